@@ -1,0 +1,149 @@
+/* base/private: what every part may use and no user sees. */
+#ifndef CSIMI_BASE_PRIVATE_H
+#define CSIMI_BASE_PRIVATE_H
+
+#include "config.h"
+#include "memory.h"
+#include "parallel.h"
+#include "status.h"
+
+/* In the single header a private function is static; when the parts are compiled as a library it is shared. */
+#ifdef CSIMI_AMALGAMATED
+#define CSIMI_FN static CSIMI_UNUSED
+#else
+#define CSIMI_FN
+#endif
+
+#ifndef CONDSIM_ASSERT
+#define CONDSIM_ASSERT(x) ((void)0)
+#endif
+
+#ifdef CONDSIM_OWN_MATH
+#define CSIMI_SIN(x) csimi_sin(x) /* math/elementary.c */
+#define CSIMI_COS(x) csimi_cos(x)
+#define CSIMI_ATAN2(y, x) csimi_atan2((y), (x))
+#define CSIMI_EXP(x) csimi_exp(x)
+#define CSIMI_LOG(x) csimi_log(x)
+#ifdef CONDSIM_SQRT
+#define CSIMI_SQRT(x) CONDSIM_SQRT(x)
+#else
+#include <math.h>
+#ifdef CONDSIM_FLOAT
+#define CSIMI_SQRT(x) sqrtf(x) /* exactly rounded everywhere */
+#else
+#define CSIMI_SQRT(x) sqrt(x)
+#endif
+#endif
+#elif defined(CONDSIM_SQRT) && defined(CONDSIM_SIN) && defined(CONDSIM_COS) && defined(CONDSIM_ATAN2) && \
+    defined(CONDSIM_EXP) && defined(CONDSIM_LOG)
+#define CSIMI_SQRT(x) CONDSIM_SQRT(x)
+#define CSIMI_SIN(x) CONDSIM_SIN(x)
+#define CSIMI_COS(x) CONDSIM_COS(x)
+#define CSIMI_ATAN2(y, x) CONDSIM_ATAN2(y, x)
+#define CSIMI_EXP(x) CONDSIM_EXP(x)
+#define CSIMI_LOG(x) CONDSIM_LOG(x)
+#else
+#include <math.h>
+#ifdef CONDSIM_FLOAT
+#define CSIMI_SQRT(x) sqrtf(x)
+#define CSIMI_SIN(x) sinf(x)
+#define CSIMI_COS(x) cosf(x)
+#define CSIMI_ATAN2(y, x) atan2f(y, x)
+#define CSIMI_EXP(x) expf(x)
+#define CSIMI_LOG(x) logf(x)
+#else
+#define CSIMI_SQRT(x) sqrt(x)
+#define CSIMI_SIN(x) sin(x)
+#define CSIMI_COS(x) cos(x)
+#define CSIMI_ATAN2(y, x) atan2(y, x)
+#define CSIMI_EXP(x) exp(x)
+#define CSIMI_LOG(x) log(x)
+#endif
+#endif
+
+#if defined(CONDSIM_MEMCPY) && defined(CONDSIM_MEMSET)
+#define CSIMI_MEMCPY(d, s, n) CONDSIM_MEMCPY(d, s, n)
+#define CSIMI_MEMSET(d, c, n) CONDSIM_MEMSET(d, c, n)
+#else
+#include <string.h>
+#define CSIMI_MEMCPY(d, s, n) memcpy(d, s, n)
+#define CSIMI_MEMSET(d, c, n) memset(d, c, n)
+#endif
+
+/* Constants of the scalar type. */
+#ifdef CONDSIM_FLOAT
+#define CSIMI_EPS CSIM_R(1.1920929e-7)
+#define CSIMI_TINY CSIM_R(1e-30)
+#define CSIMI_HUGE CSIM_R(1e30)
+#else
+#define CSIMI_EPS CSIM_R(2.220446049250313e-16)
+#define CSIMI_TINY CSIM_R(1e-200)
+#define CSIMI_HUGE CSIM_R(1e200)
+#endif
+#define CSIMI_PI CSIM_R(3.14159265358979323846)
+
+CSIM_INLINE csim_real csimi_min(csim_real a, csim_real b) { return a < b ? a : b; }
+CSIM_INLINE csim_real csimi_max(csim_real a, csim_real b) { return a > b ? a : b; }
+CSIM_INLINE csim_real csimi_clamp(csim_real x, csim_real lo, csim_real hi) { return x < lo ? lo : x > hi ? hi : x; }
+CSIM_INLINE csim_real csimi_abs(csim_real x) { return x < 0 ? -x : x; }
+CSIM_INLINE int csimi_imin(int a, int b) { return a < b ? a : b; }
+CSIM_INLINE int csimi_imax(int a, int b) { return a > b ? a : b; }
+
+/* ---- status.c */
+
+/* True when x is neither NaN nor infinite, by its bits (works under any compiler flag). */
+CSIMI_FN bool csimi_finite(csim_real x);
+CSIMI_FN bool csimi_all_finite(const csim_real *x, int count);
+
+/* The one place every failure passes through (put a breakpoint here). Fills *error (may be null) with
+   "function: field is value; allowed: allowed" and returns status. field and allowed may be null; value is printed
+   only when has_value. */
+CSIMI_FN csim_status csimi_fail(csim_error *error, csim_status status, const char *function, const char *field,
+                                bool has_value, double value, const char *allowed);
+/* Appends text, a signed integer or a number (6 significant digits) to a zero-terminated buffer of given capacity;
+   truncates, never overruns; returns the new length. */
+CSIMI_FN size_t csimi_append_text(char *buffer, size_t capacity, size_t length, const char *text);
+CSIMI_FN size_t csimi_append_int(char *buffer, size_t capacity, size_t length, long value);
+CSIMI_FN size_t csimi_append_real(char *buffer, size_t capacity, size_t length, double value);
+
+/* ---- memory.c */
+
+/* A block handed out in order. A null base counts only: the same routine that lays memory out tells its size. */
+typedef struct csimi_arena {
+    unsigned char *base; /* aligned to 64; null: count */
+    size_t size;         /* bytes available (SIZE_MAX when counting) */
+    size_t used;
+    size_t high;   /* largest used so far */
+    bool overflow; /* a request did not fit (or a size overflowed); sticky until reset */
+} csimi_arena;
+
+CSIMI_FN csimi_arena csimi_arena_counting(void);
+CSIMI_FN csimi_arena csimi_arena_in(void *base, size_t size);
+/* count * stride bytes aligned to 64, zero-filled by nobody. Null when counting or when it does not fit. */
+CSIMI_FN void *csimi_push(csimi_arena *arena, size_t count, size_t stride);
+#define CSIMI_PUSH(arena, type, count) ((type *)csimi_push((arena), (size_t)(count), sizeof(type)))
+/* Gives back everything pushed since used was mark. */
+CSIMI_FN void csimi_pop(csimi_arena *arena, size_t mark);
+
+/* Allocation through the user's hooks with both limits kept; null when refused. held and calls are the counters. */
+typedef struct csimi_heap {
+    csim_allocator hooks;
+    size_t held, calls;
+} csimi_heap;
+CSIMI_FN void *csimi_heap_alloc(csimi_heap *heap, size_t size);
+CSIMI_FN void csimi_heap_free(csimi_heap *heap, void *block, size_t size);
+
+/* ---- parallel.c */
+
+/* Runs fn over [0, count) in ranges of grain; serial when tasks is null or count <= grain. */
+CSIMI_FN void csimi_parallel(const csim_tasks *tasks, int count, int grain, csim_range_fn *fn, void *context);
+
+/* Sums with 8 lanes inside chunks of 1024 and a binary tree over the chunks: the same bits for any thread count,
+   about the accuracy of pairwise summation. double accumulators in both builds. */
+#define CSIMI_CHUNK 1024
+CSIMI_FN double csimi_sum_dot(int count, const csim_real *a, const csim_real *b); /* sum a b */
+CSIMI_FN double csimi_sum_weighted(int count, const csim_real *w, const csim_real *a,
+                                   const csim_real *b); /* sum w a b */
+CSIMI_FN double csimi_tree_sum(int count, double *x);   /* binary-tree sum of chunk sums; destroys x */
+
+#endif

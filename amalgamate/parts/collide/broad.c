@@ -1,0 +1,197 @@
+/* collide/broad: sort and sweep along one axis. A box is tested against the boxes that begin inside it, so a floor
+   costs O(n) and small boxes cost only their neighbours; the axis is chosen without regard to the long boxes. */
+#include "private.h"
+
+typedef struct csimi_broad {
+    int count;
+    uint64_t *order, *other; /* [count] key of the lower end << 32 | index, and room for sorting */
+    uint32_t *end;           /* [count] key of the upper end, in sweep order as all below */
+    csim_real *box;          /* [6 count] lower, upper */
+    int *group;              /* [count] */
+    int *first, *last;       /* [count + 1] pairs of each i */
+} csimi_broad;
+
+static csimi_broad csimi_broad_layout(int count, csimi_arena *arena) {
+    csimi_broad s;
+    s.count = count;
+    s.order = CSIMI_PUSH(arena, uint64_t, count);
+    s.other = CSIMI_PUSH(arena, uint64_t, count);
+    s.end = CSIMI_PUSH(arena, uint32_t, count);
+    s.box = CSIMI_PUSH(arena, csim_real, 6 * (size_t)count);
+    s.group = CSIMI_PUSH(arena, int, count);
+    s.first = CSIMI_PUSH(arena, int, count + 1);
+    s.last = CSIMI_PUSH(arena, int, count + 1);
+    return s;
+}
+
+CSIMI_FN size_t csimi_broad_scratch(int count) {
+    csimi_arena arena = csimi_arena_counting();
+    csimi_broad_layout(csimi_imax(count, 0), &arena);
+    return arena.used + 64; /* the caller's block may start anywhere */
+}
+
+/* ---- the axis */
+
+static csim_real csimi_longest_side(const csim_real *lower, const csim_real *upper) {
+    return csimi_max(upper[0] - lower[0], csimi_max(upper[1] - lower[1], upper[2] - lower[2]));
+}
+
+/* The median longest side of up to 63 boxes taken evenly. */
+static csim_real csimi_typical_side(int count, const csim_real *lower, const csim_real *upper) {
+    csim_real side[63];
+    int samples = csimi_imin(count, 63), i, k;
+    for (k = 0; k < samples; ++k) {
+        size_t box = 3 * (size_t)((int64_t)k * count / samples);
+        csim_real s = csimi_longest_side(lower + box, upper + box);
+        for (i = k; i > 0 && side[i - 1] > s; --i) side[i] = side[i - 1];
+        side[i] = s;
+    }
+    return side[samples / 2];
+}
+
+/* The axis along which the centres of ordinary boxes vary most. */
+static int csimi_broad_axis(int count, const csim_real *lower, const csim_real *upper) {
+    csim_real ordinary = 16 * csimi_typical_side(count, lower, upper);
+    double sum[3] = {0, 0, 0}, square[3] = {0, 0, 0}, spread[3], origin[3], n = 0;
+    int i, k;
+    for (k = 0; k < 3; ++k) origin[k] = 0;
+    for (i = 0; i < count; ++i) {
+        const csim_real *lo = lower + 3 * i, *up = upper + 3 * i;
+        if (!(csimi_longest_side(lo, up) <= ordinary)) continue;
+        for (k = 0; k < 3; ++k) {
+            double x = 0.5 * ((double)lo[k] + (double)up[k]);
+            if (n == 0) origin[k] = x; /* far from zero the squares would cancel */
+            x -= origin[k];
+            sum[k] += x;
+            square[k] += x * x;
+        }
+        n += 1;
+    }
+    for (k = 0; k < 3; ++k) spread[k] = n > 0 ? square[k] - sum[k] * sum[k] / n : 0;
+    i = spread[1] > spread[0] ? 1 : 0;
+    return spread[2] > spread[i] ? 2 : i;
+}
+
+/* ---- sorting */
+
+/* Unsigned integers in the order of the numbers, which are rounded to float: order is kept, close numbers may tie. */
+static uint32_t csimi_broad_key(csim_real x) {
+    float f = (float)csimi_clamp(x, CSIM_R(-1e30), CSIM_R(1e30));
+    uint32_t bits;
+    CSIMI_MEMCPY(&bits, &f, sizeof bits);
+    if (bits == 0x80000000u) bits = 0; /* -0 ties with 0 */
+    return bits >> 31 ? ~bits : bits | 0x80000000u;
+}
+
+/* Stable radix sort by the upper 32 bits; passes whose digit is the same everywhere are skipped. */
+static void csimi_broad_sort(csimi_broad *s) {
+    int shift, i, k;
+    for (shift = 32; shift < 64; shift += 8) {
+        int start[256], total = 0;
+        uint64_t *swap = s->other;
+        CSIMI_MEMSET(start, 0, sizeof start);
+        for (i = 0; i < s->count; ++i) ++start[s->order[i] >> shift & 255];
+        if (start[s->order[0] >> shift & 255] == s->count) continue;
+        for (k = 0; k < 256; ++k) {
+            int here = start[k];
+            start[k] = total;
+            total += here;
+        }
+        for (i = 0; i < s->count; ++i) s->other[start[s->order[i] >> shift & 255]++] = s->order[i];
+        s->other = s->order;
+        s->order = swap;
+    }
+}
+
+static void csimi_broad_gather(csimi_broad *s, int axis, const csim_real *lower, const csim_real *upper,
+                               const int *group) {
+    int i, k;
+    for (i = 0; i < s->count; ++i) s->order[i] = (uint64_t)csimi_broad_key(lower[3 * i + axis]) << 32 | (uint32_t)i;
+    csimi_broad_sort(s);
+    for (i = 0; i < s->count; ++i) {
+        int box = (int)(s->order[i] & 0xffffffffu);
+        for (k = 0; k < 3; ++k) {
+            s->box[6 * i + k] = lower[3 * box + k];
+            s->box[6 * i + 3 + k] = upper[3 * box + k];
+        }
+        s->end[i] = csimi_broad_key(upper[3 * box + axis]);
+        s->group[i] = group[box];
+    }
+}
+
+/* ---- the sweep and the order of its pairs */
+
+/* Without branches: where boxes lie dense nobody could foretell them, and twice the time would go there. */
+static bool csimi_boxes_meet(const csim_real *a, const csim_real *b) {
+    return ((a[0] <= b[3]) & (b[0] <= a[3]) & (a[1] <= b[4]) & (b[1] <= a[4]) & (a[2] <= b[5]) & (b[2] <= a[5])) != 0;
+}
+
+/* Writes pairs i < j in the order found, counts in last[i] those written, and returns how many there are. */
+static int csimi_broad_sweep(csimi_broad *s, int *pairs, int capacity) {
+    int found = 0, p, q;
+    for (p = 0; p < s->count; ++p) {
+        const csim_real *box = s->box + 6 * p;
+        const int group = s->group[p];
+        for (q = p + 1; q < s->count && (uint32_t)(s->order[q] >> 32) <= s->end[p]; ++q) {
+            int i, j;
+            if (!csimi_boxes_meet(box, s->box + 6 * q) || (group >= 0 && group == s->group[q])) continue;
+            if (found++ >= capacity) continue;
+            i = (int)(s->order[p] & 0xffffffffu);
+            j = (int)(s->order[q] & 0xffffffffu);
+            pairs[2 * found - 2] = csimi_imin(i, j);
+            pairs[2 * found - 1] = csimi_imax(i, j);
+            ++s->last[csimi_imin(i, j)];
+        }
+    }
+    return found;
+}
+
+/* Sorts the j of count pairs of one i: Shell's sort, since a floor may have them all. */
+static void csimi_sort_partners(int *pairs, int count) {
+    int gap = 1, i, k;
+    while (gap < count / 9) gap = 3 * gap + 1;
+    for (; gap > 0; gap /= 3)
+        for (i = gap; i < count; ++i) {
+            int j = pairs[2 * i + 1];
+            for (k = i; k >= gap && pairs[2 * (k - gap) + 1] > j; k -= gap) pairs[2 * k + 1] = pairs[2 * (k - gap) + 1];
+            pairs[2 * k + 1] = j;
+        }
+}
+
+/* Moves every pair into the range of its i by following cycles, in place, then sorts each range. */
+static void csimi_broad_order(csimi_broad *s, int *pairs) {
+    int i, total = 0;
+    for (i = 0; i < s->count; ++i) {
+        s->first[i] = total;
+        total += s->last[i];
+        s->last[i] = total;
+    }
+    for (i = 0; i < s->count; ++i) {
+        int from = i > 0 ? s->last[i - 1] : 0;
+        while (s->first[i] < s->last[i]) {
+            int *pair = pairs + 2 * s->first[i], *home = pairs + 2 * s->first[pair[0]];
+            int a = pair[0], b = pair[1];
+            ++s->first[a];
+            if (home == pair) continue;
+            pair[0] = home[0];
+            pair[1] = home[1];
+            home[0] = a;
+            home[1] = b;
+        }
+        csimi_sort_partners(pairs + 2 * from, s->last[i] - from);
+    }
+}
+
+CSIMI_FN int csimi_broad_pairs(int count, const csim_real *lower, const csim_real *upper, const int *group, int *pairs,
+                               int capacity, void *scratch) {
+    csimi_arena arena = csimi_arena_in(scratch, csimi_broad_scratch(count));
+    csimi_broad s;
+    int found;
+    if (count < 2) return 0;
+    s = csimi_broad_layout(count, &arena);
+    CSIMI_MEMSET(s.last, 0, (size_t)(count + 1) * sizeof *s.last);
+    csimi_broad_gather(&s, csimi_broad_axis(count, lower, upper), lower, upper, group);
+    found = csimi_broad_sweep(&s, pairs, capacity);
+    csimi_broad_order(&s, pairs);
+    return found;
+}

@@ -1,0 +1,388 @@
+/* collide/manifold: csim_collide: who meets whom, and the contact points of round shapes. The distance of a point to a
+   convex shape is exact, and convex along a line: so is all that balls and lines (capsules, the sides of cylinders,
+   edges) meet. Rims of cylinders are sampled: their spacing is the resolution.
+
+   A sample of a rim and a point of an edge count only where the normal lies in the shape's own cone of normals there,
+   give or take some: else a rim that hangs over the side of a table would find the side. Shapes that overlap so deeply
+   that no point counts are asked once more without that. */
+#include "private.h"
+
+#define CSIMI_FLAT CSIM_R(1e-4) /* rad: tilt below which a line lies flat */
+
+/* Both shapes with the poses of their own frames, and where touches go. Points of a first. */
+typedef struct csimi_meet {
+    const csim_geometry *a, *b;
+    csim_pose pa, pb;         /* of the shapes */
+    csim_pose body_a, body_b; /* of their bodies */
+    const csim_hull_data *hulls;
+    csim_real margin;
+    csim_touch *touches;
+    int count, capacity;
+    csim_real cone; /* how far from a cone of normals, rad: tilt up to which all points of a face are told */
+    uint32_t names; /* added to the names of points: each shape in its turn names its own */
+    bool swapped;   /* the caller's a is our b */
+} csimi_meet;
+
+static void csimi_meet_swap(csimi_meet *m) {
+    const csim_geometry *g = m->a;
+    csim_pose p = m->pa, body = m->body_a;
+    m->a = m->b;
+    m->b = g;
+    m->pa = m->pb;
+    m->pb = p;
+    m->body_a = m->body_b;
+    m->body_b = body;
+    m->swapped = !m->swapped;
+}
+
+/* n from b to a. Of points within 1e-3 of a radius the first stays. */
+static void csimi_meet_emit(csimi_meet *m, csim_vec3 on_a, csim_vec3 on_b, csim_vec3 n, csim_real gap,
+                            uint32_t feature) {
+    csim_real near = csimi_max(m->a->radius, m->b->radius) * CSIM_R(1e-3);
+    csim_touch t;
+    int i;
+    if (!(gap <= m->margin)) return;
+    t.point_a = m->swapped ? on_b : on_a;
+    t.point_b = m->swapped ? on_a : on_b;
+    t.normal = m->swapped ? csim_scale(-1, n) : n;
+    t.gap = gap;
+    t.feature = m->names + feature;
+    for (i = 0; i < csimi_imin(m->count, m->capacity); i++) {
+        csim_vec3 d = csim_sub(m->touches[i].point_a, t.point_a), e = csim_sub(m->touches[i].point_b, t.point_b);
+        if (csim_dot(d, d) + csim_dot(e, e) < near * near) return;
+    }
+    if (m->count < m->capacity) m->touches[m->count] = t;
+    m->count++;
+}
+
+/* Distance of a point to b. */
+static csim_real csimi_meet_distance(const csimi_meet *m, csim_vec3 x, csim_vec3 *n) {
+    uint32_t zone;
+    return csim_shape_distance(m->b, m->hulls, m->body_b, x, n, &zone);
+}
+
+/* A sphere of radius r about x, a piece of a, against all of b. */
+static void csimi_meet_ball(csimi_meet *m, csim_vec3 x, csim_real r, uint32_t feature) {
+    csim_vec3 n;
+    csim_real d = csimi_meet_distance(m, x, &n);
+    csimi_meet_emit(m, csim_madd(x, -r, n), csim_madd(x, -d, n), n, d - r, feature);
+}
+
+static csim_vec3 csimi_axis_of(csim_pose p) { return csim_rotate(p.rotation, csim_v3(0, 0, 1)); }
+
+/* ---- lines: axes of capsules and cylinders, edges of boxes and hulls */
+
+typedef struct csimi_line {
+    csim_vec3 middle, axis; /* the axis is a unit vector */
+    csim_real half, radius;
+    csim_real least;         /* a part of b that is flat over less than this is one point */
+    const csimi_polytope *q; /* whose edge it is, or null */
+    uint32_t name[4];        /* of the low end, the high end, and both ends of the flat part */
+} csimi_line;
+
+/* Distance to b at z of the line and its change along it, which never falls with z, for b is convex. */
+static csim_real csimi_slope(const csimi_meet *m, const csimi_line *line, csim_real z, csim_real *distance) {
+    csim_vec3 n;
+    *distance = csimi_meet_distance(m, csim_madd(line->middle, z, line->axis), &n);
+    return csim_dot(n, line->axis);
+}
+
+/* The part of the line where the slope is within CSIMI_FLAT, or as little as can be told of it; low and high: the
+   slopes at the ends. False when it is out of reach. */
+static bool csimi_flat_part(const csimi_meet *m, const csimi_line *line, csim_real low, csim_real high, csim_real *z1,
+                            csim_real *z2) {
+    csim_real h = line->half, below = -h, above = h, top = h, z, s, d;
+    int k;
+    if (low >= -CSIMI_FLAT) above = -h;
+    if (high < -CSIMI_FLAT) below = h;
+    for (k = 0; k < 32 && above - below > CSIM_R(1e-9) * h; k++) { /* above falls to the lower end of the part */
+        z = (below + above) / 2;
+        s = csimi_slope(m, line, z, &d);
+        if (d - csimi_abs(s) * (above - below) > line->radius + m->margin) return false; /* the tangent is below b */
+        if (s > CSIMI_FLAT) top = z;
+        if (s < -CSIMI_FLAT)
+            below = z;
+        else
+            above = z;
+    }
+    *z1 = above;
+    if (low > CSIMI_FLAT) top = -h;
+    below = high <= CSIMI_FLAT ? h : above;
+    for (k = 0; k < 32 && top - below > CSIM_R(1e-9) * h; k++) { /* below rises to the upper one */
+        z = (below + top) / 2;
+        if (csimi_slope(m, line, z, &d) > CSIMI_FLAT)
+            top = z;
+        else
+            below = z;
+    }
+    *z2 = below;
+    return true;
+}
+
+/* Whether all corners of q, the shape a, lie above x along n, give or take the cone. */
+static bool csimi_supports(const csimi_meet *m, const csimi_polytope *q, csim_vec3 x, csim_vec3 n) {
+    csim_vec3 local = csim_pose_local(m->pa, x), up = csim_unrotate(m->pa.rotation, n);
+    int i;
+    for (i = 0; i < q->vertex_count; i++) {
+        csim_vec3 d = csim_sub(csimi_load3(q->vertex + 3 * i), local);
+        csim_real rise = csim_dot(d, up);
+        if (rise < 0 && rise * rise > m->cone * m->cone * csim_dot(d, d)) return false;
+    }
+    return true;
+}
+
+/* The point at z of the line, if it is one of contact: b is taken as the plane that is nearest to the point at flat. */
+static void csimi_meet_at(csimi_meet *m, const csimi_line *line, csim_real z, csim_real flat, uint32_t feature) {
+    csim_vec3 x = csim_madd(line->middle, z, line->axis), n, out;
+    csim_real d = csimi_meet_distance(m, csim_madd(line->middle, flat, line->axis), &n), across = 1;
+    d += csim_dot(n, line->axis) * (z - flat);
+    out = n;
+    if (line->q && (d > m->margin || !csimi_supports(m, line->q, x, n))) return;
+    if (m->a->kind == CSIM_SHAPE_CYLINDER) { /* only what lies beside it: the rims say the rest */
+        out = csim_madd(n, -csim_dot(n, line->axis), line->axis);
+        across = csim_length(out);
+        if (across < (d > 0 ? 1 - CSIM_R(1e-6) : CSIM_R(0.1))) return; /* where b holds the axis, any way out will do */
+        out = csim_scale(1 / across, out);
+        if (m->cone < 1 && line->half - csimi_abs(z) < line->radius * across - d) return; /* shorter along the axis */
+    }
+    csimi_meet_emit(m, csim_madd(x, -line->radius, out), csim_madd(x, -d, n), n, d - line->radius * across, feature);
+}
+
+/* Both ends, unless they hang over, and both ends of the part that lies flat on b, or the one nearest point. */
+static void csimi_meet_line(csimi_meet *m, const csimi_line *line) {
+    csim_real h = line->half, low, high, z1, z2, middle, d;
+    low = csimi_slope(m, line, -h, &d);
+    high = csimi_slope(m, line, h, &d);
+    if (low >= -m->cone) csimi_meet_at(m, line, -h, -h, line->name[0]);
+    if (h > 0 && high <= m->cone) csimi_meet_at(m, line, h, h, line->name[1]);
+    if (!csimi_flat_part(m, line, low, high, &z1, &z2)) return;
+    middle = (z1 + z2) / 2;
+    if (z2 - z1 < line->least) z1 = z2 = middle;
+    if (z1 > -h && z1 < h) csimi_meet_at(m, line, z1, middle, line->name[2]);
+    if (z2 > z1 && z2 < h) csimi_meet_at(m, line, z2, middle, line->name[3]);
+}
+
+/* The axis of a capsule or cylinder. */
+static void csimi_meet_axis(csimi_meet *m) {
+    csimi_line line;
+    uint32_t k;
+    line.middle = m->pa.position;
+    line.axis = csimi_axis_of(m->pa);
+    line.half = m->a->half_height;
+    line.radius = m->a->radius;
+    line.least = line.radius / 64;
+    line.q = NULL;
+    for (k = 0; k < 4; k++) line.name[k] = 0x200u + k;
+    csimi_meet_line(m, &line);
+}
+
+static void csimi_meet_edges(csimi_meet *m, const csimi_polytope *q) {
+    csimi_line line;
+    int i;
+    line.radius = 0;
+    line.least = m->b->radius / 64;
+    line.q = q;
+    for (i = 0; i < q->edge_count; i++) {
+        int a = q->edge_vertex[2 * i], b = q->edge_vertex[2 * i + 1];
+        csim_vec3 low = csim_pose_point(m->pa, csimi_load3(q->vertex + 3 * a));
+        csim_vec3 high = csim_pose_point(m->pa, csimi_load3(q->vertex + 3 * b));
+        line.middle = csim_scale(CSIM_R(0.5), csim_add(low, high));
+        line.axis = csim_sub(high, low);
+        line.half = csim_length(line.axis) / 2;
+        line.axis = csim_scale(CSIM_R(0.5) / line.half, line.axis);
+        line.name[0] = 0x1000u + (uint32_t)a;
+        line.name[1] = 0x1000u + (uint32_t)b;
+        line.name[2] = 0x2000u + 2 * (uint32_t)i;
+        line.name[3] = line.name[2] + 1;
+        csimi_meet_line(m, &line);
+    }
+}
+
+/* Two capsules: nearest points of the axes, or both ends of the overlap when they are parallel. */
+static void csimi_meet_capsules(csimi_meet *m) {
+    csim_real ha = m->a->half_height, hb = m->b->half_height, r = m->a->radius + m->b->radius, sine;
+    csim_vec3 ua = csimi_axis_of(m->pa), ub = csimi_axis_of(m->pb), p, q, d, e, n;
+    csim_real s[2], t[2], distance;
+    int k, points = 1;
+    p = csim_madd(m->pa.position, -ha, ua);
+    q = csim_madd(m->pb.position, -hb, ub);
+    d = csim_scale(2 * ha, ua);
+    e = csim_scale(2 * hb, ub);
+    csimi_closest_segments(p, d, q, e, s, t);
+    sine = csim_length(csim_cross(ua, ub));
+    if (ha > 0 && hb > 0 && sine < CSIM_R(1e-2)) {
+        csim_real b0 = csim_dot(csim_sub(q, p), ua), b1 = b0 + csim_dot(e, ua);
+        csim_real lo = csimi_max(0, csimi_min(b0, b1)), hi = csimi_min(2 * ha, csimi_max(b0, b1));
+        if (lo < hi && sine * (hi - lo) < CSIM_R(1e-2) * r) {
+            points = 2;
+            for (k = 0; k < 2; k++) {
+                s[k] = (k == 0 ? lo : hi) / (2 * ha);
+                t[k] = ((k == 0 ? lo : hi) - b0) / (b1 - b0);
+            }
+        }
+    }
+    for (k = 0; k < points; k++) {
+        csim_vec3 xa = csim_madd(p, s[k], d), xb = csim_madd(q, t[k], e);
+        n = csim_sub(xa, xb);
+        distance = csim_length(n);
+        n = distance > 0 ? csim_scale(1 / distance, n) : csim_normalize(csim_cross(ua, csim_v3(ua.y, ua.z, ua.x)));
+        if (!(csim_dot(n, n) > 0)) n = csim_v3(0, 0, 1);
+        csimi_meet_emit(m, csim_madd(xa, -m->a->radius, n), csim_madd(xb, m->b->radius, n), n, distance - r,
+                        (uint32_t)k);
+    }
+}
+
+/* ---- rims of cylinders */
+
+/* The rim of one cap of a. */
+typedef struct csimi_rim {
+    csim_vec3 centre, cap; /* outward */
+    uint32_t name;
+} csimi_rim;
+
+/* The point of the rim in the direction side, if it is one of contact. */
+static void csimi_meet_rim_point(csimi_meet *m, const csimi_rim *rim, csim_vec3 side, uint32_t feature) {
+    csim_vec3 x = csim_madd(rim->centre, m->a->radius, side), n;
+    csim_real d = csimi_meet_distance(m, x, &n);
+    if (csim_dot(n, side) > m->cone || csim_dot(n, rim->cap) > m->cone) return;
+    if (csimi_abs(csim_dot(n, csim_cross(rim->cap, side))) > m->cone) return;
+    csimi_meet_emit(m, x, csim_madd(x, -d, n), n, d, rim->name + feature);
+}
+
+/* The deepest point: exact over a plane. A cap that lies flat has none. */
+static void csimi_meet_rim_deepest(csimi_meet *m, const csimi_rim *rim) {
+    csim_vec3 n, side, x = rim->centre;
+    csim_real tilt;
+    int k;
+    for (k = 0; k < 3; k++) {
+        csimi_meet_distance(m, x, &n);
+        side = csim_cross(rim->cap, csim_cross(rim->cap, n)); /* across the cap to rounding, however small */
+        tilt = csim_length(side);
+        if (tilt < 64 * CSIMI_EPS) return;
+        side = csim_scale(1 / tilt, side);
+        x = csim_madd(rim->centre, m->a->radius, side);
+    }
+    csimi_meet_rim_point(m, rim, side, 0);
+}
+
+static void csimi_meet_rim(csimi_meet *m, int top) {
+    int i, samples = 4 * csimi_imax(1, csimi_imin(8, (int)(CSIMI_PI / 2 * m->a->radius / m->a->spacing + CSIM_R(0.5))));
+    csim_vec3 axis = csimi_axis_of(m->pa), u = csim_rotate(m->pa.rotation, csim_v3(1, 0, 0)), v;
+    csim_real c = 1, s = 0, ci, si, old;
+    csimi_rim rim;
+    csim_vec3 n;
+    rim.cap = csim_scale(top ? 1 : -1, axis);
+    rim.centre = csim_madd(m->pa.position, m->a->half_height, rim.cap);
+    if (csimi_meet_distance(m, rim.centre, &n) > m->a->radius + m->margin) return;
+    rim.name = top ? 0x140u : 0x100u;
+    if (m->b->kind == CSIM_SHAPE_HALF_SPACE) samples = 4; /* any triangle about the centre carries it */
+    ci = CSIMI_COS(2 * CSIMI_PI / (csim_real)samples);
+    si = CSIMI_SIN(2 * CSIMI_PI / (csim_real)samples);
+    v = csim_cross(axis, u);
+    for (i = 0; i < samples; i++) {
+        csimi_meet_rim_point(m, &rim, csim_madd(csim_scale(c, u), s, v), (uint32_t)i + 1);
+        old = c;
+        c = c * ci - s * si;
+        s = s * ci + old * si;
+    }
+    csimi_meet_rim_deepest(m, &rim); /* last: where a sample says as much, its name stays */
+}
+
+/* ---- dispatch: each shape offers points to the other; the order of kinds decides who is a */
+
+/* Corners on flat ground, edges against a cylinder. */
+static void csimi_meet_flat(csimi_meet *m) {
+    csimi_polytope q;
+    int i;
+    csimi_polytope_of(&q, m->a, m->hulls);
+    if (m->b->kind == CSIM_SHAPE_CYLINDER) {
+        csimi_meet_edges(m, &q);
+        return;
+    }
+    for (i = 0; i < q.vertex_count; i++)
+        csimi_meet_ball(m, csim_pose_point(m->pa, csimi_load3(q.vertex + 3 * i)), 0, 0x1000u + (uint32_t)i);
+}
+
+static void csimi_meet_cylinder(csimi_meet *m) {
+    csimi_meet_rim(m, 0);
+    csimi_meet_rim(m, 1);
+    if (m->b->kind != CSIM_SHAPE_HALF_SPACE) csimi_meet_axis(m); /* the rims say all on flat ground */
+}
+
+/* A cylinder a, and b in its turn. */
+static void csimi_meet_cylinders(csimi_meet *m) {
+    csimi_meet_cylinder(m);
+    if (m->b->kind == CSIM_SHAPE_HALF_SPACE) return;
+    csimi_meet_swap(m);
+    m->names = 0x10000u;
+    if (m->a->kind == CSIM_SHAPE_CYLINDER)
+        csimi_meet_cylinder(m);
+    else
+        csimi_meet_flat(m);
+    csimi_meet_swap(m);
+    m->names = 0;
+}
+
+static bool csimi_flat(csim_shape_kind k) { return k == CSIM_SHAPE_BOX || k == CSIM_SHAPE_HULL; }
+
+/* Spheres offer their centre, capsules their axis, then the rest. */
+static int csimi_roundness(csim_shape_kind k) {
+    switch (k) {
+    case CSIM_SHAPE_SPHERE: return 4;
+    case CSIM_SHAPE_CAPSULE: return 3;
+    case CSIM_SHAPE_CYLINDER: return 2;
+    case CSIM_SHAPE_BOX:
+    case CSIM_SHAPE_HULL: return 1;
+    case CSIM_SHAPE_HALF_SPACE:
+    case CSIM_SHAPE_COUNT_: break;
+    }
+    return 0;
+}
+
+static void csimi_meet_shapes(csimi_meet *m) {
+    csim_vec3 n;
+    if (csimi_roundness(m->a->kind) < csimi_roundness(m->b->kind)) csimi_meet_swap(m);
+    if (m->a->kind == CSIM_SHAPE_HALF_SPACE) return;
+    if (csimi_meet_distance(m, csim_pose_point(m->pa, m->a->centre), &n) > m->a->bound + m->margin) return;
+    switch (csimi_roundness(m->a->kind)) {
+    case 4: csimi_meet_ball(m, m->pa.position, m->a->radius, 0); return;
+    case 3:
+        if (m->b->kind == CSIM_SHAPE_CAPSULE)
+            csimi_meet_capsules(m);
+        else
+            csimi_meet_axis(m);
+        return;
+    case 2:
+        csimi_meet_cylinders(m);
+        if (m->count > 0) return;
+        m->cone = 2;
+        csimi_meet_cylinders(m);
+        return;
+    default: csimi_meet_flat(m); return;
+    }
+}
+
+CSIM_API int csim_collide(const csim_geometry *a, csim_pose pose_a, const csim_geometry *b, csim_pose pose_b,
+                          const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity) {
+    csimi_meet m;
+    m.a = a;
+    m.b = b;
+    m.pa = csim_pose_mul(pose_a, a->local);
+    m.pb = csim_pose_mul(pose_b, b->local);
+    m.body_a = pose_a;
+    m.body_b = pose_b;
+    m.hulls = hulls;
+    m.margin = margin;
+    m.touches = touches;
+    m.count = 0;
+    m.capacity = capacity;
+    m.cone = CSIM_R(0.3);
+    m.names = 0;
+    m.swapped = false;
+    if (csimi_flat(a->kind) && csimi_flat(b->kind))
+        return csimi_collide_polytopes(a, m.pa, b, m.pb, hulls, margin, touches, capacity);
+    csimi_meet_shapes(&m);
+    return m.count;
+}
+
+#undef CSIMI_FLAT

@@ -1,0 +1,324 @@
+/* collide/shape: making shapes, checking them, their mass and their bounds. */
+#include "private.h"
+
+#define CSIMI_FAR CSIM_R(1e18) /* half a world: its square is finite in float too */
+#define CSIMI_LONGEST CSIM_R(1e9)
+
+/* ---- constructors */
+
+static csim_shape csimi_shape_of(csim_shape_kind kind) {
+    csim_shape s;
+    CSIMI_MEMSET(&s, 0, sizeof s);
+    s.kind = kind;
+    s.local = csim_pose_identity();
+    return s;
+}
+
+/* The shortest rotation from z to the unit vector n; below the equator by way of -z, so that nothing cancels. */
+static csim_quat csimi_quat_from_z(csim_vec3 n) {
+    csim_quat q, flip;
+    q.w = 1 + csimi_abs(n.z);
+    q.x = n.z < 0 ? n.y : -n.y;
+    q.y = n.z < 0 ? -n.x : n.x;
+    q.z = 0;
+    if (n.z < 0) {
+        flip.w = flip.y = flip.z = 0;
+        flip.x = 1;
+        q = csim_quat_mul(q, flip);
+    }
+    return csim_quat_normalize(q);
+}
+
+CSIM_API csim_shape csim_half_space(csim_vec3 point, csim_vec3 outward_normal) {
+    csim_shape s = csimi_shape_of(CSIM_SHAPE_HALF_SPACE);
+    csim_vec3 n = csim_normalize(outward_normal);
+    s.local.position = point;
+    if (csim_dot(n, n) > 0)
+        s.local.rotation = csimi_quat_from_z(n);
+    else
+        s.local.rotation.w = csim_dot(outward_normal, csim_v3(0, 0, 0)); /* 0 or NaN: baking says so */
+    return s;
+}
+
+CSIM_API csim_shape csim_sphere(csim_real radius) {
+    csim_shape s = csimi_shape_of(CSIM_SHAPE_SPHERE);
+    s.radius = radius;
+    return s;
+}
+
+CSIM_API csim_shape csim_capsule(csim_real radius, csim_real half_height) {
+    csim_shape s = csimi_shape_of(CSIM_SHAPE_CAPSULE);
+    s.radius = radius;
+    s.half_height = half_height;
+    return s;
+}
+
+CSIM_API csim_shape csim_box(csim_vec3 half) {
+    csim_shape s = csimi_shape_of(CSIM_SHAPE_BOX);
+    s.half = half;
+    return s;
+}
+
+CSIM_API csim_shape csim_cylinder(csim_real radius, csim_real half_height) {
+    csim_shape s = csimi_shape_of(CSIM_SHAPE_CYLINDER);
+    s.radius = radius;
+    s.half_height = half_height;
+    return s;
+}
+
+CSIM_API csim_shape csim_hull(const csim_vec3 *points, int point_count) {
+    csim_shape s = csimi_shape_of(CSIM_SHAPE_HULL);
+    s.points = points;
+    s.point_count = point_count;
+    return s;
+}
+
+/* ---- checks */
+
+/* A length in (0, 1e9], or in [0, 1e9] where zero is allowed. */
+static csim_status csimi_check_length(const char *function, const char *field, csim_real value, bool zero,
+                                      csim_error *error) {
+    if (!csimi_finite(value)) return csimi_fail(error, CSIM_NOT_FINITE, function, field, true, (double)value, "finite");
+    if (value > 0 && value <= CSIMI_LONGEST) return CSIM_OK;
+    if (zero && value == 0) return CSIM_OK;
+    return csimi_fail(error, CSIM_OUT_OF_RANGE, function, field, true, (double)value,
+                      zero ? "0 to 1e9 m" : "above 0, at most 1e9 m");
+}
+
+static csim_status csimi_check_local(const char *function, const csim_pose *local, csim_error *error) {
+    csim_vec3 p = local->position;
+    csim_quat q = local->rotation;
+    csim_real size = csimi_max(csimi_abs(p.x), csimi_max(csimi_abs(p.y), csimi_abs(p.z))), norm;
+    if (!csimi_finite(p.x) || !csimi_finite(p.y) || !csimi_finite(p.z))
+        return csimi_fail(error, CSIM_NOT_FINITE, function, "local.position", false, 0, "finite");
+    if (size > CSIMI_LONGEST)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "local.position", true, (double)size,
+                          "coordinates within 1e9 m");
+    if (!csimi_finite(q.w) || !csimi_finite(q.x) || !csimi_finite(q.y) || !csimi_finite(q.z))
+        return csimi_fail(error, CSIM_NOT_FINITE, function, "local.rotation", false, 0, "a unit quaternion");
+    norm = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
+    if (norm > CSIM_R(0.99) && norm < CSIM_R(1.01)) return CSIM_OK;
+    return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "local.rotation squared", true, (double)norm,
+                      "1: a unit quaternion (a half-space needs a normal that is not zero)");
+}
+
+static csim_status csimi_check_points(const char *function, const csim_shape *s, csim_error *error) {
+    csim_status status = CSIM_OK;
+    int i, k;
+    if (!s->points) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "points", false, 0, "4 to 64 points");
+    if (s->point_count < 4 || s->point_count > CSIM_HULL_MAX_VERTICES)
+        return csimi_fail(error, CSIM_BAD_MESH, function, "point_count", true, s->point_count, "4 to 64");
+    for (i = 0; i < s->point_count && status == CSIM_OK; ++i) {
+        csim_real x[3];
+        csimi_store3(x, s->points[i]);
+        for (k = 0; k < 3 && status == CSIM_OK; ++k)
+            status = csimi_check_length(function, "points", csimi_abs(x[k]), true, error);
+    }
+    return status;
+}
+
+/* Contact samples: their number grows as (length / spacing) squared. */
+static csim_status csimi_check_spacing(const char *function, const csim_shape *s, csim_error *error) {
+    csim_real longest = csimi_max(s->radius, s->half_height);
+    csim_status status = csimi_check_length(function, "spacing", s->spacing, true, error);
+    if (status != CSIM_OK || s->spacing == 0 || s->spacing >= longest / 100) return status;
+    return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "spacing", true, (double)s->spacing,
+                      "0, or at least 1/100 of radius and half_height");
+}
+
+static csim_status csimi_check_shape(const char *function, const csim_shape *s, csim_error *error) {
+    csim_status status;
+    if (!s) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "shape", false, 0, "a shape");
+    if ((status = csimi_check_local(function, &s->local, error)) != CSIM_OK) return status;
+    switch (s->kind) {
+    case CSIM_SHAPE_HALF_SPACE: return CSIM_OK;
+    case CSIM_SHAPE_SPHERE: return csimi_check_length(function, "radius", s->radius, false, error);
+    case CSIM_SHAPE_CAPSULE:
+    case CSIM_SHAPE_CYLINDER:
+        if ((status = csimi_check_length(function, "radius", s->radius, false, error)) != CSIM_OK) return status;
+        status = csimi_check_length(function, "half_height", s->half_height, s->kind == CSIM_SHAPE_CAPSULE, error);
+        return status != CSIM_OK ? status : csimi_check_spacing(function, s, error);
+    case CSIM_SHAPE_BOX:
+        if ((status = csimi_check_length(function, "half.x", s->half.x, false, error)) != CSIM_OK) return status;
+        if ((status = csimi_check_length(function, "half.y", s->half.y, false, error)) != CSIM_OK) return status;
+        return csimi_check_length(function, "half.z", s->half.z, false, error);
+    case CSIM_SHAPE_HULL: return csimi_check_points(function, s, error);
+    case CSIM_SHAPE_COUNT_: break;
+    }
+    return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "kind", true, (double)s->kind, "a csim_shape_kind");
+}
+
+/* ---- baking */
+
+/* A sphere about the box of the corners: its centre may be anywhere, its radius is the farthest corner. */
+static void csimi_bound_hull(const csim_hull_data *hull, csim_geometry *g) {
+    csim_vec3 lower = csimi_load3(hull->vertex), upper = lower;
+    csim_real square = 0;
+    int i;
+    for (i = 1; i < hull->vertex_count; ++i) {
+        csim_vec3 x = csimi_load3(hull->vertex + 3 * i);
+        lower = csim_v3(csimi_min(lower.x, x.x), csimi_min(lower.y, x.y), csimi_min(lower.z, x.z));
+        upper = csim_v3(csimi_max(upper.x, x.x), csimi_max(upper.y, x.y), csimi_max(upper.z, x.z));
+    }
+    g->centre = csim_scale(CSIM_R(0.5), csim_add(lower, upper));
+    for (i = 0; i < hull->vertex_count; ++i) {
+        csim_vec3 r = csim_sub(csimi_load3(hull->vertex + 3 * i), g->centre);
+        square = csimi_max(square, csim_dot(r, r));
+    }
+    g->bound = CSIMI_SQRT(square) * (1 + 4 * CSIMI_EPS);
+}
+
+CSIM_API csim_status csim_shape_bake(const csim_shape *shape, csim_geometry *geometry, csim_hull_data *hull,
+                                     csim_error *error) {
+    static const char function[] = "csim_shape_bake";
+    csim_geometry *g = geometry;
+    csim_status status = csimi_check_shape(function, shape, error);
+    if (status != CSIM_OK) return status;
+    if (!g) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "geometry", false, 0, "where to write");
+    CSIMI_MEMSET(g, 0, sizeof *g); /* padding too: geometries are compared and saved as bytes */
+    g->kind = shape->kind;
+    g->local.position = shape->local.position;
+    g->local.rotation = csim_quat_normalize(shape->local.rotation);
+    g->hull = -1;
+    switch (shape->kind) {
+    case CSIM_SHAPE_HALF_SPACE: g->bound = CSIMI_FAR; break;
+    case CSIM_SHAPE_SPHERE: g->bound = g->radius = shape->radius; break;
+    case CSIM_SHAPE_CAPSULE:
+    case CSIM_SHAPE_CYLINDER:
+        g->radius = shape->radius;
+        g->half_height = shape->half_height;
+        g->spacing = shape->spacing > 0 ? shape->spacing : shape->radius / 2;
+        g->bound = shape->kind == CSIM_SHAPE_CAPSULE ? g->radius + g->half_height
+                                                     : csim_length(csim_v3(g->radius, g->half_height, 0));
+        break;
+    case CSIM_SHAPE_BOX:
+        g->half = shape->half;
+        g->bound = csim_length(shape->half);
+        break;
+    case CSIM_SHAPE_HULL:
+        if (!hull) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "hull", false, 0, "where to write a hull");
+        status = csimi_hull_build(function, shape->points, shape->point_count, hull, error);
+        if (status == CSIM_OK) csimi_bound_hull(hull, g);
+        break;
+    case CSIM_SHAPE_COUNT_: break;
+    }
+    return status;
+}
+
+/* ---- mass */
+
+/* Mass and moments of inertia of the solids of revolution about z: I[0] about x and y, I[1] about z. */
+static double csimi_mass_round(const csim_shape *s, double density, double *I) {
+    const double pi = 3.14159265358979323846, r = (double)s->radius, h = (double)s->half_height, rr = r * r;
+    double barrel = s->kind == CSIM_SHAPE_SPHERE ? 0 : 2 * pi * density * rr * h;
+    double ends = s->kind == CSIM_SHAPE_CYLINDER ? 0 : 4 * pi / 3 * density * rr * r;
+    double out = s->kind == CSIM_SHAPE_SPHERE ? 0 : h * h + 0.75 * h * r; /* the two halves moved out by h */
+    I[0] = barrel * (rr / 4 + h * h / 3) + ends * (0.4 * rr + out);
+    I[1] = barrel * rr / 2 + ends * 0.4 * rr;
+    return barrel + ends;
+}
+
+/* Mass, centre and inertia about it (row-major) in the shape's frame. */
+static csim_status csimi_mass_local(const char *function, const csim_shape *s, double density, double *mass,
+                                    double *centre, double *I, csim_error *error) {
+    double m[6], half[3];
+    int k;
+    for (k = 0; k < 3; ++k) centre[k] = 0;
+    for (k = 0; k < 9; ++k) I[k] = 0;
+    if (s->kind == CSIM_SHAPE_HULL) { /* inertia = trace(M) 1 - M of the second moments M */
+        csim_status status = csimi_hull_moments(function, s->points, s->point_count, mass, centre, m, error);
+        if (status != CSIM_OK) return status;
+        *mass *= density;
+        I[0] = density * (m[3] + m[5]);
+        I[4] = density * (m[0] + m[5]);
+        I[8] = density * (m[0] + m[3]);
+        I[1] = I[3] = -density * m[1];
+        I[2] = I[6] = -density * m[2];
+        I[5] = I[7] = -density * m[4];
+    } else if (s->kind == CSIM_SHAPE_BOX) {
+        half[0] = (double)s->half.x;
+        half[1] = (double)s->half.y;
+        half[2] = (double)s->half.z;
+        *mass = 8 * density * half[0] * half[1] * half[2];
+        for (k = 0; k < 3; ++k) {
+            const double a = half[(k + 1) % 3], b = half[(k + 2) % 3];
+            I[4 * k] = *mass / 3 * (a * a + b * b);
+        }
+    } else {
+        *mass = csimi_mass_round(s, density, m);
+        I[0] = I[4] = m[0];
+        I[8] = m[1];
+    }
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_shape_mass(const csim_shape *shape, csim_real density, csim_mass *mass, csim_error *error) {
+    static const char function[] = "csim_shape_mass";
+    double m = 0, centre[3], I[9];
+    csim_real local[9], turned[9], smallest;
+    csim_mat3 R;
+    csim_pose pose;
+    int k;
+    csim_status status = csimi_check_shape(function, shape, error);
+    if (status != CSIM_OK) return status;
+    if (!mass) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "mass", false, 0, "where to write");
+    if (!csimi_finite(density) || !(density > 0))
+        return csimi_fail(error, csimi_finite(density) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, function, "density", true,
+                          (double)density, "above 0 kg/m^3");
+    if (shape->kind == CSIM_SHAPE_HALF_SPACE)
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "a half-space", false, 0, "shapes of finite volume");
+    status = csimi_mass_local(function, shape, (double)density, &m, centre, I, error);
+    if (status != CSIM_OK) return status;
+    for (k = 0; k < 9; ++k) local[k] = (csim_real)I[k];
+    pose.position = shape->local.position;
+    pose.rotation = csim_quat_normalize(shape->local.rotation);
+    R = csim_quat_matrix(pose.rotation);
+    mass->mass = (csim_real)m;
+    mass->centre = csim_pose_point(pose, csim_v3((csim_real)centre[0], (csim_real)centre[1], (csim_real)centre[2]));
+    csimi_matmul(R.m, local, turned);
+    csimi_matmulT(turned, R.m, local);
+    for (k = 0; k < 9; ++k) mass->inertia.m[k] = (local[k] + local[3 * (k % 3) + k / 3]) / 2; /* equal to the bit */
+    smallest = csimi_min(mass->mass, csimi_min(local[0], csimi_min(local[4], local[8])));
+    if (smallest > 0 && csimi_finite(mass->mass) && csimi_all_finite(local, 9)) return CSIM_OK;
+    return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "density", true, (double)density,
+                      "mass and inertia within the range of csim_real");
+}
+
+/* ---- bounds */
+
+/* Half the size of a box, cylinder or capsule along a direction given in its frame. */
+static csim_real csimi_half_extent(const csim_geometry *g, const csim_real *d) {
+    if (g->kind == CSIM_SHAPE_BOX)
+        return csimi_abs(d[0]) * g->half.x + csimi_abs(d[1]) * g->half.y + csimi_abs(d[2]) * g->half.z;
+    if (g->kind == CSIM_SHAPE_CYLINDER)
+        return csimi_abs(d[2]) * g->half_height + CSIMI_SQRT(d[0] * d[0] + d[1] * d[1]) * g->radius;
+    return csimi_abs(d[2]) * g->half_height + g->radius;
+}
+
+CSIM_API void csim_shape_bounds(const csim_geometry *geometry, const csim_hull_data *hulls, csim_pose pose,
+                                csim_vec3 *lower, csim_vec3 *upper) {
+    const csim_geometry *g = geometry;
+    csim_pose p = csim_pose_mul(pose, g->local);
+    csim_mat3 R = csim_quat_matrix(p.rotation);
+    csim_real half[3];
+    int i;
+    if (g->kind == CSIM_SHAPE_HULL) {
+        const csim_hull_data *hull = hulls + g->hull;
+        csim_vec3 lo = csim_v3(CSIMI_HUGE, CSIMI_HUGE, CSIMI_HUGE), up = csim_scale(-1, lo);
+        for (i = 0; i < hull->vertex_count; ++i) {
+            csim_vec3 x = csim_pose_point(p, csimi_load3(hull->vertex + 3 * i));
+            lo = csim_v3(csimi_min(lo.x, x.x), csimi_min(lo.y, x.y), csimi_min(lo.z, x.z));
+            up = csim_v3(csimi_max(up.x, x.x), csimi_max(up.y, x.y), csimi_max(up.z, x.z));
+        }
+        *lower = lo;
+        *upper = up;
+        return;
+    }
+    for (i = 0; i < 3; ++i) half[i] = g->kind == CSIM_SHAPE_HALF_SPACE ? CSIMI_FAR : csimi_half_extent(g, R.m + 3 * i);
+    if (g->kind == CSIM_SHAPE_HALF_SPACE) p.position = csim_v3(0, 0, 0);
+    *lower = csim_sub(p.position, csimi_load3(half));
+    *upper = csim_add(p.position, csimi_load3(half));
+}
+
+#undef CSIMI_FAR
+#undef CSIMI_LONGEST

@@ -1,0 +1,54 @@
+/* contact/private: islands and nodalization. */
+#ifndef CSIMI_CONTACT_PRIVATE_H
+#define CSIMI_CONTACT_PRIVATE_H
+
+#include "../sparse/private.h"
+#include "certificate.h"
+#include "law.h"
+#include "problem.h"
+
+/* Square root to double precision in both builds; 0 for 0, NaN for NaN and negative numbers. */
+CSIM_INLINE double csimi_sqrt64(double x) {
+#ifdef CONDSIM_FLOAT
+    double y = (double)CSIMI_SQRT((csim_real)x);
+    if (y > 0) y = 0.5 * (y + x / y);
+    if (y > 0) y = 0.5 * (y + x / y); /* twice, for x near the smallest float */
+    return y;
+#else
+    return CSIMI_SQRT(x);
+#endif
+}
+
+/* ---- islands.c: union-find on blocks.
+   Joins blocks coupled by A and blocks named by one contact (static sides join nothing); skip[n] (may be null) marks
+   blocks that belong to no island (fixed, kinematic). island[n] gets 0..count-1 in order of the lowest block, -1 for
+   skipped ones; contact_island[contact_count] likewise (-1: touches no free block). Returns the count. scratch[n]. */
+CSIMI_FN int csimi_islands(const csim_block_matrix *A, const unsigned char *skip, int contact_count,
+                           const csim_contact *contacts, const csim_term *terms, int *island, int *contact_island,
+                           int *scratch);
+
+/* ---- nodalize.c: contact.md 2-3. Turns a problem with general rows into one where every contact side is static or
+   one block with weight I, no block carrying two contacts: adds a virtual node per general side (and per further
+   contact on a node, J_v = I) with kappa = gain mass or params->kappa, and the shift -kappa^-1 lambda0 per virtual
+   side in phi. Everything lives in the arena; blocks [0, n) keep their numbers, virtual nodes follow; contacts keep
+   their order. O(size). */
+typedef struct csimi_nodal {
+    csim_problem problem; /* nodal; structure is that of the given problem: it knows no virtual nodes, because a
+                             rigid mode moves one exactly as its side moves it, J_v Z */
+    int *node_a, *node_b; /* [contact_count] block of each side, -1: static */
+    csim_side *side;      /* [virtual_count] terms of the given problem that the virtual node follows */
+    csim_real *kappa;     /* [virtual_count] kg */
+    int virtual_count;
+    csim_real *start; /* [3 problem.A.n] start velocity: v, and J_v v + kappa^-1 J_c' lambda0 on virtual nodes:
+                         where a massless node is when its contact carries the last impulse */
+} csimi_nodal;
+
+/* What nodalizing takes from the arena at most, for any problem of these sizes; terms as in csim_problem_size. */
+CSIMI_FN void csimi_nodal_reserve(csimi_arena *arena, int blocks, int matrix_blocks, int contacts, int terms);
+/* gain, kappa, shift as in csim_solver_params; share[contact_count] (may be null): factor on the kappa of each contact;
+   v[3n], lambda0[3 contact_count]: the start. CSIM_CAPACITY when the arena is too small. */
+CSIMI_FN csim_status csimi_nodalize(const csim_problem *problem, csim_real gain, csim_real kappa,
+                                    const csim_real *share, bool shift, const csim_real *v, const csim_real *lambda0,
+                                    csimi_arena *arena, csimi_nodal *nodal);
+
+#endif

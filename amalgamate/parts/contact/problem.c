@@ -1,0 +1,211 @@
+/* contact/problem: is this a problem at all? */
+#include "private.h"
+#include "problem.h"
+
+/* Where in the problem a value stands, for the sentence: contacts[12].mu[0]. */
+typedef struct csimi_place {
+    csim_error *error;
+    char field[64];
+} csimi_place;
+
+static csim_status csimi_problem_fail(csimi_place *place, csim_status status, const char *array, long index,
+                                      const char *member, double value, const char *allowed) {
+    size_t length = csimi_append_text(place->field, sizeof place->field, 0, array);
+    if (index >= 0) {
+        length = csimi_append_text(place->field, sizeof place->field, length, "[");
+        length = csimi_append_int(place->field, sizeof place->field, length, index);
+        length = csimi_append_text(place->field, sizeof place->field, length, "]");
+    }
+    csimi_append_text(place->field, sizeof place->field, length, member);
+    return csimi_fail(place->error, status, "csim_problem_check", place->field, true, value, allowed);
+}
+
+static csim_status csimi_check_finite(csimi_place *place, const char *array, long index, const char *member,
+                                      const csim_real *x, int count) {
+    int k;
+    for (k = 0; k < count; ++k)
+        if (!csimi_finite(x[k]))
+            return csimi_problem_fail(place, CSIM_NOT_FINITE, array, index, member, (double)x[k], "a finite number");
+    return CSIM_OK;
+}
+
+static csim_status csimi_check_pointers(const csim_problem *p, csim_error *error) {
+    const char *name = NULL;
+    if (p->A.n > 0) {
+        if (!p->A.row)
+            name = "A.row";
+        else if (!p->A.col)
+            name = "A.col";
+        else if (!p->A.diag)
+            name = "A.diag";
+        else if (!p->A.val)
+            name = "A.val";
+        else if (!p->b)
+            name = "b";
+    }
+    if (p->contact_count > 0 && !p->contacts) name = "contacts";
+    if (p->term_count > 0 && !p->terms) name = "terms";
+    return name ? csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_problem_check", name, false, 0, "not null") : CSIM_OK;
+}
+
+static csim_status csimi_check_row(csimi_place *place, const csim_block_matrix *A, int i) {
+    const int begin = A->row[i], end = A->row[i + 1], diag = A->diag[i];
+    const csim_real *D;
+    int k;
+    if (end < begin)
+        return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.row", i + 1, "", end, "at least the row before");
+    for (k = begin; k < end; ++k)
+        if (A->col[k] < 0 || A->col[k] >= A->n || (k > begin && A->col[k] <= A->col[k - 1]))
+            return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.col", k, "", A->col[k],
+                                      "0 to n - 1, ascending inside a row");
+    if (diag < begin || diag >= end || A->col[diag] != i)
+        return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.diag", i, "", diag, "the index of block (i, i)");
+    for (k = begin; k < end; ++k) {
+        csim_status status = csimi_check_finite(place, "A.val, block ", k, "", A->val + 9 * (ptrdiff_t)k, 9);
+        if (status != CSIM_OK) return status;
+    }
+    D = A->val + 9 * (ptrdiff_t)diag;
+    for (k = 0; k < 9; k += 4)
+        if (!(D[k] > 0))
+            return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.val, diagonal of row ", i, "", (double)D[k],
+                                      "greater than 0 (A is positive definite)");
+    return CSIM_OK;
+}
+
+static csim_status csimi_check_matrix(csimi_place *place, const csim_problem *p) {
+    csim_status status = CSIM_OK;
+    int i;
+    if (p->A.n > 0 && p->A.row[0] != 0)
+        return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.row", 0, "", p->A.row[0], "0");
+    for (i = 0; i < p->A.n && status == CSIM_OK; ++i) status = csimi_check_row(place, &p->A, i);
+    for (i = 0; i < p->A.n && status == CSIM_OK; ++i)
+        status = csimi_check_finite(place, "b, block ", i, "", p->b + 3 * (ptrdiff_t)i, 3);
+    return status;
+}
+
+static csim_status csimi_check_side(csimi_place *place, const csim_problem *p, int m, const csim_side *side,
+                                    const char *first, const char *count) {
+    if (side->count < 0 || side->count > p->term_count)
+        return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, count, side->count, "0 to term_count");
+    if (side->count > 0 && (side->first < 0 || side->first > p->term_count - side->count))
+        return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, first, side->first,
+                                  "0 to term_count - count");
+    return CSIM_OK;
+}
+
+/* Rows of R orthonormal to what a chain of float rotations keeps. */
+static csim_status csimi_check_frame(csimi_place *place, int m, const csim_real *R) {
+    int i, j;
+    for (i = 0; i < 3; ++i)
+        for (j = i; j < 3; ++j) {
+            csim_real dot = R[3 * i] * R[3 * j] + R[3 * i + 1] * R[3 * j + 1] + R[3 * i + 2] * R[3 * j + 2];
+            if (csimi_abs(dot - (i == j ? 1 : 0)) > CSIM_R(1e-3))
+                return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, ".R", (double)dot,
+                                          "orthonormal rows (products of two rows 0, of one with itself 1)");
+        }
+    return CSIM_OK;
+}
+
+static csim_status csimi_check_friction(csimi_place *place, const csim_contact *c, int m) {
+    int k, count = c->law == CSIM_LAW_ANISOTROPIC ? 2 : 1;
+    csim_status status = csimi_check_finite(place, "contacts", m, ".mu", c->mu, count);
+    for (k = 0; k < count && status == CSIM_OK; ++k)
+        if (c->mu[k] < 0)
+            status = csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, k ? ".mu[1]" : ".mu[0]",
+                                        (double)c->mu[k], "0 or more");
+    if (c->law != CSIM_LAW_INVERTIBLE || status != CSIM_OK) return status;
+    status = csimi_check_finite(place, "contacts", m, ".omega", c->omega, 2);
+    for (k = 0; k < 2 && status == CSIM_OK; ++k)
+        if (!(c->omega[k] > 0))
+            status = csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, k ? ".omega[1]" : ".omega[0]",
+                                        (double)c->omega[k], "greater than 0 (invertible law)");
+    return status;
+}
+
+static csim_status csimi_check_law(csimi_place *place, const csim_contact *c, int m) {
+    int k;
+    switch (c->law) {
+    case CSIM_LAW_STRICT:
+    case CSIM_LAW_PROXIMAL:
+    case CSIM_LAW_ANISOTROPIC:
+    case CSIM_LAW_INVERTIBLE: return csimi_check_friction(place, c, m);
+    case CSIM_LAW_BILATERAL:
+        if (c->mask > 7u)
+            return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, ".mask", (double)c->mask, "0 to 7");
+        return CSIM_OK;
+    case CSIM_LAW_BOX: /* infinite bounds are allowed */
+        for (k = 0; k < 3; ++k)
+            if (!(c->lo[k] <= c->hi[k]))
+                return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, ".lo", (double)c->lo[k],
+                                          "at most hi");
+        return CSIM_OK;
+    case CSIM_LAW_COUNT_:
+    default: break;
+    }
+    return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, ".law", (double)c->law, "a value of csim_law");
+}
+
+static csim_status csimi_check_contact(csimi_place *place, const csim_problem *p, int m) {
+    const csim_contact *c = p->contacts + m;
+    csim_status status = csimi_check_side(place, p, m, &c->a, ".a.first", ".a.count");
+    int k;
+    if (status == CSIM_OK) status = csimi_check_side(place, p, m, &c->b, ".b.first", ".b.count");
+    if (status == CSIM_OK && c->a.count + c->b.count == 0)
+        status = csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, ".a.count", 0,
+                                    "at least one term in a or b (nothing can move)");
+    if (status == CSIM_OK) status = csimi_check_finite(place, "contacts", m, ".R", c->R, 9);
+    if (status == CSIM_OK) status = csimi_check_frame(place, m, c->R);
+    if (status == CSIM_OK) status = csimi_check_finite(place, "contacts", m, ".phi", c->phi, 3);
+    if (status == CSIM_OK) status = csimi_check_finite(place, "contacts", m, ".mass", c->mass, 2);
+    for (k = 0; k < 2 && status == CSIM_OK; ++k)
+        if (c->mass[k] < 0)
+            status = csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, ".mass", (double)c->mass[k],
+                                        "0 (take it from A) or more");
+    return status == CSIM_OK ? csimi_check_law(place, c, m) : status;
+}
+
+static csim_status csimi_check_terms(csimi_place *place, const csim_problem *p) {
+    csim_status status = CSIM_OK;
+    int k;
+    for (k = 0; k < p->term_count && status == CSIM_OK; ++k) {
+        if (p->terms[k].block < 0 || p->terms[k].block >= p->A.n)
+            return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "terms", k, ".block", p->terms[k].block, "0 to n - 1");
+        status = csimi_check_finite(place, "terms", k, ".J", p->terms[k].J, 9);
+    }
+    return status;
+}
+
+static csim_status csimi_check_structure(csimi_place *place, const csim_problem *p) {
+    const csim_structure *s = p->structure;
+    int k;
+    if (!s || !s->body_first || s->body_count <= 0) return CSIM_OK;
+    if (s->body_first[0] != 0)
+        return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "structure.body_first", 0, "", s->body_first[0], "0");
+    for (k = 0; k < s->body_count; ++k)
+        if (s->body_first[k + 1] <= s->body_first[k])
+            return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "structure.body_first", k + 1, "", s->body_first[k + 1],
+                                      "greater than the entry before");
+    if (s->body_first[k] != p->A.n)
+        return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "structure.body_first", k, "", s->body_first[k],
+                                  "n for the last entry: bodies cover all blocks");
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_problem_check(const csim_problem *problem, csim_error *error) {
+    csimi_place place;
+    csim_status status;
+    int m;
+    place.error = error;
+    if (!problem) return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_problem_check", "problem", false, 0, "not null");
+    if (problem->A.n < 0) return csimi_problem_fail(&place, CSIM_BAD_PROBLEM, "A.n", -1, "", problem->A.n, "0 or more");
+    if (problem->contact_count < 0)
+        return csimi_problem_fail(&place, CSIM_BAD_PROBLEM, "contact_count", -1, "", problem->contact_count,
+                                  "0 or more");
+    if (problem->term_count < 0)
+        return csimi_problem_fail(&place, CSIM_BAD_PROBLEM, "term_count", -1, "", problem->term_count, "0 or more");
+    status = csimi_check_pointers(problem, error);
+    if (status == CSIM_OK) status = csimi_check_matrix(&place, problem);
+    if (status == CSIM_OK) status = csimi_check_terms(&place, problem);
+    for (m = 0; m < problem->contact_count && status == CSIM_OK; ++m) status = csimi_check_contact(&place, problem, m);
+    return status == CSIM_OK ? csimi_check_structure(&place, problem) : status;
+}

@@ -1,0 +1,63 @@
+/* math/private: 3x3 algebra on plain arrays of 9 (row-major) and 3. */
+#ifndef CSIMI_MATH_PRIVATE_H
+#define CSIMI_MATH_PRIVATE_H
+
+#include "../base/private.h"
+#include "vec3.h"
+
+CSIM_INLINE void csimi_store3(csim_real *p, csim_vec3 v) { p[0] = v.x; p[1] = v.y; p[2] = v.z; }
+CSIM_INLINE csim_vec3 csimi_load3(const csim_real *p) { return csim_v3(p[0], p[1], p[2]); }
+/* y = M x, y += M x, y += M' x for one 3x3 block */
+CSIM_INLINE void csimi_mul3(const csim_real *M, const csim_real *x, csim_real *y) {
+    csim_real a = x[0], b = x[1], c = x[2];
+    y[0] = M[0] * a + M[1] * b + M[2] * c;
+    y[1] = M[3] * a + M[4] * b + M[5] * c;
+    y[2] = M[6] * a + M[7] * b + M[8] * c;
+}
+CSIM_INLINE void csimi_addmul3(const csim_real *M, const csim_real *x, csim_real *y) {
+    csim_real a = x[0], b = x[1], c = x[2];
+    y[0] += M[0] * a + M[1] * b + M[2] * c;
+    y[1] += M[3] * a + M[4] * b + M[5] * c;
+    y[2] += M[6] * a + M[7] * b + M[8] * c;
+}
+CSIM_INLINE void csimi_addmulT3(const csim_real *M, const csim_real *x, csim_real *y) {
+    csim_real a = x[0], b = x[1], c = x[2];
+    y[0] += M[0] * a + M[3] * b + M[6] * c;
+    y[1] += M[1] * a + M[4] * b + M[7] * c;
+    y[2] += M[2] * a + M[5] * b + M[8] * c;
+}
+#ifdef CONDSIM_OWN_MATH
+/* ---- elementary.c: what CSIMI_SIN ... call under CONDSIM_OWN_MATH. */
+CSIMI_FN csim_real csimi_sin(csim_real x);
+CSIMI_FN csim_real csimi_cos(csim_real x);
+CSIMI_FN csim_real csimi_atan2(csim_real y, csim_real x);
+CSIMI_FN csim_real csimi_exp(csim_real x);
+CSIMI_FN csim_real csimi_log(csim_real x);
+#endif
+
+/* ---- decompose.c */
+
+/* C = A B, C = A B' C = A' B for 3x3; C must not alias A or B */
+CSIMI_FN void csimi_matmul(const csim_real *A, const csim_real *B, csim_real *C);
+CSIMI_FN void csimi_matmulT(const csim_real *A, const csim_real *B, csim_real *C);
+CSIMI_FN void csimi_matTmul(const csim_real *A, const csim_real *B, csim_real *C);
+CSIMI_FN csim_real csimi_det3(const csim_real *A);
+/* Inverse of a general 3x3; false (and untouched) when |det| is below 1e-3 eps^2 of the scale cubed or not finite. */
+CSIMI_FN bool csimi_inverse3(const csim_real *A, csim_real *inv);
+/* [w]x so that [w]x r = w x r */
+CSIMI_FN void csimi_skew(const csim_real *w, csim_real *S);
+
+/* Eigenvalues (ascending) and eigenvectors (columns of V, right-handed) of a symmetric 3x3, by Jacobi rotations. */
+CSIMI_FN void csimi_eigen_sym3(const csim_real *A, csim_real *eigenvalues, csim_real *V);
+/* F = U diag(s) V' with det U = det V = +1, s[0] >= s[1] >= |s[2]|, s[2] signed by det F. Finite for every finite F. */
+CSIMI_FN void csimi_svd3(const csim_real *F, csim_real *U, csim_real *s, csim_real *V);
+/* Rotation of the polar decomposition F = R S with det R = +1, continuous through inversion where s1 + s2 > 0. A proper
+   rotation for every F; the identity when F is zero or not finite. Some 40 ns near a rotation, 500 ns else. */
+CSIMI_FN void csimi_polar3(const csim_real *F, csim_real *R);
+
+/* An orthonormal frame whose first row is the unit vector n: rows n, t1, t2, right-handed, a function of n alone that
+   jumps only across the latitude n_z = -0.6; hint (may be null, any length) turns t1 towards its tangential part unless
+   it lies along n. */
+CSIMI_FN void csimi_frame(const csim_real *n, const csim_real *hint, csim_real *R);
+
+#endif

@@ -1,0 +1,146 @@
+/* model/private: the state of everything that moves, and the table that each kind of model fills.
+
+   Velocity blocks of the whole world: block i < node_count is point node i (particles and vertices of solids), blocks
+   node_count + 2 k and + 1 are the linear and angular velocity (world axes, about the centre of mass) of rigid body k.
+   Models see this plain struct only, never the world. */
+#ifndef CSIMI_MODEL_PRIVATE_H
+#define CSIMI_MODEL_PRIVATE_H
+
+#include "../sparse/private.h"
+
+/* How the velocity of a block or rigid body is decided. */
+enum { CSIMI_FREE = 0, CSIMI_FIXED = 1, CSIMI_KINEMATIC = 2 }; /* kinematic: v is given by the user, never solved */
+
+/* Where a spring (or later a joint) holds on: a point moving with some blocks. */
+typedef struct csimi_anchor {
+    int rigid; /* >= 0: rigid body index, local holds the point in its centre-of-mass frame */
+    int node;  /* >= 0: point node; both -1: world point `local` */
+    csim_real local[3];
+} csimi_anchor;
+
+typedef struct csimi_state {
+    csim_real gravity[3]; /* m/s^2 */
+
+    int node_count;
+    csim_real *x;             /* [3 node_count] m */
+    csim_real *v;             /* [3 node_count] m/s: v_k */
+    csim_real *node_mass;     /* [node_count] kg, lumped */
+    csim_real *node_force;    /* [3 node_count] N, external, of the coming step */
+    csim_real *node_damping;  /* [node_count] alpha_M, 1/s */
+    unsigned char *node_mode; /* [node_count] CSIMI_FREE ... */
+
+    int rigid_count;
+    csim_real *com;           /* [3 rigid_count] m */
+    csim_real *rotation;      /* [4 rigid_count] w x y z, body to world */
+    csim_real *velocity;      /* [6 rigid_count] linear of the centre of mass, angular; world axes */
+    csim_real *rigid_mass;    /* [rigid_count] kg */
+    csim_real *inertia;       /* [9 rigid_count] about the centre of mass, body axes, kg m^2 */
+    csim_real *wrench;        /* [6 rigid_count] force N, torque N m about the centre of mass; world axes */
+    csim_real *rigid_damping; /* [2 rigid_count] linear, angular, 1/s: A += h d M */
+    unsigned char *rigid_mode;
+
+    int tet_count;         /* co-rotational tetrahedra */
+    int *tet;              /* [4 tet_count] nodes */
+    csim_real *tet_shape;  /* [9 tet_count] Dm^-1, row-major; row a of it is the gradient of node a + 1 */
+    csim_real *tet_volume; /* [tet_count] rest volume m^3 */
+    csim_real *tet_lame;   /* [3 tet_count] mu, lambda (Pa), beta_K (s) */
+    int *tet_slot;         /* [16 tet_count] index of block (a, b) in A.val */
+
+    int spring_count;
+    csimi_anchor *spring;   /* [2 spring_count] ends */
+    csim_real *spring_data; /* [3 spring_count] rest length m, stiffness N/m, damping N s/m */
+    int *spring_slot;       /* [16 spring_count] block indices of A for up to 4 blocks a side pair, -1: none */
+} csimi_state;
+
+/* Numbers of one step; dynamics.md 1. */
+typedef struct csimi_step {
+    csim_real h, theta, sigma;
+    const csim_tasks *tasks;
+} csimi_step;
+
+/* What models fill: A and b of dynamics.md 1, over all blocks of the world (fixed ones included; the caller drops
+   their rows). Models add: the caller clears b and A.val first. vk[3n] is the velocity of all blocks at the start of
+   the step after the gyroscopic update. */
+typedef struct csimi_system {
+    csim_block_matrix A;
+    csim_real *b;
+    csim_real *vk;
+} csimi_system;
+
+/* Energies, J. */
+typedef struct csimi_energy {
+    double kinetic, gravity, elastic;
+} csimi_energy;
+
+/* One kind of model. A null entry means nothing to do. */
+typedef struct csimi_model {
+    const char *name;
+    /* block pairs this kind couples: calls with pairs = null count; returns the number of pairs written (2 ints each)
+     */
+    int (*couple)(const csimi_state *s, int *pairs);
+    /* finds its slots in a pattern that holds its pairs */
+    void (*bind)(csimi_state *s, const csim_block_matrix *pattern);
+    /* changes vk in place before assembly (gyroscopic update); dynamics.md 3 */
+    void (*prepare)(const csimi_state *s, const csimi_step *step, csim_real *vk);
+    /* adds to A and b */
+    void (*assemble)(const csimi_state *s, const csimi_step *step, csimi_system *system);
+    /* adds h v to positions and turns rotations by exp(h w); v[3n] is the representative velocity, next holds the new
+       positions (arrays x, com, rotation of another state that may alias s) */
+    void (*advance)(const csimi_state *s, const csimi_step *step, const csim_real *v, csimi_state *next);
+    void (*energy)(const csimi_state *s, csimi_energy *energy);
+} csimi_model;
+
+/* All kinds, in the order they are called. couple, prepare, assemble and energy read positions of s (couple and bind
+   only its indices); the state decides the result to the bit, nothing is remembered from step to step. */
+enum { CSIMI_MODEL_POINT, CSIMI_MODEL_RIGID, CSIMI_MODEL_TET, CSIMI_MODEL_SPRING, CSIMI_MODEL_COUNT };
+CSIMI_FN const csimi_model *csimi_model_table(void); /* [CSIMI_MODEL_COUNT] */
+
+CSIM_INLINE int csimi_block_count(const csimi_state *s) { return s->node_count + 2 * s->rigid_count; }
+
+/* The entries of the table, by file. */
+#define CSIMI_MODEL_ASSEMBLE(name) \
+    CSIMI_FN void name(const csimi_state *s, const csimi_step *step, csimi_system *system)
+CSIMI_MODEL_ASSEMBLE(csimi_point_assemble);
+CSIMI_MODEL_ASSEMBLE(csimi_rigid_assemble);
+CSIMI_MODEL_ASSEMBLE(csimi_tet_assemble);
+CSIMI_MODEL_ASSEMBLE(csimi_spring_assemble);
+#undef CSIMI_MODEL_ASSEMBLE
+CSIMI_FN int csimi_rigid_couple(const csimi_state *s, int *pairs);
+CSIMI_FN int csimi_tet_couple(const csimi_state *s, int *pairs);
+CSIMI_FN int csimi_spring_couple(const csimi_state *s, int *pairs);
+CSIMI_FN void csimi_tet_bind(csimi_state *s, const csim_block_matrix *pattern);
+CSIMI_FN void csimi_spring_bind(csimi_state *s, const csim_block_matrix *pattern);
+CSIMI_FN void csimi_rigid_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk);
+CSIMI_FN void csimi_point_advance(const csimi_state *s, const csimi_step *step, const csim_real *v, csimi_state *next);
+CSIMI_FN void csimi_rigid_advance(const csimi_state *s, const csimi_step *step, const csim_real *v, csimi_state *next);
+CSIMI_FN void csimi_point_energy(const csimi_state *s, csimi_energy *energy);
+CSIMI_FN void csimi_rigid_energy(const csimi_state *s, csimi_energy *energy);
+CSIMI_FN void csimi_tet_energy(const csimi_state *s, csimi_energy *energy);
+CSIMI_FN void csimi_spring_energy(const csimi_state *s, csimi_energy *energy);
+
+/* ---- rigid.c */
+/* R I R' of rigid body k, row-major. */
+CSIMI_FN void csimi_rigid_inertia_world(const csimi_state *s, int k, csim_real *I);
+/* -[r]x for r = world point - centre of mass: the angular term of a point's velocity. */
+CSIMI_FN void csimi_rigid_arm(const csimi_state *s, int k, const csim_real *world_point, csim_real *J);
+
+/* ---- tet.c: preparing a mesh. */
+/* Fills shape (Dm^-1) and volume of count tets from rest positions, and adds density[t] * volume / 4 to node_mass
+   (indices relative to the arrays given). Returns the first tet with volume <= 1e-12 * (longest edge)^3, or -1. */
+CSIMI_FN int csimi_tet_prepare(int count, const int *tet, const csim_real *x, const csim_real *density,
+                               csim_real *shape, csim_real *volume, csim_real *node_mass);
+/* Boundary triangles (outward, counter-clockwise) of a tet mesh: faces that belong to one tet. Writes at most capacity
+   triangles (3 ints each), in the order of the tets, and returns how many there are. scratch:
+   csimi_tet_surface_scratch ints. O(tets) for meshes whose nodes have a bounded number of neighbours. */
+CSIMI_FN size_t csimi_tet_surface_scratch(int node_count, int tet_count);
+CSIMI_FN int csimi_tet_surface(int node_count, int tet_count, const int *tet, int *triangles, int capacity,
+                               int *scratch);
+/* Strain energy density pieces for tests: Psi(F) and P(F) = dPsi/dF with the rotation recomputed. */
+CSIMI_FN csim_real csimi_corotational(const csim_real *F, csim_real mu, csim_real lambda, csim_real *P);
+
+/* ---- spring.c */
+/* World point and velocity terms of an anchor: fills up to 2 (block, 3x3) pairs, returns how many (world: 0). */
+CSIMI_FN int csimi_anchor_terms(const csimi_state *s, const csimi_anchor *a, csim_real *point, int *block,
+                                csim_real *J /* [18] */);
+
+#endif

@@ -1,0 +1,139 @@
+/* model/spring */
+#include "private.h"
+
+CSIMI_FN int csimi_anchor_terms(const csimi_state *s, const csimi_anchor *a, csim_real *point, int *block,
+                                csim_real *J) {
+    static const csim_real identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    if (a->rigid >= 0) {
+        const csim_real *q = s->rotation + 4 * (size_t)a->rigid;
+        csim_pose pose;
+        pose.position = csimi_load3(s->com + 3 * (size_t)a->rigid);
+        pose.rotation.w = q[0];
+        pose.rotation.x = q[1];
+        pose.rotation.y = q[2];
+        pose.rotation.z = q[3];
+        csimi_store3(point, csim_pose_point(pose, csimi_load3(a->local)));
+        block[0] = s->node_count + 2 * a->rigid;
+        block[1] = block[0] + 1;
+        CSIMI_MEMCPY(J, identity, sizeof identity);
+        csimi_rigid_arm(s, a->rigid, point, J + 9);
+        return 2;
+    }
+    csimi_store3(point, csimi_load3(a->node >= 0 ? s->x + 3 * (size_t)a->node : a->local));
+    if (a->node < 0) return 0;
+    block[0] = a->node;
+    CSIMI_MEMCPY(J, identity, sizeof identity);
+    return 1;
+}
+
+/* A spring as seen by the blocks: stretch direction and the terms of d = point a - point b, signs included. */
+typedef struct csimi_spring_view {
+    int count, block[4];
+    csim_real J[4][9];
+    csim_vec3 d;      /* m */
+    csim_real length; /* m */
+} csimi_spring_view;
+
+static csimi_spring_view csimi_spring_look(const csimi_state *s, int k) {
+    csimi_spring_view view;
+    csim_real a[3], b[3];
+    int first, p, i;
+    CSIMI_MEMSET(&view, 0, sizeof view);
+    first = csimi_anchor_terms(s, s->spring + 2 * (size_t)k, a, view.block, view.J[0]);
+    view.count = first + csimi_anchor_terms(s, s->spring + 2 * (size_t)k + 1, b, view.block + first, view.J[first]);
+    for (p = first; p < view.count; p++)
+        for (i = 0; i < 9; i++) view.J[p][i] = -view.J[p][i];
+    view.d = csim_sub(csimi_load3(a), csimi_load3(b));
+    view.length = csim_length(view.d);
+    return view;
+}
+
+/* Force on end a and the weighted tangent: (w k + h c) e e' + w max(0, tension / length) (I - e e'), w = sigma h^2. At
+   zero length there is no direction: no force, and the stiffness k all round. */
+static void csimi_spring_law(const csimi_spring_view *view, const csim_real *data, csim_real w, csim_real h,
+                             csim_vec3 *force, csim_real *K) {
+    csim_real rest = data[0], stiffness = data[1], along = w * stiffness + h * data[2], across = w * stiffness;
+    csim_vec3 e = csim_v3(0, 0, 0);
+    csim_real d[3];
+    int i, j;
+    if (view->length > CSIMI_EPS * rest && view->length > CSIMI_TINY) {
+        csim_real tension = stiffness * (view->length - rest);
+        e = csim_scale(1 / view->length, view->d);
+        across = w * csimi_max(0, tension / view->length);
+        *force = csim_scale(-tension, e);
+    } else
+        *force = e;
+    csimi_store3(d, e);
+    for (i = 0; i < 3; i++)
+        for (j = 0; j < 3; j++) K[3 * i + j] = (along - across) * d[i] * d[j] + (i == j ? across : 0);
+}
+
+/* Adds Jp'K Jq to block (p, q) and its transpose to (q, p); symmetric to the bit, also where both are one block. */
+static void csimi_spring_add(const csimi_spring_view *view, int p, int q, const csim_real *K, const int *slot,
+                             csim_real *val) {
+    csim_real KJ[9], M[9], *pq = val + 9 * (size_t)slot[4 * p + q], *qp = val + 9 * (size_t)slot[4 * q + p];
+    csim_real own = p == q ? CSIM_R(0.5) : CSIM_R(1);
+    int i, j;
+    csimi_matmul(K, view->J[q], KJ);
+    csimi_matTmul(view->J[p], KJ, M);
+    for (i = 0; i < 3; i++)
+        for (j = 0; j < 3; j++)
+            if (pq == qp)
+                pq[3 * i + j] += own * (M[3 * i + j] + M[3 * j + i]);
+            else {
+                pq[3 * i + j] += M[3 * i + j];
+                qp[3 * i + j] += M[3 * j + i];
+            }
+}
+
+CSIMI_FN void csimi_spring_assemble(const csimi_state *s, const csimi_step *step, csimi_system *system) {
+    int k, p, q;
+    for (k = 0; k < s->spring_count; k++) {
+        csimi_spring_view view = csimi_spring_look(s, k);
+        csim_vec3 force;
+        csim_real K[9], impulse[3];
+        csimi_spring_law(&view, s->spring_data + 3 * (size_t)k, step->sigma * step->h * step->h, step->h, &force, K);
+        csimi_store3(impulse, csim_scale(step->h, force));
+        for (p = 0; p < view.count; p++) {
+            csimi_addmulT3(view.J[p], impulse, system->b + 3 * (size_t)view.block[p]);
+            for (q = p; q < view.count; q++)
+                csimi_spring_add(&view, p, q, K, s->spring_slot + 16 * (size_t)k, system->A.val);
+        }
+    }
+}
+
+CSIMI_FN int csimi_spring_couple(const csimi_state *s, int *pairs) {
+    int k, p, q, count = 0;
+    for (k = 0; k < s->spring_count; k++) {
+        csimi_spring_view view = csimi_spring_look(s, k);
+        for (p = 0; p < view.count; p++)
+            for (q = p + 1; q < view.count; q++) {
+                if (view.block[p] == view.block[q]) continue;
+                if (pairs) {
+                    pairs[2 * count] = view.block[p];
+                    pairs[2 * count + 1] = view.block[q];
+                }
+                count++;
+            }
+    }
+    return count;
+}
+
+CSIMI_FN void csimi_spring_bind(csimi_state *s, const csim_block_matrix *pattern) {
+    int k, p, q;
+    for (k = 0; k < s->spring_count; k++) {
+        csimi_spring_view view = csimi_spring_look(s, k);
+        for (p = 0; p < 4; p++)
+            for (q = 0; q < 4; q++)
+                s->spring_slot[16 * k + 4 * p + q] =
+                    p < view.count && q < view.count ? csimi_pattern_find(pattern, view.block[p], view.block[q]) : -1;
+    }
+}
+
+CSIMI_FN void csimi_spring_energy(const csimi_state *s, csimi_energy *energy) {
+    int k;
+    for (k = 0; k < s->spring_count; k++) {
+        double stretch = (double)csimi_spring_look(s, k).length - (double)s->spring_data[3 * k];
+        energy->elastic += (double)s->spring_data[3 * k + 1] * stretch * stretch / 2;
+    }
+}

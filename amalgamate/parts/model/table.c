@@ -1,0 +1,13 @@
+/* model/table */
+#include "private.h"
+
+CSIMI_FN const csimi_model *csimi_model_table(void) {
+    static const csimi_model table[CSIMI_MODEL_COUNT] = {
+        {"point", NULL, NULL, NULL, csimi_point_assemble, csimi_point_advance, csimi_point_energy},
+        {"rigid", csimi_rigid_couple, NULL, csimi_rigid_prepare, csimi_rigid_assemble, csimi_rigid_advance,
+         csimi_rigid_energy},
+        {"tet", csimi_tet_couple, csimi_tet_bind, NULL, csimi_tet_assemble, NULL, csimi_tet_energy},
+        {"spring", csimi_spring_couple, csimi_spring_bind, NULL, csimi_spring_assemble, NULL, csimi_spring_energy},
+    };
+    return table;
+}

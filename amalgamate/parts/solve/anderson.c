@@ -1,0 +1,173 @@
+/* solve/anderson: the acceleration both solvers share; Walker and Ni 2011 in the form with differences to the newest
+   pair, the Gram matrix kept up to date by one row a step. */
+#include "private.h"
+
+/* Relative to the diagonal of the normalised Gram matrix: directions that rounding alone tells apart get no weight. */
+#define CSIMI_ANDERSON_TIKHONOV 1e-12
+
+CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window) {
+    const size_t pairs = (size_t)window * (size_t)n;
+    a->n = n;
+    a->window = window;
+    a->f = CSIMI_PUSH(arena, csim_real, pairs);
+    a->p = CSIMI_PUSH(arena, csim_real, pairs);
+    a->gram = CSIMI_PUSH(arena, double, window *window);
+    a->work = CSIMI_PUSH(arena, double, window *(window + 3));
+    csimi_anderson_clear(a);
+}
+
+CSIMI_FN void csimi_anderson_clear(csimi_anderson *a) {
+    a->count = 0;
+    a->newest = -1;
+}
+
+CSIMI_FN void csimi_anderson_slot(csimi_anderson *a, csim_real **f, csim_real **p) {
+    const size_t slot = (size_t)((a->newest + 1) % a->window) * (size_t)a->n;
+    *f = a->f + slot;
+    *p = a->p + slot;
+}
+
+/* ---- the new row of the Gram matrix */
+
+typedef struct csimi_gram_row {
+    const csimi_anderson *a;
+    const csim_real *metric;
+} csimi_gram_row;
+
+/* Four products f_k M f at once, so that M and f are read once for four pairs; two lanes each, in chunks. */
+static void csimi_gram_four(int n, const csim_real *CSIMI_RESTRICT M, const csim_real *CSIMI_RESTRICT f,
+                            const csim_real *const *pair, double *dot) {
+    const csim_real *CSIMI_RESTRICT a = pair[0], *CSIMI_RESTRICT b = pair[1];
+    const csim_real *CSIMI_RESTRICT c = pair[2], *CSIMI_RESTRICT d = pair[3];
+    int i, begin, end;
+    dot[0] = dot[1] = dot[2] = dot[3] = 0;
+    for (begin = 0; begin < n; begin = end) {
+        double a0 = 0, a1 = 0, b0 = 0, b1 = 0, c0 = 0, c1 = 0, d0 = 0, d1 = 0;
+        end = csimi_imin(n, begin + CSIMI_CHUNK);
+        for (i = begin; i + 2 <= end; i += 2) {
+            const double x = (double)M[i] * (double)f[i], y = (double)M[i + 1] * (double)f[i + 1];
+            a0 += x * (double)a[i], a1 += y * (double)a[i + 1];
+            b0 += x * (double)b[i], b1 += y * (double)b[i + 1];
+            c0 += x * (double)c[i], c1 += y * (double)c[i + 1];
+            d0 += x * (double)d[i], d1 += y * (double)d[i + 1];
+        }
+        if (i < end) {
+            const double x = (double)M[i] * (double)f[i];
+            a0 += x * (double)a[i], b0 += x * (double)b[i], c0 += x * (double)c[i], d0 += x * (double)d[i];
+        }
+        dot[0] += a0 + a1, dot[1] += b0 + b1, dot[2] += c0 + c1, dot[3] += d0 + d1;
+    }
+}
+
+/* Ranges of four pairs. */
+static void csimi_gram_range(void *context, int begin, int end) {
+    const csimi_gram_row *row = (const csimi_gram_row *)context;
+    const csimi_anderson *a = row->a;
+    const csim_real *newest = a->f + (size_t)a->newest * (size_t)a->n, *pair[4];
+    double dot[4];
+    int four, k;
+    for (four = begin; four < end; ++four) {
+        const int first = 4 * four, count = csimi_imin(4, a->count - first);
+        for (k = 0; k < 4; ++k) pair[k] = a->f + (size_t)(first + (k < count ? k : 0)) * (size_t)a->n;
+        csimi_gram_four(a->n, row->metric, newest, pair, dot);
+        for (k = first; k < first + count; ++k)
+            a->gram[k * a->window + a->newest] = a->gram[a->newest * a->window + k] = dot[k - first];
+    }
+}
+
+/* ---- weights */
+
+/* Minimises |f_N + sum c_j (f_j - f_N)|: alpha_j = c_j and alpha_N = 1 - sum c_j. The newest pair alone when the
+   normal equations cannot be solved. work: the m x m matrix, its right-hand side, its scale. */
+static void csimi_anderson_weights(const csimi_anderson *a, double *alpha) {
+    const int m = a->count - 1, N = a->newest, w = a->window;
+    double *H = a->work, *c = H + m * m, *scale = c + m, sum = 0;
+    const double *G = a->gram;
+    int i, j;
+    for (i = 0; i < a->count; ++i) alpha[i] = 0;
+    alpha[N] = 1;
+    for (i = 0; i < m; ++i) {
+        const int s = i < N ? i : i + 1;
+        const double d = G[s * w + s] - 2 * G[s * w + N] + G[N * w + N];
+        scale[i] = d > 0 ? 1 / csimi_sqrt64(d) : 0;
+        c[i] = -scale[i] * (G[s * w + N] - G[N * w + N]);
+    }
+    for (i = 0; i < m; ++i)
+        for (j = 0; j < m; ++j) {
+            const int s = i < N ? i : i + 1, t = j < N ? j : j + 1;
+            const double d = G[s * w + t] - G[s * w + N] - G[t * w + N] + G[N * w + N];
+            H[i * m + j] = i == j ? 1 + CSIMI_ANDERSON_TIKHONOV : scale[i] * scale[j] * d;
+        }
+    if (!csimi_cholesky(m, H)) return;
+    csimi_cholesky_solve(m, H, c);
+    for (i = 0; i < m; ++i) {
+        const double weight = scale[i] * c[i];
+        if (!(csimi_abs((csim_real)weight) < CSIM_R(1e8))) return; /* nonsense from rounding */
+        sum += weight;
+    }
+    for (i = 0; i < m; ++i) alpha[i < N ? i : i + 1] = scale[i] * c[i];
+    alpha[N] = 1 - sum;
+}
+
+/* ---- the combination */
+
+typedef struct csimi_combination {
+    const csimi_anderson *a;
+    const double *alpha;
+    csim_real *next;
+} csimi_combination;
+
+/* y += w0 p0 + ... + w3 p3 on [begin, end), written out because gcc -O2 pairs neighbours but not loop turns. */
+static void csimi_combine_four(const csim_real *CSIMI_RESTRICT p, size_t n, const csim_real *w, int begin, int end,
+                               csim_real *CSIMI_RESTRICT y) {
+    const csim_real *CSIMI_RESTRICT a = p, *CSIMI_RESTRICT b = p + n;
+    const csim_real *CSIMI_RESTRICT c = p + 2 * n, *CSIMI_RESTRICT d = p + 3 * n;
+    const csim_real w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3];
+    int i;
+    for (i = begin; i + 4 <= end; i += 4) {
+        y[i] += (w0 * a[i] + w1 * b[i]) + (w2 * c[i] + w3 * d[i]);
+        y[i + 1] += (w0 * a[i + 1] + w1 * b[i + 1]) + (w2 * c[i + 1] + w3 * d[i + 1]);
+        y[i + 2] += (w0 * a[i + 2] + w1 * b[i + 2]) + (w2 * c[i + 2] + w3 * d[i + 2]);
+        y[i + 3] += (w0 * a[i + 3] + w1 * b[i + 3]) + (w2 * c[i + 3] + w3 * d[i + 3]);
+    }
+    for (; i < end; ++i) y[i] += (w0 * a[i] + w1 * b[i]) + (w2 * c[i] + w3 * d[i]);
+}
+
+/* next = sum alpha_j p_j on one range, four pairs a pass. */
+static void csimi_combine_range(void *context, int begin, int end) {
+    const csimi_combination *task = (const csimi_combination *)context;
+    const csimi_anderson *a = task->a;
+    const size_t n = (size_t)a->n;
+    csim_real *CSIMI_RESTRICT y = task->next;
+    int i, k, j;
+    for (i = begin; i < end; ++i) y[i] = 0;
+    for (k = 0; k + 4 <= a->count; k += 4) {
+        csim_real w[4];
+        for (j = 0; j < 4; ++j) w[j] = (csim_real)task->alpha[k + j];
+        csimi_combine_four(a->p + (size_t)k * n, n, w, begin, end, y);
+    }
+    for (; k < a->count; ++k) {
+        const csim_real *CSIMI_RESTRICT p0 = a->p + (size_t)k * n;
+        const csim_real w0 = (csim_real)task->alpha[k];
+        for (i = begin; i < end; ++i) y[i] += w0 * p0[i];
+    }
+}
+
+CSIMI_FN void csimi_anderson_step(csimi_anderson *a, const csim_real *metric, csim_real *next,
+                                  const csim_tasks *tasks) {
+    csimi_gram_row row;
+    csimi_combination combination;
+    double *alpha = a->work + (a->window - 1) * (a->window + 1);
+    a->newest = (a->newest + 1) % a->window;
+    a->count = csimi_imin(a->count + 1, a->window);
+    row.a = a;
+    row.metric = metric;
+    csimi_parallel(tasks, (a->count + 3) / 4, 1, csimi_gram_range, &row);
+    csimi_anderson_weights(a, alpha);
+    combination.a = a;
+    combination.alpha = alpha;
+    combination.next = next;
+    csimi_parallel(tasks, a->n, CSIMI_CHUNK, csimi_combine_range, &combination);
+}
+
+#undef CSIMI_ANDERSON_TIKHONOV

@@ -1,0 +1,671 @@
+/* solve/coarse: the rigid modes of aggregates as a second, small space (findings-coarse.md).
+
+   An aggregate moves with velocity t and angular velocity w about its centre: Z_i (t, w) = t + w x o_i for a point at
+   offset o_i, w for the angular block of a rigid body. A virtual node follows its side, J_v Z, so that its coupling
+   costs nothing in Z'AZ and cancels from it: H0 is made of the given problem's A, whatever the gain. A group of
+   aggregates has 6 unknowns y = (velocity, angular velocity times radius); as a rule one aggregate is one group. */
+#include "private.h"
+
+enum {
+    CSIMI_COARSE_SIDES = 16,  /* aggregates one contact may touch */
+    CSIMI_COARSE_HALVINGS = 12 /* of a Newton step */
+};
+
+CSIMI_FN void csimi_coarse_layout(csimi_coarse *c, csimi_arena *arena, int blocks, int contacts, int aggregates) {
+    const size_t groups = (size_t)csimi_imin(aggregates, CSIMI_COARSE_GROUPS), m = 6 * groups;
+    c->aggregates = aggregates;
+    c->groups = (int)groups;
+    c->first = CSIMI_PUSH(arena, int, (size_t)aggregates + 1);
+    c->member = CSIMI_PUSH(arena, int, blocks);
+    c->group = CSIMI_PUSH(arena, int, aggregates);
+    c->group_first = CSIMI_PUSH(arena, int, groups + 1);
+    c->group_member = CSIMI_PUSH(arena, int, aggregates);
+    c->arm = CSIMI_PUSH(arena, csim_real, 3 * (size_t)aggregates);
+    c->radius = CSIMI_PUSH(arena, csim_real, groups);
+    c->motion = CSIMI_PUSH(arena, double, 6 * (size_t)aggregates);
+    c->panel = CSIMI_PUSH(arena, double, 36 * (size_t)aggregates);
+    c->touched = CSIMI_PUSH(arena, int, aggregates);
+    c->slot = CSIMI_PUSH(arena, int, aggregates);
+    c->jacobian = CSIMI_PUSH(arena, double, 18 * CSIMI_COARSE_SIDES);
+    c->y = CSIMI_PUSH(arena, double, m);
+    c->g = CSIMI_PUSH(arena, double, m);
+    c->change = CSIMI_PUSH(arena, double, m);
+    c->step = CSIMI_PUSH(arena, double, m);
+    c->pivot = CSIMI_PUSH(arena, int, m);
+    c->trial = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    c->delta = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    c->H0 = CSIMI_PUSH(arena, double, m *m);
+    c->factor = CSIMI_PUSH(arena, double, m *m);
+    c->closed = CSIMI_PUSH(arena, unsigned char, contacts);
+    c->used = CSIMI_PUSH(arena, unsigned char, contacts);
+}
+
+/* ---- groups */
+
+/* Interleaved bits of a position inside its bounding box: neighbours in the order are neighbours in space. */
+static uint32_t csimi_coarse_key(const csim_real *x, const csim_real *lo, csim_real scale) {
+    uint32_t key = 0, cell[3];
+    int i, bit;
+    for (i = 0; i < 3; ++i) cell[i] = (uint32_t)(int)(csimi_clamp((x[i] - lo[i]) * scale, 0, 1) * CSIM_R(1023.0));
+    for (bit = 9; bit >= 0; --bit)
+        for (i = 0; i < 3; ++i) key = key << 1 | (cell[i] >> bit & 1);
+    return key;
+}
+
+/* Shell sort of order by (key, index). */
+static void csimi_coarse_sort(int count, const uint32_t *key, int *order) {
+    int gap, i, j;
+    for (gap = 1; gap < count / 3;) gap = 3 * gap + 1;
+    for (; gap > 0; gap /= 3)
+        for (i = gap; i < count; ++i) {
+            const int x = order[i];
+            for (j = i; j >= gap; j -= gap) {
+                const int other = order[j - gap];
+                if (key[other] < key[x] || (key[other] == key[x] && other < x)) break;
+                order[j] = other;
+            }
+            order[j] = x;
+        }
+}
+
+static void csimi_coarse_order(csimi_coarse *c) {
+    const csim_real *x = c->structure->centre;
+    csim_real lo[3] = {0, 0, 0}, hi[3] = {0, 0, 0}, extent;
+    uint32_t *key = (uint32_t *)(void *)c->panel;
+    int a, i;
+    for (a = 0; a < c->aggregates; ++a)
+        for (i = 0; i < 3; ++i) {
+            lo[i] = a ? csimi_min(lo[i], x[3 * a + i]) : x[i];
+            hi[i] = a ? csimi_max(hi[i], x[3 * a + i]) : x[i];
+        }
+    extent = csimi_max(csimi_max(hi[0] - lo[0], hi[1] - lo[1]), csimi_max(hi[2] - lo[2], CSIMI_TINY));
+    for (a = 0; a < c->aggregates; ++a) {
+        key[a] = csimi_coarse_key(x + 3 * a, lo, 1 / extent);
+        c->group_member[a] = a;
+    }
+    csimi_coarse_sort(c->aggregates, key, c->group_member);
+}
+
+/* Centre and radius of group g from those of its members. */
+static void csimi_coarse_measure(csimi_coarse *c, int g) {
+    const csim_structure *s = c->structure;
+    double centre[3] = {0, 0, 0}, square = 0;
+    const int begin = c->group_first[g], end = c->group_first[g + 1];
+    int k, i;
+    for (k = begin; k < end; ++k)
+        for (i = 0; i < 3; ++i) centre[i] += (double)s->centre[3 * c->group_member[k] + i] / (end - begin);
+    for (k = begin; k < end; ++k) {
+        const int a = c->group_member[k];
+        for (i = 0; i < 3; ++i) {
+            c->arm[3 * a + i] = s->centre[3 * a + i] - (csim_real)centre[i];
+            square += (double)(c->arm[3 * a + i] * c->arm[3 * a + i]);
+        }
+        square += (double)(s->radius[a] * s->radius[a]);
+    }
+    c->radius[g] = CSIMI_SQRT((csim_real)(square / (end - begin)));
+}
+
+/* One group an aggregate, or as many aggregates to a group as keep the dense matrix small, neighbours together. */
+static void csimi_coarse_gather(csimi_coarse *c) {
+    int g, k;
+    for (k = 0; k < c->aggregates; ++k) c->group_member[k] = k;
+    CSIMI_MEMSET(c->arm, 0, 3 * (size_t)c->aggregates * sizeof *c->arm);
+    if (c->groups < c->aggregates) csimi_coarse_order(c);
+    for (g = 0; g <= c->groups; ++g) c->group_first[g] = (int)((long long)c->aggregates * g / c->groups);
+    for (g = 0; g < c->groups; ++g) {
+        for (k = c->group_first[g]; k < c->group_first[g + 1]; ++k) c->group[c->group_member[k]] = g;
+        if (c->groups < c->aggregates)
+            csimi_coarse_measure(c, g);
+        else
+            c->radius[g] = c->structure->radius[g];
+        if (!(c->radius[g] > 0)) c->radius[g] = 1;
+    }
+}
+
+/* Blocks listed by aggregate. */
+static void csimi_coarse_members(csimi_coarse *c, int blocks) {
+    const int *aggregate = c->structure->aggregate;
+    int i;
+    CSIMI_MEMSET(c->first, 0, ((size_t)c->aggregates + 1) * sizeof *c->first);
+    for (i = 0; i < blocks; ++i)
+        if (aggregate[i] >= 0) c->first[aggregate[i] + 1] += 1;
+    for (i = 0; i < c->aggregates; ++i) {
+        c->first[i + 1] += c->first[i];
+        c->slot[i] = c->first[i];
+    }
+    for (i = 0; i < blocks; ++i)
+        if (aggregate[i] >= 0) c->member[c->slot[aggregate[i]]++] = i;
+}
+
+CSIMI_FN bool csimi_coarse_usable(const csim_structure *s) {
+    return s && s->aggregate_count > 0 && s->aggregate && s->offset && s->radius &&
+           (s->aggregate_count <= CSIMI_COARSE_GROUPS || s->centre);
+}
+
+static bool csimi_coarse_turns(const csimi_coarse *c, int block) {
+    return c->structure->rotation && c->structure->rotation[block];
+}
+
+/* ---- H0 = Z'AZ */
+
+/* S += A_ij Z_j, 3x6. */
+static void csimi_coarse_right(const csimi_coarse *c, const csim_real *A, int j, double *S) {
+    const csim_real *o = c->structure->offset + 3 * (size_t)j;
+    int r;
+    for (r = 0; r < 3; ++r, A += 3, S += 6) {
+        if (csimi_coarse_turns(c, j)) {
+            S[3] += (double)A[0], S[4] += (double)A[1], S[5] += (double)A[2];
+            continue;
+        }
+        S[0] += (double)A[0], S[1] += (double)A[1], S[2] += (double)A[2];
+        S[3] += (double)(A[2] * o[1] - A[1] * o[2]); /* row of -A [o]x = (o x A_r) */
+        S[4] += (double)(A[0] * o[2] - A[2] * o[0]);
+        S[5] += (double)(A[1] * o[0] - A[0] * o[1]);
+    }
+}
+
+/* P += Z_i' S, 6x6. */
+static void csimi_coarse_left(const csimi_coarse *c, int i, const double *S, double *P) {
+    const csim_real *o = c->structure->offset + 3 * (size_t)i;
+    int k;
+    for (k = 0; k < 6; ++k) {
+        const double a = S[k], b = S[6 + k], d = S[12 + k];
+        if (csimi_coarse_turns(c, i)) {
+            P[18 + k] += a, P[24 + k] += b, P[30 + k] += d;
+            continue;
+        }
+        P[k] += a, P[6 + k] += b, P[12 + k] += d;
+        P[18 + k] += (double)o[1] * d - (double)o[2] * b;
+        P[24 + k] += (double)o[2] * a - (double)o[0] * d;
+        P[30 + k] += (double)o[0] * b - (double)o[1] * a;
+    }
+}
+
+/* Panel of aggregate b in the row of the aggregate at work, zeroed at first touch. */
+static double *csimi_coarse_panel(csimi_coarse *c, int b, int *count) {
+    if (c->slot[b] < 0) {
+        c->slot[b] = *count;
+        c->touched[(*count)++] = b;
+        CSIMI_MEMSET(c->panel + 36 * (size_t)c->slot[b], 0, 36 * sizeof(double));
+    }
+    return c->panel + 36 * (size_t)c->slot[b];
+}
+
+/* One block row: sums A_ij Z_j by runs of equal aggregate, then multiplies each by Z_i'. */
+static CSIMI_NOINLINE void csimi_coarse_row(csimi_coarse *c, const csim_block_matrix *A, int i, int *count) {
+    enum { KEPT = 6 };
+    const int *aggregate = c->structure->aggregate, row_group = c->group[aggregate[i]];
+    double S[18 * KEPT];
+    int name[KEPT], kept = 0, j, k;
+    for (j = A->row[i]; j < A->row[i + 1]; ++j) {
+        const int b = aggregate[A->col[j]];
+        if (b < 0 || c->group[b] > row_group) continue; /* H is symmetric */
+        for (k = 0; k < kept && name[k] != b; ++k) {
+        }
+        if (k == kept) {
+            if (kept == KEPT) {
+                for (k = 0; k < kept; ++k) csimi_coarse_left(c, i, S + 18 * k, csimi_coarse_panel(c, name[k], count));
+                kept = k = 0;
+            }
+            name[kept++] = b;
+            CSIMI_MEMSET(S + 18 * k, 0, 18 * sizeof(double));
+        }
+        csimi_coarse_right(c, A->val + 9 * (size_t)j, A->col[j], S + 18 * k);
+    }
+    for (k = 0; k < kept; ++k) csimi_coarse_left(c, i, S + 18 * k, csimi_coarse_panel(c, name[k], count));
+}
+
+/* Columns of Y (rows x 6, in motions of aggregate a) turned to the unknowns of its group:
+   t = y_t + (y_r / L) x arm, w = y_r / L. */
+static void csimi_coarse_to_group(const csimi_coarse *c, int a, int rows, double *Y, int row_stride, int stride) {
+    const csim_real *d = c->arm + 3 * (size_t)a;
+    const double scale = 1 / (double)c->radius[c->group[a]];
+    int r;
+    for (r = 0; r < rows; ++r, Y += row_stride) {
+        const double x = Y[0], y = Y[stride], z = Y[2 * stride];
+        Y[3 * stride] = scale * (Y[3 * stride] + (double)d[1] * z - (double)d[2] * y);
+        Y[4 * stride] = scale * (Y[4 * stride] + (double)d[2] * x - (double)d[0] * z);
+        Y[5 * stride] = scale * (Y[5 * stride] + (double)d[0] * y - (double)d[1] * x);
+    }
+}
+
+CSIMI_FN void csimi_coarse_build(csimi_coarse *c, const csim_problem *problem) {
+    const csim_structure *s = c->structure = problem->structure;
+    const size_t m = 6 * (size_t)c->groups;
+    int g, k, i, r;
+    csimi_coarse_gather(c);
+    csimi_coarse_members(c, problem->A.n);
+    CSIMI_MEMSET(c->H0, 0, m * m * sizeof(double));
+    CSIMI_MEMSET(c->closed, 0, (size_t)problem->contact_count);
+    CSIMI_MEMSET(c->used, 0, (size_t)problem->contact_count);
+    for (i = 0; i < c->aggregates; ++i) c->slot[i] = -1;
+    for (g = 0; g < c->groups; ++g)
+        for (k = c->group_first[g]; k < c->group_first[g + 1]; ++k) {
+            const int a = c->group_member[k];
+            int count = 0;
+            for (i = c->first[a]; i < c->first[a + 1]; ++i) csimi_coarse_row(c, &problem->A, c->member[i], &count);
+            for (i = 0; i < count; ++i) {
+                const int b = c->touched[i];
+                double *P = c->panel + 36 * (size_t)i;
+                csimi_coarse_to_group(c, b, 6, P, 6, 1);
+                csimi_coarse_to_group(c, a, 6, P, 1, 6);
+                for (r = 0; r < 36; ++r)
+                    c->H0[(6 * (size_t)g + (size_t)(r / 6)) * m + 6 * (size_t)c->group[b] + (size_t)(r % 6)] += P[r];
+                c->slot[b] = -1;
+            }
+        }
+    c->ready = false;
+    (void)s;
+}
+
+/* ---- H = H0 + contact stiffness */
+
+/* Rows of the contact's velocity in the motions of the aggregates it touches: G = R sum +-J Z. Returns how many. */
+static int csimi_coarse_contact(csimi_coarse *c, const csim_problem *problem, const csim_contact *contact, int *name) {
+    int count = 0, side, k, i, j, r;
+    for (side = 0; side < 2; ++side) {
+        const csim_side s = side ? contact->b : contact->a;
+        for (k = s.first; k < s.first + s.count; ++k) {
+            const int block = problem->terms[k].block, a = c->structure->aggregate[block];
+            csim_real RJ[9];
+            if (a < 0) continue;
+            for (j = 0; j < count && name[j] != a; ++j) {
+            }
+            if (j == CSIMI_COARSE_SIDES) continue; /* the rest only makes H a little softer */
+            if (j == count) {
+                name[count++] = a;
+                CSIMI_MEMSET(c->jacobian + 18 * j, 0, 18 * sizeof(double));
+            }
+            csimi_matmul(contact->R, problem->terms[k].J, RJ);
+            for (i = 0; i < 9 && side; ++i) RJ[i] = -RJ[i];
+            csimi_coarse_right(c, RJ, block, c->jacobian + 18 * j);
+        }
+    }
+    for (r = 0; r < count; ++r) csimi_coarse_to_group(c, name[r], 3, c->jacobian + 18 * r, 6, 1);
+    return count;
+}
+
+/* Derivative D of the projection at the trial impulse of a contact that slips. Across the direction of slip the clipped
+   impulse still turns; along it the strict law follows the normal impulse, which makes D unsymmetric: that entry is
+   left out where a symmetric factor is wanted. */
+static void csimi_coarse_slip(csim_real mu, bool proximal, bool whole, const csim_real *trial, const csim_real *lambda,
+                              double *D) {
+    const double t = csimi_sqrt64((double)(trial[1] * trial[1] + trial[2] * trial[2]));
+    const double l = csimi_sqrt64((double)(lambda[1] * lambda[1] + lambda[2] * lambda[2]));
+    double e[2], turn, along = 1;
+    int i, j;
+    D[0] = 1;
+    if (!(t > 0 && lambda[0] > 0)) return;
+    e[0] = (double)trial[1] / t, e[1] = (double)trial[2] / t;
+    turn = l < t ? l / t : 1;
+    if (proximal) along = 1 / (1 + (double)(mu * mu));
+    D[0] = along;
+    for (i = 0; i < 2; ++i) {
+        if (proximal || whole) D[3 + 3 * i] = along * (double)mu * e[i];
+        if (proximal) D[1 + i] = along * (double)mu * e[i];
+        for (j = 0; j < 2; ++j)
+            D[4 + 3 * i + j] = turn * ((i == j ? 1 : 0) - e[i] * e[j]) +
+                               (proximal ? along * (double)(mu * mu) * e[i] * e[j] : 0);
+    }
+}
+
+static void csimi_coarse_derivative(const csimi_coarse *c, const csim_contact *contact,
+                                    const csimi_coarse_contacts *contacts, int m, double *D) {
+    const csim_real *trial = contacts->trial + 3 * (size_t)m;
+    csim_real lambda[3];
+    int i;
+    for (i = 0; i < 9; ++i) D[i] = i % 4 == 0 && (c->used[m] >> (i / 4) & 1) ? 1 : 0;
+    if (c->used[m] != 1 || contact->law >= CSIM_LAW_BILATERAL) return;
+    for (i = 0; i < 3; ++i) lambda[i] = contacts->lambda[3 * m + i] + (contacts->newton ? c->delta[3 * m + i] : 0);
+    if (contacts->newton) trial = c->trial + 3 * (size_t)m;
+    csimi_coarse_slip(contact->mu[0], contacts->law[m] == CSIM_LAW_PROXIMAL, contacts->newton > 0, trial, lambda, D);
+}
+
+/* factor += stiffness G'D G of one contact; the lower triangle of blocks, all of them for Newton. */
+static void csimi_coarse_stiffen(csimi_coarse *c, const csim_problem *problem, const csimi_coarse_contacts *contacts,
+                                 int contact) {
+    const size_t m = 6 * (size_t)c->groups;
+    const double stiffness = contacts->stiffen / (double)contacts->gamma[contact];
+    double D[9], DG[18];
+    int name[CSIMI_COARSE_SIDES], a, b, i, j, r;
+    const int count = csimi_coarse_contact(c, problem, problem->contacts + contact, name);
+    csimi_coarse_derivative(c, problem->contacts + contact, contacts, contact, D);
+    for (b = 0; b < count; ++b) {
+        const size_t h = (size_t)c->group[name[b]];
+        const double *G = c->jacobian + 18 * b;
+        for (r = 0; r < 3; ++r)
+            for (j = 0; j < 6; ++j)
+                DG[6 * r + j] =
+                    stiffness * (D[3 * r] * G[j] + D[3 * r + 1] * G[6 + j] + D[3 * r + 2] * G[12 + j]);
+        for (a = 0; a < count; ++a) {
+            const size_t g = (size_t)c->group[name[a]];
+            const double *P = c->jacobian + 18 * a;
+            if (h > g && !contacts->newton) continue;
+            for (i = 0; i < 6; ++i)
+                for (j = 0; j < 6; ++j)
+                    c->factor[(6 * g + (size_t)i) * m + 6 * h + (size_t)j] +=
+                        P[i] * DG[j] + P[6 + i] * DG[6 + j] + P[12 + i] * DG[12 + j];
+        }
+    }
+}
+
+/* H0 is kept below its diagonal blocks only. */
+static void csimi_coarse_mirror(csimi_coarse *c) {
+    const size_t m = 6 * (size_t)c->groups;
+    size_t i, j;
+    for (i = 0; i < m; ++i)
+        for (j = 0; j < i / 6 * 6; ++j) c->factor[j * m + i] = c->factor[i * m + j];
+}
+
+CSIMI_FN bool csimi_coarse_factor(csimi_coarse *c, const csim_problem *problem, const csimi_coarse_contacts *contacts) {
+    const int m = 6 * c->groups;
+    double largest = 0;
+    int i;
+    CSIMI_MEMCPY(c->factor, c->H0, (size_t)m * (size_t)m * sizeof(double));
+    if (contacts->newton) csimi_coarse_mirror(c);
+    for (i = 0; i < problem->contact_count; ++i)
+        if (c->used[i]) csimi_coarse_stiffen(c, problem, contacts, i);
+    for (i = 0; i < m; ++i) {
+        const double d = c->factor[(size_t)i * (size_t)m + (size_t)i];
+        if (d > largest) largest = d;
+    }
+    for (i = 0; i < m; ++i) {
+        double *d = c->factor + (size_t)i * (size_t)m + (size_t)i;
+        *d = *d * (1 + 1e-10) + 1e-13 * largest;
+    }
+    c->ready = !contacts->newton && csimi_cholesky(m, c->factor);
+    return contacts->newton ? csimi_lu(m, c->factor, c->pivot) : c->ready;
+}
+
+/* ---- the correction p += scale Z H^-1 Z' M f */
+
+/* motion += Z_block' x */
+static void csimi_coarse_gain(csimi_coarse *c, int block, const csim_real *x) {
+    const csim_real *o = c->structure->offset + 3 * (size_t)block;
+    const int a = c->structure->aggregate[block];
+    double *g;
+    if (a < 0) return;
+    g = c->motion + 6 * (size_t)a;
+    if (csimi_coarse_turns(c, block)) {
+        g[3] += (double)x[0], g[4] += (double)x[1], g[5] += (double)x[2];
+        return;
+    }
+    g[0] += (double)x[0], g[1] += (double)x[1], g[2] += (double)x[2];
+    g[3] += (double)(o[1] * x[2] - o[2] * x[1]);
+    g[4] += (double)(o[2] * x[0] - o[0] * x[2]);
+    g[5] += (double)(o[0] * x[1] - o[1] * x[0]);
+}
+
+/* x = Z_block motion */
+static void csimi_coarse_move(const csimi_coarse *c, int block, csim_real *x) {
+    const csim_real *o = c->structure->offset + 3 * (size_t)block;
+    const int a = c->structure->aggregate[block];
+    csim_real w[3];
+    const double *g;
+    x[0] = x[1] = x[2] = 0;
+    if (a < 0) return;
+    g = c->motion + 6 * (size_t)a;
+    w[0] = (csim_real)g[3], w[1] = (csim_real)g[4], w[2] = (csim_real)g[5];
+    if (csimi_coarse_turns(c, block)) {
+        x[0] = w[0], x[1] = w[1], x[2] = w[2];
+        return;
+    }
+    x[0] = (csim_real)g[0] + w[1] * o[2] - w[2] * o[1];
+    x[1] = (csim_real)g[1] + w[2] * o[0] - w[0] * o[2];
+    x[2] = (csim_real)g[2] + w[0] * o[1] - w[1] * o[0];
+}
+
+/* Forces M f of aggregates [begin, end) gathered about their centres. */
+static void csimi_coarse_restrict(void *context, int begin, int end) {
+    csimi_coarse *c = (csimi_coarse *)context;
+    const unsigned char *turns = c->structure->rotation;
+    int a, k;
+    for (a = begin; a < end; ++a) {
+        double t0 = 0, t1 = 0, t2 = 0, r0 = 0, r1 = 0, r2 = 0;
+        for (k = c->first[a]; k < c->first[a + 1]; ++k) {
+            const size_t i = 3 * (size_t)c->member[k];
+            const csim_real *f = c->f + i, *M = c->metric + i, *o = c->structure->offset + i;
+            const csim_real x = M[0] * f[0], y = M[1] * f[1], z = M[2] * f[2];
+            if (turns && turns[c->member[k]]) {
+                r0 += (double)x, r1 += (double)y, r2 += (double)z;
+                continue;
+            }
+            t0 += (double)x, t1 += (double)y, t2 += (double)z;
+            r0 += (double)(o[1] * z - o[2] * y);
+            r1 += (double)(o[2] * x - o[0] * z);
+            r2 += (double)(o[0] * y - o[1] * x);
+        }
+        c->motion[6 * a] = t0, c->motion[6 * a + 1] = t1, c->motion[6 * a + 2] = t2;
+        c->motion[6 * a + 3] = r0, c->motion[6 * a + 4] = r1, c->motion[6 * a + 5] = r2;
+    }
+}
+
+static void csimi_coarse_prolong(void *context, int begin, int end) {
+    csimi_coarse *c = (csimi_coarse *)context;
+    const unsigned char *turns = c->structure->rotation;
+    int a, k;
+    for (a = begin; a < end; ++a) {
+        const double *g = c->motion + 6 * (size_t)a;
+        const csim_real t0 = (csim_real)g[0], t1 = (csim_real)g[1], t2 = (csim_real)g[2];
+        const csim_real w0 = (csim_real)g[3], w1 = (csim_real)g[4], w2 = (csim_real)g[5];
+        for (k = c->first[a]; k < c->first[a + 1]; ++k) {
+            const size_t i = 3 * (size_t)c->member[k];
+            const csim_real *o = c->structure->offset + i;
+            csim_real *p = c->p + i;
+            if (turns && turns[c->member[k]]) {
+                p[0] += w0, p[1] += w1, p[2] += w2;
+                continue;
+            }
+            p[0] += t0 + w1 * o[2] - w2 * o[1];
+            p[1] += t1 + w2 * o[0] - w0 * o[2];
+            p[2] += t2 + w0 * o[1] - w1 * o[0];
+        }
+    }
+}
+
+/* Forces on virtual nodes belong to the blocks they hang on. */
+static void csimi_coarse_restrict_virtual(csimi_coarse *c, const csimi_nodal *nodal, const csim_term *terms, int n) {
+    int k, t, i;
+    for (k = 0; k < nodal->virtual_count; ++k) {
+        const csim_side side = nodal->side[k];
+        csim_real force[3], x[3];
+        for (i = 0; i < 3; ++i) force[i] = c->metric[3 * (n + k) + i] * c->f[3 * (n + k) + i];
+        for (t = side.first; t < side.first + side.count; ++t) {
+            x[0] = x[1] = x[2] = 0;
+            csimi_addmulT3(terms[t].J, force, x);
+            csimi_coarse_gain(c, terms[t].block, x);
+        }
+    }
+}
+
+static void csimi_coarse_prolong_virtual(csimi_coarse *c, const csimi_nodal *nodal, const csim_term *terms, int n) {
+    int k, t;
+    for (k = 0; k < nodal->virtual_count; ++k) {
+        const csim_side side = nodal->side[k];
+        for (t = side.first; t < side.first + side.count; ++t) {
+            csim_real x[3];
+            csimi_coarse_move(c, terms[t].block, x);
+            csimi_addmul3(terms[t].J, x, c->p + 3 * (size_t)(n + k));
+        }
+    }
+}
+
+/* y = sum of T_a' motion_a over the members of each group; and back, motion_a = scale T_a y. */
+static void csimi_coarse_collect(csimi_coarse *c, double *y) {
+    int a, i;
+    for (i = 0; i < 6 * c->groups; ++i) y[i] = 0;
+    for (a = 0; a < c->aggregates; ++a) {
+        double *to = y + 6 * (size_t)c->group[a], *g = c->motion + 6 * (size_t)a;
+        csimi_coarse_to_group(c, a, 1, g, 6, 1);
+        for (i = 0; i < 6; ++i) to[i] += g[i];
+    }
+}
+
+static void csimi_coarse_spread(csimi_coarse *c, double scale) {
+    int a, i;
+    for (a = 0; a < c->aggregates; ++a) {
+        const double *y = c->y + 6 * (size_t)c->group[a], turn = scale / (double)c->radius[c->group[a]];
+        const csim_real *d = c->arm + 3 * (size_t)a;
+        double *g = c->motion + 6 * (size_t)a;
+        for (i = 0; i < 3; ++i) g[3 + i] = turn * y[3 + i];
+        g[0] = scale * y[0] + g[4] * (double)d[2] - g[5] * (double)d[1];
+        g[1] = scale * y[1] + g[5] * (double)d[0] - g[3] * (double)d[2];
+        g[2] = scale * y[2] + g[3] * (double)d[1] - g[4] * (double)d[0];
+    }
+}
+
+/* ---- the active set after the correction */
+
+CSIMI_FN unsigned char csimi_coarse_rows(const csim_contact *contact, const csim_real *l) {
+    const csim_real *mu = contact->mu, second = contact->law == CSIM_LAW_ANISOTROPIC ? mu[1] : mu[0];
+    int i, bits = 0;
+    if (contact->law == CSIM_LAW_BILATERAL) return (unsigned char)(contact->mask & 7);
+    if (contact->law == CSIM_LAW_BOX) {
+        for (i = 0; i < 3; ++i) bits |= (l[i] > contact->lo[i] && l[i] < contact->hi[i]) << i;
+        return (unsigned char)bits;
+    }
+    if (!(l[0] > 0)) return 0;
+    if (!(mu[0] > 0 && second > 0)) return 1;
+    return l[1] * l[1] / (mu[0] * mu[0]) + l[2] * l[2] / (second * second) < l[0] * l[0] * CSIM_R(0.999999) ? 7 : 1;
+}
+
+/* Impulse of contact m after the motion now in c->motion, by the one-shot contact itself; its change goes to delta. */
+static unsigned char csimi_coarse_predict(csimi_coarse *c, const csim_problem *problem,
+                                          const csimi_coarse_contacts *contacts, int m) {
+    const csim_contact *contact = problem->contacts + m;
+    const csim_real scale = 1 / contacts->gamma[m];
+    csim_real u[3] = {0, 0, 0}, d[3], x[3], l[3];
+    int side, k, i;
+    for (side = 0; side < 2; ++side) {
+        const csim_side s = side ? contact->b : contact->a;
+        x[0] = x[1] = x[2] = 0;
+        for (k = s.first; k < s.first + s.count; ++k) {
+            csimi_coarse_move(c, problem->terms[k].block, d);
+            csimi_addmul3(problem->terms[k].J, d, x);
+        }
+        for (i = 0; i < 3; ++i) u[i] += side ? -x[i] : x[i];
+    }
+    csimi_mul3(contact->R, u, d);
+    for (i = 0; i < 3; ++i) l[i] = c->trial[3 * m + i] = contacts->trial[3 * m + i] - scale * d[i];
+    csimi_project_as(contacts->law[m], contact, contacts->gamma[m], l);
+    for (i = 0; i < 3; ++i) c->delta[3 * m + i] = l[i] - contacts->lambda[3 * m + i];
+    return csimi_coarse_rows(contact, l);
+}
+
+/* Adds the rows that y would close to the set of the factor; true when there are any. */
+static bool csimi_coarse_look(csimi_coarse *c, const csim_problem *problem, const csimi_coarse_contacts *contacts) {
+    bool changed = false;
+    int k;
+    csimi_coarse_spread(c, 1);
+    for (k = 0; k < problem->contact_count; ++k) {
+        const unsigned char rows = csimi_coarse_predict(c, problem, contacts, k);
+        changed = changed || (rows & ~c->used[k]);
+        c->used[k] |= rows;
+    }
+    return changed;
+}
+
+/* motion += Z'J' delta */
+static void csimi_coarse_load(csimi_coarse *c, const csim_problem *problem, int m) {
+    const csim_contact *contact = problem->contacts + m;
+    csim_real force[3] = {0, 0, 0}, x[3];
+    int side, k, i;
+    csimi_addmulT3(contact->R, c->delta + 3 * (size_t)m, force);
+    for (side = 0; side < 2; ++side) {
+        const csim_side s = side ? contact->b : contact->a;
+        for (k = s.first; k < s.first + s.count; ++k) {
+            x[0] = x[1] = x[2] = 0;
+            csimi_addmulT3(problem->terms[k].J, force, x);
+            csimi_coarse_gain(c, problem->terms[k].block, x);
+        }
+        for (i = 0; i < 3; ++i) force[i] = -force[i];
+    }
+}
+
+/* change = g + Z'J'(Project(trial - J Z y / gamma) - lambda) - H0 y: what is left of the coarse imbalance once
+   the contacts answer to y. used becomes the set met there. Returns the squared size of change over g. */
+static double csimi_coarse_balance(csimi_coarse *c, const csim_problem *problem,
+                                   const csimi_coarse_contacts *contacts) {
+    const size_t m = 6 * (size_t)c->groups;
+    double left = 0, whole = 0;
+    size_t i, j;
+    int k;
+    csimi_coarse_spread(c, 1);
+    for (k = 0; k < problem->contact_count; ++k) c->used[k] = csimi_coarse_predict(c, problem, contacts, k);
+    CSIMI_MEMSET(c->motion, 0, 6 * (size_t)c->aggregates * sizeof *c->motion);
+    for (k = 0; k < problem->contact_count; ++k) csimi_coarse_load(c, problem, k);
+    csimi_coarse_collect(c, c->change);
+    for (i = 0; i < m; ++i) {
+        const double *H = c->H0 + i * m;
+        double sum = c->g[i] - H[i] * c->y[i];
+        for (j = 0; j < i; ++j) {
+            sum -= H[j] * c->y[j];
+            c->change[j] -= H[j] * c->y[i];
+        }
+        c->change[i] += sum;
+    }
+    for (i = 0; i < m; ++i) {
+        const double d = c->H0[i * m + i];
+        left += d > 0 ? c->change[i] * c->change[i] / d : 0;
+        whole += d > 0 ? c->g[i] * c->g[i] / d : 0;
+    }
+    return whole > 0 ? left / whole : 0;
+}
+
+static void csimi_coarse_shift(csimi_coarse *c, double by) {
+    int i;
+    for (i = 0; i < 6 * c->groups; ++i) c->y[i] += by * c->step[i];
+}
+
+/* Newton for the coarse contact problem, change(y) = 0: steps that leave more imbalance are halved, or not taken. */
+static void csimi_coarse_newton(csimi_coarse *c, const csim_problem *problem, const csimi_coarse_contacts *contacts) {
+    const int m = 6 * c->groups;
+    double size, next, taken;
+    int k, half;
+    CSIMI_MEMSET(c->y, 0, (size_t)m * sizeof *c->y);
+    size = csimi_coarse_balance(c, problem, contacts);
+    for (k = 0; k < contacts->newton && size > 1e-8; ++k, size = next) {
+        if (!csimi_coarse_factor(c, problem, contacts)) return;
+        csimi_lu_solve(m, c->factor, c->pivot, c->change);
+        CSIMI_MEMCPY(c->step, c->change, (size_t)m * sizeof *c->step);
+        csimi_coarse_shift(c, taken = 1);
+        next = csimi_coarse_balance(c, problem, contacts);
+        for (half = 0; half < CSIMI_COARSE_HALVINGS && !(next < size); ++half) {
+            csimi_coarse_shift(c, -0.5 * taken);
+            taken *= 0.5;
+            next = csimi_coarse_balance(c, problem, contacts);
+        }
+        if (next < size) continue;
+        csimi_coarse_shift(c, -taken);
+        return;
+    }
+}
+
+/* y = H^-1 g. The first time the contacts that y would close join the set: before any impulse is known H is soft there,
+   and one step through a contact takes the iteration far away. */
+static void csimi_coarse_linear(csimi_coarse *c, const csim_problem *problem, const csimi_coarse_contacts *contacts) {
+    const int m = 6 * c->groups;
+    int k;
+    for (k = 0; k <= contacts->looks; ++k) {
+        CSIMI_MEMCPY(c->y, c->g, (size_t)m * sizeof *c->y);
+        csimi_cholesky_solve(m, c->factor, c->y);
+        if (k == contacts->looks || !csimi_coarse_look(c, problem, contacts)) return;
+        if (!csimi_coarse_factor(c, problem, contacts)) return;
+    }
+}
+
+CSIMI_FN void csimi_coarse_apply(csimi_coarse *c, const csim_problem *problem, const csimi_nodal *nodal,
+                                 const csimi_coarse_contacts *contacts, double scale, const csim_real *metric,
+                                 const csim_real *f, csim_real *p, const csim_tasks *tasks) {
+    c->f = f, c->p = p, c->metric = metric;
+    csimi_parallel(tasks, c->aggregates, CSIMI_COARSE_GRAIN, csimi_coarse_restrict, c);
+    csimi_coarse_restrict_virtual(c, nodal, problem->terms, problem->A.n);
+    csimi_coarse_collect(c, c->g);
+    if (contacts->newton)
+        csimi_coarse_newton(c, problem, contacts);
+    else
+        csimi_coarse_linear(c, problem, contacts);
+    csimi_coarse_spread(c, scale);
+    csimi_parallel(tasks, c->aggregates, CSIMI_COARSE_GRAIN, csimi_coarse_prolong, c);
+    csimi_coarse_prolong_virtual(c, nodal, problem->terms, problem->A.n);
+}

@@ -1,0 +1,102 @@
+/* solve/envelope: L U factors of a structurally symmetric matrix of 3x3 blocks, each row of L and column of U stored
+   from its first block on. Nothing outside the envelope fills in, so the order of the rows decides the memory: it is
+   known before anything is computed. In double. */
+#include "private.h"
+
+CSIMI_FN size_t csimi_envelope_numbers(int n, size_t blocks) { return 18 * blocks + 9 * (size_t)n; }
+
+CSIMI_FN void csimi_envelope_clear(csimi_envelope *e) {
+    CSIMI_MEMSET(e->lower, 0, 9 * e->blocks * sizeof(double));
+    CSIMI_MEMSET(e->upper, 0, 9 * e->blocks * sizeof(double));
+    CSIMI_MEMSET(e->diag, 0, 9 * (size_t)e->n * sizeof(double));
+}
+
+CSIMI_FN double *csimi_envelope_block(csimi_envelope *e, int i, int j) {
+    if (i == j) return e->diag + 9 * (ptrdiff_t)i;
+    if (i > j) return e->lower + 9 * (e->start[i] + (size_t)(j - e->first[i]));
+    return e->upper + 9 * (e->start[j] + (size_t)(i - e->first[j]));
+}
+
+/* C -= sum A_k B_k over count blocks. */
+static void csimi_envelope_dot(int count, const double *CSIMI_RESTRICT A, const double *CSIMI_RESTRICT B, double *C) {
+    double c0 = 0, c1 = 0, c2 = 0, c3 = 0, c4 = 0, c5 = 0, c6 = 0, c7 = 0, c8 = 0;
+    for (; count > 0; --count, A += 9, B += 9) {
+        c0 += A[0] * B[0] + A[1] * B[3] + A[2] * B[6];
+        c1 += A[0] * B[1] + A[1] * B[4] + A[2] * B[7];
+        c2 += A[0] * B[2] + A[1] * B[5] + A[2] * B[8];
+        c3 += A[3] * B[0] + A[4] * B[3] + A[5] * B[6];
+        c4 += A[3] * B[1] + A[4] * B[4] + A[5] * B[7];
+        c5 += A[3] * B[2] + A[4] * B[5] + A[5] * B[8];
+        c6 += A[6] * B[0] + A[7] * B[3] + A[8] * B[6];
+        c7 += A[6] * B[1] + A[7] * B[4] + A[8] * B[7];
+        c8 += A[6] * B[2] + A[7] * B[5] + A[8] * B[8];
+    }
+    C[0] -= c0;
+    C[1] -= c1;
+    C[2] -= c2;
+    C[3] -= c3;
+    C[4] -= c4;
+    C[5] -= c5;
+    C[6] -= c6;
+    C[7] -= c7;
+    C[8] -= c8;
+}
+
+/* In place by cofactors; false when singular. */
+static bool csimi_envelope_invert(double *M) {
+    double inv[9], det;
+    int i, k;
+    for (i = 0; i < 3; ++i)
+        for (k = 0; k < 3; ++k) {
+            const int r1 = (k + 1) % 3, r2 = (k + 2) % 3, c1 = (i + 1) % 3, c2 = (i + 2) % 3;
+            inv[3 * i + k] = M[3 * r1 + c1] * M[3 * r2 + c2] - M[3 * r1 + c2] * M[3 * r2 + c1];
+        }
+    det = M[0] * inv[0] + M[1] * inv[3] + M[2] * inv[6];
+    if (!(det > 0 && det < 1e300)) return false;
+    for (i = 0; i < 9; ++i) M[i] = inv[i] / det;
+    return true;
+}
+
+/* Row i of L, column i of U, then the pivot; diag holds the inverses of the pivots afterwards. */
+CSIMI_FN bool csimi_envelope_factor(csimi_envelope *e) {
+    int i, j, k;
+    for (i = 0; i < e->n; ++i) {
+        const int fi = e->first[i];
+        double *L = e->lower + 9 * e->start[i], *U = e->upper + 9 * e->start[i];
+        for (j = fi; j < i; ++j) {
+            const int fj = e->first[j], from = csimi_imax(fi, fj);
+            const double *Lj = e->lower + 9 * e->start[j], *Uj = e->upper + 9 * e->start[j],
+                         *D = e->diag + 9 * (ptrdiff_t)j;
+            double *l = L + 9 * (j - fi), scaled[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+            csimi_envelope_dot(j - from, L + 9 * (from - fi), Uj + 9 * (from - fj), l);
+            csimi_envelope_dot(j - from, Lj + 9 * (from - fj), U + 9 * (from - fi), U + 9 * (j - fi));
+            csimi_envelope_dot(1, l, D, scaled);
+            for (k = 0; k < 9; ++k) l[k] = -scaled[k];
+        }
+        csimi_envelope_dot(i - fi, L, U, e->diag + 9 * (ptrdiff_t)i);
+        if (!csimi_envelope_invert(e->diag + 9 * (ptrdiff_t)i)) return false;
+    }
+    return true;
+}
+
+static void csimi_envelope_subtract(const double *M, const double *x, double *y) {
+    y[0] -= M[0] * x[0] + M[1] * x[1] + M[2] * x[2];
+    y[1] -= M[3] * x[0] + M[4] * x[1] + M[5] * x[2];
+    y[2] -= M[6] * x[0] + M[7] * x[1] + M[8] * x[2];
+}
+
+CSIMI_FN void csimi_envelope_solve(const csimi_envelope *e, double *x) {
+    int i, j;
+    for (i = 0; i < e->n; ++i)
+        for (j = e->first[i]; j < i; ++j)
+            csimi_envelope_subtract(e->lower + 9 * (e->start[i] + (size_t)(j - e->first[i])), x + 3 * (ptrdiff_t)j,
+                                    x + 3 * (ptrdiff_t)i);
+    for (i = e->n - 1; i >= 0; --i) {
+        double y[3] = {0, 0, 0};
+        csimi_envelope_subtract(e->diag + 9 * (ptrdiff_t)i, x + 3 * (ptrdiff_t)i, y);
+        for (j = 0; j < 3; ++j) x[3 * (ptrdiff_t)i + j] = -y[j];
+        for (j = e->first[i]; j < i; ++j)
+            csimi_envelope_subtract(e->upper + 9 * (e->start[i] + (size_t)(j - e->first[i])), x + 3 * (ptrdiff_t)i,
+                                    x + 3 * (ptrdiff_t)j);
+    }
+}

@@ -1,0 +1,375 @@
+/* solve/newton: one proximal step of the sweep solver by Newton's method on the velocities of the bodies.
+   With a compliance e > 0 around a centre the impulse of every contact is a function of the velocity in closed form,
+   lambda(v) = Project(centre - u(v) / e), so that F(v) = b + J' lambda(v) - A v = 0 is an equation in v alone with the
+   Jacobian A + J' (Project' / e) J on the graph of the bodies. Its factors live in the memory of Anderson's ring, which
+   is idle meanwhile; where they do not fit, nothing happens and the sweeps go on alone. */
+#include "private.h"
+
+/* ---- the order of the rows */
+
+/* Blocks that share a contact or a body with the block at order[head], appended to order[count..]. */
+static int csimi_newton_neighbours(csimi_sweep *s, const int *list_start, const int *list, int head, int count) {
+    const int i = s->order[head];
+    int k, q;
+    for (k = 0; k < s->size[i]; ++k)
+        if (s->place[s->first[i] + k] < 0) {
+            s->place[s->first[i] + k] = count;
+            s->order[count++] = s->first[i] + k;
+        }
+    for (k = list_start[i]; k < list_start[i + 1]; ++k) {
+        const csimi_sweep_contact *c = s->contacts + list[k];
+        for (q = c->first; q < c->first + c->count; ++q) {
+            const int j = s->pieces[q].block;
+            if (s->place[j] >= 0) continue;
+            s->place[j] = count;
+            s->order[count++] = j;
+        }
+    }
+    return count;
+}
+
+/* Breadth first through the component of block seed; returns the count of ordered blocks. */
+static int csimi_newton_walk(csimi_sweep *s, const int *list_start, const int *list, int seed, int count) {
+    int head = count;
+    s->place[seed] = count;
+    s->order[count++] = seed;
+    for (; head < count; ++head) count = csimi_newton_neighbours(s, list_start, list, head, count);
+    return count;
+}
+
+/* Cuthill-McKee: each component from a block far from the first one found. */
+static void csimi_newton_order(csimi_sweep *s, const int *list_start, const int *list) {
+    int i, k, count = 0;
+    for (i = 0; i < s->n; ++i) s->place[i] = -1;
+    for (i = 0; i < s->n; ++i) {
+        int end, far;
+        if (s->place[i] >= 0) continue;
+        end = csimi_newton_walk(s, list_start, list, i, count);
+        far = s->order[end - 1];
+        for (k = count; k < end; ++k) s->place[s->order[k]] = -1;
+        count = csimi_newton_walk(s, list_start, list, far, count);
+    }
+}
+
+/* Contacts of each block, in the ring: false when even this does not fit. */
+static bool csimi_newton_lists(csimi_sweep *s, csimi_arena *ring, int **list_start, int **list) {
+    int i, q, m, total = 0;
+    for (m = 0; m < s->contact_count; ++m) total += s->contacts[m].count;
+    *list_start = CSIMI_PUSH(ring, int, s->n + 2);
+    *list = CSIMI_PUSH(ring, int, total);
+    if (ring->overflow) return false;
+    for (i = 0; i < s->n + 2; ++i) (*list_start)[i] = 0;
+    for (q = 0; q < total; ++q) ++(*list_start)[s->pieces[q].block + 2];
+    for (i = 0; i < s->n; ++i) (*list_start)[i + 2] += (*list_start)[i + 1];
+    for (m = 0; m < s->contact_count; ++m)
+        for (q = s->contacts[m].first; q < s->contacts[m].first + s->contacts[m].count; ++q)
+            (*list)[(*list_start)[s->pieces[q].block + 1]++] = m;
+    return true;
+}
+
+static void csimi_newton_envelope(csimi_sweep *s) {
+    csimi_envelope *e = &s->envelope;
+    int i, m, q;
+    e->n = s->n;
+    for (i = 0; i < s->n; ++i) e->first[i] = i;
+    for (i = 0; i < s->n; ++i) /* bodies lie together, whatever the walk did */
+        for (q = s->first[i]; q < s->first[i] + s->size[i]; ++q)
+            e->first[s->place[i]] = csimi_imin(e->first[s->place[i]], s->place[q]);
+    for (m = 0; m < s->contact_count; ++m) {
+        const csimi_piece *begin = s->pieces + s->contacts[m].first, *end = begin + s->contacts[m].count, *p;
+        int least = s->n;
+        for (p = begin; p < end; ++p) least = csimi_imin(least, s->place[p->block]);
+        for (p = begin; p < end; ++p) e->first[s->place[p->block]] = csimi_imin(e->first[s->place[p->block]], least);
+    }
+    e->blocks = 0;
+    s->work = 0;
+    for (i = 0; i < s->n; ++i) {
+        const double width = i - e->first[i];
+        e->start[i] = e->blocks;
+        e->blocks += (size_t)(i - e->first[i]);
+        s->work += 27 * (width + 1) * (width + 1);
+    }
+}
+
+/* The ring is one stretch of memory from f to the end of p; small islands have a larger one of their own. */
+static csimi_arena csimi_newton_ring(const csimi_sweep *s) {
+    const csimi_anderson *a = &s->anderson;
+    unsigned char *base = (unsigned char *)a->f;
+    const unsigned char *end = (const unsigned char *)(a->p + (size_t)a->window * (size_t)a->n);
+    if (s->spare_count > 0) return csimi_arena_in(s->spare, s->spare_count * sizeof(double));
+    return csimi_arena_in(base, (size_t)(end - base));
+}
+
+/* Vectors of one Newton step. */
+typedef struct csimi_newton_vectors {
+    double *F, *direction; /* [3n] */
+    csim_real *start;      /* [3n] velocities a line search starts from */
+} csimi_newton_vectors;
+
+/* The vectors and the factors. */
+static bool csimi_newton_layout(csimi_sweep *s, csimi_newton_vectors *x) {
+    csimi_arena ring = csimi_newton_ring(s);
+    csimi_envelope *e = &s->envelope;
+    x->F = CSIMI_PUSH(&ring, double, 3 * (size_t)s->n);
+    x->direction = CSIMI_PUSH(&ring, double, 3 * (size_t)s->n);
+    x->start = CSIMI_PUSH(&ring, csim_real, 3 * (size_t)s->n);
+    e->lower = CSIMI_PUSH(&ring, double, 9 * e->blocks);
+    e->upper = CSIMI_PUSH(&ring, double, 9 * e->blocks);
+    e->diag = CSIMI_PUSH(&ring, double, 9 * (size_t)s->n);
+    return !ring.overflow;
+}
+
+CSIMI_FN void csimi_newton_plan(csimi_sweep *s) {
+    csimi_arena ring = csimi_newton_ring(s);
+    int *list_start, *list;
+    csimi_newton_vectors x;
+    s->work = 0;
+    if (s->contact_count == 0 || !csimi_newton_lists(s, &ring, &list_start, &list)) return;
+    csimi_newton_order(s, list_start, list);
+    csimi_newton_envelope(s);
+    if (!csimi_newton_layout(s, &x)) s->work = 0;
+}
+
+/* ---- lambda(v) and its derivative */
+
+/* d(clip of t to the disk of radius mu n) by n and t, rows 1 and 2 of G; slip only. */
+static void csimi_newton_disk(double mu, const double *t, double n, double *G) {
+    const double length = csimi_sqrt64(t[1] * t[1] + t[2] * t[2]), x = t[1] / length, y = t[2] / length;
+    const double k = mu * n / length;
+    G[3] = mu * x;
+    G[6] = mu * y;
+    G[4] = k * y * y;
+    G[5] = G[7] = -k * x * y;
+    G[8] = k * x * x;
+}
+
+/* The same for the ellipse of semi-axes mu n, at its point y nearest to t: y = a^2 t / (a^2 + s). */
+static void csimi_newton_ellipse(const double *mu, const double *t, double n, const double *y, double *G) {
+    double g[2], normal[2], w[2], sum = 0, s = 0;
+    int i, j;
+    for (i = 0; i < 2; ++i)
+        if (csimi_abs((csim_real)y[i]) > 0) s = (t[i + 1] / y[i] - 1) * mu[i] * mu[i] * n * n;
+    for (i = 0; i < 2; ++i) {
+        const double a2 = mu[i] * mu[i] * n * n;
+        g[i] = a2 > 0 ? a2 / (a2 + s) : 0;
+        normal[i] = a2 > 0 ? y[i] / a2 : 0;
+        w[i] = a2 > 0 ? y[i] / (a2 + s) : 0;
+        sum += normal[i] * w[i];
+    }
+    for (i = 0; i < 2; ++i) {
+        double homogeneous = y[i]; /* of degree one in (n, t): n dy/dn + (dy/dt) t = y */
+        for (j = 0; j < 2; ++j) {
+            G[3 * (i + 1) + j + 1] = (i == j ? g[i] : 0) - (sum > 0 ? w[i] * normal[j] * g[j] / sum : 0);
+            homogeneous -= G[3 * (i + 1) + j + 1] * t[j + 1];
+        }
+        G[3 * (i + 1)] = homogeneous / n;
+    }
+}
+
+/* Projection on the boundary of the cone: along (1, mu d). */
+static void csimi_newton_cone(double mu, const double *t, double *G) {
+    const double length = csimi_sqrt64(t[1] * t[1] + t[2] * t[2]), x = t[1] / length, y = t[2] / length;
+    const double c = 1 / (1 + mu * mu), n = c * (t[0] + mu * length), k = mu * n / length;
+    G[0] = c;
+    G[1] = G[3] = c * mu * x;
+    G[2] = G[6] = c * mu * y;
+    G[4] = c * mu * mu * x * x + k * y * y;
+    G[5] = G[7] = (c * mu * mu - k) * x * y;
+    G[8] = c * mu * mu * y * y + k * x * x;
+}
+
+/* Derivative of the projection at trial t with the projected impulse l. */
+static void csimi_newton_derivative(const csim_contact *c, const double *t, const csim_real *l, double *G) {
+    const double mu = (double)c->mu[0], length2 = t[1] * t[1] + t[2] * t[2];
+    double axes[2], y[2];
+    int k;
+    for (k = 0; k < 9; ++k) G[k] = k % 4 == 0 ? 1 : 0;
+    switch (c->law) {
+    case CSIM_LAW_STRICT:
+    case CSIM_LAW_INVERTIBLE:
+    case CSIM_LAW_ANISOTROPIC:
+        if (!(t[0] > 0)) {
+            G[0] = G[4] = G[8] = 0;
+        } else if (c->law == CSIM_LAW_ANISOTROPIC) {
+            y[0] = (double)l[1];
+            y[1] = (double)l[2];
+            axes[0] = mu;
+            axes[1] = (double)c->mu[1];
+            if (y[0] < t[1] || y[0] > t[1] || y[1] < t[2] || y[1] > t[2]) csimi_newton_ellipse(axes, t, t[0], y, G);
+        } else if (length2 > mu * t[0] * mu * t[0]) {
+            csimi_newton_disk(mu, t, t[0], G);
+        }
+        break;
+    case CSIM_LAW_PROXIMAL:
+        if (!((double)l[0] > 0))
+            G[0] = G[4] = G[8] = 0;
+        else if (length2 > mu * t[0] * mu * t[0] || t[0] < 0)
+            csimi_newton_cone(mu, t, G);
+        break;
+    case CSIM_LAW_BILATERAL:
+        for (k = 0; k < 3; ++k) G[4 * k] = c->mask >> k & 1u ? 1 : 0;
+        break;
+    case CSIM_LAW_BOX:
+        for (k = 0; k < 3; ++k) G[4 * k] = t[k] > (double)c->lo[k] && t[k] < (double)c->hi[k] ? 1 : 0;
+        break;
+    case CSIM_LAW_COUNT_:
+    default: break;
+    }
+}
+
+/* Compliance of row k and the trial impulse of a contact at the velocities v. */
+static void csimi_newton_trial(const csimi_sweep *s, int m, csim_real *compliance, csim_real *trial) {
+    const csimi_sweep_contact *c = s->contacts + m;
+    const csim_real *centre = s->centre + 3 * (ptrdiff_t)m;
+    csim_real u[3];
+    int k;
+    csimi_contact_velocity(s, c, u);
+    for (k = 0; k < 3; ++k) {
+        compliance[k] = c->extra;
+        if (c->contact->law == CSIM_LAW_INVERTIBLE) compliance[k] += c->contact->omega[k > 0];
+        trial[k] = (c->extra * centre[k] - u[k]) / compliance[k];
+    }
+}
+
+static void csimi_newton_project(const csim_contact *contact, const csim_real *trial, csim_real *lambda) {
+    if (contact->law == CSIM_LAW_INVERTIBLE) { /* the compliance already holds omega */
+        lambda[0] = csimi_max(trial[0], 0);
+        csim_project_ellipse(contact->mu[0] * lambda[0], contact->mu[0] * lambda[0], trial + 1, lambda + 1);
+    } else {
+        csim_project(contact, 1, trial, lambda);
+    }
+}
+
+/* lambda(v), F, and the merit F' A^-1 F. */
+static double csimi_newton_evaluate(csimi_sweep *s, double *F) {
+    double merit = 0;
+    int m, i, k;
+    for (m = 0; m < s->contact_count; ++m) {
+        csim_real compliance[3], trial[3];
+        csimi_newton_trial(s, m, compliance, trial);
+        csimi_newton_project(s->contacts[m].contact, trial, s->lambda + 3 * (ptrdiff_t)m);
+    }
+    csimi_sweep_imbalance(s, F);
+    for (i = 0; i < s->n; ++i) {
+        const csim_real *inverse = s->inverse + 9 * (ptrdiff_t)s->row[i];
+        for (k = 0; k < s->size[i]; ++k, inverse += 9) {
+            const double *x = F + 3 * (ptrdiff_t)i, *y = F + 3 * (ptrdiff_t)(s->first[i] + k);
+            int r, c;
+            for (r = 0; r < 3; ++r)
+                for (c = 0; c < 3; ++c) merit += x[r] * (double)inverse[3 * r + c] * y[c];
+        }
+    }
+    ++s->sweeps;
+    return merit;
+}
+
+/* ---- the linear system */
+
+static void csimi_newton_add_contact(csimi_sweep *s, int m) {
+    const csimi_sweep_contact *c = s->contacts + m;
+    const csimi_piece *p, *q, *begin = s->pieces + c->first, *end = begin + c->count;
+    csim_real compliance[3], trial[3];
+    double t[3], G[9], T[9];
+    int i, j, k;
+    csimi_newton_trial(s, m, compliance, trial);
+    for (k = 0; k < 3; ++k) t[k] = (double)trial[k];
+    csimi_newton_derivative(c->contact, t, s->lambda + 3 * (ptrdiff_t)m, G);
+    for (k = 0; k < 9; ++k) G[k] /= (double)compliance[k % 3];
+    for (q = begin; q < end; ++q) {
+        for (i = 0; i < 3; ++i)
+            for (j = 0; j < 3; ++j)
+                T[3 * i + j] = G[3 * i] * (double)q->J[j] + G[3 * i + 1] * (double)q->J[3 + j] +
+                               G[3 * i + 2] * (double)q->J[6 + j];
+        for (p = begin; p < end; ++p) {
+            double *H = csimi_envelope_block(&s->envelope, s->place[p->block], s->place[q->block]);
+            for (i = 0; i < 3; ++i)
+                for (j = 0; j < 3; ++j)
+                    H[3 * i + j] +=
+                        (double)p->J[i] * T[j] + (double)p->J[3 + i] * T[3 + j] + (double)p->J[6 + i] * T[6 + j];
+        }
+    }
+}
+
+static bool csimi_newton_factor(csimi_sweep *s) {
+    const csim_block_matrix *A = &s->problem->A;
+    int i, k, r, m;
+    csimi_envelope_clear(&s->envelope);
+    for (i = 0; i < s->n; ++i)
+        for (k = A->row[i]; k < A->row[i + 1]; ++k) {
+            double *H = csimi_envelope_block(&s->envelope, s->place[i], s->place[A->col[k]]);
+            for (r = 0; r < 9; ++r) H[r] += (double)A->val[9 * (ptrdiff_t)k + r];
+        }
+    for (m = 0; m < s->contact_count; ++m) csimi_newton_add_contact(s, m);
+    return csimi_envelope_factor(&s->envelope);
+}
+
+static void csimi_newton_direction(csimi_sweep *s, csimi_newton_vectors *x) {
+    int i, k;
+    for (i = 0; i < s->n; ++i)
+        for (k = 0; k < 3; ++k) x->direction[3 * (ptrdiff_t)s->place[i] + k] = x->F[3 * (ptrdiff_t)i + k];
+    csimi_envelope_solve(&s->envelope, x->direction);
+}
+
+/* Moves to start + alpha direction and evaluates there. */
+static double csimi_newton_move(csimi_sweep *s, csimi_newton_vectors *x, double alpha) {
+    int i;
+    for (i = 0; i < 3 * s->n; ++i)
+        s->v[i] = x->start[i] + (csim_real)(alpha * x->direction[3 * (ptrdiff_t)s->place[i / 3] + i % 3]);
+    return csimi_newton_evaluate(s, x->F);
+}
+
+/* Steps back from the full step until the merit falls. At a kink of the projections no step may do: then the full one
+   is taken all the same, since the pieces beyond the kink are what Newton needs to see. */
+static double csimi_newton_search(csimi_sweep *s, csimi_newton_vectors *x, double merit) {
+    double alpha = 1;
+    int k;
+    CSIMI_MEMCPY(x->start, s->v, 3 * (size_t)s->n * sizeof *x->start);
+    for (k = 0; k < 4; ++k, alpha *= 0.4) {
+        const double now = csimi_newton_move(s, x, alpha);
+        if (now < (1 - 1e-3 * alpha) * merit) return now;
+    }
+    return csimi_newton_move(s, x, 1);
+}
+
+/* Twice the kinetic energy of the load: what merits are small against. */
+static double csimi_newton_scale(const csimi_sweep *s) {
+    double sum = 0;
+    int i;
+    for (i = 0; i < 3 * s->n; ++i) sum += (double)s->problem->b[i] * (double)s->free_velocity[i];
+    return sum;
+}
+
+/* A proximal step may stop when F is small against what the step itself changes, eps |lambda - centre|. */
+static double csimi_newton_enough(const csimi_sweep *s, double eps, double scale) {
+    double sum = 0;
+    int i;
+    for (i = 0; i < 3 * s->contact_count; ++i) {
+        const double way = (double)s->lambda[i] - (double)s->centre[i];
+        sum += (double)s->metric[i] * way * way;
+    }
+    return 0.01 * eps * eps * sum + 1e2 * (double)CSIMI_EPS * (double)CSIMI_EPS * scale;
+}
+
+CSIMI_FN bool csimi_newton_step(csimi_sweep *s, double eps, int *iterations) {
+    const size_t bytes = 3 * (size_t)s->contact_count * sizeof *s->lambda;
+    const double scale = csimi_newton_scale(s);
+    csimi_newton_vectors x;
+    double merit;
+    bool there;
+    int k;
+    *iterations = 0;
+    if (!(s->work > 0) || !csimi_newton_layout(s, &x)) return false;
+    CSIMI_MEMCPY(s->centre, s->lambda, bytes);
+    csimi_sweep_prepare(s, eps);
+    merit = csimi_newton_evaluate(s, x.F);
+    for (k = 0;; ++k) {
+        there = merit <= csimi_newton_enough(s, eps, scale);
+        if (there || k == 30 || s->sweeps >= s->cap || !csimi_newton_factor(s)) break;
+        csimi_newton_direction(s, &x);
+        merit = csimi_newton_search(s, &x, merit);
+    }
+    *iterations = k;
+    if (!there) CSIMI_MEMCPY(s->lambda, s->centre, bytes);
+    csimi_sweep_velocities(s);
+    return there;
+}

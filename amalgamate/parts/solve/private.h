@@ -1,0 +1,190 @@
+/* solve/private: what the solver files share. */
+#ifndef CSIMI_SOLVE_PRIVATE_H
+#define CSIMI_SOLVE_PRIVATE_H
+
+#include "../contact/private.h"
+#include "solver.h"
+
+/* A line of the dispatch table (solve/table.c). */
+typedef struct csimi_solver_entry {
+    const char *name;
+    /* bytes for the largest problem of these sizes */
+    size_t (*bytes)(const csim_problem_size *size, const csim_solver_params *params);
+    /* whether this solver takes the problem at all */
+    bool (*takes)(const csim_problem *problem);
+    csim_status (*solve)(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
+                         const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome, csim_error *error);
+} csimi_solver_entry;
+
+/* ---- cond.c */
+CSIMI_FN size_t csimi_cond_bytes(const csim_problem_size *size, const csim_solver_params *params);
+CSIMI_FN bool csimi_cond_takes(const csim_problem *problem);
+CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
+                                      const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
+                                      csim_error *error);
+
+/* ---- sweep.c */
+CSIMI_FN size_t csimi_sweep_bytes(const csim_problem_size *size, const csim_solver_params *params);
+CSIMI_FN bool csimi_sweep_takes(const csim_problem *problem);
+CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_solver_params *params,
+                                       csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
+                                       csim_outcome *outcome, csim_error *error);
+
+/* ---- anderson.c: the acceleration both solvers share. A ring of `window` pairs (f, p) of length n; the next iterate
+   is sum alpha_j p_j with the alpha that minimise |sum alpha_j f_j|_M, sum alpha = 1, M a positive diagonal. */
+typedef struct csimi_anderson {
+    int n, window, count, newest;
+    csim_real *f, *p; /* [window n] */
+    double *gram;     /* [window window] f_i M f_j */
+    double *work;     /* [window (window + 3)] */
+} csimi_anderson;
+CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window);
+CSIMI_FN void csimi_anderson_clear(csimi_anderson *a);
+/* The slot the next pair is written into: two pointers to n numbers each. */
+CSIMI_FN void csimi_anderson_slot(csimi_anderson *a, csim_real **f, csim_real **p);
+/* Takes the pair just written and writes the combination to next[n] (never aliases the ring). metric[n] > 0. */
+CSIMI_FN void csimi_anderson_step(csimi_anderson *a, const csim_real *metric, csim_real *next, const csim_tasks *tasks);
+
+/* ---- weights.c: the diagonal W of COND. pinned[n] marks the blocks that carry a contact: there W is one scalar. */
+CSIMI_FN void csimi_weights_jacobi(const csim_block_matrix *A, const unsigned char *pinned, csim_real *w);
+CSIMI_FN void csimi_weights_frobenius(const csim_block_matrix *A, const unsigned char *pinned, csim_real *w,
+                                      csim_real *scratch /* [3n] */);
+/* Largest eigenvalue of W A by CSIMI_LANCZOS steps (a lower bound, good to a few per cent); with the value known from
+   an earlier solve 4 steps decide whether it still serves. work[9n]; adds to *products. */
+enum { CSIMI_LANCZOS = 12 };
+CSIMI_FN csim_real csimi_weights_sigma(const csim_block_matrix *A, const csim_real *w, const csim_real *w_inverse,
+                                       csim_real known, csim_real *work, int *products, const csim_tasks *tasks);
+
+/* ---- coarse.c: the rigid-mode correction p += scale Z H^-1 Z' M f. */
+enum {
+    CSIMI_COARSE_GROUPS = 150, /* 6 unknowns each: the dense matrix has at most 900 rows */
+    CSIMI_COARSE_GRAIN = 4     /* aggregates in a parallel range */
+};
+typedef struct csimi_coarse {
+    const csim_structure *structure;
+    int aggregates, groups;
+    int *first, *member;             /* [aggregates + 1], [n] blocks by aggregate */
+    int *group;                      /* [aggregates] */
+    int *group_first, *group_member; /* aggregates by group */
+    csim_real *arm;                  /* [3 aggregates] centre relative to that of the group */
+    csim_real *radius;               /* [groups] */
+    double *motion;                  /* [6 aggregates] force and torque, then velocity and angular velocity */
+    double *panel;                   /* [36 aggregates] one block row of H0 */
+    int *touched, *slot;             /* [aggregates] */
+    double *jacobian;                /* rows of one contact */
+    double *y, *g, *change, *step;   /* [m] unknowns, right side, residual; m = 6 groups */
+    double *H0, *factor;             /* [m m], lower triangles */
+    int *pivot;                      /* [m] */
+    csim_real *trial, *delta;        /* [3 contacts] predicted trial impulses, change of the impulses */
+    unsigned char *closed, *used;    /* [contacts] rows ever active in this solve; rows inside factor: bits */
+    bool ready;                      /* factor serves */
+    const csim_real *f, *metric;     /* of the apply at work */
+    csim_real *p;
+} csimi_coarse;
+/* Whether the structure carries rigid modes (more than CSIMI_COARSE_GROUPS aggregates need their centres). */
+CSIMI_FN bool csimi_coarse_usable(const csim_structure *structure);
+CSIMI_FN void csimi_coarse_layout(csimi_coarse *c, csimi_arena *arena, int blocks, int contacts, int aggregates);
+/* H0 = Z'AZ of the given (not nodalized) problem. */
+CSIMI_FN void csimi_coarse_build(csimi_coarse *c, const csim_problem *problem);
+/* Projection of contact under a law that may stand in for its own. */
+CSIMI_FN void csimi_project_as(int law, const csim_contact *contact, csim_real gamma, csim_real *lambda);
+/* Rows of a contact that an impulse holds, as bits: none, the normal (slip), all (stick). */
+CSIMI_FN unsigned char csimi_coarse_rows(const csim_contact *contact, const csim_real *lambda);
+/* What the contacts did at the iterate that is corrected. */
+typedef struct csimi_coarse_contacts {
+    const csim_real *trial, *lambda; /* [3 contacts] impulse before and after projection */
+    const csim_real *gamma;          /* [contacts] compliance of a contact against coarse motion, 1/kg */
+    const unsigned char *law;        /* [contacts] csim_law in force */
+    double stiffen;                  /* factor on the stiffness of contacts inside the matrix */
+    int newton;                      /* steps of Newton on the coarse contact problem, 0: one linear correction */
+    int looks;                       /* how often the active set is predicted and the factor renewed for it */
+} csimi_coarse_contacts;
+/* factor of H0 + sum over c->used of J'J / gamma. False: no use. */
+CSIMI_FN bool csimi_coarse_factor(csimi_coarse *c, const csim_problem *problem, const csimi_coarse_contacts *contacts);
+/* metric, f, p: [3 (n + virtual nodes)] */
+CSIMI_FN void csimi_coarse_apply(csimi_coarse *c, const csim_problem *problem, const csimi_nodal *nodal,
+                                 const csimi_coarse_contacts *contacts, double scale, const csim_real *metric,
+                                 const csim_real *f, csim_real *p, const csim_tasks *tasks);
+
+/* ---- envelope.c: L U of a structurally symmetric block matrix inside its envelope, in double. Row i of L and column i
+   of U hold the blocks first[i] to i - 1 from place start[i] on. */
+typedef struct csimi_envelope {
+    int n;
+    int *first;                   /* [n] */
+    size_t *start;                /* [n] */
+    size_t blocks;                /* sum of i - first[i] */
+    double *lower, *upper, *diag; /* [9 blocks], [9 blocks], [9 n] */
+} csimi_envelope;
+CSIMI_FN size_t csimi_envelope_numbers(int n, size_t blocks); /* doubles in the three arrays */
+CSIMI_FN void csimi_envelope_clear(csimi_envelope *e);
+CSIMI_FN double *csimi_envelope_block(csimi_envelope *e, int i, int j); /* inside the envelope */
+CSIMI_FN bool csimi_envelope_factor(csimi_envelope *e);                 /* false: a pivot has no positive determinant */
+CSIMI_FN void csimi_envelope_solve(const csimi_envelope *e, double *x);
+
+/* ---- sweep.c and newton.c: islands of small dense bodies at the level of impulses */
+
+/* One block a contact acts on: J rows in the contact frame, signed; where the body's inverse is. */
+typedef struct csimi_piece {
+    int block;
+    int first, size; /* the body's blocks */
+    int inverse;     /* row of the block in the inverses, in 3x3 blocks */
+    csim_real J[9];
+} csimi_piece;
+
+/* One contact. The model u = W lambda + c of the local solve is kept in normalised form: tangential impulses are
+   y = lambda_t / mu component by component, so that every friction cone (the elliptic one too) is |y| <= lambda_n, and
+   axes are turned so that the Schur complement S of the tangential block is diagonal. */
+typedef struct csimi_sweep_contact {
+    int first, count; /* pieces */
+    const csim_contact *contact;
+    csim_real phi[3];
+    csim_real W[6];           /* nn, n1, n2, 11, 12, 22 */
+    csim_real rho;            /* kg, the certificate's scale */
+    csim_real extra;          /* 1/kg, what the proximal loop adds to the diagonal of W */
+    csim_real a, b[2], s[2];  /* 1 / W_nn, coupling, diagonal of S */
+    csim_real turn[2], mu[2]; /* cosine and sine of the axes */
+    csim_real z;              /* last slip multiplier: start of the next search */
+    csim_real inverse[6];     /* bilateral and box: of the constrained part of W */
+} csimi_sweep_contact;
+
+typedef struct csimi_sweep {
+    const csim_problem *problem;
+    const csim_tasks *tasks;
+    int n, contact_count;
+    int *first, *size, *row;  /* [n] of the body of each block; row: offset of its inverse, 3x3 blocks */
+    csim_real *inverse;       /* [36 n] */
+    csim_real *free_velocity; /* [3n] A^-1 b */
+    csim_real *v;             /* [3n] A^-1 (b + J' lambda), always */
+    csimi_piece *pieces;      /* [term_count] */
+    csimi_sweep_contact *contacts;
+    csim_real *lambda, *best, *centre, *metric; /* [3 contact_count] */
+    csim_real *norms;                           /* [contact_count] */
+    csimi_anderson anderson;
+    csimi_envelope envelope; /* of the Newton burst; its numbers live in the ring of anderson */
+    int *order, *place;      /* [n] block at each row of the envelope, and back */
+    double *spare;           /* [spare_count] memory of the Newton burst where the ring would be too small */
+    size_t spare_count;
+    double work;                  /* multiplications of a factorisation; 0: it does not fit */
+    double measure, best_measure; /* the certificate's contact figure of lambda, of best */
+    double target;
+    int sweeps, cap, rejections;
+    bool broken; /* a sweep made a NaN or an infinity */
+    double *history;
+    int history_capacity, logged;
+} csimi_sweep;
+
+CSIMI_FN void csimi_contact_velocity(const csimi_sweep *s, const csimi_sweep_contact *c, csim_real *u);
+/* A^-1 x of the body of block i, x given on that block alone, added to y[3n]. */
+CSIMI_FN void csimi_body_push(const csimi_sweep *s, int i, const csim_real *x, csim_real *y);
+CSIMI_FN void csimi_sweep_velocities(csimi_sweep *s);          /* v = A^-1 (b + J' lambda) */
+CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, double eps); /* local models of W + eps (tr W_ii / 3) I */
+/* residual[3n] = b + J' lambda - A v, in double */
+CSIMI_FN void csimi_sweep_imbalance(const csimi_sweep *s, double *residual);
+
+/* Orders the blocks, lays the envelope into the ring and estimates the work. */
+CSIMI_FN void csimi_newton_plan(csimi_sweep *s);
+/* One proximal step lambda -> argument of W + eps I around lambda, by Newton on the body velocities. False, with
+   lambda and v as before, when it does not get there. */
+CSIMI_FN bool csimi_newton_step(csimi_sweep *s, double eps, int *iterations);
+
+#endif

@@ -1,0 +1,105 @@
+/* solve/solver: choosing and calling a solver. */
+#ifndef CSIM_SOLVER_H
+#define CSIM_SOLVER_H
+
+#include "../contact/certificate.h"
+#include "../contact/law.h"
+
+/* name, value, one line. */
+#define CSIM_SOLVER_LIST(X)                                                                           \
+    X(AUTO, 0, "SWEEP when A is block diagonal in small bodies, COND otherwise and where SWEEP falls short") \
+    X(COND, 1, "velocity fixed-point iteration on nodal contacts (Lee et al.)")                       \
+    X(SWEEP, 2, "Anderson-accelerated exact-Coulomb Gauss-Seidel with a proximal loop, rigid bodies")
+
+typedef enum csim_solver {
+#define CSIMI_X(name, value, text) CSIM_SOLVER_##name = value,
+    CSIM_SOLVER_LIST(CSIMI_X)
+#undef CSIMI_X
+    CSIM_SOLVER_COUNT_
+} csim_solver;
+
+/* How COND chooses its diagonal W; solvers.md 1. */
+typedef enum csim_weight {
+    CSIM_WEIGHT_AUTO,       /* per acceleration: Frobenius for Chebyshev, else Jacobi */
+    CSIM_WEIGHT_JACOBI,     /* 1 / a_ii, scalar per contact node */
+    CSIM_WEIGHT_FROBENIUS,  /* a_ii / |A_i|^2 on the symmetrically scaled A */
+    CSIM_WEIGHT_BB1,        /* Barzilai-Borwein, first step length */
+    CSIM_WEIGHT_BB2,        /* second */
+    CSIM_WEIGHT_BB_ALTERNATING,
+    CSIM_WEIGHT_COUNT_
+} csim_weight;
+
+typedef enum csim_acceleration {
+    CSIM_ACCELERATION_AUTO,      /* coarse where the problem has a structure, else Anderson; none with BB weights */
+    CSIM_ACCELERATION_NONE,
+    CSIM_ACCELERATION_CHEBYSHEV,
+    CSIM_ACCELERATION_ANDERSON,
+    CSIM_ACCELERATION_COARSE,    /* rigid-mode coarse correction and Anderson */
+    CSIM_ACCELERATION_COUNT_
+} csim_acceleration;
+
+typedef struct csim_solver_params {
+    csim_solver solver;
+    csim_real tolerance;     /* certified: dynamics and contact <= tolerance; above 0, at most 0.1; default 5e-5 */
+    int max_iterations;      /* 1..1e6; default 600 */
+    csim_weight weight;
+    csim_acceleration acceleration;
+    int window;              /* Anderson pairs kept, 1..32; 0: 8 for COND, 20 for SWEEP */
+    csim_real gain;          /* virtual nodes: kappa = gain * effective mass; 1..1e8; default 1e3 */
+    csim_real kappa;         /* kg; > 0: overrides gain (kappa = h k_v) */
+    bool shift;              /* proximal shift of virtual nodes by the last impulse; default true */
+    csim_real sigma;         /* in: largest eigenvalue of the scaled A from an earlier solve, 0: estimate it */
+    double *history;         /* [history_capacity] the solver's residual of each iteration, may be null */
+    int history_capacity;
+} csim_solver_params;
+
+typedef enum csim_result {
+    CSIM_RESULT_CONVERGED,   /* certified at the tolerance */
+    CSIM_RESULT_CAP,         /* the iteration cap was reached first; the best iterate is returned */
+    CSIM_RESULT_STALLED,     /* no more progress in this precision; the best iterate is returned */
+    CSIM_RESULT_NOT_FINITE,  /* the data made a NaN or an infinity; v and lambda are the start */
+    CSIM_RESULT_COUNT_
+} csim_result;
+
+/* What a solve did. */
+typedef struct csim_outcome {
+    csim_result result;
+    csim_solver solver;      /* the one that ran, where AUTO was asked */
+    int iterations;          /* COND: V-FPI steps, one product of A each; SWEEP: sweeps and Newton evaluations */
+    int products;            /* products of A in all, estimates and certificates included; SWEEP: 0 */
+    int rejections;          /* iterates thrown away by the safeguards */
+    int virtual_nodes;
+    double residual;         /* the solver's own last residual */
+    double virtual_slip;     /* max |(lambda - last lambda)| / kappa: velocity by which virtual nodes slip, m/s */
+    csim_real sigma;         /* spectral estimate to pass to the next solve; SWEEP: 0 */
+    size_t bytes;            /* workspace used at most */
+    csim_certificate certificate;
+} csim_outcome;
+
+/* Sizes a workspace is made for. */
+typedef struct csim_problem_size {
+    int blocks;          /* n */
+    int matrix_blocks;   /* stored blocks of A */
+    int contacts;
+    int terms; /* sum over all sides of their number of terms k; a side of more than 4 counts k k / 4 (rounded up) */
+    int aggregates;
+    bool rigid;          /* A is block diagonal in bodies of at most 4 blocks: SWEEP can take it */
+} csim_problem_size;
+
+/* Automatic solver, tolerance 5e-5, 600 iterations, gain 1e3 with shift; the values stand at the fields. */
+CSIM_API csim_solver_params csim_default_solver_params(void);
+/* The sizes of a problem, for csim_solver_bytes. */
+CSIM_API csim_problem_size csim_problem_measure(const csim_problem *problem);
+/* Bytes of workspace that csim_problem_solve needs for any problem of at most these sizes. Linear in them, but for the
+   coarse block of COND: two square matrices of 6 min(aggregates, 150) doubles a side. See docs/memory.md. */
+CSIM_API size_t csim_solver_bytes(const csim_problem_size *size, const csim_solver_params *params);
+/* Solves the problem. Needs no world, allocates nothing, reads no clock. solution holds the start and gets the
+   result; workspace: csim_solver_bytes, of any alignment. tasks and error may be null.
+   A general (non-nodal) contact handed to COND is given virtual nodes inside the workspace (contact.md 3).
+   Fails: CSIM_BAD_PROBLEM, CSIM_OUT_OF_RANGE (a parameter), CSIM_CAPACITY (workspace too small). An unconverged
+   solve is CSIM_OK with outcome->result telling so. */
+CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_solver_params *params, void *workspace,
+                                        size_t workspace_bytes, const csim_tasks *tasks, csim_solution *solution,
+                                        csim_outcome *outcome, csim_error *error);
+
+#endif

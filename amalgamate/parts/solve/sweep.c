@@ -1,0 +1,875 @@
+/* solve/sweep: islands of rigid bodies (or of any small dense bodies), solved at the level of impulses without ever
+   forming J A^-1 J'. Gauss-Seidel sweeps visit the contacts, solve each one exactly for its law with everything else
+   held, and carry the change into the velocities of its bodies. The cascade, after findings-impulse.md:
+     1  sweeps accelerated by Anderson's method, while they halve the measure every few sweeps
+     2  Newton on the body velocities (solve/newton.c), where its factors fit into the memory of the ring
+     3  accelerated sweeps again, then a proximal loop of them: problems a little better conditioned than the true one,
+        each solved around the last answer
+   Each stage starts from the best impulses seen, and the measure is the contact figure of the certificate. */
+#include "private.h"
+
+#define CSIMI_SWEEP_WINDOW 20
+#define CSIMI_SWEEP_PATIENCE 100 /* sweeps without a halving before the next stage; 4 before Newton */
+#define CSIMI_SWEEP_BODY 4       /* blocks of a body at most */
+
+/* ---- bodies */
+
+/* Blocks coupled by A must lie side by side, at most four together: returns the end of the body that starts at block
+   i, or -1. Rows are symmetric, so looking at the last column of each is enough. */
+static int csimi_body_end(const csim_block_matrix *A, int i) {
+    int end = i, k;
+    for (k = i; k <= end; ++k) {
+        const int last = A->col[A->row[k + 1] - 1];
+        end = csimi_imax(end, last);
+        if (end - i >= CSIMI_SWEEP_BODY) return -1;
+    }
+    return end + 1;
+}
+
+CSIMI_FN bool csimi_sweep_takes(const csim_problem *problem) {
+    int i = 0;
+    while (i >= 0 && i < problem->A.n) i = csimi_body_end(&problem->A, i);
+    return i >= 0;
+}
+
+/* Inverse of the dense body [first, end) into its rows of s->inverse. */
+static CSIMI_NOINLINE bool csimi_body_invert(csimi_sweep *s, int first, int end) {
+    const csim_block_matrix *A = &s->problem->A;
+    const int m = 3 * (end - first);
+    double H[9 * CSIMI_SWEEP_BODY * CSIMI_SWEEP_BODY], x[3 * CSIMI_SWEEP_BODY];
+    int i, j, k, r, c;
+    for (i = 0; i < m * m; ++i) H[i] = 0;
+    for (i = first; i < end; ++i)
+        for (k = A->row[i]; k < A->row[i + 1]; ++k)
+            for (r = 0; r < 3; ++r)
+                for (c = 0; c < 3; ++c)
+                    H[m * (3 * (i - first) + r) + 3 * (A->col[k] - first) + c] =
+                        (double)A->val[9 * (ptrdiff_t)k + 3 * r + c];
+    if (!csimi_cholesky(m, H)) return false;
+    for (j = 0; j < m; ++j) {
+        for (i = 0; i < m; ++i) x[i] = i == j ? 1 : 0;
+        csimi_cholesky_solve(m, H, x);
+        for (i = 0; i < m; ++i) {
+            csim_real *block = s->inverse + 9 * ((ptrdiff_t)s->row[first + j / 3] + i / 3);
+            block[3 * (j % 3) + i % 3] = (csim_real)x[i];
+        }
+    }
+    return true;
+}
+
+/* Finds the bodies and inverts them. False when A is not positive definite. */
+static bool csimi_sweep_bodies(csimi_sweep *s) {
+    int i, k, end, row = 0;
+    for (i = 0; i < s->n; i = end) {
+        end = csimi_body_end(&s->problem->A, i);
+        for (k = i; k < end; ++k) {
+            s->first[k] = i;
+            s->size[k] = end - i;
+            s->row[k] = row;
+            row += end - i;
+        }
+        if (!csimi_body_invert(s, i, end)) return false;
+    }
+    return true;
+}
+
+/* y += A^-1 x for the body of block i, x given on that block alone. */
+CSIMI_FN void csimi_body_push(const csimi_sweep *s, int i, const csim_real *x, csim_real *y) {
+    const csim_real *inverse = s->inverse + 9 * (ptrdiff_t)s->row[i];
+    int k;
+    for (k = 0; k < s->size[i]; ++k) csimi_addmulT3(inverse + 9 * k, x, y + 3 * (ptrdiff_t)(s->first[i] + k));
+}
+
+/* ---- velocities */
+
+/* v += A^-1 J' change of one contact. */
+static void csimi_contact_push(const csimi_sweep *s, const csimi_sweep_contact *c, const csim_real *change,
+                               csim_real *v) {
+    const csimi_piece *piece = s->pieces + c->first, *end = piece + c->count;
+    int k;
+    for (; piece < end; ++piece) {
+        const csim_real *inverse = s->inverse + 9 * (ptrdiff_t)piece->inverse;
+        csim_real g[3] = {0, 0, 0};
+        csimi_addmulT3(piece->J, change, g);
+        for (k = 0; k < piece->size; ++k) csimi_addmulT3(inverse + 9 * k, g, v + 3 * (ptrdiff_t)(piece->first + k));
+    }
+}
+
+CSIMI_FN void csimi_contact_velocity(const csimi_sweep *s, const csimi_sweep_contact *c, csim_real *u) {
+    const csimi_piece *piece = s->pieces + c->first, *end = piece + c->count;
+    u[0] = c->phi[0];
+    u[1] = c->phi[1];
+    u[2] = c->phi[2];
+    for (; piece < end; ++piece) csimi_addmul3(piece->J, s->v + 3 * (ptrdiff_t)piece->block, u);
+}
+
+/* v from lambda anew: after a jump, and to shed the rounding of incremental updates. */
+CSIMI_FN void csimi_sweep_velocities(csimi_sweep *s) {
+    int m;
+    CSIMI_MEMCPY(s->v, s->free_velocity, 3 * (size_t)s->n * sizeof *s->v);
+    for (m = 0; m < s->contact_count; ++m) csimi_contact_push(s, s->contacts + m, s->lambda + 3 * (ptrdiff_t)m, s->v);
+}
+
+/* ---- one contact: preparing its model */
+
+/* J A^-1 J' of one contact; pieces of one body couple. */
+static void csimi_contact_delassus(const csimi_sweep *s, csimi_sweep_contact *c) {
+    const csimi_piece *p, *q, *begin = s->pieces + c->first, *end = begin + c->count;
+    csim_real W[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, T[9], X[9];
+    int k;
+    for (p = begin; p < end; ++p)
+        for (q = begin; q < end; ++q) {
+            if (p->first != q->first) continue;
+            csimi_matmul(p->J, s->inverse + 9 * ((ptrdiff_t)p->inverse + q->block - q->first), T);
+            csimi_matmulT(T, q->J, X);
+            for (k = 0; k < 9; ++k) W[k] += X[k];
+        }
+    c->W[0] = W[0];
+    c->W[1] = (W[1] + W[3]) / 2;
+    c->W[2] = (W[2] + W[6]) / 2;
+    c->W[3] = W[4];
+    c->W[4] = (W[5] + W[7]) / 2;
+    c->W[5] = W[8];
+}
+
+/* Eigenvalues (ascending order not needed) and axes of the symmetric [p q; q r]; values kept above floor. */
+static void csimi_eigen_sym2(csim_real p, csim_real q, csim_real r, csim_real floor, csim_real *value,
+                             csim_real *turn) {
+    const csim_real half = (p - r) / 2, h = CSIMI_SQRT(half * half + q * q), big = (p + r) / 2 + h;
+    turn[0] = 1;
+    turn[1] = 0;
+    if (h > 0 && half >= 0) {
+        turn[0] = CSIMI_SQRT((1 + half / h) / 2);
+        turn[1] = q / (2 * h * turn[0]);
+    } else if (h > 0) {
+        turn[1] = CSIMI_SQRT((1 - half / h) / 2);
+        turn[0] = q / (2 * h * turn[1]);
+    }
+    value[0] = csimi_max(big, floor);
+    value[1] = csimi_max(big > 0 ? (p * r - q * q) / big : 0, floor);
+}
+
+/* The normalised model of a friction law for W + diag(normal, tangent, tangent). */
+static void csimi_prepare_friction(csimi_sweep_contact *c, csim_real normal, csim_real tangent) {
+    const csim_real *W = c->W, trace = W[0] + W[3] + W[5] + normal + 2 * tangent;
+    const csim_real nn = csimi_max(W[0] + normal, 16 * CSIMI_EPS * trace);
+    const int other = c->contact->law == CSIM_LAW_ANISOTROPIC ? 1 : 0;
+    csim_real b[2], p, q, r;
+    c->mu[0] = c->contact->mu[0];
+    c->mu[1] = c->contact->mu[other];
+    c->a = 1 / csimi_max(nn, CSIMI_TINY);
+    b[0] = c->mu[0] * W[1];
+    b[1] = c->mu[1] * W[2];
+    p = c->mu[0] * (W[3] + tangent) * c->mu[0];
+    q = c->mu[0] * W[4] * c->mu[1];
+    r = c->mu[1] * (W[5] + tangent) * c->mu[1];
+    csimi_eigen_sym2(p - b[0] * b[0] * c->a, q - b[0] * b[1] * c->a, r - b[1] * b[1] * c->a,
+                     csimi_max(16 * CSIMI_EPS * (p + r), CSIMI_TINY), c->s, c->turn);
+    c->b[0] = c->turn[0] * b[0] + c->turn[1] * b[1];
+    c->b[1] = c->turn[0] * b[1] - c->turn[1] * b[0];
+}
+
+/* Inverse of the part of W + extra I that the law constrains, zero elsewhere. */
+static void csimi_prepare_linear(csimi_sweep_contact *c, unsigned mask) {
+    static const int at[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
+    const csim_real lift = c->extra + 16 * CSIMI_EPS * (c->W[0] + c->W[3] + c->W[5]) + CSIMI_TINY;
+    double H[9], x[3];
+    int i, j;
+    for (i = 0; i < 3; ++i)
+        for (j = 0; j < 3; ++j) {
+            const bool on = (mask >> i & mask >> j & 1u) != 0;
+            H[3 * i + j] = on ? (double)(c->W[at[3 * i + j]] + (i == j ? lift : 0)) : i == j ? 1 : 0;
+        }
+    if (!csimi_cholesky(3, H))
+        for (i = 0; i < 9; ++i) H[i] = i % 4 == 0 ? (double)(c->W[0] + c->W[3] + c->W[5] + lift) : 0;
+    for (j = 0; j < 3; ++j) {
+        x[0] = x[1] = x[2] = 0;
+        x[j] = mask >> j & 1u ? 1 : 0;
+        csimi_cholesky_solve(3, H, x);
+        for (i = 0; i <= j; ++i) c->inverse[at[3 * i + j]] = (csim_real)x[i];
+    }
+}
+
+/* Readies the local solver for W + eps (tr W / 3) I. */
+static void csimi_contact_prepare(csimi_sweep_contact *c, csim_real eps) {
+    const csim_contact *contact = c->contact;
+    c->extra = eps * (c->W[0] + c->W[3] + c->W[5]) / 3;
+    switch (contact->law) {
+    case CSIM_LAW_STRICT:
+    case CSIM_LAW_PROXIMAL:
+    case CSIM_LAW_ANISOTROPIC: csimi_prepare_friction(c, c->extra, c->extra); break;
+    case CSIM_LAW_INVERTIBLE:
+        csimi_prepare_friction(c, c->extra + contact->omega[0], c->extra + contact->omega[1]);
+        break;
+    case CSIM_LAW_BILATERAL: csimi_prepare_linear(c, contact->mask); break;
+    case CSIM_LAW_BOX: csimi_prepare_linear(c, 7u); break;
+    case CSIM_LAW_COUNT_:
+    default: break;
+    }
+}
+
+/* ---- one contact: solving it. All take c = u - W lambda, the velocity without this contact, and give lambda. */
+
+/* Exact Coulomb slip: with u_n = 0 and u_t = -z (scaled) y the tangential impulse is y(z) = -(S + z)^-1 d, and z is
+   the root of lambda_n(z) / |y(z)| = 1. That quotient is below 1 at z = 0 (or the contact sticks), grows without
+   bound, and is nearly linear: Newton in a bracket, from the last z. */
+static csim_real csimi_solve_slip(csimi_sweep_contact *c, csim_real cn, const csim_real *d, csim_real *y) {
+    csim_real z = c->z, lo = 0, hi = CSIMI_HUGE, normal = 0;
+    int k;
+    for (k = 0; k < 60; ++k) {
+        const csim_real i0 = 1 / (c->s[0] + z), i1 = 1 / (c->s[1] + z);
+        csim_real length, slope, next, value;
+        y[0] = -d[0] * i0;
+        y[1] = -d[1] * i1;
+        length = CSIMI_SQRT(y[0] * y[0] + y[1] * y[1]);
+        normal = -c->a * (cn + c->b[0] * y[0] + c->b[1] * y[1]);
+        value = normal - length;
+        if (csimi_abs(value) <= 4 * CSIMI_EPS * length) break;
+        if (value < 0)
+            lo = z;
+        else
+            hi = z;
+        /* derivative of normal / length, times length */
+        slope = c->a * (c->b[0] * y[0] * i0 + c->b[1] * y[1] * i1) +
+                normal * (y[0] * y[0] * i0 + y[1] * y[1] * i1) / (length * length);
+        next = z - value / slope;
+        if (!(next > lo && next < hi)) next = hi < CSIMI_HUGE ? (lo + hi) / 2 : 4 * z + c->s[0];
+        if (csimi_abs(next - z) <= CSIMI_EPS * z) break;
+        z = next;
+    }
+    c->z = z;
+    return normal;
+}
+
+/* Convex law: the ray (1, cos, sin) of the cone's boundary with the energy 1/2 lambda' W lambda + c' lambda least along
+   it; dc is d . c and dwd is d' W d for the ray d. The result has the sign of the energy's slope around the circle. */
+static csim_real csimi_ray_slope(const csimi_sweep_contact *c, const csim_real *v, csim_real angle, csim_real *dc,
+                                 csim_real *dwd) {
+    const csim_real x = CSIMI_COS(angle), y = CSIMI_SIN(angle);
+    const csim_real lever = 1 + c->a * (c->b[0] * x + c->b[1] * y), turned = c->a * (c->b[1] * x - c->b[0] * y);
+    const csim_real half = lever * turned / c->a + (c->s[1] - c->s[0]) * x * y; /* of the derivative of dwd */
+    *dc = v[0] + v[1] * x + v[2] * y;
+    *dwd = lever * lever / c->a + c->s[0] * x * x + c->s[1] * y * y;
+    return (v[2] * x - v[1] * y) * *dwd - half * *dc;
+}
+
+/* The angle of least energy among count sampled rays, refined by bisection. */
+static csim_real csimi_ray_angle(const csimi_sweep_contact *c, const csim_real *v, int count) {
+    const csim_real step = 2 * CSIMI_PI / CSIM_R(count);
+    csim_real best = 0, angle = 0, lo, hi, dc, dwd;
+    int k;
+    for (k = 0; k < count; ++k) {
+        csimi_ray_slope(c, v, step * CSIM_R(k), &dc, &dwd);
+        if (dc < 0 && dc * dc / dwd > best) {
+            best = dc * dc / dwd;
+            angle = step * CSIM_R(k);
+        }
+    }
+    lo = angle - step;
+    hi = angle + step;
+    for (k = 0; k < 60 && hi - lo > CSIMI_EPS; ++k) { /* where d . c < 0 is lost: back towards the best sample */
+        const csim_real middle = (lo + hi) / 2, slope = csimi_ray_slope(c, v, middle, &dc, &dwd);
+        if (dc >= 0 ? middle > angle : slope > 0)
+            hi = middle;
+        else
+            lo = middle;
+    }
+    return (lo + hi) / 2;
+}
+
+/* v: velocity without the contact in normalised, turned axes. The energy on the circle of rays may have a second
+   valley, which is no minimum of the cone: there friction would push along the slip. Then the rays are sampled more
+   finely. */
+static void csimi_solve_ray(const csimi_sweep_contact *c, const csim_real *v, csim_real *lambda) {
+    int count;
+    for (count = 32; count <= 2048; count *= 8) {
+        const csim_real angle = csimi_ray_angle(c, v, count), x = CSIMI_COS(angle), y = CSIMI_SIN(angle);
+        csim_real dc, dwd, r, lever, along;
+        csimi_ray_slope(c, v, angle, &dc, &dwd);
+        r = csimi_max(0, -dc / dwd);
+        lambda[0] = r;
+        lambda[1] = r * x;
+        lambda[2] = r * y;
+        lever = 1 + c->a * (c->b[0] * x + c->b[1] * y);
+        along = v[1] * x + v[2] * y +
+                r * ((c->b[0] * x + c->b[1] * y) * lever + c->s[0] * x * x + c->s[1] * y * y); /* u_t along friction */
+        if (r > 0 && along <= 0) break;
+    }
+}
+
+/* Signorini-Coulomb in its exact form, or the convex law. */
+static void csimi_solve_friction(csimi_sweep_contact *c, const csim_real *v, csim_real *lambda) {
+    const bool convex = c->contact->law == CSIM_LAW_PROXIMAL;
+    const csim_real t0 = c->mu[0] * v[1], t1 = c->mu[1] * v[2];
+    csim_real w[3], d[2], y[2], normal;
+    lambda[0] = lambda[1] = lambda[2] = 0;
+    if (v[0] >= (convex ? CSIMI_SQRT(t0 * t0 + t1 * t1) : 0)) return; /* opens */
+    w[0] = v[0];
+    w[1] = c->turn[0] * t0 + c->turn[1] * t1;
+    w[2] = c->turn[0] * t1 - c->turn[1] * t0;
+    d[0] = w[1] - c->b[0] * c->a * w[0];
+    d[1] = w[2] - c->b[1] * c->a * w[0];
+    y[0] = -d[0] / c->s[0];
+    y[1] = -d[1] / c->s[1];
+    normal = -c->a * (w[0] + c->b[0] * y[0] + c->b[1] * y[1]);
+    if (!(normal >= 0 && y[0] * y[0] + y[1] * y[1] <= normal * normal)) { /* does not stick */
+        if (convex) {
+            csim_real ray[3];
+            csimi_solve_ray(c, w, ray);
+            normal = ray[0];
+            y[0] = ray[1];
+            y[1] = ray[2];
+        } else {
+            normal = csimi_solve_slip(c, w[0], d, y);
+        }
+    }
+    lambda[0] = normal;
+    lambda[1] = c->mu[0] * (c->turn[0] * y[0] - c->turn[1] * y[1]);
+    lambda[2] = c->mu[1] * (c->turn[1] * y[0] + c->turn[0] * y[1]);
+}
+
+static void csimi_solve_linear(const csimi_sweep_contact *c, const csim_real *v, csim_real *lambda) {
+    const csim_real *M = c->inverse;
+    lambda[0] = -(M[0] * v[0] + M[1] * v[1] + M[2] * v[2]);
+    lambda[1] = -(M[1] * v[0] + M[3] * v[1] + M[4] * v[2]);
+    lambda[2] = -(M[2] * v[0] + M[4] * v[1] + M[5] * v[2]);
+}
+
+/* Three numbers in a box: the free answer, or coordinate descent from the clipped one. */
+static void csimi_solve_box(const csimi_sweep_contact *c, const csim_real *v, csim_real *lambda) {
+    static const int at[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
+    const csim_real *lo = c->contact->lo, *hi = c->contact->hi, floor = c->W[0] + c->W[3] + c->W[5];
+    int k, i, j;
+    bool moved = false;
+    csimi_solve_linear(c, v, lambda);
+    for (i = 0; i < 3; ++i) {
+        const csim_real clipped = csimi_clamp(lambda[i], lo[i], hi[i]);
+        moved = moved || clipped < lambda[i] || clipped > lambda[i];
+        lambda[i] = clipped;
+    }
+    for (k = 0; k < 100 && moved; ++k) {
+        csim_real most = 0, size = 0;
+        for (i = 0; i < 3; ++i) {
+            csim_real u = v[i], x, w = csimi_max(c->W[at[4 * i]], 16 * CSIMI_EPS * floor) + c->extra + CSIMI_TINY;
+            for (j = 0; j < 3; ++j) u += (c->W[at[3 * i + j]] + (i == j ? c->extra : 0)) * lambda[j];
+            x = csimi_clamp(lambda[i] - u / w, lo[i], hi[i]);
+            most = csimi_max(most, csimi_abs(x - lambda[i]));
+            size = csimi_max(size, csimi_abs(x));
+            lambda[i] = x;
+        }
+        moved = most > CSIMI_EPS * size;
+    }
+}
+
+static void csimi_contact_solve(csimi_sweep_contact *c, const csim_real *v, csim_real *lambda) {
+    switch (c->contact->law) {
+    case CSIM_LAW_STRICT:
+    case CSIM_LAW_PROXIMAL:
+    case CSIM_LAW_ANISOTROPIC:
+    case CSIM_LAW_INVERTIBLE: csimi_solve_friction(c, v, lambda); break;
+    case CSIM_LAW_BILATERAL: csimi_solve_linear(c, v, lambda); break;
+    case CSIM_LAW_BOX: csimi_solve_box(c, v, lambda); break;
+    case CSIM_LAW_COUNT_:
+    default: lambda[0] = lambda[1] = lambda[2] = 0; break;
+    }
+}
+
+/* ---- a sweep */
+
+/* One Gauss-Seidel pass over lambda and v. In the proximal loop extra (lambda - centre) is added to u. */
+static void csimi_sweep_pass(csimi_sweep *s) {
+    int m, k;
+    for (m = 0; m < s->contact_count; ++m) {
+        csimi_sweep_contact *c = s->contacts + m;
+        csim_real *lambda = s->lambda + 3 * (ptrdiff_t)m, u[3], next[3] = {0, 0, 0};
+        const csim_real *W = c->W, *centre = s->centre + 3 * (ptrdiff_t)m;
+        csimi_contact_velocity(s, c, u);
+        u[0] -= W[0] * lambda[0] + W[1] * lambda[1] + W[2] * lambda[2] + c->extra * centre[0];
+        u[1] -= W[1] * lambda[0] + W[3] * lambda[1] + W[4] * lambda[2] + c->extra * centre[1];
+        u[2] -= W[2] * lambda[0] + W[4] * lambda[1] + W[5] * lambda[2] + c->extra * centre[2];
+        csimi_contact_solve(c, u, next);
+        for (k = 0; k < 3; ++k) u[k] = next[k] - lambda[k];
+        if (csimi_abs(u[0]) + csimi_abs(u[1]) + csimi_abs(u[2]) <= 0) continue;
+        for (k = 0; k < 3; ++k) lambda[k] = next[k];
+        csimi_contact_push(s, c, u, s->v);
+    }
+    ++s->sweeps;
+}
+
+/* The nearest impulse the law allows. */
+static void csimi_sweep_project(csimi_sweep *s) {
+    int m;
+    for (m = 0; m < s->contact_count; ++m) {
+        const csim_contact *contact = s->contacts[m].contact;
+        csim_real *lambda = s->lambda + 3 * (ptrdiff_t)m;
+        if (contact->law == CSIM_LAW_STRICT || contact->law == CSIM_LAW_INVERTIBLE)
+            csim_project_cone(contact->mu[0], lambda, lambda);
+        else
+            csim_project(contact, 1, lambda, lambda);
+    }
+}
+
+/* ---- the measure: the contact figure of certificate.md on lambda and v */
+
+static csim_real csimi_norm3(const csim_real *x) { return CSIMI_SQRT(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
+
+/* lambda - Project(lambda - rho u), with the friction set of the impulse at hand. */
+static csim_real csimi_sweep_residual(const csimi_sweep *s, const csimi_sweep_contact *c, const csim_real *lambda) {
+    const csim_contact *contact = c->contact;
+    csim_real u[3], x[3], y[3];
+    int k;
+    csimi_contact_velocity(s, c, u);
+    for (k = 0; k < 3; ++k) {
+        if (contact->law == CSIM_LAW_INVERTIBLE) u[k] += contact->omega[k > 0] * lambda[k];
+        x[k] = lambda[k] - c->rho * u[k];
+    }
+    if (contact->law == CSIM_LAW_STRICT || contact->law == CSIM_LAW_ANISOTROPIC ||
+        contact->law == CSIM_LAW_INVERTIBLE) {
+        const csim_real normal = csimi_max(lambda[0], 0);
+        y[0] = csimi_max(x[0], 0);
+        csim_project_ellipse(c->mu[0] * normal, c->mu[1] * normal, x + 1, y + 1);
+    } else {
+        csim_project(contact, 1, x, y);
+    }
+    for (k = 0; k < 3; ++k) x[k] = lambda[k] - y[k];
+    return csimi_norm3(x);
+}
+
+/* Speeds that u of a contact is a difference of. */
+static csim_real csimi_sweep_speed(const csimi_sweep *s, const csimi_sweep_contact *c) {
+    csim_real speed = csimi_norm3(c->phi);
+    int k;
+    for (k = c->first; k < c->first + c->count; ++k) {
+        csim_real term[3];
+        csimi_mul3(s->pieces[k].J, s->v + 3 * (ptrdiff_t)s->pieces[k].block, term);
+        speed += csimi_norm3(term);
+    }
+    return speed;
+}
+
+/* The lower middle value of x[count]; reorders x (Hoare's selection). */
+static csim_real csimi_sweep_median(csim_real *x, int count) {
+    const int middle = (count - 1) / 2;
+    int lo = 0, hi = count - 1;
+    while (lo < hi) {
+        const csim_real pivot = x[lo + (hi - lo) / 2];
+        int i = lo, j = hi;
+        while (i <= j) {
+            while (x[i] < pivot) ++i;
+            while (x[j] > pivot) --j;
+            if (i <= j) {
+                const csim_real swap = x[i];
+                x[i++] = x[j];
+                x[j--] = swap;
+            }
+        }
+        if (middle <= j)
+            hi = j;
+        else if (middle >= i)
+            lo = i;
+        else
+            break;
+    }
+    return x[middle];
+}
+
+/* Worst natural residual over max(|lambda|, median, tiny), and keeps the best impulses seen. The speeds that tiny needs
+   are looked at only where the other scales do not already settle it. */
+static void csimi_sweep_measure(csimi_sweep *s) {
+    const csim_real noise = CSIM_R(1e5) * CSIMI_EPS;
+    csim_real most = 0, median, worst = 0;
+    int m;
+    for (m = 0; m < s->contact_count; ++m) {
+        s->norms[m] = csimi_norm3(s->lambda + 3 * (ptrdiff_t)m);
+        most = csimi_max(most, s->norms[m]);
+    }
+    median = csimi_max(csimi_sweep_median(s->norms, s->contact_count), csimi_max(noise * most, CSIMI_TINY));
+    for (m = 0; m < s->contact_count; ++m) {
+        const csimi_sweep_contact *c = s->contacts + m;
+        const csim_real *lambda = s->lambda + 3 * (ptrdiff_t)m;
+        const csim_real residual = csimi_sweep_residual(s, c, lambda);
+        csim_real scale = csimi_max(csimi_norm3(lambda), median);
+        if (residual <= worst * scale) continue;
+        scale = csimi_max(scale, noise * c->rho * csimi_sweep_speed(s, c));
+        worst = csimi_max(worst, residual / scale);
+    }
+    s->measure = (double)worst;
+    if (!(s->measure < s->best_measure)) return;
+    s->best_measure = s->measure;
+    CSIMI_MEMCPY(s->best, s->lambda, 3 * (size_t)s->contact_count * sizeof *s->best);
+}
+
+/* ---- stages */
+
+static bool csimi_sweep_done(const csimi_sweep *s) {
+    return s->best_measure <= s->target || s->sweeps >= s->cap || s->broken;
+}
+
+/* Fills the history up to the last iteration. */
+static void csimi_sweep_log(csimi_sweep *s) {
+    for (; s->logged < csimi_imin(s->sweeps, s->history_capacity); ++s->logged) s->history[s->logged] = s->measure;
+}
+
+/* One sweep whose change goes into the next slot of the ring: f = g - r, p = g. Returns |f| in the metric. */
+static double csimi_sweep_record(csimi_sweep *s) {
+    const int length = 3 * s->contact_count;
+    csim_real *f, *p;
+    int i;
+    csimi_anderson_slot(&s->anderson, &f, &p);
+    CSIMI_MEMCPY(f, s->lambda, (size_t)length * sizeof *f);
+    csimi_sweep_pass(s);
+    for (i = 0; i < length; ++i) {
+        f[i] = s->lambda[i] - f[i];
+        p[i] = s->lambda[i];
+    }
+    return csimi_sqrt64(csimi_sum_weighted(length, s->metric, f, f));
+}
+
+/* Replaces lambda by Anderson's combination, made feasible. */
+static void csimi_sweep_extrapolate(csimi_sweep *s) {
+    csimi_anderson_step(&s->anderson, s->metric, s->lambda, s->tasks);
+    if (s->anderson.count < 2) return;
+    csimi_sweep_project(s);
+    csimi_sweep_velocities(s);
+}
+
+/* Distance of lambda from the centre of the proximal step. */
+static double csimi_sweep_travel(const csimi_sweep *s) {
+    double sum = 0;
+    int i;
+    for (i = 0; i < 3 * s->contact_count; ++i) {
+        const double way = (double)s->lambda[i] - (double)s->centre[i];
+        sum += (double)s->metric[i] * way * way;
+    }
+    return csimi_sqrt64(sum);
+}
+
+/* Accelerated sweeps. eps 0: until measured good, or no halving of the measure for patience sweeps. eps > 0: one
+   proximal step, until the change of a sweep is small against eps times the way from the centre, or budget sweeps.
+   Ends on a plain sweep, never on an extrapolation. Returns the number of sweeps; false in *settled when it gave up. */
+static int csimi_sweep_accelerated(csimi_sweep *s, double eps, int budget, bool *settled) {
+    double least = (double)CSIMI_HUGE, halved = s->best_measure;
+    int count = 0, since = 0;
+    csimi_anderson_clear(&s->anderson);
+    for (*settled = false;;) {
+        const double change = csimi_sweep_record(s);
+        ++count;
+        ++since;
+        s->broken = !(change < (double)CSIMI_HUGE);
+        if (s->broken) break;
+        if (s->sweeps == 1 || s->sweeps % 2 == 0) csimi_sweep_measure(s);
+        csimi_sweep_log(s);
+        if (csimi_sweep_done(s)) break;
+        if (s->best_measure < 0.5 * halved) {
+            halved = s->best_measure;
+            since = 0;
+        }
+        if (eps > 0 ? count >= budget : since >= budget) break;
+        if (eps > 0 && change < 0.2 * eps * csimi_sweep_travel(s)) {
+            *settled = true;
+            break;
+        }
+        if (change > 1.5 * least) { /* the extrapolation did harm: forget it */
+            csimi_anderson_clear(&s->anderson);
+            least = (double)CSIMI_HUGE;
+            ++s->rejections;
+        } else {
+            if (change < least) least = change;
+            csimi_sweep_extrapolate(s);
+        }
+    }
+    return count;
+}
+
+CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, double eps) {
+    int m;
+    for (m = 0; m < s->contact_count; ++m) csimi_contact_prepare(s->contacts + m, (csim_real)eps);
+}
+
+static void csimi_sweep_restore(csimi_sweep *s) {
+    CSIMI_MEMCPY(s->lambda, s->best, 3 * (size_t)s->contact_count * sizeof *s->best);
+    csimi_sweep_velocities(s);
+}
+
+/* Stage 3: W + eps I, solved around the last answer with eps as small as the inner sweeps bear. */
+static void csimi_sweep_proximal(csimi_sweep *s) {
+    double eps = 1e-2;
+    csimi_sweep_restore(s);
+    while (!csimi_sweep_done(s)) {
+        bool settled;
+        int count;
+        CSIMI_MEMCPY(s->centre, s->lambda, 3 * (size_t)s->contact_count * sizeof *s->centre);
+        csimi_sweep_prepare(s, eps);
+        count = csimi_sweep_accelerated(s, eps, 200, &settled);
+        if (!settled)
+            eps = eps * 3 < 1 ? eps * 3 : 1;
+        else if (count < 67)
+            eps *= 0.1;
+        else if (count < 133)
+            eps *= 0.3;
+        if (eps < 1e-9) eps = 1e-9;
+    }
+    csimi_sweep_prepare(s, 0);
+}
+
+/* Stage 2: proximal steps by Newton, with eps falling while they converge. Below what was asked for it goes on while it
+   gains, because what is left unsolved moves bodies and costs more in the next step than here. */
+static void csimi_sweep_newton(csimi_sweep *s, double good) {
+    const int budget = s->sweeps + 200;
+    double eps = s->best_measure > 1e-2 ? 1e-2 : 1e-3, fall = 0.1, halved = s->best_measure;
+    int iterations, failures = 0, idle = 0;
+    csimi_sweep_restore(s);
+    while (!csimi_sweep_done(s) && s->sweeps < budget && failures < 7 && eps < 1) {
+        if (csimi_newton_step(s, eps, &iterations)) {
+            csimi_sweep_measure(s);
+            if (iterations < 8 && eps > 1e-8) eps *= fall;
+        } else {
+            eps *= 10;
+            fall = 0.3;
+            ++failures;
+        }
+        csimi_sweep_log(s);
+        if (s->best_measure < 0.5 * halved) {
+            halved = s->best_measure;
+            idle = 0;
+        } else if (++idle >= 10 && s->best_measure <= good) {
+            break;
+        }
+    }
+    csimi_sweep_prepare(s, 0);
+    csimi_sweep_restore(s);
+}
+
+/* ---- set-up */
+
+/* Doubles that Newton gets besides the ring: small islands always fit, whatever their graph; a quarter of a megabyte.
+ */
+static size_t csimi_sweep_spare(int n, int contacts, int window) {
+    const size_t most = 32768, rows = (size_t)n;
+    const size_t full = rows > 200 ? most : 9 * rows * rows + 12 * rows + 64;
+    const size_t ring = 6 * (size_t)window * (size_t)contacts * sizeof(csim_real) / sizeof(double);
+    const size_t wanted = full < most ? full : most;
+    return contacts > 0 && wanted > ring ? wanted : 0;
+}
+
+static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, int n, int contacts, int terms, int window) {
+    const size_t vector = 3 * (size_t)contacts;
+    s->first = CSIMI_PUSH(arena, int, n);
+    s->size = CSIMI_PUSH(arena, int, n);
+    s->row = CSIMI_PUSH(arena, int, n);
+    s->inverse = CSIMI_PUSH(arena, csim_real, 9 * CSIMI_SWEEP_BODY * (size_t)n);
+    s->free_velocity = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
+    s->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
+    s->pieces = CSIMI_PUSH(arena, csimi_piece, terms);
+    s->contacts = CSIMI_PUSH(arena, csimi_sweep_contact, contacts);
+    s->lambda = CSIMI_PUSH(arena, csim_real, vector);
+    s->best = CSIMI_PUSH(arena, csim_real, vector);
+    s->centre = CSIMI_PUSH(arena, csim_real, vector);
+    s->metric = CSIMI_PUSH(arena, csim_real, vector);
+    s->norms = CSIMI_PUSH(arena, csim_real, contacts);
+    s->order = CSIMI_PUSH(arena, int, n);
+    s->place = CSIMI_PUSH(arena, int, n);
+    s->envelope.first = CSIMI_PUSH(arena, int, n);
+    s->envelope.start = CSIMI_PUSH(arena, size_t, n);
+    s->spare_count = csimi_sweep_spare(n, contacts, window);
+    s->spare = CSIMI_PUSH(arena, double, s->spare_count);
+    csimi_anderson_layout(&s->anderson, arena, 3 * contacts, window);
+}
+
+static int csimi_sweep_window(const csim_solver_params *params) {
+    return params->window > 0 ? params->window : CSIMI_SWEEP_WINDOW;
+}
+
+/* Terms that contacts name: what sizes count, whatever else the array of terms holds. */
+static int csimi_sweep_terms(const csim_problem *problem) {
+    int m, count = 0;
+    for (m = 0; m < problem->contact_count; ++m) count += problem->contacts[m].a.count + problem->contacts[m].b.count;
+    return count;
+}
+
+CSIMI_FN size_t csimi_sweep_bytes(const csim_problem_size *size, const csim_solver_params *params) {
+    csimi_arena arena = csimi_arena_counting();
+    csimi_sweep s;
+    csimi_sweep_layout(&s, &arena, size->blocks, size->contacts, size->terms, csimi_sweep_window(params));
+    csimi_push(&arena, csim_certificate_bytes(size->blocks, size->contacts), 1);
+    return arena.high;
+}
+
+/* Pieces of one side, rows turned into the contact frame. */
+static int csimi_sweep_side(csimi_sweep *s, const csim_contact *contact, const csim_side *side, csim_real sign,
+                            int at) {
+    int k, i;
+    for (k = side->first; k < side->first + side->count; ++k, ++at) {
+        csimi_piece *piece = s->pieces + at;
+        piece->block = s->problem->terms[k].block;
+        piece->first = s->first[piece->block];
+        piece->size = s->size[piece->block];
+        piece->inverse = s->row[piece->block];
+        csimi_matmul(contact->R, s->problem->terms[k].J, piece->J);
+        for (i = 0; i < 9; ++i) piece->J[i] *= sign;
+    }
+    return at;
+}
+
+/* The certificate's rho where the sides have masses of their own, else 3 / tr W, which is the same for rigid bodies. */
+static csim_real csimi_sweep_rho(const csimi_sweep_contact *c) {
+    const csim_contact *contact = c->contact;
+    const csim_real trace = c->W[0] + c->W[3] + c->W[5];
+    csim_real mobility = 0;
+    if ((contact->a.count > 0 && !(contact->mass[0] > 0)) || (contact->b.count > 0 && !(contact->mass[1] > 0)))
+        return trace > 0 ? 3 / trace : 1;
+    if (contact->a.count > 0) mobility += 1 / contact->mass[0];
+    if (contact->b.count > 0) mobility += 1 / contact->mass[1];
+    return 1 / mobility;
+}
+
+static void csimi_sweep_contacts(csimi_sweep *s) {
+    int m, k, at = 0;
+    for (m = 0; m < s->contact_count; ++m) {
+        csimi_sweep_contact *c = s->contacts + m;
+        const csim_contact *contact = s->problem->contacts + m;
+        csim_real scale;
+        CSIMI_MEMSET(c, 0, sizeof *c);
+        c->contact = contact;
+        c->first = at;
+        at = csimi_sweep_side(s, contact, &contact->a, 1, at);
+        at = csimi_sweep_side(s, contact, &contact->b, -1, at);
+        c->count = at - c->first;
+        for (k = 0; k < 3; ++k) c->phi[k] = contact->phi[k];
+        csimi_contact_delassus(s, c);
+        c->rho = csimi_sweep_rho(c);
+        scale = csimi_max((c->W[0] + c->W[3] + c->W[5]) / 3, CSIMI_TINY);
+        for (k = 0; k < 3; ++k) {
+            s->metric[3 * (ptrdiff_t)m + k] = scale;
+            s->centre[3 * (ptrdiff_t)m + k] = 0;
+        }
+    }
+    csimi_sweep_prepare(s, 0);
+}
+
+static void csimi_sweep_free_velocity(csimi_sweep *s) {
+    int i;
+    for (i = 0; i < 3 * s->n; ++i) s->free_velocity[i] = 0;
+    for (i = 0; i < s->n; ++i) csimi_body_push(s, i, s->problem->b + 3 * (ptrdiff_t)i, s->free_velocity);
+}
+
+/* ---- the end of a solve */
+
+CSIMI_FN void csimi_sweep_imbalance(const csimi_sweep *s, double *residual) {
+    const csim_block_matrix *A = &s->problem->A;
+    int i, k, m, r, c;
+    for (i = 0; i < 3 * s->n; ++i) residual[i] = (double)s->problem->b[i];
+    for (m = 0; m < s->contact_count; ++m)
+        for (k = s->contacts[m].first; k < s->contacts[m].first + s->contacts[m].count; ++k) {
+            const csim_real *J = s->pieces[k].J, *lambda = s->lambda + 3 * (ptrdiff_t)m;
+            double *y = residual + 3 * (ptrdiff_t)s->pieces[k].block;
+            for (i = 0; i < 3; ++i)
+                y[i] += (double)J[i] * (double)lambda[0] + (double)J[3 + i] * (double)lambda[1] +
+                        (double)J[6 + i] * (double)lambda[2];
+        }
+    for (i = 0; i < s->n; ++i)
+        for (k = A->row[i]; k < A->row[i + 1]; ++k)
+            for (r = 0; r < 3; ++r)
+                for (c = 0; c < 3; ++c)
+                    residual[3 * i + r] -=
+                        (double)A->val[9 * (ptrdiff_t)k + 3 * r + c] * (double)s->v[3 * (ptrdiff_t)A->col[k] + c];
+}
+
+/* v from lambda with one step of refinement against A itself, so that dynamics is at rounding; residual [3n]. */
+static void csimi_sweep_finish(csimi_sweep *s, double *residual) {
+    int i, r;
+    csimi_sweep_velocities(s);
+    csimi_sweep_imbalance(s, residual);
+    for (i = 0; i < s->n; ++i) {
+        csim_real rest[3];
+        for (r = 0; r < 3; ++r) rest[r] = (csim_real)residual[3 * i + r];
+        csimi_body_push(s, i, rest, s->v);
+    }
+}
+
+/* Runs the stages until the measure is good. */
+static void csimi_sweep_cascade(csimi_sweep *s, double good) {
+    const bool newton = s->work > 0;
+    /* Newton is cheap near the answer, and what is left over becomes drift: 0.02 drifts a hundred times more */
+    const double beyond = 2e-4 * good + 100 * (double)CSIMI_EPS;
+    bool settled;
+    s->target = newton && beyond < good ? beyond : good;
+    csimi_sweep_accelerated(s, 0, newton ? 4 : CSIMI_SWEEP_PATIENCE, &settled);
+    if (newton && !csimi_sweep_done(s)) csimi_sweep_newton(s, good);
+    s->target = good;
+    if (newton && !csimi_sweep_done(s)) csimi_sweep_accelerated(s, 0, CSIMI_SWEEP_PATIENCE, &settled);
+    if (!csimi_sweep_done(s)) csimi_sweep_proximal(s);
+    csimi_sweep_restore(s);
+}
+
+static bool csimi_sweep_certified(const csim_certificate *c, const csim_solver_params *params) {
+    return c->dynamics <= (double)params->tolerance && c->contact <= (double)params->tolerance;
+}
+
+/* Solves, certifies, and goes on with a smaller target where the certificate is not content. */
+static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *params, void *scratch, size_t bytes,
+                                   csim_certificate *certificate) {
+    double good = 0.9 * (double)params->tolerance;
+    int trial;
+    csimi_newton_plan(s);
+    for (trial = 0; trial < 5; ++trial, good *= 0.3) {
+        s->best_measure = (double)CSIMI_HUGE;
+        if (s->contact_count > 0) {
+            csimi_sweep_cascade(s, good);
+            if (s->broken) return CSIM_RESULT_NOT_FINITE;
+        }
+        csimi_sweep_finish(s, (double *)scratch);
+        if (csim_problem_certify(s->problem, s->v, s->lambda, scratch, bytes, certificate) != CSIM_OK)
+            return CSIM_RESULT_NOT_FINITE;
+        if (csimi_sweep_certified(certificate, params)) return CSIM_RESULT_CONVERGED;
+        if (s->sweeps >= s->cap || s->contact_count == 0) break;
+    }
+    return s->sweeps >= s->cap ? CSIM_RESULT_CAP : CSIM_RESULT_STALLED;
+}
+
+CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_solver_params *params,
+                                       csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
+                                       csim_outcome *outcome, csim_error *error) {
+    const size_t vector = 3 * (size_t)problem->contact_count * sizeof(csim_real);
+    const size_t bytes = csim_certificate_bytes(problem->A.n, problem->contact_count), mark = arena->used;
+    csimi_sweep s;
+    void *scratch;
+    CSIMI_MEMSET(&s, 0, sizeof s);
+    s.problem = problem;
+    s.tasks = tasks;
+    s.n = problem->A.n;
+    s.contact_count = problem->contact_count;
+    s.cap = csimi_imax(params->max_iterations, 1);
+    s.history = params->history;
+    s.history_capacity = params->history ? params->history_capacity : 0;
+    csimi_sweep_layout(&s, arena, s.n, s.contact_count, csimi_sweep_terms(problem), csimi_sweep_window(params));
+    scratch = csimi_push(arena, bytes, 1);
+    if (arena->overflow)
+        return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
+                          "csim_solver_bytes of the problem's size");
+    if (!csimi_sweep_takes(problem) || !csimi_sweep_bodies(&s))
+        return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
+                          "for SWEEP: positive definite, in bodies of 1 to 4 neighbouring blocks");
+    csimi_sweep_contacts(&s);
+    csimi_sweep_free_velocity(&s);
+    CSIMI_MEMCPY(s.lambda, solution->lambda, vector);
+    CSIMI_MEMCPY(s.best, solution->lambda, vector);
+    csimi_sweep_project(&s);
+    csimi_sweep_velocities(&s);
+    outcome->solver = CSIM_SOLVER_SWEEP;
+    outcome->result = csimi_sweep_run(&s, params, scratch, bytes, &outcome->certificate);
+    outcome->iterations = s.sweeps;
+    outcome->rejections = s.rejections;
+    outcome->residual = s.best_measure;
+    outcome->bytes = arena->used - mark;
+    if (outcome->result != CSIM_RESULT_NOT_FINITE) {
+        CSIMI_MEMCPY(solution->v, s.v, 3 * (size_t)s.n * sizeof(csim_real));
+        CSIMI_MEMCPY(solution->lambda, s.lambda, vector);
+    }
+    csimi_pop(arena, mark);
+    return CSIM_OK;
+}
+
+#undef CSIMI_SWEEP_WINDOW
+#undef CSIMI_SWEEP_PATIENCE
+#undef CSIMI_SWEEP_BODY

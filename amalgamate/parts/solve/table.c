@@ -1,0 +1,192 @@
+/* solve/table: the solvers by name, and the public door to them. */
+#include "private.h"
+
+static const csimi_solver_entry *csimi_solver_table(void) {
+    static const csimi_solver_entry table[CSIM_SOLVER_COUNT_] = {
+        {"auto", NULL, NULL, NULL},
+        {"cond", csimi_cond_bytes, csimi_cond_takes, csimi_cond_solve},
+        {"sweep", csimi_sweep_bytes, csimi_sweep_takes, csimi_sweep_solve},
+    };
+    return table;
+}
+
+CSIM_API csim_solver_params csim_default_solver_params(void) {
+    csim_solver_params p;
+    CSIMI_MEMSET(&p, 0, sizeof p);
+    p.solver = CSIM_SOLVER_AUTO;
+    p.tolerance = CSIM_R(5e-5);
+    p.max_iterations = 600;
+    p.gain = CSIM_R(1e3);
+    p.shift = true;
+    return p;
+}
+
+CSIM_API csim_problem_size csim_problem_measure(const csim_problem *problem) {
+    csim_problem_size size;
+    const csim_structure *s = problem->structure;
+    int m, side;
+    CSIMI_MEMSET(&size, 0, sizeof size);
+    size.blocks = problem->A.n;
+    size.matrix_blocks = problem->A.row[problem->A.n];
+    size.contacts = problem->contact_count;
+    for (m = 0; m < problem->contact_count; ++m)
+        for (side = 0; side < 2; ++side) {
+            const int count = side ? problem->contacts[m].b.count : problem->contacts[m].a.count;
+            size.terms += count <= 4 ? count : (count * count + 3) / 4;
+        }
+    size.aggregates = csimi_coarse_usable(s) ? s->aggregate_count : 0;
+    size.rigid = csimi_sweep_takes(problem);
+    return size;
+}
+
+/* Room for a second start, and then for the better of two results. */
+static csim_solution csimi_solution_push(csimi_arena *arena, int blocks, int contacts) {
+    csim_solution s;
+    s.v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)blocks);
+    s.lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    return s;
+}
+
+/* COND is a second chance for small rigid islands only: on a pile it takes a hundred times longer than the sweeps that
+   missed, and what it then returns is no better. */
+enum { CSIMI_SECOND_CONTACTS = 256, CSIMI_SECOND_BLOCKS = 4 * 257 };
+
+static bool csimi_second_chance(const csim_problem *problem) {
+    return problem->contact_count <= CSIMI_SECOND_CONTACTS && problem->A.n <= CSIMI_SECOND_BLOCKS &&
+           problem->A.row[problem->A.n] <= 4 * CSIMI_SECOND_BLOCKS;
+}
+
+/* The largest problem of these sizes that gets a second chance. */
+static csim_problem_size csimi_second_size(const csim_problem_size *size) {
+    csim_problem_size s = *size;
+    s.contacts = csimi_imin(s.contacts, CSIMI_SECOND_CONTACTS);
+    s.terms = csimi_imin(s.terms, 8 * CSIMI_SECOND_CONTACTS);
+    s.blocks = csimi_imin(s.blocks, CSIMI_SECOND_BLOCKS);
+    s.matrix_blocks = csimi_imin(s.matrix_blocks, 4 * CSIMI_SECOND_BLOCKS);
+    s.aggregates = csimi_imin(s.aggregates, CSIMI_SECOND_BLOCKS);
+    return s;
+}
+
+CSIM_API size_t csim_solver_bytes(const csim_problem_size *size, const csim_solver_params *params) {
+    const csimi_solver_entry *table = csimi_solver_table();
+    csimi_arena arena = csimi_arena_counting();
+    csim_problem_size second;
+    size_t most = 0;
+    int k;
+    if (!size || !params) return 0;
+    second = csimi_second_size(size);
+    for (k = CSIM_SOLVER_COND; k < CSIM_SOLVER_COUNT_; ++k) {
+        size_t bytes;
+        if (params->solver != CSIM_SOLVER_AUTO && (int)params->solver != k) continue;
+        if (k == CSIM_SOLVER_SWEEP && params->solver == CSIM_SOLVER_AUTO && !size->rigid) continue;
+        bytes = table[k].bytes(
+            k == CSIM_SOLVER_COND && params->solver == CSIM_SOLVER_AUTO && size->rigid ? &second : size, params);
+        if (bytes > most) most = bytes;
+    }
+    if (params->solver == CSIM_SOLVER_AUTO) (void)csimi_solution_push(&arena, size->blocks, size->contacts);
+    return arena.high > SIZE_MAX - 128 - most ? SIZE_MAX : arena.high + most + 64;
+}
+
+/* ---- parameters */
+
+static csim_status csimi_solver_range(csim_error *error, const char *field, double value, const char *allowed) {
+    return csimi_fail(error, CSIM_OUT_OF_RANGE, "csim_problem_solve", field, true, value, allowed);
+}
+
+static csim_status csimi_solver_check(const csim_solver_params *p, csim_error *error) {
+    if ((int)p->solver < 0 || (int)p->solver >= CSIM_SOLVER_COUNT_)
+        return csimi_solver_range(error, "params.solver", (double)(int)p->solver, "a csim_solver");
+    if (!(p->tolerance > 0 && p->tolerance <= CSIM_R(0.1)))
+        return csimi_solver_range(error, "params.tolerance", (double)p->tolerance, "above 0, at most 0.1");
+    if (p->max_iterations < 1 || p->max_iterations > 1000000)
+        return csimi_solver_range(error, "params.max_iterations", (double)p->max_iterations, "1 to 1000000");
+    if ((int)p->weight < 0 || p->weight >= CSIM_WEIGHT_COUNT_)
+        return csimi_solver_range(error, "params.weight", (double)(int)p->weight, "a csim_weight");
+    if ((int)p->acceleration < 0 || p->acceleration >= CSIM_ACCELERATION_COUNT_)
+        return csimi_solver_range(error, "params.acceleration", (double)(int)p->acceleration, "a csim_acceleration");
+    if (p->window < 0 || p->window > 32)
+        return csimi_solver_range(error, "params.window", (double)p->window, "0 to 32");
+    if (!(p->gain >= 1 && p->gain <= CSIM_R(1e8)))
+        return csimi_solver_range(error, "params.gain", (double)p->gain, "1 to 1e8");
+    if (!(p->kappa >= 0 && p->kappa < CSIMI_HUGE))
+        return csimi_solver_range(error, "params.kappa", (double)p->kappa, "0 or more, kg");
+    if (!(p->sigma >= 0 && p->sigma < CSIMI_HUGE))
+        return csimi_solver_range(error, "params.sigma", (double)p->sigma, "0 or more");
+    if (p->history_capacity < 0)
+        return csimi_solver_range(error, "params.history_capacity", (double)p->history_capacity, "0 or more");
+    return CSIM_OK;
+}
+
+/* ---- solving */
+
+static void csimi_solution_copy(const csim_problem *problem, csim_solution *to, const csim_solution *from) {
+    CSIMI_MEMCPY(to->v, from->v, 3 * (size_t)problem->A.n * sizeof(csim_real));
+    CSIMI_MEMCPY(to->lambda, from->lambda, 3 * (size_t)problem->contact_count * sizeof(csim_real));
+}
+
+/* SWEEP where it fits, COND where it does not. Where SWEEP was not certified on a small island COND tries too, and its
+   answer counts when it is certified: with virtual nodes a better figure is not yet a better motion. */
+static csim_status csimi_solve_auto(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
+                                    const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
+                                    csim_error *error) {
+    const csimi_solver_entry *table = csimi_solver_table();
+    csim_outcome second;
+    csim_solution other;
+    csim_status status;
+    size_t mark;
+    if (!table[CSIM_SOLVER_SWEEP].takes(problem))
+        return table[CSIM_SOLVER_COND].solve(problem, params, arena, tasks, solution, outcome, error);
+    other = csimi_solution_push(arena, problem->A.n, problem->contact_count);
+    if (!arena->overflow) csimi_solution_copy(problem, &other, solution);
+    mark = arena->used;
+    status = table[CSIM_SOLVER_SWEEP].solve(problem, params, arena, tasks, solution, outcome, error);
+    if (status != CSIM_OK || outcome->result == CSIM_RESULT_CONVERGED || outcome->result == CSIM_RESULT_NOT_FINITE ||
+        !csimi_second_chance(problem))
+        return status;
+    csimi_pop(arena, mark);
+    status = table[CSIM_SOLVER_COND].solve(problem, params, arena, tasks, &other, &second, error);
+    if (status != CSIM_OK) return status;
+    second.iterations += outcome->iterations;
+    second.products += outcome->products;
+    second.rejections += outcome->rejections;
+    if (second.result == CSIM_RESULT_CONVERGED) {
+        csimi_solution_copy(problem, solution, &other);
+        *outcome = second;
+    } else {
+        outcome->iterations = second.iterations;
+        outcome->products = second.products;
+        outcome->rejections = second.rejections;
+    }
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_solver_params *params, void *workspace,
+                                        size_t workspace_bytes, const csim_tasks *tasks, csim_solution *solution,
+                                        csim_outcome *outcome, csim_error *error) {
+    const csimi_solver_entry *table = csimi_solver_table();
+    csimi_arena arena = csimi_arena_in(workspace, workspace_bytes);
+    csim_status status;
+    if (!problem || !params || !workspace || !solution || !outcome)
+        return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_problem_solve",
+                          !problem     ? "problem"
+                          : !params    ? "params"
+                          : !workspace ? "workspace"
+                          : !solution  ? "solution"
+                                       : "outcome",
+                          false, 0, "a pointer");
+    status = csimi_solver_check(params, error);
+    if (status != CSIM_OK) return status;
+    CSIMI_MEMSET(outcome, 0, sizeof *outcome);
+    outcome->result = CSIM_RESULT_NOT_FINITE;
+    outcome->solver = params->solver;
+    outcome->certificate.worst_contact = -1;
+    status = csim_problem_check(problem, error);
+    if (status == CSIM_NOT_FINITE) return CSIM_OK; /* an outcome, not a mistake of the call: a diverged scene */
+    if (status != CSIM_OK) return status;
+    if (params->solver == CSIM_SOLVER_AUTO)
+        return csimi_solve_auto(problem, params, &arena, tasks, solution, outcome, error);
+    if (!table[params->solver].takes(problem))
+        return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", true,
+                          (double)(int)params->solver, "a solver that takes this problem; CSIM_SOLVER_AUTO finds one");
+    return table[params->solver].solve(problem, params, &arena, tasks, solution, outcome, error);
+}

@@ -1,0 +1,130 @@
+/* sparse/dense */
+#include "private.h"
+
+/* y -= a[0] U_0 + ... + a[3] U_3 over [0, count) for four rows U_k of stride m: one load and store of y for four rows,
+   and no reduction, so that it vectorises as written. */
+static void csimi_subtract_rows4(int count, const double *a, const double *U, size_t m, double *CSIMI_RESTRICT y) {
+    const double *CSIMI_RESTRICT u0 = U, *CSIMI_RESTRICT u1 = U + m;
+    const double *CSIMI_RESTRICT u2 = U + 2 * m, *CSIMI_RESTRICT u3 = U + 3 * m;
+    double a0 = a[0], a1 = a[1], a2 = a[2], a3 = a[3];
+    int j;
+    for (j = 0; j + 4 <= count; j += 4) { /* written out: gcc -O2 makes pairs of neighbours but not of loop turns */
+        y[j] -= (a0 * u0[j] + a1 * u1[j]) + (a2 * u2[j] + a3 * u3[j]);
+        y[j + 1] -= (a0 * u0[j + 1] + a1 * u1[j + 1]) + (a2 * u2[j + 1] + a3 * u3[j + 1]);
+        y[j + 2] -= (a0 * u0[j + 2] + a1 * u1[j + 2]) + (a2 * u2[j + 2] + a3 * u3[j + 2]);
+        y[j + 3] -= (a0 * u0[j + 3] + a1 * u1[j + 3]) + (a2 * u2[j + 3] + a3 * u3[j + 3]);
+    }
+    for (; j < count; j++) y[j] -= (a0 * u0[j] + a1 * u1[j]) + (a2 * u2[j] + a3 * u3[j]);
+}
+
+static void csimi_subtract_row(int count, double a, const double *CSIMI_RESTRICT u, double *CSIMI_RESTRICT y) {
+    int j;
+    for (j = 0; j + 4 <= count; j += 4) {
+        y[j] -= a * u[j];
+        y[j + 1] -= a * u[j + 1];
+        y[j + 2] -= a * u[j + 2];
+        y[j + 3] -= a * u[j + 3];
+    }
+    for (; j < count; j++) y[j] -= a * u[j];
+}
+
+/* x <- L^-1 x on the first count unknowns; unit L, read from the rows of the upper triangle, where L' lies. */
+static void csimi_forward(int m, int count, const double *H, double *x) {
+    int k = 0, j;
+    size_t stride = (size_t)m;
+    for (; k + 4 <= count; k += 4) {
+        const double *U = H + stride * (size_t)k;
+        for (j = k; j < k + 3; j++)
+            csimi_subtract_row(k + 3 - j, x[j], H + stride * (size_t)j + (size_t)j + 1, x + j + 1);
+        csimi_subtract_rows4(count - k - 4, x + k, U + k + 4, stride, x + k + 4);
+    }
+    for (; k < count; k++) csimi_subtract_row(count - k - 1, x[k], H + stride * (size_t)k + (size_t)k + 1, x + k + 1);
+}
+
+/* Row by row, H = L D L': the row i of L D solves L (l D)' = h_i. Without square roots. */
+CSIMI_FN bool csimi_cholesky(int m, double *H) {
+    int i, k;
+    size_t stride = (size_t)m;
+    for (i = 0; i < m; i++) {
+        double *h = H + stride * (size_t)i, pivot = h[i];
+        csimi_forward(m, i, H, h);
+        for (k = 0; k < i; k++) {
+            double l = h[k] / H[stride * (size_t)k + (size_t)k];
+            pivot -= l * h[k];
+            h[k] = H[stride * (size_t)k + (size_t)i] = l;
+        }
+        if (!(pivot > 0 && pivot < 1e300)) return false;
+        h[i] = pivot;
+    }
+    return true;
+}
+
+/* x <- L^-T x: row k of L takes its part from the unknowns before it, four rows a pass. */
+static void csimi_backward(int m, const double *L, double *x) {
+    const size_t stride = (size_t)m;
+    int k = m, j;
+    for (; k >= 4; k -= 4) {
+        const double *rows = L + stride * (size_t)(k - 4);
+        for (j = k - 1; j > k - 4; j--)
+            csimi_subtract_row(j - (k - 4), x[j], L + stride * (size_t)j + k - 4, x + k - 4);
+        csimi_subtract_rows4(k - 4, x + k - 4, rows, stride, x);
+    }
+    for (; k > 1; k--) csimi_subtract_row(k - 1, x[k - 1], L + stride * (size_t)(k - 1), x);
+}
+
+CSIMI_FN void csimi_cholesky_solve(int m, const double *L, double *x) {
+    int k;
+    csimi_forward(m, m, L, x);
+    for (k = 0; k < m; k++) x[k] /= L[(size_t)m * (size_t)k + (size_t)k];
+    csimi_backward(m, L, x);
+}
+
+static double csimi_size(double x) { return x < 0 ? -x : x; }
+
+static void csimi_swap_rows(int m, double *a, double *b) {
+    int j;
+    for (j = 0; j < m; j++) {
+        const double x = a[j];
+        a[j] = b[j];
+        b[j] = x;
+    }
+}
+
+CSIMI_FN bool csimi_lu(int m, double *A, int *pivot) {
+    const size_t stride = (size_t)m;
+    int i, k;
+    for (k = 0; k < m; k++) {
+        double *row = A + stride * (size_t)k;
+        int best = k;
+        for (i = k + 1; i < m; i++)
+            if (csimi_size(A[stride * (size_t)i + (size_t)k]) > csimi_size(A[stride * (size_t)best + (size_t)k]))
+                best = i;
+        pivot[k] = best;
+        if (best != k) csimi_swap_rows(m, row, A + stride * (size_t)best);
+        if (!(csimi_size(row[k]) > 0 && csimi_size(row[k]) < 1e300)) return false;
+        for (i = k + 1; i < m; i++) {
+            double *h = A + stride * (size_t)i;
+            if (h[k] == 0) continue;
+            h[k] /= row[k];
+            csimi_subtract_row(m - k - 1, h[k], row + k + 1, h + k + 1);
+        }
+    }
+    return true;
+}
+
+CSIMI_FN void csimi_lu_solve(int m, const double *LU, const int *pivot, double *x) {
+    int i, j;
+    for (i = 0; i < m; i++)
+        if (pivot[i] != i) {
+            const double t = x[i];
+            x[i] = x[pivot[i]];
+            x[pivot[i]] = t;
+        }
+    for (i = 0; i < m; i++)
+        for (j = 0; j < i; j++) x[i] -= LU[(size_t)m * (size_t)i + (size_t)j] * x[j];
+    for (i = m - 1; i >= 0; i--) {
+        const double *row = LU + (size_t)m * (size_t)i;
+        for (j = i + 1; j < m; j++) x[i] -= row[j] * x[j];
+        x[i] /= row[i];
+    }
+}

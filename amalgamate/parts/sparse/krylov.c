@@ -1,0 +1,71 @@
+/* sparse/krylov */
+#include "private.h"
+
+/* Inverses of the diagonal blocks, each positive definite by its leading minors; false when one is not. */
+static bool csimi_invert_diagonal(const csim_block_matrix *A, csim_real *inverse) {
+    int i;
+    for (i = 0; i < A->n; i++) {
+        const csim_real *D = A->val + 9 * (size_t)A->diag[i];
+        if (!(D[0] > 0 && D[4] > 0 && D[8] > 0 && D[0] * D[4] > D[1] * D[3])) return false;
+        if (!csimi_inverse3(D, inverse + 9 * (size_t)i) || !(inverse[9 * (size_t)i] > 0)) return false;
+    }
+    return true;
+}
+
+static void csimi_apply_diagonal(int n, const csim_real *inverse, const csim_real *r, csim_real *z) {
+    int i;
+    for (i = 0; i < n; i++) csimi_mul3(inverse + 9 * (size_t)i, r + 3 * (size_t)i, z + 3 * (size_t)i);
+}
+
+CSIMI_FN int csimi_pcg(const csim_block_matrix *A, const csim_real *rhs, csim_real *x, csim_real tol,
+                       int max_iterations, csim_real *work, const csim_tasks *tasks) {
+    int m = 3 * A->n, iteration, i;
+    csim_real *r = work, *z = r + m, *p = z + m, *q = p + m, *inverse = q + m;
+    double rz, old, target;
+    if (!csimi_invert_diagonal(A, inverse)) return -1;
+    csimi_apply_diagonal(A->n, inverse, rhs, z);
+    target = (double)tol * (double)tol * csimi_sum_dot(m, rhs, z);
+    csimi_product(A, x, q, tasks);
+    for (i = 0; i < m; i++) r[i] = rhs[i] - q[i];
+    csimi_apply_diagonal(A->n, inverse, r, z);
+    for (i = 0; i < m; i++) p[i] = z[i];
+    rz = csimi_sum_dot(m, r, z);
+    if (!(target >= 0 && rz >= 0)) return -1;
+    for (iteration = 0; iteration < max_iterations && rz > target; iteration++) {
+        csim_real alpha, beta;
+        double curvature;
+        csimi_product(A, p, q, tasks);
+        curvature = csimi_sum_dot(m, p, q);
+        if (!(curvature > 0)) return -1;
+        alpha = (csim_real)(rz / curvature);
+        for (i = 0; i < m; i++) x[i] += alpha * p[i];
+        for (i = 0; i < m; i++) r[i] -= alpha * q[i];
+        csimi_apply_diagonal(A->n, inverse, r, z);
+        old = rz;
+        rz = csimi_sum_dot(m, r, z);
+        beta = (csim_real)(rz / old);
+        for (i = 0; i < m; i++) p[i] = z[i] + beta * p[i];
+    }
+    return iteration;
+}
+
+/* Rayleigh quotient in the A-norm: with y = A x it is y'W y / x'y, and W y is the next iterate: one product a step. */
+CSIMI_FN csim_real csimi_power_sigma(const csim_block_matrix *A, const csim_real *w, csim_real *x, int steps,
+                                     csim_real *work, const csim_tasks *tasks) {
+    int m = 3 * A->n, step, i;
+    csim_real *y = work, *wy = y + m;
+    double sigma = 0;
+    for (step = 0; step < steps; step++) {
+        double energy;
+        csim_real scale;
+        csimi_product(A, x, y, tasks);
+        for (i = 0; i < m; i++) wy[i] = w[i] * y[i];
+        energy = csimi_sum_dot(m, x, y);
+        if (!(energy > 0)) return (csim_real)sigma;
+        sigma = csimi_sum_dot(m, y, wy) / energy;
+        if (!(sigma > 0)) return (csim_real)sigma;
+        scale = 1 / (csim_real)sigma; /* keeps the iterate of the size of the start */
+        for (i = 0; i < m; i++) x[i] = scale * wy[i];
+    }
+    return (csim_real)sigma;
+}

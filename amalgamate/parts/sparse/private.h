@@ -1,0 +1,59 @@
+/* sparse/private: patterns, products and Krylov solvers on block matrices. */
+#ifndef CSIMI_SPARSE_PRIVATE_H
+#define CSIMI_SPARSE_PRIVATE_H
+
+#include "../math/private.h"
+#include "block3.h"
+
+/* ---- pattern.c: a pattern from pairs of block indices */
+
+/* Builds the symmetric pattern of n rows from pair_count pairs (i, j), i != j allowed in any order and repeated; the
+   diagonal is always added. row[n+1], diag[n] and col[capacity] are filled; returns the number of blocks, or -1 when
+   capacity is too small (then *needed says how many). scratch holds csimi_pattern_scratch ints.
+   O(pairs + n), sorted columns, deterministic; pairs (i, i) do no harm. */
+CSIMI_FN size_t csimi_pattern_scratch(int n, int pair_count);
+CSIMI_FN int csimi_pattern_build(int n, int pair_count, const int *pairs /* [2 pair_count] */, int *row, int *col,
+                                 int *diag, int capacity, int *needed, int *scratch);
+/* Index of block (i, j) in col and val, or -1. Binary search in row i. */
+CSIMI_FN int csimi_pattern_find(const csim_block_matrix *A, int i, int j);
+
+/* ---- product.c */
+
+/* y = A x, rows [begin, end) for the parallel form. Same bits for any split. */
+CSIMI_FN void csimi_product_rows(const csim_block_matrix *A, const csim_real *x, csim_real *y, int begin, int end);
+CSIMI_FN void csimi_product(const csim_block_matrix *A, const csim_real *x, csim_real *y, const csim_tasks *tasks);
+
+/* ---- krylov.c: preconditioned conjugate gradient on A x = rhs with 3x3 block-diagonal preconditioner.
+   x in: start, out: solution; stops when the D^-1-norm of the residual falls below tol times that of rhs.
+   work[4 * 3n + 9n]. Returns iterations, or -1 when a pivot or the curvature is not positive or rhs or x not finite. */
+CSIMI_FN int csimi_pcg(const csim_block_matrix *A, const csim_real *rhs, csim_real *x, csim_real tol,
+                       int max_iterations, csim_real *work, const csim_tasks *tasks);
+/* Largest eigenvalue of W A, W a positive diagonal (3n), by power steps from x (in: start, out: the last iterate, so
+   that it can be kept warm); a lower bound that the caller enlarges, 0 when x or A is zero. One product a step.
+   work[2 * 3n]. */
+CSIMI_FN csim_real csimi_power_sigma(const csim_block_matrix *A, const csim_real *w, csim_real *x, int steps,
+                                     csim_real *work, const csim_tasks *tasks);
+
+/* ---- dense.c: small dense symmetric positive definite systems, always in double */
+
+/* Square-root-free Cholesky H = L D L' of the lower triangle of H [m*m] in place, row-major; false when a pivot is not
+   positive. Afterwards D is on the diagonal, L below and L' above: csimi_cholesky_solve reads both. O(m^3/3). */
+CSIMI_FN bool csimi_cholesky(int m, double *H);
+CSIMI_FN void csimi_cholesky_solve(int m, const double *L, double *x);
+
+/* LU of a general A [m*m], row-major, in place with row exchanges; false when a column has no pivot. */
+CSIMI_FN bool csimi_lu(int m, double *A, int *pivot);
+CSIMI_FN void csimi_lu_solve(int m, const double *LU, const int *pivot, double *x);
+
+/* ---- aggregate.c: groups of blocks from the graph alone */
+
+/* Splits n nodes with rest positions x[3n] and adjacency (row, col of a pattern) into count aggregates: farthest-point
+   seeds by breadth-first search (start at node 0, ties to the lower index), Voronoi on the graph, two Lloyd passes on
+   positions. aggregate[n] gets 0..count-1; unreachable pieces get seeds of their own first, and join the nearest seed
+   when there are more pieces than count. Hardly more than O(count edges / 4). scratch: csimi_aggregate_scratch ints.
+   Deterministic. Returns the number of aggregates made, min(count, n) at most and >= 1; none is empty. */
+CSIMI_FN size_t csimi_aggregate_scratch(int n);
+CSIMI_FN int csimi_aggregate(int n, const int *row, const int *col, const csim_real *x, int count, int *aggregate,
+                             int *scratch);
+
+#endif

@@ -1,0 +1,333 @@
+/* world/island: splits the step into islands, hands each one to a solver as a problem of its own, and gathers the
+   velocities, impulses and certificates. */
+#include "private.h"
+
+/* The arrays of one island's problem; laid out for the largest that can be. */
+typedef struct csimi_island_work {
+    csim_problem problem;
+    csim_structure structure;
+    csim_solution solution;
+    int *row, *col, *diag;
+    csim_real *val, *b;
+    csim_contact *contacts;
+    csim_term *terms;
+    int *aggregate, *aggregate_local; /* [blocks]; [aggregates of the world] */
+    csim_real *offset, *radius, *centre;
+    unsigned char *rotation;
+    int *body_first;
+} csimi_island_work;
+
+static void csimi_island_layout(csimi_island_work *p, int blocks, int matrix_blocks, int rows, int terms,
+                                int aggregates, csimi_arena *arena) {
+    size_t n = (size_t)blocks;
+    p->row = CSIMI_PUSH(arena, int, n + 1);
+    p->col = CSIMI_PUSH(arena, int, matrix_blocks);
+    p->diag = CSIMI_PUSH(arena, int, n);
+    p->val = CSIMI_PUSH(arena, csim_real, 9 * (size_t)matrix_blocks);
+    p->b = CSIMI_PUSH(arena, csim_real, 3 * n);
+    p->solution.v = CSIMI_PUSH(arena, csim_real, 3 * n);
+    p->solution.lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)rows);
+    p->contacts = CSIMI_PUSH(arena, csim_contact, rows);
+    p->terms = CSIMI_PUSH(arena, csim_term, terms);
+    p->aggregate = CSIMI_PUSH(arena, int, n);
+    p->aggregate_local = CSIMI_PUSH(arena, int, aggregates);
+    p->offset = CSIMI_PUSH(arena, csim_real, 3 * n);
+    p->radius = CSIMI_PUSH(arena, csim_real, aggregates);
+    p->centre = CSIMI_PUSH(arena, csim_real, 3 * (size_t)aggregates);
+    p->rotation = CSIMI_PUSH(arena, unsigned char, n);
+    p->body_first = CSIMI_PUSH(arena, int, n + 1);
+}
+
+CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_params *solver) {
+    csimi_island_work p;
+    csim_problem_size size;
+    csimi_arena arena = csimi_arena_counting();
+    int blocks = n->nodes + 2 * n->rigids, rows = n->contacts + n->pins, aggregates = n->aggregates + n->rigids;
+    csimi_island_layout(&p, blocks, n->matrix_blocks, rows, 4 * rows, aggregates, &arena);
+    size.blocks = blocks;
+    size.matrix_blocks = n->matrix_blocks;
+    size.contacts = rows;
+    size.terms = 4 * rows;
+    size.aggregates = aggregates;
+    size.rigid = n->tets == 0 && n->links == 0;
+    csimi_push(&arena, csim_solver_bytes(&size, solver), 1);
+    csimi_push(&arena, sizeof(int) * (size_t)blocks, 1); /* union-find, before the first island */
+    return arena.used;
+}
+
+/* ---- aggregates: groups of the coarse correction with their centres and radii, for the whole world */
+
+/* Nodes of a solid are numbered by aggregate: each is a run of them. */
+static void csimi_solid_aggregates(const csimi_store *s, csimi_step_frame *f, const csimi_body *b, int first) {
+    int i = b->first_node, j, end = b->first_node + b->node_count;
+    while (i < end) {
+        int k = first + s->node_aggregate[i], start = i;
+        csim_vec3 centre = csim_v3(0, 0, 0);
+        csim_real square = 0;
+        for (; i < end && first + s->node_aggregate[i] == k; i++) {
+            centre = csim_add(centre, csimi_load3(s->state.x + 3 * i));
+            f->aggregate_of[i] = k;
+        }
+        centre = csim_scale(1 / (csim_real)(i - start), centre);
+        for (j = start; j < i; j++) {
+            csim_vec3 d = csim_sub(csimi_load3(s->state.x + 3 * j), centre);
+            square += csim_dot(d, d) / (csim_real)(i - start);
+        }
+        csimi_store3(f->aggregate_centre + 3 * k, centre);
+        f->aggregate_radius[k] = csimi_max(CSIMI_SQRT(square), CSIM_R(1e-9));
+    }
+}
+
+static void csimi_aggregates(const csim_world *w, csimi_step_frame *f) {
+    const csimi_store *s = &w->store;
+    int i;
+    for (i = 0; i < f->blocks; i++) f->aggregate_of[i] = -1;
+    f->aggregates = 0;
+    for (i = 0; i < w->live_bodies; i++) {
+        const csimi_body *b = s->body + s->body_list[i];
+        if (b->kind == CSIM_SOFT) {
+            csimi_solid_aggregates(s, f, b, f->aggregates);
+            f->aggregates += b->aggregate_count;
+        } else if (b->kind == CSIM_RIGID && b->motion == CSIM_DYNAMIC) {
+            int block = s->count.nodes + 2 * b->rigid;
+            const csim_real *I = s->state.inertia + 9 * b->rigid;
+            csim_real radius = CSIMI_SQRT((I[0] + I[4] + I[8]) / (2 * s->state.rigid_mass[b->rigid]));
+            f->aggregate_of[block] = f->aggregate_of[block + 1] = f->aggregates;
+            csimi_store3(f->aggregate_centre + 3 * f->aggregates, csimi_load3(s->state.com + 3 * b->rigid));
+            f->aggregate_radius[f->aggregates++] = csimi_max(radius, CSIM_R(1e-9));
+        }
+    }
+}
+
+/* ---- one island */
+
+/* Rows of A with columns of the island; what is fixed or kinematic goes to the right-hand side. */
+static void csimi_island_matrix(const csim_world *w, const csimi_step_frame *f, csimi_island_work *p, const int *block,
+                                int n) {
+    const csim_block_matrix *A = &w->store.A;
+    int i, k, at = 0;
+    for (i = 0; i < n; i++) {
+        int g = block[i];
+        csim_real *b = p->b + 3 * i;
+        csimi_store3(b, csimi_load3(f->b + 3 * g));
+        p->row[i] = at;
+        for (k = A->row[g]; k < A->row[g + 1]; k++) {
+            int j = A->col[k];
+            if (f->skip[j]) {
+                csim_real y[3];
+                csimi_mul3(A->val + 9 * (size_t)k, f->v + 3 * j, y);
+                b[0] -= y[0];
+                b[1] -= y[1];
+                b[2] -= y[2];
+                continue;
+            }
+            if (j == g) p->diag[i] = at;
+            p->col[at] = f->local[j];
+            CSIMI_MEMCPY(p->val + 9 * (size_t)at, A->val + 9 * (size_t)k, 9 * sizeof(csim_real));
+            at++;
+        }
+        csimi_store3(p->solution.v + 3 * i, csimi_load3(f->rep + 3 * g));
+    }
+    p->row[n] = at;
+    p->problem.A.n = n;
+    p->problem.A.row = p->row;
+    p->problem.A.col = p->col;
+    p->problem.A.diag = p->diag;
+    p->problem.A.val = p->val;
+    p->problem.b = p->b;
+}
+
+static csim_side csimi_island_side(const csimi_step_frame *f, csimi_island_work *p, csim_side side) {
+    csim_side local;
+    int k;
+    local.first = p->problem.term_count;
+    local.count = side.count;
+    for (k = 0; k < side.count; k++) {
+        csim_term *t = p->terms + p->problem.term_count++;
+        *t = f->terms[side.first + k];
+        t->block = f->local[t->block];
+    }
+    return local;
+}
+
+static void csimi_island_contacts(const csimi_step_frame *f, csimi_island_work *p, const int *contact, int count) {
+    int i, k;
+    p->problem.contact_count = count;
+    p->problem.contacts = p->contacts;
+    p->problem.terms = p->terms;
+    p->problem.term_count = 0;
+    for (i = 0; i < count; i++) {
+        csim_contact *c = p->contacts + i;
+        *c = f->contacts[contact[i]];
+        c->a = csimi_island_side(f, p, c->a);
+        c->b = csimi_island_side(f, p, c->b);
+        for (k = 0; k < 3; k++) p->solution.lambda[3 * i + k] = f->lambda[3 * contact[i] + k];
+    }
+}
+
+/* Aggregates of the island get numbers of their own in order of appearance. */
+static void csimi_island_structure(const csim_world *w, const csimi_step_frame *f, csimi_island_work *p,
+                                   const int *block, int n) {
+    const csimi_state *s = &w->store.state;
+    int i, count = 0, bodies = 0;
+    for (i = 0; i < n; i++)
+        if (f->aggregate_of[block[i]] >= 0) p->aggregate_local[f->aggregate_of[block[i]]] = -1;
+    for (i = 0; i < n; i++) {
+        int g = block[i], a = f->aggregate_of[g];
+        csim_vec3 offset = csim_v3(0, 0, 0);
+        p->aggregate[i] = -1;
+        p->rotation[i] = g >= s->node_count && (g - s->node_count) % 2 == 1;
+        if (!p->rotation[i]) p->body_first[bodies++] = i;
+        if (a >= 0) {
+            if (p->aggregate_local[a] < 0) {
+                p->aggregate_local[a] = count;
+                csimi_store3(p->centre + 3 * count, csimi_load3(f->aggregate_centre + 3 * a));
+                p->radius[count++] = f->aggregate_radius[a];
+            }
+            p->aggregate[i] = p->aggregate_local[a];
+            if (g < s->node_count)
+                offset = csim_sub(csimi_load3(s->x + 3 * g), csimi_load3(f->aggregate_centre + 3 * a));
+        }
+        csimi_store3(p->offset + 3 * i, offset);
+    }
+    p->body_first[bodies] = n;
+    p->structure.aggregate_count = count;
+    p->structure.aggregate = p->aggregate;
+    p->structure.offset = p->offset;
+    p->structure.radius = p->radius;
+    p->structure.centre = p->centre;
+    p->structure.rotation = p->rotation;
+    p->structure.body_count = p->row[n] == n + 2 * (n - bodies) ? bodies : 0; /* nothing couples bodies */
+    p->structure.body_first = p->body_first;
+    p->problem.structure = &p->structure;
+    p->problem.theta = f->theta;
+}
+
+static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
+#define CSIMI_WORSE(x) \
+    if (c->x > worst->x) worst->x = c->x;
+    CSIMI_WORSE(dynamics)
+    CSIMI_WORSE(contact)
+    CSIMI_WORSE(approach)
+    CSIMI_WORSE(complementarity)
+    CSIMI_WORSE(cone)
+    CSIMI_WORSE(dissipation)
+    CSIMI_WORSE(dissipation_power)
+    CSIMI_WORSE(natural_map_scaled)
+#undef CSIMI_WORSE
+}
+
+static void csimi_count_outcome(csimi_step_frame *f, const csim_outcome *o, int blocks, int contacts) {
+    csim_step_stats *t = &f->stats;
+    csimi_worse(&t->certificate, &o->certificate);
+    if (contacts > 0) {
+        t->islands++;
+        t->largest_island = csimi_imax(t->largest_island, blocks);
+    }
+    t->iterations = csimi_imax(t->iterations, o->iterations);
+    t->total_iterations += o->iterations;
+    t->products += o->products;
+    t->rejections += o->rejections;
+    t->virtual_nodes += o->virtual_nodes;
+    if (o->virtual_slip > t->virtual_slip) t->virtual_slip = o->virtual_slip;
+    if (o->result > t->result) t->result = o->result;
+    if (o->result == CSIM_RESULT_CAP) t->flags |= CSIM_FLAG_CAP;
+    if (o->result == CSIM_RESULT_STALLED) t->flags |= CSIM_FLAG_STALLED;
+    if (o->result != CSIM_RESULT_CONVERGED) t->flags |= CSIM_FLAG_UNCERTIFIED;
+}
+
+/* The body that keeps the island's spectral estimate: the one of its first block. */
+static int csimi_leader(const csim_world *w, int block) {
+    const csimi_store *s = &w->store;
+    return block < s->count.nodes ? s->node_body[block] : s->rigid_body[(block - s->count.nodes) / 2];
+}
+
+static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int island, csimi_arena *arena) {
+    csimi_island_work p;
+    csim_solver_params params = w->def.solver;
+    csim_outcome outcome;
+    csim_status status;
+    size_t mark = arena->used;
+    const int *block = f->island_blocks + f->island_first[island];
+    const int *contact = f->island_contacts + f->island_contact_first[island];
+    int n = f->island_first[island + 1] - f->island_first[island], i, k, matrix = 0, terms = 0;
+    int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
+    int leader = csimi_leader(w, block[0]);
+    for (i = 0; i < n; i++) matrix += w->store.A.row[block[i] + 1] - w->store.A.row[block[i]];
+    for (i = 0; i < contacts; i++) terms += f->contacts[contact[i]].a.count + f->contacts[contact[i]].b.count;
+    CSIMI_MEMSET(&p, 0, sizeof p);
+    csimi_island_layout(&p, n, matrix, contacts, terms, f->aggregates, arena);
+    csimi_island_matrix(w, f, &p, block, n);
+    csimi_island_contacts(f, &p, contact, contacts);
+    csimi_island_structure(w, f, &p, block, n);
+    params.sigma = w->store.body[leader].sigma;
+    {
+        size_t room = arena->size - arena->used;
+        void *workspace = arena->base + arena->used;
+        status =
+            csim_problem_solve(&p.problem, &params, workspace, room, &w->def.tasks, &p.solution, &outcome, &w->error);
+        if (status) return status;
+        if (arena->used + outcome.bytes > arena->high) arena->high = arena->used + outcome.bytes;
+    }
+    if (outcome.result == CSIM_RESULT_NOT_FINITE)
+        return csimi_fail(&w->error, CSIM_NON_FINITE_RESULT, "csim_world_step", "an island's velocity", false, 0,
+                          "finite numbers; the step was undone");
+    f->sigma_of_body[leader] = outcome.sigma;
+    csimi_count_outcome(f, &outcome, n, contacts);
+    for (i = 0; i < n; i++)
+        for (k = 0; k < 3; k++) f->v[3 * block[i] + k] = p.solution.v[3 * i + k];
+    for (i = 0; i < contacts; i++)
+        for (k = 0; k < 3; k++) f->lambda[3 * contact[i] + k] = p.solution.lambda[3 * i + k];
+    csimi_pop(arena, mark);
+    return CSIM_OK;
+}
+
+/* Sorts blocks and contacts by island, keeping their order inside. */
+static void csimi_sort_islands(csimi_step_frame *f) {
+    int i;
+    for (i = 0; i <= f->island_count; i++) f->island_first[i] = f->island_contact_first[i] = 0;
+    for (i = 0; i < f->blocks; i++)
+        if (f->island[i] >= 0) f->island_first[f->island[i] + 1]++;
+    for (i = 0; i < f->contact_count; i++)
+        if (f->contact_island[i] >= 0) f->island_contact_first[f->contact_island[i] + 1]++;
+    for (i = 0; i < f->island_count; i++) {
+        f->island_first[i + 1] += f->island_first[i];
+        f->island_contact_first[i + 1] += f->island_contact_first[i];
+    }
+    for (i = 0; i < f->blocks; i++) {
+        int g = f->island[i];
+        if (g < 0) continue;
+        f->local[i] = f->island_first[g];
+        f->island_blocks[f->island_first[g]++] = i;
+    }
+    for (i = 0; i < f->contact_count; i++)
+        if (f->contact_island[i] >= 0) f->island_contacts[f->island_contact_first[f->contact_island[i]]++] = i;
+    for (i = f->island_count; i > 0; i--) {
+        f->island_first[i] = f->island_first[i - 1];
+        f->island_contact_first[i] = f->island_contact_first[i - 1];
+    }
+    f->island_first[0] = f->island_contact_first[0] = 0;
+    for (i = 0; i < f->blocks; i++)
+        if (f->island[i] >= 0) f->local[i] -= f->island_first[f->island[i]];
+}
+
+CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
+    const csimi_store *s = &w->store;
+    size_t mark = arena->used;
+    int i, *scratch;
+    csim_status status;
+    for (i = 0; i < f->contact_count; i++)
+        if (f->contacts[i].a.count + f->contacts[i].b.count == 0) /* nothing free: no impulse */
+            f->lambda[3 * i] = f->lambda[3 * i + 1] = f->lambda[3 * i + 2] = 0;
+    for (i = 0; i < s->count.bodies; i++) f->sigma_of_body[i] = 0;
+    scratch = CSIMI_PUSH(arena, int, f->blocks);
+    f->island_count =
+        csimi_islands(&s->A, f->skip, f->contact_count, f->contacts, f->terms, f->island, f->contact_island, scratch);
+    csimi_pop(arena, mark);
+    csimi_sort_islands(f);
+    csimi_aggregates(w, f);
+    f->stats.certificate.worst_contact = -1;
+    for (i = 0; i < f->island_count; i++)
+        if ((status = csimi_solve_island(w, f, i, arena)) != 0) return status;
+    return CSIM_OK;
+}

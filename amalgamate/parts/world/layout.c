@@ -1,0 +1,215 @@
+/* world/layout: the one routine that decides where everything of a world lies, and what follows from it: the three
+   doors, growth, and removal of ranges. */
+#include "private.h"
+
+CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *c) {
+    csimi_counts n;
+    CSIMI_MEMSET(&n, 0, sizeof n);
+    n.bodies = c->bodies;
+    n.nodes = c->nodes;
+    n.rigids = c->rigids;
+    n.shapes = c->shapes;
+    n.hulls = c->hulls;
+    n.tets = c->tets;
+    n.surface = c->surface;
+    n.triangles = c->triangles;
+    n.links = n.springs = n.pins = c->links;
+    n.contacts = n.ended = c->contacts;
+    n.aggregates = c->aggregates;
+    n.matrix_blocks = c->matrix_blocks;
+    n.pairs = c->pairs;
+    return n;
+}
+
+CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *n) {
+    csim_capacity c;
+    c.bodies = n->bodies;
+    c.nodes = n->nodes;
+    c.rigids = n->rigids;
+    c.shapes = n->shapes;
+    c.hulls = n->hulls;
+    c.tets = n->tets;
+    c.surface = n->surface;
+    c.triangles = n->triangles;
+    c.links = csimi_imax(n->links, csimi_imax(n->springs, n->pins));
+    c.contacts = n->contacts;
+    c.aggregates = n->aggregates;
+    c.matrix_blocks = n->matrix_blocks;
+    c.pairs = n->pairs;
+    return c;
+}
+
+static int csimi_blocks_of(const csimi_counts *n) { return n->nodes + 2 * n->rigids; }
+
+CSIMI_FN void csimi_store_layout(csimi_store *s, const csim_solver_params *solver, csimi_arena *arena) {
+    const csimi_counts *c = &s->capacity;
+#define CSIMI_X(axis, type, name, per) s->name = CSIMI_PUSH(arena, type, (size_t)c->axis * (per));
+    CSIMI_WORLD_ARRAYS(CSIMI_X)
+#undef CSIMI_X
+    /* what follows from the rest: not copied, not saved */
+    s->state.tet_slot = CSIMI_PUSH(arena, int, (size_t)c->tets * 16);
+    s->state.spring_slot = CSIMI_PUSH(arena, int, (size_t)c->springs * 16);
+    s->A.row = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c) + 1);
+    s->A.diag = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c));
+    s->A.col = CSIMI_PUSH(arena, int, c->matrix_blocks);
+    s->A.val = CSIMI_PUSH(arena, csim_real, (size_t)c->matrix_blocks * 9);
+    s->scratch_bytes = csimi_step_scratch(c, solver);
+    s->scratch = (unsigned char *)csimi_push(arena, s->scratch_bytes, 1);
+}
+
+CSIMI_FN void csimi_sync_state(csimi_store *s) {
+    s->state.node_count = s->count.nodes;
+    s->state.rigid_count = s->count.rigids;
+    s->state.tet_count = s->count.tets;
+    s->state.spring_count = s->count.springs;
+}
+
+static void csimi_store_copy(csimi_store *to, const csimi_store *from) {
+#define CSIMI_X(axis, type, name, per) \
+    if (from->count.axis > 0) CSIMI_MEMCPY(to->name, from->name, sizeof(type) * (size_t)from->count.axis * (per));
+    CSIMI_WORLD_ARRAYS(CSIMI_X)
+#undef CSIMI_X
+}
+
+/* Axes that must not shrink, as numbers: the largest of both. */
+static csimi_counts csimi_counts_max(const csimi_counts *a, const csimi_counts *b) {
+    csimi_counts n;
+#define CSIMI_X(axis) n.axis = csimi_imax(a->axis, b->axis);
+    CSIMI_WORLD_AXES(CSIMI_X)
+#undef CSIMI_X
+    return n;
+}
+
+/* The first axis of need that capacity lacks, by name; null: none. */
+static const char *csimi_lacking(const csimi_counts *capacity, const csimi_counts *need, int *wanted, int *have) {
+#define CSIMI_X(axis)                  \
+    if (need->axis > capacity->axis) { \
+        *wanted = need->axis;          \
+        *have = capacity->axis;        \
+        return "capacity." #axis;      \
+    }
+    CSIMI_WORLD_AXES(CSIMI_X)
+#undef CSIMI_X
+    return NULL;
+}
+
+/* A world that grows takes half as much again as it needs, so that adding bodies one by one costs linear time. */
+static void csimi_round_up(csimi_counts *n, const csimi_counts *had) {
+#define CSIMI_X(axis)                                                                \
+    if (n->axis > had->axis && had->axis > 0 && n->axis < had->axis + had->axis / 2) \
+        n->axis = had->axis + had->axis / 2;
+    CSIMI_WORLD_AXES(CSIMI_X)
+#undef CSIMI_X
+    n->ended = n->contacts;
+}
+
+CSIMI_FN csim_status csimi_ensure(csim_world *w, const csimi_counts *need, const char *function) {
+    csimi_store grown;
+    csimi_arena arena;
+    unsigned char *block;
+    int wanted = 0, have = 0;
+    const char *lack = csimi_lacking(&w->store.capacity, need, &wanted, &have);
+    if (!lack) return CSIM_OK;
+    if (!w->grows) {
+        char allowed[64];
+        size_t length = csimi_append_text(allowed, sizeof allowed, 0, "at most ");
+        length = csimi_append_int(allowed, sizeof allowed, length, have);
+        csimi_append_text(allowed, sizeof allowed, length, " in this fixed block");
+        return csimi_fail(&w->error, CSIM_CAPACITY, function, lack, true, (double)wanted, allowed);
+    }
+    grown = w->store;
+    grown.capacity = csimi_counts_max(&w->store.capacity, need);
+    csimi_round_up(&grown.capacity, &w->store.capacity);
+    arena = csimi_arena_counting();
+    csimi_store_layout(&grown, &w->def.solver, &arena);
+    if (arena.overflow)
+        return csimi_fail(&w->error, CSIM_OUT_OF_MEMORY, function, lack, true, (double)wanted,
+                          "sizes that fit in memory");
+    block = (unsigned char *)csimi_heap_alloc(&w->heap, arena.used);
+    if (!block)
+        return csimi_fail(&w->error, CSIM_OUT_OF_MEMORY, function, "bytes", true, (double)arena.used,
+                          "what the allocator and its limits give");
+    arena = csimi_arena_in(block, arena.used);
+    csimi_store_layout(&grown, &w->def.solver, &arena);
+    csimi_store_copy(&grown, &w->store);
+    if (w->block) csimi_heap_free(&w->heap, w->block, w->block_bytes);
+    w->store = grown;
+    w->block = block;
+    w->block_bytes = arena.used;
+    w->pattern_stale = true;
+    return CSIM_OK;
+}
+
+static void csimi_remove_bytes(void *array, size_t stride, int count, int first, int n) {
+    unsigned char *p = (unsigned char *)array + (size_t)first * stride,
+                  *end = (unsigned char *)array + (size_t)count * stride;
+    size_t gap = (size_t)n * stride;
+    for (; p + gap < end; p++) *p = p[gap]; /* a forward move: the ranges may overlap */
+}
+
+CSIMI_FN void csimi_remove(csimi_store *s, csimi_axis which, int first, int n) {
+    if (n <= 0) return;
+#define CSIMI_X(axis, type, name, per) \
+    if (which == CSIMI_AXIS_##axis) csimi_remove_bytes(s->name, sizeof(type) * (size_t)(per), s->count.axis, first, n);
+    CSIMI_WORLD_ARRAYS(CSIMI_X)
+#undef CSIMI_X
+#define CSIMI_X(axis) \
+    if (which == CSIMI_AXIS_##axis) s->count.axis -= n;
+    CSIMI_WORLD_AXES(CSIMI_X)
+#undef CSIMI_X
+    csimi_sync_state(s);
+}
+
+/* ---- scratch of a step */
+
+CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
+    size_t blocks = (size_t)csimi_blocks_of(n), rows = (size_t)n->contacts + (size_t)n->pins;
+    size_t aggregates = (size_t)n->aggregates + (size_t)n->rigids; /* a rigid body is one */
+    f->next.x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->nodes);
+    f->next.v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->nodes);
+    f->next.com = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->rigids);
+    f->next.rotation = CSIMI_PUSH(arena, csim_real, 4 * (size_t)n->rigids);
+    f->next.velocity = CSIMI_PUSH(arena, csim_real, 6 * (size_t)n->rigids);
+    f->vk = CSIMI_PUSH(arena, csim_real, 3 * blocks);
+    f->b = CSIMI_PUSH(arena, csim_real, 3 * blocks);
+    f->v = CSIMI_PUSH(arena, csim_real, 3 * blocks);
+    f->v_end = CSIMI_PUSH(arena, csim_real, 3 * blocks);
+    f->rep = CSIMI_PUSH(arena, csim_real, 3 * blocks);
+    f->skip = CSIMI_PUSH(arena, unsigned char, blocks);
+    f->found = CSIMI_PUSH(arena, csimi_found_contact, n->contacts);
+    f->contacts = CSIMI_PUSH(arena, csim_contact, rows);
+    f->terms = CSIMI_PUSH(arena, csim_term, 4 * rows);
+    f->lambda = CSIMI_PUSH(arena, csim_real, 3 * rows);
+    f->island = CSIMI_PUSH(arena, int, blocks);
+    f->contact_island = CSIMI_PUSH(arena, int, rows);
+    f->local = CSIMI_PUSH(arena, int, blocks);
+    f->island_blocks = CSIMI_PUSH(arena, int, blocks);
+    f->island_contacts = CSIMI_PUSH(arena, int, rows);
+    f->island_first = CSIMI_PUSH(arena, int, blocks + 1);
+    f->island_contact_first = CSIMI_PUSH(arena, int, blocks + 1);
+    f->aggregate_centre = CSIMI_PUSH(arena, csim_real, 3 * aggregates);
+    f->aggregate_radius = CSIMI_PUSH(arena, csim_real, aggregates);
+    f->aggregate_of = CSIMI_PUSH(arena, int, blocks);
+    f->info = CSIMI_PUSH(arena, csim_contact_info, n->contacts);
+    f->ended = CSIMI_PUSH(arena, uint64_t, n->contacts);
+    f->carried = CSIMI_PUSH(arena, unsigned char, n->contacts);
+    f->sigma_of_body = CSIMI_PUSH(arena, csim_real, n->bodies);
+}
+
+CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_params *solver) {
+    csimi_step_frame frame; /* pointers only: counting */
+    csimi_arena arena = csimi_arena_counting();
+    size_t stages[5], most = 0;
+    int i;
+    CSIMI_PUSH(&arena, csimi_step_frame, 1);
+    csimi_frame_layout(&frame, n, &arena);
+    stages[0] = csimi_detect_scratch(n);
+    stages[1] = csimi_rows_scratch(n);
+    stages[2] = csimi_island_scratch(n, solver);
+    stages[3] = csimi_pattern_build_scratch(n);
+    stages[4] = csimi_mesh_scratch(n);
+    for (i = 0; i < 5; i++)
+        if (stages[i] > most) most = stages[i];
+    csimi_push(&arena, most, 1);
+    return arena.overflow ? SIZE_MAX / 2 : arena.used;
+}

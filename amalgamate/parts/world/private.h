@@ -1,0 +1,278 @@
+/* world/private: the world's memory and the stages of a step.
+
+   Every array of the world lives in one block, laid out by one routine from one list (CSIMI_WORLD_ARRAYS), which also
+   grows, compacts, saves, restores and hashes it. Scratch for a step is the tail of the block. */
+#ifndef CSIMI_WORLD_PRIVATE_H
+#define CSIMI_WORLD_PRIVATE_H
+
+#include "../collide/private.h"
+#include "../model/private.h"
+#include "../solve/private.h"
+#include "world.h"
+
+typedef struct csimi_body {
+    uint32_t generation;
+    bool alive;
+    csim_body_kind kind;
+    csim_motion motion;
+    int next_free;              /* slot of the next free body, -1: none; when not alive */
+    int rigid;                  /* rigid bodies: index, else -1 */
+    int first_node, node_count; /* particles and solids */
+    int first_shape, shape_count;
+    int first_tet, tet_count;
+    int first_surface, surface_count; /* surface nodes of solids */
+    int first_triangle, triangle_count;
+    int aggregate_count; /* of a solid */
+    int matrix_blocks;   /* stored blocks of A that belong to it alone */
+    csim_real centre[3]; /* rigid: centre of mass in body axes */
+    csim_real radius;    /* particle */
+    csim_real sigma;     /* spectral estimate kept for the island this body leads */
+    bool can_sleep;
+    csim_surface_def surface;
+    void *user_data;
+} csimi_body;
+
+typedef enum csimi_link_kind { CSIMI_SPRING, CSIMI_PIN } csimi_link_kind;
+
+typedef struct csimi_link {
+    uint32_t generation;
+    bool alive;
+    csimi_link_kind kind;
+    int next_free;
+    int item;    /* index in the springs or pins */
+    int body[2]; /* slots it holds on to, -1: the world */
+    csim_real break_force;
+} csimi_link;
+
+typedef struct csimi_pin {
+    csimi_anchor end[2];
+    csim_real impulse[3]; /* of the last step, world axes, on end 0 */
+    int link;             /* its slot */
+} csimi_pin;
+
+/* X(axis, type, member of csimi_store, numbers per item): one line per array; the axis names a field of csim_capacity
+   that holds both the capacity and the count. */
+#define CSIMI_WORLD_ARRAYS(X)                     \
+    X(bodies, csimi_body, body, 1)                \
+    X(bodies, int, body_list, 1)                  \
+    X(nodes, csim_real, state.x, 3)               \
+    X(nodes, csim_real, state.v, 3)               \
+    X(nodes, csim_real, node_rep, 3)              \
+    X(nodes, csim_real, state.node_mass, 1)       \
+    X(nodes, csim_real, state.node_force, 3)      \
+    X(nodes, csim_real, state.node_damping, 1)    \
+    X(nodes, unsigned char, state.node_mode, 1)   \
+    X(nodes, int, node_body, 1)                   \
+    X(nodes, int, node_user, 1)                   \
+    X(nodes, int, node_of_user, 1)                \
+    X(nodes, int, node_aggregate, 1)              \
+    X(rigids, csim_real, state.com, 3)            \
+    X(rigids, csim_real, state.rotation, 4)       \
+    X(rigids, csim_real, state.velocity, 6)       \
+    X(rigids, csim_real, rigid_rep, 6)            \
+    X(rigids, csim_real, state.rigid_mass, 1)     \
+    X(rigids, csim_real, state.inertia, 9)        \
+    X(rigids, csim_real, state.wrench, 6)         \
+    X(rigids, csim_real, state.rigid_damping, 2)  \
+    X(rigids, unsigned char, state.rigid_mode, 1) \
+    X(rigids, int, rigid_body, 1)                 \
+    X(shapes, csim_geometry, shape, 1)            \
+    X(shapes, int, shape_body, 1)                 \
+    X(hulls, csim_hull_data, hull, 1)             \
+    X(tets, int, state.tet, 4)                    \
+    X(tets, csim_real, state.tet_shape, 9)        \
+    X(tets, csim_real, state.tet_volume, 1)       \
+    X(tets, csim_real, state.tet_lame, 3)         \
+    X(surface, int, surface_node, 1)              \
+    X(triangles, int, triangle, 3)                \
+    X(links, csimi_link, link, 1)                 \
+    X(springs, csimi_anchor, state.spring, 2)     \
+    X(springs, csim_real, state.spring_data, 3)   \
+    X(springs, int, spring_link, 1)               \
+    X(pins, csimi_pin, pin, 1)                    \
+    X(contacts, csim_contact_info, contact, 1)    \
+    X(ended, uint64_t, ended_id, 1)
+
+/* Everything that is counted: the axes of the arrays above, the stored blocks of A, and the pairs of the broad phase.
+ */
+#define CSIMI_WORLD_AXES(X)                                                                                       \
+    X(bodies)                                                                                                     \
+    X(nodes)                                                                                                      \
+    X(rigids) X(shapes) X(hulls) X(tets) X(surface) X(triangles) X(links) X(springs) X(pins) X(contacts) X(ended) \
+        X(aggregates) X(matrix_blocks) X(pairs)
+
+typedef struct csimi_counts {
+#define CSIMI_X(axis) int axis;
+    CSIMI_WORLD_AXES(CSIMI_X)
+#undef CSIMI_X
+} csimi_counts;
+
+typedef struct csimi_store {
+    csimi_counts capacity, count; /* count.matrix_blocks: stored blocks of A */
+    csimi_state state;
+    csim_real *node_rep, *rigid_rep; /* representative velocity of the last step */
+    csimi_body *body;
+    int *body_list; /* slots of live bodies in creation order, [live] */
+    int *node_body, *node_user, *node_of_user, *node_aggregate;
+    int *rigid_body, *shape_body;
+    csim_geometry *shape;
+    csim_hull_data *hull;
+    int *surface_node, *triangle;
+    csimi_link *link;
+    int *spring_link;
+    csimi_pin *pin;
+    csim_contact_info *contact;
+    uint64_t *ended_id;
+    csim_block_matrix A; /* pattern and room for the values */
+    unsigned char *scratch;
+    size_t scratch_bytes;
+} csimi_store;
+
+struct csim_world {
+    csim_world_def def;
+    csimi_heap heap;
+    bool grows; /* heap world */
+    unsigned char *block;
+    size_t block_bytes;
+    uint32_t stamp;
+    bool locked, pattern_stale;
+    int live_bodies, free_body, free_link;
+    double time, last_h;
+    csimi_store store;
+    csimi_counts high; /* largest counts seen */
+    csim_error error;
+    csim_step_stats stats;
+};
+
+CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *capacity);
+CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *counts);
+
+/* ---- layout.c */
+
+/* Sets every pointer of the store for its capacity; counts when the arena counts. */
+CSIMI_FN void csimi_store_layout(csimi_store *store, const csim_solver_params *solver, csimi_arena *arena);
+/* Makes each capacity at least need; the world is unchanged when this fails. */
+CSIMI_FN csim_status csimi_ensure(csim_world *world, const csimi_counts *need, const char *function);
+/* Removes items [first, first + n) of one axis from every array of that axis. */
+typedef enum csimi_axis {
+#define CSIMI_X(axis) CSIMI_AXIS_##axis,
+    CSIMI_WORLD_AXES(CSIMI_X)
+#undef CSIMI_X
+} csimi_axis;
+CSIMI_FN void csimi_remove(csimi_store *store, csimi_axis axis, int first, int n);
+/* Copies the counts that models read into state. */
+CSIMI_FN void csimi_sync_state(csimi_store *store);
+
+/* ---- the frame of a step: scratch that lives from its first to its last line */
+
+/* A found contact before it becomes a row. */
+typedef struct csimi_found_contact {
+    uint64_t id;
+    int body_a, body_b; /* slots */
+    int node_a, node_b; /* point nodes, -1: the side is a rigid body (rigid_a) or the ground */
+    int rigid_a, rigid_b;
+    int shape_b;      /* node against shape: exact distance can be taken again; else -1 */
+    csim_real radius; /* node contacts: sum of radii and thicknesses */
+    csim_vec3 point_a, point_b, normal;
+    csim_real gap;
+    int last; /* its record of the step before, -1: new */
+} csimi_found_contact;
+
+typedef struct csimi_step_frame {
+    csim_real h, theta, sigma;
+    int blocks;                 /* of the whole world */
+    csimi_state next;           /* state after the step: own positions, shared constants */
+    csim_real *vk, *b, *v;      /* [3 blocks] */
+    csim_real *v_end;           /* [3 blocks] v_{k+1} */
+    csim_real *rep;             /* [3 blocks] start of the solve: last representative velocity */
+    unsigned char *skip;        /* [blocks] 1: not an unknown */
+    csimi_found_contact *found; /* [contacts] */
+    int found_count;
+    csim_contact *contacts; /* [contacts + pins] */
+    csim_term *terms;       /* [4 (contacts + pins)] */
+    csim_real *lambda;      /* [3 (contacts + pins)] */
+    int contact_count, term_count;
+    int *island, *contact_island; /* [blocks], [contacts + pins] */
+    int island_count;
+    int *local;                               /* [blocks] number inside its island */
+    int *island_blocks;                       /* [blocks] blocks sorted by island */
+    int *island_contacts;                     /* [contacts + pins] */
+    int *island_first, *island_contact_first; /* [blocks + 1] */
+    csim_real *aggregate_centre;              /* [3 aggregates] per solid aggregate and rigid body */
+    csim_real *aggregate_radius;
+    int *aggregate_of; /* [blocks], -1: none */
+    int aggregates;
+    csim_contact_info *info; /* [contacts] the next contact list */
+    uint64_t *ended;         /* [contacts] */
+    unsigned char *carried;  /* [contacts] 1: this record of the step before still carries an impulse */
+    int ended_count;
+    csim_real *sigma_of_body; /* [bodies] next spectral estimates */
+    csim_step_stats stats;
+} csimi_step_frame;
+
+/* Lays the frame out for the given counts (capacities when counting). */
+CSIMI_FN void csimi_frame_layout(csimi_step_frame *frame, const csimi_counts *n, csimi_arena *arena);
+/* Scratch that a step of a world with these capacities can need. */
+CSIMI_FN int csimi_default_aggregates(int nodes);          /* body.c: of a solid */
+CSIMI_FN size_t csimi_mesh_scratch(const csimi_counts *n); /* body.c: to study a mesh */
+CSIMI_FN size_t csimi_step_scratch(const csimi_counts *capacity, const csim_solver_params *solver);
+
+/* ---- detect.c: contacts of the current positions. CSIM_CAPACITY with flags and counts in frame->stats. */
+CSIMI_FN csim_status csimi_detect(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
+CSIMI_FN size_t csimi_detect_scratch(const csimi_counts *n);
+/* gap of a found contact in another configuration */
+CSIMI_FN csim_real csimi_gap_at(const csim_world *world, const csimi_state *then, const csimi_state *now,
+                                const csimi_found_contact *f);
+/* ---- rows.c: found contacts and pins to rows of the problem, with phi, laws and warm starts */
+CSIMI_FN void csimi_rows(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
+CSIMI_FN size_t csimi_rows_scratch(const csimi_counts *n);
+/* ---- island.c: each island as a problem of its own, solved and certified */
+CSIMI_FN csim_status csimi_solve_islands(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
+CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_params *solver);
+/* ---- step.c */
+CSIMI_FN csim_status csimi_build_pattern(csim_world *world, csimi_arena *arena);
+CSIMI_FN size_t csimi_pattern_build_scratch(const csimi_counts *n);
+/* ---- measure.c */
+CSIMI_FN void csimi_measure(csim_world *world, csimi_step_frame *frame);
+CSIMI_FN void csimi_report_contacts(csim_world *world, csimi_step_frame *frame);
+
+/* ---- checks */
+
+/* A numeric field of a definition: its place and range. */
+typedef struct csimi_field {
+    const char *name;
+    size_t offset;
+    double lowest, highest;
+    bool open_low, open_high; /* the end itself is not allowed */
+    const char *range;        /* the same in words */
+} csimi_field;
+/* Lines of a table of fields. More than 1e9 m or m/s is a slip of units. */
+#define CSIMI_ANY(type, field) \
+    { #field, offsetof(type, field), -1e9, 1e9, false, false, "-1e9..1e9" }
+#define CSIMI_AT_LEAST_0(type, field) \
+    { #field, offsetof(type, field), 0, 1e15, false, false, "0..1e15" }
+#define CSIMI_POSITIVE(type, field) \
+    { #field, offsetof(type, field), 0, 1e15, true, false, "above 0, at most 1e15" }
+#define CSIMI_UNIT(type, field) \
+    { #field, offsetof(type, field), 0, 1, false, false, "0..1" }
+#define CSIMI_COUNT_OF(a) ((int)(sizeof(a) / sizeof((a)[0])))
+CSIMI_FN csim_status csimi_check_fields(csim_error *error, const char *function, const void *def,
+                                        const csimi_field *fields, int count);
+CSIMI_FN csim_status csimi_check_guard(csim_error *error, const char *function, const char *def, uint32_t guard);
+CSIMI_FN csim_status csimi_check_world_def(const csim_world_def *def, const char *function, csim_error *error);
+CSIMI_FN csim_status csimi_check_solver_params(const csim_solver_params *params, const char *function,
+                                               csim_error *error);
+CSIMI_FN csim_status csimi_find_body(const csim_world *world, csim_body_id id, const char *function, int *slot,
+                                     csim_error *error);
+/* What filters and mixing rules are told about two slots. */
+CSIMI_FN csim_pair_info csimi_pair_of(const csim_world *world, int a, int b);
+CSIMI_FN unsigned char csimi_mode_of(csim_motion motion);
+CSIMI_FN csim_body_id csimi_body_id_of(const csim_world *world, int slot);
+CSIMI_FN csim_pose csimi_body_pose(const csimi_store *s, const csimi_state *state, int slot);
+CSIMI_FN csim_status csimi_check_surface(csim_error *error, const char *function, const csim_surface_def *def);
+CSIMI_FN csim_status csimi_check_enum(csim_error *error, const char *function, const char *field, int value, int count);
+CSIMI_FN csim_status csimi_check_pose(csim_error *error, const char *function, csim_pose pose);
+CSIMI_FN csim_status csimi_check_vec(csim_error *error, const char *function, const char *field, csim_vec3 v);
+#define CSIMI_GUARD 0x435344u /* "CSD" */
+
+#endif

@@ -1,0 +1,275 @@
+/* world/rows: found contacts and pins become rows of the problem: frames, terms, laws, phi, warm starts. contact.md. */
+#include "private.h"
+
+typedef struct csimi_row_work {
+    csim_real *inverse_inertia; /* [9 rigids] world axes, zero for bodies that are not free */
+    int *table;                 /* hash of the last contacts by id */
+    int table_size;             /* a power of two */
+} csimi_row_work;
+
+static int csimi_table_size(int contacts) {
+    int size = 16;
+    while (size < 2 * contacts && size < (1 << 29)) size *= 2;
+    return size;
+}
+
+static void csimi_row_layout(csimi_row_work *r, const csimi_counts *n, csimi_arena *arena) {
+    r->table_size = csimi_table_size(n->contacts);
+    r->inverse_inertia = CSIMI_PUSH(arena, csim_real, 9 * (size_t)n->rigids);
+    r->table = CSIMI_PUSH(arena, int, r->table_size);
+}
+
+CSIMI_FN size_t csimi_rows_scratch(const csimi_counts *n) {
+    csimi_row_work r;
+    csimi_arena arena = csimi_arena_counting();
+    csimi_row_layout(&r, n, &arena);
+    return arena.used;
+}
+
+/* ---- sides */
+
+/* A point of a contact or pin: a node, a rigid body's point, or the ground. */
+typedef struct csimi_point {
+    int node, rigid; /* both -1: ground */
+    csim_vec3 x;
+} csimi_point;
+
+static bool csimi_point_free(const csimi_state *s, csimi_point p) {
+    if (p.node >= 0) return s->node_mode[p.node] == CSIMI_FREE;
+    return p.rigid >= 0 && s->rigid_mode[p.rigid] == CSIMI_FREE;
+}
+
+/* Velocity of the point at the start of the step, before any gyroscopic change. */
+static csim_vec3 csimi_point_velocity(const csimi_state *s, csimi_point p) {
+    if (p.node >= 0) return csimi_load3(s->v + 3 * p.node);
+    if (p.rigid >= 0)
+        return csim_add(
+            csimi_load3(s->velocity + 6 * p.rigid),
+            csim_cross(csimi_load3(s->velocity + 6 * p.rigid + 3), csim_sub(p.x, csimi_load3(s->com + 3 * p.rigid))));
+    return csim_v3(0, 0, 0);
+}
+
+/* Acceleration without contacts and inner forces: gravity and the user's force. */
+static csim_vec3 csimi_point_acceleration(const csimi_state *s, csimi_point p) {
+    csim_vec3 g = csimi_load3(s->gravity);
+    if (!csimi_point_free(s, p)) return csim_v3(0, 0, 0);
+    if (p.node >= 0) return csim_madd(g, 1 / s->node_mass[p.node], csimi_load3(s->node_force + 3 * p.node));
+    return csim_madd(g, 1 / s->rigid_mass[p.rigid], csimi_load3(s->wrench + 6 * p.rigid));
+}
+
+/* Terms of a free side, appended to the frame; effective mass (1/theta) 3 / tr(J M^-1 J'). */
+static csim_side csimi_side_of(const csim_world *w, csimi_step_frame *f, const csimi_row_work *r, csimi_point p,
+                               csim_real *mass) {
+    static const csim_real identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    const csimi_state *s = &w->store.state;
+    csim_side side;
+    csim_term *t = f->terms + f->term_count;
+    side.first = f->term_count;
+    side.count = 0;
+    *mass = 0;
+    if (!csimi_point_free(s, p)) return side;
+    side.count = p.node >= 0 ? 1 : 2;
+    f->term_count += side.count;
+    CSIMI_MEMCPY(t[0].J, identity, sizeof identity);
+    if (p.node >= 0) {
+        t[0].block = p.node;
+        return side;
+    }
+    t[0].block = s->node_count + 2 * p.rigid;
+    t[1].block = t[0].block + 1;
+    {
+        csim_real x[3], JI[9], trace = 3 / s->rigid_mass[p.rigid];
+        int k;
+        csimi_store3(x, p.x);
+        csimi_rigid_arm(s, p.rigid, x, t[1].J);
+        csimi_matmul(t[1].J, r->inverse_inertia + 9 * p.rigid, JI);
+        for (k = 0; k < 9; k++) trace += JI[k] * t[1].J[k];
+        *mass = 3 / (trace * f->theta);
+    }
+    return side;
+}
+
+/* ---- warm starts */
+
+static int csimi_slot_of(const csimi_row_work *r, uint64_t id) {
+    return (int)((id ^ (id >> 32)) & (uint64_t)(r->table_size - 1));
+}
+
+static void csimi_index_contacts(const csim_world *w, csimi_row_work *r) {
+    int i;
+    for (i = 0; i < r->table_size; i++) r->table[i] = -1;
+    for (i = 0; i < w->store.count.contacts; i++) {
+        int at = csimi_slot_of(r, w->store.contact[i].id);
+        while (r->table[at] >= 0) at = (at + 1) & (r->table_size - 1);
+        r->table[at] = i;
+    }
+}
+
+/* The record of the last step with this id, or -1. */
+static int csimi_last_contact(const csim_world *w, const csimi_row_work *r, uint64_t id) {
+    int at = csimi_slot_of(r, id);
+    while (r->table[at] >= 0) {
+        if (w->store.contact[r->table[at]].id == id) return r->table[at];
+        at = (at + 1) & (r->table_size - 1);
+    }
+    return -1;
+}
+
+/* Scale of last impulses: forces persist, so impulses go with h. */
+static csim_real csimi_warm_scale(const csim_world *w, const csimi_step_frame *f) {
+    return w->last_h > 0 ? f->h / (csim_real)w->last_h : 0;
+}
+
+/* ---- phi, contact.md 4 */
+
+static csim_real csimi_gap_velocity(const csim_world_def *def, csim_real gap, csim_real h) {
+    csim_real deep;
+    if (gap >= 0) return gap / h;
+    deep = csimi_min(gap + def->slop, 0);
+    return csimi_max(def->stabilization * deep / h, -def->push_out_speed);
+}
+
+static csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csim_real gap, csim_real restitution,
+                           csim_real approach /* u_n at v_k */, csim_real free_end /* u_n^free */) {
+    const csim_world_def *def = &w->def;
+    csim_real phi = csimi_gap_velocity(def, gap, f->h);
+    csim_real e = approach < -def->restitution_threshold ? restitution : 0;
+    if (def->integrator == CSIM_BACKWARD_EULER)
+        return e > 0 && gap + f->h * approach < 0 ? csimi_min(phi, e * approach) : phi;
+    if (approach < 0 && gap + f->h * (3 - e) / 2 * csimi_min(approach, free_end) < 0) return -(1 - e) / 2 * approach;
+    return phi;
+}
+
+/* What the virtual nodes of a contact that carried an impulse let through in the last step: its gap shrank although it
+   was closed. A midpoint velocity at the end of a step holds it twice, and taking it for an approach to be stopped
+   would double the slip of every later step. 0 for new contacts and where the gap did not shrink. */
+static csim_real csimi_slip_let_through(const csim_world *w, const csimi_found_contact *found) {
+    const csim_contact_info *last = found->last >= 0 ? w->store.contact + found->last : NULL;
+    if (!last || !(last->normal_impulse > 0) || !(w->last_h > 0)) return 0;
+    return csimi_max(0, last->gap - found->gap) / (csim_real)w->last_h;
+}
+
+/* ---- one contact */
+
+static void csimi_mix(const csim_world *w, int a, int b, csim_contact *c, csim_real *restitution) {
+    const csim_surface_def *A = &w->store.body[a].surface, *B = &w->store.body[b].surface;
+    const csim_pair_info info = csimi_pair_of(w, a, b);
+    c->mu[0] =
+        w->def.mix_friction ? w->def.mix_friction(w->def.callback_user, &info) : CSIMI_SQRT(A->friction * B->friction);
+    *restitution = w->def.mix_restitution ? w->def.mix_restitution(w->def.callback_user, &info)
+                                          : csimi_max(A->restitution, B->restitution);
+    c->mu[1] = c->mu[0];
+    if (A->friction2 >= 0 || B->friction2 >= 0) {
+        csim_real p = A->friction2 >= 0 ? A->friction2 : A->friction,
+                  q = B->friction2 >= 0 ? B->friction2 : B->friction;
+        c->law = CSIM_LAW_ANISOTROPIC;
+        c->mu[1] = CSIMI_SQRT(p * q);
+    }
+}
+
+/* The direction of the first friction coefficient, world axes; false when friction is isotropic. */
+static bool csimi_friction_direction(const csim_world *w, const csimi_found_contact *f, csim_real *hint) {
+    const csimi_store *s = &w->store;
+    int slot = s->body[f->body_a].surface.friction2 >= 0 ? f->body_a : f->body_b;
+    csim_pose pose;
+    if (s->body[slot].surface.friction2 < 0) return false;
+    pose = csimi_body_pose(s, &s->state, slot);
+    csimi_store3(hint, csim_rotate(pose.rotation, s->body[slot].surface.friction_direction));
+    return true;
+}
+
+static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_row_work *r, int i) {
+    csimi_found_contact *found = f->found + i;
+    const csimi_state *s = &w->store.state;
+    csim_contact *c = f->contacts + i;
+    csim_real n[3], hint[3], restitution = 0, approach, free_end, ground[3], *lambda = f->lambda + 3 * i;
+    csimi_point a, b;
+    csim_vec3 relative, moved;
+    CSIMI_MEMSET(c, 0, sizeof *c);
+    found->last = csimi_last_contact(w, r, found->id);
+    a.node = found->node_a;
+    a.rigid = found->rigid_a;
+    a.x = found->point_a;
+    b.node = found->node_b;
+    b.rigid = found->rigid_b;
+    b.x = found->point_b;
+    c->law = w->def.law;
+    csimi_mix(w, found->body_a, found->body_b, c, &restitution);
+    csimi_store3(n, found->normal);
+    csimi_frame(n, csimi_friction_direction(w, found, hint) ? hint : NULL, c->R);
+    c->omega[0] = w->def.omega[0];
+    c->omega[1] = w->def.omega[1];
+    c->mask = 7;
+    c->a = csimi_side_of(w, f, r, a, c->mass);
+    c->b = csimi_side_of(w, f, r, b, c->mass + 1);
+    csimi_store3(c->point, found->point_a);
+    relative = csim_sub(csimi_point_velocity(s, a), csimi_point_velocity(s, b));
+    approach = csim_dot(found->normal, relative);
+    if (w->def.integrator == CSIM_MIDPOINT) approach += 2 * csimi_slip_let_through(w, found);
+    free_end = approach +
+               f->h * csim_dot(found->normal, csim_sub(csimi_point_acceleration(s, a), csimi_point_acceleration(s, b)));
+    c->phi[0] = csimi_phi(w, f, found->gap, restitution, approach, free_end);
+    moved = csim_v3(0, 0, 0);
+    if (!csimi_point_free(s, a)) moved = csim_add(moved, csimi_point_velocity(s, a));
+    if (!csimi_point_free(s, b)) moved = csim_sub(moved, csimi_point_velocity(s, b));
+    csimi_store3(ground, moved);
+    csimi_addmul3(c->R, ground, c->phi);
+    lambda[0] = lambda[1] = lambda[2] = 0;
+    if (found->last >= 0) {
+        csim_real world[3];
+        csimi_store3(world, csim_scale(csimi_warm_scale(w, f), w->store.contact[found->last].impulse));
+        csimi_mul3(c->R, world, lambda);
+    }
+}
+
+/* ---- pins */
+
+static csimi_point csimi_anchor_point(const csimi_state *s, const csimi_anchor *a) {
+    csimi_point p;
+    csim_real x[3], J[18];
+    int block[2];
+    p.node = a->node;
+    p.rigid = a->rigid;
+    csimi_anchor_terms(s, a, x, block, J);
+    p.x = csimi_load3(x);
+    return p;
+}
+
+static void csimi_pin_row(csim_world *w, csimi_step_frame *f, const csimi_row_work *r, const csimi_pin *pin, int i) {
+    const csimi_state *s = &w->store.state;
+    csim_contact *c = f->contacts + i;
+    csimi_point a = csimi_anchor_point(s, pin->end), b = csimi_anchor_point(s, pin->end + 1);
+    csim_vec3 moved = csim_scale(w->def.stabilization / f->h, csim_sub(a.x, b.x));
+    int k;
+    CSIMI_MEMSET(c, 0, sizeof *c);
+    c->law = CSIM_LAW_BILATERAL;
+    c->mask = 7;
+    c->R[0] = c->R[4] = c->R[8] = 1;
+    c->a = csimi_side_of(w, f, r, a, c->mass);
+    c->b = csimi_side_of(w, f, r, b, c->mass + 1);
+    csimi_store3(c->point, a.x);
+    if (!csimi_point_free(s, a)) moved = csim_add(moved, csimi_point_velocity(s, a));
+    if (!csimi_point_free(s, b)) moved = csim_sub(moved, csimi_point_velocity(s, b));
+    csimi_store3(c->phi, moved);
+    for (k = 0; k < 3; k++) f->lambda[3 * i + k] = csimi_warm_scale(w, f) * pin->impulse[k];
+}
+
+CSIMI_FN void csimi_rows(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
+    csimi_row_work r;
+    size_t mark = arena->used;
+    int i, k;
+    csimi_row_layout(&r, &w->store.capacity, arena);
+    for (i = 0; i < w->store.count.rigids; i++) {
+        csim_real I[9], *inverse = r.inverse_inertia + 9 * i;
+        for (k = 0; k < 9; k++) inverse[k] = 0;
+        if (w->store.state.rigid_mode[i] != CSIMI_FREE) continue;
+        csimi_rigid_inertia_world(&w->store.state, i, I);
+        csimi_inverse3(I, inverse);
+    }
+    csimi_index_contacts(w, &r);
+    f->term_count = 0;
+    for (i = 0; i < f->found_count; i++) csimi_contact_row(w, f, &r, i);
+    for (i = 0; i < w->store.count.pins; i++) csimi_pin_row(w, f, &r, w->store.pin + i, f->found_count + i);
+    f->contact_count = f->found_count + w->store.count.pins;
+    csimi_pop(arena, mark);
+}

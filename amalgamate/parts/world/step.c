@@ -1,0 +1,220 @@
+/* world/step: one step, from its first line to its last. Read csim_world_step at the end of this file first.
+
+       models -> A, b ; shapes -> contacts -> rows -> islands -> solve -> certify -> integrate -> measure -> commit
+
+   Everything is computed in scratch; the commit at the end only copies, so a step that fails leaves no trace. */
+#include "private.h"
+
+/* ---- the pattern of A, rebuilt after bodies or links changed */
+
+static int csimi_count_pairs(const csimi_state *s) {
+    const csimi_model *table = csimi_model_table();
+    int i, n = 0;
+    for (i = 0; i < CSIMI_MODEL_COUNT; i++)
+        if (table[i].couple) n += table[i].couple(s, NULL);
+    return n;
+}
+
+static int csimi_most_pairs(const csimi_counts *n) { return 6 * n->tets + n->rigids + 16 * n->springs; }
+
+CSIMI_FN size_t csimi_pattern_build_scratch(const csimi_counts *n) {
+    csimi_arena arena = csimi_arena_counting();
+    int pairs = csimi_most_pairs(n);
+    CSIMI_PUSH(&arena, int, 2 * (size_t)pairs);
+    CSIMI_PUSH(&arena, int, csimi_pattern_scratch(n->nodes + 2 * n->rigids, pairs));
+    return arena.used;
+}
+
+CSIMI_FN csim_status csimi_build_pattern(csim_world *w, csimi_arena *arena) {
+    csimi_store *s = &w->store;
+    const csimi_model *table = csimi_model_table();
+    size_t mark = arena->used;
+    int i, at = 0, needed = 0, count, total = csimi_count_pairs(&s->state), blocks = csimi_block_count(&s->state);
+    int *pairs = CSIMI_PUSH(arena, int, 2 * (size_t)total);
+    int *scratch = CSIMI_PUSH(arena, int, csimi_pattern_scratch(blocks, total));
+    for (i = 0; i < CSIMI_MODEL_COUNT; i++)
+        if (table[i].couple) at += table[i].couple(&s->state, pairs + 2 * at);
+    s->A.n = blocks;
+    count = csimi_pattern_build(blocks, total, pairs, s->A.row, s->A.col, s->A.diag, s->capacity.matrix_blocks, &needed,
+                                scratch);
+    csimi_pop(arena, mark);
+    w->high.matrix_blocks = csimi_imax(w->high.matrix_blocks, count < 0 ? needed : count);
+    if (count < 0)
+        return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "matrix_blocks needed", true, (double)needed,
+                          "at most capacity.matrix_blocks; call csim_world_reserve");
+    for (i = 0; i < CSIMI_MODEL_COUNT; i++)
+        if (table[i].bind) table[i].bind(&s->state, &s->A);
+    w->pattern_stale = false;
+    return CSIM_OK;
+}
+
+/* ---- stages */
+
+/* The frame of this step: numbers of the integrator, working copies, velocities of all blocks. */
+static void csimi_begin_frame(csim_world *w, csimi_step_frame *f, csim_real h, csimi_arena *arena) {
+    csimi_store *s = &w->store;
+    const csimi_state *t = &s->state;
+    csim_real *x, *v, *com, *rotation, *velocity;
+    int i, k;
+    csimi_frame_layout(f, &s->capacity, arena);
+    f->h = h;
+    f->theta = f->sigma = w->def.integrator == CSIM_MIDPOINT ? CSIM_R(0.5) : CSIM_R(1.0);
+    f->blocks = csimi_block_count(t);
+    x = f->next.x;
+    v = f->next.v;
+    com = f->next.com;
+    rotation = f->next.rotation;
+    velocity = f->next.velocity;
+    f->next = *t; /* shares what a step does not change */
+    f->next.x = x;
+    f->next.v = v;
+    f->next.com = com;
+    f->next.rotation = rotation;
+    f->next.velocity = velocity;
+    for (i = 0; i < t->node_count; i++) {
+        f->skip[i] = t->node_mode[i] != CSIMI_FREE;
+        for (k = 0; k < 3; k++) {
+            f->vk[3 * i + k] = t->v[3 * i + k];
+            f->rep[3 * i + k] = s->node_rep[3 * i + k];
+        }
+    }
+    for (i = 0; i < t->rigid_count; i++) {
+        int block = t->node_count + 2 * i;
+        f->skip[block] = f->skip[block + 1] = t->rigid_mode[i] != CSIMI_FREE;
+        for (k = 0; k < 6; k++) {
+            f->vk[3 * block + k] = t->velocity[6 * i + k];
+            f->rep[3 * block + k] = s->rigid_rep[6 * i + k];
+        }
+    }
+    for (i = 0; i < 3 * f->blocks; i++) f->v[i] = f->vk[i]; /* stays for fixed and kinematic blocks */
+}
+
+static void csimi_assemble(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
+    csimi_store *s = &w->store;
+    const csimi_model *table = csimi_model_table();
+    csimi_system system;
+    int i;
+    for (i = 0; i < CSIMI_MODEL_COUNT; i++)
+        if (table[i].prepare) table[i].prepare(&s->state, step, f->vk);
+    CSIMI_MEMSET(s->A.val, 0, sizeof(csim_real) * 9 * (size_t)s->A.row[s->A.n]);
+    for (i = 0; i < 3 * f->blocks; i++) f->b[i] = 0;
+    system.A = s->A;
+    system.b = f->b;
+    system.vk = f->vk;
+    for (i = 0; i < CSIMI_MODEL_COUNT; i++)
+        if (table[i].assemble) table[i].assemble(&s->state, step, &system);
+}
+
+/* v_{k+1} = v_k + (v - v_k) / theta, positions by v. */
+static csim_status csimi_integrate(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
+    csimi_store *s = &w->store;
+    const csimi_model *table = csimi_model_table();
+    int i, k;
+    for (i = 0; i < 3 * f->blocks; i++) f->v_end[i] = f->vk[i] + (f->v[i] - f->vk[i]) / f->theta;
+    for (i = 0; i < f->blocks; i++)
+        if (f->skip[i])
+            for (k = 0; k < 3; k++) f->v_end[3 * i + k] = f->v[3 * i + k];
+    for (i = 0; i < CSIMI_MODEL_COUNT; i++)
+        if (table[i].advance) table[i].advance(&s->state, step, f->v, &f->next);
+    for (i = 0; i < 3 * s->count.nodes; i++) f->next.v[i] = f->v_end[i];
+    for (i = 0; i < 6 * s->count.rigids; i++) f->next.velocity[i] = f->v_end[3 * s->count.nodes + i];
+    if (csimi_all_finite(f->v_end, 3 * f->blocks) && csimi_all_finite(f->next.x, 3 * s->count.nodes) &&
+        csimi_all_finite(f->next.com, 3 * s->count.rigids) && csimi_all_finite(f->next.rotation, 4 * s->count.rigids))
+        return CSIM_OK;
+    return csimi_fail(&w->error, CSIM_NON_FINITE_RESULT, "csim_world_step", "velocity or position", false, 0,
+                      "finite numbers; the step was undone");
+}
+
+static void csimi_commit(csim_world *w, csimi_step_frame *f) {
+    csimi_store *s = &w->store;
+    size_t nodes = (size_t)s->count.nodes, rigids = (size_t)s->count.rigids, real = sizeof(csim_real);
+    int i, k;
+    CSIMI_MEMCPY(s->state.x, f->next.x, real * 3 * nodes);
+    CSIMI_MEMCPY(s->state.v, f->next.v, real * 3 * nodes);
+    CSIMI_MEMCPY(s->node_rep, f->v, real * 3 * nodes);
+    CSIMI_MEMCPY(s->state.com, f->next.com, real * 3 * rigids);
+    CSIMI_MEMCPY(s->state.rotation, f->next.rotation, real * 4 * rigids);
+    CSIMI_MEMCPY(s->state.velocity, f->next.velocity, real * 6 * rigids);
+    CSIMI_MEMCPY(s->rigid_rep, f->v + 3 * nodes, real * 6 * rigids);
+    CSIMI_MEMSET(s->state.node_force, 0, real * 3 * nodes);
+    CSIMI_MEMSET(s->state.wrench, 0, real * 6 * rigids);
+    for (i = 0; i < s->count.bodies; i++) s->body[i].sigma = f->sigma_of_body[i];
+    for (i = 0; i < s->count.pins; i++)
+        for (k = 0; k < 3; k++) s->pin[i].impulse[k] = f->lambda[3 * (f->found_count + i) + k];
+    CSIMI_MEMCPY(s->contact, f->info, sizeof(csim_contact_info) * (size_t)f->found_count);
+    CSIMI_MEMCPY(s->ended_id, f->ended, sizeof(uint64_t) * (size_t)f->ended_count);
+    s->count.contacts = f->found_count;
+    s->count.ended = f->ended_count;
+    w->time += (double)f->h;
+    w->last_h = (double)f->h;
+}
+
+static double csimi_now(const csim_world *w) { return w->def.clock ? w->def.clock(w->def.clock_user) : 0; }
+
+/* The step between locking and unlocking. */
+static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real h, csimi_arena *arena) {
+    csimi_step step;
+    csim_status status;
+    double t0 = csimi_now(w), t1, t2, t3;
+    if (w->pattern_stale && (status = csimi_build_pattern(w, arena)) != 0) return status;
+    csimi_begin_frame(w, f, h, arena);
+    step.h = h;
+    step.theta = f->theta;
+    step.sigma = f->sigma;
+#ifdef CONDSIM_OPENMP
+    step.tasks = &w->def.tasks;
+#else
+    step.tasks = w->def.tasks.run ? &w->def.tasks : NULL; /* split rows cost some elements twice */
+#endif
+    csimi_assemble(w, f, &step);
+    t1 = csimi_now(w);
+    if ((status = csimi_detect(w, f, arena)) != 0) return status;
+    csimi_rows(w, f, arena);
+    t2 = csimi_now(w);
+    if ((status = csimi_solve_islands(w, f, arena)) != 0) return status;
+    t3 = csimi_now(w);
+    if ((f->stats.flags & CSIM_FLAG_UNCERTIFIED) && w->def.on_uncertified == CSIM_REJECT_UNCERTIFIED)
+        return csimi_fail(&w->error, CSIM_UNCERTIFIED, "csim_world_step", "certificate", true,
+                          f->stats.certificate.dynamics > f->stats.certificate.contact ? f->stats.certificate.dynamics
+                                                                                       : f->stats.certificate.contact,
+                          "at most solver.tolerance");
+    if ((status = csimi_integrate(w, f, &step)) != 0) return status;
+    csimi_measure(w, f);
+    csimi_report_contacts(w, f);
+    f->stats.assembly_seconds = t1 - t0;
+    f->stats.collide_seconds = t2 - t1;
+    f->stats.solve_seconds = t3 - t2;
+    csimi_commit(w, f);
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
+    csimi_step_frame *frame; /* in scratch: too large for small stacks */
+    csimi_arena arena;
+    csim_status status;
+    uint64_t steps;
+    if (!w) return CSIM_NULL_ARGUMENT;
+    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_world_step", NULL, false, 0, NULL);
+    if (!csimi_finite(h))
+        return csimi_fail(&w->error, CSIM_NOT_FINITE, "csim_world_step", "h", true, (double)h, "1e-7..1 s");
+    if (h < CSIM_R(1e-7) || h > 1)
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, "csim_world_step", "h", true, (double)h, "1e-7..1 s");
+    arena = csimi_arena_in(w->store.scratch, w->store.scratch_bytes);
+    w->locked = true;
+    steps = w->stats.step;
+    frame = CSIMI_PUSH(&arena, csimi_step_frame, 1);
+    CSIMI_MEMSET(frame, 0, sizeof *frame);
+    status = csimi_run_step(w, frame, h, &arena);
+    w->locked = false;
+    if (!status && arena.overflow)
+        status = csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "scratch", true, (double)arena.high,
+                            "a larger block");
+    w->stats = frame->stats;
+    w->stats.step = steps + (status ? 0u : 1u);
+    w->stats.time = w->time;
+    w->stats.scratch_bytes = arena.high;
+    w->stats.memory_bytes = w->heap.held;
+    return status;
+}
+
+CSIM_API csim_step_stats csim_world_stats(const csim_world *w) { return w->stats; }

@@ -1,0 +1,426 @@
+/* world/world: bodies, springs and contact stepped together.
+
+   SI units, right-handed. A world belongs to one thread at a time; different worlds are independent. */
+#ifndef CSIM_WORLD_H
+#define CSIM_WORLD_H
+
+#include "../base/memory.h"
+#include "../base/parallel.h"
+#include "../collide/shape.h"
+#include "../solve/solver.h"
+
+/* ---- ids ------------------------------------------------------------------------------------------------------- */
+
+/* Names a body (particle, rigid body or solid) of one world. All zero: no body. An id that outlives its body is
+   reported as CSIM_STALE_ID, one handed to another world as CSIM_WRONG_WORLD. */
+typedef struct csim_body_id {
+    uint32_t index1; /* slot + 1; 0: none */
+    uint32_t generation;
+    uint32_t world; /* stamp of the world that made it */
+} csim_body_id;
+
+/* Names a spring or a pin. */
+typedef struct csim_link_id {
+    uint32_t index1;
+    uint32_t generation;
+    uint32_t world;
+} csim_link_id;
+
+/* ---- world definition ------------------------------------------------------------------------------------------ */
+
+typedef enum csim_integrator {
+    CSIM_BACKWARD_EULER, /* first order, dissipative, plastic impacts by itself: robust, the default */
+    CSIM_MIDPOINT,       /* second order, keeps energy; used by the COND paper */
+    CSIM_INTEGRATOR_COUNT_
+} csim_integrator;
+
+typedef enum csim_uncertified {
+    CSIM_ACCEPT_UNCERTIFIED, /* keep the best iterate and say so in the stats */
+    CSIM_REJECT_UNCERTIFIED, /* undo the step and return CSIM_UNCERTIFIED */
+    CSIM_UNCERTIFIED_COUNT_
+} csim_uncertified;
+
+/* How much of everything a world can hold. A world on the heap starts with this much and grows in its create calls; a
+   world in a fixed block never holds more. 0 in a definition: the default named here. csim_world_used() reports what
+   a running world needed, ready to be pasted back. Each 0..5e7. */
+typedef struct csim_capacity {
+    int bodies;        /* of every kind; default 16 */
+    int nodes;         /* particles and vertices of solids; default bodies */
+    int rigids;        /* default bodies */
+    int shapes;        /* of all rigid bodies; default rigids */
+    int hulls;         /* shapes that are convex hulls; default 0 */
+    int tets;          /* default 0 */
+    int surface;       /* vertices on the surface of solids; default nodes when there are tets */
+    int triangles;     /* of those surfaces; default 2 surface */
+    int links;         /* springs, and as many pins; default 0 */
+    int matrix_blocks; /* 3x3 blocks stored in A; default nodes + 4 rigids + 5 tets + 16 links */
+    int contacts;      /* contact points in one step, speculative ones included; default 16 shapes + 2 nodes */
+    int pairs;         /* overlapping bounds in one step; default 8 (shapes + bodies) */
+    int aggregates; /* groups of solids for the coarse correction; default n^(2/3) / 6 of the nodes, 4..150, with tets
+                     */
+} csim_capacity;
+
+/* What a filter and a mixing rule are told about the two sides. They are pure functions: they may read the world, and
+   every call that would change it returns CSIM_LOCKED. A mixing rule returns a finite number >= 0. */
+typedef struct csim_pair_info {
+    csim_body_id body_a, body_b;
+    int material_a, material_b;
+    csim_real friction_a, friction_b, restitution_a, restitution_b;
+    void *user_data_a, *user_data_b;
+} csim_pair_info;
+
+typedef struct csim_world_def {
+    csim_vec3 gravity; /* m/s^2; default (0, 0, -9.81); any direction */
+    csim_integrator integrator;
+    csim_solver_params solver; /* tolerance 5e-5, 600 iterations, automatic */
+    csim_law law;              /* CSIM_LAW_STRICT (default), CSIM_LAW_PROXIMAL or CSIM_LAW_INVERTIBLE */
+    csim_real omega[2];        /* invertible law: normal, tangential regularisation, 1/kg; default 1e-3, > 0 */
+    csim_uncertified on_uncertified;
+
+    csim_real contact_distance; /* contacts are found this far ahead, and what speed needs; m, 0..1000; default 1e-3 */
+    csim_real stabilization;    /* share of a penetration removed in a step, 0..1; default 0.8 */
+    csim_real slop;             /* penetration left alone, m, >= 0; default 0 */
+    csim_real push_out_speed;   /* most speed given by stabilisation, m/s, >= 0; default 1 */
+    csim_real restitution_threshold; /* approach speed below which restitution is 0, m/s, >= 0; default 0.2 */
+
+    csim_capacity capacity;
+    csim_allocator allocator;    /* all zero: malloc and free */
+    csim_tasks tasks;            /* all zero: serial (or OpenMP) */
+    double (*clock)(void *user); /* seconds; null: times in the stats are 0. The library reads no other clock */
+    void *clock_user;
+    bool (*filter)(void *user, const csim_pair_info *pair);            /* false: these two never touch; null: all may */
+    csim_real (*mix_friction)(void *user, const csim_pair_info *pair); /* null: sqrt(a b) */
+    csim_real (*mix_restitution)(void *user, const csim_pair_info *pair); /* null: max(a, b) */
+    void *callback_user;
+    uint32_t guard; /* set by csim_default_world_def */
+} csim_world_def;
+
+/* ---- body definitions ------------------------------------------------------------------------------------------ */
+
+typedef enum csim_motion {
+    CSIM_DYNAMIC,
+    CSIM_STATIC,    /* never moves */
+    CSIM_KINEMATIC, /* moves with the velocity it is given, whatever touches it */
+    CSIM_MOTION_COUNT_
+} csim_motion;
+
+/* What surfaces and filters need; the same for every kind of body. */
+typedef struct csim_surface_def {
+    csim_real friction;  /* coefficient, >= 0; default 0.5 */
+    csim_real friction2; /* >= 0: across friction_direction, where friction acts along it; < 0 (default): isotropic */
+    csim_vec3 friction_direction; /* body axes; used when friction2 >= 0; default x */
+    csim_real restitution;        /* 0..1; default 0 */
+    csim_real thickness;          /* m, >= 0: the surface lies this far outside the geometry; default 0 */
+    int material;                 /* for the user's mixing rules; default 0 */
+    uint32_t category;            /* bits this body has; default 1 */
+    uint32_t mask;                /* bits it touches; default all. Both sides must agree */
+    int group;                    /* two bodies of the same group > 0 never touch; default 0 */
+} csim_surface_def;
+
+/* A point mass that touches others as a sphere of the given radius. */
+typedef struct csim_particle_def {
+    csim_vec3 position, velocity; /* m, m/s */
+    csim_real mass;               /* kg, > 0; default 1 */
+    csim_real radius;             /* m, >= 0; default 0 */
+    csim_real damping;            /* alpha_M, 1/s, >= 0; default 0 */
+    csim_motion motion;
+    csim_surface_def surface;
+    void *user_data;
+    uint32_t guard;
+} csim_particle_def;
+
+/* A rigid body of one or more shapes. */
+typedef struct csim_rigid_def {
+    csim_pose pose;             /* of the body's own axes */
+    csim_vec3 velocity;         /* of the centre of mass, m/s */
+    csim_vec3 angular_velocity; /* rad/s, world axes */
+    csim_motion motion;
+    const csim_shape *shapes; /* [shape_count], copied; may be none */
+    int shape_count;
+    csim_real density; /* kg/m^3, > 0; used when mass is 0; default 1000 */
+    csim_real mass;    /* kg; 0 (default): from density and shapes */
+    csim_mat3 inertia; /* kg m^2 about the centre of mass, body axes, symmetric, positive definite; all zero
+                          (default): from shapes, scaled to mass */
+    csim_vec3 centre;  /* centre of mass, body axes, m; used when inertia is given */
+    csim_real linear_damping, angular_damping; /* 1/s, >= 0; default 0 */
+    csim_surface_def surface;
+    bool can_sleep; /* reserved, no effect yet; default true */
+    void *user_data;
+    uint32_t guard;
+} csim_rigid_def;
+
+/* A solid of co-rotational linear tetrahedra. */
+typedef struct csim_soft_def {
+    const csim_real *vertices; /* [3 vertex_count] m, rest shape, copied */
+    int vertex_count;
+    const int *tets; /* [4 tet_count] 0-based, positive volume, copied */
+    int tet_count;
+    csim_pose pose;                                         /* where the rest shape is placed */
+    csim_real scale;                                        /* of the vertices, > 0; default 1 */
+    csim_vec3 velocity;                                     /* m/s */
+    csim_real young;                                        /* Pa, > 0; default 1e5 */
+    csim_real poisson;                                      /* 0..0.5 without 0.5, > -1; default 0.4 */
+    csim_real density;                                      /* kg/m^3, > 0; default 1000 */
+    const csim_real *tet_young, *tet_poisson, *tet_density; /* [tet_count] per element, or null */
+    csim_real mass_damping;                                 /* alpha_M, 1/s, >= 0; default 0 */
+    csim_real stiffness_damping;                            /* beta_K, s, >= 0; default 1e-3 */
+    const int *fixed;                                       /* [fixed_count] vertices that start as CSIM_STATIC */
+    int fixed_count;
+    int aggregates; /* groups of the coarse correction; 0: by size, see docs */
+    csim_surface_def surface;
+    void *user_data;
+    uint32_t guard;
+} csim_soft_def;
+
+/* Where a link holds on. body all zero: the fixed point `point` of the world. Rigid bodies: the material point that is
+   at `point` (world) now. Particles: the particle. Solids: vertex `node`. */
+typedef struct csim_attachment {
+    csim_body_id body;
+    csim_vec3 point;
+    int node;
+} csim_attachment;
+
+/* A spring along the line between two points. */
+typedef struct csim_spring_def {
+    csim_attachment a, b;
+    csim_real rest_length; /* m; < 0 (default): the length it has now */
+    csim_real stiffness;   /* N/m, >= 0; default 1000 */
+    csim_real damping;     /* N s/m along the line, >= 0; default 0 */
+    csim_real break_force; /* reserved, no effect yet; default 0 */
+    uint32_t guard;
+} csim_spring_def;
+
+/* Two points held together by a bilateral contact (a ball joint, contact.md 6): exact, no stiffness. */
+typedef struct csim_pin_def {
+    csim_attachment a, b;
+    csim_real break_force; /* reserved, no effect yet; default 0 */
+    uint32_t guard;
+} csim_pin_def;
+
+/* Every definition starts as one of these: the defaults that stand at its fields, and the guard word without which a
+   create call refuses it (CSIM_DEF_NOT_INITIALISED). Earth's gravity, backward Euler, fixed first capacities. */
+CSIM_API csim_world_def csim_default_world_def(void);
+/* Friction 0.5, no restitution, touches everything. It is part of every body definition below. */
+CSIM_API csim_surface_def csim_default_surface_def(void);
+/* 1 kg, radius 0: a point that touches shapes, but no other point. */
+CSIM_API csim_particle_def csim_default_particle_def(void);
+/* Identity pose, no shapes yet, 1000 kg/m^3. */
+CSIM_API csim_rigid_def csim_default_rigid_def(void);
+/* No mesh yet; E 1e5 Pa, Poisson's ratio 0.4, 1000 kg/m^3, stiffness damping 1e-3 s. */
+CSIM_API csim_soft_def csim_default_soft_def(void);
+/* 1000 N/m, as long as it is when created; set at least one end. */
+CSIM_API csim_spring_def csim_default_spring_def(void);
+/* Nothing held yet; set at least one end. */
+CSIM_API csim_pin_def csim_default_pin_def(void);
+
+/* ---- worlds ---------------------------------------------------------------------------------------------------- */
+
+typedef struct csim_world csim_world;
+
+/* The three doors: ask for the size of a block, make a world inside it, or let the allocator provide. One layout
+   routine serves all. error may be null.
+   Fails: CSIM_DEF_NOT_INITIALISED, CSIM_OUT_OF_RANGE, CSIM_NOT_FINITE, CSIM_OUT_OF_MEMORY. */
+CSIM_API csim_status csim_world_bytes(const csim_world_def *def, size_t *bytes, csim_error *error);
+/* block: aligned to 64, at least csim_world_bytes(def) long, the caller's until the world is destroyed; it must not
+   move. Such a world never grows: a full capacity is CSIM_CAPACITY. */
+CSIM_API csim_status csim_create_world_in(const csim_world_def *def, void *block, size_t bytes, csim_world **world,
+                                          csim_error *error);
+/* The same on the heap: the allocator of the definition, or malloc. */
+CSIM_API csim_status csim_create_world(const csim_world_def *def, csim_world **world, csim_error *error);
+/* Frees what the world holds; null is allowed. A world in a caller's block just ends: the block is free again. */
+CSIM_API void csim_destroy_world(csim_world *world);
+/* Makes room (heap worlds): each capacity at least as given. The world is unchanged otherwise.
+   Fails: CSIM_OUT_OF_MEMORY, CSIM_OUT_OF_RANGE; CSIM_CAPACITY in a caller's block that is too small. */
+CSIM_API csim_status csim_world_reserve(csim_world *world, const csim_capacity *capacity);
+/* What there is room for now. world must not be null here and in the getters below that return no status. */
+CSIM_API csim_capacity csim_world_capacity(const csim_world *world);
+/* The largest counts seen so far, those of failed steps included. */
+CSIM_API csim_capacity csim_world_used(const csim_world *world);
+/* The sentence of the last call that failed and was not a getter (a getter leaves the world as it is, its error too);
+   valid until the next failure; never null. */
+CSIM_API const char *csim_last_error(const csim_world *world);
+
+/* ---- creating and destroying ----------------------------------------------------------------------------------- */
+
+/* Each copies the definition, checks every field and either adds the body or changes nothing.
+   Fails: CSIM_DEF_NOT_INITIALISED, CSIM_OUT_OF_RANGE, CSIM_NOT_FINITE, CSIM_NULL_ARGUMENT, CSIM_BAD_MESH,
+   CSIM_OUT_OF_MEMORY (heap), CSIM_CAPACITY (block), CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_LOCKED. */
+CSIM_API csim_status csim_create_particle(csim_world *world, const csim_particle_def *def, csim_body_id *id);
+CSIM_API csim_status csim_create_rigid(csim_world *world, const csim_rigid_def *def, csim_body_id *id);
+CSIM_API csim_status csim_create_soft(csim_world *world, const csim_soft_def *def, csim_body_id *id);
+/* A static half-space: everything below the plane through point with the outward normal (normalised here). */
+CSIM_API csim_status csim_create_ground(csim_world *world, csim_vec3 point, csim_vec3 normal, csim_real friction,
+                                        csim_body_id *id);
+/* Links: at least one end must be a body, and the ends must be different points. */
+CSIM_API csim_status csim_create_spring(csim_world *world, const csim_spring_def *def, csim_link_id *id);
+CSIM_API csim_status csim_create_pin(csim_world *world, const csim_pin_def *def, csim_link_id *id);
+/* Removes a body with every link that holds on to it. Costs time linear in the world. */
+CSIM_API csim_status csim_destroy_body(csim_world *world, csim_body_id id);
+/* Removes a spring or a pin. Fails: CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_LOCKED. */
+CSIM_API csim_status csim_destroy_link(csim_world *world, csim_link_id id);
+/* Whether the id still names something of this world; never fails, null and zero are false. */
+CSIM_API bool csim_body_valid(const csim_world *world, csim_body_id id);
+CSIM_API bool csim_link_valid(const csim_world *world, csim_link_id id);
+
+/* ---- stepping -------------------------------------------------------------------------------------------------- */
+
+/* flags of csim_step_stats */
+enum {
+    CSIM_FLAG_CAP = 1,           /* an island reached the iteration cap */
+    CSIM_FLAG_STALLED = 2,       /* an island stopped improving before its tolerance */
+    CSIM_FLAG_CONTACTS_FULL = 4, /* capacity.contacts was too small: the step was undone */
+    CSIM_FLAG_PAIRS_FULL = 8,    /* capacity.pairs was too small: the step was undone */
+    CSIM_FLAG_UNCERTIFIED = 16   /* the certificate misses the tolerance */
+};
+
+/* What the last step did. After a failed step the counts tell what it needed. */
+typedef struct csim_step_stats {
+    uint64_t step; /* steps done */
+    double time;   /* simulated, s */
+    unsigned flags;
+    csim_result result;          /* worst over the islands */
+    int pairs, contacts;         /* found */
+    int touching;                /* contacts with an impulse */
+    int islands, largest_island; /* with contacts; blocks of the largest */
+    int iterations;              /* largest over the islands */
+    long total_iterations;       /* summed over the islands */
+    int products;                /* summed */
+    int rejections, virtual_nodes;
+    csim_certificate certificate;                            /* worst over the islands */
+    double virtual_slip;                                     /* m/s, see csim_outcome */
+    double penetration;                                      /* max(0, -gap) after the step, from the geometry, m */
+    double kinetic, potential;                               /* J, after the step */
+    double assembly_seconds, collide_seconds, solve_seconds; /* 0 without a clock */
+    size_t scratch_bytes;                                    /* used by this step */
+    size_t memory_bytes;                                     /* held by the world */
+} csim_step_stats;
+
+/* Advances the world by h seconds (1e-7 .. 1). Allocates nothing. Either the whole step happens, or the status tells
+   why not and the world is bit for bit as before (the stats excepted).
+   A solve that misses its tolerance is CSIM_OK with stats.result and CSIM_FLAG_UNCERTIFIED, unless the definition says
+   otherwise. dynamics.md 1, COND paper eq. 4-16.
+   Fails: CSIM_OUT_OF_RANGE and CSIM_NOT_FINITE (h), CSIM_CAPACITY, CSIM_NON_FINITE_RESULT, CSIM_UNCERTIFIED,
+   CSIM_LOCKED (called from a filter), CSIM_BAD_PROBLEM (a mixing rule returned a negative number, or solver.solver is
+   CSIM_SOLVER_SWEEP and an island is no set of rigid bodies). */
+CSIM_API csim_status csim_world_step(csim_world *world, csim_real h);
+/* Of the last step, also when it failed; all zero before the first. */
+CSIM_API csim_step_stats csim_world_stats(const csim_world *world);
+/* Changes a setting between steps; the same checks as at creation. */
+CSIM_API csim_status csim_world_set_gravity(csim_world *world, csim_vec3 gravity);
+/* May allocate on the heap; CSIM_CAPACITY when a fixed block has no room for what this solver needs. */
+CSIM_API csim_status csim_world_set_solver(csim_world *world, const csim_solver_params *params);
+/* Velocities are kept as they are. */
+CSIM_API csim_status csim_world_set_integrator(csim_world *world, csim_integrator integrator);
+
+/* ---- contacts and events --------------------------------------------------------------------------------------- */
+
+typedef enum csim_contact_state { CSIM_CONTACT_OPEN, CSIM_CONTACT_STICK, CSIM_CONTACT_SLIP } csim_contact_state;
+
+/* One contact point of the last step. n points from b to a. */
+typedef struct csim_contact_info {
+    uint64_t id;                 /* the same while the same features touch */
+    csim_body_id body_a, body_b; /* b may be static ground */
+    csim_vec3 point, normal;     /* world, at the start of the step */
+    csim_real gap;               /* m, at the start of the step */
+    csim_vec3 impulse;           /* N s, world axes, on a over the step; divide by h for the mean force */
+    csim_real normal_impulse, friction_impulse; /* N s, >= 0 */
+    csim_vec3 slip;                             /* tangential relative velocity of a against b, m/s, world axes */
+    csim_contact_state state;
+    bool began; /* carries an impulse now and did not in the step before */
+} csim_contact_info;
+
+/* The contacts of the last step in a deterministic order; the array is the world's and valid until the next call that
+   changes the world. */
+CSIM_API const csim_contact_info *csim_world_contacts(const csim_world *world, int *count);
+/* Ids of contacts that carried an impulse in the step before and do not now (also because a body was destroyed). */
+CSIM_API const uint64_t *csim_world_ended(const csim_world *world, int *count);
+
+/* ---- bodies ---------------------------------------------------------------------------------------------------- */
+
+typedef enum csim_body_kind { CSIM_PARTICLE, CSIM_RIGID, CSIM_SOFT, CSIM_BODY_KIND_COUNT_ } csim_body_kind;
+
+/* Bodies that exist, static ones and the ground included; 0 for null. The getters of this section return
+   CSIM_NULL_ARGUMENT, CSIM_STALE_ID or CSIM_WRONG_WORLD and write nothing then; the setters also CSIM_LOCKED,
+   CSIM_NOT_FINITE and CSIM_OUT_OF_RANGE, and change nothing then. */
+CSIM_API int csim_world_body_count(const csim_world *world);
+/* Bodies in creation order as ids; out [capacity]; returns how many there are. */
+CSIM_API int csim_world_bodies(const csim_world *world, csim_body_id *out, int capacity);
+/* Particle, rigid body or solid. The ground is a rigid body. */
+CSIM_API csim_status csim_body_get_kind(const csim_world *world, csim_body_id id, csim_body_kind *kind);
+/* The pointer of the definition. */
+CSIM_API csim_status csim_body_get_motion(const csim_world *world, csim_body_id id, csim_motion *motion);
+CSIM_API csim_status csim_body_get_user_data(const csim_world *world, csim_body_id id, void **user_data);
+/* Pose of the body's axes (particles: position; solids: centre of mass, identity). */
+CSIM_API csim_status csim_body_get_pose(const csim_world *world, csim_body_id id, csim_pose *pose);
+/* Puts a particle (position alone) or rigid body elsewhere; velocities stay. Solids: CSIM_WRONG_KIND. */
+CSIM_API csim_status csim_body_set_pose(csim_world *world, csim_body_id id, csim_pose pose);
+/* Velocity of the centre of mass and angular velocity (rigid; else 0; may be null), world axes. In midpoint worlds this
+   is the representative velocity of the last step; csim_body_get_end_velocity gives v_{k+1}, which may ring. */
+CSIM_API csim_status csim_body_get_velocity(const csim_world *world, csim_body_id id, csim_vec3 *linear,
+                                            csim_vec3 *angular);
+CSIM_API csim_status csim_body_get_end_velocity(const csim_world *world, csim_body_id id, csim_vec3 *linear,
+                                                csim_vec3 *angular);
+/* Sets both; for kinematic bodies the velocity they keep. Solids: every node gets the rigid motion. Static bodies:
+   CSIM_WRONG_KIND. */
+CSIM_API csim_status csim_body_set_velocity(csim_world *world, csim_body_id id, csim_vec3 linear, csim_vec3 angular);
+/* Force [N] through the centre of mass and torque [N m] for the next step only; world axes; adds up. Solids: spread by
+   mass, torque must be 0. */
+CSIM_API csim_status csim_body_add_force(csim_world *world, csim_body_id id, csim_vec3 force, csim_vec3 torque);
+/* Mass, centre and inertia in body axes; particles and solids: the mass alone, the rest 0. */
+CSIM_API csim_status csim_body_get_mass(const csim_world *world, csim_body_id id, csim_mass *mass);
+/* CSIM_STATIC also stops it. Solids: all nodes. CSIM_OUT_OF_RANGE: a half-space that is to move, a rigid body without
+   mass or inertia that is to be dynamic. */
+CSIM_API csim_status csim_body_set_motion(csim_world *world, csim_body_id id, csim_motion motion);
+/* From the next step on; >= 0. */
+CSIM_API csim_status csim_body_set_friction(csim_world *world, csim_body_id id, csim_real friction);
+
+/* Shapes of a rigid body, for drawing: geometry in body axes; hull is set for hulls, else null. World's memory. */
+CSIM_API int csim_body_shape_count(const csim_world *world, csim_body_id id);
+CSIM_API csim_status csim_body_shape(const csim_world *world, csim_body_id id, int shape,
+                                     const csim_geometry **geometry, const csim_hull_data **hull);
+
+/* Nodes of a solid in the order of its mesh (a particle has one). */
+CSIM_API int csim_body_node_count(const csim_world *world, csim_body_id id);
+/* Positions or (reported) velocities into out[node * stride + 0..2]; stride >= 3, counted in csim_real. */
+CSIM_API csim_status csim_body_get_nodes(const csim_world *world, csim_body_id id, csim_real *out, int stride);
+CSIM_API csim_status csim_body_get_node_velocities(const csim_world *world, csim_body_id id, csim_real *out,
+                                                   int stride);
+/* Puts one node elsewhere and gives it a velocity (a static node keeps 0). The rest shape stays. */
+CSIM_API csim_status csim_body_set_node(csim_world *world, csim_body_id id, int node, csim_vec3 position,
+                                        csim_vec3 velocity);
+/* CSIM_STATIC pins the node where it is, CSIM_KINEMATIC moves it with the velocity it is given. */
+CSIM_API csim_status csim_body_set_node_motion(csim_world *world, csim_body_id id, int node, csim_motion motion);
+/* Force [N] on one node for the next step only, world axes; adds up. */
+CSIM_API csim_status csim_body_add_node_force(csim_world *world, csim_body_id id, int node, csim_vec3 force);
+/* Boundary triangles of a solid in mesh numbering, outward; world's memory, [3 count]. */
+CSIM_API csim_status csim_body_surface(const csim_world *world, csim_body_id id, const int **triangles, int *count);
+
+/* ---- whole-world measures -------------------------------------------------------------------------------------- */
+
+typedef struct csim_totals {
+    double mass, kinetic, gravity, elastic;  /* kg, J; free bodies; kinetic energy of the end velocity */
+    double momentum[3], angular_momentum[3]; /* about the origin */
+} csim_totals;
+/* Of the state as it is now; static and kinematic bodies and nodes are left out. Costs a pass over the world. */
+CSIM_API csim_totals csim_world_totals(const csim_world *world);
+/* Mass-weighted root mean square of the reported velocity over free bodies, m/s (rotations by their inertia). */
+CSIM_API double csim_world_rms_speed(const csim_world *world);
+
+/* ---- save, restore, hash --------------------------------------------------------------------------------------- */
+
+/* Bodies, links, velocities, contact impulses, time, gravity and integrator: with the same definition, everything a
+   later step depends on. Not in it: the other settings of the world, callbacks, the allocator; user_data pointers are
+   copied as they are. buffer null: *bytes gets the size. Otherwise *bytes is the size of buffer and gets what was
+   written. Bytes are for the same build only (version, scalar size, byte order). Fails: CSIM_NULL_ARGUMENT,
+   CSIM_CAPACITY (buffer too small: nothing is written). */
+CSIM_API csim_status csim_world_save(const csim_world *world, void *buffer, size_t *bytes);
+/* Brings a world back, in place: ids of what existed then are valid again. The bytes are checked before anything
+   changes. May allocate on the heap. The contacts of the last step come back with it; its stats do not.
+   Fails: CSIM_BAD_SNAPSHOT, CSIM_CAPACITY, CSIM_OUT_OF_MEMORY. */
+CSIM_API csim_status csim_world_restore(csim_world *world, const void *buffer, size_t bytes);
+/* 64-bit hash of the state (positions, velocities, contact impulses): equal bits, equal hash. */
+CSIM_API uint64_t csim_world_hash(const csim_world *world);
+/* One line: version, scalar, options. Constant text. */
+CSIM_API const char *csim_build_info(void);
+
+#endif

@@ -1,0 +1,206 @@
+#include "picture.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct picture_body {
+    csim_body_id id;
+    csim_body_kind kind;
+    int item; /* piece, surface or points of the replay; -1: not drawn */
+} picture_body;
+
+struct picture {
+    replay *out;
+    picture_body *body;
+    int body_count;
+    csim_real *x; /* nodes of the largest solid */
+    float *vertex;
+};
+
+static void picture_v3(csim_vec3 v, float *out) {
+    out[0] = (float)v.x;
+    out[1] = (float)v.y;
+    out[2] = (float)v.z;
+}
+
+static void picture_quat(csim_quat q, float *out) {
+    out[0] = (float)q.w;
+    out[1] = (float)q.x;
+    out[2] = (float)q.y;
+    out[3] = (float)q.z;
+}
+
+static void picture_hull(replay_mesh *mesh, const csim_hull_data *hull) {
+    float points[3 * CSIM_HULL_MAX_VERTICES];
+    int i;
+    for (i = 0; i < 3 * hull->vertex_count; i++) points[i] = (float)hull->vertex[i];
+    replay_mesh_hull(mesh, points, hull->vertex_count);
+}
+
+static void picture_shape(replay_mesh *mesh, const csim_geometry *g, const csim_hull_data *hull) {
+    replay_mesh one;
+    float position[3], turn[4];
+    memset(&one, 0, sizeof one);
+    if (g->kind == CSIM_SHAPE_SPHERE) replay_mesh_sphere(&one, (float)g->radius);
+    if (g->kind == CSIM_SHAPE_CAPSULE) replay_mesh_capsule(&one, (float)g->radius, (float)g->half_height);
+    if (g->kind == CSIM_SHAPE_CYLINDER) replay_mesh_cylinder(&one, (float)g->radius, (float)g->half_height);
+    if (g->kind == CSIM_SHAPE_BOX) replay_mesh_box(&one, (float)g->half.x, (float)g->half.y, (float)g->half.z);
+    if (g->kind == CSIM_SHAPE_HULL) picture_hull(&one, hull);
+    picture_v3(g->local.position, position);
+    picture_quat(g->local.rotation, turn);
+    replay_mesh_add(mesh, &one, position, turn);
+    replay_mesh_free(&one);
+}
+
+/* The floor of a half-space, the pieces of everything else. */
+static int picture_rigid(picture *p, const csim_world *w, csim_body_id id) {
+    replay_mesh mesh;
+    csim_motion motion = CSIM_DYNAMIC;
+    int i, item = -1, count = csim_body_shape_count(w, id);
+    csim_body_get_motion(w, id, &motion);
+    memset(&mesh, 0, sizeof mesh);
+    for (i = 0; i < count; i++) {
+        const csim_geometry *g;
+        const csim_hull_data *hull;
+        if (csim_body_shape(w, id, i, &g, &hull) != CSIM_OK) continue;
+        if (g->kind == CSIM_SHAPE_HALF_SPACE) {
+            csim_pose pose;
+            float point[3], normal[3];
+            csim_body_get_pose(w, id, &pose);
+            pose = csim_pose_mul(pose, g->local);
+            picture_v3(pose.position, point);
+            picture_v3(csim_rotate(pose.rotation, csim_v3(0, 0, 1)), normal);
+            replay_floor(p->out, point, normal);
+        } else {
+            picture_shape(&mesh, g, hull);
+        }
+    }
+    if (mesh.triangle_count > 0)
+        item = replay_piece(p->out, "body", motion == CSIM_STATIC ? REPLAY_FIXED : REPLAY_AUTO, &mesh);
+    replay_mesh_free(&mesh);
+    return item;
+}
+
+static int picture_solid(picture *p, const csim_world *w, csim_body_id id) {
+    const int *triangles;
+    int count;
+    if (csim_body_surface(w, id, &triangles, &count) != CSIM_OK) return -1;
+    return replay_surface(p->out, "solid", REPLAY_AUTO, csim_body_node_count(w, id), triangles, count);
+}
+
+static void picture_cast(picture *p, const csim_world *w) {
+    int i;
+    for (i = 0; i < p->body_count; i++) {
+        picture_body *b = p->body + i;
+        csim_body_get_kind(w, b->id, &b->kind);
+        b->item = b->kind == CSIM_RIGID  ? picture_rigid(p, w, b->id)
+                  : b->kind == CSIM_SOFT ? picture_solid(p, w, b->id)
+                                         : replay_points(p->out, "particle", REPLAY_AUTO, 1, 0.01f);
+    }
+}
+
+static void picture_positions(picture *p, const csim_world *w) {
+    int i, k;
+    for (i = 0; i < p->body_count; i++) {
+        const picture_body *b = p->body + i;
+        csim_pose pose;
+        float position[3], turn[4];
+        if (b->item < 0 || csim_body_get_pose(w, b->id, &pose) != CSIM_OK) continue;
+        picture_v3(pose.position, position);
+        picture_quat(pose.rotation, turn);
+        if (b->kind == CSIM_RIGID) replay_pose(p->out, b->item, position, turn);
+        if (b->kind == CSIM_PARTICLE) replay_point_positions(p->out, b->item, position);
+        if (b->kind != CSIM_SOFT) continue;
+        csim_body_get_nodes(w, b->id, p->x, 3);
+        for (k = 0; k < 3 * csim_body_node_count(w, b->id); k++) p->vertex[k] = (float)p->x[k];
+        replay_surface_vertices(p->out, b->item, p->vertex);
+    }
+}
+
+static void picture_contacts(picture *p, const scene *s) {
+    int i, count = 0;
+    const csim_contact_info *c = csim_world_contacts(s->world, &count);
+    for (i = 0; i < count; i++) {
+        float point[3], force[3];
+        if (c[i].state == CSIM_CONTACT_OPEN) continue;
+        picture_v3(c[i].point, point);
+        picture_v3(csim_scale((csim_real)(1 / s->h), c[i].impulse), force);
+        replay_contact(p->out, point, force, c[i].state == CSIM_CONTACT_STICK ? REPLAY_STICK : REPLAY_SLIP);
+    }
+}
+
+static void picture_free(picture *p) {
+    free(p->body);
+    free(p->x);
+    free(p->vertex);
+    free(p);
+}
+
+/* Room for the bodies and for the nodes of the largest solid. */
+static picture *picture_alloc(const csim_world *w) {
+    picture *p = (picture *)calloc(1, sizeof *p);
+    int i, nodes = 1, count = csim_world_body_count(w);
+    csim_body_id *ids = (csim_body_id *)calloc((size_t)count + 1, sizeof *ids);
+    if (p) p->body = (picture_body *)calloc((size_t)count + 1, sizeof *p->body);
+    if (p && p->body && ids) {
+        p->body_count = csim_world_bodies(w, ids, count);
+        for (i = 0; i < p->body_count; i++) {
+            int n = csim_body_node_count(w, ids[i]);
+            p->body[i].id = ids[i];
+            if (n > nodes) nodes = n;
+        }
+        p->x = (csim_real *)calloc((size_t)nodes * 3, sizeof *p->x);
+        p->vertex = (float *)calloc((size_t)nodes * 3, sizeof *p->vertex);
+    }
+    free(ids);
+    if (p && p->x && p->vertex) return p;
+    if (p) picture_free(p);
+    return NULL;
+}
+
+picture *picture_open(const scene *s, const char *path, char *error, size_t error_size) {
+    picture *p = picture_alloc(s->world);
+    if (!p || !(p->out = replay_open(path, s->kind->name, 60))) {
+        snprintf(error, error_size, "out of memory");
+        if (p) picture_free(p);
+        return NULL;
+    }
+    if (replay_note(p->out, s->kind->text) < 0) { /* what replay_open met: a path that cannot be written */
+        replay_close(p->out, error, error_size);
+        picture_free(p);
+        return NULL;
+    }
+    replay_tolerance(p->out, (double)s->def.solver.tolerance);
+    picture_cast(p, s->world);
+    replay_frame(p->out, 0);
+    picture_positions(p, s->world);
+    return p;
+}
+
+void picture_step(picture *p, const scene *s, const csim_step_stats *t) {
+    replay_values v;
+    v.time = t->time;
+    v.residual = t->certificate.dynamics > t->certificate.contact ? t->certificate.dynamics : t->certificate.contact;
+    v.penetration = t->penetration;
+    v.kinetic = t->kinetic;
+    v.potential = t->potential;
+    v.contacts = t->contacts;
+    v.iterations = t->iterations;
+    v.solve_ms = 1e3 * t->solve_seconds;
+    replay_step(p->out, &v);
+    if (replay_due(p->out, t->time) != 1) return;
+    replay_frame(p->out, t->time);
+    picture_positions(p, s->world);
+    picture_contacts(p, s);
+}
+
+bool picture_close(picture *p, const scene *s, char *error, size_t error_size) {
+    bool ok;
+    int i;
+    replay_fact(p->out, "step", "%g s", s->h);
+    replay_fact(p->out, "integrator", "%s", s->def.integrator == CSIM_MIDPOINT ? "midpoint" : "backward Euler");
+    for (i = 0; i < s->figure_count; i++) replay_fact(p->out, s->figure[i].name, "%.4g", s->figure[i].value);
+    ok = replay_close(p->out, error, error_size) >= 0;
+    picture_free(p);
+    return ok;
+}

@@ -1,0 +1,839 @@
+#!/bin/sh
+# The contract of condsim.h, as far as it takes compilers and tools to check; audit.c reads the text.
+#
+#   audit.sh short        part of `make test`
+#   audit.sh long         `make check`: every compiler, language, option pair, sanitizer and machine at hand
+#   audit.sh one NAME...  one audit, e.g. audit.sh one symbols double
+#
+# Each audit is a function audit_NAME that runs in its own directory $T, and counts what it examined. A missing tool
+# is a skip, printed with its name, never a pass. The last line is "N passed, N failed".
+set -u
+export LC_ALL=C
+ROOT=$(pwd)
+CC=${CC:-cc}
+CXX=${CXX:-c++}
+JOBS=${JOBS:-$(nproc 2>/dev/null || echo 2)}
+[ -f condsim.h ] && [ -f amalgamate/parts.list ] || { echo "run this from the root of the project"; exit 2; }
+
+W_BOTH="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef -Wdouble-promotion -Wvla -Wswitch-enum -Werror"
+W_C="-Wmissing-prototypes -Wstrict-prototypes"
+W_CXX="-Wold-style-cast -Wzero-as-null-pointer-constant"
+MATH="-lm"
+
+# ---- helpers
+
+skip() { echo "$*"; exit 77; }
+bad() { echo "$*"; exit 1; }
+need() { command -v "$1" >/dev/null 2>&1 || skip "$1 is not installed"; }
+# examined COUNT LEAST WHAT: an audit that looks at nothing must not pass
+examined() {
+    [ "$1" -ge "$2" ] || bad "examined only $1 $3, expected at least $2"
+    echo "$1 $3"
+}
+real_flag() { case $1 in float) echo -DCONDSIM_FLOAT ;; esac; }
+now_ms() { echo $(($(date +%s%N) / 1000000)); }
+
+# The warning flags of the house for a family and a language.
+warnings() {
+    case $2 in *++*) echo "$W_BOTH $W_CXX" ;; *) echo "$W_BOTH $W_C" ;; esac
+    # gcc would name every function that is declared but not written yet; audit_complete does that once
+    [ "$1" = gcc ] && echo "-Wno-unused-function"
+}
+# c or c++ compiler of a family: gcc -> g++ for c++11
+compiler() {
+    case $1:$2 in
+    gcc:*++*) echo g++ ;;
+    clang:*++*) echo clang++ ;;
+    *) echo "$1" ;;
+    esac
+}
+language() { case $1 in *++*) echo c++ ;; *) echo c ;; esac; }
+# impl FILE [EXTRA LINES]: a source that holds the bodies
+impl() { printf '#define CONDSIM_IMPLEMENTATION\n%s\n#include "%s/condsim.h"\n' "${2:-}" "$ROOT" >"$1"; }
+first_create() { # a renamed public function that exists already
+    for f in csim_create_world csim_problem_solve csim_problem_certify; do
+        grep -q "CSIM_API.* $f(" "$ROOT/condsim.h" && { echo $f; return; }
+    done
+}
+
+# ---- the text
+
+audit_text() {
+    $CC -std=c99 -Wall -Wextra -O1 -I"$ROOT" "$ROOT/tests/audit.c" -o "$T/audit" || bad "audit.c does not compile"
+    "$T/audit" -q >"$T/said"
+    code=$?
+    cat "$T/said"
+    return $code
+}
+
+# the joiner: the same bytes twice and from elsewhere, and the header is what it writes now
+audit_generated() {
+    $CC -std=c99 -Wall -Wextra -O1 "$ROOT/amalgamate/amalgamate.c" -o "$T/amalgamate" || bad "amalgamate.c does not compile"
+    "$T/amalgamate" --check || bad "condsim.h is not what the parts give: run \`make header\`"
+    mkdir -p "$T/copy/amalgamate"
+    cp -R "$ROOT/amalgamate/." "$T/copy/amalgamate/"
+    cp "$ROOT/LICENSE" "$T/copy/"
+    "$T/amalgamate" "$T/copy" || bad "cannot join a copy"
+    cmp "$ROOT/condsim.h" "$T/copy/condsim.h" || bad "a copy elsewhere gives other bytes"
+    echo "/* stray */" >"$T/copy/amalgamate/parts/base/stray.c"
+    "$T/amalgamate" "$T/copy" 2>"$T/err" && bad "an unlisted file was not noticed"
+    grep -q "base/stray.c" "$T/err" || bad "the message does not name the unlisted file"
+    rm "$T/copy/amalgamate/parts/base/stray.c" "$T/copy/amalgamate/parts/base/memory.c"
+    "$T/amalgamate" "$T/copy" 2>"$T/err" && bad "a missing file was not noticed"
+    grep -q "base/memory.c" "$T/err" || bad "the message does not name the missing file"
+    echo "5 runs of the joiner"
+}
+
+# a committed header must belong to the committed parts
+audit_committed() {
+    command -v git >/dev/null 2>&1 && git rev-parse --git-dir >/dev/null 2>&1 || skip "not a git checkout"
+    git ls-files --error-unmatch condsim.h >/dev/null 2>&1 || skip "condsim.h is not tracked yet"
+    git diff --quiet HEAD -- amalgamate LICENSE || { echo "parts are being edited: compared with the working tree"; return; }
+    git diff --quiet HEAD -- condsim.h || bad "the committed condsim.h is stale: run \`make header\` and commit it"
+    echo "1 header"
+}
+
+# ---- compiling
+
+# warn FAMILY STD REAL OPT [options]: declarations twice and bodies, without a warning
+audit_warn() {
+    family=$1 std=$2 real=$3 opt=$4
+    shift 4
+    cc=$(compiler "$family" "$std")
+    need "$cc"
+    printf '#include "%s/condsim.h"\n#include "%s/condsim.h"\n' "$ROOT" "$ROOT" >"$T/head.x"
+    impl "$T/body.x"
+    printf '#include "%s/condsim.h"\n' "$ROOT" >>"$T/body.x"
+    # shellcheck disable=SC2046
+    set -- -x "$(language "$std")" -std="$std" $(warnings "$family" "$std") $(real_flag "$real") "-$opt" "$@"
+    case " $* " in *CONDSIM_STATIC*) ;; *) "$cc" "$@" -fsyntax-only "$T/head.x" || bad "declarations" ;; esac
+    case $opt in O0) "$cc" "$@" -fsyntax-only "$T/body.x" ;; *) "$cc" "$@" -c "$T/body.x" -o "$T/body.o" ;; esac || bad "bodies"
+    echo "2 sources"
+}
+
+# every option alone and all together (that exclude each other nowhere)
+OPTIONS="CONDSIM_NO_STDIO CONDSIM_NO_LOADERS CONDSIM_NO_HEAP CONDSIM_STATIC CONDSIM_OPENMP CONDSIM_OWN_MATH CONDSIM_ALLOW_FAST_MATH"
+option_flags() {
+    for o in "$@"; do
+        case $o in CONDSIM_OPENMP) printf ' -D%s -fopenmp' $o ;; *) printf ' -D%s' $o ;; esac
+    done
+}
+audit_options() { # FAMILY STD REAL alone|pairs
+    n=0 family=$1 std=$2 real=$3
+    need "$(compiler "$family" "$std")"
+    for a in $OPTIONS; do
+        others=$a
+        [ "$4" = pairs ] && others=$OPTIONS
+        for b in $others; do
+            case $a in "$b") [ "$4" = pairs ] && continue ;; esac
+            [ "$4" = pairs ] && [ "$(printf '%s\n%s\n' "$a" "$b" | sort | head -1)" != "$a" ] && continue
+            [ "$family" = clang ] && case "$a $b" in *OPENMP*)
+                echo '#include <omp.h>' | clang -fopenmp -x c -fsyntax-only - 2>/dev/null || continue ;;
+            esac
+            # shellcheck disable=SC2046
+            (audit_warn "$family" "$std" "$real" O0 $(option_flags "$a" "$b")) >"$T/out" 2>&1 ||
+                { head -20 "$T/out"; bad "with $a $b"; }
+            n=$((n + 1))
+        done
+    done
+    all=$OPTIONS
+    [ "$family" = clang ] && all=$(echo "$OPTIONS" | sed 's/CONDSIM_OPENMP//')
+    # shellcheck disable=SC2046,SC2086
+    (audit_warn "$family" "$std" "$real" O0 $(option_flags $all)) || bad "with all of $all"
+    examined $((n + 1)) 7 "option sets"
+}
+
+# two files, one with the bodies; and one of them C++
+audit_link() { # CC-BODIES CC-USER
+    need "$1"
+    need "$2"
+    impl "$T/bodies.c"
+    cat >"$T/user.c" <<END
+#include "$ROOT/condsim.h"
+#include "$ROOT/condsim.h"
+const char *other(void);
+const char *other(void) { return csim_status_text(CSIM_LOCKED); }
+END
+    cat >"$T/main.c" <<END
+#include "$ROOT/condsim.h"
+const char *other(void);
+int main(void) { return other() == csim_status_text(CSIM_LOCKED) ? 0 : 1; }
+END
+    lang() { case $1 in *++*) echo "-x c++ -std=c++11" ;; *) echo "-x c -std=c99" ;; esac; }
+    # shellcheck disable=SC2046
+    { "$1" $(lang "$1") -c "$T/bodies.c" -o "$T/bodies.o" && "$2" $(lang "$2") -c "$T/user.c" -o "$T/user.o" &&
+        "$2" $(lang "$2") -c "$T/main.c" -o "$T/main.o"; } || bad "does not compile"
+    "$2" "$T/bodies.o" "$T/user.o" "$T/main.o" $MATH -o "$T/program" || bad "does not link"
+    "$T/program" || bad "two files see two libraries"
+    echo "3 objects"
+}
+
+audit_float_mix() {
+    f=$(first_create)
+    [ -n "$f" ] || bad "no renamed function found"
+    impl "$T/bodies.c"
+    cat >"$T/user.c" <<END
+#include "$ROOT/condsim.h"
+int main(void) {
+    void (*volatile p)(void) = (void (*)(void))$f;
+    return p == 0;
+}
+END
+    $CC -std=c99 -w -c "$T/bodies.c" -o "$T/bodies.o" && $CC -std=c99 -w -c "$T/user.c" -o "$T/same.o" || bad "does not compile"
+    $CC -std=c99 -w -DCONDSIM_FLOAT -c "$T/user.c" -o "$T/other.o" || bad "float user does not compile"
+    $CC "$T/bodies.o" "$T/same.o" $MATH -o "$T/program" 2>"$T/err" || { tail -3 "$T/err"; bad "a double user does not link"; }
+    $CC "$T/bodies.o" "$T/other.o" $MATH -o "$T/program" 2>"$T/err" && bad "a float user links with a double library"
+    grep -q "${f}_float" "$T/err" || bad "the link error does not say ${f}_float"
+    echo "2 links"
+}
+
+# ---- symbols
+
+ALLOWED_LIBC="malloc free memcpy memset memmove strlen sqrt sin cos atan2 exp log sqrtf sinf cosf atan2f expf logf sincos sincosf" # gcc joins sin and cos, and makes strlen of loops
+ALLOWED_STDIO="fopen fclose fread fwrite fseek ftell ferror fputs fputc"
+undefined_of() { nm -u "$1" | sed 's/^ *[Uw] //' | sed 's/@.*//' | grep -v -e '^_GLOBAL_OFFSET_TABLE_$' -e '^__stack_chk' -e '^GOMP_' -e '^omp_'; }
+
+audit_symbols() { # REAL OPT
+    need nm
+    impl "$T/bodies.c"
+    # shellcheck disable=SC2046
+    $CC -std=c99 -w "-$2" $(real_flag "$1") -c "$T/bodies.c" -o "$T/bodies.o" || bad "does not compile"
+    nm "$T/bodies.o" | awk 'NF == 3 && $2 ~ /[A-Z]/ { print $2, $3 }' >"$T/global"
+    grep -v '^T csim_[a-z]' "$T/global" >"$T/leaks" && { cat "$T/leaks"; bad "these names leak"; }
+    size -A "$T/bodies.o" | awk '($1 ~ /^\.(data|bss|tdata|tbss)/ && $1 !~ /^\.data\.rel\.ro/ && $2 > 0) || $1 ~ /init_array|ctors/ { print; f = 1 } END { exit !f }' &&
+        bad "writable data: the library has state"
+    undefined_of "$T/bodies.o" >"$T/undefined"
+    for s in $ALLOWED_LIBC $ALLOWED_STDIO; do sed -i.bak "/^$s\$/d" "$T/undefined"; done
+    [ -s "$T/undefined" ] && { cat "$T/undefined"; bad "these functions of libc are not in the contract"; }
+    examined "$(wc -l <"$T/global")" 15 "global symbols"
+}
+
+audit_static() { # LANGUAGE
+    need nm
+    cc=$CC
+    [ "$1" = c++ ] && cc=$CXX
+    need "$cc"
+    impl "$T/a.c" '#define CONDSIM_STATIC'
+    cp "$T/a.c" "$T/b.c"
+    echo 'const char *fa(void); const char *fa(void) { return csim_status_text(CSIM_OK); }' >>"$T/a.c"
+    echo 'const char *fa(void); int main(void) { return fa() == csim_status_text(CSIM_OK); }' >>"$T/b.c"
+    for f in a b; do "$cc" -x "$1" -Wall -Wextra -Wno-unused-function -Werror -O1 -c "$T/$f.c" -o "$T/$f.o" || bad "does not compile cleanly"; done
+    "$cc" "$T/a.o" "$T/b.o" $MATH -o "$T/program" || bad "two static copies do not link"
+    nm -g --defined-only "$T/a.o" "$T/b.o" | grep csim && bad "a static build exports these"
+    "$T/program" || true
+    echo "2 static copies in one program"
+}
+
+audit_noheap() {
+    need nm
+    impl "$T/bodies.c" '#define CONDSIM_NO_HEAP
+#define CONDSIM_NO_STDIO'
+    $CC -std=c99 -w -O1 -c "$T/bodies.c" -o "$T/bodies.o" || bad "does not compile"
+    undefined_of "$T/bodies.o" | grep -e alloc -e free -e '^f[a-z]*[drel]$' -e printf && bad "heap or files in a build without them"
+    examined "$(undefined_of "$T/bodies.o" | wc -l)" 1 "undefined symbols, none of the heap or of files"
+}
+
+# the library alone: no header of libc, no libm, nothing undefined
+audit_freestanding() { # REAL
+    cat >"$T/bodies.c" <<END
+#include <stddef.h>
+typedef $1 real;
+real my_sqrt(real x); real my_sin(real x); real my_cos(real x); real my_exp(real x); real my_log(real x);
+real my_atan2(real y, real x);
+void *memcpy(void *d, const void *s, size_t n); void *memset(void *d, int c, size_t n);
+void *memmove(void *d, const void *s, size_t n); int memcmp(const void *a, const void *b, size_t n);
+#define CONDSIM_SQRT(x) my_sqrt(x)
+#define CONDSIM_SIN(x) my_sin(x)
+#define CONDSIM_COS(x) my_cos(x)
+#define CONDSIM_ATAN2(y, x) my_atan2(y, x)
+#define CONDSIM_EXP(x) my_exp(x)
+#define CONDSIM_LOG(x) my_log(x)
+#define CONDSIM_MEMCPY(d, s, n) memcpy(d, s, n)
+#define CONDSIM_MEMSET(d, c, n) memset(d, c, n)
+#define CONDSIM_NO_HEAP
+#define CONDSIM_NO_STDIO
+#define CONDSIM_IMPLEMENTATION
+#include "$ROOT/condsim.h"
+real my_sqrt(real x) { return x; } real my_sin(real x) { return x; } real my_cos(real x) { return x; }
+real my_exp(real x) { return x; } real my_log(real x) { return x; } real my_atan2(real y, real x) { return y + x; }
+void *memcpy(void *d, const void *s, size_t n) { while (n--) ((volatile char *)d)[n] = ((const char *)s)[n]; return d; }
+void *memmove(void *d, const void *s, size_t n) { return memcpy(d, s, n); }
+void *memset(void *d, int c, size_t n) { while (n--) ((volatile char *)d)[n] = (char)c; return d; }
+int memcmp(const void *a, const void *b, size_t n) { (void)a; (void)b; return (int)n; }
+void _start(void); void _start(void) { for (;;) { } }
+END
+    inc=$($CC -print-file-name=include 2>/dev/null)
+    [ -d "$inc" ] || skip "$CC does not tell where its own headers are"
+    # shellcheck disable=SC2046
+    $CC -std=c99 -w -ffreestanding -fno-stack-protector -fno-pie -nostdinc -isystem "$inc" -O2 $(real_flag "$1") -c "$T/bodies.c" \
+        -o "$T/bodies.o" || bad "does not compile without libc headers"
+    $CC -nostdlib -static -no-pie "$T/bodies.o" -o "$T/program" || bad "symbols stay undefined"
+    undefined_of "$T/program" | grep . && bad "symbols stay undefined"
+    examined "$(nm "$T/program" | grep -c ' T csim_')" 15 "public functions linked without libc"
+}
+
+# ---- size
+
+audit_stack() { # REAL OPT
+    need gcc
+    impl "$T/bodies.c"
+    # shellcheck disable=SC2046
+    (cd "$T" && gcc -std=c99 -w "-$2" $(real_flag "$1") -fstack-usage -c bodies.c -o bodies.o) || bad "does not compile"
+    # the compiler says "file:line:column:function bytes kind"
+    awk -F'\t' '$2 > 2048 || $3 !~ /^(static|dynamic,bounded)$/ { sub(/.*:/, "", $1); print $1 ": " $2 " bytes " $3; f = 1 } END { exit !f }' "$T"/*.su &&
+        bad "frames above 2048 bytes"
+    examined "$(cat "$T"/*.su | wc -l)" 40 "frames, largest $(awk -F'\t' '$2 > m { m = $2; n = $1 } END { sub(/.*:/, "", n); print m, "bytes in", n }' "$T"/*.su)"
+}
+
+audit_time() { # reported, not asserted: machines differ
+    impl "$T/bodies.c"
+    printf '#include "%s/condsim.h"\nint x;\n' "$ROOT" >"$T/head.c"
+    a=$(now_ms); $CC -std=c99 -w -O2 -c "$T/bodies.c" -o "$T/o" || bad "does not compile"
+    b=$(now_ms); $CC -std=c99 -w -O0 -c "$T/bodies.c" -o "$T/o" || bad "does not compile"
+    c=$(now_ms); $CC -std=c99 -w -O0 -c "$T/head.c" -o "$T/o" || bad "does not compile"
+    d=$(now_ms)
+    echo "3 compilations: -O2 $((b - a)) ms (aim 4000), -O0 $((c - b)) ms (aim 1000), declarations $((d - c)) ms"
+}
+
+# declarations pull in only the three freestanding headers
+audit_includes() {
+    sed -n '1,/^#endif \/\* CONDSIM_H/p' condsim.h | sed -n 's/^ *# *include *<\(.*\)>.*/\1/p' | sort -u >"$T/found"
+    grep -v -e '^stddef.h$' -e '^stdint.h$' -e '^stdbool.h$' "$T/found" && bad "declarations include these"
+    examined "$(wc -l <"$T/found")" 3 "headers included by the declarations"
+}
+
+# macros that the implementation leaves behind
+audit_macros() {
+    impl "$T/bodies.c"
+    printf '#include <stddef.h>\n#include <stdint.h>\n#include <stdbool.h>\n#include <math.h>\n#include <string.h>\n#include <stdlib.h>\n#include <stdio.h>\n' >"$T/libc.c"
+    sed -n '1,/^#endif \/\* CONDSIM_H/p' condsim.h >"$T/head.c"
+    for f in bodies libc head; do $CC -std=c99 -dM -E "$T/$f.c" 2>/dev/null | sed 's/^#define \([A-Za-z0-9_]*\).*/\1/' | sort -u >"$T/$f.names"; done
+    [ -s "$T/bodies.names" ] || skip "$CC cannot list macros (-dM)"
+    comm -23 "$T/bodies.names" "$T/libc.names" >"$T/ours"
+    grep -v -e '^CSIM_' -e '^CONDSIM_' -e '^CSIMI_' "$T/ours" && bad "macros left defined without our prefix"
+    grep '^CSIMI_' "$T/ours" >"$T/privates"
+    comm -23 "$T/privates" "$T/head.names" | grep . && bad "private macros left defined after the implementation"
+    examined "$(wc -l <"$T/ours")" 15 "macros left defined"
+}
+
+# ---- other forms of the same library
+
+# every part compiles alone, every header stands alone, and the library they make has the symbols of condsim.h
+audit_parts() {
+    need nm
+    n=0
+    sed -n 's,^[a-z]* *\(.*\.[ch]\)$,\1,p' amalgamate/parts.list >"$T/parts"
+    while read -r p; do
+        o=$T/$(echo "$p" | tr / _).o
+        case $p in
+        *.c) $CC -std=c99 -Wall -Wextra -Wmissing-prototypes -Werror -O0 -c "amalgamate/parts/$p" -o "$o" || bad "$p" ;;
+        *) $CC -std=c99 -Wall -Wextra -Wno-unused-function -Werror -x c -fsyntax-only "amalgamate/parts/$p" || bad "$p does not stand alone" ;;
+        esac
+        n=$((n + 1))
+    done <"$T/parts"
+    for p in $(grep '\.c$' "$T/parts"); do # in one file, a macro left by one part is the next part's riddle
+        for m in $(sed -n 's/^ *# *define \([A-Za-z0-9_]*\).*/\1/p' "amalgamate/parts/$p" | sort -u); do
+            grep -q "^ *# *undef $m\$" "amalgamate/parts/$p" || bad "$p: $m is defined and never undefined"
+        done
+    done
+    impl "$T/bodies.c"
+    $CC -std=c99 -w -O0 -c "$T/bodies.c" -o "$T/whole.object" || bad "condsim.h"
+    nm -g --defined-only "$T"/*.o | awk 'NF == 3 { print $3 }' | grep -v '^csimi_' | sort >"$T/lib.names"
+    nm -g --defined-only "$T/whole.object" | awk 'NF == 3 { print $3 }' | sort >"$T/whole.names"
+    diff "$T/lib.names" "$T/whole.names" || bad "the library of the parts (<) and condsim.h (>) differ"
+    nm -u "$T"/*.o | sed -n 's/^ *U \(csimi\{0,1\}_.*\)/\1/p' | sort -u >"$T/wanted"
+    nm -g --defined-only "$T"/*.o | awk 'NF == 3 { print $3 }' | sort -u >"$T/given"
+    comm -23 "$T/wanted" "$T/given" | grep . && bad "used by a part, defined by none"
+    examined $n 40 "parts, $(wc -l <"$T/whole.names") public functions in both forms"
+}
+
+# what is declared is defined
+audit_complete() {
+    need nm
+    impl "$T/bodies.c"
+    $CC -std=c99 -w -O0 -c "$T/bodies.c" -o "$T/bodies.o" || bad "does not compile"
+    sed -n '1,/^#endif \/\* CONDSIM_H/p' condsim.h | sed -n 's/^CSIM_API .*[ *]\(csim_[a-z0-9_]*\)(.*/\1/p' | sort -u >"$T/declared"
+    nm -g --defined-only "$T/bodies.o" | awk 'NF == 3 { print $3 }' | sort >"$T/defined"
+    comm -23 "$T/declared" "$T/defined" | grep . && bad "declared but not defined"
+    comm -13 "$T/declared" "$T/defined" | grep . && bad "defined but not declared with CSIM_API at the start of a line"
+    $CC -std=c99 -Wall -O0 -fsyntax-only "$T/bodies.c" 2>&1 | grep -e 'never defined' -e 'used but never' | sed 's/.*warning: //' | sort -u | grep . &&
+        bad "private functions declared but not defined"
+    examined "$(wc -l <"$T/declared")" 30 "public functions"
+}
+
+# fences FILE: ```c blocks of a document to $T/N.c, and the ```text block after one, which is what it prints, to $T/N.want
+fences() {
+    rm -f "$T"/*.c "$T"/*.want
+    awk -v t="$T" '
+        /^```/ && on { on = 0; next }
+        /^```c$/ { ++n; out = t "/" n ".c"; fresh = on = 1; next }
+        /^```text$/ && fresh { out = t "/" n ".want"; printf "" > out; fresh = 0; on = 1; next }
+        /^```/ { out = ""; fresh = 0; on = 1; next }
+        on && out { print > out }' "$1"
+}
+
+# every ```c block of FILE compiles without a warning; one with a main also runs, and says what stands under it
+document() {
+    fences "$1"
+    for c in "$T"/*.c; do
+        [ -f "$c" ] || continue
+        name="block $(basename "$c" .c) of $1"
+        grep -q '"condsim.h"' "$c" || { printf '#include "condsim.h"\n' | cat - "$c" >"$c.full" && mv "$c.full" "$c"; }
+        flags="-std=c99 -Wall -Wextra -Wno-unused-function -Werror -O0 -I$ROOT"
+        n=$((n + 1))
+        if ! grep -q 'int main' "$c"; then
+            $CC $flags -c "$c" -o "$c.o" || bad "$name does not compile"
+            continue
+        fi
+        if [ "$1" != README.md ] && ! grep 'define CONDSIM_' "$c" | grep -q -v 'CONDSIM_IMPLEMENTATION$'; then
+            [ -f "$T/bodies.o" ] || { impl "$T/bodies.x" && $CC -x c -std=c99 -w -O0 -c "$T/bodies.x" -o "$T/bodies.o"; }
+            grep -v 'define CONDSIM_IMPLEMENTATION' "$c" >"$c.user.c"
+            $CC $flags "$c.user.c" "$T/bodies.o" -o "$c.out" $MATH || bad "$name does not compile"
+            rm "$c.user.c"
+        else
+            $CC $flags "$c" -o "$c.out" $MATH || bad "$name does not compile"
+        fi
+        (cd "$T" && timeout 60 "$c.out" >"$c.said") || { cat "$c.said"; bad "$name fails"; }
+        want=${c%.c}.want
+        [ -f "$want" ] || continue
+        diff "$want" "$c.said" || bad "$name prints something else than the text under it (README.md: make readme)"
+        told=$((told + 1))
+    done
+}
+
+audit_readme() {
+    [ -f README.md ] || skip "README.md is not there yet"
+    n=0 told=0
+    document README.md
+    sed 's,"\.\./condsim.h","condsim.h",' examples/01_hello.c | diff - "$T/1.c" || bad "the first program of README.md is not examples/01_hello.c: make readme"
+    [ $told -ge 1 ] || bad "README.md does not show what its program prints"
+    examined $n 1 "code blocks compiled and run"
+}
+
+audit_docs() {
+    n=0 told=0
+    for f in docs/*.md; do document "$f"; done
+    examined $n 7 "code blocks compiled, $told print what the page says"
+}
+
+# docs/errors.md has every status, and no other
+audit_errors() {
+    sed -n 's/^    X(\([A-Z_]*\), -*[0-9]*, .*/CSIM_\1/p' amalgamate/parts/base/status.h | sort >"$T/statuses"
+    sed -n 's/^## \(CSIM_[A-Z_]*\)$/\1/p' docs/errors.md | sort >"$T/headings"
+    diff "$T/statuses" "$T/headings" || bad "docs/errors.md needs one '## CSIM_...' heading for every status (< missing, > unknown)"
+    examined "$(wc -l <"$T/statuses")" 15 "statuses"
+}
+
+# links of the pages lead to files of the project
+audit_links() {
+    n=0
+    for f in README.md docs/*.md; do
+        for l in $(sed 's/](/\n](/g' "$f" | sed -n 's/^](\([^)#:]*\)[)#].*/\1/p'); do
+            [ -e "$(dirname "$f")/$l" ] || bad "$f leads to $l, which is not there"
+            n=$((n + 1))
+        done
+    done
+    examined $n 5 "links"
+}
+
+# ---- the long matrix: test programs built in other ways. tests NAME COMPILER FLAGS...; RUN before the program
+run_tests() { # LABEL-PREFIX PATTERN COMMAND-TO-RUN -- COMPILER FLAGS
+    pattern=$1 runner=$2 broken=
+    shift 2
+    n=0
+    for t in "$ROOT"/tests/test_$pattern.c; do
+        [ -f "$t" ] || continue
+        name=$(basename "$t" .c)
+        "$@" -w -I"$ROOT" "$t" -o "$T/$name" $MATH 2>"$T/err" || { head -20 "$T/err"; broken="$broken, $name does not build"; continue; }
+        # shellcheck disable=SC2086
+        timeout "${LIMIT:-420}" $runner "$T/$name" -q >"$T/said" 2>&1
+        code=$?
+        [ $code -eq 124 ] && broken="$broken, $name: no end after ${LIMIT:-420} s"
+        if [ $code -ne 0 ] || ! tail -1 "$T/said" | grep -q ' passed, 0 failed$'; then
+            tail -30 "$T/said"
+            broken="$broken, $name fails (status $code)"
+        fi
+        tail -1 "$T/said" | grep -q ' passed, ' && n=$((n + $(tail -1 "$T/said" | sed 's/ passed.*//')))
+    done
+    [ -z "$broken" ] || bad "${broken#, }"
+    examined $n 10 "tests passed"
+}
+can_link() { echo 'int main(void) { return 0; }' >"$T/try.c" && "$@" "$T/try.c" -o "$T/try" >/dev/null 2>&1; }
+
+cross() { # TRIPLE QEMU: by clang and the libraries of that machine, or by its gcc
+    need "$2"
+    if command -v "$1-gcc" >/dev/null; then set -- "$2" "$1-gcc"
+    elif command -v clang >/dev/null && [ -d "/usr/$1/include" ]; then set -- "$2" clang "--target=$1" -isystem "/usr/$1/include"
+    else skip "neither $1-gcc nor clang with the libraries of $1 is installed"; fi
+    qemu=$1
+    shift
+    run_tests '[bim]*' "$qemu" "$@" -static -std=c99 -O2 -ffp-contract=off $r
+}
+
+audit_tests() { # NAME REAL
+    r=$(real_flag "$2")
+    case $1 in
+    O0) run_tests '*' '' $CC -std=c99 -O0 $r ;;
+    O3) run_tests '*' '' $CC -std=c99 -O3 $r ;;
+    native) can_link $CC -march=native || skip "-march=native"
+        run_tests '*' '' $CC -std=c99 -O3 -march=native -ffp-contract=off $r ;;
+    clang) need clang; run_tests '*' '' clang -std=c99 -O2 $r ;;
+    # address alone: with undefined, and with -g, gcc compiles four times as long; clang -O0 does that part
+    asan) can_link $CC -fsanitize=address || skip "AddressSanitizer is not installed"
+        run_tests '*' '' $CC -std=c99 -O1 -fsanitize=address -fno-sanitize-recover=all -fno-omit-frame-pointer $r ;;
+    ubsan) need clang
+        can_link clang -fsanitize=undefined || skip "clang's sanitizers are not installed"
+        run_tests '*' '' clang -std=c99 -O0 -g1 -fsanitize=undefined,implicit-conversion -fno-sanitize-recover=all $r ;;
+    msan) need clang
+        can_link clang -fsanitize=memory || skip "MemorySanitizer is not installed"
+        run_tests '*' '' clang -std=c99 -O0 -g1 -fsanitize=memory -fno-sanitize-recover=all $r ;;
+    tsan) can_link $CC -fsanitize=thread || skip "ThreadSanitizer is not installed" # what takes tasks
+        run_tests '[bcgw]*' '' $CC -std=c99 -O1 -fsanitize=thread $r ;;
+    openmp) can_link $CC -fopenmp || skip "OpenMP is not installed"
+        OMP_NUM_THREADS=3 run_tests '[bcgw]*' '' $CC -std=c99 -O2 -fopenmp -DCONDSIM_OPENMP $r ;;
+    m32) can_link $CC -m32 || skip "-m32: 32-bit libraries are not installed"
+        run_tests '*' '' $CC -std=c99 -m32 -msse2 -mfpmath=sse -O2 $r ;;
+    valgrind) need valgrind
+        run_tests '[bmi]*' 'valgrind -q --error-exitcode=9 --leak-check=full' $CC -std=c99 -O1 -g $r ;;
+    arm64) cross aarch64-linux-gnu qemu-aarch64-static ;;
+    arm32) cross arm-linux-gnueabihf qemu-arm-static ;;
+    s390x) cross s390x-linux-gnu qemu-s390x-static ;; # big-endian
+    *) bad "no such build: $1" ;;
+    esac
+}
+
+# the same state after a thousand steps, whatever compiled the library: tests/test_golden.c
+golden_run() { # COMMAND... : says what failed
+    timeout "${LIMIT:-420}" "$@" -q >"$T/said" 2>&1 || { tail -12 "$T/said"; bad "$*: other bits"; }
+    tail -1 "$T/said" | grep -q ' passed, 0 failed$' || bad "no closing line"
+    n=$((n + $(tail -1 "$T/said" | sed 's/ passed.*//')))
+}
+golden_cross() { # TRIPLE QEMU: the short form
+    need "$2"
+    need clang
+    [ -d "/usr/$1/include" ] || skip "the libraries of $1 are not installed"
+    clang "--target=$1" -isystem "/usr/$1/include" -static -std=c99 -O1 -ffp-contract=off $r $G -o "$T/golden" $MATH || bad "it does not build"
+    export GOLDEN=short
+    golden_run "$2" "$T/golden"
+}
+audit_golden() { # BUILD REAL
+    [ -f tests/golden.txt ] || skip "tests/golden.txt is not there: make golden"
+    r=$(real_flag "$2") n=0 least=3
+    export GOLDEN=long
+    G="-w -I$ROOT $ROOT/tests/test_golden.c"
+    build() { "$@" $r $G -o "$T/golden" $MATH 2>"$T/err" || { head -8 "$T/err"; bad "it does not build"; }; }
+    # shellcheck disable=SC2086
+    case $1 in
+    O[0123]) build $CC -std=c99 "-$1"; golden_run "$T/golden" ;;
+    clang-O[0123]) need clang; build clang -std=c99 "-${1#clang-}"; golden_run "$T/golden" ;;
+    g++ | clang++) need "$1"; build "$1" -x c++ -std=c++11 -O2; golden_run "$T/golden" ;;
+    native) can_link $CC -march=native || skip "-march=native"
+        build $CC -std=c99 -O3 -march=native -ffp-contract=off -fno-tree-slp-vectorize; golden_run "$T/golden" ;;
+    m32) can_link $CC -m32 || skip "-m32: 32-bit libraries are not installed"
+        build $CC -std=c99 -m32 -msse2 -mfpmath=sse -O2; golden_run "$T/golden" ;;
+    openmp) can_link $CC -fopenmp || skip "OpenMP is not installed"
+        least=9
+        build $CC -std=c99 -O2 -fopenmp -DCONDSIM_OPENMP
+        for threads in 1 2 4; do OMP_NUM_THREADS=$threads golden_run "$T/golden"; done ;;
+    parts)
+        for p in $(sed -n 's,^body *,,p' amalgamate/parts.list); do
+            $CC -std=c99 -w -O2 $r -DCONDSIM_OWN_MATH -c "amalgamate/parts/$p" -o "$T/$(echo "$p" | tr / _).o" || bad "$p"
+        done
+        $CC -std=c99 -O2 $r -DGOLDEN_PARTS $G "$T"/*.o -o "$T/golden" $MATH || bad "it does not link"
+        golden_run "$T/golden" ;;
+    valgrind) need valgrind
+        build $CC -std=c99 -O1 -g
+        export GOLDEN=short
+        golden_run valgrind -q --error-exitcode=9 --leak-check=full "$T/golden" ;;
+    arm64) golden_cross aarch64-linux-gnu qemu-aarch64-static ;;
+    arm32) golden_cross arm-linux-gnueabihf qemu-arm-static ;;
+    *) bad "no such build: $1" ;;
+    esac
+    examined $n $least "tests, $GOLDEN form"
+}
+
+# random sequences of calls under a watcher, for so many seconds
+audit_fuzz() { # WATCHER REAL SECONDS
+    r=$(real_flag "$2")
+    runner=
+    # shellcheck disable=SC2086
+    case $1 in
+    asan) can_link $CC -fsanitize=address,undefined || skip "AddressSanitizer is not installed"
+        set -- "$2" "$3" $CC -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer ;;
+    msan) need clang
+        can_link clang -fsanitize=memory || skip "MemorySanitizer is not installed"
+        set -- "$2" "$3" clang -O1 -g -fsanitize=memory -fno-sanitize-recover=all ;;
+    valgrind) need valgrind
+        runner="valgrind -q --error-exitcode=9 --leak-check=full"
+        set -- "$2" "$3" $CC -O1 -g ;;
+    *) bad "no such watcher: $1" ;;
+    esac
+    seconds=$2
+    shift 2
+    # shellcheck disable=SC2086
+    "$@" -std=c99 -w $r "-I$ROOT" "$ROOT/tests/fuzz_api.c" -o "$T/fuzz" $MATH 2>"$T/err" || { head -8 "$T/err"; bad "it does not build"; }
+    # shellcheck disable=SC2086
+    timeout $((seconds + 240)) $runner "$T/fuzz" "$seconds" >"$T/said" 2>&1 || { head -40 "$T/said"; tail -5 "$T/said"; bad "it fails"; }
+    calls=$(sed -n 's/.* sessions, \([0-9]*\) calls.*/\1/p' "$T/said")
+    examined "${calls:-0}" 100 "calls in $(sed -n 's/ sessions,.*//p' "$T/said") sessions, $seconds s"
+}
+
+# what stands, stands for a minute of simulated time
+audit_standing() {
+    [ -x build/bin/condsim-scene ] || skip "build/bin/condsim-scene is not built: make"
+    OUT=$T/long JOBS=1 sh tests/long.sh check >"$T/said" 2>&1 || { grep -v -e '^ok' -e '^shown' "$T/said"; bad "something moves"; }
+    sed -n 's/^\(ok\|shown\) *\(.*drift_mm\)/note: \2/p' "$T/said"
+    examined "$(grep -c '^ok ' "$T/said")" 24 "figures over 60 simulated seconds"
+}
+
+# the replay of the main scene, opened in a browser
+audit_replay() {
+    need node
+    for b in ${CHROMIUM:-chromium chromium-browser google-chrome chrome}; do command -v "$b" >/dev/null 2>&1 && break; done
+    command -v "$b" >/dev/null 2>&1 || skip "chromium is not installed"
+    [ -x build/bin/condsim-scene ] || skip "build/bin/condsim-scene is not built: make"
+    make -s run >"$T/ran" 2>&1 || { tail -5 "$T/ran"; bad "make run fails"; }
+    timeout 400 sh tests/test_replay.sh build/run/index.html >"$T/said" 2>&1 || { grep -v '^ok' "$T/said" | head -20; bad "the replay"; }
+    examined "$(grep -c '^ok ' "$T/said")" 6 "checks of build/run/index.html and of a made-up replay"
+}
+
+# examples say the same, to the last digit, whatever compiled them and in whatever form
+audit_same_output() {
+    ls examples/*.c >/dev/null 2>&1 || skip "no examples yet"
+    mkdir -p "$T/lib"
+    n=0
+    for p in $(sed -n 's,^body *,,p' amalgamate/parts.list); do
+        $CC -std=c99 -w -O2 -c "amalgamate/parts/$p" -o "$T/lib/$(echo "$p" | tr / _).o" || bad "$p"
+    done
+    for e in examples/*.c; do
+        name=$(basename "$e" .c)
+        grep -q 'int main' "$e" || continue
+        sed 's,"\.\./condsim.h","condsim.h",' "$e" >"$T/$name.c"
+        grep -v '#define CONDSIM_IMPLEMENTATION' "$T/$name.c" >"$T/$name.user.c"
+        $CC -std=c99 -w -O2 -I. "$T/$name.c" -o "$T/$name.0" $MATH || bad "$e"
+        $CC -std=c99 -w -O0 -I. "$T/$name.c" -o "$T/$name.1" $MATH || bad "$e"
+        $CC -std=c99 -w -O3 -I. "$T/$name.c" -o "$T/$name.2" $MATH || bad "$e"
+        $CC -std=c99 -w -O2 -I. "$T/$name.user.c" "$T"/lib/*.o -o "$T/$name.3" $MATH || bad "$e with the library of the parts"
+        command -v clang >/dev/null && { clang -std=c99 -w -O2 -ffp-contract=off -I. "$T/$name.c" -o "$T/$name.4" $MATH || bad "$e"; }
+        for k in 0 1 2 3 4; do
+            [ -x "$T/$name.$k" ] || continue
+            mkdir -p "$T/run$k"
+            (cd "$T/run$k" && timeout 120 "$T/$name.$k" >"$T/$name.said$k" 2>&1) || bad "$name fails in build $k"
+            cmp "$T/$name.said0" "$T/$name.said$k" || bad "$name says something else in build $k (0: O2, 1: O0, 2: O3, 3: parts, 4: clang)"
+            n=$((n + 1))
+        done
+    done
+    examined $n 4 "runs compared"
+}
+
+audit_cxx_tests() { # the bodies run the same when C++ compiles them
+    need "$CXX"
+    n=0
+    for t in tests/test_base.c; do
+        $CXX -x c++ -std=c++11 -w -O1 -I. "$t" -o "$T/t" $MATH || bad "$t"
+        "$T/t" -q >"$T/said" || { cat "$T/said"; bad "$t"; }
+        n=$((n + $(tail -1 "$T/said" | sed 's/ passed.*//')))
+    done
+    examined $n 5 "tests"
+}
+
+audit_tcc() {
+    need tcc
+    impl "$T/bodies.c"
+    tcc -std=c99 -c "$T/bodies.c" -o "$T/bodies.o" 2>"$T/err" || { head -5 "$T/err"; bad "tcc"; }
+    echo 'int main(void) { return csim_status_text(CSIM_OK) == 0; }' >>"$T/bodies.c"
+    tcc -std=c99 "$T/bodies.c" -o "$T/program" $MATH 2>"$T/err" || { head -5 "$T/err"; bad "tcc cannot link it"; }
+    "$T/program" || bad "tcc's program fails"
+    echo "1 program"
+}
+
+audit_cppcheck() {
+    need cppcheck
+    impl "$T/bodies.c"
+    # uninitvar takes an array handed out to be filled for a read; MemorySanitizer and valgrind judge that
+    cppcheck --std=c99 --enable=warning,portability --inline-suppr --error-exitcode=3 --quiet -j1 \
+        --suppress=missingIncludeSystem --suppress=uninitvar --suppress=unmatchedSuppression --max-configs=1 -D__GNUC__=12 "$T/bodies.c" 2>&1 | head -40 >"$T/said"
+    grep -e ': error' -e ': warning' -e ': portability' "$T/said" && bad "cppcheck complains"
+    echo "1 source"
+}
+
+audit_analyzer() {
+    need clang
+    impl "$T/bodies.c"
+    clang --analyze -std=c99 -Xclang -analyzer-disable-checker=deadcode.DeadStores -Xclang -analyzer-disable-checker=security.insecureAPI \
+        -Xanalyzer -analyzer-output=text "$T/bodies.c" -o "$T/o" 2>"$T/said" || bad "the analyzer stops"
+    grep 'warning:' "$T/said" && { head -60 "$T/said"; bad "the analyzer complains"; }
+    echo "1 source"
+}
+
+audit_wasm() { # REAL
+    need clang
+    mkdir -p "$T/include"
+    cat >"$T/bodies.c" <<END
+typedef $1 real;
+real m1(real x); real m2(real y, real x); void *my_copy(void *d, const void *s, unsigned long n); void *my_set(void *d, int c, unsigned long n);
+#define CONDSIM_SQRT(x) m1(x)
+#define CONDSIM_SIN(x) m1(x)
+#define CONDSIM_COS(x) m1(x)
+#define CONDSIM_ATAN2(y, x) m2(y, x)
+#define CONDSIM_EXP(x) m1(x)
+#define CONDSIM_LOG(x) m1(x)
+#define CONDSIM_MEMCPY(d, s, n) my_copy(d, s, n)
+#define CONDSIM_MEMSET(d, c, n) my_set(d, c, n)
+#define CONDSIM_NO_HEAP
+#define CONDSIM_NO_STDIO
+#define CONDSIM_IMPLEMENTATION
+#include "$ROOT/condsim.h"
+END
+    # shellcheck disable=SC2046
+    clang --target=wasm32 -std=c99 -ffreestanding -O2 $(real_flag "$1") -c "$T/bodies.c" -o "$T/bodies.o" 2>"$T/err" || {
+        grep -q -i 'target' "$T/err" && skip "this clang has no wasm32 target"
+        head -10 "$T/err"
+        bad "wasm32"
+    }
+    echo "1 object of $(wc -c <"$T/bodies.o") bytes"
+}
+
+# ---- the lists
+
+short_list() {
+    echo text
+    echo generated
+    echo committed
+    echo includes
+    echo macros
+    echo complete
+    echo parts
+    for std in c99 c11 c17 c++11 c++20; do
+        for family in gcc clang; do
+            for real in double float; do echo "warn $family $std $real O0"; done
+        done
+    done
+    echo options gcc c99 double alone
+    echo options gcc c++11 float alone
+    echo link "$CC" "$CC"
+    echo link "$CC" "$CXX"
+    echo link "$CXX" "$CC"
+    echo float_mix
+    echo symbols double O2
+    echo symbols float O0
+    echo static c
+    echo static c++
+    echo noheap
+    echo freestanding double
+    echo freestanding float
+    echo stack double O2
+    echo stack float O0
+    echo time
+    echo readme
+    echo docs
+    echo errors
+    echo links
+}
+
+# the longest first, so that none is left alone at the end
+long_list() {
+    echo fuzz asan double 60
+    echo replay
+    # one real type a build: that builds agree to the last bit is what the golden states show, below
+    for build in asan msan ubsan tsan valgrind O3 openmp arm64 arm32 s390x; do echo tests $build double; done
+    for build in asan clang m32; do echo tests $build float; done
+    echo standing
+    echo fuzz asan float 20
+    echo fuzz msan double 10
+    echo fuzz valgrind double 10
+    for build in O0 O2 O3 clang-O2 clang-O3 g++ clang++ openmp parts m32 native arm64; do echo golden $build double; done
+    for build in O0 O3 clang-O2 clang++ openmp m32 arm64; do echo golden $build float; done
+    echo golden arm32 double
+    echo golden valgrind double
+    for real in double float; do
+        for family in gcc clang; do
+            for std in c99 c++11 c++20; do
+                echo "warn $family $std $real O3"
+            done
+        done
+        echo options gcc c99 $real pairs
+        echo options clang c++11 $real alone
+        echo stack $real O0
+        echo stack $real O2
+        echo stack $real O3
+        echo wasm $real
+    done
+    echo same_output
+    echo cxx_tests
+    echo tcc
+    echo cppcheck
+    echo analyzer
+    echo link gcc clang++
+}
+
+# ---- running
+
+one() {
+    WORK=$1
+    shift
+    label=$(echo "$*" | tr ' /' '__')
+    T=$WORK/$label.dir
+    mkdir -p "$T"
+    name=$1
+    shift
+    start=$(now_ms)
+    ("audit_$name" "$@") >"$WORK/$label.said" 2>&1
+    code=$?
+    # seconds of processor, beside those of the clock: machines are shared
+    times >"$WORK/$label.times"
+    cpu=$(tail -n 1 "$WORK/$label.times" | sed 's/[ms]/ /g' | awk '{ printf "%.0f", 60 * ($1 + $3) + $2 + $4 }')
+    echo "$code $(($(now_ms) - start)) $cpu" >"$WORK/$label.code"
+    rm -rf "$T"
+}
+
+all() {
+    WORK=$(mktemp -d "${TMPDIR:-/tmp}/condsim-audit.XXXXXX")
+    trap 'rm -rf "$WORK"' EXIT
+    trap 'exit 130' INT TERM
+    "$1_list" >"$WORK/list"
+    xargs -P "$JOBS" -L 1 sh tests/audit.sh in "$WORK" <"$WORK/list"
+    passed=0 failed=0 skipped=0 total_cpu=0
+    while read -r line; do
+        label=$(echo "$line" | tr ' /' '__')
+        read -r code ms cpu <"$WORK/$label.code" || code=99 ms=0 cpu=0
+        total_cpu=$((total_cpu + cpu))
+        case $code in
+        0)
+            passed=$((passed + 1))
+            printf 'ok   %8d ms %4d s CPU  %s: %s\n' "$ms" "$cpu" "$line" "$(tail -n 1 "$WORK/$label.said")"
+            grep '^note: ' "$WORK/$label.said" ;;
+        77)
+            skipped=$((skipped + 1))
+            echo "skipped: $line: $(tail -n 1 "$WORK/$label.said")" ;;
+        *)
+            failed=$((failed + 1))
+            echo "FAIL $line: $(tail -n 1 "$WORK/$label.said")"
+            { grep -e error -e '^FAIL' -e '^[^ ].*: [a-z_]*:' "$WORK/$label.said" || sed '$d' "$WORK/$label.said"; } |
+                head -n 8 | cut -c 1-160 | sed -e "s|$ROOT/||" -e 's/^/    /' >"$WORK/shown"
+            sum=$(cksum <"$WORK/shown")
+            if grep -q -s "^$sum " "$WORK/sums"; then echo "    as for: $(grep "^$sum " "$WORK/sums" | cut -d' ' -f3-)"
+            else
+                cat "$WORK/shown"
+                echo "$sum $line" >>"$WORK/sums"
+            fi ;;
+        esac
+    done <"$WORK/list"
+    echo "$skipped skipped, $total_cpu s of processor"
+    echo "$passed passed, $failed failed"
+    [ "$failed" -eq 0 ]
+}
+
+command=${1:-short}
+shift
+case $command in
+short) all short ;;
+long) all long ;;
+in) one "$@" ;;
+one)
+    WORK=$(mktemp -d "${TMPDIR:-/tmp}/condsim-audit.XXXXXX")
+    one "$WORK" "$@"
+    cat "$WORK"/*.said "$WORK"/*.code
+    rm -rf "$WORK" ;;
+*) echo "audit.sh short | long | one NAME ARGUMENTS"; exit 2 ;;
+esac

@@ -1,0 +1,225 @@
+/* check.h: the test harness. One test program is one file:
+
+       #include "check.h"                  brings condsim.h with its bodies and private functions
+
+       TEST(box_slides_3) {                registers itself; runs in the order of the file
+           CASE("mu = %g", mu);            said with every failure until the next CASE
+           CHECK(count == 4);              a condition
+           NEAR(x, 1.5, TOL(1e-12, 1e-5)); |x - 1.5| <= tolerance; prints both values and the difference
+           EQUAL(count, 4);                integers, with both values printed
+           STATUS(csim_f(...), CSIM_OK);   a status, with its sentence printed
+           REQUIRE(p != NULL);             like CHECK, and leaves the test when it fails
+           SKIP("no file of that name");   leaves the test and counts it as skipped
+       }
+
+   TOL(double build, float build) picks a tolerance; say beside it why it has its size. check_random(lo, hi) draws
+   numbers that are the same in every run. Command line: parts of test names to run; --list; -q (failures and slow
+   tests only). Programs run from the root of the project. The last line is "N passed, N failed". C99 and C++11;
+   registration needs gcc or clang in C. */
+#ifndef CHECK_H
+#define CHECK_H
+
+#ifndef CHECK_NO_LIBRARY
+#ifndef CSIMI_KEEP_MACROS
+#define CSIMI_KEEP_MACROS /* leaves CSIMI_EPS, CSIMI_PUSH ... defined for the tests */
+#endif
+#ifndef CONDSIM_IMPLEMENTATION
+#define CONDSIM_IMPLEMENTATION
+#endif
+#ifndef CONDSIM_STATIC
+#define CONDSIM_STATIC /* the compiler drops what a test does not use: compiles in half the time */
+#endif
+#ifndef CONDSIM_ASSERT
+#include <assert.h>
+#define CONDSIM_ASSERT(x) assert(x) /* the library's own invariants are checked in every test */
+#endif
+#include "../condsim.h"
+#endif
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#if defined(__GNUC__) || defined(__clang__)
+#define CHECK_MAYBE_UNUSED __attribute__((unused))
+#define CHECK_FORMAT(a, b) __attribute__((format(printf, a, b)))
+#else
+#define CHECK_MAYBE_UNUSED
+#define CHECK_FORMAT(a, b)
+#endif
+
+typedef struct check_test {
+    const char *name;
+    void (*run)(void);
+    int line;
+    struct check_test *next;
+} check_test;
+
+static struct {
+    check_test *first;
+    const char *running;
+    char subcase[256];
+    long failures, checks; /* of the running test */
+    bool skipped;
+    uint64_t random;
+} check;
+
+/* Constructors of one file run in any order: the list is kept sorted by line. */
+static void check_register(check_test *test) {
+    check_test **at = &check.first;
+    while (*at && (*at)->line < test->line) at = &(*at)->next;
+    test->next = *at;
+    *at = test;
+}
+
+#define CHECK_TEST_DATA(name)      \
+    static void test_##name(void); \
+    static check_test check_data_##name = {#name, test_##name, __LINE__, NULL};
+#ifdef __cplusplus
+#define TEST(name)                                                   \
+    CHECK_TEST_DATA(name)                                            \
+    static const struct check_enter_##name {                         \
+        check_enter_##name() { check_register(&check_data_##name); } \
+    } check_entered_##name;                                          \
+    static void test_##name(void)
+#else
+#define TEST(name)                                                                                            \
+    CHECK_TEST_DATA(name)                                                                                     \
+    __attribute__((constructor)) static void check_enter_##name(void) { check_register(&check_data_##name); } \
+    static void test_##name(void)
+#endif
+
+CHECK_MAYBE_UNUSED CHECK_FORMAT(1, 2) static void check_case(const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    vsnprintf(check.subcase, sizeof check.subcase, format, list);
+    va_end(list);
+}
+
+/* Counts a check; says where it failed. True when the caller should print more. */
+CHECK_MAYBE_UNUSED static bool check_failed(bool ok, const char *file, int line, const char *text) {
+    ++check.checks;
+    if (ok) return false;
+    if (++check.failures > 20) return false; /* a broken loop should not fill the screen */
+    printf("%s:%d: %s: %s", file, line, check.running, text);
+    if (check.subcase[0]) printf(" [%s]", check.subcase);
+    printf("\n");
+    return true;
+}
+
+CHECK_MAYBE_UNUSED static bool check_near(double x, double y, double tolerance, const char *file, int line,
+                                          const char *text) {
+    const double difference = x > y ? x - y : y - x;
+    const bool ok = difference <= tolerance || (x <= y && x >= y); /* the second: equal infinities */
+    if (check_failed(ok, file, line, text))
+        printf("    %.17g and %.17g differ by %.3g, allowed %.3g\n", x, y, difference, tolerance);
+    return ok;
+}
+
+CHECK_MAYBE_UNUSED static bool check_equal(long long x, long long y, const char *file, int line, const char *text) {
+    if (check_failed(x == y, file, line, text)) printf("    %lld and %lld\n", x, y);
+    return x == y;
+}
+
+/* Uniform in [low, high), from a xorshift that every test starts anew. */
+CHECK_MAYBE_UNUSED static double check_random(double low, double high) {
+    check.random ^= check.random << 13;
+    check.random ^= check.random >> 7;
+    check.random ^= check.random << 17;
+    return low + (high - low) * ((double)(check.random >> 11) / 9007199254740992.0);
+}
+
+#define CASE(...) check_case(__VA_ARGS__)
+#define CHECK(condition) ((void)check_failed((condition), __FILE__, __LINE__, #condition))
+#define NEAR(x, y, tolerance) \
+    ((void)check_near((double)(x), (double)(y), (double)(tolerance), __FILE__, __LINE__, #x " near " #y))
+#define EQUAL(x, y) ((void)check_equal((long long)(x), (long long)(y), __FILE__, __LINE__, #x " == " #y))
+#define REQUIRE(condition)                                            \
+    do {                                                              \
+        const bool check_ok = (condition);                            \
+        (void)check_failed(check_ok, __FILE__, __LINE__, #condition); \
+        if (!check_ok) return;                                        \
+    } while (0)
+#define SKIP(reason)                                        \
+    do {                                                    \
+        printf("%s: skipped: %s\n", check.running, reason); \
+        check.skipped = true;                               \
+        return;                                             \
+    } while (0)
+#ifdef CONDSIM_FLOAT
+#define TOL(for_double, for_float) (for_float)
+#else
+#define TOL(for_double, for_float) (for_double)
+#endif
+
+#ifndef CHECK_NO_LIBRARY
+CHECK_MAYBE_UNUSED static bool check_status(csim_status status, csim_status wanted, const char *file, int line,
+                                            const char *text) {
+    if (check_failed(status == wanted, file, line, text))
+        printf("    status %d (%s), wanted %d\n", (int)status, csim_status_text(status), (int)wanted);
+    return status == wanted;
+}
+#define STATUS(call, wanted) ((void)check_status((call), (wanted), __FILE__, __LINE__, #call " is " #wanted))
+#endif
+
+static bool check_wanted(const char *name, int argc, char **argv) {
+    int i, filters = 0;
+    for (i = 1; i < argc; ++i) {
+        if (argv[i][0] == '-') continue;
+        ++filters;
+        if (strstr(name, argv[i])) return true;
+    }
+    return filters == 0;
+}
+
+int main(int argc, char **argv) {
+    int passed = 0, failed = 0, skipped = 0, i;
+    bool quiet = false, list = false;
+    check_test *test;
+    for (i = 1; i < argc; ++i) {
+        if (strcmp(argv[i], "--list") == 0)
+            list = true;
+        else if (strcmp(argv[i], "-q") == 0)
+            quiet = true;
+        else if (argv[i][0] == '-') {
+            printf("usage: %s [-q] [--list] [part of a test name ...]\n", argv[0]);
+            return 2;
+        }
+    }
+    setvbuf(stdout, NULL, _IOLBF, 1024); /* keeps what was said when a test crashes */
+    for (test = check.first; test; test = test->next) {
+        clock_t start = clock();
+        double ms;
+        if (!check_wanted(test->name, argc, argv)) continue;
+        if (list) {
+            printf("%s\n", test->name);
+            continue;
+        }
+        check.running = test->name;
+        check.subcase[0] = 0;
+        check.failures = check.checks = 0;
+        check.skipped = false;
+        check.random = 0x9e3779b97f4a7c15u;
+        test->run();
+        if (!check.skipped && !check.checks) check_failed(false, __FILE__, test->line, "it checks nothing");
+        ms = 1e3 * (double)(clock() - start) / CLOCKS_PER_SEC;
+        if (check.failures)
+            ++failed;
+        else if (check.skipped)
+            ++skipped;
+        else
+            ++passed;
+        if (check.failures || (!check.skipped && (!quiet || ms > 500)))
+            printf("%s %8.1f ms %7ld checks  %s\n", check.failures ? "FAIL" : "ok  ", ms, check.checks, test->name);
+    }
+    if (list) return 0;
+    if (skipped) printf("%d skipped\n", skipped);
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed != 0;
+}
+
+#endif

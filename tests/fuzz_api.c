@@ -1,0 +1,401 @@
+/* fuzz_api: random sequences of legal and illegal calls. Every call must return a status, a failed call must leave the
+   saved state as it was, a step that says it worked must leave finite numbers, nothing may leak or overrun (run it
+   under the sanitizers).
+
+       fuzz_api [seconds] [seed]          default 5 s, seed 1; prints a table of statuses and "N passed, N failed" */
+#define CONDSIM_IMPLEMENTATION
+#include "../condsim.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define MOST 48
+
+static uint64_t state;
+static uint32_t draw(void) {
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    return (uint32_t)(state >> 33);
+}
+static int below(int n) { return (int)(draw() % (uint32_t)n); }
+static csim_real uniform(double lo, double hi) { return (csim_real)(lo + (hi - lo) * (double)draw() / 2147483648.0); }
+
+/* Mostly sane numbers, sometimes hostile ones. */
+static csim_real number(double lo, double hi) {
+    static const double hostile[] = {0, -1, 1e-30, 1e30, -1e12, 1e-7, 4e-320, 0.5, 1e9};
+    volatile csim_real zero = 0;
+    if (below(60)) return uniform(lo, hi);
+    switch (below(12)) {
+    case 0: return zero / zero;
+    case 1: return 1 / zero;
+    case 2: return -1 / zero;
+    default: return (csim_real)hostile[below(9)];
+    }
+}
+static csim_vec3 vector(double size) { return csim_v3(number(-size, size), number(-size, size), number(-size, size)); }
+
+typedef struct arena {
+    size_t live, calls, fail_after;
+} arena;
+static void *arena_alloc(void *user, size_t size, size_t align) {
+    arena *a = (arena *)user;
+    void *p = NULL;
+    if (a->fail_after && ++a->calls > a->fail_after) return NULL;
+    if (posix_memalign(&p, align < 64 ? 64 : align, size)) return NULL;
+    a->live++;
+    return p;
+}
+static void arena_free(void *user, void *block, size_t size) {
+    (void)size;
+    if (block) ((arena *)user)->live--;
+    free(block);
+}
+
+static long count_of[32], calls, failed, steps, uncertified;
+
+static void complain(const char *what, const csim_world *w) {
+    failed++;
+    if (failed < 20) printf("FAILED: %s (last error: %s)\n", what, w ? csim_last_error(w) : "");
+}
+
+static csim_status note(csim_status s) {
+    calls++;
+    if (s > CSIM_OK || s <= CSIM_STATUS_LAST_) failed++;
+    else count_of[-(int)s]++;
+    return s;
+}
+
+typedef struct session {
+    csim_world *w;
+    csim_body_id body[MOST];
+    csim_link_id link[MOST];
+    int bodies, links;
+    unsigned char *saved;
+    size_t saved_bytes;
+} session;
+
+static csim_body_id any_body(const session *s) {
+    csim_body_id id;
+    if (s->bodies && below(20)) return s->body[below(s->bodies)];
+    memset(&id, 0, sizeof id);
+    if (below(2)) {
+        id.index1 = draw() % 100;
+        id.generation = draw() % 3;
+        id.world = s->bodies ? s->body[0].world : draw();
+    }
+    return id;
+}
+
+static void keep_body(session *s, csim_status status, csim_body_id id) {
+    if (note(status) == CSIM_OK) s->body[s->bodies < MOST ? s->bodies++ : below(MOST)] = id;
+}
+
+static csim_surface_def surface(void) {
+    csim_surface_def d = csim_default_surface_def();
+    d.friction = number(0, 1.5);
+    d.restitution = number(0, 1);
+    d.thickness = below(4) ? 0 : number(0, 0.01);
+    if (!below(5)) d.friction2 = number(0, 1);
+    if (!below(5)) d.friction_direction = vector(1);
+    if (!below(8)) d.mask = draw();
+    d.group = below(10) ? 0 : below(3);
+    return d;
+}
+
+static void create_rigid(session *s) {
+    csim_rigid_def d = csim_default_rigid_def();
+    csim_shape shape[3];
+    csim_vec3 point[24];
+    csim_body_id id;
+    int i, k;
+    d.shape_count = below(8) ? 1 + below(2) : below(4);
+    for (i = 0; i < 3; i++) {
+        switch (below(7)) {
+        case 0: shape[i] = csim_sphere(number(0.02, 0.2)); break;
+        case 1: shape[i] = csim_capsule(number(0.02, 0.1), number(0, 0.2)); break;
+        case 2: shape[i] = csim_cylinder(number(0.02, 0.1), number(0.02, 0.2)); break;
+        case 3:
+            for (k = 0; k < 24; k++) point[k] = vector(0.15);
+            shape[i] = csim_hull(point, below(24));
+            break;
+        case 4:
+            if (!below(4)) {
+                shape[i] = csim_half_space(vector(1), vector(1));
+                break;
+            } /* fall through */
+        default: shape[i] = csim_box(csim_v3(number(0.02, 0.2), number(0.02, 0.2), number(0.02, 0.2))); break;
+        }
+        if (below(2)) shape[i].local.position = vector(0.1);
+        if (!below(3)) shape[i].local.rotation = csim_quat_axis_angle(vector(1), number(-3, 3));
+    }
+    d.shapes = below(40) ? shape : NULL;
+    d.pose.position = csim_v3(number(-1, 1), number(-1, 1), number(0, 2));
+    d.pose.rotation = below(30) ? csim_quat_axis_angle(vector(1), uniform(-3, 3)) : d.pose.rotation;
+    d.velocity = vector(2);
+    d.angular_velocity = vector(5);
+    d.density = number(10, 8000);
+    d.mass = below(3) ? 0 : number(0.01, 100);
+    d.motion = (csim_motion)(below(5) ? 0 : below(4));
+    if (!below(10))
+        for (k = 0; k < 9; k++) d.inertia.m[k] = k % 4 == 0 ? number(0.01, 1) : number(-0.01, 0.01);
+    d.linear_damping = below(4) ? 0 : number(0, 2);
+    d.surface = surface();
+    if (!below(100)) d.guard = draw();
+    keep_body(s, csim_create_rigid(s->w, below(200) ? &d : NULL, &id), id);
+}
+
+static void create_soft(session *s) {
+    static csim_real x[3 * 27];
+    static int tets[4 * 48];
+    csim_soft_def d = csim_default_soft_def();
+    csim_body_id id;
+    int i, j, k, n = 0, t = 0, side = 2 + below(2);
+    for (k = 0; k < side; k++)
+        for (j = 0; j < side; j++)
+            for (i = 0; i < side; i++) {
+                x[n++] = uniform(-0.01, 0.01) + CSIM_R(0.1) * (csim_real)i;
+                x[n++] = uniform(-0.01, 0.01) + CSIM_R(0.1) * (csim_real)j;
+                x[n++] = uniform(-0.01, 0.01) + CSIM_R(0.1) * (csim_real)k;
+            }
+    for (k = 0; k + 1 < side; k++)
+        for (j = 0; j + 1 < side; j++)
+            for (i = 0; i + 1 < side; i++) {
+                static const int path[6][2] = {{1, 2}, {2, 4}, {4, 1}, {2, 1}, {4, 2}, {1, 4}};
+                int p;
+                for (p = 0; p < 6; p++) {
+                    int bit[4], q;
+                    bit[0] = 0;
+                    bit[1] = path[p][0];
+                    bit[2] = path[p][0] | path[p][1];
+                    bit[3] = 7;
+                    for (q = 0; q < 4; q++)
+                        tets[4 * t + q] = (i + (bit[q] & 1)) + side * ((j + (bit[q] >> 1 & 1)) + side * (k + (bit[q] >> 2 & 1)));
+                    if (p >= 3) { /* odd permutations */
+                        int swap = tets[4 * t + 1];
+                        tets[4 * t + 1] = tets[4 * t + 2];
+                        tets[4 * t + 2] = swap;
+                    }
+                    t++;
+                }
+            }
+    if (!below(30)) tets[below(4 * t)] = below(40) - 3;
+    if (!below(30)) x[below(n)] = number(-1, 1);
+    d.vertices = x;
+    d.vertex_count = n / 3;
+    d.tets = tets;
+    d.tet_count = below(30) ? t : below(t + 1);
+    d.pose.position = csim_v3(number(-1, 1), number(-1, 1), number(0, 2));
+    d.pose.rotation = csim_quat_axis_angle(vector(1), uniform(-3, 3));
+    d.young = number(1e3, 1e6);
+    d.poisson = number(0, 0.49);
+    d.density = number(100, 3000);
+    d.stiffness_damping = number(0, 0.01);
+    d.velocity = vector(2);
+    d.aggregates = below(4) ? 0 : below(9);
+    d.surface = surface();
+    keep_body(s, csim_create_soft(s->w, &d, &id), id);
+}
+
+static void create_particle(session *s) {
+    csim_particle_def d = csim_default_particle_def();
+    csim_body_id id;
+    d.position = csim_v3(number(-1, 1), number(-1, 1), number(0, 2));
+    d.velocity = vector(3);
+    d.mass = number(0.01, 10);
+    d.radius = below(2) ? 0 : number(0, 0.1);
+    d.motion = (csim_motion)(below(5) ? 0 : below(4));
+    d.surface = surface();
+    keep_body(s, csim_create_particle(s->w, &d, &id), id);
+}
+
+static csim_attachment attachment(const session *s) {
+    csim_attachment a;
+    a.body = any_body(s);
+    a.point = vector(1);
+    a.node = below(10) ? below(8) : below(100) - 10;
+    return a;
+}
+
+static void create_link(session *s) {
+    csim_link_id id;
+    csim_status status;
+    if (below(2)) {
+        csim_spring_def d = csim_default_spring_def();
+        d.a = attachment(s);
+        d.b = attachment(s);
+        d.stiffness = number(0, 1e4);
+        d.damping = number(0, 10);
+        if (below(2)) d.rest_length = number(0, 1);
+        status = csim_create_spring(s->w, &d, &id);
+    } else {
+        csim_pin_def d = csim_default_pin_def();
+        d.a = attachment(s);
+        d.b = attachment(s);
+        status = csim_create_pin(s->w, &d, &id);
+    }
+    if (note(status) == CSIM_OK) s->link[s->links < MOST ? s->links++ : below(MOST)] = id;
+}
+
+static void check_finite(session *s) {
+    int i, count = csim_world_body_count(s->w);
+    csim_body_id ids[256];
+    csim_world_bodies(s->w, ids, 256);
+    for (i = 0; i < count && i < 256; i++) {
+        csim_pose p;
+        if (csim_body_get_pose(s->w, ids[i], &p) != CSIM_OK) complain("a listed body has no pose", s->w);
+        if (!(p.position.x - p.position.x == 0 && p.position.y - p.position.y == 0 && p.position.z - p.position.z == 0))
+            complain("a step said it worked and left a non-finite position", s->w);
+    }
+}
+
+static void step(session *s) {
+    csim_status status = note(csim_world_step(s->w, below(30) ? uniform(0.001, 0.02) : number(0, 0.1)));
+    csim_step_stats t = csim_world_stats(s->w);
+    if (status == CSIM_CAPACITY) {
+        csim_capacity c = csim_world_used(s->w);
+        note(csim_world_reserve(s->w, &c));
+        return;
+    }
+    if (status) return;
+    steps++;
+    if (t.result != CSIM_RESULT_CONVERGED) uncertified++;
+    if (!(t.penetration >= 0)) complain("penetration is not a number", s->w);
+    check_finite(s);
+}
+
+static void change(session *s) {
+    csim_pose pose = csim_pose_identity();
+    csim_body_id id = any_body(s);
+    switch (below(9)) {
+    case 0: note(csim_body_set_velocity(s->w, id, vector(3), vector(3))); break;
+    case 1: note(csim_body_add_force(s->w, id, vector(100), below(3) ? csim_v3(0, 0, 0) : vector(1))); break;
+    case 2:
+        pose.position = vector(2);
+        pose.rotation = csim_quat_axis_angle(vector(1), number(-3, 3));
+        note(csim_body_set_pose(s->w, id, pose));
+        break;
+    case 3: note(csim_body_set_motion(s->w, id, (csim_motion)below(4))); break;
+    case 4: note(csim_body_set_node_motion(s->w, id, below(30) - 2, (csim_motion)below(4))); break;
+    case 5: note(csim_body_add_node_force(s->w, id, below(30) - 2, vector(10))); break;
+    case 6: note(csim_world_set_gravity(s->w, vector(10))); break;
+    case 7: note(csim_world_set_integrator(s->w, (csim_integrator)below(3))); break;
+    default: note(csim_body_set_friction(s->w, id, number(0, 1))); break;
+    }
+}
+
+static void snapshot(session *s) {
+    size_t bytes = 0;
+    if (s->saved && below(2)) {
+        bool damaged = !below(3);
+        size_t at = (size_t)below((int)s->saved_bytes), length = below(5) ? s->saved_bytes : at;
+        unsigned char old = s->saved[at];
+        if (damaged) s->saved[at] = (unsigned char)draw();
+        if (note(csim_world_restore(s->w, s->saved, length)) == CSIM_OK && !(damaged && s->saved[at] != old)) check_finite(s);
+        s->saved[at] = old;
+        return;
+    }
+    note(csim_world_save(s->w, NULL, &bytes));
+    free(s->saved);
+    s->saved = (unsigned char *)malloc(bytes);
+    s->saved_bytes = bytes;
+    note(csim_world_save(s->w, s->saved, &s->saved_bytes));
+}
+
+static void act(session *s) {
+    switch (below(16)) {
+    case 0: create_rigid(s); break;
+    case 1: create_soft(s); break;
+    case 2: create_particle(s); break;
+    case 3: create_link(s); break;
+    case 4: note(csim_destroy_body(s->w, any_body(s))); break;
+    case 5:
+        if (s->links) note(csim_destroy_link(s->w, s->link[below(s->links)]));
+        break;
+    case 6:
+    case 7: change(s); break;
+    case 8: snapshot(s); break;
+    default: step(s); break;
+    }
+}
+
+/* A failed call must leave the saved bytes as they were. */
+static void act_checked(session *s) {
+    size_t before = 0, after = 0;
+    unsigned char *p, *q;
+    long ok = count_of[0], all = calls;
+    csim_world_save(s->w, NULL, &before);
+    p = (unsigned char *)malloc(before);
+    csim_world_save(s->w, p, &before);
+    act(s);
+    if (calls == all + 1 && count_of[0] == ok) {
+        csim_world_save(s->w, NULL, &after);
+        q = (unsigned char *)malloc(after);
+        csim_world_save(s->w, q, &after);
+        if (before != after || memcmp(p, q, before)) complain("a failed call changed the world", s->w);
+        free(q);
+    }
+    free(p);
+}
+
+static void run_session(void) {
+    csim_world_def def = csim_default_world_def();
+    session s;
+    arena a;
+    csim_body_id id;
+    csim_error error;
+    unsigned char *raw = NULL;
+    int i, acts = 20 + below(150);
+    memset(&s, 0, sizeof s);
+    memset(&a, 0, sizeof a);
+    if (!below(3)) a.fail_after = 1 + draw() % 40;
+    def.allocator.alloc = arena_alloc;
+    def.allocator.free = arena_free;
+    def.allocator.user = &a;
+    def.integrator = (csim_integrator)below(2);
+    def.solver.max_iterations = below(4) ? 200 : 1 + below(50);
+    def.solver.solver = below(4) ? CSIM_SOLVER_AUTO : (csim_solver)below(CSIM_SOLVER_COUNT_);
+    def.law = below(6) ? CSIM_LAW_STRICT : below(2) ? CSIM_LAW_PROXIMAL : CSIM_LAW_INVERTIBLE;
+    if (!below(5)) def.on_uncertified = CSIM_REJECT_UNCERTIFIED;
+    if (!below(4)) {
+        size_t bytes = 0;
+        def.capacity.bodies = 1 + below(20);
+        def.capacity.nodes = below(60);
+        def.capacity.tets = below(60);
+        def.capacity.links = below(8);
+        def.capacity.contacts = 1 + below(100);
+        if (note(csim_world_bytes(&def, &bytes, &error))) return;
+        raw = (unsigned char *)malloc(bytes + 64);
+        note(csim_create_world_in(&def, raw + 64 - (uintptr_t)raw % 64, bytes, &s.w, &error));
+    } else {
+        note(csim_create_world(&def, &s.w, &error));
+    }
+    if (s.w) {
+        if (note(csim_create_ground(s.w, csim_v3(0, 0, 0), csim_v3(0, 0, 1), CSIM_R(0.6), &id)) == CSIM_OK) s.body[s.bodies++] = id;
+        for (i = 0; i < acts; i++) {
+            if (below(10)) act(&s);
+            else act_checked(&s);
+        }
+        csim_destroy_world(s.w);
+    }
+    if (a.live) complain("memory leaked", NULL);
+    free(s.saved);
+    free(raw);
+}
+
+int main(int argc, char **argv) {
+    double seconds = argc > 1 ? atof(argv[1]) : 5;
+    unsigned long seed = argc > 2 ? strtoul(argv[2], NULL, 10) : 1;
+    time_t start = time(NULL);
+    long sessions = 0;
+    int i;
+    while (difftime(time(NULL), start) < seconds) {
+        state = seed * 1000003u + (uint64_t)sessions;
+        run_session();
+        sessions++;
+    }
+    printf("%ld sessions, %ld calls, %ld steps (%ld without certificate)\n", sessions, calls, steps, uncertified);
+    for (i = 0; i < 32; i++)
+        if (count_of[i]) printf("  %9ld  %s\n", count_of[i], csim_status_text((csim_status)-i));
+    printf("%ld passed, %ld failed\n", calls - failed, failed);
+    return failed ? 1 : 0;
+}

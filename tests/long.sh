@@ -1,0 +1,201 @@
+#!/bin/sh
+# The physics that takes minutes, as a table: what was measured, what it must be, whether it is.
+#
+#   long.sh check     standing scenes for 60 simulated seconds: part of `make check`
+#   long.sh long      every figure below in full, with 10 minutes of fuzzing: `make long`
+#   long.sh GROUP...  e.g. long.sh creep grip
+#
+# Needs build/bin/condsim-scene (PROGRAM=... for another). Real meshes are looked for in the folder MESHES. Rows go to
+# build/long/figures.csv too, one file of the steps a run beside it. A row without a bound only shows a number.
+# The last line is "N passed, N failed".
+set -u
+export LC_ALL=C
+PROGRAM=${PROGRAM:-build/bin/condsim-scene}
+MESHES=${MESHES:-../shared/real/meshes}
+OUT=${OUT:-build/long}
+JOBS=${JOBS:-$(nproc 2>/dev/null || echo 2)}
+SECONDS_LONG=${SECONDS_LONG:-600} # of the standing scenes
+FUZZ=${FUZZ:-600}                 # seconds of fuzzing
+
+# ---- rows
+
+run() { # LABEL SCENE ARGUMENTS...: simulates; the figures below are of this run
+    label=$1
+    shift
+    summary=$OUT/$label.summary
+    from=$(date +%s)
+    timeout "${LIMIT:-1800}" "$PROGRAM" "$@" --summary --csv "$OUT/$label.steps.csv" >"$summary" 2>&1
+    status=$?
+    took=$(($(date +%s) - from))
+    [ $status -eq 0 ] && [ -s "$summary" ] || row "$label" "exit status" $status = 0
+}
+
+row() { # LABEL FIGURE VALUE [RELATION BOUND]
+    verdict=ok
+    if [ $# -gt 3 ]; then
+        printf '%s\n' "$3" | grep -q -E '^-?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?$' &&
+            awk -v v="$3" -v r="$4" -v b="$5" 'BEGIN { exit !(r == "<=" ? v + 0 <= b + 0 : r == "<" ? v + 0 < b + 0 : r == ">=" ? v + 0 >= b + 0 : v + 0 == b + 0) }' ||
+            verdict=FAIL
+    else
+        verdict=shown
+    fi
+    printf '%-5s %-26s %-22s %14s  %s\n' "$verdict" "$1" "$2" "$3" "${4:-} ${5:-}"
+    echo "$1,$2,$3,${4:-},${5:-},$verdict" >>"$OUT/$group.csv"
+}
+
+figure() { # NAME [RELATION BOUND]
+    name=$1
+    shift
+    value=$(sed -n "s/^$name=//p" "$summary" | tail -n 1)
+    row "$label" "$name" "${value:-none}" "$@"
+}
+
+every_step_certified() {
+    figure uncertified_steps = 0
+    figure capped_steps = 0
+    figure mean_iterations
+    row "$label" "took, s" "$took"
+}
+
+# ---- what stands: SECONDS simulated
+
+stands() { # LABEL SECONDS DRIFT-MM SCENE ARGUMENTS...
+    stands_label=$1 seconds=$2 drift=$3
+    shift 3
+    run "$stands_label" "$@" --seconds "$seconds"
+    figure stands = 1
+    figure drift_mm ${drift:+'<' "$drift"}
+    every_step_certified
+}
+
+group_stack() { stands stack "$1" 0.1 stack; }
+group_house() { stands card-house "$1" 0.025 card-house; }
+group_arch() { stands arch-thick "$1" 0.1 arch; }
+group_thin_arch() { stands arch-thin "$1" 0.1 arch --set thickness=0.115; }
+group_heavy() {
+    for variant in g v; do
+        stands heavy-stack-$variant "$1" '' heavy-stack --set variant=$variant
+        figure max_penetration '<' 0.05e-3
+    done
+}
+
+# ---- the others: they have their own length
+
+creep() { # LABEL ARGUMENTS...: 100 s after 5 s in which the block settles
+    creep_label=$1
+    shift
+    run "$creep_label" incline --seconds 105 "$@"
+    figure creep_m '<' 1e-9
+    every_step_certified
+}
+group_creep() {
+    creep creep-rigid-mu05 # half a degree below the friction angle
+    creep creep-rigid-mu03 --set mu=0.3 --set angle=10
+}
+group_soft_creep() {
+    creep creep-soft-mu05 --set body=soft
+    creep creep-soft-mu03 --set body=soft --set mu=0.3 --set angle=10
+}
+
+drop() { # LABEL FILE
+    [ -f "$2" ] || { echo "skipped: $1: $2 is not there (MESHES=folder)"; return; }
+    run "$1" drop-mesh --set mesh="$2" --seconds 4
+    figure rest_time_s '>=' 0
+    figure rest_time_s '<=' 3
+    figure inverted = 0
+    figure max_penetration
+    every_step_certified
+}
+group_mascot() { drop drop-mascot examples/scenes/mascot.msh; }
+group_raptor() { drop drop-raptor "$MESHES/raptorTetra_8418.vtu"; }
+group_liver() { drop drop-liver "$MESHES/liver.msh"; }
+
+group_soft() {
+    for scene in ball squeeze mat; do
+        run $scene $scene
+        figure inverted = 0
+        every_step_certified
+        figure realtime_factor
+    done
+}
+group_fold() {
+    run soft-mat-fold soft-mat --tol 5e-5
+    figure products_mean '<=' 90
+    figure max_penetration '<=' 1e-9
+    figure inverted = 0
+    every_step_certified
+}
+group_grip() {
+    for E in 1e5 1e6 1e7; do
+        for tol in 5e-5 1e-6; do
+            run "ball-grip-$E-$tol" ball-grip --set E=$E --tol $tol
+            case $tol in 5e-5) figure products_mean '<=' 45 ;; *) figure products_mean '<=' 80 ;; esac
+            figure slip_mm
+            every_step_certified
+        done
+    done
+}
+group_pile() {
+    run pile-1000 pile --tol 1e-3 --seconds 5
+    figure sat_end_mm '<' 0.1
+    figure rest_time_s '>=' 0
+    figure mean_solve_ms
+    every_step_certified
+}
+group_sliding() {
+    for kv in 1e3:0.1226:0.6131 1e4:0.0122:0.0612 1e5:0.0012:0.0061; do
+        kv_y=${kv#*:}
+        run "sliding-box-${kv%%:*}" sliding-box --set stabilization=0 --set shift=0 --set kv="${kv%%:*}"
+        figure error_y_mm '<=' "$(awk -v y="${kv_y%:*}" 'BEGIN { print y + 2e-4 }')"
+        figure error_y_mm '>=' "$(awk -v y="${kv_y%:*}" 'BEGIN { print y - 2e-4 }')"
+        figure error_z_mm '<=' "$(awk -v z="${kv_y#*:}" 'BEGIN { print z + 2e-4 }')"
+        figure error_z_mm '>=' "$(awk -v z="${kv_y#*:}" 'BEGIN { print z - 2e-4 }')"
+    done
+    for integrator in midpoint euler; do
+        run "sliding-box-$integrator" sliding-box --integrator $integrator
+        figure error_y_mm '<' 1e-6
+        figure error_z_mm '<' 1e-6
+        every_step_certified
+    done
+}
+group_fuzz() {
+    [ -x build/long/fuzz ] || { echo "skipped: fuzz: build/long/fuzz is not there (make long builds it)"; return; }
+    build/long/fuzz "$1" 7 >"$OUT/fuzz.said" 2>&1
+    row fuzz "exit status" $? = 0
+    row fuzz "calls" "$(sed -n 's/.* sessions, \([0-9]*\) calls.*/\1/p' "$OUT/fuzz.said")" '>=' 1000
+    tail -n 1 "$OUT/fuzz.said" | grep -q ' 0 failed$' || tail -n 12 "$OUT/fuzz.said"
+}
+
+# ---- running
+
+all() { # GROUP:ARGUMENT...: side by side, shown in order
+    rm -f "$OUT"/*.csv "$OUT"/*.summary "$OUT"/*.said
+    printf '%s\n' "$@" | xargs -P "$JOBS" -I '{}' sh tests/long.sh in '{}'
+    passed=0 failed=0
+    echo "run,figure,value,relation,bound,verdict" >"$OUT/figures.csv"
+    for g in "$@"; do
+        name=${g%%:*}
+        cat "$OUT/$name.log"
+        grep -q -e '^skipped: ' "$OUT/$name.log" && [ ! -s "$OUT/$name.csv" ] && continue
+        [ -s "$OUT/$name.csv" ] || { echo "FAIL $name left no figure"; failed=$((failed + 1)); continue; }
+        cat "$OUT/$name.csv" >>"$OUT/figures.csv"
+    done
+    passed=$((passed + $(grep -c ',ok$' "$OUT/figures.csv")))
+    failed=$((failed + $(grep -c ',FAIL$' "$OUT/figures.csv")))
+    echo "$passed passed, $failed failed"
+    [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+}
+
+mkdir -p "$OUT"
+[ -x "$PROGRAM" ] || { echo "$PROGRAM is not built"; echo "0 passed, 1 failed"; exit 1; }
+standing="house stack arch thin_arch heavy"
+at() { for g in $standing; do printf '%s:%s ' "$g" "$1"; done; }
+# shellcheck disable=SC2046
+case ${1:-long} in
+check) all $(at 60) ;;
+long) all "fuzz:$FUZZ" $(at "$SECONDS_LONG") pile creep soft_creep raptor liver mascot soft fold grip sliding ;;
+in)
+    group=${2%%:*}
+    case $2 in *:*) "group_$group" "${2#*:}" ;; *) "group_$group" 60 ;; esac >"$OUT/$group.log" 2>&1 ;;
+*) all "$@" ;;
+esac

@@ -1,0 +1,758 @@
+/* The world as a user meets it: definitions and their errors, memory, ids, capacity, snapshots, determinism. */
+#include "check.h"
+
+/* ---- helpers */
+
+typedef struct ledger { /* an allocator that counts, and fails on demand */
+    size_t live, bytes, calls, fail_at; /* fail_at: number of the call that fails, 0: none */
+    bool forever, closed;               /* closed: every call is a failure and is noted */
+    size_t while_closed;
+} ledger;
+
+static void *ledger_alloc(void *user, size_t size, size_t align) {
+    ledger *l = (ledger *)user;
+    void *p;
+    l->calls++;
+    if (l->closed) {
+        l->while_closed++;
+        return NULL;
+    }
+    if (l->fail_at && (l->calls == l->fail_at || (l->forever && l->calls > l->fail_at))) return NULL;
+    p = malloc(size + align + sizeof(void *));
+    if (!p) return NULL;
+    l->live++;
+    l->bytes += size;
+    {
+        uintptr_t at = ((uintptr_t)p + sizeof(void *) + align - 1) / align * align;
+        memcpy((void *)(at - sizeof(void *)), &p, sizeof p);
+        memset((void *)at, 0xA5, size); /* nobody may count on zeros */
+        return (void *)at;
+    }
+}
+
+static void ledger_free(void *user, void *block, size_t size) {
+    ledger *l = (ledger *)user;
+    void *p;
+    if (!block) return;
+    memcpy(&p, (unsigned char *)block - sizeof p, sizeof p);
+    memset(block, 0x5A, size);
+    free(p);
+    l->live--;
+    l->bytes -= size;
+}
+
+static csim_world_def ledger_world(ledger *l) {
+    csim_world_def def = csim_default_world_def();
+    memset(l, 0, sizeof *l);
+    def.allocator.alloc = ledger_alloc;
+    def.allocator.free = ledger_free;
+    def.allocator.user = l;
+    return def;
+}
+
+static const csim_real tet_vertices[12] = {0, 0, 0, CSIM_R(0.1), 0, 0, 0, CSIM_R(0.1), 0, 0, 0, CSIM_R(0.1)};
+static const int tet_indices[4] = {0, 1, 2, 3};
+
+static csim_soft_def one_tet(void) {
+    csim_soft_def d = csim_default_soft_def();
+    d.vertices = tet_vertices;
+    d.vertex_count = 4;
+    d.tets = tet_indices;
+    d.tet_count = 1;
+    return d;
+}
+
+static csim_status add_box(csim_world *w, csim_real x, csim_real y, csim_real z, csim_real half, csim_body_id *id) {
+    csim_rigid_def d = csim_default_rigid_def();
+    csim_shape box = csim_box(csim_v3(half, half, half));
+    d.pose.position = csim_v3(x, y, z);
+    d.shapes = &box;
+    d.shape_count = 1;
+    return csim_create_rigid(w, &d, id);
+}
+
+/* Ground, a stack of two boxes, a sphere, a soft tet, a particle on a spring, a pinned box. */
+static csim_status build_zoo(csim_world *w, csim_body_id *ids, int *count) {
+    csim_rigid_def sphere = csim_default_rigid_def();
+    csim_shape ball = csim_sphere(CSIM_R(0.05));
+    csim_particle_def p = csim_default_particle_def();
+    csim_spring_def spring = csim_default_spring_def();
+    csim_pin_def pin = csim_default_pin_def();
+    csim_soft_def soft = one_tet();
+    csim_link_id link;
+    csim_status s;
+    int n = 0;
+    if ((s = csim_create_ground(w, csim_v3(0, 0, 0), csim_v3(0, 0, 1), CSIM_R(0.5), ids + n++)) != 0) return s;
+    if ((s = add_box(w, 0, 0, CSIM_R(0.1), CSIM_R(0.1), ids + n++)) != 0) return s;
+    if ((s = add_box(w, CSIM_R(0.01), 0, CSIM_R(0.3), CSIM_R(0.1), ids + n++)) != 0) return s;
+    sphere.shapes = &ball;
+    sphere.shape_count = 1;
+    sphere.pose.position = csim_v3(CSIM_R(0.5), 0, CSIM_R(0.06));
+    sphere.velocity = csim_v3(1, 0, 0);
+    if ((s = csim_create_rigid(w, &sphere, ids + n++)) != 0) return s;
+    soft.pose.position = csim_v3(-1, 0, CSIM_R(0.02));
+    if ((s = csim_create_soft(w, &soft, ids + n++)) != 0) return s;
+    p.position = csim_v3(0, 1, 1);
+    p.mass = CSIM_R(0.1);
+    p.radius = CSIM_R(0.02);
+    if ((s = csim_create_particle(w, &p, ids + n++)) != 0) return s;
+    spring.a.body = ids[n - 1];
+    spring.b.point = csim_v3(0, 1, CSIM_R(1.2));
+    if ((s = csim_create_spring(w, &spring, &link)) != 0) return s;
+    if ((s = add_box(w, 0, -1, 1, CSIM_R(0.05), ids + n++)) != 0) return s;
+    pin.a.body = ids[n - 1];
+    pin.a.point = pin.b.point = csim_v3(CSIM_R(0.05), -1, CSIM_R(1.05));
+    if ((s = csim_create_pin(w, &pin, &link)) != 0) return s;
+    *count = n;
+    return CSIM_OK;
+}
+
+static uint64_t step_hash(csim_world *w, int steps) {
+    int i;
+    for (i = 0; i < steps; i++) {
+        csim_status s = csim_world_step(w, CSIM_R(0.01));
+        if (s) {
+            printf("    step %d: %s (%s)\n", i, csim_last_error(w), csim_status_text(s));
+            return 0;
+        }
+    }
+    return csim_world_hash(w);
+}
+
+/* Bytes of the whole state, for comparisons to the bit. */
+static unsigned char *saved(const csim_world *w, size_t *bytes) {
+    unsigned char *p;
+    csim_world_save(w, NULL, bytes);
+    p = (unsigned char *)malloc(*bytes);
+    csim_world_save(w, p, bytes);
+    return p;
+}
+
+/* ---- motion without contact */
+
+TEST(free_fall_is_exact) {
+    csim_integrator integrator[2] = {CSIM_BACKWARD_EULER, CSIM_MIDPOINT};
+    int k, i;
+    for (k = 0; k < 2; k++) {
+        csim_world_def def = csim_default_world_def();
+        csim_world *w;
+        csim_particle_def p = csim_default_particle_def();
+        csim_body_id id;
+        csim_pose pose;
+        double h = 0.01, z = 0, v = 1;
+        def.integrator = integrator[k];
+        CASE("integrator %d", k);
+        STATUS(csim_create_world(&def, &w, NULL), CSIM_OK);
+        p.velocity = csim_v3(0, 0, 1);
+        STATUS(csim_create_particle(w, &p, &id), CSIM_OK);
+        for (i = 0; i < 100; i++) {
+            double v1 = v - 9.81 * h;
+            STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+            z += h * (k == 0 ? v1 : (v + v1) / 2);
+            v = v1;
+        }
+        csim_body_get_pose(w, id, &pose);
+        NEAR(pose.position.z, z, TOL(1e-12, 1e-4)); /* rounding of 100 additions of numbers of size 10 */
+        csim_destroy_world(w);
+    }
+}
+
+TEST(collisions_keep_momentum) {
+    csim_world_def def = csim_default_world_def();
+    csim_world *w;
+    csim_body_id id[6];
+    csim_totals before, after;
+    int i, k;
+    def.gravity = csim_v3(0, 0, 0);
+    STATUS(csim_create_world(&def, &w, NULL), CSIM_OK);
+    for (i = 0; i < 6; i++) {
+        STATUS(add_box(w, CSIM_R(0.25) * (csim_real)i, CSIM_R(0.03) * (csim_real)(i % 2), CSIM_R(0.02) * (csim_real)(i % 3),
+                       CSIM_R(0.1), id + i), CSIM_OK);
+        csim_body_set_velocity(w, id[i], csim_v3(1 - CSIM_R(0.4) * (csim_real)i, 0, 0), csim_v3(0, CSIM_R(0.3), CSIM_R(0.1)));
+    }
+    before = csim_world_totals(w);
+    for (i = 0; i < 100; i++) STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+    after = csim_world_totals(w);
+    CHECK(after.kinetic < before.kinetic); /* they did collide */
+    for (k = 0; k < 3; k++) {
+        /* momentum of 6 boxes of 8 kg at 1 m/s: rounding of 100 steps */
+        NEAR(after.momentum[k], before.momentum[k], TOL(1e-11, 2e-3));
+    }
+    csim_destroy_world(w);
+}
+
+/* ---- definitions */
+
+#define BAD(create, member, value, expected, word)                                                        \
+    do {                                                                                                  \
+        def = good;                                                                                       \
+        def.member = value;                                                                               \
+        CASE("%s = %s", #member, #value);                                                                 \
+        hash = csim_world_hash(w);                                                                        \
+        STATUS(create(w, &def, &id), expected);                                                           \
+        CHECK(strstr(csim_last_error(w), word) != NULL);                                                  \
+        CHECK(csim_world_hash(w) == hash && csim_world_body_count(w) == bodies);                          \
+        examined++;                                                                                       \
+    } while (0)
+#define BAD_REAL(create, member, low, high)                                                               \
+    do {                                                                                                  \
+        BAD(create, member, not_a_number, CSIM_NOT_FINITE, #member);                                      \
+        BAD(create, member, infinite, CSIM_NOT_FINITE, #member);                                          \
+        BAD(create, member, low, CSIM_OUT_OF_RANGE, #member);                                             \
+        BAD(create, member, high, CSIM_OUT_OF_RANGE, #member);                                            \
+    } while (0)
+#define BAD_SURFACE(create)                                                                               \
+    do {                                                                                                  \
+        BAD_REAL(create, surface.friction, CSIM_R(-0.1), CSIM_R(1e9));                                    \
+        BAD_REAL(create, surface.friction2, CSIM_R(-2), CSIM_R(1e9));                                     \
+        BAD_REAL(create, surface.friction_direction.x, CSIM_R(-1e12), CSIM_R(1e12));                      \
+        BAD_REAL(create, surface.friction_direction.y, CSIM_R(-1e12), CSIM_R(1e12));                      \
+        BAD_REAL(create, surface.friction_direction.z, CSIM_R(-1e12), CSIM_R(1e12));                      \
+        BAD_REAL(create, surface.restitution, CSIM_R(-0.1), CSIM_R(1.1));                                 \
+        BAD_REAL(create, surface.thickness, CSIM_R(-0.1), CSIM_R(1e9));                                   \
+        BAD(create, guard, 0, CSIM_DEF_NOT_INITIALISED, "guard");                                         \
+    } while (0)
+#define BAD_VEC(create, member)                                                                           \
+    do {                                                                                                  \
+        BAD_REAL(create, member.x, CSIM_R(-1e12), CSIM_R(1e12));                                          \
+        BAD_REAL(create, member.y, CSIM_R(-1e12), CSIM_R(1e12));                                          \
+        BAD_REAL(create, member.z, CSIM_R(-1e12), CSIM_R(1e12));                                          \
+    } while (0)
+
+static csim_real make_nan(void) {
+    volatile csim_real zero = 0;
+    return zero / zero;
+}
+static csim_real make_infinity(void) {
+    volatile csim_real zero = 0;
+    return 1 / zero;
+}
+
+TEST(every_field_of_a_particle_is_checked) {
+    csim_world_def wd = csim_default_world_def();
+    csim_world *w;
+    csim_particle_def good = csim_default_particle_def(), def;
+    csim_body_id id;
+    csim_real not_a_number = make_nan(), infinite = make_infinity();
+    uint64_t hash;
+    int examined = 0, bodies = 0;
+    STATUS(csim_create_world(&wd, &w, NULL), CSIM_OK);
+    BAD_VEC(csim_create_particle, position);
+    BAD_VEC(csim_create_particle, velocity);
+    BAD_REAL(csim_create_particle, mass, 0, CSIM_R(1e20));
+    BAD_REAL(csim_create_particle, radius, -1, CSIM_R(1e20));
+    BAD_REAL(csim_create_particle, damping, -1, CSIM_R(1e20));
+    BAD(csim_create_particle, motion, (csim_motion)7, CSIM_OUT_OF_RANGE, "motion");
+    BAD_SURFACE(csim_create_particle);
+    CHECK(examined > 60);
+    CASE("good");
+    STATUS(csim_create_particle(w, &good, &id), CSIM_OK);
+    csim_destroy_world(w);
+}
+
+TEST(every_field_of_a_rigid_body_is_checked) {
+    csim_world_def wd = csim_default_world_def();
+    csim_world *w;
+    csim_rigid_def good = csim_default_rigid_def(), def;
+    csim_shape shape = csim_box(csim_v3(1, 1, 1)), bad_shape = csim_box(csim_v3(1, 0, 1));
+    csim_body_id id;
+    csim_real not_a_number = make_nan(), infinite = make_infinity();
+    uint64_t hash;
+    int examined = 0, bodies = 0, i;
+    STATUS(csim_create_world(&wd, &w, NULL), CSIM_OK);
+    good.shapes = &shape;
+    good.shape_count = 1;
+    BAD_VEC(csim_create_rigid, pose.position);
+    BAD_REAL(csim_create_rigid, pose.rotation.w, CSIM_R(-3), 3);
+    BAD_REAL(csim_create_rigid, pose.rotation.x, CSIM_R(-3), 3);
+    BAD_REAL(csim_create_rigid, pose.rotation.y, CSIM_R(-3), 3);
+    BAD_REAL(csim_create_rigid, pose.rotation.z, CSIM_R(-3), 3);
+    BAD(csim_create_rigid, pose.rotation.w, CSIM_R(0.5), CSIM_OUT_OF_RANGE, "unit quaternion");
+    BAD_VEC(csim_create_rigid, velocity);
+    BAD_VEC(csim_create_rigid, angular_velocity);
+    BAD_REAL(csim_create_rigid, density, 0, CSIM_R(1e20));
+    BAD_REAL(csim_create_rigid, mass, -1, CSIM_R(1e20));
+    BAD_VEC(csim_create_rigid, centre);
+    BAD_REAL(csim_create_rigid, linear_damping, -1, CSIM_R(1e20));
+    BAD_REAL(csim_create_rigid, angular_damping, -1, CSIM_R(1e20));
+    BAD(csim_create_rigid, inertia.m[1], 1, CSIM_OUT_OF_RANGE, "inertia");
+    BAD(csim_create_rigid, inertia.m[0], -1, CSIM_OUT_OF_RANGE, "inertia");
+    for (i = 0; i < 9; i++) {
+        def = good;
+        def.inertia.m[i] = not_a_number;
+        STATUS(csim_create_rigid(w, &def, &id), CSIM_NOT_FINITE);
+        examined++;
+    }
+    BAD(csim_create_rigid, motion, (csim_motion)3, CSIM_OUT_OF_RANGE, "motion");
+    BAD(csim_create_rigid, shape_count, -1, CSIM_OUT_OF_RANGE, "shape_count");
+    BAD(csim_create_rigid, shapes, NULL, CSIM_NULL_ARGUMENT, "shapes");
+    BAD(csim_create_rigid, shapes, &bad_shape, CSIM_OUT_OF_RANGE, "half");
+    BAD(csim_create_rigid, shape_count, 0, CSIM_OUT_OF_RANGE, "mass");
+    BAD_SURFACE(csim_create_rigid);
+    bad_shape = csim_half_space(csim_v3(0, 0, 0), csim_v3(0, 0, 1));
+    BAD(csim_create_rigid, shapes, &bad_shape, CSIM_OUT_OF_RANGE, "half-space");
+    CHECK(examined > 90);
+    CASE("good");
+    STATUS(csim_create_rigid(w, &good, &id), CSIM_OK);
+    csim_destroy_world(w);
+}
+
+TEST(every_field_of_a_solid_is_checked) {
+    csim_world_def wd = csim_default_world_def();
+    csim_world *w;
+    csim_soft_def good = one_tet(), def;
+    csim_body_id id;
+    csim_real not_a_number = make_nan(), infinite = make_infinity(), broken[12], one_bad[1];
+    int inverted[4] = {1, 0, 2, 3}, outside[4] = {0, 1, 2, 4}, flat[4] = {0, 1, 2, 2}, twice[8] = {0, 1, 2, 3, 1, 2, 0, 3}, fixed[1] = {4};
+    csim_real five[15];
+    uint64_t hash;
+    int examined = 0, bodies = 0;
+    STATUS(csim_create_world(&wd, &w, NULL), CSIM_OK);
+    memcpy(broken, tet_vertices, sizeof broken);
+    broken[5] = not_a_number;
+    memcpy(five, tet_vertices, sizeof broken);
+    five[12] = five[13] = five[14] = 1;
+    BAD_VEC(csim_create_soft, pose.position);
+    BAD_VEC(csim_create_soft, velocity);
+    BAD_REAL(csim_create_soft, scale, 0, CSIM_R(1e20));
+    BAD_REAL(csim_create_soft, young, 0, CSIM_R(1e20));
+    BAD_REAL(csim_create_soft, poisson, CSIM_R(-1), CSIM_R(0.5));
+    BAD_REAL(csim_create_soft, density, CSIM_R(-1000), CSIM_R(1e20));
+    BAD_REAL(csim_create_soft, mass_damping, -1, CSIM_R(1e20));
+    BAD_REAL(csim_create_soft, stiffness_damping, -1, CSIM_R(1e20));
+    BAD(csim_create_soft, vertex_count, 0, CSIM_BAD_MESH, "vertex_count");
+    BAD(csim_create_soft, tet_count, 0, CSIM_BAD_MESH, "tet_count");
+    BAD(csim_create_soft, vertices, NULL, CSIM_NULL_ARGUMENT, "vertices");
+    BAD(csim_create_soft, tets, NULL, CSIM_NULL_ARGUMENT, "tets");
+    BAD(csim_create_soft, vertices, broken, CSIM_NOT_FINITE, "vertices");
+    BAD(csim_create_soft, tets, inverted, CSIM_BAD_MESH, "inverted");
+    BAD(csim_create_soft, tets, flat, CSIM_BAD_MESH, "flat");
+    BAD(csim_create_soft, tets, outside, CSIM_BAD_MESH, "tets");
+    BAD(csim_create_soft, aggregates, -1, CSIM_OUT_OF_RANGE, "aggregates");
+    BAD(csim_create_soft, fixed_count, 1, CSIM_OUT_OF_RANGE, "fixed");
+    BAD_SURFACE(csim_create_soft);
+    good.tets = twice;
+    BAD(csim_create_soft, tet_count, 2, CSIM_BAD_MESH, "duplicate");
+    good = one_tet();
+    good.vertices = five;
+    BAD(csim_create_soft, vertex_count, 5, CSIM_BAD_MESH, "isolated");
+    good = one_tet();
+    good.fixed_count = 1;
+    BAD(csim_create_soft, fixed, fixed, CSIM_OUT_OF_RANGE, "fixed");
+    good = one_tet();
+    one_bad[0] = 0;
+    BAD(csim_create_soft, tet_young, one_bad, CSIM_OUT_OF_RANGE, "tet_young");
+    BAD(csim_create_soft, tet_density, one_bad, CSIM_OUT_OF_RANGE, "tet_density");
+    one_bad[0] = CSIM_R(0.5);
+    BAD(csim_create_soft, tet_poisson, one_bad, CSIM_OUT_OF_RANGE, "tet_poisson");
+    CHECK(examined > 90);
+    CASE("good");
+    STATUS(csim_create_soft(w, &good, &id), CSIM_OK);
+    csim_destroy_world(w);
+}
+
+#define BAD_WORLD(member, value, expected, word)                  \
+    do {                                                          \
+        csim_world *none = NULL;                                  \
+        csim_error error;                                         \
+        size_t bytes;                                             \
+        def = good;                                               \
+        def.member = value;                                       \
+        CASE("%s = %s", #member, #value);                         \
+        STATUS(csim_create_world(&def, &none, &error), expected); \
+        CHECK(strstr(error.text, word) != NULL);                  \
+        STATUS(csim_world_bytes(&def, &bytes, &error), expected); \
+        CHECK(none == NULL);                                      \
+        examined++;                                               \
+    } while (0)
+
+TEST(every_field_of_a_world_is_checked) {
+    csim_world_def good = csim_default_world_def(), def;
+    csim_real not_a_number = make_nan();
+    int examined = 0;
+    BAD_WORLD(guard, 0, CSIM_DEF_NOT_INITIALISED, "guard");
+    BAD_WORLD(gravity.x, not_a_number, CSIM_NOT_FINITE, "gravity.x");
+    BAD_WORLD(gravity.y, CSIM_R(1e12), CSIM_OUT_OF_RANGE, "gravity.y");
+    BAD_WORLD(gravity.z, not_a_number, CSIM_NOT_FINITE, "gravity.z");
+    BAD_WORLD(integrator, (csim_integrator)9, CSIM_OUT_OF_RANGE, "integrator");
+    BAD_WORLD(law, CSIM_LAW_BOX, CSIM_OUT_OF_RANGE, "law");
+    BAD_WORLD(omega[0], 0, CSIM_OUT_OF_RANGE, "omega[0]");
+    BAD_WORLD(omega[1], not_a_number, CSIM_NOT_FINITE, "omega[1]");
+    BAD_WORLD(on_uncertified, (csim_uncertified)2, CSIM_OUT_OF_RANGE, "on_uncertified");
+    BAD_WORLD(contact_distance, -1, CSIM_OUT_OF_RANGE, "contact_distance");
+    BAD_WORLD(stabilization, CSIM_R(1.5), CSIM_OUT_OF_RANGE, "stabilization");
+    BAD_WORLD(slop, -1, CSIM_OUT_OF_RANGE, "slop");
+    BAD_WORLD(push_out_speed, -1, CSIM_OUT_OF_RANGE, "push_out_speed");
+    BAD_WORLD(restitution_threshold, not_a_number, CSIM_NOT_FINITE, "restitution_threshold");
+    BAD_WORLD(solver.tolerance, 0, CSIM_OUT_OF_RANGE, "solver.tolerance");
+    BAD_WORLD(solver.tolerance, not_a_number, CSIM_NOT_FINITE, "solver.tolerance");
+    BAD_WORLD(solver.max_iterations, 0, CSIM_OUT_OF_RANGE, "solver.max_iterations");
+    BAD_WORLD(solver.window, 33, CSIM_OUT_OF_RANGE, "solver.window");
+    BAD_WORLD(solver.gain, 0, CSIM_OUT_OF_RANGE, "solver.gain");
+    BAD_WORLD(solver.kappa, -1, CSIM_OUT_OF_RANGE, "solver.kappa");
+    BAD_WORLD(solver.sigma, -1, CSIM_OUT_OF_RANGE, "solver.sigma");
+    BAD_WORLD(solver.solver, (csim_solver)99, CSIM_OUT_OF_RANGE, "solver.solver");
+    BAD_WORLD(solver.weight, (csim_weight)99, CSIM_OUT_OF_RANGE, "solver.weight");
+    BAD_WORLD(solver.acceleration, (csim_acceleration)99, CSIM_OUT_OF_RANGE, "solver.acceleration");
+    BAD_WORLD(capacity.bodies, -1, CSIM_OUT_OF_RANGE, "capacity.bodies");
+    BAD_WORLD(capacity.contacts, 100000000, CSIM_OUT_OF_RANGE, "capacity.contacts");
+    BAD_WORLD(allocator.alloc, ledger_alloc, CSIM_NULL_ARGUMENT, "allocator");
+    CHECK(examined >= 27);
+}
+
+TEST(links_and_ids_are_checked) {
+    csim_world_def wd = csim_default_world_def();
+    csim_world *w, *other;
+    csim_body_id a, b, none, stranger;
+    csim_spring_def good = csim_default_spring_def(), def;
+    csim_link_id id;
+    csim_pose pose;
+    csim_real not_a_number = make_nan(), infinite = make_infinity();
+    uint64_t hash;
+    int examined = 0, bodies = 2;
+    memset(&none, 0, sizeof none);
+    STATUS(csim_create_world(&wd, &w, NULL), CSIM_OK);
+    STATUS(csim_create_world(&wd, &other, NULL), CSIM_OK);
+    STATUS(add_box(w, 0, 0, 0, 1, &a), CSIM_OK);
+    STATUS(add_box(w, 3, 0, 0, 1, &b), CSIM_OK);
+    STATUS(add_box(other, 0, 0, 0, 1, &stranger), CSIM_OK);
+    good.a.body = a;
+    good.b.body = b;
+    BAD_REAL(csim_create_spring, rest_length, CSIM_R(-1e12), CSIM_R(1e12));
+    BAD_REAL(csim_create_spring, stiffness, -1, CSIM_R(1e20));
+    BAD_REAL(csim_create_spring, damping, -1, CSIM_R(1e20));
+    BAD_REAL(csim_create_spring, break_force, -1, CSIM_R(1e20));
+    BAD(csim_create_spring, guard, 1, CSIM_DEF_NOT_INITIALISED, "guard");
+    BAD(csim_create_spring, a.point.x, not_a_number, CSIM_NOT_FINITE, "point");
+    BAD(csim_create_spring, a.body, stranger, CSIM_WRONG_WORLD, "world");
+    BAD(csim_create_spring, b.body, a, CSIM_OUT_OF_RANGE, "b");
+    CASE("ids");
+    STATUS(csim_body_get_pose(w, stranger, &pose), CSIM_WRONG_WORLD);
+    STATUS(csim_body_get_pose(w, none, &pose), CSIM_STALE_ID);
+    STATUS(csim_create_spring(w, &good, &id), CSIM_OK);
+    CHECK(csim_link_valid(w, id));
+    STATUS(csim_destroy_body(w, a), CSIM_OK);
+    CHECK(!csim_link_valid(w, id) && !csim_body_valid(w, a) && csim_body_valid(w, b));
+    STATUS(csim_destroy_body(w, a), CSIM_STALE_ID);
+    STATUS(csim_body_set_velocity(w, a, csim_v3(0, 0, 0), csim_v3(0, 0, 0)), CSIM_STALE_ID);
+    STATUS(csim_destroy_link(w, id), CSIM_STALE_ID);
+    STATUS(add_box(w, 0, 0, 0, 1, &a), CSIM_OK); /* the slot is used again under another generation */
+    STATUS(csim_world_step(w, 0), CSIM_OUT_OF_RANGE);
+    STATUS(csim_world_step(w, not_a_number), CSIM_NOT_FINITE);
+    STATUS(csim_world_step(w, 2), CSIM_OUT_OF_RANGE);
+    csim_destroy_world(w);
+    csim_destroy_world(other);
+}
+
+/* ---- memory */
+
+TEST(stepping_never_allocates) {
+    ledger l;
+    csim_world_def def = ledger_world(&l);
+    csim_world *w;
+    csim_body_id id[16];
+    int count;
+    STATUS(csim_create_world(&def, &w, NULL), CSIM_OK);
+    STATUS(build_zoo(w, id, &count), CSIM_OK);
+    l.closed = true;
+    CHECK(step_hash(w, 100) != 0);
+    EQUAL((int)l.while_closed, 0);
+    l.closed = false;
+    csim_destroy_world(w);
+    EQUAL((int)l.live, 0);
+    EQUAL((int)l.bytes, 0);
+}
+
+TEST(every_allocation_may_fail) {
+    int forever, failures = 0;
+    for (forever = 0; forever < 2; forever++) {
+        size_t n, calls = 1;
+        for (n = 1; n <= calls; n++) {
+            ledger l;
+            csim_world_def def = ledger_world(&l);
+            csim_world *w = NULL;
+            csim_body_id id[16];
+            csim_status s;
+            int count;
+            CASE("allocation %d fails %s", (int)n, forever ? "for ever" : "once");
+            l.fail_at = n;
+            l.forever = forever != 0;
+            s = csim_create_world(&def, &w, NULL);
+            if (!s) s = build_zoo(w, id, &count);
+            if (s) {
+                failures++;
+                STATUS(s, CSIM_OUT_OF_MEMORY);
+                if (w) { /* what was there still works */
+                    l.fail_at = 0;
+                    CHECK(csim_world_body_count(w) == 0 || step_hash(w, 2) != 0);
+                }
+            } else if (calls < l.calls) {
+                calls = l.calls;
+            }
+            csim_destroy_world(w);
+            EQUAL((int)l.live, 0);
+            if (!s) break;
+            calls = n + 1;
+        }
+    }
+    CHECK(failures > 8);
+}
+
+TEST(a_failed_create_leaves_the_world_bit_equal) {
+    ledger l;
+    csim_world_def def = ledger_world(&l);
+    csim_world *w;
+    csim_body_id id[16], extra;
+    unsigned char *before, *after;
+    size_t bytes, bytes_after;
+    csim_status s = CSIM_OK;
+    int count, tries;
+    STATUS(csim_create_world(&def, &w, NULL), CSIM_OK);
+    STATUS(build_zoo(w, id, &count), CSIM_OK);
+    CHECK(step_hash(w, 10) != 0);
+    l.fail_at = l.calls + 1;
+    l.forever = true;
+    for (tries = 0; tries < 100; tries++) { /* until the room is used up */
+        before = saved(w, &bytes);
+        s = add_box(w, (csim_real)tries, 5, 5, CSIM_R(0.1), &extra);
+        after = saved(w, &bytes_after);
+        if (s) {
+            EQUAL((int)bytes, (int)bytes_after);
+            CHECK(memcmp(before, after, bytes) == 0);
+        }
+        free(before);
+        free(after);
+        if (s) break;
+    }
+    STATUS(s, CSIM_OUT_OF_MEMORY);
+    csim_destroy_world(w);
+    EQUAL((int)l.live, 0);
+}
+
+TEST(the_three_doors_share_one_layout) {
+    csim_world_def def = csim_default_world_def();
+    csim_world *heap, *fixed;
+    csim_body_id id[16];
+    unsigned char *raw, *block;
+    size_t bytes = 0;
+    int count, i;
+    def.capacity.bodies = 10;
+    def.capacity.tets = 4;
+    def.capacity.nodes = 16;
+    def.capacity.links = 2;
+    def.capacity.contacts = 200;
+    STATUS(csim_create_world(&def, &heap, NULL), CSIM_OK);
+    STATUS(csim_world_bytes(&def, &bytes, NULL), CSIM_OK);
+    raw = (unsigned char *)malloc(bytes + 192);
+    block = raw + 64 - (uintptr_t)raw % 64;
+    memset(block, 0xCD, bytes + 64);
+    STATUS(csim_create_world_in(&def, block, bytes - 1, &fixed, NULL), CSIM_CAPACITY);
+    STATUS(csim_create_world_in(&def, block + 8, bytes, &fixed, NULL), CSIM_OUT_OF_RANGE);
+    STATUS(csim_create_world_in(&def, block, bytes, &fixed, NULL), CSIM_OK);
+    STATUS(build_zoo(heap, id, &count), CSIM_OK);
+    STATUS(build_zoo(fixed, id, &count), CSIM_OK);
+    CHECK(step_hash(heap, 50) == step_hash(fixed, 50));
+    for (i = 0; i < 64; i++) CHECK(block[bytes + (size_t)i] == 0xCD); /* nothing is written behind the block */
+    csim_destroy_world(heap);
+    csim_destroy_world(fixed);
+    free(raw);
+}
+
+TEST(a_full_capacity_says_so_and_loses_nothing) {
+    csim_world_def def = csim_default_world_def();
+    csim_world *w;
+    csim_body_id id[16];
+    csim_step_stats stats;
+    unsigned char *raw, *block, *before, *after;
+    size_t bytes, n1, n2;
+    int i;
+    csim_capacity c;
+    def.capacity.bodies = 4;
+    def.capacity.contacts = 6;
+    STATUS(csim_world_bytes(&def, &bytes, NULL), CSIM_OK);
+    raw = (unsigned char *)malloc(bytes + 64);
+    block = raw + 64 - (uintptr_t)raw % 64;
+    STATUS(csim_create_world_in(&def, block, bytes, &w, NULL), CSIM_OK);
+    STATUS(csim_create_ground(w, csim_v3(0, 0, 0), csim_v3(0, 0, 1), 1, id), CSIM_OK);
+    for (i = 0; i < 3; i++) STATUS(add_box(w, (csim_real)i, 0, CSIM_R(0.1), CSIM_R(0.1), id + 1 + i), CSIM_OK);
+    STATUS(add_box(w, 9, 0, 1, CSIM_R(0.1), id + 5), CSIM_CAPACITY);
+    CHECK(strstr(csim_last_error(w), "capacity.bodies") != NULL);
+    before = saved(w, &n1);
+    STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_CAPACITY);
+    after = saved(w, &n2);
+    stats = csim_world_stats(w);
+    CHECK(stats.flags & CSIM_FLAG_CONTACTS_FULL);
+    EQUAL(stats.contacts, 12); /* three boxes, four corners each: what it needs */
+    CHECK(n1 == n2 && memcmp(before, after, n1) == 0);
+    c = csim_world_used(w);
+    EQUAL(c.contacts, 12);
+    free(before);
+    free(after);
+    free(raw);
+    STATUS(csim_create_world(&def, &w, NULL), CSIM_OK);
+    memset(&c, 0, sizeof c);
+    c.contacts = 12;
+    STATUS(csim_world_reserve(w, &c), CSIM_OK);
+    CHECK(csim_world_capacity(w).contacts >= 12);
+    csim_destroy_world(w);
+}
+
+/* ---- snapshots, determinism */
+
+TEST(save_restore_step_gives_the_same_bits) {
+    csim_world_def def = csim_default_world_def();
+    csim_world *w;
+    csim_body_id id[16], extra;
+    unsigned char *bytes;
+    size_t size;
+    uint64_t first, again;
+    int count;
+    STATUS(csim_create_world(&def, &w, NULL), CSIM_OK);
+    STATUS(build_zoo(w, id, &count), CSIM_OK);
+    CHECK(step_hash(w, 20) != 0);
+    bytes = saved(w, &size);
+    first = step_hash(w, 30);
+    STATUS(csim_destroy_body(w, id[2]), CSIM_OK); /* changes that the restore takes back */
+    STATUS(add_box(w, 4, 4, 4, CSIM_R(0.2), &extra), CSIM_OK);
+    STATUS(csim_world_restore(w, bytes, size), CSIM_OK);
+    CHECK(csim_body_valid(w, id[2]) && !csim_body_valid(w, extra));
+    again = step_hash(w, 30);
+    CHECK(first == again);
+    free(bytes);
+    csim_destroy_world(w);
+}
+
+TEST(damaged_snapshots_are_refused) {
+    csim_world_def def = csim_default_world_def();
+    csim_world *w;
+    csim_body_id id[16];
+    unsigned char *bytes;
+    size_t size, at;
+    uint64_t hash;
+    int count, refused = 0;
+    STATUS(csim_create_world(&def, &w, NULL), CSIM_OK);
+    STATUS(build_zoo(w, id, &count), CSIM_OK);
+    bytes = saved(w, &size);
+    hash = csim_world_hash(w);
+    for (at = 0; at < size; at += 1 + size / 200) {
+        bytes[at] ^= 0x10;
+        if (csim_world_restore(w, bytes, size) == CSIM_BAD_SNAPSHOT) refused++;
+        else CHECK(at < 256); /* only free-standing header numbers such as gravity may change unseen */
+        bytes[at] ^= 0x10;
+        STATUS(csim_world_restore(w, bytes, at), CSIM_BAD_SNAPSHOT);
+    }
+    CHECK(refused > 150);
+    STATUS(csim_world_restore(w, bytes, size), CSIM_OK);
+    CHECK(csim_world_hash(w) == hash);
+    free(bytes);
+    csim_destroy_world(w);
+}
+
+/* A parallel hook that runs the ranges backwards and in odd order. */
+static void backwards(void *user, int count, int grain, csim_range_fn *fn, void *context) {
+    int ranges = (count + grain - 1) / grain, i;
+    (void)user;
+    for (i = ranges - 1; i >= 0; i -= 2) fn(context, i * grain, i * grain + grain < count ? i * grain + grain : count);
+    for (i = ranges - 2; i >= 0; i -= 2) fn(context, i * grain, i * grain + grain < count ? i * grain + grain : count);
+}
+
+TEST(task_order_changes_no_bit) {
+    csim_world_def def = csim_default_world_def();
+    csim_world *serial, *shuffled;
+    csim_body_id id[16];
+    int count;
+    STATUS(csim_create_world(&def, &serial, NULL), CSIM_OK);
+    def.tasks.run = backwards;
+    STATUS(csim_create_world(&def, &shuffled, NULL), CSIM_OK);
+    STATUS(build_zoo(serial, id, &count), CSIM_OK);
+    STATUS(build_zoo(shuffled, id, &count), CSIM_OK);
+    CHECK(step_hash(serial, 100) == step_hash(shuffled, 100));
+    csim_destroy_world(serial);
+    csim_destroy_world(shuffled);
+}
+
+/* Bodies far apart do not notice that another one is destroyed. */
+TEST(destroying_one_body_leaves_the_others_alone) {
+    csim_world_def def = csim_default_world_def();
+    csim_world *w, *v;
+    csim_body_id a[16], b[16];
+    csim_pose p, q;
+    int count, gone, i;
+    for (gone = 1; gone < 7; gone++) {
+        if (gone == 1 || gone == 2) continue; /* these two touch each other */
+        CASE("body %d destroyed", gone);
+        STATUS(csim_create_world(&def, &w, NULL), CSIM_OK);
+        STATUS(csim_create_world(&def, &v, NULL), CSIM_OK);
+        STATUS(build_zoo(w, a, &count), CSIM_OK);
+        STATUS(build_zoo(v, b, &count), CSIM_OK);
+        CHECK(step_hash(w, 5) == step_hash(v, 5));
+        STATUS(csim_destroy_body(v, b[gone]), CSIM_OK);
+        CHECK(step_hash(w, 20) != 0 && step_hash(v, 20) != 0);
+        for (i = 0; i < count; i++) {
+            if (i == gone) continue;
+            csim_body_get_pose(w, a[i], &p);
+            csim_body_get_pose(v, b[i], &q);
+            NEAR(p.position.x, q.position.x, TOL(1e-12, 1e-5));
+            NEAR(p.position.z, q.position.z, TOL(1e-12, 1e-5));
+        }
+        csim_destroy_world(w);
+        csim_destroy_world(v);
+    }
+}
+
+/* ---- events */
+
+TEST(contacts_begin_and_end_in_pairs) {
+    csim_world_def def = csim_default_world_def();
+    csim_world *w;
+    csim_rigid_def d = csim_default_rigid_def();
+    csim_shape ball = csim_sphere(CSIM_R(0.1));
+    csim_body_id ground, id;
+    int i, k, began = 0, ended = 0, n;
+    STATUS(csim_create_world(&def, &w, NULL), CSIM_OK);
+    STATUS(csim_create_ground(w, csim_v3(0, 0, 0), csim_v3(0, 0, 1), CSIM_R(0.3), &ground), CSIM_OK);
+    d.shapes = &ball;
+    d.shape_count = 1;
+    d.pose.position = csim_v3(0, 0, CSIM_R(0.4));
+    d.surface.restitution = CSIM_R(0.7);
+    STATUS(csim_create_rigid(w, &d, &id), CSIM_OK);
+    for (i = 0; i < 150; i++) {
+        const csim_contact_info *c;
+        STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+        c = csim_world_contacts(w, &n);
+        for (k = 0; k < n; k++) began += c[k].began;
+        csim_world_ended(w, &n);
+        ended += n;
+    }
+    CHECK(began >= 2);
+    CHECK(began == ended || began == ended + 1);
+    STATUS(csim_destroy_body(w, id), CSIM_OK);
+    csim_world_ended(w, &n);
+    csim_world_contacts(w, &k);
+    EQUAL(k, 0);
+    csim_destroy_world(w);
+}
+
+/* The library's locked flag: a filter that tries to change the world is told so. */
+static csim_world *locked_world;
+static csim_status locked_status;
+static bool meddling_filter(void *user, const csim_pair_info *pair) {
+    csim_body_id id;
+    (void)user;
+    (void)pair;
+    locked_status = add_box(locked_world, 0, 0, 9, 1, &id);
+    return true;
+}
+
+TEST(a_callback_cannot_change_the_world) {
+    csim_world_def def = csim_default_world_def();
+    csim_body_id id;
+    def.filter = meddling_filter;
+    STATUS(csim_create_world(&def, &locked_world, NULL), CSIM_OK);
+    STATUS(add_box(locked_world, 0, 0, 0, CSIM_R(0.1), &id), CSIM_OK);
+    STATUS(add_box(locked_world, CSIM_R(0.15), 0, 0, CSIM_R(0.1), &id), CSIM_OK);
+    STATUS(csim_world_step(locked_world, CSIM_R(0.01)), CSIM_OK);
+    STATUS(locked_status, CSIM_LOCKED);
+    csim_destroy_world(locked_world);
+}
+
