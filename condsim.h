@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: aec4671da659d1fd
+   Hash of the parts: d9fe94d959dadef8
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -5650,26 +5650,23 @@ static void csimi_emit_corners(csimi_pair *p, const csimi_meeting *f, int owner)
     }
 }
 
-/* Where the edges of the incident face cross the reference edge from corner a1 at u along e, seen along n. */
-static void csimi_emit_crossings(csimi_pair *p, const csimi_meeting *f, int a1, int a2, csim_vec3 u, csim_vec3 e) {
+/* Where the edges of the incident face cross the reference edge from corner a1 to a2, seen along n. */
+static void csimi_emit_crossings(csimi_pair *p, const csimi_meeting *f, int a1, int a2) {
     const csimi_polytope *r = csimi_polytope_on(p, 1 - f->side);
-    int j, face = f->face[1 - f->side], n = csimi_face_size(r, face), b1 = csimi_face_corner(r, face, n - 1);
-    csim_real length = csim_length(e), s1, s2, along;
-    csim_vec3 wall = csim_scale(1 / length, csim_cross(f->n, e)), x1 = csimi_corner(p, 1 - f->side, b1), x2, c;
-    s1 = csim_dot(wall, csim_sub(x1, u));
-    for (j = 0; j < n; j++) {
-        int b2 = csimi_face_corner(r, face, j), b0 = b1;
-        csim_vec3 x0 = x1;
-        csim_real s0 = s1;
-        b1 = b2;
-        x1 = x2 = csimi_corner(p, 1 - f->side, b2);
-        s1 = s2 = csim_dot(wall, csim_sub(x2, u));
-        if (!((s0 > p->slack && s2 < -p->slack) || (s0 < -p->slack && s2 > p->slack))) continue;
-        c = csim_madd(x0, s0 / (s0 - s2), csim_sub(x2, x0));
-        along = csim_dot(csim_sub(c, u), e) / length;
+    int j, face = f->face[1 - f->side], n = csimi_face_size(r, face), b1 = csimi_face_corner(r, face, n - 1), b2;
+    csim_vec3 u = csimi_corner(p, f->side, a1), e = csim_sub(csimi_corner(p, f->side, a2), u);
+    csim_vec3 wall = csim_normalize(csim_cross(f->n, e)), x1 = csimi_corner(p, 1 - f->side, b1), x2, x;
+    csim_real length = csim_length(e), s1 = csim_dot(wall, csim_sub(x1, u)), s2, along;
+    for (j = 0; j < n; j++, b1 = b2, x1 = x2, s1 = s2) {
+        b2 = csimi_face_corner(r, face, j);
+        x2 = csimi_corner(p, 1 - f->side, b2);
+        s2 = csim_dot(wall, csim_sub(x2, u));
+        if (!((s1 > p->slack && s2 < -p->slack) || (s1 < -p->slack && s2 > p->slack))) continue;
+        x = csim_madd(x1, s1 / (s1 - s2), csim_sub(x2, x1));
+        along = csim_dot(csim_sub(x, u), e) / length;
         if (along <= p->slack || along >= length - p->slack) continue; /* the corners say that */
-        csimi_emit_on(p, f, c, csim_dot(f->n, c) - f->offset,
-                      f->side == 0 ? csimi_name_edges(a1, a2, b0, b2) : csimi_name_edges(b0, b2, a1, a2));
+        csimi_emit_on(p, f, x, csim_dot(f->n, x) - f->offset,
+                      f->side == 0 ? csimi_name_edges(a1, a2, b1, b2) : csimi_name_edges(b1, b2, a1, a2));
     }
 }
 
@@ -5687,11 +5684,8 @@ static CSIMI_NOINLINE void csimi_emit_face(csimi_pair *p, int side, int face) {
     f.level = csimi_offset_of(p, 1 - side, f.face[1 - side], f.m);
     csimi_emit_corners(p, &f, 1);
     csimi_emit_corners(p, &f, 0);
-    for (i = 0; i < n; i++) {
-        int a1 = csimi_face_corner(q, face, i), a2 = csimi_face_corner(q, face, i + 1);
-        csim_vec3 u = csimi_corner(p, side, a1);
-        csimi_emit_crossings(p, &f, a1, a2, u, csim_sub(csimi_corner(p, side, a2), u));
-    }
+    for (i = 0; i < n; i++)
+        csimi_emit_crossings(p, &f, csimi_face_corner(q, face, i), csimi_face_corner(q, face, i + 1));
 }
 
 /* ---- edge against edge */
@@ -5729,9 +5723,9 @@ static csim_vec3 csimi_pair_normal(const csimi_pair *p, csimi_axis_found e) {
         csim_add(csimi_normal_of(p, 0, a->edge_face[2 * e.a]), csimi_normal_of(p, 0, a->edge_face[2 * e.a + 1])));
 }
 
-/* The crossing of two edges that overlap; of two apart only where it lies inside both. */
-static void csimi_emit_edges(csimi_pair *p, csimi_axis_found e) {
-    csim_vec3 xa, xb, n = csimi_pair_normal(p, e);
+/* The crossing of two edges that overlap; of two apart only where it lies inside both. n: their direction. */
+static void csimi_emit_edges(csimi_pair *p, csimi_axis_found e, csim_vec3 n) {
+    csim_vec3 xa, xb;
     uint32_t name = csimi_edge_points(p, e.a, e.b, &xa, &xb);
     if (e.separation > 0 && !(name & 0x80000000u)) return;
     csimi_emit(p, xa, xb, n, csim_dot(n, csim_sub(xb, xa)), name);
@@ -5810,8 +5804,8 @@ static CSIMI_NOINLINE void csimi_emit_nearest(csimi_pair *p, csim_vec3 n) {
         }
     }
     if (!found) return;
-    n = csim_scale(1 / most, csim_sub(nb, na));
-    if (!csimi_emit_parallel(p, n)) csimi_emit(p, na, nb, n, most, found);
+    if (most > p->tie) n = csim_scale(1 / most, csim_sub(nb, na)); /* else that is mostly rounding */
+    if (!csimi_emit_parallel(p, n)) csimi_emit(p, na, nb, n, csim_dot(n, csim_sub(nb, na)), found);
 }
 
 /* ---- all together */
@@ -5820,15 +5814,15 @@ static void csimi_emit_axis(csimi_pair *p, csimi_axis_found fa, csimi_axis_found
     csim_vec3 na = csimi_normal_of(p, 0, fa.a), nb = csimi_normal_of(p, 1, fb.b), n;
     bool second = fb.separation > fa.separation + p->tie;
     csim_real best = csimi_max(e.separation, csimi_max(fa.separation, fb.separation));
+    int face = second ? fb.b : fa.a;
     n = second ? csim_scale(-1, nb) : na;
     if (e.a >= 0) {
-        /* nearly flat on each other, the crossing edges are only the first to meet: the rest of the faces may follow
-           within the same step */
-        csimi_emit_edges(p, e);
-        if (csim_dot(csimi_pair_normal(p, e), n) > CSIM_R(0.95)) {
+        csim_vec3 axis = csimi_pair_normal(p, e);
+        csimi_emit_edges(p, e, axis);
+        if (p->count == 0) csimi_emit_nearest(p, axis);
+        if (csim_dot(axis, n) > CSIM_R(0.95)) { /* nearly flat: the faces may follow within the same step */
             p->floor = best;
-            csimi_emit_face(p, second, second ? fb.b : fa.a);
-            p->floor = -CSIMI_HUGE;
+            csimi_emit_face(p, second, face);
         }
     } else {
         /* where both faces tie at a pair of parallel edges, any normal between them would do: the bisector, so that
@@ -5836,10 +5830,9 @@ static void csimi_emit_axis(csimi_pair *p, csimi_axis_found fa, csimi_axis_found
         csim_vec3 middle = csim_normalize(csim_sub(na, nb));
         bool tied = csimi_abs(fa.separation - fb.separation) <= p->slack && csim_dot(na, nb) > CSIM_R(-0.999) &&
                     csimi_separation(p, middle) > best - 250 * p->tie;
-        if (!tied || !csimi_emit_parallel(p, middle)) csimi_emit_face(p, second, second ? fb.b : fa.a);
+        if (!tied || !csimi_emit_parallel(p, middle)) csimi_emit_face(p, second, face);
+        if (best > 0 && p->least > best + p->tie) csimi_emit_nearest(p, n);
     }
-    if (p->least <= best + p->tie) return;
-    if (best > 0) csimi_emit_nearest(p, n);
 }
 
 static void csimi_pair_to_world(csimi_pair *p, csim_pose world) {
