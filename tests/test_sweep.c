@@ -97,7 +97,7 @@ TEST(one_contact_is_solved_exactly) {
     int trial, k, i, j;
     double worst = 0;
     for (trial = 0; trial < 60000; trial++) {
-        csimi_sweep_contact c;
+        csimi_local c;
         csim_contact contact;
         csim_real v[3], lambda[3], M[9], u[3], x[3], y[3], rho;
         double G[3][3], size = 0, error = 0;
@@ -114,16 +114,10 @@ TEST(one_contact_is_solved_exactly) {
                 for (k = 0; k < 3; k++) sum += G[i][k] * G[j][k];
                 M[3 * i + j] = CSIM_R(sum);
             }
-        c.contact = &contact;
-        c.W[0] = M[0];
-        c.W[1] = M[1];
-        c.W[2] = M[2];
-        c.W[3] = M[4];
-        c.W[4] = M[5];
-        c.W[5] = M[8];
+        csimi_local_set(&c, M);
         for (k = 0; k < 3; k++) v[k] = CSIM_R(check_random(-1, 1));
-        csimi_contact_prepare(&c, 0);
-        csimi_contact_solve(&c, v, lambda);
+        csimi_local_prepare(&c, &contact, 0);
+        csimi_local_solve(&c, v, lambda);
         rho = 3 / (M[0] + M[4] + M[8]);
         for (k = 0; k < 3; k++) {
             u[k] = v[k] + M[3 * k] * lambda[0] + M[3 * k + 1] * lambda[1] + M[3 * k + 2] * lambda[2];
@@ -724,7 +718,7 @@ static double solve_local(double good, int cap, int *sweeps, csim_real *r) {
         s.pieces[m].inverse = m * nc;
         for (k = 0; k < 9; k++) s.pieces[m].J[k] = k % 4 == 0 ? 1 : 0;
         csimi_contact_delassus(&s, c);
-        c->rho = 3 / (c->W[0] + c->W[3] + c->W[5]);
+        c->rho = 3 / (c->local.W[0] + c->local.W[3] + c->local.W[5]);
         for (k = 0; k < 3; k++) s.metric[3 * m + k] = 1 / c->rho;
     }
     csimi_sweep_prepare(&s, 0);

@@ -225,9 +225,9 @@ static void csimi_newton_trial(const csimi_sweep *s, int m, csim_real *complianc
     int k;
     csimi_contact_velocity(s, c, u);
     for (k = 0; k < 3; ++k) {
-        compliance[k] = c->extra;
+        compliance[k] = c->local.extra;
         if (c->contact->law == CSIM_LAW_INVERTIBLE) compliance[k] += c->contact->omega[k > 0];
-        trial[k] = (c->extra * centre[k] - u[k]) / compliance[k];
+        trial[k] = (c->local.extra * centre[k] - u[k]) / compliance[k];
     }
 }
 

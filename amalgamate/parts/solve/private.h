@@ -121,6 +121,25 @@ CSIMI_FN double *csimi_envelope_block(csimi_envelope *e, int i, int j); /* insid
 CSIMI_FN bool csimi_envelope_factor(csimi_envelope *e);                 /* false: a pivot has no positive determinant */
 CSIMI_FN void csimi_envelope_solve(const csimi_envelope *e, double *x);
 
+/* ---- single.c: one contact alone. The model u = W lambda + c is kept in normalised form: tangential impulses are
+   y = lambda_t / mu component by component, so that every friction cone (the elliptic one too) is |y| <= lambda_n, and
+   axes are turned so that the Schur complement S of the tangential block is diagonal. */
+typedef struct csimi_local {
+    const csim_contact *contact; /* law and its numbers */
+    csim_real W[6];           /* nn, n1, n2, 11, 12, 22 */
+    csim_real extra;          /* 1/kg, what the proximal loop adds to the diagonal of W */
+    csim_real a, b[2], s[2];  /* 1 / W_nn, coupling, diagonal of S */
+    csim_real turn[2], mu[2]; /* cosine and sine of the axes */
+    csim_real z;              /* last slip multiplier: start of the next search; 0 at first */
+    csim_real inverse[6];     /* bilateral and box: of the constrained part of W */
+} csimi_local;
+/* W from a 3x3 block, row-major; its symmetric part when it is not symmetric. */
+CSIMI_FN void csimi_local_set(csimi_local *c, const csim_real *W);
+/* Readies the model for W + eps (tr W / 3) I under the law of contact, which must outlive it. */
+CSIMI_FN void csimi_local_prepare(csimi_local *c, const csim_contact *contact, csim_real eps);
+/* lambda from v = u - W lambda, the velocity without this contact; exact for its law. */
+CSIMI_FN void csimi_local_solve(csimi_local *c, const csim_real *v, csim_real *lambda);
+
 /* ---- sweep.c and newton.c: islands of small dense bodies at the level of impulses */
 
 /* One block a contact acts on: J rows in the contact frame, signed; where the body's inverse is. */
@@ -131,20 +150,13 @@ typedef struct csimi_piece {
     csim_real J[9];
 } csimi_piece;
 
-/* One contact. The model u = W lambda + c of the local solve is kept in normalised form: tangential impulses are
-   y = lambda_t / mu component by component, so that every friction cone (the elliptic one too) is |y| <= lambda_n, and
-   axes are turned so that the Schur complement S of the tangential block is diagonal. */
+/* One contact. */
 typedef struct csimi_sweep_contact {
     int first, count; /* pieces */
     const csim_contact *contact;
     csim_real phi[3];
-    csim_real W[6];           /* nn, n1, n2, 11, 12, 22 */
-    csim_real rho;            /* kg, the certificate's scale */
-    csim_real extra;          /* 1/kg, what the proximal loop adds to the diagonal of W */
-    csim_real a, b[2], s[2];  /* 1 / W_nn, coupling, diagonal of S */
-    csim_real turn[2], mu[2]; /* cosine and sine of the axes */
-    csim_real z;              /* last slip multiplier: start of the next search */
-    csim_real inverse[6];     /* bilateral and box: of the constrained part of W */
+    csim_real rho; /* kg, the certificate's scale */
+    csimi_local local;
 } csimi_sweep_contact;
 
 typedef struct csimi_sweep {
