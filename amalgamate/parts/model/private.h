@@ -1,7 +1,8 @@
 /* model/private: the state of everything that moves, and the table that each kind of model fills.
 
-   Velocity blocks of the whole world: block i < node_count is point node i (particles and vertices of solids), blocks
-   node_count + 2 k and + 1 are the linear and angular velocity (world axes, about the centre of mass) of rigid body k.
+   Velocity blocks of the whole world: block i < node_count is point node i (particles, vertices of solids, nodes of
+   cables), blocks node_count + 2 k and + 1 are the linear and angular velocity (world axes, about the centre of mass)
+   of rigid body k; then comes the angular velocity of each edge frame.
    Models see this plain struct only, never the world. */
 #ifndef CSIMI_MODEL_PRIVATE_H
 #define CSIMI_MODEL_PRIVATE_H
@@ -17,6 +18,17 @@ typedef struct csimi_anchor {
     int node;  /* >= 0: point node; both -1: world point `local` */
     csim_real local[3];
 } csimi_anchor;
+
+/* What a bend element holds on to: an edge frame, a body or the world. */
+typedef struct csimi_bend_end {
+    int frame;             /* >= 0: edge frame */
+    int rigid;             /* >= 0: rigid body; both -1: the world */
+    csim_real rotation[4]; /* of the section in the axes of the body or the world, w x y z; unused for frames */
+} csimi_bend_end;
+
+typedef struct csimi_bend {
+    csimi_bend_end end[2]; /* conj(first) second is the relative rotation */
+} csimi_bend;
 
 typedef struct csimi_state {
     csim_real gravity[3]; /* m/s^2 */
@@ -50,6 +62,22 @@ typedef struct csimi_state {
     csimi_anchor *spring;   /* [2 spring_count] ends */
     csim_real *spring_data; /* [3 spring_count] rest length m, stiffness N/m, damping N s/m */
     int *spring_slot;       /* [16 spring_count] block indices of A for up to 4 blocks a side pair, -1: none */
+
+    int frame_count;           /* edges of cables, each with its frame */
+    csim_real *frame;          /* [4 frame_count] w x y z, edge axes to world; z is the tangent */
+    csim_real *frame_velocity; /* [3 frame_count] angular, world axes: v_k */
+    csim_real *frame_inertia;  /* [3 frame_count] about the edge axes, kg m^2 */
+    csim_real *frame_torque;   /* [3 frame_count] N m, external, of the coming step */
+    csim_real *frame_damping;  /* [frame_count] alpha_M, 1/s */
+    unsigned char *frame_mode; /* [frame_count] CSIMI_FREE ... */
+    int *edge_node;            /* [2 frame_count] */
+    csim_real *edge_data; /* [6 frame_count] rest length m; shear, shear, stretch stiffness N; beta_K s; radius m */
+    int *edge_slot;       /* [9 frame_count] block indices of A for node, node, frame */
+    int bend_count;
+    csimi_bend *bend; /* [bend_count] */
+    csim_real
+        *bend_data; /* [8 bend_count] length m; bend, bend, twist stiffness N m^2; rest curvature 1/m [3]; beta_K */
+    int *bend_slot; /* [4 bend_count] block indices of A, -1: none */
 } csimi_state;
 
 /* Numbers of one step; dynamics.md 1. */
@@ -92,10 +120,18 @@ typedef struct csimi_model {
 
 /* All kinds, in the order they are called. couple, prepare, assemble and energy read positions of s (couple and bind
    only its indices); the state decides the result to the bit, nothing is remembered from step to step. */
-enum { CSIMI_MODEL_POINT, CSIMI_MODEL_RIGID, CSIMI_MODEL_TET, CSIMI_MODEL_SPRING, CSIMI_MODEL_COUNT };
+enum {
+    CSIMI_MODEL_POINT,
+    CSIMI_MODEL_RIGID,
+    CSIMI_MODEL_TET,
+    CSIMI_MODEL_SPRING,
+    CSIMI_MODEL_CABLE,
+    CSIMI_MODEL_COUNT
+};
 CSIMI_FN const csimi_model *csimi_model_table(void); /* [CSIMI_MODEL_COUNT] */
 
-CSIM_INLINE int csimi_block_count(const csimi_state *s) { return s->node_count + 2 * s->rigid_count; }
+CSIM_INLINE int csimi_first_frame_block(const csimi_state *s) { return s->node_count + 2 * s->rigid_count; }
+CSIM_INLINE int csimi_block_count(const csimi_state *s) { return csimi_first_frame_block(s) + s->frame_count; }
 
 /* The entries of the table, by file. */
 #define CSIMI_MODEL_ASSEMBLE(name) \
@@ -104,23 +140,31 @@ CSIMI_MODEL_ASSEMBLE(csimi_point_assemble);
 CSIMI_MODEL_ASSEMBLE(csimi_rigid_assemble);
 CSIMI_MODEL_ASSEMBLE(csimi_tet_assemble);
 CSIMI_MODEL_ASSEMBLE(csimi_spring_assemble);
+CSIMI_MODEL_ASSEMBLE(csimi_cable_assemble);
 #undef CSIMI_MODEL_ASSEMBLE
 CSIMI_FN int csimi_rigid_couple(const csimi_state *s, int *pairs);
 CSIMI_FN int csimi_tet_couple(const csimi_state *s, int *pairs);
 CSIMI_FN int csimi_spring_couple(const csimi_state *s, int *pairs);
+CSIMI_FN int csimi_cable_couple(const csimi_state *s, int *pairs);
 CSIMI_FN void csimi_tet_bind(csimi_state *s, const csim_block_matrix *pattern);
 CSIMI_FN void csimi_spring_bind(csimi_state *s, const csim_block_matrix *pattern);
+CSIMI_FN void csimi_cable_bind(csimi_state *s, const csim_block_matrix *pattern);
 CSIMI_FN void csimi_rigid_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk);
+CSIMI_FN void csimi_cable_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk);
 CSIMI_FN void csimi_point_advance(const csimi_state *s, const csimi_step *step, const csim_real *v, csimi_state *next);
 CSIMI_FN void csimi_rigid_advance(const csimi_state *s, const csimi_step *step, const csim_real *v, csimi_state *next);
+CSIMI_FN void csimi_cable_advance(const csimi_state *s, const csimi_step *step, const csim_real *v, csimi_state *next);
 CSIMI_FN void csimi_point_energy(const csimi_state *s, csimi_energy *energy);
 CSIMI_FN void csimi_rigid_energy(const csimi_state *s, csimi_energy *energy);
 CSIMI_FN void csimi_tet_energy(const csimi_state *s, csimi_energy *energy);
 CSIMI_FN void csimi_spring_energy(const csimi_state *s, csimi_energy *energy);
+CSIMI_FN void csimi_cable_energy(const csimi_state *s, csimi_energy *energy);
 
 /* ---- rigid.c */
 /* R I R' of rigid body k, row-major. */
 CSIMI_FN void csimi_rigid_inertia_world(const csimi_state *s, int k, csim_real *I);
+/* The gyroscopic update of one angular velocity w (world axes) with inertia I[9] (axes of q). */
+CSIMI_FN void csimi_gyro_turn(csim_quat q, const csim_real *I, const csimi_step *step, csim_real *w);
 /* -[r]x for r = world point - centre of mass: the angular term of a point's velocity. */
 CSIMI_FN void csimi_rigid_arm(const csimi_state *s, int k, const csim_real *world_point, csim_real *J);
 
@@ -142,5 +186,23 @@ CSIMI_FN csim_real csimi_corotational(const csim_real *F, csim_real mu, csim_rea
 /* World point and velocity terms of an anchor: fills up to 2 (block, 3x3) pairs, returns how many (world: 0). */
 CSIMI_FN int csimi_anchor_terms(const csimi_state *s, const csimi_anchor *a, csim_real *point, int *block,
                                 csim_real *J /* [18] */);
+
+/* ---- cable.c */
+CSIMI_FN csim_quat csimi_load_quat(const csim_real *p); /* w x y z */
+CSIMI_FN void csimi_store_quat(csim_real *p, csim_quat q);
+/* Inertia of an edge in world axes. */
+CSIMI_FN void csimi_frame_inertia_world(const csimi_state *s, int k, csim_real *I);
+/* Force of edge k on its first node (the second gets its negative), N, and torque on its frame (may be null), N m. */
+CSIMI_FN void csimi_edge_force(const csimi_state *s, int k, csim_real *force, csim_real *torque);
+/* Tangent of edge k in (d dx, theta): blocks [9] stretch, cross (row d dx), turn; the elastic and the geometric part
+   (E_schur of findings-cable-tree.md 3) with their weights. Positive semidefinite when elastic >= geometric >= 0. */
+CSIMI_FN void csimi_edge_tangent(const csimi_state *s, int k, csim_real elastic, csim_real geometric,
+                                 csim_real *stretch, csim_real *cross, csim_real *turn);
+/* Torque on end 0 of bend element k (end 1 gets its negative), N m, and tangent of theta_1 - theta_0. */
+CSIMI_FN void csimi_bend_law(const csimi_state *s, int k, csim_real *torque, csim_real *K);
+/* 2 v / length of the relative rotation conj(a) b, 1/m. */
+CSIMI_FN void csimi_bend_curvature(csim_quat a, csim_quat b, csim_real length, csim_real *kappa);
+/* Block that turns with an end; -1: none. */
+CSIMI_FN int csimi_bend_block(const csimi_state *s, const csimi_bend_end *end);
 
 #endif

@@ -136,18 +136,22 @@ static bool csimi_gyro_change(const double *I, const csimi_step *step, const csi
 
 /* The body's own rotation during a step leaves the new w alone (exp(h w) w = w), so a free body follows the body-frame
    equation exactly: at theta 1/2 energy and |L| are kept to rounding whatever h is. */
+CSIMI_FN void csimi_gyro_turn(csim_quat q, const csim_real *I, const csimi_step *step, csim_real *w) {
+    csim_real body[3], change[3];
+    double inertia[9];
+    int i;
+    csimi_store3(body, csim_unrotate(q, csimi_load3(w)));
+    for (i = 0; i < 9; i++) inertia[i] = (double)I[i];
+    if (!csimi_gyro_change(inertia, step, body, change)) return;
+    csimi_store3(w, csim_add(csimi_load3(w), csim_rotate(q, csimi_load3(change))));
+}
+
 CSIMI_FN void csimi_rigid_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk) {
-    int k, i;
-    for (k = 0; k < s->rigid_count; k++) {
-        csim_quat q = csimi_rigid_rotation(s, k);
-        csim_real *w = vk + 3 * ((size_t)s->node_count + 2 * (size_t)k + 1), body[3], change[3];
-        double I[9];
-        if (s->rigid_mode[k] != CSIMI_FREE) continue;
-        csimi_store3(body, csim_unrotate(q, csimi_load3(w)));
-        for (i = 0; i < 9; i++) I[i] = (double)s->inertia[9 * (size_t)k + (size_t)i];
-        if (!csimi_gyro_change(I, step, body, change)) continue;
-        csimi_store3(w, csim_add(csimi_load3(w), csim_rotate(q, csimi_load3(change))));
-    }
+    int k;
+    for (k = 0; k < s->rigid_count; k++)
+        if (s->rigid_mode[k] == CSIMI_FREE)
+            csimi_gyro_turn(csimi_rigid_rotation(s, k), s->inertia + 9 * (size_t)k, step,
+                            vk + 3 * ((size_t)s->node_count + 2 * (size_t)k + 1));
 }
 
 /* The two blocks of a body are coupled (by zeros), so that it is one body to everyone who reads the pattern. */
