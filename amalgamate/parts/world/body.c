@@ -12,7 +12,7 @@ static void csimi_expect_contacts(csimi_counts *n) {
 }
 
 /* Room for what the counts plus the additions need. */
-static csim_status csimi_make_room(csim_world *w, csimi_counts need, const char *function) {
+CSIMI_FN csim_status csimi_make_room(csim_world *w, csimi_counts need, const char *function) {
     need.bodies = csimi_imax(need.bodies, 1);
     if (w->grows) {
         csimi_expect_contacts(&need);
@@ -22,7 +22,7 @@ static csim_status csimi_make_room(csim_world *w, csimi_counts need, const char 
     return csimi_ensure(w, &need, function);
 }
 
-static csim_status csimi_start_create(csim_world *w, const void *def, const void *id, const char *function) {
+CSIMI_FN csim_status csimi_start_create(csim_world *w, const void *def, const void *id, const char *function) {
     if (!w) return CSIM_NULL_ARGUMENT;
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, function, NULL, false, 0, NULL);
     if (!def) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, function, "def", false, 0, "not null");
@@ -30,15 +30,15 @@ static csim_status csimi_start_create(csim_world *w, const void *def, const void
     return CSIM_OK;
 }
 
-static csimi_counts csimi_counts_with_body(const csim_world *w) {
+CSIMI_FN csimi_counts csimi_counts_with_body(const csim_world *w) {
     csimi_counts need = w->store.count;
     if (w->free_body < 0) need.bodies++;
     return need;
 }
 
 /* Takes a slot for a body whose data has been written behind the counts. */
-static int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion motion, const csim_surface_def *surface,
-                           void *user_data) {
+CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion motion, const csim_surface_def *surface,
+                             void *user_data) {
     csimi_store *s = &w->store;
     int slot = w->free_body;
     csimi_body *b;
@@ -80,7 +80,7 @@ static void csimi_note_high(csim_world *w) {
 #undef CSIMI_X
 }
 
-static void csimi_finish_create(csim_world *w, int slot, csim_body_id *id) {
+CSIMI_FN void csimi_finish_create(csim_world *w, int slot, csim_body_id *id) {
     csimi_sync_state(&w->store);
     csimi_note_high(w);
     w->pattern_stale = true;
@@ -90,8 +90,8 @@ static void csimi_finish_create(csim_world *w, int slot, csim_body_id *id) {
 /* ---- particles */
 
 /* Writes node i of the store. */
-static void csimi_write_node(csimi_store *s, int i, csim_vec3 x, csim_vec3 v, csim_real mass, csim_real damping,
-                             csim_motion motion, int slot) {
+CSIMI_FN void csimi_write_node(csimi_store *s, int i, csim_vec3 x, csim_vec3 v, csim_real mass, csim_real damping,
+                               csim_motion motion, int slot) {
     csimi_store3(s->state.x + 3 * i, x);
     csimi_store3(s->state.v + 3 * i, v);
     csimi_store3(s->node_rep + 3 * i, v);
@@ -634,7 +634,7 @@ static csim_status csimi_anchor_of(csim_world *w, const csim_attachment *at, con
 }
 
 /* Takes a link slot; item is its place among the springs or pins. */
-static int csimi_take_link(csim_world *w, csimi_link_kind kind, int item, const int *bodies, csim_real break_force) {
+CSIMI_FN int csimi_take_link(csim_world *w, csimi_link_kind kind, int item, const int *bodies, csim_real break_force) {
     csimi_store *s = &w->store;
     int slot = w->free_link;
     csimi_link *l;
@@ -658,7 +658,7 @@ static int csimi_take_link(csim_world *w, csimi_link_kind kind, int item, const 
     return slot;
 }
 
-static void csimi_finish_link(csim_world *w, int slot, csim_link_id *id) {
+CSIMI_FN void csimi_finish_link(csim_world *w, int slot, csim_link_id *id) {
     csimi_sync_state(&w->store);
     csimi_note_high(w);
     w->pattern_stale = true;

@@ -95,11 +95,12 @@ typedef struct csimi_pin {
 
 /* Everything that is counted: the axes of the arrays above, the stored blocks of A, and the pairs of the broad phase.
  */
-#define CSIMI_WORLD_AXES(X)                                                                                       \
-    X(bodies)                                                                                                     \
-    X(nodes)                                                                                                      \
-    X(rigids) X(shapes) X(hulls) X(tets) X(surface) X(triangles) X(links) X(springs) X(pins) X(contacts) X(ended) \
-        X(aggregates) X(matrix_blocks) X(pairs)
+#define CSIMI_WORLD_AXES(X)                                                                                           \
+    X(bodies)                                                                                                         \
+    X(nodes)                                                                                                          \
+    X(rigids)                                                                                                         \
+    X(shapes) X(hulls) X(tets) X(surface) X(triangles) X(links) X(springs) X(pins) X(contacts) X(ended) X(aggregates) \
+        X(matrix_blocks) X(pairs)
 
 typedef struct csimi_counts {
 #define CSIMI_X(axis) int axis;
@@ -235,6 +236,22 @@ CSIMI_FN size_t csimi_pattern_build_scratch(const csimi_counts *n);
 /* ---- measure.c */
 CSIMI_FN void csimi_measure(csim_world *world, csimi_step_frame *frame);
 CSIMI_FN void csimi_report_contacts(csim_world *world, csimi_step_frame *frame);
+
+/* ---- body.c: the steps every create call takes: check, make room, write behind the counts, raise them. */
+
+CSIMI_FN csim_status csimi_start_create(csim_world *w, const void *def, const void *id, const char *function);
+/* The counts now, and one more body when no slot is free. */
+CSIMI_FN csimi_counts csimi_counts_with_body(const csim_world *w);
+CSIMI_FN csim_status csimi_make_room(csim_world *w, csimi_counts need, const char *function);
+/* Takes a slot for a body whose data begins at the counts as they are. */
+CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion motion, const csim_surface_def *surface,
+                             void *user_data);
+CSIMI_FN void csimi_write_node(csimi_store *s, int i, csim_vec3 x, csim_vec3 v, csim_real mass, csim_real damping,
+                               csim_motion motion, int slot);
+CSIMI_FN void csimi_finish_create(csim_world *w, int slot, csim_body_id *id);
+/* Takes a link slot; item is its place in the array of its kind. */
+CSIMI_FN int csimi_take_link(csim_world *w, csimi_link_kind kind, int item, const int *bodies, csim_real break_force);
+CSIMI_FN void csimi_finish_link(csim_world *w, int slot, csim_link_id *id);
 
 /* ---- checks */
 
