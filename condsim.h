@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: b9f827612268bde6
+   Hash of the parts: ed38e2024703626b
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -452,6 +452,31 @@ CSIM_API void csim_shape_bounds(const csim_geometry *geometry, const csim_hull_d
 #endif
 /* ==== end collide/shape.h */
 
+/* ==== begin model/material.h ==================================================================================== */
+/* model/material: elastic materials of solids and cloth, and their activation. */
+#ifndef CSIM_MATERIAL_H
+#define CSIM_MATERIAL_H
+
+
+/* Isotropic hyperelastic laws; all agree with Hooke's law of the same E and nu at small strain. */
+typedef enum csim_material {
+    CSIM_COROTATIONAL,        /* linear in the stretches; loses volume when pulled far; the fastest, the default */
+    CSIM_NEO_HOOKEAN,         /* stable neo-Hookean (Smith et al. 2018): keeps its volume, recovers from inversion */
+    CSIM_ST_VENANT_KIRCHHOFF, /* linear in Green's strain; softens below 0.58 of its length: not for strong compression
+                               */
+    CSIM_MATERIAL_COUNT_
+} csim_material;
+
+/* Stress that a material makes by itself, on top of its elasticity. */
+typedef struct csim_activation {
+    csim_real pressure; /* Pa, > 0 inflates: energy -pressure (J - 1) per rest volume, a chamber filled with gas */
+    csim_real tension;  /* Pa of the rest section, > 0 contracts along the fibre: energy tension (|F fibre| - 1) */
+    csim_vec3 fibre;    /* direction in the rest shape, any length; used when tension is not 0 */
+} csim_activation;
+
+#endif
+/* ==== end model/material.h */
+
 /* ==== begin contact/problem.h =================================================================================== */
 /* contact/problem: the one problem every solver sees.
 
@@ -841,7 +866,7 @@ typedef struct csim_rigid_def {
     uint32_t guard;
 } csim_rigid_def;
 
-/* A solid of co-rotational linear tetrahedra. */
+/* A solid of linear tetrahedra. */
 typedef struct csim_soft_def {
     const csim_real *vertices; /* [3 vertex_count] m, rest shape, copied */
     int vertex_count;
@@ -853,7 +878,9 @@ typedef struct csim_soft_def {
     csim_real young;                                        /* Pa, > 0; default 1e5 */
     csim_real poisson;                                      /* 0..0.5 without 0.5, > -1; default 0.4 */
     csim_real density;                                      /* kg/m^3, > 0; default 1000 */
+    csim_material material;                                 /* default CSIM_COROTATIONAL */
     const csim_real *tet_young, *tet_poisson, *tet_density; /* [tet_count] per element, or null */
+    const csim_material *tet_material;                      /* [tet_count] per element, or null */
     csim_real mass_damping;                                 /* alpha_M, 1/s, >= 0; default 0 */
     csim_real stiffness_damping;                            /* beta_K, s, >= 0; default 1e-3 */
     const int *fixed;                                       /* [fixed_count] vertices that start as CSIM_STATIC */
@@ -1084,6 +1111,12 @@ CSIM_API csim_status csim_body_set_node(csim_world *world, csim_body_id id, int 
 CSIM_API csim_status csim_body_set_node_motion(csim_world *world, csim_body_id id, int node, csim_motion motion);
 /* Force [N] on one node for the next step only, world axes; adds up. */
 CSIM_API csim_status csim_body_add_node_force(csim_world *world, csim_body_id id, int node, csim_vec3 force);
+/* Activates count elements of a solid, tets[count] in the order of its mesh (null with count 0: all of them), until it
+   is set again; all numbers 0 ends it. For soft actuators: pressure in the elements of a chamber inflates it, tension
+   along a fibre is a muscle or tendon. The stress is part of the elastic energy at the next step. pressure and tension
+   -1e15..1e15 Pa. */
+CSIM_API csim_status csim_soft_set_activation(csim_world *world, csim_body_id id, const int *tets, int count,
+                                              const csim_activation *activation);
 /* Boundary triangles of a solid in mesh numbering, outward; world's memory, [3 count]. */
 CSIM_API csim_status csim_body_surface(const csim_world *world, csim_body_id id, const int **triangles, int *count);
 
@@ -1581,12 +1614,14 @@ typedef struct csimi_state {
     csim_real *rigid_damping; /* [2 rigid_count] linear, angular, 1/s: A += h d M */
     unsigned char *rigid_mode;
 
-    int tet_count;         /* co-rotational tetrahedra */
-    int *tet;              /* [4 tet_count] nodes */
-    csim_real *tet_shape;  /* [9 tet_count] Dm^-1, row-major; row a of it is the gradient of node a + 1 */
-    csim_real *tet_volume; /* [tet_count] rest volume m^3 */
-    csim_real *tet_lame;   /* [3 tet_count] mu, lambda (Pa), beta_K (s) */
-    int *tet_slot;         /* [16 tet_count] index of block (a, b) in A.val */
+    int tet_count;               /* tetrahedra */
+    int *tet;                    /* [4 tet_count] nodes */
+    csim_real *tet_shape;        /* [9 tet_count] Dm^-1, row-major; row a of it is the gradient of node a + 1 */
+    csim_real *tet_volume;       /* [tet_count] rest volume m^3 */
+    csim_real *tet_lame;         /* [3 tet_count] mu, lambda (Pa), beta_K (s) */
+    unsigned char *tet_material; /* [tet_count] csim_material */
+    csim_real *tet_active;       /* [5 tet_count] pressure Pa, tension Pa, fibre (unit, rest shape); all 0: passive */
+    int *tet_slot;               /* [16 tet_count] index of block (a, b) in A.val */
 
     int spring_count;
     csimi_anchor *spring;   /* [2 spring_count] ends */
@@ -1697,6 +1732,22 @@ CSIMI_FN void csimi_rigid_inertia_world(const csimi_state *s, int k, csim_real *
 CSIMI_FN void csimi_gyro_turn(csim_quat q, const csim_real *I, const csimi_step *step, csim_real *w);
 /* -[r]x for r = world point - centre of mass: the angular term of a point's velocity. */
 CSIMI_FN void csimi_rigid_arm(const csimi_state *s, int k, const csim_real *world_point, csim_real *J);
+
+/* ---- material.c */
+
+/* Derivatives of a density Psi(s) at principal stretches, and the eigenvalues of its tangent outside the scalings. */
+typedef struct csimi_stretches {
+    csim_real g[3], H[9];        /* dPsi/ds, d2Psi/ds2 */
+    csim_real flip[3], twist[3]; /* on U (e_i e_j' +- e_j e_i') V', k the third axis */
+} csimi_stretches;
+/* Psi of a material (csim_material) under an inner pressure, J/m^3; s[2] signed by det F. */
+CSIMI_FN csim_real csimi_material(int material, const csim_real *s, csim_real mu, csim_real lambda, csim_real pressure,
+                                  csimi_stretches *derivatives);
+/* Clamps the nine eigenvalues at 0 (Teran et al. 2005, Smith et al. 2019). */
+CSIMI_FN void csimi_project_stretches(csimi_stretches *derivatives);
+/* K = d2Psi / dx_a dx_b = U M U' for shape gradients a and b given in the principal axes (V' times the gradient). */
+CSIMI_FN void csimi_stretch_block(const csimi_stretches *derivatives, const csim_real *U, const csim_real *a,
+                                  const csim_real *b, csim_real *K);
 
 /* ---- tet.c: preparing a mesh. */
 /* Fills shape (Dm^-1) and volume of count tets from rest positions, and adds density[t] * volume / 4 to node_mass
@@ -2124,6 +2175,8 @@ typedef struct csimi_pin {
     X(tets, csim_real, state.tet_shape, 9)        \
     X(tets, csim_real, state.tet_volume, 1)       \
     X(tets, csim_real, state.tet_lame, 3)         \
+    X(tets, unsigned char, state.tet_material, 1) \
+    X(tets, csim_real, state.tet_active, 5)       \
     X(surface, int, surface_node, 1)              \
     X(triangles, int, triangle, 3)                \
     X(links, csimi_link, link, 1)                 \
@@ -4058,6 +4111,128 @@ CSIMI_FN void csimi_rigid_energy(const csimi_state *s, csimi_energy *energy) {
 }
 /* ==== end model/rigid.c */
 
+/* ==== begin model/material.c ==================================================================================== */
+/* model/material: isotropic laws in principal stretches, with the eigensystem of their tangent (dynamics.md 5).
+
+   For Psi(s) the tangent of P = U diag(dPsi/ds) V' has d2Psi/ds2 on the three scalings U e_i e_i' V', and per axis k
+   (i, j the others) the eigenvalues (g_i - g_j) / (s_i - s_j) on the flip U (e_i e_j' + e_j e_i') V' and
+   (g_i + g_j) / (s_i + s_j) on the twist U (e_i e_j' - e_j e_i') V'. Every law writes these quotients out, so that
+   equal stretches divide nothing by nothing. */
+
+static csim_real csimi_corotational_stretches(const csim_real *s, csim_real mu, csim_real lambda, csimi_stretches *d) {
+    csim_real trace = s[0] + s[1] + s[2] - 3, energy = lambda * trace * trace / 2;
+    int k;
+    for (k = 0; k < 3; k++) {
+        csim_real sum = s[(k + 1) % 3] + s[(k + 2) % 3];
+        energy += mu * (s[k] - 1) * (s[k] - 1);
+        d->g[k] = 2 * mu * (s[k] - 1) + lambda * trace;
+        d->flip[k] = 2 * mu;
+        d->twist[k] = csimi_abs(sum) > CSIM_R(1e-3) ? 2 * mu + (2 * lambda * trace - 4 * mu) / sum : 0;
+    }
+    for (k = 0; k < 9; k++) d->H[k] = lambda + (k % 4 == 0 ? 2 * mu : 0);
+    return energy;
+}
+
+/* Smith et al. 2018, eq. 14: mu/2 (I_C - 3) + lambda/2 (J - alpha)^2 - mu/2 log(I_C + 1), in their Lame constants; zero
+   at rest. */
+static csim_real csimi_neo_hookean_stretches(const csim_real *s, csim_real mu_lame, csim_real lambda_lame,
+                                             csimi_stretches *d) {
+    csim_real mu = mu_lame * 4 / 3, lambda = lambda_lame + mu_lame * 5 / 6, alpha = 1 + CSIM_R(0.75) * mu / lambda;
+    csim_real square = s[0] * s[0] + s[1] * s[1] + s[2] * s[2], one = 1 / (square + 1);
+    csim_real shear = mu * (1 - one), volume = lambda * (s[0] * s[1] * s[2] - alpha);
+    int i, j, k;
+    for (k = 0; k < 3; k++) {
+        csim_real area;
+        i = (k + 1) % 3;
+        j = (k + 2) % 3;
+        area = s[i] * s[j];
+        d->g[k] = shear * s[k] + volume * area;
+        d->flip[k] = shear - s[k] * volume;
+        d->twist[k] = shear + s[k] * volume;
+        d->H[4 * k] = shear + 2 * mu * one * one * s[k] * s[k] + lambda * area * area;
+        d->H[3 * i + j] = d->H[3 * j + i] = 2 * mu * one * one * area + lambda * area * s[k] * s[k] + volume * s[k];
+    }
+    return mu / 2 * (square - 3) - mu / 2 * CSIMI_LOG((square + 1) / 4) +
+           lambda / 2 * ((s[0] * s[1] * s[2] - 1) * (s[0] * s[1] * s[2] + 1 - 2 * alpha));
+}
+
+static csim_real csimi_green_stretches(const csim_real *s, csim_real mu, csim_real lambda, csimi_stretches *d) {
+    csim_real e[3], trace = 0, energy = 0;
+    int i, j, k;
+    for (k = 0; k < 3; k++) {
+        e[k] = (s[k] - 1) * (s[k] + 1) / 2;
+        trace += e[k];
+        energy += mu * e[k] * e[k];
+    }
+    for (k = 0; k < 3; k++) {
+        csim_real squares;
+        i = (k + 1) % 3;
+        j = (k + 2) % 3;
+        squares = 2 * mu * (e[i] + e[j]) + mu + lambda * trace; /* mu (s_i^2 + s_j^2 - 1) + lambda tr E */
+        d->g[k] = s[k] * (2 * mu * e[k] + lambda * trace);
+        d->flip[k] = squares + mu * s[i] * s[j];
+        d->twist[k] = squares - mu * s[i] * s[j];
+        d->H[4 * k] = 2 * mu * e[k] + lambda * trace + (2 * mu + lambda) * s[k] * s[k];
+        d->H[3 * i + j] = d->H[3 * j + i] = lambda * s[i] * s[j];
+    }
+    return energy + lambda / 2 * trace * trace;
+}
+
+CSIMI_FN csim_real csimi_material(int material, const csim_real *s, csim_real mu, csim_real lambda, csim_real pressure,
+                                  csimi_stretches *d) {
+    csim_real energy = material == CSIM_NEO_HOOKEAN           ? csimi_neo_hookean_stretches(s, mu, lambda, d)
+                       : material == CSIM_ST_VENANT_KIRCHHOFF ? csimi_green_stretches(s, mu, lambda, d)
+                                                              : csimi_corotational_stretches(s, mu, lambda, d);
+    int i, j, k;
+    for (k = 0; k < 3; k++) { /* -p (J - 1) */
+        i = (k + 1) % 3;
+        j = (k + 2) % 3;
+        d->g[k] -= pressure * s[i] * s[j];
+        d->flip[k] += pressure * s[k];
+        d->twist[k] -= pressure * s[k];
+        d->H[3 * i + j] -= pressure * s[k];
+        d->H[3 * j + i] -= pressure * s[k];
+    }
+    return energy - pressure * (s[0] * s[1] * s[2] - 1);
+}
+
+CSIMI_FN void csimi_project_stretches(csimi_stretches *d) {
+    csim_real eigenvalue[3], V[9];
+    int i, j, k;
+    for (k = 0; k < 3; k++) {
+        d->flip[k] = csimi_max(0, d->flip[k]);
+        d->twist[k] = csimi_max(0, d->twist[k]);
+    }
+    csimi_eigen_sym3(d->H, eigenvalue, V);
+    if (eigenvalue[0] >= 0) return;
+    for (i = 0; i < 3; i++)
+        for (j = i; j < 3; j++) {
+            csim_real sum = 0;
+            for (k = 0; k < 3; k++) sum += csimi_max(0, eigenvalue[k]) * V[3 * i + k] * V[3 * j + k];
+            d->H[3 * i + j] = d->H[3 * j + i] = sum;
+        }
+}
+
+CSIMI_FN void csimi_stretch_block(const csimi_stretches *d, const csim_real *U, const csim_real *a, const csim_real *b,
+                                  csim_real *K) {
+    csim_real M[9], T[9];
+    int i, k;
+    for (i = 0; i < 3; i++) {
+        M[4 * i] = d->H[4 * i] * (a[i] * b[i]);
+        for (k = 0; k < 3; k++) {
+            csim_real flip, twist;
+            if (k == i) continue;
+            flip = d->flip[3 - i - k];
+            twist = d->twist[3 - i - k];
+            M[4 * i] += (flip + twist) / 2 * (a[k] * b[k]);
+            M[3 * i + k] = d->H[3 * i + k] * (a[i] * b[k]) + (flip - twist) / 2 * (a[k] * b[i]);
+        }
+    }
+    csimi_matmulT(M, U, T);
+    csimi_matmul(U, T, K);
+}
+/* ==== end model/material.c */
+
 /* ==== begin model/tet.c ========================================================================================= */
 /* model/tet */
 
@@ -4128,6 +4303,58 @@ static void csimi_tet_diagonal(const csim_real *g, csim_real mu, csim_real lambd
     }
 }
 
+/* ---- Any material, activated or not: principal stretches, then the fibre. */
+
+static bool csimi_tet_is_plain(const csimi_state *s, int t) {
+    const csim_real *active = s->tet_active + 5 * (size_t)t;
+    return s->tet_material[t] == CSIM_COROTATIONAL && !(active[0] < 0 || active[0] > 0) &&
+           !(active[1] < 0 || active[1] > 0);
+}
+
+/* The energy T (|F a| - 1) of a fibre: energy per rest volume; direction d = F a / |F a|; T / |F a| for its tangent. */
+static csim_real csimi_tet_fibre(const csim_real *F, const csim_real *active, csim_real *d, csim_real *slope) {
+    csim_real Fa[3], length;
+    int c;
+    csimi_mul3(F, active + 2, Fa);
+    length = csim_length(csimi_load3(Fa));
+    for (c = 0; c < 3; c++) d[c] = length > 0 ? Fa[c] / length : 0;
+    *slope = length > CSIM_R(1e-3) ? active[1] / length : 0;
+    return active[1] * (length - 1);
+}
+
+/* What one element adds: forces per volume f[a] = P g_a, blocks from the stretches and the fibre. */
+typedef struct csimi_tet_view {
+    csimi_stretches d;
+    csim_real U[9], y[4][3], f[4][3];    /* y: shape gradients in principal axes */
+    csim_real fibre[3], slope, along[4]; /* along: shape gradients along the fibre */
+} csimi_tet_view;
+
+static csim_real csimi_tet_look(const csimi_state *s, int t, csimi_tet_view *view) {
+    const csim_real *lame = s->tet_lame + 3 * (size_t)t, *G = s->tet_shape + 9 * (size_t)t;
+    const csim_real *active = s->tet_active + 5 * (size_t)t;
+    csim_real F[9], V[9], stretch[3], P[9], M[9], energy;
+    int a, c, k;
+    csimi_tet_gradient(s, t, F);
+    csimi_svd3(F, view->U, stretch, V);
+    energy = csimi_material(s->tet_material[t], stretch, lame[0], lame[1], active[0], &view->d);
+    energy += csimi_tet_fibre(F, active, view->fibre, &view->slope);
+    for (k = 0; k < 3; k++)
+        for (c = 0; c < 3; c++) M[3 * k + c] = view->d.g[k] * V[3 * c + k];
+    csimi_matmul(view->U, M, P);
+    for (k = 0; k < 3; k++)
+        for (c = 0; c < 3; c++) P[3 * k + c] += active[1] * view->fibre[k] * active[2 + c];
+    csimi_tet_map(P, G, view->f);
+    for (k = 0; k < 3; k++)
+        for (c = 0; c < 3; c++) M[3 * k + c] = V[3 * c + k];
+    csimi_tet_map(M, G, view->y);
+    view->along[0] = 0;
+    for (a = 1; a < 4; a++) {
+        view->along[a] = csim_dot(csimi_load3(G + 3 * (a - 1)), csimi_load3(active + 2));
+        view->along[0] -= view->along[a];
+    }
+    return energy;
+}
+
 typedef struct csimi_tet_job {
     const csimi_state *s;
     csimi_system *system;
@@ -4160,6 +4387,40 @@ static void csimi_tet_add(const csimi_tet_job *job, int t, const bool *mine) {
     }
 }
 
+/* The same for any material: projected tangent instead of squares of strains. */
+static void csimi_tet_add_any(const csimi_tet_job *job, int t, const bool *mine) {
+    const csimi_state *s = job->s;
+    const int *node = s->tet + 4 * (size_t)t, *slot = s->tet_slot + 16 * (size_t)t;
+    csim_real volume = s->tet_volume[t], weight = volume * (job->weight + job->h * s->tet_lame[3 * (size_t)t + 2]);
+    csim_real *val = job->system->A.val, K[9], pull;
+    csimi_tet_view view;
+    int a, b, i, j;
+    csimi_tet_look(s, t, &view);
+    csimi_project_stretches(&view.d);
+    pull = csimi_max(0, view.slope); /* a fibre that pushes has no stable tangent */
+    for (a = 0; a < 4; a++) {
+        csim_real *rhs = job->system->b + 3 * (size_t)node[a];
+        for (b = a; b < 4; b++) {
+            csim_real *ab = val + 9 * (size_t)slot[4 * a + b], *ba = val + 9 * (size_t)slot[4 * b + a];
+            if (!mine[a] && !mine[b]) continue;
+            csimi_stretch_block(&view.d, view.U, view.y[a], view.y[b], K);
+            for (i = 0; i < 3; i++)
+                for (j = 0; j < 3; j++)
+                    K[3 * i + j] +=
+                        pull * view.along[a] * view.along[b] * ((i == j ? 1 : 0) - view.fibre[i] * view.fibre[j]);
+            for (i = 0; i < 3; i++)
+                for (j = 0; j < 3; j++) {
+                    if (a == b) /* symmetric to the bit */
+                        ab[3 * i + j] += weight * ((K[3 * i + j] + K[3 * j + i]) / 2);
+                    else if (mine[a])
+                        ab[3 * i + j] += weight * K[3 * i + j];
+                    if (a != b && mine[b]) ba[3 * j + i] += weight * K[3 * i + j];
+                }
+        }
+        for (i = 0; mine[a] && i < 3; i++) rhs[i] -= job->h * volume * view.f[a][i];
+    }
+}
+
 /* Assembles the rows [begin, end): all elements in order, each adding to the rows of this range only. A row thus gets
    the same sum whatever the ranges are, and no two ranges write the same row; elements across ranges are done twice,
    so nodes numbered by neighbourhood pay. */
@@ -4170,7 +4431,11 @@ static void csimi_tet_rows(void *context, int begin, int end) {
         const int *node = job->s->tet + 4 * (size_t)t;
         bool mine[4];
         for (a = 0; a < 4; a++) mine[a] = node[a] >= begin && node[a] < end;
-        if (mine[0] || mine[1] || mine[2] || mine[3]) csimi_tet_add(job, t, mine);
+        if (!(mine[0] || mine[1] || mine[2] || mine[3])) continue;
+        if (csimi_tet_is_plain(job->s, t))
+            csimi_tet_add(job, t, mine);
+        else
+            csimi_tet_add_any(job, t, mine);
     }
 }
 
@@ -4210,9 +4475,15 @@ CSIMI_FN void csimi_tet_energy(const csimi_state *s, csimi_energy *energy) {
     int t;
     for (t = 0; t < s->tet_count; t++) {
         const csim_real *lame = s->tet_lame + 3 * (size_t)t;
-        csim_real F[9];
-        csimi_tet_gradient(s, t, F);
-        energy->elastic += (double)s->tet_volume[t] * (double)csimi_corotational(F, lame[0], lame[1], NULL);
+        csimi_tet_view view;
+        csim_real F[9], density;
+        if (csimi_tet_is_plain(s, t)) {
+            csimi_tet_gradient(s, t, F);
+            density = csimi_corotational(F, lame[0], lame[1], NULL);
+        } else {
+            density = csimi_tet_look(s, t, &view);
+        }
+        energy->elastic += (double)s->tet_volume[t] * (double)density;
     }
 }
 
@@ -12526,6 +12797,7 @@ static csim_status csimi_check_soft(csim_world *w, const csim_soft_def *def) {
     if ((s = csimi_check_pose(&w->error, fn, def->pose)) != 0) return s;
     if ((s = csimi_check_fields(&w->error, fn, def, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
     if ((s = csimi_check_surface(&w->error, fn, &def->surface)) != 0) return s;
+    if ((s = csimi_check_enum(&w->error, fn, "material", (int)def->material, CSIM_MATERIAL_COUNT_)) != 0) return s;
     if (def->vertex_count < 4 || def->vertex_count > 20000000)
         return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "vertex_count", true, (double)def->vertex_count, "4..2e7");
     if (def->tet_count < 1 || def->tet_count > 40000000)
@@ -12549,6 +12821,9 @@ static csim_status csimi_check_soft(csim_world *w, const csim_soft_def *def) {
     for (i = 0; i < 4 * def->tet_count; i++)
         if (def->tets[i] < 0 || def->tets[i] >= def->vertex_count)
             return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "tets", true, (double)def->tets[i], "0..vertex_count - 1");
+    for (i = 0; def->tet_material && i < def->tet_count; i++)
+        if ((s = csimi_check_enum(&w->error, fn, "tet_material", (int)def->tet_material[i], CSIM_MATERIAL_COUNT_)) != 0)
+            return s;
     for (k = 0; k < 3; k++) {
         const csim_real *a = k == 0 ? def->tet_young : k == 1 ? def->tet_poisson : def->tet_density;
         static const char *const names[3] = {"tet_young", "tet_poisson", "tet_density"};
@@ -12665,6 +12940,8 @@ static void csimi_write_tets(csimi_store *s, const csim_soft_def *def, int first
         s->state.tet_lame[3 * t] = young / (2 * (1 + poisson));
         s->state.tet_lame[3 * t + 1] = young * poisson / ((1 + poisson) * (1 - 2 * poisson));
         s->state.tet_lame[3 * t + 2] = def->stiffness_damping;
+        s->state.tet_material[t] = (unsigned char)(def->tet_material ? def->tet_material[i] : def->material);
+        for (k = 0; k < 5; k++) s->state.tet_active[5 * t + k] = 0;
     }
 }
 
@@ -14693,6 +14970,45 @@ CSIM_API csim_status csim_body_add_node_force(csim_world *w, csim_body_id id, in
     if ((status = csimi_node_of(w, b, node, "csim_body_add_node_force", &i)) != 0) return status;
     if ((status = csimi_check_vec(&w->error, "csim_body_add_node_force", "force", force)) != 0) return status;
     csimi_add3(s->state.node_force + 3 * i, force);
+    return CSIM_OK;
+}
+
+static csim_status csimi_check_activation(csim_world *w, const csim_activation *a, const char *function) {
+    static const csimi_field fields[] = {
+        {"pressure", offsetof(csim_activation, pressure), -1e15, 1e15, false, false, "-1e15..1e15"},
+        {"tension", offsetof(csim_activation, tension), -1e15, 1e15, false, false, "-1e15..1e15"},
+    };
+    csim_status status;
+    if (!a) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, function, "activation", false, 0, "not null");
+    if ((status = csimi_check_fields(&w->error, function, a, fields, CSIMI_COUNT_OF(fields))) != 0) return status;
+    if ((status = csimi_check_vec(&w->error, function, "fibre", a->fibre)) != 0) return status;
+    if ((a->tension < 0 || a->tension > 0) && !(csim_length(a->fibre) > 0))
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, function, "fibre", true, 0, "not the zero vector");
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_soft_set_activation(csim_world *w, csim_body_id id, const int *tets, int count,
+                                              const csim_activation *a) {
+    static const char fn[] = "csim_soft_set_activation";
+    csim_real length;
+    int i;
+    CSIMI_OPEN_BODY(w, id, fn);
+    if ((status = csimi_check_activation(w, a, fn)) != 0) return status;
+    if (b->kind != CSIM_SOFT)
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a solid");
+    if (count < 0 || (tets == NULL) != (count == 0))
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "count", true, (double)count,
+                          "the length of tets, or null and 0 for all");
+    for (i = 0; i < count; i++)
+        if (tets[i] < 0 || tets[i] >= b->tet_count)
+            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "tets", true, (double)tets[i], "0..tet_count - 1");
+    length = csim_length(a->fibre);
+    for (i = 0; i < (tets ? count : b->tet_count); i++) {
+        csim_real *active = s->state.tet_active + 5 * (size_t)(b->first_tet + (tets ? tets[i] : i));
+        active[0] = a->pressure;
+        active[1] = a->tension;
+        csimi_store3(active + 2, length > 0 ? csim_scale(1 / length, a->fibre) : csim_v3(0, 0, 0));
+    }
     return CSIM_OK;
 }
 

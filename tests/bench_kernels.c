@@ -53,6 +53,8 @@ static cube make_cube(int side) {
     c.s.tet_shape = REALS(9 * tets);
     c.s.tet_volume = REALS(tets);
     c.s.tet_lame = REALS(3 * tets);
+    c.s.tet_material = (unsigned char *)zeros((size_t)tets, 1);
+    c.s.tet_active = REALS(5 * tets);
     c.s.tet_slot = INTS(16 * tets);
     for (i = 0; i < n; i++)
         for (a = 0; a < 3; a++) c.s.x[3 * i + a] = CSIM_R(0.01) * CSIM_R(i / stride[a] % side);
@@ -88,9 +90,9 @@ static cube make_cube(int side) {
 }
 
 static void free_cube(cube *c) {
-    void *blocks[] = {c->s.x,          c->s.node_mass, c->s.tet,        c->s.tet_shape,  c->s.tet_volume,
-                      c->s.tet_lame,   c->s.tet_slot,  c->system.A.row, c->system.A.col, c->system.A.diag,
-                      c->system.A.val, c->system.b,    c->system.vk};
+    void *blocks[] = {c->s.x,          c->s.node_mass,   c->s.tet,          c->s.tet_shape,  c->s.tet_volume,
+                      c->s.tet_lame,   c->s.tet_slot,    c->s.tet_material, c->s.tet_active, c->system.A.row,
+                      c->system.A.col, c->system.A.diag, c->system.A.val,   c->system.b,     c->system.vk};
     size_t i;
     for (i = 0; i < sizeof blocks / sizeof blocks[0]; i++) free(blocks[i]);
 }

@@ -48,6 +48,8 @@ static rig make_rig(int nodes, int rigids, int tets, int springs) {
     s->tet_shape = REALS(9 * tets);
     s->tet_volume = REALS(tets);
     s->tet_lame = REALS(3 * tets);
+    s->tet_material = BYTES(tets);
+    s->tet_active = REALS(5 * tets);
     s->tet_slot = INTS(16 * tets);
     s->spring_count = springs;
     s->spring = (csimi_anchor *)zeros((size_t)(2 * springs), sizeof(csimi_anchor));
@@ -109,6 +111,8 @@ static void free_rig(rig *r) {
                       s->tet_shape,
                       s->tet_volume,
                       s->tet_lame,
+                      s->tet_material,
+                      s->tet_active,
                       s->tet_slot,
                       s->spring,
                       s->spring_data,

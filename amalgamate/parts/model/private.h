@@ -8,6 +8,7 @@
 #define CSIMI_MODEL_PRIVATE_H
 
 #include "../sparse/private.h"
+#include "material.h"
 
 /* How the velocity of a block or rigid body is decided. */
 enum { CSIMI_FREE = 0, CSIMI_FIXED = 1, CSIMI_KINEMATIC = 2 }; /* kinematic: v is given by the user, never solved */
@@ -51,12 +52,14 @@ typedef struct csimi_state {
     csim_real *rigid_damping; /* [2 rigid_count] linear, angular, 1/s: A += h d M */
     unsigned char *rigid_mode;
 
-    int tet_count;         /* co-rotational tetrahedra */
-    int *tet;              /* [4 tet_count] nodes */
-    csim_real *tet_shape;  /* [9 tet_count] Dm^-1, row-major; row a of it is the gradient of node a + 1 */
-    csim_real *tet_volume; /* [tet_count] rest volume m^3 */
-    csim_real *tet_lame;   /* [3 tet_count] mu, lambda (Pa), beta_K (s) */
-    int *tet_slot;         /* [16 tet_count] index of block (a, b) in A.val */
+    int tet_count;               /* tetrahedra */
+    int *tet;                    /* [4 tet_count] nodes */
+    csim_real *tet_shape;        /* [9 tet_count] Dm^-1, row-major; row a of it is the gradient of node a + 1 */
+    csim_real *tet_volume;       /* [tet_count] rest volume m^3 */
+    csim_real *tet_lame;         /* [3 tet_count] mu, lambda (Pa), beta_K (s) */
+    unsigned char *tet_material; /* [tet_count] csim_material */
+    csim_real *tet_active;       /* [5 tet_count] pressure Pa, tension Pa, fibre (unit, rest shape); all 0: passive */
+    int *tet_slot;               /* [16 tet_count] index of block (a, b) in A.val */
 
     int spring_count;
     csimi_anchor *spring;   /* [2 spring_count] ends */
@@ -167,6 +170,22 @@ CSIMI_FN void csimi_rigid_inertia_world(const csimi_state *s, int k, csim_real *
 CSIMI_FN void csimi_gyro_turn(csim_quat q, const csim_real *I, const csimi_step *step, csim_real *w);
 /* -[r]x for r = world point - centre of mass: the angular term of a point's velocity. */
 CSIMI_FN void csimi_rigid_arm(const csimi_state *s, int k, const csim_real *world_point, csim_real *J);
+
+/* ---- material.c */
+
+/* Derivatives of a density Psi(s) at principal stretches, and the eigenvalues of its tangent outside the scalings. */
+typedef struct csimi_stretches {
+    csim_real g[3], H[9];        /* dPsi/ds, d2Psi/ds2 */
+    csim_real flip[3], twist[3]; /* on U (e_i e_j' +- e_j e_i') V', k the third axis */
+} csimi_stretches;
+/* Psi of a material (csim_material) under an inner pressure, J/m^3; s[2] signed by det F. */
+CSIMI_FN csim_real csimi_material(int material, const csim_real *s, csim_real mu, csim_real lambda, csim_real pressure,
+                                  csimi_stretches *derivatives);
+/* Clamps the nine eigenvalues at 0 (Teran et al. 2005, Smith et al. 2019). */
+CSIMI_FN void csimi_project_stretches(csimi_stretches *derivatives);
+/* K = d2Psi / dx_a dx_b = U M U' for shape gradients a and b given in the principal axes (V' times the gradient). */
+CSIMI_FN void csimi_stretch_block(const csimi_stretches *derivatives, const csim_real *U, const csim_real *a,
+                                  const csim_real *b, csim_real *K);
 
 /* ---- tet.c: preparing a mesh. */
 /* Fills shape (Dm^-1) and volume of count tets from rest positions, and adds density[t] * volume / 4 to node_mass

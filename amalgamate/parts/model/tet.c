@@ -68,6 +68,58 @@ static void csimi_tet_diagonal(const csim_real *g, csim_real mu, csim_real lambd
     }
 }
 
+/* ---- Any material, activated or not: principal stretches, then the fibre. */
+
+static bool csimi_tet_is_plain(const csimi_state *s, int t) {
+    const csim_real *active = s->tet_active + 5 * (size_t)t;
+    return s->tet_material[t] == CSIM_COROTATIONAL && !(active[0] < 0 || active[0] > 0) &&
+           !(active[1] < 0 || active[1] > 0);
+}
+
+/* The energy T (|F a| - 1) of a fibre: energy per rest volume; direction d = F a / |F a|; T / |F a| for its tangent. */
+static csim_real csimi_tet_fibre(const csim_real *F, const csim_real *active, csim_real *d, csim_real *slope) {
+    csim_real Fa[3], length;
+    int c;
+    csimi_mul3(F, active + 2, Fa);
+    length = csim_length(csimi_load3(Fa));
+    for (c = 0; c < 3; c++) d[c] = length > 0 ? Fa[c] / length : 0;
+    *slope = length > CSIM_R(1e-3) ? active[1] / length : 0;
+    return active[1] * (length - 1);
+}
+
+/* What one element adds: forces per volume f[a] = P g_a, blocks from the stretches and the fibre. */
+typedef struct csimi_tet_view {
+    csimi_stretches d;
+    csim_real U[9], y[4][3], f[4][3];    /* y: shape gradients in principal axes */
+    csim_real fibre[3], slope, along[4]; /* along: shape gradients along the fibre */
+} csimi_tet_view;
+
+static csim_real csimi_tet_look(const csimi_state *s, int t, csimi_tet_view *view) {
+    const csim_real *lame = s->tet_lame + 3 * (size_t)t, *G = s->tet_shape + 9 * (size_t)t;
+    const csim_real *active = s->tet_active + 5 * (size_t)t;
+    csim_real F[9], V[9], stretch[3], P[9], M[9], energy;
+    int a, c, k;
+    csimi_tet_gradient(s, t, F);
+    csimi_svd3(F, view->U, stretch, V);
+    energy = csimi_material(s->tet_material[t], stretch, lame[0], lame[1], active[0], &view->d);
+    energy += csimi_tet_fibre(F, active, view->fibre, &view->slope);
+    for (k = 0; k < 3; k++)
+        for (c = 0; c < 3; c++) M[3 * k + c] = view->d.g[k] * V[3 * c + k];
+    csimi_matmul(view->U, M, P);
+    for (k = 0; k < 3; k++)
+        for (c = 0; c < 3; c++) P[3 * k + c] += active[1] * view->fibre[k] * active[2 + c];
+    csimi_tet_map(P, G, view->f);
+    for (k = 0; k < 3; k++)
+        for (c = 0; c < 3; c++) M[3 * k + c] = V[3 * c + k];
+    csimi_tet_map(M, G, view->y);
+    view->along[0] = 0;
+    for (a = 1; a < 4; a++) {
+        view->along[a] = csim_dot(csimi_load3(G + 3 * (a - 1)), csimi_load3(active + 2));
+        view->along[0] -= view->along[a];
+    }
+    return energy;
+}
+
 typedef struct csimi_tet_job {
     const csimi_state *s;
     csimi_system *system;
@@ -100,6 +152,40 @@ static void csimi_tet_add(const csimi_tet_job *job, int t, const bool *mine) {
     }
 }
 
+/* The same for any material: projected tangent instead of squares of strains. */
+static void csimi_tet_add_any(const csimi_tet_job *job, int t, const bool *mine) {
+    const csimi_state *s = job->s;
+    const int *node = s->tet + 4 * (size_t)t, *slot = s->tet_slot + 16 * (size_t)t;
+    csim_real volume = s->tet_volume[t], weight = volume * (job->weight + job->h * s->tet_lame[3 * (size_t)t + 2]);
+    csim_real *val = job->system->A.val, K[9], pull;
+    csimi_tet_view view;
+    int a, b, i, j;
+    csimi_tet_look(s, t, &view);
+    csimi_project_stretches(&view.d);
+    pull = csimi_max(0, view.slope); /* a fibre that pushes has no stable tangent */
+    for (a = 0; a < 4; a++) {
+        csim_real *rhs = job->system->b + 3 * (size_t)node[a];
+        for (b = a; b < 4; b++) {
+            csim_real *ab = val + 9 * (size_t)slot[4 * a + b], *ba = val + 9 * (size_t)slot[4 * b + a];
+            if (!mine[a] && !mine[b]) continue;
+            csimi_stretch_block(&view.d, view.U, view.y[a], view.y[b], K);
+            for (i = 0; i < 3; i++)
+                for (j = 0; j < 3; j++)
+                    K[3 * i + j] +=
+                        pull * view.along[a] * view.along[b] * ((i == j ? 1 : 0) - view.fibre[i] * view.fibre[j]);
+            for (i = 0; i < 3; i++)
+                for (j = 0; j < 3; j++) {
+                    if (a == b) /* symmetric to the bit */
+                        ab[3 * i + j] += weight * ((K[3 * i + j] + K[3 * j + i]) / 2);
+                    else if (mine[a])
+                        ab[3 * i + j] += weight * K[3 * i + j];
+                    if (a != b && mine[b]) ba[3 * j + i] += weight * K[3 * i + j];
+                }
+        }
+        for (i = 0; mine[a] && i < 3; i++) rhs[i] -= job->h * volume * view.f[a][i];
+    }
+}
+
 /* Assembles the rows [begin, end): all elements in order, each adding to the rows of this range only. A row thus gets
    the same sum whatever the ranges are, and no two ranges write the same row; elements across ranges are done twice,
    so nodes numbered by neighbourhood pay. */
@@ -110,7 +196,11 @@ static void csimi_tet_rows(void *context, int begin, int end) {
         const int *node = job->s->tet + 4 * (size_t)t;
         bool mine[4];
         for (a = 0; a < 4; a++) mine[a] = node[a] >= begin && node[a] < end;
-        if (mine[0] || mine[1] || mine[2] || mine[3]) csimi_tet_add(job, t, mine);
+        if (!(mine[0] || mine[1] || mine[2] || mine[3])) continue;
+        if (csimi_tet_is_plain(job->s, t))
+            csimi_tet_add(job, t, mine);
+        else
+            csimi_tet_add_any(job, t, mine);
     }
 }
 
@@ -150,9 +240,15 @@ CSIMI_FN void csimi_tet_energy(const csimi_state *s, csimi_energy *energy) {
     int t;
     for (t = 0; t < s->tet_count; t++) {
         const csim_real *lame = s->tet_lame + 3 * (size_t)t;
-        csim_real F[9];
-        csimi_tet_gradient(s, t, F);
-        energy->elastic += (double)s->tet_volume[t] * (double)csimi_corotational(F, lame[0], lame[1], NULL);
+        csimi_tet_view view;
+        csim_real F[9], density;
+        if (csimi_tet_is_plain(s, t)) {
+            csimi_tet_gradient(s, t, F);
+            density = csimi_corotational(F, lame[0], lame[1], NULL);
+        } else {
+            density = csimi_tet_look(s, t, &view);
+        }
+        energy->elastic += (double)s->tet_volume[t] * (double)density;
     }
 }
 

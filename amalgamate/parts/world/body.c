@@ -394,6 +394,7 @@ static csim_status csimi_check_soft(csim_world *w, const csim_soft_def *def) {
     if ((s = csimi_check_pose(&w->error, fn, def->pose)) != 0) return s;
     if ((s = csimi_check_fields(&w->error, fn, def, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
     if ((s = csimi_check_surface(&w->error, fn, &def->surface)) != 0) return s;
+    if ((s = csimi_check_enum(&w->error, fn, "material", (int)def->material, CSIM_MATERIAL_COUNT_)) != 0) return s;
     if (def->vertex_count < 4 || def->vertex_count > 20000000)
         return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "vertex_count", true, (double)def->vertex_count, "4..2e7");
     if (def->tet_count < 1 || def->tet_count > 40000000)
@@ -417,6 +418,9 @@ static csim_status csimi_check_soft(csim_world *w, const csim_soft_def *def) {
     for (i = 0; i < 4 * def->tet_count; i++)
         if (def->tets[i] < 0 || def->tets[i] >= def->vertex_count)
             return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "tets", true, (double)def->tets[i], "0..vertex_count - 1");
+    for (i = 0; def->tet_material && i < def->tet_count; i++)
+        if ((s = csimi_check_enum(&w->error, fn, "tet_material", (int)def->tet_material[i], CSIM_MATERIAL_COUNT_)) != 0)
+            return s;
     for (k = 0; k < 3; k++) {
         const csim_real *a = k == 0 ? def->tet_young : k == 1 ? def->tet_poisson : def->tet_density;
         static const char *const names[3] = {"tet_young", "tet_poisson", "tet_density"};
@@ -533,6 +537,8 @@ static void csimi_write_tets(csimi_store *s, const csim_soft_def *def, int first
         s->state.tet_lame[3 * t] = young / (2 * (1 + poisson));
         s->state.tet_lame[3 * t + 1] = young * poisson / ((1 + poisson) * (1 - 2 * poisson));
         s->state.tet_lame[3 * t + 2] = def->stiffness_damping;
+        s->state.tet_material[t] = (unsigned char)(def->tet_material ? def->tet_material[i] : def->material);
+        for (k = 0; k < 5; k++) s->state.tet_active[5 * t + k] = 0;
     }
 }
 

@@ -83,6 +83,8 @@ typedef struct csimi_pin {
     X(tets, csim_real, state.tet_shape, 9)        \
     X(tets, csim_real, state.tet_volume, 1)       \
     X(tets, csim_real, state.tet_lame, 3)         \
+    X(tets, unsigned char, state.tet_material, 1) \
+    X(tets, csim_real, state.tet_active, 5)       \
     X(surface, int, surface_node, 1)              \
     X(triangles, int, triangle, 3)                \
     X(links, csimi_link, link, 1)                 \

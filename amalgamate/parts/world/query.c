@@ -306,6 +306,45 @@ CSIM_API csim_status csim_body_add_node_force(csim_world *w, csim_body_id id, in
     return CSIM_OK;
 }
 
+static csim_status csimi_check_activation(csim_world *w, const csim_activation *a, const char *function) {
+    static const csimi_field fields[] = {
+        {"pressure", offsetof(csim_activation, pressure), -1e15, 1e15, false, false, "-1e15..1e15"},
+        {"tension", offsetof(csim_activation, tension), -1e15, 1e15, false, false, "-1e15..1e15"},
+    };
+    csim_status status;
+    if (!a) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, function, "activation", false, 0, "not null");
+    if ((status = csimi_check_fields(&w->error, function, a, fields, CSIMI_COUNT_OF(fields))) != 0) return status;
+    if ((status = csimi_check_vec(&w->error, function, "fibre", a->fibre)) != 0) return status;
+    if ((a->tension < 0 || a->tension > 0) && !(csim_length(a->fibre) > 0))
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, function, "fibre", true, 0, "not the zero vector");
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_soft_set_activation(csim_world *w, csim_body_id id, const int *tets, int count,
+                                              const csim_activation *a) {
+    static const char fn[] = "csim_soft_set_activation";
+    csim_real length;
+    int i;
+    CSIMI_OPEN_BODY(w, id, fn);
+    if ((status = csimi_check_activation(w, a, fn)) != 0) return status;
+    if (b->kind != CSIM_SOFT)
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a solid");
+    if (count < 0 || (tets == NULL) != (count == 0))
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "count", true, (double)count,
+                          "the length of tets, or null and 0 for all");
+    for (i = 0; i < count; i++)
+        if (tets[i] < 0 || tets[i] >= b->tet_count)
+            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "tets", true, (double)tets[i], "0..tet_count - 1");
+    length = csim_length(a->fibre);
+    for (i = 0; i < (tets ? count : b->tet_count); i++) {
+        csim_real *active = s->state.tet_active + 5 * (size_t)(b->first_tet + (tets ? tets[i] : i));
+        active[0] = a->pressure;
+        active[1] = a->tension;
+        csimi_store3(active + 2, length > 0 ? csim_scale(1 / length, a->fibre) : csim_v3(0, 0, 0));
+    }
+    return CSIM_OK;
+}
+
 CSIM_API csim_status csim_body_surface(const csim_world *w, csim_body_id id, const int **triangles, int *count) {
     CSIMI_READ_BODY(w, id, triangles);
     if (!count) return CSIM_NULL_ARGUMENT;

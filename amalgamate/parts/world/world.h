@@ -7,6 +7,7 @@
 #include "../base/memory.h"
 #include "../base/parallel.h"
 #include "../collide/shape.h"
+#include "../model/material.h"
 #include "../solve/solver.h"
 
 /* ---- ids ------------------------------------------------------------------------------------------------------- */
@@ -149,7 +150,7 @@ typedef struct csim_rigid_def {
     uint32_t guard;
 } csim_rigid_def;
 
-/* A solid of co-rotational linear tetrahedra. */
+/* A solid of linear tetrahedra. */
 typedef struct csim_soft_def {
     const csim_real *vertices; /* [3 vertex_count] m, rest shape, copied */
     int vertex_count;
@@ -161,7 +162,9 @@ typedef struct csim_soft_def {
     csim_real young;                                        /* Pa, > 0; default 1e5 */
     csim_real poisson;                                      /* 0..0.5 without 0.5, > -1; default 0.4 */
     csim_real density;                                      /* kg/m^3, > 0; default 1000 */
+    csim_material material;                                 /* default CSIM_COROTATIONAL */
     const csim_real *tet_young, *tet_poisson, *tet_density; /* [tet_count] per element, or null */
+    const csim_material *tet_material;                      /* [tet_count] per element, or null */
     csim_real mass_damping;                                 /* alpha_M, 1/s, >= 0; default 0 */
     csim_real stiffness_damping;                            /* beta_K, s, >= 0; default 1e-3 */
     const int *fixed;                                       /* [fixed_count] vertices that start as CSIM_STATIC */
@@ -392,6 +395,12 @@ CSIM_API csim_status csim_body_set_node(csim_world *world, csim_body_id id, int 
 CSIM_API csim_status csim_body_set_node_motion(csim_world *world, csim_body_id id, int node, csim_motion motion);
 /* Force [N] on one node for the next step only, world axes; adds up. */
 CSIM_API csim_status csim_body_add_node_force(csim_world *world, csim_body_id id, int node, csim_vec3 force);
+/* Activates count elements of a solid, tets[count] in the order of its mesh (null with count 0: all of them), until it
+   is set again; all numbers 0 ends it. For soft actuators: pressure in the elements of a chamber inflates it, tension
+   along a fibre is a muscle or tendon. The stress is part of the elastic energy at the next step. pressure and tension
+   -1e15..1e15 Pa. */
+CSIM_API csim_status csim_soft_set_activation(csim_world *world, csim_body_id id, const int *tets, int count,
+                                              const csim_activation *activation);
 /* Boundary triangles of a solid in mesh numbering, outward; world's memory, [3 count]. */
 CSIM_API csim_status csim_body_surface(const csim_world *world, csim_body_id id, const int **triangles, int *count);
 
