@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: ed38e2024703626b
+   Hash of the parts: 9bc9d4100886f79d
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1575,12 +1575,22 @@ CSIMI_FN int csimi_aggregate(int n, const int *row, const int *col, const csim_r
 /* How the velocity of a block or rigid body is decided. */
 enum { CSIMI_FREE = 0, CSIMI_FIXED = 1, CSIMI_KINEMATIC = 2 }; /* kinematic: v is given by the user, never solved */
 
-/* Where a spring (or later a joint) holds on: a point moving with some blocks. */
-typedef struct csimi_anchor {
-    int rigid; /* >= 0: rigid body index, local holds the point in its centre-of-mass frame */
-    int node;  /* >= 0: point node; both -1: world point `local` */
-    csim_real local[3];
-} csimi_anchor;
+/* A material point of anything: the side of a contact, the end of a spring or pin. place.c is the one file that knows
+   the kinds apart. */
+typedef enum csimi_place_kind {
+    CSIMI_PLACE_GROUND, /* local: a point of the world that never moves */
+    CSIMI_PLACE_NODE,   /* item: point node */
+    CSIMI_PLACE_RIGID,  /* item: rigid body; local: the point in its centre-of-mass frame */
+    CSIMI_PLACE_FACE    /* node[3]: corners of a triangle, local: their weights, which add up to 1 */
+} csimi_place_kind;
+
+typedef struct csimi_place {
+    csimi_place_kind kind;
+    int item, node[4];
+    csim_real local[4];
+} csimi_place;
+
+#define CSIMI_PLACE_TERMS 3 /* most terms of a place */
 
 /* What a bend element holds on to: an edge frame, a body or the world. */
 typedef struct csimi_bend_end {
@@ -1613,6 +1623,7 @@ typedef struct csimi_state {
     csim_real *wrench;        /* [6 rigid_count] force N, torque N m about the centre of mass; world axes */
     csim_real *rigid_damping; /* [2 rigid_count] linear, angular, 1/s: A += h d M */
     unsigned char *rigid_mode;
+    csim_real *rigid_inverse; /* [9 rigid_count] inverse inertia, world axes, zero unless free; csimi_place_prepare */
 
     int tet_count;               /* tetrahedra */
     int *tet;                    /* [4 tet_count] nodes */
@@ -1624,9 +1635,9 @@ typedef struct csimi_state {
     int *tet_slot;               /* [16 tet_count] index of block (a, b) in A.val */
 
     int spring_count;
-    csimi_anchor *spring;   /* [2 spring_count] ends */
+    csimi_place *spring;    /* [2 spring_count] ends */
     csim_real *spring_data; /* [3 spring_count] rest length m, stiffness N/m, damping N s/m */
-    int *spring_slot;       /* [16 spring_count] block indices of A for up to 4 blocks a side pair, -1: none */
+    int *spring_slot;       /* [CSIMI_SPRING_SLOTS spring_count] index of block (p, q) in A.val, -1: none */
 
     int frame_count;           /* edges of cables, each with its frame */
     csim_real *frame;          /* [4 frame_count] w x y z, edge axes to world; z is the tangent */
@@ -1764,9 +1775,39 @@ CSIMI_FN int csimi_tet_surface(int node_count, int tet_count, const int *tet, in
 CSIMI_FN csim_real csimi_corotational(const csim_real *F, csim_real mu, csim_real lambda, csim_real *P);
 
 /* ---- spring.c */
-/* World point and velocity terms of an anchor: fills up to 2 (block, 3x3) pairs, returns how many (world: 0). */
-CSIMI_FN int csimi_anchor_terms(const csimi_state *s, const csimi_anchor *a, csim_real *point, int *block,
-                                csim_real *J /* [18] */);
+#define CSIMI_SPRING_SLOTS (4 * CSIMI_PLACE_TERMS * CSIMI_PLACE_TERMS) /* pairs of the blocks of both ends */
+/* Blocks of A that a spring between these ends may couple. */
+CSIMI_FN int csimi_spring_blocks(const csimi_place *ends /* [2] */);
+
+/* ---- place.c. point: the place's world point now, which the caller has at hand; ignored by kinds that need none. */
+CSIMI_FN csimi_place csimi_place_ground(csim_vec3 point);
+CSIMI_FN csimi_place csimi_place_node(int node);
+/* The material point of rigid body k that is at the world point now. */
+CSIMI_FN csimi_place csimi_place_rigid(const csimi_state *s, int k, csim_vec3 point);
+CSIMI_FN csimi_place csimi_place_face(const int *node /* [3] */, const csim_real *weight /* [3] */);
+CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p);
+/* Velocity at v_k, before any gyroscopic change. */
+CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 point);
+/* Acceleration without contacts and inner forces: gravity and the user's force; 0 where nothing is free. */
+CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_place *p);
+/* The point moves with sum J v[block]: fills up to CSIMI_PLACE_TERMS (block, 3x3) terms, returns how many. */
+CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_vec3 point, int *block,
+                               csim_real *J /* [9 CSIMI_PLACE_TERMS] */);
+/* Most terms of a place of this kind; a spring's or contact's room. */
+CSIMI_FN int csimi_place_term_count(const csimi_place *p);
+/* Brings rigid_inverse up to date with the rotations: csimi_place_mass reads it. */
+CSIMI_FN void csimi_place_prepare(csimi_state *s);
+/* 3 / tr(J M^-1 J') over what is free, kg; 0 when nothing is. */
+CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, csim_vec3 point);
+/* Whether any of its blocks is an unknown. */
+CSIMI_FN bool csimi_place_free(const csimi_state *s, const csimi_place *p);
+/* Whether two places are one point by construction: the same node, or the same body. */
+CSIMI_FN bool csimi_place_same(const csimi_place *a, const csimi_place *b);
+/* A direction that turns with the place, from one state to another of the same bodies. */
+CSIMI_FN csim_vec3 csimi_place_carry(const csimi_place *p, const csimi_state *then, const csimi_state *now,
+                                     csim_vec3 direction);
+/* Indices after the nodes [first_node, first_node + node_count) and, if rigid >= 0, one rigid body were removed. */
+CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count, int rigid);
 
 /* ---- cable.c */
 CSIMI_FN csim_quat csimi_load_quat(const csim_real *p); /* w x y z */
@@ -2137,7 +2178,7 @@ typedef struct csimi_link {
 } csimi_link;
 
 typedef struct csimi_pin {
-    csimi_anchor end[2];
+    csimi_place end[2];
     csim_real impulse[3]; /* of the last step, world axes, on end 0 */
     int link;             /* its slot */
 } csimi_pin;
@@ -2180,7 +2221,7 @@ typedef struct csimi_pin {
     X(surface, int, surface_node, 1)              \
     X(triangles, int, triangle, 3)                \
     X(links, csimi_link, link, 1)                 \
-    X(springs, csimi_anchor, state.spring, 2)     \
+    X(springs, csimi_place, state.spring, 2)      \
     X(springs, csim_real, state.spring_data, 3)   \
     X(springs, int, spring_link, 1)               \
     X(pins, csimi_pin, pin, 1)                    \
@@ -2264,8 +2305,7 @@ CSIMI_FN void csimi_sync_state(csimi_store *store);
 typedef struct csimi_found_contact {
     uint64_t id;
     int body_a, body_b; /* slots */
-    int node_a, node_b; /* point nodes, -1: the side is a rigid body (rigid_a) or the ground */
-    int rigid_a, rigid_b;
+    csimi_place a, b;
     int shape_b;      /* node against shape: exact distance can be taken again; else -1 */
     csim_real radius; /* node contacts: sum of radii and thicknesses */
     csim_vec3 point_a, point_b, normal;
@@ -2284,7 +2324,7 @@ typedef struct csimi_step_frame {
     csimi_found_contact *found; /* [contacts] */
     int found_count;
     csim_contact *contacts; /* [contacts + pins] */
-    csim_term *terms;       /* [4 (contacts + pins)] */
+    csim_term *terms;       /* [csimi_most_terms] */
     csim_real *lambda;      /* [3 (contacts + pins)] */
     int contact_count, term_count;
     int *island, *contact_island; /* [blocks], [contacts + pins] */
@@ -2310,6 +2350,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *frame, const csimi_counts *n,
 /* Scratch that a step of a world with these capacities can need. */
 CSIMI_FN int csimi_default_aggregates(int nodes);          /* body.c: of a solid */
 CSIMI_FN size_t csimi_mesh_scratch(const csimi_counts *n); /* body.c: to study a mesh */
+CSIMI_FN int csimi_most_terms(const csimi_counts *n);      /* of all contacts and pins */
 CSIMI_FN size_t csimi_step_scratch(const csimi_counts *capacity, const csim_solver_params *solver);
 
 /* ---- detect.c: contacts of the current positions. CSIM_CAPACITY with flags and counts in frame->stats. */
@@ -4577,54 +4618,303 @@ CSIMI_FN int csimi_tet_surface(int node_count, int tet_count, const int *tet, in
 }
 /* ==== end model/tet.c */
 
+/* ==== begin model/place.c ======================================================================================= */
+/* model/place: material points of everything that moves; the one file that knows their kinds apart. */
+
+static csim_quat csimi_place_rotation(const csimi_state *s, int k) {
+    const csim_real *p = s->rotation + 4 * (size_t)k;
+    csim_quat q;
+    q.w = p[0];
+    q.x = p[1];
+    q.y = p[2];
+    q.z = p[3];
+    return q;
+}
+
+static void csimi_place_scaled_identity(csim_real a, csim_real *J) {
+    int k;
+    for (k = 0; k < 9; k++) J[k] = k % 4 == 0 ? a : 0;
+}
+
+/* ---- making */
+
+static csimi_place csimi_place_of(csimi_place_kind kind) {
+    csimi_place p;
+    CSIMI_MEMSET(&p, 0, sizeof p);
+    p.kind = kind;
+    p.item = -1;
+    return p;
+}
+
+CSIMI_FN csimi_place csimi_place_ground(csim_vec3 point) {
+    csimi_place p = csimi_place_of(CSIMI_PLACE_GROUND);
+    csimi_store3(p.local, point);
+    return p;
+}
+
+CSIMI_FN csimi_place csimi_place_node(int node) {
+    csimi_place p = csimi_place_of(CSIMI_PLACE_NODE);
+    p.item = node;
+    return p;
+}
+
+CSIMI_FN csimi_place csimi_place_rigid(const csimi_state *s, int k, csim_vec3 point) {
+    csimi_place p = csimi_place_of(CSIMI_PLACE_RIGID);
+    csim_vec3 arm = csim_sub(point, csimi_load3(s->com + 3 * (size_t)k));
+    p.item = k;
+    csimi_store3(p.local, csim_unrotate(csimi_place_rotation(s, k), arm));
+    return p;
+}
+
+CSIMI_FN csimi_place csimi_place_face(const int *node, const csim_real *weight) {
+    csimi_place p = csimi_place_of(CSIMI_PLACE_FACE);
+    int k;
+    for (k = 0; k < 3; k++) {
+        p.node[k] = node[k];
+        p.local[k] = weight[k];
+    }
+    return p;
+}
+
+/* ---- where it is and how it moves */
+
+CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p) {
+    csim_vec3 x = csimi_load3(p->local);
+    int k;
+    switch (p->kind) {
+    case CSIMI_PLACE_GROUND: break;
+    case CSIMI_PLACE_NODE: return csimi_load3(s->x + 3 * (size_t)p->item);
+    case CSIMI_PLACE_RIGID:
+        return csim_add(csimi_load3(s->com + 3 * (size_t)p->item),
+                        csim_rotate(csimi_place_rotation(s, p->item), csimi_load3(p->local)));
+    case CSIMI_PLACE_FACE:
+        x = csim_v3(0, 0, 0);
+        for (k = 0; k < 3; k++) x = csim_madd(x, p->local[k], csimi_load3(s->x + 3 * (size_t)p->node[k]));
+        break;
+    }
+    return x;
+}
+
+CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
+    csim_vec3 v = csim_v3(0, 0, 0);
+    int k;
+    switch (p->kind) {
+    case CSIMI_PLACE_GROUND: break;
+    case CSIMI_PLACE_NODE: return csimi_load3(s->v + 3 * (size_t)p->item);
+    case CSIMI_PLACE_RIGID: {
+        const csim_real *twist = s->velocity + 6 * (size_t)p->item;
+        csim_vec3 arm = csim_sub(point, csimi_load3(s->com + 3 * (size_t)p->item));
+        return csim_add(csimi_load3(twist), csim_cross(csimi_load3(twist + 3), arm));
+    }
+    case CSIMI_PLACE_FACE:
+        for (k = 0; k < 3; k++) v = csim_madd(v, p->local[k], csimi_load3(s->v + 3 * (size_t)p->node[k]));
+        break;
+    }
+    return v;
+}
+
+static csim_vec3 csimi_node_acceleration(const csimi_state *s, int node) {
+    if (s->node_mode[node] != CSIMI_FREE) return csim_v3(0, 0, 0);
+    return csim_madd(csimi_load3(s->gravity), 1 / s->node_mass[node], csimi_load3(s->node_force + 3 * (size_t)node));
+}
+
+CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_place *p) {
+    csim_vec3 a = csim_v3(0, 0, 0);
+    int k;
+    switch (p->kind) {
+    case CSIMI_PLACE_GROUND: break;
+    case CSIMI_PLACE_NODE: return csimi_node_acceleration(s, p->item);
+    case CSIMI_PLACE_RIGID:
+        if (s->rigid_mode[p->item] != CSIMI_FREE) break;
+        return csim_madd(csimi_load3(s->gravity), 1 / s->rigid_mass[p->item],
+                         csimi_load3(s->wrench + 6 * (size_t)p->item));
+    case CSIMI_PLACE_FACE:
+        for (k = 0; k < 3; k++) a = csim_madd(a, p->local[k], csimi_node_acceleration(s, p->node[k]));
+        break;
+    }
+    return a;
+}
+
+CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_vec3 point, int *block, csim_real *J) {
+    csim_real x[3];
+    int k, n = csimi_place_term_count(p);
+    switch (p->kind) {
+    case CSIMI_PLACE_GROUND: break;
+    case CSIMI_PLACE_NODE:
+        block[0] = p->item;
+        csimi_place_scaled_identity(1, J);
+        break;
+    case CSIMI_PLACE_RIGID:
+        block[0] = s->node_count + 2 * p->item;
+        block[1] = block[0] + 1;
+        csimi_place_scaled_identity(1, J);
+        csimi_store3(x, point);
+        csimi_rigid_arm(s, p->item, x, J + 9);
+        break;
+    case CSIMI_PLACE_FACE:
+        for (k = 0; k < 3; k++) {
+            block[k] = p->node[k];
+            csimi_place_scaled_identity(p->local[k], J + 9 * k);
+        }
+        break;
+    }
+    return n;
+}
+
+CSIMI_FN int csimi_place_term_count(const csimi_place *p) {
+    switch (p->kind) {
+    case CSIMI_PLACE_GROUND: return 0;
+    case CSIMI_PLACE_NODE: return 1;
+    case CSIMI_PLACE_RIGID: return 2;
+    case CSIMI_PLACE_FACE: return 3;
+    }
+    return 0;
+}
+
+/* ---- mass */
+
+CSIMI_FN void csimi_place_prepare(csimi_state *s) {
+    int i, k;
+    for (i = 0; i < s->rigid_count; i++) {
+        csim_real I[9], *inverse = s->rigid_inverse + 9 * (size_t)i;
+        for (k = 0; k < 9; k++) inverse[k] = 0;
+        if (s->rigid_mode[i] != CSIMI_FREE) continue;
+        csimi_rigid_inertia_world(s, i, I);
+        csimi_inverse3(I, inverse);
+    }
+}
+
+CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
+    csim_real trace = 0, x[3], J[9], JI[9];
+    int k;
+    if (!csimi_place_free(s, p)) return 0;
+    switch (p->kind) {
+    case CSIMI_PLACE_GROUND: return 0;
+    case CSIMI_PLACE_NODE: return s->node_mass[p->item];
+    case CSIMI_PLACE_RIGID:
+        trace = 3 / s->rigid_mass[p->item];
+        csimi_store3(x, point);
+        csimi_rigid_arm(s, p->item, x, J);
+        csimi_matmul(J, s->rigid_inverse + 9 * (size_t)p->item, JI);
+        for (k = 0; k < 9; k++) trace += JI[k] * J[k];
+        break;
+    case CSIMI_PLACE_FACE:
+        for (k = 0; k < 3; k++)
+            if (s->node_mode[p->node[k]] == CSIMI_FREE)
+                trace += 3 * p->local[k] * p->local[k] / s->node_mass[p->node[k]];
+        break;
+    }
+    return trace > 0 ? 3 / trace : 0;
+}
+
+CSIMI_FN bool csimi_place_free(const csimi_state *s, const csimi_place *p) {
+    int k;
+    switch (p->kind) {
+    case CSIMI_PLACE_GROUND: break;
+    case CSIMI_PLACE_NODE: return s->node_mode[p->item] == CSIMI_FREE;
+    case CSIMI_PLACE_RIGID: return s->rigid_mode[p->item] == CSIMI_FREE;
+    case CSIMI_PLACE_FACE:
+        for (k = 0; k < 3; k++)
+            if (s->node_mode[p->node[k]] == CSIMI_FREE) return true;
+        break;
+    }
+    return false;
+}
+
+/* ---- identity, turning, bookkeeping */
+
+CSIMI_FN bool csimi_place_same(const csimi_place *a, const csimi_place *b) {
+    int k;
+    if (a->kind != b->kind || a->item != b->item) return false;
+    if (a->kind != CSIMI_PLACE_FACE) return true;
+    for (k = 0; k < 3; k++)
+        if (a->node[k] != b->node[k]) return false;
+    return true;
+}
+
+/* The direction's parts along and across the edges of the triangle, put together again with the edges of now. */
+static csim_vec3 csimi_face_carry(const csimi_place *p, const csimi_state *then, const csimi_state *now, csim_vec3 d) {
+    csim_real R[2][9], local[3], world[3];
+    int k;
+    for (k = 0; k < 2; k++) {
+        const csim_real *x = k ? now->x : then->x;
+        csim_vec3 a = csimi_load3(x + 3 * (size_t)p->node[0]);
+        csim_vec3 e = csim_sub(csimi_load3(x + 3 * (size_t)p->node[1]), a);
+        csim_real n[3], hint[3];
+        csimi_store3(n, csim_normalize(csim_cross(e, csim_sub(csimi_load3(x + 3 * (size_t)p->node[2]), a))));
+        csimi_store3(hint, e);
+        if (!(n[0] * n[0] + n[1] * n[1] + n[2] * n[2] > 0)) return d;
+        csimi_frame(n, hint, R[k]);
+    }
+    csimi_store3(world, d);
+    csimi_mul3(R[0], world, local);
+    world[0] = world[1] = world[2] = 0;
+    csimi_addmulT3(R[1], local, world);
+    return csimi_load3(world);
+}
+
+CSIMI_FN csim_vec3 csimi_place_carry(const csimi_place *p, const csimi_state *then, const csimi_state *now,
+                                     csim_vec3 direction) {
+    switch (p->kind) {
+    case CSIMI_PLACE_GROUND:
+    case CSIMI_PLACE_NODE: break;
+    case CSIMI_PLACE_RIGID:
+        return csim_rotate(csimi_place_rotation(now, p->item),
+                           csim_unrotate(csimi_place_rotation(then, p->item), direction));
+    case CSIMI_PLACE_FACE: return csimi_face_carry(p, then, now, direction);
+    }
+    return direction;
+}
+
+CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count, int rigid) {
+    int k;
+    switch (p->kind) {
+    case CSIMI_PLACE_GROUND: break;
+    case CSIMI_PLACE_NODE:
+        if (p->item >= first_node + node_count) p->item -= node_count;
+        break;
+    case CSIMI_PLACE_RIGID:
+        if (rigid >= 0 && p->item > rigid) p->item--;
+        break;
+    case CSIMI_PLACE_FACE:
+        for (k = 0; k < 3; k++)
+            if (p->node[k] >= first_node + node_count) p->node[k] -= node_count;
+        break;
+    }
+}
+/* ==== end model/place.c */
+
 /* ==== begin model/spring.c ====================================================================================== */
 /* model/spring */
 
-CSIMI_FN int csimi_anchor_terms(const csimi_state *s, const csimi_anchor *a, csim_real *point, int *block,
-                                csim_real *J) {
-    static const csim_real identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    if (a->rigid >= 0) {
-        const csim_real *q = s->rotation + 4 * (size_t)a->rigid;
-        csim_pose pose;
-        pose.position = csimi_load3(s->com + 3 * (size_t)a->rigid);
-        pose.rotation.w = q[0];
-        pose.rotation.x = q[1];
-        pose.rotation.y = q[2];
-        pose.rotation.z = q[3];
-        csimi_store3(point, csim_pose_point(pose, csimi_load3(a->local)));
-        block[0] = s->node_count + 2 * a->rigid;
-        block[1] = block[0] + 1;
-        CSIMI_MEMCPY(J, identity, sizeof identity);
-        csimi_rigid_arm(s, a->rigid, point, J + 9);
-        return 2;
-    }
-    csimi_store3(point, csimi_load3(a->node >= 0 ? s->x + 3 * (size_t)a->node : a->local));
-    if (a->node < 0) return 0;
-    block[0] = a->node;
-    CSIMI_MEMCPY(J, identity, sizeof identity);
-    return 1;
-}
+#define CSIMI_SPRING_SIDE (2 * CSIMI_PLACE_TERMS)
 
 /* A spring as seen by the blocks: stretch direction and the terms of d = point a - point b, signs included. */
 typedef struct csimi_spring_view {
-    int count, block[4];
-    csim_real J[4][9];
+    int count, block[2 * CSIMI_PLACE_TERMS];
+    csim_real J[2 * CSIMI_PLACE_TERMS][9];
     csim_vec3 d;      /* m */
     csim_real length; /* m */
 } csimi_spring_view;
 
 static csimi_spring_view csimi_spring_look(const csimi_state *s, int k) {
+    const csimi_place *end = s->spring + 2 * (size_t)k;
     csimi_spring_view view;
-    csim_real a[3], b[3];
+    csim_vec3 a = csimi_place_point(s, end), b = csimi_place_point(s, end + 1);
     int first, p, i;
     CSIMI_MEMSET(&view, 0, sizeof view);
-    first = csimi_anchor_terms(s, s->spring + 2 * (size_t)k, a, view.block, view.J[0]);
-    view.count = first + csimi_anchor_terms(s, s->spring + 2 * (size_t)k + 1, b, view.block + first, view.J[first]);
+    first = csimi_place_terms(s, end, a, view.block, view.J[0]);
+    view.count = first + csimi_place_terms(s, end + 1, b, view.block + first, view.J[first]);
     for (p = first; p < view.count; p++)
         for (i = 0; i < 9; i++) view.J[p][i] = -view.J[p][i];
-    view.d = csim_sub(csimi_load3(a), csimi_load3(b));
+    view.d = csim_sub(a, b);
     view.length = csim_length(view.d);
     return view;
+}
+
+CSIMI_FN int csimi_spring_blocks(const csimi_place *ends) {
+    int n = csimi_place_term_count(ends) + csimi_place_term_count(ends + 1);
+    return n * n;
 }
 
 /* Force on end a and the weighted tangent: (w k + h c) e e' + w max(0, tension / length) (I - e e'), w = sigma h^2. At
@@ -4650,7 +4940,8 @@ static void csimi_spring_law(const csimi_spring_view *view, const csim_real *dat
 /* Adds Jp'K Jq to block (p, q) and its transpose to (q, p); symmetric to the bit, also where both are one block. */
 static void csimi_spring_add(const csimi_spring_view *view, int p, int q, const csim_real *K, const int *slot,
                              csim_real *val) {
-    csim_real KJ[9], M[9], *pq = val + 9 * (size_t)slot[4 * p + q], *qp = val + 9 * (size_t)slot[4 * q + p];
+    csim_real KJ[9], M[9], *pq = val + 9 * (size_t)slot[CSIMI_SPRING_SIDE * p + q],
+                           *qp = val + 9 * (size_t)slot[CSIMI_SPRING_SIDE * q + p];
     csim_real own = p == q ? CSIM_R(0.5) : CSIM_R(1);
     int i, j;
     csimi_matmul(K, view->J[q], KJ);
@@ -4676,7 +4967,7 @@ CSIMI_FN void csimi_spring_assemble(const csimi_state *s, const csimi_step *step
         for (p = 0; p < view.count; p++) {
             csimi_addmulT3(view.J[p], impulse, system->b + 3 * (size_t)view.block[p]);
             for (q = p; q < view.count; q++)
-                csimi_spring_add(&view, p, q, K, s->spring_slot + 16 * (size_t)k, system->A.val);
+                csimi_spring_add(&view, p, q, K, s->spring_slot + CSIMI_SPRING_SLOTS * (size_t)k, system->A.val);
         }
     }
 }
@@ -4702,9 +4993,9 @@ CSIMI_FN void csimi_spring_bind(csimi_state *s, const csim_block_matrix *pattern
     int k, p, q;
     for (k = 0; k < s->spring_count; k++) {
         csimi_spring_view view = csimi_spring_look(s, k);
-        for (p = 0; p < 4; p++)
-            for (q = 0; q < 4; q++)
-                s->spring_slot[16 * k + 4 * p + q] =
+        for (p = 0; p < CSIMI_SPRING_SIDE; p++)
+            for (q = 0; q < CSIMI_SPRING_SIDE; q++)
+                s->spring_slot[CSIMI_SPRING_SLOTS * k + CSIMI_SPRING_SIDE * p + q] =
                     p < view.count && q < view.count ? csimi_pattern_find(pattern, view.block[p], view.block[q]) : -1;
     }
 }
@@ -4716,6 +5007,8 @@ CSIMI_FN void csimi_spring_energy(const csimi_state *s, csimi_energy *energy) {
         energy->elastic += (double)s->spring_data[3 * k + 1] * stretch * stretch / 2;
     }
 }
+
+#undef CSIMI_SPRING_SIDE
 /* ==== end model/spring.c */
 
 /* ==== begin model/cable.c ======================================================================================= */
@@ -7178,12 +7471,12 @@ CSIMI_FN int csimi_broad_pairs(int count, const csim_real *lower, const csim_rea
 /* contact/problem: is this a problem at all? */
 
 /* Where in the problem a value stands, for the sentence: contacts[12].mu[0]. */
-typedef struct csimi_place {
+typedef struct csimi_spot {
     csim_error *error;
     char field[64];
-} csimi_place;
+} csimi_spot;
 
-static csim_status csimi_problem_fail(csimi_place *place, csim_status status, const char *array, long index,
+static csim_status csimi_problem_fail(csimi_spot *place, csim_status status, const char *array, long index,
                                       const char *member, double value, const char *allowed) {
     size_t length = csimi_append_text(place->field, sizeof place->field, 0, array);
     if (index >= 0) {
@@ -7195,7 +7488,7 @@ static csim_status csimi_problem_fail(csimi_place *place, csim_status status, co
     return csimi_fail(place->error, status, "csim_problem_check", place->field, true, value, allowed);
 }
 
-static csim_status csimi_check_finite(csimi_place *place, const char *array, long index, const char *member,
+static csim_status csimi_check_finite(csimi_spot *place, const char *array, long index, const char *member,
                                       const csim_real *x, int count) {
     int k;
     for (k = 0; k < count; ++k)
@@ -7223,7 +7516,7 @@ static csim_status csimi_check_pointers(const csim_problem *p, csim_error *error
     return name ? csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_problem_check", name, false, 0, "not null") : CSIM_OK;
 }
 
-static csim_status csimi_check_row(csimi_place *place, const csim_block_matrix *A, int i) {
+static csim_status csimi_check_row(csimi_spot *place, const csim_block_matrix *A, int i) {
     const int begin = A->row[i], end = A->row[i + 1], diag = A->diag[i];
     const csim_real *D;
     int k;
@@ -7247,7 +7540,7 @@ static csim_status csimi_check_row(csimi_place *place, const csim_block_matrix *
     return CSIM_OK;
 }
 
-static csim_status csimi_check_matrix(csimi_place *place, const csim_problem *p) {
+static csim_status csimi_check_matrix(csimi_spot *place, const csim_problem *p) {
     csim_status status = CSIM_OK;
     int i;
     if (p->A.n > 0 && p->A.row[0] != 0)
@@ -7258,7 +7551,7 @@ static csim_status csimi_check_matrix(csimi_place *place, const csim_problem *p)
     return status;
 }
 
-static csim_status csimi_check_side(csimi_place *place, const csim_problem *p, int m, const csim_side *side,
+static csim_status csimi_check_side(csimi_spot *place, const csim_problem *p, int m, const csim_side *side,
                                     const char *first, const char *count) {
     if (side->count < 0 || side->count > p->term_count)
         return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, count, side->count, "0 to term_count");
@@ -7269,7 +7562,7 @@ static csim_status csimi_check_side(csimi_place *place, const csim_problem *p, i
 }
 
 /* Rows of R orthonormal to what a chain of float rotations keeps. */
-static csim_status csimi_check_frame(csimi_place *place, int m, const csim_real *R) {
+static csim_status csimi_check_frame(csimi_spot *place, int m, const csim_real *R) {
     int i, j;
     for (i = 0; i < 3; ++i)
         for (j = i; j < 3; ++j) {
@@ -7281,7 +7574,7 @@ static csim_status csimi_check_frame(csimi_place *place, int m, const csim_real 
     return CSIM_OK;
 }
 
-static csim_status csimi_check_friction(csimi_place *place, const csim_contact *c, int m) {
+static csim_status csimi_check_friction(csimi_spot *place, const csim_contact *c, int m) {
     int k, count = c->law == CSIM_LAW_ANISOTROPIC ? 2 : 1;
     csim_status status = csimi_check_finite(place, "contacts", m, ".mu", c->mu, count);
     for (k = 0; k < count && status == CSIM_OK; ++k)
@@ -7297,7 +7590,7 @@ static csim_status csimi_check_friction(csimi_place *place, const csim_contact *
     return status;
 }
 
-static csim_status csimi_check_law(csimi_place *place, const csim_contact *c, int m) {
+static csim_status csimi_check_law(csimi_spot *place, const csim_contact *c, int m) {
     int k;
     switch (c->law) {
     case CSIM_LAW_STRICT:
@@ -7320,7 +7613,7 @@ static csim_status csimi_check_law(csimi_place *place, const csim_contact *c, in
     return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, ".law", (double)c->law, "a value of csim_law");
 }
 
-static csim_status csimi_check_contact(csimi_place *place, const csim_problem *p, int m) {
+static csim_status csimi_check_contact(csimi_spot *place, const csim_problem *p, int m) {
     const csim_contact *c = p->contacts + m;
     csim_status status = csimi_check_side(place, p, m, &c->a, ".a.first", ".a.count");
     int k;
@@ -7339,7 +7632,7 @@ static csim_status csimi_check_contact(csimi_place *place, const csim_problem *p
     return status == CSIM_OK ? csimi_check_law(place, c, m) : status;
 }
 
-static csim_status csimi_check_terms(csimi_place *place, const csim_problem *p) {
+static csim_status csimi_check_terms(csimi_spot *place, const csim_problem *p) {
     csim_status status = CSIM_OK;
     int k;
     for (k = 0; k < p->term_count && status == CSIM_OK; ++k) {
@@ -7350,7 +7643,7 @@ static csim_status csimi_check_terms(csimi_place *place, const csim_problem *p) 
     return status;
 }
 
-static csim_status csimi_check_structure(csimi_place *place, const csim_problem *p) {
+static csim_status csimi_check_structure(csimi_spot *place, const csim_problem *p) {
     const csim_structure *s = p->structure;
     int k;
     if (!s || !s->body_first || s->body_count <= 0) return CSIM_OK;
@@ -7367,7 +7660,7 @@ static csim_status csimi_check_structure(csimi_place *place, const csim_problem 
 }
 
 CSIM_API csim_status csim_problem_check(const csim_problem *problem, csim_error *error) {
-    csimi_place place;
+    csimi_spot place;
     csim_status status;
     int m;
     place.error = error;
@@ -11777,7 +12070,8 @@ CSIMI_FN void csimi_store_layout(csimi_store *s, const csim_solver_params *solve
 #undef CSIMI_X
     /* what follows from the rest: not copied, not saved */
     s->state.tet_slot = CSIMI_PUSH(arena, int, (size_t)c->tets * 16);
-    s->state.spring_slot = CSIMI_PUSH(arena, int, (size_t)c->springs * 16);
+    s->state.spring_slot = CSIMI_PUSH(arena, int, (size_t)c->springs *CSIMI_SPRING_SLOTS);
+    s->state.rigid_inverse = CSIMI_PUSH(arena, csim_real, (size_t)c->rigids * 9);
     s->A.row = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c) + 1);
     s->A.diag = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c));
     s->A.col = CSIMI_PUSH(arena, int, c->matrix_blocks);
@@ -11891,6 +12185,11 @@ CSIMI_FN void csimi_remove(csimi_store *s, csimi_axis which, int first, int n) {
 
 /* ---- scratch of a step */
 
+CSIMI_FN int csimi_most_terms(const csimi_counts *n) {
+    int side = n->tets > 0 ? 3 : 2; /* faces of solids; points of rigid bodies */
+    return 2 * side * (n->contacts + n->pins);
+}
+
 CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
     size_t blocks = (size_t)csimi_blocks_of(n), rows = (size_t)n->contacts + (size_t)n->pins;
     size_t aggregates = (size_t)n->aggregates + (size_t)n->rigids; /* a rigid body is one */
@@ -11907,7 +12206,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->skip = CSIMI_PUSH(arena, unsigned char, blocks);
     f->found = CSIMI_PUSH(arena, csimi_found_contact, n->contacts);
     f->contacts = CSIMI_PUSH(arena, csim_contact, rows);
-    f->terms = CSIMI_PUSH(arena, csim_term, 4 * rows);
+    f->terms = CSIMI_PUSH(arena, csim_term, csimi_most_terms(n));
     f->lambda = CSIMI_PUSH(arena, csim_real, 3 * rows);
     f->island = CSIMI_PUSH(arena, int, blocks);
     f->contact_island = CSIMI_PUSH(arena, int, rows);
@@ -13010,35 +13309,25 @@ CSIM_API csim_status csim_create_soft(csim_world *w, const csim_soft_def *def, c
 
 /* ---- links */
 
-static csim_status csimi_anchor_of(csim_world *w, const csim_attachment *at, const char *function, csimi_anchor *anchor,
-                                   int *slot) {
+static csim_status csimi_attach(csim_world *w, const csim_attachment *at, const char *function, csimi_place *place,
+                                int *slot) {
     csimi_store *s = &w->store;
     csim_status status;
     const csimi_body *b;
     if ((status = csimi_check_vec(&w->error, function, "attachment.point", at->point)) != 0) return status;
-    CSIMI_MEMSET(anchor, 0, sizeof *anchor);
-    anchor->rigid = anchor->node = -1;
     *slot = -1;
-    if (at->body.index1 == 0) {
-        csimi_store3(anchor->local, at->point);
-        return CSIM_OK;
-    }
+    *place = csimi_place_ground(at->point);
+    if (at->body.index1 == 0) return CSIM_OK;
     if ((status = csimi_find_body(w, at->body, function, slot, &w->error)) != 0) return status;
     b = s->body + *slot;
     if (b->kind == CSIM_RIGID) {
-        csim_quat q;
-        anchor->rigid = b->rigid;
-        q.w = s->state.rotation[4 * b->rigid];
-        q.x = s->state.rotation[4 * b->rigid + 1];
-        q.y = s->state.rotation[4 * b->rigid + 2];
-        q.z = s->state.rotation[4 * b->rigid + 3];
-        csimi_store3(anchor->local, csim_unrotate(q, csim_sub(at->point, csimi_load3(s->state.com + 3 * b->rigid))));
+        *place = csimi_place_rigid(&s->state, b->rigid, at->point);
         return CSIM_OK;
     }
     if (at->node < 0 || at->node >= b->node_count)
         return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, function, "attachment.node", true, (double)at->node,
                           "0..node count of the body - 1");
-    anchor->node = b->first_node + s->node_of_user[b->first_node + at->node];
+    *place = csimi_place_node(b->first_node + s->node_of_user[b->first_node + at->node]);
     return CSIM_OK;
 }
 
@@ -13077,13 +13366,13 @@ CSIMI_FN void csimi_finish_link(csim_world *w, int slot, csim_link_id *id) {
 }
 
 static csim_status csimi_link_ends(csim_world *w, const csim_attachment *a, const csim_attachment *b,
-                                   const char *function, csimi_anchor *ends, int *bodies) {
+                                   const char *function, csimi_place *ends, int *bodies) {
     csim_status s;
-    if ((s = csimi_anchor_of(w, a, function, ends, bodies)) != 0) return s;
-    if ((s = csimi_anchor_of(w, b, function, ends + 1, bodies + 1)) != 0) return s;
+    if ((s = csimi_attach(w, a, function, ends, bodies)) != 0) return s;
+    if ((s = csimi_attach(w, b, function, ends + 1, bodies + 1)) != 0) return s;
     if (bodies[0] < 0 && bodies[1] < 0)
         return csimi_fail(&w->error, CSIM_STALE_ID, function, "a and b", false, 0, "at least one body");
-    if (bodies[0] == bodies[1] && ends[0].node == ends[1].node)
+    if (bodies[0] == bodies[1] && csimi_place_same(ends, ends + 1))
         return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, function, "b", false, 0, "another body or node than a");
     return CSIM_OK;
 }
@@ -13097,11 +13386,11 @@ CSIM_API csim_status csim_create_spring(csim_world *w, const csim_spring_def *de
         CSIMI_AT_LEAST_0(csim_spring_def, damping),
         CSIMI_AT_LEAST_0(csim_spring_def, break_force),
     };
-    csimi_anchor ends[2];
+    csimi_place ends[2];
     csimi_counts need;
     csimi_store *s;
-    int bodies[2], block[2], item, k;
-    csim_real J[18], point[6], length;
+    int bodies[2], item, k;
+    csim_real length;
     csim_status status = csimi_start_create(w, def, id, fn);
     if (status) return status;
     if ((status = csimi_check_guard(&w->error, fn, "made by csim_default_spring_def()", def->guard)) != 0)
@@ -13111,19 +13400,16 @@ CSIM_API csim_status csim_create_spring(csim_world *w, const csim_spring_def *de
     need = w->store.count;
     if (w->free_link < 0) need.links++;
     need.springs++;
-    need.matrix_blocks += 16;
+    need.matrix_blocks += csimi_spring_blocks(ends);
     if ((status = csimi_make_room(w, need, fn)) != 0) return status;
     s = &w->store;
     item = s->count.springs++;
-    for (k = 0; k < 2; k++) {
-        s->state.spring[2 * item + k] = ends[k];
-        csimi_anchor_terms(&s->state, ends + k, point + 3 * k, block, J);
-    }
-    length = csim_length(csim_sub(csimi_load3(point), csimi_load3(point + 3)));
+    for (k = 0; k < 2; k++) s->state.spring[2 * item + k] = ends[k];
+    length = csim_length(csim_sub(csimi_place_point(&s->state, ends), csimi_place_point(&s->state, ends + 1)));
     s->state.spring_data[3 * item] = def->rest_length < 0 ? length : def->rest_length;
     s->state.spring_data[3 * item + 1] = def->stiffness;
     s->state.spring_data[3 * item + 2] = def->damping;
-    s->count.matrix_blocks += 16;
+    s->count.matrix_blocks += csimi_spring_blocks(ends);
     k = csimi_take_link(w, CSIMI_SPRING, item, bodies, def->break_force);
     s->spring_link[item] = k;
     csimi_finish_link(w, k, id);
@@ -13133,7 +13419,7 @@ CSIM_API csim_status csim_create_spring(csim_world *w, const csim_spring_def *de
 CSIM_API csim_status csim_create_pin(csim_world *w, const csim_pin_def *def, csim_link_id *id) {
     static const char fn[] = "csim_create_pin";
     static const csimi_field fields[] = {CSIMI_AT_LEAST_0(csim_pin_def, break_force)};
-    csimi_anchor ends[2];
+    csimi_place ends[2];
     csimi_counts need;
     csimi_store *s;
     csimi_pin *pin;
@@ -13181,10 +13467,10 @@ static void csimi_drop_link(csim_world *w, int slot) {
     csimi_store *s = &w->store;
     csimi_link *l = s->link + slot;
     int i;
+    if (l->kind == CSIMI_SPRING) s->count.matrix_blocks -= csimi_spring_blocks(s->state.spring + 2 * l->item);
     csimi_remove(s, l->kind == CSIMI_SPRING ? CSIMI_AXIS_springs : CSIMI_AXIS_pins, l->item, 1);
     for (i = 0; i < s->count.links; i++)
         if (s->link[i].alive && s->link[i].kind == l->kind && s->link[i].item > l->item) s->link[i].item--;
-    if (l->kind == CSIMI_SPRING) s->count.matrix_blocks -= 16;
     l->alive = false;
     l->generation++;
     l->next_free = w->free_link;
@@ -13218,9 +13504,8 @@ static void csimi_end_contacts(csim_world *w, csim_body_id id) {
     s->count.contacts = kept;
 }
 
-static void csimi_shift_anchor(csimi_anchor *a, const csimi_body *gone) {
-    if (a->node >= gone->first_node + gone->node_count) a->node -= gone->node_count;
-    if (gone->rigid >= 0 && a->rigid > gone->rigid) a->rigid--;
+static void csimi_shift_place(csimi_place *p, const csimi_body *gone) {
+    csimi_place_shift(p, gone->first_node, gone->node_count, gone->rigid);
 }
 
 static void csimi_shift_indices(csim_world *w, const csimi_body *gone, int hulls, int first_hull) {
@@ -13242,10 +13527,10 @@ static void csimi_shift_indices(csim_world *w, const csimi_body *gone, int hulls
         if (s->surface_node[i] > gone->first_node) s->surface_node[i] -= gone->node_count;
     for (i = 0; i < s->count.shapes; i++)
         if (s->shape[i].hull > first_hull) s->shape[i].hull -= hulls;
-    for (i = 0; i < 2 * s->count.springs; i++) csimi_shift_anchor(s->state.spring + i, gone);
+    for (i = 0; i < 2 * s->count.springs; i++) csimi_shift_place(s->state.spring + i, gone);
     for (i = 0; i < s->count.pins; i++) {
-        csimi_shift_anchor(s->pin[i].end, gone);
-        csimi_shift_anchor(s->pin[i].end + 1, gone);
+        csimi_shift_place(s->pin[i].end, gone);
+        csimi_shift_place(s->pin[i].end + 1, gone);
     }
 }
 
@@ -13507,9 +13792,9 @@ static void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, const
         c->id = csimi_mix64(key, out[i].feature);
         c->body_a = a->body;
         c->body_b = b->body;
-        c->node_a = c->node_b = c->shape_b = -1;
-        c->rigid_a = s->body[a->body].rigid;
-        c->rigid_b = s->body[b->body].rigid;
+        c->shape_b = -1;
+        c->a = csimi_place_rigid(&s->state, s->body[a->body].rigid, out[i].point_a);
+        c->b = csimi_place_rigid(&s->state, s->body[b->body].rigid, out[i].point_b);
         c->radius = thickness;
         c->point_a = out[i].point_a;
         c->point_b = out[i].point_b;
@@ -13535,13 +13820,11 @@ static void csimi_collide_node_shape(csimi_detector *d, int slot, int node, uint
                         csimi_side_key(s, b->body, (uint32_t)(b->item - s->body[b->body].first_shape)));
     c->body_a = slot;
     c->body_b = b->body;
-    c->node_a = node;
-    c->node_b = -1;
-    c->rigid_a = -1;
-    c->rigid_b = s->body[b->body].rigid;
     c->shape_b = b->item;
     c->radius = r;
     c->point_a = c->point_b = csim_madd(x, -(gap + r), n);
+    c->a = csimi_place_node(node);
+    c->b = csimi_place_rigid(&s->state, s->body[b->body].rigid, c->point_b);
     c->normal = n;
     c->gap = gap;
 }
@@ -13564,9 +13847,9 @@ static void csimi_collide_nodes(csimi_detector *d, int slot_a, int node_a, uint3
         csimi_mix64(csimi_side_key(s, slot_a, part_a | 0x40000000u), csimi_side_key(s, slot_b, part_b | 0x40000000u));
     c->body_a = slot_a;
     c->body_b = slot_b;
-    c->node_a = node_a;
-    c->node_b = node_b;
-    c->rigid_a = c->rigid_b = c->shape_b = -1;
+    c->a = csimi_place_node(node_a);
+    c->b = csimi_place_node(node_b);
+    c->shape_b = -1;
     c->radius = ra + rb;
     c->point_a = csim_madd(xa, -ra, n);
     c->point_b = csim_madd(xb, rb, n);
@@ -13648,30 +13931,17 @@ CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_aren
 
 /* ---- the same contact in another configuration */
 
-static csim_vec3 csimi_carry(const csimi_state *then, const csimi_state *now, int rigid, csim_vec3 point) {
-    csim_vec3 local =
-        csim_unrotate(csimi_rotation_of(then, rigid), csim_sub(point, csimi_load3(then->com + 3 * rigid)));
-    return csim_add(csimi_load3(now->com + 3 * rigid), csim_rotate(csimi_rotation_of(now, rigid), local));
-}
-
 CSIMI_FN csim_real csimi_gap_at(const csim_world *w, const csimi_state *then, const csimi_state *now,
                                 const csimi_found_contact *f) {
     const csimi_store *s = &w->store;
-    csim_vec3 n = f->normal;
+    csim_vec3 a = csimi_place_point(now, &f->a), d = csim_sub(a, csimi_place_point(now, &f->b)), n = f->normal;
     uint32_t feature;
     if (f->shape_b >= 0) {
         csim_pose pose = csimi_body_pose(s, now, f->body_b);
-        return csim_shape_distance(s->shape + f->shape_b, s->hull, pose, csimi_load3(now->x + 3 * f->node_a), &n,
-                                   &feature) -
-               f->radius;
+        return csim_shape_distance(s->shape + f->shape_b, s->hull, pose, a, &n, &feature) - f->radius;
     }
-    if (f->node_a >= 0)
-        return csim_length(csim_sub(csimi_load3(now->x + 3 * f->node_a), csimi_load3(now->x + 3 * f->node_b))) -
-               f->radius;
-    n = csim_rotate(csimi_rotation_of(now, f->rigid_b), csim_unrotate(csimi_rotation_of(then, f->rigid_b), n));
-    return csim_dot(n, csim_sub(csimi_carry(then, now, f->rigid_a, f->point_a),
-                                csimi_carry(then, now, f->rigid_b, f->point_b))) -
-           f->radius;
+    if (f->a.kind == CSIMI_PLACE_NODE && f->b.kind == CSIMI_PLACE_NODE) return csim_length(d) - f->radius;
+    return csim_dot(csimi_place_carry(&f->b, then, now, n), d) - f->radius;
 }
 /* ==== end world/detect.c */
 
@@ -13679,9 +13949,8 @@ CSIMI_FN csim_real csimi_gap_at(const csim_world *w, const csimi_state *then, co
 /* world/rows: found contacts and pins become rows of the problem: frames, terms, laws, phi, warm starts. contact.md. */
 
 typedef struct csimi_row_work {
-    csim_real *inverse_inertia; /* [9 rigids] world axes, zero for bodies that are not free */
-    int *table;                 /* hash of the last contacts by id */
-    int table_size;             /* a power of two */
+    int *table;     /* hash of the last contacts by id */
+    int table_size; /* a power of two */
 } csimi_row_work;
 
 static int csimi_table_size(int contacts) {
@@ -13692,7 +13961,6 @@ static int csimi_table_size(int contacts) {
 
 static void csimi_row_layout(csimi_row_work *r, const csimi_counts *n, csimi_arena *arena) {
     r->table_size = csimi_table_size(n->contacts);
-    r->inverse_inertia = CSIMI_PUSH(arena, csim_real, 9 * (size_t)n->rigids);
     r->table = CSIMI_PUSH(arena, int, r->table_size);
 }
 
@@ -13705,65 +13973,39 @@ CSIMI_FN size_t csimi_rows_scratch(const csimi_counts *n) {
 
 /* ---- sides */
 
-/* A point of a contact or pin: a node, a rigid body's point, or the ground. */
-typedef struct csimi_point {
-    int node, rigid; /* both -1: ground */
-    csim_vec3 x;
-} csimi_point;
-
-static bool csimi_point_free(const csimi_state *s, csimi_point p) {
-    if (p.node >= 0) return s->node_mode[p.node] == CSIMI_FREE;
-    return p.rigid >= 0 && s->rigid_mode[p.rigid] == CSIMI_FREE;
-}
-
-/* Velocity of the point at the start of the step, before any gyroscopic change. */
-static csim_vec3 csimi_point_velocity(const csimi_state *s, csimi_point p) {
-    if (p.node >= 0) return csimi_load3(s->v + 3 * p.node);
-    if (p.rigid >= 0)
-        return csim_add(
-            csimi_load3(s->velocity + 6 * p.rigid),
-            csim_cross(csimi_load3(s->velocity + 6 * p.rigid + 3), csim_sub(p.x, csimi_load3(s->com + 3 * p.rigid))));
-    return csim_v3(0, 0, 0);
-}
-
-/* Acceleration without contacts and inner forces: gravity and the user's force. */
-static csim_vec3 csimi_point_acceleration(const csimi_state *s, csimi_point p) {
-    csim_vec3 g = csimi_load3(s->gravity);
-    if (!csimi_point_free(s, p)) return csim_v3(0, 0, 0);
-    if (p.node >= 0) return csim_madd(g, 1 / s->node_mass[p.node], csimi_load3(s->node_force + 3 * p.node));
-    return csim_madd(g, 1 / s->rigid_mass[p.rigid], csimi_load3(s->wrench + 6 * p.rigid));
-}
-
-/* Terms of a free side, appended to the frame; effective mass (1/theta) 3 / tr(J M^-1 J'). */
-static csim_side csimi_side_of(const csim_world *w, csimi_step_frame *f, const csimi_row_work *r, csimi_point p,
-                               csim_real *mass) {
-    static const csim_real identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    const csimi_state *s = &w->store.state;
+/* Terms of a place, appended to the frame; what is not an unknown goes with its velocity into moved. */
+static csim_side csimi_side_of(csimi_step_frame *f, const csimi_state *s, const csimi_place *p, csim_vec3 point,
+                               csim_real *mass, csim_real *moved) {
+    csim_real J[9 * CSIMI_PLACE_TERMS];
+    int block[CSIMI_PLACE_TERMS], k, n = csimi_place_terms(s, p, point, block, J);
     csim_side side;
-    csim_term *t = f->terms + f->term_count;
     side.first = f->term_count;
-    side.count = 0;
-    *mass = 0;
-    if (!csimi_point_free(s, p)) return side;
-    side.count = p.node >= 0 ? 1 : 2;
-    f->term_count += side.count;
-    CSIMI_MEMCPY(t[0].J, identity, sizeof identity);
-    if (p.node >= 0) {
-        t[0].block = p.node;
-        return side;
+    moved[0] = moved[1] = moved[2] = 0;
+    for (k = 0; k < n; k++) {
+        csim_term *t = f->terms + f->term_count;
+        if (f->skip[block[k]]) {
+            csimi_addmul3(J + 9 * k, f->v + 3 * block[k], moved);
+            continue;
+        }
+        t->block = block[k];
+        CSIMI_MEMCPY(t->J, J + 9 * k, sizeof t->J);
+        f->term_count++;
     }
-    t[0].block = s->node_count + 2 * p.rigid;
-    t[1].block = t[0].block + 1;
-    {
-        csim_real x[3], JI[9], trace = 3 / s->rigid_mass[p.rigid];
-        int k;
-        csimi_store3(x, p.x);
-        csimi_rigid_arm(s, p.rigid, x, t[1].J);
-        csimi_matmul(t[1].J, r->inverse_inertia + 9 * p.rigid, JI);
-        for (k = 0; k < 9; k++) trace += JI[k] * t[1].J[k];
-        *mass = 3 / (trace * f->theta);
-    }
+    side.count = f->term_count - side.first;
+    *mass = p->kind == CSIMI_PLACE_NODE ? 0 : csimi_place_mass(s, p, point) / f->theta; /* of a node: from A */
     return side;
+}
+
+/* Both sides of a row; phi += R (the velocity of what is given). */
+static void csimi_sides(csimi_step_frame *f, const csimi_state *s, const csimi_place *a, csim_vec3 point_a,
+                        const csimi_place *b, csim_vec3 point_b, csim_contact *c) {
+    csim_real moved_a[3], moved_b[3];
+    int k;
+    c->a = csimi_side_of(f, s, a, point_a, c->mass, moved_a);
+    c->b = csimi_side_of(f, s, b, point_b, c->mass + 1, moved_b);
+    csimi_store3(c->point, point_a);
+    for (k = 0; k < 3; k++) moved_a[k] -= moved_b[k];
+    csimi_addmul3(c->R, moved_a, c->phi);
 }
 
 /* ---- warm starts */
@@ -13858,18 +14100,12 @@ static bool csimi_friction_direction(const csim_world *w, const csimi_found_cont
 static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_row_work *r, int i) {
     csimi_found_contact *found = f->found + i;
     const csimi_state *s = &w->store.state;
+    const csimi_place *a = &found->a, *b = &found->b;
     csim_contact *c = f->contacts + i;
-    csim_real n[3], hint[3], restitution = 0, approach, free_end, ground[3], *lambda = f->lambda + 3 * i;
-    csimi_point a, b;
-    csim_vec3 relative, moved;
+    csim_real n[3], hint[3], restitution = 0, approach, free_end, *lambda = f->lambda + 3 * i;
+    csim_vec3 relative;
     CSIMI_MEMSET(c, 0, sizeof *c);
     found->last = csimi_last_contact(w, r, found->id);
-    a.node = found->node_a;
-    a.rigid = found->rigid_a;
-    a.x = found->point_a;
-    b.node = found->node_b;
-    b.rigid = found->rigid_b;
-    b.x = found->point_b;
     c->law = w->def.law;
     csimi_mix(w, found->body_a, found->body_b, c, &restitution);
     csimi_store3(n, found->normal);
@@ -13877,20 +14113,13 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_ro
     c->omega[0] = w->def.omega[0];
     c->omega[1] = w->def.omega[1];
     c->mask = 7;
-    c->a = csimi_side_of(w, f, r, a, c->mass);
-    c->b = csimi_side_of(w, f, r, b, c->mass + 1);
-    csimi_store3(c->point, found->point_a);
-    relative = csim_sub(csimi_point_velocity(s, a), csimi_point_velocity(s, b));
+    relative = csim_sub(csimi_place_velocity(s, a, found->point_a), csimi_place_velocity(s, b, found->point_b));
     approach = csim_dot(found->normal, relative);
     if (w->def.integrator == CSIM_MIDPOINT) approach += 2 * csimi_slip_let_through(w, found);
     free_end = approach +
-               f->h * csim_dot(found->normal, csim_sub(csimi_point_acceleration(s, a), csimi_point_acceleration(s, b)));
+               f->h * csim_dot(found->normal, csim_sub(csimi_place_acceleration(s, a), csimi_place_acceleration(s, b)));
     c->phi[0] = csimi_phi(w, f, found->gap, restitution, approach, free_end);
-    moved = csim_v3(0, 0, 0);
-    if (!csimi_point_free(s, a)) moved = csim_add(moved, csimi_point_velocity(s, a));
-    if (!csimi_point_free(s, b)) moved = csim_sub(moved, csimi_point_velocity(s, b));
-    csimi_store3(ground, moved);
-    csimi_addmul3(c->R, ground, c->phi);
+    csimi_sides(f, s, a, found->point_a, b, found->point_b, c);
     lambda[0] = lambda[1] = lambda[2] = 0;
     if (found->last >= 0) {
         csim_real world[3];
@@ -13901,52 +14130,30 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_ro
 
 /* ---- pins */
 
-static csimi_point csimi_anchor_point(const csimi_state *s, const csimi_anchor *a) {
-    csimi_point p;
-    csim_real x[3], J[18];
-    int block[2];
-    p.node = a->node;
-    p.rigid = a->rigid;
-    csimi_anchor_terms(s, a, x, block, J);
-    p.x = csimi_load3(x);
-    return p;
-}
-
-static void csimi_pin_row(csim_world *w, csimi_step_frame *f, const csimi_row_work *r, const csimi_pin *pin, int i) {
+static void csimi_pin_row(csim_world *w, csimi_step_frame *f, const csimi_pin *pin, int i) {
     const csimi_state *s = &w->store.state;
     csim_contact *c = f->contacts + i;
-    csimi_point a = csimi_anchor_point(s, pin->end), b = csimi_anchor_point(s, pin->end + 1);
-    csim_vec3 moved = csim_scale(w->def.stabilization / f->h, csim_sub(a.x, b.x));
+    csim_vec3 a = csimi_place_point(s, pin->end), b = csimi_place_point(s, pin->end + 1);
     int k;
     CSIMI_MEMSET(c, 0, sizeof *c);
     c->law = CSIM_LAW_BILATERAL;
     c->mask = 7;
     c->R[0] = c->R[4] = c->R[8] = 1;
-    c->a = csimi_side_of(w, f, r, a, c->mass);
-    c->b = csimi_side_of(w, f, r, b, c->mass + 1);
-    csimi_store3(c->point, a.x);
-    if (!csimi_point_free(s, a)) moved = csim_add(moved, csimi_point_velocity(s, a));
-    if (!csimi_point_free(s, b)) moved = csim_sub(moved, csimi_point_velocity(s, b));
-    csimi_store3(c->phi, moved);
+    csimi_store3(c->phi, csim_scale(w->def.stabilization / f->h, csim_sub(a, b)));
+    csimi_sides(f, s, pin->end, a, pin->end + 1, b, c);
     for (k = 0; k < 3; k++) f->lambda[3 * i + k] = csimi_warm_scale(w, f) * pin->impulse[k];
 }
 
 CSIMI_FN void csimi_rows(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
     csimi_row_work r;
     size_t mark = arena->used;
-    int i, k;
+    int i;
     csimi_row_layout(&r, &w->store.capacity, arena);
-    for (i = 0; i < w->store.count.rigids; i++) {
-        csim_real I[9], *inverse = r.inverse_inertia + 9 * i;
-        for (k = 0; k < 9; k++) inverse[k] = 0;
-        if (w->store.state.rigid_mode[i] != CSIMI_FREE) continue;
-        csimi_rigid_inertia_world(&w->store.state, i, I);
-        csimi_inverse3(I, inverse);
-    }
+    csimi_place_prepare(&w->store.state);
     csimi_index_contacts(w, &r);
     f->term_count = 0;
     for (i = 0; i < f->found_count; i++) csimi_contact_row(w, f, &r, i);
-    for (i = 0; i < w->store.count.pins; i++) csimi_pin_row(w, f, &r, w->store.pin + i, f->found_count + i);
+    for (i = 0; i < w->store.count.pins; i++) csimi_pin_row(w, f, w->store.pin + i, f->found_count + i);
     f->contact_count = f->found_count + w->store.count.pins;
     csimi_pop(arena, mark);
 }
@@ -13997,11 +14204,11 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     csim_problem_size size;
     csimi_arena arena = csimi_arena_counting();
     int blocks = n->nodes + 2 * n->rigids, rows = n->contacts + n->pins, aggregates = n->aggregates + n->rigids;
-    csimi_island_layout(&p, blocks, n->matrix_blocks, rows, 4 * rows, aggregates, &arena);
+    csimi_island_layout(&p, blocks, n->matrix_blocks, rows, csimi_most_terms(n), aggregates, &arena);
     size.blocks = blocks;
     size.matrix_blocks = n->matrix_blocks;
     size.contacts = rows;
-    size.terms = 4 * rows;
+    size.terms = csimi_most_terms(n);
     size.aggregates = aggregates;
     size.rigid = n->tets == 0 && n->links == 0;
     csimi_push(&arena, csim_solver_bytes(&size, solver), 1);
@@ -14304,7 +14511,9 @@ static int csimi_count_pairs(const csimi_state *s) {
     return n;
 }
 
-static int csimi_most_pairs(const csimi_counts *n) { return 6 * n->tets + n->rigids + 16 * n->springs; }
+static int csimi_most_pairs(const csimi_counts *n) {
+    return 6 * n->tets + n->rigids + CSIMI_SPRING_SLOTS / 2 * n->springs;
+}
 
 CSIMI_FN size_t csimi_pattern_build_scratch(const csimi_counts *n) {
     csimi_arena arena = csimi_arena_counting();
@@ -17027,7 +17236,9 @@ CSIMI_FN bool csimi_read_obj(csimi_mesh_reader *r) {
 #undef CSIMI_MATH_PRIVATE_H
 #undef CSIMI_SPARSE_PRIVATE_H
 #undef CSIMI_MODEL_PRIVATE_H
+#undef CSIMI_PLACE_TERMS
 #undef CSIMI_MODEL_ASSEMBLE
+#undef CSIMI_SPRING_SLOTS
 #undef CSIMI_COLLIDE_PRIVATE_H
 #undef CSIMI_CONTACT_PRIVATE_H
 #undef CSIMI_SOLVE_PRIVATE_H
@@ -17051,6 +17262,7 @@ CSIMI_FN bool csimi_read_obj(csimi_mesh_reader *r) {
 #undef CSIMI_LOAD
 #undef CSIMI_PRODUCT_GRAIN
 #undef CSIMI_FAR
+#undef CSIMI_SPRING_SIDE
 #undef CSIMI_LONGEST
 #undef CSIMI_GRID
 #undef CSIMI_WELD

@@ -52,10 +52,9 @@ static rig make_rig(int nodes, int rigids, int tets, int springs) {
     s->tet_active = REALS(5 * tets);
     s->tet_slot = INTS(16 * tets);
     s->spring_count = springs;
-    s->spring = (csimi_anchor *)zeros((size_t)(2 * springs), sizeof(csimi_anchor));
-    for (k = 0; k < 2 * springs; k++) s->spring[k].rigid = s->spring[k].node = -1;
+    s->spring = (csimi_place *)zeros((size_t)(2 * springs), sizeof(csimi_place)); /* the ground */
     s->spring_data = REALS(3 * springs);
-    s->spring_slot = INTS(16 * springs);
+    s->spring_slot = INTS(CSIMI_SPRING_SLOTS * springs);
     r.step.h = CSIM_R(0.01);
     r.step.theta = r.step.sigma = 1;
     return r;
@@ -313,7 +312,7 @@ TEST(corotational_stress_is_the_gradient_of_its_energy) {
 
 /* A world of everything: solid, particles, rigid bodies, springs of every kind of end. */
 static rig zoo(void) {
-    rig box = box_rig(2, 1, 1, 1, 0, 1, CSIM_R(0.3)), r = make_rig(box.s.node_count, 3, box.s.tet_count, 9);
+    rig box = box_rig(2, 1, 1, 1, 0, 1, CSIM_R(0.3)), r = make_rig(box.s.node_count, 3, box.s.tet_count, 12);
     csimi_state *s = &r.s;
     int i, k;
     memcpy(s->x, box.s.x, sizeof(csim_real) * 3 * (size_t)s->node_count);
@@ -337,19 +336,25 @@ static rig zoo(void) {
         }
         s->inertia[9 * k + 1] = s->inertia[9 * k + 3] = CSIM_R(0.2);
     }
-    for (k = 0; k < 9; k++) { /* node-node, node-rigid, node-world, rigid-rigid, rigid-world, one body twice */
-        csimi_anchor *a = s->spring + 2 * k, *b = a + 1;
-        for (i = 0; i < 3; i++) {
-            a->local[i] = uniform();
-            b->local[i] = uniform();
-        }
-        if (k < 3 || k == 6)
-            a->node = k;
+    for (k = 0; k < 12; k++) {
+        csimi_place *a = s->spring + 2 * k, *b = a + 1;
+        csim_vec3 p = csim_v3(uniform(), uniform(), uniform()), q = csim_v3(uniform(), uniform(), uniform());
+        if (k < 3 || k == 6) /* node-node, node-rigid, node-world, rigid-rigid, rigid-world, one body twice */
+            *a = csimi_place_node(k);
         else
-            a->rigid = k % 3;
-        if (k == 0 || k == 6) b->node = 7 + k / 3;
-        if (k == 1 || k == 3 || k == 7) b->rigid = (k + 1) % 3;
-        if (k == 5) b->rigid = 2;
+            *a = csimi_place_rigid(s, k % 3, csim_add(p, csimi_load3(s->com + 3 * (k % 3))));
+        *b = csimi_place_ground(q);
+        if (k == 0 || k == 6) *b = csimi_place_node(7 + k / 3);
+        if (k == 1 || k == 3 || k == 7)
+            *b = csimi_place_rigid(s, (k + 1) % 3, csim_add(q, csimi_load3(s->com + 3 * ((k + 1) % 3))));
+        if (k == 5) *b = csimi_place_rigid(s, 2, csim_add(q, csimi_load3(s->com + 6)));
+        if (k >= 9) { /* face-rigid, face-node of the same face, face-face with a common node */
+            const int corner[3] = {k % 3, 3, 5}, other[3] = {5, 7, 8};
+            const csim_real weight[3] = {CSIM_R(0.5), CSIM_R(0.2), CSIM_R(0.3)};
+            const csimi_place rigid = *a;
+            *a = csimi_place_face(corner, weight);
+            *b = k == 9 ? rigid : k == 10 ? csimi_place_node(5) : csimi_place_face(other, weight);
+        }
         s->spring_data[3 * k] = k % 2 ? CSIM_R(0.5) : CSIM_R(2.5); /* pulled and pushed */
         s->spring_data[3 * k + 1] = CSIM_R(1 + k);
     }
@@ -603,7 +608,7 @@ TEST(internal_forces_keep_momentum) {
     double force[3] = {0, 0, 0}, moment[3] = {0, 0, 0}, size = 0;
     int i, c, k;
     for (k = 0; k < r.s.spring_count; k++) /* without the springs that hold on to the world */
-        if (r.s.spring[2 * k + 1].rigid < 0 && r.s.spring[2 * k + 1].node < 0) r.s.spring_data[3 * k + 1] = 0;
+        if (r.s.spring[2 * k + 1].kind == CSIMI_PLACE_GROUND) r.s.spring_data[3 * k + 1] = 0;
     shake_nodes(&r, 0.3);
     forces(&r, f);
     for (i = 0; i < r.n; i++) {
@@ -723,7 +728,7 @@ static double oscillator_error(bool midpoint, int steps) {
     int k;
     r.s.node_mass[0] = 1;
     r.s.x[0] = 1;
-    r.s.spring[0].node = 0;
+    r.s.spring[0] = csimi_place_node(0);
     r.s.spring_data[1] = 1;
     finish_rig(&r);
     r.step.h = CSIM_R(6.283185307179586 / steps);
@@ -775,8 +780,8 @@ TEST(spring_tangent_is_the_hessian_in_tension) {
     double *K;
     int i, j;
     for (i = 0; i < 6; i++) r.s.x[i] = uniform();
-    r.s.spring[0].node = 0;
-    r.s.spring[1].node = 1;
+    r.s.spring[0] = csimi_place_node(0);
+    r.s.spring[1] = csimi_place_node(1);
     r.s.spring_data[0] = CSIM_R(0.2);
     r.s.spring_data[1] = 3;
     finish_rig(&r);
@@ -801,8 +806,8 @@ TEST(spring_of_no_length_is_harmless) {
         rig r = make_rig(2, 0, 0, 1);
         int k;
         r.s.node_mass[0] = r.s.node_mass[1] = 1;
-        r.s.spring[0].node = 0;
-        r.s.spring[1].node = 1;
+        r.s.spring[0] = csimi_place_node(0);
+        r.s.spring[1] = csimi_place_node(1);
         r.s.spring_data[0] = kind & 1 ? CSIM_R(1) : CSIM_R(0);
         r.s.spring_data[1] = 1000;
         r.s.spring_data[2] = 10;
@@ -821,7 +826,7 @@ TEST(spring_damping_acts_along_the_axis) {
     r.s.node_mass[0] = 2;
     r.s.x[0] = 1;
     r.s.v[0] = r.s.v[1] = 1;
-    r.s.spring[0].node = 0;
+    r.s.spring[0] = csimi_place_node(0);
     r.s.spring_data[0] = 1;
     r.s.spring_data[2] = 100;
     finish_rig(&r);
@@ -1026,25 +1031,84 @@ TEST(wrench_turns_and_pushes) {
     free_rig(&r);
 }
 
-/* A point of a body moves as the anchor's Jacobian says. */
-TEST(anchor_terms_are_the_derivative_of_the_point) {
+/* A place moves as its terms say, and its mass is that of the terms: 3 / tr(J M^-1 J') with the dense mass matrix. */
+TEST(place_terms_are_the_derivative_of_the_point) {
     const csim_real d = CSIM_R(TOL(1e-6, 1e-2));
     rig r = zoo();
     int k, i, c, t;
+    r.s.rigid_inverse = REALS(9 * r.s.rigid_count);
+    csimi_place_prepare(&r.s);
+    for (i = 0; i < 3 * r.s.node_count; i++) r.s.v[i] = uniform();
+    for (i = 0; i < 6 * r.s.rigid_count; i++) r.s.velocity[i] = uniform();
     for (k = 0; k < 2 * r.s.spring_count; k++) {
-        csim_real p[3], up[3], down[3], J[18], unused[18];
-        int block[2], other[2], count = csimi_anchor_terms(&r.s, r.s.spring + k, p, block, J);
-        for (t = 0; t < count; t++)
+        const csimi_place *place = r.s.spring + k;
+        csim_vec3 p = csimi_place_point(&r.s, place);
+        csim_real J[9 * CSIMI_PLACE_TERMS], up[3], down[3], v[3] = {0, 0, 0};
+        int block[CSIMI_PLACE_TERMS], count = csimi_place_terms(&r.s, place, p, block, J);
+        double trace = 0;
+        EQUAL(count, csimi_place_term_count(place));
+        for (t = 0; t < count; t++) {
+            const int b = block[t], body = (b - r.s.node_count) / 2;
+            csim_real I[9], inverse[9] = {0};
             for (i = 0; i < 3; i++) {
-                nudge(&r, 3 * block[t] + i, d);
-                csimi_anchor_terms(&r.s, r.s.spring + k, up, other, unused);
-                nudge(&r, 3 * block[t] + i, -2 * d);
-                csimi_anchor_terms(&r.s, r.s.spring + k, down, other, unused);
-                nudge(&r, 3 * block[t] + i, d);
+                nudge(&r, 3 * b + i, d);
+                csimi_store3(up, csimi_place_point(&r.s, place));
+                nudge(&r, 3 * b + i, -2 * d);
+                csimi_store3(down, csimi_place_point(&r.s, place));
+                nudge(&r, 3 * b + i, d);
                 for (c = 0; c < 3; c++)
                     NEAR((double)(up[c] - down[c]) / (2 * (double)d), J[9 * t + 3 * c + i], TOL(1e-8, 3e-4));
             }
+            csimi_addmul3(J + 9 * t, b < r.s.node_count ? r.s.v + 3 * b : r.s.velocity + 3 * (b - r.s.node_count), v);
+            for (i = 0; i < 3; i++)
+                inverse[4 * i] = b < r.s.node_count ? 1 / r.s.node_mass[b] : 1 / r.s.rigid_mass[body];
+            if (b >= r.s.node_count && (b - r.s.node_count) % 2 == 1) {
+                csimi_rigid_inertia_world(&r.s, body, I);
+                csimi_inverse3(I, inverse);
+            }
+            for (c = 0; c < 27; c++) /* (c / 9) row of J, (c / 3 % 3, c % 3) element of the inverse */
+                trace += (double)(J[9 * t + 3 * (c / 9) + c / 3 % 3] * inverse[c % 9] * J[9 * t + 3 * (c / 9) + c % 3]);
+        }
+        csimi_store3(up, csimi_place_velocity(&r.s, place, p));
+        for (c = 0; c < 3; c++) NEAR(up[c], v[c], TOL(1e-14, 1e-5)); /* rounding of sums of order 10 */
+        NEAR(csimi_place_mass(&r.s, place, p), count ? 3 / trace : 0, TOL(1e-13, 1e-6));
+        CHECK(csimi_place_free(&r.s, place) == (count > 0));
     }
+    free(r.s.rigid_inverse);
+    free_rig(&r);
+}
+
+/* Directions turn with a body and with a triangle: a normal stays a normal. */
+TEST(place_directions_turn_with_the_place) {
+    rig r = zoo();
+    csimi_state then = r.s;
+    csim_real *x = REALS(3 * r.s.node_count), *q = REALS(4 * r.s.rigid_count);
+    const int corner[3] = {0, 3, 5};
+    const csim_real weight[3] = {CSIM_R(0.5), CSIM_R(0.2), CSIM_R(0.3)};
+    const csimi_place face = csimi_place_face(corner, weight), body = csimi_place_rigid(&r.s, 1, csim_v3(0, 0, 0));
+    csim_vec3 n[2], d = csim_v3(1, 2, 3), turned;
+    int i, k;
+    memcpy(x, r.s.x, sizeof(csim_real) * 3 * (size_t)r.s.node_count);
+    memcpy(q, r.s.rotation, sizeof(csim_real) * 4 * (size_t)r.s.rigid_count);
+    then.x = x;
+    then.rotation = q;
+    for (i = 0; i < 3 * r.s.node_count; i++) r.s.x[i] += CSIM_R(0.3) * uniform();
+    nudge(&r, 3 * (r.s.node_count + 3), CSIM_R(1.5)); /* body 1 about x */
+    for (k = 0; k < 2; k++) {
+        const csim_real *y = k ? r.s.x : x;
+        csim_vec3 a = csimi_load3(y + 3 * corner[0]);
+        n[k] = csim_normalize(
+            csim_cross(csim_sub(csimi_load3(y + 3 * corner[1]), a), csim_sub(csimi_load3(y + 3 * corner[2]), a)));
+    }
+    turned = csimi_place_carry(&face, &then, &r.s, n[0]);
+    NEAR(csim_length(csim_sub(turned, n[1])), 0, TOL(1e-15, 1e-6));
+    NEAR(csim_length(csimi_place_carry(&face, &then, &r.s, d)), csim_length(d), TOL(1e-14, 1e-5));
+    turned = csimi_place_carry(&body, &then, &r.s, d);
+    NEAR(turned.x, 1, TOL(1e-14, 1e-5));
+    NEAR(turned.y, 2 * cos(1.5) - 3 * sin(1.5), TOL(1e-14, 1e-5));
+    NEAR(turned.z, 2 * sin(1.5) + 3 * cos(1.5), TOL(1e-14, 1e-5));
+    free(x);
+    free(q);
     free_rig(&r);
 }
 
@@ -1138,13 +1202,15 @@ static void solve_dense(int n, double *K, double *x) { /* Gauss with pivoting on
 }
 
 static void step_top(rig *r, csim_vec3 pin_local) {
-    csimi_anchor pin = {0, -1, {0, 0, 0}};
-    csim_real point[3], J[18];
-    int block[2], i, j, k, c;
+    csimi_place pin = csimi_place_ground(pin_local);
+    csim_real point[3], J[9 * CSIMI_PLACE_TERMS];
+    int block[CSIMI_PLACE_TERMS], i, j, k, c;
     double K[81], x[9];
     assemble(r);
-    csimi_store3(pin.local, pin_local);
-    csimi_anchor_terms(&r->s, &pin, point, block, J);
+    pin.kind = CSIMI_PLACE_RIGID;
+    pin.item = 0;
+    csimi_store3(point, csimi_place_point(&r->s, &pin));
+    csimi_place_terms(&r->s, &pin, csimi_load3(point), block, J);
     memset(K, 0, sizeof K);
     for (i = 0; i < 2; i++)
         for (k = r->system.A.row[i]; k < r->system.A.row[i + 1]; k++)

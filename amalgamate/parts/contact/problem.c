@@ -3,12 +3,12 @@
 #include "problem.h"
 
 /* Where in the problem a value stands, for the sentence: contacts[12].mu[0]. */
-typedef struct csimi_place {
+typedef struct csimi_spot {
     csim_error *error;
     char field[64];
-} csimi_place;
+} csimi_spot;
 
-static csim_status csimi_problem_fail(csimi_place *place, csim_status status, const char *array, long index,
+static csim_status csimi_problem_fail(csimi_spot *place, csim_status status, const char *array, long index,
                                       const char *member, double value, const char *allowed) {
     size_t length = csimi_append_text(place->field, sizeof place->field, 0, array);
     if (index >= 0) {
@@ -20,7 +20,7 @@ static csim_status csimi_problem_fail(csimi_place *place, csim_status status, co
     return csimi_fail(place->error, status, "csim_problem_check", place->field, true, value, allowed);
 }
 
-static csim_status csimi_check_finite(csimi_place *place, const char *array, long index, const char *member,
+static csim_status csimi_check_finite(csimi_spot *place, const char *array, long index, const char *member,
                                       const csim_real *x, int count) {
     int k;
     for (k = 0; k < count; ++k)
@@ -48,7 +48,7 @@ static csim_status csimi_check_pointers(const csim_problem *p, csim_error *error
     return name ? csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_problem_check", name, false, 0, "not null") : CSIM_OK;
 }
 
-static csim_status csimi_check_row(csimi_place *place, const csim_block_matrix *A, int i) {
+static csim_status csimi_check_row(csimi_spot *place, const csim_block_matrix *A, int i) {
     const int begin = A->row[i], end = A->row[i + 1], diag = A->diag[i];
     const csim_real *D;
     int k;
@@ -72,7 +72,7 @@ static csim_status csimi_check_row(csimi_place *place, const csim_block_matrix *
     return CSIM_OK;
 }
 
-static csim_status csimi_check_matrix(csimi_place *place, const csim_problem *p) {
+static csim_status csimi_check_matrix(csimi_spot *place, const csim_problem *p) {
     csim_status status = CSIM_OK;
     int i;
     if (p->A.n > 0 && p->A.row[0] != 0)
@@ -83,7 +83,7 @@ static csim_status csimi_check_matrix(csimi_place *place, const csim_problem *p)
     return status;
 }
 
-static csim_status csimi_check_side(csimi_place *place, const csim_problem *p, int m, const csim_side *side,
+static csim_status csimi_check_side(csimi_spot *place, const csim_problem *p, int m, const csim_side *side,
                                     const char *first, const char *count) {
     if (side->count < 0 || side->count > p->term_count)
         return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, count, side->count, "0 to term_count");
@@ -94,7 +94,7 @@ static csim_status csimi_check_side(csimi_place *place, const csim_problem *p, i
 }
 
 /* Rows of R orthonormal to what a chain of float rotations keeps. */
-static csim_status csimi_check_frame(csimi_place *place, int m, const csim_real *R) {
+static csim_status csimi_check_frame(csimi_spot *place, int m, const csim_real *R) {
     int i, j;
     for (i = 0; i < 3; ++i)
         for (j = i; j < 3; ++j) {
@@ -106,7 +106,7 @@ static csim_status csimi_check_frame(csimi_place *place, int m, const csim_real 
     return CSIM_OK;
 }
 
-static csim_status csimi_check_friction(csimi_place *place, const csim_contact *c, int m) {
+static csim_status csimi_check_friction(csimi_spot *place, const csim_contact *c, int m) {
     int k, count = c->law == CSIM_LAW_ANISOTROPIC ? 2 : 1;
     csim_status status = csimi_check_finite(place, "contacts", m, ".mu", c->mu, count);
     for (k = 0; k < count && status == CSIM_OK; ++k)
@@ -122,7 +122,7 @@ static csim_status csimi_check_friction(csimi_place *place, const csim_contact *
     return status;
 }
 
-static csim_status csimi_check_law(csimi_place *place, const csim_contact *c, int m) {
+static csim_status csimi_check_law(csimi_spot *place, const csim_contact *c, int m) {
     int k;
     switch (c->law) {
     case CSIM_LAW_STRICT:
@@ -145,7 +145,7 @@ static csim_status csimi_check_law(csimi_place *place, const csim_contact *c, in
     return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, ".law", (double)c->law, "a value of csim_law");
 }
 
-static csim_status csimi_check_contact(csimi_place *place, const csim_problem *p, int m) {
+static csim_status csimi_check_contact(csimi_spot *place, const csim_problem *p, int m) {
     const csim_contact *c = p->contacts + m;
     csim_status status = csimi_check_side(place, p, m, &c->a, ".a.first", ".a.count");
     int k;
@@ -164,7 +164,7 @@ static csim_status csimi_check_contact(csimi_place *place, const csim_problem *p
     return status == CSIM_OK ? csimi_check_law(place, c, m) : status;
 }
 
-static csim_status csimi_check_terms(csimi_place *place, const csim_problem *p) {
+static csim_status csimi_check_terms(csimi_spot *place, const csim_problem *p) {
     csim_status status = CSIM_OK;
     int k;
     for (k = 0; k < p->term_count && status == CSIM_OK; ++k) {
@@ -175,7 +175,7 @@ static csim_status csimi_check_terms(csimi_place *place, const csim_problem *p) 
     return status;
 }
 
-static csim_status csimi_check_structure(csimi_place *place, const csim_problem *p) {
+static csim_status csimi_check_structure(csimi_spot *place, const csim_problem *p) {
     const csim_structure *s = p->structure;
     int k;
     if (!s || !s->body_first || s->body_count <= 0) return CSIM_OK;
@@ -192,7 +192,7 @@ static csim_status csimi_check_structure(csimi_place *place, const csim_problem 
 }
 
 CSIM_API csim_status csim_problem_check(const csim_problem *problem, csim_error *error) {
-    csimi_place place;
+    csimi_spot place;
     csim_status status;
     int m;
     place.error = error;

@@ -13,12 +13,22 @@
 /* How the velocity of a block or rigid body is decided. */
 enum { CSIMI_FREE = 0, CSIMI_FIXED = 1, CSIMI_KINEMATIC = 2 }; /* kinematic: v is given by the user, never solved */
 
-/* Where a spring (or later a joint) holds on: a point moving with some blocks. */
-typedef struct csimi_anchor {
-    int rigid; /* >= 0: rigid body index, local holds the point in its centre-of-mass frame */
-    int node;  /* >= 0: point node; both -1: world point `local` */
-    csim_real local[3];
-} csimi_anchor;
+/* A material point of anything: the side of a contact, the end of a spring or pin. place.c is the one file that knows
+   the kinds apart. */
+typedef enum csimi_place_kind {
+    CSIMI_PLACE_GROUND, /* local: a point of the world that never moves */
+    CSIMI_PLACE_NODE,   /* item: point node */
+    CSIMI_PLACE_RIGID,  /* item: rigid body; local: the point in its centre-of-mass frame */
+    CSIMI_PLACE_FACE    /* node[3]: corners of a triangle, local: their weights, which add up to 1 */
+} csimi_place_kind;
+
+typedef struct csimi_place {
+    csimi_place_kind kind;
+    int item, node[4];
+    csim_real local[4];
+} csimi_place;
+
+#define CSIMI_PLACE_TERMS 3 /* most terms of a place */
 
 /* What a bend element holds on to: an edge frame, a body or the world. */
 typedef struct csimi_bend_end {
@@ -51,6 +61,7 @@ typedef struct csimi_state {
     csim_real *wrench;        /* [6 rigid_count] force N, torque N m about the centre of mass; world axes */
     csim_real *rigid_damping; /* [2 rigid_count] linear, angular, 1/s: A += h d M */
     unsigned char *rigid_mode;
+    csim_real *rigid_inverse; /* [9 rigid_count] inverse inertia, world axes, zero unless free; csimi_place_prepare */
 
     int tet_count;               /* tetrahedra */
     int *tet;                    /* [4 tet_count] nodes */
@@ -62,9 +73,9 @@ typedef struct csimi_state {
     int *tet_slot;               /* [16 tet_count] index of block (a, b) in A.val */
 
     int spring_count;
-    csimi_anchor *spring;   /* [2 spring_count] ends */
+    csimi_place *spring;    /* [2 spring_count] ends */
     csim_real *spring_data; /* [3 spring_count] rest length m, stiffness N/m, damping N s/m */
-    int *spring_slot;       /* [16 spring_count] block indices of A for up to 4 blocks a side pair, -1: none */
+    int *spring_slot;       /* [CSIMI_SPRING_SLOTS spring_count] index of block (p, q) in A.val, -1: none */
 
     int frame_count;           /* edges of cables, each with its frame */
     csim_real *frame;          /* [4 frame_count] w x y z, edge axes to world; z is the tangent */
@@ -202,9 +213,39 @@ CSIMI_FN int csimi_tet_surface(int node_count, int tet_count, const int *tet, in
 CSIMI_FN csim_real csimi_corotational(const csim_real *F, csim_real mu, csim_real lambda, csim_real *P);
 
 /* ---- spring.c */
-/* World point and velocity terms of an anchor: fills up to 2 (block, 3x3) pairs, returns how many (world: 0). */
-CSIMI_FN int csimi_anchor_terms(const csimi_state *s, const csimi_anchor *a, csim_real *point, int *block,
-                                csim_real *J /* [18] */);
+#define CSIMI_SPRING_SLOTS (4 * CSIMI_PLACE_TERMS * CSIMI_PLACE_TERMS) /* pairs of the blocks of both ends */
+/* Blocks of A that a spring between these ends may couple. */
+CSIMI_FN int csimi_spring_blocks(const csimi_place *ends /* [2] */);
+
+/* ---- place.c. point: the place's world point now, which the caller has at hand; ignored by kinds that need none. */
+CSIMI_FN csimi_place csimi_place_ground(csim_vec3 point);
+CSIMI_FN csimi_place csimi_place_node(int node);
+/* The material point of rigid body k that is at the world point now. */
+CSIMI_FN csimi_place csimi_place_rigid(const csimi_state *s, int k, csim_vec3 point);
+CSIMI_FN csimi_place csimi_place_face(const int *node /* [3] */, const csim_real *weight /* [3] */);
+CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p);
+/* Velocity at v_k, before any gyroscopic change. */
+CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 point);
+/* Acceleration without contacts and inner forces: gravity and the user's force; 0 where nothing is free. */
+CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_place *p);
+/* The point moves with sum J v[block]: fills up to CSIMI_PLACE_TERMS (block, 3x3) terms, returns how many. */
+CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_vec3 point, int *block,
+                               csim_real *J /* [9 CSIMI_PLACE_TERMS] */);
+/* Most terms of a place of this kind; a spring's or contact's room. */
+CSIMI_FN int csimi_place_term_count(const csimi_place *p);
+/* Brings rigid_inverse up to date with the rotations: csimi_place_mass reads it. */
+CSIMI_FN void csimi_place_prepare(csimi_state *s);
+/* 3 / tr(J M^-1 J') over what is free, kg; 0 when nothing is. */
+CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, csim_vec3 point);
+/* Whether any of its blocks is an unknown. */
+CSIMI_FN bool csimi_place_free(const csimi_state *s, const csimi_place *p);
+/* Whether two places are one point by construction: the same node, or the same body. */
+CSIMI_FN bool csimi_place_same(const csimi_place *a, const csimi_place *b);
+/* A direction that turns with the place, from one state to another of the same bodies. */
+CSIMI_FN csim_vec3 csimi_place_carry(const csimi_place *p, const csimi_state *then, const csimi_state *now,
+                                     csim_vec3 direction);
+/* Indices after the nodes [first_node, first_node + node_count) and, if rigid >= 0, one rigid body were removed. */
+CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count, int rigid);
 
 /* ---- cable.c */
 CSIMI_FN csim_quat csimi_load_quat(const csim_real *p); /* w x y z */

@@ -1,51 +1,34 @@
 /* model/spring */
 #include "private.h"
 
-CSIMI_FN int csimi_anchor_terms(const csimi_state *s, const csimi_anchor *a, csim_real *point, int *block,
-                                csim_real *J) {
-    static const csim_real identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    if (a->rigid >= 0) {
-        const csim_real *q = s->rotation + 4 * (size_t)a->rigid;
-        csim_pose pose;
-        pose.position = csimi_load3(s->com + 3 * (size_t)a->rigid);
-        pose.rotation.w = q[0];
-        pose.rotation.x = q[1];
-        pose.rotation.y = q[2];
-        pose.rotation.z = q[3];
-        csimi_store3(point, csim_pose_point(pose, csimi_load3(a->local)));
-        block[0] = s->node_count + 2 * a->rigid;
-        block[1] = block[0] + 1;
-        CSIMI_MEMCPY(J, identity, sizeof identity);
-        csimi_rigid_arm(s, a->rigid, point, J + 9);
-        return 2;
-    }
-    csimi_store3(point, csimi_load3(a->node >= 0 ? s->x + 3 * (size_t)a->node : a->local));
-    if (a->node < 0) return 0;
-    block[0] = a->node;
-    CSIMI_MEMCPY(J, identity, sizeof identity);
-    return 1;
-}
+#define CSIMI_SPRING_SIDE (2 * CSIMI_PLACE_TERMS)
 
 /* A spring as seen by the blocks: stretch direction and the terms of d = point a - point b, signs included. */
 typedef struct csimi_spring_view {
-    int count, block[4];
-    csim_real J[4][9];
+    int count, block[2 * CSIMI_PLACE_TERMS];
+    csim_real J[2 * CSIMI_PLACE_TERMS][9];
     csim_vec3 d;      /* m */
     csim_real length; /* m */
 } csimi_spring_view;
 
 static csimi_spring_view csimi_spring_look(const csimi_state *s, int k) {
+    const csimi_place *end = s->spring + 2 * (size_t)k;
     csimi_spring_view view;
-    csim_real a[3], b[3];
+    csim_vec3 a = csimi_place_point(s, end), b = csimi_place_point(s, end + 1);
     int first, p, i;
     CSIMI_MEMSET(&view, 0, sizeof view);
-    first = csimi_anchor_terms(s, s->spring + 2 * (size_t)k, a, view.block, view.J[0]);
-    view.count = first + csimi_anchor_terms(s, s->spring + 2 * (size_t)k + 1, b, view.block + first, view.J[first]);
+    first = csimi_place_terms(s, end, a, view.block, view.J[0]);
+    view.count = first + csimi_place_terms(s, end + 1, b, view.block + first, view.J[first]);
     for (p = first; p < view.count; p++)
         for (i = 0; i < 9; i++) view.J[p][i] = -view.J[p][i];
-    view.d = csim_sub(csimi_load3(a), csimi_load3(b));
+    view.d = csim_sub(a, b);
     view.length = csim_length(view.d);
     return view;
+}
+
+CSIMI_FN int csimi_spring_blocks(const csimi_place *ends) {
+    int n = csimi_place_term_count(ends) + csimi_place_term_count(ends + 1);
+    return n * n;
 }
 
 /* Force on end a and the weighted tangent: (w k + h c) e e' + w max(0, tension / length) (I - e e'), w = sigma h^2. At
@@ -71,7 +54,8 @@ static void csimi_spring_law(const csimi_spring_view *view, const csim_real *dat
 /* Adds Jp'K Jq to block (p, q) and its transpose to (q, p); symmetric to the bit, also where both are one block. */
 static void csimi_spring_add(const csimi_spring_view *view, int p, int q, const csim_real *K, const int *slot,
                              csim_real *val) {
-    csim_real KJ[9], M[9], *pq = val + 9 * (size_t)slot[4 * p + q], *qp = val + 9 * (size_t)slot[4 * q + p];
+    csim_real KJ[9], M[9], *pq = val + 9 * (size_t)slot[CSIMI_SPRING_SIDE * p + q],
+                           *qp = val + 9 * (size_t)slot[CSIMI_SPRING_SIDE * q + p];
     csim_real own = p == q ? CSIM_R(0.5) : CSIM_R(1);
     int i, j;
     csimi_matmul(K, view->J[q], KJ);
@@ -97,7 +81,7 @@ CSIMI_FN void csimi_spring_assemble(const csimi_state *s, const csimi_step *step
         for (p = 0; p < view.count; p++) {
             csimi_addmulT3(view.J[p], impulse, system->b + 3 * (size_t)view.block[p]);
             for (q = p; q < view.count; q++)
-                csimi_spring_add(&view, p, q, K, s->spring_slot + 16 * (size_t)k, system->A.val);
+                csimi_spring_add(&view, p, q, K, s->spring_slot + CSIMI_SPRING_SLOTS * (size_t)k, system->A.val);
         }
     }
 }
@@ -123,9 +107,9 @@ CSIMI_FN void csimi_spring_bind(csimi_state *s, const csim_block_matrix *pattern
     int k, p, q;
     for (k = 0; k < s->spring_count; k++) {
         csimi_spring_view view = csimi_spring_look(s, k);
-        for (p = 0; p < 4; p++)
-            for (q = 0; q < 4; q++)
-                s->spring_slot[16 * k + 4 * p + q] =
+        for (p = 0; p < CSIMI_SPRING_SIDE; p++)
+            for (q = 0; q < CSIMI_SPRING_SIDE; q++)
+                s->spring_slot[CSIMI_SPRING_SLOTS * k + CSIMI_SPRING_SIDE * p + q] =
                     p < view.count && q < view.count ? csimi_pattern_find(pattern, view.block[p], view.block[q]) : -1;
     }
 }
@@ -137,3 +121,5 @@ CSIMI_FN void csimi_spring_energy(const csimi_state *s, csimi_energy *energy) {
         energy->elastic += (double)s->spring_data[3 * k + 1] * stretch * stretch / 2;
     }
 }
+
+#undef CSIMI_SPRING_SIDE

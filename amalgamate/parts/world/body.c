@@ -607,35 +607,25 @@ CSIM_API csim_status csim_create_soft(csim_world *w, const csim_soft_def *def, c
 
 /* ---- links */
 
-static csim_status csimi_anchor_of(csim_world *w, const csim_attachment *at, const char *function, csimi_anchor *anchor,
-                                   int *slot) {
+static csim_status csimi_attach(csim_world *w, const csim_attachment *at, const char *function, csimi_place *place,
+                                int *slot) {
     csimi_store *s = &w->store;
     csim_status status;
     const csimi_body *b;
     if ((status = csimi_check_vec(&w->error, function, "attachment.point", at->point)) != 0) return status;
-    CSIMI_MEMSET(anchor, 0, sizeof *anchor);
-    anchor->rigid = anchor->node = -1;
     *slot = -1;
-    if (at->body.index1 == 0) {
-        csimi_store3(anchor->local, at->point);
-        return CSIM_OK;
-    }
+    *place = csimi_place_ground(at->point);
+    if (at->body.index1 == 0) return CSIM_OK;
     if ((status = csimi_find_body(w, at->body, function, slot, &w->error)) != 0) return status;
     b = s->body + *slot;
     if (b->kind == CSIM_RIGID) {
-        csim_quat q;
-        anchor->rigid = b->rigid;
-        q.w = s->state.rotation[4 * b->rigid];
-        q.x = s->state.rotation[4 * b->rigid + 1];
-        q.y = s->state.rotation[4 * b->rigid + 2];
-        q.z = s->state.rotation[4 * b->rigid + 3];
-        csimi_store3(anchor->local, csim_unrotate(q, csim_sub(at->point, csimi_load3(s->state.com + 3 * b->rigid))));
+        *place = csimi_place_rigid(&s->state, b->rigid, at->point);
         return CSIM_OK;
     }
     if (at->node < 0 || at->node >= b->node_count)
         return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, function, "attachment.node", true, (double)at->node,
                           "0..node count of the body - 1");
-    anchor->node = b->first_node + s->node_of_user[b->first_node + at->node];
+    *place = csimi_place_node(b->first_node + s->node_of_user[b->first_node + at->node]);
     return CSIM_OK;
 }
 
@@ -674,13 +664,13 @@ CSIMI_FN void csimi_finish_link(csim_world *w, int slot, csim_link_id *id) {
 }
 
 static csim_status csimi_link_ends(csim_world *w, const csim_attachment *a, const csim_attachment *b,
-                                   const char *function, csimi_anchor *ends, int *bodies) {
+                                   const char *function, csimi_place *ends, int *bodies) {
     csim_status s;
-    if ((s = csimi_anchor_of(w, a, function, ends, bodies)) != 0) return s;
-    if ((s = csimi_anchor_of(w, b, function, ends + 1, bodies + 1)) != 0) return s;
+    if ((s = csimi_attach(w, a, function, ends, bodies)) != 0) return s;
+    if ((s = csimi_attach(w, b, function, ends + 1, bodies + 1)) != 0) return s;
     if (bodies[0] < 0 && bodies[1] < 0)
         return csimi_fail(&w->error, CSIM_STALE_ID, function, "a and b", false, 0, "at least one body");
-    if (bodies[0] == bodies[1] && ends[0].node == ends[1].node)
+    if (bodies[0] == bodies[1] && csimi_place_same(ends, ends + 1))
         return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, function, "b", false, 0, "another body or node than a");
     return CSIM_OK;
 }
@@ -694,11 +684,11 @@ CSIM_API csim_status csim_create_spring(csim_world *w, const csim_spring_def *de
         CSIMI_AT_LEAST_0(csim_spring_def, damping),
         CSIMI_AT_LEAST_0(csim_spring_def, break_force),
     };
-    csimi_anchor ends[2];
+    csimi_place ends[2];
     csimi_counts need;
     csimi_store *s;
-    int bodies[2], block[2], item, k;
-    csim_real J[18], point[6], length;
+    int bodies[2], item, k;
+    csim_real length;
     csim_status status = csimi_start_create(w, def, id, fn);
     if (status) return status;
     if ((status = csimi_check_guard(&w->error, fn, "made by csim_default_spring_def()", def->guard)) != 0)
@@ -708,19 +698,16 @@ CSIM_API csim_status csim_create_spring(csim_world *w, const csim_spring_def *de
     need = w->store.count;
     if (w->free_link < 0) need.links++;
     need.springs++;
-    need.matrix_blocks += 16;
+    need.matrix_blocks += csimi_spring_blocks(ends);
     if ((status = csimi_make_room(w, need, fn)) != 0) return status;
     s = &w->store;
     item = s->count.springs++;
-    for (k = 0; k < 2; k++) {
-        s->state.spring[2 * item + k] = ends[k];
-        csimi_anchor_terms(&s->state, ends + k, point + 3 * k, block, J);
-    }
-    length = csim_length(csim_sub(csimi_load3(point), csimi_load3(point + 3)));
+    for (k = 0; k < 2; k++) s->state.spring[2 * item + k] = ends[k];
+    length = csim_length(csim_sub(csimi_place_point(&s->state, ends), csimi_place_point(&s->state, ends + 1)));
     s->state.spring_data[3 * item] = def->rest_length < 0 ? length : def->rest_length;
     s->state.spring_data[3 * item + 1] = def->stiffness;
     s->state.spring_data[3 * item + 2] = def->damping;
-    s->count.matrix_blocks += 16;
+    s->count.matrix_blocks += csimi_spring_blocks(ends);
     k = csimi_take_link(w, CSIMI_SPRING, item, bodies, def->break_force);
     s->spring_link[item] = k;
     csimi_finish_link(w, k, id);
@@ -730,7 +717,7 @@ CSIM_API csim_status csim_create_spring(csim_world *w, const csim_spring_def *de
 CSIM_API csim_status csim_create_pin(csim_world *w, const csim_pin_def *def, csim_link_id *id) {
     static const char fn[] = "csim_create_pin";
     static const csimi_field fields[] = {CSIMI_AT_LEAST_0(csim_pin_def, break_force)};
-    csimi_anchor ends[2];
+    csimi_place ends[2];
     csimi_counts need;
     csimi_store *s;
     csimi_pin *pin;
@@ -778,10 +765,10 @@ static void csimi_drop_link(csim_world *w, int slot) {
     csimi_store *s = &w->store;
     csimi_link *l = s->link + slot;
     int i;
+    if (l->kind == CSIMI_SPRING) s->count.matrix_blocks -= csimi_spring_blocks(s->state.spring + 2 * l->item);
     csimi_remove(s, l->kind == CSIMI_SPRING ? CSIMI_AXIS_springs : CSIMI_AXIS_pins, l->item, 1);
     for (i = 0; i < s->count.links; i++)
         if (s->link[i].alive && s->link[i].kind == l->kind && s->link[i].item > l->item) s->link[i].item--;
-    if (l->kind == CSIMI_SPRING) s->count.matrix_blocks -= 16;
     l->alive = false;
     l->generation++;
     l->next_free = w->free_link;
@@ -815,9 +802,8 @@ static void csimi_end_contacts(csim_world *w, csim_body_id id) {
     s->count.contacts = kept;
 }
 
-static void csimi_shift_anchor(csimi_anchor *a, const csimi_body *gone) {
-    if (a->node >= gone->first_node + gone->node_count) a->node -= gone->node_count;
-    if (gone->rigid >= 0 && a->rigid > gone->rigid) a->rigid--;
+static void csimi_shift_place(csimi_place *p, const csimi_body *gone) {
+    csimi_place_shift(p, gone->first_node, gone->node_count, gone->rigid);
 }
 
 static void csimi_shift_indices(csim_world *w, const csimi_body *gone, int hulls, int first_hull) {
@@ -839,10 +825,10 @@ static void csimi_shift_indices(csim_world *w, const csimi_body *gone, int hulls
         if (s->surface_node[i] > gone->first_node) s->surface_node[i] -= gone->node_count;
     for (i = 0; i < s->count.shapes; i++)
         if (s->shape[i].hull > first_hull) s->shape[i].hull -= hulls;
-    for (i = 0; i < 2 * s->count.springs; i++) csimi_shift_anchor(s->state.spring + i, gone);
+    for (i = 0; i < 2 * s->count.springs; i++) csimi_shift_place(s->state.spring + i, gone);
     for (i = 0; i < s->count.pins; i++) {
-        csimi_shift_anchor(s->pin[i].end, gone);
-        csimi_shift_anchor(s->pin[i].end + 1, gone);
+        csimi_shift_place(s->pin[i].end, gone);
+        csimi_shift_place(s->pin[i].end + 1, gone);
     }
 }
 

@@ -214,9 +214,9 @@ static void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, const
         c->id = csimi_mix64(key, out[i].feature);
         c->body_a = a->body;
         c->body_b = b->body;
-        c->node_a = c->node_b = c->shape_b = -1;
-        c->rigid_a = s->body[a->body].rigid;
-        c->rigid_b = s->body[b->body].rigid;
+        c->shape_b = -1;
+        c->a = csimi_place_rigid(&s->state, s->body[a->body].rigid, out[i].point_a);
+        c->b = csimi_place_rigid(&s->state, s->body[b->body].rigid, out[i].point_b);
         c->radius = thickness;
         c->point_a = out[i].point_a;
         c->point_b = out[i].point_b;
@@ -242,13 +242,11 @@ static void csimi_collide_node_shape(csimi_detector *d, int slot, int node, uint
                         csimi_side_key(s, b->body, (uint32_t)(b->item - s->body[b->body].first_shape)));
     c->body_a = slot;
     c->body_b = b->body;
-    c->node_a = node;
-    c->node_b = -1;
-    c->rigid_a = -1;
-    c->rigid_b = s->body[b->body].rigid;
     c->shape_b = b->item;
     c->radius = r;
     c->point_a = c->point_b = csim_madd(x, -(gap + r), n);
+    c->a = csimi_place_node(node);
+    c->b = csimi_place_rigid(&s->state, s->body[b->body].rigid, c->point_b);
     c->normal = n;
     c->gap = gap;
 }
@@ -271,9 +269,9 @@ static void csimi_collide_nodes(csimi_detector *d, int slot_a, int node_a, uint3
         csimi_mix64(csimi_side_key(s, slot_a, part_a | 0x40000000u), csimi_side_key(s, slot_b, part_b | 0x40000000u));
     c->body_a = slot_a;
     c->body_b = slot_b;
-    c->node_a = node_a;
-    c->node_b = node_b;
-    c->rigid_a = c->rigid_b = c->shape_b = -1;
+    c->a = csimi_place_node(node_a);
+    c->b = csimi_place_node(node_b);
+    c->shape_b = -1;
     c->radius = ra + rb;
     c->point_a = csim_madd(xa, -ra, n);
     c->point_b = csim_madd(xb, rb, n);
@@ -355,28 +353,15 @@ CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_aren
 
 /* ---- the same contact in another configuration */
 
-static csim_vec3 csimi_carry(const csimi_state *then, const csimi_state *now, int rigid, csim_vec3 point) {
-    csim_vec3 local =
-        csim_unrotate(csimi_rotation_of(then, rigid), csim_sub(point, csimi_load3(then->com + 3 * rigid)));
-    return csim_add(csimi_load3(now->com + 3 * rigid), csim_rotate(csimi_rotation_of(now, rigid), local));
-}
-
 CSIMI_FN csim_real csimi_gap_at(const csim_world *w, const csimi_state *then, const csimi_state *now,
                                 const csimi_found_contact *f) {
     const csimi_store *s = &w->store;
-    csim_vec3 n = f->normal;
+    csim_vec3 a = csimi_place_point(now, &f->a), d = csim_sub(a, csimi_place_point(now, &f->b)), n = f->normal;
     uint32_t feature;
     if (f->shape_b >= 0) {
         csim_pose pose = csimi_body_pose(s, now, f->body_b);
-        return csim_shape_distance(s->shape + f->shape_b, s->hull, pose, csimi_load3(now->x + 3 * f->node_a), &n,
-                                   &feature) -
-               f->radius;
+        return csim_shape_distance(s->shape + f->shape_b, s->hull, pose, a, &n, &feature) - f->radius;
     }
-    if (f->node_a >= 0)
-        return csim_length(csim_sub(csimi_load3(now->x + 3 * f->node_a), csimi_load3(now->x + 3 * f->node_b))) -
-               f->radius;
-    n = csim_rotate(csimi_rotation_of(now, f->rigid_b), csim_unrotate(csimi_rotation_of(then, f->rigid_b), n));
-    return csim_dot(n, csim_sub(csimi_carry(then, now, f->rigid_a, f->point_a),
-                                csimi_carry(then, now, f->rigid_b, f->point_b))) -
-           f->radius;
+    if (f->a.kind == CSIMI_PLACE_NODE && f->b.kind == CSIMI_PLACE_NODE) return csim_length(d) - f->radius;
+    return csim_dot(csimi_place_carry(&f->b, then, now, n), d) - f->radius;
 }

@@ -43,11 +43,11 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     csim_problem_size size;
     csimi_arena arena = csimi_arena_counting();
     int blocks = n->nodes + 2 * n->rigids, rows = n->contacts + n->pins, aggregates = n->aggregates + n->rigids;
-    csimi_island_layout(&p, blocks, n->matrix_blocks, rows, 4 * rows, aggregates, &arena);
+    csimi_island_layout(&p, blocks, n->matrix_blocks, rows, csimi_most_terms(n), aggregates, &arena);
     size.blocks = blocks;
     size.matrix_blocks = n->matrix_blocks;
     size.contacts = rows;
-    size.terms = 4 * rows;
+    size.terms = csimi_most_terms(n);
     size.aggregates = aggregates;
     size.rigid = n->tets == 0 && n->links == 0;
     csimi_push(&arena, csim_solver_bytes(&size, solver), 1);

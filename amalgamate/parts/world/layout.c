@@ -48,7 +48,8 @@ CSIMI_FN void csimi_store_layout(csimi_store *s, const csim_solver_params *solve
 #undef CSIMI_X
     /* what follows from the rest: not copied, not saved */
     s->state.tet_slot = CSIMI_PUSH(arena, int, (size_t)c->tets * 16);
-    s->state.spring_slot = CSIMI_PUSH(arena, int, (size_t)c->springs * 16);
+    s->state.spring_slot = CSIMI_PUSH(arena, int, (size_t)c->springs *CSIMI_SPRING_SLOTS);
+    s->state.rigid_inverse = CSIMI_PUSH(arena, csim_real, (size_t)c->rigids * 9);
     s->A.row = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c) + 1);
     s->A.diag = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c));
     s->A.col = CSIMI_PUSH(arena, int, c->matrix_blocks);
@@ -162,6 +163,11 @@ CSIMI_FN void csimi_remove(csimi_store *s, csimi_axis which, int first, int n) {
 
 /* ---- scratch of a step */
 
+CSIMI_FN int csimi_most_terms(const csimi_counts *n) {
+    int side = n->tets > 0 ? 3 : 2; /* faces of solids; points of rigid bodies */
+    return 2 * side * (n->contacts + n->pins);
+}
+
 CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
     size_t blocks = (size_t)csimi_blocks_of(n), rows = (size_t)n->contacts + (size_t)n->pins;
     size_t aggregates = (size_t)n->aggregates + (size_t)n->rigids; /* a rigid body is one */
@@ -178,7 +184,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->skip = CSIMI_PUSH(arena, unsigned char, blocks);
     f->found = CSIMI_PUSH(arena, csimi_found_contact, n->contacts);
     f->contacts = CSIMI_PUSH(arena, csim_contact, rows);
-    f->terms = CSIMI_PUSH(arena, csim_term, 4 * rows);
+    f->terms = CSIMI_PUSH(arena, csim_term, csimi_most_terms(n));
     f->lambda = CSIMI_PUSH(arena, csim_real, 3 * rows);
     f->island = CSIMI_PUSH(arena, int, blocks);
     f->contact_island = CSIMI_PUSH(arena, int, rows);

@@ -45,7 +45,7 @@ typedef struct csimi_link {
 } csimi_link;
 
 typedef struct csimi_pin {
-    csimi_anchor end[2];
+    csimi_place end[2];
     csim_real impulse[3]; /* of the last step, world axes, on end 0 */
     int link;             /* its slot */
 } csimi_pin;
@@ -88,7 +88,7 @@ typedef struct csimi_pin {
     X(surface, int, surface_node, 1)              \
     X(triangles, int, triangle, 3)                \
     X(links, csimi_link, link, 1)                 \
-    X(springs, csimi_anchor, state.spring, 2)     \
+    X(springs, csimi_place, state.spring, 2)      \
     X(springs, csim_real, state.spring_data, 3)   \
     X(springs, int, spring_link, 1)               \
     X(pins, csimi_pin, pin, 1)                    \
@@ -172,8 +172,7 @@ CSIMI_FN void csimi_sync_state(csimi_store *store);
 typedef struct csimi_found_contact {
     uint64_t id;
     int body_a, body_b; /* slots */
-    int node_a, node_b; /* point nodes, -1: the side is a rigid body (rigid_a) or the ground */
-    int rigid_a, rigid_b;
+    csimi_place a, b;
     int shape_b;      /* node against shape: exact distance can be taken again; else -1 */
     csim_real radius; /* node contacts: sum of radii and thicknesses */
     csim_vec3 point_a, point_b, normal;
@@ -192,7 +191,7 @@ typedef struct csimi_step_frame {
     csimi_found_contact *found; /* [contacts] */
     int found_count;
     csim_contact *contacts; /* [contacts + pins] */
-    csim_term *terms;       /* [4 (contacts + pins)] */
+    csim_term *terms;       /* [csimi_most_terms] */
     csim_real *lambda;      /* [3 (contacts + pins)] */
     int contact_count, term_count;
     int *island, *contact_island; /* [blocks], [contacts + pins] */
@@ -218,6 +217,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *frame, const csimi_counts *n,
 /* Scratch that a step of a world with these capacities can need. */
 CSIMI_FN int csimi_default_aggregates(int nodes);          /* body.c: of a solid */
 CSIMI_FN size_t csimi_mesh_scratch(const csimi_counts *n); /* body.c: to study a mesh */
+CSIMI_FN int csimi_most_terms(const csimi_counts *n);      /* of all contacts and pins */
 CSIMI_FN size_t csimi_step_scratch(const csimi_counts *capacity, const csim_solver_params *solver);
 
 /* ---- detect.c: contacts of the current positions. CSIM_CAPACITY with flags and counts in frame->stats. */

@@ -2,9 +2,8 @@
 #include "private.h"
 
 typedef struct csimi_row_work {
-    csim_real *inverse_inertia; /* [9 rigids] world axes, zero for bodies that are not free */
-    int *table;                 /* hash of the last contacts by id */
-    int table_size;             /* a power of two */
+    int *table;     /* hash of the last contacts by id */
+    int table_size; /* a power of two */
 } csimi_row_work;
 
 static int csimi_table_size(int contacts) {
@@ -15,7 +14,6 @@ static int csimi_table_size(int contacts) {
 
 static void csimi_row_layout(csimi_row_work *r, const csimi_counts *n, csimi_arena *arena) {
     r->table_size = csimi_table_size(n->contacts);
-    r->inverse_inertia = CSIMI_PUSH(arena, csim_real, 9 * (size_t)n->rigids);
     r->table = CSIMI_PUSH(arena, int, r->table_size);
 }
 
@@ -28,65 +26,39 @@ CSIMI_FN size_t csimi_rows_scratch(const csimi_counts *n) {
 
 /* ---- sides */
 
-/* A point of a contact or pin: a node, a rigid body's point, or the ground. */
-typedef struct csimi_point {
-    int node, rigid; /* both -1: ground */
-    csim_vec3 x;
-} csimi_point;
-
-static bool csimi_point_free(const csimi_state *s, csimi_point p) {
-    if (p.node >= 0) return s->node_mode[p.node] == CSIMI_FREE;
-    return p.rigid >= 0 && s->rigid_mode[p.rigid] == CSIMI_FREE;
-}
-
-/* Velocity of the point at the start of the step, before any gyroscopic change. */
-static csim_vec3 csimi_point_velocity(const csimi_state *s, csimi_point p) {
-    if (p.node >= 0) return csimi_load3(s->v + 3 * p.node);
-    if (p.rigid >= 0)
-        return csim_add(
-            csimi_load3(s->velocity + 6 * p.rigid),
-            csim_cross(csimi_load3(s->velocity + 6 * p.rigid + 3), csim_sub(p.x, csimi_load3(s->com + 3 * p.rigid))));
-    return csim_v3(0, 0, 0);
-}
-
-/* Acceleration without contacts and inner forces: gravity and the user's force. */
-static csim_vec3 csimi_point_acceleration(const csimi_state *s, csimi_point p) {
-    csim_vec3 g = csimi_load3(s->gravity);
-    if (!csimi_point_free(s, p)) return csim_v3(0, 0, 0);
-    if (p.node >= 0) return csim_madd(g, 1 / s->node_mass[p.node], csimi_load3(s->node_force + 3 * p.node));
-    return csim_madd(g, 1 / s->rigid_mass[p.rigid], csimi_load3(s->wrench + 6 * p.rigid));
-}
-
-/* Terms of a free side, appended to the frame; effective mass (1/theta) 3 / tr(J M^-1 J'). */
-static csim_side csimi_side_of(const csim_world *w, csimi_step_frame *f, const csimi_row_work *r, csimi_point p,
-                               csim_real *mass) {
-    static const csim_real identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    const csimi_state *s = &w->store.state;
+/* Terms of a place, appended to the frame; what is not an unknown goes with its velocity into moved. */
+static csim_side csimi_side_of(csimi_step_frame *f, const csimi_state *s, const csimi_place *p, csim_vec3 point,
+                               csim_real *mass, csim_real *moved) {
+    csim_real J[9 * CSIMI_PLACE_TERMS];
+    int block[CSIMI_PLACE_TERMS], k, n = csimi_place_terms(s, p, point, block, J);
     csim_side side;
-    csim_term *t = f->terms + f->term_count;
     side.first = f->term_count;
-    side.count = 0;
-    *mass = 0;
-    if (!csimi_point_free(s, p)) return side;
-    side.count = p.node >= 0 ? 1 : 2;
-    f->term_count += side.count;
-    CSIMI_MEMCPY(t[0].J, identity, sizeof identity);
-    if (p.node >= 0) {
-        t[0].block = p.node;
-        return side;
+    moved[0] = moved[1] = moved[2] = 0;
+    for (k = 0; k < n; k++) {
+        csim_term *t = f->terms + f->term_count;
+        if (f->skip[block[k]]) {
+            csimi_addmul3(J + 9 * k, f->v + 3 * block[k], moved);
+            continue;
+        }
+        t->block = block[k];
+        CSIMI_MEMCPY(t->J, J + 9 * k, sizeof t->J);
+        f->term_count++;
     }
-    t[0].block = s->node_count + 2 * p.rigid;
-    t[1].block = t[0].block + 1;
-    {
-        csim_real x[3], JI[9], trace = 3 / s->rigid_mass[p.rigid];
-        int k;
-        csimi_store3(x, p.x);
-        csimi_rigid_arm(s, p.rigid, x, t[1].J);
-        csimi_matmul(t[1].J, r->inverse_inertia + 9 * p.rigid, JI);
-        for (k = 0; k < 9; k++) trace += JI[k] * t[1].J[k];
-        *mass = 3 / (trace * f->theta);
-    }
+    side.count = f->term_count - side.first;
+    *mass = p->kind == CSIMI_PLACE_NODE ? 0 : csimi_place_mass(s, p, point) / f->theta; /* of a node: from A */
     return side;
+}
+
+/* Both sides of a row; phi += R (the velocity of what is given). */
+static void csimi_sides(csimi_step_frame *f, const csimi_state *s, const csimi_place *a, csim_vec3 point_a,
+                        const csimi_place *b, csim_vec3 point_b, csim_contact *c) {
+    csim_real moved_a[3], moved_b[3];
+    int k;
+    c->a = csimi_side_of(f, s, a, point_a, c->mass, moved_a);
+    c->b = csimi_side_of(f, s, b, point_b, c->mass + 1, moved_b);
+    csimi_store3(c->point, point_a);
+    for (k = 0; k < 3; k++) moved_a[k] -= moved_b[k];
+    csimi_addmul3(c->R, moved_a, c->phi);
 }
 
 /* ---- warm starts */
@@ -181,18 +153,12 @@ static bool csimi_friction_direction(const csim_world *w, const csimi_found_cont
 static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_row_work *r, int i) {
     csimi_found_contact *found = f->found + i;
     const csimi_state *s = &w->store.state;
+    const csimi_place *a = &found->a, *b = &found->b;
     csim_contact *c = f->contacts + i;
-    csim_real n[3], hint[3], restitution = 0, approach, free_end, ground[3], *lambda = f->lambda + 3 * i;
-    csimi_point a, b;
-    csim_vec3 relative, moved;
+    csim_real n[3], hint[3], restitution = 0, approach, free_end, *lambda = f->lambda + 3 * i;
+    csim_vec3 relative;
     CSIMI_MEMSET(c, 0, sizeof *c);
     found->last = csimi_last_contact(w, r, found->id);
-    a.node = found->node_a;
-    a.rigid = found->rigid_a;
-    a.x = found->point_a;
-    b.node = found->node_b;
-    b.rigid = found->rigid_b;
-    b.x = found->point_b;
     c->law = w->def.law;
     csimi_mix(w, found->body_a, found->body_b, c, &restitution);
     csimi_store3(n, found->normal);
@@ -200,20 +166,13 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_ro
     c->omega[0] = w->def.omega[0];
     c->omega[1] = w->def.omega[1];
     c->mask = 7;
-    c->a = csimi_side_of(w, f, r, a, c->mass);
-    c->b = csimi_side_of(w, f, r, b, c->mass + 1);
-    csimi_store3(c->point, found->point_a);
-    relative = csim_sub(csimi_point_velocity(s, a), csimi_point_velocity(s, b));
+    relative = csim_sub(csimi_place_velocity(s, a, found->point_a), csimi_place_velocity(s, b, found->point_b));
     approach = csim_dot(found->normal, relative);
     if (w->def.integrator == CSIM_MIDPOINT) approach += 2 * csimi_slip_let_through(w, found);
     free_end = approach +
-               f->h * csim_dot(found->normal, csim_sub(csimi_point_acceleration(s, a), csimi_point_acceleration(s, b)));
+               f->h * csim_dot(found->normal, csim_sub(csimi_place_acceleration(s, a), csimi_place_acceleration(s, b)));
     c->phi[0] = csimi_phi(w, f, found->gap, restitution, approach, free_end);
-    moved = csim_v3(0, 0, 0);
-    if (!csimi_point_free(s, a)) moved = csim_add(moved, csimi_point_velocity(s, a));
-    if (!csimi_point_free(s, b)) moved = csim_sub(moved, csimi_point_velocity(s, b));
-    csimi_store3(ground, moved);
-    csimi_addmul3(c->R, ground, c->phi);
+    csimi_sides(f, s, a, found->point_a, b, found->point_b, c);
     lambda[0] = lambda[1] = lambda[2] = 0;
     if (found->last >= 0) {
         csim_real world[3];
@@ -224,52 +183,30 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_ro
 
 /* ---- pins */
 
-static csimi_point csimi_anchor_point(const csimi_state *s, const csimi_anchor *a) {
-    csimi_point p;
-    csim_real x[3], J[18];
-    int block[2];
-    p.node = a->node;
-    p.rigid = a->rigid;
-    csimi_anchor_terms(s, a, x, block, J);
-    p.x = csimi_load3(x);
-    return p;
-}
-
-static void csimi_pin_row(csim_world *w, csimi_step_frame *f, const csimi_row_work *r, const csimi_pin *pin, int i) {
+static void csimi_pin_row(csim_world *w, csimi_step_frame *f, const csimi_pin *pin, int i) {
     const csimi_state *s = &w->store.state;
     csim_contact *c = f->contacts + i;
-    csimi_point a = csimi_anchor_point(s, pin->end), b = csimi_anchor_point(s, pin->end + 1);
-    csim_vec3 moved = csim_scale(w->def.stabilization / f->h, csim_sub(a.x, b.x));
+    csim_vec3 a = csimi_place_point(s, pin->end), b = csimi_place_point(s, pin->end + 1);
     int k;
     CSIMI_MEMSET(c, 0, sizeof *c);
     c->law = CSIM_LAW_BILATERAL;
     c->mask = 7;
     c->R[0] = c->R[4] = c->R[8] = 1;
-    c->a = csimi_side_of(w, f, r, a, c->mass);
-    c->b = csimi_side_of(w, f, r, b, c->mass + 1);
-    csimi_store3(c->point, a.x);
-    if (!csimi_point_free(s, a)) moved = csim_add(moved, csimi_point_velocity(s, a));
-    if (!csimi_point_free(s, b)) moved = csim_sub(moved, csimi_point_velocity(s, b));
-    csimi_store3(c->phi, moved);
+    csimi_store3(c->phi, csim_scale(w->def.stabilization / f->h, csim_sub(a, b)));
+    csimi_sides(f, s, pin->end, a, pin->end + 1, b, c);
     for (k = 0; k < 3; k++) f->lambda[3 * i + k] = csimi_warm_scale(w, f) * pin->impulse[k];
 }
 
 CSIMI_FN void csimi_rows(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
     csimi_row_work r;
     size_t mark = arena->used;
-    int i, k;
+    int i;
     csimi_row_layout(&r, &w->store.capacity, arena);
-    for (i = 0; i < w->store.count.rigids; i++) {
-        csim_real I[9], *inverse = r.inverse_inertia + 9 * i;
-        for (k = 0; k < 9; k++) inverse[k] = 0;
-        if (w->store.state.rigid_mode[i] != CSIMI_FREE) continue;
-        csimi_rigid_inertia_world(&w->store.state, i, I);
-        csimi_inverse3(I, inverse);
-    }
+    csimi_place_prepare(&w->store.state);
     csimi_index_contacts(w, &r);
     f->term_count = 0;
     for (i = 0; i < f->found_count; i++) csimi_contact_row(w, f, &r, i);
-    for (i = 0; i < w->store.count.pins; i++) csimi_pin_row(w, f, &r, w->store.pin + i, f->found_count + i);
+    for (i = 0; i < w->store.count.pins; i++) csimi_pin_row(w, f, w->store.pin + i, f->found_count + i);
     f->contact_count = f->found_count + w->store.count.pins;
     csimi_pop(arena, mark);
 }

@@ -15,7 +15,9 @@ static int csimi_count_pairs(const csimi_state *s) {
     return n;
 }
 
-static int csimi_most_pairs(const csimi_counts *n) { return 6 * n->tets + n->rigids + 16 * n->springs; }
+static int csimi_most_pairs(const csimi_counts *n) {
+    return 6 * n->tets + n->rigids + CSIMI_SPRING_SLOTS / 2 * n->springs;
+}
 
 CSIMI_FN size_t csimi_pattern_build_scratch(const csimi_counts *n) {
     csimi_arena arena = csimi_arena_counting();

@@ -1,0 +1,264 @@
+/* model/place: material points of everything that moves; the one file that knows their kinds apart. */
+#include "private.h"
+
+static csim_quat csimi_place_rotation(const csimi_state *s, int k) {
+    const csim_real *p = s->rotation + 4 * (size_t)k;
+    csim_quat q;
+    q.w = p[0];
+    q.x = p[1];
+    q.y = p[2];
+    q.z = p[3];
+    return q;
+}
+
+static void csimi_place_scaled_identity(csim_real a, csim_real *J) {
+    int k;
+    for (k = 0; k < 9; k++) J[k] = k % 4 == 0 ? a : 0;
+}
+
+/* ---- making */
+
+static csimi_place csimi_place_of(csimi_place_kind kind) {
+    csimi_place p;
+    CSIMI_MEMSET(&p, 0, sizeof p);
+    p.kind = kind;
+    p.item = -1;
+    return p;
+}
+
+CSIMI_FN csimi_place csimi_place_ground(csim_vec3 point) {
+    csimi_place p = csimi_place_of(CSIMI_PLACE_GROUND);
+    csimi_store3(p.local, point);
+    return p;
+}
+
+CSIMI_FN csimi_place csimi_place_node(int node) {
+    csimi_place p = csimi_place_of(CSIMI_PLACE_NODE);
+    p.item = node;
+    return p;
+}
+
+CSIMI_FN csimi_place csimi_place_rigid(const csimi_state *s, int k, csim_vec3 point) {
+    csimi_place p = csimi_place_of(CSIMI_PLACE_RIGID);
+    csim_vec3 arm = csim_sub(point, csimi_load3(s->com + 3 * (size_t)k));
+    p.item = k;
+    csimi_store3(p.local, csim_unrotate(csimi_place_rotation(s, k), arm));
+    return p;
+}
+
+CSIMI_FN csimi_place csimi_place_face(const int *node, const csim_real *weight) {
+    csimi_place p = csimi_place_of(CSIMI_PLACE_FACE);
+    int k;
+    for (k = 0; k < 3; k++) {
+        p.node[k] = node[k];
+        p.local[k] = weight[k];
+    }
+    return p;
+}
+
+/* ---- where it is and how it moves */
+
+CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p) {
+    csim_vec3 x = csimi_load3(p->local);
+    int k;
+    switch (p->kind) {
+    case CSIMI_PLACE_GROUND: break;
+    case CSIMI_PLACE_NODE: return csimi_load3(s->x + 3 * (size_t)p->item);
+    case CSIMI_PLACE_RIGID:
+        return csim_add(csimi_load3(s->com + 3 * (size_t)p->item),
+                        csim_rotate(csimi_place_rotation(s, p->item), csimi_load3(p->local)));
+    case CSIMI_PLACE_FACE:
+        x = csim_v3(0, 0, 0);
+        for (k = 0; k < 3; k++) x = csim_madd(x, p->local[k], csimi_load3(s->x + 3 * (size_t)p->node[k]));
+        break;
+    }
+    return x;
+}
+
+CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
+    csim_vec3 v = csim_v3(0, 0, 0);
+    int k;
+    switch (p->kind) {
+    case CSIMI_PLACE_GROUND: break;
+    case CSIMI_PLACE_NODE: return csimi_load3(s->v + 3 * (size_t)p->item);
+    case CSIMI_PLACE_RIGID: {
+        const csim_real *twist = s->velocity + 6 * (size_t)p->item;
+        csim_vec3 arm = csim_sub(point, csimi_load3(s->com + 3 * (size_t)p->item));
+        return csim_add(csimi_load3(twist), csim_cross(csimi_load3(twist + 3), arm));
+    }
+    case CSIMI_PLACE_FACE:
+        for (k = 0; k < 3; k++) v = csim_madd(v, p->local[k], csimi_load3(s->v + 3 * (size_t)p->node[k]));
+        break;
+    }
+    return v;
+}
+
+static csim_vec3 csimi_node_acceleration(const csimi_state *s, int node) {
+    if (s->node_mode[node] != CSIMI_FREE) return csim_v3(0, 0, 0);
+    return csim_madd(csimi_load3(s->gravity), 1 / s->node_mass[node], csimi_load3(s->node_force + 3 * (size_t)node));
+}
+
+CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_place *p) {
+    csim_vec3 a = csim_v3(0, 0, 0);
+    int k;
+    switch (p->kind) {
+    case CSIMI_PLACE_GROUND: break;
+    case CSIMI_PLACE_NODE: return csimi_node_acceleration(s, p->item);
+    case CSIMI_PLACE_RIGID:
+        if (s->rigid_mode[p->item] != CSIMI_FREE) break;
+        return csim_madd(csimi_load3(s->gravity), 1 / s->rigid_mass[p->item],
+                         csimi_load3(s->wrench + 6 * (size_t)p->item));
+    case CSIMI_PLACE_FACE:
+        for (k = 0; k < 3; k++) a = csim_madd(a, p->local[k], csimi_node_acceleration(s, p->node[k]));
+        break;
+    }
+    return a;
+}
+
+CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_vec3 point, int *block, csim_real *J) {
+    csim_real x[3];
+    int k, n = csimi_place_term_count(p);
+    switch (p->kind) {
+    case CSIMI_PLACE_GROUND: break;
+    case CSIMI_PLACE_NODE:
+        block[0] = p->item;
+        csimi_place_scaled_identity(1, J);
+        break;
+    case CSIMI_PLACE_RIGID:
+        block[0] = s->node_count + 2 * p->item;
+        block[1] = block[0] + 1;
+        csimi_place_scaled_identity(1, J);
+        csimi_store3(x, point);
+        csimi_rigid_arm(s, p->item, x, J + 9);
+        break;
+    case CSIMI_PLACE_FACE:
+        for (k = 0; k < 3; k++) {
+            block[k] = p->node[k];
+            csimi_place_scaled_identity(p->local[k], J + 9 * k);
+        }
+        break;
+    }
+    return n;
+}
+
+CSIMI_FN int csimi_place_term_count(const csimi_place *p) {
+    switch (p->kind) {
+    case CSIMI_PLACE_GROUND: return 0;
+    case CSIMI_PLACE_NODE: return 1;
+    case CSIMI_PLACE_RIGID: return 2;
+    case CSIMI_PLACE_FACE: return 3;
+    }
+    return 0;
+}
+
+/* ---- mass */
+
+CSIMI_FN void csimi_place_prepare(csimi_state *s) {
+    int i, k;
+    for (i = 0; i < s->rigid_count; i++) {
+        csim_real I[9], *inverse = s->rigid_inverse + 9 * (size_t)i;
+        for (k = 0; k < 9; k++) inverse[k] = 0;
+        if (s->rigid_mode[i] != CSIMI_FREE) continue;
+        csimi_rigid_inertia_world(s, i, I);
+        csimi_inverse3(I, inverse);
+    }
+}
+
+CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
+    csim_real trace = 0, x[3], J[9], JI[9];
+    int k;
+    if (!csimi_place_free(s, p)) return 0;
+    switch (p->kind) {
+    case CSIMI_PLACE_GROUND: return 0;
+    case CSIMI_PLACE_NODE: return s->node_mass[p->item];
+    case CSIMI_PLACE_RIGID:
+        trace = 3 / s->rigid_mass[p->item];
+        csimi_store3(x, point);
+        csimi_rigid_arm(s, p->item, x, J);
+        csimi_matmul(J, s->rigid_inverse + 9 * (size_t)p->item, JI);
+        for (k = 0; k < 9; k++) trace += JI[k] * J[k];
+        break;
+    case CSIMI_PLACE_FACE:
+        for (k = 0; k < 3; k++)
+            if (s->node_mode[p->node[k]] == CSIMI_FREE)
+                trace += 3 * p->local[k] * p->local[k] / s->node_mass[p->node[k]];
+        break;
+    }
+    return trace > 0 ? 3 / trace : 0;
+}
+
+CSIMI_FN bool csimi_place_free(const csimi_state *s, const csimi_place *p) {
+    int k;
+    switch (p->kind) {
+    case CSIMI_PLACE_GROUND: break;
+    case CSIMI_PLACE_NODE: return s->node_mode[p->item] == CSIMI_FREE;
+    case CSIMI_PLACE_RIGID: return s->rigid_mode[p->item] == CSIMI_FREE;
+    case CSIMI_PLACE_FACE:
+        for (k = 0; k < 3; k++)
+            if (s->node_mode[p->node[k]] == CSIMI_FREE) return true;
+        break;
+    }
+    return false;
+}
+
+/* ---- identity, turning, bookkeeping */
+
+CSIMI_FN bool csimi_place_same(const csimi_place *a, const csimi_place *b) {
+    int k;
+    if (a->kind != b->kind || a->item != b->item) return false;
+    if (a->kind != CSIMI_PLACE_FACE) return true;
+    for (k = 0; k < 3; k++)
+        if (a->node[k] != b->node[k]) return false;
+    return true;
+}
+
+/* The direction's parts along and across the edges of the triangle, put together again with the edges of now. */
+static csim_vec3 csimi_face_carry(const csimi_place *p, const csimi_state *then, const csimi_state *now, csim_vec3 d) {
+    csim_real R[2][9], local[3], world[3];
+    int k;
+    for (k = 0; k < 2; k++) {
+        const csim_real *x = k ? now->x : then->x;
+        csim_vec3 a = csimi_load3(x + 3 * (size_t)p->node[0]);
+        csim_vec3 e = csim_sub(csimi_load3(x + 3 * (size_t)p->node[1]), a);
+        csim_real n[3], hint[3];
+        csimi_store3(n, csim_normalize(csim_cross(e, csim_sub(csimi_load3(x + 3 * (size_t)p->node[2]), a))));
+        csimi_store3(hint, e);
+        if (!(n[0] * n[0] + n[1] * n[1] + n[2] * n[2] > 0)) return d;
+        csimi_frame(n, hint, R[k]);
+    }
+    csimi_store3(world, d);
+    csimi_mul3(R[0], world, local);
+    world[0] = world[1] = world[2] = 0;
+    csimi_addmulT3(R[1], local, world);
+    return csimi_load3(world);
+}
+
+CSIMI_FN csim_vec3 csimi_place_carry(const csimi_place *p, const csimi_state *then, const csimi_state *now,
+                                     csim_vec3 direction) {
+    switch (p->kind) {
+    case CSIMI_PLACE_GROUND:
+    case CSIMI_PLACE_NODE: break;
+    case CSIMI_PLACE_RIGID:
+        return csim_rotate(csimi_place_rotation(now, p->item),
+                           csim_unrotate(csimi_place_rotation(then, p->item), direction));
+    case CSIMI_PLACE_FACE: return csimi_face_carry(p, then, now, direction);
+    }
+    return direction;
+}
+
+CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count, int rigid) {
+    int k;
+    switch (p->kind) {
+    case CSIMI_PLACE_GROUND: break;
+    case CSIMI_PLACE_NODE:
+        if (p->item >= first_node + node_count) p->item -= node_count;
+        break;
+    case CSIMI_PLACE_RIGID:
+        if (rigid >= 0 && p->item > rigid) p->item--;
+        break;
+    case CSIMI_PLACE_FACE:
+        for (k = 0; k < 3; k++)
+            if (p->node[k] >= first_node + node_count) p->node[k] -= node_count;
+        break;
+    }
+}
