@@ -3,6 +3,7 @@
 #define CSIMI_SOLVE_PRIVATE_H
 
 #include "../contact/private.h"
+#include "single.h"
 #include "solver.h"
 
 /* A line of the dispatch table (solve/table.c). */
@@ -139,6 +140,9 @@ CSIMI_FN void csimi_local_set(csimi_local *c, const csim_real *W);
 CSIMI_FN void csimi_local_prepare(csimi_local *c, const csim_contact *contact, csim_real eps);
 /* lambda from v = u - W lambda, the velocity without this contact; exact for its law. */
 CSIMI_FN void csimi_local_solve(csimi_local *c, const csim_real *v, csim_real *lambda);
+/* The same with sliding contacts solved by method; bisection and golden section stop at an arc of width radians. */
+CSIMI_FN void csimi_local_solve_by(csimi_local *c, csim_contact_method method, csim_real width, const csim_real *v,
+                                   csim_real *lambda);
 
 /* ---- sweep.c and newton.c: islands of small dense bodies at the level of impulses */
 

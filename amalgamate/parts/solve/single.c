@@ -178,8 +178,281 @@ static void csimi_local_ray(const csimi_local *c, const csim_real *v, csim_real 
     }
 }
 
-/* Signorini-Coulomb in its exact form, or the convex law. */
-static void csimi_local_friction(csimi_local *c, const csim_real *v, csim_real *lambda) {
+/* ---- maximal dissipation: the conic where the plane u_n = 0 cuts the cone.
+   On the plane lambda_n = p - q . y and the energy is 1/2 y' s y + d . y up to a constant, least at y0 (stick), outside
+   the cone. The conic is y = r e, |e| = 1, r = p / (1 + q . e); its tangent is (e + q) turned by 90 degrees. The set
+   inside is convex, so of all stationary points only one can be seen from y0 across the plane; a point is in sight when
+   (e + q) . (y - y0) <= 0, which is e . y0 >= lambda_n(y0): an arc around the direction of y0. (The paper prints that
+   test the other way round.) */
+typedef struct csimi_conic {
+    csim_real p, q[2], s[2], d[2];
+    csim_real e0[2], n0; /* direction of y0, and lambda_n(y0) / |y0| */
+} csimi_conic;
+
+/* Slope of the energy along the conic at e, up to a positive factor: the gradient s y + d across the tangent. */
+static csim_real csimi_conic_slope(const csimi_conic *k, const csim_real *e) {
+    const csim_real r = k->p / (1 + k->q[0] * e[0] + k->q[1] * e[1]);
+    return (k->s[1] * r * e[1] + k->d[1]) * (e[0] + k->q[0]) - (k->s[0] * r * e[0] + k->d[0]) * (e[1] + k->q[1]);
+}
+
+static bool csimi_conic_visible(const csimi_conic *k, const csim_real *e) {
+    return 1 + k->q[0] * e[0] + k->q[1] * e[1] > 0 && e[0] * k->e0[0] + e[1] * k->e0[1] >= k->n0;
+}
+
+/* turned by the angle of (cosine, sine) */
+static void csimi_turn2(const csim_real *e, csim_real cosine, csim_real sine, csim_real *out) {
+    const csim_real x = cosine * e[0] - sine * e[1], y = sine * e[0] + cosine * e[1];
+    out[0] = x;
+    out[1] = y;
+}
+
+/* Algorithm 1 with directions in place of angles: strides of doubling angle against the slope until it changes its sign
+   or the point is out of sight, then halving of the arc down to the given width. */
+static void csimi_conic_bisect(const csimi_conic *k, csim_real width, csim_real *e) {
+    const csim_real start = csimi_conic_slope(k, k->e0);
+    csim_real far[2], middle[2], cosine = CSIM_R(0.99500416527802577), sine = CSIM_R(0.09983341664682815); /* 0.1 */
+    int i;
+    e[0] = k->e0[0];
+    e[1] = k->e0[1];
+    if (!(start < 0 || start > 0)) return;
+    if (start > 0) sine = -sine;
+    for (i = 0; i < 40; ++i) {
+        csimi_turn2(e, cosine, sine, far);
+        if (!csimi_conic_visible(k, far) || csimi_conic_slope(k, far) * start <= 0) break;
+        e[0] = far[0];
+        e[1] = far[1];
+        if (cosine > CSIM_R(0.5)) {
+            sine *= 2 * cosine;
+            cosine = 2 * cosine * cosine - 1;
+        }
+    }
+    for (i = 0; i < 60 && csimi_abs(far[0] - e[0]) + csimi_abs(far[1] - e[1]) > width; ++i) {
+        csim_real length;
+        bool ahead;
+        middle[0] = e[0] + far[0];
+        middle[1] = e[1] + far[1];
+        length = 1 / CSIMI_SQRT(middle[0] * middle[0] + middle[1] * middle[1]);
+        middle[0] *= length;
+        middle[1] *= length;
+        ahead = csimi_conic_visible(k, middle) && csimi_conic_slope(k, middle) * start > 0;
+        (ahead ? e : far)[0] = middle[0];
+        (ahead ? e : far)[1] = middle[1];
+    }
+}
+
+/* The direction at an angle from e0. */
+static void csimi_conic_direction(const csimi_conic *k, csim_real angle, csim_real *e) {
+    csimi_turn2(k->e0, CSIMI_COS(angle), CSIMI_SIN(angle), e);
+}
+
+/* Energy at angle a less the energy at angle b, up to a positive factor that does not vanish with b - a: (y_a - y_b)
+   times the gradient half way, with the chord y_a - y_b written without cancellation. */
+static csim_real csimi_conic_gain(const csimi_conic *k, csim_real a, csim_real b) {
+    csim_real ea[2], eb[2], mid[2], chord[2], ra, rb, turn;
+    csimi_conic_direction(k, a, ea);
+    csimi_conic_direction(k, b, eb);
+    csimi_conic_direction(k, (a + b) / 2, mid);
+    ra = k->p / (1 + k->q[0] * ea[0] + k->q[1] * ea[1]);
+    rb = k->p / (1 + k->q[0] * eb[0] + k->q[1] * eb[1]);
+    turn = rb / k->p * (k->q[1] * mid[0] - k->q[0] * mid[1]);
+    chord[0] = -mid[1] - turn * eb[0];
+    chord[1] = mid[0] - turn * eb[1];
+    turn = (k->s[0] * (ra * ea[0] + rb * eb[0]) / 2 + k->d[0]) * chord[0] +
+           (k->s[1] * (ra * ea[1] + rb * eb[1]) / 2 + k->d[1]) * chord[1];
+    return a > b ? turn : -turn;
+}
+
+/* Arc cosine, clamped. */
+static csim_real csimi_arccos(csim_real x) {
+    return x >= 1 ? 0 : x <= -1 ? CSIMI_PI : CSIMI_ATAN2(CSIMI_SQRT((1 - x) * (1 + x)), x);
+}
+
+/* Golden section between the ends of the arc in sight, where the energy has one valley. */
+static void csimi_conic_golden(const csimi_conic *k, csim_real width, csim_real *e) {
+    const csim_real golden = CSIM_R(0.6180339887498949), q = CSIMI_SQRT(k->q[0] * k->q[0] + k->q[1] * k->q[1]);
+    csim_real hi = csimi_arccos(k->n0), lo = -hi, a, b;
+    int i;
+    if (q >= 1) { /* a parabola or hyperbola: only where 1 + q . e > 0 */
+        const csim_real x = k->q[0] * k->e0[0] + k->q[1] * k->e0[1], y = k->q[1] * k->e0[0] - k->q[0] * k->e0[1];
+        const csim_real middle = CSIMI_ATAN2(y, x), half = csimi_arccos(-1 / q);
+        lo = csimi_max(lo, middle - half);
+        hi = csimi_min(hi, middle + half);
+    }
+    a = hi - golden * (hi - lo);
+    b = lo + golden * (hi - lo);
+    for (i = 0; i < 90 && hi - lo > width; ++i) {
+        if (csimi_conic_gain(k, a, b) < 0) {
+            hi = b;
+            b = a;
+            a = hi - golden * (hi - lo);
+        } else {
+            lo = a;
+            a = b;
+            b = lo + golden * (hi - lo);
+        }
+    }
+    csimi_conic_direction(k, (lo + hi) / 2, e);
+}
+
+/* ---- the quartic */
+
+/* Real cube root to double precision. */
+static double csimi_cbrt64(double x) {
+    const double size = x < 0 ? -x : x;
+    double y;
+    int k;
+    if (!(size > (double)CSIMI_TINY)) return 0;
+    y = (double)CSIMI_EXP(CSIMI_LOG((csim_real)size) / 3);
+    for (k = 0; k < 3; ++k) y -= (y - size / (y * y)) / 3;
+    return x < 0 ? -y : y;
+}
+
+/* The largest real root of x^3 + a x^2 + b x + c: Cardano, or the cosine where all three are real; then Newton. */
+static double csimi_cubic_root(double a, double b, double c) {
+    const double Q = (a * a - 3 * b) / 9, R = (a * (9 * b - 2 * a * a) - 27 * c) / 54;
+    const double D = R * R - Q * Q * Q;
+    double x;
+    int k;
+    if (D > 0) {
+        const double A = csimi_cbrt64(R < 0 ? R - csimi_sqrt64(D) : R + csimi_sqrt64(D));
+        x = A + (A < 0 || A > 0 ? Q / A : 0) - a / 3;
+    } else {
+        const csim_real angle = CSIMI_ATAN2((csim_real)csimi_sqrt64(-D), (csim_real)R) / 3;
+        x = 2 * csimi_sqrt64(Q > 0 ? Q : 0) * (double)CSIMI_COS(angle) - a / 3;
+    }
+    for (k = 0; k < 3; ++k) {
+        const double slope = (3 * x + 2 * a) * x + b, step = slope > 0 ? (((x + a) * x + b) * x + c) / slope : 0;
+        x -= step;
+    }
+    return x;
+}
+
+/* Real parts of the roots of x^2 + b x + c that are real, or nearly: a double root that rounding has split. */
+static int csimi_quadratic_roots(double b, double c, double *x) {
+    const double D = b * b / 4 - c;
+    if (D < -1e-6 * (b * b + (c < 0 ? -c : c))) return 0;
+    x[0] = -b / 2;
+    if (D <= 0) return 1;
+    x[0] += b < 0 ? csimi_sqrt64(D) : -csimi_sqrt64(D);
+    x[1] = x[0] < 0 || x[0] > 0 ? c / x[0] : 0;
+    return 2;
+}
+
+/* Real roots of k[4] x^4 + ... + k[0], k[4] not zero: Ferrari. */
+static int csimi_quartic_roots(const double *k, double *x) {
+    const double b = k[3] / k[4], c = k[2] / k[4], d = k[1] / k[4], e = k[0] / k[4];
+    const double P = c - 3 * b * b / 8, Q = d - b * c / 2 + b * b * b / 8;
+    const double R = e - b * d / 4 + b * b * c / 16 - 3 * b * b * b * b / 256;
+    const double m = csimi_cubic_root(P, P * P / 4 - R, -Q * Q / 8), root = csimi_sqrt64(m > 0 ? 2 * m : 0);
+    const double half = root > 0 ? Q / (2 * root) : 0;
+    int count = csimi_quadratic_roots(-root, P / 2 + m + half, x), i;
+    count += csimi_quadratic_roots(root, P / 2 + m - half, x + count);
+    for (i = 0; i < count; ++i) x[i] -= b / 4;
+    return count;
+}
+
+/* (p s e + d (1 + q . e)) across (e + q) is a quadratic in e = (cosine, sine): a quartic in t = tan(angle / 2), the
+   angle taken from e0. */
+static void csimi_conic_quartic(const csimi_conic *k, double *poly) {
+    const double p = (double)k->p, q0 = (double)k->q[0], q1 = (double)k->q[1], d0 = (double)k->d[0];
+    const double d1 = (double)k->d[1], s0 = (double)k->s[0], s1 = (double)k->s[1];
+    const double x = (double)k->e0[0], y = (double)k->e0[1];
+    const double one = d1 * q0 - d0 * q1, kx = d1 * (1 + q0 * q0) - q1 * (p * s0 + d0 * q0);
+    const double ky = q0 * (p * s1 + d1 * q1) - d0 * (1 + q1 * q1);
+    const double kxx = d1 * q0, kyy = -d0 * q1, kxy = p * (s1 - s0) + d1 * q1 - d0 * q0;
+    const double u = kx * x + ky * y, v = ky * x - kx * y; /* in axes along e0 and across */
+    const double uu = kxx * x * x + kxy * x * y + kyy * y * y, vv = kxx * y * y - kxy * x * y + kyy * x * x;
+    const double uv = 2 * (kyy - kxx) * x * y + kxy * (x * x - y * y);
+    poly[0] = one + u + uu;
+    poly[1] = 2 * (v + uv);
+    poly[2] = 2 * (one - uu) + 4 * vv;
+    poly[3] = 2 * (v - uv);
+    poly[4] = one - u + uu;
+}
+
+/* Newton along the conic on the slope, which sheds the rounding of the closed form. */
+static void csimi_conic_polish(const csimi_conic *k, csim_real *e) {
+    int i;
+    for (i = 0; i < 6; ++i) {
+        const csim_real lever = 1 + k->q[0] * e[0] + k->q[1] * e[1], r = k->p / lever;
+        const csim_real x = e[0] + k->q[0], y = e[1] + k->q[1], tx = -y * r / lever, ty = x * r / lever; /* dy */
+        const csim_real gx = k->s[0] * r * e[0] + k->d[0], gy = k->s[1] * r * e[1] + k->d[1];
+        const csim_real value = gy * x - gx * y;
+        const csim_real slope = k->s[1] * ty * x - k->s[0] * tx * y - gy * e[1] - gx * e[0];
+        const csim_real step = slope > 0 || slope < 0 ? csimi_clamp(-value / slope, -CSIM_R(0.1), CSIM_R(0.1)) : 0;
+        csim_real length;
+        csimi_turn2(e, 1, step, e);
+        length = 1 / CSIMI_SQRT(e[0] * e[0] + e[1] * e[1]);
+        e[0] *= length;
+        e[1] *= length;
+        if (csimi_abs(step) <= 2 * CSIMI_EPS) break;
+    }
+}
+
+/* The stationary point in sight; bisection where rounding has lost it. */
+static void csimi_conic_analytic(const csimi_conic *k, csim_real *e) {
+    double poly[5], reversed[5], root[4];
+    csim_real best = CSIMI_HUGE;
+    int i, count;
+    bool flip;
+    csimi_conic_quartic(k, poly);
+    flip = csimi_abs((csim_real)poly[0]) > csimi_abs((csim_real)poly[4]);
+    for (i = 0; i < 5; ++i) reversed[i] = poly[4 - i];
+    count = poly[0] < 0 || poly[0] > 0 || poly[4] < 0 || poly[4] > 0 ? csimi_quartic_roots(flip ? reversed : poly, root)
+                                                                     : 0;
+    for (i = 0; i < count; ++i) { /* (1 - t^2, 2 t) / (1 + t^2), or with 1 / t for t */
+        const double t = root[i], length = 1 / (1 + t * t), x = (1 - t * t) * length;
+        csim_real trial[2], energy, r;
+        csimi_turn2(k->e0, (csim_real)(flip ? -x : x), (csim_real)(2 * t * length), trial);
+        csimi_conic_polish(k, trial);
+        if (!csimi_conic_visible(k, trial)) continue;
+        r = k->p / (1 + k->q[0] * trial[0] + k->q[1] * trial[1]);
+        energy = r * r * (k->s[0] * trial[0] * trial[0] + k->s[1] * trial[1] * trial[1]) / 2 +
+                 r * (k->d[0] * trial[0] + k->d[1] * trial[1]);
+        if (!(energy < best)) continue;
+        best = energy;
+        e[0] = trial[0];
+        e[1] = trial[1];
+    }
+    if (!(best < CSIMI_HUGE)) csimi_conic_bisect(k, 2 * CSIMI_EPS, e);
+}
+
+/* Least energy on the conic: lambda_n, and y. width: of the last arc, radians. */
+static csim_real csimi_local_dissipate(const csimi_local *c, csim_contact_method method, csim_real width, csim_real cn,
+                                       const csim_real *d, csim_real *y) {
+    csimi_conic k;
+    csim_real e[2], x, length;
+    k.p = -c->a * cn;
+    k.q[0] = c->a * c->b[0];
+    k.q[1] = c->a * c->b[1];
+    k.s[0] = c->s[0];
+    k.s[1] = c->s[1];
+    k.d[0] = d[0];
+    k.d[1] = d[1];
+    x = csimi_max(csimi_abs(y[0]), csimi_abs(y[1]));
+    k.e0[0] = y[0] / x;
+    k.e0[1] = y[1] / x;
+    length = CSIMI_SQRT(k.e0[0] * k.e0[0] + k.e0[1] * k.e0[1]);
+    k.e0[0] /= length;
+    k.e0[1] /= length;
+    k.n0 = k.p / x / length - (k.q[0] * k.e0[0] + k.q[1] * k.e0[1]);
+    if (method == CSIM_CONTACT_GOLDEN)
+        csimi_conic_golden(&k, width, e);
+    else if (method == CSIM_CONTACT_QUARTIC)
+        csimi_conic_analytic(&k, e);
+    else
+        csimi_conic_bisect(&k, width, e);
+    x = k.p / csimi_max(1 + k.q[0] * e[0] + k.q[1] * e[1], CSIMI_EPS);
+    y[0] = x * e[0];
+    y[1] = x * e[1];
+    return x;
+}
+
+/* ---- friction */
+
+/* Signorini-Coulomb in its exact form, the convex law, or maximal dissipation. */
+static void csimi_local_friction(csimi_local *c, csim_contact_method method, csim_real width, const csim_real *v,
+                                 csim_real *lambda) {
     const bool convex = c->contact->law == CSIM_LAW_PROXIMAL;
     const csim_real t0 = c->mu[0] * v[1], t1 = c->mu[1] * v[2];
     csim_real w[3], d[2], y[2], normal;
@@ -200,8 +473,10 @@ static void csimi_local_friction(csimi_local *c, const csim_real *v, csim_real *
             normal = ray[0];
             y[0] = ray[1];
             y[1] = ray[2];
-        } else {
+        } else if (method == CSIM_CONTACT_NEWTON) {
             normal = csimi_local_slip(c, w[0], d, y);
+        } else {
+            normal = csimi_local_dissipate(c, method, width, w[0], d, y);
         }
     }
     lambda[0] = normal;
@@ -242,15 +517,41 @@ static void csimi_local_box(const csimi_local *c, const csim_real *v, csim_real 
     }
 }
 
-CSIMI_FN void csimi_local_solve(csimi_local *c, const csim_real *v, csim_real *lambda) {
+CSIMI_FN void csimi_local_solve_by(csimi_local *c, csim_contact_method method, csim_real width, const csim_real *v,
+                                   csim_real *lambda) {
     switch (c->contact->law) {
     case CSIM_LAW_STRICT:
     case CSIM_LAW_PROXIMAL:
     case CSIM_LAW_ANISOTROPIC:
-    case CSIM_LAW_INVERTIBLE: csimi_local_friction(c, v, lambda); break;
+    case CSIM_LAW_INVERTIBLE: csimi_local_friction(c, method, width, v, lambda); break;
     case CSIM_LAW_BILATERAL: csimi_local_linear(c, v, lambda); break;
     case CSIM_LAW_BOX: csimi_local_box(c, v, lambda); break;
     case CSIM_LAW_COUNT_:
     default: lambda[0] = lambda[1] = lambda[2] = 0; break;
     }
+}
+
+CSIMI_FN void csimi_local_solve(csimi_local *c, const csim_real *v, csim_real *lambda) {
+    csimi_local_solve_by(c, CSIM_CONTACT_NEWTON, 0, v, lambda);
+}
+
+CSIM_API csim_status csim_solve_contact(const csim_real *W, const csim_real *c, csim_real mu,
+                                        csim_contact_method method, csim_real *lambda) {
+    csim_contact contact;
+    csimi_local local;
+    if (!lambda) return CSIM_NULL_ARGUMENT;
+    lambda[0] = lambda[1] = lambda[2] = 0;
+    if (!W || !c) return CSIM_NULL_ARGUMENT;
+    if (!csimi_all_finite(W, 9) || !csimi_all_finite(c, 3) || !csimi_finite(mu)) return CSIM_NOT_FINITE;
+    if (!(mu >= 0 && W[0] > 0 && W[4] > 0 && W[8] > 0) || (int)method < 0 || method >= CSIM_CONTACT_METHOD_COUNT_)
+        return CSIM_OUT_OF_RANGE;
+    CSIMI_MEMSET(&contact, 0, sizeof contact);
+    CSIMI_MEMSET(&local, 0, sizeof local);
+    contact.law = CSIM_LAW_STRICT;
+    contact.mu[0] = contact.mu[1] = mu;
+    csimi_local_set(&local, W);
+    csimi_local_prepare(&local, &contact, 0);
+    csimi_local_solve_by(&local, method, 2 * CSIMI_EPS, c, lambda);
+    csim_project_ellipse(mu * lambda[0], mu * lambda[0], lambda + 1, lambda + 1); /* what rounding put outside */
+    return CSIM_OK;
 }
