@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 36f9d872ef23097e
+   Hash of the parts: 791e2f1128929d31
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -452,6 +452,31 @@ CSIM_API void csim_shape_bounds(const csim_geometry *geometry, const csim_hull_d
 #endif
 /* ==== end collide/shape.h */
 
+/* ==== begin model/material.h ==================================================================================== */
+/* model/material: elastic materials of solids and cloth, and their activation. */
+#ifndef CSIM_MATERIAL_H
+#define CSIM_MATERIAL_H
+
+
+/* Isotropic hyperelastic laws; all agree with Hooke's law of the same E and nu at small strain. */
+typedef enum csim_material {
+    CSIM_COROTATIONAL,        /* linear in the stretches; loses volume when pulled far; the fastest, the default */
+    CSIM_NEO_HOOKEAN,         /* stable neo-Hookean (Smith et al. 2018): keeps its volume, recovers from inversion */
+    CSIM_ST_VENANT_KIRCHHOFF, /* linear in Green's strain; softens below 0.58 of its length: not for strong compression
+                               */
+    CSIM_MATERIAL_COUNT_
+} csim_material;
+
+/* Stress that a material makes by itself, on top of its elasticity. */
+typedef struct csim_activation {
+    csim_real pressure; /* Pa, > 0 inflates: energy -pressure (J - 1) per rest volume, a chamber filled with gas */
+    csim_real tension;  /* Pa of the rest section, > 0 contracts along the fibre: energy tension (|F fibre| - 1) */
+    csim_vec3 fibre;    /* direction in the rest shape, any length; used when tension is not 0 */
+} csim_activation;
+
+#endif
+/* ==== end model/material.h */
+
 /* ==== begin contact/problem.h =================================================================================== */
 /* contact/problem: the one problem every solver sees.
 
@@ -871,7 +896,7 @@ typedef struct csim_rigid_def {
     uint32_t guard;
 } csim_rigid_def;
 
-/* A solid of co-rotational linear tetrahedra. */
+/* A solid of linear tetrahedra. */
 typedef struct csim_soft_def {
     const csim_real *vertices; /* [3 vertex_count] m, rest shape, copied */
     int vertex_count;
@@ -883,7 +908,9 @@ typedef struct csim_soft_def {
     csim_real young;                                        /* Pa, > 0; default 1e5 */
     csim_real poisson;                                      /* 0..0.5 without 0.5, > -1; default 0.4 */
     csim_real density;                                      /* kg/m^3, > 0; default 1000 */
+    csim_material material;                                 /* default CSIM_COROTATIONAL */
     const csim_real *tet_young, *tet_poisson, *tet_density; /* [tet_count] per element, or null */
+    const csim_material *tet_material;                      /* [tet_count] per element, or null */
     csim_real mass_damping;                                 /* alpha_M, 1/s, >= 0; default 0 */
     csim_real stiffness_damping;                            /* beta_K, s, >= 0; default 1e-3 */
     const int *fixed;                                       /* [fixed_count] vertices that start as CSIM_STATIC */
@@ -1114,6 +1141,12 @@ CSIM_API csim_status csim_body_set_node(csim_world *world, csim_body_id id, int 
 CSIM_API csim_status csim_body_set_node_motion(csim_world *world, csim_body_id id, int node, csim_motion motion);
 /* Force [N] on one node for the next step only, world axes; adds up. */
 CSIM_API csim_status csim_body_add_node_force(csim_world *world, csim_body_id id, int node, csim_vec3 force);
+/* Activates count elements of a solid, tets[count] in the order of its mesh (null with count 0: all of them), until it
+   is set again; all numbers 0 ends it. For soft actuators: pressure in the elements of a chamber inflates it, tension
+   along a fibre is a muscle or tendon. The stress is part of the elastic energy at the next step. pressure and tension
+   -1e15..1e15 Pa. */
+CSIM_API csim_status csim_soft_set_activation(csim_world *world, csim_body_id id, const int *tets, int count,
+                                              const csim_activation *activation);
 /* Boundary triangles of a solid in mesh numbering, outward; world's memory, [3 count]. */
 CSIM_API csim_status csim_body_surface(const csim_world *world, csim_body_id id, const int **triangles, int *count);
 
@@ -1561,8 +1594,9 @@ CSIMI_FN int csimi_aggregate(int n, const int *row, const int *col, const csim_r
 /* ==== begin model/private.h ===================================================================================== */
 /* model/private: the state of everything that moves, and the table that each kind of model fills.
 
-   Velocity blocks of the whole world: block i < node_count is point node i (particles and vertices of solids), blocks
-   node_count + 2 k and + 1 are the linear and angular velocity (world axes, about the centre of mass) of rigid body k.
+   Velocity blocks of the whole world: block i < node_count is point node i (particles, vertices of solids, nodes of
+   cables), blocks node_count + 2 k and + 1 are the linear and angular velocity (world axes, about the centre of mass)
+   of rigid body k; then comes the angular velocity of each edge frame.
    Models see this plain struct only, never the world. */
 #ifndef CSIMI_MODEL_PRIVATE_H
 #define CSIMI_MODEL_PRIVATE_H
@@ -1571,12 +1605,33 @@ CSIMI_FN int csimi_aggregate(int n, const int *row, const int *col, const csim_r
 /* How the velocity of a block or rigid body is decided. */
 enum { CSIMI_FREE = 0, CSIMI_FIXED = 1, CSIMI_KINEMATIC = 2 }; /* kinematic: v is given by the user, never solved */
 
-/* Where a spring (or later a joint) holds on: a point moving with some blocks. */
-typedef struct csimi_anchor {
-    int rigid; /* >= 0: rigid body index, local holds the point in its centre-of-mass frame */
-    int node;  /* >= 0: point node; both -1: world point `local` */
-    csim_real local[3];
-} csimi_anchor;
+/* A material point of anything: the side of a contact, the end of a spring or pin. place.c is the one file that knows
+   the kinds apart. */
+typedef enum csimi_place_kind {
+    CSIMI_PLACE_GROUND, /* local: a point of the world that never moves */
+    CSIMI_PLACE_NODE,   /* item: point node */
+    CSIMI_PLACE_RIGID,  /* item: rigid body; local: the point in its centre-of-mass frame */
+    CSIMI_PLACE_FACE    /* node[3]: corners of a triangle, local: their weights, which add up to 1 */
+} csimi_place_kind;
+
+typedef struct csimi_place {
+    csimi_place_kind kind;
+    int item, node[4];
+    csim_real local[4];
+} csimi_place;
+
+#define CSIMI_PLACE_TERMS 3 /* most terms of a place */
+
+/* What a bend element holds on to: an edge frame, a body or the world. */
+typedef struct csimi_bend_end {
+    int frame;             /* >= 0: edge frame */
+    int rigid;             /* >= 0: rigid body; both -1: the world */
+    csim_real rotation[4]; /* of the section in the axes of the body or the world, w x y z; unused for frames */
+} csimi_bend_end;
+
+typedef struct csimi_bend {
+    csimi_bend_end end[2]; /* conj(first) second is the relative rotation */
+} csimi_bend;
 
 typedef struct csimi_state {
     csim_real gravity[3]; /* m/s^2 */
@@ -1598,18 +1653,37 @@ typedef struct csimi_state {
     csim_real *wrench;        /* [6 rigid_count] force N, torque N m about the centre of mass; world axes */
     csim_real *rigid_damping; /* [2 rigid_count] linear, angular, 1/s: A += h d M */
     unsigned char *rigid_mode;
+    csim_real *rigid_inverse; /* [9 rigid_count] inverse inertia, world axes, zero unless free; csimi_place_prepare */
 
-    int tet_count;         /* co-rotational tetrahedra */
-    int *tet;              /* [4 tet_count] nodes */
-    csim_real *tet_shape;  /* [9 tet_count] Dm^-1, row-major; row a of it is the gradient of node a + 1 */
-    csim_real *tet_volume; /* [tet_count] rest volume m^3 */
-    csim_real *tet_lame;   /* [3 tet_count] mu, lambda (Pa), beta_K (s) */
-    int *tet_slot;         /* [16 tet_count] index of block (a, b) in A.val */
+    int tet_count;               /* tetrahedra */
+    int *tet;                    /* [4 tet_count] nodes */
+    csim_real *tet_shape;        /* [9 tet_count] Dm^-1, row-major; row a of it is the gradient of node a + 1 */
+    csim_real *tet_volume;       /* [tet_count] rest volume m^3 */
+    csim_real *tet_lame;         /* [3 tet_count] mu, lambda (Pa), beta_K (s) */
+    unsigned char *tet_material; /* [tet_count] csim_material */
+    csim_real *tet_active;       /* [5 tet_count] pressure Pa, tension Pa, fibre (unit, rest shape); all 0: passive */
+    int *tet_slot;               /* [16 tet_count] index of block (a, b) in A.val */
 
     int spring_count;
-    csimi_anchor *spring;   /* [2 spring_count] ends */
+    csimi_place *spring;    /* [2 spring_count] ends */
     csim_real *spring_data; /* [3 spring_count] rest length m, stiffness N/m, damping N s/m */
-    int *spring_slot;       /* [16 spring_count] block indices of A for up to 4 blocks a side pair, -1: none */
+    int *spring_slot;       /* [CSIMI_SPRING_SLOTS spring_count] index of block (p, q) in A.val, -1: none */
+
+    int frame_count;           /* edges of cables, each with its frame */
+    csim_real *frame;          /* [4 frame_count] w x y z, edge axes to world; z is the tangent */
+    csim_real *frame_velocity; /* [3 frame_count] angular, world axes: v_k */
+    csim_real *frame_inertia;  /* [3 frame_count] about the edge axes, kg m^2 */
+    csim_real *frame_torque;   /* [3 frame_count] N m, external, of the coming step */
+    csim_real *frame_damping;  /* [frame_count] alpha_M, 1/s */
+    unsigned char *frame_mode; /* [frame_count] CSIMI_FREE ... */
+    int *edge_node;            /* [2 frame_count] */
+    csim_real *edge_data; /* [6 frame_count] rest length m; shear, shear, stretch stiffness N; beta_K s; radius m */
+    int *edge_slot;       /* [9 frame_count] block indices of A for node, node, frame */
+    int bend_count;
+    csimi_bend *bend; /* [bend_count] */
+    csim_real
+        *bend_data; /* [8 bend_count] length m; bend, bend, twist stiffness N m^2; rest curvature 1/m [3]; beta_K */
+    int *bend_slot; /* [4 bend_count] block indices of A, -1: none */
 } csimi_state;
 
 /* Numbers of one step; dynamics.md 1. */
@@ -1652,10 +1726,18 @@ typedef struct csimi_model {
 
 /* All kinds, in the order they are called. couple, prepare, assemble and energy read positions of s (couple and bind
    only its indices); the state decides the result to the bit, nothing is remembered from step to step. */
-enum { CSIMI_MODEL_POINT, CSIMI_MODEL_RIGID, CSIMI_MODEL_TET, CSIMI_MODEL_SPRING, CSIMI_MODEL_COUNT };
+enum {
+    CSIMI_MODEL_POINT,
+    CSIMI_MODEL_RIGID,
+    CSIMI_MODEL_TET,
+    CSIMI_MODEL_SPRING,
+    CSIMI_MODEL_CABLE,
+    CSIMI_MODEL_COUNT
+};
 CSIMI_FN const csimi_model *csimi_model_table(void); /* [CSIMI_MODEL_COUNT] */
 
-CSIM_INLINE int csimi_block_count(const csimi_state *s) { return s->node_count + 2 * s->rigid_count; }
+CSIM_INLINE int csimi_first_frame_block(const csimi_state *s) { return s->node_count + 2 * s->rigid_count; }
+CSIM_INLINE int csimi_block_count(const csimi_state *s) { return csimi_first_frame_block(s) + s->frame_count; }
 
 /* The entries of the table, by file. */
 #define CSIMI_MODEL_ASSEMBLE(name) \
@@ -1664,25 +1746,49 @@ CSIMI_MODEL_ASSEMBLE(csimi_point_assemble);
 CSIMI_MODEL_ASSEMBLE(csimi_rigid_assemble);
 CSIMI_MODEL_ASSEMBLE(csimi_tet_assemble);
 CSIMI_MODEL_ASSEMBLE(csimi_spring_assemble);
+CSIMI_MODEL_ASSEMBLE(csimi_cable_assemble);
 #undef CSIMI_MODEL_ASSEMBLE
 CSIMI_FN int csimi_rigid_couple(const csimi_state *s, int *pairs);
 CSIMI_FN int csimi_tet_couple(const csimi_state *s, int *pairs);
 CSIMI_FN int csimi_spring_couple(const csimi_state *s, int *pairs);
+CSIMI_FN int csimi_cable_couple(const csimi_state *s, int *pairs);
 CSIMI_FN void csimi_tet_bind(csimi_state *s, const csim_block_matrix *pattern);
 CSIMI_FN void csimi_spring_bind(csimi_state *s, const csim_block_matrix *pattern);
+CSIMI_FN void csimi_cable_bind(csimi_state *s, const csim_block_matrix *pattern);
 CSIMI_FN void csimi_rigid_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk);
+CSIMI_FN void csimi_cable_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk);
 CSIMI_FN void csimi_point_advance(const csimi_state *s, const csimi_step *step, const csim_real *v, csimi_state *next);
 CSIMI_FN void csimi_rigid_advance(const csimi_state *s, const csimi_step *step, const csim_real *v, csimi_state *next);
+CSIMI_FN void csimi_cable_advance(const csimi_state *s, const csimi_step *step, const csim_real *v, csimi_state *next);
 CSIMI_FN void csimi_point_energy(const csimi_state *s, csimi_energy *energy);
 CSIMI_FN void csimi_rigid_energy(const csimi_state *s, csimi_energy *energy);
 CSIMI_FN void csimi_tet_energy(const csimi_state *s, csimi_energy *energy);
 CSIMI_FN void csimi_spring_energy(const csimi_state *s, csimi_energy *energy);
+CSIMI_FN void csimi_cable_energy(const csimi_state *s, csimi_energy *energy);
 
 /* ---- rigid.c */
 /* R I R' of rigid body k, row-major. */
 CSIMI_FN void csimi_rigid_inertia_world(const csimi_state *s, int k, csim_real *I);
+/* The gyroscopic update of one angular velocity w (world axes) with inertia I[9] (axes of q). */
+CSIMI_FN void csimi_gyro_turn(csim_quat q, const csim_real *I, const csimi_step *step, csim_real *w);
 /* -[r]x for r = world point - centre of mass: the angular term of a point's velocity. */
 CSIMI_FN void csimi_rigid_arm(const csimi_state *s, int k, const csim_real *world_point, csim_real *J);
+
+/* ---- material.c */
+
+/* Derivatives of a density Psi(s) at principal stretches, and the eigenvalues of its tangent outside the scalings. */
+typedef struct csimi_stretches {
+    csim_real g[3], H[9];        /* dPsi/ds, d2Psi/ds2 */
+    csim_real flip[3], twist[3]; /* on U (e_i e_j' +- e_j e_i') V', k the third axis */
+} csimi_stretches;
+/* Psi of a material (csim_material) under an inner pressure, J/m^3; s[2] signed by det F. */
+CSIMI_FN csim_real csimi_material(int material, const csim_real *s, csim_real mu, csim_real lambda, csim_real pressure,
+                                  csimi_stretches *derivatives);
+/* Clamps the nine eigenvalues at 0 (Teran et al. 2005, Smith et al. 2019). */
+CSIMI_FN void csimi_project_stretches(csimi_stretches *derivatives);
+/* K = d2Psi / dx_a dx_b = U M U' for shape gradients a and b given in the principal axes (V' times the gradient). */
+CSIMI_FN void csimi_stretch_block(const csimi_stretches *derivatives, const csim_real *U, const csim_real *a,
+                                  const csim_real *b, csim_real *K);
 
 /* ---- tet.c: preparing a mesh. */
 /* Fills shape (Dm^-1) and volume of count tets from rest positions, and adds density[t] * volume / 4 to node_mass
@@ -1699,9 +1805,57 @@ CSIMI_FN int csimi_tet_surface(int node_count, int tet_count, const int *tet, in
 CSIMI_FN csim_real csimi_corotational(const csim_real *F, csim_real mu, csim_real lambda, csim_real *P);
 
 /* ---- spring.c */
-/* World point and velocity terms of an anchor: fills up to 2 (block, 3x3) pairs, returns how many (world: 0). */
-CSIMI_FN int csimi_anchor_terms(const csimi_state *s, const csimi_anchor *a, csim_real *point, int *block,
-                                csim_real *J /* [18] */);
+#define CSIMI_SPRING_SLOTS (4 * CSIMI_PLACE_TERMS * CSIMI_PLACE_TERMS) /* pairs of the blocks of both ends */
+/* Blocks of A that a spring between these ends may couple. */
+CSIMI_FN int csimi_spring_blocks(const csimi_place *ends /* [2] */);
+
+/* ---- place.c. point: the place's world point now, which the caller has at hand; ignored by kinds that need none. */
+CSIMI_FN csimi_place csimi_place_ground(csim_vec3 point);
+CSIMI_FN csimi_place csimi_place_node(int node);
+/* The material point of rigid body k that is at the world point now. */
+CSIMI_FN csimi_place csimi_place_rigid(const csimi_state *s, int k, csim_vec3 point);
+CSIMI_FN csimi_place csimi_place_face(const int *node /* [3] */, const csim_real *weight /* [3] */);
+CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p);
+/* Velocity at v_k, before any gyroscopic change. */
+CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 point);
+/* Acceleration without contacts and inner forces: gravity and the user's force; 0 where nothing is free. */
+CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_place *p);
+/* The point moves with sum J v[block]: fills up to CSIMI_PLACE_TERMS (block, 3x3) terms, returns how many. */
+CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_vec3 point, int *block,
+                               csim_real *J /* [9 CSIMI_PLACE_TERMS] */);
+/* Most terms of a place of this kind; a spring's or contact's room. */
+CSIMI_FN int csimi_place_term_count(const csimi_place *p);
+/* Brings rigid_inverse up to date with the rotations: csimi_place_mass reads it. */
+CSIMI_FN void csimi_place_prepare(csimi_state *s);
+/* 3 / tr(J M^-1 J') over what is free, kg; 0 when nothing is. */
+CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, csim_vec3 point);
+/* Whether any of its blocks is an unknown. */
+CSIMI_FN bool csimi_place_free(const csimi_state *s, const csimi_place *p);
+/* Whether two places are one point by construction: the same node, or the same body. */
+CSIMI_FN bool csimi_place_same(const csimi_place *a, const csimi_place *b);
+/* A direction that turns with the place, from one state to another of the same bodies. */
+CSIMI_FN csim_vec3 csimi_place_carry(const csimi_place *p, const csimi_state *then, const csimi_state *now,
+                                     csim_vec3 direction);
+/* Indices after the nodes [first_node, first_node + node_count) and, if rigid >= 0, one rigid body were removed. */
+CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count, int rigid);
+
+/* ---- cable.c */
+CSIMI_FN csim_quat csimi_load_quat(const csim_real *p); /* w x y z */
+CSIMI_FN void csimi_store_quat(csim_real *p, csim_quat q);
+/* Inertia of an edge in world axes. */
+CSIMI_FN void csimi_frame_inertia_world(const csimi_state *s, int k, csim_real *I);
+/* Force of edge k on its first node (the second gets its negative), N, and torque on its frame (may be null), N m. */
+CSIMI_FN void csimi_edge_force(const csimi_state *s, int k, csim_real *force, csim_real *torque);
+/* Tangent of edge k in (d dx, theta): blocks [9] stretch, cross (row d dx), turn; the elastic and the geometric part
+   (E_schur of findings-cable-tree.md 3) with their weights. Positive semidefinite when elastic >= geometric >= 0. */
+CSIMI_FN void csimi_edge_tangent(const csimi_state *s, int k, csim_real elastic, csim_real geometric,
+                                 csim_real *stretch, csim_real *cross, csim_real *turn);
+/* Torque on end 0 of bend element k (end 1 gets its negative), N m, and tangent of theta_1 - theta_0. */
+CSIMI_FN void csimi_bend_law(const csimi_state *s, int k, csim_real *torque, csim_real *K);
+/* 2 v / length of the relative rotation conj(a) b, 1/m. */
+CSIMI_FN void csimi_bend_curvature(csim_quat a, csim_quat b, csim_real length, csim_real *kappa);
+/* Block that turns with an end; -1: none. */
+CSIMI_FN int csimi_bend_block(const csimi_state *s, const csimi_bend_end *end);
 
 #endif
 /* ==== end model/private.h */
@@ -2057,7 +2211,7 @@ typedef struct csimi_link {
 } csimi_link;
 
 typedef struct csimi_pin {
-    csimi_anchor end[2];
+    csimi_place end[2];
     csim_real impulse[3]; /* of the last step, world axes, on end 0 */
     int link;             /* its slot */
 } csimi_pin;
@@ -2095,10 +2249,12 @@ typedef struct csimi_pin {
     X(tets, csim_real, state.tet_shape, 9)        \
     X(tets, csim_real, state.tet_volume, 1)       \
     X(tets, csim_real, state.tet_lame, 3)         \
+    X(tets, unsigned char, state.tet_material, 1) \
+    X(tets, csim_real, state.tet_active, 5)       \
     X(surface, int, surface_node, 1)              \
     X(triangles, int, triangle, 3)                \
     X(links, csimi_link, link, 1)                 \
-    X(springs, csimi_anchor, state.spring, 2)     \
+    X(springs, csimi_place, state.spring, 2)      \
     X(springs, csim_real, state.spring_data, 3)   \
     X(springs, int, spring_link, 1)               \
     X(pins, csimi_pin, pin, 1)                    \
@@ -2107,11 +2263,12 @@ typedef struct csimi_pin {
 
 /* Everything that is counted: the axes of the arrays above, the stored blocks of A, and the pairs of the broad phase.
  */
-#define CSIMI_WORLD_AXES(X)                                                                                       \
-    X(bodies)                                                                                                     \
-    X(nodes)                                                                                                      \
-    X(rigids) X(shapes) X(hulls) X(tets) X(surface) X(triangles) X(links) X(springs) X(pins) X(contacts) X(ended) \
-        X(aggregates) X(matrix_blocks) X(pairs)
+#define CSIMI_WORLD_AXES(X)                                                                                           \
+    X(bodies)                                                                                                         \
+    X(nodes)                                                                                                          \
+    X(rigids)                                                                                                         \
+    X(shapes) X(hulls) X(tets) X(surface) X(triangles) X(links) X(springs) X(pins) X(contacts) X(ended) X(aggregates) \
+        X(matrix_blocks) X(pairs)
 
 typedef struct csimi_counts {
 #define CSIMI_X(axis) int axis;
@@ -2181,8 +2338,7 @@ CSIMI_FN void csimi_sync_state(csimi_store *store);
 typedef struct csimi_found_contact {
     uint64_t id;
     int body_a, body_b; /* slots */
-    int node_a, node_b; /* point nodes, -1: the side is a rigid body (rigid_a) or the ground */
-    int rigid_a, rigid_b;
+    csimi_place a, b;
     int shape_b;      /* node against shape: exact distance can be taken again; else -1 */
     csim_real radius; /* node contacts: sum of radii and thicknesses */
     csim_vec3 point_a, point_b, normal;
@@ -2201,7 +2357,7 @@ typedef struct csimi_step_frame {
     csimi_found_contact *found; /* [contacts] */
     int found_count;
     csim_contact *contacts; /* [contacts + pins] */
-    csim_term *terms;       /* [4 (contacts + pins)] */
+    csim_term *terms;       /* [csimi_most_terms] */
     csim_real *lambda;      /* [3 (contacts + pins)] */
     int contact_count, term_count;
     int *island, *contact_island; /* [blocks], [contacts + pins] */
@@ -2227,6 +2383,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *frame, const csimi_counts *n,
 /* Scratch that a step of a world with these capacities can need. */
 CSIMI_FN int csimi_default_aggregates(int nodes);          /* body.c: of a solid */
 CSIMI_FN size_t csimi_mesh_scratch(const csimi_counts *n); /* body.c: to study a mesh */
+CSIMI_FN int csimi_most_terms(const csimi_counts *n);      /* of all contacts and pins */
 CSIMI_FN size_t csimi_step_scratch(const csimi_counts *capacity, const csim_solver_params *solver);
 
 /* ---- detect.c: contacts of the current positions. CSIM_CAPACITY with flags and counts in frame->stats. */
@@ -2247,6 +2404,22 @@ CSIMI_FN size_t csimi_pattern_build_scratch(const csimi_counts *n);
 /* ---- measure.c */
 CSIMI_FN void csimi_measure(csim_world *world, csimi_step_frame *frame);
 CSIMI_FN void csimi_report_contacts(csim_world *world, csimi_step_frame *frame);
+
+/* ---- body.c: the steps every create call takes: check, make room, write behind the counts, raise them. */
+
+CSIMI_FN csim_status csimi_start_create(csim_world *w, const void *def, const void *id, const char *function);
+/* The counts now, and one more body when no slot is free. */
+CSIMI_FN csimi_counts csimi_counts_with_body(const csim_world *w);
+CSIMI_FN csim_status csimi_make_room(csim_world *w, csimi_counts need, const char *function);
+/* Takes a slot for a body whose data begins at the counts as they are. */
+CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion motion, const csim_surface_def *surface,
+                             void *user_data);
+CSIMI_FN void csimi_write_node(csimi_store *s, int i, csim_vec3 x, csim_vec3 v, csim_real mass, csim_real damping,
+                               csim_motion motion, int slot);
+CSIMI_FN void csimi_finish_create(csim_world *w, int slot, csim_body_id *id);
+/* Takes a link slot; item is its place in the array of its kind. */
+CSIMI_FN int csimi_take_link(csim_world *w, csimi_link_kind kind, int item, const int *bodies, csim_real break_force);
+CSIMI_FN void csimi_finish_link(csim_world *w, int slot, csim_link_id *id);
 
 /* ---- checks */
 
@@ -3932,18 +4105,22 @@ static bool csimi_gyro_change(const double *I, const csimi_step *step, const csi
 
 /* The body's own rotation during a step leaves the new w alone (exp(h w) w = w), so a free body follows the body-frame
    equation exactly: at theta 1/2 energy and |L| are kept to rounding whatever h is. */
+CSIMI_FN void csimi_gyro_turn(csim_quat q, const csim_real *I, const csimi_step *step, csim_real *w) {
+    csim_real body[3], change[3];
+    double inertia[9];
+    int i;
+    csimi_store3(body, csim_unrotate(q, csimi_load3(w)));
+    for (i = 0; i < 9; i++) inertia[i] = (double)I[i];
+    if (!csimi_gyro_change(inertia, step, body, change)) return;
+    csimi_store3(w, csim_add(csimi_load3(w), csim_rotate(q, csimi_load3(change))));
+}
+
 CSIMI_FN void csimi_rigid_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk) {
-    int k, i;
-    for (k = 0; k < s->rigid_count; k++) {
-        csim_quat q = csimi_rigid_rotation(s, k);
-        csim_real *w = vk + 3 * ((size_t)s->node_count + 2 * (size_t)k + 1), body[3], change[3];
-        double I[9];
-        if (s->rigid_mode[k] != CSIMI_FREE) continue;
-        csimi_store3(body, csim_unrotate(q, csimi_load3(w)));
-        for (i = 0; i < 9; i++) I[i] = (double)s->inertia[9 * (size_t)k + (size_t)i];
-        if (!csimi_gyro_change(I, step, body, change)) continue;
-        csimi_store3(w, csim_add(csimi_load3(w), csim_rotate(q, csimi_load3(change))));
-    }
+    int k;
+    for (k = 0; k < s->rigid_count; k++)
+        if (s->rigid_mode[k] == CSIMI_FREE)
+            csimi_gyro_turn(csimi_rigid_rotation(s, k), s->inertia + 9 * (size_t)k, step,
+                            vk + 3 * ((size_t)s->node_count + 2 * (size_t)k + 1));
 }
 
 /* The two blocks of a body are coupled (by zeros), so that it is one body to everyone who reads the pattern. */
@@ -4007,6 +4184,128 @@ CSIMI_FN void csimi_rigid_energy(const csimi_state *s, csimi_energy *energy) {
     }
 }
 /* ==== end model/rigid.c */
+
+/* ==== begin model/material.c ==================================================================================== */
+/* model/material: isotropic laws in principal stretches, with the eigensystem of their tangent (dynamics.md 5).
+
+   For Psi(s) the tangent of P = U diag(dPsi/ds) V' has d2Psi/ds2 on the three scalings U e_i e_i' V', and per axis k
+   (i, j the others) the eigenvalues (g_i - g_j) / (s_i - s_j) on the flip U (e_i e_j' + e_j e_i') V' and
+   (g_i + g_j) / (s_i + s_j) on the twist U (e_i e_j' - e_j e_i') V'. Every law writes these quotients out, so that
+   equal stretches divide nothing by nothing. */
+
+static csim_real csimi_corotational_stretches(const csim_real *s, csim_real mu, csim_real lambda, csimi_stretches *d) {
+    csim_real trace = s[0] + s[1] + s[2] - 3, energy = lambda * trace * trace / 2;
+    int k;
+    for (k = 0; k < 3; k++) {
+        csim_real sum = s[(k + 1) % 3] + s[(k + 2) % 3];
+        energy += mu * (s[k] - 1) * (s[k] - 1);
+        d->g[k] = 2 * mu * (s[k] - 1) + lambda * trace;
+        d->flip[k] = 2 * mu;
+        d->twist[k] = csimi_abs(sum) > CSIM_R(1e-3) ? 2 * mu + (2 * lambda * trace - 4 * mu) / sum : 0;
+    }
+    for (k = 0; k < 9; k++) d->H[k] = lambda + (k % 4 == 0 ? 2 * mu : 0);
+    return energy;
+}
+
+/* Smith et al. 2018, eq. 14: mu/2 (I_C - 3) + lambda/2 (J - alpha)^2 - mu/2 log(I_C + 1), in their Lame constants; zero
+   at rest. */
+static csim_real csimi_neo_hookean_stretches(const csim_real *s, csim_real mu_lame, csim_real lambda_lame,
+                                             csimi_stretches *d) {
+    csim_real mu = mu_lame * 4 / 3, lambda = lambda_lame + mu_lame * 5 / 6, alpha = 1 + CSIM_R(0.75) * mu / lambda;
+    csim_real square = s[0] * s[0] + s[1] * s[1] + s[2] * s[2], one = 1 / (square + 1);
+    csim_real shear = mu * (1 - one), volume = lambda * (s[0] * s[1] * s[2] - alpha);
+    int i, j, k;
+    for (k = 0; k < 3; k++) {
+        csim_real area;
+        i = (k + 1) % 3;
+        j = (k + 2) % 3;
+        area = s[i] * s[j];
+        d->g[k] = shear * s[k] + volume * area;
+        d->flip[k] = shear - s[k] * volume;
+        d->twist[k] = shear + s[k] * volume;
+        d->H[4 * k] = shear + 2 * mu * one * one * s[k] * s[k] + lambda * area * area;
+        d->H[3 * i + j] = d->H[3 * j + i] = 2 * mu * one * one * area + lambda * area * s[k] * s[k] + volume * s[k];
+    }
+    return mu / 2 * (square - 3) - mu / 2 * CSIMI_LOG((square + 1) / 4) +
+           lambda / 2 * ((s[0] * s[1] * s[2] - 1) * (s[0] * s[1] * s[2] + 1 - 2 * alpha));
+}
+
+static csim_real csimi_green_stretches(const csim_real *s, csim_real mu, csim_real lambda, csimi_stretches *d) {
+    csim_real e[3], trace = 0, energy = 0;
+    int i, j, k;
+    for (k = 0; k < 3; k++) {
+        e[k] = (s[k] - 1) * (s[k] + 1) / 2;
+        trace += e[k];
+        energy += mu * e[k] * e[k];
+    }
+    for (k = 0; k < 3; k++) {
+        csim_real squares;
+        i = (k + 1) % 3;
+        j = (k + 2) % 3;
+        squares = 2 * mu * (e[i] + e[j]) + mu + lambda * trace; /* mu (s_i^2 + s_j^2 - 1) + lambda tr E */
+        d->g[k] = s[k] * (2 * mu * e[k] + lambda * trace);
+        d->flip[k] = squares + mu * s[i] * s[j];
+        d->twist[k] = squares - mu * s[i] * s[j];
+        d->H[4 * k] = 2 * mu * e[k] + lambda * trace + (2 * mu + lambda) * s[k] * s[k];
+        d->H[3 * i + j] = d->H[3 * j + i] = lambda * s[i] * s[j];
+    }
+    return energy + lambda / 2 * trace * trace;
+}
+
+CSIMI_FN csim_real csimi_material(int material, const csim_real *s, csim_real mu, csim_real lambda, csim_real pressure,
+                                  csimi_stretches *d) {
+    csim_real energy = material == CSIM_NEO_HOOKEAN           ? csimi_neo_hookean_stretches(s, mu, lambda, d)
+                       : material == CSIM_ST_VENANT_KIRCHHOFF ? csimi_green_stretches(s, mu, lambda, d)
+                                                              : csimi_corotational_stretches(s, mu, lambda, d);
+    int i, j, k;
+    for (k = 0; k < 3; k++) { /* -p (J - 1) */
+        i = (k + 1) % 3;
+        j = (k + 2) % 3;
+        d->g[k] -= pressure * s[i] * s[j];
+        d->flip[k] += pressure * s[k];
+        d->twist[k] -= pressure * s[k];
+        d->H[3 * i + j] -= pressure * s[k];
+        d->H[3 * j + i] -= pressure * s[k];
+    }
+    return energy - pressure * (s[0] * s[1] * s[2] - 1);
+}
+
+CSIMI_FN void csimi_project_stretches(csimi_stretches *d) {
+    csim_real eigenvalue[3], V[9];
+    int i, j, k;
+    for (k = 0; k < 3; k++) {
+        d->flip[k] = csimi_max(0, d->flip[k]);
+        d->twist[k] = csimi_max(0, d->twist[k]);
+    }
+    csimi_eigen_sym3(d->H, eigenvalue, V);
+    if (eigenvalue[0] >= 0) return;
+    for (i = 0; i < 3; i++)
+        for (j = i; j < 3; j++) {
+            csim_real sum = 0;
+            for (k = 0; k < 3; k++) sum += csimi_max(0, eigenvalue[k]) * V[3 * i + k] * V[3 * j + k];
+            d->H[3 * i + j] = d->H[3 * j + i] = sum;
+        }
+}
+
+CSIMI_FN void csimi_stretch_block(const csimi_stretches *d, const csim_real *U, const csim_real *a, const csim_real *b,
+                                  csim_real *K) {
+    csim_real M[9], T[9];
+    int i, k;
+    for (i = 0; i < 3; i++) {
+        M[4 * i] = d->H[4 * i] * (a[i] * b[i]);
+        for (k = 0; k < 3; k++) {
+            csim_real flip, twist;
+            if (k == i) continue;
+            flip = d->flip[3 - i - k];
+            twist = d->twist[3 - i - k];
+            M[4 * i] += (flip + twist) / 2 * (a[k] * b[k]);
+            M[3 * i + k] = d->H[3 * i + k] * (a[i] * b[k]) + (flip - twist) / 2 * (a[k] * b[i]);
+        }
+    }
+    csimi_matmulT(M, U, T);
+    csimi_matmul(U, T, K);
+}
+/* ==== end model/material.c */
 
 /* ==== begin model/tet.c ========================================================================================= */
 /* model/tet */
@@ -4078,6 +4377,58 @@ static void csimi_tet_diagonal(const csim_real *g, csim_real mu, csim_real lambd
     }
 }
 
+/* ---- Any material, activated or not: principal stretches, then the fibre. */
+
+static bool csimi_tet_is_plain(const csimi_state *s, int t) {
+    const csim_real *active = s->tet_active + 5 * (size_t)t;
+    return s->tet_material[t] == CSIM_COROTATIONAL && !(active[0] < 0 || active[0] > 0) &&
+           !(active[1] < 0 || active[1] > 0);
+}
+
+/* The energy T (|F a| - 1) of a fibre: energy per rest volume; direction d = F a / |F a|; T / |F a| for its tangent. */
+static csim_real csimi_tet_fibre(const csim_real *F, const csim_real *active, csim_real *d, csim_real *slope) {
+    csim_real Fa[3], length;
+    int c;
+    csimi_mul3(F, active + 2, Fa);
+    length = csim_length(csimi_load3(Fa));
+    for (c = 0; c < 3; c++) d[c] = length > 0 ? Fa[c] / length : 0;
+    *slope = length > CSIM_R(1e-3) ? active[1] / length : 0;
+    return active[1] * (length - 1);
+}
+
+/* What one element adds: forces per volume f[a] = P g_a, blocks from the stretches and the fibre. */
+typedef struct csimi_tet_view {
+    csimi_stretches d;
+    csim_real U[9], y[4][3], f[4][3];    /* y: shape gradients in principal axes */
+    csim_real fibre[3], slope, along[4]; /* along: shape gradients along the fibre */
+} csimi_tet_view;
+
+static csim_real csimi_tet_look(const csimi_state *s, int t, csimi_tet_view *view) {
+    const csim_real *lame = s->tet_lame + 3 * (size_t)t, *G = s->tet_shape + 9 * (size_t)t;
+    const csim_real *active = s->tet_active + 5 * (size_t)t;
+    csim_real F[9], V[9], stretch[3], P[9], M[9], energy;
+    int a, c, k;
+    csimi_tet_gradient(s, t, F);
+    csimi_svd3(F, view->U, stretch, V);
+    energy = csimi_material(s->tet_material[t], stretch, lame[0], lame[1], active[0], &view->d);
+    energy += csimi_tet_fibre(F, active, view->fibre, &view->slope);
+    for (k = 0; k < 3; k++)
+        for (c = 0; c < 3; c++) M[3 * k + c] = view->d.g[k] * V[3 * c + k];
+    csimi_matmul(view->U, M, P);
+    for (k = 0; k < 3; k++)
+        for (c = 0; c < 3; c++) P[3 * k + c] += active[1] * view->fibre[k] * active[2 + c];
+    csimi_tet_map(P, G, view->f);
+    for (k = 0; k < 3; k++)
+        for (c = 0; c < 3; c++) M[3 * k + c] = V[3 * c + k];
+    csimi_tet_map(M, G, view->y);
+    view->along[0] = 0;
+    for (a = 1; a < 4; a++) {
+        view->along[a] = csim_dot(csimi_load3(G + 3 * (a - 1)), csimi_load3(active + 2));
+        view->along[0] -= view->along[a];
+    }
+    return energy;
+}
+
 typedef struct csimi_tet_job {
     const csimi_state *s;
     csimi_system *system;
@@ -4110,6 +4461,40 @@ static void csimi_tet_add(const csimi_tet_job *job, int t, const bool *mine) {
     }
 }
 
+/* The same for any material: projected tangent instead of squares of strains. */
+static void csimi_tet_add_any(const csimi_tet_job *job, int t, const bool *mine) {
+    const csimi_state *s = job->s;
+    const int *node = s->tet + 4 * (size_t)t, *slot = s->tet_slot + 16 * (size_t)t;
+    csim_real volume = s->tet_volume[t], weight = volume * (job->weight + job->h * s->tet_lame[3 * (size_t)t + 2]);
+    csim_real *val = job->system->A.val, K[9], pull;
+    csimi_tet_view view;
+    int a, b, i, j;
+    csimi_tet_look(s, t, &view);
+    csimi_project_stretches(&view.d);
+    pull = csimi_max(0, view.slope); /* a fibre that pushes has no stable tangent */
+    for (a = 0; a < 4; a++) {
+        csim_real *rhs = job->system->b + 3 * (size_t)node[a];
+        for (b = a; b < 4; b++) {
+            csim_real *ab = val + 9 * (size_t)slot[4 * a + b], *ba = val + 9 * (size_t)slot[4 * b + a];
+            if (!mine[a] && !mine[b]) continue;
+            csimi_stretch_block(&view.d, view.U, view.y[a], view.y[b], K);
+            for (i = 0; i < 3; i++)
+                for (j = 0; j < 3; j++)
+                    K[3 * i + j] +=
+                        pull * view.along[a] * view.along[b] * ((i == j ? 1 : 0) - view.fibre[i] * view.fibre[j]);
+            for (i = 0; i < 3; i++)
+                for (j = 0; j < 3; j++) {
+                    if (a == b) /* symmetric to the bit */
+                        ab[3 * i + j] += weight * ((K[3 * i + j] + K[3 * j + i]) / 2);
+                    else if (mine[a])
+                        ab[3 * i + j] += weight * K[3 * i + j];
+                    if (a != b && mine[b]) ba[3 * j + i] += weight * K[3 * i + j];
+                }
+        }
+        for (i = 0; mine[a] && i < 3; i++) rhs[i] -= job->h * volume * view.f[a][i];
+    }
+}
+
 /* Assembles the rows [begin, end): all elements in order, each adding to the rows of this range only. A row thus gets
    the same sum whatever the ranges are, and no two ranges write the same row; elements across ranges are done twice,
    so nodes numbered by neighbourhood pay. */
@@ -4120,7 +4505,11 @@ static void csimi_tet_rows(void *context, int begin, int end) {
         const int *node = job->s->tet + 4 * (size_t)t;
         bool mine[4];
         for (a = 0; a < 4; a++) mine[a] = node[a] >= begin && node[a] < end;
-        if (mine[0] || mine[1] || mine[2] || mine[3]) csimi_tet_add(job, t, mine);
+        if (!(mine[0] || mine[1] || mine[2] || mine[3])) continue;
+        if (csimi_tet_is_plain(job->s, t))
+            csimi_tet_add(job, t, mine);
+        else
+            csimi_tet_add_any(job, t, mine);
     }
 }
 
@@ -4160,9 +4549,15 @@ CSIMI_FN void csimi_tet_energy(const csimi_state *s, csimi_energy *energy) {
     int t;
     for (t = 0; t < s->tet_count; t++) {
         const csim_real *lame = s->tet_lame + 3 * (size_t)t;
-        csim_real F[9];
-        csimi_tet_gradient(s, t, F);
-        energy->elastic += (double)s->tet_volume[t] * (double)csimi_corotational(F, lame[0], lame[1], NULL);
+        csimi_tet_view view;
+        csim_real F[9], density;
+        if (csimi_tet_is_plain(s, t)) {
+            csimi_tet_gradient(s, t, F);
+            density = csimi_corotational(F, lame[0], lame[1], NULL);
+        } else {
+            density = csimi_tet_look(s, t, &view);
+        }
+        energy->elastic += (double)s->tet_volume[t] * (double)density;
     }
 }
 
@@ -4256,54 +4651,303 @@ CSIMI_FN int csimi_tet_surface(int node_count, int tet_count, const int *tet, in
 }
 /* ==== end model/tet.c */
 
+/* ==== begin model/place.c ======================================================================================= */
+/* model/place: material points of everything that moves; the one file that knows their kinds apart. */
+
+static csim_quat csimi_place_rotation(const csimi_state *s, int k) {
+    const csim_real *p = s->rotation + 4 * (size_t)k;
+    csim_quat q;
+    q.w = p[0];
+    q.x = p[1];
+    q.y = p[2];
+    q.z = p[3];
+    return q;
+}
+
+static void csimi_place_scaled_identity(csim_real a, csim_real *J) {
+    int k;
+    for (k = 0; k < 9; k++) J[k] = k % 4 == 0 ? a : 0;
+}
+
+/* ---- making */
+
+static csimi_place csimi_place_of(csimi_place_kind kind) {
+    csimi_place p;
+    CSIMI_MEMSET(&p, 0, sizeof p);
+    p.kind = kind;
+    p.item = -1;
+    return p;
+}
+
+CSIMI_FN csimi_place csimi_place_ground(csim_vec3 point) {
+    csimi_place p = csimi_place_of(CSIMI_PLACE_GROUND);
+    csimi_store3(p.local, point);
+    return p;
+}
+
+CSIMI_FN csimi_place csimi_place_node(int node) {
+    csimi_place p = csimi_place_of(CSIMI_PLACE_NODE);
+    p.item = node;
+    return p;
+}
+
+CSIMI_FN csimi_place csimi_place_rigid(const csimi_state *s, int k, csim_vec3 point) {
+    csimi_place p = csimi_place_of(CSIMI_PLACE_RIGID);
+    csim_vec3 arm = csim_sub(point, csimi_load3(s->com + 3 * (size_t)k));
+    p.item = k;
+    csimi_store3(p.local, csim_unrotate(csimi_place_rotation(s, k), arm));
+    return p;
+}
+
+CSIMI_FN csimi_place csimi_place_face(const int *node, const csim_real *weight) {
+    csimi_place p = csimi_place_of(CSIMI_PLACE_FACE);
+    int k;
+    for (k = 0; k < 3; k++) {
+        p.node[k] = node[k];
+        p.local[k] = weight[k];
+    }
+    return p;
+}
+
+/* ---- where it is and how it moves */
+
+CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p) {
+    csim_vec3 x = csimi_load3(p->local);
+    int k;
+    switch (p->kind) {
+    case CSIMI_PLACE_GROUND: break;
+    case CSIMI_PLACE_NODE: return csimi_load3(s->x + 3 * (size_t)p->item);
+    case CSIMI_PLACE_RIGID:
+        return csim_add(csimi_load3(s->com + 3 * (size_t)p->item),
+                        csim_rotate(csimi_place_rotation(s, p->item), csimi_load3(p->local)));
+    case CSIMI_PLACE_FACE:
+        x = csim_v3(0, 0, 0);
+        for (k = 0; k < 3; k++) x = csim_madd(x, p->local[k], csimi_load3(s->x + 3 * (size_t)p->node[k]));
+        break;
+    }
+    return x;
+}
+
+CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
+    csim_vec3 v = csim_v3(0, 0, 0);
+    int k;
+    switch (p->kind) {
+    case CSIMI_PLACE_GROUND: break;
+    case CSIMI_PLACE_NODE: return csimi_load3(s->v + 3 * (size_t)p->item);
+    case CSIMI_PLACE_RIGID: {
+        const csim_real *twist = s->velocity + 6 * (size_t)p->item;
+        csim_vec3 arm = csim_sub(point, csimi_load3(s->com + 3 * (size_t)p->item));
+        return csim_add(csimi_load3(twist), csim_cross(csimi_load3(twist + 3), arm));
+    }
+    case CSIMI_PLACE_FACE:
+        for (k = 0; k < 3; k++) v = csim_madd(v, p->local[k], csimi_load3(s->v + 3 * (size_t)p->node[k]));
+        break;
+    }
+    return v;
+}
+
+static csim_vec3 csimi_node_acceleration(const csimi_state *s, int node) {
+    if (s->node_mode[node] != CSIMI_FREE) return csim_v3(0, 0, 0);
+    return csim_madd(csimi_load3(s->gravity), 1 / s->node_mass[node], csimi_load3(s->node_force + 3 * (size_t)node));
+}
+
+CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_place *p) {
+    csim_vec3 a = csim_v3(0, 0, 0);
+    int k;
+    switch (p->kind) {
+    case CSIMI_PLACE_GROUND: break;
+    case CSIMI_PLACE_NODE: return csimi_node_acceleration(s, p->item);
+    case CSIMI_PLACE_RIGID:
+        if (s->rigid_mode[p->item] != CSIMI_FREE) break;
+        return csim_madd(csimi_load3(s->gravity), 1 / s->rigid_mass[p->item],
+                         csimi_load3(s->wrench + 6 * (size_t)p->item));
+    case CSIMI_PLACE_FACE:
+        for (k = 0; k < 3; k++) a = csim_madd(a, p->local[k], csimi_node_acceleration(s, p->node[k]));
+        break;
+    }
+    return a;
+}
+
+CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_vec3 point, int *block, csim_real *J) {
+    csim_real x[3];
+    int k, n = csimi_place_term_count(p);
+    switch (p->kind) {
+    case CSIMI_PLACE_GROUND: break;
+    case CSIMI_PLACE_NODE:
+        block[0] = p->item;
+        csimi_place_scaled_identity(1, J);
+        break;
+    case CSIMI_PLACE_RIGID:
+        block[0] = s->node_count + 2 * p->item;
+        block[1] = block[0] + 1;
+        csimi_place_scaled_identity(1, J);
+        csimi_store3(x, point);
+        csimi_rigid_arm(s, p->item, x, J + 9);
+        break;
+    case CSIMI_PLACE_FACE:
+        for (k = 0; k < 3; k++) {
+            block[k] = p->node[k];
+            csimi_place_scaled_identity(p->local[k], J + 9 * k);
+        }
+        break;
+    }
+    return n;
+}
+
+CSIMI_FN int csimi_place_term_count(const csimi_place *p) {
+    switch (p->kind) {
+    case CSIMI_PLACE_GROUND: return 0;
+    case CSIMI_PLACE_NODE: return 1;
+    case CSIMI_PLACE_RIGID: return 2;
+    case CSIMI_PLACE_FACE: return 3;
+    }
+    return 0;
+}
+
+/* ---- mass */
+
+CSIMI_FN void csimi_place_prepare(csimi_state *s) {
+    int i, k;
+    for (i = 0; i < s->rigid_count; i++) {
+        csim_real I[9], *inverse = s->rigid_inverse + 9 * (size_t)i;
+        for (k = 0; k < 9; k++) inverse[k] = 0;
+        if (s->rigid_mode[i] != CSIMI_FREE) continue;
+        csimi_rigid_inertia_world(s, i, I);
+        csimi_inverse3(I, inverse);
+    }
+}
+
+CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
+    csim_real trace = 0, x[3], J[9], JI[9];
+    int k;
+    if (!csimi_place_free(s, p)) return 0;
+    switch (p->kind) {
+    case CSIMI_PLACE_GROUND: return 0;
+    case CSIMI_PLACE_NODE: return s->node_mass[p->item];
+    case CSIMI_PLACE_RIGID:
+        trace = 3 / s->rigid_mass[p->item];
+        csimi_store3(x, point);
+        csimi_rigid_arm(s, p->item, x, J);
+        csimi_matmul(J, s->rigid_inverse + 9 * (size_t)p->item, JI);
+        for (k = 0; k < 9; k++) trace += JI[k] * J[k];
+        break;
+    case CSIMI_PLACE_FACE:
+        for (k = 0; k < 3; k++)
+            if (s->node_mode[p->node[k]] == CSIMI_FREE)
+                trace += 3 * p->local[k] * p->local[k] / s->node_mass[p->node[k]];
+        break;
+    }
+    return trace > 0 ? 3 / trace : 0;
+}
+
+CSIMI_FN bool csimi_place_free(const csimi_state *s, const csimi_place *p) {
+    int k;
+    switch (p->kind) {
+    case CSIMI_PLACE_GROUND: break;
+    case CSIMI_PLACE_NODE: return s->node_mode[p->item] == CSIMI_FREE;
+    case CSIMI_PLACE_RIGID: return s->rigid_mode[p->item] == CSIMI_FREE;
+    case CSIMI_PLACE_FACE:
+        for (k = 0; k < 3; k++)
+            if (s->node_mode[p->node[k]] == CSIMI_FREE) return true;
+        break;
+    }
+    return false;
+}
+
+/* ---- identity, turning, bookkeeping */
+
+CSIMI_FN bool csimi_place_same(const csimi_place *a, const csimi_place *b) {
+    int k;
+    if (a->kind != b->kind || a->item != b->item) return false;
+    if (a->kind != CSIMI_PLACE_FACE) return true;
+    for (k = 0; k < 3; k++)
+        if (a->node[k] != b->node[k]) return false;
+    return true;
+}
+
+/* The direction's parts along and across the edges of the triangle, put together again with the edges of now. */
+static csim_vec3 csimi_face_carry(const csimi_place *p, const csimi_state *then, const csimi_state *now, csim_vec3 d) {
+    csim_real R[2][9], local[3], world[3];
+    int k;
+    for (k = 0; k < 2; k++) {
+        const csim_real *x = k ? now->x : then->x;
+        csim_vec3 a = csimi_load3(x + 3 * (size_t)p->node[0]);
+        csim_vec3 e = csim_sub(csimi_load3(x + 3 * (size_t)p->node[1]), a);
+        csim_real n[3], hint[3];
+        csimi_store3(n, csim_normalize(csim_cross(e, csim_sub(csimi_load3(x + 3 * (size_t)p->node[2]), a))));
+        csimi_store3(hint, e);
+        if (!(n[0] * n[0] + n[1] * n[1] + n[2] * n[2] > 0)) return d;
+        csimi_frame(n, hint, R[k]);
+    }
+    csimi_store3(world, d);
+    csimi_mul3(R[0], world, local);
+    world[0] = world[1] = world[2] = 0;
+    csimi_addmulT3(R[1], local, world);
+    return csimi_load3(world);
+}
+
+CSIMI_FN csim_vec3 csimi_place_carry(const csimi_place *p, const csimi_state *then, const csimi_state *now,
+                                     csim_vec3 direction) {
+    switch (p->kind) {
+    case CSIMI_PLACE_GROUND:
+    case CSIMI_PLACE_NODE: break;
+    case CSIMI_PLACE_RIGID:
+        return csim_rotate(csimi_place_rotation(now, p->item),
+                           csim_unrotate(csimi_place_rotation(then, p->item), direction));
+    case CSIMI_PLACE_FACE: return csimi_face_carry(p, then, now, direction);
+    }
+    return direction;
+}
+
+CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count, int rigid) {
+    int k;
+    switch (p->kind) {
+    case CSIMI_PLACE_GROUND: break;
+    case CSIMI_PLACE_NODE:
+        if (p->item >= first_node + node_count) p->item -= node_count;
+        break;
+    case CSIMI_PLACE_RIGID:
+        if (rigid >= 0 && p->item > rigid) p->item--;
+        break;
+    case CSIMI_PLACE_FACE:
+        for (k = 0; k < 3; k++)
+            if (p->node[k] >= first_node + node_count) p->node[k] -= node_count;
+        break;
+    }
+}
+/* ==== end model/place.c */
+
 /* ==== begin model/spring.c ====================================================================================== */
 /* model/spring */
 
-CSIMI_FN int csimi_anchor_terms(const csimi_state *s, const csimi_anchor *a, csim_real *point, int *block,
-                                csim_real *J) {
-    static const csim_real identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    if (a->rigid >= 0) {
-        const csim_real *q = s->rotation + 4 * (size_t)a->rigid;
-        csim_pose pose;
-        pose.position = csimi_load3(s->com + 3 * (size_t)a->rigid);
-        pose.rotation.w = q[0];
-        pose.rotation.x = q[1];
-        pose.rotation.y = q[2];
-        pose.rotation.z = q[3];
-        csimi_store3(point, csim_pose_point(pose, csimi_load3(a->local)));
-        block[0] = s->node_count + 2 * a->rigid;
-        block[1] = block[0] + 1;
-        CSIMI_MEMCPY(J, identity, sizeof identity);
-        csimi_rigid_arm(s, a->rigid, point, J + 9);
-        return 2;
-    }
-    csimi_store3(point, csimi_load3(a->node >= 0 ? s->x + 3 * (size_t)a->node : a->local));
-    if (a->node < 0) return 0;
-    block[0] = a->node;
-    CSIMI_MEMCPY(J, identity, sizeof identity);
-    return 1;
-}
+#define CSIMI_SPRING_SIDE (2 * CSIMI_PLACE_TERMS)
 
 /* A spring as seen by the blocks: stretch direction and the terms of d = point a - point b, signs included. */
 typedef struct csimi_spring_view {
-    int count, block[4];
-    csim_real J[4][9];
+    int count, block[2 * CSIMI_PLACE_TERMS];
+    csim_real J[2 * CSIMI_PLACE_TERMS][9];
     csim_vec3 d;      /* m */
     csim_real length; /* m */
 } csimi_spring_view;
 
 static csimi_spring_view csimi_spring_look(const csimi_state *s, int k) {
+    const csimi_place *end = s->spring + 2 * (size_t)k;
     csimi_spring_view view;
-    csim_real a[3], b[3];
+    csim_vec3 a = csimi_place_point(s, end), b = csimi_place_point(s, end + 1);
     int first, p, i;
     CSIMI_MEMSET(&view, 0, sizeof view);
-    first = csimi_anchor_terms(s, s->spring + 2 * (size_t)k, a, view.block, view.J[0]);
-    view.count = first + csimi_anchor_terms(s, s->spring + 2 * (size_t)k + 1, b, view.block + first, view.J[first]);
+    first = csimi_place_terms(s, end, a, view.block, view.J[0]);
+    view.count = first + csimi_place_terms(s, end + 1, b, view.block + first, view.J[first]);
     for (p = first; p < view.count; p++)
         for (i = 0; i < 9; i++) view.J[p][i] = -view.J[p][i];
-    view.d = csim_sub(csimi_load3(a), csimi_load3(b));
+    view.d = csim_sub(a, b);
     view.length = csim_length(view.d);
     return view;
+}
+
+CSIMI_FN int csimi_spring_blocks(const csimi_place *ends) {
+    int n = csimi_place_term_count(ends) + csimi_place_term_count(ends + 1);
+    return n * n;
 }
 
 /* Force on end a and the weighted tangent: (w k + h c) e e' + w max(0, tension / length) (I - e e'), w = sigma h^2. At
@@ -4329,7 +4973,8 @@ static void csimi_spring_law(const csimi_spring_view *view, const csim_real *dat
 /* Adds Jp'K Jq to block (p, q) and its transpose to (q, p); symmetric to the bit, also where both are one block. */
 static void csimi_spring_add(const csimi_spring_view *view, int p, int q, const csim_real *K, const int *slot,
                              csim_real *val) {
-    csim_real KJ[9], M[9], *pq = val + 9 * (size_t)slot[4 * p + q], *qp = val + 9 * (size_t)slot[4 * q + p];
+    csim_real KJ[9], M[9], *pq = val + 9 * (size_t)slot[CSIMI_SPRING_SIDE * p + q],
+                           *qp = val + 9 * (size_t)slot[CSIMI_SPRING_SIDE * q + p];
     csim_real own = p == q ? CSIM_R(0.5) : CSIM_R(1);
     int i, j;
     csimi_matmul(K, view->J[q], KJ);
@@ -4355,7 +5000,7 @@ CSIMI_FN void csimi_spring_assemble(const csimi_state *s, const csimi_step *step
         for (p = 0; p < view.count; p++) {
             csimi_addmulT3(view.J[p], impulse, system->b + 3 * (size_t)view.block[p]);
             for (q = p; q < view.count; q++)
-                csimi_spring_add(&view, p, q, K, s->spring_slot + 16 * (size_t)k, system->A.val);
+                csimi_spring_add(&view, p, q, K, s->spring_slot + CSIMI_SPRING_SLOTS * (size_t)k, system->A.val);
         }
     }
 }
@@ -4381,9 +5026,9 @@ CSIMI_FN void csimi_spring_bind(csimi_state *s, const csim_block_matrix *pattern
     int k, p, q;
     for (k = 0; k < s->spring_count; k++) {
         csimi_spring_view view = csimi_spring_look(s, k);
-        for (p = 0; p < 4; p++)
-            for (q = 0; q < 4; q++)
-                s->spring_slot[16 * k + 4 * p + q] =
+        for (p = 0; p < CSIMI_SPRING_SIDE; p++)
+            for (q = 0; q < CSIMI_SPRING_SIDE; q++)
+                s->spring_slot[CSIMI_SPRING_SLOTS * k + CSIMI_SPRING_SIDE * p + q] =
                     p < view.count && q < view.count ? csimi_pattern_find(pattern, view.block[p], view.block[q]) : -1;
     }
 }
@@ -4395,7 +5040,351 @@ CSIMI_FN void csimi_spring_energy(const csimi_state *s, csimi_energy *energy) {
         energy->elastic += (double)s->spring_data[3 * k + 1] * stretch * stretch / 2;
     }
 }
+
+#undef CSIMI_SPRING_SIDE
 /* ==== end model/spring.c */
+
+/* ==== begin model/cable.c ======================================================================================= */
+/* model/cable: Cosserat cables with positions at the nodes and frames on the edges (dynamics.md 4,
+   findings-cable-tree.md 2 and 3). An edge stretches and shears, a bend element between two frames (or a frame and a
+   body) bends and twists:
+
+       Gamma = R'dx / l - e3,    kappa = 2 v / l - kappa0   with (s, v) = conj(q_a) q_b
+       psi   = l/2 Gamma'C Gamma + l/2 kappa'D kappa
+
+   Turns are increments in world axes, R <- exp([theta]x) R. */
+
+CSIMI_FN csim_quat csimi_load_quat(const csim_real *p) {
+    csim_quat q;
+    q.w = p[0];
+    q.x = p[1];
+    q.y = p[2];
+    q.z = p[3];
+    return q;
+}
+
+CSIMI_FN void csimi_store_quat(csim_real *p, csim_quat q) {
+    p[0] = q.w;
+    p[1] = q.x;
+    p[2] = q.y;
+    p[3] = q.z;
+}
+
+/* R diag(d) R' for the frame q, symmetric to the bit. */
+static void csimi_cable_turn(csim_quat q, const csim_real *d, csim_real *M) {
+    csim_mat3 R = csim_quat_matrix(q);
+    int i, j;
+    for (i = 0; i < 3; i++)
+        for (j = 0; j <= i; j++)
+            M[3 * i + j] = M[3 * j + i] = R.m[3 * i] * d[0] * R.m[3 * j] + R.m[3 * i + 1] * d[1] * R.m[3 * j + 1] +
+                                          R.m[3 * i + 2] * d[2] * R.m[3 * j + 2];
+}
+
+CSIMI_FN void csimi_frame_inertia_world(const csimi_state *s, int k, csim_real *I) {
+    csimi_cable_turn(csimi_load_quat(s->frame + 4 * (size_t)k), s->frame_inertia + 3 * (size_t)k, I);
+}
+
+/* ---- stretch and shear of an edge */
+
+typedef struct csimi_edge_view {
+    csim_real dx[3];     /* m */
+    csim_real strain[3]; /* Gamma, edge axes */
+    csim_real N[3];      /* N, force of the edge on its first node, world axes */
+    csim_real length;    /* at rest, m */
+} csimi_edge_view;
+
+static csimi_edge_view csimi_edge_look(const csimi_state *s, int k) {
+    const int *node = s->edge_node + 2 * (size_t)k;
+    const csim_real *data = s->edge_data + 6 * (size_t)k;
+    csim_quat q = csimi_load_quat(s->frame + 4 * (size_t)k);
+    csimi_edge_view e;
+    csim_vec3 force, d = csim_sub(csimi_load3(s->x + 3 * (size_t)node[1]), csimi_load3(s->x + 3 * (size_t)node[0]));
+    e.length = data[0];
+    csimi_store3(e.dx, d);
+    csimi_store3(e.strain, csim_scale(1 / e.length, csim_unrotate(q, d)));
+    e.strain[2] -= 1;
+    force = csim_v3(data[1] * e.strain[0], data[2] * e.strain[1], data[3] * e.strain[2]);
+    csimi_store3(e.N, csim_rotate(q, force));
+    return e;
+}
+
+/* ---- geometric stiffness. With w = d dx - theta x dx the second variation is w'Kc w + 2 w'S theta + theta'G theta,
+   S = -[N]x, G = (dx.N) I - (N dx' + dx N')/2. Completing the square, what remains for theta alone is G - Y with
+   Y = S'Kc^-1 S: its negative part is dropped, everything else is kept. */
+
+/* P = (G - Y)+ + Y */
+static void csimi_edge_remainder(const csimi_edge_view *e, const csim_real *S, const csim_real *compliance,
+                                 csim_real *P) {
+    csim_real CS[9], Y[9], D[9], value[3], V[9], dot = csim_dot(csimi_load3(e->dx), csimi_load3(e->N));
+    int i, j, k;
+    csimi_matmul(compliance, S, CS);
+    csimi_matTmul(S, CS, Y);
+    for (i = 0; i < 3; i++)
+        for (j = 0; j < 3; j++)
+            D[3 * i + j] =
+                (i == j ? dot : 0) - (e->N[i] * e->dx[j] + e->dx[i] * e->N[j]) / 2 - (Y[3 * i + j] + Y[3 * j + i]) / 2;
+    csimi_eigen_sym3(D, value, V);
+    for (i = 0; i < 3; i++)
+        for (j = 0; j < 3; j++) {
+            P[3 * i + j] = (Y[3 * i + j] + Y[3 * j + i]) / 2;
+            for (k = 0; k < 3; k++) P[3 * i + j] += csimi_max(value[k], 0) * V[3 * i + k] * V[3 * j + k];
+        }
+}
+
+/* Tangent of an edge in (d dx, theta): stretch [9], cross [9] (d dx row), turn [9]. elastic and geometric weigh the
+   two parts. */
+CSIMI_FN void csimi_edge_tangent(const csimi_state *s, int k, csim_real elastic, csim_real geometric,
+                                 csim_real *stretch, csim_real *cross, csim_real *turn) {
+    const csim_real *data = s->edge_data + 6 * (size_t)k;
+    csim_quat q = csimi_load_quat(s->frame + 4 * (size_t)k);
+    csimi_edge_view e = csimi_edge_look(s, k);
+    csim_real d[3], inverse[3], compliance[9], W[9], KW[9], S[9], WS[9], P[9], minus[3];
+    int i, j;
+    for (i = 0; i < 3; i++) {
+        d[i] = elastic * data[1 + i] / e.length;
+        inverse[i] = e.length / data[1 + i];
+        minus[i] = -e.N[i];
+    }
+    csimi_cable_turn(q, d, stretch);
+    csimi_cable_turn(q, inverse, compliance);
+    csimi_skew(e.dx, W);
+    csimi_skew(minus, S);
+    csimi_matmul(stretch, W, KW);
+    csimi_matTmul(W, KW, turn);
+    csimi_matTmul(W, S, WS);
+    csimi_edge_remainder(&e, S, compliance, P);
+    for (i = 0; i < 9; i++) cross[i] = KW[i] + geometric * S[i];
+    for (i = 0; i < 3; i++)
+        for (j = 0; j < 3; j++) turn[3 * i + j] += geometric * (WS[3 * i + j] + WS[3 * j + i] + P[3 * i + j]);
+    for (i = 0; i < 3; i++)
+        for (j = 0; j < i; j++) turn[3 * i + j] = turn[3 * j + i] = (turn[3 * i + j] + turn[3 * j + i]) / 2;
+}
+
+CSIMI_FN void csimi_edge_force(const csimi_state *s, int k, csim_real *force, csim_real *torque) {
+    csimi_edge_view e = csimi_edge_look(s, k);
+    csimi_store3(force, csimi_load3(e.N));
+    if (torque) csimi_store3(torque, csim_cross(csimi_load3(e.dx), csimi_load3(e.N)));
+}
+
+static void csimi_cable_add(csim_real *to, csim_real scale, const csim_real *M) {
+    int i;
+    for (i = 0; i < 9; i++) to[i] += scale * M[i];
+}
+
+static void csimi_cable_add_transpose(csim_real *to, csim_real scale, const csim_real *M) {
+    int i, j;
+    for (i = 0; i < 3; i++)
+        for (j = 0; j < 3; j++) to[3 * i + j] += scale * M[3 * j + i];
+}
+
+static void csimi_edge_assemble(const csimi_state *s, const csimi_step *step, csimi_system *system, int k) {
+    const int *node = s->edge_node + 2 * (size_t)k, *slot = s->edge_slot + 9 * (size_t)k;
+    csim_real stretch[9], cross[9], turn[9], force[3], torque[3], *val = system->A.val, *b = system->b;
+    csim_real weight = step->sigma * step->h * step->h, damping = step->h * s->edge_data[6 * (size_t)k + 4];
+    int p, q, c, frame = csimi_first_frame_block(s) + k;
+    csimi_edge_tangent(s, k, weight + damping, weight, stretch, cross, turn);
+    csimi_edge_force(s, k, force, torque);
+    for (p = 0; p < 2; p++)
+        for (q = 0; q < 2; q++) csimi_cable_add(val + 9 * (size_t)slot[3 * p + q], p == q ? 1 : -1, stretch);
+    for (p = 0; p < 2; p++) {
+        csimi_cable_add(val + 9 * (size_t)slot[3 * p + 2], p ? 1 : -1, cross);
+        csimi_cable_add_transpose(val + 9 * (size_t)slot[6 + p], p ? 1 : -1, cross);
+    }
+    csimi_cable_add(val + 9 * (size_t)slot[8], 1, turn);
+    for (c = 0; c < 3; c++) {
+        b[3 * (size_t)node[0] + (size_t)c] += step->h * force[c];
+        b[3 * (size_t)node[1] + (size_t)c] -= step->h * force[c];
+        b[3 * (size_t)frame + (size_t)c] += step->h * torque[c];
+    }
+}
+
+/* ---- bending and twist between two frames */
+
+static csim_quat csimi_bend_rotation(const csimi_state *s, const csimi_bend_end *end) {
+    csim_quat own = csimi_load_quat(end->rotation);
+    if (end->frame >= 0) return csimi_load_quat(s->frame + 4 * (size_t)end->frame);
+    if (end->rigid >= 0) return csim_quat_mul(csimi_load_quat(s->rotation + 4 * (size_t)end->rigid), own);
+    return own;
+}
+
+/* Block that turns with the end; -1: the world. */
+CSIMI_FN int csimi_bend_block(const csimi_state *s, const csimi_bend_end *end) {
+    if (end->frame >= 0) return csimi_first_frame_block(s) + end->frame;
+    return end->rigid >= 0 ? s->node_count + 2 * end->rigid + 1 : -1;
+}
+
+/* conj(a) b with positive scalar part: the shorter way round. */
+static csim_quat csimi_bend_between(csim_quat a, csim_quat b) {
+    csim_quat q = csim_quat_mul(csim_quat_conj(a), b);
+    if (q.w < 0) {
+        q.w = -q.w;
+        q.x = -q.x;
+        q.y = -q.y;
+        q.z = -q.z;
+    }
+    return q;
+}
+
+CSIMI_FN void csimi_bend_curvature(csim_quat a, csim_quat b, csim_real length, csim_real *kappa) {
+    csim_quat q = csimi_bend_between(a, b);
+    csimi_store3(kappa, csim_scale(2 / length, csim_v3(q.x, q.y, q.z)));
+}
+
+/* m = D kappa (section axes of end a), N m, and Jd = (s I - [v]x) R_a', so that l d kappa = Jd (theta_b - theta_a). */
+static void csimi_bend_look(const csimi_state *s, int k, csim_real *kappa, csim_real *m, csim_real *Jd) {
+    const csim_real *data = s->bend_data + 8 * (size_t)k;
+    csim_quat a = csimi_bend_rotation(s, s->bend[k].end), b = csimi_bend_rotation(s, s->bend[k].end + 1);
+    csim_quat q = csimi_bend_between(a, b);
+    csim_mat3 R = csim_quat_matrix(a);
+    csim_real T[9], v[3];
+    int i;
+    csimi_bend_curvature(a, b, data[0], kappa);
+    for (i = 0; i < 3; i++) {
+        kappa[i] -= data[4 + i];
+        m[i] = data[1 + i] * kappa[i];
+    }
+    v[0] = -q.x;
+    v[1] = -q.y;
+    v[2] = -q.z;
+    csimi_skew(v, T);
+    for (i = 0; i < 9; i += 4) T[i] += q.w;
+    csimi_matmulT(T, R.m, Jd);
+}
+
+/* Torque on end a (end b gets its negative) and tangent of theta_b - theta_a. Gauss-Newton: the geometric terms of
+   bending are dropped (findings-cable-tree.md 3). */
+CSIMI_FN void csimi_bend_law(const csimi_state *s, int k, csim_real *torque, csim_real *K) {
+    const csim_real *data = s->bend_data + 8 * (size_t)k;
+    csim_real kappa[3], m[3], Jd[9];
+    int i, j;
+    csimi_bend_look(s, k, kappa, m, Jd);
+    torque[0] = torque[1] = torque[2] = 0;
+    csimi_addmulT3(Jd, m, torque);
+    for (i = 0; i < 3; i++)
+        for (j = 0; j <= i; j++)
+            K[3 * i + j] = K[3 * j + i] =
+                (Jd[i] * data[1] * Jd[j] + Jd[3 + i] * data[2] * Jd[3 + j] + Jd[6 + i] * data[3] * Jd[6 + j]) / data[0];
+}
+
+static void csimi_bend_assemble(const csimi_state *s, const csimi_step *step, csimi_system *system, int k) {
+    const int *slot = s->bend_slot + 4 * (size_t)k;
+    csim_real torque[3], K[9], weight = step->h * (step->sigma * step->h + s->bend_data[8 * (size_t)k + 7]);
+    int p, q, c;
+    csimi_bend_law(s, k, torque, K);
+    for (p = 0; p < 2; p++) {
+        int block = csimi_bend_block(s, s->bend[k].end + p);
+        if (block < 0) continue;
+        for (c = 0; c < 3; c++) system->b[3 * (size_t)block + (size_t)c] += (p ? -step->h : step->h) * torque[c];
+        for (q = 0; q < 2; q++)
+            if (slot[2 * p + q] >= 0)
+                csimi_cable_add(system->A.val + 9 * (size_t)slot[2 * p + q], p == q ? weight : -weight, K);
+    }
+}
+
+/* ---- the entries of the table */
+
+CSIMI_FN int csimi_cable_couple(const csimi_state *s, int *pairs) {
+    int k, count = 0;
+    for (k = 0; k < s->frame_count; k++) {
+        int a = s->edge_node[2 * k], b = s->edge_node[2 * k + 1], f = csimi_first_frame_block(s) + k;
+        if (pairs) {
+            int *p = pairs + 2 * (size_t)count;
+            p[0] = p[2] = a;
+            p[1] = p[4] = b;
+            p[3] = p[5] = f;
+        }
+        count += 3;
+    }
+    for (k = 0; k < s->bend_count; k++) {
+        int a = csimi_bend_block(s, s->bend[k].end), b = csimi_bend_block(s, s->bend[k].end + 1);
+        if (a < 0 || b < 0) continue;
+        if (pairs) {
+            pairs[2 * (size_t)count] = a;
+            pairs[2 * (size_t)count + 1] = b;
+        }
+        count++;
+    }
+    return count;
+}
+
+CSIMI_FN void csimi_cable_bind(csimi_state *s, const csim_block_matrix *pattern) {
+    int k, p, q;
+    for (k = 0; k < s->frame_count; k++) {
+        int block[3];
+        block[0] = s->edge_node[2 * k];
+        block[1] = s->edge_node[2 * k + 1];
+        block[2] = csimi_first_frame_block(s) + k;
+        for (p = 0; p < 3; p++)
+            for (q = 0; q < 3; q++) s->edge_slot[9 * k + 3 * p + q] = csimi_pattern_find(pattern, block[p], block[q]);
+    }
+    for (k = 0; k < s->bend_count; k++)
+        for (p = 0; p < 2; p++)
+            for (q = 0; q < 2; q++) {
+                int a = csimi_bend_block(s, s->bend[k].end + p), b = csimi_bend_block(s, s->bend[k].end + q);
+                s->bend_slot[4 * k + 2 * p + q] = a >= 0 && b >= 0 ? csimi_pattern_find(pattern, a, b) : -1;
+            }
+}
+
+/* The gyroscopic update of rigid bodies, for the turning edges. */
+CSIMI_FN void csimi_cable_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk) {
+    int k, first = csimi_first_frame_block(s);
+    for (k = 0; k < s->frame_count; k++) {
+        const csim_real *I = s->frame_inertia + 3 * (size_t)k;
+        csim_real inertia[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+        if (s->frame_mode[k] != CSIMI_FREE) continue;
+        inertia[0] = I[0];
+        inertia[4] = I[1];
+        inertia[8] = I[2];
+        csimi_gyro_turn(csimi_load_quat(s->frame + 4 * (size_t)k), inertia, step, vk + 3 * ((size_t)first + (size_t)k));
+    }
+}
+
+CSIMI_FN void csimi_cable_assemble(const csimi_state *s, const csimi_step *step, csimi_system *system) {
+    csim_real h = step->h, inverse_theta = 1 / step->theta;
+    int k, c, first = csimi_first_frame_block(s);
+    for (k = 0; k < s->frame_count; k++) {
+        csim_real *D = system->A.val + 9 * (size_t)s->edge_slot[9 * (size_t)k + 8], I[9], L[3];
+        size_t at = 3 * ((size_t)first + (size_t)k);
+        csimi_frame_inertia_world(s, k, I);
+        csimi_mul3(I, system->vk + at, L);
+        for (c = 0; c < 3; c++) system->b[at + (size_t)c] += inverse_theta * L[c] + h * s->frame_torque[3 * k + c];
+        csimi_cable_add(D, inverse_theta + h * s->frame_damping[k], I);
+        csimi_edge_assemble(s, step, system, k);
+    }
+    for (k = 0; k < s->bend_count; k++) csimi_bend_assemble(s, step, system, k);
+}
+
+CSIMI_FN void csimi_cable_advance(const csimi_state *s, const csimi_step *step, const csim_real *v, csimi_state *next) {
+    int k;
+    const csim_real *w = v + 3 * (size_t)csimi_first_frame_block(s);
+    for (k = 0; k < s->frame_count; k++) {
+        csim_quat turn = csim_quat_exp(csim_scale(step->h, csimi_load3(w + 3 * (size_t)k)));
+        csim_quat q = csim_quat_mul(turn, csimi_load_quat(s->frame + 4 * (size_t)k));
+        csimi_store_quat(next->frame + 4 * (size_t)k, csim_quat_normalize(q));
+    }
+}
+
+CSIMI_FN void csimi_cable_energy(const csimi_state *s, csimi_energy *energy) {
+    int k, c;
+    for (k = 0; k < s->frame_count; k++) {
+        csimi_edge_view e = csimi_edge_look(s, k);
+        const csim_real *data = s->edge_data + 6 * (size_t)k, *w = s->frame_velocity + 3 * (size_t)k;
+        csim_real I[9], L[3];
+        csimi_frame_inertia_world(s, k, I);
+        csimi_mul3(I, w, L);
+        for (c = 0; c < 3; c++) {
+            energy->kinetic += (double)w[c] * (double)L[c] / 2;
+            energy->elastic += (double)e.length * (double)data[1 + c] * (double)e.strain[c] * (double)e.strain[c] / 2;
+        }
+    }
+    for (k = 0; k < s->bend_count; k++) {
+        const csim_real *data = s->bend_data + 8 * (size_t)k;
+        csim_real kappa[3], m[3], Jd[9];
+        csimi_bend_look(s, k, kappa, m, Jd);
+        for (c = 0; c < 3; c++) energy->elastic += (double)data[0] * (double)m[c] * (double)kappa[c] / 2;
+    }
+}
+/* ==== end model/cable.c */
 
 /* ==== begin model/table.c ======================================================================================= */
 /* model/table */
@@ -4407,6 +5396,8 @@ CSIMI_FN const csimi_model *csimi_model_table(void) {
          csimi_rigid_energy},
         {"tet", csimi_tet_couple, csimi_tet_bind, NULL, csimi_tet_assemble, NULL, csimi_tet_energy},
         {"spring", csimi_spring_couple, csimi_spring_bind, NULL, csimi_spring_assemble, NULL, csimi_spring_energy},
+        {"cable", csimi_cable_couple, csimi_cable_bind, csimi_cable_prepare, csimi_cable_assemble, csimi_cable_advance,
+         csimi_cable_energy},
     };
     return table;
 }
@@ -6513,12 +7504,12 @@ CSIMI_FN int csimi_broad_pairs(int count, const csim_real *lower, const csim_rea
 /* contact/problem: is this a problem at all? */
 
 /* Where in the problem a value stands, for the sentence: contacts[12].mu[0]. */
-typedef struct csimi_place {
+typedef struct csimi_spot {
     csim_error *error;
     char field[64];
-} csimi_place;
+} csimi_spot;
 
-static csim_status csimi_problem_fail(csimi_place *place, csim_status status, const char *array, long index,
+static csim_status csimi_problem_fail(csimi_spot *place, csim_status status, const char *array, long index,
                                       const char *member, double value, const char *allowed) {
     size_t length = csimi_append_text(place->field, sizeof place->field, 0, array);
     if (index >= 0) {
@@ -6530,7 +7521,7 @@ static csim_status csimi_problem_fail(csimi_place *place, csim_status status, co
     return csimi_fail(place->error, status, "csim_problem_check", place->field, true, value, allowed);
 }
 
-static csim_status csimi_check_finite(csimi_place *place, const char *array, long index, const char *member,
+static csim_status csimi_check_finite(csimi_spot *place, const char *array, long index, const char *member,
                                       const csim_real *x, int count) {
     int k;
     for (k = 0; k < count; ++k)
@@ -6558,7 +7549,7 @@ static csim_status csimi_check_pointers(const csim_problem *p, csim_error *error
     return name ? csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_problem_check", name, false, 0, "not null") : CSIM_OK;
 }
 
-static csim_status csimi_check_row(csimi_place *place, const csim_block_matrix *A, int i) {
+static csim_status csimi_check_row(csimi_spot *place, const csim_block_matrix *A, int i) {
     const int begin = A->row[i], end = A->row[i + 1], diag = A->diag[i];
     const csim_real *D;
     int k;
@@ -6582,7 +7573,7 @@ static csim_status csimi_check_row(csimi_place *place, const csim_block_matrix *
     return CSIM_OK;
 }
 
-static csim_status csimi_check_matrix(csimi_place *place, const csim_problem *p) {
+static csim_status csimi_check_matrix(csimi_spot *place, const csim_problem *p) {
     csim_status status = CSIM_OK;
     int i;
     if (p->A.n > 0 && p->A.row[0] != 0)
@@ -6593,7 +7584,7 @@ static csim_status csimi_check_matrix(csimi_place *place, const csim_problem *p)
     return status;
 }
 
-static csim_status csimi_check_side(csimi_place *place, const csim_problem *p, int m, const csim_side *side,
+static csim_status csimi_check_side(csimi_spot *place, const csim_problem *p, int m, const csim_side *side,
                                     const char *first, const char *count) {
     if (side->count < 0 || side->count > p->term_count)
         return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, count, side->count, "0 to term_count");
@@ -6604,7 +7595,7 @@ static csim_status csimi_check_side(csimi_place *place, const csim_problem *p, i
 }
 
 /* Rows of R orthonormal to what a chain of float rotations keeps. */
-static csim_status csimi_check_frame(csimi_place *place, int m, const csim_real *R) {
+static csim_status csimi_check_frame(csimi_spot *place, int m, const csim_real *R) {
     int i, j;
     for (i = 0; i < 3; ++i)
         for (j = i; j < 3; ++j) {
@@ -6616,7 +7607,7 @@ static csim_status csimi_check_frame(csimi_place *place, int m, const csim_real 
     return CSIM_OK;
 }
 
-static csim_status csimi_check_friction(csimi_place *place, const csim_contact *c, int m) {
+static csim_status csimi_check_friction(csimi_spot *place, const csim_contact *c, int m) {
     int k, count = c->law == CSIM_LAW_ANISOTROPIC ? 2 : 1;
     csim_status status = csimi_check_finite(place, "contacts", m, ".mu", c->mu, count);
     for (k = 0; k < count && status == CSIM_OK; ++k)
@@ -6632,7 +7623,7 @@ static csim_status csimi_check_friction(csimi_place *place, const csim_contact *
     return status;
 }
 
-static csim_status csimi_check_law(csimi_place *place, const csim_contact *c, int m) {
+static csim_status csimi_check_law(csimi_spot *place, const csim_contact *c, int m) {
     int k;
     switch (c->law) {
     case CSIM_LAW_STRICT:
@@ -6655,7 +7646,7 @@ static csim_status csimi_check_law(csimi_place *place, const csim_contact *c, in
     return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, ".law", (double)c->law, "a value of csim_law");
 }
 
-static csim_status csimi_check_contact(csimi_place *place, const csim_problem *p, int m) {
+static csim_status csimi_check_contact(csimi_spot *place, const csim_problem *p, int m) {
     const csim_contact *c = p->contacts + m;
     csim_status status = csimi_check_side(place, p, m, &c->a, ".a.first", ".a.count");
     int k;
@@ -6674,7 +7665,7 @@ static csim_status csimi_check_contact(csimi_place *place, const csim_problem *p
     return status == CSIM_OK ? csimi_check_law(place, c, m) : status;
 }
 
-static csim_status csimi_check_terms(csimi_place *place, const csim_problem *p) {
+static csim_status csimi_check_terms(csimi_spot *place, const csim_problem *p) {
     csim_status status = CSIM_OK;
     int k;
     for (k = 0; k < p->term_count && status == CSIM_OK; ++k) {
@@ -6685,7 +7676,7 @@ static csim_status csimi_check_terms(csimi_place *place, const csim_problem *p) 
     return status;
 }
 
-static csim_status csimi_check_structure(csimi_place *place, const csim_problem *p) {
+static csim_status csimi_check_structure(csimi_spot *place, const csim_problem *p) {
     const csim_structure *s = p->structure;
     int k;
     if (!s || !s->body_first || s->body_count <= 0) return CSIM_OK;
@@ -6702,7 +7693,7 @@ static csim_status csimi_check_structure(csimi_place *place, const csim_problem 
 }
 
 CSIM_API csim_status csim_problem_check(const csim_problem *problem, csim_error *error) {
-    csimi_place place;
+    csimi_spot place;
     csim_status status;
     int m;
     place.error = error;
@@ -8278,6 +9269,22 @@ static void csimi_conic_analytic(const csimi_conic *k, csim_real *e) {
     if (!(best < CSIMI_HUGE)) csimi_conic_bisect(k, 2 * CSIMI_EPS, e);
 }
 
+/* One step of Newton in the plane: where the conic runs far out along the cone the direction alone gives y to fewer
+   digits than the problem does. Along the normal of the conic back onto it, along its tangent to no slope. */
+static void csimi_conic_refine(const csimi_conic *k, csim_real *y) {
+    const csim_real r = CSIMI_SQRT(y[0] * y[0] + y[1] * y[1]), x = y[0] / r, z = y[1] / r;
+    const csim_real n0 = x + k->q[0], n1 = z + k->q[1], size = CSIMI_SQRT(n0 * n0 + n1 * n1), i = 1 / size;
+    const csim_real g0 = k->s[0] * y[0] + k->d[0], g1 = k->s[1] * y[1] + k->d[1], turn = (g0 * x + g1 * z) * i / r;
+    const csim_real back = -(r + k->q[0] * y[0] + k->q[1] * y[1] - k->p) * i;
+    const csim_real slope = (k->s[0] * n1 * n1 + k->s[1] * n0 * n0) * i - turn * (n0 * x + n1 * z);
+    const csim_real across = (k->s[1] - k->s[0]) * n0 * n1 * i - turn * (n1 * x - n0 * z);
+    const csim_real along = -(g1 * n0 - g0 * n1 + back * across) / slope;
+    const csim_real step0 = (back * n0 - along * n1) * i, step1 = (back * n1 + along * n0) * i;
+    if (!(slope > 0 && csimi_abs(step0) + csimi_abs(step1) < CSIM_R(1e-3) * r)) return;
+    y[0] += step0;
+    y[1] += step1;
+}
+
 /* Least energy on the conic: lambda_n, and y. width: of the last arc, radians. */
 static csim_real csimi_local_dissipate(const csimi_local *c, csim_contact_method method, csim_real width, csim_real cn,
                                        const csim_real *d, csim_real *y) {
@@ -8306,7 +9313,8 @@ static csim_real csimi_local_dissipate(const csimi_local *c, csim_contact_method
     x = k.p / csimi_max(1 + k.q[0] * e[0] + k.q[1] * e[1], CSIMI_EPS);
     y[0] = x * e[0];
     y[1] = x * e[1];
-    return x;
+    csimi_conic_refine(&k, y);
+    return CSIMI_SQRT(y[0] * y[0] + y[1] * y[1]);
 }
 
 /* ---- friction */
@@ -11413,7 +12421,8 @@ CSIMI_FN void csimi_store_layout(csimi_store *s, const csim_solver_params *solve
 #undef CSIMI_X
     /* what follows from the rest: not copied, not saved */
     s->state.tet_slot = CSIMI_PUSH(arena, int, (size_t)c->tets * 16);
-    s->state.spring_slot = CSIMI_PUSH(arena, int, (size_t)c->springs * 16);
+    s->state.spring_slot = CSIMI_PUSH(arena, int, (size_t)c->springs *CSIMI_SPRING_SLOTS);
+    s->state.rigid_inverse = CSIMI_PUSH(arena, csim_real, (size_t)c->rigids * 9);
     s->A.row = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c) + 1);
     s->A.diag = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c));
     s->A.col = CSIMI_PUSH(arena, int, c->matrix_blocks);
@@ -11527,6 +12536,11 @@ CSIMI_FN void csimi_remove(csimi_store *s, csimi_axis which, int first, int n) {
 
 /* ---- scratch of a step */
 
+CSIMI_FN int csimi_most_terms(const csimi_counts *n) {
+    int side = n->tets > 0 ? 3 : 2; /* faces of solids; points of rigid bodies */
+    return 2 * side * (n->contacts + n->pins);
+}
+
 CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
     size_t blocks = (size_t)csimi_blocks_of(n), rows = (size_t)n->contacts + (size_t)n->pins;
     size_t aggregates = (size_t)n->aggregates + (size_t)n->rigids; /* a rigid body is one */
@@ -11543,7 +12557,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->skip = CSIMI_PUSH(arena, unsigned char, blocks);
     f->found = CSIMI_PUSH(arena, csimi_found_contact, n->contacts);
     f->contacts = CSIMI_PUSH(arena, csim_contact, rows);
-    f->terms = CSIMI_PUSH(arena, csim_term, 4 * rows);
+    f->terms = CSIMI_PUSH(arena, csim_term, csimi_most_terms(n));
     f->lambda = CSIMI_PUSH(arena, csim_real, 3 * rows);
     f->island = CSIMI_PUSH(arena, int, blocks);
     f->contact_island = CSIMI_PUSH(arena, int, rows);
@@ -12051,7 +13065,7 @@ static void csimi_expect_contacts(csimi_counts *n) {
 }
 
 /* Room for what the counts plus the additions need. */
-static csim_status csimi_make_room(csim_world *w, csimi_counts need, const char *function) {
+CSIMI_FN csim_status csimi_make_room(csim_world *w, csimi_counts need, const char *function) {
     need.bodies = csimi_imax(need.bodies, 1);
     if (w->grows) {
         csimi_expect_contacts(&need);
@@ -12061,7 +13075,7 @@ static csim_status csimi_make_room(csim_world *w, csimi_counts need, const char 
     return csimi_ensure(w, &need, function);
 }
 
-static csim_status csimi_start_create(csim_world *w, const void *def, const void *id, const char *function) {
+CSIMI_FN csim_status csimi_start_create(csim_world *w, const void *def, const void *id, const char *function) {
     if (!w) return CSIM_NULL_ARGUMENT;
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, function, NULL, false, 0, NULL);
     if (!def) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, function, "def", false, 0, "not null");
@@ -12069,15 +13083,15 @@ static csim_status csimi_start_create(csim_world *w, const void *def, const void
     return CSIM_OK;
 }
 
-static csimi_counts csimi_counts_with_body(const csim_world *w) {
+CSIMI_FN csimi_counts csimi_counts_with_body(const csim_world *w) {
     csimi_counts need = w->store.count;
     if (w->free_body < 0) need.bodies++;
     return need;
 }
 
 /* Takes a slot for a body whose data has been written behind the counts. */
-static int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion motion, const csim_surface_def *surface,
-                           void *user_data) {
+CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion motion, const csim_surface_def *surface,
+                             void *user_data) {
     csimi_store *s = &w->store;
     int slot = w->free_body;
     csimi_body *b;
@@ -12119,7 +13133,7 @@ static void csimi_note_high(csim_world *w) {
 #undef CSIMI_X
 }
 
-static void csimi_finish_create(csim_world *w, int slot, csim_body_id *id) {
+CSIMI_FN void csimi_finish_create(csim_world *w, int slot, csim_body_id *id) {
     csimi_sync_state(&w->store);
     csimi_note_high(w);
     w->pattern_stale = true;
@@ -12129,8 +13143,8 @@ static void csimi_finish_create(csim_world *w, int slot, csim_body_id *id) {
 /* ---- particles */
 
 /* Writes node i of the store. */
-static void csimi_write_node(csimi_store *s, int i, csim_vec3 x, csim_vec3 v, csim_real mass, csim_real damping,
-                             csim_motion motion, int slot) {
+CSIMI_FN void csimi_write_node(csimi_store *s, int i, csim_vec3 x, csim_vec3 v, csim_real mass, csim_real damping,
+                               csim_motion motion, int slot) {
     csimi_store3(s->state.x + 3 * i, x);
     csimi_store3(s->state.v + 3 * i, v);
     csimi_store3(s->node_rep + 3 * i, v);
@@ -12433,6 +13447,7 @@ static csim_status csimi_check_soft(csim_world *w, const csim_soft_def *def) {
     if ((s = csimi_check_pose(&w->error, fn, def->pose)) != 0) return s;
     if ((s = csimi_check_fields(&w->error, fn, def, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
     if ((s = csimi_check_surface(&w->error, fn, &def->surface)) != 0) return s;
+    if ((s = csimi_check_enum(&w->error, fn, "material", (int)def->material, CSIM_MATERIAL_COUNT_)) != 0) return s;
     if (def->vertex_count < 4 || def->vertex_count > 20000000)
         return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "vertex_count", true, (double)def->vertex_count, "4..2e7");
     if (def->tet_count < 1 || def->tet_count > 40000000)
@@ -12456,6 +13471,9 @@ static csim_status csimi_check_soft(csim_world *w, const csim_soft_def *def) {
     for (i = 0; i < 4 * def->tet_count; i++)
         if (def->tets[i] < 0 || def->tets[i] >= def->vertex_count)
             return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "tets", true, (double)def->tets[i], "0..vertex_count - 1");
+    for (i = 0; def->tet_material && i < def->tet_count; i++)
+        if ((s = csimi_check_enum(&w->error, fn, "tet_material", (int)def->tet_material[i], CSIM_MATERIAL_COUNT_)) != 0)
+            return s;
     for (k = 0; k < 3; k++) {
         const csim_real *a = k == 0 ? def->tet_young : k == 1 ? def->tet_poisson : def->tet_density;
         static const char *const names[3] = {"tet_young", "tet_poisson", "tet_density"};
@@ -12572,6 +13590,8 @@ static void csimi_write_tets(csimi_store *s, const csim_soft_def *def, int first
         s->state.tet_lame[3 * t] = young / (2 * (1 + poisson));
         s->state.tet_lame[3 * t + 1] = young * poisson / ((1 + poisson) * (1 - 2 * poisson));
         s->state.tet_lame[3 * t + 2] = def->stiffness_damping;
+        s->state.tet_material[t] = (unsigned char)(def->tet_material ? def->tet_material[i] : def->material);
+        for (k = 0; k < 5; k++) s->state.tet_active[5 * t + k] = 0;
     }
 }
 
@@ -12640,40 +13660,30 @@ CSIM_API csim_status csim_create_soft(csim_world *w, const csim_soft_def *def, c
 
 /* ---- links */
 
-static csim_status csimi_anchor_of(csim_world *w, const csim_attachment *at, const char *function, csimi_anchor *anchor,
-                                   int *slot) {
+static csim_status csimi_attach(csim_world *w, const csim_attachment *at, const char *function, csimi_place *place,
+                                int *slot) {
     csimi_store *s = &w->store;
     csim_status status;
     const csimi_body *b;
     if ((status = csimi_check_vec(&w->error, function, "attachment.point", at->point)) != 0) return status;
-    CSIMI_MEMSET(anchor, 0, sizeof *anchor);
-    anchor->rigid = anchor->node = -1;
     *slot = -1;
-    if (at->body.index1 == 0) {
-        csimi_store3(anchor->local, at->point);
-        return CSIM_OK;
-    }
+    *place = csimi_place_ground(at->point);
+    if (at->body.index1 == 0) return CSIM_OK;
     if ((status = csimi_find_body(w, at->body, function, slot, &w->error)) != 0) return status;
     b = s->body + *slot;
     if (b->kind == CSIM_RIGID) {
-        csim_quat q;
-        anchor->rigid = b->rigid;
-        q.w = s->state.rotation[4 * b->rigid];
-        q.x = s->state.rotation[4 * b->rigid + 1];
-        q.y = s->state.rotation[4 * b->rigid + 2];
-        q.z = s->state.rotation[4 * b->rigid + 3];
-        csimi_store3(anchor->local, csim_unrotate(q, csim_sub(at->point, csimi_load3(s->state.com + 3 * b->rigid))));
+        *place = csimi_place_rigid(&s->state, b->rigid, at->point);
         return CSIM_OK;
     }
     if (at->node < 0 || at->node >= b->node_count)
         return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, function, "attachment.node", true, (double)at->node,
                           "0..node count of the body - 1");
-    anchor->node = b->first_node + s->node_of_user[b->first_node + at->node];
+    *place = csimi_place_node(b->first_node + s->node_of_user[b->first_node + at->node]);
     return CSIM_OK;
 }
 
 /* Takes a link slot; item is its place among the springs or pins. */
-static int csimi_take_link(csim_world *w, csimi_link_kind kind, int item, const int *bodies, csim_real break_force) {
+CSIMI_FN int csimi_take_link(csim_world *w, csimi_link_kind kind, int item, const int *bodies, csim_real break_force) {
     csimi_store *s = &w->store;
     int slot = w->free_link;
     csimi_link *l;
@@ -12697,7 +13707,7 @@ static int csimi_take_link(csim_world *w, csimi_link_kind kind, int item, const 
     return slot;
 }
 
-static void csimi_finish_link(csim_world *w, int slot, csim_link_id *id) {
+CSIMI_FN void csimi_finish_link(csim_world *w, int slot, csim_link_id *id) {
     csimi_sync_state(&w->store);
     csimi_note_high(w);
     w->pattern_stale = true;
@@ -12707,13 +13717,13 @@ static void csimi_finish_link(csim_world *w, int slot, csim_link_id *id) {
 }
 
 static csim_status csimi_link_ends(csim_world *w, const csim_attachment *a, const csim_attachment *b,
-                                   const char *function, csimi_anchor *ends, int *bodies) {
+                                   const char *function, csimi_place *ends, int *bodies) {
     csim_status s;
-    if ((s = csimi_anchor_of(w, a, function, ends, bodies)) != 0) return s;
-    if ((s = csimi_anchor_of(w, b, function, ends + 1, bodies + 1)) != 0) return s;
+    if ((s = csimi_attach(w, a, function, ends, bodies)) != 0) return s;
+    if ((s = csimi_attach(w, b, function, ends + 1, bodies + 1)) != 0) return s;
     if (bodies[0] < 0 && bodies[1] < 0)
         return csimi_fail(&w->error, CSIM_STALE_ID, function, "a and b", false, 0, "at least one body");
-    if (bodies[0] == bodies[1] && ends[0].node == ends[1].node)
+    if (bodies[0] == bodies[1] && csimi_place_same(ends, ends + 1))
         return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, function, "b", false, 0, "another body or node than a");
     return CSIM_OK;
 }
@@ -12727,11 +13737,11 @@ CSIM_API csim_status csim_create_spring(csim_world *w, const csim_spring_def *de
         CSIMI_AT_LEAST_0(csim_spring_def, damping),
         CSIMI_AT_LEAST_0(csim_spring_def, break_force),
     };
-    csimi_anchor ends[2];
+    csimi_place ends[2];
     csimi_counts need;
     csimi_store *s;
-    int bodies[2], block[2], item, k;
-    csim_real J[18], point[6], length;
+    int bodies[2], item, k;
+    csim_real length;
     csim_status status = csimi_start_create(w, def, id, fn);
     if (status) return status;
     if ((status = csimi_check_guard(&w->error, fn, "made by csim_default_spring_def()", def->guard)) != 0)
@@ -12741,19 +13751,16 @@ CSIM_API csim_status csim_create_spring(csim_world *w, const csim_spring_def *de
     need = w->store.count;
     if (w->free_link < 0) need.links++;
     need.springs++;
-    need.matrix_blocks += 16;
+    need.matrix_blocks += csimi_spring_blocks(ends);
     if ((status = csimi_make_room(w, need, fn)) != 0) return status;
     s = &w->store;
     item = s->count.springs++;
-    for (k = 0; k < 2; k++) {
-        s->state.spring[2 * item + k] = ends[k];
-        csimi_anchor_terms(&s->state, ends + k, point + 3 * k, block, J);
-    }
-    length = csim_length(csim_sub(csimi_load3(point), csimi_load3(point + 3)));
+    for (k = 0; k < 2; k++) s->state.spring[2 * item + k] = ends[k];
+    length = csim_length(csim_sub(csimi_place_point(&s->state, ends), csimi_place_point(&s->state, ends + 1)));
     s->state.spring_data[3 * item] = def->rest_length < 0 ? length : def->rest_length;
     s->state.spring_data[3 * item + 1] = def->stiffness;
     s->state.spring_data[3 * item + 2] = def->damping;
-    s->count.matrix_blocks += 16;
+    s->count.matrix_blocks += csimi_spring_blocks(ends);
     k = csimi_take_link(w, CSIMI_SPRING, item, bodies, def->break_force);
     s->spring_link[item] = k;
     csimi_finish_link(w, k, id);
@@ -12763,7 +13770,7 @@ CSIM_API csim_status csim_create_spring(csim_world *w, const csim_spring_def *de
 CSIM_API csim_status csim_create_pin(csim_world *w, const csim_pin_def *def, csim_link_id *id) {
     static const char fn[] = "csim_create_pin";
     static const csimi_field fields[] = {CSIMI_AT_LEAST_0(csim_pin_def, break_force)};
-    csimi_anchor ends[2];
+    csimi_place ends[2];
     csimi_counts need;
     csimi_store *s;
     csimi_pin *pin;
@@ -12811,10 +13818,10 @@ static void csimi_drop_link(csim_world *w, int slot) {
     csimi_store *s = &w->store;
     csimi_link *l = s->link + slot;
     int i;
+    if (l->kind == CSIMI_SPRING) s->count.matrix_blocks -= csimi_spring_blocks(s->state.spring + 2 * l->item);
     csimi_remove(s, l->kind == CSIMI_SPRING ? CSIMI_AXIS_springs : CSIMI_AXIS_pins, l->item, 1);
     for (i = 0; i < s->count.links; i++)
         if (s->link[i].alive && s->link[i].kind == l->kind && s->link[i].item > l->item) s->link[i].item--;
-    if (l->kind == CSIMI_SPRING) s->count.matrix_blocks -= 16;
     l->alive = false;
     l->generation++;
     l->next_free = w->free_link;
@@ -12848,9 +13855,8 @@ static void csimi_end_contacts(csim_world *w, csim_body_id id) {
     s->count.contacts = kept;
 }
 
-static void csimi_shift_anchor(csimi_anchor *a, const csimi_body *gone) {
-    if (a->node >= gone->first_node + gone->node_count) a->node -= gone->node_count;
-    if (gone->rigid >= 0 && a->rigid > gone->rigid) a->rigid--;
+static void csimi_shift_place(csimi_place *p, const csimi_body *gone) {
+    csimi_place_shift(p, gone->first_node, gone->node_count, gone->rigid);
 }
 
 static void csimi_shift_indices(csim_world *w, const csimi_body *gone, int hulls, int first_hull) {
@@ -12872,10 +13878,10 @@ static void csimi_shift_indices(csim_world *w, const csimi_body *gone, int hulls
         if (s->surface_node[i] > gone->first_node) s->surface_node[i] -= gone->node_count;
     for (i = 0; i < s->count.shapes; i++)
         if (s->shape[i].hull > first_hull) s->shape[i].hull -= hulls;
-    for (i = 0; i < 2 * s->count.springs; i++) csimi_shift_anchor(s->state.spring + i, gone);
+    for (i = 0; i < 2 * s->count.springs; i++) csimi_shift_place(s->state.spring + i, gone);
     for (i = 0; i < s->count.pins; i++) {
-        csimi_shift_anchor(s->pin[i].end, gone);
-        csimi_shift_anchor(s->pin[i].end + 1, gone);
+        csimi_shift_place(s->pin[i].end, gone);
+        csimi_shift_place(s->pin[i].end + 1, gone);
     }
 }
 
@@ -13137,9 +14143,9 @@ static void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, const
         c->id = csimi_mix64(key, out[i].feature);
         c->body_a = a->body;
         c->body_b = b->body;
-        c->node_a = c->node_b = c->shape_b = -1;
-        c->rigid_a = s->body[a->body].rigid;
-        c->rigid_b = s->body[b->body].rigid;
+        c->shape_b = -1;
+        c->a = csimi_place_rigid(&s->state, s->body[a->body].rigid, out[i].point_a);
+        c->b = csimi_place_rigid(&s->state, s->body[b->body].rigid, out[i].point_b);
         c->radius = thickness;
         c->point_a = out[i].point_a;
         c->point_b = out[i].point_b;
@@ -13165,13 +14171,11 @@ static void csimi_collide_node_shape(csimi_detector *d, int slot, int node, uint
                         csimi_side_key(s, b->body, (uint32_t)(b->item - s->body[b->body].first_shape)));
     c->body_a = slot;
     c->body_b = b->body;
-    c->node_a = node;
-    c->node_b = -1;
-    c->rigid_a = -1;
-    c->rigid_b = s->body[b->body].rigid;
     c->shape_b = b->item;
     c->radius = r;
     c->point_a = c->point_b = csim_madd(x, -(gap + r), n);
+    c->a = csimi_place_node(node);
+    c->b = csimi_place_rigid(&s->state, s->body[b->body].rigid, c->point_b);
     c->normal = n;
     c->gap = gap;
 }
@@ -13194,9 +14198,9 @@ static void csimi_collide_nodes(csimi_detector *d, int slot_a, int node_a, uint3
         csimi_mix64(csimi_side_key(s, slot_a, part_a | 0x40000000u), csimi_side_key(s, slot_b, part_b | 0x40000000u));
     c->body_a = slot_a;
     c->body_b = slot_b;
-    c->node_a = node_a;
-    c->node_b = node_b;
-    c->rigid_a = c->rigid_b = c->shape_b = -1;
+    c->a = csimi_place_node(node_a);
+    c->b = csimi_place_node(node_b);
+    c->shape_b = -1;
     c->radius = ra + rb;
     c->point_a = csim_madd(xa, -ra, n);
     c->point_b = csim_madd(xb, rb, n);
@@ -13278,30 +14282,17 @@ CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_aren
 
 /* ---- the same contact in another configuration */
 
-static csim_vec3 csimi_carry(const csimi_state *then, const csimi_state *now, int rigid, csim_vec3 point) {
-    csim_vec3 local =
-        csim_unrotate(csimi_rotation_of(then, rigid), csim_sub(point, csimi_load3(then->com + 3 * rigid)));
-    return csim_add(csimi_load3(now->com + 3 * rigid), csim_rotate(csimi_rotation_of(now, rigid), local));
-}
-
 CSIMI_FN csim_real csimi_gap_at(const csim_world *w, const csimi_state *then, const csimi_state *now,
                                 const csimi_found_contact *f) {
     const csimi_store *s = &w->store;
-    csim_vec3 n = f->normal;
+    csim_vec3 a = csimi_place_point(now, &f->a), d = csim_sub(a, csimi_place_point(now, &f->b)), n = f->normal;
     uint32_t feature;
     if (f->shape_b >= 0) {
         csim_pose pose = csimi_body_pose(s, now, f->body_b);
-        return csim_shape_distance(s->shape + f->shape_b, s->hull, pose, csimi_load3(now->x + 3 * f->node_a), &n,
-                                   &feature) -
-               f->radius;
+        return csim_shape_distance(s->shape + f->shape_b, s->hull, pose, a, &n, &feature) - f->radius;
     }
-    if (f->node_a >= 0)
-        return csim_length(csim_sub(csimi_load3(now->x + 3 * f->node_a), csimi_load3(now->x + 3 * f->node_b))) -
-               f->radius;
-    n = csim_rotate(csimi_rotation_of(now, f->rigid_b), csim_unrotate(csimi_rotation_of(then, f->rigid_b), n));
-    return csim_dot(n, csim_sub(csimi_carry(then, now, f->rigid_a, f->point_a),
-                                csimi_carry(then, now, f->rigid_b, f->point_b))) -
-           f->radius;
+    if (f->a.kind == CSIMI_PLACE_NODE && f->b.kind == CSIMI_PLACE_NODE) return csim_length(d) - f->radius;
+    return csim_dot(csimi_place_carry(&f->b, then, now, n), d) - f->radius;
 }
 /* ==== end world/detect.c */
 
@@ -13309,9 +14300,8 @@ CSIMI_FN csim_real csimi_gap_at(const csim_world *w, const csimi_state *then, co
 /* world/rows: found contacts and pins become rows of the problem: frames, terms, laws, phi, warm starts. contact.md. */
 
 typedef struct csimi_row_work {
-    csim_real *inverse_inertia; /* [9 rigids] world axes, zero for bodies that are not free */
-    int *table;                 /* hash of the last contacts by id */
-    int table_size;             /* a power of two */
+    int *table;     /* hash of the last contacts by id */
+    int table_size; /* a power of two */
 } csimi_row_work;
 
 static int csimi_table_size(int contacts) {
@@ -13322,7 +14312,6 @@ static int csimi_table_size(int contacts) {
 
 static void csimi_row_layout(csimi_row_work *r, const csimi_counts *n, csimi_arena *arena) {
     r->table_size = csimi_table_size(n->contacts);
-    r->inverse_inertia = CSIMI_PUSH(arena, csim_real, 9 * (size_t)n->rigids);
     r->table = CSIMI_PUSH(arena, int, r->table_size);
 }
 
@@ -13335,65 +14324,39 @@ CSIMI_FN size_t csimi_rows_scratch(const csimi_counts *n) {
 
 /* ---- sides */
 
-/* A point of a contact or pin: a node, a rigid body's point, or the ground. */
-typedef struct csimi_point {
-    int node, rigid; /* both -1: ground */
-    csim_vec3 x;
-} csimi_point;
-
-static bool csimi_point_free(const csimi_state *s, csimi_point p) {
-    if (p.node >= 0) return s->node_mode[p.node] == CSIMI_FREE;
-    return p.rigid >= 0 && s->rigid_mode[p.rigid] == CSIMI_FREE;
-}
-
-/* Velocity of the point at the start of the step, before any gyroscopic change. */
-static csim_vec3 csimi_point_velocity(const csimi_state *s, csimi_point p) {
-    if (p.node >= 0) return csimi_load3(s->v + 3 * p.node);
-    if (p.rigid >= 0)
-        return csim_add(
-            csimi_load3(s->velocity + 6 * p.rigid),
-            csim_cross(csimi_load3(s->velocity + 6 * p.rigid + 3), csim_sub(p.x, csimi_load3(s->com + 3 * p.rigid))));
-    return csim_v3(0, 0, 0);
-}
-
-/* Acceleration without contacts and inner forces: gravity and the user's force. */
-static csim_vec3 csimi_point_acceleration(const csimi_state *s, csimi_point p) {
-    csim_vec3 g = csimi_load3(s->gravity);
-    if (!csimi_point_free(s, p)) return csim_v3(0, 0, 0);
-    if (p.node >= 0) return csim_madd(g, 1 / s->node_mass[p.node], csimi_load3(s->node_force + 3 * p.node));
-    return csim_madd(g, 1 / s->rigid_mass[p.rigid], csimi_load3(s->wrench + 6 * p.rigid));
-}
-
-/* Terms of a free side, appended to the frame; effective mass (1/theta) 3 / tr(J M^-1 J'). */
-static csim_side csimi_side_of(const csim_world *w, csimi_step_frame *f, const csimi_row_work *r, csimi_point p,
-                               csim_real *mass) {
-    static const csim_real identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    const csimi_state *s = &w->store.state;
+/* Terms of a place, appended to the frame; what is not an unknown goes with its velocity into moved. */
+static csim_side csimi_side_of(csimi_step_frame *f, const csimi_state *s, const csimi_place *p, csim_vec3 point,
+                               csim_real *mass, csim_real *moved) {
+    csim_real J[9 * CSIMI_PLACE_TERMS];
+    int block[CSIMI_PLACE_TERMS], k, n = csimi_place_terms(s, p, point, block, J);
     csim_side side;
-    csim_term *t = f->terms + f->term_count;
     side.first = f->term_count;
-    side.count = 0;
-    *mass = 0;
-    if (!csimi_point_free(s, p)) return side;
-    side.count = p.node >= 0 ? 1 : 2;
-    f->term_count += side.count;
-    CSIMI_MEMCPY(t[0].J, identity, sizeof identity);
-    if (p.node >= 0) {
-        t[0].block = p.node;
-        return side;
+    moved[0] = moved[1] = moved[2] = 0;
+    for (k = 0; k < n; k++) {
+        csim_term *t = f->terms + f->term_count;
+        if (f->skip[block[k]]) {
+            csimi_addmul3(J + 9 * k, f->v + 3 * block[k], moved);
+            continue;
+        }
+        t->block = block[k];
+        CSIMI_MEMCPY(t->J, J + 9 * k, sizeof t->J);
+        f->term_count++;
     }
-    t[0].block = s->node_count + 2 * p.rigid;
-    t[1].block = t[0].block + 1;
-    {
-        csim_real x[3], JI[9], trace = 3 / s->rigid_mass[p.rigid];
-        int k;
-        csimi_store3(x, p.x);
-        csimi_rigid_arm(s, p.rigid, x, t[1].J);
-        csimi_matmul(t[1].J, r->inverse_inertia + 9 * p.rigid, JI);
-        for (k = 0; k < 9; k++) trace += JI[k] * t[1].J[k];
-        *mass = 3 / (trace * f->theta);
-    }
+    side.count = f->term_count - side.first;
+    *mass = p->kind == CSIMI_PLACE_NODE ? 0 : csimi_place_mass(s, p, point) / f->theta; /* of a node: from A */
     return side;
+}
+
+/* Both sides of a row; phi += R (the velocity of what is given). */
+static void csimi_sides(csimi_step_frame *f, const csimi_state *s, const csimi_place *a, csim_vec3 point_a,
+                        const csimi_place *b, csim_vec3 point_b, csim_contact *c) {
+    csim_real moved_a[3], moved_b[3];
+    int k;
+    c->a = csimi_side_of(f, s, a, point_a, c->mass, moved_a);
+    c->b = csimi_side_of(f, s, b, point_b, c->mass + 1, moved_b);
+    csimi_store3(c->point, point_a);
+    for (k = 0; k < 3; k++) moved_a[k] -= moved_b[k];
+    csimi_addmul3(c->R, moved_a, c->phi);
 }
 
 /* ---- warm starts */
@@ -13488,18 +14451,12 @@ static bool csimi_friction_direction(const csim_world *w, const csimi_found_cont
 static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_row_work *r, int i) {
     csimi_found_contact *found = f->found + i;
     const csimi_state *s = &w->store.state;
+    const csimi_place *a = &found->a, *b = &found->b;
     csim_contact *c = f->contacts + i;
-    csim_real n[3], hint[3], restitution = 0, approach, free_end, ground[3], *lambda = f->lambda + 3 * i;
-    csimi_point a, b;
-    csim_vec3 relative, moved;
+    csim_real n[3], hint[3], restitution = 0, approach, free_end, *lambda = f->lambda + 3 * i;
+    csim_vec3 relative;
     CSIMI_MEMSET(c, 0, sizeof *c);
     found->last = csimi_last_contact(w, r, found->id);
-    a.node = found->node_a;
-    a.rigid = found->rigid_a;
-    a.x = found->point_a;
-    b.node = found->node_b;
-    b.rigid = found->rigid_b;
-    b.x = found->point_b;
     c->law = w->def.law;
     csimi_mix(w, found->body_a, found->body_b, c, &restitution);
     csimi_store3(n, found->normal);
@@ -13507,20 +14464,13 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_ro
     c->omega[0] = w->def.omega[0];
     c->omega[1] = w->def.omega[1];
     c->mask = 7;
-    c->a = csimi_side_of(w, f, r, a, c->mass);
-    c->b = csimi_side_of(w, f, r, b, c->mass + 1);
-    csimi_store3(c->point, found->point_a);
-    relative = csim_sub(csimi_point_velocity(s, a), csimi_point_velocity(s, b));
+    relative = csim_sub(csimi_place_velocity(s, a, found->point_a), csimi_place_velocity(s, b, found->point_b));
     approach = csim_dot(found->normal, relative);
     if (w->def.integrator == CSIM_MIDPOINT) approach += 2 * csimi_slip_let_through(w, found);
     free_end = approach +
-               f->h * csim_dot(found->normal, csim_sub(csimi_point_acceleration(s, a), csimi_point_acceleration(s, b)));
+               f->h * csim_dot(found->normal, csim_sub(csimi_place_acceleration(s, a), csimi_place_acceleration(s, b)));
     c->phi[0] = csimi_phi(w, f, found->gap, restitution, approach, free_end);
-    moved = csim_v3(0, 0, 0);
-    if (!csimi_point_free(s, a)) moved = csim_add(moved, csimi_point_velocity(s, a));
-    if (!csimi_point_free(s, b)) moved = csim_sub(moved, csimi_point_velocity(s, b));
-    csimi_store3(ground, moved);
-    csimi_addmul3(c->R, ground, c->phi);
+    csimi_sides(f, s, a, found->point_a, b, found->point_b, c);
     lambda[0] = lambda[1] = lambda[2] = 0;
     if (found->last >= 0) {
         csim_real world[3];
@@ -13531,52 +14481,30 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_ro
 
 /* ---- pins */
 
-static csimi_point csimi_anchor_point(const csimi_state *s, const csimi_anchor *a) {
-    csimi_point p;
-    csim_real x[3], J[18];
-    int block[2];
-    p.node = a->node;
-    p.rigid = a->rigid;
-    csimi_anchor_terms(s, a, x, block, J);
-    p.x = csimi_load3(x);
-    return p;
-}
-
-static void csimi_pin_row(csim_world *w, csimi_step_frame *f, const csimi_row_work *r, const csimi_pin *pin, int i) {
+static void csimi_pin_row(csim_world *w, csimi_step_frame *f, const csimi_pin *pin, int i) {
     const csimi_state *s = &w->store.state;
     csim_contact *c = f->contacts + i;
-    csimi_point a = csimi_anchor_point(s, pin->end), b = csimi_anchor_point(s, pin->end + 1);
-    csim_vec3 moved = csim_scale(w->def.stabilization / f->h, csim_sub(a.x, b.x));
+    csim_vec3 a = csimi_place_point(s, pin->end), b = csimi_place_point(s, pin->end + 1);
     int k;
     CSIMI_MEMSET(c, 0, sizeof *c);
     c->law = CSIM_LAW_BILATERAL;
     c->mask = 7;
     c->R[0] = c->R[4] = c->R[8] = 1;
-    c->a = csimi_side_of(w, f, r, a, c->mass);
-    c->b = csimi_side_of(w, f, r, b, c->mass + 1);
-    csimi_store3(c->point, a.x);
-    if (!csimi_point_free(s, a)) moved = csim_add(moved, csimi_point_velocity(s, a));
-    if (!csimi_point_free(s, b)) moved = csim_sub(moved, csimi_point_velocity(s, b));
-    csimi_store3(c->phi, moved);
+    csimi_store3(c->phi, csim_scale(w->def.stabilization / f->h, csim_sub(a, b)));
+    csimi_sides(f, s, pin->end, a, pin->end + 1, b, c);
     for (k = 0; k < 3; k++) f->lambda[3 * i + k] = csimi_warm_scale(w, f) * pin->impulse[k];
 }
 
 CSIMI_FN void csimi_rows(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
     csimi_row_work r;
     size_t mark = arena->used;
-    int i, k;
+    int i;
     csimi_row_layout(&r, &w->store.capacity, arena);
-    for (i = 0; i < w->store.count.rigids; i++) {
-        csim_real I[9], *inverse = r.inverse_inertia + 9 * i;
-        for (k = 0; k < 9; k++) inverse[k] = 0;
-        if (w->store.state.rigid_mode[i] != CSIMI_FREE) continue;
-        csimi_rigid_inertia_world(&w->store.state, i, I);
-        csimi_inverse3(I, inverse);
-    }
+    csimi_place_prepare(&w->store.state);
     csimi_index_contacts(w, &r);
     f->term_count = 0;
     for (i = 0; i < f->found_count; i++) csimi_contact_row(w, f, &r, i);
-    for (i = 0; i < w->store.count.pins; i++) csimi_pin_row(w, f, &r, w->store.pin + i, f->found_count + i);
+    for (i = 0; i < w->store.count.pins; i++) csimi_pin_row(w, f, w->store.pin + i, f->found_count + i);
     f->contact_count = f->found_count + w->store.count.pins;
     csimi_pop(arena, mark);
 }
@@ -13627,11 +14555,11 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     csim_problem_size size;
     csimi_arena arena = csimi_arena_counting();
     int blocks = n->nodes + 2 * n->rigids, rows = n->contacts + n->pins, aggregates = n->aggregates + n->rigids;
-    csimi_island_layout(&p, blocks, n->matrix_blocks, rows, 4 * rows, aggregates, &arena);
+    csimi_island_layout(&p, blocks, n->matrix_blocks, rows, csimi_most_terms(n), aggregates, &arena);
     size.blocks = blocks;
     size.matrix_blocks = n->matrix_blocks;
     size.contacts = rows;
-    size.terms = 4 * rows;
+    size.terms = csimi_most_terms(n);
     size.aggregates = aggregates;
     size.rigid = n->tets == 0 && n->links == 0;
     csimi_push(&arena, csim_solver_bytes(&size, solver), 1);
@@ -13934,7 +14862,9 @@ static int csimi_count_pairs(const csimi_state *s) {
     return n;
 }
 
-static int csimi_most_pairs(const csimi_counts *n) { return 6 * n->tets + n->rigids + 16 * n->springs; }
+static int csimi_most_pairs(const csimi_counts *n) {
+    return 6 * n->tets + n->rigids + CSIMI_SPRING_SLOTS / 2 * n->springs;
+}
 
 CSIMI_FN size_t csimi_pattern_build_scratch(const csimi_counts *n) {
     csimi_arena arena = csimi_arena_counting();
@@ -14600,6 +15530,45 @@ CSIM_API csim_status csim_body_add_node_force(csim_world *w, csim_body_id id, in
     if ((status = csimi_node_of(w, b, node, "csim_body_add_node_force", &i)) != 0) return status;
     if ((status = csimi_check_vec(&w->error, "csim_body_add_node_force", "force", force)) != 0) return status;
     csimi_add3(s->state.node_force + 3 * i, force);
+    return CSIM_OK;
+}
+
+static csim_status csimi_check_activation(csim_world *w, const csim_activation *a, const char *function) {
+    static const csimi_field fields[] = {
+        {"pressure", offsetof(csim_activation, pressure), -1e15, 1e15, false, false, "-1e15..1e15"},
+        {"tension", offsetof(csim_activation, tension), -1e15, 1e15, false, false, "-1e15..1e15"},
+    };
+    csim_status status;
+    if (!a) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, function, "activation", false, 0, "not null");
+    if ((status = csimi_check_fields(&w->error, function, a, fields, CSIMI_COUNT_OF(fields))) != 0) return status;
+    if ((status = csimi_check_vec(&w->error, function, "fibre", a->fibre)) != 0) return status;
+    if ((a->tension < 0 || a->tension > 0) && !(csim_length(a->fibre) > 0))
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, function, "fibre", true, 0, "not the zero vector");
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_soft_set_activation(csim_world *w, csim_body_id id, const int *tets, int count,
+                                              const csim_activation *a) {
+    static const char fn[] = "csim_soft_set_activation";
+    csim_real length;
+    int i;
+    CSIMI_OPEN_BODY(w, id, fn);
+    if ((status = csimi_check_activation(w, a, fn)) != 0) return status;
+    if (b->kind != CSIM_SOFT)
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a solid");
+    if (count < 0 || (tets == NULL) != (count == 0))
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "count", true, (double)count,
+                          "the length of tets, or null and 0 for all");
+    for (i = 0; i < count; i++)
+        if (tets[i] < 0 || tets[i] >= b->tet_count)
+            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "tets", true, (double)tets[i], "0..tet_count - 1");
+    length = csim_length(a->fibre);
+    for (i = 0; i < (tets ? count : b->tet_count); i++) {
+        csim_real *active = s->state.tet_active + 5 * (size_t)(b->first_tet + (tets ? tets[i] : i));
+        active[0] = a->pressure;
+        active[1] = a->tension;
+        csimi_store3(active + 2, length > 0 ? csim_scale(1 / length, a->fibre) : csim_v3(0, 0, 0));
+    }
     return CSIM_OK;
 }
 
@@ -16618,7 +17587,9 @@ CSIMI_FN bool csimi_read_obj(csimi_mesh_reader *r) {
 #undef CSIMI_MATH_PRIVATE_H
 #undef CSIMI_SPARSE_PRIVATE_H
 #undef CSIMI_MODEL_PRIVATE_H
+#undef CSIMI_PLACE_TERMS
 #undef CSIMI_MODEL_ASSEMBLE
+#undef CSIMI_SPRING_SLOTS
 #undef CSIMI_COLLIDE_PRIVATE_H
 #undef CSIMI_CONTACT_PRIVATE_H
 #undef CSIMI_SOLVE_PRIVATE_H
@@ -16642,6 +17613,7 @@ CSIMI_FN bool csimi_read_obj(csimi_mesh_reader *r) {
 #undef CSIMI_LOAD
 #undef CSIMI_PRODUCT_GRAIN
 #undef CSIMI_FAR
+#undef CSIMI_SPRING_SIDE
 #undef CSIMI_LONGEST
 #undef CSIMI_GRID
 #undef CSIMI_WELD

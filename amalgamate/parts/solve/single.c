@@ -417,6 +417,22 @@ static void csimi_conic_analytic(const csimi_conic *k, csim_real *e) {
     if (!(best < CSIMI_HUGE)) csimi_conic_bisect(k, 2 * CSIMI_EPS, e);
 }
 
+/* One step of Newton in the plane: where the conic runs far out along the cone the direction alone gives y to fewer
+   digits than the problem does. Along the normal of the conic back onto it, along its tangent to no slope. */
+static void csimi_conic_refine(const csimi_conic *k, csim_real *y) {
+    const csim_real r = CSIMI_SQRT(y[0] * y[0] + y[1] * y[1]), x = y[0] / r, z = y[1] / r;
+    const csim_real n0 = x + k->q[0], n1 = z + k->q[1], size = CSIMI_SQRT(n0 * n0 + n1 * n1), i = 1 / size;
+    const csim_real g0 = k->s[0] * y[0] + k->d[0], g1 = k->s[1] * y[1] + k->d[1], turn = (g0 * x + g1 * z) * i / r;
+    const csim_real back = -(r + k->q[0] * y[0] + k->q[1] * y[1] - k->p) * i;
+    const csim_real slope = (k->s[0] * n1 * n1 + k->s[1] * n0 * n0) * i - turn * (n0 * x + n1 * z);
+    const csim_real across = (k->s[1] - k->s[0]) * n0 * n1 * i - turn * (n1 * x - n0 * z);
+    const csim_real along = -(g1 * n0 - g0 * n1 + back * across) / slope;
+    const csim_real step0 = (back * n0 - along * n1) * i, step1 = (back * n1 + along * n0) * i;
+    if (!(slope > 0 && csimi_abs(step0) + csimi_abs(step1) < CSIM_R(1e-3) * r)) return;
+    y[0] += step0;
+    y[1] += step1;
+}
+
 /* Least energy on the conic: lambda_n, and y. width: of the last arc, radians. */
 static csim_real csimi_local_dissipate(const csimi_local *c, csim_contact_method method, csim_real width, csim_real cn,
                                        const csim_real *d, csim_real *y) {
@@ -445,7 +461,8 @@ static csim_real csimi_local_dissipate(const csimi_local *c, csim_contact_method
     x = k.p / csimi_max(1 + k.q[0] * e[0] + k.q[1] * e[1], CSIMI_EPS);
     y[0] = x * e[0];
     y[1] = x * e[1];
-    return x;
+    csimi_conic_refine(&k, y);
+    return CSIMI_SQRT(y[0] * y[0] + y[1] * y[1]);
 }
 
 /* ---- friction */
