@@ -35,7 +35,10 @@ SCENES := $(wildcard examples/scenes/*.c)
 SCENE_HEADERS := $(wildcard examples/scenes/*.h)
 SCENE_PROGRAM := $(if $(SCENES),$(BUILD)/bin/condsim-scene)
 
-all: condsim.h $(EXAMPLES) $(SCENE_PROGRAM)
+FC3D := $(wildcard examples/fc3d/*.c)
+FC3D_PROGRAM := $(if $(FC3D),$(BUILD)/bin/condsim-fc3d)
+
+all: condsim.h $(EXAMPLES) $(SCENE_PROGRAM) $(FC3D_PROGRAM)
 
 help:
 	@sed -n '3,/^$$/s/^#//p' Makefile
@@ -65,6 +68,10 @@ examples/scenes/viewer_page.h: examples/scenes/viewer.html examples/scenes/embed
 $(BUILD)/bin/condsim-scene: $(SCENES) $(SCENE_HEADERS) condsim.h
 	@mkdir -p $(@D)
 	$(COMPILE) -I. $(SCENES) -o $@ -lm
+
+$(BUILD)/bin/condsim-fc3d: $(FC3D) examples/fc3d/fc3d.h condsim.h
+	@mkdir -p $(@D)
+	$(COMPILE) -I. $(FC3D) -o $@ -lm
 
 run: all
 	@test -n "$(SCENES)" || { echo "examples/scenes is empty: nothing to run"; exit 1; }

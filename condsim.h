@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 791e2f1128929d31
+   Hash of the parts: e2fe6f24ea66ffb3
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -113,6 +113,7 @@ typedef double csim_real;
 #define csim_create_world_in csim_create_world_in_float
 #define csim_world_bytes csim_world_bytes_float
 #define csim_problem_solve csim_problem_solve_float
+#define csim_impulse_solve csim_impulse_solve_float
 #define csim_problem_certify csim_problem_certify_float
 #endif
 
@@ -652,7 +653,9 @@ CSIM_API csim_status csim_solve_contact(const csim_real *W, const csim_real *c, 
 #define CSIM_SOLVER_LIST(X)                                                                           \
     X(AUTO, 0, "SWEEP when A is block diagonal in small bodies, COND otherwise and where SWEEP falls short") \
     X(COND, 1, "velocity fixed-point iteration on nodal contacts (Lee et al.)")                       \
-    X(SWEEP, 2, "Anderson-accelerated exact-Coulomb Gauss-Seidel with a proximal loop, rigid bodies")
+    X(SWEEP, 2, "Anderson-accelerated exact-Coulomb Gauss-Seidel, Newton and a proximal loop, rigid bodies") \
+    X(ANDERSON, 3, "the first stage of SWEEP alone: accelerated exact-Coulomb Gauss-Seidel, impulse level") \
+    X(PROXIMAL, 4, "the last stage of SWEEP alone: its proximal loop, impulse level")
 
 typedef enum csim_solver {
 #define CSIMI_X(name, value, text) CSIM_SOLVER_##name = value,
@@ -747,6 +750,61 @@ CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_
 
 #endif
 /* ==== end solve/solver.h */
+
+/* ==== begin solve/impulse.h ===================================================================================== */
+/* solve/impulse: the contact problem without bodies, at the level of impulses.
+
+       u = W r + q,     law(u_c, r_c) for every contact c
+
+   W [1/kg] = J A^-1 J' couples nc contacts in 3x3 blocks, r [N s] are the impulses and u, q [m/s] the velocities, all in
+   contact frames (n, t1, t2). The problem other software calls Delassus or FC3D; solvers.md, top. */
+#ifndef CSIM_IMPULSE_H
+#define CSIM_IMPULSE_H
+
+
+typedef struct csim_impulse_problem {
+    int contact_count;
+    /* W in exactly one of three forms, the others null; used as given, never symmetrised; its diagonal blocks must have
+       a positive trace */
+    const csim_block_matrix *W; /* sparse: contact_count rows of blocks */
+    const csim_real *dense;     /* [3nc 3nc] row-major */
+    void (*product)(void *user, const csim_real *x, csim_real *y); /* y = W x, [3nc] each, never the same array */
+    void *user;                 /* handed to product */
+    const csim_real *diagonal;  /* [9 nc] the diagonal blocks, with product only; a few per cent are exact enough */
+    const csim_real *q;         /* [3nc] */
+    /* the laws: friction coefficients of CSIM_LAW_STRICT, or whole laws; exactly one is not null */
+    const csim_real *mu;         /* [nc] */
+    const csim_contact *contacts; /* [nc]; law, mu, omega, lo, hi and mask are read, sides, R and phi are not */
+} csim_impulse_problem;
+
+/* Bytes of workspace that csim_impulse_solve needs for this problem; 0 for null arguments. Linear in the contacts. */
+CSIM_API size_t csim_impulse_bytes(const csim_impulse_problem *problem, const csim_solver_params *params);
+/* Solves the problem by params->solver (AUTO or one whose csim_solver_info says impulse). r [3nc] holds the start, best
+   the last impulses of the same contacts, and gets the result: the best impulses seen. Allocates nothing, reads no
+   clock. workspace: csim_impulse_bytes, of any alignment; tasks and error may be null.
+   Converged means, with u = W r + q computed anew from the returned r: natural_map_scaled of the certificate is at most
+   the tolerance, and where the traces of the diagonal blocks of W differ by more than a factor of 100, so is
+   certificate.contact (the figure of each contact against its own impulse), because then the common norm hides the
+   light bodies. r = 0 is converged only when it is exact. certificate.dynamics is 0: there are no bodies.
+   Fails: CSIM_NULL_ARGUMENT, CSIM_BAD_PROBLEM (sizes, no or two forms of W, a diagonal block without positive trace,
+   a law), CSIM_OUT_OF_RANGE (a parameter), CSIM_CAPACITY. Bad numbers: CSIM_OK with CSIM_RESULT_NOT_FINITE. */
+CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, const csim_solver_params *params,
+                                        void *workspace, size_t workspace_bytes, const csim_tasks *tasks, csim_real *r,
+                                        csim_outcome *outcome, csim_error *error);
+
+/* A line of the table of solvers. */
+typedef struct csim_solver_info {
+    const char *name; /* as in csim_solver, small letters */
+    const char *text; /* one line */
+    bool velocity;    /* csim_problem_solve takes it */
+    bool impulse;     /* csim_impulse_solve takes it */
+    bool rows;        /* visits the rows of W one by one: not for a W that is only a product */
+} csim_solver_info;
+/* The line of one solver; all fields null or false when there is no such solver. */
+CSIM_API csim_solver_info csim_describe_solver(csim_solver solver);
+
+#endif
+/* ==== end solve/impulse.h */
 
 /* ==== begin world/world.h ======================================================================================= */
 /* world/world: bodies, springs and contact stepped together.
@@ -1926,6 +1984,9 @@ CSIM_INLINE double csimi_sqrt64(double x) {
 #endif
 }
 
+/* ---- problem.c: whether the law of contact m is one, as csim_problem_check says it. */
+CSIMI_FN csim_status csimi_check_contact_law(const csim_contact *contact, int m, csim_error *error);
+
 /* ---- islands.c: union-find on blocks.
    Joins blocks coupled by A and blocks named by one contact (static sides join nothing); skip[n] (may be null) marks
    blocks that belong to no island (fixed, kinematic). island[n] gets 0..count-1 in order of the lowest block, -1 for
@@ -1967,16 +2028,27 @@ CSIMI_FN csim_status csimi_nodalize(const csim_problem *problem, csim_real gain,
 #define CSIMI_SOLVE_PRIVATE_H
 
 
+struct csimi_impulse_run;
+
 /* A line of the dispatch table (solve/table.c). */
 typedef struct csimi_solver_entry {
     const char *name;
-    /* bytes for the largest problem of these sizes */
+    /* ---- velocity level; solvers of the impulse level alone come here through solve/lift.c
+       bytes for the largest problem of these sizes */
     size_t (*bytes)(const csim_problem_size *size, const csim_solver_params *params);
     /* whether this solver takes the problem at all */
     bool (*takes)(const csim_problem *problem);
     csim_status (*solve)(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
                          const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome, csim_error *error);
+    /* ---- impulse level; null: no such form
+       bytes the solver takes from the arena for this many contacts */
+    size_t (*impulse_bytes)(int contacts, const csim_solver_params *params);
+    /* from the start in run->r to the best impulses found; false: the numbers broke down */
+    bool (*impulse)(struct csimi_impulse_run *run);
+    bool rows; /* needs csimi_delassus_row */
 } csimi_solver_entry;
+CSIMI_FN const csimi_solver_entry *csimi_solver_table(void);
+CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error *error);
 
 /* ---- cond.c */
 CSIMI_FN size_t csimi_cond_bytes(const csim_problem_size *size, const csim_solver_params *params);
@@ -2105,6 +2177,78 @@ CSIMI_FN void csimi_local_solve(csimi_local *c, const csim_real *v, csim_real *l
 CSIMI_FN void csimi_local_solve_by(csimi_local *c, csim_contact_method method, csim_real width, const csim_real *v,
                                    csim_real *lambda);
 
+/* ---- delassus.c: an impulse-level problem made free of units, findings-impulse.md fact 1. With one positive scalar
+   s_c = sqrt(3 / tr W_cc) for each contact r = s r', u = u' / s and W' = s W s: cones stay what they are, the diagonal
+   blocks W'_cc have trace 3, and 1 / tr W_cc is one. Everything below is in these variables unless it says raw. */
+typedef struct csimi_delassus csimi_delassus;
+struct csimi_delassus {
+    int contacts;
+    const csim_tasks *tasks;
+    csim_contact *laws;  /* [contacts] law, mu, mask; omega, lo and hi in the variables here */
+    csim_real *scale;    /* [contacts] s_c */
+    csim_real *q;        /* [3 contacts] */
+    csim_real *diagonal; /* [9 contacts] W'_cc, row-major, not symmetrised */
+    csim_real *raw;      /* [3 contacts] raw impulses at which the rows are read */
+    csim_real *scratch;  /* [3 contacts] of products and rows */
+    csim_real *norms;    /* [contacts] of the measure */
+    bool rows;           /* W can be read row by row */
+    bool each;           /* the measure looks at each contact too: masses differ by more than 100 */
+    int products;        /* products so far */
+    double natural, contact; /* the two figures of the last measure */
+    /* where W comes from, in raw variables */
+    void *from;
+    void (*product)(csimi_delassus *W, const csim_real *x, csim_real *y);  /* y = W x */
+    void (*row)(csimi_delassus *W, int c, csim_real *u);                   /* u = (W raw)_c; null: no rows */
+    void (*begin)(csimi_delassus *W);                                      /* raw was replaced; may be null */
+    void (*change)(csimi_delassus *W, int c, const csim_real *difference); /* raw_c has changed by this; may be null */
+};
+/* Counts or takes what the struct owns. */
+CSIMI_FN void csimi_delassus_layout(csimi_delassus *W, csimi_arena *arena, int contacts);
+/* Scales the laws [contacts] and q (raw, [3 contacts]) by the raw diagonal blocks already in W->diagonal; decides each.
+   False when a block has no positive trace or a number is not finite. */
+CSIMI_FN bool csimi_delassus_scale(csimi_delassus *W, const csim_real *q);
+/* The public problem as one; W has its memory. What csimi_delassus_scale says. */
+CSIMI_FN bool csimi_delassus_open(csimi_delassus *W, const csim_impulse_problem *problem);
+CSIMI_FN void csimi_delassus_product(csimi_delassus *W, const csim_real *r, csim_real *u);  /* u = W r */
+CSIMI_FN void csimi_delassus_velocity(csimi_delassus *W, const csim_real *r, csim_real *u); /* u = W r + q */
+/* Sweeps: begin at r, read u_c = (W r + q)_c, tell each change r_c -> now before the next row is read. */
+CSIMI_FN void csimi_delassus_begin(csimi_delassus *W, const csim_real *r);
+CSIMI_FN void csimi_delassus_row(csimi_delassus *W, int c, csim_real *u);
+CSIMI_FN void csimi_delassus_change(csimi_delassus *W, int c, const csim_real *old, const csim_real *now);
+/* The nearest impulses the laws allow, in place. */
+CSIMI_FN void csimi_delassus_project(const csimi_delassus *W, csim_real *r);
+/* r - P(r - u) of one contact, with u + mu |u_t| n for u under the strict law (de Saxce): zero where u, r obey. */
+CSIMI_FN void csimi_delassus_residual(const csimi_delassus *W, int c, const csim_real *r, const csim_real *u,
+                                      csim_real *residual);
+/* The one measure of every impulse-level solver: natural_map_scaled of r in raw norms, and where W->each holds the worst
+   figure of a contact if that is larger; 1 at r = 0 unless that is exact. velocity: u = W r + q is in u[3 contacts];
+   else it is computed there. */
+CSIMI_FN double csimi_delassus_measure(csimi_delassus *W, const csim_real *r, csim_real *u, bool velocity);
+/* Raw impulses to and from r, in place. */
+CSIMI_FN void csimi_delassus_enter(const csimi_delassus *W, csim_real *r);
+CSIMI_FN void csimi_delassus_leave(const csimi_delassus *W, csim_real *r);
+
+/* What an impulse-level solver is handed. It never decides whether it succeeded: who called measures. */
+typedef struct csimi_impulse_run {
+    csimi_delassus *W;
+    const csim_solver_params *params;
+    csimi_arena *arena;    /* impulse_bytes of it are free; given back by the caller */
+    csim_real *r;          /* [3 contacts] start, then the best seen */
+    double target;         /* the measure to reach, at most params->tolerance */
+    csim_outcome *outcome; /* the solver adds to iterations and rejections and sets residual to its best measure */
+} csimi_impulse_run;
+/* Runs the solver of params on W and measures what it left in r; u [3 contacts] gets W r + q. False: not finite. */
+CSIMI_FN bool csimi_impulse_run_solver(csimi_delassus *W, const csim_solver_params *params, double target,
+                                       csimi_arena *arena, csim_real *r, csim_real *u, csim_outcome *outcome);
+/* Residual of one iteration into the history of params. */
+CSIMI_FN void csimi_impulse_log(const csimi_impulse_run *run, int iteration, double measure);
+
+/* ---- cascade.c: the solvers SWEEP, ANDERSON, PROXIMAL of the impulse level */
+CSIMI_FN size_t csimi_cascade_bytes(int contacts, const csim_solver_params *params);
+CSIMI_FN bool csimi_cascade_solve(csimi_impulse_run *run);
+CSIMI_FN bool csimi_cascade_anderson(csimi_impulse_run *run);
+CSIMI_FN bool csimi_cascade_proximal(csimi_impulse_run *run);
+
 /* ---- sweep.c and newton.c: islands of small dense bodies at the level of impulses */
 
 /* One block a contact acts on: J rows in the contact frame, signed; where the body's inverse is. */
@@ -2153,6 +2297,8 @@ typedef struct csimi_sweep {
 CSIMI_FN void csimi_contact_velocity(const csimi_sweep *s, const csimi_sweep_contact *c, csim_real *u);
 /* A^-1 x of the body of block i, x given on that block alone, added to y[3n]. */
 CSIMI_FN void csimi_body_push(const csimi_sweep *s, int i, const csim_real *x, csim_real *y);
+/* The lower middle value of x[count]; reorders x. */
+CSIMI_FN csim_real csimi_median(csim_real *x, int count);
 CSIMI_FN void csimi_sweep_velocities(csimi_sweep *s);          /* v = A^-1 (b + J' lambda) */
 CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, double eps); /* local models of W + eps (tr W_ii / 3) I */
 /* residual[3n] = b + J' lambda - A v, in double */
@@ -7710,6 +7856,12 @@ CSIM_API csim_status csim_problem_check(const csim_problem *problem, csim_error 
     for (m = 0; m < problem->contact_count && status == CSIM_OK; ++m) status = csimi_check_contact(&place, problem, m);
     return status == CSIM_OK ? csimi_check_structure(&place, problem) : status;
 }
+
+CSIMI_FN csim_status csimi_check_contact_law(const csim_contact *contact, int m, csim_error *error) {
+     place;
+    place.error = error;
+    return csimi_check_law(&place, contact, m);
+}
 /* ==== end contact/problem.c */
 
 /* ==== begin contact/law.c ======================================================================================= */
@@ -11749,7 +11901,7 @@ static csim_real csimi_sweep_speed(const csimi_sweep *s, const csimi_sweep_conta
 }
 
 /* The lower middle value of x[count]; reorders x (Hoare's selection). */
-static csim_real csimi_sweep_median(csim_real *x, int count) {
+CSIMI_FN csim_real csimi_median(csim_real *x, int count) {
     const int middle = (count - 1) / 2;
     int lo = 0, hi = count - 1;
     while (lo < hi) {
@@ -11784,7 +11936,7 @@ static void csimi_sweep_measure(csimi_sweep *s) {
         s->norms[m] = csimi_norm3(s->lambda + 3 * (ptrdiff_t)m);
         most = csimi_max(most, s->norms[m]);
     }
-    median = csimi_max(csimi_sweep_median(s->norms, s->contact_count), csimi_max(noise * most, CSIMI_TINY));
+    median = csimi_max(csimi_median(s->norms, s->contact_count), csimi_max(noise * most, CSIMI_TINY));
     for (m = 0; m < s->contact_count; ++m) {
         const csimi_sweep_contact *c = s->contacts + m;
         const csim_real *lambda = s->lambda + 3 * (ptrdiff_t)m;
@@ -12177,14 +12329,804 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
 #undef CSIMI_SWEEP_BODY
 /* ==== end solve/sweep.c */
 
+/* ==== begin solve/delassus.c ==================================================================================== */
+/* solve/delassus: the impulse-level problem in variables without units, and its measure; findings-impulse.md fact 1. */
+
+CSIMI_FN void csimi_delassus_layout(csimi_delassus *W, csimi_arena *arena, int contacts) {
+    const size_t vector = 3 * (size_t)contacts;
+    W->contacts = contacts;
+    W->laws = CSIMI_PUSH(arena, csim_contact, contacts);
+    W->scale = CSIMI_PUSH(arena, csim_real, contacts);
+    W->q = CSIMI_PUSH(arena, csim_real, vector);
+    W->diagonal = CSIMI_PUSH(arena, csim_real, 3 * vector);
+    W->raw = CSIMI_PUSH(arena, csim_real, vector);
+    W->scratch = CSIMI_PUSH(arena, csim_real, vector);
+    W->norms = CSIMI_PUSH(arena, csim_real, contacts);
+}
+
+/* ---- variables without units */
+
+static void csimi_delassus_law(csim_contact *law, csim_real s) {
+    int k;
+    for (k = 0; k < 2; ++k) law->omega[k] *= s * s;
+    for (k = 0; k < 3; ++k) {
+        law->lo[k] /= s;
+        law->hi[k] /= s;
+    }
+}
+
+CSIMI_FN bool csimi_delassus_scale(csimi_delassus *W, const csim_real *q) {
+    csim_real most = 0, least = CSIMI_HUGE;
+    int c, k;
+    for (c = 0; c < W->contacts; ++c) {
+        csim_real *D = W->diagonal + 9 * (ptrdiff_t)c, s;
+        const csim_real trace = D[0] + D[4] + D[8];
+        if (!(trace > 0 && trace < CSIMI_HUGE) || !csimi_all_finite(D, 9)) return false;
+        most = csimi_max(most, trace);
+        least = csimi_min(least, trace);
+        W->scale[c] = s = CSIMI_SQRT(3 / trace);
+        for (k = 0; k < 9; ++k) D[k] *= s * s;
+        for (k = 0; k < 3; ++k) W->q[3 * (ptrdiff_t)c + k] = s * q[3 * (ptrdiff_t)c + k];
+        csimi_delassus_law(W->laws + c, s);
+    }
+    W->each = W->contacts > 0 && most > 100 * least;
+    return csimi_all_finite(W->q, 3 * W->contacts);
+}
+
+CSIMI_FN void csimi_delassus_enter(const csimi_delassus *W, csim_real *r) {
+    int i;
+    for (i = 0; i < 3 * W->contacts; ++i) r[i] /= W->scale[i / 3];
+}
+
+CSIMI_FN void csimi_delassus_leave(const csimi_delassus *W, csim_real *r) {
+    int i;
+    for (i = 0; i < 3 * W->contacts; ++i) r[i] *= W->scale[i / 3];
+}
+
+CSIMI_FN void csimi_delassus_product(csimi_delassus *W, const csim_real *r, csim_real *u) {
+    int i;
+    for (i = 0; i < 3 * W->contacts; ++i) W->scratch[i] = W->scale[i / 3] * r[i];
+    W->product(W, W->scratch, u);
+    for (i = 0; i < 3 * W->contacts; ++i) u[i] *= W->scale[i / 3];
+    ++W->products;
+}
+
+CSIMI_FN void csimi_delassus_velocity(csimi_delassus *W, const csim_real *r, csim_real *u) {
+    int i;
+    csimi_delassus_product(W, r, u);
+    for (i = 0; i < 3 * W->contacts; ++i) u[i] += W->q[i];
+}
+
+/* ---- row by row */
+
+CSIMI_FN void csimi_delassus_begin(csimi_delassus *W, const csim_real *r) {
+    int i;
+    for (i = 0; i < 3 * W->contacts; ++i) W->raw[i] = W->scale[i / 3] * r[i];
+    if (W->begin) W->begin(W);
+}
+
+CSIMI_FN void csimi_delassus_row(csimi_delassus *W, int c, csim_real *u) {
+    const csim_real s = W->scale[c], *q = W->q + 3 * (ptrdiff_t)c;
+    W->row(W, c, u);
+    u[0] = s * u[0] + q[0];
+    u[1] = s * u[1] + q[1];
+    u[2] = s * u[2] + q[2];
+}
+
+CSIMI_FN void csimi_delassus_change(csimi_delassus *W, int c, const csim_real *old, const csim_real *now) {
+    const csim_real s = W->scale[c];
+    csim_real *raw = W->raw + 3 * (ptrdiff_t)c, difference[3];
+    int k;
+    for (k = 0; k < 3; ++k) {
+        raw[k] = s * now[k];
+        difference[k] = s * (now[k] - old[k]);
+    }
+    if (W->change) W->change(W, c, difference);
+}
+
+/* ---- the three forms of the public problem */
+
+static void csimi_delassus_rows_product(csimi_delassus *W, const csim_real *x, csim_real *y) {
+    csimi_product((const csim_block_matrix *)W->from, x, y, W->tasks);
+}
+
+static void csimi_delassus_rows_row(csimi_delassus *W, int c, csim_real *u) {
+    const csim_real *y = W->scratch + 3 * (ptrdiff_t)c;
+    csimi_product_rows((const csim_block_matrix *)W->from, W->raw, W->scratch, c, c + 1);
+    u[0] = y[0];
+    u[1] = y[1];
+    u[2] = y[2];
+}
+
+static csim_real csimi_delassus_dense_dot(int count, const csim_real *CSIMI_RESTRICT a,
+                                          const csim_real *CSIMI_RESTRICT b) {
+    csim_real s0 = 0, s1 = 0, s2 = 0;
+    int i;
+    for (i = 0; i < count; i += 3) {
+        s0 += a[i] * b[i];
+        s1 += a[i + 1] * b[i + 1];
+        s2 += a[i + 2] * b[i + 2];
+    }
+    return s0 + s1 + s2;
+}
+
+static void csimi_delassus_dense_rows(const csimi_delassus *W, int c, const csim_real *x, csim_real *u) {
+    const csim_real *dense = (const csim_real *)W->from;
+    const int n = 3 * W->contacts;
+    int k;
+    for (k = 0; k < 3; ++k) u[k] = csimi_delassus_dense_dot(n, dense + (size_t)(3 * c + k) * (size_t)n, x);
+}
+
+static void csimi_delassus_dense_row(csimi_delassus *W, int c, csim_real *u) {
+    csimi_delassus_dense_rows(W, c, W->raw, u);
+}
+
+static void csimi_delassus_dense_product(csimi_delassus *W, const csim_real *x, csim_real *y) {
+    int c;
+    for (c = 0; c < W->contacts; ++c) csimi_delassus_dense_rows(W, c, x, y + 3 * (ptrdiff_t)c);
+}
+
+static void csimi_delassus_user_product(csimi_delassus *W, const csim_real *x, csim_real *y) {
+    const csim_impulse_problem *p = (const csim_impulse_problem *)W->from;
+    p->product(p->user, x, y);
+}
+
+static void csimi_delassus_source(csimi_delassus *W, const csim_impulse_problem *p) {
+    W->rows = !p->product;
+    W->begin = NULL;
+    W->change = NULL;
+    if (p->W) {
+        W->from = (void *)(uintptr_t)p->W; /* never written through */
+        W->product = csimi_delassus_rows_product;
+        W->row = csimi_delassus_rows_row;
+    } else if (p->dense) {
+        W->from = (void *)(uintptr_t)p->dense;
+        W->product = csimi_delassus_dense_product;
+        W->row = csimi_delassus_dense_row;
+    } else {
+        W->from = (void *)(uintptr_t)p;
+        W->product = csimi_delassus_user_product;
+        W->row = NULL;
+    }
+}
+
+static void csimi_delassus_block(const csim_impulse_problem *p, int c, csim_real *D) {
+    const size_t n = 3 * (size_t)p->contact_count;
+    const csim_real *block;
+    int k;
+    if (p->dense) {
+        for (k = 0; k < 9; ++k) D[k] = p->dense[((size_t)(3 * c) + (size_t)(k / 3)) * n + (size_t)(3 * c + k % 3)];
+        return;
+    }
+    block = p->W ? p->W->val + 9 * (ptrdiff_t)p->W->diag[c] : p->diagonal + 9 * (ptrdiff_t)c;
+    for (k = 0; k < 9; ++k) D[k] = block[k];
+}
+
+CSIMI_FN bool csimi_delassus_open(csimi_delassus *W, const csim_impulse_problem *p) {
+    int c;
+    csimi_delassus_source(W, p);
+    W->products = 0;
+    for (c = 0; c < p->contact_count; ++c) {
+        csim_contact *law = W->laws + c;
+        csimi_delassus_block(p, c, W->diagonal + 9 * (ptrdiff_t)c);
+        if (p->contacts) {
+            *law = p->contacts[c];
+        } else {
+            CSIMI_MEMSET(law, 0, sizeof *law);
+            law->law = CSIM_LAW_STRICT;
+            law->mu[0] = law->mu[1] = p->mu[c];
+        }
+    }
+    return csimi_delassus_scale(W, p->q);
+}
+
+/* ---- the measure */
+
+CSIMI_FN void csimi_delassus_project(const csimi_delassus *W, csim_real *r) {
+    int c;
+    for (c = 0; c < W->contacts; ++c) {
+        const csim_contact *law = W->laws + c;
+        csim_real *x = r + 3 * (ptrdiff_t)c;
+        if (law->law == CSIM_LAW_STRICT || law->law == CSIM_LAW_INVERTIBLE)
+            csim_project_cone(law->mu[0], x, x);
+        else
+            csim_project(law, 1, x, x);
+    }
+}
+
+CSIMI_FN void csimi_delassus_residual(const csimi_delassus *W, int c, const csim_real *r, const csim_real *u,
+                                      csim_real *residual) {
+    const csim_contact *law = W->laws + c;
+    const bool strict = law->law == CSIM_LAW_STRICT || law->law == CSIM_LAW_INVERTIBLE;
+    csim_real w[3], x[3], y[3];
+    int k;
+    for (k = 0; k < 3; ++k) {
+        w[k] = u[k];
+        if (law->law == CSIM_LAW_INVERTIBLE) w[k] += law->omega[k > 0] * r[k];
+    }
+    if (strict) w[0] += law->mu[0] * CSIMI_SQRT(w[1] * w[1] + w[2] * w[2]);
+    for (k = 0; k < 3; ++k) x[k] = r[k] - w[k];
+    if (strict) {
+        csim_project_cone(law->mu[0], x, y);
+    } else if (law->law == CSIM_LAW_ANISOTROPIC) { /* the ellipse of the impulse at hand, as in the certificate */
+        const csim_real normal = csimi_max(r[0], 0);
+        y[0] = csimi_max(x[0], 0);
+        csim_project_ellipse(law->mu[0] * normal, law->mu[1] * normal, x + 1, y + 1);
+    } else {
+        csim_project(law, 1, x, y);
+    }
+    for (k = 0; k < 3; ++k) residual[k] = r[k] - y[k];
+}
+
+static double csimi_delassus_norm2(const csim_real *x) {
+    return (double)x[0] * (double)x[0] + (double)x[1] * (double)x[1] + (double)x[2] * (double)x[2];
+}
+
+/* Worst residual of a contact over the larger of its own impulse, the median one and what rounding leaves of the
+   largest, all raw; scratch holds the raw norms of the residuals. */
+static double csimi_delassus_worst(csimi_delassus *W, const csim_real *r) {
+    const csim_real noise = CSIM_R(1e5) * CSIMI_EPS;
+    csim_real most = 0, floor;
+    double worst = 0;
+    int c;
+    for (c = 0; c < W->contacts; ++c) {
+        W->norms[c] = W->scale[c] * (csim_real)csimi_sqrt64(csimi_delassus_norm2(r + 3 * (ptrdiff_t)c));
+        most = csimi_max(most, W->norms[c]);
+    }
+    floor = csimi_max(csimi_median(W->norms, W->contacts), csimi_max(noise * most, CSIMI_TINY));
+    for (c = 0; c < W->contacts; ++c) {
+        const double own = (double)W->scale[c] * csimi_sqrt64(csimi_delassus_norm2(r + 3 * (ptrdiff_t)c));
+        const double figure = (double)W->scratch[c] / (own > (double)floor ? own : (double)floor);
+        if (figure > worst) worst = figure;
+    }
+    return worst;
+}
+
+CSIMI_FN double csimi_delassus_measure(csimi_delassus *W, const csim_real *r, csim_real *u, bool velocity) {
+    double sum = 0, size = 0;
+    int c;
+    if (!velocity) csimi_delassus_velocity(W, r, u);
+    for (c = 0; c < W->contacts; ++c) {
+        const double s = (double)W->scale[c];
+        csim_real residual[3];
+        double own;
+        csimi_delassus_residual(W, c, r + 3 * (ptrdiff_t)c, u + 3 * (ptrdiff_t)c, residual);
+        own = s * s * csimi_delassus_norm2(residual);
+        W->scratch[c] = (csim_real)csimi_sqrt64(own);
+        sum += own;
+        size += s * s * csimi_delassus_norm2(r + 3 * (ptrdiff_t)c);
+    }
+    if (!(sum < 1e300 && size < 1e300)) return W->natural = W->contact = 1e300;
+    W->natural = size > 0 ? csimi_sqrt64(sum / size) : sum > 0 ? 1 : 0;
+    W->contact = W->contacts > 0 && size > 0 ? csimi_delassus_worst(W, r) : W->natural;
+    return W->each && W->contact > W->natural ? W->contact : W->natural;
+}
+/* ==== end solve/delassus.c */
+
+/* ==== begin solve/cascade.c ===================================================================================== */
+/* solve/cascade: impulses by exact sweeps, Anderson's acceleration, a Newton burst and a proximal loop, on vectors
+   alone; findings-impulse.md, recommended cascade. Where W can be read row by row a sweep is Gauss-Seidel with the
+   exact solution of one contact; where W is only a product it is the same with every contact solved at once against
+   sigma I >= W / 1.5 in the place of its diagonal block (the step of COND on impulses). The stages:
+     1  accelerated sweeps, while they halve the measure
+     2  a burst of Newton's method on the Fischer-Burmeister equations (solve/fischer.c)
+     3  a proximal loop: W + eps I solved around the last answer, eps as small as the sweeps inside bear
+   Each stage starts from the best impulses seen. */
+
+#define CSIMI_CASCADE_WINDOW 20
+#define CSIMI_CASCADE_PATIENCE 100 /* sweeps without a halving */
+#define CSIMI_CASCADE_INNER 200    /* sweeps of one proximal step */
+
+typedef struct csimi_cascade {
+    csimi_impulse_run *run;
+    csimi_delassus *W;
+    int length; /* 3 contacts */
+    csimi_local *local;
+    csim_real *r;                          /* of the run */
+    csim_real *best, *centre, *u, *metric; /* [length]; metric is 1 */
+    csim_real sigma;                       /* the diagonal that stands in for W where it has no rows */
+    csimi_anderson anderson;
+    double measure, best_measure;
+    int sweeps, cap;
+    bool broken; /* a sweep made a NaN or an infinity */
+} csimi_cascade;
+
+static int csimi_cascade_window(const csim_solver_params *params) {
+    return params->window > 0 ? params->window : CSIMI_CASCADE_WINDOW;
+}
+
+static void csimi_cascade_layout(csimi_cascade *s, csimi_arena *arena, int contacts, int window) {
+    const size_t vector = 3 * (size_t)contacts;
+    s->local = CSIMI_PUSH(arena, csimi_local, contacts);
+    s->best = CSIMI_PUSH(arena, csim_real, vector);
+    s->centre = CSIMI_PUSH(arena, csim_real, vector);
+    s->u = CSIMI_PUSH(arena, csim_real, vector);
+    s->metric = CSIMI_PUSH(arena, csim_real, vector);
+    csimi_anderson_layout(&s->anderson, arena, 3 * contacts, window);
+}
+
+CSIMI_FN size_t csimi_cascade_bytes(int contacts, const csim_solver_params *params) {
+    csimi_arena arena = csimi_arena_counting();
+    csimi_cascade s;
+    csimi_cascade_layout(&s, &arena, contacts, csimi_cascade_window(params));
+    return arena.high;
+}
+
+/* ---- a sweep */
+
+/* Solves contact c given its velocity u; the proximal term extra (r - centre) is part of the model. */
+static void csimi_cascade_contact(csimi_cascade *s, int c, csim_real *u, csim_real *next) {
+    csimi_local *local = s->local + c;
+    const csim_real *r = s->r + 3 * (ptrdiff_t)c, *centre = s->centre + 3 * (ptrdiff_t)c, *W = local->W;
+    u[0] -= W[0] * r[0] + W[1] * r[1] + W[2] * r[2] + local->extra * centre[0];
+    u[1] -= W[1] * r[0] + W[3] * r[1] + W[4] * r[2] + local->extra * centre[1];
+    u[2] -= W[2] * r[0] + W[4] * r[1] + W[5] * r[2] + local->extra * centre[2];
+    csimi_local_solve(local, u, next);
+}
+
+static void csimi_cascade_rows(csimi_cascade *s) {
+    int c, k;
+    for (c = 0; c < s->W->contacts; ++c) {
+        csim_real *r = s->r + 3 * (ptrdiff_t)c, u[3], next[3];
+        csimi_delassus_row(s->W, c, u);
+        csimi_cascade_contact(s, c, u, next);
+        if (!(csimi_abs(next[0] - r[0]) + csimi_abs(next[1] - r[1]) + csimi_abs(next[2] - r[2]) <= 0))
+            csimi_delassus_change(s->W, c, r, next);
+        for (k = 0; k < 3; ++k) r[k] = next[k];
+    }
+}
+
+static void csimi_cascade_all(csimi_cascade *s) {
+    int c, k;
+    csimi_delassus_velocity(s->W, s->r, s->u);
+    for (c = 0; c < s->W->contacts; ++c) {
+        csim_real next[3];
+        csimi_cascade_contact(s, c, s->u + 3 * (ptrdiff_t)c, next);
+        for (k = 0; k < 3; ++k) s->r[3 * (ptrdiff_t)c + k] = next[k];
+    }
+}
+
+static void csimi_cascade_pass(csimi_cascade *s) {
+    if (s->W->rows)
+        csimi_cascade_rows(s);
+    else
+        csimi_cascade_all(s);
+    ++s->sweeps;
+}
+
+/* ---- the best impulses */
+
+static void csimi_cascade_keep(csimi_cascade *s) {
+    s->measure = csimi_delassus_measure(s->W, s->r, s->u, false);
+    if (!(s->measure < s->best_measure)) return;
+    s->best_measure = s->measure;
+    CSIMI_MEMCPY(s->best, s->r, (size_t)s->length * sizeof *s->best);
+}
+
+static void csimi_cascade_restore(csimi_cascade *s) {
+    CSIMI_MEMCPY(s->r, s->best, (size_t)s->length * sizeof *s->best);
+    csimi_delassus_begin(s->W, s->r);
+}
+
+static bool csimi_cascade_done(const csimi_cascade *s) {
+    return s->best_measure <= s->run->target || s->sweeps >= s->cap || s->broken;
+}
+
+/* Local models for W + eps I. */
+static void csimi_cascade_prepare(csimi_cascade *s, double eps) {
+    int c;
+    for (c = 0; c < s->W->contacts; ++c) {
+        csimi_local *local = s->local + c;
+        csimi_local_prepare(local, s->W->laws + c, (csim_real)eps);
+    }
+}
+
+/* ---- stages */
+
+/* One sweep whose change goes into the next slot of the ring: f = g - r, p = g. Returns |f|. */
+static double csimi_cascade_record(csimi_cascade *s) {
+    csim_real *f, *p;
+    int i;
+    csimi_anderson_slot(&s->anderson, &f, &p);
+    CSIMI_MEMCPY(f, s->r, (size_t)s->length * sizeof *f);
+    csimi_cascade_pass(s);
+    for (i = 0; i < s->length; ++i) {
+        f[i] = s->r[i] - f[i];
+        p[i] = s->r[i];
+    }
+    return csimi_sqrt64(csimi_sum_dot(s->length, f, f));
+}
+
+static void csimi_cascade_extrapolate(csimi_cascade *s) {
+    csimi_anderson_step(&s->anderson, s->metric, s->r, s->W->tasks);
+    if (s->anderson.count < 2) return;
+    csimi_delassus_project(s->W, s->r);
+    csimi_delassus_begin(s->W, s->r);
+}
+
+/* Distance of r from the centre of the proximal step. */
+static double csimi_cascade_travel(const csimi_cascade *s) {
+    double sum = 0;
+    int i;
+    for (i = 0; i < s->length; ++i) {
+        const double way = (double)s->r[i] - (double)s->centre[i];
+        sum += way * way;
+    }
+    return csimi_sqrt64(sum);
+}
+
+/* Accelerated sweeps. eps 0: until measured good, or no halving of the measure for budget sweeps. eps > 0: one proximal
+   step, until the change of a sweep is small against eps times the way from the centre, or budget sweeps. Ends on a
+   plain sweep, never on an extrapolation. Returns the number of sweeps; false in *settled when it gave up. */
+static int csimi_cascade_accelerated(csimi_cascade *s, double eps, int budget, bool *settled) {
+    double least = (double)CSIMI_HUGE, halved = s->best_measure;
+    int count = 0, since = 0;
+    csimi_anderson_clear(&s->anderson);
+    for (*settled = false;;) {
+        const double change = csimi_cascade_record(s);
+        ++count;
+        ++since;
+        s->broken = !(change < (double)CSIMI_HUGE);
+        if (s->broken) break;
+        if (s->sweeps == 1 || s->sweeps % 2 == 0) csimi_cascade_keep(s);
+        csimi_impulse_log(s->run, s->sweeps, s->measure);
+        if (csimi_cascade_done(s)) break;
+        if (s->best_measure < 0.5 * halved) {
+            halved = s->best_measure;
+            since = 0;
+        }
+        if (eps > 0 ? count >= budget : since >= budget) break;
+        if (eps > 0 && change < 0.2 * eps * csimi_cascade_travel(s)) {
+            *settled = true;
+            break;
+        }
+        if (change > 1.5 * least) { /* the extrapolation did harm: forget it */
+            csimi_anderson_clear(&s->anderson);
+            least = (double)CSIMI_HUGE;
+            ++s->run->outcome->rejections;
+        } else {
+            if (change < least) least = change;
+            csimi_cascade_extrapolate(s);
+        }
+    }
+    return count;
+}
+
+static void csimi_cascade_loop(csimi_cascade *s) {
+    double eps = 1e-2;
+    csimi_cascade_restore(s);
+    while (!csimi_cascade_done(s)) {
+        bool settled;
+        int count;
+        CSIMI_MEMCPY(s->centre, s->r, (size_t)s->length * sizeof *s->centre);
+        csimi_cascade_prepare(s, eps);
+        count = csimi_cascade_accelerated(s, eps, CSIMI_CASCADE_INNER, &settled);
+        if (!settled)
+            eps = eps * 3 < 1 ? eps * 3 : 1;
+        else if (count < CSIMI_CASCADE_INNER / 3)
+            eps *= 0.1;
+        else if (count < 2 * CSIMI_CASCADE_INNER / 3)
+            eps *= 0.3;
+        if (eps < 1e-9) eps = 1e-9;
+    }
+    csimi_cascade_prepare(s, 0);
+}
+
+/* ---- the solvers */
+
+/* Largest stretch of W by a few power steps, and with it sigma; from a start that no symmetry of the problem shares. */
+static void csimi_cascade_spectrum(csimi_cascade *s) {
+    csim_real *x = s->centre, *y = s->u;
+    double sigma = 1;
+    int step, i;
+    for (i = 0; i < s->length; ++i) x[i] = CSIM_R(1 + (i * 7919) % 101) / 101;
+    for (step = 0; step < 12; ++step) {
+        const double size = csimi_sqrt64(csimi_sum_dot(s->length, x, x));
+        csimi_delassus_product(s->W, x, y);
+        sigma = csimi_sqrt64(csimi_sum_dot(s->length, y, y)) / size;
+        if (!(sigma > 0 && sigma < 1e300)) break;
+        for (i = 0; i < s->length; ++i) x[i] = y[i] / (csim_real)(sigma * size);
+    }
+    s->sigma = sigma > 0 && sigma < 1e300 ? (csim_real)(sigma / 1.5) : 1;
+}
+
+static void csimi_cascade_open(csimi_cascade *s, csimi_impulse_run *run) {
+    int c, k;
+    CSIMI_MEMSET(s, 0, sizeof *s);
+    s->run = run;
+    s->W = run->W;
+    s->length = 3 * run->W->contacts;
+    s->r = run->r;
+    s->cap = run->params->max_iterations;
+    s->measure = s->best_measure = (double)CSIMI_HUGE;
+    csimi_cascade_layout(s, run->arena, run->W->contacts, csimi_cascade_window(run->params));
+    if (!s->W->rows) csimi_cascade_spectrum(s);
+    for (c = 0; c < s->W->contacts; ++c) {
+        csim_real D[9];
+        for (k = 0; k < 9; ++k) D[k] = s->W->rows ? s->W->diagonal[9 * (ptrdiff_t)c + k] : k % 4 == 0 ? s->sigma : 0;
+        csimi_local_set(s->local + c, D);
+        s->local[c].z = 0;
+    }
+    for (k = 0; k < s->length; ++k) {
+        s->metric[k] = 1;
+        s->centre[k] = 0;
+    }
+    csimi_cascade_prepare(s, 0);
+    CSIMI_MEMCPY(s->best, s->r, (size_t)s->length * sizeof *s->best);
+    csimi_delassus_project(s->W, s->r);
+    csimi_delassus_begin(s->W, s->r);
+}
+
+static bool csimi_cascade_close(csimi_cascade *s) {
+    CSIMI_MEMCPY(s->r, s->best, (size_t)s->length * sizeof *s->best);
+    s->run->outcome->iterations += s->sweeps;
+    s->run->outcome->residual = s->best_measure;
+    return s->best_measure < (double)CSIMI_HUGE;
+}
+
+CSIMI_FN bool csimi_cascade_solve(csimi_impulse_run *run) {
+    csimi_cascade s;
+    bool settled;
+    csimi_cascade_open(&s, run);
+    csimi_cascade_accelerated(&s, 0, CSIMI_CASCADE_PATIENCE, &settled);
+    if (!csimi_cascade_done(&s)) csimi_cascade_loop(&s);
+    return csimi_cascade_close(&s);
+}
+
+CSIMI_FN bool csimi_cascade_anderson(csimi_impulse_run *run) {
+    csimi_cascade s;
+    bool settled;
+    csimi_cascade_open(&s, run);
+    csimi_cascade_accelerated(&s, 0, 1000, &settled);
+    return csimi_cascade_close(&s);
+}
+
+CSIMI_FN bool csimi_cascade_proximal(csimi_impulse_run *run) {
+    csimi_cascade s;
+    csimi_cascade_open(&s, run);
+    csimi_cascade_loop(&s);
+    return csimi_cascade_close(&s);
+}
+
+#undef CSIMI_CASCADE_WINDOW
+#undef CSIMI_CASCADE_PATIENCE
+#undef CSIMI_CASCADE_INNER
+/* ==== end solve/cascade.c */
+
+/* ==== begin solve/impulse.c ===================================================================================== */
+/* solve/impulse: the public door to the solvers of the impulse level. */
+
+/* The solver that AUTO stands for: docs/solvers.md gives the rule and the table behind it. */
+static csim_solver csimi_impulse_choice(const csim_solver_params *params) {
+    return params->solver == CSIM_SOLVER_AUTO ? CSIM_SOLVER_SWEEP : params->solver;
+}
+
+static bool csimi_impulse_known(const csim_solver_params *params) {
+    return (int)params->solver >= 0 && (int)params->solver < CSIM_SOLVER_COUNT_ &&
+           csimi_solver_table()[csimi_impulse_choice(params)].impulse;
+}
+
+/* W, one vector of velocities, and the solver's own. */
+static csim_real *csimi_impulse_layout(csimi_delassus *W, csimi_arena *arena, int contacts) {
+    csimi_delassus_layout(W, arena, contacts);
+    return CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+}
+
+CSIM_API size_t csim_impulse_bytes(const csim_impulse_problem *problem, const csim_solver_params *params) {
+    csimi_arena arena = csimi_arena_counting();
+    csimi_delassus W;
+    if (!problem || !params || problem->contact_count < 0 || !csimi_impulse_known(params)) return 0;
+    (void)csimi_impulse_layout(&W, &arena, problem->contact_count);
+    csimi_push(&arena, csimi_solver_table()[csimi_impulse_choice(params)].impulse_bytes(problem->contact_count, params),
+               1);
+    return arena.overflow ? SIZE_MAX : arena.high + 64;
+}
+
+CSIM_API csim_solver_info csim_describe_solver(csim_solver solver) {
+#define CSIMI_X(name, value, text) text,
+    static const char *const text[CSIM_SOLVER_COUNT_] = {CSIM_SOLVER_LIST(CSIMI_X)};
+#undef CSIMI_X
+    csim_solver_info info;
+    CSIMI_MEMSET(&info, 0, sizeof info);
+    if ((int)solver >= 0 && solver < CSIM_SOLVER_COUNT_) {
+        const csimi_solver_entry *entry = csimi_solver_table() + solver;
+        info.name = entry->name;
+        info.text = text[solver];
+        info.velocity = entry->solve || solver == CSIM_SOLVER_AUTO;
+        info.impulse = entry->impulse || solver == CSIM_SOLVER_AUTO;
+        info.rows = entry->rows;
+    }
+    return info;
+}
+
+CSIMI_FN void csimi_impulse_log(const csimi_impulse_run *run, int iteration, double measure) {
+    const csim_solver_params *p = run->params;
+    if (p->history && iteration > 0 && iteration <= p->history_capacity) p->history[iteration - 1] = measure;
+}
+
+/* ---- is it a problem? */
+
+static csim_status csimi_impulse_null(csim_error *error, const char *name) {
+    return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_impulse_solve", name, false, 0, "a pointer");
+}
+
+static csim_status csimi_impulse_bad(csim_error *error, const char *field, double value, const char *allowed) {
+    return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_impulse_solve", field, true, value, allowed);
+}
+
+static csim_status csimi_impulse_check_rows(const csim_impulse_problem *p, csim_error *error) {
+    const csim_block_matrix *W = p->W;
+    int c, k;
+    if (W->n != p->contact_count) return csimi_impulse_bad(error, "problem.W.n", W->n, "contact_count");
+    if (!W->row || !W->col || !W->diag || !W->val) return csimi_impulse_null(error, "problem.W's arrays");
+    if (W->row[0] != 0) return csimi_impulse_bad(error, "problem.W.row[0]", W->row[0], "0");
+    for (c = 0; c < W->n; ++c) {
+        if (W->row[c + 1] <= W->row[c])
+            return csimi_impulse_bad(error, "problem.W.row", W->row[c + 1], "ascending: no row is empty");
+        if (W->diag[c] < W->row[c] || W->diag[c] >= W->row[c + 1] || W->col[W->diag[c]] != c)
+            return csimi_impulse_bad(error, "problem.W.diag", W->diag[c], "the index of block (c, c)");
+        for (k = W->row[c]; k < W->row[c + 1]; ++k)
+            if (W->col[k] < 0 || W->col[k] >= W->n)
+                return csimi_impulse_bad(error, "problem.W.col", W->col[k], "0 to contact_count - 1");
+    }
+    return CSIM_OK;
+}
+
+static csim_status csimi_impulse_check_laws(const csim_impulse_problem *p, csim_error *error) {
+    csim_status status = CSIM_OK;
+    int c;
+    for (c = 0; c < p->contact_count && status == CSIM_OK; ++c) {
+        if (p->contacts)
+            status = csimi_check_contact_law(p->contacts + c, c, error);
+        else if (!csimi_finite(p->mu[c]))
+            return CSIM_NOT_FINITE;
+        else if (p->mu[c] < 0)
+            status = csimi_impulse_bad(error, "problem.mu", (double)p->mu[c], "0 or more");
+    }
+    return status;
+}
+
+static csim_status csimi_impulse_check(const csim_impulse_problem *p, csim_error *error) {
+    const int forms = (p->W != NULL) + (p->dense != NULL) + (p->product != NULL);
+    csim_status status = CSIM_OK;
+    if (p->contact_count < 0) return csimi_impulse_bad(error, "problem.contact_count", p->contact_count, "0 or more");
+    if (p->contact_count == 0) return CSIM_OK;
+    if (!p->q) return csimi_impulse_null(error, "problem.q");
+    if (!p->mu == !p->contacts) return csimi_impulse_bad(error, "problem.mu", 0, "either mu or contacts, not both");
+    if (forms != 1) return csimi_impulse_bad(error, "forms of problem.W", forms, "one of W, dense, product");
+    if (p->product && !p->diagonal) return csimi_impulse_null(error, "problem.diagonal");
+    if (p->W) status = csimi_impulse_check_rows(p, error);
+    return status == CSIM_OK ? csimi_impulse_check_laws(p, error) : status;
+}
+
+/* A diagonal block without a positive trace, though all its numbers are finite. */
+static bool csimi_impulse_flat(const csim_impulse_problem *p, const csimi_delassus *W) {
+    int c;
+    for (c = 0; c < p->contact_count; ++c) {
+        const csim_real *D = W->diagonal + 9 * (ptrdiff_t)c;
+        if (!csimi_all_finite(D, 9)) return false;
+        if (!(D[0] + D[4] + D[8] > 0)) return true;
+    }
+    return false;
+}
+
+/* ---- solving */
+
+/* Figures of the certificate that need no bodies, in raw units, from r and u = W r + q in the variables of W. */
+static void csimi_impulse_certify(const csimi_delassus *W, const csim_real *r, const csim_real *u,
+                                  csim_certificate *f) {
+    int c;
+    f->contact = W->contact;
+    f->natural_map_scaled = W->natural;
+    for (c = 0; c < W->contacts; ++c) {
+        const csim_contact *law = W->laws + c;
+        const double s = (double)W->scale[c], mu = (double)law->mu[0];
+        const csim_real *R = r + 3 * (ptrdiff_t)c, *U = u + 3 * (ptrdiff_t)c;
+        const double rt = csimi_sqrt64((double)R[1] * (double)R[1] + (double)R[2] * (double)R[2]);
+        const double ut = csimi_sqrt64((double)U[1] * (double)U[1] + (double)U[2] * (double)U[2]);
+        const double power =
+            (mu * (double)csimi_max(R[0], 0) * ut + (double)R[1] * (double)U[1] + (double)R[2] * (double)U[2]);
+        const double work = (double)csimi_abs(R[0] * U[0]), over = s * (rt - mu * (double)R[0]);
+        if (law->law == CSIM_LAW_BILATERAL || law->law == CSIM_LAW_BOX) continue;
+        if (-(double)U[0] / s > f->approach) f->approach = -(double)U[0] / s;
+        if (work > f->complementarity) f->complementarity = work;
+        if (law->law == CSIM_LAW_ANISOTROPIC) continue;
+        if (over > f->cone) f->cone = over;
+        if ((power < 0 ? -power : power) > f->dissipation_power) f->dissipation_power = power < 0 ? -power : power;
+    }
+}
+
+CSIMI_FN bool csimi_impulse_run_solver(csimi_delassus *W, const csim_solver_params *params, double target,
+                                       csimi_arena *arena, csim_real *r, csim_real *u, csim_outcome *outcome) {
+    const size_t mark = arena->used;
+    csimi_impulse_run run;
+    bool ok;
+    run.W = W;
+    run.params = params;
+    run.arena = arena;
+    run.r = r;
+    run.target = target;
+    run.outcome = outcome;
+    ok = csimi_solver_table()[csimi_impulse_choice(params)].impulse(&run) && csimi_all_finite(r, 3 * W->contacts);
+    csimi_pop(arena, mark);
+    if (!ok) return false;
+    outcome->residual = csimi_delassus_measure(W, r, u, false);
+    return outcome->residual < 1e300;
+}
+
+static csim_status csimi_impulse_begin(const csim_impulse_problem *problem, const csim_solver_params *params,
+                                       csimi_delassus *W, csim_outcome *outcome, csim_error *error) {
+    CSIMI_MEMSET(outcome, 0, sizeof *outcome);
+    outcome->result = CSIM_RESULT_NOT_FINITE;
+    outcome->solver = csimi_impulse_choice(params);
+    outcome->certificate.worst_contact = -1;
+    if (csimi_solver_table()[outcome->solver].rows && problem->product)
+        return csimi_impulse_bad(error, "params.solver", (double)(int)params->solver,
+                                 "a solver that needs no rows of W, as csim_describe_solver says");
+    if (problem->contact_count > 0 && !csimi_delassus_open(W, problem))
+        return csimi_impulse_flat(problem, W)
+                   ? csimi_impulse_bad(error, "trace of a diagonal block of problem.W", 0, "greater than 0")
+                   : CSIM_NOT_FINITE;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, const csim_solver_params *params,
+                                        void *workspace, size_t workspace_bytes, const csim_tasks *tasks, csim_real *r,
+                                        csim_outcome *outcome, csim_error *error) {
+    csimi_arena arena = csimi_arena_in(workspace, workspace_bytes);
+    csimi_delassus W;
+    csim_real *u;
+    csim_status status;
+    if (!problem) return csimi_impulse_null(error, "problem");
+    if (!params) return csimi_impulse_null(error, "params");
+    if (!workspace) return csimi_impulse_null(error, "workspace");
+    if (!r || !outcome) return csimi_impulse_null(error, r ? "outcome" : "r");
+    status = csimi_solver_check(params, error);
+    if (status != CSIM_OK) return status;
+    if (!csimi_impulse_known(params))
+        return csimi_impulse_bad(error, "params.solver", (double)(int)params->solver,
+                                 "a solver of the impulse level, as csim_describe_solver says");
+    if (workspace_bytes < csim_impulse_bytes(problem, params))
+        return csimi_fail(error, CSIM_CAPACITY, "csim_impulse_solve", "workspace_bytes", true, (double)workspace_bytes,
+                          "csim_impulse_bytes of the problem");
+    CSIMI_MEMSET(&W, 0, sizeof W);
+    u = csimi_impulse_layout(&W, &arena, problem->contact_count);
+    W.tasks = tasks;
+    status = csimi_impulse_check(problem, error);
+    if (status == CSIM_OK) status = csimi_impulse_begin(problem, params, &W, outcome, error);
+    if (status == CSIM_NOT_FINITE || (status == CSIM_OK && !csimi_all_finite(r, 3 * problem->contact_count))) {
+        outcome->result = CSIM_RESULT_NOT_FINITE; /* an outcome, as in csim_problem_solve */
+        return CSIM_OK;
+    }
+    if (status != CSIM_OK) return status;
+    csimi_delassus_enter(&W, r);
+    if (problem->contact_count > 0 &&
+        !csimi_impulse_run_solver(&W, params, 0.9 * (double)params->tolerance, &arena, r, u, outcome)) {
+        CSIMI_MEMSET(r, 0, 3 * (size_t)problem->contact_count * sizeof *r);
+        return CSIM_OK;
+    }
+    csimi_impulse_certify(&W, r, u, &outcome->certificate);
+    csimi_delassus_leave(&W, r);
+    outcome->products = W.products;
+    outcome->bytes = arena.high;
+    outcome->result = outcome->residual <= (double)params->tolerance  ? CSIM_RESULT_CONVERGED
+                      : outcome->iterations >= params->max_iterations ? CSIM_RESULT_CAP
+                                                                      : CSIM_RESULT_STALLED;
+    return CSIM_OK;
+}
+/* ==== end solve/impulse.c */
+
 /* ==== begin solve/table.c ======================================================================================= */
 /* solve/table: the solvers by name, and the public door to them. */
 
-static const csimi_solver_entry *csimi_solver_table(void) {
+CSIMI_FN const csimi_solver_entry *csimi_solver_table(void) {
     static const csimi_solver_entry table[CSIM_SOLVER_COUNT_] = {
-        {"auto", NULL, NULL, NULL},
-        {"cond", csimi_cond_bytes, csimi_cond_takes, csimi_cond_solve},
-        {"sweep", csimi_sweep_bytes, csimi_sweep_takes, csimi_sweep_solve},
+        {"auto", NULL, NULL, NULL, NULL, NULL, false},
+        {"cond", csimi_cond_bytes, csimi_cond_takes, csimi_cond_solve, NULL, NULL, false},
+        {"sweep", csimi_sweep_bytes, csimi_sweep_takes, csimi_sweep_solve, csimi_cascade_bytes, csimi_cascade_solve,
+         false},
+        {"anderson", NULL, NULL, NULL, csimi_cascade_bytes, csimi_cascade_anderson, false},
+        {"proximal", NULL, NULL, NULL, csimi_cascade_bytes, csimi_cascade_proximal, false},
     };
     return table;
 }
@@ -12256,7 +13198,8 @@ CSIM_API size_t csim_solver_bytes(const csim_problem_size *size, const csim_solv
     second = csimi_second_size(size);
     for (k = CSIM_SOLVER_COND; k < CSIM_SOLVER_COUNT_; ++k) {
         size_t bytes;
-        if (params->solver != CSIM_SOLVER_AUTO && (int)params->solver != k) continue;
+        if (params->solver == CSIM_SOLVER_AUTO ? k > CSIM_SOLVER_SWEEP : (int)params->solver != k) continue;
+        if (!table[k].bytes) continue;
         if (k == CSIM_SOLVER_SWEEP && params->solver == CSIM_SOLVER_AUTO && !size->rigid) continue;
         bytes = table[k].bytes(
             k == CSIM_SOLVER_COND && params->solver == CSIM_SOLVER_AUTO && size->rigid ? &second : size, params);
@@ -12272,7 +13215,7 @@ static csim_status csimi_solver_range(csim_error *error, const char *field, doub
     return csimi_fail(error, CSIM_OUT_OF_RANGE, "csim_problem_solve", field, true, value, allowed);
 }
 
-static csim_status csimi_solver_check(const csim_solver_params *p, csim_error *error) {
+CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error *error) {
     if ((int)p->solver < 0 || (int)p->solver >= CSIM_SOLVER_COUNT_)
         return csimi_solver_range(error, "params.solver", (double)(int)p->solver, "a csim_solver");
     if (!(p->tolerance > 0 && p->tolerance <= CSIM_R(0.1)))
@@ -12364,7 +13307,7 @@ CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_
     if (status != CSIM_OK) return status;
     if (params->solver == CSIM_SOLVER_AUTO)
         return csimi_solve_auto(problem, params, &arena, tasks, solution, outcome, error);
-    if (!table[params->solver].takes(problem))
+    if (!table[params->solver].takes || !table[params->solver].takes(problem))
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", true,
                           (double)(int)params->solver, "a solver that takes this problem; CSIM_SOLVER_AUTO finds one");
     return table[params->solver].solve(problem, params, &arena, tasks, solution, outcome, error);
@@ -17626,6 +18569,9 @@ CSIMI_FN bool csimi_read_obj(csimi_mesh_reader *r) {
 #undef CSIMI_SWEEP_WINDOW
 #undef CSIMI_SWEEP_PATIENCE
 #undef CSIMI_SWEEP_BODY
+#undef CSIMI_CASCADE_WINDOW
+#undef CSIMI_CASCADE_PATIENCE
+#undef CSIMI_CASCADE_INNER
 #undef CSIMI_WORSE
 #undef CSIMI_OPEN_BODY
 #undef CSIMI_READ_BODY

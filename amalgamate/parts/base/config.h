@@ -73,6 +73,7 @@ typedef double csim_real;
 #define csim_create_world_in csim_create_world_in_float
 #define csim_world_bytes csim_world_bytes_float
 #define csim_problem_solve csim_problem_solve_float
+#define csim_impulse_solve csim_impulse_solve_float
 #define csim_problem_certify csim_problem_certify_float
 #endif
 

@@ -19,6 +19,9 @@ CSIM_INLINE double csimi_sqrt64(double x) {
 #endif
 }
 
+/* ---- problem.c: whether the law of contact m is one, as csim_problem_check says it. */
+CSIMI_FN csim_status csimi_check_contact_law(const csim_contact *contact, int m, csim_error *error);
+
 /* ---- islands.c: union-find on blocks.
    Joins blocks coupled by A and blocks named by one contact (static sides join nothing); skip[n] (may be null) marks
    blocks that belong to no island (fixed, kinematic). island[n] gets 0..count-1 in order of the lowest block, -1 for

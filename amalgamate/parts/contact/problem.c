@@ -209,3 +209,9 @@ CSIM_API csim_status csim_problem_check(const csim_problem *problem, csim_error 
     for (m = 0; m < problem->contact_count && status == CSIM_OK; ++m) status = csimi_check_contact(&place, problem, m);
     return status == CSIM_OK ? csimi_check_structure(&place, problem) : status;
 }
+
+CSIMI_FN csim_status csimi_check_contact_law(const csim_contact *contact, int m, csim_error *error) {
+     place;
+    place.error = error;
+    return csimi_check_law(&place, contact, m);
+}

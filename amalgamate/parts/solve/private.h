@@ -3,19 +3,31 @@
 #define CSIMI_SOLVE_PRIVATE_H
 
 #include "../contact/private.h"
+#include "impulse.h"
 #include "single.h"
 #include "solver.h"
+
+struct csimi_impulse_run;
 
 /* A line of the dispatch table (solve/table.c). */
 typedef struct csimi_solver_entry {
     const char *name;
-    /* bytes for the largest problem of these sizes */
+    /* ---- velocity level; solvers of the impulse level alone come here through solve/lift.c
+       bytes for the largest problem of these sizes */
     size_t (*bytes)(const csim_problem_size *size, const csim_solver_params *params);
     /* whether this solver takes the problem at all */
     bool (*takes)(const csim_problem *problem);
     csim_status (*solve)(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
                          const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome, csim_error *error);
+    /* ---- impulse level; null: no such form
+       bytes the solver takes from the arena for this many contacts */
+    size_t (*impulse_bytes)(int contacts, const csim_solver_params *params);
+    /* from the start in run->r to the best impulses found; false: the numbers broke down */
+    bool (*impulse)(struct csimi_impulse_run *run);
+    bool rows; /* needs csimi_delassus_row */
 } csimi_solver_entry;
+CSIMI_FN const csimi_solver_entry *csimi_solver_table(void);
+CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error *error);
 
 /* ---- cond.c */
 CSIMI_FN size_t csimi_cond_bytes(const csim_problem_size *size, const csim_solver_params *params);
@@ -144,6 +156,78 @@ CSIMI_FN void csimi_local_solve(csimi_local *c, const csim_real *v, csim_real *l
 CSIMI_FN void csimi_local_solve_by(csimi_local *c, csim_contact_method method, csim_real width, const csim_real *v,
                                    csim_real *lambda);
 
+/* ---- delassus.c: an impulse-level problem made free of units, findings-impulse.md fact 1. With one positive scalar
+   s_c = sqrt(3 / tr W_cc) for each contact r = s r', u = u' / s and W' = s W s: cones stay what they are, the diagonal
+   blocks W'_cc have trace 3, and 1 / tr W_cc is one. Everything below is in these variables unless it says raw. */
+typedef struct csimi_delassus csimi_delassus;
+struct csimi_delassus {
+    int contacts;
+    const csim_tasks *tasks;
+    csim_contact *laws;  /* [contacts] law, mu, mask; omega, lo and hi in the variables here */
+    csim_real *scale;    /* [contacts] s_c */
+    csim_real *q;        /* [3 contacts] */
+    csim_real *diagonal; /* [9 contacts] W'_cc, row-major, not symmetrised */
+    csim_real *raw;      /* [3 contacts] raw impulses at which the rows are read */
+    csim_real *scratch;  /* [3 contacts] of products and rows */
+    csim_real *norms;    /* [contacts] of the measure */
+    bool rows;           /* W can be read row by row */
+    bool each;           /* the measure looks at each contact too: masses differ by more than 100 */
+    int products;        /* products so far */
+    double natural, contact; /* the two figures of the last measure */
+    /* where W comes from, in raw variables */
+    void *from;
+    void (*product)(csimi_delassus *W, const csim_real *x, csim_real *y);  /* y = W x */
+    void (*row)(csimi_delassus *W, int c, csim_real *u);                   /* u = (W raw)_c; null: no rows */
+    void (*begin)(csimi_delassus *W);                                      /* raw was replaced; may be null */
+    void (*change)(csimi_delassus *W, int c, const csim_real *difference); /* raw_c has changed by this; may be null */
+};
+/* Counts or takes what the struct owns. */
+CSIMI_FN void csimi_delassus_layout(csimi_delassus *W, csimi_arena *arena, int contacts);
+/* Scales the laws [contacts] and q (raw, [3 contacts]) by the raw diagonal blocks already in W->diagonal; decides each.
+   False when a block has no positive trace or a number is not finite. */
+CSIMI_FN bool csimi_delassus_scale(csimi_delassus *W, const csim_real *q);
+/* The public problem as one; W has its memory. What csimi_delassus_scale says. */
+CSIMI_FN bool csimi_delassus_open(csimi_delassus *W, const csim_impulse_problem *problem);
+CSIMI_FN void csimi_delassus_product(csimi_delassus *W, const csim_real *r, csim_real *u);  /* u = W r */
+CSIMI_FN void csimi_delassus_velocity(csimi_delassus *W, const csim_real *r, csim_real *u); /* u = W r + q */
+/* Sweeps: begin at r, read u_c = (W r + q)_c, tell each change r_c -> now before the next row is read. */
+CSIMI_FN void csimi_delassus_begin(csimi_delassus *W, const csim_real *r);
+CSIMI_FN void csimi_delassus_row(csimi_delassus *W, int c, csim_real *u);
+CSIMI_FN void csimi_delassus_change(csimi_delassus *W, int c, const csim_real *old, const csim_real *now);
+/* The nearest impulses the laws allow, in place. */
+CSIMI_FN void csimi_delassus_project(const csimi_delassus *W, csim_real *r);
+/* r - P(r - u) of one contact, with u + mu |u_t| n for u under the strict law (de Saxce): zero where u, r obey. */
+CSIMI_FN void csimi_delassus_residual(const csimi_delassus *W, int c, const csim_real *r, const csim_real *u,
+                                      csim_real *residual);
+/* The one measure of every impulse-level solver: natural_map_scaled of r in raw norms, and where W->each holds the worst
+   figure of a contact if that is larger; 1 at r = 0 unless that is exact. velocity: u = W r + q is in u[3 contacts];
+   else it is computed there. */
+CSIMI_FN double csimi_delassus_measure(csimi_delassus *W, const csim_real *r, csim_real *u, bool velocity);
+/* Raw impulses to and from r, in place. */
+CSIMI_FN void csimi_delassus_enter(const csimi_delassus *W, csim_real *r);
+CSIMI_FN void csimi_delassus_leave(const csimi_delassus *W, csim_real *r);
+
+/* What an impulse-level solver is handed. It never decides whether it succeeded: who called measures. */
+typedef struct csimi_impulse_run {
+    csimi_delassus *W;
+    const csim_solver_params *params;
+    csimi_arena *arena;    /* impulse_bytes of it are free; given back by the caller */
+    csim_real *r;          /* [3 contacts] start, then the best seen */
+    double target;         /* the measure to reach, at most params->tolerance */
+    csim_outcome *outcome; /* the solver adds to iterations and rejections and sets residual to its best measure */
+} csimi_impulse_run;
+/* Runs the solver of params on W and measures what it left in r; u [3 contacts] gets W r + q. False: not finite. */
+CSIMI_FN bool csimi_impulse_run_solver(csimi_delassus *W, const csim_solver_params *params, double target,
+                                       csimi_arena *arena, csim_real *r, csim_real *u, csim_outcome *outcome);
+/* Residual of one iteration into the history of params. */
+CSIMI_FN void csimi_impulse_log(const csimi_impulse_run *run, int iteration, double measure);
+
+/* ---- cascade.c: the solvers SWEEP, ANDERSON, PROXIMAL of the impulse level */
+CSIMI_FN size_t csimi_cascade_bytes(int contacts, const csim_solver_params *params);
+CSIMI_FN bool csimi_cascade_solve(csimi_impulse_run *run);
+CSIMI_FN bool csimi_cascade_anderson(csimi_impulse_run *run);
+CSIMI_FN bool csimi_cascade_proximal(csimi_impulse_run *run);
+
 /* ---- sweep.c and newton.c: islands of small dense bodies at the level of impulses */
 
 /* One block a contact acts on: J rows in the contact frame, signed; where the body's inverse is. */
@@ -192,6 +276,8 @@ typedef struct csimi_sweep {
 CSIMI_FN void csimi_contact_velocity(const csimi_sweep *s, const csimi_sweep_contact *c, csim_real *u);
 /* A^-1 x of the body of block i, x given on that block alone, added to y[3n]. */
 CSIMI_FN void csimi_body_push(const csimi_sweep *s, int i, const csim_real *x, csim_real *y);
+/* The lower middle value of x[count]; reorders x. */
+CSIMI_FN csim_real csimi_median(csim_real *x, int count);
 CSIMI_FN void csimi_sweep_velocities(csimi_sweep *s);          /* v = A^-1 (b + J' lambda) */
 CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, double eps); /* local models of W + eps (tr W_ii / 3) I */
 /* residual[3n] = b + J' lambda - A v, in double */

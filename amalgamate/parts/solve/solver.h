@@ -9,7 +9,9 @@
 #define CSIM_SOLVER_LIST(X)                                                                           \
     X(AUTO, 0, "SWEEP when A is block diagonal in small bodies, COND otherwise and where SWEEP falls short") \
     X(COND, 1, "velocity fixed-point iteration on nodal contacts (Lee et al.)")                       \
-    X(SWEEP, 2, "Anderson-accelerated exact-Coulomb Gauss-Seidel with a proximal loop, rigid bodies")
+    X(SWEEP, 2, "Anderson-accelerated exact-Coulomb Gauss-Seidel, Newton and a proximal loop, rigid bodies") \
+    X(ANDERSON, 3, "the first stage of SWEEP alone: accelerated exact-Coulomb Gauss-Seidel, impulse level") \
+    X(PROXIMAL, 4, "the last stage of SWEEP alone: its proximal loop, impulse level")
 
 typedef enum csim_solver {
 #define CSIMI_X(name, value, text) CSIM_SOLVER_##name = value,

@@ -201,7 +201,7 @@ static csim_real csimi_sweep_speed(const csimi_sweep *s, const csimi_sweep_conta
 }
 
 /* The lower middle value of x[count]; reorders x (Hoare's selection). */
-static csim_real csimi_sweep_median(csim_real *x, int count) {
+CSIMI_FN csim_real csimi_median(csim_real *x, int count) {
     const int middle = (count - 1) / 2;
     int lo = 0, hi = count - 1;
     while (lo < hi) {
@@ -236,7 +236,7 @@ static void csimi_sweep_measure(csimi_sweep *s) {
         s->norms[m] = csimi_norm3(s->lambda + 3 * (ptrdiff_t)m);
         most = csimi_max(most, s->norms[m]);
     }
-    median = csimi_max(csimi_sweep_median(s->norms, s->contact_count), csimi_max(noise * most, CSIMI_TINY));
+    median = csimi_max(csimi_median(s->norms, s->contact_count), csimi_max(noise * most, CSIMI_TINY));
     for (m = 0; m < s->contact_count; ++m) {
         const csimi_sweep_contact *c = s->contacts + m;
         const csim_real *lambda = s->lambda + 3 * (ptrdiff_t)m;

@@ -1,11 +1,14 @@
 /* solve/table: the solvers by name, and the public door to them. */
 #include "private.h"
 
-static const csimi_solver_entry *csimi_solver_table(void) {
+CSIMI_FN const csimi_solver_entry *csimi_solver_table(void) {
     static const csimi_solver_entry table[CSIM_SOLVER_COUNT_] = {
-        {"auto", NULL, NULL, NULL},
-        {"cond", csimi_cond_bytes, csimi_cond_takes, csimi_cond_solve},
-        {"sweep", csimi_sweep_bytes, csimi_sweep_takes, csimi_sweep_solve},
+        {"auto", NULL, NULL, NULL, NULL, NULL, false},
+        {"cond", csimi_cond_bytes, csimi_cond_takes, csimi_cond_solve, NULL, NULL, false},
+        {"sweep", csimi_sweep_bytes, csimi_sweep_takes, csimi_sweep_solve, csimi_cascade_bytes, csimi_cascade_solve,
+         false},
+        {"anderson", NULL, NULL, NULL, csimi_cascade_bytes, csimi_cascade_anderson, false},
+        {"proximal", NULL, NULL, NULL, csimi_cascade_bytes, csimi_cascade_proximal, false},
     };
     return table;
 }
@@ -77,7 +80,8 @@ CSIM_API size_t csim_solver_bytes(const csim_problem_size *size, const csim_solv
     second = csimi_second_size(size);
     for (k = CSIM_SOLVER_COND; k < CSIM_SOLVER_COUNT_; ++k) {
         size_t bytes;
-        if (params->solver != CSIM_SOLVER_AUTO && (int)params->solver != k) continue;
+        if (params->solver == CSIM_SOLVER_AUTO ? k > CSIM_SOLVER_SWEEP : (int)params->solver != k) continue;
+        if (!table[k].bytes) continue;
         if (k == CSIM_SOLVER_SWEEP && params->solver == CSIM_SOLVER_AUTO && !size->rigid) continue;
         bytes = table[k].bytes(
             k == CSIM_SOLVER_COND && params->solver == CSIM_SOLVER_AUTO && size->rigid ? &second : size, params);
@@ -93,7 +97,7 @@ static csim_status csimi_solver_range(csim_error *error, const char *field, doub
     return csimi_fail(error, CSIM_OUT_OF_RANGE, "csim_problem_solve", field, true, value, allowed);
 }
 
-static csim_status csimi_solver_check(const csim_solver_params *p, csim_error *error) {
+CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error *error) {
     if ((int)p->solver < 0 || (int)p->solver >= CSIM_SOLVER_COUNT_)
         return csimi_solver_range(error, "params.solver", (double)(int)p->solver, "a csim_solver");
     if (!(p->tolerance > 0 && p->tolerance <= CSIM_R(0.1)))
@@ -185,7 +189,7 @@ CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_
     if (status != CSIM_OK) return status;
     if (params->solver == CSIM_SOLVER_AUTO)
         return csimi_solve_auto(problem, params, &arena, tasks, solution, outcome, error);
-    if (!table[params->solver].takes(problem))
+    if (!table[params->solver].takes || !table[params->solver].takes(problem))
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", true,
                           (double)(int)params->solver, "a solver that takes this problem; CSIM_SOLVER_AUTO finds one");
     return table[params->solver].solve(problem, params, &arena, tasks, solution, outcome, error);

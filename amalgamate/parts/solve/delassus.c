@@ -1,0 +1,272 @@
+/* solve/delassus: the impulse-level problem in variables without units, and its measure; findings-impulse.md fact 1. */
+#include "private.h"
+
+CSIMI_FN void csimi_delassus_layout(csimi_delassus *W, csimi_arena *arena, int contacts) {
+    const size_t vector = 3 * (size_t)contacts;
+    W->contacts = contacts;
+    W->laws = CSIMI_PUSH(arena, csim_contact, contacts);
+    W->scale = CSIMI_PUSH(arena, csim_real, contacts);
+    W->q = CSIMI_PUSH(arena, csim_real, vector);
+    W->diagonal = CSIMI_PUSH(arena, csim_real, 3 * vector);
+    W->raw = CSIMI_PUSH(arena, csim_real, vector);
+    W->scratch = CSIMI_PUSH(arena, csim_real, vector);
+    W->norms = CSIMI_PUSH(arena, csim_real, contacts);
+}
+
+/* ---- variables without units */
+
+static void csimi_delassus_law(csim_contact *law, csim_real s) {
+    int k;
+    for (k = 0; k < 2; ++k) law->omega[k] *= s * s;
+    for (k = 0; k < 3; ++k) {
+        law->lo[k] /= s;
+        law->hi[k] /= s;
+    }
+}
+
+CSIMI_FN bool csimi_delassus_scale(csimi_delassus *W, const csim_real *q) {
+    csim_real most = 0, least = CSIMI_HUGE;
+    int c, k;
+    for (c = 0; c < W->contacts; ++c) {
+        csim_real *D = W->diagonal + 9 * (ptrdiff_t)c, s;
+        const csim_real trace = D[0] + D[4] + D[8];
+        if (!(trace > 0 && trace < CSIMI_HUGE) || !csimi_all_finite(D, 9)) return false;
+        most = csimi_max(most, trace);
+        least = csimi_min(least, trace);
+        W->scale[c] = s = CSIMI_SQRT(3 / trace);
+        for (k = 0; k < 9; ++k) D[k] *= s * s;
+        for (k = 0; k < 3; ++k) W->q[3 * (ptrdiff_t)c + k] = s * q[3 * (ptrdiff_t)c + k];
+        csimi_delassus_law(W->laws + c, s);
+    }
+    W->each = W->contacts > 0 && most > 100 * least;
+    return csimi_all_finite(W->q, 3 * W->contacts);
+}
+
+CSIMI_FN void csimi_delassus_enter(const csimi_delassus *W, csim_real *r) {
+    int i;
+    for (i = 0; i < 3 * W->contacts; ++i) r[i] /= W->scale[i / 3];
+}
+
+CSIMI_FN void csimi_delassus_leave(const csimi_delassus *W, csim_real *r) {
+    int i;
+    for (i = 0; i < 3 * W->contacts; ++i) r[i] *= W->scale[i / 3];
+}
+
+CSIMI_FN void csimi_delassus_product(csimi_delassus *W, const csim_real *r, csim_real *u) {
+    int i;
+    for (i = 0; i < 3 * W->contacts; ++i) W->scratch[i] = W->scale[i / 3] * r[i];
+    W->product(W, W->scratch, u);
+    for (i = 0; i < 3 * W->contacts; ++i) u[i] *= W->scale[i / 3];
+    ++W->products;
+}
+
+CSIMI_FN void csimi_delassus_velocity(csimi_delassus *W, const csim_real *r, csim_real *u) {
+    int i;
+    csimi_delassus_product(W, r, u);
+    for (i = 0; i < 3 * W->contacts; ++i) u[i] += W->q[i];
+}
+
+/* ---- row by row */
+
+CSIMI_FN void csimi_delassus_begin(csimi_delassus *W, const csim_real *r) {
+    int i;
+    for (i = 0; i < 3 * W->contacts; ++i) W->raw[i] = W->scale[i / 3] * r[i];
+    if (W->begin) W->begin(W);
+}
+
+CSIMI_FN void csimi_delassus_row(csimi_delassus *W, int c, csim_real *u) {
+    const csim_real s = W->scale[c], *q = W->q + 3 * (ptrdiff_t)c;
+    W->row(W, c, u);
+    u[0] = s * u[0] + q[0];
+    u[1] = s * u[1] + q[1];
+    u[2] = s * u[2] + q[2];
+}
+
+CSIMI_FN void csimi_delassus_change(csimi_delassus *W, int c, const csim_real *old, const csim_real *now) {
+    const csim_real s = W->scale[c];
+    csim_real *raw = W->raw + 3 * (ptrdiff_t)c, difference[3];
+    int k;
+    for (k = 0; k < 3; ++k) {
+        raw[k] = s * now[k];
+        difference[k] = s * (now[k] - old[k]);
+    }
+    if (W->change) W->change(W, c, difference);
+}
+
+/* ---- the three forms of the public problem */
+
+static void csimi_delassus_rows_product(csimi_delassus *W, const csim_real *x, csim_real *y) {
+    csimi_product((const csim_block_matrix *)W->from, x, y, W->tasks);
+}
+
+static void csimi_delassus_rows_row(csimi_delassus *W, int c, csim_real *u) {
+    const csim_real *y = W->scratch + 3 * (ptrdiff_t)c;
+    csimi_product_rows((const csim_block_matrix *)W->from, W->raw, W->scratch, c, c + 1);
+    u[0] = y[0];
+    u[1] = y[1];
+    u[2] = y[2];
+}
+
+static csim_real csimi_delassus_dense_dot(int count, const csim_real *CSIMI_RESTRICT a,
+                                          const csim_real *CSIMI_RESTRICT b) {
+    csim_real s0 = 0, s1 = 0, s2 = 0;
+    int i;
+    for (i = 0; i < count; i += 3) {
+        s0 += a[i] * b[i];
+        s1 += a[i + 1] * b[i + 1];
+        s2 += a[i + 2] * b[i + 2];
+    }
+    return s0 + s1 + s2;
+}
+
+static void csimi_delassus_dense_rows(const csimi_delassus *W, int c, const csim_real *x, csim_real *u) {
+    const csim_real *dense = (const csim_real *)W->from;
+    const int n = 3 * W->contacts;
+    int k;
+    for (k = 0; k < 3; ++k) u[k] = csimi_delassus_dense_dot(n, dense + (size_t)(3 * c + k) * (size_t)n, x);
+}
+
+static void csimi_delassus_dense_row(csimi_delassus *W, int c, csim_real *u) {
+    csimi_delassus_dense_rows(W, c, W->raw, u);
+}
+
+static void csimi_delassus_dense_product(csimi_delassus *W, const csim_real *x, csim_real *y) {
+    int c;
+    for (c = 0; c < W->contacts; ++c) csimi_delassus_dense_rows(W, c, x, y + 3 * (ptrdiff_t)c);
+}
+
+static void csimi_delassus_user_product(csimi_delassus *W, const csim_real *x, csim_real *y) {
+    const csim_impulse_problem *p = (const csim_impulse_problem *)W->from;
+    p->product(p->user, x, y);
+}
+
+static void csimi_delassus_source(csimi_delassus *W, const csim_impulse_problem *p) {
+    W->rows = !p->product;
+    W->begin = NULL;
+    W->change = NULL;
+    if (p->W) {
+        W->from = (void *)(uintptr_t)p->W; /* never written through */
+        W->product = csimi_delassus_rows_product;
+        W->row = csimi_delassus_rows_row;
+    } else if (p->dense) {
+        W->from = (void *)(uintptr_t)p->dense;
+        W->product = csimi_delassus_dense_product;
+        W->row = csimi_delassus_dense_row;
+    } else {
+        W->from = (void *)(uintptr_t)p;
+        W->product = csimi_delassus_user_product;
+        W->row = NULL;
+    }
+}
+
+static void csimi_delassus_block(const csim_impulse_problem *p, int c, csim_real *D) {
+    const size_t n = 3 * (size_t)p->contact_count;
+    const csim_real *block;
+    int k;
+    if (p->dense) {
+        for (k = 0; k < 9; ++k) D[k] = p->dense[((size_t)(3 * c) + (size_t)(k / 3)) * n + (size_t)(3 * c + k % 3)];
+        return;
+    }
+    block = p->W ? p->W->val + 9 * (ptrdiff_t)p->W->diag[c] : p->diagonal + 9 * (ptrdiff_t)c;
+    for (k = 0; k < 9; ++k) D[k] = block[k];
+}
+
+CSIMI_FN bool csimi_delassus_open(csimi_delassus *W, const csim_impulse_problem *p) {
+    int c;
+    csimi_delassus_source(W, p);
+    W->products = 0;
+    for (c = 0; c < p->contact_count; ++c) {
+        csim_contact *law = W->laws + c;
+        csimi_delassus_block(p, c, W->diagonal + 9 * (ptrdiff_t)c);
+        if (p->contacts) {
+            *law = p->contacts[c];
+        } else {
+            CSIMI_MEMSET(law, 0, sizeof *law);
+            law->law = CSIM_LAW_STRICT;
+            law->mu[0] = law->mu[1] = p->mu[c];
+        }
+    }
+    return csimi_delassus_scale(W, p->q);
+}
+
+/* ---- the measure */
+
+CSIMI_FN void csimi_delassus_project(const csimi_delassus *W, csim_real *r) {
+    int c;
+    for (c = 0; c < W->contacts; ++c) {
+        const csim_contact *law = W->laws + c;
+        csim_real *x = r + 3 * (ptrdiff_t)c;
+        if (law->law == CSIM_LAW_STRICT || law->law == CSIM_LAW_INVERTIBLE)
+            csim_project_cone(law->mu[0], x, x);
+        else
+            csim_project(law, 1, x, x);
+    }
+}
+
+CSIMI_FN void csimi_delassus_residual(const csimi_delassus *W, int c, const csim_real *r, const csim_real *u,
+                                      csim_real *residual) {
+    const csim_contact *law = W->laws + c;
+    const bool strict = law->law == CSIM_LAW_STRICT || law->law == CSIM_LAW_INVERTIBLE;
+    csim_real w[3], x[3], y[3];
+    int k;
+    for (k = 0; k < 3; ++k) {
+        w[k] = u[k];
+        if (law->law == CSIM_LAW_INVERTIBLE) w[k] += law->omega[k > 0] * r[k];
+    }
+    if (strict) w[0] += law->mu[0] * CSIMI_SQRT(w[1] * w[1] + w[2] * w[2]);
+    for (k = 0; k < 3; ++k) x[k] = r[k] - w[k];
+    if (strict) {
+        csim_project_cone(law->mu[0], x, y);
+    } else if (law->law == CSIM_LAW_ANISOTROPIC) { /* the ellipse of the impulse at hand, as in the certificate */
+        const csim_real normal = csimi_max(r[0], 0);
+        y[0] = csimi_max(x[0], 0);
+        csim_project_ellipse(law->mu[0] * normal, law->mu[1] * normal, x + 1, y + 1);
+    } else {
+        csim_project(law, 1, x, y);
+    }
+    for (k = 0; k < 3; ++k) residual[k] = r[k] - y[k];
+}
+
+static double csimi_delassus_norm2(const csim_real *x) {
+    return (double)x[0] * (double)x[0] + (double)x[1] * (double)x[1] + (double)x[2] * (double)x[2];
+}
+
+/* Worst residual of a contact over the larger of its own impulse, the median one and what rounding leaves of the
+   largest, all raw; scratch holds the raw norms of the residuals. */
+static double csimi_delassus_worst(csimi_delassus *W, const csim_real *r) {
+    const csim_real noise = CSIM_R(1e5) * CSIMI_EPS;
+    csim_real most = 0, floor;
+    double worst = 0;
+    int c;
+    for (c = 0; c < W->contacts; ++c) {
+        W->norms[c] = W->scale[c] * (csim_real)csimi_sqrt64(csimi_delassus_norm2(r + 3 * (ptrdiff_t)c));
+        most = csimi_max(most, W->norms[c]);
+    }
+    floor = csimi_max(csimi_median(W->norms, W->contacts), csimi_max(noise * most, CSIMI_TINY));
+    for (c = 0; c < W->contacts; ++c) {
+        const double own = (double)W->scale[c] * csimi_sqrt64(csimi_delassus_norm2(r + 3 * (ptrdiff_t)c));
+        const double figure = (double)W->scratch[c] / (own > (double)floor ? own : (double)floor);
+        if (figure > worst) worst = figure;
+    }
+    return worst;
+}
+
+CSIMI_FN double csimi_delassus_measure(csimi_delassus *W, const csim_real *r, csim_real *u, bool velocity) {
+    double sum = 0, size = 0;
+    int c;
+    if (!velocity) csimi_delassus_velocity(W, r, u);
+    for (c = 0; c < W->contacts; ++c) {
+        const double s = (double)W->scale[c];
+        csim_real residual[3];
+        double own;
+        csimi_delassus_residual(W, c, r + 3 * (ptrdiff_t)c, u + 3 * (ptrdiff_t)c, residual);
+        own = s * s * csimi_delassus_norm2(residual);
+        W->scratch[c] = (csim_real)csimi_sqrt64(own);
+        sum += own;
+        size += s * s * csimi_delassus_norm2(r + 3 * (ptrdiff_t)c);
+    }
+    if (!(sum < 1e300 && size < 1e300)) return W->natural = W->contact = 1e300;
+    W->natural = size > 0 ? csimi_sqrt64(sum / size) : sum > 0 ? 1 : 0;
+    W->contact = W->contacts > 0 && size > 0 ? csimi_delassus_worst(W, r) : W->natural;
+    return W->each && W->contact > W->natural ? W->contact : W->natural;
+}

@@ -1,0 +1,221 @@
+/* solve/impulse: the public door to the solvers of the impulse level. */
+#include "private.h"
+
+/* The solver that AUTO stands for: docs/solvers.md gives the rule and the table behind it. */
+static csim_solver csimi_impulse_choice(const csim_solver_params *params) {
+    return params->solver == CSIM_SOLVER_AUTO ? CSIM_SOLVER_SWEEP : params->solver;
+}
+
+static bool csimi_impulse_known(const csim_solver_params *params) {
+    return (int)params->solver >= 0 && (int)params->solver < CSIM_SOLVER_COUNT_ &&
+           csimi_solver_table()[csimi_impulse_choice(params)].impulse;
+}
+
+/* W, one vector of velocities, and the solver's own. */
+static csim_real *csimi_impulse_layout(csimi_delassus *W, csimi_arena *arena, int contacts) {
+    csimi_delassus_layout(W, arena, contacts);
+    return CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+}
+
+CSIM_API size_t csim_impulse_bytes(const csim_impulse_problem *problem, const csim_solver_params *params) {
+    csimi_arena arena = csimi_arena_counting();
+    csimi_delassus W;
+    if (!problem || !params || problem->contact_count < 0 || !csimi_impulse_known(params)) return 0;
+    (void)csimi_impulse_layout(&W, &arena, problem->contact_count);
+    csimi_push(&arena, csimi_solver_table()[csimi_impulse_choice(params)].impulse_bytes(problem->contact_count, params),
+               1);
+    return arena.overflow ? SIZE_MAX : arena.high + 64;
+}
+
+CSIM_API csim_solver_info csim_describe_solver(csim_solver solver) {
+#define CSIMI_X(name, value, text) text,
+    static const char *const text[CSIM_SOLVER_COUNT_] = {CSIM_SOLVER_LIST(CSIMI_X)};
+#undef CSIMI_X
+    csim_solver_info info;
+    CSIMI_MEMSET(&info, 0, sizeof info);
+    if ((int)solver >= 0 && solver < CSIM_SOLVER_COUNT_) {
+        const csimi_solver_entry *entry = csimi_solver_table() + solver;
+        info.name = entry->name;
+        info.text = text[solver];
+        info.velocity = entry->solve || solver == CSIM_SOLVER_AUTO;
+        info.impulse = entry->impulse || solver == CSIM_SOLVER_AUTO;
+        info.rows = entry->rows;
+    }
+    return info;
+}
+
+CSIMI_FN void csimi_impulse_log(const csimi_impulse_run *run, int iteration, double measure) {
+    const csim_solver_params *p = run->params;
+    if (p->history && iteration > 0 && iteration <= p->history_capacity) p->history[iteration - 1] = measure;
+}
+
+/* ---- is it a problem? */
+
+static csim_status csimi_impulse_null(csim_error *error, const char *name) {
+    return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_impulse_solve", name, false, 0, "a pointer");
+}
+
+static csim_status csimi_impulse_bad(csim_error *error, const char *field, double value, const char *allowed) {
+    return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_impulse_solve", field, true, value, allowed);
+}
+
+static csim_status csimi_impulse_check_rows(const csim_impulse_problem *p, csim_error *error) {
+    const csim_block_matrix *W = p->W;
+    int c, k;
+    if (W->n != p->contact_count) return csimi_impulse_bad(error, "problem.W.n", W->n, "contact_count");
+    if (!W->row || !W->col || !W->diag || !W->val) return csimi_impulse_null(error, "problem.W's arrays");
+    if (W->row[0] != 0) return csimi_impulse_bad(error, "problem.W.row[0]", W->row[0], "0");
+    for (c = 0; c < W->n; ++c) {
+        if (W->row[c + 1] <= W->row[c])
+            return csimi_impulse_bad(error, "problem.W.row", W->row[c + 1], "ascending: no row is empty");
+        if (W->diag[c] < W->row[c] || W->diag[c] >= W->row[c + 1] || W->col[W->diag[c]] != c)
+            return csimi_impulse_bad(error, "problem.W.diag", W->diag[c], "the index of block (c, c)");
+        for (k = W->row[c]; k < W->row[c + 1]; ++k)
+            if (W->col[k] < 0 || W->col[k] >= W->n)
+                return csimi_impulse_bad(error, "problem.W.col", W->col[k], "0 to contact_count - 1");
+    }
+    return CSIM_OK;
+}
+
+static csim_status csimi_impulse_check_laws(const csim_impulse_problem *p, csim_error *error) {
+    csim_status status = CSIM_OK;
+    int c;
+    for (c = 0; c < p->contact_count && status == CSIM_OK; ++c) {
+        if (p->contacts)
+            status = csimi_check_contact_law(p->contacts + c, c, error);
+        else if (!csimi_finite(p->mu[c]))
+            return CSIM_NOT_FINITE;
+        else if (p->mu[c] < 0)
+            status = csimi_impulse_bad(error, "problem.mu", (double)p->mu[c], "0 or more");
+    }
+    return status;
+}
+
+static csim_status csimi_impulse_check(const csim_impulse_problem *p, csim_error *error) {
+    const int forms = (p->W != NULL) + (p->dense != NULL) + (p->product != NULL);
+    csim_status status = CSIM_OK;
+    if (p->contact_count < 0) return csimi_impulse_bad(error, "problem.contact_count", p->contact_count, "0 or more");
+    if (p->contact_count == 0) return CSIM_OK;
+    if (!p->q) return csimi_impulse_null(error, "problem.q");
+    if (!p->mu == !p->contacts) return csimi_impulse_bad(error, "problem.mu", 0, "either mu or contacts, not both");
+    if (forms != 1) return csimi_impulse_bad(error, "forms of problem.W", forms, "one of W, dense, product");
+    if (p->product && !p->diagonal) return csimi_impulse_null(error, "problem.diagonal");
+    if (p->W) status = csimi_impulse_check_rows(p, error);
+    return status == CSIM_OK ? csimi_impulse_check_laws(p, error) : status;
+}
+
+/* A diagonal block without a positive trace, though all its numbers are finite. */
+static bool csimi_impulse_flat(const csim_impulse_problem *p, const csimi_delassus *W) {
+    int c;
+    for (c = 0; c < p->contact_count; ++c) {
+        const csim_real *D = W->diagonal + 9 * (ptrdiff_t)c;
+        if (!csimi_all_finite(D, 9)) return false;
+        if (!(D[0] + D[4] + D[8] > 0)) return true;
+    }
+    return false;
+}
+
+/* ---- solving */
+
+/* Figures of the certificate that need no bodies, in raw units, from r and u = W r + q in the variables of W. */
+static void csimi_impulse_certify(const csimi_delassus *W, const csim_real *r, const csim_real *u,
+                                  csim_certificate *f) {
+    int c;
+    f->contact = W->contact;
+    f->natural_map_scaled = W->natural;
+    for (c = 0; c < W->contacts; ++c) {
+        const csim_contact *law = W->laws + c;
+        const double s = (double)W->scale[c], mu = (double)law->mu[0];
+        const csim_real *R = r + 3 * (ptrdiff_t)c, *U = u + 3 * (ptrdiff_t)c;
+        const double rt = csimi_sqrt64((double)R[1] * (double)R[1] + (double)R[2] * (double)R[2]);
+        const double ut = csimi_sqrt64((double)U[1] * (double)U[1] + (double)U[2] * (double)U[2]);
+        const double power =
+            (mu * (double)csimi_max(R[0], 0) * ut + (double)R[1] * (double)U[1] + (double)R[2] * (double)U[2]);
+        const double work = (double)csimi_abs(R[0] * U[0]), over = s * (rt - mu * (double)R[0]);
+        if (law->law == CSIM_LAW_BILATERAL || law->law == CSIM_LAW_BOX) continue;
+        if (-(double)U[0] / s > f->approach) f->approach = -(double)U[0] / s;
+        if (work > f->complementarity) f->complementarity = work;
+        if (law->law == CSIM_LAW_ANISOTROPIC) continue;
+        if (over > f->cone) f->cone = over;
+        if ((power < 0 ? -power : power) > f->dissipation_power) f->dissipation_power = power < 0 ? -power : power;
+    }
+}
+
+CSIMI_FN bool csimi_impulse_run_solver(csimi_delassus *W, const csim_solver_params *params, double target,
+                                       csimi_arena *arena, csim_real *r, csim_real *u, csim_outcome *outcome) {
+    const size_t mark = arena->used;
+    csimi_impulse_run run;
+    bool ok;
+    run.W = W;
+    run.params = params;
+    run.arena = arena;
+    run.r = r;
+    run.target = target;
+    run.outcome = outcome;
+    ok = csimi_solver_table()[csimi_impulse_choice(params)].impulse(&run) && csimi_all_finite(r, 3 * W->contacts);
+    csimi_pop(arena, mark);
+    if (!ok) return false;
+    outcome->residual = csimi_delassus_measure(W, r, u, false);
+    return outcome->residual < 1e300;
+}
+
+static csim_status csimi_impulse_begin(const csim_impulse_problem *problem, const csim_solver_params *params,
+                                       csimi_delassus *W, csim_outcome *outcome, csim_error *error) {
+    CSIMI_MEMSET(outcome, 0, sizeof *outcome);
+    outcome->result = CSIM_RESULT_NOT_FINITE;
+    outcome->solver = csimi_impulse_choice(params);
+    outcome->certificate.worst_contact = -1;
+    if (csimi_solver_table()[outcome->solver].rows && problem->product)
+        return csimi_impulse_bad(error, "params.solver", (double)(int)params->solver,
+                                 "a solver that needs no rows of W, as csim_describe_solver says");
+    if (problem->contact_count > 0 && !csimi_delassus_open(W, problem))
+        return csimi_impulse_flat(problem, W)
+                   ? csimi_impulse_bad(error, "trace of a diagonal block of problem.W", 0, "greater than 0")
+                   : CSIM_NOT_FINITE;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, const csim_solver_params *params,
+                                        void *workspace, size_t workspace_bytes, const csim_tasks *tasks, csim_real *r,
+                                        csim_outcome *outcome, csim_error *error) {
+    csimi_arena arena = csimi_arena_in(workspace, workspace_bytes);
+    csimi_delassus W;
+    csim_real *u;
+    csim_status status;
+    if (!problem) return csimi_impulse_null(error, "problem");
+    if (!params) return csimi_impulse_null(error, "params");
+    if (!workspace) return csimi_impulse_null(error, "workspace");
+    if (!r || !outcome) return csimi_impulse_null(error, r ? "outcome" : "r");
+    status = csimi_solver_check(params, error);
+    if (status != CSIM_OK) return status;
+    if (!csimi_impulse_known(params))
+        return csimi_impulse_bad(error, "params.solver", (double)(int)params->solver,
+                                 "a solver of the impulse level, as csim_describe_solver says");
+    if (workspace_bytes < csim_impulse_bytes(problem, params))
+        return csimi_fail(error, CSIM_CAPACITY, "csim_impulse_solve", "workspace_bytes", true, (double)workspace_bytes,
+                          "csim_impulse_bytes of the problem");
+    CSIMI_MEMSET(&W, 0, sizeof W);
+    u = csimi_impulse_layout(&W, &arena, problem->contact_count);
+    W.tasks = tasks;
+    status = csimi_impulse_check(problem, error);
+    if (status == CSIM_OK) status = csimi_impulse_begin(problem, params, &W, outcome, error);
+    if (status == CSIM_NOT_FINITE || (status == CSIM_OK && !csimi_all_finite(r, 3 * problem->contact_count))) {
+        outcome->result = CSIM_RESULT_NOT_FINITE; /* an outcome, as in csim_problem_solve */
+        return CSIM_OK;
+    }
+    if (status != CSIM_OK) return status;
+    csimi_delassus_enter(&W, r);
+    if (problem->contact_count > 0 &&
+        !csimi_impulse_run_solver(&W, params, 0.9 * (double)params->tolerance, &arena, r, u, outcome)) {
+        CSIMI_MEMSET(r, 0, 3 * (size_t)problem->contact_count * sizeof *r);
+        return CSIM_OK;
+    }
+    csimi_impulse_certify(&W, r, u, &outcome->certificate);
+    csimi_delassus_leave(&W, r);
+    outcome->products = W.products;
+    outcome->bytes = arena.high;
+    outcome->result = outcome->residual <= (double)params->tolerance  ? CSIM_RESULT_CONVERGED
+                      : outcome->iterations >= params->max_iterations ? CSIM_RESULT_CAP
+                                                                      : CSIM_RESULT_STALLED;
+    return CSIM_OK;
+}
