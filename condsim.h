@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: e2fe6f24ea66ffb3
+   Hash of the parts: e1c040e85e7a05e7
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -7858,7 +7858,7 @@ CSIM_API csim_status csim_problem_check(const csim_problem *problem, csim_error 
 }
 
 CSIMI_FN csim_status csimi_check_contact_law(const csim_contact *contact, int m, csim_error *error) {
-     place;
+    csimi_spot place;
     place.error = error;
     return csimi_check_law(&place, contact, m);
 }

@@ -211,7 +211,7 @@ CSIM_API csim_status csim_problem_check(const csim_problem *problem, csim_error 
 }
 
 CSIMI_FN csim_status csimi_check_contact_law(const csim_contact *contact, int m, csim_error *error) {
-     place;
+    csimi_spot place;
     place.error = error;
     return csimi_check_law(&place, contact, m);
 }
