@@ -90,13 +90,18 @@ TEST_HEADERS := tests/check.h $(wildcard tests/*.h) $(SCENE_HEADERS)
 $(BUILD)/tests/test_replay-double $(BUILD)/tests/test_replay-float: examples/scenes/replay.c examples/scenes/replay_mesh.c examples/scenes/viewer_page.h
 $(BUILD)/tests/test_golden-double $(BUILD)/tests/test_golden-float: $(SCENES)
 
-$(BUILD)/tests/%-double: tests/%.c $(TEST_HEADERS) condsim.h
+# the bodies of condsim.h are compiled once for all of them
+$(BUILD)/tests/library-%.o: tests/library.c condsim.h
 	@mkdir -p $(@D)
-	$(COMPILE) -I. $< -o $@ -lm
+	$(COMPILE) $(if $(filter float,$*),-DCONDSIM_FLOAT) -I. -c $< -o $@
 
-$(BUILD)/tests/%-float: tests/%.c $(TEST_HEADERS) condsim.h
+$(BUILD)/tests/%-double: tests/%.c $(BUILD)/tests/library-double.o $(TEST_HEADERS)
 	@mkdir -p $(@D)
-	$(COMPILE) -DCONDSIM_FLOAT -I. $< -o $@ -lm
+	$(COMPILE) -DCHECK_SHARED -I. $< $(BUILD)/tests/library-double.o -o $@ -lm
+
+$(BUILD)/tests/%-float: tests/%.c $(BUILD)/tests/library-float.o $(TEST_HEADERS)
+	@mkdir -p $(@D)
+	$(COMPILE) -DCONDSIM_FLOAT -DCHECK_SHARED -I. $< $(BUILD)/tests/library-float.o -o $@ -lm
 
 # a program that does not build is one failure in the total, not the end of the others
 $(BUILD)/logs/%.log: condsim.h FORCE

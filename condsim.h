@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: e1c040e85e7a05e7
+   Hash of the parts: 1b3e680b75bb8574
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1383,11 +1383,14 @@ CSIM_API csim_status csim_mesh_load_file(const char *path, const csim_allocator 
 #define CSIMI_BASE_PRIVATE_H
 
 
-/* In the single header a private function is static; when the parts are compiled as a library it is shared. */
+/* In the single header a private function is static, unless the tests, who share one object of it, define this; when
+   the parts are compiled as a library it is shared. */
+#ifndef CSIMI_FN
 #ifdef CSIMI_AMALGAMATED
 #define CSIMI_FN static CSIMI_UNUSED
 #else
 #define CSIMI_FN
+#endif
 #endif
 
 #ifndef CONDSIM_ASSERT

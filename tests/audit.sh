@@ -441,10 +441,11 @@ run_tests() { # LABEL-PREFIX PATTERN COMMAND-TO-RUN -- COMPILER FLAGS
     pattern=$1 runner=$2 broken=
     shift 2
     n=0
+    "$@" -w -I"$ROOT" -c "$ROOT/tests/library.c" -o "$T/library.o" 2>"$T/err" || { head -20 "$T/err"; bad "the library does not build"; }
     for t in "$ROOT"/tests/test_$pattern.c; do
         [ -f "$t" ] || continue
         name=$(basename "$t" .c)
-        "$@" -w -I"$ROOT" "$t" -o "$T/$name" $MATH 2>"$T/err" || { head -20 "$T/err"; broken="$broken, $name does not build"; continue; }
+        "$@" -w -DCHECK_SHARED -I"$ROOT" "$t" "$T/library.o" -o "$T/$name" $MATH 2>"$T/err" || { head -20 "$T/err"; broken="$broken, $name does not build"; continue; }
         # shellcheck disable=SC2086
         timeout "${LIMIT:-420}" $runner "$T/$name" -q >"$T/said" 2>&1
         code=$?

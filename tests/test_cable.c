@@ -1,4 +1,5 @@
 /* Cables: energy, forces and tangents against differences, and the world against exact answers of rods and ropes. */
+#define CHECK_ALONE
 #include "check.h"
 #include <math.h>
 

@@ -1,5 +1,6 @@
 /* The library's own elementary functions against the C library's. */
 #define CONDSIM_OWN_MATH
+#define CHECK_ALONE
 #include "check.h"
 #include <math.h>
 

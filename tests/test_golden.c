@@ -12,6 +12,7 @@
 #define CHECK_NO_LIBRARY
 #include "../condsim.h"
 #endif
+#define CHECK_ALONE
 #include "check.h"
 
 /* ---- the scenes, with worlds made in the way that the test wants */

@@ -1,5 +1,6 @@
 /* Mesh files: what each real file gives, small texts of every format, and damage of every kind to them. Real files are
    read from ../shared/real/meshes, seen from the root of the project, when it is there. */
+#define CHECK_ALONE
 #include "check.h"
 
 #define MESHES "../shared/real/meshes/"

@@ -1,4 +1,5 @@
 /* Hyperelastic solids: laws, tangents, activation, against invariants, differences, scalar equilibria and statics. */
+#define CHECK_ALONE
 #include "check.h"
 #include "../examples/scenes/mesh.c"
 #include <math.h>

@@ -15,6 +15,7 @@
 #define CONDSIM_STB_DS
 #endif
 #endif
+#define CHECK_ALONE
 #include "check.h"
 
 TEST(stb_ds_arrays_become_a_solid_and_back) {

@@ -1,4 +1,5 @@
 /* The sweep solver: its parts, problems with known answers, invariances, rigid scenes and other people's problems. */
+#define CHECK_ALONE
 #include "check.h"
 #include "contact_problems.h"
 #include "rigid_scenes.h"

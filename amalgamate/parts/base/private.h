@@ -7,11 +7,14 @@
 #include "parallel.h"
 #include "status.h"
 
-/* In the single header a private function is static; when the parts are compiled as a library it is shared. */
+/* In the single header a private function is static, unless the tests, who share one object of it, define this; when
+   the parts are compiled as a library it is shared. */
+#ifndef CSIMI_FN
 #ifdef CSIMI_AMALGAMATED
 #define CSIMI_FN static CSIMI_UNUSED
 #else
 #define CSIMI_FN
+#endif
 #endif
 
 #ifndef CONDSIM_ASSERT
