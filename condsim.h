@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 1b3e680b75bb8574
+   Hash of the parts: 87e972cacfe3f25b
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -858,7 +858,9 @@ typedef struct csim_capacity {
     int surface;       /* vertices on the surface of solids; default nodes when there are tets */
     int triangles;     /* of those surfaces; default 2 surface */
     int links;         /* springs, and as many pins; default 0 */
-    int matrix_blocks; /* 3x3 blocks stored in A; default nodes + 4 rigids + 5 tets + 16 links */
+    int frames;        /* edges of cables; default 0 */
+    int bends;         /* their bend elements: joints between edges, clamps; default frames + links */
+    int matrix_blocks; /* 3x3 blocks stored in A; default nodes + 4 rigids + 5 tets + 16 links + 7 frames + 2 bends */
     int contacts;      /* contact points in one step, speculative ones included; default 16 shapes + 2 nodes */
     int pairs;         /* overlapping bounds in one step; default 8 (shapes + bodies) */
     int aggregates; /* groups of solids for the coarse correction; default n^(2/3) / 6 of the nodes, 4..150, with tets
@@ -1144,7 +1146,13 @@ CSIM_API const uint64_t *csim_world_ended(const csim_world *world, int *count);
 
 /* ---- bodies ---------------------------------------------------------------------------------------------------- */
 
-typedef enum csim_body_kind { CSIM_PARTICLE, CSIM_RIGID, CSIM_SOFT, CSIM_BODY_KIND_COUNT_ } csim_body_kind;
+typedef enum csim_body_kind {
+    CSIM_PARTICLE,
+    CSIM_RIGID,
+    CSIM_SOFT,
+    CSIM_BODY_CABLE,
+    CSIM_BODY_KIND_COUNT_
+} csim_body_kind;
 
 /* Bodies that exist, static ones and the ground included; 0 for null. The getters of this section return
    CSIM_NULL_ARGUMENT, CSIM_STALE_ID or CSIM_WRONG_WORLD and write nothing then; the setters also CSIM_LOCKED,
@@ -1238,6 +1246,100 @@ CSIM_API const char *csim_build_info(void);
 
 #endif
 /* ==== end world/world.h */
+
+/* ==== begin world/cable.h ======================================================================================= */
+/* world/cable: cables, rods, ropes: chains of edges that stretch, shear, bend and twist.
+
+   n nodes carry the mass, an edge between two of them carries a frame whose third axis is the tangent at rest. Forces
+   of an edge follow the strain of its middle, moments of a joint the turn between two frames: second order in the
+   length of an edge. Keep turns below 1 rad a joint. dynamics.md 4, docs/cables.md. */
+#ifndef CSIM_CABLE_H
+#define CSIM_CABLE_H
+
+
+/* How an end is held by the world. Other bodies hold it by csim_create_pin (position) and csim_create_clamp. */
+typedef enum csim_cable_end {
+    CSIM_CABLE_FREE,
+    CSIM_CABLE_PINNED,  /* the node stands still, the cable turns about it */
+    CSIM_CABLE_CLAMPED, /* and the section at the node keeps the frame it has at creation */
+    CSIM_CABLE_END_COUNT_
+} csim_cable_end;
+
+typedef struct csim_cable_def {
+    const csim_real *points; /* [3 point_count] m, the nodes, copied; null (default): a straight line */
+    int point_count;         /* 2..1e6; closed: 3 at least */
+    csim_vec3 start, end;    /* m; of the straight line */
+    int segments;            /* its edges, 1..1e6; default 16 */
+    bool closed;             /* the last point is joined to the first; default false */
+    const csim_real *frames; /* [4 edges] w x y z, edge axes to world, third axis along the edge, copied; null
+                                (default): carried along the cable without twist */
+    csim_vec3 normal;   /* direction of the first axis of the first edge where frames is null; zero (default): any */
+    csim_vec3 velocity; /* m/s */
+    csim_real radius;   /* m, > 0; default 0.005 */
+    csim_real density;  /* kg/m^3, > 0; default 1000 */
+    csim_real young;    /* Pa, > 0; default 1e6 */
+    csim_real poisson;  /* -1 < nu <= 0.5; default 0.5 */
+    /* Stiffness of the section; below 0 (default): that of a round one of this radius and material, E A, k G A with
+       k = 6 (1 + nu) / (7 + 6 nu), E I, G J. Stretch and shear must not be 0; a cord without bending stiffness is 0. */
+    csim_real stretch_stiffness, shear_stiffness; /* N */
+    csim_real bend_stiffness, twist_stiffness;    /* N m^2 */
+    csim_real bend_stiffness2;                    /* about the second axis; below 0 (default): as about the first */
+    csim_real strain;            /* the points lie (1 + strain) apart at rest lengths, -0.9..10; default 0 */
+    bool rest_as_drawn;          /* curvature and twist between the frames given are those at rest; default false */
+    csim_vec3 rest_curvature;    /* where not: about the axes of the edges, 1/m; z is twist; default 0: straight */
+    csim_real mass_damping;      /* alpha_M, 1/s, >= 0; default 0 */
+    csim_real stiffness_damping; /* beta_K, s, >= 0; default 0 */
+    csim_cable_end start_end, end_end;
+    csim_surface_def surface;
+    void *user_data;
+    uint32_t guard;
+} csim_cable_def;
+
+/* Holds the section at an end of a cable to the axes of a body as they lie now, with the bending and twisting stiffness
+   of half an edge. Position is not held: add a pin. */
+typedef struct csim_clamp_def {
+    csim_body_id cable;
+    bool at_end;       /* false: at the first node */
+    csim_body_id body; /* rigid; all zero: the world */
+    uint32_t guard;
+} csim_clamp_def;
+
+/* No points yet, 16 edges, both ends free. */
+CSIM_API csim_cable_def csim_default_cable_def(void);
+CSIM_API csim_clamp_def csim_default_clamp_def(void);
+/* As the create calls of world.h. Also fails with CSIM_BAD_MESH (two neighbouring points in one place, frames that do
+   not point along their edges). */
+CSIM_API csim_status csim_create_cable(csim_world *world, const csim_cable_def *def, csim_body_id *id);
+/* Also CSIM_WRONG_KIND: cable is none, or body is no rigid body. csim_destroy_link removes it. */
+CSIM_API csim_status csim_create_clamp(csim_world *world, const csim_clamp_def *def, csim_link_id *id);
+
+/* Edges of a cable; 0 for other bodies and stale ids. Nodes are those of csim_body_get_nodes: edges + 1, or as many as
+   edges when closed. The getters fail with CSIM_WRONG_KIND for other bodies. */
+CSIM_API int csim_cable_edge_count(const csim_world *world, csim_body_id id);
+/* Radius, m: to draw it. */
+CSIM_API csim_status csim_cable_get_radius(const csim_world *world, csim_body_id id, csim_real *radius);
+/* Frames as quaternions w x y z into out[edge * stride + 0..3]; stride >= 4. */
+CSIM_API csim_status csim_cable_get_frames(const csim_world *world, csim_body_id id, csim_real *out, int stride);
+/* Angular velocities of the frames, rad/s, world axes, into out[edge * stride + 0..2]; stride >= 3. */
+CSIM_API csim_status csim_cable_get_spins(const csim_world *world, csim_body_id id, csim_real *out, int stride);
+/* Force that each edge puts on its first node, N, world axes: along the tangent under tension, across it the shear;
+   out[edge * stride + 0..2]. */
+CSIM_API csim_status csim_cable_get_forces(const csim_world *world, csim_body_id id, csim_real *out, int stride);
+/* Tension of each edge, N, along its own tangent (third axis); out[edges]. */
+CSIM_API csim_status csim_cable_get_tensions(const csim_world *world, csim_body_id id, csim_real *out);
+/* Moment in the section at each node, N m, world axes: what the cable after the node puts on the cable before it; 0 at
+   free ends, what the clamp carries at clamped ones. out[node * stride + 0..2]. */
+CSIM_API csim_status csim_cable_get_moments(const csim_world *world, csim_body_id id, csim_real *out, int stride);
+/* Frame and angular velocity of one edge. Turns away from the tangent cost energy: meant for driven ends. */
+CSIM_API csim_status csim_cable_set_frame(csim_world *world, csim_body_id id, int edge, csim_quat rotation,
+                                          csim_vec3 angular_velocity);
+/* CSIM_STATIC keeps the frame, CSIM_KINEMATIC turns it with the velocity it is given, CSIM_DYNAMIC frees it. */
+CSIM_API csim_status csim_cable_set_frame_motion(csim_world *world, csim_body_id id, int edge, csim_motion motion);
+/* Torque on one edge for the next step only, N m, world axes; adds up. */
+CSIM_API csim_status csim_cable_add_torque(csim_world *world, csim_body_id id, int edge, csim_vec3 torque);
+
+#endif
+/* ==== end world/cable.h */
 
 /* ==== begin io/mesh.h =========================================================================================== */
 /* io/mesh: tetrahedral and triangle meshes as plain arrays, from files and checked. */
@@ -2337,24 +2439,28 @@ typedef struct csimi_body {
     int first_tet, tet_count;
     int first_surface, surface_count; /* surface nodes of solids */
     int first_triangle, triangle_count;
-    int aggregate_count; /* of a solid */
-    int matrix_blocks;   /* stored blocks of A that belong to it alone */
-    csim_real centre[3]; /* rigid: centre of mass in body axes */
-    csim_real radius;    /* particle */
-    csim_real sigma;     /* spectral estimate kept for the island this body leads */
+    int first_frame, frame_count; /* edges of cables */
+    int first_bend, bend_count;   /* their own bend elements, those of links left out */
+    bool clamped[2];              /* cables: the first, the last of them clamps an end to the world */
+    bool closed;                  /* cables: the last edge leads back to the first node */
+    int aggregate_count;          /* of a solid */
+    int matrix_blocks;            /* stored blocks of A that belong to it alone */
+    csim_real centre[3];          /* rigid: centre of mass in body axes */
+    csim_real radius;             /* particle */
+    csim_real sigma;              /* spectral estimate kept for the island this body leads */
     bool can_sleep;
     csim_surface_def surface;
     void *user_data;
 } csimi_body;
 
-typedef enum csimi_link_kind { CSIMI_SPRING, CSIMI_PIN } csimi_link_kind;
+typedef enum csimi_link_kind { CSIMI_SPRING, CSIMI_PIN, CSIMI_CLAMP } csimi_link_kind;
 
 typedef struct csimi_link {
     uint32_t generation;
     bool alive;
     csimi_link_kind kind;
     int next_free;
-    int item;    /* index in the springs or pins */
+    int item;    /* index in the springs, pins or bends */
     int body[2]; /* slots it holds on to, -1: the world */
     csim_real break_force;
 } csimi_link;
@@ -2403,6 +2509,18 @@ typedef struct csimi_pin {
     X(surface, int, surface_node, 1)              \
     X(triangles, int, triangle, 3)                \
     X(links, csimi_link, link, 1)                 \
+    X(frames, csim_real, state.frame, 4)          \
+    X(frames, csim_real, state.frame_velocity, 3) \
+    X(frames, csim_real, frame_rep, 3)            \
+    X(frames, csim_real, state.frame_inertia, 3)  \
+    X(frames, csim_real, state.frame_torque, 3)   \
+    X(frames, csim_real, state.frame_damping, 1)  \
+    X(frames, unsigned char, state.frame_mode, 1) \
+    X(frames, int, frame_body, 1)                 \
+    X(frames, int, state.edge_node, 2)            \
+    X(frames, csim_real, state.edge_data, 6)      \
+    X(bends, csimi_bend, state.bend, 1)           \
+    X(bends, csim_real, state.bend_data, 8)       \
     X(springs, csimi_place, state.spring, 2)      \
     X(springs, csim_real, state.spring_data, 3)   \
     X(springs, int, spring_link, 1)               \
@@ -2412,12 +2530,15 @@ typedef struct csimi_pin {
 
 /* Everything that is counted: the axes of the arrays above, the stored blocks of A, and the pairs of the broad phase.
  */
-#define CSIMI_WORLD_AXES(X)                                                                                           \
-    X(bodies)                                                                                                         \
-    X(nodes)                                                                                                          \
-    X(rigids)                                                                                                         \
-    X(shapes) X(hulls) X(tets) X(surface) X(triangles) X(links) X(springs) X(pins) X(contacts) X(ended) X(aggregates) \
-        X(matrix_blocks) X(pairs)
+#define CSIMI_WORLD_AXES(X)                                                                                          \
+    X(bodies)                                                                                                        \
+    X(nodes)                                                                                                         \
+    X(rigids)                                                                                                        \
+    X(shapes)                                                                                                        \
+    X(hulls)                                                                                                         \
+    X(tets)                                                                                                          \
+    X(surface) X(triangles) X(links) X(springs) X(pins) X(contacts) X(ended) X(aggregates) X(matrix_blocks) X(pairs) \
+        X(frames) X(bends)
 
 typedef struct csimi_counts {
 #define CSIMI_X(axis) int axis;
@@ -2428,11 +2549,11 @@ typedef struct csimi_counts {
 typedef struct csimi_store {
     csimi_counts capacity, count; /* count.matrix_blocks: stored blocks of A */
     csimi_state state;
-    csim_real *node_rep, *rigid_rep; /* representative velocity of the last step */
+    csim_real *node_rep, *rigid_rep, *frame_rep; /* representative velocity of the last step */
     csimi_body *body;
     int *body_list; /* slots of live bodies in creation order, [live] */
     int *node_body, *node_user, *node_of_user, *node_aggregate;
-    int *rigid_body, *shape_body;
+    int *rigid_body, *shape_body, *frame_body;
     csim_geometry *shape;
     csim_hull_data *hull;
     int *surface_node, *triangle;
@@ -2462,6 +2583,8 @@ struct csim_world {
     csim_step_stats stats;
 };
 
+/* Velocity blocks of a world with these counts. */
+CSIMI_FN int csimi_blocks_of(const csimi_counts *n);
 CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *capacity);
 CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *counts);
 
@@ -2569,6 +2692,9 @@ CSIMI_FN void csimi_finish_create(csim_world *w, int slot, csim_body_id *id);
 /* Takes a link slot; item is its place in the array of its kind. */
 CSIMI_FN int csimi_take_link(csim_world *w, csimi_link_kind kind, int item, const int *bodies, csim_real break_force);
 CSIMI_FN void csimi_finish_link(csim_world *w, int slot, csim_link_id *id);
+
+/* ---- query.c */
+CSIMI_FN void csimi_set_frame_velocity(csimi_store *s, int frame, csim_vec3 w);
 
 /* ---- checks */
 
@@ -13329,6 +13455,8 @@ CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *c) {
     n.rigids = c->rigids;
     n.shapes = c->shapes;
     n.hulls = c->hulls;
+    n.frames = c->frames;
+    n.bends = c->bends;
     n.tets = c->tets;
     n.surface = c->surface;
     n.triangles = c->triangles;
@@ -13347,6 +13475,8 @@ CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *n) {
     c.rigids = n->rigids;
     c.shapes = n->shapes;
     c.hulls = n->hulls;
+    c.frames = n->frames;
+    c.bends = n->bends;
     c.tets = n->tets;
     c.surface = n->surface;
     c.triangles = n->triangles;
@@ -13358,7 +13488,7 @@ CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *n) {
     return c;
 }
 
-static int csimi_blocks_of(const csimi_counts *n) { return n->nodes + 2 * n->rigids; }
+CSIMI_FN int csimi_blocks_of(const csimi_counts *n) { return n->nodes + 2 * n->rigids + n->frames; }
 
 CSIMI_FN void csimi_store_layout(csimi_store *s, const csim_solver_params *solver, csimi_arena *arena) {
     const csimi_counts *c = &s->capacity;
@@ -13369,6 +13499,8 @@ CSIMI_FN void csimi_store_layout(csimi_store *s, const csim_solver_params *solve
     s->state.tet_slot = CSIMI_PUSH(arena, int, (size_t)c->tets * 16);
     s->state.spring_slot = CSIMI_PUSH(arena, int, (size_t)c->springs *CSIMI_SPRING_SLOTS);
     s->state.rigid_inverse = CSIMI_PUSH(arena, csim_real, (size_t)c->rigids * 9);
+    s->state.edge_slot = CSIMI_PUSH(arena, int, (size_t)c->frames * 9);
+    s->state.bend_slot = CSIMI_PUSH(arena, int, (size_t)c->bends * 4);
     s->A.row = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c) + 1);
     s->A.diag = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c));
     s->A.col = CSIMI_PUSH(arena, int, c->matrix_blocks);
@@ -13382,6 +13514,8 @@ CSIMI_FN void csimi_sync_state(csimi_store *s) {
     s->state.rigid_count = s->count.rigids;
     s->state.tet_count = s->count.tets;
     s->state.spring_count = s->count.springs;
+    s->state.frame_count = s->count.frames;
+    s->state.bend_count = s->count.bends;
 }
 
 static void csimi_store_copy(csimi_store *to, const csimi_store *from) {
@@ -13495,6 +13629,8 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->next.com = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->rigids);
     f->next.rotation = CSIMI_PUSH(arena, csim_real, 4 * (size_t)n->rigids);
     f->next.velocity = CSIMI_PUSH(arena, csim_real, 6 * (size_t)n->rigids);
+    f->next.frame = CSIMI_PUSH(arena, csim_real, 4 * (size_t)n->frames);
+    f->next.frame_velocity = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->frames);
     f->vk = CSIMI_PUSH(arena, csim_real, 3 * blocks);
     f->b = CSIMI_PUSH(arena, csim_real, 3 * blocks);
     f->v = CSIMI_PUSH(arena, csim_real, 3 * blocks);
@@ -13733,10 +13869,10 @@ CSIMI_FN csim_status csimi_check_solver_params(const csim_solver_params *p, cons
 
 static csim_status csimi_check_capacity(const csim_capacity *c, const char *function, csim_error *error) {
     static const char *const names[] = {
-        "capacity.bodies",   "capacity.nodes",   "capacity.rigids",    "capacity.shapes", "capacity.hulls",
-        "capacity.tets",     "capacity.surface", "capacity.triangles", "capacity.links",  "capacity.matrix_blocks",
-        "capacity.contacts", "capacity.pairs",   "capacity.aggregates"};
-    int value[13], i;
+        "capacity.bodies",   "capacity.nodes",   "capacity.rigids",     "capacity.shapes", "capacity.hulls",
+        "capacity.tets",     "capacity.surface", "capacity.triangles",  "capacity.links",  "capacity.matrix_blocks",
+        "capacity.contacts", "capacity.pairs",   "capacity.aggregates", "capacity.frames", "capacity.bends"};
+    int value[15], i;
     value[0] = c->bodies;
     value[1] = c->nodes;
     value[2] = c->rigids;
@@ -13750,7 +13886,9 @@ static csim_status csimi_check_capacity(const csim_capacity *c, const char *func
     value[10] = c->contacts;
     value[11] = c->pairs;
     value[12] = c->aggregates;
-    for (i = 0; i < 13; i++)
+    value[13] = c->frames;
+    value[14] = c->bends;
+    for (i = 0; i < 15; i++)
         if (value[i] < 0 || value[i] > 50000000)
             return csimi_fail(error, CSIM_OUT_OF_RANGE, function, names[i], true, (double)value[i],
                               "0 (default) or 1..5e7");
@@ -13798,10 +13936,12 @@ static csimi_counts csimi_first_capacity(const csim_world_def *def) {
     if (!c.nodes) c.nodes = c.bodies;
     if (!c.hulls) c.hulls = 0;
     if (!c.links) c.links = 0;
-    if (!c.surface) c.surface = c.tets ? c.nodes : 0;
+    if (!c.surface) c.surface = c.tets || c.frames ? c.nodes : 0;
     if (!c.triangles) c.triangles = 2 * c.surface;
     if (!c.aggregates) c.aggregates = c.tets ? csimi_default_aggregates(c.nodes) : 0;
-    if (!c.matrix_blocks) c.matrix_blocks = c.nodes + 4 * c.rigids + 5 * c.tets + 16 * c.links;
+    if (!c.bends) c.bends = c.frames + c.links;
+    if (!c.matrix_blocks)
+        c.matrix_blocks = c.nodes + 4 * c.rigids + 5 * c.tets + 16 * c.links + 7 * c.frames + 2 * c.bends;
     if (!c.contacts) c.contacts = 16 * c.shapes + 2 * (c.surface > c.nodes ? c.surface : c.nodes);
     if (!c.pairs) c.pairs = 8 * (c.shapes + c.bodies);
     return csimi_counts_of(&c);
@@ -14060,6 +14200,8 @@ CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion mot
     b->first_tet = s->count.tets;
     b->first_surface = s->count.surface;
     b->first_triangle = s->count.triangles;
+    b->first_frame = s->count.frames;
+    b->first_bend = s->count.bends;
     b->surface = *surface;
     b->user_data = user_data;
     s->body_list[w->live_bodies++] = slot;
@@ -14760,14 +14902,26 @@ CSIM_API bool csim_link_valid(const csim_world *w, csim_link_id id) {
     return w && csimi_find_link(w, id, &slot, NULL) == CSIM_OK;
 }
 
+/* Bend elements [first, first + n) have gone: those behind them move up. */
+static void csimi_shift_bends(csimi_store *s, int first, int n) {
+    int i;
+    for (i = 0; i < s->count.bodies; i++)
+        if (s->body[i].alive && s->body[i].first_bend > first) s->body[i].first_bend -= n;
+}
+
 static void csimi_drop_link(csim_world *w, int slot) {
     csimi_store *s = &w->store;
     csimi_link *l = s->link + slot;
     int i;
+    static const csimi_axis axis[] = {CSIMI_AXIS_springs, CSIMI_AXIS_pins, CSIMI_AXIS_bends};
     if (l->kind == CSIMI_SPRING) s->count.matrix_blocks -= csimi_spring_blocks(s->state.spring + 2 * l->item);
-    csimi_remove(s, l->kind == CSIMI_SPRING ? CSIMI_AXIS_springs : CSIMI_AXIS_pins, l->item, 1);
+    csimi_remove(s, axis[l->kind], l->item, 1);
     for (i = 0; i < s->count.links; i++)
         if (s->link[i].alive && s->link[i].kind == l->kind && s->link[i].item > l->item) s->link[i].item--;
+    if (l->kind == CSIMI_CLAMP) {
+        csimi_shift_bends(s, l->item, 1);
+        s->count.matrix_blocks -= 2;
+    }
     l->alive = false;
     l->generation++;
     l->next_free = w->free_link;
@@ -14805,6 +14959,22 @@ static void csimi_shift_place(csimi_place *p, const csimi_body *gone) {
     csimi_place_shift(p, gone->first_node, gone->node_count, gone->rigid);
 }
 
+static void csimi_shift_cables(csimi_store *s, const csimi_body *gone) {
+    int i, side;
+    for (i = 0; i < 2 * s->count.frames; i++)
+        if (s->state.edge_node[i] > gone->first_node) s->state.edge_node[i] -= gone->node_count;
+    for (i = 0; i < s->count.bends; i++)
+        for (side = 0; side < 2; side++) {
+            csimi_bend_end *e = s->state.bend[i].end + side;
+            if (e->frame > gone->first_frame) e->frame -= gone->frame_count;
+            if (gone->rigid >= 0 && e->rigid > gone->rigid) e->rigid--;
+        }
+    for (i = 0; i < s->count.links; i++)
+        if (s->link[i].alive && s->link[i].kind == CSIMI_CLAMP && s->link[i].item > gone->first_bend)
+            s->link[i].item -= gone->bend_count;
+    csimi_shift_bends(s, gone->first_bend, gone->bend_count);
+}
+
 static void csimi_shift_indices(csim_world *w, const csimi_body *gone, int hulls, int first_hull) {
     csimi_store *s = &w->store;
     int i;
@@ -14816,8 +14986,10 @@ static void csimi_shift_indices(csim_world *w, const csimi_body *gone, int hulls
         if (b->first_tet > gone->first_tet) b->first_tet -= gone->tet_count;
         if (b->first_surface > gone->first_surface) b->first_surface -= gone->surface_count;
         if (b->first_triangle > gone->first_triangle) b->first_triangle -= gone->triangle_count;
+        if (b->first_frame > gone->first_frame) b->first_frame -= gone->frame_count;
         if (gone->rigid >= 0 && b->rigid > gone->rigid) b->rigid--;
     }
+    csimi_shift_cables(s, gone);
     for (i = 0; i < s->count.tets * 4; i++)
         if (s->state.tet[i] > gone->first_node) s->state.tet[i] -= gone->node_count;
     for (i = 0; i < s->count.surface; i++)
@@ -14840,9 +15012,9 @@ CSIM_API csim_status csim_destroy_body(csim_world *w, csim_body_id id) {
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_destroy_body", NULL, false, 0, NULL);
     if ((status = csimi_find_body(w, id, "csim_destroy_body", &slot, &w->error)) != 0) return status;
     s = &w->store;
-    gone = s->body[slot];
     for (i = 0; i < s->count.links; i++)
         if (s->link[i].alive && (s->link[i].body[0] == slot || s->link[i].body[1] == slot)) csimi_drop_link(w, i);
+    gone = s->body[slot];
     csimi_end_contacts(w, id);
     for (i = 0; i < gone.shape_count; i++)
         if (s->shape[gone.first_shape + i].hull >= 0) {
@@ -14858,6 +15030,8 @@ CSIM_API csim_status csim_destroy_body(csim_world *w, csim_body_id id) {
     csimi_remove(s, CSIMI_AXIS_tets, gone.first_tet, gone.tet_count);
     csimi_remove(s, CSIMI_AXIS_surface, gone.first_surface, gone.surface_count);
     csimi_remove(s, CSIMI_AXIS_triangles, gone.first_triangle, gone.triangle_count);
+    csimi_remove(s, CSIMI_AXIS_frames, gone.first_frame, gone.frame_count);
+    csimi_remove(s, CSIMI_AXIS_bends, gone.first_bend, gone.bend_count);
     s->body[slot].alive = false;
     s->body[slot].generation++;
     s->body[slot].next_free = w->free_body;
@@ -14872,6 +15046,506 @@ CSIM_API csim_status csim_destroy_body(csim_world *w, csim_body_id id) {
     return CSIM_OK;
 }
 /* ==== end world/body.c */
+
+/* ==== begin world/cable.c ======================================================================================= */
+/* world/cable: making cables and clamps, reading and driving them. */
+
+CSIM_API csim_cable_def csim_default_cable_def(void) {
+    csim_cable_def d;
+    CSIMI_MEMSET(&d, 0, sizeof d);
+    d.segments = 16;
+    d.radius = CSIM_R(0.005);
+    d.density = 1000;
+    d.young = CSIM_R(1e6);
+    d.poisson = CSIM_R(0.5);
+    d.stretch_stiffness = d.shear_stiffness = d.bend_stiffness = d.bend_stiffness2 = d.twist_stiffness = -1;
+    d.surface = csim_default_surface_def();
+    d.guard = CSIMI_GUARD;
+    return d;
+}
+
+CSIM_API csim_clamp_def csim_default_clamp_def(void) {
+    csim_clamp_def d;
+    CSIMI_MEMSET(&d, 0, sizeof d);
+    d.guard = CSIMI_GUARD;
+    return d;
+}
+
+/* ---- the definition */
+
+static int csimi_cable_nodes(const csim_cable_def *d) { return d->points ? d->point_count : d->segments + 1; }
+static int csimi_cable_edges(const csim_cable_def *d) { return csimi_cable_nodes(d) - (d->closed ? 0 : 1); }
+
+static csim_vec3 csimi_cable_point(const csim_cable_def *d, int i) {
+    csim_real t;
+    if (d->points) return csimi_load3(d->points + 3 * (size_t)(i % d->point_count));
+    t = (csim_real)i / (csim_real)d->segments;
+    return csim_add(csim_scale(1 - t, d->start), csim_scale(t, d->end));
+}
+
+static csim_status csimi_cable_shape(csim_world *w, const csim_cable_def *d, const char *fn) {
+    int i, least = d->closed ? 3 : 2, nodes = csimi_cable_nodes(d), edges = csimi_cable_edges(d);
+    for (i = 0; d->points && i < 3 * nodes; i++)
+        if (!csimi_finite(d->points[i]) || csimi_abs(d->points[i]) > CSIM_R(1e9))
+            return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, "points", true, (double)d->points[i],
+                              "finite numbers in -1e9..1e9");
+    if (nodes < least)
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "point_count", true, (double)nodes,
+                          d->closed ? "at least 3 when closed" : "at least 2");
+    for (i = 0; i < edges; i++) {
+        csim_vec3 a = csimi_cable_point(d, i), b = csimi_cable_point(d, i + 1), along = csim_sub(b, a);
+        csim_real length = csim_length(along), size = csim_length(a) + csim_length(b);
+        if (!(length > 64 * CSIMI_EPS * size) || !(length > CSIM_R(1e-9)))
+            return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "points: zero-length edge", true, (double)i,
+                              "neighbouring points apart");
+        if (d->frames) {
+            csim_quat q = csimi_load_quat(d->frames + 4 * (size_t)i);
+            csim_real norm = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
+            if (!(csimi_abs(norm - 1) < CSIM_R(0.002)))
+                return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "frames: length squared", true, (double)norm,
+                                  "unit quaternions, 1 within 0.002");
+            if (!(csim_dot(csim_rotate(q, csim_v3(0, 0, 1)), along) > CSIM_R(0.5) * length))
+                return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "frames: edge", true, (double)i,
+                                  "third axes that point along their edges");
+        }
+    }
+    return CSIM_OK;
+}
+
+static csim_status csimi_check_cable(csim_world *w, const csim_cable_def *d) {
+    static const char fn[] = "csim_create_cable";
+#define CSIMI_SECTION(name, low, open, text) \
+    { #name, offsetof(csim_cable_def, name), low, 1e15, open, false, text }
+    static const csimi_field fields[] = {
+        CSIMI_ANY(csim_cable_def, start.x),
+        CSIMI_ANY(csim_cable_def, start.y),
+        CSIMI_ANY(csim_cable_def, start.z),
+        CSIMI_ANY(csim_cable_def, end.x),
+        CSIMI_ANY(csim_cable_def, end.y),
+        CSIMI_ANY(csim_cable_def, end.z),
+        CSIMI_ANY(csim_cable_def, normal.x),
+        CSIMI_ANY(csim_cable_def, normal.y),
+        CSIMI_ANY(csim_cable_def, normal.z),
+        CSIMI_ANY(csim_cable_def, velocity.x),
+        CSIMI_ANY(csim_cable_def, velocity.y),
+        CSIMI_ANY(csim_cable_def, velocity.z),
+        CSIMI_POSITIVE(csim_cable_def, radius),
+        CSIMI_POSITIVE(csim_cable_def, density),
+        CSIMI_POSITIVE(csim_cable_def, young),
+        {"poisson", offsetof(csim_cable_def, poisson), -1, 0.5, true, false, "above -1, at most 0.5"},
+        CSIMI_SECTION(stretch_stiffness, -1e15, false, "below 0 (from the material) or above 0"),
+        CSIMI_SECTION(shear_stiffness, -1e15, false, "below 0 (from the material) or above 0"),
+        CSIMI_SECTION(bend_stiffness, -1e15, false, "below 0 (from the material) or 0..1e15"),
+        CSIMI_SECTION(bend_stiffness2, -1e15, false, "below 0 (as bend_stiffness) or 0..1e15"),
+        CSIMI_SECTION(twist_stiffness, -1e15, false, "below 0 (from the material) or 0..1e15"),
+        {"strain", offsetof(csim_cable_def, strain), -0.9, 10, false, false, "-0.9..10"},
+        CSIMI_ANY(csim_cable_def, rest_curvature.x),
+        CSIMI_ANY(csim_cable_def, rest_curvature.y),
+        CSIMI_ANY(csim_cable_def, rest_curvature.z),
+        CSIMI_AT_LEAST_0(csim_cable_def, mass_damping),
+        CSIMI_AT_LEAST_0(csim_cable_def, stiffness_damping),
+    };
+#undef CSIMI_SECTION
+    csim_status s;
+    if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_cable_def()", d->guard)) != 0) return s;
+    if ((s = csimi_check_fields(&w->error, fn, d, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
+    if (d->stretch_stiffness == 0 || d->shear_stiffness == 0)
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn,
+                          d->stretch_stiffness == 0 ? "stretch_stiffness" : "shear_stiffness", true, 0,
+                          "below 0 (from the material) or above 0");
+    if ((s = csimi_check_enum(&w->error, fn, "start_end", (int)d->start_end, CSIM_CABLE_END_COUNT_)) != 0) return s;
+    if ((s = csimi_check_enum(&w->error, fn, "end_end", (int)d->end_end, CSIM_CABLE_END_COUNT_)) != 0) return s;
+    if ((s = csimi_check_surface(&w->error, fn, &d->surface)) != 0) return s;
+    if (d->points && (d->point_count < 2 || d->point_count > 1000000))
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "point_count", true, (double)d->point_count, "2..1e6");
+    if (!d->points && (d->segments < 1 || d->segments > 1000000))
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "segments", true, (double)d->segments, "1..1e6");
+    if (d->closed && !d->points)
+        return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "points", false, 0, "not null when closed");
+    if (d->closed && (d->start_end != CSIM_CABLE_FREE || d->end_end != CSIM_CABLE_FREE))
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "start_end", true, (double)d->start_end,
+                          "both ends CSIM_CABLE_FREE when closed");
+    return csimi_cable_shape(w, d, fn);
+}
+
+/* ---- writing */
+
+/* The rotation by the smallest angle that takes unit vector a to unit vector b. */
+static csim_quat csimi_shortest_turn(csim_vec3 a, csim_vec3 b) {
+    csim_vec3 axis = csim_cross(a, b);
+    csim_real half = 1 + csim_dot(a, b);
+    csim_quat q;
+    if (half < CSIM_R(1e-6)) { /* opposite: any axis across */
+        axis = csimi_abs(a.x) < CSIM_R(0.7) ? csim_cross(a, csim_v3(1, 0, 0)) : csim_cross(a, csim_v3(0, 1, 0));
+        return csim_quat_axis_angle(axis, CSIMI_PI);
+    }
+    q.w = half;
+    q.x = axis.x;
+    q.y = axis.y;
+    q.z = axis.z;
+    return csim_quat_normalize(q);
+}
+
+static csim_vec3 csimi_cable_tangent(const csim_cable_def *d, int edge) {
+    return csim_normalize(csim_sub(csimi_cable_point(d, edge + 1), csimi_cable_point(d, edge)));
+}
+
+/* Frame of an edge as drawn; last: that of the edge before. */
+static csim_quat csimi_cable_frame(const csim_cable_def *d, int edge, csim_quat last) {
+    csim_vec3 t = csimi_cable_tangent(d, edge), z = csim_v3(0, 0, 1), x, n;
+    csim_quat q;
+    if (d->frames) return csim_quat_normalize(csimi_load_quat(d->frames + 4 * (size_t)edge));
+    if (edge > 0) return csim_quat_normalize(csim_quat_mul(csimi_shortest_turn(csim_rotate(last, z), t), last));
+    q = csimi_shortest_turn(z, t);
+    x = csim_rotate(q, csim_v3(1, 0, 0));
+    n = csim_madd(d->normal, -csim_dot(d->normal, t), t);
+    if (csim_dot(n, n) > CSIM_R(1e-12) * csim_dot(d->normal, d->normal))
+        q = csim_quat_mul(csimi_shortest_turn(x, csim_normalize(n)), q);
+    return csim_quat_normalize(q);
+}
+
+/* Stiffness of the section: shear, shear, stretch; bend, bend, twist. */
+static void csimi_cable_section(const csim_cable_def *d, csim_real *C, csim_real *D) {
+    csim_real r2 = d->radius * d->radius, A = CSIMI_PI * r2, I = A * r2 / 4;
+    csim_real G = d->young / (2 * (1 + d->poisson)), k = 6 * (1 + d->poisson) / (7 + 6 * d->poisson);
+    C[0] = C[1] = d->shear_stiffness < 0 ? k * G * A : d->shear_stiffness;
+    C[2] = d->stretch_stiffness < 0 ? d->young * A : d->stretch_stiffness;
+    D[0] = d->bend_stiffness < 0 ? d->young * I : d->bend_stiffness;
+    D[1] = d->bend_stiffness2 < 0 ? D[0] : d->bend_stiffness2;
+    D[2] = d->twist_stiffness < 0 ? 2 * G * I : d->twist_stiffness;
+}
+
+static void csimi_write_edge(csimi_store *s, const csim_cable_def *d, const csim_real *C, int edge, int slot) {
+    csimi_state *t = &s->state;
+    int k = s->count.frames + edge, node = s->count.nodes, nodes = csimi_cable_nodes(d), c;
+    csim_real length = csim_length(csim_sub(csimi_cable_point(d, edge + 1), csimi_cable_point(d, edge)));
+    csim_real r2 = d->radius * d->radius, mass;
+    csim_quat last = edge ? csimi_load_quat(t->frame + 4 * (size_t)(k - 1)) : csim_quat_identity();
+    length /= 1 + d->strain;
+    mass = d->density * CSIMI_PI * r2 * length;
+    csimi_store_quat(t->frame + 4 * (size_t)k, csimi_cable_frame(d, edge, last));
+    t->edge_node[2 * k] = node + edge;
+    t->edge_node[2 * k + 1] = node + (edge + 1) % nodes;
+    t->edge_data[6 * k] = length;
+    for (c = 0; c < 3; c++) {
+        t->edge_data[6 * k + 1 + c] = C[c];
+        t->frame_inertia[3 * k + c] = (c < 2 ? 1 : 2) * mass * r2 / 4;
+        t->frame_velocity[3 * k + c] = s->frame_rep[3 * k + c] = t->frame_torque[3 * k + c] = 0;
+    }
+    t->edge_data[6 * k + 4] = d->stiffness_damping;
+    t->edge_data[6 * k + 5] = d->radius;
+    t->frame_damping[k] = d->mass_damping;
+    t->frame_mode[k] = CSIMI_FREE;
+    s->frame_body[k] = slot;
+    t->node_mass[t->edge_node[2 * k]] += mass / 2;
+    t->node_mass[t->edge_node[2 * k + 1]] += mass / 2;
+}
+
+static csimi_bend_end csimi_bend_frame(int frame) {
+    csimi_bend_end e;
+    CSIMI_MEMSET(&e, 0, sizeof e);
+    e.frame = frame;
+    e.rigid = -1;
+    e.rotation[0] = 1;
+    return e;
+}
+
+static csimi_bend_end csimi_bend_world(csim_quat q) {
+    csimi_bend_end e = csimi_bend_frame(-1);
+    csimi_store_quat(e.rotation, q);
+    return e;
+}
+
+/* One bend element behind the counts. */
+static void csimi_write_bend(csimi_store *s, int at, csimi_bend_end a, csimi_bend_end b, csim_real length,
+                             const csim_real *D, csim_vec3 rest, csim_real damping) {
+    csim_real *data = s->state.bend_data + 8 * (size_t)at;
+    s->state.bend[at].end[0] = a;
+    s->state.bend[at].end[1] = b;
+    data[0] = length;
+    csimi_store3(data + 1, csimi_load3(D));
+    csimi_store3(data + 4, rest);
+    data[7] = damping;
+}
+
+/* The bend elements of a cable in the order of its nodes: start clamp, joints, end clamp; a ring begins with the joint
+   at its first node. Returns how many. */
+static int csimi_write_bends(csimi_store *s, const csim_cable_def *d, const csim_real *D) {
+    const csim_real *q = s->state.frame + 4 * (size_t)s->count.frames;
+    const csim_real *edge = s->state.edge_data + 6 * (size_t)s->count.frames;
+    int first = s->count.frames, edges = csimi_cable_edges(d), at = s->count.bends, i;
+    csim_vec3 rest = d->rest_as_drawn ? csim_v3(0, 0, 0) : d->rest_curvature;
+    if (d->start_end == CSIM_CABLE_CLAMPED)
+        csimi_write_bend(s, at++, csimi_bend_world(csimi_load_quat(q)), csimi_bend_frame(first), edge[0] / 2, D, rest,
+                         d->stiffness_damping);
+    for (i = d->closed ? 0 : 1; i < edges; i++) {
+        int before = i ? i - 1 : edges - 1;
+        csim_real length = (edge[6 * (size_t)before] + edge[6 * (size_t)i]) / 2, kappa[3];
+        if (d->rest_as_drawn) {
+            csimi_bend_curvature(csimi_load_quat(q + 4 * (size_t)before), csimi_load_quat(q + 4 * (size_t)i), length,
+                                 kappa);
+            rest = csimi_load3(kappa);
+        }
+        csimi_write_bend(s, at++, csimi_bend_frame(first + before), csimi_bend_frame(first + i), length, D, rest,
+                         d->stiffness_damping);
+    }
+    if (d->rest_as_drawn) rest = csim_v3(0, 0, 0);
+    if (d->end_end == CSIM_CABLE_CLAMPED)
+        csimi_write_bend(s, at++, csimi_bend_frame(first + edges - 1),
+                         csimi_bend_world(csimi_load_quat(q + 4 * (size_t)(edges - 1))),
+                         edge[6 * (size_t)(edges - 1)] / 2, D, rest, d->stiffness_damping);
+    return at - s->count.bends;
+}
+
+static void csimi_write_cable(csimi_store *s, const csim_cable_def *d, int slot) {
+    csimi_body *b = s->body + slot;
+    csim_real C[3], D[3];
+    int i, nodes = csimi_cable_nodes(d), edges = csimi_cable_edges(d), first = s->count.nodes;
+    csimi_cable_section(d, C, D);
+    for (i = 0; i < nodes; i++) {
+        bool held = (i == 0 && d->start_end != CSIM_CABLE_FREE) || (i == nodes - 1 && d->end_end != CSIM_CABLE_FREE);
+        csimi_write_node(s, first + i, csimi_cable_point(d, i), held ? csim_v3(0, 0, 0) : d->velocity, 0,
+                         d->mass_damping, held ? CSIM_STATIC : CSIM_DYNAMIC, slot);
+        s->node_user[first + i] = s->node_of_user[first + i] = i;
+        s->node_aggregate[first + i] = -1;
+        s->surface_node[s->count.surface + i] = first + i;
+    }
+    for (i = 0; i < edges; i++) csimi_write_edge(s, d, C, i, slot);
+    b->node_count = b->surface_count = nodes;
+    b->frame_count = edges;
+    b->bend_count = csimi_write_bends(s, d, D);
+    b->clamped[0] = d->start_end == CSIM_CABLE_CLAMPED;
+    b->clamped[1] = d->end_end == CSIM_CABLE_CLAMPED;
+    b->closed = d->closed;
+    b->radius = d->radius;
+    b->matrix_blocks = nodes + 7 * edges + 2 * b->bend_count;
+}
+
+CSIM_API csim_status csim_create_cable(csim_world *w, const csim_cable_def *def, csim_body_id *id) {
+    static const char fn[] = "csim_create_cable";
+    csimi_counts need;
+    csimi_store *s;
+    int slot, nodes, edges;
+    csim_status status = csimi_start_create(w, def, id, fn);
+    if (status) return status;
+    if ((status = csimi_check_cable(w, def)) != 0) return status;
+    nodes = csimi_cable_nodes(def);
+    edges = csimi_cable_edges(def);
+    need = csimi_counts_with_body(w);
+    need.nodes += nodes;
+    need.surface += nodes;
+    need.frames += edges;
+    need.bends += edges + 1;
+    need.matrix_blocks += nodes + 7 * edges + 2 * (edges + 1);
+    if ((status = csimi_make_room(w, need, fn)) != 0) return status;
+    s = &w->store;
+    slot = csimi_take_body(w, CSIM_BODY_CABLE, CSIM_DYNAMIC, &def->surface, def->user_data);
+    csimi_write_cable(s, def, slot);
+    s->count.nodes += nodes;
+    s->count.surface += nodes;
+    s->count.frames += edges;
+    s->count.bends += s->body[slot].bend_count;
+    s->count.matrix_blocks += s->body[slot].matrix_blocks;
+    csimi_finish_create(w, slot, id);
+    return CSIM_OK;
+}
+
+/* ---- clamps */
+
+static csim_status csimi_find_cable(const csim_world *w, csim_body_id id, const char *fn, int *slot,
+                                    csim_error *error) {
+    csim_status s = csimi_find_body(w, id, fn, slot, error);
+    if (s) return s;
+    if (w->store.body[*slot].kind == CSIM_BODY_CABLE) return CSIM_OK;
+    return csimi_fail(error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a cable");
+}
+
+/* The end of a clamp on the body whose axes hold the section q; world where the slot is -1. */
+static csimi_bend_end csimi_clamp_end(const csimi_store *s, int slot, csim_quat q) {
+    csimi_bend_end e = csimi_bend_world(q);
+    if (slot < 0) return e;
+    e.rigid = s->body[slot].rigid;
+    csimi_store_quat(e.rotation,
+                     csim_quat_mul(csim_quat_conj(csimi_load_quat(s->state.rotation + 4 * (size_t)e.rigid)), q));
+    return e;
+}
+
+CSIM_API csim_status csim_create_clamp(csim_world *w, const csim_clamp_def *def, csim_link_id *id) {
+    static const char fn[] = "csim_create_clamp";
+    csimi_counts need;
+    csimi_store *s;
+    const csimi_body *cable;
+    csimi_bend_end end[2];
+    csim_real D[3], length, damping;
+    int bodies[2] = {-1, -1}, frame, item, link;
+    csim_status status = csimi_start_create(w, def, id, fn);
+    if (status) return status;
+    if ((status = csimi_check_guard(&w->error, fn, "made by csim_default_clamp_def()", def->guard)) != 0) return status;
+    if ((status = csimi_find_cable(w, def->cable, fn, bodies, &w->error)) != 0) return status;
+    if (def->body.index1 && (status = csimi_find_body(w, def->body, fn, bodies + 1, &w->error)) != 0) return status;
+    if (bodies[1] >= 0 && w->store.body[bodies[1]].kind != CSIM_RIGID)
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "body", true, (double)def->body.index1, "a rigid body");
+    cable = w->store.body + bodies[0];
+    if (cable->closed || cable->bend_count == 0)
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "cable", true, (double)def->cable.index1,
+                          "an open cable of two edges at least");
+    need = w->store.count;
+    if (w->free_link < 0) need.links++;
+    need.bends++;
+    need.matrix_blocks += 2;
+    if ((status = csimi_make_room(w, need, fn)) != 0) return status;
+    s = &w->store;
+    cable = s->body + bodies[0];
+    frame = cable->first_frame + (def->at_end ? cable->frame_count - 1 : 0);
+    item = cable->first_bend + (def->at_end ? cable->bend_count - 1 : 0); /* its neighbour knows the section */
+    csimi_store3(D, csimi_load3(s->state.bend_data + 8 * (size_t)item + 1));
+    length = s->state.edge_data[6 * (size_t)frame] / 2;
+    damping = s->state.bend_data[8 * (size_t)item + 7];
+    end[def->at_end ? 0 : 1] = csimi_bend_frame(frame);
+    end[def->at_end ? 1 : 0] = csimi_clamp_end(s, bodies[1], csimi_load_quat(s->state.frame + 4 * (size_t)frame));
+    item = s->count.bends++;
+    csimi_write_bend(s, item, end[0], end[1], length, D, csim_v3(0, 0, 0), damping);
+    s->count.matrix_blocks += 2;
+    link = csimi_take_link(w, CSIMI_CLAMP, item, bodies, 0);
+    csimi_finish_link(w, link, id);
+    return CSIM_OK;
+}
+
+/* ---- reading */
+
+CSIM_API int csim_cable_edge_count(const csim_world *w, csim_body_id id) {
+    int slot;
+    if (!w || csimi_find_cable(w, id, "csim_cable_edge_count", &slot, NULL) != CSIM_OK) return 0;
+    return w->store.body[slot].frame_count;
+}
+
+#define CSIMI_READ_CABLE(w, id, out)                                                                            \
+    const csimi_store *s;                                                                                       \
+    const csimi_body *b;                                                                                        \
+    int slot;                                                                                                   \
+    csim_status status;                                                                                         \
+    if (!(w) || !(out)) return CSIM_NULL_ARGUMENT;                                                              \
+    if ((status = csimi_find_cable(w, id, "a csim_cable_get function", &slot, NULL)) != CSIM_OK) return status; \
+    s = &(w)->store;                                                                                            \
+    b = s->body + slot
+
+CSIM_API csim_status csim_cable_get_radius(const csim_world *w, csim_body_id id, csim_real *radius) {
+    CSIMI_READ_CABLE(w, id, radius);
+    *radius = b->radius;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_cable_get_frames(const csim_world *w, csim_body_id id, csim_real *out, int stride) {
+    int i;
+    CSIMI_READ_CABLE(w, id, out);
+    if (stride < 4) return CSIM_OUT_OF_RANGE;
+    for (i = 0; i < b->frame_count; i++)
+        CSIMI_MEMCPY(out + (size_t)i * (size_t)stride, s->state.frame + 4 * (size_t)(b->first_frame + i),
+                     4 * sizeof(csim_real));
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_cable_get_spins(const csim_world *w, csim_body_id id, csim_real *out, int stride) {
+    int i;
+    CSIMI_READ_CABLE(w, id, out);
+    if (stride < 3) return CSIM_OUT_OF_RANGE;
+    for (i = 0; i < b->frame_count; i++)
+        csimi_store3(out + (size_t)i * (size_t)stride, csimi_load3(s->frame_rep + 3 * (size_t)(b->first_frame + i)));
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_cable_get_forces(const csim_world *w, csim_body_id id, csim_real *out, int stride) {
+    int i;
+    CSIMI_READ_CABLE(w, id, out);
+    if (stride < 3) return CSIM_OUT_OF_RANGE;
+    for (i = 0; i < b->frame_count; i++)
+        csimi_edge_force(&s->state, b->first_frame + i, out + (size_t)i * (size_t)stride, NULL);
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_cable_get_tensions(const csim_world *w, csim_body_id id, csim_real *out) {
+    int i;
+    CSIMI_READ_CABLE(w, id, out);
+    for (i = 0; i < b->frame_count; i++) {
+        csim_quat q = csimi_load_quat(s->state.frame + 4 * (size_t)(b->first_frame + i));
+        csim_real force[3];
+        csimi_edge_force(&s->state, b->first_frame + i, force, NULL);
+        out[i] = csim_dot(csim_rotate(q, csim_v3(0, 0, 1)), csimi_load3(force));
+    }
+    return CSIM_OK;
+}
+
+/* Adds what bend element k carries to the section at its node. */
+static void csimi_add_moment(const csimi_store *s, const csimi_body *b, int k, csim_real *out, int stride) {
+    const csimi_bend_end *end = s->state.bend[k].end;
+    int frame = end[1].frame >= 0 ? end[1].frame : end[0].frame + 1, node = frame - b->first_frame;
+    csim_real torque[3], K[9], *to = out + (size_t)node * (size_t)stride;
+    csimi_bend_law(&s->state, k, torque, K);
+    csimi_store3(to, csim_add(csimi_load3(to), csimi_load3(torque)));
+}
+
+CSIM_API csim_status csim_cable_get_moments(const csim_world *w, csim_body_id id, csim_real *out, int stride) {
+    int i;
+    CSIMI_READ_CABLE(w, id, out);
+    if (stride < 3) return CSIM_OUT_OF_RANGE;
+    for (i = 0; i < b->node_count; i++) csimi_store3(out + (size_t)i * (size_t)stride, csim_v3(0, 0, 0));
+    for (i = b->first_bend; i < b->first_bend + b->bend_count; i++) csimi_add_moment(s, b, i, out, stride);
+    for (i = 0; i < s->count.links; i++)
+        if (s->link[i].alive && s->link[i].kind == CSIMI_CLAMP && s->link[i].body[0] == slot)
+            csimi_add_moment(s, b, s->link[i].item, out, stride);
+    return CSIM_OK;
+}
+#undef CSIMI_READ_CABLE
+
+/* ---- driving */
+
+static csim_status csimi_open_edge(csim_world *w, csim_body_id id, int edge, csim_vec3 v, const char *fn, int *frame) {
+    int slot;
+    csim_status s;
+    if (!w) return CSIM_NULL_ARGUMENT;
+    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
+    if ((s = csimi_find_cable(w, id, fn, &slot, &w->error)) != 0) return s;
+    if (edge < 0 || edge >= w->store.body[slot].frame_count)
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "edge", true, (double)edge, "0..edge count - 1");
+    *frame = w->store.body[slot].first_frame + edge;
+    return csimi_check_vec(&w->error, fn, "vector", v);
+}
+
+CSIM_API csim_status csim_cable_set_frame(csim_world *w, csim_body_id id, int edge, csim_quat rotation,
+                                          csim_vec3 angular_velocity) {
+    static const char fn[] = "csim_cable_set_frame";
+    csim_pose pose = csim_pose_identity();
+    int frame;
+    csim_status s = csimi_open_edge(w, id, edge, angular_velocity, fn, &frame);
+    if (s) return s;
+    pose.rotation = rotation;
+    if ((s = csimi_check_pose(&w->error, fn, pose)) != 0) return s;
+    csimi_store_quat(w->store.state.frame + 4 * (size_t)frame, csim_quat_normalize(rotation));
+    csimi_set_frame_velocity(&w->store, frame, angular_velocity);
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_cable_set_frame_motion(csim_world *w, csim_body_id id, int edge, csim_motion motion) {
+    static const char fn[] = "csim_cable_set_frame_motion";
+    int frame;
+    csim_status s = csimi_open_edge(w, id, edge, csim_v3(0, 0, 0), fn, &frame);
+    if (s) return s;
+    if ((s = csimi_check_enum(&w->error, fn, "motion", (int)motion, CSIM_MOTION_COUNT_)) != 0) return s;
+    w->store.state.frame_mode[frame] = csimi_mode_of(motion);
+    if (motion == CSIM_STATIC) csimi_set_frame_velocity(&w->store, frame, csim_v3(0, 0, 0));
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_cable_add_torque(csim_world *w, csim_body_id id, int edge, csim_vec3 torque) {
+    int frame;
+    csim_real *to;
+    csim_status s = csimi_open_edge(w, id, edge, torque, "csim_cable_add_torque", &frame);
+    if (s) return s;
+    to = w->store.state.frame_torque + 3 * (size_t)frame;
+    csimi_store3(to, csim_add(csimi_load3(to), torque));
+    return CSIM_OK;
+}
+/* ==== end world/cable.c */
 
 /* ==== begin world/detect.c ====================================================================================== */
 /* world/detect: contacts of the current positions: bounds, broad phase, narrow phase. contact.md 7. */
@@ -15500,14 +16174,14 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     csimi_island_work p;
     csim_problem_size size;
     csimi_arena arena = csimi_arena_counting();
-    int blocks = n->nodes + 2 * n->rigids, rows = n->contacts + n->pins, aggregates = n->aggregates + n->rigids;
+    int blocks = csimi_blocks_of(n), rows = n->contacts + n->pins, aggregates = n->aggregates + n->rigids;
     csimi_island_layout(&p, blocks, n->matrix_blocks, rows, csimi_most_terms(n), aggregates, &arena);
     size.blocks = blocks;
     size.matrix_blocks = n->matrix_blocks;
     size.contacts = rows;
     size.terms = csimi_most_terms(n);
     size.aggregates = aggregates;
-    size.rigid = n->tets == 0 && n->links == 0;
+    size.rigid = n->tets == 0 && n->links == 0 && n->frames == 0;
     csimi_push(&arena, csim_solver_bytes(&size, solver), 1);
     csimi_push(&arena, sizeof(int) * (size_t)blocks, 1); /* union-find, before the first island */
     return arena.used;
@@ -15809,14 +16483,14 @@ static int csimi_count_pairs(const csimi_state *s) {
 }
 
 static int csimi_most_pairs(const csimi_counts *n) {
-    return 6 * n->tets + n->rigids + CSIMI_SPRING_SLOTS / 2 * n->springs;
+    return 6 * n->tets + n->rigids + CSIMI_SPRING_SLOTS / 2 * n->springs + 3 * n->frames + n->bends;
 }
 
 CSIMI_FN size_t csimi_pattern_build_scratch(const csimi_counts *n) {
     csimi_arena arena = csimi_arena_counting();
     int pairs = csimi_most_pairs(n);
     CSIMI_PUSH(&arena, int, 2 * (size_t)pairs);
-    CSIMI_PUSH(&arena, int, csimi_pattern_scratch(n->nodes + 2 * n->rigids, pairs));
+    CSIMI_PUSH(&arena, int, csimi_pattern_scratch(csimi_blocks_of(n), pairs));
     return arena.used;
 }
 
@@ -15849,23 +16523,21 @@ CSIMI_FN csim_status csimi_build_pattern(csim_world *w, csimi_arena *arena) {
 static void csimi_begin_frame(csim_world *w, csimi_step_frame *f, csim_real h, csimi_arena *arena) {
     csimi_store *s = &w->store;
     const csimi_state *t = &s->state;
-    csim_real *x, *v, *com, *rotation, *velocity;
+    csimi_state own;
     int i, k;
     csimi_frame_layout(f, &s->capacity, arena);
     f->h = h;
     f->theta = f->sigma = w->def.integrator == CSIM_MIDPOINT ? CSIM_R(0.5) : CSIM_R(1.0);
     f->blocks = csimi_block_count(t);
-    x = f->next.x;
-    v = f->next.v;
-    com = f->next.com;
-    rotation = f->next.rotation;
-    velocity = f->next.velocity;
+    own = f->next;
     f->next = *t; /* shares what a step does not change */
-    f->next.x = x;
-    f->next.v = v;
-    f->next.com = com;
-    f->next.rotation = rotation;
-    f->next.velocity = velocity;
+    f->next.x = own.x;
+    f->next.v = own.v;
+    f->next.com = own.com;
+    f->next.rotation = own.rotation;
+    f->next.velocity = own.velocity;
+    f->next.frame = own.frame;
+    f->next.frame_velocity = own.frame_velocity;
     for (i = 0; i < t->node_count; i++) {
         f->skip[i] = t->node_mode[i] != CSIMI_FREE;
         for (k = 0; k < 3; k++) {
@@ -15879,6 +16551,14 @@ static void csimi_begin_frame(csim_world *w, csimi_step_frame *f, csim_real h, c
         for (k = 0; k < 6; k++) {
             f->vk[3 * block + k] = t->velocity[6 * i + k];
             f->rep[3 * block + k] = s->rigid_rep[6 * i + k];
+        }
+    }
+    for (i = 0; i < t->frame_count; i++) {
+        int block = csimi_first_frame_block(t) + i;
+        f->skip[block] = t->frame_mode[i] != CSIMI_FREE;
+        for (k = 0; k < 3; k++) {
+            f->vk[3 * block + k] = t->frame_velocity[3 * i + k];
+            f->rep[3 * block + k] = s->frame_rep[3 * i + k];
         }
     }
     for (i = 0; i < 3 * f->blocks; i++) f->v[i] = f->vk[i]; /* stays for fixed and kinematic blocks */
@@ -15904,7 +16584,7 @@ static void csimi_assemble(csim_world *w, csimi_step_frame *f, const csimi_step 
 static csim_status csimi_integrate(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
     csimi_store *s = &w->store;
     const csimi_model *table = csimi_model_table();
-    int i, k;
+    int i, k, frames = 3 * csimi_first_frame_block(&s->state);
     for (i = 0; i < 3 * f->blocks; i++) f->v_end[i] = f->vk[i] + (f->v[i] - f->vk[i]) / f->theta;
     for (i = 0; i < f->blocks; i++)
         if (f->skip[i])
@@ -15913,8 +16593,10 @@ static csim_status csimi_integrate(csim_world *w, csimi_step_frame *f, const csi
         if (table[i].advance) table[i].advance(&s->state, step, f->v, &f->next);
     for (i = 0; i < 3 * s->count.nodes; i++) f->next.v[i] = f->v_end[i];
     for (i = 0; i < 6 * s->count.rigids; i++) f->next.velocity[i] = f->v_end[3 * s->count.nodes + i];
+    for (i = 0; i < 3 * s->count.frames; i++) f->next.frame_velocity[i] = f->v_end[frames + i];
     if (csimi_all_finite(f->v_end, 3 * f->blocks) && csimi_all_finite(f->next.x, 3 * s->count.nodes) &&
-        csimi_all_finite(f->next.com, 3 * s->count.rigids) && csimi_all_finite(f->next.rotation, 4 * s->count.rigids))
+        csimi_all_finite(f->next.com, 3 * s->count.rigids) && csimi_all_finite(f->next.rotation, 4 * s->count.rigids) &&
+        csimi_all_finite(f->next.frame, 4 * s->count.frames))
         return CSIM_OK;
     return csimi_fail(&w->error, CSIM_NON_FINITE_RESULT, "csim_world_step", "velocity or position", false, 0,
                       "finite numbers; the step was undone");
@@ -15922,7 +16604,8 @@ static csim_status csimi_integrate(csim_world *w, csimi_step_frame *f, const csi
 
 static void csimi_commit(csim_world *w, csimi_step_frame *f) {
     csimi_store *s = &w->store;
-    size_t nodes = (size_t)s->count.nodes, rigids = (size_t)s->count.rigids, real = sizeof(csim_real);
+    size_t nodes = (size_t)s->count.nodes, rigids = (size_t)s->count.rigids, frames = (size_t)s->count.frames;
+    size_t real = sizeof(csim_real);
     int i, k;
     CSIMI_MEMCPY(s->state.x, f->next.x, real * 3 * nodes);
     CSIMI_MEMCPY(s->state.v, f->next.v, real * 3 * nodes);
@@ -15931,6 +16614,10 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f) {
     CSIMI_MEMCPY(s->state.rotation, f->next.rotation, real * 4 * rigids);
     CSIMI_MEMCPY(s->state.velocity, f->next.velocity, real * 6 * rigids);
     CSIMI_MEMCPY(s->rigid_rep, f->v + 3 * nodes, real * 6 * rigids);
+    CSIMI_MEMCPY(s->state.frame, f->next.frame, real * 4 * frames);
+    CSIMI_MEMCPY(s->state.frame_velocity, f->next.frame_velocity, real * 3 * frames);
+    CSIMI_MEMCPY(s->frame_rep, f->v + 3 * (nodes + 2 * rigids), real * 3 * frames);
+    CSIMI_MEMSET(s->state.frame_torque, 0, real * 3 * frames);
     CSIMI_MEMSET(s->state.node_force, 0, real * 3 * nodes);
     CSIMI_MEMSET(s->state.wrench, 0, real * 6 * rigids);
     for (i = 0; i < s->count.bodies; i++) s->body[i].sigma = f->sigma_of_body[i];
@@ -16145,6 +16832,13 @@ CSIM_API csim_totals csim_world_totals(const csim_world *w) {
         csimi_add_momentum(&t, csimi_load3(s->com + 3 * i),
                            csim_scale(s->rigid_mass[i], csimi_load3(s->velocity + 6 * i)), csimi_load3(spin));
     }
+    for (i = 0; i < s->frame_count; i++) { /* the mass of an edge is at its nodes */
+        csim_real I[9], spin[3];
+        if (s->frame_mode[i] != CSIMI_FREE) continue;
+        csimi_frame_inertia_world(s, i, I);
+        csimi_mul3(I, s->frame_velocity + 3 * i, spin);
+        csimi_add_momentum(&t, csim_v3(0, 0, 0), csim_v3(0, 0, 0), csimi_load3(spin));
+    }
     return t;
 }
 
@@ -16166,6 +16860,13 @@ CSIM_API double csim_world_rms_speed(const csim_world *w) {
         csimi_mul3(I, s->rigid_rep + 6 * i + 3, spin);
         energy2 += (double)(s->state.rigid_mass[i] * csim_dot(v, v) + csim_dot(o, csimi_load3(spin)));
         mass += (double)s->state.rigid_mass[i];
+    }
+    for (i = 0; i < s->count.frames; i++) {
+        csim_real I[9], spin[3];
+        if (s->state.frame_mode[i] != CSIMI_FREE) continue;
+        csimi_frame_inertia_world(&s->state, i, I);
+        csimi_mul3(I, s->frame_rep + 3 * i, spin);
+        energy2 += (double)csim_dot(csimi_load3(s->frame_rep + 3 * i), csimi_load3(spin));
     }
     return mass > 0 ? (double)CSIMI_SQRT((csim_real)(energy2 / mass)) : 0;
 }
@@ -16242,7 +16943,7 @@ static csim_vec3 csimi_node_mean(const csimi_store *s, const csimi_body *b, cons
 CSIM_API csim_status csim_body_get_pose(const csim_world *w, csim_body_id id, csim_pose *pose) {
     CSIMI_READ_BODY(w, id, pose);
     *pose = csimi_body_pose(s, &s->state, slot);
-    if (b->kind == CSIM_SOFT) pose->position = csimi_node_mean(s, b, s->state.x);
+    if (b->kind != CSIM_RIGID) pose->position = csimi_node_mean(s, b, s->state.x);
     return CSIM_OK;
 }
 
@@ -16289,7 +16990,7 @@ CSIM_API csim_status csim_body_get_mass(const csim_world *w, csim_body_id id, cs
 CSIM_API csim_status csim_body_set_pose(csim_world *w, csim_body_id id, csim_pose pose) {
     CSIMI_OPEN_BODY(w, id, "csim_body_set_pose");
     if ((status = csimi_check_pose(&w->error, "csim_body_set_pose", pose)) != 0) return status;
-    if (b->kind == CSIM_SOFT)
+    if (b->kind != CSIM_RIGID && b->kind != CSIM_PARTICLE)
         return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_pose", "id", true, (double)id.index1,
                           "a particle or rigid body");
     if (b->kind == CSIM_PARTICLE) {
@@ -16311,6 +17012,12 @@ static void csimi_set_node_velocity(csimi_store *s, int node, csim_vec3 v) {
     csimi_store3(s->node_rep + 3 * node, v);
 }
 
+CSIMI_FN void csimi_set_frame_velocity(csimi_store *s, int frame, csim_vec3 w) {
+    if (s->state.frame_mode[frame] == CSIMI_FIXED) w = csim_v3(0, 0, 0);
+    csimi_store3(s->state.frame_velocity + 3 * frame, w);
+    csimi_store3(s->frame_rep + 3 * frame, w);
+}
+
 CSIM_API csim_status csim_body_set_velocity(csim_world *w, csim_body_id id, csim_vec3 linear, csim_vec3 angular) {
     CSIMI_OPEN_BODY(w, id, "csim_body_set_velocity");
     if ((status = csimi_check_vec(&w->error, "csim_body_set_velocity", "linear", linear)) != 0) return status;
@@ -16329,6 +17036,7 @@ CSIM_API csim_status csim_body_set_velocity(csim_world *w, csim_body_id id, csim
         for (i = b->first_node; i < b->first_node + b->node_count; i++)
             csimi_set_node_velocity(
                 s, i, csim_add(linear, csim_cross(angular, csim_sub(csimi_load3(s->state.x + 3 * i), centre))));
+        for (i = b->first_frame; i < b->first_frame + b->frame_count; i++) csimi_set_frame_velocity(s, i, angular);
     }
     return CSIM_OK;
 }
@@ -16379,6 +17087,10 @@ CSIM_API csim_status csim_body_set_motion(csim_world *w, csim_body_id id, csim_m
     } else {
         int i;
         for (i = b->first_node; i < b->first_node + b->node_count; i++) csimi_set_mode(s, i, motion);
+        for (i = b->first_frame; i < b->first_frame + b->frame_count; i++) {
+            s->state.frame_mode[i] = csimi_mode_of(motion);
+            if (motion == CSIM_STATIC) csimi_set_frame_velocity(s, i, csim_v3(0, 0, 0));
+        }
     }
     b->motion = motion;
     return CSIM_OK;
@@ -16685,13 +17397,16 @@ CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_
 CSIM_API uint64_t csim_world_hash(const csim_world *w) {
     const csimi_store *s = &w->store;
     uint64_t h = CSIMI_FNV_START;
-    size_t nodes = (size_t)s->count.nodes, rigids = (size_t)s->count.rigids, real = sizeof(csim_real);
+    size_t nodes = (size_t)s->count.nodes, rigids = (size_t)s->count.rigids, frames = (size_t)s->count.frames;
+    size_t real = sizeof(csim_real);
     int i;
     h = csimi_fnv(h, s->state.x, 3 * nodes * real);
     h = csimi_fnv(h, s->state.v, 3 * nodes * real);
     h = csimi_fnv(h, s->state.com, 3 * rigids * real);
     h = csimi_fnv(h, s->state.rotation, 4 * rigids * real);
     h = csimi_fnv(h, s->state.velocity, 6 * rigids * real);
+    h = csimi_fnv(h, s->state.frame, 4 * frames * real);
+    h = csimi_fnv(h, s->state.frame_velocity, 3 * frames * real);
     for (i = 0; i < s->count.contacts; i++) {
         h = csimi_fnv(h, &s->contact[i].id, sizeof s->contact[i].id);
         h = csimi_fnv(h, &s->contact[i].impulse, sizeof s->contact[i].impulse);
@@ -18575,6 +19290,8 @@ CSIMI_FN bool csimi_read_obj(csimi_mesh_reader *r) {
 #undef CSIMI_CASCADE_WINDOW
 #undef CSIMI_CASCADE_PATIENCE
 #undef CSIMI_CASCADE_INNER
+#undef CSIMI_SECTION
+#undef CSIMI_READ_CABLE
 #undef CSIMI_WORSE
 #undef CSIMI_OPEN_BODY
 #undef CSIMI_READ_BODY

@@ -126,7 +126,8 @@ void scene_close(scene *s);
 
 /* ---- for the files that hold scenes */
 
-extern const scene_kind scene_rigid_kinds[], scene_soft_kinds[], scene_mixed_kinds[]; /* end with a null name */
+extern const scene_kind scene_rigid_kinds[], scene_soft_kinds[], scene_mixed_kinds[];
+extern const scene_kind scene_cable_kinds[]; /* end with a null name */
 
 double scene_time(const scene *s); /* of the steps done, s */
 /* The value of a key: as set, or its default. Keys are declared in the kind; asking for another is a bug. */

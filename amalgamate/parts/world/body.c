@@ -61,6 +61,8 @@ CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion mot
     b->first_tet = s->count.tets;
     b->first_surface = s->count.surface;
     b->first_triangle = s->count.triangles;
+    b->first_frame = s->count.frames;
+    b->first_bend = s->count.bends;
     b->surface = *surface;
     b->user_data = user_data;
     s->body_list[w->live_bodies++] = slot;
@@ -761,14 +763,26 @@ CSIM_API bool csim_link_valid(const csim_world *w, csim_link_id id) {
     return w && csimi_find_link(w, id, &slot, NULL) == CSIM_OK;
 }
 
+/* Bend elements [first, first + n) have gone: those behind them move up. */
+static void csimi_shift_bends(csimi_store *s, int first, int n) {
+    int i;
+    for (i = 0; i < s->count.bodies; i++)
+        if (s->body[i].alive && s->body[i].first_bend > first) s->body[i].first_bend -= n;
+}
+
 static void csimi_drop_link(csim_world *w, int slot) {
     csimi_store *s = &w->store;
     csimi_link *l = s->link + slot;
     int i;
+    static const csimi_axis axis[] = {CSIMI_AXIS_springs, CSIMI_AXIS_pins, CSIMI_AXIS_bends};
     if (l->kind == CSIMI_SPRING) s->count.matrix_blocks -= csimi_spring_blocks(s->state.spring + 2 * l->item);
-    csimi_remove(s, l->kind == CSIMI_SPRING ? CSIMI_AXIS_springs : CSIMI_AXIS_pins, l->item, 1);
+    csimi_remove(s, axis[l->kind], l->item, 1);
     for (i = 0; i < s->count.links; i++)
         if (s->link[i].alive && s->link[i].kind == l->kind && s->link[i].item > l->item) s->link[i].item--;
+    if (l->kind == CSIMI_CLAMP) {
+        csimi_shift_bends(s, l->item, 1);
+        s->count.matrix_blocks -= 2;
+    }
     l->alive = false;
     l->generation++;
     l->next_free = w->free_link;
@@ -806,6 +820,22 @@ static void csimi_shift_place(csimi_place *p, const csimi_body *gone) {
     csimi_place_shift(p, gone->first_node, gone->node_count, gone->rigid);
 }
 
+static void csimi_shift_cables(csimi_store *s, const csimi_body *gone) {
+    int i, side;
+    for (i = 0; i < 2 * s->count.frames; i++)
+        if (s->state.edge_node[i] > gone->first_node) s->state.edge_node[i] -= gone->node_count;
+    for (i = 0; i < s->count.bends; i++)
+        for (side = 0; side < 2; side++) {
+            csimi_bend_end *e = s->state.bend[i].end + side;
+            if (e->frame > gone->first_frame) e->frame -= gone->frame_count;
+            if (gone->rigid >= 0 && e->rigid > gone->rigid) e->rigid--;
+        }
+    for (i = 0; i < s->count.links; i++)
+        if (s->link[i].alive && s->link[i].kind == CSIMI_CLAMP && s->link[i].item > gone->first_bend)
+            s->link[i].item -= gone->bend_count;
+    csimi_shift_bends(s, gone->first_bend, gone->bend_count);
+}
+
 static void csimi_shift_indices(csim_world *w, const csimi_body *gone, int hulls, int first_hull) {
     csimi_store *s = &w->store;
     int i;
@@ -817,8 +847,10 @@ static void csimi_shift_indices(csim_world *w, const csimi_body *gone, int hulls
         if (b->first_tet > gone->first_tet) b->first_tet -= gone->tet_count;
         if (b->first_surface > gone->first_surface) b->first_surface -= gone->surface_count;
         if (b->first_triangle > gone->first_triangle) b->first_triangle -= gone->triangle_count;
+        if (b->first_frame > gone->first_frame) b->first_frame -= gone->frame_count;
         if (gone->rigid >= 0 && b->rigid > gone->rigid) b->rigid--;
     }
+    csimi_shift_cables(s, gone);
     for (i = 0; i < s->count.tets * 4; i++)
         if (s->state.tet[i] > gone->first_node) s->state.tet[i] -= gone->node_count;
     for (i = 0; i < s->count.surface; i++)
@@ -841,9 +873,9 @@ CSIM_API csim_status csim_destroy_body(csim_world *w, csim_body_id id) {
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_destroy_body", NULL, false, 0, NULL);
     if ((status = csimi_find_body(w, id, "csim_destroy_body", &slot, &w->error)) != 0) return status;
     s = &w->store;
-    gone = s->body[slot];
     for (i = 0; i < s->count.links; i++)
         if (s->link[i].alive && (s->link[i].body[0] == slot || s->link[i].body[1] == slot)) csimi_drop_link(w, i);
+    gone = s->body[slot];
     csimi_end_contacts(w, id);
     for (i = 0; i < gone.shape_count; i++)
         if (s->shape[gone.first_shape + i].hull >= 0) {
@@ -859,6 +891,8 @@ CSIM_API csim_status csim_destroy_body(csim_world *w, csim_body_id id) {
     csimi_remove(s, CSIMI_AXIS_tets, gone.first_tet, gone.tet_count);
     csimi_remove(s, CSIMI_AXIS_surface, gone.first_surface, gone.surface_count);
     csimi_remove(s, CSIMI_AXIS_triangles, gone.first_triangle, gone.triangle_count);
+    csimi_remove(s, CSIMI_AXIS_frames, gone.first_frame, gone.frame_count);
+    csimi_remove(s, CSIMI_AXIS_bends, gone.first_bend, gone.bend_count);
     s->body[slot].alive = false;
     s->body[slot].generation++;
     s->body[slot].next_free = w->free_body;

@@ -42,14 +42,14 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     csimi_island_work p;
     csim_problem_size size;
     csimi_arena arena = csimi_arena_counting();
-    int blocks = n->nodes + 2 * n->rigids, rows = n->contacts + n->pins, aggregates = n->aggregates + n->rigids;
+    int blocks = csimi_blocks_of(n), rows = n->contacts + n->pins, aggregates = n->aggregates + n->rigids;
     csimi_island_layout(&p, blocks, n->matrix_blocks, rows, csimi_most_terms(n), aggregates, &arena);
     size.blocks = blocks;
     size.matrix_blocks = n->matrix_blocks;
     size.contacts = rows;
     size.terms = csimi_most_terms(n);
     size.aggregates = aggregates;
-    size.rigid = n->tets == 0 && n->links == 0;
+    size.rigid = n->tets == 0 && n->links == 0 && n->frames == 0;
     csimi_push(&arena, csim_solver_bytes(&size, solver), 1);
     csimi_push(&arena, sizeof(int) * (size_t)blocks, 1); /* union-find, before the first island */
     return arena.used;

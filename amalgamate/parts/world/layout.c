@@ -10,6 +10,8 @@ CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *c) {
     n.rigids = c->rigids;
     n.shapes = c->shapes;
     n.hulls = c->hulls;
+    n.frames = c->frames;
+    n.bends = c->bends;
     n.tets = c->tets;
     n.surface = c->surface;
     n.triangles = c->triangles;
@@ -28,6 +30,8 @@ CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *n) {
     c.rigids = n->rigids;
     c.shapes = n->shapes;
     c.hulls = n->hulls;
+    c.frames = n->frames;
+    c.bends = n->bends;
     c.tets = n->tets;
     c.surface = n->surface;
     c.triangles = n->triangles;
@@ -39,7 +43,7 @@ CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *n) {
     return c;
 }
 
-static int csimi_blocks_of(const csimi_counts *n) { return n->nodes + 2 * n->rigids; }
+CSIMI_FN int csimi_blocks_of(const csimi_counts *n) { return n->nodes + 2 * n->rigids + n->frames; }
 
 CSIMI_FN void csimi_store_layout(csimi_store *s, const csim_solver_params *solver, csimi_arena *arena) {
     const csimi_counts *c = &s->capacity;
@@ -50,6 +54,8 @@ CSIMI_FN void csimi_store_layout(csimi_store *s, const csim_solver_params *solve
     s->state.tet_slot = CSIMI_PUSH(arena, int, (size_t)c->tets * 16);
     s->state.spring_slot = CSIMI_PUSH(arena, int, (size_t)c->springs *CSIMI_SPRING_SLOTS);
     s->state.rigid_inverse = CSIMI_PUSH(arena, csim_real, (size_t)c->rigids * 9);
+    s->state.edge_slot = CSIMI_PUSH(arena, int, (size_t)c->frames * 9);
+    s->state.bend_slot = CSIMI_PUSH(arena, int, (size_t)c->bends * 4);
     s->A.row = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c) + 1);
     s->A.diag = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c));
     s->A.col = CSIMI_PUSH(arena, int, c->matrix_blocks);
@@ -63,6 +69,8 @@ CSIMI_FN void csimi_sync_state(csimi_store *s) {
     s->state.rigid_count = s->count.rigids;
     s->state.tet_count = s->count.tets;
     s->state.spring_count = s->count.springs;
+    s->state.frame_count = s->count.frames;
+    s->state.bend_count = s->count.bends;
 }
 
 static void csimi_store_copy(csimi_store *to, const csimi_store *from) {
@@ -176,6 +184,8 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->next.com = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->rigids);
     f->next.rotation = CSIMI_PUSH(arena, csim_real, 4 * (size_t)n->rigids);
     f->next.velocity = CSIMI_PUSH(arena, csim_real, 6 * (size_t)n->rigids);
+    f->next.frame = CSIMI_PUSH(arena, csim_real, 4 * (size_t)n->frames);
+    f->next.frame_velocity = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->frames);
     f->vk = CSIMI_PUSH(arena, csim_real, 3 * blocks);
     f->b = CSIMI_PUSH(arena, csim_real, 3 * blocks);
     f->v = CSIMI_PUSH(arena, csim_real, 3 * blocks);

@@ -128,6 +128,13 @@ CSIM_API csim_totals csim_world_totals(const csim_world *w) {
         csimi_add_momentum(&t, csimi_load3(s->com + 3 * i),
                            csim_scale(s->rigid_mass[i], csimi_load3(s->velocity + 6 * i)), csimi_load3(spin));
     }
+    for (i = 0; i < s->frame_count; i++) { /* the mass of an edge is at its nodes */
+        csim_real I[9], spin[3];
+        if (s->frame_mode[i] != CSIMI_FREE) continue;
+        csimi_frame_inertia_world(s, i, I);
+        csimi_mul3(I, s->frame_velocity + 3 * i, spin);
+        csimi_add_momentum(&t, csim_v3(0, 0, 0), csim_v3(0, 0, 0), csimi_load3(spin));
+    }
     return t;
 }
 
@@ -149,6 +156,13 @@ CSIM_API double csim_world_rms_speed(const csim_world *w) {
         csimi_mul3(I, s->rigid_rep + 6 * i + 3, spin);
         energy2 += (double)(s->state.rigid_mass[i] * csim_dot(v, v) + csim_dot(o, csimi_load3(spin)));
         mass += (double)s->state.rigid_mass[i];
+    }
+    for (i = 0; i < s->count.frames; i++) {
+        csim_real I[9], spin[3];
+        if (s->state.frame_mode[i] != CSIMI_FREE) continue;
+        csimi_frame_inertia_world(&s->state, i, I);
+        csimi_mul3(I, s->frame_rep + 3 * i, spin);
+        energy2 += (double)csim_dot(csimi_load3(s->frame_rep + 3 * i), csimi_load3(spin));
     }
     return mass > 0 ? (double)CSIMI_SQRT((csim_real)(energy2 / mass)) : 0;
 }

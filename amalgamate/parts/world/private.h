@@ -22,24 +22,28 @@ typedef struct csimi_body {
     int first_tet, tet_count;
     int first_surface, surface_count; /* surface nodes of solids */
     int first_triangle, triangle_count;
-    int aggregate_count; /* of a solid */
-    int matrix_blocks;   /* stored blocks of A that belong to it alone */
-    csim_real centre[3]; /* rigid: centre of mass in body axes */
-    csim_real radius;    /* particle */
-    csim_real sigma;     /* spectral estimate kept for the island this body leads */
+    int first_frame, frame_count; /* edges of cables */
+    int first_bend, bend_count;   /* their own bend elements, those of links left out */
+    bool clamped[2];              /* cables: the first, the last of them clamps an end to the world */
+    bool closed;                  /* cables: the last edge leads back to the first node */
+    int aggregate_count;          /* of a solid */
+    int matrix_blocks;            /* stored blocks of A that belong to it alone */
+    csim_real centre[3];          /* rigid: centre of mass in body axes */
+    csim_real radius;             /* particle */
+    csim_real sigma;              /* spectral estimate kept for the island this body leads */
     bool can_sleep;
     csim_surface_def surface;
     void *user_data;
 } csimi_body;
 
-typedef enum csimi_link_kind { CSIMI_SPRING, CSIMI_PIN } csimi_link_kind;
+typedef enum csimi_link_kind { CSIMI_SPRING, CSIMI_PIN, CSIMI_CLAMP } csimi_link_kind;
 
 typedef struct csimi_link {
     uint32_t generation;
     bool alive;
     csimi_link_kind kind;
     int next_free;
-    int item;    /* index in the springs or pins */
+    int item;    /* index in the springs, pins or bends */
     int body[2]; /* slots it holds on to, -1: the world */
     csim_real break_force;
 } csimi_link;
@@ -88,6 +92,18 @@ typedef struct csimi_pin {
     X(surface, int, surface_node, 1)              \
     X(triangles, int, triangle, 3)                \
     X(links, csimi_link, link, 1)                 \
+    X(frames, csim_real, state.frame, 4)          \
+    X(frames, csim_real, state.frame_velocity, 3) \
+    X(frames, csim_real, frame_rep, 3)            \
+    X(frames, csim_real, state.frame_inertia, 3)  \
+    X(frames, csim_real, state.frame_torque, 3)   \
+    X(frames, csim_real, state.frame_damping, 1)  \
+    X(frames, unsigned char, state.frame_mode, 1) \
+    X(frames, int, frame_body, 1)                 \
+    X(frames, int, state.edge_node, 2)            \
+    X(frames, csim_real, state.edge_data, 6)      \
+    X(bends, csimi_bend, state.bend, 1)           \
+    X(bends, csim_real, state.bend_data, 8)       \
     X(springs, csimi_place, state.spring, 2)      \
     X(springs, csim_real, state.spring_data, 3)   \
     X(springs, int, spring_link, 1)               \
@@ -97,12 +113,15 @@ typedef struct csimi_pin {
 
 /* Everything that is counted: the axes of the arrays above, the stored blocks of A, and the pairs of the broad phase.
  */
-#define CSIMI_WORLD_AXES(X)                                                                                           \
-    X(bodies)                                                                                                         \
-    X(nodes)                                                                                                          \
-    X(rigids)                                                                                                         \
-    X(shapes) X(hulls) X(tets) X(surface) X(triangles) X(links) X(springs) X(pins) X(contacts) X(ended) X(aggregates) \
-        X(matrix_blocks) X(pairs)
+#define CSIMI_WORLD_AXES(X)                                                                                          \
+    X(bodies)                                                                                                        \
+    X(nodes)                                                                                                         \
+    X(rigids)                                                                                                        \
+    X(shapes)                                                                                                        \
+    X(hulls)                                                                                                         \
+    X(tets)                                                                                                          \
+    X(surface) X(triangles) X(links) X(springs) X(pins) X(contacts) X(ended) X(aggregates) X(matrix_blocks) X(pairs) \
+        X(frames) X(bends)
 
 typedef struct csimi_counts {
 #define CSIMI_X(axis) int axis;
@@ -113,11 +132,11 @@ typedef struct csimi_counts {
 typedef struct csimi_store {
     csimi_counts capacity, count; /* count.matrix_blocks: stored blocks of A */
     csimi_state state;
-    csim_real *node_rep, *rigid_rep; /* representative velocity of the last step */
+    csim_real *node_rep, *rigid_rep, *frame_rep; /* representative velocity of the last step */
     csimi_body *body;
     int *body_list; /* slots of live bodies in creation order, [live] */
     int *node_body, *node_user, *node_of_user, *node_aggregate;
-    int *rigid_body, *shape_body;
+    int *rigid_body, *shape_body, *frame_body;
     csim_geometry *shape;
     csim_hull_data *hull;
     int *surface_node, *triangle;
@@ -147,6 +166,8 @@ struct csim_world {
     csim_step_stats stats;
 };
 
+/* Velocity blocks of a world with these counts. */
+CSIMI_FN int csimi_blocks_of(const csimi_counts *n);
 CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *capacity);
 CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *counts);
 
@@ -254,6 +275,9 @@ CSIMI_FN void csimi_finish_create(csim_world *w, int slot, csim_body_id *id);
 /* Takes a link slot; item is its place in the array of its kind. */
 CSIMI_FN int csimi_take_link(csim_world *w, csimi_link_kind kind, int item, const int *bodies, csim_real break_force);
 CSIMI_FN void csimi_finish_link(csim_world *w, int slot, csim_link_id *id);
+
+/* ---- query.c */
+CSIMI_FN void csimi_set_frame_velocity(csimi_store *s, int frame, csim_vec3 w);
 
 /* ---- checks */
 

@@ -69,7 +69,7 @@ static csim_vec3 csimi_node_mean(const csimi_store *s, const csimi_body *b, cons
 CSIM_API csim_status csim_body_get_pose(const csim_world *w, csim_body_id id, csim_pose *pose) {
     CSIMI_READ_BODY(w, id, pose);
     *pose = csimi_body_pose(s, &s->state, slot);
-    if (b->kind == CSIM_SOFT) pose->position = csimi_node_mean(s, b, s->state.x);
+    if (b->kind != CSIM_RIGID) pose->position = csimi_node_mean(s, b, s->state.x);
     return CSIM_OK;
 }
 
@@ -116,7 +116,7 @@ CSIM_API csim_status csim_body_get_mass(const csim_world *w, csim_body_id id, cs
 CSIM_API csim_status csim_body_set_pose(csim_world *w, csim_body_id id, csim_pose pose) {
     CSIMI_OPEN_BODY(w, id, "csim_body_set_pose");
     if ((status = csimi_check_pose(&w->error, "csim_body_set_pose", pose)) != 0) return status;
-    if (b->kind == CSIM_SOFT)
+    if (b->kind != CSIM_RIGID && b->kind != CSIM_PARTICLE)
         return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_pose", "id", true, (double)id.index1,
                           "a particle or rigid body");
     if (b->kind == CSIM_PARTICLE) {
@@ -138,6 +138,12 @@ static void csimi_set_node_velocity(csimi_store *s, int node, csim_vec3 v) {
     csimi_store3(s->node_rep + 3 * node, v);
 }
 
+CSIMI_FN void csimi_set_frame_velocity(csimi_store *s, int frame, csim_vec3 w) {
+    if (s->state.frame_mode[frame] == CSIMI_FIXED) w = csim_v3(0, 0, 0);
+    csimi_store3(s->state.frame_velocity + 3 * frame, w);
+    csimi_store3(s->frame_rep + 3 * frame, w);
+}
+
 CSIM_API csim_status csim_body_set_velocity(csim_world *w, csim_body_id id, csim_vec3 linear, csim_vec3 angular) {
     CSIMI_OPEN_BODY(w, id, "csim_body_set_velocity");
     if ((status = csimi_check_vec(&w->error, "csim_body_set_velocity", "linear", linear)) != 0) return status;
@@ -156,6 +162,7 @@ CSIM_API csim_status csim_body_set_velocity(csim_world *w, csim_body_id id, csim
         for (i = b->first_node; i < b->first_node + b->node_count; i++)
             csimi_set_node_velocity(
                 s, i, csim_add(linear, csim_cross(angular, csim_sub(csimi_load3(s->state.x + 3 * i), centre))));
+        for (i = b->first_frame; i < b->first_frame + b->frame_count; i++) csimi_set_frame_velocity(s, i, angular);
     }
     return CSIM_OK;
 }
@@ -206,6 +213,10 @@ CSIM_API csim_status csim_body_set_motion(csim_world *w, csim_body_id id, csim_m
     } else {
         int i;
         for (i = b->first_node; i < b->first_node + b->node_count; i++) csimi_set_mode(s, i, motion);
+        for (i = b->first_frame; i < b->first_frame + b->frame_count; i++) {
+            s->state.frame_mode[i] = csimi_mode_of(motion);
+            if (motion == CSIM_STATIC) csimi_set_frame_velocity(s, i, csim_v3(0, 0, 0));
+        }
     }
     b->motion = motion;
     return CSIM_OK;

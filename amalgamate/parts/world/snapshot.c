@@ -154,13 +154,16 @@ CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_
 CSIM_API uint64_t csim_world_hash(const csim_world *w) {
     const csimi_store *s = &w->store;
     uint64_t h = CSIMI_FNV_START;
-    size_t nodes = (size_t)s->count.nodes, rigids = (size_t)s->count.rigids, real = sizeof(csim_real);
+    size_t nodes = (size_t)s->count.nodes, rigids = (size_t)s->count.rigids, frames = (size_t)s->count.frames;
+    size_t real = sizeof(csim_real);
     int i;
     h = csimi_fnv(h, s->state.x, 3 * nodes * real);
     h = csimi_fnv(h, s->state.v, 3 * nodes * real);
     h = csimi_fnv(h, s->state.com, 3 * rigids * real);
     h = csimi_fnv(h, s->state.rotation, 4 * rigids * real);
     h = csimi_fnv(h, s->state.velocity, 6 * rigids * real);
+    h = csimi_fnv(h, s->state.frame, 4 * frames * real);
+    h = csimi_fnv(h, s->state.frame_velocity, 3 * frames * real);
     for (i = 0; i < s->count.contacts; i++) {
         h = csimi_fnv(h, &s->contact[i].id, sizeof s->contact[i].id);
         h = csimi_fnv(h, &s->contact[i].impulse, sizeof s->contact[i].impulse);

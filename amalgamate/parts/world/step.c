@@ -16,14 +16,14 @@ static int csimi_count_pairs(const csimi_state *s) {
 }
 
 static int csimi_most_pairs(const csimi_counts *n) {
-    return 6 * n->tets + n->rigids + CSIMI_SPRING_SLOTS / 2 * n->springs;
+    return 6 * n->tets + n->rigids + CSIMI_SPRING_SLOTS / 2 * n->springs + 3 * n->frames + n->bends;
 }
 
 CSIMI_FN size_t csimi_pattern_build_scratch(const csimi_counts *n) {
     csimi_arena arena = csimi_arena_counting();
     int pairs = csimi_most_pairs(n);
     CSIMI_PUSH(&arena, int, 2 * (size_t)pairs);
-    CSIMI_PUSH(&arena, int, csimi_pattern_scratch(n->nodes + 2 * n->rigids, pairs));
+    CSIMI_PUSH(&arena, int, csimi_pattern_scratch(csimi_blocks_of(n), pairs));
     return arena.used;
 }
 
@@ -56,23 +56,21 @@ CSIMI_FN csim_status csimi_build_pattern(csim_world *w, csimi_arena *arena) {
 static void csimi_begin_frame(csim_world *w, csimi_step_frame *f, csim_real h, csimi_arena *arena) {
     csimi_store *s = &w->store;
     const csimi_state *t = &s->state;
-    csim_real *x, *v, *com, *rotation, *velocity;
+    csimi_state own;
     int i, k;
     csimi_frame_layout(f, &s->capacity, arena);
     f->h = h;
     f->theta = f->sigma = w->def.integrator == CSIM_MIDPOINT ? CSIM_R(0.5) : CSIM_R(1.0);
     f->blocks = csimi_block_count(t);
-    x = f->next.x;
-    v = f->next.v;
-    com = f->next.com;
-    rotation = f->next.rotation;
-    velocity = f->next.velocity;
+    own = f->next;
     f->next = *t; /* shares what a step does not change */
-    f->next.x = x;
-    f->next.v = v;
-    f->next.com = com;
-    f->next.rotation = rotation;
-    f->next.velocity = velocity;
+    f->next.x = own.x;
+    f->next.v = own.v;
+    f->next.com = own.com;
+    f->next.rotation = own.rotation;
+    f->next.velocity = own.velocity;
+    f->next.frame = own.frame;
+    f->next.frame_velocity = own.frame_velocity;
     for (i = 0; i < t->node_count; i++) {
         f->skip[i] = t->node_mode[i] != CSIMI_FREE;
         for (k = 0; k < 3; k++) {
@@ -86,6 +84,14 @@ static void csimi_begin_frame(csim_world *w, csimi_step_frame *f, csim_real h, c
         for (k = 0; k < 6; k++) {
             f->vk[3 * block + k] = t->velocity[6 * i + k];
             f->rep[3 * block + k] = s->rigid_rep[6 * i + k];
+        }
+    }
+    for (i = 0; i < t->frame_count; i++) {
+        int block = csimi_first_frame_block(t) + i;
+        f->skip[block] = t->frame_mode[i] != CSIMI_FREE;
+        for (k = 0; k < 3; k++) {
+            f->vk[3 * block + k] = t->frame_velocity[3 * i + k];
+            f->rep[3 * block + k] = s->frame_rep[3 * i + k];
         }
     }
     for (i = 0; i < 3 * f->blocks; i++) f->v[i] = f->vk[i]; /* stays for fixed and kinematic blocks */
@@ -111,7 +117,7 @@ static void csimi_assemble(csim_world *w, csimi_step_frame *f, const csimi_step 
 static csim_status csimi_integrate(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
     csimi_store *s = &w->store;
     const csimi_model *table = csimi_model_table();
-    int i, k;
+    int i, k, frames = 3 * csimi_first_frame_block(&s->state);
     for (i = 0; i < 3 * f->blocks; i++) f->v_end[i] = f->vk[i] + (f->v[i] - f->vk[i]) / f->theta;
     for (i = 0; i < f->blocks; i++)
         if (f->skip[i])
@@ -120,8 +126,10 @@ static csim_status csimi_integrate(csim_world *w, csimi_step_frame *f, const csi
         if (table[i].advance) table[i].advance(&s->state, step, f->v, &f->next);
     for (i = 0; i < 3 * s->count.nodes; i++) f->next.v[i] = f->v_end[i];
     for (i = 0; i < 6 * s->count.rigids; i++) f->next.velocity[i] = f->v_end[3 * s->count.nodes + i];
+    for (i = 0; i < 3 * s->count.frames; i++) f->next.frame_velocity[i] = f->v_end[frames + i];
     if (csimi_all_finite(f->v_end, 3 * f->blocks) && csimi_all_finite(f->next.x, 3 * s->count.nodes) &&
-        csimi_all_finite(f->next.com, 3 * s->count.rigids) && csimi_all_finite(f->next.rotation, 4 * s->count.rigids))
+        csimi_all_finite(f->next.com, 3 * s->count.rigids) && csimi_all_finite(f->next.rotation, 4 * s->count.rigids) &&
+        csimi_all_finite(f->next.frame, 4 * s->count.frames))
         return CSIM_OK;
     return csimi_fail(&w->error, CSIM_NON_FINITE_RESULT, "csim_world_step", "velocity or position", false, 0,
                       "finite numbers; the step was undone");
@@ -129,7 +137,8 @@ static csim_status csimi_integrate(csim_world *w, csimi_step_frame *f, const csi
 
 static void csimi_commit(csim_world *w, csimi_step_frame *f) {
     csimi_store *s = &w->store;
-    size_t nodes = (size_t)s->count.nodes, rigids = (size_t)s->count.rigids, real = sizeof(csim_real);
+    size_t nodes = (size_t)s->count.nodes, rigids = (size_t)s->count.rigids, frames = (size_t)s->count.frames;
+    size_t real = sizeof(csim_real);
     int i, k;
     CSIMI_MEMCPY(s->state.x, f->next.x, real * 3 * nodes);
     CSIMI_MEMCPY(s->state.v, f->next.v, real * 3 * nodes);
@@ -138,6 +147,10 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f) {
     CSIMI_MEMCPY(s->state.rotation, f->next.rotation, real * 4 * rigids);
     CSIMI_MEMCPY(s->state.velocity, f->next.velocity, real * 6 * rigids);
     CSIMI_MEMCPY(s->rigid_rep, f->v + 3 * nodes, real * 6 * rigids);
+    CSIMI_MEMCPY(s->state.frame, f->next.frame, real * 4 * frames);
+    CSIMI_MEMCPY(s->state.frame_velocity, f->next.frame_velocity, real * 3 * frames);
+    CSIMI_MEMCPY(s->frame_rep, f->v + 3 * (nodes + 2 * rigids), real * 3 * frames);
+    CSIMI_MEMSET(s->state.frame_torque, 0, real * 3 * frames);
     CSIMI_MEMSET(s->state.node_force, 0, real * 3 * nodes);
     CSIMI_MEMSET(s->state.wrench, 0, real * 6 * rigids);
     for (i = 0; i < s->count.bodies; i++) s->body[i].sigma = f->sigma_of_body[i];

@@ -54,7 +54,9 @@ typedef struct csim_capacity {
     int surface;       /* vertices on the surface of solids; default nodes when there are tets */
     int triangles;     /* of those surfaces; default 2 surface */
     int links;         /* springs, and as many pins; default 0 */
-    int matrix_blocks; /* 3x3 blocks stored in A; default nodes + 4 rigids + 5 tets + 16 links */
+    int frames;        /* edges of cables; default 0 */
+    int bends;         /* their bend elements: joints between edges, clamps; default frames + links */
+    int matrix_blocks; /* 3x3 blocks stored in A; default nodes + 4 rigids + 5 tets + 16 links + 7 frames + 2 bends */
     int contacts;      /* contact points in one step, speculative ones included; default 16 shapes + 2 nodes */
     int pairs;         /* overlapping bounds in one step; default 8 (shapes + bodies) */
     int aggregates; /* groups of solids for the coarse correction; default n^(2/3) / 6 of the nodes, 4..150, with tets
@@ -340,7 +342,13 @@ CSIM_API const uint64_t *csim_world_ended(const csim_world *world, int *count);
 
 /* ---- bodies ---------------------------------------------------------------------------------------------------- */
 
-typedef enum csim_body_kind { CSIM_PARTICLE, CSIM_RIGID, CSIM_SOFT, CSIM_BODY_KIND_COUNT_ } csim_body_kind;
+typedef enum csim_body_kind {
+    CSIM_PARTICLE,
+    CSIM_RIGID,
+    CSIM_SOFT,
+    CSIM_BODY_CABLE,
+    CSIM_BODY_KIND_COUNT_
+} csim_body_kind;
 
 /* Bodies that exist, static ones and the ground included; 0 for null. The getters of this section return
    CSIM_NULL_ARGUMENT, CSIM_STALE_ID or CSIM_WRONG_WORLD and write nothing then; the setters also CSIM_LOCKED,

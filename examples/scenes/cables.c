@@ -1,0 +1,157 @@
+/* cables: scenes of cables. */
+#include "scene.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- cable-winding: the cable benchmark of the COND paper. Its end follows a recorded path of 5500 samples around a
+   cylinder; the other end is clamped straight below the first sample, where the line touches the cylinder. */
+
+enum { WINDING_SAMPLES = 5500 };
+
+typedef struct winding {
+    csim_body_id cable;
+    double path[WINDING_SAMPLES][3], speed, stride; /* samples a step */
+    int edges, last, steps, certified, capped;
+    double contacts, iterations, most_contacts, most_iterations, solve, assembly, deepest, fastest, force[6];
+    csim_real *values;
+} winding;
+
+static const scene_key winding_keys[] = {{"path", "../shared/real/trajectories/cable_winding_position.txt",
+                                          "positions of the end, three numbers a line", "*"},
+                                         {"speed", "1", "samples of the path in 10 ms", NULL},
+                                         {"mu", "1.3", "friction coefficient", NULL},
+                                         {"E", "2.954e6", "Young's modulus, Pa", NULL},
+                                         {"nu", "0.49", "Poisson's ratio", NULL},
+                                         {"rho", "1259", "density, kg/m^3", NULL},
+                                         {"beta", "0", "stiffness-proportional damping, s", NULL},
+                                         {NULL, NULL, NULL, NULL}};
+
+/* Where the file is not: the taut end unwinds along its tangent, three turns up the cylinder. */
+static void winding_analytic(winding *w) {
+    const double radius = 0.022, length = 0.4;
+    int i;
+    for (i = 0; i < WINDING_SAMPLES; i++) {
+        double turn = 2.5 * 6.283185307179586 * i / (WINDING_SAMPLES - 1.0), rest = length - radius * turn;
+        double x = radius * cos(turn) - rest * sin(turn), y = radius * sin(turn) + rest * cos(turn);
+        w->path[i][0] = 0.492 + x;
+        w->path[i][1] = -0.2025 + y;
+        w->path[i][2] = 0.1005 + 0.1 * i / (WINDING_SAMPLES - 1.0);
+    }
+}
+
+static bool winding_read(winding *w, const char *path) {
+    FILE *file = fopen(path, "r");
+    int i, got = 0;
+    if (!file) return false;
+    for (i = 0; i < 3 * WINDING_SAMPLES; i++) got += fscanf(file, "%lf", &w->path[i / 3][i % 3]) == 1;
+    fclose(file);
+    return got == 3 * WINDING_SAMPLES;
+}
+
+static csim_vec3 winding_point(const winding *w, double sample) {
+    int i = (int)sample;
+    double t = sample - i;
+    if (i >= WINDING_SAMPLES - 1) i = WINDING_SAMPLES - 2, t = 1;
+    return scene_v3(w->path[i][0] + t * (w->path[i + 1][0] - w->path[i][0]),
+                    w->path[i][1] + t * (w->path[i + 1][1] - w->path[i][1]),
+                    w->path[i][2] + t * (w->path[i + 1][2] - w->path[i][2]));
+}
+
+static void winding_build(scene *s) {
+    winding *w = (winding *)s->state;
+    csim_cable_def d = csim_default_cable_def();
+    csim_rigid_def post = scene_rigid_def(1, scene_number(s, "mu"), 0.4920, -0.2025, 0.25);
+    const char *path = scene_text_of(s, "path");
+    if (!winding_read(w, path)) {
+        winding_analytic(w);
+        snprintf(s->note, sizeof s->note, "%s cannot be read: the end follows a built-in winding path", path);
+    }
+    w->speed = scene_number(s, "speed");
+    w->stride = w->speed * s->h / 0.01;
+    if (s->options.steps == 0 && s->options.seconds <= 0) s->steps = (int)(WINDING_SAMPLES / w->stride);
+    w->edges = s->size;
+    w->values = (csim_real *)scene_memory(s, sizeof(csim_real) * 3 * (size_t)(s->size + 1));
+    scene_begin(s);
+    post.motion = CSIM_STATIC;
+    scene_add_rigid(s, &post, csim_cylinder(CSIM_R(0.02), CSIM_R(0.5)));
+    d.start = scene_v3(0.514, w->path[0][1] - 0.4, 0.1005);
+    d.end = scene_v3(w->path[0][0], w->path[0][1], w->path[0][2]);
+    d.segments = s->size;
+    d.radius = CSIM_R(0.002);
+    d.density = (csim_real)scene_number(s, "rho");
+    d.young = (csim_real)scene_number(s, "E");
+    d.poisson = (csim_real)scene_number(s, "nu");
+    d.stiffness_damping = (csim_real)scene_number(s, "beta");
+    d.start_end = CSIM_CABLE_CLAMPED;
+    d.surface.friction = (csim_real)scene_number(s, "mu");
+    if (!s->failed) scene_ok(s, csim_create_cable(s->world, &d, &w->cable));
+    if (!s->failed) scene_ok(s, csim_body_set_node_motion(s->world, w->cable, s->size, CSIM_KINEMATIC));
+}
+
+static void winding_drive(scene *s) {
+    winding *w = (winding *)s->state;
+    csim_vec3 now = winding_point(w, s->step * w->stride), next = winding_point(w, (s->step + 1) * w->stride);
+    csim_vec3 v = csim_scale((csim_real)(1 / s->h), csim_sub(next, now));
+    scene_ok(s, csim_body_set_node(s->world, w->cable, w->edges, now, v));
+}
+
+static double winding_force(scene *s) {
+    winding *w = (winding *)s->state;
+    const csim_real *f = w->values + 3 * (w->edges - 1);
+    csim_cable_get_forces(s->world, w->cable, w->values, 3);
+    return sqrt((double)(f[0] * f[0] + f[1] * f[1] + f[2] * f[2]));
+}
+
+static void winding_measure(scene *s) {
+    static const int sample[6] = {1000, 2000, 3000, 4000, 5000, 5499};
+    winding *w = (winding *)s->state;
+    csim_step_stats t = csim_world_stats(s->world);
+    int i, n;
+    w->steps++;
+    w->certified += !(t.flags & CSIM_FLAG_UNCERTIFIED);
+    w->contacts += t.touching;
+    w->iterations += t.iterations;
+    w->most_contacts = fmax(w->most_contacts, t.touching);
+    w->most_iterations = fmax(w->most_iterations, t.iterations);
+    w->deepest = fmax(w->deepest, t.penetration);
+    w->solve += t.solve_seconds;
+    w->assembly += t.assembly_seconds + t.collide_seconds;
+    csim_body_get_node_velocities(s->world, w->cable, w->values, 3);
+    for (n = 0; n < w->edges; n++) {
+        const csim_real *v = w->values + 3 * n;
+        w->fastest = fmax(w->fastest, sqrt((double)(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])));
+    }
+    for (i = 0; i < 6; i++)
+        if (s->step * w->stride <= sample[i] + 1e-9) w->force[i] = winding_force(s);
+}
+
+static void winding_finish(scene *s) {
+    static const char *const name[5] = {"force_1000_n", "force_2000_n", "force_3000_n", "force_4000_n", "force_5000_n"};
+    winding *w = (winding *)s->state;
+    double n = w->steps > 0 ? w->steps : 1;
+    int i;
+    scene_report(s, "end_force_n", winding_force(s));
+    scene_report(s, "certified", w->certified == w->steps);
+    scene_report(s, "uncertified_steps", w->steps - w->certified);
+    scene_report(s, "penetration_mm", 1e3 * w->deepest);
+    scene_report(s, "iterations_mean", w->iterations / n);
+    scene_report(s, "iterations_max", w->most_iterations);
+    scene_report(s, "contacts_mean", w->contacts / n);
+    scene_report(s, "contacts_max", w->most_contacts);
+    scene_report(s, "speed_max", w->fastest);
+    if (s->options.clock) scene_report(s, "solve_ms", 1e3 * w->solve / n);
+    if (s->options.clock) scene_report(s, "assembly_ms", 1e3 * w->assembly / n);
+    for (i = 0; i < 5; i++) scene_report(s, name[i], w->force[i]);
+}
+
+/* ---- */
+
+const scene_kind scene_cable_kinds[] = {
+    {"cable-winding", "a cable is wound around a cylinder by a recorded path (--size: edges)",
+     "end_force_n certified uncertified_steps penetration_mm iterations_mean iterations_max contacts_mean contacts_max "
+     "speed_max solve_ms assembly_ms force_1000_n force_2000_n force_3000_n force_4000_n force_5000_n",
+     0.01, 55, 0, 160, CSIM_BACKWARD_EULER, SCENE_PACE, sizeof(winding), winding_keys, winding_build, winding_drive,
+     winding_measure, winding_finish},
+    {NULL, NULL, NULL, 0, 0, 0, 0, CSIM_BACKWARD_EULER, 0, 0, NULL, NULL, NULL, NULL, NULL}};
