@@ -11,6 +11,7 @@
 #include "../examples/scenes/rigid.c"
 #include "../examples/scenes/soft.c"
 #include "../examples/scenes/mixed.c"
+#include "../examples/scenes/cables.c"
 #include <time.h>
 
 static double bench_clock(void *user) {
