@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 87e972cacfe3f25b
+   Hash of the parts: d57a9cb034c3279b
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -2354,8 +2354,12 @@ CSIMI_FN bool csimi_cascade_solve(csimi_impulse_run *run);
 CSIMI_FN bool csimi_cascade_anderson(csimi_impulse_run *run);
 CSIMI_FN bool csimi_cascade_proximal(csimi_impulse_run *run);
 
-/* ---- sweep.c and newton.c: islands of small dense bodies at the level of impulses */
-
+/* ---- bodies.c: A as small dense bodies of neighbouring blocks, inverted, and the rows of contacts on them */
+enum { CSIMI_BODY_BLOCKS = 4 };
+typedef struct csimi_bodies {
+    int *first, *size, *row; /* [n] of the body of each block; row: offset of its inverse, 3x3 blocks */
+    csim_real *inverse;      /* [36 n] */
+} csimi_bodies;
 /* One block a contact acts on: J rows in the contact frame, signed; where the body's inverse is. */
 typedef struct csimi_piece {
     int block;
@@ -2363,6 +2367,25 @@ typedef struct csimi_piece {
     int inverse;     /* row of the block in the inverses, in 3x3 blocks */
     csim_real J[9];
 } csimi_piece;
+/* Whether A is block diagonal in bodies. */
+CSIMI_FN bool csimi_bodies_take(const csim_block_matrix *A);
+CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n);
+/* Finds the bodies of an A that csimi_bodies_take takes and inverts them. False when A is not positive definite. */
+CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_block_matrix *A);
+/* A^-1 x of the body of block i, x given on that block alone, added to y[3n]. */
+CSIMI_FN void csimi_body_push(const csimi_bodies *b, int i, const csim_real *x, csim_real *y);
+/* Terms that contacts name: pieces in all. */
+CSIMI_FN int csimi_pieces_count(const csim_problem *p);
+/* Pieces of contact m, rows turned into its frame; returns their number. b null: without the body's numbers. */
+CSIMI_FN int csimi_pieces_make(const csim_problem *p, const csimi_bodies *b, int m, csimi_piece *pieces);
+CSIMI_FN void csimi_pieces_velocity(const csimi_piece *piece, int count, const csim_real *v, csim_real *u); /* u += J v */
+/* v += A^-1 J' impulse of one contact */
+CSIMI_FN void csimi_pieces_push(const csimi_bodies *b, const csimi_piece *piece, int count, const csim_real *impulse,
+                                csim_real *v);
+/* W = J A^-1 J' of one contact; pieces of one body couple. */
+CSIMI_FN void csimi_pieces_delassus(const csimi_bodies *b, const csimi_piece *begin, int count, csim_real *W);
+
+/* ---- sweep.c and newton.c: islands of small dense bodies at the level of impulses */
 
 /* One contact. */
 typedef struct csimi_sweep_contact {
@@ -2377,8 +2400,7 @@ typedef struct csimi_sweep {
     const csim_problem *problem;
     const csim_tasks *tasks;
     int n, contact_count;
-    int *first, *size, *row;  /* [n] of the body of each block; row: offset of its inverse, 3x3 blocks */
-    csim_real *inverse;       /* [36 n] */
+    csimi_bodies bodies;
     csim_real *free_velocity; /* [3n] A^-1 b */
     csim_real *v;             /* [3n] A^-1 (b + J' lambda), always */
     csimi_piece *pieces;      /* [term_count] */
@@ -2400,8 +2422,6 @@ typedef struct csimi_sweep {
 } csimi_sweep;
 
 CSIMI_FN void csimi_contact_velocity(const csimi_sweep *s, const csimi_sweep_contact *c, csim_real *u);
-/* A^-1 x of the body of block i, x given on that block alone, added to y[3n]. */
-CSIMI_FN void csimi_body_push(const csimi_sweep *s, int i, const csim_real *x, csim_real *y);
 /* The lower middle value of x[count]; reorders x. */
 CSIMI_FN csim_real csimi_median(csim_real *x, int count);
 CSIMI_FN void csimi_sweep_velocities(csimi_sweep *s);          /* v = A^-1 (b + J' lambda) */
@@ -11450,6 +11470,141 @@ CSIMI_FN void csimi_envelope_solve(const csimi_envelope *e, double *x) {
 }
 /* ==== end solve/envelope.c */
 
+/* ==== begin solve/bodies.c ====================================================================================== */
+/* solve/bodies: A as small dense bodies, each inverted once, and the rows of contacts on them. */
+
+/* ---- bodies */
+
+/* Blocks coupled by A must lie side by side, at most CSIMI_BODY_BLOCKS together: returns the end of the body that
+   starts at block i, or -1. Rows are symmetric, so looking at the last column of each is enough. */
+static int csimi_body_end(const csim_block_matrix *A, int i) {
+    int end = i, k;
+    for (k = i; k <= end; ++k) {
+        const int last = A->col[A->row[k + 1] - 1];
+        end = csimi_imax(end, last);
+        if (end - i >= CSIMI_BODY_BLOCKS) return -1;
+    }
+    return end + 1;
+}
+
+CSIMI_FN bool csimi_bodies_take(const csim_block_matrix *A) {
+    int i = 0;
+    while (i >= 0 && i < A->n) i = csimi_body_end(A, i);
+    return i >= 0;
+}
+
+CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n) {
+    b->first = CSIMI_PUSH(arena, int, n);
+    b->size = CSIMI_PUSH(arena, int, n);
+    b->row = CSIMI_PUSH(arena, int, n);
+    b->inverse = CSIMI_PUSH(arena, csim_real, 9 * CSIMI_BODY_BLOCKS * (size_t)n);
+}
+
+/* Inverse of the dense body [first, end) into its rows. */
+static CSIMI_NOINLINE bool csimi_body_invert(csimi_bodies *b, const csim_block_matrix *A, int first, int end) {
+    const int m = 3 * (end - first);
+    double H[9 * CSIMI_BODY_BLOCKS * CSIMI_BODY_BLOCKS], x[3 * CSIMI_BODY_BLOCKS];
+    int i, j, k, r, c;
+    for (i = 0; i < m * m; ++i) H[i] = 0;
+    for (i = first; i < end; ++i)
+        for (k = A->row[i]; k < A->row[i + 1]; ++k)
+            for (r = 0; r < 3; ++r)
+                for (c = 0; c < 3; ++c)
+                    H[m * (3 * (i - first) + r) + 3 * (A->col[k] - first) + c] =
+                        (double)A->val[9 * (ptrdiff_t)k + 3 * r + c];
+    if (!csimi_cholesky(m, H)) return false;
+    for (j = 0; j < m; ++j) {
+        for (i = 0; i < m; ++i) x[i] = i == j ? 1 : 0;
+        csimi_cholesky_solve(m, H, x);
+        for (i = 0; i < m; ++i) {
+            csim_real *block = b->inverse + 9 * ((ptrdiff_t)b->row[first + j / 3] + i / 3);
+            block[3 * (j % 3) + i % 3] = (csim_real)x[i];
+        }
+    }
+    return true;
+}
+
+CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_block_matrix *A) {
+    int i, k, end, row = 0;
+    for (i = 0; i < A->n; i = end) {
+        end = csimi_body_end(A, i);
+        for (k = i; k < end; ++k) {
+            b->first[k] = i;
+            b->size[k] = end - i;
+            b->row[k] = row;
+            row += end - i;
+        }
+        if (!csimi_body_invert(b, A, i, end)) return false;
+    }
+    return true;
+}
+
+CSIMI_FN void csimi_body_push(const csimi_bodies *b, int i, const csim_real *x, csim_real *y) {
+    const csim_real *inverse = b->inverse + 9 * (ptrdiff_t)b->row[i];
+    int k;
+    for (k = 0; k < b->size[i]; ++k) csimi_addmulT3(inverse + 9 * k, x, y + 3 * (ptrdiff_t)(b->first[i] + k));
+}
+
+/* ---- the rows of a contact */
+
+static int csimi_pieces_side(const csim_problem *p, const csimi_bodies *b, const csim_contact *contact,
+                             const csim_side *side, csim_real sign, csimi_piece *piece) {
+    int k, i;
+    for (k = side->first; k < side->first + side->count; ++k, ++piece) {
+        piece->block = p->terms[k].block;
+        piece->first = b ? b->first[piece->block] : 0;
+        piece->size = b ? b->size[piece->block] : 0;
+        piece->inverse = b ? b->row[piece->block] : 0;
+        csimi_matmul(contact->R, p->terms[k].J, piece->J);
+        for (i = 0; i < 9; ++i) piece->J[i] *= sign;
+    }
+    return side->count;
+}
+
+CSIMI_FN int csimi_pieces_make(const csim_problem *p, const csimi_bodies *b, int m, csimi_piece *pieces) {
+    const csim_contact *contact = p->contacts + m;
+    const int count = csimi_pieces_side(p, b, contact, &contact->a, 1, pieces);
+    return count + csimi_pieces_side(p, b, contact, &contact->b, -1, pieces + count);
+}
+
+CSIMI_FN int csimi_pieces_count(const csim_problem *p) {
+    int m, count = 0;
+    for (m = 0; m < p->contact_count; ++m) count += p->contacts[m].a.count + p->contacts[m].b.count;
+    return count;
+}
+
+CSIMI_FN void csimi_pieces_velocity(const csimi_piece *piece, int count, const csim_real *v, csim_real *u) {
+    const csimi_piece *end = piece + count;
+    for (; piece < end; ++piece) csimi_addmul3(piece->J, v + 3 * (ptrdiff_t)piece->block, u);
+}
+
+CSIMI_FN void csimi_pieces_push(const csimi_bodies *b, const csimi_piece *piece, int count, const csim_real *impulse,
+                                csim_real *v) {
+    const csimi_piece *end = piece + count;
+    int k;
+    for (; piece < end; ++piece) {
+        const csim_real *inverse = b->inverse + 9 * (ptrdiff_t)piece->inverse;
+        csim_real g[3] = {0, 0, 0};
+        csimi_addmulT3(piece->J, impulse, g);
+        for (k = 0; k < piece->size; ++k) csimi_addmulT3(inverse + 9 * k, g, v + 3 * (ptrdiff_t)(piece->first + k));
+    }
+}
+
+CSIMI_FN void csimi_pieces_delassus(const csimi_bodies *b, const csimi_piece *begin, int count, csim_real *W) {
+    const csimi_piece *p, *q, *end = begin + count;
+    csim_real T[9], X[9];
+    int k;
+    for (k = 0; k < 9; ++k) W[k] = 0;
+    for (p = begin; p < end; ++p)
+        for (q = begin; q < end; ++q) {
+            if (p->first != q->first) continue;
+            csimi_matmul(p->J, b->inverse + 9 * ((ptrdiff_t)p->inverse + q->block - q->first), T);
+            csimi_matmulT(T, q->J, X);
+            for (k = 0; k < 9; ++k) W[k] += X[k];
+        }
+}
+/* ==== end solve/bodies.c */
+
 /* ==== begin solve/newton.c ====================================================================================== */
 /* solve/newton: one proximal step of the sweep solver by Newton's method on the velocities of the bodies.
    With a compliance e > 0 around a centre the impulse of every contact is a function of the velocity in closed form,
@@ -11463,10 +11618,10 @@ CSIMI_FN void csimi_envelope_solve(const csimi_envelope *e, double *x) {
 static int csimi_newton_neighbours(csimi_sweep *s, const int *list_start, const int *list, int head, int count) {
     const int i = s->order[head];
     int k, q;
-    for (k = 0; k < s->size[i]; ++k)
-        if (s->place[s->first[i] + k] < 0) {
-            s->place[s->first[i] + k] = count;
-            s->order[count++] = s->first[i] + k;
+    for (k = 0; k < s->bodies.size[i]; ++k)
+        if (s->place[s->bodies.first[i] + k] < 0) {
+            s->place[s->bodies.first[i] + k] = count;
+            s->order[count++] = s->bodies.first[i] + k;
         }
     for (k = list_start[i]; k < list_start[i + 1]; ++k) {
         const csimi_sweep_contact *c = s->contacts + list[k];
@@ -11525,7 +11680,7 @@ static void csimi_newton_envelope(csimi_sweep *s) {
     e->n = s->n;
     for (i = 0; i < s->n; ++i) e->first[i] = i;
     for (i = 0; i < s->n; ++i) /* bodies lie together, whatever the walk did */
-        for (q = s->first[i]; q < s->first[i] + s->size[i]; ++q)
+        for (q = s->bodies.first[i]; q < s->bodies.first[i] + s->bodies.size[i]; ++q)
             e->first[s->place[i]] = csimi_imin(e->first[s->place[i]], s->place[q]);
     for (m = 0; m < s->contact_count; ++m) {
         const csimi_piece *begin = s->pieces + s->contacts[m].first, *end = begin + s->contacts[m].count, *p;
@@ -11703,9 +11858,9 @@ static double csimi_newton_evaluate(csimi_sweep *s, double *F) {
     }
     csimi_sweep_imbalance(s, F);
     for (i = 0; i < s->n; ++i) {
-        const csim_real *inverse = s->inverse + 9 * (ptrdiff_t)s->row[i];
-        for (k = 0; k < s->size[i]; ++k, inverse += 9) {
-            const double *x = F + 3 * (ptrdiff_t)i, *y = F + 3 * (ptrdiff_t)(s->first[i] + k);
+        const csim_real *inverse = s->bodies.inverse + 9 * (ptrdiff_t)s->bodies.row[i];
+        for (k = 0; k < s->bodies.size[i]; ++k, inverse += 9) {
+            const double *x = F + 3 * (ptrdiff_t)i, *y = F + 3 * (ptrdiff_t)(s->bodies.first[i] + k);
             int r, c;
             for (r = 0; r < 3; ++r)
                 for (c = 0; c < 3; ++c) merit += x[r] * (double)inverse[3 * r + c] * y[c];
@@ -11839,122 +11994,28 @@ CSIMI_FN bool csimi_newton_step(csimi_sweep *s, double eps, int *iterations) {
 
 #define CSIMI_SWEEP_WINDOW 20
 #define CSIMI_SWEEP_PATIENCE 100 /* sweeps without a halving before the next stage; 4 before Newton */
-#define CSIMI_SWEEP_BODY 4       /* blocks of a body at most */
 
-/* ---- bodies */
-
-/* Blocks coupled by A must lie side by side, at most four together: returns the end of the body that starts at block
-   i, or -1. Rows are symmetric, so looking at the last column of each is enough. */
-static int csimi_body_end(const csim_block_matrix *A, int i) {
-    int end = i, k;
-    for (k = i; k <= end; ++k) {
-        const int last = A->col[A->row[k + 1] - 1];
-        end = csimi_imax(end, last);
-        if (end - i >= CSIMI_SWEEP_BODY) return -1;
-    }
-    return end + 1;
-}
-
-CSIMI_FN bool csimi_sweep_takes(const csim_problem *problem) {
-    int i = 0;
-    while (i >= 0 && i < problem->A.n) i = csimi_body_end(&problem->A, i);
-    return i >= 0;
-}
-
-/* Inverse of the dense body [first, end) into its rows of s->inverse. */
-static CSIMI_NOINLINE bool csimi_body_invert(csimi_sweep *s, int first, int end) {
-    const csim_block_matrix *A = &s->problem->A;
-    const int m = 3 * (end - first);
-    double H[9 * CSIMI_SWEEP_BODY * CSIMI_SWEEP_BODY], x[3 * CSIMI_SWEEP_BODY];
-    int i, j, k, r, c;
-    for (i = 0; i < m * m; ++i) H[i] = 0;
-    for (i = first; i < end; ++i)
-        for (k = A->row[i]; k < A->row[i + 1]; ++k)
-            for (r = 0; r < 3; ++r)
-                for (c = 0; c < 3; ++c)
-                    H[m * (3 * (i - first) + r) + 3 * (A->col[k] - first) + c] =
-                        (double)A->val[9 * (ptrdiff_t)k + 3 * r + c];
-    if (!csimi_cholesky(m, H)) return false;
-    for (j = 0; j < m; ++j) {
-        for (i = 0; i < m; ++i) x[i] = i == j ? 1 : 0;
-        csimi_cholesky_solve(m, H, x);
-        for (i = 0; i < m; ++i) {
-            csim_real *block = s->inverse + 9 * ((ptrdiff_t)s->row[first + j / 3] + i / 3);
-            block[3 * (j % 3) + i % 3] = (csim_real)x[i];
-        }
-    }
-    return true;
-}
-
-/* Finds the bodies and inverts them. False when A is not positive definite. */
-static bool csimi_sweep_bodies(csimi_sweep *s) {
-    int i, k, end, row = 0;
-    for (i = 0; i < s->n; i = end) {
-        end = csimi_body_end(&s->problem->A, i);
-        for (k = i; k < end; ++k) {
-            s->first[k] = i;
-            s->size[k] = end - i;
-            s->row[k] = row;
-            row += end - i;
-        }
-        if (!csimi_body_invert(s, i, end)) return false;
-    }
-    return true;
-}
-
-/* y += A^-1 x for the body of block i, x given on that block alone. */
-CSIMI_FN void csimi_body_push(const csimi_sweep *s, int i, const csim_real *x, csim_real *y) {
-    const csim_real *inverse = s->inverse + 9 * (ptrdiff_t)s->row[i];
-    int k;
-    for (k = 0; k < s->size[i]; ++k) csimi_addmulT3(inverse + 9 * k, x, y + 3 * (ptrdiff_t)(s->first[i] + k));
-}
+CSIMI_FN bool csimi_sweep_takes(const csim_problem *problem) { return csimi_bodies_take(&problem->A); }
 
 /* ---- velocities */
 
-/* v += A^-1 J' change of one contact. */
-static void csimi_contact_push(const csimi_sweep *s, const csimi_sweep_contact *c, const csim_real *change,
-                               csim_real *v) {
-    const csimi_piece *piece = s->pieces + c->first, *end = piece + c->count;
-    int k;
-    for (; piece < end; ++piece) {
-        const csim_real *inverse = s->inverse + 9 * (ptrdiff_t)piece->inverse;
-        csim_real g[3] = {0, 0, 0};
-        csimi_addmulT3(piece->J, change, g);
-        for (k = 0; k < piece->size; ++k) csimi_addmulT3(inverse + 9 * k, g, v + 3 * (ptrdiff_t)(piece->first + k));
-    }
-}
-
 CSIMI_FN void csimi_contact_velocity(const csimi_sweep *s, const csimi_sweep_contact *c, csim_real *u) {
-    const csimi_piece *piece = s->pieces + c->first, *end = piece + c->count;
     u[0] = c->phi[0];
     u[1] = c->phi[1];
     u[2] = c->phi[2];
-    for (; piece < end; ++piece) csimi_addmul3(piece->J, s->v + 3 * (ptrdiff_t)piece->block, u);
+    csimi_pieces_velocity(s->pieces + c->first, c->count, s->v, u);
 }
 
 /* v from lambda anew: after a jump, and to shed the rounding of incremental updates. */
 CSIMI_FN void csimi_sweep_velocities(csimi_sweep *s) {
     int m;
     CSIMI_MEMCPY(s->v, s->free_velocity, 3 * (size_t)s->n * sizeof *s->v);
-    for (m = 0; m < s->contact_count; ++m) csimi_contact_push(s, s->contacts + m, s->lambda + 3 * (ptrdiff_t)m, s->v);
+    for (m = 0; m < s->contact_count; ++m)
+        csimi_pieces_push(&s->bodies, s->pieces + s->contacts[m].first, s->contacts[m].count,
+                          s->lambda + 3 * (ptrdiff_t)m, s->v);
 }
 
 /* ---- one contact: preparing its model */
-
-/* J A^-1 J' of one contact; pieces of one body couple. */
-static void csimi_contact_delassus(const csimi_sweep *s, csimi_sweep_contact *c) {
-    const csimi_piece *p, *q, *begin = s->pieces + c->first, *end = begin + c->count;
-    csim_real W[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, T[9], X[9];
-    int k;
-    for (p = begin; p < end; ++p)
-        for (q = begin; q < end; ++q) {
-            if (p->first != q->first) continue;
-            csimi_matmul(p->J, s->inverse + 9 * ((ptrdiff_t)p->inverse + q->block - q->first), T);
-            csimi_matmulT(T, q->J, X);
-            for (k = 0; k < 9; ++k) W[k] += X[k];
-        }
-    csimi_local_set(&c->local, W);
-}
 
 /* ---- a sweep */
 
@@ -11973,7 +12034,7 @@ static void csimi_sweep_pass(csimi_sweep *s) {
         for (k = 0; k < 3; ++k) u[k] = next[k] - lambda[k];
         if (csimi_abs(u[0]) + csimi_abs(u[1]) + csimi_abs(u[2]) <= 0) continue;
         for (k = 0; k < 3; ++k) lambda[k] = next[k];
-        csimi_contact_push(s, c, u, s->v);
+        csimi_pieces_push(&s->bodies, s->pieces + c->first, c->count, u, s->v);
     }
     ++s->sweeps;
 }
@@ -12237,10 +12298,7 @@ static size_t csimi_sweep_spare(int n, int contacts, int window) {
 
 static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, int n, int contacts, int terms, int window) {
     const size_t vector = 3 * (size_t)contacts;
-    s->first = CSIMI_PUSH(arena, int, n);
-    s->size = CSIMI_PUSH(arena, int, n);
-    s->row = CSIMI_PUSH(arena, int, n);
-    s->inverse = CSIMI_PUSH(arena, csim_real, 9 * CSIMI_SWEEP_BODY * (size_t)n);
+    csimi_bodies_layout(&s->bodies, arena, n);
     s->free_velocity = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->pieces = CSIMI_PUSH(arena, csimi_piece, terms);
@@ -12263,35 +12321,12 @@ static int csimi_sweep_window(const csim_solver_params *params) {
     return params->window > 0 ? params->window : CSIMI_SWEEP_WINDOW;
 }
 
-/* Terms that contacts name: what sizes count, whatever else the array of terms holds. */
-static int csimi_sweep_terms(const csim_problem *problem) {
-    int m, count = 0;
-    for (m = 0; m < problem->contact_count; ++m) count += problem->contacts[m].a.count + problem->contacts[m].b.count;
-    return count;
-}
-
 CSIMI_FN size_t csimi_sweep_bytes(const csim_problem_size *size, const csim_solver_params *params) {
     csimi_arena arena = csimi_arena_counting();
     csimi_sweep s;
     csimi_sweep_layout(&s, &arena, size->blocks, size->contacts, size->terms, csimi_sweep_window(params));
     csimi_push(&arena, csim_certificate_bytes(size->blocks, size->contacts), 1);
     return arena.high;
-}
-
-/* Pieces of one side, rows turned into the contact frame. */
-static int csimi_sweep_side(csimi_sweep *s, const csim_contact *contact, const csim_side *side, csim_real sign,
-                            int at) {
-    int k, i;
-    for (k = side->first; k < side->first + side->count; ++k, ++at) {
-        csimi_piece *piece = s->pieces + at;
-        piece->block = s->problem->terms[k].block;
-        piece->first = s->first[piece->block];
-        piece->size = s->size[piece->block];
-        piece->inverse = s->row[piece->block];
-        csimi_matmul(contact->R, s->problem->terms[k].J, piece->J);
-        for (i = 0; i < 9; ++i) piece->J[i] *= sign;
-    }
-    return at;
 }
 
 /* The certificate's rho where the sides have masses of their own, else 3 / tr W, which is the same for rigid bodies. */
@@ -12311,15 +12346,15 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
     for (m = 0; m < s->contact_count; ++m) {
         csimi_sweep_contact *c = s->contacts + m;
         const csim_contact *contact = s->problem->contacts + m;
-        csim_real scale;
+        csim_real scale, W[9];
         CSIMI_MEMSET(c, 0, sizeof *c);
         c->contact = contact;
         c->first = at;
-        at = csimi_sweep_side(s, contact, &contact->a, 1, at);
-        at = csimi_sweep_side(s, contact, &contact->b, -1, at);
-        c->count = at - c->first;
+        c->count = csimi_pieces_make(s->problem, &s->bodies, m, s->pieces + at);
+        at += c->count;
         for (k = 0; k < 3; ++k) c->phi[k] = contact->phi[k];
-        csimi_contact_delassus(s, c);
+        csimi_pieces_delassus(&s->bodies, s->pieces + c->first, c->count, W);
+        csimi_local_set(&c->local, W);
         c->rho = csimi_sweep_rho(c);
         scale = csimi_max((c->local.W[0] + c->local.W[3] + c->local.W[5]) / 3, CSIMI_TINY);
         for (k = 0; k < 3; ++k) {
@@ -12333,7 +12368,7 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
 static void csimi_sweep_free_velocity(csimi_sweep *s) {
     int i;
     for (i = 0; i < 3 * s->n; ++i) s->free_velocity[i] = 0;
-    for (i = 0; i < s->n; ++i) csimi_body_push(s, i, s->problem->b + 3 * (ptrdiff_t)i, s->free_velocity);
+    for (i = 0; i < s->n; ++i) csimi_body_push(&s->bodies, i, s->problem->b + 3 * (ptrdiff_t)i, s->free_velocity);
 }
 
 /* ---- the end of a solve */
@@ -12366,7 +12401,7 @@ static void csimi_sweep_finish(csimi_sweep *s, double *residual) {
     for (i = 0; i < s->n; ++i) {
         csim_real rest[3];
         for (r = 0; r < 3; ++r) rest[r] = (csim_real)residual[3 * i + r];
-        csimi_body_push(s, i, rest, s->v);
+        csimi_body_push(&s->bodies, i, rest, s->v);
     }
 }
 
@@ -12425,12 +12460,12 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     s.cap = csimi_imax(params->max_iterations, 1);
     s.history = params->history;
     s.history_capacity = params->history ? params->history_capacity : 0;
-    csimi_sweep_layout(&s, arena, s.n, s.contact_count, csimi_sweep_terms(problem), csimi_sweep_window(params));
+    csimi_sweep_layout(&s, arena, s.n, s.contact_count, csimi_pieces_count(problem), csimi_sweep_window(params));
     scratch = csimi_push(arena, bytes, 1);
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
                           "csim_solver_bytes of the problem's size");
-    if (!csimi_sweep_takes(problem) || !csimi_sweep_bodies(&s))
+    if (!csimi_sweep_takes(problem) || !csimi_bodies_open(&s.bodies, &problem->A))
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
                           "for SWEEP: positive definite, in bodies of 1 to 4 neighbouring blocks");
     csimi_sweep_contacts(&s);
@@ -12455,7 +12490,6 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
 
 #undef CSIMI_SWEEP_WINDOW
 #undef CSIMI_SWEEP_PATIENCE
-#undef CSIMI_SWEEP_BODY
 /* ==== end solve/sweep.c */
 
 /* ==== begin solve/delassus.c ==================================================================================== */
@@ -19286,7 +19320,6 @@ CSIMI_FN bool csimi_read_obj(csimi_mesh_reader *r) {
 #undef CSIMI_COND_SOFT
 #undef CSIMI_SWEEP_WINDOW
 #undef CSIMI_SWEEP_PATIENCE
-#undef CSIMI_SWEEP_BODY
 #undef CSIMI_CASCADE_WINDOW
 #undef CSIMI_CASCADE_PATIENCE
 #undef CSIMI_CASCADE_INNER

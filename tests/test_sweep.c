@@ -687,17 +687,17 @@ static double solve_local(double good, int cap, int *sweeps, csim_real *r) {
     memory = malloc(arena.high + 64);
     arena = csimi_arena_in(memory, arena.high + 64);
     csimi_sweep_layout(&s, &arena, nc, nc, nc, window);
-    s.inverse = (csim_real *)malloc((size_t)9 * (size_t)nc * (size_t)nc * sizeof(csim_real));
+    s.bodies.inverse = (csim_real *)malloc((size_t)9 * (size_t)nc * (size_t)nc * sizeof(csim_real));
     s.problem = &empty;
     s.n = s.contact_count = nc;
     s.cap = cap;
     for (i = 0; i < nc; i++) {
-        s.first[i] = 0;
-        s.size[i] = nc;
-        s.row[i] = i * nc;
+        s.bodies.first[i] = 0;
+        s.bodies.size[i] = nc;
+        s.bodies.row[i] = i * nc;
         for (j = 0; j < nc; j++) /* block (i, j) transposed is what an impulse on i does to j */
             for (k = 0; k < 9; k++)
-                s.inverse[9 * ((size_t)i * (size_t)nc + (size_t)j) + (size_t)k] =
+                s.bodies.inverse[9 * ((size_t)i * (size_t)nc + (size_t)j) + (size_t)k] =
                     CSIM_R(local.W[(size_t)(3 * j + k % 3) * 3 * (size_t)nc + (size_t)(3 * i + k / 3)]);
         for (k = 0; k < 3; k++) {
             s.free_velocity[3 * i + k] = CSIM_R(local.q[3 * i + k]);
@@ -707,6 +707,7 @@ static double solve_local(double good, int cap, int *sweeps, csim_real *r) {
     memset(contacts, 0, sizeof contacts);
     for (m = 0; m < nc; m++) {
         csimi_sweep_contact *c = s.contacts + m;
+        csim_real W[9];
         memset(c, 0, sizeof *c);
         contacts[m].law = CSIM_LAW_STRICT;
         contacts[m].mu[0] = contacts[m].mu[1] = CSIM_R(local.mu[m]);
@@ -718,7 +719,8 @@ static double solve_local(double good, int cap, int *sweeps, csim_real *r) {
         s.pieces[m].size = nc;
         s.pieces[m].inverse = m * nc;
         for (k = 0; k < 9; k++) s.pieces[m].J[k] = k % 4 == 0 ? 1 : 0;
-        csimi_contact_delassus(&s, c);
+        csimi_pieces_delassus(&s.bodies, s.pieces + m, 1, W);
+        csimi_local_set(&c->local, W);
         c->rho = 3 / (c->local.W[0] + c->local.W[3] + c->local.W[5]);
         for (k = 0; k < 3; k++) s.metric[3 * m + k] = 1 / c->rho;
     }
@@ -729,7 +731,7 @@ static double solve_local(double good, int cap, int *sweeps, csim_real *r) {
     *sweeps = s.sweeps;
     memcpy(r, s.lambda, 3 * (size_t)nc * sizeof *r);
     error = fc3d_error(r);
-    free(s.inverse);
+    free(s.bodies.inverse);
     free(memory);
     return error;
 }

@@ -11,10 +11,10 @@
 static int csimi_newton_neighbours(csimi_sweep *s, const int *list_start, const int *list, int head, int count) {
     const int i = s->order[head];
     int k, q;
-    for (k = 0; k < s->size[i]; ++k)
-        if (s->place[s->first[i] + k] < 0) {
-            s->place[s->first[i] + k] = count;
-            s->order[count++] = s->first[i] + k;
+    for (k = 0; k < s->bodies.size[i]; ++k)
+        if (s->place[s->bodies.first[i] + k] < 0) {
+            s->place[s->bodies.first[i] + k] = count;
+            s->order[count++] = s->bodies.first[i] + k;
         }
     for (k = list_start[i]; k < list_start[i + 1]; ++k) {
         const csimi_sweep_contact *c = s->contacts + list[k];
@@ -73,7 +73,7 @@ static void csimi_newton_envelope(csimi_sweep *s) {
     e->n = s->n;
     for (i = 0; i < s->n; ++i) e->first[i] = i;
     for (i = 0; i < s->n; ++i) /* bodies lie together, whatever the walk did */
-        for (q = s->first[i]; q < s->first[i] + s->size[i]; ++q)
+        for (q = s->bodies.first[i]; q < s->bodies.first[i] + s->bodies.size[i]; ++q)
             e->first[s->place[i]] = csimi_imin(e->first[s->place[i]], s->place[q]);
     for (m = 0; m < s->contact_count; ++m) {
         const csimi_piece *begin = s->pieces + s->contacts[m].first, *end = begin + s->contacts[m].count, *p;
@@ -251,9 +251,9 @@ static double csimi_newton_evaluate(csimi_sweep *s, double *F) {
     }
     csimi_sweep_imbalance(s, F);
     for (i = 0; i < s->n; ++i) {
-        const csim_real *inverse = s->inverse + 9 * (ptrdiff_t)s->row[i];
-        for (k = 0; k < s->size[i]; ++k, inverse += 9) {
-            const double *x = F + 3 * (ptrdiff_t)i, *y = F + 3 * (ptrdiff_t)(s->first[i] + k);
+        const csim_real *inverse = s->bodies.inverse + 9 * (ptrdiff_t)s->bodies.row[i];
+        for (k = 0; k < s->bodies.size[i]; ++k, inverse += 9) {
+            const double *x = F + 3 * (ptrdiff_t)i, *y = F + 3 * (ptrdiff_t)(s->bodies.first[i] + k);
             int r, c;
             for (r = 0; r < 3; ++r)
                 for (c = 0; c < 3; ++c) merit += x[r] * (double)inverse[3 * r + c] * y[c];

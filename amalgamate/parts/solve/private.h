@@ -228,8 +228,12 @@ CSIMI_FN bool csimi_cascade_solve(csimi_impulse_run *run);
 CSIMI_FN bool csimi_cascade_anderson(csimi_impulse_run *run);
 CSIMI_FN bool csimi_cascade_proximal(csimi_impulse_run *run);
 
-/* ---- sweep.c and newton.c: islands of small dense bodies at the level of impulses */
-
+/* ---- bodies.c: A as small dense bodies of neighbouring blocks, inverted, and the rows of contacts on them */
+enum { CSIMI_BODY_BLOCKS = 4 };
+typedef struct csimi_bodies {
+    int *first, *size, *row; /* [n] of the body of each block; row: offset of its inverse, 3x3 blocks */
+    csim_real *inverse;      /* [36 n] */
+} csimi_bodies;
 /* One block a contact acts on: J rows in the contact frame, signed; where the body's inverse is. */
 typedef struct csimi_piece {
     int block;
@@ -237,6 +241,25 @@ typedef struct csimi_piece {
     int inverse;     /* row of the block in the inverses, in 3x3 blocks */
     csim_real J[9];
 } csimi_piece;
+/* Whether A is block diagonal in bodies. */
+CSIMI_FN bool csimi_bodies_take(const csim_block_matrix *A);
+CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n);
+/* Finds the bodies of an A that csimi_bodies_take takes and inverts them. False when A is not positive definite. */
+CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_block_matrix *A);
+/* A^-1 x of the body of block i, x given on that block alone, added to y[3n]. */
+CSIMI_FN void csimi_body_push(const csimi_bodies *b, int i, const csim_real *x, csim_real *y);
+/* Terms that contacts name: pieces in all. */
+CSIMI_FN int csimi_pieces_count(const csim_problem *p);
+/* Pieces of contact m, rows turned into its frame; returns their number. b null: without the body's numbers. */
+CSIMI_FN int csimi_pieces_make(const csim_problem *p, const csimi_bodies *b, int m, csimi_piece *pieces);
+CSIMI_FN void csimi_pieces_velocity(const csimi_piece *piece, int count, const csim_real *v, csim_real *u); /* u += J v */
+/* v += A^-1 J' impulse of one contact */
+CSIMI_FN void csimi_pieces_push(const csimi_bodies *b, const csimi_piece *piece, int count, const csim_real *impulse,
+                                csim_real *v);
+/* W = J A^-1 J' of one contact; pieces of one body couple. */
+CSIMI_FN void csimi_pieces_delassus(const csimi_bodies *b, const csimi_piece *begin, int count, csim_real *W);
+
+/* ---- sweep.c and newton.c: islands of small dense bodies at the level of impulses */
 
 /* One contact. */
 typedef struct csimi_sweep_contact {
@@ -251,8 +274,7 @@ typedef struct csimi_sweep {
     const csim_problem *problem;
     const csim_tasks *tasks;
     int n, contact_count;
-    int *first, *size, *row;  /* [n] of the body of each block; row: offset of its inverse, 3x3 blocks */
-    csim_real *inverse;       /* [36 n] */
+    csimi_bodies bodies;
     csim_real *free_velocity; /* [3n] A^-1 b */
     csim_real *v;             /* [3n] A^-1 (b + J' lambda), always */
     csimi_piece *pieces;      /* [term_count] */
@@ -274,8 +296,6 @@ typedef struct csimi_sweep {
 } csimi_sweep;
 
 CSIMI_FN void csimi_contact_velocity(const csimi_sweep *s, const csimi_sweep_contact *c, csim_real *u);
-/* A^-1 x of the body of block i, x given on that block alone, added to y[3n]. */
-CSIMI_FN void csimi_body_push(const csimi_sweep *s, int i, const csim_real *x, csim_real *y);
 /* The lower middle value of x[count]; reorders x. */
 CSIMI_FN csim_real csimi_median(csim_real *x, int count);
 CSIMI_FN void csimi_sweep_velocities(csimi_sweep *s);          /* v = A^-1 (b + J' lambda) */

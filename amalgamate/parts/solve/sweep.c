@@ -10,122 +10,28 @@
 
 #define CSIMI_SWEEP_WINDOW 20
 #define CSIMI_SWEEP_PATIENCE 100 /* sweeps without a halving before the next stage; 4 before Newton */
-#define CSIMI_SWEEP_BODY 4       /* blocks of a body at most */
 
-/* ---- bodies */
-
-/* Blocks coupled by A must lie side by side, at most four together: returns the end of the body that starts at block
-   i, or -1. Rows are symmetric, so looking at the last column of each is enough. */
-static int csimi_body_end(const csim_block_matrix *A, int i) {
-    int end = i, k;
-    for (k = i; k <= end; ++k) {
-        const int last = A->col[A->row[k + 1] - 1];
-        end = csimi_imax(end, last);
-        if (end - i >= CSIMI_SWEEP_BODY) return -1;
-    }
-    return end + 1;
-}
-
-CSIMI_FN bool csimi_sweep_takes(const csim_problem *problem) {
-    int i = 0;
-    while (i >= 0 && i < problem->A.n) i = csimi_body_end(&problem->A, i);
-    return i >= 0;
-}
-
-/* Inverse of the dense body [first, end) into its rows of s->inverse. */
-static CSIMI_NOINLINE bool csimi_body_invert(csimi_sweep *s, int first, int end) {
-    const csim_block_matrix *A = &s->problem->A;
-    const int m = 3 * (end - first);
-    double H[9 * CSIMI_SWEEP_BODY * CSIMI_SWEEP_BODY], x[3 * CSIMI_SWEEP_BODY];
-    int i, j, k, r, c;
-    for (i = 0; i < m * m; ++i) H[i] = 0;
-    for (i = first; i < end; ++i)
-        for (k = A->row[i]; k < A->row[i + 1]; ++k)
-            for (r = 0; r < 3; ++r)
-                for (c = 0; c < 3; ++c)
-                    H[m * (3 * (i - first) + r) + 3 * (A->col[k] - first) + c] =
-                        (double)A->val[9 * (ptrdiff_t)k + 3 * r + c];
-    if (!csimi_cholesky(m, H)) return false;
-    for (j = 0; j < m; ++j) {
-        for (i = 0; i < m; ++i) x[i] = i == j ? 1 : 0;
-        csimi_cholesky_solve(m, H, x);
-        for (i = 0; i < m; ++i) {
-            csim_real *block = s->inverse + 9 * ((ptrdiff_t)s->row[first + j / 3] + i / 3);
-            block[3 * (j % 3) + i % 3] = (csim_real)x[i];
-        }
-    }
-    return true;
-}
-
-/* Finds the bodies and inverts them. False when A is not positive definite. */
-static bool csimi_sweep_bodies(csimi_sweep *s) {
-    int i, k, end, row = 0;
-    for (i = 0; i < s->n; i = end) {
-        end = csimi_body_end(&s->problem->A, i);
-        for (k = i; k < end; ++k) {
-            s->first[k] = i;
-            s->size[k] = end - i;
-            s->row[k] = row;
-            row += end - i;
-        }
-        if (!csimi_body_invert(s, i, end)) return false;
-    }
-    return true;
-}
-
-/* y += A^-1 x for the body of block i, x given on that block alone. */
-CSIMI_FN void csimi_body_push(const csimi_sweep *s, int i, const csim_real *x, csim_real *y) {
-    const csim_real *inverse = s->inverse + 9 * (ptrdiff_t)s->row[i];
-    int k;
-    for (k = 0; k < s->size[i]; ++k) csimi_addmulT3(inverse + 9 * k, x, y + 3 * (ptrdiff_t)(s->first[i] + k));
-}
+CSIMI_FN bool csimi_sweep_takes(const csim_problem *problem) { return csimi_bodies_take(&problem->A); }
 
 /* ---- velocities */
 
-/* v += A^-1 J' change of one contact. */
-static void csimi_contact_push(const csimi_sweep *s, const csimi_sweep_contact *c, const csim_real *change,
-                               csim_real *v) {
-    const csimi_piece *piece = s->pieces + c->first, *end = piece + c->count;
-    int k;
-    for (; piece < end; ++piece) {
-        const csim_real *inverse = s->inverse + 9 * (ptrdiff_t)piece->inverse;
-        csim_real g[3] = {0, 0, 0};
-        csimi_addmulT3(piece->J, change, g);
-        for (k = 0; k < piece->size; ++k) csimi_addmulT3(inverse + 9 * k, g, v + 3 * (ptrdiff_t)(piece->first + k));
-    }
-}
-
 CSIMI_FN void csimi_contact_velocity(const csimi_sweep *s, const csimi_sweep_contact *c, csim_real *u) {
-    const csimi_piece *piece = s->pieces + c->first, *end = piece + c->count;
     u[0] = c->phi[0];
     u[1] = c->phi[1];
     u[2] = c->phi[2];
-    for (; piece < end; ++piece) csimi_addmul3(piece->J, s->v + 3 * (ptrdiff_t)piece->block, u);
+    csimi_pieces_velocity(s->pieces + c->first, c->count, s->v, u);
 }
 
 /* v from lambda anew: after a jump, and to shed the rounding of incremental updates. */
 CSIMI_FN void csimi_sweep_velocities(csimi_sweep *s) {
     int m;
     CSIMI_MEMCPY(s->v, s->free_velocity, 3 * (size_t)s->n * sizeof *s->v);
-    for (m = 0; m < s->contact_count; ++m) csimi_contact_push(s, s->contacts + m, s->lambda + 3 * (ptrdiff_t)m, s->v);
+    for (m = 0; m < s->contact_count; ++m)
+        csimi_pieces_push(&s->bodies, s->pieces + s->contacts[m].first, s->contacts[m].count,
+                          s->lambda + 3 * (ptrdiff_t)m, s->v);
 }
 
 /* ---- one contact: preparing its model */
-
-/* J A^-1 J' of one contact; pieces of one body couple. */
-static void csimi_contact_delassus(const csimi_sweep *s, csimi_sweep_contact *c) {
-    const csimi_piece *p, *q, *begin = s->pieces + c->first, *end = begin + c->count;
-    csim_real W[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, T[9], X[9];
-    int k;
-    for (p = begin; p < end; ++p)
-        for (q = begin; q < end; ++q) {
-            if (p->first != q->first) continue;
-            csimi_matmul(p->J, s->inverse + 9 * ((ptrdiff_t)p->inverse + q->block - q->first), T);
-            csimi_matmulT(T, q->J, X);
-            for (k = 0; k < 9; ++k) W[k] += X[k];
-        }
-    csimi_local_set(&c->local, W);
-}
 
 /* ---- a sweep */
 
@@ -144,7 +50,7 @@ static void csimi_sweep_pass(csimi_sweep *s) {
         for (k = 0; k < 3; ++k) u[k] = next[k] - lambda[k];
         if (csimi_abs(u[0]) + csimi_abs(u[1]) + csimi_abs(u[2]) <= 0) continue;
         for (k = 0; k < 3; ++k) lambda[k] = next[k];
-        csimi_contact_push(s, c, u, s->v);
+        csimi_pieces_push(&s->bodies, s->pieces + c->first, c->count, u, s->v);
     }
     ++s->sweeps;
 }
@@ -408,10 +314,7 @@ static size_t csimi_sweep_spare(int n, int contacts, int window) {
 
 static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, int n, int contacts, int terms, int window) {
     const size_t vector = 3 * (size_t)contacts;
-    s->first = CSIMI_PUSH(arena, int, n);
-    s->size = CSIMI_PUSH(arena, int, n);
-    s->row = CSIMI_PUSH(arena, int, n);
-    s->inverse = CSIMI_PUSH(arena, csim_real, 9 * CSIMI_SWEEP_BODY * (size_t)n);
+    csimi_bodies_layout(&s->bodies, arena, n);
     s->free_velocity = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->pieces = CSIMI_PUSH(arena, csimi_piece, terms);
@@ -434,35 +337,12 @@ static int csimi_sweep_window(const csim_solver_params *params) {
     return params->window > 0 ? params->window : CSIMI_SWEEP_WINDOW;
 }
 
-/* Terms that contacts name: what sizes count, whatever else the array of terms holds. */
-static int csimi_sweep_terms(const csim_problem *problem) {
-    int m, count = 0;
-    for (m = 0; m < problem->contact_count; ++m) count += problem->contacts[m].a.count + problem->contacts[m].b.count;
-    return count;
-}
-
 CSIMI_FN size_t csimi_sweep_bytes(const csim_problem_size *size, const csim_solver_params *params) {
     csimi_arena arena = csimi_arena_counting();
     csimi_sweep s;
     csimi_sweep_layout(&s, &arena, size->blocks, size->contacts, size->terms, csimi_sweep_window(params));
     csimi_push(&arena, csim_certificate_bytes(size->blocks, size->contacts), 1);
     return arena.high;
-}
-
-/* Pieces of one side, rows turned into the contact frame. */
-static int csimi_sweep_side(csimi_sweep *s, const csim_contact *contact, const csim_side *side, csim_real sign,
-                            int at) {
-    int k, i;
-    for (k = side->first; k < side->first + side->count; ++k, ++at) {
-        csimi_piece *piece = s->pieces + at;
-        piece->block = s->problem->terms[k].block;
-        piece->first = s->first[piece->block];
-        piece->size = s->size[piece->block];
-        piece->inverse = s->row[piece->block];
-        csimi_matmul(contact->R, s->problem->terms[k].J, piece->J);
-        for (i = 0; i < 9; ++i) piece->J[i] *= sign;
-    }
-    return at;
 }
 
 /* The certificate's rho where the sides have masses of their own, else 3 / tr W, which is the same for rigid bodies. */
@@ -482,15 +362,15 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
     for (m = 0; m < s->contact_count; ++m) {
         csimi_sweep_contact *c = s->contacts + m;
         const csim_contact *contact = s->problem->contacts + m;
-        csim_real scale;
+        csim_real scale, W[9];
         CSIMI_MEMSET(c, 0, sizeof *c);
         c->contact = contact;
         c->first = at;
-        at = csimi_sweep_side(s, contact, &contact->a, 1, at);
-        at = csimi_sweep_side(s, contact, &contact->b, -1, at);
-        c->count = at - c->first;
+        c->count = csimi_pieces_make(s->problem, &s->bodies, m, s->pieces + at);
+        at += c->count;
         for (k = 0; k < 3; ++k) c->phi[k] = contact->phi[k];
-        csimi_contact_delassus(s, c);
+        csimi_pieces_delassus(&s->bodies, s->pieces + c->first, c->count, W);
+        csimi_local_set(&c->local, W);
         c->rho = csimi_sweep_rho(c);
         scale = csimi_max((c->local.W[0] + c->local.W[3] + c->local.W[5]) / 3, CSIMI_TINY);
         for (k = 0; k < 3; ++k) {
@@ -504,7 +384,7 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
 static void csimi_sweep_free_velocity(csimi_sweep *s) {
     int i;
     for (i = 0; i < 3 * s->n; ++i) s->free_velocity[i] = 0;
-    for (i = 0; i < s->n; ++i) csimi_body_push(s, i, s->problem->b + 3 * (ptrdiff_t)i, s->free_velocity);
+    for (i = 0; i < s->n; ++i) csimi_body_push(&s->bodies, i, s->problem->b + 3 * (ptrdiff_t)i, s->free_velocity);
 }
 
 /* ---- the end of a solve */
@@ -537,7 +417,7 @@ static void csimi_sweep_finish(csimi_sweep *s, double *residual) {
     for (i = 0; i < s->n; ++i) {
         csim_real rest[3];
         for (r = 0; r < 3; ++r) rest[r] = (csim_real)residual[3 * i + r];
-        csimi_body_push(s, i, rest, s->v);
+        csimi_body_push(&s->bodies, i, rest, s->v);
     }
 }
 
@@ -596,12 +476,12 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     s.cap = csimi_imax(params->max_iterations, 1);
     s.history = params->history;
     s.history_capacity = params->history ? params->history_capacity : 0;
-    csimi_sweep_layout(&s, arena, s.n, s.contact_count, csimi_sweep_terms(problem), csimi_sweep_window(params));
+    csimi_sweep_layout(&s, arena, s.n, s.contact_count, csimi_pieces_count(problem), csimi_sweep_window(params));
     scratch = csimi_push(arena, bytes, 1);
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
                           "csim_solver_bytes of the problem's size");
-    if (!csimi_sweep_takes(problem) || !csimi_sweep_bodies(&s))
+    if (!csimi_sweep_takes(problem) || !csimi_bodies_open(&s.bodies, &problem->A))
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
                           "for SWEEP: positive definite, in bodies of 1 to 4 neighbouring blocks");
     csimi_sweep_contacts(&s);
@@ -626,4 +506,3 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
 
 #undef CSIMI_SWEEP_WINDOW
 #undef CSIMI_SWEEP_PATIENCE
-#undef CSIMI_SWEEP_BODY
