@@ -275,7 +275,7 @@ static csim_certificate dense_certificate(const csim_real *v, const csim_real *l
     static double norm[M], sorted[M], speed[M];
     double r2 = 0, b2 = 0, f2 = 0, most = 0, median, map2 = 0, norm2 = 0;
     const int nc = cp.p.contact_count, n3 = 3 * cp.p.A.n;
-    int i, j, m, k, t;
+    int i, j, m, k, t, open;
     memset(&out, 0, sizeof out);
     out.worst_contact = -1;
     fill_dense();
@@ -307,7 +307,9 @@ static csim_certificate dense_certificate(const csim_real *v, const csim_real *l
     }
     if (nc == 0) return out;
     qsort(sorted, (size_t)nc, sizeof *sorted, by_value);
-    median = nc % 2 ? sorted[nc / 2] : 0.5 * (sorted[nc / 2] + sorted[nc / 2 - 1]);
+    for (open = 0; open < nc && !(sorted[open] > 1e5 * (double)CSIMI_EPS * most);) ++open; /* they have no say */
+    m = nc - open;
+    median = m == 0 ? 0 : 0.5 * (sorted[open + m / 2] + sorted[open + (m - 1) / 2]);
     for (m = 0; m < nc; m++) {
         const csim_contact *c = cp.contacts + m;
         const double w = side_mobility(&c->a, c->mass[0]) + side_mobility(&c->b, c->mass[1]), rho = w > 0 ? 1 / w : 1;

@@ -362,14 +362,16 @@ static void csimi_cert_take(double *worst, double x) {
 static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const csim_real *lambda, double *norms,
                                 csim_certificate *out) {
     double most = 0, median, map2 = 0, norm2 = 0;
-    int m, i;
+    int m, i, carrying = 0;
     for (m = 0; m < p->contact_count; ++m) {
         double l[3];
         for (i = 0; i < 3; ++i) l[i] = (double)lambda[3 * (ptrdiff_t)m + i];
         norms[m] = csimi_cert_norm3(l);
         csimi_cert_take(&most, norms[m]);
     }
-    median = csimi_cert_median(norms, p->contact_count);
+    for (m = 0; m < p->contact_count; ++m)
+        if (norms[m] > CSIMI_CERT_NOISE * most) norms[carrying++] = norms[m];
+    median = carrying > 0 ? csimi_cert_median(norms, carrying) : 0;
     for (m = 0; m < p->contact_count; ++m) {
         csimi_cert_contact c;
         double figure;

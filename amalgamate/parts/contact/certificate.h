@@ -17,7 +17,8 @@ typedef struct csim_certificate {
 } csim_certificate;
 
 /* tiny: what rounding alone leaves. Impulses below 1e5 eps times the largest impulse, or times rho times the speeds
-   that u is a difference of, are measured against that bound instead of against themselves. approach to
+   that u is a difference of, are measured against that bound instead of against themselves. The median is of the
+   contacts that carry more than that: open ones have no say, whose number depends on the margins alone. approach to
    dissipation_power are over the friction laws; the invertible law is measured with u + omega lambda for u. */
 
 /* Bytes of scratch csim_problem_certify needs for n blocks and contact_count contacts. */

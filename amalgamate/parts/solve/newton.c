@@ -179,18 +179,18 @@ static void csimi_newton_cone(double mu, const double *t, double *G) {
 }
 
 /* Derivative of the projection at trial t with the projected impulse l. */
-static void csimi_newton_derivative(const csim_contact *c, const double *t, const csim_real *l, double *G) {
+static void csimi_newton_derivative(int law, const csim_contact *c, const double *t, const csim_real *l, double *G) {
     const double mu = (double)c->mu[0], length2 = t[1] * t[1] + t[2] * t[2];
     double axes[2], y[2];
     int k;
     for (k = 0; k < 9; ++k) G[k] = k % 4 == 0 ? 1 : 0;
-    switch (c->law) {
+    switch (law) {
     case CSIM_LAW_STRICT:
     case CSIM_LAW_INVERTIBLE:
     case CSIM_LAW_ANISOTROPIC:
         if (!(t[0] > 0)) {
             G[0] = G[4] = G[8] = 0;
-        } else if (c->law == CSIM_LAW_ANISOTROPIC) {
+        } else if (law == CSIM_LAW_ANISOTROPIC) {
             y[0] = (double)l[1];
             y[1] = (double)l[2];
             axes[0] = mu;
@@ -217,6 +217,23 @@ static void csimi_newton_derivative(const csim_contact *c, const double *t, cons
     }
 }
 
+/* Contacts of a convex step: the projection is onto the cone, with the slip of the centre in the place of the true one
+   (de Saxce's change of variable), so that F is the gradient of a convex function. */
+static bool csimi_newton_is_convex(const csimi_sweep *s, const csimi_sweep_contact *c) {
+    return s->convex && c->contact->law == CSIM_LAW_STRICT;
+}
+
+/* mu |u_t| of every contact at the velocities v. */
+static void csimi_newton_lag(csimi_sweep *s) {
+    int m;
+    for (m = 0; m < s->contact_count; ++m) {
+        csimi_sweep_contact *c = s->contacts + m;
+        csim_real u[3];
+        csimi_contact_velocity(s, c, u);
+        c->lag = c->contact->mu[0] * CSIMI_SQRT(u[1] * u[1] + u[2] * u[2]);
+    }
+}
+
 /* Compliance of row k and the trial impulse of a contact at the velocities v. */
 static void csimi_newton_trial(const csimi_sweep *s, int m, csim_real *compliance, csim_real *trial) {
     const csimi_sweep_contact *c = s->contacts + m;
@@ -229,6 +246,7 @@ static void csimi_newton_trial(const csimi_sweep *s, int m, csim_real *complianc
         if (c->contact->law == CSIM_LAW_INVERTIBLE) compliance[k] += c->contact->omega[k > 0];
         trial[k] = (c->local.extra * centre[k] - u[k]) / compliance[k];
     }
+    if (csimi_newton_is_convex(s, c)) trial[0] -= c->lag / compliance[0];
 }
 
 static void csimi_newton_project(const csim_contact *contact, const csim_real *trial, csim_real *lambda) {
@@ -247,7 +265,10 @@ static double csimi_newton_evaluate(csimi_sweep *s, double *F) {
     for (m = 0; m < s->contact_count; ++m) {
         csim_real compliance[3], trial[3];
         csimi_newton_trial(s, m, compliance, trial);
-        csimi_newton_project(s->contacts[m].contact, trial, s->lambda + 3 * (ptrdiff_t)m);
+        if (csimi_newton_is_convex(s, s->contacts + m))
+            csim_project_cone(s->contacts[m].contact->mu[0], trial, s->lambda + 3 * (ptrdiff_t)m);
+        else
+            csimi_newton_project(s->contacts[m].contact, trial, s->lambda + 3 * (ptrdiff_t)m);
     }
     csimi_sweep_imbalance(s, F);
     for (i = 0; i < s->n; ++i) {
@@ -273,7 +294,8 @@ static void csimi_newton_add_contact(csimi_sweep *s, int m) {
     int i, j, k;
     csimi_newton_trial(s, m, compliance, trial);
     for (k = 0; k < 3; ++k) t[k] = (double)trial[k];
-    csimi_newton_derivative(c->contact, t, s->lambda + 3 * (ptrdiff_t)m, G);
+    csimi_newton_derivative(csimi_newton_is_convex(s, c) ? CSIM_LAW_PROXIMAL : c->contact->law, c->contact, t,
+                            s->lambda + 3 * (ptrdiff_t)m, G);
     for (k = 0; k < 9; ++k) G[k] /= (double)compliance[k % 3];
     for (q = begin; q < end; ++q) {
         for (i = 0; i < 3; ++i)
@@ -331,6 +353,30 @@ static double csimi_newton_search(csimi_sweep *s, csimi_newton_vectors *x, doubl
     return csimi_newton_move(s, x, 1);
 }
 
+/* F . direction: the slope of the convex function along the step, with its sign turned. */
+static double csimi_newton_slope(const csimi_sweep *s, const csimi_newton_vectors *x) {
+    double sum = 0;
+    int i;
+    for (i = 0; i < 3 * s->n; ++i) sum += x->F[i] * x->direction[3 * (ptrdiff_t)s->place[i / 3] + i % 3];
+    return sum;
+}
+
+/* The same for a convex step, by the slope alone: shorter while the step ends well beyond the least value. */
+static double csimi_newton_search_convex(csimi_sweep *s, csimi_newton_vectors *x) {
+    const double slope = csimi_newton_slope(s, x);
+    double alpha = 1, merit;
+    int k;
+    CSIMI_MEMCPY(x->start, s->v, 3 * (size_t)s->n * sizeof *x->start);
+    for (k = 0;; ++k) {
+        double now, shorter;
+        merit = csimi_newton_move(s, x, alpha);
+        now = csimi_newton_slope(s, x);
+        if (now >= -0.5 * slope || k == 10) return merit;
+        shorter = slope / (slope - now);
+        alpha *= shorter < 0.1 ? 0.1 : shorter;
+    }
+}
+
 /* Twice the kinetic energy of the load: what merits are small against. */
 static double csimi_newton_scale(const csimi_sweep *s) {
     double sum = 0;
@@ -361,12 +407,14 @@ CSIMI_FN bool csimi_newton_step(csimi_sweep *s, double eps, int *iterations) {
     if (!(s->work > 0) || !csimi_newton_layout(s, &x)) return false;
     CSIMI_MEMCPY(s->centre, s->lambda, bytes);
     csimi_sweep_prepare(s, eps);
+    if (s->convex) csimi_newton_lag(s);
     merit = csimi_newton_evaluate(s, x.F);
     for (k = 0;; ++k) {
-        there = merit <= csimi_newton_enough(s, eps, scale);
-        if (there || k == 30 || s->sweeps >= s->cap || !csimi_newton_factor(s)) break;
+        const double enough = csimi_newton_enough(s, eps, scale);
+        there = merit <= enough && enough < (double)CSIMI_HUGE;
+        if (there || !(merit < (double)CSIMI_HUGE) || k == 30 || s->sweeps >= s->cap || !csimi_newton_factor(s)) break;
         csimi_newton_direction(s, &x);
-        merit = csimi_newton_search(s, &x, merit);
+        merit = s->convex ? csimi_newton_search_convex(s, &x) : csimi_newton_search(s, &x, merit);
     }
     *iterations = k;
     if (!there) CSIMI_MEMCPY(s->lambda, s->centre, bytes);

@@ -267,6 +267,7 @@ typedef struct csimi_sweep_contact {
     const csim_contact *contact;
     csim_real phi[3];
     csim_real rho; /* kg, the certificate's scale */
+    csim_real lag; /* m/s, mu |u_t| that a convex step of Newton takes as given */
     csimi_local local;
 } csimi_sweep_contact;
 
@@ -290,6 +291,7 @@ typedef struct csimi_sweep {
     double measure, best_measure; /* the certificate's contact figure of lambda, of best */
     double target;
     int sweeps, cap, rejections;
+    bool convex; /* Newton takes convex steps */
     bool broken; /* a sweep made a NaN or an infinity */
     double *history;
     int history_capacity, logged;

@@ -137,12 +137,15 @@ CSIMI_FN csim_real csimi_median(csim_real *x, int count) {
 static void csimi_sweep_measure(csimi_sweep *s) {
     const csim_real noise = CSIM_R(1e5) * CSIMI_EPS;
     csim_real most = 0, median, worst = 0;
-    int m;
+    int m, carrying = 0;
     for (m = 0; m < s->contact_count; ++m) {
         s->norms[m] = csimi_norm3(s->lambda + 3 * (ptrdiff_t)m);
         most = csimi_max(most, s->norms[m]);
     }
-    median = csimi_max(csimi_median(s->norms, s->contact_count), csimi_max(noise * most, CSIMI_TINY));
+    for (m = 0; m < s->contact_count; ++m) /* open contacts have no say: their number depends on the margins */
+        if (s->norms[m] > noise * most) s->norms[carrying++] = s->norms[m];
+    median = carrying > 0 ? csimi_median(s->norms, carrying) : 0;
+    median = csimi_max(median, csimi_max(noise * most, CSIMI_TINY));
     for (m = 0; m < s->contact_count; ++m) {
         const csimi_sweep_contact *c = s->contacts + m;
         const csim_real *lambda = s->lambda + 3 * (ptrdiff_t)m;
@@ -150,7 +153,7 @@ static void csimi_sweep_measure(csimi_sweep *s) {
         csim_real scale = csimi_max(csimi_norm3(lambda), median);
         if (residual <= worst * scale) continue;
         scale = csimi_max(scale, noise * c->rho * csimi_sweep_speed(s, c));
-        worst = csimi_max(worst, residual / scale);
+        worst = residual < CSIMI_HUGE ? csimi_max(worst, residual / scale) : CSIMI_HUGE;
     }
     s->measure = (double)worst;
     if (!(s->measure < s->best_measure)) return;
@@ -278,11 +281,15 @@ static void csimi_sweep_newton(csimi_sweep *s, double good) {
     const int budget = s->sweeps + 200;
     double eps = s->best_measure > 1e-2 ? 1e-2 : 1e-3, fall = 0.1, halved = s->best_measure;
     int iterations, failures = 0, idle = 0;
+    s->convex = false;
     csimi_sweep_restore(s);
     while (!csimi_sweep_done(s) && s->sweeps < budget && failures < 7 && eps < 1) {
         if (csimi_newton_step(s, eps, &iterations)) {
             csimi_sweep_measure(s);
             if (iterations < 8 && eps > 1e-8) eps *= fall;
+        } else if (!s->convex) {
+            s->convex = true;
+            ++failures;
         } else {
             eps *= 10;
             fall = 0.3;
