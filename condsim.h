@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: d57a9cb034c3279b
+   Hash of the parts: 31bc48f6685d8a7b
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -600,7 +600,8 @@ typedef struct csim_certificate {
 } csim_certificate;
 
 /* tiny: what rounding alone leaves. Impulses below 1e5 eps times the largest impulse, or times rho times the speeds
-   that u is a difference of, are measured against that bound instead of against themselves. approach to
+   that u is a difference of, are measured against that bound instead of against themselves. The median is of the
+   contacts that carry more than that: open ones have no say, whose number depends on the margins alone. approach to
    dissipation_power are over the friction laws; the invertible law is measured with u + omega lambda for u. */
 
 /* Bytes of scratch csim_problem_certify needs for n blocks and contact_count contacts. */
@@ -2393,6 +2394,7 @@ typedef struct csimi_sweep_contact {
     const csim_contact *contact;
     csim_real phi[3];
     csim_real rho; /* kg, the certificate's scale */
+    csim_real lag; /* m/s, mu |u_t| that a convex step of Newton takes as given */
     csimi_local local;
 } csimi_sweep_contact;
 
@@ -2416,6 +2418,7 @@ typedef struct csimi_sweep {
     double measure, best_measure; /* the certificate's contact figure of lambda, of best */
     double target;
     int sweeps, cap, rejections;
+    bool convex; /* Newton takes convex steps */
     bool broken; /* a sweep made a NaN or an infinity */
     double *history;
     int history_capacity, logged;
@@ -8920,14 +8923,16 @@ static void csimi_cert_take(double *worst, double x) {
 static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const csim_real *lambda, double *norms,
                                 csim_certificate *out) {
     double most = 0, median, map2 = 0, norm2 = 0;
-    int m, i;
+    int m, i, carrying = 0;
     for (m = 0; m < p->contact_count; ++m) {
         double l[3];
         for (i = 0; i < 3; ++i) l[i] = (double)lambda[3 * (ptrdiff_t)m + i];
         norms[m] = csimi_cert_norm3(l);
         csimi_cert_take(&most, norms[m]);
     }
-    median = csimi_cert_median(norms, p->contact_count);
+    for (m = 0; m < p->contact_count; ++m)
+        if (norms[m] > CSIMI_CERT_NOISE * most) norms[carrying++] = norms[m];
+    median = carrying > 0 ? csimi_cert_median(norms, carrying) : 0;
     for (m = 0; m < p->contact_count; ++m) {
         csimi_cert_contact c;
         double figure;
@@ -11786,18 +11791,18 @@ static void csimi_newton_cone(double mu, const double *t, double *G) {
 }
 
 /* Derivative of the projection at trial t with the projected impulse l. */
-static void csimi_newton_derivative(const csim_contact *c, const double *t, const csim_real *l, double *G) {
+static void csimi_newton_derivative(int law, const csim_contact *c, const double *t, const csim_real *l, double *G) {
     const double mu = (double)c->mu[0], length2 = t[1] * t[1] + t[2] * t[2];
     double axes[2], y[2];
     int k;
     for (k = 0; k < 9; ++k) G[k] = k % 4 == 0 ? 1 : 0;
-    switch (c->law) {
+    switch (law) {
     case CSIM_LAW_STRICT:
     case CSIM_LAW_INVERTIBLE:
     case CSIM_LAW_ANISOTROPIC:
         if (!(t[0] > 0)) {
             G[0] = G[4] = G[8] = 0;
-        } else if (c->law == CSIM_LAW_ANISOTROPIC) {
+        } else if (law == CSIM_LAW_ANISOTROPIC) {
             y[0] = (double)l[1];
             y[1] = (double)l[2];
             axes[0] = mu;
@@ -11824,6 +11829,23 @@ static void csimi_newton_derivative(const csim_contact *c, const double *t, cons
     }
 }
 
+/* Contacts of a convex step: the projection is onto the cone, with the slip of the centre in the place of the true one
+   (de Saxce's change of variable), so that F is the gradient of a convex function. */
+static bool csimi_newton_is_convex(const csimi_sweep *s, const csimi_sweep_contact *c) {
+    return s->convex && c->contact->law == CSIM_LAW_STRICT;
+}
+
+/* mu |u_t| of every contact at the velocities v. */
+static void csimi_newton_lag(csimi_sweep *s) {
+    int m;
+    for (m = 0; m < s->contact_count; ++m) {
+        csimi_sweep_contact *c = s->contacts + m;
+        csim_real u[3];
+        csimi_contact_velocity(s, c, u);
+        c->lag = c->contact->mu[0] * CSIMI_SQRT(u[1] * u[1] + u[2] * u[2]);
+    }
+}
+
 /* Compliance of row k and the trial impulse of a contact at the velocities v. */
 static void csimi_newton_trial(const csimi_sweep *s, int m, csim_real *compliance, csim_real *trial) {
     const csimi_sweep_contact *c = s->contacts + m;
@@ -11836,6 +11858,7 @@ static void csimi_newton_trial(const csimi_sweep *s, int m, csim_real *complianc
         if (c->contact->law == CSIM_LAW_INVERTIBLE) compliance[k] += c->contact->omega[k > 0];
         trial[k] = (c->local.extra * centre[k] - u[k]) / compliance[k];
     }
+    if (csimi_newton_is_convex(s, c)) trial[0] -= c->lag / compliance[0];
 }
 
 static void csimi_newton_project(const csim_contact *contact, const csim_real *trial, csim_real *lambda) {
@@ -11854,7 +11877,10 @@ static double csimi_newton_evaluate(csimi_sweep *s, double *F) {
     for (m = 0; m < s->contact_count; ++m) {
         csim_real compliance[3], trial[3];
         csimi_newton_trial(s, m, compliance, trial);
-        csimi_newton_project(s->contacts[m].contact, trial, s->lambda + 3 * (ptrdiff_t)m);
+        if (csimi_newton_is_convex(s, s->contacts + m))
+            csim_project_cone(s->contacts[m].contact->mu[0], trial, s->lambda + 3 * (ptrdiff_t)m);
+        else
+            csimi_newton_project(s->contacts[m].contact, trial, s->lambda + 3 * (ptrdiff_t)m);
     }
     csimi_sweep_imbalance(s, F);
     for (i = 0; i < s->n; ++i) {
@@ -11880,7 +11906,8 @@ static void csimi_newton_add_contact(csimi_sweep *s, int m) {
     int i, j, k;
     csimi_newton_trial(s, m, compliance, trial);
     for (k = 0; k < 3; ++k) t[k] = (double)trial[k];
-    csimi_newton_derivative(c->contact, t, s->lambda + 3 * (ptrdiff_t)m, G);
+    csimi_newton_derivative(csimi_newton_is_convex(s, c) ? (int)CSIM_LAW_PROXIMAL : (int)c->contact->law, c->contact, t,
+                            s->lambda + 3 * (ptrdiff_t)m, G);
     for (k = 0; k < 9; ++k) G[k] /= (double)compliance[k % 3];
     for (q = begin; q < end; ++q) {
         for (i = 0; i < 3; ++i)
@@ -11938,6 +11965,30 @@ static double csimi_newton_search(csimi_sweep *s, csimi_newton_vectors *x, doubl
     return csimi_newton_move(s, x, 1);
 }
 
+/* F . direction: the slope of the convex function along the step, with its sign turned. */
+static double csimi_newton_slope(const csimi_sweep *s, const csimi_newton_vectors *x) {
+    double sum = 0;
+    int i;
+    for (i = 0; i < 3 * s->n; ++i) sum += x->F[i] * x->direction[3 * (ptrdiff_t)s->place[i / 3] + i % 3];
+    return sum;
+}
+
+/* The same for a convex step, by the slope alone: shorter while the step ends well beyond the least value. */
+static double csimi_newton_search_convex(csimi_sweep *s, csimi_newton_vectors *x) {
+    const double slope = csimi_newton_slope(s, x);
+    double alpha = 1, merit;
+    int k;
+    CSIMI_MEMCPY(x->start, s->v, 3 * (size_t)s->n * sizeof *x->start);
+    for (k = 0;; ++k) {
+        double now, shorter;
+        merit = csimi_newton_move(s, x, alpha);
+        now = csimi_newton_slope(s, x);
+        if (now >= -0.5 * slope || k == 10) return merit;
+        shorter = slope / (slope - now);
+        alpha *= shorter < 0.1 ? 0.1 : shorter;
+    }
+}
+
 /* Twice the kinetic energy of the load: what merits are small against. */
 static double csimi_newton_scale(const csimi_sweep *s) {
     double sum = 0;
@@ -11968,12 +12019,14 @@ CSIMI_FN bool csimi_newton_step(csimi_sweep *s, double eps, int *iterations) {
     if (!(s->work > 0) || !csimi_newton_layout(s, &x)) return false;
     CSIMI_MEMCPY(s->centre, s->lambda, bytes);
     csimi_sweep_prepare(s, eps);
+    if (s->convex) csimi_newton_lag(s);
     merit = csimi_newton_evaluate(s, x.F);
     for (k = 0;; ++k) {
-        there = merit <= csimi_newton_enough(s, eps, scale);
-        if (there || k == 30 || s->sweeps >= s->cap || !csimi_newton_factor(s)) break;
+        const double enough = csimi_newton_enough(s, eps, scale);
+        there = merit <= enough && enough < (double)CSIMI_HUGE;
+        if (there || !(merit < (double)CSIMI_HUGE) || k == 30 || s->sweeps >= s->cap || !csimi_newton_factor(s)) break;
         csimi_newton_direction(s, &x);
-        merit = csimi_newton_search(s, &x, merit);
+        merit = s->convex ? csimi_newton_search_convex(s, &x) : csimi_newton_search(s, &x, merit);
     }
     *iterations = k;
     if (!there) CSIMI_MEMCPY(s->lambda, s->centre, bytes);
@@ -12121,12 +12174,15 @@ CSIMI_FN csim_real csimi_median(csim_real *x, int count) {
 static void csimi_sweep_measure(csimi_sweep *s) {
     const csim_real noise = CSIM_R(1e5) * CSIMI_EPS;
     csim_real most = 0, median, worst = 0;
-    int m;
+    int m, carrying = 0;
     for (m = 0; m < s->contact_count; ++m) {
         s->norms[m] = csimi_norm3(s->lambda + 3 * (ptrdiff_t)m);
         most = csimi_max(most, s->norms[m]);
     }
-    median = csimi_max(csimi_median(s->norms, s->contact_count), csimi_max(noise * most, CSIMI_TINY));
+    for (m = 0; m < s->contact_count; ++m) /* open contacts have no say: their number depends on the margins */
+        if (s->norms[m] > noise * most) s->norms[carrying++] = s->norms[m];
+    median = carrying > 0 ? csimi_median(s->norms, carrying) : 0;
+    median = csimi_max(median, csimi_max(noise * most, CSIMI_TINY));
     for (m = 0; m < s->contact_count; ++m) {
         const csimi_sweep_contact *c = s->contacts + m;
         const csim_real *lambda = s->lambda + 3 * (ptrdiff_t)m;
@@ -12134,7 +12190,7 @@ static void csimi_sweep_measure(csimi_sweep *s) {
         csim_real scale = csimi_max(csimi_norm3(lambda), median);
         if (residual <= worst * scale) continue;
         scale = csimi_max(scale, noise * c->rho * csimi_sweep_speed(s, c));
-        worst = csimi_max(worst, residual / scale);
+        worst = residual < CSIMI_HUGE ? csimi_max(worst, residual / scale) : CSIMI_HUGE;
     }
     s->measure = (double)worst;
     if (!(s->measure < s->best_measure)) return;
@@ -12262,11 +12318,15 @@ static void csimi_sweep_newton(csimi_sweep *s, double good) {
     const int budget = s->sweeps + 200;
     double eps = s->best_measure > 1e-2 ? 1e-2 : 1e-3, fall = 0.1, halved = s->best_measure;
     int iterations, failures = 0, idle = 0;
+    s->convex = false;
     csimi_sweep_restore(s);
     while (!csimi_sweep_done(s) && s->sweeps < budget && failures < 7 && eps < 1) {
         if (csimi_newton_step(s, eps, &iterations)) {
             csimi_sweep_measure(s);
             if (iterations < 8 && eps > 1e-8) eps *= fall;
+        } else if (!s->convex) {
+            s->convex = true;
+            ++failures;
         } else {
             eps *= 10;
             fall = 0.3;

@@ -294,7 +294,7 @@ static void csimi_newton_add_contact(csimi_sweep *s, int m) {
     int i, j, k;
     csimi_newton_trial(s, m, compliance, trial);
     for (k = 0; k < 3; ++k) t[k] = (double)trial[k];
-    csimi_newton_derivative(csimi_newton_is_convex(s, c) ? CSIM_LAW_PROXIMAL : c->contact->law, c->contact, t,
+    csimi_newton_derivative(csimi_newton_is_convex(s, c) ? (int)CSIM_LAW_PROXIMAL : (int)c->contact->law, c->contact, t,
                             s->lambda + 3 * (ptrdiff_t)m, G);
     for (k = 0; k < 9; ++k) G[k] /= (double)compliance[k % 3];
     for (q = begin; q < end; ++q) {
