@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 31bc48f6685d8a7b
+   Hash of the parts: 867c62e2210decae
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -536,6 +536,10 @@ typedef struct csim_structure {
     const unsigned char *rotation; /* [n] 1: the block is the angular velocity of a rigid body, 0: a point */
     int body_count;           /* dense diagonal bodies of A (rigid bodies: 2 blocks) ... */
     const int *body_first;    /* [body_count + 1] ... first block of each, when bodies cover all blocks in order */
+    int chain_count;          /* cables: chains of links of two blocks (a node, the frame of the edge after it) ... */
+    const int *chain_first;   /* [chain_count + 1] ... first link of each ... */
+    const int *chain_block;   /* [2 chain_first[chain_count]] ... their blocks, -1: none, no block twice. What A couples
+                                 beyond neighbouring links is left to the iteration */
 } csim_structure;
 
 typedef struct csim_problem {
@@ -730,6 +734,7 @@ typedef struct csim_problem_size {
     int contacts;
     int terms; /* sum over all sides of their number of terms k; a side of more than 4 counts k k / 4 (rounded up) */
     int aggregates;
+    int links;           /* of chains */
     bool rigid;          /* A is block diagonal in bodies of at most 4 blocks: SWEEP can take it */
 } csim_problem_size;
 
@@ -1741,6 +1746,28 @@ CSIMI_FN void csimi_cholesky_solve(int m, const double *L, double *x);
 CSIMI_FN bool csimi_lu(int m, double *A, int *pivot);
 CSIMI_FN void csimi_lu_solve(int m, const double *LU, const int *pivot, double *x);
 
+/* ---- chain.c: links of two 3-blocks, each coupled to the links before and after it: LU in O(links), 72 numbers a
+   link. A block may be pressed onto a face of the directions it can move in: rows by left, columns by right (a projector;
+   left = right keeps the matrix symmetric). */
+typedef struct csimi_chain_face {
+    double left[9], right[9];
+} csimi_chain_face;
+
+typedef struct csimi_chain {
+    double *pivot;                 /* [36 links] in: diagonal blocks, out: inverses of the pivots */
+    double *cross;                 /* [36 links] block (i, i - 1); (i - 1, i) is its transpose */
+    const int *face;               /* [2 links] index of the face of each 3-block, -1: free */
+    const csimi_chain_face *faces;
+} csimi_chain;
+
+CSIM_INLINE const csimi_chain_face *csimi_chain_face_of(const csimi_chain *c, int block) {
+    return c->face[block] >= 0 ? c->faces + c->face[block] : NULL;
+}
+/* Links [first, last), one chain. False when a pivot is not positive. */
+CSIMI_FN bool csimi_chain_factor(csimi_chain *c, int first, int last);
+/* x[6 links]: right-hand side in, solution out; nothing moves off its face. */
+CSIMI_FN void csimi_chain_solve(const csimi_chain *c, int first, int last, double *x);
+
 /* ---- aggregate.c: groups of blocks from the graph alone */
 
 /* Splits n nodes with rest positions x[3n] and adjacency (row, col of a pattern) into count aggregates: farthest-point
@@ -2245,6 +2272,27 @@ CSIMI_FN bool csimi_coarse_factor(csimi_coarse *c, const csim_problem *problem, 
 CSIMI_FN void csimi_coarse_apply(csimi_coarse *c, const csim_problem *problem, const csimi_nodal *nodal,
                                  const csimi_coarse_contacts *contacts, double scale, const csim_real *metric,
                                  const csim_real *f, csim_real *p, const csim_tasks *tasks);
+
+/* ---- chain.c: cables, solved exactly on the face of their contacts. */
+typedef struct csimi_chains {
+    const csim_structure *structure;
+    int links;
+    double *pivot, *cross, *x; /* [36 links], [36 links], [6 links] */
+    int *at;                   /* [n] place of each block among the 2 links of the chains, -1: none */
+    int *face;                 /* [2 links] */
+    csimi_chain_face *faces;   /* [contacts] */
+    csim_real *force;          /* [3n] imbalance at p */
+    csim_real *lambda, *gamma; /* [3 contacts], [contacts] impulses at p and compliances, by the caller */
+    int *held;                 /* [contacts] the block that a contact against standing ground acts on directly, -1: it
+                                  acts through virtual nodes; by the caller */
+} csimi_chains;
+CSIMI_FN int csimi_chains_links(const csim_structure *structure);
+CSIMI_FN void csimi_chains_layout(csimi_chains *c, csimi_arena *arena, int blocks, int contacts, int links);
+CSIMI_FN void csimi_chains_bind(csimi_chains *c, const csim_problem *problem);
+/* p[3n] of the given problem moves to the solution on the face of c->lambda; trial[3 contacts]: impulses before
+   projection; follow: friction follows the normal impulse, else it stays. False, with p as it was, without a factor. */
+CSIMI_FN bool csimi_chains_correct(csimi_chains *c, const csim_problem *problem, const unsigned char *law,
+                                   const csim_real *trial, bool follow, csim_real *p, const csim_tasks *tasks);
 
 /* ---- envelope.c: L U of a structurally symmetric block matrix inside its envelope, in double. Row i of L and column i
    of U hold the blocks first[i] to i - 1 from place start[i] on. */
@@ -4118,6 +4166,161 @@ CSIMI_FN void csimi_lu_solve(int m, const double *LU, const int *pivot, double *
     }
 }
 /* ==== end sparse/dense.c */
+
+/* ==== begin sparse/chain.c ====================================================================================== */
+/* sparse/chain: chains of 6x6 blocks, each coupled to its neighbours alone, factored and solved in O(n), in double. */
+
+/* C = A B for 6x6 */
+static void csimi_chain_product(const double *A, const double *B, double *C) {
+    int i, j, k;
+    for (i = 0; i < 6; i++) {
+        double row[6] = {0, 0, 0, 0, 0, 0};
+        for (k = 0; k < 6; k++)
+            for (j = 0; j < 6; j++) row[j] += A[6 * i + k] * B[6 * k + j];
+        for (j = 0; j < 6; j++) C[6 * i + j] = row[j];
+    }
+}
+
+/* Inverse in place by Gauss-Jordan without exchanges: the blocks are positive definite, or nearly so with friction.
+   False when a pivot is not positive against the diagonal it began with. */
+static bool csimi_chain_invert(double *S) {
+    double begin[6];
+    int i, j, k;
+    for (k = 0; k < 6; k++) begin[k] = S[7 * k];
+    for (k = 0; k < 6; k++) {
+        double pivot = S[7 * k], inverse;
+        if (!(pivot > 1e-14 * begin[k] && pivot < 1e300)) return false;
+        inverse = 1 / pivot;
+        S[7 * k] = 1;
+        for (j = 0; j < 6; j++) S[6 * k + j] *= inverse;
+        for (i = 0; i < 6; i++) {
+            double factor = S[6 * i + k];
+            if (i == k) continue;
+            S[6 * i + k] = 0;
+            for (j = 0; j < 6; j++) S[6 * i + j] -= factor * S[6 * k + j];
+        }
+    }
+    return true;
+}
+
+/* Rows or columns of one 3-block of M pressed onto a face: M <- F M (rows) or M F (columns). */
+static void csimi_chain_press(double *M, int half, const double *F, bool rows) {
+    int i, j, k;
+    for (j = 0; j < 6; j++) {
+        double x[3];
+        for (i = 0; i < 3; i++)
+            for (x[i] = 0, k = 0; k < 3; k++)
+                x[i] += rows ? F[3 * i + k] * M[6 * (3 * half + k) + j] : M[6 * j + 3 * half + k] * F[3 * k + i];
+        for (i = 0; i < 3; i++) *(rows ? M + 6 * (3 * half + i) + j : M + 6 * j + 3 * half + i) = x[i];
+    }
+}
+
+static void csimi_chain_press_link(const csimi_chain *c, int link, bool rows, double *M) {
+    int half;
+    for (half = 0; half < 2; half++) {
+        const csimi_chain_face *face = csimi_chain_face_of(c, 2 * link + half);
+        if (face) csimi_chain_press(M, half, rows ? face->left : face->right, rows);
+    }
+}
+
+/* Coupling of link i to i - 1 (down) or of i - 1 to i, on the faces. */
+static void csimi_chain_coupling(const csimi_chain *c, int i, bool down, double *M) {
+    const double *cross = c->cross + 36 * (size_t)i;
+    int r, k;
+    for (r = 0; r < 6; r++)
+        for (k = 0; k < 6; k++) M[6 * r + k] = down ? cross[6 * r + k] : cross[6 * k + r];
+    csimi_chain_press_link(c, down ? i : i - 1, true, M);
+    csimi_chain_press_link(c, down ? i - 1 : i, false, M);
+}
+
+/* The diagonal block of link i on its faces, with a stiff diagonal where motion is taken away. */
+static void csimi_chain_diagonal(const csimi_chain *c, int i, double *D) {
+    double size[2];
+    int half, k;
+    for (half = 0; half < 2; half++) size[half] = (D[21 * half] + D[21 * half + 7] + D[21 * half + 14]) / 3;
+    csimi_chain_press_link(c, i, true, D);
+    csimi_chain_press_link(c, i, false, D);
+    for (half = 0; half < 2; half++) {
+        const csimi_chain_face *face = csimi_chain_face_of(c, 2 * i + half);
+        for (k = 0; face && k < 9; k++)
+            D[21 * half + 6 * (k / 3) + k % 3] += size[half] * ((k % 4 == 0 ? 1 : 0) - face->right[k]);
+    }
+}
+
+/* S_i = D_i - B_i S_{i-1}^-1 C_{i-1}, kept as inverses. */
+CSIMI_FN bool csimi_chain_factor(csimi_chain *c, int first, int last) {
+    double B[36], C[36], G[36];
+    int i, k;
+    for (i = first; i < last; i++) {
+        double *S = c->pivot + 36 * (size_t)i;
+        csimi_chain_diagonal(c, i, S);
+        if (i > first) {
+            csimi_chain_coupling(c, i, false, C);
+            csimi_chain_coupling(c, i, true, B);
+            csimi_chain_product(S - 36, C, G);
+            csimi_chain_product(B, G, C);
+            for (k = 0; k < 36; k++) S[k] -= C[k];
+        }
+        if (!csimi_chain_invert(S)) return false;
+    }
+    return true;
+}
+
+/* y -= M x, M 6x6 */
+static void csimi_chain_subtract(const double *M, const double *x, double *y) {
+    int i, k;
+    for (i = 0; i < 6; i++) {
+        double sum = 0;
+        for (k = 0; k < 6; k++) sum += M[6 * i + k] * x[k];
+        y[i] -= sum;
+    }
+}
+
+static void csimi_chain_apply_pivot(const double *S, double *x) {
+    double y[6];
+    int i, k;
+    for (i = 0; i < 6; i++)
+        for (y[i] = 0, k = 0; k < 6; k++) y[i] += S[6 * i + k] * x[k];
+    for (i = 0; i < 6; i++) x[i] = y[i];
+}
+
+/* x_half <- F x_half of every faced block of a link */
+static void csimi_chain_press_vector(const csimi_chain *c, int link, bool left, double *x) {
+    int half, i, k;
+    for (half = 0; half < 2; half++) {
+        const csimi_chain_face *face = csimi_chain_face_of(c, 2 * link + half);
+        const double *F;
+        double y[3];
+        if (!face) continue;
+        F = left ? face->left : face->right;
+        for (i = 0; i < 3; i++)
+            for (y[i] = 0, k = 0; k < 3; k++) y[i] += F[3 * i + k] * x[3 * half + k];
+        for (i = 0; i < 3; i++) x[3 * half + i] = y[i];
+    }
+}
+
+CSIMI_FN void csimi_chain_solve(const csimi_chain *c, int first, int last, double *x) {
+    double M[36], y[6];
+    int i, k;
+    for (i = first; i < last; i++) {
+        double *xi = x + 6 * (size_t)i;
+        csimi_chain_press_vector(c, i, true, xi);
+        if (i > first) {
+            csimi_chain_coupling(c, i, true, M);
+            csimi_chain_subtract(M, xi - 6, xi);
+        }
+        csimi_chain_apply_pivot(c->pivot + 36 * (size_t)i, xi);
+    }
+    for (i = last - 2; i >= first; i--) {
+        double *xi = x + 6 * (size_t)i;
+        for (k = 0; k < 6; k++) y[k] = 0;
+        csimi_chain_coupling(c, i + 1, false, M);
+        csimi_chain_subtract(M, xi + 6, y);
+        csimi_chain_apply_pivot(c->pivot + 36 * (size_t)i, y);
+        for (k = 0; k < 6; k++) xi[k] += y[k];
+    }
+}
+/* ==== end sparse/chain.c */
 
 /* ==== begin sparse/aggregate.c ================================================================================== */
 /* sparse/aggregate */
@@ -7974,6 +8177,24 @@ static csim_status csimi_check_terms(csimi_spot *place, const csim_problem *p) {
     return status;
 }
 
+static csim_status csimi_check_chains(csimi_spot *place, const csim_problem *p) {
+    const csim_structure *s = p->structure;
+    int k;
+    if (!s || s->chain_count <= 0) return CSIM_OK;
+    if (!s->chain_first || !s->chain_block)
+        return csimi_fail(place->error, CSIM_NULL_ARGUMENT, "csim_problem_check",
+                          s->chain_first ? "structure.chain_block" : "structure.chain_first", false, 0, "not null");
+    for (k = 0; k <= s->chain_count; ++k)
+        if (s->chain_first[k] < (k ? s->chain_first[k - 1] : 0) || (k == 0 && s->chain_first[0] != 0))
+            return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "structure.chain_first", k, "", s->chain_first[k],
+                                      "0, then at least the entry before");
+    for (k = 0; k < 2 * s->chain_first[s->chain_count]; ++k)
+        if (s->chain_block[k] < -1 || s->chain_block[k] >= p->A.n)
+            return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "structure.chain_block", k, "", s->chain_block[k],
+                                      "-1 to n - 1");
+    return CSIM_OK;
+}
+
 static csim_status csimi_check_structure(csimi_spot *place, const csim_problem *p) {
     const csim_structure *s = p->structure;
     int k;
@@ -8006,7 +8227,8 @@ CSIM_API csim_status csim_problem_check(const csim_problem *problem, csim_error 
     if (status == CSIM_OK) status = csimi_check_matrix(&place, problem);
     if (status == CSIM_OK) status = csimi_check_terms(&place, problem);
     for (m = 0; m < problem->contact_count && status == CSIM_OK; ++m) status = csimi_check_contact(&place, problem, m);
-    return status == CSIM_OK ? csimi_check_structure(&place, problem) : status;
+    if (status == CSIM_OK) status = csimi_check_structure(&place, problem);
+    return status == CSIM_OK ? csimi_check_chains(&place, problem) : status;
 }
 
 CSIMI_FN csim_status csimi_check_contact_law(const csim_contact *contact, int m, csim_error *error) {
@@ -10512,6 +10734,229 @@ CSIMI_FN void csimi_coarse_apply(csimi_coarse *c, const csim_problem *problem, c
 }
 /* ==== end solve/coarse.c */
 
+/* ==== begin solve/chain.c ======================================================================================= */
+/* solve/chain: cables inside COND. A cable of n links is as stiff as its shortest edge and as slow as its length, so no
+   diagonal serves it; but its matrix is a chain of 6x6 blocks, solved exactly in O(n) (findings-cable-tree.md 5).
+
+   At p = F(v), which lies on the face of its active contacts, the chain is solved on that face: nodes that stick stand,
+   nodes that slip keep to their tangent plane. Friction follows the normal impulse, lambda_t = rho lambda_n with rho as
+   the projection left it, by a combination of rows; across rho it turns with the direction of slip. That is the
+   semismooth Newton step of the contact law, so two maps settle a step whose contacts stay what they are. Contacts held
+   by virtual nodes enter through their compliance instead. */
+
+CSIMI_FN int csimi_chains_links(const csim_structure *s) {
+    return s && s->chain_count > 0 && s->chain_first && s->chain_block ? s->chain_first[s->chain_count] : 0;
+}
+
+CSIMI_FN void csimi_chains_layout(csimi_chains *c, csimi_arena *arena, int blocks, int contacts, int links) {
+    c->links = links;
+    if (!links) return;
+    c->pivot = CSIMI_PUSH(arena, double, 36 * (size_t)links);
+    c->cross = CSIMI_PUSH(arena, double, 36 * (size_t)links);
+    c->x = CSIMI_PUSH(arena, double, 6 * (size_t)links);
+    c->at = CSIMI_PUSH(arena, int, blocks);
+    c->face = CSIMI_PUSH(arena, int, 2 * (size_t)links);
+    c->faces = CSIMI_PUSH(arena, csimi_chain_face, contacts);
+    c->force = CSIMI_PUSH(arena, csim_real, 3 * (size_t)blocks);
+    c->lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    c->gamma = CSIMI_PUSH(arena, csim_real, contacts);
+    c->held = CSIMI_PUSH(arena, int, contacts);
+}
+
+CSIMI_FN void csimi_chains_bind(csimi_chains *c, const csim_problem *problem) {
+    int i;
+    c->structure = problem->structure;
+    for (i = 0; i < problem->A.n; ++i) c->at[i] = -1;
+    for (i = 0; i < 2 * c->links; ++i)
+        if (c->structure->chain_block[i] >= 0) c->at[c->structure->chain_block[i]] = i;
+}
+
+/* ---- the matrix */
+
+/* Where the 3x3 block of two 3-blocks of the chain stands: inside a link or between neighbours; null elsewhere and
+   above the diagonal. */
+static double *csimi_chains_place(const csimi_chains *c, int row, int col) {
+    const int i = row / 2, j = col / 2;
+    const size_t inner = 18 * (size_t)(row % 2) + 3 * (size_t)(col % 2);
+    if (i == j) return c->pivot + 36 * (size_t)i + inner;
+    return j == i - 1 ? c->cross + 36 * (size_t)i + inner : NULL;
+}
+
+static void csimi_chains_matrix(csimi_chains *c, const csim_block_matrix *A) {
+    int i, k, r;
+    CSIMI_MEMSET(c->pivot, 0, 36 * (size_t)c->links * sizeof(double));
+    CSIMI_MEMSET(c->cross, 0, 36 * (size_t)c->links * sizeof(double));
+    for (i = 0; i < 2 * c->links; ++i) {
+        const int block = c->structure->chain_block[i];
+        double *D = csimi_chains_place(c, i, i);
+        c->face[i] = -1;
+        for (r = 0; r < 3 && block < 0; ++r) D[7 * r] = 1; /* nothing there: stands still */
+        for (k = block < 0 ? 0 : A->row[block]; block >= 0 && k < A->row[block + 1]; ++k) {
+            const int other = c->at[A->col[k]];
+            double *to = other < 0 ? NULL : csimi_chains_place(c, i, other);
+            for (r = 0; to && r < 9; ++r) to[6 * (r / 3) + r % 3] = (double)A->val[9 * (size_t)k + (size_t)r];
+        }
+    }
+}
+
+/* ---- contacts */
+
+/* Share of a trial friction impulse that the projection let pass; below 1. */
+static double csimi_chains_turn(const csim_real *trial, const csim_real *lambda) {
+    const double t = csimi_sqrt64((double)(trial[1] * trial[1] + trial[2] * trial[2]));
+    const double l = csimi_sqrt64((double)(lambda[1] * lambda[1] + lambda[2] * lambda[2]));
+    const double turn = t > 0 ? l / t : 0;
+    return turn < 0.999 ? turn : 0.999;
+}
+
+/* Unit tangent across the slip, world axes; false when nothing slips. */
+static bool csimi_chains_across(const csim_real *R, const csim_real *lambda, double *across) {
+    const double l = csimi_sqrt64((double)(lambda[1] * lambda[1] + lambda[2] * lambda[2]));
+    int i;
+    if (!(l > 0)) return false;
+    for (i = 0; i < 3; ++i) across[i] = ((double)(lambda[1] * R[6 + i]) - (double)(lambda[2] * R[3 + i])) / l;
+    return true;
+}
+
+static void csimi_chains_rank_one(double *D, int stride, double scale, const double *a, const double *b) {
+    int i, j;
+    for (i = 0; i < 3; ++i)
+        for (j = 0; j < 3; ++j) D[stride * i + j] += scale * a[i] * b[j];
+}
+
+/* The face of a node under one contact: right keeps the directions it may move in, left adds the friction that follows
+   the normal impulse, left = right (1 - rho n'). */
+static void csimi_chains_face(csimi_chains *c, const csim_contact *contact, int law, unsigned char rows, int m,
+                              const csim_real *trial, bool follow) {
+    csimi_chain_face *face = c->faces + m;
+    const csim_real *l = c->lambda + 3 * (size_t)m;
+    const bool slips = rows == 1 && contact->law < CSIM_LAW_BILATERAL;
+    double n[3], d[3], rho[3], across[3], size = 1;
+    int i, k;
+    for (i = 0; i < 9; ++i) face->right[i] = i % 4 == 0 ? 1 : 0;
+    for (i = 0; i < 3; ++i) {
+        n[i] = d[i] = (double)contact->R[i];
+        rho[i] = slips ? (double)(l[1] * contact->R[3 + i] + l[2] * contact->R[6 + i]) / (double)l[0] : 0;
+    }
+    if (slips && law == CSIM_LAW_PROXIMAL) { /* the impulse lies on a ray, and what it forbids is motion along it */
+        for (i = 0; i < 3; ++i) d[i] += rho[i];
+        size = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+        follow = false;
+    }
+    for (k = 0; k < 3; ++k) {
+        double row[3];
+        if (!(rows >> k & 1)) continue;
+        for (i = 0; i < 3; ++i) row[i] = k ? (double)contact->R[3 * k + i] : d[i];
+        csimi_chains_rank_one(face->right, 3, k ? -1 : -1 / size, row, row);
+    }
+    for (i = 0; i < 9; ++i) face->left[i] = face->right[i];
+    if (slips && follow) csimi_chains_rank_one(face->left, 3, -1, rho, n);
+    if (slips && csimi_chains_across(contact->R, l, across)) {
+        const double turn = csimi_chains_turn(trial, l);
+        csimi_chains_rank_one(csimi_chains_place(c, c->at[c->held[m]], c->at[c->held[m]]), 6,
+                              turn / ((1 - turn) * (double)c->gamma[m]), across, across);
+    }
+    c->face[c->at[c->held[m]]] = m;
+}
+
+/* Stiffness R'D R of a contact that is held through its compliance, without the unsymmetric part. */
+static void csimi_chains_stiffness(const csimi_chains *c, const csim_contact *contact, unsigned char rows, int m,
+                                   const csim_real *trial, double *K) {
+    const csim_real *l = c->lambda + 3 * (size_t)m;
+    double scale = 1 / (double)c->gamma[m], row[3], across[3];
+    int i, k;
+    for (i = 0; i < 9; ++i) K[i] = 0;
+    for (k = 0; k < 3; ++k) {
+        if (!(rows >> k & 1)) continue;
+        if (contact->law == CSIM_LAW_INVERTIBLE)
+            scale = 1 / ((c->held[m] >= 0 ? 0 : (double)c->gamma[m]) + (double)contact->omega[k ? 1 : 0]);
+        for (i = 0; i < 3; ++i) row[i] = (double)contact->R[3 * k + i];
+        csimi_chains_rank_one(K, 3, scale, row, row);
+    }
+    if (rows == 1 && contact->law < CSIM_LAW_BILATERAL && csimi_chains_across(contact->R, l, across))
+        csimi_chains_rank_one(K, 3, scale * csimi_chains_turn(trial, l), across, across);
+}
+
+/* Adds Ja'K Jb of the terms that a side has in one chain. The other side is taken to stand still. */
+static void csimi_chains_stiffen(csimi_chains *c, const csim_problem *problem, csim_side side, const double *K) {
+    int p, q, i, j, k, e;
+    for (p = side.first; p < side.first + side.count; ++p)
+        for (q = side.first; q < side.first + side.count; ++q) {
+            const csim_term *a = problem->terms + p, *b = problem->terms + q;
+            const int row = c->at[a->block], col = c->at[b->block];
+            double *to = row < 0 || col < 0 ? NULL : csimi_chains_place(c, row, col), KJ[9];
+            if (!to) continue;
+            for (i = 0; i < 9; ++i)
+                for (KJ[i] = 0, k = 0; k < 3; ++k) KJ[i] += K[3 * (i / 3) + k] * (double)b->J[3 * k + i % 3];
+            for (i = 0; i < 3; ++i)
+                for (j = 0; j < 3; ++j)
+                    for (e = 0; e < 3; ++e) to[6 * i + j] += (double)a->J[3 * e + i] * KJ[3 * e + j];
+        }
+}
+
+static void csimi_chains_contacts(csimi_chains *c, const csim_problem *problem, const unsigned char *law,
+                                  const csim_real *trial, bool follow) {
+    int m;
+    for (m = 0; m < problem->contact_count; ++m) {
+        const csim_contact *contact = problem->contacts + m;
+        const unsigned char rows = csimi_coarse_rows(contact, c->lambda + 3 * (size_t)m);
+        double K[9];
+        if (!rows) continue;
+        if (c->held[m] >= 0 && contact->law != CSIM_LAW_INVERTIBLE) {
+            if (c->at[c->held[m]] >= 0) csimi_chains_face(c, contact, law[m], rows, m, trial + 3 * (size_t)m, follow);
+            continue;
+        }
+        csimi_chains_stiffness(c, contact, rows, m, trial + 3 * (size_t)m, K);
+        csimi_chains_stiffen(c, problem, contact->a, K);
+        csimi_chains_stiffen(c, problem, contact->b, K);
+    }
+}
+
+/* ---- the correction */
+
+/* force = b + J'lambda - A p on the blocks of chains. */
+static void csimi_chains_imbalance(csimi_chains *c, const csim_problem *problem, const csim_real *p,
+                                   const csim_tasks *tasks) {
+    int m, side, k, i;
+    csimi_product(&problem->A, p, c->force, tasks);
+    for (i = 0; i < 3 * problem->A.n; ++i) c->force[i] = problem->b[i] - c->force[i];
+    for (m = 0; m < problem->contact_count; ++m) {
+        csim_real impulse[3] = {0, 0, 0};
+        csimi_addmulT3(problem->contacts[m].R, c->lambda + 3 * (size_t)m, impulse);
+        for (side = 0; side < 2; ++side) {
+            const csim_side s = side ? problem->contacts[m].b : problem->contacts[m].a;
+            for (i = 0; i < 3 && side; ++i) impulse[i] = -impulse[i];
+            for (k = s.first; k < s.first + s.count; ++k)
+                csimi_addmulT3(problem->terms[k].J, impulse, c->force + 3 * (size_t)problem->terms[k].block);
+        }
+    }
+}
+
+CSIMI_FN bool csimi_chains_correct(csimi_chains *c, const csim_problem *problem, const unsigned char *law,
+                                   const csim_real *trial, bool follow, csim_real *p, const csim_tasks *tasks) {
+    const csim_structure *s = c->structure;
+    csimi_chain chain;
+    int i, k;
+    csimi_chains_imbalance(c, problem, p, tasks);
+    csimi_chains_matrix(c, &problem->A);
+    csimi_chains_contacts(c, problem, law, trial, follow);
+    chain.pivot = c->pivot;
+    chain.cross = c->cross;
+    chain.face = c->face;
+    chain.faces = c->faces;
+    for (i = 0; i < 2 * c->links; ++i)
+        for (k = 0; k < 3; ++k)
+            c->x[3 * i + k] = s->chain_block[i] >= 0 ? (double)c->force[3 * s->chain_block[i] + k] : 0;
+    for (i = 0; i < s->chain_count; ++i) {
+        if (!csimi_chain_factor(&chain, s->chain_first[i], s->chain_first[i + 1])) return false;
+        csimi_chain_solve(&chain, s->chain_first[i], s->chain_first[i + 1], c->x);
+    }
+    for (i = 0; i < 2 * c->links; ++i)
+        for (k = 0; k < 3 && s->chain_block[i] >= 0; ++k) p[3 * s->chain_block[i] + k] += (csim_real)c->x[3 * i + k];
+    return true;
+}
+/* ==== end solve/chain.c */
+
 /* ==== begin solve/cond.c ======================================================================================== */
 /* solve/cond: velocity fixed-point iteration on nodal contacts (Lee et al., COND), solvers.md 1, findings-coarse.md.
 
@@ -10557,6 +11002,7 @@ typedef struct csimi_cond {
     size_t scratch_bytes;
     csimi_anderson ring;
     csimi_coarse coarse;
+    csimi_chains chains;
 
     double longest;             /* largest alpha; halved whenever the iteration got lost */
     double alpha;               /* Barzilai-Borwein factor of W, 1 otherwise */
@@ -10596,7 +11042,7 @@ static int csimi_cond_window(const csim_solver_params *params) { return params->
 
 /* n nodes with their virtual ones; blocks, aggregates of the given problem. */
 static void csimi_cond_layout(csimi_cond *c, csimi_arena *arena, int n, int contacts, int blocks, int aggregates,
-                              int window) {
+                              int links, int window) {
     const size_t vector = 3 * (size_t)n;
     size_t mark;
     c->count = 3 * n;
@@ -10630,17 +11076,18 @@ static void csimi_cond_layout(csimi_cond *c, csimi_arena *arena, int n, int cont
     }
     if (c->acceleration == CSIM_ACCELERATION_COARSE)
         csimi_coarse_layout(&c->coarse, arena, blocks, contacts, aggregates);
+    csimi_chains_layout(&c->chains, arena, blocks, contacts, c->acceleration == CSIM_ACCELERATION_COARSE ? links : 0);
 }
 
 CSIMI_FN size_t csimi_cond_bytes(const csim_problem_size *size, const csim_solver_params *params) {
     csimi_arena arena = csimi_arena_counting();
     csimi_cond c;
     CSIMI_MEMSET(&c, 0, sizeof c);
-    c.acceleration = csimi_cond_choose(params, size->aggregates > 0);
+    c.acceleration = csimi_cond_choose(params, size->aggregates > 0 || size->links > 0);
     (void)CSIMI_PUSH(&arena, csim_real, size->contacts);
     csimi_nodal_reserve(&arena, size->blocks, size->matrix_blocks, size->contacts, size->terms);
     csimi_cond_layout(&c, &arena, size->blocks + csimi_imin(2 * size->contacts, size->terms), size->contacts,
-                      size->blocks, size->aggregates, csimi_cond_window(params));
+                      size->blocks, size->aggregates, size->links, csimi_cond_window(params));
     return arena.high;
 }
 
@@ -11027,7 +11474,7 @@ static void csimi_cond_reject(csimi_cond *c) {
 
 /* p += the coarse correction: a Newton step on the coarse contact problem in the Newton phase, otherwise 0.6 of a
    linear one, whose factor is renewed at most every 10 iterations and only when the active set changed. */
-static void csimi_cond_correct(csimi_cond *c) {
+static void csimi_cond_coarse(csimi_cond *c) {
     const csimi_coarse_contacts now = csimi_cond_contacts_now(c);
     int m;
     for (m = 0; m < c->contacts; ++m) (void)csimi_cond_trial(c, m, c->trial + 3 * (size_t)m);
@@ -11035,6 +11482,29 @@ static void csimi_cond_correct(csimi_cond *c) {
     if (now.newton || c->coarse.ready)
         csimi_coarse_apply(&c->coarse, c->given, &c->nodal, &now, now.newton ? 1 : 0.6, c->w_inverse, c->f, c->p,
                            c->tasks);
+}
+
+/* The cables of p, solved on the face of their contacts. */
+static void csimi_cond_chains(csimi_cond *c) {
+    csimi_chains *k = &c->chains;
+    int m;
+    for (m = 0; m < c->contacts; ++m) {
+        const csimi_cond_contact *contact = c->contact + m;
+        csim_real *trial = c->trial + 3 * (size_t)m, *l = k->lambda + 3 * (size_t)m;
+        const bool alone = contact->a < 0 || contact->b < 0;
+        const int node = contact->a < 0 ? contact->b : contact->a;
+        k->gamma[m] = csimi_cond_trial(c, m, trial);
+        CSIMI_MEMCPY(l, trial, 3 * sizeof *l);
+        csimi_project_as(c->law[m], c->nodal.problem.contacts + m, k->gamma[m], l);
+        k->held[m] = alone && !csimi_cond_is_virtual(c, node) ? node : -1;
+    }
+    (void)csimi_chains_correct(k, c->given, c->law, c->trial, c->mode == 0, c->p, c->tasks);
+    c->products += 1;
+}
+
+static void csimi_cond_correct(csimi_cond *c) {
+    if (c->coarse.groups) csimi_cond_coarse(c);
+    if (c->chains.links) csimi_cond_chains(c);
 }
 
 /* The newest pair alone in the ring: the older ones describe another regime. */
@@ -11225,7 +11695,7 @@ static void csimi_cond_begin(csimi_cond *c) {
     c->saved = c->saved_rel = c->lowest = c->lowest_rel = c->before = 1e300;
     c->plain = 2;
     c->plain_next = 4;
-    if (c->acceleration == CSIM_ACCELERATION_COARSE && c->nodal.virtual_count) {
+    if (c->acceleration == CSIM_ACCELERATION_COARSE && c->coarse.groups && c->nodal.virtual_count) {
         /* rigid bodies are all coarse, and their virtual nodes are eliminated: Newton solves them */
         c->plain = 0;
         c->rigid = 6 * c->coarse.groups > 3 * c->given->A.n / 2;
@@ -11233,6 +11703,7 @@ static void csimi_cond_begin(csimi_cond *c) {
         c->newton_next = 6;
         c->newton_steps = csimi_cond_afford(c);
     }
+    if (c->chains.links) c->plain = 0; /* solved exactly from the first map on */
     c->built = -1;
     c->v = c->nodal.start;
     if (csimi_cond_rings(c)) csimi_anderson_clear(&c->ring);
@@ -11303,7 +11774,8 @@ static csim_status csimi_cond_round(csimi_cond *c, const csim_solver_params *par
     if (csimi_nodalize(problem, params->gain, params->kappa, c->share, params->shift, solution->v, solution->lambda,
                        arena, &c->nodal) == CSIM_OK)
         csimi_cond_layout(c, arena, c->nodal.problem.A.n, problem->contact_count, problem->A.n,
-                          modes ? problem->structure->aggregate_count : 0, csimi_cond_window(params));
+                          modes ? problem->structure->aggregate_count : 0, csimi_chains_links(problem->structure),
+                          csimi_cond_window(params));
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", true, (double)arena->size,
                           "at least csim_solver_bytes of the problem's size");
@@ -11311,7 +11783,8 @@ static csim_status csimi_cond_round(csimi_cond *c, const csim_solver_params *par
     csimi_cond_begin(c);
     if (!csimi_cond_pack(c)) return CSIM_OK;
     outcome->sigma = csimi_cond_weigh(c, params->weight, outcome->sigma);
-    if (c->acceleration == CSIM_ACCELERATION_COARSE) csimi_coarse_build(&c->coarse, problem);
+    if (c->acceleration == CSIM_ACCELERATION_COARSE && c->coarse.groups) csimi_coarse_build(&c->coarse, problem);
+    if (c->chains.links) csimi_chains_bind(&c->chains, problem);
     outcome->result = csimi_cond_loop(c, params, outcome);
     outcome->rejections = c->rejections;
     v = c->p, lambda = c->lambda;
@@ -11344,7 +11817,8 @@ CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_so
     c.given = problem;
     c.tasks = tasks;
     c.weight = params->weight;
-    c.acceleration = csimi_cond_choose(params, csimi_coarse_usable(problem->structure));
+    c.acceleration = csimi_cond_choose(params, csimi_coarse_usable(problem->structure) ||
+                                                         csimi_chains_links(problem->structure) > 0);
     c.share = CSIMI_PUSH(arena, csim_real, problem->contact_count);
     if (!arena->overflow) csimi_cond_part(problem, solution, c.share);
     mark = arena->used;
@@ -13379,6 +13853,7 @@ CSIM_API csim_problem_size csim_problem_measure(const csim_problem *problem) {
             size.terms += count <= 4 ? count : (count * count + 3) / 4;
         }
     size.aggregates = csimi_coarse_usable(s) ? s->aggregate_count : 0;
+    size.links = csimi_chains_links(s);
     size.rigid = csimi_sweep_takes(problem);
     return size;
 }
@@ -16241,10 +16716,11 @@ typedef struct csimi_island_work {
     csim_real *offset, *radius, *centre;
     unsigned char *rotation;
     int *body_first;
+    int *chain_first, *chain_block; /* [cables + 1], [2 links] */
 } csimi_island_work;
 
 static void csimi_island_layout(csimi_island_work *p, int blocks, int matrix_blocks, int rows, int terms,
-                                int aggregates, csimi_arena *arena) {
+                                int aggregates, int links, csimi_arena *arena) {
     size_t n = (size_t)blocks;
     p->row = CSIMI_PUSH(arena, int, n + 1);
     p->col = CSIMI_PUSH(arena, int, matrix_blocks);
@@ -16262,19 +16738,26 @@ static void csimi_island_layout(csimi_island_work *p, int blocks, int matrix_blo
     p->centre = CSIMI_PUSH(arena, csim_real, 3 * (size_t)aggregates);
     p->rotation = CSIMI_PUSH(arena, unsigned char, n);
     p->body_first = CSIMI_PUSH(arena, int, n + 1);
+    p->chain_first = CSIMI_PUSH(arena, int, (size_t)links + 1);
+    p->chain_block = CSIMI_PUSH(arena, int, 2 * (size_t)links);
 }
+
+/* Links of all cables at most: an open one has one more than edges. */
+static int csimi_most_links(const csimi_counts *n) { return n->frames + csimi_imin(n->frames, n->bodies); }
 
 CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_params *solver) {
     csimi_island_work p;
     csim_problem_size size;
     csimi_arena arena = csimi_arena_counting();
     int blocks = csimi_blocks_of(n), rows = n->contacts + n->pins, aggregates = n->aggregates + n->rigids;
-    csimi_island_layout(&p, blocks, n->matrix_blocks, rows, csimi_most_terms(n), aggregates, &arena);
+    csimi_island_layout(&p, blocks, n->matrix_blocks, rows, csimi_most_terms(n), aggregates, csimi_most_links(n),
+                        &arena);
     size.blocks = blocks;
     size.matrix_blocks = n->matrix_blocks;
     size.contacts = rows;
     size.terms = csimi_most_terms(n);
     size.aggregates = aggregates;
+    size.links = csimi_most_links(n);
     size.rigid = n->tets == 0 && n->links == 0 && n->frames == 0;
     csimi_push(&arena, csim_solver_bytes(&size, solver), 1);
     csimi_push(&arena, sizeof(int) * (size_t)blocks, 1); /* union-find, before the first island */
@@ -16395,14 +16878,14 @@ static void csimi_island_contacts(const csimi_step_frame *f, csimi_island_work *
 static void csimi_island_structure(const csim_world *w, const csimi_step_frame *f, csimi_island_work *p,
                                    const int *block, int n) {
     const csimi_state *s = &w->store.state;
-    int i, count = 0, bodies = 0;
+    int i, count = 0, bodies = 0, frames = csimi_first_frame_block(s);
     for (i = 0; i < n; i++)
         if (f->aggregate_of[block[i]] >= 0) p->aggregate_local[f->aggregate_of[block[i]]] = -1;
     for (i = 0; i < n; i++) {
         int g = block[i], a = f->aggregate_of[g];
         csim_vec3 offset = csim_v3(0, 0, 0);
         p->aggregate[i] = -1;
-        p->rotation[i] = g >= s->node_count && (g - s->node_count) % 2 == 1;
+        p->rotation[i] = g >= frames || (g >= s->node_count && (g - s->node_count) % 2 == 1);
         if (!p->rotation[i]) p->body_first[bodies++] = i;
         if (a >= 0) {
             if (p->aggregate_local[a] < 0) {
@@ -16423,10 +16906,39 @@ static void csimi_island_structure(const csim_world *w, const csimi_step_frame *
     p->structure.radius = p->radius;
     p->structure.centre = p->centre;
     p->structure.rotation = p->rotation;
-    p->structure.body_count = p->row[n] == n + 2 * (n - bodies) ? bodies : 0; /* nothing couples bodies */
+    p->structure.body_count = /* nothing couples bodies */
+        p->row[n] == n + 2 * (n - bodies) && block[n - 1] < frames ? bodies : 0;
     p->structure.body_first = p->body_first;
     p->problem.structure = &p->structure;
     p->problem.theta = f->theta;
+}
+
+/* Number inside the island of a block of the world, -1: it is not in it. */
+static int csimi_island_local(const csimi_step_frame *f, int island, int block) {
+    return f->island[block] == island ? f->local[block] : -1;
+}
+
+/* The cables of the island: node and frame after it, link by link. Nodes of a cable follow each other. */
+static void csimi_island_chains(const csim_world *w, const csimi_step_frame *f, csimi_island_work *p, const int *block,
+                                int n) {
+    const csimi_store *s = &w->store;
+    int i, k, last = -1, count = 0, links = 0, island = f->island[block[0]];
+    for (i = 0; i < n && block[i] < s->count.nodes; i++) {
+        int slot = s->node_body[block[i]];
+        const csimi_body *b = s->body + slot;
+        if (slot == last || b->kind != CSIM_BODY_CABLE) continue;
+        last = slot;
+        p->chain_first[count++] = links;
+        for (k = 0; k < b->node_count; k++, links++) {
+            int frame = csimi_first_frame_block(&s->state) + b->first_frame + k;
+            p->chain_block[2 * links] = csimi_island_local(f, island, b->first_node + k);
+            p->chain_block[2 * links + 1] = k < b->frame_count ? csimi_island_local(f, island, frame) : -1;
+        }
+    }
+    p->chain_first[count] = links;
+    p->structure.chain_count = count;
+    p->structure.chain_first = p->chain_first;
+    p->structure.chain_block = p->chain_block;
 }
 
 static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
@@ -16465,6 +16977,8 @@ static void csimi_count_outcome(csimi_step_frame *f, const csim_outcome *o, int 
 /* The body that keeps the island's spectral estimate: the one of its first block. */
 static int csimi_leader(const csim_world *w, int block) {
     const csimi_store *s = &w->store;
+    int frame = block - csimi_first_frame_block(&s->state);
+    if (frame >= 0) return s->frame_body[frame];
     return block < s->count.nodes ? s->node_body[block] : s->rigid_body[(block - s->count.nodes) / 2];
 }
 
@@ -16482,10 +16996,11 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
     for (i = 0; i < n; i++) matrix += w->store.A.row[block[i] + 1] - w->store.A.row[block[i]];
     for (i = 0; i < contacts; i++) terms += f->contacts[contact[i]].a.count + f->contacts[contact[i]].b.count;
     CSIMI_MEMSET(&p, 0, sizeof p);
-    csimi_island_layout(&p, n, matrix, contacts, terms, f->aggregates, arena);
+    csimi_island_layout(&p, n, matrix, contacts, terms, f->aggregates, csimi_most_links(&w->store.count), arena);
     csimi_island_matrix(w, f, &p, block, n);
     csimi_island_contacts(f, &p, contact, contacts);
     csimi_island_structure(w, f, &p, block, n);
+    csimi_island_chains(w, f, &p, block, n);
     params.sigma = w->store.body[leader].sigma;
     {
         size_t room = arena->size - arena->used;

@@ -175,6 +175,24 @@ static csim_status csimi_check_terms(csimi_spot *place, const csim_problem *p) {
     return status;
 }
 
+static csim_status csimi_check_chains(csimi_spot *place, const csim_problem *p) {
+    const csim_structure *s = p->structure;
+    int k;
+    if (!s || s->chain_count <= 0) return CSIM_OK;
+    if (!s->chain_first || !s->chain_block)
+        return csimi_fail(place->error, CSIM_NULL_ARGUMENT, "csim_problem_check",
+                          s->chain_first ? "structure.chain_block" : "structure.chain_first", false, 0, "not null");
+    for (k = 0; k <= s->chain_count; ++k)
+        if (s->chain_first[k] < (k ? s->chain_first[k - 1] : 0) || (k == 0 && s->chain_first[0] != 0))
+            return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "structure.chain_first", k, "", s->chain_first[k],
+                                      "0, then at least the entry before");
+    for (k = 0; k < 2 * s->chain_first[s->chain_count]; ++k)
+        if (s->chain_block[k] < -1 || s->chain_block[k] >= p->A.n)
+            return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "structure.chain_block", k, "", s->chain_block[k],
+                                      "-1 to n - 1");
+    return CSIM_OK;
+}
+
 static csim_status csimi_check_structure(csimi_spot *place, const csim_problem *p) {
     const csim_structure *s = p->structure;
     int k;
@@ -207,7 +225,8 @@ CSIM_API csim_status csim_problem_check(const csim_problem *problem, csim_error 
     if (status == CSIM_OK) status = csimi_check_matrix(&place, problem);
     if (status == CSIM_OK) status = csimi_check_terms(&place, problem);
     for (m = 0; m < problem->contact_count && status == CSIM_OK; ++m) status = csimi_check_contact(&place, problem, m);
-    return status == CSIM_OK ? csimi_check_structure(&place, problem) : status;
+    if (status == CSIM_OK) status = csimi_check_structure(&place, problem);
+    return status == CSIM_OK ? csimi_check_chains(&place, problem) : status;
 }
 
 CSIMI_FN csim_status csimi_check_contact_law(const csim_contact *contact, int m, csim_error *error) {

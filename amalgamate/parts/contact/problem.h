@@ -58,6 +58,10 @@ typedef struct csim_structure {
     const unsigned char *rotation; /* [n] 1: the block is the angular velocity of a rigid body, 0: a point */
     int body_count;           /* dense diagonal bodies of A (rigid bodies: 2 blocks) ... */
     const int *body_first;    /* [body_count + 1] ... first block of each, when bodies cover all blocks in order */
+    int chain_count;          /* cables: chains of links of two blocks (a node, the frame of the edge after it) ... */
+    const int *chain_first;   /* [chain_count + 1] ... first link of each ... */
+    const int *chain_block;   /* [2 chain_first[chain_count]] ... their blocks, -1: none, no block twice. What A couples
+                                 beyond neighbouring links is left to the iteration */
 } csim_structure;
 
 typedef struct csim_problem {

@@ -43,6 +43,7 @@ typedef struct csimi_cond {
     size_t scratch_bytes;
     csimi_anderson ring;
     csimi_coarse coarse;
+    csimi_chains chains;
 
     double longest;             /* largest alpha; halved whenever the iteration got lost */
     double alpha;               /* Barzilai-Borwein factor of W, 1 otherwise */
@@ -82,7 +83,7 @@ static int csimi_cond_window(const csim_solver_params *params) { return params->
 
 /* n nodes with their virtual ones; blocks, aggregates of the given problem. */
 static void csimi_cond_layout(csimi_cond *c, csimi_arena *arena, int n, int contacts, int blocks, int aggregates,
-                              int window) {
+                              int links, int window) {
     const size_t vector = 3 * (size_t)n;
     size_t mark;
     c->count = 3 * n;
@@ -116,17 +117,18 @@ static void csimi_cond_layout(csimi_cond *c, csimi_arena *arena, int n, int cont
     }
     if (c->acceleration == CSIM_ACCELERATION_COARSE)
         csimi_coarse_layout(&c->coarse, arena, blocks, contacts, aggregates);
+    csimi_chains_layout(&c->chains, arena, blocks, contacts, c->acceleration == CSIM_ACCELERATION_COARSE ? links : 0);
 }
 
 CSIMI_FN size_t csimi_cond_bytes(const csim_problem_size *size, const csim_solver_params *params) {
     csimi_arena arena = csimi_arena_counting();
     csimi_cond c;
     CSIMI_MEMSET(&c, 0, sizeof c);
-    c.acceleration = csimi_cond_choose(params, size->aggregates > 0);
+    c.acceleration = csimi_cond_choose(params, size->aggregates > 0 || size->links > 0);
     (void)CSIMI_PUSH(&arena, csim_real, size->contacts);
     csimi_nodal_reserve(&arena, size->blocks, size->matrix_blocks, size->contacts, size->terms);
     csimi_cond_layout(&c, &arena, size->blocks + csimi_imin(2 * size->contacts, size->terms), size->contacts,
-                      size->blocks, size->aggregates, csimi_cond_window(params));
+                      size->blocks, size->aggregates, size->links, csimi_cond_window(params));
     return arena.high;
 }
 
@@ -513,7 +515,7 @@ static void csimi_cond_reject(csimi_cond *c) {
 
 /* p += the coarse correction: a Newton step on the coarse contact problem in the Newton phase, otherwise 0.6 of a
    linear one, whose factor is renewed at most every 10 iterations and only when the active set changed. */
-static void csimi_cond_correct(csimi_cond *c) {
+static void csimi_cond_coarse(csimi_cond *c) {
     const csimi_coarse_contacts now = csimi_cond_contacts_now(c);
     int m;
     for (m = 0; m < c->contacts; ++m) (void)csimi_cond_trial(c, m, c->trial + 3 * (size_t)m);
@@ -521,6 +523,29 @@ static void csimi_cond_correct(csimi_cond *c) {
     if (now.newton || c->coarse.ready)
         csimi_coarse_apply(&c->coarse, c->given, &c->nodal, &now, now.newton ? 1 : 0.6, c->w_inverse, c->f, c->p,
                            c->tasks);
+}
+
+/* The cables of p, solved on the face of their contacts. */
+static void csimi_cond_chains(csimi_cond *c) {
+    csimi_chains *k = &c->chains;
+    int m;
+    for (m = 0; m < c->contacts; ++m) {
+        const csimi_cond_contact *contact = c->contact + m;
+        csim_real *trial = c->trial + 3 * (size_t)m, *l = k->lambda + 3 * (size_t)m;
+        const bool alone = contact->a < 0 || contact->b < 0;
+        const int node = contact->a < 0 ? contact->b : contact->a;
+        k->gamma[m] = csimi_cond_trial(c, m, trial);
+        CSIMI_MEMCPY(l, trial, 3 * sizeof *l);
+        csimi_project_as(c->law[m], c->nodal.problem.contacts + m, k->gamma[m], l);
+        k->held[m] = alone && !csimi_cond_is_virtual(c, node) ? node : -1;
+    }
+    (void)csimi_chains_correct(k, c->given, c->law, c->trial, c->mode == 0, c->p, c->tasks);
+    c->products += 1;
+}
+
+static void csimi_cond_correct(csimi_cond *c) {
+    if (c->coarse.groups) csimi_cond_coarse(c);
+    if (c->chains.links) csimi_cond_chains(c);
 }
 
 /* The newest pair alone in the ring: the older ones describe another regime. */
@@ -711,7 +736,7 @@ static void csimi_cond_begin(csimi_cond *c) {
     c->saved = c->saved_rel = c->lowest = c->lowest_rel = c->before = 1e300;
     c->plain = 2;
     c->plain_next = 4;
-    if (c->acceleration == CSIM_ACCELERATION_COARSE && c->nodal.virtual_count) {
+    if (c->acceleration == CSIM_ACCELERATION_COARSE && c->coarse.groups && c->nodal.virtual_count) {
         /* rigid bodies are all coarse, and their virtual nodes are eliminated: Newton solves them */
         c->plain = 0;
         c->rigid = 6 * c->coarse.groups > 3 * c->given->A.n / 2;
@@ -719,6 +744,7 @@ static void csimi_cond_begin(csimi_cond *c) {
         c->newton_next = 6;
         c->newton_steps = csimi_cond_afford(c);
     }
+    if (c->chains.links) c->plain = 0; /* solved exactly from the first map on */
     c->built = -1;
     c->v = c->nodal.start;
     if (csimi_cond_rings(c)) csimi_anderson_clear(&c->ring);
@@ -789,7 +815,8 @@ static csim_status csimi_cond_round(csimi_cond *c, const csim_solver_params *par
     if (csimi_nodalize(problem, params->gain, params->kappa, c->share, params->shift, solution->v, solution->lambda,
                        arena, &c->nodal) == CSIM_OK)
         csimi_cond_layout(c, arena, c->nodal.problem.A.n, problem->contact_count, problem->A.n,
-                          modes ? problem->structure->aggregate_count : 0, csimi_cond_window(params));
+                          modes ? problem->structure->aggregate_count : 0, csimi_chains_links(problem->structure),
+                          csimi_cond_window(params));
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", true, (double)arena->size,
                           "at least csim_solver_bytes of the problem's size");
@@ -797,7 +824,8 @@ static csim_status csimi_cond_round(csimi_cond *c, const csim_solver_params *par
     csimi_cond_begin(c);
     if (!csimi_cond_pack(c)) return CSIM_OK;
     outcome->sigma = csimi_cond_weigh(c, params->weight, outcome->sigma);
-    if (c->acceleration == CSIM_ACCELERATION_COARSE) csimi_coarse_build(&c->coarse, problem);
+    if (c->acceleration == CSIM_ACCELERATION_COARSE && c->coarse.groups) csimi_coarse_build(&c->coarse, problem);
+    if (c->chains.links) csimi_chains_bind(&c->chains, problem);
     outcome->result = csimi_cond_loop(c, params, outcome);
     outcome->rejections = c->rejections;
     v = c->p, lambda = c->lambda;
@@ -830,7 +858,8 @@ CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_so
     c.given = problem;
     c.tasks = tasks;
     c.weight = params->weight;
-    c.acceleration = csimi_cond_choose(params, csimi_coarse_usable(problem->structure));
+    c.acceleration = csimi_cond_choose(params, csimi_coarse_usable(problem->structure) ||
+                                                         csimi_chains_links(problem->structure) > 0);
     c.share = CSIMI_PUSH(arena, csim_real, problem->contact_count);
     if (!arena->overflow) csimi_cond_part(problem, solution, c.share);
     mark = arena->used;

@@ -119,6 +119,27 @@ CSIMI_FN void csimi_coarse_apply(csimi_coarse *c, const csim_problem *problem, c
                                  const csimi_coarse_contacts *contacts, double scale, const csim_real *metric,
                                  const csim_real *f, csim_real *p, const csim_tasks *tasks);
 
+/* ---- chain.c: cables, solved exactly on the face of their contacts. */
+typedef struct csimi_chains {
+    const csim_structure *structure;
+    int links;
+    double *pivot, *cross, *x; /* [36 links], [36 links], [6 links] */
+    int *at;                   /* [n] place of each block among the 2 links of the chains, -1: none */
+    int *face;                 /* [2 links] */
+    csimi_chain_face *faces;   /* [contacts] */
+    csim_real *force;          /* [3n] imbalance at p */
+    csim_real *lambda, *gamma; /* [3 contacts], [contacts] impulses at p and compliances, by the caller */
+    int *held;                 /* [contacts] the block that a contact against standing ground acts on directly, -1: it
+                                  acts through virtual nodes; by the caller */
+} csimi_chains;
+CSIMI_FN int csimi_chains_links(const csim_structure *structure);
+CSIMI_FN void csimi_chains_layout(csimi_chains *c, csimi_arena *arena, int blocks, int contacts, int links);
+CSIMI_FN void csimi_chains_bind(csimi_chains *c, const csim_problem *problem);
+/* p[3n] of the given problem moves to the solution on the face of c->lambda; trial[3 contacts]: impulses before
+   projection; follow: friction follows the normal impulse, else it stays. False, with p as it was, without a factor. */
+CSIMI_FN bool csimi_chains_correct(csimi_chains *c, const csim_problem *problem, const unsigned char *law,
+                                   const csim_real *trial, bool follow, csim_real *p, const csim_tasks *tasks);
+
 /* ---- envelope.c: L U of a structurally symmetric block matrix inside its envelope, in double. Row i of L and column i
    of U hold the blocks first[i] to i - 1 from place start[i] on. */
 typedef struct csimi_envelope {

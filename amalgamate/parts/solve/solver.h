@@ -85,6 +85,7 @@ typedef struct csim_problem_size {
     int contacts;
     int terms; /* sum over all sides of their number of terms k; a side of more than 4 counts k k / 4 (rounded up) */
     int aggregates;
+    int links;           /* of chains */
     bool rigid;          /* A is block diagonal in bodies of at most 4 blocks: SWEEP can take it */
 } csim_problem_size;
 

@@ -38,6 +38,7 @@ CSIM_API csim_problem_size csim_problem_measure(const csim_problem *problem) {
             size.terms += count <= 4 ? count : (count * count + 3) / 4;
         }
     size.aggregates = csimi_coarse_usable(s) ? s->aggregate_count : 0;
+    size.links = csimi_chains_links(s);
     size.rigid = csimi_sweep_takes(problem);
     return size;
 }

@@ -45,6 +45,28 @@ CSIMI_FN void csimi_cholesky_solve(int m, const double *L, double *x);
 CSIMI_FN bool csimi_lu(int m, double *A, int *pivot);
 CSIMI_FN void csimi_lu_solve(int m, const double *LU, const int *pivot, double *x);
 
+/* ---- chain.c: links of two 3-blocks, each coupled to the links before and after it: LU in O(links), 72 numbers a
+   link. A block may be pressed onto a face of the directions it can move in: rows by left, columns by right (a projector;
+   left = right keeps the matrix symmetric). */
+typedef struct csimi_chain_face {
+    double left[9], right[9];
+} csimi_chain_face;
+
+typedef struct csimi_chain {
+    double *pivot;                 /* [36 links] in: diagonal blocks, out: inverses of the pivots */
+    double *cross;                 /* [36 links] block (i, i - 1); (i - 1, i) is its transpose */
+    const int *face;               /* [2 links] index of the face of each 3-block, -1: free */
+    const csimi_chain_face *faces;
+} csimi_chain;
+
+CSIM_INLINE const csimi_chain_face *csimi_chain_face_of(const csimi_chain *c, int block) {
+    return c->face[block] >= 0 ? c->faces + c->face[block] : NULL;
+}
+/* Links [first, last), one chain. False when a pivot is not positive. */
+CSIMI_FN bool csimi_chain_factor(csimi_chain *c, int first, int last);
+/* x[6 links]: right-hand side in, solution out; nothing moves off its face. */
+CSIMI_FN void csimi_chain_solve(const csimi_chain *c, int first, int last, double *x);
+
 /* ---- aggregate.c: groups of blocks from the graph alone */
 
 /* Splits n nodes with rest positions x[3n] and adjacency (row, col of a pattern) into count aggregates: farthest-point

@@ -15,10 +15,11 @@ typedef struct csimi_island_work {
     csim_real *offset, *radius, *centre;
     unsigned char *rotation;
     int *body_first;
+    int *chain_first, *chain_block; /* [cables + 1], [2 links] */
 } csimi_island_work;
 
 static void csimi_island_layout(csimi_island_work *p, int blocks, int matrix_blocks, int rows, int terms,
-                                int aggregates, csimi_arena *arena) {
+                                int aggregates, int links, csimi_arena *arena) {
     size_t n = (size_t)blocks;
     p->row = CSIMI_PUSH(arena, int, n + 1);
     p->col = CSIMI_PUSH(arena, int, matrix_blocks);
@@ -36,19 +37,26 @@ static void csimi_island_layout(csimi_island_work *p, int blocks, int matrix_blo
     p->centre = CSIMI_PUSH(arena, csim_real, 3 * (size_t)aggregates);
     p->rotation = CSIMI_PUSH(arena, unsigned char, n);
     p->body_first = CSIMI_PUSH(arena, int, n + 1);
+    p->chain_first = CSIMI_PUSH(arena, int, (size_t)links + 1);
+    p->chain_block = CSIMI_PUSH(arena, int, 2 * (size_t)links);
 }
+
+/* Links of all cables at most: an open one has one more than edges. */
+static int csimi_most_links(const csimi_counts *n) { return n->frames + csimi_imin(n->frames, n->bodies); }
 
 CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_params *solver) {
     csimi_island_work p;
     csim_problem_size size;
     csimi_arena arena = csimi_arena_counting();
     int blocks = csimi_blocks_of(n), rows = n->contacts + n->pins, aggregates = n->aggregates + n->rigids;
-    csimi_island_layout(&p, blocks, n->matrix_blocks, rows, csimi_most_terms(n), aggregates, &arena);
+    csimi_island_layout(&p, blocks, n->matrix_blocks, rows, csimi_most_terms(n), aggregates, csimi_most_links(n),
+                        &arena);
     size.blocks = blocks;
     size.matrix_blocks = n->matrix_blocks;
     size.contacts = rows;
     size.terms = csimi_most_terms(n);
     size.aggregates = aggregates;
+    size.links = csimi_most_links(n);
     size.rigid = n->tets == 0 && n->links == 0 && n->frames == 0;
     csimi_push(&arena, csim_solver_bytes(&size, solver), 1);
     csimi_push(&arena, sizeof(int) * (size_t)blocks, 1); /* union-find, before the first island */
@@ -169,14 +177,14 @@ static void csimi_island_contacts(const csimi_step_frame *f, csimi_island_work *
 static void csimi_island_structure(const csim_world *w, const csimi_step_frame *f, csimi_island_work *p,
                                    const int *block, int n) {
     const csimi_state *s = &w->store.state;
-    int i, count = 0, bodies = 0;
+    int i, count = 0, bodies = 0, frames = csimi_first_frame_block(s);
     for (i = 0; i < n; i++)
         if (f->aggregate_of[block[i]] >= 0) p->aggregate_local[f->aggregate_of[block[i]]] = -1;
     for (i = 0; i < n; i++) {
         int g = block[i], a = f->aggregate_of[g];
         csim_vec3 offset = csim_v3(0, 0, 0);
         p->aggregate[i] = -1;
-        p->rotation[i] = g >= s->node_count && (g - s->node_count) % 2 == 1;
+        p->rotation[i] = g >= frames || (g >= s->node_count && (g - s->node_count) % 2 == 1);
         if (!p->rotation[i]) p->body_first[bodies++] = i;
         if (a >= 0) {
             if (p->aggregate_local[a] < 0) {
@@ -197,10 +205,39 @@ static void csimi_island_structure(const csim_world *w, const csimi_step_frame *
     p->structure.radius = p->radius;
     p->structure.centre = p->centre;
     p->structure.rotation = p->rotation;
-    p->structure.body_count = p->row[n] == n + 2 * (n - bodies) ? bodies : 0; /* nothing couples bodies */
+    p->structure.body_count = /* nothing couples bodies */
+        p->row[n] == n + 2 * (n - bodies) && block[n - 1] < frames ? bodies : 0;
     p->structure.body_first = p->body_first;
     p->problem.structure = &p->structure;
     p->problem.theta = f->theta;
+}
+
+/* Number inside the island of a block of the world, -1: it is not in it. */
+static int csimi_island_local(const csimi_step_frame *f, int island, int block) {
+    return f->island[block] == island ? f->local[block] : -1;
+}
+
+/* The cables of the island: node and frame after it, link by link. Nodes of a cable follow each other. */
+static void csimi_island_chains(const csim_world *w, const csimi_step_frame *f, csimi_island_work *p, const int *block,
+                                int n) {
+    const csimi_store *s = &w->store;
+    int i, k, last = -1, count = 0, links = 0, island = f->island[block[0]];
+    for (i = 0; i < n && block[i] < s->count.nodes; i++) {
+        int slot = s->node_body[block[i]];
+        const csimi_body *b = s->body + slot;
+        if (slot == last || b->kind != CSIM_BODY_CABLE) continue;
+        last = slot;
+        p->chain_first[count++] = links;
+        for (k = 0; k < b->node_count; k++, links++) {
+            int frame = csimi_first_frame_block(&s->state) + b->first_frame + k;
+            p->chain_block[2 * links] = csimi_island_local(f, island, b->first_node + k);
+            p->chain_block[2 * links + 1] = k < b->frame_count ? csimi_island_local(f, island, frame) : -1;
+        }
+    }
+    p->chain_first[count] = links;
+    p->structure.chain_count = count;
+    p->structure.chain_first = p->chain_first;
+    p->structure.chain_block = p->chain_block;
 }
 
 static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
@@ -239,6 +276,8 @@ static void csimi_count_outcome(csimi_step_frame *f, const csim_outcome *o, int 
 /* The body that keeps the island's spectral estimate: the one of its first block. */
 static int csimi_leader(const csim_world *w, int block) {
     const csimi_store *s = &w->store;
+    int frame = block - csimi_first_frame_block(&s->state);
+    if (frame >= 0) return s->frame_body[frame];
     return block < s->count.nodes ? s->node_body[block] : s->rigid_body[(block - s->count.nodes) / 2];
 }
 
@@ -256,10 +295,11 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
     for (i = 0; i < n; i++) matrix += w->store.A.row[block[i] + 1] - w->store.A.row[block[i]];
     for (i = 0; i < contacts; i++) terms += f->contacts[contact[i]].a.count + f->contacts[contact[i]].b.count;
     CSIMI_MEMSET(&p, 0, sizeof p);
-    csimi_island_layout(&p, n, matrix, contacts, terms, f->aggregates, arena);
+    csimi_island_layout(&p, n, matrix, contacts, terms, f->aggregates, csimi_most_links(&w->store.count), arena);
     csimi_island_matrix(w, f, &p, block, n);
     csimi_island_contacts(f, &p, contact, contacts);
     csimi_island_structure(w, f, &p, block, n);
+    csimi_island_chains(w, f, &p, block, n);
     params.sigma = w->store.body[leader].sigma;
     {
         size_t room = arena->size - arena->used;
