@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 867c62e2210decae
+   Hash of the parts: dfa52c3c412949c1
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -861,12 +861,14 @@ typedef struct csim_capacity {
     int shapes;        /* of all rigid bodies; default rigids */
     int hulls;         /* shapes that are convex hulls; default 0 */
     int tets;          /* default 0 */
-    int surface;       /* vertices on the surface of solids; default nodes when there are tets */
+    int membranes;     /* triangles of cloth; default 0 */
+    int surface;       /* vertices on the surface of solids; default nodes when there are tets or membranes */
     int triangles;     /* of those surfaces; default 2 surface */
     int links;         /* springs, and as many pins; default 0 */
     int frames;        /* edges of cables; default 0 */
     int bends;         /* their bend elements: joints between edges, clamps; default frames + links */
-    int matrix_blocks; /* 3x3 blocks stored in A; default nodes + 4 rigids + 5 tets + 16 links + 7 frames + 2 bends */
+    int matrix_blocks; /* 3x3 blocks stored in A; default nodes + 4 rigids + 5 tets + 10 membranes + 16 links + 7 frames
+                          + 2 bends */
     int contacts;      /* contact points in one step, speculative ones included; default 16 shapes + 2 nodes */
     int pairs;         /* overlapping bounds in one step; default 8 (shapes + bodies) */
     int aggregates; /* groups of solids for the coarse correction; default n^(2/3) / 6 of the nodes, 4..150, with tets
@@ -1157,6 +1159,7 @@ typedef enum csim_body_kind {
     CSIM_RIGID,
     CSIM_SOFT,
     CSIM_BODY_CABLE,
+    CSIM_BODY_CLOTH,
     CSIM_BODY_KIND_COUNT_
 } csim_body_kind;
 
@@ -1346,6 +1349,49 @@ CSIM_API csim_status csim_cable_add_torque(csim_world *world, csim_body_id id, i
 
 #endif
 /* ==== end world/cable.h */
+
+/* ==== begin world/cloth.h ======================================================================================= */
+/* world/cloth: sheets of triangles that stretch, bend and touch. */
+#ifndef CSIM_CLOTH_H
+#define CSIM_CLOTH_H
+
+
+/* Cloth, paper, a thin shell. Its vertices are nodes (csim_body_get_nodes, csim_body_set_node_motion to pin or drag,
+   springs and pins by vertex). Membrane: plane stress of a sheet of this thickness; bending: a plate of rigidity
+   E t^3 / 12 (1 - nu^2), about the angles the mesh has at rest. Nodes touch with a radius of half the thickness. */
+typedef struct csim_cloth_def {
+    const csim_real *vertices; /* [3 vertex_count] m, rest shape, copied */
+    int vertex_count;
+    const int *triangles; /* [3 triangle_count] 0-based, copied; each edge in at most two, run through both ways */
+    int triangle_count;
+    csim_pose pose;              /* where the rest shape is placed */
+    csim_real scale;             /* of the vertices, > 0; default 1 */
+    csim_vec3 velocity;          /* m/s */
+    csim_material material;      /* CSIM_COROTATIONAL (default) or CSIM_ST_VENANT_KIRCHHOFF */
+    csim_real young;             /* Pa, > 0; default 1e6 */
+    csim_real poisson;           /* -1..0.5 without the ends; default 0.3 */
+    csim_real thickness;         /* m, > 0; default 1e-3 */
+    csim_real density;           /* kg/m^3, > 0; default 500: 0.5 kg/m^2 */
+    csim_real bending;           /* rigidity N m, >= 0; < 0 (default): from young, poisson and thickness */
+    csim_real mass_damping;      /* alpha_M, 1/s, >= 0; default 0 */
+    csim_real stiffness_damping; /* beta_K, s, >= 0; default 1e-3 */
+    const int *fixed;            /* [fixed_count] vertices that start as CSIM_STATIC */
+    int fixed_count;
+    int aggregates; /* groups of the coarse correction; 0: by size */
+    csim_surface_def surface;
+    void *user_data;
+    uint32_t guard;
+} csim_cloth_def;
+
+/* No mesh yet; the defaults above. */
+CSIM_API csim_cloth_def csim_default_cloth_def(void);
+/* Like the create functions of world.h: checks every field, then adds the body or changes nothing. csim_body_surface
+   gives its triangles. Fails also with CSIM_BAD_MESH: triangles that are flat, repeat an edge the same way (flipped, or
+   three at an edge), vertices that no triangle uses. */
+CSIM_API csim_status csim_create_cloth(csim_world *world, const csim_cloth_def *def, csim_body_id *id);
+
+#endif
+/* ==== end world/cloth.h */
 
 /* ==== begin io/mesh.h =========================================================================================== */
 /* io/mesh: tetrahedral and triangle meshes as plain arrays, from files and checked. */
@@ -1855,6 +1901,15 @@ typedef struct csimi_state {
     csim_real *tet_active;       /* [5 tet_count] pressure Pa, tension Pa, fibre (unit, rest shape); all 0: passive */
     int *tet_slot;               /* [16 tet_count] index of block (a, b) in A.val */
 
+    int membrane_count;               /* triangles of cloth */
+    int *membrane;                    /* [3 membrane_count] nodes */
+    int *membrane_beyond;             /* [3 membrane_count] corner beyond the edge that faces corner a, -1: none */
+    csim_real *membrane_shape;        /* [4 membrane_count] Dm^-1 in the rest plane; row a: gradient of node a + 1 */
+    csim_real *membrane_data;         /* [4 membrane_count] rest volume m^3; mu, lambda of plane stress Pa; beta_K s */
+    csim_real *membrane_fold;         /* [9 membrane_count] form Q in the angles 00 11 22 12 20 01, J; rest angles */
+    unsigned char *membrane_material; /* [membrane_count] csim_material */
+    int *membrane_slot;               /* [36 membrane_count] block indices of A of the six nodes, -1: no such node */
+
     int spring_count;
     csimi_place *spring;    /* [2 spring_count] ends */
     csim_real *spring_data; /* [3 spring_count] rest length m, stiffness N/m, damping N s/m */
@@ -1921,6 +1976,7 @@ enum {
     CSIMI_MODEL_POINT,
     CSIMI_MODEL_RIGID,
     CSIMI_MODEL_TET,
+    CSIMI_MODEL_CLOTH,
     CSIMI_MODEL_SPRING,
     CSIMI_MODEL_CABLE,
     CSIMI_MODEL_COUNT
@@ -1936,14 +1992,17 @@ CSIM_INLINE int csimi_block_count(const csimi_state *s) { return csimi_first_fra
 CSIMI_MODEL_ASSEMBLE(csimi_point_assemble);
 CSIMI_MODEL_ASSEMBLE(csimi_rigid_assemble);
 CSIMI_MODEL_ASSEMBLE(csimi_tet_assemble);
+CSIMI_MODEL_ASSEMBLE(csimi_cloth_assemble);
 CSIMI_MODEL_ASSEMBLE(csimi_spring_assemble);
 CSIMI_MODEL_ASSEMBLE(csimi_cable_assemble);
 #undef CSIMI_MODEL_ASSEMBLE
 CSIMI_FN int csimi_rigid_couple(const csimi_state *s, int *pairs);
 CSIMI_FN int csimi_tet_couple(const csimi_state *s, int *pairs);
+CSIMI_FN int csimi_cloth_couple(const csimi_state *s, int *pairs);
 CSIMI_FN int csimi_spring_couple(const csimi_state *s, int *pairs);
 CSIMI_FN int csimi_cable_couple(const csimi_state *s, int *pairs);
 CSIMI_FN void csimi_tet_bind(csimi_state *s, const csim_block_matrix *pattern);
+CSIMI_FN void csimi_cloth_bind(csimi_state *s, const csim_block_matrix *pattern);
 CSIMI_FN void csimi_spring_bind(csimi_state *s, const csim_block_matrix *pattern);
 CSIMI_FN void csimi_cable_bind(csimi_state *s, const csim_block_matrix *pattern);
 CSIMI_FN void csimi_rigid_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk);
@@ -1954,6 +2013,7 @@ CSIMI_FN void csimi_cable_advance(const csimi_state *s, const csimi_step *step, 
 CSIMI_FN void csimi_point_energy(const csimi_state *s, csimi_energy *energy);
 CSIMI_FN void csimi_rigid_energy(const csimi_state *s, csimi_energy *energy);
 CSIMI_FN void csimi_tet_energy(const csimi_state *s, csimi_energy *energy);
+CSIMI_FN void csimi_cloth_energy(const csimi_state *s, csimi_energy *energy);
 CSIMI_FN void csimi_spring_energy(const csimi_state *s, csimi_energy *energy);
 CSIMI_FN void csimi_cable_energy(const csimi_state *s, csimi_energy *energy);
 
@@ -1980,6 +2040,24 @@ CSIMI_FN void csimi_project_stretches(csimi_stretches *derivatives);
 /* K = d2Psi / dx_a dx_b = U M U' for shape gradients a and b given in the principal axes (V' times the gradient). */
 CSIMI_FN void csimi_stretch_block(const csimi_stretches *derivatives, const csim_real *U, const csim_real *a,
                                   const csim_real *b, csim_real *K);
+
+/* The same of a membrane in its two stretches, per rest volume: axis 2 is the normal. No neo-Hookean law. */
+CSIMI_FN csim_real csimi_membrane_material(int material, const csim_real *s, csim_real mu, csim_real lambda,
+                                           csimi_stretches *derivatives);
+
+/* ---- cloth.c: preparing a mesh. */
+
+/* Fills beyond [3 count]; returns the first triangle with an edge that another runs through the same way, or -1.
+   scratch: vertices + 3 count ints. */
+CSIMI_FN int csimi_cloth_neighbours(int vertices, int count, const int *triangle, int *beyond, int *scratch);
+/* Shape [4] and area of a triangle; false when it is flat to 1e-6 of its longest edge squared. */
+CSIMI_FN bool csimi_membrane_prepare(const csim_real *x0, const csim_real *x1, const csim_real *x2, csim_real *shape,
+                                     csim_real *area);
+/* The form of bending [9] for a plate of the given rigidity [N m]; rest angles 0. */
+CSIMI_FN void csimi_fold_prepare(const csim_real *shape, csim_real area, const int *beyond, csim_real rigidity,
+                                 csim_real poisson, csim_real *bend);
+/* Takes the angles at the positions of the state as rest angles of triangle t. */
+CSIMI_FN void csimi_fold_rest(csimi_state *s, int t);
 
 /* ---- tet.c: preparing a mesh. */
 /* Fills shape (Dm^-1) and volume of count tets from rest positions, and adds density[t] * volume / 4 to node_mass
@@ -2508,6 +2586,7 @@ typedef struct csimi_body {
     int first_node, node_count; /* particles and solids */
     int first_shape, shape_count;
     int first_tet, tet_count;
+    int first_membrane, membrane_count;
     int first_surface, surface_count; /* surface nodes of solids */
     int first_triangle, triangle_count;
     int first_frame, frame_count; /* edges of cables */
@@ -2577,6 +2656,12 @@ typedef struct csimi_pin {
     X(tets, csim_real, state.tet_lame, 3)         \
     X(tets, unsigned char, state.tet_material, 1) \
     X(tets, csim_real, state.tet_active, 5)       \
+    X(membranes, int, state.membrane, 3) \
+    X(membranes, int, state.membrane_beyond, 3) \
+    X(membranes, csim_real, state.membrane_shape, 4) \
+    X(membranes, csim_real, state.membrane_data, 4) \
+    X(membranes, csim_real, state.membrane_fold, 9) \
+    X(membranes, unsigned char, state.membrane_material, 1) \
     X(surface, int, surface_node, 1)              \
     X(triangles, int, triangle, 3)                \
     X(links, csimi_link, link, 1)                 \
@@ -2609,7 +2694,7 @@ typedef struct csimi_pin {
     X(hulls)                                                                                                         \
     X(tets)                                                                                                          \
     X(surface) X(triangles) X(links) X(springs) X(pins) X(contacts) X(ended) X(aggregates) X(matrix_blocks) X(pairs) \
-        X(frames) X(bends)
+        X(frames) X(bends) X(membranes)
 
 typedef struct csimi_counts {
 #define CSIMI_X(axis) int axis;
@@ -2724,9 +2809,10 @@ typedef struct csimi_step_frame {
 /* Lays the frame out for the given counts (capacities when counting). */
 CSIMI_FN void csimi_frame_layout(csimi_step_frame *frame, const csimi_counts *n, csimi_arena *arena);
 /* Scratch that a step of a world with these capacities can need. */
-CSIMI_FN int csimi_default_aggregates(int nodes);          /* body.c: of a solid */
-CSIMI_FN size_t csimi_mesh_scratch(const csimi_counts *n); /* body.c: to study a mesh */
-CSIMI_FN int csimi_most_terms(const csimi_counts *n);      /* of all contacts and pins */
+CSIMI_FN int csimi_default_aggregates(int nodes);           /* body.c: of a solid */
+CSIMI_FN size_t csimi_mesh_scratch(const csimi_counts *n);  /* body.c: to study a mesh */
+CSIMI_FN size_t csimi_cloth_scratch(const csimi_counts *n); /* cloth.c: the same */
+CSIMI_FN int csimi_most_terms(const csimi_counts *n);       /* of all contacts and pins */
 CSIMI_FN size_t csimi_step_scratch(const csimi_counts *capacity, const csim_solver_params *solver);
 
 /* ---- detect.c: contacts of the current positions. CSIM_CAPACITY with flags and counts in frame->stats. */
@@ -2759,6 +2845,13 @@ CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion mot
                              void *user_data);
 CSIMI_FN void csimi_write_node(csimi_store *s, int i, csim_vec3 x, csim_vec3 v, csim_real mass, csim_real damping,
                                csim_motion motion, int slot);
+/* Orders nodes by aggregate: node_user[internal] = vertex, node_of_user[vertex] = internal, both within the body.
+   count: [nv + 1] ints to work in. */
+CSIMI_FN void csimi_order_nodes(csimi_store *s, int nv, int groups, const int *aggregate, int *count);
+CSIMI_FN void csimi_fix_node(csimi_store *s, int node);
+/* The list of fixed vertices and the number of aggregates of a definition. */
+CSIMI_FN csim_status csimi_check_mesh_choices(csim_world *w, const char *function, const int *fixed, int fixed_count,
+                                              int vertex_count, int aggregates);
 CSIMI_FN void csimi_finish_create(csim_world *w, int slot, csim_body_id *id);
 /* Takes a link slot; item is its place in the array of its kind. */
 CSIMI_FN int csimi_take_link(csim_world *w, csimi_link_kind kind, int item, const int *bodies, csim_real break_force);
@@ -4806,6 +4899,40 @@ CSIMI_FN void csimi_stretch_block(const csimi_stretches *d, const csim_real *U, 
     csimi_matmulT(M, U, T);
     csimi_matmul(U, T, K);
 }
+
+/* Plane stress: the third axis is the normal, along which nothing is strained; turning a stretched membrane out of its
+   plane costs its tension, g_i / s_i. */
+CSIMI_FN csim_real csimi_membrane_material(int material, const csim_real *s, csim_real mu, csim_real lambda,
+                                           csimi_stretches *d) {
+    csim_real trace, sum = s[0] + s[1], energy = 0;
+    int k;
+    CSIMI_MEMSET(d, 0, sizeof *d);
+    if (material == CSIM_ST_VENANT_KIRCHHOFF) {
+        csim_real e[2];
+        for (k = 0; k < 2; k++) e[k] = (s[k] - 1) * (s[k] + 1) / 2;
+        trace = e[0] + e[1];
+        for (k = 0; k < 2; k++) {
+            energy += mu * e[k] * e[k];
+            d->g[k] = s[k] * (2 * mu * e[k] + lambda * trace);
+            d->H[4 * k] = 2 * mu * e[k] + lambda * trace + (2 * mu + lambda) * s[k] * s[k];
+        }
+        d->H[1] = d->H[3] = lambda * s[0] * s[1];
+        d->flip[2] = mu * (s[0] * s[0] + s[0] * s[1] + s[1] * s[1] - 1) + lambda * trace;
+        d->twist[2] = mu * (s[0] * s[0] - s[0] * s[1] + s[1] * s[1] - 1) + lambda * trace;
+    } else {
+        trace = sum - 2;
+        for (k = 0; k < 2; k++) {
+            energy += mu * (s[k] - 1) * (s[k] - 1);
+            d->g[k] = 2 * mu * (s[k] - 1) + lambda * trace;
+            d->H[4 * k] = 2 * mu + lambda;
+        }
+        d->H[1] = d->H[3] = lambda;
+        d->flip[2] = 2 * mu;
+        d->twist[2] = (d->g[0] + d->g[1]) / csimi_max(sum, CSIM_R(1e-3));
+    }
+    for (k = 0; k < 2; k++) d->flip[1 - k] = d->twist[1 - k] = d->g[k] / csimi_max(s[k], CSIM_R(1e-3));
+    return energy + lambda / 2 * trace * trace;
+}
 /* ==== end model/material.c */
 
 /* ==== begin model/tet.c ========================================================================================= */
@@ -5418,6 +5545,352 @@ CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count, 
 }
 /* ==== end model/place.c */
 
+/* ==== begin model/cloth.c ======================================================================================= */
+/* model/cloth: triangles that stretch as membranes and bend about their edges.
+
+   Membrane: F = Ds Dm^-1 (3 x 2) = U diag(s) V', one of the laws of material.c in plane stress.
+
+   Bending: in each triangle the curvature tensor of Morley's element, with the slope at the middle of an edge taken
+   half way between the two triangles that share it: kappa = sum over the edges of |e| theta_e / (2 A) m_e m_e', theta_e
+   the dihedral angle and m_e the normal of the edge in the triangle (Morley 1968; Gingold et al. 2004). The energy of
+   a plate, A D / 2 ((1 - nu) kappa : kappa + nu (tr kappa)^2), is then a quadratic form Q in three angles. It is exact
+   for every constant curvature on meshes whose neighbours form parallelograms. At a free edge the slope is not known:
+   it takes the value of least energy, so Q is condensed once. The tangent J'Q J (J = d theta / dx) drops the second
+   derivatives of the angles and is positive semidefinite in every state. */
+
+/* ---- membranes */
+
+static void csimi_membrane_map(const csim_real *M, const csim_real *G, csim_real g[3][3]) {
+    int c;
+    for (c = 0; c < 3; c++) {
+        g[1][c] = M[3 * c] * G[0] + M[3 * c + 1] * G[1];
+        g[2][c] = M[3 * c] * G[2] + M[3 * c + 1] * G[3];
+        g[0][c] = -(g[1][c] + g[2][c]);
+    }
+}
+
+/* Columns f0, f1 of F: turned by the angle that makes them orthogonal (one-sided Jacobi), they are the principal
+   directions. Fills the stretches, the frame U = (u0, u1, normal) and the first two columns of V. */
+static void csimi_membrane_axes(csim_vec3 f0, csim_vec3 f1, csim_real *stretch, csim_real *U, csim_real *V) {
+    csim_real a = csim_dot(f0, f0), b = csim_dot(f1, f1), g = csim_dot(f0, f1), c = 1, s = 0;
+    csim_vec3 p, q, n;
+    if (csimi_abs(g) > CSIMI_TINY) {
+        csim_real tau = (b - a) / (2 * g), t = 1 / (csimi_abs(tau) + CSIMI_SQRT(1 + tau * tau));
+        if (tau < 0) t = -t;
+        c = 1 / CSIMI_SQRT(1 + t * t);
+        s = t * c;
+    }
+    p = csim_sub(csim_scale(c, f0), csim_scale(s, f1));
+    q = csim_add(csim_scale(s, f0), csim_scale(c, f1));
+    stretch[0] = csim_length(p);
+    stretch[1] = csim_length(q);
+    p = stretch[0] > CSIMI_TINY ? csim_scale(1 / stretch[0], p) : csim_v3(1, 0, 0);
+    q = csim_madd(q, -csim_dot(p, q), p);
+    if (!(csim_length(q) > CSIMI_EPS * (stretch[0] + stretch[1]))) { /* a line: any normal will do */
+        csim_real line[3], R[9];
+        csimi_store3(line, p);
+        csimi_frame(line, NULL, R);
+        q = csimi_load3(R + 3);
+    }
+    q = csim_normalize(q);
+    n = csim_cross(p, q);
+    U[0] = p.x, U[1] = q.x, U[2] = n.x;
+    U[3] = p.y, U[4] = q.y, U[5] = n.y;
+    U[6] = p.z, U[7] = q.z, U[8] = n.z;
+    CSIMI_MEMSET(V, 0, 9 * sizeof(csim_real));
+    V[0] = c, V[1] = s, V[3] = -s, V[4] = c;
+    V[8] = 1;
+}
+
+typedef struct csimi_membrane_view {
+    csimi_stretches d;
+    csim_real U[9], y[3][3], f[3][3]; /* y: shape gradients in principal axes; f: P times them */
+} csimi_membrane_view;
+
+static csim_real csimi_membrane_look(const csimi_state *s, int t, csimi_membrane_view *view) {
+    const int *node = s->membrane + 3 * (size_t)t;
+    const csim_real *G = s->membrane_shape + 4 * (size_t)t, *data = s->membrane_data + 4 * (size_t)t;
+    csim_vec3 x0 = csimi_load3(s->x + 3 * (size_t)node[0]);
+    csim_vec3 e1 = csim_sub(csimi_load3(s->x + 3 * (size_t)node[1]), x0);
+    csim_vec3 e2 = csim_sub(csimi_load3(s->x + 3 * (size_t)node[2]), x0);
+    csim_vec3 f0 = csim_add(csim_scale(G[0], e1), csim_scale(G[2], e2));
+    csim_vec3 f1 = csim_add(csim_scale(G[1], e1), csim_scale(G[3], e2));
+    csim_real stretch[2], V[9], P[9], M[9], energy;
+    int i, j;
+    csimi_membrane_axes(f0, f1, stretch, view->U, V);
+    energy = csimi_membrane_material(s->membrane_material[t], stretch, data[1], data[2], &view->d);
+    for (i = 0; i < 3; i++)
+        for (j = 0; j < 3; j++) {
+            M[3 * i + j] = V[3 * j + i];
+            P[3 * i + j] = view->U[3 * i] * view->d.g[0] * V[3 * j] + view->U[3 * i + 1] * view->d.g[1] * V[3 * j + 1];
+        }
+    csimi_membrane_map(P, G, view->f);
+    csimi_membrane_map(M, G, view->y);
+    return energy;
+}
+
+/* ---- bending */
+
+/* The dihedral angle about the edge e = x1 -> x2 between the triangle with corner p and the one with corner q, 0 when
+   flat, and its derivatives; false for triangles without a normal. Bridson et al. 2003. */
+static bool csimi_dihedral(csim_vec3 p, csim_vec3 x1, csim_vec3 x2, csim_vec3 q, csim_real *angle,
+                           csim_vec3 *gradient) {
+    csim_vec3 e = csim_sub(x2, x1), n1 = csim_cross(e, csim_sub(p, x1)), n2 = csim_cross(csim_sub(q, x1), e);
+    csim_real e2 = csim_dot(e, e), length = CSIMI_SQRT(e2), a1 = csim_length(n1), a2 = csim_length(n2), t1, t2;
+    csim_vec3 g1, g2;
+    if (!(a1 > CSIM_R(1e-6) * e2) || !(a2 > CSIM_R(1e-6) * e2)) return false;
+    g1 = csim_scale(length / (a1 * a1), n1); /* n / height */
+    g2 = csim_scale(length / (a2 * a2), n2);
+    *angle = CSIMI_ATAN2(csim_dot(csim_cross(n1, n2), e) / length, csim_dot(n1, n2));
+    t1 = csim_dot(csim_sub(p, x1), e) / e2;
+    t2 = csim_dot(csim_sub(q, x1), e) / e2;
+    gradient[0] = csim_scale(-1, g1);
+    gradient[1] = csim_add(csim_scale(1 - t1, g1), csim_scale(1 - t2, g2));
+    gradient[2] = csim_add(csim_scale(t1, g1), csim_scale(t2, g2));
+    gradient[3] = csim_scale(-1, g2);
+    return true;
+}
+
+/* Angles of the three edges less their rest values, and the derivatives by the six nodes (corner a, then the corner
+   beyond the edge that faces it). */
+typedef struct csimi_fold_view {
+    csim_real angle[3];
+    csim_vec3 J[3][6];
+} csimi_fold_view;
+
+static void csimi_fold_look(const csimi_state *s, int t, csimi_fold_view *view) {
+    const int *node = s->membrane + 3 * (size_t)t, *beyond = s->membrane_beyond + 3 * (size_t)t;
+    const csim_real *fold = s->membrane_fold + 9 * (size_t)t;
+    int a, k;
+    CSIMI_MEMSET(view, 0, sizeof *view);
+    for (a = 0; a < 3; a++) {
+        int b = (a + 1) % 3, c = (a + 2) % 3, corner[4];
+        csim_vec3 g[4];
+        corner[0] = a, corner[1] = b, corner[2] = c, corner[3] = 3 + a;
+        if (beyond[a] < 0) continue;
+        if (!csimi_dihedral(csimi_load3(s->x + 3 * (size_t)node[a]), csimi_load3(s->x + 3 * (size_t)node[b]),
+                            csimi_load3(s->x + 3 * (size_t)node[c]), csimi_load3(s->x + 3 * (size_t)beyond[a]),
+                            view->angle + a, g))
+            continue;
+        view->angle[a] -= fold[6 + a];
+        for (k = 0; k < 4; k++) view->J[a][corner[k]] = g[k];
+    }
+}
+
+/* Entry (a, b) of Q, stored as 00, 11, 22, 12, 20, 01. */
+static csim_real csimi_fold_form(const csim_real *fold, int a, int b) { return fold[a == b ? a : 6 - a - b]; }
+
+/* Q times the angles: moments about the edges. */
+static void csimi_fold_moments(const csim_real *fold, const csim_real *angle, csim_real *moment) {
+    int a;
+    for (a = 0; a < 3; a++)
+        moment[a] = csimi_fold_form(fold, a, 0) * angle[0] + csimi_fold_form(fold, a, 1) * angle[1] +
+                    csimi_fold_form(fold, a, 2) * angle[2];
+}
+
+/* ---- assembly */
+
+static int csimi_membrane_node(const csimi_state *s, int t, int k) {
+    return k < 3 ? s->membrane[3 * t + k] : s->membrane_beyond[3 * t + k - 3];
+}
+
+/* Adds weight K to block (a, b) and its transpose to (b, a), the diagonal symmetric to the bit. */
+static void csimi_cloth_block(csim_real weight, const csim_real *K, csim_real *ab, csim_real *ba) {
+    int i, j;
+    for (i = 0; i < 3; i++)
+        for (j = 0; j < 3; j++)
+            if (ab == ba)
+                ab[3 * i + j] += weight * ((K[3 * i + j] + K[3 * j + i]) / 2);
+            else {
+                ab[3 * i + j] += weight * K[3 * i + j];
+                ba[3 * j + i] += weight * K[3 * i + j];
+            }
+}
+
+static void csimi_membrane_add(const csimi_state *s, int t, csim_real weight, csim_real h, csimi_system *system) {
+    const int *node = s->membrane + 3 * (size_t)t, *slot = s->membrane_slot + 36 * (size_t)t;
+    csim_real volume = s->membrane_data[4 * (size_t)t], K[9], *val = system->A.val;
+    csimi_membrane_view view;
+    int a, b, c;
+    csimi_membrane_look(s, t, &view);
+    csimi_project_stretches(&view.d);
+    for (a = 0; a < 3; a++) {
+        for (c = 0; c < 3; c++) system->b[3 * node[a] + c] -= h * volume * view.f[a][c];
+        for (b = a; b < 3; b++) {
+            csimi_stretch_block(&view.d, view.U, view.y[a], view.y[b], K);
+            csimi_cloth_block(weight * volume, K, val + 9 * (size_t)slot[6 * a + b], val + 9 * (size_t)slot[6 * b + a]);
+        }
+    }
+}
+
+static void csimi_fold_add(const csimi_state *s, int t, csim_real weight, csim_real h, csimi_system *system) {
+    const csim_real *fold = s->membrane_fold + 9 * (size_t)t;
+    const int *slot = s->membrane_slot + 36 * (size_t)t;
+    csim_real moment[3], K[9], *val = system->A.val;
+    csimi_fold_view view;
+    int a, m, n;
+    csimi_fold_look(s, t, &view);
+    csimi_fold_moments(fold, view.angle, moment);
+    for (m = 0; m < 6; m++) {
+        csim_real *b = system->b + 3 * (size_t)csimi_imax(0, csimi_membrane_node(s, t, m));
+        csim_vec3 QJ[3];
+        if (slot[7 * m] < 0) continue;
+        for (a = 0; a < 3; a++) {
+            csimi_store3(b, csim_madd(csimi_load3(b), -h * moment[a], view.J[a][m]));
+            QJ[a] = csim_add(csim_add(csim_scale(csimi_fold_form(fold, a, 0), view.J[0][m]),
+                                      csim_scale(csimi_fold_form(fold, a, 1), view.J[1][m])),
+                             csim_scale(csimi_fold_form(fold, a, 2), view.J[2][m]));
+        }
+        for (n = m; n < 6; n++) {
+            if (slot[6 * m + n] < 0) continue;
+            CSIMI_MEMSET(K, 0, sizeof K);
+            for (a = 0; a < 3; a++) { /* (Q J_m)' J_n */
+                csim_vec3 p = QJ[a], q = view.J[a][n];
+                K[0] += p.x * q.x, K[1] += p.x * q.y, K[2] += p.x * q.z;
+                K[3] += p.y * q.x, K[4] += p.y * q.y, K[5] += p.y * q.z;
+                K[6] += p.z * q.x, K[7] += p.z * q.y, K[8] += p.z * q.z;
+            }
+            csimi_cloth_block(weight, K, val + 9 * (size_t)slot[6 * m + n], val + 9 * (size_t)slot[6 * n + m]);
+        }
+    }
+}
+
+CSIMI_FN void csimi_cloth_assemble(const csimi_state *s, const csimi_step *step, csimi_system *system) {
+    int t;
+    for (t = 0; t < s->membrane_count; t++) {
+        csim_real weight = step->sigma * step->h * step->h + step->h * s->membrane_data[4 * (size_t)t + 3];
+        csimi_membrane_add(s, t, weight, step->h, system);
+        csimi_fold_add(s, t, weight, step->h, system);
+    }
+}
+
+CSIMI_FN void csimi_cloth_energy(const csimi_state *s, csimi_energy *energy) {
+    int t, a;
+    for (t = 0; t < s->membrane_count; t++) {
+        csimi_membrane_view membrane;
+        csimi_fold_view fold;
+        csim_real moment[3];
+        energy->elastic += (double)s->membrane_data[4 * (size_t)t] * (double)csimi_membrane_look(s, t, &membrane);
+        csimi_fold_look(s, t, &fold);
+        csimi_fold_moments(s->membrane_fold + 9 * (size_t)t, fold.angle, moment);
+        for (a = 0; a < 3; a++) energy->elastic += (double)moment[a] * (double)fold.angle[a] / 2;
+    }
+}
+
+CSIMI_FN int csimi_cloth_couple(const csimi_state *s, int *pairs) {
+    int t, m, n, count = 0;
+    for (t = 0; t < s->membrane_count; t++)
+        for (m = 0; m < 6; m++)
+            for (n = m + 1; n < 6; n++) {
+                int i = csimi_membrane_node(s, t, m), j = csimi_membrane_node(s, t, n);
+                if (i < 0 || j < 0) continue;
+                if (pairs) {
+                    pairs[2 * count] = i;
+                    pairs[2 * count + 1] = j;
+                }
+                count++;
+            }
+    return count;
+}
+
+CSIMI_FN void csimi_cloth_bind(csimi_state *s, const csim_block_matrix *pattern) {
+    int t, m, n;
+    for (t = 0; t < s->membrane_count; t++)
+        for (m = 0; m < 6; m++)
+            for (n = 0; n < 6; n++) {
+                int i = csimi_membrane_node(s, t, m), j = csimi_membrane_node(s, t, n);
+                s->membrane_slot[36 * t + 6 * m + n] = i < 0 || j < 0 ? -1 : csimi_pattern_find(pattern, i, j);
+            }
+}
+
+/* ---- preparing a mesh */
+
+/* Corner beyond each edge. Half-edges are kept in lists by their first vertex; an edge that runs the same way in two
+   triangles is a flipped or a third one. */
+CSIMI_FN int csimi_cloth_neighbours(int vertices, int count, const int *triangle, int *beyond, int *scratch) {
+    int *head = scratch, *next = head + vertices, t, a, k;
+    for (k = 0; k < vertices; k++) head[k] = -1;
+    for (t = 0; t < count; t++)
+        for (a = 0; a < 3; a++) {
+            int from = triangle[3 * t + (a + 1) % 3], to = triangle[3 * t + (a + 2) % 3];
+            for (k = head[from]; k >= 0; k = next[k])
+                if (triangle[3 * (k / 3) + (k % 3 + 2) % 3] == to) return t;
+            next[3 * t + a] = head[from];
+            head[from] = 3 * t + a;
+        }
+    for (t = 0; t < count; t++)
+        for (a = 0; a < 3; a++) {
+            int from = triangle[3 * t + (a + 1) % 3], to = triangle[3 * t + (a + 2) % 3];
+            beyond[3 * t + a] = -1;
+            for (k = head[to]; k >= 0; k = next[k])
+                if (triangle[3 * (k / 3) + (k % 3 + 2) % 3] == from) beyond[3 * t + a] = triangle[k];
+        }
+    return -1;
+}
+
+CSIMI_FN bool csimi_membrane_prepare(const csim_real *x0, const csim_real *x1, const csim_real *x2, csim_real *shape,
+                                     csim_real *area) {
+    csim_vec3 e1 = csim_sub(csimi_load3(x1), csimi_load3(x0)), e2 = csim_sub(csimi_load3(x2), csimi_load3(x0));
+    csim_vec3 e3 = csim_sub(e2, e1), n = csim_cross(e1, e2), u, v;
+    csim_real twice = csim_length(n),
+              longest = csimi_max(csim_dot(e1, e1), csimi_max(csim_dot(e2, e2), csim_dot(e3, e3)));
+    csim_real a, b, c;
+    if (!(twice > CSIM_R(1e-6) * longest)) return false;
+    u = csim_normalize(e1);
+    v = csim_normalize(csim_cross(n, u));
+    a = csim_dot(u, e1);
+    b = csim_dot(u, e2);
+    c = csim_dot(v, e2);
+    shape[0] = 1 / a; /* inverse of [a b; 0 c] */
+    shape[1] = -b / (a * c);
+    shape[2] = 0;
+    shape[3] = 1 / c;
+    *area = twice / 2;
+    return true;
+}
+
+/* Takes the angle k out of the form by minimising over it: Q <- Q - Q_k Q_k' / Q_kk. */
+static void csimi_fold_condense(csim_real Q[3][3], int k) {
+    csim_real pivot = Q[k][k], row[3];
+    int i, j;
+    for (i = 0; i < 3; i++) row[i] = Q[k][i];
+    for (i = 0; i < 3; i++)
+        for (j = 0; j < 3; j++) Q[i][j] = i == k || j == k || !(pivot > 0) ? 0 : Q[i][j] - row[i] * row[j] / pivot;
+}
+
+CSIMI_FN void csimi_fold_prepare(const csim_real *shape, csim_real area, const int *beyond, csim_real rigidity,
+                                 csim_real poisson, csim_real *fold) {
+    csim_real g[3][2], Q[3][3];
+    int a, b;
+    for (a = 0; a < 2; a++) { /* gradient of corner a is -|e| m / (2 A): |e| / (2 A) m m' has its length */
+        g[1][a] = shape[a];
+        g[2][a] = shape[2 + a];
+        g[0][a] = -(g[1][a] + g[2][a]);
+    }
+    for (a = 0; a < 3; a++)
+        for (b = 0; b < 3; b++) {
+            csim_real la = CSIMI_SQRT(g[a][0] * g[a][0] + g[a][1] * g[a][1]);
+            csim_real lb = CSIMI_SQRT(g[b][0] * g[b][0] + g[b][1] * g[b][1]);
+            csim_real cosine = (g[a][0] * g[b][0] + g[a][1] * g[b][1]) / (la * lb);
+            Q[a][b] = area * rigidity * la * lb * ((1 - poisson) * cosine * cosine + poisson);
+        }
+    for (a = 0; a < 3; a++)
+        if (beyond[a] < 0) csimi_fold_condense(Q, a);
+    for (a = 0; a < 3; a++) {
+        fold[a] = Q[a][a];
+        fold[3 + a] = Q[(a + 1) % 3][(a + 2) % 3];
+        fold[6 + a] = 0;
+    }
+}
+
+CSIMI_FN void csimi_fold_rest(csimi_state *s, int t) {
+    csimi_fold_view view;
+    int a;
+    csimi_fold_look(s, t, &view);
+    for (a = 0; a < 3; a++) s->membrane_fold[9 * (size_t)t + 6 + (size_t)a] += view.angle[a];
+}
+/* ==== end model/cloth.c */
+
 /* ==== begin model/spring.c ====================================================================================== */
 /* model/spring */
 
@@ -5896,6 +6369,7 @@ CSIMI_FN const csimi_model *csimi_model_table(void) {
         {"rigid", csimi_rigid_couple, NULL, csimi_rigid_prepare, csimi_rigid_assemble, csimi_rigid_advance,
          csimi_rigid_energy},
         {"tet", csimi_tet_couple, csimi_tet_bind, NULL, csimi_tet_assemble, NULL, csimi_tet_energy},
+        {"cloth", csimi_cloth_couple, csimi_cloth_bind, NULL, csimi_cloth_assemble, NULL, csimi_cloth_energy},
         {"spring", csimi_spring_couple, csimi_spring_bind, NULL, csimi_spring_assemble, NULL, csimi_spring_energy},
         {"cable", csimi_cable_couple, csimi_cable_bind, csimi_cable_prepare, csimi_cable_assemble, csimi_cable_advance,
          csimi_cable_energy},
@@ -14027,6 +14501,7 @@ CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *c) {
     n.frames = c->frames;
     n.bends = c->bends;
     n.tets = c->tets;
+    n.membranes = c->membranes;
     n.surface = c->surface;
     n.triangles = c->triangles;
     n.links = n.springs = n.pins = c->links;
@@ -14047,6 +14522,7 @@ CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *n) {
     c.frames = n->frames;
     c.bends = n->bends;
     c.tets = n->tets;
+    c.membranes = n->membranes;
     c.surface = n->surface;
     c.triangles = n->triangles;
     c.links = csimi_imax(n->links, csimi_imax(n->springs, n->pins));
@@ -14066,6 +14542,7 @@ CSIMI_FN void csimi_store_layout(csimi_store *s, const csim_solver_params *solve
 #undef CSIMI_X
     /* what follows from the rest: not copied, not saved */
     s->state.tet_slot = CSIMI_PUSH(arena, int, (size_t)c->tets * 16);
+    s->state.membrane_slot = CSIMI_PUSH(arena, int, (size_t)c->membranes * 36);
     s->state.spring_slot = CSIMI_PUSH(arena, int, (size_t)c->springs *CSIMI_SPRING_SLOTS);
     s->state.rigid_inverse = CSIMI_PUSH(arena, csim_real, (size_t)c->rigids * 9);
     s->state.edge_slot = CSIMI_PUSH(arena, int, (size_t)c->frames * 9);
@@ -14082,6 +14559,7 @@ CSIMI_FN void csimi_sync_state(csimi_store *s) {
     s->state.node_count = s->count.nodes;
     s->state.rigid_count = s->count.rigids;
     s->state.tet_count = s->count.tets;
+    s->state.membrane_count = s->count.membranes;
     s->state.spring_count = s->count.springs;
     s->state.frame_count = s->count.frames;
     s->state.bend_count = s->count.bends;
@@ -14186,7 +14664,7 @@ CSIMI_FN void csimi_remove(csimi_store *s, csimi_axis which, int first, int n) {
 /* ---- scratch of a step */
 
 CSIMI_FN int csimi_most_terms(const csimi_counts *n) {
-    int side = n->tets > 0 ? 3 : 2; /* faces of solids; points of rigid bodies */
+    int side = n->tets + n->membranes > 0 ? 3 : 2; /* faces of solids; points of rigid bodies */
     return 2 * side * (n->contacts + n->pins);
 }
 
@@ -14229,7 +14707,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
 CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_params *solver) {
     csimi_step_frame frame; /* pointers only: counting */
     csimi_arena arena = csimi_arena_counting();
-    size_t stages[5], most = 0;
+    size_t stages[6], most = 0;
     int i;
     CSIMI_PUSH(&arena, csimi_step_frame, 1);
     csimi_frame_layout(&frame, n, &arena);
@@ -14238,7 +14716,8 @@ CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_para
     stages[2] = csimi_island_scratch(n, solver);
     stages[3] = csimi_pattern_build_scratch(n);
     stages[4] = csimi_mesh_scratch(n);
-    for (i = 0; i < 5; i++)
+    stages[5] = csimi_cloth_scratch(n);
+    for (i = 0; i < 6; i++)
         if (stages[i] > most) most = stages[i];
     csimi_push(&arena, most, 1);
     return arena.overflow ? SIZE_MAX / 2 : arena.used;
@@ -14438,10 +14917,11 @@ CSIMI_FN csim_status csimi_check_solver_params(const csim_solver_params *p, cons
 
 static csim_status csimi_check_capacity(const csim_capacity *c, const char *function, csim_error *error) {
     static const char *const names[] = {
-        "capacity.bodies",   "capacity.nodes",   "capacity.rigids",     "capacity.shapes", "capacity.hulls",
-        "capacity.tets",     "capacity.surface", "capacity.triangles",  "capacity.links",  "capacity.matrix_blocks",
-        "capacity.contacts", "capacity.pairs",   "capacity.aggregates", "capacity.frames", "capacity.bends"};
-    int value[15], i;
+        "capacity.bodies",     "capacity.nodes",         "capacity.rigids",   "capacity.shapes",
+        "capacity.hulls",      "capacity.tets",          "capacity.surface",  "capacity.triangles",
+        "capacity.links",      "capacity.matrix_blocks", "capacity.contacts", "capacity.pairs",
+        "capacity.aggregates", "capacity.frames",        "capacity.bends",    "capacity.membranes"};
+    int value[16], i;
     value[0] = c->bodies;
     value[1] = c->nodes;
     value[2] = c->rigids;
@@ -14457,7 +14937,8 @@ static csim_status csimi_check_capacity(const csim_capacity *c, const char *func
     value[12] = c->aggregates;
     value[13] = c->frames;
     value[14] = c->bends;
-    for (i = 0; i < 15; i++)
+    value[15] = c->membranes;
+    for (i = 0; i < 16; i++)
         if (value[i] < 0 || value[i] > 50000000)
             return csimi_fail(error, CSIM_OUT_OF_RANGE, function, names[i], true, (double)value[i],
                               "0 (default) or 1..5e7");
@@ -14505,12 +14986,13 @@ static csimi_counts csimi_first_capacity(const csim_world_def *def) {
     if (!c.nodes) c.nodes = c.bodies;
     if (!c.hulls) c.hulls = 0;
     if (!c.links) c.links = 0;
-    if (!c.surface) c.surface = c.tets || c.frames ? c.nodes : 0;
+    if (!c.surface) c.surface = c.tets || c.frames || c.membranes ? c.nodes : 0;
     if (!c.triangles) c.triangles = 2 * c.surface;
-    if (!c.aggregates) c.aggregates = c.tets ? csimi_default_aggregates(c.nodes) : 0;
+    if (!c.aggregates) c.aggregates = c.tets || c.membranes ? csimi_default_aggregates(c.nodes) : 0;
     if (!c.bends) c.bends = c.frames + c.links;
     if (!c.matrix_blocks)
-        c.matrix_blocks = c.nodes + 4 * c.rigids + 5 * c.tets + 16 * c.links + 7 * c.frames + 2 * c.bends;
+        c.matrix_blocks =
+            c.nodes + 4 * c.rigids + 5 * c.tets + 10 * c.membranes + 16 * c.links + 7 * c.frames + 2 * c.bends;
     if (!c.contacts) c.contacts = 16 * c.shapes + 2 * (c.surface > c.nodes ? c.surface : c.nodes);
     if (!c.pairs) c.pairs = 8 * (c.shapes + c.bodies);
     return csimi_counts_of(&c);
@@ -14767,6 +15249,7 @@ CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion mot
     b->first_node = s->count.nodes;
     b->first_shape = s->count.shapes;
     b->first_tet = s->count.tets;
+    b->first_membrane = s->count.membranes;
     b->first_surface = s->count.surface;
     b->first_triangle = s->count.triangles;
     b->first_frame = s->count.frames;
@@ -15085,6 +15568,21 @@ CSIMI_FN size_t csimi_mesh_scratch(const csimi_counts *n) {
     return arena.used;
 }
 
+CSIMI_FN csim_status csimi_check_mesh_choices(csim_world *w, const char *fn, const int *fixed, int fixed_count,
+                                              int vertex_count, int aggregates) {
+    int i;
+    if (fixed_count < 0 || (fixed_count > 0 && !fixed))
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "fixed_count", true, (double)fixed_count,
+                          "0, or the length of fixed");
+    for (i = 0; i < fixed_count; i++)
+        if (fixed[i] < 0 || fixed[i] >= vertex_count)
+            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "fixed", true, (double)fixed[i], "0..vertex_count - 1");
+    if (aggregates < 0 || aggregates > 1000)
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "aggregates", true, (double)aggregates,
+                          "0 (by size) or 1..1000");
+    return CSIM_OK;
+}
+
 static csim_status csimi_check_soft(csim_world *w, const csim_soft_def *def) {
     static const char fn[] = "csim_create_soft";
     static const csimi_field fields[] = {
@@ -15111,16 +15609,8 @@ static csim_status csimi_check_soft(csim_world *w, const csim_soft_def *def) {
         return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "tet_count", true, (double)def->tet_count, "1..4e7");
     if (!def->vertices || !def->tets)
         return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, def->vertices ? "tets" : "vertices", false, 0, "not null");
-    if (def->fixed_count < 0 || (def->fixed_count > 0 && !def->fixed))
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "fixed_count", true, (double)def->fixed_count,
-                          "0, or the length of fixed");
-    for (i = 0; i < def->fixed_count; i++)
-        if (def->fixed[i] < 0 || def->fixed[i] >= def->vertex_count)
-            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "fixed", true, (double)def->fixed[i],
-                              "0..vertex_count - 1");
-    if (def->aggregates < 0 || def->aggregates > 1000)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "aggregates", true, (double)def->aggregates,
-                          "0 (by size) or 1..1000");
+    if ((s = csimi_check_mesh_choices(w, fn, def->fixed, def->fixed_count, def->vertex_count, def->aggregates)) != 0)
+        return s;
     for (i = 0; i < 3 * def->vertex_count; i++)
         if (!csimi_finite(def->vertices[i]))
             return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, "vertices", true, (double)def->vertices[i],
@@ -15222,18 +15712,23 @@ static csim_status csimi_study_mesh(csim_world *w, const csim_soft_def *def, csi
     return CSIM_OK;
 }
 
-/* Orders nodes by aggregate: node_user[internal] = vertex, node_of_user[vertex] = internal, both within the body. */
-static void csimi_order_nodes(csimi_store *s, int nv, int groups, csimi_mesh_work *m) {
+CSIMI_FN void csimi_order_nodes(csimi_store *s, int nv, int groups, const int *aggregate, int *count) {
     int i, first = s->count.nodes;
-    for (i = 0; i <= nv; i++) m->count[i] = 0;
-    for (i = 0; i < nv; i++) m->count[m->aggregate[i] + 1]++;
-    for (i = 0; i < groups; i++) m->count[i + 1] += m->count[i];
+    for (i = 0; i <= nv; i++) count[i] = 0;
+    for (i = 0; i < nv; i++) count[aggregate[i] + 1]++;
+    for (i = 0; i < groups; i++) count[i + 1] += count[i];
     for (i = 0; i < nv; i++) {
-        int at = m->count[m->aggregate[i]]++;
+        int at = count[aggregate[i]]++;
         s->node_user[first + at] = i;
         s->node_of_user[first + i] = at;
-        s->node_aggregate[first + at] = m->aggregate[i];
+        s->node_aggregate[first + at] = aggregate[i];
     }
+}
+
+CSIMI_FN void csimi_fix_node(csimi_store *s, int node) {
+    s->state.node_mode[node] = CSIMI_FIXED;
+    csimi_store3(s->state.v + 3 * node, csim_v3(0, 0, 0));
+    csimi_store3(s->node_rep + 3 * node, csim_v3(0, 0, 0));
 }
 
 static void csimi_write_tets(csimi_store *s, const csim_soft_def *def, int first_node) {
@@ -15288,18 +15783,13 @@ CSIM_API csim_status csim_create_soft(csim_world *w, const csim_soft_def *def, c
     s->body[slot].triangle_count = counts.triangles;
     s->body[slot].matrix_blocks = counts.blocks;
     s->body[slot].aggregate_count = counts.aggregates;
-    csimi_order_nodes(s, def->vertex_count, counts.aggregates, &work);
+    csimi_order_nodes(s, def->vertex_count, counts.aggregates, work.aggregate, work.count);
     pose = def->pose;
     pose.rotation = csim_quat_normalize(pose.rotation);
     for (i = 0; i < def->vertex_count; i++)
         csimi_write_node(s, first + s->node_of_user[first + i], csim_pose_point(pose, csimi_load3(work.x + 3 * i)),
                          def->velocity, work.mass[i], def->mass_damping, CSIM_DYNAMIC, slot);
-    for (i = 0; i < def->fixed_count; i++) {
-        int node = first + s->node_of_user[first + def->fixed[i]];
-        s->state.node_mode[node] = CSIMI_FIXED;
-        csimi_store3(s->state.v + 3 * node, csim_v3(0, 0, 0));
-        csimi_store3(s->node_rep + 3 * node, csim_v3(0, 0, 0));
-    }
+    for (i = 0; i < def->fixed_count; i++) csimi_fix_node(s, first + s->node_of_user[first + def->fixed[i]]);
     csimi_write_tets(s, def, first);
     for (i = 0; i < 3 * counts.triangles; i++) s->triangle[3 * s->count.triangles + i] = work.triangles[i];
     for (i = 0; i < def->vertex_count; i++) work.count[i] = 0;
@@ -15553,6 +16043,7 @@ static void csimi_shift_indices(csim_world *w, const csimi_body *gone, int hulls
         if (b->first_node > gone->first_node) b->first_node -= gone->node_count;
         if (b->first_shape > gone->first_shape) b->first_shape -= gone->shape_count;
         if (b->first_tet > gone->first_tet) b->first_tet -= gone->tet_count;
+        if (b->first_membrane > gone->first_membrane) b->first_membrane -= gone->membrane_count;
         if (b->first_surface > gone->first_surface) b->first_surface -= gone->surface_count;
         if (b->first_triangle > gone->first_triangle) b->first_triangle -= gone->triangle_count;
         if (b->first_frame > gone->first_frame) b->first_frame -= gone->frame_count;
@@ -15561,6 +16052,10 @@ static void csimi_shift_indices(csim_world *w, const csimi_body *gone, int hulls
     csimi_shift_cables(s, gone);
     for (i = 0; i < s->count.tets * 4; i++)
         if (s->state.tet[i] > gone->first_node) s->state.tet[i] -= gone->node_count;
+    for (i = 0; i < s->count.membranes * 3; i++) {
+        if (s->state.membrane[i] > gone->first_node) s->state.membrane[i] -= gone->node_count;
+        if (s->state.membrane_beyond[i] > gone->first_node) s->state.membrane_beyond[i] -= gone->node_count;
+    }
     for (i = 0; i < s->count.surface; i++)
         if (s->surface_node[i] > gone->first_node) s->surface_node[i] -= gone->node_count;
     for (i = 0; i < s->count.shapes; i++)
@@ -15597,6 +16092,7 @@ CSIM_API csim_status csim_destroy_body(csim_world *w, csim_body_id id) {
     csimi_remove(s, CSIMI_AXIS_shapes, gone.first_shape, gone.shape_count);
     csimi_remove(s, CSIMI_AXIS_hulls, first_hull, hulls);
     csimi_remove(s, CSIMI_AXIS_tets, gone.first_tet, gone.tet_count);
+    csimi_remove(s, CSIMI_AXIS_membranes, gone.first_membrane, gone.membrane_count);
     csimi_remove(s, CSIMI_AXIS_surface, gone.first_surface, gone.surface_count);
     csimi_remove(s, CSIMI_AXIS_triangles, gone.first_triangle, gone.triangle_count);
     csimi_remove(s, CSIMI_AXIS_frames, gone.first_frame, gone.frame_count);
@@ -16115,6 +16611,245 @@ CSIM_API csim_status csim_cable_add_torque(csim_world *w, csim_body_id id, int e
     return CSIM_OK;
 }
 /* ==== end world/cable.c */
+
+/* ==== begin world/cloth.c ======================================================================================= */
+/* world/cloth: making cloth. */
+
+CSIM_API csim_cloth_def csim_default_cloth_def(void) {
+    csim_cloth_def d;
+    CSIMI_MEMSET(&d, 0, sizeof d);
+    d.pose = csim_pose_identity();
+    d.scale = 1;
+    d.young = CSIM_R(1e6);
+    d.poisson = CSIM_R(0.3);
+    d.thickness = CSIM_R(1e-3);
+    d.density = 500;
+    d.bending = -1;
+    d.stiffness_damping = CSIM_R(1e-3);
+    d.surface = csim_default_surface_def();
+    d.guard = CSIMI_GUARD;
+    return d;
+}
+
+/* ---- checks */
+
+static csim_status csimi_check_cloth_mesh(csim_world *w, const csim_cloth_def *def) {
+    static const char fn[] = "csim_create_cloth";
+    int i;
+    if (def->vertex_count < 3 || def->vertex_count > 20000000)
+        return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "vertex_count", true, (double)def->vertex_count, "3..2e7");
+    if (def->triangle_count < 1 || def->triangle_count > 40000000)
+        return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "triangle_count", true, (double)def->triangle_count, "1..4e7");
+    if (!def->vertices || !def->triangles)
+        return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, def->vertices ? "triangles" : "vertices", false, 0,
+                          "not null");
+    for (i = 0; i < 3 * def->vertex_count; i++)
+        if (!csimi_finite(def->vertices[i]))
+            return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, "vertices", true, (double)def->vertices[i],
+                              "finite numbers");
+    for (i = 0; i < 3 * def->triangle_count; i++)
+        if (def->triangles[i] < 0 || def->triangles[i] >= def->vertex_count)
+            return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "triangles", true, (double)def->triangles[i],
+                              "0..vertex_count - 1");
+    return csimi_check_mesh_choices(w, fn, def->fixed, def->fixed_count, def->vertex_count, def->aggregates);
+}
+
+static csim_status csimi_check_cloth(csim_world *w, const csim_cloth_def *def) {
+    static const char fn[] = "csim_create_cloth";
+    static const csimi_field fields[] = {
+        CSIMI_POSITIVE(csim_cloth_def, scale),
+        CSIMI_ANY(csim_cloth_def, velocity.x),
+        CSIMI_ANY(csim_cloth_def, velocity.y),
+        CSIMI_ANY(csim_cloth_def, velocity.z),
+        CSIMI_POSITIVE(csim_cloth_def, young),
+        {"poisson", offsetof(csim_cloth_def, poisson), -1, 0.5, true, true, "above -1, below 0.5"},
+        {"thickness", offsetof(csim_cloth_def, thickness), 0, 1e3, true, false, "above 0, at most 1000"},
+        CSIMI_POSITIVE(csim_cloth_def, density),
+        {"bending", offsetof(csim_cloth_def, bending), -1e15, 1e15, false, false,
+         "below 0 (from thickness) or 0..1e15"},
+        CSIMI_AT_LEAST_0(csim_cloth_def, mass_damping),
+        CSIMI_AT_LEAST_0(csim_cloth_def, stiffness_damping),
+    };
+    csim_status s;
+    if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_cloth_def()", def->guard)) != 0) return s;
+    if ((s = csimi_check_pose(&w->error, fn, def->pose)) != 0) return s;
+    if ((s = csimi_check_fields(&w->error, fn, def, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
+    if ((s = csimi_check_surface(&w->error, fn, &def->surface)) != 0) return s;
+    if (def->material != CSIM_COROTATIONAL && def->material != CSIM_ST_VENANT_KIRCHHOFF)
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "material", true, (double)def->material,
+                          "CSIM_COROTATIONAL or CSIM_ST_VENANT_KIRCHHOFF");
+    return csimi_check_cloth_mesh(w, def);
+}
+
+/* ---- the mesh */
+
+typedef struct csimi_cloth_work {
+    csim_real *x, *mass;
+    int *beyond, *pairs, *row, *col, *diag, *aggregate, *count, *ints;
+} csimi_cloth_work;
+
+enum { CSIMI_CLOTH_PAIRS = 15 }; /* of six nodes */
+
+static void csimi_cloth_work_layout(csimi_cloth_work *m, int nodes, int triangles, csimi_arena *arena) {
+    size_t n = (size_t)nodes, t = (size_t)triangles, ints = n + 3 * t;
+    size_t pattern = csimi_pattern_scratch(nodes, CSIMI_CLOTH_PAIRS * triangles);
+    if (csimi_aggregate_scratch(nodes) > ints) ints = csimi_aggregate_scratch(nodes);
+    if (pattern > ints) ints = pattern;
+    m->x = CSIMI_PUSH(arena, csim_real, 3 * n);
+    m->mass = CSIMI_PUSH(arena, csim_real, n);
+    m->beyond = CSIMI_PUSH(arena, int, 3 * t);
+    m->pairs = CSIMI_PUSH(arena, int, 2 * CSIMI_CLOTH_PAIRS * t);
+    m->row = CSIMI_PUSH(arena, int, n + 1);
+    m->col = CSIMI_PUSH(arena, int, 2 * CSIMI_CLOTH_PAIRS * t + n);
+    m->diag = CSIMI_PUSH(arena, int, n);
+    m->aggregate = CSIMI_PUSH(arena, int, n);
+    m->count = CSIMI_PUSH(arena, int, n + 1);
+    m->ints = CSIMI_PUSH(arena, int, ints);
+}
+
+CSIMI_FN size_t csimi_cloth_scratch(const csimi_counts *n) {
+    csimi_cloth_work work;
+    csimi_arena arena = csimi_arena_counting();
+    csimi_cloth_work_layout(&work, n->membranes > 0 ? n->nodes : 0, n->membranes, &arena);
+    return arena.used;
+}
+
+/* Shapes, areas, masses and neighbours into the scratch and behind the counts. */
+static csim_status csimi_study_triangles(csim_world *w, const csim_cloth_def *def, csimi_cloth_work *m) {
+    static const char fn[] = "csim_create_cloth";
+    csimi_store *s = &w->store;
+    int i, k, bad, nv = def->vertex_count, nt = def->triangle_count;
+    for (i = 0; i < 3 * nv; i++) m->x[i] = def->scale * def->vertices[i];
+    for (i = 0; i < nv; i++) m->mass[i] = 0;
+    for (i = 0; i < nt; i++) {
+        const int *t = def->triangles + 3 * i;
+        csim_real area = 0;
+        if (!csimi_membrane_prepare(m->x + 3 * t[0], m->x + 3 * t[1], m->x + 3 * t[2],
+                                    s->state.membrane_shape + 4 * (s->count.membranes + i), &area))
+            return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "triangles: index of a flat triangle", true, (double)i,
+                              "no flat triangles");
+        s->state.membrane_data[4 * (s->count.membranes + i)] = area * def->thickness;
+        for (k = 0; k < 3; k++) m->mass[t[k]] += area * def->thickness * def->density / 3;
+    }
+    for (i = 0; i < nv; i++)
+        if (!(m->mass[i] > 0))
+            return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "vertices: isolated vertex", true, (double)i,
+                              "every vertex used by a triangle");
+    if ((bad = csimi_cloth_neighbours(nv, nt, def->triangles, m->beyond, m->ints)) >= 0)
+        return csimi_fail(&w->error, CSIM_BAD_MESH, fn,
+                          "triangles: index of a flipped, repeated or third triangle at an edge", true, (double)bad,
+                          "each edge in at most two triangles that run through it both ways");
+    return CSIM_OK;
+}
+
+/* Graph and groups: what the matrix and the coarse correction need. */
+static void csimi_study_graph(const csim_cloth_def *def, csimi_cloth_work *m, int *blocks, int *aggregates) {
+    int i, a, b, pairs = 0, needed = 0, nv = def->vertex_count;
+    for (i = 0; i < def->triangle_count; i++)
+        for (a = 0; a < 6; a++)
+            for (b = a + 1; b < 6; b++) {
+                int p = a < 3 ? def->triangles[3 * i + a] : m->beyond[3 * i + a - 3];
+                int q = b < 3 ? def->triangles[3 * i + b] : m->beyond[3 * i + b - 3];
+                if (p < 0 || q < 0) continue;
+                m->pairs[2 * pairs] = p;
+                m->pairs[2 * pairs++ + 1] = q;
+            }
+    *blocks = csimi_pattern_build(nv, pairs, m->pairs, m->row, m->col, m->diag, 2 * pairs + nv, &needed, m->ints);
+    *aggregates = csimi_aggregate(nv, m->row, m->col, m->x,
+                                  def->aggregates ? csimi_imin(def->aggregates, nv) : csimi_default_aggregates(nv),
+                                  m->aggregate, m->ints);
+}
+
+/* ---- writing */
+
+static void csimi_write_triangles(csimi_store *s, const csim_cloth_def *def, const csimi_cloth_work *m, int first) {
+    csim_real mu = def->young / (2 * (1 + def->poisson));
+    csim_real plane = def->young * def->poisson / (1 - def->poisson * def->poisson); /* 2 mu lambda / (lambda + 2 mu) */
+    csim_real rigidity = def->bending >= 0 ? def->bending
+                                           : def->young * def->thickness * def->thickness * def->thickness /
+                                                 (12 * (1 - def->poisson * def->poisson));
+    const int *internal = s->node_of_user + first;
+    int i, k;
+    for (i = 0; i < def->triangle_count; i++) {
+        int t = s->count.membranes + i;
+        csim_real *data = s->state.membrane_data + 4 * t;
+        for (k = 0; k < 3; k++) {
+            int beyond = m->beyond[3 * i + k];
+            s->state.membrane[3 * t + k] = first + internal[def->triangles[3 * i + k]];
+            s->state.membrane_beyond[3 * t + k] = beyond < 0 ? -1 : first + internal[beyond];
+            s->triangle[3 * (s->count.triangles + i) + k] = def->triangles[3 * i + k];
+        }
+        csimi_fold_prepare(s->state.membrane_shape + 4 * t, data[0] / def->thickness, m->beyond + 3 * i, rigidity,
+                           def->poisson, s->state.membrane_fold + 9 * t);
+        csimi_fold_rest(&s->state, t);
+        data[1] = mu;
+        data[2] = plane;
+        data[3] = def->stiffness_damping;
+        s->state.membrane_material[t] = (unsigned char)def->material;
+    }
+}
+
+static void csimi_write_cloth_nodes(csimi_store *s, const csim_cloth_def *def, const csimi_cloth_work *m, int slot) {
+    int i, first = s->count.nodes;
+    csim_pose pose = def->pose;
+    pose.rotation = csim_quat_normalize(pose.rotation);
+    for (i = 0; i < def->vertex_count; i++) {
+        csimi_write_node(s, first + s->node_of_user[first + i], csim_pose_point(pose, csimi_load3(m->x + 3 * i)),
+                         def->velocity, m->mass[i], def->mass_damping, CSIM_DYNAMIC, slot);
+        s->surface_node[s->count.surface + i] = first + s->node_of_user[first + i];
+    }
+    for (i = 0; i < def->fixed_count; i++) csimi_fix_node(s, first + s->node_of_user[first + def->fixed[i]]);
+}
+
+CSIM_API csim_status csim_create_cloth(csim_world *w, const csim_cloth_def *def, csim_body_id *id) {
+    static const char fn[] = "csim_create_cloth";
+    csimi_counts need;
+    csimi_store *s;
+    csimi_cloth_work work;
+    csimi_arena arena;
+    csimi_body *b;
+    int slot, first, pass, blocks = 0, aggregates = 0;
+    csim_status status = csimi_start_create(w, def, id, fn);
+    if (status) return status;
+    if ((status = csimi_check_cloth(w, def)) != 0) return status;
+    s = &w->store;
+    need = csimi_counts_with_body(w);
+    need.nodes += def->vertex_count;
+    need.surface += def->vertex_count;
+    need.triangles += def->triangle_count;
+    need.membranes += def->triangle_count;
+    for (pass = 0; pass < 2; pass++) { /* room to study the mesh, then room for what the study found */
+        if ((status = csimi_make_room(w, need, fn)) != 0) return status;
+        arena = csimi_arena_in(s->scratch, s->scratch_bytes);
+        csimi_cloth_work_layout(&work, def->vertex_count, def->triangle_count, &arena);
+        if (arena.overflow)
+            return csimi_fail(&w->error, CSIM_CAPACITY, fn, "scratch", true, (double)arena.used, "a larger block");
+        if ((status = csimi_study_triangles(w, def, &work)) != 0) return status;
+        csimi_study_graph(def, &work, &blocks, &aggregates);
+        need.matrix_blocks = s->count.matrix_blocks + blocks;
+        need.aggregates = s->count.aggregates + aggregates;
+    }
+    first = s->count.nodes;
+    slot = csimi_take_body(w, CSIM_BODY_CLOTH, CSIM_DYNAMIC, &def->surface, def->user_data);
+    b = s->body + slot;
+    b->node_count = b->surface_count = def->vertex_count;
+    b->triangle_count = b->membrane_count = def->triangle_count;
+    b->matrix_blocks = blocks;
+    b->aggregate_count = aggregates;
+    b->radius = def->thickness / 2;
+    csimi_order_nodes(s, def->vertex_count, aggregates, work.aggregate, work.count);
+    csimi_write_cloth_nodes(s, def, &work, slot);
+    csimi_write_triangles(s, def, &work, first);
+    s->count.nodes += def->vertex_count;
+    s->count.surface += def->vertex_count;
+    s->count.triangles += def->triangle_count;
+    s->count.membranes += def->triangle_count;
+    s->count.matrix_blocks += blocks;
+    s->count.aggregates += aggregates;
+    csimi_finish_create(w, slot, id);
+    return CSIM_OK;
+}
+/* ==== end world/cloth.c */
 
 /* ==== begin world/detect.c ====================================================================================== */
 /* world/detect: contacts of the current positions: bounds, broad phase, narrow phase. contact.md 7. */
@@ -16758,7 +17493,7 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     size.terms = csimi_most_terms(n);
     size.aggregates = aggregates;
     size.links = csimi_most_links(n);
-    size.rigid = n->tets == 0 && n->links == 0 && n->frames == 0;
+    size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0;
     csimi_push(&arena, csim_solver_bytes(&size, solver), 1);
     csimi_push(&arena, sizeof(int) * (size_t)blocks, 1); /* union-find, before the first island */
     return arena.used;
@@ -16794,7 +17529,7 @@ static void csimi_aggregates(const csim_world *w, csimi_step_frame *f) {
     f->aggregates = 0;
     for (i = 0; i < w->live_bodies; i++) {
         const csimi_body *b = s->body + s->body_list[i];
-        if (b->kind == CSIM_SOFT) {
+        if (b->aggregate_count > 0) {
             csimi_solid_aggregates(s, f, b, f->aggregates);
             f->aggregates += b->aggregate_count;
         } else if (b->kind == CSIM_RIGID && b->motion == CSIM_DYNAMIC) {
@@ -17092,7 +17827,7 @@ static int csimi_count_pairs(const csimi_state *s) {
 }
 
 static int csimi_most_pairs(const csimi_counts *n) {
-    return 6 * n->tets + n->rigids + CSIMI_SPRING_SLOTS / 2 * n->springs + 3 * n->frames + n->bends;
+    return 6 * n->tets + 15 * n->membranes + n->rigids + CSIMI_SPRING_SLOTS / 2 * n->springs + 3 * n->frames + n->bends;
 }
 
 CSIMI_FN size_t csimi_pattern_build_scratch(const csimi_counts *n) {

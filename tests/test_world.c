@@ -3,7 +3,7 @@
 
 /* ---- helpers */
 
-typedef struct ledger { /* an allocator that counts, and fails on demand */
+typedef struct ledger {                 /* an allocator that counts, and fails on demand */
     size_t live, bytes, calls, fail_at; /* fail_at: number of the call that fails, 0: none */
     bool forever, closed;               /* closed: every call is a failure and is noted */
     size_t while_closed;
@@ -62,6 +62,19 @@ static csim_soft_def one_tet(void) {
     return d;
 }
 
+/* A square of two triangles, bent about its diagonal. */
+static csim_cloth_def one_fold(void) {
+    static const csim_real vertices[12] = {0, 0,           0, CSIM_R(0.1), 0, 0, CSIM_R(0.1), CSIM_R(0.1), CSIM_R(0.01),
+                                           0, CSIM_R(0.1), 0};
+    static const int triangles[6] = {0, 1, 2, 0, 2, 3};
+    csim_cloth_def d = csim_default_cloth_def();
+    d.vertices = vertices;
+    d.vertex_count = 4;
+    d.triangles = triangles;
+    d.triangle_count = 2;
+    return d;
+}
+
 static csim_status add_box(csim_world *w, csim_real x, csim_real y, csim_real z, csim_real half, csim_body_id *id) {
     csim_rigid_def d = csim_default_rigid_def();
     csim_shape box = csim_box(csim_v3(half, half, half));
@@ -71,7 +84,7 @@ static csim_status add_box(csim_world *w, csim_real x, csim_real y, csim_real z,
     return csim_create_rigid(w, &d, id);
 }
 
-/* Ground, a stack of two boxes, a sphere, a soft tet, a particle on a spring, a pinned box. */
+/* Ground, a stack of two boxes, a sphere, a soft tet, a piece of cloth, a particle on a spring, a pinned box. */
 static csim_status build_zoo(csim_world *w, csim_body_id *ids, int *count) {
     csim_rigid_def sphere = csim_default_rigid_def();
     csim_shape ball = csim_sphere(CSIM_R(0.05));
@@ -79,6 +92,7 @@ static csim_status build_zoo(csim_world *w, csim_body_id *ids, int *count) {
     csim_spring_def spring = csim_default_spring_def();
     csim_pin_def pin = csim_default_pin_def();
     csim_soft_def soft = one_tet();
+    csim_cloth_def cloth = one_fold();
     csim_link_id link;
     csim_status s;
     int n = 0;
@@ -92,6 +106,8 @@ static csim_status build_zoo(csim_world *w, csim_body_id *ids, int *count) {
     if ((s = csim_create_rigid(w, &sphere, ids + n++)) != 0) return s;
     soft.pose.position = csim_v3(-1, 0, CSIM_R(0.02));
     if ((s = csim_create_soft(w, &soft, ids + n++)) != 0) return s;
+    cloth.pose.position = csim_v3(-2, 0, CSIM_R(0.02));
+    if ((s = csim_create_cloth(w, &cloth, ids + n++)) != 0) return s;
     p.position = csim_v3(0, 1, 1);
     p.mass = CSIM_R(0.1);
     p.radius = CSIM_R(0.02);
@@ -166,9 +182,11 @@ TEST(collisions_keep_momentum) {
     def.gravity = csim_v3(0, 0, 0);
     STATUS(csim_create_world(&def, &w, NULL), CSIM_OK);
     for (i = 0; i < 6; i++) {
-        STATUS(add_box(w, CSIM_R(0.25) * (csim_real)i, CSIM_R(0.03) * (csim_real)(i % 2), CSIM_R(0.02) * (csim_real)(i % 3),
-                       CSIM_R(0.1), id + i), CSIM_OK);
-        csim_body_set_velocity(w, id[i], csim_v3(1 - CSIM_R(0.4) * (csim_real)i, 0, 0), csim_v3(0, CSIM_R(0.3), CSIM_R(0.1)));
+        STATUS(add_box(w, CSIM_R(0.25) * (csim_real)i, CSIM_R(0.03) * (csim_real)(i % 2),
+                       CSIM_R(0.02) * (csim_real)(i % 3), CSIM_R(0.1), id + i),
+               CSIM_OK);
+        csim_body_set_velocity(w, id[i], csim_v3(1 - CSIM_R(0.4) * (csim_real)i, 0, 0),
+                               csim_v3(0, CSIM_R(0.3), CSIM_R(0.1)));
     }
     before = csim_world_totals(w);
     for (i = 0; i < 100; i++) STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
@@ -183,40 +201,40 @@ TEST(collisions_keep_momentum) {
 
 /* ---- definitions */
 
-#define BAD(create, member, value, expected, word)                                                        \
-    do {                                                                                                  \
-        def = good;                                                                                       \
-        def.member = value;                                                                               \
-        CASE("%s = %s", #member, #value);                                                                 \
-        hash = csim_world_hash(w);                                                                        \
-        STATUS(create(w, &def, &id), expected);                                                           \
-        CHECK(strstr(csim_last_error(w), word) != NULL);                                                  \
-        CHECK(csim_world_hash(w) == hash && csim_world_body_count(w) == bodies);                          \
-        examined++;                                                                                       \
+#define BAD(create, member, value, expected, word)                               \
+    do {                                                                         \
+        def = good;                                                              \
+        def.member = value;                                                      \
+        CASE("%s = %s", #member, #value);                                        \
+        hash = csim_world_hash(w);                                               \
+        STATUS(create(w, &def, &id), expected);                                  \
+        CHECK(strstr(csim_last_error(w), word) != NULL);                         \
+        CHECK(csim_world_hash(w) == hash && csim_world_body_count(w) == bodies); \
+        examined++;                                                              \
     } while (0)
-#define BAD_REAL(create, member, low, high)                                                               \
-    do {                                                                                                  \
-        BAD(create, member, not_a_number, CSIM_NOT_FINITE, #member);                                      \
-        BAD(create, member, infinite, CSIM_NOT_FINITE, #member);                                          \
-        BAD(create, member, low, CSIM_OUT_OF_RANGE, #member);                                             \
-        BAD(create, member, high, CSIM_OUT_OF_RANGE, #member);                                            \
+#define BAD_REAL(create, member, low, high)                          \
+    do {                                                             \
+        BAD(create, member, not_a_number, CSIM_NOT_FINITE, #member); \
+        BAD(create, member, infinite, CSIM_NOT_FINITE, #member);     \
+        BAD(create, member, low, CSIM_OUT_OF_RANGE, #member);        \
+        BAD(create, member, high, CSIM_OUT_OF_RANGE, #member);       \
     } while (0)
-#define BAD_SURFACE(create)                                                                               \
-    do {                                                                                                  \
-        BAD_REAL(create, surface.friction, CSIM_R(-0.1), CSIM_R(1e9));                                    \
-        BAD_REAL(create, surface.friction2, CSIM_R(-2), CSIM_R(1e9));                                     \
-        BAD_REAL(create, surface.friction_direction.x, CSIM_R(-1e12), CSIM_R(1e12));                      \
-        BAD_REAL(create, surface.friction_direction.y, CSIM_R(-1e12), CSIM_R(1e12));                      \
-        BAD_REAL(create, surface.friction_direction.z, CSIM_R(-1e12), CSIM_R(1e12));                      \
-        BAD_REAL(create, surface.restitution, CSIM_R(-0.1), CSIM_R(1.1));                                 \
-        BAD_REAL(create, surface.thickness, CSIM_R(-0.1), CSIM_R(1e9));                                   \
-        BAD(create, guard, 0, CSIM_DEF_NOT_INITIALISED, "guard");                                         \
+#define BAD_SURFACE(create)                                                          \
+    do {                                                                             \
+        BAD_REAL(create, surface.friction, CSIM_R(-0.1), CSIM_R(1e9));               \
+        BAD_REAL(create, surface.friction2, CSIM_R(-2), CSIM_R(1e9));                \
+        BAD_REAL(create, surface.friction_direction.x, CSIM_R(-1e12), CSIM_R(1e12)); \
+        BAD_REAL(create, surface.friction_direction.y, CSIM_R(-1e12), CSIM_R(1e12)); \
+        BAD_REAL(create, surface.friction_direction.z, CSIM_R(-1e12), CSIM_R(1e12)); \
+        BAD_REAL(create, surface.restitution, CSIM_R(-0.1), CSIM_R(1.1));            \
+        BAD_REAL(create, surface.thickness, CSIM_R(-0.1), CSIM_R(1e9));              \
+        BAD(create, guard, 0, CSIM_DEF_NOT_INITIALISED, "guard");                    \
     } while (0)
-#define BAD_VEC(create, member)                                                                           \
-    do {                                                                                                  \
-        BAD_REAL(create, member.x, CSIM_R(-1e12), CSIM_R(1e12));                                          \
-        BAD_REAL(create, member.y, CSIM_R(-1e12), CSIM_R(1e12));                                          \
-        BAD_REAL(create, member.z, CSIM_R(-1e12), CSIM_R(1e12));                                          \
+#define BAD_VEC(create, member)                                  \
+    do {                                                         \
+        BAD_REAL(create, member.x, CSIM_R(-1e12), CSIM_R(1e12)); \
+        BAD_REAL(create, member.y, CSIM_R(-1e12), CSIM_R(1e12)); \
+        BAD_REAL(create, member.z, CSIM_R(-1e12), CSIM_R(1e12)); \
     } while (0)
 
 static csim_real make_nan(void) {
@@ -303,7 +321,8 @@ TEST(every_field_of_a_solid_is_checked) {
     csim_soft_def good = one_tet(), def;
     csim_body_id id;
     csim_real not_a_number = make_nan(), infinite = make_infinity(), broken[12], one_bad[1];
-    int inverted[4] = {1, 0, 2, 3}, outside[4] = {0, 1, 2, 4}, flat[4] = {0, 1, 2, 2}, twice[8] = {0, 1, 2, 3, 1, 2, 0, 3}, fixed[1] = {4};
+    int inverted[4] = {1, 0, 2, 3}, outside[4] = {0, 1, 2, 4}, flat[4] = {0, 1, 2, 2},
+        twice[8] = {0, 1, 2, 3, 1, 2, 0, 3}, fixed[1] = {4};
     csim_real five[15];
     uint64_t hash;
     int examined = 0, bodies = 0;
@@ -365,6 +384,55 @@ TEST(every_field_of_a_solid_is_checked) {
         CHECK(none == NULL);                                      \
         examined++;                                               \
     } while (0)
+
+TEST(every_field_of_cloth_is_checked) {
+    csim_world_def wd = csim_default_world_def();
+    csim_world *w;
+    csim_cloth_def good = one_fold(), def;
+    csim_body_id id;
+    csim_real not_a_number = make_nan(), infinite = make_infinity(), broken[12], five[15];
+    int outside[6] = {0, 1, 2, 0, 2, 4}, flat[6] = {0, 1, 2, 0, 2, 2}, flipped[6] = {0, 1, 2, 2, 0, 3}, fixed[1] = {4};
+    uint64_t hash;
+    int examined = 0, bodies = 0;
+    STATUS(csim_create_world(&wd, &w, NULL), CSIM_OK);
+    memcpy(broken, good.vertices, sizeof broken);
+    broken[5] = not_a_number;
+    memcpy(five, good.vertices, sizeof broken);
+    five[12] = five[13] = five[14] = 1;
+    BAD_VEC(csim_create_cloth, pose.position);
+    BAD_VEC(csim_create_cloth, velocity);
+    BAD_REAL(csim_create_cloth, scale, 0, CSIM_R(1e20));
+    BAD_REAL(csim_create_cloth, young, 0, CSIM_R(1e20));
+    BAD_REAL(csim_create_cloth, poisson, CSIM_R(-1), CSIM_R(0.5));
+    BAD_REAL(csim_create_cloth, thickness, 0, CSIM_R(1e20));
+    BAD_REAL(csim_create_cloth, density, CSIM_R(-1000), CSIM_R(1e20));
+    BAD_REAL(csim_create_cloth, bending, CSIM_R(-1e20), CSIM_R(1e20));
+    BAD_REAL(csim_create_cloth, mass_damping, -1, CSIM_R(1e20));
+    BAD_REAL(csim_create_cloth, stiffness_damping, -1, CSIM_R(1e20));
+    BAD(csim_create_cloth, material, CSIM_NEO_HOOKEAN, CSIM_OUT_OF_RANGE, "material");
+    BAD(csim_create_cloth, vertex_count, 2, CSIM_BAD_MESH, "vertex_count");
+    BAD(csim_create_cloth, triangle_count, 0, CSIM_BAD_MESH, "triangle_count");
+    BAD(csim_create_cloth, vertices, NULL, CSIM_NULL_ARGUMENT, "vertices");
+    BAD(csim_create_cloth, triangles, NULL, CSIM_NULL_ARGUMENT, "triangles");
+    BAD(csim_create_cloth, vertices, broken, CSIM_NOT_FINITE, "vertices");
+    BAD(csim_create_cloth, triangles, outside, CSIM_BAD_MESH, "triangles");
+    BAD(csim_create_cloth, triangles, flat, CSIM_BAD_MESH, "flat");
+    BAD(csim_create_cloth, triangles, flipped, CSIM_BAD_MESH, "flipped");
+    BAD(csim_create_cloth, fixed_count, -1, CSIM_OUT_OF_RANGE, "fixed_count");
+    BAD(csim_create_cloth, fixed_count, 1, CSIM_OUT_OF_RANGE, "fixed_count");
+    good.fixed = fixed;
+    BAD(csim_create_cloth, fixed_count, 1, CSIM_OUT_OF_RANGE, "fixed");
+    good.fixed = NULL;
+    good.vertices = five;
+    BAD(csim_create_cloth, vertex_count, 5, CSIM_BAD_MESH, "isolated");
+    good = one_fold();
+    BAD(csim_create_cloth, aggregates, -1, CSIM_OUT_OF_RANGE, "aggregates");
+    BAD_SURFACE(csim_create_cloth);
+    CHECK(examined > 90);
+    CASE("good");
+    STATUS(csim_create_cloth(w, &good, &id), CSIM_OK);
+    csim_destroy_world(w);
+}
 
 TEST(every_field_of_a_world_is_checked) {
     csim_world_def good = csim_default_world_def(), def;
@@ -539,6 +607,8 @@ TEST(the_three_doors_share_one_layout) {
     def.capacity.bodies = 10;
     def.capacity.tets = 4;
     def.capacity.nodes = 16;
+    def.capacity.membranes = 2;
+    def.capacity.matrix_blocks = 200;
     def.capacity.links = 2;
     def.capacity.contacts = 200;
     STATUS(csim_create_world(&def, &heap, NULL), CSIM_OK);
@@ -636,8 +706,10 @@ TEST(damaged_snapshots_are_refused) {
     hash = csim_world_hash(w);
     for (at = 0; at < size; at += 1 + size / 200) {
         bytes[at] ^= 0x10;
-        if (csim_world_restore(w, bytes, size) == CSIM_BAD_SNAPSHOT) refused++;
-        else CHECK(at < 256); /* only free-standing header numbers such as gravity may change unseen */
+        if (csim_world_restore(w, bytes, size) == CSIM_BAD_SNAPSHOT)
+            refused++;
+        else
+            CHECK(at < 256); /* only free-standing header numbers such as gravity may change unseen */
         bytes[at] ^= 0x10;
         STATUS(csim_world_restore(w, bytes, at), CSIM_BAD_SNAPSHOT);
     }
@@ -755,4 +827,3 @@ TEST(a_callback_cannot_change_the_world) {
     STATUS(locked_status, CSIM_LOCKED);
     csim_destroy_world(locked_world);
 }
-

@@ -118,3 +118,37 @@ CSIMI_FN void csimi_stretch_block(const csimi_stretches *d, const csim_real *U, 
     csimi_matmulT(M, U, T);
     csimi_matmul(U, T, K);
 }
+
+/* Plane stress: the third axis is the normal, along which nothing is strained; turning a stretched membrane out of its
+   plane costs its tension, g_i / s_i. */
+CSIMI_FN csim_real csimi_membrane_material(int material, const csim_real *s, csim_real mu, csim_real lambda,
+                                           csimi_stretches *d) {
+    csim_real trace, sum = s[0] + s[1], energy = 0;
+    int k;
+    CSIMI_MEMSET(d, 0, sizeof *d);
+    if (material == CSIM_ST_VENANT_KIRCHHOFF) {
+        csim_real e[2];
+        for (k = 0; k < 2; k++) e[k] = (s[k] - 1) * (s[k] + 1) / 2;
+        trace = e[0] + e[1];
+        for (k = 0; k < 2; k++) {
+            energy += mu * e[k] * e[k];
+            d->g[k] = s[k] * (2 * mu * e[k] + lambda * trace);
+            d->H[4 * k] = 2 * mu * e[k] + lambda * trace + (2 * mu + lambda) * s[k] * s[k];
+        }
+        d->H[1] = d->H[3] = lambda * s[0] * s[1];
+        d->flip[2] = mu * (s[0] * s[0] + s[0] * s[1] + s[1] * s[1] - 1) + lambda * trace;
+        d->twist[2] = mu * (s[0] * s[0] - s[0] * s[1] + s[1] * s[1] - 1) + lambda * trace;
+    } else {
+        trace = sum - 2;
+        for (k = 0; k < 2; k++) {
+            energy += mu * (s[k] - 1) * (s[k] - 1);
+            d->g[k] = 2 * mu * (s[k] - 1) + lambda * trace;
+            d->H[4 * k] = 2 * mu + lambda;
+        }
+        d->H[1] = d->H[3] = lambda;
+        d->flip[2] = 2 * mu;
+        d->twist[2] = (d->g[0] + d->g[1]) / csimi_max(sum, CSIM_R(1e-3));
+    }
+    for (k = 0; k < 2; k++) d->flip[1 - k] = d->twist[1 - k] = d->g[k] / csimi_max(s[k], CSIM_R(1e-3));
+    return energy + lambda / 2 * trace * trace;
+}

@@ -72,6 +72,15 @@ typedef struct csimi_state {
     csim_real *tet_active;       /* [5 tet_count] pressure Pa, tension Pa, fibre (unit, rest shape); all 0: passive */
     int *tet_slot;               /* [16 tet_count] index of block (a, b) in A.val */
 
+    int membrane_count;               /* triangles of cloth */
+    int *membrane;                    /* [3 membrane_count] nodes */
+    int *membrane_beyond;             /* [3 membrane_count] corner beyond the edge that faces corner a, -1: none */
+    csim_real *membrane_shape;        /* [4 membrane_count] Dm^-1 in the rest plane; row a: gradient of node a + 1 */
+    csim_real *membrane_data;         /* [4 membrane_count] rest volume m^3; mu, lambda of plane stress Pa; beta_K s */
+    csim_real *membrane_fold;         /* [9 membrane_count] form Q in the angles 00 11 22 12 20 01, J; rest angles */
+    unsigned char *membrane_material; /* [membrane_count] csim_material */
+    int *membrane_slot;               /* [36 membrane_count] block indices of A of the six nodes, -1: no such node */
+
     int spring_count;
     csimi_place *spring;    /* [2 spring_count] ends */
     csim_real *spring_data; /* [3 spring_count] rest length m, stiffness N/m, damping N s/m */
@@ -138,6 +147,7 @@ enum {
     CSIMI_MODEL_POINT,
     CSIMI_MODEL_RIGID,
     CSIMI_MODEL_TET,
+    CSIMI_MODEL_CLOTH,
     CSIMI_MODEL_SPRING,
     CSIMI_MODEL_CABLE,
     CSIMI_MODEL_COUNT
@@ -153,14 +163,17 @@ CSIM_INLINE int csimi_block_count(const csimi_state *s) { return csimi_first_fra
 CSIMI_MODEL_ASSEMBLE(csimi_point_assemble);
 CSIMI_MODEL_ASSEMBLE(csimi_rigid_assemble);
 CSIMI_MODEL_ASSEMBLE(csimi_tet_assemble);
+CSIMI_MODEL_ASSEMBLE(csimi_cloth_assemble);
 CSIMI_MODEL_ASSEMBLE(csimi_spring_assemble);
 CSIMI_MODEL_ASSEMBLE(csimi_cable_assemble);
 #undef CSIMI_MODEL_ASSEMBLE
 CSIMI_FN int csimi_rigid_couple(const csimi_state *s, int *pairs);
 CSIMI_FN int csimi_tet_couple(const csimi_state *s, int *pairs);
+CSIMI_FN int csimi_cloth_couple(const csimi_state *s, int *pairs);
 CSIMI_FN int csimi_spring_couple(const csimi_state *s, int *pairs);
 CSIMI_FN int csimi_cable_couple(const csimi_state *s, int *pairs);
 CSIMI_FN void csimi_tet_bind(csimi_state *s, const csim_block_matrix *pattern);
+CSIMI_FN void csimi_cloth_bind(csimi_state *s, const csim_block_matrix *pattern);
 CSIMI_FN void csimi_spring_bind(csimi_state *s, const csim_block_matrix *pattern);
 CSIMI_FN void csimi_cable_bind(csimi_state *s, const csim_block_matrix *pattern);
 CSIMI_FN void csimi_rigid_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk);
@@ -171,6 +184,7 @@ CSIMI_FN void csimi_cable_advance(const csimi_state *s, const csimi_step *step, 
 CSIMI_FN void csimi_point_energy(const csimi_state *s, csimi_energy *energy);
 CSIMI_FN void csimi_rigid_energy(const csimi_state *s, csimi_energy *energy);
 CSIMI_FN void csimi_tet_energy(const csimi_state *s, csimi_energy *energy);
+CSIMI_FN void csimi_cloth_energy(const csimi_state *s, csimi_energy *energy);
 CSIMI_FN void csimi_spring_energy(const csimi_state *s, csimi_energy *energy);
 CSIMI_FN void csimi_cable_energy(const csimi_state *s, csimi_energy *energy);
 
@@ -197,6 +211,24 @@ CSIMI_FN void csimi_project_stretches(csimi_stretches *derivatives);
 /* K = d2Psi / dx_a dx_b = U M U' for shape gradients a and b given in the principal axes (V' times the gradient). */
 CSIMI_FN void csimi_stretch_block(const csimi_stretches *derivatives, const csim_real *U, const csim_real *a,
                                   const csim_real *b, csim_real *K);
+
+/* The same of a membrane in its two stretches, per rest volume: axis 2 is the normal. No neo-Hookean law. */
+CSIMI_FN csim_real csimi_membrane_material(int material, const csim_real *s, csim_real mu, csim_real lambda,
+                                           csimi_stretches *derivatives);
+
+/* ---- cloth.c: preparing a mesh. */
+
+/* Fills beyond [3 count]; returns the first triangle with an edge that another runs through the same way, or -1.
+   scratch: vertices + 3 count ints. */
+CSIMI_FN int csimi_cloth_neighbours(int vertices, int count, const int *triangle, int *beyond, int *scratch);
+/* Shape [4] and area of a triangle; false when it is flat to 1e-6 of its longest edge squared. */
+CSIMI_FN bool csimi_membrane_prepare(const csim_real *x0, const csim_real *x1, const csim_real *x2, csim_real *shape,
+                                     csim_real *area);
+/* The form of bending [9] for a plate of the given rigidity [N m]; rest angles 0. */
+CSIMI_FN void csimi_fold_prepare(const csim_real *shape, csim_real area, const int *beyond, csim_real rigidity,
+                                 csim_real poisson, csim_real *bend);
+/* Takes the angles at the positions of the state as rest angles of triangle t. */
+CSIMI_FN void csimi_fold_rest(csimi_state *s, int t);
 
 /* ---- tet.c: preparing a mesh. */
 /* Fills shape (Dm^-1) and volume of count tets from rest positions, and adds density[t] * volume / 4 to node_mass

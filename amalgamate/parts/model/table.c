@@ -7,6 +7,7 @@ CSIMI_FN const csimi_model *csimi_model_table(void) {
         {"rigid", csimi_rigid_couple, NULL, csimi_rigid_prepare, csimi_rigid_assemble, csimi_rigid_advance,
          csimi_rigid_energy},
         {"tet", csimi_tet_couple, csimi_tet_bind, NULL, csimi_tet_assemble, NULL, csimi_tet_energy},
+        {"cloth", csimi_cloth_couple, csimi_cloth_bind, NULL, csimi_cloth_assemble, NULL, csimi_cloth_energy},
         {"spring", csimi_spring_couple, csimi_spring_bind, NULL, csimi_spring_assemble, NULL, csimi_spring_energy},
         {"cable", csimi_cable_couple, csimi_cable_bind, csimi_cable_prepare, csimi_cable_assemble, csimi_cable_advance,
          csimi_cable_energy},

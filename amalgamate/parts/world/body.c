@@ -59,6 +59,7 @@ CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion mot
     b->first_node = s->count.nodes;
     b->first_shape = s->count.shapes;
     b->first_tet = s->count.tets;
+    b->first_membrane = s->count.membranes;
     b->first_surface = s->count.surface;
     b->first_triangle = s->count.triangles;
     b->first_frame = s->count.frames;
@@ -377,6 +378,21 @@ CSIMI_FN size_t csimi_mesh_scratch(const csimi_counts *n) {
     return arena.used;
 }
 
+CSIMI_FN csim_status csimi_check_mesh_choices(csim_world *w, const char *fn, const int *fixed, int fixed_count,
+                                              int vertex_count, int aggregates) {
+    int i;
+    if (fixed_count < 0 || (fixed_count > 0 && !fixed))
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "fixed_count", true, (double)fixed_count,
+                          "0, or the length of fixed");
+    for (i = 0; i < fixed_count; i++)
+        if (fixed[i] < 0 || fixed[i] >= vertex_count)
+            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "fixed", true, (double)fixed[i], "0..vertex_count - 1");
+    if (aggregates < 0 || aggregates > 1000)
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "aggregates", true, (double)aggregates,
+                          "0 (by size) or 1..1000");
+    return CSIM_OK;
+}
+
 static csim_status csimi_check_soft(csim_world *w, const csim_soft_def *def) {
     static const char fn[] = "csim_create_soft";
     static const csimi_field fields[] = {
@@ -403,16 +419,8 @@ static csim_status csimi_check_soft(csim_world *w, const csim_soft_def *def) {
         return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "tet_count", true, (double)def->tet_count, "1..4e7");
     if (!def->vertices || !def->tets)
         return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, def->vertices ? "tets" : "vertices", false, 0, "not null");
-    if (def->fixed_count < 0 || (def->fixed_count > 0 && !def->fixed))
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "fixed_count", true, (double)def->fixed_count,
-                          "0, or the length of fixed");
-    for (i = 0; i < def->fixed_count; i++)
-        if (def->fixed[i] < 0 || def->fixed[i] >= def->vertex_count)
-            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "fixed", true, (double)def->fixed[i],
-                              "0..vertex_count - 1");
-    if (def->aggregates < 0 || def->aggregates > 1000)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "aggregates", true, (double)def->aggregates,
-                          "0 (by size) or 1..1000");
+    if ((s = csimi_check_mesh_choices(w, fn, def->fixed, def->fixed_count, def->vertex_count, def->aggregates)) != 0)
+        return s;
     for (i = 0; i < 3 * def->vertex_count; i++)
         if (!csimi_finite(def->vertices[i]))
             return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, "vertices", true, (double)def->vertices[i],
@@ -514,18 +522,23 @@ static csim_status csimi_study_mesh(csim_world *w, const csim_soft_def *def, csi
     return CSIM_OK;
 }
 
-/* Orders nodes by aggregate: node_user[internal] = vertex, node_of_user[vertex] = internal, both within the body. */
-static void csimi_order_nodes(csimi_store *s, int nv, int groups, csimi_mesh_work *m) {
+CSIMI_FN void csimi_order_nodes(csimi_store *s, int nv, int groups, const int *aggregate, int *count) {
     int i, first = s->count.nodes;
-    for (i = 0; i <= nv; i++) m->count[i] = 0;
-    for (i = 0; i < nv; i++) m->count[m->aggregate[i] + 1]++;
-    for (i = 0; i < groups; i++) m->count[i + 1] += m->count[i];
+    for (i = 0; i <= nv; i++) count[i] = 0;
+    for (i = 0; i < nv; i++) count[aggregate[i] + 1]++;
+    for (i = 0; i < groups; i++) count[i + 1] += count[i];
     for (i = 0; i < nv; i++) {
-        int at = m->count[m->aggregate[i]]++;
+        int at = count[aggregate[i]]++;
         s->node_user[first + at] = i;
         s->node_of_user[first + i] = at;
-        s->node_aggregate[first + at] = m->aggregate[i];
+        s->node_aggregate[first + at] = aggregate[i];
     }
+}
+
+CSIMI_FN void csimi_fix_node(csimi_store *s, int node) {
+    s->state.node_mode[node] = CSIMI_FIXED;
+    csimi_store3(s->state.v + 3 * node, csim_v3(0, 0, 0));
+    csimi_store3(s->node_rep + 3 * node, csim_v3(0, 0, 0));
 }
 
 static void csimi_write_tets(csimi_store *s, const csim_soft_def *def, int first_node) {
@@ -580,18 +593,13 @@ CSIM_API csim_status csim_create_soft(csim_world *w, const csim_soft_def *def, c
     s->body[slot].triangle_count = counts.triangles;
     s->body[slot].matrix_blocks = counts.blocks;
     s->body[slot].aggregate_count = counts.aggregates;
-    csimi_order_nodes(s, def->vertex_count, counts.aggregates, &work);
+    csimi_order_nodes(s, def->vertex_count, counts.aggregates, work.aggregate, work.count);
     pose = def->pose;
     pose.rotation = csim_quat_normalize(pose.rotation);
     for (i = 0; i < def->vertex_count; i++)
         csimi_write_node(s, first + s->node_of_user[first + i], csim_pose_point(pose, csimi_load3(work.x + 3 * i)),
                          def->velocity, work.mass[i], def->mass_damping, CSIM_DYNAMIC, slot);
-    for (i = 0; i < def->fixed_count; i++) {
-        int node = first + s->node_of_user[first + def->fixed[i]];
-        s->state.node_mode[node] = CSIMI_FIXED;
-        csimi_store3(s->state.v + 3 * node, csim_v3(0, 0, 0));
-        csimi_store3(s->node_rep + 3 * node, csim_v3(0, 0, 0));
-    }
+    for (i = 0; i < def->fixed_count; i++) csimi_fix_node(s, first + s->node_of_user[first + def->fixed[i]]);
     csimi_write_tets(s, def, first);
     for (i = 0; i < 3 * counts.triangles; i++) s->triangle[3 * s->count.triangles + i] = work.triangles[i];
     for (i = 0; i < def->vertex_count; i++) work.count[i] = 0;
@@ -845,6 +853,7 @@ static void csimi_shift_indices(csim_world *w, const csimi_body *gone, int hulls
         if (b->first_node > gone->first_node) b->first_node -= gone->node_count;
         if (b->first_shape > gone->first_shape) b->first_shape -= gone->shape_count;
         if (b->first_tet > gone->first_tet) b->first_tet -= gone->tet_count;
+        if (b->first_membrane > gone->first_membrane) b->first_membrane -= gone->membrane_count;
         if (b->first_surface > gone->first_surface) b->first_surface -= gone->surface_count;
         if (b->first_triangle > gone->first_triangle) b->first_triangle -= gone->triangle_count;
         if (b->first_frame > gone->first_frame) b->first_frame -= gone->frame_count;
@@ -853,6 +862,10 @@ static void csimi_shift_indices(csim_world *w, const csimi_body *gone, int hulls
     csimi_shift_cables(s, gone);
     for (i = 0; i < s->count.tets * 4; i++)
         if (s->state.tet[i] > gone->first_node) s->state.tet[i] -= gone->node_count;
+    for (i = 0; i < s->count.membranes * 3; i++) {
+        if (s->state.membrane[i] > gone->first_node) s->state.membrane[i] -= gone->node_count;
+        if (s->state.membrane_beyond[i] > gone->first_node) s->state.membrane_beyond[i] -= gone->node_count;
+    }
     for (i = 0; i < s->count.surface; i++)
         if (s->surface_node[i] > gone->first_node) s->surface_node[i] -= gone->node_count;
     for (i = 0; i < s->count.shapes; i++)
@@ -889,6 +902,7 @@ CSIM_API csim_status csim_destroy_body(csim_world *w, csim_body_id id) {
     csimi_remove(s, CSIMI_AXIS_shapes, gone.first_shape, gone.shape_count);
     csimi_remove(s, CSIMI_AXIS_hulls, first_hull, hulls);
     csimi_remove(s, CSIMI_AXIS_tets, gone.first_tet, gone.tet_count);
+    csimi_remove(s, CSIMI_AXIS_membranes, gone.first_membrane, gone.membrane_count);
     csimi_remove(s, CSIMI_AXIS_surface, gone.first_surface, gone.surface_count);
     csimi_remove(s, CSIMI_AXIS_triangles, gone.first_triangle, gone.triangle_count);
     csimi_remove(s, CSIMI_AXIS_frames, gone.first_frame, gone.frame_count);

@@ -57,7 +57,7 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     size.terms = csimi_most_terms(n);
     size.aggregates = aggregates;
     size.links = csimi_most_links(n);
-    size.rigid = n->tets == 0 && n->links == 0 && n->frames == 0;
+    size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0;
     csimi_push(&arena, csim_solver_bytes(&size, solver), 1);
     csimi_push(&arena, sizeof(int) * (size_t)blocks, 1); /* union-find, before the first island */
     return arena.used;
@@ -93,7 +93,7 @@ static void csimi_aggregates(const csim_world *w, csimi_step_frame *f) {
     f->aggregates = 0;
     for (i = 0; i < w->live_bodies; i++) {
         const csimi_body *b = s->body + s->body_list[i];
-        if (b->kind == CSIM_SOFT) {
+        if (b->aggregate_count > 0) {
             csimi_solid_aggregates(s, f, b, f->aggregates);
             f->aggregates += b->aggregate_count;
         } else if (b->kind == CSIM_RIGID && b->motion == CSIM_DYNAMIC) {

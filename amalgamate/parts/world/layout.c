@@ -13,6 +13,7 @@ CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *c) {
     n.frames = c->frames;
     n.bends = c->bends;
     n.tets = c->tets;
+    n.membranes = c->membranes;
     n.surface = c->surface;
     n.triangles = c->triangles;
     n.links = n.springs = n.pins = c->links;
@@ -33,6 +34,7 @@ CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *n) {
     c.frames = n->frames;
     c.bends = n->bends;
     c.tets = n->tets;
+    c.membranes = n->membranes;
     c.surface = n->surface;
     c.triangles = n->triangles;
     c.links = csimi_imax(n->links, csimi_imax(n->springs, n->pins));
@@ -52,6 +54,7 @@ CSIMI_FN void csimi_store_layout(csimi_store *s, const csim_solver_params *solve
 #undef CSIMI_X
     /* what follows from the rest: not copied, not saved */
     s->state.tet_slot = CSIMI_PUSH(arena, int, (size_t)c->tets * 16);
+    s->state.membrane_slot = CSIMI_PUSH(arena, int, (size_t)c->membranes * 36);
     s->state.spring_slot = CSIMI_PUSH(arena, int, (size_t)c->springs *CSIMI_SPRING_SLOTS);
     s->state.rigid_inverse = CSIMI_PUSH(arena, csim_real, (size_t)c->rigids * 9);
     s->state.edge_slot = CSIMI_PUSH(arena, int, (size_t)c->frames * 9);
@@ -68,6 +71,7 @@ CSIMI_FN void csimi_sync_state(csimi_store *s) {
     s->state.node_count = s->count.nodes;
     s->state.rigid_count = s->count.rigids;
     s->state.tet_count = s->count.tets;
+    s->state.membrane_count = s->count.membranes;
     s->state.spring_count = s->count.springs;
     s->state.frame_count = s->count.frames;
     s->state.bend_count = s->count.bends;
@@ -172,7 +176,7 @@ CSIMI_FN void csimi_remove(csimi_store *s, csimi_axis which, int first, int n) {
 /* ---- scratch of a step */
 
 CSIMI_FN int csimi_most_terms(const csimi_counts *n) {
-    int side = n->tets > 0 ? 3 : 2; /* faces of solids; points of rigid bodies */
+    int side = n->tets + n->membranes > 0 ? 3 : 2; /* faces of solids; points of rigid bodies */
     return 2 * side * (n->contacts + n->pins);
 }
 
@@ -215,7 +219,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
 CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_params *solver) {
     csimi_step_frame frame; /* pointers only: counting */
     csimi_arena arena = csimi_arena_counting();
-    size_t stages[5], most = 0;
+    size_t stages[6], most = 0;
     int i;
     CSIMI_PUSH(&arena, csimi_step_frame, 1);
     csimi_frame_layout(&frame, n, &arena);
@@ -224,7 +228,8 @@ CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_para
     stages[2] = csimi_island_scratch(n, solver);
     stages[3] = csimi_pattern_build_scratch(n);
     stages[4] = csimi_mesh_scratch(n);
-    for (i = 0; i < 5; i++)
+    stages[5] = csimi_cloth_scratch(n);
+    for (i = 0; i < 6; i++)
         if (stages[i] > most) most = stages[i];
     csimi_push(&arena, most, 1);
     return arena.overflow ? SIZE_MAX / 2 : arena.used;

@@ -20,6 +20,7 @@ typedef struct csimi_body {
     int first_node, node_count; /* particles and solids */
     int first_shape, shape_count;
     int first_tet, tet_count;
+    int first_membrane, membrane_count;
     int first_surface, surface_count; /* surface nodes of solids */
     int first_triangle, triangle_count;
     int first_frame, frame_count; /* edges of cables */
@@ -89,6 +90,12 @@ typedef struct csimi_pin {
     X(tets, csim_real, state.tet_lame, 3)         \
     X(tets, unsigned char, state.tet_material, 1) \
     X(tets, csim_real, state.tet_active, 5)       \
+    X(membranes, int, state.membrane, 3) \
+    X(membranes, int, state.membrane_beyond, 3) \
+    X(membranes, csim_real, state.membrane_shape, 4) \
+    X(membranes, csim_real, state.membrane_data, 4) \
+    X(membranes, csim_real, state.membrane_fold, 9) \
+    X(membranes, unsigned char, state.membrane_material, 1) \
     X(surface, int, surface_node, 1)              \
     X(triangles, int, triangle, 3)                \
     X(links, csimi_link, link, 1)                 \
@@ -121,7 +128,7 @@ typedef struct csimi_pin {
     X(hulls)                                                                                                         \
     X(tets)                                                                                                          \
     X(surface) X(triangles) X(links) X(springs) X(pins) X(contacts) X(ended) X(aggregates) X(matrix_blocks) X(pairs) \
-        X(frames) X(bends)
+        X(frames) X(bends) X(membranes)
 
 typedef struct csimi_counts {
 #define CSIMI_X(axis) int axis;
@@ -236,9 +243,10 @@ typedef struct csimi_step_frame {
 /* Lays the frame out for the given counts (capacities when counting). */
 CSIMI_FN void csimi_frame_layout(csimi_step_frame *frame, const csimi_counts *n, csimi_arena *arena);
 /* Scratch that a step of a world with these capacities can need. */
-CSIMI_FN int csimi_default_aggregates(int nodes);          /* body.c: of a solid */
-CSIMI_FN size_t csimi_mesh_scratch(const csimi_counts *n); /* body.c: to study a mesh */
-CSIMI_FN int csimi_most_terms(const csimi_counts *n);      /* of all contacts and pins */
+CSIMI_FN int csimi_default_aggregates(int nodes);           /* body.c: of a solid */
+CSIMI_FN size_t csimi_mesh_scratch(const csimi_counts *n);  /* body.c: to study a mesh */
+CSIMI_FN size_t csimi_cloth_scratch(const csimi_counts *n); /* cloth.c: the same */
+CSIMI_FN int csimi_most_terms(const csimi_counts *n);       /* of all contacts and pins */
 CSIMI_FN size_t csimi_step_scratch(const csimi_counts *capacity, const csim_solver_params *solver);
 
 /* ---- detect.c: contacts of the current positions. CSIM_CAPACITY with flags and counts in frame->stats. */
@@ -271,6 +279,13 @@ CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion mot
                              void *user_data);
 CSIMI_FN void csimi_write_node(csimi_store *s, int i, csim_vec3 x, csim_vec3 v, csim_real mass, csim_real damping,
                                csim_motion motion, int slot);
+/* Orders nodes by aggregate: node_user[internal] = vertex, node_of_user[vertex] = internal, both within the body.
+   count: [nv + 1] ints to work in. */
+CSIMI_FN void csimi_order_nodes(csimi_store *s, int nv, int groups, const int *aggregate, int *count);
+CSIMI_FN void csimi_fix_node(csimi_store *s, int node);
+/* The list of fixed vertices and the number of aggregates of a definition. */
+CSIMI_FN csim_status csimi_check_mesh_choices(csim_world *w, const char *function, const int *fixed, int fixed_count,
+                                              int vertex_count, int aggregates);
 CSIMI_FN void csimi_finish_create(csim_world *w, int slot, csim_body_id *id);
 /* Takes a link slot; item is its place in the array of its kind. */
 CSIMI_FN int csimi_take_link(csim_world *w, csimi_link_kind kind, int item, const int *bodies, csim_real break_force);

@@ -16,7 +16,7 @@ static int csimi_count_pairs(const csimi_state *s) {
 }
 
 static int csimi_most_pairs(const csimi_counts *n) {
-    return 6 * n->tets + n->rigids + CSIMI_SPRING_SLOTS / 2 * n->springs + 3 * n->frames + n->bends;
+    return 6 * n->tets + 15 * n->membranes + n->rigids + CSIMI_SPRING_SLOTS / 2 * n->springs + 3 * n->frames + n->bends;
 }
 
 CSIMI_FN size_t csimi_pattern_build_scratch(const csimi_counts *n) {

@@ -51,12 +51,14 @@ typedef struct csim_capacity {
     int shapes;        /* of all rigid bodies; default rigids */
     int hulls;         /* shapes that are convex hulls; default 0 */
     int tets;          /* default 0 */
-    int surface;       /* vertices on the surface of solids; default nodes when there are tets */
+    int membranes;     /* triangles of cloth; default 0 */
+    int surface;       /* vertices on the surface of solids; default nodes when there are tets or membranes */
     int triangles;     /* of those surfaces; default 2 surface */
     int links;         /* springs, and as many pins; default 0 */
     int frames;        /* edges of cables; default 0 */
     int bends;         /* their bend elements: joints between edges, clamps; default frames + links */
-    int matrix_blocks; /* 3x3 blocks stored in A; default nodes + 4 rigids + 5 tets + 16 links + 7 frames + 2 bends */
+    int matrix_blocks; /* 3x3 blocks stored in A; default nodes + 4 rigids + 5 tets + 10 membranes + 16 links + 7 frames
+                          + 2 bends */
     int contacts;      /* contact points in one step, speculative ones included; default 16 shapes + 2 nodes */
     int pairs;         /* overlapping bounds in one step; default 8 (shapes + bodies) */
     int aggregates; /* groups of solids for the coarse correction; default n^(2/3) / 6 of the nodes, 4..150, with tets
@@ -347,6 +349,7 @@ typedef enum csim_body_kind {
     CSIM_RIGID,
     CSIM_SOFT,
     CSIM_BODY_CABLE,
+    CSIM_BODY_CLOTH,
     CSIM_BODY_KIND_COUNT_
 } csim_body_kind;
 
