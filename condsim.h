@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: dfa52c3c412949c1
+   Hash of the parts: 9c21f613b40f58ab
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -2441,6 +2441,8 @@ CSIMI_FN void csimi_delassus_layout(csimi_delassus *W, csimi_arena *arena, int c
 CSIMI_FN bool csimi_delassus_scale(csimi_delassus *W, const csim_real *q);
 /* The public problem as one; W has its memory. What csimi_delassus_scale says. */
 CSIMI_FN bool csimi_delassus_open(csimi_delassus *W, const csim_impulse_problem *problem);
+/* Where W comes from: a dense matrix, row-major, [3 contacts] squared. */
+CSIMI_FN void csimi_delassus_dense(csimi_delassus *W, const csim_real *dense);
 CSIMI_FN void csimi_delassus_product(csimi_delassus *W, const csim_real *r, csim_real *u);  /* u = W r */
 CSIMI_FN void csimi_delassus_velocity(csimi_delassus *W, const csim_real *r, csim_real *u); /* u = W r + q */
 /* Sweeps: begin at r, read u_c = (W r + q)_c, tell each change r_c -> now before the next row is read. */
@@ -2474,6 +2476,13 @@ CSIMI_FN bool csimi_impulse_run_solver(csimi_delassus *W, const csim_solver_para
                                        csimi_arena *arena, csim_real *r, csim_real *u, csim_outcome *outcome);
 /* Residual of one iteration into the history of params. */
 CSIMI_FN void csimi_impulse_log(const csimi_impulse_run *run, int iteration, double measure);
+
+/* ---- lift.c: solvers of the impulse level on a csim_problem, with W = J A^-1 J' as an operator */
+CSIMI_FN size_t csimi_lift_bytes(const csim_problem_size *size, const csim_solver_params *params);
+CSIMI_FN bool csimi_lift_takes(const csim_problem *problem);
+CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_solver_params *params,
+                                      csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
+                                      csim_outcome *outcome, csim_error *error);
 
 /* ---- cascade.c: the solvers SWEEP, ANDERSON, PROXIMAL of the impulse level */
 CSIMI_FN size_t csimi_cascade_bytes(int contacts, const csim_solver_params *params);
@@ -13642,6 +13651,15 @@ static void csimi_delassus_user_product(csimi_delassus *W, const csim_real *x, c
     p->product(p->user, x, y);
 }
 
+CSIMI_FN void csimi_delassus_dense(csimi_delassus *W, const csim_real *dense) {
+    W->from = (void *)(uintptr_t)dense; /* never written through */
+    W->rows = true;
+    W->begin = NULL;
+    W->change = NULL;
+    W->product = csimi_delassus_dense_product;
+    W->row = csimi_delassus_dense_row;
+}
+
 static void csimi_delassus_source(csimi_delassus *W, const csim_impulse_problem *p) {
     W->rows = !p->product;
     W->begin = NULL;
@@ -13651,9 +13669,7 @@ static void csimi_delassus_source(csimi_delassus *W, const csim_impulse_problem 
         W->product = csimi_delassus_rows_product;
         W->row = csimi_delassus_rows_row;
     } else if (p->dense) {
-        W->from = (void *)(uintptr_t)p->dense;
-        W->product = csimi_delassus_dense_product;
-        W->row = csimi_delassus_dense_row;
+        csimi_delassus_dense(W, p->dense);
     } else {
         W->from = (void *)(uintptr_t)p;
         W->product = csimi_delassus_user_product;
@@ -14287,6 +14303,333 @@ CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, con
 }
 /* ==== end solve/impulse.c */
 
+/* ==== begin solve/lift.c ======================================================================================== */
+/* solve/lift: the door from the velocity level to the solvers of the impulse level. A problem A v = b + J' lambda
+   becomes u = W lambda + q with W = J A^-1 J' and q = J A^-1 b + phi, neither formed: A^-1 is exact, body by body,
+   where A is block diagonal in small bodies, and preconditioned conjugate gradients to a thousandth of the tolerance
+   elsewhere. Rows of W can be read where A is block diagonal (the sweeps then carry the velocities of the bodies), and
+   where there are so few contacts that W is formed all the same: a bounded number, so that memory stays linear. */
+
+enum { CSIMI_LIFT_DENSE = 32 }; /* contacts up to which W is formed when A is no set of bodies: 74 kB in double */
+
+typedef struct csimi_lift {
+    const csim_problem *problem;
+    const csim_tasks *tasks;
+    bool direct; /* A is block diagonal in bodies */
+    bool broken; /* conjugate gradients met a direction without stiffness */
+    csimi_bodies bodies;
+    csimi_piece *pieces;
+    int *first;          /* [contacts + 1] pieces of each contact */
+    csim_real *v, *load; /* [3n] A^-1 J' raw; of products */
+    csim_real *krylov;   /* [21 n] */
+    csim_real *dense;    /* [9 contacts^2] where W is formed */
+    csim_real tolerance; /* of conjugate gradients */
+    int products;        /* of A */
+} csimi_lift;
+
+static void csimi_lift_layout(csimi_lift *l, csimi_arena *arena, int n, int contacts, int terms) {
+    const size_t few = (size_t)csimi_imin(contacts, CSIMI_LIFT_DENSE);
+    csimi_bodies_layout(&l->bodies, arena, n);
+    l->pieces = CSIMI_PUSH(arena, csimi_piece, terms);
+    l->first = CSIMI_PUSH(arena, int, (size_t)contacts + 1);
+    l->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
+    l->load = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
+    l->krylov = CSIMI_PUSH(arena, csim_real, 21 * (size_t)n);
+    l->dense = CSIMI_PUSH(arena, csim_real, 9 * few * few);
+}
+
+static csim_real *csimi_lift_vectors(csimi_delassus *W, csimi_lift *l, csimi_arena *arena, int n, int contacts,
+                                     int terms, csim_real **u, void **scratch, size_t *bytes) {
+    csim_real *r;
+    csimi_lift_layout(l, arena, n, contacts, terms);
+    csimi_delassus_layout(W, arena, contacts);
+    r = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    *u = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    *bytes = csim_certificate_bytes(n, contacts);
+    if (*bytes < 3 * (size_t)n * sizeof(double)) *bytes = 3 * (size_t)n * sizeof(double);
+    *scratch = csimi_push(arena, *bytes, 1);
+    return r;
+}
+
+CSIMI_FN size_t csimi_lift_bytes(const csim_problem_size *size, const csim_solver_params *params) {
+    csimi_arena arena = csimi_arena_counting();
+    csimi_delassus W;
+    csimi_lift l;
+    csim_real *u;
+    void *scratch;
+    size_t bytes;
+    (void)csimi_lift_vectors(&W, &l, &arena, size->blocks, size->contacts, size->terms, &u, &scratch, &bytes);
+    csimi_push(&arena, csimi_solver_table()[params->solver].impulse_bytes(size->contacts, params), 1);
+    return arena.high;
+}
+
+/* ---- A^-1 */
+
+/* y = A^-1 x, y in: start. */
+static void csimi_lift_solve_A(csimi_lift *l, const csim_real *x, csim_real *y, csim_real tolerance) {
+    const int n = l->problem->A.n;
+    const int count = csimi_pcg(&l->problem->A, x, y, tolerance, 6 * n + 200, l->krylov, l->tasks);
+    l->products += csimi_imax(count, 0) + 1;
+    if (count < 0) l->broken = true;
+}
+
+static void csimi_lift_zero(csimi_lift *l, csim_real *x) {
+    CSIMI_MEMSET(x, 0, 3 * (size_t)l->problem->A.n * sizeof *x);
+}
+
+/* g += J' x of contact c */
+static void csimi_lift_scatter(const csimi_lift *l, int c, const csim_real *x, csim_real *g) {
+    int k;
+    for (k = l->first[c]; k < l->first[c + 1]; ++k)
+        csimi_addmulT3(l->pieces[k].J, x, g + 3 * (ptrdiff_t)l->pieces[k].block);
+}
+
+static void csimi_lift_gather(const csimi_lift *l, int c, const csim_real *v, csim_real *u) {
+    u[0] = u[1] = u[2] = 0;
+    csimi_pieces_velocity(l->pieces + l->first[c], l->first[c + 1] - l->first[c], v, u);
+}
+
+/* y += A^-1 J' x of contact c, bodies */
+static void csimi_lift_push(const csimi_lift *l, int c, const csim_real *x, csim_real *y) {
+    csimi_pieces_push(&l->bodies, l->pieces + l->first[c], l->first[c + 1] - l->first[c], x, y);
+}
+
+/* ---- W for csimi_delassus, raw */
+
+static void csimi_lift_bodies_begin(csimi_delassus *W) {
+    csimi_lift *l = (csimi_lift *)W->from;
+    int c;
+    csimi_lift_zero(l, l->v);
+    for (c = 0; c < W->contacts; ++c) csimi_lift_push(l, c, W->raw + 3 * (ptrdiff_t)c, l->v);
+}
+
+static void csimi_lift_bodies_row(csimi_delassus *W, int c, csim_real *u) {
+    const csimi_lift *l = (const csimi_lift *)W->from;
+    csimi_lift_gather(l, c, l->v, u);
+}
+
+static void csimi_lift_bodies_change(csimi_delassus *W, int c, const csim_real *difference) {
+    csimi_lift *l = (csimi_lift *)W->from;
+    csimi_lift_push(l, c, difference, l->v);
+}
+
+static void csimi_lift_bodies_product(csimi_delassus *W, const csim_real *x, csim_real *y) {
+    csimi_lift *l = (csimi_lift *)W->from;
+    int c;
+    csimi_lift_zero(l, l->load);
+    for (c = 0; c < W->contacts; ++c) csimi_lift_push(l, c, x + 3 * (ptrdiff_t)c, l->load);
+    for (c = 0; c < W->contacts; ++c) csimi_lift_gather(l, c, l->load, y + 3 * (ptrdiff_t)c);
+}
+
+static void csimi_lift_krylov_product(csimi_delassus *W, const csim_real *x, csim_real *y) {
+    csimi_lift *l = (csimi_lift *)W->from;
+    int c;
+    csimi_lift_zero(l, l->load);
+    for (c = 0; c < W->contacts; ++c) csimi_lift_scatter(l, c, x + 3 * (ptrdiff_t)c, l->load);
+    csimi_lift_zero(l, l->v);
+    csimi_lift_solve_A(l, l->load, l->v, l->tolerance);
+    for (c = 0; c < W->contacts; ++c) csimi_lift_gather(l, c, l->v, y + 3 * (ptrdiff_t)c);
+}
+
+/* Diagonal blocks by three solves a contact; with few contacts the whole of W. */
+static void csimi_lift_columns(csimi_lift *l, csimi_delassus *W, bool dense) {
+    const csim_real rough = dense ? l->tolerance : csimi_max(l->tolerance, CSIM_R(1e-2));
+    const int nc = W->contacts;
+    int c, i, k, m;
+    for (c = 0; c < nc && !l->broken; ++c)
+        for (k = 0; k < 3; ++k) {
+            csim_real unit[3] = {0, 0, 0}, u[3];
+            unit[k] = 1;
+            csimi_lift_zero(l, l->load);
+            csimi_lift_scatter(l, c, unit, l->load);
+            csimi_lift_zero(l, l->v);
+            csimi_lift_solve_A(l, l->load, l->v, rough);
+            for (m = dense ? 0 : c; m < (dense ? nc : c + 1); ++m) {
+                csimi_lift_gather(l, m, l->v, u);
+                for (i = 0; i < 3; ++i) {
+                    if (dense) l->dense[(size_t)(3 * m + i) * 3 * (size_t)nc + (size_t)(3 * c + k)] = u[i];
+                    if (m == c) W->diagonal[9 * (ptrdiff_t)c + 3 * i + k] = u[i];
+                }
+            }
+        }
+}
+
+/* ---- opening */
+
+static void csimi_lift_bodies_open(csimi_lift *l, csimi_delassus *W) {
+    int c;
+    W->from = l;
+    W->rows = true;
+    W->begin = csimi_lift_bodies_begin;
+    W->row = csimi_lift_bodies_row;
+    W->change = csimi_lift_bodies_change;
+    W->product = csimi_lift_bodies_product;
+    for (c = 0; c < W->contacts; ++c)
+        csimi_pieces_delassus(&l->bodies, l->pieces + l->first[c], l->first[c + 1] - l->first[c],
+                              W->diagonal + 9 * (ptrdiff_t)c);
+}
+
+static void csimi_lift_krylov_open(csimi_lift *l, csimi_delassus *W) {
+    const bool dense = W->contacts <= CSIMI_LIFT_DENSE;
+    csimi_lift_columns(l, W, dense);
+    if (dense) {
+        csimi_delassus_dense(W, l->dense);
+        return;
+    }
+    W->from = l;
+    W->rows = false;
+    W->begin = NULL;
+    W->row = NULL;
+    W->change = NULL;
+    W->product = csimi_lift_krylov_product;
+}
+
+/* v = A^-1 b without contacts. */
+static void csimi_lift_free_velocity(csimi_lift *l, csim_real *v) {
+    int i;
+    csimi_lift_zero(l, v);
+    if (l->direct)
+        for (i = 0; i < l->problem->A.n; ++i) csimi_body_push(&l->bodies, i, l->problem->b + 3 * (ptrdiff_t)i, v);
+    else
+        csimi_lift_solve_A(l, l->problem->b, v, l->tolerance);
+}
+
+/* W and q of the problem; false when A is not positive definite or a row of J is empty. q passes through r. */
+static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_params *params, csim_real *q) {
+    const csim_problem *p = l->problem;
+    int c, k, at = 0;
+    l->direct = csimi_bodies_take(&p->A);
+    l->broken = false;
+    l->products = 0;
+    l->tolerance = csimi_max(CSIM_R(1e-6) * params->tolerance, 64 * CSIMI_EPS);
+    if (l->direct && !csimi_bodies_open(&l->bodies, &p->A)) return false;
+    for (c = 0; c < W->contacts; ++c) {
+        l->first[c] = at;
+        at += csimi_pieces_make(p, l->direct ? &l->bodies : NULL, c, l->pieces + at);
+        W->laws[c] = p->contacts[c];
+    }
+    l->first[W->contacts] = at;
+    if (l->direct)
+        csimi_lift_bodies_open(l, W);
+    else
+        csimi_lift_krylov_open(l, W);
+    csimi_lift_free_velocity(l, l->load);
+    for (c = 0; c < W->contacts; ++c) {
+        csim_real *u = q + 3 * (ptrdiff_t)c;
+        csimi_lift_gather(l, c, l->load, u);
+        for (k = 0; k < 3; ++k) u[k] += p->contacts[c].phi[k];
+    }
+    if (l->broken || !csimi_delassus_scale(W, q)) return false;
+    W->each = true; /* the certificate looks at each contact */
+    return true;
+}
+
+/* ---- the end of a solve */
+
+/* residual [3n] = b + J' lambda - A v, in double */
+static void csimi_lift_imbalance(const csimi_lift *l, const csim_real *lambda, const csim_real *v, double *residual) {
+    const csim_block_matrix *A = &l->problem->A;
+    int i, k, c, r, m;
+    for (i = 0; i < 3 * A->n; ++i) residual[i] = (double)l->problem->b[i];
+    for (m = 0; m < l->problem->contact_count; ++m)
+        for (k = l->first[m]; k < l->first[m + 1]; ++k) {
+            const csim_real *J = l->pieces[k].J, *x = lambda + 3 * (ptrdiff_t)m;
+            double *y = residual + 3 * (ptrdiff_t)l->pieces[k].block;
+            for (i = 0; i < 3; ++i)
+                y[i] += (double)J[i] * (double)x[0] + (double)J[3 + i] * (double)x[1] + (double)J[6 + i] * (double)x[2];
+        }
+    for (i = 0; i < A->n; ++i)
+        for (k = A->row[i]; k < A->row[i + 1]; ++k)
+            for (r = 0; r < 3; ++r)
+                for (c = 0; c < 3; ++c)
+                    residual[3 * i + r] -=
+                        (double)A->val[9 * (ptrdiff_t)k + 3 * r + c] * (double)v[3 * (ptrdiff_t)A->col[k] + c];
+}
+
+/* v = A^-1 (b + J' lambda): solved twice, the second time for what the first left, so that dynamics is at rounding. */
+static void csimi_lift_velocities(csimi_lift *l, const csim_real *lambda, csim_real *v, double *residual) {
+    const int n = l->problem->A.n;
+    int pass, i;
+    csimi_lift_zero(l, v);
+    for (pass = 0; pass < 2 && !l->broken; ++pass) {
+        csimi_lift_imbalance(l, lambda, v, residual);
+        for (i = 0; i < 3 * n; ++i) l->load[i] = (csim_real)residual[i];
+        if (l->direct) {
+            for (i = 0; i < n; ++i) csimi_body_push(&l->bodies, i, l->load + 3 * (ptrdiff_t)i, v);
+        } else {
+            csimi_lift_zero(l, l->v);
+            csimi_lift_solve_A(l, l->load, l->v, l->tolerance);
+            for (i = 0; i < 3 * n; ++i) v[i] += l->v[i];
+        }
+    }
+}
+
+CSIMI_FN bool csimi_lift_takes(const csim_problem *problem) {
+    (void)problem;
+    return true;
+}
+
+/* Solves, certifies, and goes on with a smaller target where the certificate is not content. lambda [3 contacts], v. */
+static csim_result csimi_lift_run(csimi_lift *l, csimi_delassus *W, const csim_solver_params *params,
+                                  csimi_arena *arena, csim_real *r, csim_real *u, void *scratch, size_t bytes,
+                                  csim_solution *solution, csim_outcome *outcome) {
+    const size_t vector = 3 * (size_t)W->contacts * sizeof *r;
+    const double tolerance = (double)params->tolerance;
+    double target = 0.9 * tolerance;
+    int trial;
+    for (trial = 0; trial < 5; ++trial, target *= 0.3) {
+        if (W->contacts > 0 && !csimi_impulse_run_solver(W, params, target, arena, r, u, outcome))
+            return CSIM_RESULT_NOT_FINITE;
+        CSIMI_MEMCPY(solution->lambda, r, vector);
+        csimi_delassus_leave(W, solution->lambda);
+        csimi_lift_velocities(l, solution->lambda, solution->v, (double *)scratch);
+        if (l->broken || csim_problem_certify(l->problem, solution->v, solution->lambda, scratch, bytes,
+                                              &outcome->certificate) != CSIM_OK)
+            return CSIM_RESULT_NOT_FINITE;
+        if (outcome->certificate.dynamics <= tolerance && outcome->certificate.contact <= tolerance)
+            return CSIM_RESULT_CONVERGED;
+        if (outcome->iterations >= params->max_iterations || W->contacts == 0) break;
+    }
+    return outcome->iterations >= params->max_iterations ? CSIM_RESULT_CAP : CSIM_RESULT_STALLED;
+}
+
+CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
+                                      const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
+                                      csim_error *error) {
+    const size_t mark = arena->used;
+    csimi_lift l;
+    csimi_delassus W;
+    csim_real *r, *u;
+    void *scratch;
+    size_t bytes;
+    CSIMI_MEMSET(&l, 0, sizeof l);
+    CSIMI_MEMSET(&W, 0, sizeof W);
+    l.problem = problem;
+    l.tasks = W.tasks = tasks;
+    r = csimi_lift_vectors(&W, &l, arena, problem->A.n, problem->contact_count, csimi_pieces_count(problem), &u,
+                           &scratch, &bytes);
+    if (arena->overflow)
+        return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
+                          "csim_solver_bytes of the problem's size");
+    if (!csimi_lift_open(&l, &W, params, r))
+        return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
+                          "positive definite, with every contact on blocks that can move");
+    outcome->solver = params->solver;
+    if (csimi_solver_table()[params->solver].rows && !W.rows)
+        return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", true,
+                          (double)(int)params->solver, "for this solver: bodies of 1 to 4 blocks, or 32 contacts");
+    CSIMI_MEMCPY(r, solution->lambda, 3 * (size_t)W.contacts * sizeof *r);
+    csimi_delassus_enter(&W, r);
+    outcome->result = csimi_all_finite(r, 3 * W.contacts)
+                          ? csimi_lift_run(&l, &W, params, arena, r, u, scratch, bytes, solution, outcome)
+                          : CSIM_RESULT_NOT_FINITE;
+    outcome->products = l.products;
+    outcome->bytes = arena->high - mark;
+    csimi_pop(arena, mark);
+    return CSIM_OK;
+}
+/* ==== end solve/lift.c */
+
 /* ==== begin solve/table.c ======================================================================================= */
 /* solve/table: the solvers by name, and the public door to them. */
 
@@ -14296,8 +14639,10 @@ CSIMI_FN const csimi_solver_entry *csimi_solver_table(void) {
         {"cond", csimi_cond_bytes, csimi_cond_takes, csimi_cond_solve, NULL, NULL, false},
         {"sweep", csimi_sweep_bytes, csimi_sweep_takes, csimi_sweep_solve, csimi_cascade_bytes, csimi_cascade_solve,
          false},
-        {"anderson", NULL, NULL, NULL, csimi_cascade_bytes, csimi_cascade_anderson, false},
-        {"proximal", NULL, NULL, NULL, csimi_cascade_bytes, csimi_cascade_proximal, false},
+        {"anderson", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_cascade_bytes, csimi_cascade_anderson,
+         false},
+        {"proximal", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_cascade_bytes, csimi_cascade_proximal,
+         false},
     };
     return table;
 }

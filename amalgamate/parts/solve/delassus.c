@@ -140,6 +140,15 @@ static void csimi_delassus_user_product(csimi_delassus *W, const csim_real *x, c
     p->product(p->user, x, y);
 }
 
+CSIMI_FN void csimi_delassus_dense(csimi_delassus *W, const csim_real *dense) {
+    W->from = (void *)(uintptr_t)dense; /* never written through */
+    W->rows = true;
+    W->begin = NULL;
+    W->change = NULL;
+    W->product = csimi_delassus_dense_product;
+    W->row = csimi_delassus_dense_row;
+}
+
 static void csimi_delassus_source(csimi_delassus *W, const csim_impulse_problem *p) {
     W->rows = !p->product;
     W->begin = NULL;
@@ -149,9 +158,7 @@ static void csimi_delassus_source(csimi_delassus *W, const csim_impulse_problem 
         W->product = csimi_delassus_rows_product;
         W->row = csimi_delassus_rows_row;
     } else if (p->dense) {
-        W->from = (void *)(uintptr_t)p->dense;
-        W->product = csimi_delassus_dense_product;
-        W->row = csimi_delassus_dense_row;
+        csimi_delassus_dense(W, p->dense);
     } else {
         W->from = (void *)(uintptr_t)p;
         W->product = csimi_delassus_user_product;

@@ -209,6 +209,8 @@ CSIMI_FN void csimi_delassus_layout(csimi_delassus *W, csimi_arena *arena, int c
 CSIMI_FN bool csimi_delassus_scale(csimi_delassus *W, const csim_real *q);
 /* The public problem as one; W has its memory. What csimi_delassus_scale says. */
 CSIMI_FN bool csimi_delassus_open(csimi_delassus *W, const csim_impulse_problem *problem);
+/* Where W comes from: a dense matrix, row-major, [3 contacts] squared. */
+CSIMI_FN void csimi_delassus_dense(csimi_delassus *W, const csim_real *dense);
 CSIMI_FN void csimi_delassus_product(csimi_delassus *W, const csim_real *r, csim_real *u);  /* u = W r */
 CSIMI_FN void csimi_delassus_velocity(csimi_delassus *W, const csim_real *r, csim_real *u); /* u = W r + q */
 /* Sweeps: begin at r, read u_c = (W r + q)_c, tell each change r_c -> now before the next row is read. */
@@ -242,6 +244,13 @@ CSIMI_FN bool csimi_impulse_run_solver(csimi_delassus *W, const csim_solver_para
                                        csimi_arena *arena, csim_real *r, csim_real *u, csim_outcome *outcome);
 /* Residual of one iteration into the history of params. */
 CSIMI_FN void csimi_impulse_log(const csimi_impulse_run *run, int iteration, double measure);
+
+/* ---- lift.c: solvers of the impulse level on a csim_problem, with W = J A^-1 J' as an operator */
+CSIMI_FN size_t csimi_lift_bytes(const csim_problem_size *size, const csim_solver_params *params);
+CSIMI_FN bool csimi_lift_takes(const csim_problem *problem);
+CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_solver_params *params,
+                                      csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
+                                      csim_outcome *outcome, csim_error *error);
 
 /* ---- cascade.c: the solvers SWEEP, ANDERSON, PROXIMAL of the impulse level */
 CSIMI_FN size_t csimi_cascade_bytes(int contacts, const csim_solver_params *params);

@@ -7,8 +7,10 @@ CSIMI_FN const csimi_solver_entry *csimi_solver_table(void) {
         {"cond", csimi_cond_bytes, csimi_cond_takes, csimi_cond_solve, NULL, NULL, false},
         {"sweep", csimi_sweep_bytes, csimi_sweep_takes, csimi_sweep_solve, csimi_cascade_bytes, csimi_cascade_solve,
          false},
-        {"anderson", NULL, NULL, NULL, csimi_cascade_bytes, csimi_cascade_anderson, false},
-        {"proximal", NULL, NULL, NULL, csimi_cascade_bytes, csimi_cascade_proximal, false},
+        {"anderson", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_cascade_bytes, csimi_cascade_anderson,
+         false},
+        {"proximal", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_cascade_bytes, csimi_cascade_proximal,
+         false},
     };
     return table;
 }
