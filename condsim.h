@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 9c21f613b40f58ab
+   Hash of the parts: 1c0b23f7355225bf
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -14306,9 +14306,10 @@ CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, con
 /* ==== begin solve/lift.c ======================================================================================== */
 /* solve/lift: the door from the velocity level to the solvers of the impulse level. A problem A v = b + J' lambda
    becomes u = W lambda + q with W = J A^-1 J' and q = J A^-1 b + phi, neither formed: A^-1 is exact, body by body,
-   where A is block diagonal in small bodies, and preconditioned conjugate gradients to a thousandth of the tolerance
-   elsewhere. Rows of W can be read where A is block diagonal (the sweeps then carry the velocities of the bodies), and
-   where there are so few contacts that W is formed all the same: a bounded number, so that memory stays linear. */
+   where A is block diagonal in small bodies, and preconditioned conjugate gradients to a millionth of the tolerance (W
+   enlarges errors) elsewhere. Rows of W can be read where A is block diagonal (the sweeps then carry the velocities of
+   the bodies), and where there are so few contacts that W is formed all the same: a bounded number, so that memory
+   stays linear. */
 
 enum { CSIMI_LIFT_DENSE = 32 }; /* contacts up to which W is formed when A is no set of bodies: 74 kB in double */
 

@@ -1,8 +1,9 @@
 /* solve/lift: the door from the velocity level to the solvers of the impulse level. A problem A v = b + J' lambda
    becomes u = W lambda + q with W = J A^-1 J' and q = J A^-1 b + phi, neither formed: A^-1 is exact, body by body,
-   where A is block diagonal in small bodies, and preconditioned conjugate gradients to a thousandth of the tolerance
-   elsewhere. Rows of W can be read where A is block diagonal (the sweeps then carry the velocities of the bodies), and
-   where there are so few contacts that W is formed all the same: a bounded number, so that memory stays linear. */
+   where A is block diagonal in small bodies, and preconditioned conjugate gradients to a millionth of the tolerance (W
+   enlarges errors) elsewhere. Rows of W can be read where A is block diagonal (the sweeps then carry the velocities of
+   the bodies), and where there are so few contacts that W is formed all the same: a bounded number, so that memory
+   stays linear. */
 #include "private.h"
 
 enum { CSIMI_LIFT_DENSE = 32 }; /* contacts up to which W is formed when A is no set of bodies: 74 kB in double */
