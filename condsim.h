@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 1c0b23f7355225bf
+   Hash of the parts: f277621cdd0cf330
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -660,7 +660,12 @@ CSIM_API csim_status csim_solve_contact(const csim_real *W, const csim_real *c, 
     X(COND, 1, "velocity fixed-point iteration on nodal contacts (Lee et al.)")                       \
     X(SWEEP, 2, "Anderson-accelerated exact-Coulomb Gauss-Seidel, Newton and a proximal loop, rigid bodies") \
     X(ANDERSON, 3, "the first stage of SWEEP alone: accelerated exact-Coulomb Gauss-Seidel, impulse level") \
-    X(PROXIMAL, 4, "the last stage of SWEEP alone: its proximal loop, impulse level")
+    X(PROXIMAL, 4, "the last stage of SWEEP alone: its proximal loop, impulse level") \
+    X(PGS, 5, "projected Gauss-Seidel, row by row, with cone or box friction (impulse level)") \
+    X(APGD, 6, "accelerated projected gradient; exact Coulomb by an outer de Saxce loop (impulse level)") \
+    X(PERCONTACT, 7, "block over-relaxation with one of four single-contact methods (impulse level)") \
+    X(STAGGERED, 8, "staggered projections of normals and friction, disk or polygon (impulse level)") \
+    X(CCS, 9, "contact constraint splitting, ADMM with conjugate gradients (impulse level)")
 
 typedef enum csim_solver {
 #define CSIMI_X(name, value, text) CSIM_SOLVER_##name = value,
@@ -700,6 +705,11 @@ typedef struct csim_solver_params {
     csim_real kappa;         /* kg; > 0: overrides gain (kappa = h k_v) */
     bool shift;              /* proximal shift of virtual nodes by the last impulse; default true */
     csim_real sigma;         /* in: largest eigenvalue of the scaled A from an earlier solve, 0: estimate it */
+    csim_contact_method contact_method; /* PERCONTACT: how one contact is solved; default Newton, exact Coulomb */
+    int sides;               /* friction set; 0: disk (default); PGS 4: box, each tangent clipped alone at mu lambda_n;
+                                STAGGERED 3..64: regular polygon in the disk, 8 in Kaufman's thesis */
+    csim_real relaxation;    /* PGS: factor on its steps; PERCONTACT: what the share falls to; 0..2, 0: 1 and 0.7 */
+    csim_real rho;           /* CCS: penalty, unit-free; 0: 1 at first, then balanced */
     double *history;         /* [history_capacity] the solver's residual of each iteration, may be null */
     int history_capacity;
 } csim_solver_params;
@@ -2489,6 +2499,56 @@ CSIMI_FN size_t csimi_cascade_bytes(int contacts, const csim_solver_params *para
 CSIMI_FN bool csimi_cascade_solve(csimi_impulse_run *run);
 CSIMI_FN bool csimi_cascade_anderson(csimi_impulse_run *run);
 CSIMI_FN bool csimi_cascade_proximal(csimi_impulse_run *run);
+
+/* ---- watch.c: what every iteration on impulses does beside iterating: measures, keeps the best, logs, ends. */
+typedef struct csimi_watch {
+    csimi_impulse_run *run;
+    csim_real *best, *u; /* [3 contacts] */
+    double measure, best_measure, halved;
+    int iterations; /* counted by the solver */
+    int since, patience, logged;
+    bool broken; /* NaN or infinity */
+} csimi_watch;
+CSIMI_FN void csimi_watch_layout(csimi_watch *w, csimi_arena *arena, int contacts);
+/* patience: iterations without a halving of the best measure, after which the solver gives up. */
+CSIMI_FN void csimi_watch_open(csimi_watch *w, csimi_impulse_run *run, int patience);
+/* Looks at r; u [3 contacts] is W r + q, or null: one product. True: go on. */
+CSIMI_FN bool csimi_watch_look(csimi_watch *w, const csim_real *r, csim_real *u);
+/* The best into run->r, counts into its outcome; what a solver returns. */
+CSIMI_FN bool csimi_watch_close(csimi_watch *w);
+
+/* ---- apgd.c: min 1/2 x'(W + omega) x + x'q over a product of convex sets; shared by APGD and STAGGERED */
+typedef struct csimi_gradient {
+    csimi_delassus *W;
+    csim_real *q;       /* [3 contacts] as all below; set by the caller before each solve */
+    csim_real *x, *Wx;  /* start and answer, and its product (with omega) */
+    csim_real *y, *Wy, *next, *Wnext, *trial;
+    double L;           /* estimate of the largest eigenvalue of W, kept between solves */
+    double theta;       /* of the momentum */
+    void (*project)(void *context, csim_real *x); /* nearest point of the sets, in place */
+    void *context;
+} csimi_gradient;
+CSIMI_FN void csimi_gradient_layout(csimi_gradient *g, csimi_arena *arena, int contacts);
+CSIMI_FN void csimi_gradient_begin(csimi_gradient *g, csimi_delassus *W, const csim_real *r); /* one product */
+CSIMI_FN void csimi_gradient_rest(csimi_gradient *g); /* forgets the momentum: the problem is another one */
+/* Until |x - P(x - W x - q)| <= tolerance, budget steps at most; returns the steps. One product each, and one more for
+   each doubling of L. */
+CSIMI_FN int csimi_gradient_solve(csimi_gradient *g, double tolerance, int budget);
+CSIMI_FN void csimi_gradient_velocity(const csimi_gradient *g, csim_real *u); /* W x + q of the problem, no product */
+/* |x - P(x - u)| with every contact's own law (csimi_delassus_residual). */
+CSIMI_FN double csimi_gradient_residual(const csimi_gradient *g, const csim_real *u);
+
+/* ---- pgs.c, apgd.c, percontact.c, staggered.c, ccs.c */
+CSIMI_FN size_t csimi_pgs_bytes(int contacts, const csim_solver_params *params);
+CSIMI_FN bool csimi_pgs_solve(csimi_impulse_run *run);
+CSIMI_FN size_t csimi_apgd_bytes(int contacts, const csim_solver_params *params);
+CSIMI_FN bool csimi_apgd_solve(csimi_impulse_run *run);
+CSIMI_FN size_t csimi_percontact_bytes(int contacts, const csim_solver_params *params);
+CSIMI_FN bool csimi_percontact_solve(csimi_impulse_run *run);
+CSIMI_FN size_t csimi_staggered_bytes(int contacts, const csim_solver_params *params);
+CSIMI_FN bool csimi_staggered_solve(csimi_impulse_run *run);
+CSIMI_FN size_t csimi_ccs_bytes(int contacts, const csim_solver_params *params);
+CSIMI_FN bool csimi_ccs_solve(csimi_impulse_run *run);
 
 /* ---- bodies.c: A as small dense bodies of neighbouring blocks, inverted, and the rows of contacts on them */
 enum { CSIMI_BODY_BLOCKS = 4 };
@@ -14080,6 +14140,827 @@ CSIMI_FN bool csimi_cascade_proximal(csimi_impulse_run *run) {
 #undef CSIMI_CASCADE_INNER
 /* ==== end solve/cascade.c */
 
+/* ==== begin solve/watch.c ======================================================================================= */
+/* solve/watch: what every iteration on impulses does beside iterating. */
+
+CSIMI_FN void csimi_watch_layout(csimi_watch *w, csimi_arena *arena, int contacts) {
+    w->best = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    w->u = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+}
+
+CSIMI_FN void csimi_watch_open(csimi_watch *w, csimi_impulse_run *run, int patience) {
+    w->run = run;
+    w->patience = patience;
+    w->iterations = w->since = w->logged = 0;
+    w->measure = w->best_measure = w->halved = (double)CSIMI_HUGE;
+    w->broken = false;
+    CSIMI_MEMCPY(w->best, run->r, 3 * (size_t)run->W->contacts * sizeof *w->best);
+}
+
+CSIMI_FN bool csimi_watch_look(csimi_watch *w, const csim_real *r, csim_real *u) {
+    const csimi_impulse_run *run = w->run;
+    w->measure = csimi_delassus_measure(run->W, r, u ? u : w->u, u != NULL);
+    w->broken = !(w->measure < (double)CSIMI_HUGE);
+    if (w->measure < w->best_measure) {
+        w->best_measure = w->measure;
+        CSIMI_MEMCPY(w->best, r, 3 * (size_t)run->W->contacts * sizeof *r);
+    }
+    if (w->best_measure < 0.5 * w->halved) {
+        w->halved = w->best_measure;
+        w->since = w->iterations;
+    }
+    while (w->logged < w->iterations) csimi_impulse_log(run, ++w->logged, w->measure);
+    return !w->broken && w->best_measure > run->target && w->iterations < run->params->max_iterations &&
+           w->iterations - w->since < w->patience;
+}
+
+CSIMI_FN bool csimi_watch_close(csimi_watch *w) {
+    CSIMI_MEMCPY(w->run->r, w->best, 3 * (size_t)w->run->W->contacts * sizeof *w->best);
+    w->run->outcome->iterations += w->iterations;
+    w->run->outcome->residual = w->best_measure;
+    return w->best_measure < (double)CSIMI_HUGE;
+}
+/* ==== end solve/watch.c */
+
+/* ==== begin solve/pgs.c ========================================================================================= */
+/* solve/pgs: projected Gauss-Seidel, one number after the other (Liu and Wang; Studer and Glocker; the yardstick of the
+   per-contact paper, eq. 17-18). Every contact takes a projected step along its normal, then, with the tangential
+   velocity brought up to date and the friction set scaled by the new normal impulse, one along its tangents. Where it
+   stands still the law holds exactly. */
+
+#define CSIMI_PGS_PATIENCE 10000
+
+typedef struct csimi_pgs {
+    csimi_watch watch;
+    csimi_delassus *W;
+    csim_real *r;
+    csim_real alpha;
+    bool box; /* each tangent clipped alone */
+} csimi_pgs;
+
+static void csimi_pgs_layout(csimi_pgs *s, csimi_arena *arena, int contacts) {
+    csimi_watch_layout(&s->watch, arena, contacts);
+}
+
+CSIMI_FN size_t csimi_pgs_bytes(int contacts, const csim_solver_params *params) {
+    csimi_arena arena = csimi_arena_counting();
+    csimi_pgs s;
+    (void)params;
+    csimi_pgs_layout(&s, &arena, contacts);
+    return arena.high;
+}
+
+/* One contact as the sweep sees it: its block of W, velocity and impulse, which move together. */
+typedef struct csimi_pgs_contact {
+    csim_real D[9], u[3], r[3], floor;
+} csimi_pgs_contact;
+
+static void csimi_pgs_move(csimi_pgs_contact *c, int k, csim_real to) {
+    const csim_real change = to - c->r[k];
+    c->u[0] += c->D[k] * change;
+    c->u[1] += c->D[3 + k] * change;
+    c->u[2] += c->D[6 + k] * change;
+    c->r[k] = to;
+}
+
+static void csimi_pgs_row(csimi_pgs_contact *c, int k, csim_real alpha, csim_real lo, csim_real hi) {
+    csimi_pgs_move(c, k, csimi_clamp(c->r[k] - alpha * c->u[k] / csimi_max(c->D[4 * k], c->floor), lo, hi));
+}
+
+static void csimi_pgs_tangent(csimi_pgs_contact *c, csim_real alpha, csim_real radius0, csim_real radius1) {
+    const csim_real step = alpha / csimi_max(csimi_max(c->D[4], c->D[8]), c->floor);
+    csim_real t[2];
+    t[0] = c->r[1] - step * c->u[1];
+    t[1] = c->r[2] - step * c->u[2];
+    csim_project_ellipse(radius0, radius1, t, t);
+    csimi_pgs_move(c, 1, t[0]);
+    csimi_pgs_move(c, 2, t[1]);
+}
+
+static void csimi_pgs_friction(csimi_pgs_contact *c, const csim_contact *law, csim_real alpha, bool box) {
+    const csim_real mu = law->mu[law->law == CSIM_LAW_ANISOTROPIC ? 1 : 0];
+    csimi_pgs_row(c, 0, alpha, 0, CSIMI_HUGE);
+    if (box) {
+        csimi_pgs_row(c, 1, alpha, -law->mu[0] * c->r[0], law->mu[0] * c->r[0]);
+        csimi_pgs_row(c, 2, alpha, -mu * c->r[0], mu * c->r[0]);
+    } else {
+        csimi_pgs_tangent(c, alpha, law->mu[0] * c->r[0], mu * c->r[0]);
+    }
+}
+
+/* The convex law has no normal step of its own: one step onto the cone, no longer than the largest eigenvalue allows.
+ */
+static void csimi_pgs_cone(csimi_pgs_contact *c, csim_real mu, csim_real alpha) {
+    csim_real most = c->floor, x[3];
+    int k;
+    for (k = 0; k < 3; ++k)
+        most = csimi_max(most, csimi_abs(c->D[3 * k]) + csimi_abs(c->D[3 * k + 1]) + csimi_abs(c->D[3 * k + 2]));
+    for (k = 0; k < 3; ++k) x[k] = c->r[k] - alpha / most * c->u[k];
+    csim_project_cone(mu, x, c->r);
+}
+
+static void csimi_pgs_step(csimi_pgs_contact *c, const csim_contact *law, csim_real alpha, bool box) {
+    int k;
+    switch (law->law) {
+    case CSIM_LAW_INVERTIBLE: /* the law holds for u + omega r */
+        for (k = 0; k < 3; ++k) {
+            c->u[k] += law->omega[k > 0] * c->r[k];
+            c->D[4 * k] += law->omega[k > 0];
+        }
+        csimi_pgs_friction(c, law, alpha, box);
+        break;
+    case CSIM_LAW_STRICT:
+    case CSIM_LAW_ANISOTROPIC: csimi_pgs_friction(c, law, alpha, box); break;
+    case CSIM_LAW_PROXIMAL: csimi_pgs_cone(c, law->mu[0], alpha); break;
+    case CSIM_LAW_BILATERAL:
+        for (k = 0; k < 3; ++k) {
+            const csim_real most = law->mask >> k & 1u ? CSIMI_HUGE : 0;
+            csimi_pgs_row(c, k, alpha, -most, most);
+        }
+        break;
+    case CSIM_LAW_BOX:
+        for (k = 0; k < 3; ++k) csimi_pgs_row(c, k, alpha, law->lo[k], law->hi[k]);
+        break;
+    case CSIM_LAW_COUNT_:
+    default: break;
+    }
+}
+
+static void csimi_pgs_sweep(csimi_pgs *s) {
+    csimi_pgs_contact x;
+    int c, k;
+    for (c = 0; c < s->W->contacts; ++c) {
+        csim_real *r = s->r + 3 * (ptrdiff_t)c;
+        const csim_real *D = s->W->diagonal + 9 * (ptrdiff_t)c;
+        for (k = 0; k < 9; ++k) x.D[k] = D[k];
+        for (k = 0; k < 3; ++k) x.r[k] = r[k];
+        x.floor = 48 * CSIMI_EPS; /* the trace of D is 3 */
+        csimi_delassus_row(s->W, c, x.u);
+        csimi_pgs_step(&x, s->W->laws + c, s->alpha, s->box);
+        csimi_delassus_change(s->W, c, r, x.r);
+        for (k = 0; k < 3; ++k) r[k] = x.r[k];
+    }
+    ++s->watch.iterations;
+}
+
+CSIMI_FN bool csimi_pgs_solve(csimi_impulse_run *run) {
+    csimi_pgs s;
+    csimi_pgs_layout(&s, run->arena, run->W->contacts);
+    csimi_watch_open(&s.watch, run, CSIMI_PGS_PATIENCE);
+    s.W = run->W;
+    s.r = run->r;
+    s.alpha = run->params->relaxation > 0 ? run->params->relaxation : 1;
+    s.box = run->params->sides == 4;
+    csimi_delassus_project(s.W, s.r);
+    csimi_delassus_begin(s.W, s.r);
+    do {
+        csimi_pgs_sweep(&s);
+        /* a look costs about a sweep */
+    } while ((s.watch.iterations > 1 && s.watch.iterations % 4 && s.watch.iterations < run->params->max_iterations) ||
+             csimi_watch_look(&s.watch, s.r, NULL));
+    return csimi_watch_close(&s.watch);
+}
+
+#undef CSIMI_PGS_PATIENCE
+/* ==== end solve/pgs.c */
+
+/* ==== begin solve/apgd.c ======================================================================================== */
+/* solve/apgd: accelerated projected gradient descent (Mazhar et al. 2015; Nesterov with backtracking and restarts) on
+       f(x) = 1/2 x'W x + x'q  over a product of convex sets, one a contact,
+   as a routine for others, and as a solver: for the convex law the sets are the cones and this is the whole problem;
+   for Coulomb's law an outer loop shifts q by mu |u_t| along the normals (de Saxce and Feng), with u of the last answer
+   and never accumulated, until the shift no longer changes. */
+
+#define CSIMI_APGD_PATIENCE 20000
+#define CSIMI_APGD_INNER 20 /* gradient steps before the shift is refreshed in any case */
+
+/* ---- the routine */
+
+CSIMI_FN void csimi_gradient_layout(csimi_gradient *g, csimi_arena *arena, int contacts) {
+    const size_t vector = 3 * (size_t)contacts;
+    g->q = CSIMI_PUSH(arena, csim_real, vector);
+    g->x = CSIMI_PUSH(arena, csim_real, vector);
+    g->Wx = CSIMI_PUSH(arena, csim_real, vector);
+    g->y = CSIMI_PUSH(arena, csim_real, vector);
+    g->Wy = CSIMI_PUSH(arena, csim_real, vector);
+    g->next = CSIMI_PUSH(arena, csim_real, vector);
+    g->Wnext = CSIMI_PUSH(arena, csim_real, vector);
+    g->trial = CSIMI_PUSH(arena, csim_real, vector);
+}
+
+/* y = (W + omega) x; omega under the invertible law only. */
+static void csimi_gradient_product(const csimi_gradient *g, const csim_real *x, csim_real *y) {
+    int c, k;
+    csimi_delassus_product(g->W, x, y);
+    for (c = 0; c < g->W->contacts; ++c)
+        if (g->W->laws[c].law == CSIM_LAW_INVERTIBLE)
+            for (k = 0; k < 3; ++k) y[3 * (ptrdiff_t)c + k] += g->W->laws[c].omega[k > 0] * x[3 * (ptrdiff_t)c + k];
+}
+
+CSIMI_FN void csimi_gradient_rest(csimi_gradient *g) {
+    const size_t bytes = 3 * (size_t)g->W->contacts * sizeof *g->x;
+    CSIMI_MEMCPY(g->y, g->x, bytes);
+    CSIMI_MEMCPY(g->Wy, g->Wx, bytes);
+    g->theta = 1;
+}
+
+CSIMI_FN void csimi_gradient_begin(csimi_gradient *g, csimi_delassus *W, const csim_real *r) {
+    const int n = 3 * W->contacts;
+    double size;
+    g->W = W;
+    CSIMI_MEMCPY(g->x, r, (size_t)n * sizeof *r);
+    csimi_gradient_product(g, g->x, g->Wx);
+    size = csimi_sum_dot(n, g->x, g->x);
+    g->L = size > 0 ? csimi_sqrt64(csimi_sum_dot(n, g->Wx, g->Wx) / size) : 1;
+    if (!(g->L > 1e-3)) g->L = 1e-3; /* the blocks of W have trace 3: its largest eigenvalue is 1 at least */
+    csimi_gradient_rest(g);
+}
+
+/* |x - P(x - W x - q)| */
+static double csimi_gradient_map(csimi_gradient *g) {
+    const int n = 3 * g->W->contacts;
+    int i;
+    for (i = 0; i < n; ++i) g->trial[i] = g->x[i] - g->Wx[i] - g->q[i];
+    g->project(g->context, g->trial);
+    for (i = 0; i < n; ++i) g->trial[i] -= g->x[i];
+    return csimi_sqrt64(csimi_sum_dot(n, g->trial, g->trial));
+}
+
+/* next = P(y - (W y + q) / L) with L doubled until the model 1/2 L |d|^2 is above 1/2 d'W d, which is all that f's
+   condition f(next) <= f(y) + grad . d + L/2 |d|^2 says of a quadratic. */
+static void csimi_gradient_descend(csimi_gradient *g) {
+    const int n = 3 * g->W->contacts;
+    int trial, i;
+    for (trial = 0; trial < 60; ++trial) {
+        const csim_real step = (csim_real)(1 / g->L);
+        double dd = 0, dWd = 0;
+        for (i = 0; i < n; ++i) g->next[i] = g->y[i] - step * (g->Wy[i] + g->q[i]);
+        g->project(g->context, g->next);
+        csimi_gradient_product(g, g->next, g->Wnext);
+        for (i = 0; i < n; ++i) {
+            const double d = (double)g->next[i] - (double)g->y[i];
+            dd += d * d;
+            dWd += d * ((double)g->Wnext[i] - (double)g->Wy[i]);
+        }
+        if (!(dWd > g->L * dd * (1 + 1e-12))) break;
+        /* differences of rounded numbers say nothing */
+        if (dd <= 1e4 * (double)CSIMI_EPS * (double)CSIMI_EPS * csimi_sum_dot(n, g->next, g->next)) break;
+        g->L *= 2;
+    }
+}
+
+static void csimi_gradient_swap(csim_real **a, csim_real **b) {
+    csim_real *const swap = *a;
+    *a = *b;
+    *b = swap;
+}
+
+CSIMI_FN int csimi_gradient_solve(csimi_gradient *g, double tolerance, int budget) {
+    const int n = 3 * g->W->contacts;
+    int step, i;
+    for (step = 0; step < budget;) {
+        const double faster = (csimi_sqrt64(g->theta * g->theta + 4) - g->theta) * g->theta / 2;
+        csim_real beta = (csim_real)(g->theta * (1 - g->theta) / (g->theta * g->theta + faster));
+        double slope = 0;
+        csimi_gradient_descend(g);
+        ++step;
+        for (i = 0; i < n; ++i) slope += ((double)g->Wy[i] + (double)g->q[i]) * ((double)g->next[i] - (double)g->x[i]);
+        g->theta = faster;
+        if (!(slope <= 0)) { /* the momentum points uphill */
+            g->theta = 1;
+            beta = 0;
+        }
+        for (i = 0; i < n; ++i) {
+            g->y[i] = g->next[i] + beta * (g->next[i] - g->x[i]);
+            g->Wy[i] = g->Wnext[i] + beta * (g->Wnext[i] - g->Wx[i]);
+        }
+        csimi_gradient_swap(&g->x, &g->next);
+        csimi_gradient_swap(&g->Wx, &g->Wnext);
+        g->L *= 0.9;
+        if (!(csimi_gradient_map(g) > tolerance)) break;
+    }
+    return step;
+}
+
+CSIMI_FN void csimi_gradient_velocity(const csimi_gradient *g, csim_real *u) {
+    int c, k;
+    for (c = 0; c < g->W->contacts; ++c) {
+        const csim_contact *law = g->W->laws + c;
+        const ptrdiff_t at = 3 * (ptrdiff_t)c;
+        for (k = 0; k < 3; ++k) {
+            u[at + k] = g->Wx[at + k] + g->W->q[at + k];
+            if (law->law == CSIM_LAW_INVERTIBLE) u[at + k] -= law->omega[k > 0] * g->x[at + k];
+        }
+    }
+}
+
+CSIMI_FN double csimi_gradient_residual(const csimi_gradient *g, const csim_real *u) {
+    double sum = 0;
+    int c, k;
+    for (c = 0; c < g->W->contacts; ++c) {
+        csim_real rest[3];
+        csimi_delassus_residual(g->W, c, g->x + 3 * (ptrdiff_t)c, u + 3 * (ptrdiff_t)c, rest);
+        for (k = 0; k < 3; ++k) sum += (double)rest[k] * (double)rest[k];
+    }
+    return csimi_sqrt64(sum);
+}
+
+/* ---- the solver */
+
+typedef struct csimi_apgd {
+    csimi_watch watch;
+    csimi_gradient gradient;
+    csim_real *radius; /* [contacts] normal impulse that scales the friction set under the anisotropic law */
+} csimi_apgd;
+
+static void csimi_apgd_layout(csimi_apgd *s, csimi_arena *arena, int contacts) {
+    csimi_watch_layout(&s->watch, arena, contacts);
+    csimi_gradient_layout(&s->gradient, arena, contacts);
+    s->radius = CSIMI_PUSH(arena, csim_real, contacts);
+}
+
+CSIMI_FN size_t csimi_apgd_bytes(int contacts, const csim_solver_params *params) {
+    csimi_arena arena = csimi_arena_counting();
+    csimi_apgd s;
+    (void)params;
+    csimi_apgd_layout(&s, &arena, contacts);
+    return arena.high;
+}
+
+static void csimi_apgd_project(void *context, csim_real *x) {
+    const csimi_apgd *s = (const csimi_apgd *)context;
+    const csimi_delassus *W = s->gradient.W;
+    int c;
+    for (c = 0; c < W->contacts; ++c) {
+        const csim_contact *law = W->laws + c;
+        csim_real *p = x + 3 * (ptrdiff_t)c;
+        if (law->law == CSIM_LAW_STRICT || law->law == CSIM_LAW_INVERTIBLE) {
+            csim_project_cone(law->mu[0], p, p);
+        } else if (law->law == CSIM_LAW_ANISOTROPIC) {
+            p[0] = csimi_max(p[0], 0);
+            csim_project_ellipse(law->mu[0] * s->radius[c], law->mu[1] * s->radius[c], p + 1, p + 1);
+        } else {
+            csim_project(law, 1, p, p);
+        }
+    }
+}
+
+/* The convex problem around the answer at hand: q plus the shift of de Saxce, or the radius of the ellipse. */
+static void csimi_apgd_shift(csimi_apgd *s) {
+    const csimi_delassus *W = s->gradient.W;
+    int c, k;
+    for (c = 0; c < W->contacts; ++c) {
+        const csim_contact *law = W->laws + c;
+        const ptrdiff_t at = 3 * (ptrdiff_t)c;
+        csim_real t0 = s->gradient.Wx[at + 1] + W->q[at + 1], t1 = s->gradient.Wx[at + 2] + W->q[at + 2];
+        for (k = 0; k < 3; ++k) s->gradient.q[at + k] = W->q[at + k];
+        s->radius[c] = csimi_max(s->gradient.x[at], 0);
+        if (law->law == CSIM_LAW_STRICT || law->law == CSIM_LAW_INVERTIBLE)
+            s->gradient.q[at] += law->mu[0] * CSIMI_SQRT(t0 * t0 + t1 * t1);
+    }
+}
+
+CSIMI_FN bool csimi_apgd_solve(csimi_impulse_run *run) {
+    csimi_apgd s;
+    csimi_apgd_layout(&s, run->arena, run->W->contacts);
+    csimi_watch_open(&s.watch, run, CSIMI_APGD_PATIENCE);
+    csimi_delassus_project(run->W, run->r);
+    csimi_gradient_begin(&s.gradient, run->W, run->r);
+    s.gradient.project = csimi_apgd_project;
+    s.gradient.context = &s;
+    do {
+        const int left = csimi_imin(CSIMI_APGD_INNER, run->params->max_iterations - s.watch.iterations);
+        double aim;
+        csimi_gradient_velocity(&s.gradient, s.watch.u);
+        aim = 0.1 * csimi_gradient_residual(&s.gradient, s.watch.u);
+        csimi_apgd_shift(&s);
+        s.watch.iterations += csimi_gradient_solve(&s.gradient, aim, left);
+        csimi_gradient_velocity(&s.gradient, s.watch.u);
+    } while (csimi_watch_look(&s.watch, s.gradient.x, s.watch.u));
+    return csimi_watch_close(&s.watch);
+}
+
+#undef CSIMI_APGD_PATIENCE
+#undef CSIMI_APGD_INNER
+/* ==== end solve/apgd.c */
+
+/* ==== begin solve/percontact.c ================================================================================== */
+/* solve/percontact: block over-relaxation, contact by contact (Hwangbo, Lee, Hutter 2018, Algorithm 2). Every contact
+   is solved for its law with the others held, by one of the methods of solve/single.c, and its impulse moves by a share
+   alpha of the way; alpha falls from 1 towards 0.7 by a hundredth of the rest a sweep. With CSIM_CONTACT_NEWTON the
+   result obeys Coulomb's law; the other three solve the paper's law of maximal dissipation, so that the certificate,
+   which knows Coulomb's only, is not met where contacts slide: the sweeps end when they no longer move. */
+
+#define CSIMI_PERCONTACT_PATIENCE 10000
+#define CSIMI_PERCONTACT_LEAST CSIM_R(0.7)
+#define CSIMI_PERCONTACT_DECAY CSIM_R(0.99)
+
+typedef struct csimi_percontact {
+    csimi_watch watch;
+    csimi_delassus *W;
+    csimi_local *local;
+    csim_real *r;
+    csim_real alpha, least;
+    csim_contact_method method;
+} csimi_percontact;
+
+static void csimi_percontact_layout(csimi_percontact *s, csimi_arena *arena, int contacts) {
+    csimi_watch_layout(&s->watch, arena, contacts);
+    s->local = CSIMI_PUSH(arena, csimi_local, contacts);
+}
+
+CSIMI_FN size_t csimi_percontact_bytes(int contacts, const csim_solver_params *params) {
+    csimi_arena arena = csimi_arena_counting();
+    csimi_percontact s;
+    (void)params;
+    csimi_percontact_layout(&s, &arena, contacts);
+    return arena.high;
+}
+
+/* One sweep; returns |change|^2 / |r|^2. */
+static double csimi_percontact_sweep(csimi_percontact *s) {
+    double moved = 0, size = 0;
+    int c, k;
+    for (c = 0; c < s->W->contacts; ++c) {
+        csimi_local *local = s->local + c;
+        csim_real *r = s->r + 3 * (ptrdiff_t)c, u[3], next[3];
+        const csim_real *W = local->W;
+        csimi_delassus_row(s->W, c, u);
+        u[0] -= W[0] * r[0] + W[1] * r[1] + W[2] * r[2];
+        u[1] -= W[1] * r[0] + W[3] * r[1] + W[4] * r[2];
+        u[2] -= W[2] * r[0] + W[4] * r[1] + W[5] * r[2];
+        csimi_local_solve_by(local, s->method, 2 * CSIMI_EPS, u, next);
+        for (k = 0; k < 3; ++k) {
+            const csim_real change = next[k] - r[k];
+            next[k] = r[k] + s->alpha * change;
+            moved += (double)change * (double)change;
+            size += (double)next[k] * (double)next[k];
+        }
+        csimi_delassus_change(s->W, c, r, next);
+        for (k = 0; k < 3; ++k) r[k] = next[k];
+    }
+    s->alpha = s->least + CSIMI_PERCONTACT_DECAY * (s->alpha - s->least);
+    ++s->watch.iterations;
+    return size > 0 ? moved / size : moved > 0 ? 1 : 0;
+}
+
+static void csimi_percontact_open(csimi_percontact *s, csimi_impulse_run *run) {
+    int c;
+    csimi_percontact_layout(s, run->arena, run->W->contacts);
+    csimi_watch_open(&s->watch, run, CSIMI_PERCONTACT_PATIENCE);
+    s->W = run->W;
+    s->r = run->r;
+    s->alpha = 1;
+    s->least = run->params->relaxation > 0 ? run->params->relaxation : CSIMI_PERCONTACT_LEAST;
+    s->method = run->params->contact_method;
+    for (c = 0; c < s->W->contacts; ++c) {
+        CSIMI_MEMSET(s->local + c, 0, sizeof *s->local);
+        csimi_local_set(s->local + c, s->W->diagonal + 9 * (ptrdiff_t)c);
+        csimi_local_prepare(s->local + c, s->W->laws + c, 0);
+    }
+    csimi_delassus_project(s->W, s->r);
+    csimi_delassus_begin(s->W, s->r);
+}
+
+CSIMI_FN bool csimi_percontact_solve(csimi_impulse_run *run) {
+    const double still = 1e-2 * run->target * run->target;
+    csimi_percontact s;
+    bool on = true;
+    csimi_percontact_open(&s, run);
+    while (on) {
+        const double change = csimi_percontact_sweep(&s);
+        const bool stands = s.method != CSIM_CONTACT_NEWTON && change <= still;
+        if (s.watch.iterations > 1 && s.watch.iterations % 4 && s.watch.iterations < run->params->max_iterations &&
+            !stands)
+            continue; /* a look costs about a sweep */
+        on = csimi_watch_look(&s.watch, s.r, NULL) && !stands;
+    }
+    /* the last sweep is the answer of another law, whatever Coulomb's measure prefers */
+    if (s.method != CSIM_CONTACT_NEWTON && !s.watch.broken) {
+        s.watch.best_measure = s.watch.measure;
+        CSIMI_MEMCPY(s.watch.best, s.r, 3 * (size_t)s.W->contacts * sizeof *s.r);
+    }
+    return csimi_watch_close(&s.watch);
+}
+
+#undef CSIMI_PERCONTACT_PATIENCE
+#undef CSIMI_PERCONTACT_LEAST
+#undef CSIMI_PERCONTACT_DECAY
+/* ==== end solve/percontact.c */
+
+/* ==== begin solve/staggered.c =================================================================================== */
+/* solve/staggered: staggered projections (Kaufman et al. 2008; Kaufman's thesis, Algorithm 1). Two convex problems in
+   turn, each solved by the projected gradient of solve/apgd.c: the normal impulses with friction held, and the friction
+   with the normal impulses held, over disks of radius mu alpha or over polygons inside them. The last projection is one
+   of the normals, so that nothing penetrates whenever the loop is left. Joints, limits and contacts of the convex law
+   belong to the first of the two. */
+
+#define CSIMI_STAGGERED_PATIENCE 1000
+#define CSIMI_STAGGERED_INNER 400
+
+typedef struct csimi_staggered {
+    csimi_watch watch;
+    csimi_gradient gradient;
+    csim_real *held;        /* [3 contacts] what the projection at work must not change */
+    csim_real *last;        /* [3 contacts] after the last projection of the normals */
+    int sides;              /* of the friction polygon; 0: disk */
+    csim_real cosine, sine; /* of half the angle between its corners */
+} csimi_staggered;
+
+static void csimi_staggered_layout(csimi_staggered *s, csimi_arena *arena, int contacts) {
+    csimi_watch_layout(&s->watch, arena, contacts);
+    csimi_gradient_layout(&s->gradient, arena, contacts);
+    s->held = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    s->last = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+}
+
+CSIMI_FN size_t csimi_staggered_bytes(int contacts, const csim_solver_params *params) {
+    csimi_arena arena = csimi_arena_counting();
+    csimi_staggered s;
+    (void)params;
+    csimi_staggered_layout(&s, &arena, contacts);
+    return arena.high;
+}
+
+static bool csimi_staggered_splits(const csim_contact *law) {
+    return law->law == CSIM_LAW_STRICT || law->law == CSIM_LAW_ANISOTROPIC || law->law == CSIM_LAW_INVERTIBLE;
+}
+
+/* Normals not negative, friction as held; other laws whole. */
+static void csimi_staggered_normals(void *context, csim_real *x) {
+    const csimi_staggered *s = (const csimi_staggered *)context;
+    const csimi_delassus *W = s->gradient.W;
+    int c;
+    for (c = 0; c < W->contacts; ++c) {
+        const ptrdiff_t at = 3 * (ptrdiff_t)c;
+        if (csimi_staggered_splits(W->laws + c)) {
+            x[at] = csimi_max(x[at], 0);
+            x[at + 1] = s->held[at + 1];
+            x[at + 2] = s->held[at + 2];
+        } else {
+            csim_project(W->laws + c, 1, x + at, x + at);
+        }
+    }
+}
+
+/* Nearest point of the regular polygon with a corner (radius, 0): in axes along the middle of the side it looks at. */
+static void csimi_staggered_polygon(const csimi_staggered *s, csim_real radius, csim_real *t) {
+    const csim_real half = CSIMI_PI / CSIM_R(s->sides), angle = CSIMI_ATAN2(t[1], t[0]);
+    int side = (int)(angle / (2 * half));
+    csim_real x, y, cosine, sine;
+    if (angle < 0) --side;
+    cosine = CSIMI_COS(half * CSIM_R(2 * side + 1));
+    sine = CSIMI_SIN(half * CSIM_R(2 * side + 1));
+    x = csimi_min(cosine * t[0] + sine * t[1], radius * s->cosine);
+    y = csimi_clamp(cosine * t[1] - sine * t[0], -radius * s->sine, radius * s->sine);
+    if (x < radius * s->cosine) return; /* inside */
+    t[0] = cosine * x - sine * y;
+    t[1] = sine * x + cosine * y;
+}
+
+/* Normals and other laws as held, friction in its set. */
+static void csimi_staggered_friction(void *context, csim_real *x) {
+    const csimi_staggered *s = (const csimi_staggered *)context;
+    const csimi_delassus *W = s->gradient.W;
+    int c, k;
+    for (c = 0; c < W->contacts; ++c) {
+        const csim_contact *law = W->laws + c;
+        const csim_real *held = s->held + 3 * (ptrdiff_t)c;
+        csim_real *p = x + 3 * (ptrdiff_t)c;
+        if (!csimi_staggered_splits(law)) {
+            for (k = 0; k < 3; ++k) p[k] = held[k];
+            continue;
+        }
+        p[0] = held[0];
+        if (s->sides > 0)
+            csimi_staggered_polygon(s, law->mu[0] * held[0], p + 1);
+        else
+            csim_project_ellipse(law->mu[0] * held[0], law->mu[law->law == CSIM_LAW_ANISOTROPIC] * held[0], p + 1,
+                                 p + 1);
+    }
+}
+
+static void csimi_staggered_project(csimi_staggered *s, void (*project)(void *, csim_real *), double aim, int budget) {
+    CSIMI_MEMCPY(s->held, s->gradient.x, 3 * (size_t)s->gradient.W->contacts * sizeof *s->held);
+    s->gradient.project = project;
+    csimi_gradient_rest(&s->gradient);
+    csimi_gradient_solve(&s->gradient, aim, budget);
+}
+
+/* |change of the friction in this turn|^2 / |x|^2 */
+static double csimi_staggered_change(const csimi_staggered *s) {
+    const int n = 3 * s->gradient.W->contacts;
+    const double size = csimi_sum_dot(n, s->gradient.x, s->gradient.x);
+    double moved = 0;
+    int i;
+    for (i = 0; i < n; ++i) {
+        const double d = (double)s->gradient.x[i] - (double)s->last[i];
+        moved += d * d;
+    }
+    return size > 0 ? moved / size : moved > 0 ? 1 : 0;
+}
+
+static void csimi_staggered_open(csimi_staggered *s, csimi_impulse_run *run) {
+    csim_real half;
+    csimi_staggered_layout(s, run->arena, run->W->contacts);
+    csimi_watch_open(&s->watch, run, CSIMI_STAGGERED_PATIENCE);
+    s->sides = run->params->sides;
+    half = CSIMI_PI / CSIM_R(csimi_imax(s->sides, 1));
+    s->cosine = CSIMI_COS(half);
+    s->sine = CSIMI_SIN(half);
+    csimi_gradient_begin(&s->gradient, run->W, run->r);
+    s->gradient.context = s;
+    CSIMI_MEMCPY(s->gradient.q, run->W->q, 3 * (size_t)run->W->contacts * sizeof *s->gradient.q);
+    csimi_gradient_velocity(&s->gradient, s->watch.u);
+}
+
+/* Where the loop ended before the measure was good: one contact projection more, as exact as it gets, from the best
+   friction, and that is the answer. */
+static void csimi_staggered_degrade(csimi_staggered *s) {
+    const size_t bytes = 3 * (size_t)s->gradient.W->contacts * sizeof(csim_real);
+    double size;
+    csimi_gradient_begin(&s->gradient, s->gradient.W, s->watch.best);
+    size = csimi_sqrt64(csimi_sum_dot(3 * s->gradient.W->contacts, s->gradient.x, s->gradient.x));
+    csimi_staggered_project(s, csimi_staggered_normals, 1e-3 * s->watch.run->target * size, 4 * CSIMI_STAGGERED_INNER);
+    csimi_gradient_velocity(&s->gradient, s->watch.u);
+    (void)csimi_watch_look(&s->watch, s->gradient.x, s->watch.u);
+    CSIMI_MEMCPY(s->watch.best, s->gradient.x, bytes);
+    s->watch.best_measure = s->watch.measure;
+}
+
+CSIMI_FN bool csimi_staggered_solve(csimi_impulse_run *run) {
+    const double still = 1e-4 * run->target * run->target;
+    csimi_staggered s;
+    bool on = true;
+    csimi_staggered_open(&s, run);
+    while (on) {
+        const double aim = 0.05 * csimi_gradient_residual(&s.gradient, s.watch.u);
+        bool stands;
+        csimi_staggered_project(&s, csimi_staggered_normals, aim, CSIMI_STAGGERED_INNER);
+        csimi_gradient_velocity(&s.gradient, s.watch.u);
+        ++s.watch.iterations;
+        CSIMI_MEMCPY(s.last, s.gradient.x, 3 * (size_t)run->W->contacts * sizeof *s.last);
+        if (!csimi_watch_look(&s.watch, s.gradient.x, s.watch.u)) break;
+        csimi_staggered_project(&s, csimi_staggered_friction, aim, CSIMI_STAGGERED_INNER);
+        stands = s.sides > 0 && csimi_staggered_change(&s) <= still;
+        csimi_gradient_velocity(&s.gradient, s.watch.u);
+        on = !stands;
+    }
+    if (!s.watch.broken && s.watch.best_measure > run->target) csimi_staggered_degrade(&s);
+    return csimi_watch_close(&s.watch);
+}
+
+#undef CSIMI_STAGGERED_PATIENCE
+#undef CSIMI_STAGGERED_INNER
+/* ==== end solve/staggered.c */
+
+/* ==== begin solve/ccs.c ========================================================================================= */
+/* solve/ccs: contact constraint splitting (Daviet 2020), ADMM on the copy z of the contact velocities u. In variables
+   without units, where D is the identity:
+       u = W p + q  with  (W + I / rho) p = z - y - q          the velocities that follow the copy, dynamics exact
+       lambda = Project(-rho (u + y)),  z = u + y + lambda / rho    every contact alone, its law exact
+       y += u - z,  which is -lambda / rho
+   The linear solves are by conjugate gradients, so that the memory is vectors; warm start is y = -lambda / rho. */
+
+#define CSIMI_CCS_PATIENCE 5000
+#define CSIMI_CCS_INNER 200
+#define CSIMI_CCS_RELAX CSIM_R(1.6) /* over-relaxation of u */
+
+typedef struct csimi_ccs {
+    csimi_watch watch;
+    csimi_delassus *W;
+    csim_real rho;
+    bool adapt;                         /* rho follows the residuals */
+    csim_real *lambda, *z, *u, *p, *Wp; /* [3 contacts] */
+    csim_real *residual, *way, *Wway;   /* of the conjugate gradients */
+} csimi_ccs;
+
+static void csimi_ccs_layout(csimi_ccs *s, csimi_arena *arena, int contacts) {
+    const size_t vector = 3 * (size_t)contacts;
+    csimi_watch_layout(&s->watch, arena, contacts);
+    s->lambda = CSIMI_PUSH(arena, csim_real, vector);
+    s->z = CSIMI_PUSH(arena, csim_real, vector);
+    s->u = CSIMI_PUSH(arena, csim_real, vector);
+    s->p = CSIMI_PUSH(arena, csim_real, vector);
+    s->Wp = CSIMI_PUSH(arena, csim_real, vector);
+    s->residual = CSIMI_PUSH(arena, csim_real, vector);
+    s->way = CSIMI_PUSH(arena, csim_real, vector);
+    s->Wway = CSIMI_PUSH(arena, csim_real, vector);
+}
+
+CSIMI_FN size_t csimi_ccs_bytes(int contacts, const csim_solver_params *params) {
+    csimi_arena arena = csimi_arena_counting();
+    csimi_ccs s;
+    (void)params;
+    csimi_ccs_layout(&s, &arena, contacts);
+    return arena.high;
+}
+
+/* p and W p with (W + I / rho) p = z + lambda / rho - q to an error of tolerance, from the p of before. */
+static void csimi_ccs_follow(csimi_ccs *s, double tolerance) {
+    const int n = 3 * s->W->contacts;
+    const csim_real soft = 1 / s->rho;
+    double rr, next;
+    int k, i;
+    for (i = 0; i < n; ++i) {
+        s->residual[i] = s->z[i] + soft * s->lambda[i] - s->W->q[i] - s->Wp[i] - soft * s->p[i];
+        s->way[i] = s->residual[i];
+    }
+    rr = csimi_sum_dot(n, s->residual, s->residual);
+    for (k = 0; k < CSIMI_CCS_INNER && rr > tolerance * tolerance; ++k) {
+        double curvature;
+        csim_real step, turn;
+        csimi_delassus_product(s->W, s->way, s->Wway);
+        curvature = csimi_sum_dot(n, s->way, s->Wway) + (double)soft * csimi_sum_dot(n, s->way, s->way);
+        if (!(curvature > 0)) break;
+        step = (csim_real)(rr / curvature);
+        for (i = 0; i < n; ++i) {
+            s->p[i] += step * s->way[i];
+            s->Wp[i] += step * s->Wway[i];
+            s->residual[i] -= step * (s->Wway[i] + soft * s->way[i]);
+        }
+        next = csimi_sum_dot(n, s->residual, s->residual);
+        turn = (csim_real)(next / rr);
+        rr = next;
+        for (i = 0; i < n; ++i) s->way[i] = s->residual[i] + turn * s->way[i];
+    }
+}
+
+/* The contacts, one by one; primal |u - z| and dual |z - z of before| rho. */
+static void csimi_ccs_contacts(csimi_ccs *s, double *primal, double *dual) {
+    const csim_real soft = 1 / s->rho;
+    int c, k;
+    *primal = *dual = 0;
+    for (c = 0; c < s->W->contacts; ++c) {
+        const ptrdiff_t at = 3 * (ptrdiff_t)c;
+        csim_real free[3], trial[3];
+        for (k = 0; k < 3; ++k) {
+            const csim_real u = s->Wp[at + k] + s->W->q[at + k];
+            free[k] = CSIMI_CCS_RELAX * u + (1 - CSIMI_CCS_RELAX) * s->z[at + k] - soft * s->lambda[at + k];
+            trial[k] = -s->rho * free[k];
+            s->u[at + k] = u;
+        }
+        csim_project(s->W->laws + c, soft, trial, s->lambda + at);
+        for (k = 0; k < 3; ++k) {
+            const csim_real z = free[k] + soft * s->lambda[at + k];
+            const double moved = (double)(z - s->z[at + k]), off = (double)(s->u[at + k] - z);
+            s->z[at + k] = z;
+            *dual += moved * moved;
+            *primal += off * off;
+        }
+    }
+    *primal = csimi_sqrt64(*primal);
+    *dual = csimi_sqrt64(*dual) * (double)s->rho;
+}
+
+/* Residual balancing; lambda stays, so that y = -lambda / rho is scaled with it. Ever more seldom, that it may settle.
+ */
+static void csimi_ccs_balance(csimi_ccs *s, double primal, double dual, int *wait) {
+    if (!s->adapt || s->watch.iterations < *wait) return;
+    if (primal * (double)s->rho > 5 * dual)
+        s->rho *= 2;
+    else if (dual > 5 * primal * (double)s->rho)
+        s->rho /= 2;
+    else
+        return;
+    *wait = s->watch.iterations + 5 + s->watch.iterations / 5;
+}
+
+static void csimi_ccs_open(csimi_ccs *s, csimi_impulse_run *run) {
+    const int n = 3 * run->W->contacts;
+    int i;
+    csimi_ccs_layout(s, run->arena, run->W->contacts);
+    csimi_watch_open(&s->watch, run, CSIMI_CCS_PATIENCE);
+    s->W = run->W;
+    s->rho = run->params->rho > 0 ? run->params->rho : 1;
+    s->adapt = !(run->params->rho > 0);
+    csimi_delassus_project(run->W, run->r);
+    CSIMI_MEMCPY(s->lambda, run->r, (size_t)n * sizeof *run->r);
+    CSIMI_MEMCPY(s->p, run->r, (size_t)n * sizeof *run->r);
+    csimi_delassus_product(s->W, s->p, s->Wp);
+    for (i = 0; i < n; ++i) s->z[i] = s->Wp[i] + s->W->q[i];
+}
+
+CSIMI_FN bool csimi_ccs_solve(csimi_impulse_run *run) {
+    csimi_ccs s;
+    double primal = 0, dual = 0, aim = 0;
+    int wait = 5;
+    csimi_ccs_open(&s, run);
+    do {
+        csimi_ccs_follow(&s, aim);
+        csimi_ccs_contacts(&s, &primal, &dual);
+        ++s.watch.iterations;
+        aim = 0.05 * (primal < dual ? primal : dual);
+        csimi_ccs_balance(&s, primal, dual, &wait);
+    } while (csimi_watch_look(&s.watch, s.lambda, NULL));
+    return csimi_watch_close(&s.watch);
+}
+
+#undef CSIMI_CCS_PATIENCE
+#undef CSIMI_CCS_INNER
+#undef CSIMI_CCS_RELAX
+/* ==== end solve/ccs.c */
+
 /* ==== begin solve/impulse.c ===================================================================================== */
 /* solve/impulse: the public door to the solvers of the impulse level. */
 
@@ -14644,6 +15525,13 @@ CSIMI_FN const csimi_solver_entry *csimi_solver_table(void) {
          false},
         {"proximal", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_cascade_bytes, csimi_cascade_proximal,
          false},
+        {"pgs", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_pgs_bytes, csimi_pgs_solve, true},
+        {"apgd", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_apgd_bytes, csimi_apgd_solve, false},
+        {"percontact", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_percontact_bytes,
+         csimi_percontact_solve, true},
+        {"staggered", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_staggered_bytes,
+         csimi_staggered_solve, false},
+        {"ccs", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_ccs_bytes, csimi_ccs_solve, false},
     };
     return table;
 }
@@ -14752,6 +15640,15 @@ CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error 
         return csimi_solver_range(error, "params.kappa", (double)p->kappa, "0 or more, kg");
     if (!(p->sigma >= 0 && p->sigma < CSIMI_HUGE))
         return csimi_solver_range(error, "params.sigma", (double)p->sigma, "0 or more");
+    if ((int)p->contact_method < 0 || p->contact_method >= CSIM_CONTACT_METHOD_COUNT_)
+        return csimi_solver_range(error, "params.contact_method", (double)(int)p->contact_method,
+                                  "a csim_contact_method");
+    if (p->sides < 0 || p->sides > 64 || p->sides == 1 || p->sides == 2)
+        return csimi_solver_range(error, "params.sides", p->sides, "0, or 3 to 64");
+    if (!(p->relaxation >= 0 && p->relaxation <= 2))
+        return csimi_solver_range(error, "params.relaxation", (double)p->relaxation, "0 to 2");
+    if (!(p->rho >= 0 && p->rho < CSIMI_HUGE))
+        return csimi_solver_range(error, "params.rho", (double)p->rho, "0 or more");
     if (p->history_capacity < 0)
         return csimi_solver_range(error, "params.history_capacity", (double)p->history_capacity, "0 or more");
     return CSIM_OK;
@@ -20979,6 +21876,17 @@ CSIMI_FN bool csimi_read_obj(csimi_mesh_reader *r) {
 #undef CSIMI_CASCADE_WINDOW
 #undef CSIMI_CASCADE_PATIENCE
 #undef CSIMI_CASCADE_INNER
+#undef CSIMI_PGS_PATIENCE
+#undef CSIMI_APGD_PATIENCE
+#undef CSIMI_APGD_INNER
+#undef CSIMI_PERCONTACT_PATIENCE
+#undef CSIMI_PERCONTACT_LEAST
+#undef CSIMI_PERCONTACT_DECAY
+#undef CSIMI_STAGGERED_PATIENCE
+#undef CSIMI_STAGGERED_INNER
+#undef CSIMI_CCS_PATIENCE
+#undef CSIMI_CCS_INNER
+#undef CSIMI_CCS_RELAX
 #undef CSIMI_SECTION
 #undef CSIMI_READ_CABLE
 #undef CSIMI_WORSE

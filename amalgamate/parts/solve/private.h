@@ -258,6 +258,56 @@ CSIMI_FN bool csimi_cascade_solve(csimi_impulse_run *run);
 CSIMI_FN bool csimi_cascade_anderson(csimi_impulse_run *run);
 CSIMI_FN bool csimi_cascade_proximal(csimi_impulse_run *run);
 
+/* ---- watch.c: what every iteration on impulses does beside iterating: measures, keeps the best, logs, ends. */
+typedef struct csimi_watch {
+    csimi_impulse_run *run;
+    csim_real *best, *u; /* [3 contacts] */
+    double measure, best_measure, halved;
+    int iterations; /* counted by the solver */
+    int since, patience, logged;
+    bool broken; /* NaN or infinity */
+} csimi_watch;
+CSIMI_FN void csimi_watch_layout(csimi_watch *w, csimi_arena *arena, int contacts);
+/* patience: iterations without a halving of the best measure, after which the solver gives up. */
+CSIMI_FN void csimi_watch_open(csimi_watch *w, csimi_impulse_run *run, int patience);
+/* Looks at r; u [3 contacts] is W r + q, or null: one product. True: go on. */
+CSIMI_FN bool csimi_watch_look(csimi_watch *w, const csim_real *r, csim_real *u);
+/* The best into run->r, counts into its outcome; what a solver returns. */
+CSIMI_FN bool csimi_watch_close(csimi_watch *w);
+
+/* ---- apgd.c: min 1/2 x'(W + omega) x + x'q over a product of convex sets; shared by APGD and STAGGERED */
+typedef struct csimi_gradient {
+    csimi_delassus *W;
+    csim_real *q;       /* [3 contacts] as all below; set by the caller before each solve */
+    csim_real *x, *Wx;  /* start and answer, and its product (with omega) */
+    csim_real *y, *Wy, *next, *Wnext, *trial;
+    double L;           /* estimate of the largest eigenvalue of W, kept between solves */
+    double theta;       /* of the momentum */
+    void (*project)(void *context, csim_real *x); /* nearest point of the sets, in place */
+    void *context;
+} csimi_gradient;
+CSIMI_FN void csimi_gradient_layout(csimi_gradient *g, csimi_arena *arena, int contacts);
+CSIMI_FN void csimi_gradient_begin(csimi_gradient *g, csimi_delassus *W, const csim_real *r); /* one product */
+CSIMI_FN void csimi_gradient_rest(csimi_gradient *g); /* forgets the momentum: the problem is another one */
+/* Until |x - P(x - W x - q)| <= tolerance, budget steps at most; returns the steps. One product each, and one more for
+   each doubling of L. */
+CSIMI_FN int csimi_gradient_solve(csimi_gradient *g, double tolerance, int budget);
+CSIMI_FN void csimi_gradient_velocity(const csimi_gradient *g, csim_real *u); /* W x + q of the problem, no product */
+/* |x - P(x - u)| with every contact's own law (csimi_delassus_residual). */
+CSIMI_FN double csimi_gradient_residual(const csimi_gradient *g, const csim_real *u);
+
+/* ---- pgs.c, apgd.c, percontact.c, staggered.c, ccs.c */
+CSIMI_FN size_t csimi_pgs_bytes(int contacts, const csim_solver_params *params);
+CSIMI_FN bool csimi_pgs_solve(csimi_impulse_run *run);
+CSIMI_FN size_t csimi_apgd_bytes(int contacts, const csim_solver_params *params);
+CSIMI_FN bool csimi_apgd_solve(csimi_impulse_run *run);
+CSIMI_FN size_t csimi_percontact_bytes(int contacts, const csim_solver_params *params);
+CSIMI_FN bool csimi_percontact_solve(csimi_impulse_run *run);
+CSIMI_FN size_t csimi_staggered_bytes(int contacts, const csim_solver_params *params);
+CSIMI_FN bool csimi_staggered_solve(csimi_impulse_run *run);
+CSIMI_FN size_t csimi_ccs_bytes(int contacts, const csim_solver_params *params);
+CSIMI_FN bool csimi_ccs_solve(csimi_impulse_run *run);
+
 /* ---- bodies.c: A as small dense bodies of neighbouring blocks, inverted, and the rows of contacts on them */
 enum { CSIMI_BODY_BLOCKS = 4 };
 typedef struct csimi_bodies {

@@ -4,6 +4,7 @@
 
 #include "../contact/certificate.h"
 #include "../contact/law.h"
+#include "single.h"
 
 /* name, value, one line. */
 #define CSIM_SOLVER_LIST(X)                                                                           \
@@ -11,7 +12,12 @@
     X(COND, 1, "velocity fixed-point iteration on nodal contacts (Lee et al.)")                       \
     X(SWEEP, 2, "Anderson-accelerated exact-Coulomb Gauss-Seidel, Newton and a proximal loop, rigid bodies") \
     X(ANDERSON, 3, "the first stage of SWEEP alone: accelerated exact-Coulomb Gauss-Seidel, impulse level") \
-    X(PROXIMAL, 4, "the last stage of SWEEP alone: its proximal loop, impulse level")
+    X(PROXIMAL, 4, "the last stage of SWEEP alone: its proximal loop, impulse level") \
+    X(PGS, 5, "projected Gauss-Seidel, row by row, with cone or box friction (impulse level)") \
+    X(APGD, 6, "accelerated projected gradient; exact Coulomb by an outer de Saxce loop (impulse level)") \
+    X(PERCONTACT, 7, "block over-relaxation with one of four single-contact methods (impulse level)") \
+    X(STAGGERED, 8, "staggered projections of normals and friction, disk or polygon (impulse level)") \
+    X(CCS, 9, "contact constraint splitting, ADMM with conjugate gradients (impulse level)")
 
 typedef enum csim_solver {
 #define CSIMI_X(name, value, text) CSIM_SOLVER_##name = value,
@@ -51,6 +57,11 @@ typedef struct csim_solver_params {
     csim_real kappa;         /* kg; > 0: overrides gain (kappa = h k_v) */
     bool shift;              /* proximal shift of virtual nodes by the last impulse; default true */
     csim_real sigma;         /* in: largest eigenvalue of the scaled A from an earlier solve, 0: estimate it */
+    csim_contact_method contact_method; /* PERCONTACT: how one contact is solved; default Newton, exact Coulomb */
+    int sides;               /* friction set; 0: disk (default); PGS 4: box, each tangent clipped alone at mu lambda_n;
+                                STAGGERED 3..64: regular polygon in the disk, 8 in Kaufman's thesis */
+    csim_real relaxation;    /* PGS: factor on its steps; PERCONTACT: what the share falls to; 0..2, 0: 1 and 0.7 */
+    csim_real rho;           /* CCS: penalty, unit-free; 0: 1 at first, then balanced */
     double *history;         /* [history_capacity] the solver's residual of each iteration, may be null */
     int history_capacity;
 } csim_solver_params;

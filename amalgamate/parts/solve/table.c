@@ -11,6 +11,13 @@ CSIMI_FN const csimi_solver_entry *csimi_solver_table(void) {
          false},
         {"proximal", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_cascade_bytes, csimi_cascade_proximal,
          false},
+        {"pgs", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_pgs_bytes, csimi_pgs_solve, true},
+        {"apgd", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_apgd_bytes, csimi_apgd_solve, false},
+        {"percontact", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_percontact_bytes,
+         csimi_percontact_solve, true},
+        {"staggered", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_staggered_bytes,
+         csimi_staggered_solve, false},
+        {"ccs", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_ccs_bytes, csimi_ccs_solve, false},
     };
     return table;
 }
@@ -119,6 +126,15 @@ CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error 
         return csimi_solver_range(error, "params.kappa", (double)p->kappa, "0 or more, kg");
     if (!(p->sigma >= 0 && p->sigma < CSIMI_HUGE))
         return csimi_solver_range(error, "params.sigma", (double)p->sigma, "0 or more");
+    if ((int)p->contact_method < 0 || p->contact_method >= CSIM_CONTACT_METHOD_COUNT_)
+        return csimi_solver_range(error, "params.contact_method", (double)(int)p->contact_method,
+                                  "a csim_contact_method");
+    if (p->sides < 0 || p->sides > 64 || p->sides == 1 || p->sides == 2)
+        return csimi_solver_range(error, "params.sides", p->sides, "0, or 3 to 64");
+    if (!(p->relaxation >= 0 && p->relaxation <= 2))
+        return csimi_solver_range(error, "params.relaxation", (double)p->relaxation, "0 to 2");
+    if (!(p->rho >= 0 && p->rho < CSIMI_HUGE))
+        return csimi_solver_range(error, "params.rho", (double)p->rho, "0 or more");
     if (p->history_capacity < 0)
         return csimi_solver_range(error, "params.history_capacity", (double)p->history_capacity, "0 or more");
     return CSIM_OK;

@@ -1,0 +1,164 @@
+/* solve/staggered: staggered projections (Kaufman et al. 2008; Kaufman's thesis, Algorithm 1). Two convex problems in
+   turn, each solved by the projected gradient of solve/apgd.c: the normal impulses with friction held, and the friction
+   with the normal impulses held, over disks of radius mu alpha or over polygons inside them. The last projection is one
+   of the normals, so that nothing penetrates whenever the loop is left. Joints, limits and contacts of the convex law
+   belong to the first of the two. */
+#include "private.h"
+
+#define CSIMI_STAGGERED_PATIENCE 1000
+#define CSIMI_STAGGERED_INNER 400
+
+typedef struct csimi_staggered {
+    csimi_watch watch;
+    csimi_gradient gradient;
+    csim_real *held;        /* [3 contacts] what the projection at work must not change */
+    csim_real *last;        /* [3 contacts] after the last projection of the normals */
+    int sides;              /* of the friction polygon; 0: disk */
+    csim_real cosine, sine; /* of half the angle between its corners */
+} csimi_staggered;
+
+static void csimi_staggered_layout(csimi_staggered *s, csimi_arena *arena, int contacts) {
+    csimi_watch_layout(&s->watch, arena, contacts);
+    csimi_gradient_layout(&s->gradient, arena, contacts);
+    s->held = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    s->last = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+}
+
+CSIMI_FN size_t csimi_staggered_bytes(int contacts, const csim_solver_params *params) {
+    csimi_arena arena = csimi_arena_counting();
+    csimi_staggered s;
+    (void)params;
+    csimi_staggered_layout(&s, &arena, contacts);
+    return arena.high;
+}
+
+static bool csimi_staggered_splits(const csim_contact *law) {
+    return law->law == CSIM_LAW_STRICT || law->law == CSIM_LAW_ANISOTROPIC || law->law == CSIM_LAW_INVERTIBLE;
+}
+
+/* Normals not negative, friction as held; other laws whole. */
+static void csimi_staggered_normals(void *context, csim_real *x) {
+    const csimi_staggered *s = (const csimi_staggered *)context;
+    const csimi_delassus *W = s->gradient.W;
+    int c;
+    for (c = 0; c < W->contacts; ++c) {
+        const ptrdiff_t at = 3 * (ptrdiff_t)c;
+        if (csimi_staggered_splits(W->laws + c)) {
+            x[at] = csimi_max(x[at], 0);
+            x[at + 1] = s->held[at + 1];
+            x[at + 2] = s->held[at + 2];
+        } else {
+            csim_project(W->laws + c, 1, x + at, x + at);
+        }
+    }
+}
+
+/* Nearest point of the regular polygon with a corner (radius, 0): in axes along the middle of the side it looks at. */
+static void csimi_staggered_polygon(const csimi_staggered *s, csim_real radius, csim_real *t) {
+    const csim_real half = CSIMI_PI / CSIM_R(s->sides), angle = CSIMI_ATAN2(t[1], t[0]);
+    int side = (int)(angle / (2 * half));
+    csim_real x, y, cosine, sine;
+    if (angle < 0) --side;
+    cosine = CSIMI_COS(half * CSIM_R(2 * side + 1));
+    sine = CSIMI_SIN(half * CSIM_R(2 * side + 1));
+    x = csimi_min(cosine * t[0] + sine * t[1], radius * s->cosine);
+    y = csimi_clamp(cosine * t[1] - sine * t[0], -radius * s->sine, radius * s->sine);
+    if (x < radius * s->cosine) return; /* inside */
+    t[0] = cosine * x - sine * y;
+    t[1] = sine * x + cosine * y;
+}
+
+/* Normals and other laws as held, friction in its set. */
+static void csimi_staggered_friction(void *context, csim_real *x) {
+    const csimi_staggered *s = (const csimi_staggered *)context;
+    const csimi_delassus *W = s->gradient.W;
+    int c, k;
+    for (c = 0; c < W->contacts; ++c) {
+        const csim_contact *law = W->laws + c;
+        const csim_real *held = s->held + 3 * (ptrdiff_t)c;
+        csim_real *p = x + 3 * (ptrdiff_t)c;
+        if (!csimi_staggered_splits(law)) {
+            for (k = 0; k < 3; ++k) p[k] = held[k];
+            continue;
+        }
+        p[0] = held[0];
+        if (s->sides > 0)
+            csimi_staggered_polygon(s, law->mu[0] * held[0], p + 1);
+        else
+            csim_project_ellipse(law->mu[0] * held[0], law->mu[law->law == CSIM_LAW_ANISOTROPIC] * held[0], p + 1,
+                                 p + 1);
+    }
+}
+
+static void csimi_staggered_project(csimi_staggered *s, void (*project)(void *, csim_real *), double aim, int budget) {
+    CSIMI_MEMCPY(s->held, s->gradient.x, 3 * (size_t)s->gradient.W->contacts * sizeof *s->held);
+    s->gradient.project = project;
+    csimi_gradient_rest(&s->gradient);
+    csimi_gradient_solve(&s->gradient, aim, budget);
+}
+
+/* |change of the friction in this turn|^2 / |x|^2 */
+static double csimi_staggered_change(const csimi_staggered *s) {
+    const int n = 3 * s->gradient.W->contacts;
+    const double size = csimi_sum_dot(n, s->gradient.x, s->gradient.x);
+    double moved = 0;
+    int i;
+    for (i = 0; i < n; ++i) {
+        const double d = (double)s->gradient.x[i] - (double)s->last[i];
+        moved += d * d;
+    }
+    return size > 0 ? moved / size : moved > 0 ? 1 : 0;
+}
+
+static void csimi_staggered_open(csimi_staggered *s, csimi_impulse_run *run) {
+    csim_real half;
+    csimi_staggered_layout(s, run->arena, run->W->contacts);
+    csimi_watch_open(&s->watch, run, CSIMI_STAGGERED_PATIENCE);
+    s->sides = run->params->sides;
+    half = CSIMI_PI / CSIM_R(csimi_imax(s->sides, 1));
+    s->cosine = CSIMI_COS(half);
+    s->sine = CSIMI_SIN(half);
+    csimi_gradient_begin(&s->gradient, run->W, run->r);
+    s->gradient.context = s;
+    CSIMI_MEMCPY(s->gradient.q, run->W->q, 3 * (size_t)run->W->contacts * sizeof *s->gradient.q);
+    csimi_gradient_velocity(&s->gradient, s->watch.u);
+}
+
+/* Where the loop ended before the measure was good: one contact projection more, as exact as it gets, from the best
+   friction, and that is the answer. */
+static void csimi_staggered_degrade(csimi_staggered *s) {
+    const size_t bytes = 3 * (size_t)s->gradient.W->contacts * sizeof(csim_real);
+    double size;
+    csimi_gradient_begin(&s->gradient, s->gradient.W, s->watch.best);
+    size = csimi_sqrt64(csimi_sum_dot(3 * s->gradient.W->contacts, s->gradient.x, s->gradient.x));
+    csimi_staggered_project(s, csimi_staggered_normals, 1e-3 * s->watch.run->target * size, 4 * CSIMI_STAGGERED_INNER);
+    csimi_gradient_velocity(&s->gradient, s->watch.u);
+    (void)csimi_watch_look(&s->watch, s->gradient.x, s->watch.u);
+    CSIMI_MEMCPY(s->watch.best, s->gradient.x, bytes);
+    s->watch.best_measure = s->watch.measure;
+}
+
+CSIMI_FN bool csimi_staggered_solve(csimi_impulse_run *run) {
+    const double still = 1e-4 * run->target * run->target;
+    csimi_staggered s;
+    bool on = true;
+    csimi_staggered_open(&s, run);
+    while (on) {
+        const double aim = 0.05 * csimi_gradient_residual(&s.gradient, s.watch.u);
+        bool stands;
+        csimi_staggered_project(&s, csimi_staggered_normals, aim, CSIMI_STAGGERED_INNER);
+        csimi_gradient_velocity(&s.gradient, s.watch.u);
+        ++s.watch.iterations;
+        CSIMI_MEMCPY(s.last, s.gradient.x, 3 * (size_t)run->W->contacts * sizeof *s.last);
+        if (!csimi_watch_look(&s.watch, s.gradient.x, s.watch.u)) break;
+        csimi_staggered_project(&s, csimi_staggered_friction, aim, CSIMI_STAGGERED_INNER);
+        stands = s.sides > 0 && csimi_staggered_change(&s) <= still;
+        csimi_gradient_velocity(&s.gradient, s.watch.u);
+        on = !stands;
+    }
+    if (!s.watch.broken && s.watch.best_measure > run->target) csimi_staggered_degrade(&s);
+    return csimi_watch_close(&s.watch);
+}
+
+#undef CSIMI_STAGGERED_PATIENCE
+#undef CSIMI_STAGGERED_INNER
