@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: f277621cdd0cf330
+   Hash of the parts: 33c8a7ff0aa41561
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -700,7 +700,7 @@ typedef struct csim_solver_params {
     int max_iterations;      /* 1..1e6; default 600 */
     csim_weight weight;
     csim_acceleration acceleration;
-    int window;              /* Anderson pairs kept, 1..32; 0: 8 for COND, 20 for SWEEP */
+    int window;              /* Anderson pairs kept, 1..32; 0: 8 for COND, 19 for SWEEP, 20 at the impulse level */
     csim_real gain;          /* virtual nodes: kappa = gain * effective mass; 1..1e8; default 1e3 */
     csim_real kappa;         /* kg; > 0: overrides gain (kappa = h k_v) */
     bool shift;              /* proximal shift of virtual nodes by the last impulse; default true */
@@ -13062,7 +13062,7 @@ CSIMI_FN bool csimi_newton_step(csimi_sweep *s, double eps, int *iterations) {
         each solved around the last answer
    Each stage starts from the best impulses seen, and the measure is the contact figure of the certificate. */
 
-#define CSIMI_SWEEP_WINDOW 20
+#define CSIMI_SWEEP_WINDOW 19 /* f and p: with the other vectors it makes 50 of 3nc */
 #define CSIMI_SWEEP_PATIENCE 100 /* sweeps without a halving before the next stage; 4 before Newton */
 
 CSIMI_FN bool csimi_sweep_takes(const csim_problem *problem) { return csimi_bodies_take(&problem->A); }

@@ -52,7 +52,7 @@ typedef struct csim_solver_params {
     int max_iterations;      /* 1..1e6; default 600 */
     csim_weight weight;
     csim_acceleration acceleration;
-    int window;              /* Anderson pairs kept, 1..32; 0: 8 for COND, 20 for SWEEP */
+    int window;              /* Anderson pairs kept, 1..32; 0: 8 for COND, 19 for SWEEP, 20 at the impulse level */
     csim_real gain;          /* virtual nodes: kappa = gain * effective mass; 1..1e8; default 1e3 */
     csim_real kappa;         /* kg; > 0: overrides gain (kappa = h k_v) */
     bool shift;              /* proximal shift of virtual nodes by the last impulse; default true */
