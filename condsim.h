@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 33c8a7ff0aa41561
+   Hash of the parts: eedf005a822bcbed
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -478,6 +478,26 @@ typedef struct csim_activation {
 #endif
 /* ==== end model/material.h */
 
+/* ==== begin model/tree.h ======================================================================================== */
+/* model/tree: the joints of articulated bodies. */
+#ifndef CSIM_TREE_JOINT_H
+#define CSIM_TREE_JOINT_H
+
+/* How a link moves against its parent. Axes and origin of the joint are those of the link. */
+typedef enum csim_tree_joint {
+    CSIM_TREE_FIXED,     /* not at all: 0 coordinates */
+    CSIM_TREE_REVOLUTE,  /* turns about an axis: 1, rad */
+    CSIM_TREE_PRISMATIC, /* slides along an axis: 1, m */
+    CSIM_TREE_BALL,      /* turns about a point: 3 rates (angular velocity against the parent, world axes), position a
+                            quaternion */
+    CSIM_TREE_FLOATING,  /* free, roots only: 6 rates (velocity of the link's origin, angular velocity; world axes),
+                            position x y z and a quaternion */
+    CSIM_TREE_JOINT_COUNT_
+} csim_tree_joint;
+
+#endif
+/* ==== end model/tree.h */
+
 /* ==== begin contact/problem.h =================================================================================== */
 /* contact/problem: the one problem every solver sees.
 
@@ -745,7 +765,9 @@ typedef struct csim_problem_size {
     int terms; /* sum over all sides of their number of terms k; a side of more than 4 counts k k / 4 (rounded up) */
     int aggregates;
     int links;           /* of chains */
-    bool rigid;          /* A is block diagonal in bodies of at most 4 blocks: SWEEP can take it */
+    bool rigid;          /* A is block diagonal in bodies of at most 4 blocks (14 where the structure names the bodies):
+                            SWEEP can take it */
+    int inverse_blocks;  /* sum over the bodies of their blocks squared; 0: 4 n */
 } csim_problem_size;
 
 /* Automatic solver, tolerance 5e-5, 600 iterations, gain 1e3 with shift; the values stand at the fields. */
@@ -878,9 +900,13 @@ typedef struct csim_capacity {
     int frames;        /* edges of cables; default 0 */
     int bends;         /* their bend elements: joints between edges, clamps; default frames + links */
     int matrix_blocks; /* 3x3 blocks stored in A; default nodes + 4 rigids + 5 tets + 10 membranes + 16 links + 7 frames
-                          + 2 bends */
+                          + 2 bends + span coords */
     int contacts;      /* contact points in one step, speculative ones included; default 16 shapes + 2 nodes */
     int pairs;         /* overlapping bounds in one step; default 8 (shapes + bodies) */
+    int trees;      /* articulated bodies; default 0 */
+    int tree_links; /* of all of them; default 0 */
+    int coords;     /* blocks of three coordinates of all of them, each limb rounded up; default 0 */
+    int tree_span;  /* such blocks of the largest; default coords */
     int aggregates; /* groups of solids for the coarse correction; default n^(2/3) / 6 of the nodes, 4..150, with tets
                      */
 } csim_capacity;
@@ -1000,7 +1026,8 @@ typedef struct csim_soft_def {
 } csim_soft_def;
 
 /* Where a link holds on. body all zero: the fixed point `point` of the world. Rigid bodies: the material point that is
-   at `point` (world) now. Particles: the particle. Solids: vertex `node`. */
+   at `point` (world) now. Particles: the particle. Solids: vertex `node`. Trees: the point of link
+   `node` that is at `point` now. */
 typedef struct csim_attachment {
     csim_body_id body;
     csim_vec3 point;
@@ -1170,6 +1197,7 @@ typedef enum csim_body_kind {
     CSIM_SOFT,
     CSIM_BODY_CABLE,
     CSIM_BODY_CLOTH,
+    CSIM_BODY_TREE,
     CSIM_BODY_KIND_COUNT_
 } csim_body_kind;
 
@@ -1402,6 +1430,131 @@ CSIM_API csim_status csim_create_cloth(csim_world *world, const csim_cloth_def *
 
 #endif
 /* ==== end world/cloth.h */
+
+/* ==== begin world/tree.h ======================================================================================== */
+/* world/tree: articulated bodies (robots) in reduced coordinates; dynamics.md 3.
+
+   A tree is a list of links, each held by one joint on a link before it or, the first one, on the world. Its unknowns
+   are the rates of its joints; no joint can come apart, and a drive is part of the equations, so that stiff gains are
+   stable at any step. Contact acts on any point of any link.
+
+   Rates, forces and rows of matrices are counted in the order of the links, each with the coordinates of its joint
+   (csim_tree_joint); positions alike, with 4 numbers for a ball and 7 for a floating joint. */
+#ifndef CSIM_TREE_H
+#define CSIM_TREE_H
+
+
+typedef struct csim_tree_link_def {
+    int parent; /* an earlier link; -1 (default): the world, for the first link and only for it */
+    csim_tree_joint joint;
+    csim_pose frame;    /* axes of the link in those of its parent (first link: in those of the tree) at position 0;
+                           unused by floating joints */
+    csim_vec3 axis;     /* of revolute and prismatic joints, link axes, any length above 0; default z */
+    csim_real position; /* start, rad or m; revolute and prismatic joints */
+    csim_quat rotation; /* start of a ball joint: turns the frame */
+    csim_real rate;     /* start, rad/s or m/s; revolute and prismatic joints */
+
+    const csim_shape *shapes; /* [shape_count] in link axes, copied; may be none */
+    int shape_count;
+    csim_real density; /* kg/m^3, > 0; used when mass is 0; default 1000 */
+    csim_real mass;    /* kg; 0 (default): from density and shapes; without shapes the link has none */
+    csim_mat3 inertia; /* kg m^2 about the centre of mass, link axes, symmetric, positive definite; all zero (default):
+                          from the shapes, scaled to mass; without shapes a point mass */
+    csim_vec3 centre;  /* centre of mass, link axes, m; used when inertia is given or there are no shapes */
+
+    csim_real lower, upper; /* limits of the position, rad or m; lower > upper (default): none. One coordinate only */
+    csim_real damping;      /* N m s/rad or N s/m, >= 0; default 0 */
+    csim_real armature; /* inertia of the rotor seen at the joint, kg m^2 or kg, >= 0; default 0. Not for floating */
+    csim_real friction; /* dry friction of the joint: largest force, N m or N, >= 0; one coordinate only */
+
+    /* drive: force = stiffness (target - position) + rate_gain (target_rate - rate), taken at the end of the step */
+    csim_real stiffness; /* N m/rad or N/m, >= 0; default 0; not for floating joints */
+    csim_real rate_gain; /* N m s/rad or N s/m, >= 0; default 0 */
+    csim_real effort;    /* largest force of the drive, N m or N; 0 (default): unlimited. One coordinate only */
+    csim_real target, target_rate; /* one coordinate; a ball starts at its rotation */
+    csim_real
+        gravity_compensation; /* 0..1: share of the weight that hangs on the joint carried by its drive; default 0 */
+} csim_tree_link_def;
+
+/* An articulated body. */
+typedef struct csim_tree_def {
+    const csim_tree_link_def *links; /* [link_count] made by csim_default_tree_link_def, copied */
+    int link_count;                  /* 1..1000; at most 30 coordinates from a link to the root */
+    csim_pose pose;                  /* of the tree in the world; a floating first link starts there */
+    csim_vec3 velocity;              /* of the origin of a floating first link, m/s */
+    csim_vec3 angular_velocity;      /* of a floating first link, rad/s, world axes */
+    csim_motion motion;              /* CSIM_KINEMATIC: joints keep the rates they are given */
+    bool no_self_contact;            /* links never touch each other; else all but neighbours do. default false */
+    csim_surface_def surface;        /* of all links */
+    void *user_data;
+    uint32_t guard;
+} csim_tree_def;
+
+/* Fixed to the world, no shapes, massless: set parent, joint and what it weighs. */
+CSIM_API csim_tree_link_def csim_default_tree_link_def(void);
+CSIM_API csim_tree_def csim_default_tree_def(void);
+
+/* Copies the definition, checks every field and either adds the body or changes nothing. Errors name the link.
+   Fails: as csim_create_rigid; CSIM_OUT_OF_RANGE also for a parent that is not before its link and for a mass matrix
+   that is not positive definite (a joint that moves no mass and has no armature). */
+CSIM_API csim_status csim_create_tree(csim_world *world, const csim_tree_def *def, csim_body_id *id);
+
+/* ---- reading. All return CSIM_NULL_ARGUMENT, CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_WRONG_KIND (no tree) or
+   CSIM_OUT_OF_RANGE (no such link), and write nothing then. */
+
+/* Counts of links, of numbers in an array of positions and in an array of rates; each pointer may be null. */
+CSIM_API csim_status csim_tree_sizes(const csim_world *world, csim_body_id id, int *links, int *positions, int *rates);
+/* First number of a link's joint in arrays of positions and of rates, and how many rates it has; each may be null. */
+CSIM_API csim_status csim_tree_link_place(const csim_world *world, csim_body_id id, int link, int *position, int *rate,
+                                          int *rates);
+/* Positions and (end) rates of all joints; each may be null. Quaternions are w x y z. */
+CSIM_API csim_status csim_tree_get_state(const csim_world *world, csim_body_id id, csim_real *positions,
+                                         csim_real *rates);
+CSIM_API csim_status csim_tree_link_pose(const csim_world *world, csim_body_id id, int link, csim_pose *pose);
+/* Velocity (end of the step) of the point of the link that is at `point` (world) now; angular may be null. */
+CSIM_API csim_status csim_tree_link_velocity(const csim_world *world, csim_body_id id, int link, csim_vec3 point,
+                                             csim_vec3 *linear, csim_vec3 *angular);
+/* Mass matrix M [rates x rates, row-major, armature included] at the positions now (composite rigid bodies). */
+CSIM_API csim_status csim_tree_mass_matrix(const csim_world *world, csim_body_id id, csim_real *M);
+/* Coriolis and gravity forces C [rates]: M dv/dt + C = applied forces. */
+CSIM_API csim_status csim_tree_bias(const csim_world *world, csim_body_id id, csim_real *C);
+/* J [3 x rates, row-major]: velocity of the point of the link that is at `point` (world) now is J rates. */
+CSIM_API csim_status csim_tree_jacobian(const csim_world *world, csim_body_id id, int link, csim_vec3 point,
+                                        csim_real *J);
+/* Forces [rates] that give these accelerations [rates] at the state now, gravity included: M a + C, by recursive
+   Newton-Euler in O(links). */
+CSIM_API csim_status csim_tree_inverse_dynamics(const csim_world *world, csim_body_id id,
+                                                const csim_real *accelerations, csim_real *forces);
+/* Mean forces of the last step on the joint of a link (one coordinate): its drive and its limit, N m or N; each may be
+   null. */
+CSIM_API csim_status csim_tree_get_effort(const csim_world *world, csim_body_id id, int link, csim_real *drive,
+                                          csim_real *limit);
+/* Link that carries a shape of csim_body_shape, whose geometry is then in the axes of that link. */
+CSIM_API csim_status csim_tree_shape_link(const csim_world *world, csim_body_id id, int shape, int *link);
+
+/* ---- setting; also CSIM_LOCKED, CSIM_NOT_FINITE. */
+
+/* Both may be null. Quaternions are normalised here. */
+CSIM_API csim_status csim_tree_set_state(csim_world *world, csim_body_id id, const csim_real *positions,
+                                         const csim_real *rates);
+/* Target of the drive of a joint with one coordinate. */
+CSIM_API csim_status csim_tree_set_target(csim_world *world, csim_body_id id, int link, csim_real position,
+                                          csim_real rate);
+/* Target of the drive of a ball joint: rotation of the link in its frame, and rate in world axes. */
+CSIM_API csim_status csim_tree_set_ball_target(csim_world *world, csim_body_id id, int link, csim_quat rotation,
+                                               csim_vec3 rate);
+/* Gains and limit of a drive, as in the definition. */
+CSIM_API csim_status csim_tree_set_drive(csim_world *world, csim_body_id id, int link, csim_real stiffness,
+                                         csim_real rate_gain, csim_real effort);
+CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *world, csim_body_id id, int link, csim_real share);
+/* Joint forces [rates] for the next step only; they add up. */
+CSIM_API csim_status csim_tree_add_forces(csim_world *world, csim_body_id id, const csim_real *forces);
+/* Force [N] at a point of a link and torque [N m] on it for the next step only, world; they add up. */
+CSIM_API csim_status csim_tree_add_link_force(csim_world *world, csim_body_id id, int link, csim_vec3 point,
+                                              csim_vec3 force, csim_vec3 torque);
+
+#endif
+/* ==== end world/tree.h */
 
 /* ==== begin io/mesh.h =========================================================================================== */
 /* io/mesh: tetrahedral and triangle meshes as plain arrays, from files and checked. */
@@ -1858,6 +2011,7 @@ typedef enum csimi_place_kind {
     CSIMI_PLACE_GROUND, /* local: a point of the world that never moves */
     CSIMI_PLACE_NODE,   /* item: point node */
     CSIMI_PLACE_RIGID,  /* item: rigid body; local: the point in its centre-of-mass frame */
+    CSIMI_PLACE_LINK,   /* item: link of a tree, local: the point in its axes, node[0]: terms */
     CSIMI_PLACE_FACE    /* node[3]: corners of a triangle, local: their weights, which add up to 1 */
 } csimi_place_kind;
 
@@ -1867,7 +2021,7 @@ typedef struct csimi_place {
     csim_real local[4];
 } csimi_place;
 
-#define CSIMI_PLACE_TERMS 3 /* most terms of a place */
+#define CSIMI_PLACE_TERMS 10 /* most terms of a place: a link under 30 coordinates */
 
 /* What a bend element holds on to: an edge frame, a body or the world. */
 typedef struct csimi_bend_end {
@@ -1879,6 +2033,54 @@ typedef struct csimi_bend_end {
 typedef struct csimi_bend {
     csimi_bend_end end[2]; /* conj(first) second is the relative rotation */
 } csimi_bend;
+/* A tree of links: articulated body in reduced coordinates. Indices of its links and blocks are relative to its first
+   ones. Its velocity blocks: base_blocks of the root's coordinates, then each limb that hangs on the root, filled up to
+   whole blocks. */
+typedef struct csimi_tree {
+    int first_link, link_count;
+    int first_block, block_count, base_blocks; /* among the blocks of coordinates */
+    bool self_contact;                         /* links that are no neighbours may touch */
+    int position_count, dof_count;             /* numbers in the user's arrays, without padding */
+    unsigned char mode;
+} csimi_tree;
+
+typedef struct csimi_tree_link {
+    int tree, parent; /* parent: link of the same tree, before this one; -1: the world */
+    csim_tree_joint joint;
+    int coord, dofs;                        /* first coordinate among the padded ones of the tree, and how many */
+    int dof, position;                      /* first number in the user's arrays of velocities, of positions */
+    csim_pose frame;                        /* of the link in its parent at position 0 */
+    csim_vec3 axis;                         /* unit, link axes */
+    csim_real mass;                         /* kg */
+    csim_vec3 com;                          /* link axes, m */
+    csim_real inertia[6];                   /* about com, link axes: xx xy xz yy yz zz, kg m^2 */
+    csim_real armature;                     /* added to the diagonal of M */
+    csim_real damping;                      /* force per rate */
+    csim_real friction;                     /* dry: largest force */
+    csim_real lower, upper;                 /* lower > upper: no limits */
+    csim_real stiffness, rate_gain, effort; /* drive; effort 0: unlimited */
+    csim_real gravity_share;                /* of the weight that hangs on the joint and is carried by the drive */
+} csimi_tree_link;
+
+/* A motion (velocity, angular velocity) or force (force, moment) about the origin of the tree, world axes. */
+typedef struct csimi_twist {
+    csim_vec3 v, w;
+} csimi_twist;
+
+/* Mass, first and second moment (xx xy xz yy yz zz) about the origin of the tree, world axes. */
+typedef struct csimi_composite {
+    csim_real m, I[6];
+    csim_vec3 mc;
+} csimi_composite;
+
+/* What a pass over a tree leaves at each link. */
+typedef struct csimi_link_work {
+    csim_vec3 r;       /* from the origin of the tree to that of the link */
+    csimi_twist S;     /* column of a joint of one coordinate */
+    csimi_twist V, A;  /* motion and acceleration; A holds -g */
+    csimi_twist F, H;  /* force that the joint carries, momentum of all that hangs on it */
+    csimi_composite C; /* of all that hangs on it */
+} csimi_link_work;
 
 typedef struct csimi_state {
     csim_real gravity[3]; /* m/s^2 */
@@ -1940,6 +2142,18 @@ typedef struct csimi_state {
     csim_real
         *bend_data; /* [8 bend_count] length m; bend, bend, twist stiffness N m^2; rest curvature 1/m [3]; beta_K */
     int *bend_slot; /* [4 bend_count] block indices of A, -1: none */
+    int tree_count, tree_link_count, coord_count; /* coord_count: blocks of 3 generalised coordinates */
+    csimi_tree *tree;                             /* [tree_count] */
+    csimi_tree_link *tree_link;                   /* [tree_link_count] */
+    csim_real *link_position;                     /* [7 tree_link_count] scalar, or x y z and quaternion */
+    csim_real *link_pose;       /* [7 tree_link_count] x y z, quaternion: follows from link_position */
+    csim_real *link_target;     /* [4 tree_link_count] of the drive: scalar, or quaternion */
+    csim_real *coord_rate;      /* [3 coord_count] v_k */
+    csim_real *coord_force;     /* [3 coord_count] of the coming step */
+    csim_real *coord_target;    /* [3 coord_count] rate a drive aims at */
+    int *coord_limb;            /* [2 coord_count] limb (0: base) and coordinates used */
+    int *coord_slot;            /* [2 coord_count] where the row's base and limb begin in A */
+    csimi_link_work *link_work; /* [tree_link_count] scratch of one pass over a tree */
 } csimi_state;
 
 /* Numbers of one step; dynamics.md 1. */
@@ -1989,13 +2203,14 @@ enum {
     CSIMI_MODEL_CLOTH,
     CSIMI_MODEL_SPRING,
     CSIMI_MODEL_CABLE,
+    CSIMI_MODEL_TREE,
     CSIMI_MODEL_COUNT
 };
 CSIMI_FN const csimi_model *csimi_model_table(void); /* [CSIMI_MODEL_COUNT] */
 
 CSIM_INLINE int csimi_first_frame_block(const csimi_state *s) { return s->node_count + 2 * s->rigid_count; }
-CSIM_INLINE int csimi_block_count(const csimi_state *s) { return csimi_first_frame_block(s) + s->frame_count; }
-
+CSIM_INLINE int csimi_first_coord_block(const csimi_state *s) { return csimi_first_frame_block(s) + s->frame_count; }
+CSIM_INLINE int csimi_block_count(const csimi_state *s) { return csimi_first_coord_block(s) + s->coord_count; }
 /* The entries of the table, by file. */
 #define CSIMI_MODEL_ASSEMBLE(name) \
     CSIMI_FN void name(const csimi_state *s, const csimi_step *step, csimi_system *system)
@@ -2005,6 +2220,7 @@ CSIMI_MODEL_ASSEMBLE(csimi_tet_assemble);
 CSIMI_MODEL_ASSEMBLE(csimi_cloth_assemble);
 CSIMI_MODEL_ASSEMBLE(csimi_spring_assemble);
 CSIMI_MODEL_ASSEMBLE(csimi_cable_assemble);
+CSIMI_MODEL_ASSEMBLE(csimi_tree_assemble);
 #undef CSIMI_MODEL_ASSEMBLE
 CSIMI_FN int csimi_rigid_couple(const csimi_state *s, int *pairs);
 CSIMI_FN int csimi_tet_couple(const csimi_state *s, int *pairs);
@@ -2026,6 +2242,10 @@ CSIMI_FN void csimi_tet_energy(const csimi_state *s, csimi_energy *energy);
 CSIMI_FN void csimi_cloth_energy(const csimi_state *s, csimi_energy *energy);
 CSIMI_FN void csimi_spring_energy(const csimi_state *s, csimi_energy *energy);
 CSIMI_FN void csimi_cable_energy(const csimi_state *s, csimi_energy *energy);
+CSIMI_FN int csimi_tree_couple(const csimi_state *s, int *pairs);
+CSIMI_FN void csimi_tree_bind(csimi_state *s, const csim_block_matrix *pattern);
+CSIMI_FN void csimi_tree_advance(const csimi_state *s, const csimi_step *step, const csim_real *v, csimi_state *next);
+CSIMI_FN void csimi_tree_energy(const csimi_state *s, csimi_energy *energy);
 
 /* ---- rigid.c */
 /* R I R' of rigid body k, row-major. */
@@ -2102,7 +2322,7 @@ CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_pl
 /* The point moves with sum J v[block]: fills up to CSIMI_PLACE_TERMS (block, 3x3) terms, returns how many. */
 CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_vec3 point, int *block,
                                csim_real *J /* [9 CSIMI_PLACE_TERMS] */);
-/* Most terms of a place of this kind; a spring's or contact's room. */
+/* Most terms of a place; a spring's or contact's room. */
 CSIMI_FN int csimi_place_term_count(const csimi_place *p);
 /* Brings rigid_inverse up to date with the rotations: csimi_place_mass reads it. */
 CSIMI_FN void csimi_place_prepare(csimi_state *s);
@@ -2117,6 +2337,10 @@ CSIMI_FN csim_vec3 csimi_place_carry(const csimi_place *p, const csimi_state *th
                                      csim_vec3 direction);
 /* Indices after the nodes [first_node, first_node + node_count) and, if rigid >= 0, one rigid body were removed. */
 CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count, int rigid);
+
+/* The point of a link that is at point; the same bookkeeping for the links of a tree that is removed. */
+CSIMI_FN csimi_place csimi_place_link(const csimi_state *s, int link, csim_vec3 point);
+CSIMI_FN void csimi_place_shift_links(csimi_place *p, int first_link, int link_count);
 
 /* ---- cable.c */
 CSIMI_FN csim_quat csimi_load_quat(const csim_real *p); /* w x y z */
@@ -2135,6 +2359,36 @@ CSIMI_FN void csimi_bend_law(const csimi_state *s, int k, csim_real *torque, csi
 CSIMI_FN void csimi_bend_curvature(csim_quat a, csim_quat b, csim_real length, csim_real *kappa);
 /* Block that turns with an end; -1: none. */
 CSIMI_FN int csimi_bend_block(const csimi_state *s, const csimi_bend_end *end);
+/* ---- tree.c */
+CSIMI_FN int csimi_tree_dofs(csim_tree_joint joint);
+/* Poses of all links from positions (both [7 tree_link_count] over all trees). */
+CSIMI_FN void csimi_tree_forward(const csimi_state *s, int tree, const csim_real *position, csim_real *pose);
+CSIMI_FN csim_pose csimi_link_pose(const csimi_state *s, int link);
+/* Fills link_work at the poses of s and the given rates and accelerations (padded coordinates of the tree; acceleration
+   may be null: zero; in the user's order); gravity[3]. */
+CSIMI_FN void csimi_tree_study(const csimi_state *s, int tree, const csim_real *rate, const csim_real *acceleration,
+                               const csim_real *gravity);
+/* After a study, in the user's order: the generalised forces it needs [dof_count], and M [dof_count^2]. */
+CSIMI_FN void csimi_tree_forces(const csimi_state *s, int tree, csim_real *force);
+CSIMI_FN void csimi_tree_mass_matrix(const csimi_state *s, int tree, csim_real *M);
+/* target - position of a joint's drive, in the directions of its coordinates. */
+CSIMI_FN void csimi_drive_error(const csimi_state *s, int link, csim_real *error);
+typedef struct csimi_tree_totals {
+    double kinetic;
+    csim_real mass;
+    csim_vec3 origin, first_moment; /* about origin */
+    csimi_twist momentum;           /* about origin */
+} csimi_tree_totals;
+CSIMI_FN csimi_tree_totals csimi_tree_measure(const csimi_state *s, int tree, const csim_real *rate);
+/* Velocity of the point of a link that is at x (world); rates [3 coord_count] of all trees. angular may be null. */
+CSIMI_FN csim_vec3 csimi_link_velocity(const csimi_state *s, int link, csim_vec3 x, const csim_real *rates,
+                                       csim_vec3 *angular);
+/* What a unit rate of coordinate k of the joint of this link adds to the velocity of a point at x that hangs on it. */
+CSIMI_FN csim_vec3 csimi_link_column(const csimi_state *s, int link, int k, csim_vec3 x);
+CSIMI_FN int csimi_link_above(const csimi_state *s, int link); /* the parent among all links, -1: the world */
+/* The Jacobian of a point as (block, 3x3) terms, up the path to the root: returns how many; the same without J. */
+CSIMI_FN int csimi_link_term_count(const csimi_state *s, int link);
+CSIMI_FN int csimi_link_terms(const csimi_state *s, int link, csim_vec3 x, int *block, csim_real *J);
 
 #endif
 /* ==== end model/private.h */
@@ -2551,10 +2805,14 @@ CSIMI_FN size_t csimi_ccs_bytes(int contacts, const csim_solver_params *params);
 CSIMI_FN bool csimi_ccs_solve(csimi_impulse_run *run);
 
 /* ---- bodies.c: A as small dense bodies of neighbouring blocks, inverted, and the rows of contacts on them */
-enum { CSIMI_BODY_BLOCKS = 4 };
+enum {
+    CSIMI_BODY_BLOCKS = 4,  /* at most in a body ... */
+    CSIMI_BODY_LARGEST = 14 /* ... and where the structure names the bodies */
+};
 typedef struct csimi_bodies {
     int *first, *size, *row; /* [n] of the body of each block; row: offset of its inverse, 3x3 blocks */
-    csim_real *inverse;      /* [36 n] */
+    csim_real *inverse;      /* [9 csimi_bodies_inverse_blocks] */
+    double *dense;           /* one body while it is inverted */
 } csimi_bodies;
 /* One block a contact acts on: J rows in the contact frame, signed; where the body's inverse is. */
 typedef struct csimi_piece {
@@ -2564,10 +2822,13 @@ typedef struct csimi_piece {
     csim_real J[9];
 } csimi_piece;
 /* Whether A is block diagonal in bodies. */
-CSIMI_FN bool csimi_bodies_take(const csim_block_matrix *A);
-CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n);
-/* Finds the bodies of an A that csimi_bodies_take takes and inverts them. False when A is not positive definite. */
-CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_block_matrix *A);
+CSIMI_FN bool csimi_bodies_take(const csim_problem *problem);
+/* Sum over the bodies of their blocks squared; 4 n when they are none. */
+CSIMI_FN int csimi_bodies_inverse_blocks(const csim_problem *problem);
+CSIMI_FN int csimi_inverse_blocks_of(const csim_problem_size *size);
+CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int inverse_blocks);
+/* Finds the bodies of a problem that csimi_bodies_take takes and inverts them. False when A is not positive definite. */
+CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_problem *problem);
 /* A^-1 x of the body of block i, x given on that block alone, added to y[3n]. */
 CSIMI_FN void csimi_body_push(const csimi_bodies *b, int i, const csim_real *x, csim_real *y);
 /* Terms that contacts name: pieces in all. */
@@ -2652,6 +2913,7 @@ typedef struct csimi_body {
     csim_motion motion;
     int next_free;              /* slot of the next free body, -1: none; when not alive */
     int rigid;                  /* rigid bodies: index, else -1 */
+    int tree;                   /* trees: index, else -1 */
     int first_node, node_count; /* particles and solids */
     int first_shape, shape_count;
     int first_tet, tet_count;
@@ -2690,80 +2952,97 @@ typedef struct csimi_pin {
     int link;             /* its slot */
 } csimi_pin;
 
+enum { CSIMI_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper limit, friction, drive */
+
 /* X(axis, type, member of csimi_store, numbers per item): one line per array; the axis names a field of csim_capacity
    that holds both the capacity and the count. */
-#define CSIMI_WORLD_ARRAYS(X)                     \
-    X(bodies, csimi_body, body, 1)                \
-    X(bodies, int, body_list, 1)                  \
-    X(nodes, csim_real, state.x, 3)               \
-    X(nodes, csim_real, state.v, 3)               \
-    X(nodes, csim_real, node_rep, 3)              \
-    X(nodes, csim_real, state.node_mass, 1)       \
-    X(nodes, csim_real, state.node_force, 3)      \
-    X(nodes, csim_real, state.node_damping, 1)    \
-    X(nodes, unsigned char, state.node_mode, 1)   \
-    X(nodes, int, node_body, 1)                   \
-    X(nodes, int, node_user, 1)                   \
-    X(nodes, int, node_of_user, 1)                \
-    X(nodes, int, node_aggregate, 1)              \
-    X(rigids, csim_real, state.com, 3)            \
-    X(rigids, csim_real, state.rotation, 4)       \
-    X(rigids, csim_real, state.velocity, 6)       \
-    X(rigids, csim_real, rigid_rep, 6)            \
-    X(rigids, csim_real, state.rigid_mass, 1)     \
-    X(rigids, csim_real, state.inertia, 9)        \
-    X(rigids, csim_real, state.wrench, 6)         \
-    X(rigids, csim_real, state.rigid_damping, 2)  \
-    X(rigids, unsigned char, state.rigid_mode, 1) \
-    X(rigids, int, rigid_body, 1)                 \
-    X(shapes, csim_geometry, shape, 1)            \
-    X(shapes, int, shape_body, 1)                 \
-    X(hulls, csim_hull_data, hull, 1)             \
-    X(tets, int, state.tet, 4)                    \
-    X(tets, csim_real, state.tet_shape, 9)        \
-    X(tets, csim_real, state.tet_volume, 1)       \
-    X(tets, csim_real, state.tet_lame, 3)         \
-    X(tets, unsigned char, state.tet_material, 1) \
-    X(tets, csim_real, state.tet_active, 5)       \
-    X(membranes, int, state.membrane, 3) \
-    X(membranes, int, state.membrane_beyond, 3) \
-    X(membranes, csim_real, state.membrane_shape, 4) \
-    X(membranes, csim_real, state.membrane_data, 4) \
-    X(membranes, csim_real, state.membrane_fold, 9) \
-    X(membranes, unsigned char, state.membrane_material, 1) \
-    X(surface, int, surface_node, 1)              \
-    X(triangles, int, triangle, 3)                \
-    X(links, csimi_link, link, 1)                 \
-    X(frames, csim_real, state.frame, 4)          \
-    X(frames, csim_real, state.frame_velocity, 3) \
-    X(frames, csim_real, frame_rep, 3)            \
-    X(frames, csim_real, state.frame_inertia, 3)  \
-    X(frames, csim_real, state.frame_torque, 3)   \
-    X(frames, csim_real, state.frame_damping, 1)  \
-    X(frames, unsigned char, state.frame_mode, 1) \
-    X(frames, int, frame_body, 1)                 \
-    X(frames, int, state.edge_node, 2)            \
-    X(frames, csim_real, state.edge_data, 6)      \
-    X(bends, csimi_bend, state.bend, 1)           \
-    X(bends, csim_real, state.bend_data, 8)       \
-    X(springs, csimi_place, state.spring, 2)      \
-    X(springs, csim_real, state.spring_data, 3)   \
-    X(springs, int, spring_link, 1)               \
-    X(pins, csimi_pin, pin, 1)                    \
-    X(contacts, csim_contact_info, contact, 1)    \
+#define CSIMI_WORLD_ARRAYS(X)                                \
+    X(bodies, csimi_body, body, 1)                           \
+    X(bodies, int, body_list, 1)                             \
+    X(nodes, csim_real, state.x, 3)                          \
+    X(nodes, csim_real, state.v, 3)                          \
+    X(nodes, csim_real, node_rep, 3)                         \
+    X(nodes, csim_real, state.node_mass, 1)                  \
+    X(nodes, csim_real, state.node_force, 3)                 \
+    X(nodes, csim_real, state.node_damping, 1)               \
+    X(nodes, unsigned char, state.node_mode, 1)              \
+    X(nodes, int, node_body, 1)                              \
+    X(nodes, int, node_user, 1)                              \
+    X(nodes, int, node_of_user, 1)                           \
+    X(nodes, int, node_aggregate, 1)                         \
+    X(rigids, csim_real, state.com, 3)                       \
+    X(rigids, csim_real, state.rotation, 4)                  \
+    X(rigids, csim_real, state.velocity, 6)                  \
+    X(rigids, csim_real, rigid_rep, 6)                       \
+    X(rigids, csim_real, state.rigid_mass, 1)                \
+    X(rigids, csim_real, state.inertia, 9)                   \
+    X(rigids, csim_real, state.wrench, 6)                    \
+    X(rigids, csim_real, state.rigid_damping, 2)             \
+    X(rigids, unsigned char, state.rigid_mode, 1)            \
+    X(rigids, int, rigid_body, 1)                            \
+    X(shapes, csim_geometry, shape, 1)                       \
+    X(shapes, int, shape_body, 1)                            \
+    X(shapes, int, shape_link, 1)                            \
+    X(hulls, csim_hull_data, hull, 1)                        \
+    X(tets, int, state.tet, 4)                               \
+    X(tets, csim_real, state.tet_shape, 9)                   \
+    X(tets, csim_real, state.tet_volume, 1)                  \
+    X(tets, csim_real, state.tet_lame, 3)                    \
+    X(tets, unsigned char, state.tet_material, 1)            \
+    X(tets, csim_real, state.tet_active, 5)                  \
+    X(membranes, int, state.membrane, 3)                     \
+    X(membranes, int, state.membrane_beyond, 3)              \
+    X(membranes, csim_real, state.membrane_shape, 4)         \
+    X(membranes, csim_real, state.membrane_data, 4)          \
+    X(membranes, csim_real, state.membrane_fold, 9)          \
+    X(membranes, unsigned char, state.membrane_material, 1)  \
+    X(surface, int, surface_node, 1)                         \
+    X(triangles, int, triangle, 3)                           \
+    X(links, csimi_link, link, 1)                            \
+    X(frames, csim_real, state.frame, 4)                     \
+    X(frames, csim_real, state.frame_velocity, 3)            \
+    X(frames, csim_real, frame_rep, 3)                       \
+    X(frames, csim_real, state.frame_inertia, 3)             \
+    X(frames, csim_real, state.frame_torque, 3)              \
+    X(frames, csim_real, state.frame_damping, 1)             \
+    X(frames, unsigned char, state.frame_mode, 1)            \
+    X(frames, int, frame_body, 1)                            \
+    X(frames, int, state.edge_node, 2)                       \
+    X(frames, csim_real, state.edge_data, 6)                 \
+    X(bends, csimi_bend, state.bend, 1)                      \
+    X(bends, csim_real, state.bend_data, 8)                  \
+    X(springs, csimi_place, state.spring, 2)                 \
+    X(springs, csim_real, state.spring_data, 3)              \
+    X(springs, int, spring_link, 1)                          \
+    X(pins, csimi_pin, pin, 1)                               \
+    X(trees, csimi_tree, state.tree, 1)                      \
+    X(trees, int, tree_body, 1)                              \
+    X(tree_links, csimi_tree_link, state.tree_link, 1)       \
+    X(tree_links, csim_real, state.link_position, 7)         \
+    X(tree_links, csim_real, state.link_pose, 7)             \
+    X(tree_links, csim_real, state.link_target, 4)           \
+    X(tree_links, csim_real, link_impulse, CSIMI_JOINT_ROWS) \
+    X(coords, csim_real, state.coord_rate, 3)                \
+    X(coords, csim_real, coord_rep, 3)                       \
+    X(coords, csim_real, state.coord_force, 3)               \
+    X(coords, csim_real, state.coord_target, 3)              \
+    X(coords, int, state.coord_limb, 2)                      \
+    X(coords, int, coord_tree, 1)                            \
+    X(contacts, csim_contact_info, contact, 1)               \
     X(ended, uint64_t, ended_id, 1)
 
 /* Everything that is counted: the axes of the arrays above, the stored blocks of A, and the pairs of the broad phase.
  */
-#define CSIMI_WORLD_AXES(X)                                                                                          \
-    X(bodies)                                                                                                        \
-    X(nodes)                                                                                                         \
-    X(rigids)                                                                                                        \
-    X(shapes)                                                                                                        \
-    X(hulls)                                                                                                         \
-    X(tets)                                                                                                          \
-    X(surface) X(triangles) X(links) X(springs) X(pins) X(contacts) X(ended) X(aggregates) X(matrix_blocks) X(pairs) \
-        X(frames) X(bends) X(membranes)
+#define CSIMI_WORLD_AXES(X)                                                                                         \
+    X(bodies)                                                                                                       \
+    X(nodes)                                                                                                        \
+    X(rigids)                                                                                                       \
+    X(shapes)                                                                                                       \
+    X(hulls)                                                                                                        \
+    X(tets)                                                                                                         \
+    X(surface)                                                                                                      \
+    X(triangles) X(links) X(springs) X(pins) X(contacts) X(ended) X(aggregates) X(matrix_blocks) X(pairs) X(frames) \
+        X(bends) X(membranes) X(trees) X(tree_links) X(coords) X(tree_span)
 
 typedef struct csimi_counts {
 #define CSIMI_X(axis) int axis;
@@ -2779,6 +3058,10 @@ typedef struct csimi_store {
     int *body_list; /* slots of live bodies in creation order, [live] */
     int *node_body, *node_user, *node_of_user, *node_aggregate;
     int *rigid_body, *shape_body, *frame_body;
+    csim_real *coord_rep;
+    int *shape_link; /* link of the tree it is on, relative to the first; else -1 */
+    int *tree_body, *coord_tree;
+    csim_real *link_impulse; /* of the rows of each joint in the last step */
     csim_geometry *shape;
     csim_hull_data *hull;
     int *surface_node, *triangle;
@@ -2828,6 +3111,7 @@ typedef enum csimi_axis {
 CSIMI_FN void csimi_remove(csimi_store *store, csimi_axis axis, int first, int n);
 /* Copies the counts that models read into state. */
 CSIMI_FN void csimi_sync_state(csimi_store *store);
+CSIMI_FN int csimi_blocks_of(const csimi_counts *n);
 
 /* ---- the frame of a step: scratch that lives from its first to its last line */
 
@@ -2881,6 +3165,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *frame, const csimi_counts *n,
 CSIMI_FN int csimi_default_aggregates(int nodes);           /* body.c: of a solid */
 CSIMI_FN size_t csimi_mesh_scratch(const csimi_counts *n);  /* body.c: to study a mesh */
 CSIMI_FN size_t csimi_cloth_scratch(const csimi_counts *n); /* cloth.c: the same */
+CSIMI_FN int csimi_most_rows(const csimi_counts *n);        /* contacts, pins, rows of joints */
 CSIMI_FN int csimi_most_terms(const csimi_counts *n);       /* of all contacts and pins */
 CSIMI_FN size_t csimi_step_scratch(const csimi_counts *capacity, const csim_solver_params *solver);
 
@@ -2922,12 +3207,24 @@ CSIMI_FN void csimi_fix_node(csimi_store *s, int node);
 CSIMI_FN csim_status csimi_check_mesh_choices(csim_world *w, const char *function, const int *fixed, int fixed_count,
                                               int vertex_count, int aggregates);
 CSIMI_FN void csimi_finish_create(csim_world *w, int slot, csim_body_id *id);
+/* Mass, centre and inertia of a rigid definition; static bodies may have none. */
+CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn, csim_mass *mass, csim_error *error);
 /* Takes a link slot; item is its place in the array of its kind. */
 CSIMI_FN int csimi_take_link(csim_world *w, csimi_link_kind kind, int item, const int *bodies, csim_real break_force);
 CSIMI_FN void csimi_finish_link(csim_world *w, int slot, csim_link_id *id);
 
 /* ---- query.c */
 CSIMI_FN void csimi_set_frame_velocity(csimi_store *s, int frame, csim_vec3 w);
+/* ---- tree.c: what the functions of all bodies ask of a tree */
+
+CSIMI_FN size_t csimi_tree_scratch(const csimi_counts *n); /* to check one */
+CSIMI_FN void csimi_tree_forget(csimi_store *s, int tree); /* removes its items */
+CSIMI_FN void csimi_tree_base_velocity(const csimi_store *s, int tree, const csim_real *rates, csim_vec3 *linear,
+                                       csim_vec3 *angular);
+CSIMI_FN void csimi_tree_set_base(csimi_store *s, int tree, csim_pose pose);
+CSIMI_FN bool csimi_tree_set_base_velocity(csimi_store *s, int tree, csim_vec3 linear, csim_vec3 angular);
+CSIMI_FN void csimi_tree_push_link(csimi_store *s, int link, csim_vec3 point, csim_vec3 force, csim_vec3 torque);
+CSIMI_FN void csimi_tree_stop(csimi_store *s, int tree);
 
 /* ---- checks */
 
@@ -5406,6 +5703,14 @@ CSIMI_FN csimi_place csimi_place_face(const int *node, const csim_real *weight) 
     return p;
 }
 
+CSIMI_FN csimi_place csimi_place_link(const csimi_state *s, int link, csim_vec3 point) {
+    csimi_place p = csimi_place_of(CSIMI_PLACE_LINK);
+    p.item = link;
+    p.node[0] = csimi_link_term_count(s, link);
+    csimi_store3(p.local, csim_pose_local(csimi_link_pose(s, link), point));
+    return p;
+}
+
 /* ---- where it is and how it moves */
 
 CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p) {
@@ -5417,6 +5722,7 @@ CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p)
     case CSIMI_PLACE_RIGID:
         return csim_add(csimi_load3(s->com + 3 * (size_t)p->item),
                         csim_rotate(csimi_place_rotation(s, p->item), csimi_load3(p->local)));
+    case CSIMI_PLACE_LINK: return csim_pose_point(csimi_link_pose(s, p->item), csimi_load3(p->local));
     case CSIMI_PLACE_FACE:
         x = csim_v3(0, 0, 0);
         for (k = 0; k < 3; k++) x = csim_madd(x, p->local[k], csimi_load3(s->x + 3 * (size_t)p->node[k]));
@@ -5436,6 +5742,7 @@ CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place 
         csim_vec3 arm = csim_sub(point, csimi_load3(s->com + 3 * (size_t)p->item));
         return csim_add(csimi_load3(twist), csim_cross(csimi_load3(twist + 3), arm));
     }
+    case CSIMI_PLACE_LINK: return csimi_link_velocity(s, p->item, point, s->coord_rate, NULL);
     case CSIMI_PLACE_FACE:
         for (k = 0; k < 3; k++) v = csim_madd(v, p->local[k], csimi_load3(s->v + 3 * (size_t)p->node[k]));
         break;
@@ -5458,6 +5765,7 @@ CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_pl
         if (s->rigid_mode[p->item] != CSIMI_FREE) break;
         return csim_madd(csimi_load3(s->gravity), 1 / s->rigid_mass[p->item],
                          csimi_load3(s->wrench + 6 * (size_t)p->item));
+    case CSIMI_PLACE_LINK: return csimi_place_free(s, p) ? csimi_load3(s->gravity) : a; /* as if its joints were free */
     case CSIMI_PLACE_FACE:
         for (k = 0; k < 3; k++) a = csim_madd(a, p->local[k], csimi_node_acceleration(s, p->node[k]));
         break;
@@ -5481,6 +5789,7 @@ CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_
         csimi_store3(x, point);
         csimi_rigid_arm(s, p->item, x, J + 9);
         break;
+    case CSIMI_PLACE_LINK: return csimi_link_terms(s, p->item, point, block, J);
     case CSIMI_PLACE_FACE:
         for (k = 0; k < 3; k++) {
             block[k] = p->node[k];
@@ -5496,6 +5805,7 @@ CSIMI_FN int csimi_place_term_count(const csimi_place *p) {
     case CSIMI_PLACE_GROUND: return 0;
     case CSIMI_PLACE_NODE: return 1;
     case CSIMI_PLACE_RIGID: return 2;
+    case CSIMI_PLACE_LINK: return p->node[0];
     case CSIMI_PLACE_FACE: return 3;
     }
     return 0;
@@ -5521,6 +5831,7 @@ CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, 
     switch (p->kind) {
     case CSIMI_PLACE_GROUND: return 0;
     case CSIMI_PLACE_NODE: return s->node_mass[p->item];
+    case CSIMI_PLACE_LINK: return 0; /* from A */
     case CSIMI_PLACE_RIGID:
         trace = 3 / s->rigid_mass[p->item];
         csimi_store3(x, point);
@@ -5543,6 +5854,7 @@ CSIMI_FN bool csimi_place_free(const csimi_state *s, const csimi_place *p) {
     case CSIMI_PLACE_GROUND: break;
     case CSIMI_PLACE_NODE: return s->node_mode[p->item] == CSIMI_FREE;
     case CSIMI_PLACE_RIGID: return s->rigid_mode[p->item] == CSIMI_FREE;
+    case CSIMI_PLACE_LINK: return s->tree[s->tree_link[p->item].tree].mode == CSIMI_FREE;
     case CSIMI_PLACE_FACE:
         for (k = 0; k < 3; k++)
             if (s->node_mode[p->node[k]] == CSIMI_FREE) return true;
@@ -5591,6 +5903,9 @@ CSIMI_FN csim_vec3 csimi_place_carry(const csimi_place *p, const csimi_state *th
     case CSIMI_PLACE_RIGID:
         return csim_rotate(csimi_place_rotation(now, p->item),
                            csim_unrotate(csimi_place_rotation(then, p->item), direction));
+    case CSIMI_PLACE_LINK:
+        return csim_rotate(csimi_link_pose(now, p->item).rotation,
+                           csim_unrotate(csimi_link_pose(then, p->item).rotation, direction));
     case CSIMI_PLACE_FACE: return csimi_face_carry(p, then, now, direction);
     }
     return direction;
@@ -5606,11 +5921,16 @@ CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count, 
     case CSIMI_PLACE_RIGID:
         if (rigid >= 0 && p->item > rigid) p->item--;
         break;
+    case CSIMI_PLACE_LINK: break; /* csimi_place_shift_links */
     case CSIMI_PLACE_FACE:
         for (k = 0; k < 3; k++)
             if (p->node[k] >= first_node + node_count) p->node[k] -= node_count;
         break;
     }
+}
+
+CSIMI_FN void csimi_place_shift_links(csimi_place *p, int first_link, int link_count) {
+    if (p->kind == CSIMI_PLACE_LINK && p->item >= first_link + link_count) p->item -= link_count;
 }
 /* ==== end model/place.c */
 
@@ -5963,7 +6283,7 @@ CSIMI_FN void csimi_fold_rest(csimi_state *s, int t) {
 /* ==== begin model/spring.c ====================================================================================== */
 /* model/spring */
 
-#define CSIMI_SPRING_SIDE (2 * CSIMI_PLACE_TERMS)
+#define CSIMI_SPRING_SIDE 6 /* terms of both ends that have slots; with more the blocks are looked for */
 
 /* A spring as seen by the blocks: stretch direction and the terms of d = point a - point b, signs included. */
 typedef struct csimi_spring_view {
@@ -6013,11 +6333,17 @@ static void csimi_spring_law(const csimi_spring_view *view, const csim_real *dat
         for (j = 0; j < 3; j++) K[3 * i + j] = (along - across) * d[i] * d[j] + (i == j ? across : 0);
 }
 
+static csim_real *csimi_spring_block(const csimi_spring_view *view, int p, int q, const int *slot,
+                                     const csim_block_matrix *A) {
+    const int at = view->count <= CSIMI_SPRING_SIDE ? slot[CSIMI_SPRING_SIDE * p + q]
+                                                    : csimi_pattern_find(A, view->block[p], view->block[q]);
+    return A->val + 9 * (size_t)at;
+}
+
 /* Adds Jp'K Jq to block (p, q) and its transpose to (q, p); symmetric to the bit, also where both are one block. */
 static void csimi_spring_add(const csimi_spring_view *view, int p, int q, const csim_real *K, const int *slot,
-                             csim_real *val) {
-    csim_real KJ[9], M[9], *pq = val + 9 * (size_t)slot[CSIMI_SPRING_SIDE * p + q],
-                           *qp = val + 9 * (size_t)slot[CSIMI_SPRING_SIDE * q + p];
+                             const csim_block_matrix *A) {
+    csim_real KJ[9], M[9], *pq = csimi_spring_block(view, p, q, slot, A), *qp = csimi_spring_block(view, q, p, slot, A);
     csim_real own = p == q ? CSIM_R(0.5) : CSIM_R(1);
     int i, j;
     csimi_matmul(K, view->J[q], KJ);
@@ -6043,7 +6369,7 @@ CSIMI_FN void csimi_spring_assemble(const csimi_state *s, const csimi_step *step
         for (p = 0; p < view.count; p++) {
             csimi_addmulT3(view.J[p], impulse, system->b + 3 * (size_t)view.block[p]);
             for (q = p; q < view.count; q++)
-                csimi_spring_add(&view, p, q, K, s->spring_slot + CSIMI_SPRING_SLOTS * (size_t)k, system->A.val);
+                csimi_spring_add(&view, p, q, K, s->spring_slot + CSIMI_SPRING_SLOTS * (size_t)k, &system->A);
         }
     }
 }
@@ -6429,6 +6755,605 @@ CSIMI_FN void csimi_cable_energy(const csimi_state *s, csimi_energy *energy) {
 }
 /* ==== end model/cable.c */
 
+/* ==== begin model/tree.c ======================================================================================== */
+/* model/tree: articulated bodies in reduced coordinates; dynamics.md 3, findings-cable-tree.md 7.
+
+   All spatial vectors are in world axes about the origin o of the first link, taken as a point at rest at this instant:
+   a motion is (velocity of the body's point at o, angular velocity), a force is (force, moment about o). Nothing has to
+   be moved from link to link, so the mass matrix and the bias are plain sums over the tree (Featherstone 2008, ch. 5
+   and 6, in these coordinates). */
+
+/* ---- spatial algebra */
+
+static csimi_twist csimi_twist_add(csimi_twist a, csimi_twist b) {
+    csimi_twist c;
+    c.v = csim_add(a.v, b.v);
+    c.w = csim_add(a.w, b.w);
+    return c;
+}
+
+static csimi_twist csimi_twist_madd(csimi_twist a, csim_real s, csimi_twist b) {
+    csimi_twist c;
+    c.v = csim_madd(a.v, s, b.v);
+    c.w = csim_madd(a.w, s, b.w);
+    return c;
+}
+
+static csim_real csimi_twist_dot(const csimi_twist *a, const csimi_twist *b) {
+    return csim_dot(a->v, b->v) + csim_dot(a->w, b->w);
+}
+
+/* d/dt of a motion that is carried along by the motion a. */
+static csimi_twist csimi_twist_cross(const csimi_twist *a, const csimi_twist *b) {
+    csimi_twist c;
+    c.v = csim_add(csim_cross(a->w, b->v), csim_cross(a->v, b->w));
+    c.w = csim_cross(a->w, b->w);
+    return c;
+}
+
+/* d/dt of a momentum that is carried along by the motion a. */
+static csimi_twist csimi_twist_cross_force(const csimi_twist *a, const csimi_twist *f) {
+    csimi_twist c;
+    c.v = csim_cross(a->w, f->v);
+    c.w = csim_add(csim_cross(a->w, f->w), csim_cross(a->v, f->v));
+    return c;
+}
+
+/* Momentum of an inertia about o: mass m, first moment mc, second moment I (xx, xy, xz, yy, yz, zz). */
+static csimi_twist csimi_inertia_mul(const csimi_composite *c, const csimi_twist *x) {
+    const csim_real *I = c->I;
+    csimi_twist y;
+    y.v = csim_madd(csim_cross(x->w, c->mc), c->m, x->v);
+    y.w = csim_add(csim_cross(c->mc, x->v),
+                   csim_v3(I[0] * x->w.x + I[1] * x->w.y + I[2] * x->w.z, I[1] * x->w.x + I[3] * x->w.y + I[4] * x->w.z,
+                           I[2] * x->w.x + I[4] * x->w.y + I[5] * x->w.z));
+    return y;
+}
+
+static csimi_twist csimi_twist_zero(void) {
+    csimi_twist t;
+    t.v = t.w = csim_v3(0, 0, 0);
+    return t;
+}
+
+/* ---- kinematics */
+
+CSIMI_FN int csimi_tree_dofs(csim_tree_joint joint) {
+    static const int dofs[CSIM_TREE_JOINT_COUNT_] = {0, 1, 1, 3, 6};
+    return dofs[joint];
+}
+
+CSIMI_FN csim_pose csimi_link_pose(const csimi_state *s, int link) {
+    const csim_real *p = s->link_pose + 7 * (size_t)link;
+    csim_pose pose;
+    pose.position = csimi_load3(p);
+    pose.rotation = csimi_load_quat(p + 3);
+    return pose;
+}
+
+CSIMI_FN int csimi_link_above(const csimi_state *s, int link) {
+    const csimi_tree_link *l = s->tree_link + link;
+    return l->parent < 0 ? -1 : s->tree[l->tree].first_link + l->parent;
+}
+
+/* Axes of the joint where its coordinates are zero: the frame of the link in the axes of its parent. */
+static csim_pose csimi_joint_pose(const csimi_state *s, const csimi_tree *tree, const csimi_tree_link *link,
+                                  const csim_real *pose) {
+    csim_pose parent;
+    (void)s;
+    if (link->parent < 0) return link->frame;
+    parent.position = csimi_load3(pose + 7 * (size_t)(tree->first_link + link->parent));
+    parent.rotation = csimi_load_quat(pose + 7 * (size_t)(tree->first_link + link->parent) + 3);
+    return csim_pose_mul(parent, link->frame);
+}
+
+CSIMI_FN void csimi_tree_forward(const csimi_state *s, int t, const csim_real *position, csim_real *pose) {
+    const csimi_tree *tree = s->tree + t;
+    int i;
+    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
+        const csimi_tree_link *link = s->tree_link + i;
+        const csim_real *q = position + 7 * (size_t)i;
+        csim_pose p = csimi_joint_pose(s, tree, link, pose);
+        switch (link->joint) {
+        case CSIM_TREE_REVOLUTE: {
+            const csim_real half = q[0] / 2, sine = CSIMI_SIN(half);
+            csim_quat turn;
+            turn.w = CSIMI_COS(half);
+            turn.x = sine * link->axis.x;
+            turn.y = sine * link->axis.y;
+            turn.z = sine * link->axis.z;
+            p.rotation = csim_quat_normalize(csim_quat_mul(p.rotation, turn));
+            break;
+        }
+        case CSIM_TREE_PRISMATIC: p.position = csim_madd(p.position, q[0], csim_rotate(p.rotation, link->axis)); break;
+        case CSIM_TREE_BALL: p.rotation = csim_quat_normalize(csim_quat_mul(p.rotation, csimi_load_quat(q + 3))); break;
+        case CSIM_TREE_FLOATING:
+            p.position = csimi_load3(q);
+            p.rotation = csimi_load_quat(q + 3);
+            break;
+        case CSIM_TREE_FIXED:
+        case CSIM_TREE_JOINT_COUNT_:
+        default: break;
+        }
+        csimi_store3(pose + 7 * (size_t)i, p.position);
+        csimi_store_quat(pose + 7 * (size_t)i + 3, p.rotation);
+    }
+}
+
+/* Column k of a joint: the motion about o that a unit of this coordinate gives to all that hangs on the joint. Ball and
+   floating joints turn about world axes through their own origin. */
+static csimi_twist csimi_joint_column(const csimi_tree_link *link, const csimi_link_work *work, int k) {
+    csimi_twist s;
+    csim_real e[3] = {0, 0, 0};
+    if (link->joint == CSIM_TREE_REVOLUTE || link->joint == CSIM_TREE_PRISMATIC) return work->S;
+    e[k % 3] = 1;
+    if (link->joint == CSIM_TREE_FLOATING && k < 3) {
+        s.v = csimi_load3(e);
+        s.w = csim_v3(0, 0, 0);
+    } else {
+        s.w = csimi_load3(e);
+        s.v = csim_cross(work->r, s.w);
+    }
+    return s;
+}
+
+/* Motion of a joint with the rates u of its own coordinates. */
+static csimi_twist csimi_joint_motion(const csimi_tree_link *link, const csimi_link_work *work, const csim_real *u) {
+    csimi_twist m = csimi_twist_zero();
+    switch (link->joint) {
+    case CSIM_TREE_REVOLUTE:
+    case CSIM_TREE_PRISMATIC: return csimi_twist_madd(m, u[0], work->S);
+    case CSIM_TREE_BALL:
+        m.w = csimi_load3(u);
+        m.v = csim_cross(work->r, m.w);
+        break;
+    case CSIM_TREE_FLOATING:
+        m.w = csimi_load3(u + 3);
+        m.v = csim_add(csimi_load3(u), csim_cross(work->r, m.w));
+        break;
+    case CSIM_TREE_FIXED:
+    case CSIM_TREE_JOINT_COUNT_:
+    default: break;
+    }
+    return m;
+}
+
+/* The part of the joint's acceleration that its rates make by themselves: dS/dt u. An axis fixed in the link is carried
+   along; a ball's world axes stay while its centre moves. */
+static csimi_twist csimi_joint_drift(const csimi_tree_link *link, const csimi_link_work *work,
+                                     const csimi_twist *motion, const csimi_twist *parent) {
+    csimi_twist a = csimi_twist_zero();
+    switch (link->joint) {
+    case CSIM_TREE_REVOLUTE:
+    case CSIM_TREE_PRISMATIC: return csimi_twist_cross(parent, motion);
+    case CSIM_TREE_BALL: /* the centre moves with the parent */
+        a.v = csim_cross(csim_add(parent->v, csim_cross(parent->w, work->r)), motion->w);
+        break;
+    case CSIM_TREE_FLOATING: /* r is zero: v is the velocity of the origin */
+        a.v = csim_cross(motion->v, motion->w);
+        break;
+    case CSIM_TREE_FIXED:
+    case CSIM_TREE_JOINT_COUNT_:
+    default: break;
+    }
+    return a;
+}
+
+/* ---- one pass out, one pass in */
+
+/* Inertia of a link about o in world axes. */
+static csimi_composite csimi_link_inertia(const csimi_tree_link *link, csim_quat q, csim_vec3 r) {
+    csim_mat3 R = csim_quat_matrix(q);
+    csimi_composite c;
+    csim_real RI[9];
+    csim_vec3 d = csim_add(r, csim_rotate(q, link->com));
+    const csim_real *I = link->inertia;
+    int i;
+    for (i = 0; i < 3; i++) {
+        RI[3 * i] = R.m[3 * i] * I[0] + R.m[3 * i + 1] * I[1] + R.m[3 * i + 2] * I[2];
+        RI[3 * i + 1] = R.m[3 * i] * I[1] + R.m[3 * i + 1] * I[3] + R.m[3 * i + 2] * I[4];
+        RI[3 * i + 2] = R.m[3 * i] * I[2] + R.m[3 * i + 1] * I[4] + R.m[3 * i + 2] * I[5];
+    }
+    c.m = link->mass;
+    c.mc = csim_scale(link->mass, d);
+    c.I[0] = RI[0] * R.m[0] + RI[1] * R.m[1] + RI[2] * R.m[2] + c.m * (d.y * d.y + d.z * d.z);
+    c.I[1] = RI[0] * R.m[3] + RI[1] * R.m[4] + RI[2] * R.m[5] - c.m * d.x * d.y;
+    c.I[2] = RI[0] * R.m[6] + RI[1] * R.m[7] + RI[2] * R.m[8] - c.m * d.x * d.z;
+    c.I[3] = RI[3] * R.m[3] + RI[4] * R.m[4] + RI[5] * R.m[5] + c.m * (d.x * d.x + d.z * d.z);
+    c.I[4] = RI[3] * R.m[6] + RI[4] * R.m[7] + RI[5] * R.m[8] - c.m * d.y * d.z;
+    c.I[5] = RI[6] * R.m[6] + RI[7] * R.m[7] + RI[8] * R.m[8] + c.m * (d.x * d.x + d.y * d.y);
+    return c;
+}
+
+/* r and S of every link: all that Jacobians need. */
+static void csimi_tree_columns(const csimi_state *s, const csimi_tree *tree) {
+    csim_vec3 o = csimi_load3(s->link_pose + 7 * (size_t)tree->first_link);
+    int i;
+    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
+        const csimi_tree_link *link = s->tree_link + i;
+        csimi_link_work *work = s->link_work + i;
+        csim_pose pose = csimi_link_pose(s, i);
+        work->r = csim_sub(pose.position, o);
+        work->S = csimi_twist_zero();
+        if (link->joint == CSIM_TREE_REVOLUTE) {
+            work->S.w = csim_rotate(pose.rotation, link->axis);
+            work->S.v = csim_cross(work->r, work->S.w);
+        } else if (link->joint == CSIM_TREE_PRISMATIC) {
+            work->S.v = csim_rotate(pose.rotation, link->axis);
+        }
+    }
+}
+
+CSIMI_FN void csimi_tree_study(const csimi_state *s, int t, const csim_real *rate, const csim_real *acceleration,
+                               const csim_real *gravity) {
+    const csimi_tree *tree = s->tree + t;
+    int i, k;
+    csimi_tree_columns(s, tree);
+    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
+        const csimi_tree_link *link = s->tree_link + i;
+        csimi_link_work *work = s->link_work + i;
+        csimi_twist V = csimi_twist_zero(), A = csimi_twist_zero(), motion;
+        csimi_twist momentum;
+        if (link->parent >= 0) {
+            V = s->link_work[tree->first_link + link->parent].V;
+            A = s->link_work[tree->first_link + link->parent].A;
+        } else {
+            A.v = csim_scale(-1, csimi_load3(gravity)); /* gravity as an upward acceleration of the world, once */
+        }
+        motion = csimi_joint_motion(link, work, rate + link->coord);
+        A = csimi_twist_add(A, csimi_joint_drift(link, work, &motion, &V));
+        for (k = 0; acceleration && k < link->dofs; k++)
+            A = csimi_twist_madd(A, acceleration[link->dof + k], csimi_joint_column(link, work, k));
+        work->V = csimi_twist_add(V, motion);
+        work->A = A;
+        work->C = csimi_link_inertia(link, csimi_load_quat(s->link_pose + 7 * (size_t)i + 3), work->r);
+        momentum = csimi_inertia_mul(&work->C, &work->V);
+        work->H = momentum;
+        work->F = csimi_twist_add(csimi_inertia_mul(&work->C, &A), csimi_twist_cross_force(&work->V, &momentum));
+    }
+    for (i = tree->first_link + tree->link_count - 1; i >= tree->first_link; i--) {
+        const csimi_tree_link *link = s->tree_link + i;
+        const csimi_link_work *work = s->link_work + i;
+        csimi_link_work *parent = s->link_work + tree->first_link + link->parent;
+        if (link->parent < 0) continue;
+        parent->F = csimi_twist_add(parent->F, work->F);
+        parent->H = csimi_twist_add(parent->H, work->H);
+        parent->C.m += work->C.m;
+        parent->C.mc = csim_add(parent->C.mc, work->C.mc);
+        for (k = 0; k < 6; k++) parent->C.I[k] += work->C.I[k];
+    }
+}
+
+CSIMI_FN void csimi_tree_forces(const csimi_state *s, int t, csim_real *force) {
+    const csimi_tree *tree = s->tree + t;
+    int i, k;
+    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++)
+        for (k = 0; k < s->tree_link[i].dofs; k++) {
+            const csimi_twist S = csimi_joint_column(s->tree_link + i, s->link_work + i, k);
+            force[s->tree_link[i].dof + k] = csimi_twist_dot(&S, &s->link_work[i].F);
+        }
+}
+
+/* Force that the weight of all that hangs on a joint puts on coordinate k of it. */
+static csim_real csimi_joint_weight(const csimi_state *s, int i, int k) {
+    const csimi_composite *c = &s->link_work[i].C;
+    csim_vec3 g = csimi_load3(s->gravity);
+    const csimi_twist S = csimi_joint_column(s->tree_link + i, s->link_work + i, k);
+    return csim_dot(S.v, csim_scale(c->m, g)) + csim_dot(S.w, csim_cross(c->mc, g));
+}
+
+/* ---- the mass matrix */
+
+/* Index in A.val of block (i, j) of the tree: j is a block of the base, or of the limb that i belongs to, or i is of
+   the base. */
+static size_t csimi_tree_slot(const csimi_state *s, const csimi_tree *tree, int i, int j) {
+    return (size_t)(s->coord_slot[2 * (tree->first_block + i) + (j >= tree->base_blocks)] + j);
+}
+
+/* One entry of M, both ways round. */
+static void csimi_mass_entry(const csimi_state *s, const csimi_tree *tree, int row, int col, csim_real m,
+                             csim_real *val) {
+    val[9 * csimi_tree_slot(s, tree, row / 3, col / 3) + (size_t)(3 * (row % 3) + col % 3)] += m;
+    if (row != col) val[9 * csimi_tree_slot(s, tree, col / 3, row / 3) + (size_t)(3 * (col % 3) + row % 3)] += m;
+}
+
+/* Composite rigid bodies: what hangs on a joint against the columns of all joints above it. scale M goes into the
+   blocks of A, or M into full [dofs x dofs] in the order of the links where that is given. */
+static void csimi_tree_mass(const csimi_state *s, const csimi_tree *tree, csim_real scale, csim_real *val,
+                            csim_real *full) {
+    const size_t n = (size_t)tree->dof_count;
+    int i, j, k, l;
+    for (i = tree->first_link + tree->link_count - 1; i >= tree->first_link; i--) {
+        const csimi_tree_link *link = s->tree_link + i;
+        const csimi_link_work *work = s->link_work + i;
+        for (k = 0; k < link->dofs; k++) {
+            const csimi_twist S = csimi_joint_column(link, work, k), F = csimi_inertia_mul(&work->C, &S);
+            for (j = i; j >= 0; j = csimi_link_above(s, j)) {
+                const csimi_tree_link *above = s->tree_link + j;
+                for (l = 0; l < (j == i ? k + 1 : above->dofs); l++) {
+                    const csimi_twist T = csimi_joint_column(above, s->link_work + j, l);
+                    const csim_real m = csimi_twist_dot(&T, &F) + (j == i && l == k ? link->armature : 0);
+                    const size_t row = (size_t)(link->dof + k), col = (size_t)(above->dof + l);
+                    if (full)
+                        full[n * row + col] = full[n * col + row] = m;
+                    else
+                        csimi_mass_entry(s, tree, link->coord + k, above->coord + l, scale * m, val);
+                }
+            }
+        }
+    }
+}
+
+CSIMI_FN void csimi_tree_mass_matrix(const csimi_state *s, int t, csim_real *M) {
+    const csimi_tree *tree = s->tree + t;
+    const size_t n = (size_t)tree->dof_count;
+    size_t i;
+    for (i = 0; i < n * n; i++) M[i] = 0;
+    csimi_tree_mass(s, tree, 1, NULL, M);
+}
+
+/* ---- drives */
+
+/* How far a joint is from its target, along its coordinates: target - position, for a ball the rotation vector (world
+   axes) that turns it onto the target. */
+CSIMI_FN void csimi_drive_error(const csimi_state *s, int i, csim_real *error) {
+    const csimi_tree_link *link = s->tree_link + i;
+    const csim_real *q = s->link_position + 7 * (size_t)i, *target = s->link_target + 4 * (size_t)i;
+    error[0] = error[1] = error[2] = 0;
+    if (link->joint == CSIM_TREE_BALL) {
+        const csim_quat Q = csimi_load_quat(q + 3);
+        csim_quat d = csim_quat_mul(csimi_load_quat(target), csim_quat_conj(Q));
+        const csim_real sine = CSIMI_SQRT(d.x * d.x + d.y * d.y + d.z * d.z);
+        csim_real angle = 2 * CSIMI_ATAN2(sine, csimi_abs(d.w));
+        csim_vec3 e = csim_v3(d.x, d.y, d.z), v;
+        if (d.w < 0) angle = -angle; /* the short way round */
+        v = sine > 0 ? csim_scale(angle / sine, e) : csim_v3(0, 0, 0);
+        /* so far in the axes of the joint, which are those of the link turned back by Q */
+        csimi_store3(error, csim_rotate(csimi_link_pose(s, i).rotation, csim_unrotate(Q, v)));
+    } else if (link->dofs == 1) {
+        error[0] = target[0] - q[0];
+    }
+}
+
+/* ---- the model */
+
+/* Drives and damping of one joint, on the diagonal and on the right. */
+static void csimi_joint_assemble(const csimi_state *s, const csimi_step *step, const csimi_tree *tree, int i,
+                                 csimi_system *system, csim_real *b) {
+    const csimi_tree_link *link = s->tree_link + i;
+    const csim_real h = step->h;
+    const bool drive = link->stiffness > 0 || link->rate_gain > 0, row = drive && link->effort > 0;
+    csim_real error[3];
+    int k;
+    if (drive && !row) csimi_drive_error(s, i, error);
+    for (k = 0; k < link->dofs; k++) {
+        const int c = link->coord + k, own = c / 3;
+        csim_real *diag = system->A.val + 9 * csimi_tree_slot(s, tree, own, own) + 4 * (c % 3);
+        *diag += h * link->damping;
+        if (link->gravity_share > 0) b[c] -= h * link->gravity_share * csimi_joint_weight(s, i, k);
+        if (!drive || row || link->dofs > 3) continue;
+        *diag += h * link->rate_gain + step->sigma * h * h * link->stiffness;
+        b[c] += h * (link->stiffness * error[k] +
+                     link->rate_gain * s->coord_target[3 * (size_t)tree->first_block + (size_t)c]);
+    }
+}
+
+CSIMI_FN void csimi_tree_assemble(const csimi_state *s, const csimi_step *step, csimi_system *system) {
+    const csim_real h = step->h, inverse_theta = 1 / step->theta;
+    int t, i, k, c;
+    for (t = 0; t < s->tree_count; t++) {
+        const csimi_tree *tree = s->tree + t;
+        const size_t block = (size_t)(csimi_first_coord_block(s) + tree->first_block);
+        const csim_real *vk = system->vk + 3 * block, *force = s->coord_force + 3 * (size_t)tree->first_block;
+        csim_real *b = system->b + 3 * block;
+        if (tree->mode != CSIMI_FREE) { /* unit diagonal: not an unknown */
+            for (c = 0; c < 3 * tree->block_count; c++)
+                system->A.val[9 * csimi_tree_slot(s, tree, c / 3, c / 3) + 4 * (size_t)(c % 3)] += 1;
+            continue;
+        }
+        csimi_tree_study(s, t, vk, NULL, s->gravity);
+        for (c = 0; c < 3 * tree->block_count; c++) /* padding */
+            if (c % 3 >= s->coord_limb[2 * (tree->first_block + c / 3) + 1])
+                system->A.val[9 * csimi_tree_slot(s, tree, c / 3, c / 3) + 4 * (size_t)(c % 3)] += 1;
+        for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
+            const csimi_tree_link *link = s->tree_link + i;
+            for (k = 0; k < link->dofs; k++) {
+                const csimi_twist S = csimi_joint_column(link, s->link_work + i, k);
+                c = link->coord + k;
+                b[c] += inverse_theta * (csimi_twist_dot(&S, &s->link_work[i].H) + link->armature * vk[c]) +
+                        h * (force[c] - csimi_twist_dot(&S, &s->link_work[i].F));
+            }
+            csimi_joint_assemble(s, step, tree, i, system, b);
+        }
+        csimi_tree_mass(s, tree, inverse_theta, system->A.val, NULL);
+    }
+}
+
+static int csimi_limb_of(const csimi_state *s, const csimi_tree *tree, int block) {
+    return s->coord_limb[2 * (tree->first_block + block)];
+}
+
+/* Base against all, each limb against itself. */
+CSIMI_FN int csimi_tree_couple(const csimi_state *s, int *pairs) {
+    int t, i, j, count = 0;
+    for (t = 0; t < s->tree_count; t++) {
+        const csimi_tree *tree = s->tree + t;
+        const int first = csimi_first_coord_block(s) + tree->first_block;
+        for (i = 0; i < tree->block_count; i++)
+            for (j = 0; j < i; j++) {
+                if (j >= tree->base_blocks && csimi_limb_of(s, tree, i) != csimi_limb_of(s, tree, j)) continue;
+                if (pairs) {
+                    pairs[2 * count] = first + j;
+                    pairs[2 * count + 1] = first + i;
+                }
+                count++;
+            }
+    }
+    return count;
+}
+
+CSIMI_FN void csimi_tree_bind(csimi_state *s, const csim_block_matrix *pattern) {
+    int t, i;
+    for (t = 0; t < s->tree_count; t++) {
+        const csimi_tree *tree = s->tree + t;
+        const int first = csimi_first_coord_block(s) + tree->first_block;
+        for (i = 0; i < tree->block_count; i++) {
+            int *slot = s->coord_slot + 2 * (tree->first_block + i);
+            slot[1] = pattern->diag[first + i] - i; /* the blocks of a limb lie together, those of a base row all */
+            slot[0] = i < tree->base_blocks || tree->base_blocks == 0 ? slot[1]
+                                                                      : csimi_pattern_find(pattern, first + i, first);
+        }
+    }
+}
+
+CSIMI_FN void csimi_tree_advance(const csimi_state *s, const csimi_step *step, const csim_real *v, csimi_state *next) {
+    const csim_real h = step->h;
+    int t, i;
+    for (t = 0; t < s->tree_count; t++) {
+        const csimi_tree *tree = s->tree + t;
+        const csim_real *rate = v + 3 * (size_t)(csimi_first_coord_block(s) + tree->first_block);
+        for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
+            const csimi_tree_link *link = s->tree_link + i;
+            const csim_real *q = s->link_position + 7 * (size_t)i, *u = rate + link->coord;
+            csim_real *to = next->link_position + 7 * (size_t)i;
+            csim_quat Q = csimi_load_quat(q + 3);
+            CSIMI_MEMCPY(to, q, 7 * sizeof *to);
+            if (link->dofs == 1) {
+                to[0] = q[0] + h * u[0];
+            } else if (link->joint == CSIM_TREE_BALL) { /* rates are in world axes, Q in the joint's */
+                csim_quat joint = csim_quat_mul(csimi_link_pose(s, i).rotation, csim_quat_conj(Q));
+                csim_vec3 turn = csim_unrotate(joint, csim_scale(h, csimi_load3(u)));
+                csimi_store_quat(to + 3, csim_quat_normalize(csim_quat_mul(csim_quat_exp(turn), Q)));
+            } else if (link->joint == CSIM_TREE_FLOATING) {
+                csimi_store3(to, csim_madd(csimi_load3(q), h, csimi_load3(u)));
+                csimi_store_quat(
+                    to + 3, csim_quat_normalize(csim_quat_mul(csim_quat_exp(csim_scale(h, csimi_load3(u + 3))), Q)));
+            }
+        }
+        csimi_tree_forward(s, t, next->link_position, next->link_pose);
+    }
+}
+
+CSIMI_FN csimi_tree_totals csimi_tree_measure(const csimi_state *s, int t, const csim_real *rate) {
+    const csimi_tree *tree = s->tree + t;
+    csimi_tree_totals sum;
+    int i, k;
+    csimi_tree_study(s, t, rate, NULL, s->gravity);
+    CSIMI_MEMSET(&sum, 0, sizeof sum);
+    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
+        const csimi_tree_link *link = s->tree_link + i;
+        for (k = 0; k < link->dofs; k++) {
+            const csimi_twist S = csimi_joint_column(link, s->link_work + i, k);
+            const double u = (double)rate[link->coord + k];
+            sum.kinetic += u * ((double)csimi_twist_dot(&S, &s->link_work[i].H) + (double)link->armature * u) / 2;
+        }
+    }
+    sum.mass = s->link_work[tree->first_link].C.m;
+    sum.first_moment = s->link_work[tree->first_link].C.mc;
+    sum.momentum = s->link_work[tree->first_link].H;
+    sum.origin = csimi_load3(s->link_pose + 7 * (size_t)tree->first_link);
+    return sum;
+}
+
+CSIMI_FN void csimi_tree_energy(const csimi_state *s, csimi_energy *energy) {
+    int t, i;
+    for (t = 0; t < s->tree_count; t++) {
+        const csimi_tree *tree = s->tree + t;
+        csimi_tree_totals sum;
+        csim_vec3 g = csimi_load3(s->gravity);
+        if (tree->mode != CSIMI_FREE) continue;
+        sum = csimi_tree_measure(s, t, s->coord_rate + 3 * (size_t)tree->first_block);
+        energy->kinetic += sum.kinetic;
+        energy->gravity -= (double)csim_dot(g, sum.first_moment) + (double)(sum.mass * csim_dot(g, sum.origin));
+        for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
+            csim_real e[3];
+            if (!(s->tree_link[i].stiffness > 0)) continue;
+            csimi_drive_error(s, i, e);
+            energy->elastic +=
+                (double)s->tree_link[i].stiffness * (double)(e[0] * e[0] + e[1] * e[1] + e[2] * e[2]) / 2;
+        }
+    }
+}
+
+/* ---- points on links */
+
+CSIMI_FN csim_vec3 csimi_link_velocity(const csimi_state *s, int link, csim_vec3 x, const csim_real *rates,
+                                       csim_vec3 *angular) {
+    const csimi_tree *tree = s->tree + s->tree_link[link].tree;
+    const csim_real *rate = rates + 3 * (size_t)tree->first_block;
+    csim_vec3 v = csim_v3(0, 0, 0), w = v;
+    int i;
+    for (i = link; i >= tree->first_link; i = csimi_link_above(s, i)) {
+        const csimi_tree_link *at = s->tree_link + i;
+        const csim_real *u = rate + at->coord;
+        csim_pose pose = csimi_link_pose(s, i);
+        csim_vec3 turn = csim_v3(0, 0, 0);
+        if (at->joint == CSIM_TREE_REVOLUTE)
+            turn = csim_scale(u[0], csim_rotate(pose.rotation, at->axis));
+        else if (at->joint == CSIM_TREE_PRISMATIC)
+            v = csim_madd(v, u[0], csim_rotate(pose.rotation, at->axis));
+        else if (at->joint == CSIM_TREE_BALL)
+            turn = csimi_load3(u);
+        else if (at->joint == CSIM_TREE_FLOATING) {
+            v = csim_add(v, csimi_load3(u));
+            turn = csimi_load3(u + 3);
+        }
+        v = csim_add(v, csim_cross(turn, csim_sub(x, pose.position)));
+        w = csim_add(w, turn);
+    }
+    if (angular) *angular = w;
+    return v;
+}
+
+CSIMI_FN csim_vec3 csimi_link_column(const csimi_state *s, int link, int k, csim_vec3 x) {
+    const csimi_tree_link *at = s->tree_link + link;
+    const csim_pose pose = csimi_link_pose(s, link);
+    const csim_vec3 arm = csim_sub(x, pose.position);
+    csim_real e[3] = {0, 0, 0};
+    e[k % 3] = 1;
+    if (at->joint == CSIM_TREE_REVOLUTE) return csim_cross(csim_rotate(pose.rotation, at->axis), arm);
+    if (at->joint == CSIM_TREE_PRISMATIC) return csim_rotate(pose.rotation, at->axis);
+    if (at->joint == CSIM_TREE_FLOATING && k < 3) return csimi_load3(e);
+    return csim_cross(csimi_load3(e), arm);
+}
+
+CSIMI_FN int csimi_link_term_count(const csimi_state *s, int link) {
+    int i, j, k, count = 0;
+    for (i = link; i >= 0; i = csimi_link_above(s, i))
+        for (k = 0; k < s->tree_link[i].dofs; k++) {
+            const int block = (s->tree_link[i].coord + k) / 3;
+            bool seen = false;
+            if (k > 0 && (s->tree_link[i].coord + k) % 3 != 0) continue; /* the block of the coordinate before */
+            for (j = link; j != i && !seen; j = csimi_link_above(s, j))
+                seen = s->tree_link[j].dofs > 0 && s->tree_link[j].coord / 3 <= block &&
+                       (s->tree_link[j].coord + s->tree_link[j].dofs - 1) / 3 >= block;
+            count += !seen;
+        }
+    return count;
+}
+
+CSIMI_FN int csimi_link_terms(const csimi_state *s, int link, csim_vec3 x, int *block, csim_real *J) {
+    const int first = csimi_first_coord_block(s) + s->tree[s->tree_link[link].tree].first_block;
+    int i, k, n, count = 0;
+    for (i = link; i >= 0; i = csimi_link_above(s, i))
+        for (k = 0; k < s->tree_link[i].dofs; k++) {
+            const int c = s->tree_link[i].coord + k;
+            const csim_vec3 column = csimi_link_column(s, i, k, x);
+            for (n = count - 1; n >= 0 && block[n] != first + c / 3; n--) {
+            }
+            if (n < 0) {
+                n = count++;
+                CSIMI_MEMSET(J + 9 * (size_t)n, 0, 9 * sizeof *J);
+                block[n] = first + c / 3;
+            }
+            J[9 * n + c % 3] = column.x;
+            J[9 * n + 3 + c % 3] = column.y;
+            J[9 * n + 6 + c % 3] = column.z;
+        }
+    return count;
+}
+/* ==== end model/tree.c */
+
 /* ==== begin model/table.c ======================================================================================= */
 /* model/table */
 
@@ -6442,6 +7367,7 @@ CSIMI_FN const csimi_model *csimi_model_table(void) {
         {"spring", csimi_spring_couple, csimi_spring_bind, NULL, csimi_spring_assemble, NULL, csimi_spring_energy},
         {"cable", csimi_cable_couple, csimi_cable_bind, csimi_cable_prepare, csimi_cable_assemble, csimi_cable_advance,
          csimi_cable_energy},
+        {"tree", csimi_tree_couple, csimi_tree_bind, NULL, csimi_tree_assemble, csimi_tree_advance, csimi_tree_energy},
     };
     return table;
 }
@@ -12497,10 +13423,19 @@ CSIMI_FN void csimi_envelope_solve(const csimi_envelope *e, double *x) {
 
 /* ---- bodies */
 
-/* Blocks coupled by A must lie side by side, at most CSIMI_BODY_BLOCKS together: returns the end of the body that
-   starts at block i, or -1. Rows are symmetric, so looking at the last column of each is enough. */
-static int csimi_body_end(const csim_block_matrix *A, int i) {
+/* Blocks coupled by A must lie side by side, at most CSIMI_BODY_BLOCKS together, or as many as a body of the structure
+   has: returns the end of the body that starts at block i, or -1. Rows are symmetric, so looking at the last column of
+   each is enough. *body counts the bodies of the structure. */
+static int csimi_body_end(const csim_problem *problem, int i, int *body) {
+    const csim_block_matrix *A = &problem->A;
+    const csim_structure *s = problem->structure;
     int end = i, k;
+    if (s && s->body_count > 0 && s->body_first) {
+        end = s->body_first[++*body];
+        for (k = i; k < end; ++k)
+            if (A->col[A->row[k]] < i || A->col[A->row[k + 1] - 1] >= end) return -1;
+        return end - i <= CSIMI_BODY_LARGEST ? end : -1;
+    }
     for (k = i; k <= end; ++k) {
         const int last = A->col[A->row[k + 1] - 1];
         end = csimi_imax(end, last);
@@ -12509,23 +13444,76 @@ static int csimi_body_end(const csim_block_matrix *A, int i) {
     return end + 1;
 }
 
-CSIMI_FN bool csimi_bodies_take(const csim_block_matrix *A) {
-    int i = 0;
-    while (i >= 0 && i < A->n) i = csimi_body_end(A, i);
+CSIMI_FN bool csimi_bodies_take(const csim_problem *problem) {
+    int i = 0, body = 0;
+    while (i >= 0 && i < problem->A.n) i = csimi_body_end(problem, i, &body);
     return i >= 0;
 }
 
-CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n) {
+CSIMI_FN int csimi_bodies_inverse_blocks(const csim_problem *problem) {
+    int i = 0, body = 0, end, sum = 0;
+    for (; i < problem->A.n; i = end) {
+        end = csimi_body_end(problem, i, &body);
+        if (end < 0) return CSIMI_BODY_BLOCKS * problem->A.n;
+        sum += (end - i) * (end - i);
+    }
+    return sum;
+}
+
+CSIMI_FN int csimi_inverse_blocks_of(const csim_problem_size *size) {
+    return size->inverse_blocks > 0 ? size->inverse_blocks : CSIMI_BODY_BLOCKS * size->blocks;
+}
+
+CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int inverse) {
+    const size_t widest = 3 * (size_t)csimi_imin(n, CSIMI_BODY_LARGEST);
     b->first = CSIMI_PUSH(arena, int, n);
     b->size = CSIMI_PUSH(arena, int, n);
     b->row = CSIMI_PUSH(arena, int, n);
-    b->inverse = CSIMI_PUSH(arena, csim_real, 9 * CSIMI_BODY_BLOCKS * (size_t)n);
+    b->inverse = CSIMI_PUSH(arena, csim_real, 9 * (size_t)inverse);
+    b->dense = CSIMI_PUSH(arena, double, widest *widest);
 }
 
-/* Inverse of the dense body [first, end) into its rows. */
+/* H = L' D L from the last row up, and the inverse X of H from the first row down, both in place of H [m m]: X_kj =
+   -sum L_ki X_ij below the diagonal, because L X = D^-1 L'^-1 is zero there. A tree whose base comes first fills no
+   zero of H this way (Featherstone 2008, 6.5). Lower triangles. False when a pivot is not positive. */
+static bool csimi_invert_in_place(int m, double *H) {
+    int on[3 * CSIMI_BODY_LARGEST], i, j, k, a, b, count;
+    for (k = m - 1; k >= 0; --k) {
+        double *row = H + (ptrdiff_t)m * k;
+        const double pivot = row[k];
+        if (!(pivot > 0)) return false;
+        for (i = 0, count = 0; i < k; ++i)
+            if (row[i] < 0 || row[i] > 0) on[count++] = i;
+        for (a = 0; a < count; ++a) {
+            const double scale = row[on[a]] / pivot;
+            for (b = 0; b <= a; ++b) H[(ptrdiff_t)m * on[a] + on[b]] -= scale * row[on[b]];
+        }
+        for (a = 0; a < count; ++a) row[on[a]] /= pivot;
+    }
+    for (k = 0; k < m; ++k) {
+        double *row = H + (ptrdiff_t)m * k, L[3 * CSIMI_BODY_LARGEST], sum = 1 / row[k];
+        for (i = 0, count = 0; i < k; ++i) {
+            if (row[i] < 0 || row[i] > 0) {
+                on[count] = i;
+                L[count++] = row[i];
+            }
+            row[i] = 0;
+        }
+        for (a = 0; a < count; ++a) { /* X is symmetric: beyond on[a] its column stands in the rows below */
+            const double *known = H + (ptrdiff_t)m * on[a];
+            for (j = 0; j <= on[a]; ++j) row[j] -= L[a] * known[j];
+            for (; j < k; ++j) row[j] -= L[a] * H[(ptrdiff_t)m * j + on[a]];
+        }
+        for (a = 0; a < count; ++a) sum -= L[a] * row[on[a]];
+        row[k] = sum;
+    }
+    return true;
+}
+
+/* Inverse of the dense body [first, end) into its rows of s->inverse. */
 static CSIMI_NOINLINE bool csimi_body_invert(csimi_bodies *b, const csim_block_matrix *A, int first, int end) {
     const int m = 3 * (end - first);
-    double H[9 * CSIMI_BODY_BLOCKS * CSIMI_BODY_BLOCKS], x[3 * CSIMI_BODY_BLOCKS];
+    double *H = b->dense;
     int i, j, k, r, c;
     for (i = 0; i < m * m; ++i) H[i] = 0;
     for (i = first; i < end; ++i)
@@ -12534,29 +13522,26 @@ static CSIMI_NOINLINE bool csimi_body_invert(csimi_bodies *b, const csim_block_m
                 for (c = 0; c < 3; ++c)
                     H[m * (3 * (i - first) + r) + 3 * (A->col[k] - first) + c] =
                         (double)A->val[9 * (ptrdiff_t)k + 3 * r + c];
-    if (!csimi_cholesky(m, H)) return false;
-    for (j = 0; j < m; ++j) {
-        for (i = 0; i < m; ++i) x[i] = i == j ? 1 : 0;
-        csimi_cholesky_solve(m, H, x);
+    if (!csimi_invert_in_place(m, H)) return false;
+    for (j = 0; j < m; ++j)
         for (i = 0; i < m; ++i) {
             csim_real *block = b->inverse + 9 * ((ptrdiff_t)b->row[first + j / 3] + i / 3);
-            block[3 * (j % 3) + i % 3] = (csim_real)x[i];
+            block[3 * (j % 3) + i % 3] = (csim_real)(i <= j ? H[m * j + i] : H[m * i + j]);
         }
-    }
     return true;
 }
 
-CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_block_matrix *A) {
-    int i, k, end, row = 0;
-    for (i = 0; i < A->n; i = end) {
-        end = csimi_body_end(A, i);
+CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_problem *problem) {
+    int i, k, end, row = 0, body = 0;
+    for (i = 0; i < problem->A.n; i = end) {
+        end = csimi_body_end(problem, i, &body);
         for (k = i; k < end; ++k) {
             b->first[k] = i;
             b->size[k] = end - i;
             b->row[k] = row;
             row += end - i;
         }
-        if (!csimi_body_invert(b, A, i, end)) return false;
+        if (!csimi_body_invert(b, &problem->A, i, end)) return false;
     }
     return true;
 }
@@ -13065,7 +14050,7 @@ CSIMI_FN bool csimi_newton_step(csimi_sweep *s, double eps, int *iterations) {
 #define CSIMI_SWEEP_WINDOW 19 /* f and p: with the other vectors it makes 50 of 3nc */
 #define CSIMI_SWEEP_PATIENCE 100 /* sweeps without a halving before the next stage; 4 before Newton */
 
-CSIMI_FN bool csimi_sweep_takes(const csim_problem *problem) { return csimi_bodies_take(&problem->A); }
+CSIMI_FN bool csimi_sweep_takes(const csim_problem *problem) { return csimi_bodies_take(problem); }
 
 /* ---- velocities */
 
@@ -13373,9 +14358,10 @@ static size_t csimi_sweep_spare(int n, int contacts, int window) {
     return contacts > 0 && wanted > ring ? wanted : 0;
 }
 
-static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, int n, int contacts, int terms, int window) {
+static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, int n, int inverse, int contacts, int terms,
+                               int window) {
     const size_t vector = 3 * (size_t)contacts;
-    csimi_bodies_layout(&s->bodies, arena, n);
+    csimi_bodies_layout(&s->bodies, arena, n, inverse);
     s->free_velocity = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->pieces = CSIMI_PUSH(arena, csimi_piece, terms);
@@ -13401,7 +14387,8 @@ static int csimi_sweep_window(const csim_solver_params *params) {
 CSIMI_FN size_t csimi_sweep_bytes(const csim_problem_size *size, const csim_solver_params *params) {
     csimi_arena arena = csimi_arena_counting();
     csimi_sweep s;
-    csimi_sweep_layout(&s, &arena, size->blocks, size->contacts, size->terms, csimi_sweep_window(params));
+    csimi_sweep_layout(&s, &arena, size->blocks, csimi_inverse_blocks_of(size), size->contacts, size->terms,
+                       csimi_sweep_window(params));
     csimi_push(&arena, csim_certificate_bytes(size->blocks, size->contacts), 1);
     return arena.high;
 }
@@ -13537,14 +14524,15 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     s.cap = csimi_imax(params->max_iterations, 1);
     s.history = params->history;
     s.history_capacity = params->history ? params->history_capacity : 0;
-    csimi_sweep_layout(&s, arena, s.n, s.contact_count, csimi_pieces_count(problem), csimi_sweep_window(params));
+    csimi_sweep_layout(&s, arena, s.n, csimi_bodies_inverse_blocks(problem), s.contact_count,
+                       csimi_pieces_count(problem), csimi_sweep_window(params));
     scratch = csimi_push(arena, bytes, 1);
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
                           "csim_solver_bytes of the problem's size");
-    if (!csimi_sweep_takes(problem) || !csimi_bodies_open(&s.bodies, &problem->A))
+    if (!csimi_sweep_takes(problem) || !csimi_bodies_open(&s.bodies, problem))
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
-                          "for SWEEP: positive definite, in bodies of 1 to 4 neighbouring blocks");
+                          "for SWEEP: positive definite, in bodies of 1 to 4 neighbouring blocks (14 named ones)");
     csimi_sweep_contacts(&s);
     csimi_sweep_free_velocity(&s);
     CSIMI_MEMCPY(s.lambda, solution->lambda, vector);
@@ -15209,9 +16197,9 @@ typedef struct csimi_lift {
     int products;        /* of A */
 } csimi_lift;
 
-static void csimi_lift_layout(csimi_lift *l, csimi_arena *arena, int n, int contacts, int terms) {
+static void csimi_lift_layout(csimi_lift *l, csimi_arena *arena, int n, int inverse, int contacts, int terms) {
     const size_t few = (size_t)csimi_imin(contacts, CSIMI_LIFT_DENSE);
-    csimi_bodies_layout(&l->bodies, arena, n);
+    csimi_bodies_layout(&l->bodies, arena, n, inverse);
     l->pieces = CSIMI_PUSH(arena, csimi_piece, terms);
     l->first = CSIMI_PUSH(arena, int, (size_t)contacts + 1);
     l->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
@@ -15220,10 +16208,10 @@ static void csimi_lift_layout(csimi_lift *l, csimi_arena *arena, int n, int cont
     l->dense = CSIMI_PUSH(arena, csim_real, 9 * few * few);
 }
 
-static csim_real *csimi_lift_vectors(csimi_delassus *W, csimi_lift *l, csimi_arena *arena, int n, int contacts,
-                                     int terms, csim_real **u, void **scratch, size_t *bytes) {
+static csim_real *csimi_lift_vectors(csimi_delassus *W, csimi_lift *l, csimi_arena *arena, int n, int inverse,
+                                     int contacts, int terms, csim_real **u, void **scratch, size_t *bytes) {
     csim_real *r;
-    csimi_lift_layout(l, arena, n, contacts, terms);
+    csimi_lift_layout(l, arena, n, inverse, contacts, terms);
     csimi_delassus_layout(W, arena, contacts);
     r = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     *u = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
@@ -15240,7 +16228,8 @@ CSIMI_FN size_t csimi_lift_bytes(const csim_problem_size *size, const csim_solve
     csim_real *u;
     void *scratch;
     size_t bytes;
-    (void)csimi_lift_vectors(&W, &l, &arena, size->blocks, size->contacts, size->terms, &u, &scratch, &bytes);
+    (void)csimi_lift_vectors(&W, &l, &arena, size->blocks, csimi_inverse_blocks_of(size), size->contacts, size->terms,
+                             &u, &scratch, &bytes);
     csimi_push(&arena, csimi_solver_table()[params->solver].impulse_bytes(size->contacts, params), 1);
     return arena.high;
 }
@@ -15380,11 +16369,11 @@ static void csimi_lift_free_velocity(csimi_lift *l, csim_real *v) {
 static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_params *params, csim_real *q) {
     const csim_problem *p = l->problem;
     int c, k, at = 0;
-    l->direct = csimi_bodies_take(&p->A);
+    l->direct = csimi_bodies_take(p);
     l->broken = false;
     l->products = 0;
     l->tolerance = csimi_max(CSIM_R(1e-6) * params->tolerance, 64 * CSIMI_EPS);
-    if (l->direct && !csimi_bodies_open(&l->bodies, &p->A)) return false;
+    if (l->direct && !csimi_bodies_open(&l->bodies, p)) return false;
     for (c = 0; c < W->contacts; ++c) {
         l->first[c] = at;
         at += csimi_pieces_make(p, l->direct ? &l->bodies : NULL, c, l->pieces + at);
@@ -15488,8 +16477,8 @@ CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_so
     CSIMI_MEMSET(&W, 0, sizeof W);
     l.problem = problem;
     l.tasks = W.tasks = tasks;
-    r = csimi_lift_vectors(&W, &l, arena, problem->A.n, problem->contact_count, csimi_pieces_count(problem), &u,
-                           &scratch, &bytes);
+    r = csimi_lift_vectors(&W, &l, arena, problem->A.n, csimi_bodies_inverse_blocks(problem), problem->contact_count,
+                           csimi_pieces_count(problem), &u, &scratch, &bytes);
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
                           "csim_solver_bytes of the problem's size");
@@ -15563,6 +16552,7 @@ CSIM_API csim_problem_size csim_problem_measure(const csim_problem *problem) {
     size.aggregates = csimi_coarse_usable(s) ? s->aggregate_count : 0;
     size.links = csimi_chains_links(s);
     size.rigid = csimi_sweep_takes(problem);
+    size.inverse_blocks = csimi_bodies_inverse_blocks(problem);
     return size;
 }
 
@@ -15606,7 +16596,9 @@ CSIM_API size_t csim_solver_bytes(const csim_problem_size *size, const csim_solv
         size_t bytes;
         if (params->solver == CSIM_SOLVER_AUTO ? k > CSIM_SOLVER_SWEEP : (int)params->solver != k) continue;
         if (!table[k].bytes) continue;
-        if (k == CSIM_SOLVER_SWEEP && params->solver == CSIM_SOLVER_AUTO && !size->rigid) continue;
+        if (k == CSIM_SOLVER_SWEEP && params->solver == CSIM_SOLVER_AUTO && !size->rigid &&
+            !size->inverse_blocks)
+            continue;
         bytes = table[k].bytes(
             k == CSIM_SOLVER_COND && params->solver == CSIM_SOLVER_AUTO && size->rigid ? &second : size, params);
         if (bytes > most) most = bytes;
@@ -15752,6 +16744,10 @@ CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *c) {
     n.aggregates = c->aggregates;
     n.matrix_blocks = c->matrix_blocks;
     n.pairs = c->pairs;
+    n.trees = c->trees;
+    n.tree_links = c->tree_links;
+    n.coords = c->coords;
+    n.tree_span = c->tree_span;
     return n;
 }
 
@@ -15773,10 +16769,14 @@ CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *n) {
     c.aggregates = n->aggregates;
     c.matrix_blocks = n->matrix_blocks;
     c.pairs = n->pairs;
+    c.trees = n->trees;
+    c.tree_links = n->tree_links;
+    c.coords = n->coords;
+    c.tree_span = n->tree_span;
     return c;
 }
 
-CSIMI_FN int csimi_blocks_of(const csimi_counts *n) { return n->nodes + 2 * n->rigids + n->frames; }
+CSIMI_FN int csimi_blocks_of(const csimi_counts *n) { return n->nodes + 2 * n->rigids + n->frames + n->coords; }
 
 CSIMI_FN void csimi_store_layout(csimi_store *s, const csim_solver_params *solver, csimi_arena *arena) {
     const csimi_counts *c = &s->capacity;
@@ -15790,6 +16790,8 @@ CSIMI_FN void csimi_store_layout(csimi_store *s, const csim_solver_params *solve
     s->state.rigid_inverse = CSIMI_PUSH(arena, csim_real, (size_t)c->rigids * 9);
     s->state.edge_slot = CSIMI_PUSH(arena, int, (size_t)c->frames * 9);
     s->state.bend_slot = CSIMI_PUSH(arena, int, (size_t)c->bends * 4);
+    s->state.coord_slot = CSIMI_PUSH(arena, int, (size_t)c->coords * 2);
+    s->state.link_work = CSIMI_PUSH(arena, csimi_link_work, c->tree_links);
     s->A.row = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c) + 1);
     s->A.diag = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c));
     s->A.col = CSIMI_PUSH(arena, int, c->matrix_blocks);
@@ -15806,6 +16808,9 @@ CSIMI_FN void csimi_sync_state(csimi_store *s) {
     s->state.spring_count = s->count.springs;
     s->state.frame_count = s->count.frames;
     s->state.bend_count = s->count.bends;
+    s->state.tree_count = s->count.trees;
+    s->state.tree_link_count = s->count.tree_links;
+    s->state.coord_count = s->count.coords;
 }
 
 static void csimi_store_copy(csimi_store *to, const csimi_store *from) {
@@ -15906,13 +16911,16 @@ CSIMI_FN void csimi_remove(csimi_store *s, csimi_axis which, int first, int n) {
 
 /* ---- scratch of a step */
 
+CSIMI_FN int csimi_most_rows(const csimi_counts *n) { return n->contacts + n->pins + CSIMI_JOINT_ROWS * n->tree_links; }
+
 CSIMI_FN int csimi_most_terms(const csimi_counts *n) {
     int side = n->tets + n->membranes > 0 ? 3 : 2; /* faces of solids; points of rigid bodies */
-    return 2 * side * (n->contacts + n->pins);
+    side = csimi_imax(side, csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
+    return 2 * side * (n->contacts + n->pins) + CSIMI_JOINT_ROWS * n->tree_links;
 }
 
 CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
-    size_t blocks = (size_t)csimi_blocks_of(n), rows = (size_t)n->contacts + (size_t)n->pins;
+    size_t blocks = (size_t)csimi_blocks_of(n), rows = (size_t)csimi_most_rows(n);
     size_t aggregates = (size_t)n->aggregates + (size_t)n->rigids; /* a rigid body is one */
     f->next.x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->nodes);
     f->next.v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->nodes);
@@ -15921,6 +16929,9 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->next.velocity = CSIMI_PUSH(arena, csim_real, 6 * (size_t)n->rigids);
     f->next.frame = CSIMI_PUSH(arena, csim_real, 4 * (size_t)n->frames);
     f->next.frame_velocity = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->frames);
+    f->next.link_position = CSIMI_PUSH(arena, csim_real, 7 * (size_t)n->tree_links);
+    f->next.link_pose = CSIMI_PUSH(arena, csim_real, 7 * (size_t)n->tree_links);
+    f->next.coord_rate = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->coords);
     f->vk = CSIMI_PUSH(arena, csim_real, 3 * blocks);
     f->b = CSIMI_PUSH(arena, csim_real, 3 * blocks);
     f->v = CSIMI_PUSH(arena, csim_real, 3 * blocks);
@@ -15950,7 +16961,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
 CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_params *solver) {
     csimi_step_frame frame; /* pointers only: counting */
     csimi_arena arena = csimi_arena_counting();
-    size_t stages[6], most = 0;
+    size_t stages[7], most = 0;
     int i;
     CSIMI_PUSH(&arena, csimi_step_frame, 1);
     csimi_frame_layout(&frame, n, &arena);
@@ -15960,7 +16971,8 @@ CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_para
     stages[3] = csimi_pattern_build_scratch(n);
     stages[4] = csimi_mesh_scratch(n);
     stages[5] = csimi_cloth_scratch(n);
-    for (i = 0; i < 6; i++)
+    stages[6] = csimi_tree_scratch(n);
+    for (i = 0; i < 7; i++)
         if (stages[i] > most) most = stages[i];
     csimi_push(&arena, most, 1);
     return arena.overflow ? SIZE_MAX / 2 : arena.used;
@@ -16160,11 +17172,11 @@ CSIMI_FN csim_status csimi_check_solver_params(const csim_solver_params *p, cons
 
 static csim_status csimi_check_capacity(const csim_capacity *c, const char *function, csim_error *error) {
     static const char *const names[] = {
-        "capacity.bodies",     "capacity.nodes",         "capacity.rigids",   "capacity.shapes",
-        "capacity.hulls",      "capacity.tets",          "capacity.surface",  "capacity.triangles",
-        "capacity.links",      "capacity.matrix_blocks", "capacity.contacts", "capacity.pairs",
-        "capacity.aggregates", "capacity.frames",        "capacity.bends",    "capacity.membranes"};
-    int value[16], i;
+        "capacity.bodies",    "capacity.nodes",   "capacity.rigids",     "capacity.shapes", "capacity.hulls",
+        "capacity.tets",      "capacity.surface", "capacity.triangles",  "capacity.links",  "capacity.matrix_blocks",
+        "capacity.contacts",  "capacity.pairs",   "capacity.aggregates", "capacity.frames", "capacity.bends",
+        "capacity.membranes", "capacity.trees",   "capacity.tree_links", "capacity.coords", "capacity.tree_span"};
+    int value[20], i;
     value[0] = c->bodies;
     value[1] = c->nodes;
     value[2] = c->rigids;
@@ -16181,7 +17193,11 @@ static csim_status csimi_check_capacity(const csim_capacity *c, const char *func
     value[13] = c->frames;
     value[14] = c->bends;
     value[15] = c->membranes;
-    for (i = 0; i < 16; i++)
+    value[16] = c->trees;
+    value[17] = c->tree_links;
+    value[18] = c->coords;
+    value[19] = c->tree_span;
+    for (i = 0; i < 20; i++)
         if (value[i] < 0 || value[i] > 50000000)
             return csimi_fail(error, CSIM_OUT_OF_RANGE, function, names[i], true, (double)value[i],
                               "0 (default) or 1..5e7");
@@ -16233,9 +17249,10 @@ static csimi_counts csimi_first_capacity(const csim_world_def *def) {
     if (!c.triangles) c.triangles = 2 * c.surface;
     if (!c.aggregates) c.aggregates = c.tets || c.membranes ? csimi_default_aggregates(c.nodes) : 0;
     if (!c.bends) c.bends = c.frames + c.links;
+    if (!c.tree_span) c.tree_span = c.coords;
     if (!c.matrix_blocks)
-        c.matrix_blocks =
-            c.nodes + 4 * c.rigids + 5 * c.tets + 10 * c.membranes + 16 * c.links + 7 * c.frames + 2 * c.bends;
+        c.matrix_blocks = c.nodes + 4 * c.rigids + 5 * c.tets + 10 * c.membranes + 16 * c.links + 7 * c.frames +
+                          2 * c.bends + c.tree_span * c.coords;
     if (!c.contacts) c.contacts = 16 * c.shapes + 2 * (c.surface > c.nodes ? c.surface : c.nodes);
     if (!c.pairs) c.pairs = 8 * (c.shapes + c.bodies);
     return csimi_counts_of(&c);
@@ -16488,7 +17505,7 @@ CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion mot
     b->alive = true;
     b->kind = kind;
     b->motion = motion;
-    b->next_free = b->rigid = -1;
+    b->next_free = b->rigid = b->tree = -1;
     b->first_node = s->count.nodes;
     b->first_shape = s->count.shapes;
     b->first_tet = s->count.tets;
@@ -16603,8 +17620,7 @@ static void csimi_add_mass(csim_mass *sum, const csim_mass *part) {
 }
 
 /* Mass, centre and inertia of a rigid definition; false fields keep zero for bodies that never move freely. */
-static csim_status csimi_rigid_mass(const csim_rigid_def *def, csim_mass *mass, csim_error *error) {
-    static const char fn[] = "csim_create_rigid";
+CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn, csim_mass *mass, csim_error *error) {
     csim_real given = 0;
     int i, k;
     CSIMI_MEMSET(mass, 0, sizeof *mass);
@@ -16692,7 +17708,7 @@ static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, c
             return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "motion", true, (double)def->motion,
                               "CSIM_STATIC for a body with a half-space");
     }
-    return csimi_rigid_mass(def, mass, &w->error);
+    return csimi_rigid_mass(def, fn, mass, &w->error);
 }
 
 CSIM_API csim_status csim_create_rigid(csim_world *w, const csim_rigid_def *def, csim_body_id *id) {
@@ -16726,7 +17742,10 @@ CSIM_API csim_status csim_create_rigid(csim_world *w, const csim_rigid_def *def,
     b->matrix_blocks = 4;
     b->can_sleep = def->can_sleep;
     b->rigid = s->count.rigids++;
-    for (i = 0; i < def->shape_count; i++) s->shape_body[s->count.shapes + i] = slot;
+    for (i = 0; i < def->shape_count; i++) {
+        s->shape_body[s->count.shapes + i] = slot;
+        s->shape_link[s->count.shapes + i] = -1;
+    }
     s->count.shapes += def->shape_count;
     s->count.hulls = hulls;
     s->count.matrix_blocks += 4;
@@ -17065,6 +18084,14 @@ static csim_status csimi_attach(csim_world *w, const csim_attachment *at, const 
         *place = csimi_place_rigid(&s->state, b->rigid, at->point);
         return CSIM_OK;
     }
+    if (b->kind == CSIM_BODY_TREE) {
+        const csimi_tree *tree = s->state.tree + b->tree;
+        if (at->node < 0 || at->node >= tree->link_count)
+            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, function, "attachment.node", true, (double)at->node,
+                              "a link of the tree, 0..link_count - 1");
+        *place = csimi_place_link(&s->state, tree->first_link + at->node, at->point);
+        return CSIM_OK;
+    }
     if (at->node < 0 || at->node >= b->node_count)
         return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, function, "attachment.node", true, (double)at->node,
                           "0..node count of the body - 1");
@@ -17332,6 +18359,7 @@ CSIM_API csim_status csim_destroy_body(csim_world *w, csim_body_id id) {
     s->count.aggregates -= gone.aggregate_count;
     csimi_remove(s, CSIMI_AXIS_nodes, gone.first_node, gone.node_count);
     if (gone.rigid >= 0) csimi_remove(s, CSIMI_AXIS_rigids, gone.rigid, 1);
+    if (gone.tree >= 0) csimi_tree_forget(s, gone.tree);
     csimi_remove(s, CSIMI_AXIS_shapes, gone.first_shape, gone.shape_count);
     csimi_remove(s, CSIMI_AXIS_hulls, first_hull, hulls);
     csimi_remove(s, CSIMI_AXIS_tets, gone.first_tet, gone.tet_count);
@@ -18094,6 +19122,749 @@ CSIM_API csim_status csim_create_cloth(csim_world *w, const csim_cloth_def *def,
 }
 /* ==== end world/cloth.c */
 
+/* ==== begin world/tree.c ======================================================================================== */
+/* world/tree: making articulated bodies, and what a program asks of them and sets. */
+
+CSIM_API csim_tree_link_def csim_default_tree_link_def(void) {
+    csim_tree_link_def d;
+    CSIMI_MEMSET(&d, 0, sizeof d);
+    d.parent = -1;
+    d.frame = csim_pose_identity();
+    d.axis = csim_v3(0, 0, 1);
+    d.rotation = csim_quat_identity();
+    d.density = 1000;
+    d.lower = 1;
+    d.upper = -1;
+    return d;
+}
+
+CSIM_API csim_tree_def csim_default_tree_def(void) {
+    csim_tree_def d;
+    CSIMI_MEMSET(&d, 0, sizeof d);
+    d.pose = csim_pose_identity();
+    d.surface = csim_default_surface_def();
+    d.guard = CSIMI_GUARD;
+    return d;
+}
+
+/* ---- layout of the coordinates */
+
+/* Whether the root has blocks of its own; a root of one coordinate shares them with the rest, which is then one limb.
+ */
+static bool csimi_tree_has_base(const csim_tree_def *def) { return csimi_tree_dofs(def->links[0].joint) >= 3; }
+
+/* The limb a link belongs to: the link that hangs on the root; 0: the root, or all when the root shares. */
+static int csimi_limb_root(const csim_tree_def *def, int i) {
+    if (csimi_tree_dofs(def->links[0].joint) == 1) return 0;
+    while (i > 0 && def->links[i].parent > 0) i = def->links[i].parent;
+    return i;
+}
+
+static int csimi_limb_dofs(const csim_tree_def *def, int limb) {
+    int i, dofs = 0;
+    for (i = 0; i < def->link_count; i++)
+        if (csimi_limb_root(def, i) == limb) dofs += csimi_tree_dofs(def->links[i].joint);
+    return dofs;
+}
+
+/* Whether link i starts a limb (the root starts the first, which may be empty). */
+static bool csimi_limb_starts(const csim_tree_def *def, int i) { return csimi_limb_root(def, i) == i; }
+
+/* ---- checks */
+
+static csim_status csimi_check_tree_numbers(csim_error *error, const char *fn, const csim_tree_link_def *d) {
+    static const csimi_field fields[] = {
+        CSIMI_ANY(csim_tree_link_def, axis.x),
+        CSIMI_ANY(csim_tree_link_def, axis.y),
+        CSIMI_ANY(csim_tree_link_def, axis.z),
+        CSIMI_ANY(csim_tree_link_def, position),
+        CSIMI_ANY(csim_tree_link_def, rate),
+        CSIMI_POSITIVE(csim_tree_link_def, density),
+        CSIMI_AT_LEAST_0(csim_tree_link_def, mass),
+        CSIMI_ANY(csim_tree_link_def, inertia.m[0]),
+        CSIMI_ANY(csim_tree_link_def, inertia.m[1]),
+        CSIMI_ANY(csim_tree_link_def, inertia.m[2]),
+        CSIMI_ANY(csim_tree_link_def, inertia.m[3]),
+        CSIMI_ANY(csim_tree_link_def, inertia.m[4]),
+        CSIMI_ANY(csim_tree_link_def, inertia.m[5]),
+        CSIMI_ANY(csim_tree_link_def, inertia.m[6]),
+        CSIMI_ANY(csim_tree_link_def, inertia.m[7]),
+        CSIMI_ANY(csim_tree_link_def, inertia.m[8]),
+        CSIMI_ANY(csim_tree_link_def, centre.x),
+        CSIMI_ANY(csim_tree_link_def, centre.y),
+        CSIMI_ANY(csim_tree_link_def, centre.z),
+        CSIMI_ANY(csim_tree_link_def, lower),
+        CSIMI_ANY(csim_tree_link_def, upper),
+        CSIMI_AT_LEAST_0(csim_tree_link_def, damping),
+        CSIMI_AT_LEAST_0(csim_tree_link_def, armature),
+        CSIMI_AT_LEAST_0(csim_tree_link_def, friction),
+        CSIMI_AT_LEAST_0(csim_tree_link_def, stiffness),
+        CSIMI_AT_LEAST_0(csim_tree_link_def, rate_gain),
+        CSIMI_AT_LEAST_0(csim_tree_link_def, effort),
+        CSIMI_ANY(csim_tree_link_def, target),
+        CSIMI_ANY(csim_tree_link_def, target_rate),
+        CSIMI_UNIT(csim_tree_link_def, gravity_compensation),
+    };
+    return csimi_check_fields(error, fn, d, fields, CSIMI_COUNT_OF(fields));
+}
+
+static csim_status csimi_check_tree_joint(csim_error *error, const char *fn, const csim_tree_link_def *d, int i) {
+    csim_pose turn = csim_pose_identity();
+    csim_status s;
+    int dofs;
+    if (d->parent < (i == 0 ? -1 : 0) || d->parent >= i)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "parent", true, (double)d->parent,
+                          i == 0 ? "-1 for the first link" : "a link before this one");
+    if ((s = csimi_check_enum(error, fn, "joint", (int)d->joint, CSIM_TREE_JOINT_COUNT_)) != 0) return s;
+    if ((s = csimi_check_pose(error, fn, d->frame)) != 0) return s;
+    turn.rotation = d->rotation;
+    if ((s = csimi_check_pose(error, fn, turn)) != 0) return s;
+    if ((s = csimi_check_tree_numbers(error, fn, d)) != 0) return s;
+    dofs = csimi_tree_dofs(d->joint);
+    if (d->joint == CSIM_TREE_FLOATING && i > 0)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "joint", true, (double)d->joint,
+                          "CSIM_TREE_FLOATING on the first link only");
+    if (dofs == 1 && !(csim_length(d->axis) > 0))
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "axis", true, 0, "not the zero vector");
+    if (dofs != 1 && (d->lower <= d->upper || d->friction > 0 || d->effort > 0))
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "limits, friction and effort", false, 0,
+                          "none: the joint is not revolute or prismatic");
+    if (dofs == 6 && (d->armature > 0 || d->stiffness > 0 || d->rate_gain > 0 || d->gravity_compensation > 0))
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "armature and drive", false, 0, "none: the joint is floating");
+    return CSIM_OK;
+}
+
+/* Mass, centre and inertia of a link: a rigid body's, but it may be a point or nothing at all. */
+static csim_status csimi_tree_link_mass(csim_error *error, const char *fn, const csim_tree_link_def *d,
+                                        csim_mass *mass) {
+    csim_rigid_def r = csim_default_rigid_def();
+    csim_status s;
+    if (d->shape_count < 0 || d->shape_count > 1000)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "shape_count", true, (double)d->shape_count, "0..1000");
+    if (d->shape_count > 0 && !d->shapes)
+        return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "shapes", false, 0, "not null when shape_count > 0");
+    r.shapes = d->shapes;
+    r.shape_count = d->shape_count;
+    r.density = d->density;
+    r.mass = d->mass;
+    r.inertia = d->inertia;
+    r.centre = d->centre;
+    r.motion = CSIM_STATIC; /* nothing is needed */
+    if ((s = csimi_rigid_mass(&r, fn, mass, error)) != 0) return s;
+    if (d->shape_count == 0) mass->centre = d->centre;
+    if (!(mass->mass > 0) && mass->inertia.m[0] > 0)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "mass", true, (double)mass->mass, "above 0 with an inertia");
+    return CSIM_OK;
+}
+
+/* "csim_create_tree: link 12" */
+static void csimi_tree_function(char *text, size_t size, int link) {
+    size_t n = csimi_append_text(text, size, 0, "csim_create_tree: link ");
+    csimi_append_int(text, size, n, link);
+}
+
+static csim_status csimi_check_tree(csim_world *w, const csim_tree_def *def, csimi_counts *need) {
+    static const char fn[] = "csim_create_tree";
+    csim_status s;
+    int i, k, base, blocks = 0;
+    if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_tree_def()", def->guard)) != 0) return s;
+    if (def->link_count < 1 || def->link_count > 1000)
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "link_count", true, (double)def->link_count, "1..1000");
+    if (!def->links) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "links", false, 0, "not null");
+    if ((s = csimi_check_pose(&w->error, fn, def->pose)) != 0) return s;
+    if ((s = csimi_check_vec(&w->error, fn, "velocity", def->velocity)) != 0) return s;
+    if ((s = csimi_check_vec(&w->error, fn, "angular_velocity", def->angular_velocity)) != 0) return s;
+    if ((s = csimi_check_enum(&w->error, fn, "motion", (int)def->motion, CSIM_MOTION_COUNT_)) != 0) return s;
+    if ((s = csimi_check_surface(&w->error, fn, &def->surface)) != 0) return s;
+    for (i = 0; i < def->link_count; i++) {
+        const csim_tree_link_def *d = def->links + i;
+        char name[48];
+        csim_mass mass;
+        csimi_tree_function(name, sizeof name, i);
+        if ((s = csimi_check_tree_joint(&w->error, name, d, i)) != 0) return s;
+        if ((s = csimi_tree_link_mass(&w->error, name, d, &mass)) != 0) return s;
+        for (k = 0; k < d->shape_count; k++) {
+            if (d->shapes[k].kind == CSIM_SHAPE_HALF_SPACE)
+                return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, name, "shapes", true, (double)k, "no half-space");
+            need->hulls += d->shapes[k].kind == CSIM_SHAPE_HULL;
+        }
+        need->shapes += d->shape_count;
+    }
+    base = csimi_tree_has_base(def) ? csimi_tree_dofs(def->links[0].joint) / 3 : 0;
+    need->matrix_blocks += base * base;
+    for (i = 0; i < def->link_count; i++) {
+        const int n = csimi_limb_starts(def, i) ? (csimi_limb_dofs(def, i) + 2) / 3 : 0;
+        if (i == 0 && base > 0) continue;
+        blocks += n;
+        need->matrix_blocks += n * n + 2 * base * n;
+    }
+    need->trees++;
+    need->tree_links += def->link_count;
+    need->coords += base + blocks;
+    need->tree_span = csimi_imax(need->tree_span, base + blocks);
+    return CSIM_OK;
+}
+
+/* ---- writing */
+
+static void csimi_write_link(csimi_store *s, const csim_tree_def *def, int i, int link, csimi_tree *tree) {
+    const csim_tree_link_def *d = def->links + i;
+    csimi_tree_link *out = s->state.tree_link + link;
+    csim_real *q = s->state.link_position + 7 * link, *target = s->state.link_target + 4 * link;
+    csim_mass mass;
+    (void)csimi_tree_link_mass(NULL, "", d, &mass); /* checked before */
+    CSIMI_MEMSET(out, 0, sizeof *out);
+    out->tree = s->count.trees;
+    out->parent = d->parent;
+    out->joint = d->joint;
+    out->dofs = csimi_tree_dofs(d->joint);
+    out->dof = tree->dof_count;
+    out->position = tree->position_count;
+    tree->dof_count += out->dofs;
+    tree->position_count += out->dofs == 3 ? 4 : out->dofs == 6 ? 7 : out->dofs;
+    out->frame = d->frame;
+    out->frame.rotation = csim_quat_normalize(out->frame.rotation);
+    if (i == 0) {
+        csim_pose pose = def->pose;
+        pose.rotation = csim_quat_normalize(pose.rotation);
+        out->frame = d->joint == CSIM_TREE_FLOATING ? pose : csim_pose_mul(pose, out->frame);
+    }
+    out->axis = csim_normalize(d->axis);
+    out->mass = mass.mass;
+    out->com = mass.centre;
+    out->inertia[0] = mass.inertia.m[0];
+    out->inertia[1] = mass.inertia.m[1];
+    out->inertia[2] = mass.inertia.m[2];
+    out->inertia[3] = mass.inertia.m[4];
+    out->inertia[4] = mass.inertia.m[5];
+    out->inertia[5] = mass.inertia.m[8];
+    out->armature = d->armature;
+    out->damping = d->damping;
+    out->friction = d->friction;
+    out->lower = d->lower;
+    out->upper = d->upper;
+    out->stiffness = d->stiffness;
+    out->rate_gain = d->rate_gain;
+    out->effort = d->effort;
+    out->gravity_share = d->gravity_compensation;
+    CSIMI_MEMSET(q, 0, 7 * sizeof *q);
+    CSIMI_MEMSET(target, 0, 4 * sizeof *target);
+    CSIMI_MEMSET(s->link_impulse + CSIMI_JOINT_ROWS * link, 0, CSIMI_JOINT_ROWS * sizeof *q);
+    q[3] = 1;
+    q[0] = out->dofs == 1 ? d->position : 0;
+    if (d->joint == CSIM_TREE_FLOATING) {
+        csimi_store3(q, out->frame.position);
+        csimi_store_quat(q + 3, out->frame.rotation);
+    } else if (d->joint == CSIM_TREE_BALL) {
+        csimi_store_quat(q + 3, csim_quat_normalize(d->rotation));
+        CSIMI_MEMCPY(target, q + 3, 4 * sizeof *q);
+    } else {
+        target[0] = d->target;
+    }
+}
+
+/* Coordinates of the links: the root first, then limb after limb, each from a whole block on. */
+static void csimi_place_coordinates(csimi_store *s, const csim_tree_def *def, csimi_tree *tree) {
+    csimi_tree_link *link = s->state.tree_link + tree->first_link;
+    int i, j, at = 0, limb = 0, k;
+    tree->base_blocks = csimi_tree_has_base(def) ? link[0].dofs / 3 : 0;
+    for (i = 0; i < def->link_count; i++) {
+        const int start = at;
+        if (!csimi_limb_starts(def, i)) continue;
+        for (j = 0; j < def->link_count; j++)
+            if (csimi_limb_root(def, j) == i) {
+                link[j].coord = at;
+                at += link[j].dofs;
+            }
+        for (k = start; k < at; k += 3) {
+            int *out = s->state.coord_limb + 2 * (tree->first_block + k / 3);
+            out[0] = limb;
+            out[1] = csimi_imin(3, at - k);
+            s->coord_tree[tree->first_block + k / 3] = s->count.trees;
+        }
+        at = (at + 2) / 3 * 3;
+        limb++;
+    }
+    tree->block_count = at / 3;
+}
+
+static void csimi_start_coordinates(csimi_store *s, const csim_tree_def *def, const csimi_tree *tree) {
+    csim_real *rate = s->state.coord_rate + 3 * tree->first_block;
+    size_t bytes = 3 * (size_t)tree->block_count * sizeof *rate;
+    int i;
+    CSIMI_MEMSET(rate, 0, bytes);
+    CSIMI_MEMSET(s->state.coord_force + 3 * tree->first_block, 0, bytes);
+    CSIMI_MEMSET(s->state.coord_target + 3 * tree->first_block, 0, bytes);
+    for (i = 0; i < tree->link_count; i++) {
+        const csimi_tree_link *link = s->state.tree_link + tree->first_link + i;
+        if (link->dofs == 1) {
+            rate[link->coord] = def->links[i].rate;
+            s->state.coord_target[3 * tree->first_block + link->coord] = def->links[i].target_rate;
+        } else if (link->joint == CSIM_TREE_FLOATING) {
+            csimi_store3(rate, def->velocity);
+            csimi_store3(rate + 3, def->angular_velocity);
+        }
+    }
+    if (def->motion == CSIM_STATIC) CSIMI_MEMSET(rate, 0, bytes);
+    CSIMI_MEMCPY(s->coord_rep + 3 * tree->first_block, rate, bytes);
+}
+
+/* Geometry behind the counts. */
+static csim_status csimi_bake_tree(csim_world *w, const csim_tree_def *def) {
+    csimi_store *s = &w->store;
+    int i, k, shapes = s->count.shapes, hulls = s->count.hulls;
+    for (i = 0; i < def->link_count; i++)
+        for (k = 0; k < def->links[i].shape_count; k++, shapes++) {
+            const csim_shape *shape = def->links[i].shapes + k;
+            const bool hull = shape->kind == CSIM_SHAPE_HULL;
+            csim_status status = csim_shape_bake(shape, s->shape + shapes, hull ? s->hull + hulls : NULL, &w->error);
+            if (status) return status;
+            s->shape[shapes].hull = hull ? hulls++ : -1;
+            s->shape_link[shapes] = i;
+        }
+    return CSIM_OK;
+}
+
+CSIMI_FN size_t csimi_tree_scratch(const csimi_counts *n) {
+    csimi_arena arena = csimi_arena_counting();
+    size_t span = 3 * (size_t)n->tree_span;
+    CSIMI_PUSH(&arena, double, span *span);
+    CSIMI_PUSH(&arena, csim_real, span * span);
+    return arena.used;
+}
+
+/* Whether M of a tree written behind the counts is positive definite: every joint moves some mass. */
+static bool csimi_tree_has_mass(csimi_store *s, int t) {
+    const csimi_tree *tree = s->state.tree + t;
+    csimi_arena arena = csimi_arena_in(s->scratch, s->scratch_bytes);
+    const size_t n = (size_t)tree->dof_count;
+    double *H = CSIMI_PUSH(&arena, double, n *n);
+    csim_real *M = CSIMI_PUSH(&arena, csim_real, n * n);
+    size_t i;
+    if (arena.overflow) return false;
+    csimi_tree_study(&s->state, t, s->state.coord_rate + 3 * tree->first_block, NULL, s->state.gravity);
+    csimi_tree_mass_matrix(&s->state, t, M);
+    for (i = 0; i < n * n; i++) H[i] = (double)M[i];
+    if (n > 0 && !csimi_cholesky((int)n, H)) return false;
+    for (i = 0; i < n; i++) /* pivots: inertia of a joint with those below it free */
+        if (!(H[i * n + i] > 1e2 * (double)CSIMI_EPS * (double)M[i * n + i])) return false;
+    return true;
+}
+
+CSIM_API csim_status csim_create_tree(csim_world *w, const csim_tree_def *def, csim_body_id *id) {
+    static const char fn[] = "csim_create_tree";
+    csimi_counts need, had;
+    csimi_store *s;
+    csimi_tree *tree;
+    int slot, i;
+    csim_status status = csimi_start_create(w, def, id, fn);
+    if (status) return status;
+    had = w->store.count;
+    need = csimi_counts_with_body(w);
+    if ((status = csimi_check_tree(w, def, &need)) != 0) return status;
+    if ((status = csimi_make_room(w, need, fn)) != 0) return status;
+    s = &w->store;
+    if ((status = csimi_bake_tree(w, def)) != 0) return status;
+    tree = s->state.tree + s->count.trees;
+    CSIMI_MEMSET(tree, 0, sizeof *tree);
+    tree->first_link = s->count.tree_links;
+    tree->link_count = def->link_count;
+    tree->first_block = s->count.coords;
+    tree->mode = csimi_mode_of(def->motion);
+    tree->self_contact = !def->no_self_contact;
+    for (i = 0; i < def->link_count; i++) csimi_write_link(s, def, i, tree->first_link + i, tree);
+    csimi_place_coordinates(s, def, tree);
+    csimi_start_coordinates(s, def, tree);
+    for (i = 0; i < def->link_count; i++)
+        if (csimi_link_term_count(&s->state, tree->first_link + i) > CSIMI_PLACE_TERMS)
+            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "a link under too many joints, number", true, (double)i,
+                              "at most 30 coordinates from a link to the root");
+    csimi_tree_forward(&s->state, s->count.trees, s->state.link_position, s->state.link_pose);
+    if (!csimi_tree_has_mass(s, s->count.trees))
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "the mass matrix", false, 0,
+                          "positive definite: every joint moves some mass or has armature");
+    slot = csimi_take_body(w, CSIM_BODY_TREE, def->motion, &def->surface, def->user_data);
+    s->body[slot].tree = s->count.trees;
+    s->body[slot].shape_count = need.shapes - had.shapes;
+    s->body[slot].matrix_blocks = need.matrix_blocks - had.matrix_blocks;
+    for (i = had.shapes; i < need.shapes; i++) s->shape_body[i] = slot;
+    s->tree_body[s->count.trees] = slot;
+    s->count.trees++;
+    s->count.tree_links = need.tree_links;
+    s->count.coords = need.coords;
+    s->count.tree_span = need.tree_span;
+    s->count.shapes = need.shapes;
+    s->count.hulls = need.hulls;
+    s->count.matrix_blocks = need.matrix_blocks;
+    csimi_finish_create(w, slot, id);
+    return CSIM_OK;
+}
+
+/* ---- what the functions of all bodies ask of a tree */
+
+CSIMI_FN void csimi_tree_forget(csimi_store *s, int tree) { /* the links and blocks of those behind move down */
+    const csimi_tree gone = s->state.tree[tree];
+    int i;
+    for (i = 0; i < 2 * s->count.springs; i++)
+        csimi_place_shift_links(s->state.spring + i, gone.first_link, gone.link_count);
+    for (i = 0; i < 2 * s->count.pins; i++)
+        csimi_place_shift_links(s->pin[i / 2].end + i % 2, gone.first_link, gone.link_count);
+    for (i = tree + 1; i < s->count.trees; i++) {
+        s->state.tree[i].first_link -= gone.link_count;
+        s->state.tree[i].first_block -= gone.block_count;
+    }
+    for (i = gone.first_link + gone.link_count; i < s->count.tree_links; i++) s->state.tree_link[i].tree--;
+    for (i = gone.first_block + gone.block_count; i < s->count.coords; i++) s->coord_tree[i]--;
+    csimi_remove(s, CSIMI_AXIS_tree_links, gone.first_link, gone.link_count);
+    csimi_remove(s, CSIMI_AXIS_coords, gone.first_block, gone.block_count);
+    csimi_remove(s, CSIMI_AXIS_trees, tree, 1);
+    for (i = 0; i < s->count.bodies; i++)
+        if (s->body[i].alive && s->body[i].tree > tree) s->body[i].tree--;
+}
+
+CSIMI_FN void csimi_tree_base_velocity(const csimi_store *s, int tree, const csim_real *rates, csim_vec3 *linear,
+                                       csim_vec3 *angular) {
+    const int link = s->state.tree[tree].first_link;
+    *linear = csimi_link_velocity(&s->state, link, csimi_link_pose(&s->state, link).position, rates, angular);
+}
+
+CSIMI_FN void csimi_tree_set_base(csimi_store *s, int tree, csim_pose pose) {
+    csimi_tree_link *link = s->state.tree_link + s->state.tree[tree].first_link;
+    csim_real *q = s->state.link_position + 7 * s->state.tree[tree].first_link;
+    pose.rotation = csim_quat_normalize(pose.rotation);
+    link->frame = pose;
+    if (link->joint == CSIM_TREE_FLOATING) {
+        csimi_store3(q, pose.position);
+        csimi_store_quat(q + 3, pose.rotation);
+    }
+    csimi_tree_forward(&s->state, tree, s->state.link_position, s->state.link_pose);
+}
+
+CSIMI_FN bool csimi_tree_set_base_velocity(csimi_store *s, int tree, csim_vec3 linear, csim_vec3 angular) {
+    const csimi_tree *t = s->state.tree + tree;
+    csim_real *rate = s->state.coord_rate + 3 * t->first_block, *rep = s->coord_rep + 3 * t->first_block;
+    if (s->state.tree_link[t->first_link].joint != CSIM_TREE_FLOATING) return false;
+    csimi_store3(rate, linear);
+    csimi_store3(rate + 3, angular);
+    csimi_store3(rep, linear);
+    csimi_store3(rep + 3, angular);
+    return true;
+}
+
+CSIMI_FN void csimi_tree_push_link(csimi_store *s, int link, csim_vec3 point, csim_vec3 force, csim_vec3 torque) {
+    const csimi_tree *tree = s->state.tree + s->state.tree_link[link].tree;
+    csim_real *out = s->state.coord_force + 3 * tree->first_block;
+    int i, k;
+    for (i = link; i >= 0; i = csimi_link_above(&s->state, i)) {
+        const csimi_tree_link *at = s->state.tree_link + i;
+        const csim_pose pose = csimi_link_pose(&s->state, i);
+        csim_vec3 moment = csim_add(torque, csim_cross(csim_sub(point, pose.position), force));
+        csim_real part[6];
+        csimi_store3(part, at->joint == CSIM_TREE_FLOATING ? force : moment);
+        csimi_store3(part + 3, moment);
+        if (at->joint == CSIM_TREE_REVOLUTE)
+            part[0] = csim_dot(csim_rotate(pose.rotation, at->axis), moment);
+        else if (at->joint == CSIM_TREE_PRISMATIC)
+            part[0] = csim_dot(csim_rotate(pose.rotation, at->axis), force);
+        for (k = 0; k < at->dofs; k++) out[at->coord + k] += part[k];
+    }
+}
+
+CSIMI_FN void csimi_tree_stop(csimi_store *s, int tree) {
+    const csimi_tree *t = s->state.tree + tree;
+    size_t bytes = 3 * (size_t)t->block_count * sizeof(csim_real);
+    CSIMI_MEMSET(s->state.coord_rate + 3 * t->first_block, 0, bytes);
+    CSIMI_MEMSET(s->coord_rep + 3 * t->first_block, 0, bytes);
+}
+
+/* ---- the public getters and setters */
+
+static csim_status csimi_find_tree(const csim_world *w, csim_body_id id, int link, const char *fn,
+                                   const csimi_tree **tree, csim_error *error) {
+    int slot;
+    csim_status s;
+    if (!w) return CSIM_NULL_ARGUMENT;
+    if ((s = csimi_find_body(w, id, fn, &slot, error)) != 0) return s;
+    if (w->store.body[slot].kind != CSIM_BODY_TREE)
+        return csimi_fail(error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a tree");
+    *tree = w->store.state.tree + w->store.body[slot].tree;
+    if (link < 0 || link >= (*tree)->link_count)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "link", true, (double)link, "0..link_count - 1");
+    return CSIM_OK;
+}
+
+/* Lines every getter and setter starts with. */
+#define CSIMI_READ_TREE(w, id, link, out)                                                                 \
+    const csimi_state *s;                                                                                 \
+    const csimi_tree *tree = NULL;                                                                        \
+    csim_status status;                                                                                   \
+    if (!(w) || !(out)) return CSIM_NULL_ARGUMENT;                                                        \
+    if ((status = csimi_find_tree(w, id, link, "a csim_tree function", &tree, NULL)) != 0) return status; \
+    s = &(w)->store.state
+#define CSIMI_OPEN_TREE(w, id, link, function)                                                     \
+    csimi_store *s;                                                                                \
+    const csimi_tree *tree = NULL;                                                                 \
+    csim_status status;                                                                            \
+    if (!(w)) return CSIM_NULL_ARGUMENT;                                                           \
+    if ((w)->locked) return csimi_fail(&(w)->error, CSIM_LOCKED, function, NULL, false, 0, NULL);  \
+    if ((status = csimi_find_tree(w, id, link, function, &tree, &(w)->error)) != 0) return status; \
+    s = &(w)->store
+
+CSIM_API csim_status csim_tree_sizes(const csim_world *w, csim_body_id id, int *links, int *positions, int *rates) {
+    CSIMI_READ_TREE(w, id, 0, w);
+    (void)s;
+    if (links) *links = tree->link_count;
+    if (positions) *positions = tree->position_count;
+    if (rates) *rates = tree->dof_count;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_tree_link_place(const csim_world *w, csim_body_id id, int link, int *position, int *rate,
+                                          int *rates) {
+    CSIMI_READ_TREE(w, id, link, w);
+    if (position) *position = s->tree_link[tree->first_link + link].position;
+    if (rate) *rate = s->tree_link[tree->first_link + link].dof;
+    if (rates) *rates = s->tree_link[tree->first_link + link].dofs;
+    return CSIM_OK;
+}
+
+/* The numbers of a position that a user sees: none, one, a quaternion, or all seven. */
+static int csimi_position_part(const csimi_tree_link *link, int *first) {
+    *first = link->joint == CSIM_TREE_BALL ? 3 : 0;
+    return link->dofs == 3 ? 4 : link->dofs == 6 ? 7 : link->dofs;
+}
+
+CSIM_API csim_status csim_tree_get_state(const csim_world *w, csim_body_id id, csim_real *positions, csim_real *rates) {
+    int i, k, first, count;
+    CSIMI_READ_TREE(w, id, 0, w);
+    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
+        const csimi_tree_link *link = s->tree_link + i;
+        count = csimi_position_part(link, &first);
+        for (k = 0; positions && k < count; k++) positions[link->position + k] = s->link_position[7 * i + first + k];
+        for (k = 0; rates && k < link->dofs; k++)
+            rates[link->dof + k] = s->coord_rate[3 * tree->first_block + link->coord + k];
+    }
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_tree_link_pose(const csim_world *w, csim_body_id id, int link, csim_pose *pose) {
+    CSIMI_READ_TREE(w, id, link, pose);
+    *pose = csimi_link_pose(s, tree->first_link + link);
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_tree_link_velocity(const csim_world *w, csim_body_id id, int link, csim_vec3 point,
+                                             csim_vec3 *linear, csim_vec3 *angular) {
+    CSIMI_READ_TREE(w, id, link, linear);
+    *linear = csimi_link_velocity(s, tree->first_link + link, point, s->coord_rate, angular);
+    return CSIM_OK;
+}
+
+/* The index of a tree behind its pointer. */
+static int csimi_tree_index(const csimi_state *s, const csimi_tree *tree) { return (int)(tree - s->tree); }
+
+CSIM_API csim_status csim_tree_mass_matrix(const csim_world *w, csim_body_id id, csim_real *M) {
+    int t;
+    CSIMI_READ_TREE(w, id, 0, M);
+    t = csimi_tree_index(s, tree);
+    csimi_tree_study(s, t, s->coord_rate + 3 * tree->first_block, NULL, s->gravity);
+    csimi_tree_mass_matrix(s, t, M);
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_tree_bias(const csim_world *w, csim_body_id id, csim_real *C) {
+    int t;
+    CSIMI_READ_TREE(w, id, 0, C);
+    t = csimi_tree_index(s, tree);
+    csimi_tree_study(s, t, s->coord_rate + 3 * tree->first_block, NULL, s->gravity);
+    csimi_tree_forces(s, t, C);
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_tree_inverse_dynamics(const csim_world *w, csim_body_id id, const csim_real *accelerations,
+                                                csim_real *forces) {
+    int t, i, k;
+    CSIMI_READ_TREE(w, id, 0, forces);
+    if (!accelerations) return CSIM_NULL_ARGUMENT;
+    t = csimi_tree_index(s, tree);
+    csimi_tree_study(s, t, s->coord_rate + 3 * tree->first_block, accelerations, s->gravity);
+    csimi_tree_forces(s, t, forces);
+    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++)
+        for (k = 0; k < s->tree_link[i].dofs; k++)
+            forces[s->tree_link[i].dof + k] += s->tree_link[i].armature * accelerations[s->tree_link[i].dof + k];
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_tree_jacobian(const csim_world *w, csim_body_id id, int link, csim_vec3 point, csim_real *J) {
+    int i, k, n;
+    CSIMI_READ_TREE(w, id, link, J);
+    n = tree->dof_count;
+    for (i = 0; i < 3 * n; i++) J[i] = 0;
+    for (i = tree->first_link + link; i >= 0; i = csimi_link_above(s, i))
+        for (k = 0; k < s->tree_link[i].dofs; k++) {
+            const csim_vec3 c = csimi_link_column(s, i, k, point);
+            J[s->tree_link[i].dof + k] = c.x;
+            J[n + s->tree_link[i].dof + k] = c.y;
+            J[2 * n + s->tree_link[i].dof + k] = c.z;
+        }
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_tree_get_effort(const csim_world *w, csim_body_id id, int link, csim_real *drive,
+                                          csim_real *limit) {
+    const csim_real *impulse;
+    CSIMI_READ_TREE(w, id, link, w);
+    (void)s;
+    impulse = w->store.link_impulse + CSIMI_JOINT_ROWS * (tree->first_link + link);
+    if (limit) *limit = w->last_h > 0 ? (impulse[0] - impulse[1]) / (csim_real)w->last_h : 0;
+    if (drive) *drive = w->last_h > 0 ? impulse[3] / (csim_real)w->last_h : 0;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_tree_shape_link(const csim_world *w, csim_body_id id, int shape, int *link) {
+    const csimi_body *b;
+    CSIMI_READ_TREE(w, id, 0, link);
+    (void)s;
+    b = w->store.body + w->store.tree_body[csimi_tree_index(&w->store.state, tree)];
+    if (shape < 0 || shape >= b->shape_count) return CSIM_OUT_OF_RANGE;
+    *link = w->store.shape_link[b->first_shape + shape];
+    return CSIM_OK;
+}
+
+static csim_status csimi_check_reals(csim_error *error, const char *fn, const char *field, const csim_real *x, int n) {
+    int i;
+    for (i = 0; x && i < n; i++) {
+        if (!csimi_finite(x[i])) return csimi_fail(error, CSIM_NOT_FINITE, fn, field, true, (double)x[i], "finite");
+        if (csimi_abs(x[i]) > CSIM_R(1e15))
+            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, field, true, (double)x[i], "-1e15..1e15");
+    }
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_tree_set_state(csim_world *w, csim_body_id id, const csim_real *positions,
+                                         const csim_real *rates) {
+    static const char fn[] = "csim_tree_set_state";
+    int i, k, first, count;
+    CSIMI_OPEN_TREE(w, id, 0, fn);
+    if ((status = csimi_check_reals(&w->error, fn, "positions", positions, tree->position_count)) != 0) return status;
+    if ((status = csimi_check_reals(&w->error, fn, "rates", rates, tree->dof_count)) != 0) return status;
+    for (i = tree->first_link; positions && i < tree->first_link + tree->link_count; i++) {
+        const csimi_tree_link *link = s->state.tree_link + i;
+        csim_real *q = s->state.link_position + 7 * i;
+        count = csimi_position_part(link, &first);
+        for (k = 0; k < count; k++) q[first + k] = positions[link->position + k];
+        csimi_store_quat(q + 3, csim_quat_normalize(csimi_load_quat(q + 3)));
+    }
+    for (i = tree->first_link; rates && tree->mode != CSIMI_FIXED && i < tree->first_link + tree->link_count; i++)
+        for (k = 0; k < s->state.tree_link[i].dofs; k++) {
+            const int c = 3 * tree->first_block + s->state.tree_link[i].coord + k;
+            s->state.coord_rate[c] = s->coord_rep[c] = rates[s->state.tree_link[i].dof + k];
+        }
+    csimi_tree_forward(&s->state, csimi_tree_index(&s->state, tree), s->state.link_position, s->state.link_pose);
+    return CSIM_OK;
+}
+
+static csim_status csimi_one_coordinate(csim_world *w, const csimi_tree_link *link, csim_tree_joint ball,
+                                        const char *fn) {
+    if (ball == CSIM_TREE_BALL ? link->joint == CSIM_TREE_BALL : link->dofs == 1) return CSIM_OK;
+    return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "joint of the link", true, (double)link->joint,
+                      ball == CSIM_TREE_BALL ? "a ball joint" : "revolute or prismatic");
+}
+
+CSIM_API csim_status csim_tree_set_target(csim_world *w, csim_body_id id, int link, csim_real position,
+                                          csim_real rate) {
+    static const char fn[] = "csim_tree_set_target";
+    csimi_tree_link *l;
+    CSIMI_OPEN_TREE(w, id, link, fn);
+    l = s->state.tree_link + tree->first_link + link;
+    if ((status = csimi_one_coordinate(w, l, CSIM_TREE_REVOLUTE, fn)) != 0) return status;
+    if ((status = csimi_check_reals(&w->error, fn, "position", &position, 1)) != 0) return status;
+    if ((status = csimi_check_reals(&w->error, fn, "rate", &rate, 1)) != 0) return status;
+    s->state.link_target[4 * (tree->first_link + link)] = position;
+    s->state.coord_target[3 * tree->first_block + l->coord] = rate;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_tree_set_ball_target(csim_world *w, csim_body_id id, int link, csim_quat rotation,
+                                               csim_vec3 rate) {
+    static const char fn[] = "csim_tree_set_ball_target";
+    csimi_tree_link *l;
+    csim_pose pose = csim_pose_identity();
+    CSIMI_OPEN_TREE(w, id, link, fn);
+    l = s->state.tree_link + tree->first_link + link;
+    pose.rotation = rotation;
+    if ((status = csimi_one_coordinate(w, l, CSIM_TREE_BALL, fn)) != 0) return status;
+    if ((status = csimi_check_pose(&w->error, fn, pose)) != 0) return status;
+    if ((status = csimi_check_vec(&w->error, fn, "rate", rate)) != 0) return status;
+    csimi_store_quat(s->state.link_target + 4 * (tree->first_link + link), csim_quat_normalize(rotation));
+    csimi_store3(s->state.coord_target + 3 * tree->first_block + l->coord, rate);
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_tree_set_drive(csim_world *w, csim_body_id id, int link, csim_real stiffness,
+                                         csim_real rate_gain, csim_real effort) {
+    static const char fn[] = "csim_tree_set_drive";
+    static const csimi_field fields[] = {CSIMI_AT_LEAST_0(csim_tree_link_def, stiffness),
+                                         CSIMI_AT_LEAST_0(csim_tree_link_def, rate_gain),
+                                         CSIMI_AT_LEAST_0(csim_tree_link_def, effort)};
+    csim_tree_link_def d = csim_default_tree_link_def();
+    csimi_tree_link *l;
+    CSIMI_OPEN_TREE(w, id, link, fn);
+    l = s->state.tree_link + tree->first_link + link;
+    d.stiffness = stiffness;
+    d.rate_gain = rate_gain;
+    d.effort = effort;
+    if ((status = csimi_check_fields(&w->error, fn, &d, fields, 3)) != 0) return status;
+    if (l->dofs == 6 || l->dofs == 0 || (l->dofs == 3 && effort > 0))
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "joint of the link", true, (double)l->joint,
+                          "revolute or prismatic, or a ball without a limit of effort");
+    l->stiffness = stiffness;
+    l->rate_gain = rate_gain;
+    l->effort = effort;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *w, csim_body_id id, int link, csim_real share) {
+    static const char fn[] = "csim_tree_set_gravity_compensation";
+    csimi_tree_link *l;
+    CSIMI_OPEN_TREE(w, id, link, fn);
+    l = s->state.tree_link + tree->first_link + link;
+    if (l->dofs == 6)
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "joint of the link", true, (double)l->joint, "not floating");
+    if (!(share >= 0 && share <= 1))
+        return csimi_fail(&w->error, csimi_finite(share) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, fn, "share", true,
+                          (double)share, "0..1");
+    l->gravity_share = share;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_tree_add_forces(csim_world *w, csim_body_id id, const csim_real *forces) {
+    static const char fn[] = "csim_tree_add_forces";
+    int i, k;
+    CSIMI_OPEN_TREE(w, id, 0, fn);
+    if (!forces) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "forces", false, 0, "not null");
+    if ((status = csimi_check_reals(&w->error, fn, "forces", forces, tree->dof_count)) != 0) return status;
+    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++)
+        for (k = 0; k < s->state.tree_link[i].dofs; k++)
+            s->state.coord_force[3 * tree->first_block + s->state.tree_link[i].coord + k] +=
+                forces[s->state.tree_link[i].dof + k];
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_tree_add_link_force(csim_world *w, csim_body_id id, int link, csim_vec3 point,
+                                              csim_vec3 force, csim_vec3 torque) {
+    static const char fn[] = "csim_tree_add_link_force";
+    CSIMI_OPEN_TREE(w, id, link, fn);
+    if ((status = csimi_check_vec(&w->error, fn, "point", point)) != 0) return status;
+    if ((status = csimi_check_vec(&w->error, fn, "force", force)) != 0) return status;
+    if ((status = csimi_check_vec(&w->error, fn, "torque", torque)) != 0) return status;
+    csimi_tree_push_link(s, tree->first_link + link, point, force, torque);
+    return CSIM_OK;
+}
+#undef CSIMI_READ_TREE
+#undef CSIMI_OPEN_TREE
+/* ==== end world/tree.c */
+
 /* ==== begin world/detect.c ====================================================================================== */
 /* world/detect: contacts of the current positions: bounds, broad phase, narrow phase. contact.md 7. */
 
@@ -18151,8 +19922,24 @@ CSIMI_FN csim_pose csimi_body_pose(const csimi_store *s, const csimi_state *stat
         p.position = csim_sub(csimi_load3(state->com + 3 * b->rigid), csim_rotate(p.rotation, csimi_load3(b->centre)));
     } else if (b->kind == CSIM_PARTICLE) {
         p.position = csimi_load3(state->x + 3 * b->first_node);
+    } else if (b->kind == CSIM_BODY_TREE) {
+        p = csimi_link_pose(state, state->tree[b->tree].first_link);
     }
     return p;
+}
+
+/* Pose of the axes a shape is given in: of its body, or of its link. */
+static csim_pose csimi_shape_pose(const csimi_store *s, const csimi_state *state, int shape) {
+    const csimi_body *b = s->body + s->shape_body[shape];
+    if (b->kind != CSIM_BODY_TREE) return csimi_body_pose(s, state, s->shape_body[shape]);
+    return csimi_link_pose(state, state->tree[b->tree].first_link + s->shape_link[shape]);
+}
+
+/* The material point under a shape that is at point. */
+static csimi_place csimi_shape_place(const csimi_store *s, int shape, csim_vec3 point) {
+    const csimi_body *b = s->body + s->shape_body[shape];
+    if (b->kind != CSIM_BODY_TREE) return csimi_place_rigid(&s->state, b->rigid, point);
+    return csimi_place_link(&s->state, s->state.tree[b->tree].first_link + s->shape_link[shape], point);
 }
 
 /* ---- objects and their bounds */
@@ -18178,6 +19965,8 @@ static void csimi_add_object(csimi_detector *d, csimi_object_kind kind, int body
     csimi_store3(d->lower + 3 * i, csim_sub(lower, m));
     csimi_store3(d->upper + 3 * i, csim_add(upper, m));
     d->group[i] = b->motion == CSIM_DYNAMIC ? body + 1 : 0; /* what never moves freely never pairs with its like */
+    if (b->kind == CSIM_BODY_TREE && d->group[i] > 0 && d->world->store.state.tree[b->tree].self_contact)
+        d->group[i] = -1;
 }
 
 static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose pose) {
@@ -18187,7 +19976,12 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
     csim_vec3 lower, upper;
     csim_real speed = 0, acceleration = 0, t = b->surface.thickness;
     csim_vec3 extra = csim_v3(t, t, t);
-    if (b->motion != CSIM_STATIC) {
+    if (b->kind == CSIM_BODY_TREE) {
+        csim_vec3 turn, v = csimi_link_velocity(&s->state, s->state.tree[b->tree].first_link + s->shape_link[shape],
+                                                csim_pose_point(pose, csim_pose_point(g->local, g->centre)),
+                                                s->state.coord_rate, &turn);
+        speed = csim_length(v) + g->bound * csim_length(turn);
+    } else if (b->motion != CSIM_STATIC) {
         const csim_real *v = s->state.velocity + 6 * b->rigid, *f = s->state.wrench + 6 * b->rigid;
         csim_real reach =
             csim_length(csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre))) + g->bound;
@@ -18230,6 +20024,9 @@ static void csimi_add_objects(csimi_detector *d) {
         if (b->kind == CSIM_RIGID) {
             csim_pose pose = csimi_body_pose(&w->store, &w->store.state, slot);
             for (k = 0; k < b->shape_count; k++) csimi_add_shape(d, slot, b->first_shape + k, pose);
+        } else if (b->kind == CSIM_BODY_TREE) {
+            for (k = b->first_shape; k < b->first_shape + b->shape_count; k++)
+                csimi_add_shape(d, slot, k, csimi_shape_pose(&w->store, &w->store.state, k));
         } else {
             csimi_add_points(d, slot);
         }
@@ -18297,7 +20094,7 @@ static void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, const
     int i, n, room = (int)((size_t)s->capacity.contacts * sizeof(csim_contact_info) / sizeof(csim_touch));
     uint64_t key = csimi_mix64(csimi_side_key(s, a->body, (uint32_t)(a->item - s->body[a->body].first_shape)),
                                csimi_side_key(s, b->body, (uint32_t)(b->item - s->body[b->body].first_shape)));
-    csim_pose pose_a = csimi_body_pose(s, &s->state, a->body), pose_b = csimi_body_pose(s, &s->state, b->body);
+    csim_pose pose_a = csimi_shape_pose(s, &s->state, a->item), pose_b = csimi_shape_pose(s, &s->state, b->item);
     n = csim_collide(s->shape + a->item, pose_a, s->shape + b->item, pose_b, s->hull, a->margin + b->margin + thickness,
                      out, room);
     if (n > room) {
@@ -18311,8 +20108,8 @@ static void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, const
         c->body_a = a->body;
         c->body_b = b->body;
         c->shape_b = -1;
-        c->a = csimi_place_rigid(&s->state, s->body[a->body].rigid, out[i].point_a);
-        c->b = csimi_place_rigid(&s->state, s->body[b->body].rigid, out[i].point_b);
+        c->a = csimi_shape_place(s, a->item, out[i].point_a);
+        c->b = csimi_shape_place(s, b->item, out[i].point_b);
         c->radius = thickness;
         c->point_a = out[i].point_a;
         c->point_b = out[i].point_b;
@@ -18342,7 +20139,7 @@ static void csimi_collide_node_shape(csimi_detector *d, int slot, int node, uint
     c->radius = r;
     c->point_a = c->point_b = csim_madd(x, -(gap + r), n);
     c->a = csimi_place_node(node);
-    c->b = csimi_place_rigid(&s->state, s->body[b->body].rigid, c->point_b);
+    c->b = csimi_shape_place(s, b->item, c->point_b);
     c->normal = n;
     c->gap = gap;
 }
@@ -18381,7 +20178,7 @@ static void csimi_collide_points(csimi_detector *d, const csimi_object *a, const
     csim_real reach = a->margin + b->margin;
     bool particle = a->kind == CSIMI_OBJECT_PARTICLE;
     int i, n = particle ? 1 : A->surface_count;
-    csim_pose pose = csimi_body_pose(s, &s->state, b->body);
+    csim_pose pose = b->kind == CSIMI_OBJECT_SHAPE ? csimi_shape_pose(s, &s->state, b->item) : csim_pose_identity();
     const csim_real *lo = d->lower + 3 * (b - d->object), *hi = d->upper + 3 * (b - d->object);
     csim_real grow = a->margin + A->radius + A->surface.thickness;
     for (i = 0; i < n; i++) {
@@ -18398,11 +20195,35 @@ static void csimi_collide_points(csimi_detector *d, const csimi_object *a, const
     }
 }
 
+/* The link that a shape moves with: the first one up the tree that has a joint to move in. */
+static int csimi_moving_link(const csimi_store *s, int shape) {
+    int link = s->state.tree[s->body[s->shape_body[shape]].tree].first_link + s->shape_link[shape];
+    while (s->state.tree_link[link].dofs == 0 && s->state.tree_link[link].parent >= 0)
+        link = csimi_link_above(&s->state, link);
+    return link;
+}
+
+/* Whether two shapes of one tree are on one link or on neighbours. */
+static bool csimi_neighbours(const csimi_store *s, int shape_a, int shape_b) {
+    int a = csimi_moving_link(s, shape_a), b = csimi_moving_link(s, shape_b), pass;
+    if (a == b) return true;
+    for (pass = 0; pass < 2; pass++) {
+        const int below = pass ? b : a, other = pass ? a : b;
+        int above = csimi_link_above(&s->state, below);
+        while (above >= 0 && s->state.tree_link[above].dofs == 0 && s->state.tree_link[above].parent >= 0)
+            above = csimi_link_above(&s->state, above);
+        if (above == other) return true;
+    }
+    return false;
+}
+
 /* Decides who is a and b: free bodies before fixed ones, points before shapes, solids before particles. */
 static void csimi_collide_pair(csimi_detector *d, int i, int j) {
     const csimi_object *a = d->object + i, *b = d->object + j;
     const csimi_body *A = d->world->store.body + a->body, *B = d->world->store.body + b->body;
-    if (!csimi_may_touch(d->world, a->body, b->body)) return;
+    if (a->body == b->body ? csimi_neighbours(&d->world->store, a->item, b->item)
+                           : !csimi_may_touch(d->world, a->body, b->body))
+        return;
     if (a->kind == CSIMI_OBJECT_SHAPE && b->kind == CSIMI_OBJECT_SHAPE) {
         if (A->motion != CSIM_DYNAMIC && B->motion == CSIM_DYNAMIC)
             csimi_collide_shapes(d, b, a);
@@ -18455,7 +20276,7 @@ CSIMI_FN csim_real csimi_gap_at(const csim_world *w, const csimi_state *then, co
     csim_vec3 a = csimi_place_point(now, &f->a), d = csim_sub(a, csimi_place_point(now, &f->b)), n = f->normal;
     uint32_t feature;
     if (f->shape_b >= 0) {
-        csim_pose pose = csimi_body_pose(s, now, f->body_b);
+        csim_pose pose = csimi_shape_pose(s, now, f->shape_b);
         return csim_shape_distance(s->shape + f->shape_b, s->hull, pose, a, &n, &feature) - f->radius;
     }
     if (f->a.kind == CSIMI_PLACE_NODE && f->b.kind == CSIMI_PLACE_NODE) return csim_length(d) - f->radius;
@@ -18727,7 +20548,7 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     csimi_island_work p;
     csim_problem_size size;
     csimi_arena arena = csimi_arena_counting();
-    int blocks = csimi_blocks_of(n), rows = n->contacts + n->pins, aggregates = n->aggregates + n->rigids;
+    int blocks = csimi_blocks_of(n), rows = csimi_most_rows(n), aggregates = n->aggregates + n->rigids;
     csimi_island_layout(&p, blocks, n->matrix_blocks, rows, csimi_most_terms(n), aggregates, csimi_most_links(n),
                         &arena);
     size.blocks = blocks;
@@ -18736,7 +20557,8 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     size.terms = csimi_most_terms(n);
     size.aggregates = aggregates;
     size.links = csimi_most_links(n);
-    size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0;
+    size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0 && n->tree_span <= 14;
+    size.inverse_blocks = n->coords > 0 ? 4 * blocks + n->tree_span * n->coords : 0;
     csimi_push(&arena, csim_solver_bytes(&size, solver), 1);
     csimi_push(&arena, sizeof(int) * (size_t)blocks, 1); /* union-find, before the first island */
     return arena.used;
@@ -18852,19 +20674,37 @@ static void csimi_island_contacts(const csimi_step_frame *f, csimi_island_work *
     }
 }
 
+/* Whether a block is the first of a point, a rigid body or a tree. */
+static bool csimi_starts_body(const csim_world *w, int block) {
+    const csimi_state *s = &w->store.state;
+    const int coord = block - csimi_first_coord_block(s);
+    if (coord >= 0) return coord == s->tree[w->store.coord_tree[coord]].first_block;
+    return block < s->node_count || block >= csimi_first_frame_block(s) || (block - s->node_count) % 2 == 0;
+}
+
+/* Whether nothing couples the bodies: no row leaves its own. */
+static bool csimi_bodies_apart(const csimi_island_work *p, int bodies) {
+    int k, i;
+    for (k = 0; k < bodies; k++)
+        for (i = p->body_first[k]; i < p->body_first[k + 1]; i++)
+            if (p->col[p->row[i]] < p->body_first[k] || p->col[p->row[i + 1] - 1] >= p->body_first[k + 1]) return false;
+    return true;
+}
+
 /* Aggregates of the island get numbers of their own in order of appearance. */
 static void csimi_island_structure(const csim_world *w, const csimi_step_frame *f, csimi_island_work *p,
                                    const int *block, int n) {
     const csimi_state *s = &w->store.state;
-    int i, count = 0, bodies = 0, frames = csimi_first_frame_block(s);
+    int i, count = 0, bodies = 0, frames = csimi_first_frame_block(s), coords = csimi_first_coord_block(s);
     for (i = 0; i < n; i++)
         if (f->aggregate_of[block[i]] >= 0) p->aggregate_local[f->aggregate_of[block[i]]] = -1;
     for (i = 0; i < n; i++) {
         int g = block[i], a = f->aggregate_of[g];
         csim_vec3 offset = csim_v3(0, 0, 0);
         p->aggregate[i] = -1;
-        p->rotation[i] = g >= frames || (g >= s->node_count && (g - s->node_count) % 2 == 1);
-        if (!p->rotation[i]) p->body_first[bodies++] = i;
+        p->rotation[i] =
+            (g >= frames && g < coords) || (g >= s->node_count && g < frames && (g - s->node_count) % 2 == 1);
+        if (csimi_starts_body(w, g)) p->body_first[bodies++] = i;
         if (a >= 0) {
             if (p->aggregate_local[a] < 0) {
                 p->aggregate_local[a] = count;
@@ -18884,8 +20724,7 @@ static void csimi_island_structure(const csim_world *w, const csimi_step_frame *
     p->structure.radius = p->radius;
     p->structure.centre = p->centre;
     p->structure.rotation = p->rotation;
-    p->structure.body_count = /* nothing couples bodies */
-        p->row[n] == n + 2 * (n - bodies) && block[n - 1] < frames ? bodies : 0;
+    p->structure.body_count = csimi_bodies_apart(p, bodies) ? bodies : 0;
     p->structure.body_first = p->body_first;
     p->problem.structure = &p->structure;
     p->problem.theta = f->theta;
@@ -18955,7 +20794,8 @@ static void csimi_count_outcome(csimi_step_frame *f, const csim_outcome *o, int 
 /* The body that keeps the island's spectral estimate: the one of its first block. */
 static int csimi_leader(const csim_world *w, int block) {
     const csimi_store *s = &w->store;
-    int frame = block - csimi_first_frame_block(&s->state);
+    int frame = block - csimi_first_frame_block(&s->state), coord = block - csimi_first_coord_block(&s->state);
+    if (coord >= 0) return s->tree_body[s->coord_tree[coord]];
     if (frame >= 0) return s->frame_body[frame];
     return block < s->count.nodes ? s->node_body[block] : s->rigid_body[(block - s->count.nodes) / 2];
 }
@@ -19070,7 +20910,9 @@ static int csimi_count_pairs(const csimi_state *s) {
 }
 
 static int csimi_most_pairs(const csimi_counts *n) {
-    return 6 * n->tets + 15 * n->membranes + n->rigids + CSIMI_SPRING_SLOTS / 2 * n->springs + 3 * n->frames + n->bends;
+    /* trees store more blocks than pairs */
+    return 6 * n->tets + 15 * n->membranes + n->rigids + CSIMI_SPRING_SLOTS / 2 * n->springs + 3 * n->frames +
+           n->bends + (n->coords > 0 ? n->matrix_blocks / 2 : 0);
 }
 
 CSIMI_FN size_t csimi_pattern_build_scratch(const csimi_counts *n) {
@@ -19125,6 +20967,9 @@ static void csimi_begin_frame(csim_world *w, csimi_step_frame *f, csim_real h, c
     f->next.velocity = own.velocity;
     f->next.frame = own.frame;
     f->next.frame_velocity = own.frame_velocity;
+    f->next.link_position = own.link_position;
+    f->next.link_pose = own.link_pose;
+    f->next.coord_rate = own.coord_rate;
     for (i = 0; i < t->node_count; i++) {
         f->skip[i] = t->node_mode[i] != CSIMI_FREE;
         for (k = 0; k < 3; k++) {
@@ -19146,6 +20991,14 @@ static void csimi_begin_frame(csim_world *w, csimi_step_frame *f, csim_real h, c
         for (k = 0; k < 3; k++) {
             f->vk[3 * block + k] = t->frame_velocity[3 * i + k];
             f->rep[3 * block + k] = s->frame_rep[3 * i + k];
+        }
+    }
+    for (i = 0; i < t->coord_count; i++) {
+        int block = csimi_first_coord_block(t) + i;
+        f->skip[block] = t->tree[s->coord_tree[i]].mode != CSIMI_FREE;
+        for (k = 0; k < 3; k++) {
+            f->vk[3 * block + k] = t->coord_rate[3 * i + k];
+            f->rep[3 * block + k] = s->coord_rep[3 * i + k];
         }
     }
     for (i = 0; i < 3 * f->blocks; i++) f->v[i] = f->vk[i]; /* stays for fixed and kinematic blocks */
@@ -19181,9 +21034,12 @@ static csim_status csimi_integrate(csim_world *w, csimi_step_frame *f, const csi
     for (i = 0; i < 3 * s->count.nodes; i++) f->next.v[i] = f->v_end[i];
     for (i = 0; i < 6 * s->count.rigids; i++) f->next.velocity[i] = f->v_end[3 * s->count.nodes + i];
     for (i = 0; i < 3 * s->count.frames; i++) f->next.frame_velocity[i] = f->v_end[frames + i];
+    for (i = 0; i < 3 * s->count.coords; i++)
+        f->next.coord_rate[i] = f->v_end[3 * csimi_first_coord_block(&s->state) + i];
     if (csimi_all_finite(f->v_end, 3 * f->blocks) && csimi_all_finite(f->next.x, 3 * s->count.nodes) &&
         csimi_all_finite(f->next.com, 3 * s->count.rigids) && csimi_all_finite(f->next.rotation, 4 * s->count.rigids) &&
-        csimi_all_finite(f->next.frame, 4 * s->count.frames))
+        csimi_all_finite(f->next.frame, 4 * s->count.frames) &&
+        csimi_all_finite(f->next.link_pose, 7 * s->count.tree_links))
         return CSIM_OK;
     return csimi_fail(&w->error, CSIM_NON_FINITE_RESULT, "csim_world_step", "velocity or position", false, 0,
                       "finite numbers; the step was undone");
@@ -19193,6 +21049,7 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f) {
     csimi_store *s = &w->store;
     size_t nodes = (size_t)s->count.nodes, rigids = (size_t)s->count.rigids, frames = (size_t)s->count.frames;
     size_t real = sizeof(csim_real);
+    size_t links = (size_t)s->count.tree_links, coords = (size_t)s->count.coords;
     int i, k;
     CSIMI_MEMCPY(s->state.x, f->next.x, real * 3 * nodes);
     CSIMI_MEMCPY(s->state.v, f->next.v, real * 3 * nodes);
@@ -19205,6 +21062,11 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f) {
     CSIMI_MEMCPY(s->state.frame_velocity, f->next.frame_velocity, real * 3 * frames);
     CSIMI_MEMCPY(s->frame_rep, f->v + 3 * (nodes + 2 * rigids), real * 3 * frames);
     CSIMI_MEMSET(s->state.frame_torque, 0, real * 3 * frames);
+    CSIMI_MEMCPY(s->state.link_position, f->next.link_position, real * 7 * links);
+    CSIMI_MEMCPY(s->state.link_pose, f->next.link_pose, real * 7 * links);
+    CSIMI_MEMCPY(s->state.coord_rate, f->next.coord_rate, real * 3 * coords);
+    CSIMI_MEMCPY(s->coord_rep, f->v + 3 * csimi_first_coord_block(&s->state), real * 3 * coords);
+    CSIMI_MEMSET(s->state.coord_force, 0, real * 3 * coords);
     CSIMI_MEMSET(s->state.node_force, 0, real * 3 * nodes);
     CSIMI_MEMSET(s->state.wrench, 0, real * 6 * rigids);
     for (i = 0; i < s->count.bodies; i++) s->body[i].sigma = f->sigma_of_body[i];
@@ -19426,6 +21288,13 @@ CSIM_API csim_totals csim_world_totals(const csim_world *w) {
         csimi_mul3(I, s->frame_velocity + 3 * i, spin);
         csimi_add_momentum(&t, csim_v3(0, 0, 0), csim_v3(0, 0, 0), csimi_load3(spin));
     }
+    for (i = 0; i < s->tree_count; i++) {
+        csimi_tree_totals sum;
+        if (s->tree[i].mode != CSIMI_FREE) continue;
+        sum = csimi_tree_measure(s, i, s->coord_rate + 3 * s->tree[i].first_block);
+        t.mass += (double)sum.mass;
+        csimi_add_momentum(&t, sum.origin, sum.momentum.v, sum.momentum.w);
+    }
     return t;
 }
 
@@ -19454,6 +21323,13 @@ CSIM_API double csim_world_rms_speed(const csim_world *w) {
         csimi_frame_inertia_world(&s->state, i, I);
         csimi_mul3(I, s->frame_rep + 3 * i, spin);
         energy2 += (double)csim_dot(csimi_load3(s->frame_rep + 3 * i), csimi_load3(spin));
+    }
+    for (i = 0; i < s->count.trees; i++) {
+        csimi_tree_totals sum;
+        if (s->state.tree[i].mode != CSIMI_FREE) continue;
+        sum = csimi_tree_measure(&s->state, i, s->coord_rep + 3 * s->state.tree[i].first_block);
+        energy2 += 2 * sum.kinetic;
+        mass += (double)sum.mass;
     }
     return mass > 0 ? (double)CSIMI_SQRT((csim_real)(energy2 / mass)) : 0;
 }
@@ -19530,7 +21406,7 @@ static csim_vec3 csimi_node_mean(const csimi_store *s, const csimi_body *b, cons
 CSIM_API csim_status csim_body_get_pose(const csim_world *w, csim_body_id id, csim_pose *pose) {
     CSIMI_READ_BODY(w, id, pose);
     *pose = csimi_body_pose(s, &s->state, slot);
-    if (b->kind != CSIM_RIGID) pose->position = csimi_node_mean(s, b, s->state.x);
+    if (b->node_count > 0) pose->position = csimi_node_mean(s, b, s->state.x);
     return CSIM_OK;
 }
 
@@ -19541,6 +21417,12 @@ static csim_status csimi_get_velocity(const csim_world *w, csim_body_id id, bool
         const csim_real *v = (end ? s->state.velocity : s->rigid_rep) + 6 * b->rigid;
         *linear = csimi_load3(v);
         if (angular) *angular = csimi_load3(v + 3);
+        return CSIM_OK;
+    }
+    if (b->kind == CSIM_BODY_TREE) {
+        csim_vec3 turn;
+        csimi_tree_base_velocity(s, b->tree, end ? s->state.coord_rate : s->coord_rep, linear, &turn);
+        if (angular) *angular = turn;
         return CSIM_OK;
     }
     *linear = csimi_node_mean(s, b, end ? s->state.v : s->node_rep);
@@ -19565,6 +21447,10 @@ CSIM_API csim_status csim_body_get_mass(const csim_world *w, csim_body_id id, cs
         mass->mass = s->state.rigid_mass[b->rigid];
         mass->centre = csimi_load3(b->centre);
         CSIMI_MEMCPY(mass->inertia.m, s->state.inertia + 9 * b->rigid, 9 * sizeof(csim_real));
+    } else if (b->kind == CSIM_BODY_TREE) {
+        const csimi_tree *tree = s->state.tree + b->tree;
+        int i;
+        for (i = 0; i < tree->link_count; i++) mass->mass += s->state.tree_link[tree->first_link + i].mass;
     } else {
         int i;
         for (i = b->first_node; i < b->first_node + b->node_count; i++) mass->mass += s->state.node_mass[i];
@@ -19582,6 +21468,10 @@ CSIM_API csim_status csim_body_set_pose(csim_world *w, csim_body_id id, csim_pos
                           "a particle or rigid body");
     if (b->kind == CSIM_PARTICLE) {
         csimi_store3(s->state.x + 3 * b->first_node, pose.position);
+        return CSIM_OK;
+    }
+    if (b->kind == CSIM_BODY_TREE) {
+        csimi_tree_set_base(s, b->tree, pose);
         return CSIM_OK;
     }
     pose.rotation = csim_quat_normalize(pose.rotation);
@@ -19617,6 +21507,10 @@ CSIM_API csim_status csim_body_set_velocity(csim_world *w, csim_body_id id, csim
         csimi_store3(s->state.velocity + 6 * b->rigid + 3, angular);
         csimi_store3(s->rigid_rep + 6 * b->rigid, linear);
         csimi_store3(s->rigid_rep + 6 * b->rigid + 3, angular);
+    } else if (b->kind == CSIM_BODY_TREE) {
+        if (!csimi_tree_set_base_velocity(s, b->tree, linear, angular))
+            return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_velocity", "id", true, (double)id.index1,
+                              "a tree with a floating first link");
     } else {
         csim_vec3 centre = csimi_node_mean(s, b, s->state.x);
         int i;
@@ -19637,6 +21531,9 @@ CSIM_API csim_status csim_body_add_force(csim_world *w, csim_body_id id, csim_ve
     if (b->kind == CSIM_RIGID) {
         csimi_add3(s->state.wrench + 6 * b->rigid, force);
         csimi_add3(s->state.wrench + 6 * b->rigid + 3, torque);
+    } else if (b->kind == CSIM_BODY_TREE) {
+        const int link = s->state.tree[b->tree].first_link;
+        csimi_tree_push_link(s, link, csimi_link_pose(&s->state, link).position, force, torque);
     } else {
         csim_real mass = 0;
         int i;
@@ -19671,6 +21568,9 @@ CSIM_API csim_status csim_body_set_motion(csim_world *w, csim_body_id id, csim_m
         s->state.rigid_mode[b->rigid] = csimi_mode_of(motion);
         for (k = 0; motion == CSIM_STATIC && k < 6; k++)
             s->state.velocity[6 * b->rigid + k] = s->rigid_rep[6 * b->rigid + k] = 0;
+    } else if (b->kind == CSIM_BODY_TREE) {
+        s->state.tree[b->tree].mode = csimi_mode_of(motion);
+        if (motion == CSIM_STATIC) csimi_tree_stop(s, b->tree);
     } else {
         int i;
         for (i = b->first_node; i < b->first_node + b->node_count; i++) csimi_set_mode(s, i, motion);
@@ -19994,6 +21894,8 @@ CSIM_API uint64_t csim_world_hash(const csim_world *w) {
     h = csimi_fnv(h, s->state.velocity, 6 * rigids * real);
     h = csimi_fnv(h, s->state.frame, 4 * frames * real);
     h = csimi_fnv(h, s->state.frame_velocity, 3 * frames * real);
+    h = csimi_fnv(h, s->state.link_pose, 7 * (size_t)s->count.tree_links * real);
+    h = csimi_fnv(h, s->state.coord_rate, 3 * (size_t)s->count.coords * real);
     for (i = 0; i < s->count.contacts; i++) {
         h = csimi_fnv(h, &s->contact[i].id, sizeof s->contact[i].id);
         h = csimi_fnv(h, &s->contact[i].impulse, sizeof s->contact[i].impulse);
@@ -21889,6 +23791,8 @@ CSIMI_FN bool csimi_read_obj(csimi_mesh_reader *r) {
 #undef CSIMI_CCS_RELAX
 #undef CSIMI_SECTION
 #undef CSIMI_READ_CABLE
+#undef CSIMI_READ_TREE
+#undef CSIMI_OPEN_TREE
 #undef CSIMI_WORSE
 #undef CSIMI_OPEN_BODY
 #undef CSIMI_READ_BODY

@@ -683,10 +683,10 @@ static double solve_local(double good, int cap, int *sweeps, csim_real *r) {
     int m, i, j, k;
     memset(&s, 0, sizeof s);
     memset(&empty, 0, sizeof empty);
-    csimi_sweep_layout(&s, &arena, nc, nc, nc, window);
+    csimi_sweep_layout(&s, &arena, nc, 4 * nc, nc, nc, window);
     memory = malloc(arena.high + 64);
     arena = csimi_arena_in(memory, arena.high + 64);
-    csimi_sweep_layout(&s, &arena, nc, nc, nc, window);
+    csimi_sweep_layout(&s, &arena, nc, 4 * nc, nc, nc, window);
     s.bodies.inverse = (csim_real *)malloc((size_t)9 * (size_t)nc * (size_t)nc * sizeof(csim_real));
     s.problem = &empty;
     s.n = s.contact_count = nc;

@@ -56,6 +56,14 @@ CSIMI_FN csimi_place csimi_place_face(const int *node, const csim_real *weight) 
     return p;
 }
 
+CSIMI_FN csimi_place csimi_place_link(const csimi_state *s, int link, csim_vec3 point) {
+    csimi_place p = csimi_place_of(CSIMI_PLACE_LINK);
+    p.item = link;
+    p.node[0] = csimi_link_term_count(s, link);
+    csimi_store3(p.local, csim_pose_local(csimi_link_pose(s, link), point));
+    return p;
+}
+
 /* ---- where it is and how it moves */
 
 CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p) {
@@ -67,6 +75,7 @@ CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p)
     case CSIMI_PLACE_RIGID:
         return csim_add(csimi_load3(s->com + 3 * (size_t)p->item),
                         csim_rotate(csimi_place_rotation(s, p->item), csimi_load3(p->local)));
+    case CSIMI_PLACE_LINK: return csim_pose_point(csimi_link_pose(s, p->item), csimi_load3(p->local));
     case CSIMI_PLACE_FACE:
         x = csim_v3(0, 0, 0);
         for (k = 0; k < 3; k++) x = csim_madd(x, p->local[k], csimi_load3(s->x + 3 * (size_t)p->node[k]));
@@ -86,6 +95,7 @@ CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place 
         csim_vec3 arm = csim_sub(point, csimi_load3(s->com + 3 * (size_t)p->item));
         return csim_add(csimi_load3(twist), csim_cross(csimi_load3(twist + 3), arm));
     }
+    case CSIMI_PLACE_LINK: return csimi_link_velocity(s, p->item, point, s->coord_rate, NULL);
     case CSIMI_PLACE_FACE:
         for (k = 0; k < 3; k++) v = csim_madd(v, p->local[k], csimi_load3(s->v + 3 * (size_t)p->node[k]));
         break;
@@ -108,6 +118,7 @@ CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_pl
         if (s->rigid_mode[p->item] != CSIMI_FREE) break;
         return csim_madd(csimi_load3(s->gravity), 1 / s->rigid_mass[p->item],
                          csimi_load3(s->wrench + 6 * (size_t)p->item));
+    case CSIMI_PLACE_LINK: return csimi_place_free(s, p) ? csimi_load3(s->gravity) : a; /* as if its joints were free */
     case CSIMI_PLACE_FACE:
         for (k = 0; k < 3; k++) a = csim_madd(a, p->local[k], csimi_node_acceleration(s, p->node[k]));
         break;
@@ -131,6 +142,7 @@ CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_
         csimi_store3(x, point);
         csimi_rigid_arm(s, p->item, x, J + 9);
         break;
+    case CSIMI_PLACE_LINK: return csimi_link_terms(s, p->item, point, block, J);
     case CSIMI_PLACE_FACE:
         for (k = 0; k < 3; k++) {
             block[k] = p->node[k];
@@ -146,6 +158,7 @@ CSIMI_FN int csimi_place_term_count(const csimi_place *p) {
     case CSIMI_PLACE_GROUND: return 0;
     case CSIMI_PLACE_NODE: return 1;
     case CSIMI_PLACE_RIGID: return 2;
+    case CSIMI_PLACE_LINK: return p->node[0];
     case CSIMI_PLACE_FACE: return 3;
     }
     return 0;
@@ -171,6 +184,7 @@ CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, 
     switch (p->kind) {
     case CSIMI_PLACE_GROUND: return 0;
     case CSIMI_PLACE_NODE: return s->node_mass[p->item];
+    case CSIMI_PLACE_LINK: return 0; /* from A */
     case CSIMI_PLACE_RIGID:
         trace = 3 / s->rigid_mass[p->item];
         csimi_store3(x, point);
@@ -193,6 +207,7 @@ CSIMI_FN bool csimi_place_free(const csimi_state *s, const csimi_place *p) {
     case CSIMI_PLACE_GROUND: break;
     case CSIMI_PLACE_NODE: return s->node_mode[p->item] == CSIMI_FREE;
     case CSIMI_PLACE_RIGID: return s->rigid_mode[p->item] == CSIMI_FREE;
+    case CSIMI_PLACE_LINK: return s->tree[s->tree_link[p->item].tree].mode == CSIMI_FREE;
     case CSIMI_PLACE_FACE:
         for (k = 0; k < 3; k++)
             if (s->node_mode[p->node[k]] == CSIMI_FREE) return true;
@@ -241,6 +256,9 @@ CSIMI_FN csim_vec3 csimi_place_carry(const csimi_place *p, const csimi_state *th
     case CSIMI_PLACE_RIGID:
         return csim_rotate(csimi_place_rotation(now, p->item),
                            csim_unrotate(csimi_place_rotation(then, p->item), direction));
+    case CSIMI_PLACE_LINK:
+        return csim_rotate(csimi_link_pose(now, p->item).rotation,
+                           csim_unrotate(csimi_link_pose(then, p->item).rotation, direction));
     case CSIMI_PLACE_FACE: return csimi_face_carry(p, then, now, direction);
     }
     return direction;
@@ -256,9 +274,14 @@ CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count, 
     case CSIMI_PLACE_RIGID:
         if (rigid >= 0 && p->item > rigid) p->item--;
         break;
+    case CSIMI_PLACE_LINK: break; /* csimi_place_shift_links */
     case CSIMI_PLACE_FACE:
         for (k = 0; k < 3; k++)
             if (p->node[k] >= first_node + node_count) p->node[k] -= node_count;
         break;
     }
+}
+
+CSIMI_FN void csimi_place_shift_links(csimi_place *p, int first_link, int link_count) {
+    if (p->kind == CSIMI_PLACE_LINK && p->item >= first_link + link_count) p->item -= link_count;
 }

@@ -9,6 +9,7 @@
 
 #include "../sparse/private.h"
 #include "material.h"
+#include "tree.h"
 
 /* How the velocity of a block or rigid body is decided. */
 enum { CSIMI_FREE = 0, CSIMI_FIXED = 1, CSIMI_KINEMATIC = 2 }; /* kinematic: v is given by the user, never solved */
@@ -19,6 +20,7 @@ typedef enum csimi_place_kind {
     CSIMI_PLACE_GROUND, /* local: a point of the world that never moves */
     CSIMI_PLACE_NODE,   /* item: point node */
     CSIMI_PLACE_RIGID,  /* item: rigid body; local: the point in its centre-of-mass frame */
+    CSIMI_PLACE_LINK,   /* item: link of a tree, local: the point in its axes, node[0]: terms */
     CSIMI_PLACE_FACE    /* node[3]: corners of a triangle, local: their weights, which add up to 1 */
 } csimi_place_kind;
 
@@ -28,7 +30,7 @@ typedef struct csimi_place {
     csim_real local[4];
 } csimi_place;
 
-#define CSIMI_PLACE_TERMS 3 /* most terms of a place */
+#define CSIMI_PLACE_TERMS 10 /* most terms of a place: a link under 30 coordinates */
 
 /* What a bend element holds on to: an edge frame, a body or the world. */
 typedef struct csimi_bend_end {
@@ -40,6 +42,54 @@ typedef struct csimi_bend_end {
 typedef struct csimi_bend {
     csimi_bend_end end[2]; /* conj(first) second is the relative rotation */
 } csimi_bend;
+/* A tree of links: articulated body in reduced coordinates. Indices of its links and blocks are relative to its first
+   ones. Its velocity blocks: base_blocks of the root's coordinates, then each limb that hangs on the root, filled up to
+   whole blocks. */
+typedef struct csimi_tree {
+    int first_link, link_count;
+    int first_block, block_count, base_blocks; /* among the blocks of coordinates */
+    bool self_contact;                         /* links that are no neighbours may touch */
+    int position_count, dof_count;             /* numbers in the user's arrays, without padding */
+    unsigned char mode;
+} csimi_tree;
+
+typedef struct csimi_tree_link {
+    int tree, parent; /* parent: link of the same tree, before this one; -1: the world */
+    csim_tree_joint joint;
+    int coord, dofs;                        /* first coordinate among the padded ones of the tree, and how many */
+    int dof, position;                      /* first number in the user's arrays of velocities, of positions */
+    csim_pose frame;                        /* of the link in its parent at position 0 */
+    csim_vec3 axis;                         /* unit, link axes */
+    csim_real mass;                         /* kg */
+    csim_vec3 com;                          /* link axes, m */
+    csim_real inertia[6];                   /* about com, link axes: xx xy xz yy yz zz, kg m^2 */
+    csim_real armature;                     /* added to the diagonal of M */
+    csim_real damping;                      /* force per rate */
+    csim_real friction;                     /* dry: largest force */
+    csim_real lower, upper;                 /* lower > upper: no limits */
+    csim_real stiffness, rate_gain, effort; /* drive; effort 0: unlimited */
+    csim_real gravity_share;                /* of the weight that hangs on the joint and is carried by the drive */
+} csimi_tree_link;
+
+/* A motion (velocity, angular velocity) or force (force, moment) about the origin of the tree, world axes. */
+typedef struct csimi_twist {
+    csim_vec3 v, w;
+} csimi_twist;
+
+/* Mass, first and second moment (xx xy xz yy yz zz) about the origin of the tree, world axes. */
+typedef struct csimi_composite {
+    csim_real m, I[6];
+    csim_vec3 mc;
+} csimi_composite;
+
+/* What a pass over a tree leaves at each link. */
+typedef struct csimi_link_work {
+    csim_vec3 r;       /* from the origin of the tree to that of the link */
+    csimi_twist S;     /* column of a joint of one coordinate */
+    csimi_twist V, A;  /* motion and acceleration; A holds -g */
+    csimi_twist F, H;  /* force that the joint carries, momentum of all that hangs on it */
+    csimi_composite C; /* of all that hangs on it */
+} csimi_link_work;
 
 typedef struct csimi_state {
     csim_real gravity[3]; /* m/s^2 */
@@ -101,6 +151,18 @@ typedef struct csimi_state {
     csim_real
         *bend_data; /* [8 bend_count] length m; bend, bend, twist stiffness N m^2; rest curvature 1/m [3]; beta_K */
     int *bend_slot; /* [4 bend_count] block indices of A, -1: none */
+    int tree_count, tree_link_count, coord_count; /* coord_count: blocks of 3 generalised coordinates */
+    csimi_tree *tree;                             /* [tree_count] */
+    csimi_tree_link *tree_link;                   /* [tree_link_count] */
+    csim_real *link_position;                     /* [7 tree_link_count] scalar, or x y z and quaternion */
+    csim_real *link_pose;       /* [7 tree_link_count] x y z, quaternion: follows from link_position */
+    csim_real *link_target;     /* [4 tree_link_count] of the drive: scalar, or quaternion */
+    csim_real *coord_rate;      /* [3 coord_count] v_k */
+    csim_real *coord_force;     /* [3 coord_count] of the coming step */
+    csim_real *coord_target;    /* [3 coord_count] rate a drive aims at */
+    int *coord_limb;            /* [2 coord_count] limb (0: base) and coordinates used */
+    int *coord_slot;            /* [2 coord_count] where the row's base and limb begin in A */
+    csimi_link_work *link_work; /* [tree_link_count] scratch of one pass over a tree */
 } csimi_state;
 
 /* Numbers of one step; dynamics.md 1. */
@@ -150,13 +212,14 @@ enum {
     CSIMI_MODEL_CLOTH,
     CSIMI_MODEL_SPRING,
     CSIMI_MODEL_CABLE,
+    CSIMI_MODEL_TREE,
     CSIMI_MODEL_COUNT
 };
 CSIMI_FN const csimi_model *csimi_model_table(void); /* [CSIMI_MODEL_COUNT] */
 
 CSIM_INLINE int csimi_first_frame_block(const csimi_state *s) { return s->node_count + 2 * s->rigid_count; }
-CSIM_INLINE int csimi_block_count(const csimi_state *s) { return csimi_first_frame_block(s) + s->frame_count; }
-
+CSIM_INLINE int csimi_first_coord_block(const csimi_state *s) { return csimi_first_frame_block(s) + s->frame_count; }
+CSIM_INLINE int csimi_block_count(const csimi_state *s) { return csimi_first_coord_block(s) + s->coord_count; }
 /* The entries of the table, by file. */
 #define CSIMI_MODEL_ASSEMBLE(name) \
     CSIMI_FN void name(const csimi_state *s, const csimi_step *step, csimi_system *system)
@@ -166,6 +229,7 @@ CSIMI_MODEL_ASSEMBLE(csimi_tet_assemble);
 CSIMI_MODEL_ASSEMBLE(csimi_cloth_assemble);
 CSIMI_MODEL_ASSEMBLE(csimi_spring_assemble);
 CSIMI_MODEL_ASSEMBLE(csimi_cable_assemble);
+CSIMI_MODEL_ASSEMBLE(csimi_tree_assemble);
 #undef CSIMI_MODEL_ASSEMBLE
 CSIMI_FN int csimi_rigid_couple(const csimi_state *s, int *pairs);
 CSIMI_FN int csimi_tet_couple(const csimi_state *s, int *pairs);
@@ -187,6 +251,10 @@ CSIMI_FN void csimi_tet_energy(const csimi_state *s, csimi_energy *energy);
 CSIMI_FN void csimi_cloth_energy(const csimi_state *s, csimi_energy *energy);
 CSIMI_FN void csimi_spring_energy(const csimi_state *s, csimi_energy *energy);
 CSIMI_FN void csimi_cable_energy(const csimi_state *s, csimi_energy *energy);
+CSIMI_FN int csimi_tree_couple(const csimi_state *s, int *pairs);
+CSIMI_FN void csimi_tree_bind(csimi_state *s, const csim_block_matrix *pattern);
+CSIMI_FN void csimi_tree_advance(const csimi_state *s, const csimi_step *step, const csim_real *v, csimi_state *next);
+CSIMI_FN void csimi_tree_energy(const csimi_state *s, csimi_energy *energy);
 
 /* ---- rigid.c */
 /* R I R' of rigid body k, row-major. */
@@ -263,7 +331,7 @@ CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_pl
 /* The point moves with sum J v[block]: fills up to CSIMI_PLACE_TERMS (block, 3x3) terms, returns how many. */
 CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_vec3 point, int *block,
                                csim_real *J /* [9 CSIMI_PLACE_TERMS] */);
-/* Most terms of a place of this kind; a spring's or contact's room. */
+/* Most terms of a place; a spring's or contact's room. */
 CSIMI_FN int csimi_place_term_count(const csimi_place *p);
 /* Brings rigid_inverse up to date with the rotations: csimi_place_mass reads it. */
 CSIMI_FN void csimi_place_prepare(csimi_state *s);
@@ -278,6 +346,10 @@ CSIMI_FN csim_vec3 csimi_place_carry(const csimi_place *p, const csimi_state *th
                                      csim_vec3 direction);
 /* Indices after the nodes [first_node, first_node + node_count) and, if rigid >= 0, one rigid body were removed. */
 CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count, int rigid);
+
+/* The point of a link that is at point; the same bookkeeping for the links of a tree that is removed. */
+CSIMI_FN csimi_place csimi_place_link(const csimi_state *s, int link, csim_vec3 point);
+CSIMI_FN void csimi_place_shift_links(csimi_place *p, int first_link, int link_count);
 
 /* ---- cable.c */
 CSIMI_FN csim_quat csimi_load_quat(const csim_real *p); /* w x y z */
@@ -296,5 +368,35 @@ CSIMI_FN void csimi_bend_law(const csimi_state *s, int k, csim_real *torque, csi
 CSIMI_FN void csimi_bend_curvature(csim_quat a, csim_quat b, csim_real length, csim_real *kappa);
 /* Block that turns with an end; -1: none. */
 CSIMI_FN int csimi_bend_block(const csimi_state *s, const csimi_bend_end *end);
+/* ---- tree.c */
+CSIMI_FN int csimi_tree_dofs(csim_tree_joint joint);
+/* Poses of all links from positions (both [7 tree_link_count] over all trees). */
+CSIMI_FN void csimi_tree_forward(const csimi_state *s, int tree, const csim_real *position, csim_real *pose);
+CSIMI_FN csim_pose csimi_link_pose(const csimi_state *s, int link);
+/* Fills link_work at the poses of s and the given rates and accelerations (padded coordinates of the tree; acceleration
+   may be null: zero; in the user's order); gravity[3]. */
+CSIMI_FN void csimi_tree_study(const csimi_state *s, int tree, const csim_real *rate, const csim_real *acceleration,
+                               const csim_real *gravity);
+/* After a study, in the user's order: the generalised forces it needs [dof_count], and M [dof_count^2]. */
+CSIMI_FN void csimi_tree_forces(const csimi_state *s, int tree, csim_real *force);
+CSIMI_FN void csimi_tree_mass_matrix(const csimi_state *s, int tree, csim_real *M);
+/* target - position of a joint's drive, in the directions of its coordinates. */
+CSIMI_FN void csimi_drive_error(const csimi_state *s, int link, csim_real *error);
+typedef struct csimi_tree_totals {
+    double kinetic;
+    csim_real mass;
+    csim_vec3 origin, first_moment; /* about origin */
+    csimi_twist momentum;           /* about origin */
+} csimi_tree_totals;
+CSIMI_FN csimi_tree_totals csimi_tree_measure(const csimi_state *s, int tree, const csim_real *rate);
+/* Velocity of the point of a link that is at x (world); rates [3 coord_count] of all trees. angular may be null. */
+CSIMI_FN csim_vec3 csimi_link_velocity(const csimi_state *s, int link, csim_vec3 x, const csim_real *rates,
+                                       csim_vec3 *angular);
+/* What a unit rate of coordinate k of the joint of this link adds to the velocity of a point at x that hangs on it. */
+CSIMI_FN csim_vec3 csimi_link_column(const csimi_state *s, int link, int k, csim_vec3 x);
+CSIMI_FN int csimi_link_above(const csimi_state *s, int link); /* the parent among all links, -1: the world */
+/* The Jacobian of a point as (block, 3x3) terms, up the path to the root: returns how many; the same without J. */
+CSIMI_FN int csimi_link_term_count(const csimi_state *s, int link);
+CSIMI_FN int csimi_link_terms(const csimi_state *s, int link, csim_vec3 x, int *block, csim_real *J);
 
 #endif

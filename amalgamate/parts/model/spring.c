@@ -1,7 +1,7 @@
 /* model/spring */
 #include "private.h"
 
-#define CSIMI_SPRING_SIDE (2 * CSIMI_PLACE_TERMS)
+#define CSIMI_SPRING_SIDE 6 /* terms of both ends that have slots; with more the blocks are looked for */
 
 /* A spring as seen by the blocks: stretch direction and the terms of d = point a - point b, signs included. */
 typedef struct csimi_spring_view {
@@ -51,11 +51,17 @@ static void csimi_spring_law(const csimi_spring_view *view, const csim_real *dat
         for (j = 0; j < 3; j++) K[3 * i + j] = (along - across) * d[i] * d[j] + (i == j ? across : 0);
 }
 
+static csim_real *csimi_spring_block(const csimi_spring_view *view, int p, int q, const int *slot,
+                                     const csim_block_matrix *A) {
+    const int at = view->count <= CSIMI_SPRING_SIDE ? slot[CSIMI_SPRING_SIDE * p + q]
+                                                    : csimi_pattern_find(A, view->block[p], view->block[q]);
+    return A->val + 9 * (size_t)at;
+}
+
 /* Adds Jp'K Jq to block (p, q) and its transpose to (q, p); symmetric to the bit, also where both are one block. */
 static void csimi_spring_add(const csimi_spring_view *view, int p, int q, const csim_real *K, const int *slot,
-                             csim_real *val) {
-    csim_real KJ[9], M[9], *pq = val + 9 * (size_t)slot[CSIMI_SPRING_SIDE * p + q],
-                           *qp = val + 9 * (size_t)slot[CSIMI_SPRING_SIDE * q + p];
+                             const csim_block_matrix *A) {
+    csim_real KJ[9], M[9], *pq = csimi_spring_block(view, p, q, slot, A), *qp = csimi_spring_block(view, q, p, slot, A);
     csim_real own = p == q ? CSIM_R(0.5) : CSIM_R(1);
     int i, j;
     csimi_matmul(K, view->J[q], KJ);
@@ -81,7 +87,7 @@ CSIMI_FN void csimi_spring_assemble(const csimi_state *s, const csimi_step *step
         for (p = 0; p < view.count; p++) {
             csimi_addmulT3(view.J[p], impulse, system->b + 3 * (size_t)view.block[p]);
             for (q = p; q < view.count; q++)
-                csimi_spring_add(&view, p, q, K, s->spring_slot + CSIMI_SPRING_SLOTS * (size_t)k, system->A.val);
+                csimi_spring_add(&view, p, q, K, s->spring_slot + CSIMI_SPRING_SLOTS * (size_t)k, &system->A);
         }
     }
 }

@@ -23,9 +23,9 @@ typedef struct csimi_lift {
     int products;        /* of A */
 } csimi_lift;
 
-static void csimi_lift_layout(csimi_lift *l, csimi_arena *arena, int n, int contacts, int terms) {
+static void csimi_lift_layout(csimi_lift *l, csimi_arena *arena, int n, int inverse, int contacts, int terms) {
     const size_t few = (size_t)csimi_imin(contacts, CSIMI_LIFT_DENSE);
-    csimi_bodies_layout(&l->bodies, arena, n);
+    csimi_bodies_layout(&l->bodies, arena, n, inverse);
     l->pieces = CSIMI_PUSH(arena, csimi_piece, terms);
     l->first = CSIMI_PUSH(arena, int, (size_t)contacts + 1);
     l->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
@@ -34,10 +34,10 @@ static void csimi_lift_layout(csimi_lift *l, csimi_arena *arena, int n, int cont
     l->dense = CSIMI_PUSH(arena, csim_real, 9 * few * few);
 }
 
-static csim_real *csimi_lift_vectors(csimi_delassus *W, csimi_lift *l, csimi_arena *arena, int n, int contacts,
-                                     int terms, csim_real **u, void **scratch, size_t *bytes) {
+static csim_real *csimi_lift_vectors(csimi_delassus *W, csimi_lift *l, csimi_arena *arena, int n, int inverse,
+                                     int contacts, int terms, csim_real **u, void **scratch, size_t *bytes) {
     csim_real *r;
-    csimi_lift_layout(l, arena, n, contacts, terms);
+    csimi_lift_layout(l, arena, n, inverse, contacts, terms);
     csimi_delassus_layout(W, arena, contacts);
     r = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     *u = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
@@ -54,7 +54,8 @@ CSIMI_FN size_t csimi_lift_bytes(const csim_problem_size *size, const csim_solve
     csim_real *u;
     void *scratch;
     size_t bytes;
-    (void)csimi_lift_vectors(&W, &l, &arena, size->blocks, size->contacts, size->terms, &u, &scratch, &bytes);
+    (void)csimi_lift_vectors(&W, &l, &arena, size->blocks, csimi_inverse_blocks_of(size), size->contacts, size->terms,
+                             &u, &scratch, &bytes);
     csimi_push(&arena, csimi_solver_table()[params->solver].impulse_bytes(size->contacts, params), 1);
     return arena.high;
 }
@@ -194,11 +195,11 @@ static void csimi_lift_free_velocity(csimi_lift *l, csim_real *v) {
 static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_params *params, csim_real *q) {
     const csim_problem *p = l->problem;
     int c, k, at = 0;
-    l->direct = csimi_bodies_take(&p->A);
+    l->direct = csimi_bodies_take(p);
     l->broken = false;
     l->products = 0;
     l->tolerance = csimi_max(CSIM_R(1e-6) * params->tolerance, 64 * CSIMI_EPS);
-    if (l->direct && !csimi_bodies_open(&l->bodies, &p->A)) return false;
+    if (l->direct && !csimi_bodies_open(&l->bodies, p)) return false;
     for (c = 0; c < W->contacts; ++c) {
         l->first[c] = at;
         at += csimi_pieces_make(p, l->direct ? &l->bodies : NULL, c, l->pieces + at);
@@ -302,8 +303,8 @@ CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_so
     CSIMI_MEMSET(&W, 0, sizeof W);
     l.problem = problem;
     l.tasks = W.tasks = tasks;
-    r = csimi_lift_vectors(&W, &l, arena, problem->A.n, problem->contact_count, csimi_pieces_count(problem), &u,
-                           &scratch, &bytes);
+    r = csimi_lift_vectors(&W, &l, arena, problem->A.n, csimi_bodies_inverse_blocks(problem), problem->contact_count,
+                           csimi_pieces_count(problem), &u, &scratch, &bytes);
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
                           "csim_solver_bytes of the problem's size");

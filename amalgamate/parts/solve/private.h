@@ -309,10 +309,14 @@ CSIMI_FN size_t csimi_ccs_bytes(int contacts, const csim_solver_params *params);
 CSIMI_FN bool csimi_ccs_solve(csimi_impulse_run *run);
 
 /* ---- bodies.c: A as small dense bodies of neighbouring blocks, inverted, and the rows of contacts on them */
-enum { CSIMI_BODY_BLOCKS = 4 };
+enum {
+    CSIMI_BODY_BLOCKS = 4,  /* at most in a body ... */
+    CSIMI_BODY_LARGEST = 14 /* ... and where the structure names the bodies */
+};
 typedef struct csimi_bodies {
     int *first, *size, *row; /* [n] of the body of each block; row: offset of its inverse, 3x3 blocks */
-    csim_real *inverse;      /* [36 n] */
+    csim_real *inverse;      /* [9 csimi_bodies_inverse_blocks] */
+    double *dense;           /* one body while it is inverted */
 } csimi_bodies;
 /* One block a contact acts on: J rows in the contact frame, signed; where the body's inverse is. */
 typedef struct csimi_piece {
@@ -322,10 +326,13 @@ typedef struct csimi_piece {
     csim_real J[9];
 } csimi_piece;
 /* Whether A is block diagonal in bodies. */
-CSIMI_FN bool csimi_bodies_take(const csim_block_matrix *A);
-CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n);
-/* Finds the bodies of an A that csimi_bodies_take takes and inverts them. False when A is not positive definite. */
-CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_block_matrix *A);
+CSIMI_FN bool csimi_bodies_take(const csim_problem *problem);
+/* Sum over the bodies of their blocks squared; 4 n when they are none. */
+CSIMI_FN int csimi_bodies_inverse_blocks(const csim_problem *problem);
+CSIMI_FN int csimi_inverse_blocks_of(const csim_problem_size *size);
+CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int inverse_blocks);
+/* Finds the bodies of a problem that csimi_bodies_take takes and inverts them. False when A is not positive definite. */
+CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_problem *problem);
 /* A^-1 x of the body of block i, x given on that block alone, added to y[3n]. */
 CSIMI_FN void csimi_body_push(const csimi_bodies *b, int i, const csim_real *x, csim_real *y);
 /* Terms that contacts name: pieces in all. */

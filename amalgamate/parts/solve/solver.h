@@ -97,7 +97,9 @@ typedef struct csim_problem_size {
     int terms; /* sum over all sides of their number of terms k; a side of more than 4 counts k k / 4 (rounded up) */
     int aggregates;
     int links;           /* of chains */
-    bool rigid;          /* A is block diagonal in bodies of at most 4 blocks: SWEEP can take it */
+    bool rigid;          /* A is block diagonal in bodies of at most 4 blocks (14 where the structure names the bodies):
+                            SWEEP can take it */
+    int inverse_blocks;  /* sum over the bodies of their blocks squared; 0: 4 n */
 } csim_problem_size;
 
 /* Automatic solver, tolerance 5e-5, 600 iterations, gain 1e3 with shift; the values stand at the fields. */

@@ -11,7 +11,7 @@
 #define CSIMI_SWEEP_WINDOW 19 /* f and p: with the other vectors it makes 50 of 3nc */
 #define CSIMI_SWEEP_PATIENCE 100 /* sweeps without a halving before the next stage; 4 before Newton */
 
-CSIMI_FN bool csimi_sweep_takes(const csim_problem *problem) { return csimi_bodies_take(&problem->A); }
+CSIMI_FN bool csimi_sweep_takes(const csim_problem *problem) { return csimi_bodies_take(problem); }
 
 /* ---- velocities */
 
@@ -319,9 +319,10 @@ static size_t csimi_sweep_spare(int n, int contacts, int window) {
     return contacts > 0 && wanted > ring ? wanted : 0;
 }
 
-static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, int n, int contacts, int terms, int window) {
+static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, int n, int inverse, int contacts, int terms,
+                               int window) {
     const size_t vector = 3 * (size_t)contacts;
-    csimi_bodies_layout(&s->bodies, arena, n);
+    csimi_bodies_layout(&s->bodies, arena, n, inverse);
     s->free_velocity = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->pieces = CSIMI_PUSH(arena, csimi_piece, terms);
@@ -347,7 +348,8 @@ static int csimi_sweep_window(const csim_solver_params *params) {
 CSIMI_FN size_t csimi_sweep_bytes(const csim_problem_size *size, const csim_solver_params *params) {
     csimi_arena arena = csimi_arena_counting();
     csimi_sweep s;
-    csimi_sweep_layout(&s, &arena, size->blocks, size->contacts, size->terms, csimi_sweep_window(params));
+    csimi_sweep_layout(&s, &arena, size->blocks, csimi_inverse_blocks_of(size), size->contacts, size->terms,
+                       csimi_sweep_window(params));
     csimi_push(&arena, csim_certificate_bytes(size->blocks, size->contacts), 1);
     return arena.high;
 }
@@ -483,14 +485,15 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     s.cap = csimi_imax(params->max_iterations, 1);
     s.history = params->history;
     s.history_capacity = params->history ? params->history_capacity : 0;
-    csimi_sweep_layout(&s, arena, s.n, s.contact_count, csimi_pieces_count(problem), csimi_sweep_window(params));
+    csimi_sweep_layout(&s, arena, s.n, csimi_bodies_inverse_blocks(problem), s.contact_count,
+                       csimi_pieces_count(problem), csimi_sweep_window(params));
     scratch = csimi_push(arena, bytes, 1);
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
                           "csim_solver_bytes of the problem's size");
-    if (!csimi_sweep_takes(problem) || !csimi_bodies_open(&s.bodies, &problem->A))
+    if (!csimi_sweep_takes(problem) || !csimi_bodies_open(&s.bodies, problem))
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
-                          "for SWEEP: positive definite, in bodies of 1 to 4 neighbouring blocks");
+                          "for SWEEP: positive definite, in bodies of 1 to 4 neighbouring blocks (14 named ones)");
     csimi_sweep_contacts(&s);
     csimi_sweep_free_velocity(&s);
     CSIMI_MEMCPY(s.lambda, solution->lambda, vector);

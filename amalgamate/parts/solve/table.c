@@ -49,6 +49,7 @@ CSIM_API csim_problem_size csim_problem_measure(const csim_problem *problem) {
     size.aggregates = csimi_coarse_usable(s) ? s->aggregate_count : 0;
     size.links = csimi_chains_links(s);
     size.rigid = csimi_sweep_takes(problem);
+    size.inverse_blocks = csimi_bodies_inverse_blocks(problem);
     return size;
 }
 
@@ -92,7 +93,9 @@ CSIM_API size_t csim_solver_bytes(const csim_problem_size *size, const csim_solv
         size_t bytes;
         if (params->solver == CSIM_SOLVER_AUTO ? k > CSIM_SOLVER_SWEEP : (int)params->solver != k) continue;
         if (!table[k].bytes) continue;
-        if (k == CSIM_SOLVER_SWEEP && params->solver == CSIM_SOLVER_AUTO && !size->rigid) continue;
+        if (k == CSIM_SOLVER_SWEEP && params->solver == CSIM_SOLVER_AUTO && !size->rigid &&
+            !size->inverse_blocks)
+            continue;
         bytes = table[k].bytes(
             k == CSIM_SOLVER_COND && params->solver == CSIM_SOLVER_AUTO && size->rigid ? &second : size, params);
         if (bytes > most) most = bytes;

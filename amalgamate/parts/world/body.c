@@ -55,7 +55,7 @@ CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion mot
     b->alive = true;
     b->kind = kind;
     b->motion = motion;
-    b->next_free = b->rigid = -1;
+    b->next_free = b->rigid = b->tree = -1;
     b->first_node = s->count.nodes;
     b->first_shape = s->count.shapes;
     b->first_tet = s->count.tets;
@@ -170,8 +170,7 @@ static void csimi_add_mass(csim_mass *sum, const csim_mass *part) {
 }
 
 /* Mass, centre and inertia of a rigid definition; false fields keep zero for bodies that never move freely. */
-static csim_status csimi_rigid_mass(const csim_rigid_def *def, csim_mass *mass, csim_error *error) {
-    static const char fn[] = "csim_create_rigid";
+CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn, csim_mass *mass, csim_error *error) {
     csim_real given = 0;
     int i, k;
     CSIMI_MEMSET(mass, 0, sizeof *mass);
@@ -259,7 +258,7 @@ static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, c
             return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "motion", true, (double)def->motion,
                               "CSIM_STATIC for a body with a half-space");
     }
-    return csimi_rigid_mass(def, mass, &w->error);
+    return csimi_rigid_mass(def, fn, mass, &w->error);
 }
 
 CSIM_API csim_status csim_create_rigid(csim_world *w, const csim_rigid_def *def, csim_body_id *id) {
@@ -293,7 +292,10 @@ CSIM_API csim_status csim_create_rigid(csim_world *w, const csim_rigid_def *def,
     b->matrix_blocks = 4;
     b->can_sleep = def->can_sleep;
     b->rigid = s->count.rigids++;
-    for (i = 0; i < def->shape_count; i++) s->shape_body[s->count.shapes + i] = slot;
+    for (i = 0; i < def->shape_count; i++) {
+        s->shape_body[s->count.shapes + i] = slot;
+        s->shape_link[s->count.shapes + i] = -1;
+    }
     s->count.shapes += def->shape_count;
     s->count.hulls = hulls;
     s->count.matrix_blocks += 4;
@@ -632,6 +634,14 @@ static csim_status csimi_attach(csim_world *w, const csim_attachment *at, const 
         *place = csimi_place_rigid(&s->state, b->rigid, at->point);
         return CSIM_OK;
     }
+    if (b->kind == CSIM_BODY_TREE) {
+        const csimi_tree *tree = s->state.tree + b->tree;
+        if (at->node < 0 || at->node >= tree->link_count)
+            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, function, "attachment.node", true, (double)at->node,
+                              "a link of the tree, 0..link_count - 1");
+        *place = csimi_place_link(&s->state, tree->first_link + at->node, at->point);
+        return CSIM_OK;
+    }
     if (at->node < 0 || at->node >= b->node_count)
         return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, function, "attachment.node", true, (double)at->node,
                           "0..node count of the body - 1");
@@ -899,6 +909,7 @@ CSIM_API csim_status csim_destroy_body(csim_world *w, csim_body_id id) {
     s->count.aggregates -= gone.aggregate_count;
     csimi_remove(s, CSIMI_AXIS_nodes, gone.first_node, gone.node_count);
     if (gone.rigid >= 0) csimi_remove(s, CSIMI_AXIS_rigids, gone.rigid, 1);
+    if (gone.tree >= 0) csimi_tree_forget(s, gone.tree);
     csimi_remove(s, CSIMI_AXIS_shapes, gone.first_shape, gone.shape_count);
     csimi_remove(s, CSIMI_AXIS_hulls, first_hull, hulls);
     csimi_remove(s, CSIMI_AXIS_tets, gone.first_tet, gone.tet_count);

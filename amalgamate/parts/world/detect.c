@@ -55,8 +55,24 @@ CSIMI_FN csim_pose csimi_body_pose(const csimi_store *s, const csimi_state *stat
         p.position = csim_sub(csimi_load3(state->com + 3 * b->rigid), csim_rotate(p.rotation, csimi_load3(b->centre)));
     } else if (b->kind == CSIM_PARTICLE) {
         p.position = csimi_load3(state->x + 3 * b->first_node);
+    } else if (b->kind == CSIM_BODY_TREE) {
+        p = csimi_link_pose(state, state->tree[b->tree].first_link);
     }
     return p;
+}
+
+/* Pose of the axes a shape is given in: of its body, or of its link. */
+static csim_pose csimi_shape_pose(const csimi_store *s, const csimi_state *state, int shape) {
+    const csimi_body *b = s->body + s->shape_body[shape];
+    if (b->kind != CSIM_BODY_TREE) return csimi_body_pose(s, state, s->shape_body[shape]);
+    return csimi_link_pose(state, state->tree[b->tree].first_link + s->shape_link[shape]);
+}
+
+/* The material point under a shape that is at point. */
+static csimi_place csimi_shape_place(const csimi_store *s, int shape, csim_vec3 point) {
+    const csimi_body *b = s->body + s->shape_body[shape];
+    if (b->kind != CSIM_BODY_TREE) return csimi_place_rigid(&s->state, b->rigid, point);
+    return csimi_place_link(&s->state, s->state.tree[b->tree].first_link + s->shape_link[shape], point);
 }
 
 /* ---- objects and their bounds */
@@ -82,6 +98,8 @@ static void csimi_add_object(csimi_detector *d, csimi_object_kind kind, int body
     csimi_store3(d->lower + 3 * i, csim_sub(lower, m));
     csimi_store3(d->upper + 3 * i, csim_add(upper, m));
     d->group[i] = b->motion == CSIM_DYNAMIC ? body + 1 : 0; /* what never moves freely never pairs with its like */
+    if (b->kind == CSIM_BODY_TREE && d->group[i] > 0 && d->world->store.state.tree[b->tree].self_contact)
+        d->group[i] = -1;
 }
 
 static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose pose) {
@@ -91,7 +109,12 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
     csim_vec3 lower, upper;
     csim_real speed = 0, acceleration = 0, t = b->surface.thickness;
     csim_vec3 extra = csim_v3(t, t, t);
-    if (b->motion != CSIM_STATIC) {
+    if (b->kind == CSIM_BODY_TREE) {
+        csim_vec3 turn, v = csimi_link_velocity(&s->state, s->state.tree[b->tree].first_link + s->shape_link[shape],
+                                                csim_pose_point(pose, csim_pose_point(g->local, g->centre)),
+                                                s->state.coord_rate, &turn);
+        speed = csim_length(v) + g->bound * csim_length(turn);
+    } else if (b->motion != CSIM_STATIC) {
         const csim_real *v = s->state.velocity + 6 * b->rigid, *f = s->state.wrench + 6 * b->rigid;
         csim_real reach =
             csim_length(csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre))) + g->bound;
@@ -134,6 +157,9 @@ static void csimi_add_objects(csimi_detector *d) {
         if (b->kind == CSIM_RIGID) {
             csim_pose pose = csimi_body_pose(&w->store, &w->store.state, slot);
             for (k = 0; k < b->shape_count; k++) csimi_add_shape(d, slot, b->first_shape + k, pose);
+        } else if (b->kind == CSIM_BODY_TREE) {
+            for (k = b->first_shape; k < b->first_shape + b->shape_count; k++)
+                csimi_add_shape(d, slot, k, csimi_shape_pose(&w->store, &w->store.state, k));
         } else {
             csimi_add_points(d, slot);
         }
@@ -201,7 +227,7 @@ static void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, const
     int i, n, room = (int)((size_t)s->capacity.contacts * sizeof(csim_contact_info) / sizeof(csim_touch));
     uint64_t key = csimi_mix64(csimi_side_key(s, a->body, (uint32_t)(a->item - s->body[a->body].first_shape)),
                                csimi_side_key(s, b->body, (uint32_t)(b->item - s->body[b->body].first_shape)));
-    csim_pose pose_a = csimi_body_pose(s, &s->state, a->body), pose_b = csimi_body_pose(s, &s->state, b->body);
+    csim_pose pose_a = csimi_shape_pose(s, &s->state, a->item), pose_b = csimi_shape_pose(s, &s->state, b->item);
     n = csim_collide(s->shape + a->item, pose_a, s->shape + b->item, pose_b, s->hull, a->margin + b->margin + thickness,
                      out, room);
     if (n > room) {
@@ -215,8 +241,8 @@ static void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, const
         c->body_a = a->body;
         c->body_b = b->body;
         c->shape_b = -1;
-        c->a = csimi_place_rigid(&s->state, s->body[a->body].rigid, out[i].point_a);
-        c->b = csimi_place_rigid(&s->state, s->body[b->body].rigid, out[i].point_b);
+        c->a = csimi_shape_place(s, a->item, out[i].point_a);
+        c->b = csimi_shape_place(s, b->item, out[i].point_b);
         c->radius = thickness;
         c->point_a = out[i].point_a;
         c->point_b = out[i].point_b;
@@ -246,7 +272,7 @@ static void csimi_collide_node_shape(csimi_detector *d, int slot, int node, uint
     c->radius = r;
     c->point_a = c->point_b = csim_madd(x, -(gap + r), n);
     c->a = csimi_place_node(node);
-    c->b = csimi_place_rigid(&s->state, s->body[b->body].rigid, c->point_b);
+    c->b = csimi_shape_place(s, b->item, c->point_b);
     c->normal = n;
     c->gap = gap;
 }
@@ -285,7 +311,7 @@ static void csimi_collide_points(csimi_detector *d, const csimi_object *a, const
     csim_real reach = a->margin + b->margin;
     bool particle = a->kind == CSIMI_OBJECT_PARTICLE;
     int i, n = particle ? 1 : A->surface_count;
-    csim_pose pose = csimi_body_pose(s, &s->state, b->body);
+    csim_pose pose = b->kind == CSIMI_OBJECT_SHAPE ? csimi_shape_pose(s, &s->state, b->item) : csim_pose_identity();
     const csim_real *lo = d->lower + 3 * (b - d->object), *hi = d->upper + 3 * (b - d->object);
     csim_real grow = a->margin + A->radius + A->surface.thickness;
     for (i = 0; i < n; i++) {
@@ -302,11 +328,35 @@ static void csimi_collide_points(csimi_detector *d, const csimi_object *a, const
     }
 }
 
+/* The link that a shape moves with: the first one up the tree that has a joint to move in. */
+static int csimi_moving_link(const csimi_store *s, int shape) {
+    int link = s->state.tree[s->body[s->shape_body[shape]].tree].first_link + s->shape_link[shape];
+    while (s->state.tree_link[link].dofs == 0 && s->state.tree_link[link].parent >= 0)
+        link = csimi_link_above(&s->state, link);
+    return link;
+}
+
+/* Whether two shapes of one tree are on one link or on neighbours. */
+static bool csimi_neighbours(const csimi_store *s, int shape_a, int shape_b) {
+    int a = csimi_moving_link(s, shape_a), b = csimi_moving_link(s, shape_b), pass;
+    if (a == b) return true;
+    for (pass = 0; pass < 2; pass++) {
+        const int below = pass ? b : a, other = pass ? a : b;
+        int above = csimi_link_above(&s->state, below);
+        while (above >= 0 && s->state.tree_link[above].dofs == 0 && s->state.tree_link[above].parent >= 0)
+            above = csimi_link_above(&s->state, above);
+        if (above == other) return true;
+    }
+    return false;
+}
+
 /* Decides who is a and b: free bodies before fixed ones, points before shapes, solids before particles. */
 static void csimi_collide_pair(csimi_detector *d, int i, int j) {
     const csimi_object *a = d->object + i, *b = d->object + j;
     const csimi_body *A = d->world->store.body + a->body, *B = d->world->store.body + b->body;
-    if (!csimi_may_touch(d->world, a->body, b->body)) return;
+    if (a->body == b->body ? csimi_neighbours(&d->world->store, a->item, b->item)
+                           : !csimi_may_touch(d->world, a->body, b->body))
+        return;
     if (a->kind == CSIMI_OBJECT_SHAPE && b->kind == CSIMI_OBJECT_SHAPE) {
         if (A->motion != CSIM_DYNAMIC && B->motion == CSIM_DYNAMIC)
             csimi_collide_shapes(d, b, a);
@@ -359,7 +409,7 @@ CSIMI_FN csim_real csimi_gap_at(const csim_world *w, const csimi_state *then, co
     csim_vec3 a = csimi_place_point(now, &f->a), d = csim_sub(a, csimi_place_point(now, &f->b)), n = f->normal;
     uint32_t feature;
     if (f->shape_b >= 0) {
-        csim_pose pose = csimi_body_pose(s, now, f->body_b);
+        csim_pose pose = csimi_shape_pose(s, now, f->shape_b);
         return csim_shape_distance(s->shape + f->shape_b, s->hull, pose, a, &n, &feature) - f->radius;
     }
     if (f->a.kind == CSIMI_PLACE_NODE && f->b.kind == CSIMI_PLACE_NODE) return csim_length(d) - f->radius;

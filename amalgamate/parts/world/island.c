@@ -48,7 +48,7 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     csimi_island_work p;
     csim_problem_size size;
     csimi_arena arena = csimi_arena_counting();
-    int blocks = csimi_blocks_of(n), rows = n->contacts + n->pins, aggregates = n->aggregates + n->rigids;
+    int blocks = csimi_blocks_of(n), rows = csimi_most_rows(n), aggregates = n->aggregates + n->rigids;
     csimi_island_layout(&p, blocks, n->matrix_blocks, rows, csimi_most_terms(n), aggregates, csimi_most_links(n),
                         &arena);
     size.blocks = blocks;
@@ -57,7 +57,8 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     size.terms = csimi_most_terms(n);
     size.aggregates = aggregates;
     size.links = csimi_most_links(n);
-    size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0;
+    size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0 && n->tree_span <= 14;
+    size.inverse_blocks = n->coords > 0 ? 4 * blocks + n->tree_span * n->coords : 0;
     csimi_push(&arena, csim_solver_bytes(&size, solver), 1);
     csimi_push(&arena, sizeof(int) * (size_t)blocks, 1); /* union-find, before the first island */
     return arena.used;
@@ -173,19 +174,37 @@ static void csimi_island_contacts(const csimi_step_frame *f, csimi_island_work *
     }
 }
 
+/* Whether a block is the first of a point, a rigid body or a tree. */
+static bool csimi_starts_body(const csim_world *w, int block) {
+    const csimi_state *s = &w->store.state;
+    const int coord = block - csimi_first_coord_block(s);
+    if (coord >= 0) return coord == s->tree[w->store.coord_tree[coord]].first_block;
+    return block < s->node_count || block >= csimi_first_frame_block(s) || (block - s->node_count) % 2 == 0;
+}
+
+/* Whether nothing couples the bodies: no row leaves its own. */
+static bool csimi_bodies_apart(const csimi_island_work *p, int bodies) {
+    int k, i;
+    for (k = 0; k < bodies; k++)
+        for (i = p->body_first[k]; i < p->body_first[k + 1]; i++)
+            if (p->col[p->row[i]] < p->body_first[k] || p->col[p->row[i + 1] - 1] >= p->body_first[k + 1]) return false;
+    return true;
+}
+
 /* Aggregates of the island get numbers of their own in order of appearance. */
 static void csimi_island_structure(const csim_world *w, const csimi_step_frame *f, csimi_island_work *p,
                                    const int *block, int n) {
     const csimi_state *s = &w->store.state;
-    int i, count = 0, bodies = 0, frames = csimi_first_frame_block(s);
+    int i, count = 0, bodies = 0, frames = csimi_first_frame_block(s), coords = csimi_first_coord_block(s);
     for (i = 0; i < n; i++)
         if (f->aggregate_of[block[i]] >= 0) p->aggregate_local[f->aggregate_of[block[i]]] = -1;
     for (i = 0; i < n; i++) {
         int g = block[i], a = f->aggregate_of[g];
         csim_vec3 offset = csim_v3(0, 0, 0);
         p->aggregate[i] = -1;
-        p->rotation[i] = g >= frames || (g >= s->node_count && (g - s->node_count) % 2 == 1);
-        if (!p->rotation[i]) p->body_first[bodies++] = i;
+        p->rotation[i] =
+            (g >= frames && g < coords) || (g >= s->node_count && g < frames && (g - s->node_count) % 2 == 1);
+        if (csimi_starts_body(w, g)) p->body_first[bodies++] = i;
         if (a >= 0) {
             if (p->aggregate_local[a] < 0) {
                 p->aggregate_local[a] = count;
@@ -205,8 +224,7 @@ static void csimi_island_structure(const csim_world *w, const csimi_step_frame *
     p->structure.radius = p->radius;
     p->structure.centre = p->centre;
     p->structure.rotation = p->rotation;
-    p->structure.body_count = /* nothing couples bodies */
-        p->row[n] == n + 2 * (n - bodies) && block[n - 1] < frames ? bodies : 0;
+    p->structure.body_count = csimi_bodies_apart(p, bodies) ? bodies : 0;
     p->structure.body_first = p->body_first;
     p->problem.structure = &p->structure;
     p->problem.theta = f->theta;
@@ -276,7 +294,8 @@ static void csimi_count_outcome(csimi_step_frame *f, const csim_outcome *o, int 
 /* The body that keeps the island's spectral estimate: the one of its first block. */
 static int csimi_leader(const csim_world *w, int block) {
     const csimi_store *s = &w->store;
-    int frame = block - csimi_first_frame_block(&s->state);
+    int frame = block - csimi_first_frame_block(&s->state), coord = block - csimi_first_coord_block(&s->state);
+    if (coord >= 0) return s->tree_body[s->coord_tree[coord]];
     if (frame >= 0) return s->frame_body[frame];
     return block < s->count.nodes ? s->node_body[block] : s->rigid_body[(block - s->count.nodes) / 2];
 }

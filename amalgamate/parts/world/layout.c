@@ -21,6 +21,10 @@ CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *c) {
     n.aggregates = c->aggregates;
     n.matrix_blocks = c->matrix_blocks;
     n.pairs = c->pairs;
+    n.trees = c->trees;
+    n.tree_links = c->tree_links;
+    n.coords = c->coords;
+    n.tree_span = c->tree_span;
     return n;
 }
 
@@ -42,10 +46,14 @@ CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *n) {
     c.aggregates = n->aggregates;
     c.matrix_blocks = n->matrix_blocks;
     c.pairs = n->pairs;
+    c.trees = n->trees;
+    c.tree_links = n->tree_links;
+    c.coords = n->coords;
+    c.tree_span = n->tree_span;
     return c;
 }
 
-CSIMI_FN int csimi_blocks_of(const csimi_counts *n) { return n->nodes + 2 * n->rigids + n->frames; }
+CSIMI_FN int csimi_blocks_of(const csimi_counts *n) { return n->nodes + 2 * n->rigids + n->frames + n->coords; }
 
 CSIMI_FN void csimi_store_layout(csimi_store *s, const csim_solver_params *solver, csimi_arena *arena) {
     const csimi_counts *c = &s->capacity;
@@ -59,6 +67,8 @@ CSIMI_FN void csimi_store_layout(csimi_store *s, const csim_solver_params *solve
     s->state.rigid_inverse = CSIMI_PUSH(arena, csim_real, (size_t)c->rigids * 9);
     s->state.edge_slot = CSIMI_PUSH(arena, int, (size_t)c->frames * 9);
     s->state.bend_slot = CSIMI_PUSH(arena, int, (size_t)c->bends * 4);
+    s->state.coord_slot = CSIMI_PUSH(arena, int, (size_t)c->coords * 2);
+    s->state.link_work = CSIMI_PUSH(arena, csimi_link_work, c->tree_links);
     s->A.row = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c) + 1);
     s->A.diag = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c));
     s->A.col = CSIMI_PUSH(arena, int, c->matrix_blocks);
@@ -75,6 +85,9 @@ CSIMI_FN void csimi_sync_state(csimi_store *s) {
     s->state.spring_count = s->count.springs;
     s->state.frame_count = s->count.frames;
     s->state.bend_count = s->count.bends;
+    s->state.tree_count = s->count.trees;
+    s->state.tree_link_count = s->count.tree_links;
+    s->state.coord_count = s->count.coords;
 }
 
 static void csimi_store_copy(csimi_store *to, const csimi_store *from) {
@@ -175,13 +188,16 @@ CSIMI_FN void csimi_remove(csimi_store *s, csimi_axis which, int first, int n) {
 
 /* ---- scratch of a step */
 
+CSIMI_FN int csimi_most_rows(const csimi_counts *n) { return n->contacts + n->pins + CSIMI_JOINT_ROWS * n->tree_links; }
+
 CSIMI_FN int csimi_most_terms(const csimi_counts *n) {
     int side = n->tets + n->membranes > 0 ? 3 : 2; /* faces of solids; points of rigid bodies */
-    return 2 * side * (n->contacts + n->pins);
+    side = csimi_imax(side, csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
+    return 2 * side * (n->contacts + n->pins) + CSIMI_JOINT_ROWS * n->tree_links;
 }
 
 CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
-    size_t blocks = (size_t)csimi_blocks_of(n), rows = (size_t)n->contacts + (size_t)n->pins;
+    size_t blocks = (size_t)csimi_blocks_of(n), rows = (size_t)csimi_most_rows(n);
     size_t aggregates = (size_t)n->aggregates + (size_t)n->rigids; /* a rigid body is one */
     f->next.x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->nodes);
     f->next.v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->nodes);
@@ -190,6 +206,9 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->next.velocity = CSIMI_PUSH(arena, csim_real, 6 * (size_t)n->rigids);
     f->next.frame = CSIMI_PUSH(arena, csim_real, 4 * (size_t)n->frames);
     f->next.frame_velocity = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->frames);
+    f->next.link_position = CSIMI_PUSH(arena, csim_real, 7 * (size_t)n->tree_links);
+    f->next.link_pose = CSIMI_PUSH(arena, csim_real, 7 * (size_t)n->tree_links);
+    f->next.coord_rate = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->coords);
     f->vk = CSIMI_PUSH(arena, csim_real, 3 * blocks);
     f->b = CSIMI_PUSH(arena, csim_real, 3 * blocks);
     f->v = CSIMI_PUSH(arena, csim_real, 3 * blocks);
@@ -219,7 +238,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
 CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_params *solver) {
     csimi_step_frame frame; /* pointers only: counting */
     csimi_arena arena = csimi_arena_counting();
-    size_t stages[6], most = 0;
+    size_t stages[7], most = 0;
     int i;
     CSIMI_PUSH(&arena, csimi_step_frame, 1);
     csimi_frame_layout(&frame, n, &arena);
@@ -229,7 +248,8 @@ CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_para
     stages[3] = csimi_pattern_build_scratch(n);
     stages[4] = csimi_mesh_scratch(n);
     stages[5] = csimi_cloth_scratch(n);
-    for (i = 0; i < 6; i++)
+    stages[6] = csimi_tree_scratch(n);
+    for (i = 0; i < 7; i++)
         if (stages[i] > most) most = stages[i];
     csimi_push(&arena, most, 1);
     return arena.overflow ? SIZE_MAX / 2 : arena.used;

@@ -135,6 +135,13 @@ CSIM_API csim_totals csim_world_totals(const csim_world *w) {
         csimi_mul3(I, s->frame_velocity + 3 * i, spin);
         csimi_add_momentum(&t, csim_v3(0, 0, 0), csim_v3(0, 0, 0), csimi_load3(spin));
     }
+    for (i = 0; i < s->tree_count; i++) {
+        csimi_tree_totals sum;
+        if (s->tree[i].mode != CSIMI_FREE) continue;
+        sum = csimi_tree_measure(s, i, s->coord_rate + 3 * s->tree[i].first_block);
+        t.mass += (double)sum.mass;
+        csimi_add_momentum(&t, sum.origin, sum.momentum.v, sum.momentum.w);
+    }
     return t;
 }
 
@@ -163,6 +170,13 @@ CSIM_API double csim_world_rms_speed(const csim_world *w) {
         csimi_frame_inertia_world(&s->state, i, I);
         csimi_mul3(I, s->frame_rep + 3 * i, spin);
         energy2 += (double)csim_dot(csimi_load3(s->frame_rep + 3 * i), csimi_load3(spin));
+    }
+    for (i = 0; i < s->count.trees; i++) {
+        csimi_tree_totals sum;
+        if (s->state.tree[i].mode != CSIMI_FREE) continue;
+        sum = csimi_tree_measure(&s->state, i, s->coord_rep + 3 * s->state.tree[i].first_block);
+        energy2 += 2 * sum.kinetic;
+        mass += (double)sum.mass;
     }
     return mass > 0 ? (double)CSIMI_SQRT((csim_real)(energy2 / mass)) : 0;
 }

@@ -9,6 +9,8 @@
 #include "../model/private.h"
 #include "../solve/private.h"
 #include "world.h"
+#include "cloth.h"
+#include "tree.h"
 
 typedef struct csimi_body {
     uint32_t generation;
@@ -17,6 +19,7 @@ typedef struct csimi_body {
     csim_motion motion;
     int next_free;              /* slot of the next free body, -1: none; when not alive */
     int rigid;                  /* rigid bodies: index, else -1 */
+    int tree;                   /* trees: index, else -1 */
     int first_node, node_count; /* particles and solids */
     int first_shape, shape_count;
     int first_tet, tet_count;
@@ -55,80 +58,97 @@ typedef struct csimi_pin {
     int link;             /* its slot */
 } csimi_pin;
 
+enum { CSIMI_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper limit, friction, drive */
+
 /* X(axis, type, member of csimi_store, numbers per item): one line per array; the axis names a field of csim_capacity
    that holds both the capacity and the count. */
-#define CSIMI_WORLD_ARRAYS(X)                     \
-    X(bodies, csimi_body, body, 1)                \
-    X(bodies, int, body_list, 1)                  \
-    X(nodes, csim_real, state.x, 3)               \
-    X(nodes, csim_real, state.v, 3)               \
-    X(nodes, csim_real, node_rep, 3)              \
-    X(nodes, csim_real, state.node_mass, 1)       \
-    X(nodes, csim_real, state.node_force, 3)      \
-    X(nodes, csim_real, state.node_damping, 1)    \
-    X(nodes, unsigned char, state.node_mode, 1)   \
-    X(nodes, int, node_body, 1)                   \
-    X(nodes, int, node_user, 1)                   \
-    X(nodes, int, node_of_user, 1)                \
-    X(nodes, int, node_aggregate, 1)              \
-    X(rigids, csim_real, state.com, 3)            \
-    X(rigids, csim_real, state.rotation, 4)       \
-    X(rigids, csim_real, state.velocity, 6)       \
-    X(rigids, csim_real, rigid_rep, 6)            \
-    X(rigids, csim_real, state.rigid_mass, 1)     \
-    X(rigids, csim_real, state.inertia, 9)        \
-    X(rigids, csim_real, state.wrench, 6)         \
-    X(rigids, csim_real, state.rigid_damping, 2)  \
-    X(rigids, unsigned char, state.rigid_mode, 1) \
-    X(rigids, int, rigid_body, 1)                 \
-    X(shapes, csim_geometry, shape, 1)            \
-    X(shapes, int, shape_body, 1)                 \
-    X(hulls, csim_hull_data, hull, 1)             \
-    X(tets, int, state.tet, 4)                    \
-    X(tets, csim_real, state.tet_shape, 9)        \
-    X(tets, csim_real, state.tet_volume, 1)       \
-    X(tets, csim_real, state.tet_lame, 3)         \
-    X(tets, unsigned char, state.tet_material, 1) \
-    X(tets, csim_real, state.tet_active, 5)       \
-    X(membranes, int, state.membrane, 3) \
-    X(membranes, int, state.membrane_beyond, 3) \
-    X(membranes, csim_real, state.membrane_shape, 4) \
-    X(membranes, csim_real, state.membrane_data, 4) \
-    X(membranes, csim_real, state.membrane_fold, 9) \
-    X(membranes, unsigned char, state.membrane_material, 1) \
-    X(surface, int, surface_node, 1)              \
-    X(triangles, int, triangle, 3)                \
-    X(links, csimi_link, link, 1)                 \
-    X(frames, csim_real, state.frame, 4)          \
-    X(frames, csim_real, state.frame_velocity, 3) \
-    X(frames, csim_real, frame_rep, 3)            \
-    X(frames, csim_real, state.frame_inertia, 3)  \
-    X(frames, csim_real, state.frame_torque, 3)   \
-    X(frames, csim_real, state.frame_damping, 1)  \
-    X(frames, unsigned char, state.frame_mode, 1) \
-    X(frames, int, frame_body, 1)                 \
-    X(frames, int, state.edge_node, 2)            \
-    X(frames, csim_real, state.edge_data, 6)      \
-    X(bends, csimi_bend, state.bend, 1)           \
-    X(bends, csim_real, state.bend_data, 8)       \
-    X(springs, csimi_place, state.spring, 2)      \
-    X(springs, csim_real, state.spring_data, 3)   \
-    X(springs, int, spring_link, 1)               \
-    X(pins, csimi_pin, pin, 1)                    \
-    X(contacts, csim_contact_info, contact, 1)    \
+#define CSIMI_WORLD_ARRAYS(X)                                \
+    X(bodies, csimi_body, body, 1)                           \
+    X(bodies, int, body_list, 1)                             \
+    X(nodes, csim_real, state.x, 3)                          \
+    X(nodes, csim_real, state.v, 3)                          \
+    X(nodes, csim_real, node_rep, 3)                         \
+    X(nodes, csim_real, state.node_mass, 1)                  \
+    X(nodes, csim_real, state.node_force, 3)                 \
+    X(nodes, csim_real, state.node_damping, 1)               \
+    X(nodes, unsigned char, state.node_mode, 1)              \
+    X(nodes, int, node_body, 1)                              \
+    X(nodes, int, node_user, 1)                              \
+    X(nodes, int, node_of_user, 1)                           \
+    X(nodes, int, node_aggregate, 1)                         \
+    X(rigids, csim_real, state.com, 3)                       \
+    X(rigids, csim_real, state.rotation, 4)                  \
+    X(rigids, csim_real, state.velocity, 6)                  \
+    X(rigids, csim_real, rigid_rep, 6)                       \
+    X(rigids, csim_real, state.rigid_mass, 1)                \
+    X(rigids, csim_real, state.inertia, 9)                   \
+    X(rigids, csim_real, state.wrench, 6)                    \
+    X(rigids, csim_real, state.rigid_damping, 2)             \
+    X(rigids, unsigned char, state.rigid_mode, 1)            \
+    X(rigids, int, rigid_body, 1)                            \
+    X(shapes, csim_geometry, shape, 1)                       \
+    X(shapes, int, shape_body, 1)                            \
+    X(shapes, int, shape_link, 1)                            \
+    X(hulls, csim_hull_data, hull, 1)                        \
+    X(tets, int, state.tet, 4)                               \
+    X(tets, csim_real, state.tet_shape, 9)                   \
+    X(tets, csim_real, state.tet_volume, 1)                  \
+    X(tets, csim_real, state.tet_lame, 3)                    \
+    X(tets, unsigned char, state.tet_material, 1)            \
+    X(tets, csim_real, state.tet_active, 5)                  \
+    X(membranes, int, state.membrane, 3)                     \
+    X(membranes, int, state.membrane_beyond, 3)              \
+    X(membranes, csim_real, state.membrane_shape, 4)         \
+    X(membranes, csim_real, state.membrane_data, 4)          \
+    X(membranes, csim_real, state.membrane_fold, 9)          \
+    X(membranes, unsigned char, state.membrane_material, 1)  \
+    X(surface, int, surface_node, 1)                         \
+    X(triangles, int, triangle, 3)                           \
+    X(links, csimi_link, link, 1)                            \
+    X(frames, csim_real, state.frame, 4)                     \
+    X(frames, csim_real, state.frame_velocity, 3)            \
+    X(frames, csim_real, frame_rep, 3)                       \
+    X(frames, csim_real, state.frame_inertia, 3)             \
+    X(frames, csim_real, state.frame_torque, 3)              \
+    X(frames, csim_real, state.frame_damping, 1)             \
+    X(frames, unsigned char, state.frame_mode, 1)            \
+    X(frames, int, frame_body, 1)                            \
+    X(frames, int, state.edge_node, 2)                       \
+    X(frames, csim_real, state.edge_data, 6)                 \
+    X(bends, csimi_bend, state.bend, 1)                      \
+    X(bends, csim_real, state.bend_data, 8)                  \
+    X(springs, csimi_place, state.spring, 2)                 \
+    X(springs, csim_real, state.spring_data, 3)              \
+    X(springs, int, spring_link, 1)                          \
+    X(pins, csimi_pin, pin, 1)                               \
+    X(trees, csimi_tree, state.tree, 1)                      \
+    X(trees, int, tree_body, 1)                              \
+    X(tree_links, csimi_tree_link, state.tree_link, 1)       \
+    X(tree_links, csim_real, state.link_position, 7)         \
+    X(tree_links, csim_real, state.link_pose, 7)             \
+    X(tree_links, csim_real, state.link_target, 4)           \
+    X(tree_links, csim_real, link_impulse, CSIMI_JOINT_ROWS) \
+    X(coords, csim_real, state.coord_rate, 3)                \
+    X(coords, csim_real, coord_rep, 3)                       \
+    X(coords, csim_real, state.coord_force, 3)               \
+    X(coords, csim_real, state.coord_target, 3)              \
+    X(coords, int, state.coord_limb, 2)                      \
+    X(coords, int, coord_tree, 1)                            \
+    X(contacts, csim_contact_info, contact, 1)               \
     X(ended, uint64_t, ended_id, 1)
 
 /* Everything that is counted: the axes of the arrays above, the stored blocks of A, and the pairs of the broad phase.
  */
-#define CSIMI_WORLD_AXES(X)                                                                                          \
-    X(bodies)                                                                                                        \
-    X(nodes)                                                                                                         \
-    X(rigids)                                                                                                        \
-    X(shapes)                                                                                                        \
-    X(hulls)                                                                                                         \
-    X(tets)                                                                                                          \
-    X(surface) X(triangles) X(links) X(springs) X(pins) X(contacts) X(ended) X(aggregates) X(matrix_blocks) X(pairs) \
-        X(frames) X(bends) X(membranes)
+#define CSIMI_WORLD_AXES(X)                                                                                         \
+    X(bodies)                                                                                                       \
+    X(nodes)                                                                                                        \
+    X(rigids)                                                                                                       \
+    X(shapes)                                                                                                       \
+    X(hulls)                                                                                                        \
+    X(tets)                                                                                                         \
+    X(surface)                                                                                                      \
+    X(triangles) X(links) X(springs) X(pins) X(contacts) X(ended) X(aggregates) X(matrix_blocks) X(pairs) X(frames) \
+        X(bends) X(membranes) X(trees) X(tree_links) X(coords) X(tree_span)
 
 typedef struct csimi_counts {
 #define CSIMI_X(axis) int axis;
@@ -144,6 +164,10 @@ typedef struct csimi_store {
     int *body_list; /* slots of live bodies in creation order, [live] */
     int *node_body, *node_user, *node_of_user, *node_aggregate;
     int *rigid_body, *shape_body, *frame_body;
+    csim_real *coord_rep;
+    int *shape_link; /* link of the tree it is on, relative to the first; else -1 */
+    int *tree_body, *coord_tree;
+    csim_real *link_impulse; /* of the rows of each joint in the last step */
     csim_geometry *shape;
     csim_hull_data *hull;
     int *surface_node, *triangle;
@@ -193,6 +217,7 @@ typedef enum csimi_axis {
 CSIMI_FN void csimi_remove(csimi_store *store, csimi_axis axis, int first, int n);
 /* Copies the counts that models read into state. */
 CSIMI_FN void csimi_sync_state(csimi_store *store);
+CSIMI_FN int csimi_blocks_of(const csimi_counts *n);
 
 /* ---- the frame of a step: scratch that lives from its first to its last line */
 
@@ -246,6 +271,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *frame, const csimi_counts *n,
 CSIMI_FN int csimi_default_aggregates(int nodes);           /* body.c: of a solid */
 CSIMI_FN size_t csimi_mesh_scratch(const csimi_counts *n);  /* body.c: to study a mesh */
 CSIMI_FN size_t csimi_cloth_scratch(const csimi_counts *n); /* cloth.c: the same */
+CSIMI_FN int csimi_most_rows(const csimi_counts *n);        /* contacts, pins, rows of joints */
 CSIMI_FN int csimi_most_terms(const csimi_counts *n);       /* of all contacts and pins */
 CSIMI_FN size_t csimi_step_scratch(const csimi_counts *capacity, const csim_solver_params *solver);
 
@@ -287,12 +313,24 @@ CSIMI_FN void csimi_fix_node(csimi_store *s, int node);
 CSIMI_FN csim_status csimi_check_mesh_choices(csim_world *w, const char *function, const int *fixed, int fixed_count,
                                               int vertex_count, int aggregates);
 CSIMI_FN void csimi_finish_create(csim_world *w, int slot, csim_body_id *id);
+/* Mass, centre and inertia of a rigid definition; static bodies may have none. */
+CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn, csim_mass *mass, csim_error *error);
 /* Takes a link slot; item is its place in the array of its kind. */
 CSIMI_FN int csimi_take_link(csim_world *w, csimi_link_kind kind, int item, const int *bodies, csim_real break_force);
 CSIMI_FN void csimi_finish_link(csim_world *w, int slot, csim_link_id *id);
 
 /* ---- query.c */
 CSIMI_FN void csimi_set_frame_velocity(csimi_store *s, int frame, csim_vec3 w);
+/* ---- tree.c: what the functions of all bodies ask of a tree */
+
+CSIMI_FN size_t csimi_tree_scratch(const csimi_counts *n); /* to check one */
+CSIMI_FN void csimi_tree_forget(csimi_store *s, int tree); /* removes its items */
+CSIMI_FN void csimi_tree_base_velocity(const csimi_store *s, int tree, const csim_real *rates, csim_vec3 *linear,
+                                       csim_vec3 *angular);
+CSIMI_FN void csimi_tree_set_base(csimi_store *s, int tree, csim_pose pose);
+CSIMI_FN bool csimi_tree_set_base_velocity(csimi_store *s, int tree, csim_vec3 linear, csim_vec3 angular);
+CSIMI_FN void csimi_tree_push_link(csimi_store *s, int link, csim_vec3 point, csim_vec3 force, csim_vec3 torque);
+CSIMI_FN void csimi_tree_stop(csimi_store *s, int tree);
 
 /* ---- checks */
 

@@ -69,7 +69,7 @@ static csim_vec3 csimi_node_mean(const csimi_store *s, const csimi_body *b, cons
 CSIM_API csim_status csim_body_get_pose(const csim_world *w, csim_body_id id, csim_pose *pose) {
     CSIMI_READ_BODY(w, id, pose);
     *pose = csimi_body_pose(s, &s->state, slot);
-    if (b->kind != CSIM_RIGID) pose->position = csimi_node_mean(s, b, s->state.x);
+    if (b->node_count > 0) pose->position = csimi_node_mean(s, b, s->state.x);
     return CSIM_OK;
 }
 
@@ -80,6 +80,12 @@ static csim_status csimi_get_velocity(const csim_world *w, csim_body_id id, bool
         const csim_real *v = (end ? s->state.velocity : s->rigid_rep) + 6 * b->rigid;
         *linear = csimi_load3(v);
         if (angular) *angular = csimi_load3(v + 3);
+        return CSIM_OK;
+    }
+    if (b->kind == CSIM_BODY_TREE) {
+        csim_vec3 turn;
+        csimi_tree_base_velocity(s, b->tree, end ? s->state.coord_rate : s->coord_rep, linear, &turn);
+        if (angular) *angular = turn;
         return CSIM_OK;
     }
     *linear = csimi_node_mean(s, b, end ? s->state.v : s->node_rep);
@@ -104,6 +110,10 @@ CSIM_API csim_status csim_body_get_mass(const csim_world *w, csim_body_id id, cs
         mass->mass = s->state.rigid_mass[b->rigid];
         mass->centre = csimi_load3(b->centre);
         CSIMI_MEMCPY(mass->inertia.m, s->state.inertia + 9 * b->rigid, 9 * sizeof(csim_real));
+    } else if (b->kind == CSIM_BODY_TREE) {
+        const csimi_tree *tree = s->state.tree + b->tree;
+        int i;
+        for (i = 0; i < tree->link_count; i++) mass->mass += s->state.tree_link[tree->first_link + i].mass;
     } else {
         int i;
         for (i = b->first_node; i < b->first_node + b->node_count; i++) mass->mass += s->state.node_mass[i];
@@ -121,6 +131,10 @@ CSIM_API csim_status csim_body_set_pose(csim_world *w, csim_body_id id, csim_pos
                           "a particle or rigid body");
     if (b->kind == CSIM_PARTICLE) {
         csimi_store3(s->state.x + 3 * b->first_node, pose.position);
+        return CSIM_OK;
+    }
+    if (b->kind == CSIM_BODY_TREE) {
+        csimi_tree_set_base(s, b->tree, pose);
         return CSIM_OK;
     }
     pose.rotation = csim_quat_normalize(pose.rotation);
@@ -156,6 +170,10 @@ CSIM_API csim_status csim_body_set_velocity(csim_world *w, csim_body_id id, csim
         csimi_store3(s->state.velocity + 6 * b->rigid + 3, angular);
         csimi_store3(s->rigid_rep + 6 * b->rigid, linear);
         csimi_store3(s->rigid_rep + 6 * b->rigid + 3, angular);
+    } else if (b->kind == CSIM_BODY_TREE) {
+        if (!csimi_tree_set_base_velocity(s, b->tree, linear, angular))
+            return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_velocity", "id", true, (double)id.index1,
+                              "a tree with a floating first link");
     } else {
         csim_vec3 centre = csimi_node_mean(s, b, s->state.x);
         int i;
@@ -176,6 +194,9 @@ CSIM_API csim_status csim_body_add_force(csim_world *w, csim_body_id id, csim_ve
     if (b->kind == CSIM_RIGID) {
         csimi_add3(s->state.wrench + 6 * b->rigid, force);
         csimi_add3(s->state.wrench + 6 * b->rigid + 3, torque);
+    } else if (b->kind == CSIM_BODY_TREE) {
+        const int link = s->state.tree[b->tree].first_link;
+        csimi_tree_push_link(s, link, csimi_link_pose(&s->state, link).position, force, torque);
     } else {
         csim_real mass = 0;
         int i;
@@ -210,6 +231,9 @@ CSIM_API csim_status csim_body_set_motion(csim_world *w, csim_body_id id, csim_m
         s->state.rigid_mode[b->rigid] = csimi_mode_of(motion);
         for (k = 0; motion == CSIM_STATIC && k < 6; k++)
             s->state.velocity[6 * b->rigid + k] = s->rigid_rep[6 * b->rigid + k] = 0;
+    } else if (b->kind == CSIM_BODY_TREE) {
+        s->state.tree[b->tree].mode = csimi_mode_of(motion);
+        if (motion == CSIM_STATIC) csimi_tree_stop(s, b->tree);
     } else {
         int i;
         for (i = b->first_node; i < b->first_node + b->node_count; i++) csimi_set_mode(s, i, motion);

@@ -164,6 +164,8 @@ CSIM_API uint64_t csim_world_hash(const csim_world *w) {
     h = csimi_fnv(h, s->state.velocity, 6 * rigids * real);
     h = csimi_fnv(h, s->state.frame, 4 * frames * real);
     h = csimi_fnv(h, s->state.frame_velocity, 3 * frames * real);
+    h = csimi_fnv(h, s->state.link_pose, 7 * (size_t)s->count.tree_links * real);
+    h = csimi_fnv(h, s->state.coord_rate, 3 * (size_t)s->count.coords * real);
     for (i = 0; i < s->count.contacts; i++) {
         h = csimi_fnv(h, &s->contact[i].id, sizeof s->contact[i].id);
         h = csimi_fnv(h, &s->contact[i].impulse, sizeof s->contact[i].impulse);

@@ -16,7 +16,9 @@ static int csimi_count_pairs(const csimi_state *s) {
 }
 
 static int csimi_most_pairs(const csimi_counts *n) {
-    return 6 * n->tets + 15 * n->membranes + n->rigids + CSIMI_SPRING_SLOTS / 2 * n->springs + 3 * n->frames + n->bends;
+    /* trees store more blocks than pairs */
+    return 6 * n->tets + 15 * n->membranes + n->rigids + CSIMI_SPRING_SLOTS / 2 * n->springs + 3 * n->frames +
+           n->bends + (n->coords > 0 ? n->matrix_blocks / 2 : 0);
 }
 
 CSIMI_FN size_t csimi_pattern_build_scratch(const csimi_counts *n) {
@@ -71,6 +73,9 @@ static void csimi_begin_frame(csim_world *w, csimi_step_frame *f, csim_real h, c
     f->next.velocity = own.velocity;
     f->next.frame = own.frame;
     f->next.frame_velocity = own.frame_velocity;
+    f->next.link_position = own.link_position;
+    f->next.link_pose = own.link_pose;
+    f->next.coord_rate = own.coord_rate;
     for (i = 0; i < t->node_count; i++) {
         f->skip[i] = t->node_mode[i] != CSIMI_FREE;
         for (k = 0; k < 3; k++) {
@@ -92,6 +97,14 @@ static void csimi_begin_frame(csim_world *w, csimi_step_frame *f, csim_real h, c
         for (k = 0; k < 3; k++) {
             f->vk[3 * block + k] = t->frame_velocity[3 * i + k];
             f->rep[3 * block + k] = s->frame_rep[3 * i + k];
+        }
+    }
+    for (i = 0; i < t->coord_count; i++) {
+        int block = csimi_first_coord_block(t) + i;
+        f->skip[block] = t->tree[s->coord_tree[i]].mode != CSIMI_FREE;
+        for (k = 0; k < 3; k++) {
+            f->vk[3 * block + k] = t->coord_rate[3 * i + k];
+            f->rep[3 * block + k] = s->coord_rep[3 * i + k];
         }
     }
     for (i = 0; i < 3 * f->blocks; i++) f->v[i] = f->vk[i]; /* stays for fixed and kinematic blocks */
@@ -127,9 +140,12 @@ static csim_status csimi_integrate(csim_world *w, csimi_step_frame *f, const csi
     for (i = 0; i < 3 * s->count.nodes; i++) f->next.v[i] = f->v_end[i];
     for (i = 0; i < 6 * s->count.rigids; i++) f->next.velocity[i] = f->v_end[3 * s->count.nodes + i];
     for (i = 0; i < 3 * s->count.frames; i++) f->next.frame_velocity[i] = f->v_end[frames + i];
+    for (i = 0; i < 3 * s->count.coords; i++)
+        f->next.coord_rate[i] = f->v_end[3 * csimi_first_coord_block(&s->state) + i];
     if (csimi_all_finite(f->v_end, 3 * f->blocks) && csimi_all_finite(f->next.x, 3 * s->count.nodes) &&
         csimi_all_finite(f->next.com, 3 * s->count.rigids) && csimi_all_finite(f->next.rotation, 4 * s->count.rigids) &&
-        csimi_all_finite(f->next.frame, 4 * s->count.frames))
+        csimi_all_finite(f->next.frame, 4 * s->count.frames) &&
+        csimi_all_finite(f->next.link_pose, 7 * s->count.tree_links))
         return CSIM_OK;
     return csimi_fail(&w->error, CSIM_NON_FINITE_RESULT, "csim_world_step", "velocity or position", false, 0,
                       "finite numbers; the step was undone");
@@ -139,6 +155,7 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f) {
     csimi_store *s = &w->store;
     size_t nodes = (size_t)s->count.nodes, rigids = (size_t)s->count.rigids, frames = (size_t)s->count.frames;
     size_t real = sizeof(csim_real);
+    size_t links = (size_t)s->count.tree_links, coords = (size_t)s->count.coords;
     int i, k;
     CSIMI_MEMCPY(s->state.x, f->next.x, real * 3 * nodes);
     CSIMI_MEMCPY(s->state.v, f->next.v, real * 3 * nodes);
@@ -151,6 +168,11 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f) {
     CSIMI_MEMCPY(s->state.frame_velocity, f->next.frame_velocity, real * 3 * frames);
     CSIMI_MEMCPY(s->frame_rep, f->v + 3 * (nodes + 2 * rigids), real * 3 * frames);
     CSIMI_MEMSET(s->state.frame_torque, 0, real * 3 * frames);
+    CSIMI_MEMCPY(s->state.link_position, f->next.link_position, real * 7 * links);
+    CSIMI_MEMCPY(s->state.link_pose, f->next.link_pose, real * 7 * links);
+    CSIMI_MEMCPY(s->state.coord_rate, f->next.coord_rate, real * 3 * coords);
+    CSIMI_MEMCPY(s->coord_rep, f->v + 3 * csimi_first_coord_block(&s->state), real * 3 * coords);
+    CSIMI_MEMSET(s->state.coord_force, 0, real * 3 * coords);
     CSIMI_MEMSET(s->state.node_force, 0, real * 3 * nodes);
     CSIMI_MEMSET(s->state.wrench, 0, real * 6 * rigids);
     for (i = 0; i < s->count.bodies; i++) s->body[i].sigma = f->sigma_of_body[i];

@@ -191,11 +191,11 @@ CSIMI_FN csim_status csimi_check_solver_params(const csim_solver_params *p, cons
 
 static csim_status csimi_check_capacity(const csim_capacity *c, const char *function, csim_error *error) {
     static const char *const names[] = {
-        "capacity.bodies",     "capacity.nodes",         "capacity.rigids",   "capacity.shapes",
-        "capacity.hulls",      "capacity.tets",          "capacity.surface",  "capacity.triangles",
-        "capacity.links",      "capacity.matrix_blocks", "capacity.contacts", "capacity.pairs",
-        "capacity.aggregates", "capacity.frames",        "capacity.bends",    "capacity.membranes"};
-    int value[16], i;
+        "capacity.bodies",    "capacity.nodes",   "capacity.rigids",     "capacity.shapes", "capacity.hulls",
+        "capacity.tets",      "capacity.surface", "capacity.triangles",  "capacity.links",  "capacity.matrix_blocks",
+        "capacity.contacts",  "capacity.pairs",   "capacity.aggregates", "capacity.frames", "capacity.bends",
+        "capacity.membranes", "capacity.trees",   "capacity.tree_links", "capacity.coords", "capacity.tree_span"};
+    int value[20], i;
     value[0] = c->bodies;
     value[1] = c->nodes;
     value[2] = c->rigids;
@@ -212,7 +212,11 @@ static csim_status csimi_check_capacity(const csim_capacity *c, const char *func
     value[13] = c->frames;
     value[14] = c->bends;
     value[15] = c->membranes;
-    for (i = 0; i < 16; i++)
+    value[16] = c->trees;
+    value[17] = c->tree_links;
+    value[18] = c->coords;
+    value[19] = c->tree_span;
+    for (i = 0; i < 20; i++)
         if (value[i] < 0 || value[i] > 50000000)
             return csimi_fail(error, CSIM_OUT_OF_RANGE, function, names[i], true, (double)value[i],
                               "0 (default) or 1..5e7");
@@ -264,9 +268,10 @@ static csimi_counts csimi_first_capacity(const csim_world_def *def) {
     if (!c.triangles) c.triangles = 2 * c.surface;
     if (!c.aggregates) c.aggregates = c.tets || c.membranes ? csimi_default_aggregates(c.nodes) : 0;
     if (!c.bends) c.bends = c.frames + c.links;
+    if (!c.tree_span) c.tree_span = c.coords;
     if (!c.matrix_blocks)
-        c.matrix_blocks =
-            c.nodes + 4 * c.rigids + 5 * c.tets + 10 * c.membranes + 16 * c.links + 7 * c.frames + 2 * c.bends;
+        c.matrix_blocks = c.nodes + 4 * c.rigids + 5 * c.tets + 10 * c.membranes + 16 * c.links + 7 * c.frames +
+                          2 * c.bends + c.tree_span * c.coords;
     if (!c.contacts) c.contacts = 16 * c.shapes + 2 * (c.surface > c.nodes ? c.surface : c.nodes);
     if (!c.pairs) c.pairs = 8 * (c.shapes + c.bodies);
     return csimi_counts_of(&c);

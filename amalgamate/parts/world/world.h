@@ -58,9 +58,13 @@ typedef struct csim_capacity {
     int frames;        /* edges of cables; default 0 */
     int bends;         /* their bend elements: joints between edges, clamps; default frames + links */
     int matrix_blocks; /* 3x3 blocks stored in A; default nodes + 4 rigids + 5 tets + 10 membranes + 16 links + 7 frames
-                          + 2 bends */
+                          + 2 bends + span coords */
     int contacts;      /* contact points in one step, speculative ones included; default 16 shapes + 2 nodes */
     int pairs;         /* overlapping bounds in one step; default 8 (shapes + bodies) */
+    int trees;      /* articulated bodies; default 0 */
+    int tree_links; /* of all of them; default 0 */
+    int coords;     /* blocks of three coordinates of all of them, each limb rounded up; default 0 */
+    int tree_span;  /* such blocks of the largest; default coords */
     int aggregates; /* groups of solids for the coarse correction; default n^(2/3) / 6 of the nodes, 4..150, with tets
                      */
 } csim_capacity;
@@ -180,7 +184,8 @@ typedef struct csim_soft_def {
 } csim_soft_def;
 
 /* Where a link holds on. body all zero: the fixed point `point` of the world. Rigid bodies: the material point that is
-   at `point` (world) now. Particles: the particle. Solids: vertex `node`. */
+   at `point` (world) now. Particles: the particle. Solids: vertex `node`. Trees: the point of link
+   `node` that is at `point` now. */
 typedef struct csim_attachment {
     csim_body_id body;
     csim_vec3 point;
@@ -350,6 +355,7 @@ typedef enum csim_body_kind {
     CSIM_SOFT,
     CSIM_BODY_CABLE,
     CSIM_BODY_CLOTH,
+    CSIM_BODY_TREE,
     CSIM_BODY_KIND_COUNT_
 } csim_body_kind;
 
