@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: eedf005a822bcbed
+   Hash of the parts: 774d2e77c7b2cbf2
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -15763,11 +15763,11 @@ static void csimi_staggered_open(csimi_staggered *s, csimi_impulse_run *run) {
 }
 
 /* Where the loop ended before the measure was good: one contact projection more, as exact as it gets, from the best
-   friction, and that is the answer. */
+   friction (with polygons, which Coulomb's measure cannot judge, from the last), and that is the answer. */
 static void csimi_staggered_degrade(csimi_staggered *s) {
     const size_t bytes = 3 * (size_t)s->gradient.W->contacts * sizeof(csim_real);
     double size;
-    csimi_gradient_begin(&s->gradient, s->gradient.W, s->watch.best);
+    if (s->sides == 0) csimi_gradient_begin(&s->gradient, s->gradient.W, s->watch.best);
     size = csimi_sqrt64(csimi_sum_dot(3 * s->gradient.W->contacts, s->gradient.x, s->gradient.x));
     csimi_staggered_project(s, csimi_staggered_normals, 1e-3 * s->watch.run->target * size, 4 * CSIMI_STAGGERED_INNER);
     csimi_gradient_velocity(&s->gradient, s->watch.u);

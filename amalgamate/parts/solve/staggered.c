@@ -125,11 +125,11 @@ static void csimi_staggered_open(csimi_staggered *s, csimi_impulse_run *run) {
 }
 
 /* Where the loop ended before the measure was good: one contact projection more, as exact as it gets, from the best
-   friction, and that is the answer. */
+   friction (with polygons, which Coulomb's measure cannot judge, from the last), and that is the answer. */
 static void csimi_staggered_degrade(csimi_staggered *s) {
     const size_t bytes = 3 * (size_t)s->gradient.W->contacts * sizeof(csim_real);
     double size;
-    csimi_gradient_begin(&s->gradient, s->gradient.W, s->watch.best);
+    if (s->sides == 0) csimi_gradient_begin(&s->gradient, s->gradient.W, s->watch.best);
     size = csimi_sqrt64(csimi_sum_dot(3 * s->gradient.W->contacts, s->gradient.x, s->gradient.x));
     csimi_staggered_project(s, csimi_staggered_normals, 1e-3 * s->watch.run->target * size, 4 * CSIMI_STAGGERED_INNER);
     csimi_gradient_velocity(&s->gradient, s->watch.u);
