@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 774d2e77c7b2cbf2
+   Hash of the parts: be1d2837914735f7
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -2048,6 +2048,7 @@ typedef struct csimi_tree_link {
     int tree, parent; /* parent: link of the same tree, before this one; -1: the world */
     csim_tree_joint joint;
     int coord, dofs;                        /* first coordinate among the padded ones of the tree, and how many */
+    int slack;                              /* its massless coordinate behind the drive, -1: none */
     int dof, position;                      /* first number in the user's arrays of velocities, of positions */
     csim_pose frame;                        /* of the link in its parent at position 0 */
     csim_vec3 axis;                         /* unit, link axes */
@@ -2371,6 +2372,9 @@ CSIMI_FN void csimi_tree_study(const csimi_state *s, int tree, const csim_real *
 /* After a study, in the user's order: the generalised forces it needs [dof_count], and M [dof_count^2]. */
 CSIMI_FN void csimi_tree_forces(const csimi_state *s, int tree, csim_real *force);
 CSIMI_FN void csimi_tree_mass_matrix(const csimi_state *s, int tree, csim_real *M);
+/* D of a drive, and its impulse on coordinate k at rate 0 with the error of csimi_drive_error. */
+CSIMI_FN csim_real csimi_drive_gain(const csimi_tree_link *link, const csimi_step *step);
+CSIMI_FN csim_real csimi_drive_impulse(const csimi_state *s, const csimi_step *step, int link, int k, csim_real error);
 /* target - position of a joint's drive, in the directions of its coordinates. */
 CSIMI_FN void csimi_drive_error(const csimi_state *s, int link, csim_real *error);
 typedef struct csimi_tree_totals {
@@ -3141,6 +3145,8 @@ typedef struct csimi_step_frame {
     csim_term *terms;       /* [csimi_most_terms] */
     csim_real *lambda;      /* [3 (contacts + pins)] */
     int contact_count, term_count;
+    int first_joint_row; /* rows of joints of trees, behind contacts and pins ... */
+    int *joint_row;      /* [rows of joints] ... and where their impulses are kept */
     int *island, *contact_island; /* [blocks], [contacts + pins] */
     int island_count;
     int *local;                               /* [blocks] number inside its island */
@@ -3177,6 +3183,11 @@ CSIMI_FN csim_real csimi_gap_at(const csim_world *world, const csimi_state *then
                                 const csimi_found_contact *f);
 /* ---- rows.c: found contacts and pins to rows of the problem, with phi, laws and warm starts */
 CSIMI_FN void csimi_rows(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
+/* Scale of last impulses: forces persist, so impulses go with h. phi of a gap that closes at `approach` now and would at
+   `free_end` without contact; contact.md 4. */
+CSIMI_FN csim_real csimi_warm_scale(const csim_world *w, const csimi_step_frame *f);
+CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csim_real gap, csim_real restitution,
+                             csim_real approach, csim_real free_end);
 CSIMI_FN size_t csimi_rows_scratch(const csimi_counts *n);
 /* ---- island.c: each island as a problem of its own, solved and certified */
 CSIMI_FN csim_status csimi_solve_islands(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
@@ -3218,6 +3229,9 @@ CSIMI_FN void csimi_set_frame_velocity(csimi_store *s, int frame, csim_vec3 w);
 /* ---- tree.c: what the functions of all bodies ask of a tree */
 
 CSIMI_FN size_t csimi_tree_scratch(const csimi_counts *n); /* to check one */
+/* Rows of all joints behind those of contacts and pins; their impulses into link_impulse. */
+CSIMI_FN void csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step);
+CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, const csimi_step *step);
 CSIMI_FN void csimi_tree_forget(csimi_store *s, int tree); /* removes its items */
 CSIMI_FN void csimi_tree_base_velocity(const csimi_store *s, int tree, const csim_real *rates, csim_vec3 *linear,
                                        csim_vec3 *angular);
@@ -7117,24 +7131,36 @@ CSIMI_FN void csimi_drive_error(const csimi_state *s, int i, csim_real *error) {
 
 /* ---- the model */
 
-/* Drives and damping of one joint, on the diagonal and on the right. */
+/* Impulse per rate of a drive, D, that stands in A for it. */
+CSIMI_FN csim_real csimi_drive_gain(const csimi_tree_link *link, const csimi_step *step) {
+    return step->h * link->rate_gain + step->sigma * step->h * step->h * link->stiffness;
+}
+
+/* Impulse of a drive on coordinate k were it to stand still. */
+CSIMI_FN csim_real csimi_drive_impulse(const csimi_state *s, const csimi_step *step, int i, int k, csim_real error) {
+    const csimi_tree_link *link = s->tree_link + i;
+    const size_t first = 3 * (size_t)s->tree[link->tree].first_block;
+    return step->h * (link->stiffness * error + link->rate_gain * s->coord_target[first + (size_t)(link->coord + k)]);
+}
+
+/* Drives, damping and compensation of one joint. A drive of limited effort holds on to a massless coordinate w of its
+   own: A gets D (v - w)^2 / 2, and a box row keeps w at the rate the drive aims at with at most its effort
+   (world/tree.c). Without the limit the same coupling to the given rate is D on the diagonal. */
 static void csimi_joint_assemble(const csimi_state *s, const csimi_step *step, const csimi_tree *tree, int i,
                                  csimi_system *system, csim_real *b) {
     const csimi_tree_link *link = s->tree_link + i;
-    const csim_real h = step->h;
-    const bool drive = link->stiffness > 0 || link->rate_gain > 0, row = drive && link->effort > 0;
-    csim_real error[3];
+    const csim_real D = csimi_drive_gain(link, step);
+    const bool limited = link->slack >= 0 && link->effort > 0 && D > 0;
+    csim_real error[3] = {0, 0, 0}, *val = system->A.val;
     int k;
-    if (drive && !row) csimi_drive_error(s, i, error);
+    if (link->slack >= 0) csimi_mass_entry(s, tree, link->slack, link->slack, limited ? D : 1, val);
+    if (limited) csimi_mass_entry(s, tree, link->coord, link->slack, -D, val);
+    if (D > 0 && !limited) csimi_drive_error(s, i, error);
     for (k = 0; k < link->dofs; k++) {
-        const int c = link->coord + k, own = c / 3;
-        csim_real *diag = system->A.val + 9 * csimi_tree_slot(s, tree, own, own) + 4 * (c % 3);
-        *diag += h * link->damping;
-        if (link->gravity_share > 0) b[c] -= h * link->gravity_share * csimi_joint_weight(s, i, k);
-        if (!drive || row || link->dofs > 3) continue;
-        *diag += h * link->rate_gain + step->sigma * h * h * link->stiffness;
-        b[c] += h * (link->stiffness * error[k] +
-                     link->rate_gain * s->coord_target[3 * (size_t)tree->first_block + (size_t)c]);
+        const int c = link->coord + k;
+        csimi_mass_entry(s, tree, c, c, D + step->h * link->damping, val);
+        if (link->gravity_share > 0) b[c] -= step->h * link->gravity_share * csimi_joint_weight(s, i, k);
+        if (D > 0 && !limited) b[c] += csimi_drive_impulse(s, step, i, k, error[k]);
     }
 }
 
@@ -16942,6 +16968,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->contacts = CSIMI_PUSH(arena, csim_contact, rows);
     f->terms = CSIMI_PUSH(arena, csim_term, csimi_most_terms(n));
     f->lambda = CSIMI_PUSH(arena, csim_real, 3 * rows);
+    f->joint_row = CSIMI_PUSH(arena, int, CSIMI_JOINT_ROWS *(size_t)n->tree_links);
     f->island = CSIMI_PUSH(arena, int, blocks);
     f->contact_island = CSIMI_PUSH(arena, int, rows);
     f->local = CSIMI_PUSH(arena, int, blocks);
@@ -19160,11 +19187,14 @@ static int csimi_limb_root(const csim_tree_def *def, int i) {
     return i;
 }
 
-static int csimi_limb_dofs(const csim_tree_def *def, int limb) {
-    int i, dofs = 0;
+/* Coordinates of a joint: its own, and one behind a drive of limited effort. */
+static int csimi_joint_coords(const csim_tree_link_def *d) { return csimi_tree_dofs(d->joint) + (d->effort > 0); }
+
+static int csimi_limb_coords(const csim_tree_def *def, int limb) {
+    int i, count = 0;
     for (i = 0; i < def->link_count; i++)
-        if (csimi_limb_root(def, i) == limb) dofs += csimi_tree_dofs(def->links[i].joint);
-    return dofs;
+        if (csimi_limb_root(def, i) == limb) count += csimi_joint_coords(def->links + i);
+    return count;
 }
 
 /* Whether link i starts a limb (the root starts the first, which may be empty). */
@@ -19293,7 +19323,7 @@ static csim_status csimi_check_tree(csim_world *w, const csim_tree_def *def, csi
     base = csimi_tree_has_base(def) ? csimi_tree_dofs(def->links[0].joint) / 3 : 0;
     need->matrix_blocks += base * base;
     for (i = 0; i < def->link_count; i++) {
-        const int n = csimi_limb_starts(def, i) ? (csimi_limb_dofs(def, i) + 2) / 3 : 0;
+        const int n = csimi_limb_starts(def, i) ? (csimi_limb_coords(def, i) + 2) / 3 : 0;
         if (i == 0 && base > 0) continue;
         blocks += n;
         need->matrix_blocks += n * n + 2 * base * n;
@@ -19374,7 +19404,8 @@ static void csimi_place_coordinates(csimi_store *s, const csim_tree_def *def, cs
         for (j = 0; j < def->link_count; j++)
             if (csimi_limb_root(def, j) == i) {
                 link[j].coord = at;
-                at += link[j].dofs;
+                link[j].slack = def->links[j].effort > 0 ? at + link[j].dofs : -1;
+                at += csimi_joint_coords(def->links + j);
             }
         for (k = start; k < at; k += 3) {
             int *out = s->state.coord_limb + 2 * (tree->first_block + k / 3);
@@ -19498,6 +19529,85 @@ CSIM_API csim_status csim_create_tree(csim_world *w, const csim_tree_def *def, c
     s->count.matrix_blocks = need.matrix_blocks;
     csimi_finish_create(w, slot, id);
     return CSIM_OK;
+}
+
+/* ---- rows: limits, dry friction and drives of limited effort, each a box on one coordinate; contact.md 5 */
+
+/* Row `kind` of a link's joint: sign * rate of coordinate c + phi, impulse in [lo, hi]. */
+static void csimi_joint_row(csim_world *w, csimi_step_frame *f, int link, int kind, int c, csim_real sign,
+                            csim_real phi, csim_real lo, csim_real hi) {
+    const csimi_state *s = &w->store.state;
+    const csimi_tree *tree = s->tree + s->tree_link[link].tree;
+    const int i = f->contact_count++, at = CSIMI_JOINT_ROWS * link + kind;
+    csim_contact *row = f->contacts + i;
+    csim_term *term = f->terms + f->term_count;
+    CSIMI_MEMSET(row, 0, sizeof *row);
+    CSIMI_MEMSET(term, 0, sizeof *term);
+    row->law = CSIM_LAW_BOX;
+    row->R[0] = row->R[4] = row->R[8] = 1;
+    row->a.first = row->b.first = f->term_count++;
+    row->a.count = 1;
+    term->block = csimi_first_coord_block(s) + tree->first_block + c / 3;
+    term->J[c % 3] = sign;
+    row->phi[0] = phi;
+    row->lo[0] = lo;
+    row->hi[0] = hi;
+    csimi_store3(row->point, csimi_link_pose(s, link).position);
+    f->lambda[3 * i] = csimi_warm_scale(w, f) * w->store.link_impulse[at];
+    f->lambda[3 * i + 1] = f->lambda[3 * i + 2] = 0;
+    f->joint_row[i - f->first_joint_row] = at;
+}
+
+/* One end of the range of a joint that may be reached in this step; sign +1: the lower one. */
+static void csimi_limit_row(csim_world *w, csimi_step_frame *f, int link, csim_real sign) {
+    const csimi_state *s = &w->store.state;
+    const csimi_tree_link *l = s->tree_link + link;
+    const csim_real q = s->link_position[7 * link], range = l->upper - l->lower;
+    const csim_real rate = sign * s->coord_rate[3 * s->tree[l->tree].first_block + l->coord];
+    const csim_real gap = sign > 0 ? q - l->lower : l->upper - q;
+    if (gap > 2 * f->h * csimi_abs(rate) + range / 50) return;
+    csimi_joint_row(w, f, link, sign > 0 ? 0 : 1, l->coord, sign, csimi_phi(w, f, gap, 0, rate, rate), 0, CSIMI_HUGE);
+}
+
+CSIMI_FN void csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
+    const csimi_state *s = &w->store.state;
+    int i;
+    f->first_joint_row = f->contact_count;
+    for (i = 0; i < s->tree_link_count; i++) {
+        const csimi_tree_link *l = s->tree_link + i;
+        const csim_real D = csimi_drive_gain(l, step);
+        if (l->dofs != 1 || s->tree[l->tree].mode != CSIMI_FREE) continue;
+        if (l->lower <= l->upper) {
+            csimi_limit_row(w, f, i, 1);
+            csimi_limit_row(w, f, i, -1);
+        }
+        if (l->friction > 0) csimi_joint_row(w, f, i, 2, l->coord, 1, 0, -f->h * l->friction, f->h * l->friction);
+        if (l->slack >= 0 && l->effort > 0 && D > 0) {
+            csim_real error[3];
+            csimi_drive_error(s, i, error);
+            csimi_joint_row(w, f, i, 3, l->slack, 1, -csimi_drive_impulse(s, step, i, 0, error[0]) / D,
+                            -f->h * l->effort, f->h * l->effort);
+        }
+    }
+}
+
+CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, const csimi_step *step) {
+    csimi_store *s = &w->store;
+    const csimi_state *t = &s->state;
+    int i;
+    for (i = 0; i < CSIMI_JOINT_ROWS * t->tree_link_count; i++) s->link_impulse[i] = 0;
+    for (i = f->first_joint_row; i < f->contact_count; i++)
+        s->link_impulse[f->joint_row[i - f->first_joint_row]] = f->lambda[3 * i];
+    for (i = 0; i < t->tree_link_count; i++) { /* drives without a limit work inside A */
+        const csimi_tree_link *l = t->tree_link + i;
+        const csim_real D = csimi_drive_gain(l, step);
+        csim_real error[3];
+        if (l->dofs != 1 || !(D > 0) || l->effort > 0 || t->tree[l->tree].mode != CSIMI_FREE) continue;
+        csimi_drive_error(t, i, error);
+        s->link_impulse[CSIMI_JOINT_ROWS * i + 3] =
+            csimi_drive_impulse(t, step, i, 0, error[0]) -
+            D * f->v[3 * (csimi_first_coord_block(t) + t->tree[l->tree].first_block) + l->coord];
+    }
 }
 
 /* ---- what the functions of all bodies ask of a tree */
@@ -19818,6 +19928,9 @@ CSIM_API csim_status csim_tree_set_drive(csim_world *w, csim_body_id id, int lin
     if (l->dofs == 6 || l->dofs == 0 || (l->dofs == 3 && effort > 0))
         return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "joint of the link", true, (double)l->joint,
                           "revolute or prismatic, or a ball without a limit of effort");
+    if (effort > 0 && l->slack < 0)
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "effort", true, (double)effort,
+                          "0: the definition of this joint had no effort");
     l->stiffness = stiffness;
     l->rate_gain = rate_gain;
     l->effort = effort;
@@ -20373,8 +20486,7 @@ static int csimi_last_contact(const csim_world *w, const csimi_row_work *r, uint
     return -1;
 }
 
-/* Scale of last impulses: forces persist, so impulses go with h. */
-static csim_real csimi_warm_scale(const csim_world *w, const csimi_step_frame *f) {
+CSIMI_FN csim_real csimi_warm_scale(const csim_world *w, const csimi_step_frame *f) {
     return w->last_h > 0 ? f->h / (csim_real)w->last_h : 0;
 }
 
@@ -20387,8 +20499,8 @@ static csim_real csimi_gap_velocity(const csim_world_def *def, csim_real gap, cs
     return csimi_max(def->stabilization * deep / h, -def->push_out_speed);
 }
 
-static csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csim_real gap, csim_real restitution,
-                           csim_real approach /* u_n at v_k */, csim_real free_end /* u_n^free */) {
+CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csim_real gap, csim_real restitution,
+                             csim_real approach, csim_real free_end) {
     const csim_world_def *def = &w->def;
     csim_real phi = csimi_gap_velocity(def, gap, f->h);
     csim_real e = approach < -def->restitution_threshold ? restitution : 0;
@@ -21045,12 +21157,13 @@ static csim_status csimi_integrate(csim_world *w, csimi_step_frame *f, const csi
                       "finite numbers; the step was undone");
 }
 
-static void csimi_commit(csim_world *w, csimi_step_frame *f) {
+static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
     csimi_store *s = &w->store;
     size_t nodes = (size_t)s->count.nodes, rigids = (size_t)s->count.rigids, frames = (size_t)s->count.frames;
     size_t real = sizeof(csim_real);
     size_t links = (size_t)s->count.tree_links, coords = (size_t)s->count.coords;
     int i, k;
+    csimi_tree_keep_rows(w, f, step);
     CSIMI_MEMCPY(s->state.x, f->next.x, real * 3 * nodes);
     CSIMI_MEMCPY(s->state.v, f->next.v, real * 3 * nodes);
     CSIMI_MEMCPY(s->node_rep, f->v, real * 3 * nodes);
@@ -21101,6 +21214,7 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
     t1 = csimi_now(w);
     if ((status = csimi_detect(w, f, arena)) != 0) return status;
     csimi_rows(w, f, arena);
+    csimi_tree_rows(w, f, &step);
     t2 = csimi_now(w);
     if ((status = csimi_solve_islands(w, f, arena)) != 0) return status;
     t3 = csimi_now(w);
@@ -21115,7 +21229,7 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
     f->stats.assembly_seconds = t1 - t0;
     f->stats.collide_seconds = t2 - t1;
     f->stats.solve_seconds = t3 - t2;
-    csimi_commit(w, f);
+    csimi_commit(w, f, &step);
     return CSIM_OK;
 }
 

@@ -191,8 +191,8 @@ TEST(mass_matrix_gives_the_kinetic_energy_of_the_links) {
     }
 }
 
-/* Principle of virtual power with accelerations from differences of the links' velocities: joint force k is the power of
-   inertia and weight in the motion that a unit of rate k makes. */
+/* Principle of virtual power with accelerations from differences of the links' velocities: joint force k is the power
+   of inertia and weight in the motion that a unit of rate k makes. */
 TEST(inverse_dynamics_is_newton_and_euler_on_every_link) {
     int c, i, k, side;
     for (c = 0; c < 20; c++) {
@@ -327,4 +327,471 @@ TEST(welded_links_weigh_what_the_composite_weighs) {
         NEAR(csim_length(csim_sub(csim_add(p.position, csim_v3(10, 0, 0)), q.position)), 0, 0.02); /* O(h) both */
     }
     csim_destroy_world(w);
+}
+
+/* ---- against maximal coordinates */
+
+/* A chain of rods on ball joints: rigid bodies with pins, and a tree. Both are of first order in h: what they differ by
+   must halve with it. */
+static double chain_difference(double h) {
+    enum { RODS = 3 };
+    csim_world *w = make_world(csim_v3(0, 0, CSIM_R(-9.81)), CSIM_BACKWARD_EULER);
+    csim_tree_link_def link[RODS];
+    csim_tree_def d = csim_default_tree_def();
+    csim_shape rod = csim_box(csim_v3(CSIM_R(0.03), CSIM_R(0.04), CSIM_R(0.2)));
+    csim_body_id tree, body[RODS];
+    csim_quat tilt = csim_quat_axis_angle(csim_v3(1, CSIM_R(0.3), 0), CSIM_R(1.2));
+    csim_vec3 half = csim_rotate(tilt, csim_v3(0, 0, CSIM_R(-0.2))), joint = csim_v3(0, 0, 0);
+    double worst = 0;
+    int i, steps = (int)(0.25 / h + 0.5);
+    for (i = 0; i < RODS; i++) {
+        csim_rigid_def r = csim_default_rigid_def();
+        csim_pin_def pin = csim_default_pin_def();
+        csim_link_id id;
+        link[i] = csim_default_tree_link_def();
+        link[i].parent = i - 1;
+        link[i].joint = CSIM_TREE_BALL;
+        link[i].frame.position = csim_v3(0, 0, i == 0 ? 0 : CSIM_R(-0.4));
+        rod.local.position = csim_v3(0, 0, CSIM_R(-0.2));
+        link[i].shapes = &rod;
+        link[i].shape_count = 1;
+        r.pose.position = csim_add(csim_v3(5, 0, 0), csim_add(joint, half));
+        r.pose.rotation = tilt;
+        r.mass = 8 * CSIM_R(0.03) * CSIM_R(0.04) * CSIM_R(0.2) * 1000;
+        r.inertia =
+            diagonal((double)r.mass * (0.04 * 0.04 + 0.2 * 0.2) / 3, (double)r.mass * (0.03 * 0.03 + 0.2 * 0.2) / 3,
+                     (double)r.mass * (0.03 * 0.03 + 0.04 * 0.04) / 3);
+        STATUS(csim_create_rigid(w, &r, body + i), CSIM_OK);
+        pin.a.body = body[i];
+        pin.a.point = csim_add(csim_v3(5, 0, 0), joint);
+        if (i > 0) {
+            pin.b.body = body[i - 1];
+        }
+        pin.b.point = pin.a.point;
+        STATUS(csim_create_pin(w, &pin, &id), CSIM_OK);
+        joint = csim_madd(joint, 2, half);
+    }
+    link[0].rotation = tilt;
+    d.links = link;
+    d.link_count = RODS;
+    d.no_self_contact = true;
+    STATUS(csim_create_tree(w, &d, &tree), CSIM_OK);
+    for (i = 0; i < steps; i++) STATUS(csim_world_step(w, (csim_real)h), CSIM_OK);
+    for (i = 0; i < RODS; i++) {
+        csim_pose p, q;
+        csim_tree_link_pose(w, tree, i, &p);
+        csim_body_get_pose(w, body[i], &q);
+        worst = fmax(worst, (double)csim_length(csim_sub(
+                                csim_add(csim_v3(5, 0, 0), csim_pose_point(p, rod.local.position)), q.position)));
+    }
+    csim_destroy_world(w);
+    return worst;
+}
+
+TEST(chain_is_the_chain_of_rigid_bodies_with_pins) {
+    double coarse = chain_difference(2e-3), fine = chain_difference(1e-3);
+    printf("    2 ms %.4g m, 1 ms %.4g m\n", coarse, fine);
+    CHECK(fine < 3e-3);
+    NEAR(coarse / fine, 2, TOL(0.15, 0.3)); /* first order */
+}
+
+/* ---- conserved quantities */
+
+/* Free flight without gravity: momentum and energy of a tumbling tree drift with the first order of h. */
+static void flight(double h, double *momentum, double *energy, csim_integrator integrator) {
+    robot r = make_robot(CSIM_TREE_FLOATING, 6, csim_v3(0, 0, 0));
+    csim_totals a = csim_world_totals(r.w), b;
+    double size = 0, angular = 0;
+    int i, k, steps = (int)(0.2 / h + 0.5);
+    csim_world_set_integrator(r.w, integrator);
+    for (i = 0; i < steps; i++) STATUS(csim_world_step(r.w, (csim_real)h), CSIM_OK);
+    b = csim_world_totals(r.w);
+    *momentum = 0;
+    for (k = 0; k < 3; k++) {
+        *momentum += fabs(b.momentum[k] - a.momentum[k]) + fabs(b.angular_momentum[k] - a.angular_momentum[k]);
+        size += fabs(a.momentum[k]);
+        angular += fabs(a.angular_momentum[k]);
+    }
+    *momentum /= size + angular;
+    *energy = fabs(b.kinetic - a.kinetic) / a.kinetic;
+    csim_destroy_world(r.w);
+}
+
+TEST(free_flight_keeps_momentum_and_energy_to_first_order) {
+    double m[2], e[2];
+    check.random = 77;
+    flight(1e-3, m, e, CSIM_BACKWARD_EULER);
+    check.random = 77;
+    flight(5e-4, m + 1, e + 1, CSIM_BACKWARD_EULER);
+    printf("    momentum %.2g, %.2g; energy %.2g, %.2g\n", m[0], m[1], e[0], e[1]);
+    CHECK(m[0] < 2e-3 && e[0] < 1e-2);
+    NEAR(m[0] / m[1], 2, TOL(0.3, 0.6));
+    NEAR(e[0] / e[1], 2, TOL(0.3, 0.6));
+}
+
+/* ---- one joint with known answers */
+
+typedef struct pendulum {
+    csim_world *w;
+    csim_body_id id;
+} pendulum;
+
+/* A point mass of 2 kg half a metre below a hinge about y: I = 0.5, weight torque -2 g 0.5 sin q. */
+static pendulum make_pendulum(void (*change)(csim_tree_link_def *d), csim_real gravity) {
+    pendulum p;
+    csim_tree_link_def link = csim_default_tree_link_def();
+    csim_tree_def d = csim_default_tree_def();
+    p.w = make_world(csim_v3(0, 0, -gravity), CSIM_BACKWARD_EULER);
+    link.joint = CSIM_TREE_REVOLUTE;
+    link.axis = csim_v3(0, 1, 0);
+    link.mass = 2;
+    link.centre = csim_v3(0, 0, CSIM_R(-0.5));
+    if (change) change(&link);
+    d.links = &link;
+    d.link_count = 1;
+    STATUS(csim_create_tree(p.w, &d, &p.id), CSIM_OK);
+    return p;
+}
+
+static double angle_of(const pendulum *p, double *rate) {
+    csim_real q = 0, v = 0;
+    csim_tree_get_state(p->w, p->id, &q, &v);
+    if (rate) *rate = (double)v;
+    return (double)q;
+}
+
+static void stiff_drive(csim_tree_link_def *d) {
+    d->stiffness = CSIM_R(1e6);
+    d->rate_gain = CSIM_R(1e4);
+    d->target = CSIM_R(0.7);
+}
+
+/* One implicit step by hand: (I + h kd + h^2 kp) v = I v + h (kp (t - q) - m g l sin q). */
+TEST(drive_takes_the_implicit_step) {
+    pendulum p = make_pendulum(stiff_drive, 10);
+    double q = 0, v = 0, h = 0.05;
+    csim_real drive;
+    int i;
+    for (i = 0; i < 40; i++) {
+        double rate, now;
+        v = (0.5 * v + h * (1e6 * (0.7 - q) - 10 * sin(q))) / (0.5 + h * 1e4 + h * h * 1e6);
+        q += h * v;
+        STATUS(csim_world_step(p.w, (csim_real)h), CSIM_OK);
+        now = angle_of(&p, &rate);
+        NEAR(now, q, TOL(1e-12, 1e-5));
+        NEAR(rate, v, TOL(1e-11, 2e-4));
+    }
+    STATUS(csim_tree_get_effort(p.w, p.id, 0, &drive, NULL), CSIM_OK);
+    NEAR(drive, 10 * sin(q), TOL(1e-6, 1)); /* carries the weight: 1e6 times the rounding of the angle */
+    csim_destroy_world(p.w);
+}
+
+static void weak_drive(csim_tree_link_def *d) {
+    stiff_drive(d);
+    d->effort = 3;
+}
+
+/* Far from its target the drive gives all it has: constant acceleration effort / I. Near it, it is the implicit drive.
+ */
+TEST(drive_gives_at_most_its_effort) {
+    pendulum p = make_pendulum(weak_drive, 0), free_drive = make_pendulum(stiff_drive, 0);
+    double h = 1e-3, rate;
+    csim_real drive, q = CSIM_R(0.699999), v = 0;
+    int i;
+    for (i = 1; i <= 100; i++) {
+        STATUS(csim_world_step(p.w, (csim_real)h), CSIM_OK);
+        angle_of(&p, &rate);
+        NEAR(rate, 6 * h * i, TOL(1e-9, 1e-4));
+        CHECK(csim_world_stats(p.w).result == CSIM_RESULT_CONVERGED);
+    }
+    csim_tree_get_effort(p.w, p.id, 0, &drive, NULL);
+    NEAR(drive, 3, TOL(1e-6, 1e-3));
+    STATUS(csim_tree_set_state(p.w, p.id, &q, &v), CSIM_OK);
+    STATUS(csim_tree_set_state(free_drive.w, free_drive.id, &q, &v), CSIM_OK);
+    for (i = 0; i < 20; i++) {
+        STATUS(csim_world_step(p.w, (csim_real)h), CSIM_OK);
+        STATUS(csim_world_step(free_drive.w, (csim_real)h), CSIM_OK);
+        NEAR(angle_of(&p, NULL), angle_of(&free_drive, NULL), TOL(1e-10, 1e-5));
+    }
+    csim_destroy_world(p.w);
+    csim_destroy_world(free_drive.w);
+}
+
+static void limited(csim_tree_link_def *d) {
+    d->lower = CSIM_R(-0.5);
+    d->upper = CSIM_R(0.3);
+    d->position = CSIM_R(0.2);
+    d->rate = 5;
+}
+
+TEST(limit_stops_the_joint_and_carries_its_weight) {
+    pendulum p = make_pendulum(limited, 10);
+    double deepest = 0, rate, q = 0;
+    csim_real limit;
+    int i;
+    for (i = 0; i < 3000; i++) {
+        csim_vec3 tip;
+        csim_pose pose;
+        csim_tree_link_pose(p.w, p.id, 0, &pose);
+        tip = csim_pose_point(pose, csim_v3(0, 0, CSIM_R(-0.5)));
+        STATUS(csim_tree_add_link_force(p.w, p.id, 0, tip, csim_v3(i < 1500 ? -40 : 40, 0, 0), csim_v3(0, 0, 0)),
+               CSIM_OK);
+        STATUS(csim_world_step(p.w, CSIM_R(1e-3)), CSIM_OK);
+        q = angle_of(&p, &rate);
+        deepest = fmax(deepest, fmax(-0.5 - q, q - 0.3));
+        if (i == 1499) NEAR(q, 0.3, TOL(1e-9, 1e-5)); /* -x at the tip turns it up about y */
+        if (i == 1499) {
+            csim_tree_get_effort(p.w, p.id, 0, NULL, &limit);
+            NEAR(limit, -(40 * 0.5 * cos(0.3) - 10 * sin(0.3)), TOL(1e-6, 1e-2));
+        }
+    }
+    NEAR(q, -0.5, TOL(1e-9, 1e-5));
+    CHECK(deepest < TOL(1e-9, 1e-5));
+    csim_destroy_world(p.w);
+}
+
+static void rubbing(csim_tree_link_def *d) {
+    d->friction = 2;
+    d->rate = 3;
+}
+
+/* I dw/dt = -2 for 0.75 s, and then it stays. */
+TEST(dry_friction_stops_a_joint_in_time_and_holds_it) {
+    pendulum p = make_pendulum(rubbing, 0);
+    double rate, before;
+    csim_real push = CSIM_R(1.99);
+    int i;
+    for (i = 1; i <= 740; i++) {
+        STATUS(csim_world_step(p.w, CSIM_R(1e-3)), CSIM_OK);
+        angle_of(&p, &rate);
+        NEAR(rate, 3 - 4 * 1e-3 * i, TOL(1e-9, 1e-4));
+    }
+    for (; i <= 760; i++) STATUS(csim_world_step(p.w, CSIM_R(1e-3)), CSIM_OK);
+    before = angle_of(&p, &rate);
+    NEAR(rate, 0, TOL(1e-12, 1e-6));
+    for (i = 0; i < 100; i++) {
+        STATUS(csim_tree_add_forces(p.w, p.id, &push), CSIM_OK);
+        STATUS(csim_world_step(p.w, CSIM_R(1e-3)), CSIM_OK);
+    }
+    NEAR(angle_of(&p, NULL), before, TOL(1e-9, 1e-5));
+    csim_destroy_world(p.w);
+}
+
+/* Gravity compensation, and forces of inverse dynamics, leave a tree where it is. */
+TEST(compensated_tree_floats_and_inverse_dynamics_moves_it_as_asked) {
+    int c, i, k;
+    for (c = 0; c < 4; c++) {
+        robot r = make_robot(roots[c], 7, csim_v3(1, 2, -9));
+        csim_real zero[RATES], rates[RATES], a[RATES], force[RATES];
+        memset(zero, 0, sizeof zero);
+        csim_tree_set_state(r.w, r.id, NULL, zero);
+        for (i = 0; i < r.links; i++) STATUS(csim_tree_set_gravity_compensation(r.w, r.id, i, 1), CSIM_OK);
+        for (i = 0; i < 50; i++) STATUS(csim_world_step(r.w, CSIM_R(1e-2)), CSIM_OK);
+        csim_tree_get_state(r.w, r.id, NULL, rates);
+        for (k = 0; k < r.rates; k++) NEAR(rates[k], 0, TOL(1e-11, 1e-3));
+        for (i = 0; i < r.links; i++) STATUS(csim_tree_set_gravity_compensation(r.w, r.id, i, 0), CSIM_OK);
+        for (k = 0; k < r.rates; k++) a[k] = real(-1, 1);
+        csim_tree_set_state(r.w, r.id, NULL, zero);
+        STATUS(csim_tree_inverse_dynamics(r.w, r.id, a, force), CSIM_OK);
+        STATUS(csim_tree_add_forces(r.w, r.id, force), CSIM_OK);
+        STATUS(csim_world_step(r.w, CSIM_R(1e-3)), CSIM_OK);
+        csim_tree_get_state(r.w, r.id, NULL, rates);
+        for (k = 0; k < r.rates; k++) NEAR((double)rates[k] / 1e-3, a[k], TOL(1e-9, 2e-2));
+        csim_destroy_world(r.w);
+    }
+}
+
+/* ---- contact */
+
+/* A box that hangs on a floating tree falls, slides and stops as a rigid box does. */
+TEST(link_slides_like_a_rigid_body) {
+    csim_world *w = make_world(csim_v3(0, 0, CSIM_R(-9.81)), CSIM_BACKWARD_EULER);
+    csim_shape box = csim_box(csim_v3(CSIM_R(0.2), CSIM_R(0.15), CSIM_R(0.1)));
+    csim_tree_link_def link = csim_default_tree_link_def();
+    csim_tree_def d = csim_default_tree_def();
+    csim_rigid_def r = csim_default_rigid_def();
+    csim_body_id ground, tree, body;
+    csim_pose p, q;
+    int i;
+    STATUS(csim_create_ground(w, csim_v3(0, 0, 0), csim_v3(0, 0, 1), CSIM_R(0.3), &ground), CSIM_OK);
+    link.joint = CSIM_TREE_FLOATING;
+    link.shapes = r.shapes = &box;
+    link.shape_count = r.shape_count = 1;
+    d.links = &link;
+    d.link_count = 1;
+    d.surface.friction = r.surface.friction = CSIM_R(0.3);
+    d.pose.position = csim_v3(0, 0, CSIM_R(0.1));
+    r.pose.position = csim_v3(0, 5, CSIM_R(0.1));
+    d.velocity = r.velocity = csim_v3(2, 0, 0);
+    STATUS(csim_create_tree(w, &d, &tree), CSIM_OK);
+    STATUS(csim_create_rigid(w, &r, &body), CSIM_OK);
+    for (i = 0; i < 100; i++) {
+        STATUS(csim_world_step(w, CSIM_R(1e-2)), CSIM_OK);
+        CHECK(csim_world_stats(w).result == CSIM_RESULT_CONVERGED);
+        csim_body_get_pose(w, tree, &p);
+        csim_body_get_pose(w, body, &q);
+        NEAR(csim_length(csim_sub(csim_add(p.position, csim_v3(0, 5, 0)), q.position)), 0, TOL(1e-7, 1e-4));
+    }
+    NEAR(p.position.x, 0.669585, TOL(1e-5, 1e-4)); /* validation 1: the exact discrete distance at 10 ms */
+    csim_destroy_world(w);
+}
+
+/* Momentum of a tree and a rigid body that hit each other: the contact gives to one what it takes from the other. */
+TEST(impact_between_a_tree_and_a_body_keeps_momentum) {
+    csim_world *w = make_world(csim_v3(0, 0, 0), CSIM_BACKWARD_EULER);
+    csim_shape ball = csim_sphere(CSIM_R(0.1));
+    csim_tree_link_def link[3];
+    csim_tree_def d = csim_default_tree_def();
+    csim_rigid_def r = csim_default_rigid_def();
+    csim_body_id tree, body;
+    csim_real M[64], rates[8], L[3], spin[3];
+    csim_mass mass;
+    csim_vec3 v, o, x;
+    csim_pose p;
+    int i, k, touched = 0;
+    for (i = 0; i < 3; i++) {
+        link[i] = csim_default_tree_link_def();
+        link[i].parent = i - 1;
+        link[i].joint = i == 0 ? CSIM_TREE_FLOATING : CSIM_TREE_REVOLUTE;
+        link[i].axis = csim_v3(0, 1, 0);
+        link[i].frame.position = csim_v3(0, 0, CSIM_R(0.3));
+        link[i].shapes = &ball;
+        link[i].shape_count = 1;
+    }
+    d.links = link;
+    d.link_count = 3;
+    STATUS(csim_create_tree(w, &d, &tree), CSIM_OK);
+    r.shapes = &ball;
+    r.shape_count = 1;
+    r.pose.position = csim_v3(CSIM_R(-0.21), 0, CSIM_R(0.62));
+    r.velocity = csim_v3(3, 0, 0);
+    STATUS(csim_create_rigid(w, &r, &body), CSIM_OK);
+    csim_body_get_mass(w, body, &mass);
+    for (i = 0; i < 10 && !touched; i++) {
+        csim_tree_mass_matrix(w, tree, M); /* the step's own M; the tree rests, so that it has no bias */
+        csim_body_get_pose(w, body, &p);
+        STATUS(csim_world_step(w, CSIM_R(1e-3)), CSIM_OK);
+        touched = csim_world_stats(w).touching;
+    }
+    EQUAL(touched, 1);
+    csim_tree_get_state(w, tree, NULL, rates);
+    csim_body_get_velocity(w, body, &v, &o);
+    x = csim_scale(mass.mass, v);
+    csimi_store3(L, x);
+    for (k = 0; k < 3; k++) { /* the root's rows of M are momentum and angular momentum about its origin, here 0 */
+        double sum = (double)L[k];
+        for (i = 0; i < 8; i++) sum += (double)(M[8 * k + i] * rates[i]);
+        NEAR(sum / (double)(3 * mass.mass), k == 0 ? 1 : 0, TOL(1e-12, 1e-5));
+    }
+    csimi_store3(spin, csim_add(csim_cross(p.position, x), csim_scale(mass.inertia.m[0], o)));
+    csimi_store3(L, csim_cross(p.position, csim_v3(3 * mass.mass, 0, 0)));
+    for (k = 0; k < 3; k++) {
+        double sum = (double)(spin[k] - L[k]);
+        for (i = 0; i < 8; i++) sum += (double)(M[8 * (3 + k) + i] * rates[i]);
+        NEAR(sum / (double)(3 * mass.mass), 0, TOL(1e-12, 1e-5));
+    }
+    csim_destroy_world(w);
+}
+
+/* ---- bookkeeping */
+
+TEST(state_is_saved_restored_and_survives_removal_of_others) {
+    robot r = make_robot(CSIM_TREE_FLOATING, 7, csim_v3(0, 0, -9));
+    csim_tree_def d = csim_default_tree_def();
+    csim_tree_link_def link[3];
+    csim_body_id other;
+    csim_real before[7 * LINKS], after[7 * LINKS], M[RATES * RATES], N[RATES * RATES];
+    size_t bytes = 0;
+    uint64_t hash;
+    void *memory;
+    int i;
+    csim_world *w;
+    d.links = link;
+    d.link_count = random_links(link, CSIM_TREE_BALL, 3);
+    STATUS(csim_create_tree(r.w, &d, &other), CSIM_OK);
+    csim_destroy_body(r.w, other);
+    CHECK(!csim_body_valid(r.w, other));
+    STATUS(csim_create_tree(r.w, &d, &other), CSIM_OK);
+    for (i = 0; i < 20; i++) STATUS(csim_world_step(r.w, CSIM_R(1e-3)), CSIM_OK);
+    STATUS(csim_world_save(r.w, NULL, &bytes), CSIM_OK);
+    memory = malloc(bytes);
+    STATUS(csim_world_save(r.w, memory, &bytes), CSIM_OK);
+    for (i = 0; i < 20; i++) STATUS(csim_world_step(r.w, CSIM_R(1e-3)), CSIM_OK);
+    hash = csim_world_hash(r.w);
+    STATUS(csim_world_restore(r.w, memory, bytes), CSIM_OK);
+    for (i = 0; i < 20; i++) STATUS(csim_world_step(r.w, CSIM_R(1e-3)), CSIM_OK);
+    CHECK(hash == csim_world_hash(r.w));
+    w = make_world(csim_v3(0, 0, -9), CSIM_BACKWARD_EULER); /* into a world that never held a tree */
+    STATUS(csim_world_restore(w, memory, bytes), CSIM_OK);
+    for (i = 0; i < 20; i++) STATUS(csim_world_step(w, CSIM_R(1e-3)), CSIM_OK);
+    CHECK(hash == csim_world_hash(w));
+    csim_destroy_world(w);
+    free(memory);
+    { /* the second tree stays what it is when the first goes */
+        csim_tree_get_state(r.w, other, before, NULL);
+        csim_tree_mass_matrix(r.w, other, M);
+        STATUS(csim_destroy_body(r.w, r.id), CSIM_OK);
+        csim_tree_get_state(r.w, other, after, NULL);
+        csim_tree_mass_matrix(r.w, other, N);
+        for (i = 0; i < 7; i++) CHECK(!(before[i] < after[i] || before[i] > after[i]));
+        for (i = 0; i < 25; i++) NEAR(M[i], N[i], 0);
+        STATUS(csim_world_step(r.w, CSIM_R(1e-3)), CSIM_OK);
+    }
+    csim_destroy_world(r.w);
+}
+
+static const char *refused(csim_tree_link_def *link, int count, csim_status wanted) {
+    static csim_world *w;
+    static char text[400];
+    csim_tree_def d = csim_default_tree_def();
+    csim_body_id id;
+    if (!w) w = make_world(csim_v3(0, 0, -9), CSIM_BACKWARD_EULER);
+    d.links = link;
+    d.link_count = count;
+    STATUS(csim_create_tree(w, &d, &id), wanted);
+    snprintf(text, sizeof text, "%s", csim_last_error(w));
+    EQUAL(csim_world_body_count(w), 0);
+    return text;
+}
+
+TEST(definitions_are_refused_with_the_link_named) {
+    csim_tree_link_def good[4], link[4];
+    csim_shape plane = csim_half_space(csim_v3(0, 0, 0), csim_v3(0, 0, 1)), bad = csim_sphere(-1);
+    int i;
+    for (i = 0; i < 4; i++) {
+        good[i] = csim_default_tree_link_def();
+        good[i].parent = i - 1;
+        good[i].joint = CSIM_TREE_REVOLUTE;
+        good[i].mass = 1;
+        good[i].inertia = diagonal(1, 1, 1);
+    }
+#define WRONG(what, status, words)   \
+    memcpy(link, good, sizeof link); \
+    what;                            \
+    CASE("%s", #what);               \
+    CHECK(strstr(refused(link, 4, status), words) != NULL)
+    WRONG(link[2].parent = 2, CSIM_OUT_OF_RANGE, "link 2: parent");
+    WRONG(link[2].parent = 3, CSIM_OUT_OF_RANGE, "link 2: parent");
+    WRONG(link[2].parent = -1, CSIM_OUT_OF_RANGE, "link 2: parent");
+    WRONG(link[0].parent = 0, CSIM_OUT_OF_RANGE, "link 0: parent");
+    WRONG(link[1].joint = CSIM_TREE_FLOATING, CSIM_OUT_OF_RANGE, "link 1: joint");
+    WRONG(link[1].joint = (csim_tree_joint)9, CSIM_OUT_OF_RANGE, "link 1: joint");
+    WRONG(link[3].axis = csim_v3(0, 0, 0), CSIM_OUT_OF_RANGE, "link 3: axis");
+    WRONG(link[3].axis.x = (csim_real)NAN, CSIM_NOT_FINITE, "link 3: axis.x");
+    WRONG(link[1].mass = -1, CSIM_OUT_OF_RANGE, "link 1: mass");
+    WRONG(link[1].inertia.m[0] = -1, CSIM_OUT_OF_RANGE, "link 1: inertia");
+    WRONG(link[1].inertia.m[1] = 1, CSIM_OUT_OF_RANGE, "link 1: inertia");
+    WRONG(link[1].damping = -1, CSIM_OUT_OF_RANGE, "link 1: damping");
+    WRONG(link[1].stiffness = -1, CSIM_OUT_OF_RANGE, "link 1: stiffness");
+    WRONG(link[1].rate_gain = -1, CSIM_OUT_OF_RANGE, "link 1: rate_gain");
+    WRONG(link[1].effort = -1, CSIM_OUT_OF_RANGE, "link 1: effort");
+    WRONG(link[1].armature = (csim_real)INFINITY, CSIM_NOT_FINITE, "link 1: armature");
+    WRONG(link[1].gravity_compensation = 2, CSIM_OUT_OF_RANGE, "link 1: gravity_compensation");
+    WRONG(link[1].frame.rotation.w = 2, CSIM_OUT_OF_RANGE, "link 1: pose.rotation");
+    WRONG((link[1].joint = CSIM_TREE_BALL, link[1].lower = 0, link[1].upper = 1), CSIM_OUT_OF_RANGE, "link 1: limits");
+    WRONG((link[1].shapes = &plane, link[1].shape_count = 1), CSIM_OUT_OF_RANGE, "link 1: shapes");
+    WRONG((link[1].shapes = &bad, link[1].shape_count = 1), CSIM_OUT_OF_RANGE, "radius");
+    WRONG(link[1].shape_count = 1, CSIM_NULL_ARGUMENT, "link 1: shapes");
+    WRONG((link[3].mass = 0, link[3].inertia = diagonal(0, 0, 0)), CSIM_OUT_OF_RANGE, "positive definite");
+#undef WRONG
 }

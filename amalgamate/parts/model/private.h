@@ -57,6 +57,7 @@ typedef struct csimi_tree_link {
     int tree, parent; /* parent: link of the same tree, before this one; -1: the world */
     csim_tree_joint joint;
     int coord, dofs;                        /* first coordinate among the padded ones of the tree, and how many */
+    int slack;                              /* its massless coordinate behind the drive, -1: none */
     int dof, position;                      /* first number in the user's arrays of velocities, of positions */
     csim_pose frame;                        /* of the link in its parent at position 0 */
     csim_vec3 axis;                         /* unit, link axes */
@@ -380,6 +381,9 @@ CSIMI_FN void csimi_tree_study(const csimi_state *s, int tree, const csim_real *
 /* After a study, in the user's order: the generalised forces it needs [dof_count], and M [dof_count^2]. */
 CSIMI_FN void csimi_tree_forces(const csimi_state *s, int tree, csim_real *force);
 CSIMI_FN void csimi_tree_mass_matrix(const csimi_state *s, int tree, csim_real *M);
+/* D of a drive, and its impulse on coordinate k at rate 0 with the error of csimi_drive_error. */
+CSIMI_FN csim_real csimi_drive_gain(const csimi_tree_link *link, const csimi_step *step);
+CSIMI_FN csim_real csimi_drive_impulse(const csimi_state *s, const csimi_step *step, int link, int k, csim_real error);
 /* target - position of a joint's drive, in the directions of its coordinates. */
 CSIMI_FN void csimi_drive_error(const csimi_state *s, int link, csim_real *error);
 typedef struct csimi_tree_totals {

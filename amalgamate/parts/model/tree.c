@@ -360,24 +360,36 @@ CSIMI_FN void csimi_drive_error(const csimi_state *s, int i, csim_real *error) {
 
 /* ---- the model */
 
-/* Drives and damping of one joint, on the diagonal and on the right. */
+/* Impulse per rate of a drive, D, that stands in A for it. */
+CSIMI_FN csim_real csimi_drive_gain(const csimi_tree_link *link, const csimi_step *step) {
+    return step->h * link->rate_gain + step->sigma * step->h * step->h * link->stiffness;
+}
+
+/* Impulse of a drive on coordinate k were it to stand still. */
+CSIMI_FN csim_real csimi_drive_impulse(const csimi_state *s, const csimi_step *step, int i, int k, csim_real error) {
+    const csimi_tree_link *link = s->tree_link + i;
+    const size_t first = 3 * (size_t)s->tree[link->tree].first_block;
+    return step->h * (link->stiffness * error + link->rate_gain * s->coord_target[first + (size_t)(link->coord + k)]);
+}
+
+/* Drives, damping and compensation of one joint. A drive of limited effort holds on to a massless coordinate w of its
+   own: A gets D (v - w)^2 / 2, and a box row keeps w at the rate the drive aims at with at most its effort
+   (world/tree.c). Without the limit the same coupling to the given rate is D on the diagonal. */
 static void csimi_joint_assemble(const csimi_state *s, const csimi_step *step, const csimi_tree *tree, int i,
                                  csimi_system *system, csim_real *b) {
     const csimi_tree_link *link = s->tree_link + i;
-    const csim_real h = step->h;
-    const bool drive = link->stiffness > 0 || link->rate_gain > 0, row = drive && link->effort > 0;
-    csim_real error[3];
+    const csim_real D = csimi_drive_gain(link, step);
+    const bool limited = link->slack >= 0 && link->effort > 0 && D > 0;
+    csim_real error[3] = {0, 0, 0}, *val = system->A.val;
     int k;
-    if (drive && !row) csimi_drive_error(s, i, error);
+    if (link->slack >= 0) csimi_mass_entry(s, tree, link->slack, link->slack, limited ? D : 1, val);
+    if (limited) csimi_mass_entry(s, tree, link->coord, link->slack, -D, val);
+    if (D > 0 && !limited) csimi_drive_error(s, i, error);
     for (k = 0; k < link->dofs; k++) {
-        const int c = link->coord + k, own = c / 3;
-        csim_real *diag = system->A.val + 9 * csimi_tree_slot(s, tree, own, own) + 4 * (c % 3);
-        *diag += h * link->damping;
-        if (link->gravity_share > 0) b[c] -= h * link->gravity_share * csimi_joint_weight(s, i, k);
-        if (!drive || row || link->dofs > 3) continue;
-        *diag += h * link->rate_gain + step->sigma * h * h * link->stiffness;
-        b[c] += h * (link->stiffness * error[k] +
-                     link->rate_gain * s->coord_target[3 * (size_t)tree->first_block + (size_t)c]);
+        const int c = link->coord + k;
+        csimi_mass_entry(s, tree, c, c, D + step->h * link->damping, val);
+        if (link->gravity_share > 0) b[c] -= step->h * link->gravity_share * csimi_joint_weight(s, i, k);
+        if (D > 0 && !limited) b[c] += csimi_drive_impulse(s, step, i, k, error[k]);
     }
 }
 

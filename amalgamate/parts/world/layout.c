@@ -219,6 +219,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->contacts = CSIMI_PUSH(arena, csim_contact, rows);
     f->terms = CSIMI_PUSH(arena, csim_term, csimi_most_terms(n));
     f->lambda = CSIMI_PUSH(arena, csim_real, 3 * rows);
+    f->joint_row = CSIMI_PUSH(arena, int, CSIMI_JOINT_ROWS *(size_t)n->tree_links);
     f->island = CSIMI_PUSH(arena, int, blocks);
     f->contact_island = CSIMI_PUSH(arena, int, rows);
     f->local = CSIMI_PUSH(arena, int, blocks);

@@ -247,6 +247,8 @@ typedef struct csimi_step_frame {
     csim_term *terms;       /* [csimi_most_terms] */
     csim_real *lambda;      /* [3 (contacts + pins)] */
     int contact_count, term_count;
+    int first_joint_row; /* rows of joints of trees, behind contacts and pins ... */
+    int *joint_row;      /* [rows of joints] ... and where their impulses are kept */
     int *island, *contact_island; /* [blocks], [contacts + pins] */
     int island_count;
     int *local;                               /* [blocks] number inside its island */
@@ -283,6 +285,11 @@ CSIMI_FN csim_real csimi_gap_at(const csim_world *world, const csimi_state *then
                                 const csimi_found_contact *f);
 /* ---- rows.c: found contacts and pins to rows of the problem, with phi, laws and warm starts */
 CSIMI_FN void csimi_rows(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
+/* Scale of last impulses: forces persist, so impulses go with h. phi of a gap that closes at `approach` now and would at
+   `free_end` without contact; contact.md 4. */
+CSIMI_FN csim_real csimi_warm_scale(const csim_world *w, const csimi_step_frame *f);
+CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csim_real gap, csim_real restitution,
+                             csim_real approach, csim_real free_end);
 CSIMI_FN size_t csimi_rows_scratch(const csimi_counts *n);
 /* ---- island.c: each island as a problem of its own, solved and certified */
 CSIMI_FN csim_status csimi_solve_islands(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
@@ -324,6 +331,9 @@ CSIMI_FN void csimi_set_frame_velocity(csimi_store *s, int frame, csim_vec3 w);
 /* ---- tree.c: what the functions of all bodies ask of a tree */
 
 CSIMI_FN size_t csimi_tree_scratch(const csimi_counts *n); /* to check one */
+/* Rows of all joints behind those of contacts and pins; their impulses into link_impulse. */
+CSIMI_FN void csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step);
+CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, const csimi_step *step);
 CSIMI_FN void csimi_tree_forget(csimi_store *s, int tree); /* removes its items */
 CSIMI_FN void csimi_tree_base_velocity(const csimi_store *s, int tree, const csim_real *rates, csim_vec3 *linear,
                                        csim_vec3 *angular);

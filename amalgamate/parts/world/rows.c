@@ -87,8 +87,7 @@ static int csimi_last_contact(const csim_world *w, const csimi_row_work *r, uint
     return -1;
 }
 
-/* Scale of last impulses: forces persist, so impulses go with h. */
-static csim_real csimi_warm_scale(const csim_world *w, const csimi_step_frame *f) {
+CSIMI_FN csim_real csimi_warm_scale(const csim_world *w, const csimi_step_frame *f) {
     return w->last_h > 0 ? f->h / (csim_real)w->last_h : 0;
 }
 
@@ -101,8 +100,8 @@ static csim_real csimi_gap_velocity(const csim_world_def *def, csim_real gap, cs
     return csimi_max(def->stabilization * deep / h, -def->push_out_speed);
 }
 
-static csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csim_real gap, csim_real restitution,
-                           csim_real approach /* u_n at v_k */, csim_real free_end /* u_n^free */) {
+CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csim_real gap, csim_real restitution,
+                             csim_real approach, csim_real free_end) {
     const csim_world_def *def = &w->def;
     csim_real phi = csimi_gap_velocity(def, gap, f->h);
     csim_real e = approach < -def->restitution_threshold ? restitution : 0;

@@ -151,12 +151,13 @@ static csim_status csimi_integrate(csim_world *w, csimi_step_frame *f, const csi
                       "finite numbers; the step was undone");
 }
 
-static void csimi_commit(csim_world *w, csimi_step_frame *f) {
+static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
     csimi_store *s = &w->store;
     size_t nodes = (size_t)s->count.nodes, rigids = (size_t)s->count.rigids, frames = (size_t)s->count.frames;
     size_t real = sizeof(csim_real);
     size_t links = (size_t)s->count.tree_links, coords = (size_t)s->count.coords;
     int i, k;
+    csimi_tree_keep_rows(w, f, step);
     CSIMI_MEMCPY(s->state.x, f->next.x, real * 3 * nodes);
     CSIMI_MEMCPY(s->state.v, f->next.v, real * 3 * nodes);
     CSIMI_MEMCPY(s->node_rep, f->v, real * 3 * nodes);
@@ -207,6 +208,7 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
     t1 = csimi_now(w);
     if ((status = csimi_detect(w, f, arena)) != 0) return status;
     csimi_rows(w, f, arena);
+    csimi_tree_rows(w, f, &step);
     t2 = csimi_now(w);
     if ((status = csimi_solve_islands(w, f, arena)) != 0) return status;
     t3 = csimi_now(w);
@@ -221,7 +223,7 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
     f->stats.assembly_seconds = t1 - t0;
     f->stats.collide_seconds = t2 - t1;
     f->stats.solve_seconds = t3 - t2;
-    csimi_commit(w, f);
+    csimi_commit(w, f, &step);
     return CSIM_OK;
 }
 

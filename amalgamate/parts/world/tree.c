@@ -36,11 +36,14 @@ static int csimi_limb_root(const csim_tree_def *def, int i) {
     return i;
 }
 
-static int csimi_limb_dofs(const csim_tree_def *def, int limb) {
-    int i, dofs = 0;
+/* Coordinates of a joint: its own, and one behind a drive of limited effort. */
+static int csimi_joint_coords(const csim_tree_link_def *d) { return csimi_tree_dofs(d->joint) + (d->effort > 0); }
+
+static int csimi_limb_coords(const csim_tree_def *def, int limb) {
+    int i, count = 0;
     for (i = 0; i < def->link_count; i++)
-        if (csimi_limb_root(def, i) == limb) dofs += csimi_tree_dofs(def->links[i].joint);
-    return dofs;
+        if (csimi_limb_root(def, i) == limb) count += csimi_joint_coords(def->links + i);
+    return count;
 }
 
 /* Whether link i starts a limb (the root starts the first, which may be empty). */
@@ -169,7 +172,7 @@ static csim_status csimi_check_tree(csim_world *w, const csim_tree_def *def, csi
     base = csimi_tree_has_base(def) ? csimi_tree_dofs(def->links[0].joint) / 3 : 0;
     need->matrix_blocks += base * base;
     for (i = 0; i < def->link_count; i++) {
-        const int n = csimi_limb_starts(def, i) ? (csimi_limb_dofs(def, i) + 2) / 3 : 0;
+        const int n = csimi_limb_starts(def, i) ? (csimi_limb_coords(def, i) + 2) / 3 : 0;
         if (i == 0 && base > 0) continue;
         blocks += n;
         need->matrix_blocks += n * n + 2 * base * n;
@@ -250,7 +253,8 @@ static void csimi_place_coordinates(csimi_store *s, const csim_tree_def *def, cs
         for (j = 0; j < def->link_count; j++)
             if (csimi_limb_root(def, j) == i) {
                 link[j].coord = at;
-                at += link[j].dofs;
+                link[j].slack = def->links[j].effort > 0 ? at + link[j].dofs : -1;
+                at += csimi_joint_coords(def->links + j);
             }
         for (k = start; k < at; k += 3) {
             int *out = s->state.coord_limb + 2 * (tree->first_block + k / 3);
@@ -374,6 +378,85 @@ CSIM_API csim_status csim_create_tree(csim_world *w, const csim_tree_def *def, c
     s->count.matrix_blocks = need.matrix_blocks;
     csimi_finish_create(w, slot, id);
     return CSIM_OK;
+}
+
+/* ---- rows: limits, dry friction and drives of limited effort, each a box on one coordinate; contact.md 5 */
+
+/* Row `kind` of a link's joint: sign * rate of coordinate c + phi, impulse in [lo, hi]. */
+static void csimi_joint_row(csim_world *w, csimi_step_frame *f, int link, int kind, int c, csim_real sign,
+                            csim_real phi, csim_real lo, csim_real hi) {
+    const csimi_state *s = &w->store.state;
+    const csimi_tree *tree = s->tree + s->tree_link[link].tree;
+    const int i = f->contact_count++, at = CSIMI_JOINT_ROWS * link + kind;
+    csim_contact *row = f->contacts + i;
+    csim_term *term = f->terms + f->term_count;
+    CSIMI_MEMSET(row, 0, sizeof *row);
+    CSIMI_MEMSET(term, 0, sizeof *term);
+    row->law = CSIM_LAW_BOX;
+    row->R[0] = row->R[4] = row->R[8] = 1;
+    row->a.first = row->b.first = f->term_count++;
+    row->a.count = 1;
+    term->block = csimi_first_coord_block(s) + tree->first_block + c / 3;
+    term->J[c % 3] = sign;
+    row->phi[0] = phi;
+    row->lo[0] = lo;
+    row->hi[0] = hi;
+    csimi_store3(row->point, csimi_link_pose(s, link).position);
+    f->lambda[3 * i] = csimi_warm_scale(w, f) * w->store.link_impulse[at];
+    f->lambda[3 * i + 1] = f->lambda[3 * i + 2] = 0;
+    f->joint_row[i - f->first_joint_row] = at;
+}
+
+/* One end of the range of a joint that may be reached in this step; sign +1: the lower one. */
+static void csimi_limit_row(csim_world *w, csimi_step_frame *f, int link, csim_real sign) {
+    const csimi_state *s = &w->store.state;
+    const csimi_tree_link *l = s->tree_link + link;
+    const csim_real q = s->link_position[7 * link], range = l->upper - l->lower;
+    const csim_real rate = sign * s->coord_rate[3 * s->tree[l->tree].first_block + l->coord];
+    const csim_real gap = sign > 0 ? q - l->lower : l->upper - q;
+    if (gap > 2 * f->h * csimi_abs(rate) + range / 50) return;
+    csimi_joint_row(w, f, link, sign > 0 ? 0 : 1, l->coord, sign, csimi_phi(w, f, gap, 0, rate, rate), 0, CSIMI_HUGE);
+}
+
+CSIMI_FN void csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
+    const csimi_state *s = &w->store.state;
+    int i;
+    f->first_joint_row = f->contact_count;
+    for (i = 0; i < s->tree_link_count; i++) {
+        const csimi_tree_link *l = s->tree_link + i;
+        const csim_real D = csimi_drive_gain(l, step);
+        if (l->dofs != 1 || s->tree[l->tree].mode != CSIMI_FREE) continue;
+        if (l->lower <= l->upper) {
+            csimi_limit_row(w, f, i, 1);
+            csimi_limit_row(w, f, i, -1);
+        }
+        if (l->friction > 0) csimi_joint_row(w, f, i, 2, l->coord, 1, 0, -f->h * l->friction, f->h * l->friction);
+        if (l->slack >= 0 && l->effort > 0 && D > 0) {
+            csim_real error[3];
+            csimi_drive_error(s, i, error);
+            csimi_joint_row(w, f, i, 3, l->slack, 1, -csimi_drive_impulse(s, step, i, 0, error[0]) / D,
+                            -f->h * l->effort, f->h * l->effort);
+        }
+    }
+}
+
+CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, const csimi_step *step) {
+    csimi_store *s = &w->store;
+    const csimi_state *t = &s->state;
+    int i;
+    for (i = 0; i < CSIMI_JOINT_ROWS * t->tree_link_count; i++) s->link_impulse[i] = 0;
+    for (i = f->first_joint_row; i < f->contact_count; i++)
+        s->link_impulse[f->joint_row[i - f->first_joint_row]] = f->lambda[3 * i];
+    for (i = 0; i < t->tree_link_count; i++) { /* drives without a limit work inside A */
+        const csimi_tree_link *l = t->tree_link + i;
+        const csim_real D = csimi_drive_gain(l, step);
+        csim_real error[3];
+        if (l->dofs != 1 || !(D > 0) || l->effort > 0 || t->tree[l->tree].mode != CSIMI_FREE) continue;
+        csimi_drive_error(t, i, error);
+        s->link_impulse[CSIMI_JOINT_ROWS * i + 3] =
+            csimi_drive_impulse(t, step, i, 0, error[0]) -
+            D * f->v[3 * (csimi_first_coord_block(t) + t->tree[l->tree].first_block) + l->coord];
+    }
 }
 
 /* ---- what the functions of all bodies ask of a tree */
@@ -694,6 +777,9 @@ CSIM_API csim_status csim_tree_set_drive(csim_world *w, csim_body_id id, int lin
     if (l->dofs == 6 || l->dofs == 0 || (l->dofs == 3 && effort > 0))
         return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "joint of the link", true, (double)l->joint,
                           "revolute or prismatic, or a ball without a limit of effort");
+    if (effort > 0 && l->slack < 0)
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "effort", true, (double)effort,
+                          "0: the definition of this joint had no effort");
     l->stiffness = stiffness;
     l->rate_gain = rate_gain;
     l->effort = effort;
