@@ -10,6 +10,7 @@
 #include "../examples/scenes/sat.c"
 #include "../examples/scenes/rigid.c"
 #include "../examples/scenes/soft.c"
+#include "../examples/scenes/solids.c"
 #include "../examples/scenes/mixed.c"
 #include "../examples/scenes/cables.c"
 #include <time.h>

@@ -42,6 +42,7 @@ static csim_status golden_create_world(const csim_world_def *given, csim_world *
 #include "../examples/scenes/sat.c"
 #include "../examples/scenes/rigid.c"
 #include "../examples/scenes/soft.c"
+#include "../examples/scenes/solids.c"
 #include "../examples/scenes/mixed.c"
 #include "../examples/scenes/cables.c"
 

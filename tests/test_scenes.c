@@ -12,6 +12,7 @@
 #include "../examples/scenes/sat.c"
 #include "../examples/scenes/scene.c"
 #include "../examples/scenes/soft.c"
+#include "../examples/scenes/solids.c"
 
 static const double g = 9.81, pi = 3.14159265358979323846;
 

@@ -72,6 +72,34 @@ bool scene_mesh_box(scene_mesh *m, int nx, int ny, int nz, csim_vec3 low, csim_v
     return true;
 }
 
+bool scene_mesh_cut(scene_mesh *m, int nx, int ny, int nz, csim_vec3 low, csim_vec3 high,
+                    bool (*keep)(const void *user, int i, int j, int k), const void *user, int *number) {
+    int t, v, c, kept = 0, used = 0, *to;
+    if (!scene_mesh_box(m, nx, ny, nz, low, high)) return false;
+    to = number ? number : (int *)malloc(sizeof(int) * (size_t)m->vertex_count);
+    if (!to) {
+        scene_mesh_free(m);
+        return false;
+    }
+    for (v = 0; v < m->vertex_count; v++) to[v] = -1;
+    for (t = 0; t < m->tet_count; t++) {
+        int cell = t / 6;
+        if (!keep(user, cell % nx, cell / nx % ny, cell / nx / ny)) continue;
+        for (c = 0; c < 4; c++) to[m->tets[4 * kept + c] = m->tets[4 * t + c]] = 0;
+        kept++;
+    }
+    for (v = 0; v < m->vertex_count; v++) {
+        if (to[v] < 0) continue;
+        for (c = 0; c < 3; c++) m->vertices[3 * used + c] = m->vertices[3 * v + c];
+        to[v] = used++;
+    }
+    for (t = 0; t < 4 * kept; t++) m->tets[t] = to[m->tets[t]];
+    m->vertex_count = used;
+    m->tet_count = kept;
+    if (!number) free(to);
+    return true;
+}
+
 /* Where a point p of the cube [-1, 1]^3 goes in a ball of radius 1 whose core reaches to `core` of it: inside, half way
    between the cube and its sphere, so that neither the corners nor the edges of the core become flat. */
 static void scene_mesh_round(const double *p, double core, double *x) {

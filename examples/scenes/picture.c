@@ -81,6 +81,8 @@ static int picture_rigid(picture *p, const csim_world *w, csim_body_id id) {
     return item;
 }
 
+static bool picture_has_surface(csim_body_kind kind) { return kind == CSIM_SOFT || kind == CSIM_BODY_CLOTH; }
+
 static int picture_solid(picture *p, const csim_world *w, csim_body_id id) {
     const int *triangles;
     int count;
@@ -94,7 +96,7 @@ static void picture_cast(picture *p, const csim_world *w) {
         picture_body *b = p->body + i;
         csim_body_get_kind(w, b->id, &b->kind);
         b->item = b->kind == CSIM_RIGID  ? picture_rigid(p, w, b->id)
-                  : b->kind == CSIM_SOFT ? picture_solid(p, w, b->id)
+                  : picture_has_surface(b->kind) ? picture_solid(p, w, b->id)
                                          : replay_points(p->out, "particle", REPLAY_AUTO, 1, 0.01f);
     }
 }
@@ -110,7 +112,7 @@ static void picture_positions(picture *p, const csim_world *w) {
         picture_quat(pose.rotation, turn);
         if (b->kind == CSIM_RIGID) replay_pose(p->out, b->item, position, turn);
         if (b->kind == CSIM_PARTICLE) replay_point_positions(p->out, b->item, position);
-        if (b->kind != CSIM_SOFT) continue;
+        if (!picture_has_surface(b->kind)) continue;
         csim_body_get_nodes(w, b->id, p->x, 3);
         for (k = 0; k < 3 * csim_body_node_count(w, b->id); k++) p->vertex[k] = (float)p->x[k];
         replay_surface_vertices(p->out, b->item, p->vertex);

@@ -127,6 +127,7 @@ void scene_close(scene *s);
 /* ---- for the files that hold scenes */
 
 extern const scene_kind scene_rigid_kinds[], scene_soft_kinds[], scene_mixed_kinds[];
+extern const scene_kind scene_solid_kinds[];
 extern const scene_kind scene_cable_kinds[]; /* end with a null name */
 
 double scene_time(const scene *s); /* of the steps done, s */
@@ -157,6 +158,10 @@ csim_body_id scene_add_soft(scene *s, const csim_soft_def *def); /* not watched 
 csim_body_id scene_add_main_solid(scene *s, bool made, double x, double y, double z);
 /* A block of cells^3 cells; its lowest nodes come first. */
 csim_body_id scene_add_soft_box(scene *s, int cells, csim_vec3 low, csim_vec3 high, double friction);
+/* Volume of a tet, m^3, below 0 when inside out. */
+double scene_tet_volume(const csim_real *x, const int *tet);
+/* 0 before a, 1 after b, with no jump of the speed. */
+double scene_ease(double t, double a, double b);
 /* The figures inverted (tets inside out now), nodes, tets of the main solid. */
 void scene_report_solid(scene *s, csim_body_id solid);
 void scene_watch(scene *s, csim_body_id id); /* any other body */

@@ -62,7 +62,7 @@ csim_body_id scene_add_main_solid(scene *s, bool made, double x, double y, doubl
     return scene_add_soft(s, &d);
 }
 
-static double scene_tet_volume(const csim_real *x, const int *tet) {
+double scene_tet_volume(const csim_real *x, const int *tet) {
     double e[3][3];
     int i, k;
     for (i = 0; i < 3; i++)
@@ -189,18 +189,18 @@ static void fold_build(scene *s) {
 }
 
 /* 0 before a, 1 after b, with no jump of the speed. */
-static double fold_ease(double t, double a, double b) {
+double scene_ease(double t, double a, double b) {
     double x = fmin(1, fmax(0, (t - a) / (b - a)));
     return x * x * (3 - 2 * x);
 }
 
 /* Where a gripper is: drags along -x just above the table, then swings over and comes down half way. */
 static csim_pose fold_pose(const fold_gripper *g, double t) {
-    double drag = fold_ease(t, 0, 0.4), swing = fold_ease(t, 0.5, 1.5), angle = 2.6 * swing;
+    double drag = scene_ease(t, 0, 0.4), swing = scene_ease(t, 0.5, 1.5), angle = 2.6 * swing;
     csim_pose p;
     p.position =
         csim_add(g->start, scene_v3(-0.05 * drag + 0.09 * (1 - cos(angle)) * 0.9, 0,
-                                    0.01 * drag + 0.11 * sin(fmin(angle, 1.8)) - 0.03 * fold_ease(t, 1.2, 1.6)));
+                                    0.01 * drag + 0.11 * sin(fmin(angle, 1.8)) - 0.03 * scene_ease(t, 1.2, 1.6)));
     p.rotation = scene_turn(0, 1, 0, angle);
     return p;
 }
