@@ -10,6 +10,7 @@
 
 #define CSIMI_CASCADE_WINDOW 20
 #define CSIMI_CASCADE_PATIENCE 100 /* sweeps without a halving */
+#define CSIMI_CASCADE_BURST 4000   /* products of a burst of Newton's method at most */
 #define CSIMI_CASCADE_INNER 200    /* sweeps of one proximal step */
 
 typedef struct csimi_cascade {
@@ -207,6 +208,20 @@ static void csimi_cascade_loop(csimi_cascade *s) {
     csimi_cascade_prepare(s, 0);
 }
 
+/* The burst works in the memory of the ring, which is idle meanwhile. */
+static void csimi_cascade_newton(csimi_cascade *s) {
+    csimi_anderson *a = &s->anderson;
+    unsigned char *base = (unsigned char *)a->f;
+    csimi_arena ring =
+        csimi_arena_in(base, (size_t)((unsigned char *)(a->p + (size_t)a->window * (size_t)a->n) - base));
+    int count = csimi_imin(s->cap - s->sweeps, CSIMI_CASCADE_BURST);
+    if (count <= 0 || !csimi_fischer_takes(s->W)) return;
+    s->best_measure =
+        csimi_fischer_burst(s->W, &ring, s->best, s->best_measure, s->u, s->run->target, 40, 100, &count, s->run);
+    s->sweeps += count;
+    csimi_cascade_restore(s);
+}
+
 /* ---- the solvers */
 
 /* Largest stretch of W by a few power steps, and with it sigma; from a start that no symmetry of the problem shares. */
@@ -264,6 +279,7 @@ CSIMI_FN bool csimi_cascade_solve(csimi_impulse_run *run) {
     bool settled;
     csimi_cascade_open(&s, run);
     csimi_cascade_accelerated(&s, 0, CSIMI_CASCADE_PATIENCE, &settled);
+    if (!csimi_cascade_done(&s)) csimi_cascade_newton(&s);
     if (!csimi_cascade_done(&s)) csimi_cascade_loop(&s);
     return csimi_cascade_close(&s);
 }
@@ -285,4 +301,5 @@ CSIMI_FN bool csimi_cascade_proximal(csimi_impulse_run *run) {
 
 #undef CSIMI_CASCADE_WINDOW
 #undef CSIMI_CASCADE_PATIENCE
+#undef CSIMI_CASCADE_BURST
 #undef CSIMI_CASCADE_INNER

@@ -242,14 +242,17 @@ static double csimi_delassus_norm2(const csim_real *x) {
    largest, all raw; scratch holds the raw norms of the residuals. */
 static double csimi_delassus_worst(csimi_delassus *W, const csim_real *r) {
     const csim_real noise = CSIM_R(1e5) * CSIMI_EPS;
-    csim_real most = 0, floor;
+    csim_real most = 0, floor = 0;
     double worst = 0;
-    int c;
+    int c, carrying = 0;
     for (c = 0; c < W->contacts; ++c) {
         W->norms[c] = W->scale[c] * (csim_real)csimi_sqrt64(csimi_delassus_norm2(r + 3 * (ptrdiff_t)c));
         most = csimi_max(most, W->norms[c]);
     }
-    floor = csimi_max(csimi_median(W->norms, W->contacts), csimi_max(noise * most, CSIMI_TINY));
+    for (c = 0; c < W->contacts; ++c) /* open contacts have no say */
+        if (W->norms[c] > noise * most) W->norms[carrying++] = W->norms[c];
+    if (carrying > 0) floor = csimi_median(W->norms, carrying);
+    floor = csimi_max(floor, csimi_max(noise * most, CSIMI_TINY));
     for (c = 0; c < W->contacts; ++c) {
         const double own = (double)W->scale[c] * csimi_sqrt64(csimi_delassus_norm2(r + 3 * (ptrdiff_t)c));
         const double figure = (double)W->scratch[c] / (own > (double)floor ? own : (double)floor);

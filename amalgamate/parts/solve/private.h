@@ -252,6 +252,17 @@ CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_so
                                       csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
                                       csim_outcome *outcome, csim_error *error);
 
+/* ---- fischer.c: Newton on the Fischer-Burmeister form; STRICT and BILATERAL laws */
+CSIMI_FN bool csimi_fischer_takes(const csimi_delassus *W);
+CSIMI_FN size_t csimi_fischer_numbers(int contacts); /* reals a burst takes from the arena */
+/* At most steps Newton steps of inner products each from best, whose measure is given; leaves the best feasible impulses
+   there and returns their measure. u [3 contacts] is scratch; iterations in: products allowed, out: made. */
+CSIMI_FN double csimi_fischer_burst(csimi_delassus *W, csimi_arena *arena, csim_real *best, double measure,
+                                    csim_real *u, double target, int steps, int inner, int *iterations,
+                                    const csimi_impulse_run *run);
+CSIMI_FN size_t csimi_fischer_bytes(int contacts, const csim_solver_params *params);
+CSIMI_FN bool csimi_fischer_solve(csimi_impulse_run *run);
+
 /* ---- cascade.c: the solvers SWEEP, ANDERSON, PROXIMAL of the impulse level */
 CSIMI_FN size_t csimi_cascade_bytes(int contacts, const csim_solver_params *params);
 CSIMI_FN bool csimi_cascade_solve(csimi_impulse_run *run);

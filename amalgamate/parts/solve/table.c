@@ -18,6 +18,8 @@ CSIMI_FN const csimi_solver_entry *csimi_solver_table(void) {
         {"staggered", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_staggered_bytes,
          csimi_staggered_solve, false},
         {"ccs", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_ccs_bytes, csimi_ccs_solve, false},
+        {"fischer", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_fischer_bytes, csimi_fischer_solve,
+         false},
     };
     return table;
 }
