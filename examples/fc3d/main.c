@@ -291,7 +291,8 @@ static int solve_file(const options *o, csim_solver solver) {
         make_global(&p, &m);
     else
         make_local(&p, &m);
-    params.solver = solver;
+    /* files are judged by r alone, so AUTO means that of the impulse level on GLOBAL ones too */
+    params.solver = p.global && solver == CSIM_SOLVER_AUTO ? CSIM_SOLVER_SWEEP : solver;
     params.tolerance = CSIM_R(o->tolerance);
     params.max_iterations = o->max_iterations;
     if (p.global) {

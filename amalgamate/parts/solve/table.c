@@ -1,12 +1,31 @@
 /* solve/table: the solvers by name, and the public door to them. */
 #include "private.h"
 
+/* ---- SWEEP on any problem: on bodies where A is a set of bodies, through W elsewhere. AUTO asks csimi_sweep_takes. */
+
+static size_t csimi_any_sweep_bytes(const csim_problem_size *size, const csim_solver_params *params) {
+    const size_t bodies = size->rigid ? csimi_sweep_bytes(size, params) : 0;
+    csim_solver_params p = *params;
+    size_t lifted;
+    if (p.solver == CSIM_SOLVER_AUTO) return bodies;
+    p.solver = CSIM_SOLVER_SWEEP;
+    lifted = csimi_lift_bytes(size, &p);
+    return bodies > lifted ? bodies : lifted;
+}
+
+static csim_status csimi_any_sweep_solve(const csim_problem *problem, const csim_solver_params *params,
+                                         csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
+                                         csim_outcome *outcome, csim_error *error) {
+    return csimi_sweep_takes(problem) ? csimi_sweep_solve(problem, params, arena, tasks, solution, outcome, error)
+                                      : csimi_lift_solve(problem, params, arena, tasks, solution, outcome, error);
+}
+
 CSIMI_FN const csimi_solver_entry *csimi_solver_table(void) {
     static const csimi_solver_entry table[CSIM_SOLVER_COUNT_] = {
         {"auto", NULL, NULL, NULL, NULL, NULL, false},
         {"cond", csimi_cond_bytes, csimi_cond_takes, csimi_cond_solve, NULL, NULL, false},
-        {"sweep", csimi_sweep_bytes, csimi_sweep_takes, csimi_sweep_solve, csimi_cascade_bytes, csimi_cascade_solve,
-         false},
+        {"sweep", csimi_any_sweep_bytes, csimi_lift_takes, csimi_any_sweep_solve, csimi_cascade_bytes,
+         csimi_cascade_solve, false},
         {"anderson", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_cascade_bytes, csimi_cascade_anderson,
          false},
         {"proximal", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_cascade_bytes, csimi_cascade_proximal,
@@ -162,7 +181,7 @@ static csim_status csimi_solve_auto(const csim_problem *problem, const csim_solv
     csim_solution other;
     csim_status status;
     size_t mark;
-    if (!table[CSIM_SOLVER_SWEEP].takes(problem))
+    if (!csimi_sweep_takes(problem))
         return table[CSIM_SOLVER_COND].solve(problem, params, arena, tasks, solution, outcome, error);
     other = csimi_solution_push(arena, problem->A.n, problem->contact_count);
     if (!arena->overflow) csimi_solution_copy(problem, &other, solution);
