@@ -334,9 +334,11 @@ TEST(workspace_is_exact_and_linear) {
     STATUS(csim_problem_solve(&cp.p, &params, memory, bytes, NULL, &solution, &out, NULL), CSIM_OK);
     CHECK(out.result == CSIM_RESULT_CONVERGED && out.bytes <= bytes);
     for (i = 0; i < 64; i++) CHECK(memory[bytes + (size_t)i] == 0x5a);
-    STATUS(csim_problem_solve(&cp.p, &params, memory, bytes - 128, NULL, &solution, &out, NULL), CSIM_CAPACITY);
+    STATUS(csim_problem_solve(&cp.p, &params, memory, csimi_sweep_bytes(&size, &params) - 128, NULL, &solution, &out,
+                              NULL),
+           CSIM_CAPACITY);
     free(memory);
-    once = bytes;
+    once = csimi_sweep_bytes(&size, &params);
     size.blocks *= 10;
     size.contacts *= 10;
     size.terms *= 10;
