@@ -2,6 +2,7 @@
    AUTO where the law is the same, their own laws where it is not, failures told, memory, other people's problems. */
 #include "check.h"
 #include "contact_problems.h"
+#include "cond_scenes.h"
 #include "rigid_scenes.h"
 #include "../examples/fc3d/problem.c"
 
@@ -133,6 +134,56 @@ TEST(apgd_is_the_convex_optimum_and_cond) {
     CHECK(compared >= 15);
     NEAR(worst, 0, TOL(1e-6, 1e-2));
     NEAR(between, 0, TOL(1e-5, 2e-2));
+}
+
+/* On problems that are no set of bodies CCS works on velocities, and the answer of the convex law is known. */
+TEST(ccs_on_velocities_finds_the_convex_optimum) {
+    const double tolerance = TOL(1e-8, 1e-5);
+    double worst = 0, mean = 0;
+    int trial, missed = 0;
+    for (trial = 0; trial < 20; trial++) {
+        const csim_solver_params p = params_of(CSIM_SOLVER_CCS, tolerance, 20000);
+        csim_outcome out;
+        cp_make(40, cp_int(1, 12), CP_GENERAL, CSIM_LAW_PROXIMAL, 10);
+        CHECK(!csimi_bodies_take(&cp.p));
+        out = solve_cp(&p, found_v);
+        CASE("trial %d", trial);
+        missed += out.result != CSIM_RESULT_CONVERGED;
+        mean += out.iterations / 20.0;
+        if (out.result == CSIM_RESULT_CONVERGED) worst = fmax(worst, apart(found_v, cp.v, 3 * cp.p.A.n));
+    }
+    printf("    %d of 20 missed, %.0f iterations, v at most %.1e from the optimum\n", missed, mean, worst);
+    CHECK(missed <= 1);
+    NEAR(worst, 0, TOL(1e-5, 1e-2));
+}
+
+/* An elastic mat dropped askew, ten steps, by CCS and by COND: the same motion, at the price the COND paper reports
+   (its Table VII: five times slower, because every iteration is a linear solve). */
+TEST(soft_mat_by_ccs_and_cond) {
+    static const csim_solver solver[2] = {CSIM_SOLVER_CCS, CSIM_SOLVER_COND};
+    toy mat[2];
+    int k, i, step, products[2] = {0, 0}, iterations[2] = {0, 0}, missed[2] = {0, 0};
+    double most = 0;
+    for (k = 0; k < 2; k++) {
+        csim_solver_params p = params_of(solver[k], TOL(1e-6, 1e-4), 5000);
+        toy_mat(&mat[k], 12, 1e5);
+        for (step = 0; step < 10; step++) {
+            STATUS(toy_step(&mat[k], &p), CSIM_OK);
+            products[k] += mat[k].outcome.products;
+            iterations[k] += mat[k].outcome.iterations;
+            missed[k] += mat[k].outcome.result != CSIM_RESULT_CONVERGED;
+            CHECK(mat[k].outcome.bytes <= mat[k].workspace_bytes);
+        }
+    }
+    for (i = 0; i < 3 * mat[0].nodes; i++) most = fmax(most, fabs((double)(mat[0].x[i] - mat[1].x[i])));
+    printf("    %d nodes, %d contacts: CCS %.1f iterations and %.0f products a step, missed %d; COND %.1f and %.0f, "
+           "missed %d; %.1e m apart\n",
+           mat[0].nodes, mat[0].row_count, iterations[0] / 10.0, products[0] / 10.0, missed[0], iterations[1] / 10.0,
+           products[1] / 10.0, missed[1], most);
+    EQUAL(missed[0], 0);
+    NEAR(most, 0, TOL(1e-6, 1e-4)); /* of a drop of some millimetres */
+    toy_free(&mat[0]);
+    toy_free(&mat[1]);
 }
 
 /* Every law at once: whatever comes out is finite, its certificate honest, and it ends. */

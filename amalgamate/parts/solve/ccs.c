@@ -1,30 +1,98 @@
-/* solve/ccs: contact constraint splitting (Daviet 2020), ADMM on the copy z of the contact velocities u. In variables
-   without units, where D is the identity:
-       u = W p + q  with  (W + I / rho) p = z - y - q          the velocities that follow the copy, dynamics exact
-       lambda = Project(-rho (u + y)),  z = u + y + lambda / rho    every contact alone, its law exact
-       y += u - z,  which is -lambda / rho
-   The linear solves are by conjugate gradients, so that the memory is vectors; warm start is y = -lambda / rho. */
+/* solve/ccs: contact constraint splitting (Daviet 2020), ADMM on a copy z of the contact velocities u = J v + phi:
+       (A + rho J'D J) v = b + J'(rho D (z - phi) + lambda)         the motion follows the copy
+       lambda = Project(lambda - rho D u),  z = u + (change of lambda) / (rho D)    each contact alone, its law exact
+   with D [kg] one scalar a contact, rho without units, and lambda = -rho D y for Daviet's scaled multiplier y, so that
+   a warm start is a warm lambda. The linear solves are conjugate gradients: vectors only. Two levels: on a problem with
+   bodies the system is the one above; on impulses v is eliminated, and with u = W p + q, D = 1 in variables without
+   units, it is (W + I / rho) p = z + lambda / rho - q. */
 #include "private.h"
 
 #define CSIMI_CCS_PATIENCE 5000
 #define CSIMI_CCS_INNER 200
 #define CSIMI_CCS_RELAX CSIM_R(1.6) /* over-relaxation of u */
 
+/* What both levels share. */
 typedef struct csimi_ccs {
-    csimi_watch watch;
-    csimi_delassus *W;
+    int contacts;
     csim_real rho;
-    bool adapt;                         /* rho follows the residuals */
-    csim_real *lambda, *z, *u, *p, *Wp; /* [3 contacts] */
-    csim_real *residual, *way, *Wway;   /* of the conjugate gradients */
+    bool adapt;                /* rho follows the residuals */
+    int wait;                  /* iterations until it may change again */
+    csim_real *mass;           /* [contacts] D, kg */
+    csim_real *lambda, *z, *u; /* [3 contacts] */
+    double primal, dual;       /* |u - z| and rho |change of z| in the metric D */
 } csimi_ccs;
 
 static void csimi_ccs_layout(csimi_ccs *s, csimi_arena *arena, int contacts) {
+    s->contacts = contacts;
+    s->mass = CSIMI_PUSH(arena, csim_real, contacts);
+    s->lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    s->z = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    s->u = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+}
+
+static void csimi_ccs_open(csimi_ccs *s, const csim_solver_params *params) {
+    s->rho = params->rho > 0 ? params->rho : 1;
+    s->adapt = !(params->rho > 0);
+    s->wait = 5;
+    s->primal = s->dual = 0;
+}
+
+/* The contacts, one by one, at the velocities u. */
+static void csimi_ccs_contacts(csimi_ccs *s, const csim_contact *laws) {
+    int c, k;
+    s->primal = s->dual = 0;
+    for (c = 0; c < s->contacts; ++c) {
+        const csim_real stiff = s->rho * s->mass[c], soft = 1 / stiff;
+        csim_real *lambda = s->lambda + 3 * (ptrdiff_t)c, *z = s->z + 3 * (ptrdiff_t)c, free[3], trial[3];
+        const csim_real *u = s->u + 3 * (ptrdiff_t)c;
+        double moved = 0, off = 0;
+        for (k = 0; k < 3; ++k) {
+            free[k] = CSIMI_CCS_RELAX * u[k] + (1 - CSIMI_CCS_RELAX) * z[k] - soft * lambda[k];
+            trial[k] = -stiff * free[k];
+        }
+        csim_project(laws + c, soft, trial, lambda);
+        for (k = 0; k < 3; ++k) {
+            const csim_real next = free[k] + soft * lambda[k];
+            moved += (double)(next - z[k]) * (double)(next - z[k]);
+            off += (double)(u[k] - next) * (double)(u[k] - next);
+            z[k] = next;
+        }
+        s->primal += (double)s->mass[c] * off;
+        s->dual += (double)s->mass[c] * moved;
+    }
+    s->primal = csimi_sqrt64(s->primal);
+    s->dual = (double)s->rho * csimi_sqrt64(s->dual);
+}
+
+/* Residual balancing (Boyd et al.), ever more seldom, that it may settle; lambda stays. True: rho is another. */
+static bool csimi_ccs_balance(csimi_ccs *s, int iteration) {
+    if (!s->adapt || iteration < s->wait) return false;
+    if (s->primal * (double)s->rho > 5 * s->dual)
+        s->rho *= 2;
+    else if (s->dual > 5 * s->primal * (double)s->rho)
+        s->rho /= 2;
+    else
+        return false;
+    s->wait = iteration + 5 + iteration / 5;
+    return true;
+}
+
+/* What the linear solve must be better than. */
+static double csimi_ccs_aim(const csimi_ccs *s) { return 0.05 * (s->primal < s->dual ? s->primal : s->dual); }
+
+/* ---- on impulses */
+
+typedef struct csimi_ccs_impulse {
+    csimi_ccs core;
+    csimi_watch watch;
+    csimi_delassus *W;
+    csim_real *p, *Wp, *residual, *way, *Wway; /* [3 contacts] */
+} csimi_ccs_impulse;
+
+static void csimi_ccs_impulse_layout(csimi_ccs_impulse *s, csimi_arena *arena, int contacts) {
     const size_t vector = 3 * (size_t)contacts;
+    csimi_ccs_layout(&s->core, arena, contacts);
     csimi_watch_layout(&s->watch, arena, contacts);
-    s->lambda = CSIMI_PUSH(arena, csim_real, vector);
-    s->z = CSIMI_PUSH(arena, csim_real, vector);
-    s->u = CSIMI_PUSH(arena, csim_real, vector);
     s->p = CSIMI_PUSH(arena, csim_real, vector);
     s->Wp = CSIMI_PUSH(arena, csim_real, vector);
     s->residual = CSIMI_PUSH(arena, csim_real, vector);
@@ -34,20 +102,20 @@ static void csimi_ccs_layout(csimi_ccs *s, csimi_arena *arena, int contacts) {
 
 CSIMI_FN size_t csimi_ccs_bytes(int contacts, const csim_solver_params *params) {
     csimi_arena arena = csimi_arena_counting();
-    csimi_ccs s;
+    csimi_ccs_impulse s;
     (void)params;
-    csimi_ccs_layout(&s, &arena, contacts);
+    csimi_ccs_impulse_layout(&s, &arena, contacts);
     return arena.high;
 }
 
-/* p and W p with (W + I / rho) p = z + lambda / rho - q to an error of tolerance, from the p of before. */
-static void csimi_ccs_follow(csimi_ccs *s, double tolerance) {
-    const int n = 3 * s->W->contacts;
-    const csim_real soft = 1 / s->rho;
+/* p, W p and u with (W + I / rho) p = z + lambda / rho - q to an error of tolerance, from the p of before. */
+static void csimi_ccs_impulse_follow(csimi_ccs_impulse *s, double tolerance) {
+    const int n = 3 * s->core.contacts;
+    const csim_real soft = 1 / s->core.rho;
     double rr, next;
     int k, i;
     for (i = 0; i < n; ++i) {
-        s->residual[i] = s->z[i] + soft * s->lambda[i] - s->W->q[i] - s->Wp[i] - soft * s->p[i];
+        s->residual[i] = s->core.z[i] + soft * s->core.lambda[i] - s->W->q[i] - s->Wp[i] - soft * s->p[i];
         s->way[i] = s->residual[i];
     }
     rr = csimi_sum_dot(n, s->residual, s->residual);
@@ -68,76 +136,260 @@ static void csimi_ccs_follow(csimi_ccs *s, double tolerance) {
         rr = next;
         for (i = 0; i < n; ++i) s->way[i] = s->residual[i] + turn * s->way[i];
     }
+    for (i = 0; i < n; ++i) s->core.u[i] = s->Wp[i] + s->W->q[i];
 }
 
-/* The contacts, one by one; primal |u - z| and dual |z - z of before| rho. */
-static void csimi_ccs_contacts(csimi_ccs *s, double *primal, double *dual) {
-    const csim_real soft = 1 / s->rho;
-    int c, k;
-    *primal = *dual = 0;
-    for (c = 0; c < s->W->contacts; ++c) {
-        const ptrdiff_t at = 3 * (ptrdiff_t)c;
-        csim_real free[3], trial[3];
-        for (k = 0; k < 3; ++k) {
-            const csim_real u = s->Wp[at + k] + s->W->q[at + k];
-            free[k] = CSIMI_CCS_RELAX * u + (1 - CSIMI_CCS_RELAX) * s->z[at + k] - soft * s->lambda[at + k];
-            trial[k] = -s->rho * free[k];
-            s->u[at + k] = u;
-        }
-        csim_project(s->W->laws + c, soft, trial, s->lambda + at);
-        for (k = 0; k < 3; ++k) {
-            const csim_real z = free[k] + soft * s->lambda[at + k];
-            const double moved = (double)(z - s->z[at + k]), off = (double)(s->u[at + k] - z);
-            s->z[at + k] = z;
-            *dual += moved * moved;
-            *primal += off * off;
-        }
-    }
-    *primal = csimi_sqrt64(*primal);
-    *dual = csimi_sqrt64(*dual) * (double)s->rho;
-}
-
-/* Residual balancing; lambda stays, so that y = -lambda / rho is scaled with it. Ever more seldom, that it may settle.
- */
-static void csimi_ccs_balance(csimi_ccs *s, double primal, double dual, int *wait) {
-    if (!s->adapt || s->watch.iterations < *wait) return;
-    if (primal * (double)s->rho > 5 * dual)
-        s->rho *= 2;
-    else if (dual > 5 * primal * (double)s->rho)
-        s->rho /= 2;
-    else
-        return;
-    *wait = s->watch.iterations + 5 + s->watch.iterations / 5;
-}
-
-static void csimi_ccs_open(csimi_ccs *s, csimi_impulse_run *run) {
+static void csimi_ccs_impulse_open(csimi_ccs_impulse *s, csimi_impulse_run *run) {
     const int n = 3 * run->W->contacts;
     int i;
-    csimi_ccs_layout(s, run->arena, run->W->contacts);
+    csimi_ccs_impulse_layout(s, run->arena, run->W->contacts);
     csimi_watch_open(&s->watch, run, CSIMI_CCS_PATIENCE);
+    csimi_ccs_open(&s->core, run->params);
     s->W = run->W;
-    s->rho = run->params->rho > 0 ? run->params->rho : 1;
-    s->adapt = !(run->params->rho > 0);
     csimi_delassus_project(run->W, run->r);
-    CSIMI_MEMCPY(s->lambda, run->r, (size_t)n * sizeof *run->r);
+    CSIMI_MEMCPY(s->core.lambda, run->r, (size_t)n * sizeof *run->r);
     CSIMI_MEMCPY(s->p, run->r, (size_t)n * sizeof *run->r);
     csimi_delassus_product(s->W, s->p, s->Wp);
-    for (i = 0; i < n; ++i) s->z[i] = s->Wp[i] + s->W->q[i];
+    for (i = 0; i < n; ++i) s->core.z[i] = s->Wp[i] + s->W->q[i];
+    for (i = 0; i < s->core.contacts; ++i) s->core.mass[i] = 1;
 }
 
 CSIMI_FN bool csimi_ccs_solve(csimi_impulse_run *run) {
-    csimi_ccs s;
-    double primal = 0, dual = 0, aim = 0;
-    int wait = 5;
-    csimi_ccs_open(&s, run);
+    csimi_ccs_impulse s;
+    csimi_ccs_impulse_open(&s, run);
     do {
-        csimi_ccs_follow(&s, aim);
-        csimi_ccs_contacts(&s, &primal, &dual);
+        csimi_ccs_impulse_follow(&s, csimi_ccs_aim(&s.core));
+        csimi_ccs_contacts(&s.core, s.W->laws);
         ++s.watch.iterations;
-        aim = 0.05 * (primal < dual ? primal : dual);
-        csimi_ccs_balance(&s, primal, dual, &wait);
-    } while (csimi_watch_look(&s.watch, s.lambda, NULL));
+        (void)csimi_ccs_balance(&s.core, s.watch.iterations);
+    } while (csimi_watch_look(&s.watch, s.core.lambda, NULL));
     return csimi_watch_close(&s.watch);
+}
+
+/* ---- on velocities */
+
+typedef struct csimi_ccs_motion {
+    csimi_ccs core;
+    const csim_problem *problem;
+    const csim_tasks *tasks;
+    csimi_piece *pieces;
+    int *first;                                               /* [contacts + 1] */
+    csim_real *v, *residual, *way, *product, *preconditioned; /* [3n] */
+    csim_real *block;                                         /* [9n] inverse diagonal blocks of A + rho J'D J */
+    csim_real *best_v, *best_lambda;
+    double best;
+    int iterations, products, since;
+    void *scratch;
+    size_t bytes;
+} csimi_ccs_motion;
+
+static void csimi_ccs_motion_layout(csimi_ccs_motion *s, csimi_arena *arena, int n, int contacts, int terms) {
+    const size_t vector = 3 * (size_t)n;
+    csimi_ccs_layout(&s->core, arena, contacts);
+    s->pieces = CSIMI_PUSH(arena, csimi_piece, terms);
+    s->first = CSIMI_PUSH(arena, int, (size_t)contacts + 1);
+    s->v = CSIMI_PUSH(arena, csim_real, vector);
+    s->residual = CSIMI_PUSH(arena, csim_real, vector);
+    s->way = CSIMI_PUSH(arena, csim_real, vector);
+    s->product = CSIMI_PUSH(arena, csim_real, vector);
+    s->preconditioned = CSIMI_PUSH(arena, csim_real, vector);
+    s->block = CSIMI_PUSH(arena, csim_real, 3 * vector);
+    s->best_v = CSIMI_PUSH(arena, csim_real, vector);
+    s->best_lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    s->bytes = csim_certificate_bytes(n, contacts);
+    s->scratch = csimi_push(arena, s->bytes, 1);
+}
+
+/* Small bodies go through the impulse level, where A^-1 is exact. */
+CSIMI_FN size_t csimi_ccs_motion_bytes(const csim_problem_size *size, const csim_solver_params *params) {
+    csimi_arena arena = csimi_arena_counting();
+    csimi_ccs_motion s;
+    const size_t lifted = csimi_lift_bytes(size, params);
+    csimi_ccs_motion_layout(&s, &arena, size->blocks, size->contacts, size->terms);
+    return arena.high > lifted ? arena.high : lifted;
+}
+
+/* u = J x (+ phi) of one contact */
+static void csimi_ccs_gather(const csimi_ccs_motion *s, int c, const csim_real *x, csim_real *u) {
+    u[0] = u[1] = u[2] = 0;
+    csimi_pieces_velocity(s->pieces + s->first[c], s->first[c + 1] - s->first[c], x, u);
+}
+
+static void csimi_ccs_scatter(const csimi_ccs_motion *s, int c, const csim_real *impulse, csim_real *y) {
+    int k;
+    for (k = s->first[c]; k < s->first[c + 1]; ++k)
+        csimi_addmulT3(s->pieces[k].J, impulse, y + 3 * (ptrdiff_t)s->pieces[k].block);
+}
+
+/* product = (A + rho J'D J) x */
+static void csimi_ccs_stiff(csimi_ccs_motion *s, const csim_real *x) {
+    int c, k;
+    csimi_product(&s->problem->A, x, s->product, s->tasks);
+    ++s->products;
+    for (c = 0; c < s->core.contacts; ++c) {
+        csim_real u[3];
+        csimi_ccs_gather(s, c, x, u);
+        for (k = 0; k < 3; ++k) u[k] *= s->core.rho * s->core.mass[c];
+        csimi_ccs_scatter(s, c, u, s->product);
+    }
+}
+
+/* Inverse diagonal blocks for the rho at hand. */
+static void csimi_ccs_blocks(csimi_ccs_motion *s) {
+    const csim_block_matrix *A = &s->problem->A;
+    int i, c, k, a, b;
+    for (i = 0; i < A->n; ++i)
+        CSIMI_MEMCPY(s->block + 9 * (ptrdiff_t)i, A->val + 9 * (ptrdiff_t)A->diag[i], 9 * sizeof *s->block);
+    for (c = 0; c < s->core.contacts; ++c)
+        for (k = s->first[c]; k < s->first[c + 1]; ++k) {
+            const csim_real *J = s->pieces[k].J, stiff = s->core.rho * s->core.mass[c];
+            csim_real *B = s->block + 9 * (ptrdiff_t)s->pieces[k].block;
+            for (a = 0; a < 3; ++a)
+                for (b = 0; b < 3; ++b)
+                    B[3 * a + b] += stiff * (J[a] * J[b] + J[3 + a] * J[3 + b] + J[6 + a] * J[6 + b]);
+        }
+    for (i = 0; i < A->n; ++i) {
+        csim_real *B = s->block + 9 * (ptrdiff_t)i, inverse[9];
+        const csim_real trace = B[0] + B[4] + B[8];
+        if (!csimi_inverse3(B, inverse))
+            for (k = 0; k < 9; ++k) inverse[k] = k % 4 == 0 && trace > 0 ? 3 / trace : 0;
+        for (k = 0; k < 9; ++k) B[k] = inverse[k];
+    }
+}
+
+static double csimi_ccs_precondition(csimi_ccs_motion *s) {
+    int i;
+    for (i = 0; i < s->problem->A.n; ++i)
+        csimi_mul3(s->block + 9 * (ptrdiff_t)i, s->residual + 3 * (ptrdiff_t)i, s->preconditioned + 3 * (ptrdiff_t)i);
+    return csimi_sum_dot(3 * s->problem->A.n, s->residual, s->preconditioned);
+}
+
+/* v and u by preconditioned conjugate gradients from the v of before, to tolerance in the norm of the blocks. */
+static void csimi_ccs_motion_follow(csimi_ccs_motion *s, double tolerance) {
+    const int n = 3 * s->problem->A.n;
+    double rr, next;
+    int i, k, c;
+    csimi_ccs_stiff(s, s->v);
+    for (i = 0; i < n; ++i) s->residual[i] = s->problem->b[i] - s->product[i];
+    for (c = 0; c < s->core.contacts; ++c) {
+        const ptrdiff_t at = 3 * (ptrdiff_t)c;
+        csim_real pull[3];
+        for (k = 0; k < 3; ++k)
+            pull[k] = s->core.rho * s->core.mass[c] * (s->core.z[at + k] - s->problem->contacts[c].phi[k]) +
+                      s->core.lambda[at + k];
+        csimi_ccs_scatter(s, c, pull, s->residual);
+    }
+    rr = csimi_ccs_precondition(s);
+    CSIMI_MEMCPY(s->way, s->preconditioned, (size_t)n * sizeof *s->way);
+    for (k = 0; k < CSIMI_CCS_INNER && rr > tolerance * tolerance; ++k) {
+        double curvature;
+        csimi_ccs_stiff(s, s->way);
+        curvature = csimi_sum_dot(n, s->way, s->product);
+        if (!(curvature > 0)) break;
+        for (i = 0; i < n; ++i) {
+            s->v[i] += (csim_real)(rr / curvature) * s->way[i];
+            s->residual[i] -= (csim_real)(rr / curvature) * s->product[i];
+        }
+        next = csimi_ccs_precondition(s);
+        for (i = 0; i < n; ++i) s->way[i] = s->preconditioned[i] + (csim_real)(next / rr) * s->way[i];
+        rr = next;
+    }
+    for (c = 0; c < s->core.contacts; ++c) {
+        csim_real *u = s->core.u + 3 * (ptrdiff_t)c;
+        csimi_ccs_gather(s, c, s->v, u);
+        for (k = 0; k < 3; ++k) u[k] += s->problem->contacts[c].phi[k];
+    }
+}
+
+/* Rows, masses and the copy. */
+static void csimi_ccs_motion_open(csimi_ccs_motion *s, const csim_solution *start) {
+    const csim_problem *p = s->problem;
+    int c, k, i, at = 0;
+    CSIMI_MEMCPY(s->v, start->v, 3 * (size_t)p->A.n * sizeof *s->v);
+    CSIMI_MEMCPY(s->core.lambda, start->lambda, 3 * (size_t)p->contact_count * sizeof *s->v);
+    for (c = 0; c < p->contact_count; ++c) {
+        csim_real mobility = 0, *z = s->core.z + 3 * (ptrdiff_t)c;
+        s->first[c] = at;
+        at += csimi_pieces_make(p, NULL, c, s->pieces + at);
+        s->first[c + 1] = at;
+        for (k = s->first[c]; k < at; ++k)
+            for (i = 0; i < 9; ++i) {
+                const csim_real *A = p->A.val + 9 * (ptrdiff_t)p->A.diag[s->pieces[k].block];
+                mobility += s->pieces[k].J[i] * s->pieces[k].J[i] / A[4 * (i % 3)] / 3;
+            }
+        s->core.mass[c] = mobility > 0 ? 1 / mobility : 1;
+        csimi_ccs_gather(s, c, s->v, z);
+        for (k = 0; k < 3; ++k) z[k] += p->contacts[c].phi[k];
+    }
+    csimi_ccs_blocks(s);
+}
+
+/* Certifies v, lambda and keeps them if they are the best. True: go on. */
+static bool csimi_ccs_motion_look(csimi_ccs_motion *s, const csim_solver_params *params, csim_certificate *f) {
+    csim_certificate now;
+    double measure = (double)CSIMI_HUGE;
+    if (csimi_all_finite(s->v, 3 * s->problem->A.n) && csimi_all_finite(s->core.lambda, 3 * s->core.contacts) &&
+        csim_problem_certify(s->problem, s->v, s->core.lambda, s->scratch, s->bytes, &now) == CSIM_OK)
+        measure = now.dynamics > now.contact ? now.dynamics : now.contact;
+    ++s->products;
+    if (params->history && s->iterations <= params->history_capacity) params->history[s->iterations - 1] = measure;
+    if (!(measure < (double)CSIMI_HUGE)) return false;
+    if (measure < s->best) {
+        if (measure < 0.9 * s->best) s->since = s->iterations;
+        s->best = measure;
+        *f = now;
+        CSIMI_MEMCPY(s->best_v, s->v, 3 * (size_t)s->problem->A.n * sizeof *s->v);
+        CSIMI_MEMCPY(s->best_lambda, s->core.lambda, 3 * (size_t)s->core.contacts * sizeof *s->v);
+    }
+    return s->best > (double)params->tolerance && s->iterations < params->max_iterations &&
+           s->iterations - s->since < CSIMI_CCS_PATIENCE;
+}
+
+static csim_result csimi_ccs_motion_run(csimi_ccs_motion *s, const csim_solver_params *params, csim_outcome *outcome) {
+    do {
+        csimi_ccs_motion_follow(s, csimi_ccs_aim(&s->core));
+        csimi_ccs_contacts(&s->core, s->problem->contacts);
+        ++s->iterations;
+        if (csimi_ccs_balance(&s->core, s->iterations)) csimi_ccs_blocks(s);
+    } while (csimi_ccs_motion_look(s, params, &outcome->certificate));
+    outcome->iterations = s->iterations;
+    outcome->products = s->products;
+    outcome->residual = s->best;
+    if (!(s->best < (double)CSIMI_HUGE)) return CSIM_RESULT_NOT_FINITE;
+    return s->best <= (double)params->tolerance      ? CSIM_RESULT_CONVERGED
+           : s->iterations >= params->max_iterations ? CSIM_RESULT_CAP
+                                                     : CSIM_RESULT_STALLED;
+}
+
+CSIMI_FN csim_status csimi_ccs_motion_solve(const csim_problem *problem, const csim_solver_params *params,
+                                            csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
+                                            csim_outcome *outcome, csim_error *error) {
+    const size_t mark = arena->used;
+    csimi_ccs_motion s;
+    if (csimi_bodies_take(problem)) return csimi_lift_solve(problem, params, arena, tasks, solution, outcome, error);
+    CSIMI_MEMSET(&s, 0, sizeof s);
+    s.problem = problem;
+    s.tasks = tasks;
+    s.best = (double)CSIMI_HUGE;
+    csimi_ccs_motion_layout(&s, arena, problem->A.n, problem->contact_count, csimi_pieces_count(problem));
+    if (arena->overflow)
+        return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
+                          "csim_solver_bytes of the problem's size");
+    csimi_ccs_open(&s.core, params);
+    outcome->solver = CSIM_SOLVER_CCS;
+    outcome->result = CSIM_RESULT_NOT_FINITE;
+    if (csimi_all_finite(solution->v, 3 * problem->A.n) &&
+        csimi_all_finite(solution->lambda, 3 * problem->contact_count)) {
+        csimi_ccs_motion_open(&s, solution);
+        outcome->result = csimi_ccs_motion_run(&s, params, outcome);
+    }
+    if (outcome->result != CSIM_RESULT_NOT_FINITE) {
+        CSIMI_MEMCPY(solution->v, s.best_v, 3 * (size_t)problem->A.n * sizeof(csim_real));
+        CSIMI_MEMCPY(solution->lambda, s.best_lambda, 3 * (size_t)problem->contact_count * sizeof(csim_real));
+    }
+    outcome->bytes = arena->high - mark;
+    csimi_pop(arena, mark);
+    return CSIM_OK;
 }
 
 #undef CSIMI_CCS_PATIENCE

@@ -318,6 +318,10 @@ CSIMI_FN size_t csimi_staggered_bytes(int contacts, const csim_solver_params *pa
 CSIMI_FN bool csimi_staggered_solve(csimi_impulse_run *run);
 CSIMI_FN size_t csimi_ccs_bytes(int contacts, const csim_solver_params *params);
 CSIMI_FN bool csimi_ccs_solve(csimi_impulse_run *run);
+CSIMI_FN size_t csimi_ccs_motion_bytes(const csim_problem_size *size, const csim_solver_params *params);
+CSIMI_FN csim_status csimi_ccs_motion_solve(const csim_problem *problem, const csim_solver_params *params,
+                                            csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
+                                            csim_outcome *outcome, csim_error *error);
 
 /* ---- bodies.c: A as small dense bodies of neighbouring blocks, inverted, and the rows of contacts on them */
 enum {

@@ -17,7 +17,7 @@
     X(APGD, 6, "accelerated projected gradient; exact Coulomb by an outer de Saxce loop (impulse level)") \
     X(PERCONTACT, 7, "block over-relaxation with one of four single-contact methods (impulse level)") \
     X(STAGGERED, 8, "staggered projections of normals and friction, disk or polygon (impulse level)") \
-    X(CCS, 9, "contact constraint splitting, ADMM with conjugate gradients (impulse level)") \
+    X(CCS, 9, "contact constraint splitting, ADMM with conjugate gradients, both levels") \
     X(FISCHER, 10, "Fischer-Burmeister Newton with conjugate residuals, Macklin et al. (impulse level)")
 
 typedef enum csim_solver {

@@ -36,7 +36,8 @@ CSIMI_FN const csimi_solver_entry *csimi_solver_table(void) {
          csimi_percontact_solve, true},
         {"staggered", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_staggered_bytes,
          csimi_staggered_solve, false},
-        {"ccs", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_ccs_bytes, csimi_ccs_solve, false},
+        {"ccs", csimi_ccs_motion_bytes, csimi_lift_takes, csimi_ccs_motion_solve, csimi_ccs_bytes, csimi_ccs_solve,
+         false},
         {"fischer", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_fischer_bytes, csimi_fischer_solve,
          false},
     };
@@ -114,8 +115,7 @@ CSIM_API size_t csim_solver_bytes(const csim_problem_size *size, const csim_solv
         size_t bytes;
         if (params->solver == CSIM_SOLVER_AUTO ? k > CSIM_SOLVER_SWEEP : (int)params->solver != k) continue;
         if (!table[k].bytes) continue;
-        if (k == CSIM_SOLVER_SWEEP && params->solver == CSIM_SOLVER_AUTO && !size->rigid &&
-            !size->inverse_blocks)
+        if (k == CSIM_SOLVER_SWEEP && params->solver == CSIM_SOLVER_AUTO && !size->rigid && !size->inverse_blocks)
             continue;
         bytes = table[k].bytes(
             k == CSIM_SOLVER_COND && params->solver == CSIM_SOLVER_AUTO && size->rigid ? &second : size, params);
