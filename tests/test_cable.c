@@ -182,12 +182,15 @@ TEST(cable_force_is_minus_the_gradient_of_its_energy) {
 
 /* The second variation in formulas, nothing projected: w'Kc w + 2 w'S theta + theta'G theta for an edge,
    delta'K delta - (v.m)/2 |delta|^2 + M.(theta_b x theta_a) for a bend. */
-static void exact_edge(const rod *r, int k, double *H) {
-    const csim_real *data = r->edge_data + 6 * k, *x = r->x + 3 * k;
-    csim_mat3 R = csim_quat_matrix(csimi_load_quat(r->frame + 4 * k));
+static void exact_edge(const csimi_state *s, int k, int size, double *H) {
+    const csim_real *data = s->edge_data + 6 * k;
+    csim_mat3 R = csim_quat_matrix(csimi_load_quat(s->frame + 4 * k));
     double dx[3], N[3] = {0, 0, 0}, B[6][9], Q[6][6], dot = 0;
-    int i, j, a, b;
-    for (i = 0; i < 3; i++) dx[i] = (double)x[3 + i] - (double)x[i];
+    int i, j, a, b, block[3];
+    block[0] = s->edge_node[2 * k];
+    block[1] = s->edge_node[2 * k + 1];
+    block[2] = csimi_first_frame_block(s) + k;
+    for (i = 0; i < 3; i++) dx[i] = (double)s->x[3 * block[1] + i] - (double)s->x[3 * block[0] + i];
     for (j = 0; j < 3; j++) {
         double gamma = j == 2 ? -1 : 0;
         for (i = 0; i < 3; i++) gamma += (double)R.m[3 * i + j] * dx[i] / (double)data[0];
@@ -214,25 +217,22 @@ static void exact_edge(const rod *r, int k, double *H) {
         }
     }
     for (a = 0; a < 9; a++)
-        for (b = 0; b < 9; b++) {
-            int row = (a < 6 ? 3 * k + a : 3 * (NODES + k) + a - 6),
-                col = (b < 6 ? 3 * k + b : 3 * (NODES + k) + b - 6);
+        for (b = 0; b < 9; b++)
             for (i = 0; i < 6; i++)
-                for (j = 0; j < 6; j++) H[row * SIZE + col] += B[i][a] * Q[i][j] * B[j][b];
-        }
+                for (j = 0; j < 6; j++)
+                    H[(3 * block[a / 3] + a % 3) * size + 3 * block[b / 3] + b % 3] += B[i][a] * Q[i][j] * B[j][b];
 }
 
 /* The two terms of a bend that the library drops. */
-static void exact_bend_geometry(const rod *r, int k, double *H) {
+static void exact_bend_geometry(const csimi_state *s, int k, int size, double *H) {
     csim_real kappa[3], m[3], Jd[9], M[3] = {0, 0, 0};
+    const csim_real *data = s->bend_data + 8 * k;
     double vm = 0, cross[9];
-    int i, block[2], end, p, q;
-    csimi_bend_look(&r->s, k, kappa, m, Jd);
+    int i, block[2], p, q;
+    csimi_bend_look(s, k, kappa, m, Jd);
     csimi_addmulT3(Jd, m, M);
-    for (i = 0; i < 3; i++)
-        vm +=
-            0.5 * (double)r->bend_data[8 * k] * ((double)kappa[i] + (double)r->bend_data[8 * k + 4 + i]) * (double)m[i];
-    for (end = 0; end < 2; end++) block[end] = csimi_bend_block(&r->s, r->bend[k].end + end);
+    for (i = 0; i < 3; i++) vm += 0.5 * (double)data[0] * ((double)kappa[i] + (double)data[4 + i]) * (double)m[i];
+    for (p = 0; p < 2; p++) block[p] = csimi_bend_block(s, s->bend[k].end + p);
     cross[0] = cross[4] = cross[8] = 0;
     cross[1] = -(double)M[2], cross[3] = (double)M[2];
     cross[2] = (double)M[1], cross[6] = -(double)M[1];
@@ -240,10 +240,31 @@ static void exact_bend_geometry(const rod *r, int k, double *H) {
     for (p = 0; p < 2; p++)
         for (q = 0; q < 2; q++)
             for (i = 0; i < 9 && block[p] >= 0 && block[q] >= 0; i++) {
-                double *to = H + (3 * block[p] + i / 3) * SIZE + 3 * block[q] + i % 3;
+                double *to = H + (3 * block[p] + i / 3) * size + 3 * block[q] + i % 3;
                 if (i % 4 == 0) *to += (p == q ? -0.5 : 0.5) * vm;
                 if (p != q) *to += (p ? -0.5 : 0.5) * cross[i];
             }
+}
+
+/* The part of a bend that is kept. */
+static void exact_bend(const csimi_state *s, int k, int size, double *H) {
+    csim_real torque[3], K[9];
+    int i, p, q, block[2];
+    csimi_bend_law(s, k, torque, K);
+    for (p = 0; p < 2; p++) block[p] = csimi_bend_block(s, s->bend[k].end + p);
+    for (p = 0; p < 2; p++)
+        for (q = 0; q < 2; q++)
+            for (i = 0; i < 9 && block[p] >= 0 && block[q] >= 0; i++)
+                H[(3 * block[p] + i / 3) * size + 3 * block[q] + i % 3] += (p == q ? 1 : -1) * (double)K[i];
+}
+
+/* Second variation of the elastic energy over all blocks. */
+static void exact_hessian(const csimi_state *s, int size, double *H) {
+    int k;
+    memset(H, 0, sizeof(double) * (size_t)size * (size_t)size);
+    for (k = 0; k < s->frame_count; k++) exact_edge(s, k, size, H);
+    for (k = 0; k < s->bend_count; k++) exact_bend(s, k, size, H);
+    for (k = 0; k < s->bend_count; k++) exact_bend_geometry(s, k, size, H);
 }
 
 static void difference_hessian(const rod *r, double *H) {
@@ -280,25 +301,13 @@ TEST(cable_tangent_is_the_second_variation_but_for_what_softens) {
         rod_dense(&r, K);
         difference_hessian(&r, D);
         scale = largest(SIZE * SIZE, D);
-        memset(H, 0, sizeof H);
-        for (k = 0; k < BENDS; k++) exact_bend_geometry(&r, k, H);
-        for (k = 0; k < BENDS; k++) { /* the kept part of bends, as assembled */
-            csim_real torque[3], G[9];
-            int p, q, block[2];
-            csimi_bend_law(&r.s, k, torque, G);
-            for (p = 0; p < 2; p++) block[p] = csimi_bend_block(&r.s, r.bend[k].end + p);
-            for (p = 0; p < 2; p++)
-                for (q = 0; q < 2; q++)
-                    for (i = 0; i < 9 && block[p] >= 0 && block[q] >= 0; i++)
-                        H[(3 * block[p] + i / 3) * SIZE + 3 * block[q] + i % 3] += (p == q ? 1 : -1) * (double)G[i];
-        }
-        for (k = 0; k < EDGES; k++) exact_edge(&r, k, H);
+        exact_hessian(&r.s, SIZE, H);
         for (i = 0; i < SIZE * SIZE; i++) NEAR(H[i], D[i], TOL(1e-6, 2e-2) * scale);
         for (i = 0; i < SIZE * SIZE; i++) D[i] = K[i] - H[i]; /* what was clamped or dropped */
         for (k = 0; k < BENDS; k++) {
             static double G[SIZE * SIZE];
             memset(G, 0, sizeof G);
-            exact_bend_geometry(&r, k, G);
+            exact_bend_geometry(&r.s, k, SIZE, G);
             for (i = 0; i < SIZE * SIZE; i++) D[i] += G[i];
         }
         if (pure)
@@ -325,4 +334,398 @@ TEST(cable_tangent_is_symmetric_and_positive) {
         for (i = 0; i < SIZE; i++) K[i * SIZE + i] += TOL(1e-12, 1e-5) * scale;
         CHECK(csimi_cholesky(SIZE, K));
     }
+}
+
+/* ---- rods in the world. Statics: backward Euler with long steps is a damped Newton iteration. */
+
+static csim_world *open_world(csim_vec3 gravity) {
+    csim_world_def d = csim_default_world_def();
+    csim_world *w = NULL;
+    d.gravity = gravity;
+    d.solver.tolerance = TOL(1e-10, 2e-5); /* float: the floor of the certificate */
+    STATUS(csim_create_world(&d, &w, NULL), CSIM_OK);
+    return w;
+}
+
+static csim_body_id add_cable(csim_world *w, const csim_cable_def *d) {
+    csim_body_id id;
+    memset(&id, 0, sizeof id);
+    if (!check_status(csim_create_cable(w, d, &id), CSIM_OK, __FILE__, __LINE__, "csim_create_cable"))
+        printf("    %s\n", csim_last_error(w));
+    return id;
+}
+
+/* A straight rod along x with given stiffness and mass a metre; its section turns with next to no inertia. */
+static csim_cable_def rod_def(int edges, double length, double EI, double GJ, double GA, double EA, double line_mass) {
+    csim_cable_def d = csim_default_cable_def();
+    d.segments = edges;
+    d.end = csim_v3((csim_real)length, 0, 0);
+    d.radius = CSIM_R(1e-3);
+    d.density = (csim_real)(line_mass / (3.14159265358979 * 1e-6));
+    d.bend_stiffness = (csim_real)EI;
+    d.twist_stiffness = (csim_real)GJ;
+    d.shear_stiffness = (csim_real)GA;
+    d.stretch_stiffness = (csim_real)EA;
+    d.start_end = CSIM_CABLE_CLAMPED;
+    return d;
+}
+
+static csim_vec3 node_at(const csim_world *w, csim_body_id id, int node) {
+    static csim_real x[3 * 1024];
+    csim_body_get_nodes(w, id, x, 3);
+    return csimi_load3(x + 3 * node);
+}
+
+/* Long steps until the rod stands still, with a force on its last node. */
+static void settle(csim_world *w, csim_body_id id, int node, csim_vec3 force, double h, int steps) {
+    int i;
+    for (i = 0; i < steps; i++) {
+        csim_vec3 was = node_at(w, id, node);
+        csim_body_add_node_force(w, id, node, force);
+        if (!check_status(csim_world_step(w, (csim_real)h), CSIM_OK, __FILE__, __LINE__, "csim_world_step")) {
+            printf("    %s\n", csim_last_error(w));
+            return;
+        }
+        if (i > 20 && csim_length(csim_sub(node_at(w, id, node), was)) < TOL(1e-13, 1e-7)) return;
+    }
+}
+
+TEST(cantilever_bends_and_shears_24) {
+    const double EI = 1e6 * 1e-4 / 12, GA = 5.0 / 6 * (1e6 / 2.6) * 0.01;
+    double error[2];
+    int k;
+    for (k = 0; k < 2; k++) {
+        const int edges = 10 << k;
+        csim_world *w = open_world(csim_v3(0, 0, 0));
+        csim_cable_def d = rod_def(edges, 1, EI, EI, GA, 1e4, 10);
+        csim_body_id id = add_cable(w, &d);
+        settle(w, id, edges, csim_v3(0, 0, CSIM_R(-0.1)), 1, 400);
+        error[k] = -(double)node_at(w, id, edges).z - (4.0e-3 + 0.1 / GA);
+        csim_destroy_world(w);
+    }
+    printf("    tip: %.4g and %.4g mm off 4.0312 mm\n", 1e3 * error[0], 1e3 * error[1]);
+    NEAR(error[1], 0, TOL(4.0e-3 * 2e-3, 4.0e-3 * 2e-2));
+    if (sizeof(csim_real) == 8) NEAR(error[0] / error[1], 4, 0.1); /* order 2 */
+    {                                                              /* its own weight: w L^4 / 8 EI, small */
+        const double weight = 0.01;
+        csim_world *w = open_world(csim_v3(0, 0, CSIM_R(-0.001)));
+        csim_cable_def d = rod_def(40, 1, EI, EI, 1e6, 1e6, weight / 0.001);
+        csim_body_id id = add_cable(w, &d);
+        settle(w, id, 40, csim_v3(0, 0, 0), 1, 400);
+        NEAR(-node_at(w, id, 40).z, weight / (8 * EI), TOL(2e-3, 3e-2) * weight / (8 * EI));
+        csim_destroy_world(w);
+    }
+}
+
+static double tip_error(int edges, double load, double y, double x) {
+    csim_world *w = open_world(csim_v3(0, 0, 0));
+    csim_cable_def d = rod_def(edges, 1, 1, 1, 1e5, 1e5, 1);
+    csim_body_id id = add_cable(w, &d);
+    csim_vec3 tip;
+    settle(w, id, edges, csim_v3(0, 0, (csim_real)-load), 0.3, 1000);
+    tip = node_at(w, id, edges);
+    csim_destroy_world(w);
+    return fmax(fabs(-(double)tip.z - y), fabs((double)tip.x - x));
+}
+
+TEST(elastica_under_a_tip_load_25) {
+    static const double load[5] = {0.2, 1, 2, 5, 10}, y[5] = {.0663645, .301721, .493457, .713791, .810609},
+                        x[5] = {.997353, .943567, .839358, .612372, .445004};
+    int k;
+    for (k = 0; k < 5; k++) {
+        double coarse = tip_error(16, load[k], y[k], x[k]), fine = tip_error(32, load[k], y[k], x[k]);
+        CASE("PL2/EI = %g: errors %.2g %.2g", load[k], coarse, fine);
+        NEAR(coarse, 0, 3.5e-3); /* findings: 3.2e-3 at 16, 9e-4 at 32 */
+        NEAR(fine, 0, TOL(1e-3, 2e-3));
+        if (sizeof(csim_real) == 8 && fine > 5e-5) CHECK(coarse / fine > 3);
+    }
+}
+
+TEST(heavy_elastica_26) {
+    static const double gamma[3] = {1, 10, 100}, y[3] = {.123471, .700200, .937524}, x[3] = {.991246, .656354, .159224};
+    int k;
+    for (k = 0; k < 3; k++) {
+        csim_world *w = open_world(csim_v3(0, 0, CSIM_R(-9.81)));
+        csim_cable_def d = rod_def(64, 1, 1, 1, 1e5, 1e5, gamma[k] / 9.81);
+        csim_body_id id = add_cable(w, &d);
+        csim_vec3 tip;
+        settle(w, id, 64, csim_v3(0, 0, 0), 0.3, 2000);
+        tip = node_at(w, id, 64);
+        CASE("Gamma = %g: y %.6f x %.6f", gamma[k], -(double)tip.z, (double)tip.x);
+        NEAR(-tip.z, y[k], TOL(1e-3, 3e-3));
+        NEAR(tip.x, x[k], TOL(1e-3, 3e-3));
+        csim_destroy_world(w);
+    }
+}
+
+/* ---- loads at which straight rods lose their stability: where the second variation of the energy stops being
+   positive. The library's own tangent leaves out what softens; the formulas above do not. */
+
+/* Degrees of freedom that are held: rows and columns of the identity. */
+static void hold(double *H, int size, int dof) {
+    int i;
+    for (i = 0; i < size; i++) H[dof * size + i] = H[i * size + dof] = 0;
+    H[dof * size + dof] = 1;
+}
+
+/* Straight along z, edge i under the axial force n(i, load). */
+static bool column_stands(int edges, bool clamped, bool clamped_top, double twist, double (*n)(int, int, double),
+                          double load) {
+    const int nodes = edges + 1, size = 3 * (nodes + edges);
+    const double EA = 1e6;
+    double *H = (double *)malloc(sizeof(double) * (size_t)size * (size_t)size);
+    csim_world *w = open_world(csim_v3(0, 0, 0));
+    csim_cable_def d = rod_def(edges, 1, 1, 1, 1e6, EA, 1);
+    csimi_state *s;
+    bool stands;
+    int i;
+    d.end = csim_v3(0, 0, 1);
+    d.start_end = clamped ? CSIM_CABLE_CLAMPED : CSIM_CABLE_PINNED;
+    d.end_end = clamped_top ? CSIM_CABLE_CLAMPED : CSIM_CABLE_FREE;
+    d.rest_curvature = csim_v3(0, 0, (csim_real)-twist); /* GJ = 1: the moment */
+    (void)add_cable(w, &d);
+    s = &w->store.state;
+    for (i = 0; i < edges; i++)
+        s->x[3 * (i + 1) + 2] = s->x[3 * i + 2] + (csim_real)(1.0 / edges * (1 + n(i, edges, load) / EA));
+    exact_hessian(s, size, H);
+    for (i = 0; i < 3; i++) hold(H, size, i);
+    if (!clamped) { /* the top slides along z; no turn about it */
+        hold(H, size, 3 * edges);
+        hold(H, size, 3 * edges + 1);
+        hold(H, size, 3 * nodes + 2);
+    }
+    if (clamped_top) {
+        hold(H, size, 3 * edges);
+        hold(H, size, 3 * edges + 1);
+    }
+    stands = csimi_cholesky(size, H);
+    csim_destroy_world(w);
+    free(H);
+    return stands;
+}
+
+static double critical(int edges, bool clamped, bool clamped_top, bool twist, double (*n)(int, int, double), double low,
+                       double high) {
+    int k;
+    for (k = 0; k < 22; k++) {
+        double load = (low + high) / 2;
+        if (column_stands(edges, clamped, clamped_top, twist ? load : 0, n, twist ? 0 : load))
+            low = load;
+        else
+            high = load;
+    }
+    return (low + high) / 2;
+}
+
+static double end_load(int edge, int edges, double load) {
+    (void)edge;
+    (void)edges;
+    return -load;
+}
+
+/* Of a rod of unit length and EI, weighing `load` in all: what lies above the middle of the edge, by lumped masses. */
+static double weight_above(int edge, int edges, double load) { return -load * (edges - edge - 0.5) / edges; }
+
+TEST(columns_buckle_27) {
+    const double pi = 3.14159265358979;
+    int k;
+    if (sizeof(csim_real) == 4) SKIP("the second variation needs the digits of double");
+    for (k = 0; k < 3; k++) {
+        double (*n)(int, int, double) = k == 2 ? weight_above : end_load;
+        const double exact = k == 0 ? pi * pi / 4 : k == 1 ? pi * pi : 7.8373;
+        double coarse = critical(8, k != 1, false, false, n, exact / 2, exact * 2);
+        double fine = critical(16, k != 1, false, false, n, exact / 2, exact * 2);
+        CASE("%s: %.5f, %.5f, exact %.5f",
+             k == 0   ? "cantilever"
+             : k == 1 ? "hinged"
+                      : "own weight",
+             coarse, fine, exact);
+        NEAR(fine, exact, 5e-3 * exact);
+        NEAR((coarse - exact) / (fine - exact), 4, 0.3);    /* order 2 */
+        NEAR((4 * fine - coarse) / 3, exact, 2e-4 * exact); /* and the limit */
+    }
+}
+
+TEST(clamped_rods_writhe_under_a_moment_28) {
+    double coarse, fine;
+    if (sizeof(csim_real) == 4) SKIP("the second variation needs the digits of double");
+    coarse = critical(16, true, true, true, end_load, 5, 12);
+    fine = critical(32, true, true, true, end_load, 5, 12);
+    CASE("M L/B = %.5f, %.5f, exact 8.98682", coarse, fine);
+    NEAR(fine, 8.98682, 0.1);
+    NEAR((4 * fine - coarse) / 3, 8.98682, 8.98682 * 1e-3);
+}
+
+/* A naturally straight rod closed to a ring of unit radius and twisted by `twist` in all; EI = 1. In balance every edge
+   carries the shear 2 GJ tau sin(phi/2) / l across the plane: its frame leans by that over GA. Seven motions cost
+   nothing: six rigid ones and the eversion of the ring. */
+static bool ring_stands(int edges, double GJ, double twist) {
+    const double pi = 3.14159265358979, GA = 1e6, phi = 2 * pi / edges, length = 2 * sin(phi / 2);
+    const double tau = twist / (edges * length), lean = 2 * GJ * tau * sin(phi / 2) / length / GA;
+    const int size = 6 * edges;
+    double *H = (double *)malloc(sizeof(double) * (size_t)size * (size_t)size);
+    csim_real *x = (csim_real *)malloc(sizeof(csim_real) * 7 * (size_t)edges), *q = x + 3 * edges;
+    csim_world *w = open_world(csim_v3(0, 0, 0));
+    csim_cable_def d = rod_def(edges, 1, 1, GJ, GA, 1e6, 1);
+    bool stands;
+    int i;
+    for (i = 0; i < edges; i++) {
+        double a = i * phi, m = a + phi / 2;
+        csim_vec3 outward = csim_v3((csim_real)cos(m), (csim_real)sin(m), 0);
+        csim_quat turn; /* the frame of the edge: first axis inward, second down, third along the edge */
+        x[3 * i] = (csim_real)cos(a);
+        x[3 * i + 1] = (csim_real)sin(a);
+        x[3 * i + 2] = 0;
+        turn = csim_quat_mul(csim_quat_axis_angle(csim_v3(0, 0, 1), (csim_real)m),
+                             csim_quat_axis_angle(csim_v3(1, 0, 0), (csim_real)(-pi / 2)));
+        turn = csim_quat_mul(turn, csim_quat_axis_angle(csim_v3(0, 0, 1), (csim_real)pi));
+        turn = csim_quat_mul(csim_quat_axis_angle(outward, (csim_real)-lean), turn);
+        csimi_store_quat(q + 4 * i, csim_quat_normalize(turn));
+    }
+    d.points = x;
+    d.point_count = edges;
+    d.frames = q;
+    d.closed = true;
+    d.start_end = CSIM_CABLE_FREE;
+    d.rest_curvature = csim_v3(0, 0, (csim_real)-tau);
+    (void)add_cable(w, &d);
+    { /* it is in balance */
+        csimi_state *s = &w->store.state;
+        csim_real force[3], torque[3], after[3], before[3], K[9];
+        for (i = 0; i < edges; i++) {
+            csim_vec3 sum;
+            csimi_edge_force(s, i, force, torque);
+            csimi_bend_law(s, i, before, K);
+            csimi_bend_law(s, (i + 1) % edges, after, K);
+            sum = csim_add(csimi_load3(torque), csim_sub(csimi_load3(after), csimi_load3(before)));
+            CHECK(csim_length(sum) < CSIM_R(1e-4) * csim_length(csimi_load3(after)));
+        }
+        exact_hessian(s, size, H);
+    }
+    for (i = 0; i < size; i++) H[i * size + i] += 1e-4 * length;
+    stands = csimi_cholesky(size, H);
+    csim_destroy_world(w);
+    free(H);
+    free(x);
+    return stands;
+}
+
+TEST(michells_ring_writhes_28) {
+    static const double ratio[3] = {1, 1.3, 1.5}; /* B/C = 1 + nu */
+    int k, i, n;
+    if (sizeof(csim_real) == 4) SKIP("the second variation needs the digits of double");
+    for (k = 0; k < 3; k++) {
+        double exact = 2 * 3.14159265358979 * sqrt(3.0) * ratio[k], at[2];
+        for (n = 0; n < 2; n++) {
+            double low = 0.8 * exact, high = 1.2 * exact;
+            for (i = 0; i < 16; i++) {
+                double middle = (low + high) / 2;
+                if (ring_stands(20 << n, 1 / ratio[k], middle))
+                    low = middle;
+                else
+                    high = middle;
+            }
+            at[n] = low;
+        }
+        CASE("B/C = %g: %.4f, %.4f, exact %.4f", ratio[k], at[0], at[1], exact);
+        NEAR(at[1], exact, 0.02 * exact);
+        NEAR((4 * at[1] - at[0]) / 3, exact, 3e-3 * exact);
+    }
+}
+
+/* Lowest two frequencies of bending in the plane x z, rad/s: inverse iteration on K and the lumped masses. */
+static void frequencies(int edges, double EI, double line_mass, double *omega) {
+    const int nodes = edges + 1, size = 3 * (nodes + edges);
+    double *K = (double *)malloc(sizeof(double) * (size_t)size * (size_t)(size + 4)), *M = K + size * size,
+           *x = M + size;
+    csim_world *w = open_world(csim_v3(0, 0, 0));
+    csim_cable_def d = rod_def(edges, 1, EI, EI, 1e6, 1e6, line_mass);
+    int i, k, step;
+    (void)add_cable(w, &d);
+    exact_hessian(&w->store.state, size, K);
+    for (i = 0; i < size; i++)
+        M[i] = i < 3 * nodes ? (double)w->store.state.node_mass[i / 3]
+                             : (double)w->store.state.frame_inertia[i - 3 * nodes - (i % 3) + (i % 3 == 0 ? 2 : 0)];
+    for (i = 0; i < size; i++)
+        if (i < 3 || i % 3 == (i < 3 * nodes ? 1 : 0)) hold(K, size, i); /* clamped; neither sway nor twist */
+    CHECK(csimi_cholesky(size, K));
+    for (k = 0; k < 2; k++) {
+        double *y = x + k * size, old;
+        for (i = 0; i < size; i++) y[i] = i < 3 * nodes && i % 3 == 2 && i > 2 ? check_random(0, 1) : 0;
+        for (step = 0, omega[k] = 0; step < 200; step++) {
+            double up = 0, down = 0, shared = 0, own = 0;
+            for (i = 0; i < size && k; i++) shared += x[i] * M[i] * y[i], own += x[i] * M[i] * x[i];
+            for (i = 0; i < size && k; i++) y[i] -= shared / own * x[i];
+            for (i = 0; i < size; i++) up += y[i] * M[i] * y[i];
+            for (i = 0; i < size; i++) y[i] *= M[i] / sqrt(up);
+            memcpy(M + 3 * size, y, sizeof(double) * (size_t)size);
+            csimi_cholesky_solve(size, K, y);
+            for (i = 0; i < size; i++) down += y[i] * M[3 * size + i]; /* y'K y for y = K^-1 M x, x'M x = 1 */
+            old = omega[k];
+            omega[k] = sqrt(1 / down);
+            if (fabs(old - omega[k]) < 1e-12 * omega[k]) break;
+        }
+    }
+    csim_destroy_world(w);
+    free(K);
+}
+
+TEST(cantilever_frequencies_24) {
+    const double pi = 3.14159265358979, EI = 1e6 * 1e-4 / 12, scale = sqrt(EI / 10);
+    static const double beta[2] = {1.875104, 4.694091};
+    double coarse[2], fine[2];
+    int k;
+    frequencies(24, EI, 10, coarse);
+    frequencies(48, EI, 10, fine);
+    NEAR(fine[0] / (2 * pi), 0.51083, 0.51083 * 2e-3);
+    for (k = 0; k < 2; k++) {
+        double exact = beta[k] * beta[k] * scale;
+        CASE("mode %d: %.6f, %.6f, exact %.6f", k + 1, coarse[k], fine[k], exact);
+        NEAR((4 * fine[k] - coarse[k]) / 3, exact, TOL(2e-4, 2e-3) * exact);
+        if (sizeof(csim_real) == 8) NEAR((coarse[k] - exact) / (fine[k] - exact), 4, 0.4);
+    }
+}
+
+/* Ends 1 m apart, 1.2 m long, starting as a V; weight 1 N/m. */
+static void hang(int edges, double EI, double *sag, double *pull, double *most) {
+    csim_world *w = open_world(csim_v3(0, 0, CSIM_R(-9.81)));
+    csim_real x[3 * 128], tension[128];
+    csim_cable_def d = rod_def(edges, 1, EI, EI, 1e6, 1e6, 1 / 9.81);
+    csim_body_id id;
+    csim_real force[3 * 128];
+    int i;
+    for (i = 0; i <= edges; i++) {
+        double t = (double)i / edges;
+        x[3 * i] = (csim_real)t;
+        x[3 * i + 1] = 0;
+        x[3 * i + 2] = (csim_real)(-sqrt(0.36 - 0.25) * (t < 0.5 ? 2 * t : 2 - 2 * t));
+    }
+    d.points = x;
+    d.point_count = edges + 1;
+    d.start_end = d.end_end = CSIM_CABLE_PINNED;
+    id = add_cable(w, &d);
+    settle(w, id, edges / 2, csim_v3(0, 0, 0), 0.05, 1500);
+    *sag = -(double)node_at(w, id, edges / 2).z;
+    csim_cable_get_tensions(w, id, tension);
+    csim_cable_get_forces(w, id, force, 3);
+    *pull = fabs((double)force[3 * (edges / 2)]);
+    *most = (double)tension[0];
+    csim_destroy_world(w);
+}
+
+TEST(catenary_23) {
+    const double a = 0.469542,
+                 s = 0.6 - 0.6 / 40; /* arc from the lowest point to the middle of the first edge, N = 40 */
+    double sag[2], pull[2], most[2];
+    hang(20, 1e-6, sag, pull, most);
+    hang(40, 1e-6, sag + 1, pull + 1, most + 1);
+    CASE("sag %.6f %.6f, H/w %.6f %.6f, first edge %.6f", sag[0], sag[1], pull[0], pull[1], most[1]);
+    NEAR(sag[1], 0.292344, TOL(6e-4, 1e-3));
+    NEAR(pull[1], a, TOL(1e-3, 3e-3));
+    NEAR(most[1], sqrt(a * a + s * s), TOL(1e-3, 5e-3));
+    if (sizeof(csim_real) == 8) CHECK((sag[0] - 0.292344) / (sag[1] - 0.292344) > 3);
+    hang(40, 0, sag, pull, most); /* a cord that neither bends nor twists stiffly */
+    CASE("without bending: sag %.6f, H/w %.6f", sag[0], pull[0]);
+    NEAR(sag[0], 0.292344, TOL(6e-4, 2e-3));
+    NEAR(pull[0], a, TOL(1e-3, 5e-3));
 }

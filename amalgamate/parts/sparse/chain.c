@@ -1,37 +1,36 @@
 /* sparse/chain: chains of 6x6 blocks, each coupled to its neighbours alone, factored and solved in O(n), in double. */
 #include "private.h"
 
-/* C = A B for 6x6 */
-static void csimi_chain_product(const double *A, const double *B, double *C) {
+/* L U in place without exchanges, unit L, the reciprocals of the pivots on the diagonal: the blocks are positive
+   definite, or nearly so with friction. False when a pivot is not positive against the diagonal it began with. An
+   explicit inverse would not do: a cord without bending stiffness has blocks of condition 1e14. */
+static bool csimi_chain_split(double *S) {
     int i, j, k;
-    for (i = 0; i < 6; i++) {
-        double row[6] = {0, 0, 0, 0, 0, 0};
-        for (k = 0; k < 6; k++)
-            for (j = 0; j < 6; j++) row[j] += A[6 * i + k] * B[6 * k + j];
-        for (j = 0; j < 6; j++) C[6 * i + j] = row[j];
-    }
-}
-
-/* Inverse in place by Gauss-Jordan without exchanges: the blocks are positive definite, or nearly so with friction.
-   False when a pivot is not positive against the diagonal it began with. */
-static bool csimi_chain_invert(double *S) {
-    double begin[6];
-    int i, j, k;
-    for (k = 0; k < 6; k++) begin[k] = S[7 * k];
     for (k = 0; k < 6; k++) {
-        double pivot = S[7 * k], inverse;
-        if (!(pivot > 1e-14 * begin[k] && pivot < 1e300)) return false;
-        inverse = 1 / pivot;
-        S[7 * k] = 1;
-        for (j = 0; j < 6; j++) S[6 * k + j] *= inverse;
-        for (i = 0; i < 6; i++) {
-            double factor = S[6 * i + k];
-            if (i == k) continue;
-            S[6 * i + k] = 0;
-            for (j = 0; j < 6; j++) S[6 * i + j] -= factor * S[6 * k + j];
+        const double begin = S[7 * k];
+        for (j = 0; j < k; j++) { /* row k of L, then of U */
+            for (i = 0; i < j; i++) S[6 * k + j] -= S[6 * k + i] * S[6 * i + j];
+            S[6 * k + j] *= S[7 * j];
         }
+        for (j = k; j < 6; j++)
+            for (i = 0; i < k; i++) S[6 * k + j] -= S[6 * k + i] * S[6 * i + j];
+        if (!(S[7 * k] > 1e-15 * begin && S[7 * k] < 1e300)) return false;
+        S[7 * k] = 1 / S[7 * k];
     }
     return true;
+}
+
+/* X <- S^-1 X, count columns a row of X. */
+static void csimi_chain_divide(const double *S, int count, double *X) {
+    int i, j, k;
+    for (k = 0; k < 6; k++)
+        for (i = 0; i < k; i++)
+            for (j = 0; j < count; j++) X[count * k + j] -= S[6 * k + i] * X[count * i + j];
+    for (k = 5; k >= 0; k--) {
+        for (i = k + 1; i < 6; i++)
+            for (j = 0; j < count; j++) X[count * k + j] -= S[6 * k + i] * X[count * i + j];
+        for (j = 0; j < count; j++) X[count * k + j] *= S[7 * k];
+    }
 }
 
 /* Rows or columns of one 3-block of M pressed onto a face: M <- F M (rows) or M F (columns). */
@@ -78,21 +77,22 @@ static void csimi_chain_diagonal(const csimi_chain *c, int i, double *D) {
     }
 }
 
-/* S_i = D_i - B_i S_{i-1}^-1 C_{i-1}, kept as inverses. */
+/* S_i = D_i - B_i S_{i-1}^-1 C_{i-1}, kept as L U. */
 CSIMI_FN bool csimi_chain_factor(csimi_chain *c, int first, int last) {
-    double B[36], C[36], G[36];
-    int i, k;
+    double B[36], C[36];
+    int i, j, k, m;
     for (i = first; i < last; i++) {
         double *S = c->pivot + 36 * (size_t)i;
         csimi_chain_diagonal(c, i, S);
         if (i > first) {
             csimi_chain_coupling(c, i, false, C);
             csimi_chain_coupling(c, i, true, B);
-            csimi_chain_product(S - 36, C, G);
-            csimi_chain_product(B, G, C);
-            for (k = 0; k < 36; k++) S[k] -= C[k];
+            csimi_chain_divide(S - 36, 6, C);
+            for (k = 0; k < 6; k++)
+                for (m = 0; m < 6; m++)
+                    for (j = 0; j < 6; j++) S[6 * k + j] -= B[6 * k + m] * C[6 * m + j];
         }
-        if (!csimi_chain_invert(S)) return false;
+        if (!csimi_chain_split(S)) return false;
     }
     return true;
 }
@@ -105,14 +105,6 @@ static void csimi_chain_subtract(const double *M, const double *x, double *y) {
         for (k = 0; k < 6; k++) sum += M[6 * i + k] * x[k];
         y[i] -= sum;
     }
-}
-
-static void csimi_chain_apply_pivot(const double *S, double *x) {
-    double y[6];
-    int i, k;
-    for (i = 0; i < 6; i++)
-        for (y[i] = 0, k = 0; k < 6; k++) y[i] += S[6 * i + k] * x[k];
-    for (i = 0; i < 6; i++) x[i] = y[i];
 }
 
 /* x_half <- F x_half of every faced block of a link */
@@ -140,14 +132,14 @@ CSIMI_FN void csimi_chain_solve(const csimi_chain *c, int first, int last, doubl
             csimi_chain_coupling(c, i, true, M);
             csimi_chain_subtract(M, xi - 6, xi);
         }
-        csimi_chain_apply_pivot(c->pivot + 36 * (size_t)i, xi);
+        csimi_chain_divide(c->pivot + 36 * (size_t)i, 1, xi);
     }
     for (i = last - 2; i >= first; i--) {
         double *xi = x + 6 * (size_t)i;
         for (k = 0; k < 6; k++) y[k] = 0;
         csimi_chain_coupling(c, i + 1, false, M);
         csimi_chain_subtract(M, xi + 6, y);
-        csimi_chain_apply_pivot(c->pivot + 36 * (size_t)i, y);
+        csimi_chain_divide(c->pivot + 36 * (size_t)i, 1, y);
         for (k = 0; k < 6; k++) xi[k] += y[k];
     }
 }

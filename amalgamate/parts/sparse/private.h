@@ -53,7 +53,7 @@ typedef struct csimi_chain_face {
 } csimi_chain_face;
 
 typedef struct csimi_chain {
-    double *pivot;                 /* [36 links] in: diagonal blocks, out: inverses of the pivots */
+    double *pivot;                 /* [36 links] in: diagonal blocks, out: the pivots as L U */
     double *cross;                 /* [36 links] block (i, i - 1); (i - 1, i) is its transpose */
     const int *face;               /* [2 links] index of the face of each 3-block, -1: free */
     const csimi_chain_face *faces;
