@@ -67,6 +67,26 @@ CSIMI_FN bool csimi_chain_factor(csimi_chain *c, int first, int last);
 /* x[6 links]: right-hand side in, solution out; nothing moves off its face. */
 CSIMI_FN void csimi_chain_solve(const csimi_chain *c, int first, int last, double *x);
 
+#ifdef CONDSIM_REFERENCE
+/* ---- cholesky.c: P A P' = L L' of a sparse matrix. Block k is order[k]; column i of L holds rows index[first[i]] on,
+   below the diagonal, as 3x3 blocks value; the diagonal blocks are pivot, lower triangles. */
+typedef struct csimi_factor {
+    int n;
+    int *order, *place, *parent; /* [n] parent: elimination tree, -1: a root */
+    size_t *first, *end;         /* [n + 1], [n] */
+    int *index;                  /* [first[n]] */
+    double *value, *pivot;       /* [9 first[n]], [9 n] */
+    int *mark, *stack;           /* [n], [2n] scratch */
+    double *row, *x;             /* [9 n], [3n] scratch */
+} csimi_factor;
+CSIMI_FN void csimi_factor_layout(csimi_factor *f, csimi_arena *arena, int n);
+/* Order, tree and the number of blocks, first[n]; then csimi_factor_layout_blocks takes room for them. */
+CSIMI_FN void csimi_factor_plan(csimi_factor *f, const csim_block_matrix *A);
+CSIMI_FN void csimi_factor_layout_blocks(csimi_factor *f, csimi_arena *arena);
+CSIMI_FN bool csimi_factor_compute(csimi_factor *f, const csim_block_matrix *A); /* false: not positive definite */
+CSIMI_FN void csimi_factor_solve(const csimi_factor *f, const csim_real *b, csim_real *y); /* may alias; y = A^-1 b */
+#endif
+
 /* ---- aggregate.c: groups of blocks from the graph alone */
 
 /* Splits n nodes with rest positions x[3n] and adjacency (row, col of a pattern) into count aggregates: farthest-point

@@ -1,0 +1,272 @@
+/* sparse/cholesky: P A P' = L L' of a sparse positive definite block matrix, in double; reference build only, for L has
+   more blocks than A and nothing on the usual path may grow like that. The order is a nested dissection by
+   breadth-first levels (George and Liu); the pattern of row k of L is what the elimination tree reaches from row k of A
+   (Liu), and rows are made one after the other from the rows above (up-looking). */
+#include "private.h"
+
+#ifdef CONDSIM_REFERENCE
+
+enum { CSIMI_LEAF = 8 }; /* blocks that are not dissected further */
+
+CSIMI_FN void csimi_factor_layout(csimi_factor *f, csimi_arena *arena, int n) {
+    f->n = n;
+    f->order = CSIMI_PUSH(arena, int, n);
+    f->place = CSIMI_PUSH(arena, int, n);
+    f->parent = CSIMI_PUSH(arena, int, n);
+    f->first = CSIMI_PUSH(arena, size_t, (size_t)n + 1);
+    f->end = CSIMI_PUSH(arena, size_t, n);
+    f->mark = CSIMI_PUSH(arena, int, n);
+    f->stack = CSIMI_PUSH(arena, int, 2 * (size_t)n);
+    f->row = CSIMI_PUSH(arena, double, 9 * (size_t)n);
+    f->pivot = CSIMI_PUSH(arena, double, 9 * (size_t)n);
+    f->x = CSIMI_PUSH(arena, double, 3 * (size_t)n);
+}
+
+CSIMI_FN void csimi_factor_layout_blocks(csimi_factor *f, csimi_arena *arena) {
+    f->index = CSIMI_PUSH(arena, int, f->first[f->n]);
+    f->value = CSIMI_PUSH(arena, double, 9 * f->first[f->n]);
+}
+
+/* ---- order */
+
+/* A piece of the graph while it is dissected: order[first, last), all of the same label. */
+typedef struct csimi_dissection {
+    const csim_block_matrix *A;
+    int *order, *label, *level, *queue;
+    int first, last;
+} csimi_dissection;
+
+/* Breadth-first levels of the piece from a block; the queue gets the blocks reached. Returns how many. */
+static int csimi_dissect_levels(csimi_dissection *d, int from) {
+    const int label = d->label[from];
+    int head = 0, tail = 0, k, i;
+    for (i = d->first; i < d->last; i++) d->level[d->order[i]] = -1;
+    d->level[from] = 0;
+    d->queue[tail++] = from;
+    while (head < tail) {
+        const int b = d->queue[head++];
+        for (k = d->A->row[b]; k < d->A->row[b + 1]; k++) {
+            const int c = d->A->col[k];
+            if (d->label[c] != label || d->level[c] >= 0) continue;
+            d->level[c] = d->level[b] + 1;
+            d->queue[tail++] = c;
+        }
+    }
+    return tail;
+}
+
+/* Puts the blocks whose level is below cut first, above it next, on it last; blocks never reached count as above.
+   Returns both boundaries. */
+static void csimi_dissect_arrange(csimi_dissection *d, int cut, int *above, int *on) {
+    int i, at = d->first, pass;
+    for (i = d->first; i < d->last; i++) d->queue[i - d->first] = d->order[i];
+    for (pass = 0; pass < 3; pass++) {
+        if (pass == 1) *above = at;
+        if (pass == 2) *on = at;
+        for (i = 0; i < d->last - d->first; i++) {
+            const int b = d->queue[i], level = d->level[b];
+            if (pass == (level >= 0 && level < cut ? 0 : level == cut ? 2 : 1)) d->order[at++] = b;
+        }
+    }
+}
+
+/* Splits the piece; false when it is too small or too dense to be worth it. */
+static bool csimi_dissect_piece(csimi_dissection *d, int *above, int *on) {
+    const int size = d->last - d->first;
+    int reached, deepest, cut = 0, seen = 0, pass, from;
+    if (size <= CSIMI_LEAF) return false;
+    from = d->order[d->first];
+    reached = csimi_dissect_levels(d, from);
+    for (pass = 0; pass < 3 && reached == size; pass++) { /* towards an end of the piece */
+        deepest = d->level[d->queue[reached - 1]];
+        from = d->queue[reached - 1];
+        (void)csimi_dissect_levels(d, from);
+        if (d->level[d->queue[reached - 1]] <= deepest) break;
+    }
+    deepest = d->level[d->queue[reached - 1]];
+    if (reached < size) {
+        cut = deepest + 1; /* two pieces that do not touch */
+    } else {
+        if (deepest < 2) return false;
+        while (2 * seen < size) cut = d->level[d->queue[seen++]];
+        cut = csimi_imax(1, csimi_imin(cut, deepest - 1));
+    }
+    csimi_dissect_arrange(d, cut, above, on);
+    return true;
+}
+
+/* stack holds the pieces that wait, as pairs: never more than n of them. */
+static void csimi_dissect(csimi_factor *f, const csim_block_matrix *A) {
+    csimi_dissection d;
+    int waiting = 0, labels = 0, above = 0, on = 0, i;
+    d.A = A;
+    d.order = f->order;
+    d.label = f->place;
+    d.level = f->parent;
+    d.queue = f->mark;
+    for (i = 0; i < f->n; i++) {
+        f->order[i] = i;
+        d.label[i] = 0;
+    }
+    f->stack[waiting++] = 0;
+    f->stack[waiting++] = f->n;
+    while (waiting > 0) {
+        d.last = f->stack[--waiting];
+        d.first = f->stack[--waiting];
+        if (!csimi_dissect_piece(&d, &above, &on)) continue;
+        labels += 3;
+        for (i = d.first; i < d.last; i++) d.label[d.order[i]] = labels + (i < above ? 0 : i < on ? 1 : 2);
+        f->stack[waiting++] = d.first;
+        f->stack[waiting++] = above;
+        f->stack[waiting++] = above;
+        f->stack[waiting++] = on;
+    }
+}
+
+/* ---- the tree */
+
+CSIMI_FN void csimi_factor_plan(csimi_factor *f, const csim_block_matrix *A) {
+    int k, p, i, next;
+    csimi_dissect(f, A);
+    for (k = 0; k < f->n; k++) f->place[f->order[k]] = k;
+    for (k = 0; k < f->n; k++) { /* mark: the highest ancestor known so far */
+        f->parent[k] = f->mark[k] = -1;
+        for (p = A->row[f->order[k]]; p < A->row[f->order[k] + 1]; p++)
+            for (i = f->place[A->col[p]]; i >= 0 && i < k; i = next) {
+                next = f->mark[i];
+                f->mark[i] = k;
+                if (next < 0) f->parent[i] = k;
+            }
+    }
+    for (k = 0; k <= f->n; k++) f->first[k] = 0;
+    for (k = 0; k < f->n; k++) f->mark[k] = -1;
+    for (k = 0; k < f->n; k++) { /* every block of row k, found by climbing, is one of its column */
+        f->mark[k] = k;
+        for (p = A->row[f->order[k]]; p < A->row[f->order[k] + 1]; p++)
+            for (i = f->place[A->col[p]]; i < k && f->mark[i] != k; i = f->parent[i]) {
+                f->first[i + 1]++;
+                f->mark[i] = k;
+            }
+    }
+    for (k = 0; k < f->n; k++) f->first[k + 1] += f->first[k];
+}
+
+/* ---- numbers */
+
+/* D = G G' in place, G lower; false when D is not positive definite. */
+static bool csimi_factor_pivot(double *D) {
+    int i, j, k;
+    for (j = 0; j < 3; j++)
+        for (i = j; i < 3; i++) {
+            double x = D[3 * i + j];
+            for (k = 0; k < j; k++) x -= D[3 * i + k] * D[3 * j + k];
+            if (i == j) {
+                if (!(x > 0 && x < 1e300)) return false;
+                D[3 * i + i] = csimi_sqrt64(x);
+            } else {
+                D[3 * i + j] = x / D[3 * j + j];
+            }
+        }
+    return true;
+}
+
+/* x <- G^-1 x and x <- G^-T x */
+static void csimi_pivot_forward(const double *G, double *x) {
+    x[0] /= G[0];
+    x[1] = (x[1] - G[3] * x[0]) / G[4];
+    x[2] = (x[2] - G[6] * x[0] - G[7] * x[1]) / G[8];
+}
+static void csimi_pivot_backward(const double *G, double *x) {
+    x[2] /= G[8];
+    x[1] = (x[1] - G[7] * x[2]) / G[4];
+    x[0] = (x[0] - G[3] * x[1] - G[6] * x[2]) / G[0];
+}
+
+/* y -= X Y' for 3x3 */
+static void csimi_factor_take(const double *X, const double *Y, double *y) {
+    int i, j;
+    for (i = 0; i < 3; i++)
+        for (j = 0; j < 3; j++) y[3 * i + j] -= X[3 * i] * Y[3 * j] + X[3 * i + 1] * Y[3 * j + 1] + X[3 * i + 2] * Y[3 * j + 2];
+}
+
+/* Columns of row k of L, descendants before ancestors: stack[returned .. n). row gets the blocks of A. */
+static int csimi_factor_reach(csimi_factor *f, const csim_block_matrix *A, int k) {
+    int top = f->n, p, i, c, length;
+    double *D = f->pivot + 9 * (size_t)k;
+    f->mark[k] = k;
+    for (c = 0; c < 9; c++) D[c] = 0;
+    for (p = A->row[f->order[k]]; p < A->row[f->order[k] + 1]; p++) {
+        double *x;
+        i = f->place[A->col[p]];
+        if (i > k) continue;
+        x = i == k ? D : f->row + 9 * (size_t)i;
+        for (c = 0; c < 9; c++) x[c] += (double)A->val[9 * (size_t)p + (size_t)c];
+        for (length = 0; f->mark[i] != k; i = f->parent[i]) {
+            f->stack[length++] = i;
+            f->mark[i] = k;
+        }
+        while (length > 0) f->stack[--top] = f->stack[--length];
+    }
+    return top;
+}
+
+static bool csimi_factor_row(csimi_factor *f, const csim_block_matrix *A, int k) {
+    double *D = f->pivot + 9 * (size_t)k;
+    int top = csimi_factor_reach(f, A, k), c;
+    size_t p;
+    for (; top < f->n; top++) {
+        const int i = f->stack[top];
+        double *x = f->row + 9 * (size_t)i, *L = f->value + 9 * f->end[i];
+        for (c = 0; c < 3; c++) csimi_pivot_forward(f->pivot + 9 * (size_t)i, x + 3 * c); /* x G^-T, row by row */
+        for (p = f->first[i]; p < f->end[i]; p++)
+            csimi_factor_take(x, f->value + 9 * p, f->row + 9 * (size_t)f->index[p]);
+        csimi_factor_take(x, x, D);
+        f->index[f->end[i]++] = k;
+        for (c = 0; c < 9; c++) {
+            L[c] = x[c];
+            x[c] = 0;
+        }
+    }
+    return csimi_factor_pivot(D);
+}
+
+CSIMI_FN bool csimi_factor_compute(csimi_factor *f, const csim_block_matrix *A) {
+    int k;
+    for (k = 0; k < 9 * f->n; k++) f->row[k] = 0;
+    for (k = 0; k < f->n; k++) {
+        f->end[k] = f->first[k];
+        f->mark[k] = -1;
+    }
+    for (k = 0; k < f->n; k++)
+        if (!csimi_factor_row(f, A, k)) return false;
+    return true;
+}
+
+CSIMI_FN void csimi_factor_solve(const csimi_factor *f, const csim_real *b, csim_real *y) {
+    double *x = f->x;
+    int k, c;
+    size_t p;
+    for (k = 0; k < f->n; k++)
+        for (c = 0; c < 3; c++) x[3 * k + c] = (double)b[3 * f->order[k] + c];
+    for (k = 0; k < f->n; k++) {
+        const double *a = x + 3 * (size_t)k;
+        csimi_pivot_forward(f->pivot + 9 * (size_t)k, x + 3 * (size_t)k);
+        for (p = f->first[k]; p < f->first[k + 1]; p++) {
+            const double *L = f->value + 9 * p;
+            for (c = 0; c < 3; c++)
+                x[3 * f->index[p] + c] -= L[3 * c] * a[0] + L[3 * c + 1] * a[1] + L[3 * c + 2] * a[2];
+        }
+    }
+    for (k = f->n - 1; k >= 0; k--) {
+        double *a = x + 3 * (size_t)k;
+        for (p = f->first[k]; p < f->first[k + 1]; p++) {
+            const double *L = f->value + 9 * p, *z = x + 3 * (size_t)f->index[p];
+            for (c = 0; c < 3; c++) a[c] -= L[c] * z[0] + L[3 + c] * z[1] + L[6 + c] * z[2];
+        }
+        csimi_pivot_backward(f->pivot + 9 * (size_t)k, a);
+    }
+    for (k = 0; k < f->n; k++)
+        for (c = 0; c < 3; c++) y[3 * f->order[k] + c] = (csim_real)x[3 * k + c];
+}
+
+#endif
