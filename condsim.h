@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: cd0b6c637e2c93f8
+   Hash of the parts: eb0c51c134932465
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -59,6 +59,7 @@
      CONDSIM_NO_STDIO        leave out the functions that open files
      CONDSIM_NO_LOADERS      leave out the mesh file readers
      CONDSIM_NO_HEAP         no malloc/free: worlds live in the caller's block or use the caller's allocator
+     CONDSIM_REFERENCE       add what is for comparisons only: sparse Cholesky, the full Delassus matrix, Lemke's method
      CONDSIM_OPENMP          run parallel loops with OpenMP (same bits for any thread count)
      CONDSIM_ASSERT(x)       checks of internal invariants (default: none)
      CONDSIM_MALLOC(n), CONDSIM_FREE(p)          replace the heap
@@ -692,6 +693,9 @@ typedef enum csim_solver {
 #define CSIMI_X(name, value, text) CSIM_SOLVER_##name = value,
     CSIM_SOLVER_LIST(CSIMI_X)
 #undef CSIMI_X
+#ifdef CONDSIM_REFERENCE
+    CSIM_SOLVER_LEMKE, /* friction in a polygon, as a linear complementarity problem, in dense memory (impulse level) */
+#endif
     CSIM_SOLVER_COUNT_
 } csim_solver;
 
@@ -728,7 +732,8 @@ typedef struct csim_solver_params {
     csim_real sigma;         /* in: largest eigenvalue of the scaled A from an earlier solve, 0: estimate it */
     csim_contact_method contact_method; /* PERCONTACT: how one contact is solved; default Newton, exact Coulomb */
     int sides;               /* friction set; 0: disk (default); PGS 4: box, each tangent clipped alone at mu lambda_n;
-                                STAGGERED 3..64: regular polygon in the disk, 8 in Kaufman's thesis */
+                                STAGGERED 3..64: regular polygon in the disk, 8 in Kaufman's thesis; LEMKE the same,
+                                and 0 is 8 */
     csim_real relaxation;    /* PGS: factor on its steps; PERCONTACT: what the share falls to; 0..2, 0: 1 and 0.7 */
     csim_real rho;           /* CCS: penalty, unit-free; 0: 1 at first, then balanced */
     double *history;         /* [history_capacity] the solver's residual of each iteration, may be null */
@@ -844,6 +849,36 @@ CSIM_API csim_solver_info csim_describe_solver(csim_solver solver);
 
 #endif
 /* ==== end solve/impulse.h */
+
+/* ==== begin solve/reference.h =================================================================================== */
+/* solve/reference: the direct way, for comparisons (CONDSIM_REFERENCE): sparse Cholesky of A and the Delassus matrix
+   W = J A^-1 J' in full. Its memory grows with the square of the contacts; nothing else in the library uses it. */
+#ifndef CSIM_REFERENCE_H
+#define CSIM_REFERENCE_H
+
+
+#ifdef CONDSIM_REFERENCE
+
+typedef struct csim_reference csim_reference;
+
+/* Orders and factorises A of the problem, which must stay as it is until the reference is destroyed. allocator may be
+   null: malloc. Fails: CSIM_NULL_ARGUMENT, CSIM_BAD_PROBLEM (csim_problem_check; A not positive definite),
+   CSIM_NOT_FINITE, CSIM_OUT_OF_MEMORY. */
+CSIM_API csim_status csim_create_reference(const csim_problem *problem, const csim_allocator *allocator,
+                                           csim_reference **reference, csim_error *error);
+CSIM_API void csim_destroy_reference(csim_reference *reference); /* null is allowed */
+/* Forms W and q = J A^-1 b + phi and names them in impulse (dense form, whole laws), ready for csim_impulse_solve. The
+   arrays belong to the reference. Fails: CSIM_NULL_ARGUMENT, CSIM_OUT_OF_MEMORY. */
+CSIM_API csim_status csim_reference_impulse(csim_reference *reference, csim_impulse_problem *impulse,
+                                            csim_error *error);
+/* v [3n] = A^-1 (b + J' r) for impulses r [3 contacts]. */
+CSIM_API void csim_reference_velocity(const csim_reference *reference, const csim_real *r, csim_real *v);
+/* Blocks of L, diagonal ones included: what a factorisation costs in memory, 72 bytes each. */
+CSIM_API size_t csim_reference_blocks(const csim_reference *reference);
+
+#endif
+#endif
+/* ==== end solve/reference.h */
 
 /* ==== begin world/world.h ======================================================================================= */
 /* world/world: bodies, springs and contact stepped together.
@@ -1978,6 +2013,26 @@ CSIMI_FN bool csimi_chain_factor(csimi_chain *c, int first, int last);
 /* x[6 links]: right-hand side in, solution out; nothing moves off its face. */
 CSIMI_FN void csimi_chain_solve(const csimi_chain *c, int first, int last, double *x);
 
+#ifdef CONDSIM_REFERENCE
+/* ---- cholesky.c: P A P' = L L' of a sparse matrix. Block k is order[k]; column i of L holds rows index[first[i]] on,
+   below the diagonal, as 3x3 blocks value; the diagonal blocks are pivot, lower triangles. */
+typedef struct csimi_factor {
+    int n;
+    int *order, *place, *parent; /* [n] parent: elimination tree, -1: a root */
+    size_t *first, *end;         /* [n + 1], [n] */
+    int *index;                  /* [first[n]] */
+    double *value, *pivot;       /* [9 first[n]], [9 n] */
+    int *mark, *stack;           /* [n], [2n] scratch */
+    double *row, *x;             /* [9 n], [3n] scratch */
+} csimi_factor;
+CSIMI_FN void csimi_factor_layout(csimi_factor *f, csimi_arena *arena, int n);
+/* Order, tree and the number of blocks, first[n]; then csimi_factor_layout_blocks takes room for them. */
+CSIMI_FN void csimi_factor_plan(csimi_factor *f, const csim_block_matrix *A);
+CSIMI_FN void csimi_factor_layout_blocks(csimi_factor *f, csimi_arena *arena);
+CSIMI_FN bool csimi_factor_compute(csimi_factor *f, const csim_block_matrix *A); /* false: not positive definite */
+CSIMI_FN void csimi_factor_solve(const csimi_factor *f, const csim_real *b, csim_real *y); /* may alias; y = A^-1 b */
+#endif
+
 /* ---- aggregate.c: groups of blocks from the graph alone */
 
 /* Splits n nodes with rest positions x[3n] and adjacency (row, col of a pattern) into count aggregates: farthest-point
@@ -2823,6 +2878,12 @@ CSIMI_FN size_t csimi_ccs_motion_bytes(const csim_problem_size *size, const csim
 CSIMI_FN csim_status csimi_ccs_motion_solve(const csim_problem *problem, const csim_solver_params *params,
                                             csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
                                             csim_outcome *outcome, csim_error *error);
+
+#ifdef CONDSIM_REFERENCE
+/* ---- lemke.c */
+CSIMI_FN size_t csimi_lemke_bytes(int contacts, const csim_solver_params *params);
+CSIMI_FN bool csimi_lemke_solve(csimi_impulse_run *run);
+#endif
 
 /* ---- bodies.c: A as small dense bodies of neighbouring blocks, inverted, and the rows of contacts on them */
 enum {
@@ -4655,6 +4716,281 @@ CSIMI_FN void csimi_lu_solve(int m, const double *LU, const int *pivot, double *
     }
 }
 /* ==== end sparse/dense.c */
+
+/* ==== begin sparse/cholesky.c =================================================================================== */
+/* sparse/cholesky: P A P' = L L' of a sparse positive definite block matrix, in double; reference build only, for L has
+   more blocks than A and nothing on the usual path may grow like that. The order is a nested dissection by
+   breadth-first levels (George and Liu); the pattern of row k of L is what the elimination tree reaches from row k of A
+   (Liu), and rows are made one after the other from the rows above (up-looking). */
+
+#ifdef CONDSIM_REFERENCE
+
+enum { CSIMI_LEAF = 8 }; /* blocks that are not dissected further */
+
+CSIMI_FN void csimi_factor_layout(csimi_factor *f, csimi_arena *arena, int n) {
+    f->n = n;
+    f->order = CSIMI_PUSH(arena, int, n);
+    f->place = CSIMI_PUSH(arena, int, n);
+    f->parent = CSIMI_PUSH(arena, int, n);
+    f->first = CSIMI_PUSH(arena, size_t, (size_t)n + 1);
+    f->end = CSIMI_PUSH(arena, size_t, n);
+    f->mark = CSIMI_PUSH(arena, int, n);
+    f->stack = CSIMI_PUSH(arena, int, 2 * (size_t)n);
+    f->row = CSIMI_PUSH(arena, double, 9 * (size_t)n);
+    f->pivot = CSIMI_PUSH(arena, double, 9 * (size_t)n);
+    f->x = CSIMI_PUSH(arena, double, 3 * (size_t)n);
+}
+
+CSIMI_FN void csimi_factor_layout_blocks(csimi_factor *f, csimi_arena *arena) {
+    f->index = CSIMI_PUSH(arena, int, f->first[f->n]);
+    f->value = CSIMI_PUSH(arena, double, 9 * f->first[f->n]);
+}
+
+/* ---- order */
+
+/* A piece of the graph while it is dissected: order[first, last), all of the same label. */
+typedef struct csimi_dissection {
+    const csim_block_matrix *A;
+    int *order, *label, *level, *queue;
+    int first, last;
+} csimi_dissection;
+
+/* Breadth-first levels of the piece from a block; the queue gets the blocks reached. Returns how many. */
+static int csimi_dissect_levels(csimi_dissection *d, int from) {
+    const int label = d->label[from];
+    int head = 0, tail = 0, k, i;
+    for (i = d->first; i < d->last; i++) d->level[d->order[i]] = -1;
+    d->level[from] = 0;
+    d->queue[tail++] = from;
+    while (head < tail) {
+        const int b = d->queue[head++];
+        for (k = d->A->row[b]; k < d->A->row[b + 1]; k++) {
+            const int c = d->A->col[k];
+            if (d->label[c] != label || d->level[c] >= 0) continue;
+            d->level[c] = d->level[b] + 1;
+            d->queue[tail++] = c;
+        }
+    }
+    return tail;
+}
+
+/* Puts the blocks whose level is below cut first, above it next, on it last; blocks never reached count as above.
+   Returns both boundaries. */
+static void csimi_dissect_arrange(csimi_dissection *d, int cut, int *above, int *on) {
+    int i, at = d->first, pass;
+    for (i = d->first; i < d->last; i++) d->queue[i - d->first] = d->order[i];
+    for (pass = 0; pass < 3; pass++) {
+        if (pass == 1) *above = at;
+        if (pass == 2) *on = at;
+        for (i = 0; i < d->last - d->first; i++) {
+            const int b = d->queue[i], level = d->level[b];
+            if (pass == (level >= 0 && level < cut ? 0 : level == cut ? 2 : 1)) d->order[at++] = b;
+        }
+    }
+}
+
+/* Splits the piece; false when it is too small or too dense to be worth it. */
+static bool csimi_dissect_piece(csimi_dissection *d, int *above, int *on) {
+    const int size = d->last - d->first;
+    int reached, deepest, cut = 0, seen = 0, pass, from;
+    if (size <= CSIMI_LEAF) return false;
+    from = d->order[d->first];
+    reached = csimi_dissect_levels(d, from);
+    for (pass = 0; pass < 3 && reached == size; pass++) { /* towards an end of the piece */
+        deepest = d->level[d->queue[reached - 1]];
+        from = d->queue[reached - 1];
+        (void)csimi_dissect_levels(d, from);
+        if (d->level[d->queue[reached - 1]] <= deepest) break;
+    }
+    deepest = d->level[d->queue[reached - 1]];
+    if (reached < size) {
+        cut = deepest + 1; /* two pieces that do not touch */
+    } else {
+        if (deepest < 2) return false;
+        while (2 * seen < size) cut = d->level[d->queue[seen++]];
+        cut = csimi_imax(1, csimi_imin(cut, deepest - 1));
+    }
+    csimi_dissect_arrange(d, cut, above, on);
+    return true;
+}
+
+/* stack holds the pieces that wait, as pairs: never more than n of them. */
+static void csimi_dissect(csimi_factor *f, const csim_block_matrix *A) {
+    csimi_dissection d;
+    int waiting = 0, labels = 0, above = 0, on = 0, i;
+    d.A = A;
+    d.order = f->order;
+    d.label = f->place;
+    d.level = f->parent;
+    d.queue = f->mark;
+    for (i = 0; i < f->n; i++) {
+        f->order[i] = i;
+        d.label[i] = 0;
+    }
+    f->stack[waiting++] = 0;
+    f->stack[waiting++] = f->n;
+    while (waiting > 0) {
+        d.last = f->stack[--waiting];
+        d.first = f->stack[--waiting];
+        if (!csimi_dissect_piece(&d, &above, &on)) continue;
+        labels += 3;
+        for (i = d.first; i < d.last; i++) d.label[d.order[i]] = labels + (i < above ? 0 : i < on ? 1 : 2);
+        f->stack[waiting++] = d.first;
+        f->stack[waiting++] = above;
+        f->stack[waiting++] = above;
+        f->stack[waiting++] = on;
+    }
+}
+
+/* ---- the tree */
+
+CSIMI_FN void csimi_factor_plan(csimi_factor *f, const csim_block_matrix *A) {
+    int k, p, i, next;
+    csimi_dissect(f, A);
+    for (k = 0; k < f->n; k++) f->place[f->order[k]] = k;
+    for (k = 0; k < f->n; k++) { /* mark: the highest ancestor known so far */
+        f->parent[k] = f->mark[k] = -1;
+        for (p = A->row[f->order[k]]; p < A->row[f->order[k] + 1]; p++)
+            for (i = f->place[A->col[p]]; i >= 0 && i < k; i = next) {
+                next = f->mark[i];
+                f->mark[i] = k;
+                if (next < 0) f->parent[i] = k;
+            }
+    }
+    for (k = 0; k <= f->n; k++) f->first[k] = 0;
+    for (k = 0; k < f->n; k++) f->mark[k] = -1;
+    for (k = 0; k < f->n; k++) { /* every block of row k, found by climbing, is one of its column */
+        f->mark[k] = k;
+        for (p = A->row[f->order[k]]; p < A->row[f->order[k] + 1]; p++)
+            for (i = f->place[A->col[p]]; i < k && f->mark[i] != k; i = f->parent[i]) {
+                f->first[i + 1]++;
+                f->mark[i] = k;
+            }
+    }
+    for (k = 0; k < f->n; k++) f->first[k + 1] += f->first[k];
+}
+
+/* ---- numbers */
+
+/* D = G G' in place, G lower; false when D is not positive definite. */
+static bool csimi_factor_pivot(double *D) {
+    int i, j, k;
+    for (j = 0; j < 3; j++)
+        for (i = j; i < 3; i++) {
+            double x = D[3 * i + j];
+            for (k = 0; k < j; k++) x -= D[3 * i + k] * D[3 * j + k];
+            if (i == j) {
+                if (!(x > 0 && x < 1e300)) return false;
+                D[3 * i + i] = csimi_sqrt64(x);
+            } else {
+                D[3 * i + j] = x / D[3 * j + j];
+            }
+        }
+    return true;
+}
+
+/* x <- G^-1 x and x <- G^-T x */
+static void csimi_pivot_forward(const double *G, double *x) {
+    x[0] /= G[0];
+    x[1] = (x[1] - G[3] * x[0]) / G[4];
+    x[2] = (x[2] - G[6] * x[0] - G[7] * x[1]) / G[8];
+}
+static void csimi_pivot_backward(const double *G, double *x) {
+    x[2] /= G[8];
+    x[1] = (x[1] - G[7] * x[2]) / G[4];
+    x[0] = (x[0] - G[3] * x[1] - G[6] * x[2]) / G[0];
+}
+
+/* y -= X Y' for 3x3 */
+static void csimi_factor_take(const double *X, const double *Y, double *y) {
+    int i, j;
+    for (i = 0; i < 3; i++)
+        for (j = 0; j < 3; j++)
+            y[3 * i + j] -= X[3 * i] * Y[3 * j] + X[3 * i + 1] * Y[3 * j + 1] + X[3 * i + 2] * Y[3 * j + 2];
+}
+
+/* Columns of row k of L, descendants before ancestors: stack[returned .. n). row gets the blocks of A. */
+static int csimi_factor_reach(csimi_factor *f, const csim_block_matrix *A, int k) {
+    int top = f->n, p, i, c, length;
+    double *D = f->pivot + 9 * (size_t)k;
+    f->mark[k] = k;
+    for (c = 0; c < 9; c++) D[c] = 0;
+    for (p = A->row[f->order[k]]; p < A->row[f->order[k] + 1]; p++) {
+        double *x;
+        i = f->place[A->col[p]];
+        if (i > k) continue;
+        x = i == k ? D : f->row + 9 * (size_t)i;
+        for (c = 0; c < 9; c++) x[c] += (double)A->val[9 * (size_t)p + (size_t)c];
+        for (length = 0; f->mark[i] != k; i = f->parent[i]) {
+            f->stack[length++] = i;
+            f->mark[i] = k;
+        }
+        while (length > 0) f->stack[--top] = f->stack[--length];
+    }
+    return top;
+}
+
+static bool csimi_factor_row(csimi_factor *f, const csim_block_matrix *A, int k) {
+    double *D = f->pivot + 9 * (size_t)k;
+    int top = csimi_factor_reach(f, A, k), c;
+    size_t p;
+    for (; top < f->n; top++) {
+        const int i = f->stack[top];
+        double *x = f->row + 9 * (size_t)i, *L = f->value + 9 * f->end[i];
+        for (c = 0; c < 3; c++) csimi_pivot_forward(f->pivot + 9 * (size_t)i, x + 3 * c); /* x G^-T, row by row */
+        for (p = f->first[i]; p < f->end[i]; p++)
+            csimi_factor_take(x, f->value + 9 * p, f->row + 9 * (size_t)f->index[p]);
+        csimi_factor_take(x, x, D);
+        f->index[f->end[i]++] = k;
+        for (c = 0; c < 9; c++) {
+            L[c] = x[c];
+            x[c] = 0;
+        }
+    }
+    return csimi_factor_pivot(D);
+}
+
+CSIMI_FN bool csimi_factor_compute(csimi_factor *f, const csim_block_matrix *A) {
+    int k;
+    for (k = 0; k < 9 * f->n; k++) f->row[k] = 0;
+    for (k = 0; k < f->n; k++) {
+        f->end[k] = f->first[k];
+        f->mark[k] = -1;
+    }
+    for (k = 0; k < f->n; k++)
+        if (!csimi_factor_row(f, A, k)) return false;
+    return true;
+}
+
+CSIMI_FN void csimi_factor_solve(const csimi_factor *f, const csim_real *b, csim_real *y) {
+    double *x = f->x;
+    int k, c;
+    size_t p;
+    for (k = 0; k < f->n; k++)
+        for (c = 0; c < 3; c++) x[3 * k + c] = (double)b[3 * f->order[k] + c];
+    for (k = 0; k < f->n; k++) {
+        const double *a = x + 3 * (size_t)k;
+        csimi_pivot_forward(f->pivot + 9 * (size_t)k, x + 3 * (size_t)k);
+        for (p = f->first[k]; p < f->first[k + 1]; p++) {
+            const double *L = f->value + 9 * p;
+            for (c = 0; c < 3; c++)
+                x[3 * f->index[p] + c] -= L[3 * c] * a[0] + L[3 * c + 1] * a[1] + L[3 * c + 2] * a[2];
+        }
+    }
+    for (k = f->n - 1; k >= 0; k--) {
+        double *a = x + 3 * (size_t)k;
+        for (p = f->first[k]; p < f->first[k + 1]; p++) {
+            const double *L = f->value + 9 * p, *z = x + 3 * (size_t)f->index[p];
+            for (c = 0; c < 3; c++) a[c] -= L[c] * z[0] + L[3 + c] * z[1] + L[6 + c] * z[2];
+        }
+        csimi_pivot_backward(f->pivot + 9 * (size_t)k, a);
+    }
+    for (k = 0; k < f->n; k++)
+        for (c = 0; c < 3; c++) y[3 * f->order[k] + c] = (csim_real)x[3 * k + c];
+}
+
+#endif
+/* ==== end sparse/cholesky.c */
 
 /* ==== begin sparse/chain.c ====================================================================================== */
 /* sparse/chain: chains of 6x6 blocks, each coupled to its neighbours alone, factored and solved in O(n), in double. */
@@ -16487,6 +16823,224 @@ CSIMI_FN csim_status csimi_ccs_motion_solve(const csim_problem *problem, const c
 #undef CSIMI_CCS_RELAX
 /* ==== end solve/ccs.c */
 
+/* ==== begin solve/lemke.c ======================================================================================= */
+/* solve/lemke: Coulomb friction in a polygon as a linear complementarity problem (Stewart and Trinkle; Anitescu and
+   Potra), solved by Lemke's complementary pivots with the lexicographic ratio test, which cannot cycle. Reference
+   build: the tableau is dense, O((contacts (2 + sides))^2). Unknowns of a contact:
+
+       0 <= lambda_n    complementary to  u_n
+       0 <= beta_j      complementary to  d_j . u_t + s      lambda_t = sum beta_j d_j, d_j on the ellipse of mu1, mu2
+       0 <= s           complementary to  lambda_n - sum beta_j
+
+   and of a bilateral contact, for each component it holds, impulses of either sign: +u and -u complementary to 0 <= x+,
+   x-. The polygon lies inside the disk: the measure of this solver's answer is that of another law. */
+
+#ifdef CONDSIM_REFERENCE
+
+enum { CSIMI_LEMKE_SIDES = 8 };
+
+typedef struct csimi_lemke {
+    csimi_watch watch;
+    csimi_delassus *W;
+    int sides, n, width;  /* unknowns; numbers in a row: q, inverse of the basis [n], unknowns [n], z0 */
+    int *contact;         /* [n] */
+    csim_real *direction; /* [3n] impulse of a unit of each unknown; 0: a slack s */
+    int *basis;           /* [n] of each row: k < n: w_k, n <= k < 2n: z_(k - n), 2n: z0 */
+    double *tableau;      /* [n width] */
+    csim_real *x, *u;     /* [3 contacts] */
+} csimi_lemke;
+
+static int csimi_lemke_sides(const csim_solver_params *params) {
+    return params->sides >= 3 ? params->sides : CSIMI_LEMKE_SIDES;
+}
+
+static void csimi_lemke_layout(csimi_lemke *s, csimi_arena *arena, int contacts, int sides) {
+    const size_t n = (size_t)contacts * (size_t)csimi_imax(6, sides + 2);
+    csimi_watch_layout(&s->watch, arena, contacts);
+    s->contact = CSIMI_PUSH(arena, int, n);
+    s->direction = CSIMI_PUSH(arena, csim_real, 3 * n);
+    s->basis = CSIMI_PUSH(arena, int, n);
+    s->tableau = CSIMI_PUSH(arena, double, n *(2 * n + 2));
+    s->x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    s->u = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+}
+
+CSIMI_FN size_t csimi_lemke_bytes(int contacts, const csim_solver_params *params) {
+    csimi_arena arena = csimi_arena_counting();
+    csimi_lemke s;
+    csimi_lemke_layout(&s, &arena, contacts, csimi_lemke_sides(params));
+    return arena.high;
+}
+
+/* ---- the problem */
+
+static void csimi_lemke_unknown(csimi_lemke *s, int c, csim_real n, csim_real t1, csim_real t2) {
+    csim_real *d = s->direction + 3 * (size_t)s->n;
+    d[0] = n;
+    d[1] = t1;
+    d[2] = t2;
+    s->contact[s->n++] = c;
+}
+
+/* False: a law that has no such form. */
+static bool csimi_lemke_unknowns(csimi_lemke *s) {
+    int c, k;
+    s->n = 0;
+    for (c = 0; c < s->W->contacts; c++) {
+        const csim_contact *law = s->W->laws + c;
+        const csim_real mu2 = law->mu[law->law == CSIM_LAW_ANISOTROPIC];
+        if (law->law == CSIM_LAW_BILATERAL) {
+            for (k = 0; k < 3; k++)
+                if (law->mask >> k & 1u) {
+                    csimi_lemke_unknown(s, c, CSIM_R(k == 0), CSIM_R(k == 1), CSIM_R(k == 2));
+                    csimi_lemke_unknown(s, c, -CSIM_R(k == 0), -CSIM_R(k == 1), -CSIM_R(k == 2));
+                }
+        } else if (law->law == CSIM_LAW_STRICT || law->law == CSIM_LAW_ANISOTROPIC) {
+            csimi_lemke_unknown(s, c, 1, 0, 0);
+            if (!(law->mu[0] > 0 && mu2 > 0)) continue;
+            for (k = 0; k < s->sides; k++) {
+                const csim_real angle = 2 * CSIMI_PI * (csim_real)k / (csim_real)s->sides;
+                csimi_lemke_unknown(s, c, 0, law->mu[0] * CSIMI_COS(angle), mu2 * CSIMI_SIN(angle));
+            }
+            csimi_lemke_unknown(s, c, 0, 0, 0);
+        } else {
+            return false;
+        }
+    }
+    s->width = 2 * s->n + 2;
+    return true;
+}
+
+static bool csimi_lemke_is(const csimi_lemke *s, int i, int kind) { /* 0: s, 1: lambda_n or bilateral, 2: beta */
+    const csim_real *d = s->direction + 3 * (size_t)i;
+    const bool bilateral = s->W->laws[s->contact[i]].law == CSIM_LAW_BILATERAL;
+    if (d[0] == 0 && d[1] == 0 && d[2] == 0) return kind == 0;
+    return bilateral || d[0] != 0 ? kind == 1 : kind == 2;
+}
+
+/* w = M z + q as rows [q | I | -M | -1]: w_i = direction_i . u, and the couplings of beta and s. */
+static void csimi_lemke_fill(csimi_lemke *s) {
+    const int n = s->n;
+    int i, j, k;
+    for (i = 0; i < n * s->width; i++) s->tableau[i] = 0;
+    for (j = 0; j < n; j++) {
+        const csim_real *d = s->direction + 3 * (size_t)j;
+        for (k = 0; k < 3 * s->W->contacts; k++) s->x[k] = 0;
+        for (k = 0; k < 3; k++) s->x[3 * s->contact[j] + k] = d[k];
+        csimi_delassus_product(s->W, s->x, s->u);
+        for (i = 0; i < n; i++) {
+            const csim_real *e = s->direction + 3 * (size_t)i, *u = s->u + 3 * (size_t)s->contact[i];
+            double m = (double)(e[0] * u[0] + e[1] * u[1] + e[2] * u[2]);
+            if (s->contact[i] == s->contact[j]) {
+                if (csimi_lemke_is(s, i, 2) && csimi_lemke_is(s, j, 0)) m += 1;
+                if (csimi_lemke_is(s, i, 0) && csimi_lemke_is(s, j, 2)) m -= 1;
+                if (csimi_lemke_is(s, i, 0) && csimi_lemke_is(s, j, 1)) m += 1;
+            }
+            s->tableau[(size_t)s->width * (size_t)i + (size_t)(1 + n + j)] = -m;
+        }
+    }
+    for (i = 0; i < n; i++) {
+        const csim_real *e = s->direction + 3 * (size_t)i, *q = s->W->q + 3 * (size_t)s->contact[i];
+        double *row = s->tableau + (size_t)s->width * (size_t)i;
+        row[0] = (double)(e[0] * q[0] + e[1] * q[1] + e[2] * q[2]);
+        row[1 + i] = 1;
+        row[1 + 2 * n] = -1;
+        s->basis[i] = i;
+    }
+}
+
+/* ---- pivots */
+
+/* Whether row i leaves before row j when column enters: row / pivot element, compared number by number. */
+static bool csimi_lemke_before(const csimi_lemke *s, int i, int j, int column) {
+    const double *a = s->tableau + (size_t)s->width * (size_t)i, *b = s->tableau + (size_t)s->width * (size_t)j;
+    int k;
+    for (k = 0; k <= s->n; k++) {
+        const double x = a[k] * b[column], y = b[k] * a[column]; /* both elements are positive */
+        if (x != y) return x < y;
+    }
+    return false;
+}
+
+/* The row that leaves when column grows, -1: none does. z0 leaves whenever it may. */
+static int csimi_lemke_leaving(const csimi_lemke *s, int column, double least) {
+    int i, best = -1;
+    for (i = 0; i < s->n; i++) {
+        if (!(s->tableau[(size_t)s->width * (size_t)i + (size_t)column] > least)) continue;
+        if (best < 0 || csimi_lemke_before(s, i, best, column)) best = i;
+    }
+    for (i = 0; i < s->n && best >= 0; i++) {
+        const double *a = s->tableau + (size_t)s->width * (size_t)i;
+        const double *b = s->tableau + (size_t)s->width * (size_t)best;
+        if (s->basis[i] == 2 * s->n && a[column] > least &&
+            a[0] * b[column] <= b[0] * a[column] + least * a[column] * b[column])
+            return i;
+    }
+    return best;
+}
+
+static void csimi_lemke_pivot(csimi_lemke *s, int row, int column) {
+    double *a = s->tableau + (size_t)s->width * (size_t)row;
+    const double scale = 1 / a[column];
+    int i, k;
+    for (k = 0; k < s->width; k++) a[k] *= scale;
+    a[column] = 1;
+    for (i = 0; i < s->n; i++) {
+        double *b = s->tableau + (size_t)s->width * (size_t)i, f = b[column];
+        if (i == row || f == 0) continue;
+        for (k = 0; k < s->width; k++) b[k] -= f * a[k];
+        b[column] = 0;
+    }
+    s->basis[row] = column - 1;
+}
+
+/* True: a complementary solution was reached. */
+static bool csimi_lemke_run(csimi_lemke *s, int cap) {
+    const double least = 4096 * 2.3e-16;
+    int i, row = -1, column = 1 + 2 * s->n, left;
+    for (i = 0; i < s->n;
+         i++) { /* z0 enters where q is most negative; of rows that tie the last, as the ratio test says */
+        const double q = s->tableau[(size_t)s->width * (size_t)i];
+        if (q < 0 && (row < 0 || q <= s->tableau[(size_t)s->width * (size_t)row])) row = i;
+    }
+    if (row < 0) return true; /* nothing touches */
+    while (s->watch.iterations < cap) {
+        left = s->basis[row];
+        csimi_lemke_pivot(s, row, column);
+        ++s->watch.iterations;
+        if (left == 2 * s->n) return true;
+        column = 1 + (left < s->n ? left + s->n : left - s->n);
+        row = csimi_lemke_leaving(s, column, least);
+        if (row < 0) return false; /* a ray */
+    }
+    return false;
+}
+
+CSIMI_FN bool csimi_lemke_solve(csimi_impulse_run *run) {
+    csimi_lemke s;
+    int i, k;
+    s.sides = csimi_lemke_sides(run->params);
+    csimi_lemke_layout(&s, run->arena, run->W->contacts, s.sides);
+    csimi_watch_open(&s.watch, run, 1);
+    s.W = run->W;
+    if (!csimi_lemke_unknowns(&s)) return csimi_watch_close(&s.watch);
+    csimi_lemke_fill(&s);
+    if (csimi_lemke_run(&s, run->params->max_iterations)) {
+        for (i = 0; i < 3 * s.W->contacts; i++) s.x[i] = 0;
+        for (i = 0; i < s.n; i++) {
+            const int z = s.basis[i] - s.n;
+            if (z < 0 || z >= s.n) continue;
+            for (k = 0; k < 3; k++)
+                s.x[3 * s.contact[z] + k] += (csim_real)s.tableau[(size_t)s.width * (size_t)i] * s.direction[3 * z + k];
+        }
+        csimi_watch_look(&s.watch, s.x, NULL);
+    }
+    return csimi_watch_close(&s.watch);
+}
+
+#endif
+/* ==== end solve/lemke.c */
+
 /* ==== begin solve/impulse.c ===================================================================================== */
 /* solve/impulse: the public door to the solvers of the impulse level. */
 
@@ -16518,7 +17072,12 @@ CSIM_API size_t csim_impulse_bytes(const csim_impulse_problem *problem, const cs
 
 CSIM_API csim_solver_info csim_describe_solver(csim_solver solver) {
 #define CSIMI_X(name, value, text) text,
-    static const char *const text[CSIM_SOLVER_COUNT_] = {CSIM_SOLVER_LIST(CSIMI_X)};
+    static const char *const text[CSIM_SOLVER_COUNT_] = {
+        CSIM_SOLVER_LIST(CSIMI_X)
+#ifdef CONDSIM_REFERENCE
+            "Coulomb friction in a polygon as a complementarity problem, Lemke's pivots, dense (impulse level)"
+#endif
+    };
 #undef CSIMI_X
     csim_solver_info info;
     CSIMI_MEMSET(&info, 0, sizeof info);
@@ -17039,6 +17598,164 @@ CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_so
 }
 /* ==== end solve/lift.c */
 
+/* ==== begin solve/reference.c =================================================================================== */
+/* solve/reference */
+
+#ifdef CONDSIM_REFERENCE
+
+struct csim_reference {
+    const csim_problem *problem;
+    csimi_heap heap;
+    void *tree, *blocks, *delassus; /* three allocations: each is sized by what the one before found */
+    size_t tree_bytes, blocks_bytes, delassus_bytes;
+    csimi_factor factor;
+    csimi_piece *pieces;
+    int *first;          /* [contacts + 1] */
+    csim_real *load, *v; /* [3n] */
+    csim_real *W, *q;
+};
+
+static void csimi_reference_layout(csim_reference *r, csimi_arena *arena, const csim_problem *p) {
+    csimi_factor_layout(&r->factor, arena, p->A.n);
+    r->pieces = CSIMI_PUSH(arena, csimi_piece, csimi_pieces_count(p));
+    r->first = CSIMI_PUSH(arena, int, (size_t)p->contact_count + 1);
+    r->load = CSIMI_PUSH(arena, csim_real, 3 * (size_t)p->A.n);
+    r->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)p->A.n);
+}
+
+static void csimi_reference_layout_delassus(csim_reference *r, csimi_arena *arena) {
+    const size_t m = 3 * (size_t)r->problem->contact_count;
+    r->W = CSIMI_PUSH(arena, csim_real, m * m);
+    r->q = CSIMI_PUSH(arena, csim_real, m);
+}
+
+static csim_status csimi_reference_factor(csim_reference *r, csim_error *error) {
+    csimi_arena arena = csimi_arena_counting();
+    csimi_reference_layout(r, &arena, r->problem);
+    r->tree_bytes = arena.high + 64;
+    r->tree = csimi_heap_alloc(&r->heap, r->tree_bytes);
+    if (!r->tree) return csimi_fail(error, CSIM_OUT_OF_MEMORY, "csim_create_reference", "problem", false, 0, NULL);
+    arena = csimi_arena_in(r->tree, r->tree_bytes);
+    csimi_reference_layout(r, &arena, r->problem);
+    csimi_factor_plan(&r->factor, &r->problem->A);
+    arena = csimi_arena_counting();
+    csimi_factor_layout_blocks(&r->factor, &arena);
+    r->blocks_bytes = arena.high + 64;
+    r->blocks = csimi_heap_alloc(&r->heap, r->blocks_bytes);
+    if (!r->blocks) return csimi_fail(error, CSIM_OUT_OF_MEMORY, "csim_create_reference", "problem", false, 0, NULL);
+    arena = csimi_arena_in(r->blocks, r->blocks_bytes);
+    csimi_factor_layout_blocks(&r->factor, &arena);
+    if (csimi_factor_compute(&r->factor, &r->problem->A)) return CSIM_OK;
+    return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_create_reference", "problem.A", false, 0, "positive definite");
+}
+
+CSIM_API csim_status csim_create_reference(const csim_problem *problem, const csim_allocator *allocator,
+                                           csim_reference **reference, csim_error *error) {
+    csimi_heap heap;
+    csim_reference *r;
+    csim_status status;
+    int c, at = 0;
+    if (!problem || !reference)
+        return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_create_reference", problem ? "reference" : "problem", false,
+                          0, "a pointer");
+    *reference = NULL;
+    if ((status = csim_problem_check(problem, error)) != CSIM_OK) return status;
+    CSIMI_MEMSET(&heap, 0, sizeof heap);
+    if (allocator) heap.hooks = *allocator;
+    r = (csim_reference *)csimi_heap_alloc(&heap, sizeof *r);
+    if (!r) return csimi_fail(error, CSIM_OUT_OF_MEMORY, "csim_create_reference", "problem", false, 0, NULL);
+    CSIMI_MEMSET(r, 0, sizeof *r);
+    r->heap = heap;
+    r->problem = problem;
+    if ((status = csimi_reference_factor(r, error)) != CSIM_OK) {
+        csim_destroy_reference(r);
+        return status;
+    }
+    for (c = 0; c < problem->contact_count; c++) {
+        r->first[c] = at;
+        at += csimi_pieces_make(problem, NULL, c, r->pieces + at);
+    }
+    r->first[problem->contact_count] = at;
+    *reference = r;
+    return CSIM_OK;
+}
+
+CSIM_API void csim_destroy_reference(csim_reference *r) {
+    csimi_heap heap;
+    if (!r) return;
+    if (r->delassus) csimi_heap_free(&r->heap, r->delassus, r->delassus_bytes);
+    if (r->blocks) csimi_heap_free(&r->heap, r->blocks, r->blocks_bytes);
+    if (r->tree) csimi_heap_free(&r->heap, r->tree, r->tree_bytes);
+    heap = r->heap;
+    csimi_heap_free(&heap, r, sizeof *r);
+}
+
+/* load += J' x of contact c */
+static void csimi_reference_scatter(const csim_reference *r, int c, const csim_real *x) {
+    int k;
+    for (k = r->first[c]; k < r->first[c + 1]; k++)
+        csimi_addmulT3(r->pieces[k].J, x, r->load + 3 * (size_t)r->pieces[k].block);
+}
+
+/* u[3 contacts] = J v */
+static void csimi_reference_gather(const csim_reference *r, const csim_real *v, csim_real *u) {
+    int c;
+    for (c = 0; c < 3 * r->problem->contact_count; c++) u[c] = 0;
+    for (c = 0; c < r->problem->contact_count; c++)
+        csimi_pieces_velocity(r->pieces + r->first[c], r->first[c + 1] - r->first[c], v, u + 3 * (size_t)c);
+}
+
+CSIM_API csim_status csim_reference_impulse(csim_reference *r, csim_impulse_problem *impulse, csim_error *error) {
+    csimi_arena arena = csimi_arena_counting();
+    const csim_problem *p = r ? r->problem : NULL;
+    int i, k, m;
+    if (!r || !impulse)
+        return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_reference_impulse", r ? "impulse" : "reference", false, 0,
+                          "a pointer");
+    m = 3 * p->contact_count;
+    if (!r->delassus) {
+        csimi_reference_layout_delassus(r, &arena);
+        r->delassus_bytes = arena.high + 64;
+        r->delassus = csimi_heap_alloc(&r->heap, r->delassus_bytes);
+        if (!r->delassus)
+            return csimi_fail(error, CSIM_OUT_OF_MEMORY, "csim_reference_impulse", "reference", false, 0, NULL);
+        arena = csimi_arena_in(r->delassus, r->delassus_bytes);
+        csimi_reference_layout_delassus(r, &arena);
+    }
+    for (k = 0; k < m; k++) { /* row k of W is its column k */
+        csim_real unit[3] = {0, 0, 0};
+        unit[k % 3] = 1;
+        for (i = 0; i < 3 * p->A.n; i++) r->load[i] = 0;
+        csimi_reference_scatter(r, k / 3, unit);
+        csimi_factor_solve(&r->factor, r->load, r->v);
+        csimi_reference_gather(r, r->v, r->W + (size_t)m * (size_t)k);
+    }
+    csimi_factor_solve(&r->factor, p->b, r->v);
+    csimi_reference_gather(r, r->v, r->q);
+    for (k = 0; k < m; k++) r->q[k] += p->contacts[k / 3].phi[k % 3];
+    CSIMI_MEMSET(impulse, 0, sizeof *impulse);
+    impulse->contact_count = p->contact_count;
+    impulse->dense = r->W;
+    impulse->q = r->q;
+    impulse->contacts = p->contacts;
+    return CSIM_OK;
+}
+
+CSIM_API void csim_reference_velocity(const csim_reference *r, const csim_real *impulses, csim_real *v) {
+    const csim_problem *p = r->problem;
+    int i;
+    for (i = 0; i < 3 * p->A.n; i++) r->load[i] = p->b[i];
+    for (i = 0; i < p->contact_count; i++) csimi_reference_scatter(r, i, impulses + 3 * (size_t)i);
+    csimi_factor_solve(&r->factor, r->load, v);
+}
+
+CSIM_API size_t csim_reference_blocks(const csim_reference *r) {
+    return r->factor.first[r->factor.n] + (size_t)r->factor.n;
+}
+
+#endif
+/* ==== end solve/reference.c */
+
 /* ==== begin solve/table.c ======================================================================================= */
 /* solve/table: the solvers by name, and the public door to them. */
 
@@ -17077,10 +17794,17 @@ CSIMI_FN const csimi_solver_entry *csimi_solver_table(void) {
          csimi_percontact_solve, true},
         {"staggered", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_staggered_bytes,
          csimi_staggered_solve, false},
+<<<<<<< HEAD
         {"ccs", csimi_ccs_motion_bytes, csimi_lift_takes, csimi_ccs_motion_solve, csimi_ccs_bytes, csimi_ccs_solve,
          false},
         {"fischer", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_fischer_bytes, csimi_fischer_solve,
          false},
+=======
+        {"ccs", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_ccs_bytes, csimi_ccs_solve, false},
+#ifdef CONDSIM_REFERENCE
+        {"lemke", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_lemke_bytes, csimi_lemke_solve, false},
+#endif
+>>>>>>> c8fe0a5 (Reference build: its tests, and Lemke in the table of solvers)
     };
     return table;
 }

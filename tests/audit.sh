@@ -112,7 +112,7 @@ audit_warn() {
 }
 
 # every option alone and all together (that exclude each other nowhere)
-OPTIONS="CONDSIM_NO_STDIO CONDSIM_NO_LOADERS CONDSIM_NO_HEAP CONDSIM_STATIC CONDSIM_OPENMP CONDSIM_OWN_MATH CONDSIM_ALLOW_FAST_MATH"
+OPTIONS="CONDSIM_REFERENCE CONDSIM_NO_STDIO CONDSIM_NO_LOADERS CONDSIM_NO_HEAP CONDSIM_STATIC CONDSIM_OPENMP CONDSIM_OWN_MATH CONDSIM_ALLOW_FAST_MATH"
 option_flags() {
     for o in "$@"; do
         case $o in CONDSIM_OPENMP) printf ' -D%s -fopenmp' $o ;; *) printf ' -D%s' $o ;; esac

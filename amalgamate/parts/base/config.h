@@ -19,6 +19,7 @@
      CONDSIM_NO_STDIO        leave out the functions that open files
      CONDSIM_NO_LOADERS      leave out the mesh file readers
      CONDSIM_NO_HEAP         no malloc/free: worlds live in the caller's block or use the caller's allocator
+     CONDSIM_REFERENCE       add what is for comparisons only: sparse Cholesky, the full Delassus matrix, Lemke's method
      CONDSIM_OPENMP          run parallel loops with OpenMP (same bits for any thread count)
      CONDSIM_ASSERT(x)       checks of internal invariants (default: none)
      CONDSIM_MALLOC(n), CONDSIM_FREE(p)          replace the heap

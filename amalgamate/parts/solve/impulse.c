@@ -29,7 +29,12 @@ CSIM_API size_t csim_impulse_bytes(const csim_impulse_problem *problem, const cs
 
 CSIM_API csim_solver_info csim_describe_solver(csim_solver solver) {
 #define CSIMI_X(name, value, text) text,
-    static const char *const text[CSIM_SOLVER_COUNT_] = {CSIM_SOLVER_LIST(CSIMI_X)};
+    static const char *const text[CSIM_SOLVER_COUNT_] = {
+        CSIM_SOLVER_LIST(CSIMI_X)
+#ifdef CONDSIM_REFERENCE
+            "Coulomb friction in a polygon as a complementarity problem, Lemke's pivots, dense (impulse level)"
+#endif
+    };
 #undef CSIMI_X
     csim_solver_info info;
     CSIMI_MEMSET(&info, 0, sizeof info);

@@ -1,6 +1,6 @@
 /* solve/lemke: Coulomb friction in a polygon as a linear complementarity problem (Stewart and Trinkle; Anitescu and
-   Potra), solved by Lemke's complementary pivots with the lexicographic ratio test, which cannot cycle. Reference build:
-   the tableau is dense, O((contacts (2 + sides))^2). Unknowns of a contact:
+   Potra), solved by Lemke's complementary pivots with the lexicographic ratio test, which cannot cycle. Reference
+   build: the tableau is dense, O((contacts (2 + sides))^2). Unknowns of a contact:
 
        0 <= lambda_n    complementary to  u_n
        0 <= beta_j      complementary to  d_j . u_t + s      lambda_t = sum beta_j d_j, d_j on the ellipse of mu1, mu2
@@ -17,12 +17,12 @@ enum { CSIMI_LEMKE_SIDES = 8 };
 typedef struct csimi_lemke {
     csimi_watch watch;
     csimi_delassus *W;
-    int sides, n, width; /* unknowns; numbers in a row: q, inverse of the basis [n], unknowns [n], z0 */
-    int *contact;        /* [n] */
+    int sides, n, width;  /* unknowns; numbers in a row: q, inverse of the basis [n], unknowns [n], z0 */
+    int *contact;         /* [n] */
     csim_real *direction; /* [3n] impulse of a unit of each unknown; 0: a slack s */
-    int *basis;          /* [n] of each row: k < n: w_k, n <= k < 2n: z_(k - n), 2n: z0 */
-    double *tableau;     /* [n width] */
-    csim_real *x, *u;    /* [3 contacts] */
+    int *basis;           /* [n] of each row: k < n: w_k, n <= k < 2n: z_(k - n), 2n: z0 */
+    double *tableau;      /* [n width] */
+    csim_real *x, *u;     /* [3 contacts] */
 } csimi_lemke;
 
 static int csimi_lemke_sides(const csim_solver_params *params) {
@@ -35,7 +35,7 @@ static void csimi_lemke_layout(csimi_lemke *s, csimi_arena *arena, int contacts,
     s->contact = CSIMI_PUSH(arena, int, n);
     s->direction = CSIMI_PUSH(arena, csim_real, 3 * n);
     s->basis = CSIMI_PUSH(arena, int, n);
-    s->tableau = CSIMI_PUSH(arena, double, n * (2 * n + 2));
+    s->tableau = CSIMI_PUSH(arena, double, n *(2 * n + 2));
     s->x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     s->u = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
 }
@@ -173,7 +173,8 @@ static void csimi_lemke_pivot(csimi_lemke *s, int row, int column) {
 static bool csimi_lemke_run(csimi_lemke *s, int cap) {
     const double least = 4096 * 2.3e-16;
     int i, row = -1, column = 1 + 2 * s->n, left;
-    for (i = 0; i < s->n; i++) { /* z0 enters where q is most negative; of rows that tie the last, as the ratio test says */
+    for (i = 0; i < s->n;
+         i++) { /* z0 enters where q is most negative; of rows that tie the last, as the ratio test says */
         const double q = s->tableau[(size_t)s->width * (size_t)i];
         if (q < 0 && (row < 0 || q <= s->tableau[(size_t)s->width * (size_t)row])) row = i;
     }

@@ -323,6 +323,12 @@ CSIMI_FN csim_status csimi_ccs_motion_solve(const csim_problem *problem, const c
                                             csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
                                             csim_outcome *outcome, csim_error *error);
 
+#ifdef CONDSIM_REFERENCE
+/* ---- lemke.c */
+CSIMI_FN size_t csimi_lemke_bytes(int contacts, const csim_solver_params *params);
+CSIMI_FN bool csimi_lemke_solve(csimi_impulse_run *run);
+#endif
+
 /* ---- bodies.c: A as small dense bodies of neighbouring blocks, inverted, and the rows of contacts on them */
 enum {
     CSIMI_BODY_BLOCKS = 4,  /* at most in a body ... */

@@ -11,8 +11,8 @@ struct csim_reference {
     size_t tree_bytes, blocks_bytes, delassus_bytes;
     csimi_factor factor;
     csimi_piece *pieces;
-    int *first;           /* [contacts + 1] */
-    csim_real *load, *v;  /* [3n] */
+    int *first;          /* [contacts + 1] */
+    csim_real *load, *v; /* [3n] */
     csim_real *W, *q;
 };
 

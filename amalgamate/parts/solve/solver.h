@@ -24,6 +24,9 @@ typedef enum csim_solver {
 #define CSIMI_X(name, value, text) CSIM_SOLVER_##name = value,
     CSIM_SOLVER_LIST(CSIMI_X)
 #undef CSIMI_X
+#ifdef CONDSIM_REFERENCE
+    CSIM_SOLVER_LEMKE, /* friction in a polygon, as a linear complementarity problem, in dense memory (impulse level) */
+#endif
     CSIM_SOLVER_COUNT_
 } csim_solver;
 
@@ -60,7 +63,8 @@ typedef struct csim_solver_params {
     csim_real sigma;         /* in: largest eigenvalue of the scaled A from an earlier solve, 0: estimate it */
     csim_contact_method contact_method; /* PERCONTACT: how one contact is solved; default Newton, exact Coulomb */
     int sides;               /* friction set; 0: disk (default); PGS 4: box, each tangent clipped alone at mu lambda_n;
-                                STAGGERED 3..64: regular polygon in the disk, 8 in Kaufman's thesis */
+                                STAGGERED 3..64: regular polygon in the disk, 8 in Kaufman's thesis; LEMKE the same,
+                                and 0 is 8 */
     csim_real relaxation;    /* PGS: factor on its steps; PERCONTACT: what the share falls to; 0..2, 0: 1 and 0.7 */
     csim_real rho;           /* CCS: penalty, unit-free; 0: 1 at first, then balanced */
     double *history;         /* [history_capacity] the solver's residual of each iteration, may be null */

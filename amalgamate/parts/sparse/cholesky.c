@@ -186,7 +186,8 @@ static void csimi_pivot_backward(const double *G, double *x) {
 static void csimi_factor_take(const double *X, const double *Y, double *y) {
     int i, j;
     for (i = 0; i < 3; i++)
-        for (j = 0; j < 3; j++) y[3 * i + j] -= X[3 * i] * Y[3 * j] + X[3 * i + 1] * Y[3 * j + 1] + X[3 * i + 2] * Y[3 * j + 2];
+        for (j = 0; j < 3; j++)
+            y[3 * i + j] -= X[3 * i] * Y[3 * j] + X[3 * i + 1] * Y[3 * j + 1] + X[3 * i + 2] * Y[3 * j + 2];
 }
 
 /* Columns of row k of L, descendants before ancestors: stack[returned .. n). row gets the blocks of A. */
