@@ -36,17 +36,13 @@ CSIMI_FN const csimi_solver_entry *csimi_solver_table(void) {
          csimi_percontact_solve, true},
         {"staggered", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_staggered_bytes,
          csimi_staggered_solve, false},
-<<<<<<< HEAD
         {"ccs", csimi_ccs_motion_bytes, csimi_lift_takes, csimi_ccs_motion_solve, csimi_ccs_bytes, csimi_ccs_solve,
          false},
         {"fischer", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_fischer_bytes, csimi_fischer_solve,
          false},
-=======
-        {"ccs", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_ccs_bytes, csimi_ccs_solve, false},
 #ifdef CONDSIM_REFERENCE
         {"lemke", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_lemke_bytes, csimi_lemke_solve, false},
 #endif
->>>>>>> c8fe0a5 (Reference build: its tests, and Lemke in the table of solvers)
     };
     return table;
 }
