@@ -660,6 +660,7 @@ TEST(impact_between_a_tree_and_a_body_keeps_momentum) {
     }
     d.links = link;
     d.link_count = 3;
+    d.surface.friction = 0; /* across the gap that closes in this step friction would have an arm */
     STATUS(csim_create_tree(w, &d, &tree), CSIM_OK);
     r.shapes = &ball;
     r.shape_count = 1;

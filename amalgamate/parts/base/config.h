@@ -17,7 +17,8 @@
      CONDSIM_STATIC          every function is static to the file that holds the implementation
      CONDSIM_FLOAT           csim_real is float (default double)
      CONDSIM_NO_STDIO        leave out the functions that open files
-     CONDSIM_NO_LOADERS      leave out the mesh file readers
+     CONDSIM_NO_LOADERS      leave out the mesh and robot file readers
+     CONDSIM_NO_URDF         leave out the robot file reader alone
      CONDSIM_NO_HEAP         no malloc/free: worlds live in the caller's block or use the caller's allocator
      CONDSIM_REFERENCE       add what is for comparisons only: sparse Cholesky, the full Delassus matrix, Lemke's method
      CONDSIM_OPENMP          run parallel loops with OpenMP (same bits for any thread count)

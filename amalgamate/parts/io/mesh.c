@@ -296,7 +296,7 @@ CSIMI_FN void *csimi_buffer_push(csimi_mesh_reader *r, csimi_buffer *buffer) {
     return item;
 }
 
-static void csimi_buffer_free(csimi_mesh_reader *r, csimi_buffer *buffer) {
+CSIMI_FN void csimi_buffer_free(csimi_mesh_reader *r, csimi_buffer *buffer) {
     csimi_heap_free(&r->heap, buffer->data, buffer->capacity * buffer->stride);
     buffer->data = NULL;
     buffer->count = buffer->capacity = 0;
@@ -402,7 +402,7 @@ CSIMI_FN bool csimi_read_id(csimi_mesh_reader *r, int *index) {
 
 /* ---- from a text to a mesh */
 
-static void csimi_reader_open(csimi_mesh_reader *r, const csim_allocator *allocator) {
+CSIMI_FN void csimi_reader_open(csimi_mesh_reader *r, const csim_allocator *allocator) {
     CSIMI_MEMSET(r, 0, sizeof *r);
     if (allocator) r->heap.hooks = *allocator;
     r->vertices.stride = 3 * sizeof(csim_real);
@@ -532,7 +532,7 @@ static const char *csimi_path_tail(const char *path) {
 }
 
 /* A whole file into file, and the reader's text onto it. */
-static bool csimi_open_text(csimi_mesh_reader *r, const char *path, csimi_buffer *file, csim_error *error) {
+CSIMI_FN bool csimi_open_text(csimi_mesh_reader *r, const char *path, csimi_buffer *file, csim_error *error) {
     FILE *stream = fopen(path, "rb");
     bool ok = stream != NULL;
     size_t got = 1;

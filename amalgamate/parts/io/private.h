@@ -2,8 +2,9 @@
 #ifndef CSIMI_IO_PRIVATE_H
 #define CSIMI_IO_PRIVATE_H
 
-#include "../base/private.h"
+#include "../world/private.h"
 #include "mesh.h"
+#include "urdf.h"
 
 #ifndef CONDSIM_NO_LOADERS
 
@@ -73,6 +74,12 @@ typedef struct csimi_mesh_reader {
 
 /* One zeroed item more; null (the text has failed) when memory is out. */
 CSIMI_FN void *csimi_buffer_push(csimi_mesh_reader *r, csimi_buffer *buffer);
+CSIMI_FN void csimi_buffer_free(csimi_mesh_reader *r, csimi_buffer *buffer);
+CSIMI_FN void csimi_reader_open(csimi_mesh_reader *r, const csim_allocator *allocator);
+#ifndef CONDSIM_NO_STDIO
+/* A whole file into file, and the reader's text onto it. */
+CSIMI_FN bool csimi_open_text(csimi_mesh_reader *r, const char *path, csimi_buffer *file, csim_error *error);
+#endif
 CSIMI_FN bool csimi_push_int(csimi_mesh_reader *r, csimi_buffer *buffer, int value);
 #define CSIMI_ITEMS(buffer, type) ((type *)(void *)(buffer).data)
 

@@ -145,7 +145,7 @@ CSIM_API csim_status csim_create_particle(csim_world *w, const csim_particle_def
 
 /* ---- rigid bodies */
 
-static void csimi_add_mass(csim_mass *sum, const csim_mass *part) {
+CSIMI_FN void csimi_add_mass(csim_mass *sum, const csim_mass *part) {
     csim_real m = sum->mass + part->mass;
     csim_vec3 centre =
         csim_scale(1 / m, csim_add(csim_scale(sum->mass, sum->centre), csim_scale(part->mass, part->centre)));

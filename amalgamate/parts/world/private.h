@@ -320,6 +320,8 @@ CSIMI_FN void csimi_fix_node(csimi_store *s, int node);
 CSIMI_FN csim_status csimi_check_mesh_choices(csim_world *w, const char *function, const int *fixed, int fixed_count,
                                               int vertex_count, int aggregates);
 CSIMI_FN void csimi_finish_create(csim_world *w, int slot, csim_body_id *id);
+/* sum += part, both in the same axes, both with mass. */
+CSIMI_FN void csimi_add_mass(csim_mass *sum, const csim_mass *part);
 /* Mass, centre and inertia of a rigid definition; static bodies may have none. */
 CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn, csim_mass *mass, csim_error *error);
 /* Takes a link slot; item is its place in the array of its kind. */
