@@ -37,7 +37,7 @@ static double runner_clock(void *user) {
 static const char runner_usage[] = "usage: condsim-scene NAME [options]     run a scene\n"
                                    "       condsim-scene --list             every scene, its figures and keys\n"
                                    "\n"
-                                   "  --solver auto|cond|sweep   --integrator midpoint|euler\n"
+                                   "  --solver auto|cond|sweep|pgs|apgd|... (docs/solvers.md)   --integrator midpoint|euler\n"
                                    "  --steps N   --seconds T    how long (one of them)\n"
                                    "  --h H                      step, s\n"
                                    "  --size N                   how large, where the scene has a size\n"
@@ -106,10 +106,12 @@ static bool runner_flag_with_number(runner *r, const char *flag, const char *val
 }
 
 static bool runner_flag_with_value(runner *r, const char *flag, const char *value, bool *known) {
-    static const char *const solvers[] = {"auto", "cond", "sweep", NULL};
+    const char *solvers[CSIM_SOLVER_COUNT_ + 1];
     static const char *const integrators[] = {"euler", "midpoint", NULL};
     int word = 0;
     *known = true;
+    for (word = 0; word < CSIM_SOLVER_COUNT_; word++) solvers[word] = csim_describe_solver((csim_solver)word).name;
+    solvers[word] = NULL;
     if (strcmp(flag, "--solver") == 0) {
         if (!runner_word(flag, value, solvers, &word)) return false;
         r->options.solver = (csim_solver)word;
