@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 317100699c3474f6
+   Hash of the parts: 2d2ebe1334114f11
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -2897,6 +2897,7 @@ typedef struct csimi_watch {
     csim_real *best, *u; /* [3 contacts] */
     double measure, best_measure, halved;
     int iterations; /* counted by the solver */
+    int cap;        /* what max_iterations leaves */
     int since, patience, logged;
     bool broken; /* NaN or infinity */
 } csimi_watch;
@@ -15835,6 +15836,7 @@ CSIMI_FN void csimi_watch_layout(csimi_watch *w, csimi_arena *arena, int contact
 CSIMI_FN void csimi_watch_open(csimi_watch *w, csimi_impulse_run *run, int patience) {
     w->run = run;
     w->patience = patience;
+    w->cap = csimi_imax(run->params->max_iterations - run->outcome->iterations, 1); /* earlier runs count */
     w->iterations = w->since = w->logged = 0;
     w->measure = w->best_measure = w->halved = (double)CSIMI_HUGE;
     w->broken = false;
@@ -15854,7 +15856,7 @@ CSIMI_FN bool csimi_watch_look(csimi_watch *w, const csim_real *r, csim_real *u)
         w->since = w->iterations;
     }
     while (w->logged < w->iterations) csimi_impulse_log(run, ++w->logged, w->measure);
-    return !w->broken && w->best_measure > run->target && w->iterations < run->params->max_iterations &&
+    return !w->broken && w->best_measure > run->target && w->iterations < w->cap &&
            w->iterations - w->since < w->patience;
 }
 
@@ -16000,7 +16002,7 @@ CSIMI_FN bool csimi_pgs_solve(csimi_impulse_run *run) {
     do {
         csimi_pgs_sweep(&s);
         /* a look costs about a sweep */
-    } while ((s.watch.iterations > 1 && s.watch.iterations % 4 && s.watch.iterations < run->params->max_iterations) ||
+    } while ((s.watch.iterations > 1 && s.watch.iterations % 4 && s.watch.iterations < s.watch.cap) ||
              csimi_watch_look(&s.watch, s.r, NULL));
     return csimi_watch_close(&s.watch);
 }
@@ -16213,7 +16215,7 @@ CSIMI_FN bool csimi_apgd_solve(csimi_impulse_run *run) {
     s.gradient.project = csimi_apgd_project;
     s.gradient.context = &s;
     do {
-        const int left = csimi_imin(CSIMI_APGD_INNER, run->params->max_iterations - s.watch.iterations);
+        const int left = csimi_imin(CSIMI_APGD_INNER, s.watch.cap - s.watch.iterations);
         double aim;
         csimi_gradient_velocity(&s.gradient, s.watch.u);
         aim = 0.1 * csimi_gradient_residual(&s.gradient, s.watch.u);
@@ -16314,8 +16316,7 @@ CSIMI_FN bool csimi_percontact_solve(csimi_impulse_run *run) {
     while (on) {
         const double change = csimi_percontact_sweep(&s);
         const bool stands = s.method != CSIM_CONTACT_NEWTON && change <= still;
-        if (s.watch.iterations > 1 && s.watch.iterations % 4 && s.watch.iterations < run->params->max_iterations &&
-            !stands)
+        if (s.watch.iterations > 1 && s.watch.iterations % 4 && s.watch.iterations < s.watch.cap && !stands)
             continue; /* a look costs about a sweep */
         on = csimi_watch_look(&s.watch, s.r, NULL) && !stands;
     }

@@ -68,6 +68,7 @@ TEST(coulomb_solvers_reach_the_velocity_of_auto) {
             double d;
             CASE("%s, trial %d", name_of(k), trial);
             CHECK(out.result != CSIM_RESULT_NOT_FINITE);
+            CHECK(out.iterations <= 20000);
             if (out.result != CSIM_RESULT_CONVERGED) {
                 missed[k]++;
                 continue;

@@ -203,7 +203,7 @@ CSIMI_FN bool csimi_apgd_solve(csimi_impulse_run *run) {
     s.gradient.project = csimi_apgd_project;
     s.gradient.context = &s;
     do {
-        const int left = csimi_imin(CSIMI_APGD_INNER, run->params->max_iterations - s.watch.iterations);
+        const int left = csimi_imin(CSIMI_APGD_INNER, s.watch.cap - s.watch.iterations);
         double aim;
         csimi_gradient_velocity(&s.gradient, s.watch.u);
         aim = 0.1 * csimi_gradient_residual(&s.gradient, s.watch.u);

@@ -84,8 +84,7 @@ CSIMI_FN bool csimi_percontact_solve(csimi_impulse_run *run) {
     while (on) {
         const double change = csimi_percontact_sweep(&s);
         const bool stands = s.method != CSIM_CONTACT_NEWTON && change <= still;
-        if (s.watch.iterations > 1 && s.watch.iterations % 4 && s.watch.iterations < run->params->max_iterations &&
-            !stands)
+        if (s.watch.iterations > 1 && s.watch.iterations % 4 && s.watch.iterations < s.watch.cap && !stands)
             continue; /* a look costs about a sweep */
         on = csimi_watch_look(&s.watch, s.r, NULL) && !stands;
     }

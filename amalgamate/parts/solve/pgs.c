@@ -132,7 +132,7 @@ CSIMI_FN bool csimi_pgs_solve(csimi_impulse_run *run) {
     do {
         csimi_pgs_sweep(&s);
         /* a look costs about a sweep */
-    } while ((s.watch.iterations > 1 && s.watch.iterations % 4 && s.watch.iterations < run->params->max_iterations) ||
+    } while ((s.watch.iterations > 1 && s.watch.iterations % 4 && s.watch.iterations < s.watch.cap) ||
              csimi_watch_look(&s.watch, s.r, NULL));
     return csimi_watch_close(&s.watch);
 }

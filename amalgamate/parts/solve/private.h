@@ -275,6 +275,7 @@ typedef struct csimi_watch {
     csim_real *best, *u; /* [3 contacts] */
     double measure, best_measure, halved;
     int iterations; /* counted by the solver */
+    int cap;        /* what max_iterations leaves */
     int since, patience, logged;
     bool broken; /* NaN or infinity */
 } csimi_watch;

@@ -9,6 +9,7 @@ CSIMI_FN void csimi_watch_layout(csimi_watch *w, csimi_arena *arena, int contact
 CSIMI_FN void csimi_watch_open(csimi_watch *w, csimi_impulse_run *run, int patience) {
     w->run = run;
     w->patience = patience;
+    w->cap = csimi_imax(run->params->max_iterations - run->outcome->iterations, 1); /* earlier runs count */
     w->iterations = w->since = w->logged = 0;
     w->measure = w->best_measure = w->halved = (double)CSIMI_HUGE;
     w->broken = false;
@@ -28,7 +29,7 @@ CSIMI_FN bool csimi_watch_look(csimi_watch *w, const csim_real *r, csim_real *u)
         w->since = w->iterations;
     }
     while (w->logged < w->iterations) csimi_impulse_log(run, ++w->logged, w->measure);
-    return !w->broken && w->best_measure > run->target && w->iterations < run->params->max_iterations &&
+    return !w->broken && w->best_measure > run->target && w->iterations < w->cap &&
            w->iterations - w->since < w->patience;
 }
 
