@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 2d2ebe1334114f11
+   Hash of the parts: 13bd59251db6173b
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -2283,6 +2283,9 @@ typedef struct csimi_state {
 typedef struct csimi_step {
     csim_real h, theta, sigma;
     const csim_tasks *tasks;
+    /* Elastic forces may be taken at predicted positions q* = q_k + sigma h v* (dynamics.md 1): both null, or v* of all
+       blocks and the positions of the nodes. Solids and cloth heed it. */
+    const csim_real *guess, *guess_x;
 } csimi_step;
 
 /* What models fill: A and b of dynamics.md 1, over all blocks of the world (fixed ones included; the caller drops
@@ -5759,12 +5762,11 @@ CSIMI_FN csim_real csimi_corotational(const csim_real *F, csim_real mu, csim_rea
     return mu * square + lambda * trace * trace / 2;
 }
 
-/* F = Ds Dm^-1: the sum of (x_a - x_0) times the gradient of node a. */
-static void csimi_tet_gradient(const csimi_state *s, int t, csim_real *F) {
+/* F = Ds Dm^-1: the sum of (x_a - x_0) times the gradient of node a; x: positions, or velocities for dF/dt. */
+static void csimi_tet_gradient(const csimi_state *s, const csim_real *x, int t, csim_real *F) {
     const int *node = s->tet + 4 * (size_t)t;
-    const csim_real *G = s->tet_shape + 9 * (size_t)t, *x0 = s->x + 3 * (size_t)node[0];
-    const csim_real *x1 = s->x + 3 * (size_t)node[1], *x2 = s->x + 3 * (size_t)node[2],
-                    *x3 = s->x + 3 * (size_t)node[3];
+    const csim_real *G = s->tet_shape + 9 * (size_t)t, *x0 = x + 3 * (size_t)node[0];
+    const csim_real *x1 = x + 3 * (size_t)node[1], *x2 = x + 3 * (size_t)node[2], *x3 = x + 3 * (size_t)node[3];
     int i, j;
     for (i = 0; i < 3; i++) {
         csim_real a = x1[i] - x0[i], b = x2[i] - x0[i], c = x3[i] - x0[i];
@@ -5835,7 +5837,7 @@ static csim_real csimi_tet_look(const csimi_state *s, int t, csimi_tet_view *vie
     const csim_real *active = s->tet_active + 5 * (size_t)t;
     csim_real F[9], V[9], stretch[3], P[9], M[9], energy;
     int a, c, k;
-    csimi_tet_gradient(s, t, F);
+    csimi_tet_gradient(s, s->x, t, F);
     csimi_svd3(F, view->U, stretch, V);
     energy = csimi_material(s->tet_material[t], stretch, lame[0], lame[1], active[0], &view->d);
     energy += csimi_tet_fibre(F, active, view->fibre, &view->slope);
@@ -5859,8 +5861,23 @@ static csim_real csimi_tet_look(const csimi_state *s, int t, csimi_tet_view *vie
 typedef struct csimi_tet_job {
     const csimi_state *s;
     csimi_system *system;
-    csim_real h, weight; /* s; sigma h^2, s^2 */
+    const csim_real *guess;     /* v*, or null */
+    csim_real h, sigma, weight; /* s; 1; sigma h^2, s^2 */
 } csimi_tet_job;
+
+/* The force that belongs to the guess, K e - sigma h Je'K Je v*: P <- P - sigma h R (2 mu sym + lambda tr) R' dF/dt. */
+static void csimi_tet_predict(const csimi_tet_job *job, int t, const csim_real *R, csim_real *P) {
+    const csim_real *lame = job->s->tet_lame + 3 * (size_t)t;
+    csim_real dF[9], D[9], S[9], scale = job->sigma * job->h, trace;
+    int i, j;
+    csimi_tet_gradient(job->s, job->guess, t, dF);
+    csimi_matTmul(R, dF, D);
+    trace = D[0] + D[4] + D[8];
+    for (i = 0; i < 3; i++)
+        for (j = 0; j < 3; j++) S[3 * i + j] = lame[0] * (D[3 * i + j] + D[3 * j + i]) + (i == j ? lame[1] * trace : 0);
+    csimi_matmul(R, S, D);
+    for (i = 0; i < 9; i++) P[i] -= scale * D[i];
+}
 
 /* dynamics.md 1 and 2: A += (sigma h^2 + h beta) Je'K Je with R frozen, b -= h Je'K e, on the rows marked in `mine`.
    Positive semidefinite whatever the state of the element, because both terms are squares of strains. */
@@ -5872,9 +5889,10 @@ static void csimi_tet_add(const csimi_tet_job *job, int t, const bool *mine) {
     csim_real mu = weight * lame[0], lambda = weight * lame[1], F[9], R[9], P[9], g[4][3], f[4][3];
     csim_real *val = job->system->A.val, sink[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
     int a, b, c;
-    csimi_tet_gradient(s, t, F);
+    csimi_tet_gradient(s, s->x, t, F);
     csimi_polar3(F, R);
     csimi_tet_stress(F, R, lame[0], lame[1], P);
+    if (job->guess) csimi_tet_predict(job, t, R, P);
     csimi_tet_map(R, G, g);
     csimi_tet_map(P, G, f);
     for (a = 0; a < 4; a++) {
@@ -5893,7 +5911,7 @@ static void csimi_tet_add_any(const csimi_tet_job *job, int t, const bool *mine)
     const csimi_state *s = job->s;
     const int *node = s->tet + 4 * (size_t)t, *slot = s->tet_slot + 16 * (size_t)t;
     csim_real volume = s->tet_volume[t], weight = volume * (job->weight + job->h * s->tet_lame[3 * (size_t)t + 2]);
-    csim_real *val = job->system->A.val, K[9], pull;
+    csim_real *val = job->system->A.val, K[9], pull, ahead = volume * job->weight;
     csimi_tet_view view;
     int a, b, i, j;
     csimi_tet_look(s, t, &view);
@@ -5917,6 +5935,11 @@ static void csimi_tet_add_any(const csimi_tet_job *job, int t, const bool *mine)
                         ab[3 * i + j] += weight * K[3 * i + j];
                     if (a != b && mine[b]) ba[3 * j + i] += weight * K[3 * i + j];
                 }
+            if (!job->guess) continue; /* b += sigma h^2 K v* */
+            for (i = 0; i < 9; i++) K[i] *= ahead;
+            if (mine[a]) csimi_addmul3(K, job->guess + 3 * (size_t)node[b], rhs);
+            if (mine[b] && a != b)
+                csimi_addmulT3(K, job->guess + 3 * (size_t)node[a], job->system->b + 3 * (size_t)node[b]);
         }
         for (i = 0; mine[a] && i < 3; i++) rhs[i] -= job->h * volume * view.f[a][i];
     }
@@ -5942,10 +5965,14 @@ static void csimi_tet_rows(void *context, int begin, int end) {
 
 CSIMI_FN void csimi_tet_assemble(const csimi_state *s, const csimi_step *step, csimi_system *system) {
     csimi_tet_job job;
+    csimi_state at = *s;
     int n = s->node_count;
-    job.s = s;
+    if (step->guess) at.x = (csim_real *)(uintptr_t)step->guess_x; /* read only */
+    job.s = &at;
     job.system = system;
+    job.guess = step->guess;
     job.h = step->h;
+    job.sigma = step->sigma;
     job.weight = step->sigma * step->h * step->h;
     if (step->tasks)
         csimi_parallel(step->tasks, n, csimi_imax(1024, n / 8 + 1), csimi_tet_rows, &job);
@@ -5979,7 +6006,7 @@ CSIMI_FN void csimi_tet_energy(const csimi_state *s, csimi_energy *energy) {
         csimi_tet_view view;
         csim_real F[9], density;
         if (csimi_tet_is_plain(s, t)) {
-            csimi_tet_gradient(s, t, F);
+            csimi_tet_gradient(s, s->x, t, F);
             density = csimi_corotational(F, lame[0], lame[1], NULL);
         } else {
             density = csimi_tet_look(s, t, &view);
@@ -6516,9 +6543,22 @@ static int csimi_membrane_node(const csimi_state *s, int t, int k) {
     return k < 3 ? s->membrane[3 * t + k] : s->membrane_beyond[3 * t + k - 3];
 }
 
-/* Adds weight K to block (a, b) and its transpose to (b, a), the diagonal symmetric to the bit. */
-static void csimi_cloth_block(csim_real weight, const csim_real *K, csim_real *ab, csim_real *ba) {
-    int i, j;
+/* Numbers of one assembly. */
+typedef struct csimi_cloth_job {
+    const csimi_state *s;
+    csimi_system *system;
+    const csim_real *guess; /* v*, or null */
+    csim_real h, weight;    /* s; sigma h^2, s^2 */
+} csimi_cloth_job;
+
+/* Adds scale (sigma h^2 + h beta) K to the block of local nodes (m, n) and its transpose to (n, m), the diagonal
+   symmetric to the bit, and sigma h^2 K v* to the right-hand side. */
+static void csimi_cloth_block(const csimi_cloth_job *job, int t, int m, int n, csim_real scale, const csim_real *K) {
+    const int *slot = job->s->membrane_slot + 36 * (size_t)t;
+    csim_real *ab = job->system->A.val + 9 * (size_t)slot[6 * m + n];
+    csim_real *ba = job->system->A.val + 9 * (size_t)slot[6 * n + m];
+    csim_real weight = scale * (job->weight + job->h * job->s->membrane_data[4 * (size_t)t + 3]), M[9];
+    int i, j, a = csimi_membrane_node(job->s, t, m), b = csimi_membrane_node(job->s, t, n);
     for (i = 0; i < 3; i++)
         for (j = 0; j < 3; j++)
             if (ab == ba)
@@ -6527,38 +6567,44 @@ static void csimi_cloth_block(csim_real weight, const csim_real *K, csim_real *a
                 ab[3 * i + j] += weight * K[3 * i + j];
                 ba[3 * j + i] += weight * K[3 * i + j];
             }
+    if (!job->guess) return;
+    for (i = 0; i < 9; i++) M[i] = scale * job->weight * K[i];
+    csimi_addmul3(M, job->guess + 3 * (size_t)b, job->system->b + 3 * (size_t)a);
+    if (m != n) csimi_addmulT3(M, job->guess + 3 * (size_t)a, job->system->b + 3 * (size_t)b);
 }
 
-static void csimi_membrane_add(const csimi_state *s, int t, csim_real weight, csim_real h, csimi_system *system) {
-    const int *node = s->membrane + 3 * (size_t)t, *slot = s->membrane_slot + 36 * (size_t)t;
-    csim_real volume = s->membrane_data[4 * (size_t)t], K[9], *val = system->A.val;
+static void csimi_membrane_add(const csimi_cloth_job *job, int t) {
+    const csimi_state *s = job->s;
+    const int *node = s->membrane + 3 * (size_t)t;
+    csim_real volume = s->membrane_data[4 * (size_t)t], K[9];
     csimi_membrane_view view;
     int a, b, c;
     csimi_membrane_look(s, t, &view);
     csimi_project_stretches(&view.d);
     for (a = 0; a < 3; a++) {
-        for (c = 0; c < 3; c++) system->b[3 * node[a] + c] -= h * volume * view.f[a][c];
+        for (c = 0; c < 3; c++) job->system->b[3 * node[a] + c] -= job->h * volume * view.f[a][c];
         for (b = a; b < 3; b++) {
             csimi_stretch_block(&view.d, view.U, view.y[a], view.y[b], K);
-            csimi_cloth_block(weight * volume, K, val + 9 * (size_t)slot[6 * a + b], val + 9 * (size_t)slot[6 * b + a]);
+            csimi_cloth_block(job, t, a, b, volume, K);
         }
     }
 }
 
-static void csimi_fold_add(const csimi_state *s, int t, csim_real weight, csim_real h, csimi_system *system) {
+static void csimi_fold_add(const csimi_cloth_job *job, int t) {
+    const csimi_state *s = job->s;
     const csim_real *fold = s->membrane_fold + 9 * (size_t)t;
     const int *slot = s->membrane_slot + 36 * (size_t)t;
-    csim_real moment[3], K[9], *val = system->A.val;
+    csim_real moment[3], K[9];
     csimi_fold_view view;
     int a, m, n;
     csimi_fold_look(s, t, &view);
     csimi_fold_moments(fold, view.angle, moment);
     for (m = 0; m < 6; m++) {
-        csim_real *b = system->b + 3 * (size_t)csimi_imax(0, csimi_membrane_node(s, t, m));
+        csim_real *b = job->system->b + 3 * (size_t)csimi_imax(0, csimi_membrane_node(s, t, m));
         csim_vec3 QJ[3];
         if (slot[7 * m] < 0) continue;
         for (a = 0; a < 3; a++) {
-            csimi_store3(b, csim_madd(csimi_load3(b), -h * moment[a], view.J[a][m]));
+            csimi_store3(b, csim_madd(csimi_load3(b), -job->h * moment[a], view.J[a][m]));
             QJ[a] = csim_add(csim_add(csim_scale(csimi_fold_form(fold, a, 0), view.J[0][m]),
                                       csim_scale(csimi_fold_form(fold, a, 1), view.J[1][m])),
                              csim_scale(csimi_fold_form(fold, a, 2), view.J[2][m]));
@@ -6572,17 +6618,24 @@ static void csimi_fold_add(const csimi_state *s, int t, csim_real weight, csim_r
                 K[3] += p.y * q.x, K[4] += p.y * q.y, K[5] += p.y * q.z;
                 K[6] += p.z * q.x, K[7] += p.z * q.y, K[8] += p.z * q.z;
             }
-            csimi_cloth_block(weight, K, val + 9 * (size_t)slot[6 * m + n], val + 9 * (size_t)slot[6 * n + m]);
+            csimi_cloth_block(job, t, m, n, 1, K);
         }
     }
 }
 
 CSIMI_FN void csimi_cloth_assemble(const csimi_state *s, const csimi_step *step, csimi_system *system) {
+    csimi_cloth_job job;
+    csimi_state at = *s;
     int t;
+    if (step->guess) at.x = (csim_real *)(uintptr_t)step->guess_x; /* read only */
+    job.s = &at;
+    job.system = system;
+    job.guess = step->guess;
+    job.h = step->h;
+    job.weight = step->sigma * step->h * step->h;
     for (t = 0; t < s->membrane_count; t++) {
-        csim_real weight = step->sigma * step->h * step->h + step->h * s->membrane_data[4 * (size_t)t + 3];
-        csimi_membrane_add(s, t, weight, step->h, system);
-        csimi_fold_add(s, t, weight, step->h, system);
+        csimi_membrane_add(&job, t);
+        csimi_fold_add(&job, t);
     }
 }
 
@@ -22444,13 +22497,18 @@ static void csimi_begin_frame(csim_world *w, csimi_step_frame *f, csim_real h, c
     for (i = 0; i < 3 * f->blocks; i++) f->v[i] = f->vk[i]; /* stays for fixed and kinematic blocks */
 }
 
+static void csimi_prepare(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
+    const csimi_model *table = csimi_model_table();
+    int i;
+    for (i = 0; i < CSIMI_MODEL_COUNT; i++)
+        if (table[i].prepare) table[i].prepare(&w->store.state, step, f->vk);
+}
+
 static void csimi_assemble(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
     csimi_store *s = &w->store;
     const csimi_model *table = csimi_model_table();
     csimi_system system;
     int i;
-    for (i = 0; i < CSIMI_MODEL_COUNT; i++)
-        if (table[i].prepare) table[i].prepare(&s->state, step, f->vk);
     CSIMI_MEMSET(s->A.val, 0, sizeof(csim_real) * 9 * (size_t)s->A.row[s->A.n]);
     for (i = 0; i < 3 * f->blocks; i++) f->b[i] = 0;
     system.A = s->A;
@@ -22458,6 +22516,34 @@ static void csimi_assemble(csim_world *w, csimi_step_frame *f, const csimi_step 
     system.vk = f->vk;
     for (i = 0; i < CSIMI_MODEL_COUNT; i++)
         if (table[i].assemble) table[i].assemble(&s->state, step, &system);
+}
+
+/* Elastic forces of midpoint worlds belong to the middle of the step: q_k + h/2 v*. */
+static void csimi_guess(csim_world *w, csimi_step_frame *f, csimi_step *step, const csim_real *v) {
+    const csimi_state *s = &w->store.state;
+    int i;
+    for (i = 0; i < 3 * f->blocks; i++) f->v_end[i] = f->skip[i / 3] ? f->v[i] : v[i];
+    for (i = 0; i < 3 * s->node_count; i++) f->next.x[i] = s->x[i] + step->sigma * step->h * f->v_end[i];
+    step->guess = f->v_end;
+    step->guess_x = f->next.x;
+}
+
+/* One Newton step on the implicit midpoint rule: the rotations of the elements move on by half a step with the first
+   solution. Frozen at q_k they lag behind, and a swinging solid gains energy without bound. The stages are those of
+   the first solution, which is dropped; the work it took is counted. */
+static csim_status csimi_solve_midpoint(csim_world *w, csimi_step_frame *f, csimi_step *step, csimi_arena *arena,
+                                        const csim_step_stats *before) {
+    const csim_step_stats spent = f->stats;
+    csim_status status;
+    csimi_guess(w, f, step, f->v);
+    csimi_assemble(w, f, step);
+    CSIMI_MEMCPY(f->rep, f->v, sizeof(csim_real) * 3 * (size_t)f->blocks);
+    f->stats = *before;
+    status = csimi_solve_islands(w, f, arena);
+    f->stats.products += spent.products;
+    f->stats.total_iterations += spent.total_iterations;
+    f->stats.rejections += spent.rejections;
+    return status;
 }
 
 /* v_{k+1} = v_k + (v - v_k) / theta, positions by v. */
@@ -22526,10 +22612,13 @@ static double csimi_now(const csim_world *w) { return w->def.clock ? w->def.cloc
 /* The step between locking and unlocking. */
 static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real h, csimi_arena *arena) {
     csimi_step step;
+    csim_step_stats before;
     csim_status status;
+    bool midpoint = w->def.integrator == CSIM_MIDPOINT && w->store.count.tets + w->store.count.membranes > 0;
     double t0 = csimi_now(w), t1, t2, t3;
     if (w->pattern_stale && (status = csimi_build_pattern(w, arena)) != 0) return status;
     csimi_begin_frame(w, f, h, arena);
+    CSIMI_MEMSET(&step, 0, sizeof step);
     step.h = h;
     step.theta = f->theta;
     step.sigma = f->sigma;
@@ -22538,13 +22627,17 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
 #else
     step.tasks = w->def.tasks.run ? &w->def.tasks : NULL; /* split rows cost some elements twice */
 #endif
+    csimi_prepare(w, f, &step);
+    if (midpoint) csimi_guess(w, f, &step, f->rep);
     csimi_assemble(w, f, &step);
     t1 = csimi_now(w);
     if ((status = csimi_detect(w, f, arena)) != 0) return status;
     csimi_rows(w, f, arena);
     csimi_tree_rows(w, f, &step);
     t2 = csimi_now(w);
+    before = f->stats;
     if ((status = csimi_solve_islands(w, f, arena)) != 0) return status;
+    if (midpoint && (status = csimi_solve_midpoint(w, f, &step, arena, &before)) != 0) return status;
     t3 = csimi_now(w);
     if ((f->stats.flags & CSIM_FLAG_UNCERTIFIED) && w->def.on_uncertified == CSIM_REJECT_UNCERTIFIED)
         return csimi_fail(&w->error, CSIM_UNCERTIFIED, "csim_world_step", "certificate", true,

@@ -147,9 +147,22 @@ static int csimi_membrane_node(const csimi_state *s, int t, int k) {
     return k < 3 ? s->membrane[3 * t + k] : s->membrane_beyond[3 * t + k - 3];
 }
 
-/* Adds weight K to block (a, b) and its transpose to (b, a), the diagonal symmetric to the bit. */
-static void csimi_cloth_block(csim_real weight, const csim_real *K, csim_real *ab, csim_real *ba) {
-    int i, j;
+/* Numbers of one assembly. */
+typedef struct csimi_cloth_job {
+    const csimi_state *s;
+    csimi_system *system;
+    const csim_real *guess; /* v*, or null */
+    csim_real h, weight;    /* s; sigma h^2, s^2 */
+} csimi_cloth_job;
+
+/* Adds scale (sigma h^2 + h beta) K to the block of local nodes (m, n) and its transpose to (n, m), the diagonal
+   symmetric to the bit, and sigma h^2 K v* to the right-hand side. */
+static void csimi_cloth_block(const csimi_cloth_job *job, int t, int m, int n, csim_real scale, const csim_real *K) {
+    const int *slot = job->s->membrane_slot + 36 * (size_t)t;
+    csim_real *ab = job->system->A.val + 9 * (size_t)slot[6 * m + n];
+    csim_real *ba = job->system->A.val + 9 * (size_t)slot[6 * n + m];
+    csim_real weight = scale * (job->weight + job->h * job->s->membrane_data[4 * (size_t)t + 3]), M[9];
+    int i, j, a = csimi_membrane_node(job->s, t, m), b = csimi_membrane_node(job->s, t, n);
     for (i = 0; i < 3; i++)
         for (j = 0; j < 3; j++)
             if (ab == ba)
@@ -158,38 +171,44 @@ static void csimi_cloth_block(csim_real weight, const csim_real *K, csim_real *a
                 ab[3 * i + j] += weight * K[3 * i + j];
                 ba[3 * j + i] += weight * K[3 * i + j];
             }
+    if (!job->guess) return;
+    for (i = 0; i < 9; i++) M[i] = scale * job->weight * K[i];
+    csimi_addmul3(M, job->guess + 3 * (size_t)b, job->system->b + 3 * (size_t)a);
+    if (m != n) csimi_addmulT3(M, job->guess + 3 * (size_t)a, job->system->b + 3 * (size_t)b);
 }
 
-static void csimi_membrane_add(const csimi_state *s, int t, csim_real weight, csim_real h, csimi_system *system) {
-    const int *node = s->membrane + 3 * (size_t)t, *slot = s->membrane_slot + 36 * (size_t)t;
-    csim_real volume = s->membrane_data[4 * (size_t)t], K[9], *val = system->A.val;
+static void csimi_membrane_add(const csimi_cloth_job *job, int t) {
+    const csimi_state *s = job->s;
+    const int *node = s->membrane + 3 * (size_t)t;
+    csim_real volume = s->membrane_data[4 * (size_t)t], K[9];
     csimi_membrane_view view;
     int a, b, c;
     csimi_membrane_look(s, t, &view);
     csimi_project_stretches(&view.d);
     for (a = 0; a < 3; a++) {
-        for (c = 0; c < 3; c++) system->b[3 * node[a] + c] -= h * volume * view.f[a][c];
+        for (c = 0; c < 3; c++) job->system->b[3 * node[a] + c] -= job->h * volume * view.f[a][c];
         for (b = a; b < 3; b++) {
             csimi_stretch_block(&view.d, view.U, view.y[a], view.y[b], K);
-            csimi_cloth_block(weight * volume, K, val + 9 * (size_t)slot[6 * a + b], val + 9 * (size_t)slot[6 * b + a]);
+            csimi_cloth_block(job, t, a, b, volume, K);
         }
     }
 }
 
-static void csimi_fold_add(const csimi_state *s, int t, csim_real weight, csim_real h, csimi_system *system) {
+static void csimi_fold_add(const csimi_cloth_job *job, int t) {
+    const csimi_state *s = job->s;
     const csim_real *fold = s->membrane_fold + 9 * (size_t)t;
     const int *slot = s->membrane_slot + 36 * (size_t)t;
-    csim_real moment[3], K[9], *val = system->A.val;
+    csim_real moment[3], K[9];
     csimi_fold_view view;
     int a, m, n;
     csimi_fold_look(s, t, &view);
     csimi_fold_moments(fold, view.angle, moment);
     for (m = 0; m < 6; m++) {
-        csim_real *b = system->b + 3 * (size_t)csimi_imax(0, csimi_membrane_node(s, t, m));
+        csim_real *b = job->system->b + 3 * (size_t)csimi_imax(0, csimi_membrane_node(s, t, m));
         csim_vec3 QJ[3];
         if (slot[7 * m] < 0) continue;
         for (a = 0; a < 3; a++) {
-            csimi_store3(b, csim_madd(csimi_load3(b), -h * moment[a], view.J[a][m]));
+            csimi_store3(b, csim_madd(csimi_load3(b), -job->h * moment[a], view.J[a][m]));
             QJ[a] = csim_add(csim_add(csim_scale(csimi_fold_form(fold, a, 0), view.J[0][m]),
                                       csim_scale(csimi_fold_form(fold, a, 1), view.J[1][m])),
                              csim_scale(csimi_fold_form(fold, a, 2), view.J[2][m]));
@@ -203,17 +222,24 @@ static void csimi_fold_add(const csimi_state *s, int t, csim_real weight, csim_r
                 K[3] += p.y * q.x, K[4] += p.y * q.y, K[5] += p.y * q.z;
                 K[6] += p.z * q.x, K[7] += p.z * q.y, K[8] += p.z * q.z;
             }
-            csimi_cloth_block(weight, K, val + 9 * (size_t)slot[6 * m + n], val + 9 * (size_t)slot[6 * n + m]);
+            csimi_cloth_block(job, t, m, n, 1, K);
         }
     }
 }
 
 CSIMI_FN void csimi_cloth_assemble(const csimi_state *s, const csimi_step *step, csimi_system *system) {
+    csimi_cloth_job job;
+    csimi_state at = *s;
     int t;
+    if (step->guess) at.x = (csim_real *)(uintptr_t)step->guess_x; /* read only */
+    job.s = &at;
+    job.system = system;
+    job.guess = step->guess;
+    job.h = step->h;
+    job.weight = step->sigma * step->h * step->h;
     for (t = 0; t < s->membrane_count; t++) {
-        csim_real weight = step->sigma * step->h * step->h + step->h * s->membrane_data[4 * (size_t)t + 3];
-        csimi_membrane_add(s, t, weight, step->h, system);
-        csimi_fold_add(s, t, weight, step->h, system);
+        csimi_membrane_add(&job, t);
+        csimi_fold_add(&job, t);
     }
 }
 

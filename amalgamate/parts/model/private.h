@@ -170,6 +170,9 @@ typedef struct csimi_state {
 typedef struct csimi_step {
     csim_real h, theta, sigma;
     const csim_tasks *tasks;
+    /* Elastic forces may be taken at predicted positions q* = q_k + sigma h v* (dynamics.md 1): both null, or v* of all
+       blocks and the positions of the nodes. Solids and cloth heed it. */
+    const csim_real *guess, *guess_x;
 } csimi_step;
 
 /* What models fill: A and b of dynamics.md 1, over all blocks of the world (fixed ones included; the caller drops

@@ -23,12 +23,11 @@ CSIMI_FN csim_real csimi_corotational(const csim_real *F, csim_real mu, csim_rea
     return mu * square + lambda * trace * trace / 2;
 }
 
-/* F = Ds Dm^-1: the sum of (x_a - x_0) times the gradient of node a. */
-static void csimi_tet_gradient(const csimi_state *s, int t, csim_real *F) {
+/* F = Ds Dm^-1: the sum of (x_a - x_0) times the gradient of node a; x: positions, or velocities for dF/dt. */
+static void csimi_tet_gradient(const csimi_state *s, const csim_real *x, int t, csim_real *F) {
     const int *node = s->tet + 4 * (size_t)t;
-    const csim_real *G = s->tet_shape + 9 * (size_t)t, *x0 = s->x + 3 * (size_t)node[0];
-    const csim_real *x1 = s->x + 3 * (size_t)node[1], *x2 = s->x + 3 * (size_t)node[2],
-                    *x3 = s->x + 3 * (size_t)node[3];
+    const csim_real *G = s->tet_shape + 9 * (size_t)t, *x0 = x + 3 * (size_t)node[0];
+    const csim_real *x1 = x + 3 * (size_t)node[1], *x2 = x + 3 * (size_t)node[2], *x3 = x + 3 * (size_t)node[3];
     int i, j;
     for (i = 0; i < 3; i++) {
         csim_real a = x1[i] - x0[i], b = x2[i] - x0[i], c = x3[i] - x0[i];
@@ -99,7 +98,7 @@ static csim_real csimi_tet_look(const csimi_state *s, int t, csimi_tet_view *vie
     const csim_real *active = s->tet_active + 5 * (size_t)t;
     csim_real F[9], V[9], stretch[3], P[9], M[9], energy;
     int a, c, k;
-    csimi_tet_gradient(s, t, F);
+    csimi_tet_gradient(s, s->x, t, F);
     csimi_svd3(F, view->U, stretch, V);
     energy = csimi_material(s->tet_material[t], stretch, lame[0], lame[1], active[0], &view->d);
     energy += csimi_tet_fibre(F, active, view->fibre, &view->slope);
@@ -123,8 +122,23 @@ static csim_real csimi_tet_look(const csimi_state *s, int t, csimi_tet_view *vie
 typedef struct csimi_tet_job {
     const csimi_state *s;
     csimi_system *system;
-    csim_real h, weight; /* s; sigma h^2, s^2 */
+    const csim_real *guess;     /* v*, or null */
+    csim_real h, sigma, weight; /* s; 1; sigma h^2, s^2 */
 } csimi_tet_job;
+
+/* The force that belongs to the guess, K e - sigma h Je'K Je v*: P <- P - sigma h R (2 mu sym + lambda tr) R' dF/dt. */
+static void csimi_tet_predict(const csimi_tet_job *job, int t, const csim_real *R, csim_real *P) {
+    const csim_real *lame = job->s->tet_lame + 3 * (size_t)t;
+    csim_real dF[9], D[9], S[9], scale = job->sigma * job->h, trace;
+    int i, j;
+    csimi_tet_gradient(job->s, job->guess, t, dF);
+    csimi_matTmul(R, dF, D);
+    trace = D[0] + D[4] + D[8];
+    for (i = 0; i < 3; i++)
+        for (j = 0; j < 3; j++) S[3 * i + j] = lame[0] * (D[3 * i + j] + D[3 * j + i]) + (i == j ? lame[1] * trace : 0);
+    csimi_matmul(R, S, D);
+    for (i = 0; i < 9; i++) P[i] -= scale * D[i];
+}
 
 /* dynamics.md 1 and 2: A += (sigma h^2 + h beta) Je'K Je with R frozen, b -= h Je'K e, on the rows marked in `mine`.
    Positive semidefinite whatever the state of the element, because both terms are squares of strains. */
@@ -136,9 +150,10 @@ static void csimi_tet_add(const csimi_tet_job *job, int t, const bool *mine) {
     csim_real mu = weight * lame[0], lambda = weight * lame[1], F[9], R[9], P[9], g[4][3], f[4][3];
     csim_real *val = job->system->A.val, sink[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
     int a, b, c;
-    csimi_tet_gradient(s, t, F);
+    csimi_tet_gradient(s, s->x, t, F);
     csimi_polar3(F, R);
     csimi_tet_stress(F, R, lame[0], lame[1], P);
+    if (job->guess) csimi_tet_predict(job, t, R, P);
     csimi_tet_map(R, G, g);
     csimi_tet_map(P, G, f);
     for (a = 0; a < 4; a++) {
@@ -157,7 +172,7 @@ static void csimi_tet_add_any(const csimi_tet_job *job, int t, const bool *mine)
     const csimi_state *s = job->s;
     const int *node = s->tet + 4 * (size_t)t, *slot = s->tet_slot + 16 * (size_t)t;
     csim_real volume = s->tet_volume[t], weight = volume * (job->weight + job->h * s->tet_lame[3 * (size_t)t + 2]);
-    csim_real *val = job->system->A.val, K[9], pull;
+    csim_real *val = job->system->A.val, K[9], pull, ahead = volume * job->weight;
     csimi_tet_view view;
     int a, b, i, j;
     csimi_tet_look(s, t, &view);
@@ -181,6 +196,11 @@ static void csimi_tet_add_any(const csimi_tet_job *job, int t, const bool *mine)
                         ab[3 * i + j] += weight * K[3 * i + j];
                     if (a != b && mine[b]) ba[3 * j + i] += weight * K[3 * i + j];
                 }
+            if (!job->guess) continue; /* b += sigma h^2 K v* */
+            for (i = 0; i < 9; i++) K[i] *= ahead;
+            if (mine[a]) csimi_addmul3(K, job->guess + 3 * (size_t)node[b], rhs);
+            if (mine[b] && a != b)
+                csimi_addmulT3(K, job->guess + 3 * (size_t)node[a], job->system->b + 3 * (size_t)node[b]);
         }
         for (i = 0; mine[a] && i < 3; i++) rhs[i] -= job->h * volume * view.f[a][i];
     }
@@ -206,10 +226,14 @@ static void csimi_tet_rows(void *context, int begin, int end) {
 
 CSIMI_FN void csimi_tet_assemble(const csimi_state *s, const csimi_step *step, csimi_system *system) {
     csimi_tet_job job;
+    csimi_state at = *s;
     int n = s->node_count;
-    job.s = s;
+    if (step->guess) at.x = (csim_real *)(uintptr_t)step->guess_x; /* read only */
+    job.s = &at;
     job.system = system;
+    job.guess = step->guess;
     job.h = step->h;
+    job.sigma = step->sigma;
     job.weight = step->sigma * step->h * step->h;
     if (step->tasks)
         csimi_parallel(step->tasks, n, csimi_imax(1024, n / 8 + 1), csimi_tet_rows, &job);
@@ -243,7 +267,7 @@ CSIMI_FN void csimi_tet_energy(const csimi_state *s, csimi_energy *energy) {
         csimi_tet_view view;
         csim_real F[9], density;
         if (csimi_tet_is_plain(s, t)) {
-            csimi_tet_gradient(s, t, F);
+            csimi_tet_gradient(s, s->x, t, F);
             density = csimi_corotational(F, lame[0], lame[1], NULL);
         } else {
             density = csimi_tet_look(s, t, &view);
