@@ -730,3 +730,136 @@ TEST(catenary_23) {
     NEAR(sag[0], 0.292344, TOL(6e-4, 2e-3));
     NEAR(pull[0], a, TOL(1e-3, 5e-3));
 }
+
+/* ---- friction: a string drawn over n nodes on a cylinder of unit radius, one node beyond at either end. A fixed force
+   holds one end along its edge, the other is drawn off; every node slips, and its normal bisects the edges. */
+static double capstan(double mu, double angle, int n, double *moved) {
+    const double delta = angle / n, T1 = 1, EA = TOL(1e8, 1e4), chord = 2 * sin(delta / 2), strain = T1 / EA;
+    csim_world *w = open_world(csim_v3(0, 0, 0));
+    csim_rigid_def drum = csim_default_rigid_def();
+    csim_cable_def d = csim_default_cable_def();
+    csim_shape shape = csim_cylinder(CSIM_R(0.5), 1);
+    csim_body_id id, post;
+    csim_vec3 pull[2], was;
+    csim_real x[3 * 64], tension[64];
+    csim_step_stats stats;
+    double ratio = 0, last;
+    int i, step;
+    memset(x, 0, sizeof x);
+    for (i = 0; i < n + 2; i++) { /* ends stay on the lines of their edges, outside */
+        double a = (i - 0.5) * delta, out = i == 0 || i == n + 1 ? 1 : 0, side = i ? 1 : -1;
+        int near = i == 0 ? 1 : n;
+        double b = (near - 0.5) * delta;
+        x[3 * i] = (csim_real)(out > 0 ? cos(b) - 2 * side * chord * sin(b + side * delta / 2) : cos(a));
+        x[3 * i + 1] = (csim_real)(out > 0 ? sin(b) + 2 * side * chord * cos(b + side * delta / 2) : sin(a));
+    }
+    drum.motion = CSIM_STATIC;
+    drum.shapes = &shape;
+    drum.shape_count = 1;
+    drum.surface.friction = (csim_real)mu;
+    STATUS(csim_create_rigid(w, &drum, &post), CSIM_OK);
+    d.points = x;
+    d.point_count = n + 2;
+    d.radius = CSIM_R(0.5);
+    d.density = CSIM_R(1e-3);
+    d.strain = (csim_real)strain;
+    d.stretch_stiffness = d.shear_stiffness = (csim_real)EA;
+    d.bend_stiffness = d.twist_stiffness = 0;
+    d.surface.friction = (csim_real)mu;
+    id = add_cable(w, &d);
+    for (i = 0; i < 2; i++) {
+        int end = i ? n + 1 : 0, next = i ? n : 1;
+        pull[i] = csim_normalize(csim_sub(csimi_load3(x + 3 * end), csimi_load3(x + 3 * next)));
+    }
+    STATUS(csim_body_set_node_motion(w, id, n + 1, CSIM_KINEMATIC), CSIM_OK);
+    was = node_at(w, id, n / 2);
+    for (step = 0; step < 1000; step++) {
+        csim_body_set_node(w, id, n + 1, node_at(w, id, n + 1), csim_scale(TOL(CSIM_R(2e-7), CSIM_R(1e-3)), pull[1]));
+        csim_body_add_node_force(w, id, 0, csim_scale((csim_real)T1, pull[0]));
+        STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+        stats = csim_world_stats(w);
+        CHECK((stats.flags & CSIM_FLAG_UNCERTIFIED) == 0);
+        csim_cable_get_tensions(w, id, tension);
+        last = ratio;
+        ratio = (double)tension[n] / T1;
+        if (step > 50 && fabs(ratio - last) < TOL(1e-11, 1e-6) * ratio) break;
+    }
+    EQUAL(stats.touching, n);
+    *moved = (double)csim_length(csim_sub(node_at(w, id, n / 2), was));
+    csim_destroy_world(w);
+    return ratio;
+}
+
+TEST(capstan_21_and_22) {
+    static const double mu[2] = {.3, .5}, turns[2] = {.5, 1}, limit[2] = {2.566332, 23.140693};
+    static const int nodes[2] = {16, 32};
+    int k;
+    for (k = 0; k < 2; k++) {
+        const double angle = turns[k] * 2 * 3.14159265358979, t = mu[k] * tan(angle / nodes[k] / 2);
+        const double exact = pow((1 + t) / (1 - t), nodes[k]);
+        double moved, ratio = capstan(mu[k], angle, nodes[k], &moved);
+        CASE("mu %g, %g rad: %.9f, exact %.9f, moved by %.2g R", mu[k], angle, ratio, exact, moved);
+        NEAR(ratio, exact, TOL(3e-6, 3e-3) * exact); /* the nodes have moved off the bisectors by as much */
+        NEAR(ratio, limit[k], (k ? 0.02 : 0.005) * limit[k]);
+    }
+}
+
+/* ---- a helical spring between two plates that do not turn */
+
+TEST(helical_spring_29) {
+    enum { TURNS = 10, PER_TURN = 32, COUNT = TURNS * PER_TURN };
+    const double pi = 3.14159265358979, R = 0.01, r = 0.001, G = 80e9, nu = 0.3, pitch = 0.003, stroke = 1e-4;
+    const double lead = atan(pitch / (2 * pi * R)), wire = TURNS * 2 * pi * R / cos(lead), I = pi * r * r * r * r / 4;
+    static csim_real x[3 * (COUNT + 1)], force[3 * COUNT];
+    csim_world *w = open_world(csim_v3(0, 0, 0));
+    csim_cable_def d = csim_default_cable_def();
+    csim_rigid_def plate = csim_default_rigid_def();
+    csim_clamp_def clamp = csim_default_clamp_def();
+    csim_pin_def pin = csim_default_pin_def();
+    csim_link_id link;
+    csim_body_id id, top;
+    double k, love;
+    int i;
+    if (sizeof(csim_real) == 4) SKIP("steel wire against a soft spring needs the digits of double");
+    for (i = 0; i <= COUNT; i++) {
+        x[3 * i] = (csim_real)(R * cos(2 * pi * i / PER_TURN));
+        x[3 * i + 1] = (csim_real)(R * sin(2 * pi * i / PER_TURN));
+        x[3 * i + 2] = (csim_real)(pitch * i / PER_TURN);
+    }
+    d.points = x;
+    d.point_count = COUNT + 1;
+    d.rest_as_drawn = true;
+    d.radius = (csim_real)r;
+    d.density = 7800;
+    d.young = (csim_real)(2 * (1 + nu) * G);
+    d.poisson = (csim_real)nu;
+    d.start_end = CSIM_CABLE_CLAMPED;
+    id = add_cable(w, &d);
+    plate.motion = CSIM_KINEMATIC;
+    plate.mass = 1;
+    plate.pose.position = csim_v3(0, 0, (csim_real)(pitch * TURNS));
+    STATUS(csim_create_rigid(w, &plate, &top), CSIM_OK);
+    clamp.cable = id;
+    clamp.at_end = true;
+    clamp.body = top;
+    STATUS(csim_create_clamp(w, &clamp, &link), CSIM_OK);
+    pin.a.body = id;
+    pin.a.node = COUNT;
+    pin.b.body = top;
+    pin.b.point = csimi_load3(x + 3 * COUNT);
+    STATUS(csim_create_pin(w, &pin, &link), CSIM_OK);
+    for (i = 0; i < 400; i++) {
+        csim_body_set_velocity(w, top, csim_v3(0, 0, i < 10 ? (csim_real)(stroke / 0.1) : 0), csim_v3(0, 0, 0));
+        STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+        CHECK((csim_world_stats(w).flags & CSIM_FLAG_UNCERTIFIED) == 0);
+    }
+    csim_cable_get_forces(w, id, force, 3);
+    k = (double)force[2] / stroke;
+    /* Love: without turning, C cos^2 + B sin^2 over wire R^2; shear adds its own compliance */
+    love = (2 * G * I * cos(lead) * cos(lead) + 2 * (1 + nu) * G * I * sin(lead) * sin(lead)) / (wire * R * R);
+    love = 1 / (1 / love + wire * cos(lead) * cos(lead) / (6 * (1 + nu) / (7 + 6 * nu) * G * pi * r * r));
+    CASE("k = %.2f N/m, Love with shear %.2f", k, love);
+    NEAR(k, 2000, 2000 * 0.015);
+    NEAR(k, love, love * 0.005);
+    csim_destroy_world(w);
+}
