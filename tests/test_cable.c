@@ -863,3 +863,207 @@ TEST(helical_spring_29) {
     NEAR(k, love, love * 0.005);
     csim_destroy_world(w);
 }
+
+/* ---- life in a world: removal, snapshots, errors, momentum */
+
+static void three_cables(csim_world *w, csim_body_id *id, csim_link_id *clamp, csim_body_id *box) {
+    csim_rigid_def r = csim_default_rigid_def();
+    csim_clamp_def c = csim_default_clamp_def();
+    csim_pin_def pin = csim_default_pin_def();
+    csim_shape shape = csim_box(csim_v3(CSIM_R(0.05), CSIM_R(0.05), CSIM_R(0.05)));
+    csim_link_id link;
+    int k;
+    for (k = 0; k < 3; k++) {
+        csim_cable_def d = rod_def(6 + k, 0.3, 1e-3, 1e-3, 10, 20, 0.05);
+        d.start = csim_v3(0, CSIM_R(0.2) * (csim_real)k, 0);
+        d.end = csim_v3(CSIM_R(0.3), CSIM_R(0.2) * (csim_real)k, 0);
+        id[k] = add_cable(w, &d);
+        r.shapes = &shape;
+        r.shape_count = 1;
+        r.pose.position = csim_v3(CSIM_R(0.35), CSIM_R(0.2) * (csim_real)k, 0);
+        STATUS(csim_create_rigid(w, &r, box + k), CSIM_OK);
+        c.cable = id[k];
+        c.at_end = true;
+        c.body = box[k];
+        STATUS(csim_create_clamp(w, &c, clamp + k), CSIM_OK);
+        pin.a.body = id[k];
+        pin.a.node = 6 + k;
+        pin.b.body = box[k];
+        pin.b.point = d.end;
+        STATUS(csim_create_pin(w, &pin, &link), CSIM_OK);
+    }
+}
+
+TEST(cables_come_and_go) {
+    int gone;
+    for (gone = 0; gone < 3; gone++) {
+        csim_world *w = open_world(csim_v3(0, 0, CSIM_R(-9.81)));
+        csim_body_id id[3], box[3], extra;
+        csim_link_id clamp[3];
+        csim_cable_def d = rod_def(5, 0.3, 1e-3, 1e-3, 10, 20, 0.05);
+        csim_vec3 a, b;
+        int i, k, keep = (gone + 1) % 3, other = (gone + 2) % 3;
+        static csim_real x[2][27], q[2][32];
+        CASE("without cable %d", gone);
+        three_cables(w, id, clamp, box);
+        for (i = 0; i < 5; i++) STATUS(csim_world_step(w, CSIM_R(0.005)), CSIM_OK);
+        STATUS(csim_destroy_body(w, id[gone]), CSIM_OK);
+        STATUS(csim_destroy_link(w, clamp[gone]), CSIM_STALE_ID); /* went with its cable */
+        STATUS(csim_destroy_body(w, box[gone]), CSIM_OK);
+        d.start.y = d.end.y = 1;
+        extra = add_cable(w, &d);
+        for (i = 0; i < 20; i++) STATUS(csim_world_step(w, CSIM_R(0.005)), CSIM_OK);
+        /* the two that stay differ by an edge only: they hang alike, and nothing holds what is gone */
+        a = node_at(w, id[keep], csim_cable_edge_count(w, id[keep]));
+        b = node_at(w, id[other], csim_cable_edge_count(w, id[other]));
+        NEAR(a.x, b.x, 0.01);
+        NEAR(a.z, b.z, 0.02);
+        CHECK(a.z < CSIM_R(-0.01));
+        STATUS(csim_destroy_link(w, clamp[keep]), CSIM_OK);
+        STATUS(csim_world_step(w, CSIM_R(0.005)), CSIM_OK);
+        /* a snapshot goes on to the bit */
+        {
+            size_t bytes = 0;
+            void *buffer;
+            uint64_t hash;
+            STATUS(csim_world_save(w, NULL, &bytes), CSIM_OK);
+            buffer = malloc(bytes);
+            STATUS(csim_world_save(w, buffer, &bytes), CSIM_OK);
+            for (i = 0; i < 5; i++) STATUS(csim_world_step(w, CSIM_R(0.005)), CSIM_OK);
+            hash = csim_world_hash(w);
+            csim_cable_get_frames(w, id[other], q[0], 4);
+            csim_body_get_nodes(w, extra, x[0], 3);
+            STATUS(csim_world_restore(w, buffer, bytes), CSIM_OK);
+            for (i = 0; i < 5; i++) STATUS(csim_world_step(w, CSIM_R(0.005)), CSIM_OK);
+            CHECK(hash == csim_world_hash(w));
+            csim_cable_get_frames(w, id[other], q[1], 4);
+            csim_body_get_nodes(w, extra, x[1], 3);
+            for (k = 0; k < 4 * csim_cable_edge_count(w, id[other]); k++) CHECK(q[0][k] == q[1][k]);
+            for (k = 0; k < 18; k++) CHECK(x[0][k] == x[1][k]);
+            free(buffer);
+        }
+        csim_destroy_world(w);
+    }
+}
+
+/* A cable and a box held together, spinning freely: no outer force, so both momenta stay. */
+TEST(a_clamped_box_and_cable_keep_their_momentum) {
+    csim_world *w = open_world(csim_v3(0, 0, 0));
+    csim_body_id id[3], box[3];
+    csim_link_id clamp[3];
+    csim_cable_def d;
+    csim_totals before, after;
+    double scale;
+    int i, k;
+    three_cables(w, id, clamp, box);
+    d = rod_def(6, 0.3, 1e-3, 1e-3, 10, 20, 0.05);
+    d.start_end = CSIM_CABLE_FREE;
+    for (k = 0; k < 3; k++) {
+        STATUS(csim_body_set_node_motion(w, id[k], 0, CSIM_DYNAMIC), CSIM_OK);
+        STATUS(csim_body_set_velocity(w, box[k], csim_v3(CSIM_R(0.1), 0, CSIM_R(0.2)), csim_v3(1, 2, 3)), CSIM_OK);
+    }
+    { /* without the clamps to the world: cables made anew */
+        csim_clamp_def c = csim_default_clamp_def();
+        csim_pin_def pin = csim_default_pin_def();
+        csim_link_id link;
+        for (k = 0; k < 3; k++) STATUS(csim_destroy_body(w, id[k]), CSIM_OK);
+        for (k = 0; k < 3; k++) {
+            d.start = csim_v3(0, CSIM_R(0.2) * (csim_real)k, 0);
+            d.end = csim_v3(CSIM_R(0.3), CSIM_R(0.2) * (csim_real)k, 0);
+            id[k] = add_cable(w, &d);
+            c.cable = id[k];
+            c.at_end = true;
+            c.body = box[k];
+            STATUS(csim_create_clamp(w, &c, &link), CSIM_OK);
+            pin.a.body = id[k];
+            pin.a.node = 6;
+            pin.b.body = box[k];
+            pin.b.point = d.end;
+            STATUS(csim_create_pin(w, &pin, &link), CSIM_OK);
+        }
+    }
+    before = csim_world_totals(w);
+    for (i = 0; i < 20; i++) STATUS(csim_world_step(w, CSIM_R(0.002)), CSIM_OK);
+    after = csim_world_totals(w);
+    scale = fabs(before.momentum[2]);
+    for (k = 0; k < 3; k++)
+        NEAR(after.momentum[k], before.momentum[k],
+             TOL(1e-7, 1e-3) * scale); /* the certificate of a step is 1e-10 of its impulses */
+    CHECK(after.kinetic + after.elastic <= before.kinetic + before.elastic + TOL(1e-12, 1e-4));
+    csim_destroy_world(w);
+}
+
+TEST(errors_of_cables_name_the_field) {
+    csim_world *w = open_world(csim_v3(0, 0, 0));
+    csim_cable_def good = rod_def(4, 1, 1, 1, 1, 1, 1), d;
+    csim_clamp_def clamp = csim_default_clamp_def();
+    csim_body_id id, ball = {0, 0, 0};
+    csim_link_id link;
+    csim_particle_def p = csim_default_particle_def();
+    csim_real points[9] = {0, 0, 0, 1, 0, 0, 1, 0, 0}, frames[8] = {1, 0, 0, 0, 1, 0, 0, 0}, value;
+    uint64_t hash = csim_world_hash(w);
+#define REFUSED(change, status, word)                \
+    d = good;                                        \
+    change;                                          \
+    CASE(#change);                                   \
+    STATUS(csim_create_cable(w, &d, &id), status);   \
+    CHECK(strstr(csim_last_error(w), word) != NULL); \
+    EQUAL(csim_world_body_count(w), 0)
+    REFUSED(d.guard = 0, CSIM_DEF_NOT_INITIALISED, "guard");
+    REFUSED(d.radius = 0, CSIM_OUT_OF_RANGE, "radius");
+    REFUSED(d.density = -1, CSIM_OUT_OF_RANGE, "density");
+    REFUSED(d.young = 0, CSIM_OUT_OF_RANGE, "young");
+    REFUSED(d.poisson = CSIM_R(0.6), CSIM_OUT_OF_RANGE, "poisson");
+    REFUSED(d.stretch_stiffness = 0, CSIM_OUT_OF_RANGE, "stretch_stiffness");
+    REFUSED(d.shear_stiffness = 0, CSIM_OUT_OF_RANGE, "shear_stiffness");
+    REFUSED(d.strain = -2, CSIM_OUT_OF_RANGE, "strain");
+    REFUSED(d.segments = 0, CSIM_OUT_OF_RANGE, "segments");
+    REFUSED(d.end = d.start, CSIM_BAD_MESH, "zero-length");
+    REFUSED(d.mass_damping = -1, CSIM_OUT_OF_RANGE, "mass_damping");
+    REFUSED(d.start_end = (csim_cable_end)7, CSIM_OUT_OF_RANGE, "start_end");
+    REFUSED((d.points = points, d.point_count = 3), CSIM_BAD_MESH, "zero-length");
+    REFUSED((d.points = points, d.point_count = 1), CSIM_OUT_OF_RANGE, "point_count");
+    REFUSED((d.points = points, d.point_count = 2, d.frames = frames), CSIM_BAD_MESH, "frames");
+    REFUSED(d.closed = true, CSIM_NULL_ARGUMENT, "points");
+    REFUSED(d.surface.friction = -1, CSIM_OUT_OF_RANGE, "friction");
+    points[4] = (csim_real)NAN;
+    REFUSED((d.points = points, d.point_count = 3), CSIM_NOT_FINITE, "points");
+#undef REFUSED
+    CHECK(hash == csim_world_hash(w));
+    STATUS(csim_create_particle(w, &p, &ball), CSIM_OK);
+    clamp.cable = ball;
+    STATUS(csim_create_clamp(w, &clamp, &link), CSIM_WRONG_KIND);
+    STATUS(csim_cable_get_radius(w, ball, &value), CSIM_WRONG_KIND);
+    EQUAL(csim_cable_edge_count(w, ball), 0);
+    id = add_cable(w, &good);
+    clamp.cable = id;
+    clamp.body = ball;
+    STATUS(csim_create_clamp(w, &clamp, &link), CSIM_WRONG_KIND);
+    STATUS(csim_cable_set_frame(w, id, 4, csim_quat_identity(), csim_v3(0, 0, 0)), CSIM_OUT_OF_RANGE);
+    STATUS(csim_cable_add_torque(w, id, 0, csim_v3((csim_real)NAN, 0, 0)), CSIM_NOT_FINITE);
+    csim_destroy_world(w);
+}
+
+/* A cable in a block of the caller's, that never grows. */
+TEST(cables_fit_the_capacity_they_are_counted_with) {
+    csim_world_def def = csim_default_world_def();
+    csim_world *w = NULL;
+    csim_cable_def d = rod_def(8, 1, 1e-3, 1e-3, 10, 10, 0.1);
+    csim_body_id id;
+    size_t bytes = 0;
+    char *block, *aligned;
+    int i;
+    def.capacity.bodies = 1;
+    def.capacity.nodes = 9;
+    def.capacity.frames = 8;
+    def.capacity.bends = 9;
+    STATUS(csim_world_bytes(&def, &bytes, NULL), CSIM_OK);
+    block = (char *)malloc(bytes + 64);
+    aligned = block + (64 - (uintptr_t)block % 64) % 64;
+    STATUS(csim_create_world_in(&def, aligned, bytes, &w, NULL), CSIM_OK);
+    id = add_cable(w, &d);
+    for (i = 0; i < 10; i++) STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+    CHECK(node_at(w, id, 8).z < 0);
+    STATUS(csim_create_cable(w, &d, &id), CSIM_CAPACITY);
+    free(block);
+}
