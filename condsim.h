@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 13bd59251db6173b
+   Hash of the parts: 1d2c5178082f76f0
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -22998,9 +22998,9 @@ CSIM_API csim_status csim_body_get_mass(const csim_world *w, csim_body_id id, cs
 CSIM_API csim_status csim_body_set_pose(csim_world *w, csim_body_id id, csim_pose pose) {
     CSIMI_OPEN_BODY(w, id, "csim_body_set_pose");
     if ((status = csimi_check_pose(&w->error, "csim_body_set_pose", pose)) != 0) return status;
-    if (b->kind != CSIM_RIGID && b->kind != CSIM_PARTICLE)
+    if (b->kind != CSIM_RIGID && b->kind != CSIM_PARTICLE && b->kind != CSIM_BODY_TREE)
         return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_pose", "id", true, (double)id.index1,
-                          "a particle or rigid body");
+                          "a particle, rigid body or tree");
     if (b->kind == CSIM_PARTICLE) {
         csimi_store3(s->state.x + 3 * b->first_node, pose.position);
         return CSIM_OK;

@@ -7,6 +7,7 @@ typedef struct picture_body {
     csim_body_id id;
     csim_body_kind kind;
     int item; /* piece, surface or points of the replay; -1: not drawn */
+    int link; /* of a tree: each is an entry of its own; else -1 */
 } picture_body;
 
 struct picture {
@@ -52,8 +53,8 @@ static void picture_shape(replay_mesh *mesh, const csim_geometry *g, const csim_
     replay_mesh_free(&one);
 }
 
-/* The floor of a half-space, the pieces of everything else. */
-static int picture_rigid(picture *p, const csim_world *w, csim_body_id id) {
+/* The floor of a half-space, the pieces of everything else; link >= 0: of that link of a tree. */
+static int picture_rigid(picture *p, const csim_world *w, csim_body_id id, int link) {
     replay_mesh mesh;
     csim_motion motion = CSIM_DYNAMIC;
     int i, item = -1, count = csim_body_shape_count(w, id);
@@ -62,6 +63,9 @@ static int picture_rigid(picture *p, const csim_world *w, csim_body_id id) {
     for (i = 0; i < count; i++) {
         const csim_geometry *g;
         const csim_hull_data *hull;
+        int on = -1;
+        if (link >= 0) csim_tree_shape_link(w, id, i, &on);
+        if (on != link) continue;
         if (csim_body_shape(w, id, i, &g, &hull) != CSIM_OK) continue;
         if (g->kind == CSIM_SHAPE_HALF_SPACE) {
             csim_pose pose;
@@ -95,9 +99,10 @@ static void picture_cast(picture *p, const csim_world *w) {
     for (i = 0; i < p->body_count; i++) {
         picture_body *b = p->body + i;
         csim_body_get_kind(w, b->id, &b->kind);
-        b->item = b->kind == CSIM_RIGID  ? picture_rigid(p, w, b->id)
+        b->item = b->kind == CSIM_RIGID          ? picture_rigid(p, w, b->id, -1)
+                  : b->kind == CSIM_BODY_TREE    ? picture_rigid(p, w, b->id, b->link)
                   : picture_has_surface(b->kind) ? picture_solid(p, w, b->id)
-                                         : replay_points(p->out, "particle", REPLAY_AUTO, 1, 0.01f);
+                                                 : replay_points(p->out, "particle", REPLAY_AUTO, 1, 0.01f);
     }
 }
 
@@ -108,9 +113,10 @@ static void picture_positions(picture *p, const csim_world *w) {
         csim_pose pose;
         float position[3], turn[4];
         if (b->item < 0 || csim_body_get_pose(w, b->id, &pose) != CSIM_OK) continue;
+        if (b->link >= 0 && csim_tree_link_pose(w, b->id, b->link, &pose) != CSIM_OK) continue;
         picture_v3(pose.position, position);
         picture_quat(pose.rotation, turn);
-        if (b->kind == CSIM_RIGID) replay_pose(p->out, b->item, position, turn);
+        if (b->kind == CSIM_RIGID || b->kind == CSIM_BODY_TREE) replay_pose(p->out, b->item, position, turn);
         if (b->kind == CSIM_PARTICLE) replay_point_positions(p->out, b->item, position);
         if (!picture_has_surface(b->kind)) continue;
         csim_body_get_nodes(w, b->id, p->x, 3);
@@ -141,14 +147,19 @@ static void picture_free(picture *p) {
 /* Room for the bodies and for the nodes of the largest solid. */
 static picture *picture_alloc(const csim_world *w) {
     picture *p = (picture *)calloc(1, sizeof *p);
-    int i, nodes = 1, count = csim_world_body_count(w);
+    int i, k, nodes = 1, links, entries = 0, count = csim_world_body_count(w);
     csim_body_id *ids = (csim_body_id *)calloc((size_t)count + 1, sizeof *ids);
-    if (p) p->body = (picture_body *)calloc((size_t)count + 1, sizeof *p->body);
+    if (ids) csim_world_bodies(w, ids, count);
+    for (i = 0; ids && i < count; i++) entries += csim_tree_sizes(w, ids[i], &links, NULL, NULL) == CSIM_OK ? links : 1;
+    if (p) p->body = (picture_body *)calloc((size_t)entries + 1, sizeof *p->body);
     if (p && p->body && ids) {
-        p->body_count = csim_world_bodies(w, ids, count);
-        for (i = 0; i < p->body_count; i++) {
+        for (i = 0; i < count; i++) {
             int n = csim_body_node_count(w, ids[i]);
-            p->body[i].id = ids[i];
+            bool tree = csim_tree_sizes(w, ids[i], &links, NULL, NULL) == CSIM_OK;
+            for (k = 0; k < (tree ? links : 1); k++) {
+                p->body[p->body_count].id = ids[i];
+                p->body[p->body_count++].link = tree ? k : -1;
+            }
             if (n > nodes) nodes = n;
         }
         p->x = (csim_real *)calloc((size_t)nodes * 3, sizeof *p->x);

@@ -126,9 +126,9 @@ CSIM_API csim_status csim_body_get_mass(const csim_world *w, csim_body_id id, cs
 CSIM_API csim_status csim_body_set_pose(csim_world *w, csim_body_id id, csim_pose pose) {
     CSIMI_OPEN_BODY(w, id, "csim_body_set_pose");
     if ((status = csimi_check_pose(&w->error, "csim_body_set_pose", pose)) != 0) return status;
-    if (b->kind != CSIM_RIGID && b->kind != CSIM_PARTICLE)
+    if (b->kind != CSIM_RIGID && b->kind != CSIM_PARTICLE && b->kind != CSIM_BODY_TREE)
         return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_pose", "id", true, (double)id.index1,
-                          "a particle or rigid body");
+                          "a particle, rigid body or tree");
     if (b->kind == CSIM_PARTICLE) {
         csimi_store3(s->state.x + 3 * b->first_node, pose.position);
         return CSIM_OK;
