@@ -78,6 +78,15 @@ group_heavy() {
         figure max_penetration '<' 0.05e-3
     done
 }
+group_cond() { # COND alone on what stands and slides, at small and large gains of its virtual nodes
+    for scene in sliding-box stack heavy-stack arch card-house ball mat; do
+        for gain in 30 1e3 1e4; do
+            run "cond-$scene-$gain" $scene --solver cond --set gain=$gain --tol 5e-5
+            case $scene in *stack | arch | card-house) figure stands = 1 && figure drift_mm ;; esac
+            every_step_certified
+        done
+    done
+}
 
 # ---- the others: they have their own length
 
@@ -193,7 +202,7 @@ at() { for g in $standing; do printf '%s:%s ' "$g" "$1"; done; }
 # shellcheck disable=SC2046
 case ${1:-long} in
 check) all $(at 60) ;;
-long) all "fuzz:$FUZZ" $(at "$SECONDS_LONG") pile creep soft_creep raptor liver mascot soft fold grip sliding ;;
+long) all "fuzz:$FUZZ" $(at "$SECONDS_LONG") pile creep soft_creep cond raptor liver mascot soft fold grip sliding ;;
 in)
     group=${2%%:*}
     case $2 in *:*) "group_$group" "${2#*:}" ;; *) "group_$group" 60 ;; esac >"$OUT/$group.log" 2>&1 ;;
