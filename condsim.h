@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 1d2c5178082f76f0
+   Hash of the parts: 69765eb53c816946
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -729,7 +729,7 @@ typedef struct csim_solver_params {
     int window;              /* Anderson pairs kept, 1..32; 0: 8 for COND, 19 for SWEEP, 20 at the impulse level */
     csim_real gain;          /* virtual nodes: kappa = gain * effective mass; 1..1e8; default 1e3 */
     csim_real kappa;         /* kg; > 0: overrides gain (kappa = h k_v) */
-    bool shift;              /* proximal shift of virtual nodes by the last impulse; default true */
+    bool shift;              /* virtual nodes are shifted until they do not slip: exact at any gain; default true */
     csim_real sigma;         /* in: largest eigenvalue of the scaled A from an earlier solve, 0: estimate it */
     csim_contact_method contact_method; /* PERCONTACT: how one contact is solved; default Newton, exact Coulomb */
     int sides;               /* friction set; 0: disk (default); PGS 4: box, each tangent clipped alone at mu lambda_n;
@@ -758,7 +758,7 @@ typedef struct csim_outcome {
     int rejections;          /* iterates thrown away by the safeguards */
     int virtual_nodes;
     double residual;         /* the solver's own last residual */
-    double virtual_slip;     /* max |(lambda - last lambda)| / kappa: velocity by which virtual nodes slip, m/s */
+    double virtual_slip;     /* velocity by which virtual nodes slip, at most, m/s */
     csim_real sigma;         /* spectral estimate to pass to the next solve; SWEEP: 0 */
     size_t bytes;            /* workspace used at most */
     csim_certificate certificate;
@@ -12938,6 +12938,8 @@ enum {
     CSIMI_COND_RENEW = 10,      /* iterations a coarse factor serves at least */
     CSIMI_COND_LOOKS = 4,       /* factors the first correction may spend on contacts about to close */
     CSIMI_COND_ROUNDS = 4,      /* solves for distant contacts that closed */
+    CSIMI_COND_EARLY = 20,      /* tolerances at which virtual nodes are first asked whether they slip */
+    CSIMI_COND_CENTRES = 3,     /* centres of virtual nodes that the next one is extrapolated from */
     CSIMI_COND_NEWTON = 8,      /* factors one Newton correction may spend ... */
     CSIMI_COND_BUDGET = 30      /* ... for the price of about 30 products of A in all */
 };
@@ -12957,17 +12959,21 @@ typedef struct csimi_cond {
     csim_weight weight;
     int count, contacts; /* 3 n of the nodal problem; contacts */
     csimi_cond_contact *contact;
+    bool shift;                  /* virtual nodes are shifted until they follow their sides */
     csim_real full;              /* share of a contact that closed */
+    bool parted;                 /* a contact that hangs by a thread closed */
+    double slipping;             /* contact figure when the virtual nodes were last centred */
     csim_real *share;            /* [contacts] of its kappa that a virtual node is coupled by */
     unsigned char *pinned, *law; /* [n] carries a contact; [contacts] law in force */
     csim_real *w, *w_inverse, *gamma, *work;
+    csim_real *spread;            /* [3 contacts] 1/kg, metric of the centres */
     csim_real *v, *f, *p;         /* F(v) = p = v + f */
     csim_real *last, *r, *last_r; /* Chebyshev, Barzilai-Borwein */
     csim_real *best, *trial, *lambda, *best_lambda;
     double *row_sum, *contact_sum, *load_sum;
     void *scratch;
     size_t scratch_bytes;
-    csimi_anderson ring;
+    csimi_anderson ring, centres;
     csimi_coarse coarse;
     csimi_chains chains;
 
@@ -13009,7 +13015,7 @@ static int csimi_cond_window(const csim_solver_params *params) { return params->
 
 /* n nodes with their virtual ones; blocks, aggregates of the given problem. */
 static void csimi_cond_layout(csimi_cond *c, csimi_arena *arena, int n, int contacts, int blocks, int aggregates,
-                              int links, int window) {
+                              int links, int window, bool virtual_nodes) {
     const size_t vector = 3 * (size_t)n;
     size_t mark;
     c->count = 3 * n;
@@ -13024,6 +13030,10 @@ static void csimi_cond_layout(csimi_cond *c, csimi_arena *arena, int n, int cont
     c->trial = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     c->lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     c->best_lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    if (virtual_nodes) {
+        csimi_anderson_layout(&c->centres, arena, 3 * contacts, CSIMI_COND_CENTRES);
+        c->spread = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    }
     c->row_sum = CSIMI_PUSH(arena, double, n / CSIMI_COND_ROWS + 1);
     c->contact_sum = CSIMI_PUSH(arena, double, contacts / CSIMI_COND_ROWS + 1);
     c->load_sum = CSIMI_PUSH(arena, double, contacts / CSIMI_COND_ROWS + 1);
@@ -13054,7 +13064,7 @@ CSIMI_FN size_t csimi_cond_bytes(const csim_problem_size *size, const csim_solve
     (void)CSIMI_PUSH(&arena, csim_real, size->contacts);
     csimi_nodal_reserve(&arena, size->blocks, size->matrix_blocks, size->contacts, size->terms);
     csimi_cond_layout(&c, &arena, size->blocks + csimi_imin(2 * size->contacts, size->terms), size->contacts,
-                      size->blocks, size->aggregates, size->links, csimi_cond_window(params));
+                      size->blocks, size->aggregates, size->links, csimi_cond_window(params), params->shift);
     return arena.high;
 }
 
@@ -13400,6 +13410,18 @@ static csimi_coarse_contacts csimi_cond_contacts_now(const csimi_cond *c) {
     return now;
 }
 
+/* The newest pair alone in the ring: the older ones describe another regime or another coarse correction. */
+static void csimi_cond_forget(csimi_cond *c) {
+    csim_real *f, *p;
+    csimi_anderson_clear(&c->ring);
+    csimi_anderson_slot(&c->ring, &f, &p);
+    if (f == c->f) return;
+    csimi_cond_copy(c, f, c->f);
+    csimi_cond_copy(c, p, c->p);
+    c->f = f, c->p = p;
+}
+
+/* A renewed factor makes another map of the iteration, which the pairs in the ring know nothing of. */
 static void csimi_cond_refactor(csimi_cond *c, const csimi_coarse_contacts *now) {
     const bool whole = c->built < 0;
     bool changed = c->rebuild || !c->coarse.ready;
@@ -13410,7 +13432,10 @@ static void csimi_cond_refactor(csimi_cond *c, const csimi_coarse_contacts *now)
         changed = changed || rows != c->coarse.used[m];
         c->coarse.used[m] = rows;
     }
-    if (changed) (void)csimi_coarse_factor(&c->coarse, c->given, now);
+    if (changed) {
+        (void)csimi_coarse_factor(&c->coarse, c->given, now);
+        csimi_cond_forget(c);
+    }
     c->built = c->iteration;
     c->rebuild = false;
 }
@@ -13474,17 +13499,6 @@ static void csimi_cond_correct(csimi_cond *c) {
     if (c->chains.links) csimi_cond_chains(c);
 }
 
-/* The newest pair alone in the ring: the older ones describe another regime. */
-static void csimi_cond_forget(csimi_cond *c) {
-    csim_real *f, *p;
-    csimi_anderson_clear(&c->ring);
-    csimi_anderson_slot(&c->ring, &f, &p);
-    if (f == c->f) return;
-    csimi_cond_copy(c, f, c->f);
-    csimi_cond_copy(c, p, c->p);
-    c->f = f, c->p = p;
-}
-
 /* v = p without a memory of it. */
 static void csimi_cond_take(csimi_cond *c) {
     csimi_cond_copy(c, c->v, c->p);
@@ -13528,10 +13542,11 @@ static void csimi_cond_keep(csimi_cond *c) {
     CSIMI_MEMCPY(c->best_lambda, c->lambda, 3 * (size_t)c->contacts * sizeof *c->lambda);
 }
 
+/* With the shift the answer is that of the given contacts, so those are certified; without it, the nodal ones. */
 static bool csimi_cond_certify(csimi_cond *c, const csim_real *v, const csim_real *lambda, csim_real tolerance,
                                csim_outcome *outcome) {
     csim_certificate *k = &outcome->certificate;
-    (void)csim_problem_certify(&c->nodal.problem, v, lambda, c->scratch, c->scratch_bytes, k);
+    (void)csim_problem_certify(c->shift ? c->given : &c->nodal.problem, v, lambda, c->scratch, c->scratch_bytes, k);
     c->products += 1;
     return k->dynamics <= (double)tolerance && k->contact <= (double)tolerance;
 }
@@ -13591,12 +13606,85 @@ static void csimi_cond_advance(csimi_cond *c) {
     }
 }
 
-/* Certifies p. When it is not good enough yet, *inner becomes the rel at which to look again. */
+/* Compliance that the virtual nodes of a contact add to it, 1/kg. */
+static csim_real csimi_cond_hang(const csimi_cond *c, int m) {
+    const int a = c->nodal.node_a[m], b = c->nodal.node_b[m];
+    return (csimi_cond_is_virtual(c, a) ? 1 / csimi_cond_kappa(c, a) : 0) +
+           (csimi_cond_is_virtual(c, b) ? 1 / csimi_cond_kappa(c, b) : 0);
+}
+
+/* Whether a contact closed that was taken for distant. */
+static bool csimi_cond_threads(const csimi_cond *c) {
+    int m;
+    for (m = 0; m < c->contacts; ++m)
+        if (c->share[m] < c->full && c->lambda[3 * m] > 0 && csimi_cond_hang(c, m) > 0) return true;
+    return false;
+}
+
+/* Progress is measured anew. */
+static void csimi_cond_fresh(csimi_cond *c) {
+    c->phase = c->idle = c->stale = c->newton = 0;
+    c->saved = c->saved_rel = c->lowest = c->lowest_rel = c->before = 1e300;
+    c->mode = c->alone = 0;
+    c->plain = 2;
+    c->plain_next = 4;
+    c->newton_next = 0;
+    if (c->acceleration == CSIM_ACCELERATION_COARSE && c->coarse.groups && c->nodal.virtual_count) {
+        /* rigid bodies are all coarse, and their virtual nodes are eliminated: Newton solves them */
+        c->plain = 0;
+        c->newton = c->rigid ? 3 : 1;
+        c->newton_next = 6;
+    }
+    if (c->chains.links) c->plain = 0; /* solved exactly from the first map on */
+    if (csimi_cond_rings(c)) csimi_anderson_clear(&c->ring);
+}
+
+/* A virtual node slips against its side by (lambda - centre) / kappa, the centre being the impulse it is shifted by.
+   Moving the centre to the impulse at hand is one step of the proximal point method: the contacts of its limit are the
+   given ones, whatever the gain. */
+static void csimi_cond_centre(csimi_cond *c) {
+    csim_contact *contacts = (csim_contact *)c->nodal.problem.contacts;
+    csim_real *step, *next;
+    int m, i;
+    csimi_anderson_slot(&c->centres, &step, &next);
+    for (m = 0; m < c->contacts; ++m) {
+        const csim_real by = csimi_cond_hang(c, m);
+        for (i = 3 * m; i < 3 * m + 3; ++i) {
+            next[i] = c->lambda[i];
+            step[i] = by > 0 ? next[i] - (c->given->contacts[m].phi[i - 3 * m] - contacts[m].phi[i - 3 * m]) / by : 0;
+            c->spread[i] = by > 0 ? by : 1;
+        }
+    }
+    csimi_anderson_step(&c->centres, c->spread, c->trial, c->tasks);
+    for (m = 0; m < c->contacts; ++m) {
+        const csim_real by = csimi_cond_hang(c, m);
+        for (i = 0; i < 3 && by > 0; ++i)
+            contacts[m].phi[i] = c->contact[m].phi[i] = c->given->contacts[m].phi[i] - by * c->trial[3 * m + i];
+    }
+    csimi_cond_eliminate(c);
+    csimi_cond_copy(c, c->v, c->p);
+    csimi_cond_fresh(c);
+    c->plain = 0;
+}
+
+/* Certifies p. When it is not good enough yet, *inner becomes the rel at which to look again; contacts whose virtual
+   nodes slip get another centre. */
 static bool csimi_cond_done(csimi_cond *c, csim_real tolerance, double *inner, csim_outcome *outcome) {
+    const csim_certificate *k = &outcome->certificate;
     double worst;
     if (csimi_cond_certify(c, c->p, c->lambda, tolerance, outcome)) return true;
-    worst = outcome->certificate.dynamics > outcome->certificate.contact ? outcome->certificate.dynamics
-                                                                         : outcome->certificate.contact;
+    if (c->shift && csimi_cond_threads(c)) {
+        c->parted = true;
+        return false;
+    }
+    if (c->shift && k->contact > (double)tolerance && k->contact >= k->dynamics) {
+        if (k->contact > c->slipping) csimi_anderson_clear(&c->centres);
+        if (k->contact > 0.5 * c->slipping && *inner > 0.05 * (double)tolerance) *inner *= 0.5;
+        c->slipping = k->contact;
+        csimi_cond_centre(c);
+        return false;
+    }
+    worst = c->shift || k->dynamics > k->contact ? k->dynamics : k->contact;
     *inner = c->rel * 0.8 * (worst > 1.6 * (double)tolerance ? (double)tolerance / worst : 0.625);
     return false;
 }
@@ -13606,7 +13694,10 @@ static int csimi_cond_patience(const csimi_cond *c) { return c->nodal.virtual_co
 
 /* Iterates until certified. Converged: the answer is p with lambda; otherwise best holds the best iterate. */
 static csim_result csimi_cond_loop(csimi_cond *c, const csim_solver_params *params, csim_outcome *outcome) {
-    double inner = (double)params->tolerance;
+    double inner = (double)params->tolerance * (c->shift && c->nodal.virtual_count ? CSIMI_COND_EARLY : 1);
+    c->slipping = 1e300;
+    csimi_anderson_clear(&c->centres);
+    c->parted = false;
     for (c->iteration = 1; outcome->iterations < params->max_iterations; ++c->iteration) {
         if (csimi_cond_rings(c)) csimi_anderson_slot(&c->ring, &c->f, &c->p);
         csimi_cond_map(c);
@@ -13617,7 +13708,7 @@ static csim_result csimi_cond_loop(csimi_cond *c, const csim_solver_params *para
         if (c->iteration == 1 && !(c->rho < 1e300)) return CSIM_RESULT_NOT_FINITE;
         if (c->iteration >= 2 && c->rel < inner && csimi_cond_done(c, params->tolerance, &inner, outcome))
             return CSIM_RESULT_CONVERGED;
-        if (inner < 4 * (double)CSIMI_EPS) {
+        if (c->parted || inner < 4 * (double)CSIMI_EPS) {
             csimi_cond_keep(c);
             return CSIM_RESULT_STALLED;
         }
@@ -13627,22 +13718,25 @@ static csim_result csimi_cond_loop(csimi_cond *c, const csim_solver_params *para
     return CSIM_RESULT_CAP;
 }
 
-/* Largest velocity by which a virtual node slips against its side. */
-static double csimi_cond_slip(const csimi_cond *c, bool shift, const csim_real *lambda, const csim_real *start) {
+/* Largest velocity by which a virtual node slips against its side; phi tells the impulse it was shifted by. */
+static double csimi_cond_slip(const csimi_cond *c, const csim_real *lambda) {
     double worst = 0;
     int m, i, side;
-    for (m = 0; m < c->contacts; ++m)
-        for (side = 0; side < 2; ++side) {
-            const int node = (side ? c->nodal.node_b[m] : c->nodal.node_a[m]) - c->given->A.n;
-            double square = 0, slip;
-            if (node < 0) continue;
-            for (i = 3 * m; i < 3 * m + 3; ++i) {
-                const double d = (double)lambda[i] - (shift ? (double)start[i] : 0);
-                square += d * d;
-            }
-            slip = csimi_sqrt64(square) / (double)c->nodal.kappa[node];
+    for (m = 0; m < c->contacts; ++m) {
+        const double hang = (double)csimi_cond_hang(c, m);
+        double square = 0;
+        for (i = 0; i < 3; ++i) {
+            const double d = hang * (double)lambda[3 * m + i] -
+                             (double)(c->given->contacts[m].phi[i] - c->nodal.problem.contacts[m].phi[i]);
+            square += d * d;
+        }
+        for (side = 0; side < 2 && hang > 0; ++side) {
+            const int node = side ? c->nodal.node_b[m] : c->nodal.node_a[m];
+            const double slip =
+                csimi_cond_is_virtual(c, node) ? csimi_sqrt64(square) / (hang * (double)csimi_cond_kappa(c, node)) : 0;
             if (slip > worst) worst = slip;
         }
+    }
     return worst;
 }
 
@@ -13655,25 +13749,16 @@ static int csimi_cond_afford(const csimi_cond *c) {
 }
 
 static void csimi_cond_begin(csimi_cond *c) {
-    c->phase = c->idle = c->stale = c->since = c->mode = c->alone = c->newton = c->newton_next = 0;
-    c->rigid = c->rebuild = false;
+    c->since = 0;
+    c->rebuild = false;
     c->alpha = 1;
     c->longest = 50;
-    c->saved = c->saved_rel = c->lowest = c->lowest_rel = c->before = 1e300;
-    c->plain = 2;
-    c->plain_next = 4;
-    if (c->acceleration == CSIM_ACCELERATION_COARSE && c->coarse.groups && c->nodal.virtual_count) {
-        /* rigid bodies are all coarse, and their virtual nodes are eliminated: Newton solves them */
-        c->plain = 0;
-        c->rigid = 6 * c->coarse.groups > 3 * c->given->A.n / 2;
-        c->newton = c->rigid ? 3 : 1;
-        c->newton_next = 6;
-        c->newton_steps = csimi_cond_afford(c);
-    }
-    if (c->chains.links) c->plain = 0; /* solved exactly from the first map on */
     c->built = -1;
     c->v = c->nodal.start;
-    if (csimi_cond_rings(c)) csimi_anderson_clear(&c->ring);
+    c->rigid = c->acceleration == CSIM_ACCELERATION_COARSE && 6 * c->coarse.groups > 3 * c->given->A.n / 2;
+    if (c->acceleration == CSIM_ACCELERATION_COARSE && c->coarse.groups && c->nodal.virtual_count)
+        c->newton_steps = csimi_cond_afford(c);
+    csimi_cond_fresh(c);
 }
 
 /* ---- distant contacts. A contact that stays open needs its virtual nodes for nothing, yet hundreds of them load the
@@ -13742,7 +13827,7 @@ static csim_status csimi_cond_round(csimi_cond *c, const csim_solver_params *par
                        arena, &c->nodal) == CSIM_OK)
         csimi_cond_layout(c, arena, c->nodal.problem.A.n, problem->contact_count, problem->A.n,
                           modes ? problem->structure->aggregate_count : 0, csimi_chains_links(problem->structure),
-                          csimi_cond_window(params));
+                          csimi_cond_window(params), params->shift && c->nodal.virtual_count > 0);
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", true, (double)arena->size,
                           "at least csim_solver_bytes of the problem's size");
@@ -13761,7 +13846,7 @@ static csim_status csimi_cond_round(csimi_cond *c, const csim_solver_params *par
     }
     outcome->products = c->products;
     if (outcome->result == CSIM_RESULT_NOT_FINITE) return CSIM_OK;
-    outcome->virtual_slip = csimi_cond_slip(c, params->shift, lambda, solution->lambda);
+    outcome->virtual_slip = csimi_cond_slip(c, lambda);
     CSIMI_MEMCPY(solution->v, v, 3 * (size_t)problem->A.n * sizeof *v);
     CSIMI_MEMCPY(solution->lambda, lambda, 3 * (size_t)problem->contact_count * sizeof *lambda);
     return CSIM_OK;
@@ -13783,9 +13868,10 @@ CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_so
     outcome->sigma = params->sigma;
     c.given = problem;
     c.tasks = tasks;
+    c.shift = params->shift;
     c.weight = params->weight;
     c.acceleration = csimi_cond_choose(params, csimi_coarse_usable(problem->structure) ||
-                                                         csimi_chains_links(problem->structure) > 0);
+                                                   csimi_chains_links(problem->structure) > 0);
     c.share = CSIMI_PUSH(arena, csim_real, problem->contact_count);
     if (!arena->overflow) csimi_cond_part(problem, solution, c.share);
     mark = arena->used;
@@ -13797,7 +13883,9 @@ CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_so
             outcome->iterations >= params->max_iterations)
             return status;
         if (outcome->result == CSIM_RESULT_CONVERGED) {
-            if (!csimi_cond_join(&c, solution, full, c.share)) return status;
+            if (c.shift || !csimi_cond_join(&c, solution, full, c.share)) return status;
+        } else if (c.parted) {
+            (void)csimi_cond_join(&c, solution, full, c.share);
         } else if (full >= 1 && outcome->virtual_nodes) {
             full = CSIMI_COND_SOFT;
             csimi_cond_soften(&c, full);

@@ -59,7 +59,7 @@ typedef struct csim_solver_params {
     int window;              /* Anderson pairs kept, 1..32; 0: 8 for COND, 19 for SWEEP, 20 at the impulse level */
     csim_real gain;          /* virtual nodes: kappa = gain * effective mass; 1..1e8; default 1e3 */
     csim_real kappa;         /* kg; > 0: overrides gain (kappa = h k_v) */
-    bool shift;              /* proximal shift of virtual nodes by the last impulse; default true */
+    bool shift;              /* virtual nodes are shifted until they do not slip: exact at any gain; default true */
     csim_real sigma;         /* in: largest eigenvalue of the scaled A from an earlier solve, 0: estimate it */
     csim_contact_method contact_method; /* PERCONTACT: how one contact is solved; default Newton, exact Coulomb */
     int sides;               /* friction set; 0: disk (default); PGS 4: box, each tangent clipped alone at mu lambda_n;
@@ -88,7 +88,7 @@ typedef struct csim_outcome {
     int rejections;          /* iterates thrown away by the safeguards */
     int virtual_nodes;
     double residual;         /* the solver's own last residual */
-    double virtual_slip;     /* max |(lambda - last lambda)| / kappa: velocity by which virtual nodes slip, m/s */
+    double virtual_slip;     /* velocity by which virtual nodes slip, at most, m/s */
     csim_real sigma;         /* spectral estimate to pass to the next solve; SWEEP: 0 */
     size_t bytes;            /* workspace used at most */
     csim_certificate certificate;
