@@ -565,6 +565,16 @@ TEST(workspaces_grow_linearly) {
         CASE("%s", name_of(k));
         printf("    %-10s %5.0f bytes a contact\n", name_of(k), (double)bytes[0] / 1000);
         CHECK(bytes[1] <= 2 * bytes[0] && bytes[2] <= 2 * bytes[1]);
+        for (i = 0; i < 3; i++) { /* velocity level, a soft island: through the lift, or CCS's own */
+            csim_problem_size size;
+            memset(&size, 0, sizeof size);
+            size.blocks = 1000 << i;
+            size.matrix_blocks = 15000 << i;
+            size.contacts = 500 << i;
+            size.terms = 1000 << i;
+            bytes[i] = csim_solver_bytes(&size, &p);
+        }
+        CHECK(bytes[0] > 0 && bytes[1] <= 2 * bytes[0] && bytes[2] <= 2 * bytes[1]);
     }
 }
 
