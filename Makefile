@@ -95,6 +95,8 @@ $(BUILD)/tests/library-%.o: tests/library.c condsim.h
 	@mkdir -p $(@D)
 	$(COMPILE) $(if $(filter float,$*),-DCONDSIM_FLOAT) -I. -c $< -o $@
 
+$(BUILD)/tests/test_impulse-double $(BUILD)/tests/test_impulse-float: examples/fc3d/problem.c examples/fc3d/measure.c examples/fc3d/fc3d.h
+
 $(BUILD)/tests/%-double: tests/%.c $(BUILD)/tests/library-double.o $(TEST_HEADERS)
 	@mkdir -p $(@D)
 	$(COMPILE) -DCHECK_SHARED -I. $< $(BUILD)/tests/library-double.o -o $@ -lm
