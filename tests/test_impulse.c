@@ -1,5 +1,6 @@
 /* The impulse level: W in its three forms, the measure, agreement of the solvers, invariances, memory, bad input, the
    files of tests/fc3d and, where it lies beside the project, of shared/fc3d. */
+#define CHECK_ALONE /* looks into the parts of Newton, which are private to their file */
 #include "check.h"
 #include "contact_problems.h"
 
