@@ -96,6 +96,7 @@ $(BUILD)/tests/library-%.o: tests/library.c condsim.h
 	$(COMPILE) $(if $(filter float,$*),-DCONDSIM_FLOAT) -I. -c $< -o $@
 
 $(BUILD)/tests/test_impulse-double $(BUILD)/tests/test_impulse-float: examples/fc3d/problem.c examples/fc3d/measure.c examples/fc3d/fc3d.h
+$(BUILD)/tests/test_baselines-double $(BUILD)/tests/test_baselines-float: examples/fc3d/problem.c examples/fc3d/fc3d.h
 
 $(BUILD)/tests/%-double: tests/%.c $(BUILD)/tests/library-double.o $(TEST_HEADERS)
 	@mkdir -p $(@D)
