@@ -6,6 +6,7 @@
 #   make check      the long matrix: compilers, sanitizers, other machines; reports what it cannot find
 #   make long       the long physics runs
 #   make bench      the benchmarks
+#   make fc3d       every solver on the contact problems of shared/fc3d: tables, profiles and pictures in build/fc3d
 #   make golden     write tests/golden.txt: the hashes of this tree, after a change that moves bits on purpose
 #   make header     write condsim.h from amalgamate/parts
 #   make readme     put examples/01_hello.c and its output into README.md
@@ -72,6 +73,9 @@ $(BUILD)/bin/condsim-scene: $(SCENES) $(SCENE_HEADERS) condsim.h
 $(BUILD)/bin/condsim-fc3d: $(FC3D) examples/fc3d/fc3d.h condsim.h
 	@mkdir -p $(@D)
 	$(COMPILE) -I. $(FC3D) -o $@ -lm
+
+fc3d: $(BUILD)/bin/condsim-fc3d
+	@sh tests/fc3d.sh $(BUILD)/bin/condsim-fc3d $(BUILD)/fc3d
 
 run: all
 	@test -n "$(SCENES)" || { echo "examples/scenes is empty: nothing to run"; exit 1; }
@@ -166,6 +170,6 @@ clean:
 	rm -rf $(BUILD)
 
 FORCE:
-.PHONY: all help header run readme test golden check long bench lib clean FORCE
+.PHONY: all help header run fc3d readme test golden check long bench lib clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
