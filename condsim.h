@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 69765eb53c816946
+   Hash of the parts: 4615c8493dfddd2f
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -22617,21 +22617,22 @@ static void csimi_guess(csim_world *w, csimi_step_frame *f, csimi_step *step, co
 }
 
 /* One Newton step on the implicit midpoint rule: the rotations of the elements move on by half a step with the first
-   solution. Frozen at q_k they lag behind, and a swinging solid gains energy without bound. The stages are those of
-   the first solution, which is dropped; the work it took is counted. */
-static csim_status csimi_solve_midpoint(csim_world *w, csimi_step_frame *f, csimi_step *step, csimi_arena *arena,
-                                        const csim_step_stats *before) {
-    const csim_step_stats spent = f->stats;
-    csim_status status;
+   solution, which is dropped; the work it took stays counted. Frozen at q_k they lag behind, and a swinging solid gains
+   energy without bound. */
+static void csimi_move_on(csim_world *w, csimi_step_frame *f, csimi_step *step) {
+    csim_step_stats *stats = &f->stats;
+    const int pairs = stats->pairs, contacts = stats->contacts, products = stats->products;
+    const int rejections = stats->rejections;
+    const long iterations = stats->total_iterations;
     csimi_guess(w, f, step, f->v);
     csimi_assemble(w, f, step);
     CSIMI_MEMCPY(f->rep, f->v, sizeof(csim_real) * 3 * (size_t)f->blocks);
-    f->stats = *before;
-    status = csimi_solve_islands(w, f, arena);
-    f->stats.products += spent.products;
-    f->stats.total_iterations += spent.total_iterations;
-    f->stats.rejections += spent.rejections;
-    return status;
+    CSIMI_MEMSET(stats, 0, sizeof *stats);
+    stats->pairs = pairs;
+    stats->contacts = contacts;
+    stats->products = products;
+    stats->rejections = rejections;
+    stats->total_iterations = iterations;
 }
 
 /* v_{k+1} = v_k + (v - v_k) / theta, positions by v. */
@@ -22700,8 +22701,8 @@ static double csimi_now(const csim_world *w) { return w->def.clock ? w->def.cloc
 /* The step between locking and unlocking. */
 static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real h, csimi_arena *arena) {
     csimi_step step;
-    csim_step_stats before;
     csim_status status;
+    int pass;
     bool midpoint = w->def.integrator == CSIM_MIDPOINT && w->store.count.tets + w->store.count.membranes > 0;
     double t0 = csimi_now(w), t1, t2, t3;
     if (w->pattern_stale && (status = csimi_build_pattern(w, arena)) != 0) return status;
@@ -22723,9 +22724,10 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
     csimi_rows(w, f, arena);
     csimi_tree_rows(w, f, &step);
     t2 = csimi_now(w);
-    before = f->stats;
-    if ((status = csimi_solve_islands(w, f, arena)) != 0) return status;
-    if (midpoint && (status = csimi_solve_midpoint(w, f, &step, arena, &before)) != 0) return status;
+    for (pass = 0; pass < (midpoint ? 2 : 1); pass++) {
+        if (pass > 0) csimi_move_on(w, f, &step);
+        if ((status = csimi_solve_islands(w, f, arena)) != 0) return status;
+    }
     t3 = csimi_now(w);
     if ((f->stats.flags & CSIM_FLAG_UNCERTIFIED) && w->def.on_uncertified == CSIM_REJECT_UNCERTIFIED)
         return csimi_fail(&w->error, CSIM_UNCERTIFIED, "csim_world_step", "certificate", true,
