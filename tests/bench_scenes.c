@@ -13,6 +13,7 @@
 #include "../examples/scenes/solids.c"
 #include "../examples/scenes/mixed.c"
 #include "../examples/scenes/cables.c"
+#include "../examples/scenes/robots.c"
 #include <time.h>
 
 static double bench_clock(void *user) {

@@ -8,6 +8,7 @@
 #include "../examples/scenes/mesh.c"
 #include "../examples/scenes/mixed.c"
 #include "../examples/scenes/cables.c"
+#include "../examples/scenes/robots.c"
 #include "../examples/scenes/rigid.c"
 #include "../examples/scenes/sat.c"
 #include "../examples/scenes/scene.c"

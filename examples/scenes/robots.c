@@ -423,7 +423,7 @@ static void arm_finish(scene *s) {
 
 /* ---- mat-fold: the arm takes one edge of a soft mat and lays it on the other */
 
-static const scene_key mat_keys[] = {{"mu", "0.5", "friction coefficient", NULL},
+static const scene_key robot_mat_keys[] = {{"mu", "0.5", "friction coefficient", NULL},
                                      {"E", "1e5", "Young's modulus, Pa", NULL},
                                      {"nu", "0.3", "Poisson's ratio", NULL},
                                      {"rho", "500", "density, kg/m^3", NULL},
@@ -447,7 +447,7 @@ static int mat_node(const scene_mesh *m, csim_vec3 x) {
     return at;
 }
 
-static void mat_build(scene *s) {
+static void robot_mat_build(scene *s) {
     arm_scene *a = (arm_scene *)s->state;
     csim_tree_link_def link[ARM_LINKS];
     csim_shape shape[ARM_LINKS];
@@ -491,7 +491,7 @@ static void mat_build(scene *s) {
 }
 
 /* Half a circle about the middle of the mat, from 0.3 s to 2.3 s; down to where the other half lies. */
-static void mat_drive(scene *s) {
+static void robot_mat_drive(scene *s) {
     arm_scene *a = (arm_scene *)s->state;
     double x = fmin(1, fmax(0, (scene_time(s) - 0.3) / 2)), angle = 3.14159265358979 * x * x * (3 - 2 * x);
     double r = (mat_x1 - mat_x0) / 2, lift = mat_thick * (1 + 1.5 * angle / 3.14159265358979);
@@ -499,13 +499,13 @@ static void mat_drive(scene *s) {
     arm_reach(s, a->arm, tip, csim_add(tip, scene_v3(0, 0, 0.1)), a->target);
 }
 
-static void mat_measure(scene *s) {
+static void robot_mat_measure(scene *s) {
     arm_scene *a = (arm_scene *)s->state;
     robot_count(s, &a->pace);
     a->deepest = fmax(a->deepest, csim_world_stats(s->world).penetration);
 }
 
-static void mat_finish(scene *s) {
+static void robot_mat_finish(scene *s) {
     arm_scene *a = (arm_scene *)s->state;
     int n = csim_body_node_count(s->world, a->mat), i, count = 0;
     csim_real *x = (csim_real *)scene_memory(s, sizeof(csim_real) * 3 * (size_t)(n > 0 ? n : 1));
@@ -647,7 +647,7 @@ const scene_kind scene_robot_kinds[] = {
      CSIM_BACKWARD_EULER, 0, sizeof(arm_scene), arm_keys, arm_build, arm_drive, arm_measure, arm_finish},
     {"mat-fold", "an arm takes one edge of a soft mat and lays it on the other; --size cells along the mat",
      ROBOT_FIGURES " edge_moved_m deepest_mm inverted nodes tets", 0.01, 3, 0, 18, CSIM_BACKWARD_EULER, SCENE_PACE,
-     sizeof(arm_scene), mat_keys, mat_build, mat_drive, mat_measure, mat_finish},
+     sizeof(arm_scene), robot_mat_keys, robot_mat_build, robot_mat_drive, robot_mat_measure, robot_mat_finish},
     {"soft-ball", "a hand of six degrees of freedom with two sliding fingers lifts a soft ball and shakes it",
      ROBOT_FIGURES " slip_mm below_hand_mm held mu_statics inverted nodes tets", 0.01, 11, 0, 4, CSIM_BACKWARD_EULER,
      SCENE_PACE, sizeof(soft_ball), soft_ball_keys, soft_ball_build, soft_ball_drive, soft_ball_measure,
