@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 4615c8493dfddd2f
+   Hash of the parts: ac6a818d573f184f
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -801,8 +801,8 @@ CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_
 
        u = W r + q,     law(u_c, r_c) for every contact c
 
-   W [1/kg] = J A^-1 J' couples nc contacts in 3x3 blocks, r [N s] are the impulses and u, q [m/s] the velocities, all in
-   contact frames (n, t1, t2). The problem other software calls Delassus or FC3D; solvers.md, top. */
+   W [1/kg] = J A^-1 J' couples nc contacts in 3x3 blocks, r [N s] are the impulses and u, q [m/s] the velocities, all
+   in contact frames (n, t1, t2). The problem other software calls Delassus or FC3D; solvers.md, top. */
 #ifndef CSIM_IMPULSE_H
 #define CSIM_IMPULSE_H
 
@@ -1727,7 +1727,8 @@ typedef struct csim_urdf_options {
 /* A robot. Everything it points to lies in one block, freed by csim_urdf_free. */
 typedef struct csim_urdf {
     const char *name;
-    csim_tree_def def; /* as made by csim_default_tree_def, with its links; change what you like, then csim_create_tree */
+    csim_tree_def
+        def; /* as made by csim_default_tree_def, with its links; change what you like, then csim_create_tree */
     csim_tree_link_def *links; /* def.links, to be changed in place */
     csim_urdf_frame *frames;   /* [frame_count] the links of the file, parents first */
     int frame_count;
@@ -2058,8 +2059,8 @@ CSIMI_FN bool csimi_lu(int m, double *A, int *pivot);
 CSIMI_FN void csimi_lu_solve(int m, const double *LU, const int *pivot, double *x);
 
 /* ---- chain.c: links of two 3-blocks, each coupled to the links before and after it: LU in O(links), 72 numbers a
-   link. A block may be pressed onto a face of the directions it can move in: rows by left, columns by right (a projector;
-   left = right keeps the matrix symmetric). */
+   link. A block may be pressed onto a face of the directions it can move in: rows by left, columns by right (a
+   projector; left = right keeps the matrix symmetric). */
 typedef struct csimi_chain_face {
     double left[9], right[9];
 } csimi_chain_face;
@@ -2847,9 +2848,9 @@ CSIMI_FN void csimi_delassus_project(const csimi_delassus *W, csim_real *r);
 /* r - P(r - u) of one contact, with u + mu |u_t| n for u under the strict law (de Saxce): zero where u, r obey. */
 CSIMI_FN void csimi_delassus_residual(const csimi_delassus *W, int c, const csim_real *r, const csim_real *u,
                                       csim_real *residual);
-/* The one measure of every impulse-level solver: natural_map_scaled of r in raw norms, and where W->each holds the worst
-   figure of a contact if that is larger; 1 at r = 0 unless that is exact. velocity: u = W r + q is in u[3 contacts];
-   else it is computed there. */
+/* The one measure of every impulse-level solver: natural_map_scaled of r in raw norms, and where W->each holds the
+   worst figure of a contact if that is larger; 1 at r = 0 unless that is exact. velocity: u = W r + q is in u[3
+   contacts]; else it is computed there. */
 CSIMI_FN double csimi_delassus_measure(csimi_delassus *W, const csim_real *r, csim_real *u, bool velocity);
 /* Raw impulses to and from r, in place. */
 CSIMI_FN void csimi_delassus_enter(const csimi_delassus *W, csim_real *r);
@@ -2880,8 +2881,8 @@ CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_so
 /* ---- fischer.c: Newton on the Fischer-Burmeister form; STRICT and BILATERAL laws */
 CSIMI_FN bool csimi_fischer_takes(const csimi_delassus *W);
 CSIMI_FN size_t csimi_fischer_numbers(int contacts); /* reals a burst takes from the arena */
-/* At most steps Newton steps of inner products each from best, whose measure is given; leaves the best feasible impulses
-   there and returns their measure. u [3 contacts] is scratch; iterations in: products allowed, out: made. */
+/* At most steps Newton steps of inner products each from best, whose measure is given; leaves the best feasible
+   impulses there and returns their measure. u [3 contacts] is scratch; iterations in: products allowed, out: made. */
 CSIMI_FN double csimi_fischer_burst(csimi_delassus *W, csimi_arena *arena, csim_real *best, double measure,
                                     csim_real *u, double target, int steps, int inner, int *iterations,
                                     const csimi_impulse_run *run);
@@ -2978,7 +2979,8 @@ CSIMI_FN bool csimi_bodies_take(const csim_problem *problem);
 CSIMI_FN int csimi_bodies_inverse_blocks(const csim_problem *problem);
 CSIMI_FN int csimi_inverse_blocks_of(const csim_problem_size *size);
 CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int inverse_blocks);
-/* Finds the bodies of a problem that csimi_bodies_take takes and inverts them. False when A is not positive definite. */
+/* Finds the bodies of a problem that csimi_bodies_take takes and inverts them. False when A is not positive definite.
+ */
 CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_problem *problem);
 /* A^-1 x of the body of block i, x given on that block alone, added to y[3n]. */
 CSIMI_FN void csimi_body_push(const csimi_bodies *b, int i, const csim_real *x, csim_real *y);
@@ -2986,7 +2988,8 @@ CSIMI_FN void csimi_body_push(const csimi_bodies *b, int i, const csim_real *x, 
 CSIMI_FN int csimi_pieces_count(const csim_problem *p);
 /* Pieces of contact m, rows turned into its frame; returns their number. b null: without the body's numbers. */
 CSIMI_FN int csimi_pieces_make(const csim_problem *p, const csimi_bodies *b, int m, csimi_piece *pieces);
-CSIMI_FN void csimi_pieces_velocity(const csimi_piece *piece, int count, const csim_real *v, csim_real *u); /* u += J v */
+CSIMI_FN void csimi_pieces_velocity(const csimi_piece *piece, int count, const csim_real *v,
+                                    csim_real *u); /* u += J v */
 /* v += A^-1 J' impulse of one contact */
 CSIMI_FN void csimi_pieces_push(const csimi_bodies *b, const csimi_piece *piece, int count, const csim_real *impulse,
                                 csim_real *v);
@@ -3330,8 +3333,8 @@ CSIMI_FN csim_real csimi_gap_at(const csim_world *world, const csimi_state *then
                                 const csimi_found_contact *f);
 /* ---- rows.c: found contacts and pins to rows of the problem, with phi, laws and warm starts */
 CSIMI_FN void csimi_rows(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
-/* Scale of last impulses: forces persist, so impulses go with h. phi of a gap that closes at `approach` now and would at
-   `free_end` without contact; contact.md 4. */
+/* Scale of last impulses: forces persist, so impulses go with h. phi of a gap that closes at `approach` now and would
+   at `free_end` without contact; contact.md 4. */
 CSIMI_FN csim_real csimi_warm_scale(const csim_world *w, const csimi_step_frame *f);
 CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csim_real gap, csim_real restitution,
                              csim_real approach, csim_real free_end);

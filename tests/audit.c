@@ -4,7 +4,8 @@
 #include "check.h"
 #include <ctype.h>
 
-enum { MAX_LINES = 60000, MAX_NAMES = 20000, LINE_BUDGET = 20000, WARN_LENGTH = 60, MOST_LENGTH = 80 };
+/* lines: old debuggers and compilers stop at 32767 */
+enum { MAX_LINES = 60000, MAX_NAMES = 20000, LINE_BUDGET = 32767, WARN_LENGTH = 60, MOST_LENGTH = 80 };
 
 static char *header; /* the file, and the same with comments and strings blanked */
 static char *code;
@@ -214,9 +215,9 @@ TEST(line_budget_and_layout) {
     CASE("condsim.h:%d is not ASCII, and some compilers guess the encoding of a file", bytes);
     CHECK(!bytes);
     CASE("lines");
-    printf("note: %d lines, %d public, %d implementation of %d allowed\n", line_count, implementation_line,
-           line_count - implementation_line, LINE_BUDGET);
-    CHECK(line_count - implementation_line < LINE_BUDGET);
+    printf("note: %d lines of %d allowed, %d public, %d implementation\n", line_count, LINE_BUDGET, implementation_line,
+           line_count - implementation_line);
+    CHECK(line_count <= LINE_BUDGET);
     CHECK(line_count > 1000);
 }
 

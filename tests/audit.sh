@@ -351,12 +351,12 @@ audit_parts() {
 audit_complete() {
     need nm
     impl "$T/bodies.c"
-    $CC -std=c99 -w -O0 -c "$T/bodies.c" -o "$T/bodies.o" || bad "does not compile"
+    $CC -std=c99 -w -O0 -DCONDSIM_REFERENCE -c "$T/bodies.c" -o "$T/bodies.o" || bad "does not compile"
     sed -n '1,/^#endif \/\* CONDSIM_H/p' condsim.h | sed -n 's/^CSIM_API .*[ *]\(csim_[a-z0-9_]*\)(.*/\1/p' | sort -u >"$T/declared"
     nm -g --defined-only "$T/bodies.o" | awk 'NF == 3 { print $3 }' | sort >"$T/defined"
     comm -23 "$T/declared" "$T/defined" | grep . && bad "declared but not defined"
     comm -13 "$T/declared" "$T/defined" | grep . && bad "defined but not declared with CSIM_API at the start of a line"
-    $CC -std=c99 -Wall -O0 -fsyntax-only "$T/bodies.c" 2>&1 | grep -e 'never defined' -e 'used but never' | sed 's/.*warning: //' | sort -u | grep . &&
+    $CC -std=c99 -Wall -O0 -DCONDSIM_REFERENCE -fsyntax-only "$T/bodies.c" 2>&1 | grep -e 'never defined' -e 'used but never' | sed 's/.*warning: //' | sort -u | grep . &&
         bad "private functions declared but not defined"
     examined "$(wc -l <"$T/declared")" 30 "public functions"
 }

@@ -27,7 +27,8 @@ typedef struct csim_urdf_options {
 /* A robot. Everything it points to lies in one block, freed by csim_urdf_free. */
 typedef struct csim_urdf {
     const char *name;
-    csim_tree_def def; /* as made by csim_default_tree_def, with its links; change what you like, then csim_create_tree */
+    csim_tree_def
+        def; /* as made by csim_default_tree_def, with its links; change what you like, then csim_create_tree */
     csim_tree_link_def *links; /* def.links, to be changed in place */
     csim_urdf_frame *frames;   /* [frame_count] the links of the file, parents first */
     int frame_count;

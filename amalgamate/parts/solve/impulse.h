@@ -2,8 +2,8 @@
 
        u = W r + q,     law(u_c, r_c) for every contact c
 
-   W [1/kg] = J A^-1 J' couples nc contacts in 3x3 blocks, r [N s] are the impulses and u, q [m/s] the velocities, all in
-   contact frames (n, t1, t2). The problem other software calls Delassus or FC3D; solvers.md, top. */
+   W [1/kg] = J A^-1 J' couples nc contacts in 3x3 blocks, r [N s] are the impulses and u, q [m/s] the velocities, all
+   in contact frames (n, t1, t2). The problem other software calls Delassus or FC3D; solvers.md, top. */
 #ifndef CSIM_IMPULSE_H
 #define CSIM_IMPULSE_H
 

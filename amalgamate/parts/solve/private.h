@@ -222,9 +222,9 @@ CSIMI_FN void csimi_delassus_project(const csimi_delassus *W, csim_real *r);
 /* r - P(r - u) of one contact, with u + mu |u_t| n for u under the strict law (de Saxce): zero where u, r obey. */
 CSIMI_FN void csimi_delassus_residual(const csimi_delassus *W, int c, const csim_real *r, const csim_real *u,
                                       csim_real *residual);
-/* The one measure of every impulse-level solver: natural_map_scaled of r in raw norms, and where W->each holds the worst
-   figure of a contact if that is larger; 1 at r = 0 unless that is exact. velocity: u = W r + q is in u[3 contacts];
-   else it is computed there. */
+/* The one measure of every impulse-level solver: natural_map_scaled of r in raw norms, and where W->each holds the
+   worst figure of a contact if that is larger; 1 at r = 0 unless that is exact. velocity: u = W r + q is in u[3
+   contacts]; else it is computed there. */
 CSIMI_FN double csimi_delassus_measure(csimi_delassus *W, const csim_real *r, csim_real *u, bool velocity);
 /* Raw impulses to and from r, in place. */
 CSIMI_FN void csimi_delassus_enter(const csimi_delassus *W, csim_real *r);
@@ -255,8 +255,8 @@ CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_so
 /* ---- fischer.c: Newton on the Fischer-Burmeister form; STRICT and BILATERAL laws */
 CSIMI_FN bool csimi_fischer_takes(const csimi_delassus *W);
 CSIMI_FN size_t csimi_fischer_numbers(int contacts); /* reals a burst takes from the arena */
-/* At most steps Newton steps of inner products each from best, whose measure is given; leaves the best feasible impulses
-   there and returns their measure. u [3 contacts] is scratch; iterations in: products allowed, out: made. */
+/* At most steps Newton steps of inner products each from best, whose measure is given; leaves the best feasible
+   impulses there and returns their measure. u [3 contacts] is scratch; iterations in: products allowed, out: made. */
 CSIMI_FN double csimi_fischer_burst(csimi_delassus *W, csimi_arena *arena, csim_real *best, double measure,
                                     csim_real *u, double target, int steps, int inner, int *iterations,
                                     const csimi_impulse_run *run);
@@ -353,7 +353,8 @@ CSIMI_FN bool csimi_bodies_take(const csim_problem *problem);
 CSIMI_FN int csimi_bodies_inverse_blocks(const csim_problem *problem);
 CSIMI_FN int csimi_inverse_blocks_of(const csim_problem_size *size);
 CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int inverse_blocks);
-/* Finds the bodies of a problem that csimi_bodies_take takes and inverts them. False when A is not positive definite. */
+/* Finds the bodies of a problem that csimi_bodies_take takes and inverts them. False when A is not positive definite.
+ */
 CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_problem *problem);
 /* A^-1 x of the body of block i, x given on that block alone, added to y[3n]. */
 CSIMI_FN void csimi_body_push(const csimi_bodies *b, int i, const csim_real *x, csim_real *y);
@@ -361,7 +362,8 @@ CSIMI_FN void csimi_body_push(const csimi_bodies *b, int i, const csim_real *x, 
 CSIMI_FN int csimi_pieces_count(const csim_problem *p);
 /* Pieces of contact m, rows turned into its frame; returns their number. b null: without the body's numbers. */
 CSIMI_FN int csimi_pieces_make(const csim_problem *p, const csimi_bodies *b, int m, csimi_piece *pieces);
-CSIMI_FN void csimi_pieces_velocity(const csimi_piece *piece, int count, const csim_real *v, csim_real *u); /* u += J v */
+CSIMI_FN void csimi_pieces_velocity(const csimi_piece *piece, int count, const csim_real *v,
+                                    csim_real *u); /* u += J v */
 /* v += A^-1 J' impulse of one contact */
 CSIMI_FN void csimi_pieces_push(const csimi_bodies *b, const csimi_piece *piece, int count, const csim_real *impulse,
                                 csim_real *v);
