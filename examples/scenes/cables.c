@@ -146,6 +146,133 @@ static void winding_finish(scene *s) {
     for (i = 0; i < 5; i++) scene_report(s, name[i], w->force[i]);
 }
 
+/* ---- capstan: a string drawn over a drum. Every node slips, its normal bisects the edges, and each multiplies the
+   tension by (1 + mu tan(d/2)) / (1 - mu tan(d/2)), d the angle between nodes: the discrete form of exp(mu angle). */
+
+typedef struct capstan {
+    csim_body_id string;
+    csim_vec3 pull[2], last;
+    double exact, limit, ratio;
+    int nodes;
+    csim_real *values;
+} capstan;
+
+enum { CAPSTAN_DOUBLE = CSIM_REAL_SIZE == 8 };
+
+static const scene_key capstan_keys[] = {{"mu", "0.3", "friction coefficient", NULL},
+                                         {"angle", "3.14159265358979", "angle of wrap, rad", NULL},
+                                         {NULL, NULL, NULL, NULL}};
+
+/* n nodes on the unit circle and one beyond at either end, on the lines of the outer edges. */
+static void capstan_points(capstan *c, double delta, csim_real *x) {
+    double chord = 2 * sin(delta / 2);
+    int i, side;
+    for (i = 0; i < c->nodes; i++) {
+        x[3 * i + 3] = (csim_real)cos((i + 0.5) * delta);
+        x[3 * i + 4] = (csim_real)sin((i + 0.5) * delta);
+    }
+    for (side = 0; side < 2; side++) {
+        int end = side ? c->nodes + 1 : 0, near = side ? c->nodes : 1;
+        double sign = side ? 1 : -1, a = (near - 0.5 + sign * 0.5) * delta;
+        c->pull[side] = scene_v3(-sign * sin(a), sign * cos(a), 0);
+        x[3 * end] = x[3 * near] + (csim_real)(2 * chord) * c->pull[side].x;
+        x[3 * end + 1] = x[3 * near + 1] + (csim_real)(2 * chord) * c->pull[side].y;
+    }
+}
+
+static void capstan_build(scene *s) {
+    capstan *c = (capstan *)s->state;
+    double mu = scene_number(s, "mu"), angle = scene_number(s, "angle"), t;
+    csim_rigid_def drum = scene_rigid_def(1, mu, 0, 0, 0);
+    csim_cable_def d = csim_default_cable_def();
+    csim_real *x;
+    c->nodes = s->size;
+    t = mu * tan(angle / c->nodes / 2);
+    c->exact = pow((1 + t) / (1 - t), c->nodes);
+    c->limit = exp(mu * angle);
+    c->values = x = (csim_real *)scene_memory(s, sizeof(csim_real) * 3 * (size_t)(c->nodes + 2));
+    if (!(angle / c->nodes < 1)) scene_fail(s, "angle / size is %g rad: allowed: below 1", angle / c->nodes);
+    if (s->failed) return;
+    s->def.gravity = csim_v3(0, 0, 0);
+    scene_begin(s);
+    drum.motion = CSIM_STATIC;
+    scene_add_rigid(s, &drum, csim_cylinder(CSIM_R(0.9), CSIM_R(0.3)));
+    capstan_points(c, angle / c->nodes, x);
+    d.points = x;
+    d.point_count = c->nodes + 2;
+    d.radius = CSIM_R(0.1);
+    d.density = CSIM_R(0.03);
+    d.stretch_stiffness = d.shear_stiffness = CAPSTAN_DOUBLE ? CSIM_R(1e8) : CSIM_R(1e4);
+    d.bend_stiffness = d.twist_stiffness = 0;
+    d.strain = 1 / d.stretch_stiffness;
+    d.surface.friction = (csim_real)mu;
+    if (!s->failed) scene_ok(s, csim_create_cable(s->world, &d, &c->string));
+    if (!s->failed) scene_ok(s, csim_body_set_node_motion(s->world, c->string, c->nodes + 1, CSIM_KINEMATIC));
+    c->last = scene_v3((double)x[3 * c->nodes + 3], (double)x[3 * c->nodes + 4], 0);
+}
+
+/* One end is held by 1 N along its edge, the other drawn off slowly. */
+static void capstan_drive(scene *s) {
+    capstan *c = (capstan *)s->state;
+    csim_vec3 v = csim_scale(CAPSTAN_DOUBLE ? CSIM_R(2e-7) : CSIM_R(1e-3), c->pull[1]);
+    scene_ok(s, csim_body_set_node(s->world, c->string, c->nodes + 1, c->last, v));
+    c->last = csim_madd(c->last, (csim_real)s->h, v);
+    scene_ok(s, csim_body_add_node_force(s->world, c->string, 0, c->pull[0]));
+}
+
+static void capstan_finish(scene *s) {
+    capstan *c = (capstan *)s->state;
+    csim_cable_get_tensions(s->world, c->string, c->values);
+    c->ratio = (double)c->values[c->nodes];
+    scene_report(s, "ratio", c->ratio);
+    scene_report(s, "discrete_ratio", c->exact);
+    scene_report(s, "error", fabs(c->ratio / c->exact - 1));
+    scene_report(s, "continuous_ratio", c->limit);
+}
+
+/* ---- catenary: a chain of length 1.2 m hangs between two points 1 m apart */
+
+typedef struct catenary {
+    csim_body_id chain;
+    int edges;
+    csim_real *values;
+} catenary;
+
+static const scene_key catenary_keys[] = {{"EI", "1e-6", "bending stiffness, N m^2", NULL},
+                                          {"beta", "0", "stiffness-proportional damping, s", NULL},
+                                          {NULL, NULL, NULL, NULL}};
+
+static void catenary_build(scene *s) {
+    catenary *c = (catenary *)s->state;
+    csim_cable_def d = csim_default_cable_def();
+    int i;
+    c->edges = s->size + s->size % 2;
+    c->values = (csim_real *)scene_memory(s, sizeof(csim_real) * 3 * (size_t)(c->edges + 1));
+    scene_begin(s);
+    for (i = 0; i <= c->edges && !s->failed; i++) { /* falls from a V */
+        double t = (double)i / c->edges;
+        c->values[3 * i] = (csim_real)(t - 0.5);
+        c->values[3 * i + 2] = (csim_real)(1 - sqrt(0.36 - 0.25) * (t < 0.5 ? 2 * t : 2 - 2 * t));
+    }
+    d.points = c->values;
+    d.point_count = c->edges + 1;
+    d.density = (csim_real)(1 / (9.81 * 3.14159265358979 * 25e-6)); /* 1 N/m */
+    d.stretch_stiffness = d.shear_stiffness = CAPSTAN_DOUBLE ? CSIM_R(1e5) : CSIM_R(1e3);
+    d.bend_stiffness = d.twist_stiffness = (csim_real)scene_number(s, "EI");
+    d.stiffness_damping = (csim_real)scene_number(s, "beta");
+    d.start_end = d.end_end = CSIM_CABLE_PINNED;
+    if (!s->failed) scene_ok(s, csim_create_cable(s->world, &d, &c->chain));
+}
+
+static void catenary_finish(scene *s) {
+    catenary *c = (catenary *)s->state;
+    csim_body_get_nodes(s->world, c->chain, c->values, 3);
+    scene_report(s, "sag_m", 1 - (double)c->values[3 * (c->edges / 2) + 2]);
+    scene_report(s, "sag_error_mm", 1e3 * (1 - (double)c->values[3 * (c->edges / 2) + 2] - 0.292344));
+    csim_cable_get_forces(s->world, c->chain, c->values, 3);
+    scene_report(s, "pull_n", fabs((double)c->values[3 * (c->edges / 2)]));
+}
+
 /* ---- */
 
 const scene_kind scene_cable_kinds[] = {
@@ -154,4 +281,10 @@ const scene_kind scene_cable_kinds[] = {
      "speed_max solve_ms assembly_ms force_1000_n force_2000_n force_3000_n force_4000_n force_5000_n",
      0.01, 55, 0, 160, CSIM_BACKWARD_EULER, SCENE_PACE, sizeof(winding), winding_keys, winding_build, winding_drive,
      winding_measure, winding_finish},
+    {"capstan", "a string is drawn over a drum (--size: nodes on it)", "ratio discrete_ratio error continuous_ratio",
+     0.01, 4, CAPSTAN_DOUBLE ? 1e-10 : 2e-5, 16, CSIM_BACKWARD_EULER, SCENE_PACE, sizeof(capstan), capstan_keys,
+     capstan_build, capstan_drive, NULL, capstan_finish},
+    {"catenary", "a chain falls into its catenary (--size: edges)", "sag_m sag_error_mm pull_n", 0.01, 10, 0, 80,
+     CSIM_BACKWARD_EULER, SCENE_RESTS | SCENE_PACE, sizeof(catenary), catenary_keys, catenary_build, NULL, NULL,
+     catenary_finish},
     {NULL, NULL, NULL, 0, 0, 0, 0, CSIM_BACKWARD_EULER, 0, 0, NULL, NULL, NULL, NULL, NULL}};

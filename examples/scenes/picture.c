@@ -1,4 +1,5 @@
 #include "picture.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +95,44 @@ static int picture_solid(picture *p, const csim_world *w, csim_body_id id) {
     return replay_surface(p->out, "solid", REPLAY_AUTO, csim_body_node_count(w, id), triangles, count);
 }
 
+/* A cable is a tube of PICTURE_SIDES sides, a ring of corners at every node. */
+enum { PICTURE_SIDES = 8 };
+
+static int picture_cable(picture *p, const csim_world *w, csim_body_id id) {
+    const int nodes = csim_body_node_count(w, id), edges = csim_cable_edge_count(w, id), sides = PICTURE_SIDES;
+    int *triangle = (int *)calloc((size_t)edges * (size_t)sides * 6, sizeof *triangle), *t = triangle, i, k, item;
+    if (!triangle) return -1;
+    for (i = 0; i < edges; i++)
+        for (k = 0; k < sides; k++) {
+            int a = i * sides + k, b = i * sides + (k + 1) % sides, next = (i + 1) % nodes - i;
+            *t++ = a, *t++ = b, *t++ = b + next * sides;
+            *t++ = a, *t++ = b + next * sides, *t++ = a + next * sides;
+        }
+    item = replay_surface(p->out, "cable", REPLAY_AUTO, nodes * sides, triangle, 2 * edges * sides);
+    free(triangle);
+    return item;
+}
+
+static void picture_tube(picture *p, const csim_world *w, csim_body_id id) {
+    const int nodes = csim_body_node_count(w, id), edges = csim_cable_edge_count(w, id);
+    csim_real *q = p->x + 3 * nodes, radius = 0;
+    int i, k;
+    csim_body_get_nodes(w, id, p->x, 3);
+    csim_cable_get_frames(w, id, q, 4);
+    csim_cable_get_radius(w, id, &radius);
+    for (i = 0; i < nodes; i++) {
+        const csim_real *f = q + 4 * (i < edges ? i : edges - 1);
+        csim_quat turn;
+        turn.w = f[0], turn.x = f[1], turn.y = f[2], turn.z = f[3];
+        for (k = 0; k < PICTURE_SIDES; k++) {
+            double a = 6.283185307179586 * k / PICTURE_SIDES;
+            csim_vec3 out = csim_rotate(turn, csim_v3((csim_real)cos(a), (csim_real)sin(a), 0));
+            csim_vec3 x = csim_v3(p->x[3 * i], p->x[3 * i + 1], p->x[3 * i + 2]);
+            picture_v3(csim_madd(x, radius, out), p->vertex + 3 * (i * PICTURE_SIDES + k));
+        }
+    }
+}
+
 static void picture_cast(picture *p, const csim_world *w) {
     int i;
     for (i = 0; i < p->body_count; i++) {
@@ -102,6 +141,7 @@ static void picture_cast(picture *p, const csim_world *w) {
         b->item = b->kind == CSIM_RIGID          ? picture_rigid(p, w, b->id, -1)
                   : b->kind == CSIM_BODY_TREE    ? picture_rigid(p, w, b->id, b->link)
                   : picture_has_surface(b->kind) ? picture_solid(p, w, b->id)
+                  : b->kind == CSIM_BODY_CABLE   ? picture_cable(p, w, b->id)
                                                  : replay_points(p->out, "particle", REPLAY_AUTO, 1, 0.01f);
     }
 }
@@ -118,6 +158,10 @@ static void picture_positions(picture *p, const csim_world *w) {
         picture_quat(pose.rotation, turn);
         if (b->kind == CSIM_RIGID || b->kind == CSIM_BODY_TREE) replay_pose(p->out, b->item, position, turn);
         if (b->kind == CSIM_PARTICLE) replay_point_positions(p->out, b->item, position);
+        if (b->kind == CSIM_BODY_CABLE) {
+            picture_tube(p, w, b->id);
+            replay_surface_vertices(p->out, b->item, p->vertex);
+        }
         if (!picture_has_surface(b->kind)) continue;
         csim_body_get_nodes(w, b->id, p->x, 3);
         for (k = 0; k < 3 * csim_body_node_count(w, b->id); k++) p->vertex[k] = (float)p->x[k];
@@ -162,8 +206,8 @@ static picture *picture_alloc(const csim_world *w) {
             }
             if (n > nodes) nodes = n;
         }
-        p->x = (csim_real *)calloc((size_t)nodes * 3, sizeof *p->x);
-        p->vertex = (float *)calloc((size_t)nodes * 3, sizeof *p->vertex);
+        p->x = (csim_real *)calloc((size_t)nodes * 7, sizeof *p->x); /* frames of cables behind the nodes */
+        p->vertex = (float *)calloc((size_t)nodes * 3 * PICTURE_SIDES, sizeof *p->vertex);
     }
     free(ids);
     if (p && p->x && p->vertex) return p;
