@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: ac6a818d573f184f
+   Hash of the parts: 5b3ed66c729ae03f
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -21561,7 +21561,14 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
     csim_vec3 lower, upper;
     csim_real speed = 0, acceleration = 0, t = b->surface.thickness;
     csim_vec3 extra = csim_v3(t, t, t);
-    if (b->kind == CSIM_BODY_TREE) {
+    if (b->kind == CSIM_BODY_TREE && s->state.tree[b->tree].mode == CSIMI_FREE) {
+        /* the assembly has just been over the tree and left the motions of its links, about its origin */
+        const int first = s->state.tree[b->tree].first_link;
+        const csimi_twist *V = &s->state.link_work[first + s->shape_link[shape]].V;
+        csim_vec3 x = csim_pose_point(pose, csim_pose_point(g->local, g->centre));
+        csim_vec3 r = csim_sub(x, csimi_link_pose(&s->state, first).position);
+        speed = csim_length(csim_add(V->v, csim_cross(V->w, r))) + g->bound * csim_length(V->w);
+    } else if (b->kind == CSIM_BODY_TREE) {
         csim_vec3 turn, v = csimi_link_velocity(&s->state, s->state.tree[b->tree].first_link + s->shape_link[shape],
                                                 csim_pose_point(pose, csim_pose_point(g->local, g->centre)),
                                                 s->state.coord_rate, &turn);

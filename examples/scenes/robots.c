@@ -51,6 +51,7 @@ static const scene_key quadruped_keys[] = {
     {"mu", "0.8", "friction coefficient", NULL},
     {"kp", "300", "stiffness of the drives, N m/rad", NULL},
     {"kd", "10", "damping of the drives, N m s/rad", NULL},
+    {"self", "0", "1: legs and body touch each other too", "0|1"},
     {"effort", "0", "1: the limits of effort of the file hold", "0|1"},
     {NULL, NULL, NULL, NULL}};
 
@@ -197,6 +198,7 @@ static void quadruped_build(scene *s) {
         quadruped_stand(s, q, link, &d);
     }
     d.surface.friction = (csim_real)scene_number(s, "mu");
+    d.no_self_contact = scene_number(s, "self") < 1;
     d.pose.position = csim_v3(0, 0, 1);
     scene_begin(s);
     scene_add_ground(s, scene_number(s, "mu"));
