@@ -810,3 +810,25 @@ TEST(midpoint_keeps_the_energy_of_swinging_solids) {
         CHECK(loss < 0.01);
     }
 }
+
+/* Materials and activation are part of the state. */
+TEST(activation_is_saved_and_restored) {
+    block b = make_block(CSIM_ST_VENANT_KIRCHHOFF, 1, 1e4, 0.3), other = make_block(CSIM_COROTATIONAL, 1, 1e4, 0.3);
+    const csim_activation a = {CSIM_R(1500), CSIM_R(700), {0, 0, 1}};
+    size_t bytes = 0;
+    void *saved;
+    uint64_t hash;
+    int step;
+    STATUS(csim_soft_set_activation(b.w, b.id, NULL, 0, &a), CSIM_OK);
+    STATUS(csim_world_save(b.w, NULL, &bytes), CSIM_OK);
+    saved = malloc(bytes);
+    STATUS(csim_world_save(b.w, saved, &bytes), CSIM_OK);
+    for (step = 0; step < 10; step++) STATUS(csim_world_step(b.w, CSIM_R(0.01)), CSIM_OK);
+    hash = csim_world_hash(b.w);
+    STATUS(csim_world_restore(other.w, saved, bytes), CSIM_OK);
+    for (step = 0; step < 10; step++) STATUS(csim_world_step(other.w, CSIM_R(0.01)), CSIM_OK);
+    CHECK(csim_world_hash(other.w) == hash);
+    free(saved);
+    free_block(&b);
+    free_block(&other);
+}
