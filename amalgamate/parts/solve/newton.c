@@ -5,6 +5,8 @@
    is idle meanwhile; where they do not fit, nothing happens and the sweeps go on alone. */
 #include "private.h"
 
+#define CSIMI_NEWTON_ROUNDING 1e-8 /* of the first merit, a square */
+
 /* ---- the order of the rows */
 
 /* Blocks that share a contact or a body with the block at order[head], appended to order[count..]. */
@@ -396,28 +398,55 @@ static double csimi_newton_enough(const csimi_sweep *s, double eps, double scale
     return 0.01 * eps * eps * sum + 1e2 * (double)CSIMI_EPS * (double)CSIMI_EPS * scale;
 }
 
+/* During a step v holds the change of the velocities and phi the u at its start. Impulses are differences of u divided
+   by a small eps: taken from changes alone they keep their digits. */
+static void csimi_newton_enter(csimi_sweep *s) {
+    int m, i;
+    for (m = 0; m < s->contact_count; ++m) {
+        csim_real u[3];
+        csimi_contact_velocity(s, s->contacts + m, u);
+        CSIMI_MEMCPY(s->contacts[m].phi, u, sizeof u);
+    }
+    for (i = 0; i < 3 * s->n; ++i) s->v[i] = 0;
+    s->changes = true;
+}
+
+static void csimi_newton_leave(csimi_sweep *s) {
+    int m;
+    for (m = 0; m < s->contact_count; ++m)
+        CSIMI_MEMCPY(s->contacts[m].phi, s->contacts[m].contact->phi, sizeof s->contacts[m].phi);
+    s->changes = false;
+}
+
 CSIMI_FN bool csimi_newton_step(csimi_sweep *s, double eps, int *iterations) {
     const size_t bytes = 3 * (size_t)s->contact_count * sizeof *s->lambda;
     const double scale = csimi_newton_scale(s);
     csimi_newton_vectors x;
-    double merit;
+    double merit, first, before;
     bool there;
     int k;
     *iterations = 0;
     if (!(s->work > 0) || !csimi_newton_layout(s, &x)) return false;
     CSIMI_MEMCPY(s->centre, s->lambda, bytes);
+    csimi_newton_enter(s);
     csimi_sweep_prepare(s, eps);
     if (s->convex) csimi_newton_lag(s);
-    merit = csimi_newton_evaluate(s, x.F);
+    before = first = merit = csimi_newton_evaluate(s, x.F);
     for (k = 0;; ++k) {
         const double enough = csimi_newton_enough(s, eps, scale);
-        there = merit <= enough && enough < (double)CSIMI_HUGE;
+        /* or as far as rounding lets it: no gain any more, far below the start */
+        there = (merit <= enough || (merit > 0.25 * before && merit < CSIMI_NEWTON_ROUNDING * first)) &&
+                enough < (double)CSIMI_HUGE;
+        before = merit;
         if (there || !(merit < (double)CSIMI_HUGE) || k == 30 || s->sweeps >= s->cap || !csimi_newton_factor(s)) break;
         csimi_newton_direction(s, &x);
         merit = s->convex ? csimi_newton_search_convex(s, &x) : csimi_newton_search(s, &x, merit);
     }
     *iterations = k;
     if (!there) CSIMI_MEMCPY(s->lambda, s->centre, bytes);
+    csimi_newton_leave(s);
     csimi_sweep_velocities(s);
     return there;
 }
+
+#undef CSIMI_NEWTON_ROUNDING

@@ -160,12 +160,12 @@ CSIMI_FN void csimi_envelope_solve(const csimi_envelope *e, double *x);
    axes are turned so that the Schur complement S of the tangential block is diagonal. */
 typedef struct csimi_local {
     const csim_contact *contact; /* law and its numbers */
-    csim_real W[6];           /* nn, n1, n2, 11, 12, 22 */
-    csim_real extra;          /* 1/kg, what the proximal loop adds to the diagonal of W */
-    csim_real a, b[2], s[2];  /* 1 / W_nn, coupling, diagonal of S */
-    csim_real turn[2], mu[2]; /* cosine and sine of the axes */
-    csim_real z;              /* last slip multiplier: start of the next search; 0 at first */
-    csim_real inverse[6];     /* bilateral and box: of the constrained part of W */
+    csim_real W[6];              /* nn, n1, n2, 11, 12, 22 */
+    csim_real extra;             /* 1/kg, what the proximal loop adds to the diagonal of W */
+    csim_real a, b[2], s[2];     /* 1 / W_nn, coupling, diagonal of S */
+    csim_real turn[2], mu[2];    /* cosine and sine of the axes */
+    csim_real z;                 /* last slip multiplier: start of the next search; 0 at first */
+    csim_real inverse[6];        /* bilateral and box: of the constrained part of W */
 } csimi_local;
 /* W from a 3x3 block, row-major; its symmetric part when it is not symmetric. */
 CSIMI_FN void csimi_local_set(csimi_local *c, const csim_real *W);
@@ -184,16 +184,16 @@ typedef struct csimi_delassus csimi_delassus;
 struct csimi_delassus {
     int contacts;
     const csim_tasks *tasks;
-    csim_contact *laws;  /* [contacts] law, mu, mask; omega, lo and hi in the variables here */
-    csim_real *scale;    /* [contacts] s_c */
-    csim_real *q;        /* [3 contacts] */
-    csim_real *diagonal; /* [9 contacts] W'_cc, row-major, not symmetrised */
-    csim_real *raw;      /* [3 contacts] raw impulses at which the rows are read */
-    csim_real *scratch;  /* [3 contacts] of products and rows */
-    csim_real *norms;    /* [contacts] of the measure */
-    bool rows;           /* W can be read row by row */
-    bool each;           /* the measure looks at each contact too: masses differ by more than 100 */
-    int products;        /* products so far */
+    csim_contact *laws;      /* [contacts] law, mu, mask; omega, lo and hi in the variables here */
+    csim_real *scale;        /* [contacts] s_c */
+    csim_real *q;            /* [3 contacts] */
+    csim_real *diagonal;     /* [9 contacts] W'_cc, row-major, not symmetrised */
+    csim_real *raw;          /* [3 contacts] raw impulses at which the rows are read */
+    csim_real *scratch;      /* [3 contacts] of products and rows */
+    csim_real *norms;        /* [contacts] of the measure */
+    bool rows;               /* W can be read row by row */
+    bool each;               /* the measure looks at each contact too: masses differ by more than 100 */
+    int products;            /* products so far */
     double natural, contact; /* the two figures of the last measure */
     /* where W comes from, in raw variables */
     void *from;
@@ -248,9 +248,9 @@ CSIMI_FN void csimi_impulse_log(const csimi_impulse_run *run, int iteration, dou
 /* ---- lift.c: solvers of the impulse level on a csim_problem, with W = J A^-1 J' as an operator */
 CSIMI_FN size_t csimi_lift_bytes(const csim_problem_size *size, const csim_solver_params *params);
 CSIMI_FN bool csimi_lift_takes(const csim_problem *problem);
-CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_solver_params *params,
-                                      csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
-                                      csim_outcome *outcome, csim_error *error);
+CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
+                                      const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
+                                      csim_error *error);
 
 /* ---- fischer.c: Newton on the Fischer-Burmeister form; STRICT and BILATERAL laws */
 CSIMI_FN bool csimi_fischer_takes(const csimi_delassus *W);
@@ -290,11 +290,11 @@ CSIMI_FN bool csimi_watch_close(csimi_watch *w);
 /* ---- apgd.c: min 1/2 x'(W + omega) x + x'q over a product of convex sets; shared by APGD and STAGGERED */
 typedef struct csimi_gradient {
     csimi_delassus *W;
-    csim_real *q;       /* [3 contacts] as all below; set by the caller before each solve */
-    csim_real *x, *Wx;  /* start and answer, and its product (with omega) */
+    csim_real *q;      /* [3 contacts] as all below; set by the caller before each solve */
+    csim_real *x, *Wx; /* start and answer, and its product (with omega) */
     csim_real *y, *Wy, *next, *Wnext, *trial;
-    double L;           /* estimate of the largest eigenvalue of W, kept between solves */
-    double theta;       /* of the momentum */
+    double L;                                     /* estimate of the largest eigenvalue of W, kept between solves */
+    double theta;                                 /* of the momentum */
     void (*project)(void *context, csim_real *x); /* nearest point of the sets, in place */
     void *context;
 } csimi_gradient;
@@ -402,8 +402,9 @@ typedef struct csimi_sweep {
     double measure, best_measure; /* the certificate's contact figure of lambda, of best */
     double target;
     int sweeps, cap, rejections;
-    bool convex; /* Newton takes convex steps */
-    bool broken; /* a sweep made a NaN or an infinity */
+    bool convex;  /* Newton takes convex steps */
+    bool changes; /* v and phi hold changes, inside a step of Newton */
+    bool broken;  /* a sweep made a NaN or an infinity */
     double *history;
     int history_capacity, logged;
 } csimi_sweep;

@@ -8,7 +8,7 @@
    Each stage starts from the best impulses seen, and the measure is the contact figure of the certificate. */
 #include "private.h"
 
-#define CSIMI_SWEEP_WINDOW 19 /* f and p: with the other vectors it makes 50 of 3nc */
+#define CSIMI_SWEEP_WINDOW 19    /* f and p: with the other vectors it makes 50 of 3nc */
 #define CSIMI_SWEEP_PATIENCE 100 /* sweeps without a halving before the next stage; 4 before Newton */
 
 CSIMI_FN bool csimi_sweep_takes(const csim_problem *problem) { return csimi_bodies_take(problem); }
@@ -400,16 +400,19 @@ static void csimi_sweep_free_velocity(csimi_sweep *s) {
 
 CSIMI_FN void csimi_sweep_imbalance(const csimi_sweep *s, double *residual) {
     const csim_block_matrix *A = &s->problem->A;
+    double lambda[3];
     int i, k, m, r, c;
-    for (i = 0; i < 3 * s->n; ++i) residual[i] = (double)s->problem->b[i];
-    for (m = 0; m < s->contact_count; ++m)
+    for (i = 0; i < 3 * s->n; ++i) residual[i] = s->changes ? 0 : (double)s->problem->b[i];
+    for (m = 0; m < s->contact_count; ++m) {
+        for (i = 0; i < 3; ++i)
+            lambda[i] = (double)s->lambda[3 * m + i] - (s->changes ? (double)s->centre[3 * m + i] : 0);
         for (k = s->contacts[m].first; k < s->contacts[m].first + s->contacts[m].count; ++k) {
-            const csim_real *J = s->pieces[k].J, *lambda = s->lambda + 3 * (ptrdiff_t)m;
+            const csim_real *J = s->pieces[k].J;
             double *y = residual + 3 * (ptrdiff_t)s->pieces[k].block;
             for (i = 0; i < 3; ++i)
-                y[i] += (double)J[i] * (double)lambda[0] + (double)J[3 + i] * (double)lambda[1] +
-                        (double)J[6 + i] * (double)lambda[2];
+                y[i] += (double)J[i] * lambda[0] + (double)J[3 + i] * lambda[1] + (double)J[6 + i] * lambda[2];
         }
+    }
     for (i = 0; i < s->n; ++i)
         for (k = A->row[i]; k < A->row[i + 1]; ++k)
             for (r = 0; r < 3; ++r)
@@ -434,7 +437,7 @@ static void csimi_sweep_finish(csimi_sweep *s, double *residual) {
 static void csimi_sweep_cascade(csimi_sweep *s, double good) {
     const bool newton = s->work > 0;
     /* Newton is cheap near the answer, and what is left over becomes drift: 0.02 drifts a hundred times more */
-    const double beyond = 2e-4 * good + 100 * (double)CSIMI_EPS;
+    const double beyond = 2e-4 * good + 1e4 * (double)CSIMI_EPS;
     bool settled;
     s->target = newton && beyond < good ? beyond : good;
     csimi_sweep_accelerated(s, 0, newton ? 4 : CSIMI_SWEEP_PATIENCE, &settled);

@@ -649,7 +649,7 @@ static csim_status csimi_attach(csim_world *w, const csim_attachment *at, const 
     return CSIM_OK;
 }
 
-/* Takes a link slot; item is its place among the springs or pins. */
+/* Takes a link slot; item is its place among the springs or joints. */
 CSIMI_FN int csimi_take_link(csim_world *w, csimi_link_kind kind, int item, const int *bodies, csim_real break_force) {
     csimi_store *s = &w->store;
     int slot = w->free_link;
@@ -683,8 +683,8 @@ CSIMI_FN void csimi_finish_link(csim_world *w, int slot, csim_link_id *id) {
     id->world = w->stamp;
 }
 
-static csim_status csimi_link_ends(csim_world *w, const csim_attachment *a, const csim_attachment *b,
-                                   const char *function, csimi_place *ends, int *bodies) {
+CSIMI_FN csim_status csimi_link_ends(csim_world *w, const csim_attachment *a, const csim_attachment *b,
+                                     const char *function, csimi_place *ends, int *bodies) {
     csim_status s;
     if ((s = csimi_attach(w, a, function, ends, bodies)) != 0) return s;
     if ((s = csimi_attach(w, b, function, ends + 1, bodies + 1)) != 0) return s;
@@ -734,38 +734,10 @@ CSIM_API csim_status csim_create_spring(csim_world *w, const csim_spring_def *de
     return CSIM_OK;
 }
 
-CSIM_API csim_status csim_create_pin(csim_world *w, const csim_pin_def *def, csim_link_id *id) {
-    static const char fn[] = "csim_create_pin";
-    static const csimi_field fields[] = {CSIMI_AT_LEAST_0(csim_pin_def, break_force)};
-    csimi_place ends[2];
-    csimi_counts need;
-    csimi_store *s;
-    csimi_pin *pin;
-    int bodies[2], item;
-    csim_status status = csimi_start_create(w, def, id, fn);
-    if (status) return status;
-    if ((status = csimi_check_guard(&w->error, fn, "made by csim_default_pin_def()", def->guard)) != 0) return status;
-    if ((status = csimi_check_fields(&w->error, fn, def, fields, 1)) != 0) return status;
-    if ((status = csimi_link_ends(w, &def->a, &def->b, fn, ends, bodies)) != 0) return status;
-    need = w->store.count;
-    if (w->free_link < 0) need.links++;
-    need.pins++;
-    if ((status = csimi_make_room(w, need, fn)) != 0) return status;
-    s = &w->store;
-    item = s->count.pins++;
-    pin = s->pin + item;
-    CSIMI_MEMSET(pin, 0, sizeof *pin);
-    pin->end[0] = ends[0];
-    pin->end[1] = ends[1];
-    pin->link = csimi_take_link(w, CSIMI_PIN, item, bodies, def->break_force);
-    csimi_finish_link(w, pin->link, id);
-    return CSIM_OK;
-}
-
 /* ---- removal */
 
-static csim_status csimi_find_link(const csim_world *w, csim_link_id id, int *slot, csim_error *error) {
-    static const char fn[] = "csim_destroy_link";
+CSIMI_FN csim_status csimi_find_link(const csim_world *w, csim_link_id id, const char *fn, int *slot,
+                                     csim_error *error) {
     if (id.index1 == 0) return csimi_fail(error, CSIM_STALE_ID, fn, "id", true, 0, "an id made by a create call");
     if (id.world != w->stamp)
         return csimi_fail(error, CSIM_WRONG_WORLD, fn, "id", true, (double)id.index1, "an id of this world");
@@ -778,7 +750,7 @@ static csim_status csimi_find_link(const csim_world *w, csim_link_id id, int *sl
 
 CSIM_API bool csim_link_valid(const csim_world *w, csim_link_id id) {
     int slot;
-    return w && csimi_find_link(w, id, &slot, NULL) == CSIM_OK;
+    return w && csimi_find_link(w, id, "csim_link_valid", &slot, NULL) == CSIM_OK;
 }
 
 /* Bend elements [first, first + n) have gone: those behind them move up. */
@@ -788,11 +760,11 @@ static void csimi_shift_bends(csimi_store *s, int first, int n) {
         if (s->body[i].alive && s->body[i].first_bend > first) s->body[i].first_bend -= n;
 }
 
-static void csimi_drop_link(csim_world *w, int slot) {
+static void csimi_drop_one(csim_world *w, int slot) {
     csimi_store *s = &w->store;
     csimi_link *l = s->link + slot;
     int i;
-    static const csimi_axis axis[] = {CSIMI_AXIS_springs, CSIMI_AXIS_pins, CSIMI_AXIS_bends};
+    static const csimi_axis axis[] = {CSIMI_AXIS_springs, CSIMI_AXIS_joints, CSIMI_AXIS_bends};
     if (l->kind == CSIMI_SPRING) s->count.matrix_blocks -= csimi_spring_blocks(s->state.spring + 2 * l->item);
     csimi_remove(s, axis[l->kind], l->item, 1);
     for (i = 0; i < s->count.links; i++)
@@ -808,12 +780,21 @@ static void csimi_drop_link(csim_world *w, int slot) {
     w->pattern_stale = true;
 }
 
+/* A link, and first the gears that hold on to it. */
+static void csimi_drop_link(csim_world *w, int slot) {
+    csimi_store *s = &w->store;
+    int i;
+    for (i = s->count.joints - 1; i >= 0; i--)
+        if (s->joint[i].gear[0] == slot || s->joint[i].gear[1] == slot) csimi_drop_one(w, s->joint[i].link);
+    csimi_drop_one(w, slot);
+}
+
 CSIM_API csim_status csim_destroy_link(csim_world *w, csim_link_id id) {
     int slot;
     csim_status s;
     if (!w) return CSIM_NULL_ARGUMENT;
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_destroy_link", NULL, false, 0, NULL);
-    if ((s = csimi_find_link(w, id, &slot, &w->error)) != 0) return s;
+    if ((s = csimi_find_link(w, id, "csim_destroy_link", &slot, &w->error)) != 0) return s;
     csimi_drop_link(w, slot);
     return CSIM_OK;
 }
@@ -881,9 +862,9 @@ static void csimi_shift_indices(csim_world *w, const csimi_body *gone, int hulls
     for (i = 0; i < s->count.shapes; i++)
         if (s->shape[i].hull > first_hull) s->shape[i].hull -= hulls;
     for (i = 0; i < 2 * s->count.springs; i++) csimi_shift_place(s->state.spring + i, gone);
-    for (i = 0; i < s->count.pins; i++) {
-        csimi_shift_place(s->pin[i].end, gone);
-        csimi_shift_place(s->pin[i].end + 1, gone);
+    for (i = 0; i < s->count.joints; i++) {
+        csimi_shift_place(s->joint[i].end, gone);
+        csimi_shift_place(s->joint[i].end + 1, gone);
     }
 }
 

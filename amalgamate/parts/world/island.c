@@ -60,7 +60,9 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0 && n->tree_span <= 14;
     size.inverse_blocks = n->coords > 0 ? 4 * blocks + n->tree_span * n->coords : 0;
     csimi_push(&arena, csim_solver_bytes(&size, solver), 1);
-    csimi_push(&arena, sizeof(int) * (size_t)blocks, 1); /* union-find, before the first island */
+    csimi_push(&arena, sizeof(int) * (size_t)blocks, 1);                /* union-find, before the first island */
+    csimi_push(&arena, 2 * sizeof(csim_real) * (size_t)blocks + 64, 1); /* which islands are solved again, and why */
+    csimi_push(&arena, (size_t)blocks, 1);
     return arena.used;
 }
 
@@ -135,7 +137,7 @@ static void csimi_island_matrix(const csim_world *w, const csimi_step_frame *f, 
             CSIMI_MEMCPY(p->val + 9 * (size_t)at, A->val + 9 * (size_t)k, 9 * sizeof(csim_real));
             at++;
         }
-        csimi_store3(p->solution.v + 3 * i, csimi_load3(f->rep + 3 * g));
+        csimi_store3(p->solution.v + 3 * i, csimi_load3((f->again ? f->v : f->rep) + 3 * g));
     }
     p->row[n] = at;
     p->problem.A.n = n;
@@ -275,7 +277,7 @@ static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
 static void csimi_count_outcome(csimi_step_frame *f, const csim_outcome *o, int blocks, int contacts) {
     csim_step_stats *t = &f->stats;
     csimi_worse(&t->certificate, &o->certificate);
-    if (contacts > 0) {
+    if (contacts > 0 && !f->again) {
         t->islands++;
         t->largest_island = csimi_imax(t->largest_island, blocks);
     }
@@ -300,6 +302,25 @@ static int csimi_leader(const csim_world *w, int block) {
     return block < s->count.nodes ? s->node_body[block] : s->rigid_body[(block - s->count.nodes) / 2];
 }
 
+/* What is left unsolved opens joints, so that islands of rigid bodies with joints are solved far beyond the tolerance
+   where that is cheap: alone, or to a millionth beside contacts. Meeting the world's tolerance is enough all the same.
+ */
+static csim_real csimi_island_tolerance(const csim_world *w, const csimi_step_frame *f, const csim_problem *problem,
+                                        const int *contact) {
+    const csim_real asked = w->def.solver.tolerance;
+    int i, joints = 0;
+    for (i = 0; i < problem->contact_count; i++) joints += contact[i] >= f->found_count;
+    if (joints == 0 || !csimi_sweep_takes(problem)) return asked;
+    return csimi_min(asked,
+                     csimi_max(1000 * CSIMI_EPS, joints < problem->contact_count ? CSIM_R(1e-6) : CSIM_R(1e-11)));
+}
+
+static void csimi_judge_outcome(csim_outcome *o, csim_real tolerance) {
+    if (o->result != CSIM_RESULT_CAP && o->result != CSIM_RESULT_STALLED) return;
+    if (o->certificate.dynamics <= (double)tolerance && o->certificate.contact <= (double)tolerance)
+        o->result = CSIM_RESULT_CONVERGED;
+}
+
 static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int island, csimi_arena *arena) {
     csimi_island_work p;
     csim_solver_params params = w->def.solver;
@@ -320,6 +341,9 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
     csimi_island_structure(w, f, &p, block, n);
     csimi_island_chains(w, f, &p, block, n);
     params.sigma = w->store.body[leader].sigma;
+    params.tolerance = csimi_island_tolerance(w, f, &p.problem, contact);
+    if (params.tolerance < w->def.solver.tolerance && params.solver == CSIM_SOLVER_AUTO)
+        params.solver = CSIM_SOLVER_SWEEP; /* the virtual nodes of COND slip, and joints would open by it */
     {
         size_t room = arena->size - arena->used;
         void *workspace = arena->base + arena->used;
@@ -332,6 +356,7 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
         return csimi_fail(&w->error, CSIM_NON_FINITE_RESULT, "csim_world_step", "an island's velocity", false, 0,
                           "finite numbers; the step was undone");
     f->sigma_of_body[leader] = outcome.sigma;
+    csimi_judge_outcome(&outcome, w->def.solver.tolerance);
     csimi_count_outcome(f, &outcome, n, contacts);
     for (i = 0; i < n; i++)
         for (k = 0; k < 3; k++) f->v[3 * block[i] + k] = p.solution.v[3 * i + k];
@@ -388,5 +413,14 @@ CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csi
     f->stats.certificate.worst_contact = -1;
     for (i = 0; i < f->island_count; i++)
         if ((status = csimi_solve_island(w, f, i, arena)) != 0) return status;
+    return CSIM_OK;
+}
+
+CSIMI_FN csim_status csimi_solve_again(csim_world *w, csimi_step_frame *f, const unsigned char *again,
+                                       csimi_arena *arena) {
+    csim_status status;
+    int i;
+    for (i = 0; i < f->island_count; i++)
+        if (again[i] && (status = csimi_solve_island(w, f, i, arena)) != 0) return status;
     return CSIM_OK;
 }

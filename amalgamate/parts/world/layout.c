@@ -16,7 +16,7 @@ CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *c) {
     n.membranes = c->membranes;
     n.surface = c->surface;
     n.triangles = c->triangles;
-    n.links = n.springs = n.pins = c->links;
+    n.links = n.springs = n.joints = c->links;
     n.contacts = n.ended = c->contacts;
     n.aggregates = c->aggregates;
     n.matrix_blocks = c->matrix_blocks;
@@ -41,7 +41,7 @@ CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *n) {
     c.membranes = n->membranes;
     c.surface = n->surface;
     c.triangles = n->triangles;
-    c.links = csimi_imax(n->links, csimi_imax(n->springs, n->pins));
+    c.links = csimi_imax(n->links, csimi_imax(n->springs, n->joints));
     c.contacts = n->contacts;
     c.aggregates = n->aggregates;
     c.matrix_blocks = n->matrix_blocks;
@@ -188,12 +188,15 @@ CSIMI_FN void csimi_remove(csimi_store *s, csimi_axis which, int first, int n) {
 
 /* ---- scratch of a step */
 
-CSIMI_FN int csimi_most_rows(const csimi_counts *n) { return n->contacts + n->pins + CSIMI_JOINT_ROWS * n->tree_links; }
+CSIMI_FN int csimi_most_rows(const csimi_counts *n) {
+    return n->contacts + CSIMI_BOND_ROWS * n->joints + CSIMI_JOINT_ROWS * n->tree_links;
+}
 
 CSIMI_FN int csimi_most_terms(const csimi_counts *n) {
     int side = n->tets + n->membranes > 0 ? 3 : 2; /* faces of solids; points of rigid bodies */
     side = csimi_imax(side, csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
-    return 2 * side * (n->contacts + n->pins) + CSIMI_JOINT_ROWS * n->tree_links;
+    return 2 * side * n->contacts + 2 * csimi_imax(side, 4) * CSIMI_BOND_ROWS * n->joints /* a gear: four a side */
+           + CSIMI_JOINT_ROWS * n->tree_links;
 }
 
 CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {

@@ -11,6 +11,7 @@
 #include "world.h"
 #include "cloth.h"
 #include "tree.h"
+#include "joint.h"
 
 typedef struct csimi_body {
     uint32_t generation;
@@ -40,23 +41,40 @@ typedef struct csimi_body {
     void *user_data;
 } csimi_body;
 
-typedef enum csimi_link_kind { CSIMI_SPRING, CSIMI_PIN, CSIMI_CLAMP } csimi_link_kind;
+typedef enum csimi_link_kind { CSIMI_SPRING, CSIMI_JOINT, CSIMI_CLAMP } csimi_link_kind;
 
 typedef struct csimi_link {
     uint32_t generation;
     bool alive;
     csimi_link_kind kind;
     int next_free;
-    int item;    /* index in the springs, pins or bends */
+    int item;    /* index in the springs, joints or bends */
     int body[2]; /* slots it holds on to, -1: the world */
     csim_real break_force;
 } csimi_link;
 
-typedef struct csimi_pin {
+/* Rows of a joint: the points, the turns, the limit. */
+enum { CSIMI_ROW_POINT, CSIMI_ROW_TURN, CSIMI_ROW_LIMIT, CSIMI_BOND_ROWS };
+
+typedef struct csimi_bond {
+    csim_joint_kind kind;
     csimi_place end[2];
-    csim_real impulse[3]; /* of the last step, world axes, on end 0 */
-    int link;             /* its slot */
-} csimi_pin;
+    csim_real frame[2][4]; /* joint axes in the axes of the bodies or the world, w x y z; the first is the axis */
+    csim_real length, lower, upper;
+    bool limited, broken, broke; /* broke: in the last step */
+    csim_motor motor;
+    int gear[2]; /* link slots of the joints, -1: no gear */
+    csim_real ratio, offset;
+    csim_real break_force, break_torque;
+    csim_real position;          /* coordinate at the end of the last step, turns counted */
+    csim_real scale;             /* m: turns enter the rows as scale times the angle */
+    csim_real impulse[9];        /* of the last step by row, in the axes of the row */
+    csim_real R[9];              /* axes of those rows, but the points of ball, hinge and weld: world axes */
+    csim_real aim[9];            /* error allowed at the end of the step, m */
+    csim_real miss[9], added[9]; /* of the correction: what rows miss, m, and what was last added to phi, m/s */
+    int row[CSIMI_BOND_ROWS];    /* in the coming step, -1: none */
+    int link;                    /* its slot */
+} csimi_bond;
 
 enum { CSIMI_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper limit, friction, drive */
 
@@ -120,7 +138,7 @@ enum { CSIMI_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper limit, f
     X(springs, csimi_place, state.spring, 2)                 \
     X(springs, csim_real, state.spring_data, 3)              \
     X(springs, int, spring_link, 1)                          \
-    X(pins, csimi_pin, pin, 1)                               \
+    X(joints, csimi_bond, joint, 1)                          \
     X(trees, csimi_tree, state.tree, 1)                      \
     X(trees, int, tree_body, 1)                              \
     X(tree_links, csimi_tree_link, state.tree_link, 1)       \
@@ -139,16 +157,17 @@ enum { CSIMI_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper limit, f
 
 /* Everything that is counted: the axes of the arrays above, the stored blocks of A, and the pairs of the broad phase.
  */
-#define CSIMI_WORLD_AXES(X)                                                                                         \
-    X(bodies)                                                                                                       \
-    X(nodes)                                                                                                        \
-    X(rigids)                                                                                                       \
-    X(shapes)                                                                                                       \
-    X(hulls)                                                                                                        \
-    X(tets)                                                                                                         \
-    X(surface)                                                                                                      \
-    X(triangles) X(links) X(springs) X(pins) X(contacts) X(ended) X(aggregates) X(matrix_blocks) X(pairs) X(frames) \
-        X(bends) X(membranes) X(trees) X(tree_links) X(coords) X(tree_span)
+#define CSIMI_WORLD_AXES(X)                                                                                       \
+    X(bodies)                                                                                                     \
+    X(nodes)                                                                                                      \
+    X(rigids)                                                                                                     \
+    X(shapes)                                                                                                     \
+    X(hulls)                                                                                                      \
+    X(tets)                                                                                                       \
+    X(surface)                                                                                                    \
+    X(triangles)                                                                                                  \
+    X(links) X(springs) X(joints) X(contacts) X(ended) X(aggregates) X(matrix_blocks) X(pairs) X(frames) X(bends) \
+        X(membranes) X(trees) X(tree_links) X(coords) X(tree_span)
 
 typedef struct csimi_counts {
 #define CSIMI_X(axis) int axis;
@@ -173,7 +192,7 @@ typedef struct csimi_store {
     int *surface_node, *triangle;
     csimi_link *link;
     int *spring_link;
-    csimi_pin *pin;
+    csimi_bond *joint;
     csim_contact_info *contact;
     uint64_t *ended_id;
     csim_block_matrix A; /* pattern and room for the values */
@@ -243,17 +262,18 @@ typedef struct csimi_step_frame {
     unsigned char *skip;        /* [blocks] 1: not an unknown */
     csimi_found_contact *found; /* [contacts] */
     int found_count;
-    csim_contact *contacts; /* [contacts + pins] */
+    csim_contact *contacts; /* [csimi_most_rows] */
     csim_term *terms;       /* [csimi_most_terms] */
-    csim_real *lambda;      /* [3 (contacts + pins)] */
+    csim_real *lambda;      /* [3 csimi_most_rows] */
     int contact_count, term_count;
-    int first_joint_row; /* rows of joints of trees, behind contacts and pins ... */
-    int *joint_row;      /* [rows of joints] ... and where their impulses are kept */
-    int *island, *contact_island; /* [blocks], [contacts + pins] */
+    int first_joint_row;          /* rows of joints of trees, behind those of contacts and joints ... */
+    int *joint_row;               /* [rows of joints] ... and where their impulses are kept */
+    int *island, *contact_island; /* [blocks], [csimi_most_rows] */
+    bool again;                   /* islands are being solved once more */
     int island_count;
     int *local;                               /* [blocks] number inside its island */
     int *island_blocks;                       /* [blocks] blocks sorted by island */
-    int *island_contacts;                     /* [contacts + pins] */
+    int *island_contacts;                     /* [csimi_most_rows] */
     int *island_first, *island_contact_first; /* [blocks + 1] */
     csim_real *aggregate_centre;              /* [3 aggregates] per solid aggregate and rigid body */
     csim_real *aggregate_radius;
@@ -273,8 +293,8 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *frame, const csimi_counts *n,
 CSIMI_FN int csimi_default_aggregates(int nodes);           /* body.c: of a solid */
 CSIMI_FN size_t csimi_mesh_scratch(const csimi_counts *n);  /* body.c: to study a mesh */
 CSIMI_FN size_t csimi_cloth_scratch(const csimi_counts *n); /* cloth.c: the same */
-CSIMI_FN int csimi_most_rows(const csimi_counts *n);        /* contacts, pins, rows of joints */
-CSIMI_FN int csimi_most_terms(const csimi_counts *n);       /* of all contacts and pins */
+CSIMI_FN int csimi_most_rows(const csimi_counts *n);        /* contacts, joints, joints of trees */
+CSIMI_FN int csimi_most_terms(const csimi_counts *n);       /* of all those rows */
 CSIMI_FN size_t csimi_step_scratch(const csimi_counts *capacity, const csim_solver_params *solver);
 
 /* ---- detect.c: contacts of the current positions. CSIM_CAPACITY with flags and counts in frame->stats. */
@@ -283,7 +303,7 @@ CSIMI_FN size_t csimi_detect_scratch(const csimi_counts *n);
 /* gap of a found contact in another configuration */
 CSIMI_FN csim_real csimi_gap_at(const csim_world *world, const csimi_state *then, const csimi_state *now,
                                 const csimi_found_contact *f);
-/* ---- rows.c: found contacts and pins to rows of the problem, with phi, laws and warm starts */
+/* ---- rows.c: found contacts and joints to rows of the problem, with phi, laws and warm starts */
 CSIMI_FN void csimi_rows(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 /* Scale of last impulses: forces persist, so impulses go with h. phi of a gap that closes at `approach` now and would
    at `free_end` without contact; contact.md 4. */
@@ -291,8 +311,31 @@ CSIMI_FN csim_real csimi_warm_scale(const csim_world *w, const csimi_step_frame 
 CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csim_real gap, csim_real restitution,
                              csim_real approach, csim_real free_end);
 CSIMI_FN size_t csimi_rows_scratch(const csimi_counts *n);
+/* ---- joint.c */
+/* Appends the rows of all joints behind those of the contacts. */
+CSIMI_FN void csimi_bond_rows(csim_world *world, csimi_step_frame *frame);
+/* Corrects the rows whose joints do not hold at frame->next. All arrays are by island: again says what is to be done
+   (all CSIMI_AGAIN_ON before the first call), miss and before are how far joints are open now and were a pass ago, m.
+   An island that a correction makes worse goes back to the one before. False when nothing is left to be done. */
+enum { CSIMI_AGAIN_NO, CSIMI_AGAIN_ON, CSIMI_AGAIN_BACK };
+CSIMI_FN bool csimi_bonds_correct(csim_world *world, csimi_step_frame *frame, unsigned char *again, csim_real *miss,
+                                  csim_real *before);
+/* Stiffness that the turning of joint forces adds to A. */
+CSIMI_FN void csimi_bonds_stiffen(csim_world *world, const csimi_step_frame *frame);
+CSIMI_FN void csimi_bonds_commit(csim_world *world, const csimi_step_frame *frame);
+CSIMI_FN csim_status csimi_link_ends(csim_world *w, const csim_attachment *a, const csim_attachment *b,
+                                     const char *function, csimi_place *ends, int *bodies); /* body.c */
+CSIMI_FN csim_status csimi_find_link(const csim_world *w, csim_link_id id, const char *function, int *slot,
+                                     csim_error *error); /* body.c */
+/* rows.c */
+CSIMI_FN csim_side csimi_terms_side(csimi_step_frame *f, int n, const int *block, const csim_real *J, csim_real *moved);
+CSIMI_FN void csimi_sides(csimi_step_frame *f, const csimi_state *s, const csimi_place *a, csim_vec3 point_a,
+                          const csimi_place *b, csim_vec3 point_b, csim_contact *c);
 /* ---- island.c: each island as a problem of its own, solved and certified */
 CSIMI_FN csim_status csimi_solve_islands(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
+/* The islands that again marks, once more from where they are. */
+CSIMI_FN csim_status csimi_solve_again(csim_world *world, csimi_step_frame *frame, const unsigned char *again,
+                                       csimi_arena *arena);
 CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_params *solver);
 /* ---- step.c */
 CSIMI_FN csim_status csimi_build_pattern(csim_world *world, csimi_arena *arena);

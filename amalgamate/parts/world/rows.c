@@ -1,4 +1,4 @@
-/* world/rows: found contacts and pins become rows of the problem: frames, terms, laws, phi, warm starts. contact.md. */
+/* world/rows: found contacts become rows of the problem: frames, terms, laws, phi, warm starts. contact.md. */
 #include "private.h"
 
 typedef struct csimi_row_work {
@@ -26,12 +26,11 @@ CSIMI_FN size_t csimi_rows_scratch(const csimi_counts *n) {
 
 /* ---- sides */
 
-/* Terms of a place, appended to the frame; what is not an unknown goes with its velocity into moved. */
-static csim_side csimi_side_of(csimi_step_frame *f, const csimi_state *s, const csimi_place *p, csim_vec3 point,
-                               csim_real *mass, csim_real *moved) {
-    csim_real J[9 * CSIMI_PLACE_TERMS];
-    int block[CSIMI_PLACE_TERMS], k, n = csimi_place_terms(s, p, point, block, J);
+/* n terms, appended to the frame as one side; what is not an unknown goes with its velocity into moved. */
+CSIMI_FN csim_side csimi_terms_side(csimi_step_frame *f, int n, const int *block, const csim_real *J,
+                                    csim_real *moved) {
     csim_side side;
+    int k;
     side.first = f->term_count;
     moved[0] = moved[1] = moved[2] = 0;
     for (k = 0; k < n; k++) {
@@ -45,13 +44,21 @@ static csim_side csimi_side_of(csimi_step_frame *f, const csimi_state *s, const 
         f->term_count++;
     }
     side.count = f->term_count - side.first;
-    *mass = p->kind == CSIMI_PLACE_NODE ? 0 : csimi_place_mass(s, p, point) / f->theta; /* of a node: from A */
     return side;
 }
 
+/* The terms of a place. */
+static csim_side csimi_side_of(csimi_step_frame *f, const csimi_state *s, const csimi_place *p, csim_vec3 point,
+                               csim_real *mass, csim_real *moved) {
+    csim_real J[9 * CSIMI_PLACE_TERMS];
+    int block[CSIMI_PLACE_TERMS], n = csimi_place_terms(s, p, point, block, J);
+    *mass = p->kind == CSIMI_PLACE_NODE ? 0 : csimi_place_mass(s, p, point) / f->theta; /* of a node: from A */
+    return csimi_terms_side(f, n, block, J, moved);
+}
+
 /* Both sides of a row; phi += R (the velocity of what is given). */
-static void csimi_sides(csimi_step_frame *f, const csimi_state *s, const csimi_place *a, csim_vec3 point_a,
-                        const csimi_place *b, csim_vec3 point_b, csim_contact *c) {
+CSIMI_FN void csimi_sides(csimi_step_frame *f, const csimi_state *s, const csimi_place *a, csim_vec3 point_a,
+                          const csimi_place *b, csim_vec3 point_b, csim_contact *c) {
     csim_real moved_a[3], moved_b[3];
     int k;
     c->a = csimi_side_of(f, s, a, point_a, c->mass, moved_a);
@@ -180,22 +187,6 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_ro
     }
 }
 
-/* ---- pins */
-
-static void csimi_pin_row(csim_world *w, csimi_step_frame *f, const csimi_pin *pin, int i) {
-    const csimi_state *s = &w->store.state;
-    csim_contact *c = f->contacts + i;
-    csim_vec3 a = csimi_place_point(s, pin->end), b = csimi_place_point(s, pin->end + 1);
-    int k;
-    CSIMI_MEMSET(c, 0, sizeof *c);
-    c->law = CSIM_LAW_BILATERAL;
-    c->mask = 7;
-    c->R[0] = c->R[4] = c->R[8] = 1;
-    csimi_store3(c->phi, csim_scale(w->def.stabilization / f->h, csim_sub(a, b)));
-    csimi_sides(f, s, pin->end, a, pin->end + 1, b, c);
-    for (k = 0; k < 3; k++) f->lambda[3 * i + k] = csimi_warm_scale(w, f) * pin->impulse[k];
-}
-
 CSIMI_FN void csimi_rows(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
     csimi_row_work r;
     size_t mark = arena->used;
@@ -205,7 +196,6 @@ CSIMI_FN void csimi_rows(csim_world *w, csimi_step_frame *f, csimi_arena *arena)
     csimi_index_contacts(w, &r);
     f->term_count = 0;
     for (i = 0; i < f->found_count; i++) csimi_contact_row(w, f, &r, i);
-    for (i = 0; i < w->store.count.pins; i++) csimi_pin_row(w, f, w->store.pin + i, f->found_count + i);
-    f->contact_count = f->found_count + w->store.count.pins;
+    csimi_bond_rows(w, f);
     csimi_pop(arena, mark);
 }

@@ -5,6 +5,8 @@
    Everything is computed in scratch; the commit at the end only copies, so a step that fails leaves no trace. */
 #include "private.h"
 
+#define CSIMI_BOND_PASSES 12 /* of the correction; each takes two or more digits off */
+
 /* ---- the pattern of A, rebuilt after bodies or links changed */
 
 static int csimi_count_pairs(const csimi_state *s) {
@@ -129,6 +131,7 @@ static void csimi_assemble(csim_world *w, csimi_step_frame *f, const csimi_step 
     system.vk = f->vk;
     for (i = 0; i < CSIMI_MODEL_COUNT; i++)
         if (table[i].assemble) table[i].assemble(&s->state, step, &system);
+    csimi_bonds_stiffen(w, f);
 }
 
 /* Elastic forces of midpoint worlds belong to the middle of the step: q_k + h/2 v*. */
@@ -160,17 +163,44 @@ static void csimi_move_on(csim_world *w, csimi_step_frame *f, csimi_step *step) 
     stats->total_iterations = iterations;
 }
 
+/* Positions after the step, by v. */
+static void csimi_advance(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
+    const csimi_model *table = csimi_model_table();
+    int i;
+    for (i = 0; i < CSIMI_MODEL_COUNT; i++)
+        if (table[i].advance) table[i].advance(&w->store.state, step, f->v, &f->next);
+}
+
+/* Islands whose joints do not hold at the end of the step are solved again with corrected rows. */
+static csim_status csimi_close_joints(csim_world *w, csimi_step_frame *f, const csimi_step *step, csimi_arena *arena) {
+    size_t mark = arena->used;
+    csim_real *miss = CSIMI_PUSH(arena, csim_real, 2 * (size_t)f->blocks), *before = miss + f->blocks;
+    unsigned char *again = CSIMI_PUSH(arena, unsigned char, f->blocks);
+    csim_status status = CSIM_OK;
+    int pass;
+    for (pass = 0; pass < f->island_count; pass++) {
+        again[pass] = CSIMI_AGAIN_ON;
+        before[pass] = CSIMI_HUGE;
+    }
+    f->again = true;
+    for (pass = 0; pass < CSIMI_BOND_PASSES && status == CSIM_OK; pass++) {
+        csimi_advance(w, f, step);
+        if (!csimi_bonds_correct(w, f, again, miss, before)) break;
+        status = csimi_solve_again(w, f, again, arena);
+    }
+    csimi_pop(arena, mark);
+    return status;
+}
+
 /* v_{k+1} = v_k + (v - v_k) / theta, positions by v. */
 static csim_status csimi_integrate(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
     csimi_store *s = &w->store;
-    const csimi_model *table = csimi_model_table();
     int i, k, frames = 3 * csimi_first_frame_block(&s->state);
     for (i = 0; i < 3 * f->blocks; i++) f->v_end[i] = f->vk[i] + (f->v[i] - f->vk[i]) / f->theta;
     for (i = 0; i < f->blocks; i++)
         if (f->skip[i])
             for (k = 0; k < 3; k++) f->v_end[3 * i + k] = f->v[3 * i + k];
-    for (i = 0; i < CSIMI_MODEL_COUNT; i++)
-        if (table[i].advance) table[i].advance(&s->state, step, f->v, &f->next);
+    csimi_advance(w, f, step);
     for (i = 0; i < 3 * s->count.nodes; i++) f->next.v[i] = f->v_end[i];
     for (i = 0; i < 6 * s->count.rigids; i++) f->next.velocity[i] = f->v_end[3 * s->count.nodes + i];
     for (i = 0; i < 3 * s->count.frames; i++) f->next.frame_velocity[i] = f->v_end[frames + i];
@@ -190,7 +220,7 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *s
     size_t nodes = (size_t)s->count.nodes, rigids = (size_t)s->count.rigids, frames = (size_t)s->count.frames;
     size_t real = sizeof(csim_real);
     size_t links = (size_t)s->count.tree_links, coords = (size_t)s->count.coords;
-    int i, k;
+    int i;
     csimi_tree_keep_rows(w, f, step);
     CSIMI_MEMCPY(s->state.x, f->next.x, real * 3 * nodes);
     CSIMI_MEMCPY(s->state.v, f->next.v, real * 3 * nodes);
@@ -211,8 +241,7 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *s
     CSIMI_MEMSET(s->state.node_force, 0, real * 3 * nodes);
     CSIMI_MEMSET(s->state.wrench, 0, real * 6 * rigids);
     for (i = 0; i < s->count.bodies; i++) s->body[i].sigma = f->sigma_of_body[i];
-    for (i = 0; i < s->count.pins; i++)
-        for (k = 0; k < 3; k++) s->pin[i].impulse[k] = f->lambda[3 * (f->found_count + i) + k];
+    csimi_bonds_commit(w, f);
     CSIMI_MEMCPY(s->contact, f->info, sizeof(csim_contact_info) * (size_t)f->found_count);
     CSIMI_MEMCPY(s->ended_id, f->ended, sizeof(uint64_t) * (size_t)f->ended_count);
     s->count.contacts = f->found_count;
@@ -253,6 +282,7 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
         if (pass > 0) csimi_move_on(w, f, &step);
         if ((status = csimi_solve_islands(w, f, arena)) != 0) return status;
     }
+    if (w->store.count.joints > 0 && (status = csimi_close_joints(w, f, &step, arena)) != 0) return status;
     t3 = csimi_now(w);
     if ((f->stats.flags & CSIM_FLAG_UNCERTIFIED) && w->def.on_uncertified == CSIM_REJECT_UNCERTIFIED)
         return csimi_fail(&w->error, CSIM_UNCERTIFIED, "csim_world_step", "certificate", true,
@@ -299,3 +329,5 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
 }
 
 CSIM_API csim_step_stats csim_world_stats(const csim_world *w) { return w->stats; }
+
+#undef CSIMI_BOND_PASSES

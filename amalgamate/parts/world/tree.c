@@ -466,8 +466,8 @@ CSIMI_FN void csimi_tree_forget(csimi_store *s, int tree) { /* the links and blo
     int i;
     for (i = 0; i < 2 * s->count.springs; i++)
         csimi_place_shift_links(s->state.spring + i, gone.first_link, gone.link_count);
-    for (i = 0; i < 2 * s->count.pins; i++)
-        csimi_place_shift_links(s->pin[i / 2].end + i % 2, gone.first_link, gone.link_count);
+    for (i = 0; i < 2 * s->count.joints; i++)
+        csimi_place_shift_links(s->joint[i / 2].end + i % 2, gone.first_link, gone.link_count);
     for (i = tree + 1; i < s->count.trees; i++) {
         s->state.tree[i].first_link -= gone.link_count;
         s->state.tree[i].first_block -= gone.block_count;

@@ -54,7 +54,7 @@ typedef struct csim_capacity {
     int membranes;     /* triangles of cloth; default 0 */
     int surface;       /* vertices on the surface of solids; default nodes when there are tets or membranes */
     int triangles;     /* of those surfaces; default 2 surface */
-    int links;         /* springs, and as many pins; default 0 */
+    int links;         /* springs, and as many joints; default 0 */
     int frames;        /* edges of cables; default 0 */
     int bends;         /* their bend elements: joints between edges, clamps; default frames + links */
     int matrix_blocks; /* 3x3 blocks stored in A; default nodes + 4 rigids + 5 tets + 10 membranes + 16 links + 7 frames
@@ -268,7 +268,7 @@ CSIM_API csim_status csim_create_spring(csim_world *world, const csim_spring_def
 CSIM_API csim_status csim_create_pin(csim_world *world, const csim_pin_def *def, csim_link_id *id);
 /* Removes a body with every link that holds on to it. Costs time linear in the world. */
 CSIM_API csim_status csim_destroy_body(csim_world *world, csim_body_id id);
-/* Removes a spring or a pin. Fails: CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_LOCKED. */
+/* Removes a spring, a joint or a clamp. Fails: CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_LOCKED. */
 CSIM_API csim_status csim_destroy_link(csim_world *world, csim_link_id id);
 /* Whether the id still names something of this world; never fails, null and zero are false. */
 CSIM_API bool csim_body_valid(const csim_world *world, csim_body_id id);
