@@ -202,10 +202,10 @@ typedef struct csim_spring_def {
     uint32_t guard;
 } csim_spring_def;
 
-/* Two points held together by a bilateral contact (a ball joint, contact.md 6): exact, no stiffness. */
+/* Two points held together: the ball joint of joint.h, without its other fields. */
 typedef struct csim_pin_def {
     csim_attachment a, b;
-    csim_real break_force; /* reserved, no effect yet; default 0 */
+    csim_real break_force; /* N, beyond which it lets go for good; 0 (default): never */
     uint32_t guard;
 } csim_pin_def;
 
