@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 5b3ed66c729ae03f
+   Hash of the parts: 56cd3496e0b018d4
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -933,7 +933,7 @@ typedef struct csim_capacity {
     int membranes;     /* triangles of cloth; default 0 */
     int surface;       /* vertices on the surface of solids; default nodes when there are tets or membranes */
     int triangles;     /* of those surfaces; default 2 surface */
-    int links;         /* springs, and as many pins; default 0 */
+    int links;         /* springs, and as many joints; default 0 */
     int frames;        /* edges of cables; default 0 */
     int bends;         /* their bend elements: joints between edges, clamps; default frames + links */
     int matrix_blocks; /* 3x3 blocks stored in A; default nodes + 4 rigids + 5 tets + 10 membranes + 16 links + 7 frames
@@ -1081,10 +1081,10 @@ typedef struct csim_spring_def {
     uint32_t guard;
 } csim_spring_def;
 
-/* Two points held together by a bilateral contact (a ball joint, contact.md 6): exact, no stiffness. */
+/* Two points held together: the ball joint of joint.h, without its other fields. */
 typedef struct csim_pin_def {
     csim_attachment a, b;
-    csim_real break_force; /* reserved, no effect yet; default 0 */
+    csim_real break_force; /* N, beyond which it lets go for good; 0 (default): never */
     uint32_t guard;
 } csim_pin_def;
 
@@ -1147,7 +1147,7 @@ CSIM_API csim_status csim_create_spring(csim_world *world, const csim_spring_def
 CSIM_API csim_status csim_create_pin(csim_world *world, const csim_pin_def *def, csim_link_id *id);
 /* Removes a body with every link that holds on to it. Costs time linear in the world. */
 CSIM_API csim_status csim_destroy_body(csim_world *world, csim_body_id id);
-/* Removes a spring or a pin. Fails: CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_LOCKED. */
+/* Removes a spring, a joint or a clamp. Fails: CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_LOCKED. */
 CSIM_API csim_status csim_destroy_link(csim_world *world, csim_link_id id);
 /* Whether the id still names something of this world; never fails, null and zero are false. */
 CSIM_API bool csim_body_valid(const csim_world *world, csim_body_id id);
@@ -1424,6 +1424,85 @@ CSIM_API csim_status csim_cable_add_torque(csim_world *world, csim_body_id id, i
 
 #endif
 /* ==== end world/cable.h */
+
+/* ==== begin world/joint.h ======================================================================================= */
+/* world/joint: hard joints between bodies, as bilateral and box rows of the problem; contact.md 6.
+
+   A joint costs no stiffness in A and holds at the end of the step, not only to first order: rows are corrected until
+   the positions that the velocity leads to satisfy the joint (the SHAKE iteration of Ryckaert, Ciccotti and Berendsen
+   1977). Islands of rigid bodies close to the rounding of the solver, about 1e-11 m. */
+#ifndef CSIM_JOINT_H
+#define CSIM_JOINT_H
+
+
+/* What a joint holds. Its coordinate is 0 when the joint is made, and grows as a moves against b along the axis. */
+typedef enum csim_joint_kind {
+    CSIM_JOINT_BALL,     /* two points; any bodies */
+    CSIM_JOINT_HINGE,    /* two points and an axis; coordinate: angle, rad, counted on over full turns */
+    CSIM_JOINT_SLIDER,   /* a line of b and all turns; coordinate: way along the line, m */
+    CSIM_JOINT_WELD,     /* everything */
+    CSIM_JOINT_DISTANCE, /* the distance of two points: a massless rod; any bodies; coordinate: distance, m */
+    CSIM_JOINT_ROPE,     /* distance at most length: holds when pulled; any bodies; coordinate: distance, m */
+    CSIM_JOINT_GEAR,     /* the coordinates of two hinges or sliders: first - ratio second stays as it is */
+    CSIM_JOINT_COUNT_
+} csim_joint_kind;
+
+typedef enum csim_motor_kind {
+    CSIM_MOTOR_NONE,
+    CSIM_MOTOR_VELOCITY, /* drives the rate of the coordinate to target, rad/s or m/s */
+    CSIM_MOTOR_POSITION, /* drives the coordinate to target, rad or m, no faster than speed */
+    CSIM_MOTOR_COUNT_
+} csim_motor_kind;
+
+/* Acts on the coordinate of a hinge or slider with a force within +- force; 0 with target 0: dry friction when force
+   is small. Implicit: as strong as force allows, without stiffness. */
+typedef struct csim_motor {
+    csim_motor_kind kind;
+    csim_real target; /* -1e9..1e9 */
+    csim_real speed;  /* position drives, > 0; default 1e9 */
+    csim_real force;  /* N or N m, >= 0; default 0 */
+} csim_motor;
+
+typedef struct csim_joint_def {
+    csim_joint_kind kind;   /* default CSIM_JOINT_BALL */
+    csim_attachment a, b;   /* hinge, slider, weld: rigid bodies, or the world for one of them; gear: unused */
+    csim_vec3 axis;         /* hinge, slider: world axes, now; normalised here; default z */
+    csim_real length;       /* distance, rope: m; < 0 (default): as it is now */
+    bool limited;           /* hinge, slider: the coordinate stays between lower and upper */
+    csim_real lower, upper; /* rad or m, lower <= upper; default 0 */
+    csim_motor motor;       /* hinge, slider */
+    csim_link_id first, second; /* gear: two hinges or sliders of this world */
+    csim_real ratio;        /* gear, not 0; m per rad where the kinds differ; default 1 */
+    csim_real break_force, break_torque; /* N, N m: beyond these the joint lets go for good; 0 (default): never */
+    uint32_t guard;
+} csim_joint_def;
+
+typedef struct csim_joint_state {
+    csim_joint_kind kind;
+    csim_real position, speed;     /* of the coordinate, after the last step */
+    csim_vec3 force, torque;       /* of the last step, on a at its point, world axes, N and N m; limit and motor in it */
+    csim_real along;               /* part of it along the coordinate: limit and motor (gear: the coupling), N or N m */
+    csim_real error, error_angle;  /* how far the joint is open now: m and rad, coordinate and limits left out */
+    bool broken;
+} csim_joint_state;
+
+/* A ball joint between points of the world, no limits, no motor, never breaks. */
+CSIM_API csim_joint_def csim_default_joint_def(void);
+/* As the create calls of world.h; the joint takes the bodies as they lie now. Also CSIM_WRONG_KIND: a hinge, slider or
+   weld on anything but rigid bodies, a gear on other links. csim_destroy_link removes it; a gear goes with its joints. */
+CSIM_API csim_status csim_create_joint(csim_world *world, const csim_joint_def *def, csim_link_id *id);
+/* Fails: CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_WRONG_KIND (no joint), CSIM_NULL_ARGUMENT. */
+CSIM_API csim_status csim_joint_get(const csim_world *world, csim_link_id id, csim_joint_state *state);
+/* From the next step on; hinges and sliders. Also CSIM_OUT_OF_RANGE, CSIM_NOT_FINITE, CSIM_LOCKED. */
+CSIM_API csim_status csim_joint_set_motor(csim_world *world, csim_link_id id, const csim_motor *motor);
+CSIM_API csim_status csim_joint_set_limits(csim_world *world, csim_link_id id, bool limited, csim_real lower,
+                                           csim_real upper);
+/* Joints that broke in the last step: writes at most capacity ids (null with capacity 0) and returns how many there
+   are. A broken joint holds nothing and stays until it is destroyed. */
+CSIM_API int csim_world_broken(const csim_world *world, csim_link_id *ids, int capacity);
+
+#endif
+/* ==== end world/joint.h */
 
 /* ==== begin world/cloth.h ======================================================================================= */
 /* world/cloth: sheets of triangles that stretch, bend and touch. */
@@ -2786,12 +2865,12 @@ CSIMI_FN void csimi_envelope_solve(const csimi_envelope *e, double *x);
    axes are turned so that the Schur complement S of the tangential block is diagonal. */
 typedef struct csimi_local {
     const csim_contact *contact; /* law and its numbers */
-    csim_real W[6];           /* nn, n1, n2, 11, 12, 22 */
-    csim_real extra;          /* 1/kg, what the proximal loop adds to the diagonal of W */
-    csim_real a, b[2], s[2];  /* 1 / W_nn, coupling, diagonal of S */
-    csim_real turn[2], mu[2]; /* cosine and sine of the axes */
-    csim_real z;              /* last slip multiplier: start of the next search; 0 at first */
-    csim_real inverse[6];     /* bilateral and box: of the constrained part of W */
+    csim_real W[6];              /* nn, n1, n2, 11, 12, 22 */
+    csim_real extra;             /* 1/kg, what the proximal loop adds to the diagonal of W */
+    csim_real a, b[2], s[2];     /* 1 / W_nn, coupling, diagonal of S */
+    csim_real turn[2], mu[2];    /* cosine and sine of the axes */
+    csim_real z;                 /* last slip multiplier: start of the next search; 0 at first */
+    csim_real inverse[6];        /* bilateral and box: of the constrained part of W */
 } csimi_local;
 /* W from a 3x3 block, row-major; its symmetric part when it is not symmetric. */
 CSIMI_FN void csimi_local_set(csimi_local *c, const csim_real *W);
@@ -2810,16 +2889,16 @@ typedef struct csimi_delassus csimi_delassus;
 struct csimi_delassus {
     int contacts;
     const csim_tasks *tasks;
-    csim_contact *laws;  /* [contacts] law, mu, mask; omega, lo and hi in the variables here */
-    csim_real *scale;    /* [contacts] s_c */
-    csim_real *q;        /* [3 contacts] */
-    csim_real *diagonal; /* [9 contacts] W'_cc, row-major, not symmetrised */
-    csim_real *raw;      /* [3 contacts] raw impulses at which the rows are read */
-    csim_real *scratch;  /* [3 contacts] of products and rows */
-    csim_real *norms;    /* [contacts] of the measure */
-    bool rows;           /* W can be read row by row */
-    bool each;           /* the measure looks at each contact too: masses differ by more than 100 */
-    int products;        /* products so far */
+    csim_contact *laws;      /* [contacts] law, mu, mask; omega, lo and hi in the variables here */
+    csim_real *scale;        /* [contacts] s_c */
+    csim_real *q;            /* [3 contacts] */
+    csim_real *diagonal;     /* [9 contacts] W'_cc, row-major, not symmetrised */
+    csim_real *raw;          /* [3 contacts] raw impulses at which the rows are read */
+    csim_real *scratch;      /* [3 contacts] of products and rows */
+    csim_real *norms;        /* [contacts] of the measure */
+    bool rows;               /* W can be read row by row */
+    bool each;               /* the measure looks at each contact too: masses differ by more than 100 */
+    int products;            /* products so far */
     double natural, contact; /* the two figures of the last measure */
     /* where W comes from, in raw variables */
     void *from;
@@ -2874,9 +2953,9 @@ CSIMI_FN void csimi_impulse_log(const csimi_impulse_run *run, int iteration, dou
 /* ---- lift.c: solvers of the impulse level on a csim_problem, with W = J A^-1 J' as an operator */
 CSIMI_FN size_t csimi_lift_bytes(const csim_problem_size *size, const csim_solver_params *params);
 CSIMI_FN bool csimi_lift_takes(const csim_problem *problem);
-CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_solver_params *params,
-                                      csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
-                                      csim_outcome *outcome, csim_error *error);
+CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
+                                      const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
+                                      csim_error *error);
 
 /* ---- fischer.c: Newton on the Fischer-Burmeister form; STRICT and BILATERAL laws */
 CSIMI_FN bool csimi_fischer_takes(const csimi_delassus *W);
@@ -2916,11 +2995,11 @@ CSIMI_FN bool csimi_watch_close(csimi_watch *w);
 /* ---- apgd.c: min 1/2 x'(W + omega) x + x'q over a product of convex sets; shared by APGD and STAGGERED */
 typedef struct csimi_gradient {
     csimi_delassus *W;
-    csim_real *q;       /* [3 contacts] as all below; set by the caller before each solve */
-    csim_real *x, *Wx;  /* start and answer, and its product (with omega) */
+    csim_real *q;      /* [3 contacts] as all below; set by the caller before each solve */
+    csim_real *x, *Wx; /* start and answer, and its product (with omega) */
     csim_real *y, *Wy, *next, *Wnext, *trial;
-    double L;           /* estimate of the largest eigenvalue of W, kept between solves */
-    double theta;       /* of the momentum */
+    double L;                                     /* estimate of the largest eigenvalue of W, kept between solves */
+    double theta;                                 /* of the momentum */
     void (*project)(void *context, csim_real *x); /* nearest point of the sets, in place */
     void *context;
 } csimi_gradient;
@@ -3028,8 +3107,9 @@ typedef struct csimi_sweep {
     double measure, best_measure; /* the certificate's contact figure of lambda, of best */
     double target;
     int sweeps, cap, rejections;
-    bool convex; /* Newton takes convex steps */
-    bool broken; /* a sweep made a NaN or an infinity */
+    bool convex;  /* Newton takes convex steps */
+    bool changes; /* v and phi hold changes, inside a step of Newton */
+    bool broken;  /* a sweep made a NaN or an infinity */
     double *history;
     int history_capacity, logged;
 } csimi_sweep;
@@ -3088,23 +3168,40 @@ typedef struct csimi_body {
     void *user_data;
 } csimi_body;
 
-typedef enum csimi_link_kind { CSIMI_SPRING, CSIMI_PIN, CSIMI_CLAMP } csimi_link_kind;
+typedef enum csimi_link_kind { CSIMI_SPRING, CSIMI_JOINT, CSIMI_CLAMP } csimi_link_kind;
 
 typedef struct csimi_link {
     uint32_t generation;
     bool alive;
     csimi_link_kind kind;
     int next_free;
-    int item;    /* index in the springs, pins or bends */
+    int item;    /* index in the springs, joints or bends */
     int body[2]; /* slots it holds on to, -1: the world */
     csim_real break_force;
 } csimi_link;
 
-typedef struct csimi_pin {
+/* Rows of a joint: the points, the turns, the limit. */
+enum { CSIMI_ROW_POINT, CSIMI_ROW_TURN, CSIMI_ROW_LIMIT, CSIMI_BOND_ROWS };
+
+typedef struct csimi_bond {
+    csim_joint_kind kind;
     csimi_place end[2];
-    csim_real impulse[3]; /* of the last step, world axes, on end 0 */
-    int link;             /* its slot */
-} csimi_pin;
+    csim_real frame[2][4]; /* joint axes in the axes of the bodies or the world, w x y z; the first is the axis */
+    csim_real length, lower, upper;
+    bool limited, broken, broke; /* broke: in the last step */
+    csim_motor motor;
+    int gear[2]; /* link slots of the joints, -1: no gear */
+    csim_real ratio, offset;
+    csim_real break_force, break_torque;
+    csim_real position;          /* coordinate at the end of the last step, turns counted */
+    csim_real scale;             /* m: turns enter the rows as scale times the angle */
+    csim_real impulse[9];        /* of the last step by row, in the axes of the row */
+    csim_real R[9];              /* axes of those rows, but the points of ball, hinge and weld: world axes */
+    csim_real aim[9];            /* error allowed at the end of the step, m */
+    csim_real miss[9], added[9]; /* of the correction: what rows miss, m, and what was last added to phi, m/s */
+    int row[CSIMI_BOND_ROWS];    /* in the coming step, -1: none */
+    int link;                    /* its slot */
+} csimi_bond;
 
 enum { CSIMI_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper limit, friction, drive */
 
@@ -3168,7 +3265,7 @@ enum { CSIMI_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper limit, f
     X(springs, csimi_place, state.spring, 2)                 \
     X(springs, csim_real, state.spring_data, 3)              \
     X(springs, int, spring_link, 1)                          \
-    X(pins, csimi_pin, pin, 1)                               \
+    X(joints, csimi_bond, joint, 1)                          \
     X(trees, csimi_tree, state.tree, 1)                      \
     X(trees, int, tree_body, 1)                              \
     X(tree_links, csimi_tree_link, state.tree_link, 1)       \
@@ -3187,16 +3284,17 @@ enum { CSIMI_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper limit, f
 
 /* Everything that is counted: the axes of the arrays above, the stored blocks of A, and the pairs of the broad phase.
  */
-#define CSIMI_WORLD_AXES(X)                                                                                         \
-    X(bodies)                                                                                                       \
-    X(nodes)                                                                                                        \
-    X(rigids)                                                                                                       \
-    X(shapes)                                                                                                       \
-    X(hulls)                                                                                                        \
-    X(tets)                                                                                                         \
-    X(surface)                                                                                                      \
-    X(triangles) X(links) X(springs) X(pins) X(contacts) X(ended) X(aggregates) X(matrix_blocks) X(pairs) X(frames) \
-        X(bends) X(membranes) X(trees) X(tree_links) X(coords) X(tree_span)
+#define CSIMI_WORLD_AXES(X)                                                                                       \
+    X(bodies)                                                                                                     \
+    X(nodes)                                                                                                      \
+    X(rigids)                                                                                                     \
+    X(shapes)                                                                                                     \
+    X(hulls)                                                                                                      \
+    X(tets)                                                                                                       \
+    X(surface)                                                                                                    \
+    X(triangles)                                                                                                  \
+    X(links) X(springs) X(joints) X(contacts) X(ended) X(aggregates) X(matrix_blocks) X(pairs) X(frames) X(bends) \
+        X(membranes) X(trees) X(tree_links) X(coords) X(tree_span)
 
 typedef struct csimi_counts {
 #define CSIMI_X(axis) int axis;
@@ -3221,7 +3319,7 @@ typedef struct csimi_store {
     int *surface_node, *triangle;
     csimi_link *link;
     int *spring_link;
-    csimi_pin *pin;
+    csimi_bond *joint;
     csim_contact_info *contact;
     uint64_t *ended_id;
     csim_block_matrix A; /* pattern and room for the values */
@@ -3291,17 +3389,18 @@ typedef struct csimi_step_frame {
     unsigned char *skip;        /* [blocks] 1: not an unknown */
     csimi_found_contact *found; /* [contacts] */
     int found_count;
-    csim_contact *contacts; /* [contacts + pins] */
+    csim_contact *contacts; /* [csimi_most_rows] */
     csim_term *terms;       /* [csimi_most_terms] */
-    csim_real *lambda;      /* [3 (contacts + pins)] */
+    csim_real *lambda;      /* [3 csimi_most_rows] */
     int contact_count, term_count;
-    int first_joint_row; /* rows of joints of trees, behind contacts and pins ... */
-    int *joint_row;      /* [rows of joints] ... and where their impulses are kept */
-    int *island, *contact_island; /* [blocks], [contacts + pins] */
+    int first_joint_row;          /* rows of joints of trees, behind those of contacts and joints ... */
+    int *joint_row;               /* [rows of joints] ... and where their impulses are kept */
+    int *island, *contact_island; /* [blocks], [csimi_most_rows] */
+    bool again;                   /* islands are being solved once more */
     int island_count;
     int *local;                               /* [blocks] number inside its island */
     int *island_blocks;                       /* [blocks] blocks sorted by island */
-    int *island_contacts;                     /* [contacts + pins] */
+    int *island_contacts;                     /* [csimi_most_rows] */
     int *island_first, *island_contact_first; /* [blocks + 1] */
     csim_real *aggregate_centre;              /* [3 aggregates] per solid aggregate and rigid body */
     csim_real *aggregate_radius;
@@ -3321,8 +3420,8 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *frame, const csimi_counts *n,
 CSIMI_FN int csimi_default_aggregates(int nodes);           /* body.c: of a solid */
 CSIMI_FN size_t csimi_mesh_scratch(const csimi_counts *n);  /* body.c: to study a mesh */
 CSIMI_FN size_t csimi_cloth_scratch(const csimi_counts *n); /* cloth.c: the same */
-CSIMI_FN int csimi_most_rows(const csimi_counts *n);        /* contacts, pins, rows of joints */
-CSIMI_FN int csimi_most_terms(const csimi_counts *n);       /* of all contacts and pins */
+CSIMI_FN int csimi_most_rows(const csimi_counts *n);        /* contacts, joints, joints of trees */
+CSIMI_FN int csimi_most_terms(const csimi_counts *n);       /* of all those rows */
 CSIMI_FN size_t csimi_step_scratch(const csimi_counts *capacity, const csim_solver_params *solver);
 
 /* ---- detect.c: contacts of the current positions. CSIM_CAPACITY with flags and counts in frame->stats. */
@@ -3331,7 +3430,7 @@ CSIMI_FN size_t csimi_detect_scratch(const csimi_counts *n);
 /* gap of a found contact in another configuration */
 CSIMI_FN csim_real csimi_gap_at(const csim_world *world, const csimi_state *then, const csimi_state *now,
                                 const csimi_found_contact *f);
-/* ---- rows.c: found contacts and pins to rows of the problem, with phi, laws and warm starts */
+/* ---- rows.c: found contacts and joints to rows of the problem, with phi, laws and warm starts */
 CSIMI_FN void csimi_rows(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 /* Scale of last impulses: forces persist, so impulses go with h. phi of a gap that closes at `approach` now and would
    at `free_end` without contact; contact.md 4. */
@@ -3339,8 +3438,31 @@ CSIMI_FN csim_real csimi_warm_scale(const csim_world *w, const csimi_step_frame 
 CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csim_real gap, csim_real restitution,
                              csim_real approach, csim_real free_end);
 CSIMI_FN size_t csimi_rows_scratch(const csimi_counts *n);
+/* ---- joint.c */
+/* Appends the rows of all joints behind those of the contacts. */
+CSIMI_FN void csimi_bond_rows(csim_world *world, csimi_step_frame *frame);
+/* Corrects the rows whose joints do not hold at frame->next. All arrays are by island: again says what is to be done
+   (all CSIMI_AGAIN_ON before the first call), miss and before are how far joints are open now and were a pass ago, m.
+   An island that a correction makes worse goes back to the one before. False when nothing is left to be done. */
+enum { CSIMI_AGAIN_NO, CSIMI_AGAIN_ON, CSIMI_AGAIN_BACK };
+CSIMI_FN bool csimi_bonds_correct(csim_world *world, csimi_step_frame *frame, unsigned char *again, csim_real *miss,
+                                  csim_real *before);
+/* Stiffness that the turning of joint forces adds to A. */
+CSIMI_FN void csimi_bonds_stiffen(csim_world *world, const csimi_step_frame *frame);
+CSIMI_FN void csimi_bonds_commit(csim_world *world, const csimi_step_frame *frame);
+CSIMI_FN csim_status csimi_link_ends(csim_world *w, const csim_attachment *a, const csim_attachment *b,
+                                     const char *function, csimi_place *ends, int *bodies); /* body.c */
+CSIMI_FN csim_status csimi_find_link(const csim_world *w, csim_link_id id, const char *function, int *slot,
+                                     csim_error *error); /* body.c */
+/* rows.c */
+CSIMI_FN csim_side csimi_terms_side(csimi_step_frame *f, int n, const int *block, const csim_real *J, csim_real *moved);
+CSIMI_FN void csimi_sides(csimi_step_frame *f, const csimi_state *s, const csimi_place *a, csim_vec3 point_a,
+                          const csimi_place *b, csim_vec3 point_b, csim_contact *c);
 /* ---- island.c: each island as a problem of its own, solved and certified */
 CSIMI_FN csim_status csimi_solve_islands(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
+/* The islands that again marks, once more from where they are. */
+CSIMI_FN csim_status csimi_solve_again(csim_world *world, csimi_step_frame *frame, const unsigned char *again,
+                                       csimi_arena *arena);
 CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_params *solver);
 /* ---- step.c */
 CSIMI_FN csim_status csimi_build_pattern(csim_world *world, csimi_arena *arena);
@@ -14208,6 +14330,8 @@ CSIMI_FN void csimi_pieces_delassus(const csimi_bodies *b, const csimi_piece *be
    Jacobian A + J' (Project' / e) J on the graph of the bodies. Its factors live in the memory of Anderson's ring, which
    is idle meanwhile; where they do not fit, nothing happens and the sweeps go on alone. */
 
+#define CSIMI_NEWTON_ROUNDING 1e-8 /* of the first merit, a square */
+
 /* ---- the order of the rows */
 
 /* Blocks that share a contact or a body with the block at order[head], appended to order[count..]. */
@@ -14599,31 +14723,58 @@ static double csimi_newton_enough(const csimi_sweep *s, double eps, double scale
     return 0.01 * eps * eps * sum + 1e2 * (double)CSIMI_EPS * (double)CSIMI_EPS * scale;
 }
 
+/* During a step v holds the change of the velocities and phi the u at its start. Impulses are differences of u divided
+   by a small eps: taken from changes alone they keep their digits. */
+static void csimi_newton_enter(csimi_sweep *s) {
+    int m, i;
+    for (m = 0; m < s->contact_count; ++m) {
+        csim_real u[3];
+        csimi_contact_velocity(s, s->contacts + m, u);
+        CSIMI_MEMCPY(s->contacts[m].phi, u, sizeof u);
+    }
+    for (i = 0; i < 3 * s->n; ++i) s->v[i] = 0;
+    s->changes = true;
+}
+
+static void csimi_newton_leave(csimi_sweep *s) {
+    int m;
+    for (m = 0; m < s->contact_count; ++m)
+        CSIMI_MEMCPY(s->contacts[m].phi, s->contacts[m].contact->phi, sizeof s->contacts[m].phi);
+    s->changes = false;
+}
+
 CSIMI_FN bool csimi_newton_step(csimi_sweep *s, double eps, int *iterations) {
     const size_t bytes = 3 * (size_t)s->contact_count * sizeof *s->lambda;
     const double scale = csimi_newton_scale(s);
     csimi_newton_vectors x;
-    double merit;
+    double merit, first, before;
     bool there;
     int k;
     *iterations = 0;
     if (!(s->work > 0) || !csimi_newton_layout(s, &x)) return false;
     CSIMI_MEMCPY(s->centre, s->lambda, bytes);
+    csimi_newton_enter(s);
     csimi_sweep_prepare(s, eps);
     if (s->convex) csimi_newton_lag(s);
-    merit = csimi_newton_evaluate(s, x.F);
+    before = first = merit = csimi_newton_evaluate(s, x.F);
     for (k = 0;; ++k) {
         const double enough = csimi_newton_enough(s, eps, scale);
-        there = merit <= enough && enough < (double)CSIMI_HUGE;
+        /* or as far as rounding lets it: no gain any more, far below the start */
+        there = (merit <= enough || (merit > 0.25 * before && merit < CSIMI_NEWTON_ROUNDING * first)) &&
+                enough < (double)CSIMI_HUGE;
+        before = merit;
         if (there || !(merit < (double)CSIMI_HUGE) || k == 30 || s->sweeps >= s->cap || !csimi_newton_factor(s)) break;
         csimi_newton_direction(s, &x);
         merit = s->convex ? csimi_newton_search_convex(s, &x) : csimi_newton_search(s, &x, merit);
     }
     *iterations = k;
     if (!there) CSIMI_MEMCPY(s->lambda, s->centre, bytes);
+    csimi_newton_leave(s);
     csimi_sweep_velocities(s);
     return there;
 }
+
+#undef CSIMI_NEWTON_ROUNDING
 /* ==== end solve/newton.c */
 
 /* ==== begin solve/sweep.c ======================================================================================= */
@@ -14636,7 +14787,7 @@ CSIMI_FN bool csimi_newton_step(csimi_sweep *s, double eps, int *iterations) {
         each solved around the last answer
    Each stage starts from the best impulses seen, and the measure is the contact figure of the certificate. */
 
-#define CSIMI_SWEEP_WINDOW 19 /* f and p: with the other vectors it makes 50 of 3nc */
+#define CSIMI_SWEEP_WINDOW 19    /* f and p: with the other vectors it makes 50 of 3nc */
 #define CSIMI_SWEEP_PATIENCE 100 /* sweeps without a halving before the next stage; 4 before Newton */
 
 CSIMI_FN bool csimi_sweep_takes(const csim_problem *problem) { return csimi_bodies_take(problem); }
@@ -15028,16 +15179,19 @@ static void csimi_sweep_free_velocity(csimi_sweep *s) {
 
 CSIMI_FN void csimi_sweep_imbalance(const csimi_sweep *s, double *residual) {
     const csim_block_matrix *A = &s->problem->A;
+    double lambda[3];
     int i, k, m, r, c;
-    for (i = 0; i < 3 * s->n; ++i) residual[i] = (double)s->problem->b[i];
-    for (m = 0; m < s->contact_count; ++m)
+    for (i = 0; i < 3 * s->n; ++i) residual[i] = s->changes ? 0 : (double)s->problem->b[i];
+    for (m = 0; m < s->contact_count; ++m) {
+        for (i = 0; i < 3; ++i)
+            lambda[i] = (double)s->lambda[3 * m + i] - (s->changes ? (double)s->centre[3 * m + i] : 0);
         for (k = s->contacts[m].first; k < s->contacts[m].first + s->contacts[m].count; ++k) {
-            const csim_real *J = s->pieces[k].J, *lambda = s->lambda + 3 * (ptrdiff_t)m;
+            const csim_real *J = s->pieces[k].J;
             double *y = residual + 3 * (ptrdiff_t)s->pieces[k].block;
             for (i = 0; i < 3; ++i)
-                y[i] += (double)J[i] * (double)lambda[0] + (double)J[3 + i] * (double)lambda[1] +
-                        (double)J[6 + i] * (double)lambda[2];
+                y[i] += (double)J[i] * lambda[0] + (double)J[3 + i] * lambda[1] + (double)J[6 + i] * lambda[2];
         }
+    }
     for (i = 0; i < s->n; ++i)
         for (k = A->row[i]; k < A->row[i + 1]; ++k)
             for (r = 0; r < 3; ++r)
@@ -15062,7 +15216,7 @@ static void csimi_sweep_finish(csimi_sweep *s, double *residual) {
 static void csimi_sweep_cascade(csimi_sweep *s, double good) {
     const bool newton = s->work > 0;
     /* Newton is cheap near the answer, and what is left over becomes drift: 0.02 drifts a hundred times more */
-    const double beyond = 2e-4 * good + 100 * (double)CSIMI_EPS;
+    const double beyond = 2e-4 * good + 1e4 * (double)CSIMI_EPS;
     bool settled;
     s->target = newton && beyond < good ? beyond : good;
     csimi_sweep_accelerated(s, 0, newton ? 4 : CSIMI_SWEEP_PATIENCE, &settled);
@@ -18237,7 +18391,7 @@ CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *c) {
     n.membranes = c->membranes;
     n.surface = c->surface;
     n.triangles = c->triangles;
-    n.links = n.springs = n.pins = c->links;
+    n.links = n.springs = n.joints = c->links;
     n.contacts = n.ended = c->contacts;
     n.aggregates = c->aggregates;
     n.matrix_blocks = c->matrix_blocks;
@@ -18262,7 +18416,7 @@ CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *n) {
     c.membranes = n->membranes;
     c.surface = n->surface;
     c.triangles = n->triangles;
-    c.links = csimi_imax(n->links, csimi_imax(n->springs, n->pins));
+    c.links = csimi_imax(n->links, csimi_imax(n->springs, n->joints));
     c.contacts = n->contacts;
     c.aggregates = n->aggregates;
     c.matrix_blocks = n->matrix_blocks;
@@ -18409,12 +18563,15 @@ CSIMI_FN void csimi_remove(csimi_store *s, csimi_axis which, int first, int n) {
 
 /* ---- scratch of a step */
 
-CSIMI_FN int csimi_most_rows(const csimi_counts *n) { return n->contacts + n->pins + CSIMI_JOINT_ROWS * n->tree_links; }
+CSIMI_FN int csimi_most_rows(const csimi_counts *n) {
+    return n->contacts + CSIMI_BOND_ROWS * n->joints + CSIMI_JOINT_ROWS * n->tree_links;
+}
 
 CSIMI_FN int csimi_most_terms(const csimi_counts *n) {
     int side = n->tets + n->membranes > 0 ? 3 : 2; /* faces of solids; points of rigid bodies */
     side = csimi_imax(side, csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
-    return 2 * side * (n->contacts + n->pins) + CSIMI_JOINT_ROWS * n->tree_links;
+    return 2 * side * n->contacts + 2 * csimi_imax(side, 4) * CSIMI_BOND_ROWS * n->joints /* a gear: four a side */
+           + CSIMI_JOINT_ROWS * n->tree_links;
 }
 
 CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
@@ -19598,7 +19755,7 @@ static csim_status csimi_attach(csim_world *w, const csim_attachment *at, const 
     return CSIM_OK;
 }
 
-/* Takes a link slot; item is its place among the springs or pins. */
+/* Takes a link slot; item is its place among the springs or joints. */
 CSIMI_FN int csimi_take_link(csim_world *w, csimi_link_kind kind, int item, const int *bodies, csim_real break_force) {
     csimi_store *s = &w->store;
     int slot = w->free_link;
@@ -19632,8 +19789,8 @@ CSIMI_FN void csimi_finish_link(csim_world *w, int slot, csim_link_id *id) {
     id->world = w->stamp;
 }
 
-static csim_status csimi_link_ends(csim_world *w, const csim_attachment *a, const csim_attachment *b,
-                                   const char *function, csimi_place *ends, int *bodies) {
+CSIMI_FN csim_status csimi_link_ends(csim_world *w, const csim_attachment *a, const csim_attachment *b,
+                                     const char *function, csimi_place *ends, int *bodies) {
     csim_status s;
     if ((s = csimi_attach(w, a, function, ends, bodies)) != 0) return s;
     if ((s = csimi_attach(w, b, function, ends + 1, bodies + 1)) != 0) return s;
@@ -19683,38 +19840,10 @@ CSIM_API csim_status csim_create_spring(csim_world *w, const csim_spring_def *de
     return CSIM_OK;
 }
 
-CSIM_API csim_status csim_create_pin(csim_world *w, const csim_pin_def *def, csim_link_id *id) {
-    static const char fn[] = "csim_create_pin";
-    static const csimi_field fields[] = {CSIMI_AT_LEAST_0(csim_pin_def, break_force)};
-    csimi_place ends[2];
-    csimi_counts need;
-    csimi_store *s;
-    csimi_pin *pin;
-    int bodies[2], item;
-    csim_status status = csimi_start_create(w, def, id, fn);
-    if (status) return status;
-    if ((status = csimi_check_guard(&w->error, fn, "made by csim_default_pin_def()", def->guard)) != 0) return status;
-    if ((status = csimi_check_fields(&w->error, fn, def, fields, 1)) != 0) return status;
-    if ((status = csimi_link_ends(w, &def->a, &def->b, fn, ends, bodies)) != 0) return status;
-    need = w->store.count;
-    if (w->free_link < 0) need.links++;
-    need.pins++;
-    if ((status = csimi_make_room(w, need, fn)) != 0) return status;
-    s = &w->store;
-    item = s->count.pins++;
-    pin = s->pin + item;
-    CSIMI_MEMSET(pin, 0, sizeof *pin);
-    pin->end[0] = ends[0];
-    pin->end[1] = ends[1];
-    pin->link = csimi_take_link(w, CSIMI_PIN, item, bodies, def->break_force);
-    csimi_finish_link(w, pin->link, id);
-    return CSIM_OK;
-}
-
 /* ---- removal */
 
-static csim_status csimi_find_link(const csim_world *w, csim_link_id id, int *slot, csim_error *error) {
-    static const char fn[] = "csim_destroy_link";
+CSIMI_FN csim_status csimi_find_link(const csim_world *w, csim_link_id id, const char *fn, int *slot,
+                                     csim_error *error) {
     if (id.index1 == 0) return csimi_fail(error, CSIM_STALE_ID, fn, "id", true, 0, "an id made by a create call");
     if (id.world != w->stamp)
         return csimi_fail(error, CSIM_WRONG_WORLD, fn, "id", true, (double)id.index1, "an id of this world");
@@ -19727,7 +19856,7 @@ static csim_status csimi_find_link(const csim_world *w, csim_link_id id, int *sl
 
 CSIM_API bool csim_link_valid(const csim_world *w, csim_link_id id) {
     int slot;
-    return w && csimi_find_link(w, id, &slot, NULL) == CSIM_OK;
+    return w && csimi_find_link(w, id, "csim_link_valid", &slot, NULL) == CSIM_OK;
 }
 
 /* Bend elements [first, first + n) have gone: those behind them move up. */
@@ -19737,11 +19866,11 @@ static void csimi_shift_bends(csimi_store *s, int first, int n) {
         if (s->body[i].alive && s->body[i].first_bend > first) s->body[i].first_bend -= n;
 }
 
-static void csimi_drop_link(csim_world *w, int slot) {
+static void csimi_drop_one(csim_world *w, int slot) {
     csimi_store *s = &w->store;
     csimi_link *l = s->link + slot;
     int i;
-    static const csimi_axis axis[] = {CSIMI_AXIS_springs, CSIMI_AXIS_pins, CSIMI_AXIS_bends};
+    static const csimi_axis axis[] = {CSIMI_AXIS_springs, CSIMI_AXIS_joints, CSIMI_AXIS_bends};
     if (l->kind == CSIMI_SPRING) s->count.matrix_blocks -= csimi_spring_blocks(s->state.spring + 2 * l->item);
     csimi_remove(s, axis[l->kind], l->item, 1);
     for (i = 0; i < s->count.links; i++)
@@ -19757,12 +19886,21 @@ static void csimi_drop_link(csim_world *w, int slot) {
     w->pattern_stale = true;
 }
 
+/* A link, and first the gears that hold on to it. */
+static void csimi_drop_link(csim_world *w, int slot) {
+    csimi_store *s = &w->store;
+    int i;
+    for (i = s->count.joints - 1; i >= 0; i--)
+        if (s->joint[i].gear[0] == slot || s->joint[i].gear[1] == slot) csimi_drop_one(w, s->joint[i].link);
+    csimi_drop_one(w, slot);
+}
+
 CSIM_API csim_status csim_destroy_link(csim_world *w, csim_link_id id) {
     int slot;
     csim_status s;
     if (!w) return CSIM_NULL_ARGUMENT;
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_destroy_link", NULL, false, 0, NULL);
-    if ((s = csimi_find_link(w, id, &slot, &w->error)) != 0) return s;
+    if ((s = csimi_find_link(w, id, "csim_destroy_link", &slot, &w->error)) != 0) return s;
     csimi_drop_link(w, slot);
     return CSIM_OK;
 }
@@ -19830,9 +19968,9 @@ static void csimi_shift_indices(csim_world *w, const csimi_body *gone, int hulls
     for (i = 0; i < s->count.shapes; i++)
         if (s->shape[i].hull > first_hull) s->shape[i].hull -= hulls;
     for (i = 0; i < 2 * s->count.springs; i++) csimi_shift_place(s->state.spring + i, gone);
-    for (i = 0; i < s->count.pins; i++) {
-        csimi_shift_place(s->pin[i].end, gone);
-        csimi_shift_place(s->pin[i].end + 1, gone);
+    for (i = 0; i < s->count.joints; i++) {
+        csimi_shift_place(s->joint[i].end, gone);
+        csimi_shift_place(s->joint[i].end + 1, gone);
     }
 }
 
@@ -20381,6 +20519,808 @@ CSIM_API csim_status csim_cable_add_torque(csim_world *w, csim_body_id id, int e
     return CSIM_OK;
 }
 /* ==== end world/cable.c */
+
+/* ==== begin world/joint.c ======================================================================================= */
+/* world/joint: hard joints as rows of the problem, their corrections, limits, motors and events; contact.md 6.
+
+   Every row of a joint measures how far the joint is open in the axes of b. A turn enters as scale times the angle, so
+   that all rows are in metres and their masses alike. */
+
+#define CSIMI_BOND_CLOSED csimi_max(CSIM_R(1e-11), 64 * CSIMI_EPS) /* m */
+
+/* ---- where a joint is */
+
+typedef struct csimi_bond_pose {
+    csim_vec3 a, b, d;  /* the points, a - b */
+    csim_quat base, of; /* joint axes of b, of a */
+    csim_quat turn;     /* of a in the axes of b, scalar part >= 0 */
+} csimi_bond_pose;
+
+static bool csimi_bond_has_axes(csim_joint_kind kind) {
+    return kind == CSIM_JOINT_HINGE || kind == CSIM_JOINT_SLIDER || kind == CSIM_JOINT_WELD;
+}
+
+static bool csimi_bond_has_coordinate(csim_joint_kind kind) {
+    return kind == CSIM_JOINT_HINGE || kind == CSIM_JOINT_SLIDER;
+}
+
+static csim_quat csimi_bond_axes(const csimi_state *s, const csimi_bond *j, int end) {
+    csim_quat q = csimi_load_quat(j->frame[end]);
+    if (j->end[end].kind != CSIMI_PLACE_RIGID) return q;
+    return csim_quat_mul(csimi_load_quat(s->rotation + 4 * (size_t)j->end[end].item), q);
+}
+
+static csimi_bond_pose csimi_bond_at(const csimi_state *s, const csimi_bond *j) {
+    csimi_bond_pose p;
+    p.a = csimi_place_point(s, j->end);
+    p.b = csimi_place_point(s, j->end + 1);
+    p.d = csim_sub(p.a, p.b);
+    p.of = p.base = p.turn = csim_pose_identity().rotation;
+    if (!csimi_bond_has_axes(j->kind)) return p;
+    p.of = csimi_bond_axes(s, j, 0);
+    p.base = csimi_bond_axes(s, j, 1);
+    p.turn = csim_quat_mul(csim_quat_conj(p.base), p.of);
+    if (p.turn.w < 0) {
+        p.turn.w = -p.turn.w;
+        p.turn.x = -p.turn.x;
+        p.turn.y = -p.turn.y;
+        p.turn.z = -p.turn.z;
+    }
+    return p;
+}
+
+/* The coordinate; angles are taken on the turn nearest to the last one. */
+static csim_real csimi_bond_coordinate(const csimi_bond *j, const csimi_bond_pose *p) {
+    csim_real angle, turns;
+    if (j->kind == CSIM_JOINT_SLIDER) return csim_dot(csim_rotate(p->base, csim_v3(1, 0, 0)), p->d);
+    if (j->kind != CSIM_JOINT_HINGE) return csim_length(p->d);
+    angle = 2 * CSIMI_ATAN2(p->turn.x, p->turn.w);
+    turns = (j->position - angle) / (2 * CSIMI_PI);
+    return angle + 2 * CSIMI_PI * (csim_real)(int)(turns + (turns < 0 ? CSIM_R(-0.5) : CSIM_R(0.5)));
+}
+
+static csim_real csimi_gear_error(const csim_world *w, const csimi_state *s, const csimi_bond *j) {
+    csim_real q[2];
+    int k;
+    for (k = 0; k < 2; k++) {
+        const csimi_bond *other = w->store.joint + w->store.link[j->gear[k]].item;
+        csimi_bond_pose p = csimi_bond_at(s, other);
+        q[k] = csimi_bond_coordinate(other, &p);
+    }
+    return q[0] - j->ratio * q[1] - j->offset;
+}
+
+/* Length that makes metres of the coordinate. */
+static csim_real csimi_bond_unit(const csimi_bond *j) { return j->kind == CSIM_JOINT_HINGE ? j->scale : 1; }
+
+static bool csimi_limit_is_lower(const csimi_bond *j) { return 2 * j->position < j->lower + j->upper; }
+
+/* How far row `which` is open at s, m, in the axes of the row. */
+static void csimi_bond_error(const csim_world *w, const csimi_state *s, const csimi_bond *j, int which,
+                             csim_real *error) {
+    csimi_bond_pose p = csimi_bond_at(s, j);
+    csim_vec3 e = csim_v3(0, 0, 0);
+    csim_real d[3];
+    if (which == CSIMI_ROW_LIMIT) {
+        e.x = csimi_bond_unit(j) * (csimi_bond_coordinate(j, &p) - (csimi_limit_is_lower(j) ? j->lower : j->upper));
+    } else if (which == CSIMI_ROW_TURN && j->kind == CSIM_JOINT_HINGE) {
+        csim_vec3 axis = csim_rotate(p.turn, csim_v3(1, 0, 0));
+        e = csim_scale(j->scale, csim_v3(0, -axis.z, axis.y));
+    } else if (which == CSIMI_ROW_TURN) {
+        e = csim_scale(2 * j->scale, csim_v3(p.turn.x, p.turn.y, p.turn.z));
+    } else if (j->kind == CSIM_JOINT_SLIDER) {
+        e = csim_unrotate(p.base, p.d);
+    } else if (j->kind == CSIM_JOINT_DISTANCE || j->kind == CSIM_JOINT_ROPE) {
+        e.x = csim_length(p.d) - j->length;
+        if (j->kind == CSIM_JOINT_ROPE) e.x = -e.x;
+    } else if (j->kind == CSIM_JOINT_GEAR) {
+        e.x = j->scale * csimi_gear_error(w, s, j);
+    } else {
+        csimi_store3(d, p.d);
+        csimi_mul3(j->R, d, error);
+        return;
+    }
+    csimi_store3(error, e);
+}
+
+/* Components of a row that must hold at the end of the step, as bits. */
+static unsigned csimi_bond_mask(const csimi_bond *j, int which) {
+    if (which == CSIMI_ROW_LIMIT) return 1;
+    if (which == CSIMI_ROW_TURN) return j->kind == CSIM_JOINT_HINGE ? 6u : 7u;
+    switch (j->kind) {
+    case CSIM_JOINT_BALL:
+    case CSIM_JOINT_HINGE:
+    case CSIM_JOINT_WELD: return 7;
+    case CSIM_JOINT_SLIDER: return 6;
+    case CSIM_JOINT_DISTANCE:
+    case CSIM_JOINT_ROPE:
+    case CSIM_JOINT_GEAR: return 1;
+    case CSIM_JOINT_COUNT_:
+    default: return 0;
+    }
+}
+
+static bool csimi_bond_one_sided(const csimi_bond *j, int which) {
+    return which == CSIMI_ROW_LIMIT ? j->lower < j->upper : j->kind == CSIM_JOINT_ROPE;
+}
+
+/* ---- sides */
+
+/* 3 / tr(J M^-1 J') of terms on rigid bodies. */
+static csim_real csimi_terms_mass(const csimi_state *s, int n, const int *block, const csim_real *J) {
+    csim_real trace = 0, JI[9];
+    int i, k;
+    for (i = 0; i < n; i++, J += 9) {
+        const int rigid = (block[i] - s->node_count) / 2;
+        if (s->rigid_mode[rigid] != CSIMI_FREE) continue;
+        if ((block[i] - s->node_count) % 2 == 0) {
+            for (k = 0; k < 9; k++) trace += J[k] * J[k] / s->rigid_mass[rigid];
+            continue;
+        }
+        csimi_matmul(J, s->rigid_inverse + 9 * (size_t)rigid, JI);
+        for (k = 0; k < 9; k++) trace += JI[k] * J[k];
+    }
+    return trace > 0 ? 3 / trace : 0;
+}
+
+/* Side of a row from terms on rigid bodies; sign -1 for the second side. */
+static void csimi_bond_side(csimi_step_frame *f, const csimi_state *s, csim_contact *c, int second, int n,
+                            const int *block, const csim_real *J) {
+    csim_real moved[3];
+    const csim_side side = csimi_terms_side(f, n, block, J, moved);
+    int k;
+    if (second)
+        c->b = side;
+    else
+        c->a = side;
+    c->mass[second] = csimi_terms_mass(s, n, block, J) / f->theta;
+    for (k = 0; k < 3; k++) moved[k] = second ? -moved[k] : moved[k];
+    csimi_addmul3(c->R, moved, c->phi);
+}
+
+/* scale (omega_a - omega_b). */
+static void csimi_turn_sides(csimi_step_frame *f, const csimi_state *s, const csimi_bond *j, csim_contact *c) {
+    int end, k, block;
+    for (end = 0; end < 2; end++) {
+        csim_real J[9];
+        const bool rigid = j->end[end].kind == CSIMI_PLACE_RIGID;
+        for (k = 0; k < 9; k++) J[k] = k % 4 == 0 ? j->scale : 0;
+        block = rigid ? s->node_count + 2 * j->end[end].item + 1 : 0;
+        csimi_bond_side(f, s, c, end, rigid ? 1 : 0, &block, J);
+    }
+}
+
+/* The points against each other; a slider is measured at the point of a, on a line that turns with b. */
+static void csimi_point_sides(csimi_step_frame *f, const csimi_state *s, const csimi_bond *j, csim_contact *c) {
+    const csimi_bond_pose p = csimi_bond_at(s, j);
+    csimi_place base = j->end[1];
+    if (j->kind != CSIM_JOINT_SLIDER) {
+        csimi_sides(f, s, j->end, p.a, j->end + 1, p.b, c);
+        return;
+    }
+    base = base.kind == CSIMI_PLACE_RIGID ? csimi_place_rigid(s, base.item, p.a) : csimi_place_ground(p.a);
+    csimi_sides(f, s, j->end, p.a, &base, p.a, c);
+}
+
+static void csimi_bond_limit_sides(csimi_step_frame *f, const csimi_state *s, const csimi_bond *j, csim_contact *c) {
+    if (j->kind == CSIM_JOINT_HINGE)
+        csimi_turn_sides(f, s, j, c);
+    else
+        csimi_point_sides(f, s, j, c);
+}
+
+/* Rate of the coordinate as terms with one row each, times factor. */
+static int csimi_coordinate_terms(const csimi_state *s, const csimi_bond *j, csim_real factor, int *block,
+                                  csim_real *J) {
+    const csimi_bond_pose p = csimi_bond_at(s, j);
+    const csim_vec3 axis = csim_scale(factor, csim_rotate(p.base, csim_v3(1, 0, 0)));
+    int end, n = 0, k;
+    for (k = 0; k < 36; k++) J[k] = 0;
+    for (end = 0; end < 2; end++) {
+        const csim_vec3 e = csim_scale(end ? -1 : 1, axis);
+        const int rigid = j->end[end].item;
+        if (j->end[end].kind != CSIMI_PLACE_RIGID) continue;
+        if (j->kind == CSIM_JOINT_SLIDER) {
+            block[n] = s->node_count + 2 * rigid;
+            csimi_store3(J + 9 * n++, e);
+        }
+        block[n] = s->node_count + 2 * rigid + 1;
+        csimi_store3(J + 9 * n++, j->kind == CSIM_JOINT_HINGE
+                                      ? e
+                                      : csim_cross(csim_sub(p.a, csimi_load3(s->com + 3 * (size_t)rigid)), e));
+    }
+    return n;
+}
+
+/* ---- rows */
+
+/* Appends a row with axes j->R and last impulses; bilateral until told otherwise. */
+static csim_contact *csimi_bond_row(csim_world *w, csimi_step_frame *f, csimi_bond *j, int which) {
+    const int i = f->contact_count++;
+    csim_contact *c = f->contacts + i;
+    int k;
+    CSIMI_MEMSET(c, 0, sizeof *c);
+    j->row[which] = i;
+    c->law = CSIM_LAW_BILATERAL;
+    c->mask = csimi_bond_mask(j, which);
+    CSIMI_MEMCPY(c->R, j->R, sizeof c->R);
+    csimi_store3(c->point, csimi_place_point(&w->store.state, j->end));
+    for (k = 0; k < 3; k++) f->lambda[3 * i + k] = csimi_warm_scale(w, f) * j->impulse[3 * which + k];
+    return c;
+}
+
+/* Offsets that take the error away: all of what is still to come, a share of what is there. */
+static void csimi_bond_offset(csim_world *w, const csimi_step_frame *f, csimi_bond *j, int which, csim_contact *c) {
+    const csim_world_def *def = &w->def;
+    csim_real error[3], *aim = j->aim + 3 * which;
+    const unsigned mask = csimi_bond_mask(j, which);
+    const bool one_sided = csimi_bond_one_sided(j, which);
+    int k;
+    csimi_bond_error(w, &w->store.state, j, which, error);
+    for (k = 0; k < 3; k++) {
+        const csim_real most = def->push_out_speed * f->h;
+        const bool upper = which == CSIMI_ROW_LIMIT && !csimi_limit_is_lower(j);
+        aim[k] = error[k] - csimi_clamp(def->stabilization * error[k], -most, most);
+        if (one_sided && (upper ? error[k] <= 0 : error[k] >= 0)) aim[k] = 0;
+        if (mask >> k & 1u) c->phi[k] += (error[k] - aim[k]) / f->h;
+    }
+}
+
+/* Makes a box of a bilateral row: held components without bounds, the others at zero. */
+static void csimi_bond_box(csim_contact *c) {
+    int k;
+    for (k = 0; k < 3; k++) {
+        c->hi[k] = c->mask >> k & 1u ? CSIMI_HUGE : 0;
+        c->lo[k] = -c->hi[k];
+    }
+    c->law = CSIM_LAW_BOX;
+}
+
+/* The motor of a hinge or slider is the first component of the row that leaves it free. */
+static void csimi_bond_motor(const csimi_bond *j, csim_real h, csim_contact *c) {
+    const csim_motor *m = &j->motor;
+    const csim_real unit = csimi_bond_unit(j);
+    csim_real rate = m->target;
+    if (m->kind == CSIM_MOTOR_NONE) return;
+    if (m->kind == CSIM_MOTOR_POSITION) rate = csimi_clamp((m->target - j->position) / h, -m->speed, m->speed);
+    csimi_bond_box(c);
+    c->phi[0] -= unit * rate;
+    c->hi[0] = m->force * h / unit;
+    c->lo[0] = -c->hi[0];
+}
+
+static void csimi_bond_limit_row(csim_world *w, csimi_step_frame *f, csimi_bond *j) {
+    csim_contact *c = csimi_bond_row(w, f, j, CSIMI_ROW_LIMIT);
+    csimi_bond_box(c);
+    if (j->lower < j->upper) *(csimi_limit_is_lower(j) ? c->lo : c->hi) = 0;
+    csimi_bond_limit_sides(f, &w->store.state, j, c);
+    csimi_bond_offset(w, f, j, CSIMI_ROW_LIMIT, c);
+}
+
+static void csimi_bond_gear_row(csim_world *w, csimi_step_frame *f, csimi_bond *j) {
+    const csimi_state *s = &w->store.state;
+    csim_contact *c;
+    csim_real J[36];
+    int block[4], n, k;
+    j->scale = csimi_bond_unit(w->store.joint + w->store.link[j->gear[0]].item);
+    for (k = 0; k < 9; k++) j->R[k] = k % 4 == 0 ? 1 : 0;
+    c = csimi_bond_row(w, f, j, CSIMI_ROW_POINT);
+    n = csimi_coordinate_terms(s, w->store.joint + w->store.link[j->gear[0]].item, j->scale, block, J);
+    csimi_bond_side(f, s, c, 0, n, block, J);
+    n = csimi_coordinate_terms(s, w->store.joint + w->store.link[j->gear[1]].item, j->scale * j->ratio, block, J);
+    csimi_bond_side(f, s, c, 1, n, block, J);
+    csimi_bond_offset(w, f, j, CSIMI_ROW_POINT, c);
+}
+
+/* scale^2 = tr(sum of 1/m) / tr(sum of I^-1): a turn of the bodies moves as much mass as a push. */
+static csim_real csimi_bond_scale(const csimi_state *s, const csimi_bond *j) {
+    csim_real push = 0, turn = 0;
+    int end;
+    for (end = 0; end < 2; end++) {
+        const int k = j->end[end].item;
+        if (j->end[end].kind != CSIMI_PLACE_RIGID || s->rigid_mode[k] != CSIMI_FREE) continue;
+        push += 3 / s->rigid_mass[k];
+        turn +=
+            s->rigid_inverse[9 * (size_t)k] + s->rigid_inverse[9 * (size_t)k + 4] + s->rigid_inverse[9 * (size_t)k + 8];
+    }
+    return turn > 0 ? CSIMI_SQRT(push / turn) : 1;
+}
+
+/* Axes of the rows at the start of the step. */
+static void csimi_bond_turn_rows(const csimi_state *s, csimi_bond *j) {
+    const csimi_bond_pose p = csimi_bond_at(s, j);
+    int k;
+    if (j->kind == CSIM_JOINT_DISTANCE || j->kind == CSIM_JOINT_ROPE) {
+        const csim_real length = csim_length(p.d);
+        csim_vec3 d = length > 0 ? csim_scale(1 / length, p.d) : csim_v3(0, 0, 1);
+        csim_real n[3];
+        csimi_store3(n, j->kind == CSIM_JOINT_ROPE ? csim_scale(-1, d) : d);
+        csimi_frame(n, NULL, j->R);
+        return;
+    }
+    for (k = 0; k < 3; k++)
+        csimi_store3(j->R + 3 * k, csim_rotate(p.base, csim_v3(k == 0 ? 1 : 0, k == 1 ? 1 : 0, k == 2 ? 1 : 0)));
+}
+
+static void csimi_bond_rows_of(csim_world *w, csimi_step_frame *f, csimi_bond *j) {
+    const csimi_state *s = &w->store.state;
+    const csimi_bond_pose p = csimi_bond_at(s, j);
+    csim_contact *c;
+    if (csimi_bond_has_axes(j->kind)) j->scale = csimi_bond_scale(s, j);
+    j->position = csimi_bond_coordinate(j, &p);
+    csimi_bond_turn_rows(s, j);
+    c = csimi_bond_row(w, f, j, CSIMI_ROW_POINT);
+    csimi_point_sides(f, s, j, c);
+    csimi_bond_offset(w, f, j, CSIMI_ROW_POINT, c);
+    if (j->kind == CSIM_JOINT_ROPE) c->law = CSIM_LAW_STRICT; /* without friction: it pulls, and nothing else */
+    if (j->kind == CSIM_JOINT_SLIDER) csimi_bond_motor(j, f->h, c);
+    if (csimi_bond_has_axes(j->kind)) {
+        c = csimi_bond_row(w, f, j, CSIMI_ROW_TURN);
+        csimi_turn_sides(f, s, j, c);
+        csimi_bond_offset(w, f, j, CSIMI_ROW_TURN, c);
+        if (j->kind == CSIM_JOINT_HINGE) csimi_bond_motor(j, f->h, c);
+    }
+    if (j->limited) csimi_bond_limit_row(w, f, j);
+}
+
+CSIMI_FN void csimi_bond_rows(csim_world *w, csimi_step_frame *f) {
+    csimi_store *s = &w->store;
+    int i, k, gears;
+    f->contact_count = f->found_count;
+    for (gears = 0; gears < 2; gears++) /* gears need the coordinates of the others */
+        for (i = 0; i < s->count.joints; i++) {
+            csimi_bond *j = s->joint + i;
+            if ((j->kind == CSIM_JOINT_GEAR) != (gears == 1)) continue;
+            for (k = 0; k < CSIMI_BOND_ROWS; k++) j->row[k] = -1;
+            if (j->broken ||
+                (gears && (s->joint[s->link[j->gear[0]].item].broken || s->joint[s->link[j->gear[1]].item].broken)))
+                continue;
+            if (gears)
+                csimi_bond_gear_row(w, f, j);
+            else
+                csimi_bond_rows_of(w, f, j);
+        }
+}
+
+/* ---- correction: SHAKE. The rows are linear at the start of the step; what they miss at its end goes into phi. */
+
+static void csimi_bond_row_velocity(const csimi_step_frame *f, const csim_contact *c, csim_real *u) {
+    csim_real sum[3] = {0, 0, 0}, y[3];
+    int side, k, i;
+    for (side = 0; side < 2; side++) {
+        const csim_side *x = side ? &c->b : &c->a;
+        for (k = x->first; k < x->first + x->count; k++) {
+            csimi_mul3(f->terms[k].J, f->v + 3 * (size_t)f->terms[k].block, y);
+            for (i = 0; i < 3; i++) sum[i] += side ? -y[i] : y[i];
+        }
+    }
+    for (i = 0; i < 3; i++) u[i] = c->phi[i];
+    csimi_addmul3(c->R, sum, u);
+}
+
+/* What a row misses at frame->next, m, into j->miss; returns the largest part. */
+static csim_real csimi_bond_row_miss(const csim_world *w, const csimi_step_frame *f, csimi_bond *j, int which) {
+    const csim_contact *c = f->contacts + j->row[which];
+    const csim_real *lambda = f->lambda + 3 * (size_t)j->row[which];
+    const unsigned mask = csimi_bond_mask(j, which);
+    csim_real error[3], u[3], worst = 0, *miss = j->miss + 3 * which;
+    int k;
+    csimi_bond_error(w, &f->next, j, which, error);
+    csimi_bond_row_velocity(f, c, u);
+    for (k = 0; k < 3; k++) {
+        miss[k] = 0;
+        if (!(mask >> k & 1u)) continue;
+        if (csimi_bond_one_sided(j, which) && !(lambda[0] < 0 || lambda[0] > 0) &&
+            (c->law == CSIM_LAW_BOX && c->hi[0] <= 0 ? error[k] <= 0 : error[k] >= 0))
+            continue; /* open, and stays open */
+        miss[k] = error[k] - j->aim[3 * which + k] - f->h * u[k];
+        worst = csimi_max(worst, csimi_abs(miss[k]));
+    }
+    return worst;
+}
+
+/* phi of a row: the miss is added, or what was added last is taken back. */
+static void csimi_bond_row_correct(csimi_step_frame *f, csimi_bond *j, int which, bool back) {
+    csim_contact *c = f->contacts + j->row[which];
+    csim_real *added = j->added + 3 * which;
+    int k;
+    for (k = 0; k < 3; k++) {
+        added[k] = back ? -added[k] : j->miss[3 * which + k] / f->h;
+        c->phi[k] += added[k];
+    }
+}
+
+/* Visits all rows of joints in islands: measures them into worst[island], or corrects those of islands marked. */
+static void csimi_bonds_visit(csim_world *w, csimi_step_frame *f, const unsigned char *again, csim_real *worst) {
+    int i, which, island;
+    for (i = 0; i < w->store.count.joints; i++)
+        for (which = 0; which < CSIMI_BOND_ROWS; which++) {
+            csimi_bond *j = w->store.joint + i;
+            if (j->row[which] < 0 || (island = f->contact_island[j->row[which]]) < 0) continue;
+            if (worst)
+                worst[island] = csimi_max(worst[island], csimi_bond_row_miss(w, f, j, which));
+            else if (again[island])
+                csimi_bond_row_correct(f, j, which, again[island] == CSIMI_AGAIN_BACK);
+        }
+}
+
+CSIMI_FN bool csimi_bonds_correct(csim_world *w, csimi_step_frame *f, unsigned char *again, csim_real *miss,
+                                  csim_real *before) {
+    bool any = false;
+    int i;
+    for (i = 0; i < f->island_count; i++) miss[i] = 0;
+    csimi_bonds_visit(w, f, NULL, miss);
+    for (i = 0; i < f->island_count; i++) {
+        if (again[i] == CSIMI_AGAIN_BACK || miss[i] <= CSIMI_BOND_CLOSED)
+            again[i] = CSIMI_AGAIN_NO;
+        else if (again[i] != CSIMI_AGAIN_NO)
+            again[i] = miss[i] < before[i] / 2 ? CSIMI_AGAIN_ON : CSIMI_AGAIN_BACK;
+        before[i] = miss[i];
+        any = any || again[i] != CSIMI_AGAIN_NO;
+    }
+    if (any) csimi_bonds_visit(w, f, again, NULL);
+    return any;
+}
+
+/* ---- geometric stiffness */
+
+/* A force F at arm r turns with the body: its torque falls by K theta, K = (F . r) I - sym(F r'), of which the
+   eigenvalues are F . r, (F . r + |F| |r|) / 2 >= 0 and (F . r - |F| |r|) / 2 <= 0. The positive part along the first
+   two directions is added as h^2 K where explicit forces of this size are unstable for the inertia of the body, as in a
+   chain of light links that carries a heavy load; elsewhere nothing, which keeps momentum exact. */
+static void csimi_bond_stiffen_end(csim_world *w, const csimi_step_frame *f, const csimi_bond *j, int end) {
+    csimi_store *s = &w->store;
+    const int k = j->end[end].item, block = s->count.nodes + 2 * k + 1;
+    csim_real force[3] = {0, 0, 0}, *A = s->A.val + 9 * (size_t)s->A.diag[block], most;
+    csim_vec3 r, F;
+    int i;
+    csimi_addmulT3(j->R, j->impulse, force); /* impulse of the last step: h F */
+    F = csim_scale(end ? -csimi_warm_scale(w, f) : csimi_warm_scale(w, f), csimi_load3(force));
+    r = csim_sub(csimi_place_point(&s->state, j->end + end), csimi_load3(s->state.com + 3 * (size_t)k));
+    most = f->sigma * f->h * (csim_dot(F, r) + csim_length(F) * csim_length(r)) / 2;
+    if (!(most > CSIM_R(0.25) * csimi_min(A[0], csimi_min(A[4], A[8])))) return;
+    for (i = 0; i < 3; i++) A[4 * i] += most;
+}
+
+CSIMI_FN void csimi_bonds_stiffen(csim_world *w, const csimi_step_frame *f) {
+    int i, end;
+    for (i = 0; i < w->store.count.joints; i++) {
+        const csimi_bond *j = w->store.joint + i;
+        for (end = 0; end < 2; end++)
+            if (!j->broken && j->kind != CSIM_JOINT_GEAR && j->end[end].kind == CSIMI_PLACE_RIGID)
+                csimi_bond_stiffen_end(w, f, j, end);
+    }
+}
+
+/* ---- the end of a step */
+
+static csim_real csimi_bond_load(const csimi_bond *j, int which, double h) {
+    return h > 0 ? csim_length(csimi_load3(j->impulse + 3 * which)) / (csim_real)h : 0;
+}
+
+/* Takes the impulses over; a joint that bore more than it can lets go. */
+CSIMI_FN void csimi_bonds_commit(csim_world *w, const csimi_step_frame *f) {
+    csimi_store *s = &w->store;
+    int i, which, k;
+    for (i = 0; i < s->count.joints; i++) {
+        csimi_bond *j = s->joint + i;
+        csimi_bond_pose p = csimi_bond_at(&f->next, j);
+        j->broke = false;
+        for (which = 0; which < CSIMI_BOND_ROWS; which++)
+            for (k = 0; k < 3; k++)
+                j->impulse[3 * which + k] = j->row[which] < 0 ? 0 : f->lambda[3 * (size_t)j->row[which] + (size_t)k];
+        j->position = j->kind == CSIM_JOINT_GEAR ? csimi_gear_error(w, &f->next, j) : csimi_bond_coordinate(j, &p);
+        if (j->broken) continue;
+        j->broke =
+            (j->break_force > 0 && csimi_bond_load(j, CSIMI_ROW_POINT, (double)f->h) > j->break_force) ||
+            (j->break_torque > 0 && j->scale * csimi_bond_load(j, CSIMI_ROW_TURN, (double)f->h) > j->break_torque);
+        j->broken = j->broke;
+    }
+}
+
+/* ---- creating */
+
+CSIM_API csim_joint_def csim_default_joint_def(void) {
+    csim_joint_def d;
+    CSIMI_MEMSET(&d, 0, sizeof d);
+    d.axis = csim_v3(0, 0, 1);
+    d.length = -1;
+    d.motor.speed = CSIM_R(1e9);
+    d.ratio = 1;
+    d.guard = CSIMI_GUARD;
+    return d;
+}
+
+static csim_status csimi_bond_range(csim_error *e, const char *fn, const char *field, double value,
+                                    const char *allowed) {
+    return csimi_fail(e, CSIM_OUT_OF_RANGE, fn, field, true, value, allowed);
+}
+
+static csim_status csimi_check_motor(csim_error *e, const char *fn, const csim_motor *m) {
+    static const csimi_field fields[] = {CSIMI_ANY(csim_motor, target), CSIMI_POSITIVE(csim_motor, speed),
+                                         CSIMI_AT_LEAST_0(csim_motor, force)};
+    if ((int)m->kind < 0 || m->kind >= CSIM_MOTOR_COUNT_)
+        return csimi_bond_range(e, fn, "motor.kind", (double)(int)m->kind, "a csim_motor_kind");
+    return csimi_check_fields(e, fn, m, fields, CSIMI_COUNT_OF(fields));
+}
+
+static csim_status csimi_check_joint(csim_error *e, const char *fn, const csim_joint_def *d) {
+    static const csimi_field fields[] = {
+        {"length", offsetof(csim_joint_def, length), -1e9, 1e9, false, false, "below 0 (as it is now) or 0..1e9"},
+        CSIMI_ANY(csim_joint_def, lower),
+        CSIMI_ANY(csim_joint_def, upper),
+        CSIMI_ANY(csim_joint_def, ratio),
+        CSIMI_AT_LEAST_0(csim_joint_def, break_force),
+        CSIMI_AT_LEAST_0(csim_joint_def, break_torque),
+    };
+    csim_status s = csimi_check_guard(e, fn, "made by csim_default_joint_def()", d->guard);
+    if (s) return s;
+    if ((int)d->kind < 0 || d->kind >= CSIM_JOINT_COUNT_)
+        return csimi_bond_range(e, fn, "kind", (double)(int)d->kind, "a csim_joint_kind");
+    if ((s = csimi_check_fields(e, fn, d, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
+    if ((s = csimi_check_vec(e, fn, "axis", d->axis)) != 0) return s;
+    if ((s = csimi_check_motor(e, fn, &d->motor)) != 0) return s;
+    if (d->lower > d->upper) return csimi_bond_range(e, fn, "lower", (double)d->lower, "at most upper");
+    if (csimi_bond_has_coordinate(d->kind) && !(csim_length(d->axis) > CSIMI_EPS))
+        return csimi_bond_range(e, fn, "axis", (double)csim_length(d->axis), "a direction");
+    if ((d->limited || d->motor.kind != CSIM_MOTOR_NONE) && !csimi_bond_has_coordinate(d->kind))
+        return csimi_bond_range(e, fn, d->limited ? "limited" : "motor.kind", 1, "hinges and sliders only");
+    if (d->kind == CSIM_JOINT_GEAR && !(csimi_abs(d->ratio) > 0)) return csimi_bond_range(e, fn, "ratio", 0, "not 0");
+    return CSIM_OK;
+}
+
+/* The joints behind the two links of a gear. */
+static csim_status csimi_gear_links(csim_world *w, const csim_joint_def *d, const char *fn, csimi_bond *j) {
+    csim_status status;
+    int k;
+    for (k = 0; k < 2; k++) {
+        const csimi_link *l;
+        if ((status = csimi_find_link(w, k ? d->second : d->first, fn, j->gear + k, &w->error)) != 0) return status;
+        l = w->store.link + j->gear[k];
+        if (l->kind != CSIMI_JOINT || !csimi_bond_has_coordinate(w->store.joint[l->item].kind))
+            return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "second" : "first", false, 0, "a hinge or slider");
+    }
+    if (j->gear[0] == j->gear[1])
+        return csimi_bond_range(&w->error, fn, "second", (double)j->gear[1], "another joint than first");
+    j->ratio = d->ratio;
+    j->offset = 0;
+    j->offset = csimi_gear_error(w, &w->store.state, j);
+    return CSIM_OK;
+}
+
+/* The shortest turn that takes x to the axis. */
+static csim_quat csimi_axis_turn(csim_vec3 axis) {
+    const csim_vec3 n = csim_normalize(axis), v = csim_cross(csim_v3(1, 0, 0), n);
+    csim_quat q = csim_pose_identity().rotation;
+    const csim_real w = 1 + n.x, length = CSIMI_SQRT(w * w + csim_dot(v, v));
+    if (!(length > CSIM_R(1e-3))) {
+        q.w = 0;
+        q.z = 1;
+        return q;
+    }
+    q.w = w / length;
+    q.x = v.x / length;
+    q.y = v.y / length;
+    q.z = v.z / length;
+    return q;
+}
+
+static void csimi_bond_frames(const csimi_state *s, const csim_joint_def *d, csimi_bond *j) {
+    const csim_quat world =
+        csimi_bond_has_coordinate(d->kind) ? csimi_axis_turn(d->axis) : csim_pose_identity().rotation;
+    int end;
+    for (end = 0; end < 2; end++) {
+        csim_quat q = world;
+        if (j->end[end].kind == CSIMI_PLACE_RIGID && csimi_bond_has_axes(d->kind))
+            q = csim_quat_mul(csim_quat_conj(csimi_load_quat(s->rotation + 4 * (size_t)j->end[end].item)), q);
+        csimi_store_quat(j->frame[end], q);
+    }
+}
+
+/* Everything of the joint but its link. */
+static csim_status csimi_bond_fill(csim_world *w, const csim_joint_def *d, const char *fn, csimi_bond *j, int *bodies) {
+    csim_status status;
+    int k;
+    CSIMI_MEMSET(j, 0, sizeof *j);
+    j->kind = d->kind;
+    j->gear[0] = j->gear[1] = -1;
+    j->end[0] = j->end[1] = csimi_place_ground(csim_v3(0, 0, 0));
+    bodies[0] = bodies[1] = -1;
+    j->limited = d->limited;
+    j->lower = d->lower;
+    j->upper = d->upper;
+    j->motor = d->motor;
+    j->break_force = d->break_force;
+    j->break_torque = d->break_torque;
+    j->scale = 1;
+    for (k = 0; k < CSIMI_BOND_ROWS; k++) j->row[k] = -1;
+    if (d->kind == CSIM_JOINT_GEAR) return csimi_gear_links(w, d, fn, j);
+    if ((status = csimi_link_ends(w, &d->a, &d->b, fn, j->end, bodies)) != 0) return status;
+    for (k = 0; k < 2; k++)
+        if (csimi_bond_has_axes(d->kind) && bodies[k] >= 0 && j->end[k].kind != CSIMI_PLACE_RIGID)
+            return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "b.body" : "a.body", false, 0, "a rigid body");
+    csimi_bond_frames(&w->store.state, d, j);
+    {
+        const csimi_bond_pose p = csimi_bond_at(&w->store.state, j);
+        j->length = d->length < 0 ? csim_length(p.d) : d->length;
+        j->position = csimi_bond_coordinate(j, &p);
+    }
+    return CSIM_OK;
+}
+
+/* Shared by the two doors: fn names the one that was used. */
+static csim_status csimi_create_joint(csim_world *w, const csim_joint_def *def, const char *fn, csim_link_id *id) {
+    csimi_bond joint;
+    csimi_counts need;
+    csimi_store *s;
+    int bodies[2], item;
+    csim_status status = csimi_check_joint(&w->error, fn, def);
+    if (status) return status;
+    if ((status = csimi_bond_fill(w, def, fn, &joint, bodies)) != 0) return status;
+    need = w->store.count;
+    if (w->free_link < 0) need.links++;
+    need.joints++;
+    if ((status = csimi_make_room(w, need, fn)) != 0) return status;
+    s = &w->store;
+    item = s->count.joints++;
+    joint.link = csimi_take_link(w, CSIMI_JOINT, item, bodies, def->break_force);
+    s->joint[item] = joint;
+    csimi_finish_link(w, joint.link, id);
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_create_joint(csim_world *w, const csim_joint_def *def, csim_link_id *id) {
+    csim_status status = csimi_start_create(w, def, id, "csim_create_joint");
+    return status ? status : csimi_create_joint(w, def, "csim_create_joint", id);
+}
+
+CSIM_API csim_status csim_create_pin(csim_world *w, const csim_pin_def *def, csim_link_id *id) {
+    static const char fn[] = "csim_create_pin";
+    csim_joint_def d;
+    csim_status status = csimi_start_create(w, def, id, fn);
+    if (status) return status;
+    if ((status = csimi_check_guard(&w->error, fn, "made by csim_default_pin_def()", def->guard)) != 0) return status;
+    d = csim_default_joint_def();
+    d.a = def->a;
+    d.b = def->b;
+    d.break_force = def->break_force;
+    return csimi_create_joint(w, &d, fn, id);
+}
+
+/* ---- reading and setting */
+
+static csim_status csimi_find_joint(const csim_world *w, csim_link_id id, const char *fn, int *item,
+                                    csim_error *error) {
+    int slot;
+    csim_status s = csimi_find_link(w, id, fn, &slot, error);
+    if (s) return s;
+    if (w->store.link[slot].kind != CSIMI_JOINT)
+        return csimi_fail(error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a joint or pin");
+    *item = w->store.link[slot].item;
+    return CSIM_OK;
+}
+
+/* Rate of the coordinate at the end velocities. */
+static csim_real csimi_bond_speed(const csimi_state *s, const csimi_bond *j) {
+    const csimi_bond_pose p = csimi_bond_at(s, j);
+    csim_real J[36], speed = 0;
+    int block[4], k, n;
+    if (!csimi_bond_has_coordinate(j->kind)) {
+        const csim_vec3 v = csim_sub(csimi_place_velocity(s, j->end, p.a), csimi_place_velocity(s, j->end + 1, p.b));
+        const csim_real length = csim_length(p.d);
+        return length > 0 ? csim_dot(p.d, v) / length : 0;
+    }
+    n = csimi_coordinate_terms(s, j, 1, block, J);
+    for (k = 0; k < n; k++)
+        speed += csim_dot(csimi_load3(J + 9 * k), csimi_load3(s->velocity + 3 * (size_t)(block[k] - s->node_count)));
+    return speed;
+}
+
+/* Force of one row, world axes. */
+static csim_vec3 csimi_bond_row_force(const csimi_bond *j, int which, csim_real factor) {
+    csim_real x[3] = {0, 0, 0};
+    csimi_addmulT3(j->R, j->impulse + 3 * which, x);
+    return csim_scale(factor, csimi_load3(x));
+}
+
+CSIM_API csim_status csim_joint_get(const csim_world *w, csim_link_id id, csim_joint_state *out) {
+    const csimi_bond *j;
+    csim_real per_h, error[3];
+    int item, which;
+    csim_status status;
+    if (!w || !out) return CSIM_NULL_ARGUMENT;
+    if ((status = csimi_find_joint(w, id, "csim_joint_get", &item, NULL)) != 0) return status;
+    j = w->store.joint + item;
+    per_h = w->last_h > 0 ? 1 / (csim_real)w->last_h : 0;
+    CSIMI_MEMSET(out, 0, sizeof *out);
+    out->kind = j->kind;
+    out->broken = j->broken;
+    out->position = j->position;
+    if (j->kind == CSIM_JOINT_GEAR) {
+        out->along = per_h * j->scale * j->impulse[0];
+        out->error = csimi_abs(csimi_gear_error(w, &w->store.state, j)); /* of the first coordinate */
+        return CSIM_OK;
+    }
+    out->speed = csimi_bond_speed(&w->store.state, j);
+    out->force = csimi_bond_row_force(j, CSIMI_ROW_POINT, per_h);
+    out->torque = csimi_bond_row_force(j, CSIMI_ROW_TURN, per_h * j->scale);
+    if (j->kind == CSIM_JOINT_HINGE)
+        out->torque = csim_add(out->torque, csimi_bond_row_force(j, CSIMI_ROW_LIMIT, per_h * j->scale));
+    else
+        out->force = csim_add(out->force, csimi_bond_row_force(j, CSIMI_ROW_LIMIT, per_h));
+    which = j->kind == CSIM_JOINT_HINGE ? CSIMI_ROW_TURN : CSIMI_ROW_POINT;
+    out->along = per_h * csimi_bond_unit(j) * (j->impulse[3 * which] + j->impulse[3 * CSIMI_ROW_LIMIT]);
+    for (which = CSIMI_ROW_POINT; which <= CSIMI_ROW_TURN; which++) {
+        const unsigned mask = csimi_bond_mask(j, which);
+        csim_vec3 e;
+        if (which == CSIMI_ROW_TURN && !csimi_bond_has_axes(j->kind)) continue;
+        csimi_bond_error(w, &w->store.state, j, which, error);
+        e = csim_v3(mask & 1u ? error[0] : 0, mask & 2u ? error[1] : 0, mask & 4u ? error[2] : 0);
+        if (which == CSIMI_ROW_POINT)
+            out->error = j->kind == CSIM_JOINT_ROPE ? csimi_max(-e.x, 0) : csim_length(e);
+        else
+            out->error_angle = csim_length(e) / j->scale;
+    }
+    return CSIM_OK;
+}
+
+/* The joint of a call that changes it. */
+static csim_status csimi_change_joint(csim_world *w, csim_link_id id, const char *fn, csimi_bond **j) {
+    csim_status status;
+    int item;
+    if (!w) return CSIM_NULL_ARGUMENT;
+    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
+    if ((status = csimi_find_joint(w, id, fn, &item, &w->error)) != 0) return status;
+    *j = w->store.joint + item;
+    if (!csimi_bond_has_coordinate((*j)->kind))
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a hinge or slider");
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_joint_set_motor(csim_world *w, csim_link_id id, const csim_motor *motor) {
+    csimi_bond *j = NULL;
+    csim_status status = csimi_change_joint(w, id, "csim_joint_set_motor", &j);
+    if (status) return status;
+    if (!motor) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, "csim_joint_set_motor", "motor", false, 0, "a motor");
+    if ((status = csimi_check_motor(&w->error, "csim_joint_set_motor", motor)) != 0) return status;
+    j->motor = *motor;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_joint_set_limits(csim_world *w, csim_link_id id, bool limited, csim_real lower,
+                                           csim_real upper) {
+    static const char fn[] = "csim_joint_set_limits";
+    csimi_bond *j = NULL;
+    csim_status status = csimi_change_joint(w, id, fn, &j);
+    if (status) return status;
+    if (!csimi_finite(lower) || !csimi_finite(upper))
+        return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, csimi_finite(lower) ? "upper" : "lower", false, 0,
+                          "-1e9..1e9");
+    if (!(csimi_abs(lower) <= CSIM_R(1e9) && csimi_abs(upper) <= CSIM_R(1e9) && lower <= upper))
+        return csimi_bond_range(&w->error, fn, "lower", (double)lower, "-1e9..1e9, at most upper");
+    j->limited = limited;
+    j->lower = lower;
+    j->upper = upper;
+    return CSIM_OK;
+}
+
+CSIM_API int csim_world_broken(const csim_world *w, csim_link_id *ids, int capacity) {
+    int i, n = 0;
+    for (i = 0; w && i < w->store.count.joints; i++) {
+        const csimi_bond *j = w->store.joint + i;
+        if (!j->broke) continue;
+        if (ids && n < capacity) {
+            ids[n].index1 = (uint32_t)j->link + 1u;
+            ids[n].generation = w->store.link[j->link].generation;
+            ids[n].world = w->stamp;
+        }
+        n++;
+    }
+    return n;
+}
+
+#undef CSIMI_BOND_CLOSED
+/* ==== end world/joint.c */
 
 /* ==== begin world/cloth.c ======================================================================================= */
 /* world/cloth: making cloth. */
@@ -21089,8 +22029,8 @@ CSIMI_FN void csimi_tree_forget(csimi_store *s, int tree) { /* the links and blo
     int i;
     for (i = 0; i < 2 * s->count.springs; i++)
         csimi_place_shift_links(s->state.spring + i, gone.first_link, gone.link_count);
-    for (i = 0; i < 2 * s->count.pins; i++)
-        csimi_place_shift_links(s->pin[i / 2].end + i % 2, gone.first_link, gone.link_count);
+    for (i = 0; i < 2 * s->count.joints; i++)
+        csimi_place_shift_links(s->joint[i / 2].end + i % 2, gone.first_link, gone.link_count);
     for (i = tree + 1; i < s->count.trees; i++) {
         s->state.tree[i].first_link -= gone.link_count;
         s->state.tree[i].first_block -= gone.block_count;
@@ -21877,7 +22817,7 @@ CSIMI_FN csim_real csimi_gap_at(const csim_world *w, const csimi_state *then, co
 /* ==== end world/detect.c */
 
 /* ==== begin world/rows.c ======================================================================================== */
-/* world/rows: found contacts and pins become rows of the problem: frames, terms, laws, phi, warm starts. contact.md. */
+/* world/rows: found contacts become rows of the problem: frames, terms, laws, phi, warm starts. contact.md. */
 
 typedef struct csimi_row_work {
     int *table;     /* hash of the last contacts by id */
@@ -21904,12 +22844,11 @@ CSIMI_FN size_t csimi_rows_scratch(const csimi_counts *n) {
 
 /* ---- sides */
 
-/* Terms of a place, appended to the frame; what is not an unknown goes with its velocity into moved. */
-static csim_side csimi_side_of(csimi_step_frame *f, const csimi_state *s, const csimi_place *p, csim_vec3 point,
-                               csim_real *mass, csim_real *moved) {
-    csim_real J[9 * CSIMI_PLACE_TERMS];
-    int block[CSIMI_PLACE_TERMS], k, n = csimi_place_terms(s, p, point, block, J);
+/* n terms, appended to the frame as one side; what is not an unknown goes with its velocity into moved. */
+CSIMI_FN csim_side csimi_terms_side(csimi_step_frame *f, int n, const int *block, const csim_real *J,
+                                    csim_real *moved) {
     csim_side side;
+    int k;
     side.first = f->term_count;
     moved[0] = moved[1] = moved[2] = 0;
     for (k = 0; k < n; k++) {
@@ -21923,13 +22862,21 @@ static csim_side csimi_side_of(csimi_step_frame *f, const csimi_state *s, const 
         f->term_count++;
     }
     side.count = f->term_count - side.first;
-    *mass = p->kind == CSIMI_PLACE_NODE ? 0 : csimi_place_mass(s, p, point) / f->theta; /* of a node: from A */
     return side;
 }
 
+/* The terms of a place. */
+static csim_side csimi_side_of(csimi_step_frame *f, const csimi_state *s, const csimi_place *p, csim_vec3 point,
+                               csim_real *mass, csim_real *moved) {
+    csim_real J[9 * CSIMI_PLACE_TERMS];
+    int block[CSIMI_PLACE_TERMS], n = csimi_place_terms(s, p, point, block, J);
+    *mass = p->kind == CSIMI_PLACE_NODE ? 0 : csimi_place_mass(s, p, point) / f->theta; /* of a node: from A */
+    return csimi_terms_side(f, n, block, J, moved);
+}
+
 /* Both sides of a row; phi += R (the velocity of what is given). */
-static void csimi_sides(csimi_step_frame *f, const csimi_state *s, const csimi_place *a, csim_vec3 point_a,
-                        const csimi_place *b, csim_vec3 point_b, csim_contact *c) {
+CSIMI_FN void csimi_sides(csimi_step_frame *f, const csimi_state *s, const csimi_place *a, csim_vec3 point_a,
+                          const csimi_place *b, csim_vec3 point_b, csim_contact *c) {
     csim_real moved_a[3], moved_b[3];
     int k;
     c->a = csimi_side_of(f, s, a, point_a, c->mass, moved_a);
@@ -22058,22 +23005,6 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_ro
     }
 }
 
-/* ---- pins */
-
-static void csimi_pin_row(csim_world *w, csimi_step_frame *f, const csimi_pin *pin, int i) {
-    const csimi_state *s = &w->store.state;
-    csim_contact *c = f->contacts + i;
-    csim_vec3 a = csimi_place_point(s, pin->end), b = csimi_place_point(s, pin->end + 1);
-    int k;
-    CSIMI_MEMSET(c, 0, sizeof *c);
-    c->law = CSIM_LAW_BILATERAL;
-    c->mask = 7;
-    c->R[0] = c->R[4] = c->R[8] = 1;
-    csimi_store3(c->phi, csim_scale(w->def.stabilization / f->h, csim_sub(a, b)));
-    csimi_sides(f, s, pin->end, a, pin->end + 1, b, c);
-    for (k = 0; k < 3; k++) f->lambda[3 * i + k] = csimi_warm_scale(w, f) * pin->impulse[k];
-}
-
 CSIMI_FN void csimi_rows(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
     csimi_row_work r;
     size_t mark = arena->used;
@@ -22083,8 +23014,7 @@ CSIMI_FN void csimi_rows(csim_world *w, csimi_step_frame *f, csimi_arena *arena)
     csimi_index_contacts(w, &r);
     f->term_count = 0;
     for (i = 0; i < f->found_count; i++) csimi_contact_row(w, f, &r, i);
-    for (i = 0; i < w->store.count.pins; i++) csimi_pin_row(w, f, w->store.pin + i, f->found_count + i);
-    f->contact_count = f->found_count + w->store.count.pins;
+    csimi_bond_rows(w, f);
     csimi_pop(arena, mark);
 }
 /* ==== end world/rows.c */
@@ -22151,7 +23081,9 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0 && n->tree_span <= 14;
     size.inverse_blocks = n->coords > 0 ? 4 * blocks + n->tree_span * n->coords : 0;
     csimi_push(&arena, csim_solver_bytes(&size, solver), 1);
-    csimi_push(&arena, sizeof(int) * (size_t)blocks, 1); /* union-find, before the first island */
+    csimi_push(&arena, sizeof(int) * (size_t)blocks, 1);                /* union-find, before the first island */
+    csimi_push(&arena, 2 * sizeof(csim_real) * (size_t)blocks + 64, 1); /* which islands are solved again, and why */
+    csimi_push(&arena, (size_t)blocks, 1);
     return arena.used;
 }
 
@@ -22226,7 +23158,7 @@ static void csimi_island_matrix(const csim_world *w, const csimi_step_frame *f, 
             CSIMI_MEMCPY(p->val + 9 * (size_t)at, A->val + 9 * (size_t)k, 9 * sizeof(csim_real));
             at++;
         }
-        csimi_store3(p->solution.v + 3 * i, csimi_load3(f->rep + 3 * g));
+        csimi_store3(p->solution.v + 3 * i, csimi_load3((f->again ? f->v : f->rep) + 3 * g));
     }
     p->row[n] = at;
     p->problem.A.n = n;
@@ -22366,7 +23298,7 @@ static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
 static void csimi_count_outcome(csimi_step_frame *f, const csim_outcome *o, int blocks, int contacts) {
     csim_step_stats *t = &f->stats;
     csimi_worse(&t->certificate, &o->certificate);
-    if (contacts > 0) {
+    if (contacts > 0 && !f->again) {
         t->islands++;
         t->largest_island = csimi_imax(t->largest_island, blocks);
     }
@@ -22391,6 +23323,25 @@ static int csimi_leader(const csim_world *w, int block) {
     return block < s->count.nodes ? s->node_body[block] : s->rigid_body[(block - s->count.nodes) / 2];
 }
 
+/* What is left unsolved opens joints, so that islands of rigid bodies with joints are solved far beyond the tolerance
+   where that is cheap: alone, or to a millionth beside contacts. Meeting the world's tolerance is enough all the same.
+ */
+static csim_real csimi_island_tolerance(const csim_world *w, const csimi_step_frame *f, const csim_problem *problem,
+                                        const int *contact) {
+    const csim_real asked = w->def.solver.tolerance;
+    int i, joints = 0;
+    for (i = 0; i < problem->contact_count; i++) joints += contact[i] >= f->found_count;
+    if (joints == 0 || !csimi_sweep_takes(problem)) return asked;
+    return csimi_min(asked,
+                     csimi_max(1000 * CSIMI_EPS, joints < problem->contact_count ? CSIM_R(1e-6) : CSIM_R(1e-11)));
+}
+
+static void csimi_judge_outcome(csim_outcome *o, csim_real tolerance) {
+    if (o->result != CSIM_RESULT_CAP && o->result != CSIM_RESULT_STALLED) return;
+    if (o->certificate.dynamics <= (double)tolerance && o->certificate.contact <= (double)tolerance)
+        o->result = CSIM_RESULT_CONVERGED;
+}
+
 static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int island, csimi_arena *arena) {
     csimi_island_work p;
     csim_solver_params params = w->def.solver;
@@ -22411,6 +23362,9 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
     csimi_island_structure(w, f, &p, block, n);
     csimi_island_chains(w, f, &p, block, n);
     params.sigma = w->store.body[leader].sigma;
+    params.tolerance = csimi_island_tolerance(w, f, &p.problem, contact);
+    if (params.tolerance < w->def.solver.tolerance && params.solver == CSIM_SOLVER_AUTO)
+        params.solver = CSIM_SOLVER_SWEEP; /* the virtual nodes of COND slip, and joints would open by it */
     {
         size_t room = arena->size - arena->used;
         void *workspace = arena->base + arena->used;
@@ -22423,6 +23377,7 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
         return csimi_fail(&w->error, CSIM_NON_FINITE_RESULT, "csim_world_step", "an island's velocity", false, 0,
                           "finite numbers; the step was undone");
     f->sigma_of_body[leader] = outcome.sigma;
+    csimi_judge_outcome(&outcome, w->def.solver.tolerance);
     csimi_count_outcome(f, &outcome, n, contacts);
     for (i = 0; i < n; i++)
         for (k = 0; k < 3; k++) f->v[3 * block[i] + k] = p.solution.v[3 * i + k];
@@ -22481,6 +23436,15 @@ CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csi
         if ((status = csimi_solve_island(w, f, i, arena)) != 0) return status;
     return CSIM_OK;
 }
+
+CSIMI_FN csim_status csimi_solve_again(csim_world *w, csimi_step_frame *f, const unsigned char *again,
+                                       csimi_arena *arena) {
+    csim_status status;
+    int i;
+    for (i = 0; i < f->island_count; i++)
+        if (again[i] && (status = csimi_solve_island(w, f, i, arena)) != 0) return status;
+    return CSIM_OK;
+}
 /* ==== end world/island.c */
 
 /* ==== begin world/step.c ======================================================================================== */
@@ -22489,6 +23453,8 @@ CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csi
        models -> A, b ; shapes -> contacts -> rows -> islands -> solve -> certify -> integrate -> measure -> commit
 
    Everything is computed in scratch; the commit at the end only copies, so a step that fails leaves no trace. */
+
+#define CSIMI_BOND_PASSES 12 /* of the correction; each takes two or more digits off */
 
 /* ---- the pattern of A, rebuilt after bodies or links changed */
 
@@ -22614,6 +23580,7 @@ static void csimi_assemble(csim_world *w, csimi_step_frame *f, const csimi_step 
     system.vk = f->vk;
     for (i = 0; i < CSIMI_MODEL_COUNT; i++)
         if (table[i].assemble) table[i].assemble(&s->state, step, &system);
+    csimi_bonds_stiffen(w, f);
 }
 
 /* Elastic forces of midpoint worlds belong to the middle of the step: q_k + h/2 v*. */
@@ -22645,17 +23612,44 @@ static void csimi_move_on(csim_world *w, csimi_step_frame *f, csimi_step *step) 
     stats->total_iterations = iterations;
 }
 
+/* Positions after the step, by v. */
+static void csimi_advance(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
+    const csimi_model *table = csimi_model_table();
+    int i;
+    for (i = 0; i < CSIMI_MODEL_COUNT; i++)
+        if (table[i].advance) table[i].advance(&w->store.state, step, f->v, &f->next);
+}
+
+/* Islands whose joints do not hold at the end of the step are solved again with corrected rows. */
+static csim_status csimi_close_joints(csim_world *w, csimi_step_frame *f, const csimi_step *step, csimi_arena *arena) {
+    size_t mark = arena->used;
+    csim_real *miss = CSIMI_PUSH(arena, csim_real, 2 * (size_t)f->blocks), *before = miss + f->blocks;
+    unsigned char *again = CSIMI_PUSH(arena, unsigned char, f->blocks);
+    csim_status status = CSIM_OK;
+    int pass;
+    for (pass = 0; pass < f->island_count; pass++) {
+        again[pass] = CSIMI_AGAIN_ON;
+        before[pass] = CSIMI_HUGE;
+    }
+    f->again = true;
+    for (pass = 0; pass < CSIMI_BOND_PASSES && status == CSIM_OK; pass++) {
+        csimi_advance(w, f, step);
+        if (!csimi_bonds_correct(w, f, again, miss, before)) break;
+        status = csimi_solve_again(w, f, again, arena);
+    }
+    csimi_pop(arena, mark);
+    return status;
+}
+
 /* v_{k+1} = v_k + (v - v_k) / theta, positions by v. */
 static csim_status csimi_integrate(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
     csimi_store *s = &w->store;
-    const csimi_model *table = csimi_model_table();
     int i, k, frames = 3 * csimi_first_frame_block(&s->state);
     for (i = 0; i < 3 * f->blocks; i++) f->v_end[i] = f->vk[i] + (f->v[i] - f->vk[i]) / f->theta;
     for (i = 0; i < f->blocks; i++)
         if (f->skip[i])
             for (k = 0; k < 3; k++) f->v_end[3 * i + k] = f->v[3 * i + k];
-    for (i = 0; i < CSIMI_MODEL_COUNT; i++)
-        if (table[i].advance) table[i].advance(&s->state, step, f->v, &f->next);
+    csimi_advance(w, f, step);
     for (i = 0; i < 3 * s->count.nodes; i++) f->next.v[i] = f->v_end[i];
     for (i = 0; i < 6 * s->count.rigids; i++) f->next.velocity[i] = f->v_end[3 * s->count.nodes + i];
     for (i = 0; i < 3 * s->count.frames; i++) f->next.frame_velocity[i] = f->v_end[frames + i];
@@ -22675,7 +23669,7 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *s
     size_t nodes = (size_t)s->count.nodes, rigids = (size_t)s->count.rigids, frames = (size_t)s->count.frames;
     size_t real = sizeof(csim_real);
     size_t links = (size_t)s->count.tree_links, coords = (size_t)s->count.coords;
-    int i, k;
+    int i;
     csimi_tree_keep_rows(w, f, step);
     CSIMI_MEMCPY(s->state.x, f->next.x, real * 3 * nodes);
     CSIMI_MEMCPY(s->state.v, f->next.v, real * 3 * nodes);
@@ -22696,8 +23690,7 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *s
     CSIMI_MEMSET(s->state.node_force, 0, real * 3 * nodes);
     CSIMI_MEMSET(s->state.wrench, 0, real * 6 * rigids);
     for (i = 0; i < s->count.bodies; i++) s->body[i].sigma = f->sigma_of_body[i];
-    for (i = 0; i < s->count.pins; i++)
-        for (k = 0; k < 3; k++) s->pin[i].impulse[k] = f->lambda[3 * (f->found_count + i) + k];
+    csimi_bonds_commit(w, f);
     CSIMI_MEMCPY(s->contact, f->info, sizeof(csim_contact_info) * (size_t)f->found_count);
     CSIMI_MEMCPY(s->ended_id, f->ended, sizeof(uint64_t) * (size_t)f->ended_count);
     s->count.contacts = f->found_count;
@@ -22738,6 +23731,7 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
         if (pass > 0) csimi_move_on(w, f, &step);
         if ((status = csimi_solve_islands(w, f, arena)) != 0) return status;
     }
+    if (w->store.count.joints > 0 && (status = csimi_close_joints(w, f, &step, arena)) != 0) return status;
     t3 = csimi_now(w);
     if ((f->stats.flags & CSIM_FLAG_UNCERTIFIED) && w->def.on_uncertified == CSIM_REJECT_UNCERTIFIED)
         return csimi_fail(&w->error, CSIM_UNCERTIFIED, "csim_world_step", "certificate", true,
@@ -22784,6 +23778,8 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
 }
 
 CSIM_API csim_step_stats csim_world_stats(const csim_world *w) { return w->stats; }
+
+#undef CSIMI_BOND_PASSES
 /* ==== end world/step.c */
 
 /* ==== begin world/measure.c ===================================================================================== */
@@ -26223,6 +27219,7 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_ANDERSON_TIKHONOV
 #undef CSIMI_COND_THREAD
 #undef CSIMI_COND_SOFT
+#undef CSIMI_NEWTON_ROUNDING
 #undef CSIMI_SWEEP_WINDOW
 #undef CSIMI_SWEEP_PATIENCE
 #undef CSIMI_CASCADE_WINDOW
@@ -26242,9 +27239,11 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_CCS_RELAX
 #undef CSIMI_SECTION
 #undef CSIMI_READ_CABLE
+#undef CSIMI_BOND_CLOSED
 #undef CSIMI_READ_TREE
 #undef CSIMI_OPEN_TREE
 #undef CSIMI_WORSE
+#undef CSIMI_BOND_PASSES
 #undef CSIMI_OPEN_BODY
 #undef CSIMI_READ_BODY
 #undef CSIMI_MAGIC
