@@ -1,4 +1,5 @@
 /* Cloth: forces, tangents, plate bending, beams, drape; against differences, exact plates and statics. */
+#define CHECK_ALONE
 #include "check.h"
 #include <math.h>
 
