@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 56cd3496e0b018d4
+   Hash of the parts: cc9f286e6d92df38
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1056,7 +1056,10 @@ typedef struct csim_soft_def {
     csim_real stiffness_damping;                            /* beta_K, s, >= 0; default 1e-3 */
     const int *fixed;                                       /* [fixed_count] vertices that start as CSIM_STATIC */
     int fixed_count;
-    int aggregates; /* groups of the coarse correction; 0: by size, see docs */
+    int aggregates;          /* groups of the coarse correction; 0: by size, see docs */
+    bool self_collision;     /* default false: its surface passes through itself */
+    csim_real self_distance; /* parts nearer than this at rest never touch each other, m; 0 (default): 2 mean edges of
+                                the surface. Vertices that sank in deeper than half of it are left alone */
     csim_surface_def surface;
     void *user_data;
     uint32_t guard;
@@ -2214,7 +2217,8 @@ typedef enum csimi_place_kind {
     CSIMI_PLACE_NODE,   /* item: point node */
     CSIMI_PLACE_RIGID,  /* item: rigid body; local: the point in its centre-of-mass frame */
     CSIMI_PLACE_LINK,   /* item: link of a tree, local: the point in its axes, node[0]: terms */
-    CSIMI_PLACE_FACE    /* node[3]: corners of a triangle, local: their weights, which add up to 1 */
+    CSIMI_PLACE_FACE    /* node[3]: corners of a triangle; local: their weights, which add up to 1, and the height of
+                           the point over the triangle's plane, m */
 } csimi_place_kind;
 
 typedef struct csimi_place {
@@ -2519,7 +2523,7 @@ CSIMI_FN csimi_place csimi_place_ground(csim_vec3 point);
 CSIMI_FN csimi_place csimi_place_node(int node);
 /* The material point of rigid body k that is at the world point now. */
 CSIMI_FN csimi_place csimi_place_rigid(const csimi_state *s, int k, csim_vec3 point);
-CSIMI_FN csimi_place csimi_place_face(const int *node /* [3] */, const csim_real *weight /* [3] */);
+CSIMI_FN csimi_place csimi_place_face(const int *node /* [3] */, const csim_real *weight /* [3] */, csim_real height);
 CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p);
 /* Velocity at v_k, before any gyroscopic change. */
 CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 point);
@@ -2618,6 +2622,49 @@ CSIMI_FN size_t csimi_broad_scratch(int count);
 CSIMI_FN int csimi_broad_pairs(int count, const csim_real *lower, const csim_real *upper, const int *group, int *pairs,
                                int capacity, void *scratch);
 
+/* Sorts keys by their upper 32 bits, stable, by radix. *order holds the keys, *other has as much room; the two may have
+   changed places afterwards. */
+CSIMI_FN void csimi_radix_sort(int count, uint64_t **order, uint64_t **other);
+
+/* ---- surface.c: closed triangle surfaces that deform, with a bounding tree over a fixed order of their triangles */
+
+/* Closest point of the triangle a b c to p as weights of the corners. Returns the feature it lies on: 0 the inside,
+   1..3 the edge after corner 0..2, 4..6 corner 0..2. A triangle without area serves as its longest edge. */
+CSIMI_FN int csimi_closest_triangle(csim_vec3 p, csim_vec3 a, csim_vec3 b, csim_vec3 c, csim_real *weight);
+
+typedef struct csimi_surface {
+    int count;           /* triangles */
+    const int *triangle; /* [3 count] vertices, outward counter-clockwise, neighbours near each other in the list */
+    const csim_real *x;  /* positions of the vertices */
+    csim_real *box;      /* [6 csimi_surface_boxes(count)]: nodes 1.. of a complete binary tree */
+    int leaves;
+} csimi_surface;
+/* Which triangles a vertex of the surface itself may not meet: those it belongs to, and those that were nearer than
+   radius in the rest shape. */
+typedef struct csimi_surface_skip {
+    int vertex;
+    const csim_real *rest; /* rest positions of the vertices */
+    csim_real radius;
+} csimi_surface_skip;
+typedef struct csimi_surface_hit {
+    int triangle, feature; /* as csimi_closest_triangle says */
+    csim_real weight[3];
+    csim_vec3 point;
+    csim_real distance; /* >= 0 */
+    csim_vec3 normal;   /* unit, outward: of the triangle, or the angle-weighted mean around an edge or corner */
+    bool inside;
+} csimi_surface_hit;
+CSIMI_FN int csimi_surface_boxes(int count); /* at most count + 4 */
+/* An order that keeps neighbours together: along a Morton curve through the centroids. order [count] gets indices of
+   triangles; keys [2 count]. Vertices are numbered as in x. */
+CSIMI_FN void csimi_surface_order(int count, const int *triangle, const csim_real *x, int *order, uint64_t *keys);
+CSIMI_FN void csimi_surface_refit(csimi_surface *s);
+/* The nearest point of the surface within the distance; false: none. Ties go to the lower place in the list. Whether p
+   is inside is told by the sign of the angle-weighted normal (Baerentzen and Aanaes 2005), exact for closed surfaces
+   that do not cut themselves. skip may be null. */
+CSIMI_FN bool csimi_surface_nearest(const csimi_surface *s, csim_vec3 p, csim_real within,
+                                    const csimi_surface_skip *skip, csimi_surface_hit *hit);
+
 /* ---- polytope.c */
 
 /* A box or hull as its corners, faces and edges; box_vertex and box_offset are the memory of a box. */
@@ -2636,6 +2683,24 @@ CSIMI_FN int csimi_collide_polytopes(const csim_geometry *a, csim_pose pose_a, c
                                      const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity);
 /* Closest points of two segments p + s d and q + t e, s and t in [0, 1]. */
 CSIMI_FN void csimi_closest_segments(csim_vec3 p, csim_vec3 d, csim_vec3 q, csim_vec3 e, csim_real *s, csim_real *t);
+
+/* ---- sample.c: points of a shape's surface that stand for it against surfaces that are not convex: corners, points on
+   edges and rims at most a spacing apart (63 an edge at most), and centres of balls that touch the curved sides from
+   within. In the shape's frame; number stays while shape and spacing do. Half-spaces have none. */
+typedef struct csimi_sampler {
+    const csim_geometry *geometry;
+    csimi_polytope polytope; /* boxes and hulls */
+    csim_real spacing;
+    int next;  /* sample to come */
+    int along; /* of this edge: samples inside; rims and axes: samples in all */
+    int edge;
+    csim_vec3 point;
+    csim_real radius; /* of the ball around it, >= 0 */
+    int number;
+} csimi_sampler;
+CSIMI_FN void csimi_sampler_start(csimi_sampler *s, const csim_geometry *g, const csim_hull_data *hulls,
+                                  csim_real spacing);
+CSIMI_FN bool csimi_sampler_next(csimi_sampler *s);
 
 /* ---- hull.c */
 
@@ -3162,6 +3227,8 @@ typedef struct csimi_body {
     int matrix_blocks;            /* stored blocks of A that belong to it alone */
     csim_real centre[3];          /* rigid: centre of mass in body axes */
     csim_real radius;             /* particle */
+    csim_real edge;               /* solid: mean edge of the surface at rest, m */
+    csim_real self_distance;      /* solid: what was nearer than this at rest never touches, m; 0: itself never */
     csim_real sigma;              /* spectral estimate kept for the island this body leads */
     bool can_sleep;
     csim_surface_def surface;
@@ -3248,7 +3315,9 @@ enum { CSIMI_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper limit, f
     X(membranes, csim_real, state.membrane_fold, 9)          \
     X(membranes, unsigned char, state.membrane_material, 1)  \
     X(surface, int, surface_node, 1)                         \
+    X(surface, csim_real, surface_rest, 3)                   \
     X(triangles, int, triangle, 3)                           \
+    X(triangles, int, face, 3)                               \
     X(links, csimi_link, link, 1)                            \
     X(frames, csim_real, state.frame, 4)                     \
     X(frames, csim_real, state.frame_velocity, 3)            \
@@ -3284,17 +3353,18 @@ enum { CSIMI_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper limit, f
 
 /* Everything that is counted: the axes of the arrays above, the stored blocks of A, and the pairs of the broad phase.
  */
-#define CSIMI_WORLD_AXES(X)                                                                                       \
-    X(bodies)                                                                                                     \
-    X(nodes)                                                                                                      \
-    X(rigids)                                                                                                     \
-    X(shapes)                                                                                                     \
-    X(hulls)                                                                                                      \
-    X(tets)                                                                                                       \
-    X(surface)                                                                                                    \
-    X(triangles)                                                                                                  \
-    X(links) X(springs) X(joints) X(contacts) X(ended) X(aggregates) X(matrix_blocks) X(pairs) X(frames) X(bends) \
-        X(membranes) X(trees) X(tree_links) X(coords) X(tree_span)
+#define CSIMI_WORLD_AXES(X)                                                                                           \
+    X(bodies)                                                                                                         \
+    X(nodes)                                                                                                          \
+    X(rigids)                                                                                                         \
+    X(shapes)                                                                                                         \
+    X(hulls)                                                                                                          \
+    X(tets)                                                                                                           \
+    X(surface)                                                                                                        \
+    X(triangles)                                                                                                      \
+    X(links)                                                                                                          \
+    X(springs) X(joints) X(contacts) X(ended) X(aggregates) X(matrix_blocks) X(pairs) X(frames) X(bends) X(membranes) \
+        X(trees) X(tree_links) X(coords) X(tree_span)
 
 typedef struct csimi_counts {
 #define CSIMI_X(axis) int axis;
@@ -3317,6 +3387,8 @@ typedef struct csimi_store {
     csim_geometry *shape;
     csim_hull_data *hull;
     int *surface_node, *triangle;
+    csim_real *surface_rest; /* rest positions of surface nodes */
+    int *face;               /* triangles in the order of their tree, by place in the body's surface nodes */
     csimi_link *link;
     int *spring_link;
     csimi_bond *joint;
@@ -3371,10 +3443,12 @@ CSIMI_FN int csimi_blocks_of(const csimi_counts *n);
 typedef struct csimi_found_contact {
     uint64_t id;
     int body_a, body_b; /* slots */
-    csimi_place a, b;
-    int shape_b;      /* node against shape: exact distance can be taken again; else -1 */
-    csim_real radius; /* node contacts: sum of radii and thicknesses */
-    csim_vec3 point_a, point_b, normal;
+    csimi_place a, b;   /* both at meet: what acts there on a and b has no couple left over, and momentum is kept */
+    int shape_b;        /* node against shape: exact distance can be taken again; else -1 */
+    int surface_b;      /* something against the surface of a solid: its slot, else -1 */
+    int self;           /* vertex of the same solid: its place in the surface, else -1 */
+    csim_real radius;   /* of a's point beyond its place: radii and thicknesses */
+    csim_vec3 meet, point_a, point_b, normal;
     csim_real gap;
     int last; /* its record of the step before, -1: new */
 } csimi_found_contact;
@@ -3424,12 +3498,64 @@ CSIMI_FN int csimi_most_rows(const csimi_counts *n);        /* contacts, joints,
 CSIMI_FN int csimi_most_terms(const csimi_counts *n);       /* of all those rows */
 CSIMI_FN size_t csimi_step_scratch(const csimi_counts *capacity, const csim_solver_params *solver);
 
+/* ---- surface.c: surfaces of solids as volumes, in their deformed configuration. Built when first asked for. */
+typedef struct csimi_surfaces {
+    const csim_world *world;
+    const csimi_state *state; /* whose positions */
+    csim_real *x, *box;
+    csimi_surface *of;   /* [bodies] by slot */
+    unsigned char *made; /* [bodies] */
+    int *first_box;      /* [bodies] */
+} csimi_surfaces;
+CSIMI_FN void csimi_surfaces_layout(csimi_surfaces *s, const csimi_counts *n, csimi_arena *arena);
+CSIMI_FN void csimi_surfaces_start(csimi_surfaces *s, const csim_world *world, const csimi_state *state);
+CSIMI_FN const csimi_surface *csimi_surface_of(csimi_surfaces *s, int slot);
+/* Signed distance of a point to the surface of a solid: < 0 inside. Beyond within it need not be found: false then.
+   self: place of the point among the solid's own surface nodes, or -1. */
+CSIMI_FN bool csimi_surface_gap(csimi_surfaces *s, int slot, csim_vec3 p, csim_real within, int self,
+                                csimi_surface_hit *hit, csim_real *gap);
+/* Tree order of the faces, rest positions and mean edge of a solid that has been written; index: of vertices among the
+   surface nodes, order and keys: scratch of the triangles. */
+CSIMI_FN void csimi_write_surface(csimi_store *s, int slot, const csim_real *rest, const int *index, int *order,
+                                  uint64_t *keys);
+
 /* ---- detect.c: contacts of the current positions. CSIM_CAPACITY with flags and counts in frame->stats. */
+
+/* What the broad phase sees. */
+typedef enum csimi_object_kind { CSIMI_OBJECT_SHAPE, CSIMI_OBJECT_PARTICLE, CSIMI_OBJECT_SOLID } csimi_object_kind;
+
+typedef struct csimi_object {
+    csimi_object_kind kind;
+    int body, item;   /* slot; shape or node index */
+    csim_real margin; /* how far its surface may come in this step, m */
+    csim_real push;   /* its part without velocity: half the contact distance and accelerations, m */
+} csimi_object;
+
+typedef struct csimi_detector {
+    csim_world *world;
+    csimi_step_frame *frame;
+    csimi_object *object;
+    csim_real *lower, *upper;
+    int *group, *pairs;
+    void *broad;
+    csimi_surfaces surfaces;
+    csim_real ahead; /* steps that a contact must be found ahead */
+    int count;
+    int needed; /* contacts found, beyond the capacity too */
+} csimi_detector;
+
+/* Pose of the axes a shape is given in: of its body, or of its link. */
+CSIMI_FN csim_pose csimi_shape_pose(const csimi_store *s, const csimi_state *state, int shape);
+/* The material point under a shape that is at point. */
+CSIMI_FN csimi_place csimi_shape_place(const csimi_store *s, int shape, csim_vec3 point);
 CSIMI_FN csim_status csimi_detect(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 CSIMI_FN size_t csimi_detect_scratch(const csimi_counts *n);
-/* gap of a found contact in another configuration */
+/* Gap of a found contact in another configuration, whose surfaces are given. */
 CSIMI_FN csim_real csimi_gap_at(const csim_world *world, const csimi_state *then, const csimi_state *now,
-                                const csimi_found_contact *f);
+                                csimi_surfaces *surfaces, const csimi_found_contact *f);
+/* ---- narrow.c: two objects whose bounds meet, and a solid with itself */
+CSIMI_FN void csimi_collide_pair(csimi_detector *d, int i, int j);
+CSIMI_FN void csimi_collide_self(csimi_detector *d, int i);
 /* ---- rows.c: found contacts and joints to rows of the problem, with phi, laws and warm starts */
 CSIMI_FN void csimi_rows(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 /* Scale of last impulses: forces persist, so impulses go with h. phi of a gap that closes at `approach` now and would
@@ -3468,7 +3594,7 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
 CSIMI_FN csim_status csimi_build_pattern(csim_world *world, csimi_arena *arena);
 CSIMI_FN size_t csimi_pattern_build_scratch(const csimi_counts *n);
 /* ---- measure.c */
-CSIMI_FN void csimi_measure(csim_world *world, csimi_step_frame *frame);
+CSIMI_FN void csimi_measure(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 CSIMI_FN void csimi_report_contacts(csim_world *world, csimi_step_frame *frame);
 
 /* ---- body.c: the steps every create call takes: check, make room, write behind the counts, raise them. */
@@ -6278,13 +6404,14 @@ CSIMI_FN csimi_place csimi_place_rigid(const csimi_state *s, int k, csim_vec3 po
     return p;
 }
 
-CSIMI_FN csimi_place csimi_place_face(const int *node, const csim_real *weight) {
+CSIMI_FN csimi_place csimi_place_face(const int *node, const csim_real *weight, csim_real height) {
     csimi_place p = csimi_place_of(CSIMI_PLACE_FACE);
     int k;
     for (k = 0; k < 3; k++) {
         p.node[k] = node[k];
         p.local[k] = weight[k];
     }
+    p.local[3] = height;
     return p;
 }
 
@@ -6297,6 +6424,42 @@ CSIMI_FN csimi_place csimi_place_link(const csimi_state *s, int link, csim_vec3 
 }
 
 /* ---- where it is and how it moves */
+
+/* Corners, unit normal and twice the area of a face. */
+typedef struct csimi_face {
+    csim_vec3 x[3], n;
+    csim_real area;
+} csimi_face;
+
+static csimi_face csimi_face_of(const csimi_state *s, const csimi_place *p) {
+    csimi_face f;
+    int k;
+    for (k = 0; k < 3; k++) f.x[k] = csimi_load3(s->x + 3 * (size_t)p->node[k]);
+    f.n = csim_cross(csim_sub(f.x[1], f.x[0]), csim_sub(f.x[2], f.x[0]));
+    f.area = csim_length(f.n);
+    f.n = csim_normalize(f.n);
+    return f;
+}
+
+/* w I + height dn/dx of each corner. N = (x1 - x0) x (x2 - x0) changes by dx_k x (opposite edge), and n by the part of
+   dN / |N| across n. Rigid motions move the point rigidly, so forces on it keep angular momentum. */
+static void csimi_face_terms(const csimi_state *s, const csimi_place *p, csim_real *J) {
+    csimi_face f;
+    csim_real across[9], skew[9], turn[9], edge[3], n[3];
+    int k, i;
+    for (k = 0; k < 3; k++) csimi_place_scaled_identity(p->local[k], J + 9 * k);
+    if (p->local[3] == 0) return;
+    f = csimi_face_of(s, p);
+    if (!(f.area > 0)) return;
+    csimi_store3(n, f.n);
+    for (i = 0; i < 9; i++) across[i] = (csim_real)(i % 4 == 0) - n[i / 3] * n[i % 3];
+    for (k = 0; k < 3; k++) {
+        csimi_store3(edge, csim_sub(f.x[(k + 2) % 3], f.x[(k + 1) % 3])); /* dx x o = [-o]x dx, o = x(k+1) - x(k+2) */
+        csimi_skew(edge, skew);
+        csimi_matmul(across, skew, turn);
+        for (i = 0; i < 9; i++) J[9 * k + i] += p->local[3] / f.area * turn[i];
+    }
+}
 
 CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p) {
     csim_vec3 x = csimi_load3(p->local);
@@ -6311,13 +6474,14 @@ CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p)
     case CSIMI_PLACE_FACE:
         x = csim_v3(0, 0, 0);
         for (k = 0; k < 3; k++) x = csim_madd(x, p->local[k], csimi_load3(s->x + 3 * (size_t)p->node[k]));
+        if (p->local[3] != 0) x = csim_madd(x, p->local[3], csimi_face_of(s, p).n);
         break;
     }
     return x;
 }
 
 CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
-    csim_vec3 v = csim_v3(0, 0, 0);
+    csim_real J[27], v[3] = {0, 0, 0};
     int k;
     switch (p->kind) {
     case CSIMI_PLACE_GROUND: break;
@@ -6329,10 +6493,11 @@ CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place 
     }
     case CSIMI_PLACE_LINK: return csimi_link_velocity(s, p->item, point, s->coord_rate, NULL);
     case CSIMI_PLACE_FACE:
-        for (k = 0; k < 3; k++) v = csim_madd(v, p->local[k], csimi_load3(s->v + 3 * (size_t)p->node[k]));
+        csimi_face_terms(s, p, J);
+        for (k = 0; k < 3; k++) csimi_addmul3(J + 9 * k, s->v + 3 * (size_t)p->node[k], v);
         break;
     }
-    return v;
+    return csimi_load3(v);
 }
 
 static csim_vec3 csimi_node_acceleration(const csimi_state *s, int node) {
@@ -6376,10 +6541,8 @@ CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_
         break;
     case CSIMI_PLACE_LINK: return csimi_link_terms(s, p->item, point, block, J);
     case CSIMI_PLACE_FACE:
-        for (k = 0; k < 3; k++) {
-            block[k] = p->node[k];
-            csimi_place_scaled_identity(p->local[k], J + 9 * k);
-        }
+        for (k = 0; k < 3; k++) block[k] = p->node[k];
+        csimi_face_terms(s, p, J);
         break;
     }
     return n;
@@ -6410,7 +6573,7 @@ CSIMI_FN void csimi_place_prepare(csimi_state *s) {
 }
 
 CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
-    csim_real trace = 0, x[3], J[9], JI[9];
+    csim_real trace = 0, x[3], J[27], JI[9];
     int k;
     if (!csimi_place_free(s, p)) return 0;
     switch (p->kind) {
@@ -6425,9 +6588,9 @@ CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, 
         for (k = 0; k < 9; k++) trace += JI[k] * J[k];
         break;
     case CSIMI_PLACE_FACE:
-        for (k = 0; k < 3; k++)
-            if (s->node_mode[p->node[k]] == CSIMI_FREE)
-                trace += 3 * p->local[k] * p->local[k] / s->node_mass[p->node[k]];
+        csimi_face_terms(s, p, J);
+        for (k = 0; k < 27; k++)
+            if (s->node_mode[p->node[k / 9]] == CSIMI_FREE) trace += J[k] * J[k] / s->node_mass[p->node[k / 9]];
         break;
     }
     return trace > 0 ? 3 / trace : 0;
@@ -6464,13 +6627,11 @@ static csim_vec3 csimi_face_carry(const csimi_place *p, const csimi_state *then,
     csim_real R[2][9], local[3], world[3];
     int k;
     for (k = 0; k < 2; k++) {
-        const csim_real *x = k ? now->x : then->x;
-        csim_vec3 a = csimi_load3(x + 3 * (size_t)p->node[0]);
-        csim_vec3 e = csim_sub(csimi_load3(x + 3 * (size_t)p->node[1]), a);
+        csimi_face f = csimi_face_of(k ? now : then, p);
         csim_real n[3], hint[3];
-        csimi_store3(n, csim_normalize(csim_cross(e, csim_sub(csimi_load3(x + 3 * (size_t)p->node[2]), a))));
-        csimi_store3(hint, e);
-        if (!(n[0] * n[0] + n[1] * n[1] + n[2] * n[2] > 0)) return d;
+        if (!(f.area > 0)) return d;
+        csimi_store3(n, f.n);
+        csimi_store3(hint, csim_sub(f.x[1], f.x[0]));
         csimi_frame(n, hint, R[k]);
     }
     csimi_store3(world, d);
@@ -9979,23 +10140,23 @@ static uint32_t csimi_broad_key(csim_real x) {
     return bits >> 31 ? ~bits : bits | 0x80000000u;
 }
 
-/* Stable radix sort by the upper 32 bits; passes whose digit is the same everywhere are skipped. */
-static void csimi_broad_sort(csimi_broad *s) {
+/* Passes whose digit is the same everywhere are skipped. */
+CSIMI_FN void csimi_radix_sort(int count, uint64_t **order, uint64_t **other) {
     int shift, i, k;
     for (shift = 32; shift < 64; shift += 8) {
         int start[256], total = 0;
-        uint64_t *swap = s->other;
+        uint64_t *from = *order, *to = *other;
         CSIMI_MEMSET(start, 0, sizeof start);
-        for (i = 0; i < s->count; ++i) ++start[s->order[i] >> shift & 255];
-        if (start[s->order[0] >> shift & 255] == s->count) continue;
+        for (i = 0; i < count; ++i) ++start[from[i] >> shift & 255];
+        if (count == 0 || start[from[0] >> shift & 255] == count) continue;
         for (k = 0; k < 256; ++k) {
             int here = start[k];
             start[k] = total;
             total += here;
         }
-        for (i = 0; i < s->count; ++i) s->other[start[s->order[i] >> shift & 255]++] = s->order[i];
-        s->other = s->order;
-        s->order = swap;
+        for (i = 0; i < count; ++i) to[start[from[i] >> shift & 255]++] = from[i];
+        *other = from;
+        *order = to;
     }
 }
 
@@ -10003,7 +10164,7 @@ static void csimi_broad_gather(csimi_broad *s, int axis, const csim_real *lower,
                                const int *group) {
     int i, k;
     for (i = 0; i < s->count; ++i) s->order[i] = (uint64_t)csimi_broad_key(lower[3 * i + axis]) << 32 | (uint32_t)i;
-    csimi_broad_sort(s);
+    csimi_radix_sort(s->count, &s->order, &s->other);
     for (i = 0; i < s->count; ++i) {
         int box = (int)(s->order[i] & 0xffffffffu);
         for (k = 0; k < 3; ++k) {
@@ -10092,6 +10253,408 @@ CSIMI_FN int csimi_broad_pairs(int count, const csim_real *lower, const csim_rea
     return found;
 }
 /* ==== end collide/broad.c */
+
+/* ==== begin collide/surface.c =================================================================================== */
+/* collide/surface: closest points of deforming triangle surfaces. The tree is implicit: its leaves are runs of four
+   triangles in a fixed order, so that a step only renews the boxes, from the leaves up, in linear time. */
+
+#define CSIMI_LEAF 4
+#define CSIMI_SURFACE_DEPTH 64 /* of the stack of a query: two entries a level */
+
+/* ---- one triangle */
+
+/* Nearest point on the segment a b: weight of b. */
+static csim_real csimi_closest_on_segment(csim_vec3 p, csim_vec3 a, csim_vec3 b) {
+    csim_vec3 e = csim_sub(b, a);
+    csim_real ee = csim_dot(e, e);
+    return ee > 0 ? csimi_clamp(csim_dot(csim_sub(p, a), e) / ee, 0, 1) : 0;
+}
+
+/* The nearest of the three edges: what is left when the triangle's plane does not decide. */
+static int csimi_closest_edge(csim_vec3 p, const csim_vec3 *corner, csim_real *weight) {
+    csim_real best = CSIMI_HUGE;
+    int k, feature = 4;
+    for (k = 0; k < 3; ++k) {
+        int next = (k + 1) % 3;
+        csim_real t = csimi_closest_on_segment(p, corner[k], corner[next]);
+        csim_vec3 d = csim_sub(p, csim_madd(corner[k], t, csim_sub(corner[next], corner[k])));
+        csim_real d2 = csim_dot(d, d);
+        if (!(d2 < best)) continue;
+        best = d2;
+        weight[k] = 1 - t;
+        weight[next] = t;
+        weight[(k + 2) % 3] = 0;
+        feature = t > 0 && t < 1 ? 1 + k : t > 0 ? 4 + next : 4 + k;
+    }
+    return feature;
+}
+
+CSIMI_FN int csimi_closest_triangle(csim_vec3 p, csim_vec3 a, csim_vec3 b, csim_vec3 c, csim_real *weight) {
+    csim_vec3 corner[3], n = csim_cross(csim_sub(b, a), csim_sub(c, a));
+    csim_real nn = csim_dot(n, n), w[3], edge[3], most = 0;
+    csim_vec3 inner = csim_v3(0, 0, 0), outer = inner;
+    int k, feature;
+    corner[0] = a;
+    corner[1] = b;
+    corner[2] = c;
+    for (k = 0; k < 3; ++k) { /* areas of the triangles that p's foot makes with the edges */
+        csim_vec3 q = corner[(k + 1) % 3], r = corner[(k + 2) % 3];
+        w[k] = csim_dot(n, csim_cross(csim_sub(r, q), csim_sub(p, q)));
+    }
+    if (!(nn > 0 && w[0] > 0 && w[1] > 0 && w[2] > 0)) return csimi_closest_edge(p, corner, weight);
+    for (k = 0; k < 3; ++k) {
+        csim_vec3 e = csim_sub(corner[(k + 1) % 3], corner[k]);
+        weight[k] = w[k] / (w[0] + w[1] + w[2]);
+        inner = csim_madd(inner, weight[k], corner[k]);
+        most = csimi_max(most, csim_dot(e, e));
+    }
+    if (nn > CSIMI_EPS * most * most) return 0;
+    feature = csimi_closest_edge(p, corner, edge); /* a sliver: its plane is made of rounding */
+    for (k = 0; k < 3; ++k) outer = csim_madd(outer, edge[k], corner[k]);
+    inner = csim_sub(p, inner);
+    outer = csim_sub(p, outer);
+    if (csim_dot(inner, inner) < csim_dot(outer, outer)) return 0;
+    CSIMI_MEMCPY(weight, edge, sizeof edge);
+    return feature;
+}
+
+/* ---- the tree */
+
+static int csimi_surface_leaves(int count) {
+    int leaves = 1;
+    while (leaves * CSIMI_LEAF < count) leaves *= 2;
+    return leaves;
+}
+
+CSIMI_FN int csimi_surface_boxes(int count) { return 2 * csimi_surface_leaves(count); }
+
+/* Every third bit of a 10-bit number. */
+static uint32_t csimi_spread_bits(uint32_t x) {
+    x = (x | x << 16) & 0x030000ffu;
+    x = (x | x << 8) & 0x0300f00fu;
+    x = (x | x << 4) & 0x030c30c3u;
+    return (x | x << 2) & 0x09249249u;
+}
+
+CSIMI_FN void csimi_surface_order(int count, const int *triangle, const csim_real *x, int *order, uint64_t *keys) {
+    csim_real lower[3], upper[3], size = 0;
+    uint64_t *key = keys, *other = keys + count;
+    int i, k;
+    for (k = 0; k < 3; ++k) {
+        lower[k] = CSIMI_HUGE;
+        upper[k] = -CSIMI_HUGE;
+        for (i = 0; i < 3 * count; ++i) {
+            lower[k] = csimi_min(lower[k], x[3 * (size_t)triangle[i] + (size_t)k]);
+            upper[k] = csimi_max(upper[k], x[3 * (size_t)triangle[i] + (size_t)k]);
+        }
+        size = csimi_max(size, upper[k] - lower[k]);
+    }
+    for (i = 0; i < count; ++i) {
+        uint32_t code = 0;
+        for (k = 0; k < 3; ++k) {
+            const int *t = triangle + 3 * (size_t)i;
+            csim_real sum = x[3 * t[0] + k] + x[3 * t[1] + k] + x[3 * t[2] + k] - 3 * lower[k];
+            csim_real cell = size > 0 ? sum / (3 * size) * 1023 : 0;
+            code |= csimi_spread_bits((uint32_t)csimi_clamp(cell, 0, 1023)) << k;
+        }
+        key[i] = (uint64_t)code << 32 | (uint32_t)i;
+    }
+    csimi_radix_sort(count, &key, &other);
+    for (i = 0; i < count; ++i) order[i] = (int)(key[i] & 0xffffffffu);
+}
+
+static void csimi_box_empty(csim_real *box) {
+    int k;
+    for (k = 0; k < 3; ++k) {
+        box[k] = CSIMI_HUGE;
+        box[3 + k] = -CSIMI_HUGE;
+    }
+}
+
+static void csimi_box_add(csim_real *box, const csim_real *lower, const csim_real *upper) {
+    int k;
+    for (k = 0; k < 3; ++k) {
+        box[k] = csimi_min(box[k], lower[k]);
+        box[3 + k] = csimi_max(box[3 + k], upper[k]);
+    }
+}
+
+CSIMI_FN void csimi_surface_refit(csimi_surface *s) {
+    int i, k;
+    s->leaves = csimi_surface_leaves(s->count);
+    for (i = 0; i < s->leaves; ++i) {
+        csim_real *box = s->box + 6 * (size_t)(s->leaves + i);
+        csimi_box_empty(box);
+        for (k = 3 * CSIMI_LEAF * i; k < 3 * csimi_imin(CSIMI_LEAF * (i + 1), s->count); ++k) {
+            const csim_real *x = s->x + 3 * (size_t)s->triangle[k];
+            csimi_box_add(box, x, x);
+        }
+    }
+    for (i = s->leaves - 1; i > 0; --i) {
+        csim_real *box = s->box + 6 * (size_t)i, *child = s->box + 12 * (size_t)i;
+        csimi_box_empty(box);
+        csimi_box_add(box, child, child + 3);
+        csimi_box_add(box, child + 6, child + 9);
+    }
+}
+
+/* Squared distance to a box; an empty one is far. */
+static csim_real csimi_box_distance2(const csim_real *box, const csim_real *p) {
+    csim_real sum = 0;
+    int k;
+    for (k = 0; k < 3; ++k) {
+        csim_real d = csimi_max(csimi_max(box[k] - p[k], p[k] - box[3 + k]), 0);
+        sum += d * d;
+    }
+    return sum;
+}
+
+/* ---- queries */
+
+typedef struct csimi_surface_query {
+    const csimi_surface *surface;
+    const csimi_surface_skip *skip;
+    csimi_surface_hit *hit;
+    csim_real p[3], best; /* squared distance to beat */
+} csimi_surface_query;
+
+static csim_vec3 csimi_surface_corner(const csimi_surface *s, int triangle, int k) {
+    return csimi_load3(s->x + 3 * (size_t)s->triangle[3 * triangle + k]);
+}
+
+static csim_vec3 csimi_surface_point(csim_vec3 a, csim_vec3 b, csim_vec3 c, const csim_real *w) {
+    return csim_madd(csim_madd(csim_scale(w[0], a), w[1], b), w[2], c);
+}
+
+static bool csimi_surface_skips(const csimi_surface_query *q, int triangle) {
+    const int *t = q->surface->triangle + 3 * (size_t)triangle;
+    const csim_real *rest;
+    csim_vec3 p, d;
+    csim_real w[3];
+    if (!q->skip) return false;
+    if (t[0] == q->skip->vertex || t[1] == q->skip->vertex || t[2] == q->skip->vertex) return true;
+    rest = q->skip->rest;
+    p = csimi_load3(rest + 3 * (size_t)q->skip->vertex);
+    csimi_closest_triangle(p, csimi_load3(rest + 3 * (size_t)t[0]), csimi_load3(rest + 3 * (size_t)t[1]),
+                           csimi_load3(rest + 3 * (size_t)t[2]), w);
+    d = csim_sub(p, csimi_surface_point(csimi_load3(rest + 3 * (size_t)t[0]), csimi_load3(rest + 3 * (size_t)t[1]),
+                                        csimi_load3(rest + 3 * (size_t)t[2]), w));
+    return csim_dot(d, d) < q->skip->radius * q->skip->radius;
+}
+
+static void csimi_surface_try(csimi_surface_query *q, int triangle) {
+    csim_vec3 a = csimi_surface_corner(q->surface, triangle, 0), b = csimi_surface_corner(q->surface, triangle, 1);
+    csim_vec3 c = csimi_surface_corner(q->surface, triangle, 2), p = csimi_load3(q->p), point, d;
+    csim_real w[3], d2;
+    int feature = csimi_closest_triangle(p, a, b, c, w);
+    point = csimi_surface_point(a, b, c, w);
+    d = csim_sub(p, point);
+    d2 = csim_dot(d, d);
+    if (d2 > q->best || (d2 >= q->best && q->hit->triangle >= 0 && q->hit->triangle < triangle)) return;
+    if (csimi_surface_skips(q, triangle)) return;
+    q->best = d2;
+    q->hit->triangle = triangle;
+    q->hit->feature = feature;
+    q->hit->point = point;
+    CSIMI_MEMCPY(q->hit->weight, w, sizeof w);
+}
+
+/* Visits what is nearer than the best, the nearer child first. */
+static void csimi_surface_descend(csimi_surface_query *q) {
+    const csimi_surface *s = q->surface;
+    int stack[CSIMI_SURFACE_DEPTH], top = 0, i;
+    stack[top++] = 1;
+    while (top > 0) {
+        int node = stack[--top];
+        csim_real left, right;
+        if (csimi_box_distance2(s->box + 6 * (size_t)node, q->p) > q->best) continue;
+        if (node >= s->leaves) {
+            int first = CSIMI_LEAF * (node - s->leaves);
+            for (i = first; i < csimi_imin(first + CSIMI_LEAF, s->count); ++i) csimi_surface_try(q, i);
+            continue;
+        }
+        left = csimi_box_distance2(s->box + 12 * (size_t)node, q->p);
+        right = csimi_box_distance2(s->box + 12 * (size_t)node + 6, q->p);
+        CONDSIM_ASSERT(top + 2 <= CSIMI_SURFACE_DEPTH);
+        stack[top++] = 2 * node + (left <= right); /* the farther one waits below */
+        stack[top++] = 2 * node + (left > right);
+    }
+}
+
+static csim_vec3 csimi_triangle_normal(const csimi_surface *s, int triangle) {
+    csim_vec3 a = csimi_surface_corner(s, triangle, 0);
+    return csim_normalize(csim_cross(csim_sub(csimi_surface_corner(s, triangle, 1), a),
+                                     csim_sub(csimi_surface_corner(s, triangle, 2), a)));
+}
+
+/* The angle of the triangle at corner k. */
+static csim_real csimi_corner_angle(const csimi_surface *s, int triangle, int k) {
+    csim_vec3 a = csimi_surface_corner(s, triangle, k), e = csim_sub(csimi_surface_corner(s, triangle, (k + 1) % 3), a),
+              f = csim_sub(csimi_surface_corner(s, triangle, (k + 2) % 3), a);
+    return CSIMI_ATAN2(csim_length(csim_cross(e, f)), csim_dot(e, f));
+}
+
+/* Adds the triangle's part to the normal of the feature with vertices u and v (v = u: a corner). */
+static csim_vec3 csimi_feature_normal_part(const csimi_surface *s, int triangle, int u, int v) {
+    const int *t = s->triangle + 3 * (size_t)triangle;
+    int k, at_u = -1, at_v = -1;
+    for (k = 0; k < 3; ++k) {
+        if (t[k] == u) at_u = k;
+        if (t[k] == v) at_v = k;
+    }
+    if (at_u < 0 || at_v < 0) return csim_v3(0, 0, 0);
+    return csim_scale(u == v ? csimi_corner_angle(s, triangle, at_u) : 1, csimi_triangle_normal(s, triangle));
+}
+
+/* The normal of an edge or corner: a walk through the tree to everything that touches one of its vertices. */
+static csim_vec3 csimi_feature_normal(const csimi_surface *s, int u, int v) {
+    csim_vec3 sum = csim_v3(0, 0, 0);
+    const csim_real *p = s->x + 3 * (size_t)u;
+    int stack[CSIMI_SURFACE_DEPTH], top = 0, i;
+    stack[top++] = 1;
+    while (top > 0) {
+        int node = stack[--top];
+        if (csimi_box_distance2(s->box + 6 * (size_t)node, p) > 0) continue;
+        if (node >= s->leaves) {
+            int first = CSIMI_LEAF * (node - s->leaves);
+            for (i = first; i < csimi_imin(first + CSIMI_LEAF, s->count); ++i)
+                sum = csim_add(sum, csimi_feature_normal_part(s, i, u, v));
+            continue;
+        }
+        CONDSIM_ASSERT(top + 2 <= CSIMI_SURFACE_DEPTH);
+        stack[top++] = 2 * node + 1;
+        stack[top++] = 2 * node;
+    }
+    return csim_normalize(sum);
+}
+
+CSIMI_FN bool csimi_surface_nearest(const csimi_surface *s, csim_vec3 p, csim_real within,
+                                    const csimi_surface_skip *skip, csimi_surface_hit *hit) {
+    csimi_surface_query q;
+    int f, t;
+    q.surface = s;
+    q.skip = skip;
+    q.hit = hit;
+    q.best = within < CSIMI_SQRT(CSIMI_HUGE) ? within * within : CSIMI_HUGE;
+    csimi_store3(q.p, p);
+    hit->triangle = -1;
+    if (s->count == 0) return false;
+    csimi_surface_descend(&q);
+    if (hit->triangle < 0) return false;
+    f = hit->feature;
+    t = 3 * hit->triangle;
+    hit->distance = CSIMI_SQRT(q.best);
+    if (f == 0)
+        hit->normal = csimi_triangle_normal(s, hit->triangle);
+    else if (f < 4)
+        hit->normal = csimi_feature_normal(s, s->triangle[t + f - 1], s->triangle[t + f % 3]);
+    else
+        hit->normal = csimi_feature_normal(s, s->triangle[t + f - 4], s->triangle[t + f - 4]);
+    hit->inside = csim_dot(hit->normal, csim_sub(p, hit->point)) < 0;
+    return true;
+}
+
+#undef CSIMI_LEAF
+#undef CSIMI_SURFACE_DEPTH
+/* ==== end collide/surface.c */
+
+/* ==== begin collide/sample.c ==================================================================================== */
+/* collide/sample: points that stand for a shape's surface. */
+
+#define CSIMI_EDGE_SAMPLES 63
+
+CSIMI_FN void csimi_sampler_start(csimi_sampler *s, const csim_geometry *g, const csim_hull_data *hulls,
+                                  csim_real spacing) {
+    s->geometry = g;
+    s->spacing = spacing;
+    s->next = s->number = 0;
+    s->edge = -1;
+    s->along = 0;
+    s->radius = 0;
+    s->point = csim_v3(0, 0, 0);
+    if (g->kind == CSIM_SHAPE_BOX || g->kind == CSIM_SHAPE_HULL) csimi_polytope_of(&s->polytope, g, hulls);
+}
+
+/* Pieces a length is cut into. */
+static int csimi_pieces(csim_real length, csim_real spacing, int most) {
+    csim_real n = spacing > 0 ? length / spacing : 0;
+    return n >= (csim_real)most ? most : (int)n + 1;
+}
+
+/* Corners, then the inner points of one edge after the other. */
+static bool csimi_sample_polytope(csimi_sampler *s) {
+    const csimi_polytope *p = &s->polytope;
+    csim_vec3 a, b;
+    if (s->edge < 0) {
+        if (s->next < p->vertex_count) {
+            s->number = s->next;
+            s->point = csimi_load3(p->vertex + 3 * s->next++);
+            return true;
+        }
+        s->next = s->along = 0;
+    }
+    while (s->next >= s->along) {
+        if (++s->edge >= p->edge_count) return false;
+        a = csimi_load3(p->vertex + 3 * p->edge_vertex[2 * s->edge]);
+        b = csimi_load3(p->vertex + 3 * p->edge_vertex[2 * s->edge + 1]);
+        s->along = csimi_pieces(csim_length(csim_sub(b, a)), s->spacing, CSIMI_EDGE_SAMPLES + 1) - 1;
+        s->next = 0;
+    }
+    a = csimi_load3(p->vertex + 3 * p->edge_vertex[2 * s->edge]);
+    b = csimi_load3(p->vertex + 3 * p->edge_vertex[2 * s->edge + 1]);
+    s->number = CSIM_HULL_MAX_VERTICES + (CSIMI_EDGE_SAMPLES + 1) * s->edge + s->next;
+    s->point = csim_madd(a, (csim_real)(s->next + 1) / (csim_real)(s->along + 1), csim_sub(b, a));
+    s->next++;
+    return true;
+}
+
+/* Balls along the axis between the ends at -+half; what is shorter than nothing has none. */
+static bool csimi_sample_axis(csimi_sampler *s, csim_real half) {
+    int n = half > 0 ? csimi_pieces(2 * half, s->spacing, 4 * CSIMI_EDGE_SAMPLES) : 0;
+    if (half < 0 || s->next > n) return false;
+    s->number = s->next;
+    s->radius = s->geometry->radius;
+    s->point = csim_v3(0, 0, n > 0 ? half * (2 * (csim_real)s->next / (csim_real)n - 1) : 0);
+    s->next++;
+    return true;
+}
+
+/* Balls inside, then both rims. */
+static bool csimi_sample_cylinder(csimi_sampler *s) {
+    const csim_geometry *g = s->geometry;
+    csim_real angle;
+    int i;
+    if (s->edge < 0) {
+        if (csimi_sample_axis(s, g->half_height - g->radius)) return true;
+        s->edge = 0;
+        s->next = 0;
+        s->along = csimi_imax(8, csimi_pieces(2 * CSIMI_PI * g->radius, s->spacing, 4 * CSIMI_EDGE_SAMPLES));
+    }
+    if (s->next >= 2 * s->along) return false;
+    i = s->next++;
+    angle = 2 * CSIMI_PI * (csim_real)(i % s->along) / (csim_real)s->along;
+    s->number = 4 * CSIMI_EDGE_SAMPLES + 1 + i;
+    s->radius = 0;
+    s->point = csim_v3(g->radius * CSIMI_COS(angle), g->radius * CSIMI_SIN(angle),
+                       i < s->along ? -g->half_height : g->half_height);
+    return true;
+}
+
+CSIMI_FN bool csimi_sampler_next(csimi_sampler *s) {
+    switch (s->geometry->kind) {
+    case CSIM_SHAPE_SPHERE: return csimi_sample_axis(s, 0);
+    case CSIM_SHAPE_CAPSULE: return csimi_sample_axis(s, s->geometry->half_height);
+    case CSIM_SHAPE_CYLINDER: return csimi_sample_cylinder(s);
+    case CSIM_SHAPE_BOX:
+    case CSIM_SHAPE_HULL: return csimi_sample_polytope(s);
+    case CSIM_SHAPE_HALF_SPACE:
+    case CSIM_SHAPE_COUNT_: break;
+    }
+    return false;
+}
+
+#undef CSIMI_EDGE_SAMPLES
+/* ==== end collide/sample.c */
 
 /* ==== begin contact/problem.c =================================================================================== */
 /* contact/problem: is this a problem at all? */
@@ -19465,7 +20028,7 @@ static void csimi_mesh_work_layout(csimi_mesh_work *m, int nodes, int tets, csim
     size_t pattern = csimi_pattern_scratch(nodes, 6 * tets), groups = csimi_aggregate_scratch(nodes);
     if (pattern > ints) ints = pattern;
     if (groups > ints) ints = groups;
-    if (4 * t + n + 1 > ints) ints = 4 * t + n + 1;
+    if (16 * t + n + 1 > ints) ints = 16 * t + n + 1; /* two 64-bit keys for each of 4 triangles a tet */
     m->x = CSIMI_PUSH(arena, csim_real, 3 * n);
     m->density = CSIMI_PUSH(arena, csim_real, t);
     m->mass = CSIMI_PUSH(arena, csim_real, n);
@@ -19513,6 +20076,7 @@ static csim_status csimi_check_soft(csim_world *w, const csim_soft_def *def) {
         CSIMI_POSITIVE(csim_soft_def, density),
         CSIMI_AT_LEAST_0(csim_soft_def, mass_damping),
         CSIMI_AT_LEAST_0(csim_soft_def, stiffness_damping),
+        CSIMI_AT_LEAST_0(csim_soft_def, self_distance),
     };
     csim_status s;
     int i, k;
@@ -19710,10 +20274,16 @@ CSIM_API csim_status csim_create_soft(csim_world *w, const csim_soft_def *def, c
     for (i = 0; i < def->fixed_count; i++) csimi_fix_node(s, first + s->node_of_user[first + def->fixed[i]]);
     csimi_write_tets(s, def, first);
     for (i = 0; i < 3 * counts.triangles; i++) s->triangle[3 * s->count.triangles + i] = work.triangles[i];
-    for (i = 0; i < def->vertex_count; i++) work.count[i] = 0;
-    for (i = 0; i < 3 * counts.triangles; i++) work.count[work.triangles[i]] = 1;
+    for (i = 0; i < def->vertex_count; i++) work.count[i] = -1;
+    for (i = 0; i < 3 * counts.triangles; i++) work.count[work.triangles[i]] = 0;
     for (i = 0; i < def->vertex_count; i++)
-        if (work.count[i]) s->surface_node[s->count.surface++] = first + s->node_of_user[first + i];
+        if (work.count[i] == 0) {
+            work.count[i] = s->count.surface - s->body[slot].first_surface;
+            s->surface_node[s->count.surface++] = first + s->node_of_user[first + i];
+        }
+    csimi_write_surface(s, slot, work.x, work.count, work.pairs, (uint64_t *)(void *)work.ints);
+    if (def->self_collision)
+        s->body[slot].self_distance = def->self_distance > 0 ? def->self_distance : 2 * s->body[slot].edge;
     s->count.nodes += def->vertex_count;
     s->count.tets += def->tet_count;
     s->count.triangles += counts.triangles;
@@ -22390,28 +22960,104 @@ CSIM_API csim_status csim_tree_add_link_force(csim_world *w, csim_body_id id, in
 #undef CSIMI_OPEN_TREE
 /* ==== end world/tree.c */
 
+/* ==== begin world/surface.c ===================================================================================== */
+/* world/surface: the surfaces of solids as volumes that others touch. contact.md 7. */
+
+CSIMI_FN void csimi_surfaces_layout(csimi_surfaces *s, const csimi_counts *n, csimi_arena *arena) {
+    size_t boxes = n->triangles > 0 ? (size_t)n->triangles + 4 * (size_t)n->bodies : 0;
+    s->x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->surface);
+    s->box = CSIMI_PUSH(arena, csim_real, 6 * boxes);
+    s->of = CSIMI_PUSH(arena, csimi_surface, n->bodies);
+    s->made = CSIMI_PUSH(arena, unsigned char, n->bodies);
+    s->first_box = CSIMI_PUSH(arena, int, n->bodies);
+}
+
+CSIMI_FN void csimi_surfaces_start(csimi_surfaces *s, const csim_world *world, const csimi_state *state) {
+    int i, boxes = 0;
+    s->world = world;
+    s->state = state;
+    for (i = 0; i < world->live_bodies; i++) {
+        int slot = world->store.body_list[i];
+        const csimi_body *b = world->store.body + slot;
+        s->made[slot] = 0;
+        s->first_box[slot] = boxes;
+        if (b->triangle_count > 0) boxes += csimi_surface_boxes(b->triangle_count);
+    }
+}
+
+CSIMI_FN const csimi_surface *csimi_surface_of(csimi_surfaces *s, int slot) {
+    const csimi_store *store = &s->world->store;
+    const csimi_body *b = store->body + slot;
+    csimi_surface *of = s->of + slot;
+    csim_real *x = s->x + 3 * (size_t)b->first_surface;
+    int i;
+    if (s->made[slot]) return of;
+    for (i = 0; i < b->surface_count; i++)
+        csimi_store3(x + 3 * (size_t)i,
+                     csimi_load3(s->state->x + 3 * (size_t)store->surface_node[b->first_surface + i]));
+    of->count = b->triangle_count;
+    of->triangle = store->face + 3 * (size_t)b->first_triangle;
+    of->x = x;
+    of->box = s->box + 6 * (size_t)s->first_box[slot];
+    csimi_surface_refit(of);
+    s->made[slot] = 1;
+    return of;
+}
+
+/* No point inside lies deeper than half of the shortest side of the bounds. */
+static csim_real csimi_deepest(const csimi_surface *s, csim_vec3 p) {
+    const csim_real *box = s->box + 6;
+    csim_real x[3], side = CSIMI_HUGE;
+    int k;
+    csimi_store3(x, p);
+    for (k = 0; k < 3; k++) {
+        if (x[k] < box[k] || x[k] > box[3 + k]) return 0;
+        side = csimi_min(side, box[3 + k] - box[k]);
+    }
+    return side / 2;
+}
+
+CSIMI_FN bool csimi_surface_gap(csimi_surfaces *s, int slot, csim_vec3 p, csim_real within, int self,
+                                csimi_surface_hit *hit, csim_real *gap) {
+    const csimi_surface *surface = csimi_surface_of(s, slot);
+    const csimi_body *b = s->world->store.body + slot;
+    csimi_surface_skip skip;
+    if (self < 0) {
+        csim_real reach = csimi_max(within, csimi_deepest(surface, p) * (1 + 8 * CSIMI_EPS));
+        if (!csimi_surface_nearest(surface, p, reach, NULL, hit)) return false;
+    } else { /* deeper than half the distance that keeps neighbours apart, "inside" would mean the solid's own inside */
+        skip.vertex = self;
+        skip.rest = s->world->store.surface_rest + 3 * (size_t)b->first_surface;
+        skip.radius = b->self_distance;
+        if (!csimi_surface_nearest(surface, p, csimi_max(within, b->self_distance / 2), &skip, hit)) return false;
+        if (hit->inside && hit->distance > b->self_distance / 2) return false;
+    }
+    *gap = hit->inside ? -hit->distance : hit->distance;
+    return true;
+}
+
+CSIMI_FN void csimi_write_surface(csimi_store *s, int slot, const csim_real *rest, const int *index, int *order,
+                                  uint64_t *keys) {
+    csimi_body *b = s->body + slot;
+    const int *triangle = s->triangle + 3 * (size_t)b->first_triangle;
+    int *face = s->face + 3 * (size_t)b->first_triangle, i, k;
+    double sum = 0;
+    csimi_surface_order(b->triangle_count, triangle, rest, order, keys);
+    for (i = 0; i < b->triangle_count; i++)
+        for (k = 0; k < 3; k++) {
+            const int *t = triangle + 3 * (size_t)order[i];
+            face[3 * i + k] = index[t[k]];
+            csimi_store3(s->surface_rest + 3 * ((size_t)b->first_surface + (size_t)index[t[k]]),
+                         csimi_load3(rest + 3 * (size_t)t[k]));
+            sum += (double)csim_length(
+                csim_sub(csimi_load3(rest + 3 * (size_t)t[k]), csimi_load3(rest + 3 * (size_t)t[(k + 1) % 3])));
+        }
+    b->edge = (csim_real)(sum / (3 * b->triangle_count));
+}
+/* ==== end world/surface.c */
+
 /* ==== begin world/detect.c ====================================================================================== */
 /* world/detect: contacts of the current positions: bounds, broad phase, narrow phase. contact.md 7. */
-
-/* What the broad phase sees. */
-typedef enum csimi_object_kind { CSIMI_OBJECT_SHAPE, CSIMI_OBJECT_PARTICLE, CSIMI_OBJECT_SOLID } csimi_object_kind;
-
-typedef struct csimi_object {
-    csimi_object_kind kind;
-    int body, item;   /* slot; shape or node index */
-    csim_real margin; /* how far its surface may come in this step, m */
-} csimi_object;
-
-typedef struct csimi_detector {
-    csim_world *world;
-    csimi_step_frame *frame;
-    csimi_object *object;
-    csim_real *lower, *upper;
-    int *group, *pairs;
-    void *broad;
-    int count;
-    int needed; /* contacts found, beyond the capacity too */
-} csimi_detector;
 
 static void csimi_detector_layout(csimi_detector *d, const csimi_counts *n, csimi_arena *arena) {
     size_t objects = (size_t)n->shapes + (size_t)n->bodies;
@@ -22421,6 +23067,7 @@ static void csimi_detector_layout(csimi_detector *d, const csimi_counts *n, csim
     d->group = CSIMI_PUSH(arena, int, objects);
     d->pairs = CSIMI_PUSH(arena, int, 2 * (size_t)n->pairs);
     d->broad = csimi_push(arena, csimi_broad_scratch((int)objects), 1);
+    csimi_surfaces_layout(&d->surfaces, n, arena);
 }
 
 CSIMI_FN size_t csimi_detect_scratch(const csimi_counts *n) {
@@ -22454,14 +23101,14 @@ CSIMI_FN csim_pose csimi_body_pose(const csimi_store *s, const csimi_state *stat
 }
 
 /* Pose of the axes a shape is given in: of its body, or of its link. */
-static csim_pose csimi_shape_pose(const csimi_store *s, const csimi_state *state, int shape) {
+CSIMI_FN csim_pose csimi_shape_pose(const csimi_store *s, const csimi_state *state, int shape) {
     const csimi_body *b = s->body + s->shape_body[shape];
     if (b->kind != CSIM_BODY_TREE) return csimi_body_pose(s, state, s->shape_body[shape]);
     return csimi_link_pose(state, state->tree[b->tree].first_link + s->shape_link[shape]);
 }
 
 /* The material point under a shape that is at point. */
-static csimi_place csimi_shape_place(const csimi_store *s, int shape, csim_vec3 point) {
+CSIMI_FN csimi_place csimi_shape_place(const csimi_store *s, int shape, csim_vec3 point) {
     const csimi_body *b = s->body + s->shape_body[shape];
     if (b->kind != CSIM_BODY_TREE) return csimi_place_rigid(&s->state, b->rigid, point);
     return csimi_place_link(&s->state, s->state.tree[b->tree].first_link + s->shape_link[shape], point);
@@ -22469,29 +23116,27 @@ static csimi_place csimi_shape_place(const csimi_store *s, int shape, csim_vec3 
 
 /* ---- objects and their bounds */
 
-/* Half of the contact distance, and the way a point at this speed can go in a step under gravity and the given
-   acceleration; half as much again in midpoint worlds, whose contacts stop an impact (3 - e) / 2 steps ahead. */
-static csim_real csimi_margin(const csimi_detector *d, csim_real speed, csim_real acceleration) {
-    csim_real h = d->frame->h;
-    csim_real g = csim_length(csimi_load3(d->world->store.state.gravity));
-    csim_real ahead = d->world->def.integrator == CSIM_MIDPOINT ? CSIM_R(1.5) : 1;
-    return d->world->def.contact_distance / 2 + ahead * h * (speed + h * (g + acceleration));
-}
-
-static void csimi_add_object(csimi_detector *d, csimi_object_kind kind, int body, int item, csim_real margin,
-                             csim_vec3 lower, csim_vec3 upper) {
-    int i = d->count++;
+/* How far a surface may come in a step: half of the contact distance and what accelerations give (push), and the way at
+   this speed; half as much again in midpoint worlds, whose contacts stop an impact (3 - e) / 2 steps ahead. */
+static void csimi_add_object(csimi_detector *d, csimi_object_kind kind, int body, int item, csim_real speed,
+                             csim_real acceleration, csim_vec3 lower, csim_vec3 upper) {
+    csimi_object *o = d->object + d->count;
     const csimi_body *b = d->world->store.body + body;
-    csim_vec3 m = csim_v3(margin, margin, margin);
-    d->object[i].kind = kind;
-    d->object[i].body = body;
-    d->object[i].item = item;
-    d->object[i].margin = margin;
-    csimi_store3(d->lower + 3 * i, csim_sub(lower, m));
-    csimi_store3(d->upper + 3 * i, csim_add(upper, m));
-    d->group[i] = b->motion == CSIM_DYNAMIC ? body + 1 : 0; /* what never moves freely never pairs with its like */
-    if (b->kind == CSIM_BODY_TREE && d->group[i] > 0 && d->world->store.state.tree[b->tree].self_contact)
-        d->group[i] = -1;
+    csim_real h = d->frame->h, g = csim_length(csimi_load3(d->world->store.state.gravity));
+    csim_vec3 m;
+    o->kind = kind;
+    o->body = body;
+    o->item = item;
+    o->push = d->world->def.contact_distance / 2 + d->ahead * h * h * (g + acceleration);
+    o->margin = o->push + d->ahead * h * speed;
+    m = csim_v3(o->margin, o->margin, o->margin);
+    csimi_store3(d->lower + 3 * d->count, csim_sub(lower, m));
+    csimi_store3(d->upper + 3 * d->count, csim_add(upper, m));
+    /* what never moves freely never pairs with its like */
+    d->group[d->count] = b->motion == CSIM_DYNAMIC ? body + 1 : 0;
+    if (b->kind == CSIM_BODY_TREE && d->group[d->count] > 0 && d->world->store.state.tree[b->tree].self_contact)
+        d->group[d->count] = -1;
+    d->count++;
 }
 
 static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose pose) {
@@ -22521,7 +23166,7 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
         if (b->motion == CSIM_DYNAMIC) acceleration = csim_length(csimi_load3(f)) / s->state.rigid_mass[b->rigid];
     }
     csim_shape_bounds(g, s->hull, pose, &lower, &upper);
-    csimi_add_object(d, CSIMI_OBJECT_SHAPE, slot, shape, csimi_margin(d, speed, acceleration), csim_sub(lower, extra),
+    csimi_add_object(d, CSIMI_OBJECT_SHAPE, slot, shape, speed, acceleration, csim_sub(lower, extra),
                      csim_add(upper, extra));
 }
 
@@ -22542,9 +23187,8 @@ static void csimi_add_points(csimi_detector *d, int slot) {
         speed2 = csimi_max(speed2, csim_dot(v, v));
         push2 = csimi_max(push2, csim_dot(f, f));
     }
-    csimi_add_object(d, particle ? CSIMI_OBJECT_PARTICLE : CSIMI_OBJECT_SOLID, slot, b->first_node,
-                     csimi_margin(d, CSIMI_SQRT(speed2), CSIMI_SQRT(push2)), csim_sub(lower, extra),
-                     csim_add(upper, extra));
+    csimi_add_object(d, particle ? CSIMI_OBJECT_PARTICLE : CSIMI_OBJECT_SOLID, slot, b->first_node, CSIMI_SQRT(speed2),
+                     CSIMI_SQRT(push2), csim_sub(lower, extra), csim_add(upper, extra));
 }
 
 static void csimi_add_objects(csimi_detector *d) {
@@ -22565,6 +23209,66 @@ static void csimi_add_objects(csimi_detector *d) {
     }
 }
 
+CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
+    csimi_detector d;
+    size_t mark = arena->used;
+    int i, pairs;
+    CSIMI_MEMSET(&d, 0, sizeof d);
+    d.world = w;
+    d.frame = f;
+    d.ahead = w->def.integrator == CSIM_MIDPOINT ? CSIM_R(1.5) : 1;
+    csimi_detector_layout(&d, &w->store.capacity, arena);
+    csimi_surfaces_start(&d.surfaces, w, &w->store.state);
+    csimi_add_objects(&d);
+    pairs = csimi_broad_pairs(d.count, d.lower, d.upper, d.group, d.pairs, w->store.capacity.pairs, d.broad);
+    f->stats.pairs = pairs;
+    w->high.pairs = csimi_imax(w->high.pairs, pairs);
+    if (pairs > w->store.capacity.pairs) {
+        f->stats.flags |= CSIM_FLAG_PAIRS_FULL;
+        return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed", true, (double)pairs,
+                          "at most capacity.pairs; call csim_world_reserve");
+    }
+    f->found_count = 0;
+    for (i = 0; i < pairs; i++) csimi_collide_pair(&d, d.pairs[2 * i], d.pairs[2 * i + 1]);
+    for (i = 0; i < d.count; i++)
+        if (w->store.body[d.object[i].body].self_distance > 0) csimi_collide_self(&d, i);
+    f->stats.contacts = d.needed;
+    w->high.contacts = csimi_imax(w->high.contacts, d.needed);
+    csimi_pop(arena, mark);
+    if (d.needed > f->found_count) {
+        f->stats.flags |= CSIM_FLAG_CONTACTS_FULL;
+        return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "contacts needed", true, (double)d.needed,
+                          "at most capacity.contacts; call csim_world_reserve");
+    }
+    return CSIM_OK;
+}
+
+/* ---- the same contact in another configuration */
+
+CSIMI_FN csim_real csimi_gap_at(const csim_world *w, const csimi_state *then, const csimi_state *now,
+                                csimi_surfaces *surfaces, const csimi_found_contact *f) {
+    const csimi_store *s = &w->store;
+    csim_vec3 a = csimi_place_point(now, &f->a), moved = csim_sub(a, csimi_place_point(now, &f->b)), n;
+    csimi_surface_hit hit;
+    csim_real gap;
+    uint32_t feature;
+    if (f->shape_b >= 0)
+        return csim_shape_distance(s->shape + f->shape_b, s->hull, csimi_shape_pose(s, now, f->shape_b), a, &n,
+                                   &feature) -
+               f->radius;
+    if (f->surface_b >= 0)
+        return csimi_surface_gap(surfaces, f->surface_b, a, f->radius + csimi_abs(f->gap), f->self, &hit, &gap)
+                   ? gap - f->radius
+                   : 0; /* farther than it was */
+    if (f->a.kind == CSIMI_PLACE_NODE && f->b.kind == CSIMI_PLACE_NODE) return csim_length(moved) - f->radius;
+    return f->gap + csim_dot(csimi_place_carry(&f->b, then, now, f->normal), moved);
+}
+/* ==== end world/detect.c */
+
+/* ==== begin world/narrow.c ====================================================================================== */
+/* world/narrow: contacts of two objects whose bounds meet. contact.md 7: a point against a volume, and pairs of shapes.
+ */
+
 /* ---- ids and filters */
 
 static uint64_t csimi_mix64(uint64_t h, uint64_t x) {
@@ -22577,6 +23281,14 @@ static uint64_t csimi_mix64(uint64_t h, uint64_t x) {
 
 static uint64_t csimi_side_key(const csimi_store *s, int slot, uint32_t part) {
     return csimi_mix64(((uint64_t)s->body[slot].generation << 32) | (uint32_t)slot, part);
+}
+
+static uint64_t csimi_shape_key(const csimi_store *s, const csimi_object *o) {
+    return csimi_side_key(s, o->body, (uint32_t)(o->item - s->body[o->body].first_shape));
+}
+
+static uint64_t csimi_point_key(const csimi_store *s, int slot, uint32_t part) {
+    return csimi_side_key(s, slot, part | 0x40000000u);
 }
 
 CSIMI_FN csim_pair_info csimi_pair_of(const csim_world *w, int a, int b) {
@@ -22606,16 +23318,24 @@ static bool csimi_may_touch(const csim_world *w, int a, int b) {
     return true;
 }
 
-/* ---- narrow phase */
+/* ---- found contacts */
 
 /* The next free record, or null beyond the capacity (it is counted all the same). */
-static csimi_found_contact *csimi_next_found(csimi_detector *d) {
+static csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id) {
     csimi_step_frame *f = d->frame;
+    csimi_found_contact *c;
     d->needed++;
     if (f->found_count >= d->world->store.capacity.contacts) return NULL;
-    CSIMI_MEMSET(f->found + f->found_count, 0, sizeof(csimi_found_contact));
-    return f->found + f->found_count++;
+    c = f->found + f->found_count++;
+    CSIMI_MEMSET(c, 0, sizeof *c);
+    c->id = id;
+    c->body_a = body_a;
+    c->body_b = body_b;
+    c->shape_b = c->surface_b = c->self = -1;
+    return c;
 }
+
+/* ---- shapes against shapes */
 
 static void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
     csim_world *w = d->world;
@@ -22624,8 +23344,7 @@ static void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, const
     csim_real thickness = s->body[a->body].surface.thickness + s->body[b->body].surface.thickness;
     csim_touch *out = (csim_touch *)(void *)f->info; /* free until the contacts are reported */
     int i, n, room = (int)((size_t)s->capacity.contacts * sizeof(csim_contact_info) / sizeof(csim_touch));
-    uint64_t key = csimi_mix64(csimi_side_key(s, a->body, (uint32_t)(a->item - s->body[a->body].first_shape)),
-                               csimi_side_key(s, b->body, (uint32_t)(b->item - s->body[b->body].first_shape)));
+    uint64_t key = csimi_mix64(csimi_shape_key(s, a), csimi_shape_key(s, b));
     csim_pose pose_a = csimi_shape_pose(s, &s->state, a->item), pose_b = csimi_shape_pose(s, &s->state, b->item);
     n = csim_collide(s->shape + a->item, pose_a, s->shape + b->item, pose_b, s->hull, a->margin + b->margin + thickness,
                      out, room);
@@ -22634,96 +23353,226 @@ static void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, const
         n = room;
     }
     for (i = 0; i < n; i++) {
-        csimi_found_contact *c = csimi_next_found(d);
+        csimi_found_contact *c = csimi_next_found(d, a->body, b->body, csimi_mix64(key, out[i].feature));
         if (!c) continue;
-        c->id = csimi_mix64(key, out[i].feature);
-        c->body_a = a->body;
-        c->body_b = b->body;
-        c->shape_b = -1;
-        c->a = csimi_shape_place(s, a->item, out[i].point_a);
-        c->b = csimi_shape_place(s, b->item, out[i].point_b);
         c->radius = thickness;
-        c->point_a = out[i].point_a;
+        c->meet = c->point_a = out[i].point_a;
         c->point_b = out[i].point_b;
         c->normal = out[i].normal;
         c->gap = out[i].gap - thickness;
+        c->a = csimi_shape_place(s, a->item, c->meet);
+        c->b = csimi_shape_place(s, b->item, c->meet);
     }
 }
 
-/* Node against shape. */
-static void csimi_collide_node_shape(csimi_detector *d, int slot, int node, uint32_t part, csim_real reach,
-                                     const csimi_object *b, csim_pose pose) {
+/* ---- probes: points with a radius, against volumes */
+
+typedef struct csimi_probe {
+    int body, node; /* slot; point node, or -1: a point under a shape */
+    int shape;
+    int self;         /* vertex against its own solid: its place in the surface, else -1 */
+    bool met;         /* vertices of the other look for this one's volume: nearest corners are their contacts */
+    uint64_t key;     /* names it */
+    csim_vec3 x, v;   /* centre */
+    csim_real radius; /* with its thickness */
+    csim_real reach;  /* margins of both objects */
+    csim_real push;   /* their parts without velocity */
+} csimi_probe;
+
+/* Where the probe touches along the normal, as a place: a node acts at itself, a rigid body at its surface. */
+static void csimi_probe_place(const csimi_store *s, const csimi_probe *p, csimi_found_contact *c) {
+    csim_real own = p->radius - s->body[p->body].surface.thickness; /* of a rigid sample: the shape's own radius */
+    c->meet = p->node >= 0 ? p->x : csim_madd(p->x, -own, c->normal);
+    c->a = p->node >= 0 ? csimi_place_node(p->node) : csimi_shape_place(s, p->shape, c->meet);
+    if (p->node < 0) c->radius -= own;
+}
+
+/* A node against a shape. The feature is left out of the id: a node has one contact with a shape, whichever face is
+   nearest. */
+static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csimi_object *b, csim_pose pose) {
     csimi_store *s = &d->world->store;
-    csim_real r = s->body[slot].radius + s->body[slot].surface.thickness + s->body[b->body].surface.thickness;
-    csim_vec3 x = csimi_load3(s->state.x + 3 * node), n;
+    csim_real r = p->radius + s->body[b->body].surface.thickness, gap;
+    csim_vec3 n;
     uint32_t feature = 0;
-    csim_real gap = csim_shape_distance(s->shape + b->item, s->hull, pose, x, &n, &feature) - r;
     csimi_found_contact *c;
-    if (!(gap <= reach)) return;
-    c = csimi_next_found(d);
+    gap = csim_shape_distance(s->shape + b->item, s->hull, pose, p->x, &n, &feature) - r;
+    if (!(gap <= p->reach)) return;
+    c = csimi_next_found(d, p->body, b->body, csimi_mix64(p->key, csimi_shape_key(s, b)));
     if (!c) return;
-    /* the feature is left out of the id: a node has one contact with a shape, whichever face is nearest */
-    c->id = csimi_mix64(csimi_side_key(s, slot, part | 0x40000000u),
-                        csimi_side_key(s, b->body, (uint32_t)(b->item - s->body[b->body].first_shape)));
-    c->body_a = slot;
-    c->body_b = b->body;
     c->shape_b = b->item;
     c->radius = r;
-    c->point_a = c->point_b = csim_madd(x, -(gap + r), n);
-    c->a = csimi_place_node(node);
-    c->b = csimi_shape_place(s, b->item, c->point_b);
+    c->point_a = c->point_b = csim_madd(p->x, -(gap + r), n);
     c->normal = n;
     c->gap = gap;
+    csimi_probe_place(s, p, c);
+    c->b = csimi_shape_place(s, b->item, c->meet);
 }
 
-/* Node against node, both as spheres. */
-static void csimi_collide_nodes(csimi_detector *d, int slot_a, int node_a, uint32_t part_a, int slot_b, int node_b,
-                                uint32_t part_b, csim_real reach) {
+/* Node against particle, both as spheres. */
+static void csimi_probe_particle(csimi_detector *d, const csimi_probe *p, const csimi_object *b) {
     csimi_store *s = &d->world->store;
-    const csimi_body *A = s->body + slot_a, *B = s->body + slot_b;
-    csim_real ra = A->radius + A->surface.thickness, rb = B->radius + B->surface.thickness;
-    csim_vec3 xa = csimi_load3(s->state.x + 3 * node_a), xb = csimi_load3(s->state.x + 3 * node_b),
-              n = csim_sub(xa, xb);
-    csim_real distance = csim_length(n), gap = distance - ra - rb;
+    const csimi_body *B = s->body + b->body;
+    csim_real rb = B->radius + B->surface.thickness;
+    csim_vec3 xb = csimi_load3(s->state.x + 3 * b->item), n = csim_sub(p->x, xb);
+    csim_real distance = csim_length(n), gap = distance - p->radius - rb;
     csimi_found_contact *c;
-    if (!(ra + rb > 0) || !(gap <= reach)) return; /* points without extent never touch */
-    c = csimi_next_found(d);
+    if (!(p->radius + rb > 0) || !(gap <= p->reach)) return; /* points without extent never touch */
+    c = csimi_next_found(d, p->body, b->body, csimi_mix64(p->key, csimi_point_key(s, b->body, 0)));
     if (!c) return;
     n = distance > 0 ? csim_scale(1 / distance, n) : csim_v3(0, 0, 1);
-    c->id =
-        csimi_mix64(csimi_side_key(s, slot_a, part_a | 0x40000000u), csimi_side_key(s, slot_b, part_b | 0x40000000u));
-    c->body_a = slot_a;
-    c->body_b = slot_b;
-    c->a = csimi_place_node(node_a);
-    c->b = csimi_place_node(node_b);
-    c->shape_b = -1;
-    c->radius = ra + rb;
-    c->point_a = csim_madd(xa, -ra, n);
+    c->radius = p->radius + rb;
+    c->point_a = csim_madd(p->x, -p->radius, n);
     c->point_b = csim_madd(xb, rb, n);
+    c->meet = p->x;
     c->normal = n;
     c->gap = gap;
+    c->a = csimi_place_node(p->node);
+    c->b = csimi_place_node(b->item);
 }
 
+/* The point `meet` moving with a triangle of the surface: by its coordinates over the triangle's plane, or, where it is
+   farther off than the triangle is large, by its foot. */
+static csimi_place csimi_surface_place(const csimi_store *s, const csimi_body *b, const csimi_surface *surface,
+                                       const csimi_surface_hit *hit, csim_vec3 meet) {
+    const int *t = surface->triangle + 3 * (size_t)hit->triangle;
+    csim_vec3 x[3], n;
+    csim_real weight[3], area2, height, far = 0;
+    int node[3], k;
+    for (k = 0; k < 3; k++) {
+        node[k] = s->surface_node[b->first_surface + t[k]];
+        x[k] = csimi_load3(surface->x + 3 * (size_t)t[k]);
+    }
+    n = csim_cross(csim_sub(x[1], x[0]), csim_sub(x[2], x[0]));
+    area2 = csim_dot(n, n);
+    if (!(area2 > 0)) return csimi_place_face(node, hit->weight, 0);
+    for (k = 0; k < 2; k++) {
+        csim_vec3 q = x[(k + 1) % 3], r = x[(k + 2) % 3];
+        weight[k] = csim_dot(n, csim_cross(csim_sub(r, q), csim_sub(meet, q))) / area2;
+    }
+    weight[2] = 1 - weight[0] - weight[1];
+    height = csim_dot(n, csim_sub(meet, x[0])) / CSIMI_SQRT(area2);
+    for (k = 0; k < 3; k++) far = csimi_max(far, csimi_abs(weight[k]));
+    if (far > 2 || height * height > CSIMI_SQRT(area2)) return csimi_place_face(node, hit->weight, 0);
+    return csimi_place_face(node, weight, height);
+}
+
+/* A point against the surface of a solid. One contact for each point and solid: its id stays while the point slides
+   from triangle to triangle. */
+static void csimi_probe_surface(csimi_detector *d, const csimi_probe *p, const csimi_object *b) {
+    csimi_store *s = &d->world->store;
+    const csimi_body *B = s->body + b->body;
+    csim_real r = p->radius + B->surface.thickness, distance, gap, reach;
+    csimi_surface_hit hit;
+    csimi_found_contact *c;
+    csimi_place foot;
+    if (!csimi_surface_gap(&d->surfaces, b->body, p->x, p->reach + r, p->self, &hit, &distance)) return;
+    gap = distance - r;
+    if (p->met && hit.feature >= 4 && !hit.inside) return;
+    {
+        const csimi_surface *surface = csimi_surface_of(&d->surfaces, b->body);
+        csim_vec3 relative;
+        foot = csimi_surface_place(s, B, surface, &hit, hit.point);
+        relative = csim_sub(p->v, csimi_place_velocity(&s->state, &foot, hit.point));
+        reach = csimi_min(p->reach, p->push + d->ahead * d->frame->h * csim_length(relative));
+        if (gap > reach) return;
+        c = csimi_next_found(d, p->body, b->body, csimi_mix64(p->key, csimi_point_key(s, b->body, 0x1fffffffu)));
+        if (!c) return;
+        c->surface_b = b->body;
+        c->self = p->self;
+        c->radius = r;
+        c->normal = hit.normal;
+        if (hit.distance > CSIMI_SQRT(CSIMI_EPS) * B->edge) /* else the direction is made of rounding */
+            c->normal = csim_scale(1 / distance, csim_sub(p->x, hit.point));
+        c->point_a = csim_madd(p->x, -p->radius, c->normal);
+        c->point_b = csim_madd(hit.point, B->surface.thickness, c->normal);
+        c->gap = gap;
+        csimi_probe_place(s, p, c);
+        c->b = csimi_surface_place(s, B, surface, &hit, c->meet);
+    }
+}
+
+/* ---- what has probes */
+
+static bool csimi_near(const csimi_detector *d, const csimi_object *b, csim_vec3 x, csim_real grow) {
+    const csim_real *lo = d->lower + 3 * (b - d->object), *hi = d->upper + 3 * (b - d->object);
+    return x.x >= lo[0] - grow && x.x <= hi[0] + grow && x.y >= lo[1] - grow && x.y <= hi[1] + grow &&
+           x.z >= lo[2] - grow && x.z <= hi[2] + grow;
+}
+
+static csimi_probe csimi_node_probe(const csimi_store *s, const csimi_object *a, const csimi_object *b, int node) {
+    const csimi_body *A = s->body + a->body;
+    csimi_probe p;
+    p.body = a->body;
+    p.node = node;
+    p.self = p.shape = -1;
+    p.met = b->kind == CSIMI_OBJECT_SOLID &&
+            (a->kind == CSIMI_OBJECT_SOLID && A->edge > 0 ? a->body > b->body : A->radius > 0);
+    p.key = csimi_point_key(s, a->body, (uint32_t)s->node_user[node]);
+    p.x = csimi_load3(s->state.x + 3 * node);
+    p.v = csimi_load3(s->state.v + 3 * node);
+    p.radius = A->radius + A->surface.thickness;
+    p.reach = a->margin + b->margin;
+    p.push = a->push + b->push;
+    return p;
+}
+
+/* Nodes of a particle or solid against anything. */
 static void csimi_collide_points(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
     csimi_store *s = &d->world->store;
     const csimi_body *A = s->body + a->body;
-    csim_real reach = a->margin + b->margin;
     bool particle = a->kind == CSIMI_OBJECT_PARTICLE;
     int i, n = particle ? 1 : A->surface_count;
     csim_pose pose = b->kind == CSIMI_OBJECT_SHAPE ? csimi_shape_pose(s, &s->state, b->item) : csim_pose_identity();
-    const csim_real *lo = d->lower + 3 * (b - d->object), *hi = d->upper + 3 * (b - d->object);
-    csim_real grow = a->margin + A->radius + A->surface.thickness;
+    if (b->kind == CSIMI_OBJECT_SOLID && !(s->body[b->body].edge > 0)) return; /* points alone: nothing to be in */
     for (i = 0; i < n; i++) {
         int node = particle ? A->first_node : s->surface_node[A->first_surface + i];
-        const csim_real *x = s->state.x + 3 * node;
-        uint32_t part = (uint32_t)s->node_user[node];
-        if (x[0] < lo[0] - grow || x[0] > hi[0] + grow || x[1] < lo[1] - grow || x[1] > hi[1] + grow ||
-            x[2] < lo[2] - grow || x[2] > hi[2] + grow)
-            continue;
-        if (b->kind == CSIMI_OBJECT_SHAPE)
-            csimi_collide_node_shape(d, a->body, node, part, reach, b, pose);
-        else
-            csimi_collide_nodes(d, a->body, node, part, b->body, b->item, 0, reach);
+        csimi_probe p = csimi_node_probe(s, a, b, node);
+        if (!csimi_near(d, b, p.x, a->margin + p.radius)) continue;
+        switch (b->kind) {
+        case CSIMI_OBJECT_SHAPE: csimi_probe_shape(d, &p, b, pose); break;
+        case CSIMI_OBJECT_PARTICLE: csimi_probe_particle(d, &p, b); break;
+        case CSIMI_OBJECT_SOLID: csimi_probe_surface(d, &p, b); break;
+        }
+    }
+}
+
+/* Corners, edge points and inner balls of a shape against the surface of a solid, as close as its own vertices are. */
+static void csimi_collide_samples(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
+    csimi_store *s = &d->world->store;
+    const csimi_body *A = s->body + a->body;
+    const csim_geometry *g = s->shape + a->item;
+    csim_pose pose = csim_pose_mul(csimi_shape_pose(s, &s->state, a->item), g->local);
+    csimi_sampler sampler;
+    csimi_probe p;
+    if (!(s->body[b->body].edge > 0)) return;
+    p.body = a->body;
+    p.node = p.self = -1;
+    p.met = true;
+    p.shape = a->item;
+    p.reach = a->margin + b->margin;
+    p.push = a->push + b->push;
+    csimi_sampler_start(&sampler, g, s->hull, g->spacing > 0 ? g->spacing : s->body[b->body].edge);
+    while (csimi_sampler_next(&sampler)) {
+        csimi_place place;
+        p.x = csim_pose_point(pose, sampler.point);
+        p.radius = sampler.radius + A->surface.thickness;
+        if (!csimi_near(d, b, p.x, a->margin + p.radius)) continue;
+        place = csimi_shape_place(s, a->item, p.x);
+        p.v = csimi_place_velocity(&s->state, &place, p.x);
+        p.key = csimi_mix64(csimi_shape_key(s, a), 0x20000000u + (uint32_t)sampler.number);
+        csimi_probe_surface(d, &p, b);
+    }
+}
+
+CSIMI_FN void csimi_collide_self(csimi_detector *d, int i) {
+    csimi_store *s = &d->world->store;
+    const csimi_object *a = d->object + i;
+    const csimi_body *A = s->body + a->body;
+    int k;
+    for (k = 0; k < A->surface_count; k++) {
+        csimi_probe p = csimi_node_probe(s, a, a, s->surface_node[A->first_surface + k]);
+        p.self = k;
+        csimi_probe_surface(d, &p, a);
     }
 }
 
@@ -22749,8 +23598,9 @@ static bool csimi_neighbours(const csimi_store *s, int shape_a, int shape_b) {
     return false;
 }
 
-/* Decides who is a and b: free bodies before fixed ones, points before shapes, solids before particles. */
-static void csimi_collide_pair(csimi_detector *d, int i, int j) {
+/* Decides who is a and b: free bodies before fixed ones, points before shapes. Solids have points and a surface: both
+   sides look for each other. */
+CSIMI_FN void csimi_collide_pair(csimi_detector *d, int i, int j) {
     const csimi_object *a = d->object + i, *b = d->object + j;
     const csimi_body *A = d->world->store.body + a->body, *B = d->world->store.body + b->body;
     if (a->body == b->body ? csimi_neighbours(&d->world->store, a->item, b->item)
@@ -22761,60 +23611,25 @@ static void csimi_collide_pair(csimi_detector *d, int i, int j) {
             csimi_collide_shapes(d, b, a);
         else
             csimi_collide_shapes(d, a, b);
-    } else if (a->kind == CSIMI_OBJECT_SOLID && b->kind == CSIMI_OBJECT_SOLID) {
-        return; /* solids against solids: not in this version */
-    } else if (a->kind == CSIMI_OBJECT_SHAPE || (a->kind == CSIMI_OBJECT_PARTICLE && b->kind == CSIMI_OBJECT_SOLID)) {
+        return;
+    }
+    if (a->kind != CSIMI_OBJECT_SOLID && b->kind == CSIMI_OBJECT_SOLID) { /* the solid first */
+        const csimi_object *swap = a;
+        a = b;
+        b = swap;
+    } else if (a->kind == CSIMI_OBJECT_SHAPE) {
+        const csimi_object *swap = a;
+        a = b;
+        b = swap;
+    }
+    csimi_collide_points(d, a, b);
+    if (a->kind != CSIMI_OBJECT_SOLID) return;
+    if (b->kind == CSIMI_OBJECT_SHAPE)
+        csimi_collide_samples(d, b, a);
+    else
         csimi_collide_points(d, b, a);
-    } else {
-        csimi_collide_points(d, a, b);
-    }
 }
-
-CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
-    csimi_detector d;
-    size_t mark = arena->used;
-    int i, pairs;
-    CSIMI_MEMSET(&d, 0, sizeof d);
-    d.world = w;
-    d.frame = f;
-    csimi_detector_layout(&d, &w->store.capacity, arena);
-    csimi_add_objects(&d);
-    pairs = csimi_broad_pairs(d.count, d.lower, d.upper, d.group, d.pairs, w->store.capacity.pairs, d.broad);
-    f->stats.pairs = pairs;
-    w->high.pairs = csimi_imax(w->high.pairs, pairs);
-    if (pairs > w->store.capacity.pairs) {
-        f->stats.flags |= CSIM_FLAG_PAIRS_FULL;
-        return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed", true, (double)pairs,
-                          "at most capacity.pairs; call csim_world_reserve");
-    }
-    f->found_count = 0;
-    for (i = 0; i < pairs; i++) csimi_collide_pair(&d, d.pairs[2 * i], d.pairs[2 * i + 1]);
-    f->stats.contacts = d.needed;
-    w->high.contacts = csimi_imax(w->high.contacts, d.needed);
-    csimi_pop(arena, mark);
-    if (d.needed > f->found_count) {
-        f->stats.flags |= CSIM_FLAG_CONTACTS_FULL;
-        return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "contacts needed", true, (double)d.needed,
-                          "at most capacity.contacts; call csim_world_reserve");
-    }
-    return CSIM_OK;
-}
-
-/* ---- the same contact in another configuration */
-
-CSIMI_FN csim_real csimi_gap_at(const csim_world *w, const csimi_state *then, const csimi_state *now,
-                                const csimi_found_contact *f) {
-    const csimi_store *s = &w->store;
-    csim_vec3 a = csimi_place_point(now, &f->a), d = csim_sub(a, csimi_place_point(now, &f->b)), n = f->normal;
-    uint32_t feature;
-    if (f->shape_b >= 0) {
-        csim_pose pose = csimi_shape_pose(s, now, f->shape_b);
-        return csim_shape_distance(s->shape + f->shape_b, s->hull, pose, a, &n, &feature) - f->radius;
-    }
-    if (f->a.kind == CSIMI_PLACE_NODE && f->b.kind == CSIMI_PLACE_NODE) return csim_length(d) - f->radius;
-    return csim_dot(csimi_place_carry(&f->b, then, now, n), d) - f->radius;
-}
-/* ==== end world/detect.c */
+/* ==== end world/narrow.c */
 
 /* ==== begin world/rows.c ======================================================================================== */
 /* world/rows: found contacts become rows of the problem: frames, terms, laws, phi, warm starts. contact.md. */
@@ -22990,13 +23805,13 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_ro
     c->omega[0] = w->def.omega[0];
     c->omega[1] = w->def.omega[1];
     c->mask = 7;
-    relative = csim_sub(csimi_place_velocity(s, a, found->point_a), csimi_place_velocity(s, b, found->point_b));
+    relative = csim_sub(csimi_place_velocity(s, a, found->meet), csimi_place_velocity(s, b, found->meet));
     approach = csim_dot(found->normal, relative);
     if (w->def.integrator == CSIM_MIDPOINT) approach += 2 * csimi_slip_let_through(w, found);
     free_end = approach +
                f->h * csim_dot(found->normal, csim_sub(csimi_place_acceleration(s, a), csimi_place_acceleration(s, b)));
     c->phi[0] = csimi_phi(w, f, found->gap, restitution, approach, free_end);
-    csimi_sides(f, s, a, found->point_a, b, found->point_b, c);
+    csimi_sides(f, s, a, found->meet, b, found->meet, c);
     lambda[0] = lambda[1] = lambda[2] = 0;
     if (found->last >= 0) {
         csim_real world[3];
@@ -23739,7 +24554,7 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
                                                                                        : f->stats.certificate.contact,
                           "at most solver.tolerance");
     if ((status = csimi_integrate(w, f, &step)) != 0) return status;
-    csimi_measure(w, f);
+    csimi_measure(w, f, arena);
     csimi_report_contacts(w, f);
     f->stats.assembly_seconds = t1 - t0;
     f->stats.collide_seconds = t2 - t1;
@@ -23785,15 +24600,20 @@ CSIM_API csim_step_stats csim_world_stats(const csim_world *w) { return w->stats
 /* ==== begin world/measure.c ===================================================================================== */
 /* world/measure: what a step reports: penetration from the geometry, energies, the contact list and its events. */
 
-CSIMI_FN void csimi_measure(csim_world *w, csimi_step_frame *f) {
+CSIMI_FN void csimi_measure(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
     const csimi_model *table = csimi_model_table();
     csimi_energy energy;
+    csimi_surfaces surfaces;
     double deepest = 0;
+    size_t mark = arena->used;
     int i;
+    csimi_surfaces_layout(&surfaces, &w->store.capacity, arena);
+    csimi_surfaces_start(&surfaces, w, &f->next);
     for (i = 0; i < f->found_count; i++) {
-        double gap = (double)csimi_gap_at(w, &w->store.state, &f->next, f->found + i);
+        double gap = (double)csimi_gap_at(w, &w->store.state, &f->next, &surfaces, f->found + i);
         if (-gap > deepest) deepest = -gap;
     }
+    csimi_pop(arena, mark);
     f->stats.penetration = deepest;
     energy.kinetic = energy.gravity = energy.elastic = 0;
     for (i = 0; i < CSIMI_MODEL_COUNT; i++)
@@ -27215,6 +28035,9 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_WELD
 #undef CSIMI_NONE
 #undef CSIMI_FLAT
+#undef CSIMI_LEAF
+#undef CSIMI_SURFACE_DEPTH
+#undef CSIMI_EDGE_SAMPLES
 #undef CSIMI_CERT_NOISE
 #undef CSIMI_ANDERSON_TIKHONOV
 #undef CSIMI_COND_THREAD

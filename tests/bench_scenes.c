@@ -14,6 +14,7 @@
 #include "../examples/scenes/mixed.c"
 #include "../examples/scenes/cables.c"
 #include "../examples/scenes/robots.c"
+#include "../examples/scenes/contacts.c"
 #include <time.h>
 
 static double bench_clock(void *user) {

@@ -352,8 +352,8 @@ static rig zoo(void) {
             const int corner[3] = {k % 3, 3, 5}, other[3] = {5, 7, 8};
             const csim_real weight[3] = {CSIM_R(0.5), CSIM_R(0.2), CSIM_R(0.3)};
             const csimi_place rigid = *a;
-            *a = csimi_place_face(corner, weight);
-            *b = k == 9 ? rigid : k == 10 ? csimi_place_node(5) : csimi_place_face(other, weight);
+            *a = csimi_place_face(corner, weight, k == 9 ? 0 : CSIM_R(0.4));
+            *b = k == 9 ? rigid : k == 10 ? csimi_place_node(5) : csimi_place_face(other, weight, CSIM_R(-0.3));
         }
         s->spring_data[3 * k] = k % 2 ? CSIM_R(0.5) : CSIM_R(2.5); /* pulled and pushed */
         s->spring_data[3 * k + 1] = CSIM_R(1 + k);
@@ -1085,7 +1085,7 @@ TEST(place_directions_turn_with_the_place) {
     csim_real *x = REALS(3 * r.s.node_count), *q = REALS(4 * r.s.rigid_count);
     const int corner[3] = {0, 3, 5};
     const csim_real weight[3] = {CSIM_R(0.5), CSIM_R(0.2), CSIM_R(0.3)};
-    const csimi_place face = csimi_place_face(corner, weight), body = csimi_place_rigid(&r.s, 1, csim_v3(0, 0, 0));
+    const csimi_place face = csimi_place_face(corner, weight, 0), body = csimi_place_rigid(&r.s, 1, csim_v3(0, 0, 0));
     csim_vec3 n[2], d = csim_v3(1, 2, 3), turned;
     int i, k;
     memcpy(x, r.s.x, sizeof(csim_real) * 3 * (size_t)r.s.node_count);

@@ -9,6 +9,7 @@
 #include "../examples/scenes/mixed.c"
 #include "../examples/scenes/cables.c"
 #include "../examples/scenes/robots.c"
+#include "../examples/scenes/contacts.c"
 #include "../examples/scenes/rigid.c"
 #include "../examples/scenes/sat.c"
 #include "../examples/scenes/scene.c"
@@ -627,7 +628,11 @@ TEST(solids_of_the_comparison_stay_whole_and_outside) {
         run r = run_solid(i);
         CASE("%s", solid_scenes[i]);
         EQUAL(figure(&r, "inverted"), 0);
-        CHECK(1e3 * r.sums.max[COLUMN_penetration] <= TOL(1e-6, 1e-2)); /* mm, as the fold must */
+        if (i == 2) { /* falls at 0.9 m/s over the edges of a box: 5 % of the way in a step; settled, far less. m */
+            CHECK(r.sums.max[COLUMN_penetration] <= 0.05 * 0.9 * 0.01);
+            CHECK(csim_world_stats(r.s->world).penetration <= TOL(1e-8, 1e-5));
+        } else
+            CHECK(1e3 * r.sums.max[COLUMN_penetration] <= TOL(1e-6, 1e-2)); /* mm, as the fold must */
         scene_close(r.s);
     }
 }

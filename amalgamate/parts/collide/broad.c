@@ -83,23 +83,23 @@ static uint32_t csimi_broad_key(csim_real x) {
     return bits >> 31 ? ~bits : bits | 0x80000000u;
 }
 
-/* Stable radix sort by the upper 32 bits; passes whose digit is the same everywhere are skipped. */
-static void csimi_broad_sort(csimi_broad *s) {
+/* Passes whose digit is the same everywhere are skipped. */
+CSIMI_FN void csimi_radix_sort(int count, uint64_t **order, uint64_t **other) {
     int shift, i, k;
     for (shift = 32; shift < 64; shift += 8) {
         int start[256], total = 0;
-        uint64_t *swap = s->other;
+        uint64_t *from = *order, *to = *other;
         CSIMI_MEMSET(start, 0, sizeof start);
-        for (i = 0; i < s->count; ++i) ++start[s->order[i] >> shift & 255];
-        if (start[s->order[0] >> shift & 255] == s->count) continue;
+        for (i = 0; i < count; ++i) ++start[from[i] >> shift & 255];
+        if (count == 0 || start[from[0] >> shift & 255] == count) continue;
         for (k = 0; k < 256; ++k) {
             int here = start[k];
             start[k] = total;
             total += here;
         }
-        for (i = 0; i < s->count; ++i) s->other[start[s->order[i] >> shift & 255]++] = s->order[i];
-        s->other = s->order;
-        s->order = swap;
+        for (i = 0; i < count; ++i) to[start[from[i] >> shift & 255]++] = from[i];
+        *other = from;
+        *order = to;
     }
 }
 
@@ -107,7 +107,7 @@ static void csimi_broad_gather(csimi_broad *s, int axis, const csim_real *lower,
                                const int *group) {
     int i, k;
     for (i = 0; i < s->count; ++i) s->order[i] = (uint64_t)csimi_broad_key(lower[3 * i + axis]) << 32 | (uint32_t)i;
-    csimi_broad_sort(s);
+    csimi_radix_sort(s->count, &s->order, &s->other);
     for (i = 0; i < s->count; ++i) {
         int box = (int)(s->order[i] & 0xffffffffu);
         for (k = 0; k < 3; ++k) {

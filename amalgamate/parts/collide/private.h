@@ -15,6 +15,49 @@ CSIMI_FN size_t csimi_broad_scratch(int count);
 CSIMI_FN int csimi_broad_pairs(int count, const csim_real *lower, const csim_real *upper, const int *group, int *pairs,
                                int capacity, void *scratch);
 
+/* Sorts keys by their upper 32 bits, stable, by radix. *order holds the keys, *other has as much room; the two may have
+   changed places afterwards. */
+CSIMI_FN void csimi_radix_sort(int count, uint64_t **order, uint64_t **other);
+
+/* ---- surface.c: closed triangle surfaces that deform, with a bounding tree over a fixed order of their triangles */
+
+/* Closest point of the triangle a b c to p as weights of the corners. Returns the feature it lies on: 0 the inside,
+   1..3 the edge after corner 0..2, 4..6 corner 0..2. A triangle without area serves as its longest edge. */
+CSIMI_FN int csimi_closest_triangle(csim_vec3 p, csim_vec3 a, csim_vec3 b, csim_vec3 c, csim_real *weight);
+
+typedef struct csimi_surface {
+    int count;           /* triangles */
+    const int *triangle; /* [3 count] vertices, outward counter-clockwise, neighbours near each other in the list */
+    const csim_real *x;  /* positions of the vertices */
+    csim_real *box;      /* [6 csimi_surface_boxes(count)]: nodes 1.. of a complete binary tree */
+    int leaves;
+} csimi_surface;
+/* Which triangles a vertex of the surface itself may not meet: those it belongs to, and those that were nearer than
+   radius in the rest shape. */
+typedef struct csimi_surface_skip {
+    int vertex;
+    const csim_real *rest; /* rest positions of the vertices */
+    csim_real radius;
+} csimi_surface_skip;
+typedef struct csimi_surface_hit {
+    int triangle, feature; /* as csimi_closest_triangle says */
+    csim_real weight[3];
+    csim_vec3 point;
+    csim_real distance; /* >= 0 */
+    csim_vec3 normal;   /* unit, outward: of the triangle, or the angle-weighted mean around an edge or corner */
+    bool inside;
+} csimi_surface_hit;
+CSIMI_FN int csimi_surface_boxes(int count); /* at most count + 4 */
+/* An order that keeps neighbours together: along a Morton curve through the centroids. order [count] gets indices of
+   triangles; keys [2 count]. Vertices are numbered as in x. */
+CSIMI_FN void csimi_surface_order(int count, const int *triangle, const csim_real *x, int *order, uint64_t *keys);
+CSIMI_FN void csimi_surface_refit(csimi_surface *s);
+/* The nearest point of the surface within the distance; false: none. Ties go to the lower place in the list. Whether p
+   is inside is told by the sign of the angle-weighted normal (Baerentzen and Aanaes 2005), exact for closed surfaces
+   that do not cut themselves. skip may be null. */
+CSIMI_FN bool csimi_surface_nearest(const csimi_surface *s, csim_vec3 p, csim_real within,
+                                    const csimi_surface_skip *skip, csimi_surface_hit *hit);
+
 /* ---- polytope.c */
 
 /* A box or hull as its corners, faces and edges; box_vertex and box_offset are the memory of a box. */
@@ -33,6 +76,24 @@ CSIMI_FN int csimi_collide_polytopes(const csim_geometry *a, csim_pose pose_a, c
                                      const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity);
 /* Closest points of two segments p + s d and q + t e, s and t in [0, 1]. */
 CSIMI_FN void csimi_closest_segments(csim_vec3 p, csim_vec3 d, csim_vec3 q, csim_vec3 e, csim_real *s, csim_real *t);
+
+/* ---- sample.c: points of a shape's surface that stand for it against surfaces that are not convex: corners, points on
+   edges and rims at most a spacing apart (63 an edge at most), and centres of balls that touch the curved sides from
+   within. In the shape's frame; number stays while shape and spacing do. Half-spaces have none. */
+typedef struct csimi_sampler {
+    const csim_geometry *geometry;
+    csimi_polytope polytope; /* boxes and hulls */
+    csim_real spacing;
+    int next;  /* sample to come */
+    int along; /* of this edge: samples inside; rims and axes: samples in all */
+    int edge;
+    csim_vec3 point;
+    csim_real radius; /* of the ball around it, >= 0 */
+    int number;
+} csimi_sampler;
+CSIMI_FN void csimi_sampler_start(csimi_sampler *s, const csim_geometry *g, const csim_hull_data *hulls,
+                                  csim_real spacing);
+CSIMI_FN bool csimi_sampler_next(csimi_sampler *s);
 
 /* ---- hull.c */
 

@@ -46,13 +46,14 @@ CSIMI_FN csimi_place csimi_place_rigid(const csimi_state *s, int k, csim_vec3 po
     return p;
 }
 
-CSIMI_FN csimi_place csimi_place_face(const int *node, const csim_real *weight) {
+CSIMI_FN csimi_place csimi_place_face(const int *node, const csim_real *weight, csim_real height) {
     csimi_place p = csimi_place_of(CSIMI_PLACE_FACE);
     int k;
     for (k = 0; k < 3; k++) {
         p.node[k] = node[k];
         p.local[k] = weight[k];
     }
+    p.local[3] = height;
     return p;
 }
 
@@ -65,6 +66,42 @@ CSIMI_FN csimi_place csimi_place_link(const csimi_state *s, int link, csim_vec3 
 }
 
 /* ---- where it is and how it moves */
+
+/* Corners, unit normal and twice the area of a face. */
+typedef struct csimi_face {
+    csim_vec3 x[3], n;
+    csim_real area;
+} csimi_face;
+
+static csimi_face csimi_face_of(const csimi_state *s, const csimi_place *p) {
+    csimi_face f;
+    int k;
+    for (k = 0; k < 3; k++) f.x[k] = csimi_load3(s->x + 3 * (size_t)p->node[k]);
+    f.n = csim_cross(csim_sub(f.x[1], f.x[0]), csim_sub(f.x[2], f.x[0]));
+    f.area = csim_length(f.n);
+    f.n = csim_normalize(f.n);
+    return f;
+}
+
+/* w I + height dn/dx of each corner. N = (x1 - x0) x (x2 - x0) changes by dx_k x (opposite edge), and n by the part of
+   dN / |N| across n. Rigid motions move the point rigidly, so forces on it keep angular momentum. */
+static void csimi_face_terms(const csimi_state *s, const csimi_place *p, csim_real *J) {
+    csimi_face f;
+    csim_real across[9], skew[9], turn[9], edge[3], n[3];
+    int k, i;
+    for (k = 0; k < 3; k++) csimi_place_scaled_identity(p->local[k], J + 9 * k);
+    if (p->local[3] == 0) return;
+    f = csimi_face_of(s, p);
+    if (!(f.area > 0)) return;
+    csimi_store3(n, f.n);
+    for (i = 0; i < 9; i++) across[i] = (csim_real)(i % 4 == 0) - n[i / 3] * n[i % 3];
+    for (k = 0; k < 3; k++) {
+        csimi_store3(edge, csim_sub(f.x[(k + 2) % 3], f.x[(k + 1) % 3])); /* dx x o = [-o]x dx, o = x(k+1) - x(k+2) */
+        csimi_skew(edge, skew);
+        csimi_matmul(across, skew, turn);
+        for (i = 0; i < 9; i++) J[9 * k + i] += p->local[3] / f.area * turn[i];
+    }
+}
 
 CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p) {
     csim_vec3 x = csimi_load3(p->local);
@@ -79,13 +116,14 @@ CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p)
     case CSIMI_PLACE_FACE:
         x = csim_v3(0, 0, 0);
         for (k = 0; k < 3; k++) x = csim_madd(x, p->local[k], csimi_load3(s->x + 3 * (size_t)p->node[k]));
+        if (p->local[3] != 0) x = csim_madd(x, p->local[3], csimi_face_of(s, p).n);
         break;
     }
     return x;
 }
 
 CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
-    csim_vec3 v = csim_v3(0, 0, 0);
+    csim_real J[27], v[3] = {0, 0, 0};
     int k;
     switch (p->kind) {
     case CSIMI_PLACE_GROUND: break;
@@ -97,10 +135,11 @@ CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place 
     }
     case CSIMI_PLACE_LINK: return csimi_link_velocity(s, p->item, point, s->coord_rate, NULL);
     case CSIMI_PLACE_FACE:
-        for (k = 0; k < 3; k++) v = csim_madd(v, p->local[k], csimi_load3(s->v + 3 * (size_t)p->node[k]));
+        csimi_face_terms(s, p, J);
+        for (k = 0; k < 3; k++) csimi_addmul3(J + 9 * k, s->v + 3 * (size_t)p->node[k], v);
         break;
     }
-    return v;
+    return csimi_load3(v);
 }
 
 static csim_vec3 csimi_node_acceleration(const csimi_state *s, int node) {
@@ -144,10 +183,8 @@ CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_
         break;
     case CSIMI_PLACE_LINK: return csimi_link_terms(s, p->item, point, block, J);
     case CSIMI_PLACE_FACE:
-        for (k = 0; k < 3; k++) {
-            block[k] = p->node[k];
-            csimi_place_scaled_identity(p->local[k], J + 9 * k);
-        }
+        for (k = 0; k < 3; k++) block[k] = p->node[k];
+        csimi_face_terms(s, p, J);
         break;
     }
     return n;
@@ -178,7 +215,7 @@ CSIMI_FN void csimi_place_prepare(csimi_state *s) {
 }
 
 CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
-    csim_real trace = 0, x[3], J[9], JI[9];
+    csim_real trace = 0, x[3], J[27], JI[9];
     int k;
     if (!csimi_place_free(s, p)) return 0;
     switch (p->kind) {
@@ -193,9 +230,9 @@ CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, 
         for (k = 0; k < 9; k++) trace += JI[k] * J[k];
         break;
     case CSIMI_PLACE_FACE:
-        for (k = 0; k < 3; k++)
-            if (s->node_mode[p->node[k]] == CSIMI_FREE)
-                trace += 3 * p->local[k] * p->local[k] / s->node_mass[p->node[k]];
+        csimi_face_terms(s, p, J);
+        for (k = 0; k < 27; k++)
+            if (s->node_mode[p->node[k / 9]] == CSIMI_FREE) trace += J[k] * J[k] / s->node_mass[p->node[k / 9]];
         break;
     }
     return trace > 0 ? 3 / trace : 0;
@@ -232,13 +269,11 @@ static csim_vec3 csimi_face_carry(const csimi_place *p, const csimi_state *then,
     csim_real R[2][9], local[3], world[3];
     int k;
     for (k = 0; k < 2; k++) {
-        const csim_real *x = k ? now->x : then->x;
-        csim_vec3 a = csimi_load3(x + 3 * (size_t)p->node[0]);
-        csim_vec3 e = csim_sub(csimi_load3(x + 3 * (size_t)p->node[1]), a);
+        csimi_face f = csimi_face_of(k ? now : then, p);
         csim_real n[3], hint[3];
-        csimi_store3(n, csim_normalize(csim_cross(e, csim_sub(csimi_load3(x + 3 * (size_t)p->node[2]), a))));
-        csimi_store3(hint, e);
-        if (!(n[0] * n[0] + n[1] * n[1] + n[2] * n[2] > 0)) return d;
+        if (!(f.area > 0)) return d;
+        csimi_store3(n, f.n);
+        csimi_store3(hint, csim_sub(f.x[1], f.x[0]));
         csimi_frame(n, hint, R[k]);
     }
     csimi_store3(world, d);

@@ -359,7 +359,7 @@ static void csimi_mesh_work_layout(csimi_mesh_work *m, int nodes, int tets, csim
     size_t pattern = csimi_pattern_scratch(nodes, 6 * tets), groups = csimi_aggregate_scratch(nodes);
     if (pattern > ints) ints = pattern;
     if (groups > ints) ints = groups;
-    if (4 * t + n + 1 > ints) ints = 4 * t + n + 1;
+    if (16 * t + n + 1 > ints) ints = 16 * t + n + 1; /* two 64-bit keys for each of 4 triangles a tet */
     m->x = CSIMI_PUSH(arena, csim_real, 3 * n);
     m->density = CSIMI_PUSH(arena, csim_real, t);
     m->mass = CSIMI_PUSH(arena, csim_real, n);
@@ -407,6 +407,7 @@ static csim_status csimi_check_soft(csim_world *w, const csim_soft_def *def) {
         CSIMI_POSITIVE(csim_soft_def, density),
         CSIMI_AT_LEAST_0(csim_soft_def, mass_damping),
         CSIMI_AT_LEAST_0(csim_soft_def, stiffness_damping),
+        CSIMI_AT_LEAST_0(csim_soft_def, self_distance),
     };
     csim_status s;
     int i, k;
@@ -604,10 +605,16 @@ CSIM_API csim_status csim_create_soft(csim_world *w, const csim_soft_def *def, c
     for (i = 0; i < def->fixed_count; i++) csimi_fix_node(s, first + s->node_of_user[first + def->fixed[i]]);
     csimi_write_tets(s, def, first);
     for (i = 0; i < 3 * counts.triangles; i++) s->triangle[3 * s->count.triangles + i] = work.triangles[i];
-    for (i = 0; i < def->vertex_count; i++) work.count[i] = 0;
-    for (i = 0; i < 3 * counts.triangles; i++) work.count[work.triangles[i]] = 1;
+    for (i = 0; i < def->vertex_count; i++) work.count[i] = -1;
+    for (i = 0; i < 3 * counts.triangles; i++) work.count[work.triangles[i]] = 0;
     for (i = 0; i < def->vertex_count; i++)
-        if (work.count[i]) s->surface_node[s->count.surface++] = first + s->node_of_user[first + i];
+        if (work.count[i] == 0) {
+            work.count[i] = s->count.surface - s->body[slot].first_surface;
+            s->surface_node[s->count.surface++] = first + s->node_of_user[first + i];
+        }
+    csimi_write_surface(s, slot, work.x, work.count, work.pairs, (uint64_t *)(void *)work.ints);
+    if (def->self_collision)
+        s->body[slot].self_distance = def->self_distance > 0 ? def->self_distance : 2 * s->body[slot].edge;
     s->count.nodes += def->vertex_count;
     s->count.tets += def->tet_count;
     s->count.triangles += counts.triangles;

@@ -1,15 +1,20 @@
 /* world/measure: what a step reports: penetration from the geometry, energies, the contact list and its events. */
 #include "private.h"
 
-CSIMI_FN void csimi_measure(csim_world *w, csimi_step_frame *f) {
+CSIMI_FN void csimi_measure(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
     const csimi_model *table = csimi_model_table();
     csimi_energy energy;
+    csimi_surfaces surfaces;
     double deepest = 0;
+    size_t mark = arena->used;
     int i;
+    csimi_surfaces_layout(&surfaces, &w->store.capacity, arena);
+    csimi_surfaces_start(&surfaces, w, &f->next);
     for (i = 0; i < f->found_count; i++) {
-        double gap = (double)csimi_gap_at(w, &w->store.state, &f->next, f->found + i);
+        double gap = (double)csimi_gap_at(w, &w->store.state, &f->next, &surfaces, f->found + i);
         if (-gap > deepest) deepest = -gap;
     }
+    csimi_pop(arena, mark);
     f->stats.penetration = deepest;
     energy.kinetic = energy.gravity = energy.elastic = 0;
     for (i = 0; i < CSIMI_MODEL_COUNT; i++)

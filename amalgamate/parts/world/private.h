@@ -35,6 +35,8 @@ typedef struct csimi_body {
     int matrix_blocks;            /* stored blocks of A that belong to it alone */
     csim_real centre[3];          /* rigid: centre of mass in body axes */
     csim_real radius;             /* particle */
+    csim_real edge;               /* solid: mean edge of the surface at rest, m */
+    csim_real self_distance;      /* solid: what was nearer than this at rest never touches, m; 0: itself never */
     csim_real sigma;              /* spectral estimate kept for the island this body leads */
     bool can_sleep;
     csim_surface_def surface;
@@ -121,7 +123,9 @@ enum { CSIMI_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper limit, f
     X(membranes, csim_real, state.membrane_fold, 9)          \
     X(membranes, unsigned char, state.membrane_material, 1)  \
     X(surface, int, surface_node, 1)                         \
+    X(surface, csim_real, surface_rest, 3)                   \
     X(triangles, int, triangle, 3)                           \
+    X(triangles, int, face, 3)                               \
     X(links, csimi_link, link, 1)                            \
     X(frames, csim_real, state.frame, 4)                     \
     X(frames, csim_real, state.frame_velocity, 3)            \
@@ -157,17 +161,18 @@ enum { CSIMI_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper limit, f
 
 /* Everything that is counted: the axes of the arrays above, the stored blocks of A, and the pairs of the broad phase.
  */
-#define CSIMI_WORLD_AXES(X)                                                                                       \
-    X(bodies)                                                                                                     \
-    X(nodes)                                                                                                      \
-    X(rigids)                                                                                                     \
-    X(shapes)                                                                                                     \
-    X(hulls)                                                                                                      \
-    X(tets)                                                                                                       \
-    X(surface)                                                                                                    \
-    X(triangles)                                                                                                  \
-    X(links) X(springs) X(joints) X(contacts) X(ended) X(aggregates) X(matrix_blocks) X(pairs) X(frames) X(bends) \
-        X(membranes) X(trees) X(tree_links) X(coords) X(tree_span)
+#define CSIMI_WORLD_AXES(X)                                                                                           \
+    X(bodies)                                                                                                         \
+    X(nodes)                                                                                                          \
+    X(rigids)                                                                                                         \
+    X(shapes)                                                                                                         \
+    X(hulls)                                                                                                          \
+    X(tets)                                                                                                           \
+    X(surface)                                                                                                        \
+    X(triangles)                                                                                                      \
+    X(links)                                                                                                          \
+    X(springs) X(joints) X(contacts) X(ended) X(aggregates) X(matrix_blocks) X(pairs) X(frames) X(bends) X(membranes) \
+        X(trees) X(tree_links) X(coords) X(tree_span)
 
 typedef struct csimi_counts {
 #define CSIMI_X(axis) int axis;
@@ -190,6 +195,8 @@ typedef struct csimi_store {
     csim_geometry *shape;
     csim_hull_data *hull;
     int *surface_node, *triangle;
+    csim_real *surface_rest; /* rest positions of surface nodes */
+    int *face;               /* triangles in the order of their tree, by place in the body's surface nodes */
     csimi_link *link;
     int *spring_link;
     csimi_bond *joint;
@@ -244,10 +251,12 @@ CSIMI_FN int csimi_blocks_of(const csimi_counts *n);
 typedef struct csimi_found_contact {
     uint64_t id;
     int body_a, body_b; /* slots */
-    csimi_place a, b;
-    int shape_b;      /* node against shape: exact distance can be taken again; else -1 */
-    csim_real radius; /* node contacts: sum of radii and thicknesses */
-    csim_vec3 point_a, point_b, normal;
+    csimi_place a, b;   /* both at meet: what acts there on a and b has no couple left over, and momentum is kept */
+    int shape_b;        /* node against shape: exact distance can be taken again; else -1 */
+    int surface_b;      /* something against the surface of a solid: its slot, else -1 */
+    int self;           /* vertex of the same solid: its place in the surface, else -1 */
+    csim_real radius;   /* of a's point beyond its place: radii and thicknesses */
+    csim_vec3 meet, point_a, point_b, normal;
     csim_real gap;
     int last; /* its record of the step before, -1: new */
 } csimi_found_contact;
@@ -297,12 +306,64 @@ CSIMI_FN int csimi_most_rows(const csimi_counts *n);        /* contacts, joints,
 CSIMI_FN int csimi_most_terms(const csimi_counts *n);       /* of all those rows */
 CSIMI_FN size_t csimi_step_scratch(const csimi_counts *capacity, const csim_solver_params *solver);
 
+/* ---- surface.c: surfaces of solids as volumes, in their deformed configuration. Built when first asked for. */
+typedef struct csimi_surfaces {
+    const csim_world *world;
+    const csimi_state *state; /* whose positions */
+    csim_real *x, *box;
+    csimi_surface *of;   /* [bodies] by slot */
+    unsigned char *made; /* [bodies] */
+    int *first_box;      /* [bodies] */
+} csimi_surfaces;
+CSIMI_FN void csimi_surfaces_layout(csimi_surfaces *s, const csimi_counts *n, csimi_arena *arena);
+CSIMI_FN void csimi_surfaces_start(csimi_surfaces *s, const csim_world *world, const csimi_state *state);
+CSIMI_FN const csimi_surface *csimi_surface_of(csimi_surfaces *s, int slot);
+/* Signed distance of a point to the surface of a solid: < 0 inside. Beyond within it need not be found: false then.
+   self: place of the point among the solid's own surface nodes, or -1. */
+CSIMI_FN bool csimi_surface_gap(csimi_surfaces *s, int slot, csim_vec3 p, csim_real within, int self,
+                                csimi_surface_hit *hit, csim_real *gap);
+/* Tree order of the faces, rest positions and mean edge of a solid that has been written; index: of vertices among the
+   surface nodes, order and keys: scratch of the triangles. */
+CSIMI_FN void csimi_write_surface(csimi_store *s, int slot, const csim_real *rest, const int *index, int *order,
+                                  uint64_t *keys);
+
 /* ---- detect.c: contacts of the current positions. CSIM_CAPACITY with flags and counts in frame->stats. */
+
+/* What the broad phase sees. */
+typedef enum csimi_object_kind { CSIMI_OBJECT_SHAPE, CSIMI_OBJECT_PARTICLE, CSIMI_OBJECT_SOLID } csimi_object_kind;
+
+typedef struct csimi_object {
+    csimi_object_kind kind;
+    int body, item;   /* slot; shape or node index */
+    csim_real margin; /* how far its surface may come in this step, m */
+    csim_real push;   /* its part without velocity: half the contact distance and accelerations, m */
+} csimi_object;
+
+typedef struct csimi_detector {
+    csim_world *world;
+    csimi_step_frame *frame;
+    csimi_object *object;
+    csim_real *lower, *upper;
+    int *group, *pairs;
+    void *broad;
+    csimi_surfaces surfaces;
+    csim_real ahead; /* steps that a contact must be found ahead */
+    int count;
+    int needed; /* contacts found, beyond the capacity too */
+} csimi_detector;
+
+/* Pose of the axes a shape is given in: of its body, or of its link. */
+CSIMI_FN csim_pose csimi_shape_pose(const csimi_store *s, const csimi_state *state, int shape);
+/* The material point under a shape that is at point. */
+CSIMI_FN csimi_place csimi_shape_place(const csimi_store *s, int shape, csim_vec3 point);
 CSIMI_FN csim_status csimi_detect(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 CSIMI_FN size_t csimi_detect_scratch(const csimi_counts *n);
-/* gap of a found contact in another configuration */
+/* Gap of a found contact in another configuration, whose surfaces are given. */
 CSIMI_FN csim_real csimi_gap_at(const csim_world *world, const csimi_state *then, const csimi_state *now,
-                                const csimi_found_contact *f);
+                                csimi_surfaces *surfaces, const csimi_found_contact *f);
+/* ---- narrow.c: two objects whose bounds meet, and a solid with itself */
+CSIMI_FN void csimi_collide_pair(csimi_detector *d, int i, int j);
+CSIMI_FN void csimi_collide_self(csimi_detector *d, int i);
 /* ---- rows.c: found contacts and joints to rows of the problem, with phi, laws and warm starts */
 CSIMI_FN void csimi_rows(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 /* Scale of last impulses: forces persist, so impulses go with h. phi of a gap that closes at `approach` now and would
@@ -341,7 +402,7 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
 CSIMI_FN csim_status csimi_build_pattern(csim_world *world, csimi_arena *arena);
 CSIMI_FN size_t csimi_pattern_build_scratch(const csimi_counts *n);
 /* ---- measure.c */
-CSIMI_FN void csimi_measure(csim_world *world, csimi_step_frame *frame);
+CSIMI_FN void csimi_measure(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 CSIMI_FN void csimi_report_contacts(csim_world *world, csimi_step_frame *frame);
 
 /* ---- body.c: the steps every create call takes: check, make room, write behind the counts, raise them. */

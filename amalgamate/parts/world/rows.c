@@ -172,13 +172,13 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_ro
     c->omega[0] = w->def.omega[0];
     c->omega[1] = w->def.omega[1];
     c->mask = 7;
-    relative = csim_sub(csimi_place_velocity(s, a, found->point_a), csimi_place_velocity(s, b, found->point_b));
+    relative = csim_sub(csimi_place_velocity(s, a, found->meet), csimi_place_velocity(s, b, found->meet));
     approach = csim_dot(found->normal, relative);
     if (w->def.integrator == CSIM_MIDPOINT) approach += 2 * csimi_slip_let_through(w, found);
     free_end = approach +
                f->h * csim_dot(found->normal, csim_sub(csimi_place_acceleration(s, a), csimi_place_acceleration(s, b)));
     c->phi[0] = csimi_phi(w, f, found->gap, restitution, approach, free_end);
-    csimi_sides(f, s, a, found->point_a, b, found->point_b, c);
+    csimi_sides(f, s, a, found->meet, b, found->meet, c);
     lambda[0] = lambda[1] = lambda[2] = 0;
     if (found->last >= 0) {
         csim_real world[3];

@@ -290,7 +290,7 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
                                                                                        : f->stats.certificate.contact,
                           "at most solver.tolerance");
     if ((status = csimi_integrate(w, f, &step)) != 0) return status;
-    csimi_measure(w, f);
+    csimi_measure(w, f, arena);
     csimi_report_contacts(w, f);
     f->stats.assembly_seconds = t1 - t0;
     f->stats.collide_seconds = t2 - t1;

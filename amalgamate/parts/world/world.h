@@ -177,7 +177,10 @@ typedef struct csim_soft_def {
     csim_real stiffness_damping;                            /* beta_K, s, >= 0; default 1e-3 */
     const int *fixed;                                       /* [fixed_count] vertices that start as CSIM_STATIC */
     int fixed_count;
-    int aggregates; /* groups of the coarse correction; 0: by size, see docs */
+    int aggregates;          /* groups of the coarse correction; 0: by size, see docs */
+    bool self_collision;     /* default false: its surface passes through itself */
+    csim_real self_distance; /* parts nearer than this at rest never touch each other, m; 0 (default): 2 mean edges of
+                                the surface. Vertices that sank in deeper than half of it are left alone */
     csim_surface_def surface;
     void *user_data;
     uint32_t guard;

@@ -1,0 +1,96 @@
+/* collide/sample: points that stand for a shape's surface. */
+#include "private.h"
+
+#define CSIMI_EDGE_SAMPLES 63
+
+CSIMI_FN void csimi_sampler_start(csimi_sampler *s, const csim_geometry *g, const csim_hull_data *hulls,
+                                  csim_real spacing) {
+    s->geometry = g;
+    s->spacing = spacing;
+    s->next = s->number = 0;
+    s->edge = -1;
+    s->along = 0;
+    s->radius = 0;
+    s->point = csim_v3(0, 0, 0);
+    if (g->kind == CSIM_SHAPE_BOX || g->kind == CSIM_SHAPE_HULL) csimi_polytope_of(&s->polytope, g, hulls);
+}
+
+/* Pieces a length is cut into. */
+static int csimi_pieces(csim_real length, csim_real spacing, int most) {
+    csim_real n = spacing > 0 ? length / spacing : 0;
+    return n >= (csim_real)most ? most : (int)n + 1;
+}
+
+/* Corners, then the inner points of one edge after the other. */
+static bool csimi_sample_polytope(csimi_sampler *s) {
+    const csimi_polytope *p = &s->polytope;
+    csim_vec3 a, b;
+    if (s->edge < 0) {
+        if (s->next < p->vertex_count) {
+            s->number = s->next;
+            s->point = csimi_load3(p->vertex + 3 * s->next++);
+            return true;
+        }
+        s->next = s->along = 0;
+    }
+    while (s->next >= s->along) {
+        if (++s->edge >= p->edge_count) return false;
+        a = csimi_load3(p->vertex + 3 * p->edge_vertex[2 * s->edge]);
+        b = csimi_load3(p->vertex + 3 * p->edge_vertex[2 * s->edge + 1]);
+        s->along = csimi_pieces(csim_length(csim_sub(b, a)), s->spacing, CSIMI_EDGE_SAMPLES + 1) - 1;
+        s->next = 0;
+    }
+    a = csimi_load3(p->vertex + 3 * p->edge_vertex[2 * s->edge]);
+    b = csimi_load3(p->vertex + 3 * p->edge_vertex[2 * s->edge + 1]);
+    s->number = CSIM_HULL_MAX_VERTICES + (CSIMI_EDGE_SAMPLES + 1) * s->edge + s->next;
+    s->point = csim_madd(a, (csim_real)(s->next + 1) / (csim_real)(s->along + 1), csim_sub(b, a));
+    s->next++;
+    return true;
+}
+
+/* Balls along the axis between the ends at -+half; what is shorter than nothing has none. */
+static bool csimi_sample_axis(csimi_sampler *s, csim_real half) {
+    int n = half > 0 ? csimi_pieces(2 * half, s->spacing, 4 * CSIMI_EDGE_SAMPLES) : 0;
+    if (half < 0 || s->next > n) return false;
+    s->number = s->next;
+    s->radius = s->geometry->radius;
+    s->point = csim_v3(0, 0, n > 0 ? half * (2 * (csim_real)s->next / (csim_real)n - 1) : 0);
+    s->next++;
+    return true;
+}
+
+/* Balls inside, then both rims. */
+static bool csimi_sample_cylinder(csimi_sampler *s) {
+    const csim_geometry *g = s->geometry;
+    csim_real angle;
+    int i;
+    if (s->edge < 0) {
+        if (csimi_sample_axis(s, g->half_height - g->radius)) return true;
+        s->edge = 0;
+        s->next = 0;
+        s->along = csimi_imax(8, csimi_pieces(2 * CSIMI_PI * g->radius, s->spacing, 4 * CSIMI_EDGE_SAMPLES));
+    }
+    if (s->next >= 2 * s->along) return false;
+    i = s->next++;
+    angle = 2 * CSIMI_PI * (csim_real)(i % s->along) / (csim_real)s->along;
+    s->number = 4 * CSIMI_EDGE_SAMPLES + 1 + i;
+    s->radius = 0;
+    s->point = csim_v3(g->radius * CSIMI_COS(angle), g->radius * CSIMI_SIN(angle),
+                       i < s->along ? -g->half_height : g->half_height);
+    return true;
+}
+
+CSIMI_FN bool csimi_sampler_next(csimi_sampler *s) {
+    switch (s->geometry->kind) {
+    case CSIM_SHAPE_SPHERE: return csimi_sample_axis(s, 0);
+    case CSIM_SHAPE_CAPSULE: return csimi_sample_axis(s, s->geometry->half_height);
+    case CSIM_SHAPE_CYLINDER: return csimi_sample_cylinder(s);
+    case CSIM_SHAPE_BOX:
+    case CSIM_SHAPE_HULL: return csimi_sample_polytope(s);
+    case CSIM_SHAPE_HALF_SPACE:
+    case CSIM_SHAPE_COUNT_: break;
+    }
+    return false;
+}
+
+#undef CSIMI_EDGE_SAMPLES

@@ -1,0 +1,302 @@
+/* collide/surface: closest points of deforming triangle surfaces. The tree is implicit: its leaves are runs of four
+   triangles in a fixed order, so that a step only renews the boxes, from the leaves up, in linear time. */
+#include "private.h"
+
+#define CSIMI_LEAF 4
+#define CSIMI_SURFACE_DEPTH 64 /* of the stack of a query: two entries a level */
+
+/* ---- one triangle */
+
+/* Nearest point on the segment a b: weight of b. */
+static csim_real csimi_closest_on_segment(csim_vec3 p, csim_vec3 a, csim_vec3 b) {
+    csim_vec3 e = csim_sub(b, a);
+    csim_real ee = csim_dot(e, e);
+    return ee > 0 ? csimi_clamp(csim_dot(csim_sub(p, a), e) / ee, 0, 1) : 0;
+}
+
+/* The nearest of the three edges: what is left when the triangle's plane does not decide. */
+static int csimi_closest_edge(csim_vec3 p, const csim_vec3 *corner, csim_real *weight) {
+    csim_real best = CSIMI_HUGE;
+    int k, feature = 4;
+    for (k = 0; k < 3; ++k) {
+        int next = (k + 1) % 3;
+        csim_real t = csimi_closest_on_segment(p, corner[k], corner[next]);
+        csim_vec3 d = csim_sub(p, csim_madd(corner[k], t, csim_sub(corner[next], corner[k])));
+        csim_real d2 = csim_dot(d, d);
+        if (!(d2 < best)) continue;
+        best = d2;
+        weight[k] = 1 - t;
+        weight[next] = t;
+        weight[(k + 2) % 3] = 0;
+        feature = t > 0 && t < 1 ? 1 + k : t > 0 ? 4 + next : 4 + k;
+    }
+    return feature;
+}
+
+CSIMI_FN int csimi_closest_triangle(csim_vec3 p, csim_vec3 a, csim_vec3 b, csim_vec3 c, csim_real *weight) {
+    csim_vec3 corner[3], n = csim_cross(csim_sub(b, a), csim_sub(c, a));
+    csim_real nn = csim_dot(n, n), w[3], edge[3], most = 0;
+    csim_vec3 inner = csim_v3(0, 0, 0), outer = inner;
+    int k, feature;
+    corner[0] = a;
+    corner[1] = b;
+    corner[2] = c;
+    for (k = 0; k < 3; ++k) { /* areas of the triangles that p's foot makes with the edges */
+        csim_vec3 q = corner[(k + 1) % 3], r = corner[(k + 2) % 3];
+        w[k] = csim_dot(n, csim_cross(csim_sub(r, q), csim_sub(p, q)));
+    }
+    if (!(nn > 0 && w[0] > 0 && w[1] > 0 && w[2] > 0)) return csimi_closest_edge(p, corner, weight);
+    for (k = 0; k < 3; ++k) {
+        csim_vec3 e = csim_sub(corner[(k + 1) % 3], corner[k]);
+        weight[k] = w[k] / (w[0] + w[1] + w[2]);
+        inner = csim_madd(inner, weight[k], corner[k]);
+        most = csimi_max(most, csim_dot(e, e));
+    }
+    if (nn > CSIMI_EPS * most * most) return 0;
+    feature = csimi_closest_edge(p, corner, edge); /* a sliver: its plane is made of rounding */
+    for (k = 0; k < 3; ++k) outer = csim_madd(outer, edge[k], corner[k]);
+    inner = csim_sub(p, inner);
+    outer = csim_sub(p, outer);
+    if (csim_dot(inner, inner) < csim_dot(outer, outer)) return 0;
+    CSIMI_MEMCPY(weight, edge, sizeof edge);
+    return feature;
+}
+
+/* ---- the tree */
+
+static int csimi_surface_leaves(int count) {
+    int leaves = 1;
+    while (leaves * CSIMI_LEAF < count) leaves *= 2;
+    return leaves;
+}
+
+CSIMI_FN int csimi_surface_boxes(int count) { return 2 * csimi_surface_leaves(count); }
+
+/* Every third bit of a 10-bit number. */
+static uint32_t csimi_spread_bits(uint32_t x) {
+    x = (x | x << 16) & 0x030000ffu;
+    x = (x | x << 8) & 0x0300f00fu;
+    x = (x | x << 4) & 0x030c30c3u;
+    return (x | x << 2) & 0x09249249u;
+}
+
+CSIMI_FN void csimi_surface_order(int count, const int *triangle, const csim_real *x, int *order, uint64_t *keys) {
+    csim_real lower[3], upper[3], size = 0;
+    uint64_t *key = keys, *other = keys + count;
+    int i, k;
+    for (k = 0; k < 3; ++k) {
+        lower[k] = CSIMI_HUGE;
+        upper[k] = -CSIMI_HUGE;
+        for (i = 0; i < 3 * count; ++i) {
+            lower[k] = csimi_min(lower[k], x[3 * (size_t)triangle[i] + (size_t)k]);
+            upper[k] = csimi_max(upper[k], x[3 * (size_t)triangle[i] + (size_t)k]);
+        }
+        size = csimi_max(size, upper[k] - lower[k]);
+    }
+    for (i = 0; i < count; ++i) {
+        uint32_t code = 0;
+        for (k = 0; k < 3; ++k) {
+            const int *t = triangle + 3 * (size_t)i;
+            csim_real sum = x[3 * t[0] + k] + x[3 * t[1] + k] + x[3 * t[2] + k] - 3 * lower[k];
+            csim_real cell = size > 0 ? sum / (3 * size) * 1023 : 0;
+            code |= csimi_spread_bits((uint32_t)csimi_clamp(cell, 0, 1023)) << k;
+        }
+        key[i] = (uint64_t)code << 32 | (uint32_t)i;
+    }
+    csimi_radix_sort(count, &key, &other);
+    for (i = 0; i < count; ++i) order[i] = (int)(key[i] & 0xffffffffu);
+}
+
+static void csimi_box_empty(csim_real *box) {
+    int k;
+    for (k = 0; k < 3; ++k) {
+        box[k] = CSIMI_HUGE;
+        box[3 + k] = -CSIMI_HUGE;
+    }
+}
+
+static void csimi_box_add(csim_real *box, const csim_real *lower, const csim_real *upper) {
+    int k;
+    for (k = 0; k < 3; ++k) {
+        box[k] = csimi_min(box[k], lower[k]);
+        box[3 + k] = csimi_max(box[3 + k], upper[k]);
+    }
+}
+
+CSIMI_FN void csimi_surface_refit(csimi_surface *s) {
+    int i, k;
+    s->leaves = csimi_surface_leaves(s->count);
+    for (i = 0; i < s->leaves; ++i) {
+        csim_real *box = s->box + 6 * (size_t)(s->leaves + i);
+        csimi_box_empty(box);
+        for (k = 3 * CSIMI_LEAF * i; k < 3 * csimi_imin(CSIMI_LEAF * (i + 1), s->count); ++k) {
+            const csim_real *x = s->x + 3 * (size_t)s->triangle[k];
+            csimi_box_add(box, x, x);
+        }
+    }
+    for (i = s->leaves - 1; i > 0; --i) {
+        csim_real *box = s->box + 6 * (size_t)i, *child = s->box + 12 * (size_t)i;
+        csimi_box_empty(box);
+        csimi_box_add(box, child, child + 3);
+        csimi_box_add(box, child + 6, child + 9);
+    }
+}
+
+/* Squared distance to a box; an empty one is far. */
+static csim_real csimi_box_distance2(const csim_real *box, const csim_real *p) {
+    csim_real sum = 0;
+    int k;
+    for (k = 0; k < 3; ++k) {
+        csim_real d = csimi_max(csimi_max(box[k] - p[k], p[k] - box[3 + k]), 0);
+        sum += d * d;
+    }
+    return sum;
+}
+
+/* ---- queries */
+
+typedef struct csimi_surface_query {
+    const csimi_surface *surface;
+    const csimi_surface_skip *skip;
+    csimi_surface_hit *hit;
+    csim_real p[3], best; /* squared distance to beat */
+} csimi_surface_query;
+
+static csim_vec3 csimi_surface_corner(const csimi_surface *s, int triangle, int k) {
+    return csimi_load3(s->x + 3 * (size_t)s->triangle[3 * triangle + k]);
+}
+
+static csim_vec3 csimi_surface_point(csim_vec3 a, csim_vec3 b, csim_vec3 c, const csim_real *w) {
+    return csim_madd(csim_madd(csim_scale(w[0], a), w[1], b), w[2], c);
+}
+
+static bool csimi_surface_skips(const csimi_surface_query *q, int triangle) {
+    const int *t = q->surface->triangle + 3 * (size_t)triangle;
+    const csim_real *rest;
+    csim_vec3 p, d;
+    csim_real w[3];
+    if (!q->skip) return false;
+    if (t[0] == q->skip->vertex || t[1] == q->skip->vertex || t[2] == q->skip->vertex) return true;
+    rest = q->skip->rest;
+    p = csimi_load3(rest + 3 * (size_t)q->skip->vertex);
+    csimi_closest_triangle(p, csimi_load3(rest + 3 * (size_t)t[0]), csimi_load3(rest + 3 * (size_t)t[1]),
+                           csimi_load3(rest + 3 * (size_t)t[2]), w);
+    d = csim_sub(p, csimi_surface_point(csimi_load3(rest + 3 * (size_t)t[0]), csimi_load3(rest + 3 * (size_t)t[1]),
+                                        csimi_load3(rest + 3 * (size_t)t[2]), w));
+    return csim_dot(d, d) < q->skip->radius * q->skip->radius;
+}
+
+static void csimi_surface_try(csimi_surface_query *q, int triangle) {
+    csim_vec3 a = csimi_surface_corner(q->surface, triangle, 0), b = csimi_surface_corner(q->surface, triangle, 1);
+    csim_vec3 c = csimi_surface_corner(q->surface, triangle, 2), p = csimi_load3(q->p), point, d;
+    csim_real w[3], d2;
+    int feature = csimi_closest_triangle(p, a, b, c, w);
+    point = csimi_surface_point(a, b, c, w);
+    d = csim_sub(p, point);
+    d2 = csim_dot(d, d);
+    if (d2 > q->best || (d2 >= q->best && q->hit->triangle >= 0 && q->hit->triangle < triangle)) return;
+    if (csimi_surface_skips(q, triangle)) return;
+    q->best = d2;
+    q->hit->triangle = triangle;
+    q->hit->feature = feature;
+    q->hit->point = point;
+    CSIMI_MEMCPY(q->hit->weight, w, sizeof w);
+}
+
+/* Visits what is nearer than the best, the nearer child first. */
+static void csimi_surface_descend(csimi_surface_query *q) {
+    const csimi_surface *s = q->surface;
+    int stack[CSIMI_SURFACE_DEPTH], top = 0, i;
+    stack[top++] = 1;
+    while (top > 0) {
+        int node = stack[--top];
+        csim_real left, right;
+        if (csimi_box_distance2(s->box + 6 * (size_t)node, q->p) > q->best) continue;
+        if (node >= s->leaves) {
+            int first = CSIMI_LEAF * (node - s->leaves);
+            for (i = first; i < csimi_imin(first + CSIMI_LEAF, s->count); ++i) csimi_surface_try(q, i);
+            continue;
+        }
+        left = csimi_box_distance2(s->box + 12 * (size_t)node, q->p);
+        right = csimi_box_distance2(s->box + 12 * (size_t)node + 6, q->p);
+        CONDSIM_ASSERT(top + 2 <= CSIMI_SURFACE_DEPTH);
+        stack[top++] = 2 * node + (left <= right); /* the farther one waits below */
+        stack[top++] = 2 * node + (left > right);
+    }
+}
+
+static csim_vec3 csimi_triangle_normal(const csimi_surface *s, int triangle) {
+    csim_vec3 a = csimi_surface_corner(s, triangle, 0);
+    return csim_normalize(csim_cross(csim_sub(csimi_surface_corner(s, triangle, 1), a),
+                                     csim_sub(csimi_surface_corner(s, triangle, 2), a)));
+}
+
+/* The angle of the triangle at corner k. */
+static csim_real csimi_corner_angle(const csimi_surface *s, int triangle, int k) {
+    csim_vec3 a = csimi_surface_corner(s, triangle, k), e = csim_sub(csimi_surface_corner(s, triangle, (k + 1) % 3), a),
+              f = csim_sub(csimi_surface_corner(s, triangle, (k + 2) % 3), a);
+    return CSIMI_ATAN2(csim_length(csim_cross(e, f)), csim_dot(e, f));
+}
+
+/* Adds the triangle's part to the normal of the feature with vertices u and v (v = u: a corner). */
+static csim_vec3 csimi_feature_normal_part(const csimi_surface *s, int triangle, int u, int v) {
+    const int *t = s->triangle + 3 * (size_t)triangle;
+    int k, at_u = -1, at_v = -1;
+    for (k = 0; k < 3; ++k) {
+        if (t[k] == u) at_u = k;
+        if (t[k] == v) at_v = k;
+    }
+    if (at_u < 0 || at_v < 0) return csim_v3(0, 0, 0);
+    return csim_scale(u == v ? csimi_corner_angle(s, triangle, at_u) : 1, csimi_triangle_normal(s, triangle));
+}
+
+/* The normal of an edge or corner: a walk through the tree to everything that touches one of its vertices. */
+static csim_vec3 csimi_feature_normal(const csimi_surface *s, int u, int v) {
+    csim_vec3 sum = csim_v3(0, 0, 0);
+    const csim_real *p = s->x + 3 * (size_t)u;
+    int stack[CSIMI_SURFACE_DEPTH], top = 0, i;
+    stack[top++] = 1;
+    while (top > 0) {
+        int node = stack[--top];
+        if (csimi_box_distance2(s->box + 6 * (size_t)node, p) > 0) continue;
+        if (node >= s->leaves) {
+            int first = CSIMI_LEAF * (node - s->leaves);
+            for (i = first; i < csimi_imin(first + CSIMI_LEAF, s->count); ++i)
+                sum = csim_add(sum, csimi_feature_normal_part(s, i, u, v));
+            continue;
+        }
+        CONDSIM_ASSERT(top + 2 <= CSIMI_SURFACE_DEPTH);
+        stack[top++] = 2 * node + 1;
+        stack[top++] = 2 * node;
+    }
+    return csim_normalize(sum);
+}
+
+CSIMI_FN bool csimi_surface_nearest(const csimi_surface *s, csim_vec3 p, csim_real within,
+                                    const csimi_surface_skip *skip, csimi_surface_hit *hit) {
+    csimi_surface_query q;
+    int f, t;
+    q.surface = s;
+    q.skip = skip;
+    q.hit = hit;
+    q.best = within < CSIMI_SQRT(CSIMI_HUGE) ? within * within : CSIMI_HUGE;
+    csimi_store3(q.p, p);
+    hit->triangle = -1;
+    if (s->count == 0) return false;
+    csimi_surface_descend(&q);
+    if (hit->triangle < 0) return false;
+    f = hit->feature;
+    t = 3 * hit->triangle;
+    hit->distance = CSIMI_SQRT(q.best);
+    if (f == 0)
+        hit->normal = csimi_triangle_normal(s, hit->triangle);
+    else if (f < 4)
+        hit->normal = csimi_feature_normal(s, s->triangle[t + f - 1], s->triangle[t + f % 3]);
+    else
+        hit->normal = csimi_feature_normal(s, s->triangle[t + f - 4], s->triangle[t + f - 4]);
+    hit->inside = csim_dot(hit->normal, csim_sub(p, hit->point)) < 0;
+    return true;
+}
+
+#undef CSIMI_LEAF
+#undef CSIMI_SURFACE_DEPTH

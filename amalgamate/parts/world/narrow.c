@@ -1,0 +1,364 @@
+/* world/narrow: contacts of two objects whose bounds meet. contact.md 7: a point against a volume, and pairs of shapes.
+ */
+#include "private.h"
+
+/* ---- ids and filters */
+
+static uint64_t csimi_mix64(uint64_t h, uint64_t x) {
+    h ^= x + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2);
+    h ^= h >> 30;
+    h *= 0xbf58476d1ce4e5b9ull;
+    h ^= h >> 27;
+    return h;
+}
+
+static uint64_t csimi_side_key(const csimi_store *s, int slot, uint32_t part) {
+    return csimi_mix64(((uint64_t)s->body[slot].generation << 32) | (uint32_t)slot, part);
+}
+
+static uint64_t csimi_shape_key(const csimi_store *s, const csimi_object *o) {
+    return csimi_side_key(s, o->body, (uint32_t)(o->item - s->body[o->body].first_shape));
+}
+
+static uint64_t csimi_point_key(const csimi_store *s, int slot, uint32_t part) {
+    return csimi_side_key(s, slot, part | 0x40000000u);
+}
+
+CSIMI_FN csim_pair_info csimi_pair_of(const csim_world *w, int a, int b) {
+    const csimi_body *A = w->store.body + a, *B = w->store.body + b;
+    csim_pair_info p;
+    p.body_a = csimi_body_id_of(w, a);
+    p.body_b = csimi_body_id_of(w, b);
+    p.material_a = A->surface.material;
+    p.material_b = B->surface.material;
+    p.friction_a = A->surface.friction;
+    p.friction_b = B->surface.friction;
+    p.restitution_a = A->surface.restitution;
+    p.restitution_b = B->surface.restitution;
+    p.user_data_a = A->user_data;
+    p.user_data_b = B->user_data;
+    return p;
+}
+
+static bool csimi_may_touch(const csim_world *w, int a, int b) {
+    const csim_surface_def *p = &w->store.body[a].surface, *q = &w->store.body[b].surface;
+    if ((p->category & q->mask) == 0 || (q->category & p->mask) == 0) return false;
+    if (p->group > 0 && p->group == q->group) return false;
+    if (w->def.filter) {
+        csim_pair_info info = csimi_pair_of(w, a, b);
+        return w->def.filter(w->def.callback_user, &info);
+    }
+    return true;
+}
+
+/* ---- found contacts */
+
+/* The next free record, or null beyond the capacity (it is counted all the same). */
+static csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id) {
+    csimi_step_frame *f = d->frame;
+    csimi_found_contact *c;
+    d->needed++;
+    if (f->found_count >= d->world->store.capacity.contacts) return NULL;
+    c = f->found + f->found_count++;
+    CSIMI_MEMSET(c, 0, sizeof *c);
+    c->id = id;
+    c->body_a = body_a;
+    c->body_b = body_b;
+    c->shape_b = c->surface_b = c->self = -1;
+    return c;
+}
+
+/* ---- shapes against shapes */
+
+static void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
+    csim_world *w = d->world;
+    csimi_store *s = &w->store;
+    csimi_step_frame *f = d->frame;
+    csim_real thickness = s->body[a->body].surface.thickness + s->body[b->body].surface.thickness;
+    csim_touch *out = (csim_touch *)(void *)f->info; /* free until the contacts are reported */
+    int i, n, room = (int)((size_t)s->capacity.contacts * sizeof(csim_contact_info) / sizeof(csim_touch));
+    uint64_t key = csimi_mix64(csimi_shape_key(s, a), csimi_shape_key(s, b));
+    csim_pose pose_a = csimi_shape_pose(s, &s->state, a->item), pose_b = csimi_shape_pose(s, &s->state, b->item);
+    n = csim_collide(s->shape + a->item, pose_a, s->shape + b->item, pose_b, s->hull, a->margin + b->margin + thickness,
+                     out, room);
+    if (n > room) {
+        d->needed += n - room;
+        n = room;
+    }
+    for (i = 0; i < n; i++) {
+        csimi_found_contact *c = csimi_next_found(d, a->body, b->body, csimi_mix64(key, out[i].feature));
+        if (!c) continue;
+        c->radius = thickness;
+        c->meet = c->point_a = out[i].point_a;
+        c->point_b = out[i].point_b;
+        c->normal = out[i].normal;
+        c->gap = out[i].gap - thickness;
+        c->a = csimi_shape_place(s, a->item, c->meet);
+        c->b = csimi_shape_place(s, b->item, c->meet);
+    }
+}
+
+/* ---- probes: points with a radius, against volumes */
+
+typedef struct csimi_probe {
+    int body, node; /* slot; point node, or -1: a point under a shape */
+    int shape;
+    int self;         /* vertex against its own solid: its place in the surface, else -1 */
+    bool met;         /* vertices of the other look for this one's volume: nearest corners are their contacts */
+    uint64_t key;     /* names it */
+    csim_vec3 x, v;   /* centre */
+    csim_real radius; /* with its thickness */
+    csim_real reach;  /* margins of both objects */
+    csim_real push;   /* their parts without velocity */
+} csimi_probe;
+
+/* Where the probe touches along the normal, as a place: a node acts at itself, a rigid body at its surface. */
+static void csimi_probe_place(const csimi_store *s, const csimi_probe *p, csimi_found_contact *c) {
+    csim_real own = p->radius - s->body[p->body].surface.thickness; /* of a rigid sample: the shape's own radius */
+    c->meet = p->node >= 0 ? p->x : csim_madd(p->x, -own, c->normal);
+    c->a = p->node >= 0 ? csimi_place_node(p->node) : csimi_shape_place(s, p->shape, c->meet);
+    if (p->node < 0) c->radius -= own;
+}
+
+/* A node against a shape. The feature is left out of the id: a node has one contact with a shape, whichever face is
+   nearest. */
+static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csimi_object *b, csim_pose pose) {
+    csimi_store *s = &d->world->store;
+    csim_real r = p->radius + s->body[b->body].surface.thickness, gap;
+    csim_vec3 n;
+    uint32_t feature = 0;
+    csimi_found_contact *c;
+    gap = csim_shape_distance(s->shape + b->item, s->hull, pose, p->x, &n, &feature) - r;
+    if (!(gap <= p->reach)) return;
+    c = csimi_next_found(d, p->body, b->body, csimi_mix64(p->key, csimi_shape_key(s, b)));
+    if (!c) return;
+    c->shape_b = b->item;
+    c->radius = r;
+    c->point_a = c->point_b = csim_madd(p->x, -(gap + r), n);
+    c->normal = n;
+    c->gap = gap;
+    csimi_probe_place(s, p, c);
+    c->b = csimi_shape_place(s, b->item, c->meet);
+}
+
+/* Node against particle, both as spheres. */
+static void csimi_probe_particle(csimi_detector *d, const csimi_probe *p, const csimi_object *b) {
+    csimi_store *s = &d->world->store;
+    const csimi_body *B = s->body + b->body;
+    csim_real rb = B->radius + B->surface.thickness;
+    csim_vec3 xb = csimi_load3(s->state.x + 3 * b->item), n = csim_sub(p->x, xb);
+    csim_real distance = csim_length(n), gap = distance - p->radius - rb;
+    csimi_found_contact *c;
+    if (!(p->radius + rb > 0) || !(gap <= p->reach)) return; /* points without extent never touch */
+    c = csimi_next_found(d, p->body, b->body, csimi_mix64(p->key, csimi_point_key(s, b->body, 0)));
+    if (!c) return;
+    n = distance > 0 ? csim_scale(1 / distance, n) : csim_v3(0, 0, 1);
+    c->radius = p->radius + rb;
+    c->point_a = csim_madd(p->x, -p->radius, n);
+    c->point_b = csim_madd(xb, rb, n);
+    c->meet = p->x;
+    c->normal = n;
+    c->gap = gap;
+    c->a = csimi_place_node(p->node);
+    c->b = csimi_place_node(b->item);
+}
+
+/* The point `meet` moving with a triangle of the surface: by its coordinates over the triangle's plane, or, where it is
+   farther off than the triangle is large, by its foot. */
+static csimi_place csimi_surface_place(const csimi_store *s, const csimi_body *b, const csimi_surface *surface,
+                                       const csimi_surface_hit *hit, csim_vec3 meet) {
+    const int *t = surface->triangle + 3 * (size_t)hit->triangle;
+    csim_vec3 x[3], n;
+    csim_real weight[3], area2, height, far = 0;
+    int node[3], k;
+    for (k = 0; k < 3; k++) {
+        node[k] = s->surface_node[b->first_surface + t[k]];
+        x[k] = csimi_load3(surface->x + 3 * (size_t)t[k]);
+    }
+    n = csim_cross(csim_sub(x[1], x[0]), csim_sub(x[2], x[0]));
+    area2 = csim_dot(n, n);
+    if (!(area2 > 0)) return csimi_place_face(node, hit->weight, 0);
+    for (k = 0; k < 2; k++) {
+        csim_vec3 q = x[(k + 1) % 3], r = x[(k + 2) % 3];
+        weight[k] = csim_dot(n, csim_cross(csim_sub(r, q), csim_sub(meet, q))) / area2;
+    }
+    weight[2] = 1 - weight[0] - weight[1];
+    height = csim_dot(n, csim_sub(meet, x[0])) / CSIMI_SQRT(area2);
+    for (k = 0; k < 3; k++) far = csimi_max(far, csimi_abs(weight[k]));
+    if (far > 2 || height * height > CSIMI_SQRT(area2)) return csimi_place_face(node, hit->weight, 0);
+    return csimi_place_face(node, weight, height);
+}
+
+/* A point against the surface of a solid. One contact for each point and solid: its id stays while the point slides
+   from triangle to triangle. */
+static void csimi_probe_surface(csimi_detector *d, const csimi_probe *p, const csimi_object *b) {
+    csimi_store *s = &d->world->store;
+    const csimi_body *B = s->body + b->body;
+    csim_real r = p->radius + B->surface.thickness, distance, gap, reach;
+    csimi_surface_hit hit;
+    csimi_found_contact *c;
+    csimi_place foot;
+    if (!csimi_surface_gap(&d->surfaces, b->body, p->x, p->reach + r, p->self, &hit, &distance)) return;
+    gap = distance - r;
+    if (p->met && hit.feature >= 4 && !hit.inside) return;
+    {
+        const csimi_surface *surface = csimi_surface_of(&d->surfaces, b->body);
+        csim_vec3 relative;
+        foot = csimi_surface_place(s, B, surface, &hit, hit.point);
+        relative = csim_sub(p->v, csimi_place_velocity(&s->state, &foot, hit.point));
+        reach = csimi_min(p->reach, p->push + d->ahead * d->frame->h * csim_length(relative));
+        if (gap > reach) return;
+        c = csimi_next_found(d, p->body, b->body, csimi_mix64(p->key, csimi_point_key(s, b->body, 0x1fffffffu)));
+        if (!c) return;
+        c->surface_b = b->body;
+        c->self = p->self;
+        c->radius = r;
+        c->normal = hit.normal;
+        if (hit.distance > CSIMI_SQRT(CSIMI_EPS) * B->edge) /* else the direction is made of rounding */
+            c->normal = csim_scale(1 / distance, csim_sub(p->x, hit.point));
+        c->point_a = csim_madd(p->x, -p->radius, c->normal);
+        c->point_b = csim_madd(hit.point, B->surface.thickness, c->normal);
+        c->gap = gap;
+        csimi_probe_place(s, p, c);
+        c->b = csimi_surface_place(s, B, surface, &hit, c->meet);
+    }
+}
+
+/* ---- what has probes */
+
+static bool csimi_near(const csimi_detector *d, const csimi_object *b, csim_vec3 x, csim_real grow) {
+    const csim_real *lo = d->lower + 3 * (b - d->object), *hi = d->upper + 3 * (b - d->object);
+    return x.x >= lo[0] - grow && x.x <= hi[0] + grow && x.y >= lo[1] - grow && x.y <= hi[1] + grow &&
+           x.z >= lo[2] - grow && x.z <= hi[2] + grow;
+}
+
+static csimi_probe csimi_node_probe(const csimi_store *s, const csimi_object *a, const csimi_object *b, int node) {
+    const csimi_body *A = s->body + a->body;
+    csimi_probe p;
+    p.body = a->body;
+    p.node = node;
+    p.self = p.shape = -1;
+    p.met = b->kind == CSIMI_OBJECT_SOLID &&
+            (a->kind == CSIMI_OBJECT_SOLID && A->edge > 0 ? a->body > b->body : A->radius > 0);
+    p.key = csimi_point_key(s, a->body, (uint32_t)s->node_user[node]);
+    p.x = csimi_load3(s->state.x + 3 * node);
+    p.v = csimi_load3(s->state.v + 3 * node);
+    p.radius = A->radius + A->surface.thickness;
+    p.reach = a->margin + b->margin;
+    p.push = a->push + b->push;
+    return p;
+}
+
+/* Nodes of a particle or solid against anything. */
+static void csimi_collide_points(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
+    csimi_store *s = &d->world->store;
+    const csimi_body *A = s->body + a->body;
+    bool particle = a->kind == CSIMI_OBJECT_PARTICLE;
+    int i, n = particle ? 1 : A->surface_count;
+    csim_pose pose = b->kind == CSIMI_OBJECT_SHAPE ? csimi_shape_pose(s, &s->state, b->item) : csim_pose_identity();
+    if (b->kind == CSIMI_OBJECT_SOLID && !(s->body[b->body].edge > 0)) return; /* points alone: nothing to be in */
+    for (i = 0; i < n; i++) {
+        int node = particle ? A->first_node : s->surface_node[A->first_surface + i];
+        csimi_probe p = csimi_node_probe(s, a, b, node);
+        if (!csimi_near(d, b, p.x, a->margin + p.radius)) continue;
+        switch (b->kind) {
+        case CSIMI_OBJECT_SHAPE: csimi_probe_shape(d, &p, b, pose); break;
+        case CSIMI_OBJECT_PARTICLE: csimi_probe_particle(d, &p, b); break;
+        case CSIMI_OBJECT_SOLID: csimi_probe_surface(d, &p, b); break;
+        }
+    }
+}
+
+/* Corners, edge points and inner balls of a shape against the surface of a solid, as close as its own vertices are. */
+static void csimi_collide_samples(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
+    csimi_store *s = &d->world->store;
+    const csimi_body *A = s->body + a->body;
+    const csim_geometry *g = s->shape + a->item;
+    csim_pose pose = csim_pose_mul(csimi_shape_pose(s, &s->state, a->item), g->local);
+    csimi_sampler sampler;
+    csimi_probe p;
+    if (!(s->body[b->body].edge > 0)) return;
+    p.body = a->body;
+    p.node = p.self = -1;
+    p.met = true;
+    p.shape = a->item;
+    p.reach = a->margin + b->margin;
+    p.push = a->push + b->push;
+    csimi_sampler_start(&sampler, g, s->hull, g->spacing > 0 ? g->spacing : s->body[b->body].edge);
+    while (csimi_sampler_next(&sampler)) {
+        csimi_place place;
+        p.x = csim_pose_point(pose, sampler.point);
+        p.radius = sampler.radius + A->surface.thickness;
+        if (!csimi_near(d, b, p.x, a->margin + p.radius)) continue;
+        place = csimi_shape_place(s, a->item, p.x);
+        p.v = csimi_place_velocity(&s->state, &place, p.x);
+        p.key = csimi_mix64(csimi_shape_key(s, a), 0x20000000u + (uint32_t)sampler.number);
+        csimi_probe_surface(d, &p, b);
+    }
+}
+
+CSIMI_FN void csimi_collide_self(csimi_detector *d, int i) {
+    csimi_store *s = &d->world->store;
+    const csimi_object *a = d->object + i;
+    const csimi_body *A = s->body + a->body;
+    int k;
+    for (k = 0; k < A->surface_count; k++) {
+        csimi_probe p = csimi_node_probe(s, a, a, s->surface_node[A->first_surface + k]);
+        p.self = k;
+        csimi_probe_surface(d, &p, a);
+    }
+}
+
+/* The link that a shape moves with: the first one up the tree that has a joint to move in. */
+static int csimi_moving_link(const csimi_store *s, int shape) {
+    int link = s->state.tree[s->body[s->shape_body[shape]].tree].first_link + s->shape_link[shape];
+    while (s->state.tree_link[link].dofs == 0 && s->state.tree_link[link].parent >= 0)
+        link = csimi_link_above(&s->state, link);
+    return link;
+}
+
+/* Whether two shapes of one tree are on one link or on neighbours. */
+static bool csimi_neighbours(const csimi_store *s, int shape_a, int shape_b) {
+    int a = csimi_moving_link(s, shape_a), b = csimi_moving_link(s, shape_b), pass;
+    if (a == b) return true;
+    for (pass = 0; pass < 2; pass++) {
+        const int below = pass ? b : a, other = pass ? a : b;
+        int above = csimi_link_above(&s->state, below);
+        while (above >= 0 && s->state.tree_link[above].dofs == 0 && s->state.tree_link[above].parent >= 0)
+            above = csimi_link_above(&s->state, above);
+        if (above == other) return true;
+    }
+    return false;
+}
+
+/* Decides who is a and b: free bodies before fixed ones, points before shapes. Solids have points and a surface: both
+   sides look for each other. */
+CSIMI_FN void csimi_collide_pair(csimi_detector *d, int i, int j) {
+    const csimi_object *a = d->object + i, *b = d->object + j;
+    const csimi_body *A = d->world->store.body + a->body, *B = d->world->store.body + b->body;
+    if (a->body == b->body ? csimi_neighbours(&d->world->store, a->item, b->item)
+                           : !csimi_may_touch(d->world, a->body, b->body))
+        return;
+    if (a->kind == CSIMI_OBJECT_SHAPE && b->kind == CSIMI_OBJECT_SHAPE) {
+        if (A->motion != CSIM_DYNAMIC && B->motion == CSIM_DYNAMIC)
+            csimi_collide_shapes(d, b, a);
+        else
+            csimi_collide_shapes(d, a, b);
+        return;
+    }
+    if (a->kind != CSIMI_OBJECT_SOLID && b->kind == CSIMI_OBJECT_SOLID) { /* the solid first */
+        const csimi_object *swap = a;
+        a = b;
+        b = swap;
+    } else if (a->kind == CSIMI_OBJECT_SHAPE) {
+        const csimi_object *swap = a;
+        a = b;
+        b = swap;
+    }
+    csimi_collide_points(d, a, b);
+    if (a->kind != CSIMI_OBJECT_SOLID) return;
+    if (b->kind == CSIMI_OBJECT_SHAPE)
+        csimi_collide_samples(d, b, a);
+    else
+        csimi_collide_points(d, b, a);
+}
