@@ -648,6 +648,32 @@ TEST(solids_of_the_comparison_are_certified) {
     }
 }
 
+/* A mixed heap comes to rest, and a soft cube creeps no faster in a grip than validation 19 allows. */
+TEST(soft_and_rigid_bodies_rest_in_one_heap) {
+    scene_options o = scene_default_options();
+    run r;
+    o.seconds = 4; /* rest is called rest after a second of it */
+    r = run_with("heap", "", &o);
+    CHECK(figure(&r, "rest_time_s") > 0);
+    CHECK(csim_world_stats(r.s->world).penetration < TOL(1e-7, 1e-5));
+    scene_close(r.s);
+}
+
+TEST(soft_payload_does_not_creep_in_the_grip_19) {
+    static const char *const force[] = {"N=12", "N=60"};
+    int i;
+    if (CSIM_REAL_SIZE == 4) SKIP("certified at 1e-8");
+    for (i = 0; i < 2; i++) {
+        scene_options o = scene_default_options();
+        run r = run_with("pinch-soft", force[i], &o);
+        CASE("%s", force[i]);
+        CHECK(figure(&r, "slip_um_per_s") <= 1e-3);
+        EQUAL(r.sums.uncertified, 0);
+        NEAR(figure(&r, "normal_n"), i ? 60 : 12, (i ? 60 : 12) * 0.2); /* E a^2 strain; faces that stick are stiffer */
+        scene_close(r.s);
+    }
+}
+
 TEST(gripped_ball_is_lifted_and_held) {
     static const char *const ways[] = {"E=1e5", "E=1e6", "E=1e7", "gain=30", "gain=1e4", "drive=kinematic"};
     int i;

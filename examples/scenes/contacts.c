@@ -47,14 +47,16 @@ static void heap_walls(scene *s, double inside, double high) {
 
 static void heap_build(scene *s) {
     int i, count = s->size;
+    s->rest_speed = 1e-3; /* as for every pile */
     scene_begin(s);
     scene_add_ground(s, scene_number(s, "mu"));
-    heap_walls(s, 0.12, 0.15);
+    heap_walls(s, 0.14, 0.15);
     for (i = 0; i < count && !s->failed; i++) {
-        double x = 0.055 * (i % 3 - 1) + 0.004 * (i % 5), y = 0.055 * (i / 3 % 3 - 1) - 0.003 * (i % 4),
+        double x = 0.075 * (i % 3 - 1) + 0.004 * (i % 5), y = 0.075 * (i / 3 % 3 - 1) - 0.003 * (i % 4),
                z = 0.06 + 0.075 * (i / 9);
         csim_rigid_def d = scene_rigid_def(0, scene_number(s, "mu"), x, y, z);
         d.density = 800;
+        d.angular_damping = 2; /* balls have no rolling friction: they would turn for ever */
         d.pose.rotation = scene_turn(1, 0.4 * i, 0.3, 0.7 * i);
         switch (i % 6) {
         case 0: contact_solid(s, true, 2, 0.03, scene_v3(x, y, z), d.pose.rotation); break;
@@ -235,6 +237,7 @@ static void table_build(scene *s) {
     }
     d.shapes = part;
     d.shape_count = 5;
+    s->rest_speed = 1e-3;
     scene_begin(s);
     scene_add_ground(s, scene_number(s, "mu"));
     if (scene_ok(s, csim_create_rigid(s->world, &d, &id))) scene_watch(s, id);
@@ -242,6 +245,7 @@ static void table_build(scene *s) {
         d = scene_rigid_def(0, scene_number(s, "mu"), 0.11 * (i % 5 - 2) + 0.01 * (i % 3), 0.11 * (i / 5 % 4 - 1.5),
                             0.9 + 0.1 * (i / 20));
         d.density = 500;
+        d.angular_damping = 2; /* balls have no rolling friction: they would roll for ever */
         d.pose.rotation = scene_turn(1, i, 0.5, 0.9 * i);
         if (i % 4 == 0)
             scene_add_box(s, &d, 0.04, 0.03, 0.02);
@@ -337,7 +341,7 @@ const scene_kind scene_contact_kinds[] = {
      CSIM_BACKWARD_EULER, SCENE_PACE, sizeof(hopper), hopper_keys, hopper_build, NULL, NULL, hopper_finish},
     {"ellipse", "a thin ellipse of axes 8 and 4 drops from height 8, turning", "", 0.05, 15, 0, 0, CSIM_BACKWARD_EULER,
      SCENE_RESTS, 0, ellipse_keys, ellipse_build, NULL, NULL, NULL},
-    {"table-pile", "--size - 1 bodies poured over a table", "", 0.01, 5, 1e-3, 54, CSIM_BACKWARD_EULER,
+    {"table-pile", "--size - 1 bodies poured over a table", "", 0.01, 12, 1e-3, 54, CSIM_BACKWARD_EULER,
      SCENE_RESTS | SCENE_SAT, 0, table_keys, table_build, NULL, NULL, NULL},
     {"chairs", "four soft legs drawn along by their tops", "slips", 0.005, 3, 0, 0, CSIM_BACKWARD_EULER, 0,
      sizeof(chairs), chair_keys, chairs_build, chairs_draw, chairs_count, chairs_finish},
