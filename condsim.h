@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: cc9f286e6d92df38
+   Hash of the parts: f68eed396186c86f
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -939,7 +939,7 @@ typedef struct csim_capacity {
     int matrix_blocks; /* 3x3 blocks stored in A; default nodes + 4 rigids + 5 tets + 10 membranes + 16 links + 7 frames
                           + 2 bends + span coords */
     int contacts;      /* contact points in one step, speculative ones included; default 16 shapes + 2 nodes */
-    int pairs;         /* overlapping bounds in one step; default 8 (shapes + bodies) */
+    int pairs;         /* overlapping bounds in one step; default 8 (shapes + bodies) + 16 frames */
     int trees;      /* articulated bodies; default 0 */
     int tree_links; /* of all of them; default 0 */
     int coords;     /* blocks of three coordinates of all of them, each limb rounded up; default 0 */
@@ -1377,6 +1377,7 @@ typedef struct csim_cable_def {
     csim_real mass_damping;      /* alpha_M, 1/s, >= 0; default 0 */
     csim_real stiffness_damping; /* beta_K, s, >= 0; default 0 */
     csim_cable_end start_end, end_end;
+    bool self_contact; /* edges with more than four radii of cable between them may touch; default true */
     csim_surface_def surface;
     void *user_data;
     uint32_t guard;
@@ -2217,6 +2218,8 @@ typedef enum csimi_place_kind {
     CSIMI_PLACE_NODE,   /* item: point node */
     CSIMI_PLACE_RIGID,  /* item: rigid body; local: the point in its centre-of-mass frame */
     CSIMI_PLACE_LINK,   /* item: link of a tree, local: the point in its axes, node[0]: terms */
+    CSIMI_PLACE_EDGE,   /* item: edge of a cable; local: offset along its first two axes, m, and the share of the way
+                           from node[0] to node[1] */
     CSIMI_PLACE_FACE    /* node[3]: corners of a triangle; local: their weights, which add up to 1, and the height of
                            the point over the triangle's plane, m */
 } csimi_place_kind;
@@ -2524,6 +2527,8 @@ CSIMI_FN csimi_place csimi_place_node(int node);
 /* The material point of rigid body k that is at the world point now. */
 CSIMI_FN csimi_place csimi_place_rigid(const csimi_state *s, int k, csim_vec3 point);
 CSIMI_FN csimi_place csimi_place_face(const int *node /* [3] */, const csim_real *weight /* [3] */, csim_real height);
+/* The point moving with edge k of a cable that is at the world point now. */
+CSIMI_FN csimi_place csimi_place_edge(const csimi_state *s, int k, csim_vec3 point);
 CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p);
 /* Velocity at v_k, before any gyroscopic change. */
 CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 point);
@@ -2890,6 +2895,12 @@ CSIMI_FN void csimi_coarse_apply(csimi_coarse *c, const csim_problem *problem, c
                                  const csim_real *f, csim_real *p, const csim_tasks *tasks);
 
 /* ---- chain.c: cables, solved exactly on the face of their contacts. */
+enum { CSIMI_CHAIN_ROWS = 96 }; /* rows between moving things that are solved with the chains; the rest are stiffness */
+/* One direction of a contact: `in` of the velocity that it stops, `out` of the impulse that does. */
+typedef struct csimi_chain_row {
+    int contact, axis; /* row of the contact, -1: across its slip */
+    double in[3], out[3], compliance;
+} csimi_chain_row;
 typedef struct csimi_chains {
     const csim_structure *structure;
     int links;
@@ -2897,18 +2908,25 @@ typedef struct csimi_chains {
     int *at;                   /* [n] place of each block among the 2 links of the chains, -1: none */
     int *face;                 /* [2 links] */
     csimi_chain_face *faces;   /* [contacts] */
-    csim_real *force;          /* [3n] imbalance at p */
+    csim_real *force;          /* [3n] imbalance at p, then answers to rows */
+    csimi_chain_row *row;      /* [CSIMI_CHAIN_ROWS] */
+    double *dense, *answer;    /* [rows rows], [rows] */
+    int *pivoting;             /* [rows] */
+    int rows;
     csim_real *lambda, *gamma; /* [3 contacts], [contacts] impulses at p and compliances, by the caller */
+    csim_real *give;           /* [contacts] the part of gamma that is virtual nodes, by the caller */
     int *held;                 /* [contacts] the block that a contact against standing ground acts on directly, -1: it
                                   acts through virtual nodes; by the caller */
 } csimi_chains;
 CSIMI_FN int csimi_chains_links(const csim_structure *structure);
 CSIMI_FN void csimi_chains_layout(csimi_chains *c, csimi_arena *arena, int blocks, int contacts, int links);
 CSIMI_FN void csimi_chains_bind(csimi_chains *c, const csim_problem *problem);
-/* p[3n] of the given problem moves to the solution on the face of c->lambda; trial[3 contacts]: impulses before
-   projection; follow: friction follows the normal impulse, else it stays. False, with p as it was, without a factor. */
-CSIMI_FN bool csimi_chains_correct(csimi_chains *c, const csim_problem *problem, const unsigned char *law,
-                                   const csim_real *trial, bool follow, csim_real *p, const csim_tasks *tasks);
+/* p[3n] of the given problem moves to the solution on the face of c->lambda; nodal: its contacts with virtual nodes,
+   for their phi; trial[3 contacts]: impulses before projection; follow: friction follows the normal impulse, else it
+   stays. False, with p as it was, without a factor. */
+CSIMI_FN bool csimi_chains_correct(csimi_chains *c, const csim_problem *problem, const csim_contact *nodal,
+                                   const unsigned char *law, const csim_real *trial, bool follow, csim_real *p,
+                                   const csim_tasks *tasks);
 
 /* ---- envelope.c: L U of a structurally symmetric block matrix inside its envelope, in double. Row i of L and column i
    of U hold the blocks first[i] to i - 1 from place start[i] on. */
@@ -3222,6 +3240,7 @@ typedef struct csimi_body {
     int first_frame, frame_count; /* edges of cables */
     int first_bend, bend_count;   /* their own bend elements, those of links left out */
     bool clamped[2];              /* cables: the first, the last of them clamps an end to the world */
+    bool self_contact;            /* cables: edges that are no neighbours may touch */
     bool closed;                  /* cables: the last edge leads back to the first node */
     int aggregate_count;          /* of a solid */
     int matrix_blocks;            /* stored blocks of A that belong to it alone */
@@ -3531,6 +3550,14 @@ typedef struct csimi_object {
     csim_real push;   /* its part without velocity: half the contact distance and accelerations, m */
 } csimi_object;
 
+/* Edges of cables, for their own broad phase. */
+typedef struct csimi_edges {
+    int count;
+    csim_real *margin, *lower, *upper;
+    int *frame, *group;
+    void *broad;
+} csimi_edges;
+
 typedef struct csimi_detector {
     csim_world *world;
     csimi_step_frame *frame;
@@ -3539,6 +3566,7 @@ typedef struct csimi_detector {
     int *group, *pairs;
     void *broad;
     csimi_surfaces surfaces;
+    csimi_edges edges;
     csim_real ahead; /* steps that a contact must be found ahead */
     int count;
     int needed; /* contacts found, beyond the capacity too */
@@ -3556,6 +3584,17 @@ CSIMI_FN csim_real csimi_gap_at(const csim_world *world, const csimi_state *then
 /* ---- narrow.c: two objects whose bounds meet, and a solid with itself */
 CSIMI_FN void csimi_collide_pair(csimi_detector *d, int i, int j);
 CSIMI_FN void csimi_collide_self(csimi_detector *d, int i);
+CSIMI_FN uint64_t csimi_mix64(uint64_t h, uint64_t x);
+CSIMI_FN uint64_t csimi_side_key(const csimi_store *s, int slot, uint32_t part); /* names a part of a body */
+CSIMI_FN bool csimi_may_touch(const csim_world *w, int a, int b);
+/* The next free record, or null beyond the capacity (it is counted all the same). */
+CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id);
+/* ---- touch.c: cables against cables */
+CSIMI_FN void csimi_edges_layout(csimi_edges *e, const csimi_counts *n, csimi_arena *arena);
+/* Pairs of edges whose bounds meet, beyond the capacity too; their contacts are found. */
+CSIMI_FN int csimi_touch_cables(csimi_detector *d);
+/* Between the centrelines of two edges, m. */
+CSIMI_FN csim_real csimi_edge_distance(const csimi_state *s, int a, int b);
 /* ---- rows.c: found contacts and joints to rows of the problem, with phi, laws and warm starts */
 CSIMI_FN void csimi_rows(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 /* Scale of last impulses: forces persist, so impulses go with h. phi of a gap that closes at `approach` now and would
@@ -6404,6 +6443,34 @@ CSIMI_FN csimi_place csimi_place_rigid(const csimi_state *s, int k, csim_vec3 po
     return p;
 }
 
+/* x = x_i + t dx + a e1 + b e2, in the axes of the edge; a sheared edge has dx off its third axis. */
+CSIMI_FN csimi_place csimi_place_edge(const csimi_state *s, int k, csim_vec3 point) {
+    csimi_place p = csimi_place_of(CSIMI_PLACE_EDGE);
+    csim_quat q = csimi_load_quat(s->frame + 4 * (size_t)k);
+    csim_vec3 first, along, off;
+    csim_real t;
+    p.item = k;
+    p.node[0] = s->edge_node[2 * k];
+    p.node[1] = s->edge_node[2 * k + 1];
+    first = csimi_load3(s->x + 3 * (size_t)p.node[0]);
+    along = csim_unrotate(q, csim_sub(csimi_load3(s->x + 3 * (size_t)p.node[1]), first));
+    off = csim_unrotate(q, csim_sub(point, first));
+    t = along.z > 0 ? csimi_clamp(off.z / along.z, -1, 2) : CSIM_R(0.5); /* an inverted edge has no sensible middle */
+    csimi_store3(p.local, csim_v3(off.x - t * along.x, off.y - t * along.y, t));
+    return p;
+}
+
+/* Where the place is off the line of its edge, world axes. */
+static csim_vec3 csimi_edge_offset(const csimi_state *s, const csimi_place *p) {
+    return csim_rotate(csimi_load_quat(s->frame + 4 * (size_t)p->item), csim_v3(p->local[0], p->local[1], 0));
+}
+
+/* Share of a value at the two nodes. */
+static csim_vec3 csimi_edge_between(const csimi_place *p, const csim_real *a) {
+    csim_vec3 x = csim_scale(1 - p->local[2], csimi_load3(a + 3 * (size_t)p->node[0]));
+    return csim_madd(x, p->local[2], csimi_load3(a + 3 * (size_t)p->node[1]));
+}
+
 CSIMI_FN csimi_place csimi_place_face(const int *node, const csim_real *weight, csim_real height) {
     csimi_place p = csimi_place_of(CSIMI_PLACE_FACE);
     int k;
@@ -6471,6 +6538,7 @@ CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p)
         return csim_add(csimi_load3(s->com + 3 * (size_t)p->item),
                         csim_rotate(csimi_place_rotation(s, p->item), csimi_load3(p->local)));
     case CSIMI_PLACE_LINK: return csim_pose_point(csimi_link_pose(s, p->item), csimi_load3(p->local));
+    case CSIMI_PLACE_EDGE: return csim_add(csimi_edge_between(p, s->x), csimi_edge_offset(s, p));
     case CSIMI_PLACE_FACE:
         x = csim_v3(0, 0, 0);
         for (k = 0; k < 3; k++) x = csim_madd(x, p->local[k], csimi_load3(s->x + 3 * (size_t)p->node[k]));
@@ -6492,6 +6560,9 @@ CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place 
         return csim_add(csimi_load3(twist), csim_cross(csimi_load3(twist + 3), arm));
     }
     case CSIMI_PLACE_LINK: return csimi_link_velocity(s, p->item, point, s->coord_rate, NULL);
+    case CSIMI_PLACE_EDGE:
+        return csim_add(csimi_edge_between(p, s->v),
+                        csim_cross(csimi_load3(s->frame_velocity + 3 * (size_t)p->item), csimi_edge_offset(s, p)));
     case CSIMI_PLACE_FACE:
         csimi_face_terms(s, p, J);
         for (k = 0; k < 3; k++) csimi_addmul3(J + 9 * k, s->v + 3 * (size_t)p->node[k], v);
@@ -6516,6 +6587,9 @@ CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_pl
         return csim_madd(csimi_load3(s->gravity), 1 / s->rigid_mass[p->item],
                          csimi_load3(s->wrench + 6 * (size_t)p->item));
     case CSIMI_PLACE_LINK: return csimi_place_free(s, p) ? csimi_load3(s->gravity) : a; /* as if its joints were free */
+    case CSIMI_PLACE_EDGE:
+        a = csim_scale(1 - p->local[2], csimi_node_acceleration(s, p->node[0]));
+        return csim_madd(a, p->local[2], csimi_node_acceleration(s, p->node[1]));
     case CSIMI_PLACE_FACE:
         for (k = 0; k < 3; k++) a = csim_madd(a, p->local[k], csimi_node_acceleration(s, p->node[k]));
         break;
@@ -6540,6 +6614,15 @@ CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_
         csimi_rigid_arm(s, p->item, x, J + 9);
         break;
     case CSIMI_PLACE_LINK: return csimi_link_terms(s, p->item, point, block, J);
+    case CSIMI_PLACE_EDGE:
+        block[0] = p->node[0];
+        block[1] = p->node[1];
+        block[2] = csimi_first_frame_block(s) + p->item;
+        csimi_place_scaled_identity(1 - p->local[2], J);
+        csimi_place_scaled_identity(p->local[2], J + 9);
+        csimi_store3(x, csim_scale(-1, csimi_edge_offset(s, p)));
+        csimi_skew(x, J + 18);
+        break;
     case CSIMI_PLACE_FACE:
         for (k = 0; k < 3; k++) block[k] = p->node[k];
         csimi_face_terms(s, p, J);
@@ -6554,6 +6637,7 @@ CSIMI_FN int csimi_place_term_count(const csimi_place *p) {
     case CSIMI_PLACE_NODE: return 1;
     case CSIMI_PLACE_RIGID: return 2;
     case CSIMI_PLACE_LINK: return p->node[0];
+    case CSIMI_PLACE_EDGE: return 3;
     case CSIMI_PLACE_FACE: return 3;
     }
     return 0;
@@ -6573,7 +6657,7 @@ CSIMI_FN void csimi_place_prepare(csimi_state *s) {
 }
 
 CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
-    csim_real trace = 0, x[3], J[27], JI[9];
+    csim_real trace = 0, x[3], J[27], JI[9], I[9], inverse[9];
     int k;
     if (!csimi_place_free(s, p)) return 0;
     switch (p->kind) {
@@ -6586,6 +6670,20 @@ CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, 
         csimi_rigid_arm(s, p->item, x, J);
         csimi_matmul(J, s->rigid_inverse + 9 * (size_t)p->item, JI);
         for (k = 0; k < 9; k++) trace += JI[k] * J[k];
+        break;
+    case CSIMI_PLACE_EDGE:
+        for (k = 0; k < 2; k++) {
+            csim_real share = k ? p->local[2] : 1 - p->local[2];
+            if (s->node_mode[p->node[k]] == CSIMI_FREE) trace += 3 * share * share / s->node_mass[p->node[k]];
+        }
+        if (s->frame_mode[p->item] != CSIMI_FREE) break;
+        csimi_frame_inertia_world(s, p->item, I);
+        csimi_store3(x, csim_scale(-1, csimi_edge_offset(s, p)));
+        csimi_skew(x, J);
+        if (csimi_inverse3(I, inverse)) {
+            csimi_matmul(J, inverse, JI);
+            for (k = 0; k < 9; k++) trace += JI[k] * J[k];
+        }
         break;
     case CSIMI_PLACE_FACE:
         csimi_face_terms(s, p, J);
@@ -6603,6 +6701,9 @@ CSIMI_FN bool csimi_place_free(const csimi_state *s, const csimi_place *p) {
     case CSIMI_PLACE_NODE: return s->node_mode[p->item] == CSIMI_FREE;
     case CSIMI_PLACE_RIGID: return s->rigid_mode[p->item] == CSIMI_FREE;
     case CSIMI_PLACE_LINK: return s->tree[s->tree_link[p->item].tree].mode == CSIMI_FREE;
+    case CSIMI_PLACE_EDGE:
+        return s->node_mode[p->node[0]] == CSIMI_FREE || s->node_mode[p->node[1]] == CSIMI_FREE ||
+               s->frame_mode[p->item] == CSIMI_FREE;
     case CSIMI_PLACE_FACE:
         for (k = 0; k < 3; k++)
             if (s->node_mode[p->node[k]] == CSIMI_FREE) return true;
@@ -6652,6 +6753,9 @@ CSIMI_FN csim_vec3 csimi_place_carry(const csimi_place *p, const csimi_state *th
     case CSIMI_PLACE_LINK:
         return csim_rotate(csimi_link_pose(now, p->item).rotation,
                            csim_unrotate(csimi_link_pose(then, p->item).rotation, direction));
+    case CSIMI_PLACE_EDGE:
+        return csim_rotate(csimi_load_quat(now->frame + 4 * (size_t)p->item),
+                           csim_unrotate(csimi_load_quat(then->frame + 4 * (size_t)p->item), direction));
     case CSIMI_PLACE_FACE: return csimi_face_carry(p, then, now, direction);
     }
     return direction;
@@ -6668,6 +6772,7 @@ CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count, 
         if (rigid >= 0 && p->item > rigid) p->item--;
         break;
     case CSIMI_PLACE_LINK: break; /* csimi_place_shift_links */
+    case CSIMI_PLACE_EDGE: break; /* of contacts alone, which no step outlives */
     case CSIMI_PLACE_FACE:
         for (k = 0; k < 3; k++)
             if (p->node[k] >= first_node + node_count) p->node[k] -= node_count;
@@ -13397,7 +13502,8 @@ CSIMI_FN void csimi_coarse_apply(csimi_coarse *c, const csim_problem *problem, c
    nodes that slip keep to their tangent plane. Friction follows the normal impulse, lambda_t = rho lambda_n with rho as
    the projection left it, by a combination of rows; across rho it turns with the direction of slip. That is the
    semismooth Newton step of the contact law, so two maps settle a step whose contacts stay what they are. Contacts held
-   by virtual nodes enter through their compliance instead. */
+   by virtual nodes enter through their compliance instead; those between moving things, which couple chains, are
+   solved with them by the matrix of their answers (Woodbury), one chain solve a row. */
 
 CSIMI_FN int csimi_chains_links(const csim_structure *s) {
     return s && s->chain_count > 0 && s->chain_first && s->chain_block ? s->chain_first[s->chain_count] : 0;
@@ -13415,7 +13521,12 @@ CSIMI_FN void csimi_chains_layout(csimi_chains *c, csimi_arena *arena, int block
     c->force = CSIMI_PUSH(arena, csim_real, 3 * (size_t)blocks);
     c->lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     c->gamma = CSIMI_PUSH(arena, csim_real, contacts);
+    c->give = CSIMI_PUSH(arena, csim_real, contacts);
     c->held = CSIMI_PUSH(arena, int, contacts);
+    c->row = CSIMI_PUSH(arena, csimi_chain_row, CSIMI_CHAIN_ROWS);
+    c->dense = CSIMI_PUSH(arena, double, CSIMI_CHAIN_ROWS *CSIMI_CHAIN_ROWS);
+    c->answer = CSIMI_PUSH(arena, double, CSIMI_CHAIN_ROWS);
+    c->pivoting = CSIMI_PUSH(arena, int, CSIMI_CHAIN_ROWS);
 }
 
 CSIMI_FN void csimi_chains_bind(csimi_chains *c, const csim_problem *problem) {
@@ -13549,9 +13660,135 @@ static void csimi_chains_stiffen(csimi_chains *c, const csim_problem *problem, c
         }
 }
 
+/* ---- contacts between moving things */
+
+static csimi_chain_row *csimi_chains_row(csimi_chains *c, int m, int axis, double compliance) {
+    csimi_chain_row *row = c->row + c->rows++;
+    row->contact = m;
+    row->axis = axis;
+    row->compliance = compliance;
+    return row;
+}
+
+/* Rows of contact m: what it holds, and the turning of friction across the slip. */
+static void csimi_chains_rows(csimi_chains *c, const csim_contact *contact, unsigned char rows, int m,
+                              const csim_real *trial, bool follow) {
+    const csim_real *l = c->lambda + 3 * (size_t)m;
+    const bool slips = rows == 1 && contact->law < CSIM_LAW_BILATERAL;
+    const double turn = csimi_chains_turn(trial, l), gamma = (double)c->give[m];
+    double across[3];
+    int i, k;
+    for (k = 0; k < 3; ++k) {
+        csimi_chain_row *row;
+        if (!(rows >> k & 1)) continue;
+        row = csimi_chains_row(c, m, k,
+                               gamma + (contact->law == CSIM_LAW_INVERTIBLE ? (double)contact->omega[k ? 1 : 0] : 0));
+        for (i = 0; i < 3; ++i) {
+            row->in[i] = row->out[i] = (double)contact->R[3 * k + i];
+            if (slips && follow)
+                row->out[i] += (double)(l[1] * contact->R[3 + i] + l[2] * contact->R[6 + i]) / (double)l[0];
+        }
+    }
+    if (slips && turn > 1e-3 && csimi_chains_across(contact->R, l, across)) {
+        csimi_chain_row *row = csimi_chains_row(c, m, -1, (double)c->gamma[m] / turn);
+        for (i = 0; i < 3; ++i) row->in[i] = row->out[i] = across[i];
+    }
+}
+
+/* A^-1 of a block outside the chains as far as its diagonal tells; false: none. */
+static bool csimi_chains_mobility(const csim_problem *problem, int block, csim_real *inverse) {
+    return csimi_inverse3(problem->A.val + 9 * (size_t)problem->A.diag[block], inverse);
+}
+
+/* Adds scale times the impulse of a row to the right-hand side x of the chains, and its effect on other blocks to v. */
+static void csimi_chains_scatter(csimi_chains *c, const csim_problem *problem, const csimi_chain_row *row, double scale,
+                                 csim_real *v) {
+    const csim_contact *contact = problem->contacts + row->contact;
+    int side, k, i, e;
+    for (side = 0; side < 2; ++side) {
+        const csim_side s = side ? contact->b : contact->a;
+        for (k = s.first; k < s.first + s.count; ++k) {
+            const csim_term *t = problem->terms + k;
+            const int at = c->at[t->block];
+            csim_real impulse[3], inverse[9];
+            for (i = 0; i < 3; ++i) {
+                double sum = 0;
+                for (e = 0; e < 3; ++e) sum += (double)t->J[3 * e + i] * row->out[e];
+                impulse[i] = (csim_real)((side ? -scale : scale) * sum);
+                if (at >= 0) c->x[3 * at + i] += (double)impulse[i];
+            }
+            if (at < 0 && csimi_chains_mobility(problem, t->block, inverse))
+                csimi_addmul3(inverse, impulse, v + 3 * (size_t)t->block);
+        }
+    }
+}
+
+/* Velocity of a row under v. */
+static double csimi_chains_gather(const csim_problem *problem, const csimi_chain_row *row, const csim_real *v) {
+    const csim_contact *contact = problem->contacts + row->contact;
+    double sum = 0;
+    int side, k, i;
+    for (side = 0; side < 2; ++side) {
+        const csim_side s = side ? contact->b : contact->a;
+        for (k = s.first; k < s.first + s.count; ++k) {
+            csim_real u[3] = {0, 0, 0};
+            csimi_addmul3(problem->terms[k].J, v + 3 * (size_t)problem->terms[k].block, u);
+            for (i = 0; i < 3; ++i) sum += (side ? -1 : 1) * row->in[i] * (double)u[i];
+        }
+    }
+    return sum;
+}
+
+static void csimi_chains_solve(const csimi_chains *c, const csimi_chain *chain) {
+    int i;
+    for (i = 0; i < c->structure->chain_count; ++i)
+        csimi_chain_solve(chain, c->structure->chain_first[i], c->structure->chain_first[i + 1], c->x);
+}
+
+/* The solution x on the blocks of the chains, added to v. */
+static void csimi_chains_spread(const csimi_chains *c, csim_real *v) {
+    int i, k;
+    for (i = 0; i < 2 * c->links; ++i) {
+        const int block = c->structure->chain_block[i];
+        for (k = 0; k < 3 && block >= 0; ++k) v[3 * block + k] += (csim_real)c->x[3 * i + k];
+    }
+}
+
+/* Impulses of the rows for which p, moved by them, obeys the rows: answer. x holds what has moved p already. */
+static bool csimi_chains_couple(csimi_chains *c, const csim_problem *problem, const csim_contact *nodal,
+                                const csimi_chain *chain, const csim_real *p) {
+    const size_t bytes = 3 * (size_t)problem->A.n * sizeof *c->force;
+    const int m = c->rows;
+    int i, j;
+    CSIMI_MEMSET(c->force, 0, bytes);
+    csimi_chains_spread(c, c->force);
+    for (i = 0; i < m; ++i) {
+        const csimi_chain_row *row = c->row + i;
+        const int k = 3 * row->contact + row->axis;
+        if (row->axis < 0) /* across the slip: what p does there has its friction already */
+            c->answer[i] = -csimi_chains_gather(problem, row, c->force);
+        else
+            c->answer[i] = -csimi_chains_gather(problem, row, p) - (double)nodal[row->contact].phi[row->axis] -
+                           row->compliance * (double)c->lambda[k];
+    }
+    for (j = 0; j < m; ++j) {
+        CSIMI_MEMSET(c->x, 0, 6 * (size_t)c->links * sizeof *c->x);
+        CSIMI_MEMSET(c->force, 0, bytes);
+        csimi_chains_scatter(c, problem, c->row + j, 1, c->force);
+        csimi_chains_solve(c, chain);
+        csimi_chains_spread(c, c->force);
+        for (i = 0; i < m; ++i) c->dense[i * m + j] = csimi_chains_gather(problem, c->row + i, c->force);
+        c->dense[j * m + j] += c->row[j].compliance;
+    }
+    if (!csimi_lu(m, c->dense, c->pivoting)) return false;
+    csimi_lu_solve(m, c->dense, c->pivoting, c->answer);
+    return true;
+}
+
 static void csimi_chains_contacts(csimi_chains *c, const csim_problem *problem, const unsigned char *law,
                                   const csim_real *trial, bool follow) {
     int m;
+    c->rows = 0;
     for (m = 0; m < problem->contact_count; ++m) {
         const csim_contact *contact = problem->contacts + m;
         const unsigned char rows = csimi_coarse_rows(contact, c->lambda + 3 * (size_t)m);
@@ -13559,6 +13796,10 @@ static void csimi_chains_contacts(csimi_chains *c, const csim_problem *problem, 
         if (!rows) continue;
         if (c->held[m] >= 0 && contact->law != CSIM_LAW_INVERTIBLE) {
             if (c->at[c->held[m]] >= 0) csimi_chains_face(c, contact, law[m], rows, m, trial + 3 * (size_t)m, follow);
+            continue;
+        }
+        if (contact->a.count && contact->b.count && c->rows + 3 <= CSIMI_CHAIN_ROWS) {
+            csimi_chains_rows(c, contact, rows, m, trial + 3 * (size_t)m, follow);
             continue;
         }
         csimi_chains_stiffness(c, contact, rows, m, trial + 3 * (size_t)m, K);
@@ -13587,11 +13828,21 @@ static void csimi_chains_imbalance(csimi_chains *c, const csim_problem *problem,
     }
 }
 
-CSIMI_FN bool csimi_chains_correct(csimi_chains *c, const csim_problem *problem, const unsigned char *law,
-                                   const csim_real *trial, bool follow, csim_real *p, const csim_tasks *tasks) {
+/* x = force on the blocks of the chains */
+static void csimi_chains_load(csimi_chains *c) {
+    int i, k;
+    for (i = 0; i < 2 * c->links; ++i) {
+        const int block = c->structure->chain_block[i];
+        for (k = 0; k < 3; ++k) c->x[3 * i + k] = block >= 0 ? (double)c->force[3 * block + k] : 0;
+    }
+}
+
+CSIMI_FN bool csimi_chains_correct(csimi_chains *c, const csim_problem *problem, const csim_contact *nodal,
+                                   const unsigned char *law, const csim_real *trial, bool follow, csim_real *p,
+                                   const csim_tasks *tasks) {
     const csim_structure *s = c->structure;
     csimi_chain chain;
-    int i, k;
+    int i;
     csimi_chains_imbalance(c, problem, p, tasks);
     csimi_chains_matrix(c, &problem->A);
     csimi_chains_contacts(c, problem, law, trial, follow);
@@ -13599,15 +13850,16 @@ CSIMI_FN bool csimi_chains_correct(csimi_chains *c, const csim_problem *problem,
     chain.cross = c->cross;
     chain.face = c->face;
     chain.faces = c->faces;
-    for (i = 0; i < 2 * c->links; ++i)
-        for (k = 0; k < 3; ++k)
-            c->x[3 * i + k] = s->chain_block[i] >= 0 ? (double)c->force[3 * s->chain_block[i] + k] : 0;
-    for (i = 0; i < s->chain_count; ++i) {
+    csimi_chains_load(c);
+    for (i = 0; i < s->chain_count; ++i)
         if (!csimi_chain_factor(&chain, s->chain_first[i], s->chain_first[i + 1])) return false;
-        csimi_chain_solve(&chain, s->chain_first[i], s->chain_first[i + 1], c->x);
-    }
-    for (i = 0; i < 2 * c->links; ++i)
-        for (k = 0; k < 3 && s->chain_block[i] >= 0; ++k) p[3 * s->chain_block[i] + k] += (csim_real)c->x[3 * i + k];
+    csimi_chains_solve(c, &chain);
+    csimi_chains_spread(c, p);
+    if (!c->rows || !csimi_chains_couple(c, problem, nodal, &chain, p)) return true;
+    CSIMI_MEMSET(c->x, 0, 6 * (size_t)c->links * sizeof *c->x);
+    for (i = 0; i < c->rows; ++i) csimi_chains_scatter(c, problem, c->row + i, c->answer[i], p);
+    csimi_chains_solve(c, &chain);
+    csimi_chains_spread(c, p);
     return true;
 }
 /* ==== end solve/chain.c */
@@ -14176,9 +14428,11 @@ static void csimi_cond_chains(csimi_cond *c) {
         k->gamma[m] = csimi_cond_trial(c, m, trial);
         CSIMI_MEMCPY(l, trial, 3 * sizeof *l);
         csimi_project_as(c->law[m], c->nodal.problem.contacts + m, k->gamma[m], l);
+        k->give[m] = (csimi_cond_is_virtual(c, contact->a) ? 1 / csimi_cond_kappa(c, contact->a) : 0) +
+                     (csimi_cond_is_virtual(c, contact->b) ? 1 / csimi_cond_kappa(c, contact->b) : 0);
         k->held[m] = alone && !csimi_cond_is_virtual(c, node) ? node : -1;
     }
-    (void)csimi_chains_correct(k, c->given, c->law, c->trial, c->mode == 0, c->p, c->tasks);
+    (void)csimi_chains_correct(k, c->given, c->nodal.problem.contacts, c->law, c->trial, c->mode == 0, c->p, c->tasks);
     c->products += 1;
 }
 
@@ -19473,7 +19727,7 @@ static csimi_counts csimi_first_capacity(const csim_world_def *def) {
         c.matrix_blocks = c.nodes + 4 * c.rigids + 5 * c.tets + 10 * c.membranes + 16 * c.links + 7 * c.frames +
                           2 * c.bends + c.tree_span * c.coords;
     if (!c.contacts) c.contacts = 16 * c.shapes + 2 * (c.surface > c.nodes ? c.surface : c.nodes);
-    if (!c.pairs) c.pairs = 8 * (c.shapes + c.bodies);
+    if (!c.pairs) c.pairs = 8 * (c.shapes + c.bodies) + 16 * c.frames;
     return csimi_counts_of(&c);
 }
 
@@ -19676,7 +19930,7 @@ CSIM_API csim_status csim_world_set_integrator(csim_world *w, csim_integrator in
 /* Contacts and pairs that a heap world reserves for what it holds: a first program never meets a full capacity. */
 static void csimi_expect_contacts(csimi_counts *n) {
     n->contacts = 16 * n->shapes + 2 * n->surface + 6 * n->nodes / (n->tets > 0 ? 6 : 1) + 32;
-    n->pairs = 12 * (n->shapes + n->bodies) + 32;
+    n->pairs = 12 * (n->shapes + n->bodies) + 16 * n->frames + 32;
     n->ended = n->contacts;
 }
 
@@ -20602,6 +20856,7 @@ CSIM_API csim_cable_def csim_default_cable_def(void) {
     d.young = CSIM_R(1e6);
     d.poisson = CSIM_R(0.5);
     d.stretch_stiffness = d.shear_stiffness = d.bend_stiffness = d.bend_stiffness2 = d.twist_stiffness = -1;
+    d.self_contact = true;
     d.surface = csim_default_surface_def();
     d.guard = CSIMI_GUARD;
     return d;
@@ -20860,6 +21115,7 @@ static void csimi_write_cable(csimi_store *s, const csim_cable_def *d, int slot)
     b->clamped[0] = d->start_end == CSIM_CABLE_CLAMPED;
     b->clamped[1] = d->end_end == CSIM_CABLE_CLAMPED;
     b->closed = d->closed;
+    b->self_contact = d->self_contact;
     b->radius = d->radius;
     b->matrix_blocks = nodes + 7 * edges + 2 * b->bend_count;
 }
@@ -23068,6 +23324,7 @@ static void csimi_detector_layout(csimi_detector *d, const csimi_counts *n, csim
     d->pairs = CSIMI_PUSH(arena, int, 2 * (size_t)n->pairs);
     d->broad = csimi_push(arena, csimi_broad_scratch((int)objects), 1);
     csimi_surfaces_layout(&d->surfaces, n, arena);
+    csimi_edges_layout(&d->edges, n, arena);
 }
 
 CSIMI_FN size_t csimi_detect_scratch(const csimi_counts *n) {
@@ -23209,9 +23466,22 @@ static void csimi_add_objects(csimi_detector *d) {
     }
 }
 
+/* Too many pairs undo the step. */
+static csim_status csimi_pairs_found(csimi_detector *d, int pairs) {
+    csim_world *w = d->world;
+    csimi_step_frame *f = d->frame;
+    f->stats.pairs = csimi_imax(f->stats.pairs, pairs);
+    w->high.pairs = csimi_imax(w->high.pairs, pairs);
+    if (pairs <= w->store.capacity.pairs) return CSIM_OK;
+    f->stats.flags |= CSIM_FLAG_PAIRS_FULL;
+    return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed", true, (double)pairs,
+                      "at most capacity.pairs; call csim_world_reserve");
+}
+
 CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
     csimi_detector d;
     size_t mark = arena->used;
+    csim_status status;
     int i, pairs;
     CSIMI_MEMSET(&d, 0, sizeof d);
     d.world = w;
@@ -23221,17 +23491,12 @@ CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_aren
     csimi_surfaces_start(&d.surfaces, w, &w->store.state);
     csimi_add_objects(&d);
     pairs = csimi_broad_pairs(d.count, d.lower, d.upper, d.group, d.pairs, w->store.capacity.pairs, d.broad);
-    f->stats.pairs = pairs;
-    w->high.pairs = csimi_imax(w->high.pairs, pairs);
-    if (pairs > w->store.capacity.pairs) {
-        f->stats.flags |= CSIM_FLAG_PAIRS_FULL;
-        return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed", true, (double)pairs,
-                          "at most capacity.pairs; call csim_world_reserve");
-    }
+    if ((status = csimi_pairs_found(&d, pairs)) != 0) return status;
     f->found_count = 0;
     for (i = 0; i < pairs; i++) csimi_collide_pair(&d, d.pairs[2 * i], d.pairs[2 * i + 1]);
     for (i = 0; i < d.count; i++)
         if (w->store.body[d.object[i].body].self_distance > 0) csimi_collide_self(&d, i);
+    if ((status = csimi_pairs_found(&d, csimi_touch_cables(&d))) != 0) return status;
     f->stats.contacts = d.needed;
     w->high.contacts = csimi_imax(w->high.contacts, d.needed);
     csimi_pop(arena, mark);
@@ -23260,6 +23525,8 @@ CSIMI_FN csim_real csimi_gap_at(const csim_world *w, const csimi_state *then, co
         return csimi_surface_gap(surfaces, f->surface_b, a, f->radius + csimi_abs(f->gap), f->self, &hit, &gap)
                    ? gap - f->radius
                    : 0; /* farther than it was */
+    if (f->a.kind == CSIMI_PLACE_EDGE && f->b.kind == CSIMI_PLACE_EDGE)
+        return csimi_edge_distance(now, f->a.item, f->b.item) - f->radius;
     if (f->a.kind == CSIMI_PLACE_NODE && f->b.kind == CSIMI_PLACE_NODE) return csim_length(moved) - f->radius;
     return f->gap + csim_dot(csimi_place_carry(&f->b, then, now, f->normal), moved);
 }
@@ -23271,7 +23538,7 @@ CSIMI_FN csim_real csimi_gap_at(const csim_world *w, const csimi_state *then, co
 
 /* ---- ids and filters */
 
-static uint64_t csimi_mix64(uint64_t h, uint64_t x) {
+CSIMI_FN uint64_t csimi_mix64(uint64_t h, uint64_t x) {
     h ^= x + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2);
     h ^= h >> 30;
     h *= 0xbf58476d1ce4e5b9ull;
@@ -23279,7 +23546,7 @@ static uint64_t csimi_mix64(uint64_t h, uint64_t x) {
     return h;
 }
 
-static uint64_t csimi_side_key(const csimi_store *s, int slot, uint32_t part) {
+CSIMI_FN uint64_t csimi_side_key(const csimi_store *s, int slot, uint32_t part) {
     return csimi_mix64(((uint64_t)s->body[slot].generation << 32) | (uint32_t)slot, part);
 }
 
@@ -23307,7 +23574,7 @@ CSIMI_FN csim_pair_info csimi_pair_of(const csim_world *w, int a, int b) {
     return p;
 }
 
-static bool csimi_may_touch(const csim_world *w, int a, int b) {
+CSIMI_FN bool csimi_may_touch(const csim_world *w, int a, int b) {
     const csim_surface_def *p = &w->store.body[a].surface, *q = &w->store.body[b].surface;
     if ((p->category & q->mask) == 0 || (q->category & p->mask) == 0) return false;
     if (p->group > 0 && p->group == q->group) return false;
@@ -23320,8 +23587,7 @@ static bool csimi_may_touch(const csim_world *w, int a, int b) {
 
 /* ---- found contacts */
 
-/* The next free record, or null beyond the capacity (it is counted all the same). */
-static csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id) {
+CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id) {
     csimi_step_frame *f = d->frame;
     csimi_found_contact *c;
     d->needed++;
@@ -23630,6 +23896,150 @@ CSIMI_FN void csimi_collide_pair(csimi_detector *d, int i, int j) {
         csimi_collide_points(d, b, a);
 }
 /* ==== end world/narrow.c */
+
+/* ==== begin world/touch.c ======================================================================================= */
+/* world/touch: cables against cables and against themselves: edges as capsules, closest point to closest point. */
+
+CSIMI_FN void csimi_edges_layout(csimi_edges *e, const csimi_counts *n, csimi_arena *arena) {
+    const size_t edges = (size_t)n->frames;
+    e->margin = CSIMI_PUSH(arena, csim_real, edges);
+    e->frame = CSIMI_PUSH(arena, int, edges);
+    e->lower = CSIMI_PUSH(arena, csim_real, 3 * edges);
+    e->upper = CSIMI_PUSH(arena, csim_real, 3 * edges);
+    e->group = CSIMI_PUSH(arena, int, edges);
+    e->broad = csimi_push(arena, csimi_broad_scratch((int)edges), 1);
+}
+
+/* ---- bounds */
+
+/* How far an edge may come in this step; one margin an edge, so that a whip's tip does not widen its handle. */
+static csim_real csimi_edge_margin(const csimi_detector *d, int frame) {
+    const csimi_state *s = &d->world->store.state;
+    const int *node = s->edge_node + 2 * frame;
+    csim_real h = d->frame->h, g = csim_length(csimi_load3(s->gravity)), speed = 0, push = 0;
+    int k;
+    for (k = 0; k < 2; k++) {
+        speed = csimi_max(speed, csim_length(csimi_load3(s->v + 3 * node[k])));
+        push = csimi_max(push, csim_length(csimi_load3(s->node_force + 3 * node[k])) / s->node_mass[node[k]]);
+    }
+    return d->world->def.contact_distance / 2 + d->ahead * h * (speed + h * (g + push));
+}
+
+static void csimi_add_edge(csimi_detector *d, const csimi_body *b, int group, int frame) {
+    csimi_edges *e = &d->edges;
+    const csimi_state *s = &d->world->store.state;
+    const csim_real *p = s->x + 3 * s->edge_node[2 * frame], *q = s->x + 3 * s->edge_node[2 * frame + 1];
+    csim_real grow = b->radius + b->surface.thickness;
+    int k, i = e->count++;
+    e->frame[i] = frame;
+    e->group[i] = group;
+    e->margin[i] = csimi_edge_margin(d, frame);
+    grow += e->margin[i];
+    for (k = 0; k < 3; k++) {
+        e->lower[3 * i + k] = csimi_min(p[k], q[k]) - grow;
+        e->upper[3 * i + k] = csimi_max(p[k], q[k]) + grow;
+    }
+}
+
+/* ---- one pair of edges */
+
+/* Edges so near along the cable that they always touch: less than four radii of cable between them. */
+static bool csimi_edges_next(const csimi_state *s, const csimi_body *b, int i, int j) {
+    int apart = csimi_imax(i, j) - csimi_imin(i, j);
+    if (b->closed) apart = csimi_imin(apart, b->frame_count - apart);
+    return apart < 2 || (csim_real)(apart - 1) * s->edge_data[6 * i] < 4 * (b->radius + b->surface.thickness);
+}
+
+/* Whether a point at share t of edge k is the start of the edge after it. */
+static bool csimi_edge_passes(const csimi_body *b, int k, csim_real t) {
+    return t >= 1 && (b->closed || k + 1 < b->first_frame + b->frame_count);
+}
+
+/* Closest points of the centrelines of two edges. */
+static csim_vec3 csimi_edge_closest(const csimi_state *s, const int *edge, csim_real *t, csim_vec3 *point) {
+    csim_vec3 x[2], d[2];
+    int k;
+    for (k = 0; k < 2; k++) {
+        x[k] = csimi_load3(s->x + 3 * s->edge_node[2 * edge[k]]);
+        d[k] = csim_sub(csimi_load3(s->x + 3 * s->edge_node[2 * edge[k] + 1]), x[k]);
+    }
+    csimi_closest_segments(x[0], d[0], x[1], d[1], t, t + 1);
+    for (k = 0; k < 2; k++) point[k] = csim_madd(x[k], t[k], d[k]);
+    return csim_sub(point[0], point[1]);
+}
+
+CSIMI_FN csim_real csimi_edge_distance(const csimi_state *s, int a, int b) {
+    csim_vec3 point[2];
+    csim_real t[2];
+    int edge[2];
+    edge[0] = a;
+    edge[1] = b;
+    return csim_length(csimi_edge_closest(s, edge, t, point));
+}
+
+static void csimi_touch_edges(csimi_detector *d, int i, int j) {
+    const csimi_store *s = &d->world->store;
+    const csimi_state *state = &s->state;
+    csim_vec3 point[2], n;
+    csim_real t[2], radius[2], distance, reach = d->edges.margin[i] + d->edges.margin[j];
+    csimi_found_contact *c;
+    int edge[2], slot[2], k;
+    uint64_t key[2];
+    edge[0] = d->edges.frame[i];
+    edge[1] = d->edges.frame[j];
+    for (k = 0; k < 2; k++) {
+        slot[k] = s->frame_body[edge[k]];
+        radius[k] = s->body[slot[k]].radius + s->body[slot[k]].surface.thickness;
+        key[k] = csimi_side_key(s, slot[k], (uint32_t)(edge[k] - s->body[slot[k]].first_frame) | 0x10000000u);
+    }
+    if (slot[0] == slot[1] && csimi_edges_next(state, s->body + slot[0], edge[0], edge[1])) return;
+    n = csimi_edge_closest(state, edge, t, point);
+    distance = csim_length(n);
+    if (!(distance - radius[0] - radius[1] <= reach)) return;
+    for (k = 0; k < 2; k++)
+        if (csimi_edge_passes(s->body + slot[k], edge[k], t[k])) return; /* the next edge has the same point */
+    if (slot[0] != slot[1] && !csimi_may_touch(d->world, slot[0], slot[1])) return;
+    c = csimi_next_found(d, slot[0], slot[1], csimi_mix64(key[0], key[1]));
+    if (!c) return;
+    if (distance > 0)
+        n = csim_scale(1 / distance, n);
+    else
+        n = csim_rotate(csimi_load_quat(state->frame + 4 * edge[1]), csim_v3(1, 0, 0));
+    c->normal = n;
+    c->radius = radius[0] + radius[1];
+    c->gap = distance - c->radius;
+    c->point_a = csim_madd(point[0], -radius[0], n);
+    c->point_b = csim_madd(point[1], radius[1], n);
+    c->meet = csim_scale(CSIM_R(0.5), csim_add(c->point_a, c->point_b));
+    c->a = csimi_place_edge(state, edge[0], c->meet);
+    c->b = csimi_place_edge(state, edge[1], c->meet);
+}
+
+/* All edges of cables that may touch an edge; pairs found, beyond the capacity too. */
+CSIMI_FN int csimi_touch_cables(csimi_detector *d) {
+    const csim_world *w = d->world;
+    csimi_edges *e = &d->edges;
+    int i, k, cables = 0, self = 0, found;
+    e->count = 0;
+    for (i = 0; i < w->live_bodies; i++) {
+        const csimi_body *b = w->store.body + w->store.body_list[i];
+        if (b->kind != CSIM_BODY_CABLE) continue;
+        cables++;
+        self += b->self_contact;
+    }
+    if (cables + self < 2) return 0;
+    for (i = 0; i < w->live_bodies; i++) {
+        int slot = w->store.body_list[i];
+        const csimi_body *b = w->store.body + slot;
+        for (k = 0; b->kind == CSIM_BODY_CABLE && k < b->frame_count; k++)
+            csimi_add_edge(d, b, b->self_contact ? -1 : slot, b->first_frame + k);
+    }
+    found = csimi_broad_pairs(e->count, e->lower, e->upper, e->group, d->pairs, w->store.capacity.pairs, e->broad);
+    for (i = 0; i < csimi_imin(found, w->store.capacity.pairs); i++)
+        csimi_touch_edges(d, d->pairs[2 * i], d->pairs[2 * i + 1]);
+    return found;
+}
+/* ==== end world/touch.c */
 
 /* ==== begin world/rows.c ======================================================================================== */
 /* world/rows: found contacts become rows of the problem: frames, terms, laws, phi, warm starts. contact.md. */

@@ -202,6 +202,7 @@ static void capstan_build(scene *s) {
     d.point_count = c->nodes + 2;
     d.radius = CSIM_R(0.1);
     d.density = CSIM_R(0.03);
+    d.self_contact = false;
     d.stretch_stiffness = d.shear_stiffness = CAPSTAN_DOUBLE ? CSIM_R(1e8) : CSIM_R(1e4);
     d.bend_stiffness = d.twist_stiffness = 0;
     d.strain = 1 / d.stretch_stiffness;

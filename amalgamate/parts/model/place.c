@@ -46,6 +46,34 @@ CSIMI_FN csimi_place csimi_place_rigid(const csimi_state *s, int k, csim_vec3 po
     return p;
 }
 
+/* x = x_i + t dx + a e1 + b e2, in the axes of the edge; a sheared edge has dx off its third axis. */
+CSIMI_FN csimi_place csimi_place_edge(const csimi_state *s, int k, csim_vec3 point) {
+    csimi_place p = csimi_place_of(CSIMI_PLACE_EDGE);
+    csim_quat q = csimi_load_quat(s->frame + 4 * (size_t)k);
+    csim_vec3 first, along, off;
+    csim_real t;
+    p.item = k;
+    p.node[0] = s->edge_node[2 * k];
+    p.node[1] = s->edge_node[2 * k + 1];
+    first = csimi_load3(s->x + 3 * (size_t)p.node[0]);
+    along = csim_unrotate(q, csim_sub(csimi_load3(s->x + 3 * (size_t)p.node[1]), first));
+    off = csim_unrotate(q, csim_sub(point, first));
+    t = along.z > 0 ? csimi_clamp(off.z / along.z, -1, 2) : CSIM_R(0.5); /* an inverted edge has no sensible middle */
+    csimi_store3(p.local, csim_v3(off.x - t * along.x, off.y - t * along.y, t));
+    return p;
+}
+
+/* Where the place is off the line of its edge, world axes. */
+static csim_vec3 csimi_edge_offset(const csimi_state *s, const csimi_place *p) {
+    return csim_rotate(csimi_load_quat(s->frame + 4 * (size_t)p->item), csim_v3(p->local[0], p->local[1], 0));
+}
+
+/* Share of a value at the two nodes. */
+static csim_vec3 csimi_edge_between(const csimi_place *p, const csim_real *a) {
+    csim_vec3 x = csim_scale(1 - p->local[2], csimi_load3(a + 3 * (size_t)p->node[0]));
+    return csim_madd(x, p->local[2], csimi_load3(a + 3 * (size_t)p->node[1]));
+}
+
 CSIMI_FN csimi_place csimi_place_face(const int *node, const csim_real *weight, csim_real height) {
     csimi_place p = csimi_place_of(CSIMI_PLACE_FACE);
     int k;
@@ -113,6 +141,7 @@ CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p)
         return csim_add(csimi_load3(s->com + 3 * (size_t)p->item),
                         csim_rotate(csimi_place_rotation(s, p->item), csimi_load3(p->local)));
     case CSIMI_PLACE_LINK: return csim_pose_point(csimi_link_pose(s, p->item), csimi_load3(p->local));
+    case CSIMI_PLACE_EDGE: return csim_add(csimi_edge_between(p, s->x), csimi_edge_offset(s, p));
     case CSIMI_PLACE_FACE:
         x = csim_v3(0, 0, 0);
         for (k = 0; k < 3; k++) x = csim_madd(x, p->local[k], csimi_load3(s->x + 3 * (size_t)p->node[k]));
@@ -134,6 +163,9 @@ CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place 
         return csim_add(csimi_load3(twist), csim_cross(csimi_load3(twist + 3), arm));
     }
     case CSIMI_PLACE_LINK: return csimi_link_velocity(s, p->item, point, s->coord_rate, NULL);
+    case CSIMI_PLACE_EDGE:
+        return csim_add(csimi_edge_between(p, s->v),
+                        csim_cross(csimi_load3(s->frame_velocity + 3 * (size_t)p->item), csimi_edge_offset(s, p)));
     case CSIMI_PLACE_FACE:
         csimi_face_terms(s, p, J);
         for (k = 0; k < 3; k++) csimi_addmul3(J + 9 * k, s->v + 3 * (size_t)p->node[k], v);
@@ -158,6 +190,9 @@ CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_pl
         return csim_madd(csimi_load3(s->gravity), 1 / s->rigid_mass[p->item],
                          csimi_load3(s->wrench + 6 * (size_t)p->item));
     case CSIMI_PLACE_LINK: return csimi_place_free(s, p) ? csimi_load3(s->gravity) : a; /* as if its joints were free */
+    case CSIMI_PLACE_EDGE:
+        a = csim_scale(1 - p->local[2], csimi_node_acceleration(s, p->node[0]));
+        return csim_madd(a, p->local[2], csimi_node_acceleration(s, p->node[1]));
     case CSIMI_PLACE_FACE:
         for (k = 0; k < 3; k++) a = csim_madd(a, p->local[k], csimi_node_acceleration(s, p->node[k]));
         break;
@@ -182,6 +217,15 @@ CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_
         csimi_rigid_arm(s, p->item, x, J + 9);
         break;
     case CSIMI_PLACE_LINK: return csimi_link_terms(s, p->item, point, block, J);
+    case CSIMI_PLACE_EDGE:
+        block[0] = p->node[0];
+        block[1] = p->node[1];
+        block[2] = csimi_first_frame_block(s) + p->item;
+        csimi_place_scaled_identity(1 - p->local[2], J);
+        csimi_place_scaled_identity(p->local[2], J + 9);
+        csimi_store3(x, csim_scale(-1, csimi_edge_offset(s, p)));
+        csimi_skew(x, J + 18);
+        break;
     case CSIMI_PLACE_FACE:
         for (k = 0; k < 3; k++) block[k] = p->node[k];
         csimi_face_terms(s, p, J);
@@ -196,6 +240,7 @@ CSIMI_FN int csimi_place_term_count(const csimi_place *p) {
     case CSIMI_PLACE_NODE: return 1;
     case CSIMI_PLACE_RIGID: return 2;
     case CSIMI_PLACE_LINK: return p->node[0];
+    case CSIMI_PLACE_EDGE: return 3;
     case CSIMI_PLACE_FACE: return 3;
     }
     return 0;
@@ -215,7 +260,7 @@ CSIMI_FN void csimi_place_prepare(csimi_state *s) {
 }
 
 CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
-    csim_real trace = 0, x[3], J[27], JI[9];
+    csim_real trace = 0, x[3], J[27], JI[9], I[9], inverse[9];
     int k;
     if (!csimi_place_free(s, p)) return 0;
     switch (p->kind) {
@@ -228,6 +273,20 @@ CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, 
         csimi_rigid_arm(s, p->item, x, J);
         csimi_matmul(J, s->rigid_inverse + 9 * (size_t)p->item, JI);
         for (k = 0; k < 9; k++) trace += JI[k] * J[k];
+        break;
+    case CSIMI_PLACE_EDGE:
+        for (k = 0; k < 2; k++) {
+            csim_real share = k ? p->local[2] : 1 - p->local[2];
+            if (s->node_mode[p->node[k]] == CSIMI_FREE) trace += 3 * share * share / s->node_mass[p->node[k]];
+        }
+        if (s->frame_mode[p->item] != CSIMI_FREE) break;
+        csimi_frame_inertia_world(s, p->item, I);
+        csimi_store3(x, csim_scale(-1, csimi_edge_offset(s, p)));
+        csimi_skew(x, J);
+        if (csimi_inverse3(I, inverse)) {
+            csimi_matmul(J, inverse, JI);
+            for (k = 0; k < 9; k++) trace += JI[k] * J[k];
+        }
         break;
     case CSIMI_PLACE_FACE:
         csimi_face_terms(s, p, J);
@@ -245,6 +304,9 @@ CSIMI_FN bool csimi_place_free(const csimi_state *s, const csimi_place *p) {
     case CSIMI_PLACE_NODE: return s->node_mode[p->item] == CSIMI_FREE;
     case CSIMI_PLACE_RIGID: return s->rigid_mode[p->item] == CSIMI_FREE;
     case CSIMI_PLACE_LINK: return s->tree[s->tree_link[p->item].tree].mode == CSIMI_FREE;
+    case CSIMI_PLACE_EDGE:
+        return s->node_mode[p->node[0]] == CSIMI_FREE || s->node_mode[p->node[1]] == CSIMI_FREE ||
+               s->frame_mode[p->item] == CSIMI_FREE;
     case CSIMI_PLACE_FACE:
         for (k = 0; k < 3; k++)
             if (s->node_mode[p->node[k]] == CSIMI_FREE) return true;
@@ -294,6 +356,9 @@ CSIMI_FN csim_vec3 csimi_place_carry(const csimi_place *p, const csimi_state *th
     case CSIMI_PLACE_LINK:
         return csim_rotate(csimi_link_pose(now, p->item).rotation,
                            csim_unrotate(csimi_link_pose(then, p->item).rotation, direction));
+    case CSIMI_PLACE_EDGE:
+        return csim_rotate(csimi_load_quat(now->frame + 4 * (size_t)p->item),
+                           csim_unrotate(csimi_load_quat(then->frame + 4 * (size_t)p->item), direction));
     case CSIMI_PLACE_FACE: return csimi_face_carry(p, then, now, direction);
     }
     return direction;
@@ -310,6 +375,7 @@ CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count, 
         if (rigid >= 0 && p->item > rigid) p->item--;
         break;
     case CSIMI_PLACE_LINK: break; /* csimi_place_shift_links */
+    case CSIMI_PLACE_EDGE: break; /* of contacts alone, which no step outlives */
     case CSIMI_PLACE_FACE:
         for (k = 0; k < 3; k++)
             if (p->node[k] >= first_node + node_count) p->node[k] -= node_count;

@@ -21,6 +21,8 @@ typedef enum csimi_place_kind {
     CSIMI_PLACE_NODE,   /* item: point node */
     CSIMI_PLACE_RIGID,  /* item: rigid body; local: the point in its centre-of-mass frame */
     CSIMI_PLACE_LINK,   /* item: link of a tree, local: the point in its axes, node[0]: terms */
+    CSIMI_PLACE_EDGE,   /* item: edge of a cable; local: offset along its first two axes, m, and the share of the way
+                           from node[0] to node[1] */
     CSIMI_PLACE_FACE    /* node[3]: corners of a triangle; local: their weights, which add up to 1, and the height of
                            the point over the triangle's plane, m */
 } csimi_place_kind;
@@ -328,6 +330,8 @@ CSIMI_FN csimi_place csimi_place_node(int node);
 /* The material point of rigid body k that is at the world point now. */
 CSIMI_FN csimi_place csimi_place_rigid(const csimi_state *s, int k, csim_vec3 point);
 CSIMI_FN csimi_place csimi_place_face(const int *node /* [3] */, const csim_real *weight /* [3] */, csim_real height);
+/* The point moving with edge k of a cable that is at the world point now. */
+CSIMI_FN csimi_place csimi_place_edge(const csimi_state *s, int k, csim_vec3 point);
 CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p);
 /* Velocity at v_k, before any gyroscopic change. */
 CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 point);

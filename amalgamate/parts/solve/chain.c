@@ -5,7 +5,8 @@
    nodes that slip keep to their tangent plane. Friction follows the normal impulse, lambda_t = rho lambda_n with rho as
    the projection left it, by a combination of rows; across rho it turns with the direction of slip. That is the
    semismooth Newton step of the contact law, so two maps settle a step whose contacts stay what they are. Contacts held
-   by virtual nodes enter through their compliance instead. */
+   by virtual nodes enter through their compliance instead; those between moving things, which couple chains, are
+   solved with them by the matrix of their answers (Woodbury), one chain solve a row. */
 #include "private.h"
 
 CSIMI_FN int csimi_chains_links(const csim_structure *s) {
@@ -24,7 +25,12 @@ CSIMI_FN void csimi_chains_layout(csimi_chains *c, csimi_arena *arena, int block
     c->force = CSIMI_PUSH(arena, csim_real, 3 * (size_t)blocks);
     c->lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     c->gamma = CSIMI_PUSH(arena, csim_real, contacts);
+    c->give = CSIMI_PUSH(arena, csim_real, contacts);
     c->held = CSIMI_PUSH(arena, int, contacts);
+    c->row = CSIMI_PUSH(arena, csimi_chain_row, CSIMI_CHAIN_ROWS);
+    c->dense = CSIMI_PUSH(arena, double, CSIMI_CHAIN_ROWS *CSIMI_CHAIN_ROWS);
+    c->answer = CSIMI_PUSH(arena, double, CSIMI_CHAIN_ROWS);
+    c->pivoting = CSIMI_PUSH(arena, int, CSIMI_CHAIN_ROWS);
 }
 
 CSIMI_FN void csimi_chains_bind(csimi_chains *c, const csim_problem *problem) {
@@ -158,9 +164,135 @@ static void csimi_chains_stiffen(csimi_chains *c, const csim_problem *problem, c
         }
 }
 
+/* ---- contacts between moving things */
+
+static csimi_chain_row *csimi_chains_row(csimi_chains *c, int m, int axis, double compliance) {
+    csimi_chain_row *row = c->row + c->rows++;
+    row->contact = m;
+    row->axis = axis;
+    row->compliance = compliance;
+    return row;
+}
+
+/* Rows of contact m: what it holds, and the turning of friction across the slip. */
+static void csimi_chains_rows(csimi_chains *c, const csim_contact *contact, unsigned char rows, int m,
+                              const csim_real *trial, bool follow) {
+    const csim_real *l = c->lambda + 3 * (size_t)m;
+    const bool slips = rows == 1 && contact->law < CSIM_LAW_BILATERAL;
+    const double turn = csimi_chains_turn(trial, l), gamma = (double)c->give[m];
+    double across[3];
+    int i, k;
+    for (k = 0; k < 3; ++k) {
+        csimi_chain_row *row;
+        if (!(rows >> k & 1)) continue;
+        row = csimi_chains_row(c, m, k,
+                               gamma + (contact->law == CSIM_LAW_INVERTIBLE ? (double)contact->omega[k ? 1 : 0] : 0));
+        for (i = 0; i < 3; ++i) {
+            row->in[i] = row->out[i] = (double)contact->R[3 * k + i];
+            if (slips && follow)
+                row->out[i] += (double)(l[1] * contact->R[3 + i] + l[2] * contact->R[6 + i]) / (double)l[0];
+        }
+    }
+    if (slips && turn > 1e-3 && csimi_chains_across(contact->R, l, across)) {
+        csimi_chain_row *row = csimi_chains_row(c, m, -1, (double)c->gamma[m] / turn);
+        for (i = 0; i < 3; ++i) row->in[i] = row->out[i] = across[i];
+    }
+}
+
+/* A^-1 of a block outside the chains as far as its diagonal tells; false: none. */
+static bool csimi_chains_mobility(const csim_problem *problem, int block, csim_real *inverse) {
+    return csimi_inverse3(problem->A.val + 9 * (size_t)problem->A.diag[block], inverse);
+}
+
+/* Adds scale times the impulse of a row to the right-hand side x of the chains, and its effect on other blocks to v. */
+static void csimi_chains_scatter(csimi_chains *c, const csim_problem *problem, const csimi_chain_row *row, double scale,
+                                 csim_real *v) {
+    const csim_contact *contact = problem->contacts + row->contact;
+    int side, k, i, e;
+    for (side = 0; side < 2; ++side) {
+        const csim_side s = side ? contact->b : contact->a;
+        for (k = s.first; k < s.first + s.count; ++k) {
+            const csim_term *t = problem->terms + k;
+            const int at = c->at[t->block];
+            csim_real impulse[3], inverse[9];
+            for (i = 0; i < 3; ++i) {
+                double sum = 0;
+                for (e = 0; e < 3; ++e) sum += (double)t->J[3 * e + i] * row->out[e];
+                impulse[i] = (csim_real)((side ? -scale : scale) * sum);
+                if (at >= 0) c->x[3 * at + i] += (double)impulse[i];
+            }
+            if (at < 0 && csimi_chains_mobility(problem, t->block, inverse))
+                csimi_addmul3(inverse, impulse, v + 3 * (size_t)t->block);
+        }
+    }
+}
+
+/* Velocity of a row under v. */
+static double csimi_chains_gather(const csim_problem *problem, const csimi_chain_row *row, const csim_real *v) {
+    const csim_contact *contact = problem->contacts + row->contact;
+    double sum = 0;
+    int side, k, i;
+    for (side = 0; side < 2; ++side) {
+        const csim_side s = side ? contact->b : contact->a;
+        for (k = s.first; k < s.first + s.count; ++k) {
+            csim_real u[3] = {0, 0, 0};
+            csimi_addmul3(problem->terms[k].J, v + 3 * (size_t)problem->terms[k].block, u);
+            for (i = 0; i < 3; ++i) sum += (side ? -1 : 1) * row->in[i] * (double)u[i];
+        }
+    }
+    return sum;
+}
+
+static void csimi_chains_solve(const csimi_chains *c, const csimi_chain *chain) {
+    int i;
+    for (i = 0; i < c->structure->chain_count; ++i)
+        csimi_chain_solve(chain, c->structure->chain_first[i], c->structure->chain_first[i + 1], c->x);
+}
+
+/* The solution x on the blocks of the chains, added to v. */
+static void csimi_chains_spread(const csimi_chains *c, csim_real *v) {
+    int i, k;
+    for (i = 0; i < 2 * c->links; ++i) {
+        const int block = c->structure->chain_block[i];
+        for (k = 0; k < 3 && block >= 0; ++k) v[3 * block + k] += (csim_real)c->x[3 * i + k];
+    }
+}
+
+/* Impulses of the rows for which p, moved by them, obeys the rows: answer. x holds what has moved p already. */
+static bool csimi_chains_couple(csimi_chains *c, const csim_problem *problem, const csim_contact *nodal,
+                                const csimi_chain *chain, const csim_real *p) {
+    const size_t bytes = 3 * (size_t)problem->A.n * sizeof *c->force;
+    const int m = c->rows;
+    int i, j;
+    CSIMI_MEMSET(c->force, 0, bytes);
+    csimi_chains_spread(c, c->force);
+    for (i = 0; i < m; ++i) {
+        const csimi_chain_row *row = c->row + i;
+        const int k = 3 * row->contact + row->axis;
+        if (row->axis < 0) /* across the slip: what p does there has its friction already */
+            c->answer[i] = -csimi_chains_gather(problem, row, c->force);
+        else
+            c->answer[i] = -csimi_chains_gather(problem, row, p) - (double)nodal[row->contact].phi[row->axis] -
+                           row->compliance * (double)c->lambda[k];
+    }
+    for (j = 0; j < m; ++j) {
+        CSIMI_MEMSET(c->x, 0, 6 * (size_t)c->links * sizeof *c->x);
+        CSIMI_MEMSET(c->force, 0, bytes);
+        csimi_chains_scatter(c, problem, c->row + j, 1, c->force);
+        csimi_chains_solve(c, chain);
+        csimi_chains_spread(c, c->force);
+        for (i = 0; i < m; ++i) c->dense[i * m + j] = csimi_chains_gather(problem, c->row + i, c->force);
+        c->dense[j * m + j] += c->row[j].compliance;
+    }
+    if (!csimi_lu(m, c->dense, c->pivoting)) return false;
+    csimi_lu_solve(m, c->dense, c->pivoting, c->answer);
+    return true;
+}
+
 static void csimi_chains_contacts(csimi_chains *c, const csim_problem *problem, const unsigned char *law,
                                   const csim_real *trial, bool follow) {
     int m;
+    c->rows = 0;
     for (m = 0; m < problem->contact_count; ++m) {
         const csim_contact *contact = problem->contacts + m;
         const unsigned char rows = csimi_coarse_rows(contact, c->lambda + 3 * (size_t)m);
@@ -168,6 +300,10 @@ static void csimi_chains_contacts(csimi_chains *c, const csim_problem *problem, 
         if (!rows) continue;
         if (c->held[m] >= 0 && contact->law != CSIM_LAW_INVERTIBLE) {
             if (c->at[c->held[m]] >= 0) csimi_chains_face(c, contact, law[m], rows, m, trial + 3 * (size_t)m, follow);
+            continue;
+        }
+        if (contact->a.count && contact->b.count && c->rows + 3 <= CSIMI_CHAIN_ROWS) {
+            csimi_chains_rows(c, contact, rows, m, trial + 3 * (size_t)m, follow);
             continue;
         }
         csimi_chains_stiffness(c, contact, rows, m, trial + 3 * (size_t)m, K);
@@ -196,11 +332,21 @@ static void csimi_chains_imbalance(csimi_chains *c, const csim_problem *problem,
     }
 }
 
-CSIMI_FN bool csimi_chains_correct(csimi_chains *c, const csim_problem *problem, const unsigned char *law,
-                                   const csim_real *trial, bool follow, csim_real *p, const csim_tasks *tasks) {
+/* x = force on the blocks of the chains */
+static void csimi_chains_load(csimi_chains *c) {
+    int i, k;
+    for (i = 0; i < 2 * c->links; ++i) {
+        const int block = c->structure->chain_block[i];
+        for (k = 0; k < 3; ++k) c->x[3 * i + k] = block >= 0 ? (double)c->force[3 * block + k] : 0;
+    }
+}
+
+CSIMI_FN bool csimi_chains_correct(csimi_chains *c, const csim_problem *problem, const csim_contact *nodal,
+                                   const unsigned char *law, const csim_real *trial, bool follow, csim_real *p,
+                                   const csim_tasks *tasks) {
     const csim_structure *s = c->structure;
     csimi_chain chain;
-    int i, k;
+    int i;
     csimi_chains_imbalance(c, problem, p, tasks);
     csimi_chains_matrix(c, &problem->A);
     csimi_chains_contacts(c, problem, law, trial, follow);
@@ -208,14 +354,15 @@ CSIMI_FN bool csimi_chains_correct(csimi_chains *c, const csim_problem *problem,
     chain.cross = c->cross;
     chain.face = c->face;
     chain.faces = c->faces;
-    for (i = 0; i < 2 * c->links; ++i)
-        for (k = 0; k < 3; ++k)
-            c->x[3 * i + k] = s->chain_block[i] >= 0 ? (double)c->force[3 * s->chain_block[i] + k] : 0;
-    for (i = 0; i < s->chain_count; ++i) {
+    csimi_chains_load(c);
+    for (i = 0; i < s->chain_count; ++i)
         if (!csimi_chain_factor(&chain, s->chain_first[i], s->chain_first[i + 1])) return false;
-        csimi_chain_solve(&chain, s->chain_first[i], s->chain_first[i + 1], c->x);
-    }
-    for (i = 0; i < 2 * c->links; ++i)
-        for (k = 0; k < 3 && s->chain_block[i] >= 0; ++k) p[3 * s->chain_block[i] + k] += (csim_real)c->x[3 * i + k];
+    csimi_chains_solve(c, &chain);
+    csimi_chains_spread(c, p);
+    if (!c->rows || !csimi_chains_couple(c, problem, nodal, &chain, p)) return true;
+    CSIMI_MEMSET(c->x, 0, 6 * (size_t)c->links * sizeof *c->x);
+    for (i = 0; i < c->rows; ++i) csimi_chains_scatter(c, problem, c->row + i, c->answer[i], p);
+    csimi_chains_solve(c, &chain);
+    csimi_chains_spread(c, p);
     return true;
 }

@@ -562,9 +562,11 @@ static void csimi_cond_chains(csimi_cond *c) {
         k->gamma[m] = csimi_cond_trial(c, m, trial);
         CSIMI_MEMCPY(l, trial, 3 * sizeof *l);
         csimi_project_as(c->law[m], c->nodal.problem.contacts + m, k->gamma[m], l);
+        k->give[m] = (csimi_cond_is_virtual(c, contact->a) ? 1 / csimi_cond_kappa(c, contact->a) : 0) +
+                     (csimi_cond_is_virtual(c, contact->b) ? 1 / csimi_cond_kappa(c, contact->b) : 0);
         k->held[m] = alone && !csimi_cond_is_virtual(c, node) ? node : -1;
     }
-    (void)csimi_chains_correct(k, c->given, c->law, c->trial, c->mode == 0, c->p, c->tasks);
+    (void)csimi_chains_correct(k, c->given, c->nodal.problem.contacts, c->law, c->trial, c->mode == 0, c->p, c->tasks);
     c->products += 1;
 }
 

@@ -120,6 +120,12 @@ CSIMI_FN void csimi_coarse_apply(csimi_coarse *c, const csim_problem *problem, c
                                  const csim_real *f, csim_real *p, const csim_tasks *tasks);
 
 /* ---- chain.c: cables, solved exactly on the face of their contacts. */
+enum { CSIMI_CHAIN_ROWS = 96 }; /* rows between moving things that are solved with the chains; the rest are stiffness */
+/* One direction of a contact: `in` of the velocity that it stops, `out` of the impulse that does. */
+typedef struct csimi_chain_row {
+    int contact, axis; /* row of the contact, -1: across its slip */
+    double in[3], out[3], compliance;
+} csimi_chain_row;
 typedef struct csimi_chains {
     const csim_structure *structure;
     int links;
@@ -127,18 +133,25 @@ typedef struct csimi_chains {
     int *at;                   /* [n] place of each block among the 2 links of the chains, -1: none */
     int *face;                 /* [2 links] */
     csimi_chain_face *faces;   /* [contacts] */
-    csim_real *force;          /* [3n] imbalance at p */
+    csim_real *force;          /* [3n] imbalance at p, then answers to rows */
+    csimi_chain_row *row;      /* [CSIMI_CHAIN_ROWS] */
+    double *dense, *answer;    /* [rows rows], [rows] */
+    int *pivoting;             /* [rows] */
+    int rows;
     csim_real *lambda, *gamma; /* [3 contacts], [contacts] impulses at p and compliances, by the caller */
+    csim_real *give;           /* [contacts] the part of gamma that is virtual nodes, by the caller */
     int *held;                 /* [contacts] the block that a contact against standing ground acts on directly, -1: it
                                   acts through virtual nodes; by the caller */
 } csimi_chains;
 CSIMI_FN int csimi_chains_links(const csim_structure *structure);
 CSIMI_FN void csimi_chains_layout(csimi_chains *c, csimi_arena *arena, int blocks, int contacts, int links);
 CSIMI_FN void csimi_chains_bind(csimi_chains *c, const csim_problem *problem);
-/* p[3n] of the given problem moves to the solution on the face of c->lambda; trial[3 contacts]: impulses before
-   projection; follow: friction follows the normal impulse, else it stays. False, with p as it was, without a factor. */
-CSIMI_FN bool csimi_chains_correct(csimi_chains *c, const csim_problem *problem, const unsigned char *law,
-                                   const csim_real *trial, bool follow, csim_real *p, const csim_tasks *tasks);
+/* p[3n] of the given problem moves to the solution on the face of c->lambda; nodal: its contacts with virtual nodes,
+   for their phi; trial[3 contacts]: impulses before projection; follow: friction follows the normal impulse, else it
+   stays. False, with p as it was, without a factor. */
+CSIMI_FN bool csimi_chains_correct(csimi_chains *c, const csim_problem *problem, const csim_contact *nodal,
+                                   const unsigned char *law, const csim_real *trial, bool follow, csim_real *p,
+                                   const csim_tasks *tasks);
 
 /* ---- envelope.c: L U of a structurally symmetric block matrix inside its envelope, in double. Row i of L and column i
    of U hold the blocks first[i] to i - 1 from place start[i] on. */

@@ -7,7 +7,7 @@
 /* Contacts and pairs that a heap world reserves for what it holds: a first program never meets a full capacity. */
 static void csimi_expect_contacts(csimi_counts *n) {
     n->contacts = 16 * n->shapes + 2 * n->surface + 6 * n->nodes / (n->tets > 0 ? 6 : 1) + 32;
-    n->pairs = 12 * (n->shapes + n->bodies) + 32;
+    n->pairs = 12 * (n->shapes + n->bodies) + 16 * n->frames + 32;
     n->ended = n->contacts;
 }
 

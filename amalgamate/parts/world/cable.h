@@ -41,6 +41,7 @@ typedef struct csim_cable_def {
     csim_real mass_damping;      /* alpha_M, 1/s, >= 0; default 0 */
     csim_real stiffness_damping; /* beta_K, s, >= 0; default 0 */
     csim_cable_end start_end, end_end;
+    bool self_contact; /* edges with more than four radii of cable between them may touch; default true */
     csim_surface_def surface;
     void *user_data;
     uint32_t guard;

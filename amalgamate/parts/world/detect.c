@@ -10,6 +10,7 @@ static void csimi_detector_layout(csimi_detector *d, const csimi_counts *n, csim
     d->pairs = CSIMI_PUSH(arena, int, 2 * (size_t)n->pairs);
     d->broad = csimi_push(arena, csimi_broad_scratch((int)objects), 1);
     csimi_surfaces_layout(&d->surfaces, n, arena);
+    csimi_edges_layout(&d->edges, n, arena);
 }
 
 CSIMI_FN size_t csimi_detect_scratch(const csimi_counts *n) {
@@ -151,9 +152,22 @@ static void csimi_add_objects(csimi_detector *d) {
     }
 }
 
+/* Too many pairs undo the step. */
+static csim_status csimi_pairs_found(csimi_detector *d, int pairs) {
+    csim_world *w = d->world;
+    csimi_step_frame *f = d->frame;
+    f->stats.pairs = csimi_imax(f->stats.pairs, pairs);
+    w->high.pairs = csimi_imax(w->high.pairs, pairs);
+    if (pairs <= w->store.capacity.pairs) return CSIM_OK;
+    f->stats.flags |= CSIM_FLAG_PAIRS_FULL;
+    return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed", true, (double)pairs,
+                      "at most capacity.pairs; call csim_world_reserve");
+}
+
 CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
     csimi_detector d;
     size_t mark = arena->used;
+    csim_status status;
     int i, pairs;
     CSIMI_MEMSET(&d, 0, sizeof d);
     d.world = w;
@@ -163,17 +177,12 @@ CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_aren
     csimi_surfaces_start(&d.surfaces, w, &w->store.state);
     csimi_add_objects(&d);
     pairs = csimi_broad_pairs(d.count, d.lower, d.upper, d.group, d.pairs, w->store.capacity.pairs, d.broad);
-    f->stats.pairs = pairs;
-    w->high.pairs = csimi_imax(w->high.pairs, pairs);
-    if (pairs > w->store.capacity.pairs) {
-        f->stats.flags |= CSIM_FLAG_PAIRS_FULL;
-        return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed", true, (double)pairs,
-                          "at most capacity.pairs; call csim_world_reserve");
-    }
+    if ((status = csimi_pairs_found(&d, pairs)) != 0) return status;
     f->found_count = 0;
     for (i = 0; i < pairs; i++) csimi_collide_pair(&d, d.pairs[2 * i], d.pairs[2 * i + 1]);
     for (i = 0; i < d.count; i++)
         if (w->store.body[d.object[i].body].self_distance > 0) csimi_collide_self(&d, i);
+    if ((status = csimi_pairs_found(&d, csimi_touch_cables(&d))) != 0) return status;
     f->stats.contacts = d.needed;
     w->high.contacts = csimi_imax(w->high.contacts, d.needed);
     csimi_pop(arena, mark);
@@ -202,6 +211,8 @@ CSIMI_FN csim_real csimi_gap_at(const csim_world *w, const csimi_state *then, co
         return csimi_surface_gap(surfaces, f->surface_b, a, f->radius + csimi_abs(f->gap), f->self, &hit, &gap)
                    ? gap - f->radius
                    : 0; /* farther than it was */
+    if (f->a.kind == CSIMI_PLACE_EDGE && f->b.kind == CSIMI_PLACE_EDGE)
+        return csimi_edge_distance(now, f->a.item, f->b.item) - f->radius;
     if (f->a.kind == CSIMI_PLACE_NODE && f->b.kind == CSIMI_PLACE_NODE) return csim_length(moved) - f->radius;
     return f->gap + csim_dot(csimi_place_carry(&f->b, then, now, f->normal), moved);
 }

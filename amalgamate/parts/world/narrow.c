@@ -4,7 +4,7 @@
 
 /* ---- ids and filters */
 
-static uint64_t csimi_mix64(uint64_t h, uint64_t x) {
+CSIMI_FN uint64_t csimi_mix64(uint64_t h, uint64_t x) {
     h ^= x + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2);
     h ^= h >> 30;
     h *= 0xbf58476d1ce4e5b9ull;
@@ -12,7 +12,7 @@ static uint64_t csimi_mix64(uint64_t h, uint64_t x) {
     return h;
 }
 
-static uint64_t csimi_side_key(const csimi_store *s, int slot, uint32_t part) {
+CSIMI_FN uint64_t csimi_side_key(const csimi_store *s, int slot, uint32_t part) {
     return csimi_mix64(((uint64_t)s->body[slot].generation << 32) | (uint32_t)slot, part);
 }
 
@@ -40,7 +40,7 @@ CSIMI_FN csim_pair_info csimi_pair_of(const csim_world *w, int a, int b) {
     return p;
 }
 
-static bool csimi_may_touch(const csim_world *w, int a, int b) {
+CSIMI_FN bool csimi_may_touch(const csim_world *w, int a, int b) {
     const csim_surface_def *p = &w->store.body[a].surface, *q = &w->store.body[b].surface;
     if ((p->category & q->mask) == 0 || (q->category & p->mask) == 0) return false;
     if (p->group > 0 && p->group == q->group) return false;
@@ -53,8 +53,7 @@ static bool csimi_may_touch(const csim_world *w, int a, int b) {
 
 /* ---- found contacts */
 
-/* The next free record, or null beyond the capacity (it is counted all the same). */
-static csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id) {
+CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id) {
     csimi_step_frame *f = d->frame;
     csimi_found_contact *c;
     d->needed++;

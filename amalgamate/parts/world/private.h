@@ -30,6 +30,7 @@ typedef struct csimi_body {
     int first_frame, frame_count; /* edges of cables */
     int first_bend, bend_count;   /* their own bend elements, those of links left out */
     bool clamped[2];              /* cables: the first, the last of them clamps an end to the world */
+    bool self_contact;            /* cables: edges that are no neighbours may touch */
     bool closed;                  /* cables: the last edge leads back to the first node */
     int aggregate_count;          /* of a solid */
     int matrix_blocks;            /* stored blocks of A that belong to it alone */
@@ -339,6 +340,14 @@ typedef struct csimi_object {
     csim_real push;   /* its part without velocity: half the contact distance and accelerations, m */
 } csimi_object;
 
+/* Edges of cables, for their own broad phase. */
+typedef struct csimi_edges {
+    int count;
+    csim_real *margin, *lower, *upper;
+    int *frame, *group;
+    void *broad;
+} csimi_edges;
+
 typedef struct csimi_detector {
     csim_world *world;
     csimi_step_frame *frame;
@@ -347,6 +356,7 @@ typedef struct csimi_detector {
     int *group, *pairs;
     void *broad;
     csimi_surfaces surfaces;
+    csimi_edges edges;
     csim_real ahead; /* steps that a contact must be found ahead */
     int count;
     int needed; /* contacts found, beyond the capacity too */
@@ -364,6 +374,17 @@ CSIMI_FN csim_real csimi_gap_at(const csim_world *world, const csimi_state *then
 /* ---- narrow.c: two objects whose bounds meet, and a solid with itself */
 CSIMI_FN void csimi_collide_pair(csimi_detector *d, int i, int j);
 CSIMI_FN void csimi_collide_self(csimi_detector *d, int i);
+CSIMI_FN uint64_t csimi_mix64(uint64_t h, uint64_t x);
+CSIMI_FN uint64_t csimi_side_key(const csimi_store *s, int slot, uint32_t part); /* names a part of a body */
+CSIMI_FN bool csimi_may_touch(const csim_world *w, int a, int b);
+/* The next free record, or null beyond the capacity (it is counted all the same). */
+CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id);
+/* ---- touch.c: cables against cables */
+CSIMI_FN void csimi_edges_layout(csimi_edges *e, const csimi_counts *n, csimi_arena *arena);
+/* Pairs of edges whose bounds meet, beyond the capacity too; their contacts are found. */
+CSIMI_FN int csimi_touch_cables(csimi_detector *d);
+/* Between the centrelines of two edges, m. */
+CSIMI_FN csim_real csimi_edge_distance(const csimi_state *s, int a, int b);
 /* ---- rows.c: found contacts and joints to rows of the problem, with phi, laws and warm starts */
 CSIMI_FN void csimi_rows(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 /* Scale of last impulses: forces persist, so impulses go with h. phi of a gap that closes at `approach` now and would
