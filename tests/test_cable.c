@@ -336,6 +336,65 @@ TEST(cable_tangent_is_symmetric_and_positive) {
     }
 }
 
+/* ---- the chain solver against a dense one */
+
+TEST(chains_are_solved_like_dense_matrices) {
+    enum { LINKS = 5, N = 6 * LINKS };
+    static double pivot[36 * LINKS], cross[36 * LINKS], A[N * N], F[N * N], x[N], y[N], r[N];
+    static csimi_chain_face faces[2];
+    int face[2 * LINKS], trial, i, j, k, swap[N];
+    for (trial = 0; trial < 20; trial++) {
+        double n[3], rho[3], length;
+        csimi_chain chain;
+        memset(A, 0, sizeof A);
+        for (i = 0; i < LINKS; i++)
+            for (j = 0; j < 36; j++) cross[36 * i + j] = check_random(-1, 1);
+        for (i = 0; i < N; i++)
+            for (j = 0; j < N; j++) {
+                if (i / 6 == j / 6 + 1) A[i * N + j] = A[j * N + i] = cross[36 * (i / 6) + 6 * (i % 6) + j % 6];
+                if (i / 6 == j / 6 && j <= i) A[i * N + j] = A[j * N + i] = check_random(-1, 1) + (i == j ? 14 : 0);
+            }
+        for (i = 0; i < LINKS; i++)
+            for (j = 0; j < 36; j++) pivot[36 * i + j] = A[(6 * i + j / 6) * N + 6 * i + j % 6];
+        for (i = 0; i < 2 * LINKS; i++) face[i] = -1;
+        face[4] = trial % 3 ? 0 : -1; /* a node that stands */
+        face[6] = trial % 2 ? 1 : -1; /* one that slides with friction rho */
+        memset(faces, 0, sizeof faces);
+        for (length = 0, i = 0; i < 3; i++)
+            n[i] = check_random(-1, 1), rho[i] = check_random(-1, 1), length += n[i] * n[i];
+        for (i = 0; i < 3; i++) n[i] /= sqrt(length);
+        for (length = 0, i = 0; i < 3; i++) length += rho[i] * n[i];
+        for (i = 0; i < 3; i++) rho[i] -= length * n[i];
+        for (i = 0; i < 9; i++) {
+            faces[1].right[i] = (i % 4 == 0) - n[i / 3] * n[i % 3];
+            faces[1].left[i] = faces[1].right[i] - 0.5 * rho[i / 3] * n[i % 3];
+        }
+        for (i = 0; i < N; i++) x[i] = r[i] = check_random(-1, 1);
+        chain.pivot = pivot;
+        chain.cross = cross;
+        chain.face = face;
+        chain.faces = faces;
+        CHECK(csimi_chain_factor(&chain, 0, LINKS));
+        csimi_chain_solve(&chain, 0, LINKS, x);
+        /* dense: unknowns of x on its faces, equations pressed from the left, (1 - right) x = 0 in the rows left over
+         */
+        memset(F, 0, sizeof F);
+        for (i = 0; i < N; i++) {
+            const int block = i / 3;
+            const csimi_chain_face *f = face[block] >= 0 ? faces + face[block] : NULL;
+            for (y[i] = 0, k = 0; k < 3; k++) {
+                const double left = f ? f->left[3 * (i % 3) + k] : i % 3 == k;
+                y[i] += left * r[3 * block + k];
+                for (j = 0; j < N; j++) F[i * N + j] += left * A[(3 * block + k) * N + j];
+                if (f) F[i * N + 3 * block + k] += (i % 3 == k) - f->right[3 * (i % 3) + k];
+            }
+        }
+        CHECK(csimi_lu(N, F, swap));
+        csimi_lu_solve(N, F, swap, y);
+        for (i = 0; i < N; i++) NEAR(x[i], y[i], 1e-12);
+    }
+}
+
 /* ---- rods in the world. Statics: backward Euler with long steps is a damped Newton iteration. */
 
 static csim_world *open_world(csim_vec3 gravity) {
