@@ -140,6 +140,7 @@ $(BUILD)/long/fuzz: tests/fuzz_api.c condsim.h
 
 long: condsim.h $(SCENE_PROGRAM) $(BUILD)/long/fuzz
 	@sh tests/long.sh long
+	@CC="$(CC)" CXX="$(CXX)" sh tests/audit.sh full
 
 BENCH_FLAGS = -O3 -march=native -ffp-contract=off
 BENCHES := $(patsubst tests/%.c,$(BUILD)/bench/%,$(wildcard tests/bench_*.c))

@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: f68eed396186c86f
+   Hash of the parts: a67ae787fbf860fd
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1484,7 +1484,7 @@ typedef struct csim_joint_def {
 typedef struct csim_joint_state {
     csim_joint_kind kind;
     csim_real position, speed;     /* of the coordinate, after the last step */
-    csim_vec3 force, torque;       /* of the last step, on a at its point, world axes, N and N m; limit and motor in it */
+    csim_vec3 force, torque; /* of the last step, on a at its point, world axes, N and N m; limit and motor in it */
     csim_real along;               /* part of it along the coordinate: limit and motor (gear: the coupling), N or N m */
     csim_real error, error_angle;  /* how far the joint is open now: m and rad, coordinate and limits left out */
     bool broken;
@@ -1493,7 +1493,8 @@ typedef struct csim_joint_state {
 /* A ball joint between points of the world, no limits, no motor, never breaks. */
 CSIM_API csim_joint_def csim_default_joint_def(void);
 /* As the create calls of world.h; the joint takes the bodies as they lie now. Also CSIM_WRONG_KIND: a hinge, slider or
-   weld on anything but rigid bodies, a gear on other links. csim_destroy_link removes it; a gear goes with its joints. */
+   weld on anything but rigid bodies, a gear on other links. csim_destroy_link removes it; a gear goes with its joints.
+ */
 CSIM_API csim_status csim_create_joint(csim_world *world, const csim_joint_def *def, csim_link_id *id);
 /* Fails: CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_WRONG_KIND (no joint), CSIM_NULL_ARGUMENT. */
 CSIM_API csim_status csim_joint_get(const csim_world *world, csim_link_id id, csim_joint_state *state);
@@ -16033,7 +16034,7 @@ static void csimi_sweep_finish(csimi_sweep *s, double *residual) {
 static void csimi_sweep_cascade(csimi_sweep *s, double good) {
     const bool newton = s->work > 0;
     /* Newton is cheap near the answer, and what is left over becomes drift: 0.02 drifts a hundred times more */
-    const double beyond = 2e-4 * good + 1e4 * (double)CSIMI_EPS;
+    const double beyond = 2e-4 * good + (0.1 * good < 1e4 * (double)CSIMI_EPS ? 0.1 * good : 1e4 * (double)CSIMI_EPS);
     bool settled;
     s->target = newton && beyond < good ? beyond : good;
     csimi_sweep_accelerated(s, 0, newton ? 4 : CSIMI_SWEEP_PATIENCE, &settled);

@@ -2,7 +2,8 @@
 # The contract of condsim.h, as far as it takes compilers and tools to check; audit.c reads the text.
 #
 #   audit.sh short        part of `make test`
-#   audit.sh long         `make check`: every compiler, language, option pair, sanitizer and machine at hand
+#   audit.sh long         `make check`: compilers, languages, options, sanitizers, other machines
+#   audit.sh full         the rest of that matrix: part of `make long`
 #   audit.sh one NAME...  one audit, e.g. audit.sh one symbols double
 #
 # Each audit is a function audit_NAME that runs in its own directory $T, and counts what it examined. A missing tool
@@ -445,6 +446,7 @@ run_tests() { # LABEL-PREFIX PATTERN COMMAND-TO-RUN -- COMPILER FLAGS
     for t in "$ROOT"/tests/test_$pattern.c; do
         [ -f "$t" ] || continue
         name=$(basename "$t" .c)
+        [ -z "$QUICK" ] || case " $QUICK " in *" ${name#test_} "*) ;; *) continue ;; esac
         "$@" -w -DCHECK_SHARED -I"$ROOT" "$t" "$T/library.o" -o "$T/$name" $MATH 2>"$T/err" || { head -20 "$T/err"; broken="$broken, $name does not build"; continue; }
         # shellcheck disable=SC2086
         timeout "${LIMIT:-420}" $runner "$T/$name" -q >"$T/said" 2>&1
@@ -471,8 +473,12 @@ cross() { # TRIPLE QEMU: by clang and the libraries of that machine, or by its g
     run_tests '[bim]*' "$qemu" "$@" -static -std=c99 -O2 -ffp-contract=off $r
 }
 
-audit_tests() { # NAME REAL
+# what reaches every room in seconds, for builds that are slow
+QUICK_TESTS="base math sparse model contact world single reference tree joint urdf touch"
+QUICK=
+audit_tests() { # NAME REAL [quick]
     r=$(real_flag "$2")
+    [ "${3:-}" != quick ] || QUICK=$QUICK_TESTS
     case $1 in
     O0) run_tests '*' '' $CC -std=c99 -O0 $r ;;
     O3) run_tests '*' '' $CC -std=c99 -O3 $r ;;
@@ -732,40 +738,51 @@ short_list() {
     echo links
 }
 
-# the longest first, so that none is left alone at the end
+# the longest first, so that none is left alone at the end; a quarter of an hour on two cores
 long_list() {
     echo fuzz asan double 60
+    echo standing
     echo replay
-    # one real type a build: that builds agree to the last bit is what the golden states show, below
+    echo options gcc c99 double pairs
+    for build in O0 O3 clang-O2 g++ openmp parts m32 arm64; do echo golden $build double; done
+    for build in O3 clang-O2; do echo golden $build float; done
+    for build in asan ubsan msan tsan openmp; do echo tests $build double quick; done
+    for build in clang m32; do echo tests $build float quick; done
+    echo fuzz asan float 20
+    echo warn gcc c99 double O3
+    echo warn clang c++11 float O3
+    echo options clang c++11 float alone
+    echo stack double O0
+    echo stack double O3
+    echo wasm double
+    echo same_output
+    echo cxx_tests
+    echo tcc
+    echo link gcc clang++
+}
+
+# what takes longer: part of `make long`
+full_list() {
+    # one real type a build: that builds agree to the last bit is what the golden states show
     for build in asan msan ubsan tsan valgrind O3 openmp arm64 arm32 s390x; do echo tests $build double; done
     for build in asan clang m32; do echo tests $build float; done
-    echo standing
-    echo fuzz asan float 20
     echo fuzz msan double 10
     echo fuzz valgrind double 10
-    for build in O0 O2 O3 clang-O2 clang-O3 g++ clang++ openmp parts m32 native arm64; do echo golden $build double; done
-    for build in O0 O3 clang-O2 clang++ openmp m32 arm64; do echo golden $build float; done
+    for build in O2 clang-O3 clang++ native; do echo golden $build double; done
+    for build in O0 clang++ openmp m32 arm64; do echo golden $build float; done
     echo golden arm32 double
     echo golden valgrind double
     for real in double float; do
         for family in gcc clang; do
-            for std in c99 c++11 c++20; do
-                echo "warn $family $std $real O3"
-            done
+            for std in c99 c++11 c++20; do echo "warn $family $std $real O3"; done
         done
-        echo options gcc c99 $real pairs
-        echo options clang c++11 $real alone
-        echo stack $real O0
-        echo stack $real O2
-        echo stack $real O3
-        echo wasm $real
+        for opt in O0 O2 O3; do echo "stack $real $opt"; done
     done
-    echo same_output
-    echo cxx_tests
-    echo tcc
+    echo options gcc c99 float pairs
+    echo options clang c++11 double alone
+    echo wasm float
     echo cppcheck
     echo analyzer
-    echo link gcc clang++
 }
 
 # ---- running
@@ -830,11 +847,12 @@ shift
 case $command in
 short) all short ;;
 long) all long ;;
+full) all full ;;
 in) one "$@" ;;
 one)
     WORK=$(mktemp -d "${TMPDIR:-/tmp}/condsim-audit.XXXXXX")
     one "$WORK" "$@"
     cat "$WORK"/*.said "$WORK"/*.code
     rm -rf "$WORK" ;;
-*) echo "audit.sh short | long | one NAME ARGUMENTS"; exit 2 ;;
+*) echo "audit.sh short | long | full | one NAME ARGUMENTS"; exit 2 ;;
 esac

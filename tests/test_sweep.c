@@ -420,6 +420,7 @@ static void still(rig *s, bool expected, const char *what) {
     STATUS(rig_solve(s, &params), CSIM_OK);
     EQUAL(s->out.result, CSIM_RESULT_CONVERGED);
     speed = fastest(s);
+    CASE("%s, %.1e m/s", what, speed);
     if (expected)
         CHECK(speed < TOL(1e-6, 1e-4)); /* against g h = 0.1: what 1e-9 of the impulses leaves on light bodies */
     else

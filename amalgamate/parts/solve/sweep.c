@@ -437,7 +437,7 @@ static void csimi_sweep_finish(csimi_sweep *s, double *residual) {
 static void csimi_sweep_cascade(csimi_sweep *s, double good) {
     const bool newton = s->work > 0;
     /* Newton is cheap near the answer, and what is left over becomes drift: 0.02 drifts a hundred times more */
-    const double beyond = 2e-4 * good + 1e4 * (double)CSIMI_EPS;
+    const double beyond = 2e-4 * good + (0.1 * good < 1e4 * (double)CSIMI_EPS ? 0.1 * good : 1e4 * (double)CSIMI_EPS);
     bool settled;
     s->target = newton && beyond < good ? beyond : good;
     csimi_sweep_accelerated(s, 0, newton ? 4 : CSIMI_SWEEP_PATIENCE, &settled);
