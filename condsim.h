@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: a67ae787fbf860fd
+   Hash of the parts: 67129184747331e4
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1060,6 +1060,8 @@ typedef struct csim_soft_def {
     bool self_collision;     /* default false: its surface passes through itself */
     csim_real self_distance; /* parts nearer than this at rest never touch each other, m; 0 (default): 2 mean edges of
                                 the surface. Vertices that sank in deeper than half of it are left alone */
+    bool corner_contact;     /* default false: rigid bodies and links push its vertices; true: their corners, edges and
+                                samples push its surface between the vertices too, which costs contacts and iterations */
     csim_surface_def surface;
     void *user_data;
     uint32_t guard;
@@ -3248,6 +3250,7 @@ typedef struct csimi_body {
     csim_real centre[3];          /* rigid: centre of mass in body axes */
     csim_real radius;             /* particle */
     csim_real edge;               /* solid: mean edge of the surface at rest, m */
+    bool corner_contact;          /* solid: samples of rigid shapes touch its surface */
     csim_real self_distance;      /* solid: what was nearer than this at rest never touches, m; 0: itself never */
     csim_real sigma;              /* spectral estimate kept for the island this body leads */
     bool can_sleep;
@@ -20537,6 +20540,7 @@ CSIM_API csim_status csim_create_soft(csim_world *w, const csim_soft_def *def, c
             s->surface_node[s->count.surface++] = first + s->node_of_user[first + i];
         }
     csimi_write_surface(s, slot, work.x, work.count, work.pairs, (uint64_t *)(void *)work.ints);
+    s->body[slot].corner_contact = def->corner_contact;
     if (def->self_collision)
         s->body[slot].self_distance = def->self_distance > 0 ? def->self_distance : 2 * s->body[slot].edge;
     s->count.nodes += def->vertex_count;
@@ -23811,7 +23815,7 @@ static void csimi_collide_samples(csimi_detector *d, const csimi_object *a, cons
     csim_pose pose = csim_pose_mul(csimi_shape_pose(s, &s->state, a->item), g->local);
     csimi_sampler sampler;
     csimi_probe p;
-    if (!(s->body[b->body].edge > 0)) return;
+    if (!s->body[b->body].corner_contact || !(s->body[b->body].edge > 0)) return;
     p.body = a->body;
     p.node = p.self = -1;
     p.met = true;

@@ -217,6 +217,7 @@ static csim_body_id add_block(csim_world *w, int n, csim_real half, csim_vec3 at
     d.vertex_count = mesh.vertex_count;
     d.tets = mesh.tets;
     d.tet_count = mesh.tet_count;
+    d.corner_contact = true;
     d.pose.position = at;
     d.pose.rotation = csim_quat_axis_angle(csim_v3(1, 2, 3), CSIM_R(0.3));
     d.velocity = velocity;
@@ -404,6 +405,7 @@ static csim_body_id add_target(csim_world *w, int target) {
     memset(&id, 0, sizeof id);
     if (target == TARGET_SOLID) {
         if (!scene_mesh_box(&mesh, 6, 6, 1, csim_scale(-1, half), half)) exit(3);
+        soft.corner_contact = true;
         soft.vertices = mesh.vertices;
         soft.vertex_count = mesh.vertex_count;
         soft.tets = mesh.tets;

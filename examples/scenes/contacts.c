@@ -25,6 +25,7 @@ static csim_body_id contact_solid(scene *s, bool ball, int cells, double size, c
     }
     d = scene_soft_def(s, &mesh, scene_number(s, "mu"), (double)at.x, (double)at.y, (double)at.z);
     d.pose.rotation = turn;
+    d.corner_contact = true;
     id = scene_add_soft(s, &d);
     if (!s->failed) scene_watch(s, id);
     scene_mesh_free(&mesh);

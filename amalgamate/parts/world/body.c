@@ -613,6 +613,7 @@ CSIM_API csim_status csim_create_soft(csim_world *w, const csim_soft_def *def, c
             s->surface_node[s->count.surface++] = first + s->node_of_user[first + i];
         }
     csimi_write_surface(s, slot, work.x, work.count, work.pairs, (uint64_t *)(void *)work.ints);
+    s->body[slot].corner_contact = def->corner_contact;
     if (def->self_collision)
         s->body[slot].self_distance = def->self_distance > 0 ? def->self_distance : 2 * s->body[slot].edge;
     s->count.nodes += def->vertex_count;

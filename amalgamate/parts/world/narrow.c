@@ -276,7 +276,7 @@ static void csimi_collide_samples(csimi_detector *d, const csimi_object *a, cons
     csim_pose pose = csim_pose_mul(csimi_shape_pose(s, &s->state, a->item), g->local);
     csimi_sampler sampler;
     csimi_probe p;
-    if (!(s->body[b->body].edge > 0)) return;
+    if (!s->body[b->body].corner_contact || !(s->body[b->body].edge > 0)) return;
     p.body = a->body;
     p.node = p.self = -1;
     p.met = true;

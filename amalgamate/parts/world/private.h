@@ -37,6 +37,7 @@ typedef struct csimi_body {
     csim_real centre[3];          /* rigid: centre of mass in body axes */
     csim_real radius;             /* particle */
     csim_real edge;               /* solid: mean edge of the surface at rest, m */
+    bool corner_contact;          /* solid: samples of rigid shapes touch its surface */
     csim_real self_distance;      /* solid: what was nearer than this at rest never touches, m; 0: itself never */
     csim_real sigma;              /* spectral estimate kept for the island this body leads */
     bool can_sleep;
