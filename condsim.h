@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 67129184747331e4
+   Hash of the parts: aeba7c5b69c51df4
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1060,8 +1060,8 @@ typedef struct csim_soft_def {
     bool self_collision;     /* default false: its surface passes through itself */
     csim_real self_distance; /* parts nearer than this at rest never touch each other, m; 0 (default): 2 mean edges of
                                 the surface. Vertices that sank in deeper than half of it are left alone */
-    bool corner_contact;     /* default false: rigid bodies and links push its vertices; true: their corners, edges and
-                                samples push its surface between the vertices too, which costs contacts and iterations */
+    bool corner_contact;     /* default false: rigid bodies push its vertices; true: their corners, edges and samples
+                                push its surface between the vertices too, which costs contacts and iterations */
     csim_surface_def surface;
     void *user_data;
     uint32_t guard;

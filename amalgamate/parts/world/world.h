@@ -181,8 +181,8 @@ typedef struct csim_soft_def {
     bool self_collision;     /* default false: its surface passes through itself */
     csim_real self_distance; /* parts nearer than this at rest never touch each other, m; 0 (default): 2 mean edges of
                                 the surface. Vertices that sank in deeper than half of it are left alone */
-    bool corner_contact;     /* default false: rigid bodies and links push its vertices; true: their corners, edges and
-                                samples push its surface between the vertices too, which costs contacts and iterations */
+    bool corner_contact;     /* default false: rigid bodies push its vertices; true: their corners, edges and samples
+                                push its surface between the vertices too, which costs contacts and iterations */
     csim_surface_def surface;
     void *user_data;
     uint32_t guard;
