@@ -424,7 +424,7 @@ const scene_kind scene_rigid_kinds[] = {
      SCENE_STANDS | SCENE_SAT, 0, card_house_keys, card_house_build, NULL, NULL, NULL},
     {"arch", "a semicircular arch of --size stones", "", 0.01, 10, 0, 21, CSIM_BACKWARD_EULER, SCENE_STANDS | SCENE_SAT,
      0, arch_keys, arch_build, NULL, NULL, NULL},
-    {"pile", "--size boxes or spheres fall into a bin, certified at 1e-3", "", 0.01, 3, 1e-3, 1000, CSIM_BACKWARD_EULER,
+    {"pile", "--size boxes or spheres fall into a bin, certified at 1e-3", "", 0.01, 5, 1e-3, 1000, CSIM_BACKWARD_EULER,
      SCENE_SAT | SCENE_RESTS, 0, pile_keys, pile_build, NULL, NULL, NULL},
     {"bounce", "a ball dropped on the floor", "apex_1_m .. apex_5_m bounces lowest_mm", 0.01, 6, 0, 0,
      CSIM_BACKWARD_EULER, SCENE_RESTS, sizeof(bounce), bounce_keys, bounce_build, NULL, bounce_measure, bounce_finish},
