@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: aeba7c5b69c51df4
+   Hash of the parts: 93e57af710b824c7
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3503,6 +3503,7 @@ typedef struct csimi_step_frame {
     csim_real *aggregate_radius;
     int *aggregate_of; /* [blocks], -1: none */
     int aggregates;
+    csimi_bond *joint;       /* [joints] as they were: a step writes its rows into them, one that fails undoes that */
     csim_contact_info *info; /* [contacts] the next contact list */
     uint64_t *ended;         /* [contacts] */
     unsigned char *carried;  /* [contacts] 1: this record of the step before still carries an impulse */
@@ -19429,6 +19430,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->aggregate_centre = CSIMI_PUSH(arena, csim_real, 3 * aggregates);
     f->aggregate_radius = CSIMI_PUSH(arena, csim_real, aggregates);
     f->aggregate_of = CSIMI_PUSH(arena, int, blocks);
+    f->joint = CSIMI_PUSH(arena, csimi_bond, n->joints);
     f->info = CSIMI_PUSH(arena, csim_contact_info, n->contacts);
     f->ended = CSIMI_PUSH(arena, uint64_t, n->contacts);
     f->carried = CSIMI_PUSH(arena, unsigned char, n->contacts);
@@ -24742,6 +24744,7 @@ static void csimi_begin_frame(csim_world *w, csimi_step_frame *f, csim_real h, c
     csimi_state own;
     int i, k;
     csimi_frame_layout(f, &s->capacity, arena);
+    if (f->joint) CSIMI_MEMCPY(f->joint, s->joint, sizeof *s->joint * (size_t)s->count.joints);
     f->h = h;
     f->theta = f->sigma = w->def.integrator == CSIM_MIDPOINT ? CSIM_R(0.5) : CSIM_R(1.0);
     f->blocks = csimi_block_count(t);
@@ -24995,6 +24998,8 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
     frame = CSIMI_PUSH(&arena, csimi_step_frame, 1);
     CSIMI_MEMSET(frame, 0, sizeof *frame);
     status = csimi_run_step(w, frame, h, &arena);
+    if (status && frame->joint)
+        CSIMI_MEMCPY(w->store.joint, frame->joint, sizeof *frame->joint * (size_t)w->store.count.joints);
     w->locked = false;
     if (!status && arena.overflow)
         status = csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "scratch", true, (double)arena.high,

@@ -233,6 +233,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->aggregate_centre = CSIMI_PUSH(arena, csim_real, 3 * aggregates);
     f->aggregate_radius = CSIMI_PUSH(arena, csim_real, aggregates);
     f->aggregate_of = CSIMI_PUSH(arena, int, blocks);
+    f->joint = CSIMI_PUSH(arena, csimi_bond, n->joints);
     f->info = CSIMI_PUSH(arena, csim_contact_info, n->contacts);
     f->ended = CSIMI_PUSH(arena, uint64_t, n->contacts);
     f->carried = CSIMI_PUSH(arena, unsigned char, n->contacts);

@@ -290,6 +290,7 @@ typedef struct csimi_step_frame {
     csim_real *aggregate_radius;
     int *aggregate_of; /* [blocks], -1: none */
     int aggregates;
+    csimi_bond *joint;       /* [joints] as they were: a step writes its rows into them, one that fails undoes that */
     csim_contact_info *info; /* [contacts] the next contact list */
     uint64_t *ended;         /* [contacts] */
     unsigned char *carried;  /* [contacts] 1: this record of the step before still carries an impulse */

@@ -63,6 +63,7 @@ static void csimi_begin_frame(csim_world *w, csimi_step_frame *f, csim_real h, c
     csimi_state own;
     int i, k;
     csimi_frame_layout(f, &s->capacity, arena);
+    if (f->joint) CSIMI_MEMCPY(f->joint, s->joint, sizeof *s->joint * (size_t)s->count.joints);
     f->h = h;
     f->theta = f->sigma = w->def.integrator == CSIM_MIDPOINT ? CSIM_R(0.5) : CSIM_R(1.0);
     f->blocks = csimi_block_count(t);
@@ -316,6 +317,8 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
     frame = CSIMI_PUSH(&arena, csimi_step_frame, 1);
     CSIMI_MEMSET(frame, 0, sizeof *frame);
     status = csimi_run_step(w, frame, h, &arena);
+    if (status && frame->joint)
+        CSIMI_MEMCPY(w->store.joint, frame->joint, sizeof *frame->joint * (size_t)w->store.count.joints);
     w->locked = false;
     if (!status && arena.overflow)
         status = csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "scratch", true, (double)arena.high,
