@@ -248,7 +248,7 @@ TEST(damaged_texts_are_survived) {
             at = (size_t)check_random(0, (double)size);
             n = (size_t)check_random(1, 40);
             if (at + n > size) n = size - at;
-            if (what == 0) text[at] = (char)check_random(0, 256);
+            if (what == 0) text[at] = (char)(unsigned char)check_random(0, 256);
             if (what == 1) text[at] = "<>/='\" 0-9"[(int)check_random(0, 10)];
             if (what == 2) {
                 memmove(text + at, text + at + n, size - at - n);
