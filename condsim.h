@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 93e57af710b824c7
+   Hash of the parts: 953f1145a0b511ab
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -19354,6 +19354,7 @@ CSIMI_FN csim_status csimi_ensure(csim_world *w, const csimi_counts *need, const
                           "what the allocator and its limits give");
     arena = csimi_arena_in(block, arena.used);
     csimi_store_layout(&grown, &w->def.solver, &arena);
+    CSIMI_MEMSET(block, 0, (size_t)(grown.scratch - block)); /* what no kind of body writes is saved and hashed too */
     csimi_store_copy(&grown, &w->store);
     if (w->block) csimi_heap_free(&w->heap, w->block, w->block_bytes);
     w->store = grown;
@@ -19795,6 +19796,7 @@ CSIM_API csim_status csim_create_world_in(const csim_world_def *def, void *block
     w->block_bytes = needed - csimi_header_bytes();
     arena = csimi_arena_in(w->block, w->block_bytes);
     csimi_store_layout(&w->store, &def->solver, &arena);
+    CSIMI_MEMSET((void *)w->store.body, 0, (size_t)(w->store.scratch - (unsigned char *)w->store.body));
     w->heap.held = needed;
     *world = w;
     return CSIM_OK;

@@ -157,6 +157,7 @@ CSIMI_FN csim_status csimi_ensure(csim_world *w, const csimi_counts *need, const
                           "what the allocator and its limits give");
     arena = csimi_arena_in(block, arena.used);
     csimi_store_layout(&grown, &w->def.solver, &arena);
+    CSIMI_MEMSET(block, 0, (size_t)(grown.scratch - block)); /* what no kind of body writes is saved and hashed too */
     csimi_store_copy(&grown, &w->store);
     if (w->block) csimi_heap_free(&w->heap, w->block, w->block_bytes);
     w->store = grown;

@@ -335,6 +335,7 @@ CSIM_API csim_status csim_create_world_in(const csim_world_def *def, void *block
     w->block_bytes = needed - csimi_header_bytes();
     arena = csimi_arena_in(w->block, w->block_bytes);
     csimi_store_layout(&w->store, &def->solver, &arena);
+    CSIMI_MEMSET((void *)w->store.body, 0, (size_t)(w->store.scratch - (unsigned char *)w->store.body));
     w->heap.held = needed;
     *world = w;
     return CSIM_OK;
