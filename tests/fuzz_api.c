@@ -41,6 +41,7 @@ static void *arena_alloc(void *user, size_t size, size_t align) {
     arena *a = (arena *)user;
     void *p = NULL;
     if (a->fail_after && ++a->calls > a->fail_after) return NULL;
+    if (size > (size_t)1 << 30) return NULL; /* counts of a damaged snapshot: no machine has that much */
     if (posix_memalign(&p, align < 64 ? 64 : align, size)) return NULL;
     a->live++;
     return p;
