@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 953f1145a0b511ab
+   Hash of the parts: 87fe23a37e447970
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3775,7 +3775,7 @@ CSIMI_FN bool csimi_text_check_count(csimi_text *t, int64_t value, size_t bytes_
 /* digits * 10^exponent within 0.52 units in the last place; below 2^53 and 10^22 the nearest double. */
 CSIMI_FN double csimi_decimal(uint64_t digits, int64_t exponent);
 
-/* ---- mesh.c */
+/* ---- reader.c */
 
 /* An array that grows, at most INT_MAX / 4 items. */
 typedef struct csimi_buffer {
@@ -3802,7 +3802,10 @@ typedef struct csimi_mesh_reader {
 CSIMI_FN void *csimi_buffer_push(csimi_mesh_reader *r, csimi_buffer *buffer);
 CSIMI_FN void csimi_buffer_free(csimi_mesh_reader *r, csimi_buffer *buffer);
 CSIMI_FN void csimi_reader_open(csimi_mesh_reader *r, const csim_allocator *allocator);
+/* All arrays into one block of mesh, or the failure of the text; frees what the reader holds. */
+CSIMI_FN csim_status csimi_reader_close(csimi_mesh_reader *r, csim_mesh *mesh);
 #ifndef CONDSIM_NO_STDIO
+CSIMI_FN const char *csimi_path_tail(const char *path); /* of a long path the end, which tells files apart */
 /* A whole file into file, and the reader's text onto it. */
 CSIMI_FN bool csimi_open_text(csimi_mesh_reader *r, const char *path, csimi_buffer *file, csim_error *error);
 #endif
@@ -26166,7 +26169,7 @@ CSIMI_FN bool csimi_text_real(csimi_text *t, csim_real *value) {
 /* ==== end io/text.c */
 
 /* ==== begin io/mesh.c =========================================================================================== */
-/* io/mesh: what is wrong with a mesh, what may go, and how the readers of files build one. */
+/* io/mesh: what is wrong with a mesh, and what may go. */
 
 /* ---- checking */
 
@@ -26432,6 +26435,10 @@ CSIM_API void csim_mesh_free(csim_mesh *mesh) {
     csimi_heap_free(&heap, mesh->block, mesh->block_size);
     CSIMI_MEMSET(mesh, 0, sizeof *mesh);
 }
+/* ==== end io/mesh.c */
+
+/* ==== begin io/reader.c ========================================================================================= */
+/* io/reader: how the readers of files build a mesh: arrays that grow, names of vertices, whole files. */
 
 #ifndef CONDSIM_NO_LOADERS
 
@@ -26595,7 +26602,7 @@ static void csimi_pack_mesh(csimi_arena *arena, const csimi_mesh_reader *r, csim
     mesh->triangles = (int *)csimi_pack(arena, &r->triangles);
 }
 
-static csim_status csimi_reader_close(csimi_mesh_reader *r, csim_mesh *mesh) {
+CSIMI_FN csim_status csimi_reader_close(csimi_mesh_reader *r, csim_mesh *mesh) {
     csimi_text *t = &r->text;
     csimi_arena arena = csimi_arena_counting();
     CSIMI_MEMSET(mesh, 0, sizeof *mesh);
@@ -26624,75 +26631,11 @@ static csim_status csimi_reader_close(csimi_mesh_reader *r, csim_mesh *mesh) {
     return t->status;
 }
 
-static csim_mesh_format csimi_guess_format(csimi_text t) {
-    static const char *const obj[] = {"v", "vt", "vn", "f", "o", "g", "s", "mtllib", "usemtl"};
-    const char *start = t.at;
-    size_t i;
-    csimi_text_space(&t);
-    if (t.at < t.end && *t.at == '$') return CSIM_MESH_GMSH;
-    if (t.at < t.end && *t.at == '<') return CSIM_MESH_VTU;
-    if (csimi_text_accept(&t, "#") && csimi_text_accept(&t, "vtk")) return CSIM_MESH_VTK;
-    t.at = start;
-    t.comment = '#';
-    for (i = 0; i < sizeof obj / sizeof obj[0]; ++i)
-        if (csimi_text_accept(&t, obj[i])) return CSIM_MESH_OBJ;
-    return CSIM_MESH_AUTO;
-}
-
-static void csimi_read_mesh(csimi_mesh_reader *r, csim_mesh_format format) {
-    if (format == CSIM_MESH_AUTO) format = csimi_guess_format(r->text);
-    switch (format) {
-    case CSIM_MESH_GMSH: csimi_read_gmsh(r); return;
-    case CSIM_MESH_VTK: csimi_read_vtk(r); return;
-    case CSIM_MESH_VTU: csimi_read_vtu(r); return;
-    case CSIM_MESH_OBJ: csimi_read_obj(r); return;
-    case CSIM_MESH_AUTO: break;
-    }
-    csimi_text_expected(&r->text, "the first line of a Gmsh, VTK, VTU or OBJ file");
-}
-
-/* Null arguments; clears *mesh and *error. */
-static csim_status csimi_begin_load(const char *name, bool has_input, const char *input, csim_mesh *mesh,
-                                    csim_error *error) {
-    if (error) {
-        error->status = CSIM_OK;
-        error->text[0] = 0;
-    }
-    if (!mesh) return csimi_fail(error, CSIM_NULL_ARGUMENT, name, "mesh", false, 0, NULL);
-    CSIMI_MEMSET(mesh, 0, sizeof *mesh);
-    return has_input ? CSIM_OK : csimi_fail(error, CSIM_NULL_ARGUMENT, name, input, false, 0, NULL);
-}
-
-CSIM_API csim_status csim_mesh_load_text(const char *text, size_t size, csim_mesh_format format,
-                                         const csim_allocator *allocator, csim_mesh *mesh, csim_error *error) {
-    csimi_mesh_reader r;
-    csim_status status = csimi_begin_load("csim_mesh_load_text", text != NULL, "text", mesh, error);
-    if (status != CSIM_OK) return status;
-    csimi_reader_open(&r, allocator);
-    r.text = csimi_text_of("csim_mesh_load_text", text, size, error);
-    csimi_read_mesh(&r, format);
-    return csimi_reader_close(&r, mesh);
-}
-
-CSIM_API csim_status csim_mesh_load_tetgen(const char *node, size_t node_size, const char *ele, size_t ele_size,
-                                           const csim_allocator *allocator, csim_mesh *mesh, csim_error *error) {
-    csimi_mesh_reader r;
-    csim_status status = csimi_begin_load("csim_mesh_load_tetgen", node && ele, node ? "ele" : "node", mesh, error);
-    if (status != CSIM_OK) return status;
-    csimi_reader_open(&r, allocator);
-    r.text = csimi_text_of("csim_mesh_load_tetgen: node", node, node_size, error);
-    if (csimi_read_tetgen_nodes(&r)) {
-        r.text = csimi_text_of("csim_mesh_load_tetgen: ele", ele, ele_size, error);
-        csimi_read_tetgen_elements(&r);
-    }
-    return csimi_reader_close(&r, mesh);
-}
-
 #ifndef CONDSIM_NO_STDIO
 #include <stdio.h>
 
-/* Of a long path the end, which tells files apart: an error has room for a sentence after it. */
-static const char *csimi_path_tail(const char *path) {
+/* An error has room for a sentence after it. */
+CSIMI_FN const char *csimi_path_tail(const char *path) {
     size_t length = 0;
     while (path[length]) ++length;
     return path + (length > 100 ? length - 100 : 0);
@@ -26716,58 +26659,9 @@ CSIMI_FN bool csimi_open_text(csimi_mesh_reader *r, const char *path, csimi_buff
     r->text = csimi_text_of(r->text.name, (const char *)file->data, file->count, error);
     return true;
 }
-
-static bool csimi_ends_in(const char *path, size_t length, const char *ending) {
-    size_t n = 0;
-    while (ending[n]) ++n;
-    if (length < n) return false;
-    while (n-- > 0)
-        if (path[--length] != ending[n]) return false;
-    return true;
-}
-
-/* path ends in .node or .ele; errors name the file they are in. */
-static void csimi_load_tetgen_files(csimi_mesh_reader *r, const char *path, size_t length, csimi_buffer *files,
-                                    csim_error *error) {
-    const size_t stem = length - (csimi_ends_in(path, length, ".ele") ? 4 : 5);
-    char *name = (char *)csimi_heap_alloc(&r->heap, stem + 6);
-    if (!name) {
-        r->text.status = csimi_fail(error, CSIM_OUT_OF_MEMORY, csimi_path_tail(path), NULL, false, 0, NULL);
-        return;
-    }
-    CSIMI_MEMCPY(name, path, stem);
-    CSIMI_MEMCPY(name + stem, ".node", 6);
-    if (csimi_open_text(r, name, &files[0], error) && csimi_read_tetgen_nodes(r)) {
-        CSIMI_MEMCPY(name + stem, ".ele", 5);
-        if (csimi_open_text(r, name, &files[1], error)) csimi_read_tetgen_elements(r);
-    }
-    csimi_heap_free(&r->heap, name, stem + 6);
-    r->text.name = csimi_path_tail(path); /* the copy is gone */
-}
-
-CSIM_API csim_status csim_mesh_load_file(const char *path, const csim_allocator *allocator, csim_mesh *mesh,
-                                         csim_error *error) {
-    csimi_mesh_reader r;
-    csimi_buffer files[2];
-    size_t length = 0;
-    csim_status status = csimi_begin_load("csim_mesh_load_file", path != NULL, "path", mesh, error);
-    if (status != CSIM_OK) return status;
-    csimi_reader_open(&r, allocator);
-    CSIMI_MEMSET(files, 0, sizeof files);
-    files[0].stride = files[1].stride = 1;
-    while (path[length]) ++length;
-    if (csimi_ends_in(path, length, ".node") || csimi_ends_in(path, length, ".ele"))
-        csimi_load_tetgen_files(&r, path, length, files, error);
-    else if (csimi_open_text(&r, path, &files[0], error))
-        csimi_read_mesh(&r, CSIM_MESH_AUTO);
-    status = csimi_reader_close(&r, mesh);
-    csimi_buffer_free(&r, &files[0]);
-    csimi_buffer_free(&r, &files[1]);
-    return status;
-}
 #endif
 #endif
-/* ==== end io/mesh.c */
+/* ==== end io/reader.c */
 
 /* ==== begin io/gmsh.c =========================================================================================== */
 /* io/gmsh: the MSH formats 1.0, 2.x and 4.1, ASCII (Gmsh reference manual, chapter File formats). */
@@ -27588,6 +27482,129 @@ CSIMI_FN bool csimi_read_obj(csimi_mesh_reader *r) {
 
 #endif
 /* ==== end io/obj.c */
+
+/* ==== begin io/load.c =========================================================================================== */
+/* io/load: meshes from a text or a file of any format. */
+
+#ifndef CONDSIM_NO_LOADERS
+
+static csim_mesh_format csimi_guess_format(csimi_text t) {
+    static const char *const obj[] = {"v", "vt", "vn", "f", "o", "g", "s", "mtllib", "usemtl"};
+    const char *start = t.at;
+    size_t i;
+    csimi_text_space(&t);
+    if (t.at < t.end && *t.at == '$') return CSIM_MESH_GMSH;
+    if (t.at < t.end && *t.at == '<') return CSIM_MESH_VTU;
+    if (csimi_text_accept(&t, "#") && csimi_text_accept(&t, "vtk")) return CSIM_MESH_VTK;
+    t.at = start;
+    t.comment = '#';
+    for (i = 0; i < sizeof obj / sizeof obj[0]; ++i)
+        if (csimi_text_accept(&t, obj[i])) return CSIM_MESH_OBJ;
+    return CSIM_MESH_AUTO;
+}
+
+static void csimi_read_mesh(csimi_mesh_reader *r, csim_mesh_format format) {
+    if (format == CSIM_MESH_AUTO) format = csimi_guess_format(r->text);
+    switch (format) {
+    case CSIM_MESH_GMSH: csimi_read_gmsh(r); return;
+    case CSIM_MESH_VTK: csimi_read_vtk(r); return;
+    case CSIM_MESH_VTU: csimi_read_vtu(r); return;
+    case CSIM_MESH_OBJ: csimi_read_obj(r); return;
+    case CSIM_MESH_AUTO: break;
+    }
+    csimi_text_expected(&r->text, "the first line of a Gmsh, VTK, VTU or OBJ file");
+}
+
+/* Null arguments; clears *mesh and *error. */
+static csim_status csimi_begin_load(const char *name, bool has_input, const char *input, csim_mesh *mesh,
+                                    csim_error *error) {
+    if (error) {
+        error->status = CSIM_OK;
+        error->text[0] = 0;
+    }
+    if (!mesh) return csimi_fail(error, CSIM_NULL_ARGUMENT, name, "mesh", false, 0, NULL);
+    CSIMI_MEMSET(mesh, 0, sizeof *mesh);
+    return has_input ? CSIM_OK : csimi_fail(error, CSIM_NULL_ARGUMENT, name, input, false, 0, NULL);
+}
+
+CSIM_API csim_status csim_mesh_load_text(const char *text, size_t size, csim_mesh_format format,
+                                         const csim_allocator *allocator, csim_mesh *mesh, csim_error *error) {
+    csimi_mesh_reader r;
+    csim_status status = csimi_begin_load("csim_mesh_load_text", text != NULL, "text", mesh, error);
+    if (status != CSIM_OK) return status;
+    csimi_reader_open(&r, allocator);
+    r.text = csimi_text_of("csim_mesh_load_text", text, size, error);
+    csimi_read_mesh(&r, format);
+    return csimi_reader_close(&r, mesh);
+}
+
+CSIM_API csim_status csim_mesh_load_tetgen(const char *node, size_t node_size, const char *ele, size_t ele_size,
+                                           const csim_allocator *allocator, csim_mesh *mesh, csim_error *error) {
+    csimi_mesh_reader r;
+    csim_status status = csimi_begin_load("csim_mesh_load_tetgen", node && ele, node ? "ele" : "node", mesh, error);
+    if (status != CSIM_OK) return status;
+    csimi_reader_open(&r, allocator);
+    r.text = csimi_text_of("csim_mesh_load_tetgen: node", node, node_size, error);
+    if (csimi_read_tetgen_nodes(&r)) {
+        r.text = csimi_text_of("csim_mesh_load_tetgen: ele", ele, ele_size, error);
+        csimi_read_tetgen_elements(&r);
+    }
+    return csimi_reader_close(&r, mesh);
+}
+
+#ifndef CONDSIM_NO_STDIO
+
+static bool csimi_ends_in(const char *path, size_t length, const char *ending) {
+    size_t n = 0;
+    while (ending[n]) ++n;
+    if (length < n) return false;
+    while (n-- > 0)
+        if (path[--length] != ending[n]) return false;
+    return true;
+}
+
+/* path ends in .node or .ele; errors name the file they are in. */
+static void csimi_load_tetgen_files(csimi_mesh_reader *r, const char *path, size_t length, csimi_buffer *files,
+                                    csim_error *error) {
+    const size_t stem = length - (csimi_ends_in(path, length, ".ele") ? 4 : 5);
+    char *name = (char *)csimi_heap_alloc(&r->heap, stem + 6);
+    if (!name) {
+        r->text.status = csimi_fail(error, CSIM_OUT_OF_MEMORY, csimi_path_tail(path), NULL, false, 0, NULL);
+        return;
+    }
+    CSIMI_MEMCPY(name, path, stem);
+    CSIMI_MEMCPY(name + stem, ".node", 6);
+    if (csimi_open_text(r, name, &files[0], error) && csimi_read_tetgen_nodes(r)) {
+        CSIMI_MEMCPY(name + stem, ".ele", 5);
+        if (csimi_open_text(r, name, &files[1], error)) csimi_read_tetgen_elements(r);
+    }
+    csimi_heap_free(&r->heap, name, stem + 6);
+    r->text.name = csimi_path_tail(path); /* the copy is gone */
+}
+
+CSIM_API csim_status csim_mesh_load_file(const char *path, const csim_allocator *allocator, csim_mesh *mesh,
+                                         csim_error *error) {
+    csimi_mesh_reader r;
+    csimi_buffer files[2];
+    size_t length = 0;
+    csim_status status = csimi_begin_load("csim_mesh_load_file", path != NULL, "path", mesh, error);
+    if (status != CSIM_OK) return status;
+    csimi_reader_open(&r, allocator);
+    CSIMI_MEMSET(files, 0, sizeof files);
+    files[0].stride = files[1].stride = 1;
+    while (path[length]) ++length;
+    if (csimi_ends_in(path, length, ".node") || csimi_ends_in(path, length, ".ele"))
+        csimi_load_tetgen_files(&r, path, length, files, error);
+    else if (csimi_open_text(&r, path, &files[0], error))
+        csimi_read_mesh(&r, CSIM_MESH_AUTO);
+    status = csimi_reader_close(&r, mesh);
+    csimi_buffer_free(&r, &files[0]);
+    csimi_buffer_free(&r, &files[1]);
+    return status;
+}
+#endif
+#endif
+/* ==== end io/load.c */
 
 /* ==== begin io/urdf.c =========================================================================================== */
 /* io/urdf: the elements of URDF that a tree has a place for, read from any text without recursion that the text could

@@ -49,7 +49,7 @@ CSIMI_FN bool csimi_text_check_count(csimi_text *t, int64_t value, size_t bytes_
 /* digits * 10^exponent within 0.52 units in the last place; below 2^53 and 10^22 the nearest double. */
 CSIMI_FN double csimi_decimal(uint64_t digits, int64_t exponent);
 
-/* ---- mesh.c */
+/* ---- reader.c */
 
 /* An array that grows, at most INT_MAX / 4 items. */
 typedef struct csimi_buffer {
@@ -76,7 +76,10 @@ typedef struct csimi_mesh_reader {
 CSIMI_FN void *csimi_buffer_push(csimi_mesh_reader *r, csimi_buffer *buffer);
 CSIMI_FN void csimi_buffer_free(csimi_mesh_reader *r, csimi_buffer *buffer);
 CSIMI_FN void csimi_reader_open(csimi_mesh_reader *r, const csim_allocator *allocator);
+/* All arrays into one block of mesh, or the failure of the text; frees what the reader holds. */
+CSIMI_FN csim_status csimi_reader_close(csimi_mesh_reader *r, csim_mesh *mesh);
 #ifndef CONDSIM_NO_STDIO
+CSIMI_FN const char *csimi_path_tail(const char *path); /* of a long path the end, which tells files apart */
 /* A whole file into file, and the reader's text onto it. */
 CSIMI_FN bool csimi_open_text(csimi_mesh_reader *r, const char *path, csimi_buffer *file, csim_error *error);
 #endif
