@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 87fe23a37e447970
+   Hash of the parts: 61e023a4c7f0bbf6
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3697,6 +3697,11 @@ typedef struct csimi_field {
 /* Lines of a table of fields. More than 1e9 m or m/s is a slip of units. */
 #define CSIMI_ANY(type, field) \
     { #field, offsetof(type, field), -1e9, 1e9, false, false, "-1e9..1e9" }
+#define CSIMI_ANY3(type, vec3) CSIMI_ANY(type, vec3.x), CSIMI_ANY(type, vec3.y), CSIMI_ANY(type, vec3.z)
+#define CSIMI_ANY9(type, mat3)                                                                                      \
+    CSIMI_ANY(type, mat3.m[0]), CSIMI_ANY(type, mat3.m[1]), CSIMI_ANY(type, mat3.m[2]), CSIMI_ANY(type, mat3.m[3]), \
+        CSIMI_ANY(type, mat3.m[4]), CSIMI_ANY(type, mat3.m[5]), CSIMI_ANY(type, mat3.m[6]),                         \
+        CSIMI_ANY(type, mat3.m[7]), CSIMI_ANY(type, mat3.m[8])
 #define CSIMI_AT_LEAST_0(type, field) \
     { #field, offsetof(type, field), 0, 1e15, false, false, "0..1e15" }
 #define CSIMI_POSITIVE(type, field) \
@@ -19689,9 +19694,7 @@ static csim_status csimi_check_capacity(const csim_capacity *c, const char *func
 
 CSIMI_FN csim_status csimi_check_world_def(const csim_world_def *d, const char *function, csim_error *error) {
     static const csimi_field fields[] = {
-        CSIMI_ANY(csim_world_def, gravity.x),
-        CSIMI_ANY(csim_world_def, gravity.y),
-        CSIMI_ANY(csim_world_def, gravity.z),
+        CSIMI_ANY3(csim_world_def, gravity),
         {"omega[0]", offsetof(csim_world_def, omega[0]), 0, 1e9, true, false, "above 0, at most 1e9"},
         {"omega[1]", offsetof(csim_world_def, omega[1]), 0, 1e9, true, false, "above 0, at most 1e9"},
         {"contact_distance", offsetof(csim_world_def, contact_distance), 0, 1e3, false, false, "0..1000"},
@@ -20042,10 +20045,10 @@ CSIMI_FN void csimi_write_node(csimi_store *s, int i, csim_vec3 x, csim_vec3 v, 
 CSIM_API csim_status csim_create_particle(csim_world *w, const csim_particle_def *def, csim_body_id *id) {
     static const char fn[] = "csim_create_particle";
     static const csimi_field fields[] = {
-        CSIMI_ANY(csim_particle_def, position.x),     CSIMI_ANY(csim_particle_def, position.y),
-        CSIMI_ANY(csim_particle_def, position.z),     CSIMI_ANY(csim_particle_def, velocity.x),
-        CSIMI_ANY(csim_particle_def, velocity.y),     CSIMI_ANY(csim_particle_def, velocity.z),
-        CSIMI_POSITIVE(csim_particle_def, mass),      CSIMI_AT_LEAST_0(csim_particle_def, radius),
+        CSIMI_ANY3(csim_particle_def, position),
+        CSIMI_ANY3(csim_particle_def, velocity),
+        CSIMI_POSITIVE(csim_particle_def, mass),
+        CSIMI_AT_LEAST_0(csim_particle_def, radius),
         CSIMI_AT_LEAST_0(csim_particle_def, damping),
     };
     csimi_counts need;
@@ -20151,26 +20154,12 @@ CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn,
 static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, csim_mass *mass, int *hulls) {
     static const char fn[] = "csim_create_rigid";
     static const csimi_field fields[] = {
-        CSIMI_ANY(csim_rigid_def, velocity.x),
-        CSIMI_ANY(csim_rigid_def, velocity.y),
-        CSIMI_ANY(csim_rigid_def, velocity.z),
-        CSIMI_ANY(csim_rigid_def, angular_velocity.x),
-        CSIMI_ANY(csim_rigid_def, angular_velocity.y),
-        CSIMI_ANY(csim_rigid_def, angular_velocity.z),
+        CSIMI_ANY3(csim_rigid_def, velocity),
+        CSIMI_ANY3(csim_rigid_def, angular_velocity),
         CSIMI_POSITIVE(csim_rigid_def, density),
         CSIMI_AT_LEAST_0(csim_rigid_def, mass),
-        CSIMI_ANY(csim_rigid_def, inertia.m[0]),
-        CSIMI_ANY(csim_rigid_def, inertia.m[1]),
-        CSIMI_ANY(csim_rigid_def, inertia.m[2]),
-        CSIMI_ANY(csim_rigid_def, inertia.m[3]),
-        CSIMI_ANY(csim_rigid_def, inertia.m[4]),
-        CSIMI_ANY(csim_rigid_def, inertia.m[5]),
-        CSIMI_ANY(csim_rigid_def, inertia.m[6]),
-        CSIMI_ANY(csim_rigid_def, inertia.m[7]),
-        CSIMI_ANY(csim_rigid_def, inertia.m[8]),
-        CSIMI_ANY(csim_rigid_def, centre.x),
-        CSIMI_ANY(csim_rigid_def, centre.y),
-        CSIMI_ANY(csim_rigid_def, centre.z),
+        CSIMI_ANY9(csim_rigid_def, inertia),
+        CSIMI_ANY3(csim_rigid_def, centre),
         CSIMI_AT_LEAST_0(csim_rigid_def, linear_damping),
         CSIMI_AT_LEAST_0(csim_rigid_def, angular_damping),
     };
@@ -20333,9 +20322,7 @@ static csim_status csimi_check_soft(csim_world *w, const csim_soft_def *def) {
     static const char fn[] = "csim_create_soft";
     static const csimi_field fields[] = {
         CSIMI_POSITIVE(csim_soft_def, scale),
-        CSIMI_ANY(csim_soft_def, velocity.x),
-        CSIMI_ANY(csim_soft_def, velocity.y),
-        CSIMI_ANY(csim_soft_def, velocity.z),
+        CSIMI_ANY3(csim_soft_def, velocity),
         CSIMI_POSITIVE(csim_soft_def, young),
         {"poisson", offsetof(csim_soft_def, poisson), -1, 0.5, true, true, "above -1, below 0.5"},
         CSIMI_POSITIVE(csim_soft_def, density),
@@ -20927,18 +20914,10 @@ static csim_status csimi_check_cable(csim_world *w, const csim_cable_def *d) {
 #define CSIMI_SECTION(name, low, open, text) \
     { #name, offsetof(csim_cable_def, name), low, 1e15, open, false, text }
     static const csimi_field fields[] = {
-        CSIMI_ANY(csim_cable_def, start.x),
-        CSIMI_ANY(csim_cable_def, start.y),
-        CSIMI_ANY(csim_cable_def, start.z),
-        CSIMI_ANY(csim_cable_def, end.x),
-        CSIMI_ANY(csim_cable_def, end.y),
-        CSIMI_ANY(csim_cable_def, end.z),
-        CSIMI_ANY(csim_cable_def, normal.x),
-        CSIMI_ANY(csim_cable_def, normal.y),
-        CSIMI_ANY(csim_cable_def, normal.z),
-        CSIMI_ANY(csim_cable_def, velocity.x),
-        CSIMI_ANY(csim_cable_def, velocity.y),
-        CSIMI_ANY(csim_cable_def, velocity.z),
+        CSIMI_ANY3(csim_cable_def, start),
+        CSIMI_ANY3(csim_cable_def, end),
+        CSIMI_ANY3(csim_cable_def, normal),
+        CSIMI_ANY3(csim_cable_def, velocity),
         CSIMI_POSITIVE(csim_cable_def, radius),
         CSIMI_POSITIVE(csim_cable_def, density),
         CSIMI_POSITIVE(csim_cable_def, young),
@@ -20949,9 +20928,7 @@ static csim_status csimi_check_cable(csim_world *w, const csim_cable_def *d) {
         CSIMI_SECTION(bend_stiffness2, -1e15, false, "below 0 (as bend_stiffness) or 0..1e15"),
         CSIMI_SECTION(twist_stiffness, -1e15, false, "below 0 (from the material) or 0..1e15"),
         {"strain", offsetof(csim_cable_def, strain), -0.9, 10, false, false, "-0.9..10"},
-        CSIMI_ANY(csim_cable_def, rest_curvature.x),
-        CSIMI_ANY(csim_cable_def, rest_curvature.y),
-        CSIMI_ANY(csim_cable_def, rest_curvature.z),
+        CSIMI_ANY3(csim_cable_def, rest_curvature),
         CSIMI_AT_LEAST_0(csim_cable_def, mass_damping),
         CSIMI_AT_LEAST_0(csim_cable_def, stiffness_damping),
     };
@@ -22206,9 +22183,7 @@ static csim_status csimi_check_cloth(csim_world *w, const csim_cloth_def *def) {
     static const char fn[] = "csim_create_cloth";
     static const csimi_field fields[] = {
         CSIMI_POSITIVE(csim_cloth_def, scale),
-        CSIMI_ANY(csim_cloth_def, velocity.x),
-        CSIMI_ANY(csim_cloth_def, velocity.y),
-        CSIMI_ANY(csim_cloth_def, velocity.z),
+        CSIMI_ANY3(csim_cloth_def, velocity),
         CSIMI_POSITIVE(csim_cloth_def, young),
         {"poisson", offsetof(csim_cloth_def, poisson), -1, 0.5, true, true, "above -1, below 0.5"},
         {"thickness", offsetof(csim_cloth_def, thickness), 0, 1e3, true, false, "above 0, at most 1000"},
@@ -22454,25 +22429,13 @@ static bool csimi_limb_starts(const csim_tree_def *def, int i) { return csimi_li
 
 static csim_status csimi_check_tree_numbers(csim_error *error, const char *fn, const csim_tree_link_def *d) {
     static const csimi_field fields[] = {
-        CSIMI_ANY(csim_tree_link_def, axis.x),
-        CSIMI_ANY(csim_tree_link_def, axis.y),
-        CSIMI_ANY(csim_tree_link_def, axis.z),
+        CSIMI_ANY3(csim_tree_link_def, axis),
         CSIMI_ANY(csim_tree_link_def, position),
         CSIMI_ANY(csim_tree_link_def, rate),
         CSIMI_POSITIVE(csim_tree_link_def, density),
         CSIMI_AT_LEAST_0(csim_tree_link_def, mass),
-        CSIMI_ANY(csim_tree_link_def, inertia.m[0]),
-        CSIMI_ANY(csim_tree_link_def, inertia.m[1]),
-        CSIMI_ANY(csim_tree_link_def, inertia.m[2]),
-        CSIMI_ANY(csim_tree_link_def, inertia.m[3]),
-        CSIMI_ANY(csim_tree_link_def, inertia.m[4]),
-        CSIMI_ANY(csim_tree_link_def, inertia.m[5]),
-        CSIMI_ANY(csim_tree_link_def, inertia.m[6]),
-        CSIMI_ANY(csim_tree_link_def, inertia.m[7]),
-        CSIMI_ANY(csim_tree_link_def, inertia.m[8]),
-        CSIMI_ANY(csim_tree_link_def, centre.x),
-        CSIMI_ANY(csim_tree_link_def, centre.y),
-        CSIMI_ANY(csim_tree_link_def, centre.z),
+        CSIMI_ANY9(csim_tree_link_def, inertia),
+        CSIMI_ANY3(csim_tree_link_def, centre),
         CSIMI_ANY(csim_tree_link_def, lower),
         CSIMI_ANY(csim_tree_link_def, upper),
         CSIMI_AT_LEAST_0(csim_tree_link_def, damping),
@@ -28452,6 +28415,8 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_WORLD_ARRAYS
 #undef CSIMI_WORLD_AXES
 #undef CSIMI_ANY
+#undef CSIMI_ANY3
+#undef CSIMI_ANY9
 #undef CSIMI_AT_LEAST_0
 #undef CSIMI_POSITIVE
 #undef CSIMI_UNIT

@@ -108,10 +108,10 @@ CSIMI_FN void csimi_write_node(csimi_store *s, int i, csim_vec3 x, csim_vec3 v, 
 CSIM_API csim_status csim_create_particle(csim_world *w, const csim_particle_def *def, csim_body_id *id) {
     static const char fn[] = "csim_create_particle";
     static const csimi_field fields[] = {
-        CSIMI_ANY(csim_particle_def, position.x),     CSIMI_ANY(csim_particle_def, position.y),
-        CSIMI_ANY(csim_particle_def, position.z),     CSIMI_ANY(csim_particle_def, velocity.x),
-        CSIMI_ANY(csim_particle_def, velocity.y),     CSIMI_ANY(csim_particle_def, velocity.z),
-        CSIMI_POSITIVE(csim_particle_def, mass),      CSIMI_AT_LEAST_0(csim_particle_def, radius),
+        CSIMI_ANY3(csim_particle_def, position),
+        CSIMI_ANY3(csim_particle_def, velocity),
+        CSIMI_POSITIVE(csim_particle_def, mass),
+        CSIMI_AT_LEAST_0(csim_particle_def, radius),
         CSIMI_AT_LEAST_0(csim_particle_def, damping),
     };
     csimi_counts need;
@@ -217,26 +217,12 @@ CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn,
 static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, csim_mass *mass, int *hulls) {
     static const char fn[] = "csim_create_rigid";
     static const csimi_field fields[] = {
-        CSIMI_ANY(csim_rigid_def, velocity.x),
-        CSIMI_ANY(csim_rigid_def, velocity.y),
-        CSIMI_ANY(csim_rigid_def, velocity.z),
-        CSIMI_ANY(csim_rigid_def, angular_velocity.x),
-        CSIMI_ANY(csim_rigid_def, angular_velocity.y),
-        CSIMI_ANY(csim_rigid_def, angular_velocity.z),
+        CSIMI_ANY3(csim_rigid_def, velocity),
+        CSIMI_ANY3(csim_rigid_def, angular_velocity),
         CSIMI_POSITIVE(csim_rigid_def, density),
         CSIMI_AT_LEAST_0(csim_rigid_def, mass),
-        CSIMI_ANY(csim_rigid_def, inertia.m[0]),
-        CSIMI_ANY(csim_rigid_def, inertia.m[1]),
-        CSIMI_ANY(csim_rigid_def, inertia.m[2]),
-        CSIMI_ANY(csim_rigid_def, inertia.m[3]),
-        CSIMI_ANY(csim_rigid_def, inertia.m[4]),
-        CSIMI_ANY(csim_rigid_def, inertia.m[5]),
-        CSIMI_ANY(csim_rigid_def, inertia.m[6]),
-        CSIMI_ANY(csim_rigid_def, inertia.m[7]),
-        CSIMI_ANY(csim_rigid_def, inertia.m[8]),
-        CSIMI_ANY(csim_rigid_def, centre.x),
-        CSIMI_ANY(csim_rigid_def, centre.y),
-        CSIMI_ANY(csim_rigid_def, centre.z),
+        CSIMI_ANY9(csim_rigid_def, inertia),
+        CSIMI_ANY3(csim_rigid_def, centre),
         CSIMI_AT_LEAST_0(csim_rigid_def, linear_damping),
         CSIMI_AT_LEAST_0(csim_rigid_def, angular_damping),
     };
@@ -399,9 +385,7 @@ static csim_status csimi_check_soft(csim_world *w, const csim_soft_def *def) {
     static const char fn[] = "csim_create_soft";
     static const csimi_field fields[] = {
         CSIMI_POSITIVE(csim_soft_def, scale),
-        CSIMI_ANY(csim_soft_def, velocity.x),
-        CSIMI_ANY(csim_soft_def, velocity.y),
-        CSIMI_ANY(csim_soft_def, velocity.z),
+        CSIMI_ANY3(csim_soft_def, velocity),
         CSIMI_POSITIVE(csim_soft_def, young),
         {"poisson", offsetof(csim_soft_def, poisson), -1, 0.5, true, true, "above -1, below 0.5"},
         CSIMI_POSITIVE(csim_soft_def, density),

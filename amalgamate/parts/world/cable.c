@@ -70,18 +70,10 @@ static csim_status csimi_check_cable(csim_world *w, const csim_cable_def *d) {
 #define CSIMI_SECTION(name, low, open, text) \
     { #name, offsetof(csim_cable_def, name), low, 1e15, open, false, text }
     static const csimi_field fields[] = {
-        CSIMI_ANY(csim_cable_def, start.x),
-        CSIMI_ANY(csim_cable_def, start.y),
-        CSIMI_ANY(csim_cable_def, start.z),
-        CSIMI_ANY(csim_cable_def, end.x),
-        CSIMI_ANY(csim_cable_def, end.y),
-        CSIMI_ANY(csim_cable_def, end.z),
-        CSIMI_ANY(csim_cable_def, normal.x),
-        CSIMI_ANY(csim_cable_def, normal.y),
-        CSIMI_ANY(csim_cable_def, normal.z),
-        CSIMI_ANY(csim_cable_def, velocity.x),
-        CSIMI_ANY(csim_cable_def, velocity.y),
-        CSIMI_ANY(csim_cable_def, velocity.z),
+        CSIMI_ANY3(csim_cable_def, start),
+        CSIMI_ANY3(csim_cable_def, end),
+        CSIMI_ANY3(csim_cable_def, normal),
+        CSIMI_ANY3(csim_cable_def, velocity),
         CSIMI_POSITIVE(csim_cable_def, radius),
         CSIMI_POSITIVE(csim_cable_def, density),
         CSIMI_POSITIVE(csim_cable_def, young),
@@ -92,9 +84,7 @@ static csim_status csimi_check_cable(csim_world *w, const csim_cable_def *d) {
         CSIMI_SECTION(bend_stiffness2, -1e15, false, "below 0 (as bend_stiffness) or 0..1e15"),
         CSIMI_SECTION(twist_stiffness, -1e15, false, "below 0 (from the material) or 0..1e15"),
         {"strain", offsetof(csim_cable_def, strain), -0.9, 10, false, false, "-0.9..10"},
-        CSIMI_ANY(csim_cable_def, rest_curvature.x),
-        CSIMI_ANY(csim_cable_def, rest_curvature.y),
-        CSIMI_ANY(csim_cable_def, rest_curvature.z),
+        CSIMI_ANY3(csim_cable_def, rest_curvature),
         CSIMI_AT_LEAST_0(csim_cable_def, mass_damping),
         CSIMI_AT_LEAST_0(csim_cable_def, stiffness_damping),
     };

@@ -45,9 +45,7 @@ static csim_status csimi_check_cloth(csim_world *w, const csim_cloth_def *def) {
     static const char fn[] = "csim_create_cloth";
     static const csimi_field fields[] = {
         CSIMI_POSITIVE(csim_cloth_def, scale),
-        CSIMI_ANY(csim_cloth_def, velocity.x),
-        CSIMI_ANY(csim_cloth_def, velocity.y),
-        CSIMI_ANY(csim_cloth_def, velocity.z),
+        CSIMI_ANY3(csim_cloth_def, velocity),
         CSIMI_POSITIVE(csim_cloth_def, young),
         {"poisson", offsetof(csim_cloth_def, poisson), -1, 0.5, true, true, "above -1, below 0.5"},
         {"thickness", offsetof(csim_cloth_def, thickness), 0, 1e3, true, false, "above 0, at most 1000"},

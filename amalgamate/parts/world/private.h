@@ -484,6 +484,11 @@ typedef struct csimi_field {
 /* Lines of a table of fields. More than 1e9 m or m/s is a slip of units. */
 #define CSIMI_ANY(type, field) \
     { #field, offsetof(type, field), -1e9, 1e9, false, false, "-1e9..1e9" }
+#define CSIMI_ANY3(type, vec3) CSIMI_ANY(type, vec3.x), CSIMI_ANY(type, vec3.y), CSIMI_ANY(type, vec3.z)
+#define CSIMI_ANY9(type, mat3)                                                                                      \
+    CSIMI_ANY(type, mat3.m[0]), CSIMI_ANY(type, mat3.m[1]), CSIMI_ANY(type, mat3.m[2]), CSIMI_ANY(type, mat3.m[3]), \
+        CSIMI_ANY(type, mat3.m[4]), CSIMI_ANY(type, mat3.m[5]), CSIMI_ANY(type, mat3.m[6]),                         \
+        CSIMI_ANY(type, mat3.m[7]), CSIMI_ANY(type, mat3.m[8])
 #define CSIMI_AT_LEAST_0(type, field) \
     { #field, offsetof(type, field), 0, 1e15, false, false, "0..1e15" }
 #define CSIMI_POSITIVE(type, field) \

@@ -225,9 +225,7 @@ static csim_status csimi_check_capacity(const csim_capacity *c, const char *func
 
 CSIMI_FN csim_status csimi_check_world_def(const csim_world_def *d, const char *function, csim_error *error) {
     static const csimi_field fields[] = {
-        CSIMI_ANY(csim_world_def, gravity.x),
-        CSIMI_ANY(csim_world_def, gravity.y),
-        CSIMI_ANY(csim_world_def, gravity.z),
+        CSIMI_ANY3(csim_world_def, gravity),
         {"omega[0]", offsetof(csim_world_def, omega[0]), 0, 1e9, true, false, "above 0, at most 1e9"},
         {"omega[1]", offsetof(csim_world_def, omega[1]), 0, 1e9, true, false, "above 0, at most 1e9"},
         {"contact_distance", offsetof(csim_world_def, contact_distance), 0, 1e3, false, false, "0..1000"},
