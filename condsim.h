@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 61e023a4c7f0bbf6
+   Hash of the parts: eef8d530e73c769d
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -899,7 +899,7 @@ typedef struct csim_body_id {
     uint32_t world; /* stamp of the world that made it */
 } csim_body_id;
 
-/* Names a spring or a pin. */
+/* Names a spring, a joint, a clamp or an exclusion. */
 typedef struct csim_link_id {
     uint32_t index1;
     uint32_t generation;
@@ -1150,9 +1150,11 @@ CSIM_API csim_status csim_create_ground(csim_world *world, csim_vec3 point, csim
 /* Links: at least one end must be a body, and the ends must be different points. */
 CSIM_API csim_status csim_create_spring(csim_world *world, const csim_spring_def *def, csim_link_id *id);
 CSIM_API csim_status csim_create_pin(csim_world *world, const csim_pin_def *def, csim_link_id *id);
+/* These two bodies never touch, until the link is destroyed; it goes with either of them. */
+CSIM_API csim_status csim_create_exclusion(csim_world *world, csim_body_id a, csim_body_id b, csim_link_id *id);
 /* Removes a body with every link that holds on to it. Costs time linear in the world. */
 CSIM_API csim_status csim_destroy_body(csim_world *world, csim_body_id id);
-/* Removes a spring, a joint or a clamp. Fails: CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_LOCKED. */
+/* Removes a spring, a joint, a clamp or an exclusion. Fails: CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_LOCKED. */
 CSIM_API csim_status csim_destroy_link(csim_world *world, csim_link_id id);
 /* Whether the id still names something of this world; never fails, null and zero are false. */
 CSIM_API bool csim_body_valid(const csim_world *world, csim_body_id id);
@@ -1480,6 +1482,7 @@ typedef struct csim_joint_def {
     csim_link_id first, second; /* gear: two hinges or sliders of this world */
     csim_real ratio;        /* gear, not 0; m per rad where the kinds differ; default 1 */
     csim_real break_force, break_torque; /* N, N m: beyond these the joint lets go for good; 0 (default): never */
+    bool collide; /* default false: two rigid bodies in a ball, hinge, slider or weld do not touch while it holds */
     uint32_t guard;
 } csim_joint_def;
 
@@ -3258,14 +3261,15 @@ typedef struct csimi_body {
     void *user_data;
 } csimi_body;
 
-typedef enum csimi_link_kind { CSIMI_SPRING, CSIMI_JOINT, CSIMI_CLAMP } csimi_link_kind;
+typedef enum csimi_link_kind { CSIMI_SPRING, CSIMI_JOINT, CSIMI_CLAMP, CSIMI_EXCLUSION } csimi_link_kind;
 
 typedef struct csimi_link {
     uint32_t generation;
     bool alive;
     csimi_link_kind kind;
     int next_free;
-    int item;    /* index in the springs, joints or bends */
+    bool apart;  /* its bodies never touch */
+    int item;    /* index in the springs, joints or bends; exclusions: -1 */
     int body[2]; /* slots it holds on to, -1: the world */
     csim_real break_force;
 } csimi_link;
@@ -3572,6 +3576,8 @@ typedef struct csimi_detector {
     void *broad;
     csimi_surfaces surfaces;
     csimi_edges edges;
+    uint64_t *excluded; /* pairs of slots that links keep apart, low << 32 | high, by the low one */
+    int excluded_count;
     csim_real ahead; /* steps that a contact must be found ahead */
     int count;
     int needed; /* contacts found, beyond the capacity too */
@@ -3591,7 +3597,9 @@ CSIMI_FN void csimi_collide_pair(csimi_detector *d, int i, int j);
 CSIMI_FN void csimi_collide_self(csimi_detector *d, int i);
 CSIMI_FN uint64_t csimi_mix64(uint64_t h, uint64_t x);
 CSIMI_FN uint64_t csimi_side_key(const csimi_store *s, int slot, uint32_t part); /* names a part of a body */
-CSIMI_FN bool csimi_may_touch(const csim_world *w, int a, int b);
+/* The pairs that links exclude; whether two bodies may touch by category, group, exclusion and filter. */
+CSIMI_FN void csimi_list_excluded(csimi_detector *d, uint64_t *other);
+CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int b);
 /* The next free record, or null beyond the capacity (it is counted all the same). */
 CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id);
 /* ---- touch.c: cables against cables */
@@ -20663,6 +20671,25 @@ CSIM_API csim_status csim_create_spring(csim_world *w, const csim_spring_def *de
     return CSIM_OK;
 }
 
+CSIM_API csim_status csim_create_exclusion(csim_world *w, csim_body_id a, csim_body_id b, csim_link_id *id) {
+    static const char fn[] = "csim_create_exclusion";
+    csimi_counts need;
+    int bodies[2], slot;
+    csim_status status = csimi_start_create(w, &a, id, fn);
+    if (status) return status;
+    if ((status = csimi_find_body(w, a, fn, bodies, &w->error)) != 0) return status;
+    if ((status = csimi_find_body(w, b, fn, bodies + 1, &w->error)) != 0) return status;
+    if (bodies[0] == bodies[1])
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "b", true, (double)b.index1, "another body than a");
+    need = w->store.count;
+    if (w->free_link < 0) need.links++;
+    if ((status = csimi_make_room(w, need, fn)) != 0) return status;
+    slot = csimi_take_link(w, CSIMI_EXCLUSION, -1, bodies, 0);
+    w->store.link[slot].apart = true;
+    csimi_finish_link(w, slot, id);
+    return CSIM_OK;
+}
+
 /* ---- removal */
 
 CSIMI_FN csim_status csimi_find_link(const csim_world *w, csim_link_id id, const char *fn, int *slot,
@@ -20693,9 +20720,9 @@ static void csimi_drop_one(csim_world *w, int slot) {
     csimi_store *s = &w->store;
     csimi_link *l = s->link + slot;
     int i;
-    static const csimi_axis axis[] = {CSIMI_AXIS_springs, CSIMI_AXIS_joints, CSIMI_AXIS_bends};
+    static const csimi_axis axis[] = {CSIMI_AXIS_springs, CSIMI_AXIS_joints, CSIMI_AXIS_bends, CSIMI_AXIS_bends};
     if (l->kind == CSIMI_SPRING) s->count.matrix_blocks -= csimi_spring_blocks(s->state.spring + 2 * l->item);
-    csimi_remove(s, axis[l->kind], l->item, 1);
+    csimi_remove(s, axis[l->kind], l->item, l->item >= 0);
     for (i = 0; i < s->count.links; i++)
         if (s->link[i].alive && s->link[i].kind == l->kind && s->link[i].item > l->item) s->link[i].item--;
     if (l->kind == CSIMI_CLAMP) {
@@ -21980,6 +22007,8 @@ static csim_status csimi_create_joint(csim_world *w, const csim_joint_def *def, 
     item = s->count.joints++;
     joint.link = csimi_take_link(w, CSIMI_JOINT, item, bodies, def->break_force);
     s->joint[item] = joint;
+    s->link[joint.link].apart = !def->collide && def->kind <= CSIM_JOINT_WELD &&
+                                joint.end[0].kind == CSIMI_PLACE_RIGID && joint.end[1].kind == CSIMI_PLACE_RIGID;
     csimi_finish_link(w, joint.link, id);
     return CSIM_OK;
 }
@@ -23298,6 +23327,7 @@ static void csimi_detector_layout(csimi_detector *d, const csimi_counts *n, csim
     d->group = CSIMI_PUSH(arena, int, objects);
     d->pairs = CSIMI_PUSH(arena, int, 2 * (size_t)n->pairs);
     d->broad = csimi_push(arena, csimi_broad_scratch((int)objects), 1);
+    d->excluded = CSIMI_PUSH(arena, uint64_t, 2 * (size_t)n->links);
     csimi_surfaces_layout(&d->surfaces, n, arena);
     csimi_edges_layout(&d->edges, n, arena);
 }
@@ -23464,6 +23494,7 @@ CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_aren
     d.ahead = w->def.integrator == CSIM_MIDPOINT ? CSIM_R(1.5) : 1;
     csimi_detector_layout(&d, &w->store.capacity, arena);
     csimi_surfaces_start(&d.surfaces, w, &w->store.state);
+    csimi_list_excluded(&d, d.excluded + w->store.capacity.links);
     csimi_add_objects(&d);
     pairs = csimi_broad_pairs(d.count, d.lower, d.upper, d.group, d.pairs, w->store.capacity.pairs, d.broad);
     if ((status = csimi_pairs_found(&d, pairs)) != 0) return status;
@@ -23549,10 +23580,40 @@ CSIMI_FN csim_pair_info csimi_pair_of(const csim_world *w, int a, int b) {
     return p;
 }
 
-CSIMI_FN bool csimi_may_touch(const csim_world *w, int a, int b) {
+CSIMI_FN void csimi_list_excluded(csimi_detector *d, uint64_t *other) {
+    const csimi_store *s = &d->world->store;
+    int i;
+    d->excluded_count = 0;
+    for (i = 0; i < s->count.links; i++) {
+        const csimi_link *l = s->link + i;
+        if (!l->alive || !l->apart || (l->kind == CSIMI_JOINT && s->joint[l->item].broken)) continue;
+        d->excluded[d->excluded_count++] = (uint64_t)csimi_imin(l->body[0], l->body[1]) << 32 |
+                                           (uint64_t)csimi_imax(l->body[0], l->body[1]);
+    }
+    csimi_radix_sort(d->excluded_count, &d->excluded, &other);
+}
+
+static bool csimi_excluded(const csimi_detector *d, int a, int b) {
+    const uint64_t low = (uint64_t)csimi_imin(a, b), pair = low << 32 | (uint64_t)csimi_imax(a, b);
+    int first = 0, end = d->excluded_count;
+    while (first < end) { /* the first pair of the low one */
+        const int middle = (first + end) / 2;
+        if (d->excluded[middle] >> 32 < low)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    for (; first < d->excluded_count && d->excluded[first] >> 32 == low; first++)
+        if (d->excluded[first] == pair) return true;
+    return false;
+}
+
+CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int b) {
+    const csim_world *w = d->world;
     const csim_surface_def *p = &w->store.body[a].surface, *q = &w->store.body[b].surface;
     if ((p->category & q->mask) == 0 || (q->category & p->mask) == 0) return false;
     if (p->group > 0 && p->group == q->group) return false;
+    if (csimi_excluded(d, a, b)) return false;
     if (w->def.filter) {
         csim_pair_info info = csimi_pair_of(w, a, b);
         return w->def.filter(w->def.callback_user, &info);
@@ -23845,7 +23906,7 @@ CSIMI_FN void csimi_collide_pair(csimi_detector *d, int i, int j) {
     const csimi_object *a = d->object + i, *b = d->object + j;
     const csimi_body *A = d->world->store.body + a->body, *B = d->world->store.body + b->body;
     if (a->body == b->body ? csimi_neighbours(&d->world->store, a->item, b->item)
-                           : !csimi_may_touch(d->world, a->body, b->body))
+                           : !csimi_may_touch(d, a->body, b->body))
         return;
     if (a->kind == CSIMI_OBJECT_SHAPE && b->kind == CSIMI_OBJECT_SHAPE) {
         if (A->motion != CSIM_DYNAMIC && B->motion == CSIM_DYNAMIC)
@@ -23973,7 +24034,7 @@ static void csimi_touch_edges(csimi_detector *d, int i, int j) {
     if (!(distance - radius[0] - radius[1] <= reach)) return;
     for (k = 0; k < 2; k++)
         if (csimi_edge_passes(s->body + slot[k], edge[k], t[k])) return; /* the next edge has the same point */
-    if (slot[0] != slot[1] && !csimi_may_touch(d->world, slot[0], slot[1])) return;
+    if (slot[0] != slot[1] && !csimi_may_touch(d, slot[0], slot[1])) return;
     c = csimi_next_found(d, slot[0], slot[1], csimi_mix64(key[0], key[1]));
     if (!c) return;
     if (distance > 0)

@@ -457,3 +457,78 @@ TEST(nothing_tunnels_at_10_m_per_s) {
             EQUAL(through, 0);
         }
 }
+
+/* ---- who may touch whom */
+
+static int contacts_between(const csim_world *w, csim_body_id a, csim_body_id b) {
+    int i, n, found = 0;
+    const csim_contact_info *c = csim_world_contacts(w, &n);
+    for (i = 0; i < n; i++)
+        found += (c[i].body_a.index1 == a.index1 && c[i].body_b.index1 == b.index1) ||
+                 (c[i].body_a.index1 == b.index1 && c[i].body_b.index1 == a.index1);
+    return found;
+}
+
+/* Twenty balls in a cluster where all touch; every third pair is excluded, in mixed order. */
+TEST(excluded_pairs_alone_do_not_touch) {
+    enum { N = 20 };
+    csim_world *w = make_world(0, CSIM_R(1e-4));
+    csim_body_id ball[N], stale;
+    csim_link_id link[N][N], id;
+    int i, j, round;
+    memset(&link, 0, sizeof link);
+    for (i = 0; i < N; i++)
+        ball[i] = i % 4 ? add_rigid(w, csim_sphere(1), csim_scale(CSIM_R(0.1), random_point(1)), csim_v3(0, 0, 0),
+                                    CSIM_DYNAMIC)
+                        : add_particle(w, 1, csim_scale(CSIM_R(0.1), random_point(1)), csim_v3(0, 0, 0));
+    for (i = 0; i < N; i++)
+        for (j = 0; j < i; j++)
+            if ((i + j) % 3 == 0)
+                STATUS(csim_create_exclusion(w, ball[(i * j) % 2 ? i : j], ball[(i * j) % 2 ? j : i], &link[i][j]), 0);
+    for (round = 0; round < 2; round++) {
+        STATUS(csim_world_step(w, CSIM_R(0.001)), CSIM_OK);
+        for (i = 0; i < N; i++)
+            for (j = 0; j < i; j++) EQUAL(contacts_between(w, ball[i], ball[j]), (i + j) % (round ? 6 : 3) != 0);
+        for (i = 0; i < N; i++)
+            for (j = 0; j < i; j++)
+                if (!round && (i + j) % 6 == 3) STATUS(csim_destroy_link(w, link[i][j]), CSIM_OK);
+    }
+    STATUS(csim_create_exclusion(w, ball[0], ball[0], &id), CSIM_OUT_OF_RANGE);
+    CHECK(strstr(csim_last_error(w), "another body than a") != NULL);
+    stale = ball[6];
+    STATUS(csim_destroy_body(w, stale), CSIM_OK);
+    CHECK(!csim_link_valid(w, link[6][0]) && csim_link_valid(w, link[12][0]));
+    STATUS(csim_create_exclusion(w, ball[0], stale, &id), CSIM_STALE_ID);
+    STATUS(csim_create_exclusion(w, ball[0], ball[1], NULL), CSIM_NULL_ARGUMENT);
+    csim_destroy_world(w);
+}
+
+/* Two boxes that overlap about their joint. */
+TEST(jointed_bodies_touch_when_asked) {
+    static const csim_joint_kind kinds[] = {CSIM_JOINT_BALL, CSIM_JOINT_HINGE,    CSIM_JOINT_SLIDER,
+                                            CSIM_JOINT_WELD, CSIM_JOINT_DISTANCE, CSIM_JOINT_ROPE};
+    int k, collide;
+    for (k = 0; k < 6; k++)
+        for (collide = 0; collide < 2; collide++) {
+            csim_world *w = make_world(0, CSIM_R(1e-4));
+            csim_joint_def d = csim_default_joint_def();
+            csim_body_id a = add_rigid(w, csim_sphere(CSIM_R(0.1)), csim_v3(0, 0, 0), csim_v3(0, 0, 0), CSIM_DYNAMIC);
+            csim_body_id b =
+                add_rigid(w, csim_sphere(CSIM_R(0.1)), csim_v3(CSIM_R(0.15), 0, 0), csim_v3(0, 0, 0), CSIM_DYNAMIC);
+            csim_link_id id;
+            CASE("kind %d, collide %d", kinds[k], collide);
+            d.kind = kinds[k];
+            d.a.body = a;
+            d.b.body = b;
+            d.b.point = csim_v3(CSIM_R(0.1), 0, 0);
+            d.a.point = kinds[k] >= CSIM_JOINT_DISTANCE ? csim_v3(0, 0, 0) : d.b.point;
+            d.collide = collide;
+            STATUS(csim_create_joint(w, &d, &id), CSIM_OK);
+            STATUS(csim_world_step(w, CSIM_R(0.001)), CSIM_OK);
+            EQUAL(contacts_between(w, a, b), collide || kinds[k] >= CSIM_JOINT_DISTANCE);
+            STATUS(csim_destroy_link(w, id), CSIM_OK);
+            STATUS(csim_world_step(w, CSIM_R(0.001)), CSIM_OK);
+            EQUAL(contacts_between(w, a, b), 1);
+            csim_destroy_world(w);
+        }
+}

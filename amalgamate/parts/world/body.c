@@ -726,6 +726,25 @@ CSIM_API csim_status csim_create_spring(csim_world *w, const csim_spring_def *de
     return CSIM_OK;
 }
 
+CSIM_API csim_status csim_create_exclusion(csim_world *w, csim_body_id a, csim_body_id b, csim_link_id *id) {
+    static const char fn[] = "csim_create_exclusion";
+    csimi_counts need;
+    int bodies[2], slot;
+    csim_status status = csimi_start_create(w, &a, id, fn);
+    if (status) return status;
+    if ((status = csimi_find_body(w, a, fn, bodies, &w->error)) != 0) return status;
+    if ((status = csimi_find_body(w, b, fn, bodies + 1, &w->error)) != 0) return status;
+    if (bodies[0] == bodies[1])
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "b", true, (double)b.index1, "another body than a");
+    need = w->store.count;
+    if (w->free_link < 0) need.links++;
+    if ((status = csimi_make_room(w, need, fn)) != 0) return status;
+    slot = csimi_take_link(w, CSIMI_EXCLUSION, -1, bodies, 0);
+    w->store.link[slot].apart = true;
+    csimi_finish_link(w, slot, id);
+    return CSIM_OK;
+}
+
 /* ---- removal */
 
 CSIMI_FN csim_status csimi_find_link(const csim_world *w, csim_link_id id, const char *fn, int *slot,
@@ -756,9 +775,9 @@ static void csimi_drop_one(csim_world *w, int slot) {
     csimi_store *s = &w->store;
     csimi_link *l = s->link + slot;
     int i;
-    static const csimi_axis axis[] = {CSIMI_AXIS_springs, CSIMI_AXIS_joints, CSIMI_AXIS_bends};
+    static const csimi_axis axis[] = {CSIMI_AXIS_springs, CSIMI_AXIS_joints, CSIMI_AXIS_bends, CSIMI_AXIS_bends};
     if (l->kind == CSIMI_SPRING) s->count.matrix_blocks -= csimi_spring_blocks(s->state.spring + 2 * l->item);
-    csimi_remove(s, axis[l->kind], l->item, 1);
+    csimi_remove(s, axis[l->kind], l->item, l->item >= 0);
     for (i = 0; i < s->count.links; i++)
         if (s->link[i].alive && s->link[i].kind == l->kind && s->link[i].item > l->item) s->link[i].item--;
     if (l->kind == CSIMI_CLAMP) {

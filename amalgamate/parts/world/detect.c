@@ -9,6 +9,7 @@ static void csimi_detector_layout(csimi_detector *d, const csimi_counts *n, csim
     d->group = CSIMI_PUSH(arena, int, objects);
     d->pairs = CSIMI_PUSH(arena, int, 2 * (size_t)n->pairs);
     d->broad = csimi_push(arena, csimi_broad_scratch((int)objects), 1);
+    d->excluded = CSIMI_PUSH(arena, uint64_t, 2 * (size_t)n->links);
     csimi_surfaces_layout(&d->surfaces, n, arena);
     csimi_edges_layout(&d->edges, n, arena);
 }
@@ -175,6 +176,7 @@ CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_aren
     d.ahead = w->def.integrator == CSIM_MIDPOINT ? CSIM_R(1.5) : 1;
     csimi_detector_layout(&d, &w->store.capacity, arena);
     csimi_surfaces_start(&d.surfaces, w, &w->store.state);
+    csimi_list_excluded(&d, d.excluded + w->store.capacity.links);
     csimi_add_objects(&d);
     pairs = csimi_broad_pairs(d.count, d.lower, d.upper, d.group, d.pairs, w->store.capacity.pairs, d.broad);
     if ((status = csimi_pairs_found(&d, pairs)) != 0) return status;

@@ -644,6 +644,8 @@ static csim_status csimi_create_joint(csim_world *w, const csim_joint_def *def, 
     item = s->count.joints++;
     joint.link = csimi_take_link(w, CSIMI_JOINT, item, bodies, def->break_force);
     s->joint[item] = joint;
+    s->link[joint.link].apart = !def->collide && def->kind <= CSIM_JOINT_WELD &&
+                                joint.end[0].kind == CSIMI_PLACE_RIGID && joint.end[1].kind == CSIMI_PLACE_RIGID;
     csimi_finish_link(w, joint.link, id);
     return CSIM_OK;
 }

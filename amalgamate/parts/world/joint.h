@@ -47,6 +47,7 @@ typedef struct csim_joint_def {
     csim_link_id first, second; /* gear: two hinges or sliders of this world */
     csim_real ratio;        /* gear, not 0; m per rad where the kinds differ; default 1 */
     csim_real break_force, break_torque; /* N, N m: beyond these the joint lets go for good; 0 (default): never */
+    bool collide; /* default false: two rigid bodies in a ball, hinge, slider or weld do not touch while it holds */
     uint32_t guard;
 } csim_joint_def;
 

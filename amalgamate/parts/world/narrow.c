@@ -40,10 +40,40 @@ CSIMI_FN csim_pair_info csimi_pair_of(const csim_world *w, int a, int b) {
     return p;
 }
 
-CSIMI_FN bool csimi_may_touch(const csim_world *w, int a, int b) {
+CSIMI_FN void csimi_list_excluded(csimi_detector *d, uint64_t *other) {
+    const csimi_store *s = &d->world->store;
+    int i;
+    d->excluded_count = 0;
+    for (i = 0; i < s->count.links; i++) {
+        const csimi_link *l = s->link + i;
+        if (!l->alive || !l->apart || (l->kind == CSIMI_JOINT && s->joint[l->item].broken)) continue;
+        d->excluded[d->excluded_count++] = (uint64_t)csimi_imin(l->body[0], l->body[1]) << 32 |
+                                           (uint64_t)csimi_imax(l->body[0], l->body[1]);
+    }
+    csimi_radix_sort(d->excluded_count, &d->excluded, &other);
+}
+
+static bool csimi_excluded(const csimi_detector *d, int a, int b) {
+    const uint64_t low = (uint64_t)csimi_imin(a, b), pair = low << 32 | (uint64_t)csimi_imax(a, b);
+    int first = 0, end = d->excluded_count;
+    while (first < end) { /* the first pair of the low one */
+        const int middle = (first + end) / 2;
+        if (d->excluded[middle] >> 32 < low)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    for (; first < d->excluded_count && d->excluded[first] >> 32 == low; first++)
+        if (d->excluded[first] == pair) return true;
+    return false;
+}
+
+CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int b) {
+    const csim_world *w = d->world;
     const csim_surface_def *p = &w->store.body[a].surface, *q = &w->store.body[b].surface;
     if ((p->category & q->mask) == 0 || (q->category & p->mask) == 0) return false;
     if (p->group > 0 && p->group == q->group) return false;
+    if (csimi_excluded(d, a, b)) return false;
     if (w->def.filter) {
         csim_pair_info info = csimi_pair_of(w, a, b);
         return w->def.filter(w->def.callback_user, &info);
@@ -336,7 +366,7 @@ CSIMI_FN void csimi_collide_pair(csimi_detector *d, int i, int j) {
     const csimi_object *a = d->object + i, *b = d->object + j;
     const csimi_body *A = d->world->store.body + a->body, *B = d->world->store.body + b->body;
     if (a->body == b->body ? csimi_neighbours(&d->world->store, a->item, b->item)
-                           : !csimi_may_touch(d->world, a->body, b->body))
+                           : !csimi_may_touch(d, a->body, b->body))
         return;
     if (a->kind == CSIMI_OBJECT_SHAPE && b->kind == CSIMI_OBJECT_SHAPE) {
         if (A->motion != CSIM_DYNAMIC && B->motion == CSIM_DYNAMIC)

@@ -45,14 +45,15 @@ typedef struct csimi_body {
     void *user_data;
 } csimi_body;
 
-typedef enum csimi_link_kind { CSIMI_SPRING, CSIMI_JOINT, CSIMI_CLAMP } csimi_link_kind;
+typedef enum csimi_link_kind { CSIMI_SPRING, CSIMI_JOINT, CSIMI_CLAMP, CSIMI_EXCLUSION } csimi_link_kind;
 
 typedef struct csimi_link {
     uint32_t generation;
     bool alive;
     csimi_link_kind kind;
     int next_free;
-    int item;    /* index in the springs, joints or bends */
+    bool apart;  /* its bodies never touch */
+    int item;    /* index in the springs, joints or bends; exclusions: -1 */
     int body[2]; /* slots it holds on to, -1: the world */
     csim_real break_force;
 } csimi_link;
@@ -359,6 +360,8 @@ typedef struct csimi_detector {
     void *broad;
     csimi_surfaces surfaces;
     csimi_edges edges;
+    uint64_t *excluded; /* pairs of slots that links keep apart, low << 32 | high, by the low one */
+    int excluded_count;
     csim_real ahead; /* steps that a contact must be found ahead */
     int count;
     int needed; /* contacts found, beyond the capacity too */
@@ -378,7 +381,9 @@ CSIMI_FN void csimi_collide_pair(csimi_detector *d, int i, int j);
 CSIMI_FN void csimi_collide_self(csimi_detector *d, int i);
 CSIMI_FN uint64_t csimi_mix64(uint64_t h, uint64_t x);
 CSIMI_FN uint64_t csimi_side_key(const csimi_store *s, int slot, uint32_t part); /* names a part of a body */
-CSIMI_FN bool csimi_may_touch(const csim_world *w, int a, int b);
+/* The pairs that links exclude; whether two bodies may touch by category, group, exclusion and filter. */
+CSIMI_FN void csimi_list_excluded(csimi_detector *d, uint64_t *other);
+CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int b);
 /* The next free record, or null beyond the capacity (it is counted all the same). */
 CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id);
 /* ---- touch.c: cables against cables */

@@ -99,7 +99,7 @@ static void csimi_touch_edges(csimi_detector *d, int i, int j) {
     if (!(distance - radius[0] - radius[1] <= reach)) return;
     for (k = 0; k < 2; k++)
         if (csimi_edge_passes(s->body + slot[k], edge[k], t[k])) return; /* the next edge has the same point */
-    if (slot[0] != slot[1] && !csimi_may_touch(d->world, slot[0], slot[1])) return;
+    if (slot[0] != slot[1] && !csimi_may_touch(d, slot[0], slot[1])) return;
     c = csimi_next_found(d, slot[0], slot[1], csimi_mix64(key[0], key[1]));
     if (!c) return;
     if (distance > 0)

@@ -20,7 +20,7 @@ typedef struct csim_body_id {
     uint32_t world; /* stamp of the world that made it */
 } csim_body_id;
 
-/* Names a spring or a pin. */
+/* Names a spring, a joint, a clamp or an exclusion. */
 typedef struct csim_link_id {
     uint32_t index1;
     uint32_t generation;
@@ -271,9 +271,11 @@ CSIM_API csim_status csim_create_ground(csim_world *world, csim_vec3 point, csim
 /* Links: at least one end must be a body, and the ends must be different points. */
 CSIM_API csim_status csim_create_spring(csim_world *world, const csim_spring_def *def, csim_link_id *id);
 CSIM_API csim_status csim_create_pin(csim_world *world, const csim_pin_def *def, csim_link_id *id);
+/* These two bodies never touch, until the link is destroyed; it goes with either of them. */
+CSIM_API csim_status csim_create_exclusion(csim_world *world, csim_body_id a, csim_body_id b, csim_link_id *id);
 /* Removes a body with every link that holds on to it. Costs time linear in the world. */
 CSIM_API csim_status csim_destroy_body(csim_world *world, csim_body_id id);
-/* Removes a spring, a joint or a clamp. Fails: CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_LOCKED. */
+/* Removes a spring, a joint, a clamp or an exclusion. Fails: CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_LOCKED. */
 CSIM_API csim_status csim_destroy_link(csim_world *world, csim_link_id id);
 /* Whether the id still names something of this world; never fails, null and zero are false. */
 CSIM_API bool csim_body_valid(const csim_world *world, csim_body_id id);
