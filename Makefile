@@ -70,7 +70,7 @@ $(BUILD)/bin/condsim-scene: $(SCENES) $(SCENE_HEADERS) condsim.h
 	@mkdir -p $(@D)
 	$(COMPILE) -I. $(SCENES) -o $@ -lm
 
-$(BUILD)/bin/condsim-fc3d: $(FC3D) examples/fc3d/fc3d.h condsim.h
+$(BUILD)/bin/condsim-fc3d: $(FC3D) $(wildcard examples/fc3d/*.h) condsim.h
 	@mkdir -p $(@D)
 	$(COMPILE) -I. $(FC3D) -o $@ -lm
 
@@ -99,8 +99,7 @@ $(BUILD)/tests/library-%.o: tests/library.c condsim.h
 	@mkdir -p $(@D)
 	$(COMPILE) $(if $(filter float,$*),-DCONDSIM_FLOAT) -I. -c $< -o $@
 
-$(BUILD)/tests/test_impulse-double $(BUILD)/tests/test_impulse-float: examples/fc3d/problem.c examples/fc3d/measure.c examples/fc3d/fc3d.h
-$(BUILD)/tests/test_baselines-double $(BUILD)/tests/test_baselines-float: examples/fc3d/problem.c examples/fc3d/fc3d.h
+$(BUILD)/tests/test_impulse-double $(BUILD)/tests/test_impulse-float $(BUILD)/tests/test_fc3d-double $(BUILD)/tests/test_fc3d-float: $(wildcard examples/fc3d/*.[ch])
 
 $(BUILD)/tests/%-double: tests/%.c $(BUILD)/tests/library-double.o $(TEST_HEADERS)
 	@mkdir -p $(@D)

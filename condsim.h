@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: eef8d530e73c769d
+   Hash of the parts: 17516994727c38d8
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -622,6 +622,8 @@ typedef struct csim_certificate {
     double dissipation;     /* worst distance from stick or opposed slip, m/s */
     double dissipation_power;   /* max |mu lambda_n |u_t| + lambda_t . u_t|, J */
     double natural_map_scaled;  /* |r - P_K(r - rho (u + mu |u_t| n))| / |r| over all Coulomb contacts */
+    double natural_map_siconos; /* the same with 1 for rho, in the caller's units, / max(|r|, |u|, |q|): other software's
+                                   error; q = J A^-1 b + phi is known, and counts, at the impulse level only */
     int worst_contact;      /* index behind the contact figure, -1: none */
 } csim_certificate;
 
@@ -737,6 +739,9 @@ typedef struct csim_solver_params {
                                 and 0 is 8 */
     csim_real relaxation;    /* PGS: factor on its steps; PERCONTACT: what the share falls to; 0..2, 0: 1 and 0.7 */
     csim_real rho;           /* CCS: penalty, unit-free; 0: 1 at first, then balanced */
+    bool by_impulse;         /* converged is judged by lambda alone, as other software does: csim_problem_solve solves v =
+                                A^-1 (b + J'lambda) anew, and natural_map_scaled and natural_map_siconos (which depends
+                                on the units) are to be <= tolerance too; default false */
     double *history;         /* [history_capacity] the solver's residual of each iteration, may be null */
     int history_capacity;
 } csim_solver_params;
@@ -830,7 +835,7 @@ CSIM_API size_t csim_impulse_bytes(const csim_impulse_problem *problem, const cs
    Converged means, with u = W r + q computed anew from the returned r: natural_map_scaled of the certificate is at most
    the tolerance, and where the traces of the diagonal blocks of W differ by more than a factor of 100, so is
    certificate.contact (the figure of each contact against its own impulse), because then the common norm hides the
-   light bodies. r = 0 is converged only when it is exact. certificate.dynamics is 0: there are no bodies.
+   light bodies. params->by_impulse adds natural_map_siconos. r = 0 is converged only when it is exact. certificate.dynamics is 0: there are no bodies.
    Fails: CSIM_NULL_ARGUMENT, CSIM_BAD_PROBLEM (sizes, no or two forms of W, a diagonal block without positive trace,
    a law), CSIM_OUT_OF_RANGE (a parameter), CSIM_CAPACITY. Bad numbers: CSIM_OK with CSIM_RESULT_NOT_FINITE. */
 CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, const csim_solver_params *params,
@@ -2839,6 +2844,46 @@ CSIMI_FN void csimi_anderson_slot(csimi_anderson *a, csim_real **f, csim_real **
 /* Takes the pair just written and writes the combination to next[n] (never aliases the ring). metric[n] > 0. */
 CSIMI_FN void csimi_anderson_step(csimi_anderson *a, const csim_real *metric, csim_real *next, const csim_tasks *tasks);
 
+/* ---- stages.c: accelerated sweeps and the proximal loop of them over impulses x; sweep.c and cascade.c fill in the
+   problem. sweeps counts what a cap is given for: sweeps, and evaluations of Newton. */
+typedef struct csimi_stages {
+    int length;                            /* 3 contacts */
+    csim_real *x;                          /* [length] impulses at hand, by the owner */
+    csim_real *best, *centre, *metric;     /* [length] best seen; centre of the proximal step; weights of |.|^2 */
+    csimi_anderson anderson;
+    const csim_tasks *tasks;
+    double measure, best_measure, target;  /* of x, of best, and to reach */
+    int sweeps, cap, rejections;
+    bool broken;                           /* a sweep made a NaN or an infinity */
+    double *history;
+    int history_capacity, logged;
+    /* the problem, once a sweep */
+    void *problem;
+    void (*pass)(void *problem);                /* one sweep over x for u + eps (x - centre) */
+    void (*project)(void *problem);             /* x to the nearest impulses the laws allow */
+    void (*moved)(void *problem);               /* x was replaced: what follows from it */
+    double (*look)(void *problem);              /* measure of x */
+    void (*prepare)(void *problem, double eps); /* models of single contacts for W + eps */
+} csimi_stages;
+#define CSIMI_IMPULSE_NOISE (CSIM_R(1e5) * CSIMI_EPS)
+CSIMI_FN void csimi_impulse_allow(const csim_contact *contact, csim_real *x); /* to the nearest that the law allows */
+/* What impulses below it are measured against: the median of those that carry, and the noise of the largest. Reorders
+   norms. */
+CSIMI_FN csim_real csimi_impulse_floor(csim_real *norms, int count);
+CSIMI_FN void csimi_stages_layout(csimi_stages *s, csimi_arena *arena, int contacts, int window);
+/* The memory of the ring as an arena: between two stages it is free. */
+CSIMI_FN csimi_arena csimi_stages_ring(const csimi_stages *s);
+CSIMI_FN void csimi_stages_look(csimi_stages *s);    /* measures x, keeps the best */
+CSIMI_FN void csimi_stages_restore(csimi_stages *s); /* x = best */
+CSIMI_FN bool csimi_stages_done(const csimi_stages *s);
+CSIMI_FN void csimi_stages_log(csimi_stages *s);            /* fills the history up to the last sweep */
+CSIMI_FN double csimi_stages_travel2(const csimi_stages *s); /* |x - centre|^2 in the metric */
+/* Accelerated sweeps until measured good, or no halving of the measure for patience sweeps. */
+CSIMI_FN void csimi_stages_accelerated(csimi_stages *s, int patience);
+/* From the best: W + eps solved around the last answer, with eps as small as the sweeps inside bear. A step ends when
+   the change of a sweep is small against eps times the way from the centre; the stages end on plain sweeps. */
+CSIMI_FN void csimi_stages_proximal(csimi_stages *s);
+
 /* ---- weights.c: the diagonal W of COND. pinned[n] marks the blocks that carry a contact: there W is one scalar. */
 CSIMI_FN void csimi_weights_jacobi(const csim_block_matrix *A, const unsigned char *pinned, csim_real *w);
 CSIMI_FN void csimi_weights_frobenius(const csim_block_matrix *A, const unsigned char *pinned, csim_real *w,
@@ -2988,7 +3033,8 @@ struct csimi_delassus {
     bool rows;               /* W can be read row by row */
     bool each;               /* the measure looks at each contact too: masses differ by more than 100 */
     int products;            /* products so far */
-    double natural, contact; /* the two figures of the last measure */
+    bool both;               /* the measure asks for natural_map_siconos too */
+    double natural, contact; /* two figures of the last measure */
     /* where W comes from, in raw variables */
     void *from;
     void (*product)(csimi_delassus *W, const csim_real *x, csim_real *y);  /* y = W x */
@@ -3013,13 +3059,15 @@ CSIMI_FN void csimi_delassus_row(csimi_delassus *W, int c, csim_real *u);
 CSIMI_FN void csimi_delassus_change(csimi_delassus *W, int c, const csim_real *old, const csim_real *now);
 /* The nearest impulses the laws allow, in place. */
 CSIMI_FN void csimi_delassus_project(const csimi_delassus *W, csim_real *r);
-/* r - P(r - u) of one contact, with u + mu |u_t| n for u under the strict law (de Saxce): zero where u, r obey. */
-CSIMI_FN void csimi_delassus_residual(const csimi_delassus *W, int c, const csim_real *r, const csim_real *u,
-                                      csim_real *residual);
+/* r - P(r - rho u) of one contact, with u + mu |u_t| n for u under the strict law (de Saxce): zero where u, r obey. */
+CSIMI_FN void csimi_delassus_residual(const csimi_delassus *W, int c, csim_real rho, const csim_real *r,
+                                      const csim_real *u, csim_real *residual);
 /* The one measure of every impulse-level solver: natural_map_scaled of r in raw norms, and where W->each holds the
-   worst figure of a contact if that is larger; 1 at r = 0 unless that is exact. velocity: u = W r + q is in u[3
+   worst figure of a contact if that is larger, with W->both also natural_map_siconos; 1 at r = 0 unless that is exact. velocity: u = W r + q is in u[3
    contacts]; else it is computed there. */
 CSIMI_FN double csimi_delassus_measure(csimi_delassus *W, const csim_real *r, csim_real *u, bool velocity);
+/* |r - P_K(r - (u + mu |u_t| n))| / max(|q|, |r|, |u|), all raw. */
+CSIMI_FN double csimi_delassus_siconos(const csimi_delassus *W, const csim_real *r, const csim_real *u);
 /* Raw impulses to and from r, in place. */
 CSIMI_FN void csimi_delassus_enter(const csimi_delassus *W, csim_real *r);
 CSIMI_FN void csimi_delassus_leave(const csimi_delassus *W, csim_real *r);
@@ -3045,6 +3093,11 @@ CSIMI_FN bool csimi_lift_takes(const csim_problem *problem);
 CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
                                       const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
                                       csim_error *error);
+
+/* v = A^-1 (b + J'lambda) to rounding, certified: lambda judged alone; csimi_lift_bytes without params. False: A is not
+   positive definite. */
+CSIMI_FN bool csimi_lift_judge(const csim_problem *problem, csimi_arena *arena, const csim_tasks *tasks,
+                               csim_solution *solution, csim_certificate *certificate, int *products);
 
 /* ---- fischer.c: Newton on the Fischer-Burmeister form; STRICT and BILATERAL laws */
 CSIMI_FN bool csimi_fischer_takes(const csimi_delassus *W);
@@ -3152,6 +3205,8 @@ CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, in
 CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_problem *problem);
 /* A^-1 x of the body of block i, x given on that block alone, added to y[3n]. */
 CSIMI_FN void csimi_body_push(const csimi_bodies *b, int i, const csim_real *x, csim_real *y);
+/* residual [3n] -= A v, in double */
+CSIMI_FN void csimi_less_product(const csim_block_matrix *A, const csim_real *v, double *residual);
 /* Terms that contacts name: pieces in all. */
 CSIMI_FN int csimi_pieces_count(const csim_problem *p);
 /* Pieces of contact m, rows turned into its frame; returns their number. b null: without the body's numbers. */
@@ -3178,34 +3233,24 @@ typedef struct csimi_sweep_contact {
 
 typedef struct csimi_sweep {
     const csim_problem *problem;
-    const csim_tasks *tasks;
     int n, contact_count;
     csimi_bodies bodies;
     csim_real *free_velocity; /* [3n] A^-1 b */
     csim_real *v;             /* [3n] A^-1 (b + J' lambda), always */
     csimi_piece *pieces;      /* [term_count] */
     csimi_sweep_contact *contacts;
-    csim_real *lambda, *best, *centre, *metric; /* [3 contact_count] */
-    csim_real *norms;                           /* [contact_count] */
-    csimi_anderson anderson;
+    csimi_stages loop;   /* over the impulses loop.x; measure: the certificate's contact figure */
+    csim_real *norms;    /* [contact_count] */
     csimi_envelope envelope; /* of the Newton burst; its numbers live in the ring of anderson */
     int *order, *place;      /* [n] block at each row of the envelope, and back */
     double *spare;           /* [spare_count] memory of the Newton burst where the ring would be too small */
     size_t spare_count;
-    double work;                  /* multiplications of a factorisation; 0: it does not fit */
-    double measure, best_measure; /* the certificate's contact figure of lambda, of best */
-    double target;
-    int sweeps, cap, rejections;
+    double work;  /* multiplications of a factorisation; 0: it does not fit */
     bool convex;  /* Newton takes convex steps */
     bool changes; /* v and phi hold changes, inside a step of Newton */
-    bool broken;  /* a sweep made a NaN or an infinity */
-    double *history;
-    int history_capacity, logged;
 } csimi_sweep;
 
 CSIMI_FN void csimi_contact_velocity(const csimi_sweep *s, const csimi_sweep_contact *c, csim_real *u);
-/* The lower middle value of x[count]; reorders x. */
-CSIMI_FN csim_real csimi_median(csim_real *x, int count);
 CSIMI_FN void csimi_sweep_velocities(csimi_sweep *s);          /* v = A^-1 (b + J' lambda) */
 CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, double eps); /* local models of W + eps (tr W_ii / 3) I */
 /* residual[3n] = b + J' lambda - A v, in double */
@@ -11865,12 +11910,12 @@ static double csimi_cert_power(const csimi_cert_contact *c) {
 }
 
 /* |r - P_K(r - rho (u + mu |u_t| n))|^2 of de Saxce's form. */
-static double csimi_cert_natural_map2(const csimi_cert_contact *c) {
+static double csimi_cert_natural_map2(const csimi_cert_contact *c, double rho) {
     const double mu = (double)c->contact->mu[0];
     double x[3], y[3], sum = 0;
     int i;
-    for (i = 0; i < 3; ++i) x[i] = c->lambda[i] - c->rho * c->u[i];
-    x[0] -= c->rho * mu * csimi_cert_norm2(c->u + 1);
+    for (i = 0; i < 3; ++i) x[i] = c->lambda[i] - rho * c->u[i];
+    x[0] -= rho * mu * csimi_cert_norm2(c->u + 1);
     csimi_cert_cone(mu, x, y);
     for (i = 0; i < 3; ++i) sum += (c->lambda[i] - y[i]) * (c->lambda[i] - y[i]);
     return sum;
@@ -11925,7 +11970,7 @@ static void csimi_cert_take(double *worst, double x) {
 
 static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const csim_real *lambda, double *norms,
                                 csim_certificate *out) {
-    double most = 0, median, map2 = 0, norm2 = 0;
+    double most = 0, median, map2 = 0, plain2 = 0, norm2 = 0, speed2 = 0;
     int m, i, carrying = 0;
     for (m = 0; m < p->contact_count; ++m) {
         double l[3];
@@ -11952,11 +11997,15 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
         csimi_cert_take(&out->dissipation, csimi_cert_dissipation(&c));
         csimi_cert_take(&out->dissipation_power, csimi_cert_power(&c));
         if (c.contact->law != CSIM_LAW_STRICT && c.contact->law != CSIM_LAW_INVERTIBLE) continue;
-        map2 += csimi_cert_natural_map2(&c);
+        map2 += csimi_cert_natural_map2(&c, c.rho);
+        plain2 += csimi_cert_natural_map2(&c, 1);
         norm2 += c.lambda[0] * c.lambda[0] + c.lambda[1] * c.lambda[1] + c.lambda[2] * c.lambda[2];
+        speed2 += c.u[0] * c.u[0] + c.u[1] * c.u[1] + c.u[2] * c.u[2];
     }
     /* no impulse at all is right or altogether wrong (findings-impulse.md, fact 8) */
     out->natural_map_scaled = norm2 > 0 ? csimi_sqrt64(map2 / norm2) : map2 > 0 ? 1 : 0;
+    speed2 = csimi_cert_max(norm2, speed2);
+    out->natural_map_siconos = speed2 > 0 ? csimi_sqrt64(plain2 / speed2) : 0;
 }
 
 CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csim_real *v, const csim_real *lambda,
@@ -15101,6 +15150,16 @@ CSIMI_FN void csimi_body_push(const csimi_bodies *b, int i, const csim_real *x, 
     for (k = 0; k < b->size[i]; ++k) csimi_addmulT3(inverse + 9 * k, x, y + 3 * (ptrdiff_t)(b->first[i] + k));
 }
 
+CSIMI_FN void csimi_less_product(const csim_block_matrix *A, const csim_real *v, double *residual) {
+    int i, k, r, c;
+    for (i = 0; i < A->n; ++i)
+        for (k = A->row[i]; k < A->row[i + 1]; ++k)
+            for (r = 0; r < 3; ++r)
+                for (c = 0; c < 3; ++c)
+                    residual[3 * i + r] -=
+                        (double)A->val[9 * (ptrdiff_t)k + 3 * r + c] * (double)v[3 * (ptrdiff_t)A->col[k] + c];
+}
+
 /* ---- the rows of a contact */
 
 static int csimi_pieces_side(const csim_problem *p, const csimi_bodies *b, const csim_contact *contact,
@@ -15160,6 +15219,190 @@ CSIMI_FN void csimi_pieces_delassus(const csimi_bodies *b, const csimi_piece *be
         }
 }
 /* ==== end solve/bodies.c */
+
+/* ==== begin solve/stages.c ====================================================================================== */
+/* solve/stages: sweeps over impulses, accelerated by Anderson's method, and the proximal loop of them; the frame of
+   findings-impulse.md's cascade, for bodies (solve/sweep.c) and for W by rows or as a product (solve/cascade.c). What a
+   sweep is, what follows from a jump of the impulses and how good they are the problem says. */
+
+#define CSIMI_STAGES_INNER 200 /* sweeps of one proximal step */
+
+/* ---- what both of them need of impulses */
+
+CSIMI_FN void csimi_impulse_allow(const csim_contact *contact, csim_real *x) {
+    if (contact->law == CSIM_LAW_STRICT || contact->law == CSIM_LAW_INVERTIBLE)
+        csim_project_cone(contact->mu[0], x, x);
+    else
+        csim_project(contact, 1, x, x);
+}
+
+/* The lower middle value of x[count]; reorders x (Hoare's selection). */
+static csim_real csimi_median(csim_real *x, int count) {
+    const int middle = (count - 1) / 2;
+    int lo = 0, hi = count - 1;
+    while (lo < hi) {
+        const csim_real pivot = x[lo + (hi - lo) / 2];
+        int i = lo, j = hi;
+        while (i <= j) {
+            while (x[i] < pivot) ++i;
+            while (x[j] > pivot) --j;
+            if (i <= j) {
+                const csim_real swap = x[i];
+                x[i++] = x[j];
+                x[j--] = swap;
+            }
+        }
+        if (middle <= j)
+            hi = j;
+        else if (middle >= i)
+            lo = i;
+        else
+            break;
+    }
+    return x[middle];
+}
+
+CSIMI_FN csim_real csimi_impulse_floor(csim_real *norms, int count) {
+    csim_real most = 0, median;
+    int m, carrying = 0;
+    for (m = 0; m < count; ++m) most = csimi_max(most, norms[m]);
+    for (m = 0; m < count; ++m) /* open contacts have no say: their number depends on the margins */
+        if (norms[m] > CSIMI_IMPULSE_NOISE * most) norms[carrying++] = norms[m];
+    median = carrying > 0 ? csimi_median(norms, carrying) : 0;
+    return csimi_max(median, csimi_max(CSIMI_IMPULSE_NOISE * most, CSIMI_TINY));
+}
+
+/* ---- the stages */
+
+CSIMI_FN void csimi_stages_layout(csimi_stages *s, csimi_arena *arena, int contacts, int window) {
+    s->length = 3 * contacts;
+    s->best = CSIMI_PUSH(arena, csim_real, s->length);
+    s->centre = CSIMI_PUSH(arena, csim_real, s->length);
+    s->metric = CSIMI_PUSH(arena, csim_real, s->length);
+    csimi_anderson_layout(&s->anderson, arena, s->length, window);
+}
+
+CSIMI_FN csimi_arena csimi_stages_ring(const csimi_stages *s) {
+    const csimi_anderson *a = &s->anderson;
+    unsigned char *base = (unsigned char *)a->f;
+    return csimi_arena_in(base, (size_t)((unsigned char *)(a->p + (size_t)a->window * (size_t)a->n) - base));
+}
+
+CSIMI_FN void csimi_stages_look(csimi_stages *s) {
+    s->measure = s->look(s->problem);
+    if (!(s->measure < s->best_measure)) return;
+    s->best_measure = s->measure;
+    CSIMI_MEMCPY(s->best, s->x, (size_t)s->length * sizeof *s->best);
+}
+
+CSIMI_FN void csimi_stages_restore(csimi_stages *s) {
+    CSIMI_MEMCPY(s->x, s->best, (size_t)s->length * sizeof *s->best);
+    s->moved(s->problem);
+}
+
+CSIMI_FN bool csimi_stages_done(const csimi_stages *s) {
+    return s->best_measure <= s->target || s->sweeps >= s->cap || s->broken;
+}
+
+CSIMI_FN void csimi_stages_log(csimi_stages *s) {
+    for (; s->logged < csimi_imin(s->sweeps, s->history_capacity); ++s->logged) s->history[s->logged] = s->measure;
+}
+
+/* One sweep whose change goes into the next slot of the ring: f = g - x, p = g. Returns |f| in the metric. */
+static double csimi_stages_record(csimi_stages *s) {
+    csim_real *f, *p;
+    int i;
+    csimi_anderson_slot(&s->anderson, &f, &p);
+    CSIMI_MEMCPY(f, s->x, (size_t)s->length * sizeof *f);
+    s->pass(s->problem);
+    ++s->sweeps;
+    for (i = 0; i < s->length; ++i) {
+        f[i] = s->x[i] - f[i];
+        p[i] = s->x[i];
+    }
+    return csimi_sqrt64(csimi_sum_weighted(s->length, s->metric, f, f));
+}
+
+/* Replaces x by Anderson's combination, made feasible. */
+static void csimi_stages_extrapolate(csimi_stages *s) {
+    csimi_anderson_step(&s->anderson, s->metric, s->x, s->tasks);
+    if (s->anderson.count < 2) return;
+    s->project(s->problem);
+    s->moved(s->problem);
+}
+
+CSIMI_FN double csimi_stages_travel2(const csimi_stages *s) {
+    double sum = 0;
+    int i;
+    for (i = 0; i < s->length; ++i) {
+        const double way = (double)s->x[i] - (double)s->centre[i];
+        sum += (double)s->metric[i] * way * way;
+    }
+    return sum;
+}
+
+/* Returns the number of sweeps; false in *settled when it gave up. */
+static int csimi_stages_run(csimi_stages *s, double eps, int budget, bool *settled) {
+    double least = (double)CSIMI_HUGE, halved = s->best_measure;
+    int count = 0, since = 0;
+    csimi_anderson_clear(&s->anderson);
+    for (*settled = false;;) {
+        const double change = csimi_stages_record(s);
+        ++count;
+        ++since;
+        s->broken = !(change < (double)CSIMI_HUGE);
+        if (s->broken) break;
+        if (s->sweeps == 1 || s->sweeps % 2 == 0) csimi_stages_look(s);
+        csimi_stages_log(s);
+        if (csimi_stages_done(s)) break;
+        if (s->best_measure < 0.5 * halved) {
+            halved = s->best_measure;
+            since = 0;
+        }
+        if (eps > 0 ? count >= budget : since >= budget) break;
+        if (eps > 0 && change < 0.2 * eps * csimi_sqrt64(csimi_stages_travel2(s))) {
+            *settled = true;
+            break;
+        }
+        if (change > 1.5 * least) { /* the extrapolation did harm: forget it */
+            csimi_anderson_clear(&s->anderson);
+            least = (double)CSIMI_HUGE;
+            ++s->rejections;
+        } else {
+            if (change < least) least = change;
+            csimi_stages_extrapolate(s);
+        }
+    }
+    return count;
+}
+
+CSIMI_FN void csimi_stages_accelerated(csimi_stages *s, int patience) {
+    bool settled;
+    (void)csimi_stages_run(s, 0, patience, &settled);
+}
+
+CSIMI_FN void csimi_stages_proximal(csimi_stages *s) {
+    double eps = 1e-2;
+    csimi_stages_restore(s);
+    while (!csimi_stages_done(s)) {
+        bool settled;
+        int count;
+        CSIMI_MEMCPY(s->centre, s->x, (size_t)s->length * sizeof *s->centre);
+        s->prepare(s->problem, eps);
+        count = csimi_stages_run(s, eps, CSIMI_STAGES_INNER, &settled);
+        if (!settled)
+            eps = eps * 3 < 1 ? eps * 3 : 1;
+        else if (count < CSIMI_STAGES_INNER / 3 + 1)
+            eps *= 0.1;
+        else if (count < 2 * CSIMI_STAGES_INNER / 3)
+            eps *= 0.3;
+        if (eps < 1e-9) eps = 1e-9;
+    }
+    s->prepare(s->problem, 0);
+}
+
+#undef CSIMI_STAGES_INNER
+/* ==== end solve/stages.c */
 
 /* ==== begin solve/newton.c ====================================================================================== */
 /* solve/newton: one proximal step of the sweep solver by Newton's method on the velocities of the bodies.
@@ -15256,13 +15499,10 @@ static void csimi_newton_envelope(csimi_sweep *s) {
     }
 }
 
-/* The ring is one stretch of memory from f to the end of p; small islands have a larger one of their own. */
+/* The ring of the stages; small islands have a larger one of their own. */
 static csimi_arena csimi_newton_ring(const csimi_sweep *s) {
-    const csimi_anderson *a = &s->anderson;
-    unsigned char *base = (unsigned char *)a->f;
-    const unsigned char *end = (const unsigned char *)(a->p + (size_t)a->window * (size_t)a->n);
-    if (s->spare_count > 0) return csimi_arena_in(s->spare, s->spare_count * sizeof(double));
-    return csimi_arena_in(base, (size_t)(end - base));
+    return s->spare_count > 0 ? csimi_arena_in(s->spare, s->spare_count * sizeof(double))
+                              : csimi_stages_ring(&s->loop);
 }
 
 /* Vectors of one Newton step. */
@@ -15402,7 +15642,7 @@ static void csimi_newton_lag(csimi_sweep *s) {
 /* Compliance of row k and the trial impulse of a contact at the velocities v. */
 static void csimi_newton_trial(const csimi_sweep *s, int m, csim_real *compliance, csim_real *trial) {
     const csimi_sweep_contact *c = s->contacts + m;
-    const csim_real *centre = s->centre + 3 * (ptrdiff_t)m;
+    const csim_real *centre = s->loop.centre + 3 * (ptrdiff_t)m;
     csim_real u[3];
     int k;
     csimi_contact_velocity(s, c, u);
@@ -15431,9 +15671,9 @@ static double csimi_newton_evaluate(csimi_sweep *s, double *F) {
         csim_real compliance[3], trial[3];
         csimi_newton_trial(s, m, compliance, trial);
         if (csimi_newton_is_convex(s, s->contacts + m))
-            csim_project_cone(s->contacts[m].contact->mu[0], trial, s->lambda + 3 * (ptrdiff_t)m);
+            csim_project_cone(s->contacts[m].contact->mu[0], trial, s->loop.x + 3 * (ptrdiff_t)m);
         else
-            csimi_newton_project(s->contacts[m].contact, trial, s->lambda + 3 * (ptrdiff_t)m);
+            csimi_newton_project(s->contacts[m].contact, trial, s->loop.x + 3 * (ptrdiff_t)m);
     }
     csimi_sweep_imbalance(s, F);
     for (i = 0; i < s->n; ++i) {
@@ -15445,7 +15685,7 @@ static double csimi_newton_evaluate(csimi_sweep *s, double *F) {
                 for (c = 0; c < 3; ++c) merit += x[r] * (double)inverse[3 * r + c] * y[c];
         }
     }
-    ++s->sweeps;
+    ++s->loop.sweeps;
     return merit;
 }
 
@@ -15460,7 +15700,7 @@ static void csimi_newton_add_contact(csimi_sweep *s, int m) {
     csimi_newton_trial(s, m, compliance, trial);
     for (k = 0; k < 3; ++k) t[k] = (double)trial[k];
     csimi_newton_derivative(csimi_newton_is_convex(s, c) ? (int)CSIM_LAW_PROXIMAL : (int)c->contact->law, c->contact, t,
-                            s->lambda + 3 * (ptrdiff_t)m, G);
+                            s->loop.x + 3 * (ptrdiff_t)m, G);
     for (k = 0; k < 9; ++k) G[k] /= (double)compliance[k % 3];
     for (q = begin; q < end; ++q) {
         for (i = 0; i < 3; ++i)
@@ -15552,13 +15792,7 @@ static double csimi_newton_scale(const csimi_sweep *s) {
 
 /* A proximal step may stop when F is small against what the step itself changes, eps |lambda - centre|. */
 static double csimi_newton_enough(const csimi_sweep *s, double eps, double scale) {
-    double sum = 0;
-    int i;
-    for (i = 0; i < 3 * s->contact_count; ++i) {
-        const double way = (double)s->lambda[i] - (double)s->centre[i];
-        sum += (double)s->metric[i] * way * way;
-    }
-    return 0.01 * eps * eps * sum + 1e2 * (double)CSIMI_EPS * (double)CSIMI_EPS * scale;
+    return 0.01 * eps * eps * csimi_stages_travel2(&s->loop) + 1e2 * (double)CSIMI_EPS * (double)CSIMI_EPS * scale;
 }
 
 /* During a step v holds the change of the velocities and phi the u at its start. Impulses are differences of u divided
@@ -15582,7 +15816,7 @@ static void csimi_newton_leave(csimi_sweep *s) {
 }
 
 CSIMI_FN bool csimi_newton_step(csimi_sweep *s, double eps, int *iterations) {
-    const size_t bytes = 3 * (size_t)s->contact_count * sizeof *s->lambda;
+    const size_t bytes = 3 * (size_t)s->contact_count * sizeof *s->loop.x;
     const double scale = csimi_newton_scale(s);
     csimi_newton_vectors x;
     double merit, first, before;
@@ -15590,7 +15824,7 @@ CSIMI_FN bool csimi_newton_step(csimi_sweep *s, double eps, int *iterations) {
     int k;
     *iterations = 0;
     if (!(s->work > 0) || !csimi_newton_layout(s, &x)) return false;
-    CSIMI_MEMCPY(s->centre, s->lambda, bytes);
+    CSIMI_MEMCPY(s->loop.centre, s->loop.x, bytes);
     csimi_newton_enter(s);
     csimi_sweep_prepare(s, eps);
     if (s->convex) csimi_newton_lag(s);
@@ -15601,12 +15835,12 @@ CSIMI_FN bool csimi_newton_step(csimi_sweep *s, double eps, int *iterations) {
         there = (merit <= enough || (merit > 0.25 * before && merit < CSIMI_NEWTON_ROUNDING * first)) &&
                 enough < (double)CSIMI_HUGE;
         before = merit;
-        if (there || !(merit < (double)CSIMI_HUGE) || k == 30 || s->sweeps >= s->cap || !csimi_newton_factor(s)) break;
+        if (there || !(merit < (double)CSIMI_HUGE) || k == 30 || s->loop.sweeps >= s->loop.cap || !csimi_newton_factor(s)) break;
         csimi_newton_direction(s, &x);
         merit = s->convex ? csimi_newton_search_convex(s, &x) : csimi_newton_search(s, &x, merit);
     }
     *iterations = k;
-    if (!there) CSIMI_MEMCPY(s->lambda, s->centre, bytes);
+    if (!there) CSIMI_MEMCPY(s->loop.x, s->loop.centre, bytes);
     csimi_newton_leave(s);
     csimi_sweep_velocities(s);
     return there;
@@ -15645,20 +15879,19 @@ CSIMI_FN void csimi_sweep_velocities(csimi_sweep *s) {
     CSIMI_MEMCPY(s->v, s->free_velocity, 3 * (size_t)s->n * sizeof *s->v);
     for (m = 0; m < s->contact_count; ++m)
         csimi_pieces_push(&s->bodies, s->pieces + s->contacts[m].first, s->contacts[m].count,
-                          s->lambda + 3 * (ptrdiff_t)m, s->v);
+                          s->loop.x + 3 * (ptrdiff_t)m, s->v);
 }
-
-/* ---- one contact: preparing its model */
 
 /* ---- a sweep */
 
 /* One Gauss-Seidel pass over lambda and v. In the proximal loop extra (lambda - centre) is added to u. */
-static void csimi_sweep_pass(csimi_sweep *s) {
+static void csimi_sweep_pass(void *problem) {
+    csimi_sweep *s = (csimi_sweep *)problem;
     int m, k;
     for (m = 0; m < s->contact_count; ++m) {
         csimi_sweep_contact *c = s->contacts + m;
-        csim_real *lambda = s->lambda + 3 * (ptrdiff_t)m, u[3], next[3] = {0, 0, 0};
-        const csim_real *W = c->local.W, *centre = s->centre + 3 * (ptrdiff_t)m;
+        csim_real *lambda = s->loop.x + 3 * (ptrdiff_t)m, u[3], next[3] = {0, 0, 0};
+        const csim_real *W = c->local.W, *centre = s->loop.centre + 3 * (ptrdiff_t)m;
         csimi_contact_velocity(s, c, u);
         u[0] -= W[0] * lambda[0] + W[1] * lambda[1] + W[2] * lambda[2] + c->local.extra * centre[0];
         u[1] -= W[1] * lambda[0] + W[3] * lambda[1] + W[4] * lambda[2] + c->local.extra * centre[1];
@@ -15669,20 +15902,12 @@ static void csimi_sweep_pass(csimi_sweep *s) {
         for (k = 0; k < 3; ++k) lambda[k] = next[k];
         csimi_pieces_push(&s->bodies, s->pieces + c->first, c->count, u, s->v);
     }
-    ++s->sweeps;
 }
 
-/* The nearest impulse the law allows. */
-static void csimi_sweep_project(csimi_sweep *s) {
+static void csimi_sweep_project(void *problem) {
+    csimi_sweep *s = (csimi_sweep *)problem;
     int m;
-    for (m = 0; m < s->contact_count; ++m) {
-        const csim_contact *contact = s->contacts[m].contact;
-        csim_real *lambda = s->lambda + 3 * (ptrdiff_t)m;
-        if (contact->law == CSIM_LAW_STRICT || contact->law == CSIM_LAW_INVERTIBLE)
-            csim_project_cone(contact->mu[0], lambda, lambda);
-        else
-            csim_project(contact, 1, lambda, lambda);
-    }
+    for (m = 0; m < s->contact_count; ++m) csimi_impulse_allow(s->contacts[m].contact, s->loop.x + 3 * (ptrdiff_t)m);
 }
 
 /* ---- the measure: the contact figure of certificate.md on lambda and v */
@@ -15723,142 +15948,27 @@ static csim_real csimi_sweep_speed(const csimi_sweep *s, const csimi_sweep_conta
     return speed;
 }
 
-/* The lower middle value of x[count]; reorders x (Hoare's selection). */
-CSIMI_FN csim_real csimi_median(csim_real *x, int count) {
-    const int middle = (count - 1) / 2;
-    int lo = 0, hi = count - 1;
-    while (lo < hi) {
-        const csim_real pivot = x[lo + (hi - lo) / 2];
-        int i = lo, j = hi;
-        while (i <= j) {
-            while (x[i] < pivot) ++i;
-            while (x[j] > pivot) --j;
-            if (i <= j) {
-                const csim_real swap = x[i];
-                x[i++] = x[j];
-                x[j--] = swap;
-            }
-        }
-        if (middle <= j)
-            hi = j;
-        else if (middle >= i)
-            lo = i;
-        else
-            break;
-    }
-    return x[middle];
-}
-
-/* Worst natural residual over max(|lambda|, median, tiny), and keeps the best impulses seen. The speeds that tiny needs
-   are looked at only where the other scales do not already settle it. */
-static void csimi_sweep_measure(csimi_sweep *s) {
-    const csim_real noise = CSIM_R(1e5) * CSIMI_EPS;
-    csim_real most = 0, median, worst = 0;
-    int m, carrying = 0;
-    for (m = 0; m < s->contact_count; ++m) {
-        s->norms[m] = csimi_norm3(s->lambda + 3 * (ptrdiff_t)m);
-        most = csimi_max(most, s->norms[m]);
-    }
-    for (m = 0; m < s->contact_count; ++m) /* open contacts have no say: their number depends on the margins */
-        if (s->norms[m] > noise * most) s->norms[carrying++] = s->norms[m];
-    median = carrying > 0 ? csimi_median(s->norms, carrying) : 0;
-    median = csimi_max(median, csimi_max(noise * most, CSIMI_TINY));
+/* Worst natural residual over max(|lambda|, median, tiny). The speeds that tiny needs are looked at only where the other
+   scales do not already settle it. */
+static double csimi_sweep_look(void *problem) {
+    csimi_sweep *s = (csimi_sweep *)problem;
+    csim_real floor, worst = 0;
+    int m;
+    for (m = 0; m < s->contact_count; ++m) s->norms[m] = csimi_norm3(s->loop.x + 3 * (ptrdiff_t)m);
+    floor = csimi_impulse_floor(s->norms, s->contact_count);
     for (m = 0; m < s->contact_count; ++m) {
         const csimi_sweep_contact *c = s->contacts + m;
-        const csim_real *lambda = s->lambda + 3 * (ptrdiff_t)m;
+        const csim_real *lambda = s->loop.x + 3 * (ptrdiff_t)m;
         const csim_real residual = csimi_sweep_residual(s, c, lambda);
-        csim_real scale = csimi_max(csimi_norm3(lambda), median);
+        csim_real scale = csimi_max(csimi_norm3(lambda), floor);
         if (residual <= worst * scale) continue;
-        scale = csimi_max(scale, noise * c->rho * csimi_sweep_speed(s, c));
+        scale = csimi_max(scale, CSIMI_IMPULSE_NOISE * c->rho * csimi_sweep_speed(s, c));
         worst = residual < CSIMI_HUGE ? csimi_max(worst, residual / scale) : CSIMI_HUGE;
     }
-    s->measure = (double)worst;
-    if (!(s->measure < s->best_measure)) return;
-    s->best_measure = s->measure;
-    CSIMI_MEMCPY(s->best, s->lambda, 3 * (size_t)s->contact_count * sizeof *s->best);
+    return (double)worst;
 }
 
 /* ---- stages */
-
-static bool csimi_sweep_done(const csimi_sweep *s) {
-    return s->best_measure <= s->target || s->sweeps >= s->cap || s->broken;
-}
-
-/* Fills the history up to the last iteration. */
-static void csimi_sweep_log(csimi_sweep *s) {
-    for (; s->logged < csimi_imin(s->sweeps, s->history_capacity); ++s->logged) s->history[s->logged] = s->measure;
-}
-
-/* One sweep whose change goes into the next slot of the ring: f = g - r, p = g. Returns |f| in the metric. */
-static double csimi_sweep_record(csimi_sweep *s) {
-    const int length = 3 * s->contact_count;
-    csim_real *f, *p;
-    int i;
-    csimi_anderson_slot(&s->anderson, &f, &p);
-    CSIMI_MEMCPY(f, s->lambda, (size_t)length * sizeof *f);
-    csimi_sweep_pass(s);
-    for (i = 0; i < length; ++i) {
-        f[i] = s->lambda[i] - f[i];
-        p[i] = s->lambda[i];
-    }
-    return csimi_sqrt64(csimi_sum_weighted(length, s->metric, f, f));
-}
-
-/* Replaces lambda by Anderson's combination, made feasible. */
-static void csimi_sweep_extrapolate(csimi_sweep *s) {
-    csimi_anderson_step(&s->anderson, s->metric, s->lambda, s->tasks);
-    if (s->anderson.count < 2) return;
-    csimi_sweep_project(s);
-    csimi_sweep_velocities(s);
-}
-
-/* Distance of lambda from the centre of the proximal step. */
-static double csimi_sweep_travel(const csimi_sweep *s) {
-    double sum = 0;
-    int i;
-    for (i = 0; i < 3 * s->contact_count; ++i) {
-        const double way = (double)s->lambda[i] - (double)s->centre[i];
-        sum += (double)s->metric[i] * way * way;
-    }
-    return csimi_sqrt64(sum);
-}
-
-/* Accelerated sweeps. eps 0: until measured good, or no halving of the measure for patience sweeps. eps > 0: one
-   proximal step, until the change of a sweep is small against eps times the way from the centre, or budget sweeps.
-   Ends on a plain sweep, never on an extrapolation. Returns the number of sweeps; false in *settled when it gave up. */
-static int csimi_sweep_accelerated(csimi_sweep *s, double eps, int budget, bool *settled) {
-    double least = (double)CSIMI_HUGE, halved = s->best_measure;
-    int count = 0, since = 0;
-    csimi_anderson_clear(&s->anderson);
-    for (*settled = false;;) {
-        const double change = csimi_sweep_record(s);
-        ++count;
-        ++since;
-        s->broken = !(change < (double)CSIMI_HUGE);
-        if (s->broken) break;
-        if (s->sweeps == 1 || s->sweeps % 2 == 0) csimi_sweep_measure(s);
-        csimi_sweep_log(s);
-        if (csimi_sweep_done(s)) break;
-        if (s->best_measure < 0.5 * halved) {
-            halved = s->best_measure;
-            since = 0;
-        }
-        if (eps > 0 ? count >= budget : since >= budget) break;
-        if (eps > 0 && change < 0.2 * eps * csimi_sweep_travel(s)) {
-            *settled = true;
-            break;
-        }
-        if (change > 1.5 * least) { /* the extrapolation did harm: forget it */
-            csimi_anderson_clear(&s->anderson);
-            least = (double)CSIMI_HUGE;
-            ++s->rejections;
-        } else {
-            if (change < least) least = change;
-            csimi_sweep_extrapolate(s);
-        }
-    }
-    return count;
-}
 
 CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, double eps) {
     int m;
@@ -15866,43 +15976,20 @@ CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, double eps) {
         csimi_local_prepare(&s->contacts[m].local, s->contacts[m].contact, (csim_real)eps);
 }
 
-static void csimi_sweep_restore(csimi_sweep *s) {
-    CSIMI_MEMCPY(s->lambda, s->best, 3 * (size_t)s->contact_count * sizeof *s->best);
-    csimi_sweep_velocities(s);
-}
-
-/* Stage 3: W + eps I, solved around the last answer with eps as small as the inner sweeps bear. */
-static void csimi_sweep_proximal(csimi_sweep *s) {
-    double eps = 1e-2;
-    csimi_sweep_restore(s);
-    while (!csimi_sweep_done(s)) {
-        bool settled;
-        int count;
-        CSIMI_MEMCPY(s->centre, s->lambda, 3 * (size_t)s->contact_count * sizeof *s->centre);
-        csimi_sweep_prepare(s, eps);
-        count = csimi_sweep_accelerated(s, eps, 200, &settled);
-        if (!settled)
-            eps = eps * 3 < 1 ? eps * 3 : 1;
-        else if (count < 67)
-            eps *= 0.1;
-        else if (count < 133)
-            eps *= 0.3;
-        if (eps < 1e-9) eps = 1e-9;
-    }
-    csimi_sweep_prepare(s, 0);
-}
+static void csimi_sweep_moved(void *problem) { csimi_sweep_velocities((csimi_sweep *)problem); }
+static void csimi_sweep_ready(void *problem, double eps) { csimi_sweep_prepare((csimi_sweep *)problem, eps); }
 
 /* Stage 2: proximal steps by Newton, with eps falling while they converge. Below what was asked for it goes on while it
    gains, because what is left unsolved moves bodies and costs more in the next step than here. */
 static void csimi_sweep_newton(csimi_sweep *s, double good) {
-    const int budget = s->sweeps + 200;
-    double eps = s->best_measure > 1e-2 ? 1e-2 : 1e-3, fall = 0.1, halved = s->best_measure;
+    const int budget = s->loop.sweeps + 200;
+    double eps = s->loop.best_measure > 1e-2 ? 1e-2 : 1e-3, fall = 0.1, halved = s->loop.best_measure;
     int iterations, failures = 0, idle = 0;
     s->convex = false;
-    csimi_sweep_restore(s);
-    while (!csimi_sweep_done(s) && s->sweeps < budget && failures < 7 && eps < 1) {
+    csimi_stages_restore(&s->loop);
+    while (!csimi_stages_done(&s->loop) && s->loop.sweeps < budget && failures < 7 && eps < 1) {
         if (csimi_newton_step(s, eps, &iterations)) {
-            csimi_sweep_measure(s);
+            csimi_stages_look(&s->loop);
             if (iterations < 8 && eps > 1e-8) eps *= fall;
         } else if (!s->convex) {
             s->convex = true;
@@ -15912,19 +15999,28 @@ static void csimi_sweep_newton(csimi_sweep *s, double good) {
             fall = 0.3;
             ++failures;
         }
-        csimi_sweep_log(s);
-        if (s->best_measure < 0.5 * halved) {
-            halved = s->best_measure;
+        csimi_stages_log(&s->loop);
+        if (s->loop.best_measure < 0.5 * halved) {
+            halved = s->loop.best_measure;
             idle = 0;
-        } else if (++idle >= 10 && s->best_measure <= good) {
+        } else if (++idle >= 10 && s->loop.best_measure <= good) {
             break;
         }
     }
     csimi_sweep_prepare(s, 0);
-    csimi_sweep_restore(s);
+    csimi_stages_restore(&s->loop);
 }
 
 /* ---- set-up */
+
+static void csimi_sweep_bind(csimi_sweep *s) {
+    s->loop.problem = s;
+    s->loop.pass = csimi_sweep_pass;
+    s->loop.project = csimi_sweep_project;
+    s->loop.moved = csimi_sweep_moved;
+    s->loop.look = csimi_sweep_look;
+    s->loop.prepare = csimi_sweep_ready;
+}
 
 /* Doubles that Newton gets besides the ring: small islands always fit, whatever their graph; a quarter of a megabyte.
  */
@@ -15938,16 +16034,12 @@ static size_t csimi_sweep_spare(int n, int contacts, int window) {
 
 static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, int n, int inverse, int contacts, int terms,
                                int window) {
-    const size_t vector = 3 * (size_t)contacts;
     csimi_bodies_layout(&s->bodies, arena, n, inverse);
     s->free_velocity = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->pieces = CSIMI_PUSH(arena, csimi_piece, terms);
     s->contacts = CSIMI_PUSH(arena, csimi_sweep_contact, contacts);
-    s->lambda = CSIMI_PUSH(arena, csim_real, vector);
-    s->best = CSIMI_PUSH(arena, csim_real, vector);
-    s->centre = CSIMI_PUSH(arena, csim_real, vector);
-    s->metric = CSIMI_PUSH(arena, csim_real, vector);
+    s->loop.x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     s->norms = CSIMI_PUSH(arena, csim_real, contacts);
     s->order = CSIMI_PUSH(arena, int, n);
     s->place = CSIMI_PUSH(arena, int, n);
@@ -15955,7 +16047,7 @@ static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, int n, int in
     s->envelope.start = CSIMI_PUSH(arena, size_t, n);
     s->spare_count = csimi_sweep_spare(n, contacts, window);
     s->spare = CSIMI_PUSH(arena, double, s->spare_count);
-    csimi_anderson_layout(&s->anderson, arena, 3 * contacts, window);
+    csimi_stages_layout(&s->loop, arena, contacts, window);
 }
 
 static int csimi_sweep_window(const csim_solver_params *params) {
@@ -16000,8 +16092,8 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
         c->rho = csimi_sweep_rho(c);
         scale = csimi_max((c->local.W[0] + c->local.W[3] + c->local.W[5]) / 3, CSIMI_TINY);
         for (k = 0; k < 3; ++k) {
-            s->metric[3 * (ptrdiff_t)m + k] = scale;
-            s->centre[3 * (ptrdiff_t)m + k] = 0;
+            s->loop.metric[3 * (ptrdiff_t)m + k] = scale;
+            s->loop.centre[3 * (ptrdiff_t)m + k] = 0;
         }
     }
     csimi_sweep_prepare(s, 0);
@@ -16016,13 +16108,12 @@ static void csimi_sweep_free_velocity(csimi_sweep *s) {
 /* ---- the end of a solve */
 
 CSIMI_FN void csimi_sweep_imbalance(const csimi_sweep *s, double *residual) {
-    const csim_block_matrix *A = &s->problem->A;
     double lambda[3];
-    int i, k, m, r, c;
+    int i, k, m;
     for (i = 0; i < 3 * s->n; ++i) residual[i] = s->changes ? 0 : (double)s->problem->b[i];
     for (m = 0; m < s->contact_count; ++m) {
         for (i = 0; i < 3; ++i)
-            lambda[i] = (double)s->lambda[3 * m + i] - (s->changes ? (double)s->centre[3 * m + i] : 0);
+            lambda[i] = (double)s->loop.x[3 * m + i] - (s->changes ? (double)s->loop.centre[3 * m + i] : 0);
         for (k = s->contacts[m].first; k < s->contacts[m].first + s->contacts[m].count; ++k) {
             const csim_real *J = s->pieces[k].J;
             double *y = residual + 3 * (ptrdiff_t)s->pieces[k].block;
@@ -16030,12 +16121,7 @@ CSIMI_FN void csimi_sweep_imbalance(const csimi_sweep *s, double *residual) {
                 y[i] += (double)J[i] * lambda[0] + (double)J[3 + i] * lambda[1] + (double)J[6 + i] * lambda[2];
         }
     }
-    for (i = 0; i < s->n; ++i)
-        for (k = A->row[i]; k < A->row[i + 1]; ++k)
-            for (r = 0; r < 3; ++r)
-                for (c = 0; c < 3; ++c)
-                    residual[3 * i + r] -=
-                        (double)A->val[9 * (ptrdiff_t)k + 3 * r + c] * (double)s->v[3 * (ptrdiff_t)A->col[k] + c];
+    csimi_less_product(&s->problem->A, s->v, residual);
 }
 
 /* v from lambda with one step of refinement against A itself, so that dynamics is at rounding; residual [3n]. */
@@ -16055,14 +16141,13 @@ static void csimi_sweep_cascade(csimi_sweep *s, double good) {
     const bool newton = s->work > 0;
     /* Newton is cheap near the answer, and what is left over becomes drift: 0.02 drifts a hundred times more */
     const double beyond = 2e-4 * good + (0.1 * good < 1e4 * (double)CSIMI_EPS ? 0.1 * good : 1e4 * (double)CSIMI_EPS);
-    bool settled;
-    s->target = newton && beyond < good ? beyond : good;
-    csimi_sweep_accelerated(s, 0, newton ? 4 : CSIMI_SWEEP_PATIENCE, &settled);
-    if (newton && !csimi_sweep_done(s)) csimi_sweep_newton(s, good);
-    s->target = good;
-    if (newton && !csimi_sweep_done(s)) csimi_sweep_accelerated(s, 0, CSIMI_SWEEP_PATIENCE, &settled);
-    if (!csimi_sweep_done(s)) csimi_sweep_proximal(s);
-    csimi_sweep_restore(s);
+    s->loop.target = newton && beyond < good ? beyond : good;
+    csimi_stages_accelerated(&s->loop, newton ? 4 : CSIMI_SWEEP_PATIENCE);
+    if (newton && !csimi_stages_done(&s->loop)) csimi_sweep_newton(s, good);
+    s->loop.target = good;
+    if (newton && !csimi_stages_done(&s->loop)) csimi_stages_accelerated(&s->loop, CSIMI_SWEEP_PATIENCE);
+    if (!csimi_stages_done(&s->loop)) csimi_stages_proximal(&s->loop);
+    csimi_stages_restore(&s->loop);
 }
 
 static bool csimi_sweep_certified(const csim_certificate *c, const csim_solver_params *params) {
@@ -16076,18 +16161,18 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
     int trial;
     csimi_newton_plan(s);
     for (trial = 0; trial < 5; ++trial, good *= 0.3) {
-        s->best_measure = (double)CSIMI_HUGE;
+        s->loop.best_measure = (double)CSIMI_HUGE;
         if (s->contact_count > 0) {
             csimi_sweep_cascade(s, good);
-            if (s->broken) return CSIM_RESULT_NOT_FINITE;
+            if (s->loop.broken) return CSIM_RESULT_NOT_FINITE;
         }
         csimi_sweep_finish(s, (double *)scratch);
-        if (csim_problem_certify(s->problem, s->v, s->lambda, scratch, bytes, certificate) != CSIM_OK)
+        if (csim_problem_certify(s->problem, s->v, s->loop.x, scratch, bytes, certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
         if (csimi_sweep_certified(certificate, params)) return CSIM_RESULT_CONVERGED;
-        if (s->sweeps >= s->cap || s->contact_count == 0) break;
+        if (s->loop.sweeps >= s->loop.cap || s->contact_count == 0) break;
     }
-    return s->sweeps >= s->cap ? CSIM_RESULT_CAP : CSIM_RESULT_STALLED;
+    return s->loop.sweeps >= s->loop.cap ? CSIM_RESULT_CAP : CSIM_RESULT_STALLED;
 }
 
 CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_solver_params *params,
@@ -16099,12 +16184,13 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     void *scratch;
     CSIMI_MEMSET(&s, 0, sizeof s);
     s.problem = problem;
-    s.tasks = tasks;
+    csimi_sweep_bind(&s);
+    s.loop.tasks = tasks;
     s.n = problem->A.n;
     s.contact_count = problem->contact_count;
-    s.cap = csimi_imax(params->max_iterations, 1);
-    s.history = params->history;
-    s.history_capacity = params->history ? params->history_capacity : 0;
+    s.loop.cap = csimi_imax(params->max_iterations, 1);
+    s.loop.history = params->history;
+    s.loop.history_capacity = params->history ? params->history_capacity : 0;
     csimi_sweep_layout(&s, arena, s.n, csimi_bodies_inverse_blocks(problem), s.contact_count,
                        csimi_pieces_count(problem), csimi_sweep_window(params));
     scratch = csimi_push(arena, bytes, 1);
@@ -16116,19 +16202,19 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
                           "for SWEEP: positive definite, in bodies of 1 to 4 neighbouring blocks (14 named ones)");
     csimi_sweep_contacts(&s);
     csimi_sweep_free_velocity(&s);
-    CSIMI_MEMCPY(s.lambda, solution->lambda, vector);
-    CSIMI_MEMCPY(s.best, solution->lambda, vector);
+    CSIMI_MEMCPY(s.loop.x, solution->lambda, vector);
+    CSIMI_MEMCPY(s.loop.best, solution->lambda, vector);
     csimi_sweep_project(&s);
     csimi_sweep_velocities(&s);
     outcome->solver = CSIM_SOLVER_SWEEP;
     outcome->result = csimi_sweep_run(&s, params, scratch, bytes, &outcome->certificate);
-    outcome->iterations = s.sweeps;
-    outcome->rejections = s.rejections;
-    outcome->residual = s.best_measure;
+    outcome->iterations = s.loop.sweeps;
+    outcome->rejections = s.loop.rejections;
+    outcome->residual = s.loop.best_measure;
     outcome->bytes = arena->used - mark;
     if (outcome->result != CSIM_RESULT_NOT_FINITE) {
         CSIMI_MEMCPY(solution->v, s.v, 3 * (size_t)s.n * sizeof(csim_real));
-        CSIMI_MEMCPY(solution->lambda, s.lambda, vector);
+        CSIMI_MEMCPY(solution->lambda, s.loop.x, vector);
     }
     csimi_pop(arena, mark);
     return CSIM_OK;
@@ -16340,18 +16426,11 @@ CSIMI_FN bool csimi_delassus_open(csimi_delassus *W, const csim_impulse_problem 
 
 CSIMI_FN void csimi_delassus_project(const csimi_delassus *W, csim_real *r) {
     int c;
-    for (c = 0; c < W->contacts; ++c) {
-        const csim_contact *law = W->laws + c;
-        csim_real *x = r + 3 * (ptrdiff_t)c;
-        if (law->law == CSIM_LAW_STRICT || law->law == CSIM_LAW_INVERTIBLE)
-            csim_project_cone(law->mu[0], x, x);
-        else
-            csim_project(law, 1, x, x);
-    }
+    for (c = 0; c < W->contacts; ++c) csimi_impulse_allow(W->laws + c, r + 3 * (ptrdiff_t)c);
 }
 
-CSIMI_FN void csimi_delassus_residual(const csimi_delassus *W, int c, const csim_real *r, const csim_real *u,
-                                      csim_real *residual) {
+CSIMI_FN void csimi_delassus_residual(const csimi_delassus *W, int c, csim_real rho, const csim_real *r,
+                                      const csim_real *u, csim_real *residual) {
     const csim_contact *law = W->laws + c;
     const bool strict = law->law == CSIM_LAW_STRICT || law->law == CSIM_LAW_INVERTIBLE;
     csim_real w[3], x[3], y[3];
@@ -16361,7 +16440,7 @@ CSIMI_FN void csimi_delassus_residual(const csimi_delassus *W, int c, const csim
         if (law->law == CSIM_LAW_INVERTIBLE) w[k] += law->omega[k > 0] * r[k];
     }
     if (strict) w[0] += law->mu[0] * CSIMI_SQRT(w[1] * w[1] + w[2] * w[2]);
-    for (k = 0; k < 3; ++k) x[k] = r[k] - w[k];
+    for (k = 0; k < 3; ++k) x[k] = r[k] - rho * w[k];
     if (strict) {
         csim_project_cone(law->mu[0], x, y);
     } else if (law->law == CSIM_LAW_ANISOTROPIC) { /* the ellipse of the impulse at hand, as in the certificate */
@@ -16381,18 +16460,12 @@ static double csimi_delassus_norm2(const csim_real *x) {
 /* Worst residual of a contact over the larger of its own impulse, the median one and what rounding leaves of the
    largest, all raw; scratch holds the raw norms of the residuals. */
 static double csimi_delassus_worst(csimi_delassus *W, const csim_real *r) {
-    const csim_real noise = CSIM_R(1e5) * CSIMI_EPS;
-    csim_real most = 0, floor = 0;
+    csim_real floor;
     double worst = 0;
-    int c, carrying = 0;
-    for (c = 0; c < W->contacts; ++c) {
+    int c;
+    for (c = 0; c < W->contacts; ++c)
         W->norms[c] = W->scale[c] * (csim_real)csimi_sqrt64(csimi_delassus_norm2(r + 3 * (ptrdiff_t)c));
-        most = csimi_max(most, W->norms[c]);
-    }
-    for (c = 0; c < W->contacts; ++c) /* open contacts have no say */
-        if (W->norms[c] > noise * most) W->norms[carrying++] = W->norms[c];
-    if (carrying > 0) floor = csimi_median(W->norms, carrying);
-    floor = csimi_max(floor, csimi_max(noise * most, CSIMI_TINY));
+    floor = csimi_impulse_floor(W->norms, W->contacts);
     for (c = 0; c < W->contacts; ++c) {
         const double own = (double)W->scale[c] * csimi_sqrt64(csimi_delassus_norm2(r + 3 * (ptrdiff_t)c));
         const double figure = (double)W->scratch[c] / (own > (double)floor ? own : (double)floor);
@@ -16401,15 +16474,34 @@ static double csimi_delassus_worst(csimi_delassus *W, const csim_real *r) {
     return worst;
 }
 
+/* 1 / s^2 stands here for the factor 1 before the raw u. */
+CSIMI_FN double csimi_delassus_siconos(const csimi_delassus *W, const csim_real *r, const csim_real *u) {
+    double sum = 0, q2 = 0, r2 = 0, u2 = 0, size;
+    int c;
+    for (c = 0; c < W->contacts; ++c) {
+        const ptrdiff_t at = 3 * (ptrdiff_t)c;
+        const double s2 = (double)W->scale[c] * (double)W->scale[c];
+        csim_real residual[3];
+        csimi_delassus_residual(W, c, (csim_real)(1 / s2), r + at, u + at, residual);
+        sum += s2 * csimi_delassus_norm2(residual);
+        r2 += s2 * csimi_delassus_norm2(r + at);
+        u2 += csimi_delassus_norm2(u + at) / s2;
+        q2 += csimi_delassus_norm2(W->q + at) / s2;
+    }
+    size = r2 > u2 ? r2 : u2;
+    size = size > q2 ? size : q2;
+    return size > 0 ? csimi_sqrt64(sum / size) : 0;
+}
+
 CSIMI_FN double csimi_delassus_measure(csimi_delassus *W, const csim_real *r, csim_real *u, bool velocity) {
-    double sum = 0, size = 0;
+    double sum = 0, size = 0, worst;
     int c;
     if (!velocity) csimi_delassus_velocity(W, r, u);
     for (c = 0; c < W->contacts; ++c) {
         const double s = (double)W->scale[c];
         csim_real residual[3];
         double own;
-        csimi_delassus_residual(W, c, r + 3 * (ptrdiff_t)c, u + 3 * (ptrdiff_t)c, residual);
+        csimi_delassus_residual(W, c, 1, r + 3 * (ptrdiff_t)c, u + 3 * (ptrdiff_t)c, residual);
         own = s * s * csimi_delassus_norm2(residual);
         W->scratch[c] = (csim_real)csimi_sqrt64(own);
         sum += own;
@@ -16418,7 +16510,10 @@ CSIMI_FN double csimi_delassus_measure(csimi_delassus *W, const csim_real *r, cs
     if (!(sum < 1e300 && size < 1e300)) return W->natural = W->contact = 1e300;
     W->natural = size > 0 ? csimi_sqrt64(sum / size) : sum > 0 ? 1 : 0;
     W->contact = W->contacts > 0 && size > 0 ? csimi_delassus_worst(W, r) : W->natural;
-    return W->each && W->contact > W->natural ? W->contact : W->natural;
+    worst = W->each && W->contact > W->natural ? W->contact : W->natural;
+    if (!W->both) return worst;
+    sum = csimi_delassus_siconos(W, r, u);
+    return sum > worst ? sum : worst;
 }
 /* ==== end solve/delassus.c */
 
@@ -16658,29 +16753,21 @@ CSIMI_FN bool csimi_fischer_solve(csimi_impulse_run *run) {
 /* solve/cascade: impulses by exact sweeps, Anderson's acceleration, a Newton burst and a proximal loop, on vectors
    alone; findings-impulse.md, recommended cascade. Where W can be read row by row a sweep is Gauss-Seidel with the
    exact solution of one contact; where W is only a product it is the same with every contact solved at once against
-   sigma I >= W / 1.5 in the place of its diagonal block (the step of COND on impulses). The stages:
-     1  accelerated sweeps, while they halve the measure
-     2  a burst of Newton's method on the Fischer-Burmeister equations (solve/fischer.c)
-     3  a proximal loop: W + eps I solved around the last answer, eps as small as the sweeps inside bear
-   Each stage starts from the best impulses seen. */
+   sigma I >= W / 1.5 in the place of its diagonal block (the step of COND on impulses). Between the stages of
+   solve/stages.c stands a burst of Newton's method on the Fischer-Burmeister equations (solve/fischer.c). Each stage
+   starts from the best impulses seen. */
 
 #define CSIMI_CASCADE_WINDOW 20
 #define CSIMI_CASCADE_PATIENCE 100 /* sweeps without a halving */
 #define CSIMI_CASCADE_BURST 4000   /* products of a burst of Newton's method at most */
-#define CSIMI_CASCADE_INNER 200    /* sweeps of one proximal step */
 
 typedef struct csimi_cascade {
     csimi_impulse_run *run;
     csimi_delassus *W;
-    int length; /* 3 contacts */
     csimi_local *local;
-    csim_real *r;                          /* of the run */
-    csim_real *best, *centre, *u, *metric; /* [length]; metric is 1 */
-    csim_real sigma;                       /* the diagonal that stands in for W where it has no rows */
-    csimi_anderson anderson;
-    double measure, best_measure;
-    int sweeps, cap;
-    bool broken; /* a sweep made a NaN or an infinity */
+    csim_real *u;    /* [3 contacts] */
+    csim_real sigma; /* the diagonal that stands in for W where it has no rows */
+    csimi_stages loop;
 } csimi_cascade;
 
 static int csimi_cascade_window(const csim_solver_params *params) {
@@ -16688,13 +16775,9 @@ static int csimi_cascade_window(const csim_solver_params *params) {
 }
 
 static void csimi_cascade_layout(csimi_cascade *s, csimi_arena *arena, int contacts, int window) {
-    const size_t vector = 3 * (size_t)contacts;
     s->local = CSIMI_PUSH(arena, csimi_local, contacts);
-    s->best = CSIMI_PUSH(arena, csim_real, vector);
-    s->centre = CSIMI_PUSH(arena, csim_real, vector);
-    s->u = CSIMI_PUSH(arena, csim_real, vector);
-    s->metric = CSIMI_PUSH(arena, csim_real, vector);
-    csimi_anderson_layout(&s->anderson, arena, 3 * contacts, window);
+    s->u = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    csimi_stages_layout(&s->loop, arena, contacts, window);
 }
 
 CSIMI_FN size_t csimi_cascade_bytes(int contacts, const csim_solver_params *params) {
@@ -16709,7 +16792,7 @@ CSIMI_FN size_t csimi_cascade_bytes(int contacts, const csim_solver_params *para
 /* Solves contact c given its velocity u; the proximal term extra (r - centre) is part of the model. */
 static void csimi_cascade_contact(csimi_cascade *s, int c, csim_real *u, csim_real *next) {
     csimi_local *local = s->local + c;
-    const csim_real *r = s->r + 3 * (ptrdiff_t)c, *centre = s->centre + 3 * (ptrdiff_t)c, *W = local->W;
+    const csim_real *r = s->loop.x + 3 * (ptrdiff_t)c, *centre = s->loop.centre + 3 * (ptrdiff_t)c, *W = local->W;
     u[0] -= W[0] * r[0] + W[1] * r[1] + W[2] * r[2] + local->extra * centre[0];
     u[1] -= W[1] * r[0] + W[3] * r[1] + W[4] * r[2] + local->extra * centre[1];
     u[2] -= W[2] * r[0] + W[4] * r[1] + W[5] * r[2] + local->extra * centre[2];
@@ -16719,7 +16802,7 @@ static void csimi_cascade_contact(csimi_cascade *s, int c, csim_real *u, csim_re
 static void csimi_cascade_rows(csimi_cascade *s) {
     int c, k;
     for (c = 0; c < s->W->contacts; ++c) {
-        csim_real *r = s->r + 3 * (ptrdiff_t)c, u[3], next[3];
+        csim_real *r = s->loop.x + 3 * (ptrdiff_t)c, u[3], next[3];
         csimi_delassus_row(s->W, c, u);
         csimi_cascade_contact(s, c, u, next);
         if (!(csimi_abs(next[0] - r[0]) + csimi_abs(next[1] - r[1]) + csimi_abs(next[2] - r[2]) <= 0))
@@ -16730,168 +16813,72 @@ static void csimi_cascade_rows(csimi_cascade *s) {
 
 static void csimi_cascade_all(csimi_cascade *s) {
     int c, k;
-    csimi_delassus_velocity(s->W, s->r, s->u);
+    csimi_delassus_velocity(s->W, s->loop.x, s->u);
     for (c = 0; c < s->W->contacts; ++c) {
         csim_real next[3];
         csimi_cascade_contact(s, c, s->u + 3 * (ptrdiff_t)c, next);
-        for (k = 0; k < 3; ++k) s->r[3 * (ptrdiff_t)c + k] = next[k];
+        for (k = 0; k < 3; ++k) s->loop.x[3 * (ptrdiff_t)c + k] = next[k];
     }
 }
 
-static void csimi_cascade_pass(csimi_cascade *s) {
+static void csimi_cascade_pass(void *problem) {
+    csimi_cascade *s = (csimi_cascade *)problem;
     if (s->W->rows)
         csimi_cascade_rows(s);
     else
         csimi_cascade_all(s);
-    ++s->sweeps;
 }
 
-/* ---- the best impulses */
+/* ---- what the stages ask */
 
-static void csimi_cascade_keep(csimi_cascade *s) {
-    s->measure = csimi_delassus_measure(s->W, s->r, s->u, false);
-    if (!(s->measure < s->best_measure)) return;
-    s->best_measure = s->measure;
-    CSIMI_MEMCPY(s->best, s->r, (size_t)s->length * sizeof *s->best);
+static double csimi_cascade_look(void *problem) {
+    csimi_cascade *s = (csimi_cascade *)problem;
+    return csimi_delassus_measure(s->W, s->loop.x, s->u, false);
 }
 
-static void csimi_cascade_restore(csimi_cascade *s) {
-    CSIMI_MEMCPY(s->r, s->best, (size_t)s->length * sizeof *s->best);
-    csimi_delassus_begin(s->W, s->r);
+static void csimi_cascade_project(void *problem) {
+    csimi_cascade *s = (csimi_cascade *)problem;
+    csimi_delassus_project(s->W, s->loop.x);
 }
 
-static bool csimi_cascade_done(const csimi_cascade *s) {
-    return s->best_measure <= s->run->target || s->sweeps >= s->cap || s->broken;
+static void csimi_cascade_moved(void *problem) {
+    csimi_cascade *s = (csimi_cascade *)problem;
+    csimi_delassus_begin(s->W, s->loop.x);
 }
 
 /* Local models for W + eps I. */
-static void csimi_cascade_prepare(csimi_cascade *s, double eps) {
+static void csimi_cascade_prepare(void *problem, double eps) {
+    csimi_cascade *s = (csimi_cascade *)problem;
     int c;
-    for (c = 0; c < s->W->contacts; ++c) {
-        csimi_local *local = s->local + c;
-        csimi_local_prepare(local, s->W->laws + c, (csim_real)eps);
-    }
-}
-
-/* ---- stages */
-
-/* One sweep whose change goes into the next slot of the ring: f = g - r, p = g. Returns |f|. */
-static double csimi_cascade_record(csimi_cascade *s) {
-    csim_real *f, *p;
-    int i;
-    csimi_anderson_slot(&s->anderson, &f, &p);
-    CSIMI_MEMCPY(f, s->r, (size_t)s->length * sizeof *f);
-    csimi_cascade_pass(s);
-    for (i = 0; i < s->length; ++i) {
-        f[i] = s->r[i] - f[i];
-        p[i] = s->r[i];
-    }
-    return csimi_sqrt64(csimi_sum_dot(s->length, f, f));
-}
-
-static void csimi_cascade_extrapolate(csimi_cascade *s) {
-    csimi_anderson_step(&s->anderson, s->metric, s->r, s->W->tasks);
-    if (s->anderson.count < 2) return;
-    csimi_delassus_project(s->W, s->r);
-    csimi_delassus_begin(s->W, s->r);
-}
-
-/* Distance of r from the centre of the proximal step. */
-static double csimi_cascade_travel(const csimi_cascade *s) {
-    double sum = 0;
-    int i;
-    for (i = 0; i < s->length; ++i) {
-        const double way = (double)s->r[i] - (double)s->centre[i];
-        sum += way * way;
-    }
-    return csimi_sqrt64(sum);
-}
-
-/* Accelerated sweeps. eps 0: until measured good, or no halving of the measure for budget sweeps. eps > 0: one proximal
-   step, until the change of a sweep is small against eps times the way from the centre, or budget sweeps. Ends on a
-   plain sweep, never on an extrapolation. Returns the number of sweeps; false in *settled when it gave up. */
-static int csimi_cascade_accelerated(csimi_cascade *s, double eps, int budget, bool *settled) {
-    double least = (double)CSIMI_HUGE, halved = s->best_measure;
-    int count = 0, since = 0;
-    csimi_anderson_clear(&s->anderson);
-    for (*settled = false;;) {
-        const double change = csimi_cascade_record(s);
-        ++count;
-        ++since;
-        s->broken = !(change < (double)CSIMI_HUGE);
-        if (s->broken) break;
-        if (s->sweeps == 1 || s->sweeps % 2 == 0) csimi_cascade_keep(s);
-        csimi_impulse_log(s->run, s->sweeps, s->measure);
-        if (csimi_cascade_done(s)) break;
-        if (s->best_measure < 0.5 * halved) {
-            halved = s->best_measure;
-            since = 0;
-        }
-        if (eps > 0 ? count >= budget : since >= budget) break;
-        if (eps > 0 && change < 0.2 * eps * csimi_cascade_travel(s)) {
-            *settled = true;
-            break;
-        }
-        if (change > 1.5 * least) { /* the extrapolation did harm: forget it */
-            csimi_anderson_clear(&s->anderson);
-            least = (double)CSIMI_HUGE;
-            ++s->run->outcome->rejections;
-        } else {
-            if (change < least) least = change;
-            csimi_cascade_extrapolate(s);
-        }
-    }
-    return count;
-}
-
-static void csimi_cascade_loop(csimi_cascade *s) {
-    double eps = 1e-2;
-    csimi_cascade_restore(s);
-    while (!csimi_cascade_done(s)) {
-        bool settled;
-        int count;
-        CSIMI_MEMCPY(s->centre, s->r, (size_t)s->length * sizeof *s->centre);
-        csimi_cascade_prepare(s, eps);
-        count = csimi_cascade_accelerated(s, eps, CSIMI_CASCADE_INNER, &settled);
-        if (!settled)
-            eps = eps * 3 < 1 ? eps * 3 : 1;
-        else if (count < CSIMI_CASCADE_INNER / 3)
-            eps *= 0.1;
-        else if (count < 2 * CSIMI_CASCADE_INNER / 3)
-            eps *= 0.3;
-        if (eps < 1e-9) eps = 1e-9;
-    }
-    csimi_cascade_prepare(s, 0);
+    for (c = 0; c < s->W->contacts; ++c) csimi_local_prepare(s->local + c, s->W->laws + c, (csim_real)eps);
 }
 
 /* The burst works in the memory of the ring, which is idle meanwhile. */
 static void csimi_cascade_newton(csimi_cascade *s) {
-    csimi_anderson *a = &s->anderson;
-    unsigned char *base = (unsigned char *)a->f;
-    csimi_arena ring =
-        csimi_arena_in(base, (size_t)((unsigned char *)(a->p + (size_t)a->window * (size_t)a->n) - base));
-    int count = csimi_imin(s->cap - s->sweeps, CSIMI_CASCADE_BURST);
+    csimi_arena ring = csimi_stages_ring(&s->loop);
+    int count = csimi_imin(s->loop.cap - s->loop.sweeps, CSIMI_CASCADE_BURST);
     if (count <= 0 || !csimi_fischer_takes(s->W)) return;
-    s->best_measure =
-        csimi_fischer_burst(s->W, &ring, s->best, s->best_measure, s->u, s->run->target, 40, 100, &count, s->run);
-    s->sweeps += count;
-    csimi_cascade_restore(s);
+    s->loop.best_measure = csimi_fischer_burst(s->W, &ring, s->loop.best, s->loop.best_measure, s->u, s->loop.target,
+                                               40, 100, &count, s->run);
+    s->loop.sweeps += count;
+    csimi_stages_restore(&s->loop);
 }
 
 /* ---- the solvers */
 
 /* Largest stretch of W by a few power steps, and with it sigma; from a start that no symmetry of the problem shares. */
 static void csimi_cascade_spectrum(csimi_cascade *s) {
-    csim_real *x = s->centre, *y = s->u;
+    csim_real *x = s->loop.centre, *y = s->u;
+    const int length = s->loop.length;
     double sigma = 1;
     int step, i;
-    for (i = 0; i < s->length; ++i) x[i] = CSIM_R(1 + (i * 7919) % 101) / 101;
+    for (i = 0; i < length; ++i) x[i] = CSIM_R(1 + (i * 7919) % 101) / 101;
     for (step = 0; step < 12; ++step) {
-        const double size = csimi_sqrt64(csimi_sum_dot(s->length, x, x));
+        const double size = csimi_sqrt64(csimi_sum_dot(length, x, x));
         csimi_delassus_product(s->W, x, y);
-        sigma = csimi_sqrt64(csimi_sum_dot(s->length, y, y)) / size;
+        sigma = csimi_sqrt64(csimi_sum_dot(length, y, y)) / size;
         if (!(sigma > 0 && sigma < 1e300)) break;
-        for (i = 0; i < s->length; ++i) x[i] = y[i] / (csim_real)(sigma * size);
+        for (i = 0; i < length; ++i) x[i] = y[i] / (csim_real)(sigma * size);
     }
     s->sigma = sigma > 0 && sigma < 1e300 ? (csim_real)(sigma / 1.5) : 1;
 }
@@ -16901,11 +16888,20 @@ static void csimi_cascade_open(csimi_cascade *s, csimi_impulse_run *run) {
     CSIMI_MEMSET(s, 0, sizeof *s);
     s->run = run;
     s->W = run->W;
-    s->length = 3 * run->W->contacts;
-    s->r = run->r;
-    s->cap = run->params->max_iterations;
-    s->measure = s->best_measure = (double)CSIMI_HUGE;
     csimi_cascade_layout(s, run->arena, run->W->contacts, csimi_cascade_window(run->params));
+    s->loop.x = run->r;
+    s->loop.tasks = run->W->tasks;
+    s->loop.cap = csimi_imax(run->params->max_iterations - run->outcome->iterations, 1); /* earlier runs count */
+    s->loop.target = run->target;
+    s->loop.history = run->params->history;
+    s->loop.history_capacity = run->params->history ? run->params->history_capacity : 0;
+    s->loop.measure = s->loop.best_measure = (double)CSIMI_HUGE;
+    s->loop.problem = s;
+    s->loop.pass = csimi_cascade_pass;
+    s->loop.project = csimi_cascade_project;
+    s->loop.moved = csimi_cascade_moved;
+    s->loop.look = csimi_cascade_look;
+    s->loop.prepare = csimi_cascade_prepare;
     if (!s->W->rows) csimi_cascade_spectrum(s);
     for (c = 0; c < s->W->contacts; ++c) {
         csim_real D[9];
@@ -16913,52 +16909,50 @@ static void csimi_cascade_open(csimi_cascade *s, csimi_impulse_run *run) {
         csimi_local_set(s->local + c, D);
         s->local[c].z = 0;
     }
-    for (k = 0; k < s->length; ++k) {
-        s->metric[k] = 1;
-        s->centre[k] = 0;
+    for (k = 0; k < s->loop.length; ++k) {
+        s->loop.metric[k] = 1;
+        s->loop.centre[k] = 0;
     }
     csimi_cascade_prepare(s, 0);
-    CSIMI_MEMCPY(s->best, s->r, (size_t)s->length * sizeof *s->best);
-    csimi_delassus_project(s->W, s->r);
-    csimi_delassus_begin(s->W, s->r);
+    CSIMI_MEMCPY(s->loop.best, s->loop.x, (size_t)s->loop.length * sizeof *s->loop.best);
+    csimi_cascade_project(s);
+    csimi_cascade_moved(s);
 }
 
 static bool csimi_cascade_close(csimi_cascade *s) {
-    CSIMI_MEMCPY(s->r, s->best, (size_t)s->length * sizeof *s->best);
-    s->run->outcome->iterations += s->sweeps;
-    s->run->outcome->residual = s->best_measure;
-    return s->best_measure < (double)CSIMI_HUGE;
+    CSIMI_MEMCPY(s->loop.x, s->loop.best, (size_t)s->loop.length * sizeof *s->loop.best);
+    s->run->outcome->iterations += s->loop.sweeps;
+    s->run->outcome->rejections += s->loop.rejections;
+    s->run->outcome->residual = s->loop.best_measure;
+    return s->loop.best_measure < (double)CSIMI_HUGE;
 }
 
 CSIMI_FN bool csimi_cascade_solve(csimi_impulse_run *run) {
     csimi_cascade s;
-    bool settled;
     csimi_cascade_open(&s, run);
-    csimi_cascade_accelerated(&s, 0, CSIMI_CASCADE_PATIENCE, &settled);
-    if (!csimi_cascade_done(&s)) csimi_cascade_newton(&s);
-    if (!csimi_cascade_done(&s)) csimi_cascade_loop(&s);
+    csimi_stages_accelerated(&s.loop, CSIMI_CASCADE_PATIENCE);
+    if (!csimi_stages_done(&s.loop)) csimi_cascade_newton(&s);
+    if (!csimi_stages_done(&s.loop)) csimi_stages_proximal(&s.loop);
     return csimi_cascade_close(&s);
 }
 
 CSIMI_FN bool csimi_cascade_anderson(csimi_impulse_run *run) {
     csimi_cascade s;
-    bool settled;
     csimi_cascade_open(&s, run);
-    csimi_cascade_accelerated(&s, 0, 1000, &settled);
+    csimi_stages_accelerated(&s.loop, 1000);
     return csimi_cascade_close(&s);
 }
 
 CSIMI_FN bool csimi_cascade_proximal(csimi_impulse_run *run) {
     csimi_cascade s;
     csimi_cascade_open(&s, run);
-    csimi_cascade_loop(&s);
+    csimi_stages_proximal(&s.loop);
     return csimi_cascade_close(&s);
 }
 
 #undef CSIMI_CASCADE_WINDOW
 #undef CSIMI_CASCADE_PATIENCE
 #undef CSIMI_CASCADE_BURST
-#undef CSIMI_CASCADE_INNER
 /* ==== end solve/cascade.c */
 
 /* ==== begin solve/watch.c ======================================================================================= */
@@ -17281,7 +17275,7 @@ CSIMI_FN double csimi_gradient_residual(const csimi_gradient *g, const csim_real
     int c, k;
     for (c = 0; c < g->W->contacts; ++c) {
         csim_real rest[3];
-        csimi_delassus_residual(g->W, c, g->x + 3 * (ptrdiff_t)c, u + 3 * (ptrdiff_t)c, rest);
+        csimi_delassus_residual(g->W, c, 1, g->x + 3 * (ptrdiff_t)c, u + 3 * (ptrdiff_t)c, rest);
         for (k = 0; k < 3; ++k) sum += (double)rest[k] * (double)rest[k];
     }
     return csimi_sqrt64(sum);
@@ -18382,6 +18376,7 @@ static void csimi_impulse_certify(const csimi_delassus *W, const csim_real *r, c
     int c;
     f->contact = W->contact;
     f->natural_map_scaled = W->natural;
+    f->natural_map_siconos = csimi_delassus_siconos(W, r, u);
     for (c = 0; c < W->contacts; ++c) {
         const csim_contact *law = W->laws + c;
         const double s = (double)W->scale[c], mu = (double)law->mu[0];
@@ -18456,6 +18451,7 @@ CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, con
     CSIMI_MEMSET(&W, 0, sizeof W);
     u = csimi_impulse_layout(&W, &arena, problem->contact_count);
     W.tasks = tasks;
+    W.both = params->by_impulse;
     status = csimi_impulse_check(problem, error);
     if (status == CSIM_OK) status = csimi_impulse_begin(problem, params, &W, outcome, error);
     if (status == CSIM_NOT_FINITE || (status == CSIM_OK && !csimi_all_finite(r, 3 * problem->contact_count))) {
@@ -18516,10 +18512,13 @@ static void csimi_lift_layout(csimi_lift *l, csimi_arena *arena, int n, int inve
     l->dense = CSIMI_PUSH(arena, csim_real, 9 * few * few);
 }
 
-static csim_real *csimi_lift_vectors(csimi_delassus *W, csimi_lift *l, csimi_arena *arena, int n, int inverse,
-                                     int contacts, int terms, csim_real **u, void **scratch, size_t *bytes) {
+static csim_real *csimi_lift_vectors(csimi_delassus *W, csimi_lift *l, csimi_arena *arena,
+                                     const csim_problem_size *size, csim_real **u, void **scratch, size_t *bytes) {
+    const int n = size->blocks, contacts = size->contacts;
     csim_real *r;
-    csimi_lift_layout(l, arena, n, inverse, contacts, terms);
+    CSIMI_MEMSET(l, 0, sizeof *l);
+    CSIMI_MEMSET(W, 0, sizeof *W);
+    csimi_lift_layout(l, arena, n, csimi_inverse_blocks_of(size), contacts, size->terms);
     csimi_delassus_layout(W, arena, contacts);
     r = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     *u = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
@@ -18536,9 +18535,8 @@ CSIMI_FN size_t csimi_lift_bytes(const csim_problem_size *size, const csim_solve
     csim_real *u;
     void *scratch;
     size_t bytes;
-    (void)csimi_lift_vectors(&W, &l, &arena, size->blocks, csimi_inverse_blocks_of(size), size->contacts, size->terms,
-                             &u, &scratch, &bytes);
-    csimi_push(&arena, csimi_solver_table()[params->solver].impulse_bytes(size->contacts, params), 1);
+    (void)csimi_lift_vectors(&W, &l, &arena, size, &u, &scratch, &bytes);
+    if (params) csimi_push(&arena, csimi_solver_table()[params->solver].impulse_bytes(size->contacts, params), 1);
     return arena.high;
 }
 
@@ -18673,21 +18671,29 @@ static void csimi_lift_free_velocity(csimi_lift *l, csim_real *v) {
         csimi_lift_solve_A(l, l->problem->b, v, l->tolerance);
 }
 
-/* W and q of the problem; false when A is not positive definite or a row of J is empty. q passes through r. */
-static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_params *params, csim_real *q) {
+/* Pieces of the contacts, and the bodies where A is a set of them; false when those are not positive definite. */
+static bool csimi_lift_bind(csimi_lift *l) {
     const csim_problem *p = l->problem;
-    int c, k, at = 0;
+    int c, at = 0;
     l->direct = csimi_bodies_take(p);
     l->broken = false;
     l->products = 0;
-    l->tolerance = csimi_max(CSIM_R(1e-6) * params->tolerance, 64 * CSIMI_EPS);
     if (l->direct && !csimi_bodies_open(&l->bodies, p)) return false;
-    for (c = 0; c < W->contacts; ++c) {
+    for (c = 0; c < p->contact_count; ++c) {
         l->first[c] = at;
         at += csimi_pieces_make(p, l->direct ? &l->bodies : NULL, c, l->pieces + at);
-        W->laws[c] = p->contacts[c];
     }
-    l->first[W->contacts] = at;
+    l->first[p->contact_count] = at;
+    return true;
+}
+
+/* W and q of the problem; false when A is not positive definite or a row of J is empty. q passes through r. */
+static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_params *params, csim_real *q) {
+    const csim_problem *p = l->problem;
+    int c, k;
+    l->tolerance = csimi_max(CSIM_R(1e-6) * params->tolerance, 64 * CSIMI_EPS);
+    if (!csimi_lift_bind(l)) return false;
+    for (c = 0; c < W->contacts; ++c) W->laws[c] = p->contacts[c];
     if (l->direct)
         csimi_lift_bodies_open(l, W);
     else
@@ -18700,6 +18706,7 @@ static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_
     }
     if (l->broken || !csimi_delassus_scale(W, q)) return false;
     W->each = true; /* the certificate looks at each contact */
+    W->both = params->by_impulse;
     return true;
 }
 
@@ -18707,9 +18714,8 @@ static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_
 
 /* residual [3n] = b + J' lambda - A v, in double */
 static void csimi_lift_imbalance(const csimi_lift *l, const csim_real *lambda, const csim_real *v, double *residual) {
-    const csim_block_matrix *A = &l->problem->A;
-    int i, k, c, r, m;
-    for (i = 0; i < 3 * A->n; ++i) residual[i] = (double)l->problem->b[i];
+    int i, k, m;
+    for (i = 0; i < 3 * l->problem->A.n; ++i) residual[i] = (double)l->problem->b[i];
     for (m = 0; m < l->problem->contact_count; ++m)
         for (k = l->first[m]; k < l->first[m + 1]; ++k) {
             const csim_real *J = l->pieces[k].J, *x = lambda + 3 * (ptrdiff_t)m;
@@ -18717,12 +18723,7 @@ static void csimi_lift_imbalance(const csimi_lift *l, const csim_real *lambda, c
             for (i = 0; i < 3; ++i)
                 y[i] += (double)J[i] * (double)x[0] + (double)J[3 + i] * (double)x[1] + (double)J[6 + i] * (double)x[2];
         }
-    for (i = 0; i < A->n; ++i)
-        for (k = A->row[i]; k < A->row[i + 1]; ++k)
-            for (r = 0; r < 3; ++r)
-                for (c = 0; c < 3; ++c)
-                    residual[3 * i + r] -=
-                        (double)A->val[9 * (ptrdiff_t)k + 3 * r + c] * (double)v[3 * (ptrdiff_t)A->col[k] + c];
+    csimi_less_product(&l->problem->A, v, residual);
 }
 
 /* v = A^-1 (b + J' lambda): solved twice, the second time for what the first left, so that dynamics is at rounding. */
@@ -18741,6 +18742,29 @@ static void csimi_lift_velocities(csimi_lift *l, const csim_real *lambda, csim_r
             for (i = 0; i < 3 * n; ++i) v[i] += l->v[i];
         }
     }
+}
+
+CSIMI_FN bool csimi_lift_judge(const csim_problem *problem, csimi_arena *arena, const csim_tasks *tasks,
+                               csim_solution *solution, csim_certificate *certificate, int *products) {
+    const csim_problem_size size = csim_problem_measure(problem);
+    const size_t mark = arena->used;
+    csimi_delassus W;
+    csimi_lift l;
+    csim_real *u;
+    size_t bytes;
+    void *scratch;
+    bool ok;
+    (void)csimi_lift_vectors(&W, &l, arena, &size, &u, &scratch, &bytes);
+    l.problem = problem;
+    l.tasks = tasks;
+    l.tolerance = 64 * CSIMI_EPS;
+    ok = !arena->overflow && csimi_lift_bind(&l);
+    if (ok) csimi_lift_velocities(&l, solution->lambda, solution->v, (double *)scratch);
+    ok = ok && !l.broken &&
+         csim_problem_certify(problem, solution->v, solution->lambda, scratch, bytes, certificate) == CSIM_OK;
+    *products += l.products;
+    csimi_pop(arena, mark);
+    return ok;
 }
 
 CSIMI_FN bool csimi_lift_takes(const csim_problem *problem) {
@@ -18775,18 +18799,16 @@ static csim_result csimi_lift_run(csimi_lift *l, csimi_delassus *W, const csim_s
 CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
                                       const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
                                       csim_error *error) {
+    const csim_problem_size size = csim_problem_measure(problem);
     const size_t mark = arena->used;
     csimi_lift l;
     csimi_delassus W;
     csim_real *r, *u;
     void *scratch;
     size_t bytes;
-    CSIMI_MEMSET(&l, 0, sizeof l);
-    CSIMI_MEMSET(&W, 0, sizeof W);
+    r = csimi_lift_vectors(&W, &l, arena, &size, &u, &scratch, &bytes);
     l.problem = problem;
     l.tasks = W.tasks = tasks;
-    r = csimi_lift_vectors(&W, &l, arena, problem->A.n, csimi_bodies_inverse_blocks(problem), problem->contact_count,
-                           csimi_pieces_count(problem), &u, &scratch, &bytes);
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
                           "csim_solver_bytes of the problem's size");
@@ -19075,6 +19097,8 @@ static csim_problem_size csimi_second_size(const csim_problem_size *size) {
     return s;
 }
 
+static size_t csimi_most(size_t a, size_t b) { return a > b ? a : b; }
+
 CSIM_API size_t csim_solver_bytes(const csim_problem_size *size, const csim_solver_params *params) {
     const csimi_solver_entry *table = csimi_solver_table();
     csimi_arena arena = csimi_arena_counting();
@@ -19091,8 +19115,9 @@ CSIM_API size_t csim_solver_bytes(const csim_problem_size *size, const csim_solv
             continue;
         bytes = table[k].bytes(
             k == CSIM_SOLVER_COND && params->solver == CSIM_SOLVER_AUTO && size->rigid ? &second : size, params);
-        if (bytes > most) most = bytes;
+        most = csimi_most(most, bytes);
     }
+    if (params->by_impulse) most = csimi_most(most, csimi_lift_bytes(size, NULL));
     if (params->solver == CSIM_SOLVER_AUTO) (void)csimi_solution_push(&arena, size->blocks, size->contacts);
     return arena.high > SIZE_MAX - 128 - most ? SIZE_MAX : arena.high + most + 64;
 }
@@ -19179,6 +19204,38 @@ static csim_status csimi_solve_auto(const csim_problem *problem, const csim_solv
     return CSIM_OK;
 }
 
+/* params->by_impulse: what was certified is judged by lambda alone, and where that is not content solved on from there to
+   a smaller tolerance. */
+static csim_status csimi_solve_by_impulse(const csim_problem *problem, const csim_solver_params *params,
+                                          csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
+                                          csim_outcome *outcome, csim_error *error) {
+    const csimi_solver_entry *entry = csimi_solver_table() + params->solver;
+    csim_solver_params p = *params;
+    csim_outcome sum = *outcome;
+    int trial;
+    for (trial = 0; trial < 8; ++trial) {
+        const csim_certificate *f = &outcome->certificate;
+        csim_status status;
+        outcome->iterations = outcome->products = outcome->rejections = 0;
+        status = (entry->solve ? entry->solve : csimi_solve_auto)(problem, &p, arena, tasks, solution, outcome, error);
+        if (status != CSIM_OK) return status;
+        sum.iterations = outcome->iterations += sum.iterations;
+        sum.products = outcome->products += sum.products;
+        sum.rejections = outcome->rejections += sum.rejections;
+        if (outcome->result != CSIM_RESULT_CONVERGED) return CSIM_OK;
+        if (!csimi_lift_judge(problem, arena, tasks, solution, &outcome->certificate, &sum.products)) break;
+        outcome->products = sum.products;
+        if (f->dynamics <= (double)params->tolerance && f->contact <= (double)params->tolerance &&
+            f->natural_map_scaled <= (double)params->tolerance && f->natural_map_siconos <= (double)params->tolerance)
+            return CSIM_OK;
+        p.tolerance *= CSIM_R(0.3);
+        p.max_iterations = params->max_iterations - sum.iterations;
+        if (p.max_iterations < 1) break;
+    }
+    outcome->result = sum.iterations >= params->max_iterations ? CSIM_RESULT_CAP : CSIM_RESULT_STALLED;
+    return CSIM_OK;
+}
+
 CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_solver_params *params, void *workspace,
                                         size_t workspace_bytes, const csim_tasks *tasks, csim_solution *solution,
                                         csim_outcome *outcome, csim_error *error) {
@@ -19202,12 +19259,13 @@ CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_
     status = csim_problem_check(problem, error);
     if (status == CSIM_NOT_FINITE) return CSIM_OK; /* an outcome, not a mistake of the call: a diverged scene */
     if (status != CSIM_OK) return status;
-    if (params->solver == CSIM_SOLVER_AUTO)
+    if (params->solver == CSIM_SOLVER_AUTO && !params->by_impulse)
         return csimi_solve_auto(problem, params, &arena, tasks, solution, outcome, error);
-    if (!table[params->solver].takes || !table[params->solver].takes(problem))
+    if (params->solver != CSIM_SOLVER_AUTO && (!table[params->solver].takes || !table[params->solver].takes(problem)))
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", true,
                           (double)(int)params->solver, "a solver that takes this problem; CSIM_SOLVER_AUTO finds one");
-    return table[params->solver].solve(problem, params, &arena, tasks, solution, outcome, error);
+    return (params->by_impulse ? csimi_solve_by_impulse : table[params->solver].solve)(problem, params, &arena, tasks,
+                                                                                      solution, outcome, error);
 }
 /* ==== end solve/table.c */
 
@@ -24553,6 +24611,7 @@ static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
     CSIMI_WORSE(dissipation)
     CSIMI_WORSE(dissipation_power)
     CSIMI_WORSE(natural_map_scaled)
+    CSIMI_WORSE(natural_map_siconos)
 #undef CSIMI_WORSE
 }
 
@@ -28472,6 +28531,7 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_COLLIDE_PRIVATE_H
 #undef CSIMI_CONTACT_PRIVATE_H
 #undef CSIMI_SOLVE_PRIVATE_H
+#undef CSIMI_IMPULSE_NOISE
 #undef CSIMI_WORLD_PRIVATE_H
 #undef CSIMI_WORLD_ARRAYS
 #undef CSIMI_WORLD_AXES
@@ -28507,13 +28567,13 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_ANDERSON_TIKHONOV
 #undef CSIMI_COND_THREAD
 #undef CSIMI_COND_SOFT
+#undef CSIMI_STAGES_INNER
 #undef CSIMI_NEWTON_ROUNDING
 #undef CSIMI_SWEEP_WINDOW
 #undef CSIMI_SWEEP_PATIENCE
 #undef CSIMI_CASCADE_WINDOW
 #undef CSIMI_CASCADE_PATIENCE
 #undef CSIMI_CASCADE_BURST
-#undef CSIMI_CASCADE_INNER
 #undef CSIMI_PGS_PATIENCE
 #undef CSIMI_APGD_PATIENCE
 #undef CSIMI_APGD_INNER

@@ -1,10 +1,9 @@
 /* The papers' own methods at the level of impulses (PGS, APGD, per-contact, staggered projections, CCS): agreement with
-   AUTO where the law is the same, their own laws where it is not, failures told, memory, other people's problems. */
+   AUTO where the law is the same, their own laws where it is not, failures told, memory. */
 #include "check.h"
 #include "contact_problems.h"
 #include "cond_scenes.h"
 #include "rigid_scenes.h"
-#include "../examples/fc3d/problem.c"
 
 enum { FIRST = CSIM_SOLVER_PGS, LAST = CSIM_SOLVER_CCS };
 
@@ -579,133 +578,5 @@ TEST(parameters_of_the_baselines_are_checked) {
         problem.mu = dense_mu;
         CASE("line %d", k);
         STATUS(csim_impulse_solve(&problem, &p, memory, sizeof memory, NULL, r, &out, &error), CSIM_OUT_OF_RANGE);
-    }
-}
-
-/* ---- other people's problems */
-
-/* natural_map_scaled of fc3d_check.c, from the file's own numbers. */
-static double fc3d_error(const fc3d_problem *p, const double *x) {
-    double *u = (double *)malloc(3 * (size_t)p->nc * sizeof *u), sum = 0, size = 0;
-    int c, k;
-    fc3d_velocity(p, x, u);
-    for (c = 0; c < p->nc; c++) {
-        const double mu = p->mu[c], rho = 3 / p->trace[c], t = hypot(u[3 * c + 1], u[3 * c + 2]);
-        double y[3], n;
-        for (k = 0; k < 3; k++) y[k] = x[3 * c + k] - rho * (u[3 * c + k] + (k ? 0 : mu * t));
-        n = hypot(y[1], y[2]);
-        if (mu * n <= -y[0]) {
-            y[0] = y[1] = y[2] = 0;
-        } else if (n > mu * y[0]) {
-            const double s = (y[0] + mu * n) / (1 + mu * mu);
-            y[0] = s;
-            y[1] *= mu * s / n;
-            y[2] *= mu * s / n;
-        }
-        for (k = 0; k < 3; k++) {
-            sum += (x[3 * c + k] - y[k]) * (x[3 * c + k] - y[k]);
-            size += x[3 * c + k] * x[3 * c + k];
-        }
-    }
-    free(u);
-    return size > 0 ? sqrt(sum / size) : sum > 0 ? 1 : 0;
-}
-
-static csim_result solve_local(const fc3d_problem *p, const csim_solver_params *params, double *x) {
-    csim_impulse_problem problem;
-    csim_block_matrix W;
-    csim_outcome out;
-    csim_real *val = (csim_real *)malloc((size_t)p->blocks * 9 * sizeof *val), *q, *mu, *y;
-    int *diag = (int *)malloc((size_t)p->nc * sizeof *diag), i, k;
-    size_t bytes;
-    void *memory;
-    q = (csim_real *)malloc((size_t)p->nc * 3 * sizeof *q);
-    mu = (csim_real *)malloc((size_t)p->nc * sizeof *mu);
-    y = (csim_real *)calloc((size_t)p->nc * 3, sizeof *y);
-    for (k = 0; k < 9 * p->blocks; k++) val[k] = CSIM_R(p->W[k]);
-    for (k = 0; k < 3 * p->nc; k++) q[k] = CSIM_R(p->q[k]);
-    for (i = 0; i < p->nc; i++) {
-        mu[i] = CSIM_R(p->mu[i]);
-        for (k = p->row[i]; k < p->row[i + 1]; k++)
-            if (p->col[k] == i) diag[i] = k;
-    }
-    memset(&W, 0, sizeof W);
-    W.n = p->nc;
-    W.row = p->row;
-    W.col = p->col;
-    W.diag = diag;
-    W.val = val;
-    memset(&problem, 0, sizeof problem);
-    memset(&out, 0, sizeof out);
-    problem.contact_count = p->nc;
-    problem.W = &W;
-    problem.q = q;
-    problem.mu = mu;
-    bytes = csim_impulse_bytes(&problem, params);
-    memory = malloc(bytes);
-    STATUS(csim_impulse_solve(&problem, params, memory, bytes, NULL, y, &out, NULL), CSIM_OK);
-    for (k = 0; k < 3 * p->nc; k++) x[k] = (double)y[k];
-    free(memory);
-    free(val);
-    free(q);
-    free(mu);
-    free(y);
-    free(diag);
-    return out.result;
-}
-
-TEST(fc3d_local_problems_by_the_baselines) {
-    static const char *const file[22] = {"BoxesStack1-i100000-32",
-                                         "Capsules-i100-1090",
-                                         "Capsules-i101-404",
-                                         "Capsules-i122-1617",
-                                         "Confeti-ex13-4contact-Fc3D-SBM",
-                                         "Confeti-ex13-Fc3D-SBM",
-                                         "FC3D_Example1",
-                                         "FrictionContact3D_1c",
-                                         "GFC3D_TwoRods1-condensed",
-                                         "LMGC_100_PR_PerioBox-i00361-60-03000",
-                                         "NESpheres_30_1",
-                                         "OneObject-i100000-316",
-                                         "OneObject-i1028-138",
-                                         "Rover1039",
-                                         "Rover1040",
-                                         "Rover11035",
-                                         "Rover3865",
-                                         "Rover4396",
-                                         "Rover4493",
-                                         "Rover4609",
-                                         "Rover9770",
-                                         "RockPile_tob1"};
-    const double tolerance = TOL(1e-4, 1e-2);
-    int solved[CSIM_SOLVER_COUNT_] = {0}, k, i, found = 0;
-    for (i = 0; i < (getenv("CONDSIM_LONG") ? 22 : 21); i++) {
-        fc3d_problem p;
-        char path[300];
-        double *x;
-        snprintf(path, sizeof path, "../shared/fc3d/%s.txt", file[i]);
-        if (!fc3d_read(path, &p)) {
-            printf("    %s is not there\n", path);
-            continue;
-        }
-        found++;
-        x = (double *)malloc(3 * (size_t)p.nc * sizeof *x);
-        for (k = FIRST; k <= LAST; k++) {
-            const csim_solver_params params = params_of(k, tolerance, 20000);
-            const csim_result result = solve_local(&p, &params, x);
-            const double error = fc3d_error(&p, x);
-            CASE("%s, %s", file[i], name_of(k));
-            CHECK(error == error);
-            CHECK(result != CSIM_RESULT_CONVERGED || error <= 1.01 * tolerance); /* no success that is none */
-            solved[k] += result == CSIM_RESULT_CONVERGED;
-        }
-        free(x);
-        fc3d_free(&p);
-    }
-    if (!found) SKIP("no shared/fc3d beside the project");
-    for (k = FIRST; k <= LAST; k++) {
-        printf("    %-10s %d of %d at %g\n", name_of(k), solved[k], found, tolerance);
-        CASE("%s", name_of(k));
-        CHECK(solved[k] >= (found < 21 ? found : 21)); /* RockPile is beyond staggered and CCS */
     }
 }

@@ -5,7 +5,7 @@
    condsim-fc3d --report DIR TABLE.csv ...   performance profile and pictures of finished runs */
 #define CONDSIM_IMPLEMENTATION
 #include "condsim.h"
-#include "fc3d.h"
+#include "model.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,19 +19,6 @@ typedef struct options {
     bool header;
 } options;
 
-/* What a file turns into for the library: one of the two levels. */
-typedef struct model {
-    bool global;
-    csim_impulse_problem local;
-    csim_block_matrix W;
-    csim_real *q, *mu;
-    csim_problem problem;
-    csim_real *b;
-    csim_contact *contacts;
-    csim_term *terms;
-    csim_structure structure;
-} model;
-
 static void *get(size_t count, size_t size) {
     void *block = calloc(count ? count : 1, size);
     if (!block) {
@@ -39,136 +26,6 @@ static void *get(size_t count, size_t size) {
         exit(2);
     }
     return block;
-}
-
-static csim_real *reals(const double *x, size_t count) {
-    csim_real *y = (csim_real *)get(count, sizeof *y);
-    size_t k;
-    for (k = 0; k < count; ++k) y[k] = CSIM_R(x[k]);
-    return y;
-}
-
-/* ---- LOCAL */
-
-static void make_local(const fc3d_problem *p, model *m) {
-    int i, k;
-    m->W.n = p->nc;
-    m->W.row = p->row;
-    m->W.col = p->col;
-    m->W.diag = (int *)get((size_t)p->nc, sizeof(int));
-    m->W.val = reals(p->W, 9 * (size_t)p->blocks);
-    for (i = 0; i < p->nc; ++i)
-        for (k = p->row[i]; k < p->row[i + 1]; ++k)
-            if (p->col[k] == i) m->W.diag[i] = k;
-    m->q = reals(p->q, 3 * (size_t)p->nc);
-    m->mu = reals(p->mu, (size_t)p->nc);
-    m->local.contact_count = p->nc;
-    m->local.W = &m->W;
-    m->local.q = m->q;
-    m->local.mu = m->mu;
-}
-
-/* ---- GLOBAL: A = M and b = f in blocks of three unknowns, a contact's rows of J = H' as terms */
-
-static int by_place(const void *x, const void *y) {
-    const fc3d_entry *a = (const fc3d_entry *)x, *b = (const fc3d_entry *)y;
-    if (a->i / 3 != b->i / 3) return a->i < b->i ? -1 : 1;
-    return a->j / 3 < b->j / 3 ? -1 : a->j / 3 > b->j / 3;
-}
-
-/* Entries of M, their mirror images and the diagonal as places, so that the pattern is symmetric and complete. */
-static void make_matrix(const fc3d_problem *p, csim_block_matrix *A) {
-    const int n = (p->n + 2) / 3, count = 2 * p->m_count + n;
-    fc3d_entry *e = (fc3d_entry *)get((size_t)count, sizeof *e);
-    int k, at = -1, i = -1;
-    for (k = 0; k < p->m_count; ++k) {
-        e[2 * k] = p->M[k];
-        e[2 * k + 1].i = p->M[k].j;
-        e[2 * k + 1].j = p->M[k].i;
-    }
-    for (k = 0; k < n; ++k) e[2 * p->m_count + k].i = e[2 * p->m_count + k].j = 3 * k;
-    qsort(e, (size_t)count, sizeof *e, by_place);
-    A->n = n;
-    A->row = (int *)get((size_t)n + 1, sizeof(int));
-    A->col = (int *)get((size_t)count, sizeof(int));
-    A->diag = (int *)get((size_t)n, sizeof(int));
-    A->val = (csim_real *)get(9 * (size_t)count, sizeof(csim_real));
-    for (k = 0; k < count; ++k) {
-        const int row = e[k].i / 3, col = e[k].j / 3;
-        if (row != i || A->col[at] != col) A->col[++at] = col;
-        for (; i < row; ++i) A->row[i + 1] = at;
-        if (row == col) A->diag[row] = at;
-        A->val[9 * (size_t)at + (size_t)(3 * (e[k].i % 3) + e[k].j % 3)] += CSIM_R(e[k].x);
-    }
-    A->row[n] = at + 1;
-    for (k = p->n; k < 3 * n; ++k) A->val[9 * (size_t)A->diag[k / 3] + (size_t)(4 * (k % 3))] = 1; /* padding */
-    free(e);
-}
-
-static int by_contact(const void *x, const void *y) {
-    const fc3d_entry *a = (const fc3d_entry *)x, *b = (const fc3d_entry *)y;
-    if (a->j / 3 != b->j / 3) return a->j < b->j ? -1 : 1;
-    return a->i / 3 < b->i / 3 ? -1 : a->i / 3 > b->i / 3;
-}
-
-static void make_contacts(const fc3d_problem *p, model *m) {
-    fc3d_entry *e = (fc3d_entry *)get((size_t)p->h_count, sizeof *e);
-    int c, k, terms = 0;
-    memcpy(e, p->H, (size_t)p->h_count * sizeof *e);
-    qsort(e, (size_t)p->h_count, sizeof *e, by_contact);
-    m->terms = (csim_term *)get((size_t)p->h_count, sizeof *m->terms);
-    m->contacts = (csim_contact *)get((size_t)p->nc, sizeof *m->contacts);
-    for (c = 0, k = 0; c < p->nc; ++c) {
-        csim_contact *contact = m->contacts + c;
-        int i;
-        contact->law = CSIM_LAW_STRICT;
-        contact->mu[0] = CSIM_R(p->mu[c]);
-        for (i = 0; i < 3; ++i) {
-            contact->R[4 * i] = 1;
-            contact->phi[i] = CSIM_R(p->b[3 * c + i]);
-        }
-        contact->a.first = terms;
-        for (; k < p->h_count && e[k].j / 3 == c; ++k) {
-            if (terms == contact->a.first || m->terms[terms - 1].block != e[k].i / 3)
-                m->terms[terms++].block = e[k].i / 3;
-            m->terms[terms - 1].J[3 * (e[k].j % 3) + e[k].i % 3] += CSIM_R(e[k].x);
-        }
-        contact->a.count = terms - contact->a.first;
-    }
-    m->problem.term_count = terms;
-    free(e);
-}
-
-static void make_global(const fc3d_problem *p, model *m) {
-    const int n = (p->n + 2) / 3;
-    int i;
-    m->global = true;
-    make_matrix(p, &m->problem.A);
-    make_contacts(p, m);
-    m->b = (csim_real *)get(3 * (size_t)n, sizeof(csim_real));
-    for (i = 0; i < p->n; ++i) m->b[i] = CSIM_R(p->f[i]);
-    m->problem.b = m->b;
-    m->problem.contact_count = p->nc;
-    m->problem.contacts = m->contacts;
-    m->problem.terms = m->terms;
-    m->problem.theta = 1;
-}
-
-static void free_model(model *m) {
-    if (m->global) {
-        free(m->problem.A.row);
-        free(m->problem.A.col);
-        free(m->problem.A.diag);
-        free(m->problem.A.val);
-        free(m->b);
-        free(m->contacts);
-        free(m->terms);
-    } else {
-        free(m->W.diag);
-        free(m->W.val);
-        free(m->q);
-        free(m->mu);
-    }
 }
 
 /* ---- a run */
@@ -183,22 +40,13 @@ typedef struct run {
     double seconds;
 } run;
 
-static void solve_once(const model *m, const csim_solver_params *params, run *x) {
-    csim_solution solution;
-    memset(&x->out, 0, sizeof x->out);
-    memset(x->r, 0, (size_t)(m->global ? m->problem.contact_count : m->local.contact_count) * 3 * sizeof *x->r);
-    if (!m->global) {
-        x->status = csim_impulse_solve(&m->local, params, x->workspace, x->bytes, NULL, x->r, &x->out, &x->error);
-        return;
-    }
-    memset(x->v, 0, 3 * (size_t)m->problem.A.n * sizeof *x->v);
-    solution.v = x->v;
-    solution.lambda = x->r;
-    x->status = csim_problem_solve(&m->problem, params, x->workspace, x->bytes, NULL, &solution, &x->out, &x->error);
+static void solve_once(const fc3d_model *m, const csim_solver_params *params, run *x) {
+    memset(x->r, 0, (size_t)fc3d_model_contacts(m) * 3 * sizeof *x->r);
+    x->status = fc3d_model_solve(m, params, x->workspace, x->bytes, x->v, x->r, &x->out, &x->error);
 }
 
 /* Solves again and again for the wanted time and takes the quickest run: others share the machine. */
-static void solve_timed(const model *m, const csim_solver_params *params, double seconds, run *x) {
+static void solve_timed(const fc3d_model *m, const csim_solver_params *params, double seconds, run *x) {
     const clock_t start = clock();
     double best = 1e30;
     int batch = 1, k;
@@ -272,8 +120,8 @@ static int *shuffle(unsigned seed, int nc) {
 static int solve_file(const options *o, csim_solver solver) {
     fc3d_problem p;
     fc3d_measures measures;
-    csim_solver_params params = csim_default_solver_params();
-    model m;
+    csim_solver_params params;
+    fc3d_model m;
     run x;
     double *r;
     int *order, c, k;
@@ -285,22 +133,10 @@ static int solve_file(const options *o, csim_solver solver) {
     }
     order = shuffle(o->order, p.nc);
     if (o->order) fc3d_permute(&p, order);
-    memset(&m, 0, sizeof m);
     memset(&x, 0, sizeof x);
-    if (p.global)
-        make_global(&p, &m);
-    else
-        make_local(&p, &m);
-    /* files are judged by r alone, so AUTO means that of the impulse level on GLOBAL ones too */
-    params.solver = p.global && solver == CSIM_SOLVER_AUTO ? CSIM_SOLVER_SWEEP : solver;
-    params.tolerance = CSIM_R(o->tolerance);
-    params.max_iterations = o->max_iterations;
-    if (p.global) {
-        const csim_problem_size size = csim_problem_measure(&m.problem);
-        x.bytes = csim_solver_bytes(&size, &params);
-    } else {
-        x.bytes = csim_impulse_bytes(&m.local, &params);
-    }
+    fc3d_model_make(&p, &m);
+    params = fc3d_params(&p, solver, o->tolerance, o->max_iterations);
+    x.bytes = fc3d_model_bytes(&m, &params);
     x.workspace = get(x.bytes, 1);
     x.r = (csim_real *)get(3 * (size_t)p.nc, sizeof(csim_real));
     x.v = (csim_real *)get((size_t)p.n + 3, sizeof(csim_real));
@@ -316,7 +152,7 @@ static int solve_file(const options *o, csim_solver solver) {
         fprintf(stderr, "condsim-fc3d: %s cannot be written\n", o->out);
         ok = false;
     }
-    free_model(&m);
+    fc3d_model_free(&m);
     free(x.workspace);
     free(x.r);
     free(x.v);

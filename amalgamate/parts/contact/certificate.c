@@ -301,12 +301,12 @@ static double csimi_cert_power(const csimi_cert_contact *c) {
 }
 
 /* |r - P_K(r - rho (u + mu |u_t| n))|^2 of de Saxce's form. */
-static double csimi_cert_natural_map2(const csimi_cert_contact *c) {
+static double csimi_cert_natural_map2(const csimi_cert_contact *c, double rho) {
     const double mu = (double)c->contact->mu[0];
     double x[3], y[3], sum = 0;
     int i;
-    for (i = 0; i < 3; ++i) x[i] = c->lambda[i] - c->rho * c->u[i];
-    x[0] -= c->rho * mu * csimi_cert_norm2(c->u + 1);
+    for (i = 0; i < 3; ++i) x[i] = c->lambda[i] - rho * c->u[i];
+    x[0] -= rho * mu * csimi_cert_norm2(c->u + 1);
     csimi_cert_cone(mu, x, y);
     for (i = 0; i < 3; ++i) sum += (c->lambda[i] - y[i]) * (c->lambda[i] - y[i]);
     return sum;
@@ -361,7 +361,7 @@ static void csimi_cert_take(double *worst, double x) {
 
 static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const csim_real *lambda, double *norms,
                                 csim_certificate *out) {
-    double most = 0, median, map2 = 0, norm2 = 0;
+    double most = 0, median, map2 = 0, plain2 = 0, norm2 = 0, speed2 = 0;
     int m, i, carrying = 0;
     for (m = 0; m < p->contact_count; ++m) {
         double l[3];
@@ -388,11 +388,15 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
         csimi_cert_take(&out->dissipation, csimi_cert_dissipation(&c));
         csimi_cert_take(&out->dissipation_power, csimi_cert_power(&c));
         if (c.contact->law != CSIM_LAW_STRICT && c.contact->law != CSIM_LAW_INVERTIBLE) continue;
-        map2 += csimi_cert_natural_map2(&c);
+        map2 += csimi_cert_natural_map2(&c, c.rho);
+        plain2 += csimi_cert_natural_map2(&c, 1);
         norm2 += c.lambda[0] * c.lambda[0] + c.lambda[1] * c.lambda[1] + c.lambda[2] * c.lambda[2];
+        speed2 += c.u[0] * c.u[0] + c.u[1] * c.u[1] + c.u[2] * c.u[2];
     }
     /* no impulse at all is right or altogether wrong (findings-impulse.md, fact 8) */
     out->natural_map_scaled = norm2 > 0 ? csimi_sqrt64(map2 / norm2) : map2 > 0 ? 1 : 0;
+    speed2 = csimi_cert_max(norm2, speed2);
+    out->natural_map_siconos = speed2 > 0 ? csimi_sqrt64(plain2 / speed2) : 0;
 }
 
 CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csim_real *v, const csim_real *lambda,

@@ -133,7 +133,7 @@ CSIMI_FN double csimi_gradient_residual(const csimi_gradient *g, const csim_real
     int c, k;
     for (c = 0; c < g->W->contacts; ++c) {
         csim_real rest[3];
-        csimi_delassus_residual(g->W, c, g->x + 3 * (ptrdiff_t)c, u + 3 * (ptrdiff_t)c, rest);
+        csimi_delassus_residual(g->W, c, 1, g->x + 3 * (ptrdiff_t)c, u + 3 * (ptrdiff_t)c, rest);
         for (k = 0; k < 3; ++k) sum += (double)rest[k] * (double)rest[k];
     }
     return csimi_sqrt64(sum);

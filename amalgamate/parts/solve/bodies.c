@@ -132,6 +132,16 @@ CSIMI_FN void csimi_body_push(const csimi_bodies *b, int i, const csim_real *x, 
     for (k = 0; k < b->size[i]; ++k) csimi_addmulT3(inverse + 9 * k, x, y + 3 * (ptrdiff_t)(b->first[i] + k));
 }
 
+CSIMI_FN void csimi_less_product(const csim_block_matrix *A, const csim_real *v, double *residual) {
+    int i, k, r, c;
+    for (i = 0; i < A->n; ++i)
+        for (k = A->row[i]; k < A->row[i + 1]; ++k)
+            for (r = 0; r < 3; ++r)
+                for (c = 0; c < 3; ++c)
+                    residual[3 * i + r] -=
+                        (double)A->val[9 * (ptrdiff_t)k + 3 * r + c] * (double)v[3 * (ptrdiff_t)A->col[k] + c];
+}
+
 /* ---- the rows of a contact */
 
 static int csimi_pieces_side(const csim_problem *p, const csimi_bodies *b, const csim_contact *contact,

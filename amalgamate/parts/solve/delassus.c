@@ -200,18 +200,11 @@ CSIMI_FN bool csimi_delassus_open(csimi_delassus *W, const csim_impulse_problem 
 
 CSIMI_FN void csimi_delassus_project(const csimi_delassus *W, csim_real *r) {
     int c;
-    for (c = 0; c < W->contacts; ++c) {
-        const csim_contact *law = W->laws + c;
-        csim_real *x = r + 3 * (ptrdiff_t)c;
-        if (law->law == CSIM_LAW_STRICT || law->law == CSIM_LAW_INVERTIBLE)
-            csim_project_cone(law->mu[0], x, x);
-        else
-            csim_project(law, 1, x, x);
-    }
+    for (c = 0; c < W->contacts; ++c) csimi_impulse_allow(W->laws + c, r + 3 * (ptrdiff_t)c);
 }
 
-CSIMI_FN void csimi_delassus_residual(const csimi_delassus *W, int c, const csim_real *r, const csim_real *u,
-                                      csim_real *residual) {
+CSIMI_FN void csimi_delassus_residual(const csimi_delassus *W, int c, csim_real rho, const csim_real *r,
+                                      const csim_real *u, csim_real *residual) {
     const csim_contact *law = W->laws + c;
     const bool strict = law->law == CSIM_LAW_STRICT || law->law == CSIM_LAW_INVERTIBLE;
     csim_real w[3], x[3], y[3];
@@ -221,7 +214,7 @@ CSIMI_FN void csimi_delassus_residual(const csimi_delassus *W, int c, const csim
         if (law->law == CSIM_LAW_INVERTIBLE) w[k] += law->omega[k > 0] * r[k];
     }
     if (strict) w[0] += law->mu[0] * CSIMI_SQRT(w[1] * w[1] + w[2] * w[2]);
-    for (k = 0; k < 3; ++k) x[k] = r[k] - w[k];
+    for (k = 0; k < 3; ++k) x[k] = r[k] - rho * w[k];
     if (strict) {
         csim_project_cone(law->mu[0], x, y);
     } else if (law->law == CSIM_LAW_ANISOTROPIC) { /* the ellipse of the impulse at hand, as in the certificate */
@@ -241,18 +234,12 @@ static double csimi_delassus_norm2(const csim_real *x) {
 /* Worst residual of a contact over the larger of its own impulse, the median one and what rounding leaves of the
    largest, all raw; scratch holds the raw norms of the residuals. */
 static double csimi_delassus_worst(csimi_delassus *W, const csim_real *r) {
-    const csim_real noise = CSIM_R(1e5) * CSIMI_EPS;
-    csim_real most = 0, floor = 0;
+    csim_real floor;
     double worst = 0;
-    int c, carrying = 0;
-    for (c = 0; c < W->contacts; ++c) {
+    int c;
+    for (c = 0; c < W->contacts; ++c)
         W->norms[c] = W->scale[c] * (csim_real)csimi_sqrt64(csimi_delassus_norm2(r + 3 * (ptrdiff_t)c));
-        most = csimi_max(most, W->norms[c]);
-    }
-    for (c = 0; c < W->contacts; ++c) /* open contacts have no say */
-        if (W->norms[c] > noise * most) W->norms[carrying++] = W->norms[c];
-    if (carrying > 0) floor = csimi_median(W->norms, carrying);
-    floor = csimi_max(floor, csimi_max(noise * most, CSIMI_TINY));
+    floor = csimi_impulse_floor(W->norms, W->contacts);
     for (c = 0; c < W->contacts; ++c) {
         const double own = (double)W->scale[c] * csimi_sqrt64(csimi_delassus_norm2(r + 3 * (ptrdiff_t)c));
         const double figure = (double)W->scratch[c] / (own > (double)floor ? own : (double)floor);
@@ -261,15 +248,34 @@ static double csimi_delassus_worst(csimi_delassus *W, const csim_real *r) {
     return worst;
 }
 
+/* 1 / s^2 stands here for the factor 1 before the raw u. */
+CSIMI_FN double csimi_delassus_siconos(const csimi_delassus *W, const csim_real *r, const csim_real *u) {
+    double sum = 0, q2 = 0, r2 = 0, u2 = 0, size;
+    int c;
+    for (c = 0; c < W->contacts; ++c) {
+        const ptrdiff_t at = 3 * (ptrdiff_t)c;
+        const double s2 = (double)W->scale[c] * (double)W->scale[c];
+        csim_real residual[3];
+        csimi_delassus_residual(W, c, (csim_real)(1 / s2), r + at, u + at, residual);
+        sum += s2 * csimi_delassus_norm2(residual);
+        r2 += s2 * csimi_delassus_norm2(r + at);
+        u2 += csimi_delassus_norm2(u + at) / s2;
+        q2 += csimi_delassus_norm2(W->q + at) / s2;
+    }
+    size = r2 > u2 ? r2 : u2;
+    size = size > q2 ? size : q2;
+    return size > 0 ? csimi_sqrt64(sum / size) : 0;
+}
+
 CSIMI_FN double csimi_delassus_measure(csimi_delassus *W, const csim_real *r, csim_real *u, bool velocity) {
-    double sum = 0, size = 0;
+    double sum = 0, size = 0, worst;
     int c;
     if (!velocity) csimi_delassus_velocity(W, r, u);
     for (c = 0; c < W->contacts; ++c) {
         const double s = (double)W->scale[c];
         csim_real residual[3];
         double own;
-        csimi_delassus_residual(W, c, r + 3 * (ptrdiff_t)c, u + 3 * (ptrdiff_t)c, residual);
+        csimi_delassus_residual(W, c, 1, r + 3 * (ptrdiff_t)c, u + 3 * (ptrdiff_t)c, residual);
         own = s * s * csimi_delassus_norm2(residual);
         W->scratch[c] = (csim_real)csimi_sqrt64(own);
         sum += own;
@@ -278,5 +284,8 @@ CSIMI_FN double csimi_delassus_measure(csimi_delassus *W, const csim_real *r, cs
     if (!(sum < 1e300 && size < 1e300)) return W->natural = W->contact = 1e300;
     W->natural = size > 0 ? csimi_sqrt64(sum / size) : sum > 0 ? 1 : 0;
     W->contact = W->contacts > 0 && size > 0 ? csimi_delassus_worst(W, r) : W->natural;
-    return W->each && W->contact > W->natural ? W->contact : W->natural;
+    worst = W->each && W->contact > W->natural ? W->contact : W->natural;
+    if (!W->both) return worst;
+    sum = csimi_delassus_siconos(W, r, u);
+    return sum > worst ? sum : worst;
 }

@@ -128,6 +128,7 @@ static void csimi_impulse_certify(const csimi_delassus *W, const csim_real *r, c
     int c;
     f->contact = W->contact;
     f->natural_map_scaled = W->natural;
+    f->natural_map_siconos = csimi_delassus_siconos(W, r, u);
     for (c = 0; c < W->contacts; ++c) {
         const csim_contact *law = W->laws + c;
         const double s = (double)W->scale[c], mu = (double)law->mu[0];
@@ -202,6 +203,7 @@ CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, con
     CSIMI_MEMSET(&W, 0, sizeof W);
     u = csimi_impulse_layout(&W, &arena, problem->contact_count);
     W.tasks = tasks;
+    W.both = params->by_impulse;
     status = csimi_impulse_check(problem, error);
     if (status == CSIM_OK) status = csimi_impulse_begin(problem, params, &W, outcome, error);
     if (status == CSIM_NOT_FINITE || (status == CSIM_OK && !csimi_all_finite(r, 3 * problem->contact_count))) {

@@ -34,10 +34,13 @@ static void csimi_lift_layout(csimi_lift *l, csimi_arena *arena, int n, int inve
     l->dense = CSIMI_PUSH(arena, csim_real, 9 * few * few);
 }
 
-static csim_real *csimi_lift_vectors(csimi_delassus *W, csimi_lift *l, csimi_arena *arena, int n, int inverse,
-                                     int contacts, int terms, csim_real **u, void **scratch, size_t *bytes) {
+static csim_real *csimi_lift_vectors(csimi_delassus *W, csimi_lift *l, csimi_arena *arena,
+                                     const csim_problem_size *size, csim_real **u, void **scratch, size_t *bytes) {
+    const int n = size->blocks, contacts = size->contacts;
     csim_real *r;
-    csimi_lift_layout(l, arena, n, inverse, contacts, terms);
+    CSIMI_MEMSET(l, 0, sizeof *l);
+    CSIMI_MEMSET(W, 0, sizeof *W);
+    csimi_lift_layout(l, arena, n, csimi_inverse_blocks_of(size), contacts, size->terms);
     csimi_delassus_layout(W, arena, contacts);
     r = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     *u = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
@@ -54,9 +57,8 @@ CSIMI_FN size_t csimi_lift_bytes(const csim_problem_size *size, const csim_solve
     csim_real *u;
     void *scratch;
     size_t bytes;
-    (void)csimi_lift_vectors(&W, &l, &arena, size->blocks, csimi_inverse_blocks_of(size), size->contacts, size->terms,
-                             &u, &scratch, &bytes);
-    csimi_push(&arena, csimi_solver_table()[params->solver].impulse_bytes(size->contacts, params), 1);
+    (void)csimi_lift_vectors(&W, &l, &arena, size, &u, &scratch, &bytes);
+    if (params) csimi_push(&arena, csimi_solver_table()[params->solver].impulse_bytes(size->contacts, params), 1);
     return arena.high;
 }
 
@@ -191,21 +193,29 @@ static void csimi_lift_free_velocity(csimi_lift *l, csim_real *v) {
         csimi_lift_solve_A(l, l->problem->b, v, l->tolerance);
 }
 
-/* W and q of the problem; false when A is not positive definite or a row of J is empty. q passes through r. */
-static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_params *params, csim_real *q) {
+/* Pieces of the contacts, and the bodies where A is a set of them; false when those are not positive definite. */
+static bool csimi_lift_bind(csimi_lift *l) {
     const csim_problem *p = l->problem;
-    int c, k, at = 0;
+    int c, at = 0;
     l->direct = csimi_bodies_take(p);
     l->broken = false;
     l->products = 0;
-    l->tolerance = csimi_max(CSIM_R(1e-6) * params->tolerance, 64 * CSIMI_EPS);
     if (l->direct && !csimi_bodies_open(&l->bodies, p)) return false;
-    for (c = 0; c < W->contacts; ++c) {
+    for (c = 0; c < p->contact_count; ++c) {
         l->first[c] = at;
         at += csimi_pieces_make(p, l->direct ? &l->bodies : NULL, c, l->pieces + at);
-        W->laws[c] = p->contacts[c];
     }
-    l->first[W->contacts] = at;
+    l->first[p->contact_count] = at;
+    return true;
+}
+
+/* W and q of the problem; false when A is not positive definite or a row of J is empty. q passes through r. */
+static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_params *params, csim_real *q) {
+    const csim_problem *p = l->problem;
+    int c, k;
+    l->tolerance = csimi_max(CSIM_R(1e-6) * params->tolerance, 64 * CSIMI_EPS);
+    if (!csimi_lift_bind(l)) return false;
+    for (c = 0; c < W->contacts; ++c) W->laws[c] = p->contacts[c];
     if (l->direct)
         csimi_lift_bodies_open(l, W);
     else
@@ -218,6 +228,7 @@ static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_
     }
     if (l->broken || !csimi_delassus_scale(W, q)) return false;
     W->each = true; /* the certificate looks at each contact */
+    W->both = params->by_impulse;
     return true;
 }
 
@@ -225,9 +236,8 @@ static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_
 
 /* residual [3n] = b + J' lambda - A v, in double */
 static void csimi_lift_imbalance(const csimi_lift *l, const csim_real *lambda, const csim_real *v, double *residual) {
-    const csim_block_matrix *A = &l->problem->A;
-    int i, k, c, r, m;
-    for (i = 0; i < 3 * A->n; ++i) residual[i] = (double)l->problem->b[i];
+    int i, k, m;
+    for (i = 0; i < 3 * l->problem->A.n; ++i) residual[i] = (double)l->problem->b[i];
     for (m = 0; m < l->problem->contact_count; ++m)
         for (k = l->first[m]; k < l->first[m + 1]; ++k) {
             const csim_real *J = l->pieces[k].J, *x = lambda + 3 * (ptrdiff_t)m;
@@ -235,12 +245,7 @@ static void csimi_lift_imbalance(const csimi_lift *l, const csim_real *lambda, c
             for (i = 0; i < 3; ++i)
                 y[i] += (double)J[i] * (double)x[0] + (double)J[3 + i] * (double)x[1] + (double)J[6 + i] * (double)x[2];
         }
-    for (i = 0; i < A->n; ++i)
-        for (k = A->row[i]; k < A->row[i + 1]; ++k)
-            for (r = 0; r < 3; ++r)
-                for (c = 0; c < 3; ++c)
-                    residual[3 * i + r] -=
-                        (double)A->val[9 * (ptrdiff_t)k + 3 * r + c] * (double)v[3 * (ptrdiff_t)A->col[k] + c];
+    csimi_less_product(&l->problem->A, v, residual);
 }
 
 /* v = A^-1 (b + J' lambda): solved twice, the second time for what the first left, so that dynamics is at rounding. */
@@ -259,6 +264,29 @@ static void csimi_lift_velocities(csimi_lift *l, const csim_real *lambda, csim_r
             for (i = 0; i < 3 * n; ++i) v[i] += l->v[i];
         }
     }
+}
+
+CSIMI_FN bool csimi_lift_judge(const csim_problem *problem, csimi_arena *arena, const csim_tasks *tasks,
+                               csim_solution *solution, csim_certificate *certificate, int *products) {
+    const csim_problem_size size = csim_problem_measure(problem);
+    const size_t mark = arena->used;
+    csimi_delassus W;
+    csimi_lift l;
+    csim_real *u;
+    size_t bytes;
+    void *scratch;
+    bool ok;
+    (void)csimi_lift_vectors(&W, &l, arena, &size, &u, &scratch, &bytes);
+    l.problem = problem;
+    l.tasks = tasks;
+    l.tolerance = 64 * CSIMI_EPS;
+    ok = !arena->overflow && csimi_lift_bind(&l);
+    if (ok) csimi_lift_velocities(&l, solution->lambda, solution->v, (double *)scratch);
+    ok = ok && !l.broken &&
+         csim_problem_certify(problem, solution->v, solution->lambda, scratch, bytes, certificate) == CSIM_OK;
+    *products += l.products;
+    csimi_pop(arena, mark);
+    return ok;
 }
 
 CSIMI_FN bool csimi_lift_takes(const csim_problem *problem) {
@@ -293,18 +321,16 @@ static csim_result csimi_lift_run(csimi_lift *l, csimi_delassus *W, const csim_s
 CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
                                       const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
                                       csim_error *error) {
+    const csim_problem_size size = csim_problem_measure(problem);
     const size_t mark = arena->used;
     csimi_lift l;
     csimi_delassus W;
     csim_real *r, *u;
     void *scratch;
     size_t bytes;
-    CSIMI_MEMSET(&l, 0, sizeof l);
-    CSIMI_MEMSET(&W, 0, sizeof W);
+    r = csimi_lift_vectors(&W, &l, arena, &size, &u, &scratch, &bytes);
     l.problem = problem;
     l.tasks = W.tasks = tasks;
-    r = csimi_lift_vectors(&W, &l, arena, problem->A.n, csimi_bodies_inverse_blocks(problem), problem->contact_count,
-                           csimi_pieces_count(problem), &u, &scratch, &bytes);
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
                           "csim_solver_bytes of the problem's size");

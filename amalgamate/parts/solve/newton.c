@@ -93,13 +93,10 @@ static void csimi_newton_envelope(csimi_sweep *s) {
     }
 }
 
-/* The ring is one stretch of memory from f to the end of p; small islands have a larger one of their own. */
+/* The ring of the stages; small islands have a larger one of their own. */
 static csimi_arena csimi_newton_ring(const csimi_sweep *s) {
-    const csimi_anderson *a = &s->anderson;
-    unsigned char *base = (unsigned char *)a->f;
-    const unsigned char *end = (const unsigned char *)(a->p + (size_t)a->window * (size_t)a->n);
-    if (s->spare_count > 0) return csimi_arena_in(s->spare, s->spare_count * sizeof(double));
-    return csimi_arena_in(base, (size_t)(end - base));
+    return s->spare_count > 0 ? csimi_arena_in(s->spare, s->spare_count * sizeof(double))
+                              : csimi_stages_ring(&s->loop);
 }
 
 /* Vectors of one Newton step. */
@@ -239,7 +236,7 @@ static void csimi_newton_lag(csimi_sweep *s) {
 /* Compliance of row k and the trial impulse of a contact at the velocities v. */
 static void csimi_newton_trial(const csimi_sweep *s, int m, csim_real *compliance, csim_real *trial) {
     const csimi_sweep_contact *c = s->contacts + m;
-    const csim_real *centre = s->centre + 3 * (ptrdiff_t)m;
+    const csim_real *centre = s->loop.centre + 3 * (ptrdiff_t)m;
     csim_real u[3];
     int k;
     csimi_contact_velocity(s, c, u);
@@ -268,9 +265,9 @@ static double csimi_newton_evaluate(csimi_sweep *s, double *F) {
         csim_real compliance[3], trial[3];
         csimi_newton_trial(s, m, compliance, trial);
         if (csimi_newton_is_convex(s, s->contacts + m))
-            csim_project_cone(s->contacts[m].contact->mu[0], trial, s->lambda + 3 * (ptrdiff_t)m);
+            csim_project_cone(s->contacts[m].contact->mu[0], trial, s->loop.x + 3 * (ptrdiff_t)m);
         else
-            csimi_newton_project(s->contacts[m].contact, trial, s->lambda + 3 * (ptrdiff_t)m);
+            csimi_newton_project(s->contacts[m].contact, trial, s->loop.x + 3 * (ptrdiff_t)m);
     }
     csimi_sweep_imbalance(s, F);
     for (i = 0; i < s->n; ++i) {
@@ -282,7 +279,7 @@ static double csimi_newton_evaluate(csimi_sweep *s, double *F) {
                 for (c = 0; c < 3; ++c) merit += x[r] * (double)inverse[3 * r + c] * y[c];
         }
     }
-    ++s->sweeps;
+    ++s->loop.sweeps;
     return merit;
 }
 
@@ -297,7 +294,7 @@ static void csimi_newton_add_contact(csimi_sweep *s, int m) {
     csimi_newton_trial(s, m, compliance, trial);
     for (k = 0; k < 3; ++k) t[k] = (double)trial[k];
     csimi_newton_derivative(csimi_newton_is_convex(s, c) ? (int)CSIM_LAW_PROXIMAL : (int)c->contact->law, c->contact, t,
-                            s->lambda + 3 * (ptrdiff_t)m, G);
+                            s->loop.x + 3 * (ptrdiff_t)m, G);
     for (k = 0; k < 9; ++k) G[k] /= (double)compliance[k % 3];
     for (q = begin; q < end; ++q) {
         for (i = 0; i < 3; ++i)
@@ -389,13 +386,7 @@ static double csimi_newton_scale(const csimi_sweep *s) {
 
 /* A proximal step may stop when F is small against what the step itself changes, eps |lambda - centre|. */
 static double csimi_newton_enough(const csimi_sweep *s, double eps, double scale) {
-    double sum = 0;
-    int i;
-    for (i = 0; i < 3 * s->contact_count; ++i) {
-        const double way = (double)s->lambda[i] - (double)s->centre[i];
-        sum += (double)s->metric[i] * way * way;
-    }
-    return 0.01 * eps * eps * sum + 1e2 * (double)CSIMI_EPS * (double)CSIMI_EPS * scale;
+    return 0.01 * eps * eps * csimi_stages_travel2(&s->loop) + 1e2 * (double)CSIMI_EPS * (double)CSIMI_EPS * scale;
 }
 
 /* During a step v holds the change of the velocities and phi the u at its start. Impulses are differences of u divided
@@ -419,7 +410,7 @@ static void csimi_newton_leave(csimi_sweep *s) {
 }
 
 CSIMI_FN bool csimi_newton_step(csimi_sweep *s, double eps, int *iterations) {
-    const size_t bytes = 3 * (size_t)s->contact_count * sizeof *s->lambda;
+    const size_t bytes = 3 * (size_t)s->contact_count * sizeof *s->loop.x;
     const double scale = csimi_newton_scale(s);
     csimi_newton_vectors x;
     double merit, first, before;
@@ -427,7 +418,7 @@ CSIMI_FN bool csimi_newton_step(csimi_sweep *s, double eps, int *iterations) {
     int k;
     *iterations = 0;
     if (!(s->work > 0) || !csimi_newton_layout(s, &x)) return false;
-    CSIMI_MEMCPY(s->centre, s->lambda, bytes);
+    CSIMI_MEMCPY(s->loop.centre, s->loop.x, bytes);
     csimi_newton_enter(s);
     csimi_sweep_prepare(s, eps);
     if (s->convex) csimi_newton_lag(s);
@@ -438,12 +429,12 @@ CSIMI_FN bool csimi_newton_step(csimi_sweep *s, double eps, int *iterations) {
         there = (merit <= enough || (merit > 0.25 * before && merit < CSIMI_NEWTON_ROUNDING * first)) &&
                 enough < (double)CSIMI_HUGE;
         before = merit;
-        if (there || !(merit < (double)CSIMI_HUGE) || k == 30 || s->sweeps >= s->cap || !csimi_newton_factor(s)) break;
+        if (there || !(merit < (double)CSIMI_HUGE) || k == 30 || s->loop.sweeps >= s->loop.cap || !csimi_newton_factor(s)) break;
         csimi_newton_direction(s, &x);
         merit = s->convex ? csimi_newton_search_convex(s, &x) : csimi_newton_search(s, &x, merit);
     }
     *iterations = k;
-    if (!there) CSIMI_MEMCPY(s->lambda, s->centre, bytes);
+    if (!there) CSIMI_MEMCPY(s->loop.x, s->loop.centre, bytes);
     csimi_newton_leave(s);
     csimi_sweep_velocities(s);
     return there;

@@ -58,6 +58,46 @@ CSIMI_FN void csimi_anderson_slot(csimi_anderson *a, csim_real **f, csim_real **
 /* Takes the pair just written and writes the combination to next[n] (never aliases the ring). metric[n] > 0. */
 CSIMI_FN void csimi_anderson_step(csimi_anderson *a, const csim_real *metric, csim_real *next, const csim_tasks *tasks);
 
+/* ---- stages.c: accelerated sweeps and the proximal loop of them over impulses x; sweep.c and cascade.c fill in the
+   problem. sweeps counts what a cap is given for: sweeps, and evaluations of Newton. */
+typedef struct csimi_stages {
+    int length;                            /* 3 contacts */
+    csim_real *x;                          /* [length] impulses at hand, by the owner */
+    csim_real *best, *centre, *metric;     /* [length] best seen; centre of the proximal step; weights of |.|^2 */
+    csimi_anderson anderson;
+    const csim_tasks *tasks;
+    double measure, best_measure, target;  /* of x, of best, and to reach */
+    int sweeps, cap, rejections;
+    bool broken;                           /* a sweep made a NaN or an infinity */
+    double *history;
+    int history_capacity, logged;
+    /* the problem, once a sweep */
+    void *problem;
+    void (*pass)(void *problem);                /* one sweep over x for u + eps (x - centre) */
+    void (*project)(void *problem);             /* x to the nearest impulses the laws allow */
+    void (*moved)(void *problem);               /* x was replaced: what follows from it */
+    double (*look)(void *problem);              /* measure of x */
+    void (*prepare)(void *problem, double eps); /* models of single contacts for W + eps */
+} csimi_stages;
+#define CSIMI_IMPULSE_NOISE (CSIM_R(1e5) * CSIMI_EPS)
+CSIMI_FN void csimi_impulse_allow(const csim_contact *contact, csim_real *x); /* to the nearest that the law allows */
+/* What impulses below it are measured against: the median of those that carry, and the noise of the largest. Reorders
+   norms. */
+CSIMI_FN csim_real csimi_impulse_floor(csim_real *norms, int count);
+CSIMI_FN void csimi_stages_layout(csimi_stages *s, csimi_arena *arena, int contacts, int window);
+/* The memory of the ring as an arena: between two stages it is free. */
+CSIMI_FN csimi_arena csimi_stages_ring(const csimi_stages *s);
+CSIMI_FN void csimi_stages_look(csimi_stages *s);    /* measures x, keeps the best */
+CSIMI_FN void csimi_stages_restore(csimi_stages *s); /* x = best */
+CSIMI_FN bool csimi_stages_done(const csimi_stages *s);
+CSIMI_FN void csimi_stages_log(csimi_stages *s);            /* fills the history up to the last sweep */
+CSIMI_FN double csimi_stages_travel2(const csimi_stages *s); /* |x - centre|^2 in the metric */
+/* Accelerated sweeps until measured good, or no halving of the measure for patience sweeps. */
+CSIMI_FN void csimi_stages_accelerated(csimi_stages *s, int patience);
+/* From the best: W + eps solved around the last answer, with eps as small as the sweeps inside bear. A step ends when
+   the change of a sweep is small against eps times the way from the centre; the stages end on plain sweeps. */
+CSIMI_FN void csimi_stages_proximal(csimi_stages *s);
+
 /* ---- weights.c: the diagonal W of COND. pinned[n] marks the blocks that carry a contact: there W is one scalar. */
 CSIMI_FN void csimi_weights_jacobi(const csim_block_matrix *A, const unsigned char *pinned, csim_real *w);
 CSIMI_FN void csimi_weights_frobenius(const csim_block_matrix *A, const unsigned char *pinned, csim_real *w,
@@ -207,7 +247,8 @@ struct csimi_delassus {
     bool rows;               /* W can be read row by row */
     bool each;               /* the measure looks at each contact too: masses differ by more than 100 */
     int products;            /* products so far */
-    double natural, contact; /* the two figures of the last measure */
+    bool both;               /* the measure asks for natural_map_siconos too */
+    double natural, contact; /* two figures of the last measure */
     /* where W comes from, in raw variables */
     void *from;
     void (*product)(csimi_delassus *W, const csim_real *x, csim_real *y);  /* y = W x */
@@ -232,13 +273,15 @@ CSIMI_FN void csimi_delassus_row(csimi_delassus *W, int c, csim_real *u);
 CSIMI_FN void csimi_delassus_change(csimi_delassus *W, int c, const csim_real *old, const csim_real *now);
 /* The nearest impulses the laws allow, in place. */
 CSIMI_FN void csimi_delassus_project(const csimi_delassus *W, csim_real *r);
-/* r - P(r - u) of one contact, with u + mu |u_t| n for u under the strict law (de Saxce): zero where u, r obey. */
-CSIMI_FN void csimi_delassus_residual(const csimi_delassus *W, int c, const csim_real *r, const csim_real *u,
-                                      csim_real *residual);
+/* r - P(r - rho u) of one contact, with u + mu |u_t| n for u under the strict law (de Saxce): zero where u, r obey. */
+CSIMI_FN void csimi_delassus_residual(const csimi_delassus *W, int c, csim_real rho, const csim_real *r,
+                                      const csim_real *u, csim_real *residual);
 /* The one measure of every impulse-level solver: natural_map_scaled of r in raw norms, and where W->each holds the
-   worst figure of a contact if that is larger; 1 at r = 0 unless that is exact. velocity: u = W r + q is in u[3
+   worst figure of a contact if that is larger, with W->both also natural_map_siconos; 1 at r = 0 unless that is exact. velocity: u = W r + q is in u[3
    contacts]; else it is computed there. */
 CSIMI_FN double csimi_delassus_measure(csimi_delassus *W, const csim_real *r, csim_real *u, bool velocity);
+/* |r - P_K(r - (u + mu |u_t| n))| / max(|q|, |r|, |u|), all raw. */
+CSIMI_FN double csimi_delassus_siconos(const csimi_delassus *W, const csim_real *r, const csim_real *u);
 /* Raw impulses to and from r, in place. */
 CSIMI_FN void csimi_delassus_enter(const csimi_delassus *W, csim_real *r);
 CSIMI_FN void csimi_delassus_leave(const csimi_delassus *W, csim_real *r);
@@ -264,6 +307,11 @@ CSIMI_FN bool csimi_lift_takes(const csim_problem *problem);
 CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
                                       const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
                                       csim_error *error);
+
+/* v = A^-1 (b + J'lambda) to rounding, certified: lambda judged alone; csimi_lift_bytes without params. False: A is not
+   positive definite. */
+CSIMI_FN bool csimi_lift_judge(const csim_problem *problem, csimi_arena *arena, const csim_tasks *tasks,
+                               csim_solution *solution, csim_certificate *certificate, int *products);
 
 /* ---- fischer.c: Newton on the Fischer-Burmeister form; STRICT and BILATERAL laws */
 CSIMI_FN bool csimi_fischer_takes(const csimi_delassus *W);
@@ -371,6 +419,8 @@ CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, in
 CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_problem *problem);
 /* A^-1 x of the body of block i, x given on that block alone, added to y[3n]. */
 CSIMI_FN void csimi_body_push(const csimi_bodies *b, int i, const csim_real *x, csim_real *y);
+/* residual [3n] -= A v, in double */
+CSIMI_FN void csimi_less_product(const csim_block_matrix *A, const csim_real *v, double *residual);
 /* Terms that contacts name: pieces in all. */
 CSIMI_FN int csimi_pieces_count(const csim_problem *p);
 /* Pieces of contact m, rows turned into its frame; returns their number. b null: without the body's numbers. */
@@ -397,34 +447,24 @@ typedef struct csimi_sweep_contact {
 
 typedef struct csimi_sweep {
     const csim_problem *problem;
-    const csim_tasks *tasks;
     int n, contact_count;
     csimi_bodies bodies;
     csim_real *free_velocity; /* [3n] A^-1 b */
     csim_real *v;             /* [3n] A^-1 (b + J' lambda), always */
     csimi_piece *pieces;      /* [term_count] */
     csimi_sweep_contact *contacts;
-    csim_real *lambda, *best, *centre, *metric; /* [3 contact_count] */
-    csim_real *norms;                           /* [contact_count] */
-    csimi_anderson anderson;
+    csimi_stages loop;   /* over the impulses loop.x; measure: the certificate's contact figure */
+    csim_real *norms;    /* [contact_count] */
     csimi_envelope envelope; /* of the Newton burst; its numbers live in the ring of anderson */
     int *order, *place;      /* [n] block at each row of the envelope, and back */
     double *spare;           /* [spare_count] memory of the Newton burst where the ring would be too small */
     size_t spare_count;
-    double work;                  /* multiplications of a factorisation; 0: it does not fit */
-    double measure, best_measure; /* the certificate's contact figure of lambda, of best */
-    double target;
-    int sweeps, cap, rejections;
+    double work;  /* multiplications of a factorisation; 0: it does not fit */
     bool convex;  /* Newton takes convex steps */
     bool changes; /* v and phi hold changes, inside a step of Newton */
-    bool broken;  /* a sweep made a NaN or an infinity */
-    double *history;
-    int history_capacity, logged;
 } csimi_sweep;
 
 CSIMI_FN void csimi_contact_velocity(const csimi_sweep *s, const csimi_sweep_contact *c, csim_real *u);
-/* The lower middle value of x[count]; reorders x. */
-CSIMI_FN csim_real csimi_median(csim_real *x, int count);
 CSIMI_FN void csimi_sweep_velocities(csimi_sweep *s);          /* v = A^-1 (b + J' lambda) */
 CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, double eps); /* local models of W + eps (tr W_ii / 3) I */
 /* residual[3n] = b + J' lambda - A v, in double */

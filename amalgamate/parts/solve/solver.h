@@ -67,6 +67,9 @@ typedef struct csim_solver_params {
                                 and 0 is 8 */
     csim_real relaxation;    /* PGS: factor on its steps; PERCONTACT: what the share falls to; 0..2, 0: 1 and 0.7 */
     csim_real rho;           /* CCS: penalty, unit-free; 0: 1 at first, then balanced */
+    bool by_impulse;         /* converged is judged by lambda alone, as other software does: csim_problem_solve solves v =
+                                A^-1 (b + J'lambda) anew, and natural_map_scaled and natural_map_siconos (which depends
+                                on the units) are to be <= tolerance too; default false */
     double *history;         /* [history_capacity] the solver's residual of each iteration, may be null */
     int history_capacity;
 } csim_solver_params;

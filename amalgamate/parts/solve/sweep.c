@@ -28,20 +28,19 @@ CSIMI_FN void csimi_sweep_velocities(csimi_sweep *s) {
     CSIMI_MEMCPY(s->v, s->free_velocity, 3 * (size_t)s->n * sizeof *s->v);
     for (m = 0; m < s->contact_count; ++m)
         csimi_pieces_push(&s->bodies, s->pieces + s->contacts[m].first, s->contacts[m].count,
-                          s->lambda + 3 * (ptrdiff_t)m, s->v);
+                          s->loop.x + 3 * (ptrdiff_t)m, s->v);
 }
-
-/* ---- one contact: preparing its model */
 
 /* ---- a sweep */
 
 /* One Gauss-Seidel pass over lambda and v. In the proximal loop extra (lambda - centre) is added to u. */
-static void csimi_sweep_pass(csimi_sweep *s) {
+static void csimi_sweep_pass(void *problem) {
+    csimi_sweep *s = (csimi_sweep *)problem;
     int m, k;
     for (m = 0; m < s->contact_count; ++m) {
         csimi_sweep_contact *c = s->contacts + m;
-        csim_real *lambda = s->lambda + 3 * (ptrdiff_t)m, u[3], next[3] = {0, 0, 0};
-        const csim_real *W = c->local.W, *centre = s->centre + 3 * (ptrdiff_t)m;
+        csim_real *lambda = s->loop.x + 3 * (ptrdiff_t)m, u[3], next[3] = {0, 0, 0};
+        const csim_real *W = c->local.W, *centre = s->loop.centre + 3 * (ptrdiff_t)m;
         csimi_contact_velocity(s, c, u);
         u[0] -= W[0] * lambda[0] + W[1] * lambda[1] + W[2] * lambda[2] + c->local.extra * centre[0];
         u[1] -= W[1] * lambda[0] + W[3] * lambda[1] + W[4] * lambda[2] + c->local.extra * centre[1];
@@ -52,20 +51,12 @@ static void csimi_sweep_pass(csimi_sweep *s) {
         for (k = 0; k < 3; ++k) lambda[k] = next[k];
         csimi_pieces_push(&s->bodies, s->pieces + c->first, c->count, u, s->v);
     }
-    ++s->sweeps;
 }
 
-/* The nearest impulse the law allows. */
-static void csimi_sweep_project(csimi_sweep *s) {
+static void csimi_sweep_project(void *problem) {
+    csimi_sweep *s = (csimi_sweep *)problem;
     int m;
-    for (m = 0; m < s->contact_count; ++m) {
-        const csim_contact *contact = s->contacts[m].contact;
-        csim_real *lambda = s->lambda + 3 * (ptrdiff_t)m;
-        if (contact->law == CSIM_LAW_STRICT || contact->law == CSIM_LAW_INVERTIBLE)
-            csim_project_cone(contact->mu[0], lambda, lambda);
-        else
-            csim_project(contact, 1, lambda, lambda);
-    }
+    for (m = 0; m < s->contact_count; ++m) csimi_impulse_allow(s->contacts[m].contact, s->loop.x + 3 * (ptrdiff_t)m);
 }
 
 /* ---- the measure: the contact figure of certificate.md on lambda and v */
@@ -106,142 +97,27 @@ static csim_real csimi_sweep_speed(const csimi_sweep *s, const csimi_sweep_conta
     return speed;
 }
 
-/* The lower middle value of x[count]; reorders x (Hoare's selection). */
-CSIMI_FN csim_real csimi_median(csim_real *x, int count) {
-    const int middle = (count - 1) / 2;
-    int lo = 0, hi = count - 1;
-    while (lo < hi) {
-        const csim_real pivot = x[lo + (hi - lo) / 2];
-        int i = lo, j = hi;
-        while (i <= j) {
-            while (x[i] < pivot) ++i;
-            while (x[j] > pivot) --j;
-            if (i <= j) {
-                const csim_real swap = x[i];
-                x[i++] = x[j];
-                x[j--] = swap;
-            }
-        }
-        if (middle <= j)
-            hi = j;
-        else if (middle >= i)
-            lo = i;
-        else
-            break;
-    }
-    return x[middle];
-}
-
-/* Worst natural residual over max(|lambda|, median, tiny), and keeps the best impulses seen. The speeds that tiny needs
-   are looked at only where the other scales do not already settle it. */
-static void csimi_sweep_measure(csimi_sweep *s) {
-    const csim_real noise = CSIM_R(1e5) * CSIMI_EPS;
-    csim_real most = 0, median, worst = 0;
-    int m, carrying = 0;
-    for (m = 0; m < s->contact_count; ++m) {
-        s->norms[m] = csimi_norm3(s->lambda + 3 * (ptrdiff_t)m);
-        most = csimi_max(most, s->norms[m]);
-    }
-    for (m = 0; m < s->contact_count; ++m) /* open contacts have no say: their number depends on the margins */
-        if (s->norms[m] > noise * most) s->norms[carrying++] = s->norms[m];
-    median = carrying > 0 ? csimi_median(s->norms, carrying) : 0;
-    median = csimi_max(median, csimi_max(noise * most, CSIMI_TINY));
+/* Worst natural residual over max(|lambda|, median, tiny). The speeds that tiny needs are looked at only where the other
+   scales do not already settle it. */
+static double csimi_sweep_look(void *problem) {
+    csimi_sweep *s = (csimi_sweep *)problem;
+    csim_real floor, worst = 0;
+    int m;
+    for (m = 0; m < s->contact_count; ++m) s->norms[m] = csimi_norm3(s->loop.x + 3 * (ptrdiff_t)m);
+    floor = csimi_impulse_floor(s->norms, s->contact_count);
     for (m = 0; m < s->contact_count; ++m) {
         const csimi_sweep_contact *c = s->contacts + m;
-        const csim_real *lambda = s->lambda + 3 * (ptrdiff_t)m;
+        const csim_real *lambda = s->loop.x + 3 * (ptrdiff_t)m;
         const csim_real residual = csimi_sweep_residual(s, c, lambda);
-        csim_real scale = csimi_max(csimi_norm3(lambda), median);
+        csim_real scale = csimi_max(csimi_norm3(lambda), floor);
         if (residual <= worst * scale) continue;
-        scale = csimi_max(scale, noise * c->rho * csimi_sweep_speed(s, c));
+        scale = csimi_max(scale, CSIMI_IMPULSE_NOISE * c->rho * csimi_sweep_speed(s, c));
         worst = residual < CSIMI_HUGE ? csimi_max(worst, residual / scale) : CSIMI_HUGE;
     }
-    s->measure = (double)worst;
-    if (!(s->measure < s->best_measure)) return;
-    s->best_measure = s->measure;
-    CSIMI_MEMCPY(s->best, s->lambda, 3 * (size_t)s->contact_count * sizeof *s->best);
+    return (double)worst;
 }
 
 /* ---- stages */
-
-static bool csimi_sweep_done(const csimi_sweep *s) {
-    return s->best_measure <= s->target || s->sweeps >= s->cap || s->broken;
-}
-
-/* Fills the history up to the last iteration. */
-static void csimi_sweep_log(csimi_sweep *s) {
-    for (; s->logged < csimi_imin(s->sweeps, s->history_capacity); ++s->logged) s->history[s->logged] = s->measure;
-}
-
-/* One sweep whose change goes into the next slot of the ring: f = g - r, p = g. Returns |f| in the metric. */
-static double csimi_sweep_record(csimi_sweep *s) {
-    const int length = 3 * s->contact_count;
-    csim_real *f, *p;
-    int i;
-    csimi_anderson_slot(&s->anderson, &f, &p);
-    CSIMI_MEMCPY(f, s->lambda, (size_t)length * sizeof *f);
-    csimi_sweep_pass(s);
-    for (i = 0; i < length; ++i) {
-        f[i] = s->lambda[i] - f[i];
-        p[i] = s->lambda[i];
-    }
-    return csimi_sqrt64(csimi_sum_weighted(length, s->metric, f, f));
-}
-
-/* Replaces lambda by Anderson's combination, made feasible. */
-static void csimi_sweep_extrapolate(csimi_sweep *s) {
-    csimi_anderson_step(&s->anderson, s->metric, s->lambda, s->tasks);
-    if (s->anderson.count < 2) return;
-    csimi_sweep_project(s);
-    csimi_sweep_velocities(s);
-}
-
-/* Distance of lambda from the centre of the proximal step. */
-static double csimi_sweep_travel(const csimi_sweep *s) {
-    double sum = 0;
-    int i;
-    for (i = 0; i < 3 * s->contact_count; ++i) {
-        const double way = (double)s->lambda[i] - (double)s->centre[i];
-        sum += (double)s->metric[i] * way * way;
-    }
-    return csimi_sqrt64(sum);
-}
-
-/* Accelerated sweeps. eps 0: until measured good, or no halving of the measure for patience sweeps. eps > 0: one
-   proximal step, until the change of a sweep is small against eps times the way from the centre, or budget sweeps.
-   Ends on a plain sweep, never on an extrapolation. Returns the number of sweeps; false in *settled when it gave up. */
-static int csimi_sweep_accelerated(csimi_sweep *s, double eps, int budget, bool *settled) {
-    double least = (double)CSIMI_HUGE, halved = s->best_measure;
-    int count = 0, since = 0;
-    csimi_anderson_clear(&s->anderson);
-    for (*settled = false;;) {
-        const double change = csimi_sweep_record(s);
-        ++count;
-        ++since;
-        s->broken = !(change < (double)CSIMI_HUGE);
-        if (s->broken) break;
-        if (s->sweeps == 1 || s->sweeps % 2 == 0) csimi_sweep_measure(s);
-        csimi_sweep_log(s);
-        if (csimi_sweep_done(s)) break;
-        if (s->best_measure < 0.5 * halved) {
-            halved = s->best_measure;
-            since = 0;
-        }
-        if (eps > 0 ? count >= budget : since >= budget) break;
-        if (eps > 0 && change < 0.2 * eps * csimi_sweep_travel(s)) {
-            *settled = true;
-            break;
-        }
-        if (change > 1.5 * least) { /* the extrapolation did harm: forget it */
-            csimi_anderson_clear(&s->anderson);
-            least = (double)CSIMI_HUGE;
-            ++s->rejections;
-        } else {
-            if (change < least) least = change;
-            csimi_sweep_extrapolate(s);
-        }
-    }
-    return count;
-}
 
 CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, double eps) {
     int m;
@@ -249,43 +125,20 @@ CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, double eps) {
         csimi_local_prepare(&s->contacts[m].local, s->contacts[m].contact, (csim_real)eps);
 }
 
-static void csimi_sweep_restore(csimi_sweep *s) {
-    CSIMI_MEMCPY(s->lambda, s->best, 3 * (size_t)s->contact_count * sizeof *s->best);
-    csimi_sweep_velocities(s);
-}
-
-/* Stage 3: W + eps I, solved around the last answer with eps as small as the inner sweeps bear. */
-static void csimi_sweep_proximal(csimi_sweep *s) {
-    double eps = 1e-2;
-    csimi_sweep_restore(s);
-    while (!csimi_sweep_done(s)) {
-        bool settled;
-        int count;
-        CSIMI_MEMCPY(s->centre, s->lambda, 3 * (size_t)s->contact_count * sizeof *s->centre);
-        csimi_sweep_prepare(s, eps);
-        count = csimi_sweep_accelerated(s, eps, 200, &settled);
-        if (!settled)
-            eps = eps * 3 < 1 ? eps * 3 : 1;
-        else if (count < 67)
-            eps *= 0.1;
-        else if (count < 133)
-            eps *= 0.3;
-        if (eps < 1e-9) eps = 1e-9;
-    }
-    csimi_sweep_prepare(s, 0);
-}
+static void csimi_sweep_moved(void *problem) { csimi_sweep_velocities((csimi_sweep *)problem); }
+static void csimi_sweep_ready(void *problem, double eps) { csimi_sweep_prepare((csimi_sweep *)problem, eps); }
 
 /* Stage 2: proximal steps by Newton, with eps falling while they converge. Below what was asked for it goes on while it
    gains, because what is left unsolved moves bodies and costs more in the next step than here. */
 static void csimi_sweep_newton(csimi_sweep *s, double good) {
-    const int budget = s->sweeps + 200;
-    double eps = s->best_measure > 1e-2 ? 1e-2 : 1e-3, fall = 0.1, halved = s->best_measure;
+    const int budget = s->loop.sweeps + 200;
+    double eps = s->loop.best_measure > 1e-2 ? 1e-2 : 1e-3, fall = 0.1, halved = s->loop.best_measure;
     int iterations, failures = 0, idle = 0;
     s->convex = false;
-    csimi_sweep_restore(s);
-    while (!csimi_sweep_done(s) && s->sweeps < budget && failures < 7 && eps < 1) {
+    csimi_stages_restore(&s->loop);
+    while (!csimi_stages_done(&s->loop) && s->loop.sweeps < budget && failures < 7 && eps < 1) {
         if (csimi_newton_step(s, eps, &iterations)) {
-            csimi_sweep_measure(s);
+            csimi_stages_look(&s->loop);
             if (iterations < 8 && eps > 1e-8) eps *= fall;
         } else if (!s->convex) {
             s->convex = true;
@@ -295,19 +148,28 @@ static void csimi_sweep_newton(csimi_sweep *s, double good) {
             fall = 0.3;
             ++failures;
         }
-        csimi_sweep_log(s);
-        if (s->best_measure < 0.5 * halved) {
-            halved = s->best_measure;
+        csimi_stages_log(&s->loop);
+        if (s->loop.best_measure < 0.5 * halved) {
+            halved = s->loop.best_measure;
             idle = 0;
-        } else if (++idle >= 10 && s->best_measure <= good) {
+        } else if (++idle >= 10 && s->loop.best_measure <= good) {
             break;
         }
     }
     csimi_sweep_prepare(s, 0);
-    csimi_sweep_restore(s);
+    csimi_stages_restore(&s->loop);
 }
 
 /* ---- set-up */
+
+static void csimi_sweep_bind(csimi_sweep *s) {
+    s->loop.problem = s;
+    s->loop.pass = csimi_sweep_pass;
+    s->loop.project = csimi_sweep_project;
+    s->loop.moved = csimi_sweep_moved;
+    s->loop.look = csimi_sweep_look;
+    s->loop.prepare = csimi_sweep_ready;
+}
 
 /* Doubles that Newton gets besides the ring: small islands always fit, whatever their graph; a quarter of a megabyte.
  */
@@ -321,16 +183,12 @@ static size_t csimi_sweep_spare(int n, int contacts, int window) {
 
 static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, int n, int inverse, int contacts, int terms,
                                int window) {
-    const size_t vector = 3 * (size_t)contacts;
     csimi_bodies_layout(&s->bodies, arena, n, inverse);
     s->free_velocity = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->pieces = CSIMI_PUSH(arena, csimi_piece, terms);
     s->contacts = CSIMI_PUSH(arena, csimi_sweep_contact, contacts);
-    s->lambda = CSIMI_PUSH(arena, csim_real, vector);
-    s->best = CSIMI_PUSH(arena, csim_real, vector);
-    s->centre = CSIMI_PUSH(arena, csim_real, vector);
-    s->metric = CSIMI_PUSH(arena, csim_real, vector);
+    s->loop.x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     s->norms = CSIMI_PUSH(arena, csim_real, contacts);
     s->order = CSIMI_PUSH(arena, int, n);
     s->place = CSIMI_PUSH(arena, int, n);
@@ -338,7 +196,7 @@ static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, int n, int in
     s->envelope.start = CSIMI_PUSH(arena, size_t, n);
     s->spare_count = csimi_sweep_spare(n, contacts, window);
     s->spare = CSIMI_PUSH(arena, double, s->spare_count);
-    csimi_anderson_layout(&s->anderson, arena, 3 * contacts, window);
+    csimi_stages_layout(&s->loop, arena, contacts, window);
 }
 
 static int csimi_sweep_window(const csim_solver_params *params) {
@@ -383,8 +241,8 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
         c->rho = csimi_sweep_rho(c);
         scale = csimi_max((c->local.W[0] + c->local.W[3] + c->local.W[5]) / 3, CSIMI_TINY);
         for (k = 0; k < 3; ++k) {
-            s->metric[3 * (ptrdiff_t)m + k] = scale;
-            s->centre[3 * (ptrdiff_t)m + k] = 0;
+            s->loop.metric[3 * (ptrdiff_t)m + k] = scale;
+            s->loop.centre[3 * (ptrdiff_t)m + k] = 0;
         }
     }
     csimi_sweep_prepare(s, 0);
@@ -399,13 +257,12 @@ static void csimi_sweep_free_velocity(csimi_sweep *s) {
 /* ---- the end of a solve */
 
 CSIMI_FN void csimi_sweep_imbalance(const csimi_sweep *s, double *residual) {
-    const csim_block_matrix *A = &s->problem->A;
     double lambda[3];
-    int i, k, m, r, c;
+    int i, k, m;
     for (i = 0; i < 3 * s->n; ++i) residual[i] = s->changes ? 0 : (double)s->problem->b[i];
     for (m = 0; m < s->contact_count; ++m) {
         for (i = 0; i < 3; ++i)
-            lambda[i] = (double)s->lambda[3 * m + i] - (s->changes ? (double)s->centre[3 * m + i] : 0);
+            lambda[i] = (double)s->loop.x[3 * m + i] - (s->changes ? (double)s->loop.centre[3 * m + i] : 0);
         for (k = s->contacts[m].first; k < s->contacts[m].first + s->contacts[m].count; ++k) {
             const csim_real *J = s->pieces[k].J;
             double *y = residual + 3 * (ptrdiff_t)s->pieces[k].block;
@@ -413,12 +270,7 @@ CSIMI_FN void csimi_sweep_imbalance(const csimi_sweep *s, double *residual) {
                 y[i] += (double)J[i] * lambda[0] + (double)J[3 + i] * lambda[1] + (double)J[6 + i] * lambda[2];
         }
     }
-    for (i = 0; i < s->n; ++i)
-        for (k = A->row[i]; k < A->row[i + 1]; ++k)
-            for (r = 0; r < 3; ++r)
-                for (c = 0; c < 3; ++c)
-                    residual[3 * i + r] -=
-                        (double)A->val[9 * (ptrdiff_t)k + 3 * r + c] * (double)s->v[3 * (ptrdiff_t)A->col[k] + c];
+    csimi_less_product(&s->problem->A, s->v, residual);
 }
 
 /* v from lambda with one step of refinement against A itself, so that dynamics is at rounding; residual [3n]. */
@@ -438,14 +290,13 @@ static void csimi_sweep_cascade(csimi_sweep *s, double good) {
     const bool newton = s->work > 0;
     /* Newton is cheap near the answer, and what is left over becomes drift: 0.02 drifts a hundred times more */
     const double beyond = 2e-4 * good + (0.1 * good < 1e4 * (double)CSIMI_EPS ? 0.1 * good : 1e4 * (double)CSIMI_EPS);
-    bool settled;
-    s->target = newton && beyond < good ? beyond : good;
-    csimi_sweep_accelerated(s, 0, newton ? 4 : CSIMI_SWEEP_PATIENCE, &settled);
-    if (newton && !csimi_sweep_done(s)) csimi_sweep_newton(s, good);
-    s->target = good;
-    if (newton && !csimi_sweep_done(s)) csimi_sweep_accelerated(s, 0, CSIMI_SWEEP_PATIENCE, &settled);
-    if (!csimi_sweep_done(s)) csimi_sweep_proximal(s);
-    csimi_sweep_restore(s);
+    s->loop.target = newton && beyond < good ? beyond : good;
+    csimi_stages_accelerated(&s->loop, newton ? 4 : CSIMI_SWEEP_PATIENCE);
+    if (newton && !csimi_stages_done(&s->loop)) csimi_sweep_newton(s, good);
+    s->loop.target = good;
+    if (newton && !csimi_stages_done(&s->loop)) csimi_stages_accelerated(&s->loop, CSIMI_SWEEP_PATIENCE);
+    if (!csimi_stages_done(&s->loop)) csimi_stages_proximal(&s->loop);
+    csimi_stages_restore(&s->loop);
 }
 
 static bool csimi_sweep_certified(const csim_certificate *c, const csim_solver_params *params) {
@@ -459,18 +310,18 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
     int trial;
     csimi_newton_plan(s);
     for (trial = 0; trial < 5; ++trial, good *= 0.3) {
-        s->best_measure = (double)CSIMI_HUGE;
+        s->loop.best_measure = (double)CSIMI_HUGE;
         if (s->contact_count > 0) {
             csimi_sweep_cascade(s, good);
-            if (s->broken) return CSIM_RESULT_NOT_FINITE;
+            if (s->loop.broken) return CSIM_RESULT_NOT_FINITE;
         }
         csimi_sweep_finish(s, (double *)scratch);
-        if (csim_problem_certify(s->problem, s->v, s->lambda, scratch, bytes, certificate) != CSIM_OK)
+        if (csim_problem_certify(s->problem, s->v, s->loop.x, scratch, bytes, certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
         if (csimi_sweep_certified(certificate, params)) return CSIM_RESULT_CONVERGED;
-        if (s->sweeps >= s->cap || s->contact_count == 0) break;
+        if (s->loop.sweeps >= s->loop.cap || s->contact_count == 0) break;
     }
-    return s->sweeps >= s->cap ? CSIM_RESULT_CAP : CSIM_RESULT_STALLED;
+    return s->loop.sweeps >= s->loop.cap ? CSIM_RESULT_CAP : CSIM_RESULT_STALLED;
 }
 
 CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_solver_params *params,
@@ -482,12 +333,13 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     void *scratch;
     CSIMI_MEMSET(&s, 0, sizeof s);
     s.problem = problem;
-    s.tasks = tasks;
+    csimi_sweep_bind(&s);
+    s.loop.tasks = tasks;
     s.n = problem->A.n;
     s.contact_count = problem->contact_count;
-    s.cap = csimi_imax(params->max_iterations, 1);
-    s.history = params->history;
-    s.history_capacity = params->history ? params->history_capacity : 0;
+    s.loop.cap = csimi_imax(params->max_iterations, 1);
+    s.loop.history = params->history;
+    s.loop.history_capacity = params->history ? params->history_capacity : 0;
     csimi_sweep_layout(&s, arena, s.n, csimi_bodies_inverse_blocks(problem), s.contact_count,
                        csimi_pieces_count(problem), csimi_sweep_window(params));
     scratch = csimi_push(arena, bytes, 1);
@@ -499,19 +351,19 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
                           "for SWEEP: positive definite, in bodies of 1 to 4 neighbouring blocks (14 named ones)");
     csimi_sweep_contacts(&s);
     csimi_sweep_free_velocity(&s);
-    CSIMI_MEMCPY(s.lambda, solution->lambda, vector);
-    CSIMI_MEMCPY(s.best, solution->lambda, vector);
+    CSIMI_MEMCPY(s.loop.x, solution->lambda, vector);
+    CSIMI_MEMCPY(s.loop.best, solution->lambda, vector);
     csimi_sweep_project(&s);
     csimi_sweep_velocities(&s);
     outcome->solver = CSIM_SOLVER_SWEEP;
     outcome->result = csimi_sweep_run(&s, params, scratch, bytes, &outcome->certificate);
-    outcome->iterations = s.sweeps;
-    outcome->rejections = s.rejections;
-    outcome->residual = s.best_measure;
+    outcome->iterations = s.loop.sweeps;
+    outcome->rejections = s.loop.rejections;
+    outcome->residual = s.loop.best_measure;
     outcome->bytes = arena->used - mark;
     if (outcome->result != CSIM_RESULT_NOT_FINITE) {
         CSIMI_MEMCPY(solution->v, s.v, 3 * (size_t)s.n * sizeof(csim_real));
-        CSIMI_MEMCPY(solution->lambda, s.lambda, vector);
+        CSIMI_MEMCPY(solution->lambda, s.loop.x, vector);
     }
     csimi_pop(arena, mark);
     return CSIM_OK;

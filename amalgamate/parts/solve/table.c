@@ -106,6 +106,8 @@ static csim_problem_size csimi_second_size(const csim_problem_size *size) {
     return s;
 }
 
+static size_t csimi_most(size_t a, size_t b) { return a > b ? a : b; }
+
 CSIM_API size_t csim_solver_bytes(const csim_problem_size *size, const csim_solver_params *params) {
     const csimi_solver_entry *table = csimi_solver_table();
     csimi_arena arena = csimi_arena_counting();
@@ -122,8 +124,9 @@ CSIM_API size_t csim_solver_bytes(const csim_problem_size *size, const csim_solv
             continue;
         bytes = table[k].bytes(
             k == CSIM_SOLVER_COND && params->solver == CSIM_SOLVER_AUTO && size->rigid ? &second : size, params);
-        if (bytes > most) most = bytes;
+        most = csimi_most(most, bytes);
     }
+    if (params->by_impulse) most = csimi_most(most, csimi_lift_bytes(size, NULL));
     if (params->solver == CSIM_SOLVER_AUTO) (void)csimi_solution_push(&arena, size->blocks, size->contacts);
     return arena.high > SIZE_MAX - 128 - most ? SIZE_MAX : arena.high + most + 64;
 }
@@ -210,6 +213,38 @@ static csim_status csimi_solve_auto(const csim_problem *problem, const csim_solv
     return CSIM_OK;
 }
 
+/* params->by_impulse: what was certified is judged by lambda alone, and where that is not content solved on from there to
+   a smaller tolerance. */
+static csim_status csimi_solve_by_impulse(const csim_problem *problem, const csim_solver_params *params,
+                                          csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
+                                          csim_outcome *outcome, csim_error *error) {
+    const csimi_solver_entry *entry = csimi_solver_table() + params->solver;
+    csim_solver_params p = *params;
+    csim_outcome sum = *outcome;
+    int trial;
+    for (trial = 0; trial < 8; ++trial) {
+        const csim_certificate *f = &outcome->certificate;
+        csim_status status;
+        outcome->iterations = outcome->products = outcome->rejections = 0;
+        status = (entry->solve ? entry->solve : csimi_solve_auto)(problem, &p, arena, tasks, solution, outcome, error);
+        if (status != CSIM_OK) return status;
+        sum.iterations = outcome->iterations += sum.iterations;
+        sum.products = outcome->products += sum.products;
+        sum.rejections = outcome->rejections += sum.rejections;
+        if (outcome->result != CSIM_RESULT_CONVERGED) return CSIM_OK;
+        if (!csimi_lift_judge(problem, arena, tasks, solution, &outcome->certificate, &sum.products)) break;
+        outcome->products = sum.products;
+        if (f->dynamics <= (double)params->tolerance && f->contact <= (double)params->tolerance &&
+            f->natural_map_scaled <= (double)params->tolerance && f->natural_map_siconos <= (double)params->tolerance)
+            return CSIM_OK;
+        p.tolerance *= CSIM_R(0.3);
+        p.max_iterations = params->max_iterations - sum.iterations;
+        if (p.max_iterations < 1) break;
+    }
+    outcome->result = sum.iterations >= params->max_iterations ? CSIM_RESULT_CAP : CSIM_RESULT_STALLED;
+    return CSIM_OK;
+}
+
 CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_solver_params *params, void *workspace,
                                         size_t workspace_bytes, const csim_tasks *tasks, csim_solution *solution,
                                         csim_outcome *outcome, csim_error *error) {
@@ -233,10 +268,11 @@ CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_
     status = csim_problem_check(problem, error);
     if (status == CSIM_NOT_FINITE) return CSIM_OK; /* an outcome, not a mistake of the call: a diverged scene */
     if (status != CSIM_OK) return status;
-    if (params->solver == CSIM_SOLVER_AUTO)
+    if (params->solver == CSIM_SOLVER_AUTO && !params->by_impulse)
         return csimi_solve_auto(problem, params, &arena, tasks, solution, outcome, error);
-    if (!table[params->solver].takes || !table[params->solver].takes(problem))
+    if (params->solver != CSIM_SOLVER_AUTO && (!table[params->solver].takes || !table[params->solver].takes(problem)))
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", true,
                           (double)(int)params->solver, "a solver that takes this problem; CSIM_SOLVER_AUTO finds one");
-    return table[params->solver].solve(problem, params, &arena, tasks, solution, outcome, error);
+    return (params->by_impulse ? csimi_solve_by_impulse : table[params->solver].solve)(problem, params, &arena, tasks,
+                                                                                      solution, outcome, error);
 }

@@ -271,6 +271,7 @@ static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
     CSIMI_WORSE(dissipation)
     CSIMI_WORSE(dissipation_power)
     CSIMI_WORSE(natural_map_scaled)
+    CSIMI_WORSE(natural_map_siconos)
 #undef CSIMI_WORSE
 }
 
