@@ -744,9 +744,9 @@ long_list() {
     echo standing
     echo replay
     echo options gcc c99 double pairs
-    for build in O0 O3 clang-O2 g++ openmp parts m32 arm64; do echo golden $build double; done
-    for build in O3 clang-O2; do echo golden $build float; done
-    for build in asan ubsan msan tsan openmp; do echo tests $build double quick; done
+    for build in O0 O3 clang-O2 openmp parts m32 arm64; do echo golden $build double; done
+    echo golden clang-O2 float
+    for build in asan ubsan tsan openmp; do echo tests $build double quick; done
     for build in clang m32; do echo tests $build float quick; done
     echo fuzz asan float 20
     echo warn gcc c99 double O3
@@ -768,8 +768,8 @@ full_list() {
     for build in asan clang m32; do echo tests $build float; done
     echo fuzz msan double 10
     echo fuzz valgrind double 10
-    for build in O2 clang-O3 clang++ native; do echo golden $build double; done
-    for build in O0 clang++ openmp m32 arm64; do echo golden $build float; done
+    for build in O2 g++ clang-O3 clang++ native; do echo golden $build double; done
+    for build in O0 O3 clang++ openmp m32 arm64; do echo golden $build float; done
     echo golden arm32 double
     echo golden valgrind double
     for real in double float; do
@@ -802,6 +802,7 @@ one() {
     times >"$WORK/$label.times"
     cpu=$(tail -n 1 "$WORK/$label.times" | sed 's/[ms]/ /g' | awk '{ printf "%.0f", 60 * ($1 + $3) + $2 + $4 }')
     echo "$code $(($(now_ms) - start)) $cpu" >"$WORK/$label.code"
+    [ -z "${PROGRESS:-}" ] || echo "ended with $code after $(($(now_ms) - start)) ms: $label"
     rm -rf "$T"
 }
 
@@ -810,7 +811,8 @@ all() {
     trap 'rm -rf "$WORK"' EXIT
     trap 'exit 130' INT TERM
     "$1_list" >"$WORK/list"
-    xargs -P "$JOBS" -L 1 sh tests/audit.sh in "$WORK" <"$WORK/list"
+    [ "$1" = short ] || PROGRESS=1
+    PROGRESS=${PROGRESS:-} xargs -P "$JOBS" -L 1 sh tests/audit.sh in "$WORK" <"$WORK/list"
     passed=0 failed=0 skipped=0 total_cpu=0
     while read -r line; do
         label=$(echo "$line" | tr ' /' '__')
