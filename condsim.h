@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 17516994727c38d8
+   Hash of the parts: 65502d6836b7a609
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -690,7 +690,8 @@ CSIM_API csim_status csim_solve_contact(const csim_real *W, const csim_real *c, 
     X(PERCONTACT, 7, "block over-relaxation with one of four single-contact methods (impulse level)") \
     X(STAGGERED, 8, "staggered projections of normals and friction, disk or polygon (impulse level)") \
     X(CCS, 9, "contact constraint splitting, ADMM with conjugate gradients, both levels") \
-    X(FISCHER, 10, "Fischer-Burmeister Newton with conjugate residuals, Macklin et al. (impulse level)")
+    X(NEWTON, 10, "non-smooth Newton, Fischer-Burmeister or min-map, Macklin et al. (impulse level)") \
+    X(NEWTON_PROXIMAL, 11, "the same Newton inside a proximal-point loop (impulse level)")
 
 typedef enum csim_solver {
 #define CSIMI_X(name, value, text) CSIM_SOLVER_##name = value,
@@ -722,6 +723,22 @@ typedef enum csim_acceleration {
     CSIM_ACCELERATION_COUNT_
 } csim_acceleration;
 
+/* NEWTON: the function phi(a, b) whose zeros are a, b >= 0, a b = 0. */
+typedef enum csim_ncp {
+    CSIM_NCP_FISCHER,        /* Fischer-Burmeister: a + b - sqrt(a^2 + b^2) */
+    CSIM_NCP_MIN_MAP,        /* min(a, b) */
+    CSIM_NCP_COUNT_
+} csim_ncp;
+
+/* NEWTON: how the linear system of a step is solved, diagonally preconditioned. */
+typedef enum csim_linear {
+    CSIM_LINEAR_PCR,          /* conjugate residuals */
+    CSIM_LINEAR_PCG,          /* conjugate gradients */
+    CSIM_LINEAR_JACOBI,       /* damped until the residual falls */
+    CSIM_LINEAR_GAUSS_SEIDEL, /* row by row; needs rows of W: not for a W that is only a product */
+    CSIM_LINEAR_COUNT_
+} csim_linear;
+
 typedef struct csim_solver_params {
     csim_solver solver;
     csim_real tolerance;     /* certified: dynamics and contact <= tolerance; above 0, at most 0.1; default 5e-5 */
@@ -737,12 +754,19 @@ typedef struct csim_solver_params {
     int sides;               /* friction set; 0: disk (default); PGS 4: box, each tangent clipped alone at mu lambda_n;
                                 STAGGERED 3..64: regular polygon in the disk, 8 in Kaufman's thesis; LEMKE the same,
                                 and 0 is 8 */
-    csim_real relaxation;    /* PGS: factor on its steps; PERCONTACT: what the share falls to; 0..2, 0: 1 and 0.7 */
+    csim_real relaxation;    /* PGS, NEWTON: factor on its steps; PERCONTACT: what the share falls to; 0..2,
+                                0: 1, 0.75 and 0.7 */
     csim_real rho;           /* CCS: penalty, unit-free; 0: 1 at first, then balanced */
     bool by_impulse;         /* converged is judged by lambda alone, as other software does: csim_problem_solve solves v =
                                 A^-1 (b + J'lambda) anew, and natural_map_scaled and natural_map_siconos (which depends
                                 on the units) are to be <= tolerance too; default false */
-    double *history;         /* [history_capacity] the solver's residual of each iteration, may be null */
+    csim_ncp ncp;            /* NEWTON; default Fischer-Burmeister */
+    csim_linear linear;      /* NEWTON; default conjugate residuals */
+    int inner;               /* NEWTON: linear iterations of a step at most, 0..1e6; 0: 40 */
+    csim_real scaling;       /* NEWTON: r of phi(u_n, r lambda_n), 1/kg, 0 or more; 0: the diagonal of W (the
+                                complementarity preconditioner); 1/h^2 is the paper's r = 1, 1 its r = h^2 */
+    double *history;         /* [history_capacity] the solver's residual of each iteration, may be null; NEWTON: the
+                                measure after the step to which the linear iteration belongs */
     int history_capacity;
 } csim_solver_params;
 
@@ -759,6 +783,7 @@ typedef struct csim_outcome {
     csim_result result;
     csim_solver solver;      /* the one that ran, where AUTO was asked */
     int iterations;          /* COND: V-FPI steps, one product of A each; SWEEP: sweeps and Newton evaluations */
+    int outer;               /* NEWTON: its steps, while iterations counts linear ones; 0 elsewhere */
     int products;            /* products of A in all, estimates and certificates included; SWEEP: 0 */
     int rejections;          /* iterates thrown away by the safeguards */
     int virtual_nodes;
@@ -2810,9 +2835,16 @@ typedef struct csimi_solver_entry {
     size_t (*impulse_bytes)(int contacts, const csim_solver_params *params);
     /* from the start in run->r to the best impulses found; false: the numbers broke down */
     bool (*impulse)(struct csimi_impulse_run *run);
-    bool rows; /* needs csimi_delassus_row */
+    bool rows;         /* needs csimi_delassus_row */
+    unsigned laws;     /* bit l: takes csim_law l */
+    const char *needs; /* of the problem, for the sentence of a refusal */
 } csimi_solver_entry;
+enum { CSIMI_ALL_LAWS = (1 << CSIM_LAW_COUNT_) - 1 };
 CSIMI_FN const csimi_solver_entry *csimi_solver_table(void);
+/* Whether the solver of params visits rows of W. */
+CSIMI_FN bool csimi_solver_rows(const csim_solver_params *params);
+/* Whether solver takes the laws of contacts [count]. */
+CSIMI_FN bool csimi_solver_laws(csim_solver solver, const csim_contact *contacts, int count);
 CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error *error);
 
 /* ---- cond.c */
@@ -3099,7 +3131,29 @@ CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_so
 CSIMI_FN bool csimi_lift_judge(const csim_problem *problem, csimi_arena *arena, const csim_tasks *tasks,
                                csim_solution *solution, csim_certificate *certificate, int *products);
 
-/* ---- fischer.c: Newton on the Fischer-Burmeister form; STRICT and BILATERAL laws */
+/* ---- linear.c: (W + shift + C) x = residual for nonsmooth.c */
+typedef struct csimi_linear {
+    csimi_delassus *W;
+    int length; /* 3 contacts */
+    csim_real shift;
+    csim_real *C, *P;                    /* diagonals; P = 0 switches a row off */
+    csim_real *x, *residual;             /* out: the answer; in: the right side, out: what is left of it */
+    csim_real *z, *p, *Ap, *Az;          /* work; Az is the caller's */
+} csimi_linear;
+CSIMI_FN void csimi_linear_layout(csimi_linear *s, csimi_arena *arena, int contacts);
+CSIMI_FN void csimi_linear_product(csimi_linear *s, const csim_real *x, csim_real *y); /* on the rows that are on */
+/* From x = 0, most iterations at most; returns them: one product or one sweep each. */
+CSIMI_FN int csimi_linear_solve(csimi_linear *s, csim_linear method, int most);
+
+/* ---- nonsmooth.c: Newton on the laws as equations */
+enum {
+    CSIMI_NONSMOOTH_LAWS =
+        1 << CSIM_LAW_STRICT | 1 << CSIM_LAW_INVERTIBLE | 1 << CSIM_LAW_BILATERAL | 1 << CSIM_LAW_BOX
+};
+/* phi(a, b) and its derivatives. */
+CSIMI_FN csim_real csimi_ncp(csim_ncp ncp, csim_real a, csim_real b, csim_real *alpha, csim_real *beta);
+/* Compliance of the tangential rows at |u_t|, |r_t|, mu r_n: u_t + C r_t = 0 is Coulomb's law where it is solved. */
+CSIMI_FN csim_real csimi_ncp_friction(csim_ncp ncp, csim_real speed, csim_real force, csim_real bound, csim_real rho);
 CSIMI_FN bool csimi_fischer_takes(const csimi_delassus *W);
 CSIMI_FN size_t csimi_fischer_numbers(int contacts); /* reals a burst takes from the arena */
 /* At most steps Newton steps of inner products each from best, whose measure is given; leaves the best feasible
@@ -3107,8 +3161,9 @@ CSIMI_FN size_t csimi_fischer_numbers(int contacts); /* reals a burst takes from
 CSIMI_FN double csimi_fischer_burst(csimi_delassus *W, csimi_arena *arena, csim_real *best, double measure,
                                     csim_real *u, double target, int steps, int inner, int *iterations,
                                     const csimi_impulse_run *run);
-CSIMI_FN size_t csimi_fischer_bytes(int contacts, const csim_solver_params *params);
-CSIMI_FN bool csimi_fischer_solve(csimi_impulse_run *run);
+CSIMI_FN size_t csimi_nonsmooth_bytes(int contacts, const csim_solver_params *params);
+CSIMI_FN bool csimi_nonsmooth_solve(csimi_impulse_run *run);
+CSIMI_FN bool csimi_nonsmooth_proximal(csimi_impulse_run *run);
 
 /* ---- cascade.c: the solvers SWEEP, ANDERSON, PROXIMAL of the impulse level */
 CSIMI_FN size_t csimi_cascade_bytes(int contacts, const csim_solver_params *params);
@@ -16517,244 +16572,564 @@ CSIMI_FN double csimi_delassus_measure(csimi_delassus *W, const csim_real *r, cs
 }
 /* ==== end solve/delassus.c */
 
-/* ==== begin solve/fischer.c ===================================================================================== */
-/* solve/fischer: Newton's method on the Fischer-Burmeister form of Signorini's and Coulomb's laws, with preconditioned
-   conjugate residuals inside; Macklin et al. 2019, solvers.md 5. The velocities follow the impulses exactly, u = W r +
-   q, so that of the paper's system only the part in the impulses is left: (W + C) dr = -c, with for each contact normal
-   phi = u_n + rho r_n - sqrt(u_n^2 + rho^2 r_n^2),   C = rho beta / alpha,   c = phi / alpha friction  psi = |u_t| +
-   rho b - sqrt(|u_t|^2 + rho^2 b^2) with b = mu r_n - |r_t|, C = (|u_t| - psi) / (|r_t| + psi / rho),   c = u_t + C r_t
-   alpha, beta the derivatives of phi, and rho the diagonal of W (the complementarity preconditioner). Quick where
-   nearly everything sticks; where contacts slide and normal and tangent are coupled it cycles: never the only solver.
- */
+/* ==== begin solve/linear.c ====================================================================================== */
+/* solve/linear: the linear system of one step of the non-smooth Newton method,
+       (W + shift + C) x = residual,   C, P diagonal, P near the inverse of the diagonal of the whole
+   inexactly, by the four methods Macklin et al. 2019 compare in their figure 11. Rows with P = 0 are off: x stays 0. */
 
-enum { CSIMI_FISCHER_VECTORS = 8 };
+#define CSIMI_LINEAR_ENOUGH 1e-20 /* of the first residual, a square */
 
-typedef struct csimi_fischer {
-    csimi_delassus *W;
-    int length;
-    csim_real *r, *u, *C, *P;                  /* impulses, velocities, diagonals; P = 0 switches a row off */
-    csim_real *x, *residual, *z, *p, *Ap, *Az; /* u and Az share memory */
-} csimi_fischer;
-
-static void csimi_fischer_layout(csimi_fischer *f, csimi_arena *arena, int contacts) {
+CSIMI_FN void csimi_linear_layout(csimi_linear *s, csimi_arena *arena, int contacts) {
     const size_t vector = 3 * (size_t)contacts;
-    f->C = CSIMI_PUSH(arena, csim_real, vector);
-    f->P = CSIMI_PUSH(arena, csim_real, vector);
-    f->x = CSIMI_PUSH(arena, csim_real, vector);
-    f->residual = CSIMI_PUSH(arena, csim_real, vector);
-    f->z = CSIMI_PUSH(arena, csim_real, vector);
-    f->p = CSIMI_PUSH(arena, csim_real, vector);
-    f->Ap = CSIMI_PUSH(arena, csim_real, vector);
-    f->r = CSIMI_PUSH(arena, csim_real, vector);
+    s->C = CSIMI_PUSH(arena, csim_real, vector);
+    s->P = CSIMI_PUSH(arena, csim_real, vector);
+    s->x = CSIMI_PUSH(arena, csim_real, vector);
+    s->residual = CSIMI_PUSH(arena, csim_real, vector);
+    s->z = CSIMI_PUSH(arena, csim_real, vector);
+    s->p = CSIMI_PUSH(arena, csim_real, vector);
+    s->Ap = CSIMI_PUSH(arena, csim_real, vector);
 }
 
-CSIMI_FN size_t csimi_fischer_numbers(int contacts) {
-    return CSIMI_FISCHER_VECTORS * (3 * (size_t)contacts + 64 / sizeof(csim_real));
+static double csimi_linear_dot(const csimi_linear *s, const csim_real *a, const csim_real *b) {
+    return csimi_sum_dot(s->length, a, b);
 }
 
-CSIMI_FN bool csimi_fischer_takes(const csimi_delassus *W) {
-    int c;
-    for (c = 0; c < W->contacts; ++c)
-        if (W->laws[c].law != CSIM_LAW_STRICT && W->laws[c].law != CSIM_LAW_BILATERAL) return false;
-    return true;
-}
-
-/* ---- the rows of one contact: C, and -c into the residual; false: friction is off and r_t was not zero */
-
-static void csimi_fischer_normal(csimi_fischer *f, int i, csim_real rho) {
-    const csim_real a = f->u[i], b = rho * f->r[i], root = CSIMI_SQRT(a * a + b * b);
-    csim_real alpha = 0, beta = 1;
-    if (root > 0) {
-        alpha = 1 - a / root;
-        beta = 1 - b / root;
-    }
-    alpha = csimi_max(alpha, CSIM_R(1e-8));
-    f->C[i] = rho * beta / alpha;
-    f->residual[i] = -(a + b - root) / alpha;
-    f->P[i] = 1 / (rho + f->C[i]);
-}
-
-static void csimi_fischer_friction(csimi_fischer *f, int i, csim_real mu, const csim_real *D) {
-    const csim_real normal = csimi_max(f->r[i], 0), rho = (D[4] + D[8]) / 2;
-    const csim_real speed = CSIMI_SQRT(f->u[i + 1] * f->u[i + 1] + f->u[i + 2] * f->u[i + 2]);
-    const csim_real force = CSIMI_SQRT(f->r[i + 1] * f->r[i + 1] + f->r[i + 2] * f->r[i + 2]);
-    const csim_real b = rho * (mu * normal - force), psi = speed + b - CSIMI_SQRT(speed * speed + b * b);
-    const csim_real slack = csimi_max(force + psi / rho, CSIM_R(1e-6) * mu * normal);
-    int k;
-    for (k = i + 1; k < i + 3; ++k) {
-        const csim_real own = csimi_max(D[k == i + 1 ? 4 : 8], CSIM_R(1e-3) * rho);
-        f->C[k] = slack > 0 ? csimi_max((speed - psi) / slack, 0) : 0;
-        f->residual[k] = -(f->u[k] + f->C[k] * f->r[k]);
-        f->P[k] = slack > 0 ? 1 / (own + f->C[k]) : 0;
-    }
-}
-
-/* Linear rows; those off carry no impulse. */
-static void csimi_fischer_bilateral(csimi_fischer *f, int i, unsigned mask, const csim_real *D) {
-    int k;
-    for (k = 0; k < 3; ++k) {
-        f->C[i + k] = 0;
-        f->residual[i + k] = -f->u[i + k];
-        f->P[i + k] = mask >> k & 1u ? 1 / csimi_max(D[4 * k], CSIM_R(1e-3)) : 0;
-    }
-}
-
-static void csimi_fischer_rows(csimi_fischer *f) {
-    int c;
-    for (c = 0; c < f->W->contacts; ++c) {
-        const csim_contact *law = f->W->laws + c;
-        const csim_real *D = f->W->diagonal + 9 * (ptrdiff_t)c;
-        if (law->law == CSIM_LAW_BILATERAL) {
-            csimi_fischer_bilateral(f, 3 * c, law->mask, D);
-        } else {
-            csimi_fischer_normal(f, 3 * c, csimi_max(D[0], CSIM_R(1e-3)));
-            csimi_fischer_friction(f, 3 * c, law->mu[0], D);
-        }
-    }
-}
-
-/* Friction of contacts without normal impulse is zero. */
-static void csimi_fischer_release(csimi_fischer *f) {
-    int c;
-    for (c = 0; c < f->W->contacts; ++c) {
-        csim_real *r = f->r + 3 * (ptrdiff_t)c;
-        if (f->W->laws[c].law == CSIM_LAW_STRICT && !(r[0] > 0 && f->W->laws[c].mu[0] > 0)) r[1] = r[2] = 0;
-    }
-}
-
-/* ---- (W + C) x = residual by preconditioned conjugate residuals; Macklin et al., algorithm 2 */
-
-static double csimi_fischer_dot(const csimi_fischer *f, const csim_real *a, const csim_real *b) {
-    return csimi_sum_dot(f->length, a, b);
-}
-
-/* y = (W + C) x on the rows that are on */
-static void csimi_fischer_product(csimi_fischer *f, const csim_real *x, csim_real *y) {
+CSIMI_FN void csimi_linear_product(csimi_linear *s, const csim_real *x, csim_real *y) {
     int i;
-    csimi_delassus_product(f->W, x, y);
-    for (i = 0; i < f->length; ++i) y[i] = f->P[i] > 0 ? y[i] + f->C[i] * x[i] : 0;
+    csimi_delassus_product(s->W, x, y);
+    for (i = 0; i < s->length; ++i) y[i] = s->P[i] > 0 ? y[i] + (s->C[i] + s->shift) * x[i] : 0;
 }
 
-/* The size residual' P residual falls in every step: it is what conjugate residuals minimise. Returns the steps. */
-static int csimi_fischer_solve_linear(csimi_fischer *f, int most) {
+/* Conjugate residuals, algorithm 2 of the paper: residual' P residual falls in every step, it is what they minimise. */
+static int csimi_linear_pcr(csimi_linear *s, int most) {
     double zAz, size, first;
     int step, i;
-    for (i = 0; i < f->length; ++i) {
-        f->x[i] = 0;
-        f->z[i] = f->p[i] = f->P[i] * f->residual[i];
-    }
-    csimi_fischer_product(f, f->z, f->Az);
-    CSIMI_MEMCPY(f->Ap, f->Az, (size_t)f->length * sizeof *f->Ap);
-    zAz = csimi_fischer_dot(f, f->z, f->Az);
-    first = size = csimi_fischer_dot(f, f->residual, f->z);
-    for (step = 1; step <= most; ++step) {
-        const double ApPAp = csimi_sum_weighted(f->length, f->P, f->Ap, f->Ap);
+    for (i = 0; i < s->length; ++i) s->p[i] = s->z[i];
+    csimi_linear_product(s, s->z, s->Az);
+    CSIMI_MEMCPY(s->Ap, s->Az, (size_t)s->length * sizeof *s->Ap);
+    zAz = csimi_linear_dot(s, s->z, s->Az);
+    first = size = csimi_linear_dot(s, s->residual, s->z);
+    for (step = 0; step < most; ++step) {
+        const double ApPAp = csimi_sum_weighted(s->length, s->P, s->Ap, s->Ap);
         csim_real a, b;
         double next;
-        if (!(zAz > 0 && ApPAp > 0 && size > 1e-20 * first)) break;
+        if (!(zAz > 0 && ApPAp > 0 && size > CSIMI_LINEAR_ENOUGH * first)) break;
         a = (csim_real)(zAz / ApPAp);
-        for (i = 0; i < f->length; ++i) {
-            f->x[i] += a * f->p[i];
-            f->residual[i] -= a * f->Ap[i];
-            f->z[i] -= a * f->P[i] * f->Ap[i];
+        for (i = 0; i < s->length; ++i) {
+            s->x[i] += a * s->p[i];
+            s->residual[i] -= a * s->Ap[i];
+            s->z[i] -= a * s->P[i] * s->Ap[i];
         }
-        size = csimi_fischer_dot(f, f->residual, f->z);
-        csimi_fischer_product(f, f->z, f->Az);
-        next = csimi_fischer_dot(f, f->z, f->Az);
+        size = csimi_linear_dot(s, s->residual, s->z);
+        csimi_linear_product(s, s->z, s->Az);
+        next = csimi_linear_dot(s, s->z, s->Az);
         b = (csim_real)(next / zAz);
-        for (i = 0; i < f->length; ++i) {
-            f->p[i] = f->z[i] + b * f->p[i];
-            f->Ap[i] = f->Az[i] + b * f->Ap[i];
+        for (i = 0; i < s->length; ++i) {
+            s->p[i] = s->z[i] + b * s->p[i];
+            s->Ap[i] = s->Az[i] + b * s->Ap[i];
         }
         zAz = next;
     }
     return step;
 }
 
+/* Conjugate gradients: the energy falls, the residual need not. */
+static int csimi_linear_pcg(csimi_linear *s, int most) {
+    double size = csimi_linear_dot(s, s->residual, s->z);
+    const double first = size;
+    int step, i;
+    CSIMI_MEMCPY(s->p, s->z, (size_t)s->length * sizeof *s->p);
+    for (step = 0; step < most && size > CSIMI_LINEAR_ENOUGH * first; ++step) {
+        double curvature, next;
+        csim_real a, b;
+        csimi_linear_product(s, s->p, s->Ap);
+        curvature = csimi_linear_dot(s, s->p, s->Ap);
+        if (!(curvature > 0)) break;
+        a = (csim_real)(size / curvature);
+        for (i = 0; i < s->length; ++i) {
+            s->x[i] += a * s->p[i];
+            s->residual[i] -= a * s->Ap[i];
+            s->z[i] = s->P[i] * s->residual[i];
+        }
+        next = csimi_linear_dot(s, s->residual, s->z);
+        b = (csim_real)(next / size);
+        size = next;
+        for (i = 0; i < s->length; ++i) s->p[i] = s->z[i] + b * s->p[i];
+    }
+    return step;
+}
+
+/* Jacobi's x += share P residual; the share is halved as often as the residual would grow. */
+static int csimi_linear_jacobi(csimi_linear *s, int most) {
+    double size = csimi_linear_dot(s, s->residual, s->z);
+    const double first = size;
+    csim_real share = 1;
+    int step, i;
+    for (step = 0; step < most && size > CSIMI_LINEAR_ENOUGH * first; ++step) {
+        double next = size;
+        csimi_linear_product(s, s->z, s->Ap);
+        for (; share > CSIM_R(1e-6); share /= 2) {
+            for (i = 0; i < s->length; ++i) s->p[i] = s->residual[i] - share * s->Ap[i];
+            next = csimi_sum_weighted(s->length, s->P, s->p, s->p);
+            if (next < size) break;
+        }
+        if (!(next < size)) break;
+        size = next;
+        for (i = 0; i < s->length; ++i) {
+            s->x[i] += share * s->z[i];
+            s->residual[i] = s->p[i];
+            s->z[i] = s->P[i] * s->p[i];
+        }
+    }
+    return step;
+}
+
+/* The three rows of one contact in turn, u their W x. */
+static void csimi_linear_relax(csimi_linear *s, int c, csim_real *u) {
+    const csim_real *D = s->W->diagonal + 9 * (ptrdiff_t)c;
+    csim_real *x = s->x + 3 * (ptrdiff_t)c, old[3];
+    int k, j;
+    for (k = 0; k < 3; ++k) {
+        const ptrdiff_t i = 3 * (ptrdiff_t)c + k;
+        const csim_real step = s->P[i] * (s->residual[i] - u[k] - (s->C[i] + s->shift) * x[k]);
+        old[k] = x[k];
+        x[k] += step;
+        for (j = k + 1; j < 3; ++j) u[j] += D[3 * j + k] * step;
+    }
+    csimi_delassus_change(s->W, c, old, x);
+}
+
+/* Gauss-Seidel, row by row; residual stays the right side. Needs rows of W. */
+static int csimi_linear_gauss_seidel(csimi_linear *s, int most) {
+    int step, c, k;
+    csimi_delassus_begin(s->W, s->x);
+    for (step = 0; step < most; ++step) {
+        double change = 0, size = 0;
+        for (c = 0; c < s->W->contacts; ++c) {
+            const csim_real *x = s->x + 3 * (ptrdiff_t)c, before[3] = {x[0], x[1], x[2]};
+            csim_real u[3];
+            csimi_delassus_row(s->W, c, u);
+            for (k = 0; k < 3; ++k) u[k] -= s->W->q[3 * (ptrdiff_t)c + k];
+            csimi_linear_relax(s, c, u);
+            for (k = 0; k < 3; ++k) {
+                change += (double)(x[k] - before[k]) * (double)(x[k] - before[k]);
+                size += (double)x[k] * (double)x[k];
+            }
+        }
+        if (!(change > CSIMI_LINEAR_ENOUGH * size)) break;
+    }
+    return step;
+}
+
+CSIMI_FN int csimi_linear_solve(csimi_linear *s, csim_linear method, int most) {
+    int i;
+    for (i = 0; i < s->length; ++i) {
+        s->x[i] = 0;
+        s->z[i] = s->P[i] * s->residual[i];
+    }
+    switch (method) {
+    case CSIM_LINEAR_PCG: return csimi_linear_pcg(s, most);
+    case CSIM_LINEAR_JACOBI: return csimi_linear_jacobi(s, most);
+    case CSIM_LINEAR_GAUSS_SEIDEL: return csimi_linear_gauss_seidel(s, most);
+    case CSIM_LINEAR_PCR:
+    case CSIM_LINEAR_COUNT_:
+    default: return csimi_linear_pcr(s, most);
+    }
+}
+
+#undef CSIMI_LINEAR_ENOUGH
+/* ==== end solve/linear.c */
+
+/* ==== begin solve/nonsmooth.c =================================================================================== */
+/* solve/nonsmooth: Newton's method on Signorini's and Coulomb's laws written as equations; Macklin et al. 2019,
+   solvers.md 5. The velocities follow the impulses exactly, u = W r + q, so that of the paper's system only the part in
+   the impulses is left: (W + C) dr = -c. With an NCP function phi(a, b), zero where a, b >= 0 and a b = 0, and its
+   derivatives alpha, beta:
+       normal     phi(u_n, rho r_n):                      C = rho beta / alpha,  c = phi / alpha
+       friction   psi = phi(|u_t|, rho (mu r_n - |r_t|)):  C = (|u_t| - psi) / (|r_t| + psi / rho),  c = u_t + C r_t
+       motor      r - clip(r - u / rho, lo, hi):           C = 0, c = u inside the limits, else r goes to the limit
+   rho [1/kg] brings both arguments to one unit: the diagonal of W (the complementarity preconditioner), or one number.
+   Quick where nearly everything sticks; where contacts slide and normal and tangent are coupled it cycles, and a
+   proximal loop, Newton on W + eps around the last answer, goes on. */
+
+#define CSIMI_NONSMOOTH_INNER 40        /* linear iterations of a step, the paper's */
+#define CSIMI_NONSMOOTH_PATIENCE 10     /* steps without a halving of the measure */
+#define CSIMI_NONSMOOTH_PROXIMAL 6      /* the same in a proximal step */
+#define CSIMI_NONSMOOTH_OFF CSIM_R(1e8) /* 1 / the least alpha: r_n = 0 and nothing else */
+
+typedef struct csimi_nonsmooth {
+    csimi_linear system;
+    csim_ncp ncp;
+    csim_linear linear;
+    int inner;
+    csim_real scaling, damping;
+    csim_real *r, *u;     /* impulses; velocities, in the memory of system.Az */
+    const csim_real *centre; /* of a proximal step, or null */
+} csimi_nonsmooth;
+
+static void csimi_nonsmooth_layout(csimi_nonsmooth *f, csimi_arena *arena, int contacts) {
+    csimi_linear_layout(&f->system, arena, contacts);
+    f->r = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+}
+
+CSIMI_FN size_t csimi_fischer_numbers(int contacts) {
+    enum { VECTORS = 8 };
+    return VECTORS * (3 * (size_t)contacts + 64 / sizeof(csim_real));
+}
+
+CSIMI_FN bool csimi_fischer_takes(const csimi_delassus *W) {
+    int c;
+    for (c = 0; c < W->contacts; ++c)
+        if (!(CSIMI_NONSMOOTH_LAWS >> W->laws[c].law & 1u)) return false;
+    return true;
+}
+
+/* ---- the equations of one contact */
+
+CSIMI_FN csim_real csimi_ncp(csim_ncp ncp, csim_real a, csim_real b, csim_real *alpha, csim_real *beta) {
+    if (ncp == CSIM_NCP_MIN_MAP) { /* eq. 18-22 */
+        *alpha = a <= b ? 1 : 0;
+        *beta = a <= b ? 0 : 1;
+        return csimi_min(a, b);
+    } else { /* eq. 23-27 */
+        const csim_real root = CSIMI_SQRT(a * a + b * b);
+        *alpha = root > 0 ? 1 - a / root : 0;
+        *beta = root > 0 ? 1 - b / root : 1;
+        return a + b - root;
+    }
+}
+
+/* Eq. 35 and 103-105: force becomes bound where speed > 0. The denominator turns negative far outside the cone. */
+CSIMI_FN csim_real csimi_ncp_friction(csim_ncp ncp, csim_real speed, csim_real force, csim_real bound, csim_real rho) {
+    csim_real alpha, beta;
+    const csim_real psi = csimi_ncp(ncp, speed, rho * (bound - force), &alpha, &beta);
+    const csim_real slack = csimi_max(force + psi / rho, CSIM_R(1e-6) * bound);
+    return slack > 0 ? csimi_max((speed - psi) / slack, 0) : 0;
+}
+
+/* rho of a row: own, the row's diagonal of W, or the one of the parameters in the variables of W. */
+static csim_real csimi_nonsmooth_rho(const csimi_nonsmooth *f, int c, csim_real own) {
+    const csim_real s = f->system.W->scale[c];
+    return f->scaling > 0 ? f->scaling * s * s : own;
+}
+
+static void csimi_nonsmooth_normal(csimi_nonsmooth *f, int c, csim_real own, csim_real omega) {
+    const csim_real rho = csimi_nonsmooth_rho(f, c, own);
+    const ptrdiff_t i = 3 * (ptrdiff_t)c;
+    csimi_linear *s = &f->system;
+    csim_real alpha, beta;
+    const csim_real phi = csimi_ncp(f->ncp, f->u[i] + omega * f->r[i], rho * f->r[i], &alpha, &beta);
+    alpha = csimi_max(alpha, 1 / CSIMI_NONSMOOTH_OFF);
+    s->C[i] = rho * beta / alpha + omega;
+    s->residual[i] = -phi / alpha;
+    s->P[i] = 1 / (own + s->C[i]);
+}
+
+static void csimi_nonsmooth_friction(csimi_nonsmooth *f, int c, csim_real mu, const csim_real *D, csim_real omega) {
+    csimi_linear *s = &f->system;
+    const ptrdiff_t i = 3 * (ptrdiff_t)c;
+    const csim_real *r = f->r + i, mean = (D[4] + D[8]) / 2 + s->shift, rho = csimi_nonsmooth_rho(f, c, mean);
+    const csim_real bound = mu * csimi_max(r[0], 0), t1 = f->u[i + 1] + omega * r[1], t2 = f->u[i + 2] + omega * r[2];
+    const csim_real speed = CSIMI_SQRT(t1 * t1 + t2 * t2), force = CSIMI_SQRT(r[1] * r[1] + r[2] * r[2]);
+    const csim_real C = csimi_ncp_friction(f->ncp, speed, force, bound, rho);
+    int k;
+    for (k = 1; k < 3; ++k) {
+        const csim_real own = csimi_max(D[4 * k] + s->shift, CSIM_R(1e-3) * mean);
+        s->C[i + k] = C + omega;
+        s->residual[i + k] = -((k == 1 ? t1 : t2) + C * r[k]);
+        s->P[i + k] = bound > 0 ? 1 / (own + C + omega) : 0;
+    }
+}
+
+/* Linear rows; those off carry no impulse. */
+static void csimi_nonsmooth_bilateral(csimi_nonsmooth *f, int c, unsigned mask, const csim_real *D) {
+    csimi_linear *s = &f->system;
+    int k;
+    for (k = 0; k < 3; ++k) {
+        const ptrdiff_t i = 3 * (ptrdiff_t)c + k;
+        s->C[i] = 0;
+        s->residual[i] = -f->u[i];
+        s->P[i] = mask >> k & 1u ? 1 / csimi_max(D[4 * k] + s->shift, CSIM_R(1e-3)) : 0;
+    }
+}
+
+static void csimi_nonsmooth_box(csimi_nonsmooth *f, int c, const csim_contact *law, const csim_real *D) {
+    csimi_linear *s = &f->system;
+    int k;
+    for (k = 0; k < 3; ++k) {
+        const ptrdiff_t i = 3 * (ptrdiff_t)c + k;
+        const csim_real own = csimi_max(D[4 * k] + s->shift, CSIM_R(1e-3)), trial = f->r[i] - f->u[i] / own;
+        const csim_real to = csimi_min(csimi_max(trial, law->lo[k]), law->hi[k]);
+        const bool inside = trial > law->lo[k] && trial < law->hi[k];
+        s->C[i] = inside ? 0 : CSIMI_NONSMOOTH_OFF * own;
+        s->residual[i] = inside ? -f->u[i] : s->C[i] * (to - f->r[i]);
+        s->P[i] = 1 / (own + s->C[i]);
+    }
+}
+
+static void csimi_nonsmooth_rows(csimi_nonsmooth *f) {
+    const csimi_delassus *W = f->system.W;
+    int c;
+    for (c = 0; c < W->contacts; ++c) {
+        const csim_contact *law = W->laws + c;
+        const csim_real *D = W->diagonal + 9 * (ptrdiff_t)c;
+        const csim_real soft = law->law == CSIM_LAW_INVERTIBLE ? 1 : 0;
+        if (law->law == CSIM_LAW_BILATERAL) {
+            csimi_nonsmooth_bilateral(f, c, law->mask, D);
+        } else if (law->law == CSIM_LAW_BOX) {
+            csimi_nonsmooth_box(f, c, law, D);
+        } else {
+            csimi_nonsmooth_normal(f, c, csimi_max(D[0] + f->system.shift, CSIM_R(1e-3)), soft * law->omega[0]);
+            csimi_nonsmooth_friction(f, c, law->mu[0], D, soft * law->omega[1]);
+        }
+    }
+}
+
+/* Friction of contacts without normal impulse is zero. */
+static void csimi_nonsmooth_release(csimi_nonsmooth *f) {
+    const csimi_delassus *W = f->system.W;
+    int c;
+    for (c = 0; c < W->contacts; ++c) {
+        csim_real *r = f->r + 3 * (ptrdiff_t)c;
+        const bool coulomb = W->laws[c].law == CSIM_LAW_STRICT || W->laws[c].law == CSIM_LAW_INVERTIBLE;
+        if (coulomb && !(r[0] > 0 && W->laws[c].mu[0] > 0)) r[1] = r[2] = 0;
+    }
+}
+
 /* ---- Newton */
 
-/* The nearest feasible impulses to f->r, in place of x; measured. */
-static double csimi_fischer_judge(csimi_fischer *f) {
+/* One damped step; returns the linear iterations. */
+static int csimi_nonsmooth_step(csimi_nonsmooth *f, int most) {
+    csimi_linear *s = &f->system;
+    int i, count;
+    csimi_nonsmooth_release(f);
+    csimi_delassus_velocity(s->W, f->r, f->u);
+    if (f->centre)
+        for (i = 0; i < s->length; ++i) f->u[i] += s->shift * (f->r[i] - f->centre[i]);
+    csimi_nonsmooth_rows(f);
+    count = csimi_linear_solve(s, f->linear, csimi_imin(f->inner, most));
+    for (i = 0; i < s->length; ++i) f->r[i] += f->damping * s->x[i];
+    return count;
+}
+
+/* The nearest feasible impulses to f->r, in place of x, and u there; measured. */
+static double csimi_nonsmooth_judge(csimi_nonsmooth *f) {
+    csimi_delassus *W = f->system.W;
     int c, k;
-    for (c = 0; c < f->W->contacts; ++c) {
+    for (c = 0; c < W->contacts; ++c) {
+        const csim_contact *law = W->laws + c;
         const csim_real *r = f->r + 3 * (ptrdiff_t)c;
-        csim_real *x = f->x + 3 * (ptrdiff_t)c;
-        csim_project(f->W->laws + c, 1, r, x); /* normal first, then the disk of that normal */
-        if (f->W->laws[c].law == CSIM_LAW_BILATERAL)
-            for (k = 0; k < 3; ++k) x[k] = f->W->laws[c].mask >> k & 1u ? r[k] : 0;
+        csim_real *x = f->system.x + 3 * (ptrdiff_t)c;
+        csim_contact strict = *law;
+        if (law->law == CSIM_LAW_INVERTIBLE) strict.law = CSIM_LAW_STRICT; /* r already obeys the compliance */
+        csim_project(&strict, 1, r, x); /* normal first, then the disk of that normal */
+        if (law->law == CSIM_LAW_BILATERAL)
+            for (k = 0; k < 3; ++k) x[k] = law->mask >> k & 1u ? r[k] : 0;
     }
-    return csimi_delassus_measure(f->W, f->x, f->u, false);
+    return csimi_delassus_measure(W, f->system.x, f->u, false);
+}
+
+/* What a run has come to. */
+typedef struct csimi_nonsmooth_state {
+    csim_real *best; /* [3 contacts] */
+    double measure;  /* of best */
+    int count, cap;  /* linear iterations; the most */
+    int steps;
+} csimi_nonsmooth_state;
+
+/* A step and its look; false: the numbers broke. The history holds a measure for each linear iteration. */
+static bool csimi_nonsmooth_advance(csimi_nonsmooth *f, csimi_nonsmooth_state *t, const csimi_impulse_run *run) {
+    int logged = t->count;
+    double now;
+    t->count += csimi_imax(csimi_nonsmooth_step(f, t->cap - t->count), 1);
+    ++t->steps;
+    now = csimi_nonsmooth_judge(f);
+    while (logged < t->count) csimi_impulse_log(run, run->outcome->iterations + ++logged, now);
+    if (!(now < 1e300)) return false;
+    if (now < t->measure) {
+        t->measure = now;
+        CSIMI_MEMCPY(t->best, f->system.x, (size_t)f->system.length * sizeof *t->best);
+    }
+    return true;
+}
+
+static bool csimi_nonsmooth_open(csimi_nonsmooth *f, csimi_delassus *W, csimi_arena *arena, csim_real *u,
+                                 const csim_real *start) {
+    CSIMI_MEMSET(f, 0, sizeof *f);
+    f->system.W = W;
+    f->system.length = 3 * W->contacts;
+    f->u = f->system.Az = u;
+    f->inner = CSIMI_NONSMOOTH_INNER;
+    f->damping = CSIM_R(0.75);
+    csimi_nonsmooth_layout(f, arena, W->contacts);
+    if (arena->overflow) return false;
+    CSIMI_MEMCPY(f->r, start, (size_t)f->system.length * sizeof *start);
+    return true;
+}
+
+/* Newton alone: until target, steps, or no halving for patience steps. */
+static void csimi_nonsmooth_run(csimi_nonsmooth *f, csimi_nonsmooth_state *t, double target, int steps, int patience,
+                                const csimi_impulse_run *run) {
+    double halved = t->measure;
+    int since = 0;
+    while (t->steps < steps && t->count < t->cap && t->measure > target && since < patience) {
+        if (!csimi_nonsmooth_advance(f, t, run)) break;
+        ++since;
+        if (t->measure < 0.5 * halved) {
+            halved = t->measure;
+            since = 0;
+        }
+    }
 }
 
 CSIMI_FN double csimi_fischer_burst(csimi_delassus *W, csimi_arena *arena, csim_real *best, double measure,
                                     csim_real *u, double target, int steps, int inner, int *iterations,
                                     const csimi_impulse_run *run) {
-    const size_t bytes = 3 * (size_t)W->contacts * sizeof *best;
-    double halved = measure;
-    int step, i, since = 0, count = 0;
-    csimi_fischer f;
-    f.W = W;
-    f.length = 3 * W->contacts;
-    f.u = f.Az = u;
-    csimi_fischer_layout(&f, arena, W->contacts);
-    if (arena->overflow) return measure;
-    CSIMI_MEMCPY(f.r, best, bytes);
-    for (step = 0; step < steps && count < *iterations && measure > target && since < 10; ++step) {
-        double now;
-        csimi_fischer_release(&f);
-        csimi_delassus_velocity(W, f.r, f.u);
-        csimi_fischer_rows(&f);
-        count += csimi_fischer_solve_linear(&f, csimi_imin(inner, *iterations - count));
-        for (i = 0; i < f.length; ++i) f.r[i] += CSIM_R(0.75) * f.x[i];
-        now = csimi_fischer_judge(&f);
-        csimi_impulse_log(run, count, now);
-        if (!(now < 1e300)) break;
-        if (now < measure) {
-            measure = now;
-            CSIMI_MEMCPY(best, f.x, bytes);
+    csimi_nonsmooth f;
+    csimi_nonsmooth_state t;
+    if (!csimi_nonsmooth_open(&f, W, arena, u, best)) return measure;
+    f.inner = inner;
+    CSIMI_MEMSET(&t, 0, sizeof t);
+    t.best = best;
+    t.measure = measure;
+    t.cap = *iterations;
+    csimi_nonsmooth_run(&f, &t, target, steps, CSIMI_NONSMOOTH_PATIENCE, run);
+    *iterations = t.count;
+    return t.measure;
+}
+
+/* ---- the proximal loop */
+
+/* |r - P(r - u)| of the problem W + shift around the centre at the impulses last judged, and their way from there. */
+static double csimi_nonsmooth_gap(csimi_nonsmooth *f, double *way) {
+    csimi_linear *s = &f->system;
+    double sum = 0, from = 0;
+    int c, k;
+    for (c = 0; c < s->W->contacts; ++c) {
+        const csim_real *x = s->x + 3 * (ptrdiff_t)c, *u = f->u + 3 * (ptrdiff_t)c;
+        csim_real near[3], rest[3];
+        for (k = 0; k < 3; ++k) {
+            const csim_real moved = x[k] - f->centre[3 * (ptrdiff_t)c + k];
+            near[k] = u[k] + s->shift * moved;
+            from += (double)moved * (double)moved;
         }
+        csimi_delassus_residual(s->W, c, 1, x, near, rest);
+        for (k = 0; k < 3; ++k) sum += (double)rest[k] * (double)rest[k];
+    }
+    *way = csimi_sqrt64(from);
+    return csimi_sqrt64(sum);
+}
+
+/* Newton on the problem around centre until its error is small against eps times the way; false when it has not halved
+   its error in CSIMI_NONSMOOTH_PROXIMAL steps. */
+static bool csimi_nonsmooth_near(csimi_nonsmooth *f, csimi_nonsmooth_state *t, double target,
+                                 const csimi_impulse_run *run) {
+    double halved = (double)CSIMI_HUGE;
+    int since = 0;
+    while (since < CSIMI_NONSMOOTH_PROXIMAL && t->count < t->cap && t->measure > target) {
+        double way, gap;
+        if (!csimi_nonsmooth_advance(f, t, run)) return false;
+        gap = csimi_nonsmooth_gap(f, &way);
+        if (gap < 0.2 * (double)f->system.shift * way) return true;
         ++since;
-        if (measure < 0.5 * halved) {
-            halved = measure;
+        if (gap < 0.5 * halved) {
+            halved = gap;
             since = 0;
         }
     }
-    *iterations = count;
-    return measure;
+    return false;
 }
 
-CSIMI_FN size_t csimi_fischer_bytes(int contacts, const csim_solver_params *params) {
+/* The first step is Newton alone, eps = 0. Then eps falls while the steps arrive, and grows where they do not; what
+   failed is tried again after some that did not. */
+static void csimi_nonsmooth_loop(csimi_nonsmooth *f, csimi_nonsmooth_state *t, csim_real *centre, double target,
+                                 const csimi_impulse_run *run) {
+    const size_t bytes = (size_t)f->system.length * sizeof *centre;
+    double eps = 1e-2;
+    int arrived = 0, wait = 1;
+    csimi_nonsmooth_run(f, t, target, t->cap, CSIMI_NONSMOOTH_PATIENCE, run);
+    f->centre = centre;
+    CSIMI_MEMCPY(centre, t->best, bytes);
+    while (t->measure > target && t->count < t->cap && eps < 100) {
+        f->system.shift = (csim_real)eps;
+        CSIMI_MEMCPY(f->r, centre, bytes);
+        if (csimi_nonsmooth_near(f, t, target, run)) {
+            CSIMI_MEMCPY(centre, f->system.x, bytes);
+            if (++arrived < wait || eps < 1e-8) continue;
+            eps *= 0.4;
+            arrived = 0;
+        } else {
+            eps *= 2.5;
+            arrived = 0;
+            wait = csimi_imin(2 * wait, 32);
+        }
+    }
+}
+
+/* ---- the solvers */
+
+static bool csimi_nonsmooth_start(csimi_nonsmooth *f, csimi_nonsmooth_state *t, const csimi_impulse_run *run) {
+    const csim_solver_params *p = run->params;
+    csim_real *u = CSIMI_PUSH(run->arena, csim_real, 3 * (size_t)run->W->contacts);
+    csimi_delassus_project(run->W, run->r);
+    CSIMI_MEMSET(t, 0, sizeof *t);
+    t->best = run->r;
+    t->cap = csimi_imax(p->max_iterations - run->outcome->iterations, 1); /* earlier runs count */
+    t->measure = csimi_delassus_measure(run->W, run->r, u, false);
+    if (!csimi_nonsmooth_open(f, run->W, run->arena, u, run->r)) return false;
+    f->ncp = p->ncp;
+    f->linear = p->linear;
+    f->scaling = p->scaling;
+    if (p->inner > 0) f->inner = p->inner;
+    if (p->relaxation > 0) f->damping = p->relaxation;
+    return t->measure < 1e300;
+}
+
+static bool csimi_nonsmooth_end(const csimi_nonsmooth_state *t, const csimi_impulse_run *run) {
+    run->outcome->iterations += t->count;
+    run->outcome->outer += t->steps;
+    run->outcome->residual = t->measure;
+    return true;
+}
+
+CSIMI_FN size_t csimi_nonsmooth_bytes(int contacts, const csim_solver_params *params) {
     csimi_arena arena = csimi_arena_counting();
-    csimi_fischer f;
-    (void)params;
-    csimi_fischer_layout(&f, &arena, contacts);
+    csimi_nonsmooth f;
+    csimi_nonsmooth_layout(&f, &arena, contacts);
     (void)CSIMI_PUSH(&arena, csim_real, 3 * (size_t)contacts);
+    if (params->solver == CSIM_SOLVER_NEWTON_PROXIMAL) (void)CSIMI_PUSH(&arena, csim_real, 3 * (size_t)contacts);
     return arena.high;
 }
 
-CSIMI_FN bool csimi_fischer_solve(csimi_impulse_run *run) {
-    csim_real *u = CSIMI_PUSH(run->arena, csim_real, 3 * (size_t)run->W->contacts);
-    int count = run->params->max_iterations;
-    double measure;
-    csimi_delassus_project(run->W, run->r);
-    measure = csimi_delassus_measure(run->W, run->r, u, false);
-    if (!(measure < 1e300)) return false;
-    if (csimi_fischer_takes(run->W))
-        measure = csimi_fischer_burst(run->W, run->arena, run->r, measure, u, run->target, 1000, 200, &count, run);
-    else
-        count = 0;
-    run->outcome->iterations += count;
-    run->outcome->residual = measure;
-    return true;
+CSIMI_FN bool csimi_nonsmooth_solve(csimi_impulse_run *run) {
+    csimi_nonsmooth f;
+    csimi_nonsmooth_state t;
+    if (!csimi_nonsmooth_start(&f, &t, run)) return false;
+    csimi_nonsmooth_run(&f, &t, run->target, run->params->max_iterations, CSIMI_NONSMOOTH_PATIENCE, run);
+    return csimi_nonsmooth_end(&t, run);
 }
-/* ==== end solve/fischer.c */
+
+CSIMI_FN bool csimi_nonsmooth_proximal(csimi_impulse_run *run) {
+    csim_real *centre = CSIMI_PUSH(run->arena, csim_real, 3 * (size_t)run->W->contacts);
+    csimi_nonsmooth f;
+    csimi_nonsmooth_state t;
+    if (!csimi_nonsmooth_start(&f, &t, run)) return false;
+    csimi_nonsmooth_loop(&f, &t, centre, run->target, run);
+    return csimi_nonsmooth_end(&t, run);
+}
+
+#undef CSIMI_NONSMOOTH_INNER
+#undef CSIMI_NONSMOOTH_PATIENCE
+#undef CSIMI_NONSMOOTH_PROXIMAL
+#undef CSIMI_NONSMOOTH_OFF
+/* ==== end solve/nonsmooth.c */
 
 /* ==== begin solve/cascade.c ===================================================================================== */
 /* solve/cascade: impulses by exact sweeps, Anderson's acceleration, a Newton burst and a proximal loop, on vectors
    alone; findings-impulse.md, recommended cascade. Where W can be read row by row a sweep is Gauss-Seidel with the
    exact solution of one contact; where W is only a product it is the same with every contact solved at once against
    sigma I >= W / 1.5 in the place of its diagonal block (the step of COND on impulses). Between the stages of
-   solve/stages.c stands a burst of Newton's method on the Fischer-Burmeister equations (solve/fischer.c). Each stage
+   solve/stages.c stands a burst of Newton's method on the Fischer-Burmeister equations (solve/nonsmooth.c). Each stage
    starts from the best impulses seen. */
 
 #define CSIMI_CASCADE_WINDOW 20
@@ -18419,9 +18794,12 @@ static csim_status csimi_impulse_begin(const csim_impulse_problem *problem, cons
     outcome->result = CSIM_RESULT_NOT_FINITE;
     outcome->solver = csimi_impulse_choice(params);
     outcome->certificate.worst_contact = -1;
-    if (csimi_solver_table()[outcome->solver].rows && problem->product)
+    if (problem->contacts && !csimi_solver_laws(outcome->solver, problem->contacts, problem->contact_count))
         return csimi_impulse_bad(error, "params.solver", (double)(int)params->solver,
-                                 "a solver that needs no rows of W, as csim_describe_solver says");
+                                 csimi_solver_table()[outcome->solver].needs);
+    if (csimi_solver_rows(params) && problem->product)
+        return csimi_impulse_bad(error, "params.solver", (double)(int)params->solver,
+                                 "a solver that needs no rows of W, as csim_describe_solver says, for a product");
     if (problem->contact_count > 0 && !csimi_delassus_open(W, problem))
         return csimi_impulse_flat(problem, W)
                    ? csimi_impulse_bad(error, "trace of a diagonal block of problem.W", 0, "greater than 0")
@@ -18816,7 +19194,7 @@ CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_so
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
                           "positive definite, with every contact on blocks that can move");
     outcome->solver = params->solver;
-    if (csimi_solver_table()[params->solver].rows && !W.rows)
+    if (csimi_solver_rows(params) && !W.rows)
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", true,
                           (double)(int)params->solver, "for this solver: bodies of 1 to 4 blocks, or 32 contacts");
     CSIMI_MEMCPY(r, solution->lambda, 3 * (size_t)W.contacts * sizeof *r);
@@ -19012,30 +19390,52 @@ static csim_status csimi_any_sweep_solve(const csim_problem *problem, const csim
 }
 
 CSIMI_FN const csimi_solver_entry *csimi_solver_table(void) {
+    static const char blocks[] = "a problem of bodies of 1 to 4 blocks, W in blocks or dense, or at most 32 contacts";
+    static const char newton[] = "contacts of the laws strict, invertible, bilateral and box";
+    static const char any[] = "a positive definite A, with every contact on blocks that can move";
     static const csimi_solver_entry table[CSIM_SOLVER_COUNT_] = {
-        {"auto", NULL, NULL, NULL, NULL, NULL, false},
-        {"cond", csimi_cond_bytes, csimi_cond_takes, csimi_cond_solve, NULL, NULL, false},
+        /* name; level of velocities: bytes, takes, solve; of impulses: bytes, solve; rows of W; laws; needs */
+        {"auto", NULL, NULL, NULL, NULL, NULL, false, CSIMI_ALL_LAWS, any},
+        {"cond", csimi_cond_bytes, csimi_cond_takes, csimi_cond_solve, NULL, NULL, false, CSIMI_ALL_LAWS, any},
         {"sweep", csimi_any_sweep_bytes, csimi_lift_takes, csimi_any_sweep_solve, csimi_cascade_bytes,
-         csimi_cascade_solve, false},
+         csimi_cascade_solve, false, CSIMI_ALL_LAWS, any},
         {"anderson", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_cascade_bytes, csimi_cascade_anderson,
-         false},
+         false, CSIMI_ALL_LAWS, any},
         {"proximal", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_cascade_bytes, csimi_cascade_proximal,
-         false},
-        {"pgs", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_pgs_bytes, csimi_pgs_solve, true},
-        {"apgd", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_apgd_bytes, csimi_apgd_solve, false},
+         false, CSIMI_ALL_LAWS, any},
+        {"pgs", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_pgs_bytes, csimi_pgs_solve, true,
+         CSIMI_ALL_LAWS, blocks},
+        {"apgd", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_apgd_bytes, csimi_apgd_solve, false,
+         CSIMI_ALL_LAWS, any},
         {"percontact", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_percontact_bytes,
-         csimi_percontact_solve, true},
+         csimi_percontact_solve, true, CSIMI_ALL_LAWS, blocks},
         {"staggered", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_staggered_bytes,
-         csimi_staggered_solve, false},
+         csimi_staggered_solve, false, CSIMI_ALL_LAWS, any},
         {"ccs", csimi_ccs_motion_bytes, csimi_lift_takes, csimi_ccs_motion_solve, csimi_ccs_bytes, csimi_ccs_solve,
-         false},
-        {"fischer", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_fischer_bytes, csimi_fischer_solve,
-         false},
+         false, CSIMI_ALL_LAWS, any},
+        {"newton", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_nonsmooth_bytes, csimi_nonsmooth_solve,
+         false, CSIMI_NONSMOOTH_LAWS, newton},
+        {"newton-proximal", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_nonsmooth_bytes,
+         csimi_nonsmooth_proximal, false, CSIMI_NONSMOOTH_LAWS, newton},
 #ifdef CONDSIM_REFERENCE
-        {"lemke", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_lemke_bytes, csimi_lemke_solve, false},
+        {"lemke", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_lemke_bytes, csimi_lemke_solve, false,
+         CSIMI_ALL_LAWS, any},
 #endif
     };
     return table;
+}
+
+CSIMI_FN bool csimi_solver_rows(const csim_solver_params *params) {
+    const bool newton = params->solver == CSIM_SOLVER_NEWTON || params->solver == CSIM_SOLVER_NEWTON_PROXIMAL;
+    return csimi_solver_table()[params->solver].rows || (newton && params->linear == CSIM_LINEAR_GAUSS_SEIDEL);
+}
+
+CSIMI_FN bool csimi_solver_laws(csim_solver solver, const csim_contact *contacts, int count) {
+    const unsigned laws = csimi_solver_table()[solver].laws;
+    int c;
+    for (c = 0; c < count; ++c)
+        if (!(laws >> contacts[c].law & 1u)) return false;
+    return true;
 }
 
 CSIM_API csim_solver_params csim_default_solver_params(void) {
@@ -19156,6 +19556,14 @@ CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error 
         return csimi_solver_range(error, "params.relaxation", (double)p->relaxation, "0 to 2");
     if (!(p->rho >= 0 && p->rho < CSIMI_HUGE))
         return csimi_solver_range(error, "params.rho", (double)p->rho, "0 or more");
+    if ((int)p->ncp < 0 || p->ncp >= CSIM_NCP_COUNT_)
+        return csimi_solver_range(error, "params.ncp", (double)(int)p->ncp, "a csim_ncp");
+    if ((int)p->linear < 0 || p->linear >= CSIM_LINEAR_COUNT_)
+        return csimi_solver_range(error, "params.linear", (double)(int)p->linear, "a csim_linear");
+    if (p->inner < 0 || p->inner > 1000000)
+        return csimi_solver_range(error, "params.inner", (double)p->inner, "0 to 1000000");
+    if (!(p->scaling >= 0 && p->scaling < CSIMI_HUGE))
+        return csimi_solver_range(error, "params.scaling", (double)p->scaling, "0 or more, 1/kg");
     if (p->history_capacity < 0)
         return csimi_solver_range(error, "params.history_capacity", (double)p->history_capacity, "0 or more");
     return CSIM_OK;
@@ -19261,9 +19669,11 @@ CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_
     if (status != CSIM_OK) return status;
     if (params->solver == CSIM_SOLVER_AUTO && !params->by_impulse)
         return csimi_solve_auto(problem, params, &arena, tasks, solution, outcome, error);
-    if (params->solver != CSIM_SOLVER_AUTO && (!table[params->solver].takes || !table[params->solver].takes(problem)))
+    if (params->solver != CSIM_SOLVER_AUTO &&
+        (!table[params->solver].takes(problem) ||
+         !csimi_solver_laws(params->solver, problem->contacts, problem->contact_count)))
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", true,
-                          (double)(int)params->solver, "a solver that takes this problem; CSIM_SOLVER_AUTO finds one");
+                          (double)(int)params->solver, table[params->solver].needs);
     return (params->by_impulse ? csimi_solve_by_impulse : table[params->solver].solve)(problem, params, &arena, tasks,
                                                                                       solution, outcome, error);
 }
@@ -28571,6 +28981,11 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_NEWTON_ROUNDING
 #undef CSIMI_SWEEP_WINDOW
 #undef CSIMI_SWEEP_PATIENCE
+#undef CSIMI_LINEAR_ENOUGH
+#undef CSIMI_NONSMOOTH_INNER
+#undef CSIMI_NONSMOOTH_PATIENCE
+#undef CSIMI_NONSMOOTH_PROXIMAL
+#undef CSIMI_NONSMOOTH_OFF
 #undef CSIMI_CASCADE_WINDOW
 #undef CSIMI_CASCADE_PATIENCE
 #undef CSIMI_CASCADE_BURST

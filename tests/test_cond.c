@@ -786,6 +786,10 @@ TEST(bad_numbers_and_parameters_are_refused) {
     REFUSED(weight, CSIM_WEIGHT_COUNT_);
     REFUSED(acceleration, CSIM_ACCELERATION_COUNT_);
     REFUSED(solver, CSIM_SOLVER_COUNT_);
+    REFUSED(ncp, CSIM_NCP_COUNT_);
+    REFUSED(linear, CSIM_LINEAR_COUNT_);
+    REFUSED(inner, -1);
+    REFUSED(scaling, -1);
     REFUSED(history_capacity, -1);
     STATUS(csim_problem_solve(NULL, &p, s.workspace, s.workspace_bytes, NULL, &s.solution, &s.outcome, NULL),
            CSIM_NULL_ARGUMENT);

@@ -1,5 +1,4 @@
 /* The impulse level: W in its three forms, the measure, agreement of the solvers, invariances, memory, bad input. */
-#define CHECK_ALONE /* looks into the parts of Newton, which are private to their file */
 #include "check.h"
 #include "contact_problems.h"
 
@@ -395,7 +394,7 @@ TEST(single_contacts_by_hand) {
     for (s = 0; s < CSIM_SOLVER_COUNT_; s++) {
         const csim_solver_params params = params_of((csim_solver)s, TOL(1e-8, 1e-5));
         if (!csim_describe_solver((csim_solver)s).impulse) continue;
-        if (s != CSIM_SOLVER_FISCHER && s != CSIM_SOLVER_AUTO && s != CSIM_SOLVER_SWEEP && s != CSIM_SOLVER_ANDERSON &&
+        if (s != CSIM_SOLVER_NEWTON && s != CSIM_SOLVER_AUTO && s != CSIM_SOLVER_SWEEP && s != CSIM_SOLVER_ANDERSON &&
             s != CSIM_SOLVER_PROXIMAL)
             continue; /* others are tested by their own file */
         for (k = 0; k < 3; k++) {
@@ -421,7 +420,7 @@ TEST(single_contacts_by_hand) {
 }
 
 TEST(zero_is_no_answer_unless_it_is) {
-    csim_solver_params params = params_of(CSIM_SOLVER_FISCHER, 0.1);
+    csim_solver_params params = params_of(CSIM_SOLVER_NEWTON, 0.1);
     csim_outcome out;
     make_random(10, 11, 10, 1);
     params.max_iterations = 1;
@@ -465,89 +464,6 @@ TEST(light_contacts_are_judged_by_themselves) {
         CHECK(out.certificate.contact <= 1e-4);
     }
     CHECK(uneven >= 5);
-}
-
-/* ---- Newton's parts */
-
-/* Conjugate residuals lower residual' P residual in every step. */
-TEST(conjugate_residuals_are_monotone) {
-    int trial, k, i;
-    for (trial = 0; trial < 5; trial++) {
-        static uint64_t memory[1 << 16];
-        csimi_arena arena = csimi_arena_in(memory, sizeof memory);
-        csimi_delassus W;
-        csimi_fischer f;
-        csim_real u[90];
-        double last = 1e300, first = 0;
-        memset(&W, 0, sizeof W);
-        make_random(30, trial % 2 ? 8 : 31, 10, 1);
-        csimi_delassus_layout(&W, &arena, 30);
-        CHECK(csimi_delassus_open(&W, &im.p));
-        f.W = &W;
-        f.length = 90;
-        f.u = f.Az = u;
-        csimi_fischer_layout(&f, &arena, 30);
-        CHECK(!arena.overflow);
-        for (k = 1; k <= 40; k++) {
-            double size;
-            check.random = 77 + (uint64_t)trial;
-            for (i = 0; i < 90; i++) {
-                f.C[i] = CSIM_R(check_random(0, 0.5));
-                f.P[i] = i % 7 == 3 ? 0 : 1 / (1 + f.C[i]);
-                f.residual[i] = i % 7 == 3 ? 0 : CSIM_R(check_random(-1, 1));
-            }
-            csimi_fischer_solve_linear(&f, k);
-            size = csimi_sum_weighted(90, f.P, f.residual, f.residual);
-            if (k == 1) first = size;
-            CHECK(size <= last * TOL(1 + 1e-10, 1 + 1e-3) + TOL(1e-20, 1e-10) * first);
-            last = size;
-        }
-        CHECK(last < 0.1 * first);
-    }
-}
-
-/* The rows of Newton's system against differences: phi / alpha and its slopes 1 and C. */
-TEST(fischer_rows_are_the_derivative) {
-    int trial;
-    for (trial = 0; trial < 200; trial++) {
-        csimi_fischer f;
-        csim_real u[3], r[3], C[3], P[3], res[3];
-        const double rho = cp_log(0.1, 10), h = TOL(1e-6, 1e-3), a = check_random(-1, 1), b = check_random(-1, 1);
-        double phi[2][2], alpha, slope_u, slope_r;
-        int i, j;
-        memset(&f, 0, sizeof f);
-        f.u = u, f.r = r, f.C = C, f.P = P, f.residual = res;
-        for (i = 0; i < 2; i++)
-            for (j = 0; j < 2; j++) {
-                const double x = a + (i ? h : -h), y = rho * (b + (j ? h : -h));
-                phi[i][j] = x + y - sqrt(x * x + y * y);
-            }
-        u[0] = CSIM_R(a);
-        r[0] = CSIM_R(b);
-        csimi_fischer_normal(&f, 0, CSIM_R(rho));
-        alpha = 1 - a / sqrt(a * a + rho * rho * b * b);
-        if (alpha < 1e-2) continue;
-        slope_u = (phi[1][0] + phi[1][1] - phi[0][0] - phi[0][1]) / (4 * h);
-        slope_r = (phi[0][1] + phi[1][1] - phi[0][0] - phi[1][0]) / (4 * h);
-        if (fabs(a) + fabs(b) < 0.1) continue; /* the kink */
-        NEAR(slope_u / alpha, 1, TOL(1e-6, 1e-2));
-        NEAR(slope_r / alpha, C[0], TOL(1e-5, 1e-2) * (1 + (double)C[0]));
-        NEAR(-res[0], (a + rho * b - sqrt(a * a + rho * rho * b * b)) / alpha, TOL(1e-10, 1e-4) / alpha);
-    }
-    { /* sticking friction carries no slope, sliding friction points against the slip with the length of the cone */
-        csimi_fischer f;
-        csim_real u[3] = {0, 0, 0}, r[3] = {2, CSIM_R(0.1), 0}, C[3], P[3], res[3];
-        const csim_real D[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-        memset(&f, 0, sizeof f);
-        f.u = u, f.r = r, f.C = C, f.P = P, f.residual = res;
-        csimi_fischer_friction(&f, 0, CSIM_R(0.5), D);
-        NEAR(C[1], 0, TOL(1e-12, 1e-6));
-        u[1] = 3;
-        r[1] = -1;
-        csimi_fischer_friction(&f, 0, CSIM_R(0.5), D);
-        NEAR(C[1], 3, TOL(1e-12, 1e-5));
-        NEAR(res[1], 0, TOL(1e-12, 1e-5));
-    }
 }
 
 /* ---- through the door of the velocity level */

@@ -1,6 +1,7 @@
 /* condsim-fc3d: solves a frictional contact problem of a LOCAL or GLOBAL text file and prints one line of figures.
 
    condsim-fc3d FILE --solver NAME --tol T [--max-iter N] [--out r.txt] [--order SEED] [--seconds S] [--header]
+                [--set FIELD=VALUE ...]            fields of csim_solver_params; words are numbers in their order
    condsim-fc3d --list                       the solvers, one a line
    condsim-fc3d --report DIR TABLE.csv ...   performance profile and pictures of finished runs */
 #define CONDSIM_IMPLEMENTATION
@@ -17,6 +18,8 @@ typedef struct options {
     int max_iterations;
     unsigned order;
     bool header;
+    const char *set[8]; /* FIELD=VALUE */
+    int set_count;
 } options;
 
 static void *get(size_t count, size_t size) {
@@ -117,6 +120,29 @@ static int *shuffle(unsigned seed, int nc) {
     return order;
 }
 
+/* FIELD=VALUE of the parameters of solvers; the library says what is out of range. */
+static bool read_parameter(csim_solver_params *p, const char *text) {
+    const char *equals = strchr(text, '=');
+    const size_t length = equals ? (size_t)(equals - text) : 0;
+    char *end;
+    double value;
+    if (!equals || !equals[1]) return false;
+    value = strtod(equals + 1, &end);
+    if (*end || !(value > -1e9 && value < 1e9)) return false;
+#define FIELD(field, type) \
+    if (strlen(#field) == length && strncmp(text, #field, length) == 0) return (p->field = (type)value), true
+    FIELD(ncp, csim_ncp);
+    FIELD(linear, csim_linear);
+    FIELD(inner, int);
+    FIELD(scaling, csim_real);
+    FIELD(relaxation, csim_real);
+    FIELD(sides, int);
+    FIELD(window, int);
+    FIELD(rho, csim_real);
+#undef FIELD
+    return false;
+}
+
 static int solve_file(const options *o, csim_solver solver) {
     fc3d_problem p;
     fc3d_measures measures;
@@ -136,6 +162,7 @@ static int solve_file(const options *o, csim_solver solver) {
     memset(&x, 0, sizeof x);
     fc3d_model_make(&p, &m);
     params = fc3d_params(&p, solver, o->tolerance, o->max_iterations);
+    for (k = 0; k < o->set_count; ++k) (void)read_parameter(&params, o->set[k]); /* read_option has tried them */
     x.bytes = fc3d_model_bytes(&m, &params);
     x.workspace = get(x.bytes, 1);
     x.r = (csim_real *)get(3 * (size_t)p.nc, sizeof(csim_real));
@@ -168,6 +195,7 @@ static int usage(const char *what) {
     if (what) fprintf(stderr, "condsim-fc3d: %s\n", what);
     fputs(
         "condsim-fc3d FILE --solver NAME --tol T [--max-iter N] [--out r.txt] [--order SEED] [--seconds S] [--header]\n"
+        "             [--set FIELD=VALUE ...]   ncp, linear, inner, scaling, relaxation, sides, window, rho\n"
         "condsim-fc3d --list\ncondsim-fc3d --report DIR TABLE.csv ...\n"
         "exit status: 0 solved, 1 not solved, 2 unreadable or wrong\n",
         stderr);
@@ -178,7 +206,7 @@ static int list_solvers(void) {
     int k;
     for (k = 0; k < CSIM_SOLVER_COUNT_; ++k) {
         const csim_solver_info info = csim_describe_solver((csim_solver)k);
-        printf("%-10s %-4s %-4s %s\n", info.name, info.velocity ? "A" : "-", info.impulse ? "W" : "-", info.text);
+        printf("%-15s %-4s %-4s %s\n", info.name, info.velocity ? "A" : "-", info.impulse ? "W" : "-", info.text);
     }
     return 0;
 }
@@ -195,6 +223,10 @@ static bool read_option(options *o, const char *flag, const char *value) {
     bool ok = value[0] != 0;
     if (strcmp(flag, "--solver") == 0) {
         o->solver = value;
+    } else if (strcmp(flag, "--set") == 0) {
+        csim_solver_params scratch = csim_default_solver_params();
+        ok = o->set_count < 8 && read_parameter(&scratch, value);
+        if (ok) o->set[o->set_count++] = value;
     } else if (strcmp(flag, "--out") == 0) {
         o->out = value;
     } else if (strcmp(flag, "--tol") == 0) {

@@ -171,9 +171,12 @@ static csim_status csimi_impulse_begin(const csim_impulse_problem *problem, cons
     outcome->result = CSIM_RESULT_NOT_FINITE;
     outcome->solver = csimi_impulse_choice(params);
     outcome->certificate.worst_contact = -1;
-    if (csimi_solver_table()[outcome->solver].rows && problem->product)
+    if (problem->contacts && !csimi_solver_laws(outcome->solver, problem->contacts, problem->contact_count))
         return csimi_impulse_bad(error, "params.solver", (double)(int)params->solver,
-                                 "a solver that needs no rows of W, as csim_describe_solver says");
+                                 csimi_solver_table()[outcome->solver].needs);
+    if (csimi_solver_rows(params) && problem->product)
+        return csimi_impulse_bad(error, "params.solver", (double)(int)params->solver,
+                                 "a solver that needs no rows of W, as csim_describe_solver says, for a product");
     if (problem->contact_count > 0 && !csimi_delassus_open(W, problem))
         return csimi_impulse_flat(problem, W)
                    ? csimi_impulse_bad(error, "trace of a diagonal block of problem.W", 0, "greater than 0")

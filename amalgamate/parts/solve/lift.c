@@ -338,7 +338,7 @@ CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_so
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
                           "positive definite, with every contact on blocks that can move");
     outcome->solver = params->solver;
-    if (csimi_solver_table()[params->solver].rows && !W.rows)
+    if (csimi_solver_rows(params) && !W.rows)
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", true,
                           (double)(int)params->solver, "for this solver: bodies of 1 to 4 blocks, or 32 contacts");
     CSIMI_MEMCPY(r, solution->lambda, 3 * (size_t)W.contacts * sizeof *r);

@@ -24,9 +24,16 @@ typedef struct csimi_solver_entry {
     size_t (*impulse_bytes)(int contacts, const csim_solver_params *params);
     /* from the start in run->r to the best impulses found; false: the numbers broke down */
     bool (*impulse)(struct csimi_impulse_run *run);
-    bool rows; /* needs csimi_delassus_row */
+    bool rows;         /* needs csimi_delassus_row */
+    unsigned laws;     /* bit l: takes csim_law l */
+    const char *needs; /* of the problem, for the sentence of a refusal */
 } csimi_solver_entry;
+enum { CSIMI_ALL_LAWS = (1 << CSIM_LAW_COUNT_) - 1 };
 CSIMI_FN const csimi_solver_entry *csimi_solver_table(void);
+/* Whether the solver of params visits rows of W. */
+CSIMI_FN bool csimi_solver_rows(const csim_solver_params *params);
+/* Whether solver takes the laws of contacts [count]. */
+CSIMI_FN bool csimi_solver_laws(csim_solver solver, const csim_contact *contacts, int count);
 CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error *error);
 
 /* ---- cond.c */
@@ -313,7 +320,29 @@ CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_so
 CSIMI_FN bool csimi_lift_judge(const csim_problem *problem, csimi_arena *arena, const csim_tasks *tasks,
                                csim_solution *solution, csim_certificate *certificate, int *products);
 
-/* ---- fischer.c: Newton on the Fischer-Burmeister form; STRICT and BILATERAL laws */
+/* ---- linear.c: (W + shift + C) x = residual for nonsmooth.c */
+typedef struct csimi_linear {
+    csimi_delassus *W;
+    int length; /* 3 contacts */
+    csim_real shift;
+    csim_real *C, *P;                    /* diagonals; P = 0 switches a row off */
+    csim_real *x, *residual;             /* out: the answer; in: the right side, out: what is left of it */
+    csim_real *z, *p, *Ap, *Az;          /* work; Az is the caller's */
+} csimi_linear;
+CSIMI_FN void csimi_linear_layout(csimi_linear *s, csimi_arena *arena, int contacts);
+CSIMI_FN void csimi_linear_product(csimi_linear *s, const csim_real *x, csim_real *y); /* on the rows that are on */
+/* From x = 0, most iterations at most; returns them: one product or one sweep each. */
+CSIMI_FN int csimi_linear_solve(csimi_linear *s, csim_linear method, int most);
+
+/* ---- nonsmooth.c: Newton on the laws as equations */
+enum {
+    CSIMI_NONSMOOTH_LAWS =
+        1 << CSIM_LAW_STRICT | 1 << CSIM_LAW_INVERTIBLE | 1 << CSIM_LAW_BILATERAL | 1 << CSIM_LAW_BOX
+};
+/* phi(a, b) and its derivatives. */
+CSIMI_FN csim_real csimi_ncp(csim_ncp ncp, csim_real a, csim_real b, csim_real *alpha, csim_real *beta);
+/* Compliance of the tangential rows at |u_t|, |r_t|, mu r_n: u_t + C r_t = 0 is Coulomb's law where it is solved. */
+CSIMI_FN csim_real csimi_ncp_friction(csim_ncp ncp, csim_real speed, csim_real force, csim_real bound, csim_real rho);
 CSIMI_FN bool csimi_fischer_takes(const csimi_delassus *W);
 CSIMI_FN size_t csimi_fischer_numbers(int contacts); /* reals a burst takes from the arena */
 /* At most steps Newton steps of inner products each from best, whose measure is given; leaves the best feasible
@@ -321,8 +350,9 @@ CSIMI_FN size_t csimi_fischer_numbers(int contacts); /* reals a burst takes from
 CSIMI_FN double csimi_fischer_burst(csimi_delassus *W, csimi_arena *arena, csim_real *best, double measure,
                                     csim_real *u, double target, int steps, int inner, int *iterations,
                                     const csimi_impulse_run *run);
-CSIMI_FN size_t csimi_fischer_bytes(int contacts, const csim_solver_params *params);
-CSIMI_FN bool csimi_fischer_solve(csimi_impulse_run *run);
+CSIMI_FN size_t csimi_nonsmooth_bytes(int contacts, const csim_solver_params *params);
+CSIMI_FN bool csimi_nonsmooth_solve(csimi_impulse_run *run);
+CSIMI_FN bool csimi_nonsmooth_proximal(csimi_impulse_run *run);
 
 /* ---- cascade.c: the solvers SWEEP, ANDERSON, PROXIMAL of the impulse level */
 CSIMI_FN size_t csimi_cascade_bytes(int contacts, const csim_solver_params *params);

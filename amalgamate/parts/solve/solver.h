@@ -18,7 +18,8 @@
     X(PERCONTACT, 7, "block over-relaxation with one of four single-contact methods (impulse level)") \
     X(STAGGERED, 8, "staggered projections of normals and friction, disk or polygon (impulse level)") \
     X(CCS, 9, "contact constraint splitting, ADMM with conjugate gradients, both levels") \
-    X(FISCHER, 10, "Fischer-Burmeister Newton with conjugate residuals, Macklin et al. (impulse level)")
+    X(NEWTON, 10, "non-smooth Newton, Fischer-Burmeister or min-map, Macklin et al. (impulse level)") \
+    X(NEWTON_PROXIMAL, 11, "the same Newton inside a proximal-point loop (impulse level)")
 
 typedef enum csim_solver {
 #define CSIMI_X(name, value, text) CSIM_SOLVER_##name = value,
@@ -50,6 +51,22 @@ typedef enum csim_acceleration {
     CSIM_ACCELERATION_COUNT_
 } csim_acceleration;
 
+/* NEWTON: the function phi(a, b) whose zeros are a, b >= 0, a b = 0. */
+typedef enum csim_ncp {
+    CSIM_NCP_FISCHER,        /* Fischer-Burmeister: a + b - sqrt(a^2 + b^2) */
+    CSIM_NCP_MIN_MAP,        /* min(a, b) */
+    CSIM_NCP_COUNT_
+} csim_ncp;
+
+/* NEWTON: how the linear system of a step is solved, diagonally preconditioned. */
+typedef enum csim_linear {
+    CSIM_LINEAR_PCR,          /* conjugate residuals */
+    CSIM_LINEAR_PCG,          /* conjugate gradients */
+    CSIM_LINEAR_JACOBI,       /* damped until the residual falls */
+    CSIM_LINEAR_GAUSS_SEIDEL, /* row by row; needs rows of W: not for a W that is only a product */
+    CSIM_LINEAR_COUNT_
+} csim_linear;
+
 typedef struct csim_solver_params {
     csim_solver solver;
     csim_real tolerance;     /* certified: dynamics and contact <= tolerance; above 0, at most 0.1; default 5e-5 */
@@ -65,12 +82,19 @@ typedef struct csim_solver_params {
     int sides;               /* friction set; 0: disk (default); PGS 4: box, each tangent clipped alone at mu lambda_n;
                                 STAGGERED 3..64: regular polygon in the disk, 8 in Kaufman's thesis; LEMKE the same,
                                 and 0 is 8 */
-    csim_real relaxation;    /* PGS: factor on its steps; PERCONTACT: what the share falls to; 0..2, 0: 1 and 0.7 */
+    csim_real relaxation;    /* PGS, NEWTON: factor on its steps; PERCONTACT: what the share falls to; 0..2,
+                                0: 1, 0.75 and 0.7 */
     csim_real rho;           /* CCS: penalty, unit-free; 0: 1 at first, then balanced */
     bool by_impulse;         /* converged is judged by lambda alone, as other software does: csim_problem_solve solves v =
                                 A^-1 (b + J'lambda) anew, and natural_map_scaled and natural_map_siconos (which depends
                                 on the units) are to be <= tolerance too; default false */
-    double *history;         /* [history_capacity] the solver's residual of each iteration, may be null */
+    csim_ncp ncp;            /* NEWTON; default Fischer-Burmeister */
+    csim_linear linear;      /* NEWTON; default conjugate residuals */
+    int inner;               /* NEWTON: linear iterations of a step at most, 0..1e6; 0: 40 */
+    csim_real scaling;       /* NEWTON: r of phi(u_n, r lambda_n), 1/kg, 0 or more; 0: the diagonal of W (the
+                                complementarity preconditioner); 1/h^2 is the paper's r = 1, 1 its r = h^2 */
+    double *history;         /* [history_capacity] the solver's residual of each iteration, may be null; NEWTON: the
+                                measure after the step to which the linear iteration belongs */
     int history_capacity;
 } csim_solver_params;
 
@@ -87,6 +111,7 @@ typedef struct csim_outcome {
     csim_result result;
     csim_solver solver;      /* the one that ran, where AUTO was asked */
     int iterations;          /* COND: V-FPI steps, one product of A each; SWEEP: sweeps and Newton evaluations */
+    int outer;               /* NEWTON: its steps, while iterations counts linear ones; 0 elsewhere */
     int products;            /* products of A in all, estimates and certificates included; SWEEP: 0 */
     int rejections;          /* iterates thrown away by the safeguards */
     int virtual_nodes;

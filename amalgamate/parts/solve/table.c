@@ -21,30 +21,52 @@ static csim_status csimi_any_sweep_solve(const csim_problem *problem, const csim
 }
 
 CSIMI_FN const csimi_solver_entry *csimi_solver_table(void) {
+    static const char blocks[] = "a problem of bodies of 1 to 4 blocks, W in blocks or dense, or at most 32 contacts";
+    static const char newton[] = "contacts of the laws strict, invertible, bilateral and box";
+    static const char any[] = "a positive definite A, with every contact on blocks that can move";
     static const csimi_solver_entry table[CSIM_SOLVER_COUNT_] = {
-        {"auto", NULL, NULL, NULL, NULL, NULL, false},
-        {"cond", csimi_cond_bytes, csimi_cond_takes, csimi_cond_solve, NULL, NULL, false},
+        /* name; level of velocities: bytes, takes, solve; of impulses: bytes, solve; rows of W; laws; needs */
+        {"auto", NULL, NULL, NULL, NULL, NULL, false, CSIMI_ALL_LAWS, any},
+        {"cond", csimi_cond_bytes, csimi_cond_takes, csimi_cond_solve, NULL, NULL, false, CSIMI_ALL_LAWS, any},
         {"sweep", csimi_any_sweep_bytes, csimi_lift_takes, csimi_any_sweep_solve, csimi_cascade_bytes,
-         csimi_cascade_solve, false},
+         csimi_cascade_solve, false, CSIMI_ALL_LAWS, any},
         {"anderson", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_cascade_bytes, csimi_cascade_anderson,
-         false},
+         false, CSIMI_ALL_LAWS, any},
         {"proximal", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_cascade_bytes, csimi_cascade_proximal,
-         false},
-        {"pgs", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_pgs_bytes, csimi_pgs_solve, true},
-        {"apgd", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_apgd_bytes, csimi_apgd_solve, false},
+         false, CSIMI_ALL_LAWS, any},
+        {"pgs", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_pgs_bytes, csimi_pgs_solve, true,
+         CSIMI_ALL_LAWS, blocks},
+        {"apgd", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_apgd_bytes, csimi_apgd_solve, false,
+         CSIMI_ALL_LAWS, any},
         {"percontact", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_percontact_bytes,
-         csimi_percontact_solve, true},
+         csimi_percontact_solve, true, CSIMI_ALL_LAWS, blocks},
         {"staggered", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_staggered_bytes,
-         csimi_staggered_solve, false},
+         csimi_staggered_solve, false, CSIMI_ALL_LAWS, any},
         {"ccs", csimi_ccs_motion_bytes, csimi_lift_takes, csimi_ccs_motion_solve, csimi_ccs_bytes, csimi_ccs_solve,
-         false},
-        {"fischer", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_fischer_bytes, csimi_fischer_solve,
-         false},
+         false, CSIMI_ALL_LAWS, any},
+        {"newton", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_nonsmooth_bytes, csimi_nonsmooth_solve,
+         false, CSIMI_NONSMOOTH_LAWS, newton},
+        {"newton-proximal", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_nonsmooth_bytes,
+         csimi_nonsmooth_proximal, false, CSIMI_NONSMOOTH_LAWS, newton},
 #ifdef CONDSIM_REFERENCE
-        {"lemke", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_lemke_bytes, csimi_lemke_solve, false},
+        {"lemke", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_lemke_bytes, csimi_lemke_solve, false,
+         CSIMI_ALL_LAWS, any},
 #endif
     };
     return table;
+}
+
+CSIMI_FN bool csimi_solver_rows(const csim_solver_params *params) {
+    const bool newton = params->solver == CSIM_SOLVER_NEWTON || params->solver == CSIM_SOLVER_NEWTON_PROXIMAL;
+    return csimi_solver_table()[params->solver].rows || (newton && params->linear == CSIM_LINEAR_GAUSS_SEIDEL);
+}
+
+CSIMI_FN bool csimi_solver_laws(csim_solver solver, const csim_contact *contacts, int count) {
+    const unsigned laws = csimi_solver_table()[solver].laws;
+    int c;
+    for (c = 0; c < count; ++c)
+        if (!(laws >> contacts[c].law & 1u)) return false;
+    return true;
 }
 
 CSIM_API csim_solver_params csim_default_solver_params(void) {
@@ -165,6 +187,14 @@ CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error 
         return csimi_solver_range(error, "params.relaxation", (double)p->relaxation, "0 to 2");
     if (!(p->rho >= 0 && p->rho < CSIMI_HUGE))
         return csimi_solver_range(error, "params.rho", (double)p->rho, "0 or more");
+    if ((int)p->ncp < 0 || p->ncp >= CSIM_NCP_COUNT_)
+        return csimi_solver_range(error, "params.ncp", (double)(int)p->ncp, "a csim_ncp");
+    if ((int)p->linear < 0 || p->linear >= CSIM_LINEAR_COUNT_)
+        return csimi_solver_range(error, "params.linear", (double)(int)p->linear, "a csim_linear");
+    if (p->inner < 0 || p->inner > 1000000)
+        return csimi_solver_range(error, "params.inner", (double)p->inner, "0 to 1000000");
+    if (!(p->scaling >= 0 && p->scaling < CSIMI_HUGE))
+        return csimi_solver_range(error, "params.scaling", (double)p->scaling, "0 or more, 1/kg");
     if (p->history_capacity < 0)
         return csimi_solver_range(error, "params.history_capacity", (double)p->history_capacity, "0 or more");
     return CSIM_OK;
@@ -270,9 +300,11 @@ CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_
     if (status != CSIM_OK) return status;
     if (params->solver == CSIM_SOLVER_AUTO && !params->by_impulse)
         return csimi_solve_auto(problem, params, &arena, tasks, solution, outcome, error);
-    if (params->solver != CSIM_SOLVER_AUTO && (!table[params->solver].takes || !table[params->solver].takes(problem)))
+    if (params->solver != CSIM_SOLVER_AUTO &&
+        (!table[params->solver].takes(problem) ||
+         !csimi_solver_laws(params->solver, problem->contacts, problem->contact_count)))
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", true,
-                          (double)(int)params->solver, "a solver that takes this problem; CSIM_SOLVER_AUTO finds one");
+                          (double)(int)params->solver, table[params->solver].needs);
     return (params->by_impulse ? csimi_solve_by_impulse : table[params->solver].solve)(problem, params, &arena, tasks,
                                                                                       solution, outcome, error);
 }
