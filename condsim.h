@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 65502d6836b7a609
+   Hash of the parts: eebe40cf571f27f5
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -805,6 +805,7 @@ typedef struct csim_problem_size {
     bool rigid;          /* A is block diagonal in bodies of at most 4 blocks (14 where the structure names the bodies):
                             SWEEP can take it */
     int inverse_blocks;  /* sum over the bodies of their blocks squared; 0: 4 n */
+    int reach_blocks;    /* sum over the contacts, and the bodies of more than 4 blocks each acts on, of their blocks */
 } csim_problem_size;
 
 /* Automatic solver, tolerance 5e-5, 600 iterations, gain 1e3 with shift; the values stand at the fields. */
@@ -2094,6 +2095,24 @@ CSIM_INLINE void csimi_addmulT3(const csim_real *M, const csim_real *x, csim_rea
     y[1] += M[1] * a + M[4] * b + M[7] * c;
     y[2] += M[2] * a + M[5] * b + M[8] * c;
 }
+/* y += M x, y -= M x and y += M' x summed in double */
+CSIM_INLINE void csimi_addmul3_wide(const csim_real *M, const csim_real *x, double *y) {
+    const double a = (double)x[0], b = (double)x[1], c = (double)x[2];
+    y[0] = y[0] + (double)M[0] * a + (double)M[1] * b + (double)M[2] * c;
+    y[1] = y[1] + (double)M[3] * a + (double)M[4] * b + (double)M[5] * c;
+    y[2] = y[2] + (double)M[6] * a + (double)M[7] * b + (double)M[8] * c;
+}
+CSIM_INLINE void csimi_submul3_wide(const csim_real *M, const csim_real *x, double *y) {
+    const double a = (double)x[0], b = (double)x[1], c = (double)x[2];
+    y[0] = y[0] - (double)M[0] * a - (double)M[1] * b - (double)M[2] * c;
+    y[1] = y[1] - (double)M[3] * a - (double)M[4] * b - (double)M[5] * c;
+    y[2] = y[2] - (double)M[6] * a - (double)M[7] * b - (double)M[8] * c;
+}
+CSIM_INLINE void csimi_addmulT3_wide(const csim_real *M, const double *x, double *y) {
+    y[0] += (double)M[0] * x[0] + (double)M[3] * x[1] + (double)M[6] * x[2];
+    y[1] += (double)M[1] * x[0] + (double)M[4] * x[1] + (double)M[7] * x[2];
+    y[2] += (double)M[2] * x[0] + (double)M[5] * x[1] + (double)M[8] * x[2];
+}
 #ifdef CONDSIM_OWN_MATH
 /* ---- elementary.c: what CSIMI_SIN ... call under CONDSIM_OWN_MATH. */
 CSIMI_FN csim_real csimi_sin(csim_real x);
@@ -3240,6 +3259,8 @@ enum {
 typedef struct csimi_bodies {
     int *first, *size, *row; /* [n] of the body of each block; row: offset of its inverse, 3x3 blocks */
     csim_real *inverse;      /* [9 csimi_bodies_inverse_blocks] */
+    csim_real *reach;        /* [9 csimi_bodies_reach_blocks] J A^-1 of the contacts of bodies of more than 4 blocks */
+    int reached;             /* blocks of it in use */
     double *dense;           /* one body while it is inverted */
 } csimi_bodies;
 /* One block a contact acts on: J rows in the contact frame, signed; where the body's inverse is. */
@@ -3247,6 +3268,8 @@ typedef struct csimi_piece {
     int block;
     int first, size; /* the body's blocks */
     int inverse;     /* row of the block in the inverses, in 3x3 blocks */
+    int reach;       /* where J A^-1 of this piece and those after it on its body is, in 3x3 blocks; -1: nowhere, -2: at
+                        a piece before */
     csim_real J[9];
 } csimi_piece;
 /* Whether A is block diagonal in bodies. */
@@ -3254,7 +3277,9 @@ CSIMI_FN bool csimi_bodies_take(const csim_problem *problem);
 /* Sum over the bodies of their blocks squared; 4 n when they are none. */
 CSIMI_FN int csimi_bodies_inverse_blocks(const csim_problem *problem);
 CSIMI_FN int csimi_inverse_blocks_of(const csim_problem_size *size);
-CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int inverse_blocks);
+/* Sum over the contacts and the bodies of more than CSIMI_BODY_BLOCKS that each acts on, of their blocks. */
+CSIMI_FN int csimi_bodies_reach_blocks(const csim_problem *problem);
+CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int inverse_blocks, int reach_blocks);
 /* Finds the bodies of a problem that csimi_bodies_take takes and inverts them. False when A is not positive definite.
  */
 CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_problem *problem);
@@ -3265,7 +3290,7 @@ CSIMI_FN void csimi_less_product(const csim_block_matrix *A, const csim_real *v,
 /* Terms that contacts name: pieces in all. */
 CSIMI_FN int csimi_pieces_count(const csim_problem *p);
 /* Pieces of contact m, rows turned into its frame; returns their number. b null: without the body's numbers. */
-CSIMI_FN int csimi_pieces_make(const csim_problem *p, const csimi_bodies *b, int m, csimi_piece *pieces);
+CSIMI_FN int csimi_pieces_make(const csim_problem *p, csimi_bodies *b, int m, csimi_piece *pieces);
 CSIMI_FN void csimi_pieces_velocity(const csimi_piece *piece, int count, const csim_real *v,
                                     csim_real *u); /* u += J v */
 /* v += A^-1 J' impulse of one contact */
@@ -3976,14 +4001,19 @@ CSIMI_FN bool csimi_finite(csim_real x) {
 }
 
 CSIMI_FN bool csimi_all_finite(const csim_real *x, int count) {
-    int i;
-    csimi_bits bad = 0; /* without an early exit the loop vectorises, and the good case reads everything anyway */
-    for (i = 0; i < count; ++i) {
-        csimi_bits bits;
-        CSIMI_MEMCPY(&bits, &x[i], sizeof bits);
-        bad |= (csimi_bits)((bits & CSIMI_EXPONENT) == CSIMI_EXPONENT);
+    const csimi_bits step = CSIMI_EXPONENT & (~CSIMI_EXPONENT + 1); /* carries into the sign where the exponent is full */
+    int i = 0;
+    csimi_bits bits[4], bad = 0; /* without an early exit: the good case reads everything anyway */
+    for (; i + 4 <= count; i += 4) {
+        CSIMI_MEMCPY(bits, x + i, sizeof bits);
+        bad |= ((bits[0] & CSIMI_EXPONENT) + step) | ((bits[1] & CSIMI_EXPONENT) + step) |
+               ((bits[2] & CSIMI_EXPONENT) + step) | ((bits[3] & CSIMI_EXPONENT) + step);
     }
-    return bad == 0;
+    for (; i < count; ++i) {
+        CSIMI_MEMCPY(bits, x + i, sizeof *bits);
+        bad |= (bits[0] & CSIMI_EXPONENT) + step;
+    }
+    return bad >> (8 * sizeof bad - 1) == 0;
 }
 #undef CSIMI_EXPONENT
 
@@ -4113,7 +4143,9 @@ CSIMI_FN csimi_arena csimi_arena_in(void *base, size_t size) {
 /* After an overflow nothing is handed out any more, but used and high go on counting what would have been needed. */
 CSIMI_FN void *csimi_push(csimi_arena *arena, size_t count, size_t stride) {
     const size_t most = SIZE_MAX - (CSIMI_ALIGN - 1), start = arena->used;
-    size_t bytes = stride && count > most / stride ? SIZE_MAX : count * stride;
+    /* a product of two halves of a word fits: no division for what is not huge */
+    const bool huge = (count | stride) >> (4 * sizeof(size_t)) != 0 && stride && count > most / stride;
+    size_t bytes = huge ? SIZE_MAX : count * stride;
     bytes = bytes > most ? SIZE_MAX : (bytes + CSIMI_ALIGN - 1) / CSIMI_ALIGN * CSIMI_ALIGN;
     if (bytes == SIZE_MAX || bytes > SIZE_MAX - start) {
         arena->overflow = true;
@@ -7895,6 +7927,17 @@ static csimi_twist csimi_joint_column(const csimi_tree_link *link, const csimi_l
     return s;
 }
 
+/* Force along each coordinate of a joint. */
+static void csimi_joint_project(const csimi_tree_link *link, const csimi_link_work *work, const csimi_twist *F,
+                                csim_real *force) {
+    if (link->dofs == 1) {
+        force[0] = csimi_twist_dot(&work->S, F);
+    } else if (link->dofs > 1) { /* unit forces, and unit moments about the joint's own origin */
+        if (link->dofs == 6) csimi_store3(force, F->v);
+        csimi_store3(force + link->dofs - 3, csim_add(F->w, csim_cross(F->v, work->r)));
+    }
+}
+
 /* Motion of a joint with the rates u of its own coordinates. */
 static csimi_twist csimi_joint_motion(const csimi_tree_link *link, const csimi_link_work *work, const csim_real *u) {
     csimi_twist m = csimi_twist_zero();
@@ -8024,12 +8067,9 @@ CSIMI_FN void csimi_tree_study(const csimi_state *s, int t, const csim_real *rat
 
 CSIMI_FN void csimi_tree_forces(const csimi_state *s, int t, csim_real *force) {
     const csimi_tree *tree = s->tree + t;
-    int i, k;
+    int i;
     for (i = tree->first_link; i < tree->first_link + tree->link_count; i++)
-        for (k = 0; k < s->tree_link[i].dofs; k++) {
-            const csimi_twist S = csimi_joint_column(s->tree_link + i, s->link_work + i, k);
-            force[s->tree_link[i].dof + k] = csimi_twist_dot(&S, &s->link_work[i].F);
-        }
+        csimi_joint_project(s->tree_link + i, s->link_work + i, &s->link_work[i].F, force + s->tree_link[i].dof);
 }
 
 /* Force that the weight of all that hangs on a joint puts on coordinate k of it. */
@@ -8048,15 +8088,54 @@ static size_t csimi_tree_slot(const csimi_state *s, const csimi_tree *tree, int 
     return (size_t)(s->coord_slot[2 * (tree->first_block + i) + (j >= tree->base_blocks)] + j);
 }
 
-/* One entry of M, both ways round. */
-static void csimi_mass_entry(const csimi_state *s, const csimi_tree *tree, int row, int col, csim_real m,
-                             csim_real *val) {
-    val[9 * csimi_tree_slot(s, tree, row / 3, col / 3) + (size_t)(3 * (row % 3) + col % 3)] += m;
-    if (row != col) val[9 * csimi_tree_slot(s, tree, col / 3, row / 3) + (size_t)(3 * (col % 3) + row % 3)] += m;
+/* A row of the tree in A: entry d stands at part[d >= split][d + 6 (d / 3)]. Entries below the diagonal are written, the
+   others copied when all are there. */
+typedef struct csimi_tree_row {
+    csim_real *part[2];
+    int split;
+} csimi_tree_row;
+
+static csimi_tree_row csimi_tree_row_of(const csimi_state *s, const csimi_tree *tree, int c, csim_real *val) {
+    const int *slot = s->coord_slot + 2 * (tree->first_block + c / 3);
+    csimi_tree_row row;
+    row.part[0] = val + 9 * (ptrdiff_t)slot[0] + 3 * (c % 3);
+    row.part[1] = val + 9 * (ptrdiff_t)slot[1] + 3 * (c % 3);
+    row.split = 3 * tree->base_blocks;
+    return row;
 }
 
-/* Composite rigid bodies: what hangs on a joint against the columns of all joints above it. scale M goes into the
-   blocks of A, or M into full [dofs x dofs] in the order of the links where that is given. */
+static void csimi_tree_row_add(const csimi_tree_row *row, int d, csim_real m) {
+    row->part[d >= row->split][d + 6 * (d / 3)] += m;
+}
+
+/* Entries above the diagonal from those below. */
+static void csimi_tree_mirror(const csimi_state *s, const csimi_tree *tree, csim_real *val) {
+    int i, j, k;
+    for (i = 0; i < tree->block_count; i++) {
+        const int limb = s->coord_limb[2 * (tree->first_block + i)];
+        for (j = 0; j < i; j++) {
+            const csim_real *low;
+            csim_real *high;
+            if (j >= tree->base_blocks && s->coord_limb[2 * (tree->first_block + j)] != limb) continue;
+            low = val + 9 * csimi_tree_slot(s, tree, i, j);
+            high = val + 9 * csimi_tree_slot(s, tree, j, i);
+            for (k = 0; k < 3; k++, high += 3) {
+                high[0] = low[k];
+                high[1] = low[k + 3];
+                high[2] = low[k + 6];
+            }
+        }
+        {
+            csim_real *own = val + 9 * csimi_tree_slot(s, tree, i, i);
+            own[1] = own[3];
+            own[2] = own[6];
+            own[5] = own[7];
+        }
+    }
+}
+
+/* Composite rigid bodies: what hangs on a joint against the columns of all joints above it. scale M goes into the lower
+   halves of the blocks of A, or M into full [dofs x dofs] in the order of the links where that is given. */
 static void csimi_tree_mass(const csimi_state *s, const csimi_tree *tree, csim_real scale, csim_real *val,
                             csim_real *full) {
     const size_t n = (size_t)tree->dof_count;
@@ -8066,16 +8145,18 @@ static void csimi_tree_mass(const csimi_state *s, const csimi_tree *tree, csim_r
         const csimi_link_work *work = s->link_work + i;
         for (k = 0; k < link->dofs; k++) {
             const csimi_twist S = csimi_joint_column(link, work, k), F = csimi_inertia_mul(&work->C, &S);
+            const csimi_tree_row to = csimi_tree_row_of(s, tree, link->coord + k, val);
             for (j = i; j >= 0; j = csimi_link_above(s, j)) {
                 const csimi_tree_link *above = s->tree_link + j;
+                csim_real m[6];
+                csimi_joint_project(above, s->link_work + j, &F, m);
+                if (j == i) m[k] += link->armature;
                 for (l = 0; l < (j == i ? k + 1 : above->dofs); l++) {
-                    const csimi_twist T = csimi_joint_column(above, s->link_work + j, l);
-                    const csim_real m = csimi_twist_dot(&T, &F) + (j == i && l == k ? link->armature : 0);
                     const size_t row = (size_t)(link->dof + k), col = (size_t)(above->dof + l);
                     if (full)
-                        full[n * row + col] = full[n * col + row] = m;
+                        full[n * row + col] = full[n * col + row] = m[l];
                     else
-                        csimi_mass_entry(s, tree, link->coord + k, above->coord + l, scale * m, val);
+                        csimi_tree_row_add(&to, above->coord + l, scale * m[l]);
                 }
             }
         }
@@ -8137,12 +8218,17 @@ static void csimi_joint_assemble(const csimi_state *s, const csimi_step *step, c
     const bool limited = link->slack >= 0 && link->effort > 0 && D > 0;
     csim_real error[3] = {0, 0, 0}, *val = system->A.val;
     int k;
-    if (link->slack >= 0) csimi_mass_entry(s, tree, link->slack, link->slack, limited ? D : 1, val);
-    if (limited) csimi_mass_entry(s, tree, link->coord, link->slack, -D, val);
+    csimi_tree_row row;
+    if (link->slack >= 0) {
+        row = csimi_tree_row_of(s, tree, link->slack, val);
+        csimi_tree_row_add(&row, link->slack, limited ? D : 1);
+        if (limited) csimi_tree_row_add(&row, link->coord, -D);
+    }
     if (D > 0 && !limited) csimi_drive_error(s, i, error);
     for (k = 0; k < link->dofs; k++) {
         const int c = link->coord + k;
-        csimi_mass_entry(s, tree, c, c, D + step->h * link->damping, val);
+        row = csimi_tree_row_of(s, tree, c, val);
+        csimi_tree_row_add(&row, c, D + step->h * link->damping);
         if (link->gravity_share > 0) b[c] -= step->h * link->gravity_share * csimi_joint_weight(s, i, k);
         if (D > 0 && !limited) b[c] += csimi_drive_impulse(s, step, i, k, error[k]);
     }
@@ -8167,15 +8253,17 @@ CSIMI_FN void csimi_tree_assemble(const csimi_state *s, const csimi_step *step, 
                 system->A.val[9 * csimi_tree_slot(s, tree, c / 3, c / 3) + 4 * (size_t)(c % 3)] += 1;
         for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
             const csimi_tree_link *link = s->tree_link + i;
+            csim_real momentum[6], bias[6];
+            csimi_joint_project(link, s->link_work + i, &s->link_work[i].H, momentum);
+            csimi_joint_project(link, s->link_work + i, &s->link_work[i].F, bias);
             for (k = 0; k < link->dofs; k++) {
-                const csimi_twist S = csimi_joint_column(link, s->link_work + i, k);
                 c = link->coord + k;
-                b[c] += inverse_theta * (csimi_twist_dot(&S, &s->link_work[i].H) + link->armature * vk[c]) +
-                        h * (force[c] - csimi_twist_dot(&S, &s->link_work[i].F));
+                b[c] += inverse_theta * (momentum[k] + link->armature * vk[c]) + h * (force[c] - bias[k]);
             }
             csimi_joint_assemble(s, step, tree, i, system, b);
         }
         csimi_tree_mass(s, tree, inverse_theta, system->A.val, NULL);
+        csimi_tree_mirror(s, tree, system->A.val);
     }
 }
 
@@ -8244,23 +8332,34 @@ CSIMI_FN void csimi_tree_advance(const csimi_state *s, const csimi_step *step, c
     }
 }
 
+/* Link by link about its own centre: no composites and no accelerations are needed. */
 CSIMI_FN csimi_tree_totals csimi_tree_measure(const csimi_state *s, int t, const csim_real *rate) {
     const csimi_tree *tree = s->tree + t;
     csimi_tree_totals sum;
     int i, k;
-    csimi_tree_study(s, t, rate, NULL, s->gravity);
+    csimi_tree_columns(s, tree);
     CSIMI_MEMSET(&sum, 0, sizeof sum);
     for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
         const csimi_tree_link *link = s->tree_link + i;
-        for (k = 0; k < link->dofs; k++) {
-            const csimi_twist S = csimi_joint_column(link, s->link_work + i, k);
-            const double u = (double)rate[link->coord + k];
-            sum.kinetic += u * ((double)csimi_twist_dot(&S, &s->link_work[i].H) + (double)link->armature * u) / 2;
-        }
+        csimi_link_work *work = s->link_work + i;
+        const csim_quat q = csimi_load_quat(s->link_pose + 7 * (size_t)i + 3);
+        const csim_real *u = rate + link->coord, *I = link->inertia;
+        const csim_vec3 d = csim_add(work->r, csim_rotate(q, link->com));
+        csim_vec3 v, w, spin, p;
+        work->V = csimi_joint_motion(link, work, u);
+        if (link->parent >= 0) work->V = csimi_twist_add(work->V, s->link_work[tree->first_link + link->parent].V);
+        v = csim_add(work->V.v, csim_cross(work->V.w, d));
+        w = csim_unrotate(q, work->V.w);
+        spin = csim_v3(I[0] * w.x + I[1] * w.y + I[2] * w.z, I[1] * w.x + I[3] * w.y + I[4] * w.z,
+                       I[2] * w.x + I[4] * w.y + I[5] * w.z);
+        p = csim_scale(link->mass, v);
+        sum.kinetic += (double)(csim_dot(p, v) + csim_dot(spin, w)) / 2;
+        for (k = 0; k < link->dofs; k++) sum.kinetic += (double)(link->armature * u[k] * u[k]) / 2;
+        sum.mass += link->mass;
+        sum.first_moment = csim_madd(sum.first_moment, link->mass, d);
+        sum.momentum.v = csim_add(sum.momentum.v, p);
+        sum.momentum.w = csim_add(sum.momentum.w, csim_add(csim_cross(d, p), csim_rotate(q, spin)));
     }
-    sum.mass = s->link_work[tree->first_link].C.m;
-    sum.first_moment = s->link_work[tree->first_link].C.mc;
-    sum.momentum = s->link_work[tree->first_link].H;
     sum.origin = csimi_load3(s->link_pose + 7 * (size_t)tree->first_link);
     return sum;
 }
@@ -8680,6 +8779,18 @@ static csim_real csimi_half_extent(const csim_geometry *g, const csim_real *d) {
     return csimi_abs(d[2]) * g->half_height + g->radius;
 }
 
+/* Everything, but for the empty side along an axis that the normal points along exactly. */
+static void csimi_half_space_bounds(const csim_real *R, const csim_pose *p, csim_vec3 *lower, csim_vec3 *upper) {
+    csim_real at[3], bound[6] = {-CSIMI_FAR, -CSIMI_FAR, -CSIMI_FAR, CSIMI_FAR, CSIMI_FAR, CSIMI_FAR};
+    int i;
+    csimi_store3(at, p->position);
+    for (i = 0; i < 3; ++i)
+        if (csimi_abs(R[3 * ((i + 1) % 3) + 2]) + csimi_abs(R[3 * ((i + 2) % 3) + 2]) <= 0)
+            bound[R[3 * i + 2] > 0 ? 3 + i : i] = at[i];
+    *lower = csimi_load3(bound);
+    *upper = csimi_load3(bound + 3);
+}
+
 CSIM_API void csim_shape_bounds(const csim_geometry *geometry, const csim_hull_data *hulls, csim_pose pose,
                                 csim_vec3 *lower, csim_vec3 *upper) {
     const csim_geometry *g = geometry;
@@ -8699,8 +8810,11 @@ CSIM_API void csim_shape_bounds(const csim_geometry *geometry, const csim_hull_d
         *upper = up;
         return;
     }
-    for (i = 0; i < 3; ++i) half[i] = g->kind == CSIM_SHAPE_HALF_SPACE ? CSIMI_FAR : csimi_half_extent(g, R.m + 3 * i);
-    if (g->kind == CSIM_SHAPE_HALF_SPACE) p.position = csim_v3(0, 0, 0);
+    if (g->kind == CSIM_SHAPE_HALF_SPACE) {
+        csimi_half_space_bounds(R.m, &p, lower, upper);
+        return;
+    }
+    for (i = 0; i < 3; ++i) half[i] = csimi_half_extent(g, R.m + 3 * i);
     *lower = csim_sub(p.position, csimi_load3(half));
     *upper = csim_add(p.position, csimi_load3(half));
 }
@@ -10285,6 +10399,8 @@ CSIM_API int csim_collide(const csim_geometry *a, csim_pose pose_a, const csim_g
 /* collide/broad: sort and sweep along one axis. A box is tested against the boxes that begin inside it, so a floor
    costs O(n) and small boxes cost only their neighbours; the axis is chosen without regard to the long boxes. */
 
+enum { CSIMI_BROAD_FEW = 32 }; /* boxes that are not worth sorting */
+
 typedef struct csimi_broad {
     int count;
     uint64_t *order, *other; /* [count] key of the lower end << 32 | index, and room for sorting */
@@ -10417,7 +10533,7 @@ static int csimi_broad_sweep(csimi_broad *s, int *pairs, int capacity) {
         const int group = s->group[p];
         for (q = p + 1; q < s->count && (uint32_t)(s->order[q] >> 32) <= s->end[p]; ++q) {
             int i, j;
-            if (!csimi_boxes_meet(box, s->box + 6 * q) || (group >= 0 && group == s->group[q])) continue;
+            if ((group >= 0 && group == s->group[q]) || !csimi_boxes_meet(box, s->box + 6 * q)) continue;
             if (found++ >= capacity) continue;
             i = (int)(s->order[p] & 0xffffffffu);
             j = (int)(s->order[q] & 0xffffffffu);
@@ -10465,12 +10581,28 @@ static void csimi_broad_order(csimi_broad *s, int *pairs) {
     }
 }
 
+/* A few boxes, each against all: no more work than to sort them, and the pairs come in order. */
+static int csimi_broad_few(int count, const csim_real *lower, const csim_real *upper, const int *group, int *pairs,
+                           int capacity) {
+    int found = 0, i, j;
+    for (i = 0; i < count; ++i)
+        for (j = i + 1; j < count; ++j) {
+            const csim_real *a = lower + 3 * i, *A = upper + 3 * i, *b = lower + 3 * j, *B = upper + 3 * j;
+            if (group[i] >= 0 && group[i] == group[j]) continue;
+            if (a[0] > B[0] || b[0] > A[0] || a[1] > B[1] || b[1] > A[1] || a[2] > B[2] || b[2] > A[2]) continue;
+            if (found++ >= capacity) continue;
+            pairs[2 * found - 2] = i;
+            pairs[2 * found - 1] = j;
+        }
+    return found;
+}
+
 CSIMI_FN int csimi_broad_pairs(int count, const csim_real *lower, const csim_real *upper, const int *group, int *pairs,
                                int capacity, void *scratch) {
     csimi_arena arena = csimi_arena_in(scratch, csimi_broad_scratch(count));
     csimi_broad s;
     int found;
-    if (count < 2) return 0;
+    if (count <= CSIMI_BROAD_FEW) return csimi_broad_few(count, lower, upper, group, pairs, capacity);
     s = csimi_broad_layout(count, &arena);
     CSIMI_MEMSET(s.last, 0, (size_t)(count + 1) * sizeof *s.last);
     csimi_broad_gather(&s, csimi_broad_axis(count, lower, upper), lower, upper, group);
@@ -10906,6 +11038,7 @@ static csim_status csimi_problem_fail(csimi_spot *place, csim_status status, con
 static csim_status csimi_check_finite(csimi_spot *place, const char *array, long index, const char *member,
                                       const csim_real *x, int count) {
     int k;
+    if (csimi_all_finite(x, count)) return CSIM_OK;
     for (k = 0; k < count; ++k)
         if (!csimi_finite(x[k]))
             return csimi_problem_fail(place, CSIM_NOT_FINITE, array, index, member, (double)x[k], "a finite number");
@@ -10933,7 +11066,6 @@ static csim_status csimi_check_pointers(const csim_problem *p, csim_error *error
 
 static csim_status csimi_check_row(csimi_spot *place, const csim_block_matrix *A, int i) {
     const int begin = A->row[i], end = A->row[i + 1], diag = A->diag[i];
-    const csim_real *D;
     int k;
     if (end < begin)
         return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.row", i + 1, "", end, "at least the row before");
@@ -10943,15 +11075,25 @@ static csim_status csimi_check_row(csimi_spot *place, const csim_block_matrix *A
                                       "0 to n - 1, ascending inside a row");
     if (diag < begin || diag >= end || A->col[diag] != i)
         return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.diag", i, "", diag, "the index of block (i, i)");
-    for (k = begin; k < end; ++k) {
-        csim_status status = csimi_check_finite(place, "A.val, block ", k, "", A->val + 9 * (ptrdiff_t)k, 9);
+    return CSIM_OK;
+}
+
+/* Numbers of a matrix whose rows are sound. */
+static csim_status csimi_check_values(csimi_spot *place, const csim_block_matrix *A) {
+    const ptrdiff_t count = A->n > 0 ? A->row[A->n] : 0;
+    ptrdiff_t i;
+    int k;
+    const bool finite = count < 200000000 && csimi_all_finite(A->val, (int)(9 * count));
+    for (i = finite ? count : 0; i < count; ++i) {
+        csim_status status = csimi_check_finite(place, "A.val, block ", (long)i, "", A->val + 9 * i, 9);
         if (status != CSIM_OK) return status;
     }
-    D = A->val + 9 * (ptrdiff_t)diag;
-    for (k = 0; k < 9; k += 4)
-        if (!(D[k] > 0))
-            return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.val, diagonal of row ", i, "", (double)D[k],
-                                      "greater than 0 (A is positive definite)");
+    for (i = 0; i < A->n; ++i)
+        for (k = 0; k < 9; k += 4)
+            if (!(A->val[9 * (ptrdiff_t)A->diag[i] + k] > 0))
+                return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.val, diagonal of row ", (long)i, "",
+                                          (double)A->val[9 * (ptrdiff_t)A->diag[i] + k],
+                                          "greater than 0 (A is positive definite)");
     return CSIM_OK;
 }
 
@@ -10961,6 +11103,8 @@ static csim_status csimi_check_matrix(csimi_spot *place, const csim_problem *p) 
     if (p->A.n > 0 && p->A.row[0] != 0)
         return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.row", 0, "", p->A.row[0], "0");
     for (i = 0; i < p->A.n && status == CSIM_OK; ++i) status = csimi_check_row(place, &p->A, i);
+    if (status == CSIM_OK) status = csimi_check_values(place, &p->A);
+    if (status != CSIM_OK || csimi_all_finite(p->b, 3 * p->A.n)) return status;
     for (i = 0; i < p->A.n && status == CSIM_OK; ++i)
         status = csimi_check_finite(place, "b, block ", i, "", p->b + 3 * (ptrdiff_t)i, 3);
     return status;
@@ -11687,14 +11831,11 @@ static double csimi_cert_norm3(const double *x) { return csimi_sqrt64(x[0] * x[0
 
 /* ---- dynamics */
 
-/* g += J' lambda for one side; sign +1 for a, -1 for b. */
-static void csimi_cert_scatter(const csim_problem *p, const csim_side *side, const double *impulse, double sign,
-                               double *g) {
-    int k, i, j;
+/* g += J' lambda for one side. */
+static void csimi_cert_scatter(const csim_problem *p, const csim_side *side, const double *impulse, double *g) {
+    int k;
     for (k = side->first; k < side->first + side->count; ++k)
-        for (i = 0; i < 3; ++i)
-            for (j = 0; j < 3; ++j)
-                g[3 * p->terms[k].block + i] += sign * (double)p->terms[k].J[3 * j + i] * impulse[j];
+        csimi_addmulT3_wide(p->terms[k].J, impulse, g + 3 * (ptrdiff_t)p->terms[k].block);
 }
 
 /* g = J' lambda */
@@ -11708,8 +11849,9 @@ static void csimi_cert_impulses(const csim_problem *p, const csim_real *lambda, 
         for (i = 0; i < 3; ++i)
             world[i] = (double)c->R[i] * (double)l[0] + (double)c->R[3 + i] * (double)l[1] +
                        (double)c->R[6 + i] * (double)l[2];
-        csimi_cert_scatter(p, &c->a, world, 1, g);
-        csimi_cert_scatter(p, &c->b, world, -1, g);
+        csimi_cert_scatter(p, &c->a, world, g);
+        for (i = 0; i < 3; ++i) world[i] = -world[i];
+        csimi_cert_scatter(p, &c->b, world, g);
     }
 }
 
@@ -11717,13 +11859,11 @@ static void csimi_cert_impulses(const csim_problem *p, const csim_real *lambda, 
 static double csimi_cert_dynamics(const csim_problem *p, const csim_real *v, const double *g) {
     const csim_block_matrix *A = &p->A;
     double residual = 0, load = 0, impulse = 0, scale;
-    int i, k, r, c;
+    int i, k, r;
     for (i = 0; i < A->n; ++i) {
         double y[3] = {0, 0, 0};
         for (k = A->row[i]; k < A->row[i + 1]; ++k)
-            for (r = 0; r < 3; ++r)
-                for (c = 0; c < 3; ++c)
-                    y[r] += (double)A->val[9 * (ptrdiff_t)k + 3 * r + c] * (double)v[3 * (ptrdiff_t)A->col[k] + c];
+            csimi_addmul3_wide(A->val + 9 * (ptrdiff_t)k, v + 3 * (ptrdiff_t)A->col[k], y);
         for (r = 0; r < 3; ++r) {
             const double d = (double)A->val[9 * (ptrdiff_t)A->diag[i] + 4 * r];
             const double b = (double)p->b[3 * i + r], f = g[3 * i + r], e = y[r] - b - f;
@@ -11743,11 +11883,12 @@ static void csimi_cert_inverse(const csim_real *block, double *inv) {
     double M[9], det;
     int i, k;
     for (i = 0; i < 9; ++i) M[i] = (double)block[i];
-    for (i = 0; i < 3; ++i)
-        for (k = 0; k < 3; ++k) {
-            const int r1 = (k + 1) % 3, r2 = (k + 2) % 3, c1 = (i + 1) % 3, c2 = (i + 2) % 3;
-            inv[3 * i + k] = M[3 * r1 + c1] * M[3 * r2 + c2] - M[3 * r1 + c2] * M[3 * r2 + c1];
-        }
+    for (k = 0; k < 3; ++k) { /* column k: the cross product of the other rows */
+        const double *x = M + (k < 2 ? 3 * k + 3 : 0), *y = M + (k > 0 ? 3 * k - 3 : 6);
+        inv[k] = x[1] * y[2] - x[2] * y[1];
+        inv[3 + k] = x[2] * y[0] - x[0] * y[2];
+        inv[6 + k] = x[0] * y[1] - x[1] * y[0];
+    }
     det = M[0] * inv[0] + M[1] * inv[3] + M[2] * inv[6];
     for (i = 0; i < 9; ++i) inv[i] = det > 0 ? inv[i] / det : i % 4 == 0 ? 1 / M[i] : 0;
 }
@@ -11762,7 +11903,7 @@ static bool csimi_cert_identity(const csim_real *J) {
 /* 1 / m of a side: from the mass given, from its node, or from tr(J D^-1 J') / 3 with the diagonal blocks D of A. */
 static double csimi_cert_mobility(const csim_problem *p, const csim_side *side, csim_real mass) {
     double trace = 0;
-    int k, i, j, l;
+    int k, i, j;
     if (side->count <= 0) return 0;
     if (mass > 0) return 1 / (double)mass;
     if (side->count == 1 && csimi_cert_identity(p->terms[side->first].J)) {
@@ -11775,21 +11916,19 @@ static double csimi_cert_mobility(const csim_problem *p, const csim_side *side, 
         csimi_cert_inverse(p->A.val + 9 * (ptrdiff_t)p->A.diag[p->terms[k].block], inv);
         for (i = 0; i < 3; ++i)
             for (j = 0; j < 3; ++j)
-                for (l = 0; l < 3; ++l) trace += (double)J[3 * i + j] * inv[3 * j + l] * (double)J[3 * i + l];
+                trace += inv[3 * i + j] * ((double)J[i] * (double)J[j] + (double)J[3 + i] * (double)J[3 + j] +
+                                           (double)J[6 + i] * (double)J[6 + j]);
     }
     return trace / 3;
 }
 
 static void csimi_cert_velocity(const csim_problem *p, const csim_side *side, const csim_real *v, double sign,
                                 double *w, double *speed) {
-    int k, i, j;
+    int k, i;
     for (k = side->first; k < side->first + side->count; ++k) {
-        const csim_real *x = v + 3 * (ptrdiff_t)p->terms[k].block;
         double term[3] = {0, 0, 0};
-        for (i = 0; i < 3; ++i) {
-            for (j = 0; j < 3; ++j) term[i] += (double)p->terms[k].J[3 * i + j] * (double)x[j];
-            w[i] += sign * term[i];
-        }
+        csimi_addmul3_wide(p->terms[k].J, v + 3 * (ptrdiff_t)p->terms[k].block, term);
+        for (i = 0; i < 3; ++i) w[i] += sign * term[i];
         *speed += csimi_cert_norm3(term);
     }
 }
@@ -15117,75 +15256,139 @@ CSIMI_FN int csimi_inverse_blocks_of(const csim_problem_size *size) {
     return size->inverse_blocks > 0 ? size->inverse_blocks : CSIMI_BODY_BLOCKS * size->blocks;
 }
 
-CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int inverse) {
+CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int inverse, int reach) {
     const size_t widest = 3 * (size_t)csimi_imin(n, CSIMI_BODY_LARGEST);
     b->first = CSIMI_PUSH(arena, int, n);
     b->size = CSIMI_PUSH(arena, int, n);
     b->row = CSIMI_PUSH(arena, int, n);
     b->inverse = CSIMI_PUSH(arena, csim_real, 9 * (size_t)inverse);
+    b->reach = CSIMI_PUSH(arena, csim_real, 9 * (size_t)reach);
     b->dense = CSIMI_PUSH(arena, double, widest *widest);
 }
 
-/* H = L' D L from the last row up, and the inverse X of H from the first row down, both in place of H [m m]: X_kj =
-   -sum L_ki X_ij below the diagonal, because L X = D^-1 L'^-1 is zero there. A tree whose base comes first fills no
-   zero of H this way (Featherstone 2008, 6.5). Lower triangles. False when a pivot is not positive. */
-static bool csimi_invert_in_place(int m, double *H) {
-    int on[3 * CSIMI_BODY_LARGEST], i, j, k, a, b, count;
-    for (k = m - 1; k >= 0; --k) {
-        double *row = H + (ptrdiff_t)m * k;
-        const double pivot = row[k];
-        if (!(pivot > 0)) return false;
-        for (i = 0, count = 0; i < k; ++i)
-            if (row[i] < 0 || row[i] > 0) on[count++] = i;
-        for (a = 0; a < count; ++a) {
-            const double scale = row[on[a]] / pivot;
-            for (b = 0; b <= a; ++b) H[(ptrdiff_t)m * on[a] + on[b]] -= scale * row[on[b]];
-        }
-        for (a = 0; a < count; ++a) row[on[a]] /= pivot;
+/* Inverse of a symmetric 3x3 block from its lower triangle, by H = L' D L: what is zero stays so to the bit. False when
+   a pivot is not positive. */
+static bool csimi_pivot_inverse(const double *H, double *X) {
+    const double p = H[8], l0 = H[6] / p, l1 = H[7] / p, q = H[4] - l1 * H[7], h = H[3] - l1 * H[6], l = h / q;
+    const double r = H[0] - l0 * H[6] - l * h;
+    if (!(p > 0 && q > 0 && r > 0)) return false;
+    X[0] = 1 / r;
+    X[3] = X[1] = -l * X[0];
+    X[4] = 1 / q - l * X[3];
+    X[6] = X[2] = -l0 * X[0] - l1 * X[3];
+    X[7] = X[5] = -l0 * X[3] - l1 * X[4];
+    X[8] = 1 / p - l0 * X[6] - l1 * X[7];
+    return true;
+}
+
+/* C += A B and C += A' B of 3x3 blocks. */
+static void csimi_add_product(const double *A, const double *B, double *CSIMI_RESTRICT C) {
+    int i;
+    for (i = 0; i < 3; ++i, A += 3, C += 3) {
+        C[0] += A[0] * B[0] + A[1] * B[3] + A[2] * B[6];
+        C[1] += A[0] * B[1] + A[1] * B[4] + A[2] * B[7];
+        C[2] += A[0] * B[2] + A[1] * B[5] + A[2] * B[8];
     }
-    for (k = 0; k < m; ++k) {
-        double *row = H + (ptrdiff_t)m * k, L[3 * CSIMI_BODY_LARGEST], sum = 1 / row[k];
-        for (i = 0, count = 0; i < k; ++i) {
-            if (row[i] < 0 || row[i] > 0) {
-                on[count] = i;
-                L[count++] = row[i];
+}
+
+static void csimi_add_productT(const double *A, const double *B, double *CSIMI_RESTRICT C) {
+    int i;
+    for (i = 0; i < 3; ++i, ++A, C += 3) {
+        C[0] += A[0] * B[0] + A[3] * B[3] + A[6] * B[6];
+        C[1] += A[0] * B[1] + A[3] * B[4] + A[6] * B[7];
+        C[2] += A[0] * B[2] + A[3] * B[5] + A[6] * B[8];
+    }
+}
+
+/* The lower blocks of the body [first, first + m) that are not zero into H [m m blocks], bit j of on[i] for block
+   (i, j). */
+static void csimi_body_read(const csim_block_matrix *A, int first, int m, double *H, unsigned *on) {
+    int i, k, r;
+    for (i = 0; i < m; ++i) {
+        on[i] = 0;
+        for (k = A->row[first + i]; k <= A->diag[first + i]; ++k) {
+            const csim_real *from = A->val + 9 * (ptrdiff_t)k;
+            const int j = A->col[k] - first;
+            double *to = H + 9 * (ptrdiff_t)(m * i + j);
+            bool some = false;
+            for (r = 0; r < 9; ++r) {
+                to[r] = (double)from[r];
+                some |= from[r] < 0 || from[r] > 0;
             }
-            row[i] = 0;
+            if (some) on[i] |= 1u << j;
         }
-        for (a = 0; a < count; ++a) { /* X is symmetric: beyond on[a] its column stands in the rows below */
-            const double *known = H + (ptrdiff_t)m * on[a];
-            for (j = 0; j <= on[a]; ++j) row[j] -= L[a] * known[j];
-            for (; j < k; ++j) row[j] -= L[a] * H[(ptrdiff_t)m * j + on[a]];
+    }
+}
+
+/* H = L' D L by blocks from the last row up: a tree whose base comes first fills no zero of H this way (Featherstone
+   2008, 6.5). Leaves the inverse of D on the diagonal and -L_ki in block (i, k). */
+static bool csimi_body_factor(int m, double *H, unsigned *on) {
+    int i, j, k, r;
+    for (k = m - 1; k >= 0; --k) {
+        double *pivot = H + 9 * (ptrdiff_t)(m * k + k), inverse[9];
+        if (!csimi_pivot_inverse(pivot, inverse)) return false;
+        for (r = 0; r < 9; ++r) pivot[r] = -inverse[r];
+        for (i = 0; i < k; ++i) {
+            double *N = H + 9 * (ptrdiff_t)(m * i + k);
+            if (!(on[k] >> i & 1u)) continue;
+            for (r = 0; r < 9; ++r) N[r] = 0;
+            csimi_add_product(pivot, H + 9 * (ptrdiff_t)(m * k + i), N);
+            for (j = 0; j <= i; ++j) {
+                double *to = H + 9 * (ptrdiff_t)(m * i + j);
+                if (!(on[k] >> j & 1u)) continue;
+                for (r = 0; r < 9 && !(on[i] >> j & 1u); ++r) to[r] = 0;
+                on[i] |= 1u << j;
+                csimi_add_productT(N, H + 9 * (ptrdiff_t)(m * k + j), to);
+            }
         }
-        for (a = 0; a < count; ++a) sum -= L[a] * row[on[a]];
-        row[k] = sum;
+        for (r = 0; r < 9; ++r) pivot[r] = inverse[r];
     }
     return true;
 }
 
-/* Inverse of the dense body [first, end) into its rows of s->inverse. */
-static CSIMI_NOINLINE bool csimi_body_invert(csimi_bodies *b, const csim_block_matrix *A, int first, int end) {
-    const int m = 3 * (end - first);
-    double *H = b->dense;
-    int i, j, k, r, c;
-    for (i = 0; i < m * m; ++i) H[i] = 0;
-    for (i = first; i < end; ++i)
-        for (k = A->row[i]; k < A->row[i + 1]; ++k)
-            for (r = 0; r < 3; ++r)
-                for (c = 0; c < 3; ++c)
-                    H[m * (3 * (i - first) + r) + 3 * (A->col[k] - first) + c] =
-                        (double)A->val[9 * (ptrdiff_t)k + 3 * r + c];
-    if (!csimi_invert_in_place(m, H)) return false;
-    for (j = 0; j < m; ++j)
-        for (i = 0; i < m; ++i) {
-            csim_real *block = b->inverse + 9 * ((ptrdiff_t)b->row[first + j / 3] + i / 3);
-            block[3 * (j % 3) + i % 3] = (csim_real)(i <= j ? H[m * j + i] : H[m * i + j]);
+/* The inverse X from the factor, from the first row down: L X = D^-1 L'^-1 is zero below the diagonal, so that X_kj =
+   -sum L_ki X_ij there, and X_kk = D_k^-1 - sum L_ki X_ik. */
+static void csimi_body_unfold(int m, double *H, const unsigned *on) {
+    int i, j, k, r;
+    for (k = 0; k < m; ++k) {
+        double *row = H + 9 * (ptrdiff_t)(m * k);
+        for (j = 0; j < 9 * k; ++j) row[j] = 0;
+        for (i = 0; i < k; ++i)
+            for (j = 0; j < k && on[k] >> i & 1u; ++j)
+                csimi_add_product(H + 9 * (ptrdiff_t)(m * i + k), H + 9 * (ptrdiff_t)(m * i + j), row + 9 * j);
+        for (i = 0; i < k; ++i) {
+            double *N = H + 9 * (ptrdiff_t)(m * i + k), X[9];
+            for (r = 0; r < 3; ++r) {
+                X[r] = row[9 * i + 3 * r];
+                X[3 + r] = row[9 * i + 3 * r + 1];
+                X[6 + r] = row[9 * i + 3 * r + 2];
+            }
+            if (on[k] >> i & 1u) csimi_add_product(N, X, row + 9 * k);
+            for (r = 0; r < 9; ++r) N[r] = X[r];
         }
+    }
+}
+
+/* Inverse of the dense body [first, end) into its rows of b->inverse. */
+static CSIMI_NOINLINE bool csimi_body_invert(csimi_bodies *b, const csim_block_matrix *A, int first, int end) {
+    unsigned on[CSIMI_BODY_LARGEST];
+    const int m = end - first;
+    csim_real *inverse = b->inverse + 9 * (ptrdiff_t)b->row[first];
+    int k;
+    csimi_body_read(A, first, m, b->dense, on);
+    if (!csimi_body_factor(m, b->dense, on)) return false;
+    csimi_body_unfold(m, b->dense, on);
+    for (k = 0; k < 9 * m * m; k += 3) {
+        inverse[k] = (csim_real)b->dense[k];
+        inverse[k + 1] = (csim_real)b->dense[k + 1];
+        inverse[k + 2] = (csim_real)b->dense[k + 2];
+    }
     return true;
 }
 
 CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_problem *problem) {
     int i, k, end, row = 0, body = 0;
+    b->reached = 0;
     for (i = 0; i < problem->A.n; i = end) {
         end = csimi_body_end(problem, i, &body);
         for (k = i; k < end; ++k) {
@@ -15206,16 +15409,68 @@ CSIMI_FN void csimi_body_push(const csimi_bodies *b, int i, const csim_real *x, 
 }
 
 CSIMI_FN void csimi_less_product(const csim_block_matrix *A, const csim_real *v, double *residual) {
-    int i, k, r, c;
+    int i, k;
     for (i = 0; i < A->n; ++i)
         for (k = A->row[i]; k < A->row[i + 1]; ++k)
-            for (r = 0; r < 3; ++r)
-                for (c = 0; c < 3; ++c)
-                    residual[3 * i + r] -=
-                        (double)A->val[9 * (ptrdiff_t)k + 3 * r + c] * (double)v[3 * (ptrdiff_t)A->col[k] + c];
+            csimi_submul3_wide(A->val + 9 * (ptrdiff_t)k, v + 3 * (ptrdiff_t)A->col[k], residual + 3 * (ptrdiff_t)i);
 }
 
 /* ---- the rows of a contact */
+
+/* Number of the body of a block among those that the structure names. */
+static int csimi_named_body(const csim_structure *s, int block) {
+    int low = 0, high = s->body_count;
+    while (high - low > 1) {
+        const int middle = (low + high) / 2;
+        if (s->body_first[middle] <= block)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+CSIMI_FN int csimi_bodies_reach_blocks(const csim_problem *p) {
+    const csim_structure *s = p->structure;
+    int m, k, end, sum = 0, largest = 0;
+    if (!s || !s->body_first) return 0;
+    for (k = 0; k < s->body_count; ++k) largest = csimi_imax(largest, s->body_first[k + 1] - s->body_first[k]);
+    if (largest <= CSIMI_BODY_BLOCKS) return 0;
+    for (m = 0; m < p->contact_count; ++m) {
+        const csim_side *side = &p->contacts[m].a;
+        int last = -1;
+        for (; side; side = side == &p->contacts[m].a ? &p->contacts[m].b : NULL)
+            for (k = side->first, end = k + side->count; k < end; ++k) {
+                const int body = csimi_named_body(s, p->terms[k].block);
+                const int size = s->body_first[body + 1] - s->body_first[body];
+                if (body != last && size > CSIMI_BODY_BLOCKS) sum += size;
+                last = body;
+            }
+    }
+    return sum;
+}
+
+/* J A^-1 of each run of pieces on one large body: every piece pushes the whole body, and together they do it once. */
+static void csimi_pieces_reach(csimi_bodies *b, csimi_piece *begin, const csimi_piece *end) {
+    csimi_piece *p, *q;
+    csim_real T[9];
+    int k, r;
+    for (p = begin; p < end; p = q) {
+        csim_real *reach = b->reach + 9 * (ptrdiff_t)b->reached;
+        for (q = p; q < end && q->first == p->first; ++q) q->reach = p->size > CSIMI_BODY_BLOCKS ? -2 : -1;
+        if (p->size <= CSIMI_BODY_BLOCKS) continue;
+        p->reach = b->reached;
+        b->reached += p->size;
+        for (k = 0; k < p->size; ++k, reach += 9) {
+            const csimi_piece *one = p;
+            csimi_matmul(one->J, b->inverse + 9 * (ptrdiff_t)(one->inverse + k), reach);
+            for (++one; one < q; ++one) {
+                csimi_matmul(one->J, b->inverse + 9 * (ptrdiff_t)(one->inverse + k), T);
+                for (r = 0; r < 9; ++r) reach[r] += T[r];
+            }
+        }
+    }
+}
 
 static int csimi_pieces_side(const csim_problem *p, const csimi_bodies *b, const csim_contact *contact,
                              const csim_side *side, csim_real sign, csimi_piece *piece) {
@@ -15231,10 +15486,12 @@ static int csimi_pieces_side(const csim_problem *p, const csimi_bodies *b, const
     return side->count;
 }
 
-CSIMI_FN int csimi_pieces_make(const csim_problem *p, const csimi_bodies *b, int m, csimi_piece *pieces) {
+CSIMI_FN int csimi_pieces_make(const csim_problem *p, csimi_bodies *b, int m, csimi_piece *pieces) {
     const csim_contact *contact = p->contacts + m;
-    const int count = csimi_pieces_side(p, b, contact, &contact->a, 1, pieces);
-    return count + csimi_pieces_side(p, b, contact, &contact->b, -1, pieces + count);
+    int count = csimi_pieces_side(p, b, contact, &contact->a, 1, pieces);
+    count += csimi_pieces_side(p, b, contact, &contact->b, -1, pieces + count);
+    if (b) csimi_pieces_reach(b, pieces, pieces + count);
+    return count;
 }
 
 CSIMI_FN int csimi_pieces_count(const csim_problem *p) {
@@ -15255,6 +15512,11 @@ CSIMI_FN void csimi_pieces_push(const csimi_bodies *b, const csimi_piece *piece,
     for (; piece < end; ++piece) {
         const csim_real *inverse = b->inverse + 9 * (ptrdiff_t)piece->inverse;
         csim_real g[3] = {0, 0, 0};
+        if (piece->reach >= 0)
+            for (k = 0; k < piece->size; ++k)
+                csimi_addmulT3(b->reach + 9 * (ptrdiff_t)(piece->reach + k), impulse,
+                               v + 3 * (ptrdiff_t)(piece->first + k));
+        if (piece->reach != -1) continue;
         csimi_addmulT3(piece->J, impulse, g);
         for (k = 0; k < piece->size; ++k) csimi_addmulT3(inverse + 9 * k, g, v + 3 * (ptrdiff_t)(piece->first + k));
     }
@@ -15267,9 +15529,10 @@ CSIMI_FN void csimi_pieces_delassus(const csimi_bodies *b, const csimi_piece *be
     for (k = 0; k < 9; ++k) W[k] = 0;
     for (p = begin; p < end; ++p)
         for (q = begin; q < end; ++q) {
-            if (p->first != q->first) continue;
-            csimi_matmul(p->J, b->inverse + 9 * ((ptrdiff_t)p->inverse + q->block - q->first), T);
-            csimi_matmulT(T, q->J, X);
+            const int at = q->block - q->first;
+            if (p->first != q->first || p->reach == -2) continue;
+            if (p->reach < 0) csimi_matmul(p->J, b->inverse + 9 * ((ptrdiff_t)p->inverse + at), T);
+            csimi_matmulT(p->reach < 0 ? T : b->reach + 9 * ((ptrdiff_t)p->reach + at), q->J, X);
             for (k = 0; k < 9; ++k) W[k] += X[k];
         }
 }
@@ -16087,9 +16350,9 @@ static size_t csimi_sweep_spare(int n, int contacts, int window) {
     return contacts > 0 && wanted > ring ? wanted : 0;
 }
 
-static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, int n, int inverse, int contacts, int terms,
-                               int window) {
-    csimi_bodies_layout(&s->bodies, arena, n, inverse);
+static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, int n, int inverse, int reach, int contacts,
+                               int terms, int window) {
+    csimi_bodies_layout(&s->bodies, arena, n, inverse, reach);
     s->free_velocity = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->pieces = CSIMI_PUSH(arena, csimi_piece, terms);
@@ -16112,8 +16375,8 @@ static int csimi_sweep_window(const csim_solver_params *params) {
 CSIMI_FN size_t csimi_sweep_bytes(const csim_problem_size *size, const csim_solver_params *params) {
     csimi_arena arena = csimi_arena_counting();
     csimi_sweep s;
-    csimi_sweep_layout(&s, &arena, size->blocks, csimi_inverse_blocks_of(size), size->contacts, size->terms,
-                       csimi_sweep_window(params));
+    csimi_sweep_layout(&s, &arena, size->blocks, csimi_inverse_blocks_of(size), size->reach_blocks, size->contacts,
+                       size->terms, csimi_sweep_window(params));
     csimi_push(&arena, csim_certificate_bytes(size->blocks, size->contacts), 1);
     return arena.high;
 }
@@ -16169,12 +16432,8 @@ CSIMI_FN void csimi_sweep_imbalance(const csimi_sweep *s, double *residual) {
     for (m = 0; m < s->contact_count; ++m) {
         for (i = 0; i < 3; ++i)
             lambda[i] = (double)s->loop.x[3 * m + i] - (s->changes ? (double)s->loop.centre[3 * m + i] : 0);
-        for (k = s->contacts[m].first; k < s->contacts[m].first + s->contacts[m].count; ++k) {
-            const csim_real *J = s->pieces[k].J;
-            double *y = residual + 3 * (ptrdiff_t)s->pieces[k].block;
-            for (i = 0; i < 3; ++i)
-                y[i] += (double)J[i] * lambda[0] + (double)J[3 + i] * lambda[1] + (double)J[6 + i] * lambda[2];
-        }
+        for (k = s->contacts[m].first; k < s->contacts[m].first + s->contacts[m].count; ++k)
+            csimi_addmulT3_wide(s->pieces[k].J, lambda, residual + 3 * (ptrdiff_t)s->pieces[k].block);
     }
     csimi_less_product(&s->problem->A, s->v, residual);
 }
@@ -16246,8 +16505,8 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     s.loop.cap = csimi_imax(params->max_iterations, 1);
     s.loop.history = params->history;
     s.loop.history_capacity = params->history ? params->history_capacity : 0;
-    csimi_sweep_layout(&s, arena, s.n, csimi_bodies_inverse_blocks(problem), s.contact_count,
-                       csimi_pieces_count(problem), csimi_sweep_window(params));
+    csimi_sweep_layout(&s, arena, s.n, csimi_bodies_inverse_blocks(problem), csimi_bodies_reach_blocks(problem),
+                       s.contact_count, csimi_pieces_count(problem), csimi_sweep_window(params));
     scratch = csimi_push(arena, bytes, 1);
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
@@ -18879,10 +19138,11 @@ typedef struct csimi_lift {
     int products;        /* of A */
 } csimi_lift;
 
-static void csimi_lift_layout(csimi_lift *l, csimi_arena *arena, int n, int inverse, int contacts, int terms) {
+static void csimi_lift_layout(csimi_lift *l, csimi_arena *arena, const csim_problem_size *size) {
+    const int n = size->blocks, contacts = size->contacts;
     const size_t few = (size_t)csimi_imin(contacts, CSIMI_LIFT_DENSE);
-    csimi_bodies_layout(&l->bodies, arena, n, inverse);
-    l->pieces = CSIMI_PUSH(arena, csimi_piece, terms);
+    csimi_bodies_layout(&l->bodies, arena, n, csimi_inverse_blocks_of(size), size->reach_blocks);
+    l->pieces = CSIMI_PUSH(arena, csimi_piece, size->terms);
     l->first = CSIMI_PUSH(arena, int, (size_t)contacts + 1);
     l->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     l->load = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
@@ -18896,7 +19156,7 @@ static csim_real *csimi_lift_vectors(csimi_delassus *W, csimi_lift *l, csimi_are
     csim_real *r;
     CSIMI_MEMSET(l, 0, sizeof *l);
     CSIMI_MEMSET(W, 0, sizeof *W);
-    csimi_lift_layout(l, arena, n, csimi_inverse_blocks_of(size), contacts, size->terms);
+    csimi_lift_layout(l, arena, size);
     csimi_delassus_layout(W, arena, contacts);
     r = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     *u = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
@@ -19466,6 +19726,7 @@ CSIM_API csim_problem_size csim_problem_measure(const csim_problem *problem) {
     size.links = csimi_chains_links(s);
     size.rigid = csimi_sweep_takes(problem);
     size.inverse_blocks = csimi_bodies_inverse_blocks(problem);
+    size.reach_blocks = csimi_bodies_reach_blocks(problem);
     return size;
 }
 
@@ -24738,7 +24999,7 @@ CSIMI_FN void csimi_rows(csim_world *w, csimi_step_frame *f, csimi_arena *arena)
     csimi_row_work r;
     size_t mark = arena->used;
     int i;
-    csimi_row_layout(&r, &w->store.capacity, arena);
+    csimi_row_layout(&r, &w->store.count, arena); /* of the last contacts: no more than the capacities hold */
     csimi_place_prepare(&w->store.state);
     csimi_index_contacts(w, &r);
     f->term_count = 0;
@@ -24809,6 +25070,7 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     size.links = csimi_most_links(n);
     size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0 && n->tree_span <= 14;
     size.inverse_blocks = n->coords > 0 ? 4 * blocks + n->tree_span * n->coords : 0;
+    size.reach_blocks = n->coords > 0 ? n->tree_span * (2 * rows + 2 * n->joints) : 0; /* two sides; a gear: two more */
     csimi_push(&arena, csim_solver_bytes(&size, solver), 1);
     csimi_push(&arena, sizeof(int) * (size_t)blocks, 1);                /* union-find, before the first island */
     csimi_push(&arena, 2 * sizeof(csim_real) * (size_t)blocks + 64, 1); /* which islands are solved again, and why */

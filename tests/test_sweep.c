@@ -46,6 +46,100 @@ TEST(anderson_solves_linear_maps_in_dimension_steps) {
     NEAR(error, 0, TOL(1e-7, 1e-2) * first); /* the Gram matrix squares the condition of the differences */
 }
 
+/* A named body of seven blocks (a base of two, limbs of two, two and one, or no zeros at all) and a rigid one: what
+   impulses do to the velocities, and W, against Cholesky on the full matrix. */
+TEST(large_bodies_are_inverted_and_pushed_like_the_dense_matrix) {
+    enum { N = 9, M = 3 * N };
+    static const int limb[N] = {0, 0, 1, 1, 2, 2, 3, 9, 9}, named[3] = {0, 7, N};
+    static double dense[M * M], factor[M * M], x[M];
+    static uint64_t memory[8192];
+    csim_real val[9 * N * N], v[M], W[9], impulse[3];
+    int row[N + 1], col[N * N], diag[N], i, j, k, m, r, c, trial;
+    for (trial = 0; trial < 20; trial++) {
+        csimi_arena arena = csimi_arena_in(memory, sizeof memory);
+        csim_structure structure;
+        csim_problem problem;
+        csim_contact contact[2];
+        csim_term term[9];
+        csimi_bodies bodies;
+        csimi_piece piece[9];
+        int at = 0, pieces;
+        memset(&structure, 0, sizeof structure);
+        memset(&problem, 0, sizeof problem);
+        memset(contact, 0, sizeof contact);
+        memset(dense, 0, sizeof dense);
+        for (i = 0; i < N; i++) {
+            row[i] = at;
+            for (j = 0; j < N; j++) {
+                const bool limbs = limb[i] == limb[j] || ((limb[i] == 0 || limb[j] == 0) && limb[i] + limb[j] < 9);
+                if ((i < 7) != (j < 7) || (!limbs && trial % 2 == 0 && i < 7)) continue;
+                if (i == j) diag[i] = at;
+                for (k = 0; k < 9; k++) {
+                    const int high = 3 * i + k / 3, low = 3 * j + k % 3;
+                    if (low < high) dense[M * high + low] = dense[M * low + high] = check_random(-1, 1);
+                    if (low == high) dense[M * high + low] = check_random(20, 25);
+                }
+                col[at++] = j;
+            }
+        }
+        row[N] = at;
+        for (i = 0; i < N; i++)
+            for (k = row[i]; k < row[i + 1]; k++)
+                for (r = 0; r < 9; r++)
+                    val[9 * k + r] = CSIM_R(dense[M * (3 * i + r / 3) + 3 * col[k] + r % 3]);
+        structure.body_count = 2;
+        structure.body_first = named;
+        problem.A.n = N;
+        problem.A.row = row;
+        problem.A.col = col;
+        problem.A.diag = diag;
+        problem.A.val = val;
+        problem.structure = &structure;
+        problem.contacts = contact;
+        problem.contact_count = 2;
+        problem.terms = term;
+        problem.term_count = 9;
+        for (k = 0; k < 9; k++) {
+            static const int block[9] = {1, 0, 3, 7, 8, 0, 4, 6, 5};
+            term[k].block = block[k];
+            for (r = 0; r < 9; r++) term[k].J[r] = CSIM_R(check_random(-1, 1));
+        }
+        for (m = 0; m < 2; m++)
+            for (r = 0; r < 9; r++) contact[m].R[r] = CSIM_R(r % 4 == 0 ? 1 : 0);
+        contact[0].a.count = 3;
+        contact[0].b.first = 3;
+        contact[0].b.count = 2;
+        contact[1].a.first = 5;
+        contact[1].a.count = 2;
+        contact[1].b.first = 7; /* the same body on both sides */
+        contact[1].b.count = 2;
+        CHECK(csimi_bodies_take(&problem));
+        EQUAL(csimi_bodies_reach_blocks(&problem), 14);
+        csimi_bodies_layout(&bodies, &arena, N, csimi_bodies_inverse_blocks(&problem), 14);
+        REQUIRE(!arena.overflow && csimi_bodies_open(&bodies, &problem));
+        memcpy(factor, dense, sizeof factor);
+        REQUIRE(csimi_cholesky(M, factor));
+        for (m = 0; m < 2; m++) {
+            pieces = csimi_pieces_make(&problem, &bodies, m, piece);
+            csimi_pieces_delassus(&bodies, piece, pieces, W);
+            for (c = 0; c < 3; c++) {
+                memset(x, 0, sizeof x);
+                memset(v, 0, sizeof v);
+                for (k = 0; k < pieces; k++)
+                    for (r = 0; r < 3; r++) x[3 * piece[k].block + r] += (double)piece[k].J[3 * c + r];
+                csimi_cholesky_solve(M, factor, x);
+                for (r = 0; r < 3; r++) impulse[r] = r == c ? 1 : 0;
+                csimi_pieces_push(&bodies, piece, pieces, impulse, v);
+                for (r = 0; r < M; r++) NEAR(v[r], x[r], TOL(1e-15, 1e-7)); /* of numbers up to 0.1 */
+                memset(impulse, 0, sizeof impulse);
+                csimi_pieces_velocity(piece, pieces, v, impulse);
+                for (r = 0; r < 3; r++) NEAR(W[3 * r + c], impulse[r], TOL(1e-15, 1e-7));
+            }
+        }
+        EQUAL(bodies.reached, 14);
+    }
+}
+
 /* Against Gauss elimination on the full matrix. */
 TEST(envelope_factors_solve_like_the_dense_matrix) {
     enum { N = 20 };

@@ -24,7 +24,9 @@ CSIMI_FN csimi_arena csimi_arena_in(void *base, size_t size) {
 /* After an overflow nothing is handed out any more, but used and high go on counting what would have been needed. */
 CSIMI_FN void *csimi_push(csimi_arena *arena, size_t count, size_t stride) {
     const size_t most = SIZE_MAX - (CSIMI_ALIGN - 1), start = arena->used;
-    size_t bytes = stride && count > most / stride ? SIZE_MAX : count * stride;
+    /* a product of two halves of a word fits: no division for what is not huge */
+    const bool huge = (count | stride) >> (4 * sizeof(size_t)) != 0 && stride && count > most / stride;
+    size_t bytes = huge ? SIZE_MAX : count * stride;
     bytes = bytes > most ? SIZE_MAX : (bytes + CSIMI_ALIGN - 1) / CSIMI_ALIGN * CSIMI_ALIGN;
     if (bytes == SIZE_MAX || bytes > SIZE_MAX - start) {
         arena->overflow = true;

@@ -28,14 +28,19 @@ CSIMI_FN bool csimi_finite(csim_real x) {
 }
 
 CSIMI_FN bool csimi_all_finite(const csim_real *x, int count) {
-    int i;
-    csimi_bits bad = 0; /* without an early exit the loop vectorises, and the good case reads everything anyway */
-    for (i = 0; i < count; ++i) {
-        csimi_bits bits;
-        CSIMI_MEMCPY(&bits, &x[i], sizeof bits);
-        bad |= (csimi_bits)((bits & CSIMI_EXPONENT) == CSIMI_EXPONENT);
+    const csimi_bits step = CSIMI_EXPONENT & (~CSIMI_EXPONENT + 1); /* carries into the sign where the exponent is full */
+    int i = 0;
+    csimi_bits bits[4], bad = 0; /* without an early exit: the good case reads everything anyway */
+    for (; i + 4 <= count; i += 4) {
+        CSIMI_MEMCPY(bits, x + i, sizeof bits);
+        bad |= ((bits[0] & CSIMI_EXPONENT) + step) | ((bits[1] & CSIMI_EXPONENT) + step) |
+               ((bits[2] & CSIMI_EXPONENT) + step) | ((bits[3] & CSIMI_EXPONENT) + step);
     }
-    return bad == 0;
+    for (; i < count; ++i) {
+        CSIMI_MEMCPY(bits, x + i, sizeof *bits);
+        bad |= (bits[0] & CSIMI_EXPONENT) + step;
+    }
+    return bad >> (8 * sizeof bad - 1) == 0;
 }
 #undef CSIMI_EXPONENT
 

@@ -2,6 +2,8 @@
    costs O(n) and small boxes cost only their neighbours; the axis is chosen without regard to the long boxes. */
 #include "private.h"
 
+enum { CSIMI_BROAD_FEW = 32 }; /* boxes that are not worth sorting */
+
 typedef struct csimi_broad {
     int count;
     uint64_t *order, *other; /* [count] key of the lower end << 32 | index, and room for sorting */
@@ -134,7 +136,7 @@ static int csimi_broad_sweep(csimi_broad *s, int *pairs, int capacity) {
         const int group = s->group[p];
         for (q = p + 1; q < s->count && (uint32_t)(s->order[q] >> 32) <= s->end[p]; ++q) {
             int i, j;
-            if (!csimi_boxes_meet(box, s->box + 6 * q) || (group >= 0 && group == s->group[q])) continue;
+            if ((group >= 0 && group == s->group[q]) || !csimi_boxes_meet(box, s->box + 6 * q)) continue;
             if (found++ >= capacity) continue;
             i = (int)(s->order[p] & 0xffffffffu);
             j = (int)(s->order[q] & 0xffffffffu);
@@ -182,12 +184,28 @@ static void csimi_broad_order(csimi_broad *s, int *pairs) {
     }
 }
 
+/* A few boxes, each against all: no more work than to sort them, and the pairs come in order. */
+static int csimi_broad_few(int count, const csim_real *lower, const csim_real *upper, const int *group, int *pairs,
+                           int capacity) {
+    int found = 0, i, j;
+    for (i = 0; i < count; ++i)
+        for (j = i + 1; j < count; ++j) {
+            const csim_real *a = lower + 3 * i, *A = upper + 3 * i, *b = lower + 3 * j, *B = upper + 3 * j;
+            if (group[i] >= 0 && group[i] == group[j]) continue;
+            if (a[0] > B[0] || b[0] > A[0] || a[1] > B[1] || b[1] > A[1] || a[2] > B[2] || b[2] > A[2]) continue;
+            if (found++ >= capacity) continue;
+            pairs[2 * found - 2] = i;
+            pairs[2 * found - 1] = j;
+        }
+    return found;
+}
+
 CSIMI_FN int csimi_broad_pairs(int count, const csim_real *lower, const csim_real *upper, const int *group, int *pairs,
                                int capacity, void *scratch) {
     csimi_arena arena = csimi_arena_in(scratch, csimi_broad_scratch(count));
     csimi_broad s;
     int found;
-    if (count < 2) return 0;
+    if (count <= CSIMI_BROAD_FEW) return csimi_broad_few(count, lower, upper, group, pairs, capacity);
     s = csimi_broad_layout(count, &arena);
     CSIMI_MEMSET(s.last, 0, (size_t)(count + 1) * sizeof *s.last);
     csimi_broad_gather(&s, csimi_broad_axis(count, lower, upper), lower, upper, group);

@@ -295,6 +295,18 @@ static csim_real csimi_half_extent(const csim_geometry *g, const csim_real *d) {
     return csimi_abs(d[2]) * g->half_height + g->radius;
 }
 
+/* Everything, but for the empty side along an axis that the normal points along exactly. */
+static void csimi_half_space_bounds(const csim_real *R, const csim_pose *p, csim_vec3 *lower, csim_vec3 *upper) {
+    csim_real at[3], bound[6] = {-CSIMI_FAR, -CSIMI_FAR, -CSIMI_FAR, CSIMI_FAR, CSIMI_FAR, CSIMI_FAR};
+    int i;
+    csimi_store3(at, p->position);
+    for (i = 0; i < 3; ++i)
+        if (csimi_abs(R[3 * ((i + 1) % 3) + 2]) + csimi_abs(R[3 * ((i + 2) % 3) + 2]) <= 0)
+            bound[R[3 * i + 2] > 0 ? 3 + i : i] = at[i];
+    *lower = csimi_load3(bound);
+    *upper = csimi_load3(bound + 3);
+}
+
 CSIM_API void csim_shape_bounds(const csim_geometry *geometry, const csim_hull_data *hulls, csim_pose pose,
                                 csim_vec3 *lower, csim_vec3 *upper) {
     const csim_geometry *g = geometry;
@@ -314,8 +326,11 @@ CSIM_API void csim_shape_bounds(const csim_geometry *geometry, const csim_hull_d
         *upper = up;
         return;
     }
-    for (i = 0; i < 3; ++i) half[i] = g->kind == CSIM_SHAPE_HALF_SPACE ? CSIMI_FAR : csimi_half_extent(g, R.m + 3 * i);
-    if (g->kind == CSIM_SHAPE_HALF_SPACE) p.position = csim_v3(0, 0, 0);
+    if (g->kind == CSIM_SHAPE_HALF_SPACE) {
+        csimi_half_space_bounds(R.m, &p, lower, upper);
+        return;
+    }
+    for (i = 0; i < 3; ++i) half[i] = csimi_half_extent(g, R.m + 3 * i);
     *lower = csim_sub(p.position, csimi_load3(half));
     *upper = csim_add(p.position, csimi_load3(half));
 }

@@ -23,14 +23,11 @@ static double csimi_cert_norm3(const double *x) { return csimi_sqrt64(x[0] * x[0
 
 /* ---- dynamics */
 
-/* g += J' lambda for one side; sign +1 for a, -1 for b. */
-static void csimi_cert_scatter(const csim_problem *p, const csim_side *side, const double *impulse, double sign,
-                               double *g) {
-    int k, i, j;
+/* g += J' lambda for one side. */
+static void csimi_cert_scatter(const csim_problem *p, const csim_side *side, const double *impulse, double *g) {
+    int k;
     for (k = side->first; k < side->first + side->count; ++k)
-        for (i = 0; i < 3; ++i)
-            for (j = 0; j < 3; ++j)
-                g[3 * p->terms[k].block + i] += sign * (double)p->terms[k].J[3 * j + i] * impulse[j];
+        csimi_addmulT3_wide(p->terms[k].J, impulse, g + 3 * (ptrdiff_t)p->terms[k].block);
 }
 
 /* g = J' lambda */
@@ -44,8 +41,9 @@ static void csimi_cert_impulses(const csim_problem *p, const csim_real *lambda, 
         for (i = 0; i < 3; ++i)
             world[i] = (double)c->R[i] * (double)l[0] + (double)c->R[3 + i] * (double)l[1] +
                        (double)c->R[6 + i] * (double)l[2];
-        csimi_cert_scatter(p, &c->a, world, 1, g);
-        csimi_cert_scatter(p, &c->b, world, -1, g);
+        csimi_cert_scatter(p, &c->a, world, g);
+        for (i = 0; i < 3; ++i) world[i] = -world[i];
+        csimi_cert_scatter(p, &c->b, world, g);
     }
 }
 
@@ -53,13 +51,11 @@ static void csimi_cert_impulses(const csim_problem *p, const csim_real *lambda, 
 static double csimi_cert_dynamics(const csim_problem *p, const csim_real *v, const double *g) {
     const csim_block_matrix *A = &p->A;
     double residual = 0, load = 0, impulse = 0, scale;
-    int i, k, r, c;
+    int i, k, r;
     for (i = 0; i < A->n; ++i) {
         double y[3] = {0, 0, 0};
         for (k = A->row[i]; k < A->row[i + 1]; ++k)
-            for (r = 0; r < 3; ++r)
-                for (c = 0; c < 3; ++c)
-                    y[r] += (double)A->val[9 * (ptrdiff_t)k + 3 * r + c] * (double)v[3 * (ptrdiff_t)A->col[k] + c];
+            csimi_addmul3_wide(A->val + 9 * (ptrdiff_t)k, v + 3 * (ptrdiff_t)A->col[k], y);
         for (r = 0; r < 3; ++r) {
             const double d = (double)A->val[9 * (ptrdiff_t)A->diag[i] + 4 * r];
             const double b = (double)p->b[3 * i + r], f = g[3 * i + r], e = y[r] - b - f;
@@ -79,11 +75,12 @@ static void csimi_cert_inverse(const csim_real *block, double *inv) {
     double M[9], det;
     int i, k;
     for (i = 0; i < 9; ++i) M[i] = (double)block[i];
-    for (i = 0; i < 3; ++i)
-        for (k = 0; k < 3; ++k) {
-            const int r1 = (k + 1) % 3, r2 = (k + 2) % 3, c1 = (i + 1) % 3, c2 = (i + 2) % 3;
-            inv[3 * i + k] = M[3 * r1 + c1] * M[3 * r2 + c2] - M[3 * r1 + c2] * M[3 * r2 + c1];
-        }
+    for (k = 0; k < 3; ++k) { /* column k: the cross product of the other rows */
+        const double *x = M + (k < 2 ? 3 * k + 3 : 0), *y = M + (k > 0 ? 3 * k - 3 : 6);
+        inv[k] = x[1] * y[2] - x[2] * y[1];
+        inv[3 + k] = x[2] * y[0] - x[0] * y[2];
+        inv[6 + k] = x[0] * y[1] - x[1] * y[0];
+    }
     det = M[0] * inv[0] + M[1] * inv[3] + M[2] * inv[6];
     for (i = 0; i < 9; ++i) inv[i] = det > 0 ? inv[i] / det : i % 4 == 0 ? 1 / M[i] : 0;
 }
@@ -98,7 +95,7 @@ static bool csimi_cert_identity(const csim_real *J) {
 /* 1 / m of a side: from the mass given, from its node, or from tr(J D^-1 J') / 3 with the diagonal blocks D of A. */
 static double csimi_cert_mobility(const csim_problem *p, const csim_side *side, csim_real mass) {
     double trace = 0;
-    int k, i, j, l;
+    int k, i, j;
     if (side->count <= 0) return 0;
     if (mass > 0) return 1 / (double)mass;
     if (side->count == 1 && csimi_cert_identity(p->terms[side->first].J)) {
@@ -111,21 +108,19 @@ static double csimi_cert_mobility(const csim_problem *p, const csim_side *side, 
         csimi_cert_inverse(p->A.val + 9 * (ptrdiff_t)p->A.diag[p->terms[k].block], inv);
         for (i = 0; i < 3; ++i)
             for (j = 0; j < 3; ++j)
-                for (l = 0; l < 3; ++l) trace += (double)J[3 * i + j] * inv[3 * j + l] * (double)J[3 * i + l];
+                trace += inv[3 * i + j] * ((double)J[i] * (double)J[j] + (double)J[3 + i] * (double)J[3 + j] +
+                                           (double)J[6 + i] * (double)J[6 + j]);
     }
     return trace / 3;
 }
 
 static void csimi_cert_velocity(const csim_problem *p, const csim_side *side, const csim_real *v, double sign,
                                 double *w, double *speed) {
-    int k, i, j;
+    int k, i;
     for (k = side->first; k < side->first + side->count; ++k) {
-        const csim_real *x = v + 3 * (ptrdiff_t)p->terms[k].block;
         double term[3] = {0, 0, 0};
-        for (i = 0; i < 3; ++i) {
-            for (j = 0; j < 3; ++j) term[i] += (double)p->terms[k].J[3 * i + j] * (double)x[j];
-            w[i] += sign * term[i];
-        }
+        csimi_addmul3_wide(p->terms[k].J, v + 3 * (ptrdiff_t)p->terms[k].block, term);
+        for (i = 0; i < 3; ++i) w[i] += sign * term[i];
         *speed += csimi_cert_norm3(term);
     }
 }

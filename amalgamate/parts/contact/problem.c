@@ -23,6 +23,7 @@ static csim_status csimi_problem_fail(csimi_spot *place, csim_status status, con
 static csim_status csimi_check_finite(csimi_spot *place, const char *array, long index, const char *member,
                                       const csim_real *x, int count) {
     int k;
+    if (csimi_all_finite(x, count)) return CSIM_OK;
     for (k = 0; k < count; ++k)
         if (!csimi_finite(x[k]))
             return csimi_problem_fail(place, CSIM_NOT_FINITE, array, index, member, (double)x[k], "a finite number");
@@ -50,7 +51,6 @@ static csim_status csimi_check_pointers(const csim_problem *p, csim_error *error
 
 static csim_status csimi_check_row(csimi_spot *place, const csim_block_matrix *A, int i) {
     const int begin = A->row[i], end = A->row[i + 1], diag = A->diag[i];
-    const csim_real *D;
     int k;
     if (end < begin)
         return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.row", i + 1, "", end, "at least the row before");
@@ -60,15 +60,25 @@ static csim_status csimi_check_row(csimi_spot *place, const csim_block_matrix *A
                                       "0 to n - 1, ascending inside a row");
     if (diag < begin || diag >= end || A->col[diag] != i)
         return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.diag", i, "", diag, "the index of block (i, i)");
-    for (k = begin; k < end; ++k) {
-        csim_status status = csimi_check_finite(place, "A.val, block ", k, "", A->val + 9 * (ptrdiff_t)k, 9);
+    return CSIM_OK;
+}
+
+/* Numbers of a matrix whose rows are sound. */
+static csim_status csimi_check_values(csimi_spot *place, const csim_block_matrix *A) {
+    const ptrdiff_t count = A->n > 0 ? A->row[A->n] : 0;
+    ptrdiff_t i;
+    int k;
+    const bool finite = count < 200000000 && csimi_all_finite(A->val, (int)(9 * count));
+    for (i = finite ? count : 0; i < count; ++i) {
+        csim_status status = csimi_check_finite(place, "A.val, block ", (long)i, "", A->val + 9 * i, 9);
         if (status != CSIM_OK) return status;
     }
-    D = A->val + 9 * (ptrdiff_t)diag;
-    for (k = 0; k < 9; k += 4)
-        if (!(D[k] > 0))
-            return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.val, diagonal of row ", i, "", (double)D[k],
-                                      "greater than 0 (A is positive definite)");
+    for (i = 0; i < A->n; ++i)
+        for (k = 0; k < 9; k += 4)
+            if (!(A->val[9 * (ptrdiff_t)A->diag[i] + k] > 0))
+                return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.val, diagonal of row ", (long)i, "",
+                                          (double)A->val[9 * (ptrdiff_t)A->diag[i] + k],
+                                          "greater than 0 (A is positive definite)");
     return CSIM_OK;
 }
 
@@ -78,6 +88,8 @@ static csim_status csimi_check_matrix(csimi_spot *place, const csim_problem *p) 
     if (p->A.n > 0 && p->A.row[0] != 0)
         return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.row", 0, "", p->A.row[0], "0");
     for (i = 0; i < p->A.n && status == CSIM_OK; ++i) status = csimi_check_row(place, &p->A, i);
+    if (status == CSIM_OK) status = csimi_check_values(place, &p->A);
+    if (status != CSIM_OK || csimi_all_finite(p->b, 3 * p->A.n)) return status;
     for (i = 0; i < p->A.n && status == CSIM_OK; ++i)
         status = csimi_check_finite(place, "b, block ", i, "", p->b + 3 * (ptrdiff_t)i, 3);
     return status;

@@ -26,6 +26,24 @@ CSIM_INLINE void csimi_addmulT3(const csim_real *M, const csim_real *x, csim_rea
     y[1] += M[1] * a + M[4] * b + M[7] * c;
     y[2] += M[2] * a + M[5] * b + M[8] * c;
 }
+/* y += M x, y -= M x and y += M' x summed in double */
+CSIM_INLINE void csimi_addmul3_wide(const csim_real *M, const csim_real *x, double *y) {
+    const double a = (double)x[0], b = (double)x[1], c = (double)x[2];
+    y[0] = y[0] + (double)M[0] * a + (double)M[1] * b + (double)M[2] * c;
+    y[1] = y[1] + (double)M[3] * a + (double)M[4] * b + (double)M[5] * c;
+    y[2] = y[2] + (double)M[6] * a + (double)M[7] * b + (double)M[8] * c;
+}
+CSIM_INLINE void csimi_submul3_wide(const csim_real *M, const csim_real *x, double *y) {
+    const double a = (double)x[0], b = (double)x[1], c = (double)x[2];
+    y[0] = y[0] - (double)M[0] * a - (double)M[1] * b - (double)M[2] * c;
+    y[1] = y[1] - (double)M[3] * a - (double)M[4] * b - (double)M[5] * c;
+    y[2] = y[2] - (double)M[6] * a - (double)M[7] * b - (double)M[8] * c;
+}
+CSIM_INLINE void csimi_addmulT3_wide(const csim_real *M, const double *x, double *y) {
+    y[0] += (double)M[0] * x[0] + (double)M[3] * x[1] + (double)M[6] * x[2];
+    y[1] += (double)M[1] * x[0] + (double)M[4] * x[1] + (double)M[7] * x[2];
+    y[2] += (double)M[2] * x[0] + (double)M[5] * x[1] + (double)M[8] * x[2];
+}
 #ifdef CONDSIM_OWN_MATH
 /* ---- elementary.c: what CSIMI_SIN ... call under CONDSIM_OWN_MATH. */
 CSIMI_FN csim_real csimi_sin(csim_real x);

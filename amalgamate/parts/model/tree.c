@@ -140,6 +140,17 @@ static csimi_twist csimi_joint_column(const csimi_tree_link *link, const csimi_l
     return s;
 }
 
+/* Force along each coordinate of a joint. */
+static void csimi_joint_project(const csimi_tree_link *link, const csimi_link_work *work, const csimi_twist *F,
+                                csim_real *force) {
+    if (link->dofs == 1) {
+        force[0] = csimi_twist_dot(&work->S, F);
+    } else if (link->dofs > 1) { /* unit forces, and unit moments about the joint's own origin */
+        if (link->dofs == 6) csimi_store3(force, F->v);
+        csimi_store3(force + link->dofs - 3, csim_add(F->w, csim_cross(F->v, work->r)));
+    }
+}
+
 /* Motion of a joint with the rates u of its own coordinates. */
 static csimi_twist csimi_joint_motion(const csimi_tree_link *link, const csimi_link_work *work, const csim_real *u) {
     csimi_twist m = csimi_twist_zero();
@@ -269,12 +280,9 @@ CSIMI_FN void csimi_tree_study(const csimi_state *s, int t, const csim_real *rat
 
 CSIMI_FN void csimi_tree_forces(const csimi_state *s, int t, csim_real *force) {
     const csimi_tree *tree = s->tree + t;
-    int i, k;
+    int i;
     for (i = tree->first_link; i < tree->first_link + tree->link_count; i++)
-        for (k = 0; k < s->tree_link[i].dofs; k++) {
-            const csimi_twist S = csimi_joint_column(s->tree_link + i, s->link_work + i, k);
-            force[s->tree_link[i].dof + k] = csimi_twist_dot(&S, &s->link_work[i].F);
-        }
+        csimi_joint_project(s->tree_link + i, s->link_work + i, &s->link_work[i].F, force + s->tree_link[i].dof);
 }
 
 /* Force that the weight of all that hangs on a joint puts on coordinate k of it. */
@@ -293,15 +301,54 @@ static size_t csimi_tree_slot(const csimi_state *s, const csimi_tree *tree, int 
     return (size_t)(s->coord_slot[2 * (tree->first_block + i) + (j >= tree->base_blocks)] + j);
 }
 
-/* One entry of M, both ways round. */
-static void csimi_mass_entry(const csimi_state *s, const csimi_tree *tree, int row, int col, csim_real m,
-                             csim_real *val) {
-    val[9 * csimi_tree_slot(s, tree, row / 3, col / 3) + (size_t)(3 * (row % 3) + col % 3)] += m;
-    if (row != col) val[9 * csimi_tree_slot(s, tree, col / 3, row / 3) + (size_t)(3 * (col % 3) + row % 3)] += m;
+/* A row of the tree in A: entry d stands at part[d >= split][d + 6 (d / 3)]. Entries below the diagonal are written, the
+   others copied when all are there. */
+typedef struct csimi_tree_row {
+    csim_real *part[2];
+    int split;
+} csimi_tree_row;
+
+static csimi_tree_row csimi_tree_row_of(const csimi_state *s, const csimi_tree *tree, int c, csim_real *val) {
+    const int *slot = s->coord_slot + 2 * (tree->first_block + c / 3);
+    csimi_tree_row row;
+    row.part[0] = val + 9 * (ptrdiff_t)slot[0] + 3 * (c % 3);
+    row.part[1] = val + 9 * (ptrdiff_t)slot[1] + 3 * (c % 3);
+    row.split = 3 * tree->base_blocks;
+    return row;
 }
 
-/* Composite rigid bodies: what hangs on a joint against the columns of all joints above it. scale M goes into the
-   blocks of A, or M into full [dofs x dofs] in the order of the links where that is given. */
+static void csimi_tree_row_add(const csimi_tree_row *row, int d, csim_real m) {
+    row->part[d >= row->split][d + 6 * (d / 3)] += m;
+}
+
+/* Entries above the diagonal from those below. */
+static void csimi_tree_mirror(const csimi_state *s, const csimi_tree *tree, csim_real *val) {
+    int i, j, k;
+    for (i = 0; i < tree->block_count; i++) {
+        const int limb = s->coord_limb[2 * (tree->first_block + i)];
+        for (j = 0; j < i; j++) {
+            const csim_real *low;
+            csim_real *high;
+            if (j >= tree->base_blocks && s->coord_limb[2 * (tree->first_block + j)] != limb) continue;
+            low = val + 9 * csimi_tree_slot(s, tree, i, j);
+            high = val + 9 * csimi_tree_slot(s, tree, j, i);
+            for (k = 0; k < 3; k++, high += 3) {
+                high[0] = low[k];
+                high[1] = low[k + 3];
+                high[2] = low[k + 6];
+            }
+        }
+        {
+            csim_real *own = val + 9 * csimi_tree_slot(s, tree, i, i);
+            own[1] = own[3];
+            own[2] = own[6];
+            own[5] = own[7];
+        }
+    }
+}
+
+/* Composite rigid bodies: what hangs on a joint against the columns of all joints above it. scale M goes into the lower
+   halves of the blocks of A, or M into full [dofs x dofs] in the order of the links where that is given. */
 static void csimi_tree_mass(const csimi_state *s, const csimi_tree *tree, csim_real scale, csim_real *val,
                             csim_real *full) {
     const size_t n = (size_t)tree->dof_count;
@@ -311,16 +358,18 @@ static void csimi_tree_mass(const csimi_state *s, const csimi_tree *tree, csim_r
         const csimi_link_work *work = s->link_work + i;
         for (k = 0; k < link->dofs; k++) {
             const csimi_twist S = csimi_joint_column(link, work, k), F = csimi_inertia_mul(&work->C, &S);
+            const csimi_tree_row to = csimi_tree_row_of(s, tree, link->coord + k, val);
             for (j = i; j >= 0; j = csimi_link_above(s, j)) {
                 const csimi_tree_link *above = s->tree_link + j;
+                csim_real m[6];
+                csimi_joint_project(above, s->link_work + j, &F, m);
+                if (j == i) m[k] += link->armature;
                 for (l = 0; l < (j == i ? k + 1 : above->dofs); l++) {
-                    const csimi_twist T = csimi_joint_column(above, s->link_work + j, l);
-                    const csim_real m = csimi_twist_dot(&T, &F) + (j == i && l == k ? link->armature : 0);
                     const size_t row = (size_t)(link->dof + k), col = (size_t)(above->dof + l);
                     if (full)
-                        full[n * row + col] = full[n * col + row] = m;
+                        full[n * row + col] = full[n * col + row] = m[l];
                     else
-                        csimi_mass_entry(s, tree, link->coord + k, above->coord + l, scale * m, val);
+                        csimi_tree_row_add(&to, above->coord + l, scale * m[l]);
                 }
             }
         }
@@ -382,12 +431,17 @@ static void csimi_joint_assemble(const csimi_state *s, const csimi_step *step, c
     const bool limited = link->slack >= 0 && link->effort > 0 && D > 0;
     csim_real error[3] = {0, 0, 0}, *val = system->A.val;
     int k;
-    if (link->slack >= 0) csimi_mass_entry(s, tree, link->slack, link->slack, limited ? D : 1, val);
-    if (limited) csimi_mass_entry(s, tree, link->coord, link->slack, -D, val);
+    csimi_tree_row row;
+    if (link->slack >= 0) {
+        row = csimi_tree_row_of(s, tree, link->slack, val);
+        csimi_tree_row_add(&row, link->slack, limited ? D : 1);
+        if (limited) csimi_tree_row_add(&row, link->coord, -D);
+    }
     if (D > 0 && !limited) csimi_drive_error(s, i, error);
     for (k = 0; k < link->dofs; k++) {
         const int c = link->coord + k;
-        csimi_mass_entry(s, tree, c, c, D + step->h * link->damping, val);
+        row = csimi_tree_row_of(s, tree, c, val);
+        csimi_tree_row_add(&row, c, D + step->h * link->damping);
         if (link->gravity_share > 0) b[c] -= step->h * link->gravity_share * csimi_joint_weight(s, i, k);
         if (D > 0 && !limited) b[c] += csimi_drive_impulse(s, step, i, k, error[k]);
     }
@@ -412,15 +466,17 @@ CSIMI_FN void csimi_tree_assemble(const csimi_state *s, const csimi_step *step, 
                 system->A.val[9 * csimi_tree_slot(s, tree, c / 3, c / 3) + 4 * (size_t)(c % 3)] += 1;
         for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
             const csimi_tree_link *link = s->tree_link + i;
+            csim_real momentum[6], bias[6];
+            csimi_joint_project(link, s->link_work + i, &s->link_work[i].H, momentum);
+            csimi_joint_project(link, s->link_work + i, &s->link_work[i].F, bias);
             for (k = 0; k < link->dofs; k++) {
-                const csimi_twist S = csimi_joint_column(link, s->link_work + i, k);
                 c = link->coord + k;
-                b[c] += inverse_theta * (csimi_twist_dot(&S, &s->link_work[i].H) + link->armature * vk[c]) +
-                        h * (force[c] - csimi_twist_dot(&S, &s->link_work[i].F));
+                b[c] += inverse_theta * (momentum[k] + link->armature * vk[c]) + h * (force[c] - bias[k]);
             }
             csimi_joint_assemble(s, step, tree, i, system, b);
         }
         csimi_tree_mass(s, tree, inverse_theta, system->A.val, NULL);
+        csimi_tree_mirror(s, tree, system->A.val);
     }
 }
 
@@ -489,23 +545,34 @@ CSIMI_FN void csimi_tree_advance(const csimi_state *s, const csimi_step *step, c
     }
 }
 
+/* Link by link about its own centre: no composites and no accelerations are needed. */
 CSIMI_FN csimi_tree_totals csimi_tree_measure(const csimi_state *s, int t, const csim_real *rate) {
     const csimi_tree *tree = s->tree + t;
     csimi_tree_totals sum;
     int i, k;
-    csimi_tree_study(s, t, rate, NULL, s->gravity);
+    csimi_tree_columns(s, tree);
     CSIMI_MEMSET(&sum, 0, sizeof sum);
     for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
         const csimi_tree_link *link = s->tree_link + i;
-        for (k = 0; k < link->dofs; k++) {
-            const csimi_twist S = csimi_joint_column(link, s->link_work + i, k);
-            const double u = (double)rate[link->coord + k];
-            sum.kinetic += u * ((double)csimi_twist_dot(&S, &s->link_work[i].H) + (double)link->armature * u) / 2;
-        }
+        csimi_link_work *work = s->link_work + i;
+        const csim_quat q = csimi_load_quat(s->link_pose + 7 * (size_t)i + 3);
+        const csim_real *u = rate + link->coord, *I = link->inertia;
+        const csim_vec3 d = csim_add(work->r, csim_rotate(q, link->com));
+        csim_vec3 v, w, spin, p;
+        work->V = csimi_joint_motion(link, work, u);
+        if (link->parent >= 0) work->V = csimi_twist_add(work->V, s->link_work[tree->first_link + link->parent].V);
+        v = csim_add(work->V.v, csim_cross(work->V.w, d));
+        w = csim_unrotate(q, work->V.w);
+        spin = csim_v3(I[0] * w.x + I[1] * w.y + I[2] * w.z, I[1] * w.x + I[3] * w.y + I[4] * w.z,
+                       I[2] * w.x + I[4] * w.y + I[5] * w.z);
+        p = csim_scale(link->mass, v);
+        sum.kinetic += (double)(csim_dot(p, v) + csim_dot(spin, w)) / 2;
+        for (k = 0; k < link->dofs; k++) sum.kinetic += (double)(link->armature * u[k] * u[k]) / 2;
+        sum.mass += link->mass;
+        sum.first_moment = csim_madd(sum.first_moment, link->mass, d);
+        sum.momentum.v = csim_add(sum.momentum.v, p);
+        sum.momentum.w = csim_add(sum.momentum.w, csim_add(csim_cross(d, p), csim_rotate(q, spin)));
     }
-    sum.mass = s->link_work[tree->first_link].C.m;
-    sum.first_moment = s->link_work[tree->first_link].C.mc;
-    sum.momentum = s->link_work[tree->first_link].H;
     sum.origin = csimi_load3(s->link_pose + 7 * (size_t)tree->first_link);
     return sum;
 }

@@ -23,10 +23,11 @@ typedef struct csimi_lift {
     int products;        /* of A */
 } csimi_lift;
 
-static void csimi_lift_layout(csimi_lift *l, csimi_arena *arena, int n, int inverse, int contacts, int terms) {
+static void csimi_lift_layout(csimi_lift *l, csimi_arena *arena, const csim_problem_size *size) {
+    const int n = size->blocks, contacts = size->contacts;
     const size_t few = (size_t)csimi_imin(contacts, CSIMI_LIFT_DENSE);
-    csimi_bodies_layout(&l->bodies, arena, n, inverse);
-    l->pieces = CSIMI_PUSH(arena, csimi_piece, terms);
+    csimi_bodies_layout(&l->bodies, arena, n, csimi_inverse_blocks_of(size), size->reach_blocks);
+    l->pieces = CSIMI_PUSH(arena, csimi_piece, size->terms);
     l->first = CSIMI_PUSH(arena, int, (size_t)contacts + 1);
     l->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     l->load = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
@@ -40,7 +41,7 @@ static csim_real *csimi_lift_vectors(csimi_delassus *W, csimi_lift *l, csimi_are
     csim_real *r;
     CSIMI_MEMSET(l, 0, sizeof *l);
     CSIMI_MEMSET(W, 0, sizeof *W);
-    csimi_lift_layout(l, arena, n, csimi_inverse_blocks_of(size), contacts, size->terms);
+    csimi_lift_layout(l, arena, size);
     csimi_delassus_layout(W, arena, contacts);
     r = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     *u = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);

@@ -429,6 +429,8 @@ enum {
 typedef struct csimi_bodies {
     int *first, *size, *row; /* [n] of the body of each block; row: offset of its inverse, 3x3 blocks */
     csim_real *inverse;      /* [9 csimi_bodies_inverse_blocks] */
+    csim_real *reach;        /* [9 csimi_bodies_reach_blocks] J A^-1 of the contacts of bodies of more than 4 blocks */
+    int reached;             /* blocks of it in use */
     double *dense;           /* one body while it is inverted */
 } csimi_bodies;
 /* One block a contact acts on: J rows in the contact frame, signed; where the body's inverse is. */
@@ -436,6 +438,8 @@ typedef struct csimi_piece {
     int block;
     int first, size; /* the body's blocks */
     int inverse;     /* row of the block in the inverses, in 3x3 blocks */
+    int reach;       /* where J A^-1 of this piece and those after it on its body is, in 3x3 blocks; -1: nowhere, -2: at
+                        a piece before */
     csim_real J[9];
 } csimi_piece;
 /* Whether A is block diagonal in bodies. */
@@ -443,7 +447,9 @@ CSIMI_FN bool csimi_bodies_take(const csim_problem *problem);
 /* Sum over the bodies of their blocks squared; 4 n when they are none. */
 CSIMI_FN int csimi_bodies_inverse_blocks(const csim_problem *problem);
 CSIMI_FN int csimi_inverse_blocks_of(const csim_problem_size *size);
-CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int inverse_blocks);
+/* Sum over the contacts and the bodies of more than CSIMI_BODY_BLOCKS that each acts on, of their blocks. */
+CSIMI_FN int csimi_bodies_reach_blocks(const csim_problem *problem);
+CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int inverse_blocks, int reach_blocks);
 /* Finds the bodies of a problem that csimi_bodies_take takes and inverts them. False when A is not positive definite.
  */
 CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_problem *problem);
@@ -454,7 +460,7 @@ CSIMI_FN void csimi_less_product(const csim_block_matrix *A, const csim_real *v,
 /* Terms that contacts name: pieces in all. */
 CSIMI_FN int csimi_pieces_count(const csim_problem *p);
 /* Pieces of contact m, rows turned into its frame; returns their number. b null: without the body's numbers. */
-CSIMI_FN int csimi_pieces_make(const csim_problem *p, const csimi_bodies *b, int m, csimi_piece *pieces);
+CSIMI_FN int csimi_pieces_make(const csim_problem *p, csimi_bodies *b, int m, csimi_piece *pieces);
 CSIMI_FN void csimi_pieces_velocity(const csimi_piece *piece, int count, const csim_real *v,
                                     csim_real *u); /* u += J v */
 /* v += A^-1 J' impulse of one contact */

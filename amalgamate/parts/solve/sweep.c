@@ -181,9 +181,9 @@ static size_t csimi_sweep_spare(int n, int contacts, int window) {
     return contacts > 0 && wanted > ring ? wanted : 0;
 }
 
-static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, int n, int inverse, int contacts, int terms,
-                               int window) {
-    csimi_bodies_layout(&s->bodies, arena, n, inverse);
+static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, int n, int inverse, int reach, int contacts,
+                               int terms, int window) {
+    csimi_bodies_layout(&s->bodies, arena, n, inverse, reach);
     s->free_velocity = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->pieces = CSIMI_PUSH(arena, csimi_piece, terms);
@@ -206,8 +206,8 @@ static int csimi_sweep_window(const csim_solver_params *params) {
 CSIMI_FN size_t csimi_sweep_bytes(const csim_problem_size *size, const csim_solver_params *params) {
     csimi_arena arena = csimi_arena_counting();
     csimi_sweep s;
-    csimi_sweep_layout(&s, &arena, size->blocks, csimi_inverse_blocks_of(size), size->contacts, size->terms,
-                       csimi_sweep_window(params));
+    csimi_sweep_layout(&s, &arena, size->blocks, csimi_inverse_blocks_of(size), size->reach_blocks, size->contacts,
+                       size->terms, csimi_sweep_window(params));
     csimi_push(&arena, csim_certificate_bytes(size->blocks, size->contacts), 1);
     return arena.high;
 }
@@ -263,12 +263,8 @@ CSIMI_FN void csimi_sweep_imbalance(const csimi_sweep *s, double *residual) {
     for (m = 0; m < s->contact_count; ++m) {
         for (i = 0; i < 3; ++i)
             lambda[i] = (double)s->loop.x[3 * m + i] - (s->changes ? (double)s->loop.centre[3 * m + i] : 0);
-        for (k = s->contacts[m].first; k < s->contacts[m].first + s->contacts[m].count; ++k) {
-            const csim_real *J = s->pieces[k].J;
-            double *y = residual + 3 * (ptrdiff_t)s->pieces[k].block;
-            for (i = 0; i < 3; ++i)
-                y[i] += (double)J[i] * lambda[0] + (double)J[3 + i] * lambda[1] + (double)J[6 + i] * lambda[2];
-        }
+        for (k = s->contacts[m].first; k < s->contacts[m].first + s->contacts[m].count; ++k)
+            csimi_addmulT3_wide(s->pieces[k].J, lambda, residual + 3 * (ptrdiff_t)s->pieces[k].block);
     }
     csimi_less_product(&s->problem->A, s->v, residual);
 }
@@ -340,8 +336,8 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     s.loop.cap = csimi_imax(params->max_iterations, 1);
     s.loop.history = params->history;
     s.loop.history_capacity = params->history ? params->history_capacity : 0;
-    csimi_sweep_layout(&s, arena, s.n, csimi_bodies_inverse_blocks(problem), s.contact_count,
-                       csimi_pieces_count(problem), csimi_sweep_window(params));
+    csimi_sweep_layout(&s, arena, s.n, csimi_bodies_inverse_blocks(problem), csimi_bodies_reach_blocks(problem),
+                       s.contact_count, csimi_pieces_count(problem), csimi_sweep_window(params));
     scratch = csimi_push(arena, bytes, 1);
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,

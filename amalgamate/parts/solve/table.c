@@ -97,6 +97,7 @@ CSIM_API csim_problem_size csim_problem_measure(const csim_problem *problem) {
     size.links = csimi_chains_links(s);
     size.rigid = csimi_sweep_takes(problem);
     size.inverse_blocks = csimi_bodies_inverse_blocks(problem);
+    size.reach_blocks = csimi_bodies_reach_blocks(problem);
     return size;
 }
 

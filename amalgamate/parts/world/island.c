@@ -59,6 +59,7 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     size.links = csimi_most_links(n);
     size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0 && n->tree_span <= 14;
     size.inverse_blocks = n->coords > 0 ? 4 * blocks + n->tree_span * n->coords : 0;
+    size.reach_blocks = n->coords > 0 ? n->tree_span * (2 * rows + 2 * n->joints) : 0; /* two sides; a gear: two more */
     csimi_push(&arena, csim_solver_bytes(&size, solver), 1);
     csimi_push(&arena, sizeof(int) * (size_t)blocks, 1);                /* union-find, before the first island */
     csimi_push(&arena, 2 * sizeof(csim_real) * (size_t)blocks + 64, 1); /* which islands are solved again, and why */

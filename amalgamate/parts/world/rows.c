@@ -191,7 +191,7 @@ CSIMI_FN void csimi_rows(csim_world *w, csimi_step_frame *f, csimi_arena *arena)
     csimi_row_work r;
     size_t mark = arena->used;
     int i;
-    csimi_row_layout(&r, &w->store.capacity, arena);
+    csimi_row_layout(&r, &w->store.count, arena); /* of the last contacts: no more than the capacities hold */
     csimi_place_prepare(&w->store.state);
     csimi_index_contacts(w, &r);
     f->term_count = 0;
