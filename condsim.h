@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: eebe40cf571f27f5
+   Hash of the parts: 7710f603428ff087
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -942,6 +942,14 @@ typedef struct csim_link_id {
 typedef enum csim_integrator {
     CSIM_BACKWARD_EULER, /* first order, dissipative, plastic impacts by itself: robust, the default */
     CSIM_MIDPOINT,       /* second order, keeps energy; used by the COND paper */
+    /* The variational integrators of Kaufman's thesis, ch. 4-5: symplectic, and of second order but for the gyroscopic
+       term of rigid bodies. Both refuse trees, whose mass changes with the pose. dynamics.md 7. */
+    CSIM_TWO_STEP,  /* explicit, (4.62)-(4.70): half a step of drift, forces, contacts and joints there, the velocity
+                       v_{k+1}, the other half of the drift with it. h below 2 / (largest frequency) of springs,
+                       solids, cloth and cables; bodies touch and joints close at the half steps */
+    CSIM_HALF_STEP, /* implicit, (4.50)-(4.54): forces at the middle of the step, solved as the nonlinear equations
+                       they are; v = (v_k + v_{k+1})/2 bears the normals, and friction opposes v_{k+1}. It needs
+                       CSIM_LAW_STRICT and takes no joints. certificate.dynamics is that of the nonlinear step */
     CSIM_INTEGRATOR_COUNT_
 } csim_integrator;
 
@@ -1238,7 +1246,8 @@ CSIM_API csim_step_stats csim_world_stats(const csim_world *world);
 CSIM_API csim_status csim_world_set_gravity(csim_world *world, csim_vec3 gravity);
 /* May allocate on the heap; CSIM_CAPACITY when a fixed block has no room for what this solver needs. */
 CSIM_API csim_status csim_world_set_solver(csim_world *world, const csim_solver_params *params);
-/* Velocities are kept as they are. */
+/* Velocities are kept as they are. Fails also with CSIM_UNSUPPORTED: a variational integrator in a world with trees,
+   CSIM_HALF_STEP with joints or under a law that is not strict. */
 CSIM_API csim_status csim_world_set_integrator(csim_world *world, csim_integrator integrator);
 
 /* ---- contacts and events --------------------------------------------------------------------------------------- */
@@ -3607,6 +3616,8 @@ typedef struct csimi_found_contact {
 
 typedef struct csimi_step_frame {
     csim_real h, theta, sigma;
+    csimi_state drift;          /* two-step worlds: where bodies are after half a step; own positions and rotations */
+    csim_real *frozen;          /* [3 blocks] half-step worlds: A v of what is not elastic */
     int blocks;                 /* of the whole world */
     csimi_state next;           /* state after the step: own positions, shared constants */
     csim_real *vk, *b, *v;      /* [3 blocks] */
@@ -3770,6 +3781,25 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
 /* ---- step.c */
 CSIMI_FN csim_status csimi_build_pattern(csim_world *world, csimi_arena *arena);
 CSIMI_FN size_t csimi_pattern_build_scratch(const csimi_counts *n);
+/* A and b from the potentials at a state; frame->b and A are cleared first. */
+CSIMI_FN void csimi_assemble(csim_world *world, csimi_step_frame *frame, const csimi_step *step,
+                             const csimi_state *at);
+/* Positions of next: those of the world moved on by h v. */
+CSIMI_FN void csimi_advance(csim_world *world, const csimi_step *step, csim_real h, const csim_real *v,
+                            csimi_state *next);
+/* ---- variational.c */
+CSIM_INLINE bool csimi_is_middle(const csim_world *w) { /* v = (v_k + v_{k+1})/2 */
+    return w->def.integrator == CSIM_MIDPOINT || w->def.integrator == CSIM_HALF_STEP;
+}
+/* Whether a world of this definition may use the integrator with so many trees and joints. */
+CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_integrator integrator, int trees,
+                                            int joints, const char *function, csim_error *error);
+/* Two-step: exchanges the positions of the world with those of frame->drift. */
+CSIMI_FN void csimi_exchange(csim_world *world, csimi_step_frame *frame);
+/* Half-step: A and b about the velocity v of the step; v may be frame->v. */
+CSIMI_FN void csimi_linearise(csim_world *world, csimi_step_frame *frame, const csimi_step *step, const csim_real *v);
+/* ||A v - b - J'lambda|| in the measure of certificate.dynamics, with A and b as they are now. */
+CSIMI_FN double csimi_imbalance(const csim_world *world, csimi_step_frame *frame);
 /* ---- measure.c */
 CSIMI_FN void csimi_measure(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 CSIMI_FN void csimi_report_contacts(csim_world *world, csimi_step_frame *frame);
@@ -5934,7 +5964,7 @@ static bool csimi_gyro_change(const double *I, const csimi_step *step, const csi
     csimi_gyro_mul(I, W, IW);
     csimi_gyro_cross(W, IW, r);
     if (csimi_gyro_dot(r, r) <= threshold * threshold * csimi_gyro_dot(W, W) * csimi_gyro_dot(IW, IW)) return false;
-    if (step->theta < 1)
+    if (step->sigma < 1) /* all but backward Euler */
         csimi_gyro_conserving(I, h, next);
     else
         csimi_gyro_euler(I, h, next);
@@ -20155,6 +20185,11 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->next.link_position = CSIMI_PUSH(arena, csim_real, 7 * (size_t)n->tree_links);
     f->next.link_pose = CSIMI_PUSH(arena, csim_real, 7 * (size_t)n->tree_links);
     f->next.coord_rate = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->coords);
+    f->drift.x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->nodes);
+    f->drift.com = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->rigids);
+    f->drift.rotation = CSIMI_PUSH(arena, csim_real, 4 * (size_t)n->rigids);
+    f->drift.frame = CSIMI_PUSH(arena, csim_real, 4 * (size_t)n->frames);
+    f->frozen = CSIMI_PUSH(arena, csim_real, 3 * blocks);
     f->vk = CSIMI_PUSH(arena, csim_real, 3 * blocks);
     f->b = CSIMI_PUSH(arena, csim_real, 3 * blocks);
     f->v = CSIMI_PUSH(arena, csim_real, 3 * blocks);
@@ -20450,6 +20485,7 @@ CSIMI_FN csim_status csimi_check_world_def(const csim_world_def *d, const char *
     if (d->law != CSIM_LAW_STRICT && d->law != CSIM_LAW_PROXIMAL && d->law != CSIM_LAW_INVERTIBLE)
         return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "law", true, (double)d->law,
                           "CSIM_LAW_STRICT, CSIM_LAW_PROXIMAL or CSIM_LAW_INVERTIBLE");
+    if ((s = csimi_check_integrator(d, d->integrator, 0, 0, function, error)) != 0) return s;
     if ((d->allocator.alloc == NULL) != (d->allocator.free == NULL))
         return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "allocator", false, 0,
                           "alloc and free both set, or both null");
@@ -20666,6 +20702,9 @@ CSIM_API csim_status csim_world_set_integrator(csim_world *w, csim_integrator in
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_world_set_integrator", NULL, false, 0, NULL);
     if ((s = csimi_check_enum(&w->error, "csim_world_set_integrator", "integrator", (int)integrator,
                               CSIM_INTEGRATOR_COUNT_)) != 0)
+        return s;
+    if ((s = csimi_check_integrator(&w->def, integrator, w->store.count.trees, w->store.count.joints,
+                                    "csim_world_set_integrator", &w->error)) != 0)
         return s;
     w->def.integrator = integrator;
     return CSIM_OK;
@@ -22727,6 +22766,7 @@ static csim_status csimi_create_joint(csim_world *w, const csim_joint_def *def, 
     int bodies[2], item;
     csim_status status = csimi_check_joint(&w->error, fn, def);
     if (status) return status;
+    if ((status = csimi_check_integrator(&w->def, w->def.integrator, 0, 1, fn, &w->error)) != 0) return status;
     if ((status = csimi_bond_fill(w, def, fn, &joint, bodies)) != 0) return status;
     need = w->store.count;
     if (w->free_link < 0) need.links++;
@@ -23461,6 +23501,7 @@ CSIM_API csim_status csim_create_tree(csim_world *w, const csim_tree_def *def, c
     int slot, i;
     csim_status status = csimi_start_create(w, def, id, fn);
     if (status) return status;
+    if ((status = csimi_check_integrator(&w->def, w->def.integrator, 1, 0, fn, &w->error)) != 0) return status;
     had = w->store.count;
     need = csimi_counts_with_body(w);
     if ((status = csimi_check_tree(w, def, &need)) != 0) return status;
@@ -24220,7 +24261,7 @@ CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_aren
     CSIMI_MEMSET(&d, 0, sizeof d);
     d.world = w;
     d.frame = f;
-    d.ahead = w->def.integrator == CSIM_MIDPOINT ? CSIM_R(1.5) : 1;
+    d.ahead = csimi_is_middle(w) ? CSIM_R(1.5) : 1;
     csimi_detector_layout(&d, &w->store.capacity, arena);
     csimi_surfaces_start(&d.surfaces, w, &w->store.state);
     csimi_list_excluded(&d, d.excluded + w->store.capacity.links);
@@ -24922,6 +24963,8 @@ CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csi
     csim_real e = approach < -def->restitution_threshold ? restitution : 0;
     if (def->integrator == CSIM_BACKWARD_EULER)
         return e > 0 && gap + f->h * approach < 0 ? csimi_min(phi, e * approach) : phi;
+    if (def->integrator == CSIM_TWO_STEP) /* every bounce that gravity brings about in this step, too */
+        return e > 0 && gap + f->h * csimi_min(approach, free_end) < 0 ? csimi_min(phi, e * approach) : phi;
     if (approach < 0 && gap + f->h * (3 - e) / 2 * csimi_min(approach, free_end) < 0) return -(1 - e) / 2 * approach;
     return phi;
 }
@@ -24964,6 +25007,22 @@ static bool csimi_friction_direction(const csim_world *w, const csimi_found_cont
     return true;
 }
 
+/* Half-step: friction opposes v_{k+1} = 2 v - v_k, thesis (4.51). The tangential rows carry half of it, v - v_k / 2: with
+   the same lambda the law is the same. phi holds -u of the ground. */
+static void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c) {
+    csim_real before[3] = {0, 0, 0}, u[3] = {0, 0, 0}, y[3];
+    int side, k, i;
+    for (side = 0; side < 2; side++) {
+        const csim_side *x = side ? &c->b : &c->a;
+        for (k = x->first; k < x->first + x->count; k++) {
+            csimi_mul3(f->terms[k].J, f->vk + 3 * (size_t)f->terms[k].block, y);
+            for (i = 0; i < 3; i++) before[i] += side ? -y[i] : y[i];
+        }
+    }
+    csimi_addmul3(c->R, before, u);
+    for (k = 1; k < 3; k++) c->phi[k] = (c->phi[k] - u[k]) / 2;
+}
+
 static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_row_work *r, int i) {
     csimi_found_contact *found = f->found + i;
     const csimi_state *s = &w->store.state;
@@ -24982,11 +25041,12 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_ro
     c->mask = 7;
     relative = csim_sub(csimi_place_velocity(s, a, found->meet), csimi_place_velocity(s, b, found->meet));
     approach = csim_dot(found->normal, relative);
-    if (w->def.integrator == CSIM_MIDPOINT) approach += 2 * csimi_slip_let_through(w, found);
+    if (csimi_is_middle(w)) approach += 2 * csimi_slip_let_through(w, found);
     free_end = approach +
                f->h * csim_dot(found->normal, csim_sub(csimi_place_acceleration(s, a), csimi_place_acceleration(s, b)));
     c->phi[0] = csimi_phi(w, f, found->gap, restitution, approach, free_end);
     csimi_sides(f, s, a, found->meet, b, found->meet, c);
+    if (w->def.integrator == CSIM_HALF_STEP) csimi_slip_of_the_end(f, c);
     lambda[0] = lambda[1] = lambda[2] = 0;
     if (found->last >= 0) {
         csim_real world[3];
@@ -25357,6 +25417,8 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
     params.tolerance = csimi_island_tolerance(w, f, &p.problem, contact);
     if (params.tolerance < w->def.solver.tolerance && params.solver == CSIM_SOLVER_AUTO)
         params.solver = CSIM_SOLVER_SWEEP; /* the virtual nodes of COND slip, and joints would open by it */
+    if (w->def.integrator == CSIM_HALF_STEP) /* the rest is for what is not linear */
+        params.tolerance = csimi_min(params.tolerance, csimi_max(params.tolerance / 4, 16 * CSIMI_EPS));
     {
         size_t room = arena->size - arena->used;
         void *workspace = arena->base + arena->used;
@@ -25439,6 +25501,89 @@ CSIMI_FN csim_status csimi_solve_again(csim_world *w, csimi_step_frame *f, const
 }
 /* ==== end world/island.c */
 
+/* ==== begin world/variational.c ================================================================================= */
+/* world/variational: what only the variational integrators of Kaufman's thesis (ch. 4-5) need; dynamics.md 7.
+
+   Two-step (4.62)-(4.70), Verlet's scheme of positions with contact: with q' = q_k + h/2 v_k,
+       M (v_{k+1} - v_k) = h F(q') + J'lambda,   u = J v_{k+1} + phi,   q_{k+1} = q' + h/2 v_{k+1}.
+   The thesis prints q' = (q_k + h/2 v_k)/2 in (4.58) and (4.62), which is no place on the way; what (4.55) needs, and
+   what is done here, is the middle. Half steps lie h v_{k+1} apart: contacts and joints hold there as they do at whole
+   steps of backward Euler, and the whole steps lie between two of them.
+
+   Half-step (4.50)-(4.54): the midpoint rule with forces at q_k + h/2 v as they are there, not linearised about q_k. */
+
+CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_integrator integrator, int trees,
+                                            int joints, const char *function, csim_error *error) {
+    const bool variational = integrator == CSIM_TWO_STEP || integrator == CSIM_HALF_STEP;
+    if (variational && trees > 0)
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "integrator with trees", true, (double)integrator,
+                          "CSIM_BACKWARD_EULER or CSIM_MIDPOINT: the mass of a tree changes with its pose");
+    if (integrator == CSIM_HALF_STEP && joints > 0) /* a hinged pendulum at h = 5 ms: energy off 1e3-fold in 40 s */
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "integrator with joints", true, (double)integrator,
+                          "CSIM_TWO_STEP or CSIM_BACKWARD_EULER: joints that hold v at the middle let its end swing up");
+    if (integrator == CSIM_HALF_STEP && def->law != CSIM_LAW_STRICT)
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "law with CSIM_HALF_STEP", true, (double)def->law,
+                          "CSIM_LAW_STRICT: normals act at the middle of the step, friction at its end");
+    return CSIM_OK;
+}
+
+CSIMI_FN void csimi_exchange(csim_world *w, csimi_step_frame *f) {
+    csimi_state *s = &w->store.state, *d = &f->drift, t = *s;
+    s->x = d->x;
+    s->com = d->com;
+    s->rotation = d->rotation;
+    s->frame = d->frame;
+    d->x = t.x;
+    d->com = t.com;
+    d->rotation = t.rotation;
+    d->frame = t.frame;
+}
+
+/* With A = A0 + A1, A0 of masses and damping, A1 = sigma h^2 K(q*) at q* = q_k + h/2 v*: b = b(q*) + A1 v*, so that
+   v = v* solves the nonlinear equations. A0 is what assembly leaves at sigma 0. */
+CSIMI_FN void csimi_linearise(csim_world *w, csimi_step_frame *f, const csimi_step *step, const csim_real *v) {
+    csimi_step rigid = *step;
+    int i;
+    for (i = 0; i < 3 * f->blocks; i++) f->v_end[i] = f->skip[i / 3] ? f->v[i] : v[i];
+    csimi_advance(w, step, step->h / 2, f->v_end, &f->next);
+    rigid.sigma = 0;
+    csimi_assemble(w, f, &rigid, &f->next);
+    csimi_product(&w->store.A, f->v_end, f->frozen, step->tasks);
+    csimi_assemble(w, f, step, &f->next);
+    for (i = 0; i < 3 * f->blocks; i++) f->b[i] -= f->frozen[i];
+    csimi_product(&w->store.A, f->v_end, f->frozen, step->tasks);
+    for (i = 0; i < 3 * f->blocks; i++) f->b[i] += f->frozen[i];
+}
+
+CSIMI_FN double csimi_imbalance(const csim_world *w, csimi_step_frame *f) {
+    const csim_block_matrix *A = &w->store.A;
+    csim_real *rest = f->frozen, *pushed = f->v_end;
+    double rest2 = 0, b2 = 0, pushed2 = 0;
+    int c, side, k, i;
+    csimi_product(A, f->v, rest, NULL);
+    CSIMI_MEMSET(pushed, 0, sizeof(csim_real) * 3 * (size_t)f->blocks);
+    for (c = 0; c < f->contact_count; c++)
+        for (side = 0; side < 2; side++) {
+            const csim_side *x = side ? &f->contacts[c].b : &f->contacts[c].a;
+            csim_real push[3] = {0, 0, 0};
+            csimi_addmulT3(f->contacts[c].R, f->lambda + 3 * (size_t)c, push);
+            for (i = 0; i < 3; i++) push[i] = side ? -push[i] : push[i];
+            for (k = x->first; k < x->first + x->count; k++)
+                csimi_addmulT3(f->terms[k].J, push, pushed + 3 * (size_t)f->terms[k].block);
+        }
+    for (i = 0; i < 3 * f->blocks; i++) {
+        const double D = (double)A->val[9 * (size_t)A->diag[i / 3] + 4 * (size_t)(i % 3)];
+        const double r = (double)(rest[i] - f->b[i] - pushed[i]);
+        if (f->skip[i / 3]) continue;
+        rest2 += r * r / D;
+        b2 += (double)f->b[i] * (double)f->b[i] / D;
+        pushed2 += (double)pushed[i] * (double)pushed[i] / D;
+    }
+    if (pushed2 > b2) b2 = pushed2;
+    return b2 > 0 ? csimi_sqrt64(rest2 / b2) : 0;
+}
+/* ==== end world/variational.c */
+
 /* ==== begin world/step.c ======================================================================================== */
 /* world/step: one step, from its first line to its last. Read csim_world_step at the end of this file first.
 
@@ -25446,7 +25591,8 @@ CSIMI_FN csim_status csimi_solve_again(csim_world *w, csimi_step_frame *f, const
 
    Everything is computed in scratch; the commit at the end only copies, so a step that fails leaves no trace. */
 
-#define CSIMI_BOND_PASSES 12 /* of the correction; each takes two or more digits off */
+#define CSIMI_BOND_PASSES 12   /* of the correction; each takes two or more digits off */
+#define CSIMI_SETTLE_PASSES 30 /* of Newton's method in half-step worlds; it doubles the digits in two to four */
 
 /* ---- the pattern of A, rebuilt after bodies or links changed */
 
@@ -25506,7 +25652,8 @@ static void csimi_begin_frame(csim_world *w, csimi_step_frame *f, csim_real h, c
     csimi_frame_layout(f, &s->capacity, arena);
     if (f->joint) CSIMI_MEMCPY(f->joint, s->joint, sizeof *s->joint * (size_t)s->count.joints);
     f->h = h;
-    f->theta = f->sigma = w->def.integrator == CSIM_MIDPOINT ? CSIM_R(0.5) : CSIM_R(1.0);
+    f->theta = f->sigma = csimi_is_middle(w) ? CSIM_R(0.5) : CSIM_R(1.0);
+    if (w->def.integrator == CSIM_TWO_STEP) f->sigma = 0; /* explicit forces */
     f->blocks = csimi_block_count(t);
     own = f->next;
     f->next = *t; /* shares what a step does not change */
@@ -25561,7 +25708,7 @@ static void csimi_prepare(csim_world *w, csimi_step_frame *f, const csimi_step *
         if (table[i].prepare) table[i].prepare(&w->store.state, step, f->vk);
 }
 
-static void csimi_assemble(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
+CSIMI_FN void csimi_assemble(csim_world *w, csimi_step_frame *f, const csimi_step *step, const csimi_state *at) {
     csimi_store *s = &w->store;
     const csimi_model *table = csimi_model_table();
     csimi_system system;
@@ -25572,8 +25719,7 @@ static void csimi_assemble(csim_world *w, csimi_step_frame *f, const csimi_step 
     system.b = f->b;
     system.vk = f->vk;
     for (i = 0; i < CSIMI_MODEL_COUNT; i++)
-        if (table[i].assemble) table[i].assemble(&s->state, step, &system);
-    csimi_bonds_stiffen(w, f);
+        if (table[i].assemble) table[i].assemble(at, step, &system);
 }
 
 /* Elastic forces of midpoint worlds belong to the middle of the step: q_k + h/2 v*. */
@@ -25594,8 +25740,11 @@ static void csimi_move_on(csim_world *w, csimi_step_frame *f, csimi_step *step) 
     const int pairs = stats->pairs, contacts = stats->contacts, products = stats->products;
     const int rejections = stats->rejections;
     const long iterations = stats->total_iterations;
-    csimi_guess(w, f, step, f->v);
-    csimi_assemble(w, f, step);
+    if (w->def.integrator == CSIM_MIDPOINT) {
+        csimi_guess(w, f, step, f->v);
+        csimi_assemble(w, f, step, &w->store.state);
+        csimi_bonds_stiffen(w, f);
+    }
     CSIMI_MEMCPY(f->rep, f->v, sizeof(csim_real) * 3 * (size_t)f->blocks);
     CSIMI_MEMSET(stats, 0, sizeof *stats);
     stats->pairs = pairs;
@@ -25605,12 +25754,14 @@ static void csimi_move_on(csim_world *w, csimi_step_frame *f, csimi_step *step) 
     stats->total_iterations = iterations;
 }
 
-/* Positions after the step, by v. */
-static void csimi_advance(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
+CSIMI_FN void csimi_advance(csim_world *w, const csimi_step *step, csim_real h, const csim_real *v,
+                            csimi_state *next) {
     const csimi_model *table = csimi_model_table();
+    csimi_step part = *step;
     int i;
+    part.h = h;
     for (i = 0; i < CSIMI_MODEL_COUNT; i++)
-        if (table[i].advance) table[i].advance(&w->store.state, step, f->v, &f->next);
+        if (table[i].advance) table[i].advance(&w->store.state, &part, v, next);
 }
 
 /* Islands whose joints do not hold at the end of the step are solved again with corrected rows. */
@@ -25626,7 +25777,7 @@ static csim_status csimi_close_joints(csim_world *w, csimi_step_frame *f, const 
     }
     f->again = true;
     for (pass = 0; pass < CSIMI_BOND_PASSES && status == CSIM_OK; pass++) {
-        csimi_advance(w, f, step);
+        csimi_advance(w, step, f->h, f->v, &f->next);
         if (!csimi_bonds_correct(w, f, again, miss, before)) break;
         status = csimi_solve_again(w, f, again, arena);
     }
@@ -25634,7 +25785,7 @@ static csim_status csimi_close_joints(csim_world *w, csimi_step_frame *f, const 
     return status;
 }
 
-/* v_{k+1} = v_k + (v - v_k) / theta, positions by v. */
+/* v_{k+1} = v_k + (v - v_k) / theta, positions by v; of a two-step world the second half of the way. */
 static csim_status csimi_integrate(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
     csimi_store *s = &w->store;
     int i, k, frames = 3 * csimi_first_frame_block(&s->state);
@@ -25642,7 +25793,7 @@ static csim_status csimi_integrate(csim_world *w, csimi_step_frame *f, const csi
     for (i = 0; i < f->blocks; i++)
         if (f->skip[i])
             for (k = 0; k < 3; k++) f->v_end[3 * i + k] = f->v[3 * i + k];
-    csimi_advance(w, f, step);
+    csimi_advance(w, step, w->def.integrator == CSIM_TWO_STEP ? f->h / 2 : f->h, f->v, &f->next);
     for (i = 0; i < 3 * s->count.nodes; i++) f->next.v[i] = f->v_end[i];
     for (i = 0; i < 6 * s->count.rigids; i++) f->next.velocity[i] = f->v_end[3 * s->count.nodes + i];
     for (i = 0; i < 3 * s->count.frames; i++) f->next.frame_velocity[i] = f->v_end[frames + i];
@@ -25694,13 +25845,87 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *s
 
 static double csimi_now(const csim_world *w) { return w->def.clock ? w->def.clock(w->def.clock_user) : 0; }
 
-/* The step between locking and unlocking. */
+/* Half-step worlds solve their nonlinear equations by Newton's method: true when v is to be improved once more. A step
+   that stays above the tolerance says so. */
+static bool csimi_unsettled(csim_world *w, csimi_step_frame *f, const csimi_step *step, int pass, double *before) {
+    const double tolerance = (double)w->def.solver.tolerance;
+    double rest;
+    csimi_linearise(w, f, step, f->v);
+    rest = csimi_imbalance(w, f);
+    if (rest > tolerance && pass < CSIMI_SETTLE_PASSES && (pass < 6 || rest < 0.9 * *before)) {
+        *before = rest;
+        return true;
+    }
+    if (rest > f->stats.certificate.dynamics) f->stats.certificate.dynamics = rest;
+    if (rest > tolerance) f->stats.flags |= CSIM_FLAG_CAP | CSIM_FLAG_UNCERTIFIED;
+    return false;
+}
+
+static bool csimi_has_elements(const csimi_counts *n) { return n->tets + n->membranes > 0; }
+static bool csimi_is_elastic(const csimi_counts *n) { return csimi_has_elements(n) || n->springs + n->frames > 0; }
+
+/* A and b, before contacts are known. */
+static void csimi_begin_forces(csim_world *w, csimi_step_frame *f, csimi_step *step) {
+    const bool faces = csimi_has_elements(&w->store.count);
+    csimi_prepare(w, f, step);
+    if (w->def.integrator == CSIM_HALF_STEP && csimi_is_elastic(&w->store.count)) {
+        csimi_linearise(w, f, step, f->rep);
+        return;
+    }
+    if (w->def.integrator == CSIM_MIDPOINT && faces) csimi_guess(w, f, step, f->rep);
+    csimi_assemble(w, f, step, &w->store.state);
+    csimi_bonds_stiffen(w, f);
+}
+
+/* The islands; a midpoint world moves its elements on once, a half-step world goes on until forces and motion agree. */
+static csim_status csimi_solve_step(csim_world *w, csimi_step_frame *f, csimi_step *step, csimi_arena *arena) {
+    const bool faces = csimi_has_elements(&w->store.count), elastic = csimi_is_elastic(&w->store.count);
+    csim_status status = csimi_solve_islands(w, f, arena);
+    double before = 0;
+    int pass;
+    for (pass = 1; status == CSIM_OK; pass++) {
+        if (w->def.integrator == CSIM_MIDPOINT ? !faces || pass > 1
+                                               : w->def.integrator != CSIM_HALF_STEP || !elastic ||
+                                                     !csimi_unsettled(w, f, step, pass, &before))
+            break;
+        csimi_move_on(w, f, step);
+        status = csimi_solve_islands(w, f, arena);
+    }
+    return status;
+}
+
+/* Everything of a step but its commit. */
+static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_step *step, csimi_arena *arena) {
+    csim_status status;
+    double t0 = csimi_now(w), t1, t2, t3;
+    csimi_begin_forces(w, f, step);
+    t1 = csimi_now(w);
+    if ((status = csimi_detect(w, f, arena)) != 0) return status;
+    csimi_rows(w, f, arena);
+    csimi_tree_rows(w, f, step);
+    t2 = csimi_now(w);
+    if ((status = csimi_solve_step(w, f, step, arena)) != 0) return status;
+    if (w->store.count.joints > 0 && (status = csimi_close_joints(w, f, step, arena)) != 0) return status;
+    t3 = csimi_now(w);
+    if ((f->stats.flags & CSIM_FLAG_UNCERTIFIED) && w->def.on_uncertified == CSIM_REJECT_UNCERTIFIED)
+        return csimi_fail(&w->error, CSIM_UNCERTIFIED, "csim_world_step", "certificate", true,
+                          f->stats.certificate.dynamics > f->stats.certificate.contact ? f->stats.certificate.dynamics
+                                                                                       : f->stats.certificate.contact,
+                          "at most solver.tolerance");
+    if ((status = csimi_integrate(w, f, step)) != 0) return status;
+    csimi_measure(w, f, arena);
+    csimi_report_contacts(w, f);
+    f->stats.assembly_seconds = t1 - t0;
+    f->stats.collide_seconds = t2 - t1;
+    f->stats.solve_seconds = t3 - t2;
+    return CSIM_OK;
+}
+
+/* The step between locking and unlocking. A two-step world is half a step ahead of itself while it computes. */
 static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real h, csimi_arena *arena) {
+    const bool ahead = w->def.integrator == CSIM_TWO_STEP;
     csimi_step step;
     csim_status status;
-    int pass;
-    bool midpoint = w->def.integrator == CSIM_MIDPOINT && w->store.count.tets + w->store.count.membranes > 0;
-    double t0 = csimi_now(w), t1, t2, t3;
     if (w->pattern_stale && (status = csimi_build_pattern(w, arena)) != 0) return status;
     csimi_begin_frame(w, f, h, arena);
     CSIMI_MEMSET(&step, 0, sizeof step);
@@ -25712,33 +25937,14 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
 #else
     step.tasks = w->def.tasks.run ? &w->def.tasks : NULL; /* split rows cost some elements twice */
 #endif
-    csimi_prepare(w, f, &step);
-    if (midpoint) csimi_guess(w, f, &step, f->rep);
-    csimi_assemble(w, f, &step);
-    t1 = csimi_now(w);
-    if ((status = csimi_detect(w, f, arena)) != 0) return status;
-    csimi_rows(w, f, arena);
-    csimi_tree_rows(w, f, &step);
-    t2 = csimi_now(w);
-    for (pass = 0; pass < (midpoint ? 2 : 1); pass++) {
-        if (pass > 0) csimi_move_on(w, f, &step);
-        if ((status = csimi_solve_islands(w, f, arena)) != 0) return status;
+    if (ahead) {
+        csimi_advance(w, &step, h / 2, f->vk, &f->drift);
+        csimi_exchange(w, f);
     }
-    if (w->store.count.joints > 0 && (status = csimi_close_joints(w, f, &step, arena)) != 0) return status;
-    t3 = csimi_now(w);
-    if ((f->stats.flags & CSIM_FLAG_UNCERTIFIED) && w->def.on_uncertified == CSIM_REJECT_UNCERTIFIED)
-        return csimi_fail(&w->error, CSIM_UNCERTIFIED, "csim_world_step", "certificate", true,
-                          f->stats.certificate.dynamics > f->stats.certificate.contact ? f->stats.certificate.dynamics
-                                                                                       : f->stats.certificate.contact,
-                          "at most solver.tolerance");
-    if ((status = csimi_integrate(w, f, &step)) != 0) return status;
-    csimi_measure(w, f, arena);
-    csimi_report_contacts(w, f);
-    f->stats.assembly_seconds = t1 - t0;
-    f->stats.collide_seconds = t2 - t1;
-    f->stats.solve_seconds = t3 - t2;
-    csimi_commit(w, f, &step);
-    return CSIM_OK;
+    status = csimi_compute_step(w, f, &step, arena);
+    if (ahead) csimi_exchange(w, f);
+    if (status == CSIM_OK) csimi_commit(w, f, &step);
+    return status;
 }
 
 CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
@@ -25775,6 +25981,7 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
 CSIM_API csim_step_stats csim_world_stats(const csim_world *w) { return w->stats; }
 
 #undef CSIMI_BOND_PASSES
+#undef CSIMI_SETTLE_PASSES
 /* ==== end world/step.c */
 
 /* ==== begin world/measure.c ===================================================================================== */
@@ -25850,6 +26057,7 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
         info->normal_impulse = lambda[0];
         info->friction_impulse = CSIMI_SQRT(lambda[1] * lambda[1] + lambda[2] * lambda[2]);
         info->slip = csimi_contact_slip(f, c);
+        if (w->def.integrator == CSIM_HALF_STEP) info->slip = csim_scale(2, info->slip); /* rows.c halves it */
         info->state = csimi_state_of(c, lambda, info->friction_impulse);
         info->began =
             info->state != CSIM_CONTACT_OPEN && (found->last < 0 || s->contact[found->last].state == CSIM_CONTACT_OPEN);
@@ -26467,7 +26675,8 @@ static csim_status csimi_check_snapshot(csim_world *w, const csimi_snapshot_head
         return csimi_bad_snapshot(w, "hash", 0, "undamaged bytes");
     if (h->live_bodies < 0 || h->live_bodies > h->count.bodies || h->free_body < -1 ||
         h->free_body >= h->count.bodies || h->free_link < -1 || h->free_link >= h->count.links || h->integrator < 0 ||
-        h->integrator >= CSIM_INTEGRATOR_COUNT_)
+        h->integrator >= CSIM_INTEGRATOR_COUNT_ ||
+        csimi_check_integrator(&w->def, h->integrator, h->count.trees, h->count.joints, "csim_world_restore", NULL))
         return csimi_bad_snapshot(w, "header", 0, "indices inside the counts");
     return CSIM_OK;
 }
@@ -29269,6 +29478,7 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_OPEN_TREE
 #undef CSIMI_WORSE
 #undef CSIMI_BOND_PASSES
+#undef CSIMI_SETTLE_PASSES
 #undef CSIMI_OPEN_BODY
 #undef CSIMI_READ_BODY
 #undef CSIMI_MAGIC

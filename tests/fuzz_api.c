@@ -279,7 +279,7 @@ static void change(session *s) {
     case 4: note(csim_body_set_node_motion(s->w, id, below(30) - 2, (csim_motion)below(4))); break;
     case 5: note(csim_body_add_node_force(s->w, id, below(30) - 2, vector(10))); break;
     case 6: note(csim_world_set_gravity(s->w, vector(10))); break;
-    case 7: note(csim_world_set_integrator(s->w, (csim_integrator)below(3))); break;
+    case 7: note(csim_world_set_integrator(s->w, (csim_integrator)below(5))); break;
     default: note(csim_body_set_friction(s->w, id, number(0, 1))); break;
     }
 }
@@ -352,7 +352,7 @@ static void run_session(void) {
     def.allocator.alloc = arena_alloc;
     def.allocator.free = arena_free;
     def.allocator.user = &a;
-    def.integrator = (csim_integrator)below(2);
+    def.integrator = (csim_integrator)below(CSIM_INTEGRATOR_COUNT_);
     def.solver.max_iterations = below(4) ? 200 : 1 + below(50);
     def.solver.solver = below(4) ? CSIM_SOLVER_AUTO : (csim_solver)below(CSIM_SOLVER_COUNT_);
     def.law = below(6) ? CSIM_LAW_STRICT : below(2) ? CSIM_LAW_PROXIMAL : CSIM_LAW_INVERTIBLE;

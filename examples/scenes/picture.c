@@ -252,10 +252,11 @@ void picture_step(picture *p, const scene *s, const csim_step_stats *t) {
 }
 
 bool picture_close(picture *p, const scene *s, char *error, size_t error_size) {
+    static const char *const integrators[] = {"backward Euler", "midpoint", "two-step", "half-step"};
     bool ok;
     int i;
     replay_fact(p->out, "step", "%g s", s->h);
-    replay_fact(p->out, "integrator", "%s", s->def.integrator == CSIM_MIDPOINT ? "midpoint" : "backward Euler");
+    replay_fact(p->out, "integrator", "%s", integrators[s->def.integrator]);
     for (i = 0; i < s->figure_count; i++) replay_fact(p->out, s->figure[i].name, "%.4g", s->figure[i].value);
     ok = replay_close(p->out, error, error_size) >= 0;
     picture_free(p);

@@ -56,7 +56,7 @@ static void sliding_box_measure(scene *s) {
     sliding_box *b = (sliding_box *)s->state;
     const double *x = s->body[0].now.position;
     double t = scene_time(s), exact = 0.5 * b->acceleration * t * t;
-    double discrete = s->def.integrator == CSIM_MIDPOINT ? exact : exact + 0.5 * b->acceleration * t * s->h;
+    double discrete = s->def.integrator == CSIM_BACKWARD_EULER ? exact + 0.5 * b->acceleration * t * s->h : exact;
     double y = x[0] * b->along[0] + x[1] * b->along[1], across = x[0] * b->along[1] - x[1] * b->along[0];
     scene_integrate(&b->error_y, b->last, y - discrete, s->h);
     scene_integrate(&b->error_z, b->last + 1, x[2] - 0.1, s->h);
@@ -147,7 +147,7 @@ static void incline_measure(scene *s) {
 
 static void incline_finish(scene *s) {
     const incline *c = (const incline *)s->state;
-    double t = scene_time(s), ahead = s->def.integrator == CSIM_MIDPOINT ? 0 : s->h;
+    double t = scene_time(s), ahead = s->def.integrator == CSIM_BACKWARD_EULER ? s->h : 0;
     if (t > c->settle) {
         scene_report(s, "creep_m", c->creep);
         scene_report(s, "creep_m_per_s", c->creep / (t - c->settle));

@@ -37,7 +37,8 @@ static double runner_clock(void *user) {
 static const char runner_usage[] = "usage: condsim-scene NAME [options]     run a scene\n"
                                    "       condsim-scene --list             every scene, its figures and keys\n"
                                    "\n"
-                                   "  --solver auto|cond|sweep|pgs|apgd|... (docs/solvers.md)   --integrator midpoint|euler\n"
+                                   "  --solver auto|cond|sweep|pgs|apgd|... (docs/solvers.md)\n"
+                                   "  --integrator euler|midpoint|two-step|half-step\n"
                                    "  --steps N   --seconds T    how long (one of them)\n"
                                    "  --h H                      step, s\n"
                                    "  --size N                   how large, where the scene has a size\n"
@@ -107,7 +108,7 @@ static bool runner_flag_with_number(runner *r, const char *flag, const char *val
 
 static bool runner_flag_with_value(runner *r, const char *flag, const char *value, bool *known) {
     const char *solvers[CSIM_SOLVER_COUNT_ + 1];
-    static const char *const integrators[] = {"euler", "midpoint", NULL};
+    static const char *const integrators[] = {"euler", "midpoint", "two-step", "half-step", NULL};
     int word = 0;
     *known = true;
     for (word = 0; word < CSIM_SOLVER_COUNT_; word++) solvers[word] = csim_describe_solver((csim_solver)word).name;
@@ -117,7 +118,7 @@ static bool runner_flag_with_value(runner *r, const char *flag, const char *valu
         r->options.solver = (csim_solver)word;
     } else if (strcmp(flag, "--integrator") == 0) {
         if (!runner_word(flag, value, integrators, &word)) return false;
-        r->options.integrator = word ? CSIM_MIDPOINT : CSIM_BACKWARD_EULER;
+        r->options.integrator = word; /* in the order of csim_integrator */
     } else if (strcmp(flag, "--set") == 0) {
         if (value && scene_set(&r->options, value)) return true;
         fprintf(stderr, "condsim-scene: --set is '%s'; it must be KEY=VALUE, at most %d times\n", value ? value : "",

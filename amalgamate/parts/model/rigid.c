@@ -126,7 +126,7 @@ static bool csimi_gyro_change(const double *I, const csimi_step *step, const csi
     csimi_gyro_mul(I, W, IW);
     csimi_gyro_cross(W, IW, r);
     if (csimi_gyro_dot(r, r) <= threshold * threshold * csimi_gyro_dot(W, W) * csimi_gyro_dot(IW, IW)) return false;
-    if (step->theta < 1)
+    if (step->sigma < 1) /* all but backward Euler */
         csimi_gyro_conserving(I, h, next);
     else
         csimi_gyro_euler(I, h, next);

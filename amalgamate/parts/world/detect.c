@@ -173,7 +173,7 @@ CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_aren
     CSIMI_MEMSET(&d, 0, sizeof d);
     d.world = w;
     d.frame = f;
-    d.ahead = w->def.integrator == CSIM_MIDPOINT ? CSIM_R(1.5) : 1;
+    d.ahead = csimi_is_middle(w) ? CSIM_R(1.5) : 1;
     csimi_detector_layout(&d, &w->store.capacity, arena);
     csimi_surfaces_start(&d.surfaces, w, &w->store.state);
     csimi_list_excluded(&d, d.excluded + w->store.capacity.links);

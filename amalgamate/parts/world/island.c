@@ -346,6 +346,8 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
     params.tolerance = csimi_island_tolerance(w, f, &p.problem, contact);
     if (params.tolerance < w->def.solver.tolerance && params.solver == CSIM_SOLVER_AUTO)
         params.solver = CSIM_SOLVER_SWEEP; /* the virtual nodes of COND slip, and joints would open by it */
+    if (w->def.integrator == CSIM_HALF_STEP) /* the rest is for what is not linear */
+        params.tolerance = csimi_min(params.tolerance, csimi_max(params.tolerance / 4, 16 * CSIMI_EPS));
     {
         size_t room = arena->size - arena->used;
         void *workspace = arena->base + arena->used;

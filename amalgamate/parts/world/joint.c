@@ -635,6 +635,7 @@ static csim_status csimi_create_joint(csim_world *w, const csim_joint_def *def, 
     int bodies[2], item;
     csim_status status = csimi_check_joint(&w->error, fn, def);
     if (status) return status;
+    if ((status = csimi_check_integrator(&w->def, w->def.integrator, 0, 1, fn, &w->error)) != 0) return status;
     if ((status = csimi_bond_fill(w, def, fn, &joint, bodies)) != 0) return status;
     need = w->store.count;
     if (w->free_link < 0) need.links++;

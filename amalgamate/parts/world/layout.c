@@ -213,6 +213,11 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->next.link_position = CSIMI_PUSH(arena, csim_real, 7 * (size_t)n->tree_links);
     f->next.link_pose = CSIMI_PUSH(arena, csim_real, 7 * (size_t)n->tree_links);
     f->next.coord_rate = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->coords);
+    f->drift.x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->nodes);
+    f->drift.com = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->rigids);
+    f->drift.rotation = CSIMI_PUSH(arena, csim_real, 4 * (size_t)n->rigids);
+    f->drift.frame = CSIMI_PUSH(arena, csim_real, 4 * (size_t)n->frames);
+    f->frozen = CSIMI_PUSH(arena, csim_real, 3 * blocks);
     f->vk = CSIMI_PUSH(arena, csim_real, 3 * blocks);
     f->b = CSIMI_PUSH(arena, csim_real, 3 * blocks);
     f->v = CSIMI_PUSH(arena, csim_real, 3 * blocks);

@@ -266,6 +266,8 @@ typedef struct csimi_found_contact {
 
 typedef struct csimi_step_frame {
     csim_real h, theta, sigma;
+    csimi_state drift;          /* two-step worlds: where bodies are after half a step; own positions and rotations */
+    csim_real *frozen;          /* [3 blocks] half-step worlds: A v of what is not elastic */
     int blocks;                 /* of the whole world */
     csimi_state next;           /* state after the step: own positions, shared constants */
     csim_real *vk, *b, *v;      /* [3 blocks] */
@@ -429,6 +431,25 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
 /* ---- step.c */
 CSIMI_FN csim_status csimi_build_pattern(csim_world *world, csimi_arena *arena);
 CSIMI_FN size_t csimi_pattern_build_scratch(const csimi_counts *n);
+/* A and b from the potentials at a state; frame->b and A are cleared first. */
+CSIMI_FN void csimi_assemble(csim_world *world, csimi_step_frame *frame, const csimi_step *step,
+                             const csimi_state *at);
+/* Positions of next: those of the world moved on by h v. */
+CSIMI_FN void csimi_advance(csim_world *world, const csimi_step *step, csim_real h, const csim_real *v,
+                            csimi_state *next);
+/* ---- variational.c */
+CSIM_INLINE bool csimi_is_middle(const csim_world *w) { /* v = (v_k + v_{k+1})/2 */
+    return w->def.integrator == CSIM_MIDPOINT || w->def.integrator == CSIM_HALF_STEP;
+}
+/* Whether a world of this definition may use the integrator with so many trees and joints. */
+CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_integrator integrator, int trees,
+                                            int joints, const char *function, csim_error *error);
+/* Two-step: exchanges the positions of the world with those of frame->drift. */
+CSIMI_FN void csimi_exchange(csim_world *world, csimi_step_frame *frame);
+/* Half-step: A and b about the velocity v of the step; v may be frame->v. */
+CSIMI_FN void csimi_linearise(csim_world *world, csimi_step_frame *frame, const csimi_step *step, const csim_real *v);
+/* ||A v - b - J'lambda|| in the measure of certificate.dynamics, with A and b as they are now. */
+CSIMI_FN double csimi_imbalance(const csim_world *world, csimi_step_frame *frame);
 /* ---- measure.c */
 CSIMI_FN void csimi_measure(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 CSIMI_FN void csimi_report_contacts(csim_world *world, csimi_step_frame *frame);

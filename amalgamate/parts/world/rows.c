@@ -114,6 +114,8 @@ CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csi
     csim_real e = approach < -def->restitution_threshold ? restitution : 0;
     if (def->integrator == CSIM_BACKWARD_EULER)
         return e > 0 && gap + f->h * approach < 0 ? csimi_min(phi, e * approach) : phi;
+    if (def->integrator == CSIM_TWO_STEP) /* every bounce that gravity brings about in this step, too */
+        return e > 0 && gap + f->h * csimi_min(approach, free_end) < 0 ? csimi_min(phi, e * approach) : phi;
     if (approach < 0 && gap + f->h * (3 - e) / 2 * csimi_min(approach, free_end) < 0) return -(1 - e) / 2 * approach;
     return phi;
 }
@@ -156,6 +158,22 @@ static bool csimi_friction_direction(const csim_world *w, const csimi_found_cont
     return true;
 }
 
+/* Half-step: friction opposes v_{k+1} = 2 v - v_k, thesis (4.51). The tangential rows carry half of it, v - v_k / 2: with
+   the same lambda the law is the same. phi holds -u of the ground. */
+static void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c) {
+    csim_real before[3] = {0, 0, 0}, u[3] = {0, 0, 0}, y[3];
+    int side, k, i;
+    for (side = 0; side < 2; side++) {
+        const csim_side *x = side ? &c->b : &c->a;
+        for (k = x->first; k < x->first + x->count; k++) {
+            csimi_mul3(f->terms[k].J, f->vk + 3 * (size_t)f->terms[k].block, y);
+            for (i = 0; i < 3; i++) before[i] += side ? -y[i] : y[i];
+        }
+    }
+    csimi_addmul3(c->R, before, u);
+    for (k = 1; k < 3; k++) c->phi[k] = (c->phi[k] - u[k]) / 2;
+}
+
 static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_row_work *r, int i) {
     csimi_found_contact *found = f->found + i;
     const csimi_state *s = &w->store.state;
@@ -174,11 +192,12 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_ro
     c->mask = 7;
     relative = csim_sub(csimi_place_velocity(s, a, found->meet), csimi_place_velocity(s, b, found->meet));
     approach = csim_dot(found->normal, relative);
-    if (w->def.integrator == CSIM_MIDPOINT) approach += 2 * csimi_slip_let_through(w, found);
+    if (csimi_is_middle(w)) approach += 2 * csimi_slip_let_through(w, found);
     free_end = approach +
                f->h * csim_dot(found->normal, csim_sub(csimi_place_acceleration(s, a), csimi_place_acceleration(s, b)));
     c->phi[0] = csimi_phi(w, f, found->gap, restitution, approach, free_end);
     csimi_sides(f, s, a, found->meet, b, found->meet, c);
+    if (w->def.integrator == CSIM_HALF_STEP) csimi_slip_of_the_end(f, c);
     lambda[0] = lambda[1] = lambda[2] = 0;
     if (found->last >= 0) {
         csim_real world[3];

@@ -106,7 +106,8 @@ static csim_status csimi_check_snapshot(csim_world *w, const csimi_snapshot_head
         return csimi_bad_snapshot(w, "hash", 0, "undamaged bytes");
     if (h->live_bodies < 0 || h->live_bodies > h->count.bodies || h->free_body < -1 ||
         h->free_body >= h->count.bodies || h->free_link < -1 || h->free_link >= h->count.links || h->integrator < 0 ||
-        h->integrator >= CSIM_INTEGRATOR_COUNT_)
+        h->integrator >= CSIM_INTEGRATOR_COUNT_ ||
+        csimi_check_integrator(&w->def, h->integrator, h->count.trees, h->count.joints, "csim_world_restore", NULL))
         return csimi_bad_snapshot(w, "header", 0, "indices inside the counts");
     return CSIM_OK;
 }

@@ -5,7 +5,8 @@
    Everything is computed in scratch; the commit at the end only copies, so a step that fails leaves no trace. */
 #include "private.h"
 
-#define CSIMI_BOND_PASSES 12 /* of the correction; each takes two or more digits off */
+#define CSIMI_BOND_PASSES 12   /* of the correction; each takes two or more digits off */
+#define CSIMI_SETTLE_PASSES 30 /* of Newton's method in half-step worlds; it doubles the digits in two to four */
 
 /* ---- the pattern of A, rebuilt after bodies or links changed */
 
@@ -65,7 +66,8 @@ static void csimi_begin_frame(csim_world *w, csimi_step_frame *f, csim_real h, c
     csimi_frame_layout(f, &s->capacity, arena);
     if (f->joint) CSIMI_MEMCPY(f->joint, s->joint, sizeof *s->joint * (size_t)s->count.joints);
     f->h = h;
-    f->theta = f->sigma = w->def.integrator == CSIM_MIDPOINT ? CSIM_R(0.5) : CSIM_R(1.0);
+    f->theta = f->sigma = csimi_is_middle(w) ? CSIM_R(0.5) : CSIM_R(1.0);
+    if (w->def.integrator == CSIM_TWO_STEP) f->sigma = 0; /* explicit forces */
     f->blocks = csimi_block_count(t);
     own = f->next;
     f->next = *t; /* shares what a step does not change */
@@ -120,7 +122,7 @@ static void csimi_prepare(csim_world *w, csimi_step_frame *f, const csimi_step *
         if (table[i].prepare) table[i].prepare(&w->store.state, step, f->vk);
 }
 
-static void csimi_assemble(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
+CSIMI_FN void csimi_assemble(csim_world *w, csimi_step_frame *f, const csimi_step *step, const csimi_state *at) {
     csimi_store *s = &w->store;
     const csimi_model *table = csimi_model_table();
     csimi_system system;
@@ -131,8 +133,7 @@ static void csimi_assemble(csim_world *w, csimi_step_frame *f, const csimi_step 
     system.b = f->b;
     system.vk = f->vk;
     for (i = 0; i < CSIMI_MODEL_COUNT; i++)
-        if (table[i].assemble) table[i].assemble(&s->state, step, &system);
-    csimi_bonds_stiffen(w, f);
+        if (table[i].assemble) table[i].assemble(at, step, &system);
 }
 
 /* Elastic forces of midpoint worlds belong to the middle of the step: q_k + h/2 v*. */
@@ -153,8 +154,11 @@ static void csimi_move_on(csim_world *w, csimi_step_frame *f, csimi_step *step) 
     const int pairs = stats->pairs, contacts = stats->contacts, products = stats->products;
     const int rejections = stats->rejections;
     const long iterations = stats->total_iterations;
-    csimi_guess(w, f, step, f->v);
-    csimi_assemble(w, f, step);
+    if (w->def.integrator == CSIM_MIDPOINT) {
+        csimi_guess(w, f, step, f->v);
+        csimi_assemble(w, f, step, &w->store.state);
+        csimi_bonds_stiffen(w, f);
+    }
     CSIMI_MEMCPY(f->rep, f->v, sizeof(csim_real) * 3 * (size_t)f->blocks);
     CSIMI_MEMSET(stats, 0, sizeof *stats);
     stats->pairs = pairs;
@@ -164,12 +168,14 @@ static void csimi_move_on(csim_world *w, csimi_step_frame *f, csimi_step *step) 
     stats->total_iterations = iterations;
 }
 
-/* Positions after the step, by v. */
-static void csimi_advance(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
+CSIMI_FN void csimi_advance(csim_world *w, const csimi_step *step, csim_real h, const csim_real *v,
+                            csimi_state *next) {
     const csimi_model *table = csimi_model_table();
+    csimi_step part = *step;
     int i;
+    part.h = h;
     for (i = 0; i < CSIMI_MODEL_COUNT; i++)
-        if (table[i].advance) table[i].advance(&w->store.state, step, f->v, &f->next);
+        if (table[i].advance) table[i].advance(&w->store.state, &part, v, next);
 }
 
 /* Islands whose joints do not hold at the end of the step are solved again with corrected rows. */
@@ -185,7 +191,7 @@ static csim_status csimi_close_joints(csim_world *w, csimi_step_frame *f, const 
     }
     f->again = true;
     for (pass = 0; pass < CSIMI_BOND_PASSES && status == CSIM_OK; pass++) {
-        csimi_advance(w, f, step);
+        csimi_advance(w, step, f->h, f->v, &f->next);
         if (!csimi_bonds_correct(w, f, again, miss, before)) break;
         status = csimi_solve_again(w, f, again, arena);
     }
@@ -193,7 +199,7 @@ static csim_status csimi_close_joints(csim_world *w, csimi_step_frame *f, const 
     return status;
 }
 
-/* v_{k+1} = v_k + (v - v_k) / theta, positions by v. */
+/* v_{k+1} = v_k + (v - v_k) / theta, positions by v; of a two-step world the second half of the way. */
 static csim_status csimi_integrate(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
     csimi_store *s = &w->store;
     int i, k, frames = 3 * csimi_first_frame_block(&s->state);
@@ -201,7 +207,7 @@ static csim_status csimi_integrate(csim_world *w, csimi_step_frame *f, const csi
     for (i = 0; i < f->blocks; i++)
         if (f->skip[i])
             for (k = 0; k < 3; k++) f->v_end[3 * i + k] = f->v[3 * i + k];
-    csimi_advance(w, f, step);
+    csimi_advance(w, step, w->def.integrator == CSIM_TWO_STEP ? f->h / 2 : f->h, f->v, &f->next);
     for (i = 0; i < 3 * s->count.nodes; i++) f->next.v[i] = f->v_end[i];
     for (i = 0; i < 6 * s->count.rigids; i++) f->next.velocity[i] = f->v_end[3 * s->count.nodes + i];
     for (i = 0; i < 3 * s->count.frames; i++) f->next.frame_velocity[i] = f->v_end[frames + i];
@@ -253,13 +259,87 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *s
 
 static double csimi_now(const csim_world *w) { return w->def.clock ? w->def.clock(w->def.clock_user) : 0; }
 
-/* The step between locking and unlocking. */
+/* Half-step worlds solve their nonlinear equations by Newton's method: true when v is to be improved once more. A step
+   that stays above the tolerance says so. */
+static bool csimi_unsettled(csim_world *w, csimi_step_frame *f, const csimi_step *step, int pass, double *before) {
+    const double tolerance = (double)w->def.solver.tolerance;
+    double rest;
+    csimi_linearise(w, f, step, f->v);
+    rest = csimi_imbalance(w, f);
+    if (rest > tolerance && pass < CSIMI_SETTLE_PASSES && (pass < 6 || rest < 0.9 * *before)) {
+        *before = rest;
+        return true;
+    }
+    if (rest > f->stats.certificate.dynamics) f->stats.certificate.dynamics = rest;
+    if (rest > tolerance) f->stats.flags |= CSIM_FLAG_CAP | CSIM_FLAG_UNCERTIFIED;
+    return false;
+}
+
+static bool csimi_has_elements(const csimi_counts *n) { return n->tets + n->membranes > 0; }
+static bool csimi_is_elastic(const csimi_counts *n) { return csimi_has_elements(n) || n->springs + n->frames > 0; }
+
+/* A and b, before contacts are known. */
+static void csimi_begin_forces(csim_world *w, csimi_step_frame *f, csimi_step *step) {
+    const bool faces = csimi_has_elements(&w->store.count);
+    csimi_prepare(w, f, step);
+    if (w->def.integrator == CSIM_HALF_STEP && csimi_is_elastic(&w->store.count)) {
+        csimi_linearise(w, f, step, f->rep);
+        return;
+    }
+    if (w->def.integrator == CSIM_MIDPOINT && faces) csimi_guess(w, f, step, f->rep);
+    csimi_assemble(w, f, step, &w->store.state);
+    csimi_bonds_stiffen(w, f);
+}
+
+/* The islands; a midpoint world moves its elements on once, a half-step world goes on until forces and motion agree. */
+static csim_status csimi_solve_step(csim_world *w, csimi_step_frame *f, csimi_step *step, csimi_arena *arena) {
+    const bool faces = csimi_has_elements(&w->store.count), elastic = csimi_is_elastic(&w->store.count);
+    csim_status status = csimi_solve_islands(w, f, arena);
+    double before = 0;
+    int pass;
+    for (pass = 1; status == CSIM_OK; pass++) {
+        if (w->def.integrator == CSIM_MIDPOINT ? !faces || pass > 1
+                                               : w->def.integrator != CSIM_HALF_STEP || !elastic ||
+                                                     !csimi_unsettled(w, f, step, pass, &before))
+            break;
+        csimi_move_on(w, f, step);
+        status = csimi_solve_islands(w, f, arena);
+    }
+    return status;
+}
+
+/* Everything of a step but its commit. */
+static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_step *step, csimi_arena *arena) {
+    csim_status status;
+    double t0 = csimi_now(w), t1, t2, t3;
+    csimi_begin_forces(w, f, step);
+    t1 = csimi_now(w);
+    if ((status = csimi_detect(w, f, arena)) != 0) return status;
+    csimi_rows(w, f, arena);
+    csimi_tree_rows(w, f, step);
+    t2 = csimi_now(w);
+    if ((status = csimi_solve_step(w, f, step, arena)) != 0) return status;
+    if (w->store.count.joints > 0 && (status = csimi_close_joints(w, f, step, arena)) != 0) return status;
+    t3 = csimi_now(w);
+    if ((f->stats.flags & CSIM_FLAG_UNCERTIFIED) && w->def.on_uncertified == CSIM_REJECT_UNCERTIFIED)
+        return csimi_fail(&w->error, CSIM_UNCERTIFIED, "csim_world_step", "certificate", true,
+                          f->stats.certificate.dynamics > f->stats.certificate.contact ? f->stats.certificate.dynamics
+                                                                                       : f->stats.certificate.contact,
+                          "at most solver.tolerance");
+    if ((status = csimi_integrate(w, f, step)) != 0) return status;
+    csimi_measure(w, f, arena);
+    csimi_report_contacts(w, f);
+    f->stats.assembly_seconds = t1 - t0;
+    f->stats.collide_seconds = t2 - t1;
+    f->stats.solve_seconds = t3 - t2;
+    return CSIM_OK;
+}
+
+/* The step between locking and unlocking. A two-step world is half a step ahead of itself while it computes. */
 static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real h, csimi_arena *arena) {
+    const bool ahead = w->def.integrator == CSIM_TWO_STEP;
     csimi_step step;
     csim_status status;
-    int pass;
-    bool midpoint = w->def.integrator == CSIM_MIDPOINT && w->store.count.tets + w->store.count.membranes > 0;
-    double t0 = csimi_now(w), t1, t2, t3;
     if (w->pattern_stale && (status = csimi_build_pattern(w, arena)) != 0) return status;
     csimi_begin_frame(w, f, h, arena);
     CSIMI_MEMSET(&step, 0, sizeof step);
@@ -271,33 +351,14 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
 #else
     step.tasks = w->def.tasks.run ? &w->def.tasks : NULL; /* split rows cost some elements twice */
 #endif
-    csimi_prepare(w, f, &step);
-    if (midpoint) csimi_guess(w, f, &step, f->rep);
-    csimi_assemble(w, f, &step);
-    t1 = csimi_now(w);
-    if ((status = csimi_detect(w, f, arena)) != 0) return status;
-    csimi_rows(w, f, arena);
-    csimi_tree_rows(w, f, &step);
-    t2 = csimi_now(w);
-    for (pass = 0; pass < (midpoint ? 2 : 1); pass++) {
-        if (pass > 0) csimi_move_on(w, f, &step);
-        if ((status = csimi_solve_islands(w, f, arena)) != 0) return status;
+    if (ahead) {
+        csimi_advance(w, &step, h / 2, f->vk, &f->drift);
+        csimi_exchange(w, f);
     }
-    if (w->store.count.joints > 0 && (status = csimi_close_joints(w, f, &step, arena)) != 0) return status;
-    t3 = csimi_now(w);
-    if ((f->stats.flags & CSIM_FLAG_UNCERTIFIED) && w->def.on_uncertified == CSIM_REJECT_UNCERTIFIED)
-        return csimi_fail(&w->error, CSIM_UNCERTIFIED, "csim_world_step", "certificate", true,
-                          f->stats.certificate.dynamics > f->stats.certificate.contact ? f->stats.certificate.dynamics
-                                                                                       : f->stats.certificate.contact,
-                          "at most solver.tolerance");
-    if ((status = csimi_integrate(w, f, &step)) != 0) return status;
-    csimi_measure(w, f, arena);
-    csimi_report_contacts(w, f);
-    f->stats.assembly_seconds = t1 - t0;
-    f->stats.collide_seconds = t2 - t1;
-    f->stats.solve_seconds = t3 - t2;
-    csimi_commit(w, f, &step);
-    return CSIM_OK;
+    status = csimi_compute_step(w, f, &step, arena);
+    if (ahead) csimi_exchange(w, f);
+    if (status == CSIM_OK) csimi_commit(w, f, &step);
+    return status;
 }
 
 CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
@@ -334,3 +395,4 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
 CSIM_API csim_step_stats csim_world_stats(const csim_world *w) { return w->stats; }
 
 #undef CSIMI_BOND_PASSES
+#undef CSIMI_SETTLE_PASSES

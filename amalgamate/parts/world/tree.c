@@ -327,6 +327,7 @@ CSIM_API csim_status csim_create_tree(csim_world *w, const csim_tree_def *def, c
     int slot, i;
     csim_status status = csimi_start_create(w, def, id, fn);
     if (status) return status;
+    if ((status = csimi_check_integrator(&w->def, w->def.integrator, 1, 0, fn, &w->error)) != 0) return status;
     had = w->store.count;
     need = csimi_counts_with_body(w);
     if ((status = csimi_check_tree(w, def, &need)) != 0) return status;

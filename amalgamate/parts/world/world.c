@@ -244,6 +244,7 @@ CSIMI_FN csim_status csimi_check_world_def(const csim_world_def *d, const char *
     if (d->law != CSIM_LAW_STRICT && d->law != CSIM_LAW_PROXIMAL && d->law != CSIM_LAW_INVERTIBLE)
         return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "law", true, (double)d->law,
                           "CSIM_LAW_STRICT, CSIM_LAW_PROXIMAL or CSIM_LAW_INVERTIBLE");
+    if ((s = csimi_check_integrator(d, d->integrator, 0, 0, function, error)) != 0) return s;
     if ((d->allocator.alloc == NULL) != (d->allocator.free == NULL))
         return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "allocator", false, 0,
                           "alloc and free both set, or both null");
@@ -460,6 +461,9 @@ CSIM_API csim_status csim_world_set_integrator(csim_world *w, csim_integrator in
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_world_set_integrator", NULL, false, 0, NULL);
     if ((s = csimi_check_enum(&w->error, "csim_world_set_integrator", "integrator", (int)integrator,
                               CSIM_INTEGRATOR_COUNT_)) != 0)
+        return s;
+    if ((s = csimi_check_integrator(&w->def, integrator, w->store.count.trees, w->store.count.joints,
+                                    "csim_world_set_integrator", &w->error)) != 0)
         return s;
     w->def.integrator = integrator;
     return CSIM_OK;

@@ -32,6 +32,14 @@ typedef struct csim_link_id {
 typedef enum csim_integrator {
     CSIM_BACKWARD_EULER, /* first order, dissipative, plastic impacts by itself: robust, the default */
     CSIM_MIDPOINT,       /* second order, keeps energy; used by the COND paper */
+    /* The variational integrators of Kaufman's thesis, ch. 4-5: symplectic, and of second order but for the gyroscopic
+       term of rigid bodies. Both refuse trees, whose mass changes with the pose. dynamics.md 7. */
+    CSIM_TWO_STEP,  /* explicit, (4.62)-(4.70): half a step of drift, forces, contacts and joints there, the velocity
+                       v_{k+1}, the other half of the drift with it. h below 2 / (largest frequency) of springs,
+                       solids, cloth and cables; bodies touch and joints close at the half steps */
+    CSIM_HALF_STEP, /* implicit, (4.50)-(4.54): forces at the middle of the step, solved as the nonlinear equations
+                       they are; v = (v_k + v_{k+1})/2 bears the normals, and friction opposes v_{k+1}. It needs
+                       CSIM_LAW_STRICT and takes no joints. certificate.dynamics is that of the nonlinear step */
     CSIM_INTEGRATOR_COUNT_
 } csim_integrator;
 
@@ -328,7 +336,8 @@ CSIM_API csim_step_stats csim_world_stats(const csim_world *world);
 CSIM_API csim_status csim_world_set_gravity(csim_world *world, csim_vec3 gravity);
 /* May allocate on the heap; CSIM_CAPACITY when a fixed block has no room for what this solver needs. */
 CSIM_API csim_status csim_world_set_solver(csim_world *world, const csim_solver_params *params);
-/* Velocities are kept as they are. */
+/* Velocities are kept as they are. Fails also with CSIM_UNSUPPORTED: a variational integrator in a world with trees,
+   CSIM_HALF_STEP with joints or under a law that is not strict. */
 CSIM_API csim_status csim_world_set_integrator(csim_world *world, csim_integrator integrator);
 
 /* ---- contacts and events --------------------------------------------------------------------------------------- */
