@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 7710f603428ff087
+   Hash of the parts: 0b444fe72b16a2f7
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -354,8 +354,12 @@ typedef enum csim_shape_kind {
     CSIM_SHAPE_BOX,        /* half: half sizes along x, y, z */
     CSIM_SHAPE_CYLINDER,   /* radius, half_height: along z */
     CSIM_SHAPE_HULL,       /* convex hull of points */
+    CSIM_SHAPE_MESH,       /* a closed triangle mesh: a field, see field.h */
+    CSIM_SHAPE_HEIGHTS,    /* a height field, static bodies only: a field, see field.h */
     CSIM_SHAPE_COUNT_
 } csim_shape_kind;
+
+struct csim_field;
 
 /* A shape as the user describes it. Make it by one of the functions below; lengths in m. */
 typedef struct csim_shape {
@@ -368,6 +372,7 @@ typedef struct csim_shape {
     int point_count;
     csim_real spacing; /* distance between contact samples on the rims of cylinders; 0: radius / 2. Rims against flat
                           faces are exact; it is the resolution of rims against edges and other rims */
+    const struct csim_field *field; /* mesh, heights: the caller's, as long as the shape or its body is used */
 } csim_shape;
 
 /* Shapes in the axes of their body, not yet checked; set local to place one elsewhere. Half-space: everything below
@@ -395,8 +400,8 @@ typedef struct csim_mass {
    error may be null. */
 CSIM_API csim_status csim_shape_mass(const csim_shape *shape, csim_real density, csim_mass *mass, csim_error *error);
 
-/* A baked shape: what collision reads. Plain data without pointers, so it can be copied and saved. Faces of hulls are
-   convex polygons, counter-clockwise seen from outside. */
+/* A baked shape: what collision reads. Plain data without pointers but that to a field, so it can be copied. Faces of
+   hulls are convex polygons, counter-clockwise seen from outside. */
 typedef struct csim_geometry {
     csim_shape_kind kind;
     csim_pose local;
@@ -405,6 +410,8 @@ typedef struct csim_geometry {
     csim_vec3 centre;     /* of a bounding sphere, in the shape's frame */
     csim_real bound;      /* its radius; half-space: infinite in effect */
     int hull;             /* hulls: index of the hull record in the array given to collision; else -1 */
+    const struct csim_field *field; /* meshes and heights, else null */
+    uint64_t field_hash;            /* of its bytes */
 } csim_geometry;
 
 /* A baked convex polyhedron; boxes have none (their topology is fixed). */
@@ -435,7 +442,8 @@ CSIM_API csim_status csim_shape_bake(const csim_shape *shape, csim_geometry *geo
 
 /* Signed distance of a world point to the surface of a shape placed at pose (of its body): > 0 outside, < 0 inside.
    normal: outward unit normal at the nearest surface point (never zero, any when the point is the exact centre);
-   feature: the nearest face, edge or zone. hulls: array that geometry->hull indexes. Exact for all kinds. */
+   feature: the nearest face, edge or zone. hulls: array that geometry->hull indexes. Exact for all kinds but meshes
+   (their grid, and beyond it from the feet it gives) and points more than 16 cells above heights (a lower bound). */
 CSIM_API csim_real csim_shape_distance(const csim_geometry *geometry, const csim_hull_data *hulls, csim_pose pose,
                                        csim_vec3 point, csim_vec3 *normal, uint32_t *feature);
 
@@ -454,6 +462,81 @@ CSIM_API void csim_shape_bounds(const csim_geometry *geometry, const csim_hull_d
 
 #endif
 /* ==== end collide/shape.h */
+
+/* ==== begin collide/field.h ===================================================================================== */
+/* collide/field: triangle meshes and height fields as shapes: a block of bytes that shapes refer to, made at load.
+
+   A mesh becomes distances on a grid: exact to the triangles at the nodes, smooth between them (quadratic B-splines),
+   negative where the generalized winding number (Jacobson, Kavan and Sorkine-Hornung 2013) is above 1/2, so that holes
+   and flipped triangles do little harm. What is thinner than a cell may be missing: csim_field_info.error says how far
+   the surface of the grid is off the mesh. A height field is kept as it is and touched exactly, triangle by triangle.
+ */
+#ifndef CSIM_FIELD_H
+#define CSIM_FIELD_H
+
+
+typedef struct csim_mesh_field_def {
+    const csim_real *vertices; /* [3 vertex_count] m */
+    int vertex_count;          /* 3..1e7 */
+    const int *triangles;      /* [3 triangle_count] 0-based, counter-clockwise from outside */
+    int triangle_count;        /* 1..1e7 */
+    csim_real scale;           /* of the vertices, > 0; default 1 */
+    int resolution;            /* cells along the longest side of the mesh, 4..400; default 48 */
+    csim_real spacing; /* of the points that stand for its surface, m; 0 (default): two cells; 1e-3 of its longest
+                          side at least. Vertices, and points on edges and triangles longer than this */
+    bool strict;       /* default false: meshes with holes and flipped triangles are repaired as described above;
+                          true: refused with the triangle where they are */
+    uint32_t guard;
+} csim_mesh_field_def;
+
+typedef struct csim_height_field_def {
+    const csim_real *heights; /* [count_x count_y] m, x fastest; the solid is below, without end */
+    int count_x, count_y;     /* nodes, 2..20000 each */
+    csim_real cell; /* distance of neighbours, > 0, m; default 1. Node (0, 0) is at the origin of the shape, each
+                       cell is two triangles that share its diagonal from (0, 0) to (1, 1) */
+    uint32_t guard;
+} csim_height_field_def;
+
+/* No mesh, no heights yet; the defaults above. */
+CSIM_API csim_mesh_field_def csim_default_mesh_field_def(void);
+CSIM_API csim_height_field_def csim_default_height_field_def(void);
+
+/* Position-free bytes: the first csim_field_get_info(field).bytes of them may be written to a file, read back to any
+   address that is a multiple of 8 and opened again, in float and double builds. */
+typedef struct csim_field csim_field;
+
+typedef struct csim_field_info {
+    size_t bytes;
+    int nodes[3];    /* of the grid; heights: the last is 1 */
+    int samples;     /* points that stand for the surface */
+    csim_real cell;  /* m */
+    csim_real error; /* most distance of the grid's surface from a sample, m; heights: 0 */
+    int open_edges, flipped_edges, crowded_edges; /* in one triangle, in two the same way, in more */
+    csim_real volume; /* m^3, of closed meshes exact; heights: 0 */
+} csim_field_info;
+
+/* bytes: what the create call below needs, scratch included; the rest of the block is free again after it.
+   Fails: CSIM_DEF_NOT_INITIALISED, CSIM_NULL_ARGUMENT, CSIM_OUT_OF_RANGE, CSIM_NOT_FINITE, CSIM_BAD_MESH. error may be
+   null everywhere. */
+CSIM_API csim_status csim_mesh_field_bytes(const csim_mesh_field_def *def, size_t *bytes, csim_error *error);
+CSIM_API csim_status csim_height_field_bytes(const csim_height_field_def *def, size_t *bytes, csim_error *error);
+/* block: aligned to 64, the caller's; it must live, and not move, as long as a shape or body refers to the field.
+   Deterministic. Also CSIM_CAPACITY, and CSIM_BAD_MESH: a mesh without an inside, or inside out; strict: not closed or
+   flipped. */
+CSIM_API csim_status csim_create_mesh_field_in(const csim_mesh_field_def *def, void *block, size_t bytes,
+                                               const csim_field **field, csim_error *error);
+CSIM_API csim_status csim_create_height_field_in(const csim_height_field_def *def, void *block, size_t bytes,
+                                                 const csim_field **field, csim_error *error);
+/* Checks bytes that were saved, and uses them where they are. Fails: CSIM_NULL_ARGUMENT, CSIM_BAD_SNAPSHOT. */
+CSIM_API csim_status csim_open_field(const void *block, size_t bytes, const csim_field **field, csim_error *error);
+CSIM_API csim_field_info csim_field_get_info(const csim_field *field);
+/* The field as a shape of static, kinematic and free bodies; of heights: static bodies only. Both are touched by points
+   and radii of everything, and by the corners, edge points and samples of other shapes; theirs touch others too. A
+   snapshot keeps which field a body has, not the field: the world that restores it needs a body with the same one. */
+CSIM_API csim_shape csim_field_shape(const csim_field *field);
+
+#endif
+/* ==== end collide/field.h */
 
 /* ==== begin model/material.h ==================================================================================== */
 /* model/material: elastic materials of solids and cloth, and their activation. */
@@ -2053,6 +2136,10 @@ CSIMI_FN void *csimi_push(csimi_arena *arena, size_t count, size_t stride);
 /* Gives back everything pushed since used was mark. */
 CSIMI_FN void csimi_pop(csimi_arena *arena, size_t mark);
 
+/* Fowler, Noll and Vo's hash of bytes, 1a; begins with CSIMI_FNV_START. */
+#define CSIMI_FNV_START 0xcbf29ce484222325ull
+CSIMI_FN uint64_t csimi_fnv(uint64_t h, const void *data, size_t bytes);
+
 /* Allocation through the user's hooks with both limits kept; null when refused. held and calls are the counters. */
 typedef struct csimi_heap {
     csim_allocator hooks;
@@ -2695,6 +2782,44 @@ CSIMI_FN int csimi_broad_pairs(int count, const csim_real *lower, const csim_rea
    changed places afterwards. */
 CSIMI_FN void csimi_radix_sort(int count, uint64_t **order, uint64_t **other);
 
+/* ---- field.c: what shapes refer to; behind it floats: values, samples, a ball for each block of them */
+#define CSIMI_FIELD_GUARD 0x435346u /* "CSF" */
+#define CSIMI_SAMPLE_BLOCK 32
+struct csim_field {
+    uint64_t magic, hash; /* of all that follows */
+    uint64_t bytes;
+    int32_t n[3];                   /* nodes; heights: n[2] = 1 */
+    int32_t samples, blocks;
+    int32_t open, flipped, crowded; /* edges */
+    double cell, lower[3];          /* where node 0 of a mesh is */
+    double low[3], high[3];         /* bounds of the solid */
+    double error, volume, centre[3], second[6]; /* at density 1, second moments about the centre as of hulls */
+};
+CSIMI_FN size_t csimi_field_values(const csim_field *f);
+CSIMI_FN const float *csimi_field_value(const csim_field *f);
+CSIMI_FN const float *csimi_field_sample(const csim_field *f);
+CSIMI_FN void csimi_field_seal(csim_field *f); /* magic, size, hash */
+CSIMI_FN csim_status csimi_check_block(const char *function, const void *block, size_t bytes, size_t needed,
+                                       const csim_field **field, csim_error *error);
+/* Signed distances in the shape's frame, outward unit normals. */
+CSIMI_FN csim_real csimi_distance_mesh(const csim_field *f, csim_vec3 p, csim_vec3 *n);
+CSIMI_FN csim_real csimi_least_mesh(const csim_field *f, csim_vec3 p); /* at most the distance, also far away */
+CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_vec3 *n);
+CSIMI_FN csim_vec3 csimi_height_node(const csim_field *f, int i, int j);
+/* The triangles that have p above their inside, within a distance, the nearest first; at most `most`. */
+typedef struct csimi_height_plane {
+    csim_vec3 normal;
+    csim_real distance;
+    uint32_t triangle;
+} csimi_height_plane;
+CSIMI_FN int csimi_height_planes(const csim_field *f, csim_vec3 p, csim_real within, csimi_height_plane *plane,
+                                 int most);
+/* Outward normal of the field at a point of its surface; whether a node of heights stands out. */
+CSIMI_FN csim_vec3 csimi_field_normal(const csim_field *f, csim_vec3 p);
+CSIMI_FN bool csimi_height_peak(const csim_field *f, int i, int j);
+CSIMI_FN csim_vec3 csimi_sample_of(const csim_field *f, int i);
+CSIMI_FN csim_vec3 csimi_sample_block(const csim_field *f, int block, csim_real *radius);
+
 /* ---- surface.c: closed triangle surfaces that deform, with a bounding tree over a fixed order of their triangles */
 
 /* Closest point of the triangle a b c to p as weights of the corners. Returns the feature it lies on: 0 the inside,
@@ -2727,6 +2852,7 @@ CSIMI_FN int csimi_surface_boxes(int count); /* at most count + 4 */
 /* An order that keeps neighbours together: along a Morton curve through the centroids. order [count] gets indices of
    triangles; keys [2 count]. Vertices are numbered as in x. */
 CSIMI_FN void csimi_surface_order(int count, const int *triangle, const csim_real *x, int *order, uint64_t *keys);
+CSIMI_FN void csimi_order_points(int count, const float *x, int *order, uint64_t *keys); /* the same of points */
 CSIMI_FN void csimi_surface_refit(csimi_surface *s);
 /* The nearest point of the surface within the distance; false: none. Ties go to the lower place in the list. Whether p
    is inside is told by the sign of the angle-weighted normal (Baerentzen and Aanaes 2005), exact for closed surfaces
@@ -2753,9 +2879,14 @@ CSIMI_FN int csimi_collide_polytopes(const csim_geometry *a, csim_pose pose_a, c
 /* Closest points of two segments p + s d and q + t e, s and t in [0, 1]. */
 CSIMI_FN void csimi_closest_segments(csim_vec3 p, csim_vec3 d, csim_vec3 q, csim_vec3 e, csim_real *s, csim_real *t);
 
+CSIM_INLINE bool csimi_only_static(csim_shape_kind kind) {
+    return kind == CSIM_SHAPE_HALF_SPACE || kind == CSIM_SHAPE_HEIGHTS;
+}
+
 /* ---- sample.c: points of a shape's surface that stand for it against surfaces that are not convex: corners, points on
    edges and rims at most a spacing apart (63 an edge at most), and centres of balls that touch the curved sides from
-   within. In the shape's frame; number stays while shape and spacing do. Half-spaces have none. */
+   within. In the shape's frame; number stays while shape and spacing do. Half-spaces have none. Meshes have samples of
+   their own, in blocks that can be passed over; heights their nodes inside a region. */
 typedef struct csimi_sampler {
     const csim_geometry *geometry;
     csimi_polytope polytope; /* boxes and hulls */
@@ -2766,10 +2897,16 @@ typedef struct csimi_sampler {
     csim_vec3 point;
     csim_real radius; /* of the ball around it, >= 0 */
     int number;
+    bool begins;      /* the first of a block that lies in a ball: the next may be passed over */
+    csim_vec3 middle; /* of that ball */
+    csim_real ball;
+    int from[2], end[2]; /* nodes of heights: all at first */
 } csimi_sampler;
 CSIMI_FN void csimi_sampler_start(csimi_sampler *s, const csim_geometry *g, const csim_hull_data *hulls,
                                   csim_real spacing);
 CSIMI_FN bool csimi_sampler_next(csimi_sampler *s);
+CSIMI_FN void csimi_sampler_pass(csimi_sampler *s); /* the rest of the block */
+CSIMI_FN void csimi_sampler_limit(csimi_sampler *s, csim_vec3 lower, csim_vec3 upper); /* heights: nodes within */
 
 /* ---- hull.c */
 
@@ -2777,6 +2914,9 @@ CSIMI_FN bool csimi_sampler_next(csimi_sampler *s);
    are one polygon. Fails with CSIM_BAD_MESH when the points are flat. function: whose name the error carries. */
 CSIMI_FN csim_status csimi_hull_build(const char *function, const csim_vec3 *points, int count, csim_hull_data *hull,
                                       csim_error *error);
+/* Adds the volume, first and second moments of the tetrahedron 0 a b c. */
+CSIMI_FN void csimi_add_tetrahedron(const double *a, const double *b, const double *c, double *volume, double *first,
+                                    double *second);
 /* Volume, centre and second moments (xx, xy, xz, yy, yz, zz) about the centre of the same hull, at density 1. */
 CSIMI_FN csim_status csimi_hull_moments(const char *function, const csim_vec3 *points, int count, double *volume,
                                         double *centre, double *second, csim_error *error);
@@ -4186,6 +4326,13 @@ CSIMI_FN void *csimi_push(csimi_arena *arena, size_t count, size_t stride) {
     if (arena->used > arena->size) arena->overflow = true;
     if (arena->used > arena->high) arena->high = arena->used;
     return arena->overflow || !arena->base ? NULL : arena->base + start;
+}
+
+CSIMI_FN uint64_t csimi_fnv(uint64_t h, const void *data, size_t bytes) {
+    const unsigned char *p = (const unsigned char *)data;
+    size_t i;
+    for (i = 0; i < bytes; i++) h = (h ^ p[i]) * 0x100000001b3ull;
+    return h;
 }
 
 CSIMI_FN void csimi_pop(csimi_arena *arena, size_t mark) { arena->used = mark; }
@@ -8657,6 +8804,10 @@ static csim_status csimi_check_shape(const char *function, const csim_shape *s, 
         if ((status = csimi_check_length(function, "half.y", s->half.y, false, error)) != CSIM_OK) return status;
         return csimi_check_length(function, "half.z", s->half.z, false, error);
     case CSIM_SHAPE_HULL: return csimi_check_points(function, s, error);
+    case CSIM_SHAPE_MESH:
+    case CSIM_SHAPE_HEIGHTS:
+        if (s->field && (s->field->n[2] == 1) == (s->kind == CSIM_SHAPE_HEIGHTS)) return CSIM_OK;
+        return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "field", false, 0, "made by csim_field_shape");
     case CSIM_SHAPE_COUNT_: break;
     }
     return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "kind", true, (double)s->kind, "a csim_shape_kind");
@@ -8714,6 +8865,18 @@ CSIM_API csim_status csim_shape_bake(const csim_shape *shape, csim_geometry *geo
         status = csimi_hull_build(function, shape->points, shape->point_count, hull, error);
         if (status == CSIM_OK) csimi_bound_hull(hull, g);
         break;
+    case CSIM_SHAPE_MESH:
+    case CSIM_SHAPE_HEIGHTS: {
+        const csim_field *f = shape->field;
+        g->field = f;
+        g->field_hash = f->hash;
+        g->half = csim_v3((csim_real)(f->high[0] - f->low[0]) / 2, (csim_real)(f->high[1] - f->low[1]) / 2,
+                          (csim_real)(f->high[2] - f->low[2]) / 2);
+        g->centre = csim_v3((csim_real)(f->high[0] + f->low[0]) / 2, (csim_real)(f->high[1] + f->low[1]) / 2,
+                            (csim_real)(f->high[2] + f->low[2]) / 2);
+        g->bound = csim_length(g->half) * (1 + 4 * CSIMI_EPS);
+        break;
+    }
     case CSIM_SHAPE_COUNT_: break;
     }
     return status;
@@ -8739,9 +8902,15 @@ static csim_status csimi_mass_local(const char *function, const csim_shape *s, d
     int k;
     for (k = 0; k < 3; ++k) centre[k] = 0;
     for (k = 0; k < 9; ++k) I[k] = 0;
-    if (s->kind == CSIM_SHAPE_HULL) { /* inertia = trace(M) 1 - M of the second moments M */
-        csim_status status = csimi_hull_moments(function, s->points, s->point_count, mass, centre, m, error);
-        if (status != CSIM_OK) return status;
+    if (s->kind == CSIM_SHAPE_HULL || s->kind == CSIM_SHAPE_MESH) { /* inertia = trace(M) 1 - M of second moments M */
+        if (s->kind == CSIM_SHAPE_HULL) {
+            csim_status status = csimi_hull_moments(function, s->points, s->point_count, mass, centre, m, error);
+            if (status != CSIM_OK) return status;
+        } else {
+            *mass = s->field->volume;
+            CSIMI_MEMCPY(centre, s->field->centre, sizeof s->field->centre);
+            CSIMI_MEMCPY(m, s->field->second, sizeof m);
+        }
         *mass *= density;
         I[0] = density * (m[3] + m[5]);
         I[4] = density * (m[0] + m[5]);
@@ -8779,8 +8948,9 @@ CSIM_API csim_status csim_shape_mass(const csim_shape *shape, csim_real density,
     if (!csimi_finite(density) || !(density > 0))
         return csimi_fail(error, csimi_finite(density) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, function, "density", true,
                           (double)density, "above 0 kg/m^3");
-    if (shape->kind == CSIM_SHAPE_HALF_SPACE)
-        return csimi_fail(error, CSIM_UNSUPPORTED, function, "a half-space", false, 0, "shapes of finite volume");
+    if (shape->kind == CSIM_SHAPE_HALF_SPACE || shape->kind == CSIM_SHAPE_HEIGHTS)
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "a half-space or heights", false, 0,
+                          "shapes of finite volume");
     status = csimi_mass_local(function, shape, (double)density, &m, centre, I, error);
     if (status != CSIM_OK) return status;
     for (k = 0; k < 9; ++k) local[k] = (csim_real)I[k];
@@ -8802,7 +8972,7 @@ CSIM_API csim_status csim_shape_mass(const csim_shape *shape, csim_real density,
 
 /* Half the size of a box, cylinder or capsule along a direction given in its frame. */
 static csim_real csimi_half_extent(const csim_geometry *g, const csim_real *d) {
-    if (g->kind == CSIM_SHAPE_BOX)
+    if (g->kind == CSIM_SHAPE_BOX || g->field)
         return csimi_abs(d[0]) * g->half.x + csimi_abs(d[1]) * g->half.y + csimi_abs(d[2]) * g->half.z;
     if (g->kind == CSIM_SHAPE_CYLINDER)
         return csimi_abs(d[2]) * g->half_height + CSIMI_SQRT(d[0] * d[0] + d[1] * d[1]) * g->radius;
@@ -8845,6 +9015,7 @@ CSIM_API void csim_shape_bounds(const csim_geometry *geometry, const csim_hull_d
         return;
     }
     for (i = 0; i < 3; ++i) half[i] = csimi_half_extent(g, R.m + 3 * i);
+    if (g->field) p.position = csim_pose_point(p, g->centre);
     *lower = csim_sub(p.position, csimi_load3(half));
     *upper = csim_add(p.position, csimi_load3(half));
 }
@@ -9297,7 +9468,7 @@ CSIMI_FN csim_status csimi_hull_build(const char *function, const csim_vec3 *poi
 /* ---- mass */
 
 /* Adds the volume, first and second moments of the tetrahedron 0 a b c. */
-static void csimi_add_tetrahedron(const double *a, const double *b, const double *c, double *volume, double *first,
+CSIMI_FN void csimi_add_tetrahedron(const double *a, const double *b, const double *c, double *volume, double *first,
                                   double *second) {
     double s[3], v = 0;
     int i, j, k = 0;
@@ -9489,6 +9660,8 @@ CSIM_API csim_real csim_shape_distance(const csim_geometry *geometry, const csim
     case CSIM_SHAPE_BOX: d = csimi_distance_box(g, x, &n, &zone); break;
     case CSIM_SHAPE_CYLINDER: d = csimi_distance_cylinder(g, x, &n, &zone); break;
     case CSIM_SHAPE_HULL: d = csimi_distance_hull(g, hulls + g->hull, x, &n, &zone); break;
+    case CSIM_SHAPE_MESH: d = csimi_distance_mesh(g->field, x, &n); break;
+    case CSIM_SHAPE_HEIGHTS: d = csimi_distance_heights(g->field, x, &n); break;
     case CSIM_SHAPE_COUNT_: break;
     }
     if (normal) *normal = csim_rotate(p.rotation, n);
@@ -10370,10 +10543,148 @@ static int csimi_roundness(csim_shape_kind k) {
     case CSIM_SHAPE_CYLINDER: return 2;
     case CSIM_SHAPE_BOX:
     case CSIM_SHAPE_HULL: return 1;
+    case CSIM_SHAPE_MESH:
+    case CSIM_SHAPE_HEIGHTS:
     case CSIM_SHAPE_HALF_SPACE:
     case CSIM_SHAPE_COUNT_: break;
     }
     return 0;
+}
+
+/* ---- fields: samples of each shape against the other. Of the many that may touch, the deepest stay: as the shapes
+   lie, and tilted in eight directions, by a little (what carries now) and by more (what would soon), for each of six
+   directions of normals in the frame of b. */
+
+enum { CSIMI_TILTS = 17, CSIMI_CHOICES = 6 * CSIMI_TILTS };
+
+typedef struct csimi_choice {
+    float score;
+    int number;
+} csimi_choice;
+
+/* How deep x, in b's frame, is after tilt k; bin: the direction of the normal. */
+static csim_real csimi_tilted(csim_vec3 x, csim_real gap, int bin, int k) {
+    static const signed char side[18] = {0, 0, 10, 0, -10, 0, 0, 10, 0, -10, 7, 7, -7, 7, 7, -7, -7, -7};
+    csim_real p[3];
+    const csim_real tilt = k > 8 ? CSIM_R(0.0125) : CSIM_R(0.0002); /* sides are tens */
+    if (k > 8) k -= 8;
+    csimi_store3(p, x);
+    return tilt * ((csim_real)side[2 * k] * p[(bin + 1) % 3] + (csim_real)side[2 * k + 1] * p[(bin + 2) % 3]) - gap;
+}
+
+static int csimi_normal_bin(csim_vec3 n) {
+    const csim_real x = csimi_abs(n.x), y = csimi_abs(n.y), z = csimi_abs(n.z);
+    const int k = x >= y && x >= z ? 0 : y >= z ? 1 : 2;
+    return (k == 0 ? n.x : k == 1 ? n.y : n.z) < 0 ? k + 3 : k;
+}
+
+static void csimi_field_sampler(const csimi_meet *m, csimi_sampler *s) {
+    csim_pose back; /* of b in the frame of a */
+    csim_vec3 lower, upper, extra = csim_v3(m->margin, m->margin, m->margin);
+    csim_real size = m->b->field ? 4 * (csim_real)m->b->field->cell : m->a->bound / 4;
+    csimi_sampler_start(s, m->a, m->hulls, m->a->spacing > 0 ? m->a->spacing : size);
+    if (m->a->kind != CSIM_SHAPE_HEIGHTS) return;
+    back.position = csim_pose_local(m->pa, m->body_b.position);
+    back.rotation = csim_quat_mul(csim_quat_conj(m->pa.rotation), m->body_b.rotation);
+    csim_shape_bounds(m->b, m->hulls, back, &lower, &upper);
+    csimi_sampler_limit(s, csim_sub(lower, extra), csim_add(upper, extra));
+}
+
+/* Whether a sample of a field may count where the other's outward normal is n: it must face the field's own, or nodes
+   ahead of a sliding box would stop it. Round sides meet fields by balls of their own. */
+static bool csimi_sample_faces(const csimi_meet *m, csim_vec3 point, csim_vec3 n) {
+    const csim_shape_kind other = m->b->kind;
+    if (!m->a->field || other == CSIM_SHAPE_HALF_SPACE) return true;
+    if (other == CSIM_SHAPE_CYLINDER && csimi_abs(csim_dot(n, csimi_axis_of(m->pb))) < CSIM_R(0.9)) return false;
+    return csim_dot(csim_unrotate(m->pa.rotation, n), csimi_field_normal(m->a->field, point)) < CSIM_R(-0.5);
+}
+
+/* Whether the block of samples that begins is out of reach. */
+static bool csimi_block_far(const csimi_meet *m, const csimi_sampler *s) {
+    const csim_vec3 x = csim_pose_point(m->pa, s->middle);
+    csim_vec3 n;
+    if (!s->begins) return false;
+    return (m->b->kind == CSIM_SHAPE_MESH ? csimi_least_mesh(m->b->field, csim_pose_local(m->pb, x))
+                                          : csimi_meet_distance(m, x, &n)) > s->ball + m->margin;
+}
+
+/* Samples of a whose best score over b is told. */
+static void csimi_choose_samples(const csimi_meet *m, csimi_choice *choice) {
+    csimi_sampler s;
+    int k;
+    for (k = 0; k < CSIMI_CHOICES; k++) choice[k].number = -1;
+    csimi_field_sampler(m, &s);
+    while (csimi_sampler_next(&s)) {
+        csim_vec3 x = csim_pose_point(m->pa, s.point), n;
+        csim_real gap;
+        int bin;
+        if (csimi_block_far(m, &s)) {
+            csimi_sampler_pass(&s);
+            continue;
+        }
+        gap = csimi_meet_distance(m, x, &n) - s.radius;
+        if (!(gap <= m->margin) || !csimi_sample_faces(m, s.point, n)) continue;
+        bin = csimi_normal_bin(csim_unrotate(m->pb.rotation, n));
+        x = csim_pose_local(m->pb, x);
+        for (k = 0; k < CSIMI_TILTS; k++) {
+            csimi_choice *c = choice + CSIMI_TILTS * bin + k;
+            const float score = (float)csimi_tilted(x, gap, bin % 3, k);
+            if (c->number >= 0 && score <= c->score) continue;
+            c->score = score;
+            c->number = s.number;
+        }
+    }
+}
+
+static void csimi_meet_samples(csimi_meet *m) {
+    csimi_choice choice[CSIMI_CHOICES];
+    csimi_sampler s;
+    int k;
+    if (m->a->kind == CSIM_SHAPE_HALF_SPACE || (m->a->field && m->b->kind == CSIM_SHAPE_CAPSULE)) return;
+    csimi_choose_samples(m, choice);
+    csimi_field_sampler(m, &s);
+    while (csimi_sampler_next(&s)) {
+        if (csimi_block_far(m, &s)) {
+            csimi_sampler_pass(&s);
+            continue;
+        }
+        for (k = 0; k < CSIMI_CHOICES && choice[k].number != s.number; k++) {
+        }
+        if (k < CSIMI_CHOICES)
+            csimi_meet_ball(m, csim_pose_point(m->pa, s.point), s.radius, (uint32_t)s.number);
+    }
+}
+
+/* A ball over a field is its centre; heights that are hollow meet it with each of the triangles it is over. */
+static void csimi_meet_field_ball(csimi_meet *m) {
+    const csim_vec3 c = csim_pose_local(m->pb, m->pa.position);
+    const csim_real r = m->a->radius;
+    csimi_height_plane plane[8];
+    csim_vec3 n;
+    csim_real d = csimi_meet_distance(m, m->pa.position, &n);
+    int i, count = 0;
+    if (m->b->kind == CSIM_SHAPE_HEIGHTS && d > 0) count = csimi_height_planes(m->b->field, c, r + m->margin, plane, 8);
+    for (i = 0; i < count; i++) {
+        n = csim_rotate(m->pb.rotation, plane[i].normal);
+        csimi_meet_emit(m, csim_madd(m->pa.position, -r, n), csim_madd(m->pa.position, -plane[i].distance, n), n,
+                        plane[i].distance - r, 1 + plane[i].triangle);
+    }
+    if (count == 0 || d < plane[0].distance - CSIM_R(1e-6) * r) csimi_meet_ball(m, m->pa.position, r, 0);
+}
+
+/* A sphere is its centre; what else is beside a field has samples and is met by those of the field. */
+static void csimi_meet_fields(csimi_meet *m) {
+    if (!m->b->field) csimi_meet_swap(m);
+    if (m->a->kind == CSIM_SHAPE_SPHERE) {
+        csimi_meet_field_ball(m);
+        return;
+    }
+    csimi_meet_samples(m);
+    csimi_meet_swap(m);
+    m->names = 0x80000000u;
+    csimi_meet_samples(m);
+    csimi_meet_swap(m);
+    m->names = 0;
 }
 
 static void csimi_meet_shapes(csimi_meet *m) {
@@ -10418,7 +10729,10 @@ CSIM_API int csim_collide(const csim_geometry *a, csim_pose pose_a, const csim_g
     m.swapped = false;
     if (csimi_flat(a->kind) && csimi_flat(b->kind))
         return csimi_collide_polytopes(a, m.pa, b, m.pb, hulls, margin, touches, capacity);
-    csimi_meet_shapes(&m);
+    if (a->field || b->field)
+        csimi_meet_fields(&m);
+    else
+        csimi_meet_shapes(&m);
     return m.count;
 }
 
@@ -10724,9 +11038,37 @@ static uint32_t csimi_spread_bits(uint32_t x) {
     return (x | x << 2) & 0x09249249u;
 }
 
+/* Sorts [count] keys whose upper halves are codes, and reads off the order. */
+static void csimi_order_by(int count, uint64_t *keys, int *order) {
+    uint64_t *key = keys, *other = keys + count;
+    int i;
+    csimi_radix_sort(count, &key, &other);
+    for (i = 0; i < count; ++i) order[i] = (int)(key[i] & 0xffffffffu);
+}
+
+CSIMI_FN void csimi_order_points(int count, const float *x, int *order, uint64_t *keys) {
+    float lower[3] = {0, 0, 0}, size = 0;
+    int i, k;
+    for (k = 0; k < 3 && count > 0; ++k) {
+        float upper = lower[k] = x[k];
+        for (i = 1; i < count; ++i) {
+            const float c = x[3 * (size_t)i + (size_t)k];
+            if (c < lower[k]) lower[k] = c;
+            if (c > upper) upper = c;
+        }
+        if (upper - lower[k] > size) size = upper - lower[k];
+    }
+    for (i = 0; i < count; ++i) {
+        uint32_t code = 0;
+        for (k = 0; k < 3 && size > 0; ++k)
+            code |= csimi_spread_bits((uint32_t)((x[3 * (size_t)i + (size_t)k] - lower[k]) / size * 1023)) << k;
+        keys[i] = (uint64_t)code << 32 | (uint32_t)i;
+    }
+    csimi_order_by(count, keys, order);
+}
+
 CSIMI_FN void csimi_surface_order(int count, const int *triangle, const csim_real *x, int *order, uint64_t *keys) {
     csim_real lower[3], upper[3], size = 0;
-    uint64_t *key = keys, *other = keys + count;
     int i, k;
     for (k = 0; k < 3; ++k) {
         lower[k] = CSIMI_HUGE;
@@ -10745,10 +11087,9 @@ CSIMI_FN void csimi_surface_order(int count, const int *triangle, const csim_rea
             csim_real cell = size > 0 ? sum / (3 * size) * 1023 : 0;
             code |= csimi_spread_bits((uint32_t)csimi_clamp(cell, 0, 1023)) << k;
         }
-        key[i] = (uint64_t)code << 32 | (uint32_t)i;
+        keys[i] = (uint64_t)code << 32 | (uint32_t)i;
     }
-    csimi_radix_sort(count, &key, &other);
-    for (i = 0; i < count; ++i) order[i] = (int)(key[i] & 0xffffffffu);
+    csimi_order_by(count, keys, order);
 }
 
 static void csimi_box_empty(csim_real *box) {
@@ -10946,6 +11287,909 @@ CSIMI_FN bool csimi_surface_nearest(const csimi_surface *s, csim_vec3 p, csim_re
 #undef CSIMI_SURFACE_DEPTH
 /* ==== end collide/surface.c */
 
+/* ==== begin collide/field.c ===================================================================================== */
+/* collide/field: the doors of fields, distances to them, and the points that stand for a mesh. */
+
+#define CSIMI_FIELD_MAGIC 0x3164696569667363ull /* "csfieid1" on a little-endian machine */
+#define CSIMI_FIELD_RINGS 16                    /* cells a point over heights looks around */
+
+CSIM_API csim_mesh_field_def csim_default_mesh_field_def(void) {
+    csim_mesh_field_def d;
+    CSIMI_MEMSET(&d, 0, sizeof d);
+    d.scale = 1;
+    d.resolution = 48;
+    d.guard = CSIMI_FIELD_GUARD;
+    return d;
+}
+
+CSIM_API csim_height_field_def csim_default_height_field_def(void) {
+    csim_height_field_def d;
+    CSIMI_MEMSET(&d, 0, sizeof d);
+    d.cell = 1;
+    d.guard = CSIMI_FIELD_GUARD;
+    return d;
+}
+
+CSIM_API csim_shape csim_field_shape(const csim_field *field) {
+    csim_shape s = csim_sphere(0);
+    s.kind = field && field->n[2] == 1 ? CSIM_SHAPE_HEIGHTS : CSIM_SHAPE_MESH;
+    s.field = field;
+    return s;
+}
+
+/* ---- bytes */
+
+CSIMI_FN size_t csimi_field_values(const csim_field *f) { return (size_t)f->n[0] * (size_t)f->n[1] * (size_t)f->n[2]; }
+
+static size_t csimi_field_size(const csim_field *f) {
+    return (sizeof *f + sizeof(float) * (csimi_field_values(f) + 3 * (size_t)f->samples + 4 * (size_t)f->blocks) + 7) /
+           8 * 8;
+}
+
+CSIMI_FN const float *csimi_field_value(const csim_field *f) { return (const float *)(const void *)(f + 1); }
+CSIMI_FN const float *csimi_field_sample(const csim_field *f) { return csimi_field_value(f) + csimi_field_values(f); }
+static const float *csimi_field_block(const csim_field *f) { return csimi_field_sample(f) + 3 * (size_t)f->samples; }
+
+static uint64_t csimi_field_hash(const csim_field *f) {
+    const unsigned char *from = (const unsigned char *)&f->hash + sizeof f->hash;
+    return csimi_fnv(CSIMI_FNV_START, from, f->bytes - (size_t)(from - (const unsigned char *)f));
+}
+
+CSIMI_FN void csimi_field_seal(csim_field *f) {
+    const size_t used =
+        sizeof *f + sizeof(float) * (csimi_field_values(f) + 3 * (size_t)f->samples + 4 * (size_t)f->blocks);
+    f->magic = CSIMI_FIELD_MAGIC;
+    f->bytes = csimi_field_size(f);
+    CSIMI_MEMSET((unsigned char *)f + used, 0, f->bytes - used);
+    f->hash = csimi_field_hash(f);
+}
+
+CSIM_API csim_status csim_open_field(const void *block, size_t bytes, const csim_field **field, csim_error *error) {
+    static const char fn[] = "csim_open_field";
+    const csim_field *f = (const csim_field *)block;
+    int k;
+    if (!block || !field)
+        return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, block ? "field" : "block", false, 0, "not null");
+    if ((uintptr_t)block % 8 != 0 || bytes < sizeof *f || f->magic != CSIMI_FIELD_MAGIC)
+        return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "block", false, 0,
+                          "bytes of a field, aligned to 8, of a machine of the same byte order");
+    for (k = 0; k < 3; k++)
+        if (f->n[k] < 1 || f->n[k] > 20000 || f->samples < 0 || f->blocks < 0)
+            return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "nodes", true, (double)f->n[k], "1..20000");
+    if (f->bytes > bytes || f->bytes != csimi_field_size(f))
+        return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "bytes", true, (double)bytes, "all the bytes of the field");
+    if (f->hash != csimi_field_hash(f))
+        return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "hash", false, 0, "undamaged bytes");
+    *field = f;
+    return CSIM_OK;
+}
+
+CSIM_API csim_field_info csim_field_get_info(const csim_field *f) {
+    csim_field_info i;
+    int k;
+    CSIMI_MEMSET(&i, 0, sizeof i);
+    if (!f) return i;
+    i.bytes = (size_t)f->bytes;
+    for (k = 0; k < 3; k++) i.nodes[k] = f->n[k];
+    i.samples = f->samples;
+    i.cell = (csim_real)f->cell;
+    i.error = (csim_real)f->error;
+    i.open_edges = f->open;
+    i.flipped_edges = f->flipped;
+    i.crowded_edges = f->crowded;
+    i.volume = (csim_real)f->volume;
+    return i;
+}
+
+/* ---- distance grids */
+
+/* Quadratic B-splines of the distances at the nodes, and their gradient, which is continuous: a ball in a groove has
+   one contact, and where its normal jumped it would rattle. Planes are exact. x at least a cell from the border. */
+static csim_real csimi_grid_distance(const csim_field *f, const csim_real *x, csim_vec3 *gradient) {
+    const float *value = csimi_field_value(f);
+    csim_real w[3][3], slope[3][3], g[3] = {0, 0, 0}, d = 0;
+    int at[3], i, j, k;
+    for (k = 0; k < 3; k++) {
+        csim_real t = (x[k] - (csim_real)f->lower[k]) / (csim_real)f->cell + CSIM_R(0.5);
+        at[k] = csimi_imin(csimi_imax((int)t, 1), f->n[k] - 2);
+        t -= (csim_real)at[k]; /* 0..1 across the cell around the node */
+        w[k][0] = (1 - t) * (1 - t) / 2;
+        w[k][1] = CSIM_R(0.5) + t * (1 - t);
+        w[k][2] = t * t / 2;
+        slope[k][0] = t - 1;
+        slope[k][1] = 1 - 2 * t;
+        slope[k][2] = t;
+    }
+    for (k = 0; k < 3; k++)
+        for (j = 0; j < 3; j++) {
+            const float *row = value +
+                               ((size_t)(at[2] + k - 1) * (size_t)f->n[1] + (size_t)(at[1] + j - 1)) * (size_t)f->n[0] +
+                               at[0] - 1;
+            csim_real sum = 0, along = 0;
+            for (i = 0; i < 3; i++) {
+                sum += w[0][i] * (csim_real)row[i];
+                along += slope[0][i] * (csim_real)row[i];
+            }
+            d += w[2][k] * w[1][j] * sum;
+            g[0] += w[2][k] * w[1][j] * along;
+            g[1] += w[2][k] * slope[1][j] * sum;
+            g[2] += slope[2][k] * w[1][j] * sum;
+        }
+    *gradient = csim_scale(1 / (csim_real)f->cell, csimi_load3(g));
+    return d;
+}
+
+/* The grid without its outermost cells, where the splines end; the surface lies within. */
+static csim_vec3 csimi_grid_clamp(const csim_field *f, csim_vec3 p) {
+    csim_real x[3];
+    int k;
+    csimi_store3(x, p);
+    for (k = 0; k < 3; k++)
+        x[k] = csimi_clamp(x[k], (csim_real)(f->lower[k] + f->cell),
+                           (csim_real)(f->lower[k] + f->cell * (double)(f->n[k] - 2)));
+    return csimi_load3(x);
+}
+
+/* x: the nearest point of the grid to p. For any s in the grid (p - x).(s - x) <= 0: |p - s|^2 >= |p - x|^2 + |x -
+ * s|^2. */
+CSIMI_FN csim_real csimi_least_mesh(const csim_field *f, csim_vec3 p) {
+    const csim_vec3 x = csimi_grid_clamp(f, p), out = csim_sub(p, x);
+    csim_real at[3], d, far = csim_dot(out, out);
+    csim_vec3 g;
+    csimi_store3(at, x);
+    d = csimi_grid_distance(f, at, &g);
+    return far > 0 ? CSIMI_SQRT(far + d * d) : d;
+}
+
+/* Outside of the grid: from the foot s of a point of the grid, the line to p leaves the grid at a point with a better
+   foot; at the nearest point they are the same. */
+CSIMI_FN csim_real csimi_distance_mesh(const csim_field *f, csim_vec3 p, csim_vec3 *n) {
+    csim_vec3 x = csimi_grid_clamp(f, p), g, s, out = csim_sub(p, x);
+    csim_real at[3], d, t;
+    int k;
+    for (k = 0;; k++) {
+        csimi_store3(at, x);
+        d = csimi_grid_distance(f, at, &g);
+        *n = csim_normalize(g);
+        if (!(csim_dot(*n, *n) > 0)) *n = csim_v3(0, 0, 1);
+        if (!(csim_dot(out, out) > 0)) return d;
+        s = csim_madd(x, -csimi_max(d, 0), *n);
+        if (k == 4) break;
+        t = csim_dot(out, csim_sub(p, s)); /* x lies on the border that `out` crosses */
+        t = csim_dot(out, csim_sub(x, s)) / t;
+        x = csimi_grid_clamp(f, csim_madd(s, csimi_clamp(t, 0, 1), csim_sub(p, s)));
+    }
+    *n = csim_normalize(csim_sub(p, s));
+    return csim_length(csim_sub(p, s));
+}
+
+/* ---- heights */
+
+CSIMI_FN csim_vec3 csimi_height_node(const csim_field *f, int i, int j) {
+    return csim_v3((csim_real)(f->cell * (double)i), (csim_real)(f->cell * (double)j),
+                   (csim_real)csimi_field_value(f)[(size_t)j * (size_t)f->n[0] + (size_t)i]);
+}
+
+/* Triangle `half` of cell i, j, counter-clockwise from above. */
+static void csimi_height_triangle(const csim_field *f, int i, int j, int half, csim_vec3 *x) {
+    x[0] = csimi_height_node(f, i, j);
+    x[1] = half ? csimi_height_node(f, i + 1, j + 1) : csimi_height_node(f, i + 1, j);
+    x[2] = half ? csimi_height_node(f, i, j + 1) : csimi_height_node(f, i + 1, j + 1);
+}
+
+static int csimi_height_cell(const csim_field *f, csim_real x, int k) {
+    const csim_real t = x / (csim_real)f->cell, last = (csim_real)(f->n[k] - 2);
+    return (int)csimi_clamp(t, 0, last);
+}
+
+/* How far p is above the surface at its own x and y (clamped to the field); the slope's normal there. */
+static csim_real csimi_height_above(const csim_field *f, csim_vec3 p, csim_vec3 *n) {
+    const int i = csimi_height_cell(f, p.x, 0), j = csimi_height_cell(f, p.y, 1);
+    const csim_real cell = (csim_real)f->cell;
+    const csim_real u = csimi_clamp(p.x / cell - (csim_real)i, 0, 1), v = csimi_clamp(p.y / cell - (csim_real)j, 0, 1);
+    csim_vec3 x[3];
+    csimi_height_triangle(f, i, j, v > u, x);
+    *n = csim_normalize(csim_cross(csim_sub(x[1], x[0]), csim_sub(x[2], x[0])));
+    return v > u ? p.z - (x[0].z + u * (x[1].z - x[2].z) + v * (x[2].z - x[0].z))
+                 : p.z - (x[0].z + u * (x[1].z - x[0].z) + v * (x[2].z - x[1].z));
+}
+
+/* The nearest point of the surface, ring of cells by ring until none can be nearer. */
+static csim_real csimi_height_nearest(const csim_field *f, csim_vec3 p, csim_real best, csim_vec3 *foot) {
+    const int i = csimi_height_cell(f, p.x, 0), j = csimi_height_cell(f, p.y, 1);
+    const csim_real cell = (csim_real)f->cell;
+    int ring, a, b, half;
+    for (ring = 0; ring <= CSIMI_FIELD_RINGS && (csim_real)(ring - 1) * cell < best; ring++)
+        for (b = csimi_imax(j - ring, 0); b <= csimi_imin(j + ring, f->n[1] - 2); b++)
+            for (a = csimi_imax(i - ring, 0); a <= csimi_imin(i + ring, f->n[0] - 2); a++) {
+                if (a != i - ring && a != i + ring && b != j - ring && b != j + ring) continue;
+                for (half = 0; half < 2; half++) {
+                    csim_vec3 x[3], c;
+                    csim_real w[3], d;
+                    csimi_height_triangle(f, a, b, half, x);
+                    csimi_closest_triangle(p, x[0], x[1], x[2], w);
+                    c = csim_madd(csim_madd(csim_scale(w[0], x[0]), w[1], x[1]), w[2], x[2]);
+                    d = csim_length(csim_sub(p, c));
+                    if (!(d < best)) continue;
+                    best = d;
+                    *foot = c;
+                }
+            }
+    return csimi_min(best, CSIMI_FIELD_RINGS * cell);
+}
+
+/* Of the solid below the surface, which ends in walls at the border of the field. */
+CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_vec3 *n) {
+    csim_vec3 rest = p, foot, slope, wall = csim_v3(0, 0, 0);
+    csim_real beyond, above, d, inner;
+    rest.x = csimi_clamp(p.x, 0, (csim_real)(f->cell * (double)(f->n[0] - 1)));
+    rest.y = csimi_clamp(p.y, 0, (csim_real)(f->cell * (double)(f->n[1] - 1)));
+    beyond = csim_length(csim_sub(p, rest));
+    above = csimi_height_above(f, rest, &slope);
+    *n = slope;
+    if (beyond > 0 && above <= 0) { /* beside the walls */
+        *n = csim_scale(1 / beyond, csim_sub(p, rest));
+        return beyond;
+    }
+    foot = csim_sub(rest, csim_v3(0, 0, above));
+    d = csimi_height_nearest(f, p, csim_length(csim_sub(p, foot)), &foot);
+    inner = csim_length(csim_sub(p, foot));
+    if (inner > 64 * CSIMI_EPS * (csimi_abs(p.x) + csimi_abs(p.y) + csimi_abs(p.z) + (csim_real)f->cell))
+        *n = csim_scale((above < 0 ? -1 : 1) / inner, csim_sub(p, foot));
+    if (above > 0 || beyond > 0) return d;
+    inner = csimi_min(p.x, (csim_real)(f->cell * (double)(f->n[0] - 1)) - p.x);
+    wall.x = p.x > (csim_real)(f->cell * (double)(f->n[0] - 1)) / 2 ? CSIM_R(1.0) : CSIM_R(-1.0);
+    if (csimi_min(p.y, (csim_real)(f->cell * (double)(f->n[1] - 1)) - p.y) < inner) {
+        inner = csimi_min(p.y, (csim_real)(f->cell * (double)(f->n[1] - 1)) - p.y);
+        wall = csim_v3(0, p.y > (csim_real)(f->cell * (double)(f->n[1] - 1)) / 2 ? CSIM_R(1.0) : CSIM_R(-1.0), 0);
+    }
+    if (inner < d) *n = wall;
+    return -csimi_min(inner, d);
+}
+
+CSIMI_FN int csimi_height_planes(const csim_field *f, csim_vec3 p, csim_real within, csimi_height_plane *plane,
+                                 int most) {
+    const int rings =
+        csimi_imin(CSIMI_FIELD_RINGS, (int)(csimi_min(within / (csim_real)f->cell, CSIMI_FIELD_RINGS)) + 1);
+    const int i = csimi_height_cell(f, p.x, 0), j = csimi_height_cell(f, p.y, 1);
+    int a, b, half, count = 0, k;
+    for (b = csimi_imax(j - rings, 0); b <= csimi_imin(j + rings, f->n[1] - 2); b++)
+        for (a = csimi_imax(i - rings, 0); a <= csimi_imin(i + rings, f->n[0] - 2); a++)
+            for (half = 0; half < 2; half++) {
+                csim_vec3 x[3], n;
+                csim_real w[3], d;
+                csimi_height_triangle(f, a, b, half, x);
+                n = csim_normalize(csim_cross(csim_sub(x[1], x[0]), csim_sub(x[2], x[0])));
+                d = csim_dot(n, csim_sub(p, x[0]));
+                if (!(d > 0 && d <= within) || csimi_closest_triangle(p, x[0], x[1], x[2], w) != 0) continue;
+                for (k = csimi_imin(count, most - 1); k > 0 && plane[k - 1].distance > d; k--) plane[k] = plane[k - 1];
+                if (k == most - 1 && count == most && plane[k].distance <= d) continue;
+                plane[k].normal = n;
+                plane[k].distance = d;
+                plane[k].triangle = 2 * (uint32_t)(b * f->n[0] + a) + (uint32_t)half;
+                count = csimi_imin(count + 1, most);
+            }
+    return count;
+}
+
+/* Above the middle of its neighbours along x, y or the diagonal of the cells. */
+CSIMI_FN bool csimi_height_peak(const csim_field *f, int i, int j) {
+    const csim_real z = csimi_height_node(f, i, j).z, small = (csim_real)f->cell * CSIM_R(1e-6);
+    const bool x = i > 0 && i + 1 < f->n[0], y = j > 0 && j + 1 < f->n[1];
+    if (!x || !y) return true;
+    return csimi_height_node(f, i - 1, j).z + csimi_height_node(f, i + 1, j).z < 2 * z - small ||
+           csimi_height_node(f, i, j - 1).z + csimi_height_node(f, i, j + 1).z < 2 * z - small ||
+           csimi_height_node(f, i - 1, j - 1).z + csimi_height_node(f, i + 1, j + 1).z < 2 * z - small;
+}
+
+CSIMI_FN csim_vec3 csimi_field_normal(const csim_field *f, csim_vec3 p) {
+    csim_vec3 n, west, east, south, north;
+    int i, j;
+    if (f->n[2] > 1) {
+        csimi_distance_mesh(f, p, &n);
+        return n;
+    }
+    i = (int)(p.x / (csim_real)f->cell + CSIM_R(0.5));
+    j = (int)(p.y / (csim_real)f->cell + CSIM_R(0.5));
+    west = csimi_height_node(f, csimi_imax(i - 1, 0), j);
+    east = csimi_height_node(f, csimi_imin(i + 1, f->n[0] - 1), j);
+    south = csimi_height_node(f, i, csimi_imax(j - 1, 0));
+    north = csimi_height_node(f, i, csimi_imin(j + 1, f->n[1] - 1));
+    return csim_normalize(csim_cross(csim_sub(east, west), csim_sub(north, south)));
+}
+
+/* ---- making heights */
+
+static csim_status csimi_check_heights(const csim_height_field_def *d, const char *fn, csim_error *error) {
+    int i;
+    if (!d) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "def", false, 0, "not null");
+    if (d->guard != CSIMI_FIELD_GUARD)
+        return csimi_fail(error, CSIM_DEF_NOT_INITIALISED, fn, "def", false, 0,
+                          "made by csim_default_height_field_def()");
+    if (d->count_x < 2 || d->count_x > 20000 || d->count_y < 2 || d->count_y > 20000)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, d->count_x < 2 || d->count_x > 20000 ? "count_x" : "count_y",
+                          true, (double)(d->count_x < 2 || d->count_x > 20000 ? d->count_x : d->count_y), "2..20000");
+    if (!csimi_finite(d->cell))
+        return csimi_fail(error, CSIM_NOT_FINITE, fn, "cell", true, (double)d->cell, "above 0, at most 1e4");
+    if (!(d->cell > 0) || d->cell > 10000)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "cell", true, (double)d->cell, "above 0, at most 1e4");
+    if (!d->heights) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "heights", false, 0, "not null");
+    for (i = 0; i < d->count_x * d->count_y; i++) {
+        if (!csimi_finite(d->heights[i]))
+            return csimi_fail(error, CSIM_NOT_FINITE, fn, "heights", true, (double)d->heights[i], "finite numbers");
+        if (csimi_abs(d->heights[i]) > CSIM_R(1e6))
+            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "heights", true, (double)d->heights[i], "-1e6..1e6");
+    }
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_height_field_bytes(const csim_height_field_def *def, size_t *bytes, csim_error *error) {
+    static const char fn[] = "csim_height_field_bytes";
+    csim_status s = csimi_check_heights(def, fn, error);
+    if (s) return s;
+    if (!bytes) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "bytes", false, 0, "not null");
+    *bytes = sizeof(csim_field) + (sizeof(float) * (size_t)def->count_x * (size_t)def->count_y + 7) / 8 * 8;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_create_height_field_in(const csim_height_field_def *def, void *block, size_t bytes,
+                                                 const csim_field **field, csim_error *error) {
+    static const char fn[] = "csim_create_height_field_in";
+    csim_field *f = (csim_field *)block;
+    size_t needed = 0;
+    float *value;
+    int i;
+    csim_status s = csimi_check_heights(def, fn, error);
+    if (s) return s;
+    csim_height_field_bytes(def, &needed, error);
+    if ((s = csimi_check_block(fn, block, bytes, needed, field, error)) != 0) return s;
+    CSIMI_MEMSET(f, 0, sizeof *f);
+    f->n[0] = def->count_x;
+    f->n[1] = def->count_y;
+    f->n[2] = 1;
+    f->cell = (double)def->cell;
+    f->high[0] = f->cell * (double)(def->count_x - 1);
+    f->high[1] = f->cell * (double)(def->count_y - 1);
+    f->high[2] = f->low[2] = (double)def->heights[0];
+    value = (float *)(void *)(f + 1);
+    for (i = 0; i < def->count_x * def->count_y; i++) {
+        value[i] = (float)def->heights[i];
+        if ((double)value[i] < f->low[2]) f->low[2] = (double)value[i];
+        if ((double)value[i] > f->high[2]) f->high[2] = (double)value[i];
+    }
+    f->low[2] -= f->high[0] + f->high[1]; /* the solid below */
+    csimi_field_seal(f);
+    *field = f;
+    return CSIM_OK;
+}
+
+CSIMI_FN csim_status csimi_check_block(const char *fn, const void *block, size_t bytes, size_t needed,
+                                       const csim_field **field, csim_error *error) {
+    if (!block || !field)
+        return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, block ? "field" : "block", false, 0, "not null");
+    if ((uintptr_t)block % 64 != 0)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "block", false, 0, "aligned to 64 bytes");
+    if (bytes < needed)
+        return csimi_fail(error, CSIM_CAPACITY, fn, "bytes", true, (double)bytes, "at least what the definition needs");
+    return CSIM_OK;
+}
+
+/* ---- what collision asks of a field */
+
+CSIMI_FN csim_vec3 csimi_sample_of(const csim_field *f, int i) {
+    const float *x = csimi_field_sample(f) + 3 * (size_t)i;
+    return csim_v3((csim_real)x[0], (csim_real)x[1], (csim_real)x[2]);
+}
+
+CSIMI_FN csim_vec3 csimi_sample_block(const csim_field *f, int block, csim_real *radius) {
+    const float *x = csimi_field_block(f) + 4 * (size_t)block;
+    *radius = (csim_real)x[3];
+    return csim_v3((csim_real)x[0], (csim_real)x[1], (csim_real)x[2]);
+}
+
+#undef CSIMI_FIELD_MAGIC
+#undef CSIMI_FIELD_RINGS
+/* ==== end collide/field.c */
+
+/* ==== begin collide/meshfield.c ================================================================================= */
+/* collide/meshfield: from a triangle mesh to distances on a grid: exact distance to the triangles at every node, sign
+   by the generalized winding number, mass moments, and the points that stand for the surface. */
+
+#define CSIMI_PAD 3            /* cells of the grid beyond the mesh */
+#define CSIMI_SPLITS 64        /* most pieces of an edge */
+#define CSIMI_FAR_AWAY 3       /* radii of a cluster of triangles from which its dipole stands for it */
+#define CSIMI_UNSURE 0.25      /* winding numbers within this of 1/2 are summed exactly */
+#define CSIMI_LEAF_TRIANGLES 4 /* as surface.c has them */
+
+/* A branch of the tree as one dipole: area vector, middle, and what lies within radius of it. */
+typedef struct csimi_cluster {
+    csim_vec3 area, middle;
+    csim_real weight, radius;
+} csimi_cluster;
+
+typedef struct csimi_mesh_build {
+    const csim_mesh_field_def *def;
+    csim_field *field;
+    csim_vec3 low, high; /* of the vertices that triangles use */
+    csim_real cell, spacing;
+    size_t most_samples;
+    csim_real *x;          /* [3 vertex_count], scaled */
+    int *face, *order;     /* triangles in the order of the tree; [max(3 triangle_count, samples)] to work in */
+    uint64_t *key, *other; /* [3 triangle_count or samples] */
+    csimi_cluster *cluster;
+    csimi_surface surface;
+    float *sample;
+    bool closed;
+} csimi_mesh_build;
+
+/* ---- checks and sizes */
+
+static csim_status csimi_check_mesh_field(const csim_mesh_field_def *d, const char *fn, csim_error *error) {
+    int i;
+    if (!d) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "def", false, 0, "not null");
+    if (d->guard != CSIMI_FIELD_GUARD)
+        return csimi_fail(error, CSIM_DEF_NOT_INITIALISED, fn, "def", false, 0,
+                          "made by csim_default_mesh_field_def()");
+    if (d->vertex_count < 3 || d->vertex_count > 10000000)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "vertex_count", true, (double)d->vertex_count, "3..1e7");
+    if (d->triangle_count < 1 || d->triangle_count > 10000000)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "triangle_count", true, (double)d->triangle_count, "1..1e7");
+    if (!d->vertices || !d->triangles)
+        return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, d->vertices ? "triangles" : "vertices", false, 0, "not null");
+    if (!csimi_finite(d->scale) || !csimi_finite(d->spacing))
+        return csimi_fail(error, CSIM_NOT_FINITE, fn, csimi_finite(d->scale) ? "spacing" : "scale", false, 0, "finite");
+    if (!(d->scale > 0) || d->scale > CSIM_R(1e9))
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "scale", true, (double)d->scale, "above 0, at most 1e9");
+    if (d->resolution < 4 || d->resolution > 400)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "resolution", true, (double)d->resolution, "4..400");
+    for (i = 0; i < 3 * d->vertex_count; i++) {
+        const csim_real x = d->vertices[i];
+        if (!csimi_finite(x))
+            return csimi_fail(error, CSIM_NOT_FINITE, fn, "vertices", true, (double)x, "finite numbers");
+        if (!(csimi_abs(x) * d->scale <= CSIM_R(1e6)))
+            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "vertices", true, (double)x, "within 1e6 m when scaled");
+    }
+    for (i = 0; i < 3 * d->triangle_count; i++)
+        if (d->triangles[i] < 0 || d->triangles[i] >= d->vertex_count)
+            return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles", true, (double)d->triangles[i],
+                              "0..vertex_count - 1");
+    return CSIM_OK;
+}
+
+static csim_vec3 csimi_mesh_corner(const csim_mesh_field_def *d, int triangle, int k) {
+    return csim_scale(d->scale, csimi_load3(d->vertices + 3 * (size_t)d->triangles[3 * (size_t)triangle + (size_t)k]));
+}
+
+/* Pieces the edges of a triangle are cut into: of one edge, of the longest. */
+static int csimi_edge_pieces(const csimi_mesh_build *m, csim_vec3 a, csim_vec3 b) {
+    const csim_real n = csim_length(csim_sub(b, a)) / m->spacing;
+    return n > CSIMI_SPLITS ? CSIMI_SPLITS : csimi_imax(1, (int)(n + CSIM_R(0.999)));
+}
+
+static int csimi_triangle_pieces(const csimi_mesh_build *m, int triangle) {
+    int k, n = 1;
+    for (k = 0; k < 3; k++)
+        n = csimi_imax(n, csimi_edge_pieces(m, csimi_mesh_corner(m->def, triangle, k),
+                                            csimi_mesh_corner(m->def, triangle, (k + 1) % 3)));
+    return n;
+}
+
+/* Size of the grid and an upper bound of the samples. */
+static csim_status csimi_mesh_size(csimi_mesh_build *m, csim_field *f, const char *fn, csim_error *error) {
+    const csim_mesh_field_def *d = m->def;
+    csim_vec3 size;
+    csim_real longest;
+    int i, k, extent[3];
+    m->low = csim_v3(CSIMI_HUGE, CSIMI_HUGE, CSIMI_HUGE);
+    m->high = csim_scale(-1, m->low);
+    for (i = 0; i < 3 * d->triangle_count; i++) {
+        const csim_vec3 x = csimi_mesh_corner(d, i / 3, i % 3);
+        m->low = csim_v3(csimi_min(m->low.x, x.x), csimi_min(m->low.y, x.y), csimi_min(m->low.z, x.z));
+        m->high = csim_v3(csimi_max(m->high.x, x.x), csimi_max(m->high.y, x.y), csimi_max(m->high.z, x.z));
+    }
+    size = csim_sub(m->high, m->low);
+    longest = csimi_max(size.x, csimi_max(size.y, size.z));
+    if (!(longest > CSIM_R(1e-6)))
+        return csimi_fail(error, CSIM_BAD_MESH, fn, "longest side", true, (double)longest, "above 1e-6 m");
+    m->cell = longest / (csim_real)d->resolution;
+    m->spacing = d->spacing > 0 ? d->spacing : 2 * m->cell;
+    if (d->spacing < 0 || m->spacing < longest / 1000)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "spacing", true, (double)d->spacing,
+                          "0, or at least 1e-3 of the longest side");
+    extent[0] = (int)(size.x / m->cell + CSIM_R(0.999));
+    extent[1] = (int)(size.y / m->cell + CSIM_R(0.999));
+    extent[2] = (int)(size.z / m->cell + CSIM_R(0.999));
+    CSIMI_MEMSET(f, 0, sizeof *f);
+    for (k = 0; k < 3; k++) f->n[k] = csimi_imax(extent[k], 1) + 1 + 2 * CSIMI_PAD;
+    m->most_samples = (size_t)d->vertex_count;
+    for (i = 0; i < d->triangle_count; i++) {
+        const size_t n = (size_t)csimi_triangle_pieces(m, i);
+        m->most_samples += 3 * (n - 1) + (n - 1) * (n > 1 ? n - 2 : 0) / 2;
+    }
+    if (m->most_samples > 100000000)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "samples", true, (double)m->most_samples,
+                          "at most 1e8: a larger spacing");
+    return CSIM_OK;
+}
+
+/* What stays, then scratch. */
+static void csimi_mesh_layout(csimi_mesh_build *m, const csim_field *f, csimi_arena *arena) {
+    const size_t nv = (size_t)m->def->vertex_count, nt = (size_t)m->def->triangle_count, samples = m->most_samples;
+    const size_t items = 3 * nt > samples ? 3 * nt : samples, blocks = samples / CSIMI_SAMPLE_BLOCK + 1;
+    csimi_push(arena, sizeof *f + 8 + sizeof(float) * (csimi_field_values(f) + 3 * samples + 4 * blocks), 1);
+    m->x = CSIMI_PUSH(arena, csim_real, 3 * nv);
+    m->face = CSIMI_PUSH(arena, int, 3 * nt);
+    m->order = CSIMI_PUSH(arena, int, 3 * items);
+    m->key = CSIMI_PUSH(arena, uint64_t, 2 * items);
+    m->other = m->key ? m->key + items : NULL;
+    m->sample = CSIMI_PUSH(arena, float, 3 * samples);
+    m->surface.box = CSIMI_PUSH(arena, csim_real, 6 * (size_t)csimi_surface_boxes(m->def->triangle_count));
+    m->cluster = CSIMI_PUSH(arena, csimi_cluster, csimi_surface_boxes(m->def->triangle_count));
+}
+
+/* ---- edges */
+
+/* Edges sorted by low and high vertex; the entries are 3 triangle + edge in the low half. */
+static const uint64_t *csimi_sort_edges(const csimi_mesh_build *m) {
+    const int *t = m->def->triangles, count = 3 * m->def->triangle_count;
+    uint64_t *key = m->key, *other = m->other;
+    int pass, i;
+    for (i = 0; i < count; i++) key[i] = (uint64_t)i;
+    for (pass = 0; pass < 2; pass++) {
+        for (i = 0; i < count; i++) {
+            const uint32_t e = (uint32_t)(key[i] & 0xffffffffu);
+            const int a = t[e], b = t[e % 3 == 2 ? e - 2 : e + 1];
+            key[i] = (uint64_t)(pass ? csimi_imin(a, b) : csimi_imax(a, b)) << 32 | e;
+        }
+        csimi_radix_sort(count, &key, &other);
+    }
+    return key;
+}
+
+static void csimi_add_sample(csimi_mesh_build *m, csim_vec3 x) {
+    float *s = m->sample + 3 * (size_t)m->field->samples++;
+    s[0] = (float)x.x;
+    s[1] = (float)x.y;
+    s[2] = (float)x.z;
+}
+
+/* Counts what is wrong with the edges, marks their first triangle, and puts samples on each edge once. */
+static void csimi_study_edges(csimi_mesh_build *m, int *suspect) {
+    const csim_mesh_field_def *d = m->def;
+    const int *t = d->triangles;
+    const uint64_t *key = csimi_sort_edges(m);
+    int i, j, k, count = 3 * d->triangle_count;
+    for (i = 0; i < count; i = j) {
+        const uint32_t e = (uint32_t)(key[i] & 0xffffffffu);
+        const int a = t[e], b = t[e % 3 == 2 ? e - 2 : e + 1];
+        const csim_vec3 xa = csimi_load3(m->x + 3 * (size_t)a), xb = csimi_load3(m->x + 3 * (size_t)b);
+        const int n = csimi_edge_pieces(m, xa, xb);
+        int along = 0;
+        for (j = i; j < count; j++) {
+            const uint32_t o = (uint32_t)(key[j] & 0xffffffffu);
+            const int p = t[o], q = t[o % 3 == 2 ? o - 2 : o + 1];
+            if (csimi_imin(p, q) != csimi_imin(a, b) || csimi_imax(p, q) != csimi_imax(a, b)) break;
+            along += p == a ? 1 : -1;
+        }
+        if (a == b) continue; /* of a triangle without area */
+        m->field->open += j - i == 1;
+        m->field->crowded += j - i > 2;
+        m->field->flipped += j - i == 2 && along != 0;
+        if ((j - i != 2 || along != 0) && *suspect < 0) *suspect = (int)(e / 3);
+        for (k = 1; k < n; k++) csimi_add_sample(m, csim_madd(xa, (csim_real)k / (csim_real)n, csim_sub(xb, xa)));
+    }
+    m->closed = *suspect < 0;
+}
+
+/* Vertices in use, and the insides of large triangles. Uses order. */
+static void csimi_study_faces(csimi_mesh_build *m) {
+    const csim_mesh_field_def *d = m->def;
+    int i, j, k;
+    for (i = 0; i < d->triangle_count; i++) {
+        const int n = csimi_triangle_pieces(m, i);
+        const csim_vec3 a = csimi_mesh_corner(d, i, 0), b = csimi_mesh_corner(d, i, 1), c = csimi_mesh_corner(d, i, 2);
+        for (j = 1; j < n - 1; j++)
+            for (k = 1; k < n - j; k++)
+                csimi_add_sample(m, csim_madd(csim_madd(a, (csim_real)j / (csim_real)n, csim_sub(b, a)),
+                                              (csim_real)k / (csim_real)n, csim_sub(c, a)));
+    }
+    for (i = 0; i < d->vertex_count; i++) m->order[i] = 0;
+    for (i = 0; i < 3 * d->triangle_count; i++) m->order[d->triangles[i]] = 1;
+    for (i = 0; i < d->vertex_count; i++)
+        if (m->order[i]) csimi_add_sample(m, csimi_load3(m->x + 3 * (size_t)i));
+}
+
+/* ---- the winding number */
+
+static double csimi_solid_angle(csim_vec3 a, csim_vec3 b, csim_vec3 c) { /* van Oosterom and Strackee 1983 */
+    const csim_real la = csim_length(a), lb = csim_length(b), lc = csim_length(c);
+    const csim_real det = csim_dot(a, csim_cross(b, c));
+    const csim_real den = la * lb * lc + csim_dot(a, b) * lc + csim_dot(b, c) * la + csim_dot(c, a) * lb;
+    return det == 0 && den == 0 ? 0 : 2 * (double)CSIMI_ATAN2(det, den);
+}
+
+/* Dipoles from the leaves up (Barill, Dickson, Schmidt, Levin and Jacobson 2018, first order). */
+static void csimi_mesh_clusters(csimi_mesh_build *m) {
+    const csimi_surface *s = &m->surface;
+    int i, k, t;
+    for (i = 2 * s->leaves - 1; i > 0; i--) {
+        csimi_cluster *c = m->cluster + i;
+        const csim_real *box = s->box + 6 * (size_t)i;
+        csim_vec3 corner;
+        CSIMI_MEMSET(c, 0, sizeof *c);
+        if (i < s->leaves) {
+            for (k = 0; k < 2; k++) {
+                const csimi_cluster *child = c + i + k;
+                c->area = csim_add(c->area, child->area);
+                c->middle = csim_madd(c->middle, child->weight, child->middle);
+                c->weight += child->weight;
+            }
+        } else {
+            const int first = CSIMI_LEAF_TRIANGLES * (i - s->leaves);
+            for (t = first; t < csimi_imin(first + CSIMI_LEAF_TRIANGLES, s->count); t++) {
+                const csim_vec3 p = csimi_load3(s->x + 3 * (size_t)s->triangle[3 * t]);
+                const csim_vec3 q = csimi_load3(s->x + 3 * (size_t)s->triangle[3 * t + 1]);
+                const csim_vec3 r = csimi_load3(s->x + 3 * (size_t)s->triangle[3 * t + 2]);
+                const csim_vec3 area = csim_scale(CSIM_R(0.5), csim_cross(csim_sub(q, p), csim_sub(r, p)));
+                const csim_real weight = csim_length(area);
+                c->area = csim_add(c->area, area);
+                c->middle = csim_madd(c->middle, weight / 3, csim_add(p, csim_add(q, r)));
+                c->weight += weight;
+            }
+        }
+        if (!(c->weight > 0)) continue;
+        c->middle = csim_scale(1 / c->weight, c->middle);
+        corner = csim_v3(csimi_max(c->middle.x - box[0], box[3] - c->middle.x),
+                         csimi_max(c->middle.y - box[1], box[4] - c->middle.y),
+                         csimi_max(c->middle.z - box[2], box[5] - c->middle.z));
+        c->radius = csim_length(corner);
+    }
+}
+
+static double csimi_winding(const csimi_mesh_build *m, csim_vec3 p, bool exact) {
+    const csimi_surface *s = &m->surface;
+    double sum = 0;
+    int stack[64], top = 0, t;
+    stack[top++] = 1;
+    while (top > 0) {
+        const int node = stack[--top];
+        const csimi_cluster *c = m->cluster + node;
+        const csim_vec3 d = csim_sub(c->middle, p);
+        const csim_real square = csim_dot(d, d);
+        if (!(c->weight > 0)) continue;
+        if (!exact && square > CSIMI_FAR_AWAY * CSIMI_FAR_AWAY * c->radius * c->radius) {
+            sum += (double)(csim_dot(c->area, d) / (square * CSIMI_SQRT(square)));
+        } else if (node < s->leaves) {
+            stack[top++] = 2 * node + 1;
+            stack[top++] = 2 * node;
+        } else {
+            const int first = CSIMI_LEAF_TRIANGLES * (node - s->leaves);
+            for (t = first; t < csimi_imin(first + CSIMI_LEAF_TRIANGLES, s->count); t++)
+                sum += csimi_solid_angle(csim_sub(csimi_load3(s->x + 3 * (size_t)s->triangle[3 * t]), p),
+                                         csim_sub(csimi_load3(s->x + 3 * (size_t)s->triangle[3 * t + 1]), p),
+                                         csim_sub(csimi_load3(s->x + 3 * (size_t)s->triangle[3 * t + 2]), p));
+        }
+    }
+    sum /= 4 * 3.14159265358979323846;
+    if (!exact && sum > 0.5 - CSIMI_UNSURE && sum < 0.5 + CSIMI_UNSURE) return csimi_winding(m, p, true);
+    return sum;
+}
+
+/* ---- the grid */
+
+static csim_vec3 csimi_mesh_node(const csim_field *f, int i, int j, int k) {
+    return csim_v3((csim_real)(f->lower[0] + f->cell * (double)i), (csim_real)(f->lower[1] + f->cell * (double)j),
+                   (csim_real)(f->lower[2] + f->cell * (double)k));
+}
+
+/* Along each row the last node bounds the search, and, where the mesh is closed and both are farther from it than from
+   each other, gives its side. Returns how many nodes are inside less how many are inside out. */
+static int64_t csimi_mesh_distances(csimi_mesh_build *m, float *value) {
+    const csim_field *f = m->field;
+    const csim_real cell = (csim_real)f->cell;
+    int64_t inside = 0;
+    size_t at = 0;
+    int i, j, k;
+    for (k = 0; k < f->n[2]; k++)
+        for (j = 0; j < f->n[1]; j++) {
+            csim_real last = CSIMI_HUGE, before = 0;
+            double winding = 0;
+            for (i = 0; i < f->n[0]; i++, at++) {
+                const csim_vec3 p = csimi_mesh_node(f, i, j, k);
+                csimi_surface_hit hit;
+                if (!csimi_surface_nearest(&m->surface, p, last, NULL, &hit))
+                    csimi_surface_nearest(&m->surface, p, CSIMI_HUGE, NULL, &hit);
+                if (!m->closed || !(i > 0 && before + hit.distance > cell * CSIM_R(1.001)))
+                    winding = csimi_winding(m, p, false);
+                inside += (winding > 0.5) - (winding < -0.5);
+                value[at] = (float)(winding > 0.5 ? -hit.distance : hit.distance);
+                before = hit.distance;
+                last = (before + cell) * CSIM_R(1.01);
+            }
+        }
+    return inside;
+}
+
+/* Adds a cube of side `cell` about x to the moments. */
+static void csimi_add_cube(double share, const double *x, double cell, double *volume, double *first, double *second) {
+    const double v = share * cell * cell * cell;
+    int i, j, k = 0;
+    *volume += v;
+    for (i = 0; i < 3; i++) {
+        first[i] += v * x[i];
+        for (j = i; j < 3; j++) second[k++] += v * (x[i] * x[j] + (i == j ? cell * cell / 12 : 0));
+    }
+}
+
+/* Moments of where the grid's distance is negative: whole cells, and 4 x 4 x 4 parts of those that are cut, as far as
+   the middle of a part is below the surface. */
+static void csimi_grid_moments(const csim_field *f, double *volume, double *first, double *second) {
+    const float *value = csimi_field_value(f);
+    int i, j, k, c, part;
+    for (k = 0; k + 1 < f->n[2]; k++)
+        for (j = 0; j + 1 < f->n[1]; j++)
+            for (i = 0; i + 1 < f->n[0]; i++) {
+                double v[8], x[3];
+                int below = 0;
+                for (c = 0; c < 8; c++) {
+                    v[c] = (double)value[((size_t)(k + (c >> 2)) * (size_t)f->n[1] + (size_t)(j + (c >> 1 & 1))) *
+                                             (size_t)f->n[0] +
+                                         (size_t)(i + (c & 1))];
+                    below += v[c] < 0;
+                }
+                if (below == 0) continue;
+                for (part = 0; part < (below == 8 ? 1 : 64); part++) {
+                    const double side = below == 8 ? 1 : 0.25;
+                    double t[3], d = 0, share;
+                    for (c = 0; c < 3; c++) t[c] = below == 8 ? 0.5 : ((part >> 2 * c & 3) + 0.5) / 4;
+                    for (c = 0; c < 8; c++)
+                        d += v[c] * (c & 1 ? t[0] : 1 - t[0]) * (c >> 1 & 1 ? t[1] : 1 - t[1]) *
+                             (c >> 2 ? t[2] : 1 - t[2]);
+                    share = 0.5 - d / (side * f->cell);
+                    share = below == 8 || share > 1 ? 1 : share < 0 ? 0 : share;
+                    x[0] = f->lower[0] + f->cell * (i + t[0]);
+                    x[1] = f->lower[1] + f->cell * (j + t[1]);
+                    x[2] = f->lower[2] + f->cell * (k + t[2]);
+                    csimi_add_cube(share, x, side * f->cell, volume, first, second);
+                }
+            }
+}
+
+/* Of the mesh where it is closed and agrees with the grid (it overlaps itself nowhere), else of the grid. */
+static void csimi_mesh_moments(const csimi_mesh_build *m, csim_field *f) {
+    double volume[2] = {0, 0}, first[2][3] = {{0, 0, 0}, {0, 0, 0}}, second[2][6], difference;
+    int i, j, k, which;
+    for (k = 0; k < 12; k++) second[k / 6][k % 6] = 0;
+    csimi_grid_moments(f, volume, first[0], second[0]);
+    for (i = 0; i < m->surface.count; i++) {
+        double x[9];
+        for (k = 0; k < 9; k++)
+            x[k] = (double)m->x[3 * (size_t)m->face[3 * i + k / 3] + (size_t)(k % 3)] - f->lower[k % 3];
+        csimi_add_tetrahedron(x, x + 3, x + 6, volume + 1, first[1], second[1]);
+    }
+    difference = volume[1] / volume[0] - 1;
+    which = m->closed && difference < 0.1 && difference > -0.1;
+    f->volume = volume[which];
+    for (i = 0, k = 0; i < 3; i++) f->centre[i] = first[which][i] / volume[which];
+    for (i = 0, k = 0; i < 3; i++)
+        for (j = i; j < 3; j++, k++) f->second[k] = second[which][k] - f->centre[i] * f->centre[j] * volume[which];
+    for (i = 0; i < 3 && which == 1; i++) f->centre[i] += f->lower[i];
+}
+
+/* ---- samples */
+
+/* Along a Morton curve, in blocks with a ball around each; how far the grid's surface is off them. */
+static void csimi_write_samples(csimi_mesh_build *m) {
+    csim_field *f = m->field;
+    float *to = (float *)(void *)(f + 1) + csimi_field_values(f), *block;
+    const float *from = m->sample;
+    int i, k, b;
+    csimi_order_points(f->samples, from, m->order, m->key);
+    f->blocks = (f->samples + CSIMI_SAMPLE_BLOCK - 1) / CSIMI_SAMPLE_BLOCK;
+    for (i = 0; i < f->samples; i++) {
+        csim_vec3 x, n;
+        for (k = 0; k < 3; k++) to[3 * i + k] = from[3 * (size_t)m->order[i] + (size_t)k];
+        x = csimi_sample_of(f, i);
+        f->error = (double)csimi_max((csim_real)f->error, csimi_abs(csimi_distance_mesh(f, x, &n)));
+    }
+    block = to + 3 * (size_t)f->samples;
+    for (b = 0; b < f->blocks; b++) {
+        const int first = CSIMI_SAMPLE_BLOCK * b, end = csimi_imin(first + CSIMI_SAMPLE_BLOCK, f->samples);
+        csim_vec3 sum = csim_v3(0, 0, 0);
+        csim_real most = 0;
+        for (i = first; i < end; i++) sum = csim_madd(sum, 1 / (csim_real)(end - first), csimi_sample_of(f, i));
+        for (i = first; i < end; i++) most = csimi_max(most, csim_length(csim_sub(csimi_sample_of(f, i), sum)));
+        block[4 * b] = (float)sum.x;
+        block[4 * b + 1] = (float)sum.y;
+        block[4 * b + 2] = (float)sum.z;
+        block[4 * b + 3] = (float)(most * CSIM_R(1.00001)) + (float)f->cell * 1e-3f;
+    }
+}
+
+/* ---- the doors */
+
+CSIM_API csim_status csim_mesh_field_bytes(const csim_mesh_field_def *def, size_t *bytes, csim_error *error) {
+    static const char fn[] = "csim_mesh_field_bytes";
+    csimi_mesh_build m;
+    csim_field f;
+    csimi_arena arena = csimi_arena_counting();
+    csim_status s = csimi_check_mesh_field(def, fn, error);
+    if (s) return s;
+    if (!bytes) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "bytes", false, 0, "not null");
+    CSIMI_MEMSET(&m, 0, sizeof m);
+    m.def = def;
+    if ((s = csimi_mesh_size(&m, &f, fn, error)) != 0) return s;
+    csimi_mesh_layout(&m, &f, &arena);
+    *bytes = arena.used;
+    return CSIM_OK;
+}
+
+/* Vertices, scaled; the surface in the order of its tree. */
+static void csimi_mesh_surface(csimi_mesh_build *m) {
+    const csim_mesh_field_def *d = m->def;
+    int i, k;
+    for (i = 0; i < 3 * d->vertex_count; i++) m->x[i] = d->scale * d->vertices[i];
+    csimi_surface_order(d->triangle_count, d->triangles, m->x, m->order, m->key);
+    for (i = 0; i < d->triangle_count; i++)
+        for (k = 0; k < 3; k++) m->face[3 * i + k] = d->triangles[3 * m->order[i] + k];
+    m->surface.count = d->triangle_count;
+    m->surface.triangle = m->face;
+    m->surface.x = m->x;
+    csimi_surface_refit(&m->surface);
+    csimi_mesh_clusters(m);
+}
+
+CSIM_API csim_status csim_create_mesh_field_in(const csim_mesh_field_def *def, void *block, size_t bytes,
+                                               const csim_field **field, csim_error *error) {
+    static const char fn[] = "csim_create_mesh_field_in";
+    csimi_mesh_build m;
+    csimi_arena arena;
+    csim_field *f = (csim_field *)block;
+    size_t needed = 0;
+    int suspect = -1, k;
+    int64_t inside;
+    csim_status s = csim_mesh_field_bytes(def, &needed, error);
+    if (s) return s;
+    if ((s = csimi_check_block(fn, block, bytes, needed, field, error)) != 0) return s;
+    CSIMI_MEMSET(&m, 0, sizeof m);
+    m.def = def;
+    m.field = f;
+    csimi_mesh_size(&m, f, fn, error);
+    arena = csimi_arena_in(block, bytes);
+    csimi_mesh_layout(&m, f, &arena);
+    f->cell = (double)m.cell;
+    for (k = 0; k < 3; k++) {
+        csim_real low[3], high[3];
+        csimi_store3(low, m.low);
+        csimi_store3(high, m.high);
+        f->low[k] = (double)low[k];
+        f->high[k] = (double)high[k];
+        f->lower[k] = ((double)low[k] + (double)high[k] - f->cell * (double)(f->n[k] - 1)) / 2;
+    }
+    csimi_mesh_surface(&m);
+    csimi_study_edges(&m, &suspect);
+    csimi_study_faces(&m);
+    if (def->strict && suspect >= 0)
+        return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles: one at an open, flipped or crowded edge", true,
+                          (double)suspect, "strict: every edge in two triangles that run through it both ways");
+    inside = csimi_mesh_distances(&m, (float *)(void *)(f + 1));
+    if (inside <= 0)
+        return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles: nodes of the grid inside", true, (double)inside,
+                          inside < 0 ? "an inside: this mesh is inside out" : "a mesh that encloses something");
+    csimi_mesh_moments(&m, f);
+    csimi_write_samples(&m);
+    csimi_field_seal(f);
+    *field = f;
+    return CSIM_OK;
+}
+
+#undef CSIMI_PAD
+#undef CSIMI_SPLITS
+#undef CSIMI_FAR_AWAY
+#undef CSIMI_UNSURE
+#undef CSIMI_LEAF_TRIANGLES
+/* ==== end collide/meshfield.c */
+
 /* ==== begin collide/sample.c ==================================================================================== */
 /* collide/sample: points that stand for a shape's surface. */
 
@@ -10960,6 +12204,10 @@ CSIMI_FN void csimi_sampler_start(csimi_sampler *s, const csim_geometry *g, cons
     s->along = 0;
     s->radius = 0;
     s->point = csim_v3(0, 0, 0);
+    s->begins = false;
+    s->from[0] = s->from[1] = 0;
+    s->end[0] = g->field ? g->field->n[0] : 0;
+    s->end[1] = g->field ? g->field->n[1] : 0;
     if (g->kind == CSIM_SHAPE_BOX || g->kind == CSIM_SHAPE_HULL) csimi_polytope_of(&s->polytope, g, hulls);
 }
 
@@ -11028,6 +12276,50 @@ static bool csimi_sample_cylinder(csimi_sampler *s) {
     return true;
 }
 
+static bool csimi_sample_mesh(csimi_sampler *s) {
+    const csim_field *f = s->geometry->field;
+    if (s->next >= f->samples) return false;
+    s->begins = s->next % CSIMI_SAMPLE_BLOCK == 0;
+    if (s->begins) s->middle = csimi_sample_block(f, s->next / CSIMI_SAMPLE_BLOCK, &s->ball);
+    s->number = s->next;
+    s->point = csimi_sample_of(f, s->next++);
+    return true;
+}
+
+CSIMI_FN void csimi_sampler_pass(csimi_sampler *s) {
+    s->next = (s->next + CSIMI_SAMPLE_BLOCK - 1) / CSIMI_SAMPLE_BLOCK * CSIMI_SAMPLE_BLOCK;
+}
+
+/* Nodes from[] <= node < end[] that stand out, row by row: what is flat or hollow the other shape's own points find. */
+static bool csimi_sample_heights(csimi_sampler *s) {
+    const csim_field *f = s->geometry->field;
+    const int across = s->end[0] - s->from[0];
+    int i, j;
+    do {
+        if (across <= 0 || s->next >= across * (s->end[1] - s->from[1])) return false;
+        i = s->from[0] + s->next % across;
+        j = s->from[1] + s->next / across;
+        s->next++;
+    } while (!csimi_height_peak(f, i, j));
+    s->number = j * f->n[0] + i;
+    s->point = csimi_height_node(f, i, j);
+    return true;
+}
+
+CSIMI_FN void csimi_sampler_limit(csimi_sampler *s, csim_vec3 lower, csim_vec3 upper) {
+    const csim_field *f = s->geometry->field;
+    csim_real low[3], high[3];
+    int k;
+    if (s->geometry->kind != CSIM_SHAPE_HEIGHTS) return;
+    csimi_store3(low, lower);
+    csimi_store3(high, upper);
+    for (k = 0; k < 2; k++) {
+        const csim_real last = (csim_real)f->n[k], cell = (csim_real)f->cell;
+        s->from[k] = (int)csimi_clamp(low[k] / cell, 0, last);
+        s->end[k] = (int)csimi_clamp(high[k] / cell + 1, 0, last);
+    }
+}
+
 CSIMI_FN bool csimi_sampler_next(csimi_sampler *s) {
     switch (s->geometry->kind) {
     case CSIM_SHAPE_SPHERE: return csimi_sample_axis(s, 0);
@@ -11035,6 +12327,8 @@ CSIMI_FN bool csimi_sampler_next(csimi_sampler *s) {
     case CSIM_SHAPE_CYLINDER: return csimi_sample_cylinder(s);
     case CSIM_SHAPE_BOX:
     case CSIM_SHAPE_HULL: return csimi_sample_polytope(s);
+    case CSIM_SHAPE_MESH: return csimi_sample_mesh(s);
+    case CSIM_SHAPE_HEIGHTS: return csimi_sample_heights(s);
     case CSIM_SHAPE_HALF_SPACE:
     case CSIM_SHAPE_COUNT_: break;
     }
@@ -20890,7 +22184,7 @@ CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn,
     for (i = 0; i < def->shape_count; i++) {
         csim_mass part;
         csim_status s;
-        if (def->shapes[i].kind == CSIM_SHAPE_HALF_SPACE) continue;
+        if (csimi_only_static(def->shapes[i].kind)) continue;
         if ((s = csim_shape_mass(def->shapes + i, def->density, &part, error)) != 0) return s;
         if (mass->mass > 0)
             csimi_add_mass(mass, &part);
@@ -20953,9 +22247,9 @@ static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, c
     *hulls = 0;
     for (i = 0; i < def->shape_count; i++) {
         *hulls += def->shapes[i].kind == CSIM_SHAPE_HULL;
-        if (def->shapes[i].kind == CSIM_SHAPE_HALF_SPACE && def->motion != CSIM_STATIC)
+        if (csimi_only_static(def->shapes[i].kind) && def->motion != CSIM_STATIC)
             return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "motion", true, (double)def->motion,
-                              "CSIM_STATIC for a body with a half-space");
+                              "CSIM_STATIC for a body with a half-space or heights");
     }
     return csimi_rigid_mass(def, fn, mass, &w->error);
 }
@@ -20977,6 +22271,9 @@ CSIM_API csim_status csim_create_rigid(csim_world *w, const csim_rigid_def *def,
     need.hulls += hulls;
     need.matrix_blocks += 4;
     if ((status = csimi_make_room(w, need, fn)) != 0) return status;
+    need = w->store.capacity;
+    for (i = 0; i < def->shape_count && w->grows; i++) need.contacts += def->shapes[i].field ? 96 : 0;
+    if ((status = csimi_ensure(w, &need, fn)) != 0) return status;
     s = &w->store;
     for (i = 0, hulls = s->count.hulls; i < def->shape_count; i++) {
         csim_geometry *g = s->shape + s->count.shapes + i;
@@ -23325,7 +24622,7 @@ static csim_status csimi_check_tree(csim_world *w, const csim_tree_def *def, csi
         if ((s = csimi_check_tree_joint(&w->error, name, d, i)) != 0) return s;
         if ((s = csimi_tree_link_mass(&w->error, name, d, &mass)) != 0) return s;
         for (k = 0; k < d->shape_count; k++) {
-            if (d->shapes[k].kind == CSIM_SHAPE_HALF_SPACE)
+            if (csimi_only_static(d->shapes[k].kind))
                 return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, name, "shapes", true, (double)k, "no half-space");
             need->hulls += d->shapes[k].kind == CSIM_SHAPE_HULL;
         }
@@ -24624,8 +25921,19 @@ static void csimi_collide_samples(csimi_detector *d, const csimi_object *a, cons
     p.reach = a->margin + b->margin;
     p.push = a->push + b->push;
     csimi_sampler_start(&sampler, g, s->hull, g->spacing > 0 ? g->spacing : s->body[b->body].edge);
+    if (g->kind == CSIM_SHAPE_HEIGHTS) {
+        const csim_vec3 lower = csimi_load3(d->lower + 3 * (b - d->object)),
+                        upper = csimi_load3(d->upper + 3 * (b - d->object));
+        const csim_vec3 x = csim_pose_local(pose, csim_scale(CSIM_R(0.5), csim_add(lower, upper)));
+        const csim_real r = csim_length(csim_sub(upper, lower)) / 2;
+        csimi_sampler_limit(&sampler, csim_sub(x, csim_v3(r, r, r)), csim_add(x, csim_v3(r, r, r)));
+    }
     while (csimi_sampler_next(&sampler)) {
         csimi_place place;
+        if (sampler.begins && !csimi_near(d, b, csim_pose_point(pose, sampler.middle), a->margin + sampler.ball)) {
+            csimi_sampler_pass(&sampler);
+            continue;
+        }
         p.x = csim_pose_point(pose, sampler.point);
         p.radius = sampler.radius + A->surface.thickness;
         if (!csimi_near(d, b, p.x, a->margin + p.radius)) continue;
@@ -26398,9 +27706,9 @@ CSIM_API csim_status csim_body_set_motion(csim_world *w, csim_body_id id, csim_m
     if (b->kind == CSIM_RIGID) {
         int i, k;
         for (i = 0; i < b->shape_count; i++)
-            if (motion != CSIM_STATIC && s->shape[b->first_shape + i].kind == CSIM_SHAPE_HALF_SPACE)
+            if (motion != CSIM_STATIC && csimi_only_static(s->shape[b->first_shape + i].kind))
                 return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, "csim_body_set_motion", "motion", true, (double)motion,
-                                  "CSIM_STATIC for a body with a half-space");
+                                  "CSIM_STATIC for a body with a half-space or heights");
         if (motion == CSIM_DYNAMIC && (!(s->state.rigid_mass[b->rigid] > 0) || !(s->state.inertia[9 * b->rigid] > 0)))
             return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, "csim_body_set_motion", "motion", true, (double)motion,
                               "dynamic only with mass and inertia");
@@ -26585,14 +27893,6 @@ typedef struct csimi_snapshot_header {
 
 #define CSIMI_MAGIC 0x70616e736d697363ull /* "csimsnap" on a little-endian machine: byte order is checked with it */
 
-static uint64_t csimi_fnv(uint64_t h, const void *data, size_t bytes) {
-    const unsigned char *p = (const unsigned char *)data;
-    size_t i;
-    for (i = 0; i < bytes; i++) h = (h ^ p[i]) * 0x100000001b3ull;
-    return h;
-}
-#define CSIMI_FNV_START 0xcbf29ce484222325ull
-
 static size_t csimi_snapshot_bytes(const csimi_counts *c) {
     size_t n = sizeof(csimi_snapshot_header);
 #define CSIMI_X(axis, type, name, per) n += sizeof(type) * (size_t)c->axis * (per);
@@ -26681,10 +27981,38 @@ static csim_status csimi_check_snapshot(csim_world *w, const csimi_snapshot_head
     return CSIM_OK;
 }
 
+/* The fields that bodies of the snapshot refer to, found by their hash among those this world knows, into known. */
+static csim_status csimi_find_fields(csim_world *w, const csimi_snapshot_header *h, const unsigned char *p,
+                                     const csim_field **known) {
+    const csimi_store *s = &w->store;
+    size_t at = sizeof *h;
+    int i, k;
+#define CSIMI_X(axis, type, name, per)                 \
+    if (CSIMI_AXIS_##axis == CSIMI_AXIS_shapes) break; \
+    at += sizeof(type) * (size_t)h->count.axis * (per);
+    do {
+        CSIMI_WORLD_ARRAYS(CSIMI_X)
+    } while (0);
+#undef CSIMI_X
+    for (i = 0; i < h->count.shapes; i++, at += sizeof(csim_geometry)) {
+        csim_geometry g;
+        CSIMI_MEMCPY(&g, p + at, sizeof g);
+        known[i] = NULL;
+        if (g.kind != CSIM_SHAPE_MESH && g.kind != CSIM_SHAPE_HEIGHTS) continue;
+        for (k = 0; k < s->count.shapes && !known[i]; k++)
+            if (s->shape[k].field && s->shape[k].field_hash == g.field_hash) known[i] = s->shape[k].field;
+        if (!known[i])
+            return csimi_bad_snapshot(w, "shape with an unknown field", (double)i,
+                                      "fields of bodies that this world has now");
+    }
+    return CSIM_OK;
+}
+
 CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_t bytes) {
     csimi_snapshot_header h;
     csimi_store *s;
     const unsigned char *p = (const unsigned char *)buffer;
+    const csim_field **known;
     csimi_counts need;
     csim_status status;
     int i;
@@ -26698,6 +28026,8 @@ CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_
     need.pairs = 0;
     if ((status = csimi_ensure(w, &need, "csim_world_restore")) != 0) return status;
     s = &w->store;
+    known = (const csim_field **)(void *)s->scratch;
+    if ((status = csimi_find_fields(w, &h, p, known)) != 0) return status;
     s->count = h.count;
     p += sizeof h;
 #define CSIMI_X(axis, type, name, per)                                                             \
@@ -26705,6 +28035,7 @@ CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_
     p += sizeof(type) * (size_t)s->count.axis * (per);
     CSIMI_WORLD_ARRAYS(CSIMI_X)
 #undef CSIMI_X
+    for (i = 0; i < s->count.shapes; i++) s->shape[i].field = known[i];
     for (i = 0; i < s->count.contacts; i++) s->contact[i].body_a.world = s->contact[i].body_b.world = w->stamp;
     w->live_bodies = h.live_bodies;
     w->free_body = h.free_body;
@@ -26766,7 +28097,6 @@ CSIM_API const char *csim_build_info(void) {
 }
 #undef CSIMI_TEXT_OF
 #undef CSIMI_TEXT_OF_
-#undef CSIMI_FNV_START
 #undef CSIMI_MAGIC
 /* ==== end world/snapshot.c */
 
@@ -29402,6 +30732,7 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_HUGE
 #undef CSIMI_PI
 #undef CSIMI_PUSH
+#undef CSIMI_FNV_START
 #undef CSIMI_CHUNK
 #undef CSIMI_MATH_PRIVATE_H
 #undef CSIMI_SPARSE_PRIVATE_H
@@ -29410,6 +30741,8 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_MODEL_ASSEMBLE
 #undef CSIMI_SPRING_SLOTS
 #undef CSIMI_COLLIDE_PRIVATE_H
+#undef CSIMI_FIELD_GUARD
+#undef CSIMI_SAMPLE_BLOCK
 #undef CSIMI_CONTACT_PRIVATE_H
 #undef CSIMI_SOLVE_PRIVATE_H
 #undef CSIMI_IMPULSE_NOISE
@@ -29443,6 +30776,13 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_FLAT
 #undef CSIMI_LEAF
 #undef CSIMI_SURFACE_DEPTH
+#undef CSIMI_FIELD_MAGIC
+#undef CSIMI_FIELD_RINGS
+#undef CSIMI_PAD
+#undef CSIMI_SPLITS
+#undef CSIMI_FAR_AWAY
+#undef CSIMI_UNSURE
+#undef CSIMI_LEAF_TRIANGLES
 #undef CSIMI_EDGE_SAMPLES
 #undef CSIMI_CERT_NOISE
 #undef CSIMI_ANDERSON_TIKHONOV
@@ -29482,7 +30822,6 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_OPEN_BODY
 #undef CSIMI_READ_BODY
 #undef CSIMI_MAGIC
-#undef CSIMI_FNV_START
 #undef CSIMI_TEXT_OF_
 #undef CSIMI_TEXT_OF
 #endif

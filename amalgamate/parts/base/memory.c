@@ -39,6 +39,13 @@ CSIMI_FN void *csimi_push(csimi_arena *arena, size_t count, size_t stride) {
     return arena->overflow || !arena->base ? NULL : arena->base + start;
 }
 
+CSIMI_FN uint64_t csimi_fnv(uint64_t h, const void *data, size_t bytes) {
+    const unsigned char *p = (const unsigned char *)data;
+    size_t i;
+    for (i = 0; i < bytes; i++) h = (h ^ p[i]) * 0x100000001b3ull;
+    return h;
+}
+
 CSIMI_FN void csimi_pop(csimi_arena *arena, size_t mark) { arena->used = mark; }
 
 /* ---- the heap */

@@ -128,6 +128,10 @@ CSIMI_FN void *csimi_push(csimi_arena *arena, size_t count, size_t stride);
 /* Gives back everything pushed since used was mark. */
 CSIMI_FN void csimi_pop(csimi_arena *arena, size_t mark);
 
+/* Fowler, Noll and Vo's hash of bytes, 1a; begins with CSIMI_FNV_START. */
+#define CSIMI_FNV_START 0xcbf29ce484222325ull
+CSIMI_FN uint64_t csimi_fnv(uint64_t h, const void *data, size_t bytes);
+
 /* Allocation through the user's hooks with both limits kept; null when refused. held and calls are the counters. */
 typedef struct csimi_heap {
     csim_allocator hooks;

@@ -136,6 +136,8 @@ CSIM_API csim_real csim_shape_distance(const csim_geometry *geometry, const csim
     case CSIM_SHAPE_BOX: d = csimi_distance_box(g, x, &n, &zone); break;
     case CSIM_SHAPE_CYLINDER: d = csimi_distance_cylinder(g, x, &n, &zone); break;
     case CSIM_SHAPE_HULL: d = csimi_distance_hull(g, hulls + g->hull, x, &n, &zone); break;
+    case CSIM_SHAPE_MESH: d = csimi_distance_mesh(g->field, x, &n); break;
+    case CSIM_SHAPE_HEIGHTS: d = csimi_distance_heights(g->field, x, &n); break;
     case CSIM_SHAPE_COUNT_: break;
     }
     if (normal) *normal = csim_rotate(p.rotation, n);

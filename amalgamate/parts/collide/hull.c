@@ -442,7 +442,7 @@ CSIMI_FN csim_status csimi_hull_build(const char *function, const csim_vec3 *poi
 /* ---- mass */
 
 /* Adds the volume, first and second moments of the tetrahedron 0 a b c. */
-static void csimi_add_tetrahedron(const double *a, const double *b, const double *c, double *volume, double *first,
+CSIMI_FN void csimi_add_tetrahedron(const double *a, const double *b, const double *c, double *volume, double *first,
                                   double *second) {
     double s[3], v = 0;
     int i, j, k = 0;

@@ -333,10 +333,148 @@ static int csimi_roundness(csim_shape_kind k) {
     case CSIM_SHAPE_CYLINDER: return 2;
     case CSIM_SHAPE_BOX:
     case CSIM_SHAPE_HULL: return 1;
+    case CSIM_SHAPE_MESH:
+    case CSIM_SHAPE_HEIGHTS:
     case CSIM_SHAPE_HALF_SPACE:
     case CSIM_SHAPE_COUNT_: break;
     }
     return 0;
+}
+
+/* ---- fields: samples of each shape against the other. Of the many that may touch, the deepest stay: as the shapes
+   lie, and tilted in eight directions, by a little (what carries now) and by more (what would soon), for each of six
+   directions of normals in the frame of b. */
+
+enum { CSIMI_TILTS = 17, CSIMI_CHOICES = 6 * CSIMI_TILTS };
+
+typedef struct csimi_choice {
+    float score;
+    int number;
+} csimi_choice;
+
+/* How deep x, in b's frame, is after tilt k; bin: the direction of the normal. */
+static csim_real csimi_tilted(csim_vec3 x, csim_real gap, int bin, int k) {
+    static const signed char side[18] = {0, 0, 10, 0, -10, 0, 0, 10, 0, -10, 7, 7, -7, 7, 7, -7, -7, -7};
+    csim_real p[3];
+    const csim_real tilt = k > 8 ? CSIM_R(0.0125) : CSIM_R(0.0002); /* sides are tens */
+    if (k > 8) k -= 8;
+    csimi_store3(p, x);
+    return tilt * ((csim_real)side[2 * k] * p[(bin + 1) % 3] + (csim_real)side[2 * k + 1] * p[(bin + 2) % 3]) - gap;
+}
+
+static int csimi_normal_bin(csim_vec3 n) {
+    const csim_real x = csimi_abs(n.x), y = csimi_abs(n.y), z = csimi_abs(n.z);
+    const int k = x >= y && x >= z ? 0 : y >= z ? 1 : 2;
+    return (k == 0 ? n.x : k == 1 ? n.y : n.z) < 0 ? k + 3 : k;
+}
+
+static void csimi_field_sampler(const csimi_meet *m, csimi_sampler *s) {
+    csim_pose back; /* of b in the frame of a */
+    csim_vec3 lower, upper, extra = csim_v3(m->margin, m->margin, m->margin);
+    csim_real size = m->b->field ? 4 * (csim_real)m->b->field->cell : m->a->bound / 4;
+    csimi_sampler_start(s, m->a, m->hulls, m->a->spacing > 0 ? m->a->spacing : size);
+    if (m->a->kind != CSIM_SHAPE_HEIGHTS) return;
+    back.position = csim_pose_local(m->pa, m->body_b.position);
+    back.rotation = csim_quat_mul(csim_quat_conj(m->pa.rotation), m->body_b.rotation);
+    csim_shape_bounds(m->b, m->hulls, back, &lower, &upper);
+    csimi_sampler_limit(s, csim_sub(lower, extra), csim_add(upper, extra));
+}
+
+/* Whether a sample of a field may count where the other's outward normal is n: it must face the field's own, or nodes
+   ahead of a sliding box would stop it. Round sides meet fields by balls of their own. */
+static bool csimi_sample_faces(const csimi_meet *m, csim_vec3 point, csim_vec3 n) {
+    const csim_shape_kind other = m->b->kind;
+    if (!m->a->field || other == CSIM_SHAPE_HALF_SPACE) return true;
+    if (other == CSIM_SHAPE_CYLINDER && csimi_abs(csim_dot(n, csimi_axis_of(m->pb))) < CSIM_R(0.9)) return false;
+    return csim_dot(csim_unrotate(m->pa.rotation, n), csimi_field_normal(m->a->field, point)) < CSIM_R(-0.5);
+}
+
+/* Whether the block of samples that begins is out of reach. */
+static bool csimi_block_far(const csimi_meet *m, const csimi_sampler *s) {
+    const csim_vec3 x = csim_pose_point(m->pa, s->middle);
+    csim_vec3 n;
+    if (!s->begins) return false;
+    return (m->b->kind == CSIM_SHAPE_MESH ? csimi_least_mesh(m->b->field, csim_pose_local(m->pb, x))
+                                          : csimi_meet_distance(m, x, &n)) > s->ball + m->margin;
+}
+
+/* Samples of a whose best score over b is told. */
+static void csimi_choose_samples(const csimi_meet *m, csimi_choice *choice) {
+    csimi_sampler s;
+    int k;
+    for (k = 0; k < CSIMI_CHOICES; k++) choice[k].number = -1;
+    csimi_field_sampler(m, &s);
+    while (csimi_sampler_next(&s)) {
+        csim_vec3 x = csim_pose_point(m->pa, s.point), n;
+        csim_real gap;
+        int bin;
+        if (csimi_block_far(m, &s)) {
+            csimi_sampler_pass(&s);
+            continue;
+        }
+        gap = csimi_meet_distance(m, x, &n) - s.radius;
+        if (!(gap <= m->margin) || !csimi_sample_faces(m, s.point, n)) continue;
+        bin = csimi_normal_bin(csim_unrotate(m->pb.rotation, n));
+        x = csim_pose_local(m->pb, x);
+        for (k = 0; k < CSIMI_TILTS; k++) {
+            csimi_choice *c = choice + CSIMI_TILTS * bin + k;
+            const float score = (float)csimi_tilted(x, gap, bin % 3, k);
+            if (c->number >= 0 && score <= c->score) continue;
+            c->score = score;
+            c->number = s.number;
+        }
+    }
+}
+
+static void csimi_meet_samples(csimi_meet *m) {
+    csimi_choice choice[CSIMI_CHOICES];
+    csimi_sampler s;
+    int k;
+    if (m->a->kind == CSIM_SHAPE_HALF_SPACE || (m->a->field && m->b->kind == CSIM_SHAPE_CAPSULE)) return;
+    csimi_choose_samples(m, choice);
+    csimi_field_sampler(m, &s);
+    while (csimi_sampler_next(&s)) {
+        if (csimi_block_far(m, &s)) {
+            csimi_sampler_pass(&s);
+            continue;
+        }
+        for (k = 0; k < CSIMI_CHOICES && choice[k].number != s.number; k++) {
+        }
+        if (k < CSIMI_CHOICES)
+            csimi_meet_ball(m, csim_pose_point(m->pa, s.point), s.radius, (uint32_t)s.number);
+    }
+}
+
+/* A ball over a field is its centre; heights that are hollow meet it with each of the triangles it is over. */
+static void csimi_meet_field_ball(csimi_meet *m) {
+    const csim_vec3 c = csim_pose_local(m->pb, m->pa.position);
+    const csim_real r = m->a->radius;
+    csimi_height_plane plane[8];
+    csim_vec3 n;
+    csim_real d = csimi_meet_distance(m, m->pa.position, &n);
+    int i, count = 0;
+    if (m->b->kind == CSIM_SHAPE_HEIGHTS && d > 0) count = csimi_height_planes(m->b->field, c, r + m->margin, plane, 8);
+    for (i = 0; i < count; i++) {
+        n = csim_rotate(m->pb.rotation, plane[i].normal);
+        csimi_meet_emit(m, csim_madd(m->pa.position, -r, n), csim_madd(m->pa.position, -plane[i].distance, n), n,
+                        plane[i].distance - r, 1 + plane[i].triangle);
+    }
+    if (count == 0 || d < plane[0].distance - CSIM_R(1e-6) * r) csimi_meet_ball(m, m->pa.position, r, 0);
+}
+
+/* A sphere is its centre; what else is beside a field has samples and is met by those of the field. */
+static void csimi_meet_fields(csimi_meet *m) {
+    if (!m->b->field) csimi_meet_swap(m);
+    if (m->a->kind == CSIM_SHAPE_SPHERE) {
+        csimi_meet_field_ball(m);
+        return;
+    }
+    csimi_meet_samples(m);
+    csimi_meet_swap(m);
+    m->names = 0x80000000u;
+    csimi_meet_samples(m);
+    csimi_meet_swap(m);
+    m->names = 0;
 }
 
 static void csimi_meet_shapes(csimi_meet *m) {
@@ -381,7 +519,10 @@ CSIM_API int csim_collide(const csim_geometry *a, csim_pose pose_a, const csim_g
     m.swapped = false;
     if (csimi_flat(a->kind) && csimi_flat(b->kind))
         return csimi_collide_polytopes(a, m.pa, b, m.pb, hulls, margin, touches, capacity);
-    csimi_meet_shapes(&m);
+    if (a->field || b->field)
+        csimi_meet_fields(&m);
+    else
+        csimi_meet_shapes(&m);
     return m.count;
 }
 

@@ -3,7 +3,7 @@
 #define CSIMI_COLLIDE_PRIVATE_H
 
 #include "../math/private.h"
-#include "shape.h"
+#include "field.h"
 
 /* ---- broad.c: all pairs i < j of axis-aligned boxes that overlap and whose groups differ or are negative.
    lower, upper [3 count]; group[count]: two boxes of the same group >= 0 never pair (one body, or all static ones).
@@ -18,6 +18,44 @@ CSIMI_FN int csimi_broad_pairs(int count, const csim_real *lower, const csim_rea
 /* Sorts keys by their upper 32 bits, stable, by radix. *order holds the keys, *other has as much room; the two may have
    changed places afterwards. */
 CSIMI_FN void csimi_radix_sort(int count, uint64_t **order, uint64_t **other);
+
+/* ---- field.c: what shapes refer to; behind it floats: values, samples, a ball for each block of them */
+#define CSIMI_FIELD_GUARD 0x435346u /* "CSF" */
+#define CSIMI_SAMPLE_BLOCK 32
+struct csim_field {
+    uint64_t magic, hash; /* of all that follows */
+    uint64_t bytes;
+    int32_t n[3];                   /* nodes; heights: n[2] = 1 */
+    int32_t samples, blocks;
+    int32_t open, flipped, crowded; /* edges */
+    double cell, lower[3];          /* where node 0 of a mesh is */
+    double low[3], high[3];         /* bounds of the solid */
+    double error, volume, centre[3], second[6]; /* at density 1, second moments about the centre as of hulls */
+};
+CSIMI_FN size_t csimi_field_values(const csim_field *f);
+CSIMI_FN const float *csimi_field_value(const csim_field *f);
+CSIMI_FN const float *csimi_field_sample(const csim_field *f);
+CSIMI_FN void csimi_field_seal(csim_field *f); /* magic, size, hash */
+CSIMI_FN csim_status csimi_check_block(const char *function, const void *block, size_t bytes, size_t needed,
+                                       const csim_field **field, csim_error *error);
+/* Signed distances in the shape's frame, outward unit normals. */
+CSIMI_FN csim_real csimi_distance_mesh(const csim_field *f, csim_vec3 p, csim_vec3 *n);
+CSIMI_FN csim_real csimi_least_mesh(const csim_field *f, csim_vec3 p); /* at most the distance, also far away */
+CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_vec3 *n);
+CSIMI_FN csim_vec3 csimi_height_node(const csim_field *f, int i, int j);
+/* The triangles that have p above their inside, within a distance, the nearest first; at most `most`. */
+typedef struct csimi_height_plane {
+    csim_vec3 normal;
+    csim_real distance;
+    uint32_t triangle;
+} csimi_height_plane;
+CSIMI_FN int csimi_height_planes(const csim_field *f, csim_vec3 p, csim_real within, csimi_height_plane *plane,
+                                 int most);
+/* Outward normal of the field at a point of its surface; whether a node of heights stands out. */
+CSIMI_FN csim_vec3 csimi_field_normal(const csim_field *f, csim_vec3 p);
+CSIMI_FN bool csimi_height_peak(const csim_field *f, int i, int j);
+CSIMI_FN csim_vec3 csimi_sample_of(const csim_field *f, int i);
+CSIMI_FN csim_vec3 csimi_sample_block(const csim_field *f, int block, csim_real *radius);
 
 /* ---- surface.c: closed triangle surfaces that deform, with a bounding tree over a fixed order of their triangles */
 
@@ -51,6 +89,7 @@ CSIMI_FN int csimi_surface_boxes(int count); /* at most count + 4 */
 /* An order that keeps neighbours together: along a Morton curve through the centroids. order [count] gets indices of
    triangles; keys [2 count]. Vertices are numbered as in x. */
 CSIMI_FN void csimi_surface_order(int count, const int *triangle, const csim_real *x, int *order, uint64_t *keys);
+CSIMI_FN void csimi_order_points(int count, const float *x, int *order, uint64_t *keys); /* the same of points */
 CSIMI_FN void csimi_surface_refit(csimi_surface *s);
 /* The nearest point of the surface within the distance; false: none. Ties go to the lower place in the list. Whether p
    is inside is told by the sign of the angle-weighted normal (Baerentzen and Aanaes 2005), exact for closed surfaces
@@ -77,9 +116,14 @@ CSIMI_FN int csimi_collide_polytopes(const csim_geometry *a, csim_pose pose_a, c
 /* Closest points of two segments p + s d and q + t e, s and t in [0, 1]. */
 CSIMI_FN void csimi_closest_segments(csim_vec3 p, csim_vec3 d, csim_vec3 q, csim_vec3 e, csim_real *s, csim_real *t);
 
+CSIM_INLINE bool csimi_only_static(csim_shape_kind kind) {
+    return kind == CSIM_SHAPE_HALF_SPACE || kind == CSIM_SHAPE_HEIGHTS;
+}
+
 /* ---- sample.c: points of a shape's surface that stand for it against surfaces that are not convex: corners, points on
    edges and rims at most a spacing apart (63 an edge at most), and centres of balls that touch the curved sides from
-   within. In the shape's frame; number stays while shape and spacing do. Half-spaces have none. */
+   within. In the shape's frame; number stays while shape and spacing do. Half-spaces have none. Meshes have samples of
+   their own, in blocks that can be passed over; heights their nodes inside a region. */
 typedef struct csimi_sampler {
     const csim_geometry *geometry;
     csimi_polytope polytope; /* boxes and hulls */
@@ -90,10 +134,16 @@ typedef struct csimi_sampler {
     csim_vec3 point;
     csim_real radius; /* of the ball around it, >= 0 */
     int number;
+    bool begins;      /* the first of a block that lies in a ball: the next may be passed over */
+    csim_vec3 middle; /* of that ball */
+    csim_real ball;
+    int from[2], end[2]; /* nodes of heights: all at first */
 } csimi_sampler;
 CSIMI_FN void csimi_sampler_start(csimi_sampler *s, const csim_geometry *g, const csim_hull_data *hulls,
                                   csim_real spacing);
 CSIMI_FN bool csimi_sampler_next(csimi_sampler *s);
+CSIMI_FN void csimi_sampler_pass(csimi_sampler *s); /* the rest of the block */
+CSIMI_FN void csimi_sampler_limit(csimi_sampler *s, csim_vec3 lower, csim_vec3 upper); /* heights: nodes within */
 
 /* ---- hull.c */
 
@@ -101,6 +151,9 @@ CSIMI_FN bool csimi_sampler_next(csimi_sampler *s);
    are one polygon. Fails with CSIM_BAD_MESH when the points are flat. function: whose name the error carries. */
 CSIMI_FN csim_status csimi_hull_build(const char *function, const csim_vec3 *points, int count, csim_hull_data *hull,
                                       csim_error *error);
+/* Adds the volume, first and second moments of the tetrahedron 0 a b c. */
+CSIMI_FN void csimi_add_tetrahedron(const double *a, const double *b, const double *c, double *volume, double *first,
+                                    double *second);
 /* Volume, centre and second moments (xx, xy, xz, yy, yz, zz) about the centre of the same hull, at density 1. */
 CSIMI_FN csim_status csimi_hull_moments(const char *function, const csim_vec3 *points, int count, double *volume,
                                         double *centre, double *second, csim_error *error);

@@ -12,6 +12,10 @@ CSIMI_FN void csimi_sampler_start(csimi_sampler *s, const csim_geometry *g, cons
     s->along = 0;
     s->radius = 0;
     s->point = csim_v3(0, 0, 0);
+    s->begins = false;
+    s->from[0] = s->from[1] = 0;
+    s->end[0] = g->field ? g->field->n[0] : 0;
+    s->end[1] = g->field ? g->field->n[1] : 0;
     if (g->kind == CSIM_SHAPE_BOX || g->kind == CSIM_SHAPE_HULL) csimi_polytope_of(&s->polytope, g, hulls);
 }
 
@@ -80,6 +84,50 @@ static bool csimi_sample_cylinder(csimi_sampler *s) {
     return true;
 }
 
+static bool csimi_sample_mesh(csimi_sampler *s) {
+    const csim_field *f = s->geometry->field;
+    if (s->next >= f->samples) return false;
+    s->begins = s->next % CSIMI_SAMPLE_BLOCK == 0;
+    if (s->begins) s->middle = csimi_sample_block(f, s->next / CSIMI_SAMPLE_BLOCK, &s->ball);
+    s->number = s->next;
+    s->point = csimi_sample_of(f, s->next++);
+    return true;
+}
+
+CSIMI_FN void csimi_sampler_pass(csimi_sampler *s) {
+    s->next = (s->next + CSIMI_SAMPLE_BLOCK - 1) / CSIMI_SAMPLE_BLOCK * CSIMI_SAMPLE_BLOCK;
+}
+
+/* Nodes from[] <= node < end[] that stand out, row by row: what is flat or hollow the other shape's own points find. */
+static bool csimi_sample_heights(csimi_sampler *s) {
+    const csim_field *f = s->geometry->field;
+    const int across = s->end[0] - s->from[0];
+    int i, j;
+    do {
+        if (across <= 0 || s->next >= across * (s->end[1] - s->from[1])) return false;
+        i = s->from[0] + s->next % across;
+        j = s->from[1] + s->next / across;
+        s->next++;
+    } while (!csimi_height_peak(f, i, j));
+    s->number = j * f->n[0] + i;
+    s->point = csimi_height_node(f, i, j);
+    return true;
+}
+
+CSIMI_FN void csimi_sampler_limit(csimi_sampler *s, csim_vec3 lower, csim_vec3 upper) {
+    const csim_field *f = s->geometry->field;
+    csim_real low[3], high[3];
+    int k;
+    if (s->geometry->kind != CSIM_SHAPE_HEIGHTS) return;
+    csimi_store3(low, lower);
+    csimi_store3(high, upper);
+    for (k = 0; k < 2; k++) {
+        const csim_real last = (csim_real)f->n[k], cell = (csim_real)f->cell;
+        s->from[k] = (int)csimi_clamp(low[k] / cell, 0, last);
+        s->end[k] = (int)csimi_clamp(high[k] / cell + 1, 0, last);
+    }
+}
+
 CSIMI_FN bool csimi_sampler_next(csimi_sampler *s) {
     switch (s->geometry->kind) {
     case CSIM_SHAPE_SPHERE: return csimi_sample_axis(s, 0);
@@ -87,6 +135,8 @@ CSIMI_FN bool csimi_sampler_next(csimi_sampler *s) {
     case CSIM_SHAPE_CYLINDER: return csimi_sample_cylinder(s);
     case CSIM_SHAPE_BOX:
     case CSIM_SHAPE_HULL: return csimi_sample_polytope(s);
+    case CSIM_SHAPE_MESH: return csimi_sample_mesh(s);
+    case CSIM_SHAPE_HEIGHTS: return csimi_sample_heights(s);
     case CSIM_SHAPE_HALF_SPACE:
     case CSIM_SHAPE_COUNT_: break;
     }

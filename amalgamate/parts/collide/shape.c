@@ -143,6 +143,10 @@ static csim_status csimi_check_shape(const char *function, const csim_shape *s, 
         if ((status = csimi_check_length(function, "half.y", s->half.y, false, error)) != CSIM_OK) return status;
         return csimi_check_length(function, "half.z", s->half.z, false, error);
     case CSIM_SHAPE_HULL: return csimi_check_points(function, s, error);
+    case CSIM_SHAPE_MESH:
+    case CSIM_SHAPE_HEIGHTS:
+        if (s->field && (s->field->n[2] == 1) == (s->kind == CSIM_SHAPE_HEIGHTS)) return CSIM_OK;
+        return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "field", false, 0, "made by csim_field_shape");
     case CSIM_SHAPE_COUNT_: break;
     }
     return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "kind", true, (double)s->kind, "a csim_shape_kind");
@@ -200,6 +204,18 @@ CSIM_API csim_status csim_shape_bake(const csim_shape *shape, csim_geometry *geo
         status = csimi_hull_build(function, shape->points, shape->point_count, hull, error);
         if (status == CSIM_OK) csimi_bound_hull(hull, g);
         break;
+    case CSIM_SHAPE_MESH:
+    case CSIM_SHAPE_HEIGHTS: {
+        const csim_field *f = shape->field;
+        g->field = f;
+        g->field_hash = f->hash;
+        g->half = csim_v3((csim_real)(f->high[0] - f->low[0]) / 2, (csim_real)(f->high[1] - f->low[1]) / 2,
+                          (csim_real)(f->high[2] - f->low[2]) / 2);
+        g->centre = csim_v3((csim_real)(f->high[0] + f->low[0]) / 2, (csim_real)(f->high[1] + f->low[1]) / 2,
+                            (csim_real)(f->high[2] + f->low[2]) / 2);
+        g->bound = csim_length(g->half) * (1 + 4 * CSIMI_EPS);
+        break;
+    }
     case CSIM_SHAPE_COUNT_: break;
     }
     return status;
@@ -225,9 +241,15 @@ static csim_status csimi_mass_local(const char *function, const csim_shape *s, d
     int k;
     for (k = 0; k < 3; ++k) centre[k] = 0;
     for (k = 0; k < 9; ++k) I[k] = 0;
-    if (s->kind == CSIM_SHAPE_HULL) { /* inertia = trace(M) 1 - M of the second moments M */
-        csim_status status = csimi_hull_moments(function, s->points, s->point_count, mass, centre, m, error);
-        if (status != CSIM_OK) return status;
+    if (s->kind == CSIM_SHAPE_HULL || s->kind == CSIM_SHAPE_MESH) { /* inertia = trace(M) 1 - M of second moments M */
+        if (s->kind == CSIM_SHAPE_HULL) {
+            csim_status status = csimi_hull_moments(function, s->points, s->point_count, mass, centre, m, error);
+            if (status != CSIM_OK) return status;
+        } else {
+            *mass = s->field->volume;
+            CSIMI_MEMCPY(centre, s->field->centre, sizeof s->field->centre);
+            CSIMI_MEMCPY(m, s->field->second, sizeof m);
+        }
         *mass *= density;
         I[0] = density * (m[3] + m[5]);
         I[4] = density * (m[0] + m[5]);
@@ -265,8 +287,9 @@ CSIM_API csim_status csim_shape_mass(const csim_shape *shape, csim_real density,
     if (!csimi_finite(density) || !(density > 0))
         return csimi_fail(error, csimi_finite(density) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, function, "density", true,
                           (double)density, "above 0 kg/m^3");
-    if (shape->kind == CSIM_SHAPE_HALF_SPACE)
-        return csimi_fail(error, CSIM_UNSUPPORTED, function, "a half-space", false, 0, "shapes of finite volume");
+    if (shape->kind == CSIM_SHAPE_HALF_SPACE || shape->kind == CSIM_SHAPE_HEIGHTS)
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "a half-space or heights", false, 0,
+                          "shapes of finite volume");
     status = csimi_mass_local(function, shape, (double)density, &m, centre, I, error);
     if (status != CSIM_OK) return status;
     for (k = 0; k < 9; ++k) local[k] = (csim_real)I[k];
@@ -288,7 +311,7 @@ CSIM_API csim_status csim_shape_mass(const csim_shape *shape, csim_real density,
 
 /* Half the size of a box, cylinder or capsule along a direction given in its frame. */
 static csim_real csimi_half_extent(const csim_geometry *g, const csim_real *d) {
-    if (g->kind == CSIM_SHAPE_BOX)
+    if (g->kind == CSIM_SHAPE_BOX || g->field)
         return csimi_abs(d[0]) * g->half.x + csimi_abs(d[1]) * g->half.y + csimi_abs(d[2]) * g->half.z;
     if (g->kind == CSIM_SHAPE_CYLINDER)
         return csimi_abs(d[2]) * g->half_height + CSIMI_SQRT(d[0] * d[0] + d[1] * d[1]) * g->radius;
@@ -331,6 +354,7 @@ CSIM_API void csim_shape_bounds(const csim_geometry *geometry, const csim_hull_d
         return;
     }
     for (i = 0; i < 3; ++i) half[i] = csimi_half_extent(g, R.m + 3 * i);
+    if (g->field) p.position = csim_pose_point(p, g->centre);
     *lower = csim_sub(p.position, csimi_load3(half));
     *upper = csim_add(p.position, csimi_load3(half));
 }

@@ -16,8 +16,12 @@ typedef enum csim_shape_kind {
     CSIM_SHAPE_BOX,        /* half: half sizes along x, y, z */
     CSIM_SHAPE_CYLINDER,   /* radius, half_height: along z */
     CSIM_SHAPE_HULL,       /* convex hull of points */
+    CSIM_SHAPE_MESH,       /* a closed triangle mesh: a field, see field.h */
+    CSIM_SHAPE_HEIGHTS,    /* a height field, static bodies only: a field, see field.h */
     CSIM_SHAPE_COUNT_
 } csim_shape_kind;
+
+struct csim_field;
 
 /* A shape as the user describes it. Make it by one of the functions below; lengths in m. */
 typedef struct csim_shape {
@@ -30,6 +34,7 @@ typedef struct csim_shape {
     int point_count;
     csim_real spacing; /* distance between contact samples on the rims of cylinders; 0: radius / 2. Rims against flat
                           faces are exact; it is the resolution of rims against edges and other rims */
+    const struct csim_field *field; /* mesh, heights: the caller's, as long as the shape or its body is used */
 } csim_shape;
 
 /* Shapes in the axes of their body, not yet checked; set local to place one elsewhere. Half-space: everything below
@@ -57,8 +62,8 @@ typedef struct csim_mass {
    error may be null. */
 CSIM_API csim_status csim_shape_mass(const csim_shape *shape, csim_real density, csim_mass *mass, csim_error *error);
 
-/* A baked shape: what collision reads. Plain data without pointers, so it can be copied and saved. Faces of hulls are
-   convex polygons, counter-clockwise seen from outside. */
+/* A baked shape: what collision reads. Plain data without pointers but that to a field, so it can be copied. Faces of
+   hulls are convex polygons, counter-clockwise seen from outside. */
 typedef struct csim_geometry {
     csim_shape_kind kind;
     csim_pose local;
@@ -67,6 +72,8 @@ typedef struct csim_geometry {
     csim_vec3 centre;     /* of a bounding sphere, in the shape's frame */
     csim_real bound;      /* its radius; half-space: infinite in effect */
     int hull;             /* hulls: index of the hull record in the array given to collision; else -1 */
+    const struct csim_field *field; /* meshes and heights, else null */
+    uint64_t field_hash;            /* of its bytes */
 } csim_geometry;
 
 /* A baked convex polyhedron; boxes have none (their topology is fixed). */
@@ -97,7 +104,8 @@ CSIM_API csim_status csim_shape_bake(const csim_shape *shape, csim_geometry *geo
 
 /* Signed distance of a world point to the surface of a shape placed at pose (of its body): > 0 outside, < 0 inside.
    normal: outward unit normal at the nearest surface point (never zero, any when the point is the exact centre);
-   feature: the nearest face, edge or zone. hulls: array that geometry->hull indexes. Exact for all kinds. */
+   feature: the nearest face, edge or zone. hulls: array that geometry->hull indexes. Exact for all kinds but meshes
+   (their grid, and beyond it from the feet it gives) and points more than 16 cells above heights (a lower bound). */
 CSIM_API csim_real csim_shape_distance(const csim_geometry *geometry, const csim_hull_data *hulls, csim_pose pose,
                                        csim_vec3 point, csim_vec3 *normal, uint32_t *feature);
 

@@ -80,9 +80,37 @@ static uint32_t csimi_spread_bits(uint32_t x) {
     return (x | x << 2) & 0x09249249u;
 }
 
+/* Sorts [count] keys whose upper halves are codes, and reads off the order. */
+static void csimi_order_by(int count, uint64_t *keys, int *order) {
+    uint64_t *key = keys, *other = keys + count;
+    int i;
+    csimi_radix_sort(count, &key, &other);
+    for (i = 0; i < count; ++i) order[i] = (int)(key[i] & 0xffffffffu);
+}
+
+CSIMI_FN void csimi_order_points(int count, const float *x, int *order, uint64_t *keys) {
+    float lower[3] = {0, 0, 0}, size = 0;
+    int i, k;
+    for (k = 0; k < 3 && count > 0; ++k) {
+        float upper = lower[k] = x[k];
+        for (i = 1; i < count; ++i) {
+            const float c = x[3 * (size_t)i + (size_t)k];
+            if (c < lower[k]) lower[k] = c;
+            if (c > upper) upper = c;
+        }
+        if (upper - lower[k] > size) size = upper - lower[k];
+    }
+    for (i = 0; i < count; ++i) {
+        uint32_t code = 0;
+        for (k = 0; k < 3 && size > 0; ++k)
+            code |= csimi_spread_bits((uint32_t)((x[3 * (size_t)i + (size_t)k] - lower[k]) / size * 1023)) << k;
+        keys[i] = (uint64_t)code << 32 | (uint32_t)i;
+    }
+    csimi_order_by(count, keys, order);
+}
+
 CSIMI_FN void csimi_surface_order(int count, const int *triangle, const csim_real *x, int *order, uint64_t *keys) {
     csim_real lower[3], upper[3], size = 0;
-    uint64_t *key = keys, *other = keys + count;
     int i, k;
     for (k = 0; k < 3; ++k) {
         lower[k] = CSIMI_HUGE;
@@ -101,10 +129,9 @@ CSIMI_FN void csimi_surface_order(int count, const int *triangle, const csim_rea
             csim_real cell = size > 0 ? sum / (3 * size) * 1023 : 0;
             code |= csimi_spread_bits((uint32_t)csimi_clamp(cell, 0, 1023)) << k;
         }
-        key[i] = (uint64_t)code << 32 | (uint32_t)i;
+        keys[i] = (uint64_t)code << 32 | (uint32_t)i;
     }
-    csimi_radix_sort(count, &key, &other);
-    for (i = 0; i < count; ++i) order[i] = (int)(key[i] & 0xffffffffu);
+    csimi_order_by(count, keys, order);
 }
 
 static void csimi_box_empty(csim_real *box) {

@@ -177,7 +177,7 @@ CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn,
     for (i = 0; i < def->shape_count; i++) {
         csim_mass part;
         csim_status s;
-        if (def->shapes[i].kind == CSIM_SHAPE_HALF_SPACE) continue;
+        if (csimi_only_static(def->shapes[i].kind)) continue;
         if ((s = csim_shape_mass(def->shapes + i, def->density, &part, error)) != 0) return s;
         if (mass->mass > 0)
             csimi_add_mass(mass, &part);
@@ -240,9 +240,9 @@ static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, c
     *hulls = 0;
     for (i = 0; i < def->shape_count; i++) {
         *hulls += def->shapes[i].kind == CSIM_SHAPE_HULL;
-        if (def->shapes[i].kind == CSIM_SHAPE_HALF_SPACE && def->motion != CSIM_STATIC)
+        if (csimi_only_static(def->shapes[i].kind) && def->motion != CSIM_STATIC)
             return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "motion", true, (double)def->motion,
-                              "CSIM_STATIC for a body with a half-space");
+                              "CSIM_STATIC for a body with a half-space or heights");
     }
     return csimi_rigid_mass(def, fn, mass, &w->error);
 }
@@ -264,6 +264,9 @@ CSIM_API csim_status csim_create_rigid(csim_world *w, const csim_rigid_def *def,
     need.hulls += hulls;
     need.matrix_blocks += 4;
     if ((status = csimi_make_room(w, need, fn)) != 0) return status;
+    need = w->store.capacity;
+    for (i = 0; i < def->shape_count && w->grows; i++) need.contacts += def->shapes[i].field ? 96 : 0;
+    if ((status = csimi_ensure(w, &need, fn)) != 0) return status;
     s = &w->store;
     for (i = 0, hulls = s->count.hulls; i < def->shape_count; i++) {
         csim_geometry *g = s->shape + s->count.shapes + i;

@@ -314,8 +314,19 @@ static void csimi_collide_samples(csimi_detector *d, const csimi_object *a, cons
     p.reach = a->margin + b->margin;
     p.push = a->push + b->push;
     csimi_sampler_start(&sampler, g, s->hull, g->spacing > 0 ? g->spacing : s->body[b->body].edge);
+    if (g->kind == CSIM_SHAPE_HEIGHTS) {
+        const csim_vec3 lower = csimi_load3(d->lower + 3 * (b - d->object)),
+                        upper = csimi_load3(d->upper + 3 * (b - d->object));
+        const csim_vec3 x = csim_pose_local(pose, csim_scale(CSIM_R(0.5), csim_add(lower, upper)));
+        const csim_real r = csim_length(csim_sub(upper, lower)) / 2;
+        csimi_sampler_limit(&sampler, csim_sub(x, csim_v3(r, r, r)), csim_add(x, csim_v3(r, r, r)));
+    }
     while (csimi_sampler_next(&sampler)) {
         csimi_place place;
+        if (sampler.begins && !csimi_near(d, b, csim_pose_point(pose, sampler.middle), a->margin + sampler.ball)) {
+            csimi_sampler_pass(&sampler);
+            continue;
+        }
         p.x = csim_pose_point(pose, sampler.point);
         p.radius = sampler.radius + A->surface.thickness;
         if (!csimi_near(d, b, p.x, a->margin + p.radius)) continue;

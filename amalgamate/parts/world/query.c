@@ -222,9 +222,9 @@ CSIM_API csim_status csim_body_set_motion(csim_world *w, csim_body_id id, csim_m
     if (b->kind == CSIM_RIGID) {
         int i, k;
         for (i = 0; i < b->shape_count; i++)
-            if (motion != CSIM_STATIC && s->shape[b->first_shape + i].kind == CSIM_SHAPE_HALF_SPACE)
+            if (motion != CSIM_STATIC && csimi_only_static(s->shape[b->first_shape + i].kind))
                 return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, "csim_body_set_motion", "motion", true, (double)motion,
-                                  "CSIM_STATIC for a body with a half-space");
+                                  "CSIM_STATIC for a body with a half-space or heights");
         if (motion == CSIM_DYNAMIC && (!(s->state.rigid_mass[b->rigid] > 0) || !(s->state.inertia[9 * b->rigid] > 0)))
             return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, "csim_body_set_motion", "motion", true, (double)motion,
                               "dynamic only with mass and inertia");

@@ -16,14 +16,6 @@ typedef struct csimi_snapshot_header {
 
 #define CSIMI_MAGIC 0x70616e736d697363ull /* "csimsnap" on a little-endian machine: byte order is checked with it */
 
-static uint64_t csimi_fnv(uint64_t h, const void *data, size_t bytes) {
-    const unsigned char *p = (const unsigned char *)data;
-    size_t i;
-    for (i = 0; i < bytes; i++) h = (h ^ p[i]) * 0x100000001b3ull;
-    return h;
-}
-#define CSIMI_FNV_START 0xcbf29ce484222325ull
-
 static size_t csimi_snapshot_bytes(const csimi_counts *c) {
     size_t n = sizeof(csimi_snapshot_header);
 #define CSIMI_X(axis, type, name, per) n += sizeof(type) * (size_t)c->axis * (per);
@@ -112,10 +104,38 @@ static csim_status csimi_check_snapshot(csim_world *w, const csimi_snapshot_head
     return CSIM_OK;
 }
 
+/* The fields that bodies of the snapshot refer to, found by their hash among those this world knows, into known. */
+static csim_status csimi_find_fields(csim_world *w, const csimi_snapshot_header *h, const unsigned char *p,
+                                     const csim_field **known) {
+    const csimi_store *s = &w->store;
+    size_t at = sizeof *h;
+    int i, k;
+#define CSIMI_X(axis, type, name, per)                 \
+    if (CSIMI_AXIS_##axis == CSIMI_AXIS_shapes) break; \
+    at += sizeof(type) * (size_t)h->count.axis * (per);
+    do {
+        CSIMI_WORLD_ARRAYS(CSIMI_X)
+    } while (0);
+#undef CSIMI_X
+    for (i = 0; i < h->count.shapes; i++, at += sizeof(csim_geometry)) {
+        csim_geometry g;
+        CSIMI_MEMCPY(&g, p + at, sizeof g);
+        known[i] = NULL;
+        if (g.kind != CSIM_SHAPE_MESH && g.kind != CSIM_SHAPE_HEIGHTS) continue;
+        for (k = 0; k < s->count.shapes && !known[i]; k++)
+            if (s->shape[k].field && s->shape[k].field_hash == g.field_hash) known[i] = s->shape[k].field;
+        if (!known[i])
+            return csimi_bad_snapshot(w, "shape with an unknown field", (double)i,
+                                      "fields of bodies that this world has now");
+    }
+    return CSIM_OK;
+}
+
 CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_t bytes) {
     csimi_snapshot_header h;
     csimi_store *s;
     const unsigned char *p = (const unsigned char *)buffer;
+    const csim_field **known;
     csimi_counts need;
     csim_status status;
     int i;
@@ -129,6 +149,8 @@ CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_
     need.pairs = 0;
     if ((status = csimi_ensure(w, &need, "csim_world_restore")) != 0) return status;
     s = &w->store;
+    known = (const csim_field **)(void *)s->scratch;
+    if ((status = csimi_find_fields(w, &h, p, known)) != 0) return status;
     s->count = h.count;
     p += sizeof h;
 #define CSIMI_X(axis, type, name, per)                                                             \
@@ -136,6 +158,7 @@ CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_
     p += sizeof(type) * (size_t)s->count.axis * (per);
     CSIMI_WORLD_ARRAYS(CSIMI_X)
 #undef CSIMI_X
+    for (i = 0; i < s->count.shapes; i++) s->shape[i].field = known[i];
     for (i = 0; i < s->count.contacts; i++) s->contact[i].body_a.world = s->contact[i].body_b.world = w->stamp;
     w->live_bodies = h.live_bodies;
     w->free_body = h.free_body;
@@ -197,5 +220,4 @@ CSIM_API const char *csim_build_info(void) {
 }
 #undef CSIMI_TEXT_OF
 #undef CSIMI_TEXT_OF_
-#undef CSIMI_FNV_START
 #undef CSIMI_MAGIC

@@ -151,7 +151,7 @@ static csim_status csimi_check_tree(csim_world *w, const csim_tree_def *def, csi
         if ((s = csimi_check_tree_joint(&w->error, name, d, i)) != 0) return s;
         if ((s = csimi_tree_link_mass(&w->error, name, d, &mass)) != 0) return s;
         for (k = 0; k < d->shape_count; k++) {
-            if (d->shapes[k].kind == CSIM_SHAPE_HALF_SPACE)
+            if (csimi_only_static(d->shapes[k].kind))
                 return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, name, "shapes", true, (double)k, "no half-space");
             need->hulls += d->shapes[k].kind == CSIM_SHAPE_HULL;
         }

@@ -1,0 +1,402 @@
+/* collide/field: the doors of fields, distances to them, and the points that stand for a mesh. */
+#include "private.h"
+
+#define CSIMI_FIELD_MAGIC 0x3164696569667363ull /* "csfieid1" on a little-endian machine */
+#define CSIMI_FIELD_RINGS 16                    /* cells a point over heights looks around */
+
+CSIM_API csim_mesh_field_def csim_default_mesh_field_def(void) {
+    csim_mesh_field_def d;
+    CSIMI_MEMSET(&d, 0, sizeof d);
+    d.scale = 1;
+    d.resolution = 48;
+    d.guard = CSIMI_FIELD_GUARD;
+    return d;
+}
+
+CSIM_API csim_height_field_def csim_default_height_field_def(void) {
+    csim_height_field_def d;
+    CSIMI_MEMSET(&d, 0, sizeof d);
+    d.cell = 1;
+    d.guard = CSIMI_FIELD_GUARD;
+    return d;
+}
+
+CSIM_API csim_shape csim_field_shape(const csim_field *field) {
+    csim_shape s = csim_sphere(0);
+    s.kind = field && field->n[2] == 1 ? CSIM_SHAPE_HEIGHTS : CSIM_SHAPE_MESH;
+    s.field = field;
+    return s;
+}
+
+/* ---- bytes */
+
+CSIMI_FN size_t csimi_field_values(const csim_field *f) { return (size_t)f->n[0] * (size_t)f->n[1] * (size_t)f->n[2]; }
+
+static size_t csimi_field_size(const csim_field *f) {
+    return (sizeof *f + sizeof(float) * (csimi_field_values(f) + 3 * (size_t)f->samples + 4 * (size_t)f->blocks) + 7) /
+           8 * 8;
+}
+
+CSIMI_FN const float *csimi_field_value(const csim_field *f) { return (const float *)(const void *)(f + 1); }
+CSIMI_FN const float *csimi_field_sample(const csim_field *f) { return csimi_field_value(f) + csimi_field_values(f); }
+static const float *csimi_field_block(const csim_field *f) { return csimi_field_sample(f) + 3 * (size_t)f->samples; }
+
+static uint64_t csimi_field_hash(const csim_field *f) {
+    const unsigned char *from = (const unsigned char *)&f->hash + sizeof f->hash;
+    return csimi_fnv(CSIMI_FNV_START, from, f->bytes - (size_t)(from - (const unsigned char *)f));
+}
+
+CSIMI_FN void csimi_field_seal(csim_field *f) {
+    const size_t used =
+        sizeof *f + sizeof(float) * (csimi_field_values(f) + 3 * (size_t)f->samples + 4 * (size_t)f->blocks);
+    f->magic = CSIMI_FIELD_MAGIC;
+    f->bytes = csimi_field_size(f);
+    CSIMI_MEMSET((unsigned char *)f + used, 0, f->bytes - used);
+    f->hash = csimi_field_hash(f);
+}
+
+CSIM_API csim_status csim_open_field(const void *block, size_t bytes, const csim_field **field, csim_error *error) {
+    static const char fn[] = "csim_open_field";
+    const csim_field *f = (const csim_field *)block;
+    int k;
+    if (!block || !field)
+        return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, block ? "field" : "block", false, 0, "not null");
+    if ((uintptr_t)block % 8 != 0 || bytes < sizeof *f || f->magic != CSIMI_FIELD_MAGIC)
+        return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "block", false, 0,
+                          "bytes of a field, aligned to 8, of a machine of the same byte order");
+    for (k = 0; k < 3; k++)
+        if (f->n[k] < 1 || f->n[k] > 20000 || f->samples < 0 || f->blocks < 0)
+            return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "nodes", true, (double)f->n[k], "1..20000");
+    if (f->bytes > bytes || f->bytes != csimi_field_size(f))
+        return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "bytes", true, (double)bytes, "all the bytes of the field");
+    if (f->hash != csimi_field_hash(f))
+        return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "hash", false, 0, "undamaged bytes");
+    *field = f;
+    return CSIM_OK;
+}
+
+CSIM_API csim_field_info csim_field_get_info(const csim_field *f) {
+    csim_field_info i;
+    int k;
+    CSIMI_MEMSET(&i, 0, sizeof i);
+    if (!f) return i;
+    i.bytes = (size_t)f->bytes;
+    for (k = 0; k < 3; k++) i.nodes[k] = f->n[k];
+    i.samples = f->samples;
+    i.cell = (csim_real)f->cell;
+    i.error = (csim_real)f->error;
+    i.open_edges = f->open;
+    i.flipped_edges = f->flipped;
+    i.crowded_edges = f->crowded;
+    i.volume = (csim_real)f->volume;
+    return i;
+}
+
+/* ---- distance grids */
+
+/* Quadratic B-splines of the distances at the nodes, and their gradient, which is continuous: a ball in a groove has
+   one contact, and where its normal jumped it would rattle. Planes are exact. x at least a cell from the border. */
+static csim_real csimi_grid_distance(const csim_field *f, const csim_real *x, csim_vec3 *gradient) {
+    const float *value = csimi_field_value(f);
+    csim_real w[3][3], slope[3][3], g[3] = {0, 0, 0}, d = 0;
+    int at[3], i, j, k;
+    for (k = 0; k < 3; k++) {
+        csim_real t = (x[k] - (csim_real)f->lower[k]) / (csim_real)f->cell + CSIM_R(0.5);
+        at[k] = csimi_imin(csimi_imax((int)t, 1), f->n[k] - 2);
+        t -= (csim_real)at[k]; /* 0..1 across the cell around the node */
+        w[k][0] = (1 - t) * (1 - t) / 2;
+        w[k][1] = CSIM_R(0.5) + t * (1 - t);
+        w[k][2] = t * t / 2;
+        slope[k][0] = t - 1;
+        slope[k][1] = 1 - 2 * t;
+        slope[k][2] = t;
+    }
+    for (k = 0; k < 3; k++)
+        for (j = 0; j < 3; j++) {
+            const float *row = value +
+                               ((size_t)(at[2] + k - 1) * (size_t)f->n[1] + (size_t)(at[1] + j - 1)) * (size_t)f->n[0] +
+                               at[0] - 1;
+            csim_real sum = 0, along = 0;
+            for (i = 0; i < 3; i++) {
+                sum += w[0][i] * (csim_real)row[i];
+                along += slope[0][i] * (csim_real)row[i];
+            }
+            d += w[2][k] * w[1][j] * sum;
+            g[0] += w[2][k] * w[1][j] * along;
+            g[1] += w[2][k] * slope[1][j] * sum;
+            g[2] += slope[2][k] * w[1][j] * sum;
+        }
+    *gradient = csim_scale(1 / (csim_real)f->cell, csimi_load3(g));
+    return d;
+}
+
+/* The grid without its outermost cells, where the splines end; the surface lies within. */
+static csim_vec3 csimi_grid_clamp(const csim_field *f, csim_vec3 p) {
+    csim_real x[3];
+    int k;
+    csimi_store3(x, p);
+    for (k = 0; k < 3; k++)
+        x[k] = csimi_clamp(x[k], (csim_real)(f->lower[k] + f->cell),
+                           (csim_real)(f->lower[k] + f->cell * (double)(f->n[k] - 2)));
+    return csimi_load3(x);
+}
+
+/* x: the nearest point of the grid to p. For any s in the grid (p - x).(s - x) <= 0: |p - s|^2 >= |p - x|^2 + |x -
+ * s|^2. */
+CSIMI_FN csim_real csimi_least_mesh(const csim_field *f, csim_vec3 p) {
+    const csim_vec3 x = csimi_grid_clamp(f, p), out = csim_sub(p, x);
+    csim_real at[3], d, far = csim_dot(out, out);
+    csim_vec3 g;
+    csimi_store3(at, x);
+    d = csimi_grid_distance(f, at, &g);
+    return far > 0 ? CSIMI_SQRT(far + d * d) : d;
+}
+
+/* Outside of the grid: from the foot s of a point of the grid, the line to p leaves the grid at a point with a better
+   foot; at the nearest point they are the same. */
+CSIMI_FN csim_real csimi_distance_mesh(const csim_field *f, csim_vec3 p, csim_vec3 *n) {
+    csim_vec3 x = csimi_grid_clamp(f, p), g, s, out = csim_sub(p, x);
+    csim_real at[3], d, t;
+    int k;
+    for (k = 0;; k++) {
+        csimi_store3(at, x);
+        d = csimi_grid_distance(f, at, &g);
+        *n = csim_normalize(g);
+        if (!(csim_dot(*n, *n) > 0)) *n = csim_v3(0, 0, 1);
+        if (!(csim_dot(out, out) > 0)) return d;
+        s = csim_madd(x, -csimi_max(d, 0), *n);
+        if (k == 4) break;
+        t = csim_dot(out, csim_sub(p, s)); /* x lies on the border that `out` crosses */
+        t = csim_dot(out, csim_sub(x, s)) / t;
+        x = csimi_grid_clamp(f, csim_madd(s, csimi_clamp(t, 0, 1), csim_sub(p, s)));
+    }
+    *n = csim_normalize(csim_sub(p, s));
+    return csim_length(csim_sub(p, s));
+}
+
+/* ---- heights */
+
+CSIMI_FN csim_vec3 csimi_height_node(const csim_field *f, int i, int j) {
+    return csim_v3((csim_real)(f->cell * (double)i), (csim_real)(f->cell * (double)j),
+                   (csim_real)csimi_field_value(f)[(size_t)j * (size_t)f->n[0] + (size_t)i]);
+}
+
+/* Triangle `half` of cell i, j, counter-clockwise from above. */
+static void csimi_height_triangle(const csim_field *f, int i, int j, int half, csim_vec3 *x) {
+    x[0] = csimi_height_node(f, i, j);
+    x[1] = half ? csimi_height_node(f, i + 1, j + 1) : csimi_height_node(f, i + 1, j);
+    x[2] = half ? csimi_height_node(f, i, j + 1) : csimi_height_node(f, i + 1, j + 1);
+}
+
+static int csimi_height_cell(const csim_field *f, csim_real x, int k) {
+    const csim_real t = x / (csim_real)f->cell, last = (csim_real)(f->n[k] - 2);
+    return (int)csimi_clamp(t, 0, last);
+}
+
+/* How far p is above the surface at its own x and y (clamped to the field); the slope's normal there. */
+static csim_real csimi_height_above(const csim_field *f, csim_vec3 p, csim_vec3 *n) {
+    const int i = csimi_height_cell(f, p.x, 0), j = csimi_height_cell(f, p.y, 1);
+    const csim_real cell = (csim_real)f->cell;
+    const csim_real u = csimi_clamp(p.x / cell - (csim_real)i, 0, 1), v = csimi_clamp(p.y / cell - (csim_real)j, 0, 1);
+    csim_vec3 x[3];
+    csimi_height_triangle(f, i, j, v > u, x);
+    *n = csim_normalize(csim_cross(csim_sub(x[1], x[0]), csim_sub(x[2], x[0])));
+    return v > u ? p.z - (x[0].z + u * (x[1].z - x[2].z) + v * (x[2].z - x[0].z))
+                 : p.z - (x[0].z + u * (x[1].z - x[0].z) + v * (x[2].z - x[1].z));
+}
+
+/* The nearest point of the surface, ring of cells by ring until none can be nearer. */
+static csim_real csimi_height_nearest(const csim_field *f, csim_vec3 p, csim_real best, csim_vec3 *foot) {
+    const int i = csimi_height_cell(f, p.x, 0), j = csimi_height_cell(f, p.y, 1);
+    const csim_real cell = (csim_real)f->cell;
+    int ring, a, b, half;
+    for (ring = 0; ring <= CSIMI_FIELD_RINGS && (csim_real)(ring - 1) * cell < best; ring++)
+        for (b = csimi_imax(j - ring, 0); b <= csimi_imin(j + ring, f->n[1] - 2); b++)
+            for (a = csimi_imax(i - ring, 0); a <= csimi_imin(i + ring, f->n[0] - 2); a++) {
+                if (a != i - ring && a != i + ring && b != j - ring && b != j + ring) continue;
+                for (half = 0; half < 2; half++) {
+                    csim_vec3 x[3], c;
+                    csim_real w[3], d;
+                    csimi_height_triangle(f, a, b, half, x);
+                    csimi_closest_triangle(p, x[0], x[1], x[2], w);
+                    c = csim_madd(csim_madd(csim_scale(w[0], x[0]), w[1], x[1]), w[2], x[2]);
+                    d = csim_length(csim_sub(p, c));
+                    if (!(d < best)) continue;
+                    best = d;
+                    *foot = c;
+                }
+            }
+    return csimi_min(best, CSIMI_FIELD_RINGS * cell);
+}
+
+/* Of the solid below the surface, which ends in walls at the border of the field. */
+CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_vec3 *n) {
+    csim_vec3 rest = p, foot, slope, wall = csim_v3(0, 0, 0);
+    csim_real beyond, above, d, inner;
+    rest.x = csimi_clamp(p.x, 0, (csim_real)(f->cell * (double)(f->n[0] - 1)));
+    rest.y = csimi_clamp(p.y, 0, (csim_real)(f->cell * (double)(f->n[1] - 1)));
+    beyond = csim_length(csim_sub(p, rest));
+    above = csimi_height_above(f, rest, &slope);
+    *n = slope;
+    if (beyond > 0 && above <= 0) { /* beside the walls */
+        *n = csim_scale(1 / beyond, csim_sub(p, rest));
+        return beyond;
+    }
+    foot = csim_sub(rest, csim_v3(0, 0, above));
+    d = csimi_height_nearest(f, p, csim_length(csim_sub(p, foot)), &foot);
+    inner = csim_length(csim_sub(p, foot));
+    if (inner > 64 * CSIMI_EPS * (csimi_abs(p.x) + csimi_abs(p.y) + csimi_abs(p.z) + (csim_real)f->cell))
+        *n = csim_scale((above < 0 ? -1 : 1) / inner, csim_sub(p, foot));
+    if (above > 0 || beyond > 0) return d;
+    inner = csimi_min(p.x, (csim_real)(f->cell * (double)(f->n[0] - 1)) - p.x);
+    wall.x = p.x > (csim_real)(f->cell * (double)(f->n[0] - 1)) / 2 ? CSIM_R(1.0) : CSIM_R(-1.0);
+    if (csimi_min(p.y, (csim_real)(f->cell * (double)(f->n[1] - 1)) - p.y) < inner) {
+        inner = csimi_min(p.y, (csim_real)(f->cell * (double)(f->n[1] - 1)) - p.y);
+        wall = csim_v3(0, p.y > (csim_real)(f->cell * (double)(f->n[1] - 1)) / 2 ? CSIM_R(1.0) : CSIM_R(-1.0), 0);
+    }
+    if (inner < d) *n = wall;
+    return -csimi_min(inner, d);
+}
+
+CSIMI_FN int csimi_height_planes(const csim_field *f, csim_vec3 p, csim_real within, csimi_height_plane *plane,
+                                 int most) {
+    const int rings =
+        csimi_imin(CSIMI_FIELD_RINGS, (int)(csimi_min(within / (csim_real)f->cell, CSIMI_FIELD_RINGS)) + 1);
+    const int i = csimi_height_cell(f, p.x, 0), j = csimi_height_cell(f, p.y, 1);
+    int a, b, half, count = 0, k;
+    for (b = csimi_imax(j - rings, 0); b <= csimi_imin(j + rings, f->n[1] - 2); b++)
+        for (a = csimi_imax(i - rings, 0); a <= csimi_imin(i + rings, f->n[0] - 2); a++)
+            for (half = 0; half < 2; half++) {
+                csim_vec3 x[3], n;
+                csim_real w[3], d;
+                csimi_height_triangle(f, a, b, half, x);
+                n = csim_normalize(csim_cross(csim_sub(x[1], x[0]), csim_sub(x[2], x[0])));
+                d = csim_dot(n, csim_sub(p, x[0]));
+                if (!(d > 0 && d <= within) || csimi_closest_triangle(p, x[0], x[1], x[2], w) != 0) continue;
+                for (k = csimi_imin(count, most - 1); k > 0 && plane[k - 1].distance > d; k--) plane[k] = plane[k - 1];
+                if (k == most - 1 && count == most && plane[k].distance <= d) continue;
+                plane[k].normal = n;
+                plane[k].distance = d;
+                plane[k].triangle = 2 * (uint32_t)(b * f->n[0] + a) + (uint32_t)half;
+                count = csimi_imin(count + 1, most);
+            }
+    return count;
+}
+
+/* Above the middle of its neighbours along x, y or the diagonal of the cells. */
+CSIMI_FN bool csimi_height_peak(const csim_field *f, int i, int j) {
+    const csim_real z = csimi_height_node(f, i, j).z, small = (csim_real)f->cell * CSIM_R(1e-6);
+    const bool x = i > 0 && i + 1 < f->n[0], y = j > 0 && j + 1 < f->n[1];
+    if (!x || !y) return true;
+    return csimi_height_node(f, i - 1, j).z + csimi_height_node(f, i + 1, j).z < 2 * z - small ||
+           csimi_height_node(f, i, j - 1).z + csimi_height_node(f, i, j + 1).z < 2 * z - small ||
+           csimi_height_node(f, i - 1, j - 1).z + csimi_height_node(f, i + 1, j + 1).z < 2 * z - small;
+}
+
+CSIMI_FN csim_vec3 csimi_field_normal(const csim_field *f, csim_vec3 p) {
+    csim_vec3 n, west, east, south, north;
+    int i, j;
+    if (f->n[2] > 1) {
+        csimi_distance_mesh(f, p, &n);
+        return n;
+    }
+    i = (int)(p.x / (csim_real)f->cell + CSIM_R(0.5));
+    j = (int)(p.y / (csim_real)f->cell + CSIM_R(0.5));
+    west = csimi_height_node(f, csimi_imax(i - 1, 0), j);
+    east = csimi_height_node(f, csimi_imin(i + 1, f->n[0] - 1), j);
+    south = csimi_height_node(f, i, csimi_imax(j - 1, 0));
+    north = csimi_height_node(f, i, csimi_imin(j + 1, f->n[1] - 1));
+    return csim_normalize(csim_cross(csim_sub(east, west), csim_sub(north, south)));
+}
+
+/* ---- making heights */
+
+static csim_status csimi_check_heights(const csim_height_field_def *d, const char *fn, csim_error *error) {
+    int i;
+    if (!d) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "def", false, 0, "not null");
+    if (d->guard != CSIMI_FIELD_GUARD)
+        return csimi_fail(error, CSIM_DEF_NOT_INITIALISED, fn, "def", false, 0,
+                          "made by csim_default_height_field_def()");
+    if (d->count_x < 2 || d->count_x > 20000 || d->count_y < 2 || d->count_y > 20000)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, d->count_x < 2 || d->count_x > 20000 ? "count_x" : "count_y",
+                          true, (double)(d->count_x < 2 || d->count_x > 20000 ? d->count_x : d->count_y), "2..20000");
+    if (!csimi_finite(d->cell))
+        return csimi_fail(error, CSIM_NOT_FINITE, fn, "cell", true, (double)d->cell, "above 0, at most 1e4");
+    if (!(d->cell > 0) || d->cell > 10000)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "cell", true, (double)d->cell, "above 0, at most 1e4");
+    if (!d->heights) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "heights", false, 0, "not null");
+    for (i = 0; i < d->count_x * d->count_y; i++) {
+        if (!csimi_finite(d->heights[i]))
+            return csimi_fail(error, CSIM_NOT_FINITE, fn, "heights", true, (double)d->heights[i], "finite numbers");
+        if (csimi_abs(d->heights[i]) > CSIM_R(1e6))
+            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "heights", true, (double)d->heights[i], "-1e6..1e6");
+    }
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_height_field_bytes(const csim_height_field_def *def, size_t *bytes, csim_error *error) {
+    static const char fn[] = "csim_height_field_bytes";
+    csim_status s = csimi_check_heights(def, fn, error);
+    if (s) return s;
+    if (!bytes) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "bytes", false, 0, "not null");
+    *bytes = sizeof(csim_field) + (sizeof(float) * (size_t)def->count_x * (size_t)def->count_y + 7) / 8 * 8;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_create_height_field_in(const csim_height_field_def *def, void *block, size_t bytes,
+                                                 const csim_field **field, csim_error *error) {
+    static const char fn[] = "csim_create_height_field_in";
+    csim_field *f = (csim_field *)block;
+    size_t needed = 0;
+    float *value;
+    int i;
+    csim_status s = csimi_check_heights(def, fn, error);
+    if (s) return s;
+    csim_height_field_bytes(def, &needed, error);
+    if ((s = csimi_check_block(fn, block, bytes, needed, field, error)) != 0) return s;
+    CSIMI_MEMSET(f, 0, sizeof *f);
+    f->n[0] = def->count_x;
+    f->n[1] = def->count_y;
+    f->n[2] = 1;
+    f->cell = (double)def->cell;
+    f->high[0] = f->cell * (double)(def->count_x - 1);
+    f->high[1] = f->cell * (double)(def->count_y - 1);
+    f->high[2] = f->low[2] = (double)def->heights[0];
+    value = (float *)(void *)(f + 1);
+    for (i = 0; i < def->count_x * def->count_y; i++) {
+        value[i] = (float)def->heights[i];
+        if ((double)value[i] < f->low[2]) f->low[2] = (double)value[i];
+        if ((double)value[i] > f->high[2]) f->high[2] = (double)value[i];
+    }
+    f->low[2] -= f->high[0] + f->high[1]; /* the solid below */
+    csimi_field_seal(f);
+    *field = f;
+    return CSIM_OK;
+}
+
+CSIMI_FN csim_status csimi_check_block(const char *fn, const void *block, size_t bytes, size_t needed,
+                                       const csim_field **field, csim_error *error) {
+    if (!block || !field)
+        return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, block ? "field" : "block", false, 0, "not null");
+    if ((uintptr_t)block % 64 != 0)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "block", false, 0, "aligned to 64 bytes");
+    if (bytes < needed)
+        return csimi_fail(error, CSIM_CAPACITY, fn, "bytes", true, (double)bytes, "at least what the definition needs");
+    return CSIM_OK;
+}
+
+/* ---- what collision asks of a field */
+
+CSIMI_FN csim_vec3 csimi_sample_of(const csim_field *f, int i) {
+    const float *x = csimi_field_sample(f) + 3 * (size_t)i;
+    return csim_v3((csim_real)x[0], (csim_real)x[1], (csim_real)x[2]);
+}
+
+CSIMI_FN csim_vec3 csimi_sample_block(const csim_field *f, int block, csim_real *radius) {
+    const float *x = csimi_field_block(f) + 4 * (size_t)block;
+    *radius = (csim_real)x[3];
+    return csim_v3((csim_real)x[0], (csim_real)x[1], (csim_real)x[2]);
+}
+
+#undef CSIMI_FIELD_MAGIC
+#undef CSIMI_FIELD_RINGS
