@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 0b444fe72b16a2f7
+   Hash of the parts: 5b43c7f87c7865c4
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -15425,6 +15425,17 @@ static void csimi_chains_load(csimi_chains *c) {
     }
 }
 
+/* Blocks that A couples with no other (rigid bodies, particles, slides), solved like the chains: the rows of contacts
+   between them and a cable take them for settled. */
+static void csimi_chains_partners(const csimi_chains *c, const csim_problem *problem, csim_real *p) {
+    int i;
+    for (i = 0; i < problem->A.n; ++i) {
+        csim_real inverse[9];
+        if (c->at[i] < 0 && problem->A.row[i + 1] - problem->A.row[i] == 1 && csimi_chains_mobility(problem, i, inverse))
+            csimi_addmul3(inverse, c->force + 3 * (size_t)i, p + 3 * (size_t)i);
+    }
+}
+
 CSIMI_FN bool csimi_chains_correct(csimi_chains *c, const csim_problem *problem, const csim_contact *nodal,
                                    const unsigned char *law, const csim_real *trial, bool follow, csim_real *p,
                                    const csim_tasks *tasks) {
@@ -15439,6 +15450,7 @@ CSIMI_FN bool csimi_chains_correct(csimi_chains *c, const csim_problem *problem,
     chain.face = c->face;
     chain.faces = c->faces;
     csimi_chains_load(c);
+    csimi_chains_partners(c, problem, p);
     for (i = 0; i < s->chain_count; ++i)
         if (!csimi_chain_factor(&chain, s->chain_first[i], s->chain_first[i + 1])) return false;
     csimi_chains_solve(c, &chain);

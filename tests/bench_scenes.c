@@ -15,6 +15,7 @@
 #include "../examples/scenes/cables.c"
 #include "../examples/scenes/robots.c"
 #include "../examples/scenes/contacts.c"
+#include "../examples/scenes/papers.c"
 #include <time.h>
 
 static double bench_clock(void *user) {

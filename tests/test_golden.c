@@ -47,6 +47,7 @@ static csim_status golden_create_world(const csim_world_def *given, csim_world *
 #include "../examples/scenes/cables.c"
 #include "../examples/scenes/robots.c"
 #include "../examples/scenes/contacts.c"
+#include "../examples/scenes/papers.c"
 
 /* The ranges in an order that is neither up nor down. */
 static void golden_shuffle(void *user, int count, int grain, csim_range_fn *fn, void *context) {

@@ -341,6 +341,17 @@ static void csimi_chains_load(csimi_chains *c) {
     }
 }
 
+/* Blocks that A couples with no other (rigid bodies, particles, slides), solved like the chains: the rows of contacts
+   between them and a cable take them for settled. */
+static void csimi_chains_partners(const csimi_chains *c, const csim_problem *problem, csim_real *p) {
+    int i;
+    for (i = 0; i < problem->A.n; ++i) {
+        csim_real inverse[9];
+        if (c->at[i] < 0 && problem->A.row[i + 1] - problem->A.row[i] == 1 && csimi_chains_mobility(problem, i, inverse))
+            csimi_addmul3(inverse, c->force + 3 * (size_t)i, p + 3 * (size_t)i);
+    }
+}
+
 CSIMI_FN bool csimi_chains_correct(csimi_chains *c, const csim_problem *problem, const csim_contact *nodal,
                                    const unsigned char *law, const csim_real *trial, bool follow, csim_real *p,
                                    const csim_tasks *tasks) {
@@ -355,6 +366,7 @@ CSIMI_FN bool csimi_chains_correct(csimi_chains *c, const csim_problem *problem,
     chain.face = c->face;
     chain.faces = c->faces;
     csimi_chains_load(c);
+    csimi_chains_partners(c, problem, p);
     for (i = 0; i < s->chain_count; ++i)
         if (!csimi_chain_factor(&chain, s->chain_first[i], s->chain_first[i + 1])) return false;
     csimi_chains_solve(c, &chain);

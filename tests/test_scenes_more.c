@@ -1,0 +1,134 @@
+/* Scenes of the papers, said in numbers. CONDSIM_LONG=1 in the environment runs the long ones too. */
+#include "check.h"
+#include <math.h>
+
+#include "../examples/scenes/columns.c"
+#include "../examples/scenes/mesh.c"
+#include "../examples/scenes/mixed.c"
+#include "../examples/scenes/cables.c"
+#include "../examples/scenes/robots.c"
+#include "../examples/scenes/contacts.c"
+#include "../examples/scenes/papers.c"
+#include "../examples/scenes/rigid.c"
+#include "../examples/scenes/sat.c"
+#include "../examples/scenes/scene.c"
+#include "../examples/scenes/soft.c"
+#include "../examples/scenes/solids.c"
+#include "scene_run.h"
+
+/* 45 g in a grip of 12 N and 60 N: what is held does not creep, the grip is what was asked for, and its friction is the
+   weight. */
+TEST(no_payload_creeps_in_the_grip_19) {
+    static const char *const ways[] = {"payload=rigid N=12", "payload=rigid N=60", "payload=soft N=12",
+                                       "payload=soft N=60",  "payload=cable N=12", "payload=cable N=60"};
+    int i;
+    for (i = 0; i < TOL(6, 4); i++) { /* in float nodes between two stiff plates are beyond the digits of their rows */
+        scene_options o = scene_default_options();
+        run r = run_with("pinch", ways[i], &o);
+        const double force = i % 2 ? 60 : 12;
+        CASE("%s", ways[i]);
+        CHECK(figure(&r, "slip_um_per_s") <= TOL(1e-3, 10)); /* the row's; float: ulps of the height */
+        NEAR(figure(&r, "normal_n"), force, TOL(1e-6, 1e-3) * force);
+        NEAR(figure(&r, "carried_n"), 0.045 * 9.81, TOL(1e-6, 1e-3) * force);
+        CHECK(r.sums.uncertified <= TOL(0, 1));
+        scene_close(r.s);
+    }
+}
+
+/* Below the friction that statics asks for, everything falls: mu = m g / 2 N. */
+TEST(payload_falls_where_statics_says_19) {
+    const double mu = 0.045 * 9.81 / (2 * 12);
+    char text[64];
+    int side;
+    for (side = -1; side <= 1; side += 2) {
+        run r;
+        snprintf(text, sizeof text, "payload=rigid mu=%.6f", mu * (1 + 0.03 * side));
+        r = run_scene("pinch", text, 0, 2, 0, -1);
+        CASE("%s", text);
+        CHECK(side > 0 ? figure(&r, "slip_um_per_s") < TOL(1e-3, 10) : figure(&r, "slip_um_per_s") > 1e4);
+        scene_close(r.s);
+    }
+}
+
+/* The beam sags as its joints' stiffness says and finds the slot; its joints hold to what the tolerance leaves. */
+TEST(stiff_beam_finds_its_slot) {
+    run r = run_scene("beam", "", 0, long_runs() ? 0 : 2.6, 0, -1);
+    NEAR(figure(&r, "sag_mm"), figure(&r, "statics_sag_mm"), TOL(2e-3, 2e-2) * figure(&r, "statics_sag_mm"));
+    CHECK(figure(&r, "inserted_mm") > 99);
+    CHECK(fabs(figure(&r, "tip_off_mm")) < 0.51); /* half the play of the slot */
+    CHECK(figure(&r, "joint_open_m") < TOL(1e-6, 2e-4));
+    if (CSIM_REAL_SIZE == 8) EQUAL(r.sums.uncertified, 0);
+    scene_close(r.s);
+}
+
+/* Rings stay linked (Gauss' integral) and the ball stays in the net. */
+TEST(chain_mail_catches_a_ball) {
+    scene_options o = scene_default_options();
+    run r;
+    o.size = long_runs() ? 5 : 3;
+    o.seconds = long_runs() ? 0 : 0.6;
+    r = run_with("net", "", &o);
+    EQUAL((int)figure(&r, "links_whole"), (int)figure(&r, "links"));
+    CHECK(figure(&r, "ball_below_corners_mm") < 100);
+    CHECK(r.sums.max[COLUMN_penetration] < 3e-4); /* a fifth of the wire, at 2.5 m/s */
+    if (long_runs()) CHECK(figure(&r, "rest_time_s") > 0);
+    scene_close(r.s);
+}
+
+TEST(a_cut_ring_is_not_linked) {
+    csim_vec3 ring[2][NET_CORNERS + 1];
+    double apart, sum;
+    int i, j;
+    for (apart = 0.5; apart < 4; apart += 2) { /* unit circles across each other */
+        for (i = 0; i <= NET_CORNERS; i++) {
+            const csim_vec3 c = net_corner(1, i);
+            ring[0][i] = c;
+            ring[1][i] = csim_v3(c.x + (csim_real)apart, 0, c.y);
+        }
+        for (sum = 0, i = 0; i < NET_CORNERS; i++)
+            for (j = 0; j < NET_CORNERS; j++) sum += net_solid_angle(ring[0] + i, ring[1] + j);
+        NEAR(fabs(sum / (4 * paper_pi)), apart < 2 ? 1 : 0, 1e-5);
+    }
+}
+
+/* The hand lifts the glass and holds it, drops it with little friction; constraints are kept, and what gamma = 0 lets
+   drift gamma = 1 takes back. */
+TEST(hand_lifts_a_glass) {
+    static const char *const ways[] = {"stabilization=0", "stabilization=0.2", "stabilization=1"};
+    double deep[3];
+    int i;
+    run r;
+    for (i = 0; i < 3; i++) {
+        r = run_scene("grasp", ways[i], 0, 0, 0, -1);
+        CASE("%s", ways[i]);
+        EQUAL((int)figure(&r, "held"), 1);
+        NEAR(figure(&r, "lifted_mm"), 100, 0.2);
+        CHECK(fabs(figure(&r, "slip_mm")) < TOL(1e-3, 0.2));
+        CHECK(figure(&r, "joint_open_m") < TOL(1e-7, 2e-4));
+        CHECK(r.sums.uncertified <= TOL(1, 1000));
+        deep[i] = figure(&r, "penetration_mm");
+        scene_close(r.s);
+    }
+    if (CSIM_REAL_SIZE == 8) CHECK(deep[1] < 0.5 * deep[0] && deep[2] < 0.5 * deep[1]);
+    r = run_scene("grasp", "mu=0.02", 0, 0, 0, -1);
+    EQUAL((int)figure(&r, "held"), 0);
+    scene_close(r.s);
+}
+
+/* Friction by stiffness: what holds at one friction holds at more, and so with stiffness; little of either falls apart.
+   Numbers of pieces: 1 to 3 softest, by growing friction, 7 to 9 stiffest. */
+TEST(woven_strips_hold_by_friction_and_stiffness) {
+    static const char *const name[4] = {"holds_11", "holds_13", "holds_31", "holds_33"};
+    static const int piece[4] = {1, 7, 3, 9}, holds[4] = {0, 0, 0, 1};
+    int i;
+    for (i = 0; i < 4; i++) {
+        char text[32];
+        run r;
+        if (!long_runs() && i != 1 && i != 3) continue;
+        snprintf(text, sizeof text, "only=%d", piece[i]);
+        r = run_scene("woven", text, 0, i == 3 && !long_runs() ? 0.5 : 1, 0, -1);
+        CASE("%s", name[i]);
+        EQUAL((int)figure(&r, name[i]), holds[i]);
+        scene_close(r.s);
+    }
+}
