@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 5b43c7f87c7865c4
+   Hash of the parts: 9603b06a67e3ab37
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -2768,6 +2768,9 @@ CSIMI_FN int csimi_link_terms(const csimi_state *s, int link, csim_vec3 x, int *
 #define CSIMI_COLLIDE_PRIVATE_H
 
 
+/* ---- shape.c: bounds of a shape whose own axes are at pose */
+CSIMI_FN void csimi_bounds_at(const csim_geometry *g, const csim_hull_data *hulls, csim_pose pose, csim_vec3 *lower,
+                              csim_vec3 *upper);
 /* ---- broad.c: all pairs i < j of axis-aligned boxes that overlap and whose groups differ or are negative.
    lower, upper [3 count]; group[count]: two boxes of the same group >= 0 never pair (one body, or all static ones).
    Writes pairs (2 ints each, sorted by i then j; beyond the capacity the first ones found, sorted) and returns how many
@@ -3421,6 +3424,9 @@ typedef struct csimi_piece {
                         a piece before */
     csim_real J[9];
 } csimi_piece;
+/* C += A B and C += A' B of 3x3 blocks; C is neither A nor B. */
+CSIMI_FN void csimi_add_product(const double *A, const double *B, double *CSIMI_RESTRICT C);
+CSIMI_FN void csimi_add_productT(const double *A, const double *B, double *CSIMI_RESTRICT C);
 /* Whether A is block diagonal in bodies. */
 CSIMI_FN bool csimi_bodies_take(const csim_problem *problem);
 /* Sum over the bodies of their blocks squared; 4 n when they are none. */
@@ -3474,6 +3480,7 @@ typedef struct csimi_sweep {
     int *order, *place;      /* [n] block at each row of the envelope, and back */
     double *spare;           /* [spare_count] memory of the Newton burst where the ring would be too small */
     size_t spare_count;
+    bool planned;                 /* the order and work are known; not yet: they will fit */
     double work;  /* multiplications of a factorisation; 0: it does not fit */
     bool convex;  /* Newton takes convex steps */
     bool changes; /* v and phi hold changes, inside a step of Newton */
@@ -3487,6 +3494,9 @@ CSIMI_FN void csimi_sweep_imbalance(const csimi_sweep *s, double *residual);
 
 /* Orders the blocks, lays the envelope into the ring and estimates the work. */
 CSIMI_FN void csimi_newton_plan(csimi_sweep *s);
+CSIMI_FN bool csimi_newton_fits(const csimi_sweep *s); /* without looking at the order */
+/* Doubles that suffice for n blocks in any order. */
+#define CSIMI_NEWTON_NUMBERS(n) (9 * (n) * (n) + 12 * (n) + 64)
 /* One proximal step lambda -> argument of W + eps I around lambda, by Newton on the body velocities. False, with
    lambda and v as before, when it does not get there. */
 CSIMI_FN bool csimi_newton_step(csimi_sweep *s, double eps, int *iterations);
@@ -8325,15 +8335,14 @@ static void csimi_tree_mass(const csimi_state *s, const csimi_tree *tree, csim_r
             const csimi_tree_row to = csimi_tree_row_of(s, tree, link->coord + k, val);
             for (j = i; j >= 0; j = csimi_link_above(s, j)) {
                 const csimi_tree_link *above = s->tree_link + j;
+                const int count = j == i ? k + 1 : above->dofs;
                 csim_real m[6];
                 csimi_joint_project(above, s->link_work + j, &F, m);
                 if (j == i) m[k] += link->armature;
-                for (l = 0; l < (j == i ? k + 1 : above->dofs); l++) {
+                for (l = 0; l < count && !full; l++) csimi_tree_row_add(&to, above->coord + l, scale * m[l]);
+                for (l = 0; l < count && full; l++) {
                     const size_t row = (size_t)(link->dof + k), col = (size_t)(above->dof + l);
-                    if (full)
-                        full[n * row + col] = full[n * col + row] = m[l];
-                    else
-                        csimi_tree_row_add(&to, above->coord + l, scale * m[l]);
+                    full[n * row + col] = full[n * col + row] = m[l];
                 }
             }
         }
@@ -8993,8 +9002,11 @@ static void csimi_half_space_bounds(const csim_real *R, const csim_pose *p, csim
 
 CSIM_API void csim_shape_bounds(const csim_geometry *geometry, const csim_hull_data *hulls, csim_pose pose,
                                 csim_vec3 *lower, csim_vec3 *upper) {
-    const csim_geometry *g = geometry;
-    csim_pose p = csim_pose_mul(pose, g->local);
+    csimi_bounds_at(geometry, hulls, csim_pose_mul(pose, geometry->local), lower, upper);
+}
+
+CSIMI_FN void csimi_bounds_at(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p, csim_vec3 *lower,
+                              csim_vec3 *upper) {
     csim_mat3 R = csim_quat_matrix(p.rotation);
     csim_real half[3];
     int i;
@@ -13189,11 +13201,11 @@ static double csimi_cert_dynamics(const csim_problem *p, const csim_real *v, con
         for (k = A->row[i]; k < A->row[i + 1]; ++k)
             csimi_addmul3_wide(A->val + 9 * (ptrdiff_t)k, v + 3 * (ptrdiff_t)A->col[k], y);
         for (r = 0; r < 3; ++r) {
-            const double d = (double)A->val[9 * (ptrdiff_t)A->diag[i] + 4 * r];
+            const double d = 1 / (double)A->val[9 * (ptrdiff_t)A->diag[i] + 4 * r];
             const double b = (double)p->b[3 * i + r], f = g[3 * i + r], e = y[r] - b - f;
-            residual += e * e / d;
-            load += b * b / d;
-            impulse += f * f / d;
+            residual += e * e * d;
+            load += b * b * d;
+            impulse += f * f * d;
         }
     }
     scale = csimi_cert_max(csimi_cert_max(csimi_sqrt64(load), csimi_sqrt64(impulse)), (double)CSIMI_TINY);
@@ -13214,7 +13226,12 @@ static void csimi_cert_inverse(const csim_real *block, double *inv) {
         inv[6 + k] = x[0] * y[1] - x[1] * y[0];
     }
     det = M[0] * inv[0] + M[1] * inv[3] + M[2] * inv[6];
-    for (i = 0; i < 9; ++i) inv[i] = det > 0 ? inv[i] / det : i % 4 == 0 ? 1 / M[i] : 0;
+    if (det > 0) {
+        det = 1 / det;
+        for (i = 0; i < 9; ++i) inv[i] *= det;
+        return;
+    }
+    for (i = 0; i < 9; ++i) inv[i] = i % 4 == 0 ? 1 / M[i] : 0;
 }
 
 static bool csimi_cert_identity(const csim_real *J) {
@@ -16490,14 +16507,16 @@ static void csimi_envelope_dot(int count, const double *CSIMI_RESTRICT A, const 
 static bool csimi_envelope_invert(double *M) {
     double inv[9], det;
     int i, k;
-    for (i = 0; i < 3; ++i)
-        for (k = 0; k < 3; ++k) {
-            const int r1 = (k + 1) % 3, r2 = (k + 2) % 3, c1 = (i + 1) % 3, c2 = (i + 2) % 3;
-            inv[3 * i + k] = M[3 * r1 + c1] * M[3 * r2 + c2] - M[3 * r1 + c2] * M[3 * r2 + c1];
-        }
+    for (k = 0; k < 3; ++k) { /* column k: the cross product of the other rows */
+        const double *x = M + (k < 2 ? 3 * k + 3 : 0), *y = M + (k > 0 ? 3 * k - 3 : 6);
+        inv[k] = x[1] * y[2] - x[2] * y[1];
+        inv[3 + k] = x[2] * y[0] - x[0] * y[2];
+        inv[6 + k] = x[0] * y[1] - x[1] * y[0];
+    }
     det = M[0] * inv[0] + M[1] * inv[3] + M[2] * inv[6];
     if (!(det > 0 && det < 1e300)) return false;
-    for (i = 0; i < 9; ++i) M[i] = inv[i] / det;
+    det = 1 / det;
+    for (i = 0; i < 9; ++i) M[i] = inv[i] * det;
     return true;
 }
 
@@ -16617,8 +16636,7 @@ static bool csimi_pivot_inverse(const double *H, double *X) {
     return true;
 }
 
-/* C += A B and C += A' B of 3x3 blocks. */
-static void csimi_add_product(const double *A, const double *B, double *CSIMI_RESTRICT C) {
+CSIMI_FN void csimi_add_product(const double *A, const double *B, double *CSIMI_RESTRICT C) {
     int i;
     for (i = 0; i < 3; ++i, A += 3, C += 3) {
         C[0] += A[0] * B[0] + A[1] * B[3] + A[2] * B[6];
@@ -16627,7 +16645,7 @@ static void csimi_add_product(const double *A, const double *B, double *CSIMI_RE
     }
 }
 
-static void csimi_add_productT(const double *A, const double *B, double *CSIMI_RESTRICT C) {
+CSIMI_FN void csimi_add_productT(const double *A, const double *B, double *CSIMI_RESTRICT C) {
     int i;
     for (i = 0; i < 3; ++i, ++A, C += 3) {
         C[0] += A[0] * B[0] + A[3] * B[3] + A[6] * B[6];
@@ -16789,7 +16807,6 @@ CSIMI_FN int csimi_bodies_reach_blocks(const csim_problem *p) {
 /* J A^-1 of each run of pieces on one large body: every piece pushes the whole body, and together they do it once. */
 static void csimi_pieces_reach(csimi_bodies *b, csimi_piece *begin, const csimi_piece *end) {
     csimi_piece *p, *q;
-    csim_real T[9];
     int k, r;
     for (p = begin; p < end; p = q) {
         csim_real *reach = b->reach + 9 * (ptrdiff_t)b->reached;
@@ -16799,11 +16816,10 @@ static void csimi_pieces_reach(csimi_bodies *b, csimi_piece *begin, const csimi_
         b->reached += p->size;
         for (k = 0; k < p->size; ++k, reach += 9) {
             const csimi_piece *one = p;
-            csimi_matmul(one->J, b->inverse + 9 * (ptrdiff_t)(one->inverse + k), reach);
-            for (++one; one < q; ++one) {
-                csimi_matmul(one->J, b->inverse + 9 * (ptrdiff_t)(one->inverse + k), T);
-                for (r = 0; r < 9; ++r) reach[r] += T[r];
-            }
+            for (r = 0; r < 9; ++r) reach[r] = 0;
+            for (; one < q; ++one)
+                for (r = 0; r < 9; r += 3)
+                    csimi_addmulT3(b->inverse + 9 * (ptrdiff_t)(one->inverse + k), one->J + r, reach + r);
         }
     }
 }
@@ -17178,11 +17194,21 @@ static bool csimi_newton_layout(csimi_sweep *s, csimi_newton_vectors *x) {
     return !ring.overflow;
 }
 
+/* Small islands have memory for any order, so that the plan can wait until sweeps have not done. */
+CSIMI_FN bool csimi_newton_fits(const csimi_sweep *s) {
+    const size_t n = (size_t)s->n;
+    size_t ints = n + 2;
+    int m;
+    for (m = 0; m < s->contact_count; ++m) ints += (size_t)s->contacts[m].count;
+    return s->contact_count > 0 && s->spare_count >= CSIMI_NEWTON_NUMBERS(n) && ints <= s->spare_count;
+}
+
 CSIMI_FN void csimi_newton_plan(csimi_sweep *s) {
     csimi_arena ring = csimi_newton_ring(s);
     int *list_start, *list;
     csimi_newton_vectors x;
     s->work = 0;
+    s->planned = true;
     if (s->contact_count == 0 || !csimi_newton_lists(s, &ring, &list_start, &list)) return;
     csimi_newton_order(s, list_start, list);
     csimi_newton_envelope(s);
@@ -17334,9 +17360,9 @@ static double csimi_newton_evaluate(csimi_sweep *s, double *F) {
         const csim_real *inverse = s->bodies.inverse + 9 * (ptrdiff_t)s->bodies.row[i];
         for (k = 0; k < s->bodies.size[i]; ++k, inverse += 9) {
             const double *x = F + 3 * (ptrdiff_t)i, *y = F + 3 * (ptrdiff_t)(s->bodies.first[i] + k);
-            int r, c;
-            for (r = 0; r < 3; ++r)
-                for (c = 0; c < 3; ++c) merit += x[r] * (double)inverse[3 * r + c] * y[c];
+            double z[3] = {0, 0, 0};
+            csimi_addmulT3_wide(inverse, x, z);
+            merit += z[0] * y[0] + z[1] * y[1] + z[2] * y[2];
         }
     }
     ++s->loop.sweeps;
@@ -17349,24 +17375,20 @@ static void csimi_newton_add_contact(csimi_sweep *s, int m) {
     const csimi_sweep_contact *c = s->contacts + m;
     const csimi_piece *p, *q, *begin = s->pieces + c->first, *end = begin + c->count;
     csim_real compliance[3], trial[3];
-    double t[3], G[9], T[9];
-    int i, j, k;
+    double t[3], G[9], J[9];
+    int k;
     csimi_newton_trial(s, m, compliance, trial);
     for (k = 0; k < 3; ++k) t[k] = (double)trial[k];
     csimi_newton_derivative(csimi_newton_is_convex(s, c) ? (int)CSIM_LAW_PROXIMAL : (int)c->contact->law, c->contact, t,
                             s->loop.x + 3 * (ptrdiff_t)m, G);
     for (k = 0; k < 9; ++k) G[k] /= (double)compliance[k % 3];
     for (q = begin; q < end; ++q) {
-        for (i = 0; i < 3; ++i)
-            for (j = 0; j < 3; ++j)
-                T[3 * i + j] = G[3 * i] * (double)q->J[j] + G[3 * i + 1] * (double)q->J[3 + j] +
-                               G[3 * i + 2] * (double)q->J[6 + j];
+        double T[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+        for (k = 0; k < 9; ++k) J[k] = (double)q->J[k];
+        csimi_add_product(G, J, T);
         for (p = begin; p < end; ++p) {
-            double *H = csimi_envelope_block(&s->envelope, s->place[p->block], s->place[q->block]);
-            for (i = 0; i < 3; ++i)
-                for (j = 0; j < 3; ++j)
-                    H[3 * i + j] +=
-                        (double)p->J[i] * T[j] + (double)p->J[3 + i] * T[3 + j] + (double)p->J[6 + i] * T[6 + j];
+            for (k = 0; k < 9; ++k) J[k] = (double)p->J[k];
+            csimi_add_productT(J, T, csimi_envelope_block(&s->envelope, s->place[p->block], s->place[q->block]));
         }
     }
 }
@@ -17639,6 +17661,7 @@ static void csimi_sweep_newton(csimi_sweep *s, double good) {
     const int budget = s->loop.sweeps + 200;
     double eps = s->loop.best_measure > 1e-2 ? 1e-2 : 1e-3, fall = 0.1, halved = s->loop.best_measure;
     int iterations, failures = 0, idle = 0;
+    if (!s->planned) csimi_newton_plan(s);
     s->convex = false;
     csimi_stages_restore(&s->loop);
     while (!csimi_stages_done(&s->loop) && s->loop.sweeps < budget && failures < 7 && eps < 1) {
@@ -17680,7 +17703,7 @@ static void csimi_sweep_bind(csimi_sweep *s) {
  */
 static size_t csimi_sweep_spare(int n, int contacts, int window) {
     const size_t most = 32768, rows = (size_t)n;
-    const size_t full = rows > 200 ? most : 9 * rows * rows + 12 * rows + 64;
+    const size_t full = rows > 200 ? most : CSIMI_NEWTON_NUMBERS(rows);
     const size_t ring = 6 * (size_t)window * (size_t)contacts * sizeof(csim_real) / sizeof(double);
     const size_t wanted = full < most ? full : most;
     return contacts > 0 && wanted > ring ? wanted : 0;
@@ -17774,10 +17797,10 @@ CSIMI_FN void csimi_sweep_imbalance(const csimi_sweep *s, double *residual) {
     csimi_less_product(&s->problem->A, s->v, residual);
 }
 
-/* v from lambda with one step of refinement against A itself, so that dynamics is at rounding; residual [3n]. */
+/* v, which has just been made from lambda, takes one step of refinement against A itself, so that dynamics is at
+   rounding; residual [3n]. */
 static void csimi_sweep_finish(csimi_sweep *s, double *residual) {
     int i, r;
-    csimi_sweep_velocities(s);
     csimi_sweep_imbalance(s, residual);
     for (i = 0; i < s->n; ++i) {
         csim_real rest[3];
@@ -17788,7 +17811,7 @@ static void csimi_sweep_finish(csimi_sweep *s, double *residual) {
 
 /* Runs the stages until the measure is good. */
 static void csimi_sweep_cascade(csimi_sweep *s, double good) {
-    const bool newton = s->work > 0;
+    const bool newton = s->work > 0 || !s->planned;
     /* Newton is cheap near the answer, and what is left over becomes drift: 0.02 drifts a hundred times more */
     const double beyond = 2e-4 * good + (0.1 * good < 1e4 * (double)CSIMI_EPS ? 0.1 * good : 1e4 * (double)CSIMI_EPS);
     s->loop.target = newton && beyond < good ? beyond : good;
@@ -17809,7 +17832,8 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
                                    csim_certificate *certificate) {
     double good = 0.9 * (double)params->tolerance;
     int trial;
-    csimi_newton_plan(s);
+    s->planned = false;
+    if (!csimi_newton_fits(s)) csimi_newton_plan(s);
     for (trial = 0; trial < 5; ++trial, good *= 0.3) {
         s->loop.best_measure = (double)CSIMI_HUGE;
         if (s->contact_count > 0) {
@@ -25487,16 +25511,17 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
     csim_vec3 lower, upper;
     csim_real speed = 0, acceleration = 0, t = b->surface.thickness;
     csim_vec3 extra = csim_v3(t, t, t);
+    csim_pose at = csim_pose_mul(pose, g->local);
     if (b->kind == CSIM_BODY_TREE && s->state.tree[b->tree].mode == CSIMI_FREE) {
         /* the assembly has just been over the tree and left the motions of its links, about its origin */
         const int first = s->state.tree[b->tree].first_link;
         const csimi_twist *V = &s->state.link_work[first + s->shape_link[shape]].V;
-        csim_vec3 x = csim_pose_point(pose, csim_pose_point(g->local, g->centre));
+        csim_vec3 x = csim_pose_point(at, g->centre);
         csim_vec3 r = csim_sub(x, csimi_link_pose(&s->state, first).position);
         speed = csim_length(csim_add(V->v, csim_cross(V->w, r))) + g->bound * csim_length(V->w);
     } else if (b->kind == CSIM_BODY_TREE) {
         csim_vec3 turn, v = csimi_link_velocity(&s->state, s->state.tree[b->tree].first_link + s->shape_link[shape],
-                                                csim_pose_point(pose, csim_pose_point(g->local, g->centre)),
+                                                csim_pose_point(at, g->centre),
                                                 s->state.coord_rate, &turn);
         speed = csim_length(v) + g->bound * csim_length(turn);
     } else if (b->motion != CSIM_STATIC) {
@@ -25506,7 +25531,7 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
         speed = csim_length(csimi_load3(v)) + reach * csim_length(csimi_load3(v + 3));
         if (b->motion == CSIM_DYNAMIC) acceleration = csim_length(csimi_load3(f)) / s->state.rigid_mass[b->rigid];
     }
-    csim_shape_bounds(g, s->hull, pose, &lower, &upper);
+    csimi_bounds_at(g, s->hull, at, &lower, &upper);
     csimi_add_object(d, CSIMI_OBJECT_SHAPE, slot, shape, speed, acceleration, csim_sub(lower, extra),
                      csim_add(upper, extra));
 }
@@ -30758,6 +30783,7 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_CONTACT_PRIVATE_H
 #undef CSIMI_SOLVE_PRIVATE_H
 #undef CSIMI_IMPULSE_NOISE
+#undef CSIMI_NEWTON_NUMBERS
 #undef CSIMI_WORLD_PRIVATE_H
 #undef CSIMI_WORLD_ARRAYS
 #undef CSIMI_WORLD_AXES

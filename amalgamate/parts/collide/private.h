@@ -5,6 +5,9 @@
 #include "../math/private.h"
 #include "field.h"
 
+/* ---- shape.c: bounds of a shape whose own axes are at pose */
+CSIMI_FN void csimi_bounds_at(const csim_geometry *g, const csim_hull_data *hulls, csim_pose pose, csim_vec3 *lower,
+                              csim_vec3 *upper);
 /* ---- broad.c: all pairs i < j of axis-aligned boxes that overlap and whose groups differ or are negative.
    lower, upper [3 count]; group[count]: two boxes of the same group >= 0 never pair (one body, or all static ones).
    Writes pairs (2 ints each, sorted by i then j; beyond the capacity the first ones found, sorted) and returns how many

@@ -332,8 +332,11 @@ static void csimi_half_space_bounds(const csim_real *R, const csim_pose *p, csim
 
 CSIM_API void csim_shape_bounds(const csim_geometry *geometry, const csim_hull_data *hulls, csim_pose pose,
                                 csim_vec3 *lower, csim_vec3 *upper) {
-    const csim_geometry *g = geometry;
-    csim_pose p = csim_pose_mul(pose, g->local);
+    csimi_bounds_at(geometry, hulls, csim_pose_mul(pose, geometry->local), lower, upper);
+}
+
+CSIMI_FN void csimi_bounds_at(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p, csim_vec3 *lower,
+                              csim_vec3 *upper) {
     csim_mat3 R = csim_quat_matrix(p.rotation);
     csim_real half[3];
     int i;

@@ -57,11 +57,11 @@ static double csimi_cert_dynamics(const csim_problem *p, const csim_real *v, con
         for (k = A->row[i]; k < A->row[i + 1]; ++k)
             csimi_addmul3_wide(A->val + 9 * (ptrdiff_t)k, v + 3 * (ptrdiff_t)A->col[k], y);
         for (r = 0; r < 3; ++r) {
-            const double d = (double)A->val[9 * (ptrdiff_t)A->diag[i] + 4 * r];
+            const double d = 1 / (double)A->val[9 * (ptrdiff_t)A->diag[i] + 4 * r];
             const double b = (double)p->b[3 * i + r], f = g[3 * i + r], e = y[r] - b - f;
-            residual += e * e / d;
-            load += b * b / d;
-            impulse += f * f / d;
+            residual += e * e * d;
+            load += b * b * d;
+            impulse += f * f * d;
         }
     }
     scale = csimi_cert_max(csimi_cert_max(csimi_sqrt64(load), csimi_sqrt64(impulse)), (double)CSIMI_TINY);
@@ -82,7 +82,12 @@ static void csimi_cert_inverse(const csim_real *block, double *inv) {
         inv[6 + k] = x[0] * y[1] - x[1] * y[0];
     }
     det = M[0] * inv[0] + M[1] * inv[3] + M[2] * inv[6];
-    for (i = 0; i < 9; ++i) inv[i] = det > 0 ? inv[i] / det : i % 4 == 0 ? 1 / M[i] : 0;
+    if (det > 0) {
+        det = 1 / det;
+        for (i = 0; i < 9; ++i) inv[i] *= det;
+        return;
+    }
+    for (i = 0; i < 9; ++i) inv[i] = i % 4 == 0 ? 1 / M[i] : 0;
 }
 
 static bool csimi_cert_identity(const csim_real *J) {

@@ -361,15 +361,14 @@ static void csimi_tree_mass(const csimi_state *s, const csimi_tree *tree, csim_r
             const csimi_tree_row to = csimi_tree_row_of(s, tree, link->coord + k, val);
             for (j = i; j >= 0; j = csimi_link_above(s, j)) {
                 const csimi_tree_link *above = s->tree_link + j;
+                const int count = j == i ? k + 1 : above->dofs;
                 csim_real m[6];
                 csimi_joint_project(above, s->link_work + j, &F, m);
                 if (j == i) m[k] += link->armature;
-                for (l = 0; l < (j == i ? k + 1 : above->dofs); l++) {
+                for (l = 0; l < count && !full; l++) csimi_tree_row_add(&to, above->coord + l, scale * m[l]);
+                for (l = 0; l < count && full; l++) {
                     const size_t row = (size_t)(link->dof + k), col = (size_t)(above->dof + l);
-                    if (full)
-                        full[n * row + col] = full[n * col + row] = m[l];
-                    else
-                        csimi_tree_row_add(&to, above->coord + l, scale * m[l]);
+                    full[n * row + col] = full[n * col + row] = m[l];
                 }
             }
         }

@@ -69,8 +69,7 @@ static bool csimi_pivot_inverse(const double *H, double *X) {
     return true;
 }
 
-/* C += A B and C += A' B of 3x3 blocks. */
-static void csimi_add_product(const double *A, const double *B, double *CSIMI_RESTRICT C) {
+CSIMI_FN void csimi_add_product(const double *A, const double *B, double *CSIMI_RESTRICT C) {
     int i;
     for (i = 0; i < 3; ++i, A += 3, C += 3) {
         C[0] += A[0] * B[0] + A[1] * B[3] + A[2] * B[6];
@@ -79,7 +78,7 @@ static void csimi_add_product(const double *A, const double *B, double *CSIMI_RE
     }
 }
 
-static void csimi_add_productT(const double *A, const double *B, double *CSIMI_RESTRICT C) {
+CSIMI_FN void csimi_add_productT(const double *A, const double *B, double *CSIMI_RESTRICT C) {
     int i;
     for (i = 0; i < 3; ++i, ++A, C += 3) {
         C[0] += A[0] * B[0] + A[3] * B[3] + A[6] * B[6];
@@ -241,7 +240,6 @@ CSIMI_FN int csimi_bodies_reach_blocks(const csim_problem *p) {
 /* J A^-1 of each run of pieces on one large body: every piece pushes the whole body, and together they do it once. */
 static void csimi_pieces_reach(csimi_bodies *b, csimi_piece *begin, const csimi_piece *end) {
     csimi_piece *p, *q;
-    csim_real T[9];
     int k, r;
     for (p = begin; p < end; p = q) {
         csim_real *reach = b->reach + 9 * (ptrdiff_t)b->reached;
@@ -251,11 +249,10 @@ static void csimi_pieces_reach(csimi_bodies *b, csimi_piece *begin, const csimi_
         b->reached += p->size;
         for (k = 0; k < p->size; ++k, reach += 9) {
             const csimi_piece *one = p;
-            csimi_matmul(one->J, b->inverse + 9 * (ptrdiff_t)(one->inverse + k), reach);
-            for (++one; one < q; ++one) {
-                csimi_matmul(one->J, b->inverse + 9 * (ptrdiff_t)(one->inverse + k), T);
-                for (r = 0; r < 9; ++r) reach[r] += T[r];
-            }
+            for (r = 0; r < 9; ++r) reach[r] = 0;
+            for (; one < q; ++one)
+                for (r = 0; r < 9; r += 3)
+                    csimi_addmulT3(b->inverse + 9 * (ptrdiff_t)(one->inverse + k), one->J + r, reach + r);
         }
     }
 }

@@ -46,14 +46,16 @@ static void csimi_envelope_dot(int count, const double *CSIMI_RESTRICT A, const 
 static bool csimi_envelope_invert(double *M) {
     double inv[9], det;
     int i, k;
-    for (i = 0; i < 3; ++i)
-        for (k = 0; k < 3; ++k) {
-            const int r1 = (k + 1) % 3, r2 = (k + 2) % 3, c1 = (i + 1) % 3, c2 = (i + 2) % 3;
-            inv[3 * i + k] = M[3 * r1 + c1] * M[3 * r2 + c2] - M[3 * r1 + c2] * M[3 * r2 + c1];
-        }
+    for (k = 0; k < 3; ++k) { /* column k: the cross product of the other rows */
+        const double *x = M + (k < 2 ? 3 * k + 3 : 0), *y = M + (k > 0 ? 3 * k - 3 : 6);
+        inv[k] = x[1] * y[2] - x[2] * y[1];
+        inv[3 + k] = x[2] * y[0] - x[0] * y[2];
+        inv[6 + k] = x[0] * y[1] - x[1] * y[0];
+    }
     det = M[0] * inv[0] + M[1] * inv[3] + M[2] * inv[6];
     if (!(det > 0 && det < 1e300)) return false;
-    for (i = 0; i < 9; ++i) M[i] = inv[i] / det;
+    det = 1 / det;
+    for (i = 0; i < 9; ++i) M[i] = inv[i] * det;
     return true;
 }
 

@@ -118,11 +118,21 @@ static bool csimi_newton_layout(csimi_sweep *s, csimi_newton_vectors *x) {
     return !ring.overflow;
 }
 
+/* Small islands have memory for any order, so that the plan can wait until sweeps have not done. */
+CSIMI_FN bool csimi_newton_fits(const csimi_sweep *s) {
+    const size_t n = (size_t)s->n;
+    size_t ints = n + 2;
+    int m;
+    for (m = 0; m < s->contact_count; ++m) ints += (size_t)s->contacts[m].count;
+    return s->contact_count > 0 && s->spare_count >= CSIMI_NEWTON_NUMBERS(n) && ints <= s->spare_count;
+}
+
 CSIMI_FN void csimi_newton_plan(csimi_sweep *s) {
     csimi_arena ring = csimi_newton_ring(s);
     int *list_start, *list;
     csimi_newton_vectors x;
     s->work = 0;
+    s->planned = true;
     if (s->contact_count == 0 || !csimi_newton_lists(s, &ring, &list_start, &list)) return;
     csimi_newton_order(s, list_start, list);
     csimi_newton_envelope(s);
@@ -274,9 +284,9 @@ static double csimi_newton_evaluate(csimi_sweep *s, double *F) {
         const csim_real *inverse = s->bodies.inverse + 9 * (ptrdiff_t)s->bodies.row[i];
         for (k = 0; k < s->bodies.size[i]; ++k, inverse += 9) {
             const double *x = F + 3 * (ptrdiff_t)i, *y = F + 3 * (ptrdiff_t)(s->bodies.first[i] + k);
-            int r, c;
-            for (r = 0; r < 3; ++r)
-                for (c = 0; c < 3; ++c) merit += x[r] * (double)inverse[3 * r + c] * y[c];
+            double z[3] = {0, 0, 0};
+            csimi_addmulT3_wide(inverse, x, z);
+            merit += z[0] * y[0] + z[1] * y[1] + z[2] * y[2];
         }
     }
     ++s->loop.sweeps;
@@ -289,24 +299,20 @@ static void csimi_newton_add_contact(csimi_sweep *s, int m) {
     const csimi_sweep_contact *c = s->contacts + m;
     const csimi_piece *p, *q, *begin = s->pieces + c->first, *end = begin + c->count;
     csim_real compliance[3], trial[3];
-    double t[3], G[9], T[9];
-    int i, j, k;
+    double t[3], G[9], J[9];
+    int k;
     csimi_newton_trial(s, m, compliance, trial);
     for (k = 0; k < 3; ++k) t[k] = (double)trial[k];
     csimi_newton_derivative(csimi_newton_is_convex(s, c) ? (int)CSIM_LAW_PROXIMAL : (int)c->contact->law, c->contact, t,
                             s->loop.x + 3 * (ptrdiff_t)m, G);
     for (k = 0; k < 9; ++k) G[k] /= (double)compliance[k % 3];
     for (q = begin; q < end; ++q) {
-        for (i = 0; i < 3; ++i)
-            for (j = 0; j < 3; ++j)
-                T[3 * i + j] = G[3 * i] * (double)q->J[j] + G[3 * i + 1] * (double)q->J[3 + j] +
-                               G[3 * i + 2] * (double)q->J[6 + j];
+        double T[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+        for (k = 0; k < 9; ++k) J[k] = (double)q->J[k];
+        csimi_add_product(G, J, T);
         for (p = begin; p < end; ++p) {
-            double *H = csimi_envelope_block(&s->envelope, s->place[p->block], s->place[q->block]);
-            for (i = 0; i < 3; ++i)
-                for (j = 0; j < 3; ++j)
-                    H[3 * i + j] +=
-                        (double)p->J[i] * T[j] + (double)p->J[3 + i] * T[3 + j] + (double)p->J[6 + i] * T[6 + j];
+            for (k = 0; k < 9; ++k) J[k] = (double)p->J[k];
+            csimi_add_productT(J, T, csimi_envelope_block(&s->envelope, s->place[p->block], s->place[q->block]));
         }
     }
 }

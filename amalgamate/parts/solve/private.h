@@ -442,6 +442,9 @@ typedef struct csimi_piece {
                         a piece before */
     csim_real J[9];
 } csimi_piece;
+/* C += A B and C += A' B of 3x3 blocks; C is neither A nor B. */
+CSIMI_FN void csimi_add_product(const double *A, const double *B, double *CSIMI_RESTRICT C);
+CSIMI_FN void csimi_add_productT(const double *A, const double *B, double *CSIMI_RESTRICT C);
 /* Whether A is block diagonal in bodies. */
 CSIMI_FN bool csimi_bodies_take(const csim_problem *problem);
 /* Sum over the bodies of their blocks squared; 4 n when they are none. */
@@ -495,6 +498,7 @@ typedef struct csimi_sweep {
     int *order, *place;      /* [n] block at each row of the envelope, and back */
     double *spare;           /* [spare_count] memory of the Newton burst where the ring would be too small */
     size_t spare_count;
+    bool planned;                 /* the order and work are known; not yet: they will fit */
     double work;  /* multiplications of a factorisation; 0: it does not fit */
     bool convex;  /* Newton takes convex steps */
     bool changes; /* v and phi hold changes, inside a step of Newton */
@@ -508,6 +512,9 @@ CSIMI_FN void csimi_sweep_imbalance(const csimi_sweep *s, double *residual);
 
 /* Orders the blocks, lays the envelope into the ring and estimates the work. */
 CSIMI_FN void csimi_newton_plan(csimi_sweep *s);
+CSIMI_FN bool csimi_newton_fits(const csimi_sweep *s); /* without looking at the order */
+/* Doubles that suffice for n blocks in any order. */
+#define CSIMI_NEWTON_NUMBERS(n) (9 * (n) * (n) + 12 * (n) + 64)
 /* One proximal step lambda -> argument of W + eps I around lambda, by Newton on the body velocities. False, with
    lambda and v as before, when it does not get there. */
 CSIMI_FN bool csimi_newton_step(csimi_sweep *s, double eps, int *iterations);

@@ -134,6 +134,7 @@ static void csimi_sweep_newton(csimi_sweep *s, double good) {
     const int budget = s->loop.sweeps + 200;
     double eps = s->loop.best_measure > 1e-2 ? 1e-2 : 1e-3, fall = 0.1, halved = s->loop.best_measure;
     int iterations, failures = 0, idle = 0;
+    if (!s->planned) csimi_newton_plan(s);
     s->convex = false;
     csimi_stages_restore(&s->loop);
     while (!csimi_stages_done(&s->loop) && s->loop.sweeps < budget && failures < 7 && eps < 1) {
@@ -175,7 +176,7 @@ static void csimi_sweep_bind(csimi_sweep *s) {
  */
 static size_t csimi_sweep_spare(int n, int contacts, int window) {
     const size_t most = 32768, rows = (size_t)n;
-    const size_t full = rows > 200 ? most : 9 * rows * rows + 12 * rows + 64;
+    const size_t full = rows > 200 ? most : CSIMI_NEWTON_NUMBERS(rows);
     const size_t ring = 6 * (size_t)window * (size_t)contacts * sizeof(csim_real) / sizeof(double);
     const size_t wanted = full < most ? full : most;
     return contacts > 0 && wanted > ring ? wanted : 0;
@@ -269,10 +270,10 @@ CSIMI_FN void csimi_sweep_imbalance(const csimi_sweep *s, double *residual) {
     csimi_less_product(&s->problem->A, s->v, residual);
 }
 
-/* v from lambda with one step of refinement against A itself, so that dynamics is at rounding; residual [3n]. */
+/* v, which has just been made from lambda, takes one step of refinement against A itself, so that dynamics is at
+   rounding; residual [3n]. */
 static void csimi_sweep_finish(csimi_sweep *s, double *residual) {
     int i, r;
-    csimi_sweep_velocities(s);
     csimi_sweep_imbalance(s, residual);
     for (i = 0; i < s->n; ++i) {
         csim_real rest[3];
@@ -283,7 +284,7 @@ static void csimi_sweep_finish(csimi_sweep *s, double *residual) {
 
 /* Runs the stages until the measure is good. */
 static void csimi_sweep_cascade(csimi_sweep *s, double good) {
-    const bool newton = s->work > 0;
+    const bool newton = s->work > 0 || !s->planned;
     /* Newton is cheap near the answer, and what is left over becomes drift: 0.02 drifts a hundred times more */
     const double beyond = 2e-4 * good + (0.1 * good < 1e4 * (double)CSIMI_EPS ? 0.1 * good : 1e4 * (double)CSIMI_EPS);
     s->loop.target = newton && beyond < good ? beyond : good;
@@ -304,7 +305,8 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
                                    csim_certificate *certificate) {
     double good = 0.9 * (double)params->tolerance;
     int trial;
-    csimi_newton_plan(s);
+    s->planned = false;
+    if (!csimi_newton_fits(s)) csimi_newton_plan(s);
     for (trial = 0; trial < 5; ++trial, good *= 0.3) {
         s->loop.best_measure = (double)CSIMI_HUGE;
         if (s->contact_count > 0) {

@@ -90,16 +90,17 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
     csim_vec3 lower, upper;
     csim_real speed = 0, acceleration = 0, t = b->surface.thickness;
     csim_vec3 extra = csim_v3(t, t, t);
+    csim_pose at = csim_pose_mul(pose, g->local);
     if (b->kind == CSIM_BODY_TREE && s->state.tree[b->tree].mode == CSIMI_FREE) {
         /* the assembly has just been over the tree and left the motions of its links, about its origin */
         const int first = s->state.tree[b->tree].first_link;
         const csimi_twist *V = &s->state.link_work[first + s->shape_link[shape]].V;
-        csim_vec3 x = csim_pose_point(pose, csim_pose_point(g->local, g->centre));
+        csim_vec3 x = csim_pose_point(at, g->centre);
         csim_vec3 r = csim_sub(x, csimi_link_pose(&s->state, first).position);
         speed = csim_length(csim_add(V->v, csim_cross(V->w, r))) + g->bound * csim_length(V->w);
     } else if (b->kind == CSIM_BODY_TREE) {
         csim_vec3 turn, v = csimi_link_velocity(&s->state, s->state.tree[b->tree].first_link + s->shape_link[shape],
-                                                csim_pose_point(pose, csim_pose_point(g->local, g->centre)),
+                                                csim_pose_point(at, g->centre),
                                                 s->state.coord_rate, &turn);
         speed = csim_length(v) + g->bound * csim_length(turn);
     } else if (b->motion != CSIM_STATIC) {
@@ -109,7 +110,7 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
         speed = csim_length(csimi_load3(v)) + reach * csim_length(csimi_load3(v + 3));
         if (b->motion == CSIM_DYNAMIC) acceleration = csim_length(csimi_load3(f)) / s->state.rigid_mass[b->rigid];
     }
-    csim_shape_bounds(g, s->hull, pose, &lower, &upper);
+    csimi_bounds_at(g, s->hull, at, &lower, &upper);
     csimi_add_object(d, CSIMI_OBJECT_SHAPE, slot, shape, speed, acceleration, csim_sub(lower, extra),
                      csim_add(upper, extra));
 }
