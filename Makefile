@@ -39,7 +39,9 @@ SCENE_PROGRAM := $(if $(SCENES),$(BUILD)/bin/condsim-scene)
 FC3D := $(wildcard examples/fc3d/*.c)
 FC3D_PROGRAM := $(if $(FC3D),$(BUILD)/bin/condsim-fc3d)
 
-all: condsim.h $(EXAMPLES) $(SCENE_PROGRAM) $(FC3D_PROGRAM)
+MODES := examples/modes/modes.c
+
+all: condsim.h $(EXAMPLES) $(SCENE_PROGRAM) $(FC3D_PROGRAM) $(BUILD)/bin/condsim-modes
 
 help:
 	@sed -n '3,/^$$/s/^#//p' Makefile
@@ -74,6 +76,10 @@ $(BUILD)/bin/condsim-fc3d: $(FC3D) $(wildcard examples/fc3d/*.h) condsim.h
 	@mkdir -p $(@D)
 	$(COMPILE) -I. $(FC3D) -o $@ -lm
 
+$(BUILD)/bin/condsim-modes: $(wildcard examples/modes/*.[ch]) condsim.h
+	@mkdir -p $(@D)
+	$(COMPILE) -I. $(filter %.c,$^) -o $@ -lm
+
 fc3d: $(BUILD)/bin/condsim-fc3d
 	@sh tests/fc3d.sh $(BUILD)/bin/condsim-fc3d $(BUILD)/fc3d
 
@@ -93,6 +99,7 @@ TEST_HEADERS := tests/check.h $(wildcard tests/*.h) $(SCENE_HEADERS)
 
 $(BUILD)/tests/test_replay-double $(BUILD)/tests/test_replay-float: examples/scenes/replay.c examples/scenes/replay_mesh.c examples/scenes/viewer_page.h
 $(BUILD)/tests/test_golden-double $(BUILD)/tests/test_golden-float: $(SCENES)
+$(BUILD)/tests/test_reduced-double $(BUILD)/tests/test_reduced-float: $(MODES) examples/modes/modes.h
 
 # the bodies of condsim.h are compiled once for all of them
 $(BUILD)/tests/library-%.o: tests/library.c condsim.h

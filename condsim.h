@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 9603b06a67e3ab37
+   Hash of the parts: 6de8c81981466c8e
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -563,6 +563,54 @@ typedef struct csim_activation {
 #endif
 /* ==== end model/material.h */
 
+/* ==== begin model/modes.h ======================================================================================= */
+/* model/modes: the modes that a reduced body (world/reduced.h) deforms in, u = U q, made from a tetrahedral mesh by
+   examples/modes (the program condsim-modes). Barbic and James 2005. */
+#ifndef CSIM_MODES_H
+#define CSIM_MODES_H
+
+
+#define CSIM_MODES_MOST 24
+
+/* The beginning of a model: csim_modes_bytes(modes) bytes without pointers, the same in double and float builds. The
+   numbers and indices of csim_modes_arrays follow in that order. */
+typedef struct csim_modes {
+    uint64_t magic, hash; /* hash of all from vertex_count on */
+    uint32_t version, spare;
+    int vertex_count;  /* of the mesh */
+    int surface_count; /* of them on its surface: the nodes of a reduced body */
+    int triangle_count;
+    int modes;        /* q, 1..24 */
+    int linear;       /* 1: the energy is quadratic */
+    int anchored;     /* 1: made with vertices that never move, the frame does not float */
+    double mass;      /* kg */
+    double centre[3]; /* of mass, mesh axes, m */
+} csim_modes;
+
+/* Where they are. U is mass-orthonormal and, unless anchored, without momentum and spin; q has the unit m sqrt(kg). */
+typedef struct csim_modes_view {
+    int modes;
+    bool linear;
+    const double *squares; /* [modes] w^2 at rest, ascending */
+    const double *moments; /* [9 (modes + 1)^2] N_kl = sum m U_k U_l', U_0 = rest positions from the centre */
+    const double *first;   /* [3 modes] sum m U_k */
+    const double *quartic; /* energy: coefficients of q_i q_j q_k q_l, 0 <= i <= j <= k <= l <= modes, the last running
+                              fastest, with q_0 = 1; none when linear */
+    const double *rest;    /* [3 vertex_count] from the centre, m; vertices of the surface first */
+    const double *shape;   /* [3 vertex_count][modes] U */
+    const int *vertex;     /* [vertex_count] number in the mesh */
+    const int *triangle;   /* [3 triangle_count] of the surface, outward */
+} csim_modes_view;
+
+CSIM_API size_t csim_modes_bytes(const csim_modes *modes);
+CSIM_API csim_modes_view csim_modes_arrays(const csim_modes *modes);
+/* Checks bytes and gives them back as a model: *modes is bytes, which must stay while it is used. CSIM_NULL_ARGUMENT,
+   CSIM_OUT_OF_RANGE (not aligned to 8), CSIM_BAD_SNAPSHOT (truncated, damaged, of another version). */
+CSIM_API csim_status csim_open_modes(const void *bytes, size_t size, const csim_modes **modes, csim_error *error);
+
+#endif
+/* ==== end model/modes.h */
+
 /* ==== begin model/tree.h ======================================================================================== */
 /* model/tree: the joints of articulated bodies. */
 #ifndef CSIM_TREE_JOINT_H
@@ -1066,6 +1114,7 @@ typedef struct csim_capacity {
     int tree_links; /* of all of them; default 0 */
     int coords;     /* blocks of three coordinates of all of them, each limb rounded up; default 0 */
     int tree_span;  /* such blocks of the largest; default coords */
+    int modal;      /* numbers of the models of reduced bodies, csim_reduced_needs; default 0 */
     int aggregates; /* groups of solids for the coarse correction; default n^(2/3) / 6 of the nodes, 4..150, with tets
                      */
 } csim_capacity;
@@ -1365,6 +1414,7 @@ typedef enum csim_body_kind {
     CSIM_BODY_CABLE,
     CSIM_BODY_CLOTH,
     CSIM_BODY_TREE,
+    CSIM_BODY_REDUCED,
     CSIM_BODY_KIND_COUNT_
 } csim_body_kind;
 
@@ -1805,6 +1855,49 @@ CSIM_API csim_status csim_tree_add_link_force(csim_world *world, csim_body_id id
 #endif
 /* ==== end world/tree.h */
 
+/* ==== begin world/reduced.h ===================================================================================== */
+/* world/reduced: solids that deform in a few modes (model/modes.h) and carry a floating frame; dynamics.md 6.
+
+   Unknowns are the velocity of the centre of mass, the angular velocity of the frame and the rates of q, one dense
+   block as of a tree. Nodes of the body (csim_body_get_nodes, forces, springs, contact) are the surface vertices of its
+   model, in the order of csim_modes_view.vertex; they follow and cannot be set. Contact acts on any vertex and face. */
+#ifndef CSIM_REDUCED_H
+#define CSIM_REDUCED_H
+
+
+typedef struct csim_reduced_def {
+    const csim_modes *modes;     /* copied as far as its surface goes */
+    csim_pose pose;              /* of the mesh axes at q = 0 */
+    csim_vec3 velocity;          /* of the centre of mass, m/s; 0 for an anchored body */
+    csim_vec3 angular_velocity;  /* of the frame, rad/s, world axes; 0 for an anchored body */
+    const csim_real *q, *rate;   /* [modes] start, m sqrt(kg) and per s; null (default): 0 */
+    csim_motion motion;          /* CSIM_KINEMATIC: moves as it is told, stiff */
+    csim_real mass_damping;      /* alpha_M, 1/s, >= 0; default 0; slows the whole body */
+    csim_real stiffness_damping; /* beta_K, s, >= 0; default 1e-3; of the stiffness at rest */
+    bool corner_contact;         /* corners and edges of rigid shapes touch its surface too; default false */
+    csim_surface_def surface;
+    void *user_data;
+    uint32_t guard;
+} csim_reduced_def;
+
+/* No modes yet; the defaults above. */
+CSIM_API csim_reduced_def csim_default_reduced_def(void);
+/* Like the create functions of world.h: checks every field, then adds the body or changes nothing. */
+CSIM_API csim_status csim_create_reduced(csim_world *world, const csim_reduced_def *def, csim_body_id *id);
+/* Adds what one such body needs to capacity, for worlds in a fixed block. */
+CSIM_API void csim_reduced_needs(const csim_modes *modes, csim_capacity *capacity);
+
+/* q and its rates at the end of the step, [modes] each, null when not wanted. CSIM_NULL_ARGUMENT, CSIM_STALE_ID,
+   CSIM_WRONG_WORLD, CSIM_WRONG_KIND, and nothing is written then; the setter also CSIM_LOCKED, CSIM_NOT_FINITE. */
+CSIM_API csim_status csim_reduced_get_state(const csim_world *world, csim_body_id id, csim_real *q, csim_real *rate);
+CSIM_API csim_status csim_reduced_set_state(csim_world *world, csim_body_id id, const csim_real *q,
+                                            const csim_real *rate);
+/* Generalised forces [modes] for the next step only; they add up. */
+CSIM_API csim_status csim_reduced_add_forces(csim_world *world, csim_body_id id, const csim_real *forces);
+
+#endif
+/* ==== end world/reduced.h */
+
 /* ==== begin io/mesh.h =========================================================================================== */
 /* io/mesh: tetrahedral and triangle meshes as plain arrays, from files and checked. */
 #ifndef CSIM_MESH_H
@@ -2209,6 +2302,17 @@ CSIM_INLINE void csimi_addmulT3_wide(const csim_real *M, const double *x, double
     y[1] += (double)M[1] * x[0] + (double)M[4] * x[1] + (double)M[7] * x[2];
     y[2] += (double)M[2] * x[0] + (double)M[5] * x[1] + (double)M[8] * x[2];
 }
+/* Square root to double precision in both builds; 0 for 0, NaN for NaN and negative numbers. */
+CSIM_INLINE double csimi_sqrt64(double x) {
+#ifdef CONDSIM_FLOAT
+    double y = (double)CSIMI_SQRT((csim_real)x);
+    if (y > 0) y = 0.5 * (y + x / y);
+    if (y > 0) y = 0.5 * (y + x / y); /* twice, for x near the smallest float */
+    return y;
+#else
+    return CSIMI_SQRT(x);
+#endif
+}
 #ifdef CONDSIM_OWN_MATH
 /* ---- elementary.c: what CSIMI_SIN ... call under CONDSIM_OWN_MATH. */
 CSIMI_FN csim_real csimi_sin(csim_real x);
@@ -2371,8 +2475,9 @@ typedef enum csimi_place_kind {
     CSIMI_PLACE_LINK,   /* item: link of a tree, local: the point in its axes, node[0]: terms */
     CSIMI_PLACE_EDGE,   /* item: edge of a cable; local: offset along its first two axes, m, and the share of the way
                            from node[0] to node[1] */
-    CSIMI_PLACE_FACE    /* node[3]: corners of a triangle; local: their weights, which add up to 1, and the height of
-                           the point over the triangle's plane, m */
+    CSIMI_PLACE_FACE,   /* node[3]: corners of a triangle; local: their weights, which add up to 1, and the height of
+                           the point over the triangle's plane, m; node[3]: terms where it is of a reduced body, else 0 */
+    CSIMI_PLACE_VERTEX  /* item: node of a reduced body, node[0]: terms */
 } csimi_place_kind;
 
 typedef struct csimi_place {
@@ -2381,7 +2486,7 @@ typedef struct csimi_place {
     csim_real local[4];
 } csimi_place;
 
-#define CSIMI_PLACE_TERMS 10 /* most terms of a place: a link under 30 coordinates */
+#define CSIMI_PLACE_TERMS 10 /* most terms of a place: a link under 30 coordinates, a frame and CSIM_MODES_MOST modes */
 
 /* What a bend element holds on to: an edge frame, a body or the world. */
 typedef struct csimi_bend_end {
@@ -2402,6 +2507,12 @@ typedef struct csimi_tree {
     bool self_contact;                         /* links that are no neighbours may touch */
     int position_count, dof_count;             /* numbers in the user's arrays, without padding */
     unsigned char mode;
+    /* a reduced body is a tree of one floating link (its frame, about the centre of mass) with a limb of modes */
+    int modes; /* 0: an articulated body */
+    bool linear, anchored;
+    int first_node, node_count; /* its surface vertices: nodes that follow, never unknowns */
+    int first_number, number_count;
+    csim_real mass_damping, stiffness_damping;
 } csimi_tree;
 
 typedef struct csimi_tree_link {
@@ -2515,6 +2626,11 @@ typedef struct csimi_state {
     int *coord_limb;            /* [2 coord_count] limb (0: base) and coordinates used */
     int *coord_slot;            /* [2 coord_count] where the row's base and limb begin in A */
     csimi_link_work *link_work; /* [tree_link_count] scratch of one pass over a tree */
+    int *node_tree;             /* [node_count] reduced body that the node follows, -1: none */
+    csim_real *coord_position;  /* [3 coord_count] q of reduced bodies, where coord_rate has its rates */
+    csim_real *coord_free;      /* [3 coord_count] scratch: their rates without contacts, from prepare to assemble */
+    double *modal;              /* numbers of reduced bodies: csimi_modal_view */
+    struct csimi_reduced_work *reduced_work; /* scratch */
 } csimi_state;
 
 /* Numbers of one step; dynamics.md 1. */
@@ -2597,6 +2713,7 @@ CSIMI_FN void csimi_spring_bind(csimi_state *s, const csim_block_matrix *pattern
 CSIMI_FN void csimi_cable_bind(csimi_state *s, const csim_block_matrix *pattern);
 CSIMI_FN void csimi_rigid_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk);
 CSIMI_FN void csimi_cable_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk);
+CSIMI_FN void csimi_reduced_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk);
 CSIMI_FN void csimi_point_advance(const csimi_state *s, const csimi_step *step, const csim_real *v, csimi_state *next);
 CSIMI_FN void csimi_rigid_advance(const csimi_state *s, const csimi_step *step, const csim_real *v, csimi_state *next);
 CSIMI_FN void csimi_cable_advance(const csimi_state *s, const csimi_step *step, const csim_real *v, csimi_state *next);
@@ -2675,6 +2792,8 @@ CSIMI_FN int csimi_spring_blocks(const csimi_place *ends /* [2] */);
 /* ---- place.c. point: the place's world point now, which the caller has at hand; ignored by kinds that need none. */
 CSIMI_FN csimi_place csimi_place_ground(csim_vec3 point);
 CSIMI_FN csimi_place csimi_place_node(int node);
+/* A place of nodes that may belong to a reduced body, as one that moves with its coordinates if they do. */
+CSIMI_FN csimi_place csimi_place_follow(const csimi_state *s, csimi_place p);
 /* The material point of rigid body k that is at the world point now. */
 CSIMI_FN csimi_place csimi_place_rigid(const csimi_state *s, int k, csim_vec3 point);
 CSIMI_FN csimi_place csimi_place_face(const int *node /* [3] */, const csim_real *weight /* [3] */, csim_real height);
@@ -2758,6 +2877,34 @@ CSIMI_FN int csimi_link_above(const csimi_state *s, int link); /* the parent amo
 /* The Jacobian of a point as (block, 3x3) terms, up the path to the root: returns how many; the same without J. */
 CSIMI_FN int csimi_link_term_count(const csimi_state *s, int link);
 CSIMI_FN int csimi_link_terms(const csimi_state *s, int link, csim_vec3 x, int *block, csim_real *J);
+
+/* Adds to one entry of the matrix of a tree, on or below the diagonal, padded coordinates. */
+CSIMI_FN void csimi_tree_entry(const csimi_state *s, const csimi_tree *tree, int row, int col, csim_real m,
+                               csim_real *val);
+
+/* ---- reduced.c */
+
+#define CSIMI_MODES_MAGIC 0x7365646f6d697363ull /* "csimodes" on a little-endian machine */
+#define CSIMI_MODES_VERSION 1u
+/* Numbers before `rest`; the arrays of a model or of a body, whose points are those of the surface. */
+CSIMI_FN size_t csimi_modal_constants(int modes, bool linear);
+CSIMI_FN csim_modes_view csimi_modal_view(int modes, bool linear, int points, const double *numbers);
+CSIMI_FN uint64_t csimi_modes_hash(const csim_modes *m);
+/* V [J], its gradient and second derivatives (each may be null); work[(modes + 1)^2]. */
+CSIMI_FN double csimi_modal_elastic(const csim_modes_view *m, const double *q, double *gradient, double *H,
+                                    double *work);
+CSIMI_FN size_t csimi_reduced_work_bytes(void);
+CSIMI_FN void csimi_reduced_assemble(const csimi_state *s, int tree, const csimi_step *step, csimi_system *system);
+/* Coordinates and nodes after a step at the rates of the tree. */
+CSIMI_FN void csimi_reduced_advance(const csimi_state *s, int tree, const csimi_step *step, const csim_real *rate,
+                                    csimi_state *next);
+/* Positions x of the nodes of a reduced body at its coordinates, or (rate not null: coordinates of the tree) velocities. */
+CSIMI_FN void csimi_reduced_follow(const csimi_state *s, int tree, const csim_real *rate, csim_real *x);
+CSIMI_FN csimi_tree_totals csimi_reduced_measure(const csimi_state *s, int tree, const csim_real *rate);
+CSIMI_FN double csimi_reduced_elastic(const csimi_state *s, int tree);
+/* Terms of sum W_k (velocity of node k), W [9 count]: returns how many. */
+CSIMI_FN int csimi_reduced_terms(const csimi_state *s, int count, const int *node, const csim_real *W, int *block,
+                                 csim_real *J);
 
 #endif
 /* ==== end model/private.h */
@@ -2932,18 +3079,6 @@ CSIMI_FN csim_status csimi_hull_moments(const char *function, const csim_vec3 *p
 #ifndef CSIMI_CONTACT_PRIVATE_H
 #define CSIMI_CONTACT_PRIVATE_H
 
-
-/* Square root to double precision in both builds; 0 for 0, NaN for NaN and negative numbers. */
-CSIM_INLINE double csimi_sqrt64(double x) {
-#ifdef CONDSIM_FLOAT
-    double y = (double)CSIMI_SQRT((csim_real)x);
-    if (y > 0) y = 0.5 * (y + x / y);
-    if (y > 0) y = 0.5 * (y + x / y); /* twice, for x near the smallest float */
-    return y;
-#else
-    return CSIMI_SQRT(x);
-#endif
-}
 
 /* ---- problem.c: whether the law of contact m is one, as csim_problem_check says it. */
 CSIMI_FN csim_status csimi_check_contact_law(const csim_contact *contact, int m, csim_error *error);
@@ -3520,7 +3655,7 @@ typedef struct csimi_body {
     csim_motion motion;
     int next_free;              /* slot of the next free body, -1: none; when not alive */
     int rigid;                  /* rigid bodies: index, else -1 */
-    int tree;                   /* trees: index, else -1 */
+    int tree;                   /* trees and reduced bodies: index, else -1 */
     int first_node, node_count; /* particles and solids */
     int first_shape, shape_count;
     int first_tet, tet_count;
@@ -3534,7 +3669,7 @@ typedef struct csimi_body {
     bool closed;                  /* cables: the last edge leads back to the first node */
     int aggregate_count;          /* of a solid */
     int matrix_blocks;            /* stored blocks of A that belong to it alone */
-    csim_real centre[3];          /* rigid: centre of mass in body axes */
+    csim_real centre[3];          /* rigid, reduced: centre of mass in body axes */
     csim_real radius;             /* particle */
     csim_real edge;               /* solid: mean edge of the surface at rest, m */
     bool corner_contact;          /* solid: samples of rigid shapes touch its surface */
@@ -3599,6 +3734,7 @@ enum { CSIMI_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper limit, f
     X(nodes, int, node_user, 1)                              \
     X(nodes, int, node_of_user, 1)                           \
     X(nodes, int, node_aggregate, 1)                         \
+    X(nodes, int, state.node_tree, 1)                        \
     X(rigids, csim_real, state.com, 3)                       \
     X(rigids, csim_real, state.rotation, 4)                  \
     X(rigids, csim_real, state.velocity, 6)                  \
@@ -3659,6 +3795,8 @@ enum { CSIMI_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper limit, f
     X(coords, csim_real, state.coord_target, 3)              \
     X(coords, int, state.coord_limb, 2)                      \
     X(coords, int, coord_tree, 1)                            \
+    X(coords, csim_real, state.coord_position, 3)            \
+    X(modal, double, state.modal, 1)                         \
     X(contacts, csim_contact_info, contact, 1)               \
     X(ended, uint64_t, ended_id, 1)
 
@@ -3675,7 +3813,7 @@ enum { CSIMI_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper limit, f
     X(triangles)                                                                                                      \
     X(links)                                                                                                          \
     X(springs) X(joints) X(contacts) X(ended) X(aggregates) X(matrix_blocks) X(pairs) X(frames) X(bends) X(membranes) \
-        X(trees) X(tree_links) X(coords) X(tree_span)
+        X(trees) X(tree_links) X(coords) X(tree_span) X(modal)
 
 typedef struct csimi_counts {
 #define CSIMI_X(axis) int axis;
@@ -3996,6 +4134,13 @@ CSIMI_FN void csimi_tree_set_base(csimi_store *s, int tree, csim_pose pose);
 CSIMI_FN bool csimi_tree_set_base_velocity(csimi_store *s, int tree, csim_vec3 linear, csim_vec3 angular);
 CSIMI_FN void csimi_tree_push_link(csimi_store *s, int link, csim_vec3 point, csim_vec3 force, csim_vec3 torque);
 CSIMI_FN void csimi_tree_stop(csimi_store *s, int tree);
+CSIMI_FN void csimi_write_tree(csimi_store *s, const csim_tree_def *def, csimi_tree *tree);
+/* ---- reduced.c */
+CSIMI_FN size_t csimi_reduced_scratch(const csimi_counts *n); /* to write the surface of one */
+/* Positions and velocities of the nodes of a reduced body that was moved; other trees have none. */
+CSIMI_FN void csimi_reduced_refresh(csimi_store *s, int tree);
+/* Its nodes follow the rates of the step: representative (into v) and at its end (into next). */
+CSIMI_FN void csimi_reduced_step_velocities(csim_world *w, csimi_step_frame *f);
 
 /* ---- checks */
 
@@ -6775,6 +6920,14 @@ CSIMI_FN csimi_place csimi_place_node(int node) {
     return p;
 }
 
+CSIMI_FN csimi_place csimi_place_follow(const csimi_state *s, csimi_place p) {
+    const int node = p.kind == CSIMI_PLACE_NODE ? p.item : p.kind == CSIMI_PLACE_FACE ? p.node[0] : -1;
+    if (node < 0 || s->node_tree[node] < 0) return p;
+    p.node[p.kind == CSIMI_PLACE_NODE ? 0 : 3] = s->tree[s->node_tree[node]].block_count;
+    if (p.kind == CSIMI_PLACE_NODE) p.kind = CSIMI_PLACE_VERTEX;
+    return p;
+}
+
 CSIMI_FN csimi_place csimi_place_rigid(const csimi_state *s, int k, csim_vec3 point) {
     csimi_place p = csimi_place_of(CSIMI_PLACE_RIGID);
     csim_vec3 arm = csim_sub(point, csimi_load3(s->com + 3 * (size_t)k));
@@ -6873,6 +7026,7 @@ CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p)
     int k;
     switch (p->kind) {
     case CSIMI_PLACE_GROUND: break;
+    case CSIMI_PLACE_VERTEX:
     case CSIMI_PLACE_NODE: return csimi_load3(s->x + 3 * (size_t)p->item);
     case CSIMI_PLACE_RIGID:
         return csim_add(csimi_load3(s->com + 3 * (size_t)p->item),
@@ -6893,6 +7047,7 @@ CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place 
     int k;
     switch (p->kind) {
     case CSIMI_PLACE_GROUND: break;
+    case CSIMI_PLACE_VERTEX:
     case CSIMI_PLACE_NODE: return csimi_load3(s->v + 3 * (size_t)p->item);
     case CSIMI_PLACE_RIGID: {
         const csim_real *twist = s->velocity + 6 * (size_t)p->item;
@@ -6926,11 +7081,13 @@ CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_pl
         if (s->rigid_mode[p->item] != CSIMI_FREE) break;
         return csim_madd(csimi_load3(s->gravity), 1 / s->rigid_mass[p->item],
                          csimi_load3(s->wrench + 6 * (size_t)p->item));
+    case CSIMI_PLACE_VERTEX:
     case CSIMI_PLACE_LINK: return csimi_place_free(s, p) ? csimi_load3(s->gravity) : a; /* as if its joints were free */
     case CSIMI_PLACE_EDGE:
         a = csim_scale(1 - p->local[2], csimi_node_acceleration(s, p->node[0]));
         return csim_madd(a, p->local[2], csimi_node_acceleration(s, p->node[1]));
     case CSIMI_PLACE_FACE:
+        if (p->node[3] > 0) return csimi_place_free(s, p) ? csimi_load3(s->gravity) : a;
         for (k = 0; k < 3; k++) a = csim_madd(a, p->local[k], csimi_node_acceleration(s, p->node[k]));
         break;
     }
@@ -6938,7 +7095,7 @@ CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_pl
 }
 
 CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_vec3 point, int *block, csim_real *J) {
-    csim_real x[3];
+    csim_real x[3], W[27];
     int k, n = csimi_place_term_count(p);
     switch (p->kind) {
     case CSIMI_PLACE_GROUND: break;
@@ -6946,6 +7103,7 @@ CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_
         block[0] = p->item;
         csimi_place_scaled_identity(1, J);
         break;
+    case CSIMI_PLACE_VERTEX: csimi_place_scaled_identity(1, W); return csimi_reduced_terms(s, 1, &p->item, W, block, J);
     case CSIMI_PLACE_RIGID:
         block[0] = s->node_count + 2 * p->item;
         block[1] = block[0] + 1;
@@ -6964,8 +7122,10 @@ CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_
         csimi_skew(x, J + 18);
         break;
     case CSIMI_PLACE_FACE:
+        csimi_face_terms(s, p, W);
+        if (p->node[3] > 0) return csimi_reduced_terms(s, 3, p->node, W, block, J);
         for (k = 0; k < 3; k++) block[k] = p->node[k];
-        csimi_face_terms(s, p, J);
+        CSIMI_MEMCPY(J, W, sizeof W);
         break;
     }
     return n;
@@ -6978,7 +7138,8 @@ CSIMI_FN int csimi_place_term_count(const csimi_place *p) {
     case CSIMI_PLACE_RIGID: return 2;
     case CSIMI_PLACE_LINK: return p->node[0];
     case CSIMI_PLACE_EDGE: return 3;
-    case CSIMI_PLACE_FACE: return 3;
+    case CSIMI_PLACE_FACE: return p->node[3] > 0 ? p->node[3] : 3;
+    case CSIMI_PLACE_VERTEX: return p->node[0];
     }
     return 0;
 }
@@ -7003,6 +7164,7 @@ CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, 
     switch (p->kind) {
     case CSIMI_PLACE_GROUND: return 0;
     case CSIMI_PLACE_NODE: return s->node_mass[p->item];
+    case CSIMI_PLACE_VERTEX:
     case CSIMI_PLACE_LINK: return 0; /* from A */
     case CSIMI_PLACE_RIGID:
         trace = 3 / s->rigid_mass[p->item];
@@ -7026,6 +7188,7 @@ CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, 
         }
         break;
     case CSIMI_PLACE_FACE:
+        if (p->node[3] > 0) return 0;
         csimi_face_terms(s, p, J);
         for (k = 0; k < 27; k++)
             if (s->node_mode[p->node[k / 9]] == CSIMI_FREE) trace += J[k] * J[k] / s->node_mass[p->node[k / 9]];
@@ -7044,7 +7207,9 @@ CSIMI_FN bool csimi_place_free(const csimi_state *s, const csimi_place *p) {
     case CSIMI_PLACE_EDGE:
         return s->node_mode[p->node[0]] == CSIMI_FREE || s->node_mode[p->node[1]] == CSIMI_FREE ||
                s->frame_mode[p->item] == CSIMI_FREE;
+    case CSIMI_PLACE_VERTEX: return s->tree[s->node_tree[p->item]].mode == CSIMI_FREE;
     case CSIMI_PLACE_FACE:
+        if (p->node[3] > 0) return s->tree[s->node_tree[p->node[0]]].mode == CSIMI_FREE;
         for (k = 0; k < 3; k++)
             if (s->node_mode[p->node[k]] == CSIMI_FREE) return true;
         break;
@@ -7086,6 +7251,7 @@ CSIMI_FN csim_vec3 csimi_place_carry(const csimi_place *p, const csimi_state *th
                                      csim_vec3 direction) {
     switch (p->kind) {
     case CSIMI_PLACE_GROUND:
+    case CSIMI_PLACE_VERTEX:
     case CSIMI_PLACE_NODE: break;
     case CSIMI_PLACE_RIGID:
         return csim_rotate(csimi_place_rotation(now, p->item),
@@ -7105,6 +7271,7 @@ CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count, 
     int k;
     switch (p->kind) {
     case CSIMI_PLACE_GROUND: break;
+    case CSIMI_PLACE_VERTEX:
     case CSIMI_PLACE_NODE:
         if (p->item >= first_node + node_count) p->item -= node_count;
         break;
@@ -8295,6 +8462,12 @@ static void csimi_tree_row_add(const csimi_tree_row *row, int d, csim_real m) {
     row->part[d >= row->split][d + 6 * (d / 3)] += m;
 }
 
+CSIMI_FN void csimi_tree_entry(const csimi_state *s, const csimi_tree *tree, int row, int col, csim_real m,
+                               csim_real *val) {
+    const csimi_tree_row to = csimi_tree_row_of(s, tree, row, val);
+    csimi_tree_row_add(&to, col, m);
+}
+
 /* Entries above the diagonal from those below. */
 static void csimi_tree_mirror(const csimi_state *s, const csimi_tree *tree, csim_real *val) {
     int i, j, k;
@@ -8433,10 +8606,15 @@ CSIMI_FN void csimi_tree_assemble(const csimi_state *s, const csimi_step *step, 
                 system->A.val[9 * csimi_tree_slot(s, tree, c / 3, c / 3) + 4 * (size_t)(c % 3)] += 1;
             continue;
         }
-        csimi_tree_study(s, t, vk, NULL, s->gravity);
         for (c = 0; c < 3 * tree->block_count; c++) /* padding */
             if (c % 3 >= s->coord_limb[2 * (tree->first_block + c / 3) + 1])
                 system->A.val[9 * csimi_tree_slot(s, tree, c / 3, c / 3) + 4 * (size_t)(c % 3)] += 1;
+        if (tree->modes > 0) {
+            csimi_reduced_assemble(s, t, step, system);
+            csimi_tree_mirror(s, tree, system->A.val);
+            continue;
+        }
+        csimi_tree_study(s, t, vk, NULL, s->gravity);
         for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
             const csimi_tree_link *link = s->tree_link + i;
             csim_real momentum[6], bias[6];
@@ -8496,6 +8674,10 @@ CSIMI_FN void csimi_tree_advance(const csimi_state *s, const csimi_step *step, c
     for (t = 0; t < s->tree_count; t++) {
         const csimi_tree *tree = s->tree + t;
         const csim_real *rate = v + 3 * (size_t)(csimi_first_coord_block(s) + tree->first_block);
+        if (tree->modes > 0) {
+            csimi_reduced_advance(s, t, step, rate, next);
+            continue;
+        }
         for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
             const csimi_tree_link *link = s->tree_link + i;
             const csim_real *q = s->link_position + 7 * (size_t)i, *u = rate + link->coord;
@@ -8523,6 +8705,7 @@ CSIMI_FN csimi_tree_totals csimi_tree_measure(const csimi_state *s, int t, const
     const csimi_tree *tree = s->tree + t;
     csimi_tree_totals sum;
     int i, k;
+    if (tree->modes > 0) return csimi_reduced_measure(s, t, rate);
     csimi_tree_columns(s, tree);
     CSIMI_MEMSET(&sum, 0, sizeof sum);
     for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
@@ -8560,6 +8743,7 @@ CSIMI_FN void csimi_tree_energy(const csimi_state *s, csimi_energy *energy) {
         sum = csimi_tree_measure(s, t, s->coord_rate + 3 * (size_t)tree->first_block);
         energy->kinetic += sum.kinetic;
         energy->gravity -= (double)csim_dot(g, sum.first_moment) + (double)(sum.mass * csim_dot(g, sum.origin));
+        if (tree->modes > 0) energy->elastic += csimi_reduced_elastic(s, t);
         for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
             csim_real e[3];
             if (!(s->tree_link[i].stiffness > 0)) continue;
@@ -8649,6 +8833,615 @@ CSIMI_FN int csimi_link_terms(const csimi_state *s, int link, csim_vec3 x, int *
 }
 /* ==== end model/tree.c */
 
+/* ==== begin model/reduced.c ===================================================================================== */
+/* model/reduced: bodies that deform in a few modes and carry a floating frame; dynamics.md 6.
+
+   A point of the body is c + R y, y = X + U q: c the centre of mass, R the frame, U mass-orthonormal and orthogonal to
+   rigid motions (sum m U = 0, sum m X x U = 0: the frame of Tisserand). With angular velocity R nu, U_0 = X, q_0 = 1
+   and the moments N_kl = sum m U_k U_l', 2 T = m |v|^2 + nu.I nu + 2 nu.G q' + |q'|^2,    I = tr(B) 1 - B, B = sum_kl
+   q_k q_l N_kl, and column l of G is sum_k q_k axial(N_kl), axial(a b') = a x b. */
+
+enum { CSIMI_REDUCED_MOST = 3 + CSIM_MODES_MOST, CSIMI_REDUCED_HATS = 1 + CSIM_MODES_MOST };
+
+/* ---- the numbers of a model */
+
+CSIMI_FN size_t csimi_modal_constants(int modes, bool linear) {
+    const size_t n = (size_t)modes, four = (n + 1) * (n + 2) / 2 * (n + 3) / 3 * (n + 4) / 4;
+    return n + 9 * (n + 1) * (n + 1) + 3 * n + (linear ? 0 : four);
+}
+
+CSIMI_FN csim_modes_view csimi_modal_view(int modes, bool linear, int points, const double *at) {
+    const size_t n = (size_t)modes;
+    csim_modes_view m;
+    CSIMI_MEMSET(&m, 0, sizeof m);
+    m.modes = modes;
+    m.linear = linear;
+    m.squares = at;
+    m.moments = m.squares + n;
+    m.first = m.moments + 9 * (n + 1) * (n + 1);
+    m.quartic = m.first + 3 * n;
+    m.rest = at + csimi_modal_constants(modes, linear);
+    m.shape = m.rest + 3 * (size_t)points;
+    return m;
+}
+
+/* ---- elasticity: V = sum d q_i q_j q_k q_l over products in order of (1, q). Its second derivatives H there are
+   homogeneous: V = q.H q / 12 and the gradient is H q / 3. */
+
+static void csimi_modal_quartic(const double *d, int n, const double *q, double *H) {
+    int i, j, k, l;
+    for (i = 0; i < n * n; i++) H[i] = 0;
+    for (i = 0; i < n; i++)
+        for (j = i; j < n; j++)
+            for (k = j; k < n; k++) {
+                const double ij = q[i] * q[j], ik = q[i] * q[k], jk = q[j] * q[k];
+                double sum = 0;
+                for (l = k; l < n; l++) {
+                    const double x = *d++;
+                    sum += x * q[l];
+                    H[n * k + l] += x * ij;
+                    H[n * j + l] += x * ik;
+                    H[n * i + l] += x * jk;
+                }
+                H[n * j + k] += sum * q[i];
+                H[n * i + k] += sum * q[j];
+                H[n * i + j] += sum * q[k];
+            }
+    for (i = 0; i < n; i++) {
+        H[(n + 1) * i] *= 2; /* both orders of a pair fall on the diagonal */
+        for (j = i + 1; j < n; j++) H[n * j + i] = H[n * i + j];
+    }
+}
+
+CSIMI_FN double csimi_modal_elastic(const csim_modes_view *m, const double *q, double *gradient, double *H,
+                                    double *work) {
+    const int n = m->modes;
+    double hat[CSIMI_REDUCED_HATS], energy = 0;
+    int i, j;
+    hat[0] = 1;
+    for (i = 0; i < n; i++) hat[1 + i] = q[i];
+    if (!m->linear) csimi_modal_quartic(m->quartic, n + 1, hat, work);
+    for (i = 0; i <= n; i++) {
+        double force = m->linear && i > 0 ? m->squares[i - 1] * q[i - 1] : 0;
+        for (j = 0; !m->linear && j <= n; j++) force += work[(n + 1) * i + j] * hat[j] / 3;
+        energy += force * hat[i] / (m->linear ? 2 : 4);
+        if (gradient && i > 0) gradient[i - 1] = force;
+    }
+    for (i = 0; H && i < n * n; i++)
+        H[i] = !m->linear ? work[(n + 1) * (1 + i / n) + 1 + i % n] : i % (n + 1) == 0 ? m->squares[i / n] : 0;
+    return energy;
+}
+
+/* ---- a model as bytes */
+
+CSIM_API csim_modes_view csim_modes_arrays(const csim_modes *m) {
+    csim_modes_view v =
+        csimi_modal_view(m->modes, m->linear != 0, m->vertex_count, (const double *)(const void *)(m + 1));
+    v.vertex = (const int *)(const void *)(v.shape + 3 * (size_t)m->vertex_count * (size_t)m->modes);
+    v.triangle = v.vertex + m->vertex_count;
+    return v;
+}
+
+CSIM_API size_t csim_modes_bytes(const csim_modes *m) {
+    const size_t n = (size_t)m->vertex_count, numbers = csimi_modal_constants(m->modes, m->linear != 0);
+    const size_t ints = n + 3 * (size_t)m->triangle_count;
+    return sizeof *m + sizeof(double) * (numbers + 3 * n * (1 + (size_t)m->modes)) + (ints + ints % 2) * sizeof(int);
+}
+
+CSIMI_FN uint64_t csimi_modes_hash(const csim_modes *m) {
+    const size_t head = offsetof(csim_modes, vertex_count);
+    return csimi_fnv(CSIMI_FNV_START, (const unsigned char *)m + head, csim_modes_bytes(m) - head);
+}
+
+/* What is wrong with an aligned model of that many bytes, null: nothing. The hash stands for the numbers. */
+static const char *csimi_modes_fault(const csim_modes *m, size_t size) {
+    csim_modes_view v;
+    int i;
+    if (size < sizeof *m) return "at least a header";
+    if (m->magic != CSIMI_MODES_MAGIC) return "a model from a machine of the same byte order";
+    if (m->version != CSIMI_MODES_VERSION) return "a model of this version";
+    if (m->modes < 1 || m->modes > CSIM_MODES_MOST || m->vertex_count < 4 || m->vertex_count > 2000000 ||
+        m->surface_count < 4 || m->surface_count > m->vertex_count || m->triangle_count < 4 ||
+        m->triangle_count > 20000000 || (m->linear | 1) != 1 || (m->anchored | 1) != 1)
+        return "counts of a body";
+    if (size != csim_modes_bytes(m)) return "as many bytes as the model says";
+    if (m->hash != csimi_modes_hash(m)) return "undamaged bytes";
+    v = csim_modes_arrays(m);
+    if (!(m->mass > 0 && m->mass < 1e300)) return "a mass above 0";
+    for (i = 0; i < m->modes; i++)
+        if (!(v.squares[i] > 0 && v.squares[i] < 1e300)) return "frequencies above 0";
+    for (i = 0; i < m->vertex_count; i++)
+        if (v.vertex[i] < 0 || v.vertex[i] >= m->vertex_count) return "vertices in 0..vertex_count - 1";
+    for (i = 0; i < 3 * m->triangle_count; i++)
+        if (v.triangle[i] < 0 || v.triangle[i] >= m->surface_count) return "triangles of 0..surface_count - 1";
+    return NULL;
+}
+
+CSIM_API csim_status csim_open_modes(const void *bytes, size_t size, const csim_modes **modes, csim_error *error) {
+    const char *fault;
+    if (!bytes || !modes)
+        return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_open_modes", bytes ? "modes" : "bytes", false, 0,
+                          "not null");
+    if ((uintptr_t)bytes % 8)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, "csim_open_modes", "bytes: address modulo 8", true,
+                          (double)((uintptr_t)bytes % 8), "0");
+    fault = csimi_modes_fault((const csim_modes *)bytes, size);
+    if (fault) return csimi_fail(error, CSIM_BAD_SNAPSHOT, "csim_open_modes", "size", true, (double)size, fault);
+    *modes = (const csim_modes *)bytes;
+    return CSIM_OK;
+}
+
+/* ---- inertia at q */
+
+static double csimi_dot64(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
+/* Q_l [9 (modes + 1)] = first N_0l + sum_k a_k N_kl */
+static void csimi_modal_contract(const csim_modes_view *m, double first, const double *a, double *Q) {
+    const int row = 9 * (m->modes + 1);
+    int i, k;
+    for (i = 0; i < row; i++) Q[i] = first * m->moments[i];
+    for (k = 0; k < m->modes; k++)
+        for (i = 0; i < row; i++) Q[i] += a[k] * m->moments[row * (1 + k) + i];
+}
+
+/* out += s axial(A) */
+static void csimi_axial_add(double s, const double *A, double *out) {
+    out[0] += s * (A[5] - A[7]);
+    out[1] += s * (A[6] - A[2]);
+    out[2] += s * (A[1] - A[3]);
+}
+
+/* out += s (tr(A) 1 - sym(A)) x */
+static void csimi_inertia_add(double s, const double *A, const double *x, double *out) {
+    const double trace = A[0] + A[4] + A[8];
+    int i, j;
+    for (i = 0; i < 3; i++)
+        for (out[i] += s * trace * x[i], j = 0; j < 3; j++) out[i] -= s * (A[3 * i + j] + A[3 * j + i]) / 2 * x[j];
+}
+
+/* Momenta of w = (nu, q'), angular in body axes and modal, at B and the columns of G. */
+static void csimi_modal_momenta(int n, const double *B, const double *G, const double *w, double *P) {
+    int k, c;
+    P[0] = P[1] = P[2] = 0;
+    csimi_inertia_add(1, B, w, P);
+    for (k = 0; k < n; k++) {
+        for (c = 0; c < 3; c++) P[c] += G[3 * k + c] * w[3 + k];
+        P[3 + k] = w[3 + k] + csimi_dot64(G + 3 * k, w);
+    }
+}
+
+/* ---- a step of a body alone. For midpoint worlds, with w = (nu, q'), bars for means over the step and P = M(q) w,
+
+       exp(h nu-) L_1 = L_0 + h torque
+       p_1 - p_0 = h/2 w_0.dM/dq(q-) w_1 - h integral_0^1 dV/dq(q_0 + s (q_1 - q_0)) ds + h force
+       q_1 = q_0 + h q'-,  R_1 = R_0 exp(h nu-)
+
+   M is quadratic in q and V quartic (two Gauss points are exact), so that w-.(P_1 - P_0) - w_0.(M_1 - M_0) w_1 / 2 is
+   the change of T and a free body keeps energy and angular momentum to rounding (Gonzalez 1996; the averaged force is
+   that of Quispel and McLaren 2008). Backward Euler takes all at the end of the step, and keeps angular momentum. */
+
+typedef struct csimi_reduced_work {
+    csim_modes_view m;
+    double h, theta, alpha, beta;
+    bool anchored;
+    csim_pose frame;
+    double force[3]; /* on the centre of mass, N */
+    double q0[CSIM_MODES_MOST], w0[CSIMI_REDUCED_MOST], P0[CSIMI_REDUCED_MOST], push[CSIMI_REDUCED_MOST];
+    double z[CSIMI_REDUCED_MOST], w1[CSIMI_REDUCED_MOST], P1[CSIMI_REDUCED_MOST], r[CSIMI_REDUCED_MOST]; /* r: misfit */
+    double q1[CSIM_MODES_MOST], qe[CSIM_MODES_MOST], gradient[CSIM_MODES_MOST];
+    double B[9], G[3 * CSIM_MODES_MOST], Q[9 * CSIMI_REDUCED_HATS], Qe[9 * CSIMI_REDUCED_HATS]; /* at q1, at qe */
+    double Ra[9 * CSIMI_REDUCED_HATS], Rb[9 * CSIMI_REDUCED_HATS]; /* of rates: dG/dq_k q' = -axial(R_k), both ends */
+    double K[CSIM_MODES_MOST * CSIM_MODES_MOST];                   /* h^2 times the tangent of the averaged force */
+    double H[CSIM_MODES_MOST * CSIM_MODES_MOST], poly[CSIMI_REDUCED_HATS * CSIMI_REDUCED_HATS];
+    double J[CSIMI_REDUCED_MOST * CSIMI_REDUCED_MOST], A[CSIMI_REDUCED_MOST * CSIMI_REDUCED_MOST];
+    double step[CSIMI_REDUCED_MOST], dz[CSIMI_REDUCED_MOST];
+    int pivot[CSIMI_REDUCED_MOST];
+} csimi_reduced_work;
+
+CSIMI_FN size_t csimi_reduced_work_bytes(void) { return sizeof(csimi_reduced_work); }
+
+static void csimi_load64(csim_vec3 v, double *out) {
+    out[0] = (double)v.x;
+    out[1] = (double)v.y;
+    out[2] = (double)v.z;
+}
+static csim_vec3 csimi_from64(const double *x) { return csim_v3((csim_real)x[0], (csim_real)x[1], (csim_real)x[2]); }
+
+static csim_modes_view csimi_reduced_view(const csimi_state *s, const csimi_tree *tree) {
+    return csimi_modal_view(tree->modes, tree->linear, tree->node_count, s->modal + tree->first_number);
+}
+
+/* B, G and momenta P1 at q1 and the rates w1. */
+static void csimi_reduced_inertia(csimi_reduced_work *w) {
+    const int n = w->m.modes;
+    int i, k;
+    csimi_modal_contract(&w->m, 1, w->q1, w->Q);
+    for (i = 0; i < 9; i++)
+        for (w->B[i] = w->Q[i], k = 0; k < n; k++) w->B[i] += w->q1[k] * w->Q[9 * (1 + k) + i];
+    for (k = 0; k < n; k++) {
+        w->G[3 * k] = w->G[3 * k + 1] = w->G[3 * k + 2] = 0;
+        csimi_axial_add(1, w->Q + 9 * (1 + k), w->G + 3 * k);
+    }
+    csimi_modal_momenta(n, w->B, w->G, w->w1, w->P1);
+}
+
+/* The body as it is at these rates, in the scratch. */
+static csimi_reduced_work *csimi_reduced_load(const csimi_state *s, int t, const csim_real *rate) {
+    const csimi_tree *tree = s->tree + t;
+    csimi_reduced_work *w = s->reduced_work;
+    int k;
+    w->m = csimi_reduced_view(s, tree);
+    w->frame = csimi_link_pose(s, tree->first_link);
+    csimi_load64(csim_unrotate(w->frame.rotation, csimi_load3(rate + 3)), w->w1);
+    for (k = 0; k < tree->modes; k++) {
+        w->q1[k] = (double)s->coord_position[3 * tree->first_block + 6 + k];
+        w->w1[3 + k] = (double)rate[6 + k];
+    }
+    csimi_reduced_inertia(w);
+    return w;
+}
+
+/* What does not depend on the rates that are looked for: start, momenta and outer forces, body axes. */
+static csimi_reduced_work *csimi_reduced_start(const csimi_state *s, int t, const csimi_step *step) {
+    const csimi_tree *tree = s->tree + t;
+    const csim_real *force = s->coord_force + 3 * (size_t)tree->first_block;
+    csimi_reduced_work *w = csimi_reduced_load(s, t, s->coord_rate + 3 * (size_t)tree->first_block);
+    csim_vec3 torque = csimi_load3(force + 3), f = csimi_load3(force);
+    double body[3];
+    int i, k, c, n = tree->modes;
+    w->h = (double)step->h;
+    w->theta = (double)step->theta;
+    w->alpha = (double)tree->mass_damping;
+    w->beta = (double)tree->stiffness_damping;
+    w->anchored = tree->anchored;
+    CSIMI_MEMCPY(w->q0, w->q1, sizeof w->q0);
+    CSIMI_MEMCPY(w->w0, w->w1, sizeof w->w0);
+    CSIMI_MEMCPY(w->P0, w->P1, sizeof w->P0);
+    csimi_load64(csim_unrotate(w->frame.rotation, csimi_load3(s->gravity)), body);
+    for (k = 0; k < n; k++)
+        w->push[3 + k] = w->h * ((double)force[6 + k] + (w->anchored ? csimi_dot64(w->m.first + 3 * k, body) : 0));
+    for (i = 0; i < tree->node_count; i++) {
+        const csim_vec3 at = csimi_load3(s->node_force + 3 * (size_t)(tree->first_node + i));
+        const csim_vec3 x = csimi_load3(s->x + 3 * (size_t)(tree->first_node + i));
+        if (!(csim_dot(at, at) > 0)) continue;
+        csimi_load64(csim_unrotate(w->frame.rotation, at), body);
+        f = csim_add(f, at);
+        torque = csim_add(torque, csim_cross(csim_sub(x, w->frame.position), at));
+        for (c = 0; c < 3; c++)
+            for (k = 0; k < n; k++)
+                w->push[3 + k] += w->h * body[c] * w->m.shape[(size_t)(3 * i + c) * (size_t)n + (size_t)k];
+    }
+    csimi_load64(f, w->force);
+    csimi_load64(csim_scale(step->h, csim_unrotate(w->frame.rotation, torque)), w->push);
+    return w;
+}
+
+/* The averaged force, and its tangent where that is wanted. */
+static void csimi_reduced_elasticity(csimi_reduced_work *w, bool tangent) {
+    static const double gauss[2] = {0.21132486540518711775, 0.78867513459481288225}; /* (1 -+ 1/sqrt 3) / 2 */
+    const int n = w->m.modes, points = w->theta < 1 ? 2 : 1;
+    int g, i;
+    for (i = 0; i < n; i++) w->gradient[i] = 0;
+    for (i = 0; tangent && i < n * n; i++) w->K[i] = 0;
+    for (g = 0; g < points; g++) {
+        const double s = points == 2 ? gauss[g] : 1, share = 1.0 / points;
+        for (i = 0; i < n; i++) w->qe[i] = w->q0[i] + s * (w->q1[i] - w->q0[i]);
+        (void)csimi_modal_elastic(&w->m, w->qe, w->step, tangent ? w->H : NULL, w->poly);
+        for (i = 0; i < n; i++) w->gradient[i] += share * w->step[i];
+        for (i = 0; tangent && i < n * n; i++) w->K[i] += share * s * w->h * w->h * w->H[i];
+    }
+}
+
+/* exp(h nu-) x */
+static void csimi_reduced_turn(const csimi_reduced_work *w, const double *x, double *out) {
+    double angle[3];
+    int c;
+    for (c = 0; c < 3; c++) angle[c] = w->h * w->z[c];
+    csimi_load64(csim_rotate(csim_quat_exp(csimi_from64(angle)), csimi_from64(x)), out);
+}
+
+/* w->r = what the equations above miss at the rates w->z. */
+static void csimi_reduced_misfit(csimi_reduced_work *w, bool tangent) {
+    const int n = w->m.modes;
+    const bool midpoint = w->theta < 1;
+    const double *wa = midpoint ? w->w0 : w->w1, *wb = w->w1;
+    double turned[3];
+    int k, c;
+    for (k = 0; k < 3 + n; k++) w->w1[k] = w->w0[k] + (w->z[k] - w->w0[k]) / w->theta;
+    for (k = 0; k < n; k++) w->q1[k] = w->q0[k] + w->h * w->z[3 + k];
+    csimi_reduced_elasticity(w, tangent);
+    for (k = 0; k < n; k++) w->qe[k] = midpoint ? (w->q0[k] + w->q1[k]) / 2 : w->q1[k];
+    csimi_reduced_inertia(w);
+    csimi_modal_contract(&w->m, 1, w->qe, w->Qe);
+    csimi_modal_contract(&w->m, 0, wa + 3, w->Ra);
+    csimi_modal_contract(&w->m, 0, wb + 3, w->Rb);
+    csimi_modal_momenta(n, w->B, w->G, w->z, w->r); /* for the damping */
+    for (k = 0; k < 3 + n; k++) w->r[k] *= w->h * w->alpha;
+    csimi_reduced_turn(w, w->P1, turned);
+    for (c = 0; c < 3; c++) w->r[c] = w->anchored ? 0 : w->r[c] + turned[c] - w->P0[c] - w->push[c];
+    for (k = 0; k < n; k++) { /* w_a.dM/dq_k w_b / 2 */
+        double x[3] = {0, 0, 0}, y[3] = {0, 0, 0};
+        csimi_inertia_add(1, w->Qe + 9 * (1 + k), wb, x);
+        csimi_axial_add(-0.5, w->Rb + 9 * (1 + k), x);
+        csimi_axial_add(-0.5, w->Ra + 9 * (1 + k), y);
+        w->r[3 + k] +=
+            w->P1[3 + k] - w->P0[3 + k] - w->push[3 + k] +
+            w->h * (w->gradient[k] - csimi_dot64(wa, x) - csimi_dot64(wb, y) + w->beta * w->m.squares[k] * w->z[3 + k]);
+    }
+}
+
+/* A = (1/theta + h alpha) M(q_1) + h beta diag(w^2) + K, symmetric. */
+static void csimi_reduced_tangent(csimi_reduced_work *w, double *A) {
+    const int n = w->m.modes, size = 3 + n;
+    const double c1 = 1 / w->theta + w->h * w->alpha;
+    int k, l;
+    for (k = 0; k < 3; k++) {
+        double x[3] = {0, 0, 0}, y[3] = {0, 0, 0};
+        x[k] = c1;
+        csimi_inertia_add(1, w->B, x, y);
+        for (l = 0; l < size; l++) A[size * k + l] = A[size * l + k] = l < 3 ? y[l] : c1 * w->G[3 * (l - 3) + k];
+    }
+    for (k = 0; k < n; k++) {
+        for (l = 0; l < n; l++) A[size * (3 + k) + 3 + l] = (w->K[n * k + l] + w->K[n * l + k]) / 2;
+        A[(size + 1) * (3 + k)] += c1 + w->h * w->beta * w->m.squares[k];
+    }
+    for (k = 0; w->anchored && k < 3; k++)
+        for (l = 0; l < size; l++) A[size * k + l] = A[size * l + k] = k == l;
+}
+
+/* The derivative of the misfit: A and what turning adds to it, up to (h nu)^2. */
+static void csimi_reduced_jacobian(csimi_reduced_work *w) {
+    const int n = w->m.modes, size = 3 + n;
+    const double h = w->h, part = w->theta < 1 ? 0.5 / w->theta : 1, *wa = w->theta < 1 ? w->w0 : w->w1;
+    double L[3];
+    int k, l, c;
+    csimi_reduced_tangent(w, w->J);
+    if (w->anchored) return;
+    for (k = 0; k < n; k++) {
+        double x[3] = {0, 0, 0}, y[3] = {0, 0, 0}, *row = w->J + size * (3 + k);
+        csimi_inertia_add(2 * h, w->Q + 9 * (1 + k), w->w1, x);
+        csimi_axial_add(-h, w->Rb + 9 * (1 + k), x);
+        csimi_inertia_add(2 * h * part, w->Qe + 9 * (1 + k), wa, y);
+        csimi_axial_add(-h * part, w->Ra + 9 * (1 + k), y);
+        for (c = 0; c < 3; c++) {
+            w->J[size * c + 3 + k] += x[c];
+            row[c] -= y[c];
+        }
+        for (l = 0; l < n; l++) {
+            const double *N = w->m.moments + 9 * ((n + 1) * (1 + k) + 1 + l);
+            double gamma[3] = {0, 0, 0}, bend[3] = {0, 0, 0};
+            csimi_axial_add(h, N, gamma);
+            csimi_inertia_add(h * h * w->theta, N, w->w1, bend);
+            row[3 + l] -= csimi_dot64(gamma, w->w1) + csimi_dot64(wa, bend) + part * csimi_dot64(gamma, wa);
+        }
+    }
+    for (l = 0; l < size; l++) { /* exp(h nu-) on the columns of L_1 */
+        double x[3], turned[3];
+        for (c = 0; c < 3; c++) x[c] = w->J[size * c + l];
+        csimi_reduced_turn(w, x, turned);
+        for (c = 0; c < 3; c++) w->J[size * c + l] = turned[c];
+    }
+    csimi_reduced_turn(w, w->P1, L);
+    for (c = 0; c < 3; c++) { /* and its own change with nu-: -h [L]x */
+        w->J[size * c + (c + 1) % 3] += h * L[(c + 2) % 3];
+        w->J[size * c + (c + 2) % 3] -= h * L[(c + 1) % 3];
+    }
+}
+
+/* Square of a misfit or of rates, angular parts weighed to match the modal ones. */
+static double csimi_reduced_size(const csimi_reduced_work *w, const double *x, bool momenta) {
+    const double *N = w->m.moments, inertia = (N[0] + N[4] + N[8]) * 2 / 3;
+    double sum = csimi_dot64(x, x) * (momenta ? 1 / inertia : inertia);
+    int k;
+    for (k = 3; k < 3 + w->m.modes; k++) sum += x[k] * x[k];
+    return sum;
+}
+
+/* Newton's method from z to rounding; a step that does not bring the misfit down is halved. */
+static void csimi_reduced_solve(csimi_reduced_work *w) {
+    const int size = 3 + w->m.modes;
+    double misfit, moved, last = 1e300;
+    int iteration, halving, k;
+    csimi_reduced_misfit(w, true);
+    for (iteration = 0; iteration < 30; iteration++, last = moved) {
+        csimi_reduced_jacobian(w);
+        if (!csimi_lu(size, w->J, w->pivot)) return;
+        misfit = csimi_reduced_size(w, w->r, true);
+        CSIMI_MEMCPY(w->dz, w->r, sizeof w->dz);
+        csimi_lu_solve(size, w->J, w->pivot, w->dz);
+        moved = csimi_reduced_size(w, w->dz, false) / (csimi_reduced_size(w, w->z, false) + 1e-300);
+        if (!(moved < 1e300) || (moved < 1e4 * (double)(CSIMI_EPS * CSIMI_EPS) && moved > last / 4)) return;
+        for (k = 0; k < size; k++) w->z[k] -= w->dz[k];
+        csimi_reduced_misfit(w, true);
+        for (halving = 0; halving < 8 && csimi_reduced_size(w, w->r, true) > 4 * misfit && moved > 1e-12; halving++) {
+            for (k = 0; k < size; k++) w->z[k] += w->dz[k] /= 2;
+            csimi_reduced_misfit(w, true);
+        }
+        if (moved < (double)(CSIMI_EPS * CSIMI_EPS)) return;
+    }
+}
+
+/* Rates of the free motion to coord_free, and the angular velocity at the start turned on, so that v_k + (v - v_k) /
+   theta is that of the axes at the end. */
+CSIMI_FN void csimi_reduced_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk) {
+    int t, k;
+    for (t = 0; t < s->tree_count; t++) {
+        const csimi_tree *tree = s->tree + t;
+        csim_real *free, *start = vk + 3 * (size_t)(csimi_first_coord_block(s) + tree->first_block);
+        csimi_reduced_work *w;
+        double turned[3];
+        if (tree->modes == 0 || tree->mode != CSIMI_FREE) continue;
+        w = csimi_reduced_start(s, t, step);
+        CSIMI_MEMCPY(w->z, w->w0, sizeof w->z);
+        csimi_reduced_solve(w);
+        free = s->coord_free + 3 * (size_t)tree->first_block;
+        csimi_store3(free + 3, csim_rotate(w->frame.rotation, csimi_from64(w->z)));
+        for (k = 0; k < w->m.modes; k++) free[6 + k] = (csim_real)w->z[3 + k];
+        csimi_reduced_turn(w, w->w0, turned);
+        csimi_store3(start + 3, csim_rotate(w->frame.rotation, csimi_from64(turned)));
+    }
+}
+
+/* A that is positive definite: K gives way to that at rest, by halves, while half of M does not outweigh it. */
+static void csimi_reduced_definite(csimi_reduced_work *w) {
+    const int n = w->m.modes, size = 3 + n;
+    const double c1 = 1 / w->theta + w->h * w->alpha;
+    int k, turn;
+    for (turn = 0;; turn++) {
+        csimi_reduced_tangent(w, w->A);
+        CSIMI_MEMCPY(w->J, w->A, sizeof w->J);
+        for (k = 3; k < size; k++) w->J[(size + 1) * k] -= c1 / 2;
+        if (csimi_cholesky(size, w->J) || turn == 8) return;
+        for (k = 0; k < n * n; k++) {
+            const double rest = k % (n + 1) == 0 ? w->h * w->h * w->theta * w->m.squares[k / n] : 0;
+            w->K[k] = turn < 7 ? (w->K[k] + rest) / 2 : rest;
+        }
+    }
+}
+
+/* A and b = A z - misfit(z): the equations of the free motion made linear at its own rates. */
+CSIMI_FN void csimi_reduced_assemble(const csimi_state *s, int t, const csimi_step *step, csimi_system *system) {
+    const csimi_tree *tree = s->tree + t;
+    const size_t block = (size_t)(csimi_first_coord_block(s) + tree->first_block);
+    const csim_real *vk = system->vk + 3 * block;
+    const csim_real *at = s->coord_free + 3 * (size_t)tree->first_block;
+    csim_real *b = system->b + 3 * block, *val = system->A.val;
+    csimi_reduced_work *w = csimi_reduced_start(s, t, step);
+    const int n = w->m.modes, size = 3 + n;
+    const csim_real mass = s->tree_link[tree->first_link].mass;
+    double body[3][3];
+    int i, j, k;
+    csimi_load64(csim_unrotate(w->frame.rotation, csimi_load3(at + 3)), w->z);
+    for (k = 0; k < n; k++) w->z[3 + k] = (double)at[6 + k];
+    csimi_reduced_misfit(w, true);
+    csimi_reduced_definite(w);
+    for (i = 0; i < size; i++)
+        for (w->step[i] = -w->r[i], j = 0; j < size; j++) w->step[i] += w->A[size * i + j] * w->z[j];
+    for (i = 0; i < 3; i++) {
+        csim_real e[3] = {0, 0, 0};
+        e[i] = 1;
+        csimi_load64(csim_unrotate(w->frame.rotation, csimi_load3(e)), body[i]); /* world axis i in the body */
+        csimi_tree_entry(s, tree, i, i, mass * (1 / step->theta + step->h * tree->mass_damping), val);
+        b[i] += mass / step->theta * vk[i] + step->h * ((csim_real)w->force[i] + mass * s->gravity[i]);
+        b[3 + i] += (csim_real)csimi_dot64(body[i], w->step);
+    }
+    for (i = 0; i < 3; i++)
+        for (j = 0; j <= i; j++) {
+            double sum = 0;
+            for (k = 0; k < 9; k++) sum += body[i][k / 3] * w->A[size * (k / 3) + k % 3] * body[j][k % 3];
+            csimi_tree_entry(s, tree, 3 + i, 3 + j, (csim_real)sum, val);
+        }
+    for (k = 0; k < n; k++) {
+        b[6 + k] += (csim_real)w->step[3 + k];
+        for (i = 0; i < 3; i++)
+            csimi_tree_entry(s, tree, 6 + k, 3 + i, (csim_real)csimi_dot64(body[i], w->A + size * (3 + k)), val);
+        for (j = 0; j <= k; j++) csimi_tree_entry(s, tree, 6 + k, 6 + j, (csim_real)w->A[size * (3 + k) + 3 + j], val);
+    }
+}
+
+/* ---- motion and points */
+
+CSIMI_FN void csimi_reduced_follow(const csimi_state *s, int t, const csim_real *rate, csim_real *x) {
+    const csimi_tree *tree = s->tree + t;
+    const csim_modes_view m = csimi_reduced_view(s, tree);
+    const csim_pose frame = csimi_link_pose(s, tree->first_link);
+    const csim_real *q = s->coord_position + 3 * (size_t)tree->first_block + 6;
+    int i, c, k;
+    for (i = 0; i < tree->node_count; i++) {
+        double y[3], u[3];
+        csim_vec3 at;
+        for (c = 0; c < 3; c++) {
+            const double *row = m.shape + (size_t)(3 * i + c) * (size_t)m.modes;
+            y[c] = m.rest[3 * i + c];
+            for (u[c] = 0, k = 0; k < m.modes; k++) {
+                y[c] += row[k] * (double)q[k];
+                if (rate) u[c] += row[k] * (double)rate[6 + k];
+            }
+        }
+        at = csim_rotate(frame.rotation, csimi_from64(y));
+        if (rate)
+            at = csim_add(csim_add(csimi_load3(rate), csim_cross(csimi_load3(rate + 3), at)),
+                          csim_rotate(frame.rotation, csimi_from64(u)));
+        else
+            at = csim_add(frame.position, at);
+        csimi_store3(x + 3 * (size_t)(tree->first_node + i), at);
+    }
+}
+
+CSIMI_FN void csimi_reduced_advance(const csimi_state *s, int t, const csimi_step *step, const csim_real *rate,
+                                    csimi_state *next) {
+    const csimi_tree *tree = s->tree + t;
+    const csim_real *q = s->link_position + 7 * (size_t)tree->first_link, h = step->h;
+    csim_real *to = next->link_position + 7 * (size_t)tree->first_link;
+    const size_t first = 3 * (size_t)tree->first_block;
+    csim_quat turn = csim_quat_exp(csim_scale(h, csimi_load3(rate + 3)));
+    int k;
+    csimi_store3(to, csim_madd(csimi_load3(q), h, csimi_load3(rate)));
+    csimi_store_quat(to + 3, csim_quat_normalize(csim_quat_mul(turn, csimi_load_quat(q + 3))));
+    for (k = 0; k < 3 * tree->block_count; k++)
+        next->coord_position[first + (size_t)k] =
+            k < 6 || k >= 6 + tree->modes ? 0 : s->coord_position[first + (size_t)k] + h * rate[k];
+    csimi_tree_forward(s, t, next->link_position, next->link_pose);
+    csimi_reduced_follow(next, t, NULL, next->x);
+}
+
+CSIMI_FN csimi_tree_totals csimi_reduced_measure(const csimi_state *s, int t, const csim_real *rate) {
+    const csimi_tree *tree = s->tree + t;
+    const csimi_reduced_work *w = csimi_reduced_load(s, t, rate);
+    double v[3], moment[3] = {0, 0, 0};
+    csimi_tree_totals sum;
+    int k, c;
+    CSIMI_MEMSET(&sum, 0, sizeof sum);
+    sum.mass = s->tree_link[tree->first_link].mass;
+    sum.origin = w->frame.position;
+    sum.momentum.v = csim_scale(sum.mass, csimi_load3(rate));
+    sum.momentum.w = csim_rotate(w->frame.rotation, csimi_from64(w->P1));
+    csimi_load64(csimi_load3(rate), v);
+    sum.kinetic = (double)sum.mass * csimi_dot64(v, v) / 2;
+    for (k = 0; k < 3 + tree->modes; k++) sum.kinetic += w->w1[k] * w->P1[k] / 2;
+    for (k = 0; k < tree->modes; k++)
+        for (c = 0; c < 3; c++) moment[c] += w->m.first[3 * k + c] * w->q1[k];
+    sum.first_moment = csim_rotate(w->frame.rotation, csimi_from64(moment));
+    return sum;
+}
+
+CSIMI_FN double csimi_reduced_elastic(const csimi_state *s, int t) {
+    csimi_reduced_work *w = csimi_reduced_load(s, t, s->coord_rate + 3 * (size_t)s->tree[t].first_block);
+    return csimi_modal_elastic(&w->m, w->q1, NULL, NULL, w->poly);
+}
+
+/* A node moves with [1, -[x - c]x, R U]. */
+CSIMI_FN int csimi_reduced_terms(const csimi_state *s, int count, const int *node, const csim_real *W, int *block,
+                                 csim_real *J) {
+    const csimi_tree *tree = s->tree + s->node_tree[node[0]];
+    const csim_modes_view m = csimi_reduced_view(s, tree);
+    const csim_pose frame = csimi_link_pose(s, tree->first_link);
+    int a, c, k;
+    for (k = 0; k < 9 * tree->block_count; k++) J[k] = 0;
+    for (k = 0; k < tree->block_count; k++) block[k] = csimi_first_coord_block(s) + tree->first_block + k;
+    for (a = 0; a < count; a++) {
+        const size_t row = (size_t)(3 * (node[a] - tree->first_node)) * (size_t)m.modes;
+        csim_real arm[3], skew[9], turn[9];
+        csimi_store3(arm, csim_sub(frame.position, csimi_load3(s->x + 3 * (size_t)node[a])));
+        csimi_skew(arm, skew);
+        csimi_matmul(W + 9 * a, skew, turn);
+        for (k = 0; k < 9; k++) {
+            J[k] += W[9 * a + k];
+            J[9 + k] += turn[k];
+        }
+        for (k = 0; k < m.modes; k++) {
+            double u[3];
+            csim_real column[3], y[3] = {0, 0, 0};
+            for (c = 0; c < 3; c++) u[c] = m.shape[row + (size_t)(c * m.modes + k)];
+            csimi_store3(column, csim_rotate(frame.rotation, csimi_from64(u)));
+            csimi_addmul3(W + 9 * a, column, y);
+            for (c = 0; c < 3; c++) J[9 * (2 + k / 3) + 3 * c + k % 3] += y[c];
+        }
+    }
+    return tree->block_count;
+}
+/* ==== end model/reduced.c */
+
 /* ==== begin model/table.c ======================================================================================= */
 /* model/table */
 
@@ -8662,7 +9455,8 @@ CSIMI_FN const csimi_model *csimi_model_table(void) {
         {"spring", csimi_spring_couple, csimi_spring_bind, NULL, csimi_spring_assemble, NULL, csimi_spring_energy},
         {"cable", csimi_cable_couple, csimi_cable_bind, csimi_cable_prepare, csimi_cable_assemble, csimi_cable_advance,
          csimi_cable_energy},
-        {"tree", csimi_tree_couple, csimi_tree_bind, NULL, csimi_tree_assemble, csimi_tree_advance, csimi_tree_energy},
+        {"tree", csimi_tree_couple, csimi_tree_bind, csimi_reduced_prepare, csimi_tree_assemble, csimi_tree_advance,
+         csimi_tree_energy},
     };
     return table;
 }
@@ -21327,6 +22121,7 @@ CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *c) {
     n.tree_links = c->tree_links;
     n.coords = c->coords;
     n.tree_span = c->tree_span;
+    n.modal = c->modal;
     return n;
 }
 
@@ -21352,6 +22147,7 @@ CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *n) {
     c.tree_links = n->tree_links;
     c.coords = n->coords;
     c.tree_span = n->tree_span;
+    c.modal = n->modal;
     return c;
 }
 
@@ -21371,6 +22167,9 @@ CSIMI_FN void csimi_store_layout(csimi_store *s, const csim_solver_params *solve
     s->state.bend_slot = CSIMI_PUSH(arena, int, (size_t)c->bends * 4);
     s->state.coord_slot = CSIMI_PUSH(arena, int, (size_t)c->coords * 2);
     s->state.link_work = CSIMI_PUSH(arena, csimi_link_work, c->tree_links);
+    s->state.coord_free = CSIMI_PUSH(arena, csim_real, (size_t)c->coords * 3);
+    s->state.reduced_work =
+        (struct csimi_reduced_work *)csimi_push(arena, c->modal > 0 ? csimi_reduced_work_bytes() : 0, 1);
     s->A.row = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c) + 1);
     s->A.diag = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c));
     s->A.col = CSIMI_PUSH(arena, int, c->matrix_blocks);
@@ -21520,6 +22319,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->drift.rotation = CSIMI_PUSH(arena, csim_real, 4 * (size_t)n->rigids);
     f->drift.frame = CSIMI_PUSH(arena, csim_real, 4 * (size_t)n->frames);
     f->frozen = CSIMI_PUSH(arena, csim_real, 3 * blocks);
+    f->next.coord_position = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->coords);
     f->vk = CSIMI_PUSH(arena, csim_real, 3 * blocks);
     f->b = CSIMI_PUSH(arena, csim_real, 3 * blocks);
     f->v = CSIMI_PUSH(arena, csim_real, 3 * blocks);
@@ -21551,7 +22351,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
 CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_params *solver) {
     csimi_step_frame frame; /* pointers only: counting */
     csimi_arena arena = csimi_arena_counting();
-    size_t stages[7], most = 0;
+    size_t stages[8], most = 0;
     int i;
     CSIMI_PUSH(&arena, csimi_step_frame, 1);
     csimi_frame_layout(&frame, n, &arena);
@@ -21562,7 +22362,8 @@ CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_para
     stages[4] = csimi_mesh_scratch(n);
     stages[5] = csimi_cloth_scratch(n);
     stages[6] = csimi_tree_scratch(n);
-    for (i = 0; i < 7; i++)
+    stages[7] = csimi_reduced_scratch(n);
+    for (i = 0; i < 8; i++)
         if (stages[i] > most) most = stages[i];
     csimi_push(&arena, most, 1);
     return arena.overflow ? SIZE_MAX / 2 : arena.used;
@@ -21765,8 +22566,9 @@ static csim_status csimi_check_capacity(const csim_capacity *c, const char *func
         "capacity.bodies",    "capacity.nodes",   "capacity.rigids",     "capacity.shapes", "capacity.hulls",
         "capacity.tets",      "capacity.surface", "capacity.triangles",  "capacity.links",  "capacity.matrix_blocks",
         "capacity.contacts",  "capacity.pairs",   "capacity.aggregates", "capacity.frames", "capacity.bends",
-        "capacity.membranes", "capacity.trees",   "capacity.tree_links", "capacity.coords", "capacity.tree_span"};
-    int value[20], i;
+        "capacity.membranes", "capacity.trees",   "capacity.tree_links", "capacity.coords", "capacity.tree_span",
+        "capacity.modal"};
+    int value[21], i;
     value[0] = c->bodies;
     value[1] = c->nodes;
     value[2] = c->rigids;
@@ -21787,7 +22589,8 @@ static csim_status csimi_check_capacity(const csim_capacity *c, const char *func
     value[17] = c->tree_links;
     value[18] = c->coords;
     value[19] = c->tree_span;
-    for (i = 0; i < 20; i++)
+    value[20] = c->modal;
+    for (i = 0; i < 21; i++)
         if (value[i] < 0 || value[i] > 50000000)
             return csimi_fail(error, CSIM_OUT_OF_RANGE, function, names[i], true, (double)value[i],
                               "0 (default) or 1..5e7");
@@ -21834,7 +22637,7 @@ static csimi_counts csimi_first_capacity(const csim_world_def *def) {
     if (!c.nodes) c.nodes = c.bodies;
     if (!c.hulls) c.hulls = 0;
     if (!c.links) c.links = 0;
-    if (!c.surface) c.surface = c.tets || c.frames || c.membranes ? c.nodes : 0;
+    if (!c.surface) c.surface = c.tets || c.frames || c.membranes || c.modal ? c.nodes : 0;
     if (!c.triangles) c.triangles = 2 * c.surface;
     if (!c.aggregates) c.aggregates = c.tets || c.membranes ? csimi_default_aggregates(c.nodes) : 0;
     if (!c.bends) c.bends = c.frames + c.links;
@@ -22146,6 +22949,7 @@ CSIMI_FN void csimi_write_node(csimi_store *s, int i, csim_vec3 x, csim_vec3 v, 
     s->state.node_damping[i] = damping;
     s->state.node_mode[i] = csimi_mode_of(motion);
     s->node_body[i] = slot;
+    s->state.node_tree[i] = -1;
 }
 
 CSIM_API csim_status csim_create_particle(csim_world *w, const csim_particle_def *def, csim_body_id *id) {
@@ -22683,7 +23487,7 @@ static csim_status csimi_attach(csim_world *w, const csim_attachment *at, const 
     if (at->node < 0 || at->node >= b->node_count)
         return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, function, "attachment.node", true, (double)at->node,
                           "0..node count of the body - 1");
-    *place = csimi_place_node(b->first_node + s->node_of_user[b->first_node + at->node]);
+    *place = csimi_place_follow(&s->state, csimi_place_node(b->first_node + s->node_of_user[b->first_node + at->node]));
     return CSIM_OK;
 }
 
@@ -22908,6 +23712,8 @@ static void csimi_shift_indices(csim_world *w, const csimi_body *gone, int hulls
         if (gone->rigid >= 0 && b->rigid > gone->rigid) b->rigid--;
     }
     csimi_shift_cables(s, gone);
+    for (i = 0; i < s->count.trees; i++)
+        if (s->state.tree[i].first_node > gone->first_node) s->state.tree[i].first_node -= gone->node_count;
     for (i = 0; i < s->count.tets * 4; i++)
         if (s->state.tet[i] > gone->first_node) s->state.tet[i] -= gone->node_count;
     for (i = 0; i < s->count.membranes * 3; i++) {
@@ -24770,6 +25576,7 @@ static void csimi_start_coordinates(csimi_store *s, const csim_tree_def *def, co
     CSIMI_MEMSET(rate, 0, bytes);
     CSIMI_MEMSET(s->state.coord_force + 3 * tree->first_block, 0, bytes);
     CSIMI_MEMSET(s->state.coord_target + 3 * tree->first_block, 0, bytes);
+    CSIMI_MEMSET(s->state.coord_position + 3 * tree->first_block, 0, bytes);
     for (i = 0; i < tree->link_count; i++) {
         const csimi_tree_link *link = s->state.tree_link + tree->first_link + i;
         if (link->dofs == 1) {
@@ -24826,6 +25633,27 @@ static bool csimi_tree_has_mass(csimi_store *s, int t) {
     return true;
 }
 
+/* Links, coordinates and poses of a checked definition behind the counts; the modes of a reduced body are a limb of
+   their own. */
+CSIMI_FN void csimi_write_tree(csimi_store *s, const csim_tree_def *def, csimi_tree *tree) {
+    int i;
+    tree->first_link = s->count.tree_links;
+    tree->link_count = def->link_count;
+    tree->first_block = s->count.coords;
+    tree->mode = csimi_mode_of(def->motion);
+    tree->self_contact = !def->no_self_contact;
+    for (i = 0; i < def->link_count; i++) csimi_write_link(s, def, i, tree->first_link + i, tree);
+    csimi_place_coordinates(s, def, tree);
+    for (i = 0; i < tree->modes; i += 3) {
+        const int block = tree->first_block + tree->block_count++;
+        s->state.coord_limb[2 * block] = 1;
+        s->state.coord_limb[2 * block + 1] = csimi_imin(3, tree->modes - i);
+        s->coord_tree[block] = s->count.trees;
+    }
+    csimi_start_coordinates(s, def, tree);
+    csimi_tree_forward(&s->state, s->count.trees, s->state.link_position, s->state.link_pose);
+}
+
 CSIM_API csim_status csim_create_tree(csim_world *w, const csim_tree_def *def, csim_body_id *id) {
     static const char fn[] = "csim_create_tree";
     csimi_counts need, had;
@@ -24843,19 +25671,12 @@ CSIM_API csim_status csim_create_tree(csim_world *w, const csim_tree_def *def, c
     if ((status = csimi_bake_tree(w, def)) != 0) return status;
     tree = s->state.tree + s->count.trees;
     CSIMI_MEMSET(tree, 0, sizeof *tree);
-    tree->first_link = s->count.tree_links;
-    tree->link_count = def->link_count;
-    tree->first_block = s->count.coords;
-    tree->mode = csimi_mode_of(def->motion);
-    tree->self_contact = !def->no_self_contact;
-    for (i = 0; i < def->link_count; i++) csimi_write_link(s, def, i, tree->first_link + i, tree);
-    csimi_place_coordinates(s, def, tree);
-    csimi_start_coordinates(s, def, tree);
+    tree->first_number = s->count.modal;
+    csimi_write_tree(s, def, tree);
     for (i = 0; i < def->link_count; i++)
         if (csimi_link_term_count(&s->state, tree->first_link + i) > CSIMI_PLACE_TERMS)
             return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "a link under too many joints, number", true, (double)i,
                               "at most 30 coordinates from a link to the root");
-    csimi_tree_forward(&s->state, s->count.trees, s->state.link_position, s->state.link_pose);
     if (!csimi_tree_has_mass(s, s->count.trees))
         return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "the mass matrix", false, 0,
                           "positive definite: every joint moves some mass or has armature");
@@ -24967,11 +25788,14 @@ CSIMI_FN void csimi_tree_forget(csimi_store *s, int tree) { /* the links and blo
     for (i = tree + 1; i < s->count.trees; i++) {
         s->state.tree[i].first_link -= gone.link_count;
         s->state.tree[i].first_block -= gone.block_count;
+        s->state.tree[i].first_number -= gone.number_count;
     }
+    for (i = 0; i < s->count.nodes; i++) s->state.node_tree[i] -= s->state.node_tree[i] > tree;
     for (i = gone.first_link + gone.link_count; i < s->count.tree_links; i++) s->state.tree_link[i].tree--;
     for (i = gone.first_block + gone.block_count; i < s->count.coords; i++) s->coord_tree[i]--;
     csimi_remove(s, CSIMI_AXIS_tree_links, gone.first_link, gone.link_count);
     csimi_remove(s, CSIMI_AXIS_coords, gone.first_block, gone.block_count);
+    csimi_remove(s, CSIMI_AXIS_modal, gone.first_number, gone.number_count);
     csimi_remove(s, CSIMI_AXIS_trees, tree, 1);
     for (i = 0; i < s->count.bodies; i++)
         if (s->body[i].alive && s->body[i].tree > tree) s->body[i].tree--;
@@ -24998,7 +25822,7 @@ CSIMI_FN void csimi_tree_set_base(csimi_store *s, int tree, csim_pose pose) {
 CSIMI_FN bool csimi_tree_set_base_velocity(csimi_store *s, int tree, csim_vec3 linear, csim_vec3 angular) {
     const csimi_tree *t = s->state.tree + tree;
     csim_real *rate = s->state.coord_rate + 3 * t->first_block, *rep = s->coord_rep + 3 * t->first_block;
-    if (s->state.tree_link[t->first_link].joint != CSIM_TREE_FLOATING) return false;
+    if (s->state.tree_link[t->first_link].joint != CSIM_TREE_FLOATING || t->anchored) return false;
     csimi_store3(rate, linear);
     csimi_store3(rate + 3, angular);
     csimi_store3(rep, linear);
@@ -25323,6 +26147,300 @@ CSIM_API csim_status csim_tree_add_link_force(csim_world *w, csim_body_id id, in
 #undef CSIMI_OPEN_TREE
 /* ==== end world/tree.c */
 
+/* ==== begin world/reduced.c ===================================================================================== */
+/* world/reduced: making reduced bodies, and what a program asks of them and sets. */
+
+CSIM_API csim_reduced_def csim_default_reduced_def(void) {
+    csim_reduced_def d;
+    CSIMI_MEMSET(&d, 0, sizeof d);
+    d.pose = csim_pose_identity();
+    d.stiffness_damping = CSIM_R(1e-3);
+    d.surface = csim_default_surface_def();
+    d.guard = CSIMI_GUARD;
+    return d;
+}
+
+static size_t csimi_reduced_numbers(const csim_modes *m) {
+    return csimi_modal_constants(m->modes, m->linear != 0) + 3 * (size_t)m->surface_count * (1 + (size_t)m->modes);
+}
+
+/* Frame and modes, in blocks of three. */
+static int csimi_reduced_blocks(const csim_modes *m) { return 2 + (m->modes + 2) / 3; }
+
+CSIM_API void csim_reduced_needs(const csim_modes *m, csim_capacity *c) {
+    const int blocks = csimi_reduced_blocks(m);
+    c->bodies++;
+    c->nodes += m->surface_count;
+    c->surface += m->surface_count;
+    c->triangles += m->triangle_count;
+    c->trees++;
+    c->tree_links++;
+    c->coords += blocks;
+    c->tree_span = csimi_imax(c->tree_span, blocks);
+    c->matrix_blocks += m->surface_count + blocks * blocks;
+    c->modal += (int)csimi_reduced_numbers(m);
+}
+
+static csim_status csimi_check_reduced(csim_world *w, const csim_reduced_def *d) {
+    static const char fn[] = "csim_create_reduced";
+    static const csimi_field fields[] = {
+        CSIMI_AT_LEAST_0(csim_reduced_def, mass_damping),
+        CSIMI_AT_LEAST_0(csim_reduced_def, stiffness_damping),
+    };
+    csim_status s;
+    int k;
+    if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_reduced_def()", d->guard)) != 0) return s;
+    if (!d->modes) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "modes", false, 0, "not null");
+    if (d->modes->magic != CSIMI_MODES_MAGIC || d->modes->version != CSIMI_MODES_VERSION)
+        return csimi_fail(&w->error, CSIM_BAD_SNAPSHOT, fn, "modes", false, 0,
+                          "made by csim_create_modes or csim_open_modes");
+    if ((s = csimi_check_pose(&w->error, fn, d->pose)) != 0) return s;
+    if ((s = csimi_check_vec(&w->error, fn, "velocity", d->velocity)) != 0) return s;
+    if ((s = csimi_check_vec(&w->error, fn, "angular_velocity", d->angular_velocity)) != 0) return s;
+    if (d->modes->anchored && csim_length(d->velocity) + csim_length(d->angular_velocity) > 0)
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "velocity and angular_velocity", false, 0,
+                          "0: the modes were made with fixed vertices");
+    for (k = 0; k < 2 * d->modes->modes; k++) {
+        const csim_real *a = k % 2 ? d->rate : d->q;
+        if (a && !csimi_finite(a[k / 2]))
+            return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, k % 2 ? "rate" : "q", true, (double)a[k / 2],
+                              "finite numbers");
+    }
+    if ((s = csimi_check_enum(&w->error, fn, "motion", (int)d->motion, CSIM_MOTION_COUNT_)) != 0) return s;
+    if ((s = csimi_check_fields(&w->error, fn, d, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
+    if (csimi_reduced_numbers(d->modes) > 50000000)
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "numbers of the modes", true,
+                          (double)csimi_reduced_numbers(d->modes), "at most 5e7");
+    return csimi_check_surface(&w->error, fn, &d->surface);
+}
+
+/* ---- writing */
+
+typedef struct csimi_reduced_layout {
+    csim_real *rest;
+    int *order, *index;
+    uint64_t *keys;
+} csimi_reduced_layout;
+
+static void csimi_reduced_lay_out(csimi_reduced_layout *l, int points, int triangles, csimi_arena *arena) {
+    l->rest = CSIMI_PUSH(arena, csim_real, 3 * (size_t)points);
+    l->index = CSIMI_PUSH(arena, int, points);
+    l->order = CSIMI_PUSH(arena, int, triangles);
+    l->keys = CSIMI_PUSH(arena, uint64_t, 2 * (size_t)triangles);
+}
+
+CSIMI_FN size_t csimi_reduced_scratch(const csimi_counts *n) {
+    csimi_reduced_layout l;
+    csimi_arena arena = csimi_arena_counting();
+    csimi_reduced_lay_out(&l, n->modal > 0 ? n->surface : 0, n->modal > 0 ? n->triangles : 0, &arena);
+    return arena.used;
+}
+
+/* Constants, then rest positions and modes of the surface. */
+static void csimi_copy_modal(const csim_modes *m, double *out) {
+    const size_t constants = csimi_modal_constants(m->modes, m->linear != 0);
+    const size_t rest = 3 * (size_t)m->surface_count, shape = rest * (size_t)m->modes;
+    const csim_modes_view from = csim_modes_arrays(m);
+    CSIMI_MEMCPY(out, from.squares, sizeof *out * constants);
+    CSIMI_MEMCPY(out + constants, from.rest, sizeof *out * rest);
+    CSIMI_MEMCPY(out + constants + rest, from.shape, sizeof *out * shape);
+}
+
+/* The tree behind the counts: one floating link, its frame at the centre of mass, and a limb of modes. */
+static void csimi_write_reduced(csimi_store *s, const csim_reduced_def *d) {
+    const csim_modes *m = d->modes;
+    csimi_tree *tree = s->state.tree + s->count.trees;
+    csim_tree_link_def link = csim_default_tree_link_def();
+    csim_tree_def def = csim_default_tree_def();
+    int k;
+    link.joint = CSIM_TREE_FLOATING;
+    link.mass = (csim_real)m->mass;
+    def.links = &link;
+    def.link_count = 1;
+    def.pose = d->pose;
+    def.pose.rotation = csim_quat_normalize(def.pose.rotation);
+    def.pose.position =
+        csim_pose_point(def.pose, csim_v3((csim_real)m->centre[0], (csim_real)m->centre[1], (csim_real)m->centre[2]));
+    def.velocity = d->velocity;
+    def.angular_velocity = d->angular_velocity;
+    def.motion = d->motion;
+    CSIMI_MEMSET(tree, 0, sizeof *tree);
+    tree->modes = m->modes;
+    tree->linear = m->linear != 0;
+    tree->anchored = m->anchored != 0;
+    tree->first_node = s->count.nodes;
+    tree->node_count = m->surface_count;
+    tree->first_number = s->count.modal;
+    tree->number_count = (int)csimi_reduced_numbers(m);
+    tree->mass_damping = d->mass_damping;
+    tree->stiffness_damping = d->stiffness_damping;
+    csimi_write_tree(s, &def, tree);
+    for (k = 0; k < m->modes; k++) {
+        const int at = 3 * tree->first_block + 6 + k;
+        s->state.coord_position[at] = d->q ? d->q[k] : 0;
+        s->state.coord_rate[at] = s->coord_rep[at] = d->rate ? d->rate[k] : 0;
+    }
+    csimi_copy_modal(m, s->state.modal + tree->first_number);
+}
+
+/* Nodes and surface of the body in a slot. */
+static void csimi_write_reduced_nodes(csimi_store *s, const csim_modes *m, int slot, const csimi_reduced_layout *l) {
+    csimi_body *b = s->body + slot;
+    const int first = s->count.nodes, *triangle = csim_modes_arrays(m).triangle;
+    const csim_modes_view view = csimi_modal_view(m->modes, m->linear != 0, m->surface_count,
+                                                  s->state.modal + s->state.tree[b->tree].first_number);
+    int i;
+    for (i = 0; i < m->surface_count; i++) {
+        csimi_write_node(s, first + i, csim_v3(0, 0, 0), csim_v3(0, 0, 0), 0, 0, CSIM_STATIC, slot);
+        s->state.node_tree[first + i] = b->tree;
+        s->node_user[first + i] = s->node_of_user[first + i] = l->index[i] = i;
+        s->node_aggregate[first + i] = 0;
+        s->surface_node[b->first_surface + i] = first + i;
+    }
+    for (i = 0; i < 3 * m->surface_count; i++) l->rest[i] = (csim_real)view.rest[i];
+    for (i = 0; i < 3 * m->triangle_count; i++) s->triangle[3 * b->first_triangle + i] = triangle[i];
+    csimi_write_surface(s, slot, l->rest, l->index, l->order, l->keys);
+}
+
+CSIM_API csim_status csim_create_reduced(csim_world *w, const csim_reduced_def *def, csim_body_id *id) {
+    static const char fn[] = "csim_create_reduced";
+    csim_capacity more;
+    csimi_counts need, add;
+    csimi_reduced_layout layout;
+    csimi_arena arena;
+    csimi_store *s;
+    csimi_body *b;
+    int slot, span, k;
+    csim_status status = csimi_start_create(w, def, id, fn);
+    if (status) return status;
+    if ((status = csimi_check_reduced(w, def)) != 0) return status;
+    if ((status = csimi_check_integrator(&w->def, w->def.integrator, 1, 0, fn, &w->error)) != 0) return status;
+    CSIMI_MEMSET(&more, 0, sizeof more);
+    csim_reduced_needs(def->modes, &more);
+    add = csimi_counts_of(&more);
+    need = csimi_counts_with_body(w);
+    add.bodies = 0;
+    span = csimi_imax(need.tree_span, add.tree_span);
+#define CSIMI_X(axis) need.axis += add.axis;
+    CSIMI_WORLD_AXES(CSIMI_X)
+#undef CSIMI_X
+    need.tree_span = span;
+    if ((status = csimi_make_room(w, need, fn)) != 0) return status;
+    s = &w->store;
+    arena = csimi_arena_in(s->scratch, s->scratch_bytes);
+    csimi_reduced_lay_out(&layout, add.surface, add.triangles, &arena);
+    if (arena.overflow)
+        return csimi_fail(&w->error, CSIM_CAPACITY, fn, "scratch", true, (double)arena.used, "a larger block");
+    csimi_write_reduced(s, def);
+    slot = csimi_take_body(w, CSIM_BODY_REDUCED, def->motion, &def->surface, def->user_data);
+    b = s->body + slot;
+    b->tree = s->count.trees;
+    b->node_count = b->surface_count = add.nodes;
+    b->triangle_count = add.triangles;
+    b->matrix_blocks = add.matrix_blocks;
+    b->corner_contact = def->corner_contact;
+    for (k = 0; k < 3; k++) b->centre[k] = (csim_real)def->modes->centre[k];
+    csimi_write_reduced_nodes(s, def->modes, slot, &layout);
+    s->tree_body[b->tree] = slot;
+    s->count = need;
+    csimi_finish_create(w, slot, id);
+    csimi_reduced_refresh(s, b->tree);
+    return CSIM_OK;
+}
+
+/* ---- following */
+
+CSIMI_FN void csimi_reduced_refresh(csimi_store *s, int t) {
+    const csimi_tree *tree = s->state.tree + t;
+    csim_real *rate = s->state.coord_rate + 3 * tree->first_block, *rep = s->coord_rep + 3 * tree->first_block;
+    int k;
+    if (tree->modes == 0) return;
+    for (k = 6; k < 3 * tree->block_count && tree->mode != CSIMI_FREE; k++) rate[k] = rep[k] = 0;
+    csimi_reduced_follow(&s->state, t, NULL, s->state.x);
+    csimi_reduced_follow(&s->state, t, rate, s->state.v);
+    csimi_reduced_follow(&s->state, t, rep, s->node_rep);
+}
+
+CSIMI_FN void csimi_reduced_step_velocities(csim_world *w, csimi_step_frame *f) {
+    const csimi_state *s = &w->store.state;
+    int t;
+    for (t = 0; t < s->tree_count; t++) {
+        const csimi_tree *tree = s->tree + t;
+        if (tree->modes == 0) continue;
+        csimi_reduced_follow(s, t, f->v + 3 * (csimi_first_coord_block(s) + tree->first_block), f->v);
+        csimi_reduced_follow(&f->next, t, f->next.coord_rate + 3 * tree->first_block, f->next.v);
+    }
+}
+
+/* ---- the public getters and setters */
+
+static csim_status csimi_find_reduced(const csim_world *w, csim_body_id id, const char *fn, const csimi_tree **tree,
+                                      int *index, csim_error *error) {
+    int slot;
+    csim_status s;
+    if ((s = csimi_find_body(w, id, fn, &slot, error)) != 0) return s;
+    if (w->store.body[slot].kind != CSIM_BODY_REDUCED)
+        return csimi_fail(error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a reduced body");
+    *index = w->store.body[slot].tree;
+    *tree = w->store.state.tree + *index;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_reduced_get_state(const csim_world *w, csim_body_id id, csim_real *q, csim_real *rate) {
+    const csimi_tree *tree = NULL;
+    int k, t;
+    csim_status status;
+    if (!w) return CSIM_NULL_ARGUMENT;
+    if ((status = csimi_find_reduced(w, id, "csim_reduced_get_state", &tree, &t, NULL)) != 0) return status;
+    for (k = 0; k < tree->modes; k++) {
+        if (q) q[k] = w->store.state.coord_position[3 * tree->first_block + 6 + k];
+        if (rate) rate[k] = w->store.state.coord_rate[3 * tree->first_block + 6 + k];
+    }
+    return CSIM_OK;
+}
+
+/* Finds the body and checks the numbers given for it. */
+static csim_status csimi_open_reduced(csim_world *w, csim_body_id id, const char *fn, const csim_real *a,
+                                      const csim_real *b, const csimi_tree **tree, int *t) {
+    csim_status status;
+    int k;
+    if (!w) return CSIM_NULL_ARGUMENT;
+    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
+    if ((status = csimi_find_reduced(w, id, fn, tree, t, &w->error)) != 0) return status;
+    for (k = 0; k < (*tree)->modes; k++) {
+        const csim_real bad = a && !csimi_finite(a[k]) ? a[k] : b ? b[k] : 0;
+        if (!csimi_finite(bad))
+            return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, "an array", true, (double)bad, "finite numbers");
+    }
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_reduced_set_state(csim_world *w, csim_body_id id, const csim_real *q, const csim_real *rate) {
+    const csimi_tree *tree = NULL;
+    int k, t;
+    csim_status status = csimi_open_reduced(w, id, "csim_reduced_set_state", q, rate, &tree, &t);
+    if (status) return status;
+    for (k = 0; k < tree->modes; k++) {
+        const int at = 3 * tree->first_block + 6 + k;
+        if (q) w->store.state.coord_position[at] = q[k];
+        if (rate) w->store.state.coord_rate[at] = w->store.coord_rep[at] = rate[k];
+    }
+    csimi_reduced_refresh(&w->store, t);
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_reduced_add_forces(csim_world *w, csim_body_id id, const csim_real *forces) {
+    const csimi_tree *tree = NULL;
+    int k, t;
+    csim_status status = csimi_open_reduced(w, id, "csim_reduced_add_forces", forces, NULL, &tree, &t);
+    if (status) return status;
+    if (!forces)
+        return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, "csim_reduced_add_forces", "forces", false, 0, "not null");
+    for (k = 0; k < tree->modes; k++) w->store.state.coord_force[3 * tree->first_block + 6 + k] += forces[k];
+    return CSIM_OK;
+}
+/* ==== end world/reduced.c */
+
 /* ==== begin world/surface.c ===================================================================================== */
 /* world/surface: the surfaces of solids as volumes that others touch. contact.md 7. */
 
@@ -25459,8 +26577,10 @@ CSIMI_FN csim_pose csimi_body_pose(const csimi_store *s, const csimi_state *stat
         p.position = csim_sub(csimi_load3(state->com + 3 * b->rigid), csim_rotate(p.rotation, csimi_load3(b->centre)));
     } else if (b->kind == CSIM_PARTICLE) {
         p.position = csimi_load3(state->x + 3 * b->first_node);
-    } else if (b->kind == CSIM_BODY_TREE) {
+    } else if (b->tree >= 0) {
         p = csimi_link_pose(state, state->tree[b->tree].first_link);
+        if (b->kind == CSIM_BODY_REDUCED)
+            p.position = csim_sub(p.position, csim_rotate(p.rotation, csimi_load3(b->centre)));
     }
     return p;
 }
@@ -25547,7 +26667,8 @@ static void csimi_add_points(csimi_detector *d, int slot) {
     for (i = 0; i < n; i++) {
         int node = particle ? b->first_node : s->surface_node[b->first_surface + i];
         csim_vec3 x = csimi_load3(s->state.x + 3 * node), v = csimi_load3(s->state.v + 3 * node);
-        csim_vec3 f = csim_scale(1 / s->state.node_mass[node], csimi_load3(s->state.node_force + 3 * node));
+        const csim_real mass = s->state.node_mass[node]; /* of a reduced body: none, the whole of it takes the force */
+        csim_vec3 f = csim_scale(mass > 0 ? 1 / mass : 0, csimi_load3(s->state.node_force + 3 * node));
         lower = csim_v3(csimi_min(lower.x, x.x), csimi_min(lower.y, x.y), csimi_min(lower.z, x.z));
         upper = csim_v3(csimi_max(upper.x, x.x), csimi_max(upper.y, x.y), csimi_max(upper.z, x.z));
         speed2 = csimi_max(speed2, csim_dot(v, v));
@@ -25789,7 +26910,8 @@ typedef struct csimi_probe {
 static void csimi_probe_place(const csimi_store *s, const csimi_probe *p, csimi_found_contact *c) {
     csim_real own = p->radius - s->body[p->body].surface.thickness; /* of a rigid sample: the shape's own radius */
     c->meet = p->node >= 0 ? p->x : csim_madd(p->x, -own, c->normal);
-    c->a = p->node >= 0 ? csimi_place_node(p->node) : csimi_shape_place(s, p->shape, c->meet);
+    c->a = p->node >= 0 ? csimi_place_follow(&s->state, csimi_place_node(p->node))
+                        : csimi_shape_place(s, p->shape, c->meet);
     if (p->node < 0) c->radius -= own;
 }
 
@@ -25832,7 +26954,7 @@ static void csimi_probe_particle(csimi_detector *d, const csimi_probe *p, const 
     c->meet = p->x;
     c->normal = n;
     c->gap = gap;
-    c->a = csimi_place_node(p->node);
+    c->a = csimi_place_follow(&s->state, csimi_place_node(p->node));
     c->b = csimi_place_node(b->item);
 }
 
@@ -25893,7 +27015,7 @@ static void csimi_probe_surface(csimi_detector *d, const csimi_probe *p, const c
         c->point_b = csim_madd(hit.point, B->surface.thickness, c->normal);
         c->gap = gap;
         csimi_probe_place(s, p, c);
-        c->b = csimi_surface_place(s, B, surface, &hit, c->meet);
+        c->b = csimi_place_follow(&s->state, csimi_surface_place(s, B, surface, &hit, c->meet));
     }
 }
 
@@ -26597,7 +27719,10 @@ static void csimi_island_contacts(const csimi_step_frame *f, csimi_island_work *
 static bool csimi_starts_body(const csim_world *w, int block) {
     const csimi_state *s = &w->store.state;
     const int coord = block - csimi_first_coord_block(s);
-    if (coord >= 0) return coord == s->tree[w->store.coord_tree[coord]].first_block;
+    if (coord >= 0) {
+        const csimi_tree *tree = s->tree + w->store.coord_tree[coord];
+        return coord == tree->first_block + (tree->anchored ? tree->base_blocks : 0);
+    }
     return block < s->node_count || block >= csimi_first_frame_block(s) || (block - s->node_count) % 2 == 0;
 }
 
@@ -27012,6 +28137,7 @@ static void csimi_begin_frame(csim_world *w, csimi_step_frame *f, csim_real h, c
     f->next.link_position = own.link_position;
     f->next.link_pose = own.link_pose;
     f->next.coord_rate = own.coord_rate;
+    f->next.coord_position = own.coord_position;
     for (i = 0; i < t->node_count; i++) {
         f->skip[i] = t->node_mode[i] != CSIMI_FREE;
         for (k = 0; k < 3; k++) {
@@ -27037,7 +28163,8 @@ static void csimi_begin_frame(csim_world *w, csimi_step_frame *f, csim_real h, c
     }
     for (i = 0; i < t->coord_count; i++) {
         int block = csimi_first_coord_block(t) + i;
-        f->skip[block] = t->tree[s->coord_tree[i]].mode != CSIMI_FREE;
+        const csimi_tree *tree = t->tree + s->coord_tree[i];
+        f->skip[block] = tree->mode != CSIMI_FREE || (tree->anchored && i < tree->first_block + tree->base_blocks);
         for (k = 0; k < 3; k++) {
             f->vk[3 * block + k] = t->coord_rate[3 * i + k];
             f->rep[3 * block + k] = s->coord_rep[3 * i + k];
@@ -27144,6 +28271,7 @@ static csim_status csimi_integrate(csim_world *w, csimi_step_frame *f, const csi
     for (i = 0; i < 3 * s->count.frames; i++) f->next.frame_velocity[i] = f->v_end[frames + i];
     for (i = 0; i < 3 * s->count.coords; i++)
         f->next.coord_rate[i] = f->v_end[3 * csimi_first_coord_block(&s->state) + i];
+    csimi_reduced_step_velocities(w, f);
     if (csimi_all_finite(f->v_end, 3 * f->blocks) && csimi_all_finite(f->next.x, 3 * s->count.nodes) &&
         csimi_all_finite(f->next.com, 3 * s->count.rigids) && csimi_all_finite(f->next.rotation, 4 * s->count.rigids) &&
         csimi_all_finite(f->next.frame, 4 * s->count.frames) &&
@@ -27174,6 +28302,7 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *s
     CSIMI_MEMCPY(s->state.link_position, f->next.link_position, real * 7 * links);
     CSIMI_MEMCPY(s->state.link_pose, f->next.link_pose, real * 7 * links);
     CSIMI_MEMCPY(s->state.coord_rate, f->next.coord_rate, real * 3 * coords);
+    CSIMI_MEMCPY(s->state.coord_position, f->next.coord_position, real * 3 * coords);
     CSIMI_MEMCPY(s->coord_rep, f->v + 3 * csimi_first_coord_block(&s->state), real * 3 * coords);
     CSIMI_MEMSET(s->state.coord_force, 0, real * 3 * coords);
     CSIMI_MEMSET(s->state.node_force, 0, real * 3 * nodes);
@@ -27590,7 +28719,7 @@ static csim_vec3 csimi_node_mean(const csimi_store *s, const csimi_body *b, cons
 CSIM_API csim_status csim_body_get_pose(const csim_world *w, csim_body_id id, csim_pose *pose) {
     CSIMI_READ_BODY(w, id, pose);
     *pose = csimi_body_pose(s, &s->state, slot);
-    if (b->node_count > 0) pose->position = csimi_node_mean(s, b, s->state.x);
+    if (b->node_count > 0 && b->tree < 0) pose->position = csimi_node_mean(s, b, s->state.x);
     return CSIM_OK;
 }
 
@@ -27603,7 +28732,7 @@ static csim_status csimi_get_velocity(const csim_world *w, csim_body_id id, bool
         if (angular) *angular = csimi_load3(v + 3);
         return CSIM_OK;
     }
-    if (b->kind == CSIM_BODY_TREE) {
+    if (b->tree >= 0) {
         csim_vec3 turn;
         csimi_tree_base_velocity(s, b->tree, end ? s->state.coord_rate : s->coord_rep, linear, &turn);
         if (angular) *angular = turn;
@@ -27631,9 +28760,10 @@ CSIM_API csim_status csim_body_get_mass(const csim_world *w, csim_body_id id, cs
         mass->mass = s->state.rigid_mass[b->rigid];
         mass->centre = csimi_load3(b->centre);
         CSIMI_MEMCPY(mass->inertia.m, s->state.inertia + 9 * b->rigid, 9 * sizeof(csim_real));
-    } else if (b->kind == CSIM_BODY_TREE) {
+    } else if (b->tree >= 0) {
         const csimi_tree *tree = s->state.tree + b->tree;
         int i;
+        mass->centre = csimi_load3(b->centre);
         for (i = 0; i < tree->link_count; i++) mass->mass += s->state.tree_link[tree->first_link + i].mass;
     } else {
         int i;
@@ -27647,15 +28777,17 @@ CSIM_API csim_status csim_body_get_mass(const csim_world *w, csim_body_id id, cs
 CSIM_API csim_status csim_body_set_pose(csim_world *w, csim_body_id id, csim_pose pose) {
     CSIMI_OPEN_BODY(w, id, "csim_body_set_pose");
     if ((status = csimi_check_pose(&w->error, "csim_body_set_pose", pose)) != 0) return status;
-    if (b->kind != CSIM_RIGID && b->kind != CSIM_PARTICLE && b->kind != CSIM_BODY_TREE)
+    if (b->kind != CSIM_RIGID && b->kind != CSIM_PARTICLE && b->tree < 0)
         return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_pose", "id", true, (double)id.index1,
-                          "a particle, rigid body or tree");
+                          "a particle, rigid or reduced body, or tree");
     if (b->kind == CSIM_PARTICLE) {
         csimi_store3(s->state.x + 3 * b->first_node, pose.position);
         return CSIM_OK;
     }
-    if (b->kind == CSIM_BODY_TREE) {
+    if (b->tree >= 0) {
+        if (b->kind == CSIM_BODY_REDUCED) pose.position = csim_pose_point(pose, csimi_load3(b->centre));
         csimi_tree_set_base(s, b->tree, pose);
+        csimi_reduced_refresh(s, b->tree);
         return CSIM_OK;
     }
     pose.rotation = csim_quat_normalize(pose.rotation);
@@ -27691,10 +28823,11 @@ CSIM_API csim_status csim_body_set_velocity(csim_world *w, csim_body_id id, csim
         csimi_store3(s->state.velocity + 6 * b->rigid + 3, angular);
         csimi_store3(s->rigid_rep + 6 * b->rigid, linear);
         csimi_store3(s->rigid_rep + 6 * b->rigid + 3, angular);
-    } else if (b->kind == CSIM_BODY_TREE) {
+    } else if (b->tree >= 0) {
         if (!csimi_tree_set_base_velocity(s, b->tree, linear, angular))
             return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_velocity", "id", true, (double)id.index1,
-                              "a tree with a floating first link");
+                              "a tree with a floating first link, a reduced body that is not anchored");
+        csimi_reduced_refresh(s, b->tree);
     } else {
         csim_vec3 centre = csimi_node_mean(s, b, s->state.x);
         int i;
@@ -27715,7 +28848,7 @@ CSIM_API csim_status csim_body_add_force(csim_world *w, csim_body_id id, csim_ve
     if (b->kind == CSIM_RIGID) {
         csimi_add3(s->state.wrench + 6 * b->rigid, force);
         csimi_add3(s->state.wrench + 6 * b->rigid + 3, torque);
-    } else if (b->kind == CSIM_BODY_TREE) {
+    } else if (b->tree >= 0) {
         const int link = s->state.tree[b->tree].first_link;
         csimi_tree_push_link(s, link, csimi_link_pose(&s->state, link).position, force, torque);
     } else {
@@ -27752,9 +28885,10 @@ CSIM_API csim_status csim_body_set_motion(csim_world *w, csim_body_id id, csim_m
         s->state.rigid_mode[b->rigid] = csimi_mode_of(motion);
         for (k = 0; motion == CSIM_STATIC && k < 6; k++)
             s->state.velocity[6 * b->rigid + k] = s->rigid_rep[6 * b->rigid + k] = 0;
-    } else if (b->kind == CSIM_BODY_TREE) {
+    } else if (b->tree >= 0) {
         s->state.tree[b->tree].mode = csimi_mode_of(motion);
         if (motion == CSIM_STATIC) csimi_tree_stop(s, b->tree);
+        csimi_reduced_refresh(s, b->tree);
     } else {
         int i;
         for (i = b->first_node; i < b->first_node + b->node_count; i++) csimi_set_mode(s, i, motion);
@@ -27830,11 +28964,20 @@ static csim_status csimi_node_of(csim_world *w, const csimi_body *b, int node, c
     return CSIM_OK;
 }
 
+/* The same where the node is not one that follows a reduced body. */
+static csim_status csimi_own_node_of(csim_world *w, const csimi_body *b, int node, const char *function,
+                                     int *internal) {
+    if (b->kind == CSIM_BODY_REDUCED)
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, function, "id", false, 0,
+                          "no reduced body: its nodes follow its coordinates");
+    return csimi_node_of(w, b, node, function, internal);
+}
+
 CSIM_API csim_status csim_body_set_node(csim_world *w, csim_body_id id, int node, csim_vec3 position,
                                         csim_vec3 velocity) {
     int i;
     CSIMI_OPEN_BODY(w, id, "csim_body_set_node");
-    if ((status = csimi_node_of(w, b, node, "csim_body_set_node", &i)) != 0) return status;
+    if ((status = csimi_own_node_of(w, b, node, "csim_body_set_node", &i)) != 0) return status;
     if ((status = csimi_check_vec(&w->error, "csim_body_set_node", "position", position)) != 0) return status;
     if ((status = csimi_check_vec(&w->error, "csim_body_set_node", "velocity", velocity)) != 0) return status;
     csimi_store3(s->state.x + 3 * i, position);
@@ -27845,7 +28988,7 @@ CSIM_API csim_status csim_body_set_node(csim_world *w, csim_body_id id, int node
 CSIM_API csim_status csim_body_set_node_motion(csim_world *w, csim_body_id id, int node, csim_motion motion) {
     int i;
     CSIMI_OPEN_BODY(w, id, "csim_body_set_node_motion");
-    if ((status = csimi_node_of(w, b, node, "csim_body_set_node_motion", &i)) != 0) return status;
+    if ((status = csimi_own_node_of(w, b, node, "csim_body_set_node_motion", &i)) != 0) return status;
     if ((status =
              csimi_check_enum(&w->error, "csim_body_set_node_motion", "motion", (int)motion, CSIM_MOTION_COUNT_)) != 0)
         return status;
@@ -30777,6 +31920,8 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_PLACE_TERMS
 #undef CSIMI_MODEL_ASSEMBLE
 #undef CSIMI_SPRING_SLOTS
+#undef CSIMI_MODES_MAGIC
+#undef CSIMI_MODES_VERSION
 #undef CSIMI_COLLIDE_PRIVATE_H
 #undef CSIMI_FIELD_GUARD
 #undef CSIMI_SAMPLE_BLOCK

@@ -7,18 +7,6 @@
 #include "law.h"
 #include "problem.h"
 
-/* Square root to double precision in both builds; 0 for 0, NaN for NaN and negative numbers. */
-CSIM_INLINE double csimi_sqrt64(double x) {
-#ifdef CONDSIM_FLOAT
-    double y = (double)CSIMI_SQRT((csim_real)x);
-    if (y > 0) y = 0.5 * (y + x / y);
-    if (y > 0) y = 0.5 * (y + x / y); /* twice, for x near the smallest float */
-    return y;
-#else
-    return CSIMI_SQRT(x);
-#endif
-}
-
 /* ---- problem.c: whether the law of contact m is one, as csim_problem_check says it. */
 CSIMI_FN csim_status csimi_check_contact_law(const csim_contact *contact, int m, csim_error *error);
 

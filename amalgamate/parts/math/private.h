@@ -44,6 +44,17 @@ CSIM_INLINE void csimi_addmulT3_wide(const csim_real *M, const double *x, double
     y[1] += (double)M[1] * x[0] + (double)M[4] * x[1] + (double)M[7] * x[2];
     y[2] += (double)M[2] * x[0] + (double)M[5] * x[1] + (double)M[8] * x[2];
 }
+/* Square root to double precision in both builds; 0 for 0, NaN for NaN and negative numbers. */
+CSIM_INLINE double csimi_sqrt64(double x) {
+#ifdef CONDSIM_FLOAT
+    double y = (double)CSIMI_SQRT((csim_real)x);
+    if (y > 0) y = 0.5 * (y + x / y);
+    if (y > 0) y = 0.5 * (y + x / y); /* twice, for x near the smallest float */
+    return y;
+#else
+    return CSIMI_SQRT(x);
+#endif
+}
 #ifdef CONDSIM_OWN_MATH
 /* ---- elementary.c: what CSIMI_SIN ... call under CONDSIM_OWN_MATH. */
 CSIMI_FN csim_real csimi_sin(csim_real x);

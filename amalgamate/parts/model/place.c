@@ -38,6 +38,14 @@ CSIMI_FN csimi_place csimi_place_node(int node) {
     return p;
 }
 
+CSIMI_FN csimi_place csimi_place_follow(const csimi_state *s, csimi_place p) {
+    const int node = p.kind == CSIMI_PLACE_NODE ? p.item : p.kind == CSIMI_PLACE_FACE ? p.node[0] : -1;
+    if (node < 0 || s->node_tree[node] < 0) return p;
+    p.node[p.kind == CSIMI_PLACE_NODE ? 0 : 3] = s->tree[s->node_tree[node]].block_count;
+    if (p.kind == CSIMI_PLACE_NODE) p.kind = CSIMI_PLACE_VERTEX;
+    return p;
+}
+
 CSIMI_FN csimi_place csimi_place_rigid(const csimi_state *s, int k, csim_vec3 point) {
     csimi_place p = csimi_place_of(CSIMI_PLACE_RIGID);
     csim_vec3 arm = csim_sub(point, csimi_load3(s->com + 3 * (size_t)k));
@@ -136,6 +144,7 @@ CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p)
     int k;
     switch (p->kind) {
     case CSIMI_PLACE_GROUND: break;
+    case CSIMI_PLACE_VERTEX:
     case CSIMI_PLACE_NODE: return csimi_load3(s->x + 3 * (size_t)p->item);
     case CSIMI_PLACE_RIGID:
         return csim_add(csimi_load3(s->com + 3 * (size_t)p->item),
@@ -156,6 +165,7 @@ CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place 
     int k;
     switch (p->kind) {
     case CSIMI_PLACE_GROUND: break;
+    case CSIMI_PLACE_VERTEX:
     case CSIMI_PLACE_NODE: return csimi_load3(s->v + 3 * (size_t)p->item);
     case CSIMI_PLACE_RIGID: {
         const csim_real *twist = s->velocity + 6 * (size_t)p->item;
@@ -189,11 +199,13 @@ CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_pl
         if (s->rigid_mode[p->item] != CSIMI_FREE) break;
         return csim_madd(csimi_load3(s->gravity), 1 / s->rigid_mass[p->item],
                          csimi_load3(s->wrench + 6 * (size_t)p->item));
+    case CSIMI_PLACE_VERTEX:
     case CSIMI_PLACE_LINK: return csimi_place_free(s, p) ? csimi_load3(s->gravity) : a; /* as if its joints were free */
     case CSIMI_PLACE_EDGE:
         a = csim_scale(1 - p->local[2], csimi_node_acceleration(s, p->node[0]));
         return csim_madd(a, p->local[2], csimi_node_acceleration(s, p->node[1]));
     case CSIMI_PLACE_FACE:
+        if (p->node[3] > 0) return csimi_place_free(s, p) ? csimi_load3(s->gravity) : a;
         for (k = 0; k < 3; k++) a = csim_madd(a, p->local[k], csimi_node_acceleration(s, p->node[k]));
         break;
     }
@@ -201,7 +213,7 @@ CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_pl
 }
 
 CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_vec3 point, int *block, csim_real *J) {
-    csim_real x[3];
+    csim_real x[3], W[27];
     int k, n = csimi_place_term_count(p);
     switch (p->kind) {
     case CSIMI_PLACE_GROUND: break;
@@ -209,6 +221,7 @@ CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_
         block[0] = p->item;
         csimi_place_scaled_identity(1, J);
         break;
+    case CSIMI_PLACE_VERTEX: csimi_place_scaled_identity(1, W); return csimi_reduced_terms(s, 1, &p->item, W, block, J);
     case CSIMI_PLACE_RIGID:
         block[0] = s->node_count + 2 * p->item;
         block[1] = block[0] + 1;
@@ -227,8 +240,10 @@ CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_
         csimi_skew(x, J + 18);
         break;
     case CSIMI_PLACE_FACE:
+        csimi_face_terms(s, p, W);
+        if (p->node[3] > 0) return csimi_reduced_terms(s, 3, p->node, W, block, J);
         for (k = 0; k < 3; k++) block[k] = p->node[k];
-        csimi_face_terms(s, p, J);
+        CSIMI_MEMCPY(J, W, sizeof W);
         break;
     }
     return n;
@@ -241,7 +256,8 @@ CSIMI_FN int csimi_place_term_count(const csimi_place *p) {
     case CSIMI_PLACE_RIGID: return 2;
     case CSIMI_PLACE_LINK: return p->node[0];
     case CSIMI_PLACE_EDGE: return 3;
-    case CSIMI_PLACE_FACE: return 3;
+    case CSIMI_PLACE_FACE: return p->node[3] > 0 ? p->node[3] : 3;
+    case CSIMI_PLACE_VERTEX: return p->node[0];
     }
     return 0;
 }
@@ -266,6 +282,7 @@ CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, 
     switch (p->kind) {
     case CSIMI_PLACE_GROUND: return 0;
     case CSIMI_PLACE_NODE: return s->node_mass[p->item];
+    case CSIMI_PLACE_VERTEX:
     case CSIMI_PLACE_LINK: return 0; /* from A */
     case CSIMI_PLACE_RIGID:
         trace = 3 / s->rigid_mass[p->item];
@@ -289,6 +306,7 @@ CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, 
         }
         break;
     case CSIMI_PLACE_FACE:
+        if (p->node[3] > 0) return 0;
         csimi_face_terms(s, p, J);
         for (k = 0; k < 27; k++)
             if (s->node_mode[p->node[k / 9]] == CSIMI_FREE) trace += J[k] * J[k] / s->node_mass[p->node[k / 9]];
@@ -307,7 +325,9 @@ CSIMI_FN bool csimi_place_free(const csimi_state *s, const csimi_place *p) {
     case CSIMI_PLACE_EDGE:
         return s->node_mode[p->node[0]] == CSIMI_FREE || s->node_mode[p->node[1]] == CSIMI_FREE ||
                s->frame_mode[p->item] == CSIMI_FREE;
+    case CSIMI_PLACE_VERTEX: return s->tree[s->node_tree[p->item]].mode == CSIMI_FREE;
     case CSIMI_PLACE_FACE:
+        if (p->node[3] > 0) return s->tree[s->node_tree[p->node[0]]].mode == CSIMI_FREE;
         for (k = 0; k < 3; k++)
             if (s->node_mode[p->node[k]] == CSIMI_FREE) return true;
         break;
@@ -349,6 +369,7 @@ CSIMI_FN csim_vec3 csimi_place_carry(const csimi_place *p, const csimi_state *th
                                      csim_vec3 direction) {
     switch (p->kind) {
     case CSIMI_PLACE_GROUND:
+    case CSIMI_PLACE_VERTEX:
     case CSIMI_PLACE_NODE: break;
     case CSIMI_PLACE_RIGID:
         return csim_rotate(csimi_place_rotation(now, p->item),
@@ -368,6 +389,7 @@ CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count, 
     int k;
     switch (p->kind) {
     case CSIMI_PLACE_GROUND: break;
+    case CSIMI_PLACE_VERTEX:
     case CSIMI_PLACE_NODE:
         if (p->item >= first_node + node_count) p->item -= node_count;
         break;

@@ -9,6 +9,7 @@
 
 #include "../sparse/private.h"
 #include "material.h"
+#include "modes.h"
 #include "tree.h"
 
 /* How the velocity of a block or rigid body is decided. */
@@ -23,8 +24,9 @@ typedef enum csimi_place_kind {
     CSIMI_PLACE_LINK,   /* item: link of a tree, local: the point in its axes, node[0]: terms */
     CSIMI_PLACE_EDGE,   /* item: edge of a cable; local: offset along its first two axes, m, and the share of the way
                            from node[0] to node[1] */
-    CSIMI_PLACE_FACE    /* node[3]: corners of a triangle; local: their weights, which add up to 1, and the height of
-                           the point over the triangle's plane, m */
+    CSIMI_PLACE_FACE,   /* node[3]: corners of a triangle; local: their weights, which add up to 1, and the height of
+                           the point over the triangle's plane, m; node[3]: terms where it is of a reduced body, else 0 */
+    CSIMI_PLACE_VERTEX  /* item: node of a reduced body, node[0]: terms */
 } csimi_place_kind;
 
 typedef struct csimi_place {
@@ -33,7 +35,7 @@ typedef struct csimi_place {
     csim_real local[4];
 } csimi_place;
 
-#define CSIMI_PLACE_TERMS 10 /* most terms of a place: a link under 30 coordinates */
+#define CSIMI_PLACE_TERMS 10 /* most terms of a place: a link under 30 coordinates, a frame and CSIM_MODES_MOST modes */
 
 /* What a bend element holds on to: an edge frame, a body or the world. */
 typedef struct csimi_bend_end {
@@ -54,6 +56,12 @@ typedef struct csimi_tree {
     bool self_contact;                         /* links that are no neighbours may touch */
     int position_count, dof_count;             /* numbers in the user's arrays, without padding */
     unsigned char mode;
+    /* a reduced body is a tree of one floating link (its frame, about the centre of mass) with a limb of modes */
+    int modes; /* 0: an articulated body */
+    bool linear, anchored;
+    int first_node, node_count; /* its surface vertices: nodes that follow, never unknowns */
+    int first_number, number_count;
+    csim_real mass_damping, stiffness_damping;
 } csimi_tree;
 
 typedef struct csimi_tree_link {
@@ -167,6 +175,11 @@ typedef struct csimi_state {
     int *coord_limb;            /* [2 coord_count] limb (0: base) and coordinates used */
     int *coord_slot;            /* [2 coord_count] where the row's base and limb begin in A */
     csimi_link_work *link_work; /* [tree_link_count] scratch of one pass over a tree */
+    int *node_tree;             /* [node_count] reduced body that the node follows, -1: none */
+    csim_real *coord_position;  /* [3 coord_count] q of reduced bodies, where coord_rate has its rates */
+    csim_real *coord_free;      /* [3 coord_count] scratch: their rates without contacts, from prepare to assemble */
+    double *modal;              /* numbers of reduced bodies: csimi_modal_view */
+    struct csimi_reduced_work *reduced_work; /* scratch */
 } csimi_state;
 
 /* Numbers of one step; dynamics.md 1. */
@@ -249,6 +262,7 @@ CSIMI_FN void csimi_spring_bind(csimi_state *s, const csim_block_matrix *pattern
 CSIMI_FN void csimi_cable_bind(csimi_state *s, const csim_block_matrix *pattern);
 CSIMI_FN void csimi_rigid_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk);
 CSIMI_FN void csimi_cable_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk);
+CSIMI_FN void csimi_reduced_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk);
 CSIMI_FN void csimi_point_advance(const csimi_state *s, const csimi_step *step, const csim_real *v, csimi_state *next);
 CSIMI_FN void csimi_rigid_advance(const csimi_state *s, const csimi_step *step, const csim_real *v, csimi_state *next);
 CSIMI_FN void csimi_cable_advance(const csimi_state *s, const csimi_step *step, const csim_real *v, csimi_state *next);
@@ -327,6 +341,8 @@ CSIMI_FN int csimi_spring_blocks(const csimi_place *ends /* [2] */);
 /* ---- place.c. point: the place's world point now, which the caller has at hand; ignored by kinds that need none. */
 CSIMI_FN csimi_place csimi_place_ground(csim_vec3 point);
 CSIMI_FN csimi_place csimi_place_node(int node);
+/* A place of nodes that may belong to a reduced body, as one that moves with its coordinates if they do. */
+CSIMI_FN csimi_place csimi_place_follow(const csimi_state *s, csimi_place p);
 /* The material point of rigid body k that is at the world point now. */
 CSIMI_FN csimi_place csimi_place_rigid(const csimi_state *s, int k, csim_vec3 point);
 CSIMI_FN csimi_place csimi_place_face(const int *node /* [3] */, const csim_real *weight /* [3] */, csim_real height);
@@ -410,5 +426,33 @@ CSIMI_FN int csimi_link_above(const csimi_state *s, int link); /* the parent amo
 /* The Jacobian of a point as (block, 3x3) terms, up the path to the root: returns how many; the same without J. */
 CSIMI_FN int csimi_link_term_count(const csimi_state *s, int link);
 CSIMI_FN int csimi_link_terms(const csimi_state *s, int link, csim_vec3 x, int *block, csim_real *J);
+
+/* Adds to one entry of the matrix of a tree, on or below the diagonal, padded coordinates. */
+CSIMI_FN void csimi_tree_entry(const csimi_state *s, const csimi_tree *tree, int row, int col, csim_real m,
+                               csim_real *val);
+
+/* ---- reduced.c */
+
+#define CSIMI_MODES_MAGIC 0x7365646f6d697363ull /* "csimodes" on a little-endian machine */
+#define CSIMI_MODES_VERSION 1u
+/* Numbers before `rest`; the arrays of a model or of a body, whose points are those of the surface. */
+CSIMI_FN size_t csimi_modal_constants(int modes, bool linear);
+CSIMI_FN csim_modes_view csimi_modal_view(int modes, bool linear, int points, const double *numbers);
+CSIMI_FN uint64_t csimi_modes_hash(const csim_modes *m);
+/* V [J], its gradient and second derivatives (each may be null); work[(modes + 1)^2]. */
+CSIMI_FN double csimi_modal_elastic(const csim_modes_view *m, const double *q, double *gradient, double *H,
+                                    double *work);
+CSIMI_FN size_t csimi_reduced_work_bytes(void);
+CSIMI_FN void csimi_reduced_assemble(const csimi_state *s, int tree, const csimi_step *step, csimi_system *system);
+/* Coordinates and nodes after a step at the rates of the tree. */
+CSIMI_FN void csimi_reduced_advance(const csimi_state *s, int tree, const csimi_step *step, const csim_real *rate,
+                                    csimi_state *next);
+/* Positions x of the nodes of a reduced body at its coordinates, or (rate not null: coordinates of the tree) velocities. */
+CSIMI_FN void csimi_reduced_follow(const csimi_state *s, int tree, const csim_real *rate, csim_real *x);
+CSIMI_FN csimi_tree_totals csimi_reduced_measure(const csimi_state *s, int tree, const csim_real *rate);
+CSIMI_FN double csimi_reduced_elastic(const csimi_state *s, int tree);
+/* Terms of sum W_k (velocity of node k), W [9 count]: returns how many. */
+CSIMI_FN int csimi_reduced_terms(const csimi_state *s, int count, const int *node, const csim_real *W, int *block,
+                                 csim_real *J);
 
 #endif

@@ -11,7 +11,8 @@ CSIMI_FN const csimi_model *csimi_model_table(void) {
         {"spring", csimi_spring_couple, csimi_spring_bind, NULL, csimi_spring_assemble, NULL, csimi_spring_energy},
         {"cable", csimi_cable_couple, csimi_cable_bind, csimi_cable_prepare, csimi_cable_assemble, csimi_cable_advance,
          csimi_cable_energy},
-        {"tree", csimi_tree_couple, csimi_tree_bind, NULL, csimi_tree_assemble, csimi_tree_advance, csimi_tree_energy},
+        {"tree", csimi_tree_couple, csimi_tree_bind, csimi_reduced_prepare, csimi_tree_assemble, csimi_tree_advance,
+         csimi_tree_energy},
     };
     return table;
 }

@@ -321,6 +321,12 @@ static void csimi_tree_row_add(const csimi_tree_row *row, int d, csim_real m) {
     row->part[d >= row->split][d + 6 * (d / 3)] += m;
 }
 
+CSIMI_FN void csimi_tree_entry(const csimi_state *s, const csimi_tree *tree, int row, int col, csim_real m,
+                               csim_real *val) {
+    const csimi_tree_row to = csimi_tree_row_of(s, tree, row, val);
+    csimi_tree_row_add(&to, col, m);
+}
+
 /* Entries above the diagonal from those below. */
 static void csimi_tree_mirror(const csimi_state *s, const csimi_tree *tree, csim_real *val) {
     int i, j, k;
@@ -459,10 +465,15 @@ CSIMI_FN void csimi_tree_assemble(const csimi_state *s, const csimi_step *step, 
                 system->A.val[9 * csimi_tree_slot(s, tree, c / 3, c / 3) + 4 * (size_t)(c % 3)] += 1;
             continue;
         }
-        csimi_tree_study(s, t, vk, NULL, s->gravity);
         for (c = 0; c < 3 * tree->block_count; c++) /* padding */
             if (c % 3 >= s->coord_limb[2 * (tree->first_block + c / 3) + 1])
                 system->A.val[9 * csimi_tree_slot(s, tree, c / 3, c / 3) + 4 * (size_t)(c % 3)] += 1;
+        if (tree->modes > 0) {
+            csimi_reduced_assemble(s, t, step, system);
+            csimi_tree_mirror(s, tree, system->A.val);
+            continue;
+        }
+        csimi_tree_study(s, t, vk, NULL, s->gravity);
         for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
             const csimi_tree_link *link = s->tree_link + i;
             csim_real momentum[6], bias[6];
@@ -522,6 +533,10 @@ CSIMI_FN void csimi_tree_advance(const csimi_state *s, const csimi_step *step, c
     for (t = 0; t < s->tree_count; t++) {
         const csimi_tree *tree = s->tree + t;
         const csim_real *rate = v + 3 * (size_t)(csimi_first_coord_block(s) + tree->first_block);
+        if (tree->modes > 0) {
+            csimi_reduced_advance(s, t, step, rate, next);
+            continue;
+        }
         for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
             const csimi_tree_link *link = s->tree_link + i;
             const csim_real *q = s->link_position + 7 * (size_t)i, *u = rate + link->coord;
@@ -549,6 +564,7 @@ CSIMI_FN csimi_tree_totals csimi_tree_measure(const csimi_state *s, int t, const
     const csimi_tree *tree = s->tree + t;
     csimi_tree_totals sum;
     int i, k;
+    if (tree->modes > 0) return csimi_reduced_measure(s, t, rate);
     csimi_tree_columns(s, tree);
     CSIMI_MEMSET(&sum, 0, sizeof sum);
     for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
@@ -586,6 +602,7 @@ CSIMI_FN void csimi_tree_energy(const csimi_state *s, csimi_energy *energy) {
         sum = csimi_tree_measure(s, t, s->coord_rate + 3 * (size_t)tree->first_block);
         energy->kinetic += sum.kinetic;
         energy->gravity -= (double)csim_dot(g, sum.first_moment) + (double)(sum.mass * csim_dot(g, sum.origin));
+        if (tree->modes > 0) energy->elastic += csimi_reduced_elastic(s, t);
         for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
             csim_real e[3];
             if (!(s->tree_link[i].stiffness > 0)) continue;

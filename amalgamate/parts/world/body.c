@@ -103,6 +103,7 @@ CSIMI_FN void csimi_write_node(csimi_store *s, int i, csim_vec3 x, csim_vec3 v, 
     s->state.node_damping[i] = damping;
     s->state.node_mode[i] = csimi_mode_of(motion);
     s->node_body[i] = slot;
+    s->state.node_tree[i] = -1;
 }
 
 CSIM_API csim_status csim_create_particle(csim_world *w, const csim_particle_def *def, csim_body_id *id) {
@@ -640,7 +641,7 @@ static csim_status csimi_attach(csim_world *w, const csim_attachment *at, const 
     if (at->node < 0 || at->node >= b->node_count)
         return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, function, "attachment.node", true, (double)at->node,
                           "0..node count of the body - 1");
-    *place = csimi_place_node(b->first_node + s->node_of_user[b->first_node + at->node]);
+    *place = csimi_place_follow(&s->state, csimi_place_node(b->first_node + s->node_of_user[b->first_node + at->node]));
     return CSIM_OK;
 }
 
@@ -865,6 +866,8 @@ static void csimi_shift_indices(csim_world *w, const csimi_body *gone, int hulls
         if (gone->rigid >= 0 && b->rigid > gone->rigid) b->rigid--;
     }
     csimi_shift_cables(s, gone);
+    for (i = 0; i < s->count.trees; i++)
+        if (s->state.tree[i].first_node > gone->first_node) s->state.tree[i].first_node -= gone->node_count;
     for (i = 0; i < s->count.tets * 4; i++)
         if (s->state.tet[i] > gone->first_node) s->state.tet[i] -= gone->node_count;
     for (i = 0; i < s->count.membranes * 3; i++) {

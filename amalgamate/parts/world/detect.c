@@ -38,8 +38,10 @@ CSIMI_FN csim_pose csimi_body_pose(const csimi_store *s, const csimi_state *stat
         p.position = csim_sub(csimi_load3(state->com + 3 * b->rigid), csim_rotate(p.rotation, csimi_load3(b->centre)));
     } else if (b->kind == CSIM_PARTICLE) {
         p.position = csimi_load3(state->x + 3 * b->first_node);
-    } else if (b->kind == CSIM_BODY_TREE) {
+    } else if (b->tree >= 0) {
         p = csimi_link_pose(state, state->tree[b->tree].first_link);
+        if (b->kind == CSIM_BODY_REDUCED)
+            p.position = csim_sub(p.position, csim_rotate(p.rotation, csimi_load3(b->centre)));
     }
     return p;
 }
@@ -126,7 +128,8 @@ static void csimi_add_points(csimi_detector *d, int slot) {
     for (i = 0; i < n; i++) {
         int node = particle ? b->first_node : s->surface_node[b->first_surface + i];
         csim_vec3 x = csimi_load3(s->state.x + 3 * node), v = csimi_load3(s->state.v + 3 * node);
-        csim_vec3 f = csim_scale(1 / s->state.node_mass[node], csimi_load3(s->state.node_force + 3 * node));
+        const csim_real mass = s->state.node_mass[node]; /* of a reduced body: none, the whole of it takes the force */
+        csim_vec3 f = csim_scale(mass > 0 ? 1 / mass : 0, csimi_load3(s->state.node_force + 3 * node));
         lower = csim_v3(csimi_min(lower.x, x.x), csimi_min(lower.y, x.y), csimi_min(lower.z, x.z));
         upper = csim_v3(csimi_max(upper.x, x.x), csimi_max(upper.y, x.y), csimi_max(upper.z, x.z));
         speed2 = csimi_max(speed2, csim_dot(v, v));

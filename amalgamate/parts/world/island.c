@@ -181,7 +181,10 @@ static void csimi_island_contacts(const csimi_step_frame *f, csimi_island_work *
 static bool csimi_starts_body(const csim_world *w, int block) {
     const csimi_state *s = &w->store.state;
     const int coord = block - csimi_first_coord_block(s);
-    if (coord >= 0) return coord == s->tree[w->store.coord_tree[coord]].first_block;
+    if (coord >= 0) {
+        const csimi_tree *tree = s->tree + w->store.coord_tree[coord];
+        return coord == tree->first_block + (tree->anchored ? tree->base_blocks : 0);
+    }
     return block < s->node_count || block >= csimi_first_frame_block(s) || (block - s->node_count) % 2 == 0;
 }
 

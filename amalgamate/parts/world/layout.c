@@ -25,6 +25,7 @@ CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *c) {
     n.tree_links = c->tree_links;
     n.coords = c->coords;
     n.tree_span = c->tree_span;
+    n.modal = c->modal;
     return n;
 }
 
@@ -50,6 +51,7 @@ CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *n) {
     c.tree_links = n->tree_links;
     c.coords = n->coords;
     c.tree_span = n->tree_span;
+    c.modal = n->modal;
     return c;
 }
 
@@ -69,6 +71,9 @@ CSIMI_FN void csimi_store_layout(csimi_store *s, const csim_solver_params *solve
     s->state.bend_slot = CSIMI_PUSH(arena, int, (size_t)c->bends * 4);
     s->state.coord_slot = CSIMI_PUSH(arena, int, (size_t)c->coords * 2);
     s->state.link_work = CSIMI_PUSH(arena, csimi_link_work, c->tree_links);
+    s->state.coord_free = CSIMI_PUSH(arena, csim_real, (size_t)c->coords * 3);
+    s->state.reduced_work =
+        (struct csimi_reduced_work *)csimi_push(arena, c->modal > 0 ? csimi_reduced_work_bytes() : 0, 1);
     s->A.row = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c) + 1);
     s->A.diag = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c));
     s->A.col = CSIMI_PUSH(arena, int, c->matrix_blocks);
@@ -218,6 +223,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->drift.rotation = CSIMI_PUSH(arena, csim_real, 4 * (size_t)n->rigids);
     f->drift.frame = CSIMI_PUSH(arena, csim_real, 4 * (size_t)n->frames);
     f->frozen = CSIMI_PUSH(arena, csim_real, 3 * blocks);
+    f->next.coord_position = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->coords);
     f->vk = CSIMI_PUSH(arena, csim_real, 3 * blocks);
     f->b = CSIMI_PUSH(arena, csim_real, 3 * blocks);
     f->v = CSIMI_PUSH(arena, csim_real, 3 * blocks);
@@ -249,7 +255,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
 CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_params *solver) {
     csimi_step_frame frame; /* pointers only: counting */
     csimi_arena arena = csimi_arena_counting();
-    size_t stages[7], most = 0;
+    size_t stages[8], most = 0;
     int i;
     CSIMI_PUSH(&arena, csimi_step_frame, 1);
     csimi_frame_layout(&frame, n, &arena);
@@ -260,7 +266,8 @@ CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_para
     stages[4] = csimi_mesh_scratch(n);
     stages[5] = csimi_cloth_scratch(n);
     stages[6] = csimi_tree_scratch(n);
-    for (i = 0; i < 7; i++)
+    stages[7] = csimi_reduced_scratch(n);
+    for (i = 0; i < 8; i++)
         if (stages[i] > most) most = stages[i];
     csimi_push(&arena, most, 1);
     return arena.overflow ? SIZE_MAX / 2 : arena.used;

@@ -145,7 +145,8 @@ typedef struct csimi_probe {
 static void csimi_probe_place(const csimi_store *s, const csimi_probe *p, csimi_found_contact *c) {
     csim_real own = p->radius - s->body[p->body].surface.thickness; /* of a rigid sample: the shape's own radius */
     c->meet = p->node >= 0 ? p->x : csim_madd(p->x, -own, c->normal);
-    c->a = p->node >= 0 ? csimi_place_node(p->node) : csimi_shape_place(s, p->shape, c->meet);
+    c->a = p->node >= 0 ? csimi_place_follow(&s->state, csimi_place_node(p->node))
+                        : csimi_shape_place(s, p->shape, c->meet);
     if (p->node < 0) c->radius -= own;
 }
 
@@ -188,7 +189,7 @@ static void csimi_probe_particle(csimi_detector *d, const csimi_probe *p, const 
     c->meet = p->x;
     c->normal = n;
     c->gap = gap;
-    c->a = csimi_place_node(p->node);
+    c->a = csimi_place_follow(&s->state, csimi_place_node(p->node));
     c->b = csimi_place_node(b->item);
 }
 
@@ -249,7 +250,7 @@ static void csimi_probe_surface(csimi_detector *d, const csimi_probe *p, const c
         c->point_b = csim_madd(hit.point, B->surface.thickness, c->normal);
         c->gap = gap;
         csimi_probe_place(s, p, c);
-        c->b = csimi_surface_place(s, B, surface, &hit, c->meet);
+        c->b = csimi_place_follow(&s->state, csimi_surface_place(s, B, surface, &hit, c->meet));
     }
 }
 

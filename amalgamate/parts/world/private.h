@@ -11,6 +11,7 @@
 #include "world.h"
 #include "cloth.h"
 #include "tree.h"
+#include "reduced.h"
 #include "joint.h"
 
 typedef struct csimi_body {
@@ -20,7 +21,7 @@ typedef struct csimi_body {
     csim_motion motion;
     int next_free;              /* slot of the next free body, -1: none; when not alive */
     int rigid;                  /* rigid bodies: index, else -1 */
-    int tree;                   /* trees: index, else -1 */
+    int tree;                   /* trees and reduced bodies: index, else -1 */
     int first_node, node_count; /* particles and solids */
     int first_shape, shape_count;
     int first_tet, tet_count;
@@ -34,7 +35,7 @@ typedef struct csimi_body {
     bool closed;                  /* cables: the last edge leads back to the first node */
     int aggregate_count;          /* of a solid */
     int matrix_blocks;            /* stored blocks of A that belong to it alone */
-    csim_real centre[3];          /* rigid: centre of mass in body axes */
+    csim_real centre[3];          /* rigid, reduced: centre of mass in body axes */
     csim_real radius;             /* particle */
     csim_real edge;               /* solid: mean edge of the surface at rest, m */
     bool corner_contact;          /* solid: samples of rigid shapes touch its surface */
@@ -99,6 +100,7 @@ enum { CSIMI_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper limit, f
     X(nodes, int, node_user, 1)                              \
     X(nodes, int, node_of_user, 1)                           \
     X(nodes, int, node_aggregate, 1)                         \
+    X(nodes, int, state.node_tree, 1)                        \
     X(rigids, csim_real, state.com, 3)                       \
     X(rigids, csim_real, state.rotation, 4)                  \
     X(rigids, csim_real, state.velocity, 6)                  \
@@ -159,6 +161,8 @@ enum { CSIMI_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper limit, f
     X(coords, csim_real, state.coord_target, 3)              \
     X(coords, int, state.coord_limb, 2)                      \
     X(coords, int, coord_tree, 1)                            \
+    X(coords, csim_real, state.coord_position, 3)            \
+    X(modal, double, state.modal, 1)                         \
     X(contacts, csim_contact_info, contact, 1)               \
     X(ended, uint64_t, ended_id, 1)
 
@@ -175,7 +179,7 @@ enum { CSIMI_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper limit, f
     X(triangles)                                                                                                      \
     X(links)                                                                                                          \
     X(springs) X(joints) X(contacts) X(ended) X(aggregates) X(matrix_blocks) X(pairs) X(frames) X(bends) X(membranes) \
-        X(trees) X(tree_links) X(coords) X(tree_span)
+        X(trees) X(tree_links) X(coords) X(tree_span) X(modal)
 
 typedef struct csimi_counts {
 #define CSIMI_X(axis) int axis;
@@ -496,6 +500,13 @@ CSIMI_FN void csimi_tree_set_base(csimi_store *s, int tree, csim_pose pose);
 CSIMI_FN bool csimi_tree_set_base_velocity(csimi_store *s, int tree, csim_vec3 linear, csim_vec3 angular);
 CSIMI_FN void csimi_tree_push_link(csimi_store *s, int link, csim_vec3 point, csim_vec3 force, csim_vec3 torque);
 CSIMI_FN void csimi_tree_stop(csimi_store *s, int tree);
+CSIMI_FN void csimi_write_tree(csimi_store *s, const csim_tree_def *def, csimi_tree *tree);
+/* ---- reduced.c */
+CSIMI_FN size_t csimi_reduced_scratch(const csimi_counts *n); /* to write the surface of one */
+/* Positions and velocities of the nodes of a reduced body that was moved; other trees have none. */
+CSIMI_FN void csimi_reduced_refresh(csimi_store *s, int tree);
+/* Its nodes follow the rates of the step: representative (into v) and at its end (into next). */
+CSIMI_FN void csimi_reduced_step_velocities(csim_world *w, csimi_step_frame *f);
 
 /* ---- checks */
 

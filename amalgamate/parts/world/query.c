@@ -69,7 +69,7 @@ static csim_vec3 csimi_node_mean(const csimi_store *s, const csimi_body *b, cons
 CSIM_API csim_status csim_body_get_pose(const csim_world *w, csim_body_id id, csim_pose *pose) {
     CSIMI_READ_BODY(w, id, pose);
     *pose = csimi_body_pose(s, &s->state, slot);
-    if (b->node_count > 0) pose->position = csimi_node_mean(s, b, s->state.x);
+    if (b->node_count > 0 && b->tree < 0) pose->position = csimi_node_mean(s, b, s->state.x);
     return CSIM_OK;
 }
 
@@ -82,7 +82,7 @@ static csim_status csimi_get_velocity(const csim_world *w, csim_body_id id, bool
         if (angular) *angular = csimi_load3(v + 3);
         return CSIM_OK;
     }
-    if (b->kind == CSIM_BODY_TREE) {
+    if (b->tree >= 0) {
         csim_vec3 turn;
         csimi_tree_base_velocity(s, b->tree, end ? s->state.coord_rate : s->coord_rep, linear, &turn);
         if (angular) *angular = turn;
@@ -110,9 +110,10 @@ CSIM_API csim_status csim_body_get_mass(const csim_world *w, csim_body_id id, cs
         mass->mass = s->state.rigid_mass[b->rigid];
         mass->centre = csimi_load3(b->centre);
         CSIMI_MEMCPY(mass->inertia.m, s->state.inertia + 9 * b->rigid, 9 * sizeof(csim_real));
-    } else if (b->kind == CSIM_BODY_TREE) {
+    } else if (b->tree >= 0) {
         const csimi_tree *tree = s->state.tree + b->tree;
         int i;
+        mass->centre = csimi_load3(b->centre);
         for (i = 0; i < tree->link_count; i++) mass->mass += s->state.tree_link[tree->first_link + i].mass;
     } else {
         int i;
@@ -126,15 +127,17 @@ CSIM_API csim_status csim_body_get_mass(const csim_world *w, csim_body_id id, cs
 CSIM_API csim_status csim_body_set_pose(csim_world *w, csim_body_id id, csim_pose pose) {
     CSIMI_OPEN_BODY(w, id, "csim_body_set_pose");
     if ((status = csimi_check_pose(&w->error, "csim_body_set_pose", pose)) != 0) return status;
-    if (b->kind != CSIM_RIGID && b->kind != CSIM_PARTICLE && b->kind != CSIM_BODY_TREE)
+    if (b->kind != CSIM_RIGID && b->kind != CSIM_PARTICLE && b->tree < 0)
         return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_pose", "id", true, (double)id.index1,
-                          "a particle, rigid body or tree");
+                          "a particle, rigid or reduced body, or tree");
     if (b->kind == CSIM_PARTICLE) {
         csimi_store3(s->state.x + 3 * b->first_node, pose.position);
         return CSIM_OK;
     }
-    if (b->kind == CSIM_BODY_TREE) {
+    if (b->tree >= 0) {
+        if (b->kind == CSIM_BODY_REDUCED) pose.position = csim_pose_point(pose, csimi_load3(b->centre));
         csimi_tree_set_base(s, b->tree, pose);
+        csimi_reduced_refresh(s, b->tree);
         return CSIM_OK;
     }
     pose.rotation = csim_quat_normalize(pose.rotation);
@@ -170,10 +173,11 @@ CSIM_API csim_status csim_body_set_velocity(csim_world *w, csim_body_id id, csim
         csimi_store3(s->state.velocity + 6 * b->rigid + 3, angular);
         csimi_store3(s->rigid_rep + 6 * b->rigid, linear);
         csimi_store3(s->rigid_rep + 6 * b->rigid + 3, angular);
-    } else if (b->kind == CSIM_BODY_TREE) {
+    } else if (b->tree >= 0) {
         if (!csimi_tree_set_base_velocity(s, b->tree, linear, angular))
             return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_velocity", "id", true, (double)id.index1,
-                              "a tree with a floating first link");
+                              "a tree with a floating first link, a reduced body that is not anchored");
+        csimi_reduced_refresh(s, b->tree);
     } else {
         csim_vec3 centre = csimi_node_mean(s, b, s->state.x);
         int i;
@@ -194,7 +198,7 @@ CSIM_API csim_status csim_body_add_force(csim_world *w, csim_body_id id, csim_ve
     if (b->kind == CSIM_RIGID) {
         csimi_add3(s->state.wrench + 6 * b->rigid, force);
         csimi_add3(s->state.wrench + 6 * b->rigid + 3, torque);
-    } else if (b->kind == CSIM_BODY_TREE) {
+    } else if (b->tree >= 0) {
         const int link = s->state.tree[b->tree].first_link;
         csimi_tree_push_link(s, link, csimi_link_pose(&s->state, link).position, force, torque);
     } else {
@@ -231,9 +235,10 @@ CSIM_API csim_status csim_body_set_motion(csim_world *w, csim_body_id id, csim_m
         s->state.rigid_mode[b->rigid] = csimi_mode_of(motion);
         for (k = 0; motion == CSIM_STATIC && k < 6; k++)
             s->state.velocity[6 * b->rigid + k] = s->rigid_rep[6 * b->rigid + k] = 0;
-    } else if (b->kind == CSIM_BODY_TREE) {
+    } else if (b->tree >= 0) {
         s->state.tree[b->tree].mode = csimi_mode_of(motion);
         if (motion == CSIM_STATIC) csimi_tree_stop(s, b->tree);
+        csimi_reduced_refresh(s, b->tree);
     } else {
         int i;
         for (i = b->first_node; i < b->first_node + b->node_count; i++) csimi_set_mode(s, i, motion);
@@ -309,11 +314,20 @@ static csim_status csimi_node_of(csim_world *w, const csimi_body *b, int node, c
     return CSIM_OK;
 }
 
+/* The same where the node is not one that follows a reduced body. */
+static csim_status csimi_own_node_of(csim_world *w, const csimi_body *b, int node, const char *function,
+                                     int *internal) {
+    if (b->kind == CSIM_BODY_REDUCED)
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, function, "id", false, 0,
+                          "no reduced body: its nodes follow its coordinates");
+    return csimi_node_of(w, b, node, function, internal);
+}
+
 CSIM_API csim_status csim_body_set_node(csim_world *w, csim_body_id id, int node, csim_vec3 position,
                                         csim_vec3 velocity) {
     int i;
     CSIMI_OPEN_BODY(w, id, "csim_body_set_node");
-    if ((status = csimi_node_of(w, b, node, "csim_body_set_node", &i)) != 0) return status;
+    if ((status = csimi_own_node_of(w, b, node, "csim_body_set_node", &i)) != 0) return status;
     if ((status = csimi_check_vec(&w->error, "csim_body_set_node", "position", position)) != 0) return status;
     if ((status = csimi_check_vec(&w->error, "csim_body_set_node", "velocity", velocity)) != 0) return status;
     csimi_store3(s->state.x + 3 * i, position);
@@ -324,7 +338,7 @@ CSIM_API csim_status csim_body_set_node(csim_world *w, csim_body_id id, int node
 CSIM_API csim_status csim_body_set_node_motion(csim_world *w, csim_body_id id, int node, csim_motion motion) {
     int i;
     CSIMI_OPEN_BODY(w, id, "csim_body_set_node_motion");
-    if ((status = csimi_node_of(w, b, node, "csim_body_set_node_motion", &i)) != 0) return status;
+    if ((status = csimi_own_node_of(w, b, node, "csim_body_set_node_motion", &i)) != 0) return status;
     if ((status =
              csimi_check_enum(&w->error, "csim_body_set_node_motion", "motion", (int)motion, CSIM_MOTION_COUNT_)) != 0)
         return status;

@@ -81,6 +81,7 @@ static void csimi_begin_frame(csim_world *w, csimi_step_frame *f, csim_real h, c
     f->next.link_position = own.link_position;
     f->next.link_pose = own.link_pose;
     f->next.coord_rate = own.coord_rate;
+    f->next.coord_position = own.coord_position;
     for (i = 0; i < t->node_count; i++) {
         f->skip[i] = t->node_mode[i] != CSIMI_FREE;
         for (k = 0; k < 3; k++) {
@@ -106,7 +107,8 @@ static void csimi_begin_frame(csim_world *w, csimi_step_frame *f, csim_real h, c
     }
     for (i = 0; i < t->coord_count; i++) {
         int block = csimi_first_coord_block(t) + i;
-        f->skip[block] = t->tree[s->coord_tree[i]].mode != CSIMI_FREE;
+        const csimi_tree *tree = t->tree + s->coord_tree[i];
+        f->skip[block] = tree->mode != CSIMI_FREE || (tree->anchored && i < tree->first_block + tree->base_blocks);
         for (k = 0; k < 3; k++) {
             f->vk[3 * block + k] = t->coord_rate[3 * i + k];
             f->rep[3 * block + k] = s->coord_rep[3 * i + k];
@@ -213,6 +215,7 @@ static csim_status csimi_integrate(csim_world *w, csimi_step_frame *f, const csi
     for (i = 0; i < 3 * s->count.frames; i++) f->next.frame_velocity[i] = f->v_end[frames + i];
     for (i = 0; i < 3 * s->count.coords; i++)
         f->next.coord_rate[i] = f->v_end[3 * csimi_first_coord_block(&s->state) + i];
+    csimi_reduced_step_velocities(w, f);
     if (csimi_all_finite(f->v_end, 3 * f->blocks) && csimi_all_finite(f->next.x, 3 * s->count.nodes) &&
         csimi_all_finite(f->next.com, 3 * s->count.rigids) && csimi_all_finite(f->next.rotation, 4 * s->count.rigids) &&
         csimi_all_finite(f->next.frame, 4 * s->count.frames) &&
@@ -243,6 +246,7 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *s
     CSIMI_MEMCPY(s->state.link_position, f->next.link_position, real * 7 * links);
     CSIMI_MEMCPY(s->state.link_pose, f->next.link_pose, real * 7 * links);
     CSIMI_MEMCPY(s->state.coord_rate, f->next.coord_rate, real * 3 * coords);
+    CSIMI_MEMCPY(s->state.coord_position, f->next.coord_position, real * 3 * coords);
     CSIMI_MEMCPY(s->coord_rep, f->v + 3 * csimi_first_coord_block(&s->state), real * 3 * coords);
     CSIMI_MEMSET(s->state.coord_force, 0, real * 3 * coords);
     CSIMI_MEMSET(s->state.node_force, 0, real * 3 * nodes);

@@ -263,6 +263,7 @@ static void csimi_start_coordinates(csimi_store *s, const csim_tree_def *def, co
     CSIMI_MEMSET(rate, 0, bytes);
     CSIMI_MEMSET(s->state.coord_force + 3 * tree->first_block, 0, bytes);
     CSIMI_MEMSET(s->state.coord_target + 3 * tree->first_block, 0, bytes);
+    CSIMI_MEMSET(s->state.coord_position + 3 * tree->first_block, 0, bytes);
     for (i = 0; i < tree->link_count; i++) {
         const csimi_tree_link *link = s->state.tree_link + tree->first_link + i;
         if (link->dofs == 1) {
@@ -319,6 +320,27 @@ static bool csimi_tree_has_mass(csimi_store *s, int t) {
     return true;
 }
 
+/* Links, coordinates and poses of a checked definition behind the counts; the modes of a reduced body are a limb of
+   their own. */
+CSIMI_FN void csimi_write_tree(csimi_store *s, const csim_tree_def *def, csimi_tree *tree) {
+    int i;
+    tree->first_link = s->count.tree_links;
+    tree->link_count = def->link_count;
+    tree->first_block = s->count.coords;
+    tree->mode = csimi_mode_of(def->motion);
+    tree->self_contact = !def->no_self_contact;
+    for (i = 0; i < def->link_count; i++) csimi_write_link(s, def, i, tree->first_link + i, tree);
+    csimi_place_coordinates(s, def, tree);
+    for (i = 0; i < tree->modes; i += 3) {
+        const int block = tree->first_block + tree->block_count++;
+        s->state.coord_limb[2 * block] = 1;
+        s->state.coord_limb[2 * block + 1] = csimi_imin(3, tree->modes - i);
+        s->coord_tree[block] = s->count.trees;
+    }
+    csimi_start_coordinates(s, def, tree);
+    csimi_tree_forward(&s->state, s->count.trees, s->state.link_position, s->state.link_pose);
+}
+
 CSIM_API csim_status csim_create_tree(csim_world *w, const csim_tree_def *def, csim_body_id *id) {
     static const char fn[] = "csim_create_tree";
     csimi_counts need, had;
@@ -336,19 +358,12 @@ CSIM_API csim_status csim_create_tree(csim_world *w, const csim_tree_def *def, c
     if ((status = csimi_bake_tree(w, def)) != 0) return status;
     tree = s->state.tree + s->count.trees;
     CSIMI_MEMSET(tree, 0, sizeof *tree);
-    tree->first_link = s->count.tree_links;
-    tree->link_count = def->link_count;
-    tree->first_block = s->count.coords;
-    tree->mode = csimi_mode_of(def->motion);
-    tree->self_contact = !def->no_self_contact;
-    for (i = 0; i < def->link_count; i++) csimi_write_link(s, def, i, tree->first_link + i, tree);
-    csimi_place_coordinates(s, def, tree);
-    csimi_start_coordinates(s, def, tree);
+    tree->first_number = s->count.modal;
+    csimi_write_tree(s, def, tree);
     for (i = 0; i < def->link_count; i++)
         if (csimi_link_term_count(&s->state, tree->first_link + i) > CSIMI_PLACE_TERMS)
             return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "a link under too many joints, number", true, (double)i,
                               "at most 30 coordinates from a link to the root");
-    csimi_tree_forward(&s->state, s->count.trees, s->state.link_position, s->state.link_pose);
     if (!csimi_tree_has_mass(s, s->count.trees))
         return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "the mass matrix", false, 0,
                           "positive definite: every joint moves some mass or has armature");
@@ -460,11 +475,14 @@ CSIMI_FN void csimi_tree_forget(csimi_store *s, int tree) { /* the links and blo
     for (i = tree + 1; i < s->count.trees; i++) {
         s->state.tree[i].first_link -= gone.link_count;
         s->state.tree[i].first_block -= gone.block_count;
+        s->state.tree[i].first_number -= gone.number_count;
     }
+    for (i = 0; i < s->count.nodes; i++) s->state.node_tree[i] -= s->state.node_tree[i] > tree;
     for (i = gone.first_link + gone.link_count; i < s->count.tree_links; i++) s->state.tree_link[i].tree--;
     for (i = gone.first_block + gone.block_count; i < s->count.coords; i++) s->coord_tree[i]--;
     csimi_remove(s, CSIMI_AXIS_tree_links, gone.first_link, gone.link_count);
     csimi_remove(s, CSIMI_AXIS_coords, gone.first_block, gone.block_count);
+    csimi_remove(s, CSIMI_AXIS_modal, gone.first_number, gone.number_count);
     csimi_remove(s, CSIMI_AXIS_trees, tree, 1);
     for (i = 0; i < s->count.bodies; i++)
         if (s->body[i].alive && s->body[i].tree > tree) s->body[i].tree--;
@@ -491,7 +509,7 @@ CSIMI_FN void csimi_tree_set_base(csimi_store *s, int tree, csim_pose pose) {
 CSIMI_FN bool csimi_tree_set_base_velocity(csimi_store *s, int tree, csim_vec3 linear, csim_vec3 angular) {
     const csimi_tree *t = s->state.tree + tree;
     csim_real *rate = s->state.coord_rate + 3 * t->first_block, *rep = s->coord_rep + 3 * t->first_block;
-    if (s->state.tree_link[t->first_link].joint != CSIM_TREE_FLOATING) return false;
+    if (s->state.tree_link[t->first_link].joint != CSIM_TREE_FLOATING || t->anchored) return false;
     csimi_store3(rate, linear);
     csimi_store3(rate + 3, angular);
     csimi_store3(rep, linear);

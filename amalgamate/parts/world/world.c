@@ -194,8 +194,9 @@ static csim_status csimi_check_capacity(const csim_capacity *c, const char *func
         "capacity.bodies",    "capacity.nodes",   "capacity.rigids",     "capacity.shapes", "capacity.hulls",
         "capacity.tets",      "capacity.surface", "capacity.triangles",  "capacity.links",  "capacity.matrix_blocks",
         "capacity.contacts",  "capacity.pairs",   "capacity.aggregates", "capacity.frames", "capacity.bends",
-        "capacity.membranes", "capacity.trees",   "capacity.tree_links", "capacity.coords", "capacity.tree_span"};
-    int value[20], i;
+        "capacity.membranes", "capacity.trees",   "capacity.tree_links", "capacity.coords", "capacity.tree_span",
+        "capacity.modal"};
+    int value[21], i;
     value[0] = c->bodies;
     value[1] = c->nodes;
     value[2] = c->rigids;
@@ -216,7 +217,8 @@ static csim_status csimi_check_capacity(const csim_capacity *c, const char *func
     value[17] = c->tree_links;
     value[18] = c->coords;
     value[19] = c->tree_span;
-    for (i = 0; i < 20; i++)
+    value[20] = c->modal;
+    for (i = 0; i < 21; i++)
         if (value[i] < 0 || value[i] > 50000000)
             return csimi_fail(error, CSIM_OUT_OF_RANGE, function, names[i], true, (double)value[i],
                               "0 (default) or 1..5e7");
@@ -263,7 +265,7 @@ static csimi_counts csimi_first_capacity(const csim_world_def *def) {
     if (!c.nodes) c.nodes = c.bodies;
     if (!c.hulls) c.hulls = 0;
     if (!c.links) c.links = 0;
-    if (!c.surface) c.surface = c.tets || c.frames || c.membranes ? c.nodes : 0;
+    if (!c.surface) c.surface = c.tets || c.frames || c.membranes || c.modal ? c.nodes : 0;
     if (!c.triangles) c.triangles = 2 * c.surface;
     if (!c.aggregates) c.aggregates = c.tets || c.membranes ? csimi_default_aggregates(c.nodes) : 0;
     if (!c.bends) c.bends = c.frames + c.links;

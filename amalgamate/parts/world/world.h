@@ -73,6 +73,7 @@ typedef struct csim_capacity {
     int tree_links; /* of all of them; default 0 */
     int coords;     /* blocks of three coordinates of all of them, each limb rounded up; default 0 */
     int tree_span;  /* such blocks of the largest; default coords */
+    int modal;      /* numbers of the models of reduced bodies, csim_reduced_needs; default 0 */
     int aggregates; /* groups of solids for the coarse correction; default n^(2/3) / 6 of the nodes, 4..150, with tets
                      */
 } csim_capacity;
@@ -372,6 +373,7 @@ typedef enum csim_body_kind {
     CSIM_BODY_CABLE,
     CSIM_BODY_CLOTH,
     CSIM_BODY_TREE,
+    CSIM_BODY_REDUCED,
     CSIM_BODY_KIND_COUNT_
 } csim_body_kind;
 
