@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 6de8c81981466c8e
+   Hash of the parts: 1e7c4790e6515b37
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3372,7 +3372,8 @@ struct csimi_delassus {
     bool each;               /* the measure looks at each contact too: masses differ by more than 100 */
     int products;            /* products so far */
     bool both;               /* the measure asks for natural_map_siconos too */
-    double natural, contact; /* two figures of the last measure */
+    double natural, contact; /* figures of the last measure */
+    double siconos;          /* with both only */
     /* where W comes from, in raw variables */
     void *from;
     void (*product)(csimi_delassus *W, const csim_real *x, csim_real *y);  /* y = W x */
@@ -3416,6 +3417,8 @@ typedef struct csimi_impulse_run {
     const csim_solver_params *params;
     csimi_arena *arena;    /* impulse_bytes of it are free; given back by the caller */
     csim_real *r;          /* [3 contacts] start, then the best seen */
+    csim_real *u;          /* [3 contacts] W r + q, with what csimi_delassus_measure says of r, where judged is set */
+    bool judged;
     double target;         /* the measure to reach, at most params->tolerance */
     csim_outcome *outcome; /* the solver adds to iterations and rejections and sets residual to its best measure */
 } csimi_impulse_run;
@@ -13452,6 +13455,10 @@ CSIM_API void csim_project_ellipse(csim_real a, csim_real b, const csim_real *tr
     const double major = (double)csimi_max(a, b), minor = (double)csimi_min(a, b);
     const double p = (double)csimi_abs(trial[big]), q = (double)csimi_abs(trial[small]);
     double x, y;
+    if (major <= minor) { /* a disk is no search */
+        csimi_clip_disk(a, trial, t);
+        return;
+    }
     if (minor <= 1e-12 * major || major <= 0) { /* a segment, or a point */
         x = p < major ? p : major;
         y = 0;
@@ -17824,7 +17831,7 @@ static int csimi_stages_run(csimi_stages *s, double eps, int budget, bool *settl
             since = 0;
         }
         if (eps > 0 ? count >= budget : since >= budget) break;
-        if (eps > 0 && change < 0.2 * eps * csimi_sqrt64(csimi_stages_travel2(s))) {
+        if (eps > 0 && change < 2 * eps * csimi_sqrt64(csimi_stages_travel2(s))) {
             *settled = true;
             break;
         }
@@ -18980,8 +18987,8 @@ CSIMI_FN double csimi_delassus_measure(csimi_delassus *W, const csim_real *r, cs
     W->contact = W->contacts > 0 && size > 0 ? csimi_delassus_worst(W, r) : W->natural;
     worst = W->each && W->contact > W->natural ? W->contact : W->natural;
     if (!W->both) return worst;
-    sum = csimi_delassus_siconos(W, r, u);
-    return sum > worst ? sum : worst;
+    W->siconos = csimi_delassus_siconos(W, r, u);
+    return W->siconos > worst ? W->siconos : worst;
 }
 /* ==== end solve/delassus.c */
 
@@ -19553,7 +19560,7 @@ typedef struct csimi_cascade {
     csimi_impulse_run *run;
     csimi_delassus *W;
     csimi_local *local;
-    csim_real *u;    /* [3 contacts] */
+    csim_real *u;    /* [3 contacts] of the run */
     csim_real sigma; /* the diagonal that stands in for W where it has no rows */
     csimi_stages loop;
 } csimi_cascade;
@@ -19564,7 +19571,6 @@ static int csimi_cascade_window(const csim_solver_params *params) {
 
 static void csimi_cascade_layout(csimi_cascade *s, csimi_arena *arena, int contacts, int window) {
     s->local = CSIMI_PUSH(arena, csimi_local, contacts);
-    s->u = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     csimi_stages_layout(&s->loop, arena, contacts, window);
 }
 
@@ -19649,6 +19655,7 @@ static void csimi_cascade_newton(csimi_cascade *s) {
     s->loop.best_measure = csimi_fischer_burst(s->W, &ring, s->loop.best, s->loop.best_measure, s->u, s->loop.target,
                                                40, 100, &count, s->run);
     s->loop.sweeps += count;
+    s->loop.measure = (double)CSIMI_HUGE; /* u is not of the best any more */
     csimi_stages_restore(&s->loop);
 }
 
@@ -19678,6 +19685,7 @@ static void csimi_cascade_open(csimi_cascade *s, csimi_impulse_run *run) {
     s->W = run->W;
     csimi_cascade_layout(s, run->arena, run->W->contacts, csimi_cascade_window(run->params));
     s->loop.x = run->r;
+    s->u = run->u;
     s->loop.tasks = run->W->tasks;
     s->loop.cap = csimi_imax(run->params->max_iterations - run->outcome->iterations, 1); /* earlier runs count */
     s->loop.target = run->target;
@@ -19712,6 +19720,7 @@ static bool csimi_cascade_close(csimi_cascade *s) {
     s->run->outcome->iterations += s->loop.sweeps;
     s->run->outcome->rejections += s->loop.rejections;
     s->run->outcome->residual = s->loop.best_measure;
+    s->run->judged = s->W->rows && s->loop.measure <= s->loop.best_measure;
     return s->loop.best_measure < (double)CSIMI_HUGE;
 }
 
@@ -21164,7 +21173,7 @@ static void csimi_impulse_certify(const csimi_delassus *W, const csim_real *r, c
     int c;
     f->contact = W->contact;
     f->natural_map_scaled = W->natural;
-    f->natural_map_siconos = csimi_delassus_siconos(W, r, u);
+    f->natural_map_siconos = W->both ? W->siconos : csimi_delassus_siconos(W, r, u);
     for (c = 0; c < W->contacts; ++c) {
         const csim_contact *law = W->laws + c;
         const double s = (double)W->scale[c], mu = (double)law->mu[0];
@@ -21192,12 +21201,14 @@ CSIMI_FN bool csimi_impulse_run_solver(csimi_delassus *W, const csim_solver_para
     run.params = params;
     run.arena = arena;
     run.r = r;
+    run.u = u;
+    run.judged = false;
     run.target = target;
     run.outcome = outcome;
     ok = csimi_solver_table()[csimi_impulse_choice(params)].impulse(&run) && csimi_all_finite(r, 3 * W->contacts);
     csimi_pop(arena, mark);
     if (!ok) return false;
-    outcome->residual = csimi_delassus_measure(W, r, u, false);
+    if (!run.judged) outcome->residual = csimi_delassus_measure(W, r, u, false);
     return outcome->residual < 1e300;
 }
 

@@ -58,6 +58,10 @@ CSIM_API void csim_project_ellipse(csim_real a, csim_real b, const csim_real *tr
     const double major = (double)csimi_max(a, b), minor = (double)csimi_min(a, b);
     const double p = (double)csimi_abs(trial[big]), q = (double)csimi_abs(trial[small]);
     double x, y;
+    if (major <= minor) { /* a disk is no search */
+        csimi_clip_disk(a, trial, t);
+        return;
+    }
     if (minor <= 1e-12 * major || major <= 0) { /* a segment, or a point */
         x = p < major ? p : major;
         y = 0;

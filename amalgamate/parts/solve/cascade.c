@@ -14,7 +14,7 @@ typedef struct csimi_cascade {
     csimi_impulse_run *run;
     csimi_delassus *W;
     csimi_local *local;
-    csim_real *u;    /* [3 contacts] */
+    csim_real *u;    /* [3 contacts] of the run */
     csim_real sigma; /* the diagonal that stands in for W where it has no rows */
     csimi_stages loop;
 } csimi_cascade;
@@ -25,7 +25,6 @@ static int csimi_cascade_window(const csim_solver_params *params) {
 
 static void csimi_cascade_layout(csimi_cascade *s, csimi_arena *arena, int contacts, int window) {
     s->local = CSIMI_PUSH(arena, csimi_local, contacts);
-    s->u = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     csimi_stages_layout(&s->loop, arena, contacts, window);
 }
 
@@ -110,6 +109,7 @@ static void csimi_cascade_newton(csimi_cascade *s) {
     s->loop.best_measure = csimi_fischer_burst(s->W, &ring, s->loop.best, s->loop.best_measure, s->u, s->loop.target,
                                                40, 100, &count, s->run);
     s->loop.sweeps += count;
+    s->loop.measure = (double)CSIMI_HUGE; /* u is not of the best any more */
     csimi_stages_restore(&s->loop);
 }
 
@@ -139,6 +139,7 @@ static void csimi_cascade_open(csimi_cascade *s, csimi_impulse_run *run) {
     s->W = run->W;
     csimi_cascade_layout(s, run->arena, run->W->contacts, csimi_cascade_window(run->params));
     s->loop.x = run->r;
+    s->u = run->u;
     s->loop.tasks = run->W->tasks;
     s->loop.cap = csimi_imax(run->params->max_iterations - run->outcome->iterations, 1); /* earlier runs count */
     s->loop.target = run->target;
@@ -173,6 +174,7 @@ static bool csimi_cascade_close(csimi_cascade *s) {
     s->run->outcome->iterations += s->loop.sweeps;
     s->run->outcome->rejections += s->loop.rejections;
     s->run->outcome->residual = s->loop.best_measure;
+    s->run->judged = s->W->rows && s->loop.measure <= s->loop.best_measure;
     return s->loop.best_measure < (double)CSIMI_HUGE;
 }
 

@@ -286,6 +286,6 @@ CSIMI_FN double csimi_delassus_measure(csimi_delassus *W, const csim_real *r, cs
     W->contact = W->contacts > 0 && size > 0 ? csimi_delassus_worst(W, r) : W->natural;
     worst = W->each && W->contact > W->natural ? W->contact : W->natural;
     if (!W->both) return worst;
-    sum = csimi_delassus_siconos(W, r, u);
-    return sum > worst ? sum : worst;
+    W->siconos = csimi_delassus_siconos(W, r, u);
+    return W->siconos > worst ? W->siconos : worst;
 }

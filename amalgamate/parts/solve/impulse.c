@@ -128,7 +128,7 @@ static void csimi_impulse_certify(const csimi_delassus *W, const csim_real *r, c
     int c;
     f->contact = W->contact;
     f->natural_map_scaled = W->natural;
-    f->natural_map_siconos = csimi_delassus_siconos(W, r, u);
+    f->natural_map_siconos = W->both ? W->siconos : csimi_delassus_siconos(W, r, u);
     for (c = 0; c < W->contacts; ++c) {
         const csim_contact *law = W->laws + c;
         const double s = (double)W->scale[c], mu = (double)law->mu[0];
@@ -156,12 +156,14 @@ CSIMI_FN bool csimi_impulse_run_solver(csimi_delassus *W, const csim_solver_para
     run.params = params;
     run.arena = arena;
     run.r = r;
+    run.u = u;
+    run.judged = false;
     run.target = target;
     run.outcome = outcome;
     ok = csimi_solver_table()[csimi_impulse_choice(params)].impulse(&run) && csimi_all_finite(r, 3 * W->contacts);
     csimi_pop(arena, mark);
     if (!ok) return false;
-    outcome->residual = csimi_delassus_measure(W, r, u, false);
+    if (!run.judged) outcome->residual = csimi_delassus_measure(W, r, u, false);
     return outcome->residual < 1e300;
 }
 

@@ -255,7 +255,8 @@ struct csimi_delassus {
     bool each;               /* the measure looks at each contact too: masses differ by more than 100 */
     int products;            /* products so far */
     bool both;               /* the measure asks for natural_map_siconos too */
-    double natural, contact; /* two figures of the last measure */
+    double natural, contact; /* figures of the last measure */
+    double siconos;          /* with both only */
     /* where W comes from, in raw variables */
     void *from;
     void (*product)(csimi_delassus *W, const csim_real *x, csim_real *y);  /* y = W x */
@@ -299,6 +300,8 @@ typedef struct csimi_impulse_run {
     const csim_solver_params *params;
     csimi_arena *arena;    /* impulse_bytes of it are free; given back by the caller */
     csim_real *r;          /* [3 contacts] start, then the best seen */
+    csim_real *u;          /* [3 contacts] W r + q, with what csimi_delassus_measure says of r, where judged is set */
+    bool judged;
     double target;         /* the measure to reach, at most params->tolerance */
     csim_outcome *outcome; /* the solver adds to iterations and rejections and sets residual to its best measure */
 } csimi_impulse_run;

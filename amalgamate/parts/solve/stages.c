@@ -138,7 +138,7 @@ static int csimi_stages_run(csimi_stages *s, double eps, int budget, bool *settl
             since = 0;
         }
         if (eps > 0 ? count >= budget : since >= budget) break;
-        if (eps > 0 && change < 0.2 * eps * csimi_sqrt64(csimi_stages_travel2(s))) {
+        if (eps > 0 && change < 2 * eps * csimi_sqrt64(csimi_stages_travel2(s))) {
             *settled = true;
             break;
         }
