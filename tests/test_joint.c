@@ -407,6 +407,79 @@ TEST(saved_joints_go_on_to_the_bit) {
     csim_destroy_world(w);
 }
 
+static unsigned char *bytes_of(const csim_world *w, size_t *bytes) {
+    unsigned char *memory;
+    STATUS(csim_world_save(w, NULL, bytes), CSIM_OK);
+    memory = (unsigned char *)malloc(*bytes);
+    if (memory) STATUS(csim_world_save(w, memory, bytes), CSIM_OK);
+    return memory;
+}
+
+static csim_real mixed_friction(void *user, const csim_pair_info *pair) {
+    (void)pair;
+    return *(const csim_real *)user;
+}
+
+/* A step may fail after the rows of its joints were written: the iterations run out, or a number is none. Joints
+   hold numbers of their last step (rows, axes, impulses), which must then be what they were. */
+TEST(a_failed_step_leaves_joints_as_they_were) {
+    csim_world_def wd = csim_default_world_def();
+    csim_solver_params few;
+    csim_world *w = NULL;
+    csim_particle_def p = csim_default_particle_def();
+    csim_body_id a, b, id;
+    csim_real friction = 0;
+    csim_joint_def d;
+    unsigned char *before, *after;
+    size_t bytes = 0, again = 0;
+    uint64_t hash;
+    int k;
+    wd.on_uncertified = CSIM_REJECT_UNCERTIFIED;
+    wd.mix_friction = mixed_friction;
+    wd.callback_user = &friction;
+    STATUS(csim_create_world(&wd, &w, NULL), CSIM_OK);
+    p.position = csim_v3(9, 9, 0);
+    STATUS(csim_create_ground(w, csim_v3(0, 0, 0), csim_v3(0, 0, 1), 0, &id), CSIM_OK);
+    STATUS(csim_create_particle(w, &p, &id), CSIM_OK);
+    a = bar(w, 1, 0, 3, 1, 3);
+    b = bar(w, 2, 1, 3, 2, 3);
+    d = joint_at(CSIM_JOINT_HINGE, a, nobody, 0, 3);
+    d.motor.kind = CSIM_MOTOR_VELOCITY;
+    d.motor.force = 1;
+    make(w, &d);
+    d = joint_at(CSIM_JOINT_BALL, b, a, 1, 3);
+    make(w, &d);
+    run(w, 0.3, 0.01);
+    before = bytes_of(w, &bytes);
+    REQUIRE(before != NULL);
+    for (k = 0; k < 2; k++) {
+        CASE("%s", k ? "no number" : "iterations");
+        if (k == 0) {
+            few = wd.solver;
+            few.max_iterations = 1;
+            few.tolerance = CSIM_R(1e-15);
+            STATUS(csim_world_set_solver(w, &few), CSIM_OK);
+            EQUAL(csim_world_step(w, CSIM_R(0.01)), CSIM_UNCERTIFIED);
+            STATUS(csim_world_set_solver(w, &wd.solver), CSIM_OK);
+        } else {
+            friction = (csim_real)NAN;
+            EQUAL(csim_world_step(w, CSIM_R(0.01)), CSIM_NON_FINITE_RESULT);
+            friction = 0;
+        }
+        after = bytes_of(w, &again);
+        REQUIRE(after != NULL);
+        CHECK(again == bytes && memcmp(before, after, bytes) == 0);
+        free(after);
+    }
+    run(w, 0.1, 0.01); /* goes on as if nothing had been */
+    hash = csim_world_hash(w);
+    STATUS(csim_world_restore(w, before, bytes), CSIM_OK);
+    run(w, 0.1, 0.01);
+    CHECK(csim_world_hash(w) == hash);
+    free(before);
+    csim_destroy_world(w);
+}
+
 typedef struct refusal {
     const char *field;
     csim_status status;

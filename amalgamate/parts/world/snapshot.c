@@ -5,7 +5,7 @@
 typedef struct csimi_snapshot_header {
     uint64_t magic;
     uint32_t version, real_bytes, options, stamp;
-    uint64_t bytes, hash; /* of the whole snapshot; of what follows the header */
+    uint64_t bytes, hash; /* both of the whole snapshot, the hash with 0 in its own place */
     csimi_counts count;
     int live_bodies, free_body, free_link;
     double time, last_h;
@@ -26,6 +26,14 @@ static size_t csimi_snapshot_bytes(const csimi_counts *c) {
 
 static uint32_t csimi_layout_stamp(void) {
     return (uint32_t)(sizeof(csimi_body) + 7 * sizeof(csim_contact_info) + 31 * sizeof(csim_geometry));
+}
+
+/* p: a snapshot of h->bytes, whose header is h. */
+static uint64_t csimi_snapshot_hash(const csimi_snapshot_header *h, const unsigned char *p) {
+    csimi_snapshot_header own;
+    CSIMI_MEMCPY(&own, h, sizeof own);
+    own.hash = 0;
+    return csimi_fnv(csimi_fnv(CSIMI_FNV_START, &own, sizeof own), p + sizeof own, (size_t)h->bytes - sizeof own);
 }
 
 CSIM_API csim_status csim_world_save(const csim_world *w, void *buffer, size_t *bytes) {
@@ -63,7 +71,7 @@ CSIM_API csim_status csim_world_save(const csim_world *w, void *buffer, size_t *
     h.step = w->stats.step;
     h.gravity = w->def.gravity;
     h.integrator = w->def.integrator;
-    h.hash = csimi_fnv(CSIMI_FNV_START, (unsigned char *)buffer + sizeof h, size - sizeof h);
+    h.hash = csimi_snapshot_hash(&h, (const unsigned char *)buffer);
     CSIMI_MEMCPY(buffer, &h, sizeof h);
     *bytes = size;
     return CSIM_OK;
@@ -94,7 +102,7 @@ static csim_status csimi_check_snapshot(csim_world *w, const csimi_snapshot_head
     if (!csimi_counts_sane(&h->count)) return csimi_bad_snapshot(w, "counts", 0, "0..1e8");
     if (h->bytes != bytes || csimi_snapshot_bytes(&h->count) != bytes)
         return csimi_bad_snapshot(w, "bytes", (double)bytes, "the size the snapshot says");
-    if (h->hash != csimi_fnv(CSIMI_FNV_START, p + sizeof *h, bytes - sizeof *h))
+    if (h->hash != csimi_snapshot_hash(h, p))
         return csimi_bad_snapshot(w, "hash", 0, "undamaged bytes");
     if (h->live_bodies < 0 || h->live_bodies > h->count.bodies || h->free_body < -1 ||
         h->free_body >= h->count.bodies || h->free_link < -1 || h->free_link >= h->count.links || h->integrator < 0 ||
