@@ -7,6 +7,7 @@
 #   make long       the long physics runs
 #   make bench      the benchmarks
 #   make fc3d       every solver on the contact problems of shared/fc3d: tables, profiles and pictures in build/fc3d
+#   make tables     the papers' experiments beside the papers' figures in build/tables; FAST=1: two minutes of them
 #   make golden     write tests/golden.txt: the hashes of this tree, after a change that moves bits on purpose
 #   make header     write condsim.h from amalgamate/parts
 #   make readme     put examples/01_hello.c and its output into README.md
@@ -79,6 +80,16 @@ $(BUILD)/bin/condsim-fc3d: $(FC3D) $(wildcard examples/fc3d/*.h) condsim.h
 $(BUILD)/bin/condsim-modes: $(wildcard examples/modes/*.[ch]) condsim.h
 	@mkdir -p $(@D)
 	$(COMPILE) -I. $(filter %.c,$^) -o $@ -lm
+
+# ---- the papers' experiments: FAST=1 is a short version
+
+TABLE_SOURCES := $(wildcard tests/tables/*.c) $(filter-out examples/scenes/runner.c examples/scenes/condsim.c,$(SCENES))
+$(BUILD)/bin/condsim-tables-%: $(TABLE_SOURCES) tests/tables/tables.h $(SCENE_HEADERS) condsim.h
+	@mkdir -p $(@D)
+	$(COMPILE) -DCONDSIM_REFERENCE $(if $(filter float,$*),-DCONDSIM_FLOAT) -I. -Iexamples/scenes $(TABLE_SOURCES) -o $@ -lm
+
+tables: $(BUILD)/bin/condsim-tables-double $(BUILD)/bin/condsim-tables-float
+	@sh tests/tables.sh $(BUILD)/bin/condsim-tables $(BUILD)/tables $(if $(FAST),fast)
 
 fc3d: $(BUILD)/bin/condsim-fc3d
 	@sh tests/fc3d.sh $(BUILD)/bin/condsim-fc3d $(BUILD)/fc3d
@@ -177,6 +188,6 @@ clean:
 	rm -rf $(BUILD)
 
 FORCE:
-.PHONY: all help header run fc3d readme test golden check long bench lib clean FORCE
+.PHONY: all help header run tables fc3d readme test golden check long bench lib clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -593,6 +593,19 @@ audit_standing() {
     examined "$(grep -c '^ok ' "$T/said")" 24 "figures over 60 simulated seconds"
 }
 
+# the papers' tables in short: each has rows, a certificate column, and a number or the word missing in it
+audit_tables() {
+    make -s build/bin/condsim-tables-double build/bin/condsim-tables-float >"$T/said" 2>&1 || { tail -5 "$T/said"; bad "condsim-tables does not build"; }
+    sh tests/tables.sh build/bin/condsim-tables "$T/tables" fast >"$T/said" 2>&1 || { tail -5 "$T/said"; bad "a table is missing or lacks its certificate"; }
+    for f in "$T"/tables/*.csv; do
+        awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "certificate") at = i; next }
+            $2 != "missing" && $at !~ /^[0-9.]+e[-+][0-9]+$/ { print FILENAME ": " $0; wrong = 1 }
+            END { exit wrong || !at || NR < 2 }' "$f" || bad "$(basename "$f") lacks rows or certificates"
+    done
+    grep -h ',missing,' "$T"/tables/*.csv | sed 's/,.*/ is missing/; s/^/note: /' | sort -u
+    examined "$(ls "$T"/tables/*.csv | wc -l)" 19 "tables"
+}
+
 # the replay of the main scene, opened in a browser
 audit_replay() {
     need node
@@ -742,6 +755,7 @@ short_list() {
 long_list() {
     echo fuzz asan double 60
     echo standing
+    echo tables
     echo replay
     echo options gcc c99 double pairs
     for build in O0 O3 clang-O2 openmp parts m32 arm64; do echo golden $build double; done

@@ -97,7 +97,7 @@ TEST(bouncing_particle_keeps_its_energy_over_10000_bounces) {
             for (j = 0; j < 20; j++)
                 off = fmax(off, bounce(variational[k], h[i], height[i] * (1 + 0.03 * j), 500, &lowest));
             CASE("%s, h = %g: energy off by %.3g", names[variational[k]], h[i], off);
-            NEAR(off, 0, TOL(1e-11, 5e-3)); /* 2e4 roundings, each of 1e-16 (6e-8), and they need not cancel */
+            NEAR(off, 0, TOL(1e-11, 5e-3));    /* 2e4 roundings, each of 1e-16 (6e-8), and they need not cancel */
             NEAR(lowest, 0, TOL(1e-12, 1e-6)); /* impacts turn it ahead of the floor */
         }
 }
@@ -216,7 +216,8 @@ TEST(oscillator_keeps_its_energy_band_over_10000_oscillations) {
         first = energy_band(&o, half, h, 1000, &turns);
         while (turns < 10000) energy_band(&o, half, h, 1000, &turns);
         last = energy_band(&o, half, h, 1000, &turns);
-        CASE("%s: band of the first %.4g, of the last %.4g, %ld oscillations", names[variational[k]], first, last, turns);
+        CASE("%s: band of the first %.4g, of the last %.4g, %ld oscillations", names[variational[k]], first, last,
+             turns);
         CHECK(turns >= 10000);
         CHECK(last < 1.2 * first + TOL(0, 0.02)); /* the band of a later stretch is about the wandered start */
         CHECK(first < 0.3);
@@ -316,7 +317,8 @@ TEST(spring_pendulum_follows_the_equations_of_the_thesis) {
     }
 }
 
-/* A rigid body on two springs off its centre: rotations, and forces that turn with it. Its inertias differ by spread. */
+/* A rigid body on two springs off its centre: rotations, and forces that turn with it. Its inertias differ by spread.
+ */
 static csim_pose hung_body(csim_integrator integrator, double h, double spread) {
     csim_world *w = make_world(integrator, 9.81);
     csim_rigid_def d = csim_default_rigid_def();
@@ -330,7 +332,8 @@ static csim_pose hung_body(csim_integrator integrator, double h, double spread) 
     d.angular_velocity = csim_v3(1, 2, CSIM_R(-1.5));
     STATUS(csim_create_rigid(w, &d, &id), CSIM_OK);
     add_spring(w, id, nothing, csim_v3(CSIM_R(0.5), 0, 0), csim_v3(CSIM_R(0.6), CSIM_R(0.1), 1), 0.8, 80);
-    add_spring(w, id, nothing, csim_v3(CSIM_R(-0.4), CSIM_R(0.3), CSIM_R(0.1)), csim_v3(CSIM_R(-0.7), 0, CSIM_R(1.1)), 0.7, 60);
+    add_spring(w, id, nothing, csim_v3(CSIM_R(-0.4), CSIM_R(0.3), CSIM_R(0.1)), csim_v3(CSIM_R(-0.7), 0, CSIM_R(1.1)),
+               0.7, 60);
     for (i = 0; i < steps; i++) step(w, h);
     STATUS(csim_body_get_pose(w, id, &p), CSIM_OK);
     csim_destroy_world(w);
@@ -343,8 +346,8 @@ static double apart(csim_pose a, csim_pose b) {
     return (double)csim_length(csim_sub(a.position, b.position)) + 2 * sqrt(fmax(0, 1 - turn * turn));
 }
 
-/* Of second order in all but the gyroscopic term, which the library takes before the other torques: with three different
-   inertias first order in the rotation, as in its other integrators. */
+/* Of second order in all but the gyroscopic term, which the library takes before the other torques: with three
+   different inertias first order in the rotation, as in its other integrators. */
 TEST(both_are_of_second_order) {
     int k;
     if (sizeof(csim_real) < 8) SKIP("float cannot see the fine steps");
@@ -379,8 +382,9 @@ static csim_world *soft_cube(csim_integrator integrator, csim_material material)
     d.stiffness_damping = 0;
     STATUS(csim_create_soft(w, &d, &id), CSIM_OK);
     for (i = 0; i < 8; i++)
-        csim_body_set_node(w, id, i, csim_v3(x[3 * i], x[3 * i + 1], x[3 * i + 2]),
-                           csim_v3(-x[3 * i + 1] + CSIM_R(0.4) * x[3 * i + 2], x[3 * i], CSIM_R(0.5) * x[3 * i] - CSIM_R(0.3)));
+        csim_body_set_node(
+            w, id, i, csim_v3(x[3 * i], x[3 * i + 1], x[3 * i + 2]),
+            csim_v3(-x[3 * i + 1] + CSIM_R(0.4) * x[3 * i + 2], x[3 * i], CSIM_R(0.5) * x[3 * i] - CSIM_R(0.3)));
     return w;
 }
 
@@ -468,7 +472,8 @@ TEST(friction_opposes_the_velocity_at_the_end_of_the_step) {
             energy = now;
         }
         last = (double)position_of(w, id).x;
-        NEAR(last, 2 * 2 / (2 * 0.3 * 9.81), 0.5 * 0.3 * 9.81 * h * h + TOL(1e-9, 1e-4)); /* all but the last step exact */
+        NEAR(last, 2 * 2 / (2 * 0.3 * 9.81),
+             0.5 * 0.3 * 9.81 * h * h + TOL(1e-9, 1e-4)); /* all but the last step exact */
         csim_destroy_world(w);
     }
 }
@@ -636,4 +641,3 @@ TEST(a_snapshot_brings_no_refused_integrator) {
     csim_destroy_world(w);
     csim_destroy_world(other);
 }
-
