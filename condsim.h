@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: f9510265a3ac8664
+   Hash of the parts: 613ede9daeb46056
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -822,7 +822,10 @@ CSIM_API csim_status csim_solve_contact(const csim_real *W, const csim_real *c, 
     X(STAGGERED, 8, "staggered projections of normals and friction, disk or polygon (impulse level)") \
     X(CCS, 9, "contact constraint splitting, ADMM with conjugate gradients, both levels") \
     X(NEWTON, 10, "non-smooth Newton, Fischer-Burmeister or min-map, Macklin et al. (impulse level)") \
-    X(NEWTON_PROXIMAL, 11, "the same Newton inside a proximal-point loop (impulse level)")
+    X(NEWTON_PROXIMAL, 11, "the same Newton inside a proximal-point loop (impulse level)") \
+    X(XPBD, 12, "position-based dynamics in small substeps of one sweep, bodies, backward Euler") \
+    X(PENALTY, 13, "springs and dampers at contacts, taken at the end of the step: implicit") \
+    X(PENALTY_EXPLICIT, 14, "springs and dampers at contacts, taken at its start, backward Euler")
 
 typedef enum csim_solver {
 #define CSIMI_X(name, value, text) CSIM_SOLVER_##name = value,
@@ -878,7 +881,7 @@ typedef struct csim_solver_params {
     csim_acceleration acceleration;
     int window;              /* Anderson pairs kept, 1..32; 0: 8 for COND, 19 for SWEEP, 20 at the impulse level */
     csim_real gain;          /* virtual nodes: kappa = gain * effective mass; 1..1e8; default 1e3 */
-    csim_real kappa;         /* kg; > 0: overrides gain (kappa = h k_v) */
+    csim_real kappa;         /* kg; > 0: overrides gain (kappa = h k_v); PENALTY: h^2 k of its springs, N/m times s^2 */
     bool shift;              /* virtual nodes are shifted until they do not slip: exact at any gain; default true */
     csim_real sigma;         /* in: largest eigenvalue of the scaled A from an earlier solve, 0: estimate it */
     csim_contact_method contact_method; /* PERCONTACT: how one contact is solved; default Newton, exact Coulomb */
@@ -896,6 +899,10 @@ typedef struct csim_solver_params {
     int inner;               /* NEWTON: linear iterations of a step at most, 0..1e6; 0: 40 */
     csim_real scaling;       /* NEWTON: r of phi(u_n, r lambda_n), 1/kg, 0 or more; 0: the diagonal of W (the
                                 complementarity preconditioner); 1/h^2 is the paper's r = 1, 1 its r = h^2 */
+    int substeps;            /* XPBD: 0..1e5; 0: 20 */
+    csim_real *move;         /* XPBD: [3n] gets the mean velocity of the step, by which positions go; may be null */
+    csim_real damping;       /* PENALTY, and XPBD under the invertible law: damper of a contact over h times its spring,
+                                0..1e3; default 1 */
     double *history;         /* [history_capacity] the solver's residual of each iteration, may be null; NEWTON: the
                                 measure after the step to which the linear iteration belongs */
     int history_capacity;
@@ -914,7 +921,7 @@ typedef struct csim_outcome {
     csim_result result;
     csim_solver solver;      /* the one that ran, where AUTO was asked */
     int iterations;          /* COND: V-FPI steps, one product of A each; SWEEP: sweeps and Newton evaluations */
-    int outer;               /* NEWTON: its steps, while iterations counts linear ones; 0 elsewhere */
+    int outer;               /* NEWTON: its steps, while iterations counts linear ones; XPBD: substeps; 0 elsewhere */
     int products;            /* products of A in all, estimates and certificates included; SWEEP: 0 */
     int rejections;          /* iterates thrown away by the safeguards */
     int virtual_nodes;
@@ -3149,6 +3156,9 @@ enum { CSIMI_ALL_LAWS = (1 << CSIM_LAW_COUNT_) - 1 };
 CSIMI_FN const csimi_solver_entry *csimi_solver_table(void);
 /* Whether the solver of params visits rows of W. */
 CSIMI_FN bool csimi_solver_rows(const csim_solver_params *params);
+/* Whether the solver starts at the velocity v_k of the step's start and has its own use for gaps that are open or
+   closed: phi_n is then the gap over h, without the limits a rigid contact puts on its correction. */
+CSIMI_FN bool csimi_solver_gaps(csim_solver solver);
 /* Whether solver takes the laws of contacts [count]. */
 CSIMI_FN bool csimi_solver_laws(csim_solver solver, const csim_contact *contacts, int count);
 CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error *error);
@@ -3535,6 +3545,23 @@ CSIMI_FN csim_status csimi_ccs_motion_solve(const csim_problem *problem, const c
                                             csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
                                             csim_outcome *outcome, csim_error *error);
 
+/* ---- penalty.c, xpbd.c: on velocities only */
+enum {
+    CSIMI_XPBD_LAWS = CSIMI_NONSMOOTH_LAWS | 1 << CSIM_LAW_ANISOTROPIC,
+    CSIMI_PENALTY_LAWS = 1 << CSIM_LAW_STRICT | 1 << CSIM_LAW_BILATERAL | 1 << CSIM_LAW_BOX,
+    CSIMI_PENALTY_EXPLICIT_LAWS = CSIMI_PENALTY_LAWS | 1 << CSIM_LAW_ANISOTROPIC
+};
+CSIMI_FN size_t csimi_penalty_bytes(const csim_problem_size *size, const csim_solver_params *params);
+CSIMI_FN bool csimi_penalty_takes(const csim_problem *problem);
+CSIMI_FN csim_status csimi_penalty_solve(const csim_problem *problem, const csim_solver_params *params,
+                                         csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
+                                         csim_outcome *outcome, csim_error *error);
+CSIMI_FN size_t csimi_xpbd_bytes(const csim_problem_size *size, const csim_solver_params *params);
+CSIMI_FN bool csimi_xpbd_takes(const csim_problem *problem);
+CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
+                                      const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
+                                      csim_error *error);
+
 #ifdef CONDSIM_REFERENCE
 /* ---- lemke.c */
 CSIMI_FN size_t csimi_lemke_bytes(int contacts, const csim_solver_params *params);
@@ -3582,6 +3609,8 @@ CSIMI_FN void csimi_body_push(const csimi_bodies *b, int i, const csim_real *x, 
 CSIMI_FN void csimi_less_product(const csim_block_matrix *A, const csim_real *v, double *residual);
 /* Terms that contacts name: pieces in all. */
 CSIMI_FN int csimi_pieces_count(const csim_problem *p);
+/* Mean over the three rows of J D^-1 J', D the diagonal of A, 1/kg: the mobility of a contact. */
+CSIMI_FN csim_real csimi_pieces_mobility(const csim_problem *p, const csimi_piece *piece, int count);
 /* Pieces of contact m, rows turned into its frame; returns their number. b null: without the body's numbers. */
 CSIMI_FN int csimi_pieces_make(const csim_problem *p, csimi_bodies *b, int m, csimi_piece *pieces);
 CSIMI_FN void csimi_pieces_velocity(const csimi_piece *piece, int count, const csim_real *v,
@@ -3913,7 +3942,9 @@ typedef struct csimi_step_frame {
     csimi_state next;           /* state after the step: own positions, shared constants */
     csim_real *vk, *b, *v;      /* [3 blocks] */
     csim_real *v_end;           /* [3 blocks] v_{k+1} */
-    csim_real *rep;             /* [3 blocks] start of the solve: last representative velocity */
+    csim_real *rep;             /* [3 blocks] last representative velocity; where `moves`, then that of positions */
+    const csim_real *start;     /* [3 blocks] start of the solve */
+    bool moves;                 /* the solver says by which velocity positions go (XPBD) */
     unsigned char *skip;        /* [blocks] 1: not an unknown */
     csimi_found_contact *found; /* [contacts] */
     int found_count;
@@ -17653,6 +17684,17 @@ CSIMI_FN int csimi_pieces_count(const csim_problem *p) {
     return count;
 }
 
+CSIMI_FN csim_real csimi_pieces_mobility(const csim_problem *p, const csimi_piece *piece, int count) {
+    csim_real mobility = 0;
+    int k, i;
+    for (k = 0; k < count; ++k)
+        for (i = 0; i < 9; ++i) {
+            const csim_real *A = p->A.val + 9 * (ptrdiff_t)p->A.diag[piece[k].block];
+            mobility += piece[k].J[i] * piece[k].J[i] / A[4 * (i % 3)] / 3;
+        }
+    return mobility;
+}
+
 CSIMI_FN void csimi_pieces_velocity(const csimi_piece *piece, int count, const csim_real *v, csim_real *u) {
     const csimi_piece *end = piece + count;
     for (; piece < end; ++piece) csimi_addmul3(piece->J, v + 3 * (ptrdiff_t)piece->block, u);
@@ -20732,19 +20774,15 @@ static void csimi_ccs_motion_follow(csimi_ccs_motion *s, double tolerance) {
 /* Rows, masses and the copy. */
 static void csimi_ccs_motion_open(csimi_ccs_motion *s, const csim_solution *start) {
     const csim_problem *p = s->problem;
-    int c, k, i, at = 0;
+    int c, k, at = 0;
     CSIMI_MEMCPY(s->v, start->v, 3 * (size_t)p->A.n * sizeof *s->v);
     CSIMI_MEMCPY(s->core.lambda, start->lambda, 3 * (size_t)p->contact_count * sizeof *s->v);
     for (c = 0; c < p->contact_count; ++c) {
-        csim_real mobility = 0, *z = s->core.z + 3 * (ptrdiff_t)c;
+        csim_real mobility, *z = s->core.z + 3 * (ptrdiff_t)c;
         s->first[c] = at;
         at += csimi_pieces_make(p, NULL, c, s->pieces + at);
         s->first[c + 1] = at;
-        for (k = s->first[c]; k < at; ++k)
-            for (i = 0; i < 9; ++i) {
-                const csim_real *A = p->A.val + 9 * (ptrdiff_t)p->A.diag[s->pieces[k].block];
-                mobility += s->pieces[k].J[i] * s->pieces[k].J[i] / A[4 * (i % 3)] / 3;
-            }
+        mobility = csimi_pieces_mobility(p, s->pieces + s->first[c], at - s->first[c]);
         s->core.mass[c] = mobility > 0 ? 1 / mobility : 1;
         csimi_ccs_gather(s, c, s->v, z);
         for (k = 0; k < 3; ++k) z[k] += p->contacts[c].phi[k];
@@ -20824,6 +20862,413 @@ CSIMI_FN csim_status csimi_ccs_motion_solve(const csim_problem *problem, const c
 #undef CSIMI_CCS_INNER
 #undef CSIMI_CCS_RELAX
 /* ==== end solve/ccs.c */
+
+/* ==== begin solve/penalty.c ===================================================================================== */
+/* solve/penalty: contacts as springs and dampers (Yamane and Nakamura 2006), solvers.md 10: the yardstick that shows what
+   such models cost. With K = h^2 k and D = h d [kg], phi = gap / h and the slip anchor kept in the last impulse,
+       lambda_n = max(0, -K phi - D u_n),   lambda_t = clip(last lambda_t - K u_t, mu lambda_n)
+   where u = J v: the anchor moves when the clip bites, and lambda_t / (h k) is its distance otherwise. The explicit form
+   takes gap and u at the start of the step; gap + h u at its end makes the implicit form, which is a compliant contact:
+       phi' + u + omega lambda = 0,   phi_n' = phi K / (K + D), omega_n = 1 / (K + D),   phi_t' = -last / K, omega_t = 1 / K
+   The certificate is that of the rigid contacts, which springs meet only where nothing presses. */
+
+#define CSIMI_PENALTY_SAFE CSIM_R(0.25) /* most K per effective mass that the explicit form takes unasked */
+
+/* What a call needs besides the solver inside. */
+typedef struct csimi_penalty {
+    csim_contact *soft;  /* [contacts] implicit: the compliant ones */
+    csim_real *kappa;    /* [contacts] K */
+    csimi_piece *pieces; /* [terms] of one contact, at most */
+    csim_real *load;     /* [3n] explicit: right side */
+    csim_real *krylov;   /* [21n] */
+    void *scratch;       /* of the certificate */
+    size_t bytes;
+} csimi_penalty;
+
+static bool csimi_penalty_is_implicit(const csim_solver_params *params) { return params->solver == CSIM_SOLVER_PENALTY; }
+
+static void csimi_penalty_layout(csimi_penalty *s, csimi_arena *arena, int n, int contacts, int terms, bool implicit) {
+    const size_t vector = implicit ? 0 : 3 * (size_t)n;
+    s->soft = CSIMI_PUSH(arena, csim_contact, implicit ? contacts : 0);
+    s->kappa = CSIMI_PUSH(arena, csim_real, contacts);
+    s->pieces = CSIMI_PUSH(arena, csimi_piece, terms);
+    s->load = CSIMI_PUSH(arena, csim_real, vector);
+    s->krylov = CSIMI_PUSH(arena, csim_real, 7 * vector);
+    s->bytes = csim_certificate_bytes(n, contacts);
+    s->scratch = csimi_push(arena, s->bytes, 1);
+}
+
+/* The compliant contacts are solved as AUTO solves them. */
+static csim_solver_params csimi_penalty_inside(const csim_solver_params *params) {
+    csim_solver_params p = *params;
+    p.solver = CSIM_SOLVER_AUTO;
+    p.by_impulse = false;
+    p.kappa = 0;
+    return p;
+}
+
+CSIMI_FN size_t csimi_penalty_bytes(const csim_problem_size *size, const csim_solver_params *params) {
+    const csim_solver_params inside = csimi_penalty_inside(params);
+    csimi_arena arena = csimi_arena_counting();
+    csimi_penalty s;
+    csimi_penalty_layout(&s, &arena, size->blocks, size->contacts, size->terms, csimi_penalty_is_implicit(params));
+    if (csimi_penalty_is_implicit(params)) csimi_push(&arena, csim_solver_bytes(size, &inside), 1);
+    return arena.high;
+}
+
+CSIMI_FN bool csimi_penalty_takes(const csim_problem *problem) {
+    return problem->theta > CSIM_R(0.99); /* the velocity at the start and the one solved for are a step apart */
+}
+
+/* K of every contact; u gets J v of contact m when v is not null. */
+static int csimi_penalty_pieces(csimi_penalty *s, const csim_problem *p, const csim_solver_params *params, int m) {
+    const int count = csimi_pieces_make(p, NULL, m, s->pieces);
+    const csim_real mobility = csimi_pieces_mobility(p, s->pieces, count);
+    csim_real gain = params->gain;
+    if (!csimi_penalty_is_implicit(params)) gain = csimi_min(gain, CSIMI_PENALTY_SAFE);
+    s->kappa[m] = params->kappa > 0 ? params->kappa : mobility > 0 ? gain / mobility : 1;
+    return count;
+}
+
+/* ---- explicit */
+
+static void csimi_penalty_impulse(const csim_contact *c, csim_real K, csim_real D, const csim_real *u,
+                                  const csim_real *last, csim_real *lambda) {
+    csim_real trial[3];
+    int k;
+    for (k = 0; k < 3; ++k) trial[k] = -K * c->phi[k] - D * u[k];
+    if (c->law == CSIM_LAW_STRICT || c->law == CSIM_LAW_ANISOTROPIC) {
+        if (!(c->phi[0] < 0)) trial[0] = 0;
+        for (k = 1; k < 3; ++k) trial[k] = last[k] - K * (u[k] + c->phi[k]);
+    }
+    csim_project(c, 1, trial, lambda);
+}
+
+/* lambda from the start, then A v = b + J'lambda. False: no conjugate gradients on this A. */
+static bool csimi_penalty_explicit(csimi_penalty *s, const csim_problem *p, const csim_solver_params *params,
+                                   const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome) {
+    const int n = p->A.n;
+    int m, k, count;
+    CSIMI_MEMCPY(s->load, p->b, 3 * (size_t)n * sizeof *s->load);
+    for (m = 0; m < p->contact_count; ++m) {
+        csim_real *lambda = solution->lambda + 3 * (ptrdiff_t)m, u[3] = {0, 0, 0}, last[3];
+        const int pieces = csimi_penalty_pieces(s, p, params, m);
+        csimi_pieces_velocity(s->pieces, pieces, solution->v, u);
+        for (k = 0; k < 3; ++k) last[k] = lambda[k];
+        csimi_penalty_impulse(p->contacts + m, s->kappa[m], params->damping * s->kappa[m], u, last, lambda);
+        for (k = 0; k < pieces; ++k)
+            csimi_addmulT3(s->pieces[k].J, lambda, s->load + 3 * (ptrdiff_t)s->pieces[k].block);
+    }
+    count = csimi_pcg(&p->A, s->load, solution->v, csimi_max(CSIM_R(1e-6) * params->tolerance, 64 * CSIMI_EPS),
+                      6 * n + 200, s->krylov, tasks);
+    outcome->products = csimi_imax(count, 0) + 1;
+    return count >= 0;
+}
+
+/* ---- implicit */
+
+static void csimi_penalty_soften(const csim_contact *c, csim_real K, csim_real D, const csim_real *last,
+                                 csim_contact *soft) {
+    int k;
+    *soft = *c;
+    if (c->law != CSIM_LAW_STRICT) return; /* joints, limits and motors stay what they are */
+    if (!(c->phi[0] < 0)) D = 0;           /* no damper before they touch */
+    soft->law = CSIM_LAW_INVERTIBLE;
+    soft->omega[0] = 1 / (K + D);
+    soft->omega[1] = 1 / K;
+    soft->phi[0] = c->phi[0] * K / (K + D);
+    for (k = 1; k < 3; ++k) soft->phi[k] = c->phi[k] - last[k] / K;
+}
+
+static csim_status csimi_penalty_implicit(csimi_penalty *s, const csim_problem *p, const csim_solver_params *params,
+                                          csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
+                                          csim_outcome *outcome, csim_error *error) {
+    const csim_solver_params inside = csimi_penalty_inside(params);
+    const size_t mark = arena->used;
+    csim_problem soft = *p;
+    csim_status status;
+    int m;
+    for (m = 0; m < p->contact_count; ++m) {
+        (void)csimi_penalty_pieces(s, p, params, m);
+        csimi_penalty_soften(p->contacts + m, s->kappa[m], params->damping * s->kappa[m],
+                             solution->lambda + 3 * (ptrdiff_t)m, s->soft + m);
+    }
+    soft.contacts = s->soft;
+    status = csim_problem_solve(&soft, &inside, arena->base + mark, arena->size - mark, tasks, solution, outcome, error);
+    if (mark + outcome->bytes > arena->high) arena->high = mark + outcome->bytes;
+    return status;
+}
+
+CSIMI_FN csim_status csimi_penalty_solve(const csim_problem *problem, const csim_solver_params *params,
+                                         csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
+                                         csim_outcome *outcome, csim_error *error) {
+    const bool implicit = csimi_penalty_is_implicit(params);
+    const double tolerance = (double)params->tolerance;
+    const size_t mark = arena->used;
+    csimi_penalty s;
+    csim_status status = CSIM_OK;
+    bool finite = csimi_all_finite(solution->v, 3 * problem->A.n) &&
+                  csimi_all_finite(solution->lambda, 3 * problem->contact_count);
+    csimi_penalty_layout(&s, arena, problem->A.n, problem->contact_count, csimi_pieces_count(problem), implicit);
+    if (arena->overflow)
+        return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
+                          "csim_solver_bytes of the problem's size");
+    if (finite && implicit)
+        status = csimi_penalty_implicit(&s, problem, params, arena, tasks, solution, outcome, error);
+    else if (finite)
+        finite = csimi_penalty_explicit(&s, problem, params, tasks, solution, outcome);
+    if (status != CSIM_OK) return status;
+    outcome->solver = params->solver;
+    if (!implicit) outcome->result = CSIM_RESULT_CONVERGED;
+    if (!finite || outcome->result == CSIM_RESULT_NOT_FINITE || !csimi_all_finite(solution->v, 3 * problem->A.n) ||
+        csim_problem_certify(problem, solution->v, solution->lambda, s.scratch, s.bytes, &outcome->certificate) !=
+            CSIM_OK)
+        outcome->result = CSIM_RESULT_NOT_FINITE;
+    else if (outcome->result == CSIM_RESULT_CONVERGED &&
+             !(outcome->certificate.dynamics <= tolerance && outcome->certificate.contact <= tolerance))
+        outcome->result = CSIM_RESULT_STALLED; /* springs give way */
+    ++outcome->iterations;
+    outcome->bytes = arena->high - mark;
+    csimi_pop(arena, mark);
+    return CSIM_OK;
+}
+
+#undef CSIMI_PENALTY_SAFE
+/* ==== end solve/penalty.c */
+
+/* ==== begin solve/xpbd.c ======================================================================================== */
+/* solve/xpbd: extended position-based dynamics with small steps (Macklin et al. 2016, 2019; Mueller et al. 2020),
+   solvers.md 9. The step is walked through in n substeps of one sweep each. From the velocity v_k at its start, the load
+   b - A v_k in n equal parts, positions in units of h (a gap is phi + J x, x the sum of v / n):
+       v += A^-1 (b - A v_k) / n
+       contact after contact, C = phi + J x + u / n < 0:
+           dlambda = -(n C + n c u + omega n^2 lambda) / (W_nn (1 + n c) + omega n^2),  lambda_n >= 0,
+           u held at 0 along the tangents by |lambda_t| <= mu lambda_n,   v += A^-1 J' dlambda
+       x += v / n;  u_n = 0 where a rigid contact pressed (the velocity pass)
+   Compliance: omega n^2 is alpha over the substep's square, and c the damper over h times the spring. Joints and motors are held at the level of velocities. The
+   impulses add up to A v = b + J'lambda exactly, so that the certificate looks for what the sweeps left. */
+
+enum { CSIMI_XPBD_SUBSTEPS = 20 };
+
+typedef struct csimi_xpbd {
+    const csim_problem *problem;
+    csimi_bodies bodies;
+    csimi_piece *pieces;
+    int *first;            /* [contacts + 1] */
+    csim_real *W;          /* [3 contacts] diagonal of the contact's own W; tangents share the larger */
+    csim_real *gap;        /* [contacts] phi_n + J_n x */
+    csim_real *lambda;     /* [3 contacts] of the substep */
+    csim_real *push, *move; /* [3n] A^-1 (b - A v_k) / n, x */
+    int substeps;
+    bool odd;              /* sweeps go forth and back in turn: a stack of ten stands on 20 of them, not on 20 forth */
+    csim_real inverse_n;   /* 1 / n */
+    csim_real damping;     /* c of compliant contacts */
+    double *residual;      /* [3n]; later the certificate's scratch */
+    size_t bytes;
+} csimi_xpbd;
+
+static void csimi_xpbd_layout(csimi_xpbd *s, csimi_arena *arena, const csim_problem_size *size) {
+    const int n = size->blocks, contacts = size->contacts;
+    csimi_bodies_layout(&s->bodies, arena, n, csimi_inverse_blocks_of(size), size->reach_blocks);
+    s->pieces = CSIMI_PUSH(arena, csimi_piece, size->terms);
+    s->first = CSIMI_PUSH(arena, int, (size_t)contacts + 1);
+    s->W = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    s->gap = CSIMI_PUSH(arena, csim_real, contacts);
+    s->lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    s->push = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
+    s->move = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
+    s->bytes = csim_certificate_bytes(n, contacts);
+    if (s->bytes < 3 * (size_t)n * sizeof(double)) s->bytes = 3 * (size_t)n * sizeof(double);
+    s->residual = (double *)csimi_push(arena, s->bytes, 1);
+}
+
+CSIMI_FN size_t csimi_xpbd_bytes(const csim_problem_size *size, const csim_solver_params *params) {
+    csimi_arena arena = csimi_arena_counting();
+    csimi_xpbd s;
+    (void)params;
+    csimi_xpbd_layout(&s, &arena, size);
+    return arena.high;
+}
+
+CSIMI_FN bool csimi_xpbd_takes(const csim_problem *problem) {
+    return csimi_bodies_take(problem) && problem->theta > CSIM_R(0.99);
+}
+
+/* ---- one contact in one substep */
+
+static void csimi_xpbd_velocity(const csimi_xpbd *s, int c, const csim_real *v, csim_real *u) {
+    u[0] = u[1] = u[2] = 0;
+    csimi_pieces_velocity(s->pieces + s->first[c], s->first[c + 1] - s->first[c], v, u);
+}
+
+/* lambda_c of the substep goes to next. */
+static void csimi_xpbd_push(csimi_xpbd *s, int c, const csim_real *next, csim_real *v) {
+    csim_real *lambda = s->lambda + 3 * (ptrdiff_t)c, change[3];
+    int k;
+    for (k = 0; k < 3; ++k) {
+        change[k] = next[k] - lambda[k];
+        lambda[k] = next[k];
+    }
+    csimi_pieces_push(&s->bodies, s->pieces + s->first[c], s->first[c + 1] - s->first[c], change, v);
+}
+
+/* Friction at the normal impulse at hand: the slip of the substep is undone as far as the cone allows. */
+static void csimi_xpbd_rub(csimi_xpbd *s, int c, csim_real *v) {
+    const csim_contact *law = s->problem->contacts + c;
+    const csim_real *W = s->W + 3 * (ptrdiff_t)c, *now = s->lambda + 3 * (ptrdiff_t)c;
+    const csim_real drag = law->law == CSIM_LAW_INVERTIBLE ? law->omega[1] / s->inverse_n : 0;
+    csim_real u[3], next[3];
+    int k;
+    csimi_xpbd_velocity(s, c, v, u);
+    next[0] = now[0];
+    for (k = 1; k < 3; ++k) next[k] = now[k] - (u[k] + law->phi[k] + drag * now[k]) / (W[k] + drag);
+    csim_project_ellipse(law->mu[0] * next[0], law->mu[law->law == CSIM_LAW_ANISOTROPIC] * next[0], next + 1, next + 1);
+    csimi_xpbd_push(s, c, next, v);
+}
+
+static void csimi_xpbd_touch(csimi_xpbd *s, int c, csim_real *v) {
+    const csim_contact *law = s->problem->contacts + c;
+    const csim_real W = s->W[3 * (ptrdiff_t)c], *now = s->lambda + 3 * (ptrdiff_t)c, n = 1 / s->inverse_n;
+    const bool soft = law->law == CSIM_LAW_INVERTIBLE;
+    const csim_real slow = soft ? law->omega[0] * n * n : 0;
+    csim_real u[3], next[3] = {0, now[1], now[2]}, C, damper;
+    csimi_xpbd_velocity(s, c, v, u);
+    C = s->gap[c] + u[0] * s->inverse_n;
+    damper = soft && C < 0 ? n * s->damping : 0;
+    next[0] = csimi_max(0, now[0] - (n * C + damper * u[0] + slow * now[0]) / (W * (1 + damper) + slow));
+    csimi_xpbd_push(s, c, next, v);
+    csimi_xpbd_rub(s, c, v);
+}
+
+/* Joints, limits and motors: u + phi = 0 row by row, the limits of the impulse in n equal parts. */
+static void csimi_xpbd_hold(csimi_xpbd *s, int c, csim_real *v) {
+    const csim_contact *law = s->problem->contacts + c;
+    int k;
+    for (k = 0; k < 3; ++k) {
+        const csim_real *now = s->lambda + 3 * (ptrdiff_t)c;
+        csim_real u[3], next[3] = {now[0], now[1], now[2]};
+        if (law->law == CSIM_LAW_BILATERAL && !(law->mask >> k & 1u)) continue;
+        csimi_xpbd_velocity(s, c, v, u);
+        next[k] -= (u[k] + law->phi[k]) / s->W[3 * (ptrdiff_t)c + k];
+        if (law->law == CSIM_LAW_BOX)
+            next[k] = csimi_min(csimi_max(next[k], law->lo[k] * s->inverse_n), law->hi[k] * s->inverse_n);
+        csimi_xpbd_push(s, c, next, v);
+    }
+}
+
+static bool csimi_xpbd_is_joint(const csim_contact *law) {
+    return law->law == CSIM_LAW_BILATERAL || law->law == CSIM_LAW_BOX;
+}
+
+/* The velocity pass: a contact that pressed keeps no normal speed, neither of being pushed out nor left by the sweep. */
+static void csimi_xpbd_calm(csimi_xpbd *s, int c, csim_real *v) {
+    const csim_contact *law = s->problem->contacts + c;
+    const csim_real *now = s->lambda + 3 * (ptrdiff_t)c;
+    csim_real u[3], next[3] = {now[0], now[1], now[2]};
+    if (!(now[0] > 0) || law->law == CSIM_LAW_INVERTIBLE || csimi_xpbd_is_joint(law)) return;
+    csimi_xpbd_velocity(s, c, v, u);
+    next[0] = csimi_max(0, now[0] - u[0] / s->W[3 * (ptrdiff_t)c]);
+    csimi_xpbd_push(s, c, next, v);
+    csimi_xpbd_rub(s, c, v);
+}
+
+/* ---- the step */
+
+static bool csimi_xpbd_open(csimi_xpbd *s, const csim_solver_params *params, const csim_solution *start) {
+    const csim_problem *p = s->problem;
+    int c, i, k, at = 0;
+    s->substeps = params->substeps > 0 ? params->substeps : CSIMI_XPBD_SUBSTEPS;
+    s->inverse_n = 1 / (csim_real)s->substeps;
+    s->damping = params->damping;
+    if (!csimi_bodies_open(&s->bodies, p)) return false;
+    for (i = 0; i < 3 * p->A.n; ++i) {
+        s->residual[i] = (double)p->b[i];
+        s->push[i] = s->move[i] = 0;
+    }
+    csimi_less_product(&p->A, start->v, s->residual);
+    for (i = 0; i < p->A.n; ++i) {
+        csim_real load[3];
+        for (k = 0; k < 3; ++k) load[k] = (csim_real)s->residual[3 * i + k] * s->inverse_n;
+        csimi_body_push(&s->bodies, i, load, s->push);
+    }
+    for (c = 0; c < p->contact_count; ++c) {
+        csim_real W[9], *D = s->W + 3 * (ptrdiff_t)c;
+        s->first[c] = at;
+        at += csimi_pieces_make(p, &s->bodies, c, s->pieces + at);
+        s->first[c + 1] = at;
+        csimi_pieces_delassus(&s->bodies, s->pieces + s->first[c], at - s->first[c], W);
+        for (k = 0; k < 3; ++k) D[k] = W[4 * k];
+        if (!csimi_xpbd_is_joint(p->contacts + c)) D[1] = D[2] = csimi_max(W[4], W[8]);
+        for (k = 0; k < 3; ++k)
+            if (!(D[k] > 0)) D[k] = CSIMI_HUGE; /* nothing moves this way */
+        s->gap[c] = p->contacts[c].phi[0];
+    }
+    return true;
+}
+
+static void csimi_xpbd_substep(csimi_xpbd *s, csim_solution *solution) {
+    const int contacts = s->problem->contact_count, n = 3 * s->problem->A.n;
+    csim_real *v = solution->v, u[3];
+    int c, i;
+    for (i = 0; i < n; ++i) v[i] += s->push[i];
+    CSIMI_MEMSET(s->lambda, 0, 3 * (size_t)contacts * sizeof *s->lambda);
+    for (i = 0; i < contacts; ++i) {
+        c = s->odd ? contacts - 1 - i : i;
+        if (csimi_xpbd_is_joint(s->problem->contacts + c))
+            csimi_xpbd_hold(s, c, v);
+        else
+            csimi_xpbd_touch(s, c, v);
+    }
+    s->odd = !s->odd;
+    for (c = 0; c < contacts; ++c) {
+        csimi_xpbd_velocity(s, c, v, u);
+        s->gap[c] += u[0] * s->inverse_n;
+    }
+    for (i = 0; i < n; ++i) s->move[i] += v[i] * s->inverse_n;
+    for (c = 0; c < contacts; ++c) csimi_xpbd_calm(s, c, v);
+    for (i = 0; i < 3 * contacts; ++i) solution->lambda[i] += s->lambda[i];
+}
+
+static csim_result csimi_xpbd_run(csimi_xpbd *s, const csim_solver_params *params, csim_solution *solution,
+                                  csim_outcome *outcome) {
+    const csim_problem *p = s->problem;
+    const double tolerance = (double)params->tolerance;
+    csim_certificate *f = &outcome->certificate;
+    int k;
+    CSIMI_MEMSET(solution->lambda, 0, 3 * (size_t)p->contact_count * sizeof *solution->lambda);
+    for (k = 0; k < s->substeps; ++k) csimi_xpbd_substep(s, solution);
+    outcome->iterations = outcome->outer = s->substeps;
+    if (params->move) CSIMI_MEMCPY(params->move, s->move, 3 * (size_t)p->A.n * sizeof *s->move);
+    if (!csimi_all_finite(solution->v, 3 * p->A.n) || !csimi_all_finite(s->move, 3 * p->A.n) ||
+        csim_problem_certify(p, solution->v, solution->lambda, s->residual, s->bytes, f) != CSIM_OK)
+        return CSIM_RESULT_NOT_FINITE;
+    outcome->residual = f->dynamics > f->contact ? f->dynamics : f->contact;
+    return outcome->residual <= tolerance ? CSIM_RESULT_CONVERGED : CSIM_RESULT_STALLED;
+}
+
+CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
+                                      const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
+                                      csim_error *error) {
+    const csim_problem_size size = csim_problem_measure(problem);
+    const size_t mark = arena->used;
+    csimi_xpbd s;
+    (void)tasks; /* the sweep is a sequence */
+    CSIMI_MEMSET(&s, 0, sizeof s);
+    s.problem = problem;
+    csimi_xpbd_layout(&s, arena, &size);
+    if (arena->overflow)
+        return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
+                          "csim_solver_bytes of the problem's size");
+    outcome->solver = CSIM_SOLVER_XPBD;
+    outcome->result = CSIM_RESULT_NOT_FINITE;
+    if (csimi_all_finite(solution->v, 3 * problem->A.n) &&
+        csimi_xpbd_open(&s, params, solution))
+        outcome->result = csimi_xpbd_run(&s, params, solution, outcome);
+    outcome->bytes = arena->high - mark;
+    csimi_pop(arena, mark);
+    return CSIM_OK;
+}
+/* ==== end solve/xpbd.c */
 
 /* ==== begin solve/lemke.c ======================================================================================= */
 /* solve/lemke: Coulomb friction in a polygon as a linear complementarity problem (Stewart and Trinkle; Anitescu and
@@ -21817,6 +22262,9 @@ static csim_status csimi_any_sweep_solve(const csim_problem *problem, const csim
 CSIMI_FN const csimi_solver_entry *csimi_solver_table(void) {
     static const char blocks[] = "a problem of bodies of 1 to 4 blocks, W in blocks or dense, or at most 32 contacts";
     static const char newton[] = "contacts of the laws strict, invertible, bilateral and box";
+    static const char xpbd[] = "bodies of 1 to 4 coupled blocks (no chains of springs, no cables, cloth, solids) in backward Euler; no proximal law";
+    static const char penalty[] = "strict, bilateral and box laws in backward Euler";
+    static const char explicit_penalty[] = "strict, anisotropic, bilateral and box laws in backward Euler";
     static const char any[] = "a positive definite A, with every contact on blocks that can move";
     static const csimi_solver_entry table[CSIM_SOLVER_COUNT_] = {
         /* name; level of velocities: bytes, takes, solve; of impulses: bytes, solve; rows of W; laws; needs */
@@ -21842,6 +22290,11 @@ CSIMI_FN const csimi_solver_entry *csimi_solver_table(void) {
          false, CSIMI_NONSMOOTH_LAWS, newton},
         {"newton-proximal", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_nonsmooth_bytes,
          csimi_nonsmooth_proximal, false, CSIMI_NONSMOOTH_LAWS, newton},
+        {"xpbd", csimi_xpbd_bytes, csimi_xpbd_takes, csimi_xpbd_solve, NULL, NULL, false, CSIMI_XPBD_LAWS, xpbd},
+        {"penalty", csimi_penalty_bytes, csimi_penalty_takes, csimi_penalty_solve, NULL, NULL, false, CSIMI_PENALTY_LAWS,
+         penalty},
+        {"penalty-explicit", csimi_penalty_bytes, csimi_penalty_takes, csimi_penalty_solve, NULL, NULL, false,
+         CSIMI_PENALTY_EXPLICIT_LAWS, explicit_penalty},
 #ifdef CONDSIM_REFERENCE
         {"lemke", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_lemke_bytes, csimi_lemke_solve, false,
          CSIMI_ALL_LAWS, any},
@@ -21853,6 +22306,10 @@ CSIMI_FN const csimi_solver_entry *csimi_solver_table(void) {
 CSIMI_FN bool csimi_solver_rows(const csim_solver_params *params) {
     const bool newton = params->solver == CSIM_SOLVER_NEWTON || params->solver == CSIM_SOLVER_NEWTON_PROXIMAL;
     return csimi_solver_table()[params->solver].rows || (newton && params->linear == CSIM_LINEAR_GAUSS_SEIDEL);
+}
+
+CSIMI_FN bool csimi_solver_gaps(csim_solver solver) {
+    return solver == CSIM_SOLVER_XPBD || solver == CSIM_SOLVER_PENALTY || solver == CSIM_SOLVER_PENALTY_EXPLICIT;
 }
 
 CSIMI_FN bool csimi_solver_laws(csim_solver solver, const csim_contact *contacts, int count) {
@@ -21871,6 +22328,7 @@ CSIM_API csim_solver_params csim_default_solver_params(void) {
     p.max_iterations = 600;
     p.gain = CSIM_R(1e3);
     p.shift = true;
+    p.damping = 1;
     return p;
 }
 
@@ -21990,6 +22448,10 @@ CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error 
         return csimi_solver_range(error, "params.inner", (double)p->inner, "0 to 1000000");
     if (!(p->scaling >= 0 && p->scaling < CSIMI_HUGE))
         return csimi_solver_range(error, "params.scaling", (double)p->scaling, "0 or more, 1/kg");
+    if (p->substeps < 0 || p->substeps > 100000)
+        return csimi_solver_range(error, "params.substeps", (double)p->substeps, "0 to 100000");
+    if (!(p->damping >= 0 && p->damping <= 1000))
+        return csimi_solver_range(error, "params.damping", (double)p->damping, "0 to 1000");
     if (p->history_capacity < 0)
         return csimi_solver_range(error, "params.history_capacity", (double)p->history_capacity, "0 or more");
     return CSIM_OK;
@@ -27439,6 +27901,7 @@ CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csi
     const csim_world_def *def = &w->def;
     csim_real phi = csimi_gap_velocity(def, gap, f->h);
     csim_real e = approach < -def->restitution_threshold ? restitution : 0;
+    if (csimi_solver_gaps(def->solver.solver)) return gap / f->h;
     if (def->integrator == CSIM_BACKWARD_EULER)
         return e > 0 && gap + f->h * approach < 0 ? csimi_min(phi, e * approach) : phi;
     if (def->integrator == CSIM_TWO_STEP) /* every bounce that gravity brings about in this step, too */
@@ -27609,6 +28072,7 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0 && n->tree_span <= 14;
     size.inverse_blocks = n->coords > 0 ? 4 * blocks + n->tree_span * n->coords : 0;
     size.reach_blocks = n->coords > 0 ? n->tree_span * (2 * rows + 2 * n->joints) : 0; /* two sides; a gear: two more */
+    if (solver->solver == CSIM_SOLVER_XPBD) csimi_push(&arena, 3 * sizeof(csim_real) * (size_t)blocks, 1);
     csimi_push(&arena, csim_solver_bytes(&size, solver), 1);
     csimi_push(&arena, sizeof(int) * (size_t)blocks, 1);                /* union-find, before the first island */
     csimi_push(&arena, 2 * sizeof(csim_real) * (size_t)blocks + 64, 1); /* which islands are solved again, and why */
@@ -27687,7 +28151,7 @@ static void csimi_island_matrix(const csim_world *w, const csimi_step_frame *f, 
             CSIMI_MEMCPY(p->val + 9 * (size_t)at, A->val + 9 * (size_t)k, 9 * sizeof(csim_real));
             at++;
         }
-        csimi_store3(p->solution.v + 3 * i, csimi_load3((f->again ? f->v : f->rep) + 3 * g));
+        csimi_store3(p->solution.v + 3 * i, csimi_load3((f->again ? f->v : f->start) + 3 * g));
     }
     p->row[n] = at;
     p->problem.A.n = n;
@@ -27896,6 +28360,7 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
     csimi_island_chains(w, f, &p, block, n);
     params.sigma = w->store.body[leader].sigma;
     params.tolerance = csimi_island_tolerance(w, f, &p.problem, contact);
+    params.move = f->moves ? CSIMI_PUSH(arena, csim_real, 3 * (size_t)n) : NULL;
     if (params.tolerance < w->def.solver.tolerance && params.solver == CSIM_SOLVER_AUTO)
         params.solver = CSIM_SOLVER_SWEEP; /* the virtual nodes of COND slip, and joints would open by it */
     if (w->def.integrator == CSIM_HALF_STEP) /* the rest is for what is not linear */
@@ -27915,7 +28380,10 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
     csimi_judge_outcome(&outcome, w->def.solver.tolerance);
     csimi_count_outcome(f, &outcome, n, contacts);
     for (i = 0; i < n; i++)
-        for (k = 0; k < 3; k++) f->v[3 * block[i] + k] = p.solution.v[3 * i + k];
+        for (k = 0; k < 3; k++) {
+            f->v[3 * block[i] + k] = p.solution.v[3 * i + k];
+            if (f->moves) f->rep[3 * block[i] + k] = params.move[3 * i + k];
+        }
     for (i = 0; i < contacts; i++)
         for (k = 0; k < 3; k++) f->lambda[3 * contact[i] + k] = p.solution.lambda[3 * i + k];
     csimi_pop(arena, mark);
@@ -28277,7 +28745,7 @@ static csim_status csimi_integrate(csim_world *w, csimi_step_frame *f, const csi
     for (i = 0; i < f->blocks; i++)
         if (f->skip[i])
             for (k = 0; k < 3; k++) f->v_end[3 * i + k] = f->v[3 * i + k];
-    csimi_advance(w, step, w->def.integrator == CSIM_TWO_STEP ? f->h / 2 : f->h, f->v, &f->next);
+    csimi_advance(w, step, w->def.integrator == CSIM_TWO_STEP ? f->h / 2 : f->h, f->moves ? f->rep : f->v, &f->next);
     for (i = 0; i < 3 * s->count.nodes; i++) f->next.v[i] = f->v_end[i];
     for (i = 0; i < 6 * s->count.rigids; i++) f->next.velocity[i] = f->v_end[3 * s->count.nodes + i];
     for (i = 0; i < 3 * s->count.frames; i++) f->next.frame_velocity[i] = f->v_end[frames + i];
@@ -28354,6 +28822,9 @@ static bool csimi_is_elastic(const csimi_counts *n) { return csimi_has_elements(
 static void csimi_begin_forces(csim_world *w, csimi_step_frame *f, csimi_step *step) {
     const bool faces = csimi_has_elements(&w->store.count);
     csimi_prepare(w, f, step);
+    f->moves = w->def.solver.solver == CSIM_SOLVER_XPBD;
+    f->start = csimi_solver_gaps(w->def.solver.solver) ? f->vk : f->rep;
+    if (f->moves) CSIMI_MEMCPY(f->rep, f->v, sizeof(csim_real) * 3 * (size_t)f->blocks);
     if (w->def.integrator == CSIM_HALF_STEP && csimi_is_elastic(&w->store.count)) {
         csimi_linearise(w, f, step, f->rep);
         return;
@@ -28391,7 +28862,9 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
     csimi_tree_rows(w, f, step);
     t2 = csimi_now(w);
     if ((status = csimi_solve_step(w, f, step, arena)) != 0) return status;
-    if (w->store.count.joints > 0 && (status = csimi_close_joints(w, f, step, arena)) != 0) return status;
+    if (w->store.count.joints > 0 && !csimi_solver_gaps(w->def.solver.solver) &&
+        (status = csimi_close_joints(w, f, step, arena)) != 0)
+        return status;
     t3 = csimi_now(w);
     if ((f->stats.flags & CSIM_FLAG_UNCERTIFIED) && w->def.on_uncertified == CSIM_REJECT_UNCERTIFIED)
         return csimi_fail(&w->error, CSIM_UNCERTIFIED, "csim_world_step", "certificate", true,
@@ -28412,6 +28885,9 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
     const bool ahead = w->def.integrator == CSIM_TWO_STEP;
     csimi_step step;
     csim_status status;
+    if (csimi_solver_gaps(w->def.solver.solver) && w->def.integrator != CSIM_BACKWARD_EULER)
+        return csimi_fail(&w->error, CSIM_BAD_PROBLEM, "csim_world_step", "solver.solver", true,
+                          (double)(int)w->def.solver.solver, "in worlds of backward Euler only");
     if (w->pattern_stale && (status = csimi_build_pattern(w, arena)) != 0) return status;
     csimi_begin_frame(w, f, h, arena);
     CSIMI_MEMSET(&step, 0, sizeof step);
@@ -32014,6 +32490,7 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_CCS_PATIENCE
 #undef CSIMI_CCS_INNER
 #undef CSIMI_CCS_RELAX
+#undef CSIMI_PENALTY_SAFE
 #undef CSIMI_SECTION
 #undef CSIMI_READ_CABLE
 #undef CSIMI_BOND_CLOSED

@@ -790,6 +790,8 @@ TEST(bad_numbers_and_parameters_are_refused) {
     REFUSED(linear, CSIM_LINEAR_COUNT_);
     REFUSED(inner, -1);
     REFUSED(scaling, -1);
+    REFUSED(substeps, -1);
+    REFUSED(damping, -1);
     REFUSED(history_capacity, -1);
     STATUS(csim_problem_solve(NULL, &p, s.workspace, s.workspace_bytes, NULL, &s.solution, &s.outcome, NULL),
            CSIM_NULL_ARGUMENT);

@@ -285,6 +285,17 @@ CSIMI_FN int csimi_pieces_count(const csim_problem *p) {
     return count;
 }
 
+CSIMI_FN csim_real csimi_pieces_mobility(const csim_problem *p, const csimi_piece *piece, int count) {
+    csim_real mobility = 0;
+    int k, i;
+    for (k = 0; k < count; ++k)
+        for (i = 0; i < 9; ++i) {
+            const csim_real *A = p->A.val + 9 * (ptrdiff_t)p->A.diag[piece[k].block];
+            mobility += piece[k].J[i] * piece[k].J[i] / A[4 * (i % 3)] / 3;
+        }
+    return mobility;
+}
+
 CSIMI_FN void csimi_pieces_velocity(const csimi_piece *piece, int count, const csim_real *v, csim_real *u) {
     const csimi_piece *end = piece + count;
     for (; piece < end; ++piece) csimi_addmul3(piece->J, v + 3 * (ptrdiff_t)piece->block, u);

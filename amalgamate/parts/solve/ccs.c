@@ -304,19 +304,15 @@ static void csimi_ccs_motion_follow(csimi_ccs_motion *s, double tolerance) {
 /* Rows, masses and the copy. */
 static void csimi_ccs_motion_open(csimi_ccs_motion *s, const csim_solution *start) {
     const csim_problem *p = s->problem;
-    int c, k, i, at = 0;
+    int c, k, at = 0;
     CSIMI_MEMCPY(s->v, start->v, 3 * (size_t)p->A.n * sizeof *s->v);
     CSIMI_MEMCPY(s->core.lambda, start->lambda, 3 * (size_t)p->contact_count * sizeof *s->v);
     for (c = 0; c < p->contact_count; ++c) {
-        csim_real mobility = 0, *z = s->core.z + 3 * (ptrdiff_t)c;
+        csim_real mobility, *z = s->core.z + 3 * (ptrdiff_t)c;
         s->first[c] = at;
         at += csimi_pieces_make(p, NULL, c, s->pieces + at);
         s->first[c + 1] = at;
-        for (k = s->first[c]; k < at; ++k)
-            for (i = 0; i < 9; ++i) {
-                const csim_real *A = p->A.val + 9 * (ptrdiff_t)p->A.diag[s->pieces[k].block];
-                mobility += s->pieces[k].J[i] * s->pieces[k].J[i] / A[4 * (i % 3)] / 3;
-            }
+        mobility = csimi_pieces_mobility(p, s->pieces + s->first[c], at - s->first[c]);
         s->core.mass[c] = mobility > 0 ? 1 / mobility : 1;
         csimi_ccs_gather(s, c, s->v, z);
         for (k = 0; k < 3; ++k) z[k] += p->contacts[c].phi[k];

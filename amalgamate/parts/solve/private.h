@@ -32,6 +32,9 @@ enum { CSIMI_ALL_LAWS = (1 << CSIM_LAW_COUNT_) - 1 };
 CSIMI_FN const csimi_solver_entry *csimi_solver_table(void);
 /* Whether the solver of params visits rows of W. */
 CSIMI_FN bool csimi_solver_rows(const csim_solver_params *params);
+/* Whether the solver starts at the velocity v_k of the step's start and has its own use for gaps that are open or
+   closed: phi_n is then the gap over h, without the limits a rigid contact puts on its correction. */
+CSIMI_FN bool csimi_solver_gaps(csim_solver solver);
 /* Whether solver takes the laws of contacts [count]. */
 CSIMI_FN bool csimi_solver_laws(csim_solver solver, const csim_contact *contacts, int count);
 CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error *error);
@@ -418,6 +421,23 @@ CSIMI_FN csim_status csimi_ccs_motion_solve(const csim_problem *problem, const c
                                             csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
                                             csim_outcome *outcome, csim_error *error);
 
+/* ---- penalty.c, xpbd.c: on velocities only */
+enum {
+    CSIMI_XPBD_LAWS = CSIMI_NONSMOOTH_LAWS | 1 << CSIM_LAW_ANISOTROPIC,
+    CSIMI_PENALTY_LAWS = 1 << CSIM_LAW_STRICT | 1 << CSIM_LAW_BILATERAL | 1 << CSIM_LAW_BOX,
+    CSIMI_PENALTY_EXPLICIT_LAWS = CSIMI_PENALTY_LAWS | 1 << CSIM_LAW_ANISOTROPIC
+};
+CSIMI_FN size_t csimi_penalty_bytes(const csim_problem_size *size, const csim_solver_params *params);
+CSIMI_FN bool csimi_penalty_takes(const csim_problem *problem);
+CSIMI_FN csim_status csimi_penalty_solve(const csim_problem *problem, const csim_solver_params *params,
+                                         csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
+                                         csim_outcome *outcome, csim_error *error);
+CSIMI_FN size_t csimi_xpbd_bytes(const csim_problem_size *size, const csim_solver_params *params);
+CSIMI_FN bool csimi_xpbd_takes(const csim_problem *problem);
+CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
+                                      const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
+                                      csim_error *error);
+
 #ifdef CONDSIM_REFERENCE
 /* ---- lemke.c */
 CSIMI_FN size_t csimi_lemke_bytes(int contacts, const csim_solver_params *params);
@@ -465,6 +485,8 @@ CSIMI_FN void csimi_body_push(const csimi_bodies *b, int i, const csim_real *x, 
 CSIMI_FN void csimi_less_product(const csim_block_matrix *A, const csim_real *v, double *residual);
 /* Terms that contacts name: pieces in all. */
 CSIMI_FN int csimi_pieces_count(const csim_problem *p);
+/* Mean over the three rows of J D^-1 J', D the diagonal of A, 1/kg: the mobility of a contact. */
+CSIMI_FN csim_real csimi_pieces_mobility(const csim_problem *p, const csimi_piece *piece, int count);
 /* Pieces of contact m, rows turned into its frame; returns their number. b null: without the body's numbers. */
 CSIMI_FN int csimi_pieces_make(const csim_problem *p, csimi_bodies *b, int m, csimi_piece *pieces);
 CSIMI_FN void csimi_pieces_velocity(const csimi_piece *piece, int count, const csim_real *v,

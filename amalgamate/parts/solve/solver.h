@@ -19,7 +19,10 @@
     X(STAGGERED, 8, "staggered projections of normals and friction, disk or polygon (impulse level)") \
     X(CCS, 9, "contact constraint splitting, ADMM with conjugate gradients, both levels") \
     X(NEWTON, 10, "non-smooth Newton, Fischer-Burmeister or min-map, Macklin et al. (impulse level)") \
-    X(NEWTON_PROXIMAL, 11, "the same Newton inside a proximal-point loop (impulse level)")
+    X(NEWTON_PROXIMAL, 11, "the same Newton inside a proximal-point loop (impulse level)") \
+    X(XPBD, 12, "position-based dynamics in small substeps of one sweep, bodies, backward Euler") \
+    X(PENALTY, 13, "springs and dampers at contacts, taken at the end of the step: implicit") \
+    X(PENALTY_EXPLICIT, 14, "springs and dampers at contacts, taken at its start, backward Euler")
 
 typedef enum csim_solver {
 #define CSIMI_X(name, value, text) CSIM_SOLVER_##name = value,
@@ -75,7 +78,7 @@ typedef struct csim_solver_params {
     csim_acceleration acceleration;
     int window;              /* Anderson pairs kept, 1..32; 0: 8 for COND, 19 for SWEEP, 20 at the impulse level */
     csim_real gain;          /* virtual nodes: kappa = gain * effective mass; 1..1e8; default 1e3 */
-    csim_real kappa;         /* kg; > 0: overrides gain (kappa = h k_v) */
+    csim_real kappa;         /* kg; > 0: overrides gain (kappa = h k_v); PENALTY: h^2 k of its springs, N/m times s^2 */
     bool shift;              /* virtual nodes are shifted until they do not slip: exact at any gain; default true */
     csim_real sigma;         /* in: largest eigenvalue of the scaled A from an earlier solve, 0: estimate it */
     csim_contact_method contact_method; /* PERCONTACT: how one contact is solved; default Newton, exact Coulomb */
@@ -93,6 +96,10 @@ typedef struct csim_solver_params {
     int inner;               /* NEWTON: linear iterations of a step at most, 0..1e6; 0: 40 */
     csim_real scaling;       /* NEWTON: r of phi(u_n, r lambda_n), 1/kg, 0 or more; 0: the diagonal of W (the
                                 complementarity preconditioner); 1/h^2 is the paper's r = 1, 1 its r = h^2 */
+    int substeps;            /* XPBD: 0..1e5; 0: 20 */
+    csim_real *move;         /* XPBD: [3n] gets the mean velocity of the step, by which positions go; may be null */
+    csim_real damping;       /* PENALTY, and XPBD under the invertible law: damper of a contact over h times its spring,
+                                0..1e3; default 1 */
     double *history;         /* [history_capacity] the solver's residual of each iteration, may be null; NEWTON: the
                                 measure after the step to which the linear iteration belongs */
     int history_capacity;
@@ -111,7 +118,7 @@ typedef struct csim_outcome {
     csim_result result;
     csim_solver solver;      /* the one that ran, where AUTO was asked */
     int iterations;          /* COND: V-FPI steps, one product of A each; SWEEP: sweeps and Newton evaluations */
-    int outer;               /* NEWTON: its steps, while iterations counts linear ones; 0 elsewhere */
+    int outer;               /* NEWTON: its steps, while iterations counts linear ones; XPBD: substeps; 0 elsewhere */
     int products;            /* products of A in all, estimates and certificates included; SWEEP: 0 */
     int rejections;          /* iterates thrown away by the safeguards */
     int virtual_nodes;

@@ -23,6 +23,9 @@ static csim_status csimi_any_sweep_solve(const csim_problem *problem, const csim
 CSIMI_FN const csimi_solver_entry *csimi_solver_table(void) {
     static const char blocks[] = "a problem of bodies of 1 to 4 blocks, W in blocks or dense, or at most 32 contacts";
     static const char newton[] = "contacts of the laws strict, invertible, bilateral and box";
+    static const char xpbd[] = "bodies of 1 to 4 coupled blocks (no chains of springs, no cables, cloth, solids) in backward Euler; no proximal law";
+    static const char penalty[] = "strict, bilateral and box laws in backward Euler";
+    static const char explicit_penalty[] = "strict, anisotropic, bilateral and box laws in backward Euler";
     static const char any[] = "a positive definite A, with every contact on blocks that can move";
     static const csimi_solver_entry table[CSIM_SOLVER_COUNT_] = {
         /* name; level of velocities: bytes, takes, solve; of impulses: bytes, solve; rows of W; laws; needs */
@@ -48,6 +51,11 @@ CSIMI_FN const csimi_solver_entry *csimi_solver_table(void) {
          false, CSIMI_NONSMOOTH_LAWS, newton},
         {"newton-proximal", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_nonsmooth_bytes,
          csimi_nonsmooth_proximal, false, CSIMI_NONSMOOTH_LAWS, newton},
+        {"xpbd", csimi_xpbd_bytes, csimi_xpbd_takes, csimi_xpbd_solve, NULL, NULL, false, CSIMI_XPBD_LAWS, xpbd},
+        {"penalty", csimi_penalty_bytes, csimi_penalty_takes, csimi_penalty_solve, NULL, NULL, false, CSIMI_PENALTY_LAWS,
+         penalty},
+        {"penalty-explicit", csimi_penalty_bytes, csimi_penalty_takes, csimi_penalty_solve, NULL, NULL, false,
+         CSIMI_PENALTY_EXPLICIT_LAWS, explicit_penalty},
 #ifdef CONDSIM_REFERENCE
         {"lemke", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_lemke_bytes, csimi_lemke_solve, false,
          CSIMI_ALL_LAWS, any},
@@ -59,6 +67,10 @@ CSIMI_FN const csimi_solver_entry *csimi_solver_table(void) {
 CSIMI_FN bool csimi_solver_rows(const csim_solver_params *params) {
     const bool newton = params->solver == CSIM_SOLVER_NEWTON || params->solver == CSIM_SOLVER_NEWTON_PROXIMAL;
     return csimi_solver_table()[params->solver].rows || (newton && params->linear == CSIM_LINEAR_GAUSS_SEIDEL);
+}
+
+CSIMI_FN bool csimi_solver_gaps(csim_solver solver) {
+    return solver == CSIM_SOLVER_XPBD || solver == CSIM_SOLVER_PENALTY || solver == CSIM_SOLVER_PENALTY_EXPLICIT;
 }
 
 CSIMI_FN bool csimi_solver_laws(csim_solver solver, const csim_contact *contacts, int count) {
@@ -77,6 +89,7 @@ CSIM_API csim_solver_params csim_default_solver_params(void) {
     p.max_iterations = 600;
     p.gain = CSIM_R(1e3);
     p.shift = true;
+    p.damping = 1;
     return p;
 }
 
@@ -196,6 +209,10 @@ CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error 
         return csimi_solver_range(error, "params.inner", (double)p->inner, "0 to 1000000");
     if (!(p->scaling >= 0 && p->scaling < CSIMI_HUGE))
         return csimi_solver_range(error, "params.scaling", (double)p->scaling, "0 or more, 1/kg");
+    if (p->substeps < 0 || p->substeps > 100000)
+        return csimi_solver_range(error, "params.substeps", (double)p->substeps, "0 to 100000");
+    if (!(p->damping >= 0 && p->damping <= 1000))
+        return csimi_solver_range(error, "params.damping", (double)p->damping, "0 to 1000");
     if (p->history_capacity < 0)
         return csimi_solver_range(error, "params.history_capacity", (double)p->history_capacity, "0 or more");
     return CSIM_OK;

@@ -60,6 +60,7 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0 && n->tree_span <= 14;
     size.inverse_blocks = n->coords > 0 ? 4 * blocks + n->tree_span * n->coords : 0;
     size.reach_blocks = n->coords > 0 ? n->tree_span * (2 * rows + 2 * n->joints) : 0; /* two sides; a gear: two more */
+    if (solver->solver == CSIM_SOLVER_XPBD) csimi_push(&arena, 3 * sizeof(csim_real) * (size_t)blocks, 1);
     csimi_push(&arena, csim_solver_bytes(&size, solver), 1);
     csimi_push(&arena, sizeof(int) * (size_t)blocks, 1);                /* union-find, before the first island */
     csimi_push(&arena, 2 * sizeof(csim_real) * (size_t)blocks + 64, 1); /* which islands are solved again, and why */
@@ -138,7 +139,7 @@ static void csimi_island_matrix(const csim_world *w, const csimi_step_frame *f, 
             CSIMI_MEMCPY(p->val + 9 * (size_t)at, A->val + 9 * (size_t)k, 9 * sizeof(csim_real));
             at++;
         }
-        csimi_store3(p->solution.v + 3 * i, csimi_load3((f->again ? f->v : f->rep) + 3 * g));
+        csimi_store3(p->solution.v + 3 * i, csimi_load3((f->again ? f->v : f->start) + 3 * g));
     }
     p->row[n] = at;
     p->problem.A.n = n;
@@ -347,6 +348,7 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
     csimi_island_chains(w, f, &p, block, n);
     params.sigma = w->store.body[leader].sigma;
     params.tolerance = csimi_island_tolerance(w, f, &p.problem, contact);
+    params.move = f->moves ? CSIMI_PUSH(arena, csim_real, 3 * (size_t)n) : NULL;
     if (params.tolerance < w->def.solver.tolerance && params.solver == CSIM_SOLVER_AUTO)
         params.solver = CSIM_SOLVER_SWEEP; /* the virtual nodes of COND slip, and joints would open by it */
     if (w->def.integrator == CSIM_HALF_STEP) /* the rest is for what is not linear */
@@ -366,7 +368,10 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
     csimi_judge_outcome(&outcome, w->def.solver.tolerance);
     csimi_count_outcome(f, &outcome, n, contacts);
     for (i = 0; i < n; i++)
-        for (k = 0; k < 3; k++) f->v[3 * block[i] + k] = p.solution.v[3 * i + k];
+        for (k = 0; k < 3; k++) {
+            f->v[3 * block[i] + k] = p.solution.v[3 * i + k];
+            if (f->moves) f->rep[3 * block[i] + k] = params.move[3 * i + k];
+        }
     for (i = 0; i < contacts; i++)
         for (k = 0; k < 3; k++) f->lambda[3 * contact[i] + k] = p.solution.lambda[3 * i + k];
     csimi_pop(arena, mark);

@@ -276,7 +276,9 @@ typedef struct csimi_step_frame {
     csimi_state next;           /* state after the step: own positions, shared constants */
     csim_real *vk, *b, *v;      /* [3 blocks] */
     csim_real *v_end;           /* [3 blocks] v_{k+1} */
-    csim_real *rep;             /* [3 blocks] start of the solve: last representative velocity */
+    csim_real *rep;             /* [3 blocks] last representative velocity; where `moves`, then that of positions */
+    const csim_real *start;     /* [3 blocks] start of the solve */
+    bool moves;                 /* the solver says by which velocity positions go (XPBD) */
     unsigned char *skip;        /* [blocks] 1: not an unknown */
     csimi_found_contact *found; /* [contacts] */
     int found_count;

@@ -209,7 +209,7 @@ static csim_status csimi_integrate(csim_world *w, csimi_step_frame *f, const csi
     for (i = 0; i < f->blocks; i++)
         if (f->skip[i])
             for (k = 0; k < 3; k++) f->v_end[3 * i + k] = f->v[3 * i + k];
-    csimi_advance(w, step, w->def.integrator == CSIM_TWO_STEP ? f->h / 2 : f->h, f->v, &f->next);
+    csimi_advance(w, step, w->def.integrator == CSIM_TWO_STEP ? f->h / 2 : f->h, f->moves ? f->rep : f->v, &f->next);
     for (i = 0; i < 3 * s->count.nodes; i++) f->next.v[i] = f->v_end[i];
     for (i = 0; i < 6 * s->count.rigids; i++) f->next.velocity[i] = f->v_end[3 * s->count.nodes + i];
     for (i = 0; i < 3 * s->count.frames; i++) f->next.frame_velocity[i] = f->v_end[frames + i];
@@ -286,6 +286,9 @@ static bool csimi_is_elastic(const csimi_counts *n) { return csimi_has_elements(
 static void csimi_begin_forces(csim_world *w, csimi_step_frame *f, csimi_step *step) {
     const bool faces = csimi_has_elements(&w->store.count);
     csimi_prepare(w, f, step);
+    f->moves = w->def.solver.solver == CSIM_SOLVER_XPBD;
+    f->start = csimi_solver_gaps(w->def.solver.solver) ? f->vk : f->rep;
+    if (f->moves) CSIMI_MEMCPY(f->rep, f->v, sizeof(csim_real) * 3 * (size_t)f->blocks);
     if (w->def.integrator == CSIM_HALF_STEP && csimi_is_elastic(&w->store.count)) {
         csimi_linearise(w, f, step, f->rep);
         return;
@@ -323,7 +326,9 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
     csimi_tree_rows(w, f, step);
     t2 = csimi_now(w);
     if ((status = csimi_solve_step(w, f, step, arena)) != 0) return status;
-    if (w->store.count.joints > 0 && (status = csimi_close_joints(w, f, step, arena)) != 0) return status;
+    if (w->store.count.joints > 0 && !csimi_solver_gaps(w->def.solver.solver) &&
+        (status = csimi_close_joints(w, f, step, arena)) != 0)
+        return status;
     t3 = csimi_now(w);
     if ((f->stats.flags & CSIM_FLAG_UNCERTIFIED) && w->def.on_uncertified == CSIM_REJECT_UNCERTIFIED)
         return csimi_fail(&w->error, CSIM_UNCERTIFIED, "csim_world_step", "certificate", true,
@@ -344,6 +349,9 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
     const bool ahead = w->def.integrator == CSIM_TWO_STEP;
     csimi_step step;
     csim_status status;
+    if (csimi_solver_gaps(w->def.solver.solver) && w->def.integrator != CSIM_BACKWARD_EULER)
+        return csimi_fail(&w->error, CSIM_BAD_PROBLEM, "csim_world_step", "solver.solver", true,
+                          (double)(int)w->def.solver.solver, "in worlds of backward Euler only");
     if (w->pattern_stale && (status = csimi_build_pattern(w, arena)) != 0) return status;
     csimi_begin_frame(w, f, h, arena);
     CSIMI_MEMSET(&step, 0, sizeof step);
