@@ -1,5 +1,5 @@
 /* The papers' own methods at the level of impulses (PGS, APGD, per-contact, staggered projections, CCS): agreement with
-   AUTO where the law is the same, their own laws where it is not, failures told, memory. */
+   AUTO where the law is the same, their own laws where it is not, failures told. */
 #include "check.h"
 #include "contact_problems.h"
 #include "cond_scenes.h"
@@ -524,33 +524,6 @@ TEST(caps_and_bad_numbers_are_told) {
         out = solve_dense(12, &p);
         EQUAL(out.result, CSIM_RESULT_CONVERGED);
         for (i = 0; i < 36; i++) NEAR(r[i], 0, 0);
-    }
-}
-
-TEST(workspaces_grow_linearly) {
-    int k, i;
-    for (k = FIRST; k <= LAST; k++) {
-        const csim_solver_params p = params_of(k, 1e-4, 100);
-        size_t bytes[3];
-        csim_impulse_problem problem;
-        memset(&problem, 0, sizeof problem);
-        for (i = 0; i < 3; i++) {
-            problem.contact_count = 1000 << i;
-            bytes[i] = csim_impulse_bytes(&problem, &p);
-        }
-        CASE("%s", name_of(k));
-        printf("    %-10s %5.0f bytes a contact\n", name_of(k), (double)bytes[0] / 1000);
-        CHECK(bytes[1] <= 2 * bytes[0] && bytes[2] <= 2 * bytes[1]);
-        for (i = 0; i < 3; i++) { /* velocity level, a soft island: through the lift, or CCS's own */
-            csim_problem_size size;
-            memset(&size, 0, sizeof size);
-            size.blocks = 1000 << i;
-            size.matrix_blocks = 15000 << i;
-            size.contacts = 500 << i;
-            size.terms = 1000 << i;
-            bytes[i] = csim_solver_bytes(&size, &p);
-        }
-        CHECK(bytes[0] > 0 && bytes[1] <= 2 * bytes[0] && bytes[2] <= 2 * bytes[1]);
     }
 }
 

@@ -120,7 +120,8 @@ TEST(measures_agree_with_the_checker) {
 
 static const char *name_of(int solver) { return csim_describe_solver((csim_solver)solver).name; }
 
-/* Both measures: the one without units and that of Siconos. Float reads rounded files, so its success is one of those. */
+/* Both measures: the one without units and that of Siconos. Float reads rounded files, so its success is one of those.
+ */
 static bool is_solved(const fc3d_problem *p, const double *r, double tolerance, fc3d_measures *m) {
     fc3d_measure(p, r, m);
     return m->natural_map_scaled <= TOL(1, 1.5) * tolerance && m->natural_map_siconos <= TOL(1, 1.5) * tolerance;

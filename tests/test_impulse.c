@@ -1,4 +1,4 @@
-/* The impulse level: W in its three forms, the measure, agreement of the solvers, invariances, memory, bad input. */
+/* The impulse level: W in its three forms, the measure, agreement of the solvers, invariances, bad input. */
 #include "check.h"
 #include "contact_problems.h"
 
@@ -505,35 +505,6 @@ TEST(the_door_gives_the_known_velocity) {
 }
 
 /* ---- memory, bad input */
-
-TEST(memory_is_linear) {
-    int s, level;
-    for (s = 0; s < CSIM_SOLVER_COUNT_; s++) {
-        const csim_solver_params params = params_of((csim_solver)s, 1e-4);
-        const csim_solver_info info = csim_describe_solver((csim_solver)s);
-        CASE("%s", info.name);
-        CHECK(info.name && info.text && (info.velocity || info.impulse));
-        for (level = 0; level < 2; level++) {
-            size_t bytes[3];
-            int k;
-            if (level == 0 ? !info.impulse : !info.velocity || s <= CSIM_SOLVER_COND) continue;
-            for (k = 0; k < 3; k++) {
-                csim_problem_size size;
-                csim_impulse_problem p;
-                memset(&size, 0, sizeof size);
-                memset(&p, 0, sizeof p);
-                p.contact_count = size.contacts = 2000 << k;
-                size.blocks = 1000 << k;
-                size.matrix_blocks = 9000 << k;
-                size.terms = 8000 << k;
-                bytes[k] = level ? csim_solver_bytes(&size, &params) : csim_impulse_bytes(&p, &params);
-            }
-            CHECK(bytes[0] > 0 && bytes[1] <= 2 * bytes[0] && bytes[2] <= 2 * bytes[1]);
-            printf("    %-10s %s %6.0f bytes a contact\n", info.name, level ? "A" : "W", (double)bytes[2] / 8000);
-        }
-    }
-    CHECK(csim_describe_solver(CSIM_SOLVER_COUNT_).name == NULL);
-}
 
 TEST(bad_input_is_told) {
     csim_solver_params params = params_of(CSIM_SOLVER_AUTO, 1e-4);
