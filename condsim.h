@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 613ede9daeb46056
+   Hash of the parts: ac49a58a5f60270c
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3937,6 +3937,7 @@ typedef struct csimi_found_contact {
 typedef struct csimi_step_frame {
     csim_real h, theta, sigma;
     csimi_state drift;          /* two-step worlds: where bodies are after half a step; own positions and rotations */
+    csim_real *aim;             /* [6 blocks] worlds with cables: v* of Newton's method, and J'lambda */
     csim_real *frozen;          /* [3 blocks] half-step worlds: A v of what is not elastic */
     int blocks;                 /* of the whole world */
     csimi_state next;           /* state after the step: own positions, shared constants */
@@ -4121,6 +4122,7 @@ CSIMI_FN void csimi_exchange(csim_world *world, csimi_step_frame *frame);
 /* Half-step: A and b about the velocity v of the step; v may be frame->v. */
 CSIMI_FN void csimi_linearise(csim_world *world, csimi_step_frame *frame, const csimi_step *step, const csim_real *v);
 /* ||A v - b - J'lambda|| in the measure of certificate.dynamics, with A and b as they are now. */
+CSIMI_FN void csimi_pushes(const csimi_step_frame *f, csim_real *pushed);
 CSIMI_FN double csimi_imbalance(const csim_world *world, csimi_step_frame *frame);
 /* ---- measure.c */
 CSIMI_FN void csimi_measure(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
@@ -22793,6 +22795,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->drift.frame = CSIMI_PUSH(arena, csim_real, 4 * (size_t)n->frames);
     f->frozen = CSIMI_PUSH(arena, csim_real, 3 * blocks);
     f->next.coord_position = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->coords);
+    f->aim = CSIMI_PUSH(arena, csim_real, n->frames > 0 ? 6 * blocks : 0);
     f->vk = CSIMI_PUSH(arena, csim_real, 3 * blocks);
     f->b = CSIMI_PUSH(arena, csim_real, 3 * blocks);
     f->v = CSIMI_PUSH(arena, csim_real, 3 * blocks);
@@ -28489,13 +28492,13 @@ CSIMI_FN void csimi_exchange(csim_world *w, csimi_step_frame *f) {
     d->frame = t.frame;
 }
 
-/* With A = A0 + A1, A0 of masses and damping, A1 = sigma h^2 K(q*) at q* = q_k + h/2 v*: b = b(q*) + A1 v*, so that
+/* With A = A0 + A1, A0 of masses and damping, A1 = sigma h^2 K(q*) at q* = q_k + sigma h v*: b = b(q*) + A1 v*, so that
    v = v* solves the nonlinear equations. A0 is what assembly leaves at sigma 0. */
 CSIMI_FN void csimi_linearise(csim_world *w, csimi_step_frame *f, const csimi_step *step, const csim_real *v) {
     csimi_step rigid = *step;
     int i;
     for (i = 0; i < 3 * f->blocks; i++) f->v_end[i] = f->skip[i / 3] ? f->v[i] : v[i];
-    csimi_advance(w, step, step->h / 2, f->v_end, &f->next);
+    csimi_advance(w, step, step->sigma * step->h, f->v_end, &f->next);
     rigid.sigma = 0;
     csimi_assemble(w, f, &rigid, &f->next);
     csimi_product(&w->store.A, f->v_end, f->frozen, step->tasks);
@@ -28505,12 +28508,9 @@ CSIMI_FN void csimi_linearise(csim_world *w, csimi_step_frame *f, const csimi_st
     for (i = 0; i < 3 * f->blocks; i++) f->b[i] += f->frozen[i];
 }
 
-CSIMI_FN double csimi_imbalance(const csim_world *w, csimi_step_frame *f) {
-    const csim_block_matrix *A = &w->store.A;
-    csim_real *rest = f->frozen, *pushed = f->v_end;
-    double rest2 = 0, b2 = 0, pushed2 = 0;
+/* J'lambda of the islands' solution. */
+CSIMI_FN void csimi_pushes(const csimi_step_frame *f, csim_real *pushed) {
     int c, side, k, i;
-    csimi_product(A, f->v, rest, NULL);
     CSIMI_MEMSET(pushed, 0, sizeof(csim_real) * 3 * (size_t)f->blocks);
     for (c = 0; c < f->contact_count; c++)
         for (side = 0; side < 2; side++) {
@@ -28521,6 +28521,15 @@ CSIMI_FN double csimi_imbalance(const csim_world *w, csimi_step_frame *f) {
             for (k = x->first; k < x->first + x->count; k++)
                 csimi_addmulT3(f->terms[k].J, push, pushed + 3 * (size_t)f->terms[k].block);
         }
+}
+
+CSIMI_FN double csimi_imbalance(const csim_world *w, csimi_step_frame *f) {
+    const csim_block_matrix *A = &w->store.A;
+    csim_real *rest = f->frozen, *pushed = f->v_end;
+    double rest2 = 0, b2 = 0, pushed2 = 0;
+    int i;
+    csimi_product(A, f->v, rest, NULL);
+    csimi_pushes(f, pushed);
     for (i = 0; i < 3 * f->blocks; i++) {
         const double D = (double)A->val[9 * (size_t)A->diag[i / 3] + 4 * (size_t)(i % 3)];
         const double r = (double)(rest[i] - f->b[i] - pushed[i]);
@@ -28543,6 +28552,8 @@ CSIMI_FN double csimi_imbalance(const csim_world *w, csimi_step_frame *f) {
 
 #define CSIMI_BOND_PASSES 12   /* of the correction; each takes two or more digits off */
 #define CSIMI_SETTLE_PASSES 30 /* of Newton's method in half-step worlds; it doubles the digits in two to four */
+#define CSIMI_TURN CSIM_R(0.5)   /* rad: of an edge of a cable in a step */
+#define CSIMI_TURN_PASSES 30
 
 /* ---- the pattern of A, rebuilt after bodies or links changed */
 
@@ -28834,17 +28845,64 @@ static void csimi_begin_forces(csim_world *w, csimi_step_frame *f, csimi_step *s
     csimi_bonds_stiffen(w, f);
 }
 
-/* The islands; a midpoint world moves its elements on once, a half-step world goes on until forces and motion agree. */
+/* Along d = v - v*, at v* + share d: d (A0 v - b0 - h f(q) - J'lambda), the slope of the potential that backward Euler
+   minimises, less the work of the contacts. Leaves A and b of that place. */
+static double csimi_turn_slope(csim_world *w, csimi_step_frame *f, const csimi_step *step, csim_real share) {
+    const csim_real *pushed = f->aim + 3 * (size_t)f->blocks;
+    double slope = 0;
+    int i;
+    for (i = 0; i < 3 * f->blocks; i++) f->rep[i] = f->aim[i] + share * (f->v[i] - f->aim[i]);
+    csimi_linearise(w, f, step, f->rep);
+    csimi_bonds_stiffen(w, f);
+    csimi_product(&w->store.A, f->v_end, f->frozen, step->tasks);
+    for (i = 0; i < 3 * f->blocks; i++)
+        if (!f->skip[i / 3]) slope += (double)(f->v[i] - f->aim[i]) * (double)(f->frozen[i] - f->b[i] - pushed[i]);
+    return slope;
+}
+
+/* One linearisation bears turns of about a radian. Backward Euler worlds in which edges of cables turn farther than
+   CSIMI_TURN go on by Newton's method: forces at q_k + h v*, v* following the solution as far as the slope falls along
+   it. Most steps never get here. */
+static bool csimi_cables_turn(csim_world *w, csimi_step_frame *f, const csimi_step *step, int pass) {
+    const csimi_state *s = &w->store.state;
+    const int first = 3 * csimi_first_frame_block(s), end = first + 3 * s->frame_count;
+    csim_real most = 0, share;
+    double begin, slope;
+    int i, look;
+    if (s->frame_count == 0 || pass > CSIMI_TURN_PASSES) return false;
+    if (pass == 1) CSIMI_MEMSET(f->aim, 0, sizeof(csim_real) * 3 * (size_t)f->blocks);
+    for (i = first; i < end; i += 3)
+        if (!f->skip[i / 3]) most = csimi_max(most, csim_length(csim_sub(csimi_load3(f->v + i), csimi_load3(f->aim + i))));
+    most *= step->h;
+    if (!(most > CSIMI_TURN)) return false;
+    csimi_pushes(f, f->aim + 3 * (size_t)f->blocks);
+    begin = csimi_turn_slope(w, f, step, 0);
+    share = csimi_min(1, 2 * CSIMI_TURN / most);
+    for (look = 0; look < 8; look++) {
+        slope = csimi_turn_slope(w, f, step, share);
+        if (!(slope > -0.3 * begin)) break;
+        share *= (csim_real)csimi_max(0.1, -begin / (slope - begin));
+    }
+    CSIMI_MEMCPY(f->aim, f->v_end, sizeof(csim_real) * 3 * (size_t)f->blocks);
+    return true;
+}
+
+/* Whether the islands are to be solved once more with other forces: a midpoint world moves its elements on once, a
+   half-step world goes on until forces and motion agree. */
+static bool csimi_goes_on(csim_world *w, csimi_step_frame *f, const csimi_step *step, int pass, double *before) {
+    switch (w->def.integrator) {
+    case CSIM_MIDPOINT: return pass == 1 && csimi_has_elements(&w->store.count);
+    case CSIM_HALF_STEP: return csimi_is_elastic(&w->store.count) && csimi_unsettled(w, f, step, pass, before);
+    case CSIM_BACKWARD_EULER: return csimi_cables_turn(w, f, step, pass);
+    default: return false;
+    }
+}
+
 static csim_status csimi_solve_step(csim_world *w, csimi_step_frame *f, csimi_step *step, csimi_arena *arena) {
-    const bool faces = csimi_has_elements(&w->store.count), elastic = csimi_is_elastic(&w->store.count);
     csim_status status = csimi_solve_islands(w, f, arena);
     double before = 0;
     int pass;
-    for (pass = 1; status == CSIM_OK; pass++) {
-        if (w->def.integrator == CSIM_MIDPOINT ? !faces || pass > 1
-                                               : w->def.integrator != CSIM_HALF_STEP || !elastic ||
-                                                     !csimi_unsettled(w, f, step, pass, &before))
-            break;
+    for (pass = 1; status == CSIM_OK && csimi_goes_on(w, f, step, pass, &before); pass++) {
         csimi_move_on(w, f, step);
         status = csimi_solve_islands(w, f, arena);
     }
@@ -28944,6 +29002,8 @@ CSIM_API csim_step_stats csim_world_stats(const csim_world *w) { return w->stats
 
 #undef CSIMI_BOND_PASSES
 #undef CSIMI_SETTLE_PASSES
+#undef CSIMI_TURN
+#undef CSIMI_TURN_PASSES
 /* ==== end world/step.c */
 
 /* ==== begin world/measure.c ===================================================================================== */
@@ -32499,6 +32559,8 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_WORSE
 #undef CSIMI_BOND_PASSES
 #undef CSIMI_SETTLE_PASSES
+#undef CSIMI_TURN
+#undef CSIMI_TURN_PASSES
 #undef CSIMI_OPEN_BODY
 #undef CSIMI_READ_BODY
 #undef CSIMI_MAGIC

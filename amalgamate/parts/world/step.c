@@ -7,6 +7,8 @@
 
 #define CSIMI_BOND_PASSES 12   /* of the correction; each takes two or more digits off */
 #define CSIMI_SETTLE_PASSES 30 /* of Newton's method in half-step worlds; it doubles the digits in two to four */
+#define CSIMI_TURN CSIM_R(0.5)   /* rad: of an edge of a cable in a step */
+#define CSIMI_TURN_PASSES 30
 
 /* ---- the pattern of A, rebuilt after bodies or links changed */
 
@@ -298,17 +300,64 @@ static void csimi_begin_forces(csim_world *w, csimi_step_frame *f, csimi_step *s
     csimi_bonds_stiffen(w, f);
 }
 
-/* The islands; a midpoint world moves its elements on once, a half-step world goes on until forces and motion agree. */
+/* Along d = v - v*, at v* + share d: d (A0 v - b0 - h f(q) - J'lambda), the slope of the potential that backward Euler
+   minimises, less the work of the contacts. Leaves A and b of that place. */
+static double csimi_turn_slope(csim_world *w, csimi_step_frame *f, const csimi_step *step, csim_real share) {
+    const csim_real *pushed = f->aim + 3 * (size_t)f->blocks;
+    double slope = 0;
+    int i;
+    for (i = 0; i < 3 * f->blocks; i++) f->rep[i] = f->aim[i] + share * (f->v[i] - f->aim[i]);
+    csimi_linearise(w, f, step, f->rep);
+    csimi_bonds_stiffen(w, f);
+    csimi_product(&w->store.A, f->v_end, f->frozen, step->tasks);
+    for (i = 0; i < 3 * f->blocks; i++)
+        if (!f->skip[i / 3]) slope += (double)(f->v[i] - f->aim[i]) * (double)(f->frozen[i] - f->b[i] - pushed[i]);
+    return slope;
+}
+
+/* One linearisation bears turns of about a radian. Backward Euler worlds in which edges of cables turn farther than
+   CSIMI_TURN go on by Newton's method: forces at q_k + h v*, v* following the solution as far as the slope falls along
+   it. Most steps never get here. */
+static bool csimi_cables_turn(csim_world *w, csimi_step_frame *f, const csimi_step *step, int pass) {
+    const csimi_state *s = &w->store.state;
+    const int first = 3 * csimi_first_frame_block(s), end = first + 3 * s->frame_count;
+    csim_real most = 0, share;
+    double begin, slope;
+    int i, look;
+    if (s->frame_count == 0 || pass > CSIMI_TURN_PASSES) return false;
+    if (pass == 1) CSIMI_MEMSET(f->aim, 0, sizeof(csim_real) * 3 * (size_t)f->blocks);
+    for (i = first; i < end; i += 3)
+        if (!f->skip[i / 3]) most = csimi_max(most, csim_length(csim_sub(csimi_load3(f->v + i), csimi_load3(f->aim + i))));
+    most *= step->h;
+    if (!(most > CSIMI_TURN)) return false;
+    csimi_pushes(f, f->aim + 3 * (size_t)f->blocks);
+    begin = csimi_turn_slope(w, f, step, 0);
+    share = csimi_min(1, 2 * CSIMI_TURN / most);
+    for (look = 0; look < 8; look++) {
+        slope = csimi_turn_slope(w, f, step, share);
+        if (!(slope > -0.3 * begin)) break;
+        share *= (csim_real)csimi_max(0.1, -begin / (slope - begin));
+    }
+    CSIMI_MEMCPY(f->aim, f->v_end, sizeof(csim_real) * 3 * (size_t)f->blocks);
+    return true;
+}
+
+/* Whether the islands are to be solved once more with other forces: a midpoint world moves its elements on once, a
+   half-step world goes on until forces and motion agree. */
+static bool csimi_goes_on(csim_world *w, csimi_step_frame *f, const csimi_step *step, int pass, double *before) {
+    switch (w->def.integrator) {
+    case CSIM_MIDPOINT: return pass == 1 && csimi_has_elements(&w->store.count);
+    case CSIM_HALF_STEP: return csimi_is_elastic(&w->store.count) && csimi_unsettled(w, f, step, pass, before);
+    case CSIM_BACKWARD_EULER: return csimi_cables_turn(w, f, step, pass);
+    default: return false;
+    }
+}
+
 static csim_status csimi_solve_step(csim_world *w, csimi_step_frame *f, csimi_step *step, csimi_arena *arena) {
-    const bool faces = csimi_has_elements(&w->store.count), elastic = csimi_is_elastic(&w->store.count);
     csim_status status = csimi_solve_islands(w, f, arena);
     double before = 0;
     int pass;
-    for (pass = 1; status == CSIM_OK; pass++) {
-        if (w->def.integrator == CSIM_MIDPOINT ? !faces || pass > 1
-                                               : w->def.integrator != CSIM_HALF_STEP || !elastic ||
-                                                     !csimi_unsettled(w, f, step, pass, &before))
-            break;
+    for (pass = 1; status == CSIM_OK && csimi_goes_on(w, f, step, pass, &before); pass++) {
         csimi_move_on(w, f, step);
         status = csimi_solve_islands(w, f, arena);
     }
@@ -408,3 +457,5 @@ CSIM_API csim_step_stats csim_world_stats(const csim_world *w) { return w->stats
 
 #undef CSIMI_BOND_PASSES
 #undef CSIMI_SETTLE_PASSES
+#undef CSIMI_TURN
+#undef CSIMI_TURN_PASSES

@@ -37,13 +37,13 @@ CSIMI_FN void csimi_exchange(csim_world *w, csimi_step_frame *f) {
     d->frame = t.frame;
 }
 
-/* With A = A0 + A1, A0 of masses and damping, A1 = sigma h^2 K(q*) at q* = q_k + h/2 v*: b = b(q*) + A1 v*, so that
+/* With A = A0 + A1, A0 of masses and damping, A1 = sigma h^2 K(q*) at q* = q_k + sigma h v*: b = b(q*) + A1 v*, so that
    v = v* solves the nonlinear equations. A0 is what assembly leaves at sigma 0. */
 CSIMI_FN void csimi_linearise(csim_world *w, csimi_step_frame *f, const csimi_step *step, const csim_real *v) {
     csimi_step rigid = *step;
     int i;
     for (i = 0; i < 3 * f->blocks; i++) f->v_end[i] = f->skip[i / 3] ? f->v[i] : v[i];
-    csimi_advance(w, step, step->h / 2, f->v_end, &f->next);
+    csimi_advance(w, step, step->sigma * step->h, f->v_end, &f->next);
     rigid.sigma = 0;
     csimi_assemble(w, f, &rigid, &f->next);
     csimi_product(&w->store.A, f->v_end, f->frozen, step->tasks);
@@ -53,12 +53,9 @@ CSIMI_FN void csimi_linearise(csim_world *w, csimi_step_frame *f, const csimi_st
     for (i = 0; i < 3 * f->blocks; i++) f->b[i] += f->frozen[i];
 }
 
-CSIMI_FN double csimi_imbalance(const csim_world *w, csimi_step_frame *f) {
-    const csim_block_matrix *A = &w->store.A;
-    csim_real *rest = f->frozen, *pushed = f->v_end;
-    double rest2 = 0, b2 = 0, pushed2 = 0;
+/* J'lambda of the islands' solution. */
+CSIMI_FN void csimi_pushes(const csimi_step_frame *f, csim_real *pushed) {
     int c, side, k, i;
-    csimi_product(A, f->v, rest, NULL);
     CSIMI_MEMSET(pushed, 0, sizeof(csim_real) * 3 * (size_t)f->blocks);
     for (c = 0; c < f->contact_count; c++)
         for (side = 0; side < 2; side++) {
@@ -69,6 +66,15 @@ CSIMI_FN double csimi_imbalance(const csim_world *w, csimi_step_frame *f) {
             for (k = x->first; k < x->first + x->count; k++)
                 csimi_addmulT3(f->terms[k].J, push, pushed + 3 * (size_t)f->terms[k].block);
         }
+}
+
+CSIMI_FN double csimi_imbalance(const csim_world *w, csimi_step_frame *f) {
+    const csim_block_matrix *A = &w->store.A;
+    csim_real *rest = f->frozen, *pushed = f->v_end;
+    double rest2 = 0, b2 = 0, pushed2 = 0;
+    int i;
+    csimi_product(A, f->v, rest, NULL);
+    csimi_pushes(f, pushed);
     for (i = 0; i < 3 * f->blocks; i++) {
         const double D = (double)A->val[9 * (size_t)A->diag[i / 3] + 4 * (size_t)(i % 3)];
         const double r = (double)(rest[i] - f->b[i] - pushed[i]);
