@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: ac49a58a5f60270c
+   Hash of the parts: 84313b261d095eb8
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -832,7 +832,14 @@ typedef enum csim_solver {
     CSIM_SOLVER_LIST(CSIMI_X)
 #undef CSIMI_X
 #ifdef CONDSIM_REFERENCE
-    CSIM_SOLVER_LEMKE, /* friction in a polygon, as a linear complementarity problem, in dense memory (impulse level) */
+    CSIM_SOLVER_LEMKE, /* friction in a polygon, as a linear complementarity problem, in dense memory (impulse level) *//* Diagonal geometric stiffness (Macklin et al. 2019, eq. 71-74), for problems whose rows J follow the positions q + h v
+   and that are solved again around the last v until they agree: D_i = max(0, -(f_i - f'_i) / (v_i - v'_i)), kg, where
+   f - f' = (J(v) - J(v'))' lambda [3n] with the last impulses, v' the velocity before v. D on the diagonal of A and D v
+   added to b leave the answer where it is and keep the iteration from overshooting across stiff rows. For the blocks of
+   particles. The library's own contacts and joints need it nowhere: their frames stay during a solve. */
+CSIM_API void csim_geometric_stiffness(int n, const csim_real *v, const csim_real *v_before,
+                                       const csim_real *force_change, csim_real *D);
+
 #endif
     CSIM_SOLVER_COUNT_
 } csim_solver;
@@ -1376,8 +1383,8 @@ typedef struct csim_step_stats {
    A solve that misses its tolerance is CSIM_OK with stats.result and CSIM_FLAG_UNCERTIFIED, unless the definition says
    otherwise. dynamics.md 1, COND paper eq. 4-16.
    Fails: CSIM_OUT_OF_RANGE and CSIM_NOT_FINITE (h), CSIM_CAPACITY, CSIM_NON_FINITE_RESULT, CSIM_UNCERTIFIED,
-   CSIM_LOCKED (called from a filter), CSIM_BAD_PROBLEM (a mixing rule returned a negative number, or solver.solver is
-   CSIM_SOLVER_SWEEP and an island is no set of rigid bodies). */
+   CSIM_LOCKED (called from a filter), CSIM_BAD_PROBLEM (a mixing rule returned a negative number, or solver.solver
+   does not take an island, a law or the integrator: docs/solvers.md). */
 CSIM_API csim_status csim_world_step(csim_world *world, csim_real h);
 /* Of the last step, also when it failed; all zero before the first. */
 CSIM_API csim_step_stats csim_world_stats(const csim_world *world);
@@ -17064,20 +17071,21 @@ static void csimi_cond_centre(csimi_cond *c) {
    nodes slip get another centre. */
 static bool csimi_cond_done(csimi_cond *c, csim_real tolerance, double *inner, csim_outcome *outcome) {
     const csim_certificate *k = &outcome->certificate;
+    const bool centred = c->shift && c->nodal.virtual_count > 0; /* else there is no centre to move */
     double worst;
     if (csimi_cond_certify(c, c->p, c->lambda, tolerance, outcome)) return true;
     if (c->shift && csimi_cond_threads(c)) {
         c->parted = true;
         return false;
     }
-    if (c->shift && k->contact > (double)tolerance && k->contact >= k->dynamics) {
+    if (centred && k->contact > (double)tolerance && k->contact >= k->dynamics) {
         if (k->contact > c->slipping) csimi_anderson_clear(&c->centres);
         if (k->contact > 0.5 * c->slipping && *inner > 0.05 * (double)tolerance) *inner *= 0.5;
         c->slipping = k->contact;
         csimi_cond_centre(c);
         return false;
     }
-    worst = c->shift || k->dynamics > k->contact ? k->dynamics : k->contact;
+    worst = centred || k->dynamics > k->contact ? k->dynamics : k->contact;
     *inner = c->rel * 0.8 * (worst > 1.6 * (double)tolerance ? (double)tolerance / worst : 0.625);
     return false;
 }
@@ -19246,6 +19254,15 @@ CSIMI_FN bool csimi_fischer_takes(const csimi_delassus *W) {
     for (c = 0; c < W->contacts; ++c)
         if (!(CSIMI_NONSMOOTH_LAWS >> W->laws[c].law & 1u)) return false;
     return true;
+}
+
+CSIM_API void csim_geometric_stiffness(int n, const csim_real *v, const csim_real *v_before,
+                                       const csim_real *force_change, csim_real *D) {
+    int i;
+    for (i = 0; i < 3 * n; ++i) {
+        const csim_real way = v[i] - v_before[i];
+        D[i] = csimi_abs(way) > CSIMI_TINY ? csimi_max(0, -force_change[i] / way) : 0;
+    }
 }
 
 /* ---- the equations of one contact */

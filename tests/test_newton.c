@@ -419,6 +419,86 @@ TEST(history_is_complete) {
     NEAR(history[out.iterations - 1], out.residual, 1e-3 * out.residual);
 }
 
+/* ---- geometric stiffness: a particle on a rigid rod, the row along it turns with the velocity sought */
+
+/* Newton steps until |q + h v| = L and the balance hold, at most 60; v [3] the answer. */
+static int rod_steps(bool stiffened, const double *p, csim_real *v) {
+    static const int row[2] = {0, 1}, col[1] = {0}, diag[1] = {0};
+    const double h = 0.1, mass = 2, length = 0.7;
+    const csim_term term = {0, {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+    csim_real q[3] = {CSIM_R(0.7), 0, 0}, val[9] = {2, 0, 0, 0, 2, 0, 0, 0, 2}, b[3], D[3] = {0, 0, 0}, lambda[3] = {0, 0, 0};
+    csim_real before[3] = {0, 0, 0}, n[3], last[3] = {1, 0, 0};
+    csim_solver_params params = params_of(CSIM_SOLVER_NEWTON, CSIM_NCP_FISCHER, TOL(1e-10, 1e-6), 1000);
+    csim_contact c;
+    csim_problem problem;
+    csim_problem_size size;
+    csim_solution solution;
+    csim_outcome out;
+    int step, k;
+    memset(&c, 0, sizeof c);
+    memset(&problem, 0, sizeof problem);
+    problem.A.n = 1;
+    problem.A.row = (int *)(uintptr_t)row, problem.A.col = (int *)(uintptr_t)col, problem.A.diag = (int *)(uintptr_t)diag;
+    problem.A.val = val;
+    problem.b = b;
+    problem.contacts = &c, problem.contact_count = 1;
+    problem.terms = &term, problem.term_count = 1;
+    problem.theta = 1;
+    c.law = CSIM_LAW_BILATERAL;
+    c.mask = 1;
+    c.a.count = 1;
+    solution.v = v;
+    solution.lambda = lambda;
+    for (k = 0; k < 3; k++) v[k] = 0;
+    for (step = 0; step < 60; step++) {
+        double d[3], l = 0, off = 0;
+        csim_real change[3];
+        for (k = 0; k < 3; k++) d[k] = (double)q[k] + h * (double)v[k];
+        for (k = 0; k < 3; k++) l += d[k] * d[k];
+        l = sqrt(l);
+        for (k = 0; k < 3; k++) n[k] = CSIM_R(d[k] / l);
+        for (k = 0; k < 3; k++) off = fmax(off, fabs(mass * (double)v[k] - p[k] - (double)(lambda[0] * n[k])));
+        if (step > 1 && fabs(l - length) < TOL(1e-9, 1e-4) && off < TOL(1e-7, 1e-2)) break;
+        csimi_frame(n, NULL, c.R);
+        for (k = 0; k < 3; k++) change[k] = (n[k] - last[k]) * lambda[0];
+        if (stiffened && step > 0) csim_geometric_stiffness(1, v, before, change, D);
+        c.phi[0] = CSIM_R((l - length) / h);
+        for (k = 0; k < 3; k++) {
+            val[4 * k] = CSIM_R(mass) + D[k];
+            b[k] = CSIM_R(p[k]) + D[k] * v[k];
+            c.phi[0] -= n[k] * v[k];
+            last[k] = n[k];
+            before[k] = v[k];
+        }
+        size = csim_problem_measure(&problem);
+        CHECK(csim_solver_bytes(&size, &params) <= sizeof memory);
+        STATUS(csim_problem_solve(&problem, &params, memory, sizeof memory, NULL, &solution, &out, NULL), CSIM_OK);
+    }
+    return step;
+}
+
+/* q + h v = L times the direction of q + h p / m: the exact answer of a step. Under a strong pull the plain iteration
+   swings about it for ever (the paper's figure 12). */
+TEST(geometric_stiffness_settles_a_rod) {
+    int plain, stiff, trial, k;
+    for (trial = 0; trial < 10; trial++) {
+        const double pull = check_random(60, 200), angle = check_random(0.3, 1.2);
+        const double p[3] = {pull * cos(angle), 0, -pull * sin(angle)};
+        double free[3], l = 0;
+        csim_real v[3];
+        plain = rod_steps(false, p, v);
+        stiff = rod_steps(true, p, v);
+        CASE("pull %g N s at %g", pull, angle);
+        if (trial == 0) printf("    steps: plain %d, stiffened %d\n", plain, stiff);
+        CHECK(plain == 60);
+        CHECK(stiff < 30);
+        for (k = 0; k < 3; k++) free[k] = (k == 0 ? 0.7 : 0) + 0.1 * p[k] / 2;
+        for (k = 0; k < 3; k++) l += free[k] * free[k];
+        for (k = 0; k < 3; k++)
+            NEAR((k == 0 ? 0.7 : 0) + 0.1 * (double)v[k], 0.7 * free[k] / sqrt(l), TOL(1e-7, 1e-3));
+    }
+}
+
 /* ---- refusals */
 
 static void no_rows(void *user, const csim_real *x, csim_real *y) {

@@ -747,20 +747,21 @@ static void csimi_cond_centre(csimi_cond *c) {
    nodes slip get another centre. */
 static bool csimi_cond_done(csimi_cond *c, csim_real tolerance, double *inner, csim_outcome *outcome) {
     const csim_certificate *k = &outcome->certificate;
+    const bool centred = c->shift && c->nodal.virtual_count > 0; /* else there is no centre to move */
     double worst;
     if (csimi_cond_certify(c, c->p, c->lambda, tolerance, outcome)) return true;
     if (c->shift && csimi_cond_threads(c)) {
         c->parted = true;
         return false;
     }
-    if (c->shift && k->contact > (double)tolerance && k->contact >= k->dynamics) {
+    if (centred && k->contact > (double)tolerance && k->contact >= k->dynamics) {
         if (k->contact > c->slipping) csimi_anderson_clear(&c->centres);
         if (k->contact > 0.5 * c->slipping && *inner > 0.05 * (double)tolerance) *inner *= 0.5;
         c->slipping = k->contact;
         csimi_cond_centre(c);
         return false;
     }
-    worst = c->shift || k->dynamics > k->contact ? k->dynamics : k->contact;
+    worst = centred || k->dynamics > k->contact ? k->dynamics : k->contact;
     *inner = c->rel * 0.8 * (worst > 1.6 * (double)tolerance ? (double)tolerance / worst : 0.625);
     return false;
 }

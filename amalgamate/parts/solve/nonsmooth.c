@@ -42,6 +42,15 @@ CSIMI_FN bool csimi_fischer_takes(const csimi_delassus *W) {
     return true;
 }
 
+CSIM_API void csim_geometric_stiffness(int n, const csim_real *v, const csim_real *v_before,
+                                       const csim_real *force_change, csim_real *D) {
+    int i;
+    for (i = 0; i < 3 * n; ++i) {
+        const csim_real way = v[i] - v_before[i];
+        D[i] = csimi_abs(way) > CSIMI_TINY ? csimi_max(0, -force_change[i] / way) : 0;
+    }
+}
+
 /* ---- the equations of one contact */
 
 CSIMI_FN csim_real csimi_ncp(csim_ncp ncp, csim_real a, csim_real b, csim_real *alpha, csim_real *beta) {

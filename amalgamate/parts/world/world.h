@@ -328,8 +328,8 @@ typedef struct csim_step_stats {
    A solve that misses its tolerance is CSIM_OK with stats.result and CSIM_FLAG_UNCERTIFIED, unless the definition says
    otherwise. dynamics.md 1, COND paper eq. 4-16.
    Fails: CSIM_OUT_OF_RANGE and CSIM_NOT_FINITE (h), CSIM_CAPACITY, CSIM_NON_FINITE_RESULT, CSIM_UNCERTIFIED,
-   CSIM_LOCKED (called from a filter), CSIM_BAD_PROBLEM (a mixing rule returned a negative number, or solver.solver is
-   CSIM_SOLVER_SWEEP and an island is no set of rigid bodies). */
+   CSIM_LOCKED (called from a filter), CSIM_BAD_PROBLEM (a mixing rule returned a negative number, or solver.solver
+   does not take an island, a law or the integrator: docs/solvers.md). */
 CSIM_API csim_status csim_world_step(csim_world *world, csim_real h);
 /* Of the last step, also when it failed; all zero before the first. */
 CSIM_API csim_step_stats csim_world_stats(const csim_world *world);
