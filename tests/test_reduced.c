@@ -787,3 +787,260 @@ TEST(a_dropped_bar_bounces_and_rests) {
     }
     modes_destroy(m, NULL);
 }
+
+/* The derivative that Newton's method takes, against differences of what it solves. */
+TEST(the_free_step_is_solved_with_its_derivative) {
+    modes_def d;
+    csim_modes *m;
+    int pass, i, k;
+    grid(3, 2, 1, 0.3, 0.2, 0.1);
+    d = grid_def(1e5, 0.3, 4, 3);
+    m = grid_modes(&d);
+    REQUIRE(m != NULL);
+    for (pass = 0; pass < 2; pass++) {
+        csim_world *w = world_of(pass ? CSIM_BACKWARD_EULER : CSIM_MIDPOINT, 9.81, TOL(1e-10, 1e-5));
+        csim_real q[7], rate[7];
+        csimi_step step;
+        csimi_reduced_work *work;
+        double J[100], up[10], worst = 0;
+        csim_body_id id = put(w, m, csim_v3(0, 0, 0));
+        for (k = 0; k < 7; k++) q[k] = (csim_real)check_random(-0.1, 0.1), rate[k] = (csim_real)check_random(-1, 1);
+        STATUS(csim_body_set_velocity(w, id, csim_v3(0, 0, 0), csim_v3(2, -3, 4)), CSIM_OK);
+        STATUS(csim_reduced_set_state(w, id, q, rate), CSIM_OK);
+        memset(&step, 0, sizeof step);
+        step.h = CSIM_R(0.01);
+        step.theta = step.sigma = pass ? 1 : CSIM_R(0.5);
+        work = csimi_reduced_start(&w->store.state, 0, &step);
+        memcpy(work->z, work->w0, sizeof work->z);
+        csimi_reduced_misfit(work, true);
+        csimi_reduced_jacobian(work);
+        memcpy(J, work->J, sizeof J);
+        for (k = 0; k < 10; k++) {
+            const double by = TOL(1e-6, 1e-2);
+            work->z[k] += by;
+            csimi_reduced_misfit(work, false);
+            memcpy(up, work->r, sizeof up);
+            work->z[k] -= 2 * by;
+            csimi_reduced_misfit(work, false);
+            work->z[k] += by;
+            for (i = 0; i < 10; i++)
+                worst = fmax(worst, fabs((up[i] - work->r[i]) / (2 * by) - J[10 * i + k]) /
+                                        sqrt(fabs(J[11 * i] * J[11 * k])));
+        }
+        /* (h nu)^2 = 3e-3 is left out, of columns that the turn of 0.05 multiplies */
+        CASE("%s: off by %.3g", pass ? "Euler" : "midpoint", worst);
+        CHECK(worst < 4e-3);
+        csim_destroy_world(w);
+    }
+    modes_destroy(m, NULL);
+}
+
+/* Reduced against reduced, rigid, soft and particles: what one loses the other gets. */
+TEST(collisions_keep_momentum) {
+    modes_def d;
+    csim_modes *m;
+    int pass, other, i, k;
+    grid(4, 2, 2, 0.2, 0.1, 0.1);
+    d = grid_def(1e5, 0.3, 6, 4);
+    m = grid_modes(&d);
+    REQUIRE(m != NULL);
+    for (other = 0; other < 4; other++)
+        for (pass = 0; pass < 2; pass++) {
+            csim_world *w = world_of(pass ? CSIM_BACKWARD_EULER : CSIM_MIDPOINT, 0, TOL(1e-10, 1e-4));
+            csim_totals first, now;
+            csim_body_id a = put(w, m, csim_v3(0, 0, 0)), b = {0, 0, 0};
+            csim_vec3 va, vb;
+            double size = 0, spin = 0;
+            int touched = 0;
+            CASE("against %d, %s", other, pass ? "Euler" : "midpoint");
+            if (other == 0) b = put(w, m, csim_v3(CSIM_R(0.05), CSIM_R(0.02), CSIM_R(0.115)));
+            if (other == 1) {
+                csim_rigid_def r = csim_default_rigid_def();
+                csim_shape box = csim_box(csim_v3(CSIM_R(0.05), CSIM_R(0.05), CSIM_R(0.05)));
+                r.shapes = &box;
+                r.shape_count = 1;
+                r.pose.position = csim_v3(CSIM_R(0.05), CSIM_R(0.05), CSIM_R(0.165));
+                STATUS(csim_create_rigid(w, &r, &b), CSIM_OK);
+            } else if (other == 2) {
+                csim_soft_def s = csim_default_soft_def();
+                s.vertices = grid_x;
+                s.vertex_count = grid_n;
+                s.tets = grid_tet;
+                s.tet_count = grid_t;
+                s.pose.position = csim_v3(CSIM_R(0.05), CSIM_R(0.02), CSIM_R(0.115));
+                STATUS(csim_create_soft(w, &s, &b), CSIM_OK);
+            } else if (other == 3) {
+                csim_particle_def p = csim_default_particle_def();
+                p.position = csim_v3(CSIM_R(0.08), CSIM_R(0.04), CSIM_R(0.13));
+                p.radius = CSIM_R(0.01);
+                STATUS(csim_create_particle(w, &p, &b), CSIM_OK);
+            }
+            STATUS(csim_body_set_velocity(w, a, csim_v3(0, 0, 1), csim_v3(0, 0, 0)), CSIM_OK);
+            STATUS(csim_body_set_velocity(w, b, csim_v3(CSIM_R(0.2), 0, -1), csim_v3(0, 0, 0)), CSIM_OK);
+            first = csim_world_totals(w);
+            for (i = 0; i < 100; i++) {
+                STATUS(csim_world_step(w, CSIM_R(0.002)), CSIM_OK);
+                touched += csim_world_stats(w).touching > 0;
+            }
+            now = csim_world_totals(w);
+            STATUS(csim_body_get_velocity(w, a, &va, NULL), CSIM_OK);
+            STATUS(csim_body_get_velocity(w, b, &vb, NULL), CSIM_OK);
+            CHECK(touched > 0 && va.z < vb.z + CSIM_R(0.05));
+            for (k = 0; k < 3; k++) size = fmax(size, fabs(first.momentum[k]) + first.mass);
+            for (k = 0; k < 3; k++) /* beside a full solid as well as COND solves A v = b + J'l */
+                NEAR(now.momentum[k], first.momentum[k], (other == 2 ? TOL(2e-6, 1e-4) : TOL(1e-12, 1e-5)) * size);
+            for (k = 0; k < 3; k++) spin = fmax(spin, fabs(now.angular_momentum[k] - first.angular_momentum[k]));
+            CHECK(spin < 0.01 * first.mass * 0.1); /* of first order in the turn of a step, as for rigid bodies */
+            csim_destroy_world(w);
+        }
+    modes_destroy(m, NULL);
+}
+
+/* Snapshots, removal of others, pushes by nodes, springs on nodes, ids. */
+TEST(reduced_bodies_live_with_others) {
+    modes_def d;
+    csim_modes *m;
+    csim_world *w = world_of(CSIM_BACKWARD_EULER, 9.81, TOL(1e-9, 1e-5));
+    csim_body_id gone, a, b, ground;
+    csim_spring_def spring = csim_default_spring_def();
+    csim_link_id link;
+    csim_real x[3 * 200], y[3 * 200], z[3 * 200];
+    unsigned char *bytes;
+    uint64_t hash;
+    size_t size = 0;
+    csim_body_kind kind;
+    csim_vec3 v;
+    int i, n;
+    grid(4, 2, 1, 0.2, 0.1, 0.05);
+    d = grid_def(1e5, 0.3, 5, 3);
+    m = grid_modes(&d);
+    REQUIRE(m != NULL && w != NULL);
+    STATUS(csim_create_ground(w, csim_v3(0, 0, 0), csim_v3(0, 0, 1), CSIM_R(0.5), &ground), CSIM_OK);
+    gone = put(w, m, csim_v3(5, 0, 1));
+    a = put(w, m, csim_v3(0, 0, CSIM_R(0.1)));
+    b = put(w, m, csim_v3(CSIM_R(0.3), 0, CSIM_R(0.1)));
+    spring.a.body = a, spring.a.node = 3;
+    spring.b.body = b, spring.b.node = 7;
+    spring.stiffness = 50;
+    STATUS(csim_create_spring(w, &spring, &link), CSIM_OK);
+    STATUS(csim_body_get_kind(w, a, &kind), CSIM_OK);
+    EQUAL((int)kind, (int)CSIM_BODY_REDUCED);
+    n = csim_body_node_count(w, a);
+    EQUAL(n, m->surface_count);
+    for (i = 0; i < 50; i++) STATUS(csim_world_step(w, CSIM_R(0.004)), CSIM_OK);
+    STATUS(csim_destroy_body(w, gone), CSIM_OK);
+    STATUS(csim_body_get_nodes(w, gone, x, 3), CSIM_STALE_ID);
+    STATUS(csim_world_save(w, NULL, &size), CSIM_OK);
+    bytes = (unsigned char *)malloc(size);
+    STATUS(csim_world_save(w, bytes, &size), CSIM_OK);
+    for (i = 0; i < 50; i++) STATUS(csim_world_step(w, CSIM_R(0.004)), CSIM_OK);
+    hash = csim_world_hash(w);
+    STATUS(csim_body_get_nodes(w, b, x, 3), CSIM_OK);
+    STATUS(csim_world_restore(w, bytes, size), CSIM_OK);
+    for (i = 0; i < 50; i++) STATUS(csim_world_step(w, CSIM_R(0.004)), CSIM_OK);
+    CHECK(csim_world_hash(w) == hash);
+    STATUS(csim_body_get_nodes(w, b, y, 3), CSIM_OK);
+    for (i = 0; i < 3 * n; i++) CHECK(memcmp(x + i, y + i, sizeof *x) == 0);
+    { /* the same in a fixed block, of the size asked for */
+        csim_world_def def = csim_default_world_def();
+        csim_world *fixed = NULL;
+        csim_body_id id, floor;
+        size_t block = 0;
+        void *memory;
+        def.capacity.bodies = 2, def.capacity.rigids = def.capacity.shapes = 1;
+        def.capacity.nodes = def.capacity.surface = def.capacity.triangles = def.capacity.matrix_blocks = 0;
+        csim_reduced_needs(m, &def.capacity);
+        def.capacity.bodies = 2;
+        def.capacity.matrix_blocks += 4;
+        def.capacity.contacts = 200, def.capacity.pairs = 10;
+        STATUS(csim_world_bytes(&def, &block, NULL), CSIM_OK);
+        memory = malloc(block + 64);
+        STATUS(csim_create_world_in(&def, (void *)(((uintptr_t)memory + 63) / 64 * 64), block, &fixed, NULL), CSIM_OK);
+        STATUS(csim_create_ground(fixed, csim_v3(0, 0, 0), csim_v3(0, 0, 1), CSIM_R(0.5), &floor), CSIM_OK);
+        id = put(fixed, m, csim_v3(0, 0, CSIM_R(0.01)));
+        for (i = 0; i < 20; i++) STATUS(csim_world_step(fixed, CSIM_R(0.004)), CSIM_OK);
+        {
+            csim_reduced_def again = csim_default_reduced_def();
+            again.modes = m;
+            STATUS(csim_create_reduced(fixed, &again, &id), CSIM_CAPACITY);
+        }
+        csim_destroy_world(fixed);
+        free(memory);
+    }
+    STATUS(csim_destroy_link(w, link), CSIM_OK);
+    STATUS(csim_destroy_body(w, ground), CSIM_OK);
+    STATUS(csim_destroy_body(w, a), CSIM_OK);
+    w->def.gravity = csim_v3(0, 0, 0);
+    csimi_store3(w->store.state.gravity, w->def.gravity);
+    STATUS(csim_body_set_velocity(w, b, csim_v3(0, 0, 0), csim_v3(0, 0, 0)), CSIM_OK);
+    STATUS(csim_body_add_node_force(w, b, 0, csim_v3(0, 0, (csim_real)m->mass)), CSIM_OK); /* 1 m/s^2 */
+    STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+    STATUS(csim_body_get_end_velocity(w, b, &v, NULL), CSIM_OK);
+    NEAR((double)v.z, 0.01, TOL(1e-12, 1e-6));
+    STATUS(csim_body_get_nodes(w, b, z, 3), CSIM_OK);
+    STATUS(csim_body_set_node(w, b, 0, csim_v3(0, 0, 0), csim_v3(0, 0, 0)), CSIM_WRONG_KIND);
+    STATUS(csim_body_set_node_motion(w, b, 0, CSIM_STATIC), CSIM_WRONG_KIND);
+    STATUS(csim_tree_sizes(w, b, NULL, NULL, NULL), CSIM_WRONG_KIND);
+    STATUS(csim_body_set_motion(w, b, CSIM_KINEMATIC), CSIM_OK);
+    STATUS(csim_body_set_velocity(w, b, csim_v3(1, 0, 0), csim_v3(0, 0, 0)), CSIM_OK);
+    STATUS(csim_body_get_nodes(w, b, x, 3), CSIM_OK);
+    STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+    STATUS(csim_body_get_nodes(w, b, y, 3), CSIM_OK);
+    for (i = 0; i < 3 * n; i++) NEAR((double)(y[i] - x[i]), i % 3 == 0 ? 0.01 : 0, TOL(1e-14, 1e-6));
+    free(bytes);
+    csim_destroy_world(w);
+    modes_destroy(m, NULL);
+}
+
+TEST(definitions_of_bodies_are_checked_field_by_field) {
+    static int fixed[MOST];
+    modes_def md;
+    csim_modes *m, *held;
+    csim_world *w = world_of(CSIM_BACKWARD_EULER, 9.81, 1e-4), *two;
+    csim_world_def wd = csim_default_world_def();
+    csim_reduced_def good = csim_default_reduced_def(), d;
+    csim_real q[4] = {0};
+    csim_body_id id;
+    int k;
+    grid(2, 1, 1, 0.2, 0.1, 0.1);
+    md = grid_def(1e5, 0.3, 3, 1);
+    m = grid_modes(&md);
+    md.fixed = fixed;
+    md.fixed_count = grid_clamp(fixed);
+    held = grid_modes(&md);
+    REQUIRE(m != NULL && held != NULL && w != NULL);
+    good.modes = m;
+#define BAD(change, status, word)                        \
+    d = good;                                            \
+    change;                                              \
+    STATUS(csim_create_reduced(w, &d, &id), status);     \
+    CHECK(strstr(csim_last_error(w), word) != NULL);     \
+    EQUAL(csim_world_body_count(w), 0)
+    BAD(d.guard = 0, CSIM_DEF_NOT_INITIALISED, "guard");
+    BAD(d.modes = NULL, CSIM_NULL_ARGUMENT, "modes");
+    BAD(d.modes = (const csim_modes *)(const void *)grid_x, CSIM_BAD_SNAPSHOT, "modes");
+    BAD(d.pose.rotation.w = 3, CSIM_OUT_OF_RANGE, "rotation");
+    BAD(d.velocity.x = (csim_real)NAN, CSIM_NOT_FINITE, "velocity");
+    BAD(d.angular_velocity.z = CSIM_R(1e10), CSIM_OUT_OF_RANGE, "angular_velocity");
+    BAD(d.modes = held; d.velocity.x = 1, CSIM_OUT_OF_RANGE, "fixed vertices");
+    BAD(d.q = q; q[2] = (csim_real)INFINITY, CSIM_NOT_FINITE, "q");
+    BAD(d.rate = q, CSIM_NOT_FINITE, "rate");
+    BAD(d.motion = (csim_motion)9, CSIM_OUT_OF_RANGE, "motion");
+    BAD(d.mass_damping = -1, CSIM_OUT_OF_RANGE, "mass_damping");
+    BAD(d.stiffness_damping = -1, CSIM_OUT_OF_RANGE, "stiffness_damping");
+    BAD(d.surface.friction = -1, CSIM_OUT_OF_RANGE, "friction");
+#undef BAD
+    STATUS(csim_create_reduced(w, &good, &id), CSIM_OK);
+    STATUS(csim_reduced_set_state(w, id, q, NULL), CSIM_NOT_FINITE);
+    STATUS(csim_reduced_get_state(w, id, q, NULL), CSIM_OK);
+    for (k = 0; k < 4; k++) CHECK(!(q[k] < 0 || q[k] > 0));
+    STATUS(csim_destroy_body(w, id), CSIM_OK);
+    STATUS(csim_reduced_get_state(w, id, q, NULL), CSIM_STALE_ID);
+    wd.integrator = CSIM_TWO_STEP;
+    STATUS(csim_create_world(&wd, &two, NULL), CSIM_OK);
+    STATUS(csim_create_reduced(two, &good, &id), CSIM_UNSUPPORTED);
+    csim_destroy_world(two);
+    csim_destroy_world(w);
+    modes_destroy(m, NULL);
+    modes_destroy(held, NULL);
+}
