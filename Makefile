@@ -33,14 +33,13 @@ BODIES := $(filter %.c,$(PARTS))
 TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
 TEST_RUNS := $(TESTS:%=%-double) $(TESTS:%=%-float)
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/bin/%,$(wildcard examples/*.c))
-SCENES := $(wildcard examples/scenes/*.c)
-SCENE_HEADERS := $(wildcard examples/scenes/*.h)
+MODES := examples/modes/modes.c
+SCENES := $(wildcard examples/scenes/*.c) $(MODES)
+SCENE_HEADERS := $(wildcard examples/scenes/*.h) examples/modes/modes.h
 SCENE_PROGRAM := $(if $(SCENES),$(BUILD)/bin/condsim-scene)
 
 FC3D := $(wildcard examples/fc3d/*.c)
 FC3D_PROGRAM := $(if $(FC3D),$(BUILD)/bin/condsim-fc3d)
-
-MODES := examples/modes/modes.c
 
 all: condsim.h $(EXAMPLES) $(SCENE_PROGRAM) $(FC3D_PROGRAM) $(BUILD)/bin/condsim-modes
 
@@ -119,13 +118,18 @@ $(BUILD)/tests/library-%.o: tests/library.c condsim.h
 
 $(BUILD)/tests/test_impulse-double $(BUILD)/tests/test_impulse-float $(BUILD)/tests/test_fc3d-double $(BUILD)/tests/test_fc3d-float: $(wildcard examples/fc3d/*.[ch])
 
-$(BUILD)/tests/%-double: tests/%.c $(BUILD)/tests/library-double.o $(TEST_HEADERS)
+# and so is what scenes make modes with
+$(BUILD)/tests/modes-%.o: $(MODES) examples/modes/modes.h condsim.h
 	@mkdir -p $(@D)
-	$(COMPILE) -DCHECK_SHARED -I. $< $(BUILD)/tests/library-double.o -o $@ -lm
+	$(COMPILE) $(if $(filter float,$*),-DCONDSIM_FLOAT) -I. -c $< -o $@
 
-$(BUILD)/tests/%-float: tests/%.c $(BUILD)/tests/library-float.o $(TEST_HEADERS)
+$(BUILD)/tests/%-double: tests/%.c $(BUILD)/tests/library-double.o $(BUILD)/tests/modes-double.o $(TEST_HEADERS)
 	@mkdir -p $(@D)
-	$(COMPILE) -DCONDSIM_FLOAT -DCHECK_SHARED -I. $< $(BUILD)/tests/library-float.o -o $@ -lm
+	$(COMPILE) -DCHECK_SHARED -I. $(filter %.o,$^) $< -o $@ -lm
+
+$(BUILD)/tests/%-float: tests/%.c $(BUILD)/tests/library-float.o $(BUILD)/tests/modes-float.o $(TEST_HEADERS)
+	@mkdir -p $(@D)
+	$(COMPILE) -DCONDSIM_FLOAT -DCHECK_SHARED -I. $(filter %.o,$^) $< -o $@ -lm
 
 # a program that does not build is one failure in the total, not the end of the others
 $(BUILD)/logs/%.log: condsim.h FORCE
@@ -163,7 +167,7 @@ BENCH_FLAGS = -O3 -march=native -ffp-contract=off
 BENCHES := $(patsubst tests/%.c,$(BUILD)/bench/%,$(wildcard tests/bench_*.c))
 $(BUILD)/bench/%: tests/%.c $(TEST_HEADERS) condsim.h
 	@mkdir -p $(@D)
-	$(CC) -std=c99 -w $(BENCH_FLAGS) -I. $< -o $@ -lm
+	$(CC) -std=c99 -w $(BENCH_FLAGS) -I. $< $(if $(filter %scenes.c,$<),$(MODES)) -o $@ -lm
 
 $(BUILD)/bench/condsim-scene: $(SCENES) $(SCENE_HEADERS) condsim.h
 	@mkdir -p $(@D)

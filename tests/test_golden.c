@@ -186,3 +186,8 @@ TEST(golden_house) { /* rigid bodies alone */
     if (!golden_long() || golden_print()) golden_scene("card-house", 0, 20);
     if (golden_long() || golden_print()) golden_scene("card-house", 0, 200);
 }
+
+TEST(golden_reduced) { /* modes made on the spot, bodies of them, rigid ones */
+    if (!golden_long() || golden_print()) golden_scene("reduced", 2, 60);
+    if (golden_long() || golden_print()) golden_scene("reduced", 2, 300);
+}

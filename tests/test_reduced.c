@@ -3,6 +3,9 @@
 #define CHECK_ALONE
 #define CONDSIM_REFERENCE /* the sparse factor, for the tool that makes modes */
 #include "check.h"
+#define modes_default own_modes_default /* all of it here, to test its parts; scenes have theirs linked */
+#define modes_create own_modes_create
+#define modes_destroy own_modes_destroy
 #include "../examples/modes/modes.c"
 #include <math.h>
 

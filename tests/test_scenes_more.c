@@ -144,3 +144,14 @@ TEST(winding_bears_large_steps_stiffness_and_speed_at_once) {
     CHECK(figure(&r, "uncertified_steps") <= 2);
     scene_close(r.s);
 }
+
+/* Two mascots of 14 modes fall on each other, a table and rigid bodies, and lie there. */
+TEST(reduced_mascots_come_to_rest) {
+    run r = run_scene("reduced", "", 0, 4, 0, -1);
+    EQUAL(r.sums.uncertified, 0);
+    CHECK(figure(&r, "rest_time_s") >= 0 && figure(&r, "rest_time_s") < 3);
+    NEAR(figure(&r, "carried"), 1, TOL(1e-5, 1e-2));
+    CHECK(figure(&r, "energy_gain_mj") < 0.01 * figure(&r, "strain_mj"));
+    CHECK(r.sums.max[COLUMN_penetration] < 5e-4);
+    scene_close(r.s);
+}

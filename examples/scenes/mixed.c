@@ -1,4 +1,5 @@
 /* mixed: solids and rigid bodies together, and one of everything. */
+#include "examples/modes/modes.h"
 #include "scene.h"
 #include <math.h>
 #include <stdlib.h>
@@ -117,6 +118,115 @@ static void drop_mesh_build(scene *s) {
 }
 
 static void drop_mesh_finish(scene *s) { scene_report_solid(s, ((const drop_mesh *)s->state)->solid); }
+
+/* ---- reduced: the mesh moves in a few modes; --size of it fall on the table beside rigid bodies */
+
+static const scene_key reduced_keys[] = {
+    {"mesh", "examples/scenes/mascot.msh", "file: Gmsh, VTK, VTU or TetGen", "*"},
+    {"scale", "0", "of the mesh; 0: 0.2 m along its longest side", NULL},
+    {"height", "0.1", "of its lowest point over the table, m", NULL},
+    {"mu", "0.5", "friction coefficient", NULL},
+    {"E", "3e5", "Young's modulus, Pa", NULL},
+    {"nu", "0.4", "Poisson's ratio", NULL},
+    {"rho", "1000", "density, kg/m^3", NULL},
+    {"beta", "1e-3", "stiffness-proportional damping, s", NULL},
+    {"modes", "8", "lowest vibrations", NULL},
+    {"derivatives", "6", "modal derivatives", NULL},
+    {"linear", "0", "1: forces linear in the modes", "0|1"},
+    {"others", "3", "rigid bodies that fall beside it", NULL},
+    {NULL, NULL, NULL, NULL}};
+
+typedef struct reduced_drop {
+    double first_hz, before, gain, strain;
+    int modes;
+} reduced_drop;
+
+static csim_modes *reduced_modes(scene *s, reduced_drop *r) {
+    modes_def d = modes_default();
+    csim_modes *m = NULL;
+    csim_error error;
+    d.vertices = s->mesh.vertices;
+    d.vertex_count = s->mesh.vertex_count;
+    d.tets = s->mesh.tets;
+    d.tet_count = s->mesh.tet_count;
+    d.young = (csim_real)scene_number(s, "E");
+    d.poisson = (csim_real)scene_number(s, "nu");
+    d.density = (csim_real)scene_number(s, "rho");
+    d.modes = (int)scene_number(s, "modes");
+    d.derivatives = (int)scene_number(s, "derivatives");
+    d.linear = scene_number(s, "linear") > 0;
+    if (modes_create(&d, NULL, &m, &error) != CSIM_OK) {
+        scene_fail(s, "%s", error.text);
+        return NULL;
+    }
+    r->modes = m->modes;
+    r->first_hz = sqrt(csim_modes_arrays(m).squares[0]) / 6.283185307179586;
+    return m;
+}
+
+static void reduced_build(scene *s) {
+    reduced_drop *r = (reduced_drop *)s->state;
+    double low[3], high[3], longest, scale = scene_number(s, "scale"), mu = scene_number(s, "mu");
+    csim_rigid_def table = scene_rigid_def(0, mu, 0, 0, -0.02);
+    csim_modes *m;
+    int i, k;
+    drop_mesh_load(s);
+    if (s->failed) return;
+    drop_mesh_bounds(&s->mesh, low, high);
+    longest = fmax(high[0] - low[0], fmax(high[1] - low[1], high[2] - low[2]));
+    if (scale <= 0) scale = 0.2 / longest;
+    longest *= scale;
+    for (i = 0; i < s->mesh.vertex_count; i++)
+        for (k = 0; k < 3; k++) /* about the middle of its foot */
+            s->mesh.vertices[3 * i + k] =
+                (csim_real)(scale * ((double)s->mesh.vertices[3 * i + k] - (k < 2 ? (low[k] + high[k]) / 2 : low[2])));
+    m = reduced_modes(s, r);
+    if (!m) return;
+    scene_begin(s);
+    table.motion = CSIM_STATIC;
+    scene_add_box(s, &table, 2 * longest, 2 * longest, 0.02);
+    for (i = 0; i < s->size && !s->failed; i++) {
+        csim_reduced_def d = csim_default_reduced_def();
+        csim_body_id id;
+        d.modes = m;
+        d.pose.position = scene_v3(0.15 * longest * i, 0.1 * longest * i, scene_number(s, "height") + 1.1 * longest * i);
+        d.pose.rotation = scene_turn(0.3, 0.5, 1, 0.7 * i);
+        d.stiffness_damping = (csim_real)scene_number(s, "beta");
+        d.surface.friction = (csim_real)mu;
+        d.corner_contact = true;
+        scene_ok(s, csim_create_reduced(s->world, &d, &id));
+    }
+    modes_destroy(m, NULL);
+    drop_mesh_others(s, longest / 2);
+}
+
+static void reduced_after(scene *s) {
+    reduced_drop *r = (reduced_drop *)s->state;
+    const csim_totals t = csim_world_totals(s->world);
+    const double energy = t.kinetic + t.gravity + t.elastic;
+    if (s->step > 1) r->gain = fmax(r->gain, energy - r->before);
+    r->before = energy;
+    r->strain = fmax(r->strain, t.elastic);
+}
+
+static void reduced_finish(scene *s) {
+    const reduced_drop *r = (const reduced_drop *)s->state;
+    const csim_contact_info *c;
+    double carried = 0;
+    int i, count = 0;
+    c = csim_world_contacts(s->world, &count);
+    for (i = 0; i < count; i++) { /* by what does not move */
+        csim_motion a = CSIM_DYNAMIC, b = CSIM_DYNAMIC;
+        csim_body_get_motion(s->world, c[i].body_a, &a);
+        csim_body_get_motion(s->world, c[i].body_b, &b);
+        carried += (b == CSIM_STATIC ? 1 : a == CSIM_STATIC ? -1 : 0) * (double)c[i].impulse.z;
+    }
+    scene_report(s, "modes", r->modes);
+    scene_report(s, "first_hz", r->first_hz);
+    scene_report(s, "strain_mj", 1e3 * r->strain);
+    scene_report(s, "energy_gain_mj", 1e3 * r->gain);
+    scene_report(s, "carried", carried / (s->h * 9.81 * csim_world_totals(s->world).mass));
+}
 
 /* ---- ball-grip: a soft ball between two plates that close, lift it and hold it */
 
@@ -367,6 +477,9 @@ const scene_kind scene_mixed_kinds[] = {
     {"drop-mesh", "a tetrahedral mesh falls on a table beside rigid bodies, certified at 1e-5", "inverted nodes tets",
      0.01, 6, MIXED_DOUBLE ? 1e-5 : 0, 0, CSIM_BACKWARD_EULER, SCENE_RESTS | SCENE_PACE, sizeof(drop_mesh),
      drop_mesh_keys, drop_mesh_build, NULL, NULL, drop_mesh_finish},
+    {"reduced", "--size bodies of one mesh that move in a few modes fall on a table beside rigid bodies",
+     "modes first_hz strain_mj energy_gain_mj carried", 0.005, 4, 5e-5, 2, CSIM_BACKWARD_EULER,
+     SCENE_RESTS | SCENE_PACE, sizeof(reduced_drop), reduced_keys, reduced_build, NULL, reduced_after, reduced_finish},
     {"ball-grip", "a soft ball is squeezed by two plates and lifted",
      "slip_mm lifted_mm below_plates_mm inverted nodes tets", 0.01, 1.5, 0, 8, CSIM_BACKWARD_EULER, SCENE_PACE,
      sizeof(ball_grip), ball_grip_keys, ball_grip_build, ball_grip_drive, ball_grip_measure, ball_grip_finish},

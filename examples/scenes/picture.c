@@ -86,7 +86,9 @@ static int picture_rigid(picture *p, const csim_world *w, csim_body_id id, int l
     return item;
 }
 
-static bool picture_has_surface(csim_body_kind kind) { return kind == CSIM_SOFT || kind == CSIM_BODY_CLOTH; }
+static bool picture_has_surface(csim_body_kind kind) {
+    return kind == CSIM_SOFT || kind == CSIM_BODY_CLOTH || kind == CSIM_BODY_REDUCED;
+}
 
 static int picture_solid(picture *p, const csim_world *w, csim_body_id id) {
     const int *triangles;
