@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 84313b261d095eb8
+   Hash of the parts: 3f53964e3c300b49
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -4225,7 +4225,9 @@ CSIMI_FN csim_body_id csimi_body_id_of(const csim_world *world, int slot);
 CSIMI_FN csim_pose csimi_body_pose(const csimi_store *s, const csimi_state *state, int slot);
 CSIMI_FN csim_status csimi_check_surface(csim_error *error, const char *function, const csim_surface_def *def);
 CSIMI_FN csim_status csimi_check_enum(csim_error *error, const char *function, const char *field, int value, int count);
-CSIMI_FN csim_status csimi_check_pose(csim_error *error, const char *function, csim_pose pose);
+/* A pose, a quaternion, a vector under the name of their field. */
+CSIMI_FN csim_status csimi_check_pose(csim_error *error, const char *function, const char *field, csim_pose pose);
+CSIMI_FN csim_status csimi_check_turn(csim_error *error, const char *function, const char *field, csim_quat q);
 CSIMI_FN csim_status csimi_check_vec(csim_error *error, const char *function, const char *field, csim_vec3 v);
 #define CSIMI_GUARD 0x435344u /* "CSD" */
 
@@ -22997,39 +22999,50 @@ CSIMI_FN csim_status csimi_check_enum(csim_error *error, const char *function, c
     return csimi_fail(error, CSIM_OUT_OF_RANGE, function, field, true, (double)value, range);
 }
 
-CSIMI_FN csim_status csimi_check_pose(csim_error *error, const char *function, csim_pose pose) {
-    static const csimi_field fields[] = {
-        {"pose.position.x", offsetof(csim_pose, position.x), -1e9, 1e9, false, false, "-1e9..1e9"},
-        {"pose.position.y", offsetof(csim_pose, position.y), -1e9, 1e9, false, false, "-1e9..1e9"},
-        {"pose.position.z", offsetof(csim_pose, position.z), -1e9, 1e9, false, false, "-1e9..1e9"},
-        {"pose.rotation.w", offsetof(csim_pose, rotation.w), -2, 2, false, false, "a unit quaternion"},
-        {"pose.rotation.x", offsetof(csim_pose, rotation.x), -2, 2, false, false, "a unit quaternion"},
-        {"pose.rotation.y", offsetof(csim_pose, rotation.y), -2, 2, false, false, "a unit quaternion"},
-        {"pose.rotation.z", offsetof(csim_pose, rotation.z), -2, 2, false, false, "a unit quaternion"},
-    };
-    csim_quat q = pose.rotation;
-    csim_real length2 = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
-    csim_status s = csimi_check_fields(error, function, &pose, fields, CSIMI_COUNT_OF(fields));
-    if (s) return s;
-    if (length2 < CSIM_R(0.998) || length2 > CSIM_R(1.002))
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "pose.rotation length squared", true, (double)length2,
-                          "a unit quaternion, 1 within 0.002");
+
+/* Numbers of a field that has several: none beyond most, each named field.x or the like. */
+static csim_status csimi_check_parts(csim_error *error, const char *function, const char *field, const char *part,
+                                     const csim_real *x, int count, csim_real most, const char *allowed) {
+    char name[64], end[3] = {'.', 0, 0};
+    int k;
+    for (k = 0; k < count; k++) {
+        const bool finite = csimi_finite(x[k]);
+        if (finite && csimi_abs(x[k]) <= most) continue;
+        end[1] = part[k];
+        csimi_append_text(name, sizeof name, csimi_append_text(name, sizeof name, 0, field), end);
+        return csimi_fail(error, finite ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, function, name, true, (double)x[k],
+                          allowed);
+    }
     return CSIM_OK;
 }
 
 CSIMI_FN csim_status csimi_check_vec(csim_error *error, const char *function, const char *field, csim_vec3 v) {
     csim_real c[3];
-    int k;
-    c[0] = v.x;
-    c[1] = v.y;
-    c[2] = v.z;
-    for (k = 0; k < 3; k++) {
-        if (!csimi_finite(c[k]))
-            return csimi_fail(error, CSIM_NOT_FINITE, function, field, true, (double)c[k], "finite components");
-        if (csimi_abs(c[k]) > CSIM_R(1e9))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, function, field, true, (double)c[k], "components in -1e9..1e9");
-    }
-    return CSIM_OK;
+    csimi_store3(c, v);
+    return csimi_check_parts(error, function, field, "xyz", c, 3, CSIM_R(1e9), "-1e9..1e9");
+}
+
+CSIMI_FN csim_status csimi_check_turn(csim_error *error, const char *function, const char *field, csim_quat q) {
+    const csim_real length2 = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
+    csim_real c[4];
+    char name[64];
+    csim_status s;
+    csimi_store_quat(c, q);
+    if ((s = csimi_check_parts(error, function, field, "wxyz", c, 4, 2, "a unit quaternion")) != 0) return s;
+    if (length2 >= CSIM_R(0.998) && length2 <= CSIM_R(1.002)) return CSIM_OK;
+    csimi_append_text(name, sizeof name, csimi_append_text(name, sizeof name, 0, field), " length squared");
+    return csimi_fail(error, CSIM_OUT_OF_RANGE, function, name, true, (double)length2,
+                      "a unit quaternion, 1 within 0.002");
+}
+
+CSIMI_FN csim_status csimi_check_pose(csim_error *error, const char *function, const char *field, csim_pose pose) {
+    char name[64];
+    const size_t length = csimi_append_text(name, sizeof name, 0, field);
+    csim_status s;
+    csimi_append_text(name, sizeof name, length, ".position");
+    if ((s = csimi_check_vec(error, function, name, pose.position)) != 0) return s;
+    csimi_append_text(name, sizeof name, length, ".rotation");
+    return csimi_check_turn(error, function, name, pose.rotation);
 }
 
 CSIMI_FN csim_status csimi_check_solver_params(const csim_solver_params *p, const char *function, csim_error *error) {
@@ -23569,7 +23582,7 @@ static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, c
     csim_status s;
     int i;
     if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_rigid_def()", def->guard)) != 0) return s;
-    if ((s = csimi_check_pose(&w->error, fn, def->pose)) != 0) return s;
+    if ((s = csimi_check_pose(&w->error, fn, "pose", def->pose)) != 0) return s;
     if ((s = csimi_check_fields(&w->error, fn, def, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
     if ((s = csimi_check_enum(&w->error, fn, "motion", (int)def->motion, CSIM_MOTION_COUNT_)) != 0) return s;
     if ((s = csimi_check_surface(&w->error, fn, &def->surface)) != 0) return s;
@@ -23739,7 +23752,7 @@ static csim_status csimi_check_soft(csim_world *w, const csim_soft_def *def) {
     csim_status s;
     int i, k;
     if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_soft_def()", def->guard)) != 0) return s;
-    if ((s = csimi_check_pose(&w->error, fn, def->pose)) != 0) return s;
+    if ((s = csimi_check_pose(&w->error, fn, "pose", def->pose)) != 0) return s;
     if ((s = csimi_check_fields(&w->error, fn, def, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
     if ((s = csimi_check_surface(&w->error, fn, &def->surface)) != 0) return s;
     if ((s = csimi_check_enum(&w->error, fn, "material", (int)def->material, CSIM_MATERIAL_COUNT_)) != 0) return s;
@@ -24326,7 +24339,8 @@ static csim_status csimi_cable_shape(csim_world *w, const csim_cable_def *d, con
             csim_quat q = csimi_load_quat(d->frames + 4 * (size_t)i);
             csim_real norm = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
             if (!(csimi_abs(norm - 1) < CSIM_R(0.002)))
-                return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "frames: length squared", true, (double)norm,
+                return csimi_fail(&w->error, csimi_finite(norm) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, fn,
+                                  "frames: length squared", true, (double)norm,
                                   "unit quaternions, 1 within 0.002");
             if (!(csim_dot(csim_rotate(q, csim_v3(0, 0, 1)), along) > CSIM_R(0.5) * length))
                 return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "frames: edge", true, (double)i,
@@ -24734,7 +24748,7 @@ CSIM_API csim_status csim_cable_set_frame(csim_world *w, csim_body_id id, int ed
     csim_status s = csimi_open_edge(w, id, edge, angular_velocity, fn, &frame);
     if (s) return s;
     pose.rotation = rotation;
-    if ((s = csimi_check_pose(&w->error, fn, pose)) != 0) return s;
+    if ((s = csimi_check_pose(&w->error, fn, "pose", pose)) != 0) return s;
     csimi_store_quat(w->store.state.frame + 4 * (size_t)frame, csim_quat_normalize(rotation));
     csimi_set_frame_velocity(&w->store, frame, angular_velocity);
     return CSIM_OK;
@@ -25625,7 +25639,7 @@ static csim_status csimi_check_cloth(csim_world *w, const csim_cloth_def *def) {
     };
     csim_status s;
     if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_cloth_def()", def->guard)) != 0) return s;
-    if ((s = csimi_check_pose(&w->error, fn, def->pose)) != 0) return s;
+    if ((s = csimi_check_pose(&w->error, fn, "pose", def->pose)) != 0) return s;
     if ((s = csimi_check_fields(&w->error, fn, def, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
     if ((s = csimi_check_surface(&w->error, fn, &def->surface)) != 0) return s;
     if (def->material != CSIM_COROTATIONAL && def->material != CSIM_ST_VENANT_KIRCHHOFF)
@@ -25882,16 +25896,14 @@ static csim_status csimi_check_tree_numbers(csim_error *error, const char *fn, c
 }
 
 static csim_status csimi_check_tree_joint(csim_error *error, const char *fn, const csim_tree_link_def *d, int i) {
-    csim_pose turn = csim_pose_identity();
     csim_status s;
     int dofs;
     if (d->parent < (i == 0 ? -1 : 0) || d->parent >= i)
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "parent", true, (double)d->parent,
                           i == 0 ? "-1 for the first link" : "a link before this one");
     if ((s = csimi_check_enum(error, fn, "joint", (int)d->joint, CSIM_TREE_JOINT_COUNT_)) != 0) return s;
-    if ((s = csimi_check_pose(error, fn, d->frame)) != 0) return s;
-    turn.rotation = d->rotation;
-    if ((s = csimi_check_pose(error, fn, turn)) != 0) return s;
+    if ((s = csimi_check_pose(error, fn, "frame", d->frame)) != 0) return s;
+    if ((s = csimi_check_turn(error, fn, "rotation", d->rotation)) != 0) return s;
     if ((s = csimi_check_tree_numbers(error, fn, d)) != 0) return s;
     dofs = csimi_tree_dofs(d->joint);
     if (d->joint == CSIM_TREE_FLOATING && i > 0)
@@ -25944,7 +25956,7 @@ static csim_status csimi_check_tree(csim_world *w, const csim_tree_def *def, csi
     if (def->link_count < 1 || def->link_count > 1000)
         return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "link_count", true, (double)def->link_count, "1..1000");
     if (!def->links) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "links", false, 0, "not null");
-    if ((s = csimi_check_pose(&w->error, fn, def->pose)) != 0) return s;
+    if ((s = csimi_check_pose(&w->error, fn, "pose", def->pose)) != 0) return s;
     if ((s = csimi_check_vec(&w->error, fn, "velocity", def->velocity)) != 0) return s;
     if ((s = csimi_check_vec(&w->error, fn, "angular_velocity", def->angular_velocity)) != 0) return s;
     if ((s = csimi_check_enum(&w->error, fn, "motion", (int)def->motion, CSIM_MOTION_COUNT_)) != 0) return s;
@@ -26566,7 +26578,7 @@ CSIM_API csim_status csim_tree_set_ball_target(csim_world *w, csim_body_id id, i
     l = s->state.tree_link + tree->first_link + link;
     pose.rotation = rotation;
     if ((status = csimi_one_coordinate(w, l, CSIM_TREE_BALL, fn)) != 0) return status;
-    if ((status = csimi_check_pose(&w->error, fn, pose)) != 0) return status;
+    if ((status = csimi_check_pose(&w->error, fn, "pose", pose)) != 0) return status;
     if ((status = csimi_check_vec(&w->error, fn, "rate", rate)) != 0) return status;
     csimi_store_quat(s->state.link_target + 4 * (tree->first_link + link), csim_quat_normalize(rotation));
     csimi_store3(s->state.coord_target + 3 * tree->first_block + l->coord, rate);
@@ -26687,7 +26699,7 @@ static csim_status csimi_check_reduced(csim_world *w, const csim_reduced_def *d)
     if (d->modes->magic != CSIMI_MODES_MAGIC || d->modes->version != CSIMI_MODES_VERSION)
         return csimi_fail(&w->error, CSIM_BAD_SNAPSHOT, fn, "modes", false, 0,
                           "made by csim_create_modes or csim_open_modes");
-    if ((s = csimi_check_pose(&w->error, fn, d->pose)) != 0) return s;
+    if ((s = csimi_check_pose(&w->error, fn, "pose", d->pose)) != 0) return s;
     if ((s = csimi_check_vec(&w->error, fn, "velocity", d->velocity)) != 0) return s;
     if ((s = csimi_check_vec(&w->error, fn, "angular_velocity", d->angular_velocity)) != 0) return s;
     if (d->modes->anchored && csim_length(d->velocity) + csim_length(d->angular_velocity) > 0)
@@ -29341,7 +29353,7 @@ CSIM_API csim_status csim_body_get_mass(const csim_world *w, csim_body_id id, cs
 
 CSIM_API csim_status csim_body_set_pose(csim_world *w, csim_body_id id, csim_pose pose) {
     CSIMI_OPEN_BODY(w, id, "csim_body_set_pose");
-    if ((status = csimi_check_pose(&w->error, "csim_body_set_pose", pose)) != 0) return status;
+    if ((status = csimi_check_pose(&w->error, "csim_body_set_pose", "pose", pose)) != 0) return status;
     if (b->kind != CSIM_RIGID && b->kind != CSIM_PARTICLE && b->tree < 0)
         return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_pose", "id", true, (double)id.index1,
                           "a particle, rigid or reduced body, or tree");

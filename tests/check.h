@@ -28,6 +28,7 @@
 #include "../amalgamate/parts/io/mesh.h"
 #include "../amalgamate/parts/io/private.h"
 #include "../amalgamate/parts/world/private.h"
+#include "../amalgamate/parts/world/cable.h"
 #endif
 
 #if !defined(CHECK_NO_LIBRARY) && !defined(CHECK_NO_BODIES)

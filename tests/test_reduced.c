@@ -753,6 +753,7 @@ TEST(a_dropped_bar_bounces_and_rests) {
         csim_reduced_def r = csim_default_reduced_def();
         csim_body_id id, ground;
         double deepest = 0, last = 0, force = 0, before, gained = 0, speed = 0;
+        int missed = 0;
         const csim_contact_info *c;
         missed = 0;
         CASE(pass ? "Euler" : "midpoint");
@@ -780,6 +781,9 @@ TEST(a_dropped_bar_bounces_and_rests) {
             for (k = 0; i >= 800 && k < count; k++) force += (double)c[k].impulse.z / (200 * 0.005);
         }
         speed = csim_world_rms_speed(w);
+        /* single impacts of nine corners run into the cap: 0 to 3 of the 1000 steps, whichever way it was turned at first by
+           1e-7 rad; what hits them is chance */
+        CHECK(missed <= (pass ? 0 : 4));
         printf("    %s: deepest %.3g mm, at rest %.2g mm; energy never above the start by %.2g J of %.3g; "
                "rests at %.2g m/s; carries %.6f of its weight; %d of 1000 steps uncertified\n",
                pass ? "Euler" : "midpoint", 1e3 * deepest, 1e3 * last, gained, before, speed,

@@ -788,7 +788,7 @@ TEST(definitions_are_refused_with_the_link_named) {
     WRONG(link[1].effort = -1, CSIM_OUT_OF_RANGE, "link 1: effort");
     WRONG(link[1].armature = (csim_real)INFINITY, CSIM_NOT_FINITE, "link 1: armature");
     WRONG(link[1].gravity_compensation = 2, CSIM_OUT_OF_RANGE, "link 1: gravity_compensation");
-    WRONG(link[1].frame.rotation.w = 2, CSIM_OUT_OF_RANGE, "link 1: pose.rotation");
+    WRONG(link[1].frame.rotation.w = 2, CSIM_OUT_OF_RANGE, "link 1: frame.rotation");
     WRONG((link[1].joint = CSIM_TREE_BALL, link[1].lower = 0, link[1].upper = 1), CSIM_OUT_OF_RANGE, "link 1: limits");
     WRONG((link[1].shapes = &plane, link[1].shape_count = 1), CSIM_OUT_OF_RANGE, "link 1: shapes");
     WRONG((link[1].shapes = &bad, link[1].shape_count = 1), CSIM_OUT_OF_RANGE, "radius");

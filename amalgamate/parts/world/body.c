@@ -230,7 +230,7 @@ static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, c
     csim_status s;
     int i;
     if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_rigid_def()", def->guard)) != 0) return s;
-    if ((s = csimi_check_pose(&w->error, fn, def->pose)) != 0) return s;
+    if ((s = csimi_check_pose(&w->error, fn, "pose", def->pose)) != 0) return s;
     if ((s = csimi_check_fields(&w->error, fn, def, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
     if ((s = csimi_check_enum(&w->error, fn, "motion", (int)def->motion, CSIM_MOTION_COUNT_)) != 0) return s;
     if ((s = csimi_check_surface(&w->error, fn, &def->surface)) != 0) return s;
@@ -400,7 +400,7 @@ static csim_status csimi_check_soft(csim_world *w, const csim_soft_def *def) {
     csim_status s;
     int i, k;
     if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_soft_def()", def->guard)) != 0) return s;
-    if ((s = csimi_check_pose(&w->error, fn, def->pose)) != 0) return s;
+    if ((s = csimi_check_pose(&w->error, fn, "pose", def->pose)) != 0) return s;
     if ((s = csimi_check_fields(&w->error, fn, def, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
     if ((s = csimi_check_surface(&w->error, fn, &def->surface)) != 0) return s;
     if ((s = csimi_check_enum(&w->error, fn, "material", (int)def->material, CSIM_MATERIAL_COUNT_)) != 0) return s;

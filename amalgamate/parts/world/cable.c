@@ -55,7 +55,8 @@ static csim_status csimi_cable_shape(csim_world *w, const csim_cable_def *d, con
             csim_quat q = csimi_load_quat(d->frames + 4 * (size_t)i);
             csim_real norm = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
             if (!(csimi_abs(norm - 1) < CSIM_R(0.002)))
-                return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "frames: length squared", true, (double)norm,
+                return csimi_fail(&w->error, csimi_finite(norm) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, fn,
+                                  "frames: length squared", true, (double)norm,
                                   "unit quaternions, 1 within 0.002");
             if (!(csim_dot(csim_rotate(q, csim_v3(0, 0, 1)), along) > CSIM_R(0.5) * length))
                 return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "frames: edge", true, (double)i,
@@ -463,7 +464,7 @@ CSIM_API csim_status csim_cable_set_frame(csim_world *w, csim_body_id id, int ed
     csim_status s = csimi_open_edge(w, id, edge, angular_velocity, fn, &frame);
     if (s) return s;
     pose.rotation = rotation;
-    if ((s = csimi_check_pose(&w->error, fn, pose)) != 0) return s;
+    if ((s = csimi_check_pose(&w->error, fn, "pose", pose)) != 0) return s;
     csimi_store_quat(w->store.state.frame + 4 * (size_t)frame, csim_quat_normalize(rotation));
     csimi_set_frame_velocity(&w->store, frame, angular_velocity);
     return CSIM_OK;

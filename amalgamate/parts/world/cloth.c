@@ -57,7 +57,7 @@ static csim_status csimi_check_cloth(csim_world *w, const csim_cloth_def *def) {
     };
     csim_status s;
     if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_cloth_def()", def->guard)) != 0) return s;
-    if ((s = csimi_check_pose(&w->error, fn, def->pose)) != 0) return s;
+    if ((s = csimi_check_pose(&w->error, fn, "pose", def->pose)) != 0) return s;
     if ((s = csimi_check_fields(&w->error, fn, def, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
     if ((s = csimi_check_surface(&w->error, fn, &def->surface)) != 0) return s;
     if (def->material != CSIM_COROTATIONAL && def->material != CSIM_ST_VENANT_KIRCHHOFF)

@@ -552,7 +552,9 @@ CSIMI_FN csim_body_id csimi_body_id_of(const csim_world *world, int slot);
 CSIMI_FN csim_pose csimi_body_pose(const csimi_store *s, const csimi_state *state, int slot);
 CSIMI_FN csim_status csimi_check_surface(csim_error *error, const char *function, const csim_surface_def *def);
 CSIMI_FN csim_status csimi_check_enum(csim_error *error, const char *function, const char *field, int value, int count);
-CSIMI_FN csim_status csimi_check_pose(csim_error *error, const char *function, csim_pose pose);
+/* A pose, a quaternion, a vector under the name of their field. */
+CSIMI_FN csim_status csimi_check_pose(csim_error *error, const char *function, const char *field, csim_pose pose);
+CSIMI_FN csim_status csimi_check_turn(csim_error *error, const char *function, const char *field, csim_quat q);
 CSIMI_FN csim_status csimi_check_vec(csim_error *error, const char *function, const char *field, csim_vec3 v);
 #define CSIMI_GUARD 0x435344u /* "CSD" */
 

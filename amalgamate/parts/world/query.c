@@ -126,7 +126,7 @@ CSIM_API csim_status csim_body_get_mass(const csim_world *w, csim_body_id id, cs
 
 CSIM_API csim_status csim_body_set_pose(csim_world *w, csim_body_id id, csim_pose pose) {
     CSIMI_OPEN_BODY(w, id, "csim_body_set_pose");
-    if ((status = csimi_check_pose(&w->error, "csim_body_set_pose", pose)) != 0) return status;
+    if ((status = csimi_check_pose(&w->error, "csim_body_set_pose", "pose", pose)) != 0) return status;
     if (b->kind != CSIM_RIGID && b->kind != CSIM_PARTICLE && b->tree < 0)
         return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_pose", "id", true, (double)id.index1,
                           "a particle, rigid or reduced body, or tree");

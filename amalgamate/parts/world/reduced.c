@@ -45,7 +45,7 @@ static csim_status csimi_check_reduced(csim_world *w, const csim_reduced_def *d)
     if (d->modes->magic != CSIMI_MODES_MAGIC || d->modes->version != CSIMI_MODES_VERSION)
         return csimi_fail(&w->error, CSIM_BAD_SNAPSHOT, fn, "modes", false, 0,
                           "made by csim_create_modes or csim_open_modes");
-    if ((s = csimi_check_pose(&w->error, fn, d->pose)) != 0) return s;
+    if ((s = csimi_check_pose(&w->error, fn, "pose", d->pose)) != 0) return s;
     if ((s = csimi_check_vec(&w->error, fn, "velocity", d->velocity)) != 0) return s;
     if ((s = csimi_check_vec(&w->error, fn, "angular_velocity", d->angular_velocity)) != 0) return s;
     if (d->modes->anchored && csim_length(d->velocity) + csim_length(d->angular_velocity) > 0)

@@ -76,16 +76,14 @@ static csim_status csimi_check_tree_numbers(csim_error *error, const char *fn, c
 }
 
 static csim_status csimi_check_tree_joint(csim_error *error, const char *fn, const csim_tree_link_def *d, int i) {
-    csim_pose turn = csim_pose_identity();
     csim_status s;
     int dofs;
     if (d->parent < (i == 0 ? -1 : 0) || d->parent >= i)
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "parent", true, (double)d->parent,
                           i == 0 ? "-1 for the first link" : "a link before this one");
     if ((s = csimi_check_enum(error, fn, "joint", (int)d->joint, CSIM_TREE_JOINT_COUNT_)) != 0) return s;
-    if ((s = csimi_check_pose(error, fn, d->frame)) != 0) return s;
-    turn.rotation = d->rotation;
-    if ((s = csimi_check_pose(error, fn, turn)) != 0) return s;
+    if ((s = csimi_check_pose(error, fn, "frame", d->frame)) != 0) return s;
+    if ((s = csimi_check_turn(error, fn, "rotation", d->rotation)) != 0) return s;
     if ((s = csimi_check_tree_numbers(error, fn, d)) != 0) return s;
     dofs = csimi_tree_dofs(d->joint);
     if (d->joint == CSIM_TREE_FLOATING && i > 0)
@@ -138,7 +136,7 @@ static csim_status csimi_check_tree(csim_world *w, const csim_tree_def *def, csi
     if (def->link_count < 1 || def->link_count > 1000)
         return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "link_count", true, (double)def->link_count, "1..1000");
     if (!def->links) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "links", false, 0, "not null");
-    if ((s = csimi_check_pose(&w->error, fn, def->pose)) != 0) return s;
+    if ((s = csimi_check_pose(&w->error, fn, "pose", def->pose)) != 0) return s;
     if ((s = csimi_check_vec(&w->error, fn, "velocity", def->velocity)) != 0) return s;
     if ((s = csimi_check_vec(&w->error, fn, "angular_velocity", def->angular_velocity)) != 0) return s;
     if ((s = csimi_check_enum(&w->error, fn, "motion", (int)def->motion, CSIM_MOTION_COUNT_)) != 0) return s;
@@ -760,7 +758,7 @@ CSIM_API csim_status csim_tree_set_ball_target(csim_world *w, csim_body_id id, i
     l = s->state.tree_link + tree->first_link + link;
     pose.rotation = rotation;
     if ((status = csimi_one_coordinate(w, l, CSIM_TREE_BALL, fn)) != 0) return status;
-    if ((status = csimi_check_pose(&w->error, fn, pose)) != 0) return status;
+    if ((status = csimi_check_pose(&w->error, fn, "pose", pose)) != 0) return status;
     if ((status = csimi_check_vec(&w->error, fn, "rate", rate)) != 0) return status;
     csimi_store_quat(s->state.link_target + 4 * (tree->first_link + link), csim_quat_normalize(rotation));
     csimi_store3(s->state.coord_target + 3 * tree->first_block + l->coord, rate);

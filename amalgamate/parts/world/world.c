@@ -132,39 +132,50 @@ CSIMI_FN csim_status csimi_check_enum(csim_error *error, const char *function, c
     return csimi_fail(error, CSIM_OUT_OF_RANGE, function, field, true, (double)value, range);
 }
 
-CSIMI_FN csim_status csimi_check_pose(csim_error *error, const char *function, csim_pose pose) {
-    static const csimi_field fields[] = {
-        {"pose.position.x", offsetof(csim_pose, position.x), -1e9, 1e9, false, false, "-1e9..1e9"},
-        {"pose.position.y", offsetof(csim_pose, position.y), -1e9, 1e9, false, false, "-1e9..1e9"},
-        {"pose.position.z", offsetof(csim_pose, position.z), -1e9, 1e9, false, false, "-1e9..1e9"},
-        {"pose.rotation.w", offsetof(csim_pose, rotation.w), -2, 2, false, false, "a unit quaternion"},
-        {"pose.rotation.x", offsetof(csim_pose, rotation.x), -2, 2, false, false, "a unit quaternion"},
-        {"pose.rotation.y", offsetof(csim_pose, rotation.y), -2, 2, false, false, "a unit quaternion"},
-        {"pose.rotation.z", offsetof(csim_pose, rotation.z), -2, 2, false, false, "a unit quaternion"},
-    };
-    csim_quat q = pose.rotation;
-    csim_real length2 = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
-    csim_status s = csimi_check_fields(error, function, &pose, fields, CSIMI_COUNT_OF(fields));
-    if (s) return s;
-    if (length2 < CSIM_R(0.998) || length2 > CSIM_R(1.002))
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "pose.rotation length squared", true, (double)length2,
-                          "a unit quaternion, 1 within 0.002");
+
+/* Numbers of a field that has several: none beyond most, each named field.x or the like. */
+static csim_status csimi_check_parts(csim_error *error, const char *function, const char *field, const char *part,
+                                     const csim_real *x, int count, csim_real most, const char *allowed) {
+    char name[64], end[3] = {'.', 0, 0};
+    int k;
+    for (k = 0; k < count; k++) {
+        const bool finite = csimi_finite(x[k]);
+        if (finite && csimi_abs(x[k]) <= most) continue;
+        end[1] = part[k];
+        csimi_append_text(name, sizeof name, csimi_append_text(name, sizeof name, 0, field), end);
+        return csimi_fail(error, finite ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, function, name, true, (double)x[k],
+                          allowed);
+    }
     return CSIM_OK;
 }
 
 CSIMI_FN csim_status csimi_check_vec(csim_error *error, const char *function, const char *field, csim_vec3 v) {
     csim_real c[3];
-    int k;
-    c[0] = v.x;
-    c[1] = v.y;
-    c[2] = v.z;
-    for (k = 0; k < 3; k++) {
-        if (!csimi_finite(c[k]))
-            return csimi_fail(error, CSIM_NOT_FINITE, function, field, true, (double)c[k], "finite components");
-        if (csimi_abs(c[k]) > CSIM_R(1e9))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, function, field, true, (double)c[k], "components in -1e9..1e9");
-    }
-    return CSIM_OK;
+    csimi_store3(c, v);
+    return csimi_check_parts(error, function, field, "xyz", c, 3, CSIM_R(1e9), "-1e9..1e9");
+}
+
+CSIMI_FN csim_status csimi_check_turn(csim_error *error, const char *function, const char *field, csim_quat q) {
+    const csim_real length2 = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
+    csim_real c[4];
+    char name[64];
+    csim_status s;
+    csimi_store_quat(c, q);
+    if ((s = csimi_check_parts(error, function, field, "wxyz", c, 4, 2, "a unit quaternion")) != 0) return s;
+    if (length2 >= CSIM_R(0.998) && length2 <= CSIM_R(1.002)) return CSIM_OK;
+    csimi_append_text(name, sizeof name, csimi_append_text(name, sizeof name, 0, field), " length squared");
+    return csimi_fail(error, CSIM_OUT_OF_RANGE, function, name, true, (double)length2,
+                      "a unit quaternion, 1 within 0.002");
+}
+
+CSIMI_FN csim_status csimi_check_pose(csim_error *error, const char *function, const char *field, csim_pose pose) {
+    char name[64];
+    const size_t length = csimi_append_text(name, sizeof name, 0, field);
+    csim_status s;
+    csimi_append_text(name, sizeof name, length, ".position");
+    if ((s = csimi_check_vec(error, function, name, pose.position)) != 0) return s;
+    csimi_append_text(name, sizeof name, length, ".rotation");
+    return csimi_check_turn(error, function, name, pose.rotation);
 }
 
 CSIMI_FN csim_status csimi_check_solver_params(const csim_solver_params *p, const char *function, csim_error *error) {
