@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 3f53964e3c300b49
+   Hash of the parts: 170d77100aa60db8
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -22284,7 +22284,7 @@ CSIMI_FN const csimi_solver_entry *csimi_solver_table(void) {
     static const char blocks[] = "a problem of bodies of 1 to 4 blocks, W in blocks or dense, or at most 32 contacts";
     static const char newton[] = "contacts of the laws strict, invertible, bilateral and box";
     static const char xpbd[] = "bodies of 1 to 4 coupled blocks (no chains of springs, no cables, cloth, solids) in backward Euler; no proximal law";
-    static const char penalty[] = "strict, bilateral and box laws in backward Euler";
+    static const char penalty[] = "contacts of the laws strict, bilateral and box";
     static const char explicit_penalty[] = "strict, anisotropic, bilateral and box laws in backward Euler";
     static const char any[] = "a positive definite A, with every contact on blocks that can move";
     static const csimi_solver_entry table[CSIM_SOLVER_COUNT_] = {
@@ -22312,7 +22312,7 @@ CSIMI_FN const csimi_solver_entry *csimi_solver_table(void) {
         {"newton-proximal", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_nonsmooth_bytes,
          csimi_nonsmooth_proximal, false, CSIMI_NONSMOOTH_LAWS, newton},
         {"xpbd", csimi_xpbd_bytes, csimi_xpbd_takes, csimi_xpbd_solve, NULL, NULL, false, CSIMI_XPBD_LAWS, xpbd},
-        {"penalty", csimi_penalty_bytes, csimi_penalty_takes, csimi_penalty_solve, NULL, NULL, false, CSIMI_PENALTY_LAWS,
+        {"penalty", csimi_penalty_bytes, csimi_lift_takes, csimi_penalty_solve, NULL, NULL, false, CSIMI_PENALTY_LAWS,
          penalty},
         {"penalty-explicit", csimi_penalty_bytes, csimi_penalty_takes, csimi_penalty_solve, NULL, NULL, false,
          CSIMI_PENALTY_EXPLICIT_LAWS, explicit_penalty},
@@ -28858,6 +28858,13 @@ static bool csimi_unsettled(csim_world *w, csimi_step_frame *f, const csimi_step
 static bool csimi_has_elements(const csimi_counts *n) { return n->tets + n->membranes > 0; }
 static bool csimi_is_elastic(const csimi_counts *n) { return csimi_has_elements(n) || n->springs + n->frames > 0; }
 
+/* Solvers that walk through gaps know one integrator; the anchors of PENALTY bear any that solves a step once. */
+static bool csimi_solver_fits(const csim_world *w) {
+    if (!csimi_solver_gaps(w->def.solver.solver) || w->def.integrator == CSIM_BACKWARD_EULER) return true;
+    return w->def.solver.solver == CSIM_SOLVER_PENALTY && w->def.integrator == CSIM_MIDPOINT &&
+           !csimi_has_elements(&w->store.count);
+}
+
 /* A and b, before contacts are known. */
 static void csimi_begin_forces(csim_world *w, csimi_step_frame *f, csimi_step *step) {
     const bool faces = csimi_has_elements(&w->store.count);
@@ -28972,9 +28979,10 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
     const bool ahead = w->def.integrator == CSIM_TWO_STEP;
     csimi_step step;
     csim_status status;
-    if (csimi_solver_gaps(w->def.solver.solver) && w->def.integrator != CSIM_BACKWARD_EULER)
+    if (!csimi_solver_fits(w))
         return csimi_fail(&w->error, CSIM_BAD_PROBLEM, "csim_world_step", "solver.solver", true,
-                          (double)(int)w->def.solver.solver, "in worlds of backward Euler only");
+                          (double)(int)w->def.solver.solver,
+                          "in worlds of backward Euler only; PENALTY also in midpoint worlds without solids and cloth");
     if (w->pattern_stale && (status = csimi_build_pattern(w, arena)) != 0) return status;
     csimi_begin_frame(w, f, h, arena);
     CSIMI_MEMSET(&step, 0, sizeof step);

@@ -24,7 +24,7 @@ CSIMI_FN const csimi_solver_entry *csimi_solver_table(void) {
     static const char blocks[] = "a problem of bodies of 1 to 4 blocks, W in blocks or dense, or at most 32 contacts";
     static const char newton[] = "contacts of the laws strict, invertible, bilateral and box";
     static const char xpbd[] = "bodies of 1 to 4 coupled blocks (no chains of springs, no cables, cloth, solids) in backward Euler; no proximal law";
-    static const char penalty[] = "strict, bilateral and box laws in backward Euler";
+    static const char penalty[] = "contacts of the laws strict, bilateral and box";
     static const char explicit_penalty[] = "strict, anisotropic, bilateral and box laws in backward Euler";
     static const char any[] = "a positive definite A, with every contact on blocks that can move";
     static const csimi_solver_entry table[CSIM_SOLVER_COUNT_] = {
@@ -52,7 +52,7 @@ CSIMI_FN const csimi_solver_entry *csimi_solver_table(void) {
         {"newton-proximal", csimi_lift_bytes, csimi_lift_takes, csimi_lift_solve, csimi_nonsmooth_bytes,
          csimi_nonsmooth_proximal, false, CSIMI_NONSMOOTH_LAWS, newton},
         {"xpbd", csimi_xpbd_bytes, csimi_xpbd_takes, csimi_xpbd_solve, NULL, NULL, false, CSIMI_XPBD_LAWS, xpbd},
-        {"penalty", csimi_penalty_bytes, csimi_penalty_takes, csimi_penalty_solve, NULL, NULL, false, CSIMI_PENALTY_LAWS,
+        {"penalty", csimi_penalty_bytes, csimi_lift_takes, csimi_penalty_solve, NULL, NULL, false, CSIMI_PENALTY_LAWS,
          penalty},
         {"penalty-explicit", csimi_penalty_bytes, csimi_penalty_takes, csimi_penalty_solve, NULL, NULL, false,
          CSIMI_PENALTY_EXPLICIT_LAWS, explicit_penalty},

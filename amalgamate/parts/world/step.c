@@ -284,6 +284,13 @@ static bool csimi_unsettled(csim_world *w, csimi_step_frame *f, const csimi_step
 static bool csimi_has_elements(const csimi_counts *n) { return n->tets + n->membranes > 0; }
 static bool csimi_is_elastic(const csimi_counts *n) { return csimi_has_elements(n) || n->springs + n->frames > 0; }
 
+/* Solvers that walk through gaps know one integrator; the anchors of PENALTY bear any that solves a step once. */
+static bool csimi_solver_fits(const csim_world *w) {
+    if (!csimi_solver_gaps(w->def.solver.solver) || w->def.integrator == CSIM_BACKWARD_EULER) return true;
+    return w->def.solver.solver == CSIM_SOLVER_PENALTY && w->def.integrator == CSIM_MIDPOINT &&
+           !csimi_has_elements(&w->store.count);
+}
+
 /* A and b, before contacts are known. */
 static void csimi_begin_forces(csim_world *w, csimi_step_frame *f, csimi_step *step) {
     const bool faces = csimi_has_elements(&w->store.count);
@@ -398,9 +405,10 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
     const bool ahead = w->def.integrator == CSIM_TWO_STEP;
     csimi_step step;
     csim_status status;
-    if (csimi_solver_gaps(w->def.solver.solver) && w->def.integrator != CSIM_BACKWARD_EULER)
+    if (!csimi_solver_fits(w))
         return csimi_fail(&w->error, CSIM_BAD_PROBLEM, "csim_world_step", "solver.solver", true,
-                          (double)(int)w->def.solver.solver, "in worlds of backward Euler only");
+                          (double)(int)w->def.solver.solver,
+                          "in worlds of backward Euler only; PENALTY also in midpoint worlds without solids and cloth");
     if (w->pattern_stale && (status = csimi_build_pattern(w, arena)) != 0) return status;
     csimi_begin_frame(w, f, h, arena);
     CSIMI_MEMSET(&step, 0, sizeof step);
