@@ -509,8 +509,8 @@ TEST(heavy_stacks_stand) {
     stand("heavy-stack", "variant=p", 1, 0.05);
 }
 
-/* COND alone, at small and large gains of its virtual nodes: every step converges below the cap. The certificate leaves
-   a step 5e-5 of each impulse, which drifts by more than the sweeps' own aim does. */
+/* COND alone, at small and large gains of its virtual nodes: every step converges below the cap, and stays as still as
+   the issue asks of the default solver. */
 TEST(cond_alone_stands_at_any_gain) {
     static const char *const name[] = {"sliding-box", "stack", "heavy-stack", "arch", "card-house"};
     static const char *const gain[] = {"gain=30", "gain=1e3", "gain=1e4"};
@@ -528,6 +528,8 @@ TEST(cond_alone_stands_at_any_gain) {
             if (k) CHECK(figure(&r, "stands") > 0);
             if (CSIM_REAL_SIZE == 8) EQUAL(r.sums.uncertified, 0);
             if (CSIM_REAL_SIZE == 8) CHECK(r.sums.max[COLUMN_iterations] < 600);
+            if (CSIM_REAL_SIZE == 8) CHECK(1e3 * r.sums.max[COLUMN_penetration] < 0.001);
+            if (CSIM_REAL_SIZE == 8 && k) CHECK(figure(&r, "drift_mm") < 0.001);
             scene_close(r.s);
         }
 }
@@ -582,11 +584,7 @@ TEST(solids_of_the_comparison_stay_whole_and_outside) {
         run r = run_solid(i);
         CASE("%s", solid_scenes[i]);
         EQUAL(figure(&r, "inverted"), 0);
-        if (i == 2) { /* falls at 0.9 m/s over the edges of a box: 5 % of the way in a step; settled, far less. m */
-            CHECK(r.sums.max[COLUMN_penetration] <= 0.05 * 0.9 * 0.01);
-            CHECK(csim_world_stats(r.s->world).penetration <= TOL(1e-8, 1e-5));
-        } else
-            CHECK(1e3 * r.sums.max[COLUMN_penetration] <= TOL(1e-6, 1e-2)); /* mm, as the fold must */
+        CHECK(1e3 * r.sums.max[COLUMN_penetration] <= TOL(1e-6, 1e-2)); /* mm, as the fold must */
         scene_close(r.s);
     }
 }

@@ -14,9 +14,15 @@ enum {
     CSIMI_COND_ROUNDS = 4,      /* solves for distant contacts that closed */
     CSIMI_COND_EARLY = 20,      /* tolerances at which virtual nodes are first asked whether they slip */
     CSIMI_COND_CENTRES = 3,     /* centres of virtual nodes that the next one is extrapolated from */
+    CSIMI_COND_SLOW = 3,        /* centres in a row that may fail to halve the slip of virtual nodes */
+    CSIMI_COND_BEYOND = 8,      /* iterations that a better answer than a certified one may take */
     CSIMI_COND_NEWTON = 8,      /* factors one Newton correction may spend ... */
     CSIMI_COND_BUDGET = 30      /* ... for the price of about 30 products of A in all */
 };
+
+#define CSIMI_COND_THREAD CSIM_R(1e-6) /* shares of kappa */
+#define CSIMI_COND_SOFT CSIM_R(0.01)
+#define CSIMI_COND_STIFF 1000 /* gain that couplings are stiffened to */
 
 /* A contact as the loop reads it: one contiguous record. */
 typedef struct csimi_cond_contact {
@@ -36,6 +42,9 @@ typedef struct csimi_cond {
     bool shift;                  /* virtual nodes are shifted until they follow their sides */
     csim_real full;              /* share of a contact that closed */
     bool parted;                 /* a contact that hangs by a thread closed */
+    int slow;                    /* centres in a row that did not halve the slip */
+    double certified;            /* contact figure of best, once that is certified and a better one is looked for */
+    int beyond;                  /* iterations since */
     double slipping;             /* contact figure when the virtual nodes were last centred */
     csim_real *share;            /* [contacts] of its kappa that a virtual node is coupled by */
     unsigned char *pinned, *law; /* [n] carries a contact; [contacts] law in force */
@@ -611,6 +620,7 @@ static void csimi_cond_mix(csimi_cond *c) {
 
 /* ---- the loop */
 
+/* p becomes the best iterate; a certified one only gives way to a better certified one. */
 static void csimi_cond_keep(csimi_cond *c) {
     c->saved = c->rho;
     c->saved_rel = c->rel;
@@ -644,7 +654,7 @@ static void csimi_cond_measure(csimi_cond *c) {
     c->stale += 1;
     c->idle += 1;
     if (!(c->rho < 1e300)) return;
-    if (c->rel < 0.7 * c->saved_rel) {
+    if (c->rel < 0.7 * c->saved_rel && c->certified >= 1e300) {
         csimi_cond_keep(c);
         c->stale = 0;
     }
@@ -743,13 +753,42 @@ static void csimi_cond_centre(csimi_cond *c) {
     c->plain = 0;
 }
 
+/* Whether the slip of the virtual nodes is what is left to solve. |lambda - centre| in the metric 1/kappa is what a new
+   centre adds to rho: below a tenth of it an inner solve gains nothing, as the next centre undoes it. */
+static bool csimi_cond_uncentred(const csimi_cond *c, csim_real tolerance) {
+    double sum = 0;
+    int m, i;
+    if (!c->shift || !c->nodal.virtual_count || c->acceleration != CSIM_ACCELERATION_COARSE || c->rigid) return false;
+    if (c->iteration < 3 || c->newton > 0 || c->plain > 0) return false;
+    for (m = 0; m < c->contacts; ++m) {
+        const double by = (double)csimi_cond_hang(c, m);
+        for (i = 0; i < 3 && by > 0; ++i) {
+            const double slip = by * (double)c->lambda[3 * m + i] -
+                                (double)(c->given->contacts[m].phi[i] - c->nodal.problem.contacts[m].phi[i]);
+            sum += slip * slip / by;
+        }
+    }
+    return 100 * c->rho * c->rho < sum && c->rel * csimi_sqrt64(sum) > 0.3 * (double)tolerance * c->rho;
+}
+
+/* Whether a certified answer is worth other centres: Newton on rigid bodies is cheap near the answer, and what slip the
+   tolerance leaves under a heavy body moves a light one. */
+static bool csimi_cond_improves(csimi_cond *c, const csim_certificate *k, csim_real tolerance) {
+    if (!c->shift || !c->rigid || !c->nodal.virtual_count || k->contact < 1e-3 * (double)tolerance) return false;
+    if (k->contact < c->certified) csimi_cond_keep(c);
+    c->certified = k->contact < c->certified ? k->contact : c->certified;
+    csimi_cond_centre(c);
+    return true;
+}
+
 /* Certifies p. When it is not good enough yet, *inner becomes the rel at which to look again; contacts whose virtual
    nodes slip get another centre. */
 static bool csimi_cond_done(csimi_cond *c, csim_real tolerance, double *inner, csim_outcome *outcome) {
     const csim_certificate *k = &outcome->certificate;
     const bool centred = c->shift && c->nodal.virtual_count > 0; /* else there is no centre to move */
     double worst;
-    if (csimi_cond_certify(c, c->p, c->lambda, tolerance, outcome)) return true;
+    if (csimi_cond_certify(c, c->p, c->lambda, tolerance, outcome))
+        return !csimi_cond_improves(c, k, tolerance);
     if (c->shift && csimi_cond_threads(c)) {
         c->parted = true;
         return false;
@@ -757,6 +796,7 @@ static bool csimi_cond_done(csimi_cond *c, csim_real tolerance, double *inner, c
     if (centred && k->contact > (double)tolerance && k->contact >= k->dynamics) {
         if (k->contact > c->slipping) csimi_anderson_clear(&c->centres);
         if (k->contact > 0.5 * c->slipping && *inner > 0.05 * (double)tolerance) *inner *= 0.5;
+        c->slow = k->contact > 0.5 * c->slipping ? c->slow + 1 : 0;
         c->slipping = k->contact;
         csimi_cond_centre(c);
         return false;
@@ -764,6 +804,12 @@ static bool csimi_cond_done(csimi_cond *c, csim_real tolerance, double *inner, c
     worst = centred || k->dynamics > k->contact ? k->dynamics : k->contact;
     *inner = c->rel * 0.8 * (worst > 1.6 * (double)tolerance ? (double)tolerance / worst : 0.625);
     return false;
+}
+
+/* A coupling so soft that centre after centre is needed gets the default gain in another round. */
+static bool csimi_cond_weak(const csimi_cond *c, const csim_solver_params *params) {
+    return c->slow >= CSIMI_COND_SLOW && params->kappa <= 0 && c->full >= 1 &&
+           params->gain * c->full < CSIMI_COND_STIFF;
 }
 
 /* Iterations without progress that end a round: fewer where a softer coupling is still to be tried. */
@@ -775,6 +821,8 @@ static csim_result csimi_cond_loop(csimi_cond *c, const csim_solver_params *para
     c->slipping = 1e300;
     csimi_anderson_clear(&c->centres);
     c->parted = false;
+    c->slow = c->beyond = 0;
+    c->certified = 1e300;
     for (c->iteration = 1; outcome->iterations < params->max_iterations; ++c->iteration) {
         if (csimi_cond_rings(c)) csimi_anderson_slot(&c->ring, &c->f, &c->p);
         csimi_cond_map(c);
@@ -785,8 +833,16 @@ static csim_result csimi_cond_loop(csimi_cond *c, const csim_solver_params *para
         if (c->iteration == 1 && !(c->rho < 1e300)) return CSIM_RESULT_NOT_FINITE;
         if (c->iteration >= 2 && c->rel < inner && csimi_cond_done(c, params->tolerance, &inner, outcome))
             return CSIM_RESULT_CONVERGED;
-        if (c->parted || inner < 4 * (double)CSIMI_EPS) {
-            csimi_cond_keep(c);
+        if (csimi_cond_uncentred(c, params->tolerance)) {
+            c->parted = csimi_cond_threads(c);
+            if (!c->parted) {
+                csimi_cond_centre(c);
+                continue;
+            }
+        }
+        if (c->certified < 1e300 && ++c->beyond > CSIMI_COND_BEYOND) return CSIM_RESULT_STALLED; /* best is certified */
+        if (c->parted || csimi_cond_weak(c, params) || inner < 4 * (double)CSIMI_EPS) {
+            if (c->certified >= 1e300) csimi_cond_keep(c);
             return CSIM_RESULT_STALLED;
         }
         csimi_cond_advance(c);
@@ -842,8 +898,6 @@ static void csimi_cond_begin(csimi_cond *c) {
    diagonal of a rigid body and W shrinks with it. Those which the start leaves open by more than the largest approach
    are hung on by a thread; should one of them close after all, it gets its full coupling and the solve goes on. */
 
-#define CSIMI_COND_THREAD CSIM_R(1e-6) /* shares of kappa */
-#define CSIMI_COND_SOFT CSIM_R(0.01)
 
 static csim_real csimi_cond_gap(const csim_problem *problem, const csim_contact *contact, const csim_real *v) {
     csim_real x[3] = {0, 0, 0};
@@ -885,12 +939,12 @@ static bool csimi_cond_join(const csimi_cond *c, const csim_solution *now, csim_
     return joined;
 }
 
-/* What was not solved is solved with a softer coupling about the impulses reached: the shift leaves its slip to the
-   change of the impulses. */
-static void csimi_cond_soften(csimi_cond *c, csim_real full) {
+/* Another coupling about the impulses reached, for the contacts that are not distant: softer where the last was not
+   solved, the shift leaving its slip to the change of the impulses; stiffer where it slipped. */
+static void csimi_cond_couple(csimi_cond *c, csim_real full) {
     int m;
     for (m = 0; m < c->contacts; ++m)
-        if (c->share[m] >= 1) c->share[m] = full;
+        if (c->share[m] >= c->full) c->share[m] = full;
 }
 
 /* One solve from the solution at hand with virtual nodes coupled by their shares. */
@@ -963,9 +1017,12 @@ CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_so
             if (c.shift || !csimi_cond_join(&c, solution, full, c.share)) return status;
         } else if (c.parted) {
             (void)csimi_cond_join(&c, solution, full, c.share);
+        } else if (csimi_cond_weak(&c, params)) {
+            full = CSIMI_COND_STIFF / params->gain;
+            csimi_cond_couple(&c, full);
         } else if (full >= 1 && outcome->virtual_nodes) {
             full = CSIMI_COND_SOFT;
-            csimi_cond_soften(&c, full);
+            csimi_cond_couple(&c, full);
         } else {
             return status;
         }
@@ -975,3 +1032,4 @@ CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_so
 
 #undef CSIMI_COND_THREAD
 #undef CSIMI_COND_SOFT
+#undef CSIMI_COND_STIFF
