@@ -29,14 +29,7 @@ typedef enum csim_solver {
     CSIM_SOLVER_LIST(CSIMI_X)
 #undef CSIMI_X
 #ifdef CONDSIM_REFERENCE
-    CSIM_SOLVER_LEMKE, /* friction in a polygon, as a linear complementarity problem, in dense memory (impulse level) *//* Diagonal geometric stiffness (Macklin et al. 2019, eq. 71-74), for problems whose rows J follow the positions q + h v
-   and that are solved again around the last v until they agree: D_i = max(0, -(f_i - f'_i) / (v_i - v'_i)), kg, where
-   f - f' = (J(v) - J(v'))' lambda [3n] with the last impulses, v' the velocity before v. D on the diagonal of A and D v
-   added to b leave the answer where it is and keep the iteration from overshooting across stiff rows. For the blocks of
-   particles. The library's own contacts and joints need it nowhere: their frames stay during a solve. */
-CSIM_API void csim_geometric_stiffness(int n, const csim_real *v, const csim_real *v_before,
-                                       const csim_real *force_change, csim_real *D);
-
+    CSIM_SOLVER_LEMKE, /* friction in a polygon, as a linear complementarity problem, in dense memory (impulse level) */
 #endif
     CSIM_SOLVER_COUNT_
 } csim_solver;
@@ -165,5 +158,13 @@ CSIM_API size_t csim_solver_bytes(const csim_problem_size *size, const csim_solv
 CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_solver_params *params, void *workspace,
                                         size_t workspace_bytes, const csim_tasks *tasks, csim_solution *solution,
                                         csim_outcome *outcome, csim_error *error);
+
+/* Diagonal geometric stiffness (Macklin et al. 2019, eq. 71-74), for problems whose rows J follow the positions q + h v
+   and that are solved again around the last v until they agree: D_i = max(0, -(f_i - f'_i) / (v_i - v'_i)), kg, where
+   f - f' = (J(v) - J(v'))' lambda [3n] with the last impulses, v' the velocity before v. D on the diagonal of A and D v
+   added to b leave the answer where it is and keep the iteration from overshooting across stiff rows. For the blocks of
+   particles. The library's own contacts and joints need it nowhere: their frames stay during a solve. */
+CSIM_API void csim_geometric_stiffness(int n, const csim_real *v, const csim_real *v_before,
+                                       const csim_real *force_change, csim_real *D);
 
 #endif
