@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: f913de8fe080956e
+   Hash of the parts: 17c513e9eaca1df8
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1907,9 +1907,6 @@ CSIM_API void csim_reduced_needs(const csim_modes *modes, csim_capacity *capacit
 CSIM_API csim_status csim_reduced_get_state(const csim_world *world, csim_body_id id, csim_real *q, csim_real *rate);
 CSIM_API csim_status csim_reduced_set_state(csim_world *world, csim_body_id id, const csim_real *q,
                                             const csim_real *rate);
-/* Generalised forces [modes] for the next step only; they add up. */
-CSIM_API csim_status csim_reduced_add_forces(csim_world *world, csim_body_id id, const csim_real *forces);
-
 #endif
 /* ==== end world/reduced.h */
 
@@ -4178,6 +4175,9 @@ CSIMI_FN void csimi_tree_set_base(csimi_store *s, int tree, csim_pose pose);
 CSIMI_FN bool csimi_tree_set_base_velocity(csimi_store *s, int tree, csim_vec3 linear, csim_vec3 angular);
 CSIMI_FN void csimi_tree_push_link(csimi_store *s, int link, csim_vec3 point, csim_vec3 force, csim_vec3 torque);
 CSIMI_FN void csimi_tree_stop(csimi_store *s, int tree);
+/* x[n], null: nothing to check. */
+CSIMI_FN csim_status csimi_check_reals(csim_error *error, const char *function, const char *field, const csim_real *x,
+                                       int n);
 CSIMI_FN void csimi_write_tree(csimi_store *s, const csim_tree_def *def, csimi_tree *tree);
 /* ---- reduced.c */
 CSIMI_FN size_t csimi_reduced_scratch(const csimi_counts *n); /* to write the surface of one */
@@ -9086,11 +9086,7 @@ typedef struct csimi_reduced_work {
 
 CSIMI_FN size_t csimi_reduced_work_bytes(void) { return sizeof(csimi_reduced_work); }
 
-static void csimi_load64(csim_vec3 v, double *out) {
-    out[0] = (double)v.x;
-    out[1] = (double)v.y;
-    out[2] = (double)v.z;
-}
+static void csimi_load64(csim_vec3 v, double *out) { out[0] = (double)v.x, out[1] = (double)v.y, out[2] = (double)v.z; }
 static csim_vec3 csimi_from64(const double *x) { return csim_v3((csim_real)x[0], (csim_real)x[1], (csim_real)x[2]); }
 
 static csim_modes_view csimi_reduced_view(const csimi_state *s, const csimi_tree *tree) {
@@ -9145,7 +9141,7 @@ static csimi_reduced_work *csimi_reduced_start(const csimi_state *s, int t, cons
     CSIMI_MEMCPY(w->P0, w->P1, sizeof w->P0);
     csimi_load64(csim_unrotate(w->frame.rotation, csimi_load3(s->gravity)), body);
     for (k = 0; k < n; k++)
-        w->push[3 + k] = w->h * ((double)force[6 + k] + (w->anchored ? csimi_dot64(w->m.first + 3 * k, body) : 0));
+        w->push[3 + k] = w->anchored ? w->h * csimi_dot64(w->m.first + 3 * k, body) : 0;
     for (i = 0; i < tree->node_count; i++) {
         const csim_vec3 at = csimi_load3(s->node_force + 3 * (size_t)(tree->first_node + i));
         const csim_vec3 x = csimi_load3(s->x + 3 * (size_t)(tree->first_node + i));
@@ -26574,7 +26570,8 @@ CSIM_API csim_status csim_tree_shape_link(const csim_world *w, csim_body_id id, 
     return CSIM_OK;
 }
 
-static csim_status csimi_check_reals(csim_error *error, const char *fn, const char *field, const csim_real *x, int n) {
+CSIMI_FN csim_status csimi_check_reals(csim_error *error, const char *fn, const char *field, const csim_real *x,
+                                       int n) {
     int i;
     for (i = 0; x && i < n; i++) {
         if (!csimi_finite(x[i])) return csimi_fail(error, CSIM_NOT_FINITE, fn, field, true, (double)x[i], "finite");
@@ -26752,7 +26749,6 @@ static csim_status csimi_check_reduced(csim_world *w, const csim_reduced_def *d)
         CSIMI_AT_LEAST_0(csim_reduced_def, stiffness_damping),
     };
     csim_status s;
-    int k;
     if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_reduced_def()", d->guard)) != 0) return s;
     if (!d->modes) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "modes", false, 0, "not null");
     if (d->modes->magic != CSIMI_MODES_MAGIC || d->modes->version != CSIMI_MODES_VERSION)
@@ -26764,12 +26760,8 @@ static csim_status csimi_check_reduced(csim_world *w, const csim_reduced_def *d)
     if (d->modes->anchored && csim_length(d->velocity) + csim_length(d->angular_velocity) > 0)
         return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "velocity and angular_velocity", false, 0,
                           "0: the modes were made with fixed vertices");
-    for (k = 0; k < 2 * d->modes->modes; k++) {
-        const csim_real *a = k % 2 ? d->rate : d->q;
-        if (a && !csimi_finite(a[k / 2]))
-            return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, k % 2 ? "rate" : "q", true, (double)a[k / 2],
-                              "finite numbers");
-    }
+    if ((s = csimi_check_reals(&w->error, fn, "q", d->q, d->modes->modes)) != 0) return s;
+    if ((s = csimi_check_reals(&w->error, fn, "rate", d->rate, d->modes->modes)) != 0) return s;
     if ((s = csimi_check_enum(&w->error, fn, "motion", (int)d->motion, CSIM_MOTION_COUNT_)) != 0) return s;
     if ((s = csimi_check_fields(&w->error, fn, d, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
     if (csimi_reduced_numbers(d->modes) > 50000000)
@@ -26957,50 +26949,29 @@ CSIM_API csim_status csim_reduced_get_state(const csim_world *w, csim_body_id id
     if (!w) return CSIM_NULL_ARGUMENT;
     if ((status = csimi_find_reduced(w, id, "csim_reduced_get_state", &tree, &t, NULL)) != 0) return status;
     for (k = 0; k < tree->modes; k++) {
-        if (q) q[k] = w->store.state.coord_position[3 * tree->first_block + 6 + k];
-        if (rate) rate[k] = w->store.state.coord_rate[3 * tree->first_block + 6 + k];
-    }
-    return CSIM_OK;
-}
-
-/* Finds the body and checks the numbers given for it. */
-static csim_status csimi_open_reduced(csim_world *w, csim_body_id id, const char *fn, const csim_real *a,
-                                      const csim_real *b, const csimi_tree **tree, int *t) {
-    csim_status status;
-    int k;
-    if (!w) return CSIM_NULL_ARGUMENT;
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
-    if ((status = csimi_find_reduced(w, id, fn, tree, t, &w->error)) != 0) return status;
-    for (k = 0; k < (*tree)->modes; k++) {
-        const csim_real bad = a && !csimi_finite(a[k]) ? a[k] : b ? b[k] : 0;
-        if (!csimi_finite(bad))
-            return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, "an array", true, (double)bad, "finite numbers");
+        const int at = 3 * tree->first_block + 6 + k;
+        if (q) q[k] = w->store.state.coord_position[at];
+        if (rate) rate[k] = w->store.state.coord_rate[at];
     }
     return CSIM_OK;
 }
 
 CSIM_API csim_status csim_reduced_set_state(csim_world *w, csim_body_id id, const csim_real *q, const csim_real *rate) {
+    static const char fn[] = "csim_reduced_set_state";
     const csimi_tree *tree = NULL;
     int k, t;
-    csim_status status = csimi_open_reduced(w, id, "csim_reduced_set_state", q, rate, &tree, &t);
-    if (status) return status;
+    csim_status status;
+    if (!w) return CSIM_NULL_ARGUMENT;
+    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
+    if ((status = csimi_find_reduced(w, id, fn, &tree, &t, &w->error)) != 0) return status;
+    if ((status = csimi_check_reals(&w->error, fn, "q", q, tree->modes)) != 0) return status;
+    if ((status = csimi_check_reals(&w->error, fn, "rate", rate, tree->modes)) != 0) return status;
     for (k = 0; k < tree->modes; k++) {
         const int at = 3 * tree->first_block + 6 + k;
         if (q) w->store.state.coord_position[at] = q[k];
         if (rate) w->store.state.coord_rate[at] = w->store.coord_rep[at] = rate[k];
     }
     csimi_reduced_refresh(&w->store, t);
-    return CSIM_OK;
-}
-
-CSIM_API csim_status csim_reduced_add_forces(csim_world *w, csim_body_id id, const csim_real *forces) {
-    const csimi_tree *tree = NULL;
-    int k, t;
-    csim_status status = csimi_open_reduced(w, id, "csim_reduced_add_forces", forces, NULL, &tree, &t);
-    if (status) return status;
-    if (!forces)
-        return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, "csim_reduced_add_forces", "forces", false, 0, "not null");
-    for (k = 0; k < tree->modes; k++) w->store.state.coord_force[3 * tree->first_block + 6 + k] += forces[k];
     return CSIM_OK;
 }
 /* ==== end world/reduced.c */

@@ -205,11 +205,7 @@ typedef struct csimi_reduced_work {
 
 CSIMI_FN size_t csimi_reduced_work_bytes(void) { return sizeof(csimi_reduced_work); }
 
-static void csimi_load64(csim_vec3 v, double *out) {
-    out[0] = (double)v.x;
-    out[1] = (double)v.y;
-    out[2] = (double)v.z;
-}
+static void csimi_load64(csim_vec3 v, double *out) { out[0] = (double)v.x, out[1] = (double)v.y, out[2] = (double)v.z; }
 static csim_vec3 csimi_from64(const double *x) { return csim_v3((csim_real)x[0], (csim_real)x[1], (csim_real)x[2]); }
 
 static csim_modes_view csimi_reduced_view(const csimi_state *s, const csimi_tree *tree) {
@@ -264,7 +260,7 @@ static csimi_reduced_work *csimi_reduced_start(const csimi_state *s, int t, cons
     CSIMI_MEMCPY(w->P0, w->P1, sizeof w->P0);
     csimi_load64(csim_unrotate(w->frame.rotation, csimi_load3(s->gravity)), body);
     for (k = 0; k < n; k++)
-        w->push[3 + k] = w->h * ((double)force[6 + k] + (w->anchored ? csimi_dot64(w->m.first + 3 * k, body) : 0));
+        w->push[3 + k] = w->anchored ? w->h * csimi_dot64(w->m.first + 3 * k, body) : 0;
     for (i = 0; i < tree->node_count; i++) {
         const csim_vec3 at = csimi_load3(s->node_force + 3 * (size_t)(tree->first_node + i));
         const csim_vec3 x = csimi_load3(s->x + 3 * (size_t)(tree->first_node + i));

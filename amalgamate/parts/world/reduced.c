@@ -39,7 +39,6 @@ static csim_status csimi_check_reduced(csim_world *w, const csim_reduced_def *d)
         CSIMI_AT_LEAST_0(csim_reduced_def, stiffness_damping),
     };
     csim_status s;
-    int k;
     if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_reduced_def()", d->guard)) != 0) return s;
     if (!d->modes) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "modes", false, 0, "not null");
     if (d->modes->magic != CSIMI_MODES_MAGIC || d->modes->version != CSIMI_MODES_VERSION)
@@ -51,12 +50,8 @@ static csim_status csimi_check_reduced(csim_world *w, const csim_reduced_def *d)
     if (d->modes->anchored && csim_length(d->velocity) + csim_length(d->angular_velocity) > 0)
         return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "velocity and angular_velocity", false, 0,
                           "0: the modes were made with fixed vertices");
-    for (k = 0; k < 2 * d->modes->modes; k++) {
-        const csim_real *a = k % 2 ? d->rate : d->q;
-        if (a && !csimi_finite(a[k / 2]))
-            return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, k % 2 ? "rate" : "q", true, (double)a[k / 2],
-                              "finite numbers");
-    }
+    if ((s = csimi_check_reals(&w->error, fn, "q", d->q, d->modes->modes)) != 0) return s;
+    if ((s = csimi_check_reals(&w->error, fn, "rate", d->rate, d->modes->modes)) != 0) return s;
     if ((s = csimi_check_enum(&w->error, fn, "motion", (int)d->motion, CSIM_MOTION_COUNT_)) != 0) return s;
     if ((s = csimi_check_fields(&w->error, fn, d, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
     if (csimi_reduced_numbers(d->modes) > 50000000)
@@ -244,49 +239,28 @@ CSIM_API csim_status csim_reduced_get_state(const csim_world *w, csim_body_id id
     if (!w) return CSIM_NULL_ARGUMENT;
     if ((status = csimi_find_reduced(w, id, "csim_reduced_get_state", &tree, &t, NULL)) != 0) return status;
     for (k = 0; k < tree->modes; k++) {
-        if (q) q[k] = w->store.state.coord_position[3 * tree->first_block + 6 + k];
-        if (rate) rate[k] = w->store.state.coord_rate[3 * tree->first_block + 6 + k];
-    }
-    return CSIM_OK;
-}
-
-/* Finds the body and checks the numbers given for it. */
-static csim_status csimi_open_reduced(csim_world *w, csim_body_id id, const char *fn, const csim_real *a,
-                                      const csim_real *b, const csimi_tree **tree, int *t) {
-    csim_status status;
-    int k;
-    if (!w) return CSIM_NULL_ARGUMENT;
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
-    if ((status = csimi_find_reduced(w, id, fn, tree, t, &w->error)) != 0) return status;
-    for (k = 0; k < (*tree)->modes; k++) {
-        const csim_real bad = a && !csimi_finite(a[k]) ? a[k] : b ? b[k] : 0;
-        if (!csimi_finite(bad))
-            return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, "an array", true, (double)bad, "finite numbers");
+        const int at = 3 * tree->first_block + 6 + k;
+        if (q) q[k] = w->store.state.coord_position[at];
+        if (rate) rate[k] = w->store.state.coord_rate[at];
     }
     return CSIM_OK;
 }
 
 CSIM_API csim_status csim_reduced_set_state(csim_world *w, csim_body_id id, const csim_real *q, const csim_real *rate) {
+    static const char fn[] = "csim_reduced_set_state";
     const csimi_tree *tree = NULL;
     int k, t;
-    csim_status status = csimi_open_reduced(w, id, "csim_reduced_set_state", q, rate, &tree, &t);
-    if (status) return status;
+    csim_status status;
+    if (!w) return CSIM_NULL_ARGUMENT;
+    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
+    if ((status = csimi_find_reduced(w, id, fn, &tree, &t, &w->error)) != 0) return status;
+    if ((status = csimi_check_reals(&w->error, fn, "q", q, tree->modes)) != 0) return status;
+    if ((status = csimi_check_reals(&w->error, fn, "rate", rate, tree->modes)) != 0) return status;
     for (k = 0; k < tree->modes; k++) {
         const int at = 3 * tree->first_block + 6 + k;
         if (q) w->store.state.coord_position[at] = q[k];
         if (rate) w->store.state.coord_rate[at] = w->store.coord_rep[at] = rate[k];
     }
     csimi_reduced_refresh(&w->store, t);
-    return CSIM_OK;
-}
-
-CSIM_API csim_status csim_reduced_add_forces(csim_world *w, csim_body_id id, const csim_real *forces) {
-    const csimi_tree *tree = NULL;
-    int k, t;
-    csim_status status = csimi_open_reduced(w, id, "csim_reduced_add_forces", forces, NULL, &tree, &t);
-    if (status) return status;
-    if (!forces)
-        return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, "csim_reduced_add_forces", "forces", false, 0, "not null");
-    for (k = 0; k < tree->modes; k++) w->store.state.coord_force[3 * tree->first_block + 6 + k] += forces[k];
     return CSIM_OK;
 }

@@ -36,7 +36,4 @@ CSIM_API void csim_reduced_needs(const csim_modes *modes, csim_capacity *capacit
 CSIM_API csim_status csim_reduced_get_state(const csim_world *world, csim_body_id id, csim_real *q, csim_real *rate);
 CSIM_API csim_status csim_reduced_set_state(csim_world *world, csim_body_id id, const csim_real *q,
                                             const csim_real *rate);
-/* Generalised forces [modes] for the next step only; they add up. */
-CSIM_API csim_status csim_reduced_add_forces(csim_world *world, csim_body_id id, const csim_real *forces);
-
 #endif

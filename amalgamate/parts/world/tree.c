@@ -695,7 +695,8 @@ CSIM_API csim_status csim_tree_shape_link(const csim_world *w, csim_body_id id, 
     return CSIM_OK;
 }
 
-static csim_status csimi_check_reals(csim_error *error, const char *fn, const char *field, const csim_real *x, int n) {
+CSIMI_FN csim_status csimi_check_reals(csim_error *error, const char *fn, const char *field, const csim_real *x,
+                                       int n) {
     int i;
     for (i = 0; x && i < n; i++) {
         if (!csimi_finite(x[i])) return csimi_fail(error, CSIM_NOT_FINITE, fn, field, true, (double)x[i], "finite");
