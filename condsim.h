@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 17c513e9eaca1df8
+   Hash of the parts: 378d115aec6cbc05
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -28947,7 +28947,7 @@ static bool csimi_cables_turn(csim_world *w, csimi_step_frame *f, const csimi_st
     for (look = 0; look < 8; look++) {
         slope = csimi_turn_slope(w, f, step, share);
         if (!(slope > -0.3 * begin)) break;
-        share *= (csim_real)csimi_max(0.1, -begin / (slope - begin));
+        share *= csimi_max(CSIM_R(0.1), (csim_real)(-begin / (slope - begin)));
     }
     CSIMI_MEMCPY(f->aim, f->v_end, sizeof(csim_real) * 3 * (size_t)f->blocks);
     return true;

@@ -343,7 +343,7 @@ static bool csimi_cables_turn(csim_world *w, csimi_step_frame *f, const csimi_st
     for (look = 0; look < 8; look++) {
         slope = csimi_turn_slope(w, f, step, share);
         if (!(slope > -0.3 * begin)) break;
-        share *= (csim_real)csimi_max(0.1, -begin / (slope - begin));
+        share *= csimi_max(CSIM_R(0.1), (csim_real)(-begin / (slope - begin)));
     }
     CSIMI_MEMCPY(f->aim, f->v_end, sizeof(csim_real) * 3 * (size_t)f->blocks);
     return true;
