@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 378d115aec6cbc05
+   Hash of the parts: 9ed4d28fab97c010
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1730,6 +1730,11 @@ typedef struct csim_cloth_def {
     const int *fixed;            /* [fixed_count] vertices that start as CSIM_STATIC */
     int fixed_count;
     int aggregates; /* groups of the coarse correction; 0: by size */
+    bool self_collision;     /* default false: it passes through itself */
+    csim_real self_distance; /* parts nearer than this at rest never touch each other, m; 0 (default): the mean edge,
+                                two thicknesses at least */
+    bool corner_contact;     /* default false: rigid bodies push its vertices; true: their corners, edges and samples
+                                push its triangles too */
     csim_surface_def surface;
     void *user_data;
     uint32_t guard;
@@ -2996,11 +3001,15 @@ typedef struct csimi_surface {
     int leaves;
 } csimi_surface;
 /* Which triangles a vertex of the surface itself may not meet: those it belongs to, and those that were nearer than
-   radius in the rest shape. */
+   radius in the rest shape. And, for sheets that are met from several sides: what lies within 60 degrees of the
+   directions found already, and what is no least distance among its neighbours. */
 typedef struct csimi_surface_skip {
-    int vertex;
+    int vertex;            /* -1: of another body */
     const csim_real *rest; /* rest positions of the vertices */
     csim_real radius;
+    bool sheet;
+    int met_count;
+    csim_vec3 met[3]; /* unit, from the surface to the point */
 } csimi_surface_skip;
 typedef struct csimi_surface_hit {
     int triangle, feature; /* as csimi_closest_triangle says */
@@ -3708,7 +3717,7 @@ typedef struct csimi_body {
     int matrix_blocks;            /* stored blocks of A that belong to it alone */
     csim_real centre[3];          /* rigid, reduced: centre of mass in body axes */
     csim_real radius;             /* particle */
-    csim_real edge;               /* solid: mean edge of the surface at rest, m */
+    csim_real edge;               /* solid, cloth: mean edge of the surface at rest, m */
     bool corner_contact;          /* solid: samples of rigid shapes touch its surface */
     csim_real self_distance;      /* solid: what was nearer than this at rest never touches, m; 0: itself never */
     csim_real sigma;              /* spectral estimate kept for the island this body leads */
@@ -4031,6 +4040,15 @@ typedef struct csimi_edges {
     void *broad;
 } csimi_edges;
 
+/* Hash of the contacts of the step before by id. rows.c */
+typedef struct csimi_last_table {
+    int *table;
+    int table_size; /* a power of two */
+} csimi_last_table;
+CSIMI_FN void csimi_last_layout(csimi_last_table *r, const csimi_counts *n, csimi_arena *arena);
+CSIMI_FN void csimi_index_contacts(const csim_world *w, csimi_last_table *r);
+CSIMI_FN int csimi_last_contact(const csim_world *w, const csimi_last_table *r, uint64_t id); /* -1: none */
+
 typedef struct csimi_detector {
     csim_world *world;
     csimi_step_frame *frame;
@@ -4042,6 +4060,7 @@ typedef struct csimi_detector {
     csimi_edges edges;
     uint64_t *excluded; /* pairs of slots that links keep apart, low << 32 | high, by the low one */
     int excluded_count;
+    csimi_last_table last; /* where there is cloth */
     csim_real ahead; /* steps that a contact must be found ahead */
     int count;
     int needed; /* contacts found, beyond the capacity too */
@@ -11400,10 +11419,10 @@ static int csimi_roundness(csim_shape_kind k) {
 }
 
 /* ---- fields: samples of each shape against the other. Of the many that may touch, the deepest stay: as the shapes
-   lie, and tilted in eight directions, by a little (what carries now) and by more (what would soon), for each of six
-   directions of normals in the frame of b. */
+   lie, and tilted in eight directions, by a little (what carries now), by more and by much (what a fast one would hit
+   in this step), for each of six directions of normals in the frame of b. */
 
-enum { CSIMI_TILTS = 17, CSIMI_CHOICES = 6 * CSIMI_TILTS };
+enum { CSIMI_TILTS = 25, CSIMI_CHOICES = 6 * CSIMI_TILTS };
 
 typedef struct csimi_choice {
     float score;
@@ -11414,8 +11433,8 @@ typedef struct csimi_choice {
 static csim_real csimi_tilted(csim_vec3 x, csim_real gap, int bin, int k) {
     static const signed char side[18] = {0, 0, 10, 0, -10, 0, 0, 10, 0, -10, 7, 7, -7, 7, 7, -7, -7, -7};
     csim_real p[3];
-    const csim_real tilt = k > 8 ? CSIM_R(0.0125) : CSIM_R(0.0002); /* sides are tens */
-    if (k > 8) k -= 8;
+    const csim_real tilt = k > 16 ? CSIM_R(0.1) : k > 8 ? CSIM_R(0.0125) : CSIM_R(0.0002); /* sides are tens */
+    k = k > 0 ? (k - 1) % 8 + 1 : 0;
     csimi_store3(p, x);
     return tilt * ((csim_real)side[2 * k] * p[(bin + 1) % 3] + (csim_real)side[2 * k + 1] * p[(bin + 2) % 3]) - gap;
 }
@@ -12008,7 +12027,7 @@ static bool csimi_surface_skips(const csimi_surface_query *q, int triangle) {
     const csim_real *rest;
     csim_vec3 p, d;
     csim_real w[3];
-    if (!q->skip) return false;
+    if (!q->skip || q->skip->vertex < 0) return false;
     if (t[0] == q->skip->vertex || t[1] == q->skip->vertex || t[2] == q->skip->vertex) return true;
     rest = q->skip->rest;
     p = csimi_load3(rest + 3 * (size_t)q->skip->vertex);
@@ -12017,6 +12036,46 @@ static bool csimi_surface_skips(const csimi_surface_query *q, int triangle) {
     d = csim_sub(p, csimi_surface_point(csimi_load3(rest + 3 * (size_t)t[0]), csimi_load3(rest + 3 * (size_t)t[1]),
                                         csimi_load3(rest + 3 * (size_t)t[2]), w));
     return csim_dot(d, d) < q->skip->radius * q->skip->radius;
+}
+
+/* Whether no triangle around the edge or corner that p is nearest to is nearer still. */
+static bool csimi_surface_least(const csimi_surface_query *q, int triangle, int feature, csim_real d2) {
+    const csimi_surface *s = q->surface;
+    const int *own = s->triangle + 3 * (size_t)triangle;
+    const int u = own[(feature - 1) % 3], v = feature < 4 ? own[feature % 3] : u;
+    const csim_real *x = s->x + 3 * (size_t)u;
+    int stack[CSIMI_SURFACE_DEPTH], top = 0, i, k;
+    stack[top++] = 1;
+    while (top > 0) {
+        const int node = stack[--top], first = CSIMI_LEAF * (node - s->leaves);
+        if (csimi_box_distance2(s->box + 6 * (size_t)node, x) > 0) continue;
+        if (node < s->leaves) {
+            stack[top++] = 2 * node + 1;
+            stack[top++] = 2 * node;
+            continue;
+        }
+        for (i = first; i < csimi_imin(first + CSIMI_LEAF, s->count); ++i) {
+            const int *t = s->triangle + 3 * (size_t)i;
+            csim_vec3 d = csimi_load3(q->p);
+            csim_real w[3];
+            if ((t[0] != u && t[1] != u && t[2] != u) || (t[0] != v && t[1] != v && t[2] != v)) continue;
+            csimi_closest_triangle(d, csimi_surface_corner(s, i, 0), csimi_surface_corner(s, i, 1),
+                                   csimi_surface_corner(s, i, 2), w);
+            for (k = 0; k < 3; k++) d = csim_madd(d, -w[k], csimi_surface_corner(s, i, k));
+            if (csim_dot(d, d) < d2 * (1 - 64 * CSIMI_EPS) - CSIMI_TINY) return false;
+        }
+    }
+    return true;
+}
+
+/* What a sheet has not been met with yet. */
+static bool csimi_surface_new(const csimi_surface_query *q, int triangle, int feature, csim_vec3 d, csim_real d2) {
+    int k;
+    for (k = 0; k < q->skip->met_count; k++) {
+        const csim_real along = csim_dot(d, q->skip->met[k]);
+        if (along > 0 && 4 * along * along > d2) return false;
+    }
+    return feature == 0 || csimi_surface_least(q, triangle, feature, d2);
 }
 
 static void csimi_surface_try(csimi_surface_query *q, int triangle) {
@@ -12029,6 +12088,7 @@ static void csimi_surface_try(csimi_surface_query *q, int triangle) {
     d2 = csim_dot(d, d);
     if (d2 > q->best || (d2 >= q->best && q->hit->triangle >= 0 && q->hit->triangle < triangle)) return;
     if (csimi_surface_skips(q, triangle)) return;
+    if (q->skip && q->skip->sheet && !csimi_surface_new(q, triangle, feature, d, d2)) return;
     q->best = d2;
     q->hit->triangle = triangle;
     q->hit->feature = feature;
@@ -25691,6 +25751,7 @@ static csim_status csimi_check_cloth(csim_world *w, const csim_cloth_def *def) {
          "below 0 (from thickness) or 0..1e15"},
         CSIMI_AT_LEAST_0(csim_cloth_def, mass_damping),
         CSIMI_AT_LEAST_0(csim_cloth_def, stiffness_damping),
+        CSIMI_AT_LEAST_0(csim_cloth_def, self_distance),
     };
     csim_status s;
     if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_cloth_def()", def->guard)) != 0) return s;
@@ -25830,7 +25891,7 @@ CSIM_API csim_status csim_create_cloth(csim_world *w, const csim_cloth_def *def,
     csimi_cloth_work work;
     csimi_arena arena;
     csimi_body *b;
-    int slot, first, pass, blocks = 0, aggregates = 0;
+    int slot, first, pass, i, blocks = 0, aggregates = 0;
     csim_status status = csimi_start_create(w, def, id, fn);
     if (status) return status;
     if ((status = csimi_check_cloth(w, def)) != 0) return status;
@@ -25862,6 +25923,13 @@ CSIM_API csim_status csim_create_cloth(csim_world *w, const csim_cloth_def *def,
     csimi_order_nodes(s, def->vertex_count, aggregates, work.aggregate, work.count);
     csimi_write_cloth_nodes(s, def, &work, slot);
     csimi_write_triangles(s, def, &work, first);
+    for (i = 0; i < def->vertex_count; i++) work.count[i] = i; /* every vertex is on the surface */
+    csimi_write_surface(s, slot, work.x, work.count, work.pairs, (uint64_t *)(void *)work.col);
+    b->corner_contact = def->corner_contact;
+    if (def->self_collision)
+        b->self_distance = def->self_distance > 0
+                               ? def->self_distance
+                               : csimi_max(b->edge, 2 * def->thickness + 4 * def->surface.thickness);
     s->count.nodes += def->vertex_count;
     s->count.surface += def->vertex_count;
     s->count.triangles += def->triangle_count;
@@ -27042,6 +27110,7 @@ CSIMI_FN bool csimi_surface_gap(csimi_surfaces *s, int slot, csim_vec3 p, csim_r
         csim_real reach = csimi_max(within, csimi_deepest(surface, p) * (1 + 8 * CSIMI_EPS));
         if (!csimi_surface_nearest(surface, p, reach, NULL, hit)) return false;
     } else { /* deeper than half the distance that keeps neighbours apart, "inside" would mean the solid's own inside */
+        skip.sheet = false;
         skip.vertex = self;
         skip.rest = s->world->store.surface_rest + 3 * (size_t)b->first_surface;
         skip.radius = b->self_distance;
@@ -27084,6 +27153,7 @@ static void csimi_detector_layout(csimi_detector *d, const csimi_counts *n, csim
     d->pairs = CSIMI_PUSH(arena, int, 2 * (size_t)n->pairs);
     d->broad = csimi_push(arena, csimi_broad_scratch((int)objects), 1);
     d->excluded = CSIMI_PUSH(arena, uint64_t, 2 * (size_t)n->links);
+    csimi_last_layout(&d->last, n, arena);
     csimi_surfaces_layout(&d->surfaces, n, arena);
     csimi_edges_layout(&d->edges, n, arena);
 }
@@ -27255,6 +27325,7 @@ CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_aren
     csimi_detector_layout(&d, &w->store.capacity, arena);
     csimi_surfaces_start(&d.surfaces, w, &w->store.state);
     csimi_list_excluded(&d, d.excluded + w->store.capacity.links);
+    if (w->store.count.membranes > 0) csimi_index_contacts(w, &d.last);
     csimi_add_objects(&d);
     pairs = csimi_broad_pairs(d.count, d.lower, d.upper, d.group, d.pairs, w->store.capacity.pairs, d.broad);
     if ((status = csimi_pairs_found(&d, pairs)) != 0) return status;
@@ -27519,6 +27590,86 @@ static csimi_place csimi_surface_place(const csimi_store *s, const csimi_body *b
     return csimi_place_face(node, weight, height);
 }
 
+/* Which side of a sheet a point is on: where it is, or, when it slid over the triangles of a sheet that moved and came
+   out behind it, where it was in the step before. side: of the triangle's normal, 1 below; count: on that side. */
+static bool csimi_sheet_side(const csimi_detector *d, const uint64_t *id, bool below, csim_real cosine) {
+    if (csimi_abs(cosine) < CSIM_R(0.5)) return below; /* around a border */
+    return csimi_last_contact(d->world, &d->last, id[below]) < 0 &&
+                   csimi_last_contact(d->world, &d->last, id[!below]) >= 0
+               ? !below
+               : below;
+}
+
+/* How near a point that moves by `way` in the step comes to the edge or corner it is nearest to: many points would see
+   the border of a small sheet from afar, in directions of which none is that of the contact to come. */
+static csim_real csimi_passes_by(const csimi_surface *surface, const csimi_surface_hit *hit, csim_vec3 x,
+                                 csim_vec3 way) {
+    csim_vec3 d = csim_sub(x, hit->point);
+    csim_real square;
+    if (hit->feature < 4) { /* along the edge its nearest point goes with it */
+        const int *t = surface->triangle + 3 * (size_t)hit->triangle;
+        csim_vec3 e = csim_sub(csimi_load3(surface->x + 3 * (size_t)t[hit->feature % 3]),
+                               csimi_load3(surface->x + 3 * (size_t)t[hit->feature - 1]));
+        e = csim_normalize(e);
+        way = csim_madd(way, -csim_dot(way, e), e);
+    }
+    square = csim_dot(way, way);
+    if (square > 0) d = csim_madd(d, csimi_clamp(-csim_dot(d, way) / square, 0, 1), way);
+    return csim_length(d);
+}
+
+/* A point against a sheet, which has no inside: it is met on three sides at most (a fold around it, layers above and
+   below). Its own corners are met once. */
+static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csimi_object *b) {
+    csimi_store *s = &d->world->store;
+    const csimi_body *B = s->body + b->body;
+    const csimi_surface *surface = csimi_surface_of(&d->surfaces, b->body);
+    const csim_real r = p->radius + B->radius + B->surface.thickness;
+    csim_real within = p->reach + r, reach, gap;
+    csimi_surface_skip skip;
+    csimi_surface_hit hit;
+    uint32_t count[2] = {0, 0};
+    if (p->self < 0) within = csimi_max(within, B->edge / 2); /* what came out behind it */
+    skip.sheet = true;
+    skip.vertex = p->self;
+    skip.rest = s->surface_rest + 3 * (size_t)B->first_surface;
+    skip.radius = B->self_distance;
+    for (skip.met_count = 0; skip.met_count < 3; skip.met_count++) {
+        csimi_found_contact *c;
+        csimi_place foot;
+        csim_vec3 n, relative;
+        uint64_t id[2];
+        bool below, side;
+        int k;
+        if (!csimi_surface_nearest(surface, p->x, within, &skip, &hit)) return;
+        n = hit.normal;
+        if (hit.distance > CSIMI_SQRT(CSIMI_EPS) * B->edge)
+            n = csim_scale(1 / hit.distance, csim_sub(p->x, hit.point));
+        skip.met[skip.met_count] = n;
+        below = csim_dot(n, hit.normal) < 0;
+        for (k = 0; k < 2; k++)
+            id[k] = csimi_mix64(p->key, csimi_point_key(s, b->body, 0x1ffffff0u + 4 * (uint32_t)k + count[k]));
+        side = csimi_sheet_side(d, id, below, csim_dot(n, hit.normal));
+        count[side]++;
+        gap = (side == below ? hit.distance : -hit.distance) - r;
+        if (side != below) n = csim_scale(-1, n);
+        if (hit.feature >= 4 && (p->met || surface->triangle[3 * hit.triangle + hit.feature - 4] < p->self)) continue;
+        foot = csimi_surface_place(s, B, surface, &hit, hit.point);
+        relative = csim_sub(p->v, csimi_place_velocity(&s->state, &foot, hit.point));
+        relative = csim_scale(d->ahead * d->frame->h, relative);
+        reach = csimi_min(p->reach, p->push + csim_length(relative));
+        if (hit.feature > 0 && side == below && csimi_passes_by(surface, &hit, p->x, relative) - r > p->push) continue;
+        if (gap > reach || !(c = csimi_next_found(d, p->body, b->body, id[side]))) continue;
+        c->radius = r;
+        c->normal = n;
+        c->gap = gap;
+        c->point_a = csim_madd(p->x, -p->radius, n);
+        c->point_b = csim_madd(hit.point, B->radius + B->surface.thickness, n);
+        csimi_probe_place(s, p, c);
+        c->b = csimi_surface_place(s, B, surface, &hit, c->meet);
+    }
+}
+
 /* A point against the surface of a solid. One contact for each point and solid: its id stays while the point slides
    from triangle to triangle. */
 static void csimi_probe_surface(csimi_detector *d, const csimi_probe *p, const csimi_object *b) {
@@ -27528,6 +27679,10 @@ static void csimi_probe_surface(csimi_detector *d, const csimi_probe *p, const c
     csimi_surface_hit hit;
     csimi_found_contact *c;
     csimi_place foot;
+    if (B->kind == CSIM_BODY_CLOTH) {
+        csimi_probe_sheet(d, p, b);
+        return;
+    }
     if (!csimi_surface_gap(&d->surfaces, b->body, p->x, p->reach + r, p->self, &hit, &distance)) return;
     gap = distance - r;
     if (p->met && hit.feature >= 4 && !hit.inside) return;
@@ -27569,7 +27724,7 @@ static csimi_probe csimi_node_probe(const csimi_store *s, const csimi_object *a,
     p.node = node;
     p.self = p.shape = -1;
     p.met = b->kind == CSIMI_OBJECT_SOLID &&
-            (a->kind == CSIMI_OBJECT_SOLID && A->edge > 0 ? a->body > b->body : A->radius > 0);
+            (a->kind == CSIMI_OBJECT_SOLID ? A->edge > 0 && a->body > b->body : A->radius > 0);
     p.key = csimi_point_key(s, a->body, (uint32_t)s->node_user[node]);
     p.x = csimi_load3(s->state.x + 3 * node);
     p.v = csimi_load3(s->state.v + 3 * node);
@@ -27608,6 +27763,7 @@ static void csimi_collide_samples(csimi_detector *d, const csimi_object *a, cons
     csimi_sampler sampler;
     csimi_probe p;
     if (!s->body[b->body].corner_contact || !(s->body[b->body].edge > 0)) return;
+    if (g->field && s->body[b->body].kind == CSIM_BODY_CLOTH) return; /* its vertices see the field */
     p.body = a->body;
     p.node = p.self = -1;
     p.met = true;
@@ -27852,26 +28008,21 @@ CSIMI_FN int csimi_touch_cables(csimi_detector *d) {
 /* ==== begin world/rows.c ======================================================================================== */
 /* world/rows: found contacts become rows of the problem: frames, terms, laws, phi, warm starts. contact.md. */
 
-typedef struct csimi_row_work {
-    int *table;     /* hash of the last contacts by id */
-    int table_size; /* a power of two */
-} csimi_row_work;
-
 static int csimi_table_size(int contacts) {
     int size = 16;
     while (size < 2 * contacts && size < (1 << 29)) size *= 2;
     return size;
 }
 
-static void csimi_row_layout(csimi_row_work *r, const csimi_counts *n, csimi_arena *arena) {
+CSIMI_FN void csimi_last_layout(csimi_last_table *r, const csimi_counts *n, csimi_arena *arena) {
     r->table_size = csimi_table_size(n->contacts);
     r->table = CSIMI_PUSH(arena, int, r->table_size);
 }
 
 CSIMI_FN size_t csimi_rows_scratch(const csimi_counts *n) {
-    csimi_row_work r;
+    csimi_last_table r;
     csimi_arena arena = csimi_arena_counting();
-    csimi_row_layout(&r, n, &arena);
+    csimi_last_layout(&r, n, &arena);
     return arena.used;
 }
 
@@ -27921,11 +28072,11 @@ CSIMI_FN void csimi_sides(csimi_step_frame *f, const csimi_state *s, const csimi
 
 /* ---- warm starts */
 
-static int csimi_slot_of(const csimi_row_work *r, uint64_t id) {
+static int csimi_slot_of(const csimi_last_table *r, uint64_t id) {
     return (int)((id ^ (id >> 32)) & (uint64_t)(r->table_size - 1));
 }
 
-static void csimi_index_contacts(const csim_world *w, csimi_row_work *r) {
+CSIMI_FN void csimi_index_contacts(const csim_world *w, csimi_last_table *r) {
     int i;
     for (i = 0; i < r->table_size; i++) r->table[i] = -1;
     for (i = 0; i < w->store.count.contacts; i++) {
@@ -27936,7 +28087,7 @@ static void csimi_index_contacts(const csim_world *w, csimi_row_work *r) {
 }
 
 /* The record of the last step with this id, or -1. */
-static int csimi_last_contact(const csim_world *w, const csimi_row_work *r, uint64_t id) {
+CSIMI_FN int csimi_last_contact(const csim_world *w, const csimi_last_table *r, uint64_t id) {
     int at = csimi_slot_of(r, id);
     while (r->table[at] >= 0) {
         if (w->store.contact[r->table[at]].id == id) return r->table[at];
@@ -28026,7 +28177,7 @@ static void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c) {
     for (k = 1; k < 3; k++) c->phi[k] = (c->phi[k] - u[k]) / 2;
 }
 
-static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_row_work *r, int i) {
+static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_last_table *r, int i) {
     csimi_found_contact *found = f->found + i;
     const csimi_state *s = &w->store.state;
     const csimi_place *a = &found->a, *b = &found->b;
@@ -28059,10 +28210,10 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_ro
 }
 
 CSIMI_FN void csimi_rows(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
-    csimi_row_work r;
+    csimi_last_table r;
     size_t mark = arena->used;
     int i;
-    csimi_row_layout(&r, &w->store.count, arena); /* of the last contacts: no more than the capacities hold */
+    csimi_last_layout(&r, &w->store.count, arena); /* of the last contacts: no more than the capacities hold */
     csimi_place_prepare(&w->store.state);
     csimi_index_contacts(w, &r);
     f->term_count = 0;

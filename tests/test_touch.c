@@ -169,6 +169,7 @@ TEST(nearest_point_skips_the_neighbours_at_rest) {
         csimi_surface_skip skip;
         csimi_surface_hit hit;
         double best = 1e9;
+        memset(&skip, 0, sizeof skip);
         skip.vertex = i;
         skip.rest = rest;
         skip.radius = CSIM_R(0.6);
@@ -378,8 +379,113 @@ static csim_vec3 centre_of(const csim_world *w, csim_body_id id) {
     return pose.position;
 }
 
-enum { SHOT_POINT, SHOT_PARTICLE, SHOT_SPHERE, SHOT_BOX, SHOT_SOLID, SHOT_KINDS };
-enum { TARGET_WALL, TARGET_PLATE, TARGET_SPHERE, TARGET_SOLID, TARGET_KINDS };
+enum { SHOT_POINT, SHOT_PARTICLE, SHOT_SPHERE, SHOT_BOX, SHOT_SOLID, SHOT_CABLE, SHOT_CLOTH, SHOT_LINK, SHOT_KINDS };
+enum {
+    TARGET_WALL,
+    TARGET_PLATE,
+    TARGET_SPHERE,
+    TARGET_SOLID,
+    TARGET_CLOTH,
+    TARGET_MESH,
+    TARGET_HEIGHTS,
+    TARGET_KINDS
+};
+
+/* A sheet of n x n cells about the origin; its border pinned or free. */
+static csim_body_id add_sheet(csim_world *w, int n, csim_real half, csim_vec3 at, csim_vec3 velocity, bool pinned) {
+    csim_cloth_def d = csim_default_cloth_def();
+    csim_body_id id;
+    csim_real x[3 * 17 * 17] = {0};
+    int t[6 * 16 * 16], fixed[4 * 17], i, j, k = 0;
+    for (j = 0; j <= n; j++)
+        for (i = 0; i <= n; i++) {
+            x[3 * (j * (n + 1) + i)] = half * (csim_real)(2 * i - n) / (csim_real)n;
+            x[3 * (j * (n + 1) + i) + 1] = half * (csim_real)(2 * j - n) / (csim_real)n;
+            if (i == 0 || j == 0 || i == n || j == n) fixed[d.fixed_count++] = j * (n + 1) + i;
+        }
+    for (j = 0; j < n; j++)
+        for (i = 0; i < n; i++) {
+            const int a = j * (n + 1) + i, b = a + 1, c = a + n + 1;
+            t[k++] = a, t[k++] = b, t[k++] = c;
+            t[k++] = b, t[k++] = c + 1, t[k++] = c;
+        }
+    d.vertices = x;
+    d.vertex_count = (n + 1) * (n + 1);
+    d.triangles = t;
+    d.triangle_count = k / 3;
+    d.fixed = fixed;
+    if (!pinned) d.fixed_count = 0;
+    d.pose.position = at;
+    d.velocity = velocity;
+    d.corner_contact = pinned;
+    if (pinned) { /* a tarpaulin */
+        d.young = 10000000;
+        d.thickness = CSIM_R(0.002);
+        d.density = 1000;
+    }
+    d.self_collision = true;
+    memset(&id, 0, sizeof id);
+    STATUS(csim_create_cloth(w, &d, &id), CSIM_OK);
+    return id;
+}
+
+static csim_body_id add_cable(csim_world *w, csim_vec3 start, csim_vec3 end, csim_vec3 velocity) {
+    csim_cable_def d = csim_default_cable_def();
+    csim_body_id id;
+    memset(&id, 0, sizeof id);
+    d.start = start;
+    d.end = end;
+    d.velocity = velocity;
+    d.segments = 8;
+    d.stiffness_damping = CSIM_R(0.01); /* its edges turn by more than a radian in a step: docs/cables.md */
+    STATUS(csim_create_cable(w, &d, &id), CSIM_OK);
+    return id;
+}
+
+/* A floating link with a hinged one on it. */
+static csim_body_id add_link(csim_world *w, csim_shape shape, csim_vec3 at, csim_vec3 velocity) {
+    csim_tree_def d = csim_default_tree_def();
+    csim_tree_link_def links[2];
+    csim_body_id id;
+    memset(&id, 0, sizeof id);
+    links[0] = links[1] = csim_default_tree_link_def();
+    links[0].joint = CSIM_TREE_FLOATING;
+    links[1].joint = CSIM_TREE_REVOLUTE;
+    links[1].parent = 0;
+    links[0].shapes = links[1].shapes = &shape;
+    links[0].shape_count = links[1].shape_count = 1;
+    d.links = links;
+    d.link_count = 2;
+    d.pose.position = at;
+    d.velocity = velocity;
+    STATUS(csim_create_tree(w, &d, &id), CSIM_OK);
+    return id;
+}
+
+/* A box of triangles, or flat heights, as a field in a block of its own. */
+static const csim_field *target_field(bool heights, csim_vec3 half) {
+    static unsigned char memory[2][1 << 21];
+    static const csim_field *made[2];
+    unsigned char *block = memory[heights] + (64 - (uintptr_t)memory[heights] % 64) % 64;
+    const csim_real z[4] = {0, 0, 0, 0};
+    csim_mesh_field_def d = csim_default_mesh_field_def();
+    csim_height_field_def h = csim_default_height_field_def();
+    csim_real x[24];
+    static const int t[36] = {0, 4, 6, 0, 6, 2, 1, 3, 7, 1, 7, 5, 0, 1, 5, 0, 5, 4,
+                              2, 6, 7, 2, 7, 3, 0, 2, 3, 0, 3, 1, 4, 5, 7, 4, 7, 6};
+    int i;
+    if (made[heights]) return made[heights];
+    for (i = 0; i < 8; i++)
+        csimi_store3(x + 3 * i, csim_v3(i & 1 ? half.x : -half.x, i & 2 ? half.y : -half.y, i & 4 ? half.z : -half.z));
+    d.vertices = x, d.vertex_count = 8;
+    d.triangles = t, d.triangle_count = 12;
+    h.heights = z, h.count_x = h.count_y = 2;
+    if (heights)
+        STATUS(csim_create_height_field_in(&h, block, (1 << 21) - 64, made + 1, NULL), CSIM_OK);
+    else
+        STATUS(csim_create_mesh_field_in(&d, block, (1 << 21) - 64, made, NULL), CSIM_OK);
+    return made[heights];
+}
 
 static csim_body_id add_shot(csim_world *w, int kind, csim_vec3 at, csim_vec3 velocity) {
     const csim_real size = CSIM_R(0.03);
@@ -390,7 +496,15 @@ static csim_body_id add_shot(csim_world *w, int kind, csim_vec3 at, csim_vec3 ve
     case SHOT_BOX:
         return add_rigid(w, csim_box(csim_v3(size, CSIM_R(0.8) * size, CSIM_R(0.5) * size)), at, velocity,
                          CSIM_DYNAMIC);
-    default: return add_block(w, 2, size, at, velocity, 100000);
+    case SHOT_CABLE:
+        return add_cable(w, csim_sub(at, csim_v3(size, 0, 0)), csim_add(at, csim_v3(size, 0, 0)), velocity);
+    case SHOT_CLOTH: return add_sheet(w, 3, size, at, velocity, false);
+    case SHOT_LINK: return add_link(w, csim_box(csim_v3(size, size, size)), at, velocity);
+    default: {
+        csim_body_id id = add_block(w, 2, size, at, velocity, 100000);
+        w->store.body[id.index1 - 1].corner_contact = false; /* as is the default */
+        return id;
+    }
     }
 }
 
@@ -403,6 +517,12 @@ static csim_body_id add_target(csim_world *w, int target) {
     csim_body_id id;
     scene_mesh mesh;
     memset(&id, 0, sizeof id);
+    if (target == TARGET_CLOTH) return add_sheet(w, 16, CSIM_R(0.4), csim_v3(0, 0, 0), csim_v3(0, 0, 0), true);
+    if (target == TARGET_MESH) shape = csim_field_shape(target_field(false, half));
+    if (target == TARGET_HEIGHTS) {
+        shape = csim_field_shape(target_field(true, half));
+        shape.local.position = csim_v3(CSIM_R(-0.5), CSIM_R(-0.5), half.z);
+    }
     if (target == TARGET_SOLID) {
         if (!scene_mesh_box(&mesh, 6, 6, 1, csim_scale(-1, half), half)) exit(3);
         soft.corner_contact = true;
@@ -417,9 +537,29 @@ static csim_body_id add_target(csim_world *w, int target) {
     }
     d.shapes = &shape;
     d.shape_count = 1;
-    d.motion = target == TARGET_WALL ? CSIM_STATIC : CSIM_DYNAMIC;
+    d.motion = target == TARGET_WALL || target == TARGET_HEIGHTS ? CSIM_STATIC : CSIM_DYNAMIC;
     STATUS(csim_create_rigid(w, &d, &id), CSIM_OK);
     return id;
+}
+
+/* How far x is above the triangle of the sheet over or under it; 1 beside the sheet. */
+static double above_sheet(const csim_world *w, csim_body_id id, csim_vec3 x) {
+    csim_real node[3 * 17 * 17];
+    const int *t;
+    int count = 0, i, k;
+    STATUS(csim_body_get_nodes(w, id, node, 3), CSIM_OK);
+    STATUS(csim_body_surface(w, id, &t, &count), CSIM_OK);
+    for (i = 0; i < count; i++) {
+        double area[3], z = 0, sum = 0;
+        for (k = 0; k < 3; k++) {
+            const csim_real *p = node + 3 * t[3 * i + (k + 1) % 3], *q = node + 3 * t[3 * i + (k + 2) % 3];
+            area[k] = (double)((p[0] - x.x) * (q[1] - x.y) - (p[1] - x.y) * (q[0] - x.x));
+            sum += area[k];
+            z += area[k] * (double)node[3 * t[3 * i + k] + 2];
+        }
+        if (sum > 0 && area[0] >= 0 && area[1] >= 0 && area[2] >= 0) return (double)x.z - z / sum;
+    }
+    return 1;
 }
 
 /* One shot at 10 m/s with the default margin at 10 ms from a random distance, within 40 degrees of straight down: it
@@ -434,27 +574,140 @@ static bool shot_stops(int kind, int target) {
     b = add_target(w, target);
     a = add_shot(w, kind, csim_madd(at, target == TARGET_SPHERE ? -uniform(0.4, 0.5) : -uniform(0.12, 0.22), way),
                  csim_scale(10, way));
-    for (i = 0; i < 8 && stops; i++) {
+    for (i = 0; i < (target == TARGET_CLOTH ? 25 : 8) && stops; i++) {
         csim_vec3 apart;
         if (csim_world_step(w, CSIM_R(0.01))) stops = false;
         apart = csim_sub(centre_of(w, a), centre_of(w, b));
-        if (target == TARGET_SPHERE ? (double)csim_length(apart) < 0.1
-                                    : (double)apart.z < 0 && fabs((double)apart.x) < 0.3 && fabs((double)apart.y) < 0.3)
+        if (target == TARGET_CLOTH) {
+            if (i == 24 && ((double)centre_of(w, a).z < -0.2 || above_sheet(w, b, centre_of(w, a)) < 0)) stops = false;
+        } else if (target == TARGET_SPHERE
+                       ? (double)csim_length(apart) < 0.1
+                       : (double)apart.z < 0 && fabs((double)apart.x) < 0.3 && fabs((double)apart.y) < 0.3)
             stops = false;
     }
     csim_destroy_world(w);
     return stops;
 }
 
+/* Both ways: what flies into free cloth, and free cloth into what lies there; each contact keeps momentum. */
+TEST(collisions_with_cloth_keep_momentum) {
+    int pair, i, k;
+    for (pair = 0; pair < 7; pair++) {
+        csim_world *w = make_world(0, CSIM_R(1e-5));
+        csim_totals before, after;
+        double carried = 0;
+        int touched = 0;
+        CASE("pair %d", pair);
+        add_sheet(w, 6, CSIM_R(0.15), csim_v3(0, 0, CSIM_R(0.12)), csim_v3(0, 0, CSIM_R(0.5)), false);
+        if (pair == 6)
+            add_sheet(w, 4, CSIM_R(0.1), csim_v3(CSIM_R(0.02), 0, CSIM_R(0.2)), csim_v3(0, 0, -2), false);
+        else if (pair == 5)
+            add_cable(w, csim_v3(CSIM_R(-0.07), CSIM_R(0.01), CSIM_R(0.2)), csim_v3(CSIM_R(0.07), 0, CSIM_R(0.2)),
+                      csim_v3(0, 0, -2));
+        else
+            add_partner(w, pair);
+        before = csim_world_totals(w);
+        for (k = 0; k < 3; k++) carried += fabs(before.momentum[k]);
+        for (i = 0; i < 15; i++) {
+            csim_real x[3 * 256 + 3], com[3];
+            REQUIRE(w->store.count.nodes <= 256);
+            memcpy(x, w->store.state.x, sizeof(csim_real) * 3 * (size_t)w->store.count.nodes);
+            if (w->store.count.rigids) memcpy(com, w->store.state.com, sizeof com);
+            STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+            touched += csim_world_stats(w).touching > 0;
+            if (pair != 5) CHECK(leftover(w, x, com) < TOL(1e-14, 1e-5)); /* frames of cables are not counted by it */
+        }
+        CHECK(touched > 0);
+        after = csim_world_totals(w);
+        for (k = 0; k < 3; k++) /* twenty tolerances */
+            NEAR(after.momentum[k], before.momentum[k], TOL(2e-4, 2e-3) * carried);
+        csim_destroy_world(w);
+    }
+}
+
+/* A ball, a soft cube, a particle between the vertices and a cable lie in a hammock; a sheet lies on another, and on
+   itself when it is of two layers. */
+TEST(things_lie_on_cloth) {
+    int k;
+    for (k = 0; k < 5; k++) {
+        csim_world *w = make_world(CSIM_R(9.81), TOL(1e-7, 5e-5));
+        const csim_vec3 at = csim_v3(CSIM_R(0.02), CSIM_R(0.03), CSIM_R(0.06)), none = csim_v3(0, 0, 0);
+        csim_body_id sheet = add_sheet(w, 12, CSIM_R(0.4), none, none, true), id;
+        int i, uncertified = 0;
+        CASE("body %d", k);
+        id = k == 0   ? add_rigid(w, csim_sphere(CSIM_R(0.05)), at, none, CSIM_DYNAMIC)
+             : k == 1 ? add_block(w, 2, CSIM_R(0.04), at, none, 100000)
+             : k == 2 ? add_particle(w, CSIM_R(0.002), at, none)
+             : k == 3 ? add_cable(w, at, csim_add(at, csim_v3(CSIM_R(0.1), CSIM_R(0.05), 0)), none)
+                      : add_sheet(w, 6, CSIM_R(0.15), at, none, false);
+        for (i = 0; i < 200; i++) {
+            STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+            uncertified += i > 100 && csim_world_stats(w).result != CSIM_RESULT_CONVERGED;
+        }
+        printf("    body %d: speed %.1e m/s, penetration %.1e m, %d of 100 steps not certified\n", k,
+               csim_world_rms_speed(w), csim_world_stats(w).penetration, uncertified);
+        /* a ball rolls to and fro; in float a cable this light is beyond the digits: docs/cables.md */
+        CHECK(csim_world_rms_speed(w) < TOL(0.05, k == 3 ? 1 : 0.1));
+        CHECK(above_sheet(w, sheet, centre_of(w, id)) > 0.001);
+        CHECK((double)centre_of(w, id).z > -0.2);
+        csim_destroy_world(w);
+    }
+}
+
+/* Two layers of one body: the upper falls on the lower, which is held. */
+TEST(cloth_lies_on_itself) {
+    csim_world *w = make_world(CSIM_R(9.81), TOL(1e-7, 5e-5));
+    csim_cloth_def d = csim_default_cloth_def();
+    csim_real x[2 * 3 * 49], node[2 * 3 * 49];
+    int t[2 * 6 * 36], fixed[49], i, j, layer, k = 0;
+    double least = 1;
+    csim_body_id id;
+    for (layer = 0; layer < 2; layer++)
+        for (j = 0; j < 7; j++)
+            for (i = 0; i < 7; i++) {
+                const int v = 49 * layer + 7 * j + i;
+                csimi_store3(x + 3 * v, csim_v3(CSIM_R(0.05) * (csim_real)i + CSIM_R(0.013) * (csim_real)layer,
+                                                CSIM_R(0.05) * (csim_real)j + CSIM_R(0.007) * (csim_real)layer,
+                                                CSIM_R(0.1) * (csim_real)layer));
+                if (!layer) fixed[v] = v;
+                if (i == 6 || j == 6) continue;
+                t[k++] = v, t[k++] = v + 1, t[k++] = v + 7;
+                t[k++] = v + 1, t[k++] = v + 8, t[k++] = v + 7;
+            }
+    d.vertices = x, d.vertex_count = 98;
+    d.triangles = t, d.triangle_count = k / 3;
+    d.fixed = fixed, d.fixed_count = 49;
+    d.thickness = CSIM_R(0.004);
+    for (layer = 0; layer < 2; layer++) { /* the second time it passes through */
+        d.self_collision = layer == 0;
+        STATUS(csim_create_cloth(w, &d, &id), CSIM_OK);
+        for (i = 0; i < 100; i++) STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+        STATUS(csim_body_get_nodes(w, id, node, 3), CSIM_OK);
+        for (i = 49, least = 1; i < 98; i++) /* those over the lower one */
+            if (i % 7 < 6 && i < 91) least = fmin(least, (double)node[3 * i + 2]);
+        if (layer == 0)
+            NEAR(least, 0.004, TOL(1e-5, 1e-4));
+        else
+            CHECK(least < -1);
+        STATUS(csim_destroy_body(w, id), CSIM_OK);
+    }
+    d.self_distance = -1;
+    STATUS(csim_create_cloth(w, &d, &id), CSIM_OUT_OF_RANGE);
+    CHECK(strstr(csim_last_error(w), "self_distance") != NULL);
+    csim_destroy_world(w);
+}
+
 TEST(nothing_tunnels_at_10_m_per_s) {
-    const int shots = getenv("CONDSIM_LONG") ? 250 : 20; /* of each kind at each target */
+    const int shots = getenv("CONDSIM_LONG") ? 143 : 4; /* of each kind at each target: 1000 of each kind */
     int kind, target, i;
     for (kind = 0; kind < SHOT_KINDS; kind++)
         for (target = 0; target < TARGET_KINDS; target++) {
             int through = 0;
             CASE("kind %d at %d", kind, target);
             for (i = 0; i < shots; i++) through += !shot_stops(kind, target);
-            EQUAL(through, 0);
+            if (through) printf("    %d of %d shots of kind %d went through target %d\n", through, shots, kind, target);
+            /* a sheet that is pushed four centimetres into a pit in one step is met from both sides: docs/cloth.md */
+            CHECK(target == TARGET_CLOTH ? 33 * through <= shots : through == 0);
         }
 }
 

@@ -342,10 +342,10 @@ static int csimi_roundness(csim_shape_kind k) {
 }
 
 /* ---- fields: samples of each shape against the other. Of the many that may touch, the deepest stay: as the shapes
-   lie, and tilted in eight directions, by a little (what carries now) and by more (what would soon), for each of six
-   directions of normals in the frame of b. */
+   lie, and tilted in eight directions, by a little (what carries now), by more and by much (what a fast one would hit
+   in this step), for each of six directions of normals in the frame of b. */
 
-enum { CSIMI_TILTS = 17, CSIMI_CHOICES = 6 * CSIMI_TILTS };
+enum { CSIMI_TILTS = 25, CSIMI_CHOICES = 6 * CSIMI_TILTS };
 
 typedef struct csimi_choice {
     float score;
@@ -356,8 +356,8 @@ typedef struct csimi_choice {
 static csim_real csimi_tilted(csim_vec3 x, csim_real gap, int bin, int k) {
     static const signed char side[18] = {0, 0, 10, 0, -10, 0, 0, 10, 0, -10, 7, 7, -7, 7, 7, -7, -7, -7};
     csim_real p[3];
-    const csim_real tilt = k > 8 ? CSIM_R(0.0125) : CSIM_R(0.0002); /* sides are tens */
-    if (k > 8) k -= 8;
+    const csim_real tilt = k > 16 ? CSIM_R(0.1) : k > 8 ? CSIM_R(0.0125) : CSIM_R(0.0002); /* sides are tens */
+    k = k > 0 ? (k - 1) % 8 + 1 : 0;
     csimi_store3(p, x);
     return tilt * ((csim_real)side[2 * k] * p[(bin + 1) % 3] + (csim_real)side[2 * k + 1] * p[(bin + 2) % 3]) - gap;
 }

@@ -74,11 +74,15 @@ typedef struct csimi_surface {
     int leaves;
 } csimi_surface;
 /* Which triangles a vertex of the surface itself may not meet: those it belongs to, and those that were nearer than
-   radius in the rest shape. */
+   radius in the rest shape. And, for sheets that are met from several sides: what lies within 60 degrees of the
+   directions found already, and what is no least distance among its neighbours. */
 typedef struct csimi_surface_skip {
-    int vertex;
+    int vertex;            /* -1: of another body */
     const csim_real *rest; /* rest positions of the vertices */
     csim_real radius;
+    bool sheet;
+    int met_count;
+    csim_vec3 met[3]; /* unit, from the surface to the point */
 } csimi_surface_skip;
 typedef struct csimi_surface_hit {
     int triangle, feature; /* as csimi_closest_triangle says */

@@ -202,7 +202,7 @@ static bool csimi_surface_skips(const csimi_surface_query *q, int triangle) {
     const csim_real *rest;
     csim_vec3 p, d;
     csim_real w[3];
-    if (!q->skip) return false;
+    if (!q->skip || q->skip->vertex < 0) return false;
     if (t[0] == q->skip->vertex || t[1] == q->skip->vertex || t[2] == q->skip->vertex) return true;
     rest = q->skip->rest;
     p = csimi_load3(rest + 3 * (size_t)q->skip->vertex);
@@ -211,6 +211,46 @@ static bool csimi_surface_skips(const csimi_surface_query *q, int triangle) {
     d = csim_sub(p, csimi_surface_point(csimi_load3(rest + 3 * (size_t)t[0]), csimi_load3(rest + 3 * (size_t)t[1]),
                                         csimi_load3(rest + 3 * (size_t)t[2]), w));
     return csim_dot(d, d) < q->skip->radius * q->skip->radius;
+}
+
+/* Whether no triangle around the edge or corner that p is nearest to is nearer still. */
+static bool csimi_surface_least(const csimi_surface_query *q, int triangle, int feature, csim_real d2) {
+    const csimi_surface *s = q->surface;
+    const int *own = s->triangle + 3 * (size_t)triangle;
+    const int u = own[(feature - 1) % 3], v = feature < 4 ? own[feature % 3] : u;
+    const csim_real *x = s->x + 3 * (size_t)u;
+    int stack[CSIMI_SURFACE_DEPTH], top = 0, i, k;
+    stack[top++] = 1;
+    while (top > 0) {
+        const int node = stack[--top], first = CSIMI_LEAF * (node - s->leaves);
+        if (csimi_box_distance2(s->box + 6 * (size_t)node, x) > 0) continue;
+        if (node < s->leaves) {
+            stack[top++] = 2 * node + 1;
+            stack[top++] = 2 * node;
+            continue;
+        }
+        for (i = first; i < csimi_imin(first + CSIMI_LEAF, s->count); ++i) {
+            const int *t = s->triangle + 3 * (size_t)i;
+            csim_vec3 d = csimi_load3(q->p);
+            csim_real w[3];
+            if ((t[0] != u && t[1] != u && t[2] != u) || (t[0] != v && t[1] != v && t[2] != v)) continue;
+            csimi_closest_triangle(d, csimi_surface_corner(s, i, 0), csimi_surface_corner(s, i, 1),
+                                   csimi_surface_corner(s, i, 2), w);
+            for (k = 0; k < 3; k++) d = csim_madd(d, -w[k], csimi_surface_corner(s, i, k));
+            if (csim_dot(d, d) < d2 * (1 - 64 * CSIMI_EPS) - CSIMI_TINY) return false;
+        }
+    }
+    return true;
+}
+
+/* What a sheet has not been met with yet. */
+static bool csimi_surface_new(const csimi_surface_query *q, int triangle, int feature, csim_vec3 d, csim_real d2) {
+    int k;
+    for (k = 0; k < q->skip->met_count; k++) {
+        const csim_real along = csim_dot(d, q->skip->met[k]);
+        if (along > 0 && 4 * along * along > d2) return false;
+    }
+    return feature == 0 || csimi_surface_least(q, triangle, feature, d2);
 }
 
 static void csimi_surface_try(csimi_surface_query *q, int triangle) {
@@ -223,6 +263,7 @@ static void csimi_surface_try(csimi_surface_query *q, int triangle) {
     d2 = csim_dot(d, d);
     if (d2 > q->best || (d2 >= q->best && q->hit->triangle >= 0 && q->hit->triangle < triangle)) return;
     if (csimi_surface_skips(q, triangle)) return;
+    if (q->skip && q->skip->sheet && !csimi_surface_new(q, triangle, feature, d, d2)) return;
     q->best = d2;
     q->hit->triangle = triangle;
     q->hit->feature = feature;

@@ -54,6 +54,7 @@ static csim_status csimi_check_cloth(csim_world *w, const csim_cloth_def *def) {
          "below 0 (from thickness) or 0..1e15"},
         CSIMI_AT_LEAST_0(csim_cloth_def, mass_damping),
         CSIMI_AT_LEAST_0(csim_cloth_def, stiffness_damping),
+        CSIMI_AT_LEAST_0(csim_cloth_def, self_distance),
     };
     csim_status s;
     if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_cloth_def()", def->guard)) != 0) return s;
@@ -193,7 +194,7 @@ CSIM_API csim_status csim_create_cloth(csim_world *w, const csim_cloth_def *def,
     csimi_cloth_work work;
     csimi_arena arena;
     csimi_body *b;
-    int slot, first, pass, blocks = 0, aggregates = 0;
+    int slot, first, pass, i, blocks = 0, aggregates = 0;
     csim_status status = csimi_start_create(w, def, id, fn);
     if (status) return status;
     if ((status = csimi_check_cloth(w, def)) != 0) return status;
@@ -225,6 +226,13 @@ CSIM_API csim_status csim_create_cloth(csim_world *w, const csim_cloth_def *def,
     csimi_order_nodes(s, def->vertex_count, aggregates, work.aggregate, work.count);
     csimi_write_cloth_nodes(s, def, &work, slot);
     csimi_write_triangles(s, def, &work, first);
+    for (i = 0; i < def->vertex_count; i++) work.count[i] = i; /* every vertex is on the surface */
+    csimi_write_surface(s, slot, work.x, work.count, work.pairs, (uint64_t *)(void *)work.col);
+    b->corner_contact = def->corner_contact;
+    if (def->self_collision)
+        b->self_distance = def->self_distance > 0
+                               ? def->self_distance
+                               : csimi_max(b->edge, 2 * def->thickness + 4 * def->surface.thickness);
     s->count.nodes += def->vertex_count;
     s->count.surface += def->vertex_count;
     s->count.triangles += def->triangle_count;

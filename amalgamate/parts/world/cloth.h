@@ -26,6 +26,11 @@ typedef struct csim_cloth_def {
     const int *fixed;            /* [fixed_count] vertices that start as CSIM_STATIC */
     int fixed_count;
     int aggregates; /* groups of the coarse correction; 0: by size */
+    bool self_collision;     /* default false: it passes through itself */
+    csim_real self_distance; /* parts nearer than this at rest never touch each other, m; 0 (default): the mean edge,
+                                two thicknesses at least */
+    bool corner_contact;     /* default false: rigid bodies push its vertices; true: their corners, edges and samples
+                                push its triangles too */
     csim_surface_def surface;
     void *user_data;
     uint32_t guard;

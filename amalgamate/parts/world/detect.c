@@ -10,6 +10,7 @@ static void csimi_detector_layout(csimi_detector *d, const csimi_counts *n, csim
     d->pairs = CSIMI_PUSH(arena, int, 2 * (size_t)n->pairs);
     d->broad = csimi_push(arena, csimi_broad_scratch((int)objects), 1);
     d->excluded = CSIMI_PUSH(arena, uint64_t, 2 * (size_t)n->links);
+    csimi_last_layout(&d->last, n, arena);
     csimi_surfaces_layout(&d->surfaces, n, arena);
     csimi_edges_layout(&d->edges, n, arena);
 }
@@ -181,6 +182,7 @@ CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_aren
     csimi_detector_layout(&d, &w->store.capacity, arena);
     csimi_surfaces_start(&d.surfaces, w, &w->store.state);
     csimi_list_excluded(&d, d.excluded + w->store.capacity.links);
+    if (w->store.count.membranes > 0) csimi_index_contacts(w, &d.last);
     csimi_add_objects(&d);
     pairs = csimi_broad_pairs(d.count, d.lower, d.upper, d.group, d.pairs, w->store.capacity.pairs, d.broad);
     if ((status = csimi_pairs_found(&d, pairs)) != 0) return status;

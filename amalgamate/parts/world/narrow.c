@@ -219,6 +219,86 @@ static csimi_place csimi_surface_place(const csimi_store *s, const csimi_body *b
     return csimi_place_face(node, weight, height);
 }
 
+/* Which side of a sheet a point is on: where it is, or, when it slid over the triangles of a sheet that moved and came
+   out behind it, where it was in the step before. side: of the triangle's normal, 1 below; count: on that side. */
+static bool csimi_sheet_side(const csimi_detector *d, const uint64_t *id, bool below, csim_real cosine) {
+    if (csimi_abs(cosine) < CSIM_R(0.5)) return below; /* around a border */
+    return csimi_last_contact(d->world, &d->last, id[below]) < 0 &&
+                   csimi_last_contact(d->world, &d->last, id[!below]) >= 0
+               ? !below
+               : below;
+}
+
+/* How near a point that moves by `way` in the step comes to the edge or corner it is nearest to: many points would see
+   the border of a small sheet from afar, in directions of which none is that of the contact to come. */
+static csim_real csimi_passes_by(const csimi_surface *surface, const csimi_surface_hit *hit, csim_vec3 x,
+                                 csim_vec3 way) {
+    csim_vec3 d = csim_sub(x, hit->point);
+    csim_real square;
+    if (hit->feature < 4) { /* along the edge its nearest point goes with it */
+        const int *t = surface->triangle + 3 * (size_t)hit->triangle;
+        csim_vec3 e = csim_sub(csimi_load3(surface->x + 3 * (size_t)t[hit->feature % 3]),
+                               csimi_load3(surface->x + 3 * (size_t)t[hit->feature - 1]));
+        e = csim_normalize(e);
+        way = csim_madd(way, -csim_dot(way, e), e);
+    }
+    square = csim_dot(way, way);
+    if (square > 0) d = csim_madd(d, csimi_clamp(-csim_dot(d, way) / square, 0, 1), way);
+    return csim_length(d);
+}
+
+/* A point against a sheet, which has no inside: it is met on three sides at most (a fold around it, layers above and
+   below). Its own corners are met once. */
+static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csimi_object *b) {
+    csimi_store *s = &d->world->store;
+    const csimi_body *B = s->body + b->body;
+    const csimi_surface *surface = csimi_surface_of(&d->surfaces, b->body);
+    const csim_real r = p->radius + B->radius + B->surface.thickness;
+    csim_real within = p->reach + r, reach, gap;
+    csimi_surface_skip skip;
+    csimi_surface_hit hit;
+    uint32_t count[2] = {0, 0};
+    if (p->self < 0) within = csimi_max(within, B->edge / 2); /* what came out behind it */
+    skip.sheet = true;
+    skip.vertex = p->self;
+    skip.rest = s->surface_rest + 3 * (size_t)B->first_surface;
+    skip.radius = B->self_distance;
+    for (skip.met_count = 0; skip.met_count < 3; skip.met_count++) {
+        csimi_found_contact *c;
+        csimi_place foot;
+        csim_vec3 n, relative;
+        uint64_t id[2];
+        bool below, side;
+        int k;
+        if (!csimi_surface_nearest(surface, p->x, within, &skip, &hit)) return;
+        n = hit.normal;
+        if (hit.distance > CSIMI_SQRT(CSIMI_EPS) * B->edge)
+            n = csim_scale(1 / hit.distance, csim_sub(p->x, hit.point));
+        skip.met[skip.met_count] = n;
+        below = csim_dot(n, hit.normal) < 0;
+        for (k = 0; k < 2; k++)
+            id[k] = csimi_mix64(p->key, csimi_point_key(s, b->body, 0x1ffffff0u + 4 * (uint32_t)k + count[k]));
+        side = csimi_sheet_side(d, id, below, csim_dot(n, hit.normal));
+        count[side]++;
+        gap = (side == below ? hit.distance : -hit.distance) - r;
+        if (side != below) n = csim_scale(-1, n);
+        if (hit.feature >= 4 && (p->met || surface->triangle[3 * hit.triangle + hit.feature - 4] < p->self)) continue;
+        foot = csimi_surface_place(s, B, surface, &hit, hit.point);
+        relative = csim_sub(p->v, csimi_place_velocity(&s->state, &foot, hit.point));
+        relative = csim_scale(d->ahead * d->frame->h, relative);
+        reach = csimi_min(p->reach, p->push + csim_length(relative));
+        if (hit.feature > 0 && side == below && csimi_passes_by(surface, &hit, p->x, relative) - r > p->push) continue;
+        if (gap > reach || !(c = csimi_next_found(d, p->body, b->body, id[side]))) continue;
+        c->radius = r;
+        c->normal = n;
+        c->gap = gap;
+        c->point_a = csim_madd(p->x, -p->radius, n);
+        c->point_b = csim_madd(hit.point, B->radius + B->surface.thickness, n);
+        csimi_probe_place(s, p, c);
+        c->b = csimi_surface_place(s, B, surface, &hit, c->meet);
+    }
+}
+
 /* A point against the surface of a solid. One contact for each point and solid: its id stays while the point slides
    from triangle to triangle. */
 static void csimi_probe_surface(csimi_detector *d, const csimi_probe *p, const csimi_object *b) {
@@ -228,6 +308,10 @@ static void csimi_probe_surface(csimi_detector *d, const csimi_probe *p, const c
     csimi_surface_hit hit;
     csimi_found_contact *c;
     csimi_place foot;
+    if (B->kind == CSIM_BODY_CLOTH) {
+        csimi_probe_sheet(d, p, b);
+        return;
+    }
     if (!csimi_surface_gap(&d->surfaces, b->body, p->x, p->reach + r, p->self, &hit, &distance)) return;
     gap = distance - r;
     if (p->met && hit.feature >= 4 && !hit.inside) return;
@@ -269,7 +353,7 @@ static csimi_probe csimi_node_probe(const csimi_store *s, const csimi_object *a,
     p.node = node;
     p.self = p.shape = -1;
     p.met = b->kind == CSIMI_OBJECT_SOLID &&
-            (a->kind == CSIMI_OBJECT_SOLID && A->edge > 0 ? a->body > b->body : A->radius > 0);
+            (a->kind == CSIMI_OBJECT_SOLID ? A->edge > 0 && a->body > b->body : A->radius > 0);
     p.key = csimi_point_key(s, a->body, (uint32_t)s->node_user[node]);
     p.x = csimi_load3(s->state.x + 3 * node);
     p.v = csimi_load3(s->state.v + 3 * node);
@@ -308,6 +392,7 @@ static void csimi_collide_samples(csimi_detector *d, const csimi_object *a, cons
     csimi_sampler sampler;
     csimi_probe p;
     if (!s->body[b->body].corner_contact || !(s->body[b->body].edge > 0)) return;
+    if (g->field && s->body[b->body].kind == CSIM_BODY_CLOTH) return; /* its vertices see the field */
     p.body = a->body;
     p.node = p.self = -1;
     p.met = true;

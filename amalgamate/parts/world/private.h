@@ -37,7 +37,7 @@ typedef struct csimi_body {
     int matrix_blocks;            /* stored blocks of A that belong to it alone */
     csim_real centre[3];          /* rigid, reduced: centre of mass in body axes */
     csim_real radius;             /* particle */
-    csim_real edge;               /* solid: mean edge of the surface at rest, m */
+    csim_real edge;               /* solid, cloth: mean edge of the surface at rest, m */
     bool corner_contact;          /* solid: samples of rigid shapes touch its surface */
     csim_real self_distance;      /* solid: what was nearer than this at rest never touches, m; 0: itself never */
     csim_real sigma;              /* spectral estimate kept for the island this body leads */
@@ -360,6 +360,15 @@ typedef struct csimi_edges {
     void *broad;
 } csimi_edges;
 
+/* Hash of the contacts of the step before by id. rows.c */
+typedef struct csimi_last_table {
+    int *table;
+    int table_size; /* a power of two */
+} csimi_last_table;
+CSIMI_FN void csimi_last_layout(csimi_last_table *r, const csimi_counts *n, csimi_arena *arena);
+CSIMI_FN void csimi_index_contacts(const csim_world *w, csimi_last_table *r);
+CSIMI_FN int csimi_last_contact(const csim_world *w, const csimi_last_table *r, uint64_t id); /* -1: none */
+
 typedef struct csimi_detector {
     csim_world *world;
     csimi_step_frame *frame;
@@ -371,6 +380,7 @@ typedef struct csimi_detector {
     csimi_edges edges;
     uint64_t *excluded; /* pairs of slots that links keep apart, low << 32 | high, by the low one */
     int excluded_count;
+    csimi_last_table last; /* where there is cloth */
     csim_real ahead; /* steps that a contact must be found ahead */
     int count;
     int needed; /* contacts found, beyond the capacity too */

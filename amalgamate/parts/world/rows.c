@@ -1,26 +1,21 @@
 /* world/rows: found contacts become rows of the problem: frames, terms, laws, phi, warm starts. contact.md. */
 #include "private.h"
 
-typedef struct csimi_row_work {
-    int *table;     /* hash of the last contacts by id */
-    int table_size; /* a power of two */
-} csimi_row_work;
-
 static int csimi_table_size(int contacts) {
     int size = 16;
     while (size < 2 * contacts && size < (1 << 29)) size *= 2;
     return size;
 }
 
-static void csimi_row_layout(csimi_row_work *r, const csimi_counts *n, csimi_arena *arena) {
+CSIMI_FN void csimi_last_layout(csimi_last_table *r, const csimi_counts *n, csimi_arena *arena) {
     r->table_size = csimi_table_size(n->contacts);
     r->table = CSIMI_PUSH(arena, int, r->table_size);
 }
 
 CSIMI_FN size_t csimi_rows_scratch(const csimi_counts *n) {
-    csimi_row_work r;
+    csimi_last_table r;
     csimi_arena arena = csimi_arena_counting();
-    csimi_row_layout(&r, n, &arena);
+    csimi_last_layout(&r, n, &arena);
     return arena.used;
 }
 
@@ -70,11 +65,11 @@ CSIMI_FN void csimi_sides(csimi_step_frame *f, const csimi_state *s, const csimi
 
 /* ---- warm starts */
 
-static int csimi_slot_of(const csimi_row_work *r, uint64_t id) {
+static int csimi_slot_of(const csimi_last_table *r, uint64_t id) {
     return (int)((id ^ (id >> 32)) & (uint64_t)(r->table_size - 1));
 }
 
-static void csimi_index_contacts(const csim_world *w, csimi_row_work *r) {
+CSIMI_FN void csimi_index_contacts(const csim_world *w, csimi_last_table *r) {
     int i;
     for (i = 0; i < r->table_size; i++) r->table[i] = -1;
     for (i = 0; i < w->store.count.contacts; i++) {
@@ -85,7 +80,7 @@ static void csimi_index_contacts(const csim_world *w, csimi_row_work *r) {
 }
 
 /* The record of the last step with this id, or -1. */
-static int csimi_last_contact(const csim_world *w, const csimi_row_work *r, uint64_t id) {
+CSIMI_FN int csimi_last_contact(const csim_world *w, const csimi_last_table *r, uint64_t id) {
     int at = csimi_slot_of(r, id);
     while (r->table[at] >= 0) {
         if (w->store.contact[r->table[at]].id == id) return r->table[at];
@@ -175,7 +170,7 @@ static void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c) {
     for (k = 1; k < 3; k++) c->phi[k] = (c->phi[k] - u[k]) / 2;
 }
 
-static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_row_work *r, int i) {
+static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_last_table *r, int i) {
     csimi_found_contact *found = f->found + i;
     const csimi_state *s = &w->store.state;
     const csimi_place *a = &found->a, *b = &found->b;
@@ -208,10 +203,10 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_ro
 }
 
 CSIMI_FN void csimi_rows(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
-    csimi_row_work r;
+    csimi_last_table r;
     size_t mark = arena->used;
     int i;
-    csimi_row_layout(&r, &w->store.count, arena); /* of the last contacts: no more than the capacities hold */
+    csimi_last_layout(&r, &w->store.count, arena); /* of the last contacts: no more than the capacities hold */
     csimi_place_prepare(&w->store.state);
     csimi_index_contacts(w, &r);
     f->term_count = 0;

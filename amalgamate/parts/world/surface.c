@@ -64,6 +64,7 @@ CSIMI_FN bool csimi_surface_gap(csimi_surfaces *s, int slot, csim_vec3 p, csim_r
         csim_real reach = csimi_max(within, csimi_deepest(surface, p) * (1 + 8 * CSIMI_EPS));
         if (!csimi_surface_nearest(surface, p, reach, NULL, hit)) return false;
     } else { /* deeper than half the distance that keeps neighbours apart, "inside" would mean the solid's own inside */
+        skip.sheet = false;
         skip.vertex = self;
         skip.rest = s->world->store.surface_rest + 3 * (size_t)b->first_surface;
         skip.radius = b->self_distance;
