@@ -443,11 +443,12 @@ run_tests() { # LABEL-PREFIX PATTERN COMMAND-TO-RUN -- COMPILER FLAGS
     shift 2
     n=0
     "$@" -w -I"$ROOT" -c "$ROOT/tests/library.c" -o "$T/library.o" 2>"$T/err" || { head -20 "$T/err"; bad "the library does not build"; }
+    "$@" -w -I"$ROOT" -c "$ROOT/examples/modes/modes.c" -o "$T/modes.o" 2>"$T/err" || { head -20 "$T/err"; bad "modes.c does not build"; }
     for t in "$ROOT"/tests/test_$pattern.c; do
         [ -f "$t" ] || continue
         name=$(basename "$t" .c)
         [ -z "$QUICK" ] || case " $QUICK " in *" ${name#test_} "*) ;; *) continue ;; esac
-        "$@" -w -DCHECK_SHARED -I"$ROOT" "$t" "$T/library.o" -o "$T/$name" $MATH 2>"$T/err" || { head -20 "$T/err"; broken="$broken, $name does not build"; continue; }
+        "$@" -w -DCHECK_SHARED -I"$ROOT" "$t" "$T/library.o" "$T/modes.o" -o "$T/$name" $MATH 2>"$T/err" || { head -20 "$T/err"; broken="$broken, $name does not build"; continue; }
         # shellcheck disable=SC2086
         timeout "${LIMIT:-420}" $runner "$T/$name" -q >"$T/said" 2>&1
         code=$?
@@ -527,7 +528,7 @@ audit_golden() { # BUILD REAL
     [ -f tests/golden.txt ] || skip "tests/golden.txt is not there: make golden"
     r=$(real_flag "$2") n=0 least=3
     export GOLDEN=long
-    G="-w -I$ROOT $ROOT/tests/test_golden.c"
+    G="-w -I$ROOT $ROOT/tests/test_golden.c $ROOT/examples/modes/modes.c"
     build() { "$@" $r $G -o "$T/golden" $MATH 2>"$T/err" || { head -8 "$T/err"; bad "it does not build"; }; }
     # shellcheck disable=SC2086
     case $1 in
