@@ -194,7 +194,120 @@ static void create_soft(session *s) {
     d.velocity = vector(2);
     d.aggregates = below(4) ? 0 : below(9);
     d.surface = surface();
+    d.material = (csim_material)(below(10) ? below(CSIM_MATERIAL_COUNT_) : below(9) - 2);
+    d.self_collision = !below(3);
+    d.self_distance = below(4) ? 0 : number(0, 0.1);
+    d.corner_contact = !below(4);
     keep_body(s, csim_create_soft(s->w, &d, &id), id);
+}
+
+static void create_cloth(session *s) {
+    enum { SIDE = 4 };
+    csim_real x[3 * SIDE * SIDE];
+    int tri[6 * SIDE * SIDE], i, j, t = 0;
+    csim_cloth_def d = csim_default_cloth_def();
+    csim_body_id id;
+    for (i = 0; i < SIDE * SIDE; i++) {
+        x[3 * i] = CSIM_R(0.1) * (csim_real)(i % SIDE);
+        x[3 * i + 1] = CSIM_R(0.1) * (csim_real)(i / SIDE);
+        x[3 * i + 2] = below(20) ? uniform(-0.01, 0.01) : number(-1, 1);
+    }
+    for (j = 0; j + 1 < SIDE; j++)
+        for (i = 0; i + 1 < SIDE; i++, t += 6) {
+            const int a = SIDE * j + i;
+            tri[t] = a;
+            tri[t + 1] = tri[t + 3] = a + 1;
+            tri[t + 2] = tri[t + 5] = a + SIDE;
+            tri[t + 4] = a + SIDE + 1;
+        }
+    if (!below(20)) tri[below(t)] = below(40) - 3;
+    d.vertices = x;
+    d.vertex_count = SIDE * SIDE;
+    d.triangles = tri;
+    d.triangle_count = below(30) ? t / 3 : below(t / 3 + 1);
+    d.pose.position = csim_v3(number(-1, 1), number(-1, 1), number(0, 2));
+    d.young = number(1e3, 1e6);
+    d.poisson = number(0, 0.49);
+    d.thickness = number(0.001, 0.01);
+    d.density = number(100, 3000);
+    d.bending = below(2) ? d.bending : number(0, 1e-2);
+    d.material = (csim_material)(below(10) ? below(2) * 2 : below(9) - 2);
+    d.surface = surface();
+    keep_body(s, csim_create_cloth(s->w, &d, &id), id);
+}
+
+static void create_cable(session *s) {
+    csim_cable_def d = csim_default_cable_def();
+    csim_real x[3 * 12], angle;
+    csim_body_id id;
+    int i, count = 2 + below(10);
+    for (i = 0; i < count; i++) {
+        angle = CSIM_R(0.5) * (csim_real)i;
+        x[3 * i] = CSIM_R(0.2) * (csim_real)i * (below(40) ? CSIM_R(1) : number(-1, 1));
+        x[3 * i + 1] = CSIM_R(0.1) * (angle - angle * angle * angle / 6);
+        x[3 * i + 2] = 1 + uniform(-0.02, 0.02);
+    }
+    if (below(2)) {
+        d.points = x;
+        d.point_count = count;
+        d.closed = !below(3);
+    } else {
+        d.start = vector(1);
+        d.end = vector(1);
+        d.segments = below(30) ? 1 + below(12) : below(40) - 20;
+    }
+    d.radius = number(0.002, 0.05);
+    d.density = number(100, 3000);
+    d.young = number(1e4, 1e7);
+    d.poisson = number(0, 0.5);
+    if (!below(3)) d.bend_stiffness = number(0, 1);
+    if (!below(3)) d.strain = number(-0.1, 0.2);
+    d.rest_as_drawn = !below(3);
+    d.rest_curvature = below(3) ? d.rest_curvature : vector(2);
+    d.start_end = (csim_cable_end)(below(20) ? below(3) : below(9) - 3);
+    d.end_end = (csim_cable_end)below(3);
+    d.self_contact = below(2) != 0;
+    d.surface = surface();
+    keep_body(s, csim_create_cable(s->w, &d, &id), id);
+}
+
+static void create_tree(session *s) {
+    csim_tree_link_def link[10];
+    csim_shape shape[10];
+    csim_tree_def d = csim_default_tree_def();
+    csim_body_id id;
+    int i;
+    for (i = 0; i < 10; i++) {
+        link[i] = csim_default_tree_link_def();
+        link[i].parent = below(60) ? (i ? below(i) : -1) : below(12) - 2;
+        link[i].joint = (csim_tree_joint)(below(60) ? (i ? below(4) : below(5)) : below(9) - 2);
+        link[i].frame.position = vector(0.2);
+        if (below(2)) link[i].frame.rotation = csim_quat_axis_angle(vector(1), number(-3, 3));
+        if (below(2)) link[i].axis = vector(1);
+        link[i].position = number(-0.5, 0.5);
+        link[i].rate = number(-2, 2);
+        link[i].mass = below(3) ? number(0.1, 3) : 0;
+        shape[i] = below(2) ? csim_sphere(number(0.02, 0.1)) : csim_capsule(number(0.02, 0.1), number(0, 0.1));
+        link[i].shapes = below(5) ? shape + i : NULL;
+        link[i].shape_count = below(20) ? link[i].shapes != NULL : below(3);
+        link[i].damping = number(0, 1);
+        link[i].armature = link[i].joint == CSIM_TREE_FLOATING ? 0 : number(0.01, 0.1);
+        if (link[i].joint == CSIM_TREE_REVOLUTE || link[i].joint == CSIM_TREE_PRISMATIC) {
+            if (!below(3)) link[i].lower = -(link[i].upper = number(0, 1));
+            link[i].friction = below(3) ? 0 : number(0, 1);
+            link[i].effort = below(3) ? 0 : number(0, 10);
+            link[i].stiffness = below(2) ? 0 : number(0, 100);
+            link[i].rate_gain = below(2) ? 0 : number(0, 10);
+        }
+        link[i].target = number(-1, 1);
+    }
+    d.links = link;
+    d.link_count = below(40) ? 1 + below(10) : below(12) - 1;
+    d.pose.position = csim_v3(number(-1, 1), number(-1, 1), number(0.5, 2));
+    d.motion = (csim_motion)(below(8) ? 0 : below(4));
+    d.no_self_contact = below(2) != 0;
+    d.surface = surface();
+    keep_body(s, csim_create_tree(s->w, &d, &id), id);
 }
 
 static void create_particle(session *s) {
@@ -220,7 +333,31 @@ static csim_attachment attachment(const session *s) {
 static void create_link(session *s) {
     csim_link_id id;
     csim_status status;
-    if (below(2)) {
+    if (!below(3)) {
+        csim_joint_def d = csim_default_joint_def();
+        d.kind = (csim_joint_kind)(below(20) ? below(CSIM_JOINT_COUNT_) : below(12) - 2);
+        d.a = attachment(s);
+        d.b = attachment(s);
+        d.axis = vector(1);
+        d.length = below(2) ? -1 : number(0, 1);
+        d.limited = !below(3);
+        d.lower = number(-1, 0);
+        d.upper = number(0, 1);
+        d.motor.kind = (csim_motor_kind)(below(2) ? 0 : below(4));
+        d.motor.target = number(-1, 1);
+        d.motor.force = number(0, 10);
+        if (s->links) d.first = s->link[below(s->links)], d.second = s->link[below(s->links)];
+        d.ratio = number(-2, 2);
+        d.break_force = below(3) ? 0 : number(0, 100);
+        d.collide = below(2) != 0;
+        status = csim_create_joint(s->w, &d, &id);
+    } else if (!below(6)) {
+        csim_clamp_def d = csim_default_clamp_def();
+        d.cable = any_body(s);
+        d.body = any_body(s);
+        d.at_end = below(2) != 0;
+        status = csim_create_clamp(s->w, &d, &id);
+    } else if (below(2)) {
         csim_spring_def d = csim_default_spring_def();
         d.a = attachment(s);
         d.b = attachment(s);
@@ -267,7 +404,21 @@ static void step(session *s) {
 static void change(session *s) {
     csim_pose pose = csim_pose_identity();
     csim_body_id id = any_body(s);
-    switch (below(9)) {
+    switch (below(14)) {
+    case 8: note(csim_tree_set_target(s->w, id, below(12) - 1, number(-1, 1), number(-1, 1))); break;
+    case 9: note(csim_tree_set_drive(s->w, id, below(12) - 1, number(0, 100), number(0, 10), number(0, 5))); break;
+    case 10: note(csim_cable_add_torque(s->w, id, below(12) - 1, vector(1))); break;
+    case 11: {
+        csim_activation a;
+        a.pressure = number(-1e3, 1e3);
+        a.tension = number(-1e3, 1e3);
+        a.fibre = vector(1);
+        note(csim_soft_set_activation(s->w, id, NULL, 0, &a));
+        break;
+    }
+    case 12:
+        if (s->links) note(csim_joint_set_limits(s->w, s->link[below(s->links)], below(2) != 0, number(-1, 0), number(0, 1)));
+        break;
     case 0: note(csim_body_set_velocity(s->w, id, vector(3), vector(3))); break;
     case 1: note(csim_body_add_force(s->w, id, vector(100), below(3) ? csim_v3(0, 0, 0) : vector(1))); break;
     case 2:
@@ -303,7 +454,10 @@ static void snapshot(session *s) {
 }
 
 static void act(session *s) {
-    switch (below(16)) {
+    switch (below(19)) {
+    case 16: create_cloth(s); break;
+    case 17: create_cable(s); break;
+    case 18: create_tree(s); break;
     case 0: create_rigid(s); break;
     case 1: create_soft(s); break;
     case 2: create_particle(s); break;
