@@ -232,26 +232,50 @@ static answer solve_capped(capture *c, const csim_solver_params *params, bool de
     return capture_solve(c, &capped, dense, false);
 }
 
-/* |v_l - v_(l-1)|; a holds v_l. */
-static double last_step(capture *c, const csim_solver_params *params, bool dense, int l, answer *a) {
-    answer before = solve_capped(c, params, dense, l - 1 > 0 ? l - 1 : 1);
-    double sum = 0;
+/* |v_l - v_(l-1)| in the norm of D = diag A, over |b| in that of 1/D; a holds v_l. */
+static double last_step(capture *c, const csim_solver_params *params, int l, answer *a) {
+    const csim_problem *p = &c->work.problem;
+    answer before = solve_capped(c, params, true, l - 1);
+    double sum = 0, size = 0;
     int i;
-    *a = solve_capped(c, params, dense, l);
-    for (i = 0; i < 3 * c->work.problem.A.n; i++) {
-        double d = (double)(a->v[i] - before.v[i]);
-        sum += d * d;
+    *a = solve_capped(c, params, true, l);
+    for (i = 0; i < 3 * p->A.n; i++) {
+        const double D = (double)p->A.val[9 * (size_t)p->A.diag[i / 3] + 4 * (size_t)(i % 3)];
+        const double d = (double)(a->v[i] - before.v[i]);
+        sum += D * d * d;
+        size += (double)p->b[i] * (double)p->b[i] / D;
     }
     answer_free(&before);
-    return sqrt(sum);
+    return sqrt(sum / size);
 }
 
-/* Solvers return the best iterate they saw: two equal ones in a row are no small step but a worse one between them. */
+/* The history of COND holds its step, in the norm of 1/W, iteration by iteration. */
+static answer stop_cond(capture *c, const csim_solver_params *params, double threshold, int most) {
+    csim_solver_params p = *params;
+    double *history = (double *)calloc((size_t)most + 1, sizeof(double));
+    answer a;
+    int l;
+    p.history = history;
+    p.history_capacity = most;
+    p.max_iterations = most;
+    p.tolerance = CSIM_R(1e-14);
+    a = capture_solve(c, &p, false, false);
+    for (l = 0; l < most && l < a.iterations && !(history[l] < threshold); l++) {
+    }
+    answer_free(&a);
+    free(history);
+    a = solve_capped(c, params, false, l < 2 ? 2 : l < most ? l : most);
+    a.iterations = l;
+    return a;
+}
+
+/* The others return the best iterate they saw: two equal ones in a row are no small step but a worse one between. */
 answer capture_stop_by_step(capture *c, const csim_solver_params *params, bool dense, double threshold, int most) {
     int l;
+    if (!dense) return stop_cond(c, params, threshold, most);
     for (l = 2;; l += 1 + l / 8) {
         answer a;
-        double step = last_step(c, params, dense, l < most ? l : most, &a);
+        double step = last_step(c, params, l < most ? l : most, &a);
         a.iterations = l < most ? l : most;
         if (l >= most || (step > 0 && step < threshold) || answer_certificate(&a) < 1e-12) return a;
         answer_free(&a);

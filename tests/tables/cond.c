@@ -107,7 +107,8 @@ static const cond_case cases[] = {
      "error "
      "is the difference of the norms of internal forces; ours is the norm of A (v - v*) / h, inertia included and "
      "never "
-     "smaller. Its step rule has no units and its norm is not given: here it is the 2-norm of the change of v in m/s. "
+     "smaller. The norm of its step rule is not given: here the step in the norm of diag A over that of b (COND's own: "
+     "1/W). "
      "Stopped by it, every solver leaves the certificate that the last column shows; at equal certificate the counts "
      "are the honest ones."},
     {"cond-3-ball",

@@ -7,7 +7,7 @@ enum { STEPS = 4000 };
 typedef struct history {
     double depth[STEPS]; /* m */
     int count, uncertified;
-    double certificate;
+    double certificate, open; /* joints at the end, m; NaN: the scene has none */
 } history;
 
 static bool run(const char *name, double gamma, double h, double seconds, csim_solver solver, history *out, char *why,
@@ -30,6 +30,8 @@ static bool run(const char *name, double gamma, double h, double seconds, csim_s
         out->certificate = fmax(out->certificate, fmax(t.certificate.contact, t.certificate.dynamics));
     }
     snprintf(why, why_size, "%s", s->error);
+    scene_finish(s);
+    out->open = scene_figure_of(s, "joint_open_m");
     scene_close(s);
     return out->count > 1;
 }
@@ -184,19 +186,23 @@ static void grasp_table(void) {
     int g, l;
     table_open("lcp-grasp", "LCP paper, Figures 3 and 4: a hand closes on a glass",
                "Scene grasp, h 2.5 ms. Paper: drift at gamma 0, exponential decay at 0.2, fastest at 1.",
-               "gamma,most infeasibility mm,at the end mm,uncertified steps,certificate");
+               "gamma,most penetration mm,at the end mm,joints open m,uncertified steps,certificate");
     for (g = 0; g < 3; g++) {
         double most = 0;
         char why[SCENE_TEXT];
-        if (!run("grasp", gammas[g], 0.0025, page_fast() ? 0.1 : 2, CSIM_SOLVER_AUTO, &a, why, sizeof why)) {
+        if (!run("grasp", gammas[g], 0.0025, page_fast() ? 0.5 : 2.5, CSIM_SOLVER_AUTO, &a, why, sizeof why)) {
             table_missing("grasp", "this build has no scene of that name");
             break;
         }
         for (l = 0; l < a.count; l++) most = fmax(most, a.depth[l]);
-        table_row("%g,%.3g,%.3g,%d,%.1e", gammas[g], 1e3 * most, 1e3 * a.depth[a.count - 1], a.uncertified,
+        table_row("%g,%.3g,%.3g,%.3g,%d,%.1e", gammas[g], 1e3 * most, 1e3 * a.depth[a.count - 1], a.open, a.uncertified,
                   a.certificate);
     }
-    table_close("Contacts only: joints of a tree are exact, and have no infeasibility.");
+    table_close(
+        "Paper (figures only): drift to the limit of 5 mm at gamma 0, exponential decay at 0.2, the fastest at 1. "
+        "Joints "
+        "of the library are closed again at the end of every step whatever gamma is (docs/joints.md), and contacts "
+        "stop ahead of the surface, so there is next to nothing for gamma to do.");
 }
 
 void tables_lcp(void) {
