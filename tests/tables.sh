@@ -16,7 +16,7 @@ start=$(date +%s)
     echo "Written by \`make tables${fast:+ FAST=1}\`. Certificate: the larger of dynamics and contact (docs/solvers.md), the worst of a"
     echo "row; below it everything else is a matter of taste. Times are processor time of one thread."
     echo
-    for name in cond-1-sliding cond-2-mat cond-3-ball cond-4-stiffness cond-5-cable cond-6-gripper cond-7-ccs cond-8-pbd \
+    for name in cond-1-sliding cond-2-mat cond-3-ball cond-4-stiffness cond-5-cable cond-6-gripper cond-7-ccs cond-8-pbd cond-8-pbd-bodies \
         cond-9-acceleration cond-invertible cond-anisotropic percontact-1-single percontact-2-tasks lcp-ellipse-table \
         lcp-grasp newton-convergence newton-floor staggered-painleve staggered-warm staggered-house; do
         if [ -s "$out/$name.md" ]; then

@@ -218,10 +218,8 @@ answer capture_solve(capture *c, const csim_solver_params *params, bool dense, b
     a.iterations = a.outcome.iterations;
     free(workspace);
     certify(c, &a);
-    if (status != CSIM_OK) {
-        fprintf(stderr, "tables: %s\n", error.text);
-        a.certificate.contact = NAN;
-    }
+    a.status = status;
+    if (status != CSIM_OK) fprintf(stderr, "tables: %s\n", error.text);
     return a;
 }
 

@@ -199,10 +199,10 @@ static void grasp_table(void) {
                   a.certificate);
     }
     table_close(
-        "Paper (figures only): drift to the limit of 5 mm at gamma 0, exponential decay at 0.2, the fastest at 1. "
-        "Joints "
-        "of the library are closed again at the end of every step whatever gamma is (docs/joints.md), and contacts "
-        "stop ahead of the surface, so there is next to nothing for gamma to do.");
+        "Paper (figures only): drift to the limit of 5 mm at gamma 0, exponential decay at 0.2, the fastest at 1. The "
+        "order is the same here and the sizes are a hundredth: joints of the library are closed again at the end of "
+        "every step whatever gamma is (docs/joints.md), and contacts stop ahead of the surface, so that gamma only "
+        "has what the turning of bodies leaves.");
 }
 
 void tables_lcp(void) {

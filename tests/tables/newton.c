@@ -66,6 +66,13 @@ static void scene_rows(const char *name, const char *settings, int size, int ste
         p.history = history;
         p.history_capacity = HISTORY;
         a = capture_solve(c[0], &p, false, true);
+        if (a.status != CSIM_OK) {
+            char what[96];
+            snprintf(what, sizeof what, "%s: %s", name, variants[v].name);
+            table_missing(what, "it visits rows of W, which a chain of bodies of this size does not have");
+            answer_free(&a);
+            continue;
+        }
         entries = a.iterations < HISTORY ? a.iterations : HISTORY;
         for (i = 0; i < entries; i++) lowest = fmin(lowest, history[i]);
         first_below(history, entries, 1e-4, loose, sizeof loose);

@@ -76,7 +76,8 @@ void table_row(const char *format, ...) {
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    while ((at = strstr(text, "nan")) != NULL) memcpy(at, "-  ", 3); /* nothing to take a mean of */
+    for (at = text; (at = strstr(at, "nan")) != NULL; at++) /* nothing to take a mean of */
+        if (at > text && (at[-1] == ',' || at[-1] == '-')) memcpy(at, "-  ", 3);
     for (at = text; (at = strchr(at, ',')) != NULL;) {
         cells++;
         at++;

@@ -211,7 +211,8 @@ static void task_table(void) {
         "The paper's two errors are not the same measure, and it says so; here both are judged by one. Its times are "
         "of one "
         "core of 2012 with another rigid-body library; ours are the whole step of the scene program with its "
-        "measurements. Figure 7's penetration is of the task hang. Bisection solves maximal dissipation, which is "
+        "measurements. Figure 7's penetration is of the task hang, which in our scene touches nothing (it hangs by its "
+        "back in the air). Bisection solves maximal dissipation, which is "
         "another "
         "law than the certificate's where normal and tangent couple: what it leaves there is the difference of the "
         "models, and its steps count as uncertified. The last solver of each task differs in that alone.");

@@ -72,6 +72,7 @@ typedef struct answer {
     csim_certificate certificate;
     double seconds;
     int iterations;
+    csim_status status; /* not CSIM_OK: the solver refuses the problem */
 } answer;
 double answer_certificate(const answer *a); /* the larger of dynamics and contact */
 void answer_free(answer *a);
