@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 9ed4d28fab97c010
+   Hash of the parts: cae6585bc9c3ec9b
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1829,6 +1829,8 @@ CSIM_API csim_status csim_tree_link_place(const csim_world *world, csim_body_id 
 /* Positions and (end) rates of all joints; each may be null. Quaternions are w x y z. */
 CSIM_API csim_status csim_tree_get_state(const csim_world *world, csim_body_id id, csim_real *positions,
                                          csim_real *rates);
+/* Link on which a link hangs; -1: the world. */
+CSIM_API csim_status csim_tree_link_parent(const csim_world *world, csim_body_id id, int link, int *parent);
 CSIM_API csim_status csim_tree_link_pose(const csim_world *world, csim_body_id id, int link, csim_pose *pose);
 /* Velocity (end of the step) of the point of the link that is at `point` (world) now; angular may be null. */
 CSIM_API csim_status csim_tree_link_velocity(const csim_world *world, csim_body_id id, int link, csim_vec3 point,
@@ -26554,6 +26556,12 @@ CSIM_API csim_status csim_tree_get_state(const csim_world *w, csim_body_id id, c
     return CSIM_OK;
 }
 
+CSIM_API csim_status csim_tree_link_parent(const csim_world *w, csim_body_id id, int link, int *parent) {
+    CSIMI_READ_TREE(w, id, link, parent);
+    *parent = s->tree_link[tree->first_link + link].parent;
+    return CSIM_OK;
+}
+
 CSIM_API csim_status csim_tree_link_pose(const csim_world *w, csim_body_id id, int link, csim_pose *pose) {
     CSIMI_READ_TREE(w, id, link, pose);
     *pose = csimi_link_pose(s, tree->first_link + link);
@@ -29089,7 +29097,8 @@ static bool csimi_cables_turn(csim_world *w, csimi_step_frame *f, const csimi_st
     if (s->frame_count == 0 || pass > CSIMI_TURN_PASSES) return false;
     if (pass == 1) CSIMI_MEMSET(f->aim, 0, sizeof(csim_real) * 3 * (size_t)f->blocks);
     for (i = first; i < end; i += 3)
-        if (!f->skip[i / 3]) most = csimi_max(most, csim_length(csim_sub(csimi_load3(f->v + i), csimi_load3(f->aim + i))));
+        if (!f->skip[i / 3])
+            most = csimi_max(most, csim_length(csim_sub(csimi_load3(f->v + i), csimi_load3(f->aim + i))));
     most *= step->h;
     if (!(most > CSIMI_TURN)) return false;
     csimi_pushes(f, f->aim + 3 * (size_t)f->blocks);

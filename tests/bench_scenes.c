@@ -1,6 +1,6 @@
 /* bench_scenes: what a step of the scenes costs, beside what it gets right; and pairs that are run step by step in
    turn, so that a busy machine slows both. Processor time of one thread. CSV goes to the folder of the first argument;
-   other arguments pick tables: scenes, pairs, memory. */
+   other arguments pick tables: scenes, papers, pairs, memory. */
 #define _POSIX_C_SOURCE 200112L
 #define CSIMI_KEEP_MACROS
 #define CONDSIM_IMPLEMENTATION
@@ -182,6 +182,43 @@ static void bench_scenes(const char *folder) {
     fclose(csv);
 }
 
+/* ---- papers: what assembly and collision cost beside the solve, and the memory, in the scenes of the papers */
+
+static const bench_row bench_papers_rows[] = {
+    {"mat-fold", "", 0, 0, ""},     {"soft-ball", "", 3, 0, ""},         {"cable-winding", "", 20, 0, ""},
+    {"soft-gripper", "", 0, 0, ""}, {"quadruped", "", 2, 0, ""},         {"pneunet", "", 0, 0, ""},
+    {"soft-mat", "", 1, 0, ""},     {"pinch", "payload=soft", 2, 0, ""}, {"jamming", "", 1, 0, ""},
+    {"chairs", "", 0, 0, ""},       {"stretch", "", 0, 0, ""},           {"beam", "", 0, 0, ""},
+    {"grasp", "", 0, 0, ""},        {"woven", "only=9", 0.5, 0, ""},     {"net", "", 0.5, 0, ""},
+    {"table-pile", "", 3, 0, ""}};
+
+static void bench_papers(const char *folder) {
+    static bench_run r;
+    size_t i;
+    FILE *csv = bench_csv(folder, "papers", "scene,settings,assembly_ms,collide_ms,solve_ms,ratio,memory_bytes");
+    printf("\nScenes of the papers, means over all steps; ratio: assembly + collision over the solve, aim 1 at most\n"
+           "%-28s %10s %10s %10s %8s %10s\n", "scene", "assembly", "collide", "solve ms", "ratio", "memory MB");
+    for (i = 0; i < sizeof bench_papers_rows / sizeof *bench_papers_rows; i++) {
+        const bench_row *row = bench_papers_rows + i;
+        double n, ratio, bytes;
+        char label[80];
+        if (!bench_open(&r, row->scene, row->settings, row->tolerance, row->seconds)) continue;
+        while (bench_step(&r)) {
+        }
+        n = r.steps > 0 ? r.steps : 1;
+        ratio = (r.split[0] + r.split[1]) / (r.split[2] > 0 ? r.split[2] : 1);
+        bytes = (double)csim_world_stats(r.s->world).memory_bytes;
+        snprintf(label, sizeof label, "%s %s", row->scene, row->settings);
+        printf("%-28s %10.4f %10.4f %10.4f %8.2f %10.2f%s\n", label, r.split[0] / n, r.split[1] / n, r.split[2] / n,
+               ratio, bytes / 1e6, ratio > 1 ? "  above" : "");
+        fprintf(csv, "%s,%s,%.5f,%.5f,%.5f,%.4f,%.0f\n", row->scene, row->settings, r.split[0] / n, r.split[1] / n,
+                r.split[2] / n, ratio, bytes);
+        fflush(stdout);
+        bench_close(&r);
+    }
+    fclose(csv);
+}
+
 /* ---- pairs: the same scene with two settings, in turn */
 
 typedef struct bench_pair_row {
@@ -302,6 +339,7 @@ int main(int argc, char **argv) {
         bool all = strcmp(table, "all") == 0;
         if (all || strcmp(table, "memory") == 0) bench_memory(folder);
         if (all || strcmp(table, "scenes") == 0) bench_scenes(folder);
+        if (all || strcmp(table, "papers") == 0) bench_papers(folder);
         if (all || strcmp(table, "pairs") == 0) bench_pairs(folder);
     }
     return 0;

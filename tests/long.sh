@@ -167,6 +167,55 @@ group_sliding() {
         every_step_certified
     done
 }
+closes() { # KIND: an hour of closed loops and of a loaded chain; validation 34
+    LIMIT=7200 run "linkage-$1" linkage --set kind="$1" --seconds "$hour"
+    figure closure_m '<' 1e-9
+    figure turns
+    every_step_certified
+}
+group_linkage() {
+    hour=${HOUR:-3600}
+    closes four-bar
+    closes crank
+}
+group_chain() {
+    hour=${HOUR:-3600}
+    closes chain
+}
+group_winding() {
+    for edges in 160 320; do
+        run winding-$edges cable-winding --size $edges
+        figure end_force_n '>=' 10.07
+        figure end_force_n '<=' 10.28
+        figure penetration_mm '<=' 1e-6
+        figure iterations_mean '<=' 5
+        every_step_certified
+        run winding-$edges-at-once cable-winding --size $edges --h 0.02 --set E=1e9 --set speed=10
+        figure speed_max '<' 3
+        figure uncertified_steps '<=' 2
+    done
+}
+group_pinch() {
+    for payload in rigid soft cable; do
+        for force in 12 60; do
+            run pinch-$payload-$force pinch --set payload=$payload --set N=$force
+            figure slip_um_per_s '<=' 1e-3
+            every_step_certified
+        done
+    done
+}
+group_papers() {
+    run beam beam
+    figure joint_open_m '<' 1e-6
+    figure inserted_mm '>=' 99
+    run net net
+    figure links_whole = 80
+    run grasp grasp
+    figure held = 1
+    run woven woven
+    for piece in 22 32 23 33; do figure holds_$piece = 1; done
+    for piece in 11 21 31 12 13; do figure holds_$piece = 0; done
+}
 group_fuzz() {
     [ -x build/long/fuzz ] || { echo "skipped: fuzz: build/long/fuzz is not there (make long builds it)"; return; }
     build/long/fuzz "$1" 7 >"$OUT/fuzz.said" 2>&1
@@ -202,7 +251,8 @@ at() { for g in $standing; do printf '%s:%s ' "$g" "$1"; done; }
 # shellcheck disable=SC2046
 case ${1:-long} in
 check) all $(at 60) ;;
-long) all "fuzz:$FUZZ" $(at "$SECONDS_LONG") pile creep soft_creep cond raptor liver mascot soft fold grip sliding ;;
+long) all "fuzz:$FUZZ" $(at "$SECONDS_LONG") pile creep soft_creep cond raptor liver mascot soft fold grip sliding linkage chain winding pinch \
+    papers ;;
 in)
     group=${2%%:*}
     case $2 in *:*) "group_$group" "${2#*:}" ;; *) "group_$group" 60 ;; esac >"$OUT/$group.log" 2>&1 ;;

@@ -796,3 +796,17 @@ TEST(definitions_are_refused_with_the_link_named) {
     WRONG((link[3].mass = 0, link[3].inertia = diagonal(0, 0, 0)), CSIM_OUT_OF_RANGE, "positive definite");
 #undef WRONG
 }
+
+TEST(a_link_names_the_one_it_hangs_on) {
+    robot r = make_robot(roots[0], 9, csim_v3(0, 0, -9));
+    int i, parent = 7;
+    STATUS(csim_tree_link_parent(r.w, r.id, 0, &parent), CSIM_OK);
+    EQUAL(parent, -1);
+    STATUS(csim_tree_link_parent(r.w, r.id, r.links, &parent), CSIM_OUT_OF_RANGE);
+    STATUS(csim_tree_link_parent(r.w, r.id, 0, NULL), CSIM_NULL_ARGUMENT);
+    for (i = 1; i < r.links; i++) {
+        STATUS(csim_tree_link_parent(r.w, r.id, i, &parent), CSIM_OK);
+        EQUAL(parent, r.link[i].parent);
+    }
+    csim_destroy_world(r.w);
+}

@@ -244,8 +244,10 @@ static double net_linking(const scene *s, csim_body_id upright, csim_body_id fla
     for (i = 0; i < NET_CORNERS; i++)
         for (j = 0; j < NET_CORNERS; j++) {
             csim_vec3 a[2], b[2];
-            a[0] = csim_pose_point(p, net_corner(net_upright, i)), a[1] = csim_pose_point(p, net_corner(net_upright, i + 1));
-            b[0] = csim_pose_point(q, net_corner(net_ring, j)), b[1] = csim_pose_point(q, net_corner(net_ring, j + 1));
+            a[0] = csim_pose_point(p, net_corner(net_upright, i));
+            a[1] = csim_pose_point(p, net_corner(net_upright, i + 1));
+            b[0] = csim_pose_point(q, net_corner(net_ring, j));
+            b[1] = csim_pose_point(q, net_corner(net_ring, j + 1));
             sum += net_solid_angle(a, b);
         }
     return sum / (4 * paper_pi);
@@ -383,7 +385,7 @@ typedef struct woven {
     double start[9][2 * WOVEN_STRIPS];
 } woven;
 
-static const scene_key woven_keys[] = {{"mu", "0.3", "middle coefficient of friction; the others are 0.2 less and more", NULL},
+static const scene_key woven_keys[] = {{"mu", "0.3", "middle coefficient of friction; the others: 0.2 less and more", NULL},
                                        {"E", "2e6", "middle Young's modulus, Pa", NULL},
                                        {"ratio", "4", "of neighbouring moduli", NULL},
                                        {"only", "0", "1 to 9: this piece alone, counted as they are listed", NULL},
@@ -393,14 +395,15 @@ static const scene_key woven_keys[] = {{"mu", "0.3", "middle coefficient of fric
                                        {"beta", "2e-3", "stiffness-proportional damping, s", NULL},
                                        {NULL, NULL, NULL, NULL}};
 
-/* Puts the nodes of a straight strip where the weave leads it: a wave of half the thickness, flat where it meets others,
-   up or down by its number. */
+/* Puts the nodes of a straight strip where the weave leads it: a wave of half the thickness, flat where it meets
+   others, up or down by its number. */
 static void woven_wave(scene *s, csim_body_id id, const scene_mesh *mesh, csim_vec3 centre, bool upright, int number) {
     double sign = (number % 2 ? -1 : 1) * (upright ? 1 : -1);
     int v;
     for (v = 0; v < mesh->vertex_count && !s->failed; v++) {
         const csim_real *x = mesh->vertices + 3 * v;
-        double along = (double)x[0], wave = fmax(-1, fmin(1, 2 * cos(paper_pi * along / woven_pitch))) * sign * 0.51 * woven_thick;
+        double along = (double)x[0], shape = fmax(-1, fmin(1, 2 * cos(paper_pi * along / woven_pitch)));
+        double wave = sign * 0.51 * woven_thick * shape;
         csim_vec3 at = upright ? scene_v3((double)x[1], (double)x[2] + wave, along)
                                : scene_v3(along, wave - (double)x[2], (double)x[1]); /* turned, not mirrored */
         scene_ok(s, csim_body_set_node(s->world, id, v, csim_add(centre, at), csim_v3(0, 0, 0)));
@@ -470,12 +473,117 @@ static void woven_finish(scene *s) {
     scene_report(s, "holding", count);
 }
 
+/* ---- linkage: closed loops and a chain of hard joints for as long as one likes: validation 34 */
+
+enum { LINKAGE_LINKS = 50 };
+
+typedef struct linkage {
+    csim_link_id joint[LINKAGE_LINKS + 4];
+    int joints;
+    double open, open_angle;
+} linkage;
+
+static const scene_key linkage_keys[] = {
+    {"kind", "four-bar", "four-bar, crank: driven at one turn a second; chain: 50 links of 1 kg that carry a load",
+     "four-bar|crank|chain"},
+    {"load", "50000", "at the end of the chain, kg", NULL},
+    {NULL, NULL, NULL, NULL}};
+
+/* A bar from a to b in the plane y = 0. */
+static csim_body_id linkage_bar(scene *s, csim_vec3 a, csim_vec3 b, double mass) {
+    csim_vec3 way = csim_sub(b, a);
+    csim_rigid_def d = scene_rigid_def(mass, 0.5, 0.5 * (double)(a.x + b.x), 0, 0.5 * (double)(a.z + b.z));
+    d.pose.rotation = scene_turn(0, 1, 0, atan2((double)way.x, (double)way.z));
+    d.surface.mask = 0;
+    return scene_add_box(s, &d, 0.02, 0.02, 0.5 * (double)csim_length(way));
+}
+
+static void linkage_join(scene *s, csim_joint_kind kind, csim_body_id a, csim_body_id b, csim_vec3 at, bool driven) {
+    linkage *l = (linkage *)s->state;
+    csim_joint_def d = csim_default_joint_def();
+    d.kind = kind;
+    d.a.body = a;
+    d.b.body = b;
+    d.a.point = d.b.point = at;
+    d.axis = kind == CSIM_JOINT_SLIDER ? csim_v3(1, 0, 0) : csim_v3(0, 1, 0);
+    if (driven) {
+        d.motor.kind = CSIM_MOTOR_VELOCITY;
+        d.motor.target = (csim_real)(2 * paper_pi);
+        d.motor.force = 1000;
+    }
+    if (!s->failed) scene_ok(s, csim_create_joint(s->world, &d, &l->joint[l->joints++]));
+}
+
+/* A crank of 0.3 and what follows it: a coupler of 0.9 on a rocker of 0.7 that stands 1 beside, or on a slide. */
+static void linkage_crank(scene *s, bool slide) {
+    const double c = 0.9, r = 0.7, x = 1, z = -0.3, d = sqrt(x * x + z * z);
+    const double along = (c * c - r * r + d * d) / (2 * d), up = sqrt(c * c - along * along);
+    csim_vec3 a = scene_v3(0, 0, 0.3), o = scene_v3(0, 0, 0), g = scene_v3(1, 0, 0), b;
+    csim_body_id none, crank, rod, last;
+    memset(&none, 0, sizeof none);
+    b = slide ? scene_v3(sqrt(c * c - 0.09), 0, 0)
+              : scene_v3((along * x - up * z) / d, 0, 0.3 + (along * z + up * x) / d);
+    crank = linkage_bar(s, o, a, 1);
+    rod = linkage_bar(s, a, b, 2);
+    last = slide ? linkage_bar(s, csim_sub(b, scene_v3(0.05, 0, 0)), csim_add(b, scene_v3(0.05, 0, 0)), 1)
+                 : linkage_bar(s, b, g, 1);
+    linkage_join(s, CSIM_JOINT_HINGE, crank, none, o, true);
+    linkage_join(s, CSIM_JOINT_HINGE, crank, rod, a, false);
+    linkage_join(s, CSIM_JOINT_HINGE, rod, last, b, false);
+    linkage_join(s, slide ? CSIM_JOINT_SLIDER : CSIM_JOINT_HINGE, last, none, slide ? b : g, false);
+}
+
+static void linkage_chain(scene *s) {
+    csim_body_id before;
+    csim_rigid_def load = scene_rigid_def(scene_number(s, "load"), 0.5, 0.1 * LINKAGE_LINKS, 0, 0);
+    int i;
+    memset(&before, 0, sizeof before);
+    for (i = 0; i <= LINKAGE_LINKS; i++) {
+        csim_body_id link;
+        load.surface.mask = 0;
+        link = i < LINKAGE_LINKS ? linkage_bar(s, scene_v3(0.1 * i, 0, 0), scene_v3(0.1 * (i + 1), 0, 0), 1)
+                                 : scene_add_box(s, &load, 0.5, 0.5, 0.5);
+        linkage_join(s, CSIM_JOINT_BALL, link, before, scene_v3(0.1 * i, 0, 0), false);
+        before = link;
+    }
+}
+
+static void linkage_build(scene *s) {
+    const char *kind = scene_text_of(s, "kind");
+    scene_begin(s);
+    if (strcmp(kind, "chain") == 0)
+        linkage_chain(s);
+    else
+        linkage_crank(s, strcmp(kind, "crank") == 0);
+}
+
+static void linkage_measure(scene *s) {
+    linkage *l = (linkage *)s->state;
+    int i;
+    for (i = 0; i < l->joints; i++) {
+        csim_joint_state state;
+        if (csim_joint_get(s->world, l->joint[i], &state) != CSIM_OK) continue;
+        l->open = fmax(l->open, (double)state.error);
+        l->open_angle = fmax(l->open_angle, (double)state.error_angle);
+    }
+}
+
+static void linkage_finish(scene *s) {
+    const linkage *l = (const linkage *)s->state;
+    csim_joint_state state;
+    memset(&state, 0, sizeof state);
+    csim_joint_get(s->world, l->joint[0], &state);
+    scene_report(s, "closure_m", l->open);
+    scene_report(s, "closure_rad", l->open_angle);
+    scene_report(s, "turns", (double)state.position / (2 * paper_pi));
+}
+
 /* ---- */
 
 const scene_kind scene_paper_kinds[] = {
     {"beam", "16 bodies on stiff joints, held at one end, are pushed into a slot beside their aim",
-     "sag_mm statics_sag_mm inserted_mm tip_off_mm joint_open_m", 0.002, 3.5, PAPER_DOUBLE ? 1e-6 : 0, 0, CSIM_BACKWARD_EULER, SCENE_PACE,
-     sizeof(beam), beam_keys, beam_build, beam_drive, beam_measure, beam_finish},
+     "sag_mm statics_sag_mm inserted_mm tip_off_mm joint_open_m", 0.002, 3.5, PAPER_DOUBLE ? 1e-6 : 0, 0,
+     CSIM_BACKWARD_EULER, SCENE_PACE, sizeof(beam), beam_keys, beam_build, beam_drive, beam_measure, beam_finish},
     {"net", "chain mail of --size^2 rings and the rings that link them catches a ball",
      "rings links links_whole ball_below_corners_mm", 0.002, 3, 1e-3, 5, CSIM_BACKWARD_EULER, SCENE_RESTS | SCENE_PACE,
      sizeof(net), net_keys, net_build, NULL, NULL, net_finish},
@@ -485,4 +593,7 @@ const scene_kind scene_paper_kinds[] = {
     {"woven", "nine pieces of woven strips hang on pegs: friction grows to the right, stiffness upwards",
      "holds_11 holds_21 holds_31 holds_12 holds_22 holds_32 holds_13 holds_23 holds_33 holding", 0.005, 1, 1e-3, 0,
      CSIM_BACKWARD_EULER, SCENE_PACE, sizeof(woven), woven_keys, woven_build, NULL, NULL, woven_finish},
+    {"linkage", "a driven four-bar, a slider-crank or a chain with a load on hard joints; --set kind=",
+     "closure_m closure_rad turns", 0.005, 10, 0, 0, CSIM_BACKWARD_EULER, SCENE_PACE, sizeof(linkage), linkage_keys,
+     linkage_build, NULL, linkage_measure, linkage_finish},
     {NULL, NULL, NULL, 0, 0, 0, 0, CSIM_BACKWARD_EULER, 0, 0, NULL, NULL, NULL, NULL, NULL}};

@@ -54,6 +54,42 @@ static void picture_shape(replay_mesh *mesh, const csim_geometry *g, const csim_
     replay_mesh_free(&one);
 }
 
+/* A thin bone from the origin to a point. */
+static void picture_bone(replay_mesh *mesh, csim_vec3 to) {
+    const double length = (double)csim_length(to), across = sqrt((double)(to.x * to.x + to.y * to.y));
+    const csim_quat turn = across > 0 ? scene_turn(-(double)to.y, (double)to.x, 0, atan2(across, (double)to.z))
+                                      : scene_turn(1, 0, 0, to.z < 0 ? 3.14159265358979 : 0);
+    replay_mesh one;
+    float position[3], q[4];
+    if (length < 0.01) return;
+    picture_v3(csim_scale(CSIM_R(0.5), to), position);
+    picture_quat(turn, q);
+    replay_mesh_capsule(&one, (float)fmin(0.01, 0.06 * length), (float)(length / 2));
+    replay_mesh_add(mesh, &one, position, q);
+    replay_mesh_free(&one);
+}
+
+/* Bones from the joint of a link to its shapes and to the joints that hang on it, in robots that walk freely: files
+   give them shapes that lie apart. */
+static void picture_bones(replay_mesh *mesh, const csim_world *w, csim_body_id id, int link) {
+    int i, on, rates = 0, links = 0;
+    csim_pose own, other;
+    csim_tree_link_place(w, id, 0, NULL, NULL, &rates);
+    if (rates != 6) return;
+    csim_tree_sizes(w, id, &links, NULL, NULL);
+    csim_tree_link_pose(w, id, link, &own);
+    for (i = 0; i < csim_body_shape_count(w, id); i++) {
+        const csim_geometry *g;
+        if (csim_tree_shape_link(w, id, i, &on) != CSIM_OK || on != link) continue;
+        if (csim_body_shape(w, id, i, &g, NULL) == CSIM_OK) picture_bone(mesh, g->local.position);
+    }
+    for (i = link + 1; i < links; i++) {
+        if (csim_tree_link_parent(w, id, i, &on) != CSIM_OK || on != link) continue;
+        csim_tree_link_pose(w, id, i, &other);
+        picture_bone(mesh, csim_unrotate(own.rotation, csim_sub(other.position, own.position)));
+    }
+}
+
 /* The floor of a half-space, the pieces of everything else; link >= 0: of that link of a tree. */
 static int picture_rigid(picture *p, const csim_world *w, csim_body_id id, int link) {
     replay_mesh mesh;
@@ -80,6 +116,7 @@ static int picture_rigid(picture *p, const csim_world *w, csim_body_id id, int l
             picture_shape(&mesh, g, hull);
         }
     }
+    if (link >= 0) picture_bones(&mesh, w, id, link);
     if (mesh.triangle_count > 0)
         item = replay_piece(p->out, "body", motion == CSIM_STATIC ? REPLAY_FIXED : REPLAY_AUTO, &mesh);
     replay_mesh_free(&mesh);

@@ -334,7 +334,8 @@ static bool csimi_cables_turn(csim_world *w, csimi_step_frame *f, const csimi_st
     if (s->frame_count == 0 || pass > CSIMI_TURN_PASSES) return false;
     if (pass == 1) CSIMI_MEMSET(f->aim, 0, sizeof(csim_real) * 3 * (size_t)f->blocks);
     for (i = first; i < end; i += 3)
-        if (!f->skip[i / 3]) most = csimi_max(most, csim_length(csim_sub(csimi_load3(f->v + i), csimi_load3(f->aim + i))));
+        if (!f->skip[i / 3])
+            most = csimi_max(most, csim_length(csim_sub(csimi_load3(f->v + i), csimi_load3(f->aim + i))));
     most *= step->h;
     if (!(most > CSIMI_TURN)) return false;
     csimi_pushes(f, f->aim + 3 * (size_t)f->blocks);

@@ -611,6 +611,12 @@ CSIM_API csim_status csim_tree_get_state(const csim_world *w, csim_body_id id, c
     return CSIM_OK;
 }
 
+CSIM_API csim_status csim_tree_link_parent(const csim_world *w, csim_body_id id, int link, int *parent) {
+    CSIMI_READ_TREE(w, id, link, parent);
+    *parent = s->tree_link[tree->first_link + link].parent;
+    return CSIM_OK;
+}
+
 CSIM_API csim_status csim_tree_link_pose(const csim_world *w, csim_body_id id, int link, csim_pose *pose) {
     CSIMI_READ_TREE(w, id, link, pose);
     *pose = csimi_link_pose(s, tree->first_link + link);

@@ -78,6 +78,8 @@ CSIM_API csim_status csim_tree_link_place(const csim_world *world, csim_body_id 
 /* Positions and (end) rates of all joints; each may be null. Quaternions are w x y z. */
 CSIM_API csim_status csim_tree_get_state(const csim_world *world, csim_body_id id, csim_real *positions,
                                          csim_real *rates);
+/* Link on which a link hangs; -1: the world. */
+CSIM_API csim_status csim_tree_link_parent(const csim_world *world, csim_body_id id, int link, int *parent);
 CSIM_API csim_status csim_tree_link_pose(const csim_world *world, csim_body_id id, int link, csim_pose *pose);
 /* Velocity (end of the step) of the point of the link that is at `point` (world) now; angular may be null. */
 CSIM_API csim_status csim_tree_link_velocity(const csim_world *world, csim_body_id id, int link, csim_vec3 point,
