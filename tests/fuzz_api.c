@@ -232,6 +232,7 @@ static void create_cloth(session *s) {
     d.density = number(100, 3000);
     d.bending = below(2) ? d.bending : number(0, 1e-2);
     d.material = (csim_material)(below(10) ? below(2) * 2 : below(9) - 2);
+    d.self_collision = !below(3);
     d.surface = surface();
     keep_body(s, csim_create_cloth(s->w, &d, &id), id);
 }
