@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: cae6585bc9c3ec9b
+   Hash of the parts: d5910a947556055e
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -577,14 +577,10 @@ typedef struct csim_activation {
 typedef struct csim_modes {
     uint64_t magic, hash; /* hash of all from vertex_count on */
     uint32_t version, spare;
-    int vertex_count;  /* of the mesh */
-    int surface_count; /* of them on its surface: the nodes of a reduced body */
-    int triangle_count;
-    int modes;        /* q, 1..24 */
-    int linear;       /* 1: the energy is quadratic */
-    int anchored;     /* 1: made with vertices that never move, the frame does not float */
-    double mass;      /* kg */
-    double centre[3]; /* of mass, mesh axes, m */
+    int vertex_count, surface_count, triangle_count; /* of the mesh; of its surface: the nodes of a reduced body */
+    int modes, linear,
+        anchored;           /* q, 1..24; 1: the energy is quadratic; 1: some vertices never move, the frame neither */
+    double mass, centre[3]; /* kg; of mass, mesh axes, m */
 } csim_modes;
 
 /* Where they are. U is mass-orthonormal and, unless anchored, without momentum and spin; q has the unit m sqrt(kg). */
@@ -9109,7 +9105,6 @@ CSIMI_FN size_t csimi_reduced_work_bytes(void) { return sizeof(csimi_reduced_wor
 
 static void csimi_load64(csim_vec3 v, double *out) { out[0] = (double)v.x, out[1] = (double)v.y, out[2] = (double)v.z; }
 static csim_vec3 csimi_from64(const double *x) { return csim_v3((csim_real)x[0], (csim_real)x[1], (csim_real)x[2]); }
-
 static csim_modes_view csimi_reduced_view(const csimi_state *s, const csimi_tree *tree) {
     return csimi_modal_view(tree->modes, tree->linear, tree->node_count, s->modal + tree->first_number);
 }
@@ -26851,7 +26846,7 @@ static csim_status csimi_check_reduced(csim_world *w, const csim_reduced_def *d)
 typedef struct csimi_reduced_layout {
     csim_real *rest;
     int *order, *index;
-    uint64_t *keys;
+    uint64_t *keys; /* two a triangle */
 } csimi_reduced_layout;
 
 static void csimi_reduced_lay_out(csimi_reduced_layout *l, int points, int triangles, csimi_arena *arena) {
@@ -26864,7 +26859,7 @@ static void csimi_reduced_lay_out(csimi_reduced_layout *l, int points, int trian
 CSIMI_FN size_t csimi_reduced_scratch(const csimi_counts *n) {
     csimi_reduced_layout l;
     csimi_arena arena = csimi_arena_counting();
-    csimi_reduced_lay_out(&l, n->modal > 0 ? n->surface : 0, n->modal > 0 ? n->triangles : 0, &arena);
+    if (n->modal > 0) csimi_reduced_lay_out(&l, n->surface, n->triangles, &arena);
     return arena.used;
 }
 

@@ -12,14 +12,10 @@
 typedef struct csim_modes {
     uint64_t magic, hash; /* hash of all from vertex_count on */
     uint32_t version, spare;
-    int vertex_count;  /* of the mesh */
-    int surface_count; /* of them on its surface: the nodes of a reduced body */
-    int triangle_count;
-    int modes;        /* q, 1..24 */
-    int linear;       /* 1: the energy is quadratic */
-    int anchored;     /* 1: made with vertices that never move, the frame does not float */
-    double mass;      /* kg */
-    double centre[3]; /* of mass, mesh axes, m */
+    int vertex_count, surface_count, triangle_count; /* of the mesh; of its surface: the nodes of a reduced body */
+    int modes, linear,
+        anchored;           /* q, 1..24; 1: the energy is quadratic; 1: some vertices never move, the frame neither */
+    double mass, centre[3]; /* kg; of mass, mesh axes, m */
 } csim_modes;
 
 /* Where they are. U is mass-orthonormal and, unless anchored, without momentum and spin; q has the unit m sqrt(kg). */

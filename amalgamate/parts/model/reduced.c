@@ -207,7 +207,6 @@ CSIMI_FN size_t csimi_reduced_work_bytes(void) { return sizeof(csimi_reduced_wor
 
 static void csimi_load64(csim_vec3 v, double *out) { out[0] = (double)v.x, out[1] = (double)v.y, out[2] = (double)v.z; }
 static csim_vec3 csimi_from64(const double *x) { return csim_v3((csim_real)x[0], (csim_real)x[1], (csim_real)x[2]); }
-
 static csim_modes_view csimi_reduced_view(const csimi_state *s, const csimi_tree *tree) {
     return csimi_modal_view(tree->modes, tree->linear, tree->node_count, s->modal + tree->first_number);
 }

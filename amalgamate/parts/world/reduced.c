@@ -65,7 +65,7 @@ static csim_status csimi_check_reduced(csim_world *w, const csim_reduced_def *d)
 typedef struct csimi_reduced_layout {
     csim_real *rest;
     int *order, *index;
-    uint64_t *keys;
+    uint64_t *keys; /* two a triangle */
 } csimi_reduced_layout;
 
 static void csimi_reduced_lay_out(csimi_reduced_layout *l, int points, int triangles, csimi_arena *arena) {
@@ -78,7 +78,7 @@ static void csimi_reduced_lay_out(csimi_reduced_layout *l, int points, int trian
 CSIMI_FN size_t csimi_reduced_scratch(const csimi_counts *n) {
     csimi_reduced_layout l;
     csimi_arena arena = csimi_arena_counting();
-    csimi_reduced_lay_out(&l, n->modal > 0 ? n->surface : 0, n->modal > 0 ? n->triangles : 0, &arena);
+    if (n->modal > 0) csimi_reduced_lay_out(&l, n->surface, n->triangles, &arena);
     return arena.used;
 }
 
