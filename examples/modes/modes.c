@@ -6,7 +6,9 @@
 #ifndef CONDSIM_IMPLEMENTATION
 #define CONDSIM_IMPLEMENTATION
 #define CONDSIM_STATIC
+#ifndef CONDSIM_REFERENCE
 #define CONDSIM_REFERENCE
+#endif
 #define CSIMI_KEEP_MACROS
 #endif
 #include "modes.h"
