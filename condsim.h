@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: d5910a947556055e
+   Hash of the parts: 469ccc9df5ef2301
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -598,7 +598,9 @@ typedef struct csim_modes_view {
     const int *triangle;   /* [3 triangle_count] of the surface, outward */
 } csim_modes_view;
 
+/* How many bytes a model takes, to keep or copy it; modes not null. */
 CSIM_API size_t csim_modes_bytes(const csim_modes *modes);
+/* The arrays of a model (not null), which lie in its bytes and live as long. */
 CSIM_API csim_modes_view csim_modes_arrays(const csim_modes *modes);
 /* Checks bytes and gives them back as a model: *modes is bytes, which must stay while it is used. CSIM_NULL_ARGUMENT,
    CSIM_OUT_OF_RANGE (not aligned to 8), CSIM_BAD_SNAPSHOT (truncated, damaged, of another version). */
@@ -749,8 +751,8 @@ typedef struct csim_certificate {
     double dissipation;     /* worst distance from stick or opposed slip, m/s */
     double dissipation_power;   /* max |mu lambda_n |u_t| + lambda_t . u_t|, J */
     double natural_map_scaled;  /* |r - P_K(r - rho (u + mu |u_t| n))| / |r| over all Coulomb contacts */
-    double natural_map_siconos; /* the same with 1 for rho, in the caller's units, / max(|r|, |u|, |q|): other software's
-                                   error; q = J A^-1 b + phi is known, and counts, at the impulse level only */
+    double natural_map_siconos; /* the same with 1 for rho, in the caller's units, / max(|r|, |u|, |q|): the error of
+                                   other software; q = J A^-1 b + phi is known, and counts, at the impulse level only */
     int worst_contact;      /* index behind the contact figure, -1: none */
 } csim_certificate;
 
@@ -887,9 +889,9 @@ typedef struct csim_solver_params {
     csim_real relaxation;    /* PGS, NEWTON: factor on its steps; PERCONTACT: what the share falls to; 0..2,
                                 0: 1, 0.75 and 0.7 */
     csim_real rho;           /* CCS: penalty, unit-free; 0: 1 at first, then balanced */
-    bool by_impulse;         /* converged is judged by lambda alone, as other software does: csim_problem_solve solves v =
-                                A^-1 (b + J'lambda) anew, and natural_map_scaled and natural_map_siconos (which depends
-                                on the units) are to be <= tolerance too; default false */
+    bool by_impulse;         /* converged is judged by lambda alone, as other software does: csim_problem_solve solves
+                                v = A^-1 (b + J'lambda) anew, and natural_map_scaled and natural_map_siconos (which
+                                depends on the units) are to be <= tolerance too; default false */
     csim_ncp ncp;            /* NEWTON; default Fischer-Burmeister */
     csim_linear linear;      /* NEWTON; default conjugate residuals */
     int inner;               /* NEWTON: linear iterations of a step at most, 0..1e6; 0: 40 */
@@ -1003,9 +1005,10 @@ CSIM_API size_t csim_impulse_bytes(const csim_impulse_problem *problem, const cs
    Converged means, with u = W r + q computed anew from the returned r: natural_map_scaled of the certificate is at most
    the tolerance, and where the traces of the diagonal blocks of W differ by more than a factor of 100, so is
    certificate.contact (the figure of each contact against its own impulse), because then the common norm hides the
-   light bodies. params->by_impulse adds natural_map_siconos. r = 0 is converged only when it is exact. certificate.dynamics is 0: there are no bodies.
-   Fails: CSIM_NULL_ARGUMENT, CSIM_BAD_PROBLEM (sizes, no or two forms of W, a diagonal block without positive trace,
-   a law), CSIM_OUT_OF_RANGE (a parameter), CSIM_CAPACITY. Bad numbers: CSIM_OK with CSIM_RESULT_NOT_FINITE. */
+   light bodies. params->by_impulse adds natural_map_siconos. r = 0 is converged only when it is exact.
+   certificate.dynamics is 0: there are no bodies. Fails: CSIM_NULL_ARGUMENT, CSIM_BAD_PROBLEM (sizes, no or two forms
+   of W, a diagonal block without positive trace, a law), CSIM_OUT_OF_RANGE (a parameter), CSIM_CAPACITY. Bad numbers:
+   CSIM_OK with CSIM_RESULT_NOT_FINITE. */
 CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, const csim_solver_params *params,
                                         void *workspace, size_t workspace_bytes, const csim_tasks *tasks, csim_real *r,
                                         csim_outcome *outcome, csim_error *error);
@@ -2491,7 +2494,7 @@ typedef enum csimi_place_kind {
     CSIMI_PLACE_EDGE,   /* item: edge of a cable; local: offset along its first two axes, m, and the share of the way
                            from node[0] to node[1] */
     CSIMI_PLACE_FACE,   /* node[3]: corners of a triangle; local: their weights, which add up to 1, and the height of
-                           the point over the triangle's plane, m; node[3]: terms where it is of a reduced body, else 0 */
+                           the point over the triangle's plane, m; node[3]: terms, of a reduced body, else 0 */
     CSIMI_PLACE_VERTEX  /* item: node of a reduced body, node[0]: terms */
 } csimi_place_kind;
 
@@ -2913,7 +2916,7 @@ CSIMI_FN void csimi_reduced_assemble(const csimi_state *s, int tree, const csimi
 /* Coordinates and nodes after a step at the rates of the tree. */
 CSIMI_FN void csimi_reduced_advance(const csimi_state *s, int tree, const csimi_step *step, const csim_real *rate,
                                     csimi_state *next);
-/* Positions x of the nodes of a reduced body at its coordinates, or (rate not null: coordinates of the tree) velocities. */
+/* Positions x of the nodes of a reduced body at its coordinates, or (rate not null: of the tree) velocities. */
 CSIMI_FN void csimi_reduced_follow(const csimi_state *s, int tree, const csim_real *rate, csim_real *x);
 CSIMI_FN csimi_tree_totals csimi_reduced_measure(const csimi_state *s, int tree, const csim_real *rate);
 CSIMI_FN double csimi_reduced_elastic(const csimi_state *s, int tree);
@@ -3424,8 +3427,8 @@ CSIMI_FN void csimi_delassus_project(const csimi_delassus *W, csim_real *r);
 CSIMI_FN void csimi_delassus_residual(const csimi_delassus *W, int c, csim_real rho, const csim_real *r,
                                       const csim_real *u, csim_real *residual);
 /* The one measure of every impulse-level solver: natural_map_scaled of r in raw norms, and where W->each holds the
-   worst figure of a contact if that is larger, with W->both also natural_map_siconos; 1 at r = 0 unless that is exact. velocity: u = W r + q is in u[3
-   contacts]; else it is computed there. */
+   worst figure of a contact if that is larger, with W->both also natural_map_siconos; 1 at r = 0 unless that is exact.
+   velocity: u = W r + q is in u[3 contacts]; else it is computed there. */
 CSIMI_FN double csimi_delassus_measure(csimi_delassus *W, const csim_real *r, csim_real *u, bool velocity);
 /* |r - P_K(r - (u + mu |u_t| n))| / max(|q|, |r|, |u|), all raw. */
 CSIMI_FN double csimi_delassus_siconos(const csimi_delassus *W, const csim_real *r, const csim_real *u);
@@ -4389,7 +4392,7 @@ CSIMI_FN bool csimi_finite(csim_real x) {
 }
 
 CSIMI_FN bool csimi_all_finite(const csim_real *x, int count) {
-    const csimi_bits step = CSIMI_EXPONENT & (~CSIMI_EXPONENT + 1); /* carries into the sign where the exponent is full */
+    const csimi_bits step = CSIMI_EXPONENT & (~CSIMI_EXPONENT + 1); /* a full exponent carries into the sign */
     int i = 0;
     csimi_bits bits[4], bad = 0; /* without an early exit: the good case reads everything anyway */
     for (; i + 4 <= count; i += 4) {
@@ -8505,8 +8508,8 @@ static size_t csimi_tree_slot(const csimi_state *s, const csimi_tree *tree, int 
     return (size_t)(s->coord_slot[2 * (tree->first_block + i) + (j >= tree->base_blocks)] + j);
 }
 
-/* A row of the tree in A: entry d stands at part[d >= split][d + 6 (d / 3)]. Entries below the diagonal are written, the
-   others copied when all are there. */
+/* A row of the tree in A: entry d stands at part[d >= split][d + 6 (d / 3)]. Entries below the diagonal are written,
+   the others copied when all are there. */
 typedef struct csimi_tree_row {
     csim_real *part[2];
     int split;
@@ -16345,7 +16348,8 @@ static void csimi_chains_partners(const csimi_chains *c, const csim_problem *pro
     int i;
     for (i = 0; i < problem->A.n; ++i) {
         csim_real inverse[9];
-        if (c->at[i] < 0 && problem->A.row[i + 1] - problem->A.row[i] == 1 && csimi_chains_mobility(problem, i, inverse))
+        if (c->at[i] < 0 && problem->A.row[i + 1] - problem->A.row[i] == 1 &&
+            csimi_chains_mobility(problem, i, inverse))
             csimi_addmul3(inverse, c->force + 3 * (size_t)i, p + 3 * (size_t)i);
     }
 }
@@ -18478,7 +18482,9 @@ CSIMI_FN bool csimi_newton_step(csimi_sweep *s, double eps, int *iterations) {
         there = (merit <= enough || (merit > 0.25 * before && merit < CSIMI_NEWTON_ROUNDING * first)) &&
                 enough < (double)CSIMI_HUGE;
         before = merit;
-        if (there || !(merit < (double)CSIMI_HUGE) || k == 30 || s->loop.sweeps >= s->loop.cap || !csimi_newton_factor(s)) break;
+        if (there || !(merit < (double)CSIMI_HUGE) || k == 30 || s->loop.sweeps >= s->loop.cap ||
+            !csimi_newton_factor(s))
+            break;
         csimi_newton_direction(s, &x);
         merit = s->convex ? csimi_newton_search_convex(s, &x) : csimi_newton_search(s, &x, merit);
     }
@@ -18591,8 +18597,8 @@ static csim_real csimi_sweep_speed(const csimi_sweep *s, const csimi_sweep_conta
     return speed;
 }
 
-/* Worst natural residual over max(|lambda|, median, tiny). The speeds that tiny needs are looked at only where the other
-   scales do not already settle it. */
+/* Worst natural residual over max(|lambda|, median, tiny). The speeds that tiny needs are looked at only where the
+   other scales do not already settle it. */
 static double csimi_sweep_look(void *problem) {
     csimi_sweep *s = (csimi_sweep *)problem;
     csim_real floor, worst = 0;
@@ -20997,12 +21003,13 @@ CSIMI_FN csim_status csimi_ccs_motion_solve(const csim_problem *problem, const c
 /* ==== end solve/ccs.c */
 
 /* ==== begin solve/penalty.c ===================================================================================== */
-/* solve/penalty: contacts as springs and dampers (Yamane and Nakamura 2006), solvers.md 10: the yardstick that shows what
-   such models cost. With K = h^2 k and D = h d [kg], phi = gap / h and the slip anchor kept in the last impulse,
+/* solve/penalty: contacts as springs and dampers (Yamane and Nakamura 2006), solvers.md 10: the yardstick of what such
+   models cost. With K = h^2 k and D = h d [kg], phi = gap / h and the slip anchor kept in the last impulse,
        lambda_n = max(0, -K phi - D u_n),   lambda_t = clip(last lambda_t - K u_t, mu lambda_n)
-   where u = J v: the anchor moves when the clip bites, and lambda_t / (h k) is its distance otherwise. The explicit form
-   takes gap and u at the start of the step; gap + h u at its end makes the implicit form, which is a compliant contact:
-       phi' + u + omega lambda = 0,   phi_n' = phi K / (K + D), omega_n = 1 / (K + D),   phi_t' = -last / K, omega_t = 1 / K
+   where u = J v: the anchor moves when the clip bites, and lambda_t / (h k) is its distance otherwise. The explicit
+   form takes gap and u at the start of the step; gap + h u at its end makes the implicit form, a compliant contact:
+       phi' + u + omega lambda = 0,   phi_n' = phi K / (K + D),  omega_n = 1 / (K + D)
+                                      phi_t' = -last / K,        omega_t = 1 / K
    The certificate is that of the rigid contacts, which springs meet only where nothing presses. */
 
 #define CSIMI_PENALTY_SAFE CSIM_R(0.25) /* most K per effective mass that the explicit form takes unasked */
@@ -21018,7 +21025,9 @@ typedef struct csimi_penalty {
     size_t bytes;
 } csimi_penalty;
 
-static bool csimi_penalty_is_implicit(const csim_solver_params *params) { return params->solver == CSIM_SOLVER_PENALTY; }
+static bool csimi_penalty_is_implicit(const csim_solver_params *params) {
+    return params->solver == CSIM_SOLVER_PENALTY;
+}
 
 static void csimi_penalty_layout(csimi_penalty *s, csimi_arena *arena, int n, int contacts, int terms, bool implicit) {
     const size_t vector = implicit ? 0 : 3 * (size_t)n;
@@ -21127,7 +21136,8 @@ static csim_status csimi_penalty_implicit(csimi_penalty *s, const csim_problem *
                              solution->lambda + 3 * (ptrdiff_t)m, s->soft + m);
     }
     soft.contacts = s->soft;
-    status = csim_problem_solve(&soft, &inside, arena->base + mark, arena->size - mark, tasks, solution, outcome, error);
+    status =
+        csim_problem_solve(&soft, &inside, arena->base + mark, arena->size - mark, tasks, solution, outcome, error);
     if (mark + outcome->bytes > arena->high) arena->high = mark + outcome->bytes;
     return status;
 }
@@ -21171,15 +21181,16 @@ CSIMI_FN csim_status csimi_penalty_solve(const csim_problem *problem, const csim
 
 /* ==== begin solve/xpbd.c ======================================================================================== */
 /* solve/xpbd: extended position-based dynamics with small steps (Macklin et al. 2016, 2019; Mueller et al. 2020),
-   solvers.md 9. The step is walked through in n substeps of one sweep each. From the velocity v_k at its start, the load
-   b - A v_k in n equal parts, positions in units of h (a gap is phi + J x, x the sum of v / n):
+   solvers.md 9. The step is walked through in n substeps of one sweep each. From the velocity v_k at its start, the
+   load b - A v_k in n equal parts, positions in units of h (a gap is phi + J x, x the sum of v / n):
        v += A^-1 (b - A v_k) / n
        contact after contact, C = phi + J x + u / n < 0:
            dlambda = -(n C + n c u + omega n^2 lambda) / (W_nn (1 + n c) + omega n^2),  lambda_n >= 0,
            u held at 0 along the tangents by |lambda_t| <= mu lambda_n,   v += A^-1 J' dlambda
        x += v / n;  u_n = 0 where a rigid contact pressed (the velocity pass)
-   Compliance: omega n^2 is alpha over the substep's square, and c the damper over h times the spring. Joints and motors are held at the level of velocities. The
-   impulses add up to A v = b + J'lambda exactly, so that the certificate looks for what the sweeps left. */
+   Compliance: omega n^2 is alpha over the substep's square, and c the damper over h times the spring. Joints and motors
+   are held at the level of velocities. The impulses add up to A v = b + J'lambda exactly, so that the certificate
+   looks for what the sweeps left. */
 
 enum { CSIMI_XPBD_SUBSTEPS = 20 };
 
@@ -21293,7 +21304,7 @@ static bool csimi_xpbd_is_joint(const csim_contact *law) {
     return law->law == CSIM_LAW_BILATERAL || law->law == CSIM_LAW_BOX;
 }
 
-/* The velocity pass: a contact that pressed keeps no normal speed, neither of being pushed out nor left by the sweep. */
+/* The velocity pass: a contact that pressed keeps no normal speed, of being pushed out or left by the sweep. */
 static void csimi_xpbd_calm(csimi_xpbd *s, int c, csim_real *v) {
     const csim_contact *law = s->problem->contacts + c;
     const csim_real *now = s->lambda + 3 * (ptrdiff_t)c;
@@ -22395,7 +22406,8 @@ static csim_status csimi_any_sweep_solve(const csim_problem *problem, const csim
 CSIMI_FN const csimi_solver_entry *csimi_solver_table(void) {
     static const char blocks[] = "a problem of bodies of 1 to 4 blocks, W in blocks or dense, or at most 32 contacts";
     static const char newton[] = "contacts of the laws strict, invertible, bilateral and box";
-    static const char xpbd[] = "bodies of 1 to 4 coupled blocks (no chains of springs, no cables, cloth, solids) in backward Euler; no proximal law";
+    static const char xpbd[] = "bodies of 1 to 4 coupled blocks (no chains of springs, no cables, cloth, solids) in "
+                               "backward Euler; no proximal law";
     static const char penalty[] = "contacts of the laws strict, bilateral and box";
     static const char explicit_penalty[] = "strict, anisotropic, bilateral and box laws in backward Euler";
     static const char any[] = "a positive definite A, with every contact on blocks that can move";
@@ -22633,8 +22645,8 @@ static csim_status csimi_solve_auto(const csim_problem *problem, const csim_solv
     return CSIM_OK;
 }
 
-/* params->by_impulse: what was certified is judged by lambda alone, and where that is not content solved on from there to
-   a smaller tolerance. */
+/* params->by_impulse: what was certified is judged by lambda alone, and where that is not content solved on from there
+   to a smaller tolerance. */
 static csim_status csimi_solve_by_impulse(const csim_problem *problem, const csim_solver_params *params,
                                           csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
                                           csim_outcome *outcome, csim_error *error) {
@@ -28164,8 +28176,8 @@ static bool csimi_friction_direction(const csim_world *w, const csimi_found_cont
     return true;
 }
 
-/* Half-step: friction opposes v_{k+1} = 2 v - v_k, thesis (4.51). The tangential rows carry half of it, v - v_k / 2: with
-   the same lambda the law is the same. phi holds -u of the ground. */
+/* Half-step: friction opposes v_{k+1} = 2 v - v_k, thesis (4.51). The tangential rows carry half of it, v - v_k / 2:
+   with the same lambda the law is the same. phi holds -u of the ground. */
 static void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c) {
     csim_real before[3] = {0, 0, 0}, u[3] = {0, 0, 0}, y[3];
     int side, k, i;

@@ -28,7 +28,7 @@ CSIMI_FN bool csimi_finite(csim_real x) {
 }
 
 CSIMI_FN bool csimi_all_finite(const csim_real *x, int count) {
-    const csimi_bits step = CSIMI_EXPONENT & (~CSIMI_EXPONENT + 1); /* carries into the sign where the exponent is full */
+    const csimi_bits step = CSIMI_EXPONENT & (~CSIMI_EXPONENT + 1); /* a full exponent carries into the sign */
     int i = 0;
     csimi_bits bits[4], bad = 0; /* without an early exit: the good case reads everything anyway */
     for (; i + 4 <= count; i += 4) {

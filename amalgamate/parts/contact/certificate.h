@@ -13,8 +13,8 @@ typedef struct csim_certificate {
     double dissipation;     /* worst distance from stick or opposed slip, m/s */
     double dissipation_power;   /* max |mu lambda_n |u_t| + lambda_t . u_t|, J */
     double natural_map_scaled;  /* |r - P_K(r - rho (u + mu |u_t| n))| / |r| over all Coulomb contacts */
-    double natural_map_siconos; /* the same with 1 for rho, in the caller's units, / max(|r|, |u|, |q|): other software's
-                                   error; q = J A^-1 b + phi is known, and counts, at the impulse level only */
+    double natural_map_siconos; /* the same with 1 for rho, in the caller's units, / max(|r|, |u|, |q|): the error of
+                                   other software; q = J A^-1 b + phi is known, and counts, at the impulse level only */
     int worst_contact;      /* index behind the contact figure, -1: none */
 } csim_certificate;
 

@@ -33,7 +33,9 @@ typedef struct csim_modes_view {
     const int *triangle;   /* [3 triangle_count] of the surface, outward */
 } csim_modes_view;
 
+/* How many bytes a model takes, to keep or copy it; modes not null. */
 CSIM_API size_t csim_modes_bytes(const csim_modes *modes);
+/* The arrays of a model (not null), which lie in its bytes and live as long. */
 CSIM_API csim_modes_view csim_modes_arrays(const csim_modes *modes);
 /* Checks bytes and gives them back as a model: *modes is bytes, which must stay while it is used. CSIM_NULL_ARGUMENT,
    CSIM_OUT_OF_RANGE (not aligned to 8), CSIM_BAD_SNAPSHOT (truncated, damaged, of another version). */

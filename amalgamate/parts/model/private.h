@@ -25,7 +25,7 @@ typedef enum csimi_place_kind {
     CSIMI_PLACE_EDGE,   /* item: edge of a cable; local: offset along its first two axes, m, and the share of the way
                            from node[0] to node[1] */
     CSIMI_PLACE_FACE,   /* node[3]: corners of a triangle; local: their weights, which add up to 1, and the height of
-                           the point over the triangle's plane, m; node[3]: terms where it is of a reduced body, else 0 */
+                           the point over the triangle's plane, m; node[3]: terms, of a reduced body, else 0 */
     CSIMI_PLACE_VERTEX  /* item: node of a reduced body, node[0]: terms */
 } csimi_place_kind;
 
@@ -447,7 +447,7 @@ CSIMI_FN void csimi_reduced_assemble(const csimi_state *s, int tree, const csimi
 /* Coordinates and nodes after a step at the rates of the tree. */
 CSIMI_FN void csimi_reduced_advance(const csimi_state *s, int tree, const csimi_step *step, const csim_real *rate,
                                     csimi_state *next);
-/* Positions x of the nodes of a reduced body at its coordinates, or (rate not null: coordinates of the tree) velocities. */
+/* Positions x of the nodes of a reduced body at its coordinates, or (rate not null: of the tree) velocities. */
 CSIMI_FN void csimi_reduced_follow(const csimi_state *s, int tree, const csim_real *rate, csim_real *x);
 CSIMI_FN csimi_tree_totals csimi_reduced_measure(const csimi_state *s, int tree, const csim_real *rate);
 CSIMI_FN double csimi_reduced_elastic(const csimi_state *s, int tree);

@@ -301,8 +301,8 @@ static size_t csimi_tree_slot(const csimi_state *s, const csimi_tree *tree, int 
     return (size_t)(s->coord_slot[2 * (tree->first_block + i) + (j >= tree->base_blocks)] + j);
 }
 
-/* A row of the tree in A: entry d stands at part[d >= split][d + 6 (d / 3)]. Entries below the diagonal are written, the
-   others copied when all are there. */
+/* A row of the tree in A: entry d stands at part[d >= split][d + 6 (d / 3)]. Entries below the diagonal are written,
+   the others copied when all are there. */
 typedef struct csimi_tree_row {
     csim_real *part[2];
     int split;

@@ -347,7 +347,8 @@ static void csimi_chains_partners(const csimi_chains *c, const csim_problem *pro
     int i;
     for (i = 0; i < problem->A.n; ++i) {
         csim_real inverse[9];
-        if (c->at[i] < 0 && problem->A.row[i + 1] - problem->A.row[i] == 1 && csimi_chains_mobility(problem, i, inverse))
+        if (c->at[i] < 0 && problem->A.row[i + 1] - problem->A.row[i] == 1 &&
+            csimi_chains_mobility(problem, i, inverse))
             csimi_addmul3(inverse, c->force + 3 * (size_t)i, p + 3 * (size_t)i);
     }
 }

@@ -435,7 +435,9 @@ CSIMI_FN bool csimi_newton_step(csimi_sweep *s, double eps, int *iterations) {
         there = (merit <= enough || (merit > 0.25 * before && merit < CSIMI_NEWTON_ROUNDING * first)) &&
                 enough < (double)CSIMI_HUGE;
         before = merit;
-        if (there || !(merit < (double)CSIMI_HUGE) || k == 30 || s->loop.sweeps >= s->loop.cap || !csimi_newton_factor(s)) break;
+        if (there || !(merit < (double)CSIMI_HUGE) || k == 30 || s->loop.sweeps >= s->loop.cap ||
+            !csimi_newton_factor(s))
+            break;
         csimi_newton_direction(s, &x);
         merit = s->convex ? csimi_newton_search_convex(s, &x) : csimi_newton_search(s, &x, merit);
     }

@@ -1,9 +1,10 @@
-/* solve/penalty: contacts as springs and dampers (Yamane and Nakamura 2006), solvers.md 10: the yardstick that shows what
-   such models cost. With K = h^2 k and D = h d [kg], phi = gap / h and the slip anchor kept in the last impulse,
+/* solve/penalty: contacts as springs and dampers (Yamane and Nakamura 2006), solvers.md 10: the yardstick of what such
+   models cost. With K = h^2 k and D = h d [kg], phi = gap / h and the slip anchor kept in the last impulse,
        lambda_n = max(0, -K phi - D u_n),   lambda_t = clip(last lambda_t - K u_t, mu lambda_n)
-   where u = J v: the anchor moves when the clip bites, and lambda_t / (h k) is its distance otherwise. The explicit form
-   takes gap and u at the start of the step; gap + h u at its end makes the implicit form, which is a compliant contact:
-       phi' + u + omega lambda = 0,   phi_n' = phi K / (K + D), omega_n = 1 / (K + D),   phi_t' = -last / K, omega_t = 1 / K
+   where u = J v: the anchor moves when the clip bites, and lambda_t / (h k) is its distance otherwise. The explicit
+   form takes gap and u at the start of the step; gap + h u at its end makes the implicit form, a compliant contact:
+       phi' + u + omega lambda = 0,   phi_n' = phi K / (K + D),  omega_n = 1 / (K + D)
+                                      phi_t' = -last / K,        omega_t = 1 / K
    The certificate is that of the rigid contacts, which springs meet only where nothing presses. */
 #include "private.h"
 
@@ -20,7 +21,9 @@ typedef struct csimi_penalty {
     size_t bytes;
 } csimi_penalty;
 
-static bool csimi_penalty_is_implicit(const csim_solver_params *params) { return params->solver == CSIM_SOLVER_PENALTY; }
+static bool csimi_penalty_is_implicit(const csim_solver_params *params) {
+    return params->solver == CSIM_SOLVER_PENALTY;
+}
 
 static void csimi_penalty_layout(csimi_penalty *s, csimi_arena *arena, int n, int contacts, int terms, bool implicit) {
     const size_t vector = implicit ? 0 : 3 * (size_t)n;
@@ -129,7 +132,8 @@ static csim_status csimi_penalty_implicit(csimi_penalty *s, const csim_problem *
                              solution->lambda + 3 * (ptrdiff_t)m, s->soft + m);
     }
     soft.contacts = s->soft;
-    status = csim_problem_solve(&soft, &inside, arena->base + mark, arena->size - mark, tasks, solution, outcome, error);
+    status =
+        csim_problem_solve(&soft, &inside, arena->base + mark, arena->size - mark, tasks, solution, outcome, error);
     if (mark + outcome->bytes > arena->high) arena->high = mark + outcome->bytes;
     return status;
 }

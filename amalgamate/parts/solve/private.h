@@ -288,8 +288,8 @@ CSIMI_FN void csimi_delassus_project(const csimi_delassus *W, csim_real *r);
 CSIMI_FN void csimi_delassus_residual(const csimi_delassus *W, int c, csim_real rho, const csim_real *r,
                                       const csim_real *u, csim_real *residual);
 /* The one measure of every impulse-level solver: natural_map_scaled of r in raw norms, and where W->each holds the
-   worst figure of a contact if that is larger, with W->both also natural_map_siconos; 1 at r = 0 unless that is exact. velocity: u = W r + q is in u[3
-   contacts]; else it is computed there. */
+   worst figure of a contact if that is larger, with W->both also natural_map_siconos; 1 at r = 0 unless that is exact.
+   velocity: u = W r + q is in u[3 contacts]; else it is computed there. */
 CSIMI_FN double csimi_delassus_measure(csimi_delassus *W, const csim_real *r, csim_real *u, bool velocity);
 /* |r - P_K(r - (u + mu |u_t| n))| / max(|q|, |r|, |u|), all raw. */
 CSIMI_FN double csimi_delassus_siconos(const csimi_delassus *W, const csim_real *r, const csim_real *u);

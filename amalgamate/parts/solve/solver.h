@@ -88,9 +88,9 @@ typedef struct csim_solver_params {
     csim_real relaxation;    /* PGS, NEWTON: factor on its steps; PERCONTACT: what the share falls to; 0..2,
                                 0: 1, 0.75 and 0.7 */
     csim_real rho;           /* CCS: penalty, unit-free; 0: 1 at first, then balanced */
-    bool by_impulse;         /* converged is judged by lambda alone, as other software does: csim_problem_solve solves v =
-                                A^-1 (b + J'lambda) anew, and natural_map_scaled and natural_map_siconos (which depends
-                                on the units) are to be <= tolerance too; default false */
+    bool by_impulse;         /* converged is judged by lambda alone, as other software does: csim_problem_solve solves
+                                v = A^-1 (b + J'lambda) anew, and natural_map_scaled and natural_map_siconos (which
+                                depends on the units) are to be <= tolerance too; default false */
     csim_ncp ncp;            /* NEWTON; default Fischer-Burmeister */
     csim_linear linear;      /* NEWTON; default conjugate residuals */
     int inner;               /* NEWTON: linear iterations of a step at most, 0..1e6; 0: 40 */

@@ -97,8 +97,8 @@ static csim_real csimi_sweep_speed(const csimi_sweep *s, const csimi_sweep_conta
     return speed;
 }
 
-/* Worst natural residual over max(|lambda|, median, tiny). The speeds that tiny needs are looked at only where the other
-   scales do not already settle it. */
+/* Worst natural residual over max(|lambda|, median, tiny). The speeds that tiny needs are looked at only where the
+   other scales do not already settle it. */
 static double csimi_sweep_look(void *problem) {
     csimi_sweep *s = (csimi_sweep *)problem;
     csim_real floor, worst = 0;

@@ -23,7 +23,8 @@ static csim_status csimi_any_sweep_solve(const csim_problem *problem, const csim
 CSIMI_FN const csimi_solver_entry *csimi_solver_table(void) {
     static const char blocks[] = "a problem of bodies of 1 to 4 blocks, W in blocks or dense, or at most 32 contacts";
     static const char newton[] = "contacts of the laws strict, invertible, bilateral and box";
-    static const char xpbd[] = "bodies of 1 to 4 coupled blocks (no chains of springs, no cables, cloth, solids) in backward Euler; no proximal law";
+    static const char xpbd[] = "bodies of 1 to 4 coupled blocks (no chains of springs, no cables, cloth, solids) in "
+                               "backward Euler; no proximal law";
     static const char penalty[] = "contacts of the laws strict, bilateral and box";
     static const char explicit_penalty[] = "strict, anisotropic, bilateral and box laws in backward Euler";
     static const char any[] = "a positive definite A, with every contact on blocks that can move";
@@ -261,8 +262,8 @@ static csim_status csimi_solve_auto(const csim_problem *problem, const csim_solv
     return CSIM_OK;
 }
 
-/* params->by_impulse: what was certified is judged by lambda alone, and where that is not content solved on from there to
-   a smaller tolerance. */
+/* params->by_impulse: what was certified is judged by lambda alone, and where that is not content solved on from there
+   to a smaller tolerance. */
 static csim_status csimi_solve_by_impulse(const csim_problem *problem, const csim_solver_params *params,
                                           csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
                                           csim_outcome *outcome, csim_error *error) {

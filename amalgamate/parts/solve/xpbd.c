@@ -1,13 +1,14 @@
 /* solve/xpbd: extended position-based dynamics with small steps (Macklin et al. 2016, 2019; Mueller et al. 2020),
-   solvers.md 9. The step is walked through in n substeps of one sweep each. From the velocity v_k at its start, the load
-   b - A v_k in n equal parts, positions in units of h (a gap is phi + J x, x the sum of v / n):
+   solvers.md 9. The step is walked through in n substeps of one sweep each. From the velocity v_k at its start, the
+   load b - A v_k in n equal parts, positions in units of h (a gap is phi + J x, x the sum of v / n):
        v += A^-1 (b - A v_k) / n
        contact after contact, C = phi + J x + u / n < 0:
            dlambda = -(n C + n c u + omega n^2 lambda) / (W_nn (1 + n c) + omega n^2),  lambda_n >= 0,
            u held at 0 along the tangents by |lambda_t| <= mu lambda_n,   v += A^-1 J' dlambda
        x += v / n;  u_n = 0 where a rigid contact pressed (the velocity pass)
-   Compliance: omega n^2 is alpha over the substep's square, and c the damper over h times the spring. Joints and motors are held at the level of velocities. The
-   impulses add up to A v = b + J'lambda exactly, so that the certificate looks for what the sweeps left. */
+   Compliance: omega n^2 is alpha over the substep's square, and c the damper over h times the spring. Joints and motors
+   are held at the level of velocities. The impulses add up to A v = b + J'lambda exactly, so that the certificate
+   looks for what the sweeps left. */
 #include "private.h"
 
 enum { CSIMI_XPBD_SUBSTEPS = 20 };
@@ -122,7 +123,7 @@ static bool csimi_xpbd_is_joint(const csim_contact *law) {
     return law->law == CSIM_LAW_BILATERAL || law->law == CSIM_LAW_BOX;
 }
 
-/* The velocity pass: a contact that pressed keeps no normal speed, neither of being pushed out nor left by the sweep. */
+/* The velocity pass: a contact that pressed keeps no normal speed, of being pushed out or left by the sweep. */
 static void csimi_xpbd_calm(csimi_xpbd *s, int c, csim_real *v) {
     const csim_contact *law = s->problem->contacts + c;
     const csim_real *now = s->lambda + 3 * (ptrdiff_t)c;

@@ -154,8 +154,8 @@ static bool csimi_friction_direction(const csim_world *w, const csimi_found_cont
     return true;
 }
 
-/* Half-step: friction opposes v_{k+1} = 2 v - v_k, thesis (4.51). The tangential rows carry half of it, v - v_k / 2: with
-   the same lambda the law is the same. phi holds -u of the ground. */
+/* Half-step: friction opposes v_{k+1} = 2 v - v_k, thesis (4.51). The tangential rows carry half of it, v - v_k / 2:
+   with the same lambda the law is the same. phi holds -u of the ground. */
 static void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c) {
     csim_real before[3] = {0, 0, 0}, u[3] = {0, 0, 0}, y[3];
     int side, k, i;
