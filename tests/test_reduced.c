@@ -781,15 +781,13 @@ TEST(a_dropped_bar_bounces_and_rests) {
             for (k = 0; i >= 800 && k < count; k++) force += (double)c[k].impulse.z / (200 * 0.005);
         }
         speed = csim_world_rms_speed(w);
-        /* single impacts of nine corners run into the cap: 0 to 3 of the 1000 steps, whichever way it was turned at first by
-           1e-7 rad; what hits them is chance */
-        CHECK(missed <= (pass ? 0 : 4));
         printf("    %s: deepest %.3g mm, at rest %.2g mm; energy never above the start by %.2g J of %.3g; "
                "rests at %.2g m/s; carries %.6f of its weight; %d of 1000 steps uncertified\n",
                pass ? "Euler" : "midpoint", 1e3 * deepest, 1e3 * last, gained, before, speed,
                force / (9.81 * m->mass), missed);
-        /* 63 rows on 20 coordinates: sweeps may meet their cap while all of a face strikes; backward Euler never does */
-        CHECK(missed <= (pass ? 0 : 10));
+        /* 63 rows on 20 coordinates: sweeps may meet their cap while all of a face strikes, 0 to 3 times, whichever way the
+           bar was turned at first by 1e-7 rad; in backward Euler only where float ends */
+        CHECK(missed <= (pass ? TOL(0, 4) : 4));
         NEAR(force / (9.81 * m->mass), 1, TOL(1e-5, 1e-2));
         CHECK(last < TOL(1e-6, 1e-5));
         CHECK(speed < TOL(1e-5, 1e-3));
