@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 469ccc9df5ef2301
+   Hash of the parts: 2b8906767d6a1c88
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -17143,6 +17143,7 @@ static bool csimi_cond_uncentred(const csimi_cond *c, csim_real tolerance) {
     double sum = 0;
     int m, i;
     if (!c->shift || !c->nodal.virtual_count || c->acceleration != CSIM_ACCELERATION_COARSE || c->rigid) return false;
+    if (c->chains.links) return false; /* cables are solved with the compliance of the centre at hand */
     if (c->iteration < 3 || c->newton > 0 || c->plain > 0) return false;
     for (m = 0; m < c->contacts; ++m) {
         const double by = (double)csimi_cond_hang(c, m);

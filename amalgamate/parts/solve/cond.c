@@ -759,6 +759,7 @@ static bool csimi_cond_uncentred(const csimi_cond *c, csim_real tolerance) {
     double sum = 0;
     int m, i;
     if (!c->shift || !c->nodal.virtual_count || c->acceleration != CSIM_ACCELERATION_COARSE || c->rigid) return false;
+    if (c->chains.links) return false; /* cables are solved with the compliance of the centre at hand */
     if (c->iteration < 3 || c->newton > 0 || c->plain > 0) return false;
     for (m = 0; m < c->contacts; ++m) {
         const double by = (double)csimi_cond_hang(c, m);
