@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 2b8906767d6a1c88
+   Hash of the parts: 0f2247fdd5621bc4
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -17157,9 +17157,12 @@ static bool csimi_cond_uncentred(const csimi_cond *c, csim_real tolerance) {
 }
 
 /* Whether a certified answer is worth other centres: Newton on rigid bodies is cheap near the answer, and what slip the
-   tolerance leaves under a heavy body moves a light one. */
+   tolerance leaves under a heavy body moves a light one. Not with springs: A then has more than a rigid body's two
+   blocks in a row, and a new centre is far. */
 static bool csimi_cond_improves(csimi_cond *c, const csim_certificate *k, csim_real tolerance) {
-    if (!c->shift || !c->rigid || !c->nodal.virtual_count || k->contact < 1e-3 * (double)tolerance) return false;
+    const csim_block_matrix *A = &c->given->A;
+    if (!c->shift || !c->rigid || A->row[A->n] > 2 * A->n) return false;
+    if (!c->nodal.virtual_count || k->contact < 1e-3 * (double)tolerance) return false;
     if (k->contact < c->certified) csimi_cond_keep(c);
     c->certified = k->contact < c->certified ? k->contact : c->certified;
     csimi_cond_centre(c);

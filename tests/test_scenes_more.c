@@ -57,7 +57,7 @@ TEST(stiff_beam_finds_its_slot) {
     CHECK(figure(&r, "inserted_mm") > 99);
     CHECK(fabs(figure(&r, "tip_off_mm")) < 0.51); /* half the play of the slot */
     CHECK(figure(&r, "joint_open_m") < TOL(1e-6, 2e-4));
-    CHECK(r.sums.uncertified <= TOL(2, 1300)); /* of 1300 at 1e-6: the hit on the funnel may meet the cap */
+    if (CSIM_REAL_SIZE == 8) EQUAL(r.sums.uncertified, 0); /* at 1e-6, which float does not reach */
     scene_close(r.s);
 }
 
