@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 0f2247fdd5621bc4
+   Hash of the parts: 2ce48ed79389a6c6
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -22971,13 +22971,18 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->sigma_of_body = CSIMI_PUSH(arena, csim_real, n->bodies);
 }
 
+/* Not inlined: the frame is a kilobyte of pointers, and the stages have layouts of their own. */
+static CSIMI_NOINLINE void csimi_count_frame(const csimi_counts *n, csimi_arena *arena) {
+    csimi_step_frame frame;
+    CSIMI_PUSH(arena, csimi_step_frame, 1);
+    csimi_frame_layout(&frame, n, arena);
+}
+
 CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_params *solver) {
-    csimi_step_frame frame; /* pointers only: counting */
     csimi_arena arena = csimi_arena_counting();
     size_t stages[8], most = 0;
     int i;
-    CSIMI_PUSH(&arena, csimi_step_frame, 1);
-    csimi_frame_layout(&frame, n, &arena);
+    csimi_count_frame(n, &arena);
     stages[0] = csimi_detect_scratch(n);
     stages[1] = csimi_rows_scratch(n);
     stages[2] = csimi_island_scratch(n, solver);
@@ -29131,8 +29136,10 @@ static bool csimi_goes_on(csim_world *w, csimi_step_frame *f, const csimi_step *
     case CSIM_MIDPOINT: return pass == 1 && csimi_has_elements(&w->store.count);
     case CSIM_HALF_STEP: return csimi_is_elastic(&w->store.count) && csimi_unsettled(w, f, step, pass, before);
     case CSIM_BACKWARD_EULER: return csimi_cables_turn(w, f, step, pass);
-    default: return false;
+    case CSIM_TWO_STEP:
+    case CSIM_INTEGRATOR_COUNT_: break;
     }
+    return false;
 }
 
 static csim_status csimi_solve_step(csim_world *w, csimi_step_frame *f, csimi_step *step, csimi_arena *arena) {

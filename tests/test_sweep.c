@@ -260,6 +260,14 @@ static double velocity_error(const csim_real *v) {
     return error;
 }
 
+static double held_over_load(int blocks, int contacts) {
+    double held = 0, load = 0;
+    int i;
+    for (i = 0; i < 3 * contacts; i++) held = fmax(held, fabs((double)found_lambda[i]));
+    for (i = 0; i < 3 * blocks; i++) load = fmax(load, fabs((double)cp.b[i]));
+    return held / load;
+}
+
 /* Every law at once, any graph: far more tangled than islands of bodies. What is missed must still be finite and come
    with its honest certificate. Bodies of masses 1 to 10, then to 1e6, then 200 contacts on few bodies (told only). */
 TEST(random_problems_are_certified) {
@@ -281,7 +289,8 @@ TEST(random_problems_are_certified) {
             sweeps += out.iterations;
             CHECK(out.solver == CSIM_SOLVER_SWEEP && out.iterations > 0 && out.result != CSIM_RESULT_NOT_FINITE);
             CHECK(csimi_all_finite(found_v, 3 * n) && csimi_all_finite(found_lambda, 3 * contacts));
-            CHECK(out.certificate.dynamics < TOL(1e-11, 1e-4));
+            /* v follows lambda but for rounding, and bodies pressed from all sides may hold a million times their load */
+            CHECK(out.certificate.dynamics < fmax(TOL(1e-11, 1e-4), (double)CSIMI_EPS * held_over_load(n, contacts)));
             if (out.result == CSIM_RESULT_CONVERGED) {
                 CHECK(out.certificate.contact <= (double)params.tolerance);
             } else {

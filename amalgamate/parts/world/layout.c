@@ -253,13 +253,18 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->sigma_of_body = CSIMI_PUSH(arena, csim_real, n->bodies);
 }
 
+/* Not inlined: the frame is a kilobyte of pointers, and the stages have layouts of their own. */
+static CSIMI_NOINLINE void csimi_count_frame(const csimi_counts *n, csimi_arena *arena) {
+    csimi_step_frame frame;
+    CSIMI_PUSH(arena, csimi_step_frame, 1);
+    csimi_frame_layout(&frame, n, arena);
+}
+
 CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_params *solver) {
-    csimi_step_frame frame; /* pointers only: counting */
     csimi_arena arena = csimi_arena_counting();
     size_t stages[8], most = 0;
     int i;
-    CSIMI_PUSH(&arena, csimi_step_frame, 1);
-    csimi_frame_layout(&frame, n, &arena);
+    csimi_count_frame(n, &arena);
     stages[0] = csimi_detect_scratch(n);
     stages[1] = csimi_rows_scratch(n);
     stages[2] = csimi_island_scratch(n, solver);

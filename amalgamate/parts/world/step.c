@@ -357,8 +357,10 @@ static bool csimi_goes_on(csim_world *w, csimi_step_frame *f, const csimi_step *
     case CSIM_MIDPOINT: return pass == 1 && csimi_has_elements(&w->store.count);
     case CSIM_HALF_STEP: return csimi_is_elastic(&w->store.count) && csimi_unsettled(w, f, step, pass, before);
     case CSIM_BACKWARD_EULER: return csimi_cables_turn(w, f, step, pass);
-    default: return false;
+    case CSIM_TWO_STEP:
+    case CSIM_INTEGRATOR_COUNT_: break;
     }
+    return false;
 }
 
 static csim_status csimi_solve_step(csim_world *w, csimi_step_frame *f, csimi_step *step, csimi_arena *arena) {
