@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 2ce48ed79389a6c6
+   Hash of the parts: f45cbe8a178d6f46
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -8518,8 +8518,8 @@ typedef struct csimi_tree_row {
 static csimi_tree_row csimi_tree_row_of(const csimi_state *s, const csimi_tree *tree, int c, csim_real *val) {
     const int *slot = s->coord_slot + 2 * (tree->first_block + c / 3);
     csimi_tree_row row;
-    row.part[0] = val + 9 * (ptrdiff_t)slot[0] + 3 * (c % 3);
-    row.part[1] = val + 9 * (ptrdiff_t)slot[1] + 3 * (c % 3);
+    row.part[0] = val ? val + 9 * (ptrdiff_t)slot[0] + 3 * (c % 3) : NULL; /* null: the matrix is wanted elsewhere */
+    row.part[1] = val ? val + 9 * (ptrdiff_t)slot[1] + 3 * (c % 3) : NULL;
     row.split = 3 * tree->base_blocks;
     return row;
 }

@@ -311,8 +311,8 @@ typedef struct csimi_tree_row {
 static csimi_tree_row csimi_tree_row_of(const csimi_state *s, const csimi_tree *tree, int c, csim_real *val) {
     const int *slot = s->coord_slot + 2 * (tree->first_block + c / 3);
     csimi_tree_row row;
-    row.part[0] = val + 9 * (ptrdiff_t)slot[0] + 3 * (c % 3);
-    row.part[1] = val + 9 * (ptrdiff_t)slot[1] + 3 * (c % 3);
+    row.part[0] = val ? val + 9 * (ptrdiff_t)slot[0] + 3 * (c % 3) : NULL; /* null: the matrix is wanted elsewhere */
+    row.part[1] = val ? val + 9 * (ptrdiff_t)slot[1] + 3 * (c % 3) : NULL;
     row.split = 3 * tree->base_blocks;
     return row;
 }
