@@ -754,6 +754,7 @@ short_list() {
 
 # the longest first, so that none is left alone at the end; a quarter of an hour on two cores
 long_list() {
+    echo same_output # the longest first: nothing else runs beside the last one
     echo fuzz asan double 60
     echo standing
     echo tables
@@ -770,7 +771,6 @@ long_list() {
     echo stack double O0
     echo stack double O3
     echo wasm double
-    echo same_output
     echo cxx_tests
     echo tcc
     echo link gcc clang++
