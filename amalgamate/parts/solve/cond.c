@@ -145,10 +145,45 @@ CSIMI_FN size_t csimi_cond_bytes(const csim_problem_size *size, const csim_solve
     CSIMI_MEMSET(&c, 0, sizeof c);
     c.acceleration = csimi_cond_choose(params, size->aggregates > 0 || size->links > 0);
     (void)CSIMI_PUSH(&arena, csim_real, size->contacts);
+    if (size->aggregates > 0 && size->blocks <= 2 * CSIMI_COARSE_GROUPS) { /* pairs, where the problem names nothing */
+        (void)CSIMI_PUSH(&arena, csim_real, 4 * (size_t)size->blocks);
+        (void)CSIMI_PUSH(&arena, int, 2 * (size_t)size->blocks);
+    }
     csimi_nodal_reserve(&arena, size->blocks, size->matrix_blocks, size->contacts, size->terms);
     csimi_cond_layout(&c, &arena, size->blocks + csimi_imin(2 * size->contacts, size->terms), size->contacts,
                       size->blocks, size->aggregates, size->links, csimi_cond_window(params), params->shift);
     return arena.high;
+}
+
+/* ---- a problem that comes without a structure. Where A is block diagonal in small bodies the contacts are all that
+   ties blocks together, and the coarse space can be the whole one: pairs of blocks, each as if it were a rigid body. */
+
+CSIMI_FN int csimi_cond_pairs(const csim_problem *problem) {
+    const int n = problem->A.n;
+    return !problem->structure && n <= 2 * CSIMI_COARSE_GROUPS && csimi_bodies_take(problem) ? (n + 1) / 2 : 0;
+}
+
+static csim_real csimi_cond_trace(const csim_block_matrix *A, int i) {
+    const csim_real *D = A->val + 9 * (size_t)A->diag[i];
+    return D[0] + D[4] + D[8];
+}
+
+/* Names the pairs; the radius makes both blocks of one alike. */
+static void csimi_cond_pair(const csim_problem *problem, csimi_arena *arena, int pairs, csim_structure *s) {
+    const int n = problem->A.n;
+    int *aggregate = CSIMI_PUSH(arena, int, n), i;
+    csim_real *offset = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n), *radius = CSIMI_PUSH(arena, csim_real, pairs);
+    unsigned char *rotation = CSIMI_PUSH(arena, unsigned char, n);
+    CSIMI_MEMSET(s, 0, sizeof *s);
+    s->aggregate_count = pairs;
+    s->aggregate = aggregate, s->offset = offset, s->radius = radius, s->rotation = rotation;
+    if (arena->overflow) return;
+    CSIMI_MEMSET(offset, 0, 3 * (size_t)n * sizeof *offset);
+    for (i = 0; i < n; ++i) {
+        aggregate[i] = i / 2;
+        rotation[i] = (unsigned char)(i % 2);
+        radius[i / 2] = i % 2 ? CSIMI_SQRT(csimi_cond_trace(&problem->A, i) / csimi_cond_trace(&problem->A, i - 1)) : 1;
+    }
 }
 
 CSIMI_FN bool csimi_cond_takes(const csim_problem *problem) {
@@ -991,22 +1026,29 @@ CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_so
                                       const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
                                       csim_error *error) {
     const size_t begin = arena->used;
+    const int pairs = csimi_cond_pairs(problem);
+    csim_problem paired = *problem;
+    csim_structure structure;
     size_t mark;
     csimi_cond c;
     csim_status status;
     csim_real full = 1;
     int round;
     CSIMI_MEMSET(&c, 0, sizeof c);
+    if (pairs) {
+        csimi_cond_pair(problem, arena, pairs, &structure);
+        paired.structure = &structure;
+    }
     CSIMI_MEMSET(outcome, 0, sizeof *outcome);
     outcome->solver = CSIM_SOLVER_COND;
     outcome->certificate.worst_contact = -1;
     outcome->sigma = params->sigma;
-    c.given = problem;
+    c.given = &paired;
     c.tasks = tasks;
     c.shift = params->shift;
     c.weight = params->weight;
-    c.acceleration = csimi_cond_choose(params, csimi_coarse_usable(problem->structure) ||
-                                                   csimi_chains_links(problem->structure) > 0);
+    c.acceleration = csimi_cond_choose(params, csimi_coarse_usable(paired.structure) ||
+                                                   csimi_chains_links(paired.structure) > 0);
     c.share = CSIMI_PUSH(arena, csim_real, problem->contact_count);
     if (!arena->overflow) csimi_cond_part(problem, solution, c.share);
     mark = arena->used;

@@ -41,6 +41,8 @@ CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error 
 
 /* ---- cond.c */
 CSIMI_FN size_t csimi_cond_bytes(const csim_problem_size *size, const csim_solver_params *params);
+/* Pairs of blocks that COND makes a structure of where the problem has none; 0: it makes none. */
+CSIMI_FN int csimi_cond_pairs(const csim_problem *problem);
 CSIMI_FN bool csimi_cond_takes(const csim_problem *problem);
 CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
                                       const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,

@@ -46,7 +46,7 @@ typedef enum csim_weight {
 } csim_weight;
 
 typedef enum csim_acceleration {
-    CSIM_ACCELERATION_AUTO,      /* coarse where the problem has a structure, else Anderson; none with BB weights */
+    CSIM_ACCELERATION_AUTO,      /* coarse with a structure or bodies apart, else Anderson; none with BB */
     CSIM_ACCELERATION_NONE,
     CSIM_ACCELERATION_CHEBYSHEV,
     CSIM_ACCELERATION_ANDERSON,

@@ -107,7 +107,7 @@ CSIM_API csim_problem_size csim_problem_measure(const csim_problem *problem) {
             const int count = side ? problem->contacts[m].b.count : problem->contacts[m].a.count;
             size.terms += count <= 4 ? count : (count * count + 3) / 4;
         }
-    size.aggregates = csimi_coarse_usable(s) ? s->aggregate_count : 0;
+    size.aggregates = csimi_coarse_usable(s) ? s->aggregate_count : csimi_cond_pairs(problem);
     size.links = csimi_chains_links(s);
     size.rigid = csimi_sweep_takes(problem);
     size.inverse_blocks = csimi_bodies_inverse_blocks(problem);
