@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 05181adda0c0e2cc
+   Hash of the parts: 33f11150c22cfc8a
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -677,6 +677,15 @@ typedef struct csim_contact {
     csim_real point[3]; /* where it is, m, world axes; used by the coarse correction only */
 } csim_contact;
 
+/* An element of A: A holds J'K J over its terms and b holds -J'K phi, u = J v + phi the rate at which it strains. */
+typedef struct csim_elastic {
+    int count;         /* of terms, 1..3 */
+    csim_term term[3];
+    csim_real K[9];    /* kg, symmetric and positive semidefinite: h^2 times stiffness plus h times damping */
+    csim_real phi[3];  /* m/s, of ends that are driven and have no block */
+    csim_real damping; /* share of the damping in K, 0..1 */
+} csim_elastic;
+
 /* What a solver may know about the bodies behind the blocks, as plain arrays; every pointer may be null. */
 typedef struct csim_structure {
     int aggregate_count;
@@ -691,6 +700,8 @@ typedef struct csim_structure {
     const int *chain_first;   /* [chain_count + 1] ... first link of each ... */
     const int *chain_block;   /* [2 chain_first[chain_count]] ... their blocks, -1: none, no block twice. What A couples
                                  beyond neighbouring links is left to the iteration */
+    int elastic_count;           /* elements that couple bodies: needed by XPBD, which walks them in small steps ... */
+    const csim_elastic *elastic; /* [elastic_count] ... without them A is block diagonal in bodies */
 } csim_structure;
 
 typedef struct csim_problem {
@@ -821,7 +832,7 @@ CSIM_API csim_status csim_solve_contact(const csim_real *W, const csim_real *c, 
     X(CCS, 9, "contact constraint splitting, ADMM with conjugate gradients, both levels") \
     X(NEWTON, 10, "non-smooth Newton, Fischer-Burmeister or min-map, Macklin et al. (impulse level)") \
     X(NEWTON_PROXIMAL, 11, "the same Newton inside a proximal-point loop (impulse level)") \
-    X(XPBD, 12, "position-based dynamics in small substeps of one sweep, bodies, backward Euler") \
+    X(XPBD, 12, "position-based dynamics in small substeps of one sweep, bodies and cables, backward Euler") \
     X(PENALTY, 13, "springs and dampers at contacts, taken at the end of the step: implicit") \
     X(PENALTY_EXPLICIT, 14, "springs and dampers at contacts, taken at its start, backward Euler")
 
@@ -938,6 +949,7 @@ typedef struct csim_problem_size {
     int terms; /* sum over all sides of their number of terms k; a side of more than 4 counts k k / 4 (rounded up) */
     int aggregates;
     int links;           /* of chains */
+    int elastic;         /* elements of the structure; XPBD */
     bool rigid;          /* A is block diagonal in bodies of at most 4 blocks (14 where the structure names the bodies):
                             SWEEP can take it */
     int inverse_blocks;  /* sum over the bodies of their blocks squared; 0: 4 n */
@@ -13470,6 +13482,35 @@ static csim_status csimi_check_structure(csimi_spot *place, const csim_problem *
     return CSIM_OK;
 }
 
+static csim_status csimi_check_elastic(csimi_spot *place, const csim_problem *p, int e) {
+    const csim_elastic *element = p->structure->elastic + e;
+    csim_status status = CSIM_OK;
+    int k;
+    if (element->count < 1 || element->count > 3)
+        return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "structure.elastic", e, ".count", element->count, "1 to 3");
+    if (!(element->damping >= 0 && element->damping <= 1))
+        return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "structure.elastic", e, ".damping",
+                                  (double)element->damping, "0 to 1");
+    for (k = 0; k < element->count && status == CSIM_OK; ++k) {
+        if (element->term[k].block < 0 || element->term[k].block >= p->A.n)
+            return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "structure.elastic", e, ".term.block",
+                                      element->term[k].block, "0 to n - 1");
+        status = csimi_check_finite(place, "structure.elastic", e, ".term.J", element->term[k].J, 9);
+    }
+    if (status == CSIM_OK) status = csimi_check_finite(place, "structure.elastic", e, ".K", element->K, 9);
+    return status == CSIM_OK ? csimi_check_finite(place, "structure.elastic", e, ".phi", element->phi, 3) : status;
+}
+
+static csim_status csimi_check_elastics(csimi_spot *place, const csim_problem *p) {
+    csim_status status = CSIM_OK;
+    int e, count = p->structure ? p->structure->elastic_count : 0;
+    if (count > 0 && !p->structure->elastic)
+        return csimi_fail(place->error, CSIM_NULL_ARGUMENT, "csim_problem_check", "structure.elastic", false, 0,
+                          "not null");
+    for (e = 0; e < count && status == CSIM_OK; ++e) status = csimi_check_elastic(place, p, e);
+    return status;
+}
+
 CSIM_API csim_status csim_problem_check(const csim_problem *problem, csim_error *error) {
     csimi_spot place;
     csim_status status;
@@ -13487,7 +13528,8 @@ CSIM_API csim_status csim_problem_check(const csim_problem *problem, csim_error 
     if (status == CSIM_OK) status = csimi_check_terms(&place, problem);
     for (m = 0; m < problem->contact_count && status == CSIM_OK; ++m) status = csimi_check_contact(&place, problem, m);
     if (status == CSIM_OK) status = csimi_check_structure(&place, problem);
-    return status == CSIM_OK ? csimi_check_chains(&place, problem) : status;
+    if (status == CSIM_OK) status = csimi_check_chains(&place, problem);
+    return status == CSIM_OK ? csimi_check_elastics(&place, problem) : status;
 }
 
 CSIMI_FN csim_status csimi_check_contact_law(const csim_contact *contact, int m, csim_error *error) {
@@ -21236,31 +21278,58 @@ CSIMI_FN csim_status csimi_penalty_solve(const csim_problem *problem, const csim
            dlambda = -(n C + n c u + omega n^2 lambda) / (W_nn (1 + n c) + omega n^2),  lambda_n >= 0,
            u held at 0 along the tangents by |lambda_t| <= mu lambda_n,   v += A^-1 J' dlambda
        x += v / n;  u_n = 0 where a rigid contact pressed (the velocity pass)
+   Elements of A (cables: stretch and shear of an edge, bending and twist between two) are compliant constraints. A
+   holds J'K J and is B without them, and B takes the place of A above, in the load too. With u = J v + phi, g the sum
+   of u / n and d the share of damping in K, an element's impulse of a substep is
+       lambda = -K ((1 - d) (g + u / n) + d u) / n
+       visited once: (1 + s K W) dlambda = -(lambda + K ((1 - d) g / n + s u))
+   with s = (1 - d) / n^2 + d / n and W = J B^-1 J'. One substep that is solved to its end is the step of A itself.
    Compliance: omega n^2 is alpha over the substep's square, and c the damper over h times the spring. Joints and motors
    are held at the level of velocities. The impulses add up to A v = b + J'lambda exactly, so that the certificate
    looks for what the sweeps left. */
 
 enum { CSIMI_XPBD_SUBSTEPS = 20 };
 
+/* An element of A. */
+typedef struct csimi_xpbd_element {
+    const csim_elastic *law;
+    csimi_piece piece[3];
+    csim_real T[9]; /* (1 + s K W)^-1 */
+    csim_real s;
+    csim_real lambda[3]; /* of the substep */
+    csim_real strain[3]; /* g, m/s */
+} csimi_xpbd_element;
+
 typedef struct csimi_xpbd {
     const csim_problem *problem;
+    csim_problem inner; /* with B */
+    csimi_xpbd_element *element;
+    int elements;
     csimi_bodies bodies;
     csimi_piece *pieces;
-    int *first;            /* [contacts + 1] */
-    csim_real *W;          /* [3 contacts] diagonal of the contact's own W; tangents share the larger */
-    csim_real *gap;        /* [contacts] phi_n + J_n x */
-    csim_real *lambda;     /* [3 contacts] of the substep */
+    int *first;             /* [contacts + 1] */
+    csim_real *W;           /* [3 contacts] diagonal of the contact's own W; tangents share the larger */
+    csim_real *gap;         /* [contacts] phi_n + J_n x */
+    csim_real *lambda;      /* [3 contacts] of the substep */
     csim_real *push, *move; /* [3n] A^-1 (b - A v_k) / n, x */
     int substeps;
-    bool odd;              /* sweeps go forth and back in turn: a stack of ten stands on 20 of them, not on 20 forth */
-    csim_real inverse_n;   /* 1 / n */
-    csim_real damping;     /* c of compliant contacts */
-    double *residual;      /* [3n]; later the certificate's scratch */
+    bool odd;            /* sweeps go forth and back in turn: a stack of ten stands on 20 of them, not on 20 forth */
+    csim_real inverse_n; /* 1 / n */
+    csim_real damping;   /* c of compliant contacts */
+    double *residual;    /* [3n]; later the certificate's scratch */
     size_t bytes;
 } csimi_xpbd;
 
 static void csimi_xpbd_layout(csimi_xpbd *s, csimi_arena *arena, const csim_problem_size *size) {
     const int n = size->blocks, contacts = size->contacts;
+    if (size->elastic > 0) { /* room for B */
+        csim_block_matrix *B = &s->inner.A;
+        B->row = CSIMI_PUSH(arena, int, (size_t)n + 1);
+        B->col = CSIMI_PUSH(arena, int, size->matrix_blocks);
+        B->diag = CSIMI_PUSH(arena, int, n);
+        B->val = CSIMI_PUSH(arena, csim_real, 9 * (size_t)size->matrix_blocks);
+        s->element = CSIMI_PUSH(arena, csimi_xpbd_element, size->elastic);
+    }
     csimi_bodies_layout(&s->bodies, arena, n, csimi_inverse_blocks_of(size), size->reach_blocks);
     s->pieces = CSIMI_PUSH(arena, csimi_piece, size->terms);
     s->first = CSIMI_PUSH(arena, int, (size_t)contacts + 1);
@@ -21283,7 +21352,94 @@ CSIMI_FN size_t csimi_xpbd_bytes(const csim_problem_size *size, const csim_solve
 }
 
 CSIMI_FN bool csimi_xpbd_takes(const csim_problem *problem) {
-    return csimi_bodies_take(problem) && problem->theta > CSIM_R(0.99);
+    const csim_structure *s = problem->structure;
+    return problem->theta > CSIM_R(0.99) && ((s && s->elastic_count > 0) || csimi_bodies_take(problem));
+}
+
+/* ---- elements */
+
+/* B = A - sum J'K J; what an element couples is nothing then, and is left out. */
+static void csimi_xpbd_split(csimi_xpbd *s) {
+    const csim_problem *p = s->problem;
+    csim_block_matrix *B = &s->inner.A;
+    const int count = p->A.row[p->A.n];
+    int e, i, j, k, r, at = 0;
+    CSIMI_MEMCPY(B->val, p->A.val, 9 * (size_t)count * sizeof *B->val);
+    CSIMI_MEMCPY(B->col, p->A.col, (size_t)count * sizeof *B->col);
+    for (e = 0; e < s->elements; ++e) {
+        const csim_elastic *law = p->structure->elastic + e;
+        for (i = 0; i < law->count; ++i)
+            for (j = 0; j < law->count; ++j) {
+                csim_real KJ[9], JKJ[9];
+                k = csimi_pattern_find(&p->A, law->term[i].block, law->term[j].block);
+                if (k < 0) continue;
+                csimi_matmul(law->K, law->term[j].J, KJ);
+                csimi_matTmul(law->term[i].J, KJ, JKJ);
+                for (r = 0; r < 9; ++r) B->val[9 * (ptrdiff_t)k + r] -= JKJ[r];
+                if (i != j) B->col[k] = -1;
+            }
+    }
+    for (i = 0, k = 0; i < p->A.n; ++i)
+        for (B->row[i] = at; k < p->A.row[i + 1]; ++k) {
+            if (B->col[k] < 0) continue;
+            if (B->col[k] == i) B->diag[i] = at;
+            for (r = 0; r < 9; ++r) B->val[9 * (ptrdiff_t)at + r] = B->val[9 * (ptrdiff_t)k + r];
+            B->col[at++] = B->col[k];
+        }
+    B->n = p->A.n;
+    B->row[B->n] = at;
+}
+
+static void csimi_xpbd_strain(const csimi_xpbd_element *e, const csim_real *v, csim_real *u) {
+    int k;
+    for (k = 0; k < 3; ++k) u[k] = e->law->phi[k];
+    csimi_pieces_velocity(e->piece, e->law->count, v, u);
+}
+
+/* Pieces and T; and b - A v loses the element: += J'K u. */
+static bool csimi_xpbd_element_open(csimi_xpbd *s, csimi_xpbd_element *e, const csim_elastic *law, const csim_real *v) {
+    const csim_real d = law->damping;
+    csim_real W[9], KW[9], u[3], f[3];
+    int k, r;
+    CSIMI_MEMSET(e, 0, sizeof *e);
+    e->law = law;
+    e->s = ((1 - d) * s->inverse_n + d) * s->inverse_n;
+    for (k = 0; k < law->count; ++k) {
+        csimi_piece *piece = e->piece + k;
+        piece->block = law->term[k].block;
+        piece->first = s->bodies.first[piece->block];
+        piece->size = s->bodies.size[piece->block];
+        piece->inverse = s->bodies.row[piece->block];
+        piece->reach = -1;
+        CSIMI_MEMCPY(piece->J, law->term[k].J, sizeof piece->J);
+    }
+    csimi_xpbd_strain(e, v, u);
+    csimi_mul3(law->K, u, f);
+    for (k = 0; k < law->count; ++k)
+        for (r = 0; r < 9; ++r)
+            s->residual[3 * (ptrdiff_t)law->term[k].block + r % 3] += (double)law->term[k].J[r] * (double)f[r / 3];
+    csimi_pieces_delassus(&s->bodies, e->piece, law->count, W);
+    csimi_matmul(law->K, W, KW);
+    for (k = 0; k < 9; ++k) KW[k] = e->s * KW[k] + (k % 4 == 0 ? 1 : 0);
+    return csimi_inverse3(KW, e->T);
+}
+
+static void csimi_xpbd_stretch(csimi_xpbd *s, csimi_xpbd_element *e, csim_real *v) {
+    const csim_real d = e->law->damping;
+    csim_real u[3], way[3], rest[3], change[3];
+    int k;
+    csimi_xpbd_strain(e, v, u);
+    for (k = 0; k < 3; ++k) {
+        way[k] = (1 - d) * e->strain[k] * s->inverse_n + e->s * u[k];
+        rest[k] = e->lambda[k];
+    }
+    csimi_addmul3(e->law->K, way, rest);
+    csimi_mul3(e->T, rest, change);
+    for (k = 0; k < 3; ++k) {
+        change[k] = -change[k];
+        e->lambda[k] += change[k];
+    }
+    csimi_pieces_push(&s->bodies, e->piece, e->law->count, change, v);
 }
 
 /* ---- one contact in one substep */
@@ -21372,12 +21528,14 @@ static bool csimi_xpbd_open(csimi_xpbd *s, const csim_solver_params *params, con
     s->substeps = params->substeps > 0 ? params->substeps : CSIMI_XPBD_SUBSTEPS;
     s->inverse_n = 1 / (csim_real)s->substeps;
     s->damping = params->damping;
-    if (!csimi_bodies_open(&s->bodies, p)) return false;
+    if (!csimi_bodies_open(&s->bodies, &s->inner)) return false;
     for (i = 0; i < 3 * p->A.n; ++i) {
         s->residual[i] = (double)p->b[i];
         s->push[i] = s->move[i] = 0;
     }
     csimi_less_product(&p->A, start->v, s->residual);
+    for (i = 0; i < s->elements; ++i)
+        if (!csimi_xpbd_element_open(s, s->element + i, p->structure->elastic + i, start->v)) return false;
     for (i = 0; i < p->A.n; ++i) {
         csim_real load[3];
         for (k = 0; k < 3; ++k) load[k] = (csim_real)s->residual[3 * i + k] * s->inverse_n;
@@ -21386,7 +21544,7 @@ static bool csimi_xpbd_open(csimi_xpbd *s, const csim_solver_params *params, con
     for (c = 0; c < p->contact_count; ++c) {
         csim_real W[9], *D = s->W + 3 * (ptrdiff_t)c;
         s->first[c] = at;
-        at += csimi_pieces_make(p, &s->bodies, c, s->pieces + at);
+        at += csimi_pieces_make(&s->inner, &s->bodies, c, s->pieces + at);
         s->first[c + 1] = at;
         csimi_pieces_delassus(&s->bodies, s->pieces + s->first[c], at - s->first[c], W);
         for (k = 0; k < 3; ++k) D[k] = W[4 * k];
@@ -21399,14 +21557,18 @@ static bool csimi_xpbd_open(csimi_xpbd *s, const csim_solver_params *params, con
 }
 
 static void csimi_xpbd_substep(csimi_xpbd *s, csim_solution *solution) {
-    const int contacts = s->problem->contact_count, n = 3 * s->problem->A.n;
+    const int contacts = s->problem->contact_count, n = 3 * s->problem->A.n, rows = s->elements + contacts;
     csim_real *v = solution->v, u[3];
-    int c, i;
+    int c, i, k;
     for (i = 0; i < n; ++i) v[i] += s->push[i];
     CSIMI_MEMSET(s->lambda, 0, 3 * (size_t)contacts * sizeof *s->lambda);
-    for (i = 0; i < contacts; ++i) {
-        c = s->odd ? contacts - 1 - i : i;
-        if (csimi_xpbd_is_joint(s->problem->contacts + c))
+    for (i = 0; i < s->elements; ++i)
+        for (k = 0; k < 3; ++k) s->element[i].lambda[k] = 0;
+    for (i = 0; i < rows; ++i) {
+        c = (s->odd ? rows - 1 - i : i) - s->elements;
+        if (c < 0)
+            csimi_xpbd_stretch(s, s->element + s->elements + c, v);
+        else if (csimi_xpbd_is_joint(s->problem->contacts + c))
             csimi_xpbd_hold(s, c, v);
         else
             csimi_xpbd_touch(s, c, v);
@@ -21415,6 +21577,10 @@ static void csimi_xpbd_substep(csimi_xpbd *s, csim_solution *solution) {
     for (c = 0; c < contacts; ++c) {
         csimi_xpbd_velocity(s, c, v, u);
         s->gap[c] += u[0] * s->inverse_n;
+    }
+    for (i = 0; i < s->elements; ++i) {
+        csimi_xpbd_strain(s->element + i, v, u);
+        for (k = 0; k < 3; ++k) s->element[i].strain[k] += u[k] * s->inverse_n;
     }
     for (i = 0; i < n; ++i) s->move[i] += v[i] * s->inverse_n;
     for (c = 0; c < contacts; ++c) csimi_xpbd_calm(s, c, v);
@@ -21447,14 +21613,19 @@ CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_so
     (void)tasks; /* the sweep is a sequence */
     CSIMI_MEMSET(&s, 0, sizeof s);
     s.problem = problem;
+    s.inner = *problem;
+    s.elements = size.elastic;
     csimi_xpbd_layout(&s, arena, &size);
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
                           "csim_solver_bytes of the problem's size");
+    if (s.elements > 0) csimi_xpbd_split(&s);
+    if (!csimi_bodies_take(&s.inner))
+        return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", true,
+                          (double)(int)params->solver, csimi_solver_table()[CSIM_SOLVER_XPBD].needs);
     outcome->solver = CSIM_SOLVER_XPBD;
     outcome->result = CSIM_RESULT_NOT_FINITE;
-    if (csimi_all_finite(solution->v, 3 * problem->A.n) &&
-        csimi_xpbd_open(&s, params, solution))
+    if (csimi_all_finite(solution->v, 3 * problem->A.n) && csimi_xpbd_open(&s, params, solution))
         outcome->result = csimi_xpbd_run(&s, params, solution, outcome);
     outcome->bytes = arena->high - mark;
     csimi_pop(arena, mark);
@@ -22454,7 +22625,7 @@ static csim_status csimi_any_sweep_solve(const csim_problem *problem, const csim
 CSIMI_FN const csimi_solver_entry *csimi_solver_table(void) {
     static const char blocks[] = "a problem of bodies of 1 to 4 blocks, W in blocks or dense, or at most 32 contacts";
     static const char newton[] = "contacts of the laws strict, invertible, bilateral and box";
-    static const char xpbd[] = "bodies of 1 to 4 coupled blocks (no chains of springs, no cables, cloth, solids) in "
+    static const char xpbd[] = "bodies of 1 to 4 coupled blocks and cables (no chains of springs, cloth, solids) in "
                                "backward Euler; no proximal law";
     static const char penalty[] = "contacts of the laws strict, bilateral and box";
     static const char explicit_penalty[] = "strict, anisotropic, bilateral and box laws in backward Euler";
@@ -22540,6 +22711,7 @@ CSIM_API csim_problem_size csim_problem_measure(const csim_problem *problem) {
         }
     size.aggregates = csimi_coarse_usable(s) ? s->aggregate_count : csimi_cond_pairs(problem);
     size.links = csimi_chains_links(s);
+    size.elastic = s ? csimi_imax(s->elastic_count, 0) : 0;
     size.rigid = csimi_sweep_takes(problem);
     size.inverse_blocks = csimi_bodies_inverse_blocks(problem);
     size.reach_blocks = csimi_bodies_reach_blocks(problem);
@@ -28309,10 +28481,11 @@ typedef struct csimi_island_work {
     unsigned char *rotation;
     int *body_first;
     int *chain_first, *chain_block; /* [cables + 1], [2 links] */
+    csim_elastic *elastic;          /* [elastic] */
 } csimi_island_work;
 
 static void csimi_island_layout(csimi_island_work *p, int blocks, int matrix_blocks, int rows, int terms,
-                                int aggregates, int links, csimi_arena *arena) {
+                                int aggregates, int links, int elastic, csimi_arena *arena) {
     size_t n = (size_t)blocks;
     p->row = CSIMI_PUSH(arena, int, n + 1);
     p->col = CSIMI_PUSH(arena, int, matrix_blocks);
@@ -28332,6 +28505,12 @@ static void csimi_island_layout(csimi_island_work *p, int blocks, int matrix_blo
     p->body_first = CSIMI_PUSH(arena, int, n + 1);
     p->chain_first = CSIMI_PUSH(arena, int, (size_t)links + 1);
     p->chain_block = CSIMI_PUSH(arena, int, 2 * (size_t)links);
+    p->elastic = CSIMI_PUSH(arena, csim_elastic, elastic);
+}
+
+/* Elements that a solver is told, at most. */
+static int csimi_most_elastic(const csimi_counts *n, const csim_solver_params *solver) {
+    return solver->solver == CSIM_SOLVER_XPBD ? n->frames + n->bends : 0;
 }
 
 /* Links of all cables at most: an open one has one more than edges. */
@@ -28343,13 +28522,14 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     csimi_arena arena = csimi_arena_counting();
     int blocks = csimi_blocks_of(n), rows = csimi_most_rows(n), aggregates = n->aggregates + n->rigids;
     csimi_island_layout(&p, blocks, n->matrix_blocks, rows, csimi_most_terms(n), aggregates, csimi_most_links(n),
-                        &arena);
+                        csimi_most_elastic(n, solver), &arena);
     size.blocks = blocks;
     size.matrix_blocks = n->matrix_blocks;
     size.contacts = rows;
     size.terms = csimi_most_terms(n);
     size.aggregates = aggregates;
     size.links = csimi_most_links(n);
+    size.elastic = csimi_most_elastic(n, solver);
     size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0 && n->tree_span <= 14;
     size.inverse_blocks = n->coords > 0 ? 4 * blocks + n->tree_span * n->coords : 0;
     size.reach_blocks = n->coords > 0 ? n->tree_span * (2 * rows + 2 * n->joints) : 0; /* two sides; a gear: two more */
@@ -28558,6 +28738,73 @@ static void csimi_island_chains(const csim_world *w, const csimi_step_frame *f, 
     p->structure.chain_block = p->chain_block;
 }
 
+/* A term of an element: J of one of its blocks, or what moves there by itself. */
+static void csimi_island_term(const csimi_step_frame *f, csim_elastic *e, int block, const csim_real *J) {
+    csim_term *t = e->term + e->count;
+    if (f->skip[block]) {
+        csimi_addmul3(J, f->v + 3 * (size_t)block, e->phi);
+        return;
+    }
+    t->block = f->local[block];
+    CSIMI_MEMCPY(t->J, J, sizeof t->J);
+    e->count++;
+}
+
+/* Stretch and shear of an edge, from the blocks of A that nothing else couples: with S between the nodes and X between
+   the second one and the frame, u = w_2 - w_1 + S^-1 X theta strains against S. What is left of the frame's block is
+   the grounded part of the geometric stiffness and stays in A. */
+static bool csimi_island_edge(const csim_world *w, const csimi_step_frame *f, int k, csim_elastic *e) {
+    static const csim_real one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, minus[9] = {-1, 0, 0, 0, -1, 0, 0, 0, -1};
+    const csimi_state *s = &w->store.state;
+    const int *slot = s->edge_slot + 9 * (size_t)k, *node = s->edge_node + 2 * (size_t)k;
+    csim_real inverse[9], J[9];
+    int i;
+    for (i = 0; i < 9; i++) e->K[i] = -w->store.A.val[9 * (size_t)slot[1] + (size_t)i];
+    if (!csimi_inverse3(e->K, inverse)) return false;
+    csimi_matmul(inverse, w->store.A.val + 9 * (size_t)slot[5], J);
+    csimi_island_term(f, e, node[0], minus);
+    csimi_island_term(f, e, node[1], one);
+    csimi_island_term(f, e, csimi_first_frame_block(s) + k, J);
+    e->damping = s->edge_data[6 * (size_t)k + 4] / (f->h + s->edge_data[6 * (size_t)k + 4]);
+    return true;
+}
+
+static bool csimi_island_bend(const csim_world *w, const csimi_step_frame *f, int k, csim_elastic *e) {
+    static const csim_real one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, minus[9] = {-1, 0, 0, 0, -1, 0, 0, 0, -1};
+    const csimi_state *s = &w->store.state;
+    const int *slot = s->bend_slot + 4 * (size_t)k;
+    const csim_real lag = s->bend_data[8 * (size_t)k + 7];
+    int i;
+    if (slot[1] < 0) return false; /* one end is the world */
+    for (i = 0; i < 9; i++) e->K[i] = -w->store.A.val[9 * (size_t)slot[1] + (size_t)i];
+    csimi_island_term(f, e, csimi_bend_block(s, s->bend[k].end), minus);
+    csimi_island_term(f, e, csimi_bend_block(s, s->bend[k].end + 1), one);
+    e->damping = lag / (f->h + lag);
+    return true;
+}
+
+/* The elements of the cables of an island, for the solver that wants them. */
+static void csimi_island_elements(const csim_world *w, const csimi_step_frame *f, csimi_island_work *p, int island) {
+    const csimi_state *s = &w->store.state;
+    const int count = csimi_most_elastic(&w->store.count, &w->def.solver);
+    int i, at = 0;
+    for (i = 0; i < count; i++) {
+        const bool bend = i >= s->frame_count;
+        const int k = bend ? i - s->frame_count : i;
+        const int a = bend ? csimi_bend_block(s, s->bend[k].end) : csimi_first_frame_block(s) + k;
+        const int b = bend ? csimi_bend_block(s, s->bend[k].end + 1) : s->edge_node[2 * (size_t)k];
+        const int c = bend ? b : s->edge_node[2 * (size_t)k + 1];
+        csim_elastic *e = p->elastic + at;
+        if (!((a >= 0 && f->island[a] == island) || (b >= 0 && f->island[b] == island) ||
+              (c >= 0 && f->island[c] == island)))
+            continue;
+        CSIMI_MEMSET(e, 0, sizeof *e);
+        at += bend ? csimi_island_bend(w, f, k, e) : csimi_island_edge(w, f, k, e);
+    }
+    p->structure.elastic_count = at;
+    p->structure.elastic = p->elastic;
+}
+
 static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
 #define CSIMI_WORSE(x) \
     if (c->x > worst->x) worst->x = c->x;
@@ -28634,11 +28881,13 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
     for (i = 0; i < n; i++) matrix += w->store.A.row[block[i] + 1] - w->store.A.row[block[i]];
     for (i = 0; i < contacts; i++) terms += f->contacts[contact[i]].a.count + f->contacts[contact[i]].b.count;
     CSIMI_MEMSET(&p, 0, sizeof p);
-    csimi_island_layout(&p, n, matrix, contacts, terms, f->aggregates, csimi_most_links(&w->store.count), arena);
+    csimi_island_layout(&p, n, matrix, contacts, terms, f->aggregates, csimi_most_links(&w->store.count),
+                        csimi_most_elastic(&w->store.count, &w->def.solver), arena);
     csimi_island_matrix(w, f, &p, block, n);
     csimi_island_contacts(f, &p, contact, contacts);
     csimi_island_structure(w, f, &p, block, n);
     csimi_island_chains(w, f, &p, block, n);
+    csimi_island_elements(w, f, &p, island);
     params.sigma = w->store.body[leader].sigma;
     params.tolerance = csimi_island_tolerance(w, f, &p.problem, contact);
     params.move = f->moves ? CSIMI_PUSH(arena, csim_real, 3 * (size_t)n) : NULL;

@@ -528,6 +528,34 @@ static void wrong(csim_status status, const char *words) {
     STATUS(csim_problem_check(&cp.p, &error), CSIM_OK);
 }
 
+/* Each field of an element of the structure. */
+static void elastic_fields(void) {
+    static const char *const field[6] = {".count", ".block", ".term.J", ".K", ".phi", ".damping"};
+    csim_structure structure;
+    csim_elastic element[2];
+    int k;
+    memset(&structure, 0, sizeof structure);
+    structure.elastic_count = 2;
+    cp.p.structure = &structure;
+    wrong(CSIM_NULL_ARGUMENT, "structure.elastic");
+    for (k = -1; k < 6; k++) {
+        memset(element, 0, sizeof element);
+        element[0].count = element[1].count = 1;
+        if (k == 0) element[1].count = 4;
+        if (k == 1) element[1].term[0].block = 6;
+        if (k == 2) element[1].term[0].J[4] = CSIM_R(NAN);
+        if (k == 3) element[1].K[8] = CSIM_R(INFINITY);
+        if (k == 4) element[1].phi[0] = CSIM_R(NAN);
+        if (k == 5) element[1].damping = CSIM_R(1.1);
+        structure.elastic = element;
+        cp.p.structure = &structure;
+        if (k < 0)
+            STATUS(csim_problem_check(&cp.p, NULL), CSIM_OK);
+        else
+            wrong(k == 2 || k == 3 || k == 4 ? CSIM_NOT_FINITE : CSIM_BAD_PROBLEM, field[k]);
+    }
+}
+
 TEST(problem_check_names_what_is_wrong) {
     csim_structure structure;
     int first[4] = {0, 2, 4, 6};
@@ -596,5 +624,6 @@ TEST(problem_check_names_what_is_wrong) {
     STATUS(csim_problem_check(&cp.p, NULL), CSIM_OK);
     first[3] = 5;
     wrong(CSIM_BAD_PROBLEM, "body_first");
+    elastic_fields();
     STATUS(csim_problem_check(NULL, NULL), CSIM_NULL_ARGUMENT);
 }

@@ -57,10 +57,12 @@ static capture *hook_take(csim_world *w, csimi_step_frame *f) {
     for (i = 0; i < n; i++) matrix += w->store.A.row[block[i] + 1] - w->store.A.row[block[i]];
     for (i = 0; i < contacts; i++) terms += f->contacts[contact[i]].a.count + f->contacts[contact[i]].b.count;
     c = (capture *)calloc(1, sizeof *c);
-    csimi_island_layout(&c->work, n, matrix, contacts, terms, f->aggregates, csimi_most_links(&w->store.count), &arena);
+    csimi_island_layout(&c->work, n, matrix, contacts, terms, f->aggregates, csimi_most_links(&w->store.count), 0,
+                        &arena);
     c->memory = malloc(arena.used + 64);
     arena = csimi_arena_in((void *)(((uintptr_t)c->memory + 63) / 64 * 64), arena.used);
-    csimi_island_layout(&c->work, n, matrix, contacts, terms, f->aggregates, csimi_most_links(&w->store.count), &arena);
+    csimi_island_layout(&c->work, n, matrix, contacts, terms, f->aggregates, csimi_most_links(&w->store.count), 0,
+                        &arena);
     csimi_island_matrix(w, f, &c->work, block, n);
     csimi_island_contacts(f, &c->work, contact, contacts);
     csimi_island_structure(w, f, &c->work, block, n);

@@ -221,6 +221,35 @@ static csim_status csimi_check_structure(csimi_spot *place, const csim_problem *
     return CSIM_OK;
 }
 
+static csim_status csimi_check_elastic(csimi_spot *place, const csim_problem *p, int e) {
+    const csim_elastic *element = p->structure->elastic + e;
+    csim_status status = CSIM_OK;
+    int k;
+    if (element->count < 1 || element->count > 3)
+        return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "structure.elastic", e, ".count", element->count, "1 to 3");
+    if (!(element->damping >= 0 && element->damping <= 1))
+        return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "structure.elastic", e, ".damping",
+                                  (double)element->damping, "0 to 1");
+    for (k = 0; k < element->count && status == CSIM_OK; ++k) {
+        if (element->term[k].block < 0 || element->term[k].block >= p->A.n)
+            return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "structure.elastic", e, ".term.block",
+                                      element->term[k].block, "0 to n - 1");
+        status = csimi_check_finite(place, "structure.elastic", e, ".term.J", element->term[k].J, 9);
+    }
+    if (status == CSIM_OK) status = csimi_check_finite(place, "structure.elastic", e, ".K", element->K, 9);
+    return status == CSIM_OK ? csimi_check_finite(place, "structure.elastic", e, ".phi", element->phi, 3) : status;
+}
+
+static csim_status csimi_check_elastics(csimi_spot *place, const csim_problem *p) {
+    csim_status status = CSIM_OK;
+    int e, count = p->structure ? p->structure->elastic_count : 0;
+    if (count > 0 && !p->structure->elastic)
+        return csimi_fail(place->error, CSIM_NULL_ARGUMENT, "csim_problem_check", "structure.elastic", false, 0,
+                          "not null");
+    for (e = 0; e < count && status == CSIM_OK; ++e) status = csimi_check_elastic(place, p, e);
+    return status;
+}
+
 CSIM_API csim_status csim_problem_check(const csim_problem *problem, csim_error *error) {
     csimi_spot place;
     csim_status status;
@@ -238,7 +267,8 @@ CSIM_API csim_status csim_problem_check(const csim_problem *problem, csim_error 
     if (status == CSIM_OK) status = csimi_check_terms(&place, problem);
     for (m = 0; m < problem->contact_count && status == CSIM_OK; ++m) status = csimi_check_contact(&place, problem, m);
     if (status == CSIM_OK) status = csimi_check_structure(&place, problem);
-    return status == CSIM_OK ? csimi_check_chains(&place, problem) : status;
+    if (status == CSIM_OK) status = csimi_check_chains(&place, problem);
+    return status == CSIM_OK ? csimi_check_elastics(&place, problem) : status;
 }
 
 CSIMI_FN csim_status csimi_check_contact_law(const csim_contact *contact, int m, csim_error *error) {

@@ -48,6 +48,15 @@ typedef struct csim_contact {
     csim_real point[3]; /* where it is, m, world axes; used by the coarse correction only */
 } csim_contact;
 
+/* An element of A: A holds J'K J over its terms and b holds -J'K phi, u = J v + phi the rate at which it strains. */
+typedef struct csim_elastic {
+    int count;         /* of terms, 1..3 */
+    csim_term term[3];
+    csim_real K[9];    /* kg, symmetric and positive semidefinite: h^2 times stiffness plus h times damping */
+    csim_real phi[3];  /* m/s, of ends that are driven and have no block */
+    csim_real damping; /* share of the damping in K, 0..1 */
+} csim_elastic;
+
 /* What a solver may know about the bodies behind the blocks, as plain arrays; every pointer may be null. */
 typedef struct csim_structure {
     int aggregate_count;
@@ -62,6 +71,8 @@ typedef struct csim_structure {
     const int *chain_first;   /* [chain_count + 1] ... first link of each ... */
     const int *chain_block;   /* [2 chain_first[chain_count]] ... their blocks, -1: none, no block twice. What A couples
                                  beyond neighbouring links is left to the iteration */
+    int elastic_count;           /* elements that couple bodies: needed by XPBD, which walks them in small steps ... */
+    const csim_elastic *elastic; /* [elastic_count] ... without them A is block diagonal in bodies */
 } csim_structure;
 
 typedef struct csim_problem {

@@ -20,7 +20,7 @@
     X(CCS, 9, "contact constraint splitting, ADMM with conjugate gradients, both levels") \
     X(NEWTON, 10, "non-smooth Newton, Fischer-Burmeister or min-map, Macklin et al. (impulse level)") \
     X(NEWTON_PROXIMAL, 11, "the same Newton inside a proximal-point loop (impulse level)") \
-    X(XPBD, 12, "position-based dynamics in small substeps of one sweep, bodies, backward Euler") \
+    X(XPBD, 12, "position-based dynamics in small substeps of one sweep, bodies and cables, backward Euler") \
     X(PENALTY, 13, "springs and dampers at contacts, taken at the end of the step: implicit") \
     X(PENALTY_EXPLICIT, 14, "springs and dampers at contacts, taken at its start, backward Euler")
 
@@ -137,6 +137,7 @@ typedef struct csim_problem_size {
     int terms; /* sum over all sides of their number of terms k; a side of more than 4 counts k k / 4 (rounded up) */
     int aggregates;
     int links;           /* of chains */
+    int elastic;         /* elements of the structure; XPBD */
     bool rigid;          /* A is block diagonal in bodies of at most 4 blocks (14 where the structure names the bodies):
                             SWEEP can take it */
     int inverse_blocks;  /* sum over the bodies of their blocks squared; 0: 4 n */

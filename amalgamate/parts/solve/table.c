@@ -23,7 +23,7 @@ static csim_status csimi_any_sweep_solve(const csim_problem *problem, const csim
 CSIMI_FN const csimi_solver_entry *csimi_solver_table(void) {
     static const char blocks[] = "a problem of bodies of 1 to 4 blocks, W in blocks or dense, or at most 32 contacts";
     static const char newton[] = "contacts of the laws strict, invertible, bilateral and box";
-    static const char xpbd[] = "bodies of 1 to 4 coupled blocks (no chains of springs, no cables, cloth, solids) in "
+    static const char xpbd[] = "bodies of 1 to 4 coupled blocks and cables (no chains of springs, cloth, solids) in "
                                "backward Euler; no proximal law";
     static const char penalty[] = "contacts of the laws strict, bilateral and box";
     static const char explicit_penalty[] = "strict, anisotropic, bilateral and box laws in backward Euler";
@@ -109,6 +109,7 @@ CSIM_API csim_problem_size csim_problem_measure(const csim_problem *problem) {
         }
     size.aggregates = csimi_coarse_usable(s) ? s->aggregate_count : csimi_cond_pairs(problem);
     size.links = csimi_chains_links(s);
+    size.elastic = s ? csimi_imax(s->elastic_count, 0) : 0;
     size.rigid = csimi_sweep_takes(problem);
     size.inverse_blocks = csimi_bodies_inverse_blocks(problem);
     size.reach_blocks = csimi_bodies_reach_blocks(problem);

@@ -6,6 +6,12 @@
            dlambda = -(n C + n c u + omega n^2 lambda) / (W_nn (1 + n c) + omega n^2),  lambda_n >= 0,
            u held at 0 along the tangents by |lambda_t| <= mu lambda_n,   v += A^-1 J' dlambda
        x += v / n;  u_n = 0 where a rigid contact pressed (the velocity pass)
+   Elements of A (cables: stretch and shear of an edge, bending and twist between two) are compliant constraints. A
+   holds J'K J and is B without them, and B takes the place of A above, in the load too. With u = J v + phi, g the sum
+   of u / n and d the share of damping in K, an element's impulse of a substep is
+       lambda = -K ((1 - d) (g + u / n) + d u) / n
+       visited once: (1 + s K W) dlambda = -(lambda + K ((1 - d) g / n + s u))
+   with s = (1 - d) / n^2 + d / n and W = J B^-1 J'. One substep that is solved to its end is the step of A itself.
    Compliance: omega n^2 is alpha over the substep's square, and c the damper over h times the spring. Joints and motors
    are held at the level of velocities. The impulses add up to A v = b + J'lambda exactly, so that the certificate
    looks for what the sweeps left. */
@@ -13,25 +19,46 @@
 
 enum { CSIMI_XPBD_SUBSTEPS = 20 };
 
+/* An element of A. */
+typedef struct csimi_xpbd_element {
+    const csim_elastic *law;
+    csimi_piece piece[3];
+    csim_real T[9]; /* (1 + s K W)^-1 */
+    csim_real s;
+    csim_real lambda[3]; /* of the substep */
+    csim_real strain[3]; /* g, m/s */
+} csimi_xpbd_element;
+
 typedef struct csimi_xpbd {
     const csim_problem *problem;
+    csim_problem inner; /* with B */
+    csimi_xpbd_element *element;
+    int elements;
     csimi_bodies bodies;
     csimi_piece *pieces;
-    int *first;            /* [contacts + 1] */
-    csim_real *W;          /* [3 contacts] diagonal of the contact's own W; tangents share the larger */
-    csim_real *gap;        /* [contacts] phi_n + J_n x */
-    csim_real *lambda;     /* [3 contacts] of the substep */
+    int *first;             /* [contacts + 1] */
+    csim_real *W;           /* [3 contacts] diagonal of the contact's own W; tangents share the larger */
+    csim_real *gap;         /* [contacts] phi_n + J_n x */
+    csim_real *lambda;      /* [3 contacts] of the substep */
     csim_real *push, *move; /* [3n] A^-1 (b - A v_k) / n, x */
     int substeps;
-    bool odd;              /* sweeps go forth and back in turn: a stack of ten stands on 20 of them, not on 20 forth */
-    csim_real inverse_n;   /* 1 / n */
-    csim_real damping;     /* c of compliant contacts */
-    double *residual;      /* [3n]; later the certificate's scratch */
+    bool odd;            /* sweeps go forth and back in turn: a stack of ten stands on 20 of them, not on 20 forth */
+    csim_real inverse_n; /* 1 / n */
+    csim_real damping;   /* c of compliant contacts */
+    double *residual;    /* [3n]; later the certificate's scratch */
     size_t bytes;
 } csimi_xpbd;
 
 static void csimi_xpbd_layout(csimi_xpbd *s, csimi_arena *arena, const csim_problem_size *size) {
     const int n = size->blocks, contacts = size->contacts;
+    if (size->elastic > 0) { /* room for B */
+        csim_block_matrix *B = &s->inner.A;
+        B->row = CSIMI_PUSH(arena, int, (size_t)n + 1);
+        B->col = CSIMI_PUSH(arena, int, size->matrix_blocks);
+        B->diag = CSIMI_PUSH(arena, int, n);
+        B->val = CSIMI_PUSH(arena, csim_real, 9 * (size_t)size->matrix_blocks);
+        s->element = CSIMI_PUSH(arena, csimi_xpbd_element, size->elastic);
+    }
     csimi_bodies_layout(&s->bodies, arena, n, csimi_inverse_blocks_of(size), size->reach_blocks);
     s->pieces = CSIMI_PUSH(arena, csimi_piece, size->terms);
     s->first = CSIMI_PUSH(arena, int, (size_t)contacts + 1);
@@ -54,7 +81,94 @@ CSIMI_FN size_t csimi_xpbd_bytes(const csim_problem_size *size, const csim_solve
 }
 
 CSIMI_FN bool csimi_xpbd_takes(const csim_problem *problem) {
-    return csimi_bodies_take(problem) && problem->theta > CSIM_R(0.99);
+    const csim_structure *s = problem->structure;
+    return problem->theta > CSIM_R(0.99) && ((s && s->elastic_count > 0) || csimi_bodies_take(problem));
+}
+
+/* ---- elements */
+
+/* B = A - sum J'K J; what an element couples is nothing then, and is left out. */
+static void csimi_xpbd_split(csimi_xpbd *s) {
+    const csim_problem *p = s->problem;
+    csim_block_matrix *B = &s->inner.A;
+    const int count = p->A.row[p->A.n];
+    int e, i, j, k, r, at = 0;
+    CSIMI_MEMCPY(B->val, p->A.val, 9 * (size_t)count * sizeof *B->val);
+    CSIMI_MEMCPY(B->col, p->A.col, (size_t)count * sizeof *B->col);
+    for (e = 0; e < s->elements; ++e) {
+        const csim_elastic *law = p->structure->elastic + e;
+        for (i = 0; i < law->count; ++i)
+            for (j = 0; j < law->count; ++j) {
+                csim_real KJ[9], JKJ[9];
+                k = csimi_pattern_find(&p->A, law->term[i].block, law->term[j].block);
+                if (k < 0) continue;
+                csimi_matmul(law->K, law->term[j].J, KJ);
+                csimi_matTmul(law->term[i].J, KJ, JKJ);
+                for (r = 0; r < 9; ++r) B->val[9 * (ptrdiff_t)k + r] -= JKJ[r];
+                if (i != j) B->col[k] = -1;
+            }
+    }
+    for (i = 0, k = 0; i < p->A.n; ++i)
+        for (B->row[i] = at; k < p->A.row[i + 1]; ++k) {
+            if (B->col[k] < 0) continue;
+            if (B->col[k] == i) B->diag[i] = at;
+            for (r = 0; r < 9; ++r) B->val[9 * (ptrdiff_t)at + r] = B->val[9 * (ptrdiff_t)k + r];
+            B->col[at++] = B->col[k];
+        }
+    B->n = p->A.n;
+    B->row[B->n] = at;
+}
+
+static void csimi_xpbd_strain(const csimi_xpbd_element *e, const csim_real *v, csim_real *u) {
+    int k;
+    for (k = 0; k < 3; ++k) u[k] = e->law->phi[k];
+    csimi_pieces_velocity(e->piece, e->law->count, v, u);
+}
+
+/* Pieces and T; and b - A v loses the element: += J'K u. */
+static bool csimi_xpbd_element_open(csimi_xpbd *s, csimi_xpbd_element *e, const csim_elastic *law, const csim_real *v) {
+    const csim_real d = law->damping;
+    csim_real W[9], KW[9], u[3], f[3];
+    int k, r;
+    CSIMI_MEMSET(e, 0, sizeof *e);
+    e->law = law;
+    e->s = ((1 - d) * s->inverse_n + d) * s->inverse_n;
+    for (k = 0; k < law->count; ++k) {
+        csimi_piece *piece = e->piece + k;
+        piece->block = law->term[k].block;
+        piece->first = s->bodies.first[piece->block];
+        piece->size = s->bodies.size[piece->block];
+        piece->inverse = s->bodies.row[piece->block];
+        piece->reach = -1;
+        CSIMI_MEMCPY(piece->J, law->term[k].J, sizeof piece->J);
+    }
+    csimi_xpbd_strain(e, v, u);
+    csimi_mul3(law->K, u, f);
+    for (k = 0; k < law->count; ++k)
+        for (r = 0; r < 9; ++r)
+            s->residual[3 * (ptrdiff_t)law->term[k].block + r % 3] += (double)law->term[k].J[r] * (double)f[r / 3];
+    csimi_pieces_delassus(&s->bodies, e->piece, law->count, W);
+    csimi_matmul(law->K, W, KW);
+    for (k = 0; k < 9; ++k) KW[k] = e->s * KW[k] + (k % 4 == 0 ? 1 : 0);
+    return csimi_inverse3(KW, e->T);
+}
+
+static void csimi_xpbd_stretch(csimi_xpbd *s, csimi_xpbd_element *e, csim_real *v) {
+    const csim_real d = e->law->damping;
+    csim_real u[3], way[3], rest[3], change[3];
+    int k;
+    csimi_xpbd_strain(e, v, u);
+    for (k = 0; k < 3; ++k) {
+        way[k] = (1 - d) * e->strain[k] * s->inverse_n + e->s * u[k];
+        rest[k] = e->lambda[k];
+    }
+    csimi_addmul3(e->law->K, way, rest);
+    csimi_mul3(e->T, rest, change);
+    for (k = 0; k < 3; ++k) {
+        change[k] = -change[k];
+        e->lambda[k] += change[k];
+    }
+    csimi_pieces_push(&s->bodies, e->piece, e->law->count, change, v);
 }
 
 /* ---- one contact in one substep */
@@ -143,12 +257,14 @@ static bool csimi_xpbd_open(csimi_xpbd *s, const csim_solver_params *params, con
     s->substeps = params->substeps > 0 ? params->substeps : CSIMI_XPBD_SUBSTEPS;
     s->inverse_n = 1 / (csim_real)s->substeps;
     s->damping = params->damping;
-    if (!csimi_bodies_open(&s->bodies, p)) return false;
+    if (!csimi_bodies_open(&s->bodies, &s->inner)) return false;
     for (i = 0; i < 3 * p->A.n; ++i) {
         s->residual[i] = (double)p->b[i];
         s->push[i] = s->move[i] = 0;
     }
     csimi_less_product(&p->A, start->v, s->residual);
+    for (i = 0; i < s->elements; ++i)
+        if (!csimi_xpbd_element_open(s, s->element + i, p->structure->elastic + i, start->v)) return false;
     for (i = 0; i < p->A.n; ++i) {
         csim_real load[3];
         for (k = 0; k < 3; ++k) load[k] = (csim_real)s->residual[3 * i + k] * s->inverse_n;
@@ -157,7 +273,7 @@ static bool csimi_xpbd_open(csimi_xpbd *s, const csim_solver_params *params, con
     for (c = 0; c < p->contact_count; ++c) {
         csim_real W[9], *D = s->W + 3 * (ptrdiff_t)c;
         s->first[c] = at;
-        at += csimi_pieces_make(p, &s->bodies, c, s->pieces + at);
+        at += csimi_pieces_make(&s->inner, &s->bodies, c, s->pieces + at);
         s->first[c + 1] = at;
         csimi_pieces_delassus(&s->bodies, s->pieces + s->first[c], at - s->first[c], W);
         for (k = 0; k < 3; ++k) D[k] = W[4 * k];
@@ -170,14 +286,18 @@ static bool csimi_xpbd_open(csimi_xpbd *s, const csim_solver_params *params, con
 }
 
 static void csimi_xpbd_substep(csimi_xpbd *s, csim_solution *solution) {
-    const int contacts = s->problem->contact_count, n = 3 * s->problem->A.n;
+    const int contacts = s->problem->contact_count, n = 3 * s->problem->A.n, rows = s->elements + contacts;
     csim_real *v = solution->v, u[3];
-    int c, i;
+    int c, i, k;
     for (i = 0; i < n; ++i) v[i] += s->push[i];
     CSIMI_MEMSET(s->lambda, 0, 3 * (size_t)contacts * sizeof *s->lambda);
-    for (i = 0; i < contacts; ++i) {
-        c = s->odd ? contacts - 1 - i : i;
-        if (csimi_xpbd_is_joint(s->problem->contacts + c))
+    for (i = 0; i < s->elements; ++i)
+        for (k = 0; k < 3; ++k) s->element[i].lambda[k] = 0;
+    for (i = 0; i < rows; ++i) {
+        c = (s->odd ? rows - 1 - i : i) - s->elements;
+        if (c < 0)
+            csimi_xpbd_stretch(s, s->element + s->elements + c, v);
+        else if (csimi_xpbd_is_joint(s->problem->contacts + c))
             csimi_xpbd_hold(s, c, v);
         else
             csimi_xpbd_touch(s, c, v);
@@ -186,6 +306,10 @@ static void csimi_xpbd_substep(csimi_xpbd *s, csim_solution *solution) {
     for (c = 0; c < contacts; ++c) {
         csimi_xpbd_velocity(s, c, v, u);
         s->gap[c] += u[0] * s->inverse_n;
+    }
+    for (i = 0; i < s->elements; ++i) {
+        csimi_xpbd_strain(s->element + i, v, u);
+        for (k = 0; k < 3; ++k) s->element[i].strain[k] += u[k] * s->inverse_n;
     }
     for (i = 0; i < n; ++i) s->move[i] += v[i] * s->inverse_n;
     for (c = 0; c < contacts; ++c) csimi_xpbd_calm(s, c, v);
@@ -218,14 +342,19 @@ CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_so
     (void)tasks; /* the sweep is a sequence */
     CSIMI_MEMSET(&s, 0, sizeof s);
     s.problem = problem;
+    s.inner = *problem;
+    s.elements = size.elastic;
     csimi_xpbd_layout(&s, arena, &size);
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
                           "csim_solver_bytes of the problem's size");
+    if (s.elements > 0) csimi_xpbd_split(&s);
+    if (!csimi_bodies_take(&s.inner))
+        return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", true,
+                          (double)(int)params->solver, csimi_solver_table()[CSIM_SOLVER_XPBD].needs);
     outcome->solver = CSIM_SOLVER_XPBD;
     outcome->result = CSIM_RESULT_NOT_FINITE;
-    if (csimi_all_finite(solution->v, 3 * problem->A.n) &&
-        csimi_xpbd_open(&s, params, solution))
+    if (csimi_all_finite(solution->v, 3 * problem->A.n) && csimi_xpbd_open(&s, params, solution))
         outcome->result = csimi_xpbd_run(&s, params, solution, outcome);
     outcome->bytes = arena->high - mark;
     csimi_pop(arena, mark);

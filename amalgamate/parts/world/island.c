@@ -16,10 +16,11 @@ typedef struct csimi_island_work {
     unsigned char *rotation;
     int *body_first;
     int *chain_first, *chain_block; /* [cables + 1], [2 links] */
+    csim_elastic *elastic;          /* [elastic] */
 } csimi_island_work;
 
 static void csimi_island_layout(csimi_island_work *p, int blocks, int matrix_blocks, int rows, int terms,
-                                int aggregates, int links, csimi_arena *arena) {
+                                int aggregates, int links, int elastic, csimi_arena *arena) {
     size_t n = (size_t)blocks;
     p->row = CSIMI_PUSH(arena, int, n + 1);
     p->col = CSIMI_PUSH(arena, int, matrix_blocks);
@@ -39,6 +40,12 @@ static void csimi_island_layout(csimi_island_work *p, int blocks, int matrix_blo
     p->body_first = CSIMI_PUSH(arena, int, n + 1);
     p->chain_first = CSIMI_PUSH(arena, int, (size_t)links + 1);
     p->chain_block = CSIMI_PUSH(arena, int, 2 * (size_t)links);
+    p->elastic = CSIMI_PUSH(arena, csim_elastic, elastic);
+}
+
+/* Elements that a solver is told, at most. */
+static int csimi_most_elastic(const csimi_counts *n, const csim_solver_params *solver) {
+    return solver->solver == CSIM_SOLVER_XPBD ? n->frames + n->bends : 0;
 }
 
 /* Links of all cables at most: an open one has one more than edges. */
@@ -50,13 +57,14 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     csimi_arena arena = csimi_arena_counting();
     int blocks = csimi_blocks_of(n), rows = csimi_most_rows(n), aggregates = n->aggregates + n->rigids;
     csimi_island_layout(&p, blocks, n->matrix_blocks, rows, csimi_most_terms(n), aggregates, csimi_most_links(n),
-                        &arena);
+                        csimi_most_elastic(n, solver), &arena);
     size.blocks = blocks;
     size.matrix_blocks = n->matrix_blocks;
     size.contacts = rows;
     size.terms = csimi_most_terms(n);
     size.aggregates = aggregates;
     size.links = csimi_most_links(n);
+    size.elastic = csimi_most_elastic(n, solver);
     size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0 && n->tree_span <= 14;
     size.inverse_blocks = n->coords > 0 ? 4 * blocks + n->tree_span * n->coords : 0;
     size.reach_blocks = n->coords > 0 ? n->tree_span * (2 * rows + 2 * n->joints) : 0; /* two sides; a gear: two more */
@@ -265,6 +273,73 @@ static void csimi_island_chains(const csim_world *w, const csimi_step_frame *f, 
     p->structure.chain_block = p->chain_block;
 }
 
+/* A term of an element: J of one of its blocks, or what moves there by itself. */
+static void csimi_island_term(const csimi_step_frame *f, csim_elastic *e, int block, const csim_real *J) {
+    csim_term *t = e->term + e->count;
+    if (f->skip[block]) {
+        csimi_addmul3(J, f->v + 3 * (size_t)block, e->phi);
+        return;
+    }
+    t->block = f->local[block];
+    CSIMI_MEMCPY(t->J, J, sizeof t->J);
+    e->count++;
+}
+
+/* Stretch and shear of an edge, from the blocks of A that nothing else couples: with S between the nodes and X between
+   the second one and the frame, u = w_2 - w_1 + S^-1 X theta strains against S. What is left of the frame's block is
+   the grounded part of the geometric stiffness and stays in A. */
+static bool csimi_island_edge(const csim_world *w, const csimi_step_frame *f, int k, csim_elastic *e) {
+    static const csim_real one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, minus[9] = {-1, 0, 0, 0, -1, 0, 0, 0, -1};
+    const csimi_state *s = &w->store.state;
+    const int *slot = s->edge_slot + 9 * (size_t)k, *node = s->edge_node + 2 * (size_t)k;
+    csim_real inverse[9], J[9];
+    int i;
+    for (i = 0; i < 9; i++) e->K[i] = -w->store.A.val[9 * (size_t)slot[1] + (size_t)i];
+    if (!csimi_inverse3(e->K, inverse)) return false;
+    csimi_matmul(inverse, w->store.A.val + 9 * (size_t)slot[5], J);
+    csimi_island_term(f, e, node[0], minus);
+    csimi_island_term(f, e, node[1], one);
+    csimi_island_term(f, e, csimi_first_frame_block(s) + k, J);
+    e->damping = s->edge_data[6 * (size_t)k + 4] / (f->h + s->edge_data[6 * (size_t)k + 4]);
+    return true;
+}
+
+static bool csimi_island_bend(const csim_world *w, const csimi_step_frame *f, int k, csim_elastic *e) {
+    static const csim_real one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, minus[9] = {-1, 0, 0, 0, -1, 0, 0, 0, -1};
+    const csimi_state *s = &w->store.state;
+    const int *slot = s->bend_slot + 4 * (size_t)k;
+    const csim_real lag = s->bend_data[8 * (size_t)k + 7];
+    int i;
+    if (slot[1] < 0) return false; /* one end is the world */
+    for (i = 0; i < 9; i++) e->K[i] = -w->store.A.val[9 * (size_t)slot[1] + (size_t)i];
+    csimi_island_term(f, e, csimi_bend_block(s, s->bend[k].end), minus);
+    csimi_island_term(f, e, csimi_bend_block(s, s->bend[k].end + 1), one);
+    e->damping = lag / (f->h + lag);
+    return true;
+}
+
+/* The elements of the cables of an island, for the solver that wants them. */
+static void csimi_island_elements(const csim_world *w, const csimi_step_frame *f, csimi_island_work *p, int island) {
+    const csimi_state *s = &w->store.state;
+    const int count = csimi_most_elastic(&w->store.count, &w->def.solver);
+    int i, at = 0;
+    for (i = 0; i < count; i++) {
+        const bool bend = i >= s->frame_count;
+        const int k = bend ? i - s->frame_count : i;
+        const int a = bend ? csimi_bend_block(s, s->bend[k].end) : csimi_first_frame_block(s) + k;
+        const int b = bend ? csimi_bend_block(s, s->bend[k].end + 1) : s->edge_node[2 * (size_t)k];
+        const int c = bend ? b : s->edge_node[2 * (size_t)k + 1];
+        csim_elastic *e = p->elastic + at;
+        if (!((a >= 0 && f->island[a] == island) || (b >= 0 && f->island[b] == island) ||
+              (c >= 0 && f->island[c] == island)))
+            continue;
+        CSIMI_MEMSET(e, 0, sizeof *e);
+        at += bend ? csimi_island_bend(w, f, k, e) : csimi_island_edge(w, f, k, e);
+    }
+    p->structure.elastic_count = at;
+    p->structure.elastic = p->elastic;
+}
+
 static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
 #define CSIMI_WORSE(x) \
     if (c->x > worst->x) worst->x = c->x;
@@ -341,11 +416,13 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
     for (i = 0; i < n; i++) matrix += w->store.A.row[block[i] + 1] - w->store.A.row[block[i]];
     for (i = 0; i < contacts; i++) terms += f->contacts[contact[i]].a.count + f->contacts[contact[i]].b.count;
     CSIMI_MEMSET(&p, 0, sizeof p);
-    csimi_island_layout(&p, n, matrix, contacts, terms, f->aggregates, csimi_most_links(&w->store.count), arena);
+    csimi_island_layout(&p, n, matrix, contacts, terms, f->aggregates, csimi_most_links(&w->store.count),
+                        csimi_most_elastic(&w->store.count, &w->def.solver), arena);
     csimi_island_matrix(w, f, &p, block, n);
     csimi_island_contacts(f, &p, contact, contacts);
     csimi_island_structure(w, f, &p, block, n);
     csimi_island_chains(w, f, &p, block, n);
+    csimi_island_elements(w, f, &p, island);
     params.sigma = w->store.body[leader].sigma;
     params.tolerance = csimi_island_tolerance(w, f, &p.problem, contact);
     params.move = f->moves ? CSIMI_PUSH(arena, csim_real, 3 * (size_t)n) : NULL;
