@@ -478,7 +478,7 @@ TEST(xpbd_spring_swings) {
     CHECK(last < TOL(2e-3, 4e-3));
 }
 
-/* Chains: to the motion of a continuous time at first order, to the direct substeps at second. */
+/* Chains: to the motion of a continuous time at first order, to the direct substeps at second, where damped at first. */
 TEST(xpbd_elements_converge_with_substeps) {
     double limit[ELASTIC_ROWS], w[ELASTIC_ROWS], error[5], sweep[5];
     csim_real v[ELASTIC_ROWS];
@@ -495,7 +495,7 @@ TEST(xpbd_elements_converge_with_substeps) {
             CASE("trial %d, %d substeps: %.1e m/s from the limit, %.1e from direct solves", trial, n, error[k], sweep[k]);
             if (trial == 0) printf("    %5d substeps: %.1e m/s from the limit, %.1e from direct solves\n", n, error[k], sweep[k]);
             if (k > 1) NEAR(error[k - 1] / error[k], TOL(4, 4), TOL(0.8, 3));
-            if (k > 0 && sizeof(csim_real) > 4) CHECK(sweep[k - 1] / sweep[k] > 8);
+            if (k > 0 && sizeof(csim_real) > 4) CHECK(sweep[k - 1] / sweep[k] > (trial % 2 ? 3.5 : 8));
         }
         good += error[3] < TOL(2e-2, 5e-2);
     }

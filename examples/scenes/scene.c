@@ -38,6 +38,7 @@ static const scene_key scene_keys_of_all[] = {
     {"threshold", "-1", "approach speed below which restitution is 0, m/s; -1: the scene's", NULL},
     {"margin", "-1", "contact_distance, m; -1: the library's", NULL},
     {"iterations", "0", "iteration cap; 0: the library's", NULL},
+    {"substeps", "0", "of xpbd; 0: the library's", NULL},
     {"law", "strict", "law of the contacts", "strict|proximal|invertible"},
     {"weight", "auto", "W of COND", "auto|jacobi|frobenius|bb1|bb2|bb"},
     {"acceleration", "auto", "acceleration of COND", "auto|none|chebyshev|anderson|coarse"},
@@ -183,6 +184,7 @@ static void scene_world_def(scene *s) {
     }
     if (scene_number(s, "gain") > 0) p->gain = (csim_real)scene_number(s, "gain");
     if (scene_number(s, "iterations") > 0) p->max_iterations = (int)scene_number(s, "iterations");
+    if (scene_number(s, "substeps") > 0) p->substeps = (int)scene_number(s, "substeps");
     if (s->options.tolerance > 0 || s->kind->tolerance > 0)
         p->tolerance = (csim_real)(s->options.tolerance > 0 ? s->options.tolerance : s->kind->tolerance);
     p->shift = scene_choice(s, "shift") == 1;

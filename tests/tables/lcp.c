@@ -163,6 +163,7 @@ static void world_rows(void) {
 }
 
 static void ellipse_table(void) {
+    if (!table_wanted("lcp-ellipse-table")) return;
     table_open(
         "lcp-ellipse-table", "LCP paper, Figure 2: infeasibility of the ellipse",
         "Axes 8 and 4, height 8, angular velocity 3, mu 0.3, 15 s. First the paper's scheme, one contact in the "
@@ -184,6 +185,7 @@ static void grasp_table(void) {
     static const double gammas[] = {0, 0.2, 1};
     static history a;
     int g, l;
+    if (!table_wanted("lcp-grasp")) return;
     table_open("lcp-grasp", "LCP paper, Figures 3 and 4: a hand closes on a glass",
                "Scene grasp, h 2.5 ms. Paper: drift at gamma 0, exponential decay at 0.2, fastest at 1.",
                "gamma,most penetration mm,at the end mm,joints open m,uncertified steps,certificate");

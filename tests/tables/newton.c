@@ -98,6 +98,7 @@ static void scene_rows(const char *name, const char *settings, int size, int ste
 }
 
 void tables_newton(void) {
+    if (!table_wanted("newton-convergence")) return;
     table_open(
         "newton-convergence", "Newton paper, Figures 16 and 18: preconditioner, NCP function, linear solver",
         "One step of each scene from v = 0 and lambda = 0, 40 linear iterations a Newton step; the measure is the "
@@ -147,6 +148,7 @@ static void floor_row(const char *name, const char *settings, int size, int step
 }
 
 void tables_newton_floor(void) {
+    if (!table_wanted("newton-floor")) return;
     table_open("newton-floor", "Newton paper, section 10.5: error floor in float",
                "Fischer-Burmeister and conjugate residuals in the float build until nothing improves, against "
                "Tisseur's limiting "

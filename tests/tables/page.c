@@ -6,7 +6,7 @@
 #include <time.h>
 
 static struct {
-    const char *folder;
+    const char *folder, *only;
     bool fast;
     FILE *csv, *md;
     char name[64], pictures[1024];
@@ -20,10 +20,13 @@ double page_seconds(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-void page_folder(const char *folder, bool fast) {
+void page_folder(const char *folder, bool fast, const char *only) {
     page.folder = folder;
+    page.only = only;
     page.fast = fast;
 }
+
+bool table_wanted(const char *file) { return !page.only || strncmp(file, page.only, strlen(page.only)) == 0; }
 
 bool page_fast(void) { return page.fast; }
 int page_faults(void) { return page.faults; }

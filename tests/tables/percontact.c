@@ -115,6 +115,7 @@ static void single_rows(const char *where, const sample *s, int n) {
 static void single_table(void) {
     sample *s = (sample *)malloc(SAMPLES * sizeof *s);
     int n;
+    if (!table_wanted("percontact-1-single")) return;
     table_open(
         "percontact-1-single", "Per-contact paper, Table I and Figure 6: one contact alone",
         "Nanoseconds of csim_solve_contact, checks and set-up included (make bench has the prepared solve), the "
@@ -182,6 +183,7 @@ static void task_table(void) {
     static const char *const paper[2][4] = {{"1.98", "2.57", "2.62", "1.90"}, {"1.81", "5.92", "4.35", "2.88"}};
     static const double tolerance[] = {1e-4, 1e-8};
     int k, m, t;
+    if (!table_wanted("percontact-2-tasks")) return;
     table_open("percontact-2-tasks", "Per-contact paper, Table II and Figures 4, 5, 7: tasks of a quadruped",
                "Scene quadruped, 18 degrees of freedom, h 1 ms, bisection (relaxation from 1 to 0.7 by 0.99) and PGS "
                "(relaxation 0.6) on the same scene, at a loose and a tight certificate.",

@@ -58,6 +58,7 @@ static void painleve_table(void) {
     plot_line lines[3];
     double y[3][8];
     int k, m;
+    if (!table_wanted("staggered-painleve")) return;
     table_open(
         "staggered-painleve", "Staggered projections, Figures 6.2 to 6.8: the Painleve maps",
         "One contact whose friction set lies at theta to the normal, 720 approaching velocities, tolerance 1e-7, at "
@@ -119,6 +120,7 @@ static void warm_row(const char *name, const char *scene_name, const char *setti
 }
 
 static void warm_table(void) {
+    if (!table_wanted("staggered-warm")) return;
     table_open(
         "staggered-warm", "Staggered projections, Table 7.2: warm and cold starts",
         "Five steps of each scene, friction in the disk (thesis: 8 sides), tolerance 1e-4 on the natural map (thesis: "
@@ -142,6 +144,7 @@ static void house_table(void) {
     plot_line lines[4];
     if (page_fast()) run.size = 2;
     for (i = 0; i < count; i++) steps[i] = 20 * (i + 1);
+    if (!table_wanted("staggered-house")) return;
     table_open(
         "staggered-house", "Staggered projections, Figure 6.10: residuals on the card house",
         "Four levels, mu 0.8, h 1 ms, every twentieth of 500 steps, from the impulses of the step before (Lemke starts "

@@ -13,7 +13,8 @@
 
 /* ---- page.c: a table is a CSV file and a piece of Markdown in the folder that page_folder names */
 
-void page_folder(const char *folder, bool fast);
+void page_folder(const char *folder, bool fast, const char *only);
+bool table_wanted(const char *file); /* its name begins with only, or only is null */
 bool page_fast(void);
 /* columns: names with commas between them, "certificate" among them. */
 void table_open(const char *file, const char *title, const char *about, const char *columns);
