@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 33f11150c22cfc8a
+   Hash of the parts: 8817a5580b52aa24
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -4300,6 +4300,7 @@ CSIMI_FN bool csimi_text_fail_number(csimi_text *t, csim_status status, const ch
 CSIMI_FN bool csimi_text_expected(csimi_text *t, const char *what); /* "expected what, found ..." at the cursor */
 /* Passes over blanks and comments; the same without leaving the line (true: something is left on it);
    everything up to the next line. */
+CSIMI_FN bool csimi_is_space(char c);
 CSIMI_FN void csimi_text_space(csimi_text *t);
 CSIMI_FN bool csimi_text_more_on_line(csimi_text *t);
 CSIMI_FN void csimi_text_next_line(csimi_text *t);
@@ -4317,6 +4318,24 @@ CSIMI_FN bool csimi_text_count(csimi_text *t, size_t bytes_each, const char *thi
 CSIMI_FN bool csimi_text_check_count(csimi_text *t, int64_t value, size_t bytes_each, const char *things, int *count);
 /* digits * 10^exponent within 0.52 units in the last place; below 2^53 and 10^22 the nearest double. */
 CSIMI_FN double csimi_decimal(uint64_t digits, int64_t exponent);
+
+/* ---- xml.c */
+
+typedef struct csimi_slice {
+    const char *begin, *end;
+} csimi_slice;
+
+typedef struct csimi_xml_tag {
+    csimi_slice name, attributes;
+    bool closing, empty; /* </name>, <name/> */
+} csimi_xml_tag;
+
+CSIMI_FN bool csimi_slice_is(csimi_slice s, const char *word);
+CSIMI_FN bool csimi_slices_equal(csimi_slice a, csimi_slice b);
+/* The next tag; comments, declarations and text are passed over. False at the end of the text and after a failure. */
+CSIMI_FN bool csimi_xml_next(csimi_text *t, csimi_xml_tag *tag);
+/* The value of an attribute; false: there is none. */
+CSIMI_FN bool csimi_xml_attribute(const csimi_xml_tag *tag, const char *name, csimi_slice *value);
 
 /* ---- reader.c */
 
@@ -30445,7 +30464,7 @@ CSIMI_FN bool csimi_text_fail_number(csimi_text *t, csim_status status, const ch
     return false;
 }
 
-static bool csimi_is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+CSIMI_FN bool csimi_is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 CSIMI_FN bool csimi_text_expected(csimi_text *t, const char *what) {
     char word[28];
@@ -30644,8 +30663,7 @@ static double csimi_scaled_double(csimi_scaled a) {
 }
 
 /* Clinger's exact case (How to read floating point numbers accurately, 1990): two exact doubles, one rounding. Else
-   at most nine 64-bit factors 10^(+-2^k), each within half a unit of 2^-63: together 2^-59, or 0.02 of the last place.
- */
+   at most nine 64-bit factors 10^(+-2^k), each within half a unit of 2^-63: together 2^-59, 0.02 of the last place. */
 CSIMI_FN double csimi_decimal(uint64_t digits, int64_t exponent) {
     static const double small[23] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                      1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -30735,6 +30753,95 @@ CSIMI_FN bool csimi_text_real(csimi_text *t, csim_real *value) {
 
 #endif
 /* ==== end io/text.c */
+
+/* ==== begin io/xml.c ============================================================================================ */
+/* io/xml: tags and attributes of XML, for grids of VTK and for URDF; text between tags is passed over. */
+
+#ifndef CONDSIM_NO_LOADERS
+
+CSIMI_FN bool csimi_slice_is(csimi_slice s, const char *word) {
+    for (; s.begin < s.end && *word && *word == *s.begin; ++word) ++s.begin;
+    return s.begin == s.end && !*word;
+}
+
+CSIMI_FN bool csimi_slices_equal(csimi_slice a, csimi_slice b) {
+    for (; a.begin < a.end && b.begin < b.end && *a.begin == *b.begin; ++a.begin) ++b.begin;
+    return a.begin == a.end && b.begin == b.end;
+}
+
+static bool csimi_xml_name_char(char c) {
+    return !csimi_is_space(c) && c != '>' && c != '/' && c != '=' && c != '"' && c != '\'' && c != '<';
+}
+
+/* Moves behind the next place where the text has these characters; false at the end of the text. */
+static bool csimi_xml_pass(csimi_text *t, const char *mark) {
+    for (; t->at < t->end; ++t->at)
+        if (csimi_text_begins(t, mark)) {
+            while (*mark++) ++t->at;
+            return true;
+        }
+    return false;
+}
+
+CSIMI_FN bool csimi_xml_next(csimi_text *t, csimi_xml_tag *tag) {
+    char quote = 0;
+    CSIMI_MEMSET(tag, 0, sizeof *tag);
+    for (;;) {
+        while (t->at < t->end && *t->at != '<') ++t->at;
+        t->token = t->at;
+        if (t->at == t->end) return false;
+        if (csimi_text_begins(t, "<!--")) {
+            if (!csimi_xml_pass(t, "-->")) return csimi_text_fail(t, CSIM_PARSE_ERROR, "a comment does not end");
+        } else if (csimi_text_begins(t, "<?") || csimi_text_begins(t, "<!")) {
+            if (!csimi_xml_pass(t, ">")) return csimi_text_fail(t, CSIM_PARSE_ERROR, "a declaration does not end");
+        } else {
+            break;
+        }
+    }
+    ++t->at;
+    tag->closing = t->at < t->end && *t->at == '/';
+    if (tag->closing) ++t->at;
+    tag->name.begin = t->at;
+    while (t->at < t->end && csimi_xml_name_char(*t->at)) ++t->at;
+    tag->name.end = tag->attributes.begin = t->at;
+    if (tag->name.begin == tag->name.end)
+        return csimi_text_fail(t, CSIM_PARSE_ERROR, "< without the name of an element");
+    for (; t->at < t->end && (quote || *t->at != '>'); ++t->at) {
+        if (quote ? *t->at == quote : *t->at == '"' || *t->at == '\'') quote = quote ? 0 : *t->at;
+        if (!quote && *t->at == '<') return csimi_text_fail(t, CSIM_PARSE_ERROR, "an element does not end with >");
+    }
+    if (t->at == t->end) return csimi_text_fail(t, CSIM_PARSE_ERROR, "an element does not end with >");
+    tag->attributes.end = t->at++;
+    tag->empty = !tag->closing && tag->attributes.end > tag->attributes.begin && tag->attributes.end[-1] == '/';
+    if (tag->empty) --tag->attributes.end;
+    return true;
+}
+
+CSIMI_FN bool csimi_xml_attribute(const csimi_xml_tag *tag, const char *name, csimi_slice *value) {
+    const char *p = tag->attributes.begin, *end = tag->attributes.end;
+    while (p < end) {
+        csimi_slice key;
+        char quote;
+        while (p < end && !csimi_xml_name_char(*p)) ++p;
+        key.begin = p;
+        while (p < end && csimi_xml_name_char(*p)) ++p;
+        key.end = p;
+        while (p < end && csimi_is_space(*p)) ++p;
+        if (p == end || *p != '=') continue;
+        for (++p; p < end && csimi_is_space(*p);) ++p;
+        if (p == end || (*p != '"' && *p != '\'')) continue;
+        quote = *p++;
+        value->begin = p;
+        while (p < end && *p != quote) ++p;
+        value->end = p;
+        if (p < end) ++p;
+        if (csimi_slice_is(key, name)) return true;
+    }
+    return false;
+}
+
+#endif
+/* ==== end io/xml.c */
 
 /* ==== begin io/mesh.c =========================================================================================== */
 /* io/mesh: what is wrong with a mesh, and what may go. */
@@ -31745,83 +31852,21 @@ CSIMI_FN bool csimi_read_vtk(csimi_mesh_reader *r) {
 
 /* ---- XML files */
 
-/* A tag: <name attributes>, </name> or <name attributes/>. */
-typedef struct csimi_xml_tag {
-    const char *name, *name_end, *end; /* end: at the closing > */
-    bool closes, empty;
-} csimi_xml_tag;
-
-static bool csimi_xml_equal(const char *begin, const char *end, const char *word) {
-    while (begin < end && *word && *begin == *word) ++begin, ++word;
-    return begin == end && !*word;
-}
-
-/* Moves behind the next stop (the last character of which is given), or to the end of the text. */
-static void csimi_xml_pass(csimi_text *t, const char *stop) {
-    while (t->at < t->end && !csimi_text_begins(t, stop)) ++t->at;
-    for (; t->at < t->end && *stop; ++stop) ++t->at;
-}
-
-/* The next tag, other than <?...?>, <!...> and comments; false at the end of the text too. */
-static bool csimi_xml_next(csimi_text *t, csimi_xml_tag *tag) {
-    char quote = 0;
-    for (;;) {
-        csimi_xml_pass(t, "<");
-        if (csimi_text_begins(t, "!--"))
-            csimi_xml_pass(t, "-->");
-        else if (t->at == t->end || (*t->at != '?' && *t->at != '!'))
-            break;
-    }
-    t->token = t->at - (t->at > t->begin);
-    tag->closes = t->at < t->end && *t->at == '/';
-    if (tag->closes) ++t->at;
-    tag->name = t->at;
-    while (t->at<t->end && * t->at> ' ' && *t->at != '>' && *t->at != '/') ++t->at;
-    tag->name_end = t->at;
-    for (; t->at < t->end && (quote || *t->at != '>'); ++t->at) {
-        if (quote ? *t->at == quote : *t->at == '"' || *t->at == '\'') quote = quote ? 0 : *t->at;
-    }
-    tag->end = t->at;
-    if (t->at == t->end) return false;
-    tag->empty = t->at[-1] == '/';
-    ++t->at;
-    return true;
-}
-
-/* The value of attribute name="value", with either quote; false when there is none. */
-static bool csimi_xml_attribute(const csimi_xml_tag *tag, const char *name, const char **begin, const char **end) {
-    const char *p = tag->name_end, *key, *key_end;
-    char quote;
-    while (p < tag->end) {
-        while (p < tag->end && *p <= ' ') ++p;
-        for (key = p; p<tag->end && * p> ' ' && *p != '=';) ++p;
-        key_end = p;
-        while (p < tag->end && *p != '"' && *p != '\'') ++p;
-        if (p == tag->end) return false;
-        quote = *p++;
-        for (*begin = p; p < tag->end && *p != quote;) ++p;
-        *end = p;
-        if (p < tag->end) ++p;
-        if (csimi_xml_equal(key, key_end, name)) return true;
-    }
-    return false;
-}
-
 static bool csimi_xml_is(const csimi_xml_tag *tag, const char *name, const char *value) {
-    const char *begin, *end;
-    return csimi_xml_attribute(tag, name, &begin, &end) && csimi_xml_equal(begin, end, value);
+    csimi_slice found;
+    return csimi_xml_attribute(tag, name, &found) && csimi_slice_is(found, value);
 }
 
 /* A whole number in an attribute; -1 after a failure. */
 static int64_t csimi_xml_count(csimi_text *t, const csimi_xml_tag *tag, const char *name) {
-    const char *begin, *end;
+    csimi_slice found;
     csimi_text value;
     int64_t number;
-    if (!csimi_xml_attribute(tag, name, &begin, &end)) {
+    if (!csimi_xml_attribute(tag, name, &found)) {
         csimi_text_fail(t, CSIM_PARSE_ERROR, "<Piece> without NumberOfPoints or NumberOfCells");
         return -1;
     }
-    value = csimi_text_of("", begin, (size_t)(end - begin), NULL);
+    value = csimi_text_of("", found.begin, (size_t)(found.end - found.begin), NULL);
     if (csimi_text_int(&value, &number) && value.at == value.end && number >= 0) return number;
     csimi_text_fail(t, CSIM_PARSE_ERROR, "NumberOfPoints or NumberOfCells is not a whole number of 0 or more");
     return -1;
@@ -31910,15 +31955,14 @@ static bool csimi_vtu_end_piece(csimi_vtu_file *f) {
 }
 
 static bool csimi_vtu_tag(csimi_vtu_file *f, const csimi_xml_tag *tag) {
-    const char *a = tag->name, *b = tag->name_end;
-    const bool opens = !tag->closes && !tag->empty;
-    if (csimi_xml_equal(a, b, "VTKFile") && opens && !csimi_xml_is(tag, "type", "UnstructuredGrid"))
+    const bool opens = !tag->closing && !tag->empty;
+    if (csimi_slice_is(tag->name, "VTKFile") && opens && !csimi_xml_is(tag, "type", "UnstructuredGrid"))
         return csimi_text_fail(&f->r->text, CSIM_UNSUPPORTED, "type of VTKFile; allowed: UnstructuredGrid");
-    if (csimi_xml_equal(a, b, "Points")) f->section = opens ? 'P' : 0;
-    if (csimi_xml_equal(a, b, "Cells")) f->section = opens ? 'C' : 0;
-    if (csimi_xml_equal(a, b, "DataArray") && opens) return csimi_vtu_array(f, tag);
-    if (csimi_xml_equal(a, b, "Piece") && opens) return csimi_vtu_begin_piece(f, tag);
-    if (csimi_xml_equal(a, b, "Piece") && tag->closes) return csimi_vtu_end_piece(f);
+    if (csimi_slice_is(tag->name, "Points")) f->section = opens ? 'P' : 0;
+    if (csimi_slice_is(tag->name, "Cells")) f->section = opens ? 'C' : 0;
+    if (csimi_slice_is(tag->name, "DataArray") && opens) return csimi_vtu_array(f, tag);
+    if (csimi_slice_is(tag->name, "Piece") && opens) return csimi_vtu_begin_piece(f, tag);
+    if (csimi_slice_is(tag->name, "Piece") && tag->closing) return csimi_vtu_end_piece(f);
     return true;
 }
 
@@ -31930,8 +31974,8 @@ CSIMI_FN bool csimi_read_vtu(csimi_mesh_reader *r) {
     f.r = r;
     while (csimi_xml_next(t, &tag)) {
         if (!csimi_vtu_tag(&f, &tag)) return false;
-        if (tag.closes && csimi_xml_equal(tag.name, tag.name_end, "VTKFile")) return t->status == CSIM_OK;
-        if (csimi_xml_equal(tag.name, tag.name_end, "AppendedData")) break; /* bytes follow */
+        if (tag.closing && csimi_slice_is(tag.name, "VTKFile")) return t->status == CSIM_OK;
+        if (csimi_slice_is(tag.name, "AppendedData")) break; /* bytes follow */
     }
     t->at = t->end;
     return csimi_text_expected(t, "</VTKFile>");
@@ -32182,102 +32226,6 @@ CSIM_API csim_status csim_mesh_load_file(const char *path, const csim_allocator 
 
 enum { CSIMI_URDF_MOST = 1000 }; /* links, as in csim_tree_def */
 
-/* ---- XML: tags and attributes; text between tags is passed over */
-
-typedef struct csimi_slice {
-    const char *begin, *end;
-} csimi_slice;
-
-typedef struct csimi_tag {
-    csimi_slice name, attributes;
-    bool closing, empty; /* </name>, <name/> */
-} csimi_tag;
-
-static bool csimi_slice_is(csimi_slice s, const char *word) {
-    for (; s.begin < s.end && *word && *word == *s.begin; ++word) ++s.begin;
-    return s.begin == s.end && !*word;
-}
-
-static bool csimi_slices_equal(csimi_slice a, csimi_slice b) {
-    for (; a.begin < a.end && b.begin < b.end && *a.begin == *b.begin; ++a.begin) ++b.begin;
-    return a.begin == a.end && b.begin == b.end;
-}
-
-static bool csimi_markup_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
-static bool csimi_markup_name_char(char c) {
-    return !csimi_markup_blank(c) && c != '>' && c != '/' && c != '=' && c != '"' && c != '\'' && c != '<';
-}
-
-/* Moves behind the next place where the text has these characters; false at the end of the text. */
-static bool csimi_markup_pass(csimi_text *t, const char *mark) {
-    for (; t->at < t->end; ++t->at)
-        if (csimi_text_begins(t, mark)) {
-            while (*mark++) ++t->at;
-            return true;
-        }
-    return false;
-}
-
-/* The next tag; comments, declarations and text are passed over. False at the end of the text and after a failure. */
-static bool csimi_markup_tag(csimi_text *t, csimi_tag *tag) {
-    char quote = 0;
-    for (;;) {
-        while (t->at < t->end && *t->at != '<') ++t->at;
-        t->token = t->at;
-        if (t->at == t->end) return false;
-        if (csimi_text_begins(t, "<!--")) {
-            if (!csimi_markup_pass(t, "-->")) return csimi_text_fail(t, CSIM_PARSE_ERROR, "a comment does not end");
-        } else if (csimi_text_begins(t, "<?") || csimi_text_begins(t, "<!")) {
-            if (!csimi_markup_pass(t, ">")) return csimi_text_fail(t, CSIM_PARSE_ERROR, "a declaration does not end");
-        } else {
-            break;
-        }
-    }
-    ++t->at;
-    tag->closing = t->at < t->end && *t->at == '/';
-    if (tag->closing) ++t->at;
-    tag->name.begin = t->at;
-    while (t->at < t->end && csimi_markup_name_char(*t->at)) ++t->at;
-    tag->name.end = tag->attributes.begin = t->at;
-    if (tag->name.begin == tag->name.end)
-        return csimi_text_fail(t, CSIM_PARSE_ERROR, "< without the name of an element");
-    for (; t->at < t->end && (quote || *t->at != '>'); ++t->at) {
-        if (quote ? *t->at == quote : *t->at == '"' || *t->at == '\'') quote = quote ? 0 : *t->at;
-        if (!quote && *t->at == '<') return csimi_text_fail(t, CSIM_PARSE_ERROR, "an element does not end with >");
-    }
-    if (t->at == t->end) return csimi_text_fail(t, CSIM_PARSE_ERROR, "an element does not end with >");
-    tag->attributes.end = t->at++;
-    tag->empty = !tag->closing && tag->attributes.end > tag->attributes.begin && tag->attributes.end[-1] == '/';
-    if (tag->empty) --tag->attributes.end;
-    return true;
-}
-
-/* The value of an attribute; false: there is none. */
-static bool csimi_markup_attribute(const csimi_tag *tag, const char *name, csimi_slice *value) {
-    const char *p = tag->attributes.begin, *end = tag->attributes.end;
-    while (p < end) {
-        csimi_slice key;
-        while (p < end && !csimi_markup_name_char(*p)) ++p;
-        key.begin = p;
-        while (p < end && csimi_markup_name_char(*p)) ++p;
-        key.end = p;
-        while (p < end && csimi_markup_blank(*p)) ++p;
-        if (p == end || *p != '=') continue;
-        for (++p; p < end && csimi_markup_blank(*p);) ++p;
-        if (p == end || (*p != '"' && *p != '\'')) continue;
-        {
-            const char quote = *p++;
-            value->begin = p;
-            while (p < end && *p != quote) ++p;
-            value->end = p;
-            if (p < end) ++p;
-        }
-        if (csimi_slice_is(key, name)) return true;
-    }
-    return false;
-}
-
 /* ---- what is read */
 
 typedef struct csimi_urdf_link {
@@ -32349,10 +32297,10 @@ static void csimi_urdf_warn(csimi_urdf_reader *u, csimi_slice element, const cha
 }
 
 /* The next element inside parent; false when parent has ended or something failed. */
-static bool csimi_urdf_child(csimi_urdf_reader *u, const csimi_tag *parent, csimi_tag *child) {
+static bool csimi_urdf_child(csimi_urdf_reader *u, const csimi_xml_tag *parent, csimi_xml_tag *child) {
     csimi_text *t = &u->r.text;
     if (t->status != CSIM_OK || parent->empty) return false;
-    if (!csimi_markup_tag(t, child)) {
+    if (!csimi_xml_next(t, child)) {
         if (t->status == CSIM_OK) csimi_urdf_fail(u, CSIM_PARSE_ERROR, parent->name, "the element does not end");
         return false;
     }
@@ -32363,14 +32311,14 @@ static bool csimi_urdf_child(csimi_urdf_reader *u, const csimi_tag *parent, csim
 }
 
 /* Passes over an element and all in it. */
-static void csimi_urdf_skip(csimi_urdf_reader *u, const csimi_tag *tag) {
-    csimi_tag inner;
+static void csimi_urdf_skip(csimi_urdf_reader *u, const csimi_xml_tag *tag) {
+    csimi_xml_tag inner;
     long depth = tag->empty ? 0 : 1;
-    while (depth > 0 && csimi_markup_tag(&u->r.text, &inner)) depth += inner.closing ? -1 : inner.empty ? 0 : 1;
+    while (depth > 0 && csimi_xml_next(&u->r.text, &inner)) depth += inner.closing ? -1 : inner.empty ? 0 : 1;
     if (depth > 0) csimi_urdf_fail(u, CSIM_PARSE_ERROR, tag->name, "the element does not end");
 }
 
-static void csimi_urdf_unknown(csimi_urdf_reader *u, const csimi_tag *tag) {
+static void csimi_urdf_unknown(csimi_urdf_reader *u, const csimi_xml_tag *tag) {
     static const char *const harmless[] = {"visual",
                                            "material",
                                            "gazebo",
@@ -32388,8 +32336,8 @@ static void csimi_urdf_unknown(csimi_urdf_reader *u, const csimi_tag *tag) {
 }
 
 /* count numbers of an attribute; there is none: the values stay, and required says whether that is a failure. */
-static bool csimi_urdf_numbers(csimi_urdf_reader *u, const csimi_tag *tag, const char *name, int count, csim_real *x,
-                               bool required) {
+static bool csimi_urdf_numbers(csimi_urdf_reader *u, const csimi_xml_tag *tag, const char *name, int count,
+                               csim_real *x, bool required) {
     csimi_text n = u->r.text;
     csimi_slice value = {NULL, NULL};
     char what[80];
@@ -32397,7 +32345,7 @@ static bool csimi_urdf_numbers(csimi_urdf_reader *u, const csimi_tag *tag, const
     int k;
     if (u->r.text.status != CSIM_OK) return false;
     length = csimi_append_text(what, sizeof what, 0, name);
-    if (csimi_markup_attribute(tag, name, &value)) {
+    if (csimi_xml_attribute(tag, name, &value)) {
         n.at = n.token = value.begin;
         n.end = value.end;
         n.error = NULL;
@@ -32412,15 +32360,15 @@ static bool csimi_urdf_numbers(csimi_urdf_reader *u, const csimi_tag *tag, const
     return csimi_urdf_fail(u, CSIM_PARSE_ERROR, tag->name, what);
 }
 
-static csimi_slice csimi_urdf_name(csimi_urdf_reader *u, const csimi_tag *tag, const char *attribute) {
+static csimi_slice csimi_urdf_name(csimi_urdf_reader *u, const csimi_xml_tag *tag, const char *attribute) {
     csimi_slice value = {NULL, NULL};
-    if (!csimi_markup_attribute(tag, attribute, &value) || value.begin == value.end)
+    if (!csimi_xml_attribute(tag, attribute, &value) || value.begin == value.end)
         csimi_urdf_fail(u, CSIM_PARSE_ERROR, tag->name, attribute[0] == 'n' ? "name is missing" : "link is missing");
     return value;
 }
 
 /* xyz and roll, pitch, yaw about fixed axes: R = Rz Ry Rx. */
-static csim_pose csimi_urdf_origin(csimi_urdf_reader *u, const csimi_tag *tag) {
+static csim_pose csimi_urdf_origin(csimi_urdf_reader *u, const csimi_xml_tag *tag) {
     csim_pose pose = csim_pose_identity();
     csim_real xyz[3] = {0, 0, 0}, rpy[3] = {0, 0, 0};
     csimi_urdf_numbers(u, tag, "xyz", 3, xyz, false);
@@ -32447,12 +32395,12 @@ static void csimi_turn_inertia(csim_quat q, csim_mat3 *I) {
     I->m[7] = I->m[5];
 }
 
-static void csimi_urdf_inertial(csimi_urdf_reader *u, const csimi_tag *inertial, csim_mass *mass) {
+static void csimi_urdf_inertial(csimi_urdf_reader *u, const csimi_xml_tag *inertial, csim_mass *mass) {
     static const char *const name[6] = {"ixx", "ixy", "ixz", "iyy", "iyz", "izz"};
     static const int at[6] = {0, 1, 2, 4, 5, 8}, mirror[6] = {0, 3, 6, 4, 7, 8};
     csim_pose origin = csim_pose_identity();
     csim_real x, eigenvalue[3], V[9];
-    csimi_tag tag;
+    csimi_xml_tag tag;
     int k;
     while (csimi_urdf_child(u, inertial, &tag)) {
         if (csimi_slice_is(tag.name, "origin")) {
@@ -32480,9 +32428,9 @@ static void csimi_urdf_inertial(csimi_urdf_reader *u, const csimi_tag *inertial,
 }
 
 /* A primitive; false: there was none, or a mesh. */
-static bool csimi_urdf_geometry(csimi_urdf_reader *u, const csimi_tag *geometry, csim_shape *shape) {
+static bool csimi_urdf_geometry(csimi_urdf_reader *u, const csimi_xml_tag *geometry, csim_shape *shape) {
     csim_real size[3] = {0, 0, 0}, radius = 0, length = 0;
-    csimi_tag tag;
+    csimi_xml_tag tag;
     bool found = false;
     while (csimi_urdf_child(u, geometry, &tag)) {
         const bool box = csimi_slice_is(tag.name, "box"), sphere = csimi_slice_is(tag.name, "sphere");
@@ -32507,10 +32455,10 @@ static bool csimi_urdf_geometry(csimi_urdf_reader *u, const csimi_tag *geometry,
     return found;
 }
 
-static void csimi_urdf_collision(csimi_urdf_reader *u, const csimi_tag *collision, int link) {
+static void csimi_urdf_collision(csimi_urdf_reader *u, const csimi_xml_tag *collision, int link) {
     csim_pose origin = csim_pose_identity();
     csim_shape shape;
-    csimi_tag tag;
+    csimi_xml_tag tag;
     bool found = false;
     CSIMI_MEMSET(&shape, 0, sizeof shape);
     while (csimi_urdf_child(u, collision, &tag)) {
@@ -32530,11 +32478,11 @@ static void csimi_urdf_collision(csimi_urdf_reader *u, const csimi_tag *collisio
     }
 }
 
-static void csimi_urdf_link_element(csimi_urdf_reader *u, const csimi_tag *element) {
+static void csimi_urdf_link_element(csimi_urdf_reader *u, const csimi_xml_tag *element) {
     const int index = (int)u->links.count;
     csimi_urdf_link *link;
     csim_mass mass;
-    csimi_tag tag;
+    csimi_xml_tag tag;
     CSIMI_MEMSET(&mass, 0, sizeof mass);
     u->owner = csimi_urdf_name(u, element, "name");
     if (index >= CSIMI_URDF_MOST) csimi_urdf_fail(u, CSIM_UNSUPPORTED, element->name, "more than 1000 links");
@@ -32556,7 +32504,7 @@ static void csimi_urdf_link_element(csimi_urdf_reader *u, const csimi_tag *eleme
 
 /* ---- joints */
 
-static void csimi_urdf_limit(csimi_urdf_reader *u, const csimi_tag *tag, csimi_urdf_joint *joint) {
+static void csimi_urdf_limit(csimi_urdf_reader *u, const csimi_xml_tag *tag, csimi_urdf_joint *joint) {
     csim_real lower = 0, upper = 0;
     const bool has_lower = csimi_urdf_numbers(u, tag, "lower", 1, &lower, false);
     const bool has_upper = csimi_urdf_numbers(u, tag, "upper", 1, &upper, false);
@@ -32570,7 +32518,7 @@ static void csimi_urdf_limit(csimi_urdf_reader *u, const csimi_tag *tag, csimi_u
     csimi_urdf_skip(u, tag);
 }
 
-static void csimi_urdf_joint_part(csimi_urdf_reader *u, const csimi_tag *tag, csimi_urdf_joint *joint) {
+static void csimi_urdf_joint_part(csimi_urdf_reader *u, const csimi_xml_tag *tag, csimi_urdf_joint *joint) {
     csim_real x[3];
     if (csimi_slice_is(tag->name, "parent")) {
         joint->parent_name = csimi_urdf_name(u, tag, "link");
@@ -32597,13 +32545,13 @@ static void csimi_urdf_joint_part(csimi_urdf_reader *u, const csimi_tag *tag, cs
     csimi_urdf_skip(u, tag);
 }
 
-static void csimi_urdf_joint_element(csimi_urdf_reader *u, const csimi_tag *element) {
+static void csimi_urdf_joint_element(csimi_urdf_reader *u, const csimi_xml_tag *element) {
     static const char *const names[6] = {"fixed", "revolute", "continuous", "prismatic", "floating", "planar"};
     static const csim_tree_joint kinds[6] = {CSIM_TREE_FIXED,     CSIM_TREE_REVOLUTE, CSIM_TREE_REVOLUTE,
                                              CSIM_TREE_PRISMATIC, CSIM_TREE_FLOATING, CSIM_TREE_JOINT_COUNT_};
     csimi_urdf_joint joint, *kept;
     csimi_slice type = {NULL, NULL};
-    csimi_tag tag;
+    csimi_xml_tag tag;
     int k;
     CSIMI_MEMSET(&joint, 0, sizeof joint);
     joint.name = u->owner = csimi_urdf_name(u, element, "name");
@@ -32612,7 +32560,7 @@ static void csimi_urdf_joint_element(csimi_urdf_reader *u, const csimi_tag *elem
     joint.axis = csim_v3(1, 0, 0);
     joint.lower = 1;
     joint.upper = -1;
-    if (!csimi_markup_attribute(element, "type", &type))
+    if (!csimi_xml_attribute(element, "type", &type))
         csimi_urdf_fail(u, CSIM_PARSE_ERROR, element->name, "type is missing");
     for (k = 0; k < 6 && !csimi_slice_is(type, names[k]); k++) {
     }
@@ -32637,13 +32585,13 @@ static void csimi_urdf_joint_element(csimi_urdf_reader *u, const csimi_tag *elem
 
 static void csimi_urdf_read(csimi_urdf_reader *u) {
     csimi_text *t = &u->r.text;
-    csimi_tag root, tag;
+    csimi_xml_tag root, tag;
     csimi_slice none = {NULL, NULL};
-    if (!csimi_markup_tag(t, &root) || root.closing || !csimi_slice_is(root.name, "robot")) {
+    if (!csimi_xml_next(t, &root) || root.closing || !csimi_slice_is(root.name, "robot")) {
         csimi_text_fail(t, CSIM_PARSE_ERROR, "expected <robot>");
         return;
     }
-    csimi_markup_attribute(&root, "name", &u->name);
+    csimi_xml_attribute(&root, "name", &u->name);
     while (csimi_urdf_child(u, &root, &tag)) {
         if (csimi_slice_is(tag.name, "link"))
             csimi_urdf_link_element(u, &tag);

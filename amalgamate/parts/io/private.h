@@ -31,6 +31,7 @@ CSIMI_FN bool csimi_text_fail_number(csimi_text *t, csim_status status, const ch
 CSIMI_FN bool csimi_text_expected(csimi_text *t, const char *what); /* "expected what, found ..." at the cursor */
 /* Passes over blanks and comments; the same without leaving the line (true: something is left on it);
    everything up to the next line. */
+CSIMI_FN bool csimi_is_space(char c);
 CSIMI_FN void csimi_text_space(csimi_text *t);
 CSIMI_FN bool csimi_text_more_on_line(csimi_text *t);
 CSIMI_FN void csimi_text_next_line(csimi_text *t);
@@ -48,6 +49,24 @@ CSIMI_FN bool csimi_text_count(csimi_text *t, size_t bytes_each, const char *thi
 CSIMI_FN bool csimi_text_check_count(csimi_text *t, int64_t value, size_t bytes_each, const char *things, int *count);
 /* digits * 10^exponent within 0.52 units in the last place; below 2^53 and 10^22 the nearest double. */
 CSIMI_FN double csimi_decimal(uint64_t digits, int64_t exponent);
+
+/* ---- xml.c */
+
+typedef struct csimi_slice {
+    const char *begin, *end;
+} csimi_slice;
+
+typedef struct csimi_xml_tag {
+    csimi_slice name, attributes;
+    bool closing, empty; /* </name>, <name/> */
+} csimi_xml_tag;
+
+CSIMI_FN bool csimi_slice_is(csimi_slice s, const char *word);
+CSIMI_FN bool csimi_slices_equal(csimi_slice a, csimi_slice b);
+/* The next tag; comments, declarations and text are passed over. False at the end of the text and after a failure. */
+CSIMI_FN bool csimi_xml_next(csimi_text *t, csimi_xml_tag *tag);
+/* The value of an attribute; false: there is none. */
+CSIMI_FN bool csimi_xml_attribute(const csimi_xml_tag *tag, const char *name, csimi_slice *value);
 
 /* ---- reader.c */
 

@@ -6,102 +6,6 @@
 
 enum { CSIMI_URDF_MOST = 1000 }; /* links, as in csim_tree_def */
 
-/* ---- XML: tags and attributes; text between tags is passed over */
-
-typedef struct csimi_slice {
-    const char *begin, *end;
-} csimi_slice;
-
-typedef struct csimi_tag {
-    csimi_slice name, attributes;
-    bool closing, empty; /* </name>, <name/> */
-} csimi_tag;
-
-static bool csimi_slice_is(csimi_slice s, const char *word) {
-    for (; s.begin < s.end && *word && *word == *s.begin; ++word) ++s.begin;
-    return s.begin == s.end && !*word;
-}
-
-static bool csimi_slices_equal(csimi_slice a, csimi_slice b) {
-    for (; a.begin < a.end && b.begin < b.end && *a.begin == *b.begin; ++a.begin) ++b.begin;
-    return a.begin == a.end && b.begin == b.end;
-}
-
-static bool csimi_markup_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
-static bool csimi_markup_name_char(char c) {
-    return !csimi_markup_blank(c) && c != '>' && c != '/' && c != '=' && c != '"' && c != '\'' && c != '<';
-}
-
-/* Moves behind the next place where the text has these characters; false at the end of the text. */
-static bool csimi_markup_pass(csimi_text *t, const char *mark) {
-    for (; t->at < t->end; ++t->at)
-        if (csimi_text_begins(t, mark)) {
-            while (*mark++) ++t->at;
-            return true;
-        }
-    return false;
-}
-
-/* The next tag; comments, declarations and text are passed over. False at the end of the text and after a failure. */
-static bool csimi_markup_tag(csimi_text *t, csimi_tag *tag) {
-    char quote = 0;
-    for (;;) {
-        while (t->at < t->end && *t->at != '<') ++t->at;
-        t->token = t->at;
-        if (t->at == t->end) return false;
-        if (csimi_text_begins(t, "<!--")) {
-            if (!csimi_markup_pass(t, "-->")) return csimi_text_fail(t, CSIM_PARSE_ERROR, "a comment does not end");
-        } else if (csimi_text_begins(t, "<?") || csimi_text_begins(t, "<!")) {
-            if (!csimi_markup_pass(t, ">")) return csimi_text_fail(t, CSIM_PARSE_ERROR, "a declaration does not end");
-        } else {
-            break;
-        }
-    }
-    ++t->at;
-    tag->closing = t->at < t->end && *t->at == '/';
-    if (tag->closing) ++t->at;
-    tag->name.begin = t->at;
-    while (t->at < t->end && csimi_markup_name_char(*t->at)) ++t->at;
-    tag->name.end = tag->attributes.begin = t->at;
-    if (tag->name.begin == tag->name.end)
-        return csimi_text_fail(t, CSIM_PARSE_ERROR, "< without the name of an element");
-    for (; t->at < t->end && (quote || *t->at != '>'); ++t->at) {
-        if (quote ? *t->at == quote : *t->at == '"' || *t->at == '\'') quote = quote ? 0 : *t->at;
-        if (!quote && *t->at == '<') return csimi_text_fail(t, CSIM_PARSE_ERROR, "an element does not end with >");
-    }
-    if (t->at == t->end) return csimi_text_fail(t, CSIM_PARSE_ERROR, "an element does not end with >");
-    tag->attributes.end = t->at++;
-    tag->empty = !tag->closing && tag->attributes.end > tag->attributes.begin && tag->attributes.end[-1] == '/';
-    if (tag->empty) --tag->attributes.end;
-    return true;
-}
-
-/* The value of an attribute; false: there is none. */
-static bool csimi_markup_attribute(const csimi_tag *tag, const char *name, csimi_slice *value) {
-    const char *p = tag->attributes.begin, *end = tag->attributes.end;
-    while (p < end) {
-        csimi_slice key;
-        while (p < end && !csimi_markup_name_char(*p)) ++p;
-        key.begin = p;
-        while (p < end && csimi_markup_name_char(*p)) ++p;
-        key.end = p;
-        while (p < end && csimi_markup_blank(*p)) ++p;
-        if (p == end || *p != '=') continue;
-        for (++p; p < end && csimi_markup_blank(*p);) ++p;
-        if (p == end || (*p != '"' && *p != '\'')) continue;
-        {
-            const char quote = *p++;
-            value->begin = p;
-            while (p < end && *p != quote) ++p;
-            value->end = p;
-            if (p < end) ++p;
-        }
-        if (csimi_slice_is(key, name)) return true;
-    }
-    return false;
-}
-
 /* ---- what is read */
 
 typedef struct csimi_urdf_link {
@@ -173,10 +77,10 @@ static void csimi_urdf_warn(csimi_urdf_reader *u, csimi_slice element, const cha
 }
 
 /* The next element inside parent; false when parent has ended or something failed. */
-static bool csimi_urdf_child(csimi_urdf_reader *u, const csimi_tag *parent, csimi_tag *child) {
+static bool csimi_urdf_child(csimi_urdf_reader *u, const csimi_xml_tag *parent, csimi_xml_tag *child) {
     csimi_text *t = &u->r.text;
     if (t->status != CSIM_OK || parent->empty) return false;
-    if (!csimi_markup_tag(t, child)) {
+    if (!csimi_xml_next(t, child)) {
         if (t->status == CSIM_OK) csimi_urdf_fail(u, CSIM_PARSE_ERROR, parent->name, "the element does not end");
         return false;
     }
@@ -187,14 +91,14 @@ static bool csimi_urdf_child(csimi_urdf_reader *u, const csimi_tag *parent, csim
 }
 
 /* Passes over an element and all in it. */
-static void csimi_urdf_skip(csimi_urdf_reader *u, const csimi_tag *tag) {
-    csimi_tag inner;
+static void csimi_urdf_skip(csimi_urdf_reader *u, const csimi_xml_tag *tag) {
+    csimi_xml_tag inner;
     long depth = tag->empty ? 0 : 1;
-    while (depth > 0 && csimi_markup_tag(&u->r.text, &inner)) depth += inner.closing ? -1 : inner.empty ? 0 : 1;
+    while (depth > 0 && csimi_xml_next(&u->r.text, &inner)) depth += inner.closing ? -1 : inner.empty ? 0 : 1;
     if (depth > 0) csimi_urdf_fail(u, CSIM_PARSE_ERROR, tag->name, "the element does not end");
 }
 
-static void csimi_urdf_unknown(csimi_urdf_reader *u, const csimi_tag *tag) {
+static void csimi_urdf_unknown(csimi_urdf_reader *u, const csimi_xml_tag *tag) {
     static const char *const harmless[] = {"visual",
                                            "material",
                                            "gazebo",
@@ -212,8 +116,8 @@ static void csimi_urdf_unknown(csimi_urdf_reader *u, const csimi_tag *tag) {
 }
 
 /* count numbers of an attribute; there is none: the values stay, and required says whether that is a failure. */
-static bool csimi_urdf_numbers(csimi_urdf_reader *u, const csimi_tag *tag, const char *name, int count, csim_real *x,
-                               bool required) {
+static bool csimi_urdf_numbers(csimi_urdf_reader *u, const csimi_xml_tag *tag, const char *name, int count,
+                               csim_real *x, bool required) {
     csimi_text n = u->r.text;
     csimi_slice value = {NULL, NULL};
     char what[80];
@@ -221,7 +125,7 @@ static bool csimi_urdf_numbers(csimi_urdf_reader *u, const csimi_tag *tag, const
     int k;
     if (u->r.text.status != CSIM_OK) return false;
     length = csimi_append_text(what, sizeof what, 0, name);
-    if (csimi_markup_attribute(tag, name, &value)) {
+    if (csimi_xml_attribute(tag, name, &value)) {
         n.at = n.token = value.begin;
         n.end = value.end;
         n.error = NULL;
@@ -236,15 +140,15 @@ static bool csimi_urdf_numbers(csimi_urdf_reader *u, const csimi_tag *tag, const
     return csimi_urdf_fail(u, CSIM_PARSE_ERROR, tag->name, what);
 }
 
-static csimi_slice csimi_urdf_name(csimi_urdf_reader *u, const csimi_tag *tag, const char *attribute) {
+static csimi_slice csimi_urdf_name(csimi_urdf_reader *u, const csimi_xml_tag *tag, const char *attribute) {
     csimi_slice value = {NULL, NULL};
-    if (!csimi_markup_attribute(tag, attribute, &value) || value.begin == value.end)
+    if (!csimi_xml_attribute(tag, attribute, &value) || value.begin == value.end)
         csimi_urdf_fail(u, CSIM_PARSE_ERROR, tag->name, attribute[0] == 'n' ? "name is missing" : "link is missing");
     return value;
 }
 
 /* xyz and roll, pitch, yaw about fixed axes: R = Rz Ry Rx. */
-static csim_pose csimi_urdf_origin(csimi_urdf_reader *u, const csimi_tag *tag) {
+static csim_pose csimi_urdf_origin(csimi_urdf_reader *u, const csimi_xml_tag *tag) {
     csim_pose pose = csim_pose_identity();
     csim_real xyz[3] = {0, 0, 0}, rpy[3] = {0, 0, 0};
     csimi_urdf_numbers(u, tag, "xyz", 3, xyz, false);
@@ -271,12 +175,12 @@ static void csimi_turn_inertia(csim_quat q, csim_mat3 *I) {
     I->m[7] = I->m[5];
 }
 
-static void csimi_urdf_inertial(csimi_urdf_reader *u, const csimi_tag *inertial, csim_mass *mass) {
+static void csimi_urdf_inertial(csimi_urdf_reader *u, const csimi_xml_tag *inertial, csim_mass *mass) {
     static const char *const name[6] = {"ixx", "ixy", "ixz", "iyy", "iyz", "izz"};
     static const int at[6] = {0, 1, 2, 4, 5, 8}, mirror[6] = {0, 3, 6, 4, 7, 8};
     csim_pose origin = csim_pose_identity();
     csim_real x, eigenvalue[3], V[9];
-    csimi_tag tag;
+    csimi_xml_tag tag;
     int k;
     while (csimi_urdf_child(u, inertial, &tag)) {
         if (csimi_slice_is(tag.name, "origin")) {
@@ -304,9 +208,9 @@ static void csimi_urdf_inertial(csimi_urdf_reader *u, const csimi_tag *inertial,
 }
 
 /* A primitive; false: there was none, or a mesh. */
-static bool csimi_urdf_geometry(csimi_urdf_reader *u, const csimi_tag *geometry, csim_shape *shape) {
+static bool csimi_urdf_geometry(csimi_urdf_reader *u, const csimi_xml_tag *geometry, csim_shape *shape) {
     csim_real size[3] = {0, 0, 0}, radius = 0, length = 0;
-    csimi_tag tag;
+    csimi_xml_tag tag;
     bool found = false;
     while (csimi_urdf_child(u, geometry, &tag)) {
         const bool box = csimi_slice_is(tag.name, "box"), sphere = csimi_slice_is(tag.name, "sphere");
@@ -331,10 +235,10 @@ static bool csimi_urdf_geometry(csimi_urdf_reader *u, const csimi_tag *geometry,
     return found;
 }
 
-static void csimi_urdf_collision(csimi_urdf_reader *u, const csimi_tag *collision, int link) {
+static void csimi_urdf_collision(csimi_urdf_reader *u, const csimi_xml_tag *collision, int link) {
     csim_pose origin = csim_pose_identity();
     csim_shape shape;
-    csimi_tag tag;
+    csimi_xml_tag tag;
     bool found = false;
     CSIMI_MEMSET(&shape, 0, sizeof shape);
     while (csimi_urdf_child(u, collision, &tag)) {
@@ -354,11 +258,11 @@ static void csimi_urdf_collision(csimi_urdf_reader *u, const csimi_tag *collisio
     }
 }
 
-static void csimi_urdf_link_element(csimi_urdf_reader *u, const csimi_tag *element) {
+static void csimi_urdf_link_element(csimi_urdf_reader *u, const csimi_xml_tag *element) {
     const int index = (int)u->links.count;
     csimi_urdf_link *link;
     csim_mass mass;
-    csimi_tag tag;
+    csimi_xml_tag tag;
     CSIMI_MEMSET(&mass, 0, sizeof mass);
     u->owner = csimi_urdf_name(u, element, "name");
     if (index >= CSIMI_URDF_MOST) csimi_urdf_fail(u, CSIM_UNSUPPORTED, element->name, "more than 1000 links");
@@ -380,7 +284,7 @@ static void csimi_urdf_link_element(csimi_urdf_reader *u, const csimi_tag *eleme
 
 /* ---- joints */
 
-static void csimi_urdf_limit(csimi_urdf_reader *u, const csimi_tag *tag, csimi_urdf_joint *joint) {
+static void csimi_urdf_limit(csimi_urdf_reader *u, const csimi_xml_tag *tag, csimi_urdf_joint *joint) {
     csim_real lower = 0, upper = 0;
     const bool has_lower = csimi_urdf_numbers(u, tag, "lower", 1, &lower, false);
     const bool has_upper = csimi_urdf_numbers(u, tag, "upper", 1, &upper, false);
@@ -394,7 +298,7 @@ static void csimi_urdf_limit(csimi_urdf_reader *u, const csimi_tag *tag, csimi_u
     csimi_urdf_skip(u, tag);
 }
 
-static void csimi_urdf_joint_part(csimi_urdf_reader *u, const csimi_tag *tag, csimi_urdf_joint *joint) {
+static void csimi_urdf_joint_part(csimi_urdf_reader *u, const csimi_xml_tag *tag, csimi_urdf_joint *joint) {
     csim_real x[3];
     if (csimi_slice_is(tag->name, "parent")) {
         joint->parent_name = csimi_urdf_name(u, tag, "link");
@@ -421,13 +325,13 @@ static void csimi_urdf_joint_part(csimi_urdf_reader *u, const csimi_tag *tag, cs
     csimi_urdf_skip(u, tag);
 }
 
-static void csimi_urdf_joint_element(csimi_urdf_reader *u, const csimi_tag *element) {
+static void csimi_urdf_joint_element(csimi_urdf_reader *u, const csimi_xml_tag *element) {
     static const char *const names[6] = {"fixed", "revolute", "continuous", "prismatic", "floating", "planar"};
     static const csim_tree_joint kinds[6] = {CSIM_TREE_FIXED,     CSIM_TREE_REVOLUTE, CSIM_TREE_REVOLUTE,
                                              CSIM_TREE_PRISMATIC, CSIM_TREE_FLOATING, CSIM_TREE_JOINT_COUNT_};
     csimi_urdf_joint joint, *kept;
     csimi_slice type = {NULL, NULL};
-    csimi_tag tag;
+    csimi_xml_tag tag;
     int k;
     CSIMI_MEMSET(&joint, 0, sizeof joint);
     joint.name = u->owner = csimi_urdf_name(u, element, "name");
@@ -436,7 +340,7 @@ static void csimi_urdf_joint_element(csimi_urdf_reader *u, const csimi_tag *elem
     joint.axis = csim_v3(1, 0, 0);
     joint.lower = 1;
     joint.upper = -1;
-    if (!csimi_markup_attribute(element, "type", &type))
+    if (!csimi_xml_attribute(element, "type", &type))
         csimi_urdf_fail(u, CSIM_PARSE_ERROR, element->name, "type is missing");
     for (k = 0; k < 6 && !csimi_slice_is(type, names[k]); k++) {
     }
@@ -461,13 +365,13 @@ static void csimi_urdf_joint_element(csimi_urdf_reader *u, const csimi_tag *elem
 
 static void csimi_urdf_read(csimi_urdf_reader *u) {
     csimi_text *t = &u->r.text;
-    csimi_tag root, tag;
+    csimi_xml_tag root, tag;
     csimi_slice none = {NULL, NULL};
-    if (!csimi_markup_tag(t, &root) || root.closing || !csimi_slice_is(root.name, "robot")) {
+    if (!csimi_xml_next(t, &root) || root.closing || !csimi_slice_is(root.name, "robot")) {
         csimi_text_fail(t, CSIM_PARSE_ERROR, "expected <robot>");
         return;
     }
-    csimi_markup_attribute(&root, "name", &u->name);
+    csimi_xml_attribute(&root, "name", &u->name);
     while (csimi_urdf_child(u, &root, &tag)) {
         if (csimi_slice_is(tag.name, "link"))
             csimi_urdf_link_element(u, &tag);

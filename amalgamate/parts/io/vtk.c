@@ -323,83 +323,21 @@ CSIMI_FN bool csimi_read_vtk(csimi_mesh_reader *r) {
 
 /* ---- XML files */
 
-/* A tag: <name attributes>, </name> or <name attributes/>. */
-typedef struct csimi_xml_tag {
-    const char *name, *name_end, *end; /* end: at the closing > */
-    bool closes, empty;
-} csimi_xml_tag;
-
-static bool csimi_xml_equal(const char *begin, const char *end, const char *word) {
-    while (begin < end && *word && *begin == *word) ++begin, ++word;
-    return begin == end && !*word;
-}
-
-/* Moves behind the next stop (the last character of which is given), or to the end of the text. */
-static void csimi_xml_pass(csimi_text *t, const char *stop) {
-    while (t->at < t->end && !csimi_text_begins(t, stop)) ++t->at;
-    for (; t->at < t->end && *stop; ++stop) ++t->at;
-}
-
-/* The next tag, other than <?...?>, <!...> and comments; false at the end of the text too. */
-static bool csimi_xml_next(csimi_text *t, csimi_xml_tag *tag) {
-    char quote = 0;
-    for (;;) {
-        csimi_xml_pass(t, "<");
-        if (csimi_text_begins(t, "!--"))
-            csimi_xml_pass(t, "-->");
-        else if (t->at == t->end || (*t->at != '?' && *t->at != '!'))
-            break;
-    }
-    t->token = t->at - (t->at > t->begin);
-    tag->closes = t->at < t->end && *t->at == '/';
-    if (tag->closes) ++t->at;
-    tag->name = t->at;
-    while (t->at<t->end && * t->at> ' ' && *t->at != '>' && *t->at != '/') ++t->at;
-    tag->name_end = t->at;
-    for (; t->at < t->end && (quote || *t->at != '>'); ++t->at) {
-        if (quote ? *t->at == quote : *t->at == '"' || *t->at == '\'') quote = quote ? 0 : *t->at;
-    }
-    tag->end = t->at;
-    if (t->at == t->end) return false;
-    tag->empty = t->at[-1] == '/';
-    ++t->at;
-    return true;
-}
-
-/* The value of attribute name="value", with either quote; false when there is none. */
-static bool csimi_xml_attribute(const csimi_xml_tag *tag, const char *name, const char **begin, const char **end) {
-    const char *p = tag->name_end, *key, *key_end;
-    char quote;
-    while (p < tag->end) {
-        while (p < tag->end && *p <= ' ') ++p;
-        for (key = p; p<tag->end && * p> ' ' && *p != '=';) ++p;
-        key_end = p;
-        while (p < tag->end && *p != '"' && *p != '\'') ++p;
-        if (p == tag->end) return false;
-        quote = *p++;
-        for (*begin = p; p < tag->end && *p != quote;) ++p;
-        *end = p;
-        if (p < tag->end) ++p;
-        if (csimi_xml_equal(key, key_end, name)) return true;
-    }
-    return false;
-}
-
 static bool csimi_xml_is(const csimi_xml_tag *tag, const char *name, const char *value) {
-    const char *begin, *end;
-    return csimi_xml_attribute(tag, name, &begin, &end) && csimi_xml_equal(begin, end, value);
+    csimi_slice found;
+    return csimi_xml_attribute(tag, name, &found) && csimi_slice_is(found, value);
 }
 
 /* A whole number in an attribute; -1 after a failure. */
 static int64_t csimi_xml_count(csimi_text *t, const csimi_xml_tag *tag, const char *name) {
-    const char *begin, *end;
+    csimi_slice found;
     csimi_text value;
     int64_t number;
-    if (!csimi_xml_attribute(tag, name, &begin, &end)) {
+    if (!csimi_xml_attribute(tag, name, &found)) {
         csimi_text_fail(t, CSIM_PARSE_ERROR, "<Piece> without NumberOfPoints or NumberOfCells");
         return -1;
     }
-    value = csimi_text_of("", begin, (size_t)(end - begin), NULL);
+    value = csimi_text_of("", found.begin, (size_t)(found.end - found.begin), NULL);
     if (csimi_text_int(&value, &number) && value.at == value.end && number >= 0) return number;
     csimi_text_fail(t, CSIM_PARSE_ERROR, "NumberOfPoints or NumberOfCells is not a whole number of 0 or more");
     return -1;
@@ -488,15 +426,14 @@ static bool csimi_vtu_end_piece(csimi_vtu_file *f) {
 }
 
 static bool csimi_vtu_tag(csimi_vtu_file *f, const csimi_xml_tag *tag) {
-    const char *a = tag->name, *b = tag->name_end;
-    const bool opens = !tag->closes && !tag->empty;
-    if (csimi_xml_equal(a, b, "VTKFile") && opens && !csimi_xml_is(tag, "type", "UnstructuredGrid"))
+    const bool opens = !tag->closing && !tag->empty;
+    if (csimi_slice_is(tag->name, "VTKFile") && opens && !csimi_xml_is(tag, "type", "UnstructuredGrid"))
         return csimi_text_fail(&f->r->text, CSIM_UNSUPPORTED, "type of VTKFile; allowed: UnstructuredGrid");
-    if (csimi_xml_equal(a, b, "Points")) f->section = opens ? 'P' : 0;
-    if (csimi_xml_equal(a, b, "Cells")) f->section = opens ? 'C' : 0;
-    if (csimi_xml_equal(a, b, "DataArray") && opens) return csimi_vtu_array(f, tag);
-    if (csimi_xml_equal(a, b, "Piece") && opens) return csimi_vtu_begin_piece(f, tag);
-    if (csimi_xml_equal(a, b, "Piece") && tag->closes) return csimi_vtu_end_piece(f);
+    if (csimi_slice_is(tag->name, "Points")) f->section = opens ? 'P' : 0;
+    if (csimi_slice_is(tag->name, "Cells")) f->section = opens ? 'C' : 0;
+    if (csimi_slice_is(tag->name, "DataArray") && opens) return csimi_vtu_array(f, tag);
+    if (csimi_slice_is(tag->name, "Piece") && opens) return csimi_vtu_begin_piece(f, tag);
+    if (csimi_slice_is(tag->name, "Piece") && tag->closing) return csimi_vtu_end_piece(f);
     return true;
 }
 
@@ -508,8 +445,8 @@ CSIMI_FN bool csimi_read_vtu(csimi_mesh_reader *r) {
     f.r = r;
     while (csimi_xml_next(t, &tag)) {
         if (!csimi_vtu_tag(&f, &tag)) return false;
-        if (tag.closes && csimi_xml_equal(tag.name, tag.name_end, "VTKFile")) return t->status == CSIM_OK;
-        if (csimi_xml_equal(tag.name, tag.name_end, "AppendedData")) break; /* bytes follow */
+        if (tag.closing && csimi_slice_is(tag.name, "VTKFile")) return t->status == CSIM_OK;
+        if (csimi_slice_is(tag.name, "AppendedData")) break; /* bytes follow */
     }
     t->at = t->end;
     return csimi_text_expected(t, "</VTKFile>");
