@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 8817a5580b52aa24
+   Hash of the parts: 3b2a0c0cc491a46a
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -768,9 +768,10 @@ typedef struct csim_certificate {
 } csim_certificate;
 
 /* tiny: what rounding alone leaves. Impulses below 1e5 eps times the largest impulse, or times rho times the speeds
-   that u is a difference of, are measured against that bound instead of against themselves. The median is of the
-   contacts that carry more than that: open ones have no say, whose number depends on the margins alone. approach to
-   dissipation_power are over the friction laws; the invertible law is measured with u + omega lambda for u. */
+   that u is a difference of (phi, and of each side J v and J b / diag A), are measured against that bound instead of
+   against themselves. The median is of the contacts that carry more than that: open ones have no say, whose number
+   depends on the margins alone. approach to dissipation_power are over the friction laws; the invertible law is
+   measured with u + omega lambda for u. */
 
 /* Bytes of scratch csim_problem_certify needs for n blocks and contact_count contacts. */
 CSIM_API size_t csim_certificate_bytes(int n, int contact_count);
@@ -14226,14 +14227,21 @@ static double csimi_cert_mobility(const csim_problem *p, const csim_side *side, 
     return trace / 3;
 }
 
+/* speed: the magnitudes that w is a difference of, and the free ones, J b / diag A, from which v was solved: a joint of
+   a robot that falls does not move, by the cancellation of what all of it does. */
 static void csimi_cert_velocity(const csim_problem *p, const csim_side *side, const csim_real *v, double sign,
                                 double *w, double *speed) {
     int k, i;
     for (k = side->first; k < side->first + side->count; ++k) {
-        double term[3] = {0, 0, 0};
-        csimi_addmul3_wide(p->terms[k].J, v + 3 * (ptrdiff_t)p->terms[k].block, term);
+        const ptrdiff_t block = p->terms[k].block;
+        const csim_real *D = p->A.val + 9 * (ptrdiff_t)p->A.diag[block];
+        double term[3] = {0, 0, 0}, loaded[3] = {0, 0, 0};
+        csim_real start[3];
+        for (i = 0; i < 3; ++i) start[i] = p->b[3 * block + i] / D[4 * i];
+        csimi_addmul3_wide(p->terms[k].J, v + 3 * block, term);
+        csimi_addmul3_wide(p->terms[k].J, start, loaded);
         for (i = 0; i < 3; ++i) w[i] += sign * term[i];
-        *speed += csimi_cert_norm3(term);
+        *speed += csimi_cert_norm3(term) + csimi_cert_norm3(loaded);
     }
 }
 

@@ -300,9 +300,13 @@ static csim_certificate dense_certificate(const csim_real *v, const csim_real *l
         speed[m] = sqrt(phi2);
         for (t = 0; t < c->a.count + c->b.count; t++) {
             const csim_term *term = t < c->a.count ? cp.terms + c->a.first + t : cp.terms + c->b.first + t - c->a.count;
-            double x[3] = {0, 0, 0};
-            for (k = 0; k < 9; k++) x[k / 3] += (double)term->J[k] * (double)v[3 * term->block + k % 3];
-            speed[m] += sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
+            double x[3] = {0, 0, 0}, y[3] = {0, 0, 0};
+            for (k = 0; k < 9; k++) {
+                const int i = 3 * term->block + k % 3;
+                x[k / 3] += (double)term->J[k] * (double)v[i];
+                y[k / 3] += (double)term->J[k] * (double)cp.b[i] / dense_A[i][i];
+            }
+            speed[m] += sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]) + sqrt(y[0] * y[0] + y[1] * y[1] + y[2] * y[2]);
         }
     }
     if (nc == 0) return out;

@@ -810,3 +810,38 @@ TEST(a_link_names_the_one_it_hangs_on) {
     }
     csim_destroy_world(r.w);
 }
+
+/* A robot that falls with a joint at the end of its range: nothing presses, and the impulse of the range is what
+   rounding leaves of everything else; it is certified against that. */
+TEST(a_joint_at_its_end_is_certified_in_free_fall) {
+    csim_world *w = make_world(csim_v3(0, 0, CSIM_R(-9.81)), CSIM_BACKWARD_EULER);
+    csim_tree_link_def link[3];
+    csim_tree_def d = csim_default_tree_def();
+    csim_shape shape[3];
+    csim_body_id id;
+    int i;
+    for (i = 0; i < 3; i++) {
+        link[i] = csim_default_tree_link_def();
+        link[i].parent = i - 1;
+        link[i].joint = i == 0 ? CSIM_TREE_FLOATING : i == 1 ? CSIM_TREE_REVOLUTE : CSIM_TREE_PRISMATIC;
+        link[i].frame.position = i == 1 ? csim_v3(CSIM_R(0.03), 0, 0) : csim_v3(0, 0, CSIM_R(0.05));
+        shape[i] = i ? csim_capsule(CSIM_R(0.011), CSIM_R(0.02))
+                     : csim_box(csim_v3(CSIM_R(0.025), CSIM_R(0.02), CSIM_R(0.012)));
+        if (i) shape[i].local.position = csim_v3(0, 0, CSIM_R(0.03));
+        link[i].shapes = shape + i;
+        link[i].shape_count = 1;
+        link[i].damping = i == 2 ? 1 : i ? CSIM_R(2e-3) : 0;
+    }
+    link[1].axis = csim_v3(0, 1, 0);
+    link[2].lower = 0, link[2].upper = CSIM_R(0.02);
+    d.links = link;
+    d.link_count = 3;
+    d.pose.rotation = csim_quat_axis_angle(csim_v3(0, 1, 1), CSIM_R(0.5));
+    STATUS(csim_create_tree(w, &d, &id), CSIM_OK);
+    for (i = 0; i < 50; i++) {
+        STATUS(csim_world_step(w, CSIM_R(0.005)), CSIM_OK);
+        CASE("step %d: contact %g", i, csim_world_stats(w).certificate.contact);
+        EQUAL(csim_world_stats(w).result, CSIM_RESULT_CONVERGED);
+    }
+    csim_destroy_world(w);
+}

@@ -119,14 +119,21 @@ static double csimi_cert_mobility(const csim_problem *p, const csim_side *side, 
     return trace / 3;
 }
 
+/* speed: the magnitudes that w is a difference of, and the free ones, J b / diag A, from which v was solved: a joint of
+   a robot that falls does not move, by the cancellation of what all of it does. */
 static void csimi_cert_velocity(const csim_problem *p, const csim_side *side, const csim_real *v, double sign,
                                 double *w, double *speed) {
     int k, i;
     for (k = side->first; k < side->first + side->count; ++k) {
-        double term[3] = {0, 0, 0};
-        csimi_addmul3_wide(p->terms[k].J, v + 3 * (ptrdiff_t)p->terms[k].block, term);
+        const ptrdiff_t block = p->terms[k].block;
+        const csim_real *D = p->A.val + 9 * (ptrdiff_t)p->A.diag[block];
+        double term[3] = {0, 0, 0}, loaded[3] = {0, 0, 0};
+        csim_real start[3];
+        for (i = 0; i < 3; ++i) start[i] = p->b[3 * block + i] / D[4 * i];
+        csimi_addmul3_wide(p->terms[k].J, v + 3 * block, term);
+        csimi_addmul3_wide(p->terms[k].J, start, loaded);
         for (i = 0; i < 3; ++i) w[i] += sign * term[i];
-        *speed += csimi_cert_norm3(term);
+        *speed += csimi_cert_norm3(term) + csimi_cert_norm3(loaded);
     }
 }
 

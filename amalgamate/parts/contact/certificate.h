@@ -19,9 +19,10 @@ typedef struct csim_certificate {
 } csim_certificate;
 
 /* tiny: what rounding alone leaves. Impulses below 1e5 eps times the largest impulse, or times rho times the speeds
-   that u is a difference of, are measured against that bound instead of against themselves. The median is of the
-   contacts that carry more than that: open ones have no say, whose number depends on the margins alone. approach to
-   dissipation_power are over the friction laws; the invertible law is measured with u + omega lambda for u. */
+   that u is a difference of (phi, and of each side J v and J b / diag A), are measured against that bound instead of
+   against themselves. The median is of the contacts that carry more than that: open ones have no say, whose number
+   depends on the margins alone. approach to dissipation_power are over the friction laws; the invertible law is
+   measured with u + omega lambda for u. */
 
 /* Bytes of scratch csim_problem_certify needs for n blocks and contact_count contacts. */
 CSIM_API size_t csim_certificate_bytes(int n, int contact_count);
