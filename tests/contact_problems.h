@@ -240,4 +240,64 @@ static void cp_make(int n, int contacts, int kind, int law, double ratio) {
     cp_load();
 }
 
+/* ---- the problem as others ask it */
+
+/* Solves it from v = lambda = 0. */
+static csim_outcome cp_solve(const csim_solver_params *params, csim_real *v, csim_real *lambda) {
+    csim_problem_size size = csim_problem_measure(&cp.p);
+    const size_t bytes = csim_solver_bytes(&size, params);
+    void *memory = malloc(bytes);
+    csim_solution solution;
+    csim_outcome out;
+    solution.v = v;
+    solution.lambda = lambda;
+    memset(&out, 0, sizeof out);
+    memset(v, 0, 3 * CP_BLOCKS * sizeof *v);
+    memset(lambda, 0, 3 * CP_CONTACTS * sizeof *lambda);
+    STATUS(csim_problem_solve(&cp.p, params, memory, bytes, NULL, &solution, &out, NULL), CSIM_OK);
+    CHECK(out.bytes <= bytes && out.iterations <= params->max_iterations);
+    free(memory);
+    return out;
+}
+
+/* max |x - y| over max |y| */
+static double cp_apart(const csim_real *x, const csim_real *y, int count) {
+    double worst = 0, size = 0;
+    int i;
+    for (i = 0; i < count; i++) {
+        worst = fmax(worst, fabs((double)(x[i] - y[i])));
+        size = fmax(size, fabs((double)y[i]));
+    }
+    return worst / size;
+}
+
+/* Turns the world by a random Q, x' = Q x (blocks Q B Q', terms Q J Q', frames R Q'), and names contacts otherwise. */
+static void cp_turn_and_shuffle(csim_real *Q) {
+    csim_real T[9], x[3];
+    int i, m;
+    cp_rotation(Q);
+    for (i = 0; i < cp.row[cp.p.A.n]; i++) {
+        csimi_matmul(Q, cp.val + 9 * i, T);
+        csimi_matmulT(T, Q, cp.val + 9 * i);
+    }
+    for (i = 0; i < cp.p.term_count; i++) {
+        csimi_matmul(Q, cp.terms[i].J, T);
+        csimi_matmulT(T, Q, cp.terms[i].J);
+    }
+    for (i = 0; i < cp.p.A.n; i++) {
+        csimi_mul3(Q, cp.b + 3 * i, x);
+        memcpy(cp.b + 3 * i, x, sizeof x);
+    }
+    for (m = 0; m < cp.p.contact_count; m++) {
+        csimi_matmulT(cp.contacts[m].R, Q, T);
+        memcpy(cp.contacts[m].R, T, sizeof T);
+    }
+    for (m = cp.p.contact_count - 1; m > 0; m--) {
+        const int j = cp_int(0, m);
+        const csim_contact swap = cp.contacts[m];
+        cp.contacts[m] = cp.contacts[j];
+        cp.contacts[j] = swap;
+    }
+}
+
 #endif

@@ -156,6 +156,16 @@ static void print_scores(const score *s, const char *law, int trials, bool conve
     }
 }
 
+/* Solves with a solver of the table and counts a miss. */
+static bool certified(int k, double tolerance, score *s) {
+    const csim_outcome out = solve_cold(promise[k].solver, tolerance, cap_of(promise[k].solver));
+    CHECK(csimi_all_finite(found_v, 3 * cp.p.A.n) && out.result != CSIM_RESULT_NOT_FINITE);
+    if (out.result == CSIM_RESULT_CONVERGED) return true;
+    if (k == 0) printf("    AUTO missed %s: contact %.1e\n", check.subcase, out.certificate.contact);
+    s->missed++;
+    return false;
+}
+
 /* The convex law has one v, which is known: whoever certifies must have it, COND and APGD among them. */
 TEST(convex_law_one_velocity) {
     enum { TRIALS = 24 };
@@ -165,14 +175,8 @@ TEST(convex_law_one_velocity) {
     for (trial = 0; trial < TRIALS; trial++) {
         make_problem(trial, CSIM_LAW_PROXIMAL);
         for (k = 0; k < SOLVERS; k++) {
-            const csim_outcome out = solve_cold(promise[k].solver, tolerance, cap_of(promise[k].solver));
             double d;
-            CHECK(csimi_all_finite(found_v, 3 * cp.p.A.n) && out.result != CSIM_RESULT_NOT_FINITE);
-            if (out.result != CSIM_RESULT_CONVERGED) {
-                if (k == 0) printf("    AUTO missed %s: contact %.1e\n", check.subcase, out.certificate.contact);
-                s[k].missed++;
-                continue;
-            }
+            if (!certified(k, tolerance, &s[k])) continue;
             d = apart(found_v, cp.v);
             s[k].worst = fmax(s[k].worst, d);
             NEAR(d, 0, TOL(1e-4, 3e-2));
@@ -211,14 +215,8 @@ TEST(coulomb_certified_is_solved) {
     for (trial = 0; trial < TRIALS; trial++) {
         make_problem(trial, CSIM_LAW_STRICT);
         for (k = 0; k < SOLVERS; k++) {
-            const csim_outcome out = solve_cold(promise[k].solver, tolerance, cap_of(promise[k].solver));
             double d;
-            CHECK(csimi_all_finite(found_v, 3 * cp.p.A.n) && out.result != CSIM_RESULT_NOT_FINITE);
-            if (out.result != CSIM_RESULT_CONVERGED) {
-                if (k == 0) printf("    AUTO missed %s: contact %.1e\n", check.subcase, out.certificate.contact);
-                s[k].missed++;
-                continue;
-            }
+            if (!certified(k, tolerance, &s[k])) continue;
             obeys_coulomb(tolerance);
             judged++;
             if (!refined(promise[k].solver, 0.01 * tolerance, &d)) continue;
@@ -265,40 +263,18 @@ TEST(units_of_powers_of_two_change_no_bit) {
 TEST(axes_and_order_change_v_by_rounding) {
     const double tolerance = TOL(1e-10, 1e-4);
     double worst[SOLVERS] = {0};
-    int trial, k, i, m, compared[SOLVERS] = {0};
+    int trial, k, i, compared[SOLVERS] = {0};
     for (trial = 0; trial < 8; trial++) {
         enum { N = 12, C = 16 };
         static csim_real v[SOLVERS][3 * CP_BLOCKS], turned[3 * CP_BLOCKS];
         bool solved[SOLVERS];
-        csim_real Q[9], T[9], x[3];
+        csim_real Q[9];
         cp_make(N, C, CP_RIGID, CSIM_LAW_PROXIMAL, 10);
         for (k = 0; k < SOLVERS; k++) {
             solved[k] = solve_cold(promise[k].solver, tolerance, 5000).result == CSIM_RESULT_CONVERGED;
             memcpy(v[k], found_v, sizeof v[k]);
         }
-        cp_rotation(Q); /* x' = Q x: blocks Q B Q', terms Q J Q', frames R Q' */
-        for (i = 0; i < cp.row[N]; i++) {
-            csimi_matmul(Q, cp.val + 9 * i, T);
-            csimi_matmulT(T, Q, cp.val + 9 * i);
-        }
-        for (i = 0; i < cp.p.term_count; i++) {
-            csimi_matmul(Q, cp.terms[i].J, T);
-            csimi_matmulT(T, Q, cp.terms[i].J);
-        }
-        for (i = 0; i < N; i++) {
-            csimi_mul3(Q, cp.b + 3 * i, x);
-            memcpy(cp.b + 3 * i, x, sizeof x);
-        }
-        for (m = 0; m < C; m++) {
-            csimi_matmulT(cp.contacts[m].R, Q, T);
-            memcpy(cp.contacts[m].R, T, sizeof T);
-        }
-        for (m = C - 1; m > 0; m--) {
-            const int j = cp_int(0, m);
-            const csim_contact swap = cp.contacts[m];
-            cp.contacts[m] = cp.contacts[j];
-            cp.contacts[j] = swap;
-        }
+        cp_turn_and_shuffle(Q);
         for (k = 0; k < SOLVERS; k++) {
             CASE("%s, trial %d", csim_describe_solver((csim_solver)promise[k].solver).name, trial);
             if (solve_cold(promise[k].solver, tolerance, 5000).result != CSIM_RESULT_CONVERGED || !solved[k]) continue;

@@ -21,34 +21,6 @@ static const char *name_of(int solver) { return csim_describe_solver((csim_solve
 
 static csim_real found_v[3 * CP_BLOCKS], found_lambda[3 * CP_CONTACTS], auto_v[3 * CP_BLOCKS];
 
-static csim_outcome solve_cp(const csim_solver_params *params, csim_real *v) {
-    csim_problem_size size = csim_problem_measure(&cp.p);
-    const size_t bytes = csim_solver_bytes(&size, params);
-    void *memory = malloc(bytes);
-    csim_solution solution;
-    csim_outcome out;
-    solution.v = v;
-    solution.lambda = found_lambda;
-    memset(&out, 0, sizeof out);
-    memset(v, 0, 3 * CP_BLOCKS * sizeof *v);
-    memset(found_lambda, 0, sizeof found_lambda);
-    STATUS(csim_problem_solve(&cp.p, params, memory, bytes, NULL, &solution, &out, NULL), CSIM_OK);
-    CHECK(out.bytes <= bytes);
-    free(memory);
-    return out;
-}
-
-/* max |x - y| over max |y| */
-static double apart(const csim_real *x, const csim_real *y, int count) {
-    double worst = 0, size = 0;
-    int i;
-    for (i = 0; i < count; i++) {
-        worst = fmax(worst, fabs((double)(x[i] - y[i])));
-        size = fmax(size, fabs((double)y[i]));
-    }
-    return worst / size;
-}
-
 /* As many bodies as contacts: the answer is unique with few exceptions, and v is then the same for every solver. */
 TEST(coulomb_solvers_reach_the_velocity_of_auto) {
     const double tolerance = TOL(1e-7, 1e-4);
@@ -59,11 +31,11 @@ TEST(coulomb_solvers_reach_the_velocity_of_auto) {
         const csim_solver_params best = params_of(CSIM_SOLVER_AUTO, tolerance, 100000);
         cp_make(2 * contacts, contacts, CP_RIGID, CSIM_LAW_STRICT, 10);
         for (k = 0; k < contacts; k++) cp.contacts[k].mu[0] *= CSIM_R(0.3); /* much friction has several answers */
-        if (solve_cp(&best, auto_v).result != CSIM_RESULT_CONVERGED) continue;
+        if (cp_solve(&best, auto_v, found_lambda).result != CSIM_RESULT_CONVERGED) continue;
         trials++;
         for (k = FIRST; k <= LAST; k++) {
             const csim_solver_params p = params_of(k, tolerance, 20000);
-            const csim_outcome out = solve_cp(&p, found_v);
+            const csim_outcome out = cp_solve(&p, found_v, found_lambda);
             double d;
             CASE("%s, trial %d", name_of(k), trial);
             CHECK(out.result != CSIM_RESULT_NOT_FINITE);
@@ -73,7 +45,7 @@ TEST(coulomb_solvers_reach_the_velocity_of_auto) {
                 continue;
             }
             CHECK(out.certificate.contact <= tolerance && out.certificate.dynamics <= tolerance);
-            d = apart(found_v, auto_v, 3 * cp.p.A.n);
+            d = cp_apart(found_v, auto_v, 3 * cp.p.A.n);
             if (d > 1e3 * tolerance)
                 other[k]++; /* another solution of the same problem: both are certified */
             else
@@ -100,11 +72,11 @@ TEST(apgd_is_the_convex_optimum_and_cond) {
         csim_solver_params p = params_of(CSIM_SOLVER_APGD, tolerance, 100000);
         cp_make(kind == CP_RIGID ? 2 * contacts : contacts + 4, contacts, kind, CSIM_LAW_PROXIMAL, 10);
         CASE("trial %d, %d contacts", trial, contacts);
-        EQUAL(solve_cp(&p, auto_v).result, CSIM_RESULT_CONVERGED);
-        worst = fmax(worst, apart(auto_v, cp.v, 3 * cp.p.A.n));
+        EQUAL(cp_solve(&p, auto_v, found_lambda).result, CSIM_RESULT_CONVERGED);
+        worst = fmax(worst, cp_apart(auto_v, cp.v, 3 * cp.p.A.n));
         p = params_of(CSIM_SOLVER_COND, tolerance, 100000);
-        if (solve_cp(&p, found_v).result != CSIM_RESULT_CONVERGED) continue;
-        between = fmax(between, apart(found_v, auto_v, 3 * cp.p.A.n));
+        if (cp_solve(&p, found_v, found_lambda).result != CSIM_RESULT_CONVERGED) continue;
+        between = fmax(between, cp_apart(found_v, auto_v, 3 * cp.p.A.n));
         compared++;
     }
     printf("    APGD at most %.1e from the optimum, %.1e from COND (%d of 20)\n", worst, between, compared);
@@ -123,11 +95,11 @@ TEST(ccs_on_velocities_finds_the_convex_optimum) {
         csim_outcome out;
         cp_make(40, cp_int(1, 12), CP_GENERAL, CSIM_LAW_PROXIMAL, 10);
         CHECK(!csimi_bodies_take(&cp.p));
-        out = solve_cp(&p, found_v);
+        out = cp_solve(&p, found_v, found_lambda);
         CASE("trial %d", trial);
         missed += out.result != CSIM_RESULT_CONVERGED;
         mean += out.iterations / 20.0;
-        if (out.result == CSIM_RESULT_CONVERGED) worst = fmax(worst, apart(found_v, cp.v, 3 * cp.p.A.n));
+        if (out.result == CSIM_RESULT_CONVERGED) worst = fmax(worst, cp_apart(found_v, cp.v, 3 * cp.p.A.n));
     }
     printf("    %d of 20 missed, %.0f iterations, v at most %.1e from the optimum\n", missed, mean, worst);
     CHECK(missed <= 1);
@@ -170,7 +142,7 @@ TEST(every_law_is_taken) {
         cp_make(24, cp_int(1, 16), CP_RIGID, -1, 10);
         for (k = FIRST; k <= LAST; k++) {
             const csim_solver_params p = params_of(k, 1e-3, 3000);
-            const csim_outcome out = solve_cp(&p, found_v);
+            const csim_outcome out = cp_solve(&p, found_v, found_lambda);
             CASE("%s, trial %d", name_of(k), trial);
             CHECK(out.result != CSIM_RESULT_NOT_FINITE);
             CHECK(csimi_all_finite(found_v, 3 * cp.p.A.n));
@@ -261,7 +233,7 @@ TEST(per_contact_methods_of_one_law_agree) {
             }
             if (m == CSIM_CONTACT_BISECTION) memcpy(first, r, sizeof first);
             CASE("trial %d, method %d", trial, m);
-            worst = fmax(worst, apart(r, first, 3 * contacts));
+            worst = fmax(worst, cp_apart(r, first, 3 * contacts));
             coulomb = fmax(coulomb, out.residual);
         }
     }
@@ -318,7 +290,7 @@ TEST(staggered_polygons_lie_in_the_disk) {
                 CHECK(u[3 * k] >= -TOL(1e-5, 1e-3) && r[3 * k] >= 0);
                 NEAR((double)r[3 * k] * u[3 * k], 0, TOL(1e-5, 1e-3)); /* Signorini */
             }
-            off[j] = fmax(off[j], apart(r, disk, 3 * contacts));
+            off[j] = fmax(off[j], cp_apart(r, disk, 3 * contacts));
         }
     }
     printf("    impulses with 4, 8, 64 sides at most %.3f, %.3f, %.4f from the disk's\n", off[0], off[1], off[2]);

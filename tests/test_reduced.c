@@ -113,6 +113,15 @@ static csim_modes *grid_modes(const modes_def *d) {
     return m;
 }
 
+/* Of a box of nx ny nz cells and a b c metres. */
+static csim_modes *bar_modes(int nx, int ny, int nz, double a, double b, double c, double young, double poisson,
+                             int modes, int derivatives) {
+    modes_def d;
+    grid(nx, ny, nz, a, b, c);
+    d = grid_def(young, poisson, modes, derivatives);
+    return grid_modes(&d);
+}
+
 /* Vertices of the face x = 0. */
 static int grid_clamp(int *fixed) {
     int i, count = 0;
@@ -369,15 +378,12 @@ TEST(small_strains_are_linear) {
 /* ---- bytes */
 
 TEST(models_are_bytes_that_are_checked_when_they_are_opened) {
-    modes_def d;
     csim_modes *m;
     const csim_modes *again = NULL;
     unsigned char *copy;
     csim_error e;
     size_t size, i;
-    grid(2, 1, 1, 0.2, 0.1, 0.1);
-    d = grid_def(1e5, 0.3, 3, 2);
-    m = grid_modes(&d);
+    m = bar_modes(2, 1, 1, 0.2, 0.1, 0.1, 1e5, 0.3, 3, 2);
     REQUIRE(m != NULL);
     size = csim_modes_bytes(m);
     copy = (unsigned char *)malloc(size + 8);
@@ -490,16 +496,13 @@ static csim_body_id put(csim_world *w, const csim_modes *m, csim_vec3 at) {
 /* The places of its nodes are derivatives of where they are. */
 TEST(terms_of_places_are_derivatives_of_positions) {
     csim_world *w = world_of(CSIM_MIDPOINT, 0, TOL(1e-10, 1e-5));
-    modes_def d;
     csim_modes *m;
     csimi_state *s;
     csim_real q[9], J[9 * CSIMI_PLACE_TERMS], weight[3] = {CSIM_R(0.2), CSIM_R(0.5), CSIM_R(0.3)};
     int block[CSIMI_PLACE_TERMS], k, c, n, pass, corner[3];
     csim_pose pose = csim_pose_identity();
     csim_body_id id;
-    grid(3, 1, 1, 0.3, 0.1, 0.1);
-    d = grid_def(1e5, 0.3, 5, 4);
-    m = grid_modes(&d);
+    m = bar_modes(3, 1, 1, 0.3, 0.1, 0.1, 1e5, 0.3, 5, 4);
     REQUIRE(m != NULL && w != NULL);
     id = put(w, m, csim_v3(0, 0, 0));
     pose.rotation = csim_quat_exp(csim_v3(CSIM_R(0.3), CSIM_R(-0.5), CSIM_R(0.8)));
@@ -551,12 +554,9 @@ TEST(terms_of_places_are_derivatives_of_positions) {
 /* Thrown, spinning and shaking: midpoint keeps energy, momentum and angular momentum; backward Euler the momenta, and
    gains nothing. */
 TEST(free_bodies_keep_energy_and_momentum) {
-    modes_def d;
     csim_modes *m;
     int pass, i, k;
-    grid(6, 2, 1, 0.6, 0.2, 0.1);
-    d = grid_def(2e5, 0.3, 6, 6);
-    m = grid_modes(&d);
+    m = bar_modes(6, 2, 1, 0.6, 0.2, 0.1, 2e5, 0.3, 6, 6);
     REQUIRE(m != NULL);
     for (pass = 0; pass < 2; pass++) {
         csim_world *w = world_of(pass ? CSIM_BACKWARD_EULER : CSIM_MIDPOINT, pass ? 0 : 9.81, TOL(1e-13, 1e-6));
@@ -645,12 +645,9 @@ TEST(a_mode_rings_as_the_midpoint_rule_says) {
 
 /* As stiff as a stone: the tumbling of a rigid body with its mass and inertia. Validation 14. */
 TEST(a_stiff_body_tumbles_like_a_rigid_one) {
-    modes_def d;
     csim_modes *m;
     int pass, i;
-    grid(3, 2, 1, 0.3, 0.2, 0.1);
-    d = grid_def(1e9, 0.3, 6, 0);
-    m = grid_modes(&d);
+    m = bar_modes(3, 2, 1, 0.3, 0.2, 0.1, 1e9, 0.3, 6, 0);
     REQUIRE(m != NULL);
     for (pass = 0; pass < 2; pass++) {
         csim_world *w = world_of(pass ? CSIM_BACKWARD_EULER : CSIM_MIDPOINT, 0, TOL(1e-12, 1e-6));
@@ -743,7 +740,7 @@ TEST(a_held_bar_sags_like_the_full_solid) {
 TEST(a_dropped_bar_bounces_and_rests) {
     modes_def d;
     csim_modes *m;
-    int pass, i, k, count, missed;
+    int pass, i, k, count;
     grid(6, 2, 2, 0.3, 0.1, 0.1);
     d = grid_def(2e5, 0.3, 8, 6);
     m = grid_modes(&d);
@@ -755,7 +752,6 @@ TEST(a_dropped_bar_bounces_and_rests) {
         double deepest = 0, last = 0, force = 0, before, gained = 0, speed = 0;
         int missed = 0;
         const csim_contact_info *c;
-        missed = 0;
         CASE(pass ? "Euler" : "midpoint");
         r.modes = m;
         r.pose.position = csim_v3(0, 0, CSIM_R(0.5));
@@ -798,12 +794,9 @@ TEST(a_dropped_bar_bounces_and_rests) {
 
 /* The derivative that Newton's method takes, against differences of what it solves. */
 TEST(the_free_step_is_solved_with_its_derivative) {
-    modes_def d;
     csim_modes *m;
     int pass, i, k;
-    grid(3, 2, 1, 0.3, 0.2, 0.1);
-    d = grid_def(1e5, 0.3, 4, 3);
-    m = grid_modes(&d);
+    m = bar_modes(3, 2, 1, 0.3, 0.2, 0.1, 1e5, 0.3, 4, 3);
     REQUIRE(m != NULL);
     for (pass = 0; pass < 2; pass++) {
         csim_world *w = world_of(pass ? CSIM_BACKWARD_EULER : CSIM_MIDPOINT, 9.81, TOL(1e-10, 1e-5));
@@ -906,7 +899,6 @@ TEST(collisions_keep_momentum) {
 
 /* Snapshots, removal of others, pushes by nodes, springs on nodes, ids. */
 TEST(reduced_bodies_live_with_others) {
-    modes_def d;
     csim_modes *m;
     csim_world *w = world_of(CSIM_BACKWARD_EULER, 9.81, TOL(1e-9, 1e-5));
     csim_body_id gone, a, b, ground;
@@ -916,12 +908,10 @@ TEST(reduced_bodies_live_with_others) {
     unsigned char *bytes;
     uint64_t hash;
     size_t size = 0;
-    csim_body_kind kind;
+    csim_body_kind kind = CSIM_PARTICLE;
     csim_vec3 v;
     int i, n;
-    grid(4, 2, 1, 0.2, 0.1, 0.05);
-    d = grid_def(1e5, 0.3, 5, 3);
-    m = grid_modes(&d);
+    m = bar_modes(4, 2, 1, 0.2, 0.1, 0.05, 1e5, 0.3, 5, 3);
     REQUIRE(m != NULL && w != NULL);
     STATUS(csim_create_ground(w, csim_v3(0, 0, 0), csim_v3(0, 0, 1), CSIM_R(0.5), &ground), CSIM_OK);
     gone = put(w, m, csim_v3(5, 0, 1));

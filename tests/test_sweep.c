@@ -371,41 +371,18 @@ TEST(units_change_nothing) {
 
 /* Turning the world, and naming bodies and contacts otherwise, turns the answer: convex law, so that there is one. */
 TEST(axes_and_order_change_nothing) {
-    int trial, i, j, m, k;
+    int trial, i, k;
     const csim_solver_params params = params_at(TOL(1e-9, 5e-5));
     for (trial = 0; trial < 20; trial++) {
         enum { N = 12, C = 20 };
         static csim_real v[3 * N];
-        csim_real Q[9], T[9], x[3];
-        csim_contact swap;
+        csim_real Q[9], x[3];
         double error = 0;
         cp_make(N, C, CP_RIGID, CSIM_LAW_PROXIMAL, 10);
         memset(found_lambda, 0, sizeof found_lambda);
         CHECK(solve_cp(&params).result == CSIM_RESULT_CONVERGED);
         memcpy(v, found_v, sizeof v);
-        cp_rotation(Q); /* x' = Q x: blocks Q B Q', terms Q J Q', frames R Q' */
-        for (i = 0; i < cp.row[N]; i++) {
-            csimi_matmul(Q, cp.val + 9 * i, T);
-            csimi_matmulT(T, Q, cp.val + 9 * i);
-        }
-        for (i = 0; i < cp.p.term_count; i++) {
-            csimi_matmul(Q, cp.terms[i].J, T);
-            csimi_matmulT(T, Q, cp.terms[i].J);
-        }
-        for (i = 0; i < N; i++) {
-            csimi_mul3(Q, cp.b + 3 * i, x);
-            memcpy(cp.b + 3 * i, x, sizeof x);
-        }
-        for (m = 0; m < C; m++) {
-            csimi_matmulT(cp.contacts[m].R, Q, T);
-            memcpy(cp.contacts[m].R, T, sizeof T);
-        }
-        for (m = C - 1; m > 0; m--) { /* contacts in another order */
-            j = cp_int(0, m);
-            swap = cp.contacts[m];
-            cp.contacts[m] = cp.contacts[j];
-            cp.contacts[j] = swap;
-        }
+        cp_turn_and_shuffle(Q);
         memset(found_lambda, 0, sizeof found_lambda);
         CHECK(solve_cp(&params).result == CSIM_RESULT_CONVERGED);
         for (i = 0; i < N; i++) {

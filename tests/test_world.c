@@ -252,20 +252,33 @@ static csim_real make_nan(void) {
     volatile csim_real zero = 0;
     return zero / zero;
 }
+/* What every walk through the fields of a definition begins and ends with. */
+static csim_world *world_of_defaults(void) {
+    csim_world_def def = csim_default_world_def();
+    csim_world *w = NULL;
+    STATUS(csim_create_world(&def, &w, NULL), CSIM_OK);
+    return w;
+}
+#define GOOD(create, least)                     \
+    do {                                        \
+        CHECK(examined > least);                \
+        CASE("good");                           \
+        STATUS(create(w, &good, &id), CSIM_OK); \
+        csim_destroy_world(w);                  \
+    } while (0)
+
 static csim_real make_infinity(void) {
     volatile csim_real zero = 0;
     return 1 / zero;
 }
 
 TEST(every_field_of_a_particle_is_checked) {
-    csim_world_def wd = csim_default_world_def();
-    csim_world *w;
+    csim_world *w = world_of_defaults();
     csim_particle_def good = csim_default_particle_def(), def;
     csim_body_id id;
     csim_real not_a_number = make_nan(), infinite = make_infinity();
     uint64_t hash;
     int examined = 0, bodies = 0;
-    STATUS(csim_create_world(&wd, &w, NULL), CSIM_OK);
     BAD_VEC(csim_create_particle, position);
     BAD_VEC(csim_create_particle, velocity);
     BAD_REAL(csim_create_particle, mass, 0, CSIM_R(1e20));
@@ -273,22 +286,17 @@ TEST(every_field_of_a_particle_is_checked) {
     BAD_REAL(csim_create_particle, damping, -1, CSIM_R(1e20));
     BAD(csim_create_particle, motion, (csim_motion)7, CSIM_OUT_OF_RANGE, "motion");
     BAD_SURFACE(csim_create_particle);
-    CHECK(examined > 60);
-    CASE("good");
-    STATUS(csim_create_particle(w, &good, &id), CSIM_OK);
-    csim_destroy_world(w);
+    GOOD(csim_create_particle, 60);
 }
 
 TEST(every_field_of_a_rigid_body_is_checked) {
-    csim_world_def wd = csim_default_world_def();
-    csim_world *w;
+    csim_world *w = world_of_defaults();
     csim_rigid_def good = csim_default_rigid_def(), def;
     csim_shape shape = csim_box(csim_v3(1, 1, 1)), bad_shape = csim_box(csim_v3(1, 0, 1));
     csim_body_id id;
     csim_real not_a_number = make_nan(), infinite = make_infinity();
     uint64_t hash;
     int examined = 0, bodies = 0, i;
-    STATUS(csim_create_world(&wd, &w, NULL), CSIM_OK);
     good.shapes = &shape;
     good.shape_count = 1;
     BAD_VEC(csim_create_rigid, pose.position);
@@ -320,15 +328,11 @@ TEST(every_field_of_a_rigid_body_is_checked) {
     BAD_SURFACE(csim_create_rigid);
     bad_shape = csim_half_space(csim_v3(0, 0, 0), csim_v3(0, 0, 1));
     BAD(csim_create_rigid, shapes, &bad_shape, CSIM_OUT_OF_RANGE, "half-space");
-    CHECK(examined > 90);
-    CASE("good");
-    STATUS(csim_create_rigid(w, &good, &id), CSIM_OK);
-    csim_destroy_world(w);
+    GOOD(csim_create_rigid, 90);
 }
 
 TEST(every_field_of_a_solid_is_checked) {
-    csim_world_def wd = csim_default_world_def();
-    csim_world *w;
+    csim_world *w = world_of_defaults();
     csim_soft_def good = one_tet(), def;
     csim_body_id id;
     csim_real not_a_number = make_nan(), infinite = make_infinity(), broken[12], one_bad[1];
@@ -337,7 +341,6 @@ TEST(every_field_of_a_solid_is_checked) {
     csim_real five[15];
     uint64_t hash;
     int examined = 0, bodies = 0;
-    STATUS(csim_create_world(&wd, &w, NULL), CSIM_OK);
     memcpy(broken, tet_vertices, sizeof broken);
     broken[5] = not_a_number;
     memcpy(five, tet_vertices, sizeof broken);
@@ -375,10 +378,7 @@ TEST(every_field_of_a_solid_is_checked) {
     BAD(csim_create_soft, tet_density, one_bad, CSIM_OUT_OF_RANGE, "tet_density");
     one_bad[0] = CSIM_R(0.5);
     BAD(csim_create_soft, tet_poisson, one_bad, CSIM_OUT_OF_RANGE, "tet_poisson");
-    CHECK(examined > 90);
-    CASE("good");
-    STATUS(csim_create_soft(w, &good, &id), CSIM_OK);
-    csim_destroy_world(w);
+    GOOD(csim_create_soft, 90);
 }
 
 #define BAD_WORLD(member, value, expected, word)                  \
@@ -397,15 +397,13 @@ TEST(every_field_of_a_solid_is_checked) {
     } while (0)
 
 TEST(every_field_of_cloth_is_checked) {
-    csim_world_def wd = csim_default_world_def();
-    csim_world *w;
+    csim_world *w = world_of_defaults();
     csim_cloth_def good = one_fold(), def;
     csim_body_id id;
     csim_real not_a_number = make_nan(), infinite = make_infinity(), broken[12], five[15];
     int outside[6] = {0, 1, 2, 0, 2, 4}, flat[6] = {0, 1, 2, 0, 2, 2}, flipped[6] = {0, 1, 2, 2, 0, 3}, fixed[1] = {4};
     uint64_t hash;
     int examined = 0, bodies = 0;
-    STATUS(csim_create_world(&wd, &w, NULL), CSIM_OK);
     memcpy(broken, good.vertices, sizeof broken);
     broken[5] = not_a_number;
     memcpy(five, good.vertices, sizeof broken);
@@ -439,10 +437,7 @@ TEST(every_field_of_cloth_is_checked) {
     good = one_fold();
     BAD(csim_create_cloth, aggregates, -1, CSIM_OUT_OF_RANGE, "aggregates");
     BAD_SURFACE(csim_create_cloth);
-    CHECK(examined > 90);
-    CASE("good");
-    STATUS(csim_create_cloth(w, &good, &id), CSIM_OK);
-    csim_destroy_world(w);
+    GOOD(csim_create_cloth, 90);
 }
 
 TEST(every_field_of_a_world_is_checked) {
@@ -543,8 +538,7 @@ TEST(links_and_ids_are_checked) {
     } while (0)
 
 TEST(every_field_of_a_tree_is_checked) {
-    csim_world_def wd = csim_default_world_def();
-    csim_world *w;
+    csim_world *w = world_of_defaults();
     csim_tree_link_def links[3], link[3];
     csim_tree_def good = csim_default_tree_def(), def;
     csim_shape ball = csim_sphere(CSIM_R(0.1)), plane = csim_half_space(csim_v3(0, 0, 0), csim_v3(0, 0, 1));
@@ -553,7 +547,6 @@ TEST(every_field_of_a_tree_is_checked) {
     char named[64];
     uint64_t hash;
     int examined = 0, bodies = 1, i;
-    STATUS(csim_create_world(&wd, &w, NULL), CSIM_OK);
     STATUS(add_box(w, 0, 0, 0, 1, &id), CSIM_OK);
     for (i = 0; i < 3; i++) {
         links[i] = csim_default_tree_link_def();
@@ -624,23 +617,18 @@ TEST(every_field_of_a_tree_is_checked) {
     BAD_LINK(1, shapes, NULL, CSIM_NULL_ARGUMENT, "shapes");
     BAD_LINK(1, shapes, &plane, CSIM_OUT_OF_RANGE, "shapes");
     BAD_LINK(2, shape_count, -1, CSIM_OUT_OF_RANGE, "shape_count");
-    CHECK(examined > 170);
-    CASE("good");
     good.links = links;
-    STATUS(csim_create_tree(w, &good, &id), CSIM_OK);
-    csim_destroy_world(w);
+    GOOD(csim_create_tree, 170);
 }
 
 TEST(every_field_of_a_cable_is_checked) {
-    csim_world_def wd = csim_default_world_def();
-    csim_world *w;
+    csim_world *w = world_of_defaults();
     csim_cable_def good = csim_default_cable_def(), def;
     csim_body_id id;
     csim_real not_a_number = make_nan(), infinite = make_infinity();
     csim_real same[9] = {0, 0, 0, 1, 0, 0, 1, 0, 0}, across[8] = {1, 0, 0, 0, 1, 0, 0, 0};
     uint64_t hash;
     int examined = 0, bodies = 1;
-    STATUS(csim_create_world(&wd, &w, NULL), CSIM_OK);
     STATUS(add_box(w, 0, 0, 0, 1, &id), CSIM_OK);
     good.end = csim_v3(1, 0, 0);
     BAD_VEC(csim_create_cable, start);
@@ -680,10 +668,7 @@ TEST(every_field_of_a_cable_is_checked) {
     same[4] = not_a_number;
     BAD(csim_create_cable, point_count, 2, CSIM_NOT_FINITE, "points");
     same[4] = 0;
-    CHECK(examined > 110);
-    CASE("good");
-    STATUS(csim_create_cable(w, &good, &id), CSIM_OK);
-    csim_destroy_world(w);
+    GOOD(csim_create_cable, 110);
 }
 
 #define BAD_SIDE(create, side)                                                     \
@@ -785,15 +770,13 @@ TEST(every_field_of_joints_pins_and_clamps_is_checked) {
 
 /* Materials of solids, element by element, and their activation. */
 TEST(every_field_of_materials_is_checked) {
-    csim_world_def wd = csim_default_world_def();
-    csim_world *w;
+    csim_world *w = world_of_defaults();
     csim_soft_def good = one_tet(), def;
     csim_body_id id, solid;
     csim_material wrong[1] = {(csim_material)9};
     csim_real not_a_number = make_nan(), infinite = make_infinity(), one_bad[1];
     uint64_t hash;
     int examined = 0, bodies = 1, i;
-    STATUS(csim_create_world(&wd, &w, NULL), CSIM_OK);
     STATUS(csim_create_soft(w, &good, &solid), CSIM_OK);
     for (i = 0; i < (int)CSIM_MATERIAL_COUNT_; i++) {
         good.material = (csim_material)i;
