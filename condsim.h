@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 3b2a0c0cc491a46a
+   Hash of the parts: 629dc5f2315b790d
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -469,8 +469,7 @@ CSIM_API void csim_shape_bounds(const csim_geometry *geometry, const csim_hull_d
    A mesh becomes distances on a grid: exact to the triangles at the nodes, smooth between them (quadratic B-splines),
    negative where the generalized winding number (Jacobson, Kavan and Sorkine-Hornung 2013) is above 1/2, so that holes
    and flipped triangles do little harm. What is thinner than a cell may be missing: csim_field_info.error says how far
-   the surface of the grid is off the mesh. A height field is kept as it is and touched exactly, triangle by triangle.
- */
+   the surface of the grid is off the mesh. A height field is kept as it is and touched exactly, by triangles. */
 #ifndef CSIM_FIELD_H
 #define CSIM_FIELD_H
 
@@ -548,8 +547,7 @@ CSIM_API csim_shape csim_field_shape(const csim_field *field);
 typedef enum csim_material {
     CSIM_COROTATIONAL,        /* linear in the stretches; loses volume when pulled far; the fastest, the default */
     CSIM_NEO_HOOKEAN,         /* stable neo-Hookean (Smith et al. 2018): keeps its volume, recovers from inversion */
-    CSIM_ST_VENANT_KIRCHHOFF, /* linear in Green's strain; softens below 0.58 of its length: not for strong compression
-                               */
+    CSIM_ST_VENANT_KIRCHHOFF, /* linear in Green's strain; softens below 0.58 of its length: not to be crushed */
     CSIM_MATERIAL_COUNT_
 } csim_material;
 
@@ -1137,13 +1135,12 @@ typedef struct csim_capacity {
                           + 2 bends + span coords */
     int contacts;      /* contact points in one step, speculative ones included; default 16 shapes + 2 nodes */
     int pairs;         /* overlapping bounds in one step; default 8 (shapes + bodies) + 16 frames */
-    int trees;      /* articulated bodies; default 0 */
-    int tree_links; /* of all of them; default 0 */
-    int coords;     /* blocks of three coordinates of all of them, each limb rounded up; default 0 */
-    int tree_span;  /* such blocks of the largest; default coords */
-    int modal;      /* numbers of the models of reduced bodies, csim_reduced_needs; default 0 */
-    int aggregates; /* groups of solids for the coarse correction; default n^(2/3) / 6 of the nodes, 4..150, with tets
-                     */
+    int trees;         /* articulated bodies; default 0 */
+    int tree_links;    /* of all of them; default 0 */
+    int coords;        /* blocks of three coordinates of all of them, each limb rounded up; default 0 */
+    int tree_span;     /* such blocks of the largest; default coords */
+    int modal;         /* numbers of the models of reduced bodies, csim_reduced_needs; default 0 */
+    int aggregates;    /* groups of the coarse correction; default with tets: n^(2/3) / 6 of the nodes, 4..150 */
 } csim_capacity;
 
 /* What a filter and a mixing rule are told about the two sides. They are pure functions: they may read the world, and
@@ -1672,15 +1669,15 @@ typedef struct csim_motor {
 } csim_motor;
 
 typedef struct csim_joint_def {
-    csim_joint_kind kind;   /* default CSIM_JOINT_BALL */
-    csim_attachment a, b;   /* hinge, slider, weld: rigid bodies, or the world for one of them; gear: unused */
-    csim_vec3 axis;         /* hinge, slider: world axes, now; normalised here; default z */
-    csim_real length;       /* distance, rope: m; < 0 (default): as it is now */
-    bool limited;           /* hinge, slider: the coordinate stays between lower and upper */
-    csim_real lower, upper; /* rad or m, lower <= upper; default 0 */
-    csim_motor motor;       /* hinge, slider */
+    csim_joint_kind kind;       /* default CSIM_JOINT_BALL */
+    csim_attachment a, b;       /* hinge, slider, weld: rigid bodies, or the world for one of them; gear: unused */
+    csim_vec3 axis;             /* hinge, slider: world axes, now; normalised here; default z */
+    csim_real length;           /* distance, rope: m; < 0 (default): as it is now */
+    bool limited;               /* hinge, slider: the coordinate stays between lower and upper */
+    csim_real lower, upper;     /* rad or m, lower <= upper; default 0 */
+    csim_motor motor;           /* hinge, slider */
     csim_link_id first, second; /* gear: two hinges or sliders of this world */
-    csim_real ratio;        /* gear, not 0; m per rad where the kinds differ; default 1 */
+    csim_real ratio;            /* gear, not 0; m per rad where the kinds differ; default 1 */
     csim_real break_force, break_torque; /* N, N m: beyond these the joint lets go for good; 0 (default): never */
     bool collide; /* default false: two rigid bodies in a ball, hinge, slider or weld do not touch while it holds */
     uint32_t guard;
@@ -1688,18 +1685,17 @@ typedef struct csim_joint_def {
 
 typedef struct csim_joint_state {
     csim_joint_kind kind;
-    csim_real position, speed;     /* of the coordinate, after the last step */
-    csim_vec3 force, torque; /* of the last step, on a at its point, world axes, N and N m; limit and motor in it */
-    csim_real along;               /* part of it along the coordinate: limit and motor (gear: the coupling), N or N m */
-    csim_real error, error_angle;  /* how far the joint is open now: m and rad, coordinate and limits left out */
+    csim_real position, speed; /* of the coordinate, after the last step */
+    csim_vec3 force, torque;   /* of the last step, on a at its point, world axes, N and N m; limit and motor in it */
+    csim_real along;           /* part of it along the coordinate: limit and motor (gear: the coupling), N or N m */
+    csim_real error, error_angle; /* how far the joint is open now: m and rad, coordinate and limits left out */
     bool broken;
 } csim_joint_state;
 
 /* A ball joint between points of the world, no limits, no motor, never breaks. */
 CSIM_API csim_joint_def csim_default_joint_def(void);
 /* As the create calls of world.h; the joint takes the bodies as they lie now. Also CSIM_WRONG_KIND: a hinge, slider or
-   weld on anything but rigid bodies, a gear on other links. csim_destroy_link removes it; a gear goes with its joints.
- */
+   weld on anything but rigid bodies, a gear on other links. csim_destroy_link removes it, a gear with its joints. */
 CSIM_API csim_status csim_create_joint(csim_world *world, const csim_joint_def *def, csim_link_id *id);
 /* Fails: CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_WRONG_KIND (no joint), CSIM_NULL_ARGUMENT. */
 CSIM_API csim_status csim_joint_get(const csim_world *world, csim_link_id id, csim_joint_state *state);
@@ -1741,7 +1737,7 @@ typedef struct csim_cloth_def {
     csim_real stiffness_damping; /* beta_K, s, >= 0; default 1e-3 */
     const int *fixed;            /* [fixed_count] vertices that start as CSIM_STATIC */
     int fixed_count;
-    int aggregates; /* groups of the coarse correction; 0: by size */
+    int aggregates;          /* groups of the coarse correction; 0: by size */
     bool self_collision;     /* default false: it passes through itself */
     csim_real self_distance; /* parts nearer than this at rest never touch each other, m; 0 (default): the mean edge,
                                 two thicknesses at least */
@@ -2690,8 +2686,7 @@ typedef struct csimi_energy {
 /* One kind of model. A null entry means nothing to do. */
 typedef struct csimi_model {
     const char *name;
-    /* block pairs this kind couples: calls with pairs = null count; returns the number of pairs written (2 ints each)
-     */
+    /* block pairs this kind couples, 2 ints each: calls with pairs = null count; returns how many were written */
     int (*couple)(const csimi_state *s, int *pairs);
     /* finds its slots in a pattern that holds its pairs */
     void (*bind)(csimi_state *s, const csim_block_matrix *pattern);
@@ -3862,8 +3857,7 @@ enum { CSIMI_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper limit, f
     X(contacts, csim_contact_info, contact, 1)               \
     X(ended, uint64_t, ended_id, 1)
 
-/* Everything that is counted: the axes of the arrays above, the stored blocks of A, and the pairs of the broad phase.
- */
+/* Everything that is counted: the axes of the arrays above, the stored blocks of A, the pairs of the broad phase. */
 #define CSIMI_WORLD_AXES(X)                                                                                           \
     X(bodies)                                                                                                         \
     X(nodes)                                                                                                          \
@@ -6284,8 +6278,7 @@ static void csimi_gyro_cross(const double *a, const double *b, double *c) {
 
 static double csimi_gyro_dot(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
-/* x -= J^-1 r with J = I + s ([w]x I - [I w]x), the derivative of I x + s w x I w, column by column by Cramer's rule.
- */
+/* x -= J^-1 r with J = I + s ([w]x I - [I w]x), the derivative of I x + s w x I w; columns by Cramer's rule. */
 static bool csimi_gyro_newton(const double *I, double s, const double *w, const double *r, double *x) {
     double Iw[3], J[3][3], c[3][3], det;
     int i, j;
@@ -13745,8 +13738,7 @@ CSIMI_FN int csimi_islands(const csim_block_matrix *A, const unsigned char *skip
 /* ==== end contact/islands.c */
 
 /* ==== begin contact/nodalize.c ================================================================================== */
-/* contact/nodalize: virtual nodes, so that a diagonal W makes a scalar of every contact (COND paper V, contact.md 3).
- */
+/* contact/nodalize: virtual nodes: with a diagonal W every contact is a scalar's (COND paper V, contact.md 3). */
 
 /* What is known of a nodal problem before its matrix: sizes, and the integers its pattern is built with. */
 typedef struct csimi_nodal_plan {
@@ -18789,8 +18781,7 @@ static void csimi_sweep_bind(csimi_sweep *s) {
     s->loop.prepare = csimi_sweep_ready;
 }
 
-/* Doubles that Newton gets besides the ring: small islands always fit, whatever their graph; a quarter of a megabyte.
- */
+/* Doubles that Newton gets besides the ring, a quarter of a megabyte: small islands fit, whatever their graph. */
 static size_t csimi_sweep_spare(int n, int contacts, int window) {
     const size_t most = 32768, rows = (size_t)n;
     const size_t full = rows > 200 ? most : CSIMI_NEWTON_NUMBERS(rows);
@@ -26229,8 +26220,7 @@ CSIM_API csim_tree_def csim_default_tree_def(void) {
 
 /* ---- layout of the coordinates */
 
-/* Whether the root has blocks of its own; a root of one coordinate shares them with the rest, which is then one limb.
- */
+/* Whether the root has blocks of its own; a root of one coordinate shares them with the rest, then one limb. */
 static bool csimi_tree_has_base(const csim_tree_def *def) { return csimi_tree_dofs(def->links[0].joint) >= 3; }
 
 /* The limb a link belongs to: the link that hangs on the root; 0: the root, or all when the root shares. */
@@ -27637,8 +27627,7 @@ CSIMI_FN csim_real csimi_gap_at(const csim_world *w, const csimi_state *then, co
 /* ==== end world/detect.c */
 
 /* ==== begin world/narrow.c ====================================================================================== */
-/* world/narrow: contacts of two objects whose bounds meet. contact.md 7: a point against a volume, and pairs of shapes.
- */
+/* world/narrow: contacts of two objects whose bounds meet: points against volumes, pairs of shapes. contact.md 7. */
 
 /* ---- ids and filters */
 
@@ -28876,8 +28865,8 @@ static int csimi_leader(const csim_world *w, int block) {
 }
 
 /* What is left unsolved opens joints, so that islands of rigid bodies with joints are solved far beyond the tolerance
-   where that is cheap: alone, or to a millionth beside contacts. Meeting the world's tolerance is enough all the same.
- */
+   where that is cheap: alone, or to a millionth beside contacts. Meeting the world's tolerance is enough all the
+   same. */
 static csim_real csimi_island_tolerance(const csim_world *w, const csimi_step_frame *f, const csim_problem *problem,
                                         const int *contact) {
     const csim_real asked = w->def.solver.tolerance;
@@ -30272,8 +30261,7 @@ static csim_status csimi_check_snapshot(csim_world *w, const csimi_snapshot_head
     if (!csimi_counts_sane(&h->count)) return csimi_bad_snapshot(w, "counts", 0, "0..1e8");
     if (h->bytes != bytes || csimi_snapshot_bytes(&h->count) != bytes)
         return csimi_bad_snapshot(w, "bytes", (double)bytes, "the size the snapshot says");
-    if (h->hash != csimi_snapshot_hash(h, p))
-        return csimi_bad_snapshot(w, "hash", 0, "undamaged bytes");
+    if (h->hash != csimi_snapshot_hash(h, p)) return csimi_bad_snapshot(w, "hash", 0, "undamaged bytes");
     if (h->live_bodies < 0 || h->live_bodies > h->count.bodies || h->free_body < -1 ||
         h->free_body >= h->count.bodies || h->free_link < -1 || h->free_link >= h->count.links || h->integrator < 0 ||
         h->integrator >= CSIM_INTEGRATOR_COUNT_ ||

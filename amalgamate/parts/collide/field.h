@@ -3,8 +3,7 @@
    A mesh becomes distances on a grid: exact to the triangles at the nodes, smooth between them (quadratic B-splines),
    negative where the generalized winding number (Jacobson, Kavan and Sorkine-Hornung 2013) is above 1/2, so that holes
    and flipped triangles do little harm. What is thinner than a cell may be missing: csim_field_info.error says how far
-   the surface of the grid is off the mesh. A height field is kept as it is and touched exactly, triangle by triangle.
- */
+   the surface of the grid is off the mesh. A height field is kept as it is and touched exactly, by triangles. */
 #ifndef CSIM_FIELD_H
 #define CSIM_FIELD_H
 

@@ -1,5 +1,4 @@
-/* contact/nodalize: virtual nodes, so that a diagonal W makes a scalar of every contact (COND paper V, contact.md 3).
- */
+/* contact/nodalize: virtual nodes: with a diagonal W every contact is a scalar's (COND paper V, contact.md 3). */
 #include "private.h"
 
 /* What is known of a nodal problem before its matrix: sizes, and the integers its pattern is built with. */

@@ -8,8 +8,7 @@
 typedef enum csim_material {
     CSIM_COROTATIONAL,        /* linear in the stretches; loses volume when pulled far; the fastest, the default */
     CSIM_NEO_HOOKEAN,         /* stable neo-Hookean (Smith et al. 2018): keeps its volume, recovers from inversion */
-    CSIM_ST_VENANT_KIRCHHOFF, /* linear in Green's strain; softens below 0.58 of its length: not for strong compression
-                               */
+    CSIM_ST_VENANT_KIRCHHOFF, /* linear in Green's strain; softens below 0.58 of its length: not to be crushed */
     CSIM_MATERIAL_COUNT_
 } csim_material;
 

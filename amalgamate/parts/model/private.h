@@ -208,8 +208,7 @@ typedef struct csimi_energy {
 /* One kind of model. A null entry means nothing to do. */
 typedef struct csimi_model {
     const char *name;
-    /* block pairs this kind couples: calls with pairs = null count; returns the number of pairs written (2 ints each)
-     */
+    /* block pairs this kind couples, 2 ints each: calls with pairs = null count; returns how many were written */
     int (*couple)(const csimi_state *s, int *pairs);
     /* finds its slots in a pattern that holds its pairs */
     void (*bind)(csimi_state *s, const csim_block_matrix *pattern);

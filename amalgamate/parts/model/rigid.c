@@ -44,8 +44,7 @@ static void csimi_gyro_cross(const double *a, const double *b, double *c) {
 
 static double csimi_gyro_dot(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
-/* x -= J^-1 r with J = I + s ([w]x I - [I w]x), the derivative of I x + s w x I w, column by column by Cramer's rule.
- */
+/* x -= J^-1 r with J = I + s ([w]x I - [I w]x), the derivative of I x + s w x I w; columns by Cramer's rule. */
 static bool csimi_gyro_newton(const double *I, double s, const double *w, const double *r, double *x) {
     double Iw[3], J[3][3], c[3][3], det;
     int i, j;

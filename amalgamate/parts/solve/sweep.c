@@ -172,8 +172,7 @@ static void csimi_sweep_bind(csimi_sweep *s) {
     s->loop.prepare = csimi_sweep_ready;
 }
 
-/* Doubles that Newton gets besides the ring: small islands always fit, whatever their graph; a quarter of a megabyte.
- */
+/* Doubles that Newton gets besides the ring, a quarter of a megabyte: small islands fit, whatever their graph. */
 static size_t csimi_sweep_spare(int n, int contacts, int window) {
     const size_t most = 32768, rows = (size_t)n;
     const size_t full = rows > 200 ? most : CSIMI_NEWTON_NUMBERS(rows);

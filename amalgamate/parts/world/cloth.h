@@ -25,7 +25,7 @@ typedef struct csim_cloth_def {
     csim_real stiffness_damping; /* beta_K, s, >= 0; default 1e-3 */
     const int *fixed;            /* [fixed_count] vertices that start as CSIM_STATIC */
     int fixed_count;
-    int aggregates; /* groups of the coarse correction; 0: by size */
+    int aggregates;          /* groups of the coarse correction; 0: by size */
     bool self_collision;     /* default false: it passes through itself */
     csim_real self_distance; /* parts nearer than this at rest never touch each other, m; 0 (default): the mean edge,
                                 two thicknesses at least */

@@ -384,8 +384,8 @@ static int csimi_leader(const csim_world *w, int block) {
 }
 
 /* What is left unsolved opens joints, so that islands of rigid bodies with joints are solved far beyond the tolerance
-   where that is cheap: alone, or to a millionth beside contacts. Meeting the world's tolerance is enough all the same.
- */
+   where that is cheap: alone, or to a millionth beside contacts. Meeting the world's tolerance is enough all the
+   same. */
 static csim_real csimi_island_tolerance(const csim_world *w, const csimi_step_frame *f, const csim_problem *problem,
                                         const int *contact) {
     const csim_real asked = w->def.solver.tolerance;

@@ -37,15 +37,15 @@ typedef struct csim_motor {
 } csim_motor;
 
 typedef struct csim_joint_def {
-    csim_joint_kind kind;   /* default CSIM_JOINT_BALL */
-    csim_attachment a, b;   /* hinge, slider, weld: rigid bodies, or the world for one of them; gear: unused */
-    csim_vec3 axis;         /* hinge, slider: world axes, now; normalised here; default z */
-    csim_real length;       /* distance, rope: m; < 0 (default): as it is now */
-    bool limited;           /* hinge, slider: the coordinate stays between lower and upper */
-    csim_real lower, upper; /* rad or m, lower <= upper; default 0 */
-    csim_motor motor;       /* hinge, slider */
+    csim_joint_kind kind;       /* default CSIM_JOINT_BALL */
+    csim_attachment a, b;       /* hinge, slider, weld: rigid bodies, or the world for one of them; gear: unused */
+    csim_vec3 axis;             /* hinge, slider: world axes, now; normalised here; default z */
+    csim_real length;           /* distance, rope: m; < 0 (default): as it is now */
+    bool limited;               /* hinge, slider: the coordinate stays between lower and upper */
+    csim_real lower, upper;     /* rad or m, lower <= upper; default 0 */
+    csim_motor motor;           /* hinge, slider */
     csim_link_id first, second; /* gear: two hinges or sliders of this world */
-    csim_real ratio;        /* gear, not 0; m per rad where the kinds differ; default 1 */
+    csim_real ratio;            /* gear, not 0; m per rad where the kinds differ; default 1 */
     csim_real break_force, break_torque; /* N, N m: beyond these the joint lets go for good; 0 (default): never */
     bool collide; /* default false: two rigid bodies in a ball, hinge, slider or weld do not touch while it holds */
     uint32_t guard;
@@ -53,18 +53,17 @@ typedef struct csim_joint_def {
 
 typedef struct csim_joint_state {
     csim_joint_kind kind;
-    csim_real position, speed;     /* of the coordinate, after the last step */
-    csim_vec3 force, torque; /* of the last step, on a at its point, world axes, N and N m; limit and motor in it */
-    csim_real along;               /* part of it along the coordinate: limit and motor (gear: the coupling), N or N m */
-    csim_real error, error_angle;  /* how far the joint is open now: m and rad, coordinate and limits left out */
+    csim_real position, speed; /* of the coordinate, after the last step */
+    csim_vec3 force, torque;   /* of the last step, on a at its point, world axes, N and N m; limit and motor in it */
+    csim_real along;           /* part of it along the coordinate: limit and motor (gear: the coupling), N or N m */
+    csim_real error, error_angle; /* how far the joint is open now: m and rad, coordinate and limits left out */
     bool broken;
 } csim_joint_state;
 
 /* A ball joint between points of the world, no limits, no motor, never breaks. */
 CSIM_API csim_joint_def csim_default_joint_def(void);
 /* As the create calls of world.h; the joint takes the bodies as they lie now. Also CSIM_WRONG_KIND: a hinge, slider or
-   weld on anything but rigid bodies, a gear on other links. csim_destroy_link removes it; a gear goes with its joints.
- */
+   weld on anything but rigid bodies, a gear on other links. csim_destroy_link removes it, a gear with its joints. */
 CSIM_API csim_status csim_create_joint(csim_world *world, const csim_joint_def *def, csim_link_id *id);
 /* Fails: CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_WRONG_KIND (no joint), CSIM_NULL_ARGUMENT. */
 CSIM_API csim_status csim_joint_get(const csim_world *world, csim_link_id id, csim_joint_state *state);

@@ -1,5 +1,4 @@
-/* world/narrow: contacts of two objects whose bounds meet. contact.md 7: a point against a volume, and pairs of shapes.
- */
+/* world/narrow: contacts of two objects whose bounds meet: points against volumes, pairs of shapes. contact.md 7. */
 #include "private.h"
 
 /* ---- ids and filters */

@@ -166,8 +166,7 @@ enum { CSIMI_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper limit, f
     X(contacts, csim_contact_info, contact, 1)               \
     X(ended, uint64_t, ended_id, 1)
 
-/* Everything that is counted: the axes of the arrays above, the stored blocks of A, and the pairs of the broad phase.
- */
+/* Everything that is counted: the axes of the arrays above, the stored blocks of A, the pairs of the broad phase. */
 #define CSIMI_WORLD_AXES(X)                                                                                           \
     X(bodies)                                                                                                         \
     X(nodes)                                                                                                          \

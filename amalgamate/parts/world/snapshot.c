@@ -102,8 +102,7 @@ static csim_status csimi_check_snapshot(csim_world *w, const csimi_snapshot_head
     if (!csimi_counts_sane(&h->count)) return csimi_bad_snapshot(w, "counts", 0, "0..1e8");
     if (h->bytes != bytes || csimi_snapshot_bytes(&h->count) != bytes)
         return csimi_bad_snapshot(w, "bytes", (double)bytes, "the size the snapshot says");
-    if (h->hash != csimi_snapshot_hash(h, p))
-        return csimi_bad_snapshot(w, "hash", 0, "undamaged bytes");
+    if (h->hash != csimi_snapshot_hash(h, p)) return csimi_bad_snapshot(w, "hash", 0, "undamaged bytes");
     if (h->live_bodies < 0 || h->live_bodies > h->count.bodies || h->free_body < -1 ||
         h->free_body >= h->count.bodies || h->free_link < -1 || h->free_link >= h->count.links || h->integrator < 0 ||
         h->integrator >= CSIM_INTEGRATOR_COUNT_ ||

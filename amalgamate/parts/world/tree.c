@@ -25,8 +25,7 @@ CSIM_API csim_tree_def csim_default_tree_def(void) {
 
 /* ---- layout of the coordinates */
 
-/* Whether the root has blocks of its own; a root of one coordinate shares them with the rest, which is then one limb.
- */
+/* Whether the root has blocks of its own; a root of one coordinate shares them with the rest, then one limb. */
 static bool csimi_tree_has_base(const csim_tree_def *def) { return csimi_tree_dofs(def->links[0].joint) >= 3; }
 
 /* The limb a link belongs to: the link that hangs on the root; 0: the root, or all when the root shares. */

@@ -69,13 +69,12 @@ typedef struct csim_capacity {
                           + 2 bends + span coords */
     int contacts;      /* contact points in one step, speculative ones included; default 16 shapes + 2 nodes */
     int pairs;         /* overlapping bounds in one step; default 8 (shapes + bodies) + 16 frames */
-    int trees;      /* articulated bodies; default 0 */
-    int tree_links; /* of all of them; default 0 */
-    int coords;     /* blocks of three coordinates of all of them, each limb rounded up; default 0 */
-    int tree_span;  /* such blocks of the largest; default coords */
-    int modal;      /* numbers of the models of reduced bodies, csim_reduced_needs; default 0 */
-    int aggregates; /* groups of solids for the coarse correction; default n^(2/3) / 6 of the nodes, 4..150, with tets
-                     */
+    int trees;         /* articulated bodies; default 0 */
+    int tree_links;    /* of all of them; default 0 */
+    int coords;        /* blocks of three coordinates of all of them, each limb rounded up; default 0 */
+    int tree_span;     /* such blocks of the largest; default coords */
+    int modal;         /* numbers of the models of reduced bodies, csim_reduced_needs; default 0 */
+    int aggregates;    /* groups of the coarse correction; default with tets: n^(2/3) / 6 of the nodes, 4..150 */
 } csim_capacity;
 
 /* What a filter and a mixing rule are told about the two sides. They are pure functions: they may read the world, and
