@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 629dc5f2315b790d
+   Hash of the parts: 3aa78a1b6fd66718
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -5615,6 +5615,20 @@ CSIMI_FN void csimi_cholesky_solve(int m, const double *L, double *x) {
 
 static double csimi_size(double x) { return x < 0 ? -x : x; }
 
+/* Four sums hide the latency of one. */
+static double csimi_dense_dot(int count, const double *a, const double *b) {
+    double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    int j;
+    for (j = 0; j + 4 <= count; j += 4) {
+        s0 += a[j] * b[j];
+        s1 += a[j + 1] * b[j + 1];
+        s2 += a[j + 2] * b[j + 2];
+        s3 += a[j + 3] * b[j + 3];
+    }
+    for (; j < count; j++) s0 += a[j] * b[j];
+    return (s0 + s1) + (s2 + s3);
+}
+
 static void csimi_swap_rows(int m, double *a, double *b) {
     int j;
     for (j = 0; j < m; j++) {
@@ -5624,42 +5638,60 @@ static void csimi_swap_rows(int m, double *a, double *b) {
     }
 }
 
+/* Column k of L, and what it takes from the columns after it up to last; false without a pivot. */
+static bool csimi_lu_column(int m, double *A, int k, int last, int *pivot) {
+    const size_t stride = (size_t)m;
+    double *row = A + stride * (size_t)k;
+    int i, best = k;
+    for (i = k + 1; i < m; i++)
+        if (csimi_size(A[stride * (size_t)i + (size_t)k]) > csimi_size(A[stride * (size_t)best + (size_t)k])) best = i;
+    pivot[k] = best;
+    if (best != k) csimi_swap_rows(m, row, A + stride * (size_t)best);
+    if (!(csimi_size(row[k]) > 0 && csimi_size(row[k]) < 1e300)) return false;
+    for (i = k + 1; i < m; i++) {
+        double *h = A + stride * (size_t)i;
+        h[k] /= row[k];
+        csimi_subtract_row(last - k - 1, h[k], row + k + 1, h + k + 1);
+    }
+    return true;
+}
+
+/* Four columns at a time, so that the rest of a row is read and written once for four. */
 CSIMI_FN bool csimi_lu(int m, double *A, int *pivot) {
     const size_t stride = (size_t)m;
-    int i, k;
-    for (k = 0; k < m; k++) {
-        double *row = A + stride * (size_t)k;
-        int best = k;
-        for (i = k + 1; i < m; i++)
-            if (csimi_size(A[stride * (size_t)i + (size_t)k]) > csimi_size(A[stride * (size_t)best + (size_t)k]))
-                best = i;
-        pivot[k] = best;
-        if (best != k) csimi_swap_rows(m, row, A + stride * (size_t)best);
-        if (!(csimi_size(row[k]) > 0 && csimi_size(row[k]) < 1e300)) return false;
-        for (i = k + 1; i < m; i++) {
+    int first, last, i, k;
+    for (first = 0; first < m; first = last) {
+        const double *U;
+        last = first + 4 < m ? first + 4 : m;
+        U = A + stride * (size_t)first + last;
+        for (k = first; k < last; k++)
+            if (!csimi_lu_column(m, A, k, last, pivot)) return false;
+        for (i = first + 1; i < last; i++)
+            for (k = first; k < i; k++) {
+                double *h = A + stride * (size_t)i;
+                csimi_subtract_row(m - last, h[k], A + stride * (size_t)k + last, h + last);
+            }
+        for (i = last; i < m; i++) {
             double *h = A + stride * (size_t)i;
-            if (h[k] == 0) continue;
-            h[k] /= row[k];
-            csimi_subtract_row(m - k - 1, h[k], row + k + 1, h + k + 1);
+            if (h[first] == 0 && h[first + 1] == 0 && h[first + 2] == 0 && h[first + 3] == 0) continue;
+            csimi_subtract_rows4(m - last, h + first, U, stride, h + last);
         }
     }
     return true;
 }
 
 CSIMI_FN void csimi_lu_solve(int m, const double *LU, const int *pivot, double *x) {
-    int i, j;
+    int i;
     for (i = 0; i < m; i++)
         if (pivot[i] != i) {
             const double t = x[i];
             x[i] = x[pivot[i]];
             x[pivot[i]] = t;
         }
-    for (i = 0; i < m; i++)
-        for (j = 0; j < i; j++) x[i] -= LU[(size_t)m * (size_t)i + (size_t)j] * x[j];
+    for (i = 0; i < m; i++) x[i] -= csimi_dense_dot(i, LU + (size_t)m * (size_t)i, x);
     for (i = m - 1; i >= 0; i--) {
         const double *row = LU + (size_t)m * (size_t)i;
-        for (j = i + 1; j < m; j++) x[i] -= row[j] * x[j];
-        x[i] /= row[i];
+        x[i] = (x[i] - csimi_dense_dot(m - 1 - i, row + i + 1, x + i + 1)) / row[i];
     }
 }
 /* ==== end sparse/dense.c */
@@ -13987,6 +14019,11 @@ static void csimi_nodal_copy(const csim_block_matrix *given, csim_block_matrix *
     int i, j, k;
     for (i = 0; i < given->n; ++i) {
         k = given->row[i];
+        if (A->row[i + 1] - A->row[i] == given->row[i + 1] - k) { /* no virtual node hangs on this row */
+            CSIMI_MEMCPY(A->val + 9 * (size_t)A->row[i], given->val + 9 * (size_t)k,
+                         9 * sizeof(csim_real) * (size_t)(given->row[i + 1] - k));
+            continue;
+        }
         for (j = A->row[i]; j < A->row[i + 1]; ++j) {
             if (k < given->row[i + 1] && given->col[k] == A->col[j])
                 CSIMI_MEMCPY(A->val + 9 * (size_t)j, given->val + 9 * (size_t)k++, 9 * sizeof(csim_real));
@@ -14567,28 +14604,60 @@ typedef struct csimi_gram_row {
     const csim_real *metric;
 } csimi_gram_row;
 
-/* Four products f_k M f at once, so that M and f are read once for four pairs; two lanes each, in chunks. */
-static void csimi_gram_four(int n, const csim_real *CSIMI_RESTRICT M, const csim_real *CSIMI_RESTRICT f,
-                            const csim_real *const *pair, double *dot) {
+/* Vectors of gcc and clang, four doubles from four csim_real; other compilers make the same four sums by hand. */
+#if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9)
+#define CSIMI_QUADS 1
+typedef double csimi_quad __attribute__((vector_size(32)));
+typedef csim_real csimi_quad_real
+    __attribute__((vector_size(4 * CSIM_REAL_SIZE), aligned(CSIM_REAL_SIZE), may_alias));
+#define CSIMI_QUAD(p) __builtin_convertvector(*(const csimi_quad_real *)(p), csimi_quad)
+#else
+#define CSIMI_QUADS 0
+#endif
+
+/* sums[4 k + i % 4] = f_k M f over [begin, end) for four pairs k: M and f are read once for four. */
+static void csimi_gram_quads(const csim_real *CSIMI_RESTRICT M, const csim_real *CSIMI_RESTRICT f,
+                             const csim_real *const *pair, int begin, int end, double *sums) {
     const csim_real *CSIMI_RESTRICT a = pair[0], *CSIMI_RESTRICT b = pair[1];
     const csim_real *CSIMI_RESTRICT c = pair[2], *CSIMI_RESTRICT d = pair[3];
-    int i, begin, end;
+    int i = begin, k;
+#if CSIMI_QUADS
+    csimi_quad A = {0, 0, 0, 0}, B = A, C = A, D = A;
+    for (; i + 4 <= end; i += 4) {
+        const csimi_quad x = CSIMI_QUAD(M + i) * CSIMI_QUAD(f + i);
+        A += x * CSIMI_QUAD(a + i);
+        B += x * CSIMI_QUAD(b + i);
+        C += x * CSIMI_QUAD(c + i);
+        D += x * CSIMI_QUAD(d + i);
+    }
+    for (k = 0; k < 4; ++k) sums[k] = A[k], sums[4 + k] = B[k], sums[8 + k] = C[k], sums[12 + k] = D[k];
+#else
+    for (k = 0; k < 16; ++k) sums[k] = 0;
+#endif
+    for (; i < end; ++i) {
+        const double x = (double)M[i] * (double)f[i];
+        k = (i - begin) % 4;
+        sums[k] += x * (double)a[i];
+        sums[4 + k] += x * (double)b[i];
+        sums[8 + k] += x * (double)c[i];
+        sums[12 + k] += x * (double)d[i];
+    }
+}
+
+#if CSIMI_QUADS
+#undef CSIMI_QUAD
+#endif
+#undef CSIMI_QUADS
+
+/* Four products f_k M f in chunks. */
+static void csimi_gram_four(int n, const csim_real *M, const csim_real *f, const csim_real *const *pair, double *dot) {
+    double sums[16];
+    int begin, k;
     dot[0] = dot[1] = dot[2] = dot[3] = 0;
-    for (begin = 0; begin < n; begin = end) {
-        double a0 = 0, a1 = 0, b0 = 0, b1 = 0, c0 = 0, c1 = 0, d0 = 0, d1 = 0;
-        end = csimi_imin(n, begin + CSIMI_CHUNK);
-        for (i = begin; i + 2 <= end; i += 2) {
-            const double x = (double)M[i] * (double)f[i], y = (double)M[i + 1] * (double)f[i + 1];
-            a0 += x * (double)a[i], a1 += y * (double)a[i + 1];
-            b0 += x * (double)b[i], b1 += y * (double)b[i + 1];
-            c0 += x * (double)c[i], c1 += y * (double)c[i + 1];
-            d0 += x * (double)d[i], d1 += y * (double)d[i + 1];
-        }
-        if (i < end) {
-            const double x = (double)M[i] * (double)f[i];
-            a0 += x * (double)a[i], b0 += x * (double)b[i], c0 += x * (double)c[i], d0 += x * (double)d[i];
-        }
-        dot[0] += a0 + a1, dot[1] += b0 + b1, dot[2] += c0 + c1, dot[3] += d0 + d1;
+    for (begin = 0; begin < n; begin += CSIMI_CHUNK) {
+        csimi_gram_quads(M, f, pair, begin, csimi_imin(n, begin + CSIMI_CHUNK), sums);
+        for (k = 0; k < 4; ++k)
+            dot[k] += (sums[4 * k] + sums[4 * k + 1]) + (sums[4 * k + 2] + sums[4 * k + 3]);
     }
 }
 
@@ -17033,9 +17102,10 @@ static void csimi_cond_reject(csimi_cond *c) {
    linear one, whose factor is renewed at most every 10 iterations and only when the active set changed. */
 static void csimi_cond_coarse(csimi_cond *c) {
     const csimi_coarse_contacts now = csimi_cond_contacts_now(c);
+    const bool renew = !now.newton && (c->built < 0 || c->iteration - c->built >= CSIMI_COND_RENEW);
     int m;
-    for (m = 0; m < c->contacts; ++m) (void)csimi_cond_trial(c, m, c->trial + 3 * (size_t)m);
-    if (!now.newton && (c->built < 0 || c->iteration - c->built >= CSIMI_COND_RENEW)) csimi_cond_refactor(c, &now);
+    for (m = 0; m < c->contacts && (now.newton || renew); ++m) (void)csimi_cond_trial(c, m, c->trial + 3 * (size_t)m);
+    if (renew) csimi_cond_refactor(c, &now);
     if (now.newton || c->coarse.ready)
         csimi_coarse_apply(&c->coarse, c->given, &c->nodal, &now, now.newton ? 1 : 0.6, c->w_inverse, c->f, c->p,
                            c->tasks);
@@ -33007,6 +33077,8 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_EDGE_SAMPLES
 #undef CSIMI_CERT_NOISE
 #undef CSIMI_ANDERSON_TIKHONOV
+#undef CSIMI_QUADS
+#undef CSIMI_QUAD
 #undef CSIMI_COND_THREAD
 #undef CSIMI_COND_SOFT
 #undef CSIMI_COND_STIFF

@@ -248,6 +248,11 @@ static void csimi_nodal_copy(const csim_block_matrix *given, csim_block_matrix *
     int i, j, k;
     for (i = 0; i < given->n; ++i) {
         k = given->row[i];
+        if (A->row[i + 1] - A->row[i] == given->row[i + 1] - k) { /* no virtual node hangs on this row */
+            CSIMI_MEMCPY(A->val + 9 * (size_t)A->row[i], given->val + 9 * (size_t)k,
+                         9 * sizeof(csim_real) * (size_t)(given->row[i + 1] - k));
+            continue;
+        }
         for (j = A->row[i]; j < A->row[i + 1]; ++j) {
             if (k < given->row[i + 1] && given->col[k] == A->col[j])
                 CSIMI_MEMCPY(A->val + 9 * (size_t)j, given->val + 9 * (size_t)k++, 9 * sizeof(csim_real));

@@ -34,28 +34,60 @@ typedef struct csimi_gram_row {
     const csim_real *metric;
 } csimi_gram_row;
 
-/* Four products f_k M f at once, so that M and f are read once for four pairs; two lanes each, in chunks. */
-static void csimi_gram_four(int n, const csim_real *CSIMI_RESTRICT M, const csim_real *CSIMI_RESTRICT f,
-                            const csim_real *const *pair, double *dot) {
+/* Vectors of gcc and clang, four doubles from four csim_real; other compilers make the same four sums by hand. */
+#if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9)
+#define CSIMI_QUADS 1
+typedef double csimi_quad __attribute__((vector_size(32)));
+typedef csim_real csimi_quad_real
+    __attribute__((vector_size(4 * CSIM_REAL_SIZE), aligned(CSIM_REAL_SIZE), may_alias));
+#define CSIMI_QUAD(p) __builtin_convertvector(*(const csimi_quad_real *)(p), csimi_quad)
+#else
+#define CSIMI_QUADS 0
+#endif
+
+/* sums[4 k + i % 4] = f_k M f over [begin, end) for four pairs k: M and f are read once for four. */
+static void csimi_gram_quads(const csim_real *CSIMI_RESTRICT M, const csim_real *CSIMI_RESTRICT f,
+                             const csim_real *const *pair, int begin, int end, double *sums) {
     const csim_real *CSIMI_RESTRICT a = pair[0], *CSIMI_RESTRICT b = pair[1];
     const csim_real *CSIMI_RESTRICT c = pair[2], *CSIMI_RESTRICT d = pair[3];
-    int i, begin, end;
+    int i = begin, k;
+#if CSIMI_QUADS
+    csimi_quad A = {0, 0, 0, 0}, B = A, C = A, D = A;
+    for (; i + 4 <= end; i += 4) {
+        const csimi_quad x = CSIMI_QUAD(M + i) * CSIMI_QUAD(f + i);
+        A += x * CSIMI_QUAD(a + i);
+        B += x * CSIMI_QUAD(b + i);
+        C += x * CSIMI_QUAD(c + i);
+        D += x * CSIMI_QUAD(d + i);
+    }
+    for (k = 0; k < 4; ++k) sums[k] = A[k], sums[4 + k] = B[k], sums[8 + k] = C[k], sums[12 + k] = D[k];
+#else
+    for (k = 0; k < 16; ++k) sums[k] = 0;
+#endif
+    for (; i < end; ++i) {
+        const double x = (double)M[i] * (double)f[i];
+        k = (i - begin) % 4;
+        sums[k] += x * (double)a[i];
+        sums[4 + k] += x * (double)b[i];
+        sums[8 + k] += x * (double)c[i];
+        sums[12 + k] += x * (double)d[i];
+    }
+}
+
+#if CSIMI_QUADS
+#undef CSIMI_QUAD
+#endif
+#undef CSIMI_QUADS
+
+/* Four products f_k M f in chunks. */
+static void csimi_gram_four(int n, const csim_real *M, const csim_real *f, const csim_real *const *pair, double *dot) {
+    double sums[16];
+    int begin, k;
     dot[0] = dot[1] = dot[2] = dot[3] = 0;
-    for (begin = 0; begin < n; begin = end) {
-        double a0 = 0, a1 = 0, b0 = 0, b1 = 0, c0 = 0, c1 = 0, d0 = 0, d1 = 0;
-        end = csimi_imin(n, begin + CSIMI_CHUNK);
-        for (i = begin; i + 2 <= end; i += 2) {
-            const double x = (double)M[i] * (double)f[i], y = (double)M[i + 1] * (double)f[i + 1];
-            a0 += x * (double)a[i], a1 += y * (double)a[i + 1];
-            b0 += x * (double)b[i], b1 += y * (double)b[i + 1];
-            c0 += x * (double)c[i], c1 += y * (double)c[i + 1];
-            d0 += x * (double)d[i], d1 += y * (double)d[i + 1];
-        }
-        if (i < end) {
-            const double x = (double)M[i] * (double)f[i];
-            a0 += x * (double)a[i], b0 += x * (double)b[i], c0 += x * (double)c[i], d0 += x * (double)d[i];
-        }
-        dot[0] += a0 + a1, dot[1] += b0 + b1, dot[2] += c0 + c1, dot[3] += d0 + d1;
+    for (begin = 0; begin < n; begin += CSIMI_CHUNK) {
+        csimi_gram_quads(M, f, pair, begin, csimi_imin(n, begin + CSIMI_CHUNK), sums);
+        for (k = 0; k < 4; ++k)
+            dot[k] += (sums[4 * k] + sums[4 * k + 1]) + (sums[4 * k + 2] + sums[4 * k + 3]);
     }
 }
 

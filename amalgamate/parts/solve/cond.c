@@ -586,9 +586,10 @@ static void csimi_cond_reject(csimi_cond *c) {
    linear one, whose factor is renewed at most every 10 iterations and only when the active set changed. */
 static void csimi_cond_coarse(csimi_cond *c) {
     const csimi_coarse_contacts now = csimi_cond_contacts_now(c);
+    const bool renew = !now.newton && (c->built < 0 || c->iteration - c->built >= CSIMI_COND_RENEW);
     int m;
-    for (m = 0; m < c->contacts; ++m) (void)csimi_cond_trial(c, m, c->trial + 3 * (size_t)m);
-    if (!now.newton && (c->built < 0 || c->iteration - c->built >= CSIMI_COND_RENEW)) csimi_cond_refactor(c, &now);
+    for (m = 0; m < c->contacts && (now.newton || renew); ++m) (void)csimi_cond_trial(c, m, c->trial + 3 * (size_t)m);
+    if (renew) csimi_cond_refactor(c, &now);
     if (now.newton || c->coarse.ready)
         csimi_coarse_apply(&c->coarse, c->given, &c->nodal, &now, now.newton ? 1 : 0.6, c->w_inverse, c->f, c->p,
                            c->tasks);

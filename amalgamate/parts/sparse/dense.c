@@ -81,6 +81,20 @@ CSIMI_FN void csimi_cholesky_solve(int m, const double *L, double *x) {
 
 static double csimi_size(double x) { return x < 0 ? -x : x; }
 
+/* Four sums hide the latency of one. */
+static double csimi_dense_dot(int count, const double *a, const double *b) {
+    double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    int j;
+    for (j = 0; j + 4 <= count; j += 4) {
+        s0 += a[j] * b[j];
+        s1 += a[j + 1] * b[j + 1];
+        s2 += a[j + 2] * b[j + 2];
+        s3 += a[j + 3] * b[j + 3];
+    }
+    for (; j < count; j++) s0 += a[j] * b[j];
+    return (s0 + s1) + (s2 + s3);
+}
+
 static void csimi_swap_rows(int m, double *a, double *b) {
     int j;
     for (j = 0; j < m; j++) {
@@ -90,41 +104,59 @@ static void csimi_swap_rows(int m, double *a, double *b) {
     }
 }
 
+/* Column k of L, and what it takes from the columns after it up to last; false without a pivot. */
+static bool csimi_lu_column(int m, double *A, int k, int last, int *pivot) {
+    const size_t stride = (size_t)m;
+    double *row = A + stride * (size_t)k;
+    int i, best = k;
+    for (i = k + 1; i < m; i++)
+        if (csimi_size(A[stride * (size_t)i + (size_t)k]) > csimi_size(A[stride * (size_t)best + (size_t)k])) best = i;
+    pivot[k] = best;
+    if (best != k) csimi_swap_rows(m, row, A + stride * (size_t)best);
+    if (!(csimi_size(row[k]) > 0 && csimi_size(row[k]) < 1e300)) return false;
+    for (i = k + 1; i < m; i++) {
+        double *h = A + stride * (size_t)i;
+        h[k] /= row[k];
+        csimi_subtract_row(last - k - 1, h[k], row + k + 1, h + k + 1);
+    }
+    return true;
+}
+
+/* Four columns at a time, so that the rest of a row is read and written once for four. */
 CSIMI_FN bool csimi_lu(int m, double *A, int *pivot) {
     const size_t stride = (size_t)m;
-    int i, k;
-    for (k = 0; k < m; k++) {
-        double *row = A + stride * (size_t)k;
-        int best = k;
-        for (i = k + 1; i < m; i++)
-            if (csimi_size(A[stride * (size_t)i + (size_t)k]) > csimi_size(A[stride * (size_t)best + (size_t)k]))
-                best = i;
-        pivot[k] = best;
-        if (best != k) csimi_swap_rows(m, row, A + stride * (size_t)best);
-        if (!(csimi_size(row[k]) > 0 && csimi_size(row[k]) < 1e300)) return false;
-        for (i = k + 1; i < m; i++) {
+    int first, last, i, k;
+    for (first = 0; first < m; first = last) {
+        const double *U;
+        last = first + 4 < m ? first + 4 : m;
+        U = A + stride * (size_t)first + last;
+        for (k = first; k < last; k++)
+            if (!csimi_lu_column(m, A, k, last, pivot)) return false;
+        for (i = first + 1; i < last; i++)
+            for (k = first; k < i; k++) {
+                double *h = A + stride * (size_t)i;
+                csimi_subtract_row(m - last, h[k], A + stride * (size_t)k + last, h + last);
+            }
+        for (i = last; i < m; i++) {
             double *h = A + stride * (size_t)i;
-            if (h[k] == 0) continue;
-            h[k] /= row[k];
-            csimi_subtract_row(m - k - 1, h[k], row + k + 1, h + k + 1);
+            if (h[first] == 0 && h[first + 1] == 0 && h[first + 2] == 0 && h[first + 3] == 0) continue;
+            csimi_subtract_rows4(m - last, h + first, U, stride, h + last);
         }
     }
     return true;
 }
 
 CSIMI_FN void csimi_lu_solve(int m, const double *LU, const int *pivot, double *x) {
-    int i, j;
+    int i;
     for (i = 0; i < m; i++)
         if (pivot[i] != i) {
             const double t = x[i];
             x[i] = x[pivot[i]];
             x[pivot[i]] = t;
         }
-    for (i = 0; i < m; i++)
-        for (j = 0; j < i; j++) x[i] -= LU[(size_t)m * (size_t)i + (size_t)j] * x[j];
+    for (i = 0; i < m; i++) x[i] -= csimi_dense_dot(i, LU + (size_t)m * (size_t)i, x);
     for (i = m - 1; i >= 0; i--) {
         const double *row = LU + (size_t)m * (size_t)i;
-        for (j = i + 1; j < m; j++) x[i] -= row[j] * x[j];
-        x[i] /= row[i];
+        x[i] = (x[i] - csimi_dense_dot(m - 1 - i, row + i + 1, x + i + 1)) / row[i];
     }
 }
