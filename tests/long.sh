@@ -134,6 +134,22 @@ group_fold() {
     figure inverted = 0
     every_step_certified
 }
+growth() { # LABEL BOUND SMALL LARGE SCENE ARGUMENTS...: iterations of two sizes, eight times the nodes apart
+    growth_label=$1 bound=$2 small=$3 large=$4
+    shift 4
+    run "$growth_label-$small" "$@" --size "$small"
+    every_step_certified
+    growth_small=$(sed -n 's/^mean_iterations=//p' "$summary")
+    run "$growth_label-$large" "$@" --size "$large"
+    every_step_certified
+    row "$growth_label" "iterations, growth" \
+        "$(awk -v s="$growth_small" -v l="$(sed -n 's/^mean_iterations=//p' "$summary")" 'BEGIN { print l / s }')" \
+        '<=' "$bound"
+}
+group_growth() {
+    growth growth-solid 1.4 8 16 ball-grip --tol 5e-5
+    growth growth-mat 1.2 13 37 soft-mat --tol 5e-5
+}
 group_grip() {
     for E in 1e5 1e6 1e7; do
         for tol in 5e-5 1e-6; do
@@ -251,7 +267,7 @@ at() { for g in $standing; do printf '%s:%s ' "$g" "$1"; done; }
 # shellcheck disable=SC2046
 case ${1:-long} in
 check) all $(at 60) ;;
-long) all "fuzz:$FUZZ" $(at "$SECONDS_LONG") pile creep soft_creep cond raptor liver mascot soft fold grip sliding linkage chain winding pinch \
+long) all "fuzz:$FUZZ" $(at "$SECONDS_LONG") pile creep soft_creep cond raptor liver mascot soft fold growth grip sliding linkage chain winding pinch \
     papers ;;
 in)
     group=${2%%:*}
