@@ -1216,6 +1216,123 @@ TEST(cables_collide_and_keep_their_momentum) {
     csim_destroy_world(w);
 }
 
+/* Least distance of the centre lines of the edges to a shape at pose, less the radius. */
+static double least_gap(const csim_world *w, csim_body_id id, const csim_geometry *g, csim_pose pose) {
+    csim_real x[3 * 64], radius;
+    double least = 1;
+    int edges = csim_cable_edge_count(w, id), k, i;
+    csim_body_get_nodes(w, id, x, 3);
+    csim_cable_get_radius(w, id, &radius);
+    for (k = 0; k < edges; k++)
+        for (i = 0; i <= 1000; i++) {
+            csim_vec3 p = csimi_load3(x + 3 * k), q = csimi_load3(x + 3 * k + 3), n;
+            uint32_t feature;
+            p = csim_madd(p, (csim_real)i / 1000, csim_sub(q, p));
+            least = fmin(least, (double)(csim_shape_distance(g, NULL, pose, p, &n, &feature) - radius));
+        }
+    return least;
+}
+
+/* Four edges of 10 cm fall on a peg as thick as a pencil, on a rod, and on the corner of a box, between their nodes.
+   What is not pinned hangs there by friction; by its nodes alone the cable falls through all of them. */
+TEST(coarse_cables_lie_on_pegs_and_corners) {
+    int what, edges;
+    for (what = 0; what < 3; what++)
+        for (edges = 0; edges < 2; edges++) {
+            csim_world *w = open_world(csim_v3(0, 0, CSIM_R(-9.81)));
+            csim_rigid_def post = csim_default_rigid_def();
+            csim_cable_def d = cord(csim_v3(CSIM_R(-0.25), 0, CSIM_R(0.02)), csim_v3(CSIM_R(0.25), 0, CSIM_R(0.02)), 5);
+            csim_shape shape = what == 0   ? csim_capsule(CSIM_R(0.003), CSIM_R(0.05))
+                               : what == 1 ? csim_cylinder(CSIM_R(0.003), CSIM_R(0.05))
+                                           : csim_box(csim_v3(CSIM_R(0.2), CSIM_R(0.1), CSIM_R(0.05)));
+            csim_geometry g;
+            csim_body_id id, peg;
+            double deepest = 0, load = 0;
+            int i, k, count, missed = 0;
+            const csim_contact_info *c;
+            CASE("shape %d, edges touch: %d", what, edges);
+            post.motion = CSIM_STATIC;
+            post.shapes = &shape;
+            post.shape_count = 1;
+            post.pose.rotation = csim_quat_axis_angle(csim_v3(1, 0, 0), what < 2 ? CSIMI_PI / 2 : 0);
+            if (what == 2) post.pose.position = csim_v3(CSIM_R(-0.19), 0, CSIM_R(-0.05)); /* its corner at x = 1 cm */
+            post.surface.friction = d.surface.friction = 1;
+            STATUS(csim_create_rigid(w, &post, &peg), CSIM_OK);
+            STATUS(csim_shape_bake(&shape, &g, NULL, NULL), CSIM_OK);
+            d.start_end = what == 2 ? CSIM_CABLE_PINNED : CSIM_CABLE_FREE;
+            d.mass_damping = 5;
+            d.edge_contact = edges == 1;
+            id = add_cable(w, &d);
+            for (i = 0; i < 500; i++) {
+                STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+                missed += (csim_world_stats(w).flags & CSIM_FLAG_UNCERTIFIED) != 0;
+                deepest = fmax(deepest, -least_gap(w, id, &g, post.pose));
+            }
+            if (!edges) {
+                CHECK(what == 2 ? deepest > 0.008 : node_at(w, id, 2).z < -1);
+                csim_destroy_world(w);
+                continue;
+            }
+            c = csim_world_contacts(w, &count);
+            for (k = 0; k < count; k++) load += (double)c[k].impulse.z * 100;
+            CASE("shape %d: %.2g m deep at most, %.2g m/s, carries %.9g of the weight", what, deepest,
+                 csim_world_rms_speed(w), load / (9.81 * csim_world_totals(w).mass));
+            printf("    shape %d: rests at %.1e m/s, %.1e m deep at most\n", what, csim_world_rms_speed(w), deepest);
+            CHECK(missed <= (what < 2 ? 0 : 2));
+            /* an edge that falls flat on the box tips over its corner in one step, by less than its end falls in it */
+            CHECK(deepest < (what < 2 ? TOL(1e-9, 1e-6) : 0.3 * 0.005));
+            CHECK(least_gap(w, id, &g, post.pose) > -TOL(1e-7, 1e-5));
+            CHECK(csim_world_rms_speed(w) < TOL(1e-4, 1e-3));
+            if (what < 2) NEAR(load, 9.81 * csim_world_totals(w).mass, TOL(1e-4, 1e-2) * load);
+            csim_destroy_world(w);
+        }
+}
+
+/* Edges that are hit between their nodes by free bodies. */
+TEST(edges_of_cables_keep_momentum) {
+    int what, i, k;
+    for (what = 0; what < 3; what++) {
+        csim_world_def def = csim_default_world_def();
+        csim_world *w = NULL;
+        csim_cable_def d = cord(csim_v3(CSIM_R(-0.15), 0, 0), csim_v3(CSIM_R(0.15), 0, 0), 3);
+        csim_rigid_def r = csim_default_rigid_def();
+        csim_particle_def p = csim_default_particle_def();
+        csim_shape shape = what == 1 ? csim_sphere(CSIM_R(0.01))
+                                     : csim_box(csim_v3(CSIM_R(0.02), CSIM_R(0.02), CSIM_R(0.02)));
+        csim_body_id id, other;
+        csim_totals before, after;
+        int touched = 0, missed = 0;
+        CASE("hit by %d", what);
+        def.gravity = csim_v3(0, 0, 0);
+        def.solver.tolerance = TOL(1e-9, 1e-5);
+        STATUS(csim_create_world(&def, &w, NULL), CSIM_OK);
+        id = add_cable(w, &d);
+        p.position = r.pose.position = csim_v3(CSIM_R(0.01), CSIM_R(0.003), CSIM_R(0.06));
+        p.velocity = r.velocity = csim_v3(CSIM_R(0.2), CSIM_R(0.1), -1);
+        p.mass = CSIM_R(0.01), p.radius = CSIM_R(0.01);
+        r.shapes = &shape, r.shape_count = 1;
+        r.pose.rotation = csim_quat_axis_angle(csim_v3(1, 2, 0), CSIM_R(0.9));
+        if (what == 0)
+            STATUS(csim_create_particle(w, &p, &other), CSIM_OK);
+        else
+            STATUS(csim_create_rigid(w, &r, &other), CSIM_OK);
+        before = csim_world_totals(w);
+        for (i = 0; i < 30; i++) {
+            STATUS(csim_world_step(w, CSIM_R(0.004)), CSIM_OK);
+            touched += csim_world_stats(w).touching > 0;
+            missed += (csim_world_stats(w).flags & CSIM_FLAG_UNCERTIFIED) != 0;
+        }
+        after = csim_world_totals(w);
+        CHECK(missed <= 1); /* one contact at the border of slipping, on an edge that friction turns, may stall */
+        CHECK(touched > 0 && node_at(w, id, 1).z < CSIM_R(-0.001));
+        for (k = 0; k < 3; k++)
+            NEAR(after.momentum[k], before.momentum[k], TOL(1e-7, 1e-3) * fabs(before.momentum[2]));
+        for (k = 0; k < 3; k++)
+            NEAR(after.angular_momentum[k], before.angular_momentum[k], 0.02 * fabs(before.momentum[2]) * 0.1);
+        csim_destroy_world(w);
+    }
+}
+
 /* A cable laid crosswise over a taut one hangs there by friction; without friction it would slide off its longer side.
  */
 TEST(a_cable_hangs_over_another) {

@@ -8,6 +8,7 @@
 /* ---- shape.c: bounds of a shape whose own axes are at pose */
 CSIMI_FN void csimi_bounds_at(const csim_geometry *g, const csim_hull_data *hulls, csim_pose pose, csim_vec3 *lower,
                               csim_vec3 *upper);
+CSIMI_FN csim_quat csimi_quat_from_z(csim_vec3 n); /* the shortest turn of z to the unit vector n */
 /* ---- broad.c: all pairs i < j of axis-aligned boxes that overlap and whose groups differ or are negative.
    lower, upper [3 count]; group[count]: two boxes of the same group >= 0 never pair (one body, or all static ones).
    Writes pairs (2 ints each, sorted by i then j; beyond the capacity the first ones found, sorted) and returns how many

@@ -15,7 +15,7 @@ static csim_shape csimi_shape_of(csim_shape_kind kind) {
 }
 
 /* The shortest rotation from z to the unit vector n; below the equator by way of -z, so that nothing cancels. */
-static csim_quat csimi_quat_from_z(csim_vec3 n) {
+CSIMI_FN csim_quat csimi_quat_from_z(csim_vec3 n) {
     csim_quat q, flip;
     q.w = 1 + csimi_abs(n.z);
     q.x = n.z < 0 ? n.y : -n.y;

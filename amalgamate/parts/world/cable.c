@@ -11,7 +11,7 @@ CSIM_API csim_cable_def csim_default_cable_def(void) {
     d.young = CSIM_R(1e6);
     d.poisson = CSIM_R(0.5);
     d.stretch_stiffness = d.shear_stiffness = d.bend_stiffness = d.bend_stiffness2 = d.twist_stiffness = -1;
-    d.self_contact = true;
+    d.self_contact = d.edge_contact = true;
     d.surface = csim_default_surface_def();
     d.guard = CSIMI_GUARD;
     return d;
@@ -262,6 +262,7 @@ static void csimi_write_cable(csimi_store *s, const csim_cable_def *d, int slot)
     b->clamped[1] = d->end_end == CSIM_CABLE_CLAMPED;
     b->closed = d->closed;
     b->self_contact = d->self_contact;
+    b->edge_contact = d->edge_contact;
     b->radius = d->radius;
     b->matrix_blocks = nodes + 7 * edges + 2 * b->bend_count;
 }

@@ -199,7 +199,7 @@ CSIMI_FN int csimi_most_rows(const csimi_counts *n) {
 }
 
 CSIMI_FN int csimi_most_terms(const csimi_counts *n) {
-    int side = n->tets + n->membranes > 0 ? 3 : 2; /* faces of solids; points of rigid bodies */
+    int side = n->tets + n->membranes + n->frames > 0 ? 3 : 2; /* faces of solids, edges of cables; rigid bodies */
     side = csimi_imax(side, csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
     return 2 * side * n->contacts + 2 * csimi_imax(side, 4) * CSIMI_BOND_ROWS * n->joints /* a gear: four a side */
            + CSIMI_JOINT_ROWS * n->tree_links;

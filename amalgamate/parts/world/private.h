@@ -39,6 +39,7 @@ typedef struct csimi_body {
     csim_real radius;             /* particle */
     csim_real edge;               /* solid, cloth: mean edge of the surface at rest, m */
     bool corner_contact;          /* solid: samples of rigid shapes touch its surface */
+    bool edge_contact;            /* cables: edges touch between their nodes */
     csim_real self_distance;      /* solid: what was nearer than this at rest never touches, m; 0: itself never */
     csim_real sigma;              /* spectral estimate kept for the island this body leads */
     bool can_sleep;

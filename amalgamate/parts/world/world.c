@@ -284,7 +284,7 @@ static csimi_counts csimi_first_capacity(const csim_world_def *def) {
     if (!c.matrix_blocks)
         c.matrix_blocks = c.nodes + 4 * c.rigids + 5 * c.tets + 10 * c.membranes + 16 * c.links + 7 * c.frames +
                           2 * c.bends + c.tree_span * c.coords;
-    if (!c.contacts) c.contacts = 16 * c.shapes + 2 * (c.surface > c.nodes ? c.surface : c.nodes);
+    if (!c.contacts) c.contacts = 16 * c.shapes + 2 * (c.surface > c.nodes ? c.surface : c.nodes) + 2 * c.frames;
     if (!c.pairs) c.pairs = 8 * (c.shapes + c.bodies) + 16 * c.frames;
     return csimi_counts_of(&c);
 }

@@ -67,7 +67,8 @@ typedef struct csim_capacity {
     int bends;         /* their bend elements: joints between edges, clamps; default frames + links */
     int matrix_blocks; /* 3x3 blocks stored in A; default nodes + 4 rigids + 5 tets + 10 membranes + 16 links + 7 frames
                           + 2 bends + span coords */
-    int contacts;      /* contact points in one step, speculative ones included; default 16 shapes + 2 nodes */
+    int contacts;      /* contact points in one step, speculative ones included; default 16 shapes +
+                          2 nodes + 2 frames */
     int pairs;         /* overlapping bounds in one step; default 8 (shapes + bodies) + 16 frames */
     int trees;         /* articulated bodies; default 0 */
     int tree_links;    /* of all of them; default 0 */
