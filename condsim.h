@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: cf37e07c1f26a2f9
+   Hash of the parts: d86a518f234fa78f
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3031,6 +3031,7 @@ typedef struct csimi_surface_hit {
     csim_real distance; /* >= 0 */
     csim_vec3 normal;   /* unit, outward: of the triangle, or the angle-weighted mean around an edge or corner */
     bool inside;
+    bool border; /* an edge or corner with triangles on one side only */
 } csimi_surface_hit;
 CSIMI_FN int csimi_surface_boxes(int count); /* at most count + 4 */
 /* An order that keeps neighbours together: along a Morton curve through the centroids. order [count] gets indices of
@@ -12195,8 +12196,9 @@ static csim_real csimi_corner_angle(const csimi_surface *s, int triangle, int k)
     return CSIMI_ATAN2(csim_length(csim_cross(e, f)), csim_dot(e, f));
 }
 
-/* Adds the triangle's part to the normal of the feature with vertices u and v (v = u: a corner). */
-static csim_vec3 csimi_feature_normal_part(const csimi_surface *s, int triangle, int u, int v) {
+/* The triangle's part of the normal of the feature with vertices u and v (v = u: a corner). around: a sum that is zero
+   when triangles close around the feature, edges being run through both ways. */
+static csim_vec3 csimi_feature_normal_part(const csimi_surface *s, int triangle, int u, int v, int *around) {
     const int *t = s->triangle + 3 * (size_t)triangle;
     int k, at_u = -1, at_v = -1;
     for (k = 0; k < 3; ++k) {
@@ -12204,12 +12206,14 @@ static csim_vec3 csimi_feature_normal_part(const csimi_surface *s, int triangle,
         if (t[k] == v) at_v = k;
     }
     if (at_u < 0 || at_v < 0) return csim_v3(0, 0, 0);
+    *around += u == v ? t[(at_u + 1) % 3] - t[(at_u + 2) % 3] : (at_u + 1) % 3 == at_v ? 1 : -1;
     return csim_scale(u == v ? csimi_corner_angle(s, triangle, at_u) : 1, csimi_triangle_normal(s, triangle));
 }
 
 /* The normal of an edge or corner: a walk through the tree to everything that touches one of its vertices. */
-static csim_vec3 csimi_feature_normal(const csimi_surface *s, int u, int v) {
+static csim_vec3 csimi_feature_normal(const csimi_surface *s, int u, int v, bool *border) {
     csim_vec3 sum = csim_v3(0, 0, 0);
+    int around = 0;
     const csim_real *p = s->x + 3 * (size_t)u;
     int stack[CSIMI_SURFACE_DEPTH], top = 0, i;
     stack[top++] = 1;
@@ -12219,13 +12223,14 @@ static csim_vec3 csimi_feature_normal(const csimi_surface *s, int u, int v) {
         if (node >= s->leaves) {
             int first = CSIMI_LEAF * (node - s->leaves);
             for (i = first; i < csimi_imin(first + CSIMI_LEAF, s->count); ++i)
-                sum = csim_add(sum, csimi_feature_normal_part(s, i, u, v));
+                sum = csim_add(sum, csimi_feature_normal_part(s, i, u, v, &around));
             continue;
         }
         CONDSIM_ASSERT(top + 2 <= CSIMI_SURFACE_DEPTH);
         stack[top++] = 2 * node + 1;
         stack[top++] = 2 * node;
     }
+    *border = around != 0;
     return csim_normalize(sum);
 }
 
@@ -12245,12 +12250,13 @@ CSIMI_FN bool csimi_surface_nearest(const csimi_surface *s, csim_vec3 p, csim_re
     f = hit->feature;
     t = 3 * hit->triangle;
     hit->distance = CSIMI_SQRT(q.best);
+    hit->border = false;
     if (f == 0)
         hit->normal = csimi_triangle_normal(s, hit->triangle);
     else if (f < 4)
-        hit->normal = csimi_feature_normal(s, s->triangle[t + f - 1], s->triangle[t + f % 3]);
+        hit->normal = csimi_feature_normal(s, s->triangle[t + f - 1], s->triangle[t + f % 3], &hit->border);
     else
-        hit->normal = csimi_feature_normal(s, s->triangle[t + f - 4], s->triangle[t + f - 4]);
+        hit->normal = csimi_feature_normal(s, s->triangle[t + f - 4], s->triangle[t + f - 4], &hit->border);
     hit->inside = csim_dot(hit->normal, csim_sub(p, hit->point)) < 0;
     return true;
 }
@@ -27853,6 +27859,35 @@ static void csimi_probe_place(const csimi_store *s, const csimi_probe *p, csimi_
     if (p->node < 0) c->radius -= own;
 }
 
+/* The plane that a point x meets which moves by `way` past a convex shape: where its path comes within r, or nearest to
+   the shape if that is within r + push. Any plane that touches the shape keeps the point out, but that at the start of
+   a long way, around a small shape, stands across ways that never lead there: vertices of a sheet would hold what flies
+   between them. False: it passes by. Distance and slope are convex along the path. */
+static bool csimi_meets_on_its_way(const csim_geometry *g, const csim_hull_data *hulls, csim_pose pose, csim_vec3 x,
+                                   csim_vec3 way, csim_real r, csim_real push, csim_vec3 *n, csim_real *gap) {
+    csim_real low = 0, high = 1, t = 1, distance;
+    uint32_t zone;
+    int k;
+    if (g->field || !(*gap > push)) return true;
+    for (k = 0; k < 24 && high - low > CSIM_R(1e-6); k++) {
+        distance = csim_shape_distance(g, hulls, pose, csim_madd(x, t, way), n, &zone);
+        if (distance > r && csim_dot(*n, way) < 0)
+            low = t;
+        else
+            high = t;
+        t = (low + high) / 2;
+    }
+    distance = csim_shape_distance(g, hulls, pose, csim_madd(x, low, way), n, &zone);
+    *gap = distance - r - low * csim_dot(*n, way);
+    return distance <= r + push;
+}
+
+/* How a node moves against what is at b there, in this step. */
+static csim_vec3 csimi_probe_way(const csimi_detector *d, const csimi_probe *p, csimi_place b) {
+    const csim_vec3 v = csim_sub(p->v, csimi_place_velocity(&d->world->store.state, &b, p->x));
+    return csim_scale(d->ahead * d->frame->h, v);
+}
+
 /* A node against a shape. The feature is left out of the id: a node has one contact with a shape, whichever face is
    nearest. */
 static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csimi_object *b, csim_pose pose) {
@@ -27863,6 +27898,10 @@ static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csi
     csimi_found_contact *c;
     gap = csim_shape_distance(s->shape + b->item, s->hull, pose, p->x, &n, &feature) - r;
     if (!(gap <= p->reach)) return;
+    if (s->body[p->body].kind == CSIM_BODY_CLOTH &&
+        !csimi_meets_on_its_way(s->shape + b->item, s->hull, pose, p->x,
+                                csimi_probe_way(d, p, csimi_shape_place(s, b->item, p->x)), r, p->push, &n, &gap))
+        return;
     c = csimi_next_found(d, p->body, b->body, csimi_mix64(p->key, csimi_shape_key(s, b)));
     if (!c) return;
     c->shape_b = b->item;
@@ -27874,6 +27913,16 @@ static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csi
     c->b = csimi_shape_place(s, b->item, c->meet);
 }
 
+static csim_geometry csimi_ball(csim_real radius) {
+    csim_geometry g;
+    CSIMI_MEMSET(&g, 0, sizeof g);
+    g.kind = CSIM_SHAPE_SPHERE;
+    g.local = csim_pose_identity();
+    g.bound = g.radius = radius;
+    g.hull = -1;
+    return g;
+}
+
 /* Node against particle, both as spheres. */
 static void csimi_probe_particle(csimi_detector *d, const csimi_probe *p, const csimi_object *b) {
     csimi_store *s = &d->world->store;
@@ -27883,9 +27932,17 @@ static void csimi_probe_particle(csimi_detector *d, const csimi_probe *p, const 
     csim_real distance = csim_length(n), gap = distance - p->radius - rb;
     csimi_found_contact *c;
     if (!(p->radius + rb > 0) || !(gap <= p->reach)) return; /* points without extent never touch */
+    n = distance > 0 ? csim_scale(1 / distance, n) : csim_v3(0, 0, 1);
+    if (s->body[p->body].kind == CSIM_BODY_CLOTH) {
+        const csim_geometry ball = csimi_ball(0);
+        csim_pose pose = csim_pose_identity();
+        pose.position = xb;
+        if (!csimi_meets_on_its_way(&ball, NULL, pose, p->x, csimi_probe_way(d, p, csimi_place_node(b->item)),
+                                    p->radius + rb, p->push, &n, &gap))
+            return;
+    }
     c = csimi_next_found(d, p->body, b->body, csimi_mix64(p->key, csimi_point_key(s, b->body, 0)));
     if (!c) return;
-    n = distance > 0 ? csim_scale(1 / distance, n) : csim_v3(0, 0, 1);
     c->radius = p->radius + rb;
     c->point_a = csim_madd(p->x, -p->radius, n);
     c->point_b = csim_madd(xb, rb, n);
@@ -27924,8 +27981,8 @@ static csimi_place csimi_surface_place(const csimi_store *s, const csimi_body *b
 
 /* Which side of a sheet a point is on: where it is, or, when it slid over the triangles of a sheet that moved and came
    out behind it, where it was in the step before. side: of the triangle's normal, 1 below; count: on that side. */
-static bool csimi_sheet_side(const csimi_detector *d, const uint64_t *id, bool below, csim_real cosine) {
-    if (csimi_abs(cosine) < CSIM_R(0.5)) return below; /* around a border */
+static bool csimi_sheet_side(const csimi_detector *d, const uint64_t *id, bool below, bool border) {
+    if (border) return below; /* around it both sides are one */
     return csimi_last_contact(d->world, &d->last, id[below]) < 0 &&
                    csimi_last_contact(d->world, &d->last, id[!below]) >= 0
                ? !below
@@ -27981,7 +28038,7 @@ static void csimi_probe_sheet(csimi_detector *d, const csimi_probe *p, const csi
         below = csim_dot(n, hit.normal) < 0;
         for (k = 0; k < 2; k++)
             id[k] = csimi_mix64(p->key, csimi_point_key(s, b->body, 0x1ffffff0u + 4 * (uint32_t)k + count[k]));
-        side = csimi_sheet_side(d, id, below, csim_dot(n, hit.normal));
+        side = csimi_sheet_side(d, id, below, hit.border && csimi_abs(csim_dot(n, hit.normal)) < CSIM_R(0.5));
         count[side]++;
         gap = (side == below ? hit.distance : -hit.distance) - r;
         if (side != below) n = csim_scale(-1, n);
@@ -28170,7 +28227,7 @@ static bool csimi_edge_set(const csimi_store *s, csimi_edge_meeting *m) {
     for (k = 0; k < 2; k++) {
         csim_vec3 n;
         uint32_t zone;
-        m->end[k] = csim_shape_distance(m->shape, s->hull, m->pose, csim_madd(m->at.position, 2 * k - 1, m->axis), &n,
+        m->end[k] = csim_shape_distance(m->shape, s->hull, m->pose, csim_madd(m->at.position, k ? 1 : -1, m->axis), &n,
                                         &zone);
         m->slope[k] = 2 * csim_dot(n, m->axis);
     }
@@ -28189,9 +28246,7 @@ static void csimi_collide_edges(csimi_detector *d, const csimi_object *a, const 
     m.a = a;
     m.b = b;
     m.particle = b->kind == CSIMI_OBJECT_PARTICLE;
-    m.ball.kind = CSIM_SHAPE_SPHERE;
-    m.ball.local = csim_pose_identity();
-    m.ball.bound = m.ball.radius = B->radius;
+    m.ball = csimi_ball(B->radius);
     m.shape = m.particle ? &m.ball : s->shape + b->item;
     m.key = m.particle ? csimi_point_key(s, b->body, 0) : csimi_shape_key(s, b);
     m.pose = m.particle ? csimi_body_pose(s, &s->state, b->body) : csimi_shape_pose(s, &s->state, b->item);
@@ -28200,7 +28255,8 @@ static void csimi_collide_edges(csimi_detector *d, const csimi_object *a, const 
         const int *node = s->state.edge_node + 2 * (m.frame = A->first_frame + k);
         const csim_vec3 x = csimi_load3(s->state.x + 3 * node[0]), y = csimi_load3(s->state.x + 3 * node[1]);
         const csim_real half = csim_length(csim_sub(y, x)) / 2;
-        if (!csimi_near(d, b, csim_scale(CSIM_R(0.5), csim_add(x, y)), a->margin + half + A->radius + A->surface.thickness) ||
+        const csim_vec3 middle = csim_scale(CSIM_R(0.5), csim_add(x, y));
+        if (!csimi_near(d, b, middle, a->margin + half + A->radius + A->surface.thickness) ||
             !csimi_edge_set(s, &m) || !csimi_edge_bulges(&m, reach + m.edge.radius))
             continue;
         n = csim_collide(&m.edge, m.at, m.shape, m.pose, s->hull, reach, out, room);

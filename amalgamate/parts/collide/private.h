@@ -92,6 +92,7 @@ typedef struct csimi_surface_hit {
     csim_real distance; /* >= 0 */
     csim_vec3 normal;   /* unit, outward: of the triangle, or the angle-weighted mean around an edge or corner */
     bool inside;
+    bool border; /* an edge or corner with triangles on one side only */
 } csimi_surface_hit;
 CSIMI_FN int csimi_surface_boxes(int count); /* at most count + 4 */
 /* An order that keeps neighbours together: along a Morton curve through the centroids. order [count] gets indices of

@@ -306,8 +306,9 @@ static csim_real csimi_corner_angle(const csimi_surface *s, int triangle, int k)
     return CSIMI_ATAN2(csim_length(csim_cross(e, f)), csim_dot(e, f));
 }
 
-/* Adds the triangle's part to the normal of the feature with vertices u and v (v = u: a corner). */
-static csim_vec3 csimi_feature_normal_part(const csimi_surface *s, int triangle, int u, int v) {
+/* The triangle's part of the normal of the feature with vertices u and v (v = u: a corner). around: a sum that is zero
+   when triangles close around the feature, edges being run through both ways. */
+static csim_vec3 csimi_feature_normal_part(const csimi_surface *s, int triangle, int u, int v, int *around) {
     const int *t = s->triangle + 3 * (size_t)triangle;
     int k, at_u = -1, at_v = -1;
     for (k = 0; k < 3; ++k) {
@@ -315,12 +316,14 @@ static csim_vec3 csimi_feature_normal_part(const csimi_surface *s, int triangle,
         if (t[k] == v) at_v = k;
     }
     if (at_u < 0 || at_v < 0) return csim_v3(0, 0, 0);
+    *around += u == v ? t[(at_u + 1) % 3] - t[(at_u + 2) % 3] : (at_u + 1) % 3 == at_v ? 1 : -1;
     return csim_scale(u == v ? csimi_corner_angle(s, triangle, at_u) : 1, csimi_triangle_normal(s, triangle));
 }
 
 /* The normal of an edge or corner: a walk through the tree to everything that touches one of its vertices. */
-static csim_vec3 csimi_feature_normal(const csimi_surface *s, int u, int v) {
+static csim_vec3 csimi_feature_normal(const csimi_surface *s, int u, int v, bool *border) {
     csim_vec3 sum = csim_v3(0, 0, 0);
+    int around = 0;
     const csim_real *p = s->x + 3 * (size_t)u;
     int stack[CSIMI_SURFACE_DEPTH], top = 0, i;
     stack[top++] = 1;
@@ -330,13 +333,14 @@ static csim_vec3 csimi_feature_normal(const csimi_surface *s, int u, int v) {
         if (node >= s->leaves) {
             int first = CSIMI_LEAF * (node - s->leaves);
             for (i = first; i < csimi_imin(first + CSIMI_LEAF, s->count); ++i)
-                sum = csim_add(sum, csimi_feature_normal_part(s, i, u, v));
+                sum = csim_add(sum, csimi_feature_normal_part(s, i, u, v, &around));
             continue;
         }
         CONDSIM_ASSERT(top + 2 <= CSIMI_SURFACE_DEPTH);
         stack[top++] = 2 * node + 1;
         stack[top++] = 2 * node;
     }
+    *border = around != 0;
     return csim_normalize(sum);
 }
 
@@ -356,12 +360,13 @@ CSIMI_FN bool csimi_surface_nearest(const csimi_surface *s, csim_vec3 p, csim_re
     f = hit->feature;
     t = 3 * hit->triangle;
     hit->distance = CSIMI_SQRT(q.best);
+    hit->border = false;
     if (f == 0)
         hit->normal = csimi_triangle_normal(s, hit->triangle);
     else if (f < 4)
-        hit->normal = csimi_feature_normal(s, s->triangle[t + f - 1], s->triangle[t + f % 3]);
+        hit->normal = csimi_feature_normal(s, s->triangle[t + f - 1], s->triangle[t + f % 3], &hit->border);
     else
-        hit->normal = csimi_feature_normal(s, s->triangle[t + f - 4], s->triangle[t + f - 4]);
+        hit->normal = csimi_feature_normal(s, s->triangle[t + f - 4], s->triangle[t + f - 4], &hit->border);
     hit->inside = csim_dot(hit->normal, csim_sub(p, hit->point)) < 0;
     return true;
 }
