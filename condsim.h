@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: d86a518f234fa78f
+   Hash of the parts: 963c9dadedebe80b
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3601,7 +3601,8 @@ CSIMI_FN bool csimi_lemke_solve(csimi_impulse_run *run);
 /* ---- bodies.c: A as small dense bodies of neighbouring blocks, inverted, and the rows of contacts on them */
 enum {
     CSIMI_BODY_BLOCKS = 4,  /* at most in a body ... */
-    CSIMI_BODY_LARGEST = 14 /* ... and where the structure names the bodies */
+    CSIMI_BODY_TREE = 14,   /* ... of a tree or reduced body, which the structure names */
+    CSIMI_BODY_LARGEST = 32 /* ... and of what the structure names else; a bit each */
 };
 typedef struct csimi_bodies {
     int *first, *size, *row; /* [n] of the body of each block; row: offset of its inverse, 3x3 blocks */
@@ -3775,6 +3776,7 @@ typedef struct csimi_bond {
     csim_real R[9];              /* axes of those rows, but the points of ball, hinge and weld: world axes */
     csim_real aim[9];            /* error allowed at the end of the step, m */
     csim_real miss[9], added[9]; /* of the correction: what rows miss, m, and what was last added to phi, m/s */
+    csim_real stiff[2];          /* what the turning of its force adds to A at its ends, kg m^2 */
     int row[CSIMI_BOND_ROWS];    /* in the coming step, -1: none */
     int link;                    /* its slot */
 } csimi_bond;
@@ -3967,7 +3969,7 @@ typedef struct csimi_found_contact {
 typedef struct csimi_step_frame {
     csim_real h, theta, sigma;
     csimi_state drift;          /* two-step worlds: where bodies are after half a step; own positions and rotations */
-    csim_real *aim;             /* [6 blocks] worlds with cables: v* of Newton's method, and J'lambda */
+    csim_real *aim;             /* [6 blocks] worlds with cables or joints: v* of Newton's method, and more */
     csim_real *frozen;          /* [3 blocks] half-step worlds: A v of what is not elastic */
     int blocks;                 /* of the whole world */
     csimi_state next;           /* state after the step: own positions, shared constants */
@@ -4118,12 +4120,16 @@ CSIMI_FN size_t csimi_rows_scratch(const csimi_counts *n);
 /* ---- joint.c */
 /* Appends the rows of all joints behind those of the contacts. */
 CSIMI_FN void csimi_bond_rows(csim_world *world, csimi_step_frame *frame);
-/* Corrects the rows whose joints do not hold at frame->next. All arrays are by island: again says what is to be done
-   (all CSIMI_AGAIN_ON before the first call), miss and before are how far joints are open now and were a pass ago, m.
-   An island that a correction makes worse goes back to the one before. False when nothing is left to be done. */
-enum { CSIMI_AGAIN_NO, CSIMI_AGAIN_ON, CSIMI_AGAIN_BACK };
+/* Corrects the rows whose joints do not hold at frame->next. All arrays are by island: again says what is to be done,
+   miss and before are how far joints are open now and were a pass ago, m. Islands begin with rows of the start of the
+   step (_ON; midpoint worlds with those of its middle, _TURNED); where these do not close they go on with rows of the
+   middle, late in the loop with those at hand, and where a correction makes it worse they go _BACK to the one before.
+   False when nothing is left to do. */
+enum { CSIMI_AGAIN_NO, CSIMI_AGAIN_ON, CSIMI_AGAIN_TURNED, CSIMI_AGAIN_BACK };
 CSIMI_FN bool csimi_bonds_correct(csim_world *world, csimi_step_frame *frame, unsigned char *again, csim_real *miss,
-                                  csim_real *before);
+                                  csim_real *before, bool late);
+/* Rows of islands that are _TURNED at frame->next, the middle of the step; in midpoint worlds also their turns. */
+CSIMI_FN void csimi_bonds_middle(csim_world *world, csimi_step_frame *frame, const unsigned char *again, bool first);
 /* Stiffness that the turning of joint forces adds to A. */
 CSIMI_FN void csimi_bonds_stiffen(csim_world *world, const csimi_step_frame *frame);
 CSIMI_FN void csimi_bonds_commit(csim_world *world, const csimi_step_frame *frame);
@@ -19035,7 +19041,7 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
                           "csim_solver_bytes of the problem's size");
     if (!csimi_sweep_takes(problem) || !csimi_bodies_open(&s.bodies, problem))
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
-                          "for SWEEP: positive definite, in bodies of 1 to 4 neighbouring blocks (14 named ones)");
+                          "for SWEEP: positive definite, in bodies of 1 to 4 neighbouring blocks (32 named ones)");
     csimi_sweep_contacts(&s);
     csimi_sweep_free_velocity(&s);
     CSIMI_MEMCPY(s.loop.x, solution->lambda, vector);
@@ -23257,7 +23263,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->drift.frame = CSIMI_PUSH(arena, csim_real, 4 * (size_t)n->frames);
     f->frozen = CSIMI_PUSH(arena, csim_real, 3 * blocks);
     f->next.coord_position = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->coords);
-    f->aim = CSIMI_PUSH(arena, csim_real, n->frames > 0 ? 6 * blocks : 0);
+    f->aim = CSIMI_PUSH(arena, csim_real, n->frames + n->joints > 0 ? 6 * blocks : 0);
     f->vk = CSIMI_PUSH(arena, csim_real, 3 * blocks);
     f->b = CSIMI_PUSH(arena, csim_real, 3 * blocks);
     f->v = CSIMI_PUSH(arena, csim_real, 3 * blocks);
@@ -25395,12 +25401,26 @@ static void csimi_turn_sides(csimi_step_frame *f, const csimi_state *s, const cs
     }
 }
 
+/* The point that goes the way of an end: R+ r - R r = theta x (sin(t/2) / (t/2) Rm r) for turns theta, t = |theta|,
+   Rm half of it. At the start of a step the point itself. */
+static csim_vec3 csimi_bond_way(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p,
+                                csim_vec3 point) {
+    const csim_real *turn = f->v + 3 * ((size_t)s->node_count + 2 * (size_t)p->item + 1);
+    csim_vec3 com;
+    csim_real half;
+    if (p->kind != CSIMI_PLACE_RIGID || s != &f->next) return point;
+    com = csimi_load3(s->com + 3 * (size_t)p->item);
+    half = f->h * csim_length(csimi_load3(turn)) / 2;
+    return half > 0 ? csim_madd(com, CSIMI_SIN(half) / half, csim_sub(point, com)) : point;
+}
+
 /* The points against each other; a slider is measured at the point of a, on a line that turns with b. */
 static void csimi_point_sides(csimi_step_frame *f, const csimi_state *s, const csimi_bond *j, csim_contact *c) {
     const csimi_bond_pose p = csimi_bond_at(s, j);
     csimi_place base = j->end[1];
     if (j->kind != CSIM_JOINT_SLIDER) {
-        csimi_sides(f, s, j->end, p.a, j->end + 1, p.b, c);
+        csimi_sides(f, s, j->end, csimi_bond_way(f, s, j->end, p.a), j->end + 1,
+                    csimi_bond_way(f, s, j->end + 1, p.b), c);
         return;
     }
     base = base.kind == CSIMI_PLACE_RIGID ? csimi_place_rigid(s, base.item, p.a) : csimi_place_ground(p.a);
@@ -25502,18 +25522,24 @@ static void csimi_bond_limit_row(csim_world *w, csimi_step_frame *f, csimi_bond 
     csimi_bond_offset(w, f, j, CSIMI_ROW_LIMIT, c);
 }
 
-static void csimi_bond_gear_row(csim_world *w, csimi_step_frame *f, csimi_bond *j) {
-    const csimi_state *s = &w->store.state;
-    csim_contact *c;
+static void csimi_gear_sides(csim_world *w, csimi_step_frame *f, const csimi_state *s, const csimi_bond *j,
+                             csim_contact *c) {
     csim_real J[36];
-    int block[4], n, k;
+    int block[4], end, n;
+    for (end = 0; end < 2; end++) {
+        const csimi_bond *other = w->store.joint + w->store.link[j->gear[end]].item;
+        n = csimi_coordinate_terms(s, other, end ? j->scale * j->ratio : j->scale, block, J);
+        csimi_bond_side(f, s, c, end, n, block, J);
+    }
+}
+
+static void csimi_bond_gear_row(csim_world *w, csimi_step_frame *f, csimi_bond *j) {
+    csim_contact *c;
+    int k;
     j->scale = csimi_bond_unit(w->store.joint + w->store.link[j->gear[0]].item);
     for (k = 0; k < 9; k++) j->R[k] = k % 4 == 0 ? 1 : 0;
     c = csimi_bond_row(w, f, j, CSIMI_ROW_POINT);
-    n = csimi_coordinate_terms(s, w->store.joint + w->store.link[j->gear[0]].item, j->scale, block, J);
-    csimi_bond_side(f, s, c, 0, n, block, J);
-    n = csimi_coordinate_terms(s, w->store.joint + w->store.link[j->gear[1]].item, j->scale * j->ratio, block, J);
-    csimi_bond_side(f, s, c, 1, n, block, J);
+    csimi_gear_sides(w, f, &w->store.state, j, c);
     csimi_bond_offset(w, f, j, CSIMI_ROW_POINT, c);
 }
 
@@ -25624,47 +25650,151 @@ static csim_real csimi_bond_row_miss(const csim_world *w, const csimi_step_frame
     return worst;
 }
 
-/* phi of a row: the miss is added, or what was added last is taken back. */
-static void csimi_bond_row_correct(csimi_step_frame *f, csimi_bond *j, int which, bool back) {
+/* phi of a row: a share of the miss is added, or what was added last is taken back. */
+static void csimi_bond_row_correct(csimi_step_frame *f, csimi_bond *j, int which, bool back, csim_real share) {
     csim_contact *c = f->contacts + j->row[which];
     csim_real *added = j->added + 3 * which;
     int k;
     for (k = 0; k < 3; k++) {
-        added[k] = back ? -added[k] : j->miss[3 * which + k] / f->h;
+        added[k] = back ? -added[k] : share * j->miss[3 * which + k] / f->h;
         c->phi[k] += added[k];
     }
 }
 
-/* Visits all rows of joints in islands: measures them into worst[island], or corrects those of islands marked. */
-static void csimi_bonds_visit(csim_world *w, csimi_step_frame *f, const unsigned char *again, csim_real *worst) {
+/* Visits all rows of joints in islands: measures them into miss[island], or corrects those of islands marked by the
+   share that is there. */
+static void csimi_bonds_visit(csim_world *w, csimi_step_frame *f, const unsigned char *again, csim_real *miss) {
     int i, which, island;
     for (i = 0; i < w->store.count.joints; i++)
         for (which = 0; which < CSIMI_BOND_ROWS; which++) {
             csimi_bond *j = w->store.joint + i;
             if (j->row[which] < 0 || (island = f->contact_island[j->row[which]]) < 0) continue;
-            if (worst)
-                worst[island] = csimi_max(worst[island], csimi_bond_row_miss(w, f, j, which));
+            if (!again)
+                miss[island] = csimi_max(miss[island], csimi_bond_row_miss(w, f, j, which));
             else if (again[island])
-                csimi_bond_row_correct(f, j, which, again[island] == CSIMI_AGAIN_BACK);
+                csimi_bond_row_correct(f, j, which, again[island] == CSIMI_AGAIN_BACK, miss[island]);
         }
 }
 
 CSIMI_FN bool csimi_bonds_correct(csim_world *w, csimi_step_frame *f, unsigned char *again, csim_real *miss,
-                                  csim_real *before) {
+                                  csim_real *before, bool late) {
+    const bool middle = csimi_is_middle(w);
+    csim_real swap;
     bool any = false;
     int i;
     for (i = 0; i < f->island_count; i++) miss[i] = 0;
     csimi_bonds_visit(w, f, NULL, miss);
     for (i = 0; i < f->island_count; i++) {
-        if (again[i] == CSIMI_AGAIN_BACK || miss[i] <= CSIMI_BOND_CLOSED)
+        const bool slow = !(miss[i] < (again[i] == CSIMI_AGAIN_TURNED ? 2 : CSIM_R(0.5)) * before[i]); /* spirals */
+        if (again[i] == CSIMI_AGAIN_BACK || miss[i] <= (slow ? 32 : 1) * CSIMI_BOND_CLOSED)
             again[i] = CSIMI_AGAIN_NO;
-        else if (again[i] != CSIMI_AGAIN_NO)
-            again[i] = miss[i] < before[i] / 2 ? CSIMI_AGAIN_ON : CSIMI_AGAIN_BACK;
-        before[i] = miss[i];
+        else if (again[i] == CSIMI_AGAIN_TURNED && (late || slow))
+            again[i] = middle || late ? CSIMI_AGAIN_ON : CSIMI_AGAIN_BACK;
+        else if (again[i] == CSIMI_AGAIN_ON && slow)
+            again[i] = middle || late ? CSIMI_AGAIN_BACK : CSIMI_AGAIN_TURNED;
         any = any || again[i] != CSIMI_AGAIN_NO;
+        swap = before[i];
+        before[i] = miss[i];
+        /* half a correction breaks cycles */
+        miss[i] = again[i] == CSIMI_AGAIN_TURNED && before[i] > CSIM_R(0.7) * swap ? CSIM_R(0.5) : 1;
     }
-    if (any) csimi_bonds_visit(w, f, again, NULL);
+    if (any) csimi_bonds_visit(w, f, again, miss);
     return any;
+}
+
+/* ---- midpoint worlds */
+
+static void csimi_bond_renew(csim_world *w, csimi_step_frame *f, const csimi_state *s, csimi_bond *j, int which) {
+    csim_contact *c = f->contacts + j->row[which], old = *c;
+    const unsigned mask = csimi_bond_mask(j, which);
+    const int terms = f->term_count;
+    csim_real before[3], after[3];
+    int k;
+    csimi_bond_row_velocity(f, c, before);
+    f->term_count = c->a.first; /* as many as before, in their place */
+    CSIMI_MEMCPY(c->R, j->R, sizeof c->R);
+    if (j->kind == CSIM_JOINT_GEAR)
+        csimi_gear_sides(w, f, s, j, c);
+    else if (which == CSIMI_ROW_LIMIT)
+        csimi_bond_limit_sides(f, s, j, c);
+    else if (which == CSIMI_ROW_TURN)
+        csimi_turn_sides(f, s, j, c);
+    else
+        csimi_point_sides(f, s, j, c);
+    CSIMI_MEMCPY(c->phi, old.phi, sizeof c->phi);
+    csimi_bond_row_velocity(f, c, after);
+    for (k = 0; k < 3; k++)
+        if (mask >> k & 1u) c->phi[k] += before[k] - after[k]; /* misses at this velocity what it missed before */
+    CSIMI_MEMCPY(c->mass, old.mass, sizeof c->mass);
+    f->term_count = terms;
+}
+
+/* Turns of a body under a force, by the midpoint rule on rotations (Simo and Wong 1991, with the exponential map): the
+   mean of the body's rates at both ends is R_k' v, so w_{k+1} = 2 v - E v_k with E = exp(h [v]x), and the change of
+   angular momentum, seen from the middle m of the turn t = h |v|,
+       g(v) = 2 P I_m (v - E^1/2 v_k) + (sin(t/2) / (t/2)) h v x I_m v,   P x = x along v and cos(t/2) x across,
+   is the impulse; v.g is the change of energy. With b = 2 I_k v - g(v) the linear system has that solution. v_k becomes
+   E v_k, which is what the end of the step subtracts. */
+static void csimi_bond_turn_middle(const csim_world *w, csimi_step_frame *f, int body, bool first) {
+    const csimi_state *s = &w->store.state;
+    const size_t at = 3 * ((size_t)s->node_count + 2 * (size_t)body + 1);
+    const csim_vec3 v = csimi_load3(f->v + at), start = csimi_load3(s->velocity + 6 * (size_t)body + 3);
+    const csim_real half = f->h * csim_length(v) / 2, slow = half > 0 ? CSIMI_SIN(half) / half : 1;
+    const csim_vec3 middle = csim_rotate(csim_quat_exp(csim_scale(f->h / 2, v)), start);
+    csim_real Ik[9], Im[9], old[3], part[3], spin[3], now[3], *was = f->aim + 3 * (size_t)f->blocks + at;
+    csim_vec3 g, gyro;
+    int k;
+    csimi_rigid_inertia_world(s, body, Ik);
+    csimi_rigid_inertia_world(&f->next, body, Im);
+    csimi_mul3(Ik, f->vk + at, old);
+    for (k = 0; k < 3 && first; k++) was[k] = old[k] / f->theta;
+    csimi_store3(part, csim_scale(1 / f->theta, csim_sub(v, middle)));
+    csimi_mul3(Im, part, now);
+    g = csimi_load3(now);
+    if (half > 0) {
+        const csim_vec3 along = csim_scale(csim_dot(v, g) / csim_dot(v, v), v);
+        g = csim_madd(along, CSIMI_COS(half), csim_sub(g, along));
+    }
+    csimi_mul3(Im, f->v + at, spin);
+    gyro = csim_cross(v, csimi_load3(spin));
+    g = csim_madd(g, slow * f->h, gyro);
+    csimi_mul3(Ik, f->v + at, now);
+    csimi_store3(now, csim_sub(csim_scale(1 / f->theta, csimi_load3(now)), g));
+    for (k = 0; k < 3; k++) {
+        f->b[at + (size_t)k] += now[k] - was[k];
+        was[k] = now[k];
+    }
+    csimi_store3(f->vk + at, csim_rotate(csim_quat_exp(csim_scale(f->h, v)), start));
+}
+
+/* Forces of joints act where bodies are at the middle of the step, on arms for which the rows times h v are what the
+   joint opens: a joint that is closed at both ends of the step does no work in it. At the start of the step they pull
+   inwards on what moves along the chord, and every step of a midpoint world gains. (Gonzalez 1996, 1999: the midpoint
+   rule with discrete derivatives of constraints.) Other worlds do so where the rows of the start do not close: a
+   straight chain that is pushed at both ends is stiff along itself until it turns. */
+CSIMI_FN void csimi_bonds_middle(csim_world *w, csimi_step_frame *f, const unsigned char *again, bool first) {
+    const csimi_store *s = &w->store;
+    const bool middle = csimi_is_middle(w);
+    int i, which, end, k, island;
+    for (i = 0; i < s->count.joints; i++) {
+        csimi_bond *j = s->joint + i;
+        if (j->row[CSIMI_ROW_POINT] < 0 || (island = f->contact_island[j->row[CSIMI_ROW_POINT]]) < 0) continue;
+        if (again[island] != CSIMI_AGAIN_TURNED) continue;
+        if (j->kind != CSIM_JOINT_GEAR) csimi_bond_turn_rows(&f->next, j);
+        for (which = 0; which < CSIMI_BOND_ROWS; which++)
+            if (j->row[which] >= 0) csimi_bond_renew(w, f, &f->next, j, which);
+        for (end = 0; end < 2 && middle; end++) { /* stiffness takes Newton's step, nothing from the bodies */
+            const size_t turn = 3 * ((size_t)s->count.nodes + 2 * (size_t)j->end[end].item + 1);
+            for (k = 0; k < 3 && j->stiff[end] > 0; k++)
+                f->b[turn + (size_t)k] +=
+                    j->stiff[end] * (f->v[turn + (size_t)k] - (first ? 0 : f->aim[turn + (size_t)k]));
+        }
+    }
+    for (i = 0; i < s->count.rigids && middle; i++) {
+        island = f->island[s->count.nodes + 2 * i + 1];
+        if (island >= 0 && again[island] == CSIMI_AGAIN_TURNED) csimi_bond_turn_middle(w, f, i, first);
+    }
+    if (middle) CSIMI_MEMCPY(f->aim, f->v, sizeof(csim_real) * 3 * (size_t)f->blocks);
 }
 
 /* ---- geometric stiffness */
@@ -25673,7 +25803,7 @@ CSIMI_FN bool csimi_bonds_correct(csim_world *w, csimi_step_frame *f, unsigned c
    eigenvalues are F . r, (F . r + |F| |r|) / 2 >= 0 and (F . r - |F| |r|) / 2 <= 0. The positive part along the first
    two directions is added as h^2 K where explicit forces of this size are unstable for the inertia of the body, as in a
    chain of light links that carries a heavy load; elsewhere nothing, which keeps momentum exact. */
-static void csimi_bond_stiffen_end(csim_world *w, const csimi_step_frame *f, const csimi_bond *j, int end) {
+static void csimi_bond_stiffen_end(csim_world *w, const csimi_step_frame *f, csimi_bond *j, int end) {
     csimi_store *s = &w->store;
     const int k = j->end[end].item, block = s->count.nodes + 2 * k + 1;
     csim_real force[3] = {0, 0, 0}, *A = s->A.val + 9 * (size_t)s->A.diag[block], most;
@@ -25685,12 +25815,14 @@ static void csimi_bond_stiffen_end(csim_world *w, const csimi_step_frame *f, con
     most = f->sigma * f->h * (csim_dot(F, r) + csim_length(F) * csim_length(r)) / 2;
     if (!(most > CSIM_R(0.25) * csimi_min(A[0], csimi_min(A[4], A[8])))) return;
     for (i = 0; i < 3; i++) A[4 * i] += most;
+    j->stiff[end] = most;
 }
 
 CSIMI_FN void csimi_bonds_stiffen(csim_world *w, const csimi_step_frame *f) {
     int i, end;
     for (i = 0; i < w->store.count.joints; i++) {
-        const csimi_bond *j = w->store.joint + i;
+        csimi_bond *j = w->store.joint + i;
+        j->stiff[0] = j->stiff[1] = 0;
         for (end = 0; end < 2; end++)
             if (!j->broken && j->kind != CSIM_JOINT_GEAR && j->end[end].kind == CSIMI_PLACE_RIGID)
                 csimi_bond_stiffen_end(w, f, j, end);
@@ -28791,7 +28923,7 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     csimi_island_work p;
     csim_problem_size size;
     csimi_arena arena = csimi_arena_counting();
-    int blocks = csimi_blocks_of(n), rows = csimi_most_rows(n), aggregates = n->aggregates + n->rigids;
+    int blocks = csimi_blocks_of(n), rows = csimi_most_rows(n), aggregates = n->aggregates + n->rigids, merged;
     csimi_island_layout(&p, blocks, n->matrix_blocks, rows, csimi_most_terms(n), aggregates, csimi_most_links(n),
                         csimi_most_elastic(n, solver), &arena);
     size.blocks = blocks;
@@ -28802,8 +28934,10 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     size.links = csimi_most_links(n);
     size.elastic = csimi_most_elastic(n, solver);
     size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0 && n->tree_span <= 14;
-    size.inverse_blocks = n->coords > 0 ? 4 * blocks + n->tree_span * n->coords : 0;
-    size.reach_blocks = n->coords > 0 ? n->tree_span * (2 * rows + 2 * n->joints) : 0; /* two sides; a gear: two more */
+    merged = n->joints > 0 && n->springs > 0 ? csimi_imin(2 * n->rigids, CSIMI_BODY_LARGEST) : 0;
+    size.inverse_blocks = n->coords > 0 || merged ? 4 * blocks + n->tree_span * n->coords + merged * 2 * n->rigids : 0;
+    size.reach_blocks = /* two sides; a gear: two more */
+        n->coords > 0 || merged ? csimi_imax(n->tree_span, merged) * (2 * rows + 2 * n->joints) : 0;
     if (solver->solver == CSIM_SOLVER_XPBD) csimi_push(&arena, 3 * sizeof(csim_real) * (size_t)blocks, 1);
     csimi_push(&arena, csim_solver_bytes(&size, solver), 1);
     csimi_push(&arena, sizeof(int) * (size_t)blocks, 1);                /* union-find, before the first island */
@@ -28933,18 +29067,31 @@ static bool csimi_starts_body(const csim_world *w, int block) {
     return block < s->node_count || block >= csimi_first_frame_block(s) || (block - s->node_count) % 2 == 0;
 }
 
-/* Whether nothing couples the bodies: no row leaves its own. */
-static bool csimi_bodies_apart(const csimi_island_work *p, int bodies) {
-    int k, i;
-    for (k = 0; k < bodies; k++)
-        for (i = p->body_first[k]; i < p->body_first[k + 1]; i++)
-            if (p->col[p->row[i]] < p->body_first[k] || p->col[p->row[i + 1] - 1] >= p->body_first[k + 1]) return false;
+/* Bodies that A couples become one, where that is worth its while: rigid bodies on joints, which springs couple. False
+   when bodies stay coupled, or a tree is too large for a dense inverse. */
+static bool csimi_bodies_merge(const csim_world *w, csimi_island_work *p, const int *block, int n, bool joints,
+                               int *bodies) {
+    const csimi_state *s = &w->store.state;
+    const bool rigid = block[0] >= s->node_count && block[n - 1] < csimi_first_frame_block(s);
+    int k, i, count = 0, reach = 0;
+    for (k = 0; k < *bodies; k++) {
+        const int first = p->body_first[k], end = p->body_first[k + 1];
+        if (first >= reach)
+            p->body_first[count++] = first;
+        else if (!rigid || !joints)
+            return false;
+        for (i = first, reach = csimi_imax(reach, end); i < end; i++) /* rows are symmetric */
+            reach = csimi_imax(reach, p->col[p->row[i + 1] - 1] + 1);
+        if (reach - p->body_first[count - 1] > (rigid ? CSIMI_BODY_LARGEST : CSIMI_BODY_TREE)) return false;
+    }
+    p->body_first[count] = n;
+    *bodies = count;
     return true;
 }
 
 /* Aggregates of the island get numbers of their own in order of appearance. */
 static void csimi_island_structure(const csim_world *w, const csimi_step_frame *f, csimi_island_work *p,
-                                   const int *block, int n) {
+                                   const int *block, int n, bool joints) {
     const csimi_state *s = &w->store.state;
     int i, count = 0, bodies = 0, frames = csimi_first_frame_block(s), coords = csimi_first_coord_block(s);
     for (i = 0; i < n; i++)
@@ -28975,7 +29122,7 @@ static void csimi_island_structure(const csim_world *w, const csimi_step_frame *
     p->structure.radius = p->radius;
     p->structure.centre = p->centre;
     p->structure.rotation = p->rotation;
-    p->structure.body_count = csimi_bodies_apart(p, bodies) ? bodies : 0;
+    p->structure.body_count = csimi_bodies_merge(w, p, block, n, joints, &bodies) ? bodies : 0;
     p->structure.body_first = p->body_first;
     p->problem.structure = &p->structure;
     p->problem.theta = f->theta;
@@ -29156,7 +29303,7 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
                         csimi_most_elastic(&w->store.count, &w->def.solver), arena);
     csimi_island_matrix(w, f, &p, block, n);
     csimi_island_contacts(f, &p, contact, contacts);
-    csimi_island_structure(w, f, &p, block, n);
+    csimi_island_structure(w, f, &p, block, n, contacts > 0 && contact[contacts - 1] >= f->found_count);
     csimi_island_chains(w, f, &p, block, n);
     csimi_island_elements(w, f, &p, island);
     params.sigma = w->store.body[leader].sigma;
@@ -29268,10 +29415,9 @@ CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_inte
     if (variational && trees > 0)
         return csimi_fail(error, CSIM_UNSUPPORTED, function, "integrator with trees", true, (double)integrator,
                           "CSIM_BACKWARD_EULER or CSIM_MIDPOINT: the mass of a tree changes with its pose");
-    if (integrator == CSIM_HALF_STEP && joints > 0) /* a hinged pendulum at h = 5 ms: energy off 1e3-fold in 40 s */
-        return csimi_fail(
-            error, CSIM_UNSUPPORTED, function, "integrator with joints", true, (double)integrator,
-            "CSIM_TWO_STEP or CSIM_BACKWARD_EULER: joints that hold v at the middle let its end swing up");
+    if (integrator == CSIM_HALF_STEP && joints > 0)
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "integrator with joints", true, (double)integrator,
+                          "CSIM_TWO_STEP, CSIM_MIDPOINT or CSIM_BACKWARD_EULER");
     if (integrator == CSIM_HALF_STEP && def->law != CSIM_LAW_STRICT)
         return csimi_fail(error, CSIM_UNSUPPORTED, function, "law with CSIM_HALF_STEP", true, (double)def->law,
                           "CSIM_LAW_STRICT: normals act at the middle of the step, friction at its end");
@@ -29348,7 +29494,7 @@ CSIMI_FN double csimi_imbalance(const csim_world *w, csimi_step_frame *f) {
 
    Everything is computed in scratch; the commit at the end only copies, so a step that fails leaves no trace. */
 
-#define CSIMI_BOND_PASSES 12   /* of the correction; each takes two or more digits off */
+#define CSIMI_BOND_PASSES 24   /* of the correction; each takes a digit or more off */
 #define CSIMI_SETTLE_PASSES 30 /* of Newton's method in half-step worlds; it doubles the digits in two to four */
 #define CSIMI_TURN CSIM_R(0.5)   /* rad: of an edge of a cable in a step */
 #define CSIMI_TURN_PASSES 30
@@ -29533,13 +29679,15 @@ static csim_status csimi_close_joints(csim_world *w, csimi_step_frame *f, const 
     csim_status status = CSIM_OK;
     int pass;
     for (pass = 0; pass < f->island_count; pass++) {
-        again[pass] = CSIMI_AGAIN_ON;
+        again[pass] = csimi_is_middle(w) ? CSIMI_AGAIN_TURNED : CSIMI_AGAIN_ON;
         before[pass] = CSIMI_HUGE;
     }
     f->again = true;
     for (pass = 0; pass < CSIMI_BOND_PASSES && status == CSIM_OK; pass++) {
         csimi_advance(w, step, f->h, f->v, &f->next);
-        if (!csimi_bonds_correct(w, f, again, miss, before)) break;
+        if (!csimi_bonds_correct(w, f, again, miss, before, 3 * pass > 2 * CSIMI_BOND_PASSES)) break;
+        csimi_advance(w, step, f->h / 2, f->v, &f->next);
+        csimi_bonds_middle(w, f, again, pass == 0);
         status = csimi_solve_again(w, f, again, arena);
     }
     csimi_pop(arena, mark);

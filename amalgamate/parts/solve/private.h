@@ -449,7 +449,8 @@ CSIMI_FN bool csimi_lemke_solve(csimi_impulse_run *run);
 /* ---- bodies.c: A as small dense bodies of neighbouring blocks, inverted, and the rows of contacts on them */
 enum {
     CSIMI_BODY_BLOCKS = 4,  /* at most in a body ... */
-    CSIMI_BODY_LARGEST = 14 /* ... and where the structure names the bodies */
+    CSIMI_BODY_TREE = 14,   /* ... of a tree or reduced body, which the structure names */
+    CSIMI_BODY_LARGEST = 32 /* ... and of what the structure names else; a bit each */
 };
 typedef struct csimi_bodies {
     int *first, *size, *row; /* [n] of the body of each block; row: offset of its inverse, 3x3 blocks */

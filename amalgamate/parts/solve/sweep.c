@@ -345,7 +345,7 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
                           "csim_solver_bytes of the problem's size");
     if (!csimi_sweep_takes(problem) || !csimi_bodies_open(&s.bodies, problem))
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
-                          "for SWEEP: positive definite, in bodies of 1 to 4 neighbouring blocks (14 named ones)");
+                          "for SWEEP: positive definite, in bodies of 1 to 4 neighbouring blocks (32 named ones)");
     csimi_sweep_contacts(&s);
     csimi_sweep_free_velocity(&s);
     CSIMI_MEMCPY(s.loop.x, solution->lambda, vector);

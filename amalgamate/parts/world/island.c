@@ -55,7 +55,7 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     csimi_island_work p;
     csim_problem_size size;
     csimi_arena arena = csimi_arena_counting();
-    int blocks = csimi_blocks_of(n), rows = csimi_most_rows(n), aggregates = n->aggregates + n->rigids;
+    int blocks = csimi_blocks_of(n), rows = csimi_most_rows(n), aggregates = n->aggregates + n->rigids, merged;
     csimi_island_layout(&p, blocks, n->matrix_blocks, rows, csimi_most_terms(n), aggregates, csimi_most_links(n),
                         csimi_most_elastic(n, solver), &arena);
     size.blocks = blocks;
@@ -66,8 +66,10 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     size.links = csimi_most_links(n);
     size.elastic = csimi_most_elastic(n, solver);
     size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0 && n->tree_span <= 14;
-    size.inverse_blocks = n->coords > 0 ? 4 * blocks + n->tree_span * n->coords : 0;
-    size.reach_blocks = n->coords > 0 ? n->tree_span * (2 * rows + 2 * n->joints) : 0; /* two sides; a gear: two more */
+    merged = n->joints > 0 && n->springs > 0 ? csimi_imin(2 * n->rigids, CSIMI_BODY_LARGEST) : 0;
+    size.inverse_blocks = n->coords > 0 || merged ? 4 * blocks + n->tree_span * n->coords + merged * 2 * n->rigids : 0;
+    size.reach_blocks = /* two sides; a gear: two more */
+        n->coords > 0 || merged ? csimi_imax(n->tree_span, merged) * (2 * rows + 2 * n->joints) : 0;
     if (solver->solver == CSIM_SOLVER_XPBD) csimi_push(&arena, 3 * sizeof(csim_real) * (size_t)blocks, 1);
     csimi_push(&arena, csim_solver_bytes(&size, solver), 1);
     csimi_push(&arena, sizeof(int) * (size_t)blocks, 1);                /* union-find, before the first island */
@@ -197,18 +199,31 @@ static bool csimi_starts_body(const csim_world *w, int block) {
     return block < s->node_count || block >= csimi_first_frame_block(s) || (block - s->node_count) % 2 == 0;
 }
 
-/* Whether nothing couples the bodies: no row leaves its own. */
-static bool csimi_bodies_apart(const csimi_island_work *p, int bodies) {
-    int k, i;
-    for (k = 0; k < bodies; k++)
-        for (i = p->body_first[k]; i < p->body_first[k + 1]; i++)
-            if (p->col[p->row[i]] < p->body_first[k] || p->col[p->row[i + 1] - 1] >= p->body_first[k + 1]) return false;
+/* Bodies that A couples become one, where that is worth its while: rigid bodies on joints, which springs couple. False
+   when bodies stay coupled, or a tree is too large for a dense inverse. */
+static bool csimi_bodies_merge(const csim_world *w, csimi_island_work *p, const int *block, int n, bool joints,
+                               int *bodies) {
+    const csimi_state *s = &w->store.state;
+    const bool rigid = block[0] >= s->node_count && block[n - 1] < csimi_first_frame_block(s);
+    int k, i, count = 0, reach = 0;
+    for (k = 0; k < *bodies; k++) {
+        const int first = p->body_first[k], end = p->body_first[k + 1];
+        if (first >= reach)
+            p->body_first[count++] = first;
+        else if (!rigid || !joints)
+            return false;
+        for (i = first, reach = csimi_imax(reach, end); i < end; i++) /* rows are symmetric */
+            reach = csimi_imax(reach, p->col[p->row[i + 1] - 1] + 1);
+        if (reach - p->body_first[count - 1] > (rigid ? CSIMI_BODY_LARGEST : CSIMI_BODY_TREE)) return false;
+    }
+    p->body_first[count] = n;
+    *bodies = count;
     return true;
 }
 
 /* Aggregates of the island get numbers of their own in order of appearance. */
 static void csimi_island_structure(const csim_world *w, const csimi_step_frame *f, csimi_island_work *p,
-                                   const int *block, int n) {
+                                   const int *block, int n, bool joints) {
     const csimi_state *s = &w->store.state;
     int i, count = 0, bodies = 0, frames = csimi_first_frame_block(s), coords = csimi_first_coord_block(s);
     for (i = 0; i < n; i++)
@@ -239,7 +254,7 @@ static void csimi_island_structure(const csim_world *w, const csimi_step_frame *
     p->structure.radius = p->radius;
     p->structure.centre = p->centre;
     p->structure.rotation = p->rotation;
-    p->structure.body_count = csimi_bodies_apart(p, bodies) ? bodies : 0;
+    p->structure.body_count = csimi_bodies_merge(w, p, block, n, joints, &bodies) ? bodies : 0;
     p->structure.body_first = p->body_first;
     p->problem.structure = &p->structure;
     p->problem.theta = f->theta;
@@ -420,7 +435,7 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
                         csimi_most_elastic(&w->store.count, &w->def.solver), arena);
     csimi_island_matrix(w, f, &p, block, n);
     csimi_island_contacts(f, &p, contact, contacts);
-    csimi_island_structure(w, f, &p, block, n);
+    csimi_island_structure(w, f, &p, block, n, contacts > 0 && contact[contacts - 1] >= f->found_count);
     csimi_island_chains(w, f, &p, block, n);
     csimi_island_elements(w, f, &p, island);
     params.sigma = w->store.body[leader].sigma;

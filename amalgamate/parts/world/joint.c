@@ -169,12 +169,26 @@ static void csimi_turn_sides(csimi_step_frame *f, const csimi_state *s, const cs
     }
 }
 
+/* The point that goes the way of an end: R+ r - R r = theta x (sin(t/2) / (t/2) Rm r) for turns theta, t = |theta|,
+   Rm half of it. At the start of a step the point itself. */
+static csim_vec3 csimi_bond_way(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p,
+                                csim_vec3 point) {
+    const csim_real *turn = f->v + 3 * ((size_t)s->node_count + 2 * (size_t)p->item + 1);
+    csim_vec3 com;
+    csim_real half;
+    if (p->kind != CSIMI_PLACE_RIGID || s != &f->next) return point;
+    com = csimi_load3(s->com + 3 * (size_t)p->item);
+    half = f->h * csim_length(csimi_load3(turn)) / 2;
+    return half > 0 ? csim_madd(com, CSIMI_SIN(half) / half, csim_sub(point, com)) : point;
+}
+
 /* The points against each other; a slider is measured at the point of a, on a line that turns with b. */
 static void csimi_point_sides(csimi_step_frame *f, const csimi_state *s, const csimi_bond *j, csim_contact *c) {
     const csimi_bond_pose p = csimi_bond_at(s, j);
     csimi_place base = j->end[1];
     if (j->kind != CSIM_JOINT_SLIDER) {
-        csimi_sides(f, s, j->end, p.a, j->end + 1, p.b, c);
+        csimi_sides(f, s, j->end, csimi_bond_way(f, s, j->end, p.a), j->end + 1,
+                    csimi_bond_way(f, s, j->end + 1, p.b), c);
         return;
     }
     base = base.kind == CSIMI_PLACE_RIGID ? csimi_place_rigid(s, base.item, p.a) : csimi_place_ground(p.a);
@@ -276,18 +290,24 @@ static void csimi_bond_limit_row(csim_world *w, csimi_step_frame *f, csimi_bond 
     csimi_bond_offset(w, f, j, CSIMI_ROW_LIMIT, c);
 }
 
-static void csimi_bond_gear_row(csim_world *w, csimi_step_frame *f, csimi_bond *j) {
-    const csimi_state *s = &w->store.state;
-    csim_contact *c;
+static void csimi_gear_sides(csim_world *w, csimi_step_frame *f, const csimi_state *s, const csimi_bond *j,
+                             csim_contact *c) {
     csim_real J[36];
-    int block[4], n, k;
+    int block[4], end, n;
+    for (end = 0; end < 2; end++) {
+        const csimi_bond *other = w->store.joint + w->store.link[j->gear[end]].item;
+        n = csimi_coordinate_terms(s, other, end ? j->scale * j->ratio : j->scale, block, J);
+        csimi_bond_side(f, s, c, end, n, block, J);
+    }
+}
+
+static void csimi_bond_gear_row(csim_world *w, csimi_step_frame *f, csimi_bond *j) {
+    csim_contact *c;
+    int k;
     j->scale = csimi_bond_unit(w->store.joint + w->store.link[j->gear[0]].item);
     for (k = 0; k < 9; k++) j->R[k] = k % 4 == 0 ? 1 : 0;
     c = csimi_bond_row(w, f, j, CSIMI_ROW_POINT);
-    n = csimi_coordinate_terms(s, w->store.joint + w->store.link[j->gear[0]].item, j->scale, block, J);
-    csimi_bond_side(f, s, c, 0, n, block, J);
-    n = csimi_coordinate_terms(s, w->store.joint + w->store.link[j->gear[1]].item, j->scale * j->ratio, block, J);
-    csimi_bond_side(f, s, c, 1, n, block, J);
+    csimi_gear_sides(w, f, &w->store.state, j, c);
     csimi_bond_offset(w, f, j, CSIMI_ROW_POINT, c);
 }
 
@@ -398,47 +418,151 @@ static csim_real csimi_bond_row_miss(const csim_world *w, const csimi_step_frame
     return worst;
 }
 
-/* phi of a row: the miss is added, or what was added last is taken back. */
-static void csimi_bond_row_correct(csimi_step_frame *f, csimi_bond *j, int which, bool back) {
+/* phi of a row: a share of the miss is added, or what was added last is taken back. */
+static void csimi_bond_row_correct(csimi_step_frame *f, csimi_bond *j, int which, bool back, csim_real share) {
     csim_contact *c = f->contacts + j->row[which];
     csim_real *added = j->added + 3 * which;
     int k;
     for (k = 0; k < 3; k++) {
-        added[k] = back ? -added[k] : j->miss[3 * which + k] / f->h;
+        added[k] = back ? -added[k] : share * j->miss[3 * which + k] / f->h;
         c->phi[k] += added[k];
     }
 }
 
-/* Visits all rows of joints in islands: measures them into worst[island], or corrects those of islands marked. */
-static void csimi_bonds_visit(csim_world *w, csimi_step_frame *f, const unsigned char *again, csim_real *worst) {
+/* Visits all rows of joints in islands: measures them into miss[island], or corrects those of islands marked by the
+   share that is there. */
+static void csimi_bonds_visit(csim_world *w, csimi_step_frame *f, const unsigned char *again, csim_real *miss) {
     int i, which, island;
     for (i = 0; i < w->store.count.joints; i++)
         for (which = 0; which < CSIMI_BOND_ROWS; which++) {
             csimi_bond *j = w->store.joint + i;
             if (j->row[which] < 0 || (island = f->contact_island[j->row[which]]) < 0) continue;
-            if (worst)
-                worst[island] = csimi_max(worst[island], csimi_bond_row_miss(w, f, j, which));
+            if (!again)
+                miss[island] = csimi_max(miss[island], csimi_bond_row_miss(w, f, j, which));
             else if (again[island])
-                csimi_bond_row_correct(f, j, which, again[island] == CSIMI_AGAIN_BACK);
+                csimi_bond_row_correct(f, j, which, again[island] == CSIMI_AGAIN_BACK, miss[island]);
         }
 }
 
 CSIMI_FN bool csimi_bonds_correct(csim_world *w, csimi_step_frame *f, unsigned char *again, csim_real *miss,
-                                  csim_real *before) {
+                                  csim_real *before, bool late) {
+    const bool middle = csimi_is_middle(w);
+    csim_real swap;
     bool any = false;
     int i;
     for (i = 0; i < f->island_count; i++) miss[i] = 0;
     csimi_bonds_visit(w, f, NULL, miss);
     for (i = 0; i < f->island_count; i++) {
-        if (again[i] == CSIMI_AGAIN_BACK || miss[i] <= CSIMI_BOND_CLOSED)
+        const bool slow = !(miss[i] < (again[i] == CSIMI_AGAIN_TURNED ? 2 : CSIM_R(0.5)) * before[i]); /* spirals */
+        if (again[i] == CSIMI_AGAIN_BACK || miss[i] <= (slow ? 32 : 1) * CSIMI_BOND_CLOSED)
             again[i] = CSIMI_AGAIN_NO;
-        else if (again[i] != CSIMI_AGAIN_NO)
-            again[i] = miss[i] < before[i] / 2 ? CSIMI_AGAIN_ON : CSIMI_AGAIN_BACK;
-        before[i] = miss[i];
+        else if (again[i] == CSIMI_AGAIN_TURNED && (late || slow))
+            again[i] = middle || late ? CSIMI_AGAIN_ON : CSIMI_AGAIN_BACK;
+        else if (again[i] == CSIMI_AGAIN_ON && slow)
+            again[i] = middle || late ? CSIMI_AGAIN_BACK : CSIMI_AGAIN_TURNED;
         any = any || again[i] != CSIMI_AGAIN_NO;
+        swap = before[i];
+        before[i] = miss[i];
+        /* half a correction breaks cycles */
+        miss[i] = again[i] == CSIMI_AGAIN_TURNED && before[i] > CSIM_R(0.7) * swap ? CSIM_R(0.5) : 1;
     }
-    if (any) csimi_bonds_visit(w, f, again, NULL);
+    if (any) csimi_bonds_visit(w, f, again, miss);
     return any;
+}
+
+/* ---- midpoint worlds */
+
+static void csimi_bond_renew(csim_world *w, csimi_step_frame *f, const csimi_state *s, csimi_bond *j, int which) {
+    csim_contact *c = f->contacts + j->row[which], old = *c;
+    const unsigned mask = csimi_bond_mask(j, which);
+    const int terms = f->term_count;
+    csim_real before[3], after[3];
+    int k;
+    csimi_bond_row_velocity(f, c, before);
+    f->term_count = c->a.first; /* as many as before, in their place */
+    CSIMI_MEMCPY(c->R, j->R, sizeof c->R);
+    if (j->kind == CSIM_JOINT_GEAR)
+        csimi_gear_sides(w, f, s, j, c);
+    else if (which == CSIMI_ROW_LIMIT)
+        csimi_bond_limit_sides(f, s, j, c);
+    else if (which == CSIMI_ROW_TURN)
+        csimi_turn_sides(f, s, j, c);
+    else
+        csimi_point_sides(f, s, j, c);
+    CSIMI_MEMCPY(c->phi, old.phi, sizeof c->phi);
+    csimi_bond_row_velocity(f, c, after);
+    for (k = 0; k < 3; k++)
+        if (mask >> k & 1u) c->phi[k] += before[k] - after[k]; /* misses at this velocity what it missed before */
+    CSIMI_MEMCPY(c->mass, old.mass, sizeof c->mass);
+    f->term_count = terms;
+}
+
+/* Turns of a body under a force, by the midpoint rule on rotations (Simo and Wong 1991, with the exponential map): the
+   mean of the body's rates at both ends is R_k' v, so w_{k+1} = 2 v - E v_k with E = exp(h [v]x), and the change of
+   angular momentum, seen from the middle m of the turn t = h |v|,
+       g(v) = 2 P I_m (v - E^1/2 v_k) + (sin(t/2) / (t/2)) h v x I_m v,   P x = x along v and cos(t/2) x across,
+   is the impulse; v.g is the change of energy. With b = 2 I_k v - g(v) the linear system has that solution. v_k becomes
+   E v_k, which is what the end of the step subtracts. */
+static void csimi_bond_turn_middle(const csim_world *w, csimi_step_frame *f, int body, bool first) {
+    const csimi_state *s = &w->store.state;
+    const size_t at = 3 * ((size_t)s->node_count + 2 * (size_t)body + 1);
+    const csim_vec3 v = csimi_load3(f->v + at), start = csimi_load3(s->velocity + 6 * (size_t)body + 3);
+    const csim_real half = f->h * csim_length(v) / 2, slow = half > 0 ? CSIMI_SIN(half) / half : 1;
+    const csim_vec3 middle = csim_rotate(csim_quat_exp(csim_scale(f->h / 2, v)), start);
+    csim_real Ik[9], Im[9], old[3], part[3], spin[3], now[3], *was = f->aim + 3 * (size_t)f->blocks + at;
+    csim_vec3 g, gyro;
+    int k;
+    csimi_rigid_inertia_world(s, body, Ik);
+    csimi_rigid_inertia_world(&f->next, body, Im);
+    csimi_mul3(Ik, f->vk + at, old);
+    for (k = 0; k < 3 && first; k++) was[k] = old[k] / f->theta;
+    csimi_store3(part, csim_scale(1 / f->theta, csim_sub(v, middle)));
+    csimi_mul3(Im, part, now);
+    g = csimi_load3(now);
+    if (half > 0) {
+        const csim_vec3 along = csim_scale(csim_dot(v, g) / csim_dot(v, v), v);
+        g = csim_madd(along, CSIMI_COS(half), csim_sub(g, along));
+    }
+    csimi_mul3(Im, f->v + at, spin);
+    gyro = csim_cross(v, csimi_load3(spin));
+    g = csim_madd(g, slow * f->h, gyro);
+    csimi_mul3(Ik, f->v + at, now);
+    csimi_store3(now, csim_sub(csim_scale(1 / f->theta, csimi_load3(now)), g));
+    for (k = 0; k < 3; k++) {
+        f->b[at + (size_t)k] += now[k] - was[k];
+        was[k] = now[k];
+    }
+    csimi_store3(f->vk + at, csim_rotate(csim_quat_exp(csim_scale(f->h, v)), start));
+}
+
+/* Forces of joints act where bodies are at the middle of the step, on arms for which the rows times h v are what the
+   joint opens: a joint that is closed at both ends of the step does no work in it. At the start of the step they pull
+   inwards on what moves along the chord, and every step of a midpoint world gains. (Gonzalez 1996, 1999: the midpoint
+   rule with discrete derivatives of constraints.) Other worlds do so where the rows of the start do not close: a
+   straight chain that is pushed at both ends is stiff along itself until it turns. */
+CSIMI_FN void csimi_bonds_middle(csim_world *w, csimi_step_frame *f, const unsigned char *again, bool first) {
+    const csimi_store *s = &w->store;
+    const bool middle = csimi_is_middle(w);
+    int i, which, end, k, island;
+    for (i = 0; i < s->count.joints; i++) {
+        csimi_bond *j = s->joint + i;
+        if (j->row[CSIMI_ROW_POINT] < 0 || (island = f->contact_island[j->row[CSIMI_ROW_POINT]]) < 0) continue;
+        if (again[island] != CSIMI_AGAIN_TURNED) continue;
+        if (j->kind != CSIM_JOINT_GEAR) csimi_bond_turn_rows(&f->next, j);
+        for (which = 0; which < CSIMI_BOND_ROWS; which++)
+            if (j->row[which] >= 0) csimi_bond_renew(w, f, &f->next, j, which);
+        for (end = 0; end < 2 && middle; end++) { /* stiffness takes Newton's step, nothing from the bodies */
+            const size_t turn = 3 * ((size_t)s->count.nodes + 2 * (size_t)j->end[end].item + 1);
+            for (k = 0; k < 3 && j->stiff[end] > 0; k++)
+                f->b[turn + (size_t)k] +=
+                    j->stiff[end] * (f->v[turn + (size_t)k] - (first ? 0 : f->aim[turn + (size_t)k]));
+        }
+    }
+    for (i = 0; i < s->count.rigids && middle; i++) {
+        island = f->island[s->count.nodes + 2 * i + 1];
+        if (island >= 0 && again[island] == CSIMI_AGAIN_TURNED) csimi_bond_turn_middle(w, f, i, first);
+    }
+    if (middle) CSIMI_MEMCPY(f->aim, f->v, sizeof(csim_real) * 3 * (size_t)f->blocks);
 }
 
 /* ---- geometric stiffness */
@@ -447,7 +571,7 @@ CSIMI_FN bool csimi_bonds_correct(csim_world *w, csimi_step_frame *f, unsigned c
    eigenvalues are F . r, (F . r + |F| |r|) / 2 >= 0 and (F . r - |F| |r|) / 2 <= 0. The positive part along the first
    two directions is added as h^2 K where explicit forces of this size are unstable for the inertia of the body, as in a
    chain of light links that carries a heavy load; elsewhere nothing, which keeps momentum exact. */
-static void csimi_bond_stiffen_end(csim_world *w, const csimi_step_frame *f, const csimi_bond *j, int end) {
+static void csimi_bond_stiffen_end(csim_world *w, const csimi_step_frame *f, csimi_bond *j, int end) {
     csimi_store *s = &w->store;
     const int k = j->end[end].item, block = s->count.nodes + 2 * k + 1;
     csim_real force[3] = {0, 0, 0}, *A = s->A.val + 9 * (size_t)s->A.diag[block], most;
@@ -459,12 +583,14 @@ static void csimi_bond_stiffen_end(csim_world *w, const csimi_step_frame *f, con
     most = f->sigma * f->h * (csim_dot(F, r) + csim_length(F) * csim_length(r)) / 2;
     if (!(most > CSIM_R(0.25) * csimi_min(A[0], csimi_min(A[4], A[8])))) return;
     for (i = 0; i < 3; i++) A[4 * i] += most;
+    j->stiff[end] = most;
 }
 
 CSIMI_FN void csimi_bonds_stiffen(csim_world *w, const csimi_step_frame *f) {
     int i, end;
     for (i = 0; i < w->store.count.joints; i++) {
-        const csimi_bond *j = w->store.joint + i;
+        csimi_bond *j = w->store.joint + i;
+        j->stiff[0] = j->stiff[1] = 0;
         for (end = 0; end < 2; end++)
             if (!j->broken && j->kind != CSIM_JOINT_GEAR && j->end[end].kind == CSIMI_PLACE_RIGID)
                 csimi_bond_stiffen_end(w, f, j, end);

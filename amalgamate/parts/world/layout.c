@@ -224,7 +224,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->drift.frame = CSIMI_PUSH(arena, csim_real, 4 * (size_t)n->frames);
     f->frozen = CSIMI_PUSH(arena, csim_real, 3 * blocks);
     f->next.coord_position = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->coords);
-    f->aim = CSIMI_PUSH(arena, csim_real, n->frames > 0 ? 6 * blocks : 0);
+    f->aim = CSIMI_PUSH(arena, csim_real, n->frames + n->joints > 0 ? 6 * blocks : 0);
     f->vk = CSIMI_PUSH(arena, csim_real, 3 * blocks);
     f->b = CSIMI_PUSH(arena, csim_real, 3 * blocks);
     f->v = CSIMI_PUSH(arena, csim_real, 3 * blocks);

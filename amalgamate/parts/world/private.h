@@ -79,6 +79,7 @@ typedef struct csimi_bond {
     csim_real R[9];              /* axes of those rows, but the points of ball, hinge and weld: world axes */
     csim_real aim[9];            /* error allowed at the end of the step, m */
     csim_real miss[9], added[9]; /* of the correction: what rows miss, m, and what was last added to phi, m/s */
+    csim_real stiff[2];          /* what the turning of its force adds to A at its ends, kg m^2 */
     int row[CSIMI_BOND_ROWS];    /* in the coming step, -1: none */
     int link;                    /* its slot */
 } csimi_bond;
@@ -271,7 +272,7 @@ typedef struct csimi_found_contact {
 typedef struct csimi_step_frame {
     csim_real h, theta, sigma;
     csimi_state drift;          /* two-step worlds: where bodies are after half a step; own positions and rotations */
-    csim_real *aim;             /* [6 blocks] worlds with cables: v* of Newton's method, and J'lambda */
+    csim_real *aim;             /* [6 blocks] worlds with cables or joints: v* of Newton's method, and more */
     csim_real *frozen;          /* [3 blocks] half-step worlds: A v of what is not elastic */
     int blocks;                 /* of the whole world */
     csimi_state next;           /* state after the step: own positions, shared constants */
@@ -422,12 +423,16 @@ CSIMI_FN size_t csimi_rows_scratch(const csimi_counts *n);
 /* ---- joint.c */
 /* Appends the rows of all joints behind those of the contacts. */
 CSIMI_FN void csimi_bond_rows(csim_world *world, csimi_step_frame *frame);
-/* Corrects the rows whose joints do not hold at frame->next. All arrays are by island: again says what is to be done
-   (all CSIMI_AGAIN_ON before the first call), miss and before are how far joints are open now and were a pass ago, m.
-   An island that a correction makes worse goes back to the one before. False when nothing is left to be done. */
-enum { CSIMI_AGAIN_NO, CSIMI_AGAIN_ON, CSIMI_AGAIN_BACK };
+/* Corrects the rows whose joints do not hold at frame->next. All arrays are by island: again says what is to be done,
+   miss and before are how far joints are open now and were a pass ago, m. Islands begin with rows of the start of the
+   step (_ON; midpoint worlds with those of its middle, _TURNED); where these do not close they go on with rows of the
+   middle, late in the loop with those at hand, and where a correction makes it worse they go _BACK to the one before.
+   False when nothing is left to do. */
+enum { CSIMI_AGAIN_NO, CSIMI_AGAIN_ON, CSIMI_AGAIN_TURNED, CSIMI_AGAIN_BACK };
 CSIMI_FN bool csimi_bonds_correct(csim_world *world, csimi_step_frame *frame, unsigned char *again, csim_real *miss,
-                                  csim_real *before);
+                                  csim_real *before, bool late);
+/* Rows of islands that are _TURNED at frame->next, the middle of the step; in midpoint worlds also their turns. */
+CSIMI_FN void csimi_bonds_middle(csim_world *world, csimi_step_frame *frame, const unsigned char *again, bool first);
 /* Stiffness that the turning of joint forces adds to A. */
 CSIMI_FN void csimi_bonds_stiffen(csim_world *world, const csimi_step_frame *frame);
 CSIMI_FN void csimi_bonds_commit(csim_world *world, const csimi_step_frame *frame);

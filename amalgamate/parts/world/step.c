@@ -5,7 +5,7 @@
    Everything is computed in scratch; the commit at the end only copies, so a step that fails leaves no trace. */
 #include "private.h"
 
-#define CSIMI_BOND_PASSES 12   /* of the correction; each takes two or more digits off */
+#define CSIMI_BOND_PASSES 24   /* of the correction; each takes a digit or more off */
 #define CSIMI_SETTLE_PASSES 30 /* of Newton's method in half-step worlds; it doubles the digits in two to four */
 #define CSIMI_TURN CSIM_R(0.5)   /* rad: of an edge of a cable in a step */
 #define CSIMI_TURN_PASSES 30
@@ -190,13 +190,15 @@ static csim_status csimi_close_joints(csim_world *w, csimi_step_frame *f, const 
     csim_status status = CSIM_OK;
     int pass;
     for (pass = 0; pass < f->island_count; pass++) {
-        again[pass] = CSIMI_AGAIN_ON;
+        again[pass] = csimi_is_middle(w) ? CSIMI_AGAIN_TURNED : CSIMI_AGAIN_ON;
         before[pass] = CSIMI_HUGE;
     }
     f->again = true;
     for (pass = 0; pass < CSIMI_BOND_PASSES && status == CSIM_OK; pass++) {
         csimi_advance(w, step, f->h, f->v, &f->next);
-        if (!csimi_bonds_correct(w, f, again, miss, before)) break;
+        if (!csimi_bonds_correct(w, f, again, miss, before, 3 * pass > 2 * CSIMI_BOND_PASSES)) break;
+        csimi_advance(w, step, f->h / 2, f->v, &f->next);
+        csimi_bonds_middle(w, f, again, pass == 0);
         status = csimi_solve_again(w, f, again, arena);
     }
     csimi_pop(arena, mark);
