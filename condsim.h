@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 963c9dadedebe80b
+   Hash of the parts: 48360b66b741ec29
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -907,6 +907,8 @@ typedef struct csim_solver_params {
     int inner;               /* NEWTON: linear iterations of a step at most, 0..1e6; 0: 40 */
     csim_real scaling;       /* NEWTON: r of phi(u_n, r lambda_n), 1/kg, 0 or more; 0: the diagonal of W (the
                                 complementarity preconditioner); 1/h^2 is the paper's r = 1, 1 its r = h^2 */
+    bool geometric;          /* worlds: the diagonal geometric stiffness of hard joints is added to the inertia of bodies
+                                where explicit forces of joints are unstable (docs/joints.md); default true */
     int substeps;            /* XPBD: 0..1e5; 0: 20 */
     csim_real *move;         /* XPBD: [3n] gets the mean velocity of the step, by which positions go; may be null */
     csim_real damping;       /* PENALTY, and XPBD under the invertible law: damper of a contact over h times its spring,
@@ -975,7 +977,7 @@ CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_
    and that are solved again around the last v until they agree: D_i = max(0, -(f_i - f'_i) / (v_i - v'_i)), kg, where
    f - f' = (J(v) - J(v'))' lambda [3n] with the last impulses, v' the velocity before v. D on the diagonal of A and D v
    added to b leave the answer where it is and keep the iteration from overshooting across stiff rows. For the blocks of
-   particles. The library's own contacts and joints need it nowhere: their frames stay during a solve. */
+   particles. Worlds have the rows of a step's start and params.geometric in its place. */
 CSIM_API void csim_geometric_stiffness(int n, const csim_real *v, const csim_real *v_before,
                                        const csim_real *force_change, csim_real *D);
 
@@ -19550,7 +19552,7 @@ typedef struct csimi_nonsmooth {
     csim_linear linear;
     int inner;
     csim_real scaling, damping;
-    csim_real *r, *u;     /* impulses; velocities, in the memory of system.Az */
+    csim_real *r, *u;        /* impulses; velocities, in the memory of system.Az */
     const csim_real *centre; /* of a proximal step, or null */
 } csimi_nonsmooth;
 
@@ -22797,6 +22799,7 @@ CSIM_API csim_solver_params csim_default_solver_params(void) {
     p.max_iterations = 600;
     p.gain = CSIM_R(1e3);
     p.shift = true;
+    p.geometric = true;
     p.damping = 1;
     return p;
 }
@@ -25823,7 +25826,7 @@ CSIMI_FN void csimi_bonds_stiffen(csim_world *w, const csimi_step_frame *f) {
     for (i = 0; i < w->store.count.joints; i++) {
         csimi_bond *j = w->store.joint + i;
         j->stiff[0] = j->stiff[1] = 0;
-        for (end = 0; end < 2; end++)
+        for (end = 0; end < 2 && w->def.solver.geometric; end++)
             if (!j->broken && j->kind != CSIM_JOINT_GEAR && j->end[end].kind == CSIMI_PLACE_RIGID)
                 csimi_bond_stiffen_end(w, f, j, end);
     }

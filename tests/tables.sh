@@ -18,7 +18,7 @@ start=$(date +%s)
     echo
     for name in cond-1-sliding cond-2-mat cond-3-ball cond-4-stiffness cond-5-cable cond-6-gripper cond-7-ccs cond-8-pbd cond-8-pbd-bodies \
         cond-9-acceleration cond-invertible cond-anisotropic percontact-1-single percontact-2-tasks lcp-ellipse-table \
-        lcp-grasp newton-convergence newton-floor staggered-painleve staggered-warm staggered-house; do
+        lcp-grasp newton-convergence newton-geometric newton-floor staggered-painleve staggered-warm staggered-house scaling steps; do
         if [ -s "$out/$name.md" ]; then
             cat "$out/$name.md"
             rm "$out/$name.md"

@@ -785,3 +785,11 @@ TEST(jointed_bodies_touch_when_asked) {
             csim_destroy_world(w);
         }
 }
+
+/* Two edges of cables that touch move six blocks: there is room for their rows when every contact is one of them. */
+TEST(rows_of_touching_edges_have_room) {
+    csim_world *w = make_world(0, CSIM_R(1e-5));
+    add_cable(w, csim_v3(0, 0, 0), csim_v3(1, 0, 0), csim_v3(0, 0, 0));
+    CHECK(csimi_most_terms(&w->store.capacity) >= 6 * w->store.capacity.contacts);
+    csim_destroy_world(w);
+}

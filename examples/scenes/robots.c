@@ -46,8 +46,10 @@ static csim_body_id robot_create(scene *s, const csim_tree_def *d) {
 /* ---- quadruped */
 
 static const scene_key quadruped_keys[] = {
-    {"task", "trot", "trot: in place; hang: in the air by its back; drop: falls on its side, limp; random: any targets",
-     "trot|hang|drop|random"},
+    {"task", "trot",
+     "trot: in place; hang: in the air by its back; drop: falls on its side, limp; random: any targets; feet: limp, and "
+     "nothing but its feet stops at the ground, from which it hangs upside down (Hwangbo's task hang)",
+     "trot|hang|drop|random|feet"},
     {"urdf", "../shared/real/robots/anymal.urdf", "file; when it is missing a built-in robot of that size", "*"},
     {"mu", "0.8", "friction coefficient", NULL},
     {"kp", "300", "stiffness of the drives, N m/rad", NULL},
@@ -120,10 +122,21 @@ static double quadruped_pose(int leg, int joint, double bend) {
     return joint == 0 ? 0 : joint == 1 ? way * (0.4 + bend) : -2 * way * (0.4 + bend);
 }
 
+/* The ball or, where there is none, the capsule of a shank stays; other links keep no shape. */
+static void quadruped_feet(csim_tree_link_def *link, bool last) {
+    int i, best = -1;
+    for (i = 0; i < link->shape_count && last; i++)
+        if (best < 0 || link->shapes[i].kind == CSIM_SHAPE_SPHERE) best = i;
+    if (best >= 0) link->shapes += best;
+    link->shape_count = best >= 0;
+}
+
 static void quadruped_stand(scene *s, quadruped *q, csim_tree_link_def *links, const csim_tree_def *d) {
-    bool limp = strcmp(scene_text_of(s, "task"), "drop") == 0;
+    const bool feet = strcmp(scene_text_of(s, "task"), "feet") == 0;
+    const bool limp = feet || strcmp(scene_text_of(s, "task"), "drop") == 0;
     int leg, joint, link;
     quadruped_legs(q, d);
+    for (link = 0; link < d->link_count && feet; link++) quadruped_feet(links + link, quadruped_below(d, link) == link);
     for (leg = 0; leg < 4; leg++)
         for (joint = 0, link = q->leg[leg]; joint < 3; joint++, link = quadruped_below(d, link)) {
             links[link].position = links[link].target = (csim_real)quadruped_pose(leg, joint, 0);
@@ -159,7 +172,8 @@ static void quadruped_place(scene *s, quadruped *q, const char *task) {
     csim_spring_def d = csim_default_spring_def();
     csim_link_id id;
     if (s->failed) return;
-    pose.position.z = (csim_real)(1 - quadruped_foot(s, q->robot));
+    pose.position.z = (csim_real)(1 - quadruped_foot(s, q->robot)); /* the soles at z = 0 */
+    if (strcmp(task, "feet") == 0) pose.position.z = 1;
     if (strcmp(task, "drop") == 0) {
         pose.position.z += CSIM_R(0.3);
         pose.rotation = scene_turn(1, 0.3, 0, 1);
@@ -223,7 +237,7 @@ static void quadruped_drive(scene *s) {
     const char *task = scene_text_of(s, "task");
     int leg, joint, link, links = 0;
     double t = scene_time(s);
-    if (strcmp(task, "drop") == 0) return;
+    if (strcmp(task, "drop") == 0 || strcmp(task, "feet") == 0) return;
     if (strcmp(task, "random") == 0 && s->step % 100 != 0) return;
     csim_tree_sizes(s->world, q->robot, &links, NULL, NULL);
     for (leg = 0; leg < 4; leg++) {

@@ -350,8 +350,21 @@ bool solver_named(const char *name, csim_solver *solver) {
 }
 
 void mean_add(mean *m, double x) {
+    int k = m->count < MEAN_KEEPS ? m->count : 0;
+    for (; k > 0 && m->kept[k - 1] > x; k--) m->kept[k] = m->kept[k - 1];
+    if (m->count < MEAN_KEEPS) m->kept[k] = x;
     m->sum += x;
     m->max = m->count++ == 0 || x > m->max ? x : m->max;
+}
+
+double mean_share(const mean *m, double share) {
+    const int n = m->count < MEAN_KEEPS ? m->count : MEAN_KEEPS;
+    return n ? m->kept[(int)(share * (n - 1) + 0.5)] : NAN;
+}
+
+void spread_steps(int *steps, int first, int last, int count) {
+    int k;
+    for (k = 0; k < count; k++) steps[k] = first + (count > 1 ? (last - first) * k / (count - 1) : 0);
 }
 
 double mean_of(const mean *m) { return m->count ? m->sum / m->count : NAN; }

@@ -1,5 +1,5 @@
-/* condsim-tables FOLDER [fast] [TABLE]: writes the tables, or those whose names begin so; the float build writes the one
-   that needs it. */
+/* condsim-tables FOLDER [fast] [TABLE]: writes the tables, or those whose names begin so; the float build writes the
+   one that needs it. */
 #include "tables.h"
 #include <stdio.h>
 
@@ -27,5 +27,6 @@ int main(int argc, char **argv) {
     tables_lcp();
     tables_newton();
     tables_staggered();
+    tables_scaling();
     return page_faults() ? 1 : 0;
 }

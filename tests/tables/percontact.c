@@ -179,7 +179,7 @@ static bool run_task(const char *task, csim_solver solver, csim_contact_method m
 }
 
 static void task_table(void) {
-    static const char *const task[] = {"trot", "hang", "drop", "random"};
+    static const char *const task[] = {"trot", "feet", "drop", "random"};
     static const char *const paper[2][4] = {{"1.98", "2.57", "2.62", "1.90"}, {"1.81", "5.92", "4.35", "2.88"}};
     static const double tolerance[] = {1e-4, 1e-8};
     int k, m, t;
@@ -194,14 +194,14 @@ static void task_table(void) {
             for (t = 0; t < 2; t++) {
                 task_sums sums;
                 char why[SCENE_TEXT];
-                int steps = page_fast() ? 200 : 3000;
+                int steps = page_fast() ? 200 : k == 1 ? 5000 : 3000;
                 if (!run_task(task[k], m == 1 ? CSIM_SOLVER_PGS : CSIM_SOLVER_PERCONTACT,
                               m == 0 ? CSIM_CONTACT_BISECTION : CSIM_CONTACT_NEWTON, tolerance[t], steps, &sums, why,
                               sizeof why)) {
                     table_missing("quadruped", why);
                     continue;
                 }
-                table_row("%s,%s,%.0e,%s,%.2f,%.1f,%.0f,%.2g,%.2g,%d,%d,%.1e", task[k],
+                table_row("%s,%s,%.0e,%s,%.2f,%.1f,%.0f,%.2g,%.2g,%d,%d,%.1e", k == 1 ? "hang" : task[k],
                           m == 0   ? "bisection"
                           : m == 1 ? "PGS"
                                    : "Newton (exact Coulomb)",
@@ -213,8 +213,10 @@ static void task_table(void) {
         "The paper's two errors are not the same measure, and it says so; here both are judged by one. Its times are "
         "of one "
         "core of 2012 with another rigid-body library; ours are the whole step of the scene program with its "
-        "measurements. Figure 7's penetration is of the task hang, which in our scene touches nothing (it hangs by its "
-        "back in the air). Bisection solves maximal dissipation, which is "
+        "measurements. The task hang is the scene's task feet: the limp robot falls from 1 m, only its feet stop at "
+        "the "
+        "ground, and it swings from them upside down; figure 7 is its mean penetration. Bisection solves maximal "
+        "dissipation, which is "
         "another "
         "law than the certificate's where normal and tangent couple: what it leaves there is the difference of the "
         "models, and its steps count as uncertified. The last solver of each task differs in that alone.");

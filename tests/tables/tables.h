@@ -88,12 +88,16 @@ answer capture_certified(capture *c, const csim_solver_params *params, bool dens
 bool solver_named(const char *name, csim_solver *solver);
 
 /* Sums over captures. */
+enum { MEAN_KEEPS = 32 };
 typedef struct mean {
-    double sum, max;
+    double sum, max, kept[MEAN_KEEPS]; /* rising, the first so many */
     int count;
 } mean;
 void mean_add(mean *m, double x);
 double mean_of(const mean *m);
+double mean_share(const mean *m, double share); /* the value above that share of what is kept; 0.5: the median */
+/* count numbers from first to last, evenly. */
+void spread_steps(int *steps, int first, int last, int count);
 
 /* ---- the tables, a file for each paper */
 void tables_cond(void);
@@ -102,5 +106,6 @@ void tables_lcp(void);
 void tables_newton(void);
 void tables_newton_floor(void); /* of the float build */
 void tables_staggered(void);
+void tables_scaling(void);
 
 #endif

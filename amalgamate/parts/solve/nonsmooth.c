@@ -21,7 +21,7 @@ typedef struct csimi_nonsmooth {
     csim_linear linear;
     int inner;
     csim_real scaling, damping;
-    csim_real *r, *u;     /* impulses; velocities, in the memory of system.Az */
+    csim_real *r, *u;        /* impulses; velocities, in the memory of system.Az */
     const csim_real *centre; /* of a proximal step, or null */
 } csimi_nonsmooth;
 

@@ -96,6 +96,8 @@ typedef struct csim_solver_params {
     int inner;               /* NEWTON: linear iterations of a step at most, 0..1e6; 0: 40 */
     csim_real scaling;       /* NEWTON: r of phi(u_n, r lambda_n), 1/kg, 0 or more; 0: the diagonal of W (the
                                 complementarity preconditioner); 1/h^2 is the paper's r = 1, 1 its r = h^2 */
+    bool geometric;          /* worlds: the diagonal geometric stiffness of hard joints is added to the inertia of bodies
+                                where explicit forces of joints are unstable (docs/joints.md); default true */
     int substeps;            /* XPBD: 0..1e5; 0: 20 */
     csim_real *move;         /* XPBD: [3n] gets the mean velocity of the step, by which positions go; may be null */
     csim_real damping;       /* PENALTY, and XPBD under the invertible law: damper of a contact over h times its spring,
@@ -164,7 +166,7 @@ CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_
    and that are solved again around the last v until they agree: D_i = max(0, -(f_i - f'_i) / (v_i - v'_i)), kg, where
    f - f' = (J(v) - J(v'))' lambda [3n] with the last impulses, v' the velocity before v. D on the diagonal of A and D v
    added to b leave the answer where it is and keep the iteration from overshooting across stiff rows. For the blocks of
-   particles. The library's own contacts and joints need it nowhere: their frames stay during a solve. */
+   particles. Worlds have the rows of a step's start and params.geometric in its place. */
 CSIM_API void csim_geometric_stiffness(int n, const csim_real *v, const csim_real *v_before,
                                        const csim_real *force_change, csim_real *D);
 

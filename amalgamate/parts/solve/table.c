@@ -90,6 +90,7 @@ CSIM_API csim_solver_params csim_default_solver_params(void) {
     p.max_iterations = 600;
     p.gain = CSIM_R(1e3);
     p.shift = true;
+    p.geometric = true;
     p.damping = 1;
     return p;
 }
