@@ -218,7 +218,7 @@ TEST(geometric_stiffness_keeps_a_loaded_chain) {
     int k, j;
     for (k = 0; k < 2; k++)
         for (j = 0; j < 2; j++) {
-            const double load = j ? 100 : TOL(5000, 1000), h = j ? 0.03 : 0.01;
+            const double load = j ? 100 : TOL(5000, 100), h = j ? 0.03 : 0.01; /* float: links bear 24 bits */
             const double with = chain_spin(solver[k], true, load, h), without = chain_spin(solver[k], false, load, h);
             CASE("%s, load %g kg, h %g s", csim_describe_solver(solver[k]).name, load, h);
             printf("    %-16s load %4g kg, h %g s: links turn at %.3g rad/s with it, %.3g without\n",

@@ -776,6 +776,15 @@ TEST(quadruped_trots_hangs_falls_and_fidgets) {
     quadruped_case("task=drop", 1.5, 0.05, 1);
 }
 
+/* Where only its feet stop at the ground the limp robot falls through and hangs from them. */
+TEST(quadruped_hangs_by_its_feet) {
+    run r = run_scene("quadruped", "urdf=none task=feet", 0, 2, 0, -1);
+    CHECK(figure(&r, "lowest_m") < -0.1 && figure(&r, "lowest_m") > -0.4); /* legs of 0.6 m, bent or not */
+    CHECK(figure(&r, "contacts_mean") > 2);
+    CHECK(figure(&r, "uncertified") <= TOL(0, 20));
+    scene_close(r.s);
+}
+
 /* Effort limits of the file (80 N m) leave a trot as it is. While the robot lands several drives reach them at once:
    the sweeps then miss the tolerance in six of the first hundred steps and in none later. */
 TEST(quadruped_trots_with_limited_efforts) {
