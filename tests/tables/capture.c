@@ -45,28 +45,15 @@ static int hook_island(csim_world *w, csimi_step_frame *f) {
 
 static capture *hook_take(csim_world *w, csimi_step_frame *f) {
     const int island = hook_island(w, f);
-    const int *block, *contact;
-    int n, contacts, matrix = 0, terms = 0, i;
     csimi_arena arena = csimi_arena_counting();
     capture *c;
     if (island < 0) return NULL;
-    block = f->island_blocks + f->island_first[island];
-    contact = f->island_contacts + f->island_contact_first[island];
-    n = f->island_first[island + 1] - f->island_first[island];
-    contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
-    for (i = 0; i < n; i++) matrix += w->store.A.row[block[i] + 1] - w->store.A.row[block[i]];
-    for (i = 0; i < contacts; i++) terms += f->contacts[contact[i]].a.count + f->contacts[contact[i]].b.count;
     c = (capture *)calloc(1, sizeof *c);
-    csimi_island_layout(&c->work, n, matrix, contacts, terms, f->aggregates, csimi_most_links(&w->store.count), 0,
-                        &arena);
+    csimi_island_room(w, f, island, &c->work, &arena);
     c->memory = malloc(arena.used + 64);
     arena = csimi_arena_in((void *)(((uintptr_t)c->memory + 63) / 64 * 64), arena.used);
-    csimi_island_layout(&c->work, n, matrix, contacts, terms, f->aggregates, csimi_most_links(&w->store.count), 0,
-                        &arena);
-    csimi_island_matrix(w, f, &c->work, block, n);
-    csimi_island_contacts(f, &c->work, contact, contacts);
-    csimi_island_structure(w, f, &c->work, block, n);
-    csimi_island_chains(w, f, &c->work, block, n);
+    csimi_island_room(w, f, island, &c->work, &arena);
+    csimi_island_fill(w, f, island, &c->work);
     c->h = (double)f->h;
     return c;
 }

@@ -417,6 +417,33 @@ static void csimi_judge_outcome(csim_outcome *o, csim_real tolerance) {
         o->result = CSIM_RESULT_CONVERGED;
 }
 
+/* Room in the arena for the problem of an island. */
+static void csimi_island_room(const csim_world *w, const csimi_step_frame *f, int island, csimi_island_work *p,
+                              csimi_arena *arena) {
+    const int *block = f->island_blocks + f->island_first[island];
+    const int *contact = f->island_contacts + f->island_contact_first[island];
+    const int n = f->island_first[island + 1] - f->island_first[island];
+    const int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
+    int i, matrix = 0, terms = 0;
+    for (i = 0; i < n; i++) matrix += w->store.A.row[block[i] + 1] - w->store.A.row[block[i]];
+    for (i = 0; i < contacts; i++) terms += f->contacts[contact[i]].a.count + f->contacts[contact[i]].b.count;
+    CSIMI_MEMSET(p, 0, sizeof *p);
+    csimi_island_layout(p, n, matrix, contacts, terms, f->aggregates, csimi_most_links(&w->store.count),
+                        csimi_most_elastic(&w->store.count, &w->def.solver), arena);
+}
+
+static void csimi_island_fill(const csim_world *w, const csimi_step_frame *f, int island, csimi_island_work *p) {
+    const int *block = f->island_blocks + f->island_first[island];
+    const int *contact = f->island_contacts + f->island_contact_first[island];
+    const int n = f->island_first[island + 1] - f->island_first[island];
+    const int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
+    csimi_island_matrix(w, f, p, block, n);
+    csimi_island_contacts(f, p, contact, contacts);
+    csimi_island_structure(w, f, p, block, n, contacts > 0 && contact[contacts - 1] >= f->found_count);
+    csimi_island_chains(w, f, p, block, n);
+    csimi_island_elements(w, f, p, island);
+}
+
 static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int island, csimi_arena *arena) {
     csimi_island_work p;
     csim_solver_params params = w->def.solver;
@@ -425,19 +452,11 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
     size_t mark = arena->used;
     const int *block = f->island_blocks + f->island_first[island];
     const int *contact = f->island_contacts + f->island_contact_first[island];
-    int n = f->island_first[island + 1] - f->island_first[island], i, k, matrix = 0, terms = 0;
+    int n = f->island_first[island + 1] - f->island_first[island], i, k;
     int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
     int leader = csimi_leader(w, block[0]);
-    for (i = 0; i < n; i++) matrix += w->store.A.row[block[i] + 1] - w->store.A.row[block[i]];
-    for (i = 0; i < contacts; i++) terms += f->contacts[contact[i]].a.count + f->contacts[contact[i]].b.count;
-    CSIMI_MEMSET(&p, 0, sizeof p);
-    csimi_island_layout(&p, n, matrix, contacts, terms, f->aggregates, csimi_most_links(&w->store.count),
-                        csimi_most_elastic(&w->store.count, &w->def.solver), arena);
-    csimi_island_matrix(w, f, &p, block, n);
-    csimi_island_contacts(f, &p, contact, contacts);
-    csimi_island_structure(w, f, &p, block, n, contacts > 0 && contact[contacts - 1] >= f->found_count);
-    csimi_island_chains(w, f, &p, block, n);
-    csimi_island_elements(w, f, &p, island);
+    csimi_island_room(w, f, island, &p, arena);
+    csimi_island_fill(w, f, island, &p);
     params.sigma = w->store.body[leader].sigma;
     params.tolerance = csimi_island_tolerance(w, f, &p.problem, contact);
     params.move = f->moves ? CSIMI_PUSH(arena, csim_real, 3 * (size_t)n) : NULL;
