@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: d48259a6f148da5b
+   Hash of the parts: 7f1b89c2e65fbeff
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -907,8 +907,8 @@ typedef struct csim_solver_params {
     int inner;               /* NEWTON: linear iterations of a step at most, 0..1e6; 0: 40 */
     csim_real scaling;       /* NEWTON: r of phi(u_n, r lambda_n), 1/kg, 0 or more; 0: the diagonal of W (the
                                 complementarity preconditioner); 1/h^2 is the paper's r = 1, 1 its r = h^2 */
-    bool geometric;          /* worlds: the diagonal geometric stiffness of hard joints is added to the inertia of bodies
-                                where explicit forces of joints are unstable (docs/joints.md); default true */
+    bool geometric;          /* worlds: the diagonal geometric stiffness of hard joints is added to the inertia of
+                                bodies where explicit forces of joints are unstable (docs/joints.md); default true */
     int substeps;            /* XPBD: 0..1e5; 0: 20 */
     csim_real *move;         /* XPBD: [3n] gets the mean velocity of the step, by which positions go; may be null */
     csim_real damping;       /* PENALTY, and XPBD under the invertible law: damper of a contact over h times its spring,

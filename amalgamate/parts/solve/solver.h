@@ -96,8 +96,8 @@ typedef struct csim_solver_params {
     int inner;               /* NEWTON: linear iterations of a step at most, 0..1e6; 0: 40 */
     csim_real scaling;       /* NEWTON: r of phi(u_n, r lambda_n), 1/kg, 0 or more; 0: the diagonal of W (the
                                 complementarity preconditioner); 1/h^2 is the paper's r = 1, 1 its r = h^2 */
-    bool geometric;          /* worlds: the diagonal geometric stiffness of hard joints is added to the inertia of bodies
-                                where explicit forces of joints are unstable (docs/joints.md); default true */
+    bool geometric;          /* worlds: the diagonal geometric stiffness of hard joints is added to the inertia of
+                                bodies where explicit forces of joints are unstable (docs/joints.md); default true */
     int substeps;            /* XPBD: 0..1e5; 0: 20 */
     csim_real *move;         /* XPBD: [3n] gets the mean velocity of the step, by which positions go; may be null */
     csim_real damping;       /* PENALTY, and XPBD under the invertible law: damper of a contact over h times its spring,
