@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 7f1b89c2e65fbeff
+   Hash of the parts: fe16842c0ae9bc63
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -2297,6 +2297,16 @@ CSIMI_FN double csimi_tree_sum(int count, double *x);   /* binary-tree sum of ch
 
 CSIM_INLINE void csimi_store3(csim_real *p, csim_vec3 v) { p[0] = v.x; p[1] = v.y; p[2] = v.z; }
 CSIM_INLINE csim_vec3 csimi_load3(const csim_real *p) { return csim_v3(p[0], p[1], p[2]); }
+/* w x y z */
+CSIM_INLINE void csimi_store_quat(csim_real *p, csim_quat q) { p[0] = q.w; p[1] = q.x; p[2] = q.y; p[3] = q.z; }
+CSIM_INLINE csim_quat csimi_load_quat(const csim_real *p) {
+    csim_quat q;
+    q.w = p[0];
+    q.x = p[1];
+    q.y = p[2];
+    q.z = p[3];
+    return q;
+}
 /* y = M x, y += M x, y += M' x for one 3x3 block */
 CSIM_INLINE void csimi_mul3(const csim_real *M, const csim_real *x, csim_real *y) {
     csim_real a = x[0], b = x[1], c = x[2];
@@ -2859,8 +2869,6 @@ CSIMI_FN csimi_place csimi_place_link(const csimi_state *s, int link, csim_vec3 
 CSIMI_FN void csimi_place_shift_links(csimi_place *p, int first_link, int link_count);
 
 /* ---- cable.c */
-CSIMI_FN csim_quat csimi_load_quat(const csim_real *p); /* w x y z */
-CSIMI_FN void csimi_store_quat(csim_real *p, csim_quat q);
 /* Inertia of an edge in world axes. */
 CSIMI_FN void csimi_frame_inertia_world(const csimi_state *s, int k, csim_real *I);
 /* Force of edge k on its first node (the second gets its negative), N, and torque on its frame (may be null), N m. */
@@ -6281,18 +6289,8 @@ CSIMI_FN void csimi_point_energy(const csimi_state *s, csimi_energy *energy) {
 /* ==== begin model/rigid.c ======================================================================================= */
 /* model/rigid */
 
-static csim_quat csimi_rigid_rotation(const csimi_state *s, int k) {
-    const csim_real *p = s->rotation + 4 * (size_t)k;
-    csim_quat q;
-    q.w = p[0];
-    q.x = p[1];
-    q.y = p[2];
-    q.z = p[3];
-    return q;
-}
-
 CSIMI_FN void csimi_rigid_inertia_world(const csimi_state *s, int k, csim_real *I) {
-    csim_mat3 R = csim_quat_matrix(csimi_rigid_rotation(s, k));
+    csim_mat3 R = csim_quat_matrix(csimi_load_quat(s->rotation + 4 * (size_t)k));
     csim_real T[9];
     csimi_matmul(R.m, s->inertia + 9 * (size_t)k, T);
     csimi_matmulT(T, R.m, I);
@@ -6429,7 +6427,7 @@ CSIMI_FN void csimi_rigid_prepare(const csimi_state *s, const csimi_step *step, 
     int k;
     for (k = 0; k < s->rigid_count; k++)
         if (s->rigid_mode[k] == CSIMI_FREE)
-            csimi_gyro_turn(csimi_rigid_rotation(s, k), s->inertia + 9 * (size_t)k, step,
+            csimi_gyro_turn(csimi_load_quat(s->rotation + 4 * (size_t)k), s->inertia + 9 * (size_t)k, step,
                             vk + 3 * ((size_t)s->node_count + 2 * (size_t)k + 1));
 }
 
@@ -6470,7 +6468,7 @@ CSIMI_FN void csimi_rigid_advance(const csimi_state *s, const csimi_step *step, 
         const csim_real *u = v + 3 * ((size_t)s->node_count + 2 * (size_t)k);
         csim_real *rotation = next->rotation + 4 * (size_t)k;
         csim_quat turn = csim_quat_exp(csim_scale(step->h, csimi_load3(u + 3)));
-        csim_quat q = csim_quat_normalize(csim_quat_mul(turn, csimi_rigid_rotation(s, k)));
+        csim_quat q = csim_quat_normalize(csim_quat_mul(turn, csimi_load_quat(s->rotation + 4 * (size_t)k)));
         for (c = 0; c < 3; c++) next->com[3 * k + c] = s->com[3 * k + c] + step->h * u[c];
         rotation[0] = q.w;
         rotation[1] = q.x;
@@ -7022,16 +7020,6 @@ CSIMI_FN int csimi_tet_surface(int node_count, int tet_count, const int *tet, in
 /* ==== begin model/place.c ======================================================================================= */
 /* model/place: material points of everything that moves; the one file that knows their kinds apart. */
 
-static csim_quat csimi_place_rotation(const csimi_state *s, int k) {
-    const csim_real *p = s->rotation + 4 * (size_t)k;
-    csim_quat q;
-    q.w = p[0];
-    q.x = p[1];
-    q.y = p[2];
-    q.z = p[3];
-    return q;
-}
-
 static void csimi_place_scaled_identity(csim_real a, csim_real *J) {
     int k;
     for (k = 0; k < 9; k++) J[k] = k % 4 == 0 ? a : 0;
@@ -7071,7 +7059,7 @@ CSIMI_FN csimi_place csimi_place_rigid(const csimi_state *s, int k, csim_vec3 po
     csimi_place p = csimi_place_of(CSIMI_PLACE_RIGID);
     csim_vec3 arm = csim_sub(point, csimi_load3(s->com + 3 * (size_t)k));
     p.item = k;
-    csimi_store3(p.local, csim_unrotate(csimi_place_rotation(s, k), arm));
+    csimi_store3(p.local, csim_unrotate(csimi_load_quat(s->rotation + 4 * (size_t)k), arm));
     return p;
 }
 
@@ -7169,7 +7157,7 @@ CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p)
     case CSIMI_PLACE_NODE: return csimi_load3(s->x + 3 * (size_t)p->item);
     case CSIMI_PLACE_RIGID:
         return csim_add(csimi_load3(s->com + 3 * (size_t)p->item),
-                        csim_rotate(csimi_place_rotation(s, p->item), csimi_load3(p->local)));
+                        csim_rotate(csimi_load_quat(s->rotation + 4 * (size_t)p->item), csimi_load3(p->local)));
     case CSIMI_PLACE_LINK: return csim_pose_point(csimi_link_pose(s, p->item), csimi_load3(p->local));
     case CSIMI_PLACE_EDGE: return csim_add(csimi_edge_between(p, s->x), csimi_edge_offset(s, p));
     case CSIMI_PLACE_FACE:
@@ -7393,8 +7381,8 @@ CSIMI_FN csim_vec3 csimi_place_carry(const csimi_place *p, const csimi_state *th
     case CSIMI_PLACE_VERTEX:
     case CSIMI_PLACE_NODE: break;
     case CSIMI_PLACE_RIGID:
-        return csim_rotate(csimi_place_rotation(now, p->item),
-                           csim_unrotate(csimi_place_rotation(then, p->item), direction));
+        return csim_rotate(csimi_load_quat(now->rotation + 4 * (size_t)p->item),
+                           csim_unrotate(csimi_load_quat(then->rotation + 4 * (size_t)p->item), direction));
     case CSIMI_PLACE_LINK:
         return csim_rotate(csimi_link_pose(now, p->item).rotation,
                            csim_unrotate(csimi_link_pose(then, p->item).rotation, direction));
@@ -7945,22 +7933,6 @@ CSIMI_FN void csimi_spring_energy(const csimi_state *s, csimi_energy *energy) {
        psi   = l/2 Gamma'C Gamma + l/2 kappa'D kappa
 
    Turns are increments in world axes, R <- exp([theta]x) R. */
-
-CSIMI_FN csim_quat csimi_load_quat(const csim_real *p) {
-    csim_quat q;
-    q.w = p[0];
-    q.x = p[1];
-    q.y = p[2];
-    q.z = p[3];
-    return q;
-}
-
-CSIMI_FN void csimi_store_quat(csim_real *p, csim_quat q) {
-    p[0] = q.w;
-    p[1] = q.x;
-    p[2] = q.y;
-    p[3] = q.z;
-}
 
 /* R diag(d) R' for the frame q, symmetric to the bit. */
 static void csimi_cable_turn(csim_quat q, const csim_real *d, csim_real *M) {

@@ -8,22 +8,6 @@
    Turns are increments in world axes, R <- exp([theta]x) R. */
 #include "private.h"
 
-CSIMI_FN csim_quat csimi_load_quat(const csim_real *p) {
-    csim_quat q;
-    q.w = p[0];
-    q.x = p[1];
-    q.y = p[2];
-    q.z = p[3];
-    return q;
-}
-
-CSIMI_FN void csimi_store_quat(csim_real *p, csim_quat q) {
-    p[0] = q.w;
-    p[1] = q.x;
-    p[2] = q.y;
-    p[3] = q.z;
-}
-
 /* R diag(d) R' for the frame q, symmetric to the bit. */
 static void csimi_cable_turn(csim_quat q, const csim_real *d, csim_real *M) {
     csim_mat3 R = csim_quat_matrix(q);

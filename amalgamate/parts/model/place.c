@@ -1,16 +1,6 @@
 /* model/place: material points of everything that moves; the one file that knows their kinds apart. */
 #include "private.h"
 
-static csim_quat csimi_place_rotation(const csimi_state *s, int k) {
-    const csim_real *p = s->rotation + 4 * (size_t)k;
-    csim_quat q;
-    q.w = p[0];
-    q.x = p[1];
-    q.y = p[2];
-    q.z = p[3];
-    return q;
-}
-
 static void csimi_place_scaled_identity(csim_real a, csim_real *J) {
     int k;
     for (k = 0; k < 9; k++) J[k] = k % 4 == 0 ? a : 0;
@@ -50,7 +40,7 @@ CSIMI_FN csimi_place csimi_place_rigid(const csimi_state *s, int k, csim_vec3 po
     csimi_place p = csimi_place_of(CSIMI_PLACE_RIGID);
     csim_vec3 arm = csim_sub(point, csimi_load3(s->com + 3 * (size_t)k));
     p.item = k;
-    csimi_store3(p.local, csim_unrotate(csimi_place_rotation(s, k), arm));
+    csimi_store3(p.local, csim_unrotate(csimi_load_quat(s->rotation + 4 * (size_t)k), arm));
     return p;
 }
 
@@ -148,7 +138,7 @@ CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p)
     case CSIMI_PLACE_NODE: return csimi_load3(s->x + 3 * (size_t)p->item);
     case CSIMI_PLACE_RIGID:
         return csim_add(csimi_load3(s->com + 3 * (size_t)p->item),
-                        csim_rotate(csimi_place_rotation(s, p->item), csimi_load3(p->local)));
+                        csim_rotate(csimi_load_quat(s->rotation + 4 * (size_t)p->item), csimi_load3(p->local)));
     case CSIMI_PLACE_LINK: return csim_pose_point(csimi_link_pose(s, p->item), csimi_load3(p->local));
     case CSIMI_PLACE_EDGE: return csim_add(csimi_edge_between(p, s->x), csimi_edge_offset(s, p));
     case CSIMI_PLACE_FACE:
@@ -372,8 +362,8 @@ CSIMI_FN csim_vec3 csimi_place_carry(const csimi_place *p, const csimi_state *th
     case CSIMI_PLACE_VERTEX:
     case CSIMI_PLACE_NODE: break;
     case CSIMI_PLACE_RIGID:
-        return csim_rotate(csimi_place_rotation(now, p->item),
-                           csim_unrotate(csimi_place_rotation(then, p->item), direction));
+        return csim_rotate(csimi_load_quat(now->rotation + 4 * (size_t)p->item),
+                           csim_unrotate(csimi_load_quat(then->rotation + 4 * (size_t)p->item), direction));
     case CSIMI_PLACE_LINK:
         return csim_rotate(csimi_link_pose(now, p->item).rotation,
                            csim_unrotate(csimi_link_pose(then, p->item).rotation, direction));

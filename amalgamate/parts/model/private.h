@@ -376,8 +376,6 @@ CSIMI_FN csimi_place csimi_place_link(const csimi_state *s, int link, csim_vec3 
 CSIMI_FN void csimi_place_shift_links(csimi_place *p, int first_link, int link_count);
 
 /* ---- cable.c */
-CSIMI_FN csim_quat csimi_load_quat(const csim_real *p); /* w x y z */
-CSIMI_FN void csimi_store_quat(csim_real *p, csim_quat q);
 /* Inertia of an edge in world axes. */
 CSIMI_FN void csimi_frame_inertia_world(const csimi_state *s, int k, csim_real *I);
 /* Force of edge k on its first node (the second gets its negative), N, and torque on its frame (may be null), N m. */

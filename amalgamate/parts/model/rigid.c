@@ -1,18 +1,8 @@
 /* model/rigid */
 #include "private.h"
 
-static csim_quat csimi_rigid_rotation(const csimi_state *s, int k) {
-    const csim_real *p = s->rotation + 4 * (size_t)k;
-    csim_quat q;
-    q.w = p[0];
-    q.x = p[1];
-    q.y = p[2];
-    q.z = p[3];
-    return q;
-}
-
 CSIMI_FN void csimi_rigid_inertia_world(const csimi_state *s, int k, csim_real *I) {
-    csim_mat3 R = csim_quat_matrix(csimi_rigid_rotation(s, k));
+    csim_mat3 R = csim_quat_matrix(csimi_load_quat(s->rotation + 4 * (size_t)k));
     csim_real T[9];
     csimi_matmul(R.m, s->inertia + 9 * (size_t)k, T);
     csimi_matmulT(T, R.m, I);
@@ -149,7 +139,7 @@ CSIMI_FN void csimi_rigid_prepare(const csimi_state *s, const csimi_step *step, 
     int k;
     for (k = 0; k < s->rigid_count; k++)
         if (s->rigid_mode[k] == CSIMI_FREE)
-            csimi_gyro_turn(csimi_rigid_rotation(s, k), s->inertia + 9 * (size_t)k, step,
+            csimi_gyro_turn(csimi_load_quat(s->rotation + 4 * (size_t)k), s->inertia + 9 * (size_t)k, step,
                             vk + 3 * ((size_t)s->node_count + 2 * (size_t)k + 1));
 }
 
@@ -190,7 +180,7 @@ CSIMI_FN void csimi_rigid_advance(const csimi_state *s, const csimi_step *step, 
         const csim_real *u = v + 3 * ((size_t)s->node_count + 2 * (size_t)k);
         csim_real *rotation = next->rotation + 4 * (size_t)k;
         csim_quat turn = csim_quat_exp(csim_scale(step->h, csimi_load3(u + 3)));
-        csim_quat q = csim_quat_normalize(csim_quat_mul(turn, csimi_rigid_rotation(s, k)));
+        csim_quat q = csim_quat_normalize(csim_quat_mul(turn, csimi_load_quat(s->rotation + 4 * (size_t)k)));
         for (c = 0; c < 3; c++) next->com[3 * k + c] = s->com[3 * k + c] + step->h * u[c];
         rotation[0] = q.w;
         rotation[1] = q.x;
