@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: fe16842c0ae9bc63
+   Hash of the parts: 2d4e18821fc28760
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -884,7 +884,7 @@ typedef enum csim_linear {
 typedef struct csim_solver_params {
     csim_solver solver;
     csim_real tolerance;     /* certified: dynamics and contact <= tolerance; above 0, at most 0.1; default 5e-5 */
-    int max_iterations;      /* 1..1e6; default 600 */
+    int max_iterations;      /* 1..1e6; default 1500 */
     csim_weight weight;
     csim_acceleration acceleration;
     int window;              /* Anderson pairs kept, 1..32; 0: 8 for COND, 19 for SWEEP, 20 at the impulse level */
@@ -22768,7 +22768,7 @@ CSIM_API csim_solver_params csim_default_solver_params(void) {
     CSIMI_MEMSET(&p, 0, sizeof p);
     p.solver = CSIM_SOLVER_AUTO;
     p.tolerance = CSIM_R(5e-5);
-    p.max_iterations = 600;
+    p.max_iterations = 1500;
     p.gain = CSIM_R(1e3);
     p.shift = true;
     p.geometric = true;
@@ -22909,33 +22909,22 @@ static void csimi_solution_copy(const csim_problem *problem, csim_solution *to, 
     CSIMI_MEMCPY(to->lambda, from->lambda, 3 * (size_t)problem->contact_count * sizeof(csim_real));
 }
 
-/* SWEEP where it fits, COND where it does not. Where SWEEP was not certified on a small island COND tries too, and its
-   answer counts when it is certified: with virtual nodes a better figure is not yet a better motion. */
-static csim_status csimi_solve_auto(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
-                                    const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
-                                    csim_error *error) {
-    const csimi_solver_entry *table = csimi_solver_table();
+/* One more attempt, with COND, at what was missed: from the start of the first attempt, or from rest with virtual nodes
+   ten times softer, which leads past many a start that COND gets lost from. A certified answer replaces the first;
+   otherwise that stands, because with virtual nodes a better figure is not yet a better motion. */
+static csim_status csimi_second_attempt(const csim_problem *problem, const csim_solver_params *params,
+                                        csimi_arena *arena, const csim_tasks *tasks, csim_solution *other,
+                                        csim_solution *solution, csim_outcome *outcome, csim_error *error) {
+    const size_t mark = arena->used;
     csim_outcome second;
-    csim_solution other;
-    csim_status status;
-    size_t mark;
-    if (!csimi_sweep_takes(problem))
-        return table[CSIM_SOLVER_COND].solve(problem, params, arena, tasks, solution, outcome, error);
-    other = csimi_solution_push(arena, problem->A.n, problem->contact_count);
-    if (!arena->overflow) csimi_solution_copy(problem, &other, solution);
-    mark = arena->used;
-    status = table[CSIM_SOLVER_SWEEP].solve(problem, params, arena, tasks, solution, outcome, error);
-    if (status != CSIM_OK || outcome->result == CSIM_RESULT_CONVERGED || outcome->result == CSIM_RESULT_NOT_FINITE ||
-        !csimi_second_chance(problem))
-        return status;
+    csim_status status = csimi_cond_solve(problem, params, arena, tasks, other, &second, error);
     csimi_pop(arena, mark);
-    status = table[CSIM_SOLVER_COND].solve(problem, params, arena, tasks, &other, &second, error);
     if (status != CSIM_OK) return status;
     second.iterations += outcome->iterations;
     second.products += outcome->products;
     second.rejections += outcome->rejections;
     if (second.result == CSIM_RESULT_CONVERGED) {
-        csimi_solution_copy(problem, solution, &other);
+        csimi_solution_copy(problem, solution, other);
         *outcome = second;
     } else {
         outcome->iterations = second.iterations;
@@ -22943,6 +22932,33 @@ static csim_status csimi_solve_auto(const csim_problem *problem, const csim_solv
         outcome->rejections = second.rejections;
     }
     return CSIM_OK;
+}
+
+static bool csimi_missed(csim_status status, const csim_outcome *outcome) {
+    return status == CSIM_OK && outcome->result != CSIM_RESULT_CONVERGED && outcome->result != CSIM_RESULT_NOT_FINITE;
+}
+
+/* SWEEP where it fits, COND where it does not. What SWEEP missed on a small island COND solves from the same start;
+   what was missed still, COND solves from rest. */
+static csim_status csimi_solve_auto(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
+                                    const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
+                                    csim_error *error) {
+    const bool sweeps = csimi_sweep_takes(problem);
+    csim_solver_params softer = *params;
+    csim_solution other = csimi_solution_push(arena, problem->A.n, problem->contact_count);
+    const size_t mark = arena->used;
+    csim_status status;
+    if (!arena->overflow) csimi_solution_copy(problem, &other, solution);
+    status =
+        (sweeps ? csimi_any_sweep_solve : csimi_cond_solve)(problem, params, arena, tasks, solution, outcome, error);
+    csimi_pop(arena, mark);
+    if (!csimi_missed(status, outcome) || (sweeps && !csimi_second_chance(problem))) return status;
+    if (sweeps) status = csimi_second_attempt(problem, params, arena, tasks, &other, solution, outcome, error);
+    if (!csimi_missed(status, outcome)) return status;
+    CSIMI_MEMSET(other.v, 0, 3 * (size_t)problem->A.n * sizeof(csim_real));
+    CSIMI_MEMSET(other.lambda, 0, 3 * (size_t)problem->contact_count * sizeof(csim_real));
+    softer.gain = csimi_max(1, params->gain / 10);
+    return csimi_second_attempt(problem, &softer, arena, tasks, &other, solution, outcome, error);
 }
 
 /* params->by_impulse: what was certified is judged by lambda alone, and where that is not content solved on from there
@@ -22953,8 +22969,9 @@ static csim_status csimi_solve_by_impulse(const csim_problem *problem, const csi
     const csimi_solver_entry *entry = csimi_solver_table() + params->solver;
     csim_solver_params p = *params;
     csim_outcome sum = *outcome;
+    const size_t mark = arena->used;
     int trial;
-    for (trial = 0; trial < 8; ++trial) {
+    for (trial = 0; trial < 8; ++trial, csimi_pop(arena, mark)) {
         const csim_certificate *f = &outcome->certificate;
         csim_status status;
         outcome->iterations = outcome->products = outcome->rejections = 0;
@@ -23008,7 +23025,7 @@ CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", true,
                           (double)(int)params->solver, table[params->solver].needs);
     return (params->by_impulse ? csimi_solve_by_impulse : table[params->solver].solve)(problem, params, &arena, tasks,
-                                                                                      solution, outcome, error);
+                                                                                       solution, outcome, error);
 }
 /* ==== end solve/table.c */
 

@@ -559,6 +559,29 @@ TEST(ball_grip_iterations_grow_slowly) {
     CHECK(large / small <= TOL(1.4, 2.5));
 }
 
+/* AUTO goes once more from rest where COND got lost: here a start far off, with as many iterations as rest needs. */
+TEST(what_is_missed_is_solved_from_rest) {
+    toy s;
+    csim_solver_params p = cond_params();
+    int k, i;
+    toy_grip(&s, 5, 1e6);
+    toy_drive(&s, 0.02, 0.02);
+    for (k = 0; k < 9; ++k) STATUS(toy_step(&s, &p), CSIM_OK);
+    toy_problem(&s);
+    for (k = 0; k < 3; ++k) {
+        for (i = 0; i < 3 * s.blocks; ++i) s.solution.v[i] = (csim_real)(k ? 1e5 * sin(i) : 0);
+        for (i = 0; i < 3 * s.row_count; ++i) s.solution.lambda[i] = (csim_real)(k ? 1e6 * sin(7 * i) : 0);
+        p.solver = k == 2 ? CSIM_SOLVER_AUTO : CSIM_SOLVER_COND;
+        p.gain = k == 0 ? 100 : 1000; /* the second attempt has a tenth of the gain */
+        STATUS(toy_solve(&s, &p), CSIM_OK);
+        EQUAL(s.outcome.result == CSIM_RESULT_CONVERGED, k != 1);
+        if (k == 0) p.max_iterations = s.outcome.iterations;
+    }
+    CHECK(s.outcome.certificate.dynamics <= (double)p.tolerance && s.outcome.certificate.contact <= (double)p.tolerance);
+    EQUAL(s.outcome.iterations, 2 * p.max_iterations);
+    toy_free(&s);
+}
+
 /* ---- a problem of somebody else: rigid boxes, 82 contacts */
 
 static double *read_numbers(FILE *f, int count) {

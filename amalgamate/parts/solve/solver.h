@@ -73,7 +73,7 @@ typedef enum csim_linear {
 typedef struct csim_solver_params {
     csim_solver solver;
     csim_real tolerance;     /* certified: dynamics and contact <= tolerance; above 0, at most 0.1; default 5e-5 */
-    int max_iterations;      /* 1..1e6; default 600 */
+    int max_iterations;      /* 1..1e6; default 1500 */
     csim_weight weight;
     csim_acceleration acceleration;
     int window;              /* Anderson pairs kept, 1..32; 0: 8 for COND, 19 for SWEEP, 20 at the impulse level */
