@@ -17,7 +17,7 @@ start=$(date +%s)
     echo "row; below it everything else is a matter of taste. Times are processor time of one thread."
     echo
     for name in cond-1-sliding cond-2-mat cond-3-ball cond-4-stiffness cond-5-cable cond-6-gripper cond-7-ccs cond-8-pbd cond-8-pbd-bodies \
-        cond-9-acceleration cond-invertible cond-anisotropic percontact-1-single percontact-2-tasks lcp-ellipse-table \
+        cond-9-acceleration cond-invertible cond-anisotropic percontact-1-single percontact-6-histogram percontact-2-tasks lcp-ellipse-table \
         lcp-grasp newton-convergence newton-geometric newton-floor staggered-painleve staggered-warm staggered-house scaling steps; do
         if [ -s "$out/$name.md" ]; then
             cat "$out/$name.md"

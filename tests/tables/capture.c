@@ -260,7 +260,7 @@ static answer stop_cond(capture *c, const csim_solver_params *params, double thr
 answer capture_stop_by_step(capture *c, const csim_solver_params *params, bool dense, double threshold, int most) {
     int l;
     if (!dense) return stop_cond(c, params, threshold, most);
-    for (l = 2;; l += 1 + l / 8) {
+    for (l = 2;; l += 1 + l / 4) {
         answer a;
         double step = last_step(c, params, l < most ? l : most, &a);
         a.iterations = l < most ? l : most;

@@ -80,7 +80,7 @@ void answer_free(answer *a);
 /* Solves at the velocity level, or through the full W for solvers of the impulse level when dense. cold: from zero. */
 answer capture_solve(capture *c, const csim_solver_params *params, bool dense, bool cold);
 /* COND's rule: the first iterate whose step is below the threshold, in the norm of A's diagonal over that of b; COND by
-   its history, the others (dense) by pairs of runs, with l looked at in steps of an eighth. */
+   its history, the others (dense) by pairs of runs, with l looked at in steps of a quarter. */
 answer capture_stop_by_step(capture *c, const csim_solver_params *params, bool dense, double threshold, int most);
 /* Tightens the solver's own tolerance until the certificate is met, three times. */
 answer capture_certified(capture *c, const csim_solver_params *params, bool dense, double tolerance);
