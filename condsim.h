@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 2d4e18821fc28760
+   Hash of the parts: 27b4654b02342347
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -6466,14 +6466,10 @@ CSIMI_FN void csimi_rigid_advance(const csimi_state *s, const csimi_step *step, 
     int k, c;
     for (k = 0; k < s->rigid_count; k++) {
         const csim_real *u = v + 3 * ((size_t)s->node_count + 2 * (size_t)k);
-        csim_real *rotation = next->rotation + 4 * (size_t)k;
         csim_quat turn = csim_quat_exp(csim_scale(step->h, csimi_load3(u + 3)));
         csim_quat q = csim_quat_normalize(csim_quat_mul(turn, csimi_load_quat(s->rotation + 4 * (size_t)k)));
         for (c = 0; c < 3; c++) next->com[3 * k + c] = s->com[3 * k + c] + step->h * u[c];
-        rotation[0] = q.w;
-        rotation[1] = q.x;
-        rotation[2] = q.y;
-        rotation[3] = q.z;
+        csimi_store_quat(next->rotation + 4 * (size_t)k, q);
     }
 }
 
