@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 27b4654b02342347
+   Hash of the parts: fd2267a7ac5859b3
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -368,7 +368,8 @@ typedef struct csim_shape {
     csim_vec3 half;          /* box, > 0 */
     csim_real radius;        /* sphere, capsule, cylinder, > 0 */
     csim_real half_height;   /* capsule >= 0, cylinder > 0 */
-    const csim_vec3 *points; /* [point_count] hull, 4..64 points in the shape's frame; read while the body is created */
+    const csim_vec3 *points; /* [point_count] hull, 4..1e6 points in the shape's frame; read while the body is created.
+                                A hull has 64 corners at most: of more, those farthest outside; csim_hull_overhang */
     int point_count;
     csim_real spacing; /* distance between contact samples on the rims of cylinders; 0: radius / 2. Rims against flat
                           faces are exact; it is the resolution of rims against edges and other rims */
@@ -436,9 +437,15 @@ typedef struct csim_touch {
 
 /* Checks a shape and bakes it. hull must be non-null for hulls (filled here) and is ignored otherwise; geometry->hull
    is left -1 for the caller to set. error may be null.
-   Fails: CSIM_OUT_OF_RANGE, CSIM_NOT_FINITE, CSIM_BAD_MESH (flat hull, too few or too many points). */
+   Fails: CSIM_OUT_OF_RANGE, CSIM_NOT_FINITE, CSIM_BAD_MESH (flat hull, too few or too many points). A cloud costs some
+   4000 products of vectors a point. */
 CSIM_API csim_status csim_shape_bake(const csim_shape *shape, csim_geometry *geometry, csim_hull_data *hull,
                                      csim_error *error);
+
+/* How far the farthest of the points lies outside a baked hull, m, exact. Of the points it was baked from: 2e-5 of their
+   extents at most (corners nearer than that are one) where their hull has no more than 64 corners; else what the 64
+   leave out, 0.06 radii of a ball. */
+CSIM_API csim_real csim_hull_overhang(const csim_vec3 *points, int point_count, const csim_hull_data *hull);
 
 /* Signed distance of a world point to the surface of a shape placed at pose (of its body): > 0 outside, < 0 inside.
    normal: outward unit normal at the nearest surface point (never zero, any when the point is the exact centre);
@@ -3105,7 +3112,7 @@ CSIMI_FN void csimi_sampler_limit(csimi_sampler *s, csim_vec3 lower, csim_vec3 u
 
 /* ---- hull.c */
 
-/* Convex hull of 4..64 finite points. Corners closer than 2e-5 of the extents are one corner, faces flat within 1e-5
+/* Convex hull of finite points, of 64 corners at most. Corners closer than 2e-5 of the extents are one corner, faces flat within 1e-5
    are one polygon. Fails with CSIM_BAD_MESH when the points are flat. function: whose name the error carries. */
 CSIMI_FN csim_status csimi_hull_build(const char *function, const csim_vec3 *points, int count, csim_hull_data *hull,
                                       csim_error *error);
@@ -9671,9 +9678,9 @@ static csim_status csimi_check_local(const char *function, const csim_pose *loca
 static csim_status csimi_check_points(const char *function, const csim_shape *s, csim_error *error) {
     csim_status status = CSIM_OK;
     int i, k;
-    if (!s->points) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "points", false, 0, "4 to 64 points");
-    if (s->point_count < 4 || s->point_count > CSIM_HULL_MAX_VERTICES)
-        return csimi_fail(error, CSIM_BAD_MESH, function, "point_count", true, s->point_count, "4 to 64");
+    if (!s->points) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "points", false, 0, "4 to 1e6 points");
+    if (s->point_count < 4 || s->point_count > 1000000)
+        return csimi_fail(error, CSIM_BAD_MESH, function, "point_count", true, s->point_count, "4 to 1e6");
     for (i = 0; i < s->point_count && status == CSIM_OK; ++i) {
         csim_real x[3];
         csimi_store3(x, s->points[i]);
@@ -9928,12 +9935,26 @@ CSIMI_FN void csimi_bounds_at(const csim_geometry *g, const csim_hull_data *hull
     *upper = csim_add(p.position, csimi_load3(half));
 }
 
+CSIM_API csim_real csim_hull_overhang(const csim_vec3 *points, int point_count, const csim_hull_data *hull) {
+    csim_real most = 0;
+    csim_geometry g;
+    int i;
+    if (!points || !hull || hull->vertex_count < 4) return 0;
+    CSIMI_MEMSET(&g, 0, sizeof g);
+    g.kind = CSIM_SHAPE_HULL;
+    g.local = csim_pose_identity();
+    csimi_bound_hull(hull, &g);
+    for (i = 0; i < point_count; ++i)
+        most = csimi_max(most, csim_shape_distance(&g, hull, csim_pose_identity(), points[i], NULL, NULL));
+    return most;
+}
+
 #undef CSIMI_FAR
 #undef CSIMI_LONGEST
 /* ==== end collide/shape.c */
 
 /* ==== begin collide/hull.c ====================================================================================== */
-/* collide/hull: convex hulls of few points, and their mass moments.
+/* collide/hull: convex hulls of points, and their mass moments.
 
    The combinatorics are exact: points are put on a grid of 2^20 steps along their principal axes, where the orientation
    of four points is an integer below 2^63, so that the incremental hull can never contradict itself. Nearly flat
@@ -9974,32 +9995,51 @@ static void csimi_hull_axes(const csim_vec3 *points, int count, csim_vec3 *middl
     csimi_eigen_sym3(C, values, V);
 }
 
+/* Where the grid lies: a coordinate is dot(axis, x - middle) between low and low + extent. */
+typedef struct csimi_hull_grid {
+    csim_vec3 middle, axis[3];
+    csim_real low[3], extent[3];
+} csimi_hull_grid;
+
 /* False when the points are flat: their least extent is below 1e-6 of the largest, or mostly rounding. */
-static CSIMI_NOINLINE bool csimi_hull_snap(const csim_vec3 *points, int count, csimi_hull_mesh *m) {
-    csim_vec3 middle;
+static CSIMI_NOINLINE bool csimi_hull_lay(const csim_vec3 *points, int count, csimi_hull_mesh *m, csimi_hull_grid *g) {
     csim_real V[9], size;
     int i, k;
-    m->count = count;
-    csimi_hull_axes(points, count, &middle, &size, V);
+    csimi_hull_axes(points, count, &g->middle, &size, V);
     if (!(size > CSIMI_TINY)) return false;
     for (k = 0; k < 3; ++k) {
-        csim_vec3 axis = csim_v3(V[k] / size, V[3 + k] / size, V[6 + k] / size);
         csim_real low = CSIMI_HUGE, high = -CSIMI_HUGE, rounding;
+        g->axis[k] = csim_v3(V[k] / size, V[3 + k] / size, V[6 + k] / size);
         for (i = 0; i < count; ++i) {
-            csim_real x = csim_dot(axis, csim_sub(points[i], middle));
+            csim_real x = csim_dot(g->axis[k], csim_sub(points[i], g->middle));
             low = csimi_min(low, x);
             high = csimi_max(high, x);
         }
         if (!(high - low > CSIM_R(1e-6))) return false; /* the largest extent is some 1 to 4 */
-        rounding = 8 * CSIMI_EPS * (1 + csim_length(middle) / size);
+        rounding = 8 * CSIMI_EPS * (1 + csim_length(g->middle) / size);
         m->weld[k] = CSIMI_WELD + (double)(rounding / (high - low)) * CSIMI_GRID;
         if (m->weld[k] > CSIMI_GRID / 16) return false;
         m->axis[k] = csim_scale(1 / (high - low), csim_v3(V[k], V[3 + k], V[6 + k]));
-        for (i = 0; i < count; ++i) {
-            double x = (double)((csim_dot(axis, csim_sub(points[i], middle)) - low) / (high - low));
-            m->grid[3 * i + k] = (int32_t)(x * CSIMI_GRID + 0.5);
-        }
+        g->low[k] = low;
+        g->extent[k] = high - low;
     }
+    return true;
+}
+
+static void csimi_hull_put(csimi_hull_mesh *m, const csimi_hull_grid *g, int corner, csim_vec3 p) {
+    int k;
+    for (k = 0; k < 3; ++k) {
+        double x = (double)((csim_dot(g->axis[k], csim_sub(p, g->middle)) - g->low[k]) / g->extent[k]);
+        m->grid[3 * corner + k] = (int32_t)(x * CSIMI_GRID + 0.5);
+    }
+}
+
+static bool csimi_hull_snap(const csim_vec3 *points, int count, csimi_hull_mesh *m) {
+    csimi_hull_grid g;
+    int i;
+    m->count = count;
+    if (!csimi_hull_lay(points, count, m, &g)) return false;
+    for (i = 0; i < count; ++i) csimi_hull_put(m, &g, i, points[i]);
     return true;
 }
 
@@ -10043,10 +10083,25 @@ static double csimi_grid_away(const csimi_hull_mesh *m, const int *corner, int c
     return away < 0 ? -away : away;
 }
 
-/* A tetrahedron of points far apart; false when there is none. */
-static bool csimi_hull_start(csimi_hull_mesh *m, int *corner) {
+/* The faces of a tetrahedron; false when it is flat. */
+static bool csimi_hull_first(csimi_hull_mesh *m, int *corner) {
     static const unsigned char face[12] = {0, 1, 2, 0, 2, 3, 0, 3, 1, 1, 3, 2};
     int64_t n[3], height;
+    int i;
+    csimi_grid_normal(m, corner[0], corner[1], corner[2], n);
+    height = csimi_grid_above(m, n, corner[0], corner[3]);
+    if (height > 0) { /* the fourth must lie below the first face */
+        i = corner[1];
+        corner[1] = corner[2];
+        corner[2] = i;
+    }
+    for (i = 0; i < 12; ++i) m->triangle[i] = (unsigned char)corner[face[i]];
+    m->triangle_count = 4;
+    return height != 0;
+}
+
+/* A tetrahedron of points far apart; false when there is none. */
+static bool csimi_hull_start(csimi_hull_mesh *m, int *corner) {
     int step, i;
     corner[0] = 0;
     for (i = 1; i < m->count; ++i)
@@ -10060,16 +10115,7 @@ static bool csimi_hull_start(csimi_hull_mesh *m, int *corner) {
             corner[step] = i;
         }
     }
-    csimi_grid_normal(m, corner[0], corner[1], corner[2], n);
-    height = csimi_grid_above(m, n, corner[0], corner[3]);
-    if (height > 0) { /* the fourth must lie below the first face */
-        i = corner[1];
-        corner[1] = corner[2];
-        corner[2] = i;
-    }
-    for (i = 0; i < 12; ++i) m->triangle[i] = (unsigned char)corner[face[i]];
-    m->triangle_count = 4;
-    return height != 0;
+    return csimi_hull_first(m, corner);
 }
 
 /* True when one of the triangles of the list has the directed edge a b. */
@@ -10127,14 +10173,17 @@ static bool csimi_hull_welded(const csimi_hull_mesh *m, const unsigned char *lis
     return false;
 }
 
+static csim_status csimi_hull_flat(const char *function, csim_error *error) {
+    return csimi_fail(error, CSIM_BAD_MESH, function, "points", false, 0,
+                      "points that are not all in one plane (1e-6 of their extent)");
+}
+
 static CSIMI_NOINLINE csim_status csimi_hull_triangulate(const char *function, const csim_vec3 *points, int count,
                                                          csimi_hull_mesh *m, csim_error *error) {
     unsigned char used[CSIM_HULL_MAX_VERTICES];
     int corner[4], i, n = 4;
     CONDSIM_ASSERT(count >= 4 && count <= CSIM_HULL_MAX_VERTICES);
-    if (!csimi_hull_snap(points, count, m) || !csimi_hull_start(m, corner))
-        return csimi_fail(error, CSIM_BAD_MESH, function, "points", false, 0,
-                          "points that are not all in one plane (1e-6 of their extent)");
+    if (!csimi_hull_snap(points, count, m) || !csimi_hull_start(m, corner)) return csimi_hull_flat(function, error);
     for (i = 0; i < 4; ++i) used[i] = (unsigned char)corner[i];
     for (i = 0; i < count; ++i) {
         if (csimi_hull_welded(m, used, n, i)) continue; /* the four, too */
@@ -10142,6 +10191,70 @@ static CSIMI_NOINLINE csim_status csimi_hull_triangulate(const char *function, c
         used[n++] = (unsigned char)i;
     }
     return CSIM_OK;
+}
+
+/* ---- clouds of more points than a hull has corners */
+
+/* The point that is farthest outside a triangle of the hull so far, -1: none is, beyond the weld. The score adds a
+   little of the distance from the middle, squared: of points that tie in a plane it takes a corner of their outline. */
+static int csimi_hull_farthest(const csimi_hull_mesh *m, const csimi_hull_grid *g, const csim_vec3 *points, int count,
+                               const csim_vec3 *chosen) {
+    csim_real most = 0;
+    int t, i, k, best = -1;
+    for (t = 0; t < m->triangle_count; ++t) {
+        const unsigned char *c = m->triangle + 3 * t;
+        csim_vec3 up = csim_v3(0, 0, 0);
+        int64_t n[3];
+        double length;
+        csimi_grid_normal(m, c[0], c[1], c[2], n);
+        length = csimi_grid_length(n);
+        for (k = 0; k < 3; ++k)
+            up = csim_madd(up, (csim_real)((double)n[k] / length * CSIMI_GRID) / g->extent[k], g->axis[k]);
+        for (i = 0; i < count; ++i) {
+            const csim_vec3 r = csim_sub(points[i], g->middle);
+            const csim_real height = csim_dot(up, csim_sub(points[i], chosen[c[0]]));
+            csim_real score = height, x;
+            if (!(height > CSIMI_WELD)) continue;
+            for (k = 0; k < 3; ++k) {
+                x = csim_dot(g->axis[k], r) / g->extent[k];
+                score += x * x;
+            }
+            if (score <= most) continue;
+            most = score;
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* Corners of the hull of a cloud, the one farthest outside next, until nothing is outside or there are 64. How many;
+   0: the cloud is flat. */
+static CSIMI_NOINLINE int csimi_hull_choose(const csim_vec3 *points, int count, csim_vec3 *chosen) {
+    csimi_hull_mesh m;
+    csimi_hull_grid g;
+    int corner[4] = {0, 1, 2, 3}, k, i;
+    if (!csimi_hull_lay(points, count, &m, &g)) return 0;
+    for (k = 0; k < 4; ++k) {
+        double most = -1;
+        int best = 0;
+        for (i = 0; i < count; ++i) {
+            double away;
+            csimi_hull_put(&m, &g, k, points[i]);
+            away = k ? csimi_grid_away(&m, corner, k, k) : CSIMI_GRID - (double)m.grid[0];
+            if (away <= most) continue;
+            most = away;
+            best = i;
+        }
+        csimi_hull_put(&m, &g, k, chosen[k] = points[best]);
+    }
+    if (!csimi_hull_first(&m, corner)) return 0;
+    for (; k < CSIM_HULL_MAX_VERTICES; ++k) {
+        i = csimi_hull_farthest(&m, &g, points, count, chosen);
+        if (i < 0) break;
+        csimi_hull_put(&m, &g, k, chosen[k] = points[i]);
+        csimi_hull_insert(&m, k);
+    }
+    return k;
 }
 
 /* ---- polygons */
@@ -10354,8 +10467,8 @@ static CSIMI_NOINLINE void csimi_write_planes(const csimi_hull_mesh *m, const cs
     }
 }
 
-CSIMI_FN csim_status csimi_hull_build(const char *function, const csim_vec3 *points, int count, csim_hull_data *hull,
-                                      csim_error *error) {
+static CSIMI_NOINLINE csim_status csimi_hull_of_few(const char *function, const csim_vec3 *points, int count,
+                                                    csim_hull_data *hull, csim_error *error) {
     csimi_hull_mesh m;
     csimi_hull_faces f;
     int exact; /* growing within a slack may fail on strange shapes; without it, it cannot */
@@ -10371,6 +10484,14 @@ CSIMI_FN csim_status csimi_hull_build(const char *function, const csim_vec3 *poi
         return CSIM_OK;
     }
     return csimi_fail(error, CSIM_BAD_MESH, function, "points", false, 0, "points that span a convex body");
+}
+
+CSIMI_FN csim_status csimi_hull_build(const char *function, const csim_vec3 *points, int count, csim_hull_data *hull,
+                                      csim_error *error) {
+    csim_vec3 chosen[CSIM_HULL_MAX_VERTICES];
+    if (count <= CSIM_HULL_MAX_VERTICES) return csimi_hull_of_few(function, points, count, hull, error);
+    count = csimi_hull_choose(points, count, chosen);
+    return count ? csimi_hull_of_few(function, chosen, count, hull, error) : csimi_hull_flat(function, error);
 }
 
 /* ---- mass */
@@ -10393,7 +10514,7 @@ CSIMI_FN void csimi_add_tetrahedron(const double *a, const double *b, const doub
 }
 
 /* From tetrahedra to a point inside: the sums have no cancelling parts. */
-CSIMI_FN CSIMI_NOINLINE csim_status csimi_hull_moments(const char *function, const csim_vec3 *points, int count,
+static CSIMI_NOINLINE csim_status csimi_moments_of_few(const char *function, const csim_vec3 *points, int count,
                                                        double *volume, double *centre, double *second,
                                                        csim_error *error) {
     csimi_hull_mesh m;
@@ -10423,6 +10544,17 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_hull_moments(const char *function, con
         centre[i] = middle[i] + shift;
     }
     return CSIM_OK;
+}
+
+CSIMI_FN csim_status csimi_hull_moments(const char *function, const csim_vec3 *points, int count, double *volume,
+                                        double *centre, double *second, csim_error *error) {
+    csim_vec3 chosen[CSIM_HULL_MAX_VERTICES];
+    if (count > CSIM_HULL_MAX_VERTICES) {
+        count = csimi_hull_choose(points, count, chosen);
+        if (!count) return csimi_hull_flat(function, error);
+        points = chosen;
+    }
+    return csimi_moments_of_few(function, points, count, volume, centre, second, error);
 }
 
 #undef CSIMI_GRID
@@ -28052,6 +28184,7 @@ static void csimi_probe_particle(csimi_detector *d, const csimi_probe *p, const 
     csim_real distance = csim_length(n), gap = distance - p->radius - rb;
     csimi_found_contact *c;
     if (!(p->radius + rb > 0) || !(gap <= p->reach)) return; /* points without extent never touch */
+    if (s->body[p->body].kind == CSIM_BODY_CLOTH && !(B->radius > 0)) return; /* it meets the corners by its side */
     n = distance > 0 ? csim_scale(1 / distance, n) : csim_v3(0, 0, 1);
     if (s->body[p->body].kind == CSIM_BODY_CLOTH) {
         const csim_geometry ball = csimi_ball(0);

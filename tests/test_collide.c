@@ -528,14 +528,95 @@ TEST(hull_of_a_cube_with_midpoints_is_a_cube) {
     }
 }
 
+/* ---- clouds: more points than a hull has corners */
+
+static csim_vec3 spiral(int i, int count) {
+    double z = (2 * i + 1) / (double)count - 1, a = 2.4 * i;
+    return csim_v3((csim_real)(sqrt(1 - z * z) * cos(a)), (csim_real)(sqrt(1 - z * z) * sin(a)), (csim_real)z);
+}
+
+static double volume_of(const csim_vec3 *points, int count) {
+    csim_shape s = csim_hull(points, count);
+    csim_mass m;
+    STATUS(csim_shape_mass(&s, 1, &m, NULL), CSIM_OK);
+    return (double)m.mass;
+}
+
+/* Corners, lattices of the faces, points inside and all of it twice, turned and far off: the box. */
+TEST(hull_of_a_cloud_in_a_box_is_the_box) {
+    static csim_hull_data h;
+    static csim_vec3 p[4000];
+    csim_pose pose = random_pose(3);
+    csim_real d[3] = {1, CSIM_R(0.3), 2}, x[3];
+    int i, k;
+    for (i = 0; i < 4000; ++i) {
+        for (k = 0; k < 3; ++k)
+            x[k] = d[k] * (i % 2000 < 1000 ? (csim_real)((int)check_random(0, 4.99) - 2) / 2
+                                           : (csim_real)check_random(-1, 1));
+        if (i % 2000 < 1000) x[i % 3] = i % 2 ? d[i % 3] : -d[i % 3];
+        for (k = 0; k < 3 && i % 2000 > 1991; ++k) x[k] = i >> k & 1 ? d[k] : -d[k];
+        p[i] = csim_pose_point(pose, csimi_load3(x));
+    }
+    STATUS(csimi_hull_build("test", p, 4000, &h, NULL), CSIM_OK);
+    EQUAL(h.vertex_count, 8);
+    EQUAL(h.face_count, 6);
+    check_hull(&h, p, 4000, 5);
+    NEAR(volume_of(p, 4000), 8 * 0.6, TOL(1e-12, 1e-4));
+    NEAR(csim_hull_overhang(p, 4000, &h), 0, TOL(1e-14, 2e-6));
+}
+
+/* Forty corners and thousands of points between them give the hull of the forty; a ball gives 64 of its points, and the
+   rest stays within what is told of it: no point of the ball is farther out. */
+TEST(hulls_of_clouds_keep_their_corners) {
+    static csim_hull_data h;
+    static csim_vec3 p[5000];
+    const csim_vec3 off = csim_v3(3, -2, 1);
+    csim_vec3 corner[40];
+    double volume, overhang, most = 0;
+    csim_geometry g;
+    csim_shape s;
+    int i, k;
+    for (i = 0; i < 40; ++i) corner[i] = csim_add(off, spiral(i, 40));
+    for (i = 0; i < 5000; ++i) { /* the corners among mixtures of three of them */
+        csim_real a = (csim_real)check_random(0, 1), b = (csim_real)check_random(0, 1) * (1 - a);
+        p[i] = csim_add(csim_scale(a, corner[i % 40]), csim_scale(b, corner[i * 7 % 40]));
+        p[i] = csim_madd(p[i], 1 - a - b, corner[i * 11 % 40]);
+        if (i % 125 == 124) p[i] = corner[i / 125];
+    }
+    STATUS(csimi_hull_build("test", p, 5000, &h, NULL), CSIM_OK);
+    EQUAL(h.vertex_count, 40);
+    NEAR(volume_of(p, 5000), volume_of(corner, 40), TOL(1e-12, 1e-5));
+    CHECK(csim_hull_overhang(p, 5000, &h) < 2 * 2e-5);
+    for (i = 0; i < 5000; ++i) {
+        p[i] = csim_normalize(random_point(1));
+        if (i % 2) p[i] = csim_scale((csim_real)check_random(0, 1), p[i]);
+    }
+    s = csim_hull(p, 5000);
+    STATUS(csim_shape_bake(&s, &g, &h, NULL), CSIM_OK);
+    g.hull = 0;
+    EQUAL(h.vertex_count, CSIM_HULL_MAX_VERTICES);
+    overhang = (double)csim_hull_overhang(p, 5000, &h);
+    for (i = 0; i < 5000; ++i)
+        most = fmax(most, (double)csim_shape_distance(&g, &h, csim_pose_identity(), p[i], NULL, NULL));
+    volume = volume_of(p, 5000) / (4 * 3.14159265358979 / 3);
+    printf("    64 of 5000 points in a ball: %.4f radii left out, volume %.4f of the ball's\n", overhang, volume);
+    NEAR(overhang, most, TOL(1e-15, 1e-7));
+    CHECK(overhang < 0.08 && volume > 0.84 && volume < 1);
+    for (k = 0; k < 3; ++k) { /* a point, a line, a plane */
+        csim_error error;
+        for (i = 0; i < 200; ++i)
+            p[i] = csim_v3(k > 0 ? (csim_real)check_random(-1, 1) : 1, k > 1 ? (csim_real)check_random(-1, 1) : 2, 3);
+        s = csim_hull(p, 200);
+        STATUS(csim_shape_bake(&s, &g, &h, &error), CSIM_BAD_MESH);
+        CHECK(strstr(error.text, "not all in one plane") != NULL);
+    }
+}
+
 TEST(hull_on_a_sphere_keeps_every_point) {
     static csim_hull_data h;
     csim_vec3 points[64];
     int i;
-    for (i = 0; i < 64; ++i) { /* a spiral: no two close */
-        double z = (2 * i + 1) / 64.0 - 1, a = 2.4 * i;
-        points[i] = csim_v3((csim_real)(sqrt(1 - z * z) * cos(a)), (csim_real)(sqrt(1 - z * z) * sin(a)), (csim_real)z);
-    }
+    for (i = 0; i < 64; ++i) points[i] = spiral(i, 64); /* no two close */
     STATUS(csimi_hull_build("test", points, 64, &h, NULL), CSIM_OK);
     EQUAL(h.vertex_count, CSIM_HULL_MAX_VERTICES);
     EQUAL(h.face_count, CSIM_HULL_MAX_FACES);
@@ -727,8 +808,8 @@ TEST(bake_refuses_with_a_sentence) {
     check_refused(csim_half_space(csim_v3(0, (csim_real)INFINITY, 0), csim_v3(0, 0, 1)), CSIM_NOT_FINITE,
                   "local.position");
     check_refused(csim_half_space(csim_v3(0, 0, 0), csim_v3(0, (csim_real)NAN, 1)), CSIM_NOT_FINITE, "local.rotation");
-    check_refused(csim_hull(points, 3), CSIM_BAD_MESH, "point_count is 3; allowed: 4 to 64");
-    check_refused(csim_hull(points, 65), CSIM_BAD_MESH, "point_count is 65; allowed: 4 to 64");
+    check_refused(csim_hull(points, 3), CSIM_BAD_MESH, "point_count is 3; allowed: 4 to 1e6");
+    check_refused(csim_hull(points, 1500000), CSIM_BAD_MESH, "point_count is 1.5e+6; allowed: 4 to 1e6");
     check_refused(csim_hull(NULL, 4), CSIM_NULL_ARGUMENT, "points");
     points[2].y = (csim_real)NAN;
     check_refused(csim_hull(points, 4), CSIM_NOT_FINITE, "points is nan");

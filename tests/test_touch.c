@@ -706,8 +706,7 @@ TEST(nothing_tunnels_at_10_m_per_s) {
             CASE("kind %d at %d", kind, target);
             for (i = 0; i < shots; i++) through += !shot_stops(kind, target);
             if (through) printf("    %d of %d shots of kind %d went through target %d\n", through, shots, kind, target);
-            /* a sheet that is pushed four centimetres into a pit in one step is met from both sides: docs/cloth.md */
-            CHECK(target == TARGET_CLOTH ? 33 * through <= shots : through == 0);
+            CHECK(through == 0);
         }
 }
 

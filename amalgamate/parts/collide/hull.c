@@ -1,4 +1,4 @@
-/* collide/hull: convex hulls of few points, and their mass moments.
+/* collide/hull: convex hulls of points, and their mass moments.
 
    The combinatorics are exact: points are put on a grid of 2^20 steps along their principal axes, where the orientation
    of four points is an integer below 2^63, so that the incremental hull can never contradict itself. Nearly flat
@@ -40,32 +40,51 @@ static void csimi_hull_axes(const csim_vec3 *points, int count, csim_vec3 *middl
     csimi_eigen_sym3(C, values, V);
 }
 
+/* Where the grid lies: a coordinate is dot(axis, x - middle) between low and low + extent. */
+typedef struct csimi_hull_grid {
+    csim_vec3 middle, axis[3];
+    csim_real low[3], extent[3];
+} csimi_hull_grid;
+
 /* False when the points are flat: their least extent is below 1e-6 of the largest, or mostly rounding. */
-static CSIMI_NOINLINE bool csimi_hull_snap(const csim_vec3 *points, int count, csimi_hull_mesh *m) {
-    csim_vec3 middle;
+static CSIMI_NOINLINE bool csimi_hull_lay(const csim_vec3 *points, int count, csimi_hull_mesh *m, csimi_hull_grid *g) {
     csim_real V[9], size;
     int i, k;
-    m->count = count;
-    csimi_hull_axes(points, count, &middle, &size, V);
+    csimi_hull_axes(points, count, &g->middle, &size, V);
     if (!(size > CSIMI_TINY)) return false;
     for (k = 0; k < 3; ++k) {
-        csim_vec3 axis = csim_v3(V[k] / size, V[3 + k] / size, V[6 + k] / size);
         csim_real low = CSIMI_HUGE, high = -CSIMI_HUGE, rounding;
+        g->axis[k] = csim_v3(V[k] / size, V[3 + k] / size, V[6 + k] / size);
         for (i = 0; i < count; ++i) {
-            csim_real x = csim_dot(axis, csim_sub(points[i], middle));
+            csim_real x = csim_dot(g->axis[k], csim_sub(points[i], g->middle));
             low = csimi_min(low, x);
             high = csimi_max(high, x);
         }
         if (!(high - low > CSIM_R(1e-6))) return false; /* the largest extent is some 1 to 4 */
-        rounding = 8 * CSIMI_EPS * (1 + csim_length(middle) / size);
+        rounding = 8 * CSIMI_EPS * (1 + csim_length(g->middle) / size);
         m->weld[k] = CSIMI_WELD + (double)(rounding / (high - low)) * CSIMI_GRID;
         if (m->weld[k] > CSIMI_GRID / 16) return false;
         m->axis[k] = csim_scale(1 / (high - low), csim_v3(V[k], V[3 + k], V[6 + k]));
-        for (i = 0; i < count; ++i) {
-            double x = (double)((csim_dot(axis, csim_sub(points[i], middle)) - low) / (high - low));
-            m->grid[3 * i + k] = (int32_t)(x * CSIMI_GRID + 0.5);
-        }
+        g->low[k] = low;
+        g->extent[k] = high - low;
     }
+    return true;
+}
+
+static void csimi_hull_put(csimi_hull_mesh *m, const csimi_hull_grid *g, int corner, csim_vec3 p) {
+    int k;
+    for (k = 0; k < 3; ++k) {
+        double x = (double)((csim_dot(g->axis[k], csim_sub(p, g->middle)) - g->low[k]) / g->extent[k]);
+        m->grid[3 * corner + k] = (int32_t)(x * CSIMI_GRID + 0.5);
+    }
+}
+
+static bool csimi_hull_snap(const csim_vec3 *points, int count, csimi_hull_mesh *m) {
+    csimi_hull_grid g;
+    int i;
+    m->count = count;
+    if (!csimi_hull_lay(points, count, m, &g)) return false;
+    for (i = 0; i < count; ++i) csimi_hull_put(m, &g, i, points[i]);
     return true;
 }
 
@@ -109,10 +128,25 @@ static double csimi_grid_away(const csimi_hull_mesh *m, const int *corner, int c
     return away < 0 ? -away : away;
 }
 
-/* A tetrahedron of points far apart; false when there is none. */
-static bool csimi_hull_start(csimi_hull_mesh *m, int *corner) {
+/* The faces of a tetrahedron; false when it is flat. */
+static bool csimi_hull_first(csimi_hull_mesh *m, int *corner) {
     static const unsigned char face[12] = {0, 1, 2, 0, 2, 3, 0, 3, 1, 1, 3, 2};
     int64_t n[3], height;
+    int i;
+    csimi_grid_normal(m, corner[0], corner[1], corner[2], n);
+    height = csimi_grid_above(m, n, corner[0], corner[3]);
+    if (height > 0) { /* the fourth must lie below the first face */
+        i = corner[1];
+        corner[1] = corner[2];
+        corner[2] = i;
+    }
+    for (i = 0; i < 12; ++i) m->triangle[i] = (unsigned char)corner[face[i]];
+    m->triangle_count = 4;
+    return height != 0;
+}
+
+/* A tetrahedron of points far apart; false when there is none. */
+static bool csimi_hull_start(csimi_hull_mesh *m, int *corner) {
     int step, i;
     corner[0] = 0;
     for (i = 1; i < m->count; ++i)
@@ -126,16 +160,7 @@ static bool csimi_hull_start(csimi_hull_mesh *m, int *corner) {
             corner[step] = i;
         }
     }
-    csimi_grid_normal(m, corner[0], corner[1], corner[2], n);
-    height = csimi_grid_above(m, n, corner[0], corner[3]);
-    if (height > 0) { /* the fourth must lie below the first face */
-        i = corner[1];
-        corner[1] = corner[2];
-        corner[2] = i;
-    }
-    for (i = 0; i < 12; ++i) m->triangle[i] = (unsigned char)corner[face[i]];
-    m->triangle_count = 4;
-    return height != 0;
+    return csimi_hull_first(m, corner);
 }
 
 /* True when one of the triangles of the list has the directed edge a b. */
@@ -193,14 +218,17 @@ static bool csimi_hull_welded(const csimi_hull_mesh *m, const unsigned char *lis
     return false;
 }
 
+static csim_status csimi_hull_flat(const char *function, csim_error *error) {
+    return csimi_fail(error, CSIM_BAD_MESH, function, "points", false, 0,
+                      "points that are not all in one plane (1e-6 of their extent)");
+}
+
 static CSIMI_NOINLINE csim_status csimi_hull_triangulate(const char *function, const csim_vec3 *points, int count,
                                                          csimi_hull_mesh *m, csim_error *error) {
     unsigned char used[CSIM_HULL_MAX_VERTICES];
     int corner[4], i, n = 4;
     CONDSIM_ASSERT(count >= 4 && count <= CSIM_HULL_MAX_VERTICES);
-    if (!csimi_hull_snap(points, count, m) || !csimi_hull_start(m, corner))
-        return csimi_fail(error, CSIM_BAD_MESH, function, "points", false, 0,
-                          "points that are not all in one plane (1e-6 of their extent)");
+    if (!csimi_hull_snap(points, count, m) || !csimi_hull_start(m, corner)) return csimi_hull_flat(function, error);
     for (i = 0; i < 4; ++i) used[i] = (unsigned char)corner[i];
     for (i = 0; i < count; ++i) {
         if (csimi_hull_welded(m, used, n, i)) continue; /* the four, too */
@@ -208,6 +236,70 @@ static CSIMI_NOINLINE csim_status csimi_hull_triangulate(const char *function, c
         used[n++] = (unsigned char)i;
     }
     return CSIM_OK;
+}
+
+/* ---- clouds of more points than a hull has corners */
+
+/* The point that is farthest outside a triangle of the hull so far, -1: none is, beyond the weld. The score adds a
+   little of the distance from the middle, squared: of points that tie in a plane it takes a corner of their outline. */
+static int csimi_hull_farthest(const csimi_hull_mesh *m, const csimi_hull_grid *g, const csim_vec3 *points, int count,
+                               const csim_vec3 *chosen) {
+    csim_real most = 0;
+    int t, i, k, best = -1;
+    for (t = 0; t < m->triangle_count; ++t) {
+        const unsigned char *c = m->triangle + 3 * t;
+        csim_vec3 up = csim_v3(0, 0, 0);
+        int64_t n[3];
+        double length;
+        csimi_grid_normal(m, c[0], c[1], c[2], n);
+        length = csimi_grid_length(n);
+        for (k = 0; k < 3; ++k)
+            up = csim_madd(up, (csim_real)((double)n[k] / length * CSIMI_GRID) / g->extent[k], g->axis[k]);
+        for (i = 0; i < count; ++i) {
+            const csim_vec3 r = csim_sub(points[i], g->middle);
+            const csim_real height = csim_dot(up, csim_sub(points[i], chosen[c[0]]));
+            csim_real score = height, x;
+            if (!(height > CSIMI_WELD)) continue;
+            for (k = 0; k < 3; ++k) {
+                x = csim_dot(g->axis[k], r) / g->extent[k];
+                score += x * x;
+            }
+            if (score <= most) continue;
+            most = score;
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* Corners of the hull of a cloud, the one farthest outside next, until nothing is outside or there are 64. How many;
+   0: the cloud is flat. */
+static CSIMI_NOINLINE int csimi_hull_choose(const csim_vec3 *points, int count, csim_vec3 *chosen) {
+    csimi_hull_mesh m;
+    csimi_hull_grid g;
+    int corner[4] = {0, 1, 2, 3}, k, i;
+    if (!csimi_hull_lay(points, count, &m, &g)) return 0;
+    for (k = 0; k < 4; ++k) {
+        double most = -1;
+        int best = 0;
+        for (i = 0; i < count; ++i) {
+            double away;
+            csimi_hull_put(&m, &g, k, points[i]);
+            away = k ? csimi_grid_away(&m, corner, k, k) : CSIMI_GRID - (double)m.grid[0];
+            if (away <= most) continue;
+            most = away;
+            best = i;
+        }
+        csimi_hull_put(&m, &g, k, chosen[k] = points[best]);
+    }
+    if (!csimi_hull_first(&m, corner)) return 0;
+    for (; k < CSIM_HULL_MAX_VERTICES; ++k) {
+        i = csimi_hull_farthest(&m, &g, points, count, chosen);
+        if (i < 0) break;
+        csimi_hull_put(&m, &g, k, chosen[k] = points[i]);
+        csimi_hull_insert(&m, k);
+    }
+    return k;
 }
 
 /* ---- polygons */
@@ -420,8 +512,8 @@ static CSIMI_NOINLINE void csimi_write_planes(const csimi_hull_mesh *m, const cs
     }
 }
 
-CSIMI_FN csim_status csimi_hull_build(const char *function, const csim_vec3 *points, int count, csim_hull_data *hull,
-                                      csim_error *error) {
+static CSIMI_NOINLINE csim_status csimi_hull_of_few(const char *function, const csim_vec3 *points, int count,
+                                                    csim_hull_data *hull, csim_error *error) {
     csimi_hull_mesh m;
     csimi_hull_faces f;
     int exact; /* growing within a slack may fail on strange shapes; without it, it cannot */
@@ -437,6 +529,14 @@ CSIMI_FN csim_status csimi_hull_build(const char *function, const csim_vec3 *poi
         return CSIM_OK;
     }
     return csimi_fail(error, CSIM_BAD_MESH, function, "points", false, 0, "points that span a convex body");
+}
+
+CSIMI_FN csim_status csimi_hull_build(const char *function, const csim_vec3 *points, int count, csim_hull_data *hull,
+                                      csim_error *error) {
+    csim_vec3 chosen[CSIM_HULL_MAX_VERTICES];
+    if (count <= CSIM_HULL_MAX_VERTICES) return csimi_hull_of_few(function, points, count, hull, error);
+    count = csimi_hull_choose(points, count, chosen);
+    return count ? csimi_hull_of_few(function, chosen, count, hull, error) : csimi_hull_flat(function, error);
 }
 
 /* ---- mass */
@@ -459,7 +559,7 @@ CSIMI_FN void csimi_add_tetrahedron(const double *a, const double *b, const doub
 }
 
 /* From tetrahedra to a point inside: the sums have no cancelling parts. */
-CSIMI_FN CSIMI_NOINLINE csim_status csimi_hull_moments(const char *function, const csim_vec3 *points, int count,
+static CSIMI_NOINLINE csim_status csimi_moments_of_few(const char *function, const csim_vec3 *points, int count,
                                                        double *volume, double *centre, double *second,
                                                        csim_error *error) {
     csimi_hull_mesh m;
@@ -489,6 +589,17 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_hull_moments(const char *function, con
         centre[i] = middle[i] + shift;
     }
     return CSIM_OK;
+}
+
+CSIMI_FN csim_status csimi_hull_moments(const char *function, const csim_vec3 *points, int count, double *volume,
+                                        double *centre, double *second, csim_error *error) {
+    csim_vec3 chosen[CSIM_HULL_MAX_VERTICES];
+    if (count > CSIM_HULL_MAX_VERTICES) {
+        count = csimi_hull_choose(points, count, chosen);
+        if (!count) return csimi_hull_flat(function, error);
+        points = chosen;
+    }
+    return csimi_moments_of_few(function, points, count, volume, centre, second, error);
 }
 
 #undef CSIMI_GRID

@@ -156,7 +156,7 @@ CSIMI_FN void csimi_sampler_limit(csimi_sampler *s, csim_vec3 lower, csim_vec3 u
 
 /* ---- hull.c */
 
-/* Convex hull of 4..64 finite points. Corners closer than 2e-5 of the extents are one corner, faces flat within 1e-5
+/* Convex hull of finite points, of 64 corners at most. Corners closer than 2e-5 of the extents are one corner, faces flat within 1e-5
    are one polygon. Fails with CSIM_BAD_MESH when the points are flat. function: whose name the error carries. */
 CSIMI_FN csim_status csimi_hull_build(const char *function, const csim_vec3 *points, int count, csim_hull_data *hull,
                                       csim_error *error);

@@ -105,9 +105,9 @@ static csim_status csimi_check_local(const char *function, const csim_pose *loca
 static csim_status csimi_check_points(const char *function, const csim_shape *s, csim_error *error) {
     csim_status status = CSIM_OK;
     int i, k;
-    if (!s->points) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "points", false, 0, "4 to 64 points");
-    if (s->point_count < 4 || s->point_count > CSIM_HULL_MAX_VERTICES)
-        return csimi_fail(error, CSIM_BAD_MESH, function, "point_count", true, s->point_count, "4 to 64");
+    if (!s->points) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "points", false, 0, "4 to 1e6 points");
+    if (s->point_count < 4 || s->point_count > 1000000)
+        return csimi_fail(error, CSIM_BAD_MESH, function, "point_count", true, s->point_count, "4 to 1e6");
     for (i = 0; i < s->point_count && status == CSIM_OK; ++i) {
         csim_real x[3];
         csimi_store3(x, s->points[i]);
@@ -360,6 +360,20 @@ CSIMI_FN void csimi_bounds_at(const csim_geometry *g, const csim_hull_data *hull
     if (g->field) p.position = csim_pose_point(p, g->centre);
     *lower = csim_sub(p.position, csimi_load3(half));
     *upper = csim_add(p.position, csimi_load3(half));
+}
+
+CSIM_API csim_real csim_hull_overhang(const csim_vec3 *points, int point_count, const csim_hull_data *hull) {
+    csim_real most = 0;
+    csim_geometry g;
+    int i;
+    if (!points || !hull || hull->vertex_count < 4) return 0;
+    CSIMI_MEMSET(&g, 0, sizeof g);
+    g.kind = CSIM_SHAPE_HULL;
+    g.local = csim_pose_identity();
+    csimi_bound_hull(hull, &g);
+    for (i = 0; i < point_count; ++i)
+        most = csimi_max(most, csim_shape_distance(&g, hull, csim_pose_identity(), points[i], NULL, NULL));
+    return most;
 }
 
 #undef CSIMI_FAR

@@ -30,7 +30,8 @@ typedef struct csim_shape {
     csim_vec3 half;          /* box, > 0 */
     csim_real radius;        /* sphere, capsule, cylinder, > 0 */
     csim_real half_height;   /* capsule >= 0, cylinder > 0 */
-    const csim_vec3 *points; /* [point_count] hull, 4..64 points in the shape's frame; read while the body is created */
+    const csim_vec3 *points; /* [point_count] hull, 4..1e6 points in the shape's frame; read while the body is created.
+                                A hull has 64 corners at most: of more, those farthest outside; csim_hull_overhang */
     int point_count;
     csim_real spacing; /* distance between contact samples on the rims of cylinders; 0: radius / 2. Rims against flat
                           faces are exact; it is the resolution of rims against edges and other rims */
@@ -98,9 +99,15 @@ typedef struct csim_touch {
 
 /* Checks a shape and bakes it. hull must be non-null for hulls (filled here) and is ignored otherwise; geometry->hull
    is left -1 for the caller to set. error may be null.
-   Fails: CSIM_OUT_OF_RANGE, CSIM_NOT_FINITE, CSIM_BAD_MESH (flat hull, too few or too many points). */
+   Fails: CSIM_OUT_OF_RANGE, CSIM_NOT_FINITE, CSIM_BAD_MESH (flat hull, too few or too many points). A cloud costs some
+   4000 products of vectors a point. */
 CSIM_API csim_status csim_shape_bake(const csim_shape *shape, csim_geometry *geometry, csim_hull_data *hull,
                                      csim_error *error);
+
+/* How far the farthest of the points lies outside a baked hull, m, exact. Of the points it was baked from: 2e-5 of their
+   extents at most (corners nearer than that are one) where their hull has no more than 64 corners; else what the 64
+   leave out, 0.06 radii of a ball. */
+CSIM_API csim_real csim_hull_overhang(const csim_vec3 *points, int point_count, const csim_hull_data *hull);
 
 /* Signed distance of a world point to the surface of a shape placed at pose (of its body): > 0 outside, < 0 inside.
    normal: outward unit normal at the nearest surface point (never zero, any when the point is the exact centre);

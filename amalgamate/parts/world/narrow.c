@@ -222,6 +222,7 @@ static void csimi_probe_particle(csimi_detector *d, const csimi_probe *p, const 
     csim_real distance = csim_length(n), gap = distance - p->radius - rb;
     csimi_found_contact *c;
     if (!(p->radius + rb > 0) || !(gap <= p->reach)) return; /* points without extent never touch */
+    if (s->body[p->body].kind == CSIM_BODY_CLOTH && !(B->radius > 0)) return; /* it meets the corners by its side */
     n = distance > 0 ? csim_scale(1 / distance, n) : csim_v3(0, 0, 1);
     if (s->body[p->body].kind == CSIM_BODY_CLOTH) {
         const csim_geometry ball = csimi_ball(0);
