@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: fd2267a7ac5859b3
+   Hash of the parts: 9edeb1363837e9be
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -442,9 +442,9 @@ typedef struct csim_touch {
 CSIM_API csim_status csim_shape_bake(const csim_shape *shape, csim_geometry *geometry, csim_hull_data *hull,
                                      csim_error *error);
 
-/* How far the farthest of the points lies outside a baked hull, m, exact. Of the points it was baked from: 2e-5 of their
-   extents at most (corners nearer than that are one) where their hull has no more than 64 corners; else what the 64
-   leave out, 0.06 radii of a ball. */
+/* How far the farthest of the points lies outside a baked hull, m, exact. Of the points it was baked from: 2e-5 of
+   their extents at most (corners nearer than that are one) where their hull has no more than 64 corners; else what the
+   64 leave out, 0.06 radii of a ball. */
 CSIM_API csim_real csim_hull_overhang(const csim_vec3 *points, int point_count, const csim_hull_data *hull);
 
 /* Signed distance of a world point to the surface of a shape placed at pose (of its body): > 0 outside, < 0 inside.
@@ -1755,6 +1755,8 @@ typedef struct csim_cloth_def {
                                 two thicknesses at least */
     bool corner_contact;     /* default false: rigid bodies push its vertices; true: their corners, edges and samples
                                 push its triangles too */
+    bool edge_contact;       /* default true: its edges meet edges of cloth (of its own with self_collision), which
+                                vertices miss; both must have it */
     csim_surface_def surface;
     void *user_data;
     uint32_t guard;
@@ -3062,6 +3064,15 @@ CSIMI_FN void csimi_surface_refit(csimi_surface *s);
 CSIMI_FN bool csimi_surface_nearest(const csimi_surface *s, csim_vec3 p, csim_real within,
                                     const csimi_surface_skip *skip, csimi_surface_hit *hit);
 
+/* The triangles of the leaves whose boxes meet a box, in the order of the tree. */
+typedef struct csimi_surface_walk {
+    const csimi_surface *surface;
+    csim_real lower[3], upper[3];
+    int stack[64], top, next, end;
+} csimi_surface_walk;
+CSIMI_FN csimi_surface_walk csimi_surface_walk_in(const csimi_surface *s, csim_vec3 lower, csim_vec3 upper);
+CSIMI_FN int csimi_surface_walk_next(csimi_surface_walk *w); /* -1: no more */
+
 /* ---- polytope.c */
 
 /* A box or hull as its corners, faces and edges; box_vertex and box_offset are the memory of a box. */
@@ -3112,8 +3123,9 @@ CSIMI_FN void csimi_sampler_limit(csimi_sampler *s, csim_vec3 lower, csim_vec3 u
 
 /* ---- hull.c */
 
-/* Convex hull of finite points, of 64 corners at most. Corners closer than 2e-5 of the extents are one corner, faces flat within 1e-5
-   are one polygon. Fails with CSIM_BAD_MESH when the points are flat. function: whose name the error carries. */
+/* Convex hull of finite points, of 64 corners at most. Corners closer than 2e-5 of the extents are one corner, faces
+   flat within 1e-5 are one polygon. Fails with CSIM_BAD_MESH when the points are flat. function: whose name the error
+   carries. */
 CSIMI_FN csim_status csimi_hull_build(const char *function, const csim_vec3 *points, int count, csim_hull_data *hull,
                                       csim_error *error);
 /* Adds the volume, first and second moments of the tetrahedron 0 a b c. */
@@ -3753,7 +3765,7 @@ typedef struct csimi_body {
     csim_real radius;             /* particle */
     csim_real edge;               /* solid, cloth: mean edge of the surface at rest, m */
     bool corner_contact;          /* solid: samples of rigid shapes touch its surface */
-    bool edge_contact;            /* cables: edges touch between their nodes */
+    bool edge_contact;            /* cables: edges touch between their nodes; cloth: edges of cloth */
     csim_real self_distance;      /* solid: what was nearer than this at rest never touches, m; 0: itself never */
     csim_real sigma;              /* spectral estimate kept for the island this body leads */
     bool can_sleep;
@@ -4120,7 +4132,10 @@ CSIMI_FN void csimi_list_excluded(csimi_detector *d, uint64_t *other);
 CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int b);
 /* The next free record, or null beyond the capacity (it is counted all the same). */
 CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id);
-/* ---- touch.c: cables against cables */
+CSIMI_FN uint64_t csimi_point_key(const csimi_store *s, int slot, uint32_t part); /* names a vertex */
+CSIMI_FN csimi_place csimi_place_over(const csimi_state *s, const int *node, const csim_real *foot, csim_vec3 meet);
+/* ---- touch.c: cables against cables, edges of sheets */
+CSIMI_FN void csimi_touch_sheets(csimi_detector *d, const csimi_object *a, const csimi_object *b);
 CSIMI_FN void csimi_edges_layout(csimi_edges *e, const csimi_counts *n, csimi_arena *arena);
 /* Pairs of edges whose bounds meet, beyond the capacity too; their contacts are found. */
 CSIMI_FN int csimi_touch_cables(csimi_detector *d);
@@ -12176,6 +12191,37 @@ static csim_real csimi_box_distance2(const csim_real *box, const csim_real *p) {
         sum += d * d;
     }
     return sum;
+}
+
+CSIMI_FN csimi_surface_walk csimi_surface_walk_in(const csimi_surface *s, csim_vec3 lower, csim_vec3 upper) {
+    csimi_surface_walk w;
+    w.surface = s;
+    csimi_store3(w.lower, lower);
+    csimi_store3(w.upper, upper);
+    w.stack[0] = 1;
+    w.top = s->count > 0;
+    w.next = w.end = 0;
+    return w;
+}
+
+CSIMI_FN int csimi_surface_walk_next(csimi_surface_walk *w) {
+    while (w->next >= w->end && w->top > 0) {
+        const int node = w->stack[--w->top];
+        const csim_real *box = w->surface->box + 6 * (size_t)node;
+        int k;
+        for (k = 0; k < 3 && box[k] <= w->upper[k] && box[3 + k] >= w->lower[k]; ++k) {
+        }
+        if (k < 3) continue;
+        if (node < w->surface->leaves) {
+            CONDSIM_ASSERT(w->top + 2 <= CSIMI_SURFACE_DEPTH);
+            w->stack[w->top++] = 2 * node + 1;
+            w->stack[w->top++] = 2 * node;
+            continue;
+        }
+        w->next = CSIMI_LEAF * (node - w->surface->leaves);
+        w->end = csimi_imin(w->next + CSIMI_LEAF, w->surface->count);
+    }
+    return w->next < w->end ? w->next++ : -1;
 }
 
 /* ---- queries */
@@ -26296,6 +26342,7 @@ CSIM_API csim_cloth_def csim_default_cloth_def(void) {
     d.density = 500;
     d.bending = -1;
     d.stiffness_damping = CSIM_R(1e-3);
+    d.edge_contact = true;
     d.surface = csim_default_surface_def();
     d.guard = CSIMI_GUARD;
     return d;
@@ -26512,6 +26559,7 @@ CSIM_API csim_status csim_create_cloth(csim_world *w, const csim_cloth_def *def,
     for (i = 0; i < def->vertex_count; i++) work.count[i] = i; /* every vertex is on the surface */
     csimi_write_surface(s, slot, work.x, work.count, work.pairs, (uint64_t *)(void *)work.col);
     b->corner_contact = def->corner_contact;
+    b->edge_contact = def->edge_contact;
     if (def->self_collision)
         b->self_distance = def->self_distance > 0
                                ? def->self_distance
@@ -27981,7 +28029,7 @@ static uint64_t csimi_shape_key(const csimi_store *s, const csimi_object *o) {
     return csimi_side_key(s, o->body, (uint32_t)(o->item - s->body[o->body].first_shape));
 }
 
-static uint64_t csimi_point_key(const csimi_store *s, int slot, uint32_t part) {
+CSIMI_FN uint64_t csimi_point_key(const csimi_store *s, int slot, uint32_t part) {
     return csimi_side_key(s, slot, part | 0x40000000u);
 }
 
@@ -28206,21 +28254,16 @@ static void csimi_probe_particle(csimi_detector *d, const csimi_probe *p, const 
     c->b = csimi_place_node(b->item);
 }
 
-/* The point `meet` moving with a triangle of the surface: by its coordinates over the triangle's plane, or, where it is
-   farther off than the triangle is large, by its foot. */
-static csimi_place csimi_surface_place(const csimi_store *s, const csimi_body *b, const csimi_surface *surface,
-                                       const csimi_surface_hit *hit, csim_vec3 meet) {
-    const int *t = surface->triangle + 3 * (size_t)hit->triangle;
+/* The point `meet` moving with a triangle: by its coordinates over the triangle's plane, or, where it is farther off
+   than the triangle is large, by its foot, which has the weights. */
+CSIMI_FN csimi_place csimi_place_over(const csimi_state *s, const int *node, const csim_real *foot, csim_vec3 meet) {
     csim_vec3 x[3], n;
     csim_real weight[3], area2, height, far = 0;
-    int node[3], k;
-    for (k = 0; k < 3; k++) {
-        node[k] = s->surface_node[b->first_surface + t[k]];
-        x[k] = csimi_load3(surface->x + 3 * (size_t)t[k]);
-    }
+    int k;
+    for (k = 0; k < 3; k++) x[k] = csimi_load3(s->x + 3 * (size_t)node[k]);
     n = csim_cross(csim_sub(x[1], x[0]), csim_sub(x[2], x[0]));
     area2 = csim_dot(n, n);
-    if (!(area2 > 0)) return csimi_place_face(node, hit->weight, 0);
+    if (!(area2 > 0)) return csimi_place_face(node, foot, 0);
     for (k = 0; k < 2; k++) {
         csim_vec3 q = x[(k + 1) % 3], r = x[(k + 2) % 3];
         weight[k] = csim_dot(n, csim_cross(csim_sub(r, q), csim_sub(meet, q))) / area2;
@@ -28228,8 +28271,16 @@ static csimi_place csimi_surface_place(const csimi_store *s, const csimi_body *b
     weight[2] = 1 - weight[0] - weight[1];
     height = csim_dot(n, csim_sub(meet, x[0])) / CSIMI_SQRT(area2);
     for (k = 0; k < 3; k++) far = csimi_max(far, csimi_abs(weight[k]));
-    if (far > 2 || height * height > CSIMI_SQRT(area2)) return csimi_place_face(node, hit->weight, 0);
+    if (far > 2 || height * height > CSIMI_SQRT(area2)) return csimi_place_face(node, foot, 0);
     return csimi_place_face(node, weight, height);
+}
+
+static csimi_place csimi_surface_place(const csimi_store *s, const csimi_body *b, const csimi_surface *surface,
+                                       const csimi_surface_hit *hit, csim_vec3 meet) {
+    const int *t = surface->triangle + 3 * (size_t)hit->triangle;
+    int node[3], k;
+    for (k = 0; k < 3; k++) node[k] = s->surface_node[b->first_surface + t[k]];
+    return csimi_place_over(&s->state, node, hit->weight, meet);
 }
 
 /* Which side of a sheet a point is on: where it is, or, when it slid over the triangles of a sheet that moved and came
@@ -28567,6 +28618,7 @@ CSIMI_FN void csimi_collide_self(csimi_detector *d, int i) {
         p.self = k;
         csimi_probe_surface(d, &p, a);
     }
+    if (A->kind == CSIM_BODY_CLOTH && A->edge_contact) csimi_touch_sheets(d, a, a);
 }
 
 /* The link that a shape moves with: the first one up the tree that has a joint to move in. */
@@ -28622,11 +28674,14 @@ CSIMI_FN void csimi_collide_pair(csimi_detector *d, int i, int j) {
         csimi_collide_samples(d, b, a);
     else
         csimi_collide_points(d, b, a);
+    if (A->kind == CSIM_BODY_CLOTH && B->kind == CSIM_BODY_CLOTH && A->edge_contact && B->edge_contact)
+        csimi_touch_sheets(d, a, b);
 }
 /* ==== end world/narrow.c */
 
 /* ==== begin world/touch.c ======================================================================================= */
-/* world/touch: cables against cables and against themselves: edges as capsules, closest point to closest point. */
+/* world/touch: edges against edges, closest point to closest point: cables, whose edges are capsules, and sheets, where
+   vertices against triangles (narrow.c) leave borders and folds that cross. */
 
 CSIMI_FN void csimi_edges_layout(csimi_edges *e, const csimi_counts *n, csimi_arena *arena) {
     const size_t edges = (size_t)n->frames;
@@ -28766,6 +28821,231 @@ CSIMI_FN int csimi_touch_cables(csimi_detector *d) {
     for (i = 0; i < csimi_imin(found, w->store.capacity.pairs); i++)
         csimi_touch_edges(d, d->pairs[2 * i], d->pairs[2 * i + 1]);
     return found;
+}
+
+/* ---- edges of sheets */
+
+enum { CSIMI_WINGS = 2 };
+
+/* An edge and the third corners of its triangles; their ways in the step. */
+typedef struct csimi_sheet_edge {
+    int node[2 + CSIMI_WINGS];
+    csim_vec3 x[2 + CSIMI_WINGS], way[2 + CSIMI_WINGS];
+    int wings;
+} csimi_sheet_edge;
+
+static void csimi_sheet_corner(const csimi_detector *d, csimi_sheet_edge *e, int k, int node) {
+    const csimi_state *s = &d->world->store.state;
+    e->node[k] = node;
+    e->x[k] = csimi_load3(s->x + 3 * (size_t)node);
+    e->way[k] = csim_scale(d->ahead * d->frame->h, csimi_load3(s->v + 3 * (size_t)node));
+}
+
+static csim_vec3 csimi_sheet_at(const csimi_sheet_edge *e, int k, csim_real time) {
+    return csim_madd(e->x[k], time, e->way[k]);
+}
+
+/* Where two edges that move on come within reach of each other: shares t along them, direction n from the second to the
+   first, time of the step. Conservative advancement: no point of one comes nearer to the other faster than `most`. */
+static bool csimi_sheet_edges_meet(const csimi_sheet_edge *e, csim_real reach, csim_real *t, csim_vec3 *n,
+                                   csim_real *time) {
+    csim_real most = 0, distance;
+    int k, i, j;
+    for (i = 0; i < 2; i++)
+        for (j = 0; j < 2; j++) most = csimi_max(most, csim_length(csim_sub(e[0].way[i], e[1].way[j])));
+    for (*time = 0, k = 0; k < 32 && *time <= 1; k++) {
+        csim_vec3 x[2], along[2];
+        for (i = 0; i < 2; i++) {
+            x[i] = csimi_sheet_at(e + i, 0, *time);
+            along[i] = csim_sub(csimi_sheet_at(e + i, 1, *time), x[i]);
+        }
+        csimi_closest_segments(x[0], along[0], x[1], along[1], t, t + 1);
+        *n = csim_sub(csim_madd(x[0], t[0], along[0]), csim_madd(x[1], t[1], along[1]));
+        distance = csim_length(*n);
+        if (distance <= reach) {
+            *n = csim_normalize(distance > 0 ? *n : csim_cross(along[0], along[1]));
+            return t[0] > CSIM_R(1e-3) && t[0] < CSIM_R(0.999) && t[1] > CSIM_R(1e-3) && t[1] < CSIM_R(0.999);
+        }
+        if (!(most > 0)) return false;
+        *time += csimi_max(distance - reach, reach / 64) / most;
+    }
+    return false;
+}
+
+/* Whether a corner at one edge lies over a triangle at the other, seen along n: its own contact holds what is flat. */
+static bool csimi_sheet_guards(const csimi_sheet_edge *e, const csimi_sheet_edge *other, csim_real time, csim_vec3 n) {
+    int k, wing;
+    for (wing = 2; wing < 2 + other->wings; wing++) {
+        const csim_vec3 a = csimi_sheet_at(other, 0, time), b = csimi_sheet_at(other, 1, time);
+        const csim_vec3 c = csimi_sheet_at(other, wing, time);
+        const csim_real area = csim_dot(n, csim_cross(csim_sub(b, a), csim_sub(c, a)));
+        for (k = 0; k < 2 + e->wings; k++) {
+            const csim_vec3 p = csimi_sheet_at(e, k, time);
+            if (csim_dot(n, csim_cross(csim_sub(b, a), csim_sub(p, a))) * area >= 0 &&
+                csim_dot(n, csim_cross(csim_sub(c, b), csim_sub(p, b))) * area >= 0 &&
+                csim_dot(n, csim_cross(csim_sub(a, c), csim_sub(p, c))) * area >= 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* 1: both triangles rise from the edge along n, a ridge or border seen from below; 0: one is flat; -1: one falls, and
+   is nearer itself. */
+static int csimi_sheet_ridge(const csimi_sheet_edge *e, csim_real time, csim_vec3 n) {
+    const csim_vec3 x = csimi_sheet_at(e, 0, time), along = csim_normalize(csim_sub(csimi_sheet_at(e, 1, time), x));
+    int k, ridge = 1;
+    for (k = 2; k < 2 + e->wings; k++) {
+        csim_vec3 w = csim_sub(csimi_sheet_at(e, k, time), x);
+        csim_real rise = csim_dot(n, csim_normalize(csim_madd(w, -csim_dot(w, along), along)));
+        if (rise < CSIM_R(-0.1)) return -1;
+        if (rise < CSIM_R(0.1)) ridge = 0;
+    }
+    return ridge;
+}
+
+/* Third corners of the triangles at the edge from u to v of a surface, behind its ends. */
+static void csimi_sheet_wings(const csimi_detector *d, const csimi_surface *surface, const int *surface_node, int u,
+                              int v, csimi_sheet_edge *e) {
+    const csim_vec3 x = csimi_load3(surface->x + 3 * (size_t)u);
+    csimi_surface_walk walk = csimi_surface_walk_in(surface, x, x);
+    int i, k;
+    e->wings = 0;
+    while ((i = csimi_surface_walk_next(&walk)) >= 0 && e->wings < CSIMI_WINGS) {
+        const int *t = surface->triangle + 3 * (size_t)i;
+        for (k = 0; k < 3; k++)
+            if ((t[k] == u && t[(k + 1) % 3] == v) || (t[k] == v && t[(k + 1) % 3] == u))
+                csimi_sheet_corner(d, e, 2 + e->wings++, surface_node[t[(k + 2) % 3]]);
+    }
+}
+
+/* Whether two edges of one sheet were neighbours at rest. */
+static bool csimi_sheet_neighbours(const csimi_store *s, const csimi_body *b, const csimi_sheet_edge *e) {
+    csim_vec3 x[4], d[2];
+    csim_real t[2];
+    int k;
+    for (k = 0; k < 4; k++)
+        x[k] = csimi_load3(s->surface_rest +
+                           3 * ((size_t)b->first_surface + (size_t)s->node_user[e[k / 2].node[k % 2]]));
+    for (k = 0; k < 2; k++) d[k] = csim_sub(x[2 * k + 1], x[2 * k]);
+    csimi_closest_segments(x[0], d[0], x[2], d[1], t, t + 1);
+    return csim_length(csim_sub(csim_madd(x[0], t[0], d[0]), csim_madd(x[2], t[1], d[1]))) < b->self_distance;
+}
+
+static void csimi_sheet_found(csimi_detector *d, const int *slot, const csimi_sheet_edge *e, const csim_real *t,
+                              csim_vec3 n) {
+    const csimi_store *s = &d->world->store;
+    uint64_t key[2];
+    csim_vec3 point[2];
+    csim_real r[2], weight[3];
+    csimi_found_contact *c;
+    csimi_place place[2];
+    int k;
+    for (k = 0; k < 2; k++) {
+        const uint32_t u = (uint32_t)s->node_user[e[k].node[0]], v = (uint32_t)s->node_user[e[k].node[1]];
+        key[k] = csimi_mix64(csimi_point_key(s, slot[k], u < v ? u : v), u < v ? v : u);
+        r[k] = s->body[slot[k]].radius + s->body[slot[k]].surface.thickness;
+        point[k] = csim_madd(e[k].x[0], t[k], csim_sub(e[k].x[1], e[k].x[0]));
+    }
+    c = csimi_next_found(d, slot[0], slot[1], csimi_mix64(key[0], key[1]));
+    if (!c) return;
+    c->normal = n;
+    c->radius = r[0] + r[1];
+    c->gap = csim_dot(n, csim_sub(point[0], point[1])) - c->radius;
+    c->point_a = csim_madd(point[0], -r[0], n);
+    c->point_b = csim_madd(point[1], r[1], n);
+    c->meet = csim_scale(CSIM_R(0.5), csim_add(point[0], point[1]));
+    for (k = 0; k < 2; k++) {
+        weight[0] = 1 - t[k];
+        weight[1] = t[k];
+        weight[2] = 0;
+        place[k] = csimi_place_over(&s->state, e[k].node, weight, c->meet);
+    }
+    c->a = place[0];
+    c->b = place[1];
+}
+
+/* Edge k of a triangle of b against the edge e[0] of a. Flat against flat the vertices say all where there are
+   any. An inner edge is met from the triangle in which its ends rise. */
+static void csimi_sheet_pair(csimi_detector *d, const int *slot, const csimi_surface *surface, int triangle, int k,
+                             csimi_sheet_edge *e) {
+    const csimi_store *s = &d->world->store;
+    const csimi_body *A = s->body + slot[0], *B = s->body + slot[1];
+    const int *node = s->surface_node + B->first_surface, *v = surface->triangle + 3 * (size_t)triangle;
+    const int from = v[k], to = v[(k + 1) % 3], *p = e[0].node;
+    const csim_real reach = A->radius + A->surface.thickness + B->radius + B->surface.thickness +
+                            d->world->def.contact_distance;
+    csim_real t[2], time;
+    csim_vec3 n;
+    int ridge[2], low, other;
+    csimi_sheet_corner(d, e + 1, 0, node[from]);
+    csimi_sheet_corner(d, e + 1, 1, node[to]);
+    low = csimi_imin(p[0], p[1]) - csimi_imin(e[1].node[0], e[1].node[1]);
+    other = csimi_imax(p[0], p[1]) - csimi_imax(e[1].node[0], e[1].node[1]);
+    if (slot[0] == slot[1] &&
+        (low > 0 || (low == 0 && other >= 0) || e[1].node[0] == p[0] || e[1].node[0] == p[1] ||
+         e[1].node[1] == p[0] || e[1].node[1] == p[1] || csimi_sheet_neighbours(s, A, e)))
+        return;
+    if (!csimi_sheet_edges_meet(e, reach, t, &n, &time)) return;
+    csimi_sheet_wings(d, surface, node, from, to, e + 1);
+    if (e[1].wings == 2 && from > to) return;
+    ridge[0] = csimi_sheet_ridge(e, time, n);
+    ridge[1] = csimi_sheet_ridge(e + 1, time, csim_scale(-1, n));
+    if (ridge[0] < 0 || ridge[1] < 0) return;
+    if (ridge[0] + ridge[1] == 0 && (csimi_sheet_guards(e, e + 1, time, n) || csimi_sheet_guards(e + 1, e, time, n)))
+        return;
+    csimi_sheet_found(d, slot, e, t, n);
+}
+
+/* The mean way of a sheet's nodes and the farthest that one of them goes from it. */
+static csim_real csimi_sheet_way(const csimi_detector *d, const csimi_body *b, csim_vec3 *mean) {
+    const csimi_state *s = &d->world->store.state;
+    const csim_real h = d->ahead * d->frame->h;
+    csim_real most = 0;
+    int i;
+    *mean = csim_v3(0, 0, 0);
+    for (i = b->first_node; i < b->first_node + b->node_count; i++)
+        *mean = csim_madd(*mean, h / (csim_real)b->node_count, csimi_load3(s->v + 3 * (size_t)i));
+    for (i = b->first_node; i < b->first_node + b->node_count; i++)
+        most = csimi_max(most, csim_length(csim_madd(*mean, -h, csimi_load3(s->v + 3 * (size_t)i))));
+    return most;
+}
+
+/* Edges of one sheet against those of another, or of its own: each against the triangles near its way. */
+CSIMI_FN void csimi_touch_sheets(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
+    const csimi_store *s = &d->world->store;
+    const csimi_state *state = &s->state;
+    const csimi_body *A = s->body + a->body, *B = s->body + b->body;
+    const csimi_surface *surface = csimi_surface_of(&d->surfaces, b->body);
+    csim_vec3 mean;
+    const csim_real grow = csimi_sheet_way(d, B, &mean) + A->radius + A->surface.thickness + B->radius +
+                           B->surface.thickness + d->world->def.contact_distance;
+    const csim_vec3 extra = csim_v3(grow, grow, grow);
+    int slot[2], m, k, i, j;
+    slot[0] = a->body;
+    slot[1] = b->body;
+    for (m = A->first_membrane; m < A->first_membrane + A->membrane_count; m++)
+        for (k = 0; k < 3; k++) {
+            const int *node = state->membrane + 3 * (size_t)m, beyond = state->membrane_beyond[3 * m + k];
+            csimi_surface_walk walk;
+            csimi_sheet_edge e[2];
+            csim_vec3 low, high;
+            csimi_sheet_corner(d, e, 0, node[(k + 1) % 3]);
+            csimi_sheet_corner(d, e, 1, node[(k + 2) % 3]);
+            if (beyond >= 0 && e[0].node[0] > e[0].node[1]) continue; /* the triangle beyond has it */
+            csimi_sheet_corner(d, e, 2, node[k]);
+            e[0].wings = 1 + (beyond >= 0);
+            if (beyond >= 0) csimi_sheet_corner(d, e, 3, beyond);
+            low = high = e[0].x[0];
+            for (i = 1; i < 4; i++) {
+                const csim_vec3 x = i < 2 ? e[0].x[i] : csim_add(e[0].x[i - 2], csim_sub(e[0].way[i - 2], mean));
+                low = csim_v3(csimi_min(low.x, x.x), csimi_min(low.y, x.y), csimi_min(low.z, x.z));
+                high = csim_v3(csimi_max(high.x, x.x), csimi_max(high.y, x.y), csimi_max(high.z, x.z));
+            }
+            walk = csimi_surface_walk_in(surface, csim_sub(low, extra), csim_add(high, extra));
+            while ((i = csimi_surface_walk_next(&walk)) >= 0)
+                for (j = 0; j < 3; j++) csimi_sheet_pair(d, slot, surface, i, j, e);
+        }
 }
 /* ==== end world/touch.c */
 

@@ -697,6 +697,67 @@ TEST(cloth_lies_on_itself) {
     csim_destroy_world(w);
 }
 
+/* A strip of two triangles 40 cm long in the plane of its first two axes. */
+static csim_body_id add_strip(csim_world *w, csim_vec3 along, csim_vec3 across, csim_vec3 at, csim_vec3 velocity,
+                              bool edges) {
+    static const int t[6] = {0, 1, 2, 0, 2, 3};
+    csim_cloth_def d = csim_default_cloth_def();
+    csim_real x[12];
+    csim_body_id id;
+    int k;
+    for (k = 0; k < 4; k++) {
+        const csim_real u = k == 1 || k == 2 ? CSIM_R(0.2) : CSIM_R(-0.2), v = k > 1 ? CSIM_R(0.02) : CSIM_R(-0.02);
+        csimi_store3(x + 3 * k, csim_madd(csim_madd(at, u, along), v, across));
+    }
+    d.vertices = x, d.vertex_count = 4;
+    d.triangles = t, d.triangle_count = 2;
+    d.velocity = velocity;
+    d.edge_contact = edges;
+    memset(&id, 0, sizeof id);
+    STATUS(csim_create_cloth(w, &d, &id), CSIM_OK);
+    return id;
+}
+
+/* Two strips that cross, flat on flat, edge on edge and edge on flat, at 1 and at 10 m/s: no vertex of one is ever over
+   the other, so that their edges alone meet. They part again, and each contact keeps both momenta. */
+TEST(edges_of_crossing_sheets_meet) {
+    int how, fast, edges, i, k;
+    for (how = 0; how < 3; how++)
+        for (fast = 0; fast < 2; fast++)
+            for (edges = 0; edges < 2; edges++) {
+                const csim_vec3 up = csim_v3(0, 0, 1), none = csim_v3(0, 0, 0);
+                const csim_real speed = fast ? 10 : 1;
+                csim_world *w = make_world(0, TOL(1e-12, 1e-5));
+                csim_totals before, after;
+                csim_body_id low, high;
+                double least = 1, over = how > 0 ? how > 1 ? 0.02 : 0.04 : 0;
+                int touched = 0;
+                CASE("case %d, %g m/s, edges %d", how, (double)speed, edges);
+                low = add_strip(w, csim_v3(1, 0, 0), how == 1 ? up : csim_v3(0, 1, 0), none, none, edges);
+                high = add_strip(w, csim_normalize(csim_v3(CSIM_R(0.2), 1, 0)), how ? up : csim_v3(1, CSIM_R(-0.2), 0),
+                                 csim_v3(CSIM_R(0.03), CSIM_R(0.01), (csim_real)over + CSIM_R(0.013)),
+                                 csim_v3(speed / 10, 0, -speed), edges);
+                before = csim_world_totals(w);
+                for (i = 0; i < (fast ? 12 : 40); i++) {
+                    csim_real x[3 * 8];
+                    memcpy(x, w->store.state.x, sizeof x);
+                    STATUS(csim_world_step(w, CSIM_R(0.005)), CSIM_OK);
+                    touched += csim_world_stats(w).touching > 0;
+                    CHECK(leftover(w, x, NULL) < TOL(1e-13, 1e-4));
+                    least = fmin(least, (double)(centre_of(w, high).z - centre_of(w, low).z));
+                }
+                after = csim_world_totals(w);
+                if (!edges) {
+                    CHECK(least < 0 && touched == 0);
+                } else {
+                    CHECK(least > over - 0.01 && touched > 0); /* means of the corners: strips bend */
+                    for (k = 0; k < 3; k++)
+                        NEAR(after.momentum[k], before.momentum[k], TOL(1e-12, 1e-4) * fabs(before.momentum[2]));
+                }
+                csim_destroy_world(w);
+            }
+}
+
 TEST(nothing_tunnels_at_10_m_per_s) {
     const int shots = getenv("CONDSIM_LONG") ? 143 : 4; /* of each kind at each target: 1000 of each kind */
     int kind, target, i;

@@ -106,6 +106,15 @@ CSIMI_FN void csimi_surface_refit(csimi_surface *s);
 CSIMI_FN bool csimi_surface_nearest(const csimi_surface *s, csim_vec3 p, csim_real within,
                                     const csimi_surface_skip *skip, csimi_surface_hit *hit);
 
+/* The triangles of the leaves whose boxes meet a box, in the order of the tree. */
+typedef struct csimi_surface_walk {
+    const csimi_surface *surface;
+    csim_real lower[3], upper[3];
+    int stack[64], top, next, end;
+} csimi_surface_walk;
+CSIMI_FN csimi_surface_walk csimi_surface_walk_in(const csimi_surface *s, csim_vec3 lower, csim_vec3 upper);
+CSIMI_FN int csimi_surface_walk_next(csimi_surface_walk *w); /* -1: no more */
+
 /* ---- polytope.c */
 
 /* A box or hull as its corners, faces and edges; box_vertex and box_offset are the memory of a box. */
@@ -156,8 +165,9 @@ CSIMI_FN void csimi_sampler_limit(csimi_sampler *s, csim_vec3 lower, csim_vec3 u
 
 /* ---- hull.c */
 
-/* Convex hull of finite points, of 64 corners at most. Corners closer than 2e-5 of the extents are one corner, faces flat within 1e-5
-   are one polygon. Fails with CSIM_BAD_MESH when the points are flat. function: whose name the error carries. */
+/* Convex hull of finite points, of 64 corners at most. Corners closer than 2e-5 of the extents are one corner, faces
+   flat within 1e-5 are one polygon. Fails with CSIM_BAD_MESH when the points are flat. function: whose name the error
+   carries. */
 CSIMI_FN csim_status csimi_hull_build(const char *function, const csim_vec3 *points, int count, csim_hull_data *hull,
                                       csim_error *error);
 /* Adds the volume, first and second moments of the tetrahedron 0 a b c. */

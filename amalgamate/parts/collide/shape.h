@@ -104,9 +104,9 @@ typedef struct csim_touch {
 CSIM_API csim_status csim_shape_bake(const csim_shape *shape, csim_geometry *geometry, csim_hull_data *hull,
                                      csim_error *error);
 
-/* How far the farthest of the points lies outside a baked hull, m, exact. Of the points it was baked from: 2e-5 of their
-   extents at most (corners nearer than that are one) where their hull has no more than 64 corners; else what the 64
-   leave out, 0.06 radii of a ball. */
+/* How far the farthest of the points lies outside a baked hull, m, exact. Of the points it was baked from: 2e-5 of
+   their extents at most (corners nearer than that are one) where their hull has no more than 64 corners; else what the
+   64 leave out, 0.06 radii of a ball. */
 CSIM_API csim_real csim_hull_overhang(const csim_vec3 *points, int point_count, const csim_hull_data *hull);
 
 /* Signed distance of a world point to the surface of a shape placed at pose (of its body): > 0 outside, < 0 inside.

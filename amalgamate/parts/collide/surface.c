@@ -180,6 +180,37 @@ static csim_real csimi_box_distance2(const csim_real *box, const csim_real *p) {
     return sum;
 }
 
+CSIMI_FN csimi_surface_walk csimi_surface_walk_in(const csimi_surface *s, csim_vec3 lower, csim_vec3 upper) {
+    csimi_surface_walk w;
+    w.surface = s;
+    csimi_store3(w.lower, lower);
+    csimi_store3(w.upper, upper);
+    w.stack[0] = 1;
+    w.top = s->count > 0;
+    w.next = w.end = 0;
+    return w;
+}
+
+CSIMI_FN int csimi_surface_walk_next(csimi_surface_walk *w) {
+    while (w->next >= w->end && w->top > 0) {
+        const int node = w->stack[--w->top];
+        const csim_real *box = w->surface->box + 6 * (size_t)node;
+        int k;
+        for (k = 0; k < 3 && box[k] <= w->upper[k] && box[3 + k] >= w->lower[k]; ++k) {
+        }
+        if (k < 3) continue;
+        if (node < w->surface->leaves) {
+            CONDSIM_ASSERT(w->top + 2 <= CSIMI_SURFACE_DEPTH);
+            w->stack[w->top++] = 2 * node + 1;
+            w->stack[w->top++] = 2 * node;
+            continue;
+        }
+        w->next = CSIMI_LEAF * (node - w->surface->leaves);
+        w->end = csimi_imin(w->next + CSIMI_LEAF, w->surface->count);
+    }
+    return w->next < w->end ? w->next++ : -1;
+}
+
 /* ---- queries */
 
 typedef struct csimi_surface_query {

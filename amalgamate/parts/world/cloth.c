@@ -13,6 +13,7 @@ CSIM_API csim_cloth_def csim_default_cloth_def(void) {
     d.density = 500;
     d.bending = -1;
     d.stiffness_damping = CSIM_R(1e-3);
+    d.edge_contact = true;
     d.surface = csim_default_surface_def();
     d.guard = CSIMI_GUARD;
     return d;
@@ -229,6 +230,7 @@ CSIM_API csim_status csim_create_cloth(csim_world *w, const csim_cloth_def *def,
     for (i = 0; i < def->vertex_count; i++) work.count[i] = i; /* every vertex is on the surface */
     csimi_write_surface(s, slot, work.x, work.count, work.pairs, (uint64_t *)(void *)work.col);
     b->corner_contact = def->corner_contact;
+    b->edge_contact = def->edge_contact;
     if (def->self_collision)
         b->self_distance = def->self_distance > 0
                                ? def->self_distance

@@ -31,6 +31,8 @@ typedef struct csim_cloth_def {
                                 two thicknesses at least */
     bool corner_contact;     /* default false: rigid bodies push its vertices; true: their corners, edges and samples
                                 push its triangles too */
+    bool edge_contact;       /* default true: its edges meet edges of cloth (of its own with self_collision), which
+                                vertices miss; both must have it */
     csim_surface_def surface;
     void *user_data;
     uint32_t guard;

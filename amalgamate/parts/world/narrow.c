@@ -19,7 +19,7 @@ static uint64_t csimi_shape_key(const csimi_store *s, const csimi_object *o) {
     return csimi_side_key(s, o->body, (uint32_t)(o->item - s->body[o->body].first_shape));
 }
 
-static uint64_t csimi_point_key(const csimi_store *s, int slot, uint32_t part) {
+CSIMI_FN uint64_t csimi_point_key(const csimi_store *s, int slot, uint32_t part) {
     return csimi_side_key(s, slot, part | 0x40000000u);
 }
 
@@ -244,21 +244,16 @@ static void csimi_probe_particle(csimi_detector *d, const csimi_probe *p, const 
     c->b = csimi_place_node(b->item);
 }
 
-/* The point `meet` moving with a triangle of the surface: by its coordinates over the triangle's plane, or, where it is
-   farther off than the triangle is large, by its foot. */
-static csimi_place csimi_surface_place(const csimi_store *s, const csimi_body *b, const csimi_surface *surface,
-                                       const csimi_surface_hit *hit, csim_vec3 meet) {
-    const int *t = surface->triangle + 3 * (size_t)hit->triangle;
+/* The point `meet` moving with a triangle: by its coordinates over the triangle's plane, or, where it is farther off
+   than the triangle is large, by its foot, which has the weights. */
+CSIMI_FN csimi_place csimi_place_over(const csimi_state *s, const int *node, const csim_real *foot, csim_vec3 meet) {
     csim_vec3 x[3], n;
     csim_real weight[3], area2, height, far = 0;
-    int node[3], k;
-    for (k = 0; k < 3; k++) {
-        node[k] = s->surface_node[b->first_surface + t[k]];
-        x[k] = csimi_load3(surface->x + 3 * (size_t)t[k]);
-    }
+    int k;
+    for (k = 0; k < 3; k++) x[k] = csimi_load3(s->x + 3 * (size_t)node[k]);
     n = csim_cross(csim_sub(x[1], x[0]), csim_sub(x[2], x[0]));
     area2 = csim_dot(n, n);
-    if (!(area2 > 0)) return csimi_place_face(node, hit->weight, 0);
+    if (!(area2 > 0)) return csimi_place_face(node, foot, 0);
     for (k = 0; k < 2; k++) {
         csim_vec3 q = x[(k + 1) % 3], r = x[(k + 2) % 3];
         weight[k] = csim_dot(n, csim_cross(csim_sub(r, q), csim_sub(meet, q))) / area2;
@@ -266,8 +261,16 @@ static csimi_place csimi_surface_place(const csimi_store *s, const csimi_body *b
     weight[2] = 1 - weight[0] - weight[1];
     height = csim_dot(n, csim_sub(meet, x[0])) / CSIMI_SQRT(area2);
     for (k = 0; k < 3; k++) far = csimi_max(far, csimi_abs(weight[k]));
-    if (far > 2 || height * height > CSIMI_SQRT(area2)) return csimi_place_face(node, hit->weight, 0);
+    if (far > 2 || height * height > CSIMI_SQRT(area2)) return csimi_place_face(node, foot, 0);
     return csimi_place_face(node, weight, height);
+}
+
+static csimi_place csimi_surface_place(const csimi_store *s, const csimi_body *b, const csimi_surface *surface,
+                                       const csimi_surface_hit *hit, csim_vec3 meet) {
+    const int *t = surface->triangle + 3 * (size_t)hit->triangle;
+    int node[3], k;
+    for (k = 0; k < 3; k++) node[k] = s->surface_node[b->first_surface + t[k]];
+    return csimi_place_over(&s->state, node, hit->weight, meet);
 }
 
 /* Which side of a sheet a point is on: where it is, or, when it slid over the triangles of a sheet that moved and came
@@ -605,6 +608,7 @@ CSIMI_FN void csimi_collide_self(csimi_detector *d, int i) {
         p.self = k;
         csimi_probe_surface(d, &p, a);
     }
+    if (A->kind == CSIM_BODY_CLOTH && A->edge_contact) csimi_touch_sheets(d, a, a);
 }
 
 /* The link that a shape moves with: the first one up the tree that has a joint to move in. */
@@ -660,4 +664,6 @@ CSIMI_FN void csimi_collide_pair(csimi_detector *d, int i, int j) {
         csimi_collide_samples(d, b, a);
     else
         csimi_collide_points(d, b, a);
+    if (A->kind == CSIM_BODY_CLOTH && B->kind == CSIM_BODY_CLOTH && A->edge_contact && B->edge_contact)
+        csimi_touch_sheets(d, a, b);
 }
