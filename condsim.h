@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 9edeb1363837e9be
+   Hash of the parts: a6a64878918cbf77
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -684,7 +684,7 @@ typedef struct csim_contact {
 
 /* An element of A: A holds J'K J over its terms and b holds -J'K phi, u = J v + phi the rate at which it strains. */
 typedef struct csim_elastic {
-    int count;         /* of terms, 1..3 */
+    int count;         /* of terms, 1..3, on bodies of one or two blocks */
     csim_term term[3];
     csim_real K[9];    /* kg, symmetric and positive semidefinite: h^2 times stiffness plus h times damping */
     csim_real phi[3];  /* m/s, of ends that are driven and have no block */
@@ -961,7 +961,7 @@ typedef struct csim_problem_size {
     bool rigid;          /* A is block diagonal in bodies of at most 4 blocks (14 where the structure names the bodies):
                             SWEEP can take it */
     int inverse_blocks;  /* sum over the bodies of their blocks squared; 0: 4 n */
-    int reach_blocks;    /* sum over the contacts, and the bodies of more than 4 blocks each acts on, of their blocks */
+    int reach_blocks;    /* sum over the contacts, and the bodies each acts on, of their blocks that it does not name */
 } csim_problem_size;
 
 /* Automatic solver, tolerance 5e-5, 600 iterations, gain 1e3 with shift; the values stand at the fields. */
@@ -3627,26 +3627,23 @@ CSIMI_FN size_t csimi_lemke_bytes(int contacts, const csim_solver_params *params
 CSIMI_FN bool csimi_lemke_solve(csimi_impulse_run *run);
 #endif
 
-/* ---- bodies.c: A as small dense bodies of neighbouring blocks, inverted, and the rows of contacts on them */
+/* ---- bodies.c: A as small dense bodies of neighbouring blocks, factored, and the rows of contacts on them */
+
 enum {
     CSIMI_BODY_BLOCKS = 4,  /* at most in a body ... */
     CSIMI_BODY_TREE = 14,   /* ... of a tree or reduced body, which the structure names */
     CSIMI_BODY_LARGEST = 32 /* ... and of what the structure names else; a bit each */
 };
 typedef struct csimi_bodies {
-    int *first, *size, *row; /* [n] of the body of each block; row: offset of its inverse, 3x3 blocks */
-    csim_real *inverse;      /* [9 csimi_bodies_inverse_blocks] */
-    csim_real *reach;        /* [9 csimi_bodies_reach_blocks] J A^-1 of the contacts of bodies of more than 4 blocks */
-    int reached;             /* blocks of it in use */
-    double *dense;           /* one body while it is inverted */
+    int n;
+    int *first, *size, *row; /* [n] of the body of each block; row: where its row of the factor starts, 3x3 blocks */
+    unsigned *on;            /* [n] bit j: block j of the body is not zero in this row */
+    double *factor;          /* [9 csimi_bodies_factor_blocks] of A = E' E: E_kk^-1 and -E_kj, j < k */
+    double *rows;            /* of a contact on one body, while its pieces are made */
 } csimi_bodies;
-/* One block a contact acts on: J rows in the contact frame, signed; where the body's inverse is. */
+/* One block a contact acts on: J rows in the contact frame, signed. */
 typedef struct csimi_piece {
     int block;
-    int first, size; /* the body's blocks */
-    int inverse;     /* row of the block in the inverses, in 3x3 blocks */
-    int reach;       /* where J A^-1 of this piece and those after it on its body is, in 3x3 blocks; -1: nowhere, -2: at
-                        a piece before */
     csim_real J[9];
 } csimi_piece;
 /* C += A B and C += A' B of 3x3 blocks; C is neither A nor B. */
@@ -3655,31 +3652,39 @@ CSIMI_FN void csimi_add_productT(const double *A, const double *B, double *CSIMI
 /* Whether A is block diagonal in bodies. */
 CSIMI_FN bool csimi_bodies_take(const csim_problem *problem);
 /* Sum over the bodies of their blocks squared; 4 n when they are none. */
-CSIMI_FN int csimi_bodies_inverse_blocks(const csim_problem *problem);
-CSIMI_FN int csimi_inverse_blocks_of(const csim_problem_size *size);
-/* Sum over the contacts and the bodies of more than CSIMI_BODY_BLOCKS that each acts on, of their blocks. */
+CSIMI_FN int csimi_bodies_factor_blocks(const csim_problem *problem);
+CSIMI_FN int csimi_factor_blocks_of(const csim_problem_size *size);
+/* Sum over the contacts and the bodies each acts on, of their blocks that no term of it names. */
 CSIMI_FN int csimi_bodies_reach_blocks(const csim_problem *problem);
-CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int inverse_blocks, int reach_blocks);
-/* Finds the bodies of a problem that csimi_bodies_take takes and inverts them. False when A is not positive definite.
+CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int factor_blocks);
+/* Finds the bodies of a problem that csimi_bodies_take takes and factors them. False when A is not positive definite.
  */
 CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_problem *problem);
-/* A^-1 x of the body of block i, x given on that block alone, added to y[3n]. */
-CSIMI_FN void csimi_body_push(const csimi_bodies *b, int i, const csim_real *x, csim_real *y);
+/* x <- E'^-1 x and x <- E^-1 x, [3n]; one after the other: A^-1 x. */
+CSIMI_FN void csimi_bodies_whiten(const csimi_bodies *b, double *x);
+CSIMI_FN void csimi_bodies_restore(const csimi_bodies *b, double *x);
+/* g [3n] = b + J' lambda, in double; lambda may be null: b */
+CSIMI_FN void csimi_problem_load(const csim_problem *problem, const csim_real *lambda, double *g);
+/* v = A^-1 (b + J' lambda) in the same way; scratch [3n] */
+CSIMI_FN void csimi_bodies_velocities(const csimi_bodies *b, const csim_problem *problem, const csim_real *lambda,
+                                      csim_real *v, double *scratch);
 /* residual [3n] -= A v, in double */
 CSIMI_FN void csimi_less_product(const csim_block_matrix *A, const csim_real *v, double *residual);
-/* Terms that contacts name: pieces in all. */
+/* Terms that contacts name: pieces without bodies. With them: as many more as csimi_bodies_reach_blocks. */
 CSIMI_FN int csimi_pieces_count(const csim_problem *p);
 /* Mean over the three rows of J D^-1 J', D the diagonal of A, 1/kg: the mobility of a contact. */
 CSIMI_FN csim_real csimi_pieces_mobility(const csim_problem *p, const csimi_piece *piece, int count);
-/* Pieces of contact m, rows turned into its frame; returns their number. b null: without the body's numbers. */
-CSIMI_FN int csimi_pieces_make(const csim_problem *p, csimi_bodies *b, int m, csimi_piece *pieces);
+/* Pieces of contact m, rows turned into its frame; returns their number. b null: of J; else of J E^-1. */
+CSIMI_FN int csimi_pieces_make(const csim_problem *p, const csimi_bodies *b, int m, csimi_piece *pieces);
+/* u = R J v of a contact; returns the sum of the speeds that it is a difference of. */
+CSIMI_FN csim_real csimi_contact_motion(const csim_problem *p, const csim_contact *contact, const csim_real *v,
+                                        csim_real *u);
 CSIMI_FN void csimi_pieces_velocity(const csimi_piece *piece, int count, const csim_real *v,
                                     csim_real *u); /* u += J v */
-/* v += A^-1 J' impulse of one contact */
-CSIMI_FN void csimi_pieces_push(const csimi_bodies *b, const csimi_piece *piece, int count, const csim_real *impulse,
-                                csim_real *v);
-/* W = J A^-1 J' of one contact; pieces of one body couple. */
-CSIMI_FN void csimi_pieces_delassus(const csimi_bodies *b, const csimi_piece *begin, int count, csim_real *W);
+/* w += J' impulse of one contact */
+CSIMI_FN void csimi_pieces_push(const csimi_piece *piece, int count, const csim_real *impulse, csim_real *w);
+/* W = J E^-1 E'^-1 J' of one contact */
+CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_real *W);
 
 /* ---- sweep.c and newton.c: islands of small dense bodies at the level of impulses */
 
@@ -3687,7 +3692,8 @@ CSIMI_FN void csimi_pieces_delassus(const csimi_bodies *b, const csimi_piece *be
 typedef struct csimi_sweep_contact {
     int first, count; /* pieces */
     const csim_contact *contact;
-    csim_real phi[3];
+    csim_real free[3], speed; /* u without impulses, and the speeds that is a difference of */
+    csim_real phi[3];         /* u at w = 0: free, but inside a step of Newton the u at its start */
     csim_real rho; /* kg, the certificate's scale */
     csim_real lag; /* m/s, mu |u_t| that a convex step of Newton takes as given */
     csimi_local local;
@@ -3697,9 +3703,10 @@ typedef struct csimi_sweep {
     const csim_problem *problem;
     int n, contact_count;
     csimi_bodies bodies;
-    csim_real *free_velocity; /* [3n] A^-1 b */
-    csim_real *v;             /* [3n] A^-1 (b + J' lambda), always */
-    csimi_piece *pieces;      /* [term_count] */
+    double load;         /* b' A^-1 b, twice the kinetic energy of the load */
+    csim_real *v;        /* [3n] A^-1 b, and at the end A^-1 (b + J' lambda) */
+    csim_real *w;        /* [3n] what the impulses add to E v, bodies.c; inside a step of Newton: what the step adds */
+    csimi_piece *pieces; /* of J E^-1 */
     csimi_sweep_contact *contacts;
     csimi_stages loop;   /* over the impulses loop.x; measure: the certificate's contact figure */
     csim_real *norms;    /* [contact_count] */
@@ -3710,14 +3717,11 @@ typedef struct csimi_sweep {
     bool planned;                 /* the order and work are known; not yet: they will fit */
     double work;  /* multiplications of a factorisation; 0: it does not fit */
     bool convex;  /* Newton takes convex steps */
-    bool changes; /* v and phi hold changes, inside a step of Newton */
 } csimi_sweep;
 
 CSIMI_FN void csimi_contact_velocity(const csimi_sweep *s, const csimi_sweep_contact *c, csim_real *u);
-CSIMI_FN void csimi_sweep_velocities(csimi_sweep *s);          /* v = A^-1 (b + J' lambda) */
+CSIMI_FN void csimi_sweep_velocities(csimi_sweep *s);          /* w from lambda */
 CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, double eps); /* local models of W + eps (tr W_ii / 3) I */
-/* residual[3n] = b + J' lambda - A v, in double */
-CSIMI_FN void csimi_sweep_imbalance(const csimi_sweep *s, double *residual);
 
 /* Orders the blocks, lays the envelope into the ring and estimates the work. */
 CSIMI_FN void csimi_newton_plan(csimi_sweep *s);
@@ -3725,7 +3729,7 @@ CSIMI_FN bool csimi_newton_fits(const csimi_sweep *s); /* without looking at the
 /* Doubles that suffice for n blocks in any order. */
 #define CSIMI_NEWTON_NUMBERS(n) (9 * (n) * (n) + 12 * (n) + 64)
 /* One proximal step lambda -> argument of W + eps I around lambda, by Newton on the body velocities. False, with
-   lambda and v as before, when it does not get there. */
+   lambda and w as before, when it does not get there. */
 CSIMI_FN bool csimi_newton_step(csimi_sweep *s, double eps, int *iterations);
 
 #endif
@@ -17870,7 +17874,9 @@ CSIMI_FN void csimi_envelope_solve(const csimi_envelope *e, double *x) {
 /* ==== end solve/envelope.c */
 
 /* ==== begin solve/bodies.c ====================================================================================== */
-/* solve/bodies: A as small dense bodies, each inverted once, and the rows of contacts on them. */
+/* solve/bodies: A as small dense bodies, each factored once, A = E' E, and the rows of contacts on them. In w = E v the
+   matrix is the identity: a row J of a contact is J E^-1, its impulse changes w by the transpose of the same numbers, and
+   W = J E^-1 (J E^-1)'. On a tree E^-1 reaches from a link to its root and nowhere else, where A^-1 is full. */
 
 /* ---- bodies */
 
@@ -17901,7 +17907,7 @@ CSIMI_FN bool csimi_bodies_take(const csim_problem *problem) {
     return i >= 0;
 }
 
-CSIMI_FN int csimi_bodies_inverse_blocks(const csim_problem *problem) {
+CSIMI_FN int csimi_bodies_factor_blocks(const csim_problem *problem) {
     int i = 0, body = 0, end, sum = 0;
     for (; i < problem->A.n; i = end) {
         end = csimi_body_end(problem, i, &body);
@@ -17911,32 +17917,33 @@ CSIMI_FN int csimi_bodies_inverse_blocks(const csim_problem *problem) {
     return sum;
 }
 
-CSIMI_FN int csimi_inverse_blocks_of(const csim_problem_size *size) {
+CSIMI_FN int csimi_factor_blocks_of(const csim_problem_size *size) {
     return size->inverse_blocks > 0 ? size->inverse_blocks : CSIMI_BODY_BLOCKS * size->blocks;
 }
 
-CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int inverse, int reach) {
-    const size_t widest = 3 * (size_t)csimi_imin(n, CSIMI_BODY_LARGEST);
+CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int factor_blocks) {
+    b->n = n;
     b->first = CSIMI_PUSH(arena, int, n);
     b->size = CSIMI_PUSH(arena, int, n);
     b->row = CSIMI_PUSH(arena, int, n);
-    b->inverse = CSIMI_PUSH(arena, csim_real, 9 * (size_t)inverse);
-    b->reach = CSIMI_PUSH(arena, csim_real, 9 * (size_t)reach);
-    b->dense = CSIMI_PUSH(arena, double, widest *widest);
+    b->on = CSIMI_PUSH(arena, unsigned, n);
+    b->rows = CSIMI_PUSH(arena, double, 9 * (size_t)csimi_imin(n, CSIMI_BODY_LARGEST));
+    b->factor = CSIMI_PUSH(arena, double, 9 * (size_t)factor_blocks);
 }
 
-/* Inverse of a symmetric 3x3 block from its lower triangle, by H = L' D L: what is zero stays so to the bit. False when
-   a pivot is not positive. */
-static bool csimi_pivot_inverse(const double *H, double *X) {
+/* C of a symmetric 3x3 block H (its lower triangle), H^-1 = C C', lower triangular: what is zero stays so to the bit.
+   False when a pivot is not positive. */
+static bool csimi_pivot(const double *H, double *C) {
     const double p = H[8], l0 = H[6] / p, l1 = H[7] / p, q = H[4] - l1 * H[7], h = H[3] - l1 * H[6], l = h / q;
     const double r = H[0] - l0 * H[6] - l * h;
     if (!(p > 0 && q > 0 && r > 0)) return false;
-    X[0] = 1 / r;
-    X[3] = X[1] = -l * X[0];
-    X[4] = 1 / q - l * X[3];
-    X[6] = X[2] = -l0 * X[0] - l1 * X[3];
-    X[7] = X[5] = -l0 * X[3] - l1 * X[4];
-    X[8] = 1 / p - l0 * X[6] - l1 * X[7];
+    C[0] = 1 / csimi_sqrt64(r);
+    C[3] = -l * C[0];
+    C[6] = (l * l1 - l0) * C[0];
+    C[4] = 1 / csimi_sqrt64(q);
+    C[7] = -l1 * C[4];
+    C[8] = 1 / csimi_sqrt64(p);
+    C[1] = C[2] = C[5] = 0;
     return true;
 }
 
@@ -17978,92 +17985,86 @@ static void csimi_body_read(const csim_block_matrix *A, int first, int m, double
     }
 }
 
-/* H = L' D L by blocks from the last row up: a tree whose base comes first fills no zero of H this way (Featherstone
-   2008, 6.5). Leaves the inverse of D on the diagonal and -L_ki in block (i, k). */
+/* A = E' E by blocks from the last row up, E lower triangular: a tree whose base comes first fills no zero of A this
+   way (Featherstone 2008, 6.5). Leaves E_kk^-1 = C on the diagonal and -E_ki = -C' A_ki in block (k, i). */
 static bool csimi_body_factor(int m, double *H, unsigned *on) {
     int i, j, k, r;
     for (k = m - 1; k >= 0; --k) {
-        double *pivot = H + 9 * (ptrdiff_t)(m * k + k), inverse[9];
-        if (!csimi_pivot_inverse(pivot, inverse)) return false;
-        for (r = 0; r < 9; ++r) pivot[r] = -inverse[r];
+        double *row = H + 9 * (ptrdiff_t)(m * k), C[9];
+        if (!csimi_pivot(row + 9 * k, C)) return false;
+        for (r = 0; r < 9; ++r) row[9 * k + r] = C[r];
+        for (r = 0; r < 9; ++r) C[r] = -C[r];
         for (i = 0; i < k; ++i) {
-            double *N = H + 9 * (ptrdiff_t)(m * i + k);
+            double E[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
             if (!(on[k] >> i & 1u)) continue;
-            for (r = 0; r < 9; ++r) N[r] = 0;
-            csimi_add_product(pivot, H + 9 * (ptrdiff_t)(m * k + i), N);
+            csimi_add_productT(C, row + 9 * i, E);
+            for (r = 0; r < 9; ++r) row[9 * i + r] = E[r];
+            for (r = 0; r < 9; ++r) E[r] = -E[r];
             for (j = 0; j <= i; ++j) {
                 double *to = H + 9 * (ptrdiff_t)(m * i + j);
                 if (!(on[k] >> j & 1u)) continue;
                 for (r = 0; r < 9 && !(on[i] >> j & 1u); ++r) to[r] = 0;
                 on[i] |= 1u << j;
-                csimi_add_productT(N, H + 9 * (ptrdiff_t)(m * k + j), to);
+                csimi_add_productT(E, row + 9 * j, to);
             }
         }
-        for (r = 0; r < 9; ++r) pivot[r] = inverse[r];
-    }
-    return true;
-}
-
-/* The inverse X from the factor, from the first row down: L X = D^-1 L'^-1 is zero below the diagonal, so that X_kj =
-   -sum L_ki X_ij there, and X_kk = D_k^-1 - sum L_ki X_ik. */
-static void csimi_body_unfold(int m, double *H, const unsigned *on) {
-    int i, j, k, r;
-    for (k = 0; k < m; ++k) {
-        double *row = H + 9 * (ptrdiff_t)(m * k);
-        for (j = 0; j < 9 * k; ++j) row[j] = 0;
-        for (i = 0; i < k; ++i)
-            for (j = 0; j < k && on[k] >> i & 1u; ++j)
-                csimi_add_product(H + 9 * (ptrdiff_t)(m * i + k), H + 9 * (ptrdiff_t)(m * i + j), row + 9 * j);
-        for (i = 0; i < k; ++i) {
-            double *N = H + 9 * (ptrdiff_t)(m * i + k), X[9];
-            for (r = 0; r < 3; ++r) {
-                X[r] = row[9 * i + 3 * r];
-                X[3 + r] = row[9 * i + 3 * r + 1];
-                X[6 + r] = row[9 * i + 3 * r + 2];
-            }
-            if (on[k] >> i & 1u) csimi_add_product(N, X, row + 9 * k);
-            for (r = 0; r < 9; ++r) N[r] = X[r];
-        }
-    }
-}
-
-/* Inverse of the dense body [first, end) into its rows of b->inverse. */
-static CSIMI_NOINLINE bool csimi_body_invert(csimi_bodies *b, const csim_block_matrix *A, int first, int end) {
-    unsigned on[CSIMI_BODY_LARGEST];
-    const int m = end - first;
-    csim_real *inverse = b->inverse + 9 * (ptrdiff_t)b->row[first];
-    int k;
-    csimi_body_read(A, first, m, b->dense, on);
-    if (!csimi_body_factor(m, b->dense, on)) return false;
-    csimi_body_unfold(m, b->dense, on);
-    for (k = 0; k < 9 * m * m; k += 3) {
-        inverse[k] = (csim_real)b->dense[k];
-        inverse[k + 1] = (csim_real)b->dense[k + 1];
-        inverse[k + 2] = (csim_real)b->dense[k + 2];
     }
     return true;
 }
 
 CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_problem *problem) {
     int i, k, end, row = 0, body = 0;
-    b->reached = 0;
-    for (i = 0; i < problem->A.n; i = end) {
+    for (i = 0; i < b->n; i = end) {
         end = csimi_body_end(problem, i, &body);
+        csimi_body_read(&problem->A, i, end - i, b->factor + 9 * (ptrdiff_t)row, b->on + i);
+        if (!csimi_body_factor(end - i, b->factor + 9 * (ptrdiff_t)row, b->on + i)) return false;
         for (k = i; k < end; ++k) {
             b->first[k] = i;
             b->size[k] = end - i;
             b->row[k] = row;
             row += end - i;
         }
-        if (!csimi_body_invert(b, &problem->A, i, end)) return false;
     }
     return true;
 }
 
-CSIMI_FN void csimi_body_push(const csimi_bodies *b, int i, const csim_real *x, csim_real *y) {
-    const csim_real *inverse = b->inverse + 9 * (ptrdiff_t)b->row[i];
-    int k;
-    for (k = 0; k < b->size[i]; ++k) csimi_addmulT3(inverse + 9 * k, x, y + 3 * (ptrdiff_t)(b->first[i] + k));
+static void csimi_addmul3_double(const double *M, const double *x, double *y) {
+    y[0] += M[0] * x[0] + M[1] * x[1] + M[2] * x[2];
+    y[1] += M[3] * x[0] + M[4] * x[1] + M[5] * x[2];
+    y[2] += M[6] * x[0] + M[7] * x[1] + M[8] * x[2];
+}
+
+/* y += M' x */
+static void csimi_addmulT3_double(const double *M, const double *x, double *y) {
+    y[0] += M[0] * x[0] + M[3] * x[1] + M[6] * x[2];
+    y[1] += M[1] * x[0] + M[4] * x[1] + M[7] * x[2];
+    y[2] += M[2] * x[0] + M[5] * x[1] + M[8] * x[2];
+}
+
+CSIMI_FN void csimi_bodies_whiten(const csimi_bodies *b, double *x) {
+    int i, k;
+    for (k = b->n - 1; k >= 0; --k) {
+        const double *E = b->factor + 9 * (ptrdiff_t)b->row[k], *C = E + 9 * (k - b->first[k]);
+        double *body = x + 3 * (ptrdiff_t)b->first[k], *own = x + 3 * (ptrdiff_t)k;
+        own[0] = C[0] * own[0] + C[3] * own[1] + C[6] * own[2];
+        own[1] = C[4] * own[1] + C[7] * own[2];
+        own[2] = C[8] * own[2];
+        for (i = 0; E < C; ++i, E += 9)
+            if (b->on[k] >> i & 1u) csimi_addmulT3_double(E, own, body + 3 * i);
+    }
+}
+
+CSIMI_FN void csimi_bodies_restore(const csimi_bodies *b, double *x) {
+    int i, k;
+    for (k = 0; k < b->n; ++k) {
+        const double *E = b->factor + 9 * (ptrdiff_t)b->row[k], *C = E + 9 * (k - b->first[k]);
+        double *body = x + 3 * (ptrdiff_t)b->first[k], *own = x + 3 * (ptrdiff_t)k;
+        for (i = 0; E < C; ++i, E += 9)
+            if (b->on[k] >> i & 1u) csimi_addmul3_double(E, body + 3 * i, own);
+        own[2] = C[6] * own[0] + C[7] * own[1] + C[8] * own[2];
+        own[1] = C[3] * own[0] + C[4] * own[1];
+        own[0] = C[0] * own[0];
+    }
 }
 
 CSIMI_FN void csimi_less_product(const csim_block_matrix *A, const csim_real *v, double *residual) {
@@ -18073,80 +18074,130 @@ CSIMI_FN void csimi_less_product(const csim_block_matrix *A, const csim_real *v,
             csimi_submul3_wide(A->val + 9 * (ptrdiff_t)k, v + 3 * (ptrdiff_t)A->col[k], residual + 3 * (ptrdiff_t)i);
 }
 
+CSIMI_FN void csimi_problem_load(const csim_problem *p, const csim_real *lambda, double *g) {
+    int i, k, m;
+    for (i = 0; i < 3 * p->A.n; ++i) g[i] = (double)p->b[i];
+    for (m = 0; lambda && m < p->contact_count; ++m) {
+        const csim_contact *c = p->contacts + m;
+        double world[3] = {0, 0, 0}, impulse[3];
+        for (i = 0; i < 3; ++i) impulse[i] = (double)lambda[3 * (ptrdiff_t)m + i];
+        csimi_addmulT3_wide(c->R, impulse, world);
+        for (k = c->a.first; k < c->a.first + c->a.count; ++k)
+            csimi_addmulT3_wide(p->terms[k].J, world, g + 3 * (ptrdiff_t)p->terms[k].block);
+        for (i = 0; i < 3; ++i) world[i] = -world[i];
+        for (k = c->b.first; k < c->b.first + c->b.count; ++k)
+            csimi_addmulT3_wide(p->terms[k].J, world, g + 3 * (ptrdiff_t)p->terms[k].block);
+    }
+}
+
+CSIMI_FN void csimi_bodies_velocities(const csimi_bodies *b, const csim_problem *p, const csim_real *lambda,
+                                      csim_real *v, double *scratch) {
+    int i;
+    csimi_problem_load(p, lambda, scratch);
+    csimi_bodies_whiten(b, scratch);
+    csimi_bodies_restore(b, scratch);
+    for (i = 0; i < 3 * b->n; ++i) v[i] = (csim_real)scratch[i];
+}
+
 /* ---- the rows of a contact */
 
-/* Number of the body of a block among those that the structure names. */
-static int csimi_named_body(const csim_structure *s, int block) {
-    int low = 0, high = s->body_count;
-    while (high - low > 1) {
-        const int middle = (low + high) / 2;
-        if (s->body_first[middle] <= block)
-            low = middle;
-        else
-            high = middle;
+/* The blocks [first, end) of the body of a block that lies in one of neighbours or in a named one. */
+static void csimi_body_around(const csim_problem *p, int block, int *first, int *end) {
+    const csim_block_matrix *A = &p->A;
+    const csim_structure *s = p->structure;
+    int i;
+    if (s && s->body_count > 0 && s->body_first) {
+        int low = 0, high = s->body_count;
+        while (high - low > 1) {
+            const int middle = (low + high) / 2;
+            if (s->body_first[middle] <= block)
+                low = middle;
+            else
+                high = middle;
+        }
+        *first = s->body_first[low];
+        *end = s->body_first[low + 1];
+        return;
     }
-    return low;
+    *first = block;
+    for (i = block - 1; i >= 0 && i > block - CSIMI_BODY_BLOCKS; --i)
+        if (A->col[A->row[i + 1] - 1] >= *first) *first = i;
+    for (i = *end = *first; i <= *end && *end < A->n && i < *first + CSIMI_BODY_BLOCKS; ++i)
+        *end = csimi_imax(*end, A->col[A->row[i + 1] - 1]);
+    ++*end;
 }
 
 CSIMI_FN int csimi_bodies_reach_blocks(const csim_problem *p) {
-    const csim_structure *s = p->structure;
-    int m, k, end, sum = 0, largest = 0;
-    if (!s || !s->body_first) return 0;
-    for (k = 0; k < s->body_count; ++k) largest = csimi_imax(largest, s->body_first[k + 1] - s->body_first[k]);
-    if (largest <= CSIMI_BODY_BLOCKS) return 0;
+    int m, k, end, sum = 0;
+    if (p->structure && p->structure->elastic_count > 0) /* bodies of at most four blocks are left without elements */
+        return (CSIMI_BODY_BLOCKS - 1) * csimi_pieces_count(p);
+    if (!csimi_bodies_take(p)) return 0;
     for (m = 0; m < p->contact_count; ++m) {
         const csim_side *side = &p->contacts[m].a;
-        int last = -1;
-        for (; side; side = side == &p->contacts[m].a ? &p->contacts[m].b : NULL)
-            for (k = side->first, end = k + side->count; k < end; ++k) {
-                const int body = csimi_named_body(s, p->terms[k].block);
-                const int size = s->body_first[body + 1] - s->body_first[body];
-                if (body != last && size > CSIMI_BODY_BLOCKS) sum += size;
-                last = body;
+        for (; side; side = side == &p->contacts[m].a ? &p->contacts[m].b : NULL) {
+            int first = 0, last = 0; /* of the body at hand */
+            for (k = side->first, end = k + side->count; k < end; ++k, --sum) {
+                if (p->terms[k].block >= first && p->terms[k].block < last) continue;
+                csimi_body_around(p, p->terms[k].block, &first, &last);
+                sum += last - first;
             }
+        }
     }
     return sum;
 }
 
-/* J A^-1 of each run of pieces on one large body: every piece pushes the whole body, and together they do it once. */
-static void csimi_pieces_reach(csimi_bodies *b, csimi_piece *begin, const csimi_piece *end) {
-    csimi_piece *p, *q;
-    int k, r;
-    for (p = begin; p < end; p = q) {
-        csim_real *reach = b->reach + 9 * (ptrdiff_t)b->reached;
-        for (q = p; q < end && q->first == p->first; ++q) q->reach = p->size > CSIMI_BODY_BLOCKS ? -2 : -1;
-        if (p->size <= CSIMI_BODY_BLOCKS) continue;
-        p->reach = b->reached;
-        b->reached += p->size;
-        for (k = 0; k < p->size; ++k, reach += 9) {
-            const csimi_piece *one = p;
-            for (r = 0; r < 9; ++r) reach[r] = 0;
-            for (; one < q; ++one)
-                for (r = 0; r < 9; r += 3)
-                    csimi_addmulT3(b->inverse + 9 * (ptrdiff_t)(one->inverse + k), one->J + r, reach + r);
+/* The rows X [blocks of the body from first] of the blocks in mask, J of a contact, become J E^-1: pieces on those
+   blocks and on the ones before that E couples them to. Returns their number. */
+static int csimi_pieces_whiten(const csimi_bodies *b, int first, double *X, unsigned mask, csimi_piece *piece) {
+    int i, k, r, count = 0;
+    for (k = b->size[first] - 1; k >= 0; --k) {
+        const double *E = b->factor + 9 * (ptrdiff_t)b->row[first + k];
+        double Y[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+        if (!(mask >> k & 1u)) continue;
+        csimi_add_product(X + 9 * k, E + 9 * k, Y);
+        for (i = 0; i < k; ++i) {
+            if (!(b->on[first + k] >> i & 1u)) continue;
+            for (r = 0; r < 9 && !(mask >> i & 1u); ++r) X[9 * i + r] = 0;
+            mask |= 1u << i;
+            csimi_add_product(Y, E + 9 * i, X + 9 * i);
+        }
+        piece[count].block = first + k;
+        for (r = 0; r < 9; ++r) piece[count].J[r] = (csim_real)Y[r];
+        ++count;
+    }
+    return count;
+}
+
+CSIMI_FN int csimi_pieces_make(const csim_problem *p, const csimi_bodies *b, int m, csimi_piece *pieces) {
+    const csim_contact *contact = p->contacts + m;
+    double *X = b ? b->rows : NULL;
+    unsigned mask = 0;
+    int side, k, r, body = -1, count = 0;
+    for (side = 0; side < 2; ++side) {
+        const csim_side *s = side ? &contact->b : &contact->a;
+        for (k = s->first; k < s->first + s->count; ++k) {
+            const csim_term *t = p->terms + k;
+            csim_real J[9];
+            csimi_matmul(contact->R, t->J, J);
+            for (r = 0; r < 9 && side; ++r) J[r] = -J[r];
+            if (!b) {
+                pieces[count].block = t->block;
+                CSIMI_MEMCPY(pieces[count++].J, J, sizeof J);
+                continue;
+            }
+            if (b->first[t->block] != body) {
+                if (body >= 0) count += csimi_pieces_whiten(b, body, X, mask, pieces + count);
+                body = b->first[t->block];
+                mask = 0;
+            }
+            {
+                const int at = t->block - body;
+                for (r = 0; r < 9; ++r) X[9 * at + r] = (mask >> at & 1u ? X[9 * at + r] : 0) + (double)J[r];
+                mask |= 1u << at;
+            }
         }
     }
-}
-
-static int csimi_pieces_side(const csim_problem *p, const csimi_bodies *b, const csim_contact *contact,
-                             const csim_side *side, csim_real sign, csimi_piece *piece) {
-    int k, i;
-    for (k = side->first; k < side->first + side->count; ++k, ++piece) {
-        piece->block = p->terms[k].block;
-        piece->first = b ? b->first[piece->block] : 0;
-        piece->size = b ? b->size[piece->block] : 0;
-        piece->inverse = b ? b->row[piece->block] : 0;
-        csimi_matmul(contact->R, p->terms[k].J, piece->J);
-        for (i = 0; i < 9; ++i) piece->J[i] *= sign;
-    }
-    return side->count;
-}
-
-CSIMI_FN int csimi_pieces_make(const csim_problem *p, csimi_bodies *b, int m, csimi_piece *pieces) {
-    const csim_contact *contact = p->contacts + m;
-    int count = csimi_pieces_side(p, b, contact, &contact->a, 1, pieces);
-    count += csimi_pieces_side(p, b, contact, &contact->b, -1, pieces + count);
-    if (b) csimi_pieces_reach(b, pieces, pieces + count);
+    if (body >= 0) count += csimi_pieces_whiten(b, body, X, mask, pieces + count);
     return count;
 }
 
@@ -18167,39 +18218,41 @@ CSIMI_FN csim_real csimi_pieces_mobility(const csim_problem *p, const csimi_piec
     return mobility;
 }
 
+CSIMI_FN csim_real csimi_contact_motion(const csim_problem *p, const csim_contact *c, const csim_real *v,
+                                        csim_real *u) {
+    csim_real w[3] = {0, 0, 0}, term[3], speed = 0;
+    int side, k, i;
+    for (side = 0; side < 2; ++side) {
+        const csim_side *s = side ? &c->b : &c->a;
+        for (k = s->first; k < s->first + s->count; ++k) {
+            csimi_mul3(p->terms[k].J, v + 3 * (ptrdiff_t)p->terms[k].block, term);
+            for (i = 0; i < 3; ++i) w[i] += side ? -term[i] : term[i];
+            speed += CSIMI_SQRT(term[0] * term[0] + term[1] * term[1] + term[2] * term[2]);
+        }
+    }
+    csimi_mul3(c->R, w, u);
+    return speed;
+}
+
 CSIMI_FN void csimi_pieces_velocity(const csimi_piece *piece, int count, const csim_real *v, csim_real *u) {
     const csimi_piece *end = piece + count;
     for (; piece < end; ++piece) csimi_addmul3(piece->J, v + 3 * (ptrdiff_t)piece->block, u);
 }
 
-CSIMI_FN void csimi_pieces_push(const csimi_bodies *b, const csimi_piece *piece, int count, const csim_real *impulse,
-                                csim_real *v) {
+CSIMI_FN void csimi_pieces_push(const csimi_piece *piece, int count, const csim_real *impulse, csim_real *w) {
     const csimi_piece *end = piece + count;
-    int k;
-    for (; piece < end; ++piece) {
-        const csim_real *inverse = b->inverse + 9 * (ptrdiff_t)piece->inverse;
-        csim_real g[3] = {0, 0, 0};
-        if (piece->reach >= 0)
-            for (k = 0; k < piece->size; ++k)
-                csimi_addmulT3(b->reach + 9 * (ptrdiff_t)(piece->reach + k), impulse,
-                               v + 3 * (ptrdiff_t)(piece->first + k));
-        if (piece->reach != -1) continue;
-        csimi_addmulT3(piece->J, impulse, g);
-        for (k = 0; k < piece->size; ++k) csimi_addmulT3(inverse + 9 * k, g, v + 3 * (ptrdiff_t)(piece->first + k));
-    }
+    for (; piece < end; ++piece) csimi_addmulT3(piece->J, impulse, w + 3 * (ptrdiff_t)piece->block);
 }
 
-CSIMI_FN void csimi_pieces_delassus(const csimi_bodies *b, const csimi_piece *begin, int count, csim_real *W) {
+CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_real *W) {
     const csimi_piece *p, *q, *end = begin + count;
-    csim_real T[9], X[9];
+    csim_real X[9];
     int k;
     for (k = 0; k < 9; ++k) W[k] = 0;
     for (p = begin; p < end; ++p)
         for (q = begin; q < end; ++q) {
-            const int at = q->block - q->first;
-            if (p->first != q->first || p->reach == -2) continue;
-            if (p->reach < 0) csimi_matmul(p->J, b->inverse + 9 * ((ptrdiff_t)p->inverse + at), T);
-            csimi_matmulT(p->reach < 0 ? T : b->reach + 9 * ((ptrdiff_t)p->reach + at), q->J, X);
+            if (p->block != q->block) continue;
+            csimi_matmulT(p->J, q->J, X);
             for (k = 0; k < 9; ++k) W[k] += X[k];
         }
 }
@@ -18392,23 +18445,18 @@ CSIMI_FN void csimi_stages_proximal(csimi_stages *s) {
 /* ==== begin solve/newton.c ====================================================================================== */
 /* solve/newton: one proximal step of the sweep solver by Newton's method on the velocities of the bodies.
    With a compliance e > 0 around a centre the impulse of every contact is a function of the velocity in closed form,
-   lambda(v) = Project(centre - u(v) / e), so that F(v) = b + J' lambda(v) - A v = 0 is an equation in v alone with the
-   Jacobian A + J' (Project' / e) J on the graph of the bodies. Its factors live in the memory of Anderson's ring, which
+   lambda = Project(centre - u / e). In w = E v (bodies.c, A = E' E), counted from the start of the step, F(w) =
+   J' (lambda(w) - centre) - w = 0 is an equation in w alone with the Jacobian I + J' (Project' / e) J. Its factors live in the memory of Anderson's ring, which
    is idle meanwhile; where they do not fit, nothing happens and the sweeps go on alone. */
 
 #define CSIMI_NEWTON_ROUNDING 1e-8 /* of the first merit, a square */
 
 /* ---- the order of the rows */
 
-/* Blocks that share a contact or a body with the block at order[head], appended to order[count..]. */
+/* Blocks that share a contact with the block at order[head], appended to order[count..]. */
 static int csimi_newton_neighbours(csimi_sweep *s, const int *list_start, const int *list, int head, int count) {
     const int i = s->order[head];
     int k, q;
-    for (k = 0; k < s->bodies.size[i]; ++k)
-        if (s->place[s->bodies.first[i] + k] < 0) {
-            s->place[s->bodies.first[i] + k] = count;
-            s->order[count++] = s->bodies.first[i] + k;
-        }
     for (k = list_start[i]; k < list_start[i + 1]; ++k) {
         const csimi_sweep_contact *c = s->contacts + list[k];
         for (q = c->first; q < c->first + c->count; ++q) {
@@ -18462,12 +18510,9 @@ static bool csimi_newton_lists(csimi_sweep *s, csimi_arena *ring, int **list_sta
 
 static void csimi_newton_envelope(csimi_sweep *s) {
     csimi_envelope *e = &s->envelope;
-    int i, m, q;
+    int i, m;
     e->n = s->n;
     for (i = 0; i < s->n; ++i) e->first[i] = i;
-    for (i = 0; i < s->n; ++i) /* bodies lie together, whatever the walk did */
-        for (q = s->bodies.first[i]; q < s->bodies.first[i] + s->bodies.size[i]; ++q)
-            e->first[s->place[i]] = csimi_imin(e->first[s->place[i]], s->place[q]);
     for (m = 0; m < s->contact_count; ++m) {
         const csimi_piece *begin = s->pieces + s->contacts[m].first, *end = begin + s->contacts[m].count, *p;
         int least = s->n;
@@ -18530,7 +18575,7 @@ CSIMI_FN void csimi_newton_plan(csimi_sweep *s) {
     if (!csimi_newton_layout(s, &x)) s->work = 0;
 }
 
-/* ---- lambda(v) and its derivative */
+/* ---- lambda(w) and its derivative */
 
 /* d(clip of t to the disk of radius mu n) by n and t, rows 1 and 2 of G; slip only. */
 static void csimi_newton_disk(double mu, const double *t, double n, double *G) {
@@ -18623,7 +18668,7 @@ static bool csimi_newton_is_convex(const csimi_sweep *s, const csimi_sweep_conta
     return s->convex && c->contact->law == CSIM_LAW_STRICT;
 }
 
-/* mu |u_t| of every contact at the velocities v. */
+/* mu |u_t| of every contact at w. */
 static void csimi_newton_lag(csimi_sweep *s) {
     int m;
     for (m = 0; m < s->contact_count; ++m) {
@@ -18634,7 +18679,7 @@ static void csimi_newton_lag(csimi_sweep *s) {
     }
 }
 
-/* Compliance of row k and the trial impulse of a contact at the velocities v. */
+/* Compliance of row k and the trial impulse of a contact at w. */
 static void csimi_newton_trial(const csimi_sweep *s, int m, csim_real *compliance, csim_real *trial) {
     const csimi_sweep_contact *c = s->contacts + m;
     const csim_real *centre = s->loop.centre + 3 * (ptrdiff_t)m;
@@ -18658,28 +18703,24 @@ static void csimi_newton_project(const csim_contact *contact, const csim_real *t
     }
 }
 
-/* lambda(v), F, and the merit F' A^-1 F. */
+/* lambda(w), F, and the merit F' F. */
 static double csimi_newton_evaluate(csimi_sweep *s, double *F) {
-    double merit = 0;
-    int m, i, k;
+    double merit = 0, change[3];
+    int m, i;
+    for (i = 0; i < 3 * s->n; ++i) F[i] = -(double)s->w[i];
     for (m = 0; m < s->contact_count; ++m) {
-        csim_real compliance[3], trial[3];
+        const csimi_sweep_contact *c = s->contacts + m;
+        csim_real compliance[3], trial[3], *lambda = s->loop.x + 3 * (ptrdiff_t)m;
         csimi_newton_trial(s, m, compliance, trial);
-        if (csimi_newton_is_convex(s, s->contacts + m))
-            csim_project_cone(s->contacts[m].contact->mu[0], trial, s->loop.x + 3 * (ptrdiff_t)m);
+        if (csimi_newton_is_convex(s, c))
+            csim_project_cone(c->contact->mu[0], trial, lambda);
         else
-            csimi_newton_project(s->contacts[m].contact, trial, s->loop.x + 3 * (ptrdiff_t)m);
+            csimi_newton_project(c->contact, trial, lambda);
+        for (i = 0; i < 3; ++i) change[i] = (double)lambda[i] - (double)s->loop.centre[3 * m + i];
+        for (i = c->first; i < c->first + c->count; ++i)
+            csimi_addmulT3_wide(s->pieces[i].J, change, F + 3 * (ptrdiff_t)s->pieces[i].block);
     }
-    csimi_sweep_imbalance(s, F);
-    for (i = 0; i < s->n; ++i) {
-        const csim_real *inverse = s->bodies.inverse + 9 * (ptrdiff_t)s->bodies.row[i];
-        for (k = 0; k < s->bodies.size[i]; ++k, inverse += 9) {
-            const double *x = F + 3 * (ptrdiff_t)i, *y = F + 3 * (ptrdiff_t)(s->bodies.first[i] + k);
-            double z[3] = {0, 0, 0};
-            csimi_addmulT3_wide(inverse, x, z);
-            merit += z[0] * y[0] + z[1] * y[1] + z[2] * y[2];
-        }
-    }
+    for (i = 0; i < 3 * s->n; ++i) merit += F[i] * F[i];
     ++s->loop.sweeps;
     return merit;
 }
@@ -18709,14 +18750,9 @@ static void csimi_newton_add_contact(csimi_sweep *s, int m) {
 }
 
 static bool csimi_newton_factor(csimi_sweep *s) {
-    const csim_block_matrix *A = &s->problem->A;
-    int i, k, r, m;
+    int i, m;
     csimi_envelope_clear(&s->envelope);
-    for (i = 0; i < s->n; ++i)
-        for (k = A->row[i]; k < A->row[i + 1]; ++k) {
-            double *H = csimi_envelope_block(&s->envelope, s->place[i], s->place[A->col[k]]);
-            for (r = 0; r < 9; ++r) H[r] += (double)A->val[9 * (ptrdiff_t)k + r];
-        }
+    for (i = 0; i < 9 * s->n; i += i % 9 < 8 ? 4 : 1) s->envelope.diag[i] = 1;
     for (m = 0; m < s->contact_count; ++m) csimi_newton_add_contact(s, m);
     return csimi_envelope_factor(&s->envelope);
 }
@@ -18732,7 +18768,7 @@ static void csimi_newton_direction(csimi_sweep *s, csimi_newton_vectors *x) {
 static double csimi_newton_move(csimi_sweep *s, csimi_newton_vectors *x, double alpha) {
     int i;
     for (i = 0; i < 3 * s->n; ++i)
-        s->v[i] = x->start[i] + (csim_real)(alpha * x->direction[3 * (ptrdiff_t)s->place[i / 3] + i % 3]);
+        s->w[i] = x->start[i] + (csim_real)(alpha * x->direction[3 * (ptrdiff_t)s->place[i / 3] + i % 3]);
     return csimi_newton_evaluate(s, x->F);
 }
 
@@ -18741,7 +18777,7 @@ static double csimi_newton_move(csimi_sweep *s, csimi_newton_vectors *x, double 
 static double csimi_newton_search(csimi_sweep *s, csimi_newton_vectors *x, double merit) {
     double alpha = 1;
     int k;
-    CSIMI_MEMCPY(x->start, s->v, 3 * (size_t)s->n * sizeof *x->start);
+    CSIMI_MEMCPY(x->start, s->w, 3 * (size_t)s->n * sizeof *x->start);
     for (k = 0; k < 4; ++k, alpha *= 0.4) {
         const double now = csimi_newton_move(s, x, alpha);
         if (now < (1 - 1e-3 * alpha) * merit) return now;
@@ -18762,7 +18798,7 @@ static double csimi_newton_search_convex(csimi_sweep *s, csimi_newton_vectors *x
     const double slope = csimi_newton_slope(s, x);
     double alpha = 1, merit;
     int k;
-    CSIMI_MEMCPY(x->start, s->v, 3 * (size_t)s->n * sizeof *x->start);
+    CSIMI_MEMCPY(x->start, s->w, 3 * (size_t)s->n * sizeof *x->start);
     for (k = 0;; ++k) {
         double now, shorter;
         merit = csimi_newton_move(s, x, alpha);
@@ -18773,42 +18809,31 @@ static double csimi_newton_search_convex(csimi_sweep *s, csimi_newton_vectors *x
     }
 }
 
-/* Twice the kinetic energy of the load: what merits are small against. */
-static double csimi_newton_scale(const csimi_sweep *s) {
-    double sum = 0;
-    int i;
-    for (i = 0; i < 3 * s->n; ++i) sum += (double)s->problem->b[i] * (double)s->free_velocity[i];
-    return sum;
-}
-
 /* A proximal step may stop when F is small against what the step itself changes, eps |lambda - centre|. */
-static double csimi_newton_enough(const csimi_sweep *s, double eps, double scale) {
-    return 0.01 * eps * eps * csimi_stages_travel2(&s->loop) + 1e2 * (double)CSIMI_EPS * (double)CSIMI_EPS * scale;
+static double csimi_newton_enough(const csimi_sweep *s, double eps) {
+    return 0.01 * eps * eps * csimi_stages_travel2(&s->loop) + 1e2 * (double)CSIMI_EPS * (double)CSIMI_EPS * s->load;
 }
 
-/* During a step v holds the change of the velocities and phi the u at its start. Impulses are differences of u divided
+/* During a step w holds what the step adds and phi the u at its start. Impulses are differences of u divided
    by a small eps: taken from changes alone they keep their digits. */
 static void csimi_newton_enter(csimi_sweep *s) {
-    int m, i;
+    int m;
     for (m = 0; m < s->contact_count; ++m) {
         csim_real u[3];
         csimi_contact_velocity(s, s->contacts + m, u);
         CSIMI_MEMCPY(s->contacts[m].phi, u, sizeof u);
     }
-    for (i = 0; i < 3 * s->n; ++i) s->v[i] = 0;
-    s->changes = true;
+    CSIMI_MEMSET(s->w, 0, 3 * (size_t)s->n * sizeof *s->w);
 }
 
 static void csimi_newton_leave(csimi_sweep *s) {
     int m;
     for (m = 0; m < s->contact_count; ++m)
-        CSIMI_MEMCPY(s->contacts[m].phi, s->contacts[m].contact->phi, sizeof s->contacts[m].phi);
-    s->changes = false;
+        CSIMI_MEMCPY(s->contacts[m].phi, s->contacts[m].free, sizeof s->contacts[m].phi);
 }
 
 CSIMI_FN bool csimi_newton_step(csimi_sweep *s, double eps, int *iterations) {
     const size_t bytes = 3 * (size_t)s->contact_count * sizeof *s->loop.x;
-    const double scale = csimi_newton_scale(s);
     csimi_newton_vectors x;
     double merit, first, before;
     bool there;
@@ -18821,7 +18846,7 @@ CSIMI_FN bool csimi_newton_step(csimi_sweep *s, double eps, int *iterations) {
     if (s->convex) csimi_newton_lag(s);
     before = first = merit = csimi_newton_evaluate(s, x.F);
     for (k = 0;; ++k) {
-        const double enough = csimi_newton_enough(s, eps, scale);
+        const double enough = csimi_newton_enough(s, eps);
         /* or as far as rounding lets it: no gain any more, far below the start */
         there = (merit <= enough || (merit > 0.25 * before && merit < CSIMI_NEWTON_ROUNDING * first)) &&
                 enough < (double)CSIMI_HUGE;
@@ -18845,7 +18870,8 @@ CSIMI_FN bool csimi_newton_step(csimi_sweep *s, double eps, int *iterations) {
 /* ==== begin solve/sweep.c ======================================================================================= */
 /* solve/sweep: islands of rigid bodies (or of any small dense bodies), solved at the level of impulses without ever
    forming J A^-1 J'. Gauss-Seidel sweeps visit the contacts, solve each one exactly for its law with everything else
-   held, and carry the change into the velocities of its bodies. The cascade, after findings-impulse.md:
+   held, and carry the change into the velocities of its bodies, taken as w = E v with A = E' E (solve/bodies.c). The
+   cascade, after findings-impulse.md:
      1  sweeps accelerated by Anderson's method, while they halve the measure every few sweeps
      2  Newton on the body velocities (solve/newton.c), where its factors fit into the memory of the ring
      3  accelerated sweeps again, then a proximal loop of them: problems a little better conditioned than the true one,
@@ -18863,21 +18889,20 @@ CSIMI_FN void csimi_contact_velocity(const csimi_sweep *s, const csimi_sweep_con
     u[0] = c->phi[0];
     u[1] = c->phi[1];
     u[2] = c->phi[2];
-    csimi_pieces_velocity(s->pieces + c->first, c->count, s->v, u);
+    csimi_pieces_velocity(s->pieces + c->first, c->count, s->w, u);
 }
 
-/* v from lambda anew: after a jump, and to shed the rounding of incremental updates. */
+/* w from lambda anew: after a jump, and to shed the rounding of incremental updates. */
 CSIMI_FN void csimi_sweep_velocities(csimi_sweep *s) {
     int m;
-    CSIMI_MEMCPY(s->v, s->free_velocity, 3 * (size_t)s->n * sizeof *s->v);
+    CSIMI_MEMSET(s->w, 0, 3 * (size_t)s->n * sizeof *s->w);
     for (m = 0; m < s->contact_count; ++m)
-        csimi_pieces_push(&s->bodies, s->pieces + s->contacts[m].first, s->contacts[m].count,
-                          s->loop.x + 3 * (ptrdiff_t)m, s->v);
+        csimi_pieces_push(s->pieces + s->contacts[m].first, s->contacts[m].count, s->loop.x + 3 * (ptrdiff_t)m, s->w);
 }
 
 /* ---- a sweep */
 
-/* One Gauss-Seidel pass over lambda and v. In the proximal loop extra (lambda - centre) is added to u. */
+/* One Gauss-Seidel pass over lambda and w. In the proximal loop extra (lambda - centre) is added to u. */
 static void csimi_sweep_pass(void *problem) {
     csimi_sweep *s = (csimi_sweep *)problem;
     int m, k;
@@ -18893,7 +18918,7 @@ static void csimi_sweep_pass(void *problem) {
         for (k = 0; k < 3; ++k) u[k] = next[k] - lambda[k];
         if (csimi_abs(u[0]) + csimi_abs(u[1]) + csimi_abs(u[2]) <= 0) continue;
         for (k = 0; k < 3; ++k) lambda[k] = next[k];
-        csimi_pieces_push(&s->bodies, s->pieces + c->first, c->count, u, s->v);
+        csimi_pieces_push(s->pieces + c->first, c->count, u, s->w);
     }
 }
 
@@ -18903,7 +18928,7 @@ static void csimi_sweep_project(void *problem) {
     for (m = 0; m < s->contact_count; ++m) csimi_impulse_allow(s->contacts[m].contact, s->loop.x + 3 * (ptrdiff_t)m);
 }
 
-/* ---- the measure: the contact figure of certificate.md on lambda and v */
+/* ---- the measure: the contact figure of certificate.md on lambda and w */
 
 static csim_real csimi_norm3(const csim_real *x) { return CSIMI_SQRT(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
 
@@ -18931,11 +18956,11 @@ static csim_real csimi_sweep_residual(const csimi_sweep *s, const csimi_sweep_co
 
 /* Speeds that u of a contact is a difference of. */
 static csim_real csimi_sweep_speed(const csimi_sweep *s, const csimi_sweep_contact *c) {
-    csim_real speed = csimi_norm3(c->phi);
+    csim_real speed = c->speed;
     int k;
     for (k = c->first; k < c->first + c->count; ++k) {
         csim_real term[3];
-        csimi_mul3(s->pieces[k].J, s->v + 3 * (ptrdiff_t)s->pieces[k].block, term);
+        csimi_mul3(s->pieces[k].J, s->w + 3 * (ptrdiff_t)s->pieces[k].block, term);
         speed += csimi_norm3(term);
     }
     return speed;
@@ -19025,12 +19050,12 @@ static size_t csimi_sweep_spare(int n, int contacts, int window) {
     return contacts > 0 && wanted > ring ? wanted : 0;
 }
 
-static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, int n, int inverse, int reach, int contacts,
-                               int terms, int window) {
-    csimi_bodies_layout(&s->bodies, arena, n, inverse, reach);
-    s->free_velocity = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
+static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, int n, int factor_blocks, int pieces,
+                               int contacts, int window) {
+    csimi_bodies_layout(&s->bodies, arena, n, factor_blocks);
     s->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
-    s->pieces = CSIMI_PUSH(arena, csimi_piece, terms);
+    s->w = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
+    s->pieces = CSIMI_PUSH(arena, csimi_piece, pieces);
     s->contacts = CSIMI_PUSH(arena, csimi_sweep_contact, contacts);
     s->loop.x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     s->norms = CSIMI_PUSH(arena, csim_real, contacts);
@@ -19050,8 +19075,8 @@ static int csimi_sweep_window(const csim_solver_params *params) {
 CSIMI_FN size_t csimi_sweep_bytes(const csim_problem_size *size, const csim_solver_params *params) {
     csimi_arena arena = csimi_arena_counting();
     csimi_sweep s;
-    csimi_sweep_layout(&s, &arena, size->blocks, csimi_inverse_blocks_of(size), size->reach_blocks, size->contacts,
-                       size->terms, csimi_sweep_window(params));
+    csimi_sweep_layout(&s, &arena, size->blocks, csimi_factor_blocks_of(size), size->terms + size->reach_blocks,
+                       size->contacts, csimi_sweep_window(params));
     csimi_push(&arena, csim_certificate_bytes(size->blocks, size->contacts), 1);
     return arena.high;
 }
@@ -19070,6 +19095,7 @@ static csim_real csimi_sweep_rho(const csimi_sweep_contact *c) {
 
 static void csimi_sweep_contacts(csimi_sweep *s) {
     int m, k, at = 0;
+    for (k = 0; k < 3 * s->n; ++k) s->load += (double)s->problem->b[k] * (double)s->v[k];
     for (m = 0; m < s->contact_count; ++m) {
         csimi_sweep_contact *c = s->contacts + m;
         const csim_contact *contact = s->problem->contacts + m;
@@ -19079,8 +19105,9 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
         c->first = at;
         c->count = csimi_pieces_make(s->problem, &s->bodies, m, s->pieces + at);
         at += c->count;
-        for (k = 0; k < 3; ++k) c->phi[k] = contact->phi[k];
-        csimi_pieces_delassus(&s->bodies, s->pieces + c->first, c->count, W);
+        c->speed = csimi_contact_motion(s->problem, contact, s->v, c->free) + csimi_norm3(contact->phi);
+        for (k = 0; k < 3; ++k) c->phi[k] = c->free[k] += contact->phi[k];
+        csimi_pieces_delassus(s->pieces + c->first, c->count, W);
         csimi_local_set(&c->local, W);
         c->rho = csimi_sweep_rho(c);
         scale = csimi_max((c->local.W[0] + c->local.W[3] + c->local.W[5]) / 3, CSIMI_TINY);
@@ -19092,38 +19119,7 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
     csimi_sweep_prepare(s, 0);
 }
 
-static void csimi_sweep_free_velocity(csimi_sweep *s) {
-    int i;
-    for (i = 0; i < 3 * s->n; ++i) s->free_velocity[i] = 0;
-    for (i = 0; i < s->n; ++i) csimi_body_push(&s->bodies, i, s->problem->b + 3 * (ptrdiff_t)i, s->free_velocity);
-}
-
-/* ---- the end of a solve */
-
-CSIMI_FN void csimi_sweep_imbalance(const csimi_sweep *s, double *residual) {
-    double lambda[3];
-    int i, k, m;
-    for (i = 0; i < 3 * s->n; ++i) residual[i] = s->changes ? 0 : (double)s->problem->b[i];
-    for (m = 0; m < s->contact_count; ++m) {
-        for (i = 0; i < 3; ++i)
-            lambda[i] = (double)s->loop.x[3 * m + i] - (s->changes ? (double)s->loop.centre[3 * m + i] : 0);
-        for (k = s->contacts[m].first; k < s->contacts[m].first + s->contacts[m].count; ++k)
-            csimi_addmulT3_wide(s->pieces[k].J, lambda, residual + 3 * (ptrdiff_t)s->pieces[k].block);
-    }
-    csimi_less_product(&s->problem->A, s->v, residual);
-}
-
-/* v, which has just been made from lambda, takes one step of refinement against A itself, so that dynamics is at
-   rounding; residual [3n]. */
-static void csimi_sweep_finish(csimi_sweep *s, double *residual) {
-    int i, r;
-    csimi_sweep_imbalance(s, residual);
-    for (i = 0; i < s->n; ++i) {
-        csim_real rest[3];
-        for (r = 0; r < 3; ++r) rest[r] = (csim_real)residual[3 * i + r];
-        csimi_body_push(&s->bodies, i, rest, s->v);
-    }
-}
+/* ---- a solve */
 
 /* Runs the stages until the measure is good. */
 static void csimi_sweep_cascade(csimi_sweep *s, double good) {
@@ -19156,7 +19152,7 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
             csimi_sweep_cascade(s, good);
             if (s->loop.broken) return CSIM_RESULT_NOT_FINITE;
         }
-        csimi_sweep_finish(s, (double *)scratch);
+        csimi_bodies_velocities(&s->bodies, s->problem, s->loop.x, s->v, (double *)scratch);
         if (csim_problem_certify(s->problem, s->v, s->loop.x, scratch, bytes, certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
         if (csimi_sweep_certified(certificate, params)) return CSIM_RESULT_CONVERGED;
@@ -19181,8 +19177,9 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     s.loop.cap = csimi_imax(params->max_iterations, 1);
     s.loop.history = params->history;
     s.loop.history_capacity = params->history ? params->history_capacity : 0;
-    csimi_sweep_layout(&s, arena, s.n, csimi_bodies_inverse_blocks(problem), csimi_bodies_reach_blocks(problem),
-                       s.contact_count, csimi_pieces_count(problem), csimi_sweep_window(params));
+    csimi_sweep_layout(&s, arena, s.n, csimi_bodies_factor_blocks(problem),
+                       csimi_pieces_count(problem) + csimi_bodies_reach_blocks(problem), s.contact_count,
+                       csimi_sweep_window(params));
     scratch = csimi_push(arena, bytes, 1);
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
@@ -19190,8 +19187,8 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     if (!csimi_sweep_takes(problem) || !csimi_bodies_open(&s.bodies, problem))
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
                           "for SWEEP: positive definite, in bodies of 1 to 4 neighbouring blocks (32 named ones)");
+    csimi_bodies_velocities(&s.bodies, problem, NULL, s.v, (double *)scratch);
     csimi_sweep_contacts(&s);
-    csimi_sweep_free_velocity(&s);
     CSIMI_MEMCPY(s.loop.x, solution->lambda, vector);
     CSIMI_MEMCPY(s.loop.best, solution->lambda, vector);
     csimi_sweep_project(&s);
@@ -21546,11 +21543,13 @@ enum { CSIMI_XPBD_SUBSTEPS = 20 };
 /* An element of A. */
 typedef struct csimi_xpbd_element {
     const csim_elastic *law;
-    csimi_piece piece[3];
+    csimi_piece piece[6]; /* three terms on bodies of at most two blocks */
+    int pieces;
     csim_real T[9]; /* (1 + s K W)^-1 */
     csim_real s;
     csim_real lambda[3]; /* of the substep */
     csim_real strain[3]; /* g, m/s */
+    csim_real start[3];  /* u at v_k */
 } csimi_xpbd_element;
 
 typedef struct csimi_xpbd {
@@ -21564,7 +21563,8 @@ typedef struct csimi_xpbd {
     csim_real *W;           /* [3 contacts] diagonal of the contact's own W; tangents share the larger */
     csim_real *gap;         /* [contacts] phi_n + J_n x */
     csim_real *lambda;      /* [3 contacts] of the substep */
-    csim_real *push, *move; /* [3n] A^-1 (b - A v_k) / n, x */
+    csim_real *start;       /* [3 contacts] J v_k */
+    csim_real *w, *push, *move; /* [3n] of E (v - v_k), bodies.c: now, what a substep adds, and the mean so far */
     int substeps;
     bool odd;            /* sweeps go forth and back in turn: a stack of ten stands on 20 of them, not on 20 forth */
     csim_real inverse_n; /* 1 / n */
@@ -21583,12 +21583,14 @@ static void csimi_xpbd_layout(csimi_xpbd *s, csimi_arena *arena, const csim_prob
         B->val = CSIMI_PUSH(arena, csim_real, 9 * (size_t)size->matrix_blocks);
         s->element = CSIMI_PUSH(arena, csimi_xpbd_element, size->elastic);
     }
-    csimi_bodies_layout(&s->bodies, arena, n, csimi_inverse_blocks_of(size), size->reach_blocks);
-    s->pieces = CSIMI_PUSH(arena, csimi_piece, size->terms);
+    csimi_bodies_layout(&s->bodies, arena, n, csimi_factor_blocks_of(size));
+    s->pieces = CSIMI_PUSH(arena, csimi_piece, size->terms + size->reach_blocks);
     s->first = CSIMI_PUSH(arena, int, (size_t)contacts + 1);
     s->W = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     s->gap = CSIMI_PUSH(arena, csim_real, contacts);
     s->lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    s->start = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    s->w = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->push = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->move = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->bytes = csim_certificate_bytes(n, contacts);
@@ -21643,45 +21645,54 @@ static void csimi_xpbd_split(csimi_xpbd *s) {
     B->row[B->n] = at;
 }
 
-static void csimi_xpbd_strain(const csimi_xpbd_element *e, const csim_real *v, csim_real *u) {
-    int k;
-    for (k = 0; k < 3; ++k) u[k] = e->law->phi[k];
-    csimi_pieces_velocity(e->piece, e->law->count, v, u);
+static void csimi_xpbd_strain(const csimi_xpbd *s, const csimi_xpbd_element *e, csim_real *u) {
+    csimi_store3(u, csimi_load3(e->start));
+    csimi_pieces_velocity(e->piece, e->pieces, s->w, u);
+}
+
+/* The terms of an element as a row of its own; false where they are on larger bodies. */
+static bool csimi_xpbd_element_pieces(const csimi_xpbd *s, csimi_xpbd_element *e, const csim_real *v) {
+    csim_problem row;
+    csim_contact contact;
+    int k, most = 0;
+    CSIMI_MEMSET(&row, 0, sizeof row);
+    CSIMI_MEMSET(&contact, 0, sizeof contact);
+    row.contacts = &contact;
+    row.terms = e->law->term;
+    contact.a.count = e->law->count;
+    contact.R[0] = contact.R[4] = contact.R[8] = 1;
+    for (k = 0; k < e->law->count; ++k) most += e->law->term[k].block - s->bodies.first[e->law->term[k].block] + 1;
+    if (most > 6) return false;
+    e->pieces = csimi_pieces_make(&row, &s->bodies, 0, e->piece);
+    (void)csimi_contact_motion(&row, &contact, v, e->start);
+    for (k = 0; k < 3; ++k) e->start[k] += e->law->phi[k];
+    return true;
 }
 
 /* Pieces and T; and b - A v loses the element: += J'K u. */
 static bool csimi_xpbd_element_open(csimi_xpbd *s, csimi_xpbd_element *e, const csim_elastic *law, const csim_real *v) {
     const csim_real d = law->damping;
-    csim_real W[9], KW[9], u[3], f[3];
+    csim_real W[9], KW[9], f[3];
     int k, r;
     CSIMI_MEMSET(e, 0, sizeof *e);
     e->law = law;
     e->s = ((1 - d) * s->inverse_n + d) * s->inverse_n;
-    for (k = 0; k < law->count; ++k) {
-        csimi_piece *piece = e->piece + k;
-        piece->block = law->term[k].block;
-        piece->first = s->bodies.first[piece->block];
-        piece->size = s->bodies.size[piece->block];
-        piece->inverse = s->bodies.row[piece->block];
-        piece->reach = -1;
-        CSIMI_MEMCPY(piece->J, law->term[k].J, sizeof piece->J);
-    }
-    csimi_xpbd_strain(e, v, u);
-    csimi_mul3(law->K, u, f);
+    if (!csimi_xpbd_element_pieces(s, e, v)) return false;
+    csimi_mul3(law->K, e->start, f);
     for (k = 0; k < law->count; ++k)
         for (r = 0; r < 9; ++r)
             s->residual[3 * (ptrdiff_t)law->term[k].block + r % 3] += (double)law->term[k].J[r] * (double)f[r / 3];
-    csimi_pieces_delassus(&s->bodies, e->piece, law->count, W);
+    csimi_pieces_delassus(e->piece, e->pieces, W);
     csimi_matmul(law->K, W, KW);
     for (k = 0; k < 9; ++k) KW[k] = e->s * KW[k] + (k % 4 == 0 ? 1 : 0);
     return csimi_inverse3(KW, e->T);
 }
 
-static void csimi_xpbd_stretch(csimi_xpbd *s, csimi_xpbd_element *e, csim_real *v) {
+static void csimi_xpbd_stretch(csimi_xpbd *s, csimi_xpbd_element *e) {
     const csim_real d = e->law->damping;
     csim_real u[3], way[3], rest[3], change[3];
     int k;
-    csimi_xpbd_strain(e, v, u);
+    csimi_xpbd_strain(s, e, u);
     for (k = 0; k < 3; ++k) {
         way[k] = (1 - d) * e->strain[k] * s->inverse_n + e->s * u[k];
         rest[k] = e->lambda[k];
@@ -21692,68 +21703,68 @@ static void csimi_xpbd_stretch(csimi_xpbd *s, csimi_xpbd_element *e, csim_real *
         change[k] = -change[k];
         e->lambda[k] += change[k];
     }
-    csimi_pieces_push(&s->bodies, e->piece, e->law->count, change, v);
+    csimi_pieces_push(e->piece, e->pieces, change, s->w);
 }
 
 /* ---- one contact in one substep */
 
-static void csimi_xpbd_velocity(const csimi_xpbd *s, int c, const csim_real *v, csim_real *u) {
-    u[0] = u[1] = u[2] = 0;
-    csimi_pieces_velocity(s->pieces + s->first[c], s->first[c + 1] - s->first[c], v, u);
+static void csimi_xpbd_velocity(const csimi_xpbd *s, int c, csim_real *u) {
+    csimi_store3(u, csimi_load3(s->start + 3 * (ptrdiff_t)c));
+    csimi_pieces_velocity(s->pieces + s->first[c], s->first[c + 1] - s->first[c], s->w, u);
 }
 
 /* lambda_c of the substep goes to next. */
-static void csimi_xpbd_push(csimi_xpbd *s, int c, const csim_real *next, csim_real *v) {
+static void csimi_xpbd_push(csimi_xpbd *s, int c, const csim_real *next) {
     csim_real *lambda = s->lambda + 3 * (ptrdiff_t)c, change[3];
     int k;
     for (k = 0; k < 3; ++k) {
         change[k] = next[k] - lambda[k];
         lambda[k] = next[k];
     }
-    csimi_pieces_push(&s->bodies, s->pieces + s->first[c], s->first[c + 1] - s->first[c], change, v);
+    csimi_pieces_push(s->pieces + s->first[c], s->first[c + 1] - s->first[c], change, s->w);
 }
 
 /* Friction at the normal impulse at hand: the slip of the substep is undone as far as the cone allows. */
-static void csimi_xpbd_rub(csimi_xpbd *s, int c, csim_real *v) {
+static void csimi_xpbd_rub(csimi_xpbd *s, int c) {
     const csim_contact *law = s->problem->contacts + c;
     const csim_real *W = s->W + 3 * (ptrdiff_t)c, *now = s->lambda + 3 * (ptrdiff_t)c;
     const csim_real drag = law->law == CSIM_LAW_INVERTIBLE ? law->omega[1] / s->inverse_n : 0;
     csim_real u[3], next[3];
     int k;
-    csimi_xpbd_velocity(s, c, v, u);
+    csimi_xpbd_velocity(s, c, u);
     next[0] = now[0];
     for (k = 1; k < 3; ++k) next[k] = now[k] - (u[k] + law->phi[k] + drag * now[k]) / (W[k] + drag);
     csim_project_ellipse(law->mu[0] * next[0], law->mu[law->law == CSIM_LAW_ANISOTROPIC] * next[0], next + 1, next + 1);
-    csimi_xpbd_push(s, c, next, v);
+    csimi_xpbd_push(s, c, next);
 }
 
-static void csimi_xpbd_touch(csimi_xpbd *s, int c, csim_real *v) {
+static void csimi_xpbd_touch(csimi_xpbd *s, int c) {
     const csim_contact *law = s->problem->contacts + c;
     const csim_real W = s->W[3 * (ptrdiff_t)c], *now = s->lambda + 3 * (ptrdiff_t)c, n = 1 / s->inverse_n;
     const bool soft = law->law == CSIM_LAW_INVERTIBLE;
     const csim_real slow = soft ? law->omega[0] * n * n : 0;
     csim_real u[3], next[3] = {0, now[1], now[2]}, C, damper;
-    csimi_xpbd_velocity(s, c, v, u);
+    csimi_xpbd_velocity(s, c, u);
     C = s->gap[c] + u[0] * s->inverse_n;
     damper = soft && C < 0 ? n * s->damping : 0;
     next[0] = csimi_max(0, now[0] - (n * C + damper * u[0] + slow * now[0]) / (W * (1 + damper) + slow));
-    csimi_xpbd_push(s, c, next, v);
-    csimi_xpbd_rub(s, c, v);
+    csimi_xpbd_push(s, c, next);
+    csimi_xpbd_rub(s, c);
 }
 
 /* Joints, limits and motors: u + phi = 0 row by row, the limits of the impulse in n equal parts. */
-static void csimi_xpbd_hold(csimi_xpbd *s, int c, csim_real *v) {
+static void csimi_xpbd_hold(csimi_xpbd *s, int c) {
     const csim_contact *law = s->problem->contacts + c;
     int k;
     for (k = 0; k < 3; ++k) {
         const csim_real *now = s->lambda + 3 * (ptrdiff_t)c;
         csim_real u[3], next[3] = {now[0], now[1], now[2]};
         if (law->law == CSIM_LAW_BILATERAL && !(law->mask >> k & 1u)) continue;
-        csimi_xpbd_velocity(s, c, v, u);
+        csimi_xpbd_velocity(s, c, u);
         next[k] -= (u[k] + law->phi[k]) / s->W[3 * (ptrdiff_t)c + k];
         if (law->law == CSIM_LAW_BOX)
             next[k] = csimi_min(csimi_max(next[k], law->lo[k] * s->inverse_n), law->hi[k] * s->inverse_n);
-        csimi_xpbd_push(s, c, next, v);
+        csimi_xpbd_push(s, c, next);
     }
 }
 
@@ -21762,15 +21773,15 @@ static bool csimi_xpbd_is_joint(const csim_contact *law) {
 }
 
 /* The velocity pass: a contact that pressed keeps no normal speed, of being pushed out or left by the sweep. */
-static void csimi_xpbd_calm(csimi_xpbd *s, int c, csim_real *v) {
+static void csimi_xpbd_calm(csimi_xpbd *s, int c) {
     const csim_contact *law = s->problem->contacts + c;
     const csim_real *now = s->lambda + 3 * (ptrdiff_t)c;
     csim_real u[3], next[3] = {now[0], now[1], now[2]};
     if (!(now[0] > 0) || law->law == CSIM_LAW_INVERTIBLE || csimi_xpbd_is_joint(law)) return;
-    csimi_xpbd_velocity(s, c, v, u);
+    csimi_xpbd_velocity(s, c, u);
     next[0] = csimi_max(0, now[0] - u[0] / s->W[3 * (ptrdiff_t)c]);
-    csimi_xpbd_push(s, c, next, v);
-    csimi_xpbd_rub(s, c, v);
+    csimi_xpbd_push(s, c, next);
+    csimi_xpbd_rub(s, c);
 }
 
 /* ---- the step */
@@ -21782,24 +21793,22 @@ static bool csimi_xpbd_open(csimi_xpbd *s, const csim_solver_params *params, con
     s->inverse_n = 1 / (csim_real)s->substeps;
     s->damping = params->damping;
     if (!csimi_bodies_open(&s->bodies, &s->inner)) return false;
-    for (i = 0; i < 3 * p->A.n; ++i) {
-        s->residual[i] = (double)p->b[i];
-        s->push[i] = s->move[i] = 0;
-    }
+    csimi_problem_load(p, NULL, s->residual);
     csimi_less_product(&p->A, start->v, s->residual);
     for (i = 0; i < s->elements; ++i)
         if (!csimi_xpbd_element_open(s, s->element + i, p->structure->elastic + i, start->v)) return false;
-    for (i = 0; i < p->A.n; ++i) {
-        csim_real load[3];
-        for (k = 0; k < 3; ++k) load[k] = (csim_real)s->residual[3 * i + k] * s->inverse_n;
-        csimi_body_push(&s->bodies, i, load, s->push);
+    csimi_bodies_whiten(&s->bodies, s->residual);
+    for (i = 0; i < 3 * p->A.n; ++i) {
+        s->push[i] = (csim_real)s->residual[i] * s->inverse_n;
+        s->w[i] = s->move[i] = 0;
     }
     for (c = 0; c < p->contact_count; ++c) {
         csim_real W[9], *D = s->W + 3 * (ptrdiff_t)c;
         s->first[c] = at;
         at += csimi_pieces_make(&s->inner, &s->bodies, c, s->pieces + at);
         s->first[c + 1] = at;
-        csimi_pieces_delassus(&s->bodies, s->pieces + s->first[c], at - s->first[c], W);
+        (void)csimi_contact_motion(p, p->contacts + c, start->v, s->start + 3 * (ptrdiff_t)c);
+        csimi_pieces_delassus(s->pieces + s->first[c], at - s->first[c], W);
         for (k = 0; k < 3; ++k) D[k] = W[4 * k];
         if (!csimi_xpbd_is_joint(p->contacts + c)) D[1] = D[2] = csimi_max(W[4], W[8]);
         for (k = 0; k < 3; ++k)
@@ -21811,33 +21820,41 @@ static bool csimi_xpbd_open(csimi_xpbd *s, const csim_solver_params *params, con
 
 static void csimi_xpbd_substep(csimi_xpbd *s, csim_solution *solution) {
     const int contacts = s->problem->contact_count, n = 3 * s->problem->A.n, rows = s->elements + contacts;
-    csim_real *v = solution->v, u[3];
+    csim_real u[3];
     int c, i, k;
-    for (i = 0; i < n; ++i) v[i] += s->push[i];
+    for (i = 0; i < n; ++i) s->w[i] += s->push[i];
     CSIMI_MEMSET(s->lambda, 0, 3 * (size_t)contacts * sizeof *s->lambda);
     for (i = 0; i < s->elements; ++i)
         for (k = 0; k < 3; ++k) s->element[i].lambda[k] = 0;
     for (i = 0; i < rows; ++i) {
         c = (s->odd ? rows - 1 - i : i) - s->elements;
         if (c < 0)
-            csimi_xpbd_stretch(s, s->element + s->elements + c, v);
+            csimi_xpbd_stretch(s, s->element + s->elements + c);
         else if (csimi_xpbd_is_joint(s->problem->contacts + c))
-            csimi_xpbd_hold(s, c, v);
+            csimi_xpbd_hold(s, c);
         else
-            csimi_xpbd_touch(s, c, v);
+            csimi_xpbd_touch(s, c);
     }
     s->odd = !s->odd;
     for (c = 0; c < contacts; ++c) {
-        csimi_xpbd_velocity(s, c, v, u);
+        csimi_xpbd_velocity(s, c, u);
         s->gap[c] += u[0] * s->inverse_n;
     }
     for (i = 0; i < s->elements; ++i) {
-        csimi_xpbd_strain(s->element + i, v, u);
+        csimi_xpbd_strain(s, s->element + i, u);
         for (k = 0; k < 3; ++k) s->element[i].strain[k] += u[k] * s->inverse_n;
     }
-    for (i = 0; i < n; ++i) s->move[i] += v[i] * s->inverse_n;
-    for (c = 0; c < contacts; ++c) csimi_xpbd_calm(s, c, v);
+    for (i = 0; i < n; ++i) s->move[i] += s->w[i] * s->inverse_n;
+    for (c = 0; c < contacts; ++c) csimi_xpbd_calm(s, c);
     for (i = 0; i < 3 * contacts; ++i) solution->lambda[i] += s->lambda[i];
+}
+
+/* to = v_k + E^-1 w */
+static void csimi_xpbd_velocities(csimi_xpbd *s, const csim_real *w, const csim_real *start, csim_real *to) {
+    int i;
+    for (i = 0; i < 3 * s->problem->A.n; ++i) s->residual[i] = (double)w[i];
+    csimi_bodies_restore(&s->bodies, s->residual);
+    for (i = 0; i < 3 * s->problem->A.n; ++i) to[i] = start[i] + (csim_real)s->residual[i];
 }
 
 static csim_result csimi_xpbd_run(csimi_xpbd *s, const csim_solver_params *params, csim_solution *solution,
@@ -21849,6 +21866,8 @@ static csim_result csimi_xpbd_run(csimi_xpbd *s, const csim_solver_params *param
     CSIMI_MEMSET(solution->lambda, 0, 3 * (size_t)p->contact_count * sizeof *solution->lambda);
     for (k = 0; k < s->substeps; ++k) csimi_xpbd_substep(s, solution);
     outcome->iterations = outcome->outer = s->substeps;
+    csimi_xpbd_velocities(s, s->move, solution->v, s->move);
+    csimi_xpbd_velocities(s, s->w, solution->v, solution->v);
     if (params->move) CSIMI_MEMCPY(params->move, s->move, 3 * (size_t)p->A.n * sizeof *s->move);
     if (!csimi_all_finite(solution->v, 3 * p->A.n) || !csimi_all_finite(s->move, 3 * p->A.n) ||
         csim_problem_certify(p, solution->v, solution->lambda, s->residual, s->bytes, f) != CSIM_OK)
@@ -22357,7 +22376,8 @@ typedef struct csimi_lift {
     csimi_bodies bodies;
     csimi_piece *pieces;
     int *first;          /* [contacts + 1] pieces of each contact */
-    csim_real *v, *load; /* [3n] A^-1 J' raw; of products */
+    csim_real *v, *load; /* [3n] A^-1 J' raw, of bodies E'^-1 J' raw; of products */
+    csim_real *free;     /* [3n] A^-1 b */
     csim_real *krylov;   /* [21 n] */
     csim_real *dense;    /* [9 contacts^2] where W is formed */
     csim_real tolerance; /* of conjugate gradients */
@@ -22367,11 +22387,12 @@ typedef struct csimi_lift {
 static void csimi_lift_layout(csimi_lift *l, csimi_arena *arena, const csim_problem_size *size) {
     const int n = size->blocks, contacts = size->contacts;
     const size_t few = (size_t)csimi_imin(contacts, CSIMI_LIFT_DENSE);
-    csimi_bodies_layout(&l->bodies, arena, n, csimi_inverse_blocks_of(size), size->reach_blocks);
-    l->pieces = CSIMI_PUSH(arena, csimi_piece, size->terms);
+    csimi_bodies_layout(&l->bodies, arena, n, csimi_factor_blocks_of(size));
+    l->pieces = CSIMI_PUSH(arena, csimi_piece, size->terms + size->reach_blocks);
     l->first = CSIMI_PUSH(arena, int, (size_t)contacts + 1);
     l->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     l->load = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
+    l->free = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     l->krylov = CSIMI_PUSH(arena, csim_real, 21 * (size_t)n);
     l->dense = CSIMI_PUSH(arena, csim_real, 9 * few * few);
 }
@@ -22418,21 +22439,14 @@ static void csimi_lift_zero(csimi_lift *l, csim_real *x) {
     CSIMI_MEMSET(x, 0, 3 * (size_t)l->problem->A.n * sizeof *x);
 }
 
-/* g += J' x of contact c */
-static void csimi_lift_scatter(const csimi_lift *l, int c, const csim_real *x, csim_real *g) {
-    int k;
-    for (k = l->first[c]; k < l->first[c + 1]; ++k)
-        csimi_addmulT3(l->pieces[k].J, x, g + 3 * (ptrdiff_t)l->pieces[k].block);
+/* g += J' x of contact c; of bodies w += E'^-1 J' x */
+static void csimi_lift_push(const csimi_lift *l, int c, const csim_real *x, csim_real *g) {
+    csimi_pieces_push(l->pieces + l->first[c], l->first[c + 1] - l->first[c], x, g);
 }
 
 static void csimi_lift_gather(const csimi_lift *l, int c, const csim_real *v, csim_real *u) {
     u[0] = u[1] = u[2] = 0;
     csimi_pieces_velocity(l->pieces + l->first[c], l->first[c + 1] - l->first[c], v, u);
-}
-
-/* y += A^-1 J' x of contact c, bodies */
-static void csimi_lift_push(const csimi_lift *l, int c, const csim_real *x, csim_real *y) {
-    csimi_pieces_push(&l->bodies, l->pieces + l->first[c], l->first[c + 1] - l->first[c], x, y);
 }
 
 /* ---- W for csimi_delassus, raw */
@@ -22466,7 +22480,7 @@ static void csimi_lift_krylov_product(csimi_delassus *W, const csim_real *x, csi
     csimi_lift *l = (csimi_lift *)W->from;
     int c;
     csimi_lift_zero(l, l->load);
-    for (c = 0; c < W->contacts; ++c) csimi_lift_scatter(l, c, x + 3 * (ptrdiff_t)c, l->load);
+    for (c = 0; c < W->contacts; ++c) csimi_lift_push(l, c, x + 3 * (ptrdiff_t)c, l->load);
     csimi_lift_zero(l, l->v);
     csimi_lift_solve_A(l, l->load, l->v, l->tolerance);
     for (c = 0; c < W->contacts; ++c) csimi_lift_gather(l, c, l->v, y + 3 * (ptrdiff_t)c);
@@ -22482,7 +22496,7 @@ static void csimi_lift_columns(csimi_lift *l, csimi_delassus *W, bool dense) {
             csim_real unit[3] = {0, 0, 0}, u[3];
             unit[k] = 1;
             csimi_lift_zero(l, l->load);
-            csimi_lift_scatter(l, c, unit, l->load);
+            csimi_lift_push(l, c, unit, l->load);
             csimi_lift_zero(l, l->v);
             csimi_lift_solve_A(l, l->load, l->v, rough);
             for (m = dense ? 0 : c; m < (dense ? nc : c + 1); ++m) {
@@ -22506,8 +22520,7 @@ static void csimi_lift_bodies_open(csimi_lift *l, csimi_delassus *W) {
     W->change = csimi_lift_bodies_change;
     W->product = csimi_lift_bodies_product;
     for (c = 0; c < W->contacts; ++c)
-        csimi_pieces_delassus(&l->bodies, l->pieces + l->first[c], l->first[c + 1] - l->first[c],
-                              W->diagonal + 9 * (ptrdiff_t)c);
+        csimi_pieces_delassus(l->pieces + l->first[c], l->first[c + 1] - l->first[c], W->diagonal + 9 * (ptrdiff_t)c);
 }
 
 static void csimi_lift_krylov_open(csimi_lift *l, csimi_delassus *W) {
@@ -22525,14 +22538,24 @@ static void csimi_lift_krylov_open(csimi_lift *l, csimi_delassus *W) {
     W->product = csimi_lift_krylov_product;
 }
 
-/* v = A^-1 b without contacts. */
-static void csimi_lift_free_velocity(csimi_lift *l, csim_real *v) {
-    int i;
+/* v = A^-1 (b + J' lambda), lambda may be null; scratch [3n]. By conjugate gradients solved twice, the second time for
+   what the first left, so that dynamics is at rounding. */
+static void csimi_lift_velocities(csimi_lift *l, const csim_real *lambda, csim_real *v, double *scratch) {
+    const csim_problem *p = l->problem;
+    int pass, i;
+    if (l->direct) {
+        csimi_bodies_velocities(&l->bodies, p, lambda, v, scratch);
+        return;
+    }
     csimi_lift_zero(l, v);
-    if (l->direct)
-        for (i = 0; i < l->problem->A.n; ++i) csimi_body_push(&l->bodies, i, l->problem->b + 3 * (ptrdiff_t)i, v);
-    else
-        csimi_lift_solve_A(l, l->problem->b, v, l->tolerance);
+    for (pass = 0; pass < 2 && !l->broken; ++pass) {
+        csimi_problem_load(p, lambda, scratch);
+        csimi_less_product(&p->A, v, scratch);
+        for (i = 0; i < 3 * p->A.n; ++i) l->load[i] = (csim_real)scratch[i];
+        csimi_lift_zero(l, l->v);
+        csimi_lift_solve_A(l, l->load, l->v, l->tolerance);
+        for (i = 0; i < 3 * p->A.n; ++i) v[i] += l->v[i];
+    }
 }
 
 /* Pieces of the contacts, and the bodies where A is a set of them; false when those are not positive definite. */
@@ -22552,7 +22575,8 @@ static bool csimi_lift_bind(csimi_lift *l) {
 }
 
 /* W and q of the problem; false when A is not positive definite or a row of J is empty. q passes through r. */
-static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_params *params, csim_real *q) {
+static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_params *params, csim_real *q,
+                            double *scratch) {
     const csim_problem *p = l->problem;
     int c, k;
     l->tolerance = csimi_max(CSIM_R(1e-6) * params->tolerance, 64 * CSIMI_EPS);
@@ -22562,10 +22586,10 @@ static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_
         csimi_lift_bodies_open(l, W);
     else
         csimi_lift_krylov_open(l, W);
-    csimi_lift_free_velocity(l, l->load);
+    csimi_lift_velocities(l, NULL, l->free, scratch);
     for (c = 0; c < W->contacts; ++c) {
         csim_real *u = q + 3 * (ptrdiff_t)c;
-        csimi_lift_gather(l, c, l->load, u);
+        (void)csimi_contact_motion(p, p->contacts + c, l->free, u);
         for (k = 0; k < 3; ++k) u[k] += p->contacts[c].phi[k];
     }
     if (l->broken || !csimi_delassus_scale(W, q)) return false;
@@ -22575,38 +22599,6 @@ static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_
 }
 
 /* ---- the end of a solve */
-
-/* residual [3n] = b + J' lambda - A v, in double */
-static void csimi_lift_imbalance(const csimi_lift *l, const csim_real *lambda, const csim_real *v, double *residual) {
-    int i, k, m;
-    for (i = 0; i < 3 * l->problem->A.n; ++i) residual[i] = (double)l->problem->b[i];
-    for (m = 0; m < l->problem->contact_count; ++m)
-        for (k = l->first[m]; k < l->first[m + 1]; ++k) {
-            const csim_real *J = l->pieces[k].J, *x = lambda + 3 * (ptrdiff_t)m;
-            double *y = residual + 3 * (ptrdiff_t)l->pieces[k].block;
-            for (i = 0; i < 3; ++i)
-                y[i] += (double)J[i] * (double)x[0] + (double)J[3 + i] * (double)x[1] + (double)J[6 + i] * (double)x[2];
-        }
-    csimi_less_product(&l->problem->A, v, residual);
-}
-
-/* v = A^-1 (b + J' lambda): solved twice, the second time for what the first left, so that dynamics is at rounding. */
-static void csimi_lift_velocities(csimi_lift *l, const csim_real *lambda, csim_real *v, double *residual) {
-    const int n = l->problem->A.n;
-    int pass, i;
-    csimi_lift_zero(l, v);
-    for (pass = 0; pass < 2 && !l->broken; ++pass) {
-        csimi_lift_imbalance(l, lambda, v, residual);
-        for (i = 0; i < 3 * n; ++i) l->load[i] = (csim_real)residual[i];
-        if (l->direct) {
-            for (i = 0; i < n; ++i) csimi_body_push(&l->bodies, i, l->load + 3 * (ptrdiff_t)i, v);
-        } else {
-            csimi_lift_zero(l, l->v);
-            csimi_lift_solve_A(l, l->load, l->v, l->tolerance);
-            for (i = 0; i < 3 * n; ++i) v[i] += l->v[i];
-        }
-    }
-}
 
 CSIMI_FN bool csimi_lift_judge(const csim_problem *problem, csimi_arena *arena, const csim_tasks *tasks,
                                csim_solution *solution, csim_certificate *certificate, int *products) {
@@ -22676,7 +22668,7 @@ CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_so
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
                           "csim_solver_bytes of the problem's size");
-    if (!csimi_lift_open(&l, &W, params, r))
+    if (!csimi_lift_open(&l, &W, params, r, (double *)scratch))
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
                           "positive definite, with every contact on blocks that can move");
     outcome->solver = params->solver;
@@ -22967,7 +22959,7 @@ CSIM_API csim_problem_size csim_problem_measure(const csim_problem *problem) {
     size.links = csimi_chains_links(s);
     size.elastic = s ? csimi_imax(s->elastic_count, 0) : 0;
     size.rigid = csimi_sweep_takes(problem);
-    size.inverse_blocks = csimi_bodies_inverse_blocks(problem);
+    size.inverse_blocks = csimi_bodies_factor_blocks(problem);
     size.reach_blocks = csimi_bodies_reach_blocks(problem);
     return size;
 }
@@ -29337,8 +29329,10 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0 && n->tree_span <= 14;
     merged = n->joints > 0 && n->springs > 0 ? csimi_imin(2 * n->rigids, CSIMI_BODY_LARGEST) : 0;
     size.inverse_blocks = n->coords > 0 || merged ? 4 * blocks + n->tree_span * n->coords + merged * 2 * n->rigids : 0;
-    size.reach_blocks = /* two sides; a gear: two more */
-        n->coords > 0 || merged ? csimi_imax(n->tree_span, merged) * (2 * rows + 2 * n->joints) : 0;
+    size.reach_blocks = 2 * CSIMI_BOND_ROWS * n->joints; /* rows on the turning alone of a rigid body */
+    if (size.elastic > 0) size.reach_blocks += 3 * size.terms;
+    if (n->coords > 0 || merged) /* two sides; a gear: two more */
+        size.reach_blocks += csimi_imax(n->tree_span, merged) * (2 * rows + 2 * n->joints);
     if (solver->solver == CSIM_SOLVER_XPBD) csimi_push(&arena, 3 * sizeof(csim_real) * (size_t)blocks, 1);
     csimi_push(&arena, csim_solver_bytes(&size, solver), 1);
     csimi_push(&arena, sizeof(int) * (size_t)blocks, 1);                /* union-find, before the first island */

@@ -50,7 +50,7 @@ typedef struct csim_contact {
 
 /* An element of A: A holds J'K J over its terms and b holds -J'K phi, u = J v + phi the rate at which it strains. */
 typedef struct csim_elastic {
-    int count;         /* of terms, 1..3 */
+    int count;         /* of terms, 1..3, on bodies of one or two blocks */
     csim_term term[3];
     csim_real K[9];    /* kg, symmetric and positive semidefinite: h^2 times stiffness plus h times damping */
     csim_real phi[3];  /* m/s, of ends that are driven and have no block */

@@ -1,4 +1,6 @@
-/* solve/bodies: A as small dense bodies, each inverted once, and the rows of contacts on them. */
+/* solve/bodies: A as small dense bodies, each factored once, A = E' E, and the rows of contacts on them. In w = E v the
+   matrix is the identity: a row J of a contact is J E^-1, its impulse changes w by the transpose of the same numbers, and
+   W = J E^-1 (J E^-1)'. On a tree E^-1 reaches from a link to its root and nowhere else, where A^-1 is full. */
 #include "private.h"
 
 /* ---- bodies */
@@ -30,7 +32,7 @@ CSIMI_FN bool csimi_bodies_take(const csim_problem *problem) {
     return i >= 0;
 }
 
-CSIMI_FN int csimi_bodies_inverse_blocks(const csim_problem *problem) {
+CSIMI_FN int csimi_bodies_factor_blocks(const csim_problem *problem) {
     int i = 0, body = 0, end, sum = 0;
     for (; i < problem->A.n; i = end) {
         end = csimi_body_end(problem, i, &body);
@@ -40,32 +42,33 @@ CSIMI_FN int csimi_bodies_inverse_blocks(const csim_problem *problem) {
     return sum;
 }
 
-CSIMI_FN int csimi_inverse_blocks_of(const csim_problem_size *size) {
+CSIMI_FN int csimi_factor_blocks_of(const csim_problem_size *size) {
     return size->inverse_blocks > 0 ? size->inverse_blocks : CSIMI_BODY_BLOCKS * size->blocks;
 }
 
-CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int inverse, int reach) {
-    const size_t widest = 3 * (size_t)csimi_imin(n, CSIMI_BODY_LARGEST);
+CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int factor_blocks) {
+    b->n = n;
     b->first = CSIMI_PUSH(arena, int, n);
     b->size = CSIMI_PUSH(arena, int, n);
     b->row = CSIMI_PUSH(arena, int, n);
-    b->inverse = CSIMI_PUSH(arena, csim_real, 9 * (size_t)inverse);
-    b->reach = CSIMI_PUSH(arena, csim_real, 9 * (size_t)reach);
-    b->dense = CSIMI_PUSH(arena, double, widest *widest);
+    b->on = CSIMI_PUSH(arena, unsigned, n);
+    b->rows = CSIMI_PUSH(arena, double, 9 * (size_t)csimi_imin(n, CSIMI_BODY_LARGEST));
+    b->factor = CSIMI_PUSH(arena, double, 9 * (size_t)factor_blocks);
 }
 
-/* Inverse of a symmetric 3x3 block from its lower triangle, by H = L' D L: what is zero stays so to the bit. False when
-   a pivot is not positive. */
-static bool csimi_pivot_inverse(const double *H, double *X) {
+/* C of a symmetric 3x3 block H (its lower triangle), H^-1 = C C', lower triangular: what is zero stays so to the bit.
+   False when a pivot is not positive. */
+static bool csimi_pivot(const double *H, double *C) {
     const double p = H[8], l0 = H[6] / p, l1 = H[7] / p, q = H[4] - l1 * H[7], h = H[3] - l1 * H[6], l = h / q;
     const double r = H[0] - l0 * H[6] - l * h;
     if (!(p > 0 && q > 0 && r > 0)) return false;
-    X[0] = 1 / r;
-    X[3] = X[1] = -l * X[0];
-    X[4] = 1 / q - l * X[3];
-    X[6] = X[2] = -l0 * X[0] - l1 * X[3];
-    X[7] = X[5] = -l0 * X[3] - l1 * X[4];
-    X[8] = 1 / p - l0 * X[6] - l1 * X[7];
+    C[0] = 1 / csimi_sqrt64(r);
+    C[3] = -l * C[0];
+    C[6] = (l * l1 - l0) * C[0];
+    C[4] = 1 / csimi_sqrt64(q);
+    C[7] = -l1 * C[4];
+    C[8] = 1 / csimi_sqrt64(p);
+    C[1] = C[2] = C[5] = 0;
     return true;
 }
 
@@ -107,92 +110,86 @@ static void csimi_body_read(const csim_block_matrix *A, int first, int m, double
     }
 }
 
-/* H = L' D L by blocks from the last row up: a tree whose base comes first fills no zero of H this way (Featherstone
-   2008, 6.5). Leaves the inverse of D on the diagonal and -L_ki in block (i, k). */
+/* A = E' E by blocks from the last row up, E lower triangular: a tree whose base comes first fills no zero of A this
+   way (Featherstone 2008, 6.5). Leaves E_kk^-1 = C on the diagonal and -E_ki = -C' A_ki in block (k, i). */
 static bool csimi_body_factor(int m, double *H, unsigned *on) {
     int i, j, k, r;
     for (k = m - 1; k >= 0; --k) {
-        double *pivot = H + 9 * (ptrdiff_t)(m * k + k), inverse[9];
-        if (!csimi_pivot_inverse(pivot, inverse)) return false;
-        for (r = 0; r < 9; ++r) pivot[r] = -inverse[r];
+        double *row = H + 9 * (ptrdiff_t)(m * k), C[9];
+        if (!csimi_pivot(row + 9 * k, C)) return false;
+        for (r = 0; r < 9; ++r) row[9 * k + r] = C[r];
+        for (r = 0; r < 9; ++r) C[r] = -C[r];
         for (i = 0; i < k; ++i) {
-            double *N = H + 9 * (ptrdiff_t)(m * i + k);
+            double E[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
             if (!(on[k] >> i & 1u)) continue;
-            for (r = 0; r < 9; ++r) N[r] = 0;
-            csimi_add_product(pivot, H + 9 * (ptrdiff_t)(m * k + i), N);
+            csimi_add_productT(C, row + 9 * i, E);
+            for (r = 0; r < 9; ++r) row[9 * i + r] = E[r];
+            for (r = 0; r < 9; ++r) E[r] = -E[r];
             for (j = 0; j <= i; ++j) {
                 double *to = H + 9 * (ptrdiff_t)(m * i + j);
                 if (!(on[k] >> j & 1u)) continue;
                 for (r = 0; r < 9 && !(on[i] >> j & 1u); ++r) to[r] = 0;
                 on[i] |= 1u << j;
-                csimi_add_productT(N, H + 9 * (ptrdiff_t)(m * k + j), to);
+                csimi_add_productT(E, row + 9 * j, to);
             }
         }
-        for (r = 0; r < 9; ++r) pivot[r] = inverse[r];
-    }
-    return true;
-}
-
-/* The inverse X from the factor, from the first row down: L X = D^-1 L'^-1 is zero below the diagonal, so that X_kj =
-   -sum L_ki X_ij there, and X_kk = D_k^-1 - sum L_ki X_ik. */
-static void csimi_body_unfold(int m, double *H, const unsigned *on) {
-    int i, j, k, r;
-    for (k = 0; k < m; ++k) {
-        double *row = H + 9 * (ptrdiff_t)(m * k);
-        for (j = 0; j < 9 * k; ++j) row[j] = 0;
-        for (i = 0; i < k; ++i)
-            for (j = 0; j < k && on[k] >> i & 1u; ++j)
-                csimi_add_product(H + 9 * (ptrdiff_t)(m * i + k), H + 9 * (ptrdiff_t)(m * i + j), row + 9 * j);
-        for (i = 0; i < k; ++i) {
-            double *N = H + 9 * (ptrdiff_t)(m * i + k), X[9];
-            for (r = 0; r < 3; ++r) {
-                X[r] = row[9 * i + 3 * r];
-                X[3 + r] = row[9 * i + 3 * r + 1];
-                X[6 + r] = row[9 * i + 3 * r + 2];
-            }
-            if (on[k] >> i & 1u) csimi_add_product(N, X, row + 9 * k);
-            for (r = 0; r < 9; ++r) N[r] = X[r];
-        }
-    }
-}
-
-/* Inverse of the dense body [first, end) into its rows of b->inverse. */
-static CSIMI_NOINLINE bool csimi_body_invert(csimi_bodies *b, const csim_block_matrix *A, int first, int end) {
-    unsigned on[CSIMI_BODY_LARGEST];
-    const int m = end - first;
-    csim_real *inverse = b->inverse + 9 * (ptrdiff_t)b->row[first];
-    int k;
-    csimi_body_read(A, first, m, b->dense, on);
-    if (!csimi_body_factor(m, b->dense, on)) return false;
-    csimi_body_unfold(m, b->dense, on);
-    for (k = 0; k < 9 * m * m; k += 3) {
-        inverse[k] = (csim_real)b->dense[k];
-        inverse[k + 1] = (csim_real)b->dense[k + 1];
-        inverse[k + 2] = (csim_real)b->dense[k + 2];
     }
     return true;
 }
 
 CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_problem *problem) {
     int i, k, end, row = 0, body = 0;
-    b->reached = 0;
-    for (i = 0; i < problem->A.n; i = end) {
+    for (i = 0; i < b->n; i = end) {
         end = csimi_body_end(problem, i, &body);
+        csimi_body_read(&problem->A, i, end - i, b->factor + 9 * (ptrdiff_t)row, b->on + i);
+        if (!csimi_body_factor(end - i, b->factor + 9 * (ptrdiff_t)row, b->on + i)) return false;
         for (k = i; k < end; ++k) {
             b->first[k] = i;
             b->size[k] = end - i;
             b->row[k] = row;
             row += end - i;
         }
-        if (!csimi_body_invert(b, &problem->A, i, end)) return false;
     }
     return true;
 }
 
-CSIMI_FN void csimi_body_push(const csimi_bodies *b, int i, const csim_real *x, csim_real *y) {
-    const csim_real *inverse = b->inverse + 9 * (ptrdiff_t)b->row[i];
-    int k;
-    for (k = 0; k < b->size[i]; ++k) csimi_addmulT3(inverse + 9 * k, x, y + 3 * (ptrdiff_t)(b->first[i] + k));
+static void csimi_addmul3_double(const double *M, const double *x, double *y) {
+    y[0] += M[0] * x[0] + M[1] * x[1] + M[2] * x[2];
+    y[1] += M[3] * x[0] + M[4] * x[1] + M[5] * x[2];
+    y[2] += M[6] * x[0] + M[7] * x[1] + M[8] * x[2];
+}
+
+/* y += M' x */
+static void csimi_addmulT3_double(const double *M, const double *x, double *y) {
+    y[0] += M[0] * x[0] + M[3] * x[1] + M[6] * x[2];
+    y[1] += M[1] * x[0] + M[4] * x[1] + M[7] * x[2];
+    y[2] += M[2] * x[0] + M[5] * x[1] + M[8] * x[2];
+}
+
+CSIMI_FN void csimi_bodies_whiten(const csimi_bodies *b, double *x) {
+    int i, k;
+    for (k = b->n - 1; k >= 0; --k) {
+        const double *E = b->factor + 9 * (ptrdiff_t)b->row[k], *C = E + 9 * (k - b->first[k]);
+        double *body = x + 3 * (ptrdiff_t)b->first[k], *own = x + 3 * (ptrdiff_t)k;
+        own[0] = C[0] * own[0] + C[3] * own[1] + C[6] * own[2];
+        own[1] = C[4] * own[1] + C[7] * own[2];
+        own[2] = C[8] * own[2];
+        for (i = 0; E < C; ++i, E += 9)
+            if (b->on[k] >> i & 1u) csimi_addmulT3_double(E, own, body + 3 * i);
+    }
+}
+
+CSIMI_FN void csimi_bodies_restore(const csimi_bodies *b, double *x) {
+    int i, k;
+    for (k = 0; k < b->n; ++k) {
+        const double *E = b->factor + 9 * (ptrdiff_t)b->row[k], *C = E + 9 * (k - b->first[k]);
+        double *body = x + 3 * (ptrdiff_t)b->first[k], *own = x + 3 * (ptrdiff_t)k;
+        for (i = 0; E < C; ++i, E += 9)
+            if (b->on[k] >> i & 1u) csimi_addmul3_double(E, body + 3 * i, own);
+        own[2] = C[6] * own[0] + C[7] * own[1] + C[8] * own[2];
+        own[1] = C[3] * own[0] + C[4] * own[1];
+        own[0] = C[0] * own[0];
+    }
 }
 
 CSIMI_FN void csimi_less_product(const csim_block_matrix *A, const csim_real *v, double *residual) {
@@ -202,80 +199,130 @@ CSIMI_FN void csimi_less_product(const csim_block_matrix *A, const csim_real *v,
             csimi_submul3_wide(A->val + 9 * (ptrdiff_t)k, v + 3 * (ptrdiff_t)A->col[k], residual + 3 * (ptrdiff_t)i);
 }
 
+CSIMI_FN void csimi_problem_load(const csim_problem *p, const csim_real *lambda, double *g) {
+    int i, k, m;
+    for (i = 0; i < 3 * p->A.n; ++i) g[i] = (double)p->b[i];
+    for (m = 0; lambda && m < p->contact_count; ++m) {
+        const csim_contact *c = p->contacts + m;
+        double world[3] = {0, 0, 0}, impulse[3];
+        for (i = 0; i < 3; ++i) impulse[i] = (double)lambda[3 * (ptrdiff_t)m + i];
+        csimi_addmulT3_wide(c->R, impulse, world);
+        for (k = c->a.first; k < c->a.first + c->a.count; ++k)
+            csimi_addmulT3_wide(p->terms[k].J, world, g + 3 * (ptrdiff_t)p->terms[k].block);
+        for (i = 0; i < 3; ++i) world[i] = -world[i];
+        for (k = c->b.first; k < c->b.first + c->b.count; ++k)
+            csimi_addmulT3_wide(p->terms[k].J, world, g + 3 * (ptrdiff_t)p->terms[k].block);
+    }
+}
+
+CSIMI_FN void csimi_bodies_velocities(const csimi_bodies *b, const csim_problem *p, const csim_real *lambda,
+                                      csim_real *v, double *scratch) {
+    int i;
+    csimi_problem_load(p, lambda, scratch);
+    csimi_bodies_whiten(b, scratch);
+    csimi_bodies_restore(b, scratch);
+    for (i = 0; i < 3 * b->n; ++i) v[i] = (csim_real)scratch[i];
+}
+
 /* ---- the rows of a contact */
 
-/* Number of the body of a block among those that the structure names. */
-static int csimi_named_body(const csim_structure *s, int block) {
-    int low = 0, high = s->body_count;
-    while (high - low > 1) {
-        const int middle = (low + high) / 2;
-        if (s->body_first[middle] <= block)
-            low = middle;
-        else
-            high = middle;
+/* The blocks [first, end) of the body of a block that lies in one of neighbours or in a named one. */
+static void csimi_body_around(const csim_problem *p, int block, int *first, int *end) {
+    const csim_block_matrix *A = &p->A;
+    const csim_structure *s = p->structure;
+    int i;
+    if (s && s->body_count > 0 && s->body_first) {
+        int low = 0, high = s->body_count;
+        while (high - low > 1) {
+            const int middle = (low + high) / 2;
+            if (s->body_first[middle] <= block)
+                low = middle;
+            else
+                high = middle;
+        }
+        *first = s->body_first[low];
+        *end = s->body_first[low + 1];
+        return;
     }
-    return low;
+    *first = block;
+    for (i = block - 1; i >= 0 && i > block - CSIMI_BODY_BLOCKS; --i)
+        if (A->col[A->row[i + 1] - 1] >= *first) *first = i;
+    for (i = *end = *first; i <= *end && *end < A->n && i < *first + CSIMI_BODY_BLOCKS; ++i)
+        *end = csimi_imax(*end, A->col[A->row[i + 1] - 1]);
+    ++*end;
 }
 
 CSIMI_FN int csimi_bodies_reach_blocks(const csim_problem *p) {
-    const csim_structure *s = p->structure;
-    int m, k, end, sum = 0, largest = 0;
-    if (!s || !s->body_first) return 0;
-    for (k = 0; k < s->body_count; ++k) largest = csimi_imax(largest, s->body_first[k + 1] - s->body_first[k]);
-    if (largest <= CSIMI_BODY_BLOCKS) return 0;
+    int m, k, end, sum = 0;
+    if (p->structure && p->structure->elastic_count > 0) /* bodies of at most four blocks are left without elements */
+        return (CSIMI_BODY_BLOCKS - 1) * csimi_pieces_count(p);
+    if (!csimi_bodies_take(p)) return 0;
     for (m = 0; m < p->contact_count; ++m) {
         const csim_side *side = &p->contacts[m].a;
-        int last = -1;
-        for (; side; side = side == &p->contacts[m].a ? &p->contacts[m].b : NULL)
-            for (k = side->first, end = k + side->count; k < end; ++k) {
-                const int body = csimi_named_body(s, p->terms[k].block);
-                const int size = s->body_first[body + 1] - s->body_first[body];
-                if (body != last && size > CSIMI_BODY_BLOCKS) sum += size;
-                last = body;
+        for (; side; side = side == &p->contacts[m].a ? &p->contacts[m].b : NULL) {
+            int first = 0, last = 0; /* of the body at hand */
+            for (k = side->first, end = k + side->count; k < end; ++k, --sum) {
+                if (p->terms[k].block >= first && p->terms[k].block < last) continue;
+                csimi_body_around(p, p->terms[k].block, &first, &last);
+                sum += last - first;
             }
+        }
     }
     return sum;
 }
 
-/* J A^-1 of each run of pieces on one large body: every piece pushes the whole body, and together they do it once. */
-static void csimi_pieces_reach(csimi_bodies *b, csimi_piece *begin, const csimi_piece *end) {
-    csimi_piece *p, *q;
-    int k, r;
-    for (p = begin; p < end; p = q) {
-        csim_real *reach = b->reach + 9 * (ptrdiff_t)b->reached;
-        for (q = p; q < end && q->first == p->first; ++q) q->reach = p->size > CSIMI_BODY_BLOCKS ? -2 : -1;
-        if (p->size <= CSIMI_BODY_BLOCKS) continue;
-        p->reach = b->reached;
-        b->reached += p->size;
-        for (k = 0; k < p->size; ++k, reach += 9) {
-            const csimi_piece *one = p;
-            for (r = 0; r < 9; ++r) reach[r] = 0;
-            for (; one < q; ++one)
-                for (r = 0; r < 9; r += 3)
-                    csimi_addmulT3(b->inverse + 9 * (ptrdiff_t)(one->inverse + k), one->J + r, reach + r);
+/* The rows X [blocks of the body from first] of the blocks in mask, J of a contact, become J E^-1: pieces on those
+   blocks and on the ones before that E couples them to. Returns their number. */
+static int csimi_pieces_whiten(const csimi_bodies *b, int first, double *X, unsigned mask, csimi_piece *piece) {
+    int i, k, r, count = 0;
+    for (k = b->size[first] - 1; k >= 0; --k) {
+        const double *E = b->factor + 9 * (ptrdiff_t)b->row[first + k];
+        double Y[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+        if (!(mask >> k & 1u)) continue;
+        csimi_add_product(X + 9 * k, E + 9 * k, Y);
+        for (i = 0; i < k; ++i) {
+            if (!(b->on[first + k] >> i & 1u)) continue;
+            for (r = 0; r < 9 && !(mask >> i & 1u); ++r) X[9 * i + r] = 0;
+            mask |= 1u << i;
+            csimi_add_product(Y, E + 9 * i, X + 9 * i);
+        }
+        piece[count].block = first + k;
+        for (r = 0; r < 9; ++r) piece[count].J[r] = (csim_real)Y[r];
+        ++count;
+    }
+    return count;
+}
+
+CSIMI_FN int csimi_pieces_make(const csim_problem *p, const csimi_bodies *b, int m, csimi_piece *pieces) {
+    const csim_contact *contact = p->contacts + m;
+    double *X = b ? b->rows : NULL;
+    unsigned mask = 0;
+    int side, k, r, body = -1, count = 0;
+    for (side = 0; side < 2; ++side) {
+        const csim_side *s = side ? &contact->b : &contact->a;
+        for (k = s->first; k < s->first + s->count; ++k) {
+            const csim_term *t = p->terms + k;
+            csim_real J[9];
+            csimi_matmul(contact->R, t->J, J);
+            for (r = 0; r < 9 && side; ++r) J[r] = -J[r];
+            if (!b) {
+                pieces[count].block = t->block;
+                CSIMI_MEMCPY(pieces[count++].J, J, sizeof J);
+                continue;
+            }
+            if (b->first[t->block] != body) {
+                if (body >= 0) count += csimi_pieces_whiten(b, body, X, mask, pieces + count);
+                body = b->first[t->block];
+                mask = 0;
+            }
+            {
+                const int at = t->block - body;
+                for (r = 0; r < 9; ++r) X[9 * at + r] = (mask >> at & 1u ? X[9 * at + r] : 0) + (double)J[r];
+                mask |= 1u << at;
+            }
         }
     }
-}
-
-static int csimi_pieces_side(const csim_problem *p, const csimi_bodies *b, const csim_contact *contact,
-                             const csim_side *side, csim_real sign, csimi_piece *piece) {
-    int k, i;
-    for (k = side->first; k < side->first + side->count; ++k, ++piece) {
-        piece->block = p->terms[k].block;
-        piece->first = b ? b->first[piece->block] : 0;
-        piece->size = b ? b->size[piece->block] : 0;
-        piece->inverse = b ? b->row[piece->block] : 0;
-        csimi_matmul(contact->R, p->terms[k].J, piece->J);
-        for (i = 0; i < 9; ++i) piece->J[i] *= sign;
-    }
-    return side->count;
-}
-
-CSIMI_FN int csimi_pieces_make(const csim_problem *p, csimi_bodies *b, int m, csimi_piece *pieces) {
-    const csim_contact *contact = p->contacts + m;
-    int count = csimi_pieces_side(p, b, contact, &contact->a, 1, pieces);
-    count += csimi_pieces_side(p, b, contact, &contact->b, -1, pieces + count);
-    if (b) csimi_pieces_reach(b, pieces, pieces + count);
+    if (body >= 0) count += csimi_pieces_whiten(b, body, X, mask, pieces + count);
     return count;
 }
 
@@ -296,39 +343,41 @@ CSIMI_FN csim_real csimi_pieces_mobility(const csim_problem *p, const csimi_piec
     return mobility;
 }
 
+CSIMI_FN csim_real csimi_contact_motion(const csim_problem *p, const csim_contact *c, const csim_real *v,
+                                        csim_real *u) {
+    csim_real w[3] = {0, 0, 0}, term[3], speed = 0;
+    int side, k, i;
+    for (side = 0; side < 2; ++side) {
+        const csim_side *s = side ? &c->b : &c->a;
+        for (k = s->first; k < s->first + s->count; ++k) {
+            csimi_mul3(p->terms[k].J, v + 3 * (ptrdiff_t)p->terms[k].block, term);
+            for (i = 0; i < 3; ++i) w[i] += side ? -term[i] : term[i];
+            speed += CSIMI_SQRT(term[0] * term[0] + term[1] * term[1] + term[2] * term[2]);
+        }
+    }
+    csimi_mul3(c->R, w, u);
+    return speed;
+}
+
 CSIMI_FN void csimi_pieces_velocity(const csimi_piece *piece, int count, const csim_real *v, csim_real *u) {
     const csimi_piece *end = piece + count;
     for (; piece < end; ++piece) csimi_addmul3(piece->J, v + 3 * (ptrdiff_t)piece->block, u);
 }
 
-CSIMI_FN void csimi_pieces_push(const csimi_bodies *b, const csimi_piece *piece, int count, const csim_real *impulse,
-                                csim_real *v) {
+CSIMI_FN void csimi_pieces_push(const csimi_piece *piece, int count, const csim_real *impulse, csim_real *w) {
     const csimi_piece *end = piece + count;
-    int k;
-    for (; piece < end; ++piece) {
-        const csim_real *inverse = b->inverse + 9 * (ptrdiff_t)piece->inverse;
-        csim_real g[3] = {0, 0, 0};
-        if (piece->reach >= 0)
-            for (k = 0; k < piece->size; ++k)
-                csimi_addmulT3(b->reach + 9 * (ptrdiff_t)(piece->reach + k), impulse,
-                               v + 3 * (ptrdiff_t)(piece->first + k));
-        if (piece->reach != -1) continue;
-        csimi_addmulT3(piece->J, impulse, g);
-        for (k = 0; k < piece->size; ++k) csimi_addmulT3(inverse + 9 * k, g, v + 3 * (ptrdiff_t)(piece->first + k));
-    }
+    for (; piece < end; ++piece) csimi_addmulT3(piece->J, impulse, w + 3 * (ptrdiff_t)piece->block);
 }
 
-CSIMI_FN void csimi_pieces_delassus(const csimi_bodies *b, const csimi_piece *begin, int count, csim_real *W) {
+CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_real *W) {
     const csimi_piece *p, *q, *end = begin + count;
-    csim_real T[9], X[9];
+    csim_real X[9];
     int k;
     for (k = 0; k < 9; ++k) W[k] = 0;
     for (p = begin; p < end; ++p)
         for (q = begin; q < end; ++q) {
-            const int at = q->block - q->first;
-            if (p->first != q->first || p->reach == -2) continue;
-            if (p->reach < 0) csimi_matmul(p->J, b->inverse + 9 * ((ptrdiff_t)p->inverse + at), T);
-            csimi_matmulT(p->reach < 0 ? T : b->reach + 9 * ((ptrdiff_t)p->reach + at), q->J, X);
+            if (p->block != q->block) continue;
+            csimi_matmulT(p->J, q->J, X);
             for (k = 0; k < 9; ++k) W[k] += X[k];
         }
 }

@@ -16,7 +16,8 @@ typedef struct csimi_lift {
     csimi_bodies bodies;
     csimi_piece *pieces;
     int *first;          /* [contacts + 1] pieces of each contact */
-    csim_real *v, *load; /* [3n] A^-1 J' raw; of products */
+    csim_real *v, *load; /* [3n] A^-1 J' raw, of bodies E'^-1 J' raw; of products */
+    csim_real *free;     /* [3n] A^-1 b */
     csim_real *krylov;   /* [21 n] */
     csim_real *dense;    /* [9 contacts^2] where W is formed */
     csim_real tolerance; /* of conjugate gradients */
@@ -26,11 +27,12 @@ typedef struct csimi_lift {
 static void csimi_lift_layout(csimi_lift *l, csimi_arena *arena, const csim_problem_size *size) {
     const int n = size->blocks, contacts = size->contacts;
     const size_t few = (size_t)csimi_imin(contacts, CSIMI_LIFT_DENSE);
-    csimi_bodies_layout(&l->bodies, arena, n, csimi_inverse_blocks_of(size), size->reach_blocks);
-    l->pieces = CSIMI_PUSH(arena, csimi_piece, size->terms);
+    csimi_bodies_layout(&l->bodies, arena, n, csimi_factor_blocks_of(size));
+    l->pieces = CSIMI_PUSH(arena, csimi_piece, size->terms + size->reach_blocks);
     l->first = CSIMI_PUSH(arena, int, (size_t)contacts + 1);
     l->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     l->load = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
+    l->free = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     l->krylov = CSIMI_PUSH(arena, csim_real, 21 * (size_t)n);
     l->dense = CSIMI_PUSH(arena, csim_real, 9 * few * few);
 }
@@ -77,21 +79,14 @@ static void csimi_lift_zero(csimi_lift *l, csim_real *x) {
     CSIMI_MEMSET(x, 0, 3 * (size_t)l->problem->A.n * sizeof *x);
 }
 
-/* g += J' x of contact c */
-static void csimi_lift_scatter(const csimi_lift *l, int c, const csim_real *x, csim_real *g) {
-    int k;
-    for (k = l->first[c]; k < l->first[c + 1]; ++k)
-        csimi_addmulT3(l->pieces[k].J, x, g + 3 * (ptrdiff_t)l->pieces[k].block);
+/* g += J' x of contact c; of bodies w += E'^-1 J' x */
+static void csimi_lift_push(const csimi_lift *l, int c, const csim_real *x, csim_real *g) {
+    csimi_pieces_push(l->pieces + l->first[c], l->first[c + 1] - l->first[c], x, g);
 }
 
 static void csimi_lift_gather(const csimi_lift *l, int c, const csim_real *v, csim_real *u) {
     u[0] = u[1] = u[2] = 0;
     csimi_pieces_velocity(l->pieces + l->first[c], l->first[c + 1] - l->first[c], v, u);
-}
-
-/* y += A^-1 J' x of contact c, bodies */
-static void csimi_lift_push(const csimi_lift *l, int c, const csim_real *x, csim_real *y) {
-    csimi_pieces_push(&l->bodies, l->pieces + l->first[c], l->first[c + 1] - l->first[c], x, y);
 }
 
 /* ---- W for csimi_delassus, raw */
@@ -125,7 +120,7 @@ static void csimi_lift_krylov_product(csimi_delassus *W, const csim_real *x, csi
     csimi_lift *l = (csimi_lift *)W->from;
     int c;
     csimi_lift_zero(l, l->load);
-    for (c = 0; c < W->contacts; ++c) csimi_lift_scatter(l, c, x + 3 * (ptrdiff_t)c, l->load);
+    for (c = 0; c < W->contacts; ++c) csimi_lift_push(l, c, x + 3 * (ptrdiff_t)c, l->load);
     csimi_lift_zero(l, l->v);
     csimi_lift_solve_A(l, l->load, l->v, l->tolerance);
     for (c = 0; c < W->contacts; ++c) csimi_lift_gather(l, c, l->v, y + 3 * (ptrdiff_t)c);
@@ -141,7 +136,7 @@ static void csimi_lift_columns(csimi_lift *l, csimi_delassus *W, bool dense) {
             csim_real unit[3] = {0, 0, 0}, u[3];
             unit[k] = 1;
             csimi_lift_zero(l, l->load);
-            csimi_lift_scatter(l, c, unit, l->load);
+            csimi_lift_push(l, c, unit, l->load);
             csimi_lift_zero(l, l->v);
             csimi_lift_solve_A(l, l->load, l->v, rough);
             for (m = dense ? 0 : c; m < (dense ? nc : c + 1); ++m) {
@@ -165,8 +160,7 @@ static void csimi_lift_bodies_open(csimi_lift *l, csimi_delassus *W) {
     W->change = csimi_lift_bodies_change;
     W->product = csimi_lift_bodies_product;
     for (c = 0; c < W->contacts; ++c)
-        csimi_pieces_delassus(&l->bodies, l->pieces + l->first[c], l->first[c + 1] - l->first[c],
-                              W->diagonal + 9 * (ptrdiff_t)c);
+        csimi_pieces_delassus(l->pieces + l->first[c], l->first[c + 1] - l->first[c], W->diagonal + 9 * (ptrdiff_t)c);
 }
 
 static void csimi_lift_krylov_open(csimi_lift *l, csimi_delassus *W) {
@@ -184,14 +178,24 @@ static void csimi_lift_krylov_open(csimi_lift *l, csimi_delassus *W) {
     W->product = csimi_lift_krylov_product;
 }
 
-/* v = A^-1 b without contacts. */
-static void csimi_lift_free_velocity(csimi_lift *l, csim_real *v) {
-    int i;
+/* v = A^-1 (b + J' lambda), lambda may be null; scratch [3n]. By conjugate gradients solved twice, the second time for
+   what the first left, so that dynamics is at rounding. */
+static void csimi_lift_velocities(csimi_lift *l, const csim_real *lambda, csim_real *v, double *scratch) {
+    const csim_problem *p = l->problem;
+    int pass, i;
+    if (l->direct) {
+        csimi_bodies_velocities(&l->bodies, p, lambda, v, scratch);
+        return;
+    }
     csimi_lift_zero(l, v);
-    if (l->direct)
-        for (i = 0; i < l->problem->A.n; ++i) csimi_body_push(&l->bodies, i, l->problem->b + 3 * (ptrdiff_t)i, v);
-    else
-        csimi_lift_solve_A(l, l->problem->b, v, l->tolerance);
+    for (pass = 0; pass < 2 && !l->broken; ++pass) {
+        csimi_problem_load(p, lambda, scratch);
+        csimi_less_product(&p->A, v, scratch);
+        for (i = 0; i < 3 * p->A.n; ++i) l->load[i] = (csim_real)scratch[i];
+        csimi_lift_zero(l, l->v);
+        csimi_lift_solve_A(l, l->load, l->v, l->tolerance);
+        for (i = 0; i < 3 * p->A.n; ++i) v[i] += l->v[i];
+    }
 }
 
 /* Pieces of the contacts, and the bodies where A is a set of them; false when those are not positive definite. */
@@ -211,7 +215,8 @@ static bool csimi_lift_bind(csimi_lift *l) {
 }
 
 /* W and q of the problem; false when A is not positive definite or a row of J is empty. q passes through r. */
-static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_params *params, csim_real *q) {
+static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_params *params, csim_real *q,
+                            double *scratch) {
     const csim_problem *p = l->problem;
     int c, k;
     l->tolerance = csimi_max(CSIM_R(1e-6) * params->tolerance, 64 * CSIMI_EPS);
@@ -221,10 +226,10 @@ static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_
         csimi_lift_bodies_open(l, W);
     else
         csimi_lift_krylov_open(l, W);
-    csimi_lift_free_velocity(l, l->load);
+    csimi_lift_velocities(l, NULL, l->free, scratch);
     for (c = 0; c < W->contacts; ++c) {
         csim_real *u = q + 3 * (ptrdiff_t)c;
-        csimi_lift_gather(l, c, l->load, u);
+        (void)csimi_contact_motion(p, p->contacts + c, l->free, u);
         for (k = 0; k < 3; ++k) u[k] += p->contacts[c].phi[k];
     }
     if (l->broken || !csimi_delassus_scale(W, q)) return false;
@@ -234,38 +239,6 @@ static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_
 }
 
 /* ---- the end of a solve */
-
-/* residual [3n] = b + J' lambda - A v, in double */
-static void csimi_lift_imbalance(const csimi_lift *l, const csim_real *lambda, const csim_real *v, double *residual) {
-    int i, k, m;
-    for (i = 0; i < 3 * l->problem->A.n; ++i) residual[i] = (double)l->problem->b[i];
-    for (m = 0; m < l->problem->contact_count; ++m)
-        for (k = l->first[m]; k < l->first[m + 1]; ++k) {
-            const csim_real *J = l->pieces[k].J, *x = lambda + 3 * (ptrdiff_t)m;
-            double *y = residual + 3 * (ptrdiff_t)l->pieces[k].block;
-            for (i = 0; i < 3; ++i)
-                y[i] += (double)J[i] * (double)x[0] + (double)J[3 + i] * (double)x[1] + (double)J[6 + i] * (double)x[2];
-        }
-    csimi_less_product(&l->problem->A, v, residual);
-}
-
-/* v = A^-1 (b + J' lambda): solved twice, the second time for what the first left, so that dynamics is at rounding. */
-static void csimi_lift_velocities(csimi_lift *l, const csim_real *lambda, csim_real *v, double *residual) {
-    const int n = l->problem->A.n;
-    int pass, i;
-    csimi_lift_zero(l, v);
-    for (pass = 0; pass < 2 && !l->broken; ++pass) {
-        csimi_lift_imbalance(l, lambda, v, residual);
-        for (i = 0; i < 3 * n; ++i) l->load[i] = (csim_real)residual[i];
-        if (l->direct) {
-            for (i = 0; i < n; ++i) csimi_body_push(&l->bodies, i, l->load + 3 * (ptrdiff_t)i, v);
-        } else {
-            csimi_lift_zero(l, l->v);
-            csimi_lift_solve_A(l, l->load, l->v, l->tolerance);
-            for (i = 0; i < 3 * n; ++i) v[i] += l->v[i];
-        }
-    }
-}
 
 CSIMI_FN bool csimi_lift_judge(const csim_problem *problem, csimi_arena *arena, const csim_tasks *tasks,
                                csim_solution *solution, csim_certificate *certificate, int *products) {
@@ -335,7 +308,7 @@ CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_so
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
                           "csim_solver_bytes of the problem's size");
-    if (!csimi_lift_open(&l, &W, params, r))
+    if (!csimi_lift_open(&l, &W, params, r, (double *)scratch))
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
                           "positive definite, with every contact on blocks that can move");
     outcome->solver = params->solver;

@@ -1,7 +1,7 @@
 /* solve/newton: one proximal step of the sweep solver by Newton's method on the velocities of the bodies.
    With a compliance e > 0 around a centre the impulse of every contact is a function of the velocity in closed form,
-   lambda(v) = Project(centre - u(v) / e), so that F(v) = b + J' lambda(v) - A v = 0 is an equation in v alone with the
-   Jacobian A + J' (Project' / e) J on the graph of the bodies. Its factors live in the memory of Anderson's ring, which
+   lambda = Project(centre - u / e). In w = E v (bodies.c, A = E' E), counted from the start of the step, F(w) =
+   J' (lambda(w) - centre) - w = 0 is an equation in w alone with the Jacobian I + J' (Project' / e) J. Its factors live in the memory of Anderson's ring, which
    is idle meanwhile; where they do not fit, nothing happens and the sweeps go on alone. */
 #include "private.h"
 
@@ -9,15 +9,10 @@
 
 /* ---- the order of the rows */
 
-/* Blocks that share a contact or a body with the block at order[head], appended to order[count..]. */
+/* Blocks that share a contact with the block at order[head], appended to order[count..]. */
 static int csimi_newton_neighbours(csimi_sweep *s, const int *list_start, const int *list, int head, int count) {
     const int i = s->order[head];
     int k, q;
-    for (k = 0; k < s->bodies.size[i]; ++k)
-        if (s->place[s->bodies.first[i] + k] < 0) {
-            s->place[s->bodies.first[i] + k] = count;
-            s->order[count++] = s->bodies.first[i] + k;
-        }
     for (k = list_start[i]; k < list_start[i + 1]; ++k) {
         const csimi_sweep_contact *c = s->contacts + list[k];
         for (q = c->first; q < c->first + c->count; ++q) {
@@ -71,12 +66,9 @@ static bool csimi_newton_lists(csimi_sweep *s, csimi_arena *ring, int **list_sta
 
 static void csimi_newton_envelope(csimi_sweep *s) {
     csimi_envelope *e = &s->envelope;
-    int i, m, q;
+    int i, m;
     e->n = s->n;
     for (i = 0; i < s->n; ++i) e->first[i] = i;
-    for (i = 0; i < s->n; ++i) /* bodies lie together, whatever the walk did */
-        for (q = s->bodies.first[i]; q < s->bodies.first[i] + s->bodies.size[i]; ++q)
-            e->first[s->place[i]] = csimi_imin(e->first[s->place[i]], s->place[q]);
     for (m = 0; m < s->contact_count; ++m) {
         const csimi_piece *begin = s->pieces + s->contacts[m].first, *end = begin + s->contacts[m].count, *p;
         int least = s->n;
@@ -139,7 +131,7 @@ CSIMI_FN void csimi_newton_plan(csimi_sweep *s) {
     if (!csimi_newton_layout(s, &x)) s->work = 0;
 }
 
-/* ---- lambda(v) and its derivative */
+/* ---- lambda(w) and its derivative */
 
 /* d(clip of t to the disk of radius mu n) by n and t, rows 1 and 2 of G; slip only. */
 static void csimi_newton_disk(double mu, const double *t, double n, double *G) {
@@ -232,7 +224,7 @@ static bool csimi_newton_is_convex(const csimi_sweep *s, const csimi_sweep_conta
     return s->convex && c->contact->law == CSIM_LAW_STRICT;
 }
 
-/* mu |u_t| of every contact at the velocities v. */
+/* mu |u_t| of every contact at w. */
 static void csimi_newton_lag(csimi_sweep *s) {
     int m;
     for (m = 0; m < s->contact_count; ++m) {
@@ -243,7 +235,7 @@ static void csimi_newton_lag(csimi_sweep *s) {
     }
 }
 
-/* Compliance of row k and the trial impulse of a contact at the velocities v. */
+/* Compliance of row k and the trial impulse of a contact at w. */
 static void csimi_newton_trial(const csimi_sweep *s, int m, csim_real *compliance, csim_real *trial) {
     const csimi_sweep_contact *c = s->contacts + m;
     const csim_real *centre = s->loop.centre + 3 * (ptrdiff_t)m;
@@ -267,28 +259,24 @@ static void csimi_newton_project(const csim_contact *contact, const csim_real *t
     }
 }
 
-/* lambda(v), F, and the merit F' A^-1 F. */
+/* lambda(w), F, and the merit F' F. */
 static double csimi_newton_evaluate(csimi_sweep *s, double *F) {
-    double merit = 0;
-    int m, i, k;
+    double merit = 0, change[3];
+    int m, i;
+    for (i = 0; i < 3 * s->n; ++i) F[i] = -(double)s->w[i];
     for (m = 0; m < s->contact_count; ++m) {
-        csim_real compliance[3], trial[3];
+        const csimi_sweep_contact *c = s->contacts + m;
+        csim_real compliance[3], trial[3], *lambda = s->loop.x + 3 * (ptrdiff_t)m;
         csimi_newton_trial(s, m, compliance, trial);
-        if (csimi_newton_is_convex(s, s->contacts + m))
-            csim_project_cone(s->contacts[m].contact->mu[0], trial, s->loop.x + 3 * (ptrdiff_t)m);
+        if (csimi_newton_is_convex(s, c))
+            csim_project_cone(c->contact->mu[0], trial, lambda);
         else
-            csimi_newton_project(s->contacts[m].contact, trial, s->loop.x + 3 * (ptrdiff_t)m);
+            csimi_newton_project(c->contact, trial, lambda);
+        for (i = 0; i < 3; ++i) change[i] = (double)lambda[i] - (double)s->loop.centre[3 * m + i];
+        for (i = c->first; i < c->first + c->count; ++i)
+            csimi_addmulT3_wide(s->pieces[i].J, change, F + 3 * (ptrdiff_t)s->pieces[i].block);
     }
-    csimi_sweep_imbalance(s, F);
-    for (i = 0; i < s->n; ++i) {
-        const csim_real *inverse = s->bodies.inverse + 9 * (ptrdiff_t)s->bodies.row[i];
-        for (k = 0; k < s->bodies.size[i]; ++k, inverse += 9) {
-            const double *x = F + 3 * (ptrdiff_t)i, *y = F + 3 * (ptrdiff_t)(s->bodies.first[i] + k);
-            double z[3] = {0, 0, 0};
-            csimi_addmulT3_wide(inverse, x, z);
-            merit += z[0] * y[0] + z[1] * y[1] + z[2] * y[2];
-        }
-    }
+    for (i = 0; i < 3 * s->n; ++i) merit += F[i] * F[i];
     ++s->loop.sweeps;
     return merit;
 }
@@ -318,14 +306,9 @@ static void csimi_newton_add_contact(csimi_sweep *s, int m) {
 }
 
 static bool csimi_newton_factor(csimi_sweep *s) {
-    const csim_block_matrix *A = &s->problem->A;
-    int i, k, r, m;
+    int i, m;
     csimi_envelope_clear(&s->envelope);
-    for (i = 0; i < s->n; ++i)
-        for (k = A->row[i]; k < A->row[i + 1]; ++k) {
-            double *H = csimi_envelope_block(&s->envelope, s->place[i], s->place[A->col[k]]);
-            for (r = 0; r < 9; ++r) H[r] += (double)A->val[9 * (ptrdiff_t)k + r];
-        }
+    for (i = 0; i < 9 * s->n; i += i % 9 < 8 ? 4 : 1) s->envelope.diag[i] = 1;
     for (m = 0; m < s->contact_count; ++m) csimi_newton_add_contact(s, m);
     return csimi_envelope_factor(&s->envelope);
 }
@@ -341,7 +324,7 @@ static void csimi_newton_direction(csimi_sweep *s, csimi_newton_vectors *x) {
 static double csimi_newton_move(csimi_sweep *s, csimi_newton_vectors *x, double alpha) {
     int i;
     for (i = 0; i < 3 * s->n; ++i)
-        s->v[i] = x->start[i] + (csim_real)(alpha * x->direction[3 * (ptrdiff_t)s->place[i / 3] + i % 3]);
+        s->w[i] = x->start[i] + (csim_real)(alpha * x->direction[3 * (ptrdiff_t)s->place[i / 3] + i % 3]);
     return csimi_newton_evaluate(s, x->F);
 }
 
@@ -350,7 +333,7 @@ static double csimi_newton_move(csimi_sweep *s, csimi_newton_vectors *x, double 
 static double csimi_newton_search(csimi_sweep *s, csimi_newton_vectors *x, double merit) {
     double alpha = 1;
     int k;
-    CSIMI_MEMCPY(x->start, s->v, 3 * (size_t)s->n * sizeof *x->start);
+    CSIMI_MEMCPY(x->start, s->w, 3 * (size_t)s->n * sizeof *x->start);
     for (k = 0; k < 4; ++k, alpha *= 0.4) {
         const double now = csimi_newton_move(s, x, alpha);
         if (now < (1 - 1e-3 * alpha) * merit) return now;
@@ -371,7 +354,7 @@ static double csimi_newton_search_convex(csimi_sweep *s, csimi_newton_vectors *x
     const double slope = csimi_newton_slope(s, x);
     double alpha = 1, merit;
     int k;
-    CSIMI_MEMCPY(x->start, s->v, 3 * (size_t)s->n * sizeof *x->start);
+    CSIMI_MEMCPY(x->start, s->w, 3 * (size_t)s->n * sizeof *x->start);
     for (k = 0;; ++k) {
         double now, shorter;
         merit = csimi_newton_move(s, x, alpha);
@@ -382,42 +365,31 @@ static double csimi_newton_search_convex(csimi_sweep *s, csimi_newton_vectors *x
     }
 }
 
-/* Twice the kinetic energy of the load: what merits are small against. */
-static double csimi_newton_scale(const csimi_sweep *s) {
-    double sum = 0;
-    int i;
-    for (i = 0; i < 3 * s->n; ++i) sum += (double)s->problem->b[i] * (double)s->free_velocity[i];
-    return sum;
-}
-
 /* A proximal step may stop when F is small against what the step itself changes, eps |lambda - centre|. */
-static double csimi_newton_enough(const csimi_sweep *s, double eps, double scale) {
-    return 0.01 * eps * eps * csimi_stages_travel2(&s->loop) + 1e2 * (double)CSIMI_EPS * (double)CSIMI_EPS * scale;
+static double csimi_newton_enough(const csimi_sweep *s, double eps) {
+    return 0.01 * eps * eps * csimi_stages_travel2(&s->loop) + 1e2 * (double)CSIMI_EPS * (double)CSIMI_EPS * s->load;
 }
 
-/* During a step v holds the change of the velocities and phi the u at its start. Impulses are differences of u divided
+/* During a step w holds what the step adds and phi the u at its start. Impulses are differences of u divided
    by a small eps: taken from changes alone they keep their digits. */
 static void csimi_newton_enter(csimi_sweep *s) {
-    int m, i;
+    int m;
     for (m = 0; m < s->contact_count; ++m) {
         csim_real u[3];
         csimi_contact_velocity(s, s->contacts + m, u);
         CSIMI_MEMCPY(s->contacts[m].phi, u, sizeof u);
     }
-    for (i = 0; i < 3 * s->n; ++i) s->v[i] = 0;
-    s->changes = true;
+    CSIMI_MEMSET(s->w, 0, 3 * (size_t)s->n * sizeof *s->w);
 }
 
 static void csimi_newton_leave(csimi_sweep *s) {
     int m;
     for (m = 0; m < s->contact_count; ++m)
-        CSIMI_MEMCPY(s->contacts[m].phi, s->contacts[m].contact->phi, sizeof s->contacts[m].phi);
-    s->changes = false;
+        CSIMI_MEMCPY(s->contacts[m].phi, s->contacts[m].free, sizeof s->contacts[m].phi);
 }
 
 CSIMI_FN bool csimi_newton_step(csimi_sweep *s, double eps, int *iterations) {
     const size_t bytes = 3 * (size_t)s->contact_count * sizeof *s->loop.x;
-    const double scale = csimi_newton_scale(s);
     csimi_newton_vectors x;
     double merit, first, before;
     bool there;
@@ -430,7 +402,7 @@ CSIMI_FN bool csimi_newton_step(csimi_sweep *s, double eps, int *iterations) {
     if (s->convex) csimi_newton_lag(s);
     before = first = merit = csimi_newton_evaluate(s, x.F);
     for (k = 0;; ++k) {
-        const double enough = csimi_newton_enough(s, eps, scale);
+        const double enough = csimi_newton_enough(s, eps);
         /* or as far as rounding lets it: no gain any more, far below the start */
         there = (merit <= enough || (merit > 0.25 * before && merit < CSIMI_NEWTON_ROUNDING * first)) &&
                 enough < (double)CSIMI_HUGE;

@@ -446,26 +446,23 @@ CSIMI_FN size_t csimi_lemke_bytes(int contacts, const csim_solver_params *params
 CSIMI_FN bool csimi_lemke_solve(csimi_impulse_run *run);
 #endif
 
-/* ---- bodies.c: A as small dense bodies of neighbouring blocks, inverted, and the rows of contacts on them */
+/* ---- bodies.c: A as small dense bodies of neighbouring blocks, factored, and the rows of contacts on them */
+
 enum {
     CSIMI_BODY_BLOCKS = 4,  /* at most in a body ... */
     CSIMI_BODY_TREE = 14,   /* ... of a tree or reduced body, which the structure names */
     CSIMI_BODY_LARGEST = 32 /* ... and of what the structure names else; a bit each */
 };
 typedef struct csimi_bodies {
-    int *first, *size, *row; /* [n] of the body of each block; row: offset of its inverse, 3x3 blocks */
-    csim_real *inverse;      /* [9 csimi_bodies_inverse_blocks] */
-    csim_real *reach;        /* [9 csimi_bodies_reach_blocks] J A^-1 of the contacts of bodies of more than 4 blocks */
-    int reached;             /* blocks of it in use */
-    double *dense;           /* one body while it is inverted */
+    int n;
+    int *first, *size, *row; /* [n] of the body of each block; row: where its row of the factor starts, 3x3 blocks */
+    unsigned *on;            /* [n] bit j: block j of the body is not zero in this row */
+    double *factor;          /* [9 csimi_bodies_factor_blocks] of A = E' E: E_kk^-1 and -E_kj, j < k */
+    double *rows;            /* of a contact on one body, while its pieces are made */
 } csimi_bodies;
-/* One block a contact acts on: J rows in the contact frame, signed; where the body's inverse is. */
+/* One block a contact acts on: J rows in the contact frame, signed. */
 typedef struct csimi_piece {
     int block;
-    int first, size; /* the body's blocks */
-    int inverse;     /* row of the block in the inverses, in 3x3 blocks */
-    int reach;       /* where J A^-1 of this piece and those after it on its body is, in 3x3 blocks; -1: nowhere, -2: at
-                        a piece before */
     csim_real J[9];
 } csimi_piece;
 /* C += A B and C += A' B of 3x3 blocks; C is neither A nor B. */
@@ -474,31 +471,39 @@ CSIMI_FN void csimi_add_productT(const double *A, const double *B, double *CSIMI
 /* Whether A is block diagonal in bodies. */
 CSIMI_FN bool csimi_bodies_take(const csim_problem *problem);
 /* Sum over the bodies of their blocks squared; 4 n when they are none. */
-CSIMI_FN int csimi_bodies_inverse_blocks(const csim_problem *problem);
-CSIMI_FN int csimi_inverse_blocks_of(const csim_problem_size *size);
-/* Sum over the contacts and the bodies of more than CSIMI_BODY_BLOCKS that each acts on, of their blocks. */
+CSIMI_FN int csimi_bodies_factor_blocks(const csim_problem *problem);
+CSIMI_FN int csimi_factor_blocks_of(const csim_problem_size *size);
+/* Sum over the contacts and the bodies each acts on, of their blocks that no term of it names. */
 CSIMI_FN int csimi_bodies_reach_blocks(const csim_problem *problem);
-CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int inverse_blocks, int reach_blocks);
-/* Finds the bodies of a problem that csimi_bodies_take takes and inverts them. False when A is not positive definite.
+CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int factor_blocks);
+/* Finds the bodies of a problem that csimi_bodies_take takes and factors them. False when A is not positive definite.
  */
 CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_problem *problem);
-/* A^-1 x of the body of block i, x given on that block alone, added to y[3n]. */
-CSIMI_FN void csimi_body_push(const csimi_bodies *b, int i, const csim_real *x, csim_real *y);
+/* x <- E'^-1 x and x <- E^-1 x, [3n]; one after the other: A^-1 x. */
+CSIMI_FN void csimi_bodies_whiten(const csimi_bodies *b, double *x);
+CSIMI_FN void csimi_bodies_restore(const csimi_bodies *b, double *x);
+/* g [3n] = b + J' lambda, in double; lambda may be null: b */
+CSIMI_FN void csimi_problem_load(const csim_problem *problem, const csim_real *lambda, double *g);
+/* v = A^-1 (b + J' lambda) in the same way; scratch [3n] */
+CSIMI_FN void csimi_bodies_velocities(const csimi_bodies *b, const csim_problem *problem, const csim_real *lambda,
+                                      csim_real *v, double *scratch);
 /* residual [3n] -= A v, in double */
 CSIMI_FN void csimi_less_product(const csim_block_matrix *A, const csim_real *v, double *residual);
-/* Terms that contacts name: pieces in all. */
+/* Terms that contacts name: pieces without bodies. With them: as many more as csimi_bodies_reach_blocks. */
 CSIMI_FN int csimi_pieces_count(const csim_problem *p);
 /* Mean over the three rows of J D^-1 J', D the diagonal of A, 1/kg: the mobility of a contact. */
 CSIMI_FN csim_real csimi_pieces_mobility(const csim_problem *p, const csimi_piece *piece, int count);
-/* Pieces of contact m, rows turned into its frame; returns their number. b null: without the body's numbers. */
-CSIMI_FN int csimi_pieces_make(const csim_problem *p, csimi_bodies *b, int m, csimi_piece *pieces);
+/* Pieces of contact m, rows turned into its frame; returns their number. b null: of J; else of J E^-1. */
+CSIMI_FN int csimi_pieces_make(const csim_problem *p, const csimi_bodies *b, int m, csimi_piece *pieces);
+/* u = R J v of a contact; returns the sum of the speeds that it is a difference of. */
+CSIMI_FN csim_real csimi_contact_motion(const csim_problem *p, const csim_contact *contact, const csim_real *v,
+                                        csim_real *u);
 CSIMI_FN void csimi_pieces_velocity(const csimi_piece *piece, int count, const csim_real *v,
                                     csim_real *u); /* u += J v */
-/* v += A^-1 J' impulse of one contact */
-CSIMI_FN void csimi_pieces_push(const csimi_bodies *b, const csimi_piece *piece, int count, const csim_real *impulse,
-                                csim_real *v);
-/* W = J A^-1 J' of one contact; pieces of one body couple. */
-CSIMI_FN void csimi_pieces_delassus(const csimi_bodies *b, const csimi_piece *begin, int count, csim_real *W);
+/* w += J' impulse of one contact */
+CSIMI_FN void csimi_pieces_push(const csimi_piece *piece, int count, const csim_real *impulse, csim_real *w);
+/* W = J E^-1 E'^-1 J' of one contact */
+CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_real *W);
 
 /* ---- sweep.c and newton.c: islands of small dense bodies at the level of impulses */
 
@@ -506,7 +511,8 @@ CSIMI_FN void csimi_pieces_delassus(const csimi_bodies *b, const csimi_piece *be
 typedef struct csimi_sweep_contact {
     int first, count; /* pieces */
     const csim_contact *contact;
-    csim_real phi[3];
+    csim_real free[3], speed; /* u without impulses, and the speeds that is a difference of */
+    csim_real phi[3];         /* u at w = 0: free, but inside a step of Newton the u at its start */
     csim_real rho; /* kg, the certificate's scale */
     csim_real lag; /* m/s, mu |u_t| that a convex step of Newton takes as given */
     csimi_local local;
@@ -516,9 +522,10 @@ typedef struct csimi_sweep {
     const csim_problem *problem;
     int n, contact_count;
     csimi_bodies bodies;
-    csim_real *free_velocity; /* [3n] A^-1 b */
-    csim_real *v;             /* [3n] A^-1 (b + J' lambda), always */
-    csimi_piece *pieces;      /* [term_count] */
+    double load;         /* b' A^-1 b, twice the kinetic energy of the load */
+    csim_real *v;        /* [3n] A^-1 b, and at the end A^-1 (b + J' lambda) */
+    csim_real *w;        /* [3n] what the impulses add to E v, bodies.c; inside a step of Newton: what the step adds */
+    csimi_piece *pieces; /* of J E^-1 */
     csimi_sweep_contact *contacts;
     csimi_stages loop;   /* over the impulses loop.x; measure: the certificate's contact figure */
     csim_real *norms;    /* [contact_count] */
@@ -529,14 +536,11 @@ typedef struct csimi_sweep {
     bool planned;                 /* the order and work are known; not yet: they will fit */
     double work;  /* multiplications of a factorisation; 0: it does not fit */
     bool convex;  /* Newton takes convex steps */
-    bool changes; /* v and phi hold changes, inside a step of Newton */
 } csimi_sweep;
 
 CSIMI_FN void csimi_contact_velocity(const csimi_sweep *s, const csimi_sweep_contact *c, csim_real *u);
-CSIMI_FN void csimi_sweep_velocities(csimi_sweep *s);          /* v = A^-1 (b + J' lambda) */
+CSIMI_FN void csimi_sweep_velocities(csimi_sweep *s);          /* w from lambda */
 CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, double eps); /* local models of W + eps (tr W_ii / 3) I */
-/* residual[3n] = b + J' lambda - A v, in double */
-CSIMI_FN void csimi_sweep_imbalance(const csimi_sweep *s, double *residual);
 
 /* Orders the blocks, lays the envelope into the ring and estimates the work. */
 CSIMI_FN void csimi_newton_plan(csimi_sweep *s);
@@ -544,7 +548,7 @@ CSIMI_FN bool csimi_newton_fits(const csimi_sweep *s); /* without looking at the
 /* Doubles that suffice for n blocks in any order. */
 #define CSIMI_NEWTON_NUMBERS(n) (9 * (n) * (n) + 12 * (n) + 64)
 /* One proximal step lambda -> argument of W + eps I around lambda, by Newton on the body velocities. False, with
-   lambda and v as before, when it does not get there. */
+   lambda and w as before, when it does not get there. */
 CSIMI_FN bool csimi_newton_step(csimi_sweep *s, double eps, int *iterations);
 
 #endif

@@ -143,7 +143,7 @@ typedef struct csim_problem_size {
     bool rigid;          /* A is block diagonal in bodies of at most 4 blocks (14 where the structure names the bodies):
                             SWEEP can take it */
     int inverse_blocks;  /* sum over the bodies of their blocks squared; 0: 4 n */
-    int reach_blocks;    /* sum over the contacts, and the bodies of more than 4 blocks each acts on, of their blocks */
+    int reach_blocks;    /* sum over the contacts, and the bodies each acts on, of their blocks that it does not name */
 } csim_problem_size;
 
 /* Automatic solver, tolerance 5e-5, 600 iterations, gain 1e3 with shift; the values stand at the fields. */

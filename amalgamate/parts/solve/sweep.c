@@ -1,6 +1,7 @@
 /* solve/sweep: islands of rigid bodies (or of any small dense bodies), solved at the level of impulses without ever
    forming J A^-1 J'. Gauss-Seidel sweeps visit the contacts, solve each one exactly for its law with everything else
-   held, and carry the change into the velocities of its bodies. The cascade, after findings-impulse.md:
+   held, and carry the change into the velocities of its bodies, taken as w = E v with A = E' E (solve/bodies.c). The
+   cascade, after findings-impulse.md:
      1  sweeps accelerated by Anderson's method, while they halve the measure every few sweeps
      2  Newton on the body velocities (solve/newton.c), where its factors fit into the memory of the ring
      3  accelerated sweeps again, then a proximal loop of them: problems a little better conditioned than the true one,
@@ -19,21 +20,20 @@ CSIMI_FN void csimi_contact_velocity(const csimi_sweep *s, const csimi_sweep_con
     u[0] = c->phi[0];
     u[1] = c->phi[1];
     u[2] = c->phi[2];
-    csimi_pieces_velocity(s->pieces + c->first, c->count, s->v, u);
+    csimi_pieces_velocity(s->pieces + c->first, c->count, s->w, u);
 }
 
-/* v from lambda anew: after a jump, and to shed the rounding of incremental updates. */
+/* w from lambda anew: after a jump, and to shed the rounding of incremental updates. */
 CSIMI_FN void csimi_sweep_velocities(csimi_sweep *s) {
     int m;
-    CSIMI_MEMCPY(s->v, s->free_velocity, 3 * (size_t)s->n * sizeof *s->v);
+    CSIMI_MEMSET(s->w, 0, 3 * (size_t)s->n * sizeof *s->w);
     for (m = 0; m < s->contact_count; ++m)
-        csimi_pieces_push(&s->bodies, s->pieces + s->contacts[m].first, s->contacts[m].count,
-                          s->loop.x + 3 * (ptrdiff_t)m, s->v);
+        csimi_pieces_push(s->pieces + s->contacts[m].first, s->contacts[m].count, s->loop.x + 3 * (ptrdiff_t)m, s->w);
 }
 
 /* ---- a sweep */
 
-/* One Gauss-Seidel pass over lambda and v. In the proximal loop extra (lambda - centre) is added to u. */
+/* One Gauss-Seidel pass over lambda and w. In the proximal loop extra (lambda - centre) is added to u. */
 static void csimi_sweep_pass(void *problem) {
     csimi_sweep *s = (csimi_sweep *)problem;
     int m, k;
@@ -49,7 +49,7 @@ static void csimi_sweep_pass(void *problem) {
         for (k = 0; k < 3; ++k) u[k] = next[k] - lambda[k];
         if (csimi_abs(u[0]) + csimi_abs(u[1]) + csimi_abs(u[2]) <= 0) continue;
         for (k = 0; k < 3; ++k) lambda[k] = next[k];
-        csimi_pieces_push(&s->bodies, s->pieces + c->first, c->count, u, s->v);
+        csimi_pieces_push(s->pieces + c->first, c->count, u, s->w);
     }
 }
 
@@ -59,7 +59,7 @@ static void csimi_sweep_project(void *problem) {
     for (m = 0; m < s->contact_count; ++m) csimi_impulse_allow(s->contacts[m].contact, s->loop.x + 3 * (ptrdiff_t)m);
 }
 
-/* ---- the measure: the contact figure of certificate.md on lambda and v */
+/* ---- the measure: the contact figure of certificate.md on lambda and w */
 
 static csim_real csimi_norm3(const csim_real *x) { return CSIMI_SQRT(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
 
@@ -87,11 +87,11 @@ static csim_real csimi_sweep_residual(const csimi_sweep *s, const csimi_sweep_co
 
 /* Speeds that u of a contact is a difference of. */
 static csim_real csimi_sweep_speed(const csimi_sweep *s, const csimi_sweep_contact *c) {
-    csim_real speed = csimi_norm3(c->phi);
+    csim_real speed = c->speed;
     int k;
     for (k = c->first; k < c->first + c->count; ++k) {
         csim_real term[3];
-        csimi_mul3(s->pieces[k].J, s->v + 3 * (ptrdiff_t)s->pieces[k].block, term);
+        csimi_mul3(s->pieces[k].J, s->w + 3 * (ptrdiff_t)s->pieces[k].block, term);
         speed += csimi_norm3(term);
     }
     return speed;
@@ -181,12 +181,12 @@ static size_t csimi_sweep_spare(int n, int contacts, int window) {
     return contacts > 0 && wanted > ring ? wanted : 0;
 }
 
-static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, int n, int inverse, int reach, int contacts,
-                               int terms, int window) {
-    csimi_bodies_layout(&s->bodies, arena, n, inverse, reach);
-    s->free_velocity = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
+static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, int n, int factor_blocks, int pieces,
+                               int contacts, int window) {
+    csimi_bodies_layout(&s->bodies, arena, n, factor_blocks);
     s->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
-    s->pieces = CSIMI_PUSH(arena, csimi_piece, terms);
+    s->w = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
+    s->pieces = CSIMI_PUSH(arena, csimi_piece, pieces);
     s->contacts = CSIMI_PUSH(arena, csimi_sweep_contact, contacts);
     s->loop.x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     s->norms = CSIMI_PUSH(arena, csim_real, contacts);
@@ -206,8 +206,8 @@ static int csimi_sweep_window(const csim_solver_params *params) {
 CSIMI_FN size_t csimi_sweep_bytes(const csim_problem_size *size, const csim_solver_params *params) {
     csimi_arena arena = csimi_arena_counting();
     csimi_sweep s;
-    csimi_sweep_layout(&s, &arena, size->blocks, csimi_inverse_blocks_of(size), size->reach_blocks, size->contacts,
-                       size->terms, csimi_sweep_window(params));
+    csimi_sweep_layout(&s, &arena, size->blocks, csimi_factor_blocks_of(size), size->terms + size->reach_blocks,
+                       size->contacts, csimi_sweep_window(params));
     csimi_push(&arena, csim_certificate_bytes(size->blocks, size->contacts), 1);
     return arena.high;
 }
@@ -226,6 +226,7 @@ static csim_real csimi_sweep_rho(const csimi_sweep_contact *c) {
 
 static void csimi_sweep_contacts(csimi_sweep *s) {
     int m, k, at = 0;
+    for (k = 0; k < 3 * s->n; ++k) s->load += (double)s->problem->b[k] * (double)s->v[k];
     for (m = 0; m < s->contact_count; ++m) {
         csimi_sweep_contact *c = s->contacts + m;
         const csim_contact *contact = s->problem->contacts + m;
@@ -235,8 +236,9 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
         c->first = at;
         c->count = csimi_pieces_make(s->problem, &s->bodies, m, s->pieces + at);
         at += c->count;
-        for (k = 0; k < 3; ++k) c->phi[k] = contact->phi[k];
-        csimi_pieces_delassus(&s->bodies, s->pieces + c->first, c->count, W);
+        c->speed = csimi_contact_motion(s->problem, contact, s->v, c->free) + csimi_norm3(contact->phi);
+        for (k = 0; k < 3; ++k) c->phi[k] = c->free[k] += contact->phi[k];
+        csimi_pieces_delassus(s->pieces + c->first, c->count, W);
         csimi_local_set(&c->local, W);
         c->rho = csimi_sweep_rho(c);
         scale = csimi_max((c->local.W[0] + c->local.W[3] + c->local.W[5]) / 3, CSIMI_TINY);
@@ -248,38 +250,7 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
     csimi_sweep_prepare(s, 0);
 }
 
-static void csimi_sweep_free_velocity(csimi_sweep *s) {
-    int i;
-    for (i = 0; i < 3 * s->n; ++i) s->free_velocity[i] = 0;
-    for (i = 0; i < s->n; ++i) csimi_body_push(&s->bodies, i, s->problem->b + 3 * (ptrdiff_t)i, s->free_velocity);
-}
-
-/* ---- the end of a solve */
-
-CSIMI_FN void csimi_sweep_imbalance(const csimi_sweep *s, double *residual) {
-    double lambda[3];
-    int i, k, m;
-    for (i = 0; i < 3 * s->n; ++i) residual[i] = s->changes ? 0 : (double)s->problem->b[i];
-    for (m = 0; m < s->contact_count; ++m) {
-        for (i = 0; i < 3; ++i)
-            lambda[i] = (double)s->loop.x[3 * m + i] - (s->changes ? (double)s->loop.centre[3 * m + i] : 0);
-        for (k = s->contacts[m].first; k < s->contacts[m].first + s->contacts[m].count; ++k)
-            csimi_addmulT3_wide(s->pieces[k].J, lambda, residual + 3 * (ptrdiff_t)s->pieces[k].block);
-    }
-    csimi_less_product(&s->problem->A, s->v, residual);
-}
-
-/* v, which has just been made from lambda, takes one step of refinement against A itself, so that dynamics is at
-   rounding; residual [3n]. */
-static void csimi_sweep_finish(csimi_sweep *s, double *residual) {
-    int i, r;
-    csimi_sweep_imbalance(s, residual);
-    for (i = 0; i < s->n; ++i) {
-        csim_real rest[3];
-        for (r = 0; r < 3; ++r) rest[r] = (csim_real)residual[3 * i + r];
-        csimi_body_push(&s->bodies, i, rest, s->v);
-    }
-}
+/* ---- a solve */
 
 /* Runs the stages until the measure is good. */
 static void csimi_sweep_cascade(csimi_sweep *s, double good) {
@@ -312,7 +283,7 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
             csimi_sweep_cascade(s, good);
             if (s->loop.broken) return CSIM_RESULT_NOT_FINITE;
         }
-        csimi_sweep_finish(s, (double *)scratch);
+        csimi_bodies_velocities(&s->bodies, s->problem, s->loop.x, s->v, (double *)scratch);
         if (csim_problem_certify(s->problem, s->v, s->loop.x, scratch, bytes, certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
         if (csimi_sweep_certified(certificate, params)) return CSIM_RESULT_CONVERGED;
@@ -337,8 +308,9 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     s.loop.cap = csimi_imax(params->max_iterations, 1);
     s.loop.history = params->history;
     s.loop.history_capacity = params->history ? params->history_capacity : 0;
-    csimi_sweep_layout(&s, arena, s.n, csimi_bodies_inverse_blocks(problem), csimi_bodies_reach_blocks(problem),
-                       s.contact_count, csimi_pieces_count(problem), csimi_sweep_window(params));
+    csimi_sweep_layout(&s, arena, s.n, csimi_bodies_factor_blocks(problem),
+                       csimi_pieces_count(problem) + csimi_bodies_reach_blocks(problem), s.contact_count,
+                       csimi_sweep_window(params));
     scratch = csimi_push(arena, bytes, 1);
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
@@ -346,8 +318,8 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     if (!csimi_sweep_takes(problem) || !csimi_bodies_open(&s.bodies, problem))
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
                           "for SWEEP: positive definite, in bodies of 1 to 4 neighbouring blocks (32 named ones)");
+    csimi_bodies_velocities(&s.bodies, problem, NULL, s.v, (double *)scratch);
     csimi_sweep_contacts(&s);
-    csimi_sweep_free_velocity(&s);
     CSIMI_MEMCPY(s.loop.x, solution->lambda, vector);
     CSIMI_MEMCPY(s.loop.best, solution->lambda, vector);
     csimi_sweep_project(&s);

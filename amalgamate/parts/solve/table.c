@@ -112,7 +112,7 @@ CSIM_API csim_problem_size csim_problem_measure(const csim_problem *problem) {
     size.links = csimi_chains_links(s);
     size.elastic = s ? csimi_imax(s->elastic_count, 0) : 0;
     size.rigid = csimi_sweep_takes(problem);
-    size.inverse_blocks = csimi_bodies_inverse_blocks(problem);
+    size.inverse_blocks = csimi_bodies_factor_blocks(problem);
     size.reach_blocks = csimi_bodies_reach_blocks(problem);
     return size;
 }

@@ -22,11 +22,13 @@ enum { CSIMI_XPBD_SUBSTEPS = 20 };
 /* An element of A. */
 typedef struct csimi_xpbd_element {
     const csim_elastic *law;
-    csimi_piece piece[3];
+    csimi_piece piece[6]; /* three terms on bodies of at most two blocks */
+    int pieces;
     csim_real T[9]; /* (1 + s K W)^-1 */
     csim_real s;
     csim_real lambda[3]; /* of the substep */
     csim_real strain[3]; /* g, m/s */
+    csim_real start[3];  /* u at v_k */
 } csimi_xpbd_element;
 
 typedef struct csimi_xpbd {
@@ -40,7 +42,8 @@ typedef struct csimi_xpbd {
     csim_real *W;           /* [3 contacts] diagonal of the contact's own W; tangents share the larger */
     csim_real *gap;         /* [contacts] phi_n + J_n x */
     csim_real *lambda;      /* [3 contacts] of the substep */
-    csim_real *push, *move; /* [3n] A^-1 (b - A v_k) / n, x */
+    csim_real *start;       /* [3 contacts] J v_k */
+    csim_real *w, *push, *move; /* [3n] of E (v - v_k), bodies.c: now, what a substep adds, and the mean so far */
     int substeps;
     bool odd;            /* sweeps go forth and back in turn: a stack of ten stands on 20 of them, not on 20 forth */
     csim_real inverse_n; /* 1 / n */
@@ -59,12 +62,14 @@ static void csimi_xpbd_layout(csimi_xpbd *s, csimi_arena *arena, const csim_prob
         B->val = CSIMI_PUSH(arena, csim_real, 9 * (size_t)size->matrix_blocks);
         s->element = CSIMI_PUSH(arena, csimi_xpbd_element, size->elastic);
     }
-    csimi_bodies_layout(&s->bodies, arena, n, csimi_inverse_blocks_of(size), size->reach_blocks);
-    s->pieces = CSIMI_PUSH(arena, csimi_piece, size->terms);
+    csimi_bodies_layout(&s->bodies, arena, n, csimi_factor_blocks_of(size));
+    s->pieces = CSIMI_PUSH(arena, csimi_piece, size->terms + size->reach_blocks);
     s->first = CSIMI_PUSH(arena, int, (size_t)contacts + 1);
     s->W = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     s->gap = CSIMI_PUSH(arena, csim_real, contacts);
     s->lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    s->start = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    s->w = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->push = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->move = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->bytes = csim_certificate_bytes(n, contacts);
@@ -119,45 +124,54 @@ static void csimi_xpbd_split(csimi_xpbd *s) {
     B->row[B->n] = at;
 }
 
-static void csimi_xpbd_strain(const csimi_xpbd_element *e, const csim_real *v, csim_real *u) {
-    int k;
-    for (k = 0; k < 3; ++k) u[k] = e->law->phi[k];
-    csimi_pieces_velocity(e->piece, e->law->count, v, u);
+static void csimi_xpbd_strain(const csimi_xpbd *s, const csimi_xpbd_element *e, csim_real *u) {
+    csimi_store3(u, csimi_load3(e->start));
+    csimi_pieces_velocity(e->piece, e->pieces, s->w, u);
+}
+
+/* The terms of an element as a row of its own; false where they are on larger bodies. */
+static bool csimi_xpbd_element_pieces(const csimi_xpbd *s, csimi_xpbd_element *e, const csim_real *v) {
+    csim_problem row;
+    csim_contact contact;
+    int k, most = 0;
+    CSIMI_MEMSET(&row, 0, sizeof row);
+    CSIMI_MEMSET(&contact, 0, sizeof contact);
+    row.contacts = &contact;
+    row.terms = e->law->term;
+    contact.a.count = e->law->count;
+    contact.R[0] = contact.R[4] = contact.R[8] = 1;
+    for (k = 0; k < e->law->count; ++k) most += e->law->term[k].block - s->bodies.first[e->law->term[k].block] + 1;
+    if (most > 6) return false;
+    e->pieces = csimi_pieces_make(&row, &s->bodies, 0, e->piece);
+    (void)csimi_contact_motion(&row, &contact, v, e->start);
+    for (k = 0; k < 3; ++k) e->start[k] += e->law->phi[k];
+    return true;
 }
 
 /* Pieces and T; and b - A v loses the element: += J'K u. */
 static bool csimi_xpbd_element_open(csimi_xpbd *s, csimi_xpbd_element *e, const csim_elastic *law, const csim_real *v) {
     const csim_real d = law->damping;
-    csim_real W[9], KW[9], u[3], f[3];
+    csim_real W[9], KW[9], f[3];
     int k, r;
     CSIMI_MEMSET(e, 0, sizeof *e);
     e->law = law;
     e->s = ((1 - d) * s->inverse_n + d) * s->inverse_n;
-    for (k = 0; k < law->count; ++k) {
-        csimi_piece *piece = e->piece + k;
-        piece->block = law->term[k].block;
-        piece->first = s->bodies.first[piece->block];
-        piece->size = s->bodies.size[piece->block];
-        piece->inverse = s->bodies.row[piece->block];
-        piece->reach = -1;
-        CSIMI_MEMCPY(piece->J, law->term[k].J, sizeof piece->J);
-    }
-    csimi_xpbd_strain(e, v, u);
-    csimi_mul3(law->K, u, f);
+    if (!csimi_xpbd_element_pieces(s, e, v)) return false;
+    csimi_mul3(law->K, e->start, f);
     for (k = 0; k < law->count; ++k)
         for (r = 0; r < 9; ++r)
             s->residual[3 * (ptrdiff_t)law->term[k].block + r % 3] += (double)law->term[k].J[r] * (double)f[r / 3];
-    csimi_pieces_delassus(&s->bodies, e->piece, law->count, W);
+    csimi_pieces_delassus(e->piece, e->pieces, W);
     csimi_matmul(law->K, W, KW);
     for (k = 0; k < 9; ++k) KW[k] = e->s * KW[k] + (k % 4 == 0 ? 1 : 0);
     return csimi_inverse3(KW, e->T);
 }
 
-static void csimi_xpbd_stretch(csimi_xpbd *s, csimi_xpbd_element *e, csim_real *v) {
+static void csimi_xpbd_stretch(csimi_xpbd *s, csimi_xpbd_element *e) {
     const csim_real d = e->law->damping;
     csim_real u[3], way[3], rest[3], change[3];
     int k;
-    csimi_xpbd_strain(e, v, u);
+    csimi_xpbd_strain(s, e, u);
     for (k = 0; k < 3; ++k) {
         way[k] = (1 - d) * e->strain[k] * s->inverse_n + e->s * u[k];
         rest[k] = e->lambda[k];
@@ -168,68 +182,68 @@ static void csimi_xpbd_stretch(csimi_xpbd *s, csimi_xpbd_element *e, csim_real *
         change[k] = -change[k];
         e->lambda[k] += change[k];
     }
-    csimi_pieces_push(&s->bodies, e->piece, e->law->count, change, v);
+    csimi_pieces_push(e->piece, e->pieces, change, s->w);
 }
 
 /* ---- one contact in one substep */
 
-static void csimi_xpbd_velocity(const csimi_xpbd *s, int c, const csim_real *v, csim_real *u) {
-    u[0] = u[1] = u[2] = 0;
-    csimi_pieces_velocity(s->pieces + s->first[c], s->first[c + 1] - s->first[c], v, u);
+static void csimi_xpbd_velocity(const csimi_xpbd *s, int c, csim_real *u) {
+    csimi_store3(u, csimi_load3(s->start + 3 * (ptrdiff_t)c));
+    csimi_pieces_velocity(s->pieces + s->first[c], s->first[c + 1] - s->first[c], s->w, u);
 }
 
 /* lambda_c of the substep goes to next. */
-static void csimi_xpbd_push(csimi_xpbd *s, int c, const csim_real *next, csim_real *v) {
+static void csimi_xpbd_push(csimi_xpbd *s, int c, const csim_real *next) {
     csim_real *lambda = s->lambda + 3 * (ptrdiff_t)c, change[3];
     int k;
     for (k = 0; k < 3; ++k) {
         change[k] = next[k] - lambda[k];
         lambda[k] = next[k];
     }
-    csimi_pieces_push(&s->bodies, s->pieces + s->first[c], s->first[c + 1] - s->first[c], change, v);
+    csimi_pieces_push(s->pieces + s->first[c], s->first[c + 1] - s->first[c], change, s->w);
 }
 
 /* Friction at the normal impulse at hand: the slip of the substep is undone as far as the cone allows. */
-static void csimi_xpbd_rub(csimi_xpbd *s, int c, csim_real *v) {
+static void csimi_xpbd_rub(csimi_xpbd *s, int c) {
     const csim_contact *law = s->problem->contacts + c;
     const csim_real *W = s->W + 3 * (ptrdiff_t)c, *now = s->lambda + 3 * (ptrdiff_t)c;
     const csim_real drag = law->law == CSIM_LAW_INVERTIBLE ? law->omega[1] / s->inverse_n : 0;
     csim_real u[3], next[3];
     int k;
-    csimi_xpbd_velocity(s, c, v, u);
+    csimi_xpbd_velocity(s, c, u);
     next[0] = now[0];
     for (k = 1; k < 3; ++k) next[k] = now[k] - (u[k] + law->phi[k] + drag * now[k]) / (W[k] + drag);
     csim_project_ellipse(law->mu[0] * next[0], law->mu[law->law == CSIM_LAW_ANISOTROPIC] * next[0], next + 1, next + 1);
-    csimi_xpbd_push(s, c, next, v);
+    csimi_xpbd_push(s, c, next);
 }
 
-static void csimi_xpbd_touch(csimi_xpbd *s, int c, csim_real *v) {
+static void csimi_xpbd_touch(csimi_xpbd *s, int c) {
     const csim_contact *law = s->problem->contacts + c;
     const csim_real W = s->W[3 * (ptrdiff_t)c], *now = s->lambda + 3 * (ptrdiff_t)c, n = 1 / s->inverse_n;
     const bool soft = law->law == CSIM_LAW_INVERTIBLE;
     const csim_real slow = soft ? law->omega[0] * n * n : 0;
     csim_real u[3], next[3] = {0, now[1], now[2]}, C, damper;
-    csimi_xpbd_velocity(s, c, v, u);
+    csimi_xpbd_velocity(s, c, u);
     C = s->gap[c] + u[0] * s->inverse_n;
     damper = soft && C < 0 ? n * s->damping : 0;
     next[0] = csimi_max(0, now[0] - (n * C + damper * u[0] + slow * now[0]) / (W * (1 + damper) + slow));
-    csimi_xpbd_push(s, c, next, v);
-    csimi_xpbd_rub(s, c, v);
+    csimi_xpbd_push(s, c, next);
+    csimi_xpbd_rub(s, c);
 }
 
 /* Joints, limits and motors: u + phi = 0 row by row, the limits of the impulse in n equal parts. */
-static void csimi_xpbd_hold(csimi_xpbd *s, int c, csim_real *v) {
+static void csimi_xpbd_hold(csimi_xpbd *s, int c) {
     const csim_contact *law = s->problem->contacts + c;
     int k;
     for (k = 0; k < 3; ++k) {
         const csim_real *now = s->lambda + 3 * (ptrdiff_t)c;
         csim_real u[3], next[3] = {now[0], now[1], now[2]};
         if (law->law == CSIM_LAW_BILATERAL && !(law->mask >> k & 1u)) continue;
-        csimi_xpbd_velocity(s, c, v, u);
+        csimi_xpbd_velocity(s, c, u);
         next[k] -= (u[k] + law->phi[k]) / s->W[3 * (ptrdiff_t)c + k];
         if (law->law == CSIM_LAW_BOX)
             next[k] = csimi_min(csimi_max(next[k], law->lo[k] * s->inverse_n), law->hi[k] * s->inverse_n);
-        csimi_xpbd_push(s, c, next, v);
+        csimi_xpbd_push(s, c, next);
     }
 }
 
@@ -238,15 +252,15 @@ static bool csimi_xpbd_is_joint(const csim_contact *law) {
 }
 
 /* The velocity pass: a contact that pressed keeps no normal speed, of being pushed out or left by the sweep. */
-static void csimi_xpbd_calm(csimi_xpbd *s, int c, csim_real *v) {
+static void csimi_xpbd_calm(csimi_xpbd *s, int c) {
     const csim_contact *law = s->problem->contacts + c;
     const csim_real *now = s->lambda + 3 * (ptrdiff_t)c;
     csim_real u[3], next[3] = {now[0], now[1], now[2]};
     if (!(now[0] > 0) || law->law == CSIM_LAW_INVERTIBLE || csimi_xpbd_is_joint(law)) return;
-    csimi_xpbd_velocity(s, c, v, u);
+    csimi_xpbd_velocity(s, c, u);
     next[0] = csimi_max(0, now[0] - u[0] / s->W[3 * (ptrdiff_t)c]);
-    csimi_xpbd_push(s, c, next, v);
-    csimi_xpbd_rub(s, c, v);
+    csimi_xpbd_push(s, c, next);
+    csimi_xpbd_rub(s, c);
 }
 
 /* ---- the step */
@@ -258,24 +272,22 @@ static bool csimi_xpbd_open(csimi_xpbd *s, const csim_solver_params *params, con
     s->inverse_n = 1 / (csim_real)s->substeps;
     s->damping = params->damping;
     if (!csimi_bodies_open(&s->bodies, &s->inner)) return false;
-    for (i = 0; i < 3 * p->A.n; ++i) {
-        s->residual[i] = (double)p->b[i];
-        s->push[i] = s->move[i] = 0;
-    }
+    csimi_problem_load(p, NULL, s->residual);
     csimi_less_product(&p->A, start->v, s->residual);
     for (i = 0; i < s->elements; ++i)
         if (!csimi_xpbd_element_open(s, s->element + i, p->structure->elastic + i, start->v)) return false;
-    for (i = 0; i < p->A.n; ++i) {
-        csim_real load[3];
-        for (k = 0; k < 3; ++k) load[k] = (csim_real)s->residual[3 * i + k] * s->inverse_n;
-        csimi_body_push(&s->bodies, i, load, s->push);
+    csimi_bodies_whiten(&s->bodies, s->residual);
+    for (i = 0; i < 3 * p->A.n; ++i) {
+        s->push[i] = (csim_real)s->residual[i] * s->inverse_n;
+        s->w[i] = s->move[i] = 0;
     }
     for (c = 0; c < p->contact_count; ++c) {
         csim_real W[9], *D = s->W + 3 * (ptrdiff_t)c;
         s->first[c] = at;
         at += csimi_pieces_make(&s->inner, &s->bodies, c, s->pieces + at);
         s->first[c + 1] = at;
-        csimi_pieces_delassus(&s->bodies, s->pieces + s->first[c], at - s->first[c], W);
+        (void)csimi_contact_motion(p, p->contacts + c, start->v, s->start + 3 * (ptrdiff_t)c);
+        csimi_pieces_delassus(s->pieces + s->first[c], at - s->first[c], W);
         for (k = 0; k < 3; ++k) D[k] = W[4 * k];
         if (!csimi_xpbd_is_joint(p->contacts + c)) D[1] = D[2] = csimi_max(W[4], W[8]);
         for (k = 0; k < 3; ++k)
@@ -287,33 +299,41 @@ static bool csimi_xpbd_open(csimi_xpbd *s, const csim_solver_params *params, con
 
 static void csimi_xpbd_substep(csimi_xpbd *s, csim_solution *solution) {
     const int contacts = s->problem->contact_count, n = 3 * s->problem->A.n, rows = s->elements + contacts;
-    csim_real *v = solution->v, u[3];
+    csim_real u[3];
     int c, i, k;
-    for (i = 0; i < n; ++i) v[i] += s->push[i];
+    for (i = 0; i < n; ++i) s->w[i] += s->push[i];
     CSIMI_MEMSET(s->lambda, 0, 3 * (size_t)contacts * sizeof *s->lambda);
     for (i = 0; i < s->elements; ++i)
         for (k = 0; k < 3; ++k) s->element[i].lambda[k] = 0;
     for (i = 0; i < rows; ++i) {
         c = (s->odd ? rows - 1 - i : i) - s->elements;
         if (c < 0)
-            csimi_xpbd_stretch(s, s->element + s->elements + c, v);
+            csimi_xpbd_stretch(s, s->element + s->elements + c);
         else if (csimi_xpbd_is_joint(s->problem->contacts + c))
-            csimi_xpbd_hold(s, c, v);
+            csimi_xpbd_hold(s, c);
         else
-            csimi_xpbd_touch(s, c, v);
+            csimi_xpbd_touch(s, c);
     }
     s->odd = !s->odd;
     for (c = 0; c < contacts; ++c) {
-        csimi_xpbd_velocity(s, c, v, u);
+        csimi_xpbd_velocity(s, c, u);
         s->gap[c] += u[0] * s->inverse_n;
     }
     for (i = 0; i < s->elements; ++i) {
-        csimi_xpbd_strain(s->element + i, v, u);
+        csimi_xpbd_strain(s, s->element + i, u);
         for (k = 0; k < 3; ++k) s->element[i].strain[k] += u[k] * s->inverse_n;
     }
-    for (i = 0; i < n; ++i) s->move[i] += v[i] * s->inverse_n;
-    for (c = 0; c < contacts; ++c) csimi_xpbd_calm(s, c, v);
+    for (i = 0; i < n; ++i) s->move[i] += s->w[i] * s->inverse_n;
+    for (c = 0; c < contacts; ++c) csimi_xpbd_calm(s, c);
     for (i = 0; i < 3 * contacts; ++i) solution->lambda[i] += s->lambda[i];
+}
+
+/* to = v_k + E^-1 w */
+static void csimi_xpbd_velocities(csimi_xpbd *s, const csim_real *w, const csim_real *start, csim_real *to) {
+    int i;
+    for (i = 0; i < 3 * s->problem->A.n; ++i) s->residual[i] = (double)w[i];
+    csimi_bodies_restore(&s->bodies, s->residual);
+    for (i = 0; i < 3 * s->problem->A.n; ++i) to[i] = start[i] + (csim_real)s->residual[i];
 }
 
 static csim_result csimi_xpbd_run(csimi_xpbd *s, const csim_solver_params *params, csim_solution *solution,
@@ -325,6 +345,8 @@ static csim_result csimi_xpbd_run(csimi_xpbd *s, const csim_solver_params *param
     CSIMI_MEMSET(solution->lambda, 0, 3 * (size_t)p->contact_count * sizeof *solution->lambda);
     for (k = 0; k < s->substeps; ++k) csimi_xpbd_substep(s, solution);
     outcome->iterations = outcome->outer = s->substeps;
+    csimi_xpbd_velocities(s, s->move, solution->v, s->move);
+    csimi_xpbd_velocities(s, s->w, solution->v, solution->v);
     if (params->move) CSIMI_MEMCPY(params->move, s->move, 3 * (size_t)p->A.n * sizeof *s->move);
     if (!csimi_all_finite(solution->v, 3 * p->A.n) || !csimi_all_finite(s->move, 3 * p->A.n) ||
         csim_problem_certify(p, solution->v, solution->lambda, s->residual, s->bytes, f) != CSIM_OK)

@@ -68,8 +68,10 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0 && n->tree_span <= 14;
     merged = n->joints > 0 && n->springs > 0 ? csimi_imin(2 * n->rigids, CSIMI_BODY_LARGEST) : 0;
     size.inverse_blocks = n->coords > 0 || merged ? 4 * blocks + n->tree_span * n->coords + merged * 2 * n->rigids : 0;
-    size.reach_blocks = /* two sides; a gear: two more */
-        n->coords > 0 || merged ? csimi_imax(n->tree_span, merged) * (2 * rows + 2 * n->joints) : 0;
+    size.reach_blocks = 2 * CSIMI_BOND_ROWS * n->joints; /* rows on the turning alone of a rigid body */
+    if (size.elastic > 0) size.reach_blocks += 3 * size.terms;
+    if (n->coords > 0 || merged) /* two sides; a gear: two more */
+        size.reach_blocks += csimi_imax(n->tree_span, merged) * (2 * rows + 2 * n->joints);
     if (solver->solver == CSIM_SOLVER_XPBD) csimi_push(&arena, 3 * sizeof(csim_real) * (size_t)blocks, 1);
     csimi_push(&arena, csim_solver_bytes(&size, solver), 1);
     csimi_push(&arena, sizeof(int) * (size_t)blocks, 1);                /* union-find, before the first island */
