@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: a6a64878918cbf77
+   Hash of the parts: 4b7a1a10d03179b1
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -11888,12 +11888,13 @@ static uint32_t csimi_broad_key(csim_real x) {
 /* Passes whose digit is the same everywhere are skipped. */
 CSIMI_FN void csimi_radix_sort(int count, uint64_t **order, uint64_t **other) {
     int shift, i, k;
+    if (count < 2) return;
     for (shift = 32; shift < 64; shift += 8) {
         int start[256], total = 0;
         uint64_t *from = *order, *to = *other;
         CSIMI_MEMSET(start, 0, sizeof start);
         for (i = 0; i < count; ++i) ++start[from[i] >> shift & 255];
-        if (count == 0 || start[from[0] >> shift & 255] == count) continue;
+        if (start[from[0] >> shift & 255] == count) continue;
         for (k = 0; k < 256; ++k) {
             int here = start[k];
             start[k] = total;
@@ -18492,6 +18493,15 @@ static void csimi_newton_order(csimi_sweep *s, const int *list_start, const int 
     }
 }
 
+/* A tree alone: its limbs, which touch each other by the base only, then the base. No zero between them is filled. */
+static void csimi_newton_order_tree(csimi_sweep *s) {
+    int i;
+    for (i = 0; i < s->n; ++i) {
+        s->order[i] = s->n - 1 - i;
+        s->place[s->n - 1 - i] = i;
+    }
+}
+
 /* Contacts of each block, in the ring: false when even this does not fit. */
 static bool csimi_newton_lists(csimi_sweep *s, csimi_arena *ring, int **list_start, int **list) {
     int i, q, m, total = 0;
@@ -18569,8 +18579,13 @@ CSIMI_FN void csimi_newton_plan(csimi_sweep *s) {
     csimi_newton_vectors x;
     s->work = 0;
     s->planned = true;
-    if (s->contact_count == 0 || !csimi_newton_lists(s, &ring, &list_start, &list)) return;
-    csimi_newton_order(s, list_start, list);
+    if (s->contact_count == 0) return;
+    if (s->bodies.size[0] == s->n) {
+        csimi_newton_order_tree(s);
+    } else {
+        if (!csimi_newton_lists(s, &ring, &list_start, &list)) return;
+        csimi_newton_order(s, list_start, list);
+    }
     csimi_newton_envelope(s);
     if (!csimi_newton_layout(s, &x)) s->work = 0;
 }
@@ -18737,6 +18752,7 @@ static void csimi_newton_add_contact(csimi_sweep *s, int m) {
     for (k = 0; k < 3; ++k) t[k] = (double)trial[k];
     csimi_newton_derivative(csimi_newton_is_convex(s, c) ? (int)CSIM_LAW_PROXIMAL : (int)c->contact->law, c->contact, t,
                             s->loop.x + 3 * (ptrdiff_t)m, G);
+    if (G[0] == 0 && G[4] == 0 && G[8] == 0) return; /* open, or at its limits */
     for (k = 0; k < 9; ++k) G[k] /= (double)compliance[k % 3];
     for (q = begin; q < end; ++q) {
         double T[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};

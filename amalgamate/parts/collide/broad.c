@@ -88,12 +88,13 @@ static uint32_t csimi_broad_key(csim_real x) {
 /* Passes whose digit is the same everywhere are skipped. */
 CSIMI_FN void csimi_radix_sort(int count, uint64_t **order, uint64_t **other) {
     int shift, i, k;
+    if (count < 2) return;
     for (shift = 32; shift < 64; shift += 8) {
         int start[256], total = 0;
         uint64_t *from = *order, *to = *other;
         CSIMI_MEMSET(start, 0, sizeof start);
         for (i = 0; i < count; ++i) ++start[from[i] >> shift & 255];
-        if (count == 0 || start[from[0] >> shift & 255] == count) continue;
+        if (start[from[0] >> shift & 255] == count) continue;
         for (k = 0; k < 256; ++k) {
             int here = start[k];
             start[k] = total;

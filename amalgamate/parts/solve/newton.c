@@ -48,6 +48,15 @@ static void csimi_newton_order(csimi_sweep *s, const int *list_start, const int 
     }
 }
 
+/* A tree alone: its limbs, which touch each other by the base only, then the base. No zero between them is filled. */
+static void csimi_newton_order_tree(csimi_sweep *s) {
+    int i;
+    for (i = 0; i < s->n; ++i) {
+        s->order[i] = s->n - 1 - i;
+        s->place[s->n - 1 - i] = i;
+    }
+}
+
 /* Contacts of each block, in the ring: false when even this does not fit. */
 static bool csimi_newton_lists(csimi_sweep *s, csimi_arena *ring, int **list_start, int **list) {
     int i, q, m, total = 0;
@@ -125,8 +134,13 @@ CSIMI_FN void csimi_newton_plan(csimi_sweep *s) {
     csimi_newton_vectors x;
     s->work = 0;
     s->planned = true;
-    if (s->contact_count == 0 || !csimi_newton_lists(s, &ring, &list_start, &list)) return;
-    csimi_newton_order(s, list_start, list);
+    if (s->contact_count == 0) return;
+    if (s->bodies.size[0] == s->n) {
+        csimi_newton_order_tree(s);
+    } else {
+        if (!csimi_newton_lists(s, &ring, &list_start, &list)) return;
+        csimi_newton_order(s, list_start, list);
+    }
     csimi_newton_envelope(s);
     if (!csimi_newton_layout(s, &x)) s->work = 0;
 }
@@ -293,6 +307,7 @@ static void csimi_newton_add_contact(csimi_sweep *s, int m) {
     for (k = 0; k < 3; ++k) t[k] = (double)trial[k];
     csimi_newton_derivative(csimi_newton_is_convex(s, c) ? (int)CSIM_LAW_PROXIMAL : (int)c->contact->law, c->contact, t,
                             s->loop.x + 3 * (ptrdiff_t)m, G);
+    if (G[0] == 0 && G[4] == 0 && G[8] == 0) return; /* open, or at its limits */
     for (k = 0; k < 9; ++k) G[k] /= (double)compliance[k % 3];
     for (q = begin; q < end; ++q) {
         double T[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
