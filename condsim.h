@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 4b7a1a10d03179b1
+   Hash of the parts: fd0eec9910bed8f9
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -17876,8 +17876,8 @@ CSIMI_FN void csimi_envelope_solve(const csimi_envelope *e, double *x) {
 
 /* ==== begin solve/bodies.c ====================================================================================== */
 /* solve/bodies: A as small dense bodies, each factored once, A = E' E, and the rows of contacts on them. In w = E v the
-   matrix is the identity: a row J of a contact is J E^-1, its impulse changes w by the transpose of the same numbers, and
-   W = J E^-1 (J E^-1)'. On a tree E^-1 reaches from a link to its root and nowhere else, where A^-1 is full. */
+   matrix is the identity: a row J of a contact is J E^-1, its impulse changes w by the transpose of the same numbers,
+   and W = J E^-1 (J E^-1)'. On a tree E^-1 reaches from a link to its root and nowhere else, where A^-1 is full. */
 
 /* ---- bodies */
 
@@ -18447,8 +18447,9 @@ CSIMI_FN void csimi_stages_proximal(csimi_stages *s) {
 /* solve/newton: one proximal step of the sweep solver by Newton's method on the velocities of the bodies.
    With a compliance e > 0 around a centre the impulse of every contact is a function of the velocity in closed form,
    lambda = Project(centre - u / e). In w = E v (bodies.c, A = E' E), counted from the start of the step, F(w) =
-   J' (lambda(w) - centre) - w = 0 is an equation in w alone with the Jacobian I + J' (Project' / e) J. Its factors live in the memory of Anderson's ring, which
-   is idle meanwhile; where they do not fit, nothing happens and the sweeps go on alone. */
+   J' (lambda(w) - centre) - w = 0 is an equation in w alone with the Jacobian I + J' (Project' / e) J. Its factors live
+   in the memory of Anderson's ring, which is idle meanwhile; where they do not fit, nothing happens and the sweeps go on
+   alone. */
 
 #define CSIMI_NEWTON_ROUNDING 1e-8 /* of the first merit, a square */
 

@@ -1,6 +1,6 @@
 /* solve/bodies: A as small dense bodies, each factored once, A = E' E, and the rows of contacts on them. In w = E v the
-   matrix is the identity: a row J of a contact is J E^-1, its impulse changes w by the transpose of the same numbers, and
-   W = J E^-1 (J E^-1)'. On a tree E^-1 reaches from a link to its root and nowhere else, where A^-1 is full. */
+   matrix is the identity: a row J of a contact is J E^-1, its impulse changes w by the transpose of the same numbers,
+   and W = J E^-1 (J E^-1)'. On a tree E^-1 reaches from a link to its root and nowhere else, where A^-1 is full. */
 #include "private.h"
 
 /* ---- bodies */
