@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: fd0eec9910bed8f9
+   Hash of the parts: 655466d6b81324d8
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -18448,8 +18448,8 @@ CSIMI_FN void csimi_stages_proximal(csimi_stages *s) {
    With a compliance e > 0 around a centre the impulse of every contact is a function of the velocity in closed form,
    lambda = Project(centre - u / e). In w = E v (bodies.c, A = E' E), counted from the start of the step, F(w) =
    J' (lambda(w) - centre) - w = 0 is an equation in w alone with the Jacobian I + J' (Project' / e) J. Its factors live
-   in the memory of Anderson's ring, which is idle meanwhile; where they do not fit, nothing happens and the sweeps go on
-   alone. */
+   in the memory of Anderson's ring, idle meanwhile; where they do not fit, nothing happens and the sweeps go on alone.
+ */
 
 #define CSIMI_NEWTON_ROUNDING 1e-8 /* of the first merit, a square */
 
