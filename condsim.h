@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 655466d6b81324d8
+   Hash of the parts: 1924adf5c4c2ceff
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -2582,6 +2582,7 @@ typedef struct csimi_tree_link {
     csim_real friction;                     /* dry: largest force */
     csim_real lower, upper;                 /* lower > upper: no limits */
     csim_real stiffness, rate_gain, effort; /* drive; effort 0: unlimited */
+    bool bounded;                           /* its effort has a row in this step; else the drive is all in A */
     csim_real gravity_share;                /* of the weight that hangs on the joint and is carried by the drive */
 } csimi_tree_link;
 
@@ -4242,6 +4243,9 @@ CSIMI_FN void csimi_set_frame_velocity(csimi_store *s, int frame, csim_vec3 w);
 /* ---- tree.c: what the functions of all bodies ask of a tree */
 
 CSIMI_FN size_t csimi_tree_scratch(const csimi_counts *n); /* to check one */
+/* Which drives are bounded by rows in the coming step; and whether others turned out to need one, which they get. */
+CSIMI_FN void csimi_tree_choose_bounds(csim_world *world);
+CSIMI_FN bool csimi_tree_overruns(csim_world *world, const csimi_step_frame *f, const csimi_step *step, int pass);
 /* Rows of all joints behind those of contacts and pins; their impulses into link_impulse. */
 CSIMI_FN void csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step);
 CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, const csimi_step *step);
@@ -8700,14 +8704,14 @@ CSIMI_FN csim_real csimi_drive_impulse(const csimi_state *s, const csimi_step *s
     return step->h * (link->stiffness * error + link->rate_gain * s->coord_target[first + (size_t)(link->coord + k)]);
 }
 
-/* Drives, damping and compensation of one joint. A drive of limited effort holds on to a massless coordinate w of its
-   own: A gets D (v - w)^2 / 2, and a box row keeps w at the rate the drive aims at with at most its effort
-   (world/tree.c). Without the limit the same coupling to the given rate is D on the diagonal. */
+/* Drives, damping and compensation of one joint. A drive that is bounded by its effort holds on to a massless coordinate
+   w of its own: A gets D (v - w)^2 / 2, and a box row keeps w at the rate the drive aims at with at most its effort
+   (world/tree.c). Without the bound the same coupling to the given rate is D on the diagonal. */
 static void csimi_joint_assemble(const csimi_state *s, const csimi_step *step, const csimi_tree *tree, int i,
                                  csimi_system *system, csim_real *b) {
     const csimi_tree_link *link = s->tree_link + i;
     const csim_real D = csimi_drive_gain(link, step);
-    const bool limited = link->slack >= 0 && link->effort > 0 && D > 0;
+    const bool limited = link->bounded && D > 0;
     csim_real error[3] = {0, 0, 0}, *val = system->A.val;
     int k;
     csimi_tree_row row;
@@ -27005,6 +27009,44 @@ static void csimi_limit_row(csim_world *w, csimi_step_frame *f, int link, csim_r
     csimi_joint_row(w, f, link, sign > 0 ? 0 : 1, l->coord, sign, csimi_phi(w, f, gap, 0, rate, rate), 0, CSIMI_HUGE);
 }
 
+/* Only drives that were near their limit in the last step have a row from the start. The others are solved for inside A,
+   which is cheaper and better conditioned, and get one where that asks more of them than they can give. */
+CSIMI_FN void csimi_tree_choose_bounds(csim_world *w) {
+    const bool all = w->def.integrator != CSIM_BACKWARD_EULER;
+    csimi_state *s = &w->store.state;
+    int i;
+    for (i = 0; i < s->tree_link_count; i++) {
+        csimi_tree_link *l = s->tree_link + i;
+        const csim_real last = csimi_abs(w->store.link_impulse[CSIMI_JOINT_ROWS * i + 3]);
+        l->bounded = l->slack >= 0 && l->effort > 0 && (all || last > CSIM_R(0.9) * l->effort * (csim_real)w->last_h);
+    }
+}
+
+/* Impulse of a drive without a row at the velocities of the frame. */
+static csim_real csimi_drive_inside(const csim_world *w, const csimi_step_frame *f, const csimi_step *step, int i) {
+    const csimi_state *s = &w->store.state;
+    const csimi_tree_link *l = s->tree_link + i;
+    const int c = 3 * (csimi_first_coord_block(s) + s->tree[l->tree].first_block) + l->coord;
+    csim_real error[3];
+    csimi_drive_error(s, i, error);
+    return csimi_drive_impulse(s, step, i, 0, error[0]) - csimi_drive_gain(l, step) * f->v[c];
+}
+
+CSIMI_FN bool csimi_tree_overruns(csim_world *w, const csimi_step_frame *f, const csimi_step *step, int pass) {
+    csimi_state *s = &w->store.state;
+    bool found = false;
+    int i;
+    for (i = 0; i < s->tree_link_count; i++) {
+        csimi_tree_link *l = s->tree_link + i;
+        if (l->bounded || l->slack < 0 || !(l->effort > 0) || s->tree[l->tree].mode != CSIMI_FREE) continue;
+        if (!(csimi_abs(csimi_drive_inside(w, f, step, i)) > f->h * l->effort)) continue;
+        l->bounded = found = true;
+    }
+    for (i = 0; i < s->tree_link_count && found && pass >= 3; i++)
+        s->tree_link[i].bounded = s->tree_link[i].slack >= 0 && s->tree_link[i].effort > 0;
+    return found;
+}
+
 CSIMI_FN void csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
     const csimi_state *s = &w->store.state;
     int i;
@@ -27018,7 +27060,7 @@ CSIMI_FN void csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_st
             csimi_limit_row(w, f, i, -1);
         }
         if (l->friction > 0) csimi_joint_row(w, f, i, 2, l->coord, 1, 0, -f->h * l->friction, f->h * l->friction);
-        if (l->slack >= 0 && l->effort > 0 && D > 0) {
+        if (l->bounded && D > 0) {
             csim_real error[3];
             csimi_drive_error(s, i, error);
             csimi_joint_row(w, f, i, 3, l->slack, 1, -csimi_drive_impulse(s, step, i, 0, error[0]) / D,
@@ -27034,15 +27076,10 @@ CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, con
     for (i = 0; i < CSIMI_JOINT_ROWS * t->tree_link_count; i++) s->link_impulse[i] = 0;
     for (i = f->first_joint_row; i < f->contact_count; i++)
         s->link_impulse[f->joint_row[i - f->first_joint_row]] = f->lambda[3 * i];
-    for (i = 0; i < t->tree_link_count; i++) { /* drives without a limit work inside A */
+    for (i = 0; i < t->tree_link_count; i++) { /* drives without a row work inside A */
         const csimi_tree_link *l = t->tree_link + i;
-        const csim_real D = csimi_drive_gain(l, step);
-        csim_real error[3];
-        if (l->dofs != 1 || !(D > 0) || l->effort > 0 || t->tree[l->tree].mode != CSIMI_FREE) continue;
-        csimi_drive_error(t, i, error);
-        s->link_impulse[CSIMI_JOINT_ROWS * i + 3] =
-            csimi_drive_impulse(t, step, i, 0, error[0]) -
-            D * f->v[3 * (csimi_first_coord_block(t) + t->tree[l->tree].first_block) + l->coord];
+        if (l->dofs == 1 && csimi_drive_gain(l, step) > 0 && !l->bounded && t->tree[l->tree].mode == CSIMI_FREE)
+            s->link_impulse[CSIMI_JOINT_ROWS * i + 3] = csimi_drive_inside(w, f, step, i);
     }
 }
 
@@ -30296,17 +30333,34 @@ static csim_status csimi_solve_step(csim_world *w, csimi_step_frame *f, csimi_st
     return status;
 }
 
+/* Solves, and solves again with rows for the drives that asked more than their effort. */
+static csim_status csimi_solve_bounded(csim_world *w, csimi_step_frame *f, csimi_step *step, csimi_arena *arena) {
+    csim_status status = csimi_solve_step(w, f, step, arena);
+    int pass;
+    for (pass = 0; status == CSIM_OK && csimi_tree_overruns(w, f, step, pass); pass++) {
+        csimi_move_on(w, f, step);
+        csimi_assemble(w, f, step, &w->store.state);
+        csimi_bonds_stiffen(w, f);
+        if (f->contact_count > f->first_joint_row) f->term_count = f->contacts[f->first_joint_row].a.first;
+        f->contact_count = f->first_joint_row;
+        csimi_tree_rows(w, f, step);
+        status = csimi_solve_step(w, f, step, arena);
+    }
+    return status;
+}
+
 /* Everything of a step but its commit. */
 static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_step *step, csimi_arena *arena) {
     csim_status status;
     double t0 = csimi_now(w), t1, t2, t3;
+    csimi_tree_choose_bounds(w);
     csimi_begin_forces(w, f, step);
     t1 = csimi_now(w);
     if ((status = csimi_detect(w, f, arena)) != 0) return status;
     csimi_rows(w, f, arena);
     csimi_tree_rows(w, f, step);
     t2 = csimi_now(w);
-    if ((status = csimi_solve_step(w, f, step, arena)) != 0) return status;
+    if ((status = csimi_solve_bounded(w, f, step, arena)) != 0) return status;
     if (w->store.count.joints > 0 && !csimi_solver_gaps(w->def.solver.solver) &&
         (status = csimi_close_joints(w, f, step, arena)) != 0)
         return status;

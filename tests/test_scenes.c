@@ -786,14 +786,14 @@ TEST(quadruped_hangs_by_its_feet) {
     scene_close(r.s);
 }
 
-/* Effort limits of the file (80 N m) leave a trot as it is. While the robot lands several drives reach them at once:
-   the sweeps then miss the tolerance in six of the first hundred steps and in none later. */
+/* Effort limits of the file (80 N m) leave a trot as it is, but for the landing of the start. Only drives at their limit
+   have a row: with rows for all of them contacts see limp legs, and 26 of the 1000 steps stopped at the cap of sweeps. */
 TEST(quadruped_trots_with_limited_efforts) {
     run a = run_scene("quadruped", "task=trot", 0, 1, 0, -1),
         b = run_scene("quadruped", "task=trot effort=1", 0, 1, 0, -1);
-    /* the boxes of limited efforts are hard where the feet land: 24 of 1000 steps stop at the cap of sweeps */
-    CHECK(figure(&b, "uncertified") <= 40);
-    NEAR(figure(&a, "lowest_m"), figure(&b, "lowest_m"), 0.03); /* the landing of the start takes more than 80 N m */
+    CHECK(figure(&b, "uncertified") <= 0);
+    CHECK(figure(&b, "iterations_mean") < figure(&a, "iterations_mean") + 1);
+    NEAR(figure(&a, "lowest_m"), figure(&b, "lowest_m"), 0.03);
     scene_close(a.s);
     scene_close(b.s);
 }

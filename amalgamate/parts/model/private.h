@@ -80,6 +80,7 @@ typedef struct csimi_tree_link {
     csim_real friction;                     /* dry: largest force */
     csim_real lower, upper;                 /* lower > upper: no limits */
     csim_real stiffness, rate_gain, effort; /* drive; effort 0: unlimited */
+    bool bounded;                           /* its effort has a row in this step; else the drive is all in A */
     csim_real gravity_share;                /* of the weight that hangs on the joint and is carried by the drive */
 } csimi_tree_link;
 

@@ -376,17 +376,34 @@ static csim_status csimi_solve_step(csim_world *w, csimi_step_frame *f, csimi_st
     return status;
 }
 
+/* Solves, and solves again with rows for the drives that asked more than their effort. */
+static csim_status csimi_solve_bounded(csim_world *w, csimi_step_frame *f, csimi_step *step, csimi_arena *arena) {
+    csim_status status = csimi_solve_step(w, f, step, arena);
+    int pass;
+    for (pass = 0; status == CSIM_OK && csimi_tree_overruns(w, f, step, pass); pass++) {
+        csimi_move_on(w, f, step);
+        csimi_assemble(w, f, step, &w->store.state);
+        csimi_bonds_stiffen(w, f);
+        if (f->contact_count > f->first_joint_row) f->term_count = f->contacts[f->first_joint_row].a.first;
+        f->contact_count = f->first_joint_row;
+        csimi_tree_rows(w, f, step);
+        status = csimi_solve_step(w, f, step, arena);
+    }
+    return status;
+}
+
 /* Everything of a step but its commit. */
 static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_step *step, csimi_arena *arena) {
     csim_status status;
     double t0 = csimi_now(w), t1, t2, t3;
+    csimi_tree_choose_bounds(w);
     csimi_begin_forces(w, f, step);
     t1 = csimi_now(w);
     if ((status = csimi_detect(w, f, arena)) != 0) return status;
     csimi_rows(w, f, arena);
     csimi_tree_rows(w, f, step);
     t2 = csimi_now(w);
-    if ((status = csimi_solve_step(w, f, step, arena)) != 0) return status;
+    if ((status = csimi_solve_bounded(w, f, step, arena)) != 0) return status;
     if (w->store.count.joints > 0 && !csimi_solver_gaps(w->def.solver.solver) &&
         (status = csimi_close_joints(w, f, step, arena)) != 0)
         return status;

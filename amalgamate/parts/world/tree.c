@@ -419,6 +419,44 @@ static void csimi_limit_row(csim_world *w, csimi_step_frame *f, int link, csim_r
     csimi_joint_row(w, f, link, sign > 0 ? 0 : 1, l->coord, sign, csimi_phi(w, f, gap, 0, rate, rate), 0, CSIMI_HUGE);
 }
 
+/* Only drives that were near their limit in the last step have a row from the start. The others are solved for inside A,
+   which is cheaper and better conditioned, and get one where that asks more of them than they can give. */
+CSIMI_FN void csimi_tree_choose_bounds(csim_world *w) {
+    const bool all = w->def.integrator != CSIM_BACKWARD_EULER;
+    csimi_state *s = &w->store.state;
+    int i;
+    for (i = 0; i < s->tree_link_count; i++) {
+        csimi_tree_link *l = s->tree_link + i;
+        const csim_real last = csimi_abs(w->store.link_impulse[CSIMI_JOINT_ROWS * i + 3]);
+        l->bounded = l->slack >= 0 && l->effort > 0 && (all || last > CSIM_R(0.9) * l->effort * (csim_real)w->last_h);
+    }
+}
+
+/* Impulse of a drive without a row at the velocities of the frame. */
+static csim_real csimi_drive_inside(const csim_world *w, const csimi_step_frame *f, const csimi_step *step, int i) {
+    const csimi_state *s = &w->store.state;
+    const csimi_tree_link *l = s->tree_link + i;
+    const int c = 3 * (csimi_first_coord_block(s) + s->tree[l->tree].first_block) + l->coord;
+    csim_real error[3];
+    csimi_drive_error(s, i, error);
+    return csimi_drive_impulse(s, step, i, 0, error[0]) - csimi_drive_gain(l, step) * f->v[c];
+}
+
+CSIMI_FN bool csimi_tree_overruns(csim_world *w, const csimi_step_frame *f, const csimi_step *step, int pass) {
+    csimi_state *s = &w->store.state;
+    bool found = false;
+    int i;
+    for (i = 0; i < s->tree_link_count; i++) {
+        csimi_tree_link *l = s->tree_link + i;
+        if (l->bounded || l->slack < 0 || !(l->effort > 0) || s->tree[l->tree].mode != CSIMI_FREE) continue;
+        if (!(csimi_abs(csimi_drive_inside(w, f, step, i)) > f->h * l->effort)) continue;
+        l->bounded = found = true;
+    }
+    for (i = 0; i < s->tree_link_count && found && pass >= 3; i++)
+        s->tree_link[i].bounded = s->tree_link[i].slack >= 0 && s->tree_link[i].effort > 0;
+    return found;
+}
+
 CSIMI_FN void csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
     const csimi_state *s = &w->store.state;
     int i;
@@ -432,7 +470,7 @@ CSIMI_FN void csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_st
             csimi_limit_row(w, f, i, -1);
         }
         if (l->friction > 0) csimi_joint_row(w, f, i, 2, l->coord, 1, 0, -f->h * l->friction, f->h * l->friction);
-        if (l->slack >= 0 && l->effort > 0 && D > 0) {
+        if (l->bounded && D > 0) {
             csim_real error[3];
             csimi_drive_error(s, i, error);
             csimi_joint_row(w, f, i, 3, l->slack, 1, -csimi_drive_impulse(s, step, i, 0, error[0]) / D,
@@ -448,15 +486,10 @@ CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, con
     for (i = 0; i < CSIMI_JOINT_ROWS * t->tree_link_count; i++) s->link_impulse[i] = 0;
     for (i = f->first_joint_row; i < f->contact_count; i++)
         s->link_impulse[f->joint_row[i - f->first_joint_row]] = f->lambda[3 * i];
-    for (i = 0; i < t->tree_link_count; i++) { /* drives without a limit work inside A */
+    for (i = 0; i < t->tree_link_count; i++) { /* drives without a row work inside A */
         const csimi_tree_link *l = t->tree_link + i;
-        const csim_real D = csimi_drive_gain(l, step);
-        csim_real error[3];
-        if (l->dofs != 1 || !(D > 0) || l->effort > 0 || t->tree[l->tree].mode != CSIMI_FREE) continue;
-        csimi_drive_error(t, i, error);
-        s->link_impulse[CSIMI_JOINT_ROWS * i + 3] =
-            csimi_drive_impulse(t, step, i, 0, error[0]) -
-            D * f->v[3 * (csimi_first_coord_block(t) + t->tree[l->tree].first_block) + l->coord];
+        if (l->dofs == 1 && csimi_drive_gain(l, step) > 0 && !l->bounded && t->tree[l->tree].mode == CSIMI_FREE)
+            s->link_impulse[CSIMI_JOINT_ROWS * i + 3] = csimi_drive_inside(w, f, step, i);
     }
 }
 
