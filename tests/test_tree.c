@@ -491,6 +491,63 @@ static void weak_drive(csim_tree_link_def *d) {
     d->effort = 3;
 }
 
+/* A chain of four links swung to and fro by drives of 5 N m. */
+static robot weak_chain(void) {
+    robot r;
+    csim_tree_def d = csim_default_tree_def();
+    int i;
+    memset(&r, 0, sizeof r);
+    r.w = make_world(csim_v3(0, 0, -10), CSIM_BACKWARD_EULER);
+    for (i = 0; i < 4; i++) {
+        csim_tree_link_def *l = r.link + i;
+        *l = csim_default_tree_link_def();
+        l->parent = i - 1;
+        l->joint = CSIM_TREE_REVOLUTE;
+        l->axis = csim_v3(0, 1, 0);
+        l->frame.position = csim_v3(0, 0, CSIM_R(i == 0 ? 0 : -0.3));
+        l->mass = CSIM_R(0.3);
+        l->centre = csim_v3(0, 0, CSIM_R(-0.15));
+        l->inertia = diagonal(0.01, 0.01, 0.01);
+        l->stiffness = 60;
+        l->rate_gain = 2;
+        l->effort = 5;
+    }
+    d.links = r.link;
+    d.link_count = 4;
+    STATUS(csim_create_tree(r.w, &d, &r.id), CSIM_OK);
+    return r;
+}
+
+/* Drives get rows where they turn out to need them: the motion is that of rows for all from the start. */
+TEST(drives_at_their_effort_are_found) {
+    robot a = weak_chain(), b = weak_chain();
+    int step, i, rows = 0, steps = 400;
+    for (step = 0; step < steps; step++) {
+        csim_real q[4], p[4], drive;
+        for (i = 0; i < 4; i++) {
+            const csim_real target = CSIM_R(step / 100 % 2 ? -0.1 * i : 0.2);
+            csim_tree_set_target(a.w, a.id, i, target, 0);
+            csim_tree_set_target(b.w, b.id, i, target, 0);
+            b.w->store.link_impulse[CSIMI_JOINT_ROWS * i + 3] = 1; /* as if each had been beyond its limit */
+        }
+        STATUS(csim_world_step(a.w, CSIM_R(2e-3)), CSIM_OK);
+        STATUS(csim_world_step(b.w, CSIM_R(2e-3)), CSIM_OK);
+        csim_tree_get_state(a.w, a.id, q, NULL);
+        csim_tree_get_state(b.w, b.id, p, NULL);
+        for (i = 0; i < 4; i++) {
+            NEAR(q[i], p[i], TOL(1e-9, 2e-3));
+            STATUS(csim_tree_get_effort(a.w, a.id, i, &drive, NULL), CSIM_OK);
+            CHECK(fabs((double)drive) <= 5 * (1 + TOL(1e-9, 1e-4)));
+            rows += a.w->store.state.tree_link[i].bounded;
+            CHECK(b.w->store.state.tree_link[i].bounded);
+        }
+    }
+    printf("    %d of %d drives had a row\n", rows, 4 * steps);
+    CHECK(rows > steps / 10 && rows < 3 * steps); /* both kinds are seen */
+    csim_destroy_world(a.w);
+    csim_destroy_world(b.w);
+}
+
 /* Far from its target the drive gives all it has: constant acceleration effort / I. Near it, it is the implicit drive.
  */
 TEST(drive_gives_at_most_its_effort) {
