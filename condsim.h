@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 1924adf5c4c2ceff
+   Hash of the parts: 0b2e80c60596d0c5
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -8704,9 +8704,9 @@ CSIMI_FN csim_real csimi_drive_impulse(const csimi_state *s, const csimi_step *s
     return step->h * (link->stiffness * error + link->rate_gain * s->coord_target[first + (size_t)(link->coord + k)]);
 }
 
-/* Drives, damping and compensation of one joint. A drive that is bounded by its effort holds on to a massless coordinate
-   w of its own: A gets D (v - w)^2 / 2, and a box row keeps w at the rate the drive aims at with at most its effort
-   (world/tree.c). Without the bound the same coupling to the given rate is D on the diagonal. */
+/* Drives, damping and compensation of one joint. A drive that is bounded by its effort holds on to a massless
+   coordinate w of its own: A gets D (v - w)^2 / 2, and a box row keeps w at the rate the drive aims at with at most its
+   effort (world/tree.c). Without the bound the same coupling to the given rate is D on the diagonal. */
 static void csimi_joint_assemble(const csimi_state *s, const csimi_step *step, const csimi_tree *tree, int i,
                                  csimi_system *system, csim_real *b) {
     const csimi_tree_link *link = s->tree_link + i;
@@ -27009,8 +27009,8 @@ static void csimi_limit_row(csim_world *w, csimi_step_frame *f, int link, csim_r
     csimi_joint_row(w, f, link, sign > 0 ? 0 : 1, l->coord, sign, csimi_phi(w, f, gap, 0, rate, rate), 0, CSIMI_HUGE);
 }
 
-/* Only drives that were near their limit in the last step have a row from the start. The others are solved for inside A,
-   which is cheaper and better conditioned, and get one where that asks more of them than they can give. */
+/* Only drives that were near their limit in the last step have a row from the start. The others are solved for inside
+   A, which is cheaper and better conditioned, and get one where that asks more of them than they can give. */
 CSIMI_FN void csimi_tree_choose_bounds(csim_world *w) {
     const bool all = w->def.integrator != CSIM_BACKWARD_EULER;
     csimi_state *s = &w->store.state;

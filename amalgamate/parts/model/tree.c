@@ -426,9 +426,9 @@ CSIMI_FN csim_real csimi_drive_impulse(const csimi_state *s, const csimi_step *s
     return step->h * (link->stiffness * error + link->rate_gain * s->coord_target[first + (size_t)(link->coord + k)]);
 }
 
-/* Drives, damping and compensation of one joint. A drive that is bounded by its effort holds on to a massless coordinate
-   w of its own: A gets D (v - w)^2 / 2, and a box row keeps w at the rate the drive aims at with at most its effort
-   (world/tree.c). Without the bound the same coupling to the given rate is D on the diagonal. */
+/* Drives, damping and compensation of one joint. A drive that is bounded by its effort holds on to a massless
+   coordinate w of its own: A gets D (v - w)^2 / 2, and a box row keeps w at the rate the drive aims at with at most its
+   effort (world/tree.c). Without the bound the same coupling to the given rate is D on the diagonal. */
 static void csimi_joint_assemble(const csimi_state *s, const csimi_step *step, const csimi_tree *tree, int i,
                                  csimi_system *system, csim_real *b) {
     const csimi_tree_link *link = s->tree_link + i;

@@ -419,8 +419,8 @@ static void csimi_limit_row(csim_world *w, csimi_step_frame *f, int link, csim_r
     csimi_joint_row(w, f, link, sign > 0 ? 0 : 1, l->coord, sign, csimi_phi(w, f, gap, 0, rate, rate), 0, CSIMI_HUGE);
 }
 
-/* Only drives that were near their limit in the last step have a row from the start. The others are solved for inside A,
-   which is cheaper and better conditioned, and get one where that asks more of them than they can give. */
+/* Only drives that were near their limit in the last step have a row from the start. The others are solved for inside
+   A, which is cheaper and better conditioned, and get one where that asks more of them than they can give. */
 CSIMI_FN void csimi_tree_choose_bounds(csim_world *w) {
     const bool all = w->def.integrator != CSIM_BACKWARD_EULER;
     csimi_state *s = &w->store.state;
