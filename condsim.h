@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 0b2e80c60596d0c5
+   Hash of the parts: 81bb2ad07587f7f0
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1602,6 +1602,8 @@ typedef struct csim_clamp_def {
     csim_body_id cable;
     bool at_end;       /* false: at the first node */
     csim_body_id body; /* rigid; all zero: the world */
+    bool free_bend;    /* a Cardan joint: holds twist alone; default false */
+    bool free_twist;   /* a swivel: holds direction alone; default false. Not both */
     uint32_t guard;
 } csim_clamp_def;
 
@@ -25244,6 +25246,8 @@ CSIM_API csim_status csim_create_clamp(csim_world *w, const csim_clamp_def *def,
     csim_status status = csimi_start_create(w, def, id, fn);
     if (status) return status;
     if ((status = csimi_check_guard(&w->error, fn, "made by csim_default_clamp_def()", def->guard)) != 0) return status;
+    if (def->free_bend && def->free_twist)
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "free_twist", true, 1, "false where free_bend is true");
     if ((status = csimi_find_cable(w, def->cable, fn, bodies, &w->error)) != 0) return status;
     if (def->body.index1 && (status = csimi_find_body(w, def->body, fn, bodies + 1, &w->error)) != 0) return status;
     if (bodies[1] >= 0 && w->store.body[bodies[1]].kind != CSIM_RIGID)
@@ -25262,6 +25266,8 @@ CSIM_API csim_status csim_create_clamp(csim_world *w, const csim_clamp_def *def,
     frame = cable->first_frame + (def->at_end ? cable->frame_count - 1 : 0);
     item = cable->first_bend + (def->at_end ? cable->bend_count - 1 : 0); /* its neighbour knows the section */
     csimi_store3(D, csimi_load3(s->state.bend_data + 8 * (size_t)item + 1));
+    if (def->free_bend) D[0] = D[1] = 0;
+    if (def->free_twist) D[2] = 0;
     length = s->state.edge_data[6 * (size_t)frame] / 2;
     damping = s->state.bend_data[8 * (size_t)item + 7];
     end[def->at_end ? 0 : 1] = csimi_bend_frame(frame);

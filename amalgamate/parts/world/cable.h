@@ -55,6 +55,8 @@ typedef struct csim_clamp_def {
     csim_body_id cable;
     bool at_end;       /* false: at the first node */
     csim_body_id body; /* rigid; all zero: the world */
+    bool free_bend;    /* a Cardan joint: holds twist alone; default false */
+    bool free_twist;   /* a swivel: holds direction alone; default false. Not both */
     uint32_t guard;
 } csim_clamp_def;
 
