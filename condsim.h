@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 81bb2ad07587f7f0
+   Hash of the parts: 6115f66bc4c5b23c
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -4473,18 +4473,24 @@ CSIMI_FN bool csimi_finite(csim_real x) {
     return (bits & CSIMI_EXPONENT) != CSIMI_EXPONENT;
 }
 
+#ifdef __GNUC__
+typedef csimi_bits csimi_bits_four
+    __attribute__((vector_size(4 * CSIM_REAL_SIZE), aligned(CSIM_REAL_SIZE), may_alias));
+#endif
+
 CSIMI_FN bool csimi_all_finite(const csim_real *x, int count) {
-    const csimi_bits step = CSIMI_EXPONENT & (~CSIMI_EXPONENT + 1); /* a full exponent carries into the sign */
+    const csimi_bits e = CSIMI_EXPONENT, step = e & (~e + 1); /* a full exponent carries into the sign */
     int i = 0;
-    csimi_bits bits[4], bad = 0; /* without an early exit: the good case reads everything anyway */
-    for (; i + 4 <= count; i += 4) {
-        CSIMI_MEMCPY(bits, x + i, sizeof bits);
-        bad |= ((bits[0] & CSIMI_EXPONENT) + step) | ((bits[1] & CSIMI_EXPONENT) + step) |
-               ((bits[2] & CSIMI_EXPONENT) + step) | ((bits[3] & CSIMI_EXPONENT) + step);
-    }
+    csimi_bits bits, bad = 0; /* without an early exit: the good case reads everything anyway */
+#ifdef __GNUC__
+    const csimi_bits_four E = {e, e, e, e}, S = {step, step, step, step};
+    csimi_bits_four all = {0, 0, 0, 0};
+    for (; i + 4 <= count; i += 4) all |= (*(const csimi_bits_four *)(x + i) & E) + S;
+    bad = all[0] | all[1] | all[2] | all[3];
+#endif
     for (; i < count; ++i) {
-        CSIMI_MEMCPY(bits, x + i, sizeof *bits);
-        bad |= (bits[0] & CSIMI_EXPONENT) + step;
+        CSIMI_MEMCPY(&bits, x + i, sizeof bits);
+        bad |= (bits & e) + step;
     }
     return bad >> (8 * sizeof bad - 1) == 0;
 }
@@ -15787,16 +15793,19 @@ static bool csimi_coarse_turns(const csimi_coarse *c, int block) {
 /* S += A_ij Z_j, 3x6. */
 static void csimi_coarse_right(const csimi_coarse *c, const csim_real *A, int j, double *S) {
     const csim_real *o = c->structure->offset + 3 * (size_t)j;
+    const bool turns = csimi_coarse_turns(c, j);
+    const csim_real x = o[0], y = o[1], z = o[2];
     int r;
     for (r = 0; r < 3; ++r, A += 3, S += 6) {
-        if (csimi_coarse_turns(c, j)) {
-            S[3] += (double)A[0], S[4] += (double)A[1], S[5] += (double)A[2];
+        const csim_real a0 = A[0], a1 = A[1], a2 = A[2];
+        if (turns) {
+            S[3] += (double)a0, S[4] += (double)a1, S[5] += (double)a2;
             continue;
         }
-        S[0] += (double)A[0], S[1] += (double)A[1], S[2] += (double)A[2];
-        S[3] += (double)(A[2] * o[1] - A[1] * o[2]); /* row of -A [o]x = (o x A_r) */
-        S[4] += (double)(A[0] * o[2] - A[2] * o[0]);
-        S[5] += (double)(A[1] * o[0] - A[0] * o[1]);
+        S[0] += (double)a0, S[1] += (double)a1, S[2] += (double)a2;
+        S[3] += (double)(a2 * y - a1 * z); /* row of -A [o]x = (o x A_r) */
+        S[4] += (double)(a0 * z - a2 * x);
+        S[5] += (double)(a1 * x - a0 * y);
     }
 }
 

@@ -27,18 +27,24 @@ CSIMI_FN bool csimi_finite(csim_real x) {
     return (bits & CSIMI_EXPONENT) != CSIMI_EXPONENT;
 }
 
+#ifdef __GNUC__
+typedef csimi_bits csimi_bits_four
+    __attribute__((vector_size(4 * CSIM_REAL_SIZE), aligned(CSIM_REAL_SIZE), may_alias));
+#endif
+
 CSIMI_FN bool csimi_all_finite(const csim_real *x, int count) {
-    const csimi_bits step = CSIMI_EXPONENT & (~CSIMI_EXPONENT + 1); /* a full exponent carries into the sign */
+    const csimi_bits e = CSIMI_EXPONENT, step = e & (~e + 1); /* a full exponent carries into the sign */
     int i = 0;
-    csimi_bits bits[4], bad = 0; /* without an early exit: the good case reads everything anyway */
-    for (; i + 4 <= count; i += 4) {
-        CSIMI_MEMCPY(bits, x + i, sizeof bits);
-        bad |= ((bits[0] & CSIMI_EXPONENT) + step) | ((bits[1] & CSIMI_EXPONENT) + step) |
-               ((bits[2] & CSIMI_EXPONENT) + step) | ((bits[3] & CSIMI_EXPONENT) + step);
-    }
+    csimi_bits bits, bad = 0; /* without an early exit: the good case reads everything anyway */
+#ifdef __GNUC__
+    const csimi_bits_four E = {e, e, e, e}, S = {step, step, step, step};
+    csimi_bits_four all = {0, 0, 0, 0};
+    for (; i + 4 <= count; i += 4) all |= (*(const csimi_bits_four *)(x + i) & E) + S;
+    bad = all[0] | all[1] | all[2] | all[3];
+#endif
     for (; i < count; ++i) {
-        CSIMI_MEMCPY(bits, x + i, sizeof *bits);
-        bad |= (bits[0] & CSIMI_EXPONENT) + step;
+        CSIMI_MEMCPY(&bits, x + i, sizeof bits);
+        bad |= (bits & e) + step;
     }
     return bad >> (8 * sizeof bad - 1) == 0;
 }

@@ -151,16 +151,19 @@ static bool csimi_coarse_turns(const csimi_coarse *c, int block) {
 /* S += A_ij Z_j, 3x6. */
 static void csimi_coarse_right(const csimi_coarse *c, const csim_real *A, int j, double *S) {
     const csim_real *o = c->structure->offset + 3 * (size_t)j;
+    const bool turns = csimi_coarse_turns(c, j);
+    const csim_real x = o[0], y = o[1], z = o[2];
     int r;
     for (r = 0; r < 3; ++r, A += 3, S += 6) {
-        if (csimi_coarse_turns(c, j)) {
-            S[3] += (double)A[0], S[4] += (double)A[1], S[5] += (double)A[2];
+        const csim_real a0 = A[0], a1 = A[1], a2 = A[2];
+        if (turns) {
+            S[3] += (double)a0, S[4] += (double)a1, S[5] += (double)a2;
             continue;
         }
-        S[0] += (double)A[0], S[1] += (double)A[1], S[2] += (double)A[2];
-        S[3] += (double)(A[2] * o[1] - A[1] * o[2]); /* row of -A [o]x = (o x A_r) */
-        S[4] += (double)(A[0] * o[2] - A[2] * o[0]);
-        S[5] += (double)(A[1] * o[0] - A[0] * o[1]);
+        S[0] += (double)a0, S[1] += (double)a1, S[2] += (double)a2;
+        S[3] += (double)(a2 * y - a1 * z); /* row of -A [o]x = (o x A_r) */
+        S[4] += (double)(a0 * z - a2 * x);
+        S[5] += (double)(a1 * x - a0 * y);
     }
 }
 
