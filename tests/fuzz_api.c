@@ -4,13 +4,19 @@
 
        fuzz_api [seconds] [seed]          default 5 s, seed 1; prints a table of statuses and "N passed, N failed" */
 #define CONDSIM_IMPLEMENTATION
+#define CONDSIM_REFERENCE /* the sparse factor, for the tool that makes modes */
+#define CSIMI_KEEP_MACROS
 #include "../condsim.h"
+#include "../examples/modes/modes.c"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #define MOST 48
+enum { MODELS = 3, FIELDS = 3 }; /* made once: a soft body in modes, a linear one, one held; two meshes, heights */
+static csim_modes *model[MODELS];
+static const csim_field *field[FIELDS];
 
 static uint64_t state;
 static uint32_t draw(void) {
@@ -61,8 +67,10 @@ static void complain(const char *what, const csim_world *w) {
 
 static csim_status note(csim_status s) {
     calls++;
-    if (s > CSIM_OK || s <= CSIM_STATUS_LAST_) failed++;
-    else count_of[-(int)s]++;
+    if (s > CSIM_OK || s <= CSIM_STATUS_LAST_)
+        failed++;
+    else
+        count_of[-(int)s]++;
     return s;
 }
 
@@ -111,7 +119,8 @@ static void create_rigid(session *s) {
     int i, k;
     d.shape_count = below(8) ? 1 + below(2) : below(4);
     for (i = 0; i < 3; i++) {
-        switch (below(7)) {
+        switch (below(9)) {
+        case 7: shape[i] = csim_field_shape(field[below(FIELDS)]); break;
         case 0: shape[i] = csim_sphere(number(0.02, 0.2)); break;
         case 1: shape[i] = csim_capsule(number(0.02, 0.1), number(0, 0.2)); break;
         case 2: shape[i] = csim_cylinder(number(0.02, 0.1), number(0.02, 0.2)); break;
@@ -170,7 +179,8 @@ static void create_soft(session *s) {
                     bit[2] = path[p][0] | path[p][1];
                     bit[3] = 7;
                     for (q = 0; q < 4; q++)
-                        tets[4 * t + q] = (i + (bit[q] & 1)) + side * ((j + (bit[q] >> 1 & 1)) + side * (k + (bit[q] >> 2 & 1)));
+                        tets[4 * t + q] =
+                            (i + (bit[q] & 1)) + side * ((j + (bit[q] >> 1 & 1)) + side * (k + (bit[q] >> 2 & 1)));
                     if (p >= 3) { /* odd permutations */
                         int swap = tets[4 * t + 1];
                         tets[4 * t + 1] = tets[4 * t + 2];
@@ -311,6 +321,27 @@ static void create_tree(session *s) {
     keep_body(s, csim_create_tree(s->w, &d, &id), id);
 }
 
+static void create_reduced(session *s) {
+    csim_reduced_def d = csim_default_reduced_def();
+    csim_real q[CSIM_MODES_MOST], rate[CSIM_MODES_MOST];
+    csim_body_id id;
+    int k;
+    for (k = 0; k < CSIM_MODES_MOST; k++) q[k] = uniform(-0.02, 0.02), rate[k] = uniform(-0.5, 0.5);
+    if (!below(10)) q[below(4)] = number(-1, 1);
+    d.modes = below(60) ? model[below(MODELS)] : NULL;
+    d.pose.position = csim_v3(number(-1, 1), number(-1, 1), number(0, 2));
+    d.pose.rotation = csim_quat_axis_angle(vector(1), uniform(-3, 3));
+    if (below(3)) d.velocity = vector(2), d.angular_velocity = vector(4);
+    if (below(2)) d.q = q;
+    if (!below(3)) d.rate = rate;
+    d.motion = (csim_motion)(below(6) ? 0 : below(5) - 1);
+    d.mass_damping = below(3) ? 0 : number(0, 2);
+    d.stiffness_damping = number(0, 0.01);
+    d.corner_contact = below(2) != 0;
+    d.surface = surface();
+    keep_body(s, csim_create_reduced(s->w, &d, &id), id);
+}
+
 static void create_particle(session *s) {
     csim_particle_def d = csim_default_particle_def();
     csim_body_id id;
@@ -352,6 +383,8 @@ static void create_link(session *s) {
         d.break_force = below(3) ? 0 : number(0, 100);
         d.collide = below(2) != 0;
         status = csim_create_joint(s->w, &d, &id);
+    } else if (!below(8)) {
+        status = csim_create_exclusion(s->w, any_body(s), any_body(s), &id);
     } else if (!below(6)) {
         csim_clamp_def d = csim_default_clamp_def();
         d.cable = any_body(s);
@@ -402,10 +435,80 @@ static void step(session *s) {
     check_finite(s);
 }
 
+/* The setters of trees, cables, joints and reduced bodies. */
+static void change_part(session *s, csim_body_id id) {
+    csim_real x[64], y[64];
+    int k;
+    for (k = 0; k < 64; k++) x[k] = number(-1, 1), y[k] = number(-3, 3);
+    switch (below(11)) {
+    case 0: note(csim_tree_set_state(s->w, id, below(3) ? x : NULL, below(3) ? y : NULL)); break;
+    case 1: note(csim_tree_set_gravity_compensation(s->w, id, below(12) - 1, number(0, 1))); break;
+    case 2: note(csim_tree_add_forces(s->w, id, x)); break;
+    case 3: note(csim_tree_add_link_force(s->w, id, below(12) - 1, vector(1), vector(10), vector(1))); break;
+    case 4:
+        note(csim_tree_set_ball_target(s->w, id, below(12) - 1, csim_quat_axis_angle(vector(1), number(-3, 3)),
+                                       vector(1)));
+        break;
+    case 5: note(csim_reduced_set_state(s->w, id, below(3) ? x : NULL, below(3) ? y : NULL)); break;
+    case 6: note(csim_reduced_get_state(s->w, id, x, y)); break;
+    case 7:
+        note(csim_cable_set_frame(s->w, id, below(14) - 1, csim_quat_axis_angle(vector(1), number(-3, 3)), vector(4)));
+        break;
+    case 8: note(csim_cable_set_frame_motion(s->w, id, below(14) - 1, (csim_motion)(below(5) - 1))); break;
+    case 9: note(csim_body_set_node(s->w, id, below(30) - 2, vector(1), vector(2))); break;
+    default:
+        if (s->links) {
+            csim_motor m;
+            m.kind = (csim_motor_kind)(below(5) - 1);
+            m.target = number(-1, 1);
+            m.speed = number(0.1, 10);
+            m.force = number(0, 10);
+            note(csim_joint_set_motor(s->w, s->link[below(s->links)], &m));
+        }
+    }
+}
+
+static csim_solver_params some_solver(void) {
+    csim_solver_params p = csim_default_solver_params();
+    p.max_iterations = below(4) ? 200 : 1 + below(50);
+    p.solver = below(4) ? CSIM_SOLVER_AUTO : (csim_solver)below(CSIM_SOLVER_COUNT_);
+    if (!below(4)) p.weight = (csim_weight)below(CSIM_WEIGHT_COUNT_);
+    if (!below(4)) p.acceleration = (csim_acceleration)below(CSIM_ACCELERATION_COUNT_);
+    if (!below(4)) p.gain = number(1, 1e4);
+    if (!below(6)) p.kappa = number(0, 100);
+    if (!below(6)) p.shift = false;
+    if (!below(10)) p.tolerance = number(1e-9, 1e-3);
+    return p;
+}
+
+/* Bytes of a model or field, whole, cut or with one of them changed: opened or refused. */
+static void reopen(void) {
+    const bool modes = below(2) != 0;
+    const int which = below(MODELS);
+    const size_t size = modes ? csim_modes_bytes(model[which]) : csim_field_get_info(field[which]).bytes;
+    unsigned char *copy = (unsigned char *)malloc(size + 8);
+    const csim_modes *m;
+    const csim_field *f;
+    csim_error error;
+    size_t length = below(3) ? size : (size_t)below((int)size);
+    memcpy(copy, modes ? (const void *)model[which] : (const void *)field[which], size);
+    if (below(2)) copy[below((int)size)] = (unsigned char)draw();
+    note(modes ? csim_open_modes(copy, length, &m, &error) : csim_open_field(copy, length, &f, &error));
+    free(copy);
+}
+
 static void change(session *s) {
     csim_pose pose = csim_pose_identity();
     csim_body_id id = any_body(s);
-    switch (below(14)) {
+    switch (below(18)) {
+    case 13:
+    case 14: change_part(s, id); break;
+    case 15: {
+        csim_solver_params p = some_solver();
+        note(csim_world_set_solver(s->w, &p));
+        break;
+    }
+    case 16: reopen(); break;
     case 8: note(csim_tree_set_target(s->w, id, below(12) - 1, number(-1, 1), number(-1, 1))); break;
     case 9: note(csim_tree_set_drive(s->w, id, below(12) - 1, number(0, 100), number(0, 10), number(0, 5))); break;
     case 10: note(csim_cable_add_torque(s->w, id, below(12) - 1, vector(1))); break;
@@ -418,7 +521,8 @@ static void change(session *s) {
         break;
     }
     case 12:
-        if (s->links) note(csim_joint_set_limits(s->w, s->link[below(s->links)], below(2) != 0, number(-1, 0), number(0, 1)));
+        if (s->links)
+            note(csim_joint_set_limits(s->w, s->link[below(s->links)], below(2) != 0, number(-1, 0), number(0, 1)));
         break;
     case 0: note(csim_body_set_velocity(s->w, id, vector(3), vector(3))); break;
     case 1: note(csim_body_add_force(s->w, id, vector(100), below(3) ? csim_v3(0, 0, 0) : vector(1))); break;
@@ -443,7 +547,8 @@ static void snapshot(session *s) {
         size_t at = (size_t)below((int)s->saved_bytes), length = below(5) ? s->saved_bytes : at;
         unsigned char old = s->saved[at];
         if (damaged) s->saved[at] = (unsigned char)draw();
-        if (note(csim_world_restore(s->w, s->saved, length)) == CSIM_OK && !(damaged && s->saved[at] != old)) check_finite(s);
+        if (note(csim_world_restore(s->w, s->saved, length)) == CSIM_OK && !(damaged && s->saved[at] != old))
+            check_finite(s);
         s->saved[at] = old;
         return;
     }
@@ -455,7 +560,8 @@ static void snapshot(session *s) {
 }
 
 static void act(session *s) {
-    switch (below(19)) {
+    switch (below(20)) {
+    case 19: create_reduced(s); break;
     case 16: create_cloth(s); break;
     case 17: create_cable(s); break;
     case 18: create_tree(s); break;
@@ -508,8 +614,7 @@ static void run_session(void) {
     def.allocator.free = arena_free;
     def.allocator.user = &a;
     def.integrator = (csim_integrator)below(CSIM_INTEGRATOR_COUNT_);
-    def.solver.max_iterations = below(4) ? 200 : 1 + below(50);
-    def.solver.solver = below(4) ? CSIM_SOLVER_AUTO : (csim_solver)below(CSIM_SOLVER_COUNT_);
+    def.solver = some_solver();
     def.law = below(6) ? CSIM_LAW_STRICT : below(2) ? CSIM_LAW_PROXIMAL : CSIM_LAW_INVERTIBLE;
     if (!below(5)) def.on_uncertified = CSIM_REJECT_UNCERTIFIED;
     if (!below(4)) {
@@ -518,6 +623,7 @@ static void run_session(void) {
         def.capacity.nodes = below(60);
         def.capacity.tets = below(60);
         def.capacity.links = below(8);
+        if (below(2)) csim_reduced_needs(model[below(MODELS)], &def.capacity);
         def.capacity.contacts = 1 + below(100);
         if (note(csim_world_bytes(&def, &bytes, &error))) return;
         raw = (unsigned char *)malloc(bytes + 64);
@@ -526,10 +632,13 @@ static void run_session(void) {
         note(csim_create_world(&def, &s.w, &error));
     }
     if (s.w) {
-        if (note(csim_create_ground(s.w, csim_v3(0, 0, 0), csim_v3(0, 0, 1), CSIM_R(0.6), &id)) == CSIM_OK) s.body[s.bodies++] = id;
+        if (note(csim_create_ground(s.w, csim_v3(0, 0, 0), csim_v3(0, 0, 1), CSIM_R(0.6), &id)) == CSIM_OK)
+            s.body[s.bodies++] = id;
         for (i = 0; i < acts; i++) {
-            if (below(10)) act(&s);
-            else act_checked(&s);
+            if (below(10))
+                act(&s);
+            else
+                act_checked(&s);
         }
         csim_destroy_world(s.w);
     }
@@ -538,12 +647,52 @@ static void run_session(void) {
     free(raw);
 }
 
+/* A box of tets for the models; its surface, and that surface with a hole, for the fields; hills. */
+static void make_things(void) {
+    static csim_real x[24], heights[36];
+    static const int tets[24] = {0, 1, 3, 7, 0, 3, 2, 7, 0, 2, 6, 7, 0, 6, 4, 7, 0, 4, 5, 7, 0, 5, 1, 7};
+    static const int faces[36] = {0, 3, 1, 0, 2, 3, 4, 5, 7, 4, 7, 6, 0, 1, 5, 0, 5, 4,
+                                  2, 6, 7, 2, 7, 3, 0, 4, 6, 0, 6, 2, 1, 3, 7, 1, 7, 5};
+    static const int fixed[4] = {0, 1, 2, 3};
+    static uint64_t memory[FIELDS][1 << 17];
+    csim_error error;
+    int i;
+    for (i = 0; i < 8; i++)
+        x[3 * i] = CSIM_R(0.2) * (i & 1), x[3 * i + 1] = CSIM_R(0.1) * (i >> 1 & 1),
+              x[3 * i + 2] = CSIM_R(0.1) * (i >> 2);
+    for (i = 0; i < 36; i++) heights[i] = uniform(-0.1, 0.1);
+    for (i = 0; i < MODELS; i++) {
+        modes_def d = modes_default();
+        d.vertices = x, d.vertex_count = 8;
+        d.tets = tets, d.tet_count = 6;
+        d.modes = 4;
+        d.derivatives = i == 1 ? 0 : 2;
+        d.linear = i == 1;
+        d.fixed = i == 2 ? fixed : NULL, d.fixed_count = i == 2 ? 4 : 0;
+        if (modes_create(&d, NULL, &model[i], &error)) printf("%s\n", error.text), exit(1);
+    }
+    for (i = 0; i < FIELDS; i++) {
+        void *block = (void *)(((uintptr_t)memory[i] + 63) / 64 * 64);
+        csim_mesh_field_def m = csim_default_mesh_field_def();
+        csim_height_field_def h = csim_default_height_field_def();
+        m.vertices = x, m.vertex_count = 8;
+        m.triangles = faces, m.triangle_count = 12 - i;
+        m.resolution = 8;
+        h.heights = heights, h.count_x = h.count_y = 6;
+        h.cell = CSIM_R(0.5);
+        if (i < 2 ? csim_create_mesh_field_in(&m, block, sizeof memory[i] - 64, &field[i], &error)
+                  : csim_create_height_field_in(&h, block, sizeof memory[i] - 64, &field[i], &error))
+            printf("%s\n", error.text), exit(1);
+    }
+}
+
 int main(int argc, char **argv) {
     double seconds = argc > 1 ? atof(argv[1]) : 5;
     unsigned long seed = argc > 2 ? strtoul(argv[2], NULL, 10) : 1;
     time_t start = time(NULL);
     long sessions = 0;
     int i;
+    make_things();
     while (difftime(time(NULL), start) < seconds) {
         state = seed * 1000003u + (uint64_t)sessions;
         run_session();
@@ -553,5 +702,6 @@ int main(int argc, char **argv) {
     for (i = 0; i < 32; i++)
         if (count_of[i]) printf("  %9ld  %s\n", count_of[i], csim_status_text((csim_status)-i));
     printf("%ld passed, %ld failed\n", calls - failed, failed);
+    for (i = 0; i < MODELS; i++) modes_destroy(model[i], NULL);
     return failed ? 1 : 0;
 }
