@@ -59,6 +59,7 @@ typedef struct csimi_cond {
     csimi_anderson ring, centres;
     csimi_coarse coarse;
     csimi_chains chains;
+    bool unchained; /* cables are left to the acceleration: their exact solve did not settle */
 
     double longest;             /* largest alpha; halved whenever the iteration got lost */
     double alpha;               /* Barzilai-Borwein factor of W, 1 otherwise */
@@ -853,7 +854,9 @@ static bool csimi_cond_weak(const csimi_cond *c, const csim_solver_params *param
 }
 
 /* Iterations without progress that end a round: fewer where a softer coupling is still to be tried. */
-static int csimi_cond_patience(const csimi_cond *c) { return c->nodal.virtual_count && c->full >= 1 ? 80 : 300; }
+static int csimi_cond_patience(const csimi_cond *c) {
+    return c->chains.links ? 40 : c->nodal.virtual_count && c->full >= 1 ? 80 : 300;
+}
 
 /* Iterates until certified. Converged: the answer is p with lambda; otherwise best holds the best iterate. */
 static csim_result csimi_cond_loop(csimi_cond *c, const csim_solver_params *params, csim_outcome *outcome) {
@@ -997,7 +1000,8 @@ static csim_status csimi_cond_round(csimi_cond *c, const csim_solver_params *par
     if (csimi_nodalize(problem, params->gain, params->kappa, c->share, params->shift, solution->v, solution->lambda,
                        arena, &c->nodal) == CSIM_OK)
         csimi_cond_layout(c, arena, c->nodal.problem.A.n, problem->contact_count, problem->A.n,
-                          modes ? problem->structure->aggregate_count : 0, csimi_chains_links(problem->structure),
+                          modes ? problem->structure->aggregate_count : 0,
+                          c->unchained ? 0 : csimi_chains_links(problem->structure),
                           csimi_cond_window(params), params->shift && c->nodal.virtual_count > 0);
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", true, (double)arena->size,
@@ -1062,6 +1066,12 @@ CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_so
             return status;
         if (outcome->result == CSIM_RESULT_CONVERGED) {
             if (c.shift || !csimi_cond_join(&c, solution, full, c.share)) return status;
+        } else if (c.chains.links && !c.parted) {
+            c.unchained = true; /* a face that changes with every map: small steps do it, from rest if it got lost */
+            if (outcome->certificate.dynamics > 0.01 || outcome->certificate.contact > 0.1) {
+                CSIMI_MEMSET(solution->v, 0, 3 * (size_t)problem->A.n * sizeof *solution->v);
+                CSIMI_MEMSET(solution->lambda, 0, 3 * (size_t)problem->contact_count * sizeof *solution->lambda);
+            }
         } else if (c.parted) {
             (void)csimi_cond_join(&c, solution, full, c.share);
         } else if (csimi_cond_weak(&c, params)) {

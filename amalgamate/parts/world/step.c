@@ -334,6 +334,7 @@ static bool csimi_cables_turn(csim_world *w, csimi_step_frame *f, const csimi_st
     double begin, slope;
     int i, look;
     if (s->frame_count == 0 || pass > CSIMI_TURN_PASSES) return false;
+    if (f->stats.flags & CSIM_FLAG_UNCERTIFIED) return false; /* v is no place to go on from */
     if (pass == 1) CSIMI_MEMSET(f->aim, 0, sizeof(csim_real) * 3 * (size_t)f->blocks);
     for (i = first; i < end; i += 3)
         if (!f->skip[i / 3])
