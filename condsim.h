@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 7274461e0e0b647c
+   Hash of the parts: eb462f5256497560
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -16716,6 +16716,7 @@ enum {
     CSIMI_COND_EARLY = 20,      /* tolerances at which virtual nodes are first asked whether they slip */
     CSIMI_COND_CENTRES = 3,     /* centres of virtual nodes that the next one is extrapolated from */
     CSIMI_COND_SLOW = 3,        /* centres in a row that may fail to halve the slip of virtual nodes */
+    CSIMI_COND_WANDER = 100,    /* the same before another gain is tried */
     CSIMI_COND_BEYOND = 8,      /* iterations that a better answer than a certified one may take */
     CSIMI_COND_NEWTON = 8,      /* factors one Newton correction may spend ... */
     CSIMI_COND_BUDGET = 30      /* ... for the price of about 30 products of A in all */
@@ -17585,7 +17586,7 @@ static csim_result csimi_cond_loop(csimi_cond *c, const csim_solver_params *para
             }
         }
         if (c->certified < 1e300 && ++c->beyond > CSIMI_COND_BEYOND) return CSIM_RESULT_STALLED; /* best is certified */
-        if (c->parted || csimi_cond_weak(c, params) || inner < 4 * (double)CSIMI_EPS) {
+        if (c->parted || csimi_cond_weak(c, params) || c->slow >= CSIMI_COND_WANDER || inner < 4 * (double)CSIMI_EPS) {
             if (c->certified >= 1e300) csimi_cond_keep(c);
             return CSIM_RESULT_STALLED;
         }
@@ -17778,9 +17779,10 @@ CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_so
         } else if (csimi_cond_weak(&c, params)) {
             full = CSIMI_COND_STIFF / params->gain;
             csimi_cond_couple(&c, full);
-        } else if (full >= 1 && outcome->virtual_nodes) {
-            full = CSIMI_COND_SOFT;
-            csimi_cond_couple(&c, full);
+        } else if (outcome->virtual_nodes) {
+            csim_real next = full >= 1 ? CSIMI_COND_SOFT : 10 * full;
+            csimi_cond_couple(&c, next);
+            full = next;
         } else {
             return status;
         }
