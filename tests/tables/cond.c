@@ -145,7 +145,8 @@ static const cond_case cases[] = {
       {"PGS", "0.0521", "0.3997 N (experiment)", "2.10", "74.3 (28.2)", "65.61"},
       {"APGD", "0.0556", "0.3976 N (experiment)", "2.11", "56.7 (27.9)", "46.05"}},
      "Differences. The paper's force error is against a measurement on a robot, ours against the converged solution. "
-     "COND coarse solves the chain exactly instead of correcting aggregates (docs/cables.md). Backward Euler: midpoint "
+     "COND coarse solves the chain exactly instead of correcting aggregates (docs/cables.md), and is the reference "
+     "itself here. Backward Euler: midpoint "
      "worlds take cables' forces at the start of the step."},
     {"cond-6-gripper",
      "COND Table VI: soft gripper and rigid part",
