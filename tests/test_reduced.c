@@ -888,8 +888,8 @@ TEST(collisions_keep_momentum) {
             STATUS(csim_body_get_velocity(w, b, &vb, NULL), CSIM_OK);
             CHECK(touched > 0 && va.z < vb.z + CSIM_R(0.05));
             for (k = 0; k < 3; k++) size = fmax(size, fabs(first.momentum[k]) + first.mass);
-            for (k = 0; k < 3; k++) /* beside a full solid: as well as COND solves, as in test_touch */
-                NEAR(now.momentum[k], first.momentum[k], (other == 2 ? 1e-4 : TOL(1e-12, 1e-5)) * size);
+            for (k = 0; k < 3; k++) /* beside a full solid: to the tolerance, which is all that COND promises */
+                NEAR(now.momentum[k], first.momentum[k], (other == 2 ? TOL(1e-10, 1e-4) : TOL(1e-12, 1e-5)) * size);
             for (k = 0; k < 3; k++) spin = fmax(spin, fabs(now.angular_momentum[k] - first.angular_momentum[k]));
             CHECK(spin < 0.01 * first.mass * 0.1); /* of first order in the turn of a step, as for rigid bodies */
             csim_destroy_world(w);
