@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: eb462f5256497560
+   Hash of the parts: 86124fe74a9ccc48
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3737,6 +3737,131 @@ CSIMI_FN bool csimi_newton_step(csimi_sweep *s, double eps, int *iterations);
 
 #endif
 /* ==== end solve/private.h */
+
+/* ==== begin solve/cond.h ======================================================================================== */
+/* solve/cond.h: what COND's files share: the state of a solve, and the functions of one file that another calls. */
+#ifndef CSIMI_COND_H
+#define CSIMI_COND_H
+
+
+enum {
+    CSIMI_COND_ROWS = 256,      /* rows and contacts to a chunk of partial sums */
+    CSIMI_COND_SLOW_START = 10, /* plain steps before Chebyshev; paper Alg. 3, l_s */
+    CSIMI_COND_RENEW = 10,      /* iterations a coarse factor serves at least */
+    CSIMI_COND_LOOKS = 4,       /* factors the first correction may spend on contacts about to close */
+    CSIMI_COND_ROUNDS = 4,      /* solves for distant contacts that closed */
+    CSIMI_COND_EARLY = 20,      /* tolerances at which virtual nodes are first asked whether they slip */
+    CSIMI_COND_CENTRES = 3,     /* centres of virtual nodes that the next one is extrapolated from */
+    CSIMI_COND_SLOW = 3,        /* centres in a row that may fail to halve the slip of virtual nodes */
+    CSIMI_COND_WANDER = 100,    /* the same before another gain is tried */
+    CSIMI_COND_BEYOND = 8,      /* iterations that a better answer than a certified one may take */
+    CSIMI_COND_NEWTON = 8,      /* factors one Newton correction may spend ... */
+    CSIMI_COND_BUDGET = 30      /* ... for the price of about 30 products of A in all */
+};
+
+/* A contact as the loop reads it: one contiguous record. */
+typedef struct csimi_cond_contact {
+    int a, b; /* nodes, -1: static */
+    csim_real R[9], phi[3], mu;
+    csim_real gamma, inverse_gamma, wa, wb;
+} csimi_cond_contact;
+
+typedef struct csimi_cond {
+    const csim_problem *given;
+    csimi_nodal nodal;
+    const csim_tasks *tasks;
+    csim_acceleration acceleration;
+    csim_weight weight;
+    int count, contacts; /* 3 n of the nodal problem; contacts */
+    csimi_cond_contact *contact;
+    bool shift;                  /* virtual nodes are shifted until they follow their sides */
+    csim_real full;              /* share of a contact that closed */
+    bool parted;                 /* a contact that hangs by a thread closed */
+    int slow;                    /* centres in a row that did not halve the slip */
+    double certified;            /* contact figure of best, once that is certified and a better one is looked for */
+    int beyond;                  /* iterations since */
+    double slipping;             /* contact figure when the virtual nodes were last centred */
+    csim_real *share;            /* [contacts] of its kappa that a virtual node is coupled by */
+    unsigned char *pinned, *law; /* [n] carries a contact; [contacts] law in force */
+    csim_real *w, *w_inverse, *gamma, *work;
+    csim_real *spread;            /* [3 contacts] 1/kg, metric of the centres */
+    csim_real *v, *f, *p;         /* F(v) = p = v + f */
+    csim_real *last, *r, *last_r; /* Chebyshev, Barzilai-Borwein */
+    csim_real *best, *trial, *lambda, *best_lambda;
+    double *row_sum, *contact_sum, *load_sum;
+    void *scratch;
+    size_t scratch_bytes;
+    csimi_anderson ring, centres;
+    csimi_coarse coarse;
+    csimi_chains chains;
+    bool unchained; /* cables are left to the acceleration: their exact solve did not settle */
+
+    double longest;             /* largest alpha; halved whenever the iteration got lost */
+    double alpha;               /* Barzilai-Borwein factor of W, 1 otherwise */
+    double b_norm, rho, rel;    /* |b|_W, |F(v) - v|_1/W, relative residual */
+    double saved, saved_rel;    /* rho and rel of best */
+    double lowest, lowest_rel;  /* lowest of each so far */
+    double before;              /* rho of the last iteration */
+    int iteration, phase, idle; /* iterations of the coarse phase; without progress in it */
+    int stale, rejections, products;
+    int plain, plain_next;   /* plain steps to go, and after the next rejection */
+    int newton_steps;        /* factors one of them may spend */
+    int newton, newton_next; /* Newton corrections likewise; 0: the problem gains nothing from them */
+    int mode, built;         /* 0 coarse, 1 stiffer contacts, 2 none; iteration of the last factor, -1: none */
+    bool rigid;              /* the coarse space is most of the problem */
+    double leave;            /* mode 2 ends below this rho ... */
+    int alone;               /* ... or after 40 iterations */
+    bool rebuild;
+    double nu, increment; /* Chebyshev */
+    int since;
+} csimi_cond;
+
+/* ---- fixedpoint.c */
+/* p = F(v), f = p - v, lambda and the residuals */
+CSIMI_FN void csimi_cond_map(csimi_cond *c);
+/* contacts into records; false: a number is not finite */
+CSIMI_FN bool csimi_cond_pack(csimi_cond *c);
+/* fills W; returns the spectral estimate it rests on */
+CSIMI_FN csim_real csimi_cond_weigh(csimi_cond *c, csim_weight weight, csim_real known);
+
+/* ---- accelerate.c */
+CSIMI_FN void csimi_cond_copy(csimi_cond *c, csim_real *to, const csim_real *from);
+/* the iterate at hand is the best one */
+CSIMI_FN void csimi_cond_keep(csimi_cond *c);
+CSIMI_FN bool csimi_cond_certify(csimi_cond *c, const csim_real *v, const csim_real *lambda, csim_real tolerance,
+                                 csim_outcome *outcome);
+/* the next v: corrected, accelerated or plain */
+CSIMI_FN void csimi_cond_advance(csimi_cond *c);
+/* forgets what was learnt of another map */
+CSIMI_FN void csimi_cond_fresh(csimi_cond *c);
+/* factors one Newton correction may spend */
+CSIMI_FN int csimi_cond_afford(const csimi_cond *c);
+
+/* ---- virtual.c */
+CSIMI_FN csim_real csimi_cond_kappa(const csimi_cond *c, int node);
+CSIMI_FN bool csimi_cond_is_virtual(const csimi_cond *c, int node);
+CSIMI_FN csim_real csimi_cond_compliance(const csimi_cond *c, int node, csim_real w);
+/* impulse of contact m before its law, virtual nodes eliminated; returns the compliance */
+CSIMI_FN csim_real csimi_cond_trial(const csimi_cond *c, int m, csim_real *trial);
+/* virtual nodes to where their contacts balance */
+CSIMI_FN void csimi_cond_eliminate(csimi_cond *c);
+/* whether a contact that hangs by a thread closed */
+CSIMI_FN bool csimi_cond_threads(const csimi_cond *c);
+/* phi is shifted to the impulses at hand */
+CSIMI_FN void csimi_cond_centre(csimi_cond *c);
+CSIMI_FN bool csimi_cond_uncentred(const csimi_cond *c, csim_real tolerance);
+CSIMI_FN bool csimi_cond_improves(csimi_cond *c, const csim_certificate *k, csim_real tolerance);
+CSIMI_FN double csimi_cond_slip(const csimi_cond *c, const csim_real *lambda);
+/* shares of kappa: threads for distant contacts; couplings for those that closed; another one for all */
+CSIMI_FN void csimi_cond_part(const csim_problem *problem, const csim_solution *start, csim_real *share);
+CSIMI_FN bool csimi_cond_join(const csimi_cond *c, const csim_solution *now, csim_real full, csim_real *share);
+CSIMI_FN void csimi_cond_couple(csimi_cond *c, csim_real full);
+
+/* ---- cond.c */
+CSIMI_FN bool csimi_cond_rings(const csimi_cond *c);
+
+#endif
+/* ==== end solve/cond.h */
 
 /* ==== begin world/private.h ===================================================================================== */
 /* world/private: the world's memory and the stages of a step.
@@ -16699,202 +16824,12 @@ CSIMI_FN bool csimi_chains_correct(csimi_chains *c, const csim_problem *problem,
 }
 /* ==== end solve/chain.c */
 
-/* ==== begin solve/cond.c ======================================================================================== */
-/* solve/cond: velocity fixed-point iteration on nodal contacts (Lee et al., COND), solvers.md 1, findings-coarse.md.
+/* ==== begin solve/fixedpoint.c ================================================================================== */
+/* solve/fixedpoint: one application of COND's map and what it needs (solvers.md 1).
 
        v* = v - W (A v - b),   lambda = Project(-(J v* + phi)/gamma),   F(v) = v* + W J'lambda
 
-   One product of A an iteration. W^-1 (F(v) - v) is the force imbalance at v, so the residual costs nothing, and F(v)
-   with its lambda obeys every contact law exactly, so what is left to certify is the dynamics. */
-
-enum {
-    CSIMI_COND_ROWS = 256,      /* rows and contacts to a chunk of partial sums */
-    CSIMI_COND_SLOW_START = 10, /* plain steps before Chebyshev; paper Alg. 3, l_s */
-    CSIMI_COND_RENEW = 10,      /* iterations a coarse factor serves at least */
-    CSIMI_COND_LOOKS = 4,       /* factors the first correction may spend on contacts about to close */
-    CSIMI_COND_ROUNDS = 4,      /* solves for distant contacts that closed */
-    CSIMI_COND_EARLY = 20,      /* tolerances at which virtual nodes are first asked whether they slip */
-    CSIMI_COND_CENTRES = 3,     /* centres of virtual nodes that the next one is extrapolated from */
-    CSIMI_COND_SLOW = 3,        /* centres in a row that may fail to halve the slip of virtual nodes */
-    CSIMI_COND_WANDER = 100,    /* the same before another gain is tried */
-    CSIMI_COND_BEYOND = 8,      /* iterations that a better answer than a certified one may take */
-    CSIMI_COND_NEWTON = 8,      /* factors one Newton correction may spend ... */
-    CSIMI_COND_BUDGET = 30      /* ... for the price of about 30 products of A in all */
-};
-
-#define CSIMI_COND_THREAD CSIM_R(1e-6) /* shares of kappa */
-#define CSIMI_COND_SOFT CSIM_R(0.01)
-#define CSIMI_COND_STIFF 1000 /* gain that couplings are stiffened to */
-
-/* A contact as the loop reads it: one contiguous record. */
-typedef struct csimi_cond_contact {
-    int a, b; /* nodes, -1: static */
-    csim_real R[9], phi[3], mu;
-    csim_real gamma, inverse_gamma, wa, wb;
-} csimi_cond_contact;
-
-typedef struct csimi_cond {
-    const csim_problem *given;
-    csimi_nodal nodal;
-    const csim_tasks *tasks;
-    csim_acceleration acceleration;
-    csim_weight weight;
-    int count, contacts; /* 3 n of the nodal problem; contacts */
-    csimi_cond_contact *contact;
-    bool shift;                  /* virtual nodes are shifted until they follow their sides */
-    csim_real full;              /* share of a contact that closed */
-    bool parted;                 /* a contact that hangs by a thread closed */
-    int slow;                    /* centres in a row that did not halve the slip */
-    double certified;            /* contact figure of best, once that is certified and a better one is looked for */
-    int beyond;                  /* iterations since */
-    double slipping;             /* contact figure when the virtual nodes were last centred */
-    csim_real *share;            /* [contacts] of its kappa that a virtual node is coupled by */
-    unsigned char *pinned, *law; /* [n] carries a contact; [contacts] law in force */
-    csim_real *w, *w_inverse, *gamma, *work;
-    csim_real *spread;            /* [3 contacts] 1/kg, metric of the centres */
-    csim_real *v, *f, *p;         /* F(v) = p = v + f */
-    csim_real *last, *r, *last_r; /* Chebyshev, Barzilai-Borwein */
-    csim_real *best, *trial, *lambda, *best_lambda;
-    double *row_sum, *contact_sum, *load_sum;
-    void *scratch;
-    size_t scratch_bytes;
-    csimi_anderson ring, centres;
-    csimi_coarse coarse;
-    csimi_chains chains;
-    bool unchained; /* cables are left to the acceleration: their exact solve did not settle */
-
-    double longest;             /* largest alpha; halved whenever the iteration got lost */
-    double alpha;               /* Barzilai-Borwein factor of W, 1 otherwise */
-    double b_norm, rho, rel;    /* |b|_W, |F(v) - v|_1/W, relative residual */
-    double saved, saved_rel;    /* rho and rel of best */
-    double lowest, lowest_rel;  /* lowest of each so far */
-    double before;              /* rho of the last iteration */
-    int iteration, phase, idle; /* iterations of the coarse phase; without progress in it */
-    int stale, rejections, products;
-    int plain, plain_next;   /* plain steps to go, and after the next rejection */
-    int newton_steps;        /* factors one of them may spend */
-    int newton, newton_next; /* Newton corrections likewise; 0: the problem gains nothing from them */
-    int mode, built;         /* 0 coarse, 1 stiffer contacts, 2 none; iteration of the last factor, -1: none */
-    bool rigid;              /* the coarse space is most of the problem */
-    double leave;            /* mode 2 ends below this rho ... */
-    int alone;               /* ... or after 40 iterations */
-    bool rebuild;
-    double nu, increment; /* Chebyshev */
-    int since;
-} csimi_cond;
-
-/* ---- memory */
-
-static csim_acceleration csimi_cond_choose(const csim_solver_params *params, bool modes) {
-    if (params->weight >= CSIM_WEIGHT_BB1 && params->weight <= CSIM_WEIGHT_BB_ALTERNATING)
-        return CSIM_ACCELERATION_NONE; /* a step length of its own every iteration leaves nothing to accelerate */
-    if (params->acceleration == CSIM_ACCELERATION_AUTO || params->acceleration == CSIM_ACCELERATION_COARSE)
-        return modes ? CSIM_ACCELERATION_COARSE : CSIM_ACCELERATION_ANDERSON;
-    return params->acceleration;
-}
-
-static bool csimi_cond_rings(const csimi_cond *c) {
-    return c->acceleration == CSIM_ACCELERATION_COARSE || c->acceleration == CSIM_ACCELERATION_ANDERSON;
-}
-
-static int csimi_cond_window(const csim_solver_params *params) { return params->window > 0 ? params->window : 8; }
-
-/* n nodes with their virtual ones; blocks, aggregates of the given problem. */
-static void csimi_cond_layout(csimi_cond *c, csimi_arena *arena, int n, int contacts, int blocks, int aggregates,
-                              int links, int window, bool virtual_nodes) {
-    const size_t vector = 3 * (size_t)n;
-    size_t mark;
-    c->count = 3 * n;
-    c->contacts = contacts;
-    c->contact = CSIMI_PUSH(arena, csimi_cond_contact, contacts);
-    c->pinned = CSIMI_PUSH(arena, unsigned char, n);
-    c->law = CSIMI_PUSH(arena, unsigned char, contacts);
-    c->w = CSIMI_PUSH(arena, csim_real, vector);
-    c->w_inverse = CSIMI_PUSH(arena, csim_real, vector);
-    c->gamma = CSIMI_PUSH(arena, csim_real, contacts);
-    c->best = CSIMI_PUSH(arena, csim_real, vector);
-    c->trial = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
-    c->lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
-    c->best_lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
-    if (virtual_nodes) {
-        csimi_anderson_layout(&c->centres, arena, 3 * contacts, CSIMI_COND_CENTRES);
-        c->spread = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
-    }
-    c->row_sum = CSIMI_PUSH(arena, double, n / CSIMI_COND_ROWS + 1);
-    c->contact_sum = CSIMI_PUSH(arena, double, contacts / CSIMI_COND_ROWS + 1);
-    c->load_sum = CSIMI_PUSH(arena, double, contacts / CSIMI_COND_ROWS + 1);
-    c->scratch_bytes = csim_certificate_bytes(n, contacts);
-    c->scratch = csimi_push(arena, c->scratch_bytes, 1);
-    mark = arena->used; /* estimating W is over before the vectors of the acceleration are needed */
-    c->work = CSIMI_PUSH(arena, csim_real, 3 * vector);
-    csimi_pop(arena, mark);
-    if (csimi_cond_rings(c)) {
-        csimi_anderson_layout(&c->ring, arena, 3 * n, window);
-    } else {
-        c->f = CSIMI_PUSH(arena, csim_real, vector);
-        c->p = CSIMI_PUSH(arena, csim_real, vector);
-        c->last = CSIMI_PUSH(arena, csim_real, vector);
-        c->r = CSIMI_PUSH(arena, csim_real, vector);
-        c->last_r = CSIMI_PUSH(arena, csim_real, vector);
-    }
-    if (c->acceleration == CSIM_ACCELERATION_COARSE)
-        csimi_coarse_layout(&c->coarse, arena, blocks, contacts, aggregates);
-    csimi_chains_layout(&c->chains, arena, blocks, contacts, c->acceleration == CSIM_ACCELERATION_COARSE ? links : 0);
-}
-
-CSIMI_FN size_t csimi_cond_bytes(const csim_problem_size *size, const csim_solver_params *params) {
-    csimi_arena arena = csimi_arena_counting();
-    csimi_cond c;
-    CSIMI_MEMSET(&c, 0, sizeof c);
-    c.acceleration = csimi_cond_choose(params, size->aggregates > 0 || size->links > 0);
-    (void)CSIMI_PUSH(&arena, csim_real, size->contacts);
-    if (size->aggregates > 0 && size->blocks <= 2 * CSIMI_COARSE_GROUPS) { /* pairs, where the problem names nothing */
-        (void)CSIMI_PUSH(&arena, csim_real, 4 * (size_t)size->blocks);
-        (void)CSIMI_PUSH(&arena, int, 2 * (size_t)size->blocks);
-    }
-    csimi_nodal_reserve(&arena, size->blocks, size->matrix_blocks, size->contacts, size->terms);
-    csimi_cond_layout(&c, &arena, size->blocks + csimi_imin(2 * size->contacts, size->terms), size->contacts,
-                      size->blocks, size->aggregates, size->links, csimi_cond_window(params), params->shift);
-    return arena.high;
-}
-
-/* ---- a problem that comes without a structure. Where A is block diagonal in small bodies the contacts are all that
-   ties blocks together, and the coarse space can be the whole one: pairs of blocks, each as if it were a rigid body. */
-
-CSIMI_FN int csimi_cond_pairs(const csim_problem *problem) {
-    const int n = problem->A.n;
-    return !problem->structure && n <= 2 * CSIMI_COARSE_GROUPS && csimi_bodies_take(problem) ? (n + 1) / 2 : 0;
-}
-
-static csim_real csimi_cond_trace(const csim_block_matrix *A, int i) {
-    const csim_real *D = A->val + 9 * (size_t)A->diag[i];
-    return D[0] + D[4] + D[8];
-}
-
-/* Names the pairs; the radius makes both blocks of one alike. */
-static void csimi_cond_pair(const csim_problem *problem, csimi_arena *arena, int pairs, csim_structure *s) {
-    const int n = problem->A.n;
-    int *aggregate = CSIMI_PUSH(arena, int, n), i;
-    csim_real *offset = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n), *radius = CSIMI_PUSH(arena, csim_real, pairs);
-    unsigned char *rotation = CSIMI_PUSH(arena, unsigned char, n);
-    CSIMI_MEMSET(s, 0, sizeof *s);
-    s->aggregate_count = pairs;
-    s->aggregate = aggregate, s->offset = offset, s->radius = radius, s->rotation = rotation;
-    if (arena->overflow) return;
-    CSIMI_MEMSET(offset, 0, 3 * (size_t)n * sizeof *offset);
-    for (i = 0; i < n; ++i) {
-        aggregate[i] = i / 2;
-        rotation[i] = (unsigned char)(i % 2);
-        radius[i / 2] = i % 2 ? CSIMI_SQRT(csimi_cond_trace(&problem->A, i) / csimi_cond_trace(&problem->A, i - 1)) : 1;
-    }
-}
-
-CSIMI_FN bool csimi_cond_takes(const csim_problem *problem) {
-    (void)problem;
-    return true;
-}
-
-/* ---- one iteration: F */
+   Rows of A stream through v* once; every contact then takes its one step alone, because no node carries two. */
 
 /* v*, and the squared residual of the rows without contact, for one chunk while its product is still in the cache. */
 static void csimi_cond_free_rows(csimi_cond *c, int chunk) {
@@ -16996,7 +16931,7 @@ static void csimi_cond_contacts(void *context, int begin, int end) {
 static int csimi_cond_chunks(int count) { return (count + CSIMI_COND_ROWS - 1) / CSIMI_COND_ROWS; }
 
 /* p = F(v), f = p - v, lambda, rho and rel: norms in W itself, without the Barzilai-Borwein factor. */
-static void csimi_cond_map(csimi_cond *c) {
+CSIMI_FN void csimi_cond_map(csimi_cond *c) {
     const int rows = csimi_cond_chunks(c->count / 3), contacts = csimi_cond_chunks(c->contacts);
     double free_part, contact_part, load, scale;
     csimi_parallel(c->tasks, rows, 1, csimi_cond_rows, c);
@@ -17012,11 +16947,7 @@ static void csimi_cond_map(csimi_cond *c) {
 
 /* ---- preparation */
 
-static csim_real csimi_cond_kappa(const csimi_cond *c, int node) { return c->nodal.kappa[node - c->given->A.n]; }
-
-static bool csimi_cond_is_virtual(const csimi_cond *c, int node) { return node >= c->given->A.n; }
-
-static bool csimi_cond_pack(csimi_cond *c) {
+CSIMI_FN bool csimi_cond_pack(csimi_cond *c) {
     const csim_problem *problem = &c->nodal.problem;
     bool finite = csimi_all_finite(problem->b, c->count) && csimi_all_finite(c->v, c->count);
     int m;
@@ -17038,14 +16969,9 @@ static bool csimi_cond_pack(csimi_cond *c) {
     return finite;
 }
 
-/* Compliance of a side against coarse motion: that of the coupling, or half of w (findings-coarse.md: weight 2). */
-static csim_real csimi_cond_compliance(const csimi_cond *c, int node, csim_real w) {
-    return csimi_cond_is_virtual(c, node) ? 1 / csimi_cond_kappa(c, node) : w / 2;
-}
-
 /* Scales W by the spectrum of W A: 1.5 / sigma for the iteration that only needs to contract, 1.25 / 1.03 for the one
    whose smoothness the coarse part completes (findings-coarse.md, fact 5). */
-static csim_real csimi_cond_weigh(csimi_cond *c, csim_weight weight, csim_real known) {
+CSIMI_FN csim_real csimi_cond_weigh(csimi_cond *c, csim_weight weight, csim_real known) {
     const csim_block_matrix *A = &c->nodal.problem.A;
     csim_real sigma, scale;
     int i, m;
@@ -17077,10 +17003,239 @@ static csim_real csimi_cond_weigh(csimi_cond *c, csim_weight weight, csim_real k
     c->b_norm = csimi_sqrt64(csimi_sum_weighted(c->count, c->w, c->nodal.problem.b, c->nodal.problem.b));
     return sigma;
 }
+/* ==== end solve/fixedpoint.c */
 
-/* ---- the next iterate */
+/* ==== begin solve/virtual.c ===================================================================================== */
+/* solve/virtual: the virtual nodes of COND (contact.md 3). They carry the contacts of points that are no nodes, and
+   nodes' second contacts, by a coupling kappa; what that coupling slips the shift of phi takes back. */
 
-static void csimi_cond_copy(csimi_cond *c, csim_real *to, const csim_real *from) {
+#define CSIMI_COND_THREAD CSIM_R(1e-6) /* shares of kappa */
+
+CSIMI_FN csim_real csimi_cond_kappa(const csimi_cond *c, int node) { return c->nodal.kappa[node - c->given->A.n]; }
+
+CSIMI_FN bool csimi_cond_is_virtual(const csimi_cond *c, int node) { return node >= c->given->A.n; }
+
+/* Compliance of a side against coarse motion: that of the coupling, or half of w (findings-coarse.md: weight 2). */
+CSIMI_FN csim_real csimi_cond_compliance(const csimi_cond *c, int node, csim_real w) {
+    return csimi_cond_is_virtual(c, node) ? 1 / csimi_cond_kappa(c, node) : w / 2;
+}
+
+/* ---- virtual nodes, eliminated. A massless node is where its contact's impulse balances its coupling, so that the
+   contact sees the side itself through the compliance 1/kappa: lambda = Project(-(J v + phi) / (w_i + 1/kappa)), the
+   node's own w in the place of 1/kappa where the side is a node. */
+
+/* Adds the velocity of one side at p before its contact acted; returns its compliance. */
+static csim_real csimi_cond_approach(const csimi_cond *c, int node, csim_real w, csim_real sign,
+                                     const csim_real *impulse, csim_real *x) {
+    csim_real y[3] = {0, 0, 0};
+    int i;
+    if (node < 0) return 0;
+    if (csimi_cond_is_virtual(c, node)) {
+        const csim_side side = c->nodal.side[node - c->given->A.n];
+        for (i = side.first; i < side.first + side.count; ++i)
+            csimi_addmul3(c->given->terms[i].J, c->p + 3 * (size_t)c->given->terms[i].block, y);
+        w = 1 / csimi_cond_kappa(c, node);
+    } else {
+        for (i = 0; i < 3; ++i) y[i] = c->p[3 * (size_t)node + (size_t)i] - sign * w * impulse[i];
+    }
+    for (i = 0; i < 3; ++i) x[i] += sign * y[i];
+    return w;
+}
+
+/* Trial impulse of contact m with its virtual nodes eliminated; returns the compliance. */
+CSIMI_FN csim_real csimi_cond_trial(const csimi_cond *c, int m, csim_real *trial) {
+    const csimi_cond_contact *k = c->contact + m;
+    csim_real x[3] = {0, 0, 0}, impulse[3] = {0, 0, 0}, gamma;
+    int i;
+    csimi_addmulT3(k->R, c->lambda + 3 * (size_t)m, impulse);
+    gamma = csimi_cond_approach(c, k->a, k->wa, 1, impulse, x) + csimi_cond_approach(c, k->b, k->wb, -1, impulse, x);
+    csimi_mul3(k->R, x, trial);
+    for (i = 0; i < 3; ++i) trial[i] = gamma > 0 ? -(trial[i] + k->phi[i]) / gamma : 0;
+    return gamma;
+}
+
+static void csimi_cond_place(csimi_cond *c, int node, csim_real sign, const csim_real *impulse) {
+    const csim_side side = c->nodal.side[node - c->given->A.n];
+    csim_real *p = c->p + 3 * (size_t)node;
+    int i;
+    for (i = 0; i < 3; ++i) p[i] = sign * impulse[i] / csimi_cond_kappa(c, node);
+    for (i = side.first; i < side.first + side.count; ++i)
+        csimi_addmul3(c->given->terms[i].J, c->p + 3 * (size_t)c->given->terms[i].block, p);
+}
+
+/* Puts the virtual nodes of p where they balance. */
+CSIMI_FN void csimi_cond_eliminate(csimi_cond *c) {
+    int m;
+    for (m = 0; m < c->contacts && c->nodal.virtual_count; ++m) {
+        const csimi_cond_contact *k = c->contact + m;
+        csim_real l[3], impulse[3] = {0, 0, 0}, gamma;
+        const bool a = csimi_cond_is_virtual(c, k->a), b = csimi_cond_is_virtual(c, k->b);
+        if (!a && !b) continue;
+        gamma = csimi_cond_trial(c, m, l);
+        csimi_project_as(c->law[m], c->nodal.problem.contacts + m, gamma, l);
+        csimi_addmulT3(k->R, l, impulse);
+        if (a) csimi_cond_place(c, k->a, 1, impulse);
+        if (b) csimi_cond_place(c, k->b, -1, impulse);
+    }
+}
+
+/* Compliance that the virtual nodes of a contact add to it, 1/kg. */
+static csim_real csimi_cond_hang(const csimi_cond *c, int m) {
+    const int a = c->nodal.node_a[m], b = c->nodal.node_b[m];
+    return (csimi_cond_is_virtual(c, a) ? 1 / csimi_cond_kappa(c, a) : 0) +
+           (csimi_cond_is_virtual(c, b) ? 1 / csimi_cond_kappa(c, b) : 0);
+}
+
+/* Whether a contact closed that was taken for distant. */
+CSIMI_FN bool csimi_cond_threads(const csimi_cond *c) {
+    int m;
+    for (m = 0; m < c->contacts; ++m)
+        if (c->share[m] < c->full && c->lambda[3 * m] > 0 && csimi_cond_hang(c, m) > 0) return true;
+    return false;
+}
+
+/* A virtual node slips against its side by (lambda - centre) / kappa, the centre being the impulse it is shifted by.
+   Moving the centre to the impulse at hand is one step of the proximal point method: the contacts of its limit are the
+   given ones, whatever the gain. */
+CSIMI_FN void csimi_cond_centre(csimi_cond *c) {
+    csim_contact *contacts = (csim_contact *)c->nodal.problem.contacts;
+    csim_real *step, *next;
+    int m, i;
+    csimi_anderson_slot(&c->centres, &step, &next);
+    for (m = 0; m < c->contacts; ++m) {
+        const csim_real by = csimi_cond_hang(c, m);
+        for (i = 3 * m; i < 3 * m + 3; ++i) {
+            next[i] = c->lambda[i];
+            step[i] = by > 0 ? next[i] - (c->given->contacts[m].phi[i - 3 * m] - contacts[m].phi[i - 3 * m]) / by : 0;
+            c->spread[i] = by > 0 ? by : 1;
+        }
+    }
+    csimi_anderson_step(&c->centres, c->spread, c->trial, c->tasks);
+    for (m = 0; m < c->contacts; ++m) {
+        const csim_real by = csimi_cond_hang(c, m);
+        for (i = 0; i < 3 && by > 0; ++i)
+            contacts[m].phi[i] = c->contact[m].phi[i] = c->given->contacts[m].phi[i] - by * c->trial[3 * m + i];
+    }
+    csimi_cond_eliminate(c);
+    csimi_cond_copy(c, c->v, c->p);
+    csimi_cond_fresh(c);
+    c->plain = 0;
+}
+
+/* Whether the slip of the virtual nodes is what is left to solve. |lambda - centre| in the metric 1/kappa is what a new
+   centre adds to rho: below a tenth of it an inner solve gains nothing, as the next centre undoes it. */
+CSIMI_FN bool csimi_cond_uncentred(const csimi_cond *c, csim_real tolerance) {
+    double sum = 0;
+    int m, i;
+    if (!c->shift || !c->nodal.virtual_count || c->acceleration != CSIM_ACCELERATION_COARSE || c->rigid) return false;
+    if (c->chains.links) return false; /* cables are solved with the compliance of the centre at hand */
+    if (c->iteration < 3 || c->newton > 0 || c->plain > 0) return false;
+    for (m = 0; m < c->contacts; ++m) {
+        const double by = (double)csimi_cond_hang(c, m);
+        for (i = 0; i < 3 && by > 0; ++i) {
+            const double slip = by * (double)c->lambda[3 * m + i] -
+                                (double)(c->given->contacts[m].phi[i] - c->nodal.problem.contacts[m].phi[i]);
+            sum += slip * slip / by;
+        }
+    }
+    return 100 * c->rho * c->rho < sum && c->rel * csimi_sqrt64(sum) > 0.3 * (double)tolerance * c->rho;
+}
+
+/* Whether a certified answer is worth other centres: Newton on rigid bodies is cheap near the answer, and what slip the
+   tolerance leaves under a heavy body moves a light one. Not with springs: A then has more than a rigid body's two
+   blocks in a row, and a new centre is far. */
+CSIMI_FN bool csimi_cond_improves(csimi_cond *c, const csim_certificate *k, csim_real tolerance) {
+    const csim_block_matrix *A = &c->given->A;
+    if (!c->shift || !c->rigid || A->row[A->n] > 2 * A->n) return false;
+    if (!c->nodal.virtual_count || k->contact < 1e-3 * (double)tolerance) return false;
+    if (k->contact < c->certified) csimi_cond_keep(c);
+    c->certified = k->contact < c->certified ? k->contact : c->certified;
+    csimi_cond_centre(c);
+    return true;
+}
+
+/* Largest velocity by which a virtual node slips against its side; phi tells the impulse it was shifted by. */
+CSIMI_FN double csimi_cond_slip(const csimi_cond *c, const csim_real *lambda) {
+    double worst = 0;
+    int m, i, side;
+    for (m = 0; m < c->contacts; ++m) {
+        const double hang = (double)csimi_cond_hang(c, m);
+        double square = 0;
+        for (i = 0; i < 3; ++i) {
+            const double d = hang * (double)lambda[3 * m + i] -
+                             (double)(c->given->contacts[m].phi[i] - c->nodal.problem.contacts[m].phi[i]);
+            square += d * d;
+        }
+        for (side = 0; side < 2 && hang > 0; ++side) {
+            const int node = side ? c->nodal.node_b[m] : c->nodal.node_a[m];
+            const double slip =
+                csimi_cond_is_virtual(c, node) ? csimi_sqrt64(square) / (hang * (double)csimi_cond_kappa(c, node)) : 0;
+            if (slip > worst) worst = slip;
+        }
+    }
+    return worst;
+}
+
+/* ---- distant contacts. A contact that stays open needs its virtual nodes for nothing, yet hundreds of them load the
+   diagonal of a rigid body and W shrinks with it. Those which the start leaves open by more than the largest approach
+   are hung on by a thread; should one of them close after all, it gets its full coupling and the solve goes on. */
+
+static csim_real csimi_cond_gap(const csim_problem *problem, const csim_contact *contact, const csim_real *v) {
+    csim_real x[3] = {0, 0, 0};
+    int side, k, i;
+    for (side = 0; side < 2; ++side) {
+        const csim_side s = side ? contact->b : contact->a;
+        csim_real y[3] = {0, 0, 0};
+        for (k = s.first; k < s.first + s.count; ++k)
+            csimi_addmul3(problem->terms[k].J, v + 3 * (size_t)problem->terms[k].block, y);
+        for (i = 0; i < 3; ++i) x[i] += side ? -y[i] : y[i];
+    }
+    return contact->phi[0] + contact->R[0] * x[0] + contact->R[1] * x[1] + contact->R[2] * x[2];
+}
+
+CSIMI_FN void csimi_cond_part(const csim_problem *problem, const csim_solution *start, csim_real *share) {
+    csim_real reach = 0;
+    int m;
+    for (m = 0; m < problem->contact_count; ++m)
+        reach = csimi_max(reach, -csimi_cond_gap(problem, problem->contacts + m, start->v));
+    for (m = 0; m < problem->contact_count; ++m) {
+        const csim_contact *k = problem->contacts + m;
+        const bool may_open = k->law != CSIM_LAW_BILATERAL && k->law != CSIM_LAW_BOX;
+        share[m] = 1;
+        if (may_open && !(start->lambda[3 * m] > 0) && csimi_cond_gap(problem, k, start->v) > 2 * reach)
+            share[m] = CSIMI_COND_THREAD;
+    }
+}
+
+/* Full coupling for the contacts that closed; whether there are any. */
+CSIMI_FN bool csimi_cond_join(const csimi_cond *c, const csim_solution *now, csim_real full, csim_real *share) {
+    bool joined = false;
+    int m;
+    for (m = 0; m < c->contacts; ++m) {
+        const bool hangs = csimi_cond_is_virtual(c, c->nodal.node_a[m]) || csimi_cond_is_virtual(c, c->nodal.node_b[m]);
+        if (!hangs || share[m] >= full || !(now->lambda[3 * m] > 0)) continue;
+        share[m] = full;
+        joined = true;
+    }
+    return joined;
+}
+
+/* Another coupling about the impulses reached, for the contacts that are not distant: softer where the last was not
+   solved, the shift leaving its slip to the change of the impulses; stiffer where it slipped. */
+CSIMI_FN void csimi_cond_couple(csimi_cond *c, csim_real full) {
+    int m;
+    for (m = 0; m < c->contacts; ++m)
+        if (c->share[m] >= c->full) c->share[m] = full;
+}
+
+#undef CSIMI_COND_THREAD
+/* ==== end solve/virtual.c */
+
+/* ==== begin solve/accelerate.c ================================================================================== */
+/* solve/accelerate: from one application of COND's map to the next iterate: Chebyshev, Barzilai-Borwein, Anderson, and
+   the coarse correction with its safeguards (findings-coarse.md). */
+
+CSIMI_FN void csimi_cond_copy(csimi_cond *c, csim_real *to, const csim_real *from) {
     CSIMI_MEMCPY(to, from, (size_t)c->count * sizeof *to);
 }
 
@@ -17158,65 +17313,6 @@ static unsigned char csimi_cond_active(const csimi_cond *c, int m) {
 static void csimi_cond_unite(csimi_cond *c) {
     int m;
     for (m = 0; m < c->contacts; ++m) c->coarse.closed[m] |= csimi_cond_active(c, m);
-}
-
-/* ---- virtual nodes, eliminated. A massless node is where its contact's impulse balances its coupling, so that the
-   contact sees the side itself through the compliance 1/kappa: lambda = Project(-(J v + phi) / (w_i + 1/kappa)), the
-   node's own w in the place of 1/kappa where the side is a node. */
-
-/* Adds the velocity of one side at p before its contact acted; returns its compliance. */
-static csim_real csimi_cond_approach(const csimi_cond *c, int node, csim_real w, csim_real sign,
-                                     const csim_real *impulse, csim_real *x) {
-    csim_real y[3] = {0, 0, 0};
-    int i;
-    if (node < 0) return 0;
-    if (csimi_cond_is_virtual(c, node)) {
-        const csim_side side = c->nodal.side[node - c->given->A.n];
-        for (i = side.first; i < side.first + side.count; ++i)
-            csimi_addmul3(c->given->terms[i].J, c->p + 3 * (size_t)c->given->terms[i].block, y);
-        w = 1 / csimi_cond_kappa(c, node);
-    } else {
-        for (i = 0; i < 3; ++i) y[i] = c->p[3 * (size_t)node + (size_t)i] - sign * w * impulse[i];
-    }
-    for (i = 0; i < 3; ++i) x[i] += sign * y[i];
-    return w;
-}
-
-/* Trial impulse of contact m with its virtual nodes eliminated; returns the compliance. */
-static csim_real csimi_cond_trial(const csimi_cond *c, int m, csim_real *trial) {
-    const csimi_cond_contact *k = c->contact + m;
-    csim_real x[3] = {0, 0, 0}, impulse[3] = {0, 0, 0}, gamma;
-    int i;
-    csimi_addmulT3(k->R, c->lambda + 3 * (size_t)m, impulse);
-    gamma = csimi_cond_approach(c, k->a, k->wa, 1, impulse, x) + csimi_cond_approach(c, k->b, k->wb, -1, impulse, x);
-    csimi_mul3(k->R, x, trial);
-    for (i = 0; i < 3; ++i) trial[i] = gamma > 0 ? -(trial[i] + k->phi[i]) / gamma : 0;
-    return gamma;
-}
-
-static void csimi_cond_place(csimi_cond *c, int node, csim_real sign, const csim_real *impulse) {
-    const csim_side side = c->nodal.side[node - c->given->A.n];
-    csim_real *p = c->p + 3 * (size_t)node;
-    int i;
-    for (i = 0; i < 3; ++i) p[i] = sign * impulse[i] / csimi_cond_kappa(c, node);
-    for (i = side.first; i < side.first + side.count; ++i)
-        csimi_addmul3(c->given->terms[i].J, c->p + 3 * (size_t)c->given->terms[i].block, p);
-}
-
-/* Puts the virtual nodes of p where they balance. */
-static void csimi_cond_eliminate(csimi_cond *c) {
-    int m;
-    for (m = 0; m < c->contacts && c->nodal.virtual_count; ++m) {
-        const csimi_cond_contact *k = c->contact + m;
-        csim_real l[3], impulse[3] = {0, 0, 0}, gamma;
-        const bool a = csimi_cond_is_virtual(c, k->a), b = csimi_cond_is_virtual(c, k->b);
-        if (!a && !b) continue;
-        gamma = csimi_cond_trial(c, m, l);
-        csimi_project_as(c->law[m], c->nodal.problem.contacts + m, gamma, l);
-        csimi_addmulT3(k->R, l, impulse);
-        if (a) csimi_cond_place(c, k->a, 1, impulse);
-        if (b) csimi_cond_place(c, k->b, -1, impulse);
-    }
 }
 
 static csimi_coarse_contacts csimi_cond_contacts_now(const csimi_cond *c) {
@@ -17357,10 +17453,8 @@ static void csimi_cond_mix(csimi_cond *c) {
     }
 }
 
-/* ---- the loop */
-
 /* p becomes the best iterate; a certified one only gives way to a better certified one. */
-static void csimi_cond_keep(csimi_cond *c) {
+CSIMI_FN void csimi_cond_keep(csimi_cond *c) {
     c->saved = c->rho;
     c->saved_rel = c->rel;
     csimi_cond_copy(c, c->best, c->p);
@@ -17368,8 +17462,8 @@ static void csimi_cond_keep(csimi_cond *c) {
 }
 
 /* With the shift the answer is that of the given contacts, so those are certified; without it, the nodal ones. */
-static bool csimi_cond_certify(csimi_cond *c, const csim_real *v, const csim_real *lambda, csim_real tolerance,
-                               csim_outcome *outcome) {
+CSIMI_FN bool csimi_cond_certify(csimi_cond *c, const csim_real *v, const csim_real *lambda, csim_real tolerance,
+                                 csim_outcome *outcome) {
     csim_certificate *k = &outcome->certificate;
     (void)csim_problem_certify(c->shift ? c->given : &c->nodal.problem, v, lambda, c->scratch, c->scratch_bytes, k);
     c->products += 1;
@@ -17413,7 +17507,7 @@ static bool csimi_cond_lost(const csimi_cond *c) {
 }
 
 /* Takes the map's result into account and makes the next v. */
-static void csimi_cond_advance(csimi_cond *c) {
+CSIMI_FN void csimi_cond_advance(csimi_cond *c) {
     csimi_cond_measure(c);
     if (csimi_cond_lost(c)) {
         if (csimi_cond_rings(c))
@@ -17431,23 +17525,8 @@ static void csimi_cond_advance(csimi_cond *c) {
     }
 }
 
-/* Compliance that the virtual nodes of a contact add to it, 1/kg. */
-static csim_real csimi_cond_hang(const csimi_cond *c, int m) {
-    const int a = c->nodal.node_a[m], b = c->nodal.node_b[m];
-    return (csimi_cond_is_virtual(c, a) ? 1 / csimi_cond_kappa(c, a) : 0) +
-           (csimi_cond_is_virtual(c, b) ? 1 / csimi_cond_kappa(c, b) : 0);
-}
-
-/* Whether a contact closed that was taken for distant. */
-static bool csimi_cond_threads(const csimi_cond *c) {
-    int m;
-    for (m = 0; m < c->contacts; ++m)
-        if (c->share[m] < c->full && c->lambda[3 * m] > 0 && csimi_cond_hang(c, m) > 0) return true;
-    return false;
-}
-
 /* Progress is measured anew. */
-static void csimi_cond_fresh(csimi_cond *c) {
+CSIMI_FN void csimi_cond_fresh(csimi_cond *c) {
     c->phase = c->idle = c->stale = c->newton = 0;
     c->saved = c->saved_rel = c->lowest = c->lowest_rel = c->before = 1e300;
     c->mode = c->alone = 0;
@@ -17464,65 +17543,138 @@ static void csimi_cond_fresh(csimi_cond *c) {
     if (csimi_cond_rings(c)) csimi_anderson_clear(&c->ring);
 }
 
-/* A virtual node slips against its side by (lambda - centre) / kappa, the centre being the impulse it is shifted by.
-   Moving the centre to the impulse at hand is one step of the proximal point method: the contacts of its limit are the
-   given ones, whatever the gain. */
-static void csimi_cond_centre(csimi_cond *c) {
-    csim_contact *contacts = (csim_contact *)c->nodal.problem.contacts;
-    csim_real *step, *next;
-    int m, i;
-    csimi_anderson_slot(&c->centres, &step, &next);
-    for (m = 0; m < c->contacts; ++m) {
-        const csim_real by = csimi_cond_hang(c, m);
-        for (i = 3 * m; i < 3 * m + 3; ++i) {
-            next[i] = c->lambda[i];
-            step[i] = by > 0 ? next[i] - (c->given->contacts[m].phi[i - 3 * m] - contacts[m].phi[i - 3 * m]) / by : 0;
-            c->spread[i] = by > 0 ? by : 1;
-        }
-    }
-    csimi_anderson_step(&c->centres, c->spread, c->trial, c->tasks);
-    for (m = 0; m < c->contacts; ++m) {
-        const csim_real by = csimi_cond_hang(c, m);
-        for (i = 0; i < 3 && by > 0; ++i)
-            contacts[m].phi[i] = c->contact[m].phi[i] = c->given->contacts[m].phi[i] - by * c->trial[3 * m + i];
-    }
-    csimi_cond_eliminate(c);
-    csimi_cond_copy(c, c->v, c->p);
-    csimi_cond_fresh(c);
-    c->plain = 0;
+/* Newton steps that an m^3 / 3 factorisation leaves affordable; rigid bodies have nothing else to spend on. */
+CSIMI_FN int csimi_cond_afford(const csimi_cond *c) {
+    const double m = 6 * c->coarse.groups, product = 9.0 * c->nodal.problem.A.row[c->nodal.problem.A.n];
+    const double steps = (double)(int)CSIMI_COND_BUDGET * product / (m * m * m / 3), least = c->rigid ? 3 : 1;
+    const int most = CSIMI_COND_NEWTON;
+    return steps > (double)most ? most : (int)(steps > least ? steps : least);
+}
+/* ==== end solve/accelerate.c */
+
+/* ==== begin solve/cond.c ======================================================================================== */
+/* solve/cond: velocity fixed-point iteration on nodal contacts (Lee et al., COND), solvers.md 1, findings-coarse.md.
+
+       v* = v - W (A v - b),   lambda = Project(-(J v* + phi)/gamma),   F(v) = v* + W J'lambda
+
+   One product of A an iteration. W^-1 (F(v) - v) is the force imbalance at v, so the residual costs nothing, and F(v)
+   with its lambda obeys every contact law exactly, so what is left to certify is the dynamics. */
+
+#define CSIMI_COND_SOFT CSIM_R(0.01)
+#define CSIMI_COND_STIFF 1000 /* gain that couplings are stiffened to */
+
+/* ---- memory */
+
+static csim_acceleration csimi_cond_choose(const csim_solver_params *params, bool modes) {
+    if (params->weight >= CSIM_WEIGHT_BB1 && params->weight <= CSIM_WEIGHT_BB_ALTERNATING)
+        return CSIM_ACCELERATION_NONE; /* a step length of its own every iteration leaves nothing to accelerate */
+    if (params->acceleration == CSIM_ACCELERATION_AUTO || params->acceleration == CSIM_ACCELERATION_COARSE)
+        return modes ? CSIM_ACCELERATION_COARSE : CSIM_ACCELERATION_ANDERSON;
+    return params->acceleration;
 }
 
-/* Whether the slip of the virtual nodes is what is left to solve. |lambda - centre| in the metric 1/kappa is what a new
-   centre adds to rho: below a tenth of it an inner solve gains nothing, as the next centre undoes it. */
-static bool csimi_cond_uncentred(const csimi_cond *c, csim_real tolerance) {
-    double sum = 0;
-    int m, i;
-    if (!c->shift || !c->nodal.virtual_count || c->acceleration != CSIM_ACCELERATION_COARSE || c->rigid) return false;
-    if (c->chains.links) return false; /* cables are solved with the compliance of the centre at hand */
-    if (c->iteration < 3 || c->newton > 0 || c->plain > 0) return false;
-    for (m = 0; m < c->contacts; ++m) {
-        const double by = (double)csimi_cond_hang(c, m);
-        for (i = 0; i < 3 && by > 0; ++i) {
-            const double slip = by * (double)c->lambda[3 * m + i] -
-                                (double)(c->given->contacts[m].phi[i] - c->nodal.problem.contacts[m].phi[i]);
-            sum += slip * slip / by;
-        }
-    }
-    return 100 * c->rho * c->rho < sum && c->rel * csimi_sqrt64(sum) > 0.3 * (double)tolerance * c->rho;
+CSIMI_FN bool csimi_cond_rings(const csimi_cond *c) {
+    return c->acceleration == CSIM_ACCELERATION_COARSE || c->acceleration == CSIM_ACCELERATION_ANDERSON;
 }
 
-/* Whether a certified answer is worth other centres: Newton on rigid bodies is cheap near the answer, and what slip the
-   tolerance leaves under a heavy body moves a light one. Not with springs: A then has more than a rigid body's two
-   blocks in a row, and a new centre is far. */
-static bool csimi_cond_improves(csimi_cond *c, const csim_certificate *k, csim_real tolerance) {
-    const csim_block_matrix *A = &c->given->A;
-    if (!c->shift || !c->rigid || A->row[A->n] > 2 * A->n) return false;
-    if (!c->nodal.virtual_count || k->contact < 1e-3 * (double)tolerance) return false;
-    if (k->contact < c->certified) csimi_cond_keep(c);
-    c->certified = k->contact < c->certified ? k->contact : c->certified;
-    csimi_cond_centre(c);
+static int csimi_cond_window(const csim_solver_params *params) { return params->window > 0 ? params->window : 8; }
+
+/* n nodes with their virtual ones; blocks, aggregates of the given problem. */
+static void csimi_cond_layout(csimi_cond *c, csimi_arena *arena, int n, int contacts, int blocks, int aggregates,
+                              int links, int window, bool virtual_nodes) {
+    const size_t vector = 3 * (size_t)n;
+    size_t mark;
+    c->count = 3 * n;
+    c->contacts = contacts;
+    c->contact = CSIMI_PUSH(arena, csimi_cond_contact, contacts);
+    c->pinned = CSIMI_PUSH(arena, unsigned char, n);
+    c->law = CSIMI_PUSH(arena, unsigned char, contacts);
+    c->w = CSIMI_PUSH(arena, csim_real, vector);
+    c->w_inverse = CSIMI_PUSH(arena, csim_real, vector);
+    c->gamma = CSIMI_PUSH(arena, csim_real, contacts);
+    c->best = CSIMI_PUSH(arena, csim_real, vector);
+    c->trial = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    c->lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    c->best_lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    if (virtual_nodes) {
+        csimi_anderson_layout(&c->centres, arena, 3 * contacts, CSIMI_COND_CENTRES);
+        c->spread = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    }
+    c->row_sum = CSIMI_PUSH(arena, double, n / CSIMI_COND_ROWS + 1);
+    c->contact_sum = CSIMI_PUSH(arena, double, contacts / CSIMI_COND_ROWS + 1);
+    c->load_sum = CSIMI_PUSH(arena, double, contacts / CSIMI_COND_ROWS + 1);
+    c->scratch_bytes = csim_certificate_bytes(n, contacts);
+    c->scratch = csimi_push(arena, c->scratch_bytes, 1);
+    mark = arena->used; /* estimating W is over before the vectors of the acceleration are needed */
+    c->work = CSIMI_PUSH(arena, csim_real, 3 * vector);
+    csimi_pop(arena, mark);
+    if (csimi_cond_rings(c)) {
+        csimi_anderson_layout(&c->ring, arena, 3 * n, window);
+    } else {
+        c->f = CSIMI_PUSH(arena, csim_real, vector);
+        c->p = CSIMI_PUSH(arena, csim_real, vector);
+        c->last = CSIMI_PUSH(arena, csim_real, vector);
+        c->r = CSIMI_PUSH(arena, csim_real, vector);
+        c->last_r = CSIMI_PUSH(arena, csim_real, vector);
+    }
+    if (c->acceleration == CSIM_ACCELERATION_COARSE)
+        csimi_coarse_layout(&c->coarse, arena, blocks, contacts, aggregates);
+    csimi_chains_layout(&c->chains, arena, blocks, contacts, c->acceleration == CSIM_ACCELERATION_COARSE ? links : 0);
+}
+
+CSIMI_FN size_t csimi_cond_bytes(const csim_problem_size *size, const csim_solver_params *params) {
+    csimi_arena arena = csimi_arena_counting();
+    csimi_cond c;
+    CSIMI_MEMSET(&c, 0, sizeof c);
+    c.acceleration = csimi_cond_choose(params, size->aggregates > 0 || size->links > 0);
+    (void)CSIMI_PUSH(&arena, csim_real, size->contacts);
+    if (size->aggregates > 0 && size->blocks <= 2 * CSIMI_COARSE_GROUPS) { /* pairs, where the problem names nothing */
+        (void)CSIMI_PUSH(&arena, csim_real, 4 * (size_t)size->blocks);
+        (void)CSIMI_PUSH(&arena, int, 2 * (size_t)size->blocks);
+    }
+    csimi_nodal_reserve(&arena, size->blocks, size->matrix_blocks, size->contacts, size->terms);
+    csimi_cond_layout(&c, &arena, size->blocks + csimi_imin(2 * size->contacts, size->terms), size->contacts,
+                      size->blocks, size->aggregates, size->links, csimi_cond_window(params), params->shift);
+    return arena.high;
+}
+
+/* ---- a problem that comes without a structure. Where A is block diagonal in small bodies the contacts are all that
+   ties blocks together, and the coarse space can be the whole one: pairs of blocks, each as if it were a rigid body. */
+
+CSIMI_FN int csimi_cond_pairs(const csim_problem *problem) {
+    const int n = problem->A.n;
+    return !problem->structure && n <= 2 * CSIMI_COARSE_GROUPS && csimi_bodies_take(problem) ? (n + 1) / 2 : 0;
+}
+
+static csim_real csimi_cond_trace(const csim_block_matrix *A, int i) {
+    const csim_real *D = A->val + 9 * (size_t)A->diag[i];
+    return D[0] + D[4] + D[8];
+}
+
+/* Names the pairs; the radius makes both blocks of one alike. */
+static void csimi_cond_pair(const csim_problem *problem, csimi_arena *arena, int pairs, csim_structure *s) {
+    const int n = problem->A.n;
+    int *aggregate = CSIMI_PUSH(arena, int, n), i;
+    csim_real *offset = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n), *radius = CSIMI_PUSH(arena, csim_real, pairs);
+    unsigned char *rotation = CSIMI_PUSH(arena, unsigned char, n);
+    CSIMI_MEMSET(s, 0, sizeof *s);
+    s->aggregate_count = pairs;
+    s->aggregate = aggregate, s->offset = offset, s->radius = radius, s->rotation = rotation;
+    if (arena->overflow) return;
+    CSIMI_MEMSET(offset, 0, 3 * (size_t)n * sizeof *offset);
+    for (i = 0; i < n; ++i) {
+        aggregate[i] = i / 2;
+        rotation[i] = (unsigned char)(i % 2);
+        radius[i / 2] = i % 2 ? CSIMI_SQRT(csimi_cond_trace(&problem->A, i) / csimi_cond_trace(&problem->A, i - 1)) : 1;
+    }
+}
+
+CSIMI_FN bool csimi_cond_takes(const csim_problem *problem) {
+    (void)problem;
     return true;
 }
+
+/* ---- the loop */
 
 /* Certifies p. When it is not good enough yet, *inner becomes the rel at which to look again; contacts whose virtual
    nodes slip get another centre. */
@@ -17530,8 +17682,7 @@ static bool csimi_cond_done(csimi_cond *c, csim_real tolerance, double *inner, c
     const csim_certificate *k = &outcome->certificate;
     const bool centred = c->shift && c->nodal.virtual_count > 0; /* else there is no centre to move */
     double worst;
-    if (csimi_cond_certify(c, c->p, c->lambda, tolerance, outcome))
-        return !csimi_cond_improves(c, k, tolerance);
+    if (csimi_cond_certify(c, c->p, c->lambda, tolerance, outcome)) return !csimi_cond_improves(c, k, tolerance);
     if (c->shift && csimi_cond_threads(c)) {
         c->parted = true;
         return false;
@@ -17596,36 +17747,6 @@ static csim_result csimi_cond_loop(csimi_cond *c, const csim_solver_params *para
     return CSIM_RESULT_CAP;
 }
 
-/* Largest velocity by which a virtual node slips against its side; phi tells the impulse it was shifted by. */
-static double csimi_cond_slip(const csimi_cond *c, const csim_real *lambda) {
-    double worst = 0;
-    int m, i, side;
-    for (m = 0; m < c->contacts; ++m) {
-        const double hang = (double)csimi_cond_hang(c, m);
-        double square = 0;
-        for (i = 0; i < 3; ++i) {
-            const double d = hang * (double)lambda[3 * m + i] -
-                             (double)(c->given->contacts[m].phi[i] - c->nodal.problem.contacts[m].phi[i]);
-            square += d * d;
-        }
-        for (side = 0; side < 2 && hang > 0; ++side) {
-            const int node = side ? c->nodal.node_b[m] : c->nodal.node_a[m];
-            const double slip =
-                csimi_cond_is_virtual(c, node) ? csimi_sqrt64(square) / (hang * (double)csimi_cond_kappa(c, node)) : 0;
-            if (slip > worst) worst = slip;
-        }
-    }
-    return worst;
-}
-
-/* Newton steps that an m^3 / 3 factorisation leaves affordable; rigid bodies have nothing else to spend on. */
-static int csimi_cond_afford(const csimi_cond *c) {
-    const double m = 6 * c->coarse.groups, product = 9.0 * c->nodal.problem.A.row[c->nodal.problem.A.n];
-    const double steps = (double)(int)CSIMI_COND_BUDGET * product / (m * m * m / 3), least = c->rigid ? 3 : 1;
-    const int most = CSIMI_COND_NEWTON;
-    return steps > (double)most ? most : (int)(steps > least ? steps : least);
-}
-
 static void csimi_cond_begin(csimi_cond *c) {
     c->since = 0;
     c->rebuild = false;
@@ -17639,59 +17760,6 @@ static void csimi_cond_begin(csimi_cond *c) {
     csimi_cond_fresh(c);
 }
 
-/* ---- distant contacts. A contact that stays open needs its virtual nodes for nothing, yet hundreds of them load the
-   diagonal of a rigid body and W shrinks with it. Those which the start leaves open by more than the largest approach
-   are hung on by a thread; should one of them close after all, it gets its full coupling and the solve goes on. */
-
-
-static csim_real csimi_cond_gap(const csim_problem *problem, const csim_contact *contact, const csim_real *v) {
-    csim_real x[3] = {0, 0, 0};
-    int side, k, i;
-    for (side = 0; side < 2; ++side) {
-        const csim_side s = side ? contact->b : contact->a;
-        csim_real y[3] = {0, 0, 0};
-        for (k = s.first; k < s.first + s.count; ++k)
-            csimi_addmul3(problem->terms[k].J, v + 3 * (size_t)problem->terms[k].block, y);
-        for (i = 0; i < 3; ++i) x[i] += side ? -y[i] : y[i];
-    }
-    return contact->phi[0] + contact->R[0] * x[0] + contact->R[1] * x[1] + contact->R[2] * x[2];
-}
-
-static void csimi_cond_part(const csim_problem *problem, const csim_solution *start, csim_real *share) {
-    csim_real reach = 0;
-    int m;
-    for (m = 0; m < problem->contact_count; ++m)
-        reach = csimi_max(reach, -csimi_cond_gap(problem, problem->contacts + m, start->v));
-    for (m = 0; m < problem->contact_count; ++m) {
-        const csim_contact *k = problem->contacts + m;
-        const bool may_open = k->law != CSIM_LAW_BILATERAL && k->law != CSIM_LAW_BOX;
-        share[m] = 1;
-        if (may_open && !(start->lambda[3 * m] > 0) && csimi_cond_gap(problem, k, start->v) > 2 * reach)
-            share[m] = CSIMI_COND_THREAD;
-    }
-}
-
-/* Full coupling for the contacts that closed; whether there are any. */
-static bool csimi_cond_join(const csimi_cond *c, const csim_solution *now, csim_real full, csim_real *share) {
-    bool joined = false;
-    int m;
-    for (m = 0; m < c->contacts; ++m) {
-        const bool hangs = csimi_cond_is_virtual(c, c->nodal.node_a[m]) || csimi_cond_is_virtual(c, c->nodal.node_b[m]);
-        if (!hangs || share[m] >= full || !(now->lambda[3 * m] > 0)) continue;
-        share[m] = full;
-        joined = true;
-    }
-    return joined;
-}
-
-/* Another coupling about the impulses reached, for the contacts that are not distant: softer where the last was not
-   solved, the shift leaving its slip to the change of the impulses; stiffer where it slipped. */
-static void csimi_cond_couple(csimi_cond *c, csim_real full) {
-    int m;
-    for (m = 0; m < c->contacts; ++m)
-        if (c->share[m] >= c->full) c->share[m] = full;
-}
-
 /* One solve from the solution at hand with virtual nodes coupled by their shares. */
 static csim_status csimi_cond_round(csimi_cond *c, const csim_solver_params *params, csimi_arena *arena,
                                     csim_solution *solution, csim_outcome *outcome, csim_error *error) {
@@ -17703,8 +17771,8 @@ static csim_status csimi_cond_round(csimi_cond *c, const csim_solver_params *par
                        arena, &c->nodal) == CSIM_OK)
         csimi_cond_layout(c, arena, c->nodal.problem.A.n, problem->contact_count, problem->A.n,
                           modes ? problem->structure->aggregate_count : 0,
-                          c->unchained ? 0 : csimi_chains_links(problem->structure),
-                          csimi_cond_window(params), params->shift && c->nodal.virtual_count > 0);
+                          c->unchained ? 0 : csimi_chains_links(problem->structure), csimi_cond_window(params),
+                          params->shift && c->nodal.virtual_count > 0);
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", true, (double)arena->size,
                           "at least csim_solver_bytes of the problem's size");
@@ -17754,8 +17822,8 @@ CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_so
     c.tasks = tasks;
     c.shift = params->shift;
     c.weight = params->weight;
-    c.acceleration = csimi_cond_choose(params, csimi_coarse_usable(paired.structure) ||
-                                                   csimi_chains_links(paired.structure) > 0);
+    c.acceleration =
+        csimi_cond_choose(params, csimi_coarse_usable(paired.structure) || csimi_chains_links(paired.structure) > 0);
     c.share = CSIMI_PUSH(arena, csim_real, problem->contact_count);
     if (!arena->overflow) csimi_cond_part(problem, solution, c.share);
     mark = arena->used;
@@ -17790,7 +17858,6 @@ CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_so
     }
 }
 
-#undef CSIMI_COND_THREAD
 #undef CSIMI_COND_SOFT
 #undef CSIMI_COND_STIFF
 /* ==== end solve/cond.c */
@@ -33883,6 +33950,7 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_SOLVE_PRIVATE_H
 #undef CSIMI_IMPULSE_NOISE
 #undef CSIMI_NEWTON_NUMBERS
+#undef CSIMI_COND_H
 #undef CSIMI_WORLD_PRIVATE_H
 #undef CSIMI_WORLD_ARRAYS
 #undef CSIMI_WORLD_AXES
