@@ -175,6 +175,9 @@ static int cap_of(int solver) {
     return solver == CSIM_SOLVER_CCS ? 300 : 1500;
 }
 
+/* PENALTY asks AUTO, which goes once or twice more where it missed. */
+static int attempts_of(int solver) { return solver == CSIM_SOLVER_PENALTY ? 3 : 1; }
+
 TEST(no_success_of_any_solver_is_false) {
     const double tolerances[2] = {TOL(1e-4, 1e-2), TOL(1e-8, 1e-3)};
     static double r[3 * FC3D_CONTACTS];
@@ -199,7 +202,8 @@ TEST(no_success_of_any_solver_is_false) {
                     continue;
                 }
                 for (i = 0; i < 3 * p.nc; i++) CHECK(r[i] - r[i] == 0);
-                CHECK((int)out.result >= 0 && out.result < CSIM_RESULT_COUNT_ && out.iterations <= cap_of(solver) + 1);
+                CHECK((int)out.result >= 0 && out.result < CSIM_RESULT_COUNT_);
+                CHECK(out.iterations <= attempts_of(solver) * cap_of(solver) + 1);
                 if (out.result == CSIM_RESULT_CONVERGED && !is_solved(&p, r, tolerances[t], &m))
                     printf("    %s by %s: scaled %.3g, Siconos %.3g at %g\n", fc3d_names[k], info.name,
                            m.natural_map_scaled, m.natural_map_siconos, tolerances[t]);

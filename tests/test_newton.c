@@ -368,8 +368,8 @@ TEST(preconditioner_makes_the_unit_of_mass_vanish) {
         CHECK(solved[k][0]);
         CHECK(abs(iterations[k][0] - iterations[1][0]) <= TOL(0, 5)); /* the same problem */
     }
-    CHECK(iterations[1][2] > 13 * iterations[1][0] / 10);
-    for (j = 1; j < 3; j++) CHECK(!solved[2][j] || iterations[2][j] > 13 * iterations[2][0] / 10);
+    for (j = 1; j < 3; j++) /* without it the unit decides what the solve costs */
+        CHECK(!solved[2][j] || iterations[2][j] > 13 * iterations[0][j] / 10);
 }
 
 /* The history holds the measure for each linear iteration, the last one is the best. */

@@ -128,10 +128,11 @@ static void csimi_cert_velocity(const csim_problem *p, const csim_side *side, co
         const ptrdiff_t block = p->terms[k].block;
         const csim_real *D = p->A.val + 9 * (ptrdiff_t)p->A.diag[block];
         double term[3] = {0, 0, 0}, loaded[3] = {0, 0, 0};
-        csim_real start[3];
-        for (i = 0; i < 3; ++i) start[i] = p->b[3 * block + i] / D[4 * i];
+        int j;
         csimi_addmul3_wide(p->terms[k].J, v + 3 * block, term);
-        csimi_addmul3_wide(p->terms[k].J, start, loaded);
+        for (i = 0; i < 3; ++i)
+            for (j = 0; j < 3; ++j)
+                loaded[i] += (double)p->terms[k].J[3 * i + j] * ((double)p->b[3 * block + j] / (double)D[4 * j]);
         for (i = 0; i < 3; ++i) w[i] += sign * term[i];
         *speed += csimi_cert_norm3(term) + csimi_cert_norm3(loaded);
     }
