@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: e46f2a863b298cd4
+   Hash of the parts: 9a0f4629947c5996
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -17837,7 +17837,7 @@ CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_so
             return status;
         if (outcome->result == CSIM_RESULT_CONVERGED) {
             if (c.shift || !csimi_cond_join(&c, solution, full, c.share)) return status;
-        } else if (c.chains.links && !c.parted) {
+        } else if (c.chains.links && !c.parted && problem->contact_count > 0) {
             c.unchained = true; /* a face that changes with every map: small steps do it, from rest if it got lost */
             if (outcome->certificate.dynamics > 0.01 || outcome->certificate.contact > 0.1) {
                 CSIMI_MEMSET(solution->v, 0, 3 * (size_t)problem->A.n * sizeof *solution->v);

@@ -282,7 +282,7 @@ CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_so
             return status;
         if (outcome->result == CSIM_RESULT_CONVERGED) {
             if (c.shift || !csimi_cond_join(&c, solution, full, c.share)) return status;
-        } else if (c.chains.links && !c.parted) {
+        } else if (c.chains.links && !c.parted && problem->contact_count > 0) {
             c.unchained = true; /* a face that changes with every map: small steps do it, from rest if it got lost */
             if (outcome->certificate.dynamics > 0.01 || outcome->certificate.contact > 0.1) {
                 CSIMI_MEMSET(solution->v, 0, 3 * (size_t)problem->A.n * sizeof *solution->v);
