@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 9a0f4629947c5996
+   Hash of the parts: 9da2f00fe6a9c445
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -4285,13 +4285,13 @@ CSIMI_FN size_t csimi_rows_scratch(const csimi_counts *n);
 /* Appends the rows of all joints behind those of the contacts. */
 CSIMI_FN void csimi_bond_rows(csim_world *world, csimi_step_frame *frame);
 /* Corrects the rows whose joints do not hold at frame->next. All arrays are by island: again says what is to be done,
-   miss and before are how far joints are open now and were a pass ago, m. Islands begin with rows of the start of the
-   step (_ON; midpoint worlds with those of its middle, _TURNED); where these do not close they go on with rows of the
-   middle, late in the loop with those at hand, and where a correction makes it worse they go _BACK to the one before.
-   False when nothing is left to do. */
+   miss and before are how far joints are open now and were a pass ago, m; moved is scratch. Islands begin with rows of
+   the start of the step (_ON; midpoint worlds with those of its middle, _TURNED, until turns settle too); where these
+   do not close they go on with rows of the middle, late in the loop with those at hand, and where a correction makes it
+   worse they go _BACK to the one before. False when nothing is left to do. */
 enum { CSIMI_AGAIN_NO, CSIMI_AGAIN_ON, CSIMI_AGAIN_TURNED, CSIMI_AGAIN_BACK };
 CSIMI_FN bool csimi_bonds_correct(csim_world *world, csimi_step_frame *frame, unsigned char *again, csim_real *miss,
-                                  csim_real *before, bool late);
+                                  csim_real *before, csim_real *moved, bool late);
 /* Rows of islands that are _TURNED at frame->next, the middle of the step; in midpoint worlds also their turns. */
 CSIMI_FN void csimi_bonds_middle(csim_world *world, csimi_step_frame *frame, const unsigned char *again, bool first);
 /* Stiffness that the turning of joint forces adds to A. */
@@ -25512,6 +25512,7 @@ CSIM_API csim_status csim_cable_add_torque(csim_world *w, csim_body_id id, int e
    that all rows are in metres and their masses alike. */
 
 #define CSIMI_BOND_CLOSED csimi_max(CSIM_R(1e-11), 64 * CSIMI_EPS) /* m */
+#define CSIMI_BOND_SETTLED csimi_max(CSIM_R(1e-9), 4 * CSIMI_EPS)  /* rad */
 
 /* ---- where a joint is */
 
@@ -25950,19 +25951,35 @@ static void csimi_bonds_visit(csim_world *w, csimi_step_frame *f, const unsigned
         }
 }
 
+/* moved[island] of midpoint worlds: how far the last pass turned bodies, rad; the first one: how far they turn at all.
+   Joints close before turns settle: a top of 0.1 m misses 2e-7 m where its turns are 1e-5 rad off, in every step. */
+static void csimi_bonds_turned(const csim_world *w, const csimi_step_frame *f, const csim_real *before,
+                               csim_real *moved) {
+    int i, island;
+    for (i = 0; i < w->store.count.rigids && csimi_is_middle(w); i++) {
+        const int block = w->store.count.nodes + 2 * i + 1;
+        csim_vec3 turn = csimi_load3(f->v + 3 * (size_t)block);
+        if ((island = f->island[block]) < 0) continue;
+        if (before[island] < CSIMI_HUGE) turn = csim_sub(turn, csimi_load3(f->aim + 3 * (size_t)block));
+        moved[island] = csimi_max(moved[island], f->h * csim_length(turn));
+    }
+}
+
 CSIMI_FN bool csimi_bonds_correct(csim_world *w, csimi_step_frame *f, unsigned char *again, csim_real *miss,
-                                  csim_real *before, bool late) {
+                                  csim_real *before, csim_real *moved, bool late) {
     const bool middle = csimi_is_middle(w);
     csim_real swap;
     bool any = false;
     int i;
-    for (i = 0; i < f->island_count; i++) miss[i] = 0;
+    for (i = 0; i < f->island_count; i++) miss[i] = moved[i] = 0;
     csimi_bonds_visit(w, f, NULL, miss);
+    csimi_bonds_turned(w, f, before, moved);
     for (i = 0; i < f->island_count; i++) {
+        const bool turns = again[i] == CSIMI_AGAIN_TURNED && !late && moved[i] > CSIMI_BOND_SETTLED;
         const bool slow = !(miss[i] < (again[i] == CSIMI_AGAIN_TURNED ? 2 : CSIM_R(0.5)) * before[i]); /* spirals */
-        if (again[i] == CSIMI_AGAIN_BACK || miss[i] <= (slow ? 32 : 1) * CSIMI_BOND_CLOSED)
+        if (again[i] == CSIMI_AGAIN_BACK || (miss[i] <= (slow ? 32 : 1) * CSIMI_BOND_CLOSED && !turns))
             again[i] = CSIMI_AGAIN_NO;
-        else if (again[i] == CSIMI_AGAIN_TURNED && (late || slow))
+        else if (again[i] == CSIMI_AGAIN_TURNED && (late || (slow && miss[i] > 32 * CSIMI_BOND_CLOSED)))
             again[i] = middle || late ? CSIMI_AGAIN_ON : CSIMI_AGAIN_BACK;
         else if (again[i] == CSIMI_AGAIN_ON && slow)
             again[i] = middle || late ? CSIMI_AGAIN_BACK : CSIMI_AGAIN_TURNED;
@@ -26434,6 +26451,7 @@ CSIM_API int csim_world_broken(const csim_world *w, csim_link_id *ids, int capac
 }
 
 #undef CSIMI_BOND_CLOSED
+#undef CSIMI_BOND_SETTLED
 /* ==== end world/joint.c */
 
 /* ==== begin world/cloth.c ======================================================================================= */
@@ -29485,7 +29503,7 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     if (solver->solver == CSIM_SOLVER_XPBD) csimi_push(&arena, 3 * sizeof(csim_real) * (size_t)blocks, 1);
     csimi_push(&arena, csim_solver_bytes(&size, solver), 1);
     csimi_push(&arena, sizeof(int) * (size_t)blocks, 1);                /* union-find, before the first island */
-    csimi_push(&arena, 2 * sizeof(csim_real) * (size_t)blocks + 64, 1); /* which islands are solved again, and why */
+    csimi_push(&arena, 3 * sizeof(csim_real) * (size_t)blocks + 64, 1); /* which islands are solved again, and why */
     csimi_push(&arena, (size_t)blocks, 1);
     return arena.used;
 }
@@ -30237,7 +30255,7 @@ CSIMI_FN void csimi_advance(csim_world *w, const csimi_step *step, csim_real h, 
 /* Islands whose joints do not hold at the end of the step are solved again with corrected rows. */
 static csim_status csimi_close_joints(csim_world *w, csimi_step_frame *f, const csimi_step *step, csimi_arena *arena) {
     size_t mark = arena->used;
-    csim_real *miss = CSIMI_PUSH(arena, csim_real, 2 * (size_t)f->blocks), *before = miss + f->blocks;
+    csim_real *miss = CSIMI_PUSH(arena, csim_real, 3 * (size_t)f->blocks), *before = miss + f->blocks;
     unsigned char *again = CSIMI_PUSH(arena, unsigned char, f->blocks);
     csim_status status = CSIM_OK;
     int pass;
@@ -30247,8 +30265,9 @@ static csim_status csimi_close_joints(csim_world *w, csimi_step_frame *f, const 
     }
     f->again = true;
     for (pass = 0; pass < CSIMI_BOND_PASSES && status == CSIM_OK; pass++) {
+        const bool late = 3 * pass > 2 * CSIMI_BOND_PASSES;
         csimi_advance(w, step, f->h, f->v, &f->next);
-        if (!csimi_bonds_correct(w, f, again, miss, before, 3 * pass > 2 * CSIMI_BOND_PASSES)) break;
+        if (!csimi_bonds_correct(w, f, again, miss, before, before + f->blocks, late)) break;
         csimi_advance(w, step, f->h / 2, f->v, &f->next);
         csimi_bonds_middle(w, f, again, pass == 0);
         status = csimi_solve_again(w, f, again, arena);
@@ -34024,6 +34043,7 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_SECTION
 #undef CSIMI_READ_CABLE
 #undef CSIMI_BOND_CLOSED
+#undef CSIMI_BOND_SETTLED
 #undef CSIMI_READ_TREE
 #undef CSIMI_OPEN_TREE
 #undef CSIMI_WORSE

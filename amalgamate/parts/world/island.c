@@ -75,7 +75,7 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     if (solver->solver == CSIM_SOLVER_XPBD) csimi_push(&arena, 3 * sizeof(csim_real) * (size_t)blocks, 1);
     csimi_push(&arena, csim_solver_bytes(&size, solver), 1);
     csimi_push(&arena, sizeof(int) * (size_t)blocks, 1);                /* union-find, before the first island */
-    csimi_push(&arena, 2 * sizeof(csim_real) * (size_t)blocks + 64, 1); /* which islands are solved again, and why */
+    csimi_push(&arena, 3 * sizeof(csim_real) * (size_t)blocks + 64, 1); /* which islands are solved again, and why */
     csimi_push(&arena, (size_t)blocks, 1);
     return arena.used;
 }

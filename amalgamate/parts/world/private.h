@@ -427,13 +427,13 @@ CSIMI_FN size_t csimi_rows_scratch(const csimi_counts *n);
 /* Appends the rows of all joints behind those of the contacts. */
 CSIMI_FN void csimi_bond_rows(csim_world *world, csimi_step_frame *frame);
 /* Corrects the rows whose joints do not hold at frame->next. All arrays are by island: again says what is to be done,
-   miss and before are how far joints are open now and were a pass ago, m. Islands begin with rows of the start of the
-   step (_ON; midpoint worlds with those of its middle, _TURNED); where these do not close they go on with rows of the
-   middle, late in the loop with those at hand, and where a correction makes it worse they go _BACK to the one before.
-   False when nothing is left to do. */
+   miss and before are how far joints are open now and were a pass ago, m; moved is scratch. Islands begin with rows of
+   the start of the step (_ON; midpoint worlds with those of its middle, _TURNED, until turns settle too); where these
+   do not close they go on with rows of the middle, late in the loop with those at hand, and where a correction makes it
+   worse they go _BACK to the one before. False when nothing is left to do. */
 enum { CSIMI_AGAIN_NO, CSIMI_AGAIN_ON, CSIMI_AGAIN_TURNED, CSIMI_AGAIN_BACK };
 CSIMI_FN bool csimi_bonds_correct(csim_world *world, csimi_step_frame *frame, unsigned char *again, csim_real *miss,
-                                  csim_real *before, bool late);
+                                  csim_real *before, csim_real *moved, bool late);
 /* Rows of islands that are _TURNED at frame->next, the middle of the step; in midpoint worlds also their turns. */
 CSIMI_FN void csimi_bonds_middle(csim_world *world, csimi_step_frame *frame, const unsigned char *again, bool first);
 /* Stiffness that the turning of joint forces adds to A. */

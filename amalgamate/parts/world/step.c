@@ -185,7 +185,7 @@ CSIMI_FN void csimi_advance(csim_world *w, const csimi_step *step, csim_real h, 
 /* Islands whose joints do not hold at the end of the step are solved again with corrected rows. */
 static csim_status csimi_close_joints(csim_world *w, csimi_step_frame *f, const csimi_step *step, csimi_arena *arena) {
     size_t mark = arena->used;
-    csim_real *miss = CSIMI_PUSH(arena, csim_real, 2 * (size_t)f->blocks), *before = miss + f->blocks;
+    csim_real *miss = CSIMI_PUSH(arena, csim_real, 3 * (size_t)f->blocks), *before = miss + f->blocks;
     unsigned char *again = CSIMI_PUSH(arena, unsigned char, f->blocks);
     csim_status status = CSIM_OK;
     int pass;
@@ -195,8 +195,9 @@ static csim_status csimi_close_joints(csim_world *w, csimi_step_frame *f, const 
     }
     f->again = true;
     for (pass = 0; pass < CSIMI_BOND_PASSES && status == CSIM_OK; pass++) {
+        const bool late = 3 * pass > 2 * CSIMI_BOND_PASSES;
         csimi_advance(w, step, f->h, f->v, &f->next);
-        if (!csimi_bonds_correct(w, f, again, miss, before, 3 * pass > 2 * CSIMI_BOND_PASSES)) break;
+        if (!csimi_bonds_correct(w, f, again, miss, before, before + f->blocks, late)) break;
         csimi_advance(w, step, f->h / 2, f->v, &f->next);
         csimi_bonds_middle(w, f, again, pass == 0);
         status = csimi_solve_again(w, f, again, arena);
