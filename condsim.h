@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 9da2f00fe6a9c445
+   Hash of the parts: 36c7a50703edd5a3
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -28697,7 +28697,7 @@ static bool csimi_edge_set(const csimi_store *s, csimi_edge_meeting *m) {
     return m->edge.half_height > 0;
 }
 
-static void csimi_collide_edges(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
+static CSIMI_NOINLINE void csimi_collide_edges(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
     csimi_store *s = &d->world->store;
     const csimi_body *A = s->body + a->body, *B = s->body + b->body;
     const csim_real reach = a->margin + b->margin + B->surface.thickness;

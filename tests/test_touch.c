@@ -310,13 +310,25 @@ static void add_partner(csim_world *w, int pair) {
     }
 }
 
+/* Sum of the sizes of all parts' momenta: those that fly at each other do not cancel in it. */
+static double flying(const csim_world *w) {
+    const csimi_state *s = &w->store.state;
+    double sum = 0;
+    int i, k;
+    for (i = 0; i < w->store.count.nodes; i++)
+        for (k = 0; k < 3; k++) sum += fabs((double)(s->node_mass[i] * s->v[3 * i + k]));
+    for (i = 0; i < w->store.count.rigids; i++)
+        for (k = 0; k < 3; k++) sum += fabs((double)(s->rigid_mass[i] * s->velocity[6 * i + k]));
+    return sum;
+}
+
 /* What is in the world collides: every contact by itself keeps linear and angular momentum to `each` (0: not asked), the
-   whole its linear momentum to `total`. apart: to what contact.md 4 allows of overlap, and every step converges. */
+   whole its linear momentum to `total` of what flies. apart: to what contact.md 4 allows of overlap, and every step
+   converges. */
 static void keep_momentum(csim_world *w, int steps, double each, double total, bool apart) {
     csim_totals before = csim_world_totals(w), after;
-    double carried = 0;
+    const double carried = flying(w);
     int i, k, touched = 0;
-    for (k = 0; k < 3; k++) carried += fabs(before.momentum[k]);
     for (i = 0; i < steps; i++) {
         csim_real x[3 * 256 + 3], com[3];
         csim_step_stats stats;
@@ -337,7 +349,7 @@ static void keep_momentum(csim_world *w, int steps, double each, double total, b
     for (k = 0; k < 3; k++) NEAR(after.momentum[k], before.momentum[k], total * carried);
 }
 
-/* A solid and something else collide in the air; the sums of the whole are ten tolerances good. */
+/* A solid and something else collide in the air; the sums of the whole are a tolerance good. */
 TEST(collisions_of_every_pair_keep_momentum) {
     int pair;
     for (pair = 0; pair < 6; pair++) {
@@ -345,7 +357,7 @@ TEST(collisions_of_every_pair_keep_momentum) {
         CASE("pair %d", pair);
         add_block(w, 3, CSIM_R(0.1), csim_v3(0, 0, 0), csim_v3(0, 0, CSIM_R(0.5)), 50000);
         add_partner(w, pair);
-        keep_momentum(w, 25, TOL(1e-15, 1e-6), 1e-4, true);
+        keep_momentum(w, 25, TOL(1e-15, 1e-6), TOL(1e-5, 5e-5), true);
         csim_destroy_world(w);
     }
 }
@@ -596,21 +608,24 @@ static bool shot_stops(int kind, int target) {
 }
 
 /* Both ways: what flies into free cloth, and free cloth into what lies there. Frames of cables are not counted by
-   leftover(). The whole: twenty tolerances. */
+   leftover(). The whole: two tolerances; twenty with a cable, where small steps leave what all its nodes share for last
+   (9.8e-5), and with a tolerance of 1e-7 in double (pair 7: 7.5e-7): no contact of it loses any. */
 TEST(collisions_with_cloth_keep_momentum) {
     int pair;
-    for (pair = 0; pair < 7; pair++) {
-        csim_world *w = make_world(0, CSIM_R(1e-5));
+    for (pair = 0; pair < 8; pair++) {
+        const bool cable = pair == 5 || pair == 7;
+        const double tolerance = pair == 7 ? TOL(1e-7, 1e-5) : 1e-5;
+        csim_world *w = make_world(0, (csim_real)tolerance);
         CASE("pair %d", pair);
         add_sheet(w, 6, CSIM_R(0.15), csim_v3(0, 0, CSIM_R(0.12)), csim_v3(0, 0, CSIM_R(0.5)), false);
         if (pair == 6)
             add_sheet(w, 4, CSIM_R(0.1), csim_v3(CSIM_R(0.02), 0, CSIM_R(0.2)), csim_v3(0, 0, -2), false);
-        else if (pair == 5)
+        else if (cable)
             add_cable(w, csim_v3(CSIM_R(-0.07), CSIM_R(0.01), CSIM_R(0.2)), csim_v3(CSIM_R(0.07), 0, CSIM_R(0.2)),
                       csim_v3(0, 0, -2));
         else
             add_partner(w, pair);
-        keep_momentum(w, 15, pair == 5 ? 0 : TOL(1e-14, 1e-5), TOL(2e-4, 2e-3), false);
+        keep_momentum(w, 15, cable ? 0 : TOL(1e-14, 1e-5), (cable ? TOL(20, 100) : TOL(2, 4)) * tolerance, false);
         csim_destroy_world(w);
     }
 }

@@ -528,7 +528,7 @@ static bool csimi_edge_set(const csimi_store *s, csimi_edge_meeting *m) {
     return m->edge.half_height > 0;
 }
 
-static void csimi_collide_edges(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
+static CSIMI_NOINLINE void csimi_collide_edges(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
     csimi_store *s = &d->world->store;
     const csimi_body *A = s->body + a->body, *B = s->body + b->body;
     const csim_real reach = a->margin + b->margin + B->surface.thickness;
