@@ -1,4 +1,5 @@
 /* contacts: two-way contact between solids and everything else: heaps, a grip, a hopper, legs that stick and slip. */
+#include "examples/modes/modes.h"
 #include "scene.h"
 #include <math.h>
 #include <stdlib.h>
@@ -388,6 +389,331 @@ static void chairs_count(scene *s) {
 
 static void chairs_finish(scene *s) { scene_report(s, "slips", ((const chairs *)s->state)->slips); }
 
+/* ---- everything: every kind of body, shape, material and joint falls into one pen */
+
+enum { EVERYTHING_MOST = 40, EVERYTHING_CLOTH = 7, EVERYTHING_RING = 20, EVERYTHING_TUBE = 8 };
+
+typedef struct everything {
+    csim_body_id id[EVERYTHING_MOST];
+    csim_body_kind kind[EVERYTHING_MOST];
+    int count, uncertified;
+} everything;
+
+static const scene_key everything_keys[] = {CONTACT_MATERIAL("1e5", "0.5"),
+                                            {"parts", "255",
+                                             "sum of 1 rigid bodies, 2 particles, 4 solids, 8 reduced, 16 tree, 32 "
+                                             "cable, 64 cloth, 128 joined bodies",
+                                             NULL},
+                                            {NULL, NULL, NULL, NULL}};
+
+static void everything_keep(scene *s, csim_status status, csim_body_id id) {
+    everything *e = (everything *)s->state;
+    if (s->failed || !scene_ok(s, status) || e->count == EVERYTHING_MOST) return;
+    csim_body_get_kind(s->world, id, &e->kind[e->count]);
+    e->id[e->count++] = id;
+}
+
+/* A ring, R 35 mm, r 13 mm: no hull holds its hole. */
+static csim_shape everything_ring(scene *s) {
+    static csim_real x[3 * EVERYTHING_RING * EVERYTHING_TUBE];
+    static int triangle[6 * EVERYTHING_RING * EVERYTHING_TUBE];
+    csim_mesh_field_def d = csim_default_mesh_field_def();
+    csim_shape none = csim_sphere(CSIM_R(0.02));
+    const csim_field *field = NULL;
+    csim_error error;
+    size_t bytes = 0;
+    char *block;
+    int i, k, n = 0;
+    for (i = 0; i < EVERYTHING_RING; i++)
+        for (k = 0; k < EVERYTHING_TUBE; k++, n += 3) {
+            const double a = 6.283185307179586 * i / EVERYTHING_RING, b = 6.283185307179586 * k / EVERYTHING_TUBE;
+            const int next = (i + 1) % EVERYTHING_RING * EVERYTHING_TUBE, on = (k + 1) % EVERYTHING_TUBE;
+            const int at = i * EVERYTHING_TUBE;
+            x[n] = (csim_real)(cos(a) * (0.035 + 0.013 * cos(b)));
+            x[n + 1] = (csim_real)(sin(a) * (0.035 + 0.013 * cos(b)));
+            x[n + 2] = (csim_real)(0.013 * sin(b));
+            triangle[2 * n] = at + k, triangle[2 * n + 1] = next + k, triangle[2 * n + 2] = next + on;
+            triangle[2 * n + 3] = at + k, triangle[2 * n + 4] = next + on, triangle[2 * n + 5] = at + on;
+        }
+    d.vertices = x;
+    d.vertex_count = n / 3;
+    d.triangles = triangle;
+    d.triangle_count = 2 * n / 3;
+    d.resolution = 32;
+    if (csim_mesh_field_bytes(&d, &bytes, &error) != CSIM_OK) scene_fail(s, "%s", error.text);
+    block = (char *)scene_memory(s, bytes + 64);
+    if (s->failed) return none;
+    block += 64 - (uintptr_t)block % 64;
+    if (csim_create_mesh_field_in(&d, block, bytes, &field, &error) != CSIM_OK) scene_fail(s, "%s", error.text);
+    return s->failed ? none : csim_field_shape(field);
+}
+
+/* One of each shape in a grid, and one of two shapes. */
+static void everything_rigid(scene *s) {
+    csim_vec3 corner[6];
+    csim_shape shape[8];
+    int i;
+    for (i = 0; i < 6; i++)
+        corner[i] = scene_v3(i / 2 == 0 ? 0.03 * (1 - 2 * (i % 2)) : 0, i / 2 == 1 ? 0.035 * (1 - 2 * (i % 2)) : 0,
+                             i / 2 == 2 ? 0.025 * (1 - 2 * (i % 2)) : 0);
+    shape[0] = csim_box(scene_v3(0.03, 0.025, 0.02));
+    shape[1] = csim_cylinder(CSIM_R(0.022), CSIM_R(0.025));
+    shape[2] = csim_capsule(CSIM_R(0.016), CSIM_R(0.025));
+    shape[3] = csim_hull(corner, 6);
+    shape[4] = everything_ring(s);
+    shape[5] = csim_sphere(CSIM_R(0.022));
+    shape[6] = csim_box(scene_v3(0.04, 0.01, 0.01)); /* a cross */
+    shape[7] = csim_box(scene_v3(0.01, 0.04, 0.01));
+    for (i = 0; i < 7 && !s->failed; i++) {
+        csim_rigid_def d = scene_rigid_def(0, scene_number(s, "mu"), 0.07 * (i % 3 - 1) + 0.004 * i,
+                                           0.07 * (i / 3 - 1) - 0.003 * i, 0.05 + 0.012 * i);
+        csim_body_id id;
+        d.pose.rotation = scene_turn(1, 0.4 * i, 0.3, 0.7 * i);
+        d.density = 800;
+        d.angular_damping = 2; /* balls have no rolling friction: they would turn for ever */
+        d.shapes = shape + i;
+        d.shape_count = i == 6 ? 2 : 1;
+        everything_keep(s, csim_create_rigid(s->world, &d, &id), id);
+    }
+}
+
+static void everything_particles(scene *s) {
+    csim_particle_def d = csim_default_particle_def();
+    csim_body_id id;
+    int i;
+    d.radius = CSIM_R(0.015);
+    d.mass = CSIM_R(0.02);
+    d.surface.friction = (csim_real)scene_number(s, "mu");
+    for (i = 0; i < 3; i++) {
+        d.position = scene_v3(0.09 - 0.05 * i, 0.09 - 0.08 * i, 0.13 + 0.02 * i);
+        everything_keep(s, csim_create_particle(s->world, &d, &id), id);
+    }
+}
+
+/* A block or ball of each material. */
+static void everything_solids(scene *s) {
+    static const csim_material material[3] = {CSIM_COROTATIONAL, CSIM_NEO_HOOKEAN, CSIM_ST_VENANT_KIRCHHOFF};
+    int i;
+    for (i = 0; i < 3 && !s->failed; i++) {
+        const csim_vec3 half = scene_v3(0.024, 0.024, 0.024);
+        scene_mesh mesh;
+        csim_soft_def d;
+        csim_body_id id;
+        if (!(i == 0 ? scene_mesh_ball(&mesh, 2, 1, 0.03) : scene_mesh_box(&mesh, 2, 2, 2, csim_scale(-1, half), half))) {
+            scene_fail(s, "out of memory");
+            return;
+        }
+        d = scene_soft_def(s, &mesh, scene_number(s, "mu"), 0.075 * (i - 1), 0.05 * (1 - i), 0.21);
+        d.pose.rotation = scene_turn(1, 2, 3, i);
+        d.material = material[i];
+        everything_keep(s, csim_create_soft(s->world, &d, &id), id);
+        scene_mesh_free(&mesh);
+    }
+}
+
+static void everything_reduced(scene *s) {
+    modes_def m = modes_default();
+    csim_reduced_def d = csim_default_reduced_def();
+    csim_modes *modes = NULL;
+    csim_body_id id;
+    csim_error error;
+    scene_mesh mesh;
+    if (s->failed) return;
+    if (!scene_mesh_box(&mesh, 4, 2, 1, scene_v3(-0.05, -0.025, -0.0125), scene_v3(0.05, 0.025, 0.0125))) {
+        scene_fail(s, "out of memory");
+        return;
+    }
+    m.vertices = mesh.vertices;
+    m.vertex_count = mesh.vertex_count;
+    m.tets = mesh.tets;
+    m.tet_count = mesh.tet_count;
+    m.young = (csim_real)(5 * scene_number(s, "E"));
+    m.modes = 5;
+    m.derivatives = 3;
+    if (modes_create(&m, NULL, &modes, &error) != CSIM_OK) scene_fail(s, "%s", error.text);
+    d.modes = modes;
+    d.pose.position = scene_v3(-0.03, -0.06, 0.28);
+    d.pose.rotation = scene_turn(1, 1, 0, 0.6);
+    d.stiffness_damping = (csim_real)scene_number(s, "beta");
+    d.surface.friction = (csim_real)scene_number(s, "mu");
+    if (!s->failed) everything_keep(s, csim_create_reduced(s->world, &d, &id), id);
+    modes_destroy(modes, NULL);
+    scene_mesh_free(&mesh);
+}
+
+/* A robot that nothing holds: a trunk, an arm with a slide in it, a leg on a ball. */
+static void everything_tree(scene *s) {
+    static const csim_tree_joint joint[4] = {CSIM_TREE_FLOATING, CSIM_TREE_REVOLUTE, CSIM_TREE_PRISMATIC,
+                                             CSIM_TREE_BALL};
+    csim_tree_link_def link[4];
+    csim_shape shape[4];
+    csim_tree_def d = csim_default_tree_def();
+    csim_body_id id;
+    int i;
+    for (i = 0; i < 4; i++) {
+        link[i] = csim_default_tree_link_def();
+        link[i].parent = i == 3 ? 0 : i - 1;
+        link[i].joint = joint[i];
+        shape[i] = i ? csim_capsule(CSIM_R(0.011), CSIM_R(0.02)) : csim_box(scene_v3(0.025, 0.02, 0.012));
+        if (i) shape[i].local.position = scene_v3(0, 0, 0.03);
+        link[i].shapes = shape + i;
+        link[i].shape_count = 1;
+        link[i].damping = i ? CSIM_R(2e-3) : 0;
+        link[i].frame.position = i == 1 ? scene_v3(0.03, 0, 0) : i == 2 ? scene_v3(0, 0, 0.05) : scene_v3(-0.03, 0, 0);
+    }
+    link[1].axis = csim_v3(0, 1, 0);
+    link[1].lower = -1, link[1].upper = CSIM_R(1.5);
+    link[2].lower = 0, link[2].upper = CSIM_R(0.02);
+    link[2].damping = 1;
+    d.links = link;
+    d.link_count = 4;
+    d.pose.position = scene_v3(0.05, -0.04, 0.29);
+    d.pose.rotation = scene_turn(0, 1, 1, 0.5);
+    d.surface.friction = (csim_real)scene_number(s, "mu");
+    if (!s->failed) everything_keep(s, csim_create_tree(s->world, &d, &id), id);
+}
+
+static void everything_cable(scene *s) {
+    csim_cable_def d = csim_default_cable_def();
+    csim_body_id id;
+    d.start = scene_v3(-0.11, 0.03, 0.33);
+    d.end = scene_v3(0.11, 0.06, 0.35);
+    d.segments = 8;
+    d.radius = CSIM_R(0.008);
+    d.young = CSIM_R(1e5); /* a cord of rubber */
+    d.stiffness_damping = CSIM_R(0.01);
+    d.surface.friction = (csim_real)scene_number(s, "mu");
+    if (!s->failed) everything_keep(s, csim_create_cable(s->world, &d, &id), id);
+}
+
+static void everything_cloth(scene *s) {
+    enum { N = EVERYTHING_CLOTH };
+    csim_real x[3 * N * N];
+    int triangle[6 * (N - 1) * (N - 1)], i, k, *t = triangle;
+    csim_cloth_def d = csim_default_cloth_def();
+    csim_body_id id;
+    for (i = 0; i < N * N; i++) {
+        x[3 * i] = (csim_real)(0.2 * (i % N / (N - 1.0) - 0.5));
+        x[3 * i + 1] = (csim_real)(0.2 * (i / N / (N - 1.0) - 0.5));
+        x[3 * i + 2] = 0;
+    }
+    for (k = 0; k + 1 < N; k++)
+        for (i = 0; i + 1 < N; i++) {
+            const int a = k * N + i, turned = (i + k) % 2; /* diagonals both ways */
+            *t++ = a, *t++ = a + 1, *t++ = turned ? a + N + 1 : a + N;
+            *t++ = turned ? a : a + 1, *t++ = a + N + 1, *t++ = a + N;
+        }
+    d.vertices = x;
+    d.vertex_count = N * N;
+    d.triangles = triangle;
+    d.triangle_count = 2 * (N - 1) * (N - 1);
+    d.pose.position = scene_v3(0, 0, 0.4);
+    d.young = CSIM_R(1e5);
+    d.thickness = CSIM_R(2e-3);
+    d.stiffness_damping = CSIM_R(5e-3);
+    d.surface.friction = (csim_real)scene_number(s, "mu");
+    if (!s->failed) everything_keep(s, csim_create_cloth(s->world, &d, &id), id);
+}
+
+/* Two boxes on a hinge, one of them on a rope to a ball; a particle on a spring to it. */
+static void everything_joined(scene *s) {
+    csim_rigid_def d = scene_rigid_def(0, scene_number(s, "mu"), 0, 0, 0);
+    csim_shape plate = csim_box(scene_v3(0.025, 0.03, 0.006)), ball = csim_sphere(CSIM_R(0.018));
+    csim_particle_def p = csim_default_particle_def();
+    csim_joint_def j = csim_default_joint_def();
+    csim_spring_def spring = csim_default_spring_def();
+    csim_body_id id[4];
+    csim_link_id link;
+    int i;
+    d.density = 800;
+    d.angular_damping = 2;
+    d.shape_count = 1;
+    for (i = 0; i < 3 && !s->failed; i++) {
+        d.shapes = i == 2 ? &ball : &plate;
+        d.pose.position = i == 2 ? scene_v3(0.09, 0, 0.46) : scene_v3(-0.03 + 0.06 * i, 0, 0.46);
+        everything_keep(s, csim_create_rigid(s->world, &d, id + i), id[i]);
+    }
+    p.position = scene_v3(-0.09, 0, 0.46);
+    p.radius = CSIM_R(0.012);
+    p.mass = CSIM_R(0.02);
+    if (!s->failed) everything_keep(s, csim_create_particle(s->world, &p, id + 3), id[3]);
+    if (s->failed) return;
+    j.kind = CSIM_JOINT_HINGE;
+    j.a.body = id[0], j.b.body = id[1];
+    j.a.point = j.b.point = scene_v3(0, 0, 0.46);
+    j.axis = csim_v3(0, 1, 0);
+    scene_ok(s, csim_create_joint(s->world, &j, &link));
+    j = csim_default_joint_def();
+    j.kind = CSIM_JOINT_ROPE;
+    j.a.body = id[1], j.b.body = id[2];
+    j.a.point = scene_v3(0.055, 0, 0.46), j.b.point = scene_v3(0.09, 0, 0.46);
+    scene_ok(s, csim_create_joint(s->world, &j, &link));
+    spring.a.body = id[0], spring.b.body = id[3];
+    spring.a.point = scene_v3(-0.055, 0, 0.46);
+    spring.stiffness = 50;
+    spring.damping = CSIM_R(0.5);
+    scene_ok(s, csim_create_spring(s->world, &spring, &link));
+}
+
+static void everything_build(scene *s) {
+    static void (*const part[8])(scene *s) = {everything_rigid, everything_particles, everything_solids,
+                                              everything_reduced, everything_tree, everything_cable,
+                                              everything_cloth, everything_joined};
+    int i;
+    s->rest_speed = 1e-3; /* as for every pile */
+    scene_begin(s);
+    scene_add_ground(s, scene_number(s, "mu"));
+    heap_walls(s, 0.13, 0.12);
+    for (i = 0; i < 8; i++)
+        if ((int)scene_number(s, "parts") >> i & 1) part[i](s);
+}
+
+static void everything_measure(scene *s) {
+    everything *e = (everything *)s->state;
+    e->uncertified += (csim_world_stats(s->world).flags & CSIM_FLAG_UNCERTIFIED) != 0;
+}
+
+static int everything_index(const everything *e, csim_body_id id) {
+    int i;
+    for (i = 0; i < e->count && e->id[i].index1 != id.index1; i++) {}
+    return i < e->count ? i : -1;
+}
+
+/* Who carries whom at the end: bodies in the largest cluster, kinds that touch another kind, pairs of kinds. */
+static void everything_finish(scene *s) {
+    const everything *e = (const everything *)s->state;
+    const csim_contact_info *c;
+    int cluster[EVERYTHING_MOST], size[EVERYTHING_MOST] = {0}, i, k, count, largest = 0, kinds = 0, pairs = 0;
+    bool touch[CSIM_BODY_KIND_COUNT_][CSIM_BODY_KIND_COUNT_];
+    memset(touch, 0, sizeof touch);
+    for (i = 0; i < e->count; i++) cluster[i] = i;
+    c = csim_world_contacts(s->world, &count);
+    for (i = 0; i < count; i++) {
+        const int a = everything_index(e, c[i].body_a), b = everything_index(e, c[i].body_b);
+        int from;
+        if (a < 0 || b < 0 || c[i].state == CSIM_CONTACT_OPEN) continue;
+        touch[e->kind[a]][e->kind[b]] = touch[e->kind[b]][e->kind[a]] = true;
+        for (from = cluster[a], k = 0; k < e->count; k++)
+            if (cluster[k] == from) cluster[k] = cluster[b];
+    }
+    for (i = 0; i < e->count; i++)
+        if (++size[cluster[i]] > largest) largest = size[cluster[i]];
+    for (i = 0; i < CSIM_BODY_KIND_COUNT_; i++) {
+        bool other = false;
+        for (k = 0; k < CSIM_BODY_KIND_COUNT_; k++) {
+            other = other || (k != i && touch[i][k]);
+            pairs += k >= i && touch[i][k];
+        }
+        kinds += other;
+    }
+    scene_report(s, "bodies", e->count);
+    scene_report(s, "in_heap", largest);
+    scene_report(s, "kinds_touching", kinds);
+    scene_report(s, "pairs_of_kinds", pairs);
+    scene_report(s, "uncertified", e->uncertified);
+    scene_report(s, "penetration_mm", 1e3 * csim_world_stats(s->world).penetration);
+}
+
 /* ---- */
 
 enum { CONTACT_DOUBLE = CSIM_REAL_SIZE == 8 };
@@ -395,6 +721,10 @@ enum { CONTACT_DOUBLE = CSIM_REAL_SIZE == 8 };
 const scene_kind scene_contact_kinds[] = {
     {"heap", "--size bodies, a third of them soft, poured into a pen", "", 0.01, 4, 0, 18, CSIM_BACKWARD_EULER,
      SCENE_RESTS | SCENE_PACE, 0, heap_keys, heap_build, NULL, NULL, NULL},
+    {"everything", "every kind of body, shape, material and joint falls into one pen",
+     "bodies in_heap kinds_touching pairs_of_kinds uncertified penetration_mm", 0.01, 4, 0, 0, CSIM_BACKWARD_EULER,
+     SCENE_RESTS | SCENE_PACE, sizeof(everything), everything_keys, everything_build, NULL, everything_measure,
+     everything_finish},
     {"pinch", "45 g held between a plate and a pressed one: --set payload=, certified at 1e-8",
      "slip_um_per_s normal_n carried_n", 0.01, 5, CONTACT_DOUBLE ? 1e-8 : 0, 0, CSIM_BACKWARD_EULER, 0, sizeof(pinch),
      pinch_keys, pinch_build, pinch_press, pinch_measure, pinch_finish},
