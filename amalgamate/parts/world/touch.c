@@ -286,8 +286,8 @@ static void csimi_sheet_found(csimi_detector *d, const int *slot, const csimi_sh
 
 /* Edge k of a triangle of b against the edge e[0] of a. Flat against flat the vertices say all where there are
    any. An inner edge is met from the triangle in which its ends rise. */
-static void csimi_sheet_pair(csimi_detector *d, const int *slot, const csimi_surface *surface, int triangle, int k,
-                             csimi_sheet_edge *e) {
+static CSIMI_NOINLINE void csimi_sheet_pair(csimi_detector *d, const int *slot, const csimi_surface *surface,
+                                            int triangle, int k, csimi_sheet_edge *e) {
     const csimi_store *s = &d->world->store;
     const csimi_body *A = s->body + slot[0], *B = s->body + slot[1];
     const int *node = s->surface_node + B->first_surface, *v = surface->triangle + 3 * (size_t)triangle;
