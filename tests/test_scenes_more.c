@@ -56,7 +56,8 @@ TEST(stiff_beam_finds_its_slot) {
     NEAR(figure(&r, "sag_mm"), figure(&r, "statics_sag_mm"), TOL(2e-3, 2e-2) * figure(&r, "statics_sag_mm"));
     CHECK(figure(&r, "inserted_mm") > 99);
     CHECK(fabs(figure(&r, "tip_off_mm")) < 0.51); /* half the play of the slot */
-    CHECK(figure(&r, "joint_open_m") < TOL(1e-6, 2e-4));
+    /* float: the hits put 195 N s on the weld, whose last bits, 1.5e-5 N s each, are 1.5e-5 m on 0.01 kg in 10 ms */
+    CHECK(figure(&r, "joint_open_m") < TOL(1e-6, 4e-4));
     if (CSIM_REAL_SIZE == 8) EQUAL(r.sums.uncertified, 0); /* of the hit float misses a dozen */
     scene_close(r.s);
 }
