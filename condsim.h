@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 685c97e172945b75
+   Hash of the parts: 7a2a4b802c1972e0
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -4372,6 +4372,7 @@ CSIMI_FN void csimi_set_frame_velocity(csimi_store *s, int frame, csim_vec3 w);
 CSIMI_FN size_t csimi_tree_scratch(const csimi_counts *n); /* to check one */
 /* Which drives are bounded by rows in the coming step; and whether others turned out to need one, which they get. */
 CSIMI_FN void csimi_tree_choose_bounds(csim_world *world);
+CSIMI_FN void csimi_tree_forget_bounds(csim_world *w);
 CSIMI_FN bool csimi_tree_overruns(csim_world *world, const csimi_step_frame *f, const csimi_step *step, int pass);
 /* Rows of all joints behind those of contacts and pins; their impulses into link_impulse. */
 CSIMI_FN void csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step);
@@ -25059,6 +25060,9 @@ static csim_status csimi_cable_shape(csim_world *w, const csim_cable_def *d, con
         if (!(length > 64 * CSIMI_EPS * size) || !(length > CSIM_R(1e-9)))
             return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "points: zero-length edge", true, (double)i,
                               "neighbouring points apart");
+        if (!(d->density * d->radius * d->radius * d->radius * d->radius * length > CSIMI_TINY))
+            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "radius", true, (double)d->radius,
+                              "large enough that an edge has mass and inertia");
         if (d->frames) {
             csim_quat q = csimi_load_quat(d->frames + 4 * (size_t)i);
             csim_real norm = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
@@ -27133,6 +27137,12 @@ CSIMI_FN void csimi_tree_choose_bounds(csim_world *w) {
         const csim_real last = csimi_abs(w->store.link_impulse[CSIMI_JOINT_ROWS * i + 3]);
         l->bounded = l->slack >= 0 && l->effort > 0 && (all || last > CSIM_R(0.9) * l->effort * (csim_real)w->last_h);
     }
+}
+
+/* What a step decided is no state of the world: a failed step leaves the same bytes. */
+CSIMI_FN void csimi_tree_forget_bounds(csim_world *w) {
+    int i;
+    for (i = 0; i < w->store.state.tree_link_count; i++) w->store.state.tree_link[i].bounded = false;
 }
 
 /* Impulse of a drive without a row at the velocities of the frame. */
@@ -30541,6 +30551,7 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
     frame = CSIMI_PUSH(&arena, csimi_step_frame, 1);
     CSIMI_MEMSET(frame, 0, sizeof *frame);
     status = csimi_run_step(w, frame, h, &arena);
+    csimi_tree_forget_bounds(w);
     if (status && frame->joint)
         CSIMI_MEMCPY(w->store.joint, frame->joint, sizeof *frame->joint * (size_t)w->store.count.joints);
     w->locked = false;

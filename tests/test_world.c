@@ -636,6 +636,7 @@ TEST(every_field_of_a_cable_is_checked) {
     BAD_VEC(csim_create_cable, normal);
     BAD_VEC(csim_create_cable, velocity);
     BAD_REAL(csim_create_cable, radius, 0, CSIM_R(1e20));
+    BAD(csim_create_cable, radius, CSIMI_TINY, CSIM_OUT_OF_RANGE, "radius"); /* no mass, no inertia */
     BAD_REAL(csim_create_cable, density, 0, CSIM_R(1e20));
     BAD_REAL(csim_create_cable, young, 0, CSIM_R(1e20));
     BAD_REAL(csim_create_cable, poisson, -1, CSIM_R(0.6));

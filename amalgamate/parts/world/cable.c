@@ -51,6 +51,9 @@ static csim_status csimi_cable_shape(csim_world *w, const csim_cable_def *d, con
         if (!(length > 64 * CSIMI_EPS * size) || !(length > CSIM_R(1e-9)))
             return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "points: zero-length edge", true, (double)i,
                               "neighbouring points apart");
+        if (!(d->density * d->radius * d->radius * d->radius * d->radius * length > CSIMI_TINY))
+            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "radius", true, (double)d->radius,
+                              "large enough that an edge has mass and inertia");
         if (d->frames) {
             csim_quat q = csimi_load_quat(d->frames + 4 * (size_t)i);
             csim_real norm = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;

@@ -514,6 +514,7 @@ CSIMI_FN void csimi_set_frame_velocity(csimi_store *s, int frame, csim_vec3 w);
 CSIMI_FN size_t csimi_tree_scratch(const csimi_counts *n); /* to check one */
 /* Which drives are bounded by rows in the coming step; and whether others turned out to need one, which they get. */
 CSIMI_FN void csimi_tree_choose_bounds(csim_world *world);
+CSIMI_FN void csimi_tree_forget_bounds(csim_world *w);
 CSIMI_FN bool csimi_tree_overruns(csim_world *world, const csimi_step_frame *f, const csimi_step *step, int pass);
 /* Rows of all joints behind those of contacts and pins; their impulses into link_impulse. */
 CSIMI_FN void csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step);

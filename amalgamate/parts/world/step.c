@@ -471,6 +471,7 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
     frame = CSIMI_PUSH(&arena, csimi_step_frame, 1);
     CSIMI_MEMSET(frame, 0, sizeof *frame);
     status = csimi_run_step(w, frame, h, &arena);
+    csimi_tree_forget_bounds(w);
     if (status && frame->joint)
         CSIMI_MEMCPY(w->store.joint, frame->joint, sizeof *frame->joint * (size_t)w->store.count.joints);
     w->locked = false;

@@ -432,6 +432,12 @@ CSIMI_FN void csimi_tree_choose_bounds(csim_world *w) {
     }
 }
 
+/* What a step decided is no state of the world: a failed step leaves the same bytes. */
+CSIMI_FN void csimi_tree_forget_bounds(csim_world *w) {
+    int i;
+    for (i = 0; i < w->store.state.tree_link_count; i++) w->store.state.tree_link[i].bounded = false;
+}
+
 /* Impulse of a drive without a row at the velocities of the frame. */
 static csim_real csimi_drive_inside(const csim_world *w, const csimi_step_frame *f, const csimi_step *step, int i) {
     const csimi_state *s = &w->store.state;
