@@ -1221,10 +1221,11 @@ TEST(cables_fit_the_capacity_they_are_counted_with) {
     size_t bytes = 0;
     char *block, *aligned;
     int i;
-    def.capacity.bodies = 1;
-    def.capacity.nodes = 9;
-    def.capacity.frames = 8;
-    def.capacity.bends = 9;
+    STATUS(csim_create_world(&def, &w, NULL), CSIM_OK);
+    add_cable(w, &d);
+    def.capacity = csim_world_used(w);
+    EQUAL(def.capacity.bends, 7 + (d.start_end == CSIM_CABLE_CLAMPED) + (d.end_end == CSIM_CABLE_CLAMPED));
+    csim_destroy_world(w);
     STATUS(csim_world_bytes(&def, &bytes, NULL), CSIM_OK);
     block = (char *)malloc(bytes + 64);
     aligned = block + (64 - (uintptr_t)block % 64) % 64;

@@ -29,6 +29,12 @@ CSIM_API csim_clamp_def csim_default_clamp_def(void) {
 static int csimi_cable_nodes(const csim_cable_def *d) { return d->points ? d->point_count : d->segments + 1; }
 static int csimi_cable_edges(const csim_cable_def *d) { return csimi_cable_nodes(d) - (d->closed ? 0 : 1); }
 
+/* Joints between edges, and clamps. */
+static int csimi_cable_bends(const csim_cable_def *d) {
+    return csimi_cable_edges(d) - (d->closed ? 0 : 1) + (d->start_end == CSIM_CABLE_CLAMPED ? 1 : 0) +
+           (d->end_end == CSIM_CABLE_CLAMPED ? 1 : 0);
+}
+
 static csim_vec3 csimi_cable_point(const csim_cable_def *d, int i) {
     csim_real t;
     if (d->points) return csimi_load3(d->points + 3 * (size_t)(i % d->point_count));
@@ -216,8 +222,8 @@ static void csimi_write_bend(csimi_store *s, int at, csimi_bend_end a, csimi_ben
 }
 
 /* The bend elements of a cable in the order of its nodes: start clamp, joints, end clamp; a ring begins with the joint
-   at its first node. Returns how many. */
-static int csimi_write_bends(csimi_store *s, const csim_cable_def *d, const csim_real *D) {
+   at its first node. */
+static void csimi_write_bends(csimi_store *s, const csim_cable_def *d, const csim_real *D) {
     const csim_real *q = s->state.frame + 4 * (size_t)s->count.frames;
     const csim_real *edge = s->state.edge_data + 6 * (size_t)s->count.frames;
     int first = s->count.frames, edges = csimi_cable_edges(d), at = s->count.bends, i;
@@ -241,7 +247,6 @@ static int csimi_write_bends(csimi_store *s, const csim_cable_def *d, const csim
         csimi_write_bend(s, at++, csimi_bend_frame(first + edges - 1),
                          csimi_bend_world(csimi_load_quat(q + 4 * (size_t)(edges - 1))),
                          edge[6 * (size_t)(edges - 1)] / 2, D, rest, d->stiffness_damping);
-    return at - s->count.bends;
 }
 
 static void csimi_write_cable(csimi_store *s, const csim_cable_def *d, int slot) {
@@ -260,7 +265,8 @@ static void csimi_write_cable(csimi_store *s, const csim_cable_def *d, int slot)
     for (i = 0; i < edges; i++) csimi_write_edge(s, d, C, i, slot);
     b->node_count = b->surface_count = nodes;
     b->frame_count = edges;
-    b->bend_count = csimi_write_bends(s, d, D);
+    b->bend_count = csimi_cable_bends(d);
+    csimi_write_bends(s, d, D);
     b->clamped[0] = d->start_end == CSIM_CABLE_CLAMPED;
     b->clamped[1] = d->end_end == CSIM_CABLE_CLAMPED;
     b->closed = d->closed;
@@ -284,8 +290,8 @@ CSIM_API csim_status csim_create_cable(csim_world *w, const csim_cable_def *def,
     need.nodes += nodes;
     need.surface += nodes;
     need.frames += edges;
-    need.bends += edges + 1;
-    need.matrix_blocks += nodes + 7 * edges + 2 * (edges + 1);
+    need.bends += csimi_cable_bends(def);
+    need.matrix_blocks += nodes + 7 * edges + 2 * csimi_cable_bends(def);
     if ((status = csimi_make_room(w, need, fn)) != 0) return status;
     s = &w->store;
     slot = csimi_take_body(w, CSIM_BODY_CABLE, CSIM_DYNAMIC, &def->surface, def->user_data);
