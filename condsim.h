@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 3bee186093398b5d
+   Hash of the parts: 919fe539191eedfc
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -30828,14 +30828,15 @@ CSIM_API csim_status csim_body_get_user_data(const csim_world *w, csim_body_id i
 
 /* Mass-weighted mean of a 3-vector over the nodes of a body. */
 static csim_vec3 csimi_node_mean(const csimi_store *s, const csimi_body *b, const csim_real *a) {
-    csim_vec3 sum = csim_v3(0, 0, 0);
+    csim_vec3 sum = csim_v3(0, 0, 0), plain = sum;
     csim_real mass = 0;
     int i;
     for (i = b->first_node; i < b->first_node + b->node_count; i++) {
         sum = csim_madd(sum, s->state.node_mass[i], csimi_load3(a + 3 * i));
+        plain = csim_add(plain, csimi_load3(a + 3 * i));
         mass += s->state.node_mass[i];
     }
-    return csim_scale(1 / mass, sum);
+    return mass > CSIMI_TINY ? csim_scale(1 / mass, sum) : csim_scale(1 / (csim_real)b->node_count, plain);
 }
 
 CSIM_API csim_status csim_body_get_pose(const csim_world *w, csim_body_id id, csim_pose *pose) {
