@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 919fe539191eedfc
+   Hash of the parts: ed6a363263734221
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -958,13 +958,13 @@ typedef struct csim_problem_size {
     int aggregates;
     int links;           /* of chains */
     int elastic;         /* elements of the structure; XPBD */
-    bool rigid;          /* A is block diagonal in bodies of at most 4 blocks (14 where the structure names the bodies):
+    bool rigid;          /* A is block diagonal in bodies of at most 4 blocks (32 where the structure names the bodies):
                             SWEEP can take it */
-    int inverse_blocks;  /* sum over the bodies of their blocks squared; 0: 4 n */
+    int factor_blocks;   /* sum over the bodies of their blocks squared; 0: 4 n */
     int reach_blocks;    /* sum over the contacts, and the bodies each acts on, of their blocks that it does not name */
 } csim_problem_size;
 
-/* Automatic solver, tolerance 5e-5, 600 iterations, gain 1e3 with shift; the values stand at the fields. */
+/* Automatic solver, tolerance 5e-5, 1500 iterations, gain 1e3 with shift; the values stand at the fields. */
 CSIM_API csim_solver_params csim_default_solver_params(void);
 /* The sizes of a problem, for csim_solver_bytes. */
 CSIM_API csim_problem_size csim_problem_measure(const csim_problem *problem);
@@ -1165,7 +1165,7 @@ typedef struct csim_pair_info {
 typedef struct csim_world_def {
     csim_vec3 gravity; /* m/s^2; default (0, 0, -9.81); any direction */
     csim_integrator integrator;
-    csim_solver_params solver; /* tolerance 5e-5, 600 iterations, automatic */
+    csim_solver_params solver; /* tolerance 5e-5, 1500 iterations, automatic */
     csim_law law;              /* CSIM_LAW_STRICT (default), CSIM_LAW_PROXIMAL or CSIM_LAW_INVERTIBLE */
     csim_real omega[2];        /* invertible law: normal, tangential regularisation, 1/kg; default 1e-3, > 0 */
     csim_uncertified on_uncertified;
@@ -10643,8 +10643,8 @@ static CSIMI_NOINLINE csim_status csimi_hull_of_few(const char *function, const 
     return csimi_fail(error, CSIM_BAD_MESH, function, "points", false, 0, "points that span a convex body");
 }
 
-CSIMI_FN csim_status csimi_hull_build(const char *function, const csim_vec3 *points, int count, csim_hull_data *hull,
-                                      csim_error *error) {
+CSIMI_FN CSIMI_NOINLINE csim_status csimi_hull_build(const char *function, const csim_vec3 *points, int count,
+                                                     csim_hull_data *hull, csim_error *error) {
     csim_vec3 chosen[CSIM_HULL_MAX_VERTICES];
     if (count <= CSIM_HULL_MAX_VERTICES) return csimi_hull_of_few(function, points, count, hull, error);
     count = csimi_hull_choose(points, count, chosen);
@@ -10703,8 +10703,9 @@ static CSIMI_NOINLINE csim_status csimi_moments_of_few(const char *function, con
     return CSIM_OK;
 }
 
-CSIMI_FN csim_status csimi_hull_moments(const char *function, const csim_vec3 *points, int count, double *volume,
-                                        double *centre, double *second, csim_error *error) {
+CSIMI_FN CSIMI_NOINLINE csim_status csimi_hull_moments(const char *function, const csim_vec3 *points, int count,
+                                                       double *volume, double *centre, double *second,
+                                                       csim_error *error) {
     csim_vec3 chosen[CSIM_HULL_MAX_VERTICES];
     if (count > CSIM_HULL_MAX_VERTICES) {
         count = csimi_hull_choose(points, count, chosen);
@@ -11806,7 +11807,7 @@ static bool csimi_block_far(const csimi_meet *m, const csimi_sampler *s) {
 }
 
 /* Samples of a whose best score over b is told. */
-static void csimi_choose_samples(const csimi_meet *m, csimi_choice *choice) {
+static CSIMI_NOINLINE void csimi_choose_samples(const csimi_meet *m, csimi_choice *choice) {
     csimi_sampler s;
     int k;
     for (k = 0; k < CSIMI_CHOICES; k++) choice[k].number = -1;
@@ -18015,7 +18016,7 @@ CSIMI_FN int csimi_bodies_factor_blocks(const csim_problem *problem) {
 }
 
 CSIMI_FN int csimi_factor_blocks_of(const csim_problem_size *size) {
-    return size->inverse_blocks > 0 ? size->inverse_blocks : CSIMI_BODY_BLOCKS * size->blocks;
+    return size->factor_blocks > 0 ? size->factor_blocks : CSIMI_BODY_BLOCKS * size->blocks;
 }
 
 CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int factor_blocks) {
@@ -23072,7 +23073,7 @@ CSIM_API csim_problem_size csim_problem_measure(const csim_problem *problem) {
     size.links = csimi_chains_links(s);
     size.elastic = s ? csimi_imax(s->elastic_count, 0) : 0;
     size.rigid = csimi_sweep_takes(problem);
-    size.inverse_blocks = csimi_bodies_factor_blocks(problem);
+    size.factor_blocks = csimi_bodies_factor_blocks(problem);
     size.reach_blocks = csimi_bodies_reach_blocks(problem);
     return size;
 }
@@ -23119,7 +23120,7 @@ CSIM_API size_t csim_solver_bytes(const csim_problem_size *size, const csim_solv
         size_t bytes;
         if (params->solver == CSIM_SOLVER_AUTO ? k > CSIM_SOLVER_SWEEP : (int)params->solver != k) continue;
         if (!table[k].bytes) continue;
-        if (k == CSIM_SOLVER_SWEEP && params->solver == CSIM_SOLVER_AUTO && !size->rigid && !size->inverse_blocks)
+        if (k == CSIM_SOLVER_SWEEP && params->solver == CSIM_SOLVER_AUTO && !size->rigid && !size->factor_blocks)
             continue;
         bytes = table[k].bytes(
             k == CSIM_SOLVER_COND && params->solver == CSIM_SOLVER_AUTO && size->rigid ? &second : size, params);
@@ -25690,12 +25691,12 @@ static void csimi_turn_sides(csimi_step_frame *f, const csimi_state *s, const cs
    Rm half of it. At the start of a step the point itself. */
 static csim_vec3 csimi_bond_way(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p,
                                 csim_vec3 point) {
-    const csim_real *turn = f->v + 3 * ((size_t)s->node_count + 2 * (size_t)p->item + 1);
-    csim_vec3 com;
+    csim_vec3 com, turn;
     csim_real half;
     if (p->kind != CSIMI_PLACE_RIGID || s != &f->next) return point;
     com = csimi_load3(s->com + 3 * (size_t)p->item);
-    half = f->h * csim_length(csimi_load3(turn)) / 2;
+    turn = csimi_load3(f->v + 3 * ((size_t)s->node_count + 2 * (size_t)p->item + 1));
+    half = f->h * csim_length(turn) / 2;
     return half > 0 ? csim_madd(com, CSIMI_SIN(half) / half, csim_sub(point, com)) : point;
 }
 
@@ -29511,7 +29512,7 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     size.elastic = csimi_most_elastic(n, solver);
     size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0 && n->tree_span <= 14;
     merged = n->joints > 0 && n->springs > 0 ? csimi_imin(2 * n->rigids, CSIMI_BODY_LARGEST) : 0;
-    size.inverse_blocks = n->coords > 0 || merged ? 4 * blocks + n->tree_span * n->coords + merged * 2 * n->rigids : 0;
+    size.factor_blocks = n->coords > 0 || merged ? 4 * blocks + n->tree_span * n->coords + merged * 2 * n->rigids : 0;
     size.reach_blocks = 2 * CSIMI_BOND_ROWS * n->joints; /* rows on the turning alone of a rigid body */
     if (size.elastic > 0) size.reach_blocks += 3 * size.terms;
     if (n->coords > 0 || merged) /* two sides; a gear: two more */

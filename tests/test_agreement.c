@@ -324,7 +324,7 @@ static size_t bytes_of(int solver, int kind, int blocks, int contacts) {
     size.blocks = blocks;
     size.rigid = kind == BODIES;
     size.matrix_blocks = kind == BODIES ? 2 * blocks : 15 * blocks; /* a node of a solid has 14 neighbours */
-    size.inverse_blocks = kind == BODIES ? 2 * blocks : 0;
+    size.factor_blocks = kind == BODIES ? 2 * blocks : 0;
     size.terms = kind == BODIES ? 4 * contacts : 2 * contacts;
     size.aggregates = kind == BODIES ? blocks / 2 : 4;
     return csim_solver_bytes(&size, &params);

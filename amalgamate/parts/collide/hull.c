@@ -531,8 +531,8 @@ static CSIMI_NOINLINE csim_status csimi_hull_of_few(const char *function, const 
     return csimi_fail(error, CSIM_BAD_MESH, function, "points", false, 0, "points that span a convex body");
 }
 
-CSIMI_FN csim_status csimi_hull_build(const char *function, const csim_vec3 *points, int count, csim_hull_data *hull,
-                                      csim_error *error) {
+CSIMI_FN CSIMI_NOINLINE csim_status csimi_hull_build(const char *function, const csim_vec3 *points, int count,
+                                                     csim_hull_data *hull, csim_error *error) {
     csim_vec3 chosen[CSIM_HULL_MAX_VERTICES];
     if (count <= CSIM_HULL_MAX_VERTICES) return csimi_hull_of_few(function, points, count, hull, error);
     count = csimi_hull_choose(points, count, chosen);
@@ -591,8 +591,9 @@ static CSIMI_NOINLINE csim_status csimi_moments_of_few(const char *function, con
     return CSIM_OK;
 }
 
-CSIMI_FN csim_status csimi_hull_moments(const char *function, const csim_vec3 *points, int count, double *volume,
-                                        double *centre, double *second, csim_error *error) {
+CSIMI_FN CSIMI_NOINLINE csim_status csimi_hull_moments(const char *function, const csim_vec3 *points, int count,
+                                                       double *volume, double *centre, double *second,
+                                                       csim_error *error) {
     csim_vec3 chosen[CSIM_HULL_MAX_VERTICES];
     if (count > CSIM_HULL_MAX_VERTICES) {
         count = csimi_hull_choose(points, count, chosen);

@@ -399,7 +399,7 @@ static bool csimi_block_far(const csimi_meet *m, const csimi_sampler *s) {
 }
 
 /* Samples of a whose best score over b is told. */
-static void csimi_choose_samples(const csimi_meet *m, csimi_choice *choice) {
+static CSIMI_NOINLINE void csimi_choose_samples(const csimi_meet *m, csimi_choice *choice) {
     csimi_sampler s;
     int k;
     for (k = 0; k < CSIMI_CHOICES; k++) choice[k].number = -1;

@@ -43,7 +43,7 @@ CSIMI_FN int csimi_bodies_factor_blocks(const csim_problem *problem) {
 }
 
 CSIMI_FN int csimi_factor_blocks_of(const csim_problem_size *size) {
-    return size->inverse_blocks > 0 ? size->inverse_blocks : CSIMI_BODY_BLOCKS * size->blocks;
+    return size->factor_blocks > 0 ? size->factor_blocks : CSIMI_BODY_BLOCKS * size->blocks;
 }
 
 CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int factor_blocks) {

@@ -140,13 +140,13 @@ typedef struct csim_problem_size {
     int aggregates;
     int links;           /* of chains */
     int elastic;         /* elements of the structure; XPBD */
-    bool rigid;          /* A is block diagonal in bodies of at most 4 blocks (14 where the structure names the bodies):
+    bool rigid;          /* A is block diagonal in bodies of at most 4 blocks (32 where the structure names the bodies):
                             SWEEP can take it */
-    int inverse_blocks;  /* sum over the bodies of their blocks squared; 0: 4 n */
+    int factor_blocks;   /* sum over the bodies of their blocks squared; 0: 4 n */
     int reach_blocks;    /* sum over the contacts, and the bodies each acts on, of their blocks that it does not name */
 } csim_problem_size;
 
-/* Automatic solver, tolerance 5e-5, 600 iterations, gain 1e3 with shift; the values stand at the fields. */
+/* Automatic solver, tolerance 5e-5, 1500 iterations, gain 1e3 with shift; the values stand at the fields. */
 CSIM_API csim_solver_params csim_default_solver_params(void);
 /* The sizes of a problem, for csim_solver_bytes. */
 CSIM_API csim_problem_size csim_problem_measure(const csim_problem *problem);

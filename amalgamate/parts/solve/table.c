@@ -112,7 +112,7 @@ CSIM_API csim_problem_size csim_problem_measure(const csim_problem *problem) {
     size.links = csimi_chains_links(s);
     size.elastic = s ? csimi_imax(s->elastic_count, 0) : 0;
     size.rigid = csimi_sweep_takes(problem);
-    size.inverse_blocks = csimi_bodies_factor_blocks(problem);
+    size.factor_blocks = csimi_bodies_factor_blocks(problem);
     size.reach_blocks = csimi_bodies_reach_blocks(problem);
     return size;
 }
@@ -159,7 +159,7 @@ CSIM_API size_t csim_solver_bytes(const csim_problem_size *size, const csim_solv
         size_t bytes;
         if (params->solver == CSIM_SOLVER_AUTO ? k > CSIM_SOLVER_SWEEP : (int)params->solver != k) continue;
         if (!table[k].bytes) continue;
-        if (k == CSIM_SOLVER_SWEEP && params->solver == CSIM_SOLVER_AUTO && !size->rigid && !size->inverse_blocks)
+        if (k == CSIM_SOLVER_SWEEP && params->solver == CSIM_SOLVER_AUTO && !size->rigid && !size->factor_blocks)
             continue;
         bytes = table[k].bytes(
             k == CSIM_SOLVER_COND && params->solver == CSIM_SOLVER_AUTO && size->rigid ? &second : size, params);

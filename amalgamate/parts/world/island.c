@@ -67,7 +67,7 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     size.elastic = csimi_most_elastic(n, solver);
     size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0 && n->tree_span <= 14;
     merged = n->joints > 0 && n->springs > 0 ? csimi_imin(2 * n->rigids, CSIMI_BODY_LARGEST) : 0;
-    size.inverse_blocks = n->coords > 0 || merged ? 4 * blocks + n->tree_span * n->coords + merged * 2 * n->rigids : 0;
+    size.factor_blocks = n->coords > 0 || merged ? 4 * blocks + n->tree_span * n->coords + merged * 2 * n->rigids : 0;
     size.reach_blocks = 2 * CSIMI_BOND_ROWS * n->joints; /* rows on the turning alone of a rigid body */
     if (size.elastic > 0) size.reach_blocks += 3 * size.terms;
     if (n->coords > 0 || merged) /* two sides; a gear: two more */

@@ -174,12 +174,12 @@ static void csimi_turn_sides(csimi_step_frame *f, const csimi_state *s, const cs
    Rm half of it. At the start of a step the point itself. */
 static csim_vec3 csimi_bond_way(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p,
                                 csim_vec3 point) {
-    const csim_real *turn = f->v + 3 * ((size_t)s->node_count + 2 * (size_t)p->item + 1);
-    csim_vec3 com;
+    csim_vec3 com, turn;
     csim_real half;
     if (p->kind != CSIMI_PLACE_RIGID || s != &f->next) return point;
     com = csimi_load3(s->com + 3 * (size_t)p->item);
-    half = f->h * csim_length(csimi_load3(turn)) / 2;
+    turn = csimi_load3(f->v + 3 * ((size_t)s->node_count + 2 * (size_t)p->item + 1));
+    half = f->h * csim_length(turn) / 2;
     return half > 0 ? csim_madd(com, CSIMI_SIN(half) / half, csim_sub(point, com)) : point;
 }
 
