@@ -93,7 +93,7 @@ tables: $(BUILD)/bin/condsim-tables-double $(BUILD)/bin/condsim-tables-float
 fc3d: $(BUILD)/bin/condsim-fc3d
 	@sh tests/fc3d.sh $(BUILD)/bin/condsim-fc3d $(BUILD)/fc3d
 
-run: all
+run: $(SCENE_PROGRAM)
 	@test -n "$(SCENES)" || { echo "examples/scenes is empty: nothing to run"; exit 1; }
 	@mkdir -p $(BUILD)/run
 	$(BUILD)/bin/condsim-scene drop-mesh $(if $(MESH),--set mesh=$(MESH)) --out $(BUILD)/run

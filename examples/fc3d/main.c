@@ -191,14 +191,18 @@ static int solve_file(const options *o, csim_solver solver) {
 
 /* ---- the command line */
 
-static int usage(const char *what) {
-    if (what) fprintf(stderr, "condsim-fc3d: %s\n", what);
-    fputs(
-        "condsim-fc3d FILE --solver NAME --tol T [--max-iter N] [--out r.txt] [--order SEED] [--seconds S] [--header]\n"
-        "             [--set FIELD=VALUE ...]   ncp, linear, inner, scaling, relaxation, sides, window, rho\n"
-        "condsim-fc3d --list\ncondsim-fc3d --report DIR TABLE.csv ...\n"
-        "exit status: 0 solved, 1 not solved, 2 unreadable or wrong\n",
-        stderr);
+static void usage(FILE *to) {
+    fputs("condsim-fc3d FILE --solver NAME --tol T [--max-iter N] [--out r.txt] [--order SEED] [--seconds S]\n"
+          "             [--header] [--set FIELD=VALUE ...]\n"
+          "condsim-fc3d --list\ncondsim-fc3d --report DIR TABLE.csv ...\ncondsim-fc3d --help\n"
+          "exit status: 0 solved, 1 not solved, 2 unreadable or wrong\n",
+          to);
+}
+
+/* What was wrong and what is allowed; gives the exit status. */
+static int refuse(const char *flag, const char *value, const char *allowed) {
+    fprintf(stderr, "condsim-fc3d: %s%s%s%s; allowed: %s\n", flag, value ? " is '" : "", value ? value : "",
+            value ? "'" : "", allowed);
     return 2;
 }
 
@@ -218,62 +222,73 @@ static csim_solver solver_of(const char *name) {
     return (csim_solver)k;
 }
 
-static bool read_option(options *o, const char *flag, const char *value) {
+/* Null, or what is allowed in the place of value. */
+static const char *read_option(options *o, const char *flag, const char *value) {
     char *end = NULL;
+    const char *allowed;
     bool ok = value[0] != 0;
     if (strcmp(flag, "--solver") == 0) {
+        allowed = "a name that --list shows";
         o->solver = value;
+        ok = solver_of(value) < CSIM_SOLVER_COUNT_;
     } else if (strcmp(flag, "--set") == 0) {
         csim_solver_params scratch = csim_default_solver_params();
+        allowed =
+            "FIELD=NUMBER, 8 times at most, FIELD one of ncp, linear, inner, scaling, relaxation, sides, window, rho";
         ok = o->set_count < 8 && read_parameter(&scratch, value);
         if (ok) o->set[o->set_count++] = value;
     } else if (strcmp(flag, "--out") == 0) {
+        allowed = "a file to write";
         o->out = value;
     } else if (strcmp(flag, "--tol") == 0) {
+        allowed = "a number above 0, at most 0.1";
         o->tolerance = strtod(value, &end);
-        ok = ok && !*end && o->tolerance > 0;
+        ok = ok && !*end && o->tolerance > 0 && o->tolerance <= 0.1;
     } else if (strcmp(flag, "--seconds") == 0) {
+        allowed = "a number, 0 or more";
         o->seconds = strtod(value, &end);
         ok = ok && !*end && o->seconds >= 0;
     } else if (strcmp(flag, "--max-iter") == 0) {
         const long n = strtol(value, &end, 10);
+        allowed = "a whole number, 1..1000000";
         o->max_iterations = (int)n;
         ok = ok && !*end && n > 0 && n <= 1000000;
     } else if (strcmp(flag, "--order") == 0) {
         const unsigned long n = strtoul(value, &end, 10);
+        allowed = "a whole number, 0..999999999";
         o->order = (unsigned)n;
         ok = ok && !*end && n < 1000000000ul;
     } else {
-        ok = false;
+        return "--solver, --set, --out, --tol, --seconds, --max-iter, --order, --header, --list, --report, --help";
     }
-    return ok;
+    return ok ? NULL : allowed;
 }
 
 int main(int argc, char **argv) {
     options o;
-    csim_solver solver;
+    const char *allowed;
     int k;
     memset(&o, 0, sizeof o);
     o.solver = "auto";
     o.tolerance = 1e-4;
     o.max_iterations = 100000;
+    if (argc > 1 && strcmp(argv[1], "--help") == 0) return usage(stdout), 0;
     if (argc > 1 && strcmp(argv[1], "--list") == 0) return list_solvers();
     if (argc > 3 && strcmp(argv[1], "--report") == 0) return fc3d_report(argv[2], argc - 3, argv + 3);
     for (k = 1; k < argc; ++k) {
         if (strcmp(argv[k], "--header") == 0) {
             o.header = true;
         } else if (argv[k][0] == '-') {
-            if (k + 1 >= argc || !read_option(&o, argv[k], argv[k + 1])) return usage(argv[k]);
+            allowed = read_option(&o, argv[k], k + 1 < argc ? argv[k + 1] : "");
+            if (allowed) return refuse(argv[k], k + 1 < argc ? argv[k + 1] : "", allowed);
             ++k;
         } else if (o.file) {
-            return usage("one file, please");
+            return refuse(argv[k], NULL, "one file at a time");
         } else {
             o.file = argv[k];
         }
     }
     if (o.header) print_header();
-    if (!o.file) return o.header ? 0 : usage("no file");
-    solver = solver_of(o.solver);
-    if (solver >= CSIM_SOLVER_COUNT_) return usage("no solver of that name; --list shows them");
-    return solve_file(&o, solver);
+    if (!o.file && !o.header) return usage(stderr), 2;
+    return o.file ? solve_file(&o, solver_of(o.solver)) : 0;
 }

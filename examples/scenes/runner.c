@@ -42,7 +42,7 @@ static const char runner_usage[] = "usage: condsim-scene NAME [options]     run 
                                    "  --steps N   --seconds T    how long (one of them)\n"
                                    "  --h H                      step, s\n"
                                    "  --size N                   how large, where the scene has a size\n"
-                                   "  --tol T                    certified tolerance\n"
+                                   "  --tol T                    certified tolerance, 1e-15..0.1\n"
                                    "  --threads N                worker threads: the same bits for any number\n"
                                    "  --seed K                   other jitter, where the scene has any\n"
                                    "  --set KEY=VALUE            may be repeated; keys in --list\n"
@@ -93,7 +93,7 @@ static bool runner_flag_with_number(runner *r, const char *flag, const char *val
         ok = runner_number(flag, value, 1, 1e6, true, &x);
         o->size = (int)x;
     } else if (strcmp(flag, "--tol") == 0) {
-        ok = runner_number(flag, value, 1e-15, 1, false, &o->tolerance);
+        ok = runner_number(flag, value, 1e-15, 0.1, false, &o->tolerance);
     } else if (strcmp(flag, "--threads") == 0) {
         ok = runner_number(flag, value, 1, 256, true, &x);
         r->threads = (int)x;
@@ -268,11 +268,12 @@ static int runner_run(const runner *r, scene *s, const char *csv_path, const cha
     double start = runner_clock(NULL);
     bool ok;
     memset(&sums, 0, sizeof sums);
+    if (!runner_open_csv(csv_path, &csv)) return RUNNER_FAILED;
     if (html_path && !(draw = picture_open(s, html_path, error, sizeof error))) {
         fprintf(stderr, "condsim-scene: %s\n", error);
+        if (csv && csv != stdout) fclose(csv);
         return RUNNER_FAILED;
     }
-    if (!runner_open_csv(csv_path, &csv)) return RUNNER_FAILED;
     ok = runner_steps(s, csv, draw, &sums);
     scene_finish(s);
     if (draw && !picture_close(draw, s, error, sizeof error)) {
