@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: ed6a363263734221
+   Hash of the parts: 3ed2aa84088862c4
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -150,6 +150,7 @@ typedef double csim_real;
     X(FILE_ERROR, -17, "a file cannot be opened, read or written")                                           \
     X(BAD_SNAPSHOT, -18, "bytes to restore are truncated, damaged or from another build or world shape")
 
+/* What a call returns. */
 typedef enum csim_status {
 #define CSIMI_X(name, value, text) CSIM_##name = value,
     CSIM_STATUS_LIST(CSIMI_X)
@@ -206,7 +207,7 @@ typedef struct csim_tasks {
     /* calls fn(context, begin, end) for ranges that cover [0, count) once each, every begin a multiple of grain,
        every range at most grain long, in any order and on any thread; returns when all are done */
     void (*run)(void *user, int count, int grain, csim_range_fn *fn, void *context);
-    void *user;
+    void *user; /* handed to run */
 } csim_tasks;
 
 #endif
@@ -218,6 +219,7 @@ typedef struct csim_tasks {
 #define CSIM_VEC3_H
 
 
+/* Point, vector, or three numbers of any kind. */
 typedef struct csim_vec3 {
     csim_real x, y, z;
 } csim_vec3;
@@ -309,8 +311,11 @@ CSIM_INLINE csim_pose csim_pose_mul(csim_pose outer, csim_pose inner) {
 CSIM_API csim_quat csim_quat_axis_angle(csim_vec3 axis, csim_real angle);
 /* exp of a rotation vector [rad]: the rotation by |w| about w. */
 CSIM_API csim_quat csim_quat_exp(csim_vec3 rotation_vector);
+/* q / |q|; the identity for zero. */
 CSIM_API csim_quat csim_quat_normalize(csim_quat q);
+/* The rotation matrix of a unit quaternion: columns are the turned axes. */
 CSIM_API csim_mat3 csim_quat_matrix(csim_quat q);
+/* |a| */
 CSIM_API csim_real csim_length(csim_vec3 a);
 /* a / |a|, or (0,0,0) when a is zero. */
 CSIM_API csim_vec3 csim_normalize(csim_vec3 a);
@@ -347,6 +352,7 @@ typedef struct csim_block_matrix {
 #define CSIM_HULL_MAX_FACES 124 /* 2 V - 4 */
 #define CSIM_HULL_MAX_EDGES 186 /* 3 V - 6 */
 
+/* Kinds of shapes and what describes them. */
 typedef enum csim_shape_kind {
     CSIM_SHAPE_HALF_SPACE, /* z <= 0 of the shape's frame is solid; static bodies only */
     CSIM_SHAPE_SPHERE,     /* radius */
@@ -404,7 +410,7 @@ CSIM_API csim_status csim_shape_mass(const csim_shape *shape, csim_real density,
 /* A baked shape: what collision reads. Plain data without pointers but that to a field, so it can be copied. Faces of
    hulls are convex polygons, counter-clockwise seen from outside. */
 typedef struct csim_geometry {
-    csim_shape_kind kind;
+    csim_shape_kind kind; /* this and the next four: as in csim_shape */
     csim_pose local;
     csim_vec3 half;
     csim_real radius, half_height, spacing;
@@ -418,13 +424,13 @@ typedef struct csim_geometry {
 /* A baked convex polyhedron; boxes have none (their topology is fixed). */
 typedef struct csim_hull_data {
     int vertex_count, face_count, edge_count;
-    csim_real vertex[3 * CSIM_HULL_MAX_VERTICES];
+    csim_real vertex[3 * CSIM_HULL_MAX_VERTICES];   /* m, axes of the shape */
     csim_real normal[3 * CSIM_HULL_MAX_FACES];      /* outward unit normals */
     csim_real offset[CSIM_HULL_MAX_FACES];          /* normal . x <= offset inside */
     short face_start[CSIM_HULL_MAX_FACES + 1];      /* first entry of each face in face_vertex */
     unsigned char face_vertex[2 * CSIM_HULL_MAX_EDGES];
-    unsigned char edge_vertex[2 * CSIM_HULL_MAX_EDGES];
-    unsigned char edge_face[2 * CSIM_HULL_MAX_EDGES];
+    unsigned char edge_vertex[2 * CSIM_HULL_MAX_EDGES]; /* ends of each edge */
+    unsigned char edge_face[2 * CSIM_HULL_MAX_EDGES];   /* and the faces on its two sides */
 } csim_hull_data;
 
 /* One contact point found between two things a and b. */
@@ -481,6 +487,7 @@ CSIM_API void csim_shape_bounds(const csim_geometry *geometry, const csim_hull_d
 #define CSIM_FIELD_H
 
 
+/* A closed triangle mesh and how finely it is sampled. */
 typedef struct csim_mesh_field_def {
     const csim_real *vertices; /* [3 vertex_count] m */
     int vertex_count;          /* 3..1e7 */
@@ -495,6 +502,7 @@ typedef struct csim_mesh_field_def {
     uint32_t guard;
 } csim_mesh_field_def;
 
+/* Heights on a rectangular grid. */
 typedef struct csim_height_field_def {
     const csim_real *heights; /* [count_x count_y] m, x fastest; the solid is below, without end */
     int count_x, count_y;     /* nodes, 2..20000 each */
@@ -511,8 +519,9 @@ CSIM_API csim_height_field_def csim_default_height_field_def(void);
    address that is a multiple of 8 and opened again, in float and double builds. */
 typedef struct csim_field csim_field;
 
+/* What a field is like. */
 typedef struct csim_field_info {
-    size_t bytes;
+    size_t bytes;    /* to keep */
     int nodes[3];    /* of the grid; heights: the last is 1 */
     int samples;     /* points that stand for the surface */
     csim_real cell;  /* m */
@@ -535,6 +544,7 @@ CSIM_API csim_status csim_create_height_field_in(const csim_height_field_def *de
                                                  const csim_field **field, csim_error *error);
 /* Checks bytes that were saved, and uses them where they are. Fails: CSIM_NULL_ARGUMENT, CSIM_BAD_SNAPSHOT. */
 CSIM_API csim_status csim_open_field(const void *block, size_t bytes, const csim_field **field, csim_error *error);
+/* Sizes and quality of a field (not null). */
 CSIM_API csim_field_info csim_field_get_info(const csim_field *field);
 /* The field as a shape of static, kinematic and free bodies; of heights: static bodies only. Both are touched by points
    and radii of everything, and by the corners, edge points and samples of other shapes; theirs touch others too. A
@@ -641,12 +651,12 @@ typedef enum csim_tree_joint {
 
    A [kg] symmetric positive definite in 3x3 blocks, v [m/s or rad/s], lambda [N s] impulses in the contact frame
    (n, t1, t2), J from the rows R and the terms of the two sides, phi [m/s] an offset that carries the gap, restitution
-   and the velocity of moving ground. COND paper eq. 10-11, contact.md 1-2. */
+   and the velocity of moving ground. COND paper eq. 1 and 11. */
 #ifndef CSIM_PROBLEM_H
 #define CSIM_PROBLEM_H
 
 
-/* What ties u and lambda together at one contact; contact.md 5. */
+/* What ties u and lambda together at one contact; csim_project is the closed form of each. */
 typedef enum csim_law {
     CSIM_LAW_STRICT,      /* Signorini and Coulomb: lambda_n clamped, then lambda_t clipped to the disk mu lambda_n */
     CSIM_LAW_PROXIMAL,    /* Euclidean projection on the cone: the convex model (sliding contacts may lift) */
@@ -673,7 +683,8 @@ typedef struct csim_contact {
     csim_law law;
     csim_side a, b;
     csim_real R[9];     /* rows n, t1, t2: orthonormal, world axes; n points from b to a */
-    csim_real phi[3];   /* m/s, contact frame: phi_gap n - R u_ground; contact.md 4 */
+    csim_real phi[3];   /* m/s, contact frame: gap / h (or what restitution and stabilisation make of it) along n,
+                           less R u_ground where the other side is ground that moves with u_ground */
     csim_real mu[2];    /* friction coefficient; the second only for the anisotropic law */
     csim_real omega[2]; /* 1/kg, normal and tangential; invertible law only, > 0 there */
     csim_real lo[3], hi[3]; /* N s; box law only */
@@ -693,7 +704,7 @@ typedef struct csim_elastic {
 
 /* What a solver may know about the bodies behind the blocks, as plain arrays; every pointer may be null. */
 typedef struct csim_structure {
-    int aggregate_count;
+    int aggregate_count;      /* groups that move nearly as one: rigid bodies, pieces of solids */
     const int *aggregate;     /* [n] group of the block for the rigid-mode coarse space, -1: none */
     const csim_real *offset;  /* [3n] position of a translational block relative to the centre of its aggregate, m */
     const csim_real *radius;  /* [aggregate_count] rms radius of the aggregate, m, > 0: the scale of its rotations */
@@ -709,8 +720,9 @@ typedef struct csim_structure {
     const csim_elastic *elastic; /* [elastic_count] ... without them A is block diagonal in bodies */
 } csim_structure;
 
+/* The problem: everything belongs to the caller and stays as it is. */
 typedef struct csim_problem {
-    csim_block_matrix A;
+    csim_block_matrix A;          /* kg (kg m^2 for turns, kg m between) */
     const csim_real *b;           /* [3n] N s */
     int contact_count;
     const csim_contact *contacts; /* [contact_count] */
@@ -720,6 +732,7 @@ typedef struct csim_problem {
     csim_real theta;              /* of the integrator, for documentation of masses; 1 or 1/2 */
 } csim_problem;
 
+/* Start and result of a solve; arrays of the caller. */
 typedef struct csim_solution {
     csim_real *v;      /* [3n] in: start, out: velocity */
     csim_real *lambda; /* [3 contact_count] in: start (last impulses, 0 if new), out: impulses */
@@ -738,7 +751,7 @@ CSIM_API csim_status csim_problem_check(const csim_problem *problem, csim_error 
 #define CSIM_LAW_H
 
 
-/* lambda = Project(trial): the impulse of one contact from the trial impulse -(u)/gamma, contact.md 5.
+/* lambda = Project(trial): the impulse of one contact from the trial impulse -u / gamma (COND paper eq. 23-26).
    gamma [1/kg] is needed by the invertible law (trial is then rescaled by gamma / (gamma + omega)) and ignored by the
    others. All three components in, all three out; in place allowed. */
 CSIM_API void csim_project(const csim_contact *contact, csim_real gamma, const csim_real *trial, csim_real *lambda);
@@ -753,14 +766,16 @@ CSIM_API void csim_inverse_contact(const csim_contact *contact, const csim_real 
 /* ==== end contact/law.h */
 
 /* ==== begin contact/certificate.h =============================================================================== */
-/* contact/certificate: one honest measure for every solver, from the problem and (v, lambda) alone; certificate.md. */
+/* contact/certificate: one honest measure for every solver, from the problem and (v, lambda) alone. */
 #ifndef CSIM_CERTIFICATE_H
 #define CSIM_CERTIFICATE_H
 
 
+/* How well (v, lambda) obeys the laws; 0 is perfect. */
 typedef struct csim_certificate {
     double dynamics;        /* |A v - b - J'lambda|_{1/D} / max(|b|, |J'lambda|, tiny), D = diag A */
-    double contact;         /* worst natural residual of a contact / max(|lambda_m|, median, tiny) */
+    double contact;         /* worst |lambda - P(lambda - rho u)| of a contact / max(|lambda_m|, median, tiny), P the
+                               projection of its law; 1 / rho = sum over the sides of 1 / effective mass */
     double approach;        /* max(0, -u_n), m/s */
     double complementarity; /* max |lambda_n u_n|, J */
     double cone;            /* max(0, |lambda_t| - mu lambda_n), N s */
@@ -811,7 +826,7 @@ typedef enum csim_contact_method {
    W[9] row-major [1/kg], symmetric positive definite (of another W its symmetric part is taken); c[3] [m/s]; lambda in
    N s. The two laws agree where normal and tangent do not couple (W_nt = 0) or mu is 0.
    Fails, with lambda = 0 where there is a lambda: CSIM_NULL_ARGUMENT, CSIM_NOT_FINITE, CSIM_OUT_OF_RANGE (mu < 0,
-   a diagonal entry of W not above 0, no such method). Hwangbo, Lee, Hutter 2018, section III-A; solvers.md 4. */
+   a diagonal entry of W not above 0, no such method). Hwangbo, Lee, Hutter 2018, section III-A. */
 CSIM_API csim_status csim_solve_contact(const csim_real *W, const csim_real *c, csim_real mu,
                                         csim_contact_method method, csim_real *lambda);
 
@@ -842,6 +857,7 @@ CSIM_API csim_status csim_solve_contact(const csim_real *W, const csim_real *c, 
     X(PENALTY, 13, "springs and dampers at contacts, taken at the end of the step: implicit") \
     X(PENALTY_EXPLICIT, 14, "springs and dampers at contacts, taken at its start, backward Euler")
 
+/* Who solves; default CSIM_SOLVER_AUTO. docs/solvers.md. */
 typedef enum csim_solver {
 #define CSIMI_X(name, value, text) CSIM_SOLVER_##name = value,
     CSIM_SOLVER_LIST(CSIMI_X)
@@ -852,22 +868,23 @@ typedef enum csim_solver {
     CSIM_SOLVER_COUNT_
 } csim_solver;
 
-/* How COND chooses its diagonal W; solvers.md 1. */
+/* How COND chooses its diagonal W; COND paper IV-C. */
 typedef enum csim_weight {
     CSIM_WEIGHT_AUTO,       /* per acceleration: Frobenius for Chebyshev, else Jacobi */
     CSIM_WEIGHT_JACOBI,     /* 1 / a_ii, scalar per contact node */
     CSIM_WEIGHT_FROBENIUS,  /* a_ii / |A_i|^2 on the symmetrically scaled A */
     CSIM_WEIGHT_BB1,        /* Barzilai-Borwein, first step length */
     CSIM_WEIGHT_BB2,        /* second */
-    CSIM_WEIGHT_BB_ALTERNATING,
+    CSIM_WEIGHT_BB_ALTERNATING, /* the two in turn */
     CSIM_WEIGHT_COUNT_
 } csim_weight;
 
+/* What COND does between two applications of its map; docs/solvers.md. */
 typedef enum csim_acceleration {
     CSIM_ACCELERATION_AUTO,      /* coarse with a structure or bodies apart, else Anderson; none with BB */
-    CSIM_ACCELERATION_NONE,
-    CSIM_ACCELERATION_CHEBYSHEV,
-    CSIM_ACCELERATION_ANDERSON,
+    CSIM_ACCELERATION_NONE,      /* the plain iteration */
+    CSIM_ACCELERATION_CHEBYSHEV, /* COND paper, Alg. 3: two vectors, no sums */
+    CSIM_ACCELERATION_ANDERSON,  /* least squares over the last `window` steps */
     CSIM_ACCELERATION_COARSE,    /* rigid-mode coarse correction and Anderson */
     CSIM_ACCELERATION_COUNT_
 } csim_acceleration;
@@ -888,12 +905,13 @@ typedef enum csim_linear {
     CSIM_LINEAR_COUNT_
 } csim_linear;
 
+/* Which solver, how exact, how long; each solver reads what names it. 0 is a default where the field says so. */
 typedef struct csim_solver_params {
-    csim_solver solver;
+    csim_solver solver;      /* default CSIM_SOLVER_AUTO */
     csim_real tolerance;     /* certified: dynamics and contact <= tolerance; above 0, at most 0.1; default 5e-5 */
     int max_iterations;      /* 1..1e6; default 1500 */
-    csim_weight weight;
-    csim_acceleration acceleration;
+    csim_weight weight;      /* COND */
+    csim_acceleration acceleration; /* COND */
     int window;              /* Anderson pairs kept, 1..32; 0: 8 for COND, 19 for SWEEP, 20 at the impulse level */
     csim_real gain;          /* virtual nodes: kappa = gain * effective mass; 1..1e8; default 1e3 */
     csim_real kappa;         /* kg; > 0: overrides gain (kappa = h k_v); PENALTY: h^2 k of its springs, N/m times s^2 */
@@ -925,6 +943,7 @@ typedef struct csim_solver_params {
     int history_capacity;
 } csim_solver_params;
 
+/* How a solve ended. */
 typedef enum csim_result {
     CSIM_RESULT_CONVERGED,   /* certified at the tolerance */
     CSIM_RESULT_CAP,         /* the iteration cap was reached first; the best iterate is returned */
@@ -955,8 +974,8 @@ typedef struct csim_problem_size {
     int matrix_blocks;   /* stored blocks of A */
     int contacts;
     int terms; /* sum over all sides of their number of terms k; a side of more than 4 counts k k / 4 (rounded up) */
-    int aggregates;
-    int links;           /* of chains */
+    int aggregates;      /* of the structure */
+    int links;           /* of its chains */
     int elastic;         /* elements of the structure; XPBD */
     bool rigid;          /* A is block diagonal in bodies of at most 4 blocks (32 where the structure names the bodies):
                             SWEEP can take it */
@@ -973,7 +992,7 @@ CSIM_API csim_problem_size csim_problem_measure(const csim_problem *problem);
 CSIM_API size_t csim_solver_bytes(const csim_problem_size *size, const csim_solver_params *params);
 /* Solves the problem. Needs no world, allocates nothing, reads no clock. solution holds the start and gets the
    result; workspace: csim_solver_bytes, of any alignment. tasks and error may be null.
-   A general (non-nodal) contact handed to COND is given virtual nodes inside the workspace (contact.md 3).
+   A general (non-nodal) contact handed to COND is given virtual nodes inside the workspace (COND paper III-A).
    Fails: CSIM_BAD_PROBLEM, CSIM_OUT_OF_RANGE (a parameter), CSIM_CAPACITY (workspace too small). An unconverged
    solve is CSIM_OK with outcome->result telling so. */
 CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_solver_params *params, void *workspace,
@@ -997,13 +1016,14 @@ CSIM_API void csim_geometric_stiffness(int n, const csim_real *v, const csim_rea
        u = W r + q,     law(u_c, r_c) for every contact c
 
    W [1/kg] = J A^-1 J' couples nc contacts in 3x3 blocks, r [N s] are the impulses and u, q [m/s] the velocities, all
-   in contact frames (n, t1, t2). The problem other software calls Delassus or FC3D; solvers.md, top. */
+   in contact frames (n, t1, t2). The problem other software calls Delassus or FC3D. */
 #ifndef CSIM_IMPULSE_H
 #define CSIM_IMPULSE_H
 
 
+/* The problem; all arrays belong to the caller. */
 typedef struct csim_impulse_problem {
-    int contact_count;
+    int contact_count; /* nc */
     /* W in exactly one of three forms, the others null; used as given, never symmetrised; its diagonal blocks must have
        a positive trace */
     const csim_block_matrix *W; /* sparse: contact_count rows of blocks */
@@ -1056,6 +1076,7 @@ CSIM_API csim_solver_info csim_describe_solver(csim_solver solver);
 
 #ifdef CONDSIM_REFERENCE
 
+/* A factorised problem; opaque. */
 typedef struct csim_reference csim_reference;
 
 /* Orders and factorises A of the problem, which must stay as it is until the reference is destroyed. allocator may be
@@ -1087,7 +1108,7 @@ CSIM_API size_t csim_reference_blocks(const csim_reference *reference);
 
 /* ---- ids ------------------------------------------------------------------------------------------------------- */
 
-/* Names a body (particle, rigid body or solid) of one world. All zero: no body. An id that outlives its body is
+/* Names a body of one world, of any kind. All zero: no body. An id that outlives its body is
    reported as CSIM_STALE_ID, one handed to another world as CSIM_WRONG_WORLD. */
 typedef struct csim_body_id {
     uint32_t index1; /* slot + 1; 0: none */
@@ -1095,7 +1116,7 @@ typedef struct csim_body_id {
     uint32_t world; /* stamp of the world that made it */
 } csim_body_id;
 
-/* Names a spring, a joint, a clamp or an exclusion. */
+/* Names a spring, a joint, a clamp or an exclusion; fields as in csim_body_id. */
 typedef struct csim_link_id {
     uint32_t index1;
     uint32_t generation;
@@ -1104,11 +1125,12 @@ typedef struct csim_link_id {
 
 /* ---- world definition ------------------------------------------------------------------------------------------ */
 
+/* How a step is taken; docs/guide.md. */
 typedef enum csim_integrator {
     CSIM_BACKWARD_EULER, /* first order, dissipative, plastic impacts by itself: robust, the default */
     CSIM_MIDPOINT,       /* second order, keeps energy; used by the COND paper */
     /* The variational integrators of Kaufman's thesis, ch. 4-5: symplectic, and of second order but for the gyroscopic
-       term of rigid bodies. Both refuse trees, whose mass changes with the pose. dynamics.md 7. */
+       term of rigid bodies. Both refuse trees, whose mass changes with the pose. docs/guide.md. */
     CSIM_TWO_STEP,  /* explicit, (4.62)-(4.70): half a step of drift, forces, contacts and joints there, the velocity
                        v_{k+1}, the other half of the drift with it. h below 2 / (largest frequency) of springs,
                        solids, cloth and cables; bodies touch and joints close at the half steps */
@@ -1118,6 +1140,7 @@ typedef enum csim_integrator {
     CSIM_INTEGRATOR_COUNT_
 } csim_integrator;
 
+/* What becomes of a step that misses its tolerance. */
 typedef enum csim_uncertified {
     CSIM_ACCEPT_UNCERTIFIED, /* keep the best iterate and say so in the stats */
     CSIM_REJECT_UNCERTIFIED, /* undo the step and return CSIM_UNCERTIFIED */
@@ -1162,6 +1185,7 @@ typedef struct csim_pair_info {
     void *user_data_a, *user_data_b;
 } csim_pair_info;
 
+/* Settings of a world; the ranges stand at the fields. */
 typedef struct csim_world_def {
     csim_vec3 gravity; /* m/s^2; default (0, 0, -9.81); any direction */
     csim_integrator integrator;
@@ -1190,8 +1214,9 @@ typedef struct csim_world_def {
 
 /* ---- body definitions ------------------------------------------------------------------------------------------ */
 
+/* Who decides how a body or node moves; default CSIM_DYNAMIC. */
 typedef enum csim_motion {
-    CSIM_DYNAMIC,
+    CSIM_DYNAMIC,   /* forces and contacts */
     CSIM_STATIC,    /* never moves */
     CSIM_KINEMATIC, /* moves with the velocity it is given, whatever touches it */
     CSIM_MOTION_COUNT_
@@ -1245,9 +1270,9 @@ typedef struct csim_rigid_def {
 /* A solid of linear tetrahedra. */
 typedef struct csim_soft_def {
     const csim_real *vertices; /* [3 vertex_count] m, rest shape, copied */
-    int vertex_count;
-    const int *tets; /* [4 tet_count] 0-based, positive volume, copied */
-    int tet_count;
+    int vertex_count;          /* 4 or more */
+    const int *tets;           /* [4 tet_count] 0-based, positive volume, copied */
+    int tet_count;             /* 1 or more */
     csim_pose pose;                                         /* where the rest shape is placed */
     csim_real scale;                                        /* of the vertices, > 0; default 1 */
     csim_vec3 velocity;                                     /* m/s */
@@ -1261,7 +1286,7 @@ typedef struct csim_soft_def {
     csim_real stiffness_damping;                            /* beta_K, s, >= 0; default 1e-3 */
     const int *fixed;                                       /* [fixed_count] vertices that start as CSIM_STATIC */
     int fixed_count;
-    int aggregates;          /* groups of the coarse correction; 0: by size, see docs */
+    int aggregates;          /* groups of the coarse correction; 0: by size */
     bool self_collision;     /* default false: its surface passes through itself */
     csim_real self_distance; /* parts nearer than this at rest never touch each other, m; 0 (default): 2 mean edges of
                                 the surface. Vertices that sank in deeper than half of it are left alone */
@@ -1273,12 +1298,12 @@ typedef struct csim_soft_def {
 } csim_soft_def;
 
 /* Where a link holds on. body all zero: the fixed point `point` of the world. Rigid bodies: the material point that is
-   at `point` (world) now. Particles: the particle. Solids: vertex `node`. Trees: the point of link
-   `node` that is at `point` now. */
+   at `point` (world) now. Particles: the particle. Solids, cloth, cables and reduced bodies: node `node`, as
+   csim_body_get_nodes counts. Trees: the point of link `node` that is at `point` now. */
 typedef struct csim_attachment {
     csim_body_id body;
-    csim_vec3 point;
-    int node;
+    csim_vec3 point; /* m, world axes */
+    int node;        /* default 0 */
 } csim_attachment;
 
 /* A spring along the line between two points. */
@@ -1316,6 +1341,7 @@ CSIM_API csim_pin_def csim_default_pin_def(void);
 
 /* ---- worlds ---------------------------------------------------------------------------------------------------- */
 
+/* All of it: bodies, links, the last contacts and the memory of a step. Opaque. */
 typedef struct csim_world csim_world;
 
 /* The three doors: ask for the size of a block, make a world inside it, or let the allocator provide. One layout
@@ -1388,7 +1414,7 @@ typedef struct csim_step_stats {
     int iterations;              /* largest over the islands */
     long total_iterations;       /* summed over the islands */
     int products;                /* summed */
-    int rejections, virtual_nodes;
+    int rejections, virtual_nodes; /* summed; see csim_outcome */
     csim_certificate certificate;                            /* worst over the islands */
     double virtual_slip;                                     /* m/s, see csim_outcome */
     double penetration;                                      /* max(0, -gap) after the step, from the geometry, m */
@@ -1401,14 +1427,14 @@ typedef struct csim_step_stats {
 /* Advances the world by h seconds (1e-7 .. 1). Allocates nothing. Either the whole step happens, or the status tells
    why not and the world is bit for bit as before (the stats excepted).
    A solve that misses its tolerance is CSIM_OK with stats.result and CSIM_FLAG_UNCERTIFIED, unless the definition says
-   otherwise. dynamics.md 1, COND paper eq. 4-16.
+   otherwise. COND paper eq. 4-9 and 11.
    Fails: CSIM_OUT_OF_RANGE and CSIM_NOT_FINITE (h), CSIM_CAPACITY, CSIM_NON_FINITE_RESULT, CSIM_UNCERTIFIED,
    CSIM_LOCKED (called from a filter), CSIM_BAD_PROBLEM (a mixing rule returned a negative number, or solver.solver
    does not take an island, a law or the integrator: docs/solvers.md). */
 CSIM_API csim_status csim_world_step(csim_world *world, csim_real h);
 /* Of the last step, also when it failed; all zero before the first. */
 CSIM_API csim_step_stats csim_world_stats(const csim_world *world);
-/* Changes a setting between steps; the same checks as at creation. */
+/* m/s^2. Changes a setting between steps; the same checks as at creation. */
 CSIM_API csim_status csim_world_set_gravity(csim_world *world, csim_vec3 gravity);
 /* May allocate on the heap; CSIM_CAPACITY when a fixed block has no room for what this solver needs. */
 CSIM_API csim_status csim_world_set_solver(csim_world *world, const csim_solver_params *params);
@@ -1418,6 +1444,7 @@ CSIM_API csim_status csim_world_set_integrator(csim_world *world, csim_integrato
 
 /* ---- contacts and events --------------------------------------------------------------------------------------- */
 
+/* No impulse; an impulse without slip; slip. */
 typedef enum csim_contact_state { CSIM_CONTACT_OPEN, CSIM_CONTACT_STICK, CSIM_CONTACT_SLIP } csim_contact_state;
 
 /* One contact point of the last step. n points from b to a. */
@@ -1441,6 +1468,7 @@ CSIM_API const uint64_t *csim_world_ended(const csim_world *world, int *count);
 
 /* ---- bodies ---------------------------------------------------------------------------------------------------- */
 
+/* What a body is; csim_create_... of each kind. The ground is CSIM_RIGID. */
 typedef enum csim_body_kind {
     CSIM_PARTICLE,
     CSIM_RIGID,
@@ -1458,31 +1486,33 @@ typedef enum csim_body_kind {
 CSIM_API int csim_world_body_count(const csim_world *world);
 /* Bodies in creation order as ids; out [capacity]; returns how many there are. */
 CSIM_API int csim_world_bodies(const csim_world *world, csim_body_id *out, int capacity);
-/* Particle, rigid body or solid. The ground is a rigid body. */
 CSIM_API csim_status csim_body_get_kind(const csim_world *world, csim_body_id id, csim_body_kind *kind);
-/* The pointer of the definition. */
 CSIM_API csim_status csim_body_get_motion(const csim_world *world, csim_body_id id, csim_motion *motion);
+/* The pointer of the definition. */
 CSIM_API csim_status csim_body_get_user_data(const csim_world *world, csim_body_id id, void **user_data);
-/* Pose of the body's axes (particles: position; solids: centre of mass, identity). */
+/* Pose of the body's axes. Trees: of the first link. Bodies of nodes (particles, solids, cloth, cables): centre of mass
+   and the identity. */
 CSIM_API csim_status csim_body_get_pose(const csim_world *world, csim_body_id id, csim_pose *pose);
-/* Puts a particle (position alone) or rigid body elsewhere; velocities stay. Solids: CSIM_WRONG_KIND. */
+/* Puts a particle (position alone), a rigid or reduced body, or a tree by its first link, elsewhere; velocities and
+   joints stay. Others: CSIM_WRONG_KIND. */
 CSIM_API csim_status csim_body_set_pose(csim_world *world, csim_body_id id, csim_pose pose);
-/* Velocity of the centre of mass and angular velocity (rigid; else 0; may be null), world axes. In midpoint worlds this
+/* Velocity of the centre of mass and angular velocity (may be null; 0 for bodies of nodes), world axes. Trees: of the
+   first link and its origin. In midpoint worlds this
    is the representative velocity of the last step; csim_body_get_end_velocity gives v_{k+1}, which may ring. */
 CSIM_API csim_status csim_body_get_velocity(const csim_world *world, csim_body_id id, csim_vec3 *linear,
                                             csim_vec3 *angular);
 CSIM_API csim_status csim_body_get_end_velocity(const csim_world *world, csim_body_id id, csim_vec3 *linear,
                                                 csim_vec3 *angular);
-/* Sets both; for kinematic bodies the velocity they keep. Solids: every node gets the rigid motion. Static bodies:
-   CSIM_WRONG_KIND. */
+/* Sets both; for kinematic bodies the velocity they keep. Bodies of nodes: every node gets the rigid motion. Static
+   bodies, trees whose first link does not float and anchored reduced bodies: CSIM_WRONG_KIND. */
 CSIM_API csim_status csim_body_set_velocity(csim_world *world, csim_body_id id, csim_vec3 linear, csim_vec3 angular);
-/* Force [N] through the centre of mass and torque [N m] for the next step only; world axes; adds up. Solids: spread by
-   mass, torque must be 0. */
+/* Force [N] through the centre of mass and torque [N m] for the next step only; world axes; adds up. Trees: through the
+   origin of the first link. Bodies of nodes: spread by mass; torque must be 0, else CSIM_WRONG_KIND. */
 CSIM_API csim_status csim_body_add_force(csim_world *world, csim_body_id id, csim_vec3 force, csim_vec3 torque);
-/* Mass, centre and inertia in body axes; particles and solids: the mass alone, the rest 0. */
+/* Mass, centre and inertia in body axes; all but rigid bodies: the mass alone (reduced: and centre), the rest 0. */
 CSIM_API csim_status csim_body_get_mass(const csim_world *world, csim_body_id id, csim_mass *mass);
-/* CSIM_STATIC also stops it. Solids: all nodes. CSIM_OUT_OF_RANGE: a half-space that is to move, a rigid body without
-   mass or inertia that is to be dynamic. */
+/* CSIM_STATIC also stops it. Bodies of nodes: all of them. CSIM_OUT_OF_RANGE: a half-space that is to move, a rigid
+   body without mass or inertia that is to be dynamic. */
 CSIM_API csim_status csim_body_set_motion(csim_world *world, csim_body_id id, csim_motion motion);
 /* From the next step on; >= 0. */
 CSIM_API csim_status csim_body_set_friction(csim_world *world, csim_body_id id, csim_real friction);
@@ -1492,7 +1522,8 @@ CSIM_API int csim_body_shape_count(const csim_world *world, csim_body_id id);
 CSIM_API csim_status csim_body_shape(const csim_world *world, csim_body_id id, int shape,
                                      const csim_geometry **geometry, const csim_hull_data **hull);
 
-/* Nodes of a solid in the order of its mesh (a particle has one). */
+/* Nodes of a solid or cloth in the order of its mesh, of a cable in a row, of a reduced body as csim_modes_view.vertex;
+   a particle has one, the others none. */
 CSIM_API int csim_body_node_count(const csim_world *world, csim_body_id id);
 /* Positions or (reported) velocities into out[node * stride + 0..2]; stride >= 3, counted in csim_real. */
 CSIM_API csim_status csim_body_get_nodes(const csim_world *world, csim_body_id id, csim_real *out, int stride);
@@ -1511,14 +1542,16 @@ CSIM_API csim_status csim_body_add_node_force(csim_world *world, csim_body_id id
    -1e15..1e15 Pa. */
 CSIM_API csim_status csim_soft_set_activation(csim_world *world, csim_body_id id, const int *tets, int count,
                                               const csim_activation *activation);
-/* Boundary triangles of a solid in mesh numbering, outward; world's memory, [3 count]. */
+/* Triangles of the surface of a solid (outward), of cloth or of a reduced body, in numbers of its nodes; world's
+   memory, [3 count]. Others have none: count 0. */
 CSIM_API csim_status csim_body_surface(const csim_world *world, csim_body_id id, const int **triangles, int *count);
 
 /* ---- whole-world measures -------------------------------------------------------------------------------------- */
 
+/* Of all bodies together, world axes. */
 typedef struct csim_totals {
     double mass, kinetic, gravity, elastic;  /* kg, J; free bodies; kinetic energy of the end velocity */
-    double momentum[3], angular_momentum[3]; /* about the origin */
+    double momentum[3], angular_momentum[3]; /* N s; N m s, about the origin */
 } csim_totals;
 /* Of the state as it is now; static and kinematic bodies and nodes are left out. Costs a pass over the world. */
 CSIM_API csim_totals csim_world_totals(const csim_world *world);
@@ -1550,7 +1583,7 @@ CSIM_API const char *csim_build_info(void);
 
    n nodes carry the mass, an edge between two of them carries a frame whose third axis is the tangent at rest. Forces
    of an edge follow the strain of its middle, moments of a joint the turn between two frames: second order in the
-   length of an edge. Keep turns below 1 rad a joint. dynamics.md 4, docs/cables.md. */
+   length of an edge. Keep turns below 1 rad a joint. docs/cables.md. */
 #ifndef CSIM_CABLE_H
 #define CSIM_CABLE_H
 
@@ -1563,6 +1596,7 @@ typedef enum csim_cable_end {
     CSIM_CABLE_END_COUNT_
 } csim_cable_end;
 
+/* A cable, and how it lies at the start. */
 typedef struct csim_cable_def {
     const csim_real *points; /* [3 point_count] m, the nodes, copied; null (default): a straight line */
     int point_count;         /* 2..1e6; closed: 3 at least */
@@ -1587,7 +1621,7 @@ typedef struct csim_cable_def {
     csim_vec3 rest_curvature;    /* where not: about the axes of the edges, 1/m; z is twist; default 0: straight */
     csim_real mass_damping;      /* alpha_M, 1/s, >= 0; default 0 */
     csim_real stiffness_damping; /* beta_K, s, >= 0; default 0 */
-    csim_cable_end start_end, end_end;
+    csim_cable_end start_end, end_end; /* default CSIM_CABLE_FREE */
     bool self_contact; /* edges with more than four radii of cable between them may touch; default true */
     bool edge_contact; /* shapes and particles are touched between the nodes too, exactly; default true. false: by the
                           nodes alone, which is cheaper and enough where edges are short beside what they touch */
@@ -1609,6 +1643,7 @@ typedef struct csim_clamp_def {
 
 /* No points yet, 16 edges, both ends free. */
 CSIM_API csim_cable_def csim_default_cable_def(void);
+/* Of the first node, to the world; set cable. */
 CSIM_API csim_clamp_def csim_default_clamp_def(void);
 /* As the create calls of world.h. Also fails with CSIM_BAD_MESH (two neighbouring points in one place, frames that do
    not point along their edges). */
@@ -1645,7 +1680,7 @@ CSIM_API csim_status csim_cable_add_torque(csim_world *world, csim_body_id id, i
 /* ==== end world/cable.h */
 
 /* ==== begin world/joint.h ======================================================================================= */
-/* world/joint: hard joints between bodies, as bilateral and box rows of the problem; contact.md 6.
+/* world/joint: hard joints between bodies, as bilateral and box rows of the problem; docs/joints.md.
 
    A joint costs no stiffness in A and holds at the end of the step, not only to first order: rows are corrected until
    the positions that the velocity leads to satisfy the joint (the SHAKE iteration of Ryckaert, Ciccotti and Berendsen
@@ -1666,6 +1701,7 @@ typedef enum csim_joint_kind {
     CSIM_JOINT_COUNT_
 } csim_joint_kind;
 
+/* What a motor drives. */
 typedef enum csim_motor_kind {
     CSIM_MOTOR_NONE,
     CSIM_MOTOR_VELOCITY, /* drives the rate of the coordinate to target, rad/s or m/s */
@@ -1682,6 +1718,7 @@ typedef struct csim_motor {
     csim_real force;  /* N or N m, >= 0; default 0 */
 } csim_motor;
 
+/* A joint between two attachments, or a gear between two joints. */
 typedef struct csim_joint_def {
     csim_joint_kind kind;       /* default CSIM_JOINT_BALL */
     csim_attachment a, b;       /* hinge, slider, weld: rigid bodies, or the world for one of them; gear: unused */
@@ -1697,6 +1734,7 @@ typedef struct csim_joint_def {
     uint32_t guard;
 } csim_joint_def;
 
+/* Where a joint is and what it carries. */
 typedef struct csim_joint_state {
     csim_joint_kind kind;
     csim_real position, speed; /* of the coordinate, after the last step */
@@ -1715,6 +1753,7 @@ CSIM_API csim_status csim_create_joint(csim_world *world, const csim_joint_def *
 CSIM_API csim_status csim_joint_get(const csim_world *world, csim_link_id id, csim_joint_state *state);
 /* From the next step on; hinges and sliders. Also CSIM_OUT_OF_RANGE, CSIM_NOT_FINITE, CSIM_LOCKED. */
 CSIM_API csim_status csim_joint_set_motor(csim_world *world, csim_link_id id, const csim_motor *motor);
+/* As limited, lower and upper of the definition; the same failures. */
 CSIM_API csim_status csim_joint_set_limits(csim_world *world, csim_link_id id, bool limited, csim_real lower,
                                            csim_real upper);
 /* Joints that broke in the last step: writes at most capacity ids (null with capacity 0) and returns how many there
@@ -1775,7 +1814,7 @@ CSIM_API csim_status csim_create_cloth(csim_world *world, const csim_cloth_def *
 /* ==== end world/cloth.h */
 
 /* ==== begin world/tree.h ======================================================================================== */
-/* world/tree: articulated bodies (robots) in reduced coordinates; dynamics.md 3.
+/* world/tree: articulated bodies (robots) in reduced coordinates; docs/robots.md.
 
    A tree is a list of links, each held by one joint on a link before it or, the first one, on the world. Its unknowns
    are the rates of its joints; no joint can come apart, and a drive is part of the equations, so that stiff gains are
@@ -1787,6 +1826,7 @@ CSIM_API csim_status csim_create_cloth(csim_world *world, const csim_cloth_def *
 #define CSIM_TREE_H
 
 
+/* A link, its joint and the drive of that joint. */
 typedef struct csim_tree_link_def {
     int parent; /* an earlier link; -1 (default): the world, for the first link and only for it */
     csim_tree_joint joint;
@@ -1835,6 +1875,7 @@ typedef struct csim_tree_def {
 
 /* Fixed to the world, no shapes, massless: set parent, joint and what it weighs. */
 CSIM_API csim_tree_link_def csim_default_tree_link_def(void);
+/* No links yet, identity pose. */
 CSIM_API csim_tree_def csim_default_tree_def(void);
 
 /* Copies the definition, checks every field and either adds the body or changes nothing. Errors name the link.
@@ -1855,6 +1896,7 @@ CSIM_API csim_status csim_tree_get_state(const csim_world *world, csim_body_id i
                                          csim_real *rates);
 /* Link on which a link hangs; -1: the world. */
 CSIM_API csim_status csim_tree_link_parent(const csim_world *world, csim_body_id id, int link, int *parent);
+/* Axes of a link in the world at the end of the step. */
 CSIM_API csim_status csim_tree_link_pose(const csim_world *world, csim_body_id id, int link, csim_pose *pose);
 /* Velocity (end of the step) of the point of the link that is at `point` (world) now; angular may be null. */
 CSIM_API csim_status csim_tree_link_velocity(const csim_world *world, csim_body_id id, int link, csim_vec3 point,
@@ -1891,6 +1933,7 @@ CSIM_API csim_status csim_tree_set_ball_target(csim_world *world, csim_body_id i
 /* Gains and limit of a drive, as in the definition. */
 CSIM_API csim_status csim_tree_set_drive(csim_world *world, csim_body_id id, int link, csim_real stiffness,
                                          csim_real rate_gain, csim_real effort);
+/* 0..1, as in the definition. */
 CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *world, csim_body_id id, int link, csim_real share);
 /* Joint forces [rates] for the next step only; they add up. */
 CSIM_API csim_status csim_tree_add_forces(csim_world *world, csim_body_id id, const csim_real *forces);
@@ -1902,7 +1945,7 @@ CSIM_API csim_status csim_tree_add_link_force(csim_world *world, csim_body_id id
 /* ==== end world/tree.h */
 
 /* ==== begin world/reduced.h ===================================================================================== */
-/* world/reduced: solids that deform in a few modes (model/modes.h) and carry a floating frame; dynamics.md 6.
+/* world/reduced: solids that deform in a few modes (model/modes.h) and carry a floating frame; docs/reduced.md.
 
    Unknowns are the velocity of the centre of mass, the angular velocity of the frame and the rates of q, one dense
    block as of a tree. Nodes of the body (csim_body_get_nodes, forces, springs, contact) are the surface vertices of its
@@ -1911,6 +1954,7 @@ CSIM_API csim_status csim_tree_add_link_force(csim_world *world, csim_body_id id
 #define CSIM_REDUCED_H
 
 
+/* A body of a model, and how it starts. */
 typedef struct csim_reduced_def {
     const csim_modes *modes;     /* copied as far as its surface goes */
     csim_pose pose;              /* of the mesh axes at q = 0 */
@@ -2067,6 +2111,7 @@ typedef struct csim_urdf_frame {
     csim_pose local;   /* axes of the file's link in those of that link */
 } csim_urdf_frame;
 
+/* What to make of a file. */
 typedef struct csim_urdf_options {
     bool floating;      /* the root is free (CSIM_TREE_FLOATING); default: it is fixed to the world */
     bool ignore_effort; /* leave out the limits of effort, which cost a coordinate each in every step */
@@ -2687,17 +2732,20 @@ typedef struct csimi_state {
     struct csimi_reduced_work *reduced_work; /* scratch */
 } csimi_state;
 
-/* Numbers of one step; dynamics.md 1. */
+/* Numbers of one step, with v_{k+1} = v_k + (v - v_k) / theta (COND paper eq. 4-9): backward Euler theta = sigma = 1,
+   midpoint 1/2. */
 typedef struct csimi_step {
     csim_real h, theta, sigma;
     const csim_tasks *tasks;
-    /* Elastic forces may be taken at predicted positions q* = q_k + sigma h v* (dynamics.md 1): both null, or v* of all
+    /* Elastic forces may be taken at predicted positions q* = q_k + sigma h v*: both null, or v* of all
        blocks and the positions of the nodes. Solids and cloth heed it. */
     const csim_real *guess, *guess_x;
 } csimi_step;
 
-/* What models fill: A and b of dynamics.md 1, over all blocks of the world (fixed ones included; the caller drops
-   their rows). Models add: the caller clears b and A.val first. vk[3n] is the velocity of all blocks at the start of
+/* What models fill over all blocks of the world (fixed ones included; the caller drops their rows): with strains e,
+   stiffness K, its geometric part E and f all other forces
+       A = M / theta + sigma h^2 (Je'K Je + E) + h damping,    b = M v_k / theta + h (f - Je'K e) + (A's stiffness) v*.
+   Models add: the caller clears b and A.val first. vk[3n] is the velocity of all blocks at the start of
    the step after the gyroscopic update. */
 typedef struct csimi_system {
     csim_block_matrix A;
@@ -2717,7 +2765,7 @@ typedef struct csimi_model {
     int (*couple)(const csimi_state *s, int *pairs);
     /* finds its slots in a pattern that holds its pairs */
     void (*bind)(csimi_state *s, const csim_block_matrix *pattern);
-    /* changes vk in place before assembly (gyroscopic update); dynamics.md 3 */
+    /* changes vk in place before assembly (gyroscopic update) */
     void (*prepare)(const csimi_state *s, const csimi_step *step, csim_real *vk);
     /* adds to A and b */
     void (*assemble)(const csimi_state *s, const csimi_step *step, csimi_system *system);
@@ -2886,7 +2934,7 @@ CSIMI_FN void csimi_frame_inertia_world(const csimi_state *s, int k, csim_real *
 /* Force of edge k on its first node (the second gets its negative), N, and torque on its frame (may be null), N m. */
 CSIMI_FN void csimi_edge_force(const csimi_state *s, int k, csim_real *force, csim_real *torque);
 /* Tangent of edge k in (d dx, theta): blocks [9] stretch, cross (row d dx), turn; the elastic and the geometric part
-   (E_schur of findings-cable-tree.md 3) with their weights. Positive semidefinite when elastic >= geometric >= 0. */
+   (of the tension, docs/cables.md) with their weights. Positive semidefinite when elastic >= geometric >= 0. */
 CSIMI_FN void csimi_edge_tangent(const csimi_state *s, int k, csim_real elastic, csim_real geometric,
                                  csim_real *stretch, csim_real *cross, csim_real *turn);
 /* Torque on end 0 of bend element k (end 1 gets its negative), N m, and tangent of theta_1 - theta_0. */
@@ -3158,7 +3206,7 @@ CSIMI_FN int csimi_islands(const csim_block_matrix *A, const unsigned char *skip
                            const csim_contact *contacts, const csim_term *terms, int *island, int *contact_island,
                            int *scratch);
 
-/* ---- nodalize.c: contact.md 2-3. Turns a problem with general rows into one where every contact side is static or
+/* ---- nodalize.c: turns a problem with general rows into one where every contact side is static or
    one block with weight I, no block carrying two contacts: adds a virtual node per general side (and per further
    contact on a node, J_v = I) with kappa = gain mass or params->kappa, and the shift -kappa^-1 lambda0 per virtual
    side in phi. Everything lives in the arena; blocks [0, n) keep their numbers, virtual nodes follow; contacts keep
@@ -3426,7 +3474,7 @@ CSIMI_FN void csimi_local_solve(csimi_local *c, const csim_real *v, csim_real *l
 CSIMI_FN void csimi_local_solve_by(csimi_local *c, csim_contact_method method, csim_real width, const csim_real *v,
                                    csim_real *lambda);
 
-/* ---- delassus.c: an impulse-level problem made free of units, findings-impulse.md fact 1. With one positive scalar
+/* ---- delassus.c: an impulse-level problem made free of units. With one positive scalar
    s_c = sqrt(3 / tr W_cc) for each contact r = s r', u = u' / s and W' = s W s: cones stay what they are, the diagonal
    blocks W'_cc have trace 3, and 1 / tr W_cc is one. Everything below is in these variables unless it says raw. */
 typedef struct csimi_delassus csimi_delassus;
@@ -4276,7 +4324,7 @@ CSIMI_FN csim_real csimi_edge_distance(const csimi_state *s, int a, int b);
 /* ---- rows.c: found contacts and joints to rows of the problem, with phi, laws and warm starts */
 CSIMI_FN void csimi_rows(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 /* Scale of last impulses: forces persist, so impulses go with h. phi of a gap that closes at `approach` now and would
-   at `free_end` without contact; contact.md 4. */
+   at `free_end` without contact. */
 CSIMI_FN csim_real csimi_warm_scale(const csim_world *w, const csimi_step_frame *f);
 CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csim_real gap, csim_real restitution,
                              csim_real approach, csim_real free_end);
@@ -6654,7 +6702,7 @@ CSIMI_FN void csimi_rigid_energy(const csimi_state *s, csimi_energy *energy) {
 /* ==== end model/rigid.c */
 
 /* ==== begin model/material.c ==================================================================================== */
-/* model/material: isotropic laws in principal stretches, with the eigensystem of their tangent (dynamics.md 5).
+/* model/material: isotropic laws in principal stretches, with the eigensystem of their tangent.
 
    For Psi(s) the tangent of P = U diag(dPsi/ds) V' has d2Psi/ds2 on the three scalings U e_i e_i' V', and per axis k
    (i, j the others) the eigenvalues (g_i - g_j) / (s_i - s_j) on the flip U (e_i e_j' + e_j e_i') V' and
@@ -6951,7 +6999,7 @@ static void csimi_tet_predict(const csimi_tet_job *job, int t, const csim_real *
     for (i = 0; i < 9; i++) P[i] -= scale * D[i];
 }
 
-/* dynamics.md 1 and 2: A += (sigma h^2 + h beta) Je'K Je with R frozen, b -= h Je'K e, on the rows marked in `mine`.
+/* A += (sigma h^2 + h beta) Je'K Je with R frozen, b -= h Je'K e, on the rows marked in `mine`.
    Positive semidefinite whatever the state of the element, because both terms are squares of strains. */
 static void csimi_tet_add(const csimi_tet_job *job, int t, const bool *mine) {
     const csimi_state *s = job->s;
@@ -8085,9 +8133,8 @@ CSIMI_FN void csimi_spring_energy(const csimi_state *s, csimi_energy *energy) {
 /* ==== end model/spring.c */
 
 /* ==== begin model/cable.c ======================================================================================= */
-/* model/cable: Cosserat cables with positions at the nodes and frames on the edges (dynamics.md 4,
-   findings-cable-tree.md 2 and 3). An edge stretches and shears, a bend element between two frames (or a frame and a
-   body) bends and twists:
+/* model/cable: Cosserat cables with positions at the nodes and frames on the edges. An edge stretches and
+   shears, a bend element between two frames (or a frame and a body) bends and twists:
 
        Gamma = R'dx / l - e3,    kappa = 2 v / l - kappa0   with (s, v) = conj(q_a) q_b
        psi   = l/2 Gamma'C Gamma + l/2 kappa'D kappa
@@ -8276,7 +8323,7 @@ static void csimi_bend_look(const csimi_state *s, int k, csim_real *kappa, csim_
 }
 
 /* Torque on end a (end b gets its negative) and tangent of theta_b - theta_a. Gauss-Newton: the geometric terms of
-   bending are dropped (findings-cable-tree.md 3). */
+   bending are dropped: they are not positive definite, and small beside those of the tension. */
 CSIMI_FN void csimi_bend_law(const csimi_state *s, int k, csim_real *torque, csim_real *K) {
     const csim_real *data = s->bend_data + 8 * (size_t)k;
     csim_real kappa[3], m[3], Jd[9];
@@ -8411,7 +8458,7 @@ CSIMI_FN void csimi_cable_energy(const csimi_state *s, csimi_energy *energy) {
 /* ==== end model/cable.c */
 
 /* ==== begin model/tree.c ======================================================================================== */
-/* model/tree: articulated bodies in reduced coordinates; dynamics.md 3, findings-cable-tree.md 7.
+/* model/tree: articulated bodies in reduced coordinates.
 
    All spatial vectors are in world axes about the origin o of the first link, taken as a point at rest at this instant:
    a motion is (velocity of the body's point at o, angular velocity), a force is (force, moment about o). Nothing has to
@@ -9105,7 +9152,7 @@ CSIMI_FN int csimi_link_terms(const csimi_state *s, int link, csim_vec3 x, int *
 /* ==== end model/tree.c */
 
 /* ==== begin model/reduced.c ===================================================================================== */
-/* model/reduced: bodies that deform in a few modes and carry a floating frame; dynamics.md 6.
+/* model/reduced: bodies that deform in a few modes and carry a floating frame (Barbic and James 2005).
 
    A point of the body is c + R y, y = X + U q: c the centre of mass, R the frame, U mass-orthonormal and orthogonal to
    rigid motions (sum m U = 0, sum m X x U = 0: the frame of Tisserand). With angular velocity R nu, U_0 = X, q_0 = 1
@@ -9209,7 +9256,7 @@ static const char *csimi_modes_fault(const csim_modes *m, size_t size) {
     csim_modes_view v;
     int i;
     if (size < sizeof *m) return "at least a header";
-    if (m->magic != CSIMI_MODES_MAGIC) return "a model from a machine of the same byte order";
+    if (m->magic != CSIMI_MODES_MAGIC) return "a model of condsim-modes, from a machine of the same byte order";
     if (m->version != CSIMI_MODES_VERSION) return "a model of this version";
     if (m->modes < 1 || m->modes > CSIM_MODES_MOST || m->vertex_count < 4 || m->vertex_count > 2000000 ||
         m->surface_count < 4 || m->surface_count > m->vertex_count || m->triangle_count < 4 ||
@@ -13894,7 +13941,7 @@ CSIMI_FN csim_status csimi_check_contact_law(const csim_contact *contact, int m,
 /* ==== end contact/problem.c */
 
 /* ==== begin contact/law.c ======================================================================================= */
-/* contact/law: the closed-form projections, one function per law; contact.md 5. */
+/* contact/law: the closed-form projections, one function per law. */
 
 /* t clipped to the disk of the given radius. */
 static void csimi_clip_disk(csim_real radius, const csim_real *trial, csim_real *t) {
@@ -14079,7 +14126,7 @@ CSIMI_FN int csimi_islands(const csim_block_matrix *A, const unsigned char *skip
 /* ==== end contact/islands.c */
 
 /* ==== begin contact/nodalize.c ================================================================================== */
-/* contact/nodalize: virtual nodes: with a diagonal W every contact is a scalar's (COND paper V, contact.md 3). */
+/* contact/nodalize: virtual nodes: with a diagonal W every contact is a scalar's (COND paper III-A). */
 
 /* What is known of a nodal problem before its matrix: sizes, and the integers its pattern is built with. */
 typedef struct csimi_nodal_plan {
@@ -14350,7 +14397,7 @@ static csim_real *csimi_nodal_block(const csim_block_matrix *A, int i, int j) {
     return A->val + 9 * (size_t)k;
 }
 
-/* Adds kappa |J_v v_o - v_v|^2 / 2 of one virtual node to the quadratic form of A; contact.md 3. */
+/* Adds kappa |J_v v_o - v_v|^2 / 2 of one virtual node to the quadratic form of A. */
 static void csimi_nodal_couple(const csim_problem *problem, const csimi_nodal *nodal, int n, int node) {
     const csim_block_matrix *A = &nodal->problem.A;
     const csim_side side = nodal->side[node];
@@ -14446,11 +14493,11 @@ CSIMI_FN csim_status csimi_nodalize(const csim_problem *problem, csim_real gain,
 /* ==== end contact/nodalize.c */
 
 /* ==== begin contact/certificate.c =============================================================================== */
-/* contact/certificate: measures a pair (v, lambda) by the definitions of certificate.md, in double, with projections
+/* contact/certificate: measures a pair (v, lambda) by the definitions of certificate.h, in double, with projections
    of its own: nothing here is shared with a solver or with contact/law. */
 
 /* Impulses and velocities below this many rounding errors of the numbers they come from count as zero: the "tiny" of
-   certificate.md. Without it an island of open contacts, whose median impulse is 0, would measure only rounding. */
+   certificate.h. Without it an island of open contacts, whose median impulse is 0, would measure only rounding. */
 #define CSIMI_CERT_NOISE (1e5 * (double)CSIMI_EPS)
 
 /* What one contact looks like to the certificate, with u + omega lambda in the place of u for the invertible law. */
@@ -14847,7 +14894,7 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
         norm2 += c.lambda[0] * c.lambda[0] + c.lambda[1] * c.lambda[1] + c.lambda[2] * c.lambda[2];
         speed2 += c.u[0] * c.u[0] + c.u[1] * c.u[1] + c.u[2] * c.u[2];
     }
-    /* no impulse at all is right or altogether wrong (findings-impulse.md, fact 8) */
+    /* no impulse at all is right or altogether wrong: no norm to measure against */
     out->natural_map_scaled = norm2 > 0 ? csimi_sqrt64(map2 / norm2) : map2 > 0 ? 1 : 0;
     speed2 = csimi_cert_max(norm2, speed2);
     out->natural_map_siconos = speed2 > 0 ? csimi_sqrt64(plain2 / speed2) : 0;
@@ -15680,8 +15727,8 @@ CSIMI_FN void csimi_weights_jacobi(const csim_block_matrix *A, const unsigned ch
     for (i = 0; i < 3 * A->n; ++i) w[i] = 1 / w[i];
 }
 
-/* Minimiser of |I - W S|_F for S = D^-1/2 A D^-1/2, then W scaled back (solvers-findings.md 5; the paper's (30) lacks
-   the factors 2 and w^2, its minimiser is right). Scaling first makes it free of units. d[3n] is scratch. */
+/* Minimiser of |I - W S|_F for S = D^-1/2 A D^-1/2, then W scaled back (COND paper IV-C1, whose norm lacks the factors
+   2 and w^2 and whose minimiser is right). Scaling first makes it free of units. d[3n] is scratch. */
 CSIMI_FN void csimi_weights_frobenius(const csim_block_matrix *A, const unsigned char *pinned, csim_real *w,
                                       csim_real *d) {
     int i, j, k, r;
@@ -15769,7 +15816,7 @@ CSIMI_FN csim_real csimi_weights_sigma(const csim_block_matrix *A, const csim_re
 /* ==== end solve/weights.c */
 
 /* ==== begin solve/coarse.c ====================================================================================== */
-/* solve/coarse: the rigid modes of aggregates as a second, small space (findings-coarse.md).
+/* solve/coarse: the rigid modes of aggregates as a second, small space.
 
    An aggregate moves with velocity t and angular velocity w about its centre: Z_i (t, w) = t + w x o_i for a point at
    offset o_i, w for the angular block of a rigid body. A virtual node follows its side, J_v Z, so that its coupling
@@ -16446,7 +16493,7 @@ CSIMI_FN void csimi_coarse_apply(csimi_coarse *c, const csim_problem *problem, c
 
 /* ==== begin solve/chain.c ======================================================================================= */
 /* solve/chain: cables inside COND. A cable of n links is as stiff as its shortest edge and as slow as its length, so no
-   diagonal serves it; but its matrix is a chain of 6x6 blocks, solved exactly in O(n) (findings-cable-tree.md 5).
+   diagonal serves it; but its matrix is a chain of 6x6 blocks, solved exactly in O(n).
 
    At p = F(v), which lies on the face of its active contacts, the chain is solved on that face: nodes that stick stand,
    nodes that slip keep to their tangent plane. Friction follows the normal impulse, lambda_t = rho lambda_n with rho as
@@ -16828,7 +16875,7 @@ CSIMI_FN bool csimi_chains_correct(csimi_chains *c, const csim_problem *problem,
 /* ==== end solve/chain.c */
 
 /* ==== begin solve/fixedpoint.c ================================================================================== */
-/* solve/fixedpoint: one application of COND's map and what it needs (solvers.md 1).
+/* solve/fixedpoint: one application of COND's map and what it needs.
 
        v* = v - W (A v - b),   lambda = Project(-(J v* + phi)/gamma),   F(v) = v* + W J'lambda
 
@@ -16973,7 +17020,7 @@ CSIMI_FN bool csimi_cond_pack(csimi_cond *c) {
 }
 
 /* Scales W by the spectrum of W A: 1.5 / sigma for the iteration that only needs to contract, 1.25 / 1.03 for the one
-   whose smoothness the coarse part completes (findings-coarse.md, fact 5). */
+   whose smoothness the coarse part completes. */
 CSIMI_FN csim_real csimi_cond_weigh(csimi_cond *c, csim_weight weight, csim_real known) {
     const csim_block_matrix *A = &c->nodal.problem.A;
     csim_real sigma, scale;
@@ -17009,8 +17056,8 @@ CSIMI_FN csim_real csimi_cond_weigh(csimi_cond *c, csim_weight weight, csim_real
 /* ==== end solve/fixedpoint.c */
 
 /* ==== begin solve/virtual.c ===================================================================================== */
-/* solve/virtual: the virtual nodes of COND (contact.md 3). They carry the contacts of points that are no nodes, and
-   nodes' second contacts, by a coupling kappa; what that coupling slips the shift of phi takes back. */
+/* solve/virtual: the virtual nodes of COND (the paper's III-A). They carry the contacts of points that are
+   no nodes, and nodes' second contacts, by a coupling kappa; what that coupling slips the shift of phi takes back. */
 
 #define CSIMI_COND_THREAD CSIM_R(1e-6) /* shares of kappa */
 
@@ -17018,7 +17065,7 @@ CSIMI_FN csim_real csimi_cond_kappa(const csimi_cond *c, int node) { return c->n
 
 CSIMI_FN bool csimi_cond_is_virtual(const csimi_cond *c, int node) { return node >= c->given->A.n; }
 
-/* Compliance of a side against coarse motion: that of the coupling, or half of w (findings-coarse.md: weight 2). */
+/* Compliance of a side against coarse motion: that of the coupling, or half of w. */
 CSIMI_FN csim_real csimi_cond_compliance(const csimi_cond *c, int node, csim_real w) {
     return csimi_cond_is_virtual(c, node) ? 1 / csimi_cond_kappa(c, node) : w / 2;
 }
@@ -17236,7 +17283,7 @@ CSIMI_FN void csimi_cond_couple(csimi_cond *c, csim_real full) {
 
 /* ==== begin solve/accelerate.c ================================================================================== */
 /* solve/accelerate: from one application of COND's map to the next iterate: Chebyshev, Barzilai-Borwein, Anderson, and
-   the coarse correction with its safeguards (findings-coarse.md). */
+   the coarse correction with its safeguards. */
 
 CSIMI_FN void csimi_cond_copy(csimi_cond *c, csim_real *to, const csim_real *from) {
     CSIMI_MEMCPY(to, from, (size_t)c->count * sizeof *to);
@@ -17307,7 +17354,7 @@ static void csimi_cond_barzilai(csimi_cond *c) {
     csimi_cond_accept(c);
 }
 
-/* ---- coarse correction with its safeguards (findings-coarse.md, algorithm) */
+/* ---- coarse correction with its safeguards */
 
 static unsigned char csimi_cond_active(const csimi_cond *c, int m) {
     return csimi_coarse_rows(c->given->contacts + m, c->lambda + 3 * (size_t)m);
@@ -17556,7 +17603,7 @@ CSIMI_FN int csimi_cond_afford(const csimi_cond *c) {
 /* ==== end solve/accelerate.c */
 
 /* ==== begin solve/cond.c ======================================================================================== */
-/* solve/cond: velocity fixed-point iteration on nodal contacts (Lee et al., COND), solvers.md 1, findings-coarse.md.
+/* solve/cond: velocity fixed-point iteration on nodal contacts (Lee et al., COND; docs/solvers.md).
 
        v* = v - W (A v - b),   lambda = Project(-(J v* + phi)/gamma),   F(v) = v* + W J'lambda
 
@@ -18358,7 +18405,7 @@ CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_re
 
 /* ==== begin solve/stages.c ====================================================================================== */
 /* solve/stages: sweeps over impulses, accelerated by Anderson's method, and the proximal loop of them; the frame of
-   findings-impulse.md's cascade, for bodies (solve/sweep.c) and for W by rows or as a product (solve/cascade.c). What a
+   a cascade for bodies (solve/sweep.c) and for W by rows or as a product (solve/cascade.c). What a
    sweep is, what follows from a jump of the impulses and how good they are the problem says. */
 
 #define CSIMI_STAGES_INNER 200 /* sweeps of one proximal step */
@@ -18985,7 +19032,7 @@ CSIMI_FN bool csimi_newton_step(csimi_sweep *s, double eps, int *iterations) {
 /* solve/sweep: islands of rigid bodies (or of any small dense bodies), solved at the level of impulses without ever
    forming J A^-1 J'. Gauss-Seidel sweeps visit the contacts, solve each one exactly for its law with everything else
    held, and carry the change into the velocities of its bodies, taken as w = E v with A = E' E (solve/bodies.c). The
-   cascade, after findings-impulse.md:
+   cascade:
      1  sweeps accelerated by Anderson's method, while they halve the measure every few sweeps
      2  Newton on the body velocities (solve/newton.c), where its factors fit into the memory of the ring
      3  accelerated sweeps again, then a proximal loop of them: problems a little better conditioned than the true one,
@@ -19042,7 +19089,7 @@ static void csimi_sweep_project(void *problem) {
     for (m = 0; m < s->contact_count; ++m) csimi_impulse_allow(s->contacts[m].contact, s->loop.x + 3 * (ptrdiff_t)m);
 }
 
-/* ---- the measure: the contact figure of certificate.md on lambda and w */
+/* ---- the measure: the contact figure of certificate.h on lambda and w */
 
 static csim_real csimi_norm3(const csim_real *x) { return CSIMI_SQRT(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
 
@@ -19326,7 +19373,7 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
 /* ==== end solve/sweep.c */
 
 /* ==== begin solve/delassus.c ==================================================================================== */
-/* solve/delassus: the impulse-level problem in variables without units, and its measure; findings-impulse.md fact 1. */
+/* solve/delassus: the impulse-level problem in variables without units, and its measure. */
 
 CSIMI_FN void csimi_delassus_layout(csimi_delassus *W, csimi_arena *arena, int contacts) {
     const size_t vector = 3 * (size_t)contacts;
@@ -19787,8 +19834,8 @@ CSIMI_FN int csimi_linear_solve(csimi_linear *s, csim_linear method, int most) {
 /* ==== end solve/linear.c */
 
 /* ==== begin solve/nonsmooth.c =================================================================================== */
-/* solve/nonsmooth: Newton's method on Signorini's and Coulomb's laws written as equations; Macklin et al. 2019,
-   solvers.md 5. The velocities follow the impulses exactly, u = W r + q, so that of the paper's system only the part in
+/* solve/nonsmooth: Newton's method on Signorini's and Coulomb's laws written as equations; Macklin et al. 2019.
+   The velocities follow the impulses exactly, u = W r + q, so that of the paper's system only the part in
    the impulses is left: (W + C) dr = -c. With an NCP function phi(a, b), zero where a, b >= 0 and a b = 0, and its
    derivatives alpha, beta:
        normal     phi(u_n, rho r_n):                      C = rho beta / alpha,  c = phi / alpha
@@ -20181,7 +20228,7 @@ CSIMI_FN bool csimi_nonsmooth_proximal(csimi_impulse_run *run) {
 
 /* ==== begin solve/cascade.c ===================================================================================== */
 /* solve/cascade: impulses by exact sweeps, Anderson's acceleration, a Newton burst and a proximal loop, on vectors
-   alone; findings-impulse.md, recommended cascade. Where W can be read row by row a sweep is Gauss-Seidel with the
+   alone. Where W can be read row by row a sweep is Gauss-Seidel with the
    exact solution of one contact; where W is only a product it is the same with every contact solved at once against
    sigma I >= W / 1.5 in the place of its diagonal block (the step of COND on impulses). Between the stages of
    solve/stages.c stands a burst of Newton's method on the Fischer-Burmeister equations (solve/nonsmooth.c). Each stage
@@ -21457,7 +21504,7 @@ CSIMI_FN csim_status csimi_ccs_motion_solve(const csim_problem *problem, const c
 /* ==== end solve/ccs.c */
 
 /* ==== begin solve/penalty.c ===================================================================================== */
-/* solve/penalty: contacts as springs and dampers (Yamane and Nakamura 2006), solvers.md 10: the yardstick of what such
+/* solve/penalty: contacts as springs and dampers (Yamane and Nakamura 2006): the yardstick of what such
    models cost. With K = h^2 k and D = h d [kg], phi = gap / h and the slip anchor kept in the last impulse,
        lambda_n = max(0, -K phi - D u_n),   lambda_t = clip(last lambda_t - K u_t, mu lambda_n)
    where u = J v: the anchor moves when the clip bites, and lambda_t / (h k) is its distance otherwise. The explicit
@@ -21634,8 +21681,8 @@ CSIMI_FN csim_status csimi_penalty_solve(const csim_problem *problem, const csim
 /* ==== end solve/penalty.c */
 
 /* ==== begin solve/xpbd.c ======================================================================================== */
-/* solve/xpbd: extended position-based dynamics with small steps (Macklin et al. 2016, 2019; Mueller et al. 2020),
-   solvers.md 9. The step is walked through in n substeps of one sweep each. From the velocity v_k at its start, the
+/* solve/xpbd: extended position-based dynamics with small steps (Macklin et al. 2016, 2019; Mueller et al. 2020).
+   The step is walked through in n substeps of one sweep each. From the velocity v_k at its start, the
    load b - A v_k in n equal parts, positions in units of h (a gap is phi + J x, x the sum of v / n):
        v += A^-1 (b - A v_k) / n
        contact after contact, C = phi + J x + u / n < 0:
@@ -25517,7 +25564,7 @@ CSIM_API csim_status csim_cable_add_torque(csim_world *w, csim_body_id id, int e
 /* ==== end world/cable.c */
 
 /* ==== begin world/joint.c ======================================================================================= */
-/* world/joint: hard joints as rows of the problem, their corrections, limits, motors and events; contact.md 6.
+/* world/joint: hard joints as rows of the problem, their corrections, limits, motors and events.
 
    Every row of a joint measures how far the joint is open in the axes of b. A turn enters as scale times the angle, so
    that all rows are in metres and their masses alike. */
@@ -27095,7 +27142,7 @@ CSIM_API csim_status csim_create_tree(csim_world *w, const csim_tree_def *def, c
     return CSIM_OK;
 }
 
-/* ---- rows: limits, dry friction and drives of limited effort, each a box on one coordinate; contact.md 5 */
+/* ---- rows: limits, dry friction and drives of limited effort, each a box on one coordinate */
 
 /* Row `kind` of a link's joint: sign * rate of coordinate c + phi, impulse in [lo, hi]. */
 static void csimi_joint_row(csim_world *w, csimi_step_frame *f, int link, int kind, int c, csim_real sign,
@@ -27860,7 +27907,7 @@ CSIM_API csim_status csim_reduced_set_state(csim_world *w, csim_body_id id, cons
 /* ==== end world/reduced.c */
 
 /* ==== begin world/surface.c ===================================================================================== */
-/* world/surface: the surfaces of solids as volumes that others touch. contact.md 7. */
+/* world/surface: the surfaces of solids as volumes that others touch. */
 
 CSIMI_FN void csimi_surfaces_layout(csimi_surfaces *s, const csimi_counts *n, csimi_arena *arena) {
     size_t boxes = n->triangles > 0 ? (size_t)n->triangles + 4 * (size_t)n->bodies : 0;
@@ -27957,7 +28004,7 @@ CSIMI_FN void csimi_write_surface(csimi_store *s, int slot, const csim_real *res
 /* ==== end world/surface.c */
 
 /* ==== begin world/detect.c ====================================================================================== */
-/* world/detect: contacts of the current positions: bounds, broad phase, narrow phase. contact.md 7. */
+/* world/detect: contacts of the current positions: bounds, broad phase, narrow phase. */
 
 static void csimi_detector_layout(csimi_detector *d, const csimi_counts *n, csimi_arena *arena) {
     size_t objects = (size_t)n->shapes + (size_t)n->bodies;
@@ -28185,7 +28232,7 @@ CSIMI_FN csim_real csimi_gap_at(const csim_world *w, const csimi_state *then, co
 /* ==== end world/detect.c */
 
 /* ==== begin world/narrow.c ====================================================================================== */
-/* world/narrow: contacts of two objects whose bounds meet: points against volumes, pairs of shapes. contact.md 7. */
+/* world/narrow: contacts of two objects whose bounds meet: points against volumes, pairs of shapes. */
 
 /* ---- ids and filters */
 
@@ -29226,7 +29273,7 @@ CSIMI_FN void csimi_touch_sheets(csimi_detector *d, const csimi_object *a, const
 /* ==== end world/touch.c */
 
 /* ==== begin world/rows.c ======================================================================================== */
-/* world/rows: found contacts become rows of the problem: frames, terms, laws, phi, warm starts. contact.md. */
+/* world/rows: found contacts become rows of the problem: frames, terms, laws, phi, warm starts. */
 
 static int csimi_table_size(int contacts) {
     int size = 16;
@@ -29320,7 +29367,9 @@ CSIMI_FN csim_real csimi_warm_scale(const csim_world *w, const csimi_step_frame 
     return w->last_h > 0 ? f->h / (csim_real)w->last_h : 0;
 }
 
-/* ---- phi, contact.md 4 */
+/* ---- phi. A gap may close and not cross, gap / h; an overlap loses the share `stabilization` a step (Anitescu). An
+   approach that ends in this step comes back with e: u_n = -e u_n- at backward Euler, and where u_n is the mean of both
+   ends, as in midpoint worlds, u_n = (1 - e) / 2 u_n-, in place of the gap, never beside it. */
 
 static csim_real csimi_gap_velocity(const csim_world_def *def, csim_real gap, csim_real h) {
     csim_real deep;
@@ -29997,7 +30046,7 @@ CSIMI_FN csim_status csimi_solve_again(csim_world *w, csimi_step_frame *f, const
 /* ==== end world/island.c */
 
 /* ==== begin world/variational.c ================================================================================= */
-/* world/variational: what only the variational integrators of Kaufman's thesis (ch. 4-5) need; dynamics.md 7.
+/* world/variational: what only the variational integrators of Kaufman's thesis (ch. 4-5) need.
 
    Two-step (4.62)-(4.70), Verlet's scheme of positions with contact: with q' = q_k + h/2 v_k,
        M (v_{k+1} - v_k) = h F(q') + J'lambda,   u = J v_{k+1} + phi,   q_{k+1} = q' + h/2 v_{k+1}.

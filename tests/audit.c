@@ -292,6 +292,21 @@ TEST(public_functions_are_documented) {
     CHECK(count > 30);
 }
 
+TEST(public_types_are_documented) {
+    int line, count = 0;
+    REQUIRE(load());
+    for (line = 1; line < implementation_line; ++line) {
+        const char *above = text_at[line - 1];
+        const size_t n = strcspn(above, "\n");
+        if (!starts(text_at[line], "typedef struct") && !starts(text_at[line], "typedef enum")) continue;
+        ++count;
+        CASE("condsim.h:%d: %.40s has no comment", line + 1, text_at[line]);
+        CHECK(n >= 2 && strncmp(above + n - 2, "*/", 2) == 0);
+    }
+    CASE("public types found");
+    CHECK(count > 30);
+}
+
 TEST(options_are_documented) {
     static const char *const options[] = {"CONDSIM_IMPLEMENTATION", "CONDSIM_STATIC",     "CONDSIM_FLOAT",
                                           "CONDSIM_NO_STDIO",       "CONDSIM_NO_LOADERS", "CONDSIM_NO_HEAP",

@@ -434,7 +434,11 @@ audit_links() {
             n=$((n + 1))
         done
     done
-    examined $n 5 "links"
+    for l in $(grep -oE '[a-z/-]+\.md' condsim.h | sort -u); do
+        [ -e "$l" ] || bad "condsim.h names $l, which is not there"
+        n=$((n + 1))
+    done
+    examined $n 20 "links"
 }
 
 # ---- the long matrix: test programs built in other ways. tests NAME COMPILER FLAGS...; RUN before the program

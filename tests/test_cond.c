@@ -459,7 +459,7 @@ TEST(rigid_stacks_through_virtual_nodes) {
             run_steps(&s, &p, 30, &mean, &most, &bad);
             EQUAL(bad, 0);
             printf("    ratio %4g, gain %5g: %.1f iterations, at most %d\n", ratio[r], gain[g], mean, most);
-            CHECK(mean <= 16); /* the target of findings-coarse.md */
+            CHECK(mean <= 16);
             CHECK(most <= TOL(40, 150));
             for (k = 0; k < s.contact_count; ++k) deepest = fmax(deepest, -(double)s.contact[k].gap);
             CHECK(deepest < 1e-3);

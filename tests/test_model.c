@@ -166,7 +166,7 @@ static int solve(rig *r) {
     return csimi_pcg(&r->system.A, r->rhs, r->v, TOL(CSIM_R(1e-14), CSIM_R(1e-6)), 2000, r->work, NULL);
 }
 
-/* One step as dynamics.md 1 has it. */
+/* One step: assemble, solve without contacts, advance. */
 static void take_step(rig *r) {
     const csimi_model *table = csimi_model_table();
     int m, i, nodes = 3 * r->s.node_count;

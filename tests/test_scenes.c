@@ -221,7 +221,7 @@ TEST(sphere_slides_then_rolls_5) {
     csim_destroy_world(w);
 }
 
-/* ---- 9 and the rest of contact.md 4 */
+/* ---- 9 and the rest of what phi promises */
 
 TEST(bouncing_ball_9) {
     const double h = 0.01, e = 0.8;
@@ -266,7 +266,7 @@ TEST(plastic_impacts_of_backward_euler) {
         make_faller(w, kind, 1);
         CASE("kind %d", kind);
         for (k = 0; k < 300 && step(w, 0.01); k++)
-            CHECK(csim_world_stats(w).penetration < TOL(1e-6, 1e-5)); /* contact.md 4 */
+            CHECK(csim_world_stats(w).penetration < TOL(1e-6, 1e-5));
         csim_destroy_world(w);
     }
 }
@@ -283,7 +283,7 @@ TEST(plastic_impacts_of_midpoint) {
         for (k = 0; k < 300 && step(w, h); k++) {
             csim_vec3 v, a;
             csim_body_get_velocity(w, id, &v, &a);
-            CHECK(csim_world_stats(w).penetration < 0.05 * h * u); /* contact.md 4: at impact, */
+            CHECK(csim_world_stats(w).penetration < 0.05 * h * u); /* at impact, */
             if (k < 250) continue;
             CHECK(csim_world_stats(w).penetration < TOL(1e-6, 1e-5)); /* and at rest */
             CHECK(csim_length(v) < TOL(1e-9, 1e-4));

@@ -323,7 +323,7 @@ static double flying(const csim_world *w) {
 }
 
 /* What is in the world collides: every contact by itself keeps linear and angular momentum to `each` (0: not asked), the
-   whole its linear momentum to `total` of what flies. apart: to what contact.md 4 allows of overlap, and every step
+   whole its linear momentum to `total` of what flies. apart: overlaps as plastic impacts may, and every step
    converges. */
 static void keep_momentum(csim_world *w, int steps, double each, double total, bool apart) {
     csim_totals before = csim_world_totals(w), after;

@@ -13,7 +13,7 @@ typedef struct csim_tasks {
     /* calls fn(context, begin, end) for ranges that cover [0, count) once each, every begin a multiple of grain,
        every range at most grain long, in any order and on any thread; returns when all are done */
     void (*run)(void *user, int count, int grain, csim_range_fn *fn, void *context);
-    void *user;
+    void *user; /* handed to run */
 } csim_tasks;
 
 #endif

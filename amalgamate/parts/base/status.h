@@ -26,6 +26,7 @@
     X(FILE_ERROR, -17, "a file cannot be opened, read or written")                                           \
     X(BAD_SNAPSHOT, -18, "bytes to restore are truncated, damaged or from another build or world shape")
 
+/* What a call returns. */
 typedef enum csim_status {
 #define CSIMI_X(name, value, text) CSIM_##name = value,
     CSIM_STATUS_LIST(CSIMI_X)

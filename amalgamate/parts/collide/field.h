@@ -10,6 +10,7 @@
 #include "../base/memory.h"
 #include "shape.h"
 
+/* A closed triangle mesh and how finely it is sampled. */
 typedef struct csim_mesh_field_def {
     const csim_real *vertices; /* [3 vertex_count] m */
     int vertex_count;          /* 3..1e7 */
@@ -24,6 +25,7 @@ typedef struct csim_mesh_field_def {
     uint32_t guard;
 } csim_mesh_field_def;
 
+/* Heights on a rectangular grid. */
 typedef struct csim_height_field_def {
     const csim_real *heights; /* [count_x count_y] m, x fastest; the solid is below, without end */
     int count_x, count_y;     /* nodes, 2..20000 each */
@@ -40,8 +42,9 @@ CSIM_API csim_height_field_def csim_default_height_field_def(void);
    address that is a multiple of 8 and opened again, in float and double builds. */
 typedef struct csim_field csim_field;
 
+/* What a field is like. */
 typedef struct csim_field_info {
-    size_t bytes;
+    size_t bytes;    /* to keep */
     int nodes[3];    /* of the grid; heights: the last is 1 */
     int samples;     /* points that stand for the surface */
     csim_real cell;  /* m */
@@ -64,6 +67,7 @@ CSIM_API csim_status csim_create_height_field_in(const csim_height_field_def *de
                                                  const csim_field **field, csim_error *error);
 /* Checks bytes that were saved, and uses them where they are. Fails: CSIM_NULL_ARGUMENT, CSIM_BAD_SNAPSHOT. */
 CSIM_API csim_status csim_open_field(const void *block, size_t bytes, const csim_field **field, csim_error *error);
+/* Sizes and quality of a field (not null). */
 CSIM_API csim_field_info csim_field_get_info(const csim_field *field);
 /* The field as a shape of static, kinematic and free bodies; of heights: static bodies only. Both are touched by points
    and radii of everything, and by the corners, edge points and samples of other shapes; theirs touch others too. A

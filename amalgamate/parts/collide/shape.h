@@ -9,6 +9,7 @@
 #define CSIM_HULL_MAX_FACES 124 /* 2 V - 4 */
 #define CSIM_HULL_MAX_EDGES 186 /* 3 V - 6 */
 
+/* Kinds of shapes and what describes them. */
 typedef enum csim_shape_kind {
     CSIM_SHAPE_HALF_SPACE, /* z <= 0 of the shape's frame is solid; static bodies only */
     CSIM_SHAPE_SPHERE,     /* radius */
@@ -66,7 +67,7 @@ CSIM_API csim_status csim_shape_mass(const csim_shape *shape, csim_real density,
 /* A baked shape: what collision reads. Plain data without pointers but that to a field, so it can be copied. Faces of
    hulls are convex polygons, counter-clockwise seen from outside. */
 typedef struct csim_geometry {
-    csim_shape_kind kind;
+    csim_shape_kind kind; /* this and the next four: as in csim_shape */
     csim_pose local;
     csim_vec3 half;
     csim_real radius, half_height, spacing;
@@ -80,13 +81,13 @@ typedef struct csim_geometry {
 /* A baked convex polyhedron; boxes have none (their topology is fixed). */
 typedef struct csim_hull_data {
     int vertex_count, face_count, edge_count;
-    csim_real vertex[3 * CSIM_HULL_MAX_VERTICES];
+    csim_real vertex[3 * CSIM_HULL_MAX_VERTICES];   /* m, axes of the shape */
     csim_real normal[3 * CSIM_HULL_MAX_FACES];      /* outward unit normals */
     csim_real offset[CSIM_HULL_MAX_FACES];          /* normal . x <= offset inside */
     short face_start[CSIM_HULL_MAX_FACES + 1];      /* first entry of each face in face_vertex */
     unsigned char face_vertex[2 * CSIM_HULL_MAX_EDGES];
-    unsigned char edge_vertex[2 * CSIM_HULL_MAX_EDGES];
-    unsigned char edge_face[2 * CSIM_HULL_MAX_EDGES];
+    unsigned char edge_vertex[2 * CSIM_HULL_MAX_EDGES]; /* ends of each edge */
+    unsigned char edge_face[2 * CSIM_HULL_MAX_EDGES];   /* and the faces on its two sides */
 } csim_hull_data;
 
 /* One contact point found between two things a and b. */

@@ -1,10 +1,10 @@
-/* contact/certificate: measures a pair (v, lambda) by the definitions of certificate.md, in double, with projections
+/* contact/certificate: measures a pair (v, lambda) by the definitions of certificate.h, in double, with projections
    of its own: nothing here is shared with a solver or with contact/law. */
 #include "private.h"
 #include "certificate.h"
 
 /* Impulses and velocities below this many rounding errors of the numbers they come from count as zero: the "tiny" of
-   certificate.md. Without it an island of open contacts, whose median impulse is 0, would measure only rounding. */
+   certificate.h. Without it an island of open contacts, whose median impulse is 0, would measure only rounding. */
 #define CSIMI_CERT_NOISE (1e5 * (double)CSIMI_EPS)
 
 /* What one contact looks like to the certificate, with u + omega lambda in the place of u for the invertible law. */
@@ -401,7 +401,7 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
         norm2 += c.lambda[0] * c.lambda[0] + c.lambda[1] * c.lambda[1] + c.lambda[2] * c.lambda[2];
         speed2 += c.u[0] * c.u[0] + c.u[1] * c.u[1] + c.u[2] * c.u[2];
     }
-    /* no impulse at all is right or altogether wrong (findings-impulse.md, fact 8) */
+    /* no impulse at all is right or altogether wrong: no norm to measure against */
     out->natural_map_scaled = norm2 > 0 ? csimi_sqrt64(map2 / norm2) : map2 > 0 ? 1 : 0;
     speed2 = csimi_cert_max(norm2, speed2);
     out->natural_map_siconos = speed2 > 0 ? csimi_sqrt64(plain2 / speed2) : 0;

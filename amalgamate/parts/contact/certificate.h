@@ -1,12 +1,14 @@
-/* contact/certificate: one honest measure for every solver, from the problem and (v, lambda) alone; certificate.md. */
+/* contact/certificate: one honest measure for every solver, from the problem and (v, lambda) alone. */
 #ifndef CSIM_CERTIFICATE_H
 #define CSIM_CERTIFICATE_H
 
 #include "problem.h"
 
+/* How well (v, lambda) obeys the laws; 0 is perfect. */
 typedef struct csim_certificate {
     double dynamics;        /* |A v - b - J'lambda|_{1/D} / max(|b|, |J'lambda|, tiny), D = diag A */
-    double contact;         /* worst natural residual of a contact / max(|lambda_m|, median, tiny) */
+    double contact;         /* worst |lambda - P(lambda - rho u)| of a contact / max(|lambda_m|, median, tiny), P the
+                               projection of its law; 1 / rho = sum over the sides of 1 / effective mass */
     double approach;        /* max(0, -u_n), m/s */
     double complementarity; /* max |lambda_n u_n|, J */
     double cone;            /* max(0, |lambda_t| - mu lambda_n), N s */

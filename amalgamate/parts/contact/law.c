@@ -1,4 +1,4 @@
-/* contact/law: the closed-form projections, one function per law; contact.md 5. */
+/* contact/law: the closed-form projections, one function per law. */
 #include "private.h"
 #include "law.h"
 

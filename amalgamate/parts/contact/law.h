@@ -4,7 +4,7 @@
 
 #include "problem.h"
 
-/* lambda = Project(trial): the impulse of one contact from the trial impulse -(u)/gamma, contact.md 5.
+/* lambda = Project(trial): the impulse of one contact from the trial impulse -u / gamma (COND paper eq. 23-26).
    gamma [1/kg] is needed by the invertible law (trial is then rescaled by gamma / (gamma + omega)) and ignored by the
    others. All three components in, all three out; in place allowed. */
 CSIM_API void csim_project(const csim_contact *contact, csim_real gamma, const csim_real *trial, csim_real *lambda);

@@ -1,4 +1,4 @@
-/* contact/nodalize: virtual nodes: with a diagonal W every contact is a scalar's (COND paper V, contact.md 3). */
+/* contact/nodalize: virtual nodes: with a diagonal W every contact is a scalar's (COND paper III-A). */
 #include "private.h"
 
 /* What is known of a nodal problem before its matrix: sizes, and the integers its pattern is built with. */
@@ -270,7 +270,7 @@ static csim_real *csimi_nodal_block(const csim_block_matrix *A, int i, int j) {
     return A->val + 9 * (size_t)k;
 }
 
-/* Adds kappa |J_v v_o - v_v|^2 / 2 of one virtual node to the quadratic form of A; contact.md 3. */
+/* Adds kappa |J_v v_o - v_v|^2 / 2 of one virtual node to the quadratic form of A. */
 static void csimi_nodal_couple(const csim_problem *problem, const csimi_nodal *nodal, int n, int node) {
     const csim_block_matrix *A = &nodal->problem.A;
     const csim_side side = nodal->side[node];

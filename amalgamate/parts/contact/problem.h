@@ -4,7 +4,7 @@
 
    A [kg] symmetric positive definite in 3x3 blocks, v [m/s or rad/s], lambda [N s] impulses in the contact frame
    (n, t1, t2), J from the rows R and the terms of the two sides, phi [m/s] an offset that carries the gap, restitution
-   and the velocity of moving ground. COND paper eq. 10-11, contact.md 1-2. */
+   and the velocity of moving ground. COND paper eq. 1 and 11. */
 #ifndef CSIM_PROBLEM_H
 #define CSIM_PROBLEM_H
 
@@ -12,7 +12,7 @@
 #include "../base/status.h"
 #include "../sparse/block3.h"
 
-/* What ties u and lambda together at one contact; contact.md 5. */
+/* What ties u and lambda together at one contact; csim_project is the closed form of each. */
 typedef enum csim_law {
     CSIM_LAW_STRICT,      /* Signorini and Coulomb: lambda_n clamped, then lambda_t clipped to the disk mu lambda_n */
     CSIM_LAW_PROXIMAL,    /* Euclidean projection on the cone: the convex model (sliding contacts may lift) */
@@ -39,7 +39,8 @@ typedef struct csim_contact {
     csim_law law;
     csim_side a, b;
     csim_real R[9];     /* rows n, t1, t2: orthonormal, world axes; n points from b to a */
-    csim_real phi[3];   /* m/s, contact frame: phi_gap n - R u_ground; contact.md 4 */
+    csim_real phi[3];   /* m/s, contact frame: gap / h (or what restitution and stabilisation make of it) along n,
+                           less R u_ground where the other side is ground that moves with u_ground */
     csim_real mu[2];    /* friction coefficient; the second only for the anisotropic law */
     csim_real omega[2]; /* 1/kg, normal and tangential; invertible law only, > 0 there */
     csim_real lo[3], hi[3]; /* N s; box law only */
@@ -59,7 +60,7 @@ typedef struct csim_elastic {
 
 /* What a solver may know about the bodies behind the blocks, as plain arrays; every pointer may be null. */
 typedef struct csim_structure {
-    int aggregate_count;
+    int aggregate_count;      /* groups that move nearly as one: rigid bodies, pieces of solids */
     const int *aggregate;     /* [n] group of the block for the rigid-mode coarse space, -1: none */
     const csim_real *offset;  /* [3n] position of a translational block relative to the centre of its aggregate, m */
     const csim_real *radius;  /* [aggregate_count] rms radius of the aggregate, m, > 0: the scale of its rotations */
@@ -75,8 +76,9 @@ typedef struct csim_structure {
     const csim_elastic *elastic; /* [elastic_count] ... without them A is block diagonal in bodies */
 } csim_structure;
 
+/* The problem: everything belongs to the caller and stays as it is. */
 typedef struct csim_problem {
-    csim_block_matrix A;
+    csim_block_matrix A;          /* kg (kg m^2 for turns, kg m between) */
     const csim_real *b;           /* [3n] N s */
     int contact_count;
     const csim_contact *contacts; /* [contact_count] */
@@ -86,6 +88,7 @@ typedef struct csim_problem {
     csim_real theta;              /* of the integrator, for documentation of masses; 1 or 1/2 */
 } csim_problem;
 
+/* Start and result of a solve; arrays of the caller. */
 typedef struct csim_solution {
     csim_real *v;      /* [3n] in: start, out: velocity */
     csim_real *lambda; /* [3 contact_count] in: start (last impulses, 0 if new), out: impulses */

@@ -19,6 +19,7 @@ typedef struct csim_urdf_frame {
     csim_pose local;   /* axes of the file's link in those of that link */
 } csim_urdf_frame;
 
+/* What to make of a file. */
 typedef struct csim_urdf_options {
     bool floating;      /* the root is free (CSIM_TREE_FLOATING); default: it is fixed to the world */
     bool ignore_effort; /* leave out the limits of effort, which cost a coordinate each in every step */

@@ -4,6 +4,7 @@
 
 #include "../base/config.h"
 
+/* Point, vector, or three numbers of any kind. */
 typedef struct csim_vec3 {
     csim_real x, y, z;
 } csim_vec3;
@@ -95,8 +96,11 @@ CSIM_INLINE csim_pose csim_pose_mul(csim_pose outer, csim_pose inner) {
 CSIM_API csim_quat csim_quat_axis_angle(csim_vec3 axis, csim_real angle);
 /* exp of a rotation vector [rad]: the rotation by |w| about w. */
 CSIM_API csim_quat csim_quat_exp(csim_vec3 rotation_vector);
+/* q / |q|; the identity for zero. */
 CSIM_API csim_quat csim_quat_normalize(csim_quat q);
+/* The rotation matrix of a unit quaternion: columns are the turned axes. */
 CSIM_API csim_mat3 csim_quat_matrix(csim_quat q);
+/* |a| */
 CSIM_API csim_real csim_length(csim_vec3 a);
 /* a / |a|, or (0,0,0) when a is zero. */
 CSIM_API csim_vec3 csim_normalize(csim_vec3 a);

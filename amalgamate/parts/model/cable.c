@@ -1,6 +1,5 @@
-/* model/cable: Cosserat cables with positions at the nodes and frames on the edges (dynamics.md 4,
-   findings-cable-tree.md 2 and 3). An edge stretches and shears, a bend element between two frames (or a frame and a
-   body) bends and twists:
+/* model/cable: Cosserat cables with positions at the nodes and frames on the edges. An edge stretches and
+   shears, a bend element between two frames (or a frame and a body) bends and twists:
 
        Gamma = R'dx / l - e3,    kappa = 2 v / l - kappa0   with (s, v) = conj(q_a) q_b
        psi   = l/2 Gamma'C Gamma + l/2 kappa'D kappa
@@ -190,7 +189,7 @@ static void csimi_bend_look(const csimi_state *s, int k, csim_real *kappa, csim_
 }
 
 /* Torque on end a (end b gets its negative) and tangent of theta_b - theta_a. Gauss-Newton: the geometric terms of
-   bending are dropped (findings-cable-tree.md 3). */
+   bending are dropped: they are not positive definite, and small beside those of the tension. */
 CSIMI_FN void csimi_bend_law(const csimi_state *s, int k, csim_real *torque, csim_real *K) {
     const csim_real *data = s->bend_data + 8 * (size_t)k;
     csim_real kappa[3], m[3], Jd[9];

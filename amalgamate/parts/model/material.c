@@ -1,4 +1,4 @@
-/* model/material: isotropic laws in principal stretches, with the eigensystem of their tangent (dynamics.md 5).
+/* model/material: isotropic laws in principal stretches, with the eigensystem of their tangent.
 
    For Psi(s) the tangent of P = U diag(dPsi/ds) V' has d2Psi/ds2 on the three scalings U e_i e_i' V', and per axis k
    (i, j the others) the eigenvalues (g_i - g_j) / (s_i - s_j) on the flip U (e_i e_j' + e_j e_i') V' and

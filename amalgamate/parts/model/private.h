@@ -183,17 +183,20 @@ typedef struct csimi_state {
     struct csimi_reduced_work *reduced_work; /* scratch */
 } csimi_state;
 
-/* Numbers of one step; dynamics.md 1. */
+/* Numbers of one step, with v_{k+1} = v_k + (v - v_k) / theta (COND paper eq. 4-9): backward Euler theta = sigma = 1,
+   midpoint 1/2. */
 typedef struct csimi_step {
     csim_real h, theta, sigma;
     const csim_tasks *tasks;
-    /* Elastic forces may be taken at predicted positions q* = q_k + sigma h v* (dynamics.md 1): both null, or v* of all
+    /* Elastic forces may be taken at predicted positions q* = q_k + sigma h v*: both null, or v* of all
        blocks and the positions of the nodes. Solids and cloth heed it. */
     const csim_real *guess, *guess_x;
 } csimi_step;
 
-/* What models fill: A and b of dynamics.md 1, over all blocks of the world (fixed ones included; the caller drops
-   their rows). Models add: the caller clears b and A.val first. vk[3n] is the velocity of all blocks at the start of
+/* What models fill over all blocks of the world (fixed ones included; the caller drops their rows): with strains e,
+   stiffness K, its geometric part E and f all other forces
+       A = M / theta + sigma h^2 (Je'K Je + E) + h damping,    b = M v_k / theta + h (f - Je'K e) + (A's stiffness) v*.
+   Models add: the caller clears b and A.val first. vk[3n] is the velocity of all blocks at the start of
    the step after the gyroscopic update. */
 typedef struct csimi_system {
     csim_block_matrix A;
@@ -213,7 +216,7 @@ typedef struct csimi_model {
     int (*couple)(const csimi_state *s, int *pairs);
     /* finds its slots in a pattern that holds its pairs */
     void (*bind)(csimi_state *s, const csim_block_matrix *pattern);
-    /* changes vk in place before assembly (gyroscopic update); dynamics.md 3 */
+    /* changes vk in place before assembly (gyroscopic update) */
     void (*prepare)(const csimi_state *s, const csimi_step *step, csim_real *vk);
     /* adds to A and b */
     void (*assemble)(const csimi_state *s, const csimi_step *step, csimi_system *system);
@@ -382,7 +385,7 @@ CSIMI_FN void csimi_frame_inertia_world(const csimi_state *s, int k, csim_real *
 /* Force of edge k on its first node (the second gets its negative), N, and torque on its frame (may be null), N m. */
 CSIMI_FN void csimi_edge_force(const csimi_state *s, int k, csim_real *force, csim_real *torque);
 /* Tangent of edge k in (d dx, theta): blocks [9] stretch, cross (row d dx), turn; the elastic and the geometric part
-   (E_schur of findings-cable-tree.md 3) with their weights. Positive semidefinite when elastic >= geometric >= 0. */
+   (of the tension, docs/cables.md) with their weights. Positive semidefinite when elastic >= geometric >= 0. */
 CSIMI_FN void csimi_edge_tangent(const csimi_state *s, int k, csim_real elastic, csim_real geometric,
                                  csim_real *stretch, csim_real *cross, csim_real *turn);
 /* Torque on end 0 of bend element k (end 1 gets its negative), N m, and tangent of theta_1 - theta_0. */

@@ -1,4 +1,4 @@
-/* model/reduced: bodies that deform in a few modes and carry a floating frame; dynamics.md 6.
+/* model/reduced: bodies that deform in a few modes and carry a floating frame (Barbic and James 2005).
 
    A point of the body is c + R y, y = X + U q: c the centre of mass, R the frame, U mass-orthonormal and orthogonal to
    rigid motions (sum m U = 0, sum m X x U = 0: the frame of Tisserand). With angular velocity R nu, U_0 = X, q_0 = 1
@@ -103,7 +103,7 @@ static const char *csimi_modes_fault(const csim_modes *m, size_t size) {
     csim_modes_view v;
     int i;
     if (size < sizeof *m) return "at least a header";
-    if (m->magic != CSIMI_MODES_MAGIC) return "a model from a machine of the same byte order";
+    if (m->magic != CSIMI_MODES_MAGIC) return "a model of condsim-modes, from a machine of the same byte order";
     if (m->version != CSIMI_MODES_VERSION) return "a model of this version";
     if (m->modes < 1 || m->modes > CSIM_MODES_MOST || m->vertex_count < 4 || m->vertex_count > 2000000 ||
         m->surface_count < 4 || m->surface_count > m->vertex_count || m->triangle_count < 4 ||

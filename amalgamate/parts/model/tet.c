@@ -140,7 +140,7 @@ static void csimi_tet_predict(const csimi_tet_job *job, int t, const csim_real *
     for (i = 0; i < 9; i++) P[i] -= scale * D[i];
 }
 
-/* dynamics.md 1 and 2: A += (sigma h^2 + h beta) Je'K Je with R frozen, b -= h Je'K e, on the rows marked in `mine`.
+/* A += (sigma h^2 + h beta) Je'K Je with R frozen, b -= h Je'K e, on the rows marked in `mine`.
    Positive semidefinite whatever the state of the element, because both terms are squares of strains. */
 static void csimi_tet_add(const csimi_tet_job *job, int t, const bool *mine) {
     const csimi_state *s = job->s;

@@ -1,4 +1,4 @@
-/* model/tree: articulated bodies in reduced coordinates; dynamics.md 3, findings-cable-tree.md 7.
+/* model/tree: articulated bodies in reduced coordinates.
 
    All spatial vectors are in world axes about the origin o of the first link, taken as a point at rest at this instant:
    a motion is (velocity of the body's point at o, angular velocity), a force is (force, moment about o). Nothing has to

@@ -1,5 +1,5 @@
 /* solve/accelerate: from one application of COND's map to the next iterate: Chebyshev, Barzilai-Borwein, Anderson, and
-   the coarse correction with its safeguards (findings-coarse.md). */
+   the coarse correction with its safeguards. */
 #include "cond.h"
 
 CSIMI_FN void csimi_cond_copy(csimi_cond *c, csim_real *to, const csim_real *from) {
@@ -71,7 +71,7 @@ static void csimi_cond_barzilai(csimi_cond *c) {
     csimi_cond_accept(c);
 }
 
-/* ---- coarse correction with its safeguards (findings-coarse.md, algorithm) */
+/* ---- coarse correction with its safeguards */
 
 static unsigned char csimi_cond_active(const csimi_cond *c, int m) {
     return csimi_coarse_rows(c->given->contacts + m, c->lambda + 3 * (size_t)m);

@@ -1,5 +1,5 @@
 /* solve/chain: cables inside COND. A cable of n links is as stiff as its shortest edge and as slow as its length, so no
-   diagonal serves it; but its matrix is a chain of 6x6 blocks, solved exactly in O(n) (findings-cable-tree.md 5).
+   diagonal serves it; but its matrix is a chain of 6x6 blocks, solved exactly in O(n).
 
    At p = F(v), which lies on the face of its active contacts, the chain is solved on that face: nodes that stick stand,
    nodes that slip keep to their tangent plane. Friction follows the normal impulse, lambda_t = rho lambda_n with rho as

@@ -1,4 +1,4 @@
-/* solve/coarse: the rigid modes of aggregates as a second, small space (findings-coarse.md).
+/* solve/coarse: the rigid modes of aggregates as a second, small space.
 
    An aggregate moves with velocity t and angular velocity w about its centre: Z_i (t, w) = t + w x o_i for a point at
    offset o_i, w for the angular block of a rigid body. A virtual node follows its side, J_v Z, so that its coupling

@@ -1,4 +1,4 @@
-/* solve/cond: velocity fixed-point iteration on nodal contacts (Lee et al., COND), solvers.md 1, findings-coarse.md.
+/* solve/cond: velocity fixed-point iteration on nodal contacts (Lee et al., COND; docs/solvers.md).
 
        v* = v - W (A v - b),   lambda = Project(-(J v* + phi)/gamma),   F(v) = v* + W J'lambda
 

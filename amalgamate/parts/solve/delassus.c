@@ -1,4 +1,4 @@
-/* solve/delassus: the impulse-level problem in variables without units, and its measure; findings-impulse.md fact 1. */
+/* solve/delassus: the impulse-level problem in variables without units, and its measure. */
 #include "private.h"
 
 CSIMI_FN void csimi_delassus_layout(csimi_delassus *W, csimi_arena *arena, int contacts) {

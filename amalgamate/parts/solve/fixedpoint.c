@@ -1,4 +1,4 @@
-/* solve/fixedpoint: one application of COND's map and what it needs (solvers.md 1).
+/* solve/fixedpoint: one application of COND's map and what it needs.
 
        v* = v - W (A v - b),   lambda = Project(-(J v* + phi)/gamma),   F(v) = v* + W J'lambda
 
@@ -144,7 +144,7 @@ CSIMI_FN bool csimi_cond_pack(csimi_cond *c) {
 }
 
 /* Scales W by the spectrum of W A: 1.5 / sigma for the iteration that only needs to contract, 1.25 / 1.03 for the one
-   whose smoothness the coarse part completes (findings-coarse.md, fact 5). */
+   whose smoothness the coarse part completes. */
 CSIMI_FN csim_real csimi_cond_weigh(csimi_cond *c, csim_weight weight, csim_real known) {
     const csim_block_matrix *A = &c->nodal.problem.A;
     csim_real sigma, scale;

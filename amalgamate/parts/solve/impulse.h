@@ -3,14 +3,15 @@
        u = W r + q,     law(u_c, r_c) for every contact c
 
    W [1/kg] = J A^-1 J' couples nc contacts in 3x3 blocks, r [N s] are the impulses and u, q [m/s] the velocities, all
-   in contact frames (n, t1, t2). The problem other software calls Delassus or FC3D; solvers.md, top. */
+   in contact frames (n, t1, t2). The problem other software calls Delassus or FC3D. */
 #ifndef CSIM_IMPULSE_H
 #define CSIM_IMPULSE_H
 
 #include "solver.h"
 
+/* The problem; all arrays belong to the caller. */
 typedef struct csim_impulse_problem {
-    int contact_count;
+    int contact_count; /* nc */
     /* W in exactly one of three forms, the others null; used as given, never symmetrised; its diagonal blocks must have
        a positive trace */
     const csim_block_matrix *W; /* sparse: contact_count rows of blocks */

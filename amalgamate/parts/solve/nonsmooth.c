@@ -1,5 +1,5 @@
-/* solve/nonsmooth: Newton's method on Signorini's and Coulomb's laws written as equations; Macklin et al. 2019,
-   solvers.md 5. The velocities follow the impulses exactly, u = W r + q, so that of the paper's system only the part in
+/* solve/nonsmooth: Newton's method on Signorini's and Coulomb's laws written as equations; Macklin et al. 2019.
+   The velocities follow the impulses exactly, u = W r + q, so that of the paper's system only the part in
    the impulses is left: (W + C) dr = -c. With an NCP function phi(a, b), zero where a, b >= 0 and a b = 0, and its
    derivatives alpha, beta:
        normal     phi(u_n, rho r_n):                      C = rho beta / alpha,  c = phi / alpha

@@ -1,4 +1,4 @@
-/* solve/penalty: contacts as springs and dampers (Yamane and Nakamura 2006), solvers.md 10: the yardstick of what such
+/* solve/penalty: contacts as springs and dampers (Yamane and Nakamura 2006): the yardstick of what such
    models cost. With K = h^2 k and D = h d [kg], phi = gap / h and the slip anchor kept in the last impulse,
        lambda_n = max(0, -K phi - D u_n),   lambda_t = clip(last lambda_t - K u_t, mu lambda_n)
    where u = J v: the anchor moves when the clip bites, and lambda_t / (h k) is its distance otherwise. The explicit

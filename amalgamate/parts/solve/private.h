@@ -242,7 +242,7 @@ CSIMI_FN void csimi_local_solve(csimi_local *c, const csim_real *v, csim_real *l
 CSIMI_FN void csimi_local_solve_by(csimi_local *c, csim_contact_method method, csim_real width, const csim_real *v,
                                    csim_real *lambda);
 
-/* ---- delassus.c: an impulse-level problem made free of units, findings-impulse.md fact 1. With one positive scalar
+/* ---- delassus.c: an impulse-level problem made free of units. With one positive scalar
    s_c = sqrt(3 / tr W_cc) for each contact r = s r', u = u' / s and W' = s W s: cones stay what they are, the diagonal
    blocks W'_cc have trace 3, and 1 / tr W_cc is one. Everything below is in these variables unless it says raw. */
 typedef struct csimi_delassus csimi_delassus;

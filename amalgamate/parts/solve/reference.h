@@ -8,6 +8,7 @@
 
 #ifdef CONDSIM_REFERENCE
 
+/* A factorised problem; opaque. */
 typedef struct csim_reference csim_reference;
 
 /* Orders and factorises A of the problem, which must stay as it is until the reference is destroyed. allocator may be

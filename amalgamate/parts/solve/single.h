@@ -21,7 +21,7 @@ typedef enum csim_contact_method {
    W[9] row-major [1/kg], symmetric positive definite (of another W its symmetric part is taken); c[3] [m/s]; lambda in
    N s. The two laws agree where normal and tangent do not couple (W_nt = 0) or mu is 0.
    Fails, with lambda = 0 where there is a lambda: CSIM_NULL_ARGUMENT, CSIM_NOT_FINITE, CSIM_OUT_OF_RANGE (mu < 0,
-   a diagonal entry of W not above 0, no such method). Hwangbo, Lee, Hutter 2018, section III-A; solvers.md 4. */
+   a diagonal entry of W not above 0, no such method). Hwangbo, Lee, Hutter 2018, section III-A. */
 CSIM_API csim_status csim_solve_contact(const csim_real *W, const csim_real *c, csim_real mu,
                                         csim_contact_method method, csim_real *lambda);
 

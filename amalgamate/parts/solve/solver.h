@@ -24,6 +24,7 @@
     X(PENALTY, 13, "springs and dampers at contacts, taken at the end of the step: implicit") \
     X(PENALTY_EXPLICIT, 14, "springs and dampers at contacts, taken at its start, backward Euler")
 
+/* Who solves; default CSIM_SOLVER_AUTO. docs/solvers.md. */
 typedef enum csim_solver {
 #define CSIMI_X(name, value, text) CSIM_SOLVER_##name = value,
     CSIM_SOLVER_LIST(CSIMI_X)
@@ -34,22 +35,23 @@ typedef enum csim_solver {
     CSIM_SOLVER_COUNT_
 } csim_solver;
 
-/* How COND chooses its diagonal W; solvers.md 1. */
+/* How COND chooses its diagonal W; COND paper IV-C. */
 typedef enum csim_weight {
     CSIM_WEIGHT_AUTO,       /* per acceleration: Frobenius for Chebyshev, else Jacobi */
     CSIM_WEIGHT_JACOBI,     /* 1 / a_ii, scalar per contact node */
     CSIM_WEIGHT_FROBENIUS,  /* a_ii / |A_i|^2 on the symmetrically scaled A */
     CSIM_WEIGHT_BB1,        /* Barzilai-Borwein, first step length */
     CSIM_WEIGHT_BB2,        /* second */
-    CSIM_WEIGHT_BB_ALTERNATING,
+    CSIM_WEIGHT_BB_ALTERNATING, /* the two in turn */
     CSIM_WEIGHT_COUNT_
 } csim_weight;
 
+/* What COND does between two applications of its map; docs/solvers.md. */
 typedef enum csim_acceleration {
     CSIM_ACCELERATION_AUTO,      /* coarse with a structure or bodies apart, else Anderson; none with BB */
-    CSIM_ACCELERATION_NONE,
-    CSIM_ACCELERATION_CHEBYSHEV,
-    CSIM_ACCELERATION_ANDERSON,
+    CSIM_ACCELERATION_NONE,      /* the plain iteration */
+    CSIM_ACCELERATION_CHEBYSHEV, /* COND paper, Alg. 3: two vectors, no sums */
+    CSIM_ACCELERATION_ANDERSON,  /* least squares over the last `window` steps */
     CSIM_ACCELERATION_COARSE,    /* rigid-mode coarse correction and Anderson */
     CSIM_ACCELERATION_COUNT_
 } csim_acceleration;
@@ -70,12 +72,13 @@ typedef enum csim_linear {
     CSIM_LINEAR_COUNT_
 } csim_linear;
 
+/* Which solver, how exact, how long; each solver reads what names it. 0 is a default where the field says so. */
 typedef struct csim_solver_params {
-    csim_solver solver;
+    csim_solver solver;      /* default CSIM_SOLVER_AUTO */
     csim_real tolerance;     /* certified: dynamics and contact <= tolerance; above 0, at most 0.1; default 5e-5 */
     int max_iterations;      /* 1..1e6; default 1500 */
-    csim_weight weight;
-    csim_acceleration acceleration;
+    csim_weight weight;      /* COND */
+    csim_acceleration acceleration; /* COND */
     int window;              /* Anderson pairs kept, 1..32; 0: 8 for COND, 19 for SWEEP, 20 at the impulse level */
     csim_real gain;          /* virtual nodes: kappa = gain * effective mass; 1..1e8; default 1e3 */
     csim_real kappa;         /* kg; > 0: overrides gain (kappa = h k_v); PENALTY: h^2 k of its springs, N/m times s^2 */
@@ -107,6 +110,7 @@ typedef struct csim_solver_params {
     int history_capacity;
 } csim_solver_params;
 
+/* How a solve ended. */
 typedef enum csim_result {
     CSIM_RESULT_CONVERGED,   /* certified at the tolerance */
     CSIM_RESULT_CAP,         /* the iteration cap was reached first; the best iterate is returned */
@@ -137,8 +141,8 @@ typedef struct csim_problem_size {
     int matrix_blocks;   /* stored blocks of A */
     int contacts;
     int terms; /* sum over all sides of their number of terms k; a side of more than 4 counts k k / 4 (rounded up) */
-    int aggregates;
-    int links;           /* of chains */
+    int aggregates;      /* of the structure */
+    int links;           /* of its chains */
     int elastic;         /* elements of the structure; XPBD */
     bool rigid;          /* A is block diagonal in bodies of at most 4 blocks (32 where the structure names the bodies):
                             SWEEP can take it */
@@ -155,7 +159,7 @@ CSIM_API csim_problem_size csim_problem_measure(const csim_problem *problem);
 CSIM_API size_t csim_solver_bytes(const csim_problem_size *size, const csim_solver_params *params);
 /* Solves the problem. Needs no world, allocates nothing, reads no clock. solution holds the start and gets the
    result; workspace: csim_solver_bytes, of any alignment. tasks and error may be null.
-   A general (non-nodal) contact handed to COND is given virtual nodes inside the workspace (contact.md 3).
+   A general (non-nodal) contact handed to COND is given virtual nodes inside the workspace (COND paper III-A).
    Fails: CSIM_BAD_PROBLEM, CSIM_OUT_OF_RANGE (a parameter), CSIM_CAPACITY (workspace too small). An unconverged
    solve is CSIM_OK with outcome->result telling so. */
 CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_solver_params *params, void *workspace,

@@ -1,5 +1,5 @@
 /* solve/stages: sweeps over impulses, accelerated by Anderson's method, and the proximal loop of them; the frame of
-   findings-impulse.md's cascade, for bodies (solve/sweep.c) and for W by rows or as a product (solve/cascade.c). What a
+   a cascade for bodies (solve/sweep.c) and for W by rows or as a product (solve/cascade.c). What a
    sweep is, what follows from a jump of the impulses and how good they are the problem says. */
 #include "private.h"
 

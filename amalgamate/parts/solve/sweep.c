@@ -1,7 +1,7 @@
 /* solve/sweep: islands of rigid bodies (or of any small dense bodies), solved at the level of impulses without ever
    forming J A^-1 J'. Gauss-Seidel sweeps visit the contacts, solve each one exactly for its law with everything else
    held, and carry the change into the velocities of its bodies, taken as w = E v with A = E' E (solve/bodies.c). The
-   cascade, after findings-impulse.md:
+   cascade:
      1  sweeps accelerated by Anderson's method, while they halve the measure every few sweeps
      2  Newton on the body velocities (solve/newton.c), where its factors fit into the memory of the ring
      3  accelerated sweeps again, then a proximal loop of them: problems a little better conditioned than the true one,
@@ -59,7 +59,7 @@ static void csimi_sweep_project(void *problem) {
     for (m = 0; m < s->contact_count; ++m) csimi_impulse_allow(s->contacts[m].contact, s->loop.x + 3 * (ptrdiff_t)m);
 }
 
-/* ---- the measure: the contact figure of certificate.md on lambda and w */
+/* ---- the measure: the contact figure of certificate.h on lambda and w */
 
 static csim_real csimi_norm3(const csim_real *x) { return CSIMI_SQRT(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
 

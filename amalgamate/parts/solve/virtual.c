@@ -1,5 +1,5 @@
-/* solve/virtual: the virtual nodes of COND (contact.md 3). They carry the contacts of points that are no nodes, and
-   nodes' second contacts, by a coupling kappa; what that coupling slips the shift of phi takes back. */
+/* solve/virtual: the virtual nodes of COND (the paper's III-A). They carry the contacts of points that are
+   no nodes, and nodes' second contacts, by a coupling kappa; what that coupling slips the shift of phi takes back. */
 #include "cond.h"
 
 #define CSIMI_COND_THREAD CSIM_R(1e-6) /* shares of kappa */
@@ -8,7 +8,7 @@ CSIMI_FN csim_real csimi_cond_kappa(const csimi_cond *c, int node) { return c->n
 
 CSIMI_FN bool csimi_cond_is_virtual(const csimi_cond *c, int node) { return node >= c->given->A.n; }
 
-/* Compliance of a side against coarse motion: that of the coupling, or half of w (findings-coarse.md: weight 2). */
+/* Compliance of a side against coarse motion: that of the coupling, or half of w. */
 CSIMI_FN csim_real csimi_cond_compliance(const csimi_cond *c, int node, csim_real w) {
     return csimi_cond_is_virtual(c, node) ? 1 / csimi_cond_kappa(c, node) : w / 2;
 }

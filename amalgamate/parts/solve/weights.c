@@ -17,8 +17,8 @@ CSIMI_FN void csimi_weights_jacobi(const csim_block_matrix *A, const unsigned ch
     for (i = 0; i < 3 * A->n; ++i) w[i] = 1 / w[i];
 }
 
-/* Minimiser of |I - W S|_F for S = D^-1/2 A D^-1/2, then W scaled back (solvers-findings.md 5; the paper's (30) lacks
-   the factors 2 and w^2, its minimiser is right). Scaling first makes it free of units. d[3n] is scratch. */
+/* Minimiser of |I - W S|_F for S = D^-1/2 A D^-1/2, then W scaled back (COND paper IV-C1, whose norm lacks the factors
+   2 and w^2 and whose minimiser is right). Scaling first makes it free of units. d[3n] is scratch. */
 CSIMI_FN void csimi_weights_frobenius(const csim_block_matrix *A, const unsigned char *pinned, csim_real *w,
                                       csim_real *d) {
     int i, j, k, r;

@@ -1,5 +1,5 @@
-/* solve/xpbd: extended position-based dynamics with small steps (Macklin et al. 2016, 2019; Mueller et al. 2020),
-   solvers.md 9. The step is walked through in n substeps of one sweep each. From the velocity v_k at its start, the
+/* solve/xpbd: extended position-based dynamics with small steps (Macklin et al. 2016, 2019; Mueller et al. 2020).
+   The step is walked through in n substeps of one sweep each. From the velocity v_k at its start, the
    load b - A v_k in n equal parts, positions in units of h (a gap is phi + J x, x the sum of v / n):
        v += A^-1 (b - A v_k) / n
        contact after contact, C = phi + J x + u / n < 0:

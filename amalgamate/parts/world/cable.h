@@ -2,7 +2,7 @@
 
    n nodes carry the mass, an edge between two of them carries a frame whose third axis is the tangent at rest. Forces
    of an edge follow the strain of its middle, moments of a joint the turn between two frames: second order in the
-   length of an edge. Keep turns below 1 rad a joint. dynamics.md 4, docs/cables.md. */
+   length of an edge. Keep turns below 1 rad a joint. docs/cables.md. */
 #ifndef CSIM_CABLE_H
 #define CSIM_CABLE_H
 
@@ -16,6 +16,7 @@ typedef enum csim_cable_end {
     CSIM_CABLE_END_COUNT_
 } csim_cable_end;
 
+/* A cable, and how it lies at the start. */
 typedef struct csim_cable_def {
     const csim_real *points; /* [3 point_count] m, the nodes, copied; null (default): a straight line */
     int point_count;         /* 2..1e6; closed: 3 at least */
@@ -40,7 +41,7 @@ typedef struct csim_cable_def {
     csim_vec3 rest_curvature;    /* where not: about the axes of the edges, 1/m; z is twist; default 0: straight */
     csim_real mass_damping;      /* alpha_M, 1/s, >= 0; default 0 */
     csim_real stiffness_damping; /* beta_K, s, >= 0; default 0 */
-    csim_cable_end start_end, end_end;
+    csim_cable_end start_end, end_end; /* default CSIM_CABLE_FREE */
     bool self_contact; /* edges with more than four radii of cable between them may touch; default true */
     bool edge_contact; /* shapes and particles are touched between the nodes too, exactly; default true. false: by the
                           nodes alone, which is cheaper and enough where edges are short beside what they touch */
@@ -62,6 +63,7 @@ typedef struct csim_clamp_def {
 
 /* No points yet, 16 edges, both ends free. */
 CSIM_API csim_cable_def csim_default_cable_def(void);
+/* Of the first node, to the world; set cable. */
 CSIM_API csim_clamp_def csim_default_clamp_def(void);
 /* As the create calls of world.h. Also fails with CSIM_BAD_MESH (two neighbouring points in one place, frames that do
    not point along their edges). */

@@ -1,4 +1,4 @@
-/* world/detect: contacts of the current positions: bounds, broad phase, narrow phase. contact.md 7. */
+/* world/detect: contacts of the current positions: bounds, broad phase, narrow phase. */
 #include "private.h"
 
 static void csimi_detector_layout(csimi_detector *d, const csimi_counts *n, csimi_arena *arena) {

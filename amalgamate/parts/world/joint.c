@@ -1,4 +1,4 @@
-/* world/joint: hard joints as rows of the problem, their corrections, limits, motors and events; contact.md 6.
+/* world/joint: hard joints as rows of the problem, their corrections, limits, motors and events.
 
    Every row of a joint measures how far the joint is open in the axes of b. A turn enters as scale times the angle, so
    that all rows are in metres and their masses alike. */

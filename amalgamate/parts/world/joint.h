@@ -1,4 +1,4 @@
-/* world/joint: hard joints between bodies, as bilateral and box rows of the problem; contact.md 6.
+/* world/joint: hard joints between bodies, as bilateral and box rows of the problem; docs/joints.md.
 
    A joint costs no stiffness in A and holds at the end of the step, not only to first order: rows are corrected until
    the positions that the velocity leads to satisfy the joint (the SHAKE iteration of Ryckaert, Ciccotti and Berendsen
@@ -20,6 +20,7 @@ typedef enum csim_joint_kind {
     CSIM_JOINT_COUNT_
 } csim_joint_kind;
 
+/* What a motor drives. */
 typedef enum csim_motor_kind {
     CSIM_MOTOR_NONE,
     CSIM_MOTOR_VELOCITY, /* drives the rate of the coordinate to target, rad/s or m/s */
@@ -36,6 +37,7 @@ typedef struct csim_motor {
     csim_real force;  /* N or N m, >= 0; default 0 */
 } csim_motor;
 
+/* A joint between two attachments, or a gear between two joints. */
 typedef struct csim_joint_def {
     csim_joint_kind kind;       /* default CSIM_JOINT_BALL */
     csim_attachment a, b;       /* hinge, slider, weld: rigid bodies, or the world for one of them; gear: unused */
@@ -51,6 +53,7 @@ typedef struct csim_joint_def {
     uint32_t guard;
 } csim_joint_def;
 
+/* Where a joint is and what it carries. */
 typedef struct csim_joint_state {
     csim_joint_kind kind;
     csim_real position, speed; /* of the coordinate, after the last step */
@@ -69,6 +72,7 @@ CSIM_API csim_status csim_create_joint(csim_world *world, const csim_joint_def *
 CSIM_API csim_status csim_joint_get(const csim_world *world, csim_link_id id, csim_joint_state *state);
 /* From the next step on; hinges and sliders. Also CSIM_OUT_OF_RANGE, CSIM_NOT_FINITE, CSIM_LOCKED. */
 CSIM_API csim_status csim_joint_set_motor(csim_world *world, csim_link_id id, const csim_motor *motor);
+/* As limited, lower and upper of the definition; the same failures. */
 CSIM_API csim_status csim_joint_set_limits(csim_world *world, csim_link_id id, bool limited, csim_real lower,
                                            csim_real upper);
 /* Joints that broke in the last step: writes at most capacity ids (null with capacity 0) and returns how many there

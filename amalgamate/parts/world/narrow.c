@@ -1,4 +1,4 @@
-/* world/narrow: contacts of two objects whose bounds meet: points against volumes, pairs of shapes. contact.md 7. */
+/* world/narrow: contacts of two objects whose bounds meet: points against volumes, pairs of shapes. */
 #include "private.h"
 
 /* ---- ids and filters */

@@ -418,7 +418,7 @@ CSIMI_FN csim_real csimi_edge_distance(const csimi_state *s, int a, int b);
 /* ---- rows.c: found contacts and joints to rows of the problem, with phi, laws and warm starts */
 CSIMI_FN void csimi_rows(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 /* Scale of last impulses: forces persist, so impulses go with h. phi of a gap that closes at `approach` now and would
-   at `free_end` without contact; contact.md 4. */
+   at `free_end` without contact. */
 CSIMI_FN csim_real csimi_warm_scale(const csim_world *w, const csimi_step_frame *f);
 CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csim_real gap, csim_real restitution,
                              csim_real approach, csim_real free_end);

@@ -1,4 +1,4 @@
-/* world/reduced: solids that deform in a few modes (model/modes.h) and carry a floating frame; dynamics.md 6.
+/* world/reduced: solids that deform in a few modes (model/modes.h) and carry a floating frame; docs/reduced.md.
 
    Unknowns are the velocity of the centre of mass, the angular velocity of the frame and the rates of q, one dense
    block as of a tree. Nodes of the body (csim_body_get_nodes, forces, springs, contact) are the surface vertices of its
@@ -9,6 +9,7 @@
 #include "../model/modes.h"
 #include "world.h"
 
+/* A body of a model, and how it starts. */
 typedef struct csim_reduced_def {
     const csim_modes *modes;     /* copied as far as its surface goes */
     csim_pose pose;              /* of the mesh axes at q = 0 */

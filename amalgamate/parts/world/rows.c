@@ -1,4 +1,4 @@
-/* world/rows: found contacts become rows of the problem: frames, terms, laws, phi, warm starts. contact.md. */
+/* world/rows: found contacts become rows of the problem: frames, terms, laws, phi, warm starts. */
 #include "private.h"
 
 static int csimi_table_size(int contacts) {
@@ -93,7 +93,9 @@ CSIMI_FN csim_real csimi_warm_scale(const csim_world *w, const csimi_step_frame 
     return w->last_h > 0 ? f->h / (csim_real)w->last_h : 0;
 }
 
-/* ---- phi, contact.md 4 */
+/* ---- phi. A gap may close and not cross, gap / h; an overlap loses the share `stabilization` a step (Anitescu). An
+   approach that ends in this step comes back with e: u_n = -e u_n- at backward Euler, and where u_n is the mean of both
+   ends, as in midpoint worlds, u_n = (1 - e) / 2 u_n-, in place of the gap, never beside it. */
 
 static csim_real csimi_gap_velocity(const csim_world_def *def, csim_real gap, csim_real h) {
     csim_real deep;

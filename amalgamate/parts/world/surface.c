@@ -1,4 +1,4 @@
-/* world/surface: the surfaces of solids as volumes that others touch. contact.md 7. */
+/* world/surface: the surfaces of solids as volumes that others touch. */
 #include "private.h"
 
 CSIMI_FN void csimi_surfaces_layout(csimi_surfaces *s, const csimi_counts *n, csimi_arena *arena) {

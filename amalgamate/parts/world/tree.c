@@ -381,7 +381,7 @@ CSIM_API csim_status csim_create_tree(csim_world *w, const csim_tree_def *def, c
     return CSIM_OK;
 }
 
-/* ---- rows: limits, dry friction and drives of limited effort, each a box on one coordinate; contact.md 5 */
+/* ---- rows: limits, dry friction and drives of limited effort, each a box on one coordinate */
 
 /* Row `kind` of a link's joint: sign * rate of coordinate c + phi, impulse in [lo, hi]. */
 static void csimi_joint_row(csim_world *w, csimi_step_frame *f, int link, int kind, int c, csim_real sign,

@@ -1,4 +1,4 @@
-/* world/tree: articulated bodies (robots) in reduced coordinates; dynamics.md 3.
+/* world/tree: articulated bodies (robots) in reduced coordinates; docs/robots.md.
 
    A tree is a list of links, each held by one joint on a link before it or, the first one, on the world. Its unknowns
    are the rates of its joints; no joint can come apart, and a drive is part of the equations, so that stiff gains are
@@ -12,6 +12,7 @@
 #include "../model/tree.h"
 #include "world.h"
 
+/* A link, its joint and the drive of that joint. */
 typedef struct csim_tree_link_def {
     int parent; /* an earlier link; -1 (default): the world, for the first link and only for it */
     csim_tree_joint joint;
@@ -60,6 +61,7 @@ typedef struct csim_tree_def {
 
 /* Fixed to the world, no shapes, massless: set parent, joint and what it weighs. */
 CSIM_API csim_tree_link_def csim_default_tree_link_def(void);
+/* No links yet, identity pose. */
 CSIM_API csim_tree_def csim_default_tree_def(void);
 
 /* Copies the definition, checks every field and either adds the body or changes nothing. Errors name the link.
@@ -80,6 +82,7 @@ CSIM_API csim_status csim_tree_get_state(const csim_world *world, csim_body_id i
                                          csim_real *rates);
 /* Link on which a link hangs; -1: the world. */
 CSIM_API csim_status csim_tree_link_parent(const csim_world *world, csim_body_id id, int link, int *parent);
+/* Axes of a link in the world at the end of the step. */
 CSIM_API csim_status csim_tree_link_pose(const csim_world *world, csim_body_id id, int link, csim_pose *pose);
 /* Velocity (end of the step) of the point of the link that is at `point` (world) now; angular may be null. */
 CSIM_API csim_status csim_tree_link_velocity(const csim_world *world, csim_body_id id, int link, csim_vec3 point,
@@ -116,6 +119,7 @@ CSIM_API csim_status csim_tree_set_ball_target(csim_world *world, csim_body_id i
 /* Gains and limit of a drive, as in the definition. */
 CSIM_API csim_status csim_tree_set_drive(csim_world *world, csim_body_id id, int link, csim_real stiffness,
                                          csim_real rate_gain, csim_real effort);
+/* 0..1, as in the definition. */
 CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *world, csim_body_id id, int link, csim_real share);
 /* Joint forces [rates] for the next step only; they add up. */
 CSIM_API csim_status csim_tree_add_forces(csim_world *world, csim_body_id id, const csim_real *forces);

@@ -1,4 +1,4 @@
-/* world/variational: what only the variational integrators of Kaufman's thesis (ch. 4-5) need; dynamics.md 7.
+/* world/variational: what only the variational integrators of Kaufman's thesis (ch. 4-5) need.
 
    Two-step (4.62)-(4.70), Verlet's scheme of positions with contact: with q' = q_k + h/2 v_k,
        M (v_{k+1} - v_k) = h F(q') + J'lambda,   u = J v_{k+1} + phi,   q_{k+1} = q' + h/2 v_{k+1}.

@@ -12,7 +12,7 @@
 
 /* ---- ids ------------------------------------------------------------------------------------------------------- */
 
-/* Names a body (particle, rigid body or solid) of one world. All zero: no body. An id that outlives its body is
+/* Names a body of one world, of any kind. All zero: no body. An id that outlives its body is
    reported as CSIM_STALE_ID, one handed to another world as CSIM_WRONG_WORLD. */
 typedef struct csim_body_id {
     uint32_t index1; /* slot + 1; 0: none */
@@ -20,7 +20,7 @@ typedef struct csim_body_id {
     uint32_t world; /* stamp of the world that made it */
 } csim_body_id;
 
-/* Names a spring, a joint, a clamp or an exclusion. */
+/* Names a spring, a joint, a clamp or an exclusion; fields as in csim_body_id. */
 typedef struct csim_link_id {
     uint32_t index1;
     uint32_t generation;
@@ -29,11 +29,12 @@ typedef struct csim_link_id {
 
 /* ---- world definition ------------------------------------------------------------------------------------------ */
 
+/* How a step is taken; docs/guide.md. */
 typedef enum csim_integrator {
     CSIM_BACKWARD_EULER, /* first order, dissipative, plastic impacts by itself: robust, the default */
     CSIM_MIDPOINT,       /* second order, keeps energy; used by the COND paper */
     /* The variational integrators of Kaufman's thesis, ch. 4-5: symplectic, and of second order but for the gyroscopic
-       term of rigid bodies. Both refuse trees, whose mass changes with the pose. dynamics.md 7. */
+       term of rigid bodies. Both refuse trees, whose mass changes with the pose. docs/guide.md. */
     CSIM_TWO_STEP,  /* explicit, (4.62)-(4.70): half a step of drift, forces, contacts and joints there, the velocity
                        v_{k+1}, the other half of the drift with it. h below 2 / (largest frequency) of springs,
                        solids, cloth and cables; bodies touch and joints close at the half steps */
@@ -43,6 +44,7 @@ typedef enum csim_integrator {
     CSIM_INTEGRATOR_COUNT_
 } csim_integrator;
 
+/* What becomes of a step that misses its tolerance. */
 typedef enum csim_uncertified {
     CSIM_ACCEPT_UNCERTIFIED, /* keep the best iterate and say so in the stats */
     CSIM_REJECT_UNCERTIFIED, /* undo the step and return CSIM_UNCERTIFIED */
@@ -87,6 +89,7 @@ typedef struct csim_pair_info {
     void *user_data_a, *user_data_b;
 } csim_pair_info;
 
+/* Settings of a world; the ranges stand at the fields. */
 typedef struct csim_world_def {
     csim_vec3 gravity; /* m/s^2; default (0, 0, -9.81); any direction */
     csim_integrator integrator;
@@ -115,8 +118,9 @@ typedef struct csim_world_def {
 
 /* ---- body definitions ------------------------------------------------------------------------------------------ */
 
+/* Who decides how a body or node moves; default CSIM_DYNAMIC. */
 typedef enum csim_motion {
-    CSIM_DYNAMIC,
+    CSIM_DYNAMIC,   /* forces and contacts */
     CSIM_STATIC,    /* never moves */
     CSIM_KINEMATIC, /* moves with the velocity it is given, whatever touches it */
     CSIM_MOTION_COUNT_
@@ -170,9 +174,9 @@ typedef struct csim_rigid_def {
 /* A solid of linear tetrahedra. */
 typedef struct csim_soft_def {
     const csim_real *vertices; /* [3 vertex_count] m, rest shape, copied */
-    int vertex_count;
-    const int *tets; /* [4 tet_count] 0-based, positive volume, copied */
-    int tet_count;
+    int vertex_count;          /* 4 or more */
+    const int *tets;           /* [4 tet_count] 0-based, positive volume, copied */
+    int tet_count;             /* 1 or more */
     csim_pose pose;                                         /* where the rest shape is placed */
     csim_real scale;                                        /* of the vertices, > 0; default 1 */
     csim_vec3 velocity;                                     /* m/s */
@@ -186,7 +190,7 @@ typedef struct csim_soft_def {
     csim_real stiffness_damping;                            /* beta_K, s, >= 0; default 1e-3 */
     const int *fixed;                                       /* [fixed_count] vertices that start as CSIM_STATIC */
     int fixed_count;
-    int aggregates;          /* groups of the coarse correction; 0: by size, see docs */
+    int aggregates;          /* groups of the coarse correction; 0: by size */
     bool self_collision;     /* default false: its surface passes through itself */
     csim_real self_distance; /* parts nearer than this at rest never touch each other, m; 0 (default): 2 mean edges of
                                 the surface. Vertices that sank in deeper than half of it are left alone */
@@ -198,12 +202,12 @@ typedef struct csim_soft_def {
 } csim_soft_def;
 
 /* Where a link holds on. body all zero: the fixed point `point` of the world. Rigid bodies: the material point that is
-   at `point` (world) now. Particles: the particle. Solids: vertex `node`. Trees: the point of link
-   `node` that is at `point` now. */
+   at `point` (world) now. Particles: the particle. Solids, cloth, cables and reduced bodies: node `node`, as
+   csim_body_get_nodes counts. Trees: the point of link `node` that is at `point` now. */
 typedef struct csim_attachment {
     csim_body_id body;
-    csim_vec3 point;
-    int node;
+    csim_vec3 point; /* m, world axes */
+    int node;        /* default 0 */
 } csim_attachment;
 
 /* A spring along the line between two points. */
@@ -241,6 +245,7 @@ CSIM_API csim_pin_def csim_default_pin_def(void);
 
 /* ---- worlds ---------------------------------------------------------------------------------------------------- */
 
+/* All of it: bodies, links, the last contacts and the memory of a step. Opaque. */
 typedef struct csim_world csim_world;
 
 /* The three doors: ask for the size of a block, make a world inside it, or let the allocator provide. One layout
@@ -313,7 +318,7 @@ typedef struct csim_step_stats {
     int iterations;              /* largest over the islands */
     long total_iterations;       /* summed over the islands */
     int products;                /* summed */
-    int rejections, virtual_nodes;
+    int rejections, virtual_nodes; /* summed; see csim_outcome */
     csim_certificate certificate;                            /* worst over the islands */
     double virtual_slip;                                     /* m/s, see csim_outcome */
     double penetration;                                      /* max(0, -gap) after the step, from the geometry, m */
@@ -326,14 +331,14 @@ typedef struct csim_step_stats {
 /* Advances the world by h seconds (1e-7 .. 1). Allocates nothing. Either the whole step happens, or the status tells
    why not and the world is bit for bit as before (the stats excepted).
    A solve that misses its tolerance is CSIM_OK with stats.result and CSIM_FLAG_UNCERTIFIED, unless the definition says
-   otherwise. dynamics.md 1, COND paper eq. 4-16.
+   otherwise. COND paper eq. 4-9 and 11.
    Fails: CSIM_OUT_OF_RANGE and CSIM_NOT_FINITE (h), CSIM_CAPACITY, CSIM_NON_FINITE_RESULT, CSIM_UNCERTIFIED,
    CSIM_LOCKED (called from a filter), CSIM_BAD_PROBLEM (a mixing rule returned a negative number, or solver.solver
    does not take an island, a law or the integrator: docs/solvers.md). */
 CSIM_API csim_status csim_world_step(csim_world *world, csim_real h);
 /* Of the last step, also when it failed; all zero before the first. */
 CSIM_API csim_step_stats csim_world_stats(const csim_world *world);
-/* Changes a setting between steps; the same checks as at creation. */
+/* m/s^2. Changes a setting between steps; the same checks as at creation. */
 CSIM_API csim_status csim_world_set_gravity(csim_world *world, csim_vec3 gravity);
 /* May allocate on the heap; CSIM_CAPACITY when a fixed block has no room for what this solver needs. */
 CSIM_API csim_status csim_world_set_solver(csim_world *world, const csim_solver_params *params);
@@ -343,6 +348,7 @@ CSIM_API csim_status csim_world_set_integrator(csim_world *world, csim_integrato
 
 /* ---- contacts and events --------------------------------------------------------------------------------------- */
 
+/* No impulse; an impulse without slip; slip. */
 typedef enum csim_contact_state { CSIM_CONTACT_OPEN, CSIM_CONTACT_STICK, CSIM_CONTACT_SLIP } csim_contact_state;
 
 /* One contact point of the last step. n points from b to a. */
@@ -366,6 +372,7 @@ CSIM_API const uint64_t *csim_world_ended(const csim_world *world, int *count);
 
 /* ---- bodies ---------------------------------------------------------------------------------------------------- */
 
+/* What a body is; csim_create_... of each kind. The ground is CSIM_RIGID. */
 typedef enum csim_body_kind {
     CSIM_PARTICLE,
     CSIM_RIGID,
@@ -383,31 +390,33 @@ typedef enum csim_body_kind {
 CSIM_API int csim_world_body_count(const csim_world *world);
 /* Bodies in creation order as ids; out [capacity]; returns how many there are. */
 CSIM_API int csim_world_bodies(const csim_world *world, csim_body_id *out, int capacity);
-/* Particle, rigid body or solid. The ground is a rigid body. */
 CSIM_API csim_status csim_body_get_kind(const csim_world *world, csim_body_id id, csim_body_kind *kind);
-/* The pointer of the definition. */
 CSIM_API csim_status csim_body_get_motion(const csim_world *world, csim_body_id id, csim_motion *motion);
+/* The pointer of the definition. */
 CSIM_API csim_status csim_body_get_user_data(const csim_world *world, csim_body_id id, void **user_data);
-/* Pose of the body's axes (particles: position; solids: centre of mass, identity). */
+/* Pose of the body's axes. Trees: of the first link. Bodies of nodes (particles, solids, cloth, cables): centre of mass
+   and the identity. */
 CSIM_API csim_status csim_body_get_pose(const csim_world *world, csim_body_id id, csim_pose *pose);
-/* Puts a particle (position alone) or rigid body elsewhere; velocities stay. Solids: CSIM_WRONG_KIND. */
+/* Puts a particle (position alone), a rigid or reduced body, or a tree by its first link, elsewhere; velocities and
+   joints stay. Others: CSIM_WRONG_KIND. */
 CSIM_API csim_status csim_body_set_pose(csim_world *world, csim_body_id id, csim_pose pose);
-/* Velocity of the centre of mass and angular velocity (rigid; else 0; may be null), world axes. In midpoint worlds this
+/* Velocity of the centre of mass and angular velocity (may be null; 0 for bodies of nodes), world axes. Trees: of the
+   first link and its origin. In midpoint worlds this
    is the representative velocity of the last step; csim_body_get_end_velocity gives v_{k+1}, which may ring. */
 CSIM_API csim_status csim_body_get_velocity(const csim_world *world, csim_body_id id, csim_vec3 *linear,
                                             csim_vec3 *angular);
 CSIM_API csim_status csim_body_get_end_velocity(const csim_world *world, csim_body_id id, csim_vec3 *linear,
                                                 csim_vec3 *angular);
-/* Sets both; for kinematic bodies the velocity they keep. Solids: every node gets the rigid motion. Static bodies:
-   CSIM_WRONG_KIND. */
+/* Sets both; for kinematic bodies the velocity they keep. Bodies of nodes: every node gets the rigid motion. Static
+   bodies, trees whose first link does not float and anchored reduced bodies: CSIM_WRONG_KIND. */
 CSIM_API csim_status csim_body_set_velocity(csim_world *world, csim_body_id id, csim_vec3 linear, csim_vec3 angular);
-/* Force [N] through the centre of mass and torque [N m] for the next step only; world axes; adds up. Solids: spread by
-   mass, torque must be 0. */
+/* Force [N] through the centre of mass and torque [N m] for the next step only; world axes; adds up. Trees: through the
+   origin of the first link. Bodies of nodes: spread by mass; torque must be 0, else CSIM_WRONG_KIND. */
 CSIM_API csim_status csim_body_add_force(csim_world *world, csim_body_id id, csim_vec3 force, csim_vec3 torque);
-/* Mass, centre and inertia in body axes; particles and solids: the mass alone, the rest 0. */
+/* Mass, centre and inertia in body axes; all but rigid bodies: the mass alone (reduced: and centre), the rest 0. */
 CSIM_API csim_status csim_body_get_mass(const csim_world *world, csim_body_id id, csim_mass *mass);
-/* CSIM_STATIC also stops it. Solids: all nodes. CSIM_OUT_OF_RANGE: a half-space that is to move, a rigid body without
-   mass or inertia that is to be dynamic. */
+/* CSIM_STATIC also stops it. Bodies of nodes: all of them. CSIM_OUT_OF_RANGE: a half-space that is to move, a rigid
+   body without mass or inertia that is to be dynamic. */
 CSIM_API csim_status csim_body_set_motion(csim_world *world, csim_body_id id, csim_motion motion);
 /* From the next step on; >= 0. */
 CSIM_API csim_status csim_body_set_friction(csim_world *world, csim_body_id id, csim_real friction);
@@ -417,7 +426,8 @@ CSIM_API int csim_body_shape_count(const csim_world *world, csim_body_id id);
 CSIM_API csim_status csim_body_shape(const csim_world *world, csim_body_id id, int shape,
                                      const csim_geometry **geometry, const csim_hull_data **hull);
 
-/* Nodes of a solid in the order of its mesh (a particle has one). */
+/* Nodes of a solid or cloth in the order of its mesh, of a cable in a row, of a reduced body as csim_modes_view.vertex;
+   a particle has one, the others none. */
 CSIM_API int csim_body_node_count(const csim_world *world, csim_body_id id);
 /* Positions or (reported) velocities into out[node * stride + 0..2]; stride >= 3, counted in csim_real. */
 CSIM_API csim_status csim_body_get_nodes(const csim_world *world, csim_body_id id, csim_real *out, int stride);
@@ -436,14 +446,16 @@ CSIM_API csim_status csim_body_add_node_force(csim_world *world, csim_body_id id
    -1e15..1e15 Pa. */
 CSIM_API csim_status csim_soft_set_activation(csim_world *world, csim_body_id id, const int *tets, int count,
                                               const csim_activation *activation);
-/* Boundary triangles of a solid in mesh numbering, outward; world's memory, [3 count]. */
+/* Triangles of the surface of a solid (outward), of cloth or of a reduced body, in numbers of its nodes; world's
+   memory, [3 count]. Others have none: count 0. */
 CSIM_API csim_status csim_body_surface(const csim_world *world, csim_body_id id, const int **triangles, int *count);
 
 /* ---- whole-world measures -------------------------------------------------------------------------------------- */
 
+/* Of all bodies together, world axes. */
 typedef struct csim_totals {
     double mass, kinetic, gravity, elastic;  /* kg, J; free bodies; kinetic energy of the end velocity */
-    double momentum[3], angular_momentum[3]; /* about the origin */
+    double momentum[3], angular_momentum[3]; /* N s; N m s, about the origin */
 } csim_totals;
 /* Of the state as it is now; static and kinematic bodies and nodes are left out. Costs a pass over the world. */
 CSIM_API csim_totals csim_world_totals(const csim_world *world);
