@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 3ed2aa84088862c4
+   Hash of the parts: 01b848ace7ee5334
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1369,7 +1369,8 @@ CSIM_API const char *csim_last_error(const csim_world *world);
 
 /* ---- creating and destroying ----------------------------------------------------------------------------------- */
 
-/* Each copies the definition, checks every field and either adds the body or changes nothing.
+/* Each copies the definition, checks every field and either adds the body or changes nothing. Masses and inertias of
+   what may move, of every node and element, must lie above 1e-200 and below 1e200 (1e-30 and 1e30 in float) kg, kg m^2.
    Fails: CSIM_DEF_NOT_INITIALISED, CSIM_OUT_OF_RANGE, CSIM_NOT_FINITE, CSIM_NULL_ARGUMENT, CSIM_BAD_MESH,
    CSIM_OUT_OF_MEMORY (heap), CSIM_CAPACITY (block), CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_LOCKED. */
 CSIM_API csim_status csim_create_particle(csim_world *world, const csim_particle_def *def, csim_body_id *id);
@@ -2266,11 +2267,15 @@ CSIM_API void csim_urdf_free(csim_urdf *robot);
 #ifdef CONDSIM_FLOAT
 #define CSIMI_EPS CSIM_R(1.1920929e-7)
 #define CSIMI_TINY CSIM_R(1e-30)
+#define CSIMI_TINY_WORD "1e-30"
 #define CSIMI_HUGE CSIM_R(1e30)
+#define CSIMI_HUGE_WORD "1e30"
 #else
 #define CSIMI_EPS CSIM_R(2.220446049250313e-16)
 #define CSIMI_TINY CSIM_R(1e-200)
+#define CSIMI_TINY_WORD "1e-200"
 #define CSIMI_HUGE CSIM_R(1e200)
+#define CSIMI_HUGE_WORD "1e200"
 #endif
 #define CSIMI_PI CSIM_R(3.14159265358979323846)
 
@@ -2278,6 +2283,9 @@ CSIM_INLINE csim_real csimi_min(csim_real a, csim_real b) { return a < b ? a : b
 CSIM_INLINE csim_real csimi_max(csim_real a, csim_real b) { return a > b ? a : b; }
 CSIM_INLINE csim_real csimi_clamp(csim_real x, csim_real lo, csim_real hi) { return x < lo ? lo : x > hi ? hi : x; }
 CSIM_INLINE csim_real csimi_abs(csim_real x) { return x < 0 ? -x : x; }
+/* Masses and inertias that a body may have: what multiplies and divides by them stays within csim_real. */
+#define CSIMI_MASSES "above " CSIMI_TINY_WORD ", below " CSIMI_HUGE_WORD
+CSIM_INLINE bool csimi_weighs(double mass) { return mass > (double)CSIMI_TINY && mass < (double)CSIMI_HUGE; }
 CSIM_INLINE int csimi_imin(int a, int b) { return a < b ? a : b; }
 CSIM_INLINE int csimi_imax(int a, int b) { return a > b ? a : b; }
 
@@ -4407,6 +4415,8 @@ CSIMI_FN csim_status csimi_check_mesh_choices(csim_world *w, const char *functio
 CSIMI_FN void csimi_finish_create(csim_world *w, int slot, csim_body_id *id);
 /* sum += part, both in the same axes, both with mass. */
 CSIMI_FN void csimi_add_mass(csim_mass *sum, const csim_mass *part);
+/* Whether a body of this mass and inertia [9] may move freely. */
+CSIMI_FN bool csimi_rigid_weighs(csim_real mass, const csim_real *inertia);
 /* Mass, centre and inertia of a rigid definition; static bodies may have none. */
 CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn, csim_mass *mass, csim_error *error);
 /* Takes a link slot; item is its place in the array of its kind. */
@@ -10079,7 +10089,7 @@ CSIM_API csim_status csim_shape_mass(const csim_shape *shape, csim_real density,
     csimi_matmulT(turned, R.m, local);
     for (k = 0; k < 9; ++k) mass->inertia.m[k] = (local[k] + local[3 * (k % 3) + k / 3]) / 2; /* equal to the bit */
     smallest = csimi_min(mass->mass, csimi_min(local[0], csimi_min(local[4], local[8])));
-    if (smallest > 0 && csimi_finite(mass->mass) && csimi_all_finite(local, 9)) return CSIM_OK;
+    if (smallest > 0 && csimi_weighs(m) && csimi_all_finite(local, 9)) return CSIM_OK;
     return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "density", true, (double)density,
                       "mass and inertia within the range of csim_real");
 }
@@ -24236,7 +24246,8 @@ CSIM_API csim_status csim_create_particle(csim_world *w, const csim_particle_def
     static const csimi_field fields[] = {
         CSIMI_ANY3(csim_particle_def, position),
         CSIMI_ANY3(csim_particle_def, velocity),
-        CSIMI_POSITIVE(csim_particle_def, mass),
+        {"mass", offsetof(csim_particle_def, mass), (double)CSIMI_TINY, 1e15, true, false,
+         "above " CSIMI_TINY_WORD ", at most 1e15"},
         CSIMI_AT_LEAST_0(csim_particle_def, radius),
         CSIMI_AT_LEAST_0(csim_particle_def, damping),
     };
@@ -24295,6 +24306,11 @@ CSIMI_FN void csimi_add_mass(csim_mass *sum, const csim_mass *part) {
     sum->centre = centre;
 }
 
+CSIMI_FN bool csimi_rigid_weighs(csim_real mass, const csim_real *I) {
+    return csimi_weighs((double)mass) && csimi_weighs((double)I[0]) && csimi_weighs((double)I[4]) &&
+           csimi_weighs((double)I[8]);
+}
+
 /* Mass, centre and inertia of a rigid definition; false fields keep zero for bodies that never move freely. */
 CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn, csim_mass *mass, csim_error *error) {
     csim_real given = 0;
@@ -24316,6 +24332,8 @@ CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn,
         for (k = 0; k < 9; k++) mass->inertia.m[k] *= scale;
     }
     if (def->mass > 0) mass->mass = def->mass;
+    if (mass->mass > 0 && !csimi_weighs((double)mass->mass))
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "mass", true, (double)mass->mass, CSIMI_MASSES);
     if (given > 0) {
         csim_real eigenvalue[3], V[9];
         for (k = 0; k < 3; k++) {
@@ -24324,9 +24342,9 @@ CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn,
                 return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia", true, (double)(a - b), "a symmetric matrix");
         }
         csimi_eigen_sym3(def->inertia.m, eigenvalue, V);
-        if (!(eigenvalue[0] > 0))
+        if (!csimi_weighs((double)eigenvalue[0]))
             return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia (smallest eigenvalue)", true,
-                              (double)eigenvalue[0], "above 0");
+                              (double)eigenvalue[0], CSIMI_MASSES);
         mass->inertia = def->inertia;
         mass->centre = def->centre;
     }
@@ -24336,6 +24354,8 @@ CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn,
                               "above 0, or shapes to take it from");
         if (!(mass->inertia.m[0] > 0))
             return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia", true, 0, "given, or shapes to take it from");
+        if (!csimi_rigid_weighs(mass->mass, mass->inertia.m))
+            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia", true, (double)mass->inertia.m[0], CSIMI_MASSES);
     }
     return CSIM_OK;
 }
@@ -24617,6 +24637,12 @@ static csim_status csimi_study_mesh(csim_world *w, const csim_soft_def *def, csi
     if (bad >= 0)
         return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "tets: index of an inverted or flat tet", true, (double)bad,
                           "no inverted or flat tets");
+    for (i = 0; i < nt; i++)
+        if (!csimi_weighs((double)m->density[i] * (double)s->state.tet_volume[s->count.tets + i] / 4))
+            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn,
+                              def->tet_density ? "tet_density: a quarter of the mass of a tet"
+                                               : "density: a quarter of the mass of a tet",
+                              true, (double)(m->density[i] * s->state.tet_volume[s->count.tets + i] / 4), CSIMI_MASSES);
     for (i = 0; i < nv; i++)
         if (!(m->mass[i] > 0))
             return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "vertices: isolated vertex", true, (double)i,
@@ -25100,6 +25126,8 @@ static csim_vec3 csimi_cable_point(const csim_cable_def *d, int i) {
 }
 
 static csim_status csimi_cable_shape(csim_world *w, const csim_cable_def *d, const char *fn) {
+    const double r2 = (double)d->radius * (double)d->radius;
+    double mass;
     int i, least = d->closed ? 3 : 2, nodes = csimi_cable_nodes(d), edges = csimi_cable_edges(d);
     for (i = 0; d->points && i < 3 * nodes; i++)
         if (!csimi_finite(d->points[i]) || csimi_abs(d->points[i]) > CSIM_R(1e9))
@@ -25114,9 +25142,10 @@ static csim_status csimi_cable_shape(csim_world *w, const csim_cable_def *d, con
         if (!(length > 64 * CSIMI_EPS * size) || !(length > CSIM_R(1e-9)))
             return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "points: zero-length edge", true, (double)i,
                               "neighbouring points apart");
-        if (!(d->density * d->radius * d->radius * d->radius * d->radius * length > CSIMI_TINY))
+        mass = (double)d->density * r2 * (double)length;
+        if (!csimi_weighs(mass) || !csimi_weighs(mass * r2)) /* to factors of pi, strain and a quarter */
             return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "radius", true, (double)d->radius,
-                              "large enough that an edge has mass and inertia");
+                              "such that mass and inertia of an edge are " CSIMI_MASSES);
         if (d->frames) {
             csim_quat q = csimi_load_quat(d->frames + 4 * (size_t)i);
             csim_real norm = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
@@ -26629,7 +26658,11 @@ static csim_status csimi_study_triangles(csim_world *w, const csim_cloth_def *de
             return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "triangles: index of a flat triangle", true, (double)i,
                               "no flat triangles");
         s->state.membrane_data[4 * (s->count.membranes + i)] = area * def->thickness;
-        for (k = 0; k < 3; k++) m->mass[t[k]] += area * def->thickness * def->density / 3;
+        area *= def->thickness * def->density / 3;
+        if (!csimi_weighs((double)area))
+            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "density: a third of the mass of a triangle", true,
+                              (double)area, CSIMI_MASSES);
+        for (k = 0; k < 3; k++) m->mass[t[k]] += area;
     }
     for (i = 0; i < nv; i++)
         if (!(m->mass[i] > 0))
@@ -27074,7 +27107,8 @@ static bool csimi_tree_has_mass(csimi_store *s, int t) {
     for (i = 0; i < n * n; i++) H[i] = (double)M[i];
     if (n > 0 && !csimi_cholesky((int)n, H)) return false;
     for (i = 0; i < n; i++) /* pivots: inertia of a joint with those below it free */
-        if (!(H[i * n + i] > 1e2 * (double)CSIMI_EPS * (double)M[i * n + i])) return false;
+        if (!csimi_weighs(H[i * n + i]) || !(H[i * n + i] > 1e2 * (double)CSIMI_EPS * (double)M[i * n + i]))
+            return false;
     return true;
 }
 
@@ -27678,12 +27712,20 @@ static csim_status csimi_check_reduced(csim_world *w, const csim_reduced_def *d)
         CSIMI_AT_LEAST_0(csim_reduced_def, mass_damping),
         CSIMI_AT_LEAST_0(csim_reduced_def, stiffness_damping),
     };
+    const double *moments;
     csim_status s;
+    int k;
     if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_reduced_def()", d->guard)) != 0) return s;
     if (!d->modes) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "modes", false, 0, "not null");
     if (d->modes->magic != CSIMI_MODES_MAGIC || d->modes->version != CSIMI_MODES_VERSION)
         return csimi_fail(&w->error, CSIM_BAD_SNAPSHOT, fn, "modes", false, 0,
                           "made by csim_create_modes or csim_open_modes");
+    if (!csimi_weighs(d->modes->mass))
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "mass of the modes", true, d->modes->mass, CSIMI_MASSES);
+    for (moments = csim_modes_arrays(d->modes).moments, k = 0; k < 12; k += 4) /* inertia: two of them */
+        if (!d->modes->anchored && !csimi_weighs(moments[k] + moments[(k + 4) % 12]))
+            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "inertia of the modes", true,
+                              moments[k] + moments[(k + 4) % 12], CSIMI_MASSES);
     if ((s = csimi_check_pose(&w->error, fn, "pose", d->pose)) != 0) return s;
     if ((s = csimi_check_vec(&w->error, fn, "velocity", d->velocity)) != 0) return s;
     if ((s = csimi_check_vec(&w->error, fn, "angular_velocity", d->angular_velocity)) != 0) return s;
@@ -30878,15 +30920,14 @@ CSIM_API csim_status csim_body_get_user_data(const csim_world *w, csim_body_id i
 
 /* Mass-weighted mean of a 3-vector over the nodes of a body. */
 static csim_vec3 csimi_node_mean(const csimi_store *s, const csimi_body *b, const csim_real *a) {
-    csim_vec3 sum = csim_v3(0, 0, 0), plain = sum;
+    csim_vec3 sum = csim_v3(0, 0, 0);
     csim_real mass = 0;
     int i;
     for (i = b->first_node; i < b->first_node + b->node_count; i++) {
         sum = csim_madd(sum, s->state.node_mass[i], csimi_load3(a + 3 * i));
-        plain = csim_add(plain, csimi_load3(a + 3 * i));
         mass += s->state.node_mass[i];
     }
-    return mass > CSIMI_TINY ? csim_scale(1 / mass, sum) : csim_scale(1 / (csim_real)b->node_count, plain);
+    return csim_scale(1 / mass, sum); /* no body is made without mass */
 }
 
 CSIM_API csim_status csim_body_get_pose(const csim_world *w, csim_body_id id, csim_pose *pose) {
@@ -31052,9 +31093,10 @@ CSIM_API csim_status csim_body_set_motion(csim_world *w, csim_body_id id, csim_m
             if (motion != CSIM_STATIC && csimi_only_static(s->shape[b->first_shape + i].kind))
                 return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, "csim_body_set_motion", "motion", true, (double)motion,
                                   "CSIM_STATIC for a body with a half-space or heights");
-        if (motion == CSIM_DYNAMIC && (!(s->state.rigid_mass[b->rigid] > 0) || !(s->state.inertia[9 * b->rigid] > 0)))
+        if (motion == CSIM_DYNAMIC &&
+            !csimi_rigid_weighs(s->state.rigid_mass[b->rigid], s->state.inertia + 9 * b->rigid))
             return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, "csim_body_set_motion", "motion", true, (double)motion,
-                              "dynamic only with mass and inertia");
+                              "dynamic only with mass and inertia " CSIMI_MASSES);
         s->state.rigid_mode[b->rigid] = csimi_mode_of(motion);
         for (k = 0; motion == CSIM_STATIC && k < 6; k++)
             s->state.velocity[6 * b->rigid + k] = s->rigid_rep[6 * b->rigid + k] = 0;
@@ -34018,8 +34060,11 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_MEMSET
 #undef CSIMI_EPS
 #undef CSIMI_TINY
+#undef CSIMI_TINY_WORD
 #undef CSIMI_HUGE
+#undef CSIMI_HUGE_WORD
 #undef CSIMI_PI
+#undef CSIMI_MASSES
 #undef CSIMI_PUSH
 #undef CSIMI_FNV_START
 #undef CSIMI_CHUNK

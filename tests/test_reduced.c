@@ -1002,6 +1002,7 @@ TEST(definitions_of_bodies_are_checked_field_by_field) {
     csim_world_def wd = csim_default_world_def();
     csim_reduced_def good = csim_default_reduced_def(), d;
     csim_real q[4] = {0};
+    double mass, moments[9];
     csim_body_id id;
     int k;
     grid(2, 1, 1, 0.2, 0.1, 0.1);
@@ -1031,6 +1032,14 @@ TEST(definitions_of_bodies_are_checked_field_by_field) {
     BAD(d.mass_damping = -1, CSIM_OUT_OF_RANGE, "mass_damping");
     BAD(d.stiffness_damping = -1, CSIM_OUT_OF_RANGE, "stiffness_damping");
     BAD(d.surface.friction = -1, CSIM_OUT_OF_RANGE, "friction");
+    mass = m->mass;
+    m->mass = (double)CSIMI_TINY / 8; /* a model made in double, too light for this build */
+    BAD(, CSIM_OUT_OF_RANGE, "mass of the modes");
+    m->mass = mass;
+    memcpy(moments, csim_modes_arrays(m).moments, sizeof moments);
+    for (k = 0; k < 9; k++) ((double *)(uintptr_t)csim_modes_arrays(m).moments)[k] *= (double)CSIMI_TINY;
+    BAD(, CSIM_OUT_OF_RANGE, "inertia of the modes");
+    memcpy((void *)(uintptr_t)csim_modes_arrays(m).moments, moments, sizeof moments);
 #undef BAD
     STATUS(csim_create_reduced(w, &good, &id), CSIM_OK);
     STATUS(csim_reduced_set_state(w, id, q, NULL), CSIM_NOT_FINITE);

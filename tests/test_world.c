@@ -282,6 +282,7 @@ TEST(every_field_of_a_particle_is_checked) {
     BAD_VEC(csim_create_particle, position);
     BAD_VEC(csim_create_particle, velocity);
     BAD_REAL(csim_create_particle, mass, 0, CSIM_R(1e20));
+    BAD(csim_create_particle, mass, CSIMI_TINY / 8, CSIM_OUT_OF_RANGE, "mass"); /* above 0, but 1 / m^2 is not finite */
     BAD_REAL(csim_create_particle, radius, -1, CSIM_R(1e20));
     BAD_REAL(csim_create_particle, damping, -1, CSIM_R(1e20));
     BAD(csim_create_particle, motion, (csim_motion)7, CSIM_OUT_OF_RANGE, "motion");
@@ -293,6 +294,7 @@ TEST(every_field_of_a_rigid_body_is_checked) {
     csim_world *w = world_of_defaults();
     csim_rigid_def good = csim_default_rigid_def(), def;
     csim_shape shape = csim_box(csim_v3(1, 1, 1)), bad_shape = csim_box(csim_v3(1, 0, 1));
+    csim_shape thin = csim_box(csim_v3(CSIM_R(1e-3), CSIM_R(1e-3), CSIM_R(1e-3)));
     csim_body_id id;
     csim_real not_a_number = make_nan(), infinite = make_infinity();
     uint64_t hash;
@@ -309,11 +311,19 @@ TEST(every_field_of_a_rigid_body_is_checked) {
     BAD_VEC(csim_create_rigid, angular_velocity);
     BAD_REAL(csim_create_rigid, density, 0, CSIM_R(1e20));
     BAD_REAL(csim_create_rigid, mass, -1, CSIM_R(1e20));
+    BAD(csim_create_rigid, mass, CSIMI_TINY / 8, CSIM_OUT_OF_RANGE, "mass");
+    BAD(csim_create_rigid, density, CSIMI_TINY / 64, CSIM_OUT_OF_RANGE, "mass");
     BAD_VEC(csim_create_rigid, centre);
     BAD_REAL(csim_create_rigid, linear_damping, -1, CSIM_R(1e20));
     BAD_REAL(csim_create_rigid, angular_damping, -1, CSIM_R(1e20));
     BAD(csim_create_rigid, inertia.m[1], 1, CSIM_OUT_OF_RANGE, "inertia");
     BAD(csim_create_rigid, inertia.m[0], -1, CSIM_OUT_OF_RANGE, "inertia");
+    good.mass = CSIMI_TINY * 8;
+    BAD(csim_create_rigid, shapes, &thin, CSIM_OUT_OF_RANGE, "inertia"); /* a mass, but its inertia vanishes */
+    good.mass = 0;
+    good.inertia.m[0] = good.inertia.m[4] = 1;
+    BAD(csim_create_rigid, inertia.m[8], CSIMI_TINY / 8, CSIM_OUT_OF_RANGE, "inertia");
+    good.inertia.m[0] = good.inertia.m[4] = 0;
     for (i = 0; i < 9; i++) {
         def = good;
         def.inertia.m[i] = not_a_number;
@@ -328,6 +338,12 @@ TEST(every_field_of_a_rigid_body_is_checked) {
     BAD_SURFACE(csim_create_rigid);
     bad_shape = csim_half_space(csim_v3(0, 0, 0), csim_v3(0, 0, 1));
     BAD(csim_create_rigid, shapes, &bad_shape, CSIM_OUT_OF_RANGE, "half-space");
+    def = good; /* static it needs no inertia, freed it would */
+    def.motion = CSIM_STATIC;
+    def.mass = CSIMI_TINY * 8;
+    def.shapes = &thin;
+    STATUS(csim_create_rigid(w, &def, &id), CSIM_OK);
+    STATUS(csim_body_set_motion(w, id, CSIM_DYNAMIC), CSIM_OUT_OF_RANGE);
     GOOD(csim_create_rigid, 90);
 }
 
@@ -351,6 +367,7 @@ TEST(every_field_of_a_solid_is_checked) {
     BAD_REAL(csim_create_soft, young, 0, CSIM_R(1e20));
     BAD_REAL(csim_create_soft, poisson, CSIM_R(-1), CSIM_R(0.5));
     BAD_REAL(csim_create_soft, density, CSIM_R(-1000), CSIM_R(1e20));
+    BAD(csim_create_soft, density, CSIMI_TINY / 8, CSIM_OUT_OF_RANGE, "density: a quarter of the mass");
     BAD_REAL(csim_create_soft, mass_damping, -1, CSIM_R(1e20));
     BAD_REAL(csim_create_soft, stiffness_damping, -1, CSIM_R(1e20));
     BAD(csim_create_soft, vertex_count, 0, CSIM_BAD_MESH, "vertex_count");
@@ -376,6 +393,8 @@ TEST(every_field_of_a_solid_is_checked) {
     one_bad[0] = 0;
     BAD(csim_create_soft, tet_young, one_bad, CSIM_OUT_OF_RANGE, "tet_young");
     BAD(csim_create_soft, tet_density, one_bad, CSIM_OUT_OF_RANGE, "tet_density");
+    one_bad[0] = CSIMI_TINY / 8;
+    BAD(csim_create_soft, tet_density, one_bad, CSIM_OUT_OF_RANGE, "tet_density: a quarter of the mass");
     one_bad[0] = CSIM_R(0.5);
     BAD(csim_create_soft, tet_poisson, one_bad, CSIM_OUT_OF_RANGE, "tet_poisson");
     GOOD(csim_create_soft, 90);
@@ -415,6 +434,8 @@ TEST(every_field_of_cloth_is_checked) {
     BAD_REAL(csim_create_cloth, poisson, CSIM_R(-1), CSIM_R(0.5));
     BAD_REAL(csim_create_cloth, thickness, 0, CSIM_R(1e20));
     BAD_REAL(csim_create_cloth, density, CSIM_R(-1000), CSIM_R(1e20));
+    BAD(csim_create_cloth, density, CSIMI_TINY, CSIM_OUT_OF_RANGE, "density: a third of the mass");
+    BAD(csim_create_cloth, thickness, CSIMI_TINY / 1024, CSIM_OUT_OF_RANGE, "density: a third of the mass");
     BAD_REAL(csim_create_cloth, bending, CSIM_R(-1e20), CSIM_R(1e20));
     BAD_REAL(csim_create_cloth, mass_damping, -1, CSIM_R(1e20));
     BAD_REAL(csim_create_cloth, stiffness_damping, -1, CSIM_R(1e20));
@@ -591,6 +612,7 @@ TEST(every_field_of_a_tree_is_checked) {
     BAD_LINK_REAL(rate, CSIM_R(-1e12), CSIM_R(1e12));
     BAD_LINK_REAL(density, 0, CSIM_R(1e20));
     BAD_LINK_REAL(mass, -1, CSIM_R(1e20));
+    BAD_LINK(1, mass, CSIMI_TINY / 8, CSIM_OUT_OF_RANGE, "mass");
     BAD_LINK(1, inertia.m[0], not_a_number, CSIM_NOT_FINITE, "inertia");
     BAD_LINK(2, inertia.m[0], infinite, CSIM_NOT_FINITE, "inertia");
     BAD_LINK(1, inertia.m[0], -1, CSIM_OUT_OF_RANGE, "inertia");
@@ -638,6 +660,7 @@ TEST(every_field_of_a_cable_is_checked) {
     BAD_REAL(csim_create_cable, radius, 0, CSIM_R(1e20));
     BAD(csim_create_cable, radius, CSIMI_TINY, CSIM_OUT_OF_RANGE, "radius"); /* no mass, no inertia */
     BAD_REAL(csim_create_cable, density, 0, CSIM_R(1e20));
+    BAD(csim_create_cable, density, CSIMI_TINY, CSIM_OUT_OF_RANGE, "radius");
     BAD_REAL(csim_create_cable, young, 0, CSIM_R(1e20));
     BAD_REAL(csim_create_cable, poisson, -1, CSIM_R(0.6));
     BAD_REAL(csim_create_cable, stretch_stiffness, 0, CSIM_R(1e20));

@@ -77,11 +77,15 @@
 #ifdef CONDSIM_FLOAT
 #define CSIMI_EPS CSIM_R(1.1920929e-7)
 #define CSIMI_TINY CSIM_R(1e-30)
+#define CSIMI_TINY_WORD "1e-30"
 #define CSIMI_HUGE CSIM_R(1e30)
+#define CSIMI_HUGE_WORD "1e30"
 #else
 #define CSIMI_EPS CSIM_R(2.220446049250313e-16)
 #define CSIMI_TINY CSIM_R(1e-200)
+#define CSIMI_TINY_WORD "1e-200"
 #define CSIMI_HUGE CSIM_R(1e200)
+#define CSIMI_HUGE_WORD "1e200"
 #endif
 #define CSIMI_PI CSIM_R(3.14159265358979323846)
 
@@ -89,6 +93,9 @@ CSIM_INLINE csim_real csimi_min(csim_real a, csim_real b) { return a < b ? a : b
 CSIM_INLINE csim_real csimi_max(csim_real a, csim_real b) { return a > b ? a : b; }
 CSIM_INLINE csim_real csimi_clamp(csim_real x, csim_real lo, csim_real hi) { return x < lo ? lo : x > hi ? hi : x; }
 CSIM_INLINE csim_real csimi_abs(csim_real x) { return x < 0 ? -x : x; }
+/* Masses and inertias that a body may have: what multiplies and divides by them stays within csim_real. */
+#define CSIMI_MASSES "above " CSIMI_TINY_WORD ", below " CSIMI_HUGE_WORD
+CSIM_INLINE bool csimi_weighs(double mass) { return mass > (double)CSIMI_TINY && mass < (double)CSIMI_HUGE; }
 CSIM_INLINE int csimi_imin(int a, int b) { return a < b ? a : b; }
 CSIM_INLINE int csimi_imax(int a, int b) { return a > b ? a : b; }
 

@@ -302,7 +302,7 @@ CSIM_API csim_status csim_shape_mass(const csim_shape *shape, csim_real density,
     csimi_matmulT(turned, R.m, local);
     for (k = 0; k < 9; ++k) mass->inertia.m[k] = (local[k] + local[3 * (k % 3) + k / 3]) / 2; /* equal to the bit */
     smallest = csimi_min(mass->mass, csimi_min(local[0], csimi_min(local[4], local[8])));
-    if (smallest > 0 && csimi_finite(mass->mass) && csimi_all_finite(local, 9)) return CSIM_OK;
+    if (smallest > 0 && csimi_weighs(m) && csimi_all_finite(local, 9)) return CSIM_OK;
     return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "density", true, (double)density,
                       "mass and inertia within the range of csim_real");
 }

@@ -111,7 +111,8 @@ CSIM_API csim_status csim_create_particle(csim_world *w, const csim_particle_def
     static const csimi_field fields[] = {
         CSIMI_ANY3(csim_particle_def, position),
         CSIMI_ANY3(csim_particle_def, velocity),
-        CSIMI_POSITIVE(csim_particle_def, mass),
+        {"mass", offsetof(csim_particle_def, mass), (double)CSIMI_TINY, 1e15, true, false,
+         "above " CSIMI_TINY_WORD ", at most 1e15"},
         CSIMI_AT_LEAST_0(csim_particle_def, radius),
         CSIMI_AT_LEAST_0(csim_particle_def, damping),
     };
@@ -170,6 +171,11 @@ CSIMI_FN void csimi_add_mass(csim_mass *sum, const csim_mass *part) {
     sum->centre = centre;
 }
 
+CSIMI_FN bool csimi_rigid_weighs(csim_real mass, const csim_real *I) {
+    return csimi_weighs((double)mass) && csimi_weighs((double)I[0]) && csimi_weighs((double)I[4]) &&
+           csimi_weighs((double)I[8]);
+}
+
 /* Mass, centre and inertia of a rigid definition; false fields keep zero for bodies that never move freely. */
 CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn, csim_mass *mass, csim_error *error) {
     csim_real given = 0;
@@ -191,6 +197,8 @@ CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn,
         for (k = 0; k < 9; k++) mass->inertia.m[k] *= scale;
     }
     if (def->mass > 0) mass->mass = def->mass;
+    if (mass->mass > 0 && !csimi_weighs((double)mass->mass))
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "mass", true, (double)mass->mass, CSIMI_MASSES);
     if (given > 0) {
         csim_real eigenvalue[3], V[9];
         for (k = 0; k < 3; k++) {
@@ -199,9 +207,9 @@ CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn,
                 return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia", true, (double)(a - b), "a symmetric matrix");
         }
         csimi_eigen_sym3(def->inertia.m, eigenvalue, V);
-        if (!(eigenvalue[0] > 0))
+        if (!csimi_weighs((double)eigenvalue[0]))
             return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia (smallest eigenvalue)", true,
-                              (double)eigenvalue[0], "above 0");
+                              (double)eigenvalue[0], CSIMI_MASSES);
         mass->inertia = def->inertia;
         mass->centre = def->centre;
     }
@@ -211,6 +219,8 @@ CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn,
                               "above 0, or shapes to take it from");
         if (!(mass->inertia.m[0] > 0))
             return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia", true, 0, "given, or shapes to take it from");
+        if (!csimi_rigid_weighs(mass->mass, mass->inertia.m))
+            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia", true, (double)mass->inertia.m[0], CSIMI_MASSES);
     }
     return CSIM_OK;
 }
@@ -492,6 +502,12 @@ static csim_status csimi_study_mesh(csim_world *w, const csim_soft_def *def, csi
     if (bad >= 0)
         return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "tets: index of an inverted or flat tet", true, (double)bad,
                           "no inverted or flat tets");
+    for (i = 0; i < nt; i++)
+        if (!csimi_weighs((double)m->density[i] * (double)s->state.tet_volume[s->count.tets + i] / 4))
+            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn,
+                              def->tet_density ? "tet_density: a quarter of the mass of a tet"
+                                               : "density: a quarter of the mass of a tet",
+                              true, (double)(m->density[i] * s->state.tet_volume[s->count.tets + i] / 4), CSIMI_MASSES);
     for (i = 0; i < nv; i++)
         if (!(m->mass[i] > 0))
             return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "vertices: isolated vertex", true, (double)i,

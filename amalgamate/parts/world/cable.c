@@ -43,6 +43,8 @@ static csim_vec3 csimi_cable_point(const csim_cable_def *d, int i) {
 }
 
 static csim_status csimi_cable_shape(csim_world *w, const csim_cable_def *d, const char *fn) {
+    const double r2 = (double)d->radius * (double)d->radius;
+    double mass;
     int i, least = d->closed ? 3 : 2, nodes = csimi_cable_nodes(d), edges = csimi_cable_edges(d);
     for (i = 0; d->points && i < 3 * nodes; i++)
         if (!csimi_finite(d->points[i]) || csimi_abs(d->points[i]) > CSIM_R(1e9))
@@ -57,9 +59,10 @@ static csim_status csimi_cable_shape(csim_world *w, const csim_cable_def *d, con
         if (!(length > 64 * CSIMI_EPS * size) || !(length > CSIM_R(1e-9)))
             return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "points: zero-length edge", true, (double)i,
                               "neighbouring points apart");
-        if (!(d->density * d->radius * d->radius * d->radius * d->radius * length > CSIMI_TINY))
+        mass = (double)d->density * r2 * (double)length;
+        if (!csimi_weighs(mass) || !csimi_weighs(mass * r2)) /* to factors of pi, strain and a quarter */
             return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "radius", true, (double)d->radius,
-                              "large enough that an edge has mass and inertia");
+                              "such that mass and inertia of an edge are " CSIMI_MASSES);
         if (d->frames) {
             csim_quat q = csimi_load_quat(d->frames + 4 * (size_t)i);
             csim_real norm = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;

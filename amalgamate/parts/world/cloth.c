@@ -116,7 +116,11 @@ static csim_status csimi_study_triangles(csim_world *w, const csim_cloth_def *de
             return csimi_fail(&w->error, CSIM_BAD_MESH, fn, "triangles: index of a flat triangle", true, (double)i,
                               "no flat triangles");
         s->state.membrane_data[4 * (s->count.membranes + i)] = area * def->thickness;
-        for (k = 0; k < 3; k++) m->mass[t[k]] += area * def->thickness * def->density / 3;
+        area *= def->thickness * def->density / 3;
+        if (!csimi_weighs((double)area))
+            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "density: a third of the mass of a triangle", true,
+                              (double)area, CSIMI_MASSES);
+        for (k = 0; k < 3; k++) m->mass[t[k]] += area;
     }
     for (i = 0; i < nv; i++)
         if (!(m->mass[i] > 0))

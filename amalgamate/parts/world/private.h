@@ -501,6 +501,8 @@ CSIMI_FN csim_status csimi_check_mesh_choices(csim_world *w, const char *functio
 CSIMI_FN void csimi_finish_create(csim_world *w, int slot, csim_body_id *id);
 /* sum += part, both in the same axes, both with mass. */
 CSIMI_FN void csimi_add_mass(csim_mass *sum, const csim_mass *part);
+/* Whether a body of this mass and inertia [9] may move freely. */
+CSIMI_FN bool csimi_rigid_weighs(csim_real mass, const csim_real *inertia);
 /* Mass, centre and inertia of a rigid definition; static bodies may have none. */
 CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn, csim_mass *mass, csim_error *error);
 /* Takes a link slot; item is its place in the array of its kind. */

@@ -56,15 +56,14 @@ CSIM_API csim_status csim_body_get_user_data(const csim_world *w, csim_body_id i
 
 /* Mass-weighted mean of a 3-vector over the nodes of a body. */
 static csim_vec3 csimi_node_mean(const csimi_store *s, const csimi_body *b, const csim_real *a) {
-    csim_vec3 sum = csim_v3(0, 0, 0), plain = sum;
+    csim_vec3 sum = csim_v3(0, 0, 0);
     csim_real mass = 0;
     int i;
     for (i = b->first_node; i < b->first_node + b->node_count; i++) {
         sum = csim_madd(sum, s->state.node_mass[i], csimi_load3(a + 3 * i));
-        plain = csim_add(plain, csimi_load3(a + 3 * i));
         mass += s->state.node_mass[i];
     }
-    return mass > CSIMI_TINY ? csim_scale(1 / mass, sum) : csim_scale(1 / (csim_real)b->node_count, plain);
+    return csim_scale(1 / mass, sum); /* no body is made without mass */
 }
 
 CSIM_API csim_status csim_body_get_pose(const csim_world *w, csim_body_id id, csim_pose *pose) {
@@ -230,9 +229,10 @@ CSIM_API csim_status csim_body_set_motion(csim_world *w, csim_body_id id, csim_m
             if (motion != CSIM_STATIC && csimi_only_static(s->shape[b->first_shape + i].kind))
                 return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, "csim_body_set_motion", "motion", true, (double)motion,
                                   "CSIM_STATIC for a body with a half-space or heights");
-        if (motion == CSIM_DYNAMIC && (!(s->state.rigid_mass[b->rigid] > 0) || !(s->state.inertia[9 * b->rigid] > 0)))
+        if (motion == CSIM_DYNAMIC &&
+            !csimi_rigid_weighs(s->state.rigid_mass[b->rigid], s->state.inertia + 9 * b->rigid))
             return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, "csim_body_set_motion", "motion", true, (double)motion,
-                              "dynamic only with mass and inertia");
+                              "dynamic only with mass and inertia " CSIMI_MASSES);
         s->state.rigid_mode[b->rigid] = csimi_mode_of(motion);
         for (k = 0; motion == CSIM_STATIC && k < 6; k++)
             s->state.velocity[6 * b->rigid + k] = s->rigid_rep[6 * b->rigid + k] = 0;

@@ -38,12 +38,20 @@ static csim_status csimi_check_reduced(csim_world *w, const csim_reduced_def *d)
         CSIMI_AT_LEAST_0(csim_reduced_def, mass_damping),
         CSIMI_AT_LEAST_0(csim_reduced_def, stiffness_damping),
     };
+    const double *moments;
     csim_status s;
+    int k;
     if ((s = csimi_check_guard(&w->error, fn, "made by csim_default_reduced_def()", d->guard)) != 0) return s;
     if (!d->modes) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "modes", false, 0, "not null");
     if (d->modes->magic != CSIMI_MODES_MAGIC || d->modes->version != CSIMI_MODES_VERSION)
         return csimi_fail(&w->error, CSIM_BAD_SNAPSHOT, fn, "modes", false, 0,
                           "made by csim_create_modes or csim_open_modes");
+    if (!csimi_weighs(d->modes->mass))
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "mass of the modes", true, d->modes->mass, CSIMI_MASSES);
+    for (moments = csim_modes_arrays(d->modes).moments, k = 0; k < 12; k += 4) /* inertia: two of them */
+        if (!d->modes->anchored && !csimi_weighs(moments[k] + moments[(k + 4) % 12]))
+            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "inertia of the modes", true,
+                              moments[k] + moments[(k + 4) % 12], CSIMI_MASSES);
     if ((s = csimi_check_pose(&w->error, fn, "pose", d->pose)) != 0) return s;
     if ((s = csimi_check_vec(&w->error, fn, "velocity", d->velocity)) != 0) return s;
     if ((s = csimi_check_vec(&w->error, fn, "angular_velocity", d->angular_velocity)) != 0) return s;

@@ -313,7 +313,8 @@ static bool csimi_tree_has_mass(csimi_store *s, int t) {
     for (i = 0; i < n * n; i++) H[i] = (double)M[i];
     if (n > 0 && !csimi_cholesky((int)n, H)) return false;
     for (i = 0; i < n; i++) /* pivots: inertia of a joint with those below it free */
-        if (!(H[i * n + i] > 1e2 * (double)CSIMI_EPS * (double)M[i * n + i])) return false;
+        if (!csimi_weighs(H[i * n + i]) || !(H[i * n + i] > 1e2 * (double)CSIMI_EPS * (double)M[i * n + i]))
+            return false;
     return true;
 }
 

@@ -273,7 +273,8 @@ CSIM_API const char *csim_last_error(const csim_world *world);
 
 /* ---- creating and destroying ----------------------------------------------------------------------------------- */
 
-/* Each copies the definition, checks every field and either adds the body or changes nothing.
+/* Each copies the definition, checks every field and either adds the body or changes nothing. Masses and inertias of
+   what may move, of every node and element, must lie above 1e-200 and below 1e200 (1e-30 and 1e30 in float) kg, kg m^2.
    Fails: CSIM_DEF_NOT_INITIALISED, CSIM_OUT_OF_RANGE, CSIM_NOT_FINITE, CSIM_NULL_ARGUMENT, CSIM_BAD_MESH,
    CSIM_OUT_OF_MEMORY (heap), CSIM_CAPACITY (block), CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_LOCKED. */
 CSIM_API csim_status csim_create_particle(csim_world *world, const csim_particle_def *def, csim_body_id *id);
