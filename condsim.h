@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 01b848ace7ee5334
+   Hash of the parts: dc125b54ed708817
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3716,8 +3716,7 @@ CSIMI_FN int csimi_factor_blocks_of(const csim_problem_size *size);
 /* Sum over the contacts and the bodies each acts on, of their blocks that no term of it names. */
 CSIMI_FN int csimi_bodies_reach_blocks(const csim_problem *problem);
 CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int factor_blocks);
-/* Finds the bodies of a problem that csimi_bodies_take takes and factors them. False when A is not positive definite.
- */
+/* Finds the bodies of a problem that csimi_bodies_take takes and factors them. False: A is not positive definite. */
 CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_problem *problem);
 /* x <- E'^-1 x and x <- E^-1 x, [3n]; one after the other: A^-1 x. */
 CSIMI_FN void csimi_bodies_whiten(const csimi_bodies *b, double *x);
@@ -5167,7 +5166,7 @@ CSIMI_FN csim_real csimi_log(csim_real argument) {
 /* ==== end math/elementary.c */
 
 /* ==== begin math/vec3.c ========================================================================================= */
-/* math/vec3 */
+/* math/vec3: what of vectors and quaternions is too long for a header. */
 
 /* The plain square loses numbers beyond the square root of the range: those take the scaled way. */
 CSIM_API csim_real csim_length(csim_vec3 a) {
@@ -5255,7 +5254,7 @@ CSIM_API csim_mat3 csim_quat_matrix(csim_quat q) {
 /* ==== end math/vec3.c */
 
 /* ==== begin math/decompose.c ==================================================================================== */
-/* math/decompose */
+/* math/decompose: products, inverse, eigenvalues, singular values and rotation part of 3x3 matrices. */
 
 CSIMI_FN void csimi_matmul(const csim_real *A, const csim_real *B, csim_real *C) {
     int i;
@@ -5537,7 +5536,7 @@ CSIMI_FN void csimi_frame(const csim_real *n, const csim_real *hint, csim_real *
 /* ==== end math/decompose.c */
 
 /* ==== begin sparse/pattern.c ==================================================================================== */
-/* sparse/pattern */
+/* sparse/pattern: compressed rows from a list of pairs of blocks. */
 
 CSIMI_FN size_t csimi_pattern_scratch(int n, int pair_count) { return 2 * ((size_t)n + (size_t)pair_count) + 1; }
 
@@ -5600,7 +5599,7 @@ CSIMI_FN int csimi_pattern_find(const csim_block_matrix *A, int i, int j) {
 /* ==== end sparse/pattern.c */
 
 /* ==== begin sparse/product.c ==================================================================================== */
-/* sparse/product */
+/* sparse/product: y = A x. */
 
 /* One block row, y = sum M_k x_k, is the hot loop of every solver. Each entry of y is gathered in three sums, one a
    column of the blocks, in every variant alike, so all give the same bits: with the vectors of gcc and clang four lanes
@@ -5704,7 +5703,7 @@ CSIMI_FN void csimi_product(const csim_block_matrix *A, const csim_real *x, csim
 /* ==== end sparse/product.c */
 
 /* ==== begin sparse/krylov.c ===================================================================================== */
-/* sparse/krylov */
+/* sparse/krylov: conjugate gradients with block Jacobi, and the largest eigenvalue of W A. */
 
 /* Inverses of the diagonal blocks, each positive definite by its leading minors; false when one is not. */
 static bool csimi_invert_diagonal(const csim_block_matrix *A, csim_real *inverse) {
@@ -5777,7 +5776,7 @@ CSIMI_FN csim_real csimi_power_sigma(const csim_block_matrix *A, const csim_real
 /* ==== end sparse/krylov.c */
 
 /* ==== begin sparse/dense.c ====================================================================================== */
-/* sparse/dense */
+/* sparse/dense: Cholesky and LU of small dense matrices, in double. */
 
 /* y -= a[0] U_0 + ... + a[3] U_3 over [0, count) for four rows U_k of stride m: one load and store of y for four rows,
    and no reduction, so that it vectorises as written. */
@@ -6363,7 +6362,7 @@ CSIMI_FN void csimi_chain_solve(const csimi_chain *c, int first, int last, doubl
 /* ==== end sparse/chain.c */
 
 /* ==== begin sparse/aggregate.c ================================================================================== */
-/* sparse/aggregate */
+/* sparse/aggregate: cuts a graph into pieces of like size: seeds far apart, then Voronoi cells around their centres. */
 
 #define CSIMI_FAR 0x7fffffff
 
@@ -6475,7 +6474,7 @@ CSIMI_FN int csimi_aggregate(int n, const int *row, const int *col, const csim_r
 /* ==== end sparse/aggregate.c */
 
 /* ==== begin model/particle.c ==================================================================================== */
-/* model/particle */
+/* model/particle: points with a mass: particles, vertices of solids and cloth, nodes of cables. */
 
 /* Lumped masses of particles and of the vertices of solids: inertia, weight, user forces, mass damping. */
 CSIMI_FN void csimi_point_assemble(const csimi_state *s, const csimi_step *step, csimi_system *system) {
@@ -6509,7 +6508,7 @@ CSIMI_FN void csimi_point_energy(const csimi_state *s, csimi_energy *energy) {
 /* ==== end model/particle.c */
 
 /* ==== begin model/rigid.c ======================================================================================= */
-/* model/rigid */
+/* model/rigid: rigid bodies and the gyroscopic change of their spin before a step. */
 
 CSIMI_FN void csimi_rigid_inertia_world(const csimi_state *s, int k, csim_real *I) {
     csim_mat3 R = csim_quat_matrix(csimi_load_quat(s->rotation + 4 * (size_t)k));
@@ -6868,7 +6867,7 @@ CSIMI_FN csim_real csimi_membrane_material(int material, const csim_real *s, csi
 /* ==== end model/material.c */
 
 /* ==== begin model/tet.c ========================================================================================= */
-/* model/tet */
+/* model/tet: linear tetrahedra: forces, tangents, energies, and the surface of a mesh of them. */
 
 /* ---- Co-rotational linear elasticity: Psi(F) = mu |F - R|^2 + lambda/2 tr(R'F - I)^2, R the rotation of F. */
 
@@ -8010,7 +8009,7 @@ CSIMI_FN void csimi_fold_rest(csimi_state *s, int t) {
 /* ==== end model/cloth.c */
 
 /* ==== begin model/spring.c ====================================================================================== */
-/* model/spring */
+/* model/spring: springs and dampers along the line between two places. */
 
 #define CSIMI_SPRING_SIDE 6 /* terms of both ends that have slots; with more the blocks are looked for */
 
@@ -9766,7 +9765,7 @@ CSIMI_FN int csimi_reduced_terms(const csimi_state *s, int count, const int *nod
 /* ==== end model/reduced.c */
 
 /* ==== begin model/table.c ======================================================================================= */
-/* model/table */
+/* model/table: the kinds of models in the order in which a step runs through them. */
 
 CSIMI_FN const csimi_model *csimi_model_table(void) {
     static const csimi_model table[CSIMI_MODEL_COUNT] = {
@@ -18602,8 +18601,7 @@ CSIMI_FN void csimi_stages_proximal(csimi_stages *s) {
    With a compliance e > 0 around a centre the impulse of every contact is a function of the velocity in closed form,
    lambda = Project(centre - u / e). In w = E v (bodies.c, A = E' E), counted from the start of the step, F(w) =
    J' (lambda(w) - centre) - w = 0 is an equation in w alone with the Jacobian I + J' (Project' / e) J. Its factors live
-   in the memory of Anderson's ring, idle meanwhile; where they do not fit, nothing happens and the sweeps go on alone.
- */
+   in the memory of Anderson's ring, idle meanwhile; where they do not fit, the sweeps go on alone. */
 
 #define CSIMI_NEWTON_ROUNDING 1e-8 /* of the first merit, a square */
 
@@ -20553,8 +20551,7 @@ static void csimi_pgs_friction(csimi_pgs_contact *c, const csim_contact *law, cs
     }
 }
 
-/* The convex law has no normal step of its own: one step onto the cone, no longer than the largest eigenvalue allows.
- */
+/* The convex law has no normal step of its own: one step onto the cone, no longer than the largest eigenvalue lets. */
 static void csimi_pgs_cone(csimi_pgs_contact *c, csim_real mu, csim_real alpha) {
     csim_real most = c->floor, x[3];
     int k;
@@ -22859,7 +22856,7 @@ CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_so
 /* ==== end solve/lift.c */
 
 /* ==== begin solve/reference.c =================================================================================== */
-/* solve/reference */
+/* solve/reference: sparse Cholesky of A and the Delassus matrix in full, a column a solve (CONDSIM_REFERENCE). */
 
 #ifdef CONDSIM_REFERENCE
 

@@ -1,4 +1,4 @@
-/* math/decompose */
+/* math/decompose: products, inverse, eigenvalues, singular values and rotation part of 3x3 matrices. */
 #include "private.h"
 
 CSIMI_FN void csimi_matmul(const csim_real *A, const csim_real *B, csim_real *C) {

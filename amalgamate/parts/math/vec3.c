@@ -1,4 +1,4 @@
-/* math/vec3 */
+/* math/vec3: what of vectors and quaternions is too long for a header. */
 #include "private.h"
 
 /* The plain square loses numbers beyond the square root of the range: those take the scaled way. */

@@ -1,4 +1,4 @@
-/* model/rigid */
+/* model/rigid: rigid bodies and the gyroscopic change of their spin before a step. */
 #include "private.h"
 
 CSIMI_FN void csimi_rigid_inertia_world(const csimi_state *s, int k, csim_real *I) {

@@ -1,4 +1,4 @@
-/* model/spring */
+/* model/spring: springs and dampers along the line between two places. */
 #include "private.h"
 
 #define CSIMI_SPRING_SIDE 6 /* terms of both ends that have slots; with more the blocks are looked for */

@@ -1,4 +1,4 @@
-/* model/table */
+/* model/table: the kinds of models in the order in which a step runs through them. */
 #include "private.h"
 
 CSIMI_FN const csimi_model *csimi_model_table(void) {

@@ -1,4 +1,4 @@
-/* model/tet */
+/* model/tet: linear tetrahedra: forces, tangents, energies, and the surface of a mesh of them. */
 #include "private.h"
 
 /* ---- Co-rotational linear elasticity: Psi(F) = mu |F - R|^2 + lambda/2 tr(R'F - I)^2, R the rotation of F. */

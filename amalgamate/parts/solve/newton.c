@@ -2,8 +2,7 @@
    With a compliance e > 0 around a centre the impulse of every contact is a function of the velocity in closed form,
    lambda = Project(centre - u / e). In w = E v (bodies.c, A = E' E), counted from the start of the step, F(w) =
    J' (lambda(w) - centre) - w = 0 is an equation in w alone with the Jacobian I + J' (Project' / e) J. Its factors live
-   in the memory of Anderson's ring, idle meanwhile; where they do not fit, nothing happens and the sweeps go on alone.
- */
+   in the memory of Anderson's ring, idle meanwhile; where they do not fit, the sweeps go on alone. */
 #include "private.h"
 
 #define CSIMI_NEWTON_ROUNDING 1e-8 /* of the first merit, a square */

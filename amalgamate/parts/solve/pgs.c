@@ -64,8 +64,7 @@ static void csimi_pgs_friction(csimi_pgs_contact *c, const csim_contact *law, cs
     }
 }
 
-/* The convex law has no normal step of its own: one step onto the cone, no longer than the largest eigenvalue allows.
- */
+/* The convex law has no normal step of its own: one step onto the cone, no longer than the largest eigenvalue lets. */
 static void csimi_pgs_cone(csimi_pgs_contact *c, csim_real mu, csim_real alpha) {
     csim_real most = c->floor, x[3];
     int k;

@@ -476,8 +476,7 @@ CSIMI_FN int csimi_factor_blocks_of(const csim_problem_size *size);
 /* Sum over the contacts and the bodies each acts on, of their blocks that no term of it names. */
 CSIMI_FN int csimi_bodies_reach_blocks(const csim_problem *problem);
 CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, int factor_blocks);
-/* Finds the bodies of a problem that csimi_bodies_take takes and factors them. False when A is not positive definite.
- */
+/* Finds the bodies of a problem that csimi_bodies_take takes and factors them. False: A is not positive definite. */
 CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_problem *problem);
 /* x <- E'^-1 x and x <- E^-1 x, [3n]; one after the other: A^-1 x. */
 CSIMI_FN void csimi_bodies_whiten(const csimi_bodies *b, double *x);

@@ -1,4 +1,4 @@
-/* solve/reference */
+/* solve/reference: sparse Cholesky of A and the Delassus matrix in full, a column a solve (CONDSIM_REFERENCE). */
 #include "private.h"
 #include "reference.h"
 

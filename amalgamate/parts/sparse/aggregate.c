@@ -1,4 +1,4 @@
-/* sparse/aggregate */
+/* sparse/aggregate: cuts a graph into pieces of like size: seeds far apart, then Voronoi cells around their centres. */
 #include "private.h"
 
 #define CSIMI_FAR 0x7fffffff

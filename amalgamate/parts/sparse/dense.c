@@ -1,4 +1,4 @@
-/* sparse/dense */
+/* sparse/dense: Cholesky and LU of small dense matrices, in double. */
 #include "private.h"
 
 /* y -= a[0] U_0 + ... + a[3] U_3 over [0, count) for four rows U_k of stride m: one load and store of y for four rows,

@@ -1,4 +1,4 @@
-/* sparse/krylov */
+/* sparse/krylov: conjugate gradients with block Jacobi, and the largest eigenvalue of W A. */
 #include "private.h"
 
 /* Inverses of the diagonal blocks, each positive definite by its leading minors; false when one is not. */

@@ -1,4 +1,4 @@
-/* sparse/pattern */
+/* sparse/pattern: compressed rows from a list of pairs of blocks. */
 #include "private.h"
 
 CSIMI_FN size_t csimi_pattern_scratch(int n, int pair_count) { return 2 * ((size_t)n + (size_t)pair_count) + 1; }

@@ -1,4 +1,4 @@
-/* sparse/product */
+/* sparse/product: y = A x. */
 #include "private.h"
 
 /* One block row, y = sum M_k x_k, is the hot loop of every solver. Each entry of y is gathered in three sums, one a
