@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: dc125b54ed708817
+   Hash of the parts: 095a559fb24da0a8
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -7794,7 +7794,8 @@ typedef struct csimi_cloth_job {
 } csimi_cloth_job;
 
 /* Adds scale (sigma h^2 + h beta) K to the block of local nodes (m, n) and its transpose to (n, m), the diagonal
-   symmetric to the bit, and sigma h^2 K v* to the right-hand side. */
+   symmetric to the bit, and sigma h^2 K v* to the right-hand side. Where three triangles meet, one node lies beyond two
+   edges: both blocks are on the diagonal. */
 static void csimi_cloth_block(const csimi_cloth_job *job, int t, int m, int n, csim_real scale, const csim_real *K) {
     const int *slot = job->s->membrane_slot + 36 * (size_t)t;
     csim_real *ab = job->system->A.val + 9 * (size_t)slot[6 * m + n];
@@ -7804,7 +7805,7 @@ static void csimi_cloth_block(const csimi_cloth_job *job, int t, int m, int n, c
     for (i = 0; i < 3; i++)
         for (j = 0; j < 3; j++)
             if (ab == ba)
-                ab[3 * i + j] += weight * ((K[3 * i + j] + K[3 * j + i]) / 2);
+                ab[3 * i + j] += weight * ((K[3 * i + j] + K[3 * j + i]) / (m == n ? 2 : 1));
             else {
                 ab[3 * i + j] += weight * K[3 * i + j];
                 ba[3 * j + i] += weight * K[3 * i + j];

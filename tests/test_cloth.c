@@ -180,32 +180,45 @@ TEST(cloth_tangent_is_symmetric_and_semidefinite) {
     }
 }
 
-/* At rest the angles have no second-order part and nothing is clamped: the tangent is the Hessian. */
+/* At rest the angles have no second-order part and nothing is clamped: the tangent is the Hessian. Of a sheet, and of a
+   pyramid without a floor, where two of the nodes beyond a triangle's edges are one. */
 TEST(cloth_tangent_at_rest_is_the_hessian) {
+    static const int pyramid[9] = {0, 1, 2, 0, 2, 3, 0, 3, 1};
     const double step = TOL(1e-5, 3e-3);
-    sheet s = make_sheet(2, 2, 2, 2, 0.2);
-    csim_cloth_def d = stiff_def(&s);
-    model m = make_model(&d);
-    double *K = (double *)malloc(sizeof(double) * (size_t)(m.n * m.n));
-    csim_real *up = (csim_real *)malloc(sizeof(csim_real) * (size_t)m.n);
-    int i, j;
-    assemble(&m);
-    dense(&m, K);
-    for (i = 0; i < m.n; i++) {
-        csim_real keep = m.s->x[i];
-        m.s->x[i] = keep + CSIM_R(step);
+    int kind;
+    for (kind = 0; kind < 2; kind++) {
+        sheet s = make_sheet(2, 2, 2, 2, 0.2);
+        csim_cloth_def d = stiff_def(&s);
+        const csim_real corner[12] = {0, 0, 1, -1, CSIM_R(-0.7), 0, 1, CSIM_R(-0.8), 0, 0, 1, CSIM_R(-0.1)};
+        model m;
+        double *K;
+        csim_real *up;
+        int i, j;
+        if (kind) {
+            d.vertices = corner, d.vertex_count = 4;
+            d.triangles = pyramid, d.triangle_count = 3;
+        }
+        m = make_model(&d);
+        K = (double *)malloc(sizeof(double) * (size_t)(m.n * m.n));
+        up = (csim_real *)malloc(sizeof(csim_real) * (size_t)m.n);
         assemble(&m);
-        memcpy(up, m.system.b, sizeof(csim_real) * (size_t)m.n);
-        m.s->x[i] = keep - CSIM_R(step);
-        assemble(&m);
-        m.s->x[i] = keep;
-        for (j = 0; j < m.n; j++)
-            NEAR(-(double)(up[j] - m.system.b[j]) / (2 * step), K[m.n * i + j], TOL(1e-6, 1e-2) * 10);
+        dense(&m, K);
+        for (i = 0; i < m.n; i++) {
+            csim_real keep = m.s->x[i];
+            m.s->x[i] = keep + CSIM_R(step);
+            assemble(&m);
+            memcpy(up, m.system.b, sizeof(csim_real) * (size_t)m.n);
+            m.s->x[i] = keep - CSIM_R(step);
+            assemble(&m);
+            m.s->x[i] = keep;
+            for (j = 0; j < m.n; j++)
+                NEAR(-(double)(up[j] - m.system.b[j]) / (2 * step), K[m.n * i + j], TOL(1e-6, 1e-2) * 10);
+        }
+        free(up);
+        free(K);
+        free_model(&m);
+        free_sheet(&s);
     }
-    free(up);
-    free(K);
-    free_model(&m);
-    free_sheet(&s);
 }
 
 /* Any constant curvature z = x'Cx / 2 on meshes of parallelograms: inner triangles hold the plate's energy exactly. */

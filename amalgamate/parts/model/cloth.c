@@ -156,7 +156,8 @@ typedef struct csimi_cloth_job {
 } csimi_cloth_job;
 
 /* Adds scale (sigma h^2 + h beta) K to the block of local nodes (m, n) and its transpose to (n, m), the diagonal
-   symmetric to the bit, and sigma h^2 K v* to the right-hand side. */
+   symmetric to the bit, and sigma h^2 K v* to the right-hand side. Where three triangles meet, one node lies beyond two
+   edges: both blocks are on the diagonal. */
 static void csimi_cloth_block(const csimi_cloth_job *job, int t, int m, int n, csim_real scale, const csim_real *K) {
     const int *slot = job->s->membrane_slot + 36 * (size_t)t;
     csim_real *ab = job->system->A.val + 9 * (size_t)slot[6 * m + n];
@@ -166,7 +167,7 @@ static void csimi_cloth_block(const csimi_cloth_job *job, int t, int m, int n, c
     for (i = 0; i < 3; i++)
         for (j = 0; j < 3; j++)
             if (ab == ba)
-                ab[3 * i + j] += weight * ((K[3 * i + j] + K[3 * j + i]) / 2);
+                ab[3 * i + j] += weight * ((K[3 * i + j] + K[3 * j + i]) / (m == n ? 2 : 1));
             else {
                 ab[3 * i + j] += weight * K[3 * i + j];
                 ba[3 * j + i] += weight * K[3 * i + j];
