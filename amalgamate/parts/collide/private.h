@@ -100,6 +100,7 @@ CSIMI_FN int csimi_surface_boxes(int count); /* at most count + 4 */
 CSIMI_FN void csimi_surface_order(int count, const int *triangle, const csim_real *x, int *order, uint64_t *keys);
 CSIMI_FN void csimi_order_points(int count, const float *x, int *order, uint64_t *keys); /* the same of points */
 CSIMI_FN void csimi_surface_refit(csimi_surface *s);
+CSIMI_FN csim_vec3 csimi_triangle_normal(const csimi_surface *s, int triangle); /* unit */
 /* The nearest point of the surface within the distance; false: none. Ties go to the lower place in the list. Whether p
    is inside is told by the sign of the angle-weighted normal (Baerentzen and Aanaes 2005), exact for closed surfaces
    that do not cut themselves. skip may be null. */

@@ -324,7 +324,7 @@ static void csimi_surface_descend(csimi_surface_query *q) {
     }
 }
 
-static csim_vec3 csimi_triangle_normal(const csimi_surface *s, int triangle) {
+CSIMI_FN csim_vec3 csimi_triangle_normal(const csimi_surface *s, int triangle) {
     csim_vec3 a = csimi_surface_corner(s, triangle, 0);
     return csim_normalize(csim_cross(csim_sub(csimi_surface_corner(s, triangle, 1), a),
                                      csim_sub(csimi_surface_corner(s, triangle, 2), a)));

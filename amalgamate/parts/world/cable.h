@@ -43,8 +43,9 @@ typedef struct csim_cable_def {
     csim_real stiffness_damping; /* beta_K, s, >= 0; default 0 */
     csim_cable_end start_end, end_end; /* default CSIM_CABLE_FREE */
     bool self_contact; /* edges with more than four radii of cable between them may touch; default true */
-    bool edge_contact; /* shapes and particles are touched between the nodes too, exactly; default true. false: by the
-                          nodes alone, which is cheaper and enough where edges are short beside what they touch */
+    bool edge_contact; /* shapes, particles, and edges and vertices of solids and cloth are touched between the nodes
+                          too, exactly; default true. false: by the nodes alone, which is cheaper and enough where edges
+                          are short beside what they touch */
     csim_surface_def surface;
     void *user_data;
     uint32_t guard;

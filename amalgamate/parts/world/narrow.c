@@ -638,6 +638,7 @@ static bool csimi_neighbours(const csimi_store *s, int shape_a, int shape_b) {
 CSIMI_FN void csimi_collide_pair(csimi_detector *d, int i, int j) {
     const csimi_object *a = d->object + i, *b = d->object + j;
     const csimi_body *A = d->world->store.body + a->body, *B = d->world->store.body + b->body;
+    int k;
     if (a->body == b->body ? csimi_neighbours(&d->world->store, a->item, b->item)
                            : !csimi_may_touch(d, a->body, b->body))
         return;
@@ -660,6 +661,12 @@ CSIMI_FN void csimi_collide_pair(csimi_detector *d, int i, int j) {
     csimi_collide_points(d, a, b);
     if (a->kind != CSIMI_OBJECT_SOLID) return;
     if (b->kind != CSIMI_OBJECT_SOLID && d->world->store.body[a->body].edge_contact) csimi_collide_edges(d, a, b);
+    for (k = 0; k < 2 && b->kind == CSIMI_OBJECT_SOLID; k++) {
+        const csimi_object *cable = k ? b : a, *of = k ? a : b;
+        const csimi_body *C = d->world->store.body + cable->body;
+        if (C->kind == CSIM_BODY_CABLE && C->edge_contact && d->world->store.body[of->body].edge > 0)
+            csimi_touch_surface(d, cable, of);
+    }
     if (b->kind == CSIMI_OBJECT_SHAPE)
         csimi_collide_samples(d, b, a);
     else

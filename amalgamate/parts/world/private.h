@@ -408,8 +408,9 @@ CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int b);
 CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id);
 CSIMI_FN uint64_t csimi_point_key(const csimi_store *s, int slot, uint32_t part); /* names a vertex */
 CSIMI_FN csimi_place csimi_place_over(const csimi_state *s, const int *node, const csim_real *foot, csim_vec3 meet);
-/* ---- touch.c: cables against cables, edges of sheets */
+/* ---- touch.c: cables against cables, edges of sheets, of cables at solids and sheets */
 CSIMI_FN void csimi_touch_sheets(csimi_detector *d, const csimi_object *a, const csimi_object *b);
+CSIMI_FN void csimi_touch_surface(csimi_detector *d, const csimi_object *cable, const csimi_object *b);
 CSIMI_FN void csimi_edges_layout(csimi_edges *e, const csimi_counts *n, csimi_arena *arena);
 /* Pairs of edges whose bounds meet, beyond the capacity too; their contacts are found. */
 CSIMI_FN int csimi_touch_cables(csimi_detector *d);

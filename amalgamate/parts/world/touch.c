@@ -1,5 +1,6 @@
-/* world/touch: edges against edges, closest point to closest point: cables, whose edges are capsules, and sheets, where
-   vertices against triangles (narrow.c) leave borders and folds that cross. */
+/* world/touch: edges against edges, closest point to closest point: cables, whose edges are capsules, and surfaces,
+   where vertices against triangles (narrow.c) leave what crosses: borders and folds of sheets, and all that a cable
+   meets between its nodes. */
 #include "private.h"
 
 CSIMI_FN void csimi_edges_layout(csimi_edges *e, const csimi_counts *n, csimi_arena *arena) {
@@ -142,16 +143,30 @@ CSIMI_FN int csimi_touch_cables(csimi_detector *d) {
     return found;
 }
 
-/* ---- edges of sheets */
+/* ---- edges of sheets, and of cables at surfaces */
 
 enum { CSIMI_WINGS = 2 };
 
-/* An edge and the third corners of its triangles; their ways in the step. */
+/* An edge and the third corners of its triangles; their ways in the step. A vertex: an edge without length. */
 typedef struct csimi_sheet_edge {
     int node[2 + CSIMI_WINGS];
     csim_vec3 x[2 + CSIMI_WINGS], way[2 + CSIMI_WINGS];
     int wings;
+    csim_vec3 out; /* sum of the normals of the triangles, as they are wound */
 } csimi_sheet_edge;
+
+/* Edges of the first body, one after the other, against the surface of the second. */
+typedef struct csimi_edge_search {
+    int slot[2];
+    const csimi_surface *surface;
+    csim_vec3 mean;  /* way of the second's nodes */
+    csim_real grow;  /* how far off the way a contact begins */
+    csim_real reach; /* how near what touches now may be: radii, thickness and a margin */
+    csimi_sheet_edge e[2];
+    int frame;                 /* the first is a cable and this its edge; sheets: -1 */
+    bool ends;                 /* known: */
+    csim_real end[2], rate[2]; /* how far the ends of a cable's edge are from the surface, how that grows in the step */
+} csimi_edge_search;
 
 static void csimi_sheet_corner(const csimi_detector *d, csimi_sheet_edge *e, int k, int node) {
     const csimi_state *s = &d->world->store.state;
@@ -183,7 +198,8 @@ static bool csimi_sheet_edges_meet(const csimi_sheet_edge *e, csim_real reach, c
         distance = csim_length(*n);
         if (distance <= reach) {
             *n = csim_normalize(distance > 0 ? *n : csim_cross(along[0], along[1]));
-            return t[0] > CSIM_R(1e-3) && t[0] < CSIM_R(0.999) && t[1] > CSIM_R(1e-3) && t[1] < CSIM_R(0.999);
+            return t[0] > CSIM_R(1e-3) && t[0] < CSIM_R(0.999) &&
+                   (e[1].node[0] == e[1].node[1] || (t[1] > CSIM_R(1e-3) && t[1] < CSIM_R(0.999)));
         }
         if (!(most > 0)) return false;
         *time += csimi_max(distance - reach, reach / 64) / most;
@@ -230,12 +246,45 @@ static void csimi_sheet_wings(const csimi_detector *d, const csimi_surface *surf
     csimi_surface_walk walk = csimi_surface_walk_in(surface, x, x);
     int i, k;
     e->wings = 0;
+    e->out = csim_v3(0, 0, 0);
     while ((i = csimi_surface_walk_next(&walk)) >= 0 && e->wings < CSIMI_WINGS) {
         const int *t = surface->triangle + 3 * (size_t)i;
         for (k = 0; k < 3; k++)
-            if ((t[k] == u && t[(k + 1) % 3] == v) || (t[k] == v && t[(k + 1) % 3] == u))
+            if ((t[k] == u && t[(k + 1) % 3] == v) || (t[k] == v && t[(k + 1) % 3] == u)) {
                 csimi_sheet_corner(d, e, 2 + e->wings++, surface_node[t[(k + 2) % 3]]);
+                e->out = csim_add(e->out, csimi_triangle_normal(surface, i));
+            }
     }
+}
+
+/* csimi_sheet_ridge for vertex v, of all triangles around it; e gets the corners of the one that lies most across n. -1
+   also where a triangle before this one has the vertex: it was seen there. */
+static int csimi_sheet_peak(const csimi_detector *d, const csimi_edge_search *q, int triangle, int v, csim_real time,
+                            csim_vec3 n, csimi_sheet_edge *e) {
+    const csimi_surface *surface = q->surface;
+    const int *node = d->world->store.surface_node + d->world->store.body[q->slot[1]].first_surface;
+    const csim_vec3 x = csimi_load3(surface->x + 3 * (size_t)v);
+    csimi_surface_walk walk = csimi_surface_walk_in(surface, x, x);
+    csim_real most = -1;
+    int i, k, best[2] = {0, 0};
+    e->out = csim_v3(0, 0, 0);
+    while ((i = csimi_surface_walk_next(&walk)) >= 0) {
+        const int *t = surface->triangle + 3 * (size_t)i;
+        const csim_vec3 normal = csimi_triangle_normal(surface, i);
+        for (k = 0; k < 3 && t[k] != v; k++) {
+        }
+        if (k == 3) continue;
+        csimi_sheet_corner(d, e, 2, node[t[(k + 1) % 3]]);
+        csimi_sheet_corner(d, e, 3, node[t[(k + 2) % 3]]);
+        e->wings = 2;
+        if (i < triangle || csimi_sheet_ridge(e, time, n) < 0) return -1;
+        e->out = csim_add(e->out, normal);
+        if (csimi_abs(csim_dot(normal, n)) <= most) continue;
+        most = csimi_abs(csim_dot(normal, n));
+        best[0] = e->node[2], best[1] = e->node[3];
+    }
+    for (k = 0; k < 2; k++) csimi_sheet_corner(d, e, 2 + k, best[k]);
+    return 1;
 }
 
 /* Whether two edges of one sheet were neighbours at rest. */
@@ -251,9 +300,69 @@ static bool csimi_sheet_neighbours(const csimi_store *s, const csimi_body *b, co
     return csim_length(csim_sub(csim_madd(x[0], t[0], d[0]), csim_madd(x[2], t[1], d[1]))) < b->self_distance;
 }
 
-static void csimi_sheet_found(csimi_detector *d, const int *slot, const csimi_sheet_edge *e, const csim_real *t,
-                              csim_vec3 n) {
+/* The surface as the nodes at the ends of a cable's edge see it. */
+static void csimi_edge_ends(csimi_detector *d, csimi_edge_search *q) {
     const csimi_store *s = &d->world->store;
+    const csimi_body *B = s->body + q->slot[1];
+    const csimi_sheet_edge *e = q->e;
+    int i, k;
+    for (k = 0; k < 2; k++) {
+        const csim_real within = q->grow + csim_length(csim_sub(e->x[1], e->x[0]));
+        csimi_surface_hit hit;
+        csim_vec3 way = e->way[k], away;
+        q->end[k] = within;
+        q->rate[k] = 0;
+        if (B->kind == CSIM_BODY_CLOTH) {
+            if (!csimi_surface_nearest(q->surface, e->x[k], within, NULL, &hit)) continue;
+            q->end[k] = hit.distance;
+        } else if (!csimi_surface_gap(&d->surfaces, q->slot[1], e->x[k], within, -1, &hit, q->end + k)) {
+            continue;
+        }
+        for (i = 0; i < 3; i++) {
+            const int node = s->surface_node[B->first_surface + q->surface->triangle[3 * hit.triangle + i]];
+            way = csim_madd(way, -hit.weight[i] * d->ahead * d->frame->h, csimi_load3(s->state.v + 3 * (size_t)node));
+        }
+        away = hit.distance > 0 ? csim_scale(1 / q->end[k], csim_sub(e->x[k], hit.point)) : hit.normal;
+        q->rate[k] = csim_dot(away, way);
+    }
+    q->ends = true;
+}
+
+/* How much of a contact a cable's edge leaves to its nodes, as on shapes (narrow.c); below 0: all of it. */
+static csim_real csimi_edge_left(csimi_detector *d, csimi_edge_search *q, csim_real t, csim_real time, csim_vec3 n) {
+    const csimi_body *A = d->world->store.body + q->slot[0];
+    const csimi_sheet_edge *e = q->e;
+    const csim_real r = A->radius + A->surface.thickness;
+    const csim_vec3 along = csim_sub(csimi_sheet_at(e, 1, time), csimi_sheet_at(e, 0, time));
+    csim_real bulge;
+    if (!q->ends) csimi_edge_ends(d, q);
+    bulge = (1 - t) * (q->end[0] + time * q->rate[0]) + t * (q->end[1] + time * q->rate[1]) -
+            csim_dot(n, csim_sub(csim_madd(csimi_sheet_at(e, 0, time), t, along), csimi_sheet_at(e + 1, 0, time)));
+    return bulge < r / 20 ? -1 : csimi_clamp((r / 2 - bulge) / 4, 0, r / 10);
+}
+/* Where the line of a cable's edge is inside a solid at the edge or vertex e[1], which is its nearest, n points out all
+   the same. False: that is met from another side. */
+static bool csimi_edge_outward(csimi_detector *d, const csimi_edge_search *q, csim_real t, int u, int v,
+                               csim_vec3 *n) {
+    const csimi_sheet_edge *e = q->e;
+    csimi_surface_hit hit;
+    csim_real gap;
+    const int *corner;
+    if (d->world->store.body[q->slot[1]].kind == CSIM_BODY_CLOTH || csim_dot(*n, e[1].out) >= 0) return true;
+    if (!csimi_surface_gap(&d->surfaces, q->slot[1], csim_madd(e->x[0], t, csim_sub(e->x[1], e->x[0])), q->grow, -1,
+                           &hit, &gap) ||
+        !hit.inside)
+        return false;
+    corner = q->surface->triangle + 3 * (size_t)hit.triangle;
+    *n = csim_scale(-1, *n);
+    return (corner[0] == u || corner[1] == u || corner[2] == u) &&
+           (corner[0] == v || corner[1] == v || corner[2] == v);
+}
+
+static void csimi_sheet_found(csimi_detector *d, const csimi_edge_search *q, const csim_real *t, csim_vec3 n,
+                              csim_real left) {
+    const csimi_store *s = &d->world->store;
+    const csimi_sheet_edge *e = q->e;
     uint64_t key[2];
     csim_vec3 point[2];
     csim_real r[2], weight[3];
@@ -261,59 +370,80 @@ static void csimi_sheet_found(csimi_detector *d, const int *slot, const csimi_sh
     csimi_place place[2];
     int k;
     for (k = 0; k < 2; k++) {
+        const int slot = q->slot[k];
         const uint32_t u = (uint32_t)s->node_user[e[k].node[0]], v = (uint32_t)s->node_user[e[k].node[1]];
-        key[k] = csimi_mix64(csimi_point_key(s, slot[k], u < v ? u : v), u < v ? v : u);
-        r[k] = s->body[slot[k]].radius + s->body[slot[k]].surface.thickness;
+        key[k] = csimi_mix64(csimi_point_key(s, slot, u < v ? u : v), u < v ? v : u);
+        r[k] = s->body[slot].radius + s->body[slot].surface.thickness;
         point[k] = csim_madd(e[k].x[0], t[k], csim_sub(e[k].x[1], e[k].x[0]));
     }
-    c = csimi_next_found(d, slot[0], slot[1], csimi_mix64(key[0], key[1]));
+    r[0] -= left;
+    c = csimi_next_found(d, q->slot[0], q->slot[1], csimi_mix64(key[0], key[1]));
     if (!c) return;
     c->normal = n;
     c->radius = r[0] + r[1];
     c->gap = csim_dot(n, csim_sub(point[0], point[1])) - c->radius;
     c->point_a = csim_madd(point[0], -r[0], n);
     c->point_b = csim_madd(point[1], r[1], n);
-    c->meet = csim_scale(CSIM_R(0.5), csim_add(point[0], point[1]));
+    c->meet = q->frame >= 0 ? point[0] : csim_scale(CSIM_R(0.5), csim_add(point[0], point[1])); /* as its nodes */
     for (k = 0; k < 2; k++) {
+        const bool vertex = e[k].node[0] == e[k].node[1];
+        const int *corner = e[k].node;
+        const int triangle[3] = {corner[0], corner[vertex ? 3 : 1], corner[2]};
         weight[0] = 1 - t[k];
         weight[1] = t[k];
         weight[2] = 0;
-        place[k] = csimi_place_over(&s->state, e[k].node, weight, c->meet);
+        place[k] = k == 0 && q->frame >= 0 ? csimi_place_edge(&s->state, q->frame, c->meet)
+                                           : csimi_place_over(&s->state, triangle, weight, c->meet);
     }
     c->a = place[0];
-    c->b = place[1];
+    c->b = csimi_place_follow(&s->state, place[1]);
 }
 
-/* Edge k of a triangle of b against the edge e[0] of a. Flat against flat the vertices say all where there are
+/* Edge k of a triangle of the second against the edge at hand. Flat against flat the vertices say all where there are
    any. An inner edge is met from the triangle in which its ends rise. */
-static CSIMI_NOINLINE void csimi_sheet_pair(csimi_detector *d, const int *slot, const csimi_surface *surface,
-                                            int triangle, int k, csimi_sheet_edge *e) {
+static CSIMI_NOINLINE void csimi_sheet_pair(csimi_detector *d, csimi_edge_search *q, int triangle, int k) {
     const csimi_store *s = &d->world->store;
-    const csimi_body *A = s->body + slot[0], *B = s->body + slot[1];
-    const int *node = s->surface_node + B->first_surface, *v = surface->triangle + 3 * (size_t)triangle;
-    const int from = v[k], to = v[(k + 1) % 3], *p = e[0].node;
-    const csim_real reach = A->radius + A->surface.thickness + B->radius + B->surface.thickness +
-                            d->world->def.contact_distance;
-    csim_real t[2], time;
+    const csimi_body *A = s->body + q->slot[0], *B = s->body + q->slot[1];
+    const int *node = s->surface_node + B->first_surface, *v = q->surface->triangle + 3 * (size_t)triangle;
+    const int from = v[k], to = v[(k + 1) % 3], *p = q->e[0].node;
+    csimi_sheet_edge *e = q->e;
+    csim_real t[2], time, left = 0;
     csim_vec3 n;
     int ridge[2], low, other;
     csimi_sheet_corner(d, e + 1, 0, node[from]);
     csimi_sheet_corner(d, e + 1, 1, node[to]);
     low = csimi_imin(p[0], p[1]) - csimi_imin(e[1].node[0], e[1].node[1]);
     other = csimi_imax(p[0], p[1]) - csimi_imax(e[1].node[0], e[1].node[1]);
-    if (slot[0] == slot[1] &&
+    if (q->slot[0] == q->slot[1] &&
         (low > 0 || (low == 0 && other >= 0) || e[1].node[0] == p[0] || e[1].node[0] == p[1] ||
          e[1].node[1] == p[0] || e[1].node[1] == p[1] || csimi_sheet_neighbours(s, A, e)))
         return;
-    if (!csimi_sheet_edges_meet(e, reach, t, &n, &time)) return;
-    csimi_sheet_wings(d, surface, node, from, to, e + 1);
+    if (!csimi_sheet_edges_meet(e, q->reach, t, &n, &time)) return;
+    csimi_sheet_wings(d, q->surface, node, from, to, e + 1);
     if (e[1].wings == 2 && from > to) return;
+    if (q->frame >= 0 && !csimi_edge_outward(d, q, t[0], from, to, &n)) return;
     ridge[0] = csimi_sheet_ridge(e, time, n);
     ridge[1] = csimi_sheet_ridge(e + 1, time, csim_scale(-1, n));
     if (ridge[0] < 0 || ridge[1] < 0) return;
     if (ridge[0] + ridge[1] == 0 && (csimi_sheet_guards(e, e + 1, time, n) || csimi_sheet_guards(e + 1, e, time, n)))
         return;
-    csimi_sheet_found(d, slot, e, t, n);
+    if (q->frame >= 0 && (left = csimi_edge_left(d, q, t[0], time, n)) < 0) return;
+    csimi_sheet_found(d, q, t, n, left);
+}
+
+/* Corner k of a triangle against the edge of a cable. */
+static CSIMI_NOINLINE void csimi_sheet_corner_pair(csimi_detector *d, csimi_edge_search *q, int triangle, int k) {
+    const csimi_store *s = &d->world->store;
+    const int v = q->surface->triangle[3 * (size_t)triangle + (size_t)k];
+    const int node = s->surface_node[s->body[q->slot[1]].first_surface + v];
+    csim_real t[2], time, left;
+    csim_vec3 n;
+    csimi_sheet_corner(d, q->e + 1, 0, node);
+    csimi_sheet_corner(d, q->e + 1, 1, node);
+    if (!csimi_sheet_edges_meet(q->e, q->reach, t, &n, &time)) return;
+    if (csimi_sheet_peak(d, q, triangle, v, time, csim_scale(-1, n), q->e + 1) < 0) return;
+    if (!csimi_edge_outward(d, q, t[0], v, v, &n) || (left = csimi_edge_left(d, q, t[0], time, n)) < 0) return;
+    csimi_sheet_found(d, q, t, n, left);
 }
 
 /* The mean way of a sheet's nodes and the farthest that one of them goes from it. */
@@ -330,39 +460,69 @@ static csim_real csimi_sheet_way(const csimi_detector *d, const csimi_body *b, c
     return most;
 }
 
-/* Edges of one sheet against those of another, or of its own: each against the triangles near its way. */
+static void csimi_edge_search_start(csimi_edge_search *q, csimi_detector *d, const csimi_object *a,
+                                    const csimi_object *b, csim_real margin) {
+    const csimi_body *A = d->world->store.body + a->body, *B = d->world->store.body + b->body;
+    q->slot[0] = a->body;
+    q->slot[1] = b->body;
+    q->surface = csimi_surface_of(&d->surfaces, b->body);
+    q->reach = A->radius + A->surface.thickness + B->radius + B->surface.thickness + margin;
+    q->grow = csimi_sheet_way(d, B, &q->mean) + q->reach;
+    q->frame = -1;
+}
+
+/* The edge at hand against the triangles near its way. */
+static void csimi_edge_search_on(csimi_detector *d, csimi_edge_search *q) {
+    const csim_vec3 extra = csim_v3(q->grow, q->grow, q->grow);
+    const csimi_sheet_edge *e = q->e;
+    csim_vec3 low = e->x[0], high = low;
+    csimi_surface_walk walk;
+    int i, j;
+    for (i = 1; i < 4; i++) {
+        const csim_vec3 x = i < 2 ? e->x[i] : csim_add(e->x[i - 2], csim_sub(e->way[i - 2], q->mean));
+        low = csim_v3(csimi_min(low.x, x.x), csimi_min(low.y, x.y), csimi_min(low.z, x.z));
+        high = csim_v3(csimi_max(high.x, x.x), csimi_max(high.y, x.y), csimi_max(high.z, x.z));
+    }
+    walk = csimi_surface_walk_in(q->surface, csim_sub(low, extra), csim_add(high, extra));
+    while ((i = csimi_surface_walk_next(&walk)) >= 0)
+        for (j = 0; j < 3; j++) {
+            csimi_sheet_pair(d, q, i, j);
+            if (q->frame >= 0) csimi_sheet_corner_pair(d, q, i, j);
+        }
+}
+
+/* Edges of one sheet against those of another, or of its own. */
 CSIMI_FN void csimi_touch_sheets(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
-    const csimi_store *s = &d->world->store;
-    const csimi_state *state = &s->state;
-    const csimi_body *A = s->body + a->body, *B = s->body + b->body;
-    const csimi_surface *surface = csimi_surface_of(&d->surfaces, b->body);
-    csim_vec3 mean;
-    const csim_real grow = csimi_sheet_way(d, B, &mean) + A->radius + A->surface.thickness + B->radius +
-                           B->surface.thickness + d->world->def.contact_distance;
-    const csim_vec3 extra = csim_v3(grow, grow, grow);
-    int slot[2], m, k, i, j;
-    slot[0] = a->body;
-    slot[1] = b->body;
+    const csimi_state *state = &d->world->store.state;
+    const csimi_body *A = d->world->store.body + a->body;
+    csimi_edge_search q;
+    csimi_sheet_edge *e = q.e;
+    int m, k;
+    csimi_edge_search_start(&q, d, a, b, d->world->def.contact_distance);
     for (m = A->first_membrane; m < A->first_membrane + A->membrane_count; m++)
         for (k = 0; k < 3; k++) {
             const int *node = state->membrane + 3 * (size_t)m, beyond = state->membrane_beyond[3 * m + k];
-            csimi_surface_walk walk;
-            csimi_sheet_edge e[2];
-            csim_vec3 low, high;
             csimi_sheet_corner(d, e, 0, node[(k + 1) % 3]);
             csimi_sheet_corner(d, e, 1, node[(k + 2) % 3]);
-            if (beyond >= 0 && e[0].node[0] > e[0].node[1]) continue; /* the triangle beyond has it */
+            if (beyond >= 0 && e->node[0] > e->node[1]) continue; /* the triangle beyond has it */
             csimi_sheet_corner(d, e, 2, node[k]);
-            e[0].wings = 1 + (beyond >= 0);
+            e->wings = 1 + (beyond >= 0);
             if (beyond >= 0) csimi_sheet_corner(d, e, 3, beyond);
-            low = high = e[0].x[0];
-            for (i = 1; i < 4; i++) {
-                const csim_vec3 x = i < 2 ? e[0].x[i] : csim_add(e[0].x[i - 2], csim_sub(e[0].way[i - 2], mean));
-                low = csim_v3(csimi_min(low.x, x.x), csimi_min(low.y, x.y), csimi_min(low.z, x.z));
-                high = csim_v3(csimi_max(high.x, x.x), csimi_max(high.y, x.y), csimi_max(high.z, x.z));
-            }
-            walk = csimi_surface_walk_in(surface, csim_sub(low, extra), csim_add(high, extra));
-            while ((i = csimi_surface_walk_next(&walk)) >= 0)
-                for (j = 0; j < 3; j++) csimi_sheet_pair(d, slot, surface, i, j, e);
+            csimi_edge_search_on(d, &q);
         }
+}
+
+/* Edges of a cable against the edges and vertices of a solid or sheet; its nodes meet the triangles (narrow.c). */
+CSIMI_FN void csimi_touch_surface(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
+    const csimi_body *A = d->world->store.body + a->body;
+    csimi_edge_search q;
+    int i, k;
+    csimi_edge_search_start(&q, d, a, b, a->push + b->push);
+    q.e->wings = 0;
+    for (i = 0; i < A->frame_count; i++) {
+        q.frame = A->first_frame + i;
+        q.ends = false;
+        for (k = 0; k < 2; k++) csimi_sheet_corner(d, q.e, k, d->world->store.state.edge_node[2 * q.frame + k]);
+        csimi_edge_search_on(d, &q);
+    }
 }
