@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 5e1b5e2bc960a57f
+   Hash of the parts: 62a077dfc1f7f353
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -14149,8 +14149,8 @@ typedef struct csimi_nodal_plan {
     int *claimed;   /* [n] first contact on the block, as a node */
     int *first;     /* [n + 1] incident virtual nodes of each block ... */
     int *incident;  /* [incidences] */
-    int *mark;      /* [n + virtual_count] last column that reached a row */
-    int *cursor;    /* [n + virtual_count] */
+    int *mark;      /* [n + virtual_count] last row that a column was added to */
+    int *cursor;    /* [n] */
 } csimi_nodal_plan;
 
 static void csimi_nodal_layout(csimi_arena *arena, const csimi_nodal_plan *plan, csimi_nodal *nodal) {
@@ -14175,7 +14175,7 @@ static void csimi_nodal_layout_scratch(csimi_arena *arena, csimi_nodal_plan *pla
     plan->first = CSIMI_PUSH(arena, int, (size_t)plan->n + 1);
     plan->incident = CSIMI_PUSH(arena, int, plan->incidences);
     plan->mark = CSIMI_PUSH(arena, int, n);
-    plan->cursor = CSIMI_PUSH(arena, int, n);
+    plan->cursor = CSIMI_PUSH(arena, int, plan->n);
 }
 
 CSIMI_FN void csimi_nodal_reserve(csimi_arena *arena, int blocks, int matrix_blocks, int contacts, int terms) {
@@ -14318,38 +14318,46 @@ static csim_side csimi_nodal_term(csimi_nodal *nodal, int slot, int node) {
     return side;
 }
 
-/* ---- the pattern. Columns are visited in ascending order and each appends itself to the rows it reaches, so every row
-   comes out sorted without sorting; one sweep counts, a second one fills. */
+/* ---- the pattern: a given row, and in their places the blocks and virtual nodes that reach it through virtual nodes.
+   Virtual nodes have the largest numbers and are met in ascending order, so each of them goes to the end. */
 
-static void csimi_nodal_emit(csimi_nodal_plan *plan, csim_block_matrix *A, bool fill, int i, int j) {
-    if (plan->mark[i] == j) return;
-    plan->mark[i] = j;
-    if (fill) {
-        A->col[plan->cursor[i]] = j;
-        if (i == j) A->diag[i] = plan->cursor[i];
-    }
-    plan->cursor[i] += 1;
+/* Adds a column to the row under way, once. */
+static void csimi_nodal_add(csimi_nodal_plan *plan, csim_block_matrix *A, int i, int j) {
+    int k = A->row[i + 1];
+    if (plan->mark[j] == i) return;
+    plan->mark[j] = i;
+    A->row[i + 1] += 1;
+    for (; k > A->row[i] && A->col[k - 1] > j; --k) A->col[k] = A->col[k - 1];
+    A->col[k] = j;
 }
 
-static void csimi_nodal_reach(const csim_problem *problem, const csimi_nodal *nodal, csimi_nodal_plan *plan,
-                              csim_block_matrix *A, bool fill, int node, int j) {
-    const csim_side side = nodal->side[node];
-    int k;
-    for (k = side.first; k < side.first + side.count; ++k) csimi_nodal_emit(plan, A, fill, problem->terms[k].block, j);
-    csimi_nodal_emit(plan, A, fill, plan->n + node, j);
+static void csimi_nodal_given_row(const csim_problem *problem, const csimi_nodal *nodal, csimi_nodal_plan *plan,
+                                  csim_block_matrix *A, int i) {
+    const csim_block_matrix *given = &problem->A;
+    const int count = given->row[i + 1] - given->row[i], *col = given->col + given->row[i];
+    int k, t;
+    CSIMI_MEMCPY(A->col + A->row[i], col, (size_t)count * sizeof(int));
+    A->row[i + 1] = A->row[i] + count;
+    A->diag[i] = A->row[i] + given->diag[i] - given->row[i];
+    if (plan->first[i] == plan->first[i + 1]) return;
+    for (k = 0; k < count; ++k) plan->mark[col[k]] = i;
+    for (k = plan->first[i]; k < plan->first[i + 1]; ++k) {
+        const csim_side side = nodal->side[plan->incident[k]];
+        for (t = side.first; t < side.first + side.count; ++t)
+            csimi_nodal_add(plan, A, i, problem->terms[t].block);
+    }
+    for (k = plan->first[i]; k < plan->first[i + 1]; ++k) csimi_nodal_add(plan, A, i, plan->n + plan->incident[k]);
+    A->diag[i] = csimi_pattern_find(A, i, i);
 }
 
-static void csimi_nodal_sweep(const csim_problem *problem, const csimi_nodal *nodal, csimi_nodal_plan *plan,
-                              csim_block_matrix *A, bool fill) {
-    int j, k;
-    for (j = 0; j < plan->n + plan->virtual_count; ++j) plan->mark[j] = -1;
-    for (j = 0; j < plan->n; ++j) {
-        for (k = problem->A.row[j]; k < problem->A.row[j + 1]; ++k)
-            csimi_nodal_emit(plan, A, fill, problem->A.col[k], j);
-        for (k = plan->first[j]; k < plan->first[j + 1]; ++k)
-            csimi_nodal_reach(problem, nodal, plan, A, fill, plan->incident[k], j);
-    }
-    for (k = 0; k < plan->virtual_count; ++k) csimi_nodal_reach(problem, nodal, plan, A, fill, k, plan->n + k);
+static void csimi_nodal_virtual_row(const csim_problem *problem, const csimi_nodal *nodal, csimi_nodal_plan *plan,
+                                    csim_block_matrix *A, int i) {
+    const csim_side side = nodal->side[i - plan->n];
+    int t;
+    A->row[i + 1] = A->row[i];
+    for (t = side.first; t < side.first + side.count; ++t) csimi_nodal_add(plan, A, i, problem->terms[t].block);
+    csimi_nodal_add(plan, A, i, i);
+    A->diag[i] = A->row[i + 1] - 1;
 }
 
 /* Which virtual nodes hang on each block. */
@@ -14370,15 +14378,11 @@ static void csimi_nodal_pattern(const csim_problem *problem, csimi_nodal *nodal,
     int i;
     A->n = plan->n + plan->virtual_count;
     csimi_nodal_incidence(problem, nodal, plan);
-    CSIMI_MEMSET(plan->cursor, 0, (size_t)A->n * sizeof(int));
-    csimi_nodal_sweep(problem, nodal, plan, A, false);
+    for (i = 0; i < A->n; ++i) plan->mark[i] = -1;
     A->row[0] = 0;
-    for (i = 0; i < A->n; ++i) {
-        A->row[i + 1] = A->row[i] + plan->cursor[i];
-        plan->cursor[i] = A->row[i];
-    }
+    for (i = 0; i < plan->n; ++i) csimi_nodal_given_row(problem, nodal, plan, A, i);
+    for (; i < A->n; ++i) csimi_nodal_virtual_row(problem, nodal, plan, A, i);
     CONDSIM_ASSERT(A->row[A->n] <= plan->capacity);
-    csimi_nodal_sweep(problem, nodal, plan, A, true);
 }
 
 /* ---- the values */
