@@ -348,6 +348,16 @@ audit_parts() {
     examined $n 40 "parts, $(wc -l <"$T/whole.names") public functions in both forms"
 }
 
+# the programs that no test builds still know the interface
+audit_programs() {
+    n=0
+    for f in tests/tables/*.c tests/bench_*.c tests/demo_replay.c examples/fc3d/*.c examples/modes/main.c; do
+        $CC -std=c99 -Wall -Wextra -Wno-unused-function -Werror -DCONDSIM_REFERENCE -I. -Iexamples/scenes -fsyntax-only "$f" || bad "$f"
+        n=$((n + 1))
+    done
+    examined $n 20 "sources"
+}
+
 # what is declared is defined
 audit_complete() {
     need nm
@@ -729,6 +739,7 @@ short_list() {
     echo macros
     echo complete
     echo parts
+    echo programs
     for std in c99 c11 c17 c++11 c++20; do
         for family in gcc clang; do
             for real in double float; do echo "warn $family $std $real O0"; done

@@ -283,7 +283,7 @@ static double held_over_load(int blocks, int contacts) {
    with its honest certificate. Bodies of masses 1 to 10, then to 1e6, then 200 contacts on few bodies (told only). */
 TEST(random_problems_are_certified) {
     static const char *const names[3] = {"masses 1 to 10", "masses 1 to 1e6", "200 contacts"};
-    static const int allowed[3] = {6, 12, 60};
+    const int allowed[3] = {3, 4, TOL(20, 16)}; /* today 2, 3, 17; in float 1, 1, 12: a stall is a matter of bits */
     const csim_solver_params params = params_at(TOL(1e-8, 5e-5));
     int group, trial;
     for (group = 0; group < 3; group++) {
@@ -667,13 +667,9 @@ TEST(stacks_stand_18) {
         rig_stack(&s, scenes[k].count, scenes[k].lowest, scenes[k].ratio, 0.5);
         t = play(&s, 5e-5, TOL(200, 100));
         tell(scenes[k].name, &t);
-#ifndef CONDSIM_FLOAT /* float certifies most steps of these, not all; its figures are printed */
-        EQUAL(t.missed, 0);
-        CHECK(t.mean <= scenes[k].iterations && t.most < 600);
-        CHECK(t.drift < scenes[k].drift && t.penetration < 5e-5);
-#else
-        CHECK(t.missed <= t.steps / 3);
-#endif
+        CHECK(t.missed <= TOL(0, 2)); /* float: 1, under a mass of 1000 */
+        if (CSIM_REAL_SIZE == 8) CHECK(t.mean <= scenes[k].iterations && t.most < 600);
+        CHECK(t.drift < TOL(scenes[k].drift, 0.02) && t.penetration < TOL(5e-5, 5e-4));
         rig_free(&s);
     }
 }
