@@ -58,6 +58,29 @@ TEST(replay_meshes_are_closed_and_full) {
     expect_mesh(&m, "two boxes", 12, 1e-5);
 }
 
+static double torus(const void *user, const float p[3]) {
+    const double *tube = (const double *)user;
+    const double out = sqrt((double)p[0] * (double)p[0] + (double)p[1] * (double)p[1]) - 1;
+    return sqrt(out * out + (double)p[2] * (double)p[2]) - *tube;
+}
+
+/* A ring of radius 1 with a tube of 0.3: closed, wound outwards, its vertices on the surface to the square of a cell. */
+TEST(replay_mesh_of_a_distance) {
+    const double tube = 0.3, pi = 3.141592653589793, never = -1;
+    const float low[3] = {-1.3f, -1.3f, -0.3f}, high[3] = {1.3f, 1.3f, 0.3f};
+    replay_mesh m;
+    double worst = 0;
+    int i;
+    EQUAL(replay_mesh_level(&m, torus, &tube, low, high, 26), 0);
+    for (i = 0; i < m.vertex_count; ++i) worst = fmax(worst, fabs(torus(&tube, m.vertex + 3 * i)));
+    CHECK(worst < 0.1 * 0.1 / (2 * tube));
+    EQUAL(m.triangle_count, 2 * m.vertex_count); /* Euler's number of a ring is 0 */
+    expect_mesh(&m, "ring", 2 * pi * pi * tube * tube, 0.1); /* six cells across the tube */
+    EQUAL(replay_mesh_level(&m, torus, &never, low, high, 26), REPLAY_BAD_CALL);
+    EQUAL(replay_mesh_level(&m, torus, &tube, low, low, 52), REPLAY_BAD_CALL);
+    EQUAL(replay_mesh_level(&m, torus, &tube, low, high, 1), REPLAY_BAD_CALL);
+}
+
 TEST(replay_hull_of_points) {
     float p[3 * 128];
     replay_mesh m;

@@ -39,6 +39,26 @@ static void picture_hull(replay_mesh *mesh, const csim_hull_data *hull) {
     replay_mesh_hull(mesh, points, hull->vertex_count);
 }
 
+static double picture_distance(const void *user, const float point[3]) {
+    const csim_geometry *g = (const csim_geometry *)user;
+    csim_vec3 n;
+    uint32_t feature;
+    return (double)csim_shape_distance(g, NULL, csim_pose_identity(),
+                                       csim_v3((csim_real)point[0], (csim_real)point[1], (csim_real)point[2]), &n,
+                                       &feature);
+}
+
+/* Meshes and heights as others touch them: by their distances. Of heights a layer, they have no end below. */
+static void picture_field(replay_mesh *mesh, const csim_geometry *g) {
+    csim_geometry own = *g;
+    float low[3], high[3];
+    own.local = csim_pose_identity();
+    picture_v3(csim_sub(g->centre, g->half), low);
+    picture_v3(csim_add(g->centre, g->half), high);
+    if (g->kind == CSIM_SHAPE_HEIGHTS) low[2] -= 0.02f * (float)g->bound;
+    replay_mesh_level(mesh, picture_distance, &own, low, high, g->kind == CSIM_SHAPE_HEIGHTS ? 96 : 40);
+}
+
 static void picture_shape(replay_mesh *mesh, const csim_geometry *g, const csim_hull_data *hull) {
     replay_mesh one;
     float position[3], turn[4];
@@ -48,6 +68,7 @@ static void picture_shape(replay_mesh *mesh, const csim_geometry *g, const csim_
     if (g->kind == CSIM_SHAPE_CYLINDER) replay_mesh_cylinder(&one, (float)g->radius, (float)g->half_height);
     if (g->kind == CSIM_SHAPE_BOX) replay_mesh_box(&one, (float)g->half.x, (float)g->half.y, (float)g->half.z);
     if (g->kind == CSIM_SHAPE_HULL) picture_hull(&one, hull);
+    if (g->kind == CSIM_SHAPE_MESH || g->kind == CSIM_SHAPE_HEIGHTS) picture_field(&one, g);
     picture_v3(g->local.position, position);
     picture_quat(g->local.rotation, turn);
     replay_mesh_add(mesh, &one, position, turn);
@@ -134,12 +155,12 @@ static int picture_solid(picture *p, const csim_world *w, csim_body_id id) {
     return replay_surface(p->out, "solid", REPLAY_AUTO, csim_body_node_count(w, id), triangles, count);
 }
 
-/* A cable is a tube of PICTURE_SIDES sides, a ring of corners at every node. */
+/* A cable is a tube of PICTURE_SIDES sides, a ring of corners at every node, with a lid at its ends. */
 enum { PICTURE_SIDES = 8 };
 
 static int picture_cable(picture *p, const csim_world *w, csim_body_id id) {
     const int nodes = csim_body_node_count(w, id), edges = csim_cable_edge_count(w, id), sides = PICTURE_SIDES;
-    int *triangle = (int *)calloc((size_t)edges * (size_t)sides * 6, sizeof *triangle), *t = triangle, i, k, item;
+    int *triangle = (int *)calloc((size_t)(edges + 1) * (size_t)sides * 6, sizeof *triangle), *t = triangle, i, k, item;
     if (!triangle) return -1;
     for (i = 0; i < edges; i++)
         for (k = 0; k < sides; k++) {
@@ -147,7 +168,11 @@ static int picture_cable(picture *p, const csim_world *w, csim_body_id id) {
             *t++ = a, *t++ = b, *t++ = b + next * sides;
             *t++ = a, *t++ = b + next * sides, *t++ = a + next * sides;
         }
-    item = replay_surface(p->out, "cable", REPLAY_AUTO, nodes * sides, triangle, 2 * edges * sides);
+    for (k = 2; k < sides && edges < nodes; k++) {
+        *t++ = 0, *t++ = k, *t++ = k - 1;
+        *t++ = edges * sides, *t++ = edges * sides + k - 1, *t++ = edges * sides + k;
+    }
+    item = replay_surface(p->out, "cable", REPLAY_AUTO, nodes * sides, triangle, (int)(t - triangle) / 3);
     free(triangle);
     return item;
 }
@@ -159,10 +184,14 @@ static void picture_tube(picture *p, const csim_world *w, csim_body_id id) {
     csim_body_get_nodes(w, id, p->x, 3);
     csim_cable_get_frames(w, id, q, 4);
     csim_cable_get_radius(w, id, &radius);
-    for (i = 0; i < nodes; i++) {
+    for (i = 0; i < nodes; i++) { /* the mean turn of the edges at a node */
         const csim_real *f = q + 4 * (i < edges ? i : edges - 1);
+        const csim_real *g = q + 4 * (i > 0 ? i - 1 : edges == nodes ? edges - 1 : 0);
+        const csim_real way = f[0] * g[0] + f[1] * g[1] + f[2] * g[2] + f[3] * g[3] < 0 ? -1 : 1;
         csim_quat turn;
-        turn.w = f[0], turn.x = f[1], turn.y = f[2], turn.z = f[3];
+        turn.w = f[0] + way * g[0], turn.x = f[1] + way * g[1];
+        turn.y = f[2] + way * g[2], turn.z = f[3] + way * g[3];
+        turn = csim_quat_normalize(turn);
         for (k = 0; k < PICTURE_SIDES; k++) {
             double a = 6.283185307179586 * k / PICTURE_SIDES;
             csim_vec3 out = csim_rotate(turn, csim_v3((csim_real)cos(a), (csim_real)sin(a), 0));

@@ -49,6 +49,11 @@ int replay_mesh_capsule(replay_mesh *mesh, float radius, float half_height); /* 
 int replay_mesh_cylinder(replay_mesh *mesh, float radius, float half_height);
 /* Convex hull of 4 to 256 points, not all in one plane; coplanar points make one flat polygon. */
 int replay_mesh_hull(replay_mesh *mesh, const float *points, int count);
+/* Where a signed distance is 0 in a box, by a grid of so many cells along its longest side (2 to 256), one more around
+   it. A box without such a place gives REPLAY_BAD_CALL. */
+typedef double replay_distance(const void *user, const float point[3]);
+int replay_mesh_level(replay_mesh *mesh, replay_distance *distance, const void *user, const float low[3],
+                      const float high[3], int cells);
 int replay_mesh_copy(replay_mesh *mesh, const float *vertex, int vertex_count, const int *triangle, int triangle_count);
 /* Appends another mesh, placed at a pose (position may be NULL: as it is): for bodies of several shapes. */
 int replay_mesh_add(replay_mesh *mesh, const replay_mesh *other, const float *position, const float *quaternion);

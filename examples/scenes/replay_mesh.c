@@ -260,3 +260,117 @@ int replay_mesh_hull(replay_mesh *m, const float *points, int count) {
     free(triangle);
     return bad;
 }
+
+/* ---- where a distance is 0: surface nets (Gibson 1998). A vertex in every cell that it crosses, in the middle of the
+   crossings of the cell's edges; four of them around every edge that it crosses. */
+
+typedef struct level {
+    int n[3]; /* nodes */
+    float low[3], cell;
+    float *value;
+    int *vertex; /* of the cell above each node, -1: none */
+} level;
+
+static int level_at(const level *g, int i, int j, int k) { return i + g->n[0] * (j + g->n[1] * k); }
+
+/* Marks the cell at a node as crossed or not; x: its vertex. */
+static int level_cell(const level *g, const int at[3], float x[3]) {
+    double sum[3] = {0, 0, 0};
+    int edge, k, crossings = 0;
+    for (edge = 0; edge < 12; ++edge) { /* along axis edge / 4, at the corner (edge & 1, edge & 2) of the others */
+        const int a = edge / 4, b = (a + 1) % 3, c = (a + 2) % 3;
+        int from[3], to[3];
+        double p, q;
+        for (k = 0; k < 3; ++k) from[k] = at[k];
+        from[b] += edge & 1, from[c] += edge >> 1 & 1;
+        for (k = 0; k < 3; ++k) to[k] = from[k] + (k == a);
+        p = g->value[level_at(g, from[0], from[1], from[2])], q = g->value[level_at(g, to[0], to[1], to[2])];
+        if ((p < 0) == (q < 0)) continue;
+        for (k = 0; k < 3; ++k) sum[k] += from[k] + (k == a ? p / (p - q) : 0);
+        ++crossings;
+    }
+    for (k = 0; k < 3 && crossings; ++k) x[k] = g->low[k] + g->cell * (float)(sum[k] / crossings);
+    return crossings > 0;
+}
+
+/* The vertices, where m has room, and how many there are. */
+static int level_vertices(level *g, replay_mesh *m) {
+    int at[3], count = 0;
+    for (at[2] = 0; at[2] < g->n[2]; ++at[2])
+        for (at[1] = 0; at[1] < g->n[1]; ++at[1])
+            for (at[0] = 0; at[0] < g->n[0]; ++at[0]) {
+                float x[3];
+                const int cell = at[0] + 1 < g->n[0] && at[1] + 1 < g->n[1] && at[2] + 1 < g->n[2];
+                const int crossed = cell && level_cell(g, at, x);
+                g->vertex[level_at(g, at[0], at[1], at[2])] = crossed ? count : -1;
+                if (!crossed) continue;
+                if (m->vertex) memcpy(m->vertex + 3 * count, x, sizeof x);
+                ++count;
+            }
+    return count;
+}
+
+/* The triangles, where m has room, and how many there are. */
+static int level_triangles(const level *g, replay_mesh *m) {
+    int a, k, at[3], count = 0;
+    for (a = 0; a < 3; ++a)
+        for (at[2] = 0; at[2] < g->n[2]; ++at[2])
+            for (at[1] = 0; at[1] < g->n[1]; ++at[1])
+                for (at[0] = 0; at[0] < g->n[0]; ++at[0]) {
+                    const int b = (a + 1) % 3, c = (a + 2) % 3, node = level_at(g, at[0], at[1], at[2]);
+                    const int step[3] = {1, g->n[0], g->n[0] * g->n[1]};
+                    int corner[4];
+                    if (at[a] + 1 >= g->n[a] || at[b] < 1 || at[c] < 1) continue;
+                    if ((g->value[node] < 0) == (g->value[node + step[a]] < 0)) continue;
+                    corner[0] = g->vertex[node - step[b] - step[c]], corner[2] = g->vertex[node];
+                    corner[1] = g->vertex[node - step[c]], corner[3] = g->vertex[node - step[b]];
+                    for (k = 0; k < 4 && corner[k] >= 0; ++k) {
+                    }
+                    if (k < 4) continue;
+                    for (k = 0; k < 2 && m->triangle; ++k) {
+                        int *t = m->triangle + 3 * (count + k);
+                        const int outward = g->value[node] < 0;
+                        t[0] = corner[0], t[outward ? 1 : 2] = corner[1 + k], t[outward ? 2 : 1] = corner[2 + k];
+                    }
+                    count += 2;
+                }
+    return count;
+}
+
+int replay_mesh_level(replay_mesh *m, replay_distance *distance, const void *user, const float low[3],
+                      const float high[3], int cells) {
+    level g;
+    size_t nodes = 1;
+    int at[3], k, vertices, triangles, bad = REPLAY_NO_MEMORY;
+    memset(m, 0, sizeof *m);
+    g.cell = 0;
+    for (k = 0; k < 3; ++k) g.cell = high[k] - low[k] > g.cell ? high[k] - low[k] : g.cell;
+    if (cells < 2 || cells > 256 || !(g.cell > 0)) return REPLAY_BAD_CALL;
+    g.cell /= (float)cells;
+    for (k = 0; k < 3; ++k) {
+        g.n[k] = 3 + (int)ceil((double)(high[k] - low[k]) / (double)g.cell - 1e-4);
+        g.low[k] = (low[k] + high[k] - g.cell * (float)(g.n[k] - 1)) / 2;
+        nodes *= (size_t)g.n[k];
+    }
+    g.value = (float *)malloc(nodes * sizeof *g.value);
+    g.vertex = (int *)malloc(nodes * sizeof *g.vertex);
+    if (g.value && g.vertex) {
+        for (at[2] = 0; at[2] < g.n[2]; ++at[2])
+            for (at[1] = 0; at[1] < g.n[1]; ++at[1])
+                for (at[0] = 0; at[0] < g.n[0]; ++at[0]) {
+                    float x[3];
+                    for (k = 0; k < 3; ++k) x[k] = g.low[k] + g.cell * (float)at[k];
+                    g.value[level_at(&g, at[0], at[1], at[2])] = (float)distance(user, x);
+                }
+        vertices = level_vertices(&g, m);
+        triangles = level_triangles(&g, m);
+        bad = triangles == 0 ? REPLAY_BAD_CALL : mesh_room(m, vertices, triangles);
+        if (!bad) {
+            level_vertices(&g, m);
+            level_triangles(&g, m);
+        }
+    }
+    free(g.value);
+    free(g.vertex);
+    return bad;
+}
