@@ -206,7 +206,7 @@ CSIM_API csim_status csim_body_add_force(csim_world *w, csim_body_id id, csim_ve
         int i;
         if (csim_dot(torque, torque) > 0)
             return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_add_force", "torque", true,
-                              (double)csim_length(torque), "0 for particles and solids");
+                              (double)csim_length(torque), "0 for bodies of nodes");
         for (i = b->first_node; i < b->first_node + b->node_count; i++) mass += s->state.node_mass[i];
         for (i = b->first_node; i < b->first_node + b->node_count; i++)
             csimi_add3(s->state.node_force + 3 * i, csim_scale(s->state.node_mass[i] / mass, force));
