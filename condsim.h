@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 29f85a8017a71125
+   Hash of the parts: 1dba6a46ce2ad87b
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1419,7 +1419,7 @@ typedef struct csim_step_stats {
     csim_certificate certificate;                            /* worst over the islands */
     double virtual_slip;                                     /* m/s, see csim_outcome */
     double penetration;                                      /* max(0, -gap) after the step, from the geometry, m */
-    double kinetic, potential;                               /* J, after the step */
+    double kinetic, potential;                               /* J, of the world as it is when asked */
     double assembly_seconds, collide_seconds, solve_seconds; /* 0 without a clock */
     size_t scratch_bytes;                                    /* used by this step */
     size_t memory_bytes;                                     /* held by the world */
@@ -2626,6 +2626,7 @@ typedef struct csimi_tree_link {
     int tree, parent; /* parent: link of the same tree, before this one; -1: the world */
     csim_tree_joint joint;
     int coord, dofs;                        /* first coordinate among the padded ones of the tree, and how many */
+    int terms;                              /* blocks of the Jacobian of a point of it */
     int slack;                              /* its massless coordinate behind the drive, -1: none */
     int dof, position;                      /* first number in the user's arrays of velocities, of positions */
     csim_pose frame;                        /* of the link in its parent at position 0 */
@@ -2979,10 +2980,12 @@ CSIMI_FN csimi_tree_totals csimi_tree_measure(const csimi_state *s, int tree, co
 /* Velocity of the point of a link that is at x (world); rates [3 coord_count] of all trees. angular may be null. */
 CSIMI_FN csim_vec3 csimi_link_velocity(const csimi_state *s, int link, csim_vec3 x, const csim_real *rates,
                                        csim_vec3 *angular);
-/* What a unit rate of coordinate k of the joint of this link adds to the velocity of a point at x that hangs on it. */
-CSIMI_FN csim_vec3 csimi_link_column(const csimi_state *s, int link, int k, csim_vec3 x);
+/* What unit rates of the coordinates of the joint of this link add to the velocity of a point at x that hangs on it:
+   column [dofs], at most 6. */
+CSIMI_FN void csimi_link_columns(const csimi_state *s, int link, csim_vec3 x, csim_vec3 *column);
 CSIMI_FN int csimi_link_above(const csimi_state *s, int link); /* the parent among all links, -1: the world */
-/* The Jacobian of a point as (block, 3x3) terms, up the path to the root: returns how many; the same without J. */
+/* The Jacobian of a point as (block, 3x3) terms, up the path to the root: returns how many; the same without J, when a
+   link is made. */
 CSIMI_FN int csimi_link_term_count(const csimi_state *s, int link);
 CSIMI_FN int csimi_link_terms(const csimi_state *s, int link, csim_vec3 x, int *block, csim_real *J);
 
@@ -3060,6 +3063,12 @@ CSIMI_FN const float *csimi_field_sample(const csim_field *f);
 CSIMI_FN void csimi_field_seal(csim_field *f); /* magic, size, hash */
 CSIMI_FN csim_status csimi_check_block(const char *function, const void *block, size_t bytes, size_t needed,
                                        const csim_field **field, csim_error *error);
+/* csim_shape_distance for a shape that is itself at p, its local pose included. */
+CSIMI_FN csim_real csimi_distance_at(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p, csim_vec3 point,
+                                     csim_vec3 *normal, uint32_t *feature);
+/* csim_collide for shapes that are themselves at pa and pb. */
+CSIMI_FN int csimi_collide_at(const csim_geometry *a, csim_pose pa, const csim_geometry *b, csim_pose pb,
+                              const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity);
 /* Signed distances in the shape's frame, outward unit normals. */
 CSIMI_FN csim_real csimi_distance_mesh(const csim_field *f, csim_vec3 p, csim_vec3 *n);
 CSIMI_FN csim_real csimi_least_mesh(const csim_field *f, csim_vec3 p); /* at most the distance, also far away */
@@ -4266,6 +4275,7 @@ typedef struct csimi_object {
     int body, item;   /* slot; shape or node index */
     csim_real margin; /* how far its surface may come in this step, m */
     csim_real push;   /* its part without velocity: half the contact distance and accelerations, m */
+    csim_pose at;     /* of a shape, its local pose included */
 } csimi_object;
 
 /* Edges of cables, for their own broad phase. */
@@ -4298,6 +4308,7 @@ typedef struct csimi_detector {
     int excluded_count;
     csimi_last_table last; /* where there is cloth */
     csim_real ahead; /* steps that a contact must be found ahead */
+    csim_real fall;  /* |gravity| */
     int count;
     int needed; /* contacts found, beyond the capacity too */
 } csimi_detector;
@@ -4808,17 +4819,11 @@ CSIMI_FN csimi_arena csimi_arena_in(void *base, size_t size) {
 /* After an overflow nothing is handed out any more, but used and high go on counting what would have been needed. */
 CSIMI_FN void *csimi_push(csimi_arena *arena, size_t count, size_t stride) {
     const size_t most = SIZE_MAX - (CSIMI_ALIGN - 1), start = arena->used;
-    /* a product of two halves of a word fits: no division for what is not huge */
+    /* a product of two halves of a word is below `most`: no division for what is not huge */
     const bool huge = (count | stride) >> (4 * sizeof(size_t)) != 0 && stride && count > most / stride;
-    size_t bytes = huge ? SIZE_MAX : count * stride;
-    bytes = bytes > most ? SIZE_MAX : (bytes + CSIMI_ALIGN - 1) / CSIMI_ALIGN * CSIMI_ALIGN;
-    if (bytes == SIZE_MAX || bytes > SIZE_MAX - start) {
-        arena->overflow = true;
-        arena->used = SIZE_MAX;
-    } else {
-        arena->used = start + bytes;
-    }
-    if (arena->used > arena->size) arena->overflow = true;
+    const size_t bytes = huge ? SIZE_MAX : (count * stride + CSIMI_ALIGN - 1) / CSIMI_ALIGN * CSIMI_ALIGN;
+    arena->used = bytes > SIZE_MAX - start ? SIZE_MAX : start + bytes;
+    if (arena->used > arena->size || arena->used == SIZE_MAX) arena->overflow = true;
     if (arena->used > arena->high) arena->high = arena->used;
     return arena->overflow || !arena->base ? NULL : arena->base + start;
 }
@@ -7325,7 +7330,7 @@ CSIMI_FN csimi_place csimi_place_face(const int *node, const csim_real *weight, 
 CSIMI_FN csimi_place csimi_place_link(const csimi_state *s, int link, csim_vec3 point) {
     csimi_place p = csimi_place_of(CSIMI_PLACE_LINK);
     p.item = link;
-    p.node[0] = csimi_link_term_count(s, link);
+    p.node[0] = s->tree_link[link].terms;
     csimi_store3(p.local, csim_pose_local(csimi_link_pose(s, link), point));
     return p;
 }
@@ -8515,7 +8520,7 @@ static csimi_twist csimi_twist_cross_force(const csimi_twist *a, const csimi_twi
 }
 
 /* Momentum of an inertia about o: mass m, first moment mc, second moment I (xx, xy, xz, yy, yz, zz). */
-static csimi_twist csimi_inertia_mul(const csimi_composite *c, const csimi_twist *x) {
+CSIM_INLINE csimi_twist csimi_inertia_mul(const csimi_composite *c, const csimi_twist *x) {
     const csim_real *I = c->I;
     csimi_twist y;
     y.v = csim_madd(csim_cross(x->w, c->mc), c->m, x->v);
@@ -8613,7 +8618,7 @@ static csimi_twist csimi_joint_column(const csimi_tree_link *link, const csimi_l
 }
 
 /* Force along each coordinate of a joint. */
-static void csimi_joint_project(const csimi_tree_link *link, const csimi_link_work *work, const csimi_twist *F,
+CSIM_INLINE void csimi_joint_project(const csimi_tree_link *link, const csimi_link_work *work, const csimi_twist *F,
                                 csim_real *force) {
     if (link->dofs == 1) {
         force[0] = csimi_twist_dot(&work->S, F);
@@ -8780,7 +8785,7 @@ typedef struct csimi_tree_row {
     int split;
 } csimi_tree_row;
 
-static csimi_tree_row csimi_tree_row_of(const csimi_state *s, const csimi_tree *tree, int c, csim_real *val) {
+CSIM_INLINE csimi_tree_row csimi_tree_row_of(const csimi_state *s, const csimi_tree *tree, int c, csim_real *val) {
     const int *slot = s->coord_slot + 2 * (tree->first_block + c / 3);
     csimi_tree_row row;
     row.part[0] = val ? val + 9 * (ptrdiff_t)slot[0] + 3 * (c % 3) : NULL; /* null: the matrix is wanted elsewhere */
@@ -8791,6 +8796,18 @@ static csimi_tree_row csimi_tree_row_of(const csimi_state *s, const csimi_tree *
 
 static void csimi_tree_row_add(const csimi_tree_row *row, int d, csim_real m) {
     row->part[d >= row->split][d + 6 * (d / 3)] += m;
+}
+
+/* The same for neighbours from d on, the coordinates of one joint. */
+static void csimi_tree_row_add_joint(const csimi_tree_row *row, int d, int count, csim_real scale, const csim_real *m) {
+    csim_real *to = row->part[d >= row->split] + d + 6 * (d / 3);
+    int l, col = d % 3;
+    for (l = 0; l < count; l++) {
+        *to++ += scale * m[l];
+        if (++col < 3) continue;
+        col = 0;
+        to += 6; /* the next block */
+    }
 }
 
 CSIMI_FN void csimi_tree_entry(const csimi_state *s, const csimi_tree *tree, int row, int col, csim_real m,
@@ -8843,7 +8860,7 @@ static void csimi_tree_mass(const csimi_state *s, const csimi_tree *tree, csim_r
                 csim_real m[6];
                 csimi_joint_project(above, s->link_work + j, &F, m);
                 if (j == i) m[k] += link->armature;
-                for (l = 0; l < count && !full; l++) csimi_tree_row_add(&to, above->coord + l, scale * m[l]);
+                if (!full) csimi_tree_row_add_joint(&to, above->coord, count, scale, m);
                 for (l = 0; l < count && full; l++) {
                     const size_t row = (size_t)(link->dof + k), col = (size_t)(above->dof + l);
                     full[n * row + col] = full[n * col + row] = m[l];
@@ -9115,16 +9132,25 @@ CSIMI_FN csim_vec3 csimi_link_velocity(const csimi_state *s, int link, csim_vec3
     return v;
 }
 
-CSIMI_FN csim_vec3 csimi_link_column(const csimi_state *s, int link, int k, csim_vec3 x) {
+CSIMI_FN void csimi_link_columns(const csimi_state *s, int link, csim_vec3 x, csim_vec3 *column) {
     const csimi_tree_link *at = s->tree_link + link;
     const csim_pose pose = csimi_link_pose(s, link);
     const csim_vec3 arm = csim_sub(x, pose.position);
-    csim_real e[3] = {0, 0, 0};
-    e[k % 3] = 1;
-    if (at->joint == CSIM_TREE_REVOLUTE) return csim_cross(csim_rotate(pose.rotation, at->axis), arm);
-    if (at->joint == CSIM_TREE_PRISMATIC) return csim_rotate(pose.rotation, at->axis);
-    if (at->joint == CSIM_TREE_FLOATING && k < 3) return csimi_load3(e);
-    return csim_cross(csimi_load3(e), arm);
+    if (at->dofs == 1) {
+        column[0] = csim_rotate(pose.rotation, at->axis);
+        if (at->joint == CSIM_TREE_REVOLUTE) column[0] = csim_cross(column[0], arm);
+        return;
+    }
+    if (at->dofs == 6) { /* moves, then turns, along and about the axes of the world */
+        *column++ = csim_v3(1, 0, 0);
+        *column++ = csim_v3(0, 1, 0);
+        *column++ = csim_v3(0, 0, 1);
+    }
+    if (at->dofs > 0) {
+        column[0] = csim_v3(0, -arm.z, arm.y);
+        column[1] = csim_v3(arm.z, 0, -arm.x);
+        column[2] = csim_v3(-arm.y, arm.x, 0);
+    }
 }
 
 CSIMI_FN int csimi_link_term_count(const csimi_state *s, int link) {
@@ -9144,22 +9170,30 @@ CSIMI_FN int csimi_link_term_count(const csimi_state *s, int link) {
 
 CSIMI_FN int csimi_link_terms(const csimi_state *s, int link, csim_vec3 x, int *block, csim_real *J) {
     const int first = csimi_first_coord_block(s) + s->tree[s->tree_link[link].tree].first_block;
-    int i, k, n, count = 0;
-    for (i = link; i >= 0; i = csimi_link_above(s, i))
+    int i, k, n = -1, count = 0;
+    for (i = link; i >= 0; i = csimi_link_above(s, i)) {
+        int at = first + s->tree_link[i].coord / 3, col = s->tree_link[i].coord % 3;
+        csim_vec3 column[6];
+        csimi_link_columns(s, i, x, column);
         for (k = 0; k < s->tree_link[i].dofs; k++) {
-            const int c = s->tree_link[i].coord + k;
-            const csim_vec3 column = csimi_link_column(s, i, k, x);
-            for (n = count - 1; n >= 0 && block[n] != first + c / 3; n--) {
-            }
+            csim_real *to;
+            if (n < 0 || block[n] != at)
+                for (n = count - 1; n >= 0 && block[n] != at; n--) {
+                }
             if (n < 0) {
-                n = count++;
+                block[n = count++] = at;
                 CSIMI_MEMSET(J + 9 * (size_t)n, 0, 9 * sizeof *J);
-                block[n] = first + c / 3;
             }
-            J[9 * n + c % 3] = column.x;
-            J[9 * n + 3 + c % 3] = column.y;
-            J[9 * n + 6 + c % 3] = column.z;
+            to = J + 9 * n + col;
+            to[0] = column[k].x;
+            to[3] = column[k].y;
+            to[6] = column[k].z;
+            if (++col == 3) {
+                col = 0;
+                at++;
+            }
         }
+    }
     return count;
 }
 /* ==== end model/tree.c */
@@ -10901,10 +10935,8 @@ static csim_real csimi_distance_hull(const csim_geometry *g, const csim_hull_dat
     return d;
 }
 
-CSIM_API csim_real csim_shape_distance(const csim_geometry *geometry, const csim_hull_data *hulls, csim_pose pose,
-                                       csim_vec3 point, csim_vec3 *normal, uint32_t *feature) {
-    const csim_geometry *g = geometry;
-    csim_pose p = csim_pose_mul(pose, g->local);
+CSIMI_FN csim_real csimi_distance_at(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p, csim_vec3 point,
+                                     csim_vec3 *normal, uint32_t *feature) {
     csim_vec3 x = csim_pose_local(p, point), n = csim_v3(0, 0, 1);
     csim_real d = 0;
     uint32_t zone = 0;
@@ -10925,6 +10957,11 @@ CSIM_API csim_real csim_shape_distance(const csim_geometry *geometry, const csim
     if (normal) *normal = csim_rotate(p.rotation, n);
     if (feature) *feature = zone;
     return d;
+}
+
+CSIM_API csim_real csim_shape_distance(const csim_geometry *geometry, const csim_hull_data *hulls, csim_pose pose,
+                                       csim_vec3 point, csim_vec3 *normal, uint32_t *feature) {
+    return csimi_distance_at(geometry, hulls, csim_pose_mul(pose, geometry->local), point, normal, feature);
 }
 /* ==== end collide/distance.c */
 
@@ -11477,11 +11514,12 @@ CSIMI_FN CSIMI_NOINLINE int csimi_collide_polytopes(const csim_geometry *a, csim
 
 #define CSIMI_FLAT CSIM_R(1e-4) /* rad: tilt below which a line lies flat */
 
-/* Both shapes with the poses of their own frames, and where touches go. Points of a first. */
+/* Both shapes with the poses of their own frames (those of their bodies and their local ones), and where touches go.
+   Points of a first. */
 typedef struct csimi_meet {
     const csim_geometry *a, *b;
-    csim_pose pa, pb;         /* of the shapes */
-    csim_pose body_a, body_b; /* of their bodies */
+    csim_pose pa, pb;
+    csim_vec3 up; /* out of the half-space, if one of them is that: it stays b */
     const csim_hull_data *hulls;
     csim_real margin;
     csim_touch *touches;
@@ -11493,13 +11531,11 @@ typedef struct csimi_meet {
 
 static void csimi_meet_swap(csimi_meet *m) {
     const csim_geometry *g = m->a;
-    csim_pose p = m->pa, body = m->body_a;
+    csim_pose p = m->pa;
     m->a = m->b;
     m->b = g;
     m->pa = m->pb;
     m->pb = p;
-    m->body_a = m->body_b;
-    m->body_b = body;
     m->swapped = !m->swapped;
 }
 
@@ -11523,10 +11559,15 @@ static void csimi_meet_emit(csimi_meet *m, csim_vec3 on_a, csim_vec3 on_b, csim_
     m->count++;
 }
 
+static csim_vec3 csimi_axis_of(csim_pose p) { return csim_rotate(p.rotation, csim_v3(0, 0, 1)); }
+
 /* Distance of a point to b. */
 static csim_real csimi_meet_distance(const csimi_meet *m, csim_vec3 x, csim_vec3 *n) {
-    uint32_t zone;
-    return csim_shape_distance(m->b, m->hulls, m->body_b, x, n, &zone);
+    if (m->b->kind == CSIM_SHAPE_HALF_SPACE) {
+        *n = m->up;
+        return csim_dot(m->up, csim_sub(x, m->pb.position));
+    }
+    return csimi_distance_at(m->b, m->hulls, m->pb, x, n, NULL);
 }
 
 /* A sphere of radius r about x, a piece of a, against all of b. */
@@ -11535,8 +11576,6 @@ static void csimi_meet_ball(csimi_meet *m, csim_vec3 x, csim_real r, uint32_t fe
     csim_real d = csimi_meet_distance(m, x, &n);
     csimi_meet_emit(m, csim_madd(x, -r, n), csim_madd(x, -d, n), n, d - r, feature);
 }
-
-static csim_vec3 csimi_axis_of(csim_pose p) { return csim_rotate(p.rotation, csim_v3(0, 0, 1)); }
 
 /* ---- lines: axes of capsules and cylinders, edges of boxes and hulls */
 
@@ -11744,8 +11783,8 @@ static void csimi_meet_rim(csimi_meet *m, int top) {
     if (csimi_meet_distance(m, rim.centre, &n) > m->a->radius + m->margin) return;
     rim.name = top ? 0x140u : 0x100u;
     if (m->b->kind == CSIM_SHAPE_HALF_SPACE) samples = 4; /* any triangle about the centre carries it */
-    ci = CSIMI_COS(2 * CSIMI_PI / (csim_real)samples);
-    si = CSIMI_SIN(2 * CSIMI_PI / (csim_real)samples);
+    ci = samples == 4 ? 0 : CSIMI_COS(2 * CSIMI_PI / (csim_real)samples);
+    si = samples == 4 ? 1 : CSIMI_SIN(2 * CSIMI_PI / (csim_real)samples);
     v = csim_cross(axis, u);
     for (i = 0; i < samples; i++) {
         csimi_meet_rim_point(m, &rim, csim_madd(csim_scale(c, u), s, v), (uint32_t)i + 1);
@@ -11842,9 +11881,9 @@ static void csimi_field_sampler(const csimi_meet *m, csimi_sampler *s) {
     csim_real size = m->b->field ? 4 * (csim_real)m->b->field->cell : m->a->bound / 4;
     csimi_sampler_start(s, m->a, m->hulls, m->a->spacing > 0 ? m->a->spacing : size);
     if (m->a->kind != CSIM_SHAPE_HEIGHTS) return;
-    back.position = csim_pose_local(m->pa, m->body_b.position);
-    back.rotation = csim_quat_mul(csim_quat_conj(m->pa.rotation), m->body_b.rotation);
-    csim_shape_bounds(m->b, m->hulls, back, &lower, &upper);
+    back.position = csim_pose_local(m->pa, m->pb.position);
+    back.rotation = csim_quat_mul(csim_quat_conj(m->pa.rotation), m->pb.rotation);
+    csimi_bounds_at(m->b, m->hulls, back, &lower, &upper);
     csimi_sampler_limit(s, csim_sub(lower, extra), csim_add(upper, extra));
 }
 
@@ -11968,15 +12007,15 @@ static void csimi_meet_shapes(csimi_meet *m) {
     }
 }
 
-CSIM_API int csim_collide(const csim_geometry *a, csim_pose pose_a, const csim_geometry *b, csim_pose pose_b,
-                          const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity) {
+CSIMI_FN int csimi_collide_at(const csim_geometry *a, csim_pose pa, const csim_geometry *b, csim_pose pb,
+                              const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity) {
     csimi_meet m;
+    if (csimi_flat(a->kind) && csimi_flat(b->kind))
+        return csimi_collide_polytopes(a, pa, b, pb, hulls, margin, touches, capacity);
     m.a = a;
     m.b = b;
-    m.pa = csim_pose_mul(pose_a, a->local);
-    m.pb = csim_pose_mul(pose_b, b->local);
-    m.body_a = pose_a;
-    m.body_b = pose_b;
+    m.pa = pa;
+    m.pb = pb;
     m.hulls = hulls;
     m.margin = margin;
     m.touches = touches;
@@ -11985,13 +12024,18 @@ CSIM_API int csim_collide(const csim_geometry *a, csim_pose pose_a, const csim_g
     m.cone = CSIM_R(0.3);
     m.names = 0;
     m.swapped = false;
-    if (csimi_flat(a->kind) && csimi_flat(b->kind))
-        return csimi_collide_polytopes(a, m.pa, b, m.pb, hulls, margin, touches, capacity);
+    m.up = csimi_axis_of(a->kind == CSIM_SHAPE_HALF_SPACE ? pa : pb);
     if (a->field || b->field)
         csimi_meet_fields(&m);
     else
         csimi_meet_shapes(&m);
     return m.count;
+}
+
+CSIM_API int csim_collide(const csim_geometry *a, csim_pose pose_a, const csim_geometry *b, csim_pose pose_b,
+                          const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity) {
+    return csimi_collide_at(a, csim_pose_mul(pose_a, a->local), b, csim_pose_mul(pose_b, b->local), hulls, margin,
+                            touches, capacity);
 }
 
 #undef CSIMI_FLAT
@@ -12187,9 +12231,12 @@ static void csimi_broad_order(csimi_broad *s, int *pairs) {
 /* A few boxes, each against all: no more work than to sort them, and the pairs come in order. */
 static int csimi_broad_few(int count, const csim_real *lower, const csim_real *upper, const int *group, int *pairs,
                            int capacity) {
-    int found = 0, i, j;
-    for (i = 0; i < count; ++i)
-        for (j = i + 1; j < count; ++j) {
+    int found = 0, i, j, run = 0; /* end of the boxes of one group that follow each other */
+    for (i = 0; i < count; ++i) {
+        if (run <= i)
+            for (run = i + 1; run < count && group[i] >= 0 && group[run] == group[i]; ++run) {
+            }
+        for (j = run; j < count; ++j) {
             const csim_real *a = lower + 3 * i, *A = upper + 3 * i, *b = lower + 3 * j, *B = upper + 3 * j;
             if (group[i] >= 0 && group[i] == group[j]) continue;
             if (a[0] > B[0] || b[0] > A[0] || a[1] > B[1] || b[1] > A[1] || a[2] > B[2] || b[2] > A[2]) continue;
@@ -12197,15 +12244,17 @@ static int csimi_broad_few(int count, const csim_real *lower, const csim_real *u
             pairs[2 * found - 2] = i;
             pairs[2 * found - 1] = j;
         }
+    }
     return found;
 }
 
 CSIMI_FN int csimi_broad_pairs(int count, const csim_real *lower, const csim_real *upper, const int *group, int *pairs,
                                int capacity, void *scratch) {
-    csimi_arena arena = csimi_arena_in(scratch, csimi_broad_scratch(count));
+    csimi_arena arena;
     csimi_broad s;
     int found;
     if (count <= CSIMI_BROAD_FEW) return csimi_broad_few(count, lower, upper, group, pairs, capacity);
+    arena = csimi_arena_in(scratch, csimi_broad_scratch(count));
     s = csimi_broad_layout(count, &arena);
     CSIMI_MEMSET(s.last, 0, (size_t)(count + 1) * sizeof *s.last);
     csimi_broad_gather(&s, csimi_broad_axis(count, lower, upper), lower, upper, group);
@@ -13782,13 +13831,17 @@ static csim_status csimi_check_side(csimi_spot *place, const csim_problem *p, in
 
 /* Rows of R orthonormal to what a chain of float rotations keeps. */
 static csim_status csimi_check_frame(csimi_spot *place, int m, const csim_real *R) {
+    csim_status status;
     int i, j;
     for (i = 0; i < 3; ++i)
         for (j = i; j < 3; ++j) {
             csim_real dot = R[3 * i] * R[3 * j] + R[3 * i + 1] * R[3 * j + 1] + R[3 * i + 2] * R[3 * j + 2];
-            if (csimi_abs(dot - (i == j ? 1 : 0)) > CSIM_R(1e-3))
+            if (csimi_abs(dot - (i == j ? 1 : 0)) <= CSIM_R(1e-3)) continue;
+            status = csimi_check_finite(place, "contacts", m, ".R", R, 9);
+            if (status == CSIM_OK)
                 return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, ".R", (double)dot,
                                           "orthonormal rows (products of two rows 0, of one with itself 1)");
+            return status;
         }
     return CSIM_OK;
 }
@@ -13840,10 +13893,11 @@ static csim_status csimi_check_contact(csimi_spot *place, const csim_problem *p,
     if (status == CSIM_OK && c->a.count + c->b.count == 0)
         status = csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, ".a.count", 0,
                                     "at least one term in a or b (nothing can move)");
-    if (status == CSIM_OK) status = csimi_check_finite(place, "contacts", m, ".R", c->R, 9);
     if (status == CSIM_OK) status = csimi_check_frame(place, m, c->R);
-    if (status == CSIM_OK) status = csimi_check_finite(place, "contacts", m, ".phi", c->phi, 3);
-    if (status == CSIM_OK) status = csimi_check_finite(place, "contacts", m, ".mass", c->mass, 2);
+    if (!csimi_finite(c->phi[0] + c->phi[1] + c->phi[2] + c->mass[0] + c->mass[1])) {
+        if (status == CSIM_OK) status = csimi_check_finite(place, "contacts", m, ".phi", c->phi, 3);
+        if (status == CSIM_OK) status = csimi_check_finite(place, "contacts", m, ".mass", c->mass, 2);
+    }
     for (k = 0; k < 2 && status == CSIM_OK; ++k)
         if (c->mass[k] < 0)
             status = csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, ".mass", (double)c->mass[k],
@@ -13855,9 +13909,11 @@ static csim_status csimi_check_terms(csimi_spot *place, const csim_problem *p) {
     csim_status status = CSIM_OK;
     int k;
     for (k = 0; k < p->term_count && status == CSIM_OK; ++k) {
+        const csim_real *J = p->terms[k].J;
         if (p->terms[k].block < 0 || p->terms[k].block >= p->A.n)
             return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "terms", k, ".block", p->terms[k].block, "0 to n - 1");
-        status = csimi_check_finite(place, "terms", k, ".J", p->terms[k].J, 9);
+        if (!csimi_finite(J[0] + J[1] + J[2] + J[3] + J[4] + J[5] + J[6] + J[7] + J[8])) /* a sum hides none */
+            status = csimi_check_finite(place, "terms", k, ".J", J, 9);
     }
     return status;
 }
@@ -14531,6 +14587,13 @@ static double csimi_cert_max(double a, double b) { return a > b ? a : b; }
 static double csimi_cert_norm2(const double *x) { return csimi_sqrt64(x[0] * x[0] + x[1] * x[1]); }
 static double csimi_cert_norm3(const double *x) { return csimi_sqrt64(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
 
+/* y = J x, x in double */
+CSIM_INLINE void csimi_cert_times(const csim_real *J, const double *x, double *y) {
+    y[0] = (double)J[0] * x[0] + (double)J[1] * x[1] + (double)J[2] * x[2];
+    y[1] = (double)J[3] * x[0] + (double)J[4] * x[1] + (double)J[5] * x[2];
+    y[2] = (double)J[6] * x[0] + (double)J[7] * x[1] + (double)J[8] * x[2];
+}
+
 /* ---- dynamics */
 
 /* g += J' lambda for one side. */
@@ -14547,10 +14610,9 @@ static void csimi_cert_impulses(const csim_problem *p, const csim_real *lambda, 
     for (m = 0; m < p->contact_count; ++m) {
         const csim_contact *c = p->contacts + m;
         const csim_real *l = lambda + 3 * (ptrdiff_t)m;
-        double world[3];
-        for (i = 0; i < 3; ++i)
-            world[i] = (double)c->R[i] * (double)l[0] + (double)c->R[3 + i] * (double)l[1] +
-                       (double)c->R[6 + i] * (double)l[2];
+        double world[3] = {0, 0, 0}, impulse[3];
+        for (i = 0; i < 3; ++i) impulse[i] = (double)l[i];
+        csimi_addmulT3_wide(c->R, impulse, world);
         csimi_cert_scatter(p, &c->a, world, g);
         for (i = 0; i < 3; ++i) world[i] = -world[i];
         csimi_cert_scatter(p, &c->b, world, g);
@@ -14580,24 +14642,25 @@ static double csimi_cert_dynamics(const csim_problem *p, const csim_real *v, con
 
 /* ---- the scale of a contact */
 
-/* Inverse of a 3x3 block by cofactors; the inverse of its diagonal when it is not positive. */
-static void csimi_cert_inverse(const csim_real *block, double *inv) {
-    double M[9], det;
-    int i, k;
-    for (i = 0; i < 9; ++i) M[i] = (double)block[i];
-    for (k = 0; k < 3; ++k) { /* column k: the cross product of the other rows */
-        const double *x = M + (k < 2 ? 3 * k + 3 : 0), *y = M + (k > 0 ? 3 * k - 3 : 6);
-        inv[k] = x[1] * y[2] - x[2] * y[1];
-        inv[3 + k] = x[2] * y[0] - x[0] * y[2];
-        inv[6 + k] = x[0] * y[1] - x[1] * y[0];
+/* tr(J D^-1 J') = tr(D^-1 J'J) of a symmetric block D, by its cofactors; with the diagonal of D alone when it is not
+   positive. */
+static double csimi_cert_trace(const csim_real *D, const csim_real *J) {
+    const double a = (double)D[0], b = (double)D[1], c = (double)D[2], d = (double)D[4], e = (double)D[5];
+    const double f = (double)D[8], aa = d * f - e * e, ab = c * e - b * f, ac = b * e - c * d;
+    const double det = a * aa + b * ab + c * ac;
+    double xx = 0, xy = 0, xz = 0, yy = 0, yz = 0, zz = 0; /* J'J */
+    int k;
+    for (k = 0; k < 3; ++k, J += 3) {
+        const double x = (double)J[0], y = (double)J[1], z = (double)J[2];
+        xx += x * x;
+        xy += x * y;
+        xz += x * z;
+        yy += y * y;
+        yz += y * z;
+        zz += z * z;
     }
-    det = M[0] * inv[0] + M[1] * inv[3] + M[2] * inv[6];
-    if (det > 0) {
-        det = 1 / det;
-        for (i = 0; i < 9; ++i) inv[i] *= det;
-        return;
-    }
-    for (i = 0; i < 9; ++i) inv[i] = i % 4 == 0 ? 1 / M[i] : 0;
+    if (!(det > 0)) return xx / a + yy / d + zz / f;
+    return (aa * xx + (a * f - c * c) * yy + (a * d - b * b) * zz + 2 * (ab * xy + ac * xz + (b * c - a * e) * yz)) / det;
 }
 
 static bool csimi_cert_identity(const csim_real *J) {
@@ -14610,22 +14673,15 @@ static bool csimi_cert_identity(const csim_real *J) {
 /* 1 / m of a side: from the mass given, from its node, or from tr(J D^-1 J') / 3 with the diagonal blocks D of A. */
 static double csimi_cert_mobility(const csim_problem *p, const csim_side *side, csim_real mass) {
     double trace = 0;
-    int k, i, j;
+    int k;
     if (side->count <= 0) return 0;
     if (mass > 0) return 1 / (double)mass;
     if (side->count == 1 && csimi_cert_identity(p->terms[side->first].J)) {
         const csim_real *D = p->A.val + 9 * (ptrdiff_t)p->A.diag[p->terms[side->first].block];
         return 3 / ((double)D[0] + (double)D[4] + (double)D[8]);
     }
-    for (k = side->first; k < side->first + side->count; ++k) {
-        const csim_real *J = p->terms[k].J;
-        double inv[9];
-        csimi_cert_inverse(p->A.val + 9 * (ptrdiff_t)p->A.diag[p->terms[k].block], inv);
-        for (i = 0; i < 3; ++i)
-            for (j = 0; j < 3; ++j)
-                trace += inv[3 * i + j] * ((double)J[i] * (double)J[j] + (double)J[3 + i] * (double)J[3 + j] +
-                                           (double)J[6 + i] * (double)J[6 + j]);
-    }
+    for (k = side->first; k < side->first + side->count; ++k)
+        trace += csimi_cert_trace(p->A.val + 9 * (ptrdiff_t)p->A.diag[p->terms[k].block], p->terms[k].J);
     return trace / 3;
 }
 
@@ -14637,13 +14693,16 @@ static void csimi_cert_velocity(const csim_problem *p, const csim_side *side, co
     for (k = side->first; k < side->first + side->count; ++k) {
         const ptrdiff_t block = p->terms[k].block;
         const csim_real *D = p->A.val + 9 * (ptrdiff_t)p->A.diag[block];
-        double term[3] = {0, 0, 0}, loaded[3] = {0, 0, 0};
-        int j;
-        csimi_addmul3_wide(p->terms[k].J, v + 3 * block, term);
-        for (i = 0; i < 3; ++i)
-            for (j = 0; j < 3; ++j)
-                loaded[i] += (double)p->terms[k].J[3 * i + j] * ((double)p->b[3 * block + j] / (double)D[4 * j]);
-        for (i = 0; i < 3; ++i) w[i] += sign * term[i];
+        double x[3], y[3], term[3], loaded[3];
+        for (i = 0; i < 3; ++i) {
+            x[i] = (double)v[3 * block + i];
+            y[i] = (double)p->b[3 * block + i] / (double)D[4 * i];
+        }
+        csimi_cert_times(p->terms[k].J, x, term);
+        csimi_cert_times(p->terms[k].J, y, loaded);
+        w[0] += sign * term[0];
+        w[1] += sign * term[1];
+        w[2] += sign * term[2];
         *speed += csimi_cert_norm3(term) + csimi_cert_norm3(loaded);
     }
 }
@@ -14658,11 +14717,11 @@ static void csimi_cert_read(const csim_problem *p, int m, const csim_real *v, co
     c->speed = 0;
     csimi_cert_velocity(p, &contact->a, v, 1, w, &c->speed);
     csimi_cert_velocity(p, &contact->b, v, -1, w, &c->speed);
+    csimi_cert_times(contact->R, w, c->u);
     for (i = 0; i < 3; ++i) {
         phi[i] = (double)contact->phi[i];
         c->lambda[i] = (double)lambda[3 * (ptrdiff_t)m + i];
-        c->u[i] = (double)contact->R[3 * i] * w[0] + (double)contact->R[3 * i + 1] * w[1] +
-                  (double)contact->R[3 * i + 2] * w[2] + phi[i];
+        c->u[i] += phi[i];
         if (contact->law == CSIM_LAW_INVERTIBLE) c->u[i] += (double)contact->omega[i > 0] * c->lambda[i];
     }
     c->speed += csimi_cert_norm3(phi);
@@ -18313,19 +18372,23 @@ CSIMI_FN int csimi_bodies_reach_blocks(const csim_problem *p) {
 static int csimi_pieces_whiten(const csimi_bodies *b, int first, double *X, unsigned mask, csimi_piece *piece) {
     int i, k, r, count = 0;
     for (k = b->size[first] - 1; k >= 0; --k) {
-        const double *E = b->factor + 9 * (ptrdiff_t)b->row[first + k];
-        double Y[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+        const double *E = b->factor + 9 * (ptrdiff_t)b->row[first + k], *C = E + 9 * k;
+        csim_real *J = piece[count].J;
+        double Y[9];
         if (!(mask >> k & 1u)) continue;
-        csimi_add_product(X + 9 * k, E + 9 * k, Y);
+        for (r = 0; r < 9; r += 3) { /* X C, C lower triangular */
+            const double *x = X + 9 * k + r;
+            J[r] = (csim_real)(Y[r] = x[0] * C[0] + x[1] * C[3] + x[2] * C[6]);
+            J[r + 1] = (csim_real)(Y[r + 1] = x[1] * C[4] + x[2] * C[7]);
+            J[r + 2] = (csim_real)(Y[r + 2] = x[2] * C[8]);
+        }
+        piece[count++].block = first + k;
         for (i = 0; i < k; ++i) {
             if (!(b->on[first + k] >> i & 1u)) continue;
-            for (r = 0; r < 9 && !(mask >> i & 1u); ++r) X[9 * i + r] = 0;
+            if (!(mask >> i & 1u)) CSIMI_MEMSET(X + 9 * i, 0, 9 * sizeof *X);
             mask |= 1u << i;
             csimi_add_product(Y, E + 9 * i, X + 9 * i);
         }
-        piece[count].block = first + k;
-        for (r = 0; r < 9; ++r) piece[count].J[r] = (csim_real)Y[r];
-        ++count;
     }
     return count;
 }
@@ -18341,7 +18404,8 @@ CSIMI_FN int csimi_pieces_make(const csim_problem *p, const csimi_bodies *b, int
             const csim_term *t = p->terms + k;
             csim_real J[9];
             csimi_matmul(contact->R, t->J, J);
-            for (r = 0; r < 9 && side; ++r) J[r] = -J[r];
+            if (side)
+                for (r = 0; r < 9; ++r) J[r] = -J[r];
             if (!b) {
                 pieces[count].block = t->block;
                 CSIMI_MEMCPY(pieces[count++].J, J, sizeof J);
@@ -18354,7 +18418,11 @@ CSIMI_FN int csimi_pieces_make(const csim_problem *p, const csimi_bodies *b, int
             }
             {
                 const int at = t->block - body;
-                for (r = 0; r < 9; ++r) X[9 * at + r] = (mask >> at & 1u ? X[9 * at + r] : 0) + (double)J[r];
+                double *to = X + 9 * at;
+                if (!(mask >> at & 1u))
+                    for (r = 0; r < 9; ++r) to[r] = (double)J[r];
+                else
+                    for (r = 0; r < 9; ++r) to[r] += (double)J[r];
                 mask |= 1u << at;
             }
         }
@@ -18383,12 +18451,15 @@ CSIMI_FN csim_real csimi_pieces_mobility(const csim_problem *p, const csimi_piec
 CSIMI_FN csim_real csimi_contact_motion(const csim_problem *p, const csim_contact *c, const csim_real *v,
                                         csim_real *u) {
     csim_real w[3] = {0, 0, 0}, term[3], speed = 0;
-    int side, k, i;
+    int side, k;
     for (side = 0; side < 2; ++side) {
         const csim_side *s = side ? &c->b : &c->a;
+        const csim_real sign = side ? CSIM_R(-1) : CSIM_R(1);
         for (k = s->first; k < s->first + s->count; ++k) {
             csimi_mul3(p->terms[k].J, v + 3 * (ptrdiff_t)p->terms[k].block, term);
-            for (i = 0; i < 3; ++i) w[i] += side ? -term[i] : term[i];
+            w[0] += sign * term[0];
+            w[1] += sign * term[1];
+            w[2] += sign * term[2];
             speed += CSIMI_SQRT(term[0] * term[0] + term[1] * term[1] + term[2] * term[2]);
         }
     }
@@ -18406,17 +18477,23 @@ CSIMI_FN void csimi_pieces_push(const csimi_piece *piece, int count, const csim_
     for (; piece < end; ++piece) csimi_addmulT3(piece->J, impulse, w + 3 * (ptrdiff_t)piece->block);
 }
 
+/* W += A B' */
+static void csimi_add_turned(const csim_real *A, const csim_real *B, csim_real *CSIMI_RESTRICT W) {
+    int i;
+    for (i = 0; i < 3; ++i, A += 3, W += 3) {
+        W[0] += A[0] * B[0] + A[1] * B[1] + A[2] * B[2];
+        W[1] += A[0] * B[3] + A[1] * B[4] + A[2] * B[5];
+        W[2] += A[0] * B[6] + A[1] * B[7] + A[2] * B[8];
+    }
+}
+
 CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_real *W) {
     const csimi_piece *p, *q, *end = begin + count;
-    csim_real X[9];
     int k;
     for (k = 0; k < 9; ++k) W[k] = 0;
     for (p = begin; p < end; ++p)
-        for (q = begin; q < end; ++q) {
-            if (p->block != q->block) continue;
-            csimi_matmulT(p->J, q->J, X);
-            for (k = 0; k < 9; ++k) W[k] += X[k];
-        }
+        for (q = begin; q < end; ++q)
+            if (p->block == q->block) csimi_add_turned(p->J, q->J, W);
 }
 /* ==== end solve/bodies.c */
 
@@ -18727,11 +18804,11 @@ static bool csimi_newton_layout(csimi_sweep *s, csimi_newton_vectors *x) {
 
 /* Small islands have memory for any order, so that the plan can wait until sweeps have not done. */
 CSIMI_FN bool csimi_newton_fits(const csimi_sweep *s) {
-    const size_t n = (size_t)s->n;
+    const size_t n = (size_t)s->n, room = csimi_newton_ring(s).size / sizeof(double);
     size_t ints = n + 2;
     int m;
     for (m = 0; m < s->contact_count; ++m) ints += (size_t)s->contacts[m].count;
-    return s->contact_count > 0 && s->spare_count >= CSIMI_NEWTON_NUMBERS(n) && ints <= s->spare_count;
+    return s->contact_count > 0 && room >= CSIMI_NEWTON_NUMBERS(n) && ints <= room;
 }
 
 CSIMI_FN void csimi_newton_plan(csimi_sweep *s) {
@@ -19298,7 +19375,7 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
 
 /* ---- a solve */
 
-/* Runs the stages until the measure is good. */
+/* Runs the stages until the measure is good. Leaves the best impulses, and w of any. */
 static void csimi_sweep_cascade(csimi_sweep *s, double good) {
     const bool newton = s->work > 0 || !s->planned;
     /* Newton is cheap near the answer, and what is left over becomes drift: 0.02 drifts a hundred times more */
@@ -19309,7 +19386,7 @@ static void csimi_sweep_cascade(csimi_sweep *s, double good) {
     s->loop.target = good;
     if (newton && !csimi_stages_done(&s->loop)) csimi_stages_accelerated(&s->loop, CSIMI_SWEEP_PATIENCE);
     if (!csimi_stages_done(&s->loop)) csimi_stages_proximal(&s->loop);
-    csimi_stages_restore(&s->loop);
+    CSIMI_MEMCPY(s->loop.x, s->loop.best, (size_t)s->loop.length * sizeof *s->loop.x);
 }
 
 static bool csimi_sweep_certified(const csim_certificate *c, const csim_solver_params *params) {
@@ -19325,6 +19402,7 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
     if (!csimi_newton_fits(s)) csimi_newton_plan(s);
     for (trial = 0; trial < 5; ++trial, good *= 0.3) {
         s->loop.best_measure = (double)CSIMI_HUGE;
+        if (trial > 0) csimi_sweep_velocities(s);
         if (s->contact_count > 0) {
             csimi_sweep_cascade(s, good);
             if (s->loop.broken) return CSIM_RESULT_NOT_FINITE;
@@ -27134,6 +27212,8 @@ CSIMI_FN void csimi_write_tree(csimi_store *s, const csim_tree_def *def, csimi_t
         s->state.coord_limb[2 * block + 1] = csimi_imin(3, tree->modes - i);
         s->coord_tree[block] = s->count.trees;
     }
+    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++)
+        s->state.tree_link[i].terms = csimi_link_term_count(&s->state, i);
     csimi_start_coordinates(s, def, tree);
     csimi_tree_forward(&s->state, s->count.trees, s->state.link_position, s->state.link_pose);
 }
@@ -27158,7 +27238,7 @@ CSIM_API csim_status csim_create_tree(csim_world *w, const csim_tree_def *def, c
     tree->first_number = s->count.modal;
     csimi_write_tree(s, def, tree);
     for (i = 0; i < def->link_count; i++)
-        if (csimi_link_term_count(&s->state, tree->first_link + i) > CSIMI_PLACE_TERMS)
+        if (s->state.tree_link[tree->first_link + i].terms > CSIMI_PLACE_TERMS)
             return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "a link under too many joints, number", true, (double)i,
                               "at most 30 coordinates from a link to the root");
     if (!csimi_tree_has_mass(s, s->count.trees))
@@ -27508,13 +27588,15 @@ CSIM_API csim_status csim_tree_jacobian(const csim_world *w, csim_body_id id, in
     CSIMI_READ_TREE(w, id, link, J);
     n = tree->dof_count;
     for (i = 0; i < 3 * n; i++) J[i] = 0;
-    for (i = tree->first_link + link; i >= 0; i = csimi_link_above(s, i))
+    for (i = tree->first_link + link; i >= 0; i = csimi_link_above(s, i)) {
+        csim_vec3 c[6];
+        csimi_link_columns(s, i, point, c);
         for (k = 0; k < s->tree_link[i].dofs; k++) {
-            const csim_vec3 c = csimi_link_column(s, i, k, point);
-            J[s->tree_link[i].dof + k] = c.x;
-            J[n + s->tree_link[i].dof + k] = c.y;
-            J[2 * n + s->tree_link[i].dof + k] = c.z;
+            J[s->tree_link[i].dof + k] = c[k].x;
+            J[n + s->tree_link[i].dof + k] = c[k].y;
+            J[2 * n + s->tree_link[i].dof + k] = c[k].z;
         }
+    }
     return CSIM_OK;
 }
 
@@ -28106,9 +28188,10 @@ CSIMI_FN csim_pose csimi_shape_pose(const csimi_store *s, const csimi_state *sta
     return csimi_link_pose(state, state->tree[b->tree].first_link + s->shape_link[shape]);
 }
 
-/* The material point under a shape that is at point. */
+/* The material point under a shape that is at point. What never moves is the ground. */
 CSIMI_FN csimi_place csimi_shape_place(const csimi_store *s, int shape, csim_vec3 point) {
     const csimi_body *b = s->body + s->shape_body[shape];
+    if (b->motion == CSIM_STATIC) return csimi_place_ground(point);
     if (b->kind != CSIM_BODY_TREE) return csimi_place_rigid(&s->state, b->rigid, point);
     return csimi_place_link(&s->state, s->state.tree[b->tree].first_link + s->shape_link[shape], point);
 }
@@ -28121,12 +28204,12 @@ static void csimi_add_object(csimi_detector *d, csimi_object_kind kind, int body
                              csim_real acceleration, csim_vec3 lower, csim_vec3 upper) {
     csimi_object *o = d->object + d->count;
     const csimi_body *b = d->world->store.body + body;
-    csim_real h = d->frame->h, g = csim_length(csimi_load3(d->world->store.state.gravity));
+    csim_real h = d->frame->h;
     csim_vec3 m;
     o->kind = kind;
     o->body = body;
     o->item = item;
-    o->push = d->world->def.contact_distance / 2 + d->ahead * h * h * (g + acceleration);
+    o->push = d->world->def.contact_distance / 2 + d->ahead * h * h * (d->fall + acceleration);
     o->margin = o->push + d->ahead * h * speed;
     m = csim_v3(o->margin, o->margin, o->margin);
     csimi_store3(d->lower + 3 * d->count, csim_sub(lower, m));
@@ -28166,6 +28249,7 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
         if (b->motion == CSIM_DYNAMIC) acceleration = csim_length(csimi_load3(f)) / s->state.rigid_mass[b->rigid];
     }
     csimi_bounds_at(g, s->hull, at, &lower, &upper);
+    d->object[d->count].at = at;
     csimi_add_object(d, CSIMI_OBJECT_SHAPE, slot, shape, speed, acceleration, csim_sub(lower, extra),
                      csim_add(upper, extra));
 }
@@ -28231,6 +28315,7 @@ CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_aren
     d.world = w;
     d.frame = f;
     d.ahead = csimi_is_middle(w) ? CSIM_R(1.5) : 1;
+    d.fall = csim_length(csimi_load3(w->store.state.gravity));
     csimi_detector_layout(&d, &w->store.capacity, arena);
     csimi_surfaces_start(&d.surfaces, w, &w->store.state);
     csimi_list_excluded(&d, d.excluded + w->store.capacity.links);
@@ -28386,9 +28471,8 @@ static void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, const
     csim_touch *out = (csim_touch *)(void *)f->info; /* free until the contacts are reported */
     int i, n, room = (int)((size_t)s->capacity.contacts * sizeof(csim_contact_info) / sizeof(csim_touch));
     uint64_t key = csimi_mix64(csimi_shape_key(s, a), csimi_shape_key(s, b));
-    csim_pose pose_a = csimi_shape_pose(s, &s->state, a->item), pose_b = csimi_shape_pose(s, &s->state, b->item);
-    n = csim_collide(s->shape + a->item, pose_a, s->shape + b->item, pose_b, s->hull, a->margin + b->margin + thickness,
-                     out, room);
+    n = csimi_collide_at(s->shape + a->item, a->at, s->shape + b->item, b->at, s->hull,
+                         a->margin + b->margin + thickness, out, room);
     if (n > room) {
         d->needed += n - room;
         n = room;
@@ -29619,11 +29703,13 @@ static csim_real csimi_slip_let_through(const csim_world *w, const csimi_found_c
 
 static void csimi_mix(const csim_world *w, int a, int b, csim_contact *c, csim_real *restitution) {
     const csim_surface_def *A = &w->store.body[a].surface, *B = &w->store.body[b].surface;
-    const csim_pair_info info = csimi_pair_of(w, a, b);
-    c->mu[0] =
-        w->def.mix_friction ? w->def.mix_friction(w->def.callback_user, &info) : CSIMI_SQRT(A->friction * B->friction);
-    *restitution = w->def.mix_restitution ? w->def.mix_restitution(w->def.callback_user, &info)
-                                          : csimi_max(A->restitution, B->restitution);
+    c->mu[0] = CSIMI_SQRT(A->friction * B->friction);
+    *restitution = csimi_max(A->restitution, B->restitution);
+    if (w->def.mix_friction || w->def.mix_restitution) {
+        const csim_pair_info info = csimi_pair_of(w, a, b);
+        if (w->def.mix_friction) c->mu[0] = w->def.mix_friction(w->def.callback_user, &info);
+        if (w->def.mix_restitution) *restitution = w->def.mix_restitution(w->def.callback_user, &info);
+    }
     c->mu[1] = c->mu[0];
     if (A->friction2 >= 0 || B->friction2 >= 0) {
         csim_real p = A->friction2 >= 0 ? A->friction2 : A->friction,
@@ -29644,19 +29730,24 @@ static bool csimi_friction_direction(const csim_world *w, const csimi_found_cont
     return true;
 }
 
+/* u += R J v of the terms of a row, at the velocities v_k of the start of the step. */
+static void csimi_row_velocity(const csimi_step_frame *f, const csim_contact *c, csim_real *u) {
+    csim_real w[2][3] = {{0, 0, 0}, {0, 0, 0}};
+    int k;
+    for (k = c->a.first; k < c->a.first + c->a.count; k++)
+        csimi_addmul3(f->terms[k].J, f->vk + 3 * (size_t)f->terms[k].block, w[0]);
+    for (k = c->b.first; k < c->b.first + c->b.count; k++)
+        csimi_addmul3(f->terms[k].J, f->vk + 3 * (size_t)f->terms[k].block, w[1]);
+    for (k = 0; k < 3; k++) w[0][k] -= w[1][k];
+    csimi_addmul3(c->R, w[0], u);
+}
+
 /* Half-step: friction opposes v_{k+1} = 2 v - v_k, thesis (4.51). The tangential rows carry half of it, v - v_k / 2:
    with the same lambda the law is the same. phi holds -u of the ground. */
 static void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c) {
-    csim_real before[3] = {0, 0, 0}, u[3] = {0, 0, 0}, y[3];
-    int side, k, i;
-    for (side = 0; side < 2; side++) {
-        const csim_side *x = side ? &c->b : &c->a;
-        for (k = x->first; k < x->first + x->count; k++) {
-            csimi_mul3(f->terms[k].J, f->vk + 3 * (size_t)f->terms[k].block, y);
-            for (i = 0; i < 3; i++) before[i] += side ? -y[i] : y[i];
-        }
-    }
-    csimi_addmul3(c->R, before, u);
+    csim_real u[3] = {0, 0, 0};
+    int k;
+    csimi_row_velocity(f, c, u);
     for (k = 1; k < 3; k++) c->phi[k] = (c->phi[k] - u[k]) / 2;
 }
 
@@ -29665,8 +29756,7 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     const csimi_state *s = &w->store.state;
     const csimi_place *a = &found->a, *b = &found->b;
     csim_contact *c = f->contacts + i;
-    csim_real n[3], hint[3], restitution = 0, approach, free_end, *lambda = f->lambda + 3 * i;
-    csim_vec3 relative;
+    csim_real n[3], hint[3], restitution = 0, approach, free_end, *lambda = f->lambda + 3 * i, u[3];
     CSIMI_MEMSET(c, 0, sizeof *c);
     found->last = csimi_last_contact(w, r, found->id);
     c->law = w->def.law;
@@ -29676,13 +29766,14 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     c->omega[0] = w->def.omega[0];
     c->omega[1] = w->def.omega[1];
     c->mask = 7;
-    relative = csim_sub(csimi_place_velocity(s, a, found->meet), csimi_place_velocity(s, b, found->meet));
-    approach = csim_dot(found->normal, relative);
+    csimi_sides(f, s, a, found->meet, b, found->meet, c);
+    CSIMI_MEMCPY(u, c->phi, sizeof u); /* what moves by itself, and what is to be solved for */
+    csimi_row_velocity(f, c, u);
+    approach = u[0];
     if (csimi_is_middle(w)) approach += 2 * csimi_slip_let_through(w, found);
     free_end = approach +
                f->h * csim_dot(found->normal, csim_sub(csimi_place_acceleration(s, a), csimi_place_acceleration(s, b)));
-    c->phi[0] = csimi_phi(w, f, found->gap, restitution, approach, free_end);
-    csimi_sides(f, s, a, found->meet, b, found->meet, c);
+    c->phi[0] += csimi_phi(w, f, found->gap, restitution, approach, free_end);
     if (w->def.integrator == CSIM_HALF_STEP) csimi_slip_of_the_end(f, c);
     lambda[0] = lambda[1] = lambda[2] = 0;
     if (found->last >= 0) {
@@ -30836,8 +30927,6 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
     return status;
 }
 
-CSIM_API csim_step_stats csim_world_stats(const csim_world *w) { return w->stats; }
-
 #undef CSIMI_BOND_PASSES
 #undef CSIMI_SETTLE_PASSES
 #undef CSIMI_TURN
@@ -30848,8 +30937,6 @@ CSIM_API csim_step_stats csim_world_stats(const csim_world *w) { return w->stats
 /* world/measure: what a step reports: penetration from the geometry, energies, the contact list and its events. */
 
 CSIMI_FN void csimi_measure(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
-    const csimi_model *table = csimi_model_table();
-    csimi_energy energy;
     csimi_surfaces surfaces;
     double deepest = 0;
     size_t mark = arena->used;
@@ -30862,11 +30949,6 @@ CSIMI_FN void csimi_measure(csim_world *w, csimi_step_frame *f, csimi_arena *are
     }
     csimi_pop(arena, mark);
     f->stats.penetration = deepest;
-    energy.kinetic = energy.gravity = energy.elastic = 0;
-    for (i = 0; i < CSIMI_MODEL_COUNT; i++)
-        if (table[i].energy) table[i].energy(&f->next, &energy);
-    f->stats.kinetic = energy.kinetic;
-    f->stats.potential = energy.gravity + energy.elastic;
 }
 
 /* Velocity of one side of row c under the block velocities v. */
@@ -30942,6 +31024,24 @@ CSIM_API const uint64_t *csim_world_ended(const csim_world *w, int *count) {
 
 /* ---- totals */
 
+static csimi_energy csimi_energy_of(const csimi_state *s) {
+    const csimi_model *table = csimi_model_table();
+    csimi_energy energy;
+    int i;
+    energy.kinetic = energy.gravity = energy.elastic = 0;
+    for (i = 0; i < CSIMI_MODEL_COUNT; i++)
+        if (table[i].energy) table[i].energy(s, &energy);
+    return energy;
+}
+
+CSIM_API csim_step_stats csim_world_stats(const csim_world *w) {
+    const csimi_energy energy = csimi_energy_of(&w->store.state); /* no step needs it */
+    csim_step_stats stats = w->stats;
+    stats.kinetic = energy.kinetic;
+    stats.potential = energy.gravity + energy.elastic;
+    return stats;
+}
+
 static void csimi_add_momentum(csim_totals *t, csim_vec3 x, csim_vec3 p, csim_vec3 spin) {
     csim_vec3 l = csim_add(csim_cross(x, p), spin);
     t->momentum[0] += (double)p.x;
@@ -30954,14 +31054,10 @@ static void csimi_add_momentum(csim_totals *t, csim_vec3 x, csim_vec3 p, csim_ve
 
 CSIM_API csim_totals csim_world_totals(const csim_world *w) {
     const csimi_state *s = &w->store.state;
-    const csimi_model *table = csimi_model_table();
-    csimi_energy energy;
+    const csimi_energy energy = csimi_energy_of(s);
     csim_totals t;
     int i;
     CSIMI_MEMSET(&t, 0, sizeof t);
-    energy.kinetic = energy.gravity = energy.elastic = 0;
-    for (i = 0; i < CSIMI_MODEL_COUNT; i++)
-        if (table[i].energy) table[i].energy(s, &energy);
     t.kinetic = energy.kinetic;
     t.gravity = energy.gravity;
     t.elastic = energy.elastic;

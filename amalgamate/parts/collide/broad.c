@@ -188,9 +188,12 @@ static void csimi_broad_order(csimi_broad *s, int *pairs) {
 /* A few boxes, each against all: no more work than to sort them, and the pairs come in order. */
 static int csimi_broad_few(int count, const csim_real *lower, const csim_real *upper, const int *group, int *pairs,
                            int capacity) {
-    int found = 0, i, j;
-    for (i = 0; i < count; ++i)
-        for (j = i + 1; j < count; ++j) {
+    int found = 0, i, j, run = 0; /* end of the boxes of one group that follow each other */
+    for (i = 0; i < count; ++i) {
+        if (run <= i)
+            for (run = i + 1; run < count && group[i] >= 0 && group[run] == group[i]; ++run) {
+            }
+        for (j = run; j < count; ++j) {
             const csim_real *a = lower + 3 * i, *A = upper + 3 * i, *b = lower + 3 * j, *B = upper + 3 * j;
             if (group[i] >= 0 && group[i] == group[j]) continue;
             if (a[0] > B[0] || b[0] > A[0] || a[1] > B[1] || b[1] > A[1] || a[2] > B[2] || b[2] > A[2]) continue;
@@ -198,15 +201,17 @@ static int csimi_broad_few(int count, const csim_real *lower, const csim_real *u
             pairs[2 * found - 2] = i;
             pairs[2 * found - 1] = j;
         }
+    }
     return found;
 }
 
 CSIMI_FN int csimi_broad_pairs(int count, const csim_real *lower, const csim_real *upper, const int *group, int *pairs,
                                int capacity, void *scratch) {
-    csimi_arena arena = csimi_arena_in(scratch, csimi_broad_scratch(count));
+    csimi_arena arena;
     csimi_broad s;
     int found;
     if (count <= CSIMI_BROAD_FEW) return csimi_broad_few(count, lower, upper, group, pairs, capacity);
+    arena = csimi_arena_in(scratch, csimi_broad_scratch(count));
     s = csimi_broad_layout(count, &arena);
     CSIMI_MEMSET(s.last, 0, (size_t)(count + 1) * sizeof *s.last);
     csimi_broad_gather(&s, csimi_broad_axis(count, lower, upper), lower, upper, group);

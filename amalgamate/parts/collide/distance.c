@@ -119,10 +119,8 @@ static csim_real csimi_distance_hull(const csim_geometry *g, const csim_hull_dat
     return d;
 }
 
-CSIM_API csim_real csim_shape_distance(const csim_geometry *geometry, const csim_hull_data *hulls, csim_pose pose,
-                                       csim_vec3 point, csim_vec3 *normal, uint32_t *feature) {
-    const csim_geometry *g = geometry;
-    csim_pose p = csim_pose_mul(pose, g->local);
+CSIMI_FN csim_real csimi_distance_at(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p, csim_vec3 point,
+                                     csim_vec3 *normal, uint32_t *feature) {
     csim_vec3 x = csim_pose_local(p, point), n = csim_v3(0, 0, 1);
     csim_real d = 0;
     uint32_t zone = 0;
@@ -143,4 +141,9 @@ CSIM_API csim_real csim_shape_distance(const csim_geometry *geometry, const csim
     if (normal) *normal = csim_rotate(p.rotation, n);
     if (feature) *feature = zone;
     return d;
+}
+
+CSIM_API csim_real csim_shape_distance(const csim_geometry *geometry, const csim_hull_data *hulls, csim_pose pose,
+                                       csim_vec3 point, csim_vec3 *normal, uint32_t *feature) {
+    return csimi_distance_at(geometry, hulls, csim_pose_mul(pose, geometry->local), point, normal, feature);
 }

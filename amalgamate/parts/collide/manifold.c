@@ -9,11 +9,12 @@
 
 #define CSIMI_FLAT CSIM_R(1e-4) /* rad: tilt below which a line lies flat */
 
-/* Both shapes with the poses of their own frames, and where touches go. Points of a first. */
+/* Both shapes with the poses of their own frames (those of their bodies and their local ones), and where touches go.
+   Points of a first. */
 typedef struct csimi_meet {
     const csim_geometry *a, *b;
-    csim_pose pa, pb;         /* of the shapes */
-    csim_pose body_a, body_b; /* of their bodies */
+    csim_pose pa, pb;
+    csim_vec3 up; /* out of the half-space, if one of them is that: it stays b */
     const csim_hull_data *hulls;
     csim_real margin;
     csim_touch *touches;
@@ -25,13 +26,11 @@ typedef struct csimi_meet {
 
 static void csimi_meet_swap(csimi_meet *m) {
     const csim_geometry *g = m->a;
-    csim_pose p = m->pa, body = m->body_a;
+    csim_pose p = m->pa;
     m->a = m->b;
     m->b = g;
     m->pa = m->pb;
     m->pb = p;
-    m->body_a = m->body_b;
-    m->body_b = body;
     m->swapped = !m->swapped;
 }
 
@@ -55,10 +54,15 @@ static void csimi_meet_emit(csimi_meet *m, csim_vec3 on_a, csim_vec3 on_b, csim_
     m->count++;
 }
 
+static csim_vec3 csimi_axis_of(csim_pose p) { return csim_rotate(p.rotation, csim_v3(0, 0, 1)); }
+
 /* Distance of a point to b. */
 static csim_real csimi_meet_distance(const csimi_meet *m, csim_vec3 x, csim_vec3 *n) {
-    uint32_t zone;
-    return csim_shape_distance(m->b, m->hulls, m->body_b, x, n, &zone);
+    if (m->b->kind == CSIM_SHAPE_HALF_SPACE) {
+        *n = m->up;
+        return csim_dot(m->up, csim_sub(x, m->pb.position));
+    }
+    return csimi_distance_at(m->b, m->hulls, m->pb, x, n, NULL);
 }
 
 /* A sphere of radius r about x, a piece of a, against all of b. */
@@ -67,8 +71,6 @@ static void csimi_meet_ball(csimi_meet *m, csim_vec3 x, csim_real r, uint32_t fe
     csim_real d = csimi_meet_distance(m, x, &n);
     csimi_meet_emit(m, csim_madd(x, -r, n), csim_madd(x, -d, n), n, d - r, feature);
 }
-
-static csim_vec3 csimi_axis_of(csim_pose p) { return csim_rotate(p.rotation, csim_v3(0, 0, 1)); }
 
 /* ---- lines: axes of capsules and cylinders, edges of boxes and hulls */
 
@@ -276,8 +278,8 @@ static void csimi_meet_rim(csimi_meet *m, int top) {
     if (csimi_meet_distance(m, rim.centre, &n) > m->a->radius + m->margin) return;
     rim.name = top ? 0x140u : 0x100u;
     if (m->b->kind == CSIM_SHAPE_HALF_SPACE) samples = 4; /* any triangle about the centre carries it */
-    ci = CSIMI_COS(2 * CSIMI_PI / (csim_real)samples);
-    si = CSIMI_SIN(2 * CSIMI_PI / (csim_real)samples);
+    ci = samples == 4 ? 0 : CSIMI_COS(2 * CSIMI_PI / (csim_real)samples);
+    si = samples == 4 ? 1 : CSIMI_SIN(2 * CSIMI_PI / (csim_real)samples);
     v = csim_cross(axis, u);
     for (i = 0; i < samples; i++) {
         csimi_meet_rim_point(m, &rim, csim_madd(csim_scale(c, u), s, v), (uint32_t)i + 1);
@@ -374,9 +376,9 @@ static void csimi_field_sampler(const csimi_meet *m, csimi_sampler *s) {
     csim_real size = m->b->field ? 4 * (csim_real)m->b->field->cell : m->a->bound / 4;
     csimi_sampler_start(s, m->a, m->hulls, m->a->spacing > 0 ? m->a->spacing : size);
     if (m->a->kind != CSIM_SHAPE_HEIGHTS) return;
-    back.position = csim_pose_local(m->pa, m->body_b.position);
-    back.rotation = csim_quat_mul(csim_quat_conj(m->pa.rotation), m->body_b.rotation);
-    csim_shape_bounds(m->b, m->hulls, back, &lower, &upper);
+    back.position = csim_pose_local(m->pa, m->pb.position);
+    back.rotation = csim_quat_mul(csim_quat_conj(m->pa.rotation), m->pb.rotation);
+    csimi_bounds_at(m->b, m->hulls, back, &lower, &upper);
     csimi_sampler_limit(s, csim_sub(lower, extra), csim_add(upper, extra));
 }
 
@@ -500,15 +502,15 @@ static void csimi_meet_shapes(csimi_meet *m) {
     }
 }
 
-CSIM_API int csim_collide(const csim_geometry *a, csim_pose pose_a, const csim_geometry *b, csim_pose pose_b,
-                          const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity) {
+CSIMI_FN int csimi_collide_at(const csim_geometry *a, csim_pose pa, const csim_geometry *b, csim_pose pb,
+                              const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity) {
     csimi_meet m;
+    if (csimi_flat(a->kind) && csimi_flat(b->kind))
+        return csimi_collide_polytopes(a, pa, b, pb, hulls, margin, touches, capacity);
     m.a = a;
     m.b = b;
-    m.pa = csim_pose_mul(pose_a, a->local);
-    m.pb = csim_pose_mul(pose_b, b->local);
-    m.body_a = pose_a;
-    m.body_b = pose_b;
+    m.pa = pa;
+    m.pb = pb;
     m.hulls = hulls;
     m.margin = margin;
     m.touches = touches;
@@ -517,13 +519,18 @@ CSIM_API int csim_collide(const csim_geometry *a, csim_pose pose_a, const csim_g
     m.cone = CSIM_R(0.3);
     m.names = 0;
     m.swapped = false;
-    if (csimi_flat(a->kind) && csimi_flat(b->kind))
-        return csimi_collide_polytopes(a, m.pa, b, m.pb, hulls, margin, touches, capacity);
+    m.up = csimi_axis_of(a->kind == CSIM_SHAPE_HALF_SPACE ? pa : pb);
     if (a->field || b->field)
         csimi_meet_fields(&m);
     else
         csimi_meet_shapes(&m);
     return m.count;
+}
+
+CSIM_API int csim_collide(const csim_geometry *a, csim_pose pose_a, const csim_geometry *b, csim_pose pose_b,
+                          const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity) {
+    return csimi_collide_at(a, csim_pose_mul(pose_a, a->local), b, csim_pose_mul(pose_b, b->local), hulls, margin,
+                            touches, capacity);
 }
 
 #undef CSIMI_FLAT

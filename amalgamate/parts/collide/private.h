@@ -42,6 +42,12 @@ CSIMI_FN const float *csimi_field_sample(const csim_field *f);
 CSIMI_FN void csimi_field_seal(csim_field *f); /* magic, size, hash */
 CSIMI_FN csim_status csimi_check_block(const char *function, const void *block, size_t bytes, size_t needed,
                                        const csim_field **field, csim_error *error);
+/* csim_shape_distance for a shape that is itself at p, its local pose included. */
+CSIMI_FN csim_real csimi_distance_at(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p, csim_vec3 point,
+                                     csim_vec3 *normal, uint32_t *feature);
+/* csim_collide for shapes that are themselves at pa and pb. */
+CSIMI_FN int csimi_collide_at(const csim_geometry *a, csim_pose pa, const csim_geometry *b, csim_pose pb,
+                              const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity);
 /* Signed distances in the shape's frame, outward unit normals. */
 CSIMI_FN csim_real csimi_distance_mesh(const csim_field *f, csim_vec3 p, csim_vec3 *n);
 CSIMI_FN csim_real csimi_least_mesh(const csim_field *f, csim_vec3 p); /* at most the distance, also far away */

@@ -21,6 +21,13 @@ static double csimi_cert_max(double a, double b) { return a > b ? a : b; }
 static double csimi_cert_norm2(const double *x) { return csimi_sqrt64(x[0] * x[0] + x[1] * x[1]); }
 static double csimi_cert_norm3(const double *x) { return csimi_sqrt64(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
 
+/* y = J x, x in double */
+CSIM_INLINE void csimi_cert_times(const csim_real *J, const double *x, double *y) {
+    y[0] = (double)J[0] * x[0] + (double)J[1] * x[1] + (double)J[2] * x[2];
+    y[1] = (double)J[3] * x[0] + (double)J[4] * x[1] + (double)J[5] * x[2];
+    y[2] = (double)J[6] * x[0] + (double)J[7] * x[1] + (double)J[8] * x[2];
+}
+
 /* ---- dynamics */
 
 /* g += J' lambda for one side. */
@@ -37,10 +44,9 @@ static void csimi_cert_impulses(const csim_problem *p, const csim_real *lambda, 
     for (m = 0; m < p->contact_count; ++m) {
         const csim_contact *c = p->contacts + m;
         const csim_real *l = lambda + 3 * (ptrdiff_t)m;
-        double world[3];
-        for (i = 0; i < 3; ++i)
-            world[i] = (double)c->R[i] * (double)l[0] + (double)c->R[3 + i] * (double)l[1] +
-                       (double)c->R[6 + i] * (double)l[2];
+        double world[3] = {0, 0, 0}, impulse[3];
+        for (i = 0; i < 3; ++i) impulse[i] = (double)l[i];
+        csimi_addmulT3_wide(c->R, impulse, world);
         csimi_cert_scatter(p, &c->a, world, g);
         for (i = 0; i < 3; ++i) world[i] = -world[i];
         csimi_cert_scatter(p, &c->b, world, g);
@@ -70,24 +76,25 @@ static double csimi_cert_dynamics(const csim_problem *p, const csim_real *v, con
 
 /* ---- the scale of a contact */
 
-/* Inverse of a 3x3 block by cofactors; the inverse of its diagonal when it is not positive. */
-static void csimi_cert_inverse(const csim_real *block, double *inv) {
-    double M[9], det;
-    int i, k;
-    for (i = 0; i < 9; ++i) M[i] = (double)block[i];
-    for (k = 0; k < 3; ++k) { /* column k: the cross product of the other rows */
-        const double *x = M + (k < 2 ? 3 * k + 3 : 0), *y = M + (k > 0 ? 3 * k - 3 : 6);
-        inv[k] = x[1] * y[2] - x[2] * y[1];
-        inv[3 + k] = x[2] * y[0] - x[0] * y[2];
-        inv[6 + k] = x[0] * y[1] - x[1] * y[0];
+/* tr(J D^-1 J') = tr(D^-1 J'J) of a symmetric block D, by its cofactors; with the diagonal of D alone when it is not
+   positive. */
+static double csimi_cert_trace(const csim_real *D, const csim_real *J) {
+    const double a = (double)D[0], b = (double)D[1], c = (double)D[2], d = (double)D[4], e = (double)D[5];
+    const double f = (double)D[8], aa = d * f - e * e, ab = c * e - b * f, ac = b * e - c * d;
+    const double det = a * aa + b * ab + c * ac;
+    double xx = 0, xy = 0, xz = 0, yy = 0, yz = 0, zz = 0; /* J'J */
+    int k;
+    for (k = 0; k < 3; ++k, J += 3) {
+        const double x = (double)J[0], y = (double)J[1], z = (double)J[2];
+        xx += x * x;
+        xy += x * y;
+        xz += x * z;
+        yy += y * y;
+        yz += y * z;
+        zz += z * z;
     }
-    det = M[0] * inv[0] + M[1] * inv[3] + M[2] * inv[6];
-    if (det > 0) {
-        det = 1 / det;
-        for (i = 0; i < 9; ++i) inv[i] *= det;
-        return;
-    }
-    for (i = 0; i < 9; ++i) inv[i] = i % 4 == 0 ? 1 / M[i] : 0;
+    if (!(det > 0)) return xx / a + yy / d + zz / f;
+    return (aa * xx + (a * f - c * c) * yy + (a * d - b * b) * zz + 2 * (ab * xy + ac * xz + (b * c - a * e) * yz)) / det;
 }
 
 static bool csimi_cert_identity(const csim_real *J) {
@@ -100,22 +107,15 @@ static bool csimi_cert_identity(const csim_real *J) {
 /* 1 / m of a side: from the mass given, from its node, or from tr(J D^-1 J') / 3 with the diagonal blocks D of A. */
 static double csimi_cert_mobility(const csim_problem *p, const csim_side *side, csim_real mass) {
     double trace = 0;
-    int k, i, j;
+    int k;
     if (side->count <= 0) return 0;
     if (mass > 0) return 1 / (double)mass;
     if (side->count == 1 && csimi_cert_identity(p->terms[side->first].J)) {
         const csim_real *D = p->A.val + 9 * (ptrdiff_t)p->A.diag[p->terms[side->first].block];
         return 3 / ((double)D[0] + (double)D[4] + (double)D[8]);
     }
-    for (k = side->first; k < side->first + side->count; ++k) {
-        const csim_real *J = p->terms[k].J;
-        double inv[9];
-        csimi_cert_inverse(p->A.val + 9 * (ptrdiff_t)p->A.diag[p->terms[k].block], inv);
-        for (i = 0; i < 3; ++i)
-            for (j = 0; j < 3; ++j)
-                trace += inv[3 * i + j] * ((double)J[i] * (double)J[j] + (double)J[3 + i] * (double)J[3 + j] +
-                                           (double)J[6 + i] * (double)J[6 + j]);
-    }
+    for (k = side->first; k < side->first + side->count; ++k)
+        trace += csimi_cert_trace(p->A.val + 9 * (ptrdiff_t)p->A.diag[p->terms[k].block], p->terms[k].J);
     return trace / 3;
 }
 
@@ -127,13 +127,16 @@ static void csimi_cert_velocity(const csim_problem *p, const csim_side *side, co
     for (k = side->first; k < side->first + side->count; ++k) {
         const ptrdiff_t block = p->terms[k].block;
         const csim_real *D = p->A.val + 9 * (ptrdiff_t)p->A.diag[block];
-        double term[3] = {0, 0, 0}, loaded[3] = {0, 0, 0};
-        int j;
-        csimi_addmul3_wide(p->terms[k].J, v + 3 * block, term);
-        for (i = 0; i < 3; ++i)
-            for (j = 0; j < 3; ++j)
-                loaded[i] += (double)p->terms[k].J[3 * i + j] * ((double)p->b[3 * block + j] / (double)D[4 * j]);
-        for (i = 0; i < 3; ++i) w[i] += sign * term[i];
+        double x[3], y[3], term[3], loaded[3];
+        for (i = 0; i < 3; ++i) {
+            x[i] = (double)v[3 * block + i];
+            y[i] = (double)p->b[3 * block + i] / (double)D[4 * i];
+        }
+        csimi_cert_times(p->terms[k].J, x, term);
+        csimi_cert_times(p->terms[k].J, y, loaded);
+        w[0] += sign * term[0];
+        w[1] += sign * term[1];
+        w[2] += sign * term[2];
         *speed += csimi_cert_norm3(term) + csimi_cert_norm3(loaded);
     }
 }
@@ -148,11 +151,11 @@ static void csimi_cert_read(const csim_problem *p, int m, const csim_real *v, co
     c->speed = 0;
     csimi_cert_velocity(p, &contact->a, v, 1, w, &c->speed);
     csimi_cert_velocity(p, &contact->b, v, -1, w, &c->speed);
+    csimi_cert_times(contact->R, w, c->u);
     for (i = 0; i < 3; ++i) {
         phi[i] = (double)contact->phi[i];
         c->lambda[i] = (double)lambda[3 * (ptrdiff_t)m + i];
-        c->u[i] = (double)contact->R[3 * i] * w[0] + (double)contact->R[3 * i + 1] * w[1] +
-                  (double)contact->R[3 * i + 2] * w[2] + phi[i];
+        c->u[i] += phi[i];
         if (contact->law == CSIM_LAW_INVERTIBLE) c->u[i] += (double)contact->omega[i > 0] * c->lambda[i];
     }
     c->speed += csimi_cert_norm3(phi);

@@ -86,7 +86,7 @@ CSIMI_FN csimi_place csimi_place_face(const int *node, const csim_real *weight, 
 CSIMI_FN csimi_place csimi_place_link(const csimi_state *s, int link, csim_vec3 point) {
     csimi_place p = csimi_place_of(CSIMI_PLACE_LINK);
     p.item = link;
-    p.node[0] = csimi_link_term_count(s, link);
+    p.node[0] = s->tree_link[link].terms;
     csimi_store3(p.local, csim_pose_local(csimi_link_pose(s, link), point));
     return p;
 }

@@ -68,6 +68,7 @@ typedef struct csimi_tree_link {
     int tree, parent; /* parent: link of the same tree, before this one; -1: the world */
     csim_tree_joint joint;
     int coord, dofs;                        /* first coordinate among the padded ones of the tree, and how many */
+    int terms;                              /* blocks of the Jacobian of a point of it */
     int slack;                              /* its massless coordinate behind the drive, -1: none */
     int dof, position;                      /* first number in the user's arrays of velocities, of positions */
     csim_pose frame;                        /* of the link in its parent at position 0 */
@@ -421,10 +422,12 @@ CSIMI_FN csimi_tree_totals csimi_tree_measure(const csimi_state *s, int tree, co
 /* Velocity of the point of a link that is at x (world); rates [3 coord_count] of all trees. angular may be null. */
 CSIMI_FN csim_vec3 csimi_link_velocity(const csimi_state *s, int link, csim_vec3 x, const csim_real *rates,
                                        csim_vec3 *angular);
-/* What a unit rate of coordinate k of the joint of this link adds to the velocity of a point at x that hangs on it. */
-CSIMI_FN csim_vec3 csimi_link_column(const csimi_state *s, int link, int k, csim_vec3 x);
+/* What unit rates of the coordinates of the joint of this link add to the velocity of a point at x that hangs on it:
+   column [dofs], at most 6. */
+CSIMI_FN void csimi_link_columns(const csimi_state *s, int link, csim_vec3 x, csim_vec3 *column);
 CSIMI_FN int csimi_link_above(const csimi_state *s, int link); /* the parent among all links, -1: the world */
-/* The Jacobian of a point as (block, 3x3) terms, up the path to the root: returns how many; the same without J. */
+/* The Jacobian of a point as (block, 3x3) terms, up the path to the root: returns how many; the same without J, when a
+   link is made. */
 CSIMI_FN int csimi_link_term_count(const csimi_state *s, int link);
 CSIMI_FN int csimi_link_terms(const csimi_state *s, int link, csim_vec3 x, int *block, csim_real *J);
 

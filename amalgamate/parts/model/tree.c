@@ -43,7 +43,7 @@ static csimi_twist csimi_twist_cross_force(const csimi_twist *a, const csimi_twi
 }
 
 /* Momentum of an inertia about o: mass m, first moment mc, second moment I (xx, xy, xz, yy, yz, zz). */
-static csimi_twist csimi_inertia_mul(const csimi_composite *c, const csimi_twist *x) {
+CSIM_INLINE csimi_twist csimi_inertia_mul(const csimi_composite *c, const csimi_twist *x) {
     const csim_real *I = c->I;
     csimi_twist y;
     y.v = csim_madd(csim_cross(x->w, c->mc), c->m, x->v);
@@ -141,7 +141,7 @@ static csimi_twist csimi_joint_column(const csimi_tree_link *link, const csimi_l
 }
 
 /* Force along each coordinate of a joint. */
-static void csimi_joint_project(const csimi_tree_link *link, const csimi_link_work *work, const csimi_twist *F,
+CSIM_INLINE void csimi_joint_project(const csimi_tree_link *link, const csimi_link_work *work, const csimi_twist *F,
                                 csim_real *force) {
     if (link->dofs == 1) {
         force[0] = csimi_twist_dot(&work->S, F);
@@ -308,7 +308,7 @@ typedef struct csimi_tree_row {
     int split;
 } csimi_tree_row;
 
-static csimi_tree_row csimi_tree_row_of(const csimi_state *s, const csimi_tree *tree, int c, csim_real *val) {
+CSIM_INLINE csimi_tree_row csimi_tree_row_of(const csimi_state *s, const csimi_tree *tree, int c, csim_real *val) {
     const int *slot = s->coord_slot + 2 * (tree->first_block + c / 3);
     csimi_tree_row row;
     row.part[0] = val ? val + 9 * (ptrdiff_t)slot[0] + 3 * (c % 3) : NULL; /* null: the matrix is wanted elsewhere */
@@ -319,6 +319,18 @@ static csimi_tree_row csimi_tree_row_of(const csimi_state *s, const csimi_tree *
 
 static void csimi_tree_row_add(const csimi_tree_row *row, int d, csim_real m) {
     row->part[d >= row->split][d + 6 * (d / 3)] += m;
+}
+
+/* The same for neighbours from d on, the coordinates of one joint. */
+static void csimi_tree_row_add_joint(const csimi_tree_row *row, int d, int count, csim_real scale, const csim_real *m) {
+    csim_real *to = row->part[d >= row->split] + d + 6 * (d / 3);
+    int l, col = d % 3;
+    for (l = 0; l < count; l++) {
+        *to++ += scale * m[l];
+        if (++col < 3) continue;
+        col = 0;
+        to += 6; /* the next block */
+    }
 }
 
 CSIMI_FN void csimi_tree_entry(const csimi_state *s, const csimi_tree *tree, int row, int col, csim_real m,
@@ -371,7 +383,7 @@ static void csimi_tree_mass(const csimi_state *s, const csimi_tree *tree, csim_r
                 csim_real m[6];
                 csimi_joint_project(above, s->link_work + j, &F, m);
                 if (j == i) m[k] += link->armature;
-                for (l = 0; l < count && !full; l++) csimi_tree_row_add(&to, above->coord + l, scale * m[l]);
+                if (!full) csimi_tree_row_add_joint(&to, above->coord, count, scale, m);
                 for (l = 0; l < count && full; l++) {
                     const size_t row = (size_t)(link->dof + k), col = (size_t)(above->dof + l);
                     full[n * row + col] = full[n * col + row] = m[l];
@@ -643,16 +655,25 @@ CSIMI_FN csim_vec3 csimi_link_velocity(const csimi_state *s, int link, csim_vec3
     return v;
 }
 
-CSIMI_FN csim_vec3 csimi_link_column(const csimi_state *s, int link, int k, csim_vec3 x) {
+CSIMI_FN void csimi_link_columns(const csimi_state *s, int link, csim_vec3 x, csim_vec3 *column) {
     const csimi_tree_link *at = s->tree_link + link;
     const csim_pose pose = csimi_link_pose(s, link);
     const csim_vec3 arm = csim_sub(x, pose.position);
-    csim_real e[3] = {0, 0, 0};
-    e[k % 3] = 1;
-    if (at->joint == CSIM_TREE_REVOLUTE) return csim_cross(csim_rotate(pose.rotation, at->axis), arm);
-    if (at->joint == CSIM_TREE_PRISMATIC) return csim_rotate(pose.rotation, at->axis);
-    if (at->joint == CSIM_TREE_FLOATING && k < 3) return csimi_load3(e);
-    return csim_cross(csimi_load3(e), arm);
+    if (at->dofs == 1) {
+        column[0] = csim_rotate(pose.rotation, at->axis);
+        if (at->joint == CSIM_TREE_REVOLUTE) column[0] = csim_cross(column[0], arm);
+        return;
+    }
+    if (at->dofs == 6) { /* moves, then turns, along and about the axes of the world */
+        *column++ = csim_v3(1, 0, 0);
+        *column++ = csim_v3(0, 1, 0);
+        *column++ = csim_v3(0, 0, 1);
+    }
+    if (at->dofs > 0) {
+        column[0] = csim_v3(0, -arm.z, arm.y);
+        column[1] = csim_v3(arm.z, 0, -arm.x);
+        column[2] = csim_v3(-arm.y, arm.x, 0);
+    }
 }
 
 CSIMI_FN int csimi_link_term_count(const csimi_state *s, int link) {
@@ -672,21 +693,29 @@ CSIMI_FN int csimi_link_term_count(const csimi_state *s, int link) {
 
 CSIMI_FN int csimi_link_terms(const csimi_state *s, int link, csim_vec3 x, int *block, csim_real *J) {
     const int first = csimi_first_coord_block(s) + s->tree[s->tree_link[link].tree].first_block;
-    int i, k, n, count = 0;
-    for (i = link; i >= 0; i = csimi_link_above(s, i))
+    int i, k, n = -1, count = 0;
+    for (i = link; i >= 0; i = csimi_link_above(s, i)) {
+        int at = first + s->tree_link[i].coord / 3, col = s->tree_link[i].coord % 3;
+        csim_vec3 column[6];
+        csimi_link_columns(s, i, x, column);
         for (k = 0; k < s->tree_link[i].dofs; k++) {
-            const int c = s->tree_link[i].coord + k;
-            const csim_vec3 column = csimi_link_column(s, i, k, x);
-            for (n = count - 1; n >= 0 && block[n] != first + c / 3; n--) {
-            }
+            csim_real *to;
+            if (n < 0 || block[n] != at)
+                for (n = count - 1; n >= 0 && block[n] != at; n--) {
+                }
             if (n < 0) {
-                n = count++;
+                block[n = count++] = at;
                 CSIMI_MEMSET(J + 9 * (size_t)n, 0, 9 * sizeof *J);
-                block[n] = first + c / 3;
             }
-            J[9 * n + c % 3] = column.x;
-            J[9 * n + 3 + c % 3] = column.y;
-            J[9 * n + 6 + c % 3] = column.z;
+            to = J + 9 * n + col;
+            to[0] = column[k].x;
+            to[3] = column[k].y;
+            to[6] = column[k].z;
+            if (++col == 3) {
+                col = 0;
+                at++;
+            }
         }
+    }
     return count;
 }

@@ -276,19 +276,23 @@ CSIMI_FN int csimi_bodies_reach_blocks(const csim_problem *p) {
 static int csimi_pieces_whiten(const csimi_bodies *b, int first, double *X, unsigned mask, csimi_piece *piece) {
     int i, k, r, count = 0;
     for (k = b->size[first] - 1; k >= 0; --k) {
-        const double *E = b->factor + 9 * (ptrdiff_t)b->row[first + k];
-        double Y[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+        const double *E = b->factor + 9 * (ptrdiff_t)b->row[first + k], *C = E + 9 * k;
+        csim_real *J = piece[count].J;
+        double Y[9];
         if (!(mask >> k & 1u)) continue;
-        csimi_add_product(X + 9 * k, E + 9 * k, Y);
+        for (r = 0; r < 9; r += 3) { /* X C, C lower triangular */
+            const double *x = X + 9 * k + r;
+            J[r] = (csim_real)(Y[r] = x[0] * C[0] + x[1] * C[3] + x[2] * C[6]);
+            J[r + 1] = (csim_real)(Y[r + 1] = x[1] * C[4] + x[2] * C[7]);
+            J[r + 2] = (csim_real)(Y[r + 2] = x[2] * C[8]);
+        }
+        piece[count++].block = first + k;
         for (i = 0; i < k; ++i) {
             if (!(b->on[first + k] >> i & 1u)) continue;
-            for (r = 0; r < 9 && !(mask >> i & 1u); ++r) X[9 * i + r] = 0;
+            if (!(mask >> i & 1u)) CSIMI_MEMSET(X + 9 * i, 0, 9 * sizeof *X);
             mask |= 1u << i;
             csimi_add_product(Y, E + 9 * i, X + 9 * i);
         }
-        piece[count].block = first + k;
-        for (r = 0; r < 9; ++r) piece[count].J[r] = (csim_real)Y[r];
-        ++count;
     }
     return count;
 }
@@ -304,7 +308,8 @@ CSIMI_FN int csimi_pieces_make(const csim_problem *p, const csimi_bodies *b, int
             const csim_term *t = p->terms + k;
             csim_real J[9];
             csimi_matmul(contact->R, t->J, J);
-            for (r = 0; r < 9 && side; ++r) J[r] = -J[r];
+            if (side)
+                for (r = 0; r < 9; ++r) J[r] = -J[r];
             if (!b) {
                 pieces[count].block = t->block;
                 CSIMI_MEMCPY(pieces[count++].J, J, sizeof J);
@@ -317,7 +322,11 @@ CSIMI_FN int csimi_pieces_make(const csim_problem *p, const csimi_bodies *b, int
             }
             {
                 const int at = t->block - body;
-                for (r = 0; r < 9; ++r) X[9 * at + r] = (mask >> at & 1u ? X[9 * at + r] : 0) + (double)J[r];
+                double *to = X + 9 * at;
+                if (!(mask >> at & 1u))
+                    for (r = 0; r < 9; ++r) to[r] = (double)J[r];
+                else
+                    for (r = 0; r < 9; ++r) to[r] += (double)J[r];
                 mask |= 1u << at;
             }
         }
@@ -346,12 +355,15 @@ CSIMI_FN csim_real csimi_pieces_mobility(const csim_problem *p, const csimi_piec
 CSIMI_FN csim_real csimi_contact_motion(const csim_problem *p, const csim_contact *c, const csim_real *v,
                                         csim_real *u) {
     csim_real w[3] = {0, 0, 0}, term[3], speed = 0;
-    int side, k, i;
+    int side, k;
     for (side = 0; side < 2; ++side) {
         const csim_side *s = side ? &c->b : &c->a;
+        const csim_real sign = side ? CSIM_R(-1) : CSIM_R(1);
         for (k = s->first; k < s->first + s->count; ++k) {
             csimi_mul3(p->terms[k].J, v + 3 * (ptrdiff_t)p->terms[k].block, term);
-            for (i = 0; i < 3; ++i) w[i] += side ? -term[i] : term[i];
+            w[0] += sign * term[0];
+            w[1] += sign * term[1];
+            w[2] += sign * term[2];
             speed += CSIMI_SQRT(term[0] * term[0] + term[1] * term[1] + term[2] * term[2]);
         }
     }
@@ -369,15 +381,21 @@ CSIMI_FN void csimi_pieces_push(const csimi_piece *piece, int count, const csim_
     for (; piece < end; ++piece) csimi_addmulT3(piece->J, impulse, w + 3 * (ptrdiff_t)piece->block);
 }
 
+/* W += A B' */
+static void csimi_add_turned(const csim_real *A, const csim_real *B, csim_real *CSIMI_RESTRICT W) {
+    int i;
+    for (i = 0; i < 3; ++i, A += 3, W += 3) {
+        W[0] += A[0] * B[0] + A[1] * B[1] + A[2] * B[2];
+        W[1] += A[0] * B[3] + A[1] * B[4] + A[2] * B[5];
+        W[2] += A[0] * B[6] + A[1] * B[7] + A[2] * B[8];
+    }
+}
+
 CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_real *W) {
     const csimi_piece *p, *q, *end = begin + count;
-    csim_real X[9];
     int k;
     for (k = 0; k < 9; ++k) W[k] = 0;
     for (p = begin; p < end; ++p)
-        for (q = begin; q < end; ++q) {
-            if (p->block != q->block) continue;
-            csimi_matmulT(p->J, q->J, X);
-            for (k = 0; k < 9; ++k) W[k] += X[k];
-        }
+        for (q = begin; q < end; ++q)
+            if (p->block == q->block) csimi_add_turned(p->J, q->J, W);
 }

@@ -121,11 +121,11 @@ static bool csimi_newton_layout(csimi_sweep *s, csimi_newton_vectors *x) {
 
 /* Small islands have memory for any order, so that the plan can wait until sweeps have not done. */
 CSIMI_FN bool csimi_newton_fits(const csimi_sweep *s) {
-    const size_t n = (size_t)s->n;
+    const size_t n = (size_t)s->n, room = csimi_newton_ring(s).size / sizeof(double);
     size_t ints = n + 2;
     int m;
     for (m = 0; m < s->contact_count; ++m) ints += (size_t)s->contacts[m].count;
-    return s->contact_count > 0 && s->spare_count >= CSIMI_NEWTON_NUMBERS(n) && ints <= s->spare_count;
+    return s->contact_count > 0 && room >= CSIMI_NEWTON_NUMBERS(n) && ints <= room;
 }
 
 CSIMI_FN void csimi_newton_plan(csimi_sweep *s) {

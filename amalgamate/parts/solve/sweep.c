@@ -252,7 +252,7 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
 
 /* ---- a solve */
 
-/* Runs the stages until the measure is good. */
+/* Runs the stages until the measure is good. Leaves the best impulses, and w of any. */
 static void csimi_sweep_cascade(csimi_sweep *s, double good) {
     const bool newton = s->work > 0 || !s->planned;
     /* Newton is cheap near the answer, and what is left over becomes drift: 0.02 drifts a hundred times more */
@@ -263,7 +263,7 @@ static void csimi_sweep_cascade(csimi_sweep *s, double good) {
     s->loop.target = good;
     if (newton && !csimi_stages_done(&s->loop)) csimi_stages_accelerated(&s->loop, CSIMI_SWEEP_PATIENCE);
     if (!csimi_stages_done(&s->loop)) csimi_stages_proximal(&s->loop);
-    csimi_stages_restore(&s->loop);
+    CSIMI_MEMCPY(s->loop.x, s->loop.best, (size_t)s->loop.length * sizeof *s->loop.x);
 }
 
 static bool csimi_sweep_certified(const csim_certificate *c, const csim_solver_params *params) {
@@ -279,6 +279,7 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
     if (!csimi_newton_fits(s)) csimi_newton_plan(s);
     for (trial = 0; trial < 5; ++trial, good *= 0.3) {
         s->loop.best_measure = (double)CSIMI_HUGE;
+        if (trial > 0) csimi_sweep_velocities(s);
         if (s->contact_count > 0) {
             csimi_sweep_cascade(s, good);
             if (s->loop.broken) return CSIM_RESULT_NOT_FINITE;

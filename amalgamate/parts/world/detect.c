@@ -54,9 +54,10 @@ CSIMI_FN csim_pose csimi_shape_pose(const csimi_store *s, const csimi_state *sta
     return csimi_link_pose(state, state->tree[b->tree].first_link + s->shape_link[shape]);
 }
 
-/* The material point under a shape that is at point. */
+/* The material point under a shape that is at point. What never moves is the ground. */
 CSIMI_FN csimi_place csimi_shape_place(const csimi_store *s, int shape, csim_vec3 point) {
     const csimi_body *b = s->body + s->shape_body[shape];
+    if (b->motion == CSIM_STATIC) return csimi_place_ground(point);
     if (b->kind != CSIM_BODY_TREE) return csimi_place_rigid(&s->state, b->rigid, point);
     return csimi_place_link(&s->state, s->state.tree[b->tree].first_link + s->shape_link[shape], point);
 }
@@ -69,12 +70,12 @@ static void csimi_add_object(csimi_detector *d, csimi_object_kind kind, int body
                              csim_real acceleration, csim_vec3 lower, csim_vec3 upper) {
     csimi_object *o = d->object + d->count;
     const csimi_body *b = d->world->store.body + body;
-    csim_real h = d->frame->h, g = csim_length(csimi_load3(d->world->store.state.gravity));
+    csim_real h = d->frame->h;
     csim_vec3 m;
     o->kind = kind;
     o->body = body;
     o->item = item;
-    o->push = d->world->def.contact_distance / 2 + d->ahead * h * h * (g + acceleration);
+    o->push = d->world->def.contact_distance / 2 + d->ahead * h * h * (d->fall + acceleration);
     o->margin = o->push + d->ahead * h * speed;
     m = csim_v3(o->margin, o->margin, o->margin);
     csimi_store3(d->lower + 3 * d->count, csim_sub(lower, m));
@@ -114,6 +115,7 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
         if (b->motion == CSIM_DYNAMIC) acceleration = csim_length(csimi_load3(f)) / s->state.rigid_mass[b->rigid];
     }
     csimi_bounds_at(g, s->hull, at, &lower, &upper);
+    d->object[d->count].at = at;
     csimi_add_object(d, CSIMI_OBJECT_SHAPE, slot, shape, speed, acceleration, csim_sub(lower, extra),
                      csim_add(upper, extra));
 }
@@ -179,6 +181,7 @@ CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_aren
     d.world = w;
     d.frame = f;
     d.ahead = csimi_is_middle(w) ? CSIM_R(1.5) : 1;
+    d.fall = csim_length(csimi_load3(w->store.state.gravity));
     csimi_detector_layout(&d, &w->store.capacity, arena);
     csimi_surfaces_start(&d.surfaces, w, &w->store.state);
     csimi_list_excluded(&d, d.excluded + w->store.capacity.links);

@@ -2,8 +2,6 @@
 #include "private.h"
 
 CSIMI_FN void csimi_measure(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
-    const csimi_model *table = csimi_model_table();
-    csimi_energy energy;
     csimi_surfaces surfaces;
     double deepest = 0;
     size_t mark = arena->used;
@@ -16,11 +14,6 @@ CSIMI_FN void csimi_measure(csim_world *w, csimi_step_frame *f, csimi_arena *are
     }
     csimi_pop(arena, mark);
     f->stats.penetration = deepest;
-    energy.kinetic = energy.gravity = energy.elastic = 0;
-    for (i = 0; i < CSIMI_MODEL_COUNT; i++)
-        if (table[i].energy) table[i].energy(&f->next, &energy);
-    f->stats.kinetic = energy.kinetic;
-    f->stats.potential = energy.gravity + energy.elastic;
 }
 
 /* Velocity of one side of row c under the block velocities v. */
@@ -96,6 +89,24 @@ CSIM_API const uint64_t *csim_world_ended(const csim_world *w, int *count) {
 
 /* ---- totals */
 
+static csimi_energy csimi_energy_of(const csimi_state *s) {
+    const csimi_model *table = csimi_model_table();
+    csimi_energy energy;
+    int i;
+    energy.kinetic = energy.gravity = energy.elastic = 0;
+    for (i = 0; i < CSIMI_MODEL_COUNT; i++)
+        if (table[i].energy) table[i].energy(s, &energy);
+    return energy;
+}
+
+CSIM_API csim_step_stats csim_world_stats(const csim_world *w) {
+    const csimi_energy energy = csimi_energy_of(&w->store.state); /* no step needs it */
+    csim_step_stats stats = w->stats;
+    stats.kinetic = energy.kinetic;
+    stats.potential = energy.gravity + energy.elastic;
+    return stats;
+}
+
 static void csimi_add_momentum(csim_totals *t, csim_vec3 x, csim_vec3 p, csim_vec3 spin) {
     csim_vec3 l = csim_add(csim_cross(x, p), spin);
     t->momentum[0] += (double)p.x;
@@ -108,14 +119,10 @@ static void csimi_add_momentum(csim_totals *t, csim_vec3 x, csim_vec3 p, csim_ve
 
 CSIM_API csim_totals csim_world_totals(const csim_world *w) {
     const csimi_state *s = &w->store.state;
-    const csimi_model *table = csimi_model_table();
-    csimi_energy energy;
+    const csimi_energy energy = csimi_energy_of(s);
     csim_totals t;
     int i;
     CSIMI_MEMSET(&t, 0, sizeof t);
-    energy.kinetic = energy.gravity = energy.elastic = 0;
-    for (i = 0; i < CSIMI_MODEL_COUNT; i++)
-        if (table[i].energy) table[i].energy(s, &energy);
     t.kinetic = energy.kinetic;
     t.gravity = energy.gravity;
     t.elastic = energy.elastic;

@@ -106,9 +106,8 @@ static void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, const
     csim_touch *out = (csim_touch *)(void *)f->info; /* free until the contacts are reported */
     int i, n, room = (int)((size_t)s->capacity.contacts * sizeof(csim_contact_info) / sizeof(csim_touch));
     uint64_t key = csimi_mix64(csimi_shape_key(s, a), csimi_shape_key(s, b));
-    csim_pose pose_a = csimi_shape_pose(s, &s->state, a->item), pose_b = csimi_shape_pose(s, &s->state, b->item);
-    n = csim_collide(s->shape + a->item, pose_a, s->shape + b->item, pose_b, s->hull, a->margin + b->margin + thickness,
-                     out, room);
+    n = csimi_collide_at(s->shape + a->item, a->at, s->shape + b->item, b->at, s->hull,
+                         a->margin + b->margin + thickness, out, room);
     if (n > room) {
         d->needed += n - room;
         n = room;

@@ -351,6 +351,7 @@ typedef struct csimi_object {
     int body, item;   /* slot; shape or node index */
     csim_real margin; /* how far its surface may come in this step, m */
     csim_real push;   /* its part without velocity: half the contact distance and accelerations, m */
+    csim_pose at;     /* of a shape, its local pose included */
 } csimi_object;
 
 /* Edges of cables, for their own broad phase. */
@@ -383,6 +384,7 @@ typedef struct csimi_detector {
     int excluded_count;
     csimi_last_table last; /* where there is cloth */
     csim_real ahead; /* steps that a contact must be found ahead */
+    csim_real fall;  /* |gravity| */
     int count;
     int needed; /* contacts found, beyond the capacity too */
 } csimi_detector;

@@ -131,11 +131,13 @@ static csim_real csimi_slip_let_through(const csim_world *w, const csimi_found_c
 
 static void csimi_mix(const csim_world *w, int a, int b, csim_contact *c, csim_real *restitution) {
     const csim_surface_def *A = &w->store.body[a].surface, *B = &w->store.body[b].surface;
-    const csim_pair_info info = csimi_pair_of(w, a, b);
-    c->mu[0] =
-        w->def.mix_friction ? w->def.mix_friction(w->def.callback_user, &info) : CSIMI_SQRT(A->friction * B->friction);
-    *restitution = w->def.mix_restitution ? w->def.mix_restitution(w->def.callback_user, &info)
-                                          : csimi_max(A->restitution, B->restitution);
+    c->mu[0] = CSIMI_SQRT(A->friction * B->friction);
+    *restitution = csimi_max(A->restitution, B->restitution);
+    if (w->def.mix_friction || w->def.mix_restitution) {
+        const csim_pair_info info = csimi_pair_of(w, a, b);
+        if (w->def.mix_friction) c->mu[0] = w->def.mix_friction(w->def.callback_user, &info);
+        if (w->def.mix_restitution) *restitution = w->def.mix_restitution(w->def.callback_user, &info);
+    }
     c->mu[1] = c->mu[0];
     if (A->friction2 >= 0 || B->friction2 >= 0) {
         csim_real p = A->friction2 >= 0 ? A->friction2 : A->friction,
@@ -156,19 +158,24 @@ static bool csimi_friction_direction(const csim_world *w, const csimi_found_cont
     return true;
 }
 
+/* u += R J v of the terms of a row, at the velocities v_k of the start of the step. */
+static void csimi_row_velocity(const csimi_step_frame *f, const csim_contact *c, csim_real *u) {
+    csim_real w[2][3] = {{0, 0, 0}, {0, 0, 0}};
+    int k;
+    for (k = c->a.first; k < c->a.first + c->a.count; k++)
+        csimi_addmul3(f->terms[k].J, f->vk + 3 * (size_t)f->terms[k].block, w[0]);
+    for (k = c->b.first; k < c->b.first + c->b.count; k++)
+        csimi_addmul3(f->terms[k].J, f->vk + 3 * (size_t)f->terms[k].block, w[1]);
+    for (k = 0; k < 3; k++) w[0][k] -= w[1][k];
+    csimi_addmul3(c->R, w[0], u);
+}
+
 /* Half-step: friction opposes v_{k+1} = 2 v - v_k, thesis (4.51). The tangential rows carry half of it, v - v_k / 2:
    with the same lambda the law is the same. phi holds -u of the ground. */
 static void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c) {
-    csim_real before[3] = {0, 0, 0}, u[3] = {0, 0, 0}, y[3];
-    int side, k, i;
-    for (side = 0; side < 2; side++) {
-        const csim_side *x = side ? &c->b : &c->a;
-        for (k = x->first; k < x->first + x->count; k++) {
-            csimi_mul3(f->terms[k].J, f->vk + 3 * (size_t)f->terms[k].block, y);
-            for (i = 0; i < 3; i++) before[i] += side ? -y[i] : y[i];
-        }
-    }
-    csimi_addmul3(c->R, before, u);
+    csim_real u[3] = {0, 0, 0};
+    int k;
+    csimi_row_velocity(f, c, u);
     for (k = 1; k < 3; k++) c->phi[k] = (c->phi[k] - u[k]) / 2;
 }
 
@@ -177,8 +184,7 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     const csimi_state *s = &w->store.state;
     const csimi_place *a = &found->a, *b = &found->b;
     csim_contact *c = f->contacts + i;
-    csim_real n[3], hint[3], restitution = 0, approach, free_end, *lambda = f->lambda + 3 * i;
-    csim_vec3 relative;
+    csim_real n[3], hint[3], restitution = 0, approach, free_end, *lambda = f->lambda + 3 * i, u[3];
     CSIMI_MEMSET(c, 0, sizeof *c);
     found->last = csimi_last_contact(w, r, found->id);
     c->law = w->def.law;
@@ -188,13 +194,14 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     c->omega[0] = w->def.omega[0];
     c->omega[1] = w->def.omega[1];
     c->mask = 7;
-    relative = csim_sub(csimi_place_velocity(s, a, found->meet), csimi_place_velocity(s, b, found->meet));
-    approach = csim_dot(found->normal, relative);
+    csimi_sides(f, s, a, found->meet, b, found->meet, c);
+    CSIMI_MEMCPY(u, c->phi, sizeof u); /* what moves by itself, and what is to be solved for */
+    csimi_row_velocity(f, c, u);
+    approach = u[0];
     if (csimi_is_middle(w)) approach += 2 * csimi_slip_let_through(w, found);
     free_end = approach +
                f->h * csim_dot(found->normal, csim_sub(csimi_place_acceleration(s, a), csimi_place_acceleration(s, b)));
-    c->phi[0] = csimi_phi(w, f, found->gap, restitution, approach, free_end);
-    csimi_sides(f, s, a, found->meet, b, found->meet, c);
+    c->phi[0] += csimi_phi(w, f, found->gap, restitution, approach, free_end);
     if (w->def.integrator == CSIM_HALF_STEP) csimi_slip_of_the_end(f, c);
     lambda[0] = lambda[1] = lambda[2] = 0;
     if (found->last >= 0) {

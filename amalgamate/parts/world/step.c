@@ -486,8 +486,6 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
     return status;
 }
 
-CSIM_API csim_step_stats csim_world_stats(const csim_world *w) { return w->stats; }
-
 #undef CSIMI_BOND_PASSES
 #undef CSIMI_SETTLE_PASSES
 #undef CSIMI_TURN

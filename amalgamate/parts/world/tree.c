@@ -335,6 +335,8 @@ CSIMI_FN void csimi_write_tree(csimi_store *s, const csim_tree_def *def, csimi_t
         s->state.coord_limb[2 * block + 1] = csimi_imin(3, tree->modes - i);
         s->coord_tree[block] = s->count.trees;
     }
+    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++)
+        s->state.tree_link[i].terms = csimi_link_term_count(&s->state, i);
     csimi_start_coordinates(s, def, tree);
     csimi_tree_forward(&s->state, s->count.trees, s->state.link_position, s->state.link_pose);
 }
@@ -359,7 +361,7 @@ CSIM_API csim_status csim_create_tree(csim_world *w, const csim_tree_def *def, c
     tree->first_number = s->count.modal;
     csimi_write_tree(s, def, tree);
     for (i = 0; i < def->link_count; i++)
-        if (csimi_link_term_count(&s->state, tree->first_link + i) > CSIMI_PLACE_TERMS)
+        if (s->state.tree_link[tree->first_link + i].terms > CSIMI_PLACE_TERMS)
             return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "a link under too many joints, number", true, (double)i,
                               "at most 30 coordinates from a link to the root");
     if (!csimi_tree_has_mass(s, s->count.trees))
@@ -709,13 +711,15 @@ CSIM_API csim_status csim_tree_jacobian(const csim_world *w, csim_body_id id, in
     CSIMI_READ_TREE(w, id, link, J);
     n = tree->dof_count;
     for (i = 0; i < 3 * n; i++) J[i] = 0;
-    for (i = tree->first_link + link; i >= 0; i = csimi_link_above(s, i))
+    for (i = tree->first_link + link; i >= 0; i = csimi_link_above(s, i)) {
+        csim_vec3 c[6];
+        csimi_link_columns(s, i, point, c);
         for (k = 0; k < s->tree_link[i].dofs; k++) {
-            const csim_vec3 c = csimi_link_column(s, i, k, point);
-            J[s->tree_link[i].dof + k] = c.x;
-            J[n + s->tree_link[i].dof + k] = c.y;
-            J[2 * n + s->tree_link[i].dof + k] = c.z;
+            J[s->tree_link[i].dof + k] = c[k].x;
+            J[n + s->tree_link[i].dof + k] = c[k].y;
+            J[2 * n + s->tree_link[i].dof + k] = c[k].z;
         }
+    }
     return CSIM_OK;
 }
 

@@ -323,7 +323,7 @@ typedef struct csim_step_stats {
     csim_certificate certificate;                            /* worst over the islands */
     double virtual_slip;                                     /* m/s, see csim_outcome */
     double penetration;                                      /* max(0, -gap) after the step, from the geometry, m */
-    double kinetic, potential;                               /* J, after the step */
+    double kinetic, potential;                               /* J, of the world as it is when asked */
     double assembly_seconds, collide_seconds, solve_seconds; /* 0 without a clock */
     size_t scratch_bytes;                                    /* used by this step */
     size_t memory_bytes;                                     /* held by the world */
