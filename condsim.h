@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 1dba6a46ce2ad87b
+   Hash of the parts: dd2b09396565bc7c
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -8680,10 +8680,11 @@ static csimi_composite csimi_link_inertia(const csimi_tree_link *link, csim_quat
     csim_vec3 d = csim_add(r, csim_rotate(q, link->com));
     const csim_real *I = link->inertia;
     int i;
-    for (i = 0; i < 3; i++) {
-        RI[3 * i] = R.m[3 * i] * I[0] + R.m[3 * i + 1] * I[1] + R.m[3 * i + 2] * I[2];
-        RI[3 * i + 1] = R.m[3 * i] * I[1] + R.m[3 * i + 1] * I[3] + R.m[3 * i + 2] * I[4];
-        RI[3 * i + 2] = R.m[3 * i] * I[2] + R.m[3 * i + 1] * I[4] + R.m[3 * i + 2] * I[5];
+    for (i = 0; i < 9; i += 3) {
+        const csim_real x = R.m[i], y = R.m[i + 1], z = R.m[i + 2];
+        RI[i] = x * I[0] + y * I[1] + z * I[2];
+        RI[i + 1] = x * I[1] + y * I[3] + z * I[4];
+        RI[i + 2] = x * I[2] + y * I[4] + z * I[5];
     }
     c.m = link->mass;
     c.mc = csim_scale(link->mass, d);
@@ -11760,8 +11761,8 @@ static void csimi_meet_rim_point(csimi_meet *m, const csimi_rim *rim, csim_vec3 
 static void csimi_meet_rim_deepest(csimi_meet *m, const csimi_rim *rim) {
     csim_vec3 n, side, x = rim->centre;
     csim_real tilt;
-    int k;
-    for (k = 0; k < 3; k++) {
+    int k, passes = m->b->kind == CSIM_SHAPE_HALF_SPACE ? 1 : 3;
+    for (k = 0; k < passes; k++) {
         csimi_meet_distance(m, x, &n);
         side = csim_cross(rim->cap, csim_cross(rim->cap, n)); /* across the cap to rounding, however small */
         tilt = csim_length(side);
@@ -13831,19 +13832,23 @@ static csim_status csimi_check_side(csimi_spot *place, const csim_problem *p, in
 
 /* Rows of R orthonormal to what a chain of float rotations keeps. */
 static csim_status csimi_check_frame(csimi_spot *place, int m, const csim_real *R) {
+    const csim_vec3 x = csimi_load3(R), y = csimi_load3(R + 3), z = csimi_load3(R + 6);
+    csim_real off[6];
     csim_status status;
-    int i, j;
-    for (i = 0; i < 3; ++i)
-        for (j = i; j < 3; ++j) {
-            csim_real dot = R[3 * i] * R[3 * j] + R[3 * i + 1] * R[3 * j + 1] + R[3 * i + 2] * R[3 * j + 2];
-            if (csimi_abs(dot - (i == j ? 1 : 0)) <= CSIM_R(1e-3)) continue;
-            status = csimi_check_finite(place, "contacts", m, ".R", R, 9);
-            if (status == CSIM_OK)
-                return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, ".R", (double)dot,
-                                          "orthonormal rows (products of two rows 0, of one with itself 1)");
-            return status;
-        }
-    return CSIM_OK;
+    int k;
+    off[0] = csim_dot(x, x) - 1;
+    off[1] = csim_dot(y, y) - 1;
+    off[2] = csim_dot(z, z) - 1;
+    off[3] = csim_dot(x, y);
+    off[4] = csim_dot(x, z);
+    off[5] = csim_dot(y, z);
+    for (k = 0; k < 6 && csimi_abs(off[k]) <= CSIM_R(1e-3); ++k) {
+    }
+    if (k == 6) return CSIM_OK;
+    status = csimi_check_finite(place, "contacts", m, ".R", R, 9);
+    if (status != CSIM_OK) return status;
+    return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, ".R", (double)(off[k] + (k < 3 ? 1 : 0)),
+                              "orthonormal rows (products of two rows 0, of one with itself 1)");
 }
 
 static csim_status csimi_check_friction(csimi_spot *place, const csim_contact *c, int m) {
@@ -18213,18 +18218,22 @@ static bool csimi_body_factor(int m, double *H, unsigned *on) {
     for (k = m - 1; k >= 0; --k) {
         double *row = H + 9 * (ptrdiff_t)(m * k), C[9];
         if (!csimi_pivot(row + 9 * k, C)) return false;
-        for (r = 0; r < 9; ++r) row[9 * k + r] = C[r];
-        for (r = 0; r < 9; ++r) C[r] = -C[r];
+        CSIMI_MEMCPY(row + 9 * k, C, sizeof C);
         for (i = 0; i < k; ++i) {
-            double E[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+            double E[9], *own = row + 9 * i;
             if (!(on[k] >> i & 1u)) continue;
-            csimi_add_productT(C, row + 9 * i, E);
-            for (r = 0; r < 9; ++r) row[9 * i + r] = E[r];
-            for (r = 0; r < 9; ++r) E[r] = -E[r];
+            for (r = 0; r < 3; ++r) { /* column r of C' A_ki */
+                E[r] = C[0] * own[r] + C[3] * own[3 + r] + C[6] * own[6 + r];
+                E[3 + r] = C[4] * own[3 + r] + C[7] * own[6 + r];
+                E[6 + r] = C[8] * own[6 + r];
+                own[r] = -E[r];
+                own[3 + r] = -E[3 + r];
+                own[6 + r] = -E[6 + r];
+            }
             for (j = 0; j <= i; ++j) {
                 double *to = H + 9 * (ptrdiff_t)(m * i + j);
                 if (!(on[k] >> j & 1u)) continue;
-                for (r = 0; r < 9 && !(on[i] >> j & 1u); ++r) to[r] = 0;
+                if (!(on[i] >> j & 1u)) CSIMI_MEMSET(to, 0, 9 * sizeof *to);
                 on[i] |= 1u << j;
                 csimi_add_productT(E, row + 9 * j, to);
             }
@@ -18491,9 +18500,14 @@ CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_re
     const csimi_piece *p, *q, *end = begin + count;
     int k;
     for (k = 0; k < 9; ++k) W[k] = 0;
-    for (p = begin; p < end; ++p)
-        for (q = begin; q < end; ++q)
-            if (p->block == q->block) csimi_add_turned(p->J, q->J, W);
+    for (p = begin; p < end; ++p) {
+        csimi_add_turned(p->J, p->J, W);
+        for (q = begin; q < p; ++q)
+            if (p->block == q->block) {
+                csimi_add_turned(p->J, q->J, W);
+                csimi_add_turned(q->J, p->J, W);
+            }
+    }
 }
 /* ==== end solve/bodies.c */
 
@@ -28233,9 +28247,9 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
         /* the assembly has just been over the tree and left the motions of its links, about its origin */
         const int first = s->state.tree[b->tree].first_link;
         const csimi_twist *V = &s->state.link_work[first + s->shape_link[shape]].V;
-        csim_vec3 x = csim_pose_point(at, g->centre);
-        csim_vec3 r = csim_sub(x, csimi_link_pose(&s->state, first).position);
-        speed = csim_length(csim_add(V->v, csim_cross(V->w, r))) + g->bound * csim_length(V->w);
+        const csim_vec3 x = csim_pose_point(at, g->centre), o = csimi_load3(s->state.link_pose + 7 * first);
+        const csim_vec3 v = csim_add(V->v, csim_cross(V->w, csim_sub(x, o)));
+        speed = CSIMI_SQRT(csim_dot(v, v)) + g->bound * CSIMI_SQRT(csim_dot(V->w, V->w));
     } else if (b->kind == CSIM_BODY_TREE) {
         csim_vec3 turn, v = csimi_link_velocity(&s->state, s->state.tree[b->tree].first_link + s->shape_link[shape],
                                                 csim_pose_point(at, g->centre),

@@ -255,8 +255,8 @@ static void csimi_meet_rim_point(csimi_meet *m, const csimi_rim *rim, csim_vec3 
 static void csimi_meet_rim_deepest(csimi_meet *m, const csimi_rim *rim) {
     csim_vec3 n, side, x = rim->centre;
     csim_real tilt;
-    int k;
-    for (k = 0; k < 3; k++) {
+    int k, passes = m->b->kind == CSIM_SHAPE_HALF_SPACE ? 1 : 3;
+    for (k = 0; k < passes; k++) {
         csimi_meet_distance(m, x, &n);
         side = csim_cross(rim->cap, csim_cross(rim->cap, n)); /* across the cap to rounding, however small */
         tilt = csim_length(side);

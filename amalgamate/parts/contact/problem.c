@@ -107,19 +107,23 @@ static csim_status csimi_check_side(csimi_spot *place, const csim_problem *p, in
 
 /* Rows of R orthonormal to what a chain of float rotations keeps. */
 static csim_status csimi_check_frame(csimi_spot *place, int m, const csim_real *R) {
+    const csim_vec3 x = csimi_load3(R), y = csimi_load3(R + 3), z = csimi_load3(R + 6);
+    csim_real off[6];
     csim_status status;
-    int i, j;
-    for (i = 0; i < 3; ++i)
-        for (j = i; j < 3; ++j) {
-            csim_real dot = R[3 * i] * R[3 * j] + R[3 * i + 1] * R[3 * j + 1] + R[3 * i + 2] * R[3 * j + 2];
-            if (csimi_abs(dot - (i == j ? 1 : 0)) <= CSIM_R(1e-3)) continue;
-            status = csimi_check_finite(place, "contacts", m, ".R", R, 9);
-            if (status == CSIM_OK)
-                return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, ".R", (double)dot,
-                                          "orthonormal rows (products of two rows 0, of one with itself 1)");
-            return status;
-        }
-    return CSIM_OK;
+    int k;
+    off[0] = csim_dot(x, x) - 1;
+    off[1] = csim_dot(y, y) - 1;
+    off[2] = csim_dot(z, z) - 1;
+    off[3] = csim_dot(x, y);
+    off[4] = csim_dot(x, z);
+    off[5] = csim_dot(y, z);
+    for (k = 0; k < 6 && csimi_abs(off[k]) <= CSIM_R(1e-3); ++k) {
+    }
+    if (k == 6) return CSIM_OK;
+    status = csimi_check_finite(place, "contacts", m, ".R", R, 9);
+    if (status != CSIM_OK) return status;
+    return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, ".R", (double)(off[k] + (k < 3 ? 1 : 0)),
+                              "orthonormal rows (products of two rows 0, of one with itself 1)");
 }
 
 static csim_status csimi_check_friction(csimi_spot *place, const csim_contact *c, int m) {

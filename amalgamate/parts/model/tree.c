@@ -203,10 +203,11 @@ static csimi_composite csimi_link_inertia(const csimi_tree_link *link, csim_quat
     csim_vec3 d = csim_add(r, csim_rotate(q, link->com));
     const csim_real *I = link->inertia;
     int i;
-    for (i = 0; i < 3; i++) {
-        RI[3 * i] = R.m[3 * i] * I[0] + R.m[3 * i + 1] * I[1] + R.m[3 * i + 2] * I[2];
-        RI[3 * i + 1] = R.m[3 * i] * I[1] + R.m[3 * i + 1] * I[3] + R.m[3 * i + 2] * I[4];
-        RI[3 * i + 2] = R.m[3 * i] * I[2] + R.m[3 * i + 1] * I[4] + R.m[3 * i + 2] * I[5];
+    for (i = 0; i < 9; i += 3) {
+        const csim_real x = R.m[i], y = R.m[i + 1], z = R.m[i + 2];
+        RI[i] = x * I[0] + y * I[1] + z * I[2];
+        RI[i + 1] = x * I[1] + y * I[3] + z * I[4];
+        RI[i + 2] = x * I[2] + y * I[4] + z * I[5];
     }
     c.m = link->mass;
     c.mc = csim_scale(link->mass, d);

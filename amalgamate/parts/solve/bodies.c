@@ -117,18 +117,22 @@ static bool csimi_body_factor(int m, double *H, unsigned *on) {
     for (k = m - 1; k >= 0; --k) {
         double *row = H + 9 * (ptrdiff_t)(m * k), C[9];
         if (!csimi_pivot(row + 9 * k, C)) return false;
-        for (r = 0; r < 9; ++r) row[9 * k + r] = C[r];
-        for (r = 0; r < 9; ++r) C[r] = -C[r];
+        CSIMI_MEMCPY(row + 9 * k, C, sizeof C);
         for (i = 0; i < k; ++i) {
-            double E[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+            double E[9], *own = row + 9 * i;
             if (!(on[k] >> i & 1u)) continue;
-            csimi_add_productT(C, row + 9 * i, E);
-            for (r = 0; r < 9; ++r) row[9 * i + r] = E[r];
-            for (r = 0; r < 9; ++r) E[r] = -E[r];
+            for (r = 0; r < 3; ++r) { /* column r of C' A_ki */
+                E[r] = C[0] * own[r] + C[3] * own[3 + r] + C[6] * own[6 + r];
+                E[3 + r] = C[4] * own[3 + r] + C[7] * own[6 + r];
+                E[6 + r] = C[8] * own[6 + r];
+                own[r] = -E[r];
+                own[3 + r] = -E[3 + r];
+                own[6 + r] = -E[6 + r];
+            }
             for (j = 0; j <= i; ++j) {
                 double *to = H + 9 * (ptrdiff_t)(m * i + j);
                 if (!(on[k] >> j & 1u)) continue;
-                for (r = 0; r < 9 && !(on[i] >> j & 1u); ++r) to[r] = 0;
+                if (!(on[i] >> j & 1u)) CSIMI_MEMSET(to, 0, 9 * sizeof *to);
                 on[i] |= 1u << j;
                 csimi_add_productT(E, row + 9 * j, to);
             }
@@ -395,7 +399,12 @@ CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_re
     const csimi_piece *p, *q, *end = begin + count;
     int k;
     for (k = 0; k < 9; ++k) W[k] = 0;
-    for (p = begin; p < end; ++p)
-        for (q = begin; q < end; ++q)
-            if (p->block == q->block) csimi_add_turned(p->J, q->J, W);
+    for (p = begin; p < end; ++p) {
+        csimi_add_turned(p->J, p->J, W);
+        for (q = begin; q < p; ++q)
+            if (p->block == q->block) {
+                csimi_add_turned(p->J, q->J, W);
+                csimi_add_turned(q->J, p->J, W);
+            }
+    }
 }

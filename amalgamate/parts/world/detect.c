@@ -99,9 +99,9 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
         /* the assembly has just been over the tree and left the motions of its links, about its origin */
         const int first = s->state.tree[b->tree].first_link;
         const csimi_twist *V = &s->state.link_work[first + s->shape_link[shape]].V;
-        csim_vec3 x = csim_pose_point(at, g->centre);
-        csim_vec3 r = csim_sub(x, csimi_link_pose(&s->state, first).position);
-        speed = csim_length(csim_add(V->v, csim_cross(V->w, r))) + g->bound * csim_length(V->w);
+        const csim_vec3 x = csim_pose_point(at, g->centre), o = csimi_load3(s->state.link_pose + 7 * first);
+        const csim_vec3 v = csim_add(V->v, csim_cross(V->w, csim_sub(x, o)));
+        speed = CSIMI_SQRT(csim_dot(v, v)) + g->bound * CSIMI_SQRT(csim_dot(V->w, V->w));
     } else if (b->kind == CSIM_BODY_TREE) {
         csim_vec3 turn, v = csimi_link_velocity(&s->state, s->state.tree[b->tree].first_link + s->shape_link[shape],
                                                 csim_pose_point(at, g->centre),
