@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: dd2b09396565bc7c
+   Hash of the parts: bf1e19ba1a251d24
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1433,7 +1433,8 @@ typedef struct csim_step_stats {
    CSIM_LOCKED (called from a filter), CSIM_BAD_PROBLEM (a mixing rule returned a negative number, or solver.solver
    does not take an island, a law or the integrator: docs/solvers.md). */
 CSIM_API csim_status csim_world_step(csim_world *world, csim_real h);
-/* Of the last step, also when it failed; all zero before the first. */
+/* Of the last step, also when it failed; all zero before the first. Energies alone are those of the world as it is, and
+   each call works them out: keep what it returns. */
 CSIM_API csim_step_stats csim_world_stats(const csim_world *world);
 /* m/s^2. Changes a setting between steps; the same checks as at creation. */
 CSIM_API csim_status csim_world_set_gravity(csim_world *world, csim_vec3 gravity);
