@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: bf1e19ba1a251d24
+   Hash of the parts: e84766a35c6a13aa
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -14666,7 +14666,8 @@ static double csimi_cert_trace(const csim_real *D, const csim_real *J) {
         zz += z * z;
     }
     if (!(det > 0)) return xx / a + yy / d + zz / f;
-    return (aa * xx + (a * f - c * c) * yy + (a * d - b * b) * zz + 2 * (ab * xy + ac * xz + (b * c - a * e) * yz)) / det;
+    return (aa * xx + (a * f - c * c) * yy + (a * d - b * b) * zz +
+            2 * (ab * xy + ac * xz + (b * c - a * e) * yz)) / det;
 }
 
 static bool csimi_cert_identity(const csim_real *J) {

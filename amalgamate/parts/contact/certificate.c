@@ -94,7 +94,8 @@ static double csimi_cert_trace(const csim_real *D, const csim_real *J) {
         zz += z * z;
     }
     if (!(det > 0)) return xx / a + yy / d + zz / f;
-    return (aa * xx + (a * f - c * c) * yy + (a * d - b * b) * zz + 2 * (ab * xy + ac * xz + (b * c - a * e) * yz)) / det;
+    return (aa * xx + (a * f - c * c) * yy + (a * d - b * b) * zz +
+            2 * (ab * xy + ac * xz + (b * c - a * e) * yz)) / det;
 }
 
 static bool csimi_cert_identity(const csim_real *J) {
