@@ -274,7 +274,8 @@ int main(int argc, char **argv) {
     o.max_iterations = 100000;
     if (argc > 1 && strcmp(argv[1], "--help") == 0) return usage(stdout), 0;
     if (argc > 1 && strcmp(argv[1], "--list") == 0) return list_solvers();
-    if (argc > 3 && strcmp(argv[1], "--report") == 0) return fc3d_report(argv[2], argc - 3, argv + 3);
+    if (argc > 1 && strcmp(argv[1], "--report") == 0)
+        return argc > 3 ? fc3d_report(argv[2], argc - 3, argv + 3) : refuse("--report", NULL, "DIR TABLE.csv ...");
     for (k = 1; k < argc; ++k) {
         if (strcmp(argv[k], "--header") == 0) {
             o.header = true;
