@@ -34,17 +34,6 @@ typedef struct csimi_gram_row {
     const csim_real *metric;
 } csimi_gram_row;
 
-/* Vectors of gcc and clang, four doubles from four csim_real; other compilers make the same four sums by hand. */
-#if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9)
-#define CSIMI_QUADS 1
-typedef double csimi_quad __attribute__((vector_size(32)));
-typedef csim_real csimi_quad_real
-    __attribute__((vector_size(4 * CSIM_REAL_SIZE), aligned(CSIM_REAL_SIZE), may_alias));
-#define CSIMI_QUAD(p) __builtin_convertvector(*(const csimi_quad_real *)(p), csimi_quad)
-#else
-#define CSIMI_QUADS 0
-#endif
-
 /* sums[4 k + i % 4] = f_k M f over [begin, end) for four pairs k: M and f are read once for four. */
 static void csimi_gram_quads(const csim_real *CSIMI_RESTRICT M, const csim_real *CSIMI_RESTRICT f,
                              const csim_real *const *pair, int begin, int end, double *sums) {
@@ -73,11 +62,6 @@ static void csimi_gram_quads(const csim_real *CSIMI_RESTRICT M, const csim_real 
         sums[12 + k] += x * (double)d[i];
     }
 }
-
-#if CSIMI_QUADS
-#undef CSIMI_QUAD
-#endif
-#undef CSIMI_QUADS
 
 /* Four products f_k M f in chunks. */
 static void csimi_gram_four(int n, const csim_real *M, const csim_real *f, const csim_real *const *pair, double *dot) {

@@ -167,20 +167,53 @@ static void csimi_coarse_right(const csimi_coarse *c, const csim_real *A, int j,
     }
 }
 
+/* moment[4 e + k] = sum over blocks [begin, end) of entry e of A_ij times 1, x, y, z (k = 0 .. 3), o_j = (x, y, z). */
+static void csimi_coarse_moments(const csimi_coarse *c, const csim_block_matrix *A, int begin, int end,
+                                 double *moment) {
+    csimi_quad M[9];
+    int j;
+    CSIMI_MEMSET(M, 0, sizeof M);
+    for (j = begin; j < end; ++j) {
+        const csim_real *a = A->val + 9 * (size_t)j, *o = c->structure->offset + 3 * (size_t)A->col[j];
+        csimi_quad w;
+        CSIMI_QUAD_SET(w, 1, (double)o[0], (double)o[1], (double)o[2]);
+        CSIMI_QUAD_ADD(M[0], w, (double)a[0]), CSIMI_QUAD_ADD(M[1], w, (double)a[1]);
+        CSIMI_QUAD_ADD(M[2], w, (double)a[2]), CSIMI_QUAD_ADD(M[3], w, (double)a[3]);
+        CSIMI_QUAD_ADD(M[4], w, (double)a[4]), CSIMI_QUAD_ADD(M[5], w, (double)a[5]);
+        CSIMI_QUAD_ADD(M[6], w, (double)a[6]), CSIMI_QUAD_ADD(M[7], w, (double)a[7]);
+        CSIMI_QUAD_ADD(M[8], w, (double)a[8]);
+    }
+    CSIMI_MEMCPY(moment, M, sizeof M);
+}
+
+/* Sums of a and of o x a from the moments of the three entries of a. */
+static void csimi_coarse_turn(const double *moment, double *sum) {
+    sum[0] = moment[0], sum[1] = moment[4], sum[2] = moment[8];
+    sum[3] = moment[10] - moment[7], sum[4] = moment[3] - moment[9], sum[5] = moment[5] - moment[2];
+}
+
+/* S = sum A_ij Z_j, 3x6, over blocks [begin, end) of points; row r of -A [o]x is o x A_r. */
+static void csimi_coarse_run(const csimi_coarse *c, const csim_block_matrix *A, int begin, int end, double *S) {
+    double moment[36];
+    int r;
+    csimi_coarse_moments(c, A, begin, end, moment);
+    for (r = 0; r < 3; ++r) csimi_coarse_turn(moment + 12 * r, S + 6 * r);
+}
+
 /* P += Z_i' S, 6x6. */
-static void csimi_coarse_left(const csimi_coarse *c, int i, const double *S, double *P) {
+static void csimi_coarse_left(const csimi_coarse *c, int i, const double *S, double *CSIMI_RESTRICT P) {
     const csim_real *o = c->structure->offset + 3 * (size_t)i;
+    const double x = (double)o[0], y = (double)o[1], z = (double)o[2];
     int k;
+    if (csimi_coarse_turns(c, i)) {
+        for (k = 0; k < 18; ++k) P[18 + k] += S[k];
+        return;
+    }
+    for (k = 0; k < 18; ++k) P[k] += S[k];
     for (k = 0; k < 6; ++k) {
-        const double a = S[k], b = S[6 + k], d = S[12 + k];
-        if (csimi_coarse_turns(c, i)) {
-            P[18 + k] += a, P[24 + k] += b, P[30 + k] += d;
-            continue;
-        }
-        P[k] += a, P[6 + k] += b, P[12 + k] += d;
-        P[18 + k] += (double)o[1] * d - (double)o[2] * b;
-        P[24 + k] += (double)o[2] * a - (double)o[0] * d;
-        P[30 + k] += (double)o[0] * b - (double)o[1] * a;
+        P[18 + k] += y * S[12 + k] - z * S[6 + k];
+        P[24 + k] += z * S[k] - x * S[12 + k];
+        P[30 + k] += x * S[6 + k] - y * S[k];
     }
 }
 
@@ -194,28 +227,25 @@ static double *csimi_coarse_panel(csimi_coarse *c, int b, int *count) {
     return c->panel + 36 * (size_t)c->slot[b];
 }
 
-/* One block row: sums A_ij Z_j by runs of equal aggregate, then multiplies each by Z_i'. */
-static CSIMI_NOINLINE void csimi_coarse_row(csimi_coarse *c, const csim_block_matrix *A, int i, int *count) {
-    enum { KEPT = 6 };
-    const int *aggregate = c->structure->aggregate, row_group = c->group[aggregate[i]];
-    double S[18 * KEPT];
-    int name[KEPT], kept = 0, j, k;
-    for (j = A->row[i]; j < A->row[i + 1]; ++j) {
+/* One block row: A_ij Z_j by runs of equal aggregate (points of one are numbered together as a rule), times Z_i'. */
+static void csimi_coarse_row(csimi_coarse *c, const csim_block_matrix *A, int i, int *count) {
+    const int *aggregate = c->structure->aggregate, group = c->group[aggregate[i]];
+    double S[18];
+    int j, next;
+    for (j = A->row[i]; j < A->row[i + 1]; j = next) {
         const int b = aggregate[A->col[j]];
-        if (b < 0 || c->group[b] > row_group) continue; /* H is symmetric */
-        for (k = 0; k < kept && name[k] != b; ++k) {
+        const bool turns = csimi_coarse_turns(c, A->col[j]);
+        for (next = j + 1; !turns && next < A->row[i + 1] && aggregate[A->col[next]] == b; ++next)
+            if (csimi_coarse_turns(c, A->col[next])) break;
+        if (b < 0 || c->group[b] > group) continue; /* H is symmetric */
+        if (turns) {
+            CSIMI_MEMSET(S, 0, sizeof S);
+            csimi_coarse_right(c, A->val + 9 * (size_t)j, A->col[j], S);
+        } else {
+            csimi_coarse_run(c, A, j, next, S);
         }
-        if (k == kept) {
-            if (kept == KEPT) {
-                for (k = 0; k < kept; ++k) csimi_coarse_left(c, i, S + 18 * k, csimi_coarse_panel(c, name[k], count));
-                kept = k = 0;
-            }
-            name[kept++] = b;
-            CSIMI_MEMSET(S + 18 * k, 0, 18 * sizeof(double));
-        }
-        csimi_coarse_right(c, A->val + 9 * (size_t)j, A->col[j], S + 18 * k);
+        csimi_coarse_left(c, i, S, csimi_coarse_panel(c, b, count));
     }
-    for (k = 0; k < kept; ++k) csimi_coarse_left(c, i, S + 18 * k, csimi_coarse_panel(c, name[k], count));
 }
 
 /* Columns of Y (rows x 6, in motions of aggregate a) turned to the unknowns of its group:
@@ -421,25 +451,27 @@ static void csimi_coarse_move(const csimi_coarse *c, int block, csim_real *x) {
 /* Forces M f of aggregates [begin, end) gathered about their centres. */
 static void csimi_coarse_restrict(void *context, int begin, int end) {
     csimi_coarse *c = (csimi_coarse *)context;
-    const unsigned char *turns = c->structure->rotation;
-    int a, k;
+    int a, k, i;
     for (a = begin; a < end; ++a) {
-        double t0 = 0, t1 = 0, t2 = 0, r0 = 0, r1 = 0, r2 = 0;
+        double moment[12], turn[3] = {0, 0, 0}, *motion = c->motion + 6 * (size_t)a;
+        csimi_quad F[3];
+        CSIMI_MEMSET(F, 0, sizeof F);
         for (k = c->first[a]; k < c->first[a + 1]; ++k) {
-            const size_t i = 3 * (size_t)c->member[k];
-            const csim_real *f = c->f + i, *M = c->metric + i, *o = c->structure->offset + i;
-            const csim_real x = M[0] * f[0], y = M[1] * f[1], z = M[2] * f[2];
-            if (turns && turns[c->member[k]]) {
-                r0 += (double)x, r1 += (double)y, r2 += (double)z;
+            const size_t at = 3 * (size_t)c->member[k];
+            const csim_real *f = c->f + at, *M = c->metric + at, *o = c->structure->offset + at;
+            const double x = (double)M[0] * (double)f[0], y = (double)M[1] * (double)f[1];
+            const double z = (double)M[2] * (double)f[2];
+            csimi_quad w;
+            CSIMI_QUAD_SET(w, 1, (double)o[0], (double)o[1], (double)o[2]);
+            if (csimi_coarse_turns(c, c->member[k])) {
+                turn[0] += x, turn[1] += y, turn[2] += z;
                 continue;
             }
-            t0 += (double)x, t1 += (double)y, t2 += (double)z;
-            r0 += (double)(o[1] * z - o[2] * y);
-            r1 += (double)(o[2] * x - o[0] * z);
-            r2 += (double)(o[0] * y - o[1] * x);
+            CSIMI_QUAD_ADD(F[0], w, x), CSIMI_QUAD_ADD(F[1], w, y), CSIMI_QUAD_ADD(F[2], w, z);
         }
-        c->motion[6 * a] = t0, c->motion[6 * a + 1] = t1, c->motion[6 * a + 2] = t2;
-        c->motion[6 * a + 3] = r0, c->motion[6 * a + 4] = r1, c->motion[6 * a + 5] = r2;
+        CSIMI_MEMCPY(moment, F, sizeof F);
+        csimi_coarse_turn(moment, motion);
+        for (i = 0; i < 3; ++i) motion[3 + i] += turn[i];
     }
 }
 

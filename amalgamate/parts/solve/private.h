@@ -7,6 +7,27 @@
 #include "single.h"
 #include "solver.h"
 
+/* Four doubles at once: vectors of gcc and clang; other compilers take them one by one, to the same bits.
+   CSIMI_QUAD reads four csim_real, where there are vectors; CSIMI_QUAD_ADD is sum += w a. */
+#if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9)
+#define CSIMI_QUADS 1
+typedef double csimi_quad __attribute__((vector_size(32)));
+typedef csim_real csimi_quad_real
+    __attribute__((vector_size(4 * CSIM_REAL_SIZE), aligned(CSIM_REAL_SIZE), may_alias));
+#define CSIMI_QUAD(p) __builtin_convertvector(*(const csimi_quad_real *)(p), csimi_quad)
+#define CSIMI_QUAD_SET(q, a, b, c, d) ((q)[0] = (a), (q)[1] = (b), (q)[2] = (c), (q)[3] = (d))
+#define CSIMI_QUAD_ADD(sum, w, a) ((sum) += (w) * (a))
+#else
+#define CSIMI_QUADS 0
+typedef struct csimi_quad {
+    double of[4];
+} csimi_quad;
+#define CSIMI_QUAD_SET(q, a, b, c, d) ((q).of[0] = (a), (q).of[1] = (b), (q).of[2] = (c), (q).of[3] = (d))
+#define CSIMI_QUAD_ADD(sum, w, a) \
+    ((sum).of[0] += (w).of[0] * (a), (sum).of[1] += (w).of[1] * (a), (sum).of[2] += (w).of[2] * (a), \
+     (sum).of[3] += (w).of[3] * (a))
+#endif
+
 struct csimi_impulse_run;
 
 /* A line of the dispatch table (solve/table.c). */
