@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: eee5897b175100cc
+   Hash of the parts: 02e90a17252e0034
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3774,6 +3774,9 @@ CSIMI_FN void csimi_pieces_velocity(const csimi_piece *piece, int count, const c
                                     csim_real *u); /* u += J v */
 /* w += J' impulse of one contact */
 CSIMI_FN void csimi_pieces_push(const csimi_piece *piece, int count, const csim_real *impulse, csim_real *w);
+/* u += J v and w += J' impulse summed in double */
+CSIMI_FN void csimi_pieces_velocity_wide(const csimi_piece *piece, int count, const double *v, csim_real *u);
+CSIMI_FN void csimi_pieces_push_wide(const csimi_piece *piece, int count, const csim_real *impulse, double *w);
 /* W = J E^-1 E'^-1 J' of one contact */
 CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_real *W);
 
@@ -3796,7 +3799,9 @@ typedef struct csimi_sweep {
     csimi_bodies bodies;
     double load;         /* b' A^-1 b, twice the kinetic energy of the load */
     csim_real *v;        /* [3n] A^-1 b, and at the end A^-1 (b + J' lambda) */
-    csim_real *w;        /* [3n] what the impulses add to E v, bodies.c; inside a step of Newton: what the step adds */
+    double *w;           /* [3n] what the impulses add to E v, bodies.c; inside a step of Newton: what the step adds.
+                            Small differences of large sums, a thousand kilograms on one: float would sweep on its last
+                            bits */
     csimi_piece *pieces; /* of J E^-1 */
     csimi_sweep_contact *contacts;
     csimi_stages loop;   /* over the impulses loop.x; measure: the certificate's contact figure */
@@ -18525,6 +18530,26 @@ CSIMI_FN void csimi_pieces_push(const csimi_piece *piece, int count, const csim_
     for (; piece < end; ++piece) csimi_addmulT3(piece->J, impulse, w + 3 * (ptrdiff_t)piece->block);
 }
 
+CSIMI_FN void csimi_pieces_velocity_wide(const csimi_piece *piece, int count, const double *v, csim_real *u) {
+    const csimi_piece *end = piece + count;
+    double a = (double)u[0], b = (double)u[1], c = (double)u[2];
+    for (; piece < end; ++piece) {
+        const double *x = v + 3 * (ptrdiff_t)piece->block;
+        const csim_real *J = piece->J;
+        a += (double)J[0] * x[0] + (double)J[1] * x[1] + (double)J[2] * x[2];
+        b += (double)J[3] * x[0] + (double)J[4] * x[1] + (double)J[5] * x[2];
+        c += (double)J[6] * x[0] + (double)J[7] * x[1] + (double)J[8] * x[2];
+    }
+    u[0] = (csim_real)a, u[1] = (csim_real)b, u[2] = (csim_real)c;
+}
+
+CSIMI_FN void csimi_pieces_push_wide(const csimi_piece *piece, int count, const csim_real *impulse, double *w) {
+    const csimi_piece *end = piece + count;
+    double x[3];
+    x[0] = (double)impulse[0], x[1] = (double)impulse[1], x[2] = (double)impulse[2];
+    for (; piece < end; ++piece) csimi_addmulT3_wide(piece->J, x, w + 3 * (ptrdiff_t)piece->block);
+}
+
 /* W += A B' */
 static void csimi_add_turned(const csim_real *A, const csim_real *B, csim_real *CSIMI_RESTRICT W) {
     int i;
@@ -18838,8 +18863,7 @@ static csimi_arena csimi_newton_ring(const csimi_sweep *s) {
 
 /* Vectors of one Newton step. */
 typedef struct csimi_newton_vectors {
-    double *F, *direction; /* [3n] */
-    csim_real *start;      /* [3n] velocities a line search starts from */
+    double *F, *direction, *start; /* [3n]; start: velocities a line search starts from */
 } csimi_newton_vectors;
 
 /* The vectors and the factors. */
@@ -18848,7 +18872,7 @@ static bool csimi_newton_layout(csimi_sweep *s, csimi_newton_vectors *x) {
     csimi_envelope *e = &s->envelope;
     x->F = CSIMI_PUSH(&ring, double, 3 * (size_t)s->n);
     x->direction = CSIMI_PUSH(&ring, double, 3 * (size_t)s->n);
-    x->start = CSIMI_PUSH(&ring, csim_real, 3 * (size_t)s->n);
+    x->start = CSIMI_PUSH(&ring, double, 3 * (size_t)s->n);
     e->lower = CSIMI_PUSH(&ring, double, 9 * e->blocks);
     e->upper = CSIMI_PUSH(&ring, double, 9 * e->blocks);
     e->diag = CSIMI_PUSH(&ring, double, 9 * (size_t)s->n);
@@ -19013,7 +19037,7 @@ static void csimi_newton_project(const csim_contact *contact, const csim_real *t
 static double csimi_newton_evaluate(csimi_sweep *s, double *F) {
     double merit = 0, change[3];
     int m, i;
-    for (i = 0; i < 3 * s->n; ++i) F[i] = -(double)s->w[i];
+    for (i = 0; i < 3 * s->n; ++i) F[i] = -s->w[i];
     for (m = 0; m < s->contact_count; ++m) {
         const csimi_sweep_contact *c = s->contacts + m;
         csim_real compliance[3], trial[3], *lambda = s->loop.x + 3 * (ptrdiff_t)m;
@@ -19075,7 +19099,7 @@ static void csimi_newton_direction(csimi_sweep *s, csimi_newton_vectors *x) {
 static double csimi_newton_move(csimi_sweep *s, csimi_newton_vectors *x, double alpha) {
     int i;
     for (i = 0; i < 3 * s->n; ++i)
-        s->w[i] = x->start[i] + (csim_real)(alpha * x->direction[3 * (ptrdiff_t)s->place[i / 3] + i % 3]);
+        s->w[i] = x->start[i] + alpha * x->direction[3 * (ptrdiff_t)s->place[i / 3] + i % 3];
     return csimi_newton_evaluate(s, x->F);
 }
 
@@ -19196,7 +19220,7 @@ CSIMI_FN void csimi_contact_velocity(const csimi_sweep *s, const csimi_sweep_con
     u[0] = c->phi[0];
     u[1] = c->phi[1];
     u[2] = c->phi[2];
-    csimi_pieces_velocity(s->pieces + c->first, c->count, s->w, u);
+    csimi_pieces_velocity_wide(s->pieces + c->first, c->count, s->w, u);
 }
 
 /* w from lambda anew: after a jump, and to shed the rounding of incremental updates. */
@@ -19204,7 +19228,8 @@ CSIMI_FN void csimi_sweep_velocities(csimi_sweep *s) {
     int m;
     CSIMI_MEMSET(s->w, 0, 3 * (size_t)s->n * sizeof *s->w);
     for (m = 0; m < s->contact_count; ++m)
-        csimi_pieces_push(s->pieces + s->contacts[m].first, s->contacts[m].count, s->loop.x + 3 * (ptrdiff_t)m, s->w);
+        csimi_pieces_push_wide(s->pieces + s->contacts[m].first, s->contacts[m].count, s->loop.x + 3 * (ptrdiff_t)m,
+                               s->w);
 }
 
 /* ---- a sweep */
@@ -19225,7 +19250,7 @@ static void csimi_sweep_pass(void *problem) {
         for (k = 0; k < 3; ++k) u[k] = next[k] - lambda[k];
         if (csimi_abs(u[0]) + csimi_abs(u[1]) + csimi_abs(u[2]) <= 0) continue;
         for (k = 0; k < 3; ++k) lambda[k] = next[k];
-        csimi_pieces_push(s->pieces + c->first, c->count, u, s->w);
+        csimi_pieces_push_wide(s->pieces + c->first, c->count, u, s->w);
     }
 }
 
@@ -19266,8 +19291,8 @@ static csim_real csimi_sweep_speed(const csimi_sweep *s, const csimi_sweep_conta
     csim_real speed = c->speed;
     int k;
     for (k = c->first; k < c->first + c->count; ++k) {
-        csim_real term[3];
-        csimi_mul3(s->pieces[k].J, s->w + 3 * (ptrdiff_t)s->pieces[k].block, term);
+        csim_real term[3] = {0, 0, 0};
+        csimi_pieces_velocity_wide(s->pieces + k, 1, s->w, term);
         speed += csimi_norm3(term);
     }
     return speed;
@@ -19361,7 +19386,7 @@ static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, int n, int fa
                                int contacts, int window) {
     csimi_bodies_layout(&s->bodies, arena, n, factor_blocks);
     s->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
-    s->w = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
+    s->w = CSIMI_PUSH(arena, double, 3 * (size_t)n);
     s->pieces = CSIMI_PUSH(arena, csimi_piece, pieces);
     s->contacts = CSIMI_PUSH(arena, csimi_sweep_contact, contacts);
     s->loop.x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);

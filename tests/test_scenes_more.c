@@ -57,7 +57,7 @@ TEST(stiff_beam_finds_its_slot) {
     CHECK(figure(&r, "inserted_mm") > 99);
     CHECK(fabs(figure(&r, "tip_off_mm")) < 0.51); /* half the play of the slot */
     /* float: the hits put 195 N s on the weld, whose last bits, 1.5e-5 N s each, are 1.5e-5 m on 0.01 kg in 10 ms */
-    CHECK(figure(&r, "joint_open_m") < TOL(1e-6, 4e-4));
+    CHECK(figure(&r, "joint_open_m") < TOL(1e-6, 3e-4));
     if (CSIM_REAL_SIZE == 8) EQUAL(r.sums.uncertified, 0); /* of the hit float misses a dozen */
     scene_close(r.s);
 }
@@ -93,9 +93,7 @@ TEST(a_cut_ring_is_not_linked) {
 }
 
 /* The hand lifts the glass and holds it, drops it with little friction; constraints are kept, and what gamma = 0 lets
-   drift gamma = 1 takes back. What the glass rises beyond the 100 mm of the palm it hopped as the fingers closed: of 12
-   runs, tolerances 1e-3 to 1e-6 and masses 1e-5 apart, 0.027 mm at most in double; in float eleven stay below 0.023 and
-   one hops 0.27 mm at 0.4 s, long before the lift at 1.2 s. In the grip none of the 24 slips by 1e-3 mm. */
+   drift gamma = 1 takes back. What the glass rises beyond the 100 mm of the palm it hopped as the fingers closed. */
 TEST(hand_lifts_a_glass) {
     static const char *const ways[] = {"stabilization=0", "stabilization=0.2", "stabilization=1"};
     double deep[3];
@@ -105,7 +103,7 @@ TEST(hand_lifts_a_glass) {
         r = run_scene("grasp", ways[i], 0, 0, 0, -1);
         CASE("%s", ways[i]);
         EQUAL((int)figure(&r, "held"), 1);
-        NEAR(figure(&r, "lifted_mm"), 100, TOL(0.1, 0.4));
+        NEAR(figure(&r, "lifted_mm"), 100, 0.1);
         CHECK(fabs(figure(&r, "slip_mm")) < TOL(1e-3, 0.2));
         CHECK(figure(&r, "joint_open_m") < TOL(1e-7, 2e-4));
         CHECK(r.sums.uncertified <= TOL(3, 1000)); /* of 1000 steps: redundant grips meet the cap now and then */

@@ -385,6 +385,26 @@ CSIMI_FN void csimi_pieces_push(const csimi_piece *piece, int count, const csim_
     for (; piece < end; ++piece) csimi_addmulT3(piece->J, impulse, w + 3 * (ptrdiff_t)piece->block);
 }
 
+CSIMI_FN void csimi_pieces_velocity_wide(const csimi_piece *piece, int count, const double *v, csim_real *u) {
+    const csimi_piece *end = piece + count;
+    double a = (double)u[0], b = (double)u[1], c = (double)u[2];
+    for (; piece < end; ++piece) {
+        const double *x = v + 3 * (ptrdiff_t)piece->block;
+        const csim_real *J = piece->J;
+        a += (double)J[0] * x[0] + (double)J[1] * x[1] + (double)J[2] * x[2];
+        b += (double)J[3] * x[0] + (double)J[4] * x[1] + (double)J[5] * x[2];
+        c += (double)J[6] * x[0] + (double)J[7] * x[1] + (double)J[8] * x[2];
+    }
+    u[0] = (csim_real)a, u[1] = (csim_real)b, u[2] = (csim_real)c;
+}
+
+CSIMI_FN void csimi_pieces_push_wide(const csimi_piece *piece, int count, const csim_real *impulse, double *w) {
+    const csimi_piece *end = piece + count;
+    double x[3];
+    x[0] = (double)impulse[0], x[1] = (double)impulse[1], x[2] = (double)impulse[2];
+    for (; piece < end; ++piece) csimi_addmulT3_wide(piece->J, x, w + 3 * (ptrdiff_t)piece->block);
+}
+
 /* W += A B' */
 static void csimi_add_turned(const csim_real *A, const csim_real *B, csim_real *CSIMI_RESTRICT W) {
     int i;

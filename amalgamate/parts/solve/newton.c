@@ -102,8 +102,7 @@ static csimi_arena csimi_newton_ring(const csimi_sweep *s) {
 
 /* Vectors of one Newton step. */
 typedef struct csimi_newton_vectors {
-    double *F, *direction; /* [3n] */
-    csim_real *start;      /* [3n] velocities a line search starts from */
+    double *F, *direction, *start; /* [3n]; start: velocities a line search starts from */
 } csimi_newton_vectors;
 
 /* The vectors and the factors. */
@@ -112,7 +111,7 @@ static bool csimi_newton_layout(csimi_sweep *s, csimi_newton_vectors *x) {
     csimi_envelope *e = &s->envelope;
     x->F = CSIMI_PUSH(&ring, double, 3 * (size_t)s->n);
     x->direction = CSIMI_PUSH(&ring, double, 3 * (size_t)s->n);
-    x->start = CSIMI_PUSH(&ring, csim_real, 3 * (size_t)s->n);
+    x->start = CSIMI_PUSH(&ring, double, 3 * (size_t)s->n);
     e->lower = CSIMI_PUSH(&ring, double, 9 * e->blocks);
     e->upper = CSIMI_PUSH(&ring, double, 9 * e->blocks);
     e->diag = CSIMI_PUSH(&ring, double, 9 * (size_t)s->n);
@@ -277,7 +276,7 @@ static void csimi_newton_project(const csim_contact *contact, const csim_real *t
 static double csimi_newton_evaluate(csimi_sweep *s, double *F) {
     double merit = 0, change[3];
     int m, i;
-    for (i = 0; i < 3 * s->n; ++i) F[i] = -(double)s->w[i];
+    for (i = 0; i < 3 * s->n; ++i) F[i] = -s->w[i];
     for (m = 0; m < s->contact_count; ++m) {
         const csimi_sweep_contact *c = s->contacts + m;
         csim_real compliance[3], trial[3], *lambda = s->loop.x + 3 * (ptrdiff_t)m;
@@ -339,7 +338,7 @@ static void csimi_newton_direction(csimi_sweep *s, csimi_newton_vectors *x) {
 static double csimi_newton_move(csimi_sweep *s, csimi_newton_vectors *x, double alpha) {
     int i;
     for (i = 0; i < 3 * s->n; ++i)
-        s->w[i] = x->start[i] + (csim_real)(alpha * x->direction[3 * (ptrdiff_t)s->place[i / 3] + i % 3]);
+        s->w[i] = x->start[i] + alpha * x->direction[3 * (ptrdiff_t)s->place[i / 3] + i % 3];
     return csimi_newton_evaluate(s, x->F);
 }
 

@@ -522,6 +522,9 @@ CSIMI_FN void csimi_pieces_velocity(const csimi_piece *piece, int count, const c
                                     csim_real *u); /* u += J v */
 /* w += J' impulse of one contact */
 CSIMI_FN void csimi_pieces_push(const csimi_piece *piece, int count, const csim_real *impulse, csim_real *w);
+/* u += J v and w += J' impulse summed in double */
+CSIMI_FN void csimi_pieces_velocity_wide(const csimi_piece *piece, int count, const double *v, csim_real *u);
+CSIMI_FN void csimi_pieces_push_wide(const csimi_piece *piece, int count, const csim_real *impulse, double *w);
 /* W = J E^-1 E'^-1 J' of one contact */
 CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_real *W);
 
@@ -544,7 +547,9 @@ typedef struct csimi_sweep {
     csimi_bodies bodies;
     double load;         /* b' A^-1 b, twice the kinetic energy of the load */
     csim_real *v;        /* [3n] A^-1 b, and at the end A^-1 (b + J' lambda) */
-    csim_real *w;        /* [3n] what the impulses add to E v, bodies.c; inside a step of Newton: what the step adds */
+    double *w;           /* [3n] what the impulses add to E v, bodies.c; inside a step of Newton: what the step adds.
+                            Small differences of large sums, a thousand kilograms on one: float would sweep on its last
+                            bits */
     csimi_piece *pieces; /* of J E^-1 */
     csimi_sweep_contact *contacts;
     csimi_stages loop;   /* over the impulses loop.x; measure: the certificate's contact figure */

@@ -20,7 +20,7 @@ CSIMI_FN void csimi_contact_velocity(const csimi_sweep *s, const csimi_sweep_con
     u[0] = c->phi[0];
     u[1] = c->phi[1];
     u[2] = c->phi[2];
-    csimi_pieces_velocity(s->pieces + c->first, c->count, s->w, u);
+    csimi_pieces_velocity_wide(s->pieces + c->first, c->count, s->w, u);
 }
 
 /* w from lambda anew: after a jump, and to shed the rounding of incremental updates. */
@@ -28,7 +28,8 @@ CSIMI_FN void csimi_sweep_velocities(csimi_sweep *s) {
     int m;
     CSIMI_MEMSET(s->w, 0, 3 * (size_t)s->n * sizeof *s->w);
     for (m = 0; m < s->contact_count; ++m)
-        csimi_pieces_push(s->pieces + s->contacts[m].first, s->contacts[m].count, s->loop.x + 3 * (ptrdiff_t)m, s->w);
+        csimi_pieces_push_wide(s->pieces + s->contacts[m].first, s->contacts[m].count, s->loop.x + 3 * (ptrdiff_t)m,
+                               s->w);
 }
 
 /* ---- a sweep */
@@ -49,7 +50,7 @@ static void csimi_sweep_pass(void *problem) {
         for (k = 0; k < 3; ++k) u[k] = next[k] - lambda[k];
         if (csimi_abs(u[0]) + csimi_abs(u[1]) + csimi_abs(u[2]) <= 0) continue;
         for (k = 0; k < 3; ++k) lambda[k] = next[k];
-        csimi_pieces_push(s->pieces + c->first, c->count, u, s->w);
+        csimi_pieces_push_wide(s->pieces + c->first, c->count, u, s->w);
     }
 }
 
@@ -90,8 +91,8 @@ static csim_real csimi_sweep_speed(const csimi_sweep *s, const csimi_sweep_conta
     csim_real speed = c->speed;
     int k;
     for (k = c->first; k < c->first + c->count; ++k) {
-        csim_real term[3];
-        csimi_mul3(s->pieces[k].J, s->w + 3 * (ptrdiff_t)s->pieces[k].block, term);
+        csim_real term[3] = {0, 0, 0};
+        csimi_pieces_velocity_wide(s->pieces + k, 1, s->w, term);
         speed += csimi_norm3(term);
     }
     return speed;
@@ -185,7 +186,7 @@ static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, int n, int fa
                                int contacts, int window) {
     csimi_bodies_layout(&s->bodies, arena, n, factor_blocks);
     s->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
-    s->w = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
+    s->w = CSIMI_PUSH(arena, double, 3 * (size_t)n);
     s->pieces = CSIMI_PUSH(arena, csimi_piece, pieces);
     s->contacts = CSIMI_PUSH(arena, csimi_sweep_contact, contacts);
     s->loop.x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
