@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 02e90a17252e0034
+   Hash of the parts: a44baa026f2b625b
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1419,7 +1419,6 @@ typedef struct csim_step_stats {
     csim_certificate certificate;                            /* worst over the islands */
     double virtual_slip;                                     /* m/s, see csim_outcome */
     double penetration;                                      /* max(0, -gap) after the step, from the geometry, m */
-    double kinetic, potential;                               /* J, of the world as it is when asked */
     double assembly_seconds, collide_seconds, solve_seconds; /* 0 without a clock */
     size_t scratch_bytes;                                    /* used by this step */
     size_t memory_bytes;                                     /* held by the world */
@@ -1433,8 +1432,7 @@ typedef struct csim_step_stats {
    CSIM_LOCKED (called from a filter), CSIM_BAD_PROBLEM (a mixing rule returned a negative number, or solver.solver
    does not take an island, a law or the integrator: docs/solvers.md). */
 CSIM_API csim_status csim_world_step(csim_world *world, csim_real h);
-/* Of the last step, also when it failed; all zero before the first. Energies alone are those of the world as it is, and
-   each call works them out: keep what it returns. */
+/* Of the last step, also when it failed; all zero before the first. Energies: csim_world_totals. */
 CSIM_API csim_step_stats csim_world_stats(const csim_world *world);
 /* m/s^2. Changes a setting between steps; the same checks as at creation. */
 CSIM_API csim_status csim_world_set_gravity(csim_world *world, csim_vec3 gravity);
@@ -31100,6 +31098,8 @@ CSIM_API const uint64_t *csim_world_ended(const csim_world *w, int *count) {
     return w->store.ended_id;
 }
 
+CSIM_API csim_step_stats csim_world_stats(const csim_world *w) { return w->stats; }
+
 /* ---- totals */
 
 static csimi_energy csimi_energy_of(const csimi_state *s) {
@@ -31110,14 +31110,6 @@ static csimi_energy csimi_energy_of(const csimi_state *s) {
     for (i = 0; i < CSIMI_MODEL_COUNT; i++)
         if (table[i].energy) table[i].energy(s, &energy);
     return energy;
-}
-
-CSIM_API csim_step_stats csim_world_stats(const csim_world *w) {
-    const csimi_energy energy = csimi_energy_of(&w->store.state); /* no step needs it */
-    csim_step_stats stats = w->stats;
-    stats.kinetic = energy.kinetic;
-    stats.potential = energy.gravity + energy.elastic;
-    return stats;
 }
 
 static void csimi_add_momentum(csim_totals *t, csim_vec3 x, csim_vec3 p, csim_vec3 spin) {

@@ -30,7 +30,9 @@ static run run_with(const char *name, const char *settings, const scene_options 
     }
     while (r.s->step < r.s->steps && scene_step(r.s)) {
         csim_step_stats t = csim_world_stats(r.s->world);
-        columns_add(&r.sums, &t);
+        double value[COLUMN_COUNT];
+        columns_of(r.s->world, &t, value);
+        columns_add(&r.sums, &t, value);
     }
     scene_finish(r.s);
     CASE("%s %s: %s", name, settings, r.s->error);

@@ -6,16 +6,15 @@ static const char *const column_names[] = {
 #undef COLUMN_X
 };
 
-void columns_of(const csim_step_stats *t, double *out) {
+void columns_of(const csim_world *w, const csim_step_stats *t, double *out) {
+    const csim_totals e = csim_world_totals(w);
 #define COLUMN_X(name, value) *out++ = (value);
     COLUMN_LIST(COLUMN_X)
 #undef COLUMN_X
 }
 
-void columns_add(column_sums *s, const csim_step_stats *t) {
-    double value[COLUMN_COUNT];
+void columns_add(column_sums *s, const csim_step_stats *t, const double *value) {
     int i;
-    columns_of(t, value);
     for (i = 0; i < COLUMN_COUNT; i++)
         if (s->steps == 0 || value[i] > s->max[i]) s->max[i] = value[i];
     s->steps++;
@@ -42,10 +41,8 @@ void columns_write_header(FILE *file) {
     fprintf(file, "\n");
 }
 
-void columns_write_row(FILE *file, const csim_step_stats *t) {
-    double value[COLUMN_COUNT];
+void columns_write_row(FILE *file, const double *value) {
     int i;
-    columns_of(t, value);
     for (i = 0; i < COLUMN_COUNT; i++) fprintf(file, "%s%.9g", i ? "," : "", value[i]);
     fprintf(file, "\n");
 }

@@ -5,7 +5,7 @@
 #include "scene.h"
 #include <stdio.h>
 
-/* name, value from the stats t of a step; status is a csim_result, penetration m, energies J. */
+/* name, value from the stats t and the totals e after a step; status is a csim_result, penetration m, energies J. */
 #define COLUMN_LIST(X)                                 \
     X(step, (double)t->step)                           \
     X(time, t->time)                                   \
@@ -19,8 +19,8 @@
     X(complementarity, t->certificate.complementarity) \
     X(cone, t->certificate.cone)                       \
     X(dissipation, t->certificate.dissipation)         \
-    X(kinetic, t->kinetic)                             \
-    X(potential, t->potential)                         \
+    X(kinetic, e.kinetic)                              \
+    X(potential, e.gravity + e.elastic)                \
     X(assembly_ms, 1e3 * t->assembly_seconds)          \
     X(collide_ms, 1e3 * t->collide_seconds)            \
     X(solve_ms, 1e3 * t->solve_seconds)                \
@@ -40,11 +40,12 @@ typedef struct column_sums {
     int steps, contact_steps, capped, stalled, uncertified;
 } column_sums;
 
-void columns_of(const csim_step_stats *t, double *value /* [COLUMN_COUNT] */);
-void columns_add(column_sums *sums, const csim_step_stats *t);
+/* Of the world after the step whose stats are t. */
+void columns_of(const csim_world *w, const csim_step_stats *t, double *value /* [COLUMN_COUNT] */);
+void columns_add(column_sums *sums, const csim_step_stats *t, const double *value);
 double columns_mean(const column_sums *sums, int column);
 void columns_write_header(FILE *file);
-void columns_write_row(FILE *file, const csim_step_stats *t);
+void columns_write_row(FILE *file, const double *value);
 /* name=value lines. */
 void columns_write_summary(FILE *file, const column_sums *sums);
 

@@ -303,12 +303,13 @@ picture *picture_open(const scene *s, const char *path, char *error, size_t erro
 }
 
 void picture_step(picture *p, const scene *s, const csim_step_stats *t) {
+    const csim_totals energy = csim_world_totals(s->world);
     replay_values v;
     v.time = t->time;
     v.residual = t->certificate.dynamics > t->certificate.contact ? t->certificate.dynamics : t->certificate.contact;
     v.penetration = t->penetration;
-    v.kinetic = t->kinetic;
-    v.potential = t->potential;
+    v.kinetic = energy.kinetic;
+    v.potential = energy.gravity + energy.elastic;
     v.contacts = t->contacts;
     v.iterations = t->iterations;
     v.solve_ms = 1e3 * t->solve_seconds;

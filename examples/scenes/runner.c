@@ -250,8 +250,10 @@ static bool runner_steps(scene *s, FILE *csv, picture *draw, column_sums *sums) 
     show.shown = false;
     while (s->step < s->steps && scene_step(s)) {
         csim_step_stats t = csim_world_stats(s->world);
-        columns_add(sums, &t);
-        if (csv) columns_write_row(csv, &t);
+        double value[COLUMN_COUNT];
+        columns_of(s->world, &t, value);
+        columns_add(sums, &t, value);
+        if (csv) columns_write_row(csv, value);
         if (draw) picture_step(draw, s, &t);
         runner_progress(&show, s, &t);
     }

@@ -87,6 +87,8 @@ CSIM_API const uint64_t *csim_world_ended(const csim_world *w, int *count) {
     return w->store.ended_id;
 }
 
+CSIM_API csim_step_stats csim_world_stats(const csim_world *w) { return w->stats; }
+
 /* ---- totals */
 
 static csimi_energy csimi_energy_of(const csimi_state *s) {
@@ -97,14 +99,6 @@ static csimi_energy csimi_energy_of(const csimi_state *s) {
     for (i = 0; i < CSIMI_MODEL_COUNT; i++)
         if (table[i].energy) table[i].energy(s, &energy);
     return energy;
-}
-
-CSIM_API csim_step_stats csim_world_stats(const csim_world *w) {
-    const csimi_energy energy = csimi_energy_of(&w->store.state); /* no step needs it */
-    csim_step_stats stats = w->stats;
-    stats.kinetic = energy.kinetic;
-    stats.potential = energy.gravity + energy.elastic;
-    return stats;
 }
 
 static void csimi_add_momentum(csim_totals *t, csim_vec3 x, csim_vec3 p, csim_vec3 spin) {

@@ -323,7 +323,6 @@ typedef struct csim_step_stats {
     csim_certificate certificate;                            /* worst over the islands */
     double virtual_slip;                                     /* m/s, see csim_outcome */
     double penetration;                                      /* max(0, -gap) after the step, from the geometry, m */
-    double kinetic, potential;                               /* J, of the world as it is when asked */
     double assembly_seconds, collide_seconds, solve_seconds; /* 0 without a clock */
     size_t scratch_bytes;                                    /* used by this step */
     size_t memory_bytes;                                     /* held by the world */
@@ -337,8 +336,7 @@ typedef struct csim_step_stats {
    CSIM_LOCKED (called from a filter), CSIM_BAD_PROBLEM (a mixing rule returned a negative number, or solver.solver
    does not take an island, a law or the integrator: docs/solvers.md). */
 CSIM_API csim_status csim_world_step(csim_world *world, csim_real h);
-/* Of the last step, also when it failed; all zero before the first. Energies alone are those of the world as it is, and
-   each call works them out: keep what it returns. */
+/* Of the last step, also when it failed; all zero before the first. Energies: csim_world_totals. */
 CSIM_API csim_step_stats csim_world_stats(const csim_world *world);
 /* m/s^2. Changes a setting between steps; the same checks as at creation. */
 CSIM_API csim_status csim_world_set_gravity(csim_world *world, csim_vec3 gravity);
