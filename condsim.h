@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: a44baa026f2b625b
+   Hash of the parts: 666f82ebf3f8cd8b
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3454,6 +3454,7 @@ typedef struct csimi_chains {
     int links;
     double *pivot, *cross, *x; /* [36 links], [36 links], [6 links] */
     int *at;                   /* [n] place of each block among the 2 links of the chains, -1: none */
+    unsigned char *settled;    /* [n] moves with chains alone: A couples it with nothing, its contacts are theirs */
     int *face;                 /* [2 links] */
     csimi_chain_face *faces;   /* [contacts] */
     csim_real *force;          /* [3n] imbalance at p, then answers to rows */
@@ -4267,6 +4268,7 @@ CSIMI_FN size_t csimi_mesh_scratch(const csimi_counts *n);  /* body.c: to study 
 CSIMI_FN size_t csimi_cloth_scratch(const csimi_counts *n); /* cloth.c: the same */
 CSIMI_FN int csimi_most_rows(const csimi_counts *n);        /* contacts, joints, joints of trees */
 CSIMI_FN int csimi_most_terms(const csimi_counts *n);       /* of all those rows */
+CSIMI_FN int csimi_most_aggregates(const csimi_counts *n);  /* of the coarse correction */
 CSIMI_FN size_t csimi_step_scratch(const csimi_counts *capacity, const csim_solver_params *solver);
 
 /* ---- surface.c: surfaces of solids as volumes, in their deformed configuration. Built when first asked for. */
@@ -16636,6 +16638,7 @@ CSIMI_FN void csimi_chains_layout(csimi_chains *c, csimi_arena *arena, int block
     c->cross = CSIMI_PUSH(arena, double, 36 * (size_t)links);
     c->x = CSIMI_PUSH(arena, double, 6 * (size_t)links);
     c->at = CSIMI_PUSH(arena, int, blocks);
+    c->settled = CSIMI_PUSH(arena, unsigned char, blocks);
     c->face = CSIMI_PUSH(arena, int, 2 * (size_t)links);
     c->faces = CSIMI_PUSH(arena, csimi_chain_face, contacts);
     c->force = CSIMI_PUSH(arena, csim_real, 3 * (size_t)blocks);
@@ -16649,12 +16652,40 @@ CSIMI_FN void csimi_chains_layout(csimi_chains *c, csimi_arena *arena, int block
     c->pivoting = CSIMI_PUSH(arena, int, CSIMI_CHAIN_ROWS);
 }
 
+/* Whether blocks of a contact are all of chains or settled; with any, whether one of them is of a chain. */
+static bool csimi_chains_hold(const csimi_chains *c, const csim_problem *problem, const csim_contact *contact,
+                              bool any) {
+    int side, k;
+    for (side = 0; side < 2; ++side) {
+        const csim_side s = side ? contact->b : contact->a;
+        for (k = s.first; k < s.first + s.count; ++k) {
+            const int block = problem->terms[k].block;
+            if (any ? c->at[block] >= 0 : c->at[block] < 0 && !c->settled[block]) return any;
+        }
+    }
+    return !any;
+}
+
+/* A partner of chains is settled with them where A couples it with nothing and all its contacts are theirs. */
+static void csimi_chains_settle(csimi_chains *c, const csim_problem *problem) {
+    int i, m, side, k;
+    for (i = 0; i < problem->A.n; ++i) c->settled[i] = c->at[i] < 0 && problem->A.row[i + 1] - problem->A.row[i] == 1;
+    for (m = 0; m < problem->contact_count; ++m) {
+        if (csimi_chains_hold(c, problem, problem->contacts + m, true)) continue;
+        for (side = 0; side < 2; ++side) {
+            const csim_side s = side ? problem->contacts[m].b : problem->contacts[m].a;
+            for (k = s.first; k < s.first + s.count; ++k) c->settled[problem->terms[k].block] = 0;
+        }
+    }
+}
+
 CSIMI_FN void csimi_chains_bind(csimi_chains *c, const csim_problem *problem) {
     int i;
     c->structure = problem->structure;
     for (i = 0; i < problem->A.n; ++i) c->at[i] = -1;
     for (i = 0; i < 2 * c->links; ++i)
         if (c->structure->chain_block[i] >= 0) c->at[c->structure->chain_block[i]] = i;
+    csimi_chains_settle(c, problem);
 }
 
 /* ---- the matrix */
@@ -16918,7 +16949,8 @@ static void csimi_chains_contacts(csimi_chains *c, const csim_problem *problem, 
             if (c->at[c->held[m]] >= 0) csimi_chains_face(c, contact, law[m], rows, m, trial + 3 * (size_t)m, follow);
             continue;
         }
-        if (contact->a.count && contact->b.count && c->rows + 3 <= CSIMI_CHAIN_ROWS) {
+        if (contact->a.count && contact->b.count && c->rows + 3 <= CSIMI_CHAIN_ROWS &&
+            csimi_chains_hold(c, problem, contact, false)) {
             csimi_chains_rows(c, contact, rows, m, trial + 3 * (size_t)m, follow);
             continue;
         }
@@ -16957,14 +16989,13 @@ static void csimi_chains_load(csimi_chains *c) {
     }
 }
 
-/* Blocks that A couples with no other (rigid bodies, particles, slides), solved like the chains: the rows of contacts
-   between them and a cable take them for settled. */
+/* Settled partners (rigid bodies, particles, slides) are solved like the chains: the rows of contacts between them and
+   a cable take them for settled. Others stand still meanwhile, and the coarse correction moves them. */
 static void csimi_chains_partners(const csimi_chains *c, const csim_problem *problem, csim_real *p) {
     int i;
     for (i = 0; i < problem->A.n; ++i) {
         csim_real inverse[9];
-        if (c->at[i] < 0 && problem->A.row[i + 1] - problem->A.row[i] == 1 &&
-            csimi_chains_mobility(problem, i, inverse))
+        if (c->settled[i] && csimi_chains_mobility(problem, i, inverse))
             csimi_addmul3(inverse, c->force + 3 * (size_t)i, p + 3 * (size_t)i);
     }
 }
@@ -23725,6 +23756,11 @@ CSIMI_FN int csimi_most_rows(const csimi_counts *n) {
     return n->contacts + CSIMI_BOND_ROWS * n->joints + CSIMI_JOINT_ROWS * n->tree_links;
 }
 
+/* A rigid body is one; trees have one for two blocks of coordinates. */
+CSIMI_FN int csimi_most_aggregates(const csimi_counts *n) {
+    return n->aggregates + n->rigids + (n->coords + n->trees) / 2;
+}
+
 CSIMI_FN int csimi_most_terms(const csimi_counts *n) {
     int side = n->tets + n->membranes + n->frames > 0 ? 3 : 2; /* faces of solids, edges of cables; rigid bodies */
     side = csimi_imax(side, csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
@@ -23734,7 +23770,7 @@ CSIMI_FN int csimi_most_terms(const csimi_counts *n) {
 
 CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
     size_t blocks = (size_t)csimi_blocks_of(n), rows = (size_t)csimi_most_rows(n);
-    size_t aggregates = (size_t)n->aggregates + (size_t)n->rigids; /* a rigid body is one */
+    size_t aggregates = (size_t)csimi_most_aggregates(n);
     f->next.x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->nodes);
     f->next.v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->nodes);
     f->next.com = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->rigids);
@@ -29930,7 +29966,7 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     csimi_island_work p;
     csim_problem_size size;
     csimi_arena arena = csimi_arena_counting();
-    int blocks = csimi_blocks_of(n), rows = csimi_most_rows(n), aggregates = n->aggregates + n->rigids, merged;
+    int blocks = csimi_blocks_of(n), rows = csimi_most_rows(n), aggregates = csimi_most_aggregates(n), merged;
     csimi_island_layout(&p, blocks, n->matrix_blocks, rows, csimi_most_terms(n), aggregates, csimi_most_links(n),
                         csimi_most_elastic(n, solver), &arena);
     size.blocks = blocks;
@@ -29978,11 +30014,40 @@ static void csimi_solid_aggregates(const csimi_store *s, csimi_step_frame *f, co
     }
 }
 
+/* Second block of a pair of coordinates, of which it takes the angular part. */
+static bool csimi_second_of_pair(const csim_world *w, int coord) {
+    return (coord - w->store.state.tree[w->store.coord_tree[coord]].first_block) % 2 == 1;
+}
+
+static csim_real csimi_block_trace(const csim_block_matrix *A, int i) {
+    const csim_real *D = A->val + 9 * (size_t)A->diag[i];
+    return D[0] + D[4] + D[8];
+}
+
+/* Coordinates of trees and reduced bodies are all coarse: a pair of blocks is taken for a rigid body at the base, so
+   that its six modes are the six coordinates; the radius makes both blocks alike. */
+static void csimi_tree_aggregates(const csim_world *w, csimi_step_frame *f, const csimi_tree *tree) {
+    const csimi_state *s = &w->store.state;
+    const int first = csimi_first_coord_block(s) + tree->first_block;
+    int i;
+    for (i = 0; i < tree->block_count; i += 2) {
+        const int k = f->aggregates++;
+        f->aggregate_of[first + i] = k;
+        csimi_store3(f->aggregate_centre + 3 * k, csimi_load3(s->link_pose + 7 * tree->first_link));
+        f->aggregate_radius[k] = 1;
+        if (i + 1 == tree->block_count) break;
+        f->aggregate_of[first + i + 1] = k;
+        f->aggregate_radius[k] = CSIMI_SQRT(csimi_block_trace(&w->store.A, first + i + 1) /
+                                            csimi_block_trace(&w->store.A, first + i));
+    }
+}
+
 static void csimi_aggregates(const csim_world *w, csimi_step_frame *f) {
     const csimi_store *s = &w->store;
     int i;
     for (i = 0; i < f->blocks; i++) f->aggregate_of[i] = -1;
     f->aggregates = 0;
+    for (i = 0; i < s->count.trees; i++) csimi_tree_aggregates(w, f, s->state.tree + i);
     for (i = 0; i < w->live_bodies; i++) {
         const csimi_body *b = s->body + s->body_list[i];
         if (b->aggregate_count > 0) {
@@ -30109,8 +30174,8 @@ static void csimi_island_structure(const csim_world *w, const csimi_step_frame *
         int g = block[i], a = f->aggregate_of[g];
         csim_vec3 offset = csim_v3(0, 0, 0);
         p->aggregate[i] = -1;
-        p->rotation[i] =
-            (g >= frames && g < coords) || (g >= s->node_count && g < frames && (g - s->node_count) % 2 == 1);
+        p->rotation[i] = g >= coords ? csimi_second_of_pair(w, g - coords)
+                                     : g >= frames || (g >= s->node_count && (g - s->node_count) % 2 == 1);
         if (csimi_starts_body(w, g)) p->body_first[bodies++] = i;
         if (a >= 0) {
             if (p->aggregate_local[a] < 0) {

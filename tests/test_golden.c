@@ -187,6 +187,11 @@ TEST(golden_house) { /* rigid bodies alone */
     if (golden_long() || golden_print()) golden_scene("card-house", 0, 200);
 }
 
+TEST(golden_everything) { /* trees, cables, cloth, solids and the rest in one island */
+    if (!golden_long() || golden_print()) golden_scene("everything", 0, 30);
+    if (golden_long() || golden_print()) golden_scene("everything", 0, 300);
+}
+
 TEST(golden_reduced) { /* modes made on the spot, bodies of them, rigid ones */
     if (!golden_long() || golden_print()) golden_scene("reduced", 2, 60);
     if (golden_long() || golden_print()) golden_scene("reduced", 2, 300);

@@ -838,6 +838,17 @@ TEST(arm_folds_the_mat) {
     scene_close(r.s);
 }
 
+/* Every kind of body, shape, material and joint in one pen: one heap, in which each kind touches another kind. */
+TEST(everything_comes_to_rest_in_one_heap) {
+    run r = run_scene("everything", "", 0, 2, 0, -1);
+    EQUAL((int)figure(&r, "bodies"), 21);
+    EQUAL((int)figure(&r, "kinds_touching"), CSIM_BODY_KIND_COUNT_);
+    CHECK(figure(&r, "in_heap") >= 15);
+    if (CSIM_REAL_SIZE == 8) CHECK(figure(&r, "rest_time_s") > 0); /* float: another heap, which trembles longer */
+    CHECK(figure(&r, "uncertified") <= TOL(0, 2));
+    scene_close(r.s);
+}
+
 /* Two fingers of 12 N hold a ball that needs mu = m (g + 5) / 24 while it is shaken: a slipping one falls. */
 TEST(hand_holds_the_soft_ball_where_statics_says) {
     run r = run_scene("soft-ball", "", 0, long_runs() ? 11 : 4, 0, -1);

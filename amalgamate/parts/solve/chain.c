@@ -20,6 +20,7 @@ CSIMI_FN void csimi_chains_layout(csimi_chains *c, csimi_arena *arena, int block
     c->cross = CSIMI_PUSH(arena, double, 36 * (size_t)links);
     c->x = CSIMI_PUSH(arena, double, 6 * (size_t)links);
     c->at = CSIMI_PUSH(arena, int, blocks);
+    c->settled = CSIMI_PUSH(arena, unsigned char, blocks);
     c->face = CSIMI_PUSH(arena, int, 2 * (size_t)links);
     c->faces = CSIMI_PUSH(arena, csimi_chain_face, contacts);
     c->force = CSIMI_PUSH(arena, csim_real, 3 * (size_t)blocks);
@@ -33,12 +34,40 @@ CSIMI_FN void csimi_chains_layout(csimi_chains *c, csimi_arena *arena, int block
     c->pivoting = CSIMI_PUSH(arena, int, CSIMI_CHAIN_ROWS);
 }
 
+/* Whether blocks of a contact are all of chains or settled; with any, whether one of them is of a chain. */
+static bool csimi_chains_hold(const csimi_chains *c, const csim_problem *problem, const csim_contact *contact,
+                              bool any) {
+    int side, k;
+    for (side = 0; side < 2; ++side) {
+        const csim_side s = side ? contact->b : contact->a;
+        for (k = s.first; k < s.first + s.count; ++k) {
+            const int block = problem->terms[k].block;
+            if (any ? c->at[block] >= 0 : c->at[block] < 0 && !c->settled[block]) return any;
+        }
+    }
+    return !any;
+}
+
+/* A partner of chains is settled with them where A couples it with nothing and all its contacts are theirs. */
+static void csimi_chains_settle(csimi_chains *c, const csim_problem *problem) {
+    int i, m, side, k;
+    for (i = 0; i < problem->A.n; ++i) c->settled[i] = c->at[i] < 0 && problem->A.row[i + 1] - problem->A.row[i] == 1;
+    for (m = 0; m < problem->contact_count; ++m) {
+        if (csimi_chains_hold(c, problem, problem->contacts + m, true)) continue;
+        for (side = 0; side < 2; ++side) {
+            const csim_side s = side ? problem->contacts[m].b : problem->contacts[m].a;
+            for (k = s.first; k < s.first + s.count; ++k) c->settled[problem->terms[k].block] = 0;
+        }
+    }
+}
+
 CSIMI_FN void csimi_chains_bind(csimi_chains *c, const csim_problem *problem) {
     int i;
     c->structure = problem->structure;
     for (i = 0; i < problem->A.n; ++i) c->at[i] = -1;
     for (i = 0; i < 2 * c->links; ++i)
         if (c->structure->chain_block[i] >= 0) c->at[c->structure->chain_block[i]] = i;
+    csimi_chains_settle(c, problem);
 }
 
 /* ---- the matrix */
@@ -302,7 +331,8 @@ static void csimi_chains_contacts(csimi_chains *c, const csim_problem *problem, 
             if (c->at[c->held[m]] >= 0) csimi_chains_face(c, contact, law[m], rows, m, trial + 3 * (size_t)m, follow);
             continue;
         }
-        if (contact->a.count && contact->b.count && c->rows + 3 <= CSIMI_CHAIN_ROWS) {
+        if (contact->a.count && contact->b.count && c->rows + 3 <= CSIMI_CHAIN_ROWS &&
+            csimi_chains_hold(c, problem, contact, false)) {
             csimi_chains_rows(c, contact, rows, m, trial + 3 * (size_t)m, follow);
             continue;
         }
@@ -341,14 +371,13 @@ static void csimi_chains_load(csimi_chains *c) {
     }
 }
 
-/* Blocks that A couples with no other (rigid bodies, particles, slides), solved like the chains: the rows of contacts
-   between them and a cable take them for settled. */
+/* Settled partners (rigid bodies, particles, slides) are solved like the chains: the rows of contacts between them and
+   a cable take them for settled. Others stand still meanwhile, and the coarse correction moves them. */
 static void csimi_chains_partners(const csimi_chains *c, const csim_problem *problem, csim_real *p) {
     int i;
     for (i = 0; i < problem->A.n; ++i) {
         csim_real inverse[9];
-        if (c->at[i] < 0 && problem->A.row[i + 1] - problem->A.row[i] == 1 &&
-            csimi_chains_mobility(problem, i, inverse))
+        if (c->settled[i] && csimi_chains_mobility(problem, i, inverse))
             csimi_addmul3(inverse, c->force + 3 * (size_t)i, p + 3 * (size_t)i);
     }
 }

@@ -204,6 +204,7 @@ typedef struct csimi_chains {
     int links;
     double *pivot, *cross, *x; /* [36 links], [36 links], [6 links] */
     int *at;                   /* [n] place of each block among the 2 links of the chains, -1: none */
+    unsigned char *settled;    /* [n] moves with chains alone: A couples it with nothing, its contacts are theirs */
     int *face;                 /* [2 links] */
     csimi_chain_face *faces;   /* [contacts] */
     csim_real *force;          /* [3n] imbalance at p, then answers to rows */

@@ -55,7 +55,7 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     csimi_island_work p;
     csim_problem_size size;
     csimi_arena arena = csimi_arena_counting();
-    int blocks = csimi_blocks_of(n), rows = csimi_most_rows(n), aggregates = n->aggregates + n->rigids, merged;
+    int blocks = csimi_blocks_of(n), rows = csimi_most_rows(n), aggregates = csimi_most_aggregates(n), merged;
     csimi_island_layout(&p, blocks, n->matrix_blocks, rows, csimi_most_terms(n), aggregates, csimi_most_links(n),
                         csimi_most_elastic(n, solver), &arena);
     size.blocks = blocks;
@@ -103,11 +103,40 @@ static void csimi_solid_aggregates(const csimi_store *s, csimi_step_frame *f, co
     }
 }
 
+/* Second block of a pair of coordinates, of which it takes the angular part. */
+static bool csimi_second_of_pair(const csim_world *w, int coord) {
+    return (coord - w->store.state.tree[w->store.coord_tree[coord]].first_block) % 2 == 1;
+}
+
+static csim_real csimi_block_trace(const csim_block_matrix *A, int i) {
+    const csim_real *D = A->val + 9 * (size_t)A->diag[i];
+    return D[0] + D[4] + D[8];
+}
+
+/* Coordinates of trees and reduced bodies are all coarse: a pair of blocks is taken for a rigid body at the base, so
+   that its six modes are the six coordinates; the radius makes both blocks alike. */
+static void csimi_tree_aggregates(const csim_world *w, csimi_step_frame *f, const csimi_tree *tree) {
+    const csimi_state *s = &w->store.state;
+    const int first = csimi_first_coord_block(s) + tree->first_block;
+    int i;
+    for (i = 0; i < tree->block_count; i += 2) {
+        const int k = f->aggregates++;
+        f->aggregate_of[first + i] = k;
+        csimi_store3(f->aggregate_centre + 3 * k, csimi_load3(s->link_pose + 7 * tree->first_link));
+        f->aggregate_radius[k] = 1;
+        if (i + 1 == tree->block_count) break;
+        f->aggregate_of[first + i + 1] = k;
+        f->aggregate_radius[k] = CSIMI_SQRT(csimi_block_trace(&w->store.A, first + i + 1) /
+                                            csimi_block_trace(&w->store.A, first + i));
+    }
+}
+
 static void csimi_aggregates(const csim_world *w, csimi_step_frame *f) {
     const csimi_store *s = &w->store;
     int i;
     for (i = 0; i < f->blocks; i++) f->aggregate_of[i] = -1;
     f->aggregates = 0;
+    for (i = 0; i < s->count.trees; i++) csimi_tree_aggregates(w, f, s->state.tree + i);
     for (i = 0; i < w->live_bodies; i++) {
         const csimi_body *b = s->body + s->body_list[i];
         if (b->aggregate_count > 0) {
@@ -234,8 +263,8 @@ static void csimi_island_structure(const csim_world *w, const csimi_step_frame *
         int g = block[i], a = f->aggregate_of[g];
         csim_vec3 offset = csim_v3(0, 0, 0);
         p->aggregate[i] = -1;
-        p->rotation[i] =
-            (g >= frames && g < coords) || (g >= s->node_count && g < frames && (g - s->node_count) % 2 == 1);
+        p->rotation[i] = g >= coords ? csimi_second_of_pair(w, g - coords)
+                                     : g >= frames || (g >= s->node_count && (g - s->node_count) % 2 == 1);
         if (csimi_starts_body(w, g)) p->body_first[bodies++] = i;
         if (a >= 0) {
             if (p->aggregate_local[a] < 0) {

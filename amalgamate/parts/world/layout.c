@@ -198,6 +198,11 @@ CSIMI_FN int csimi_most_rows(const csimi_counts *n) {
     return n->contacts + CSIMI_BOND_ROWS * n->joints + CSIMI_JOINT_ROWS * n->tree_links;
 }
 
+/* A rigid body is one; trees have one for two blocks of coordinates. */
+CSIMI_FN int csimi_most_aggregates(const csimi_counts *n) {
+    return n->aggregates + n->rigids + (n->coords + n->trees) / 2;
+}
+
 CSIMI_FN int csimi_most_terms(const csimi_counts *n) {
     int side = n->tets + n->membranes + n->frames > 0 ? 3 : 2; /* faces of solids, edges of cables; rigid bodies */
     side = csimi_imax(side, csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
@@ -207,7 +212,7 @@ CSIMI_FN int csimi_most_terms(const csimi_counts *n) {
 
 CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
     size_t blocks = (size_t)csimi_blocks_of(n), rows = (size_t)csimi_most_rows(n);
-    size_t aggregates = (size_t)n->aggregates + (size_t)n->rigids; /* a rigid body is one */
+    size_t aggregates = (size_t)csimi_most_aggregates(n);
     f->next.x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->nodes);
     f->next.v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->nodes);
     f->next.com = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->rigids);

@@ -318,6 +318,7 @@ CSIMI_FN size_t csimi_mesh_scratch(const csimi_counts *n);  /* body.c: to study 
 CSIMI_FN size_t csimi_cloth_scratch(const csimi_counts *n); /* cloth.c: the same */
 CSIMI_FN int csimi_most_rows(const csimi_counts *n);        /* contacts, joints, joints of trees */
 CSIMI_FN int csimi_most_terms(const csimi_counts *n);       /* of all those rows */
+CSIMI_FN int csimi_most_aggregates(const csimi_counts *n);  /* of the coarse correction */
 CSIMI_FN size_t csimi_step_scratch(const csimi_counts *capacity, const csim_solver_params *solver);
 
 /* ---- surface.c: surfaces of solids as volumes, in their deformed configuration. Built when first asked for. */
