@@ -93,23 +93,28 @@ TEST(a_cut_ring_is_not_linked) {
 }
 
 /* The hand lifts the glass and holds it, drops it with little friction; constraints are kept, and what gamma = 0 lets
-   drift gamma = 1 takes back. What the glass rises beyond the 100 mm of the palm it hopped as the fingers closed. */
+   drift gamma = 1 takes back. A grip of 60 contacts has many exact answers: a part in 1e9 of mu decides how far the glass
+   hops as the fingers close (0 to 0.33 mm over 15 starts) and how deep it drifts, so depths are means over three. */
 TEST(hand_lifts_a_glass) {
     static const char *const ways[] = {"stabilization=0", "stabilization=0.2", "stabilization=1"};
-    double deep[3];
+    static const char *const starts[] = {"mu=0.5", "mu=0.50000001", "mu=0.500001"};
+    double deep[3] = {0, 0, 0};
+    char text[64];
     int i;
     run r;
-    for (i = 0; i < 3; i++) {
-        r = run_scene("grasp", ways[i], 0, 0, 0, -1);
-        CASE("%s", ways[i]);
+    for (i = 0; i < 9; i++) {
+        snprintf(text, sizeof text, "%s %s", ways[i / 3], starts[i % 3]);
+        r = run_scene("grasp", text, 0, 0, 0, -1);
+        CASE("%s", text);
         EQUAL((int)figure(&r, "held"), 1);
-        NEAR(figure(&r, "lifted_mm"), 100, 0.1);
+        NEAR(figure(&r, "lifted_mm"), 100, 0.4);
         CHECK(fabs(figure(&r, "slip_mm")) < TOL(1e-3, 0.2));
         CHECK(figure(&r, "joint_open_m") < TOL(1e-7, 2e-4));
         CHECK(r.sums.uncertified <= TOL(3, 1000)); /* of 1000 steps: redundant grips meet the cap now and then */
-        deep[i] = figure(&r, "penetration_mm");
+        deep[i / 3] += figure(&r, "penetration_mm");
         scene_close(r.s);
     }
+    CASE("means %g, %g, %g mm", deep[0] / 3, deep[1] / 3, deep[2] / 3);
     if (CSIM_REAL_SIZE == 8) CHECK(deep[1] < 0.5 * deep[0] && deep[2] < 0.5 * deep[1]);
     r = run_scene("grasp", "mu=0.02", 0, 0, 0, -1);
     EQUAL((int)figure(&r, "held"), 0);
