@@ -188,8 +188,7 @@ TEST(golden_house) { /* rigid bodies alone */
 }
 
 TEST(golden_everything) { /* trees, cables, cloth, solids and the rest in one island */
-    if (!golden_long() || golden_print()) golden_scene("everything", 0, 30);
-    if (golden_long() || golden_print()) golden_scene("everything", 0, 300);
+    golden_scene("everything", 0, 24);
 }
 
 TEST(golden_reduced) { /* modes made on the spot, bodies of them, rigid ones */
