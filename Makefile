@@ -2,23 +2,33 @@
 #
 #   make            the header, the examples and the scene program
 #   make run        run the main scene: build/run/index.html (MESH=file puts another mesh into it)
-#   make test       every test in double and float, and the short audits: under a minute
+#   make test       every test in double and float, and the short audits: four minutes on two cores, needs only this clone
+#   make test-shared  the tests that want files of other people in ../shared, or packages: says what it lacks
 #   make check      the long matrix: compilers, sanitizers, other machines; reports what it cannot find
-#   make long       the long physics runs
+#   make long       the long physics runs, and the long forms of the tests
+#   make mutate     one line of the library changed at a time: which test notices; COUNT=20 SEED=1 for a sample; hours
+#   make audit      steps judged from outside by a program of its own: docs/results/audit.md; AUDIT="--worlds 5 --seed 7"
 #   make bench      the benchmarks
+#   make peers      the same scenes in another engine and here, from the optional shared folder, into build/peers
+#   make embedded   four programs on Cortex-M7 and M4 under qemu; WRITE=1 puts the table into docs/embedded.md
+#   make sizes      linked bytes by feature: build/sizes.csv
 #   make fc3d       every solver on the contact problems of shared/fc3d: tables, profiles and pictures in build/fc3d
 #   make tables     the papers' experiments beside the papers' figures in build/tables; FAST=1: two minutes of them
 #   make golden     write tests/golden.txt: the hashes of this tree, after a change that moves bits on purpose
 #   make header     write condsim.h from amalgamate/parts
 #   make readme     put examples/01_hello.c and its output into README.md
 #   make lib        the parts as an ordinary static library
+#   make docs       docs/reference from the comments of the header
+#   make live       docs/live/index.html: scenes to play with in a browser; make test-live tries it in Chromium
+#   make dist       build/dist: archives and packages; make test-packages uses each of them
+#   make install    PREFIX=/usr/local: the header and a pkg-config file
 #   make clean      remove build/
 #   make test-NAME  one test file, in both builds; build/tests/NAME-double PART runs the tests whose names hold PART
 
 CC ?= cc
 CXX ?= c++
 AR ?= ar
-CFLAGS ?= -O2 -g
+CFLAGS ?= -O2
 WARNINGS = -Wall -Wextra -Wno-unused-function
 BUILD = build
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
@@ -28,20 +38,16 @@ endif
 MAKEFLAGS += --no-print-directory
 
 COMPILE = $(CC) -std=c99 $(WARNINGS) $(CFLAGS)
-PARTS := $(shell sed -n 's,^[a-z]\{1\,\} *\(.*\.[ch]\)$$,amalgamate/parts/\1,p' amalgamate/parts.list)
+PARTS := $(shell awk '/^[a-z]/ { print "amalgamate/parts/" $$2 }' amalgamate/parts.list)
 BODIES := $(filter %.c,$(PARTS))
-TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
-TEST_RUNS := $(TESTS:%=%-double) $(TESTS:%=%-float)
+TESTS := $(filter-out test_stb,$(patsubst tests/%.c,%,$(wildcard tests/test_*.c))) # that one wants a package: test-shared
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/bin/%,$(wildcard examples/*.c))
-MODES := examples/modes/modes.c
-SCENES := $(wildcard examples/scenes/*.c) $(MODES)
+SCENES := $(filter-out %/condsim.c %/runner.c,$(wildcard examples/scenes/*.c))
 SCENE_HEADERS := $(wildcard examples/scenes/*.h) examples/modes/modes.h
-SCENE_PROGRAM := $(if $(SCENES),$(BUILD)/bin/condsim-scene)
-
 FC3D := $(wildcard examples/fc3d/*.c)
-FC3D_PROGRAM := $(if $(FC3D),$(BUILD)/bin/condsim-fc3d)
 
-all: condsim.h $(EXAMPLES) $(SCENE_PROGRAM) $(FC3D_PROGRAM) $(BUILD)/bin/condsim-modes
+all: condsim.h $(EXAMPLES) $(BUILD)/bin/condsim-scene $(BUILD)/bin/condsim-fc3d $(BUILD)/bin/condsim-modes
+	@echo "examples and programs are in $(BUILD)/bin; make run shows a scene, make help says what else there is"
 
 help:
 	@sed -n '3,/^$$/s/^#//p' Makefile
@@ -52,40 +58,78 @@ header: condsim.h
 
 $(BUILD)/amalgamate: amalgamate/amalgamate.c
 	@mkdir -p $(@D)
-	$(COMPILE) $< -o $@
+	@$(COMPILE) $< -o $@
 
 condsim.h: $(BUILD)/amalgamate amalgamate/parts.list amalgamate/manual.txt LICENSE $(PARTS)
-	$(BUILD)/amalgamate
+	@$(BUILD)/amalgamate
+
+# ---- one library a real type, with the invariants checked, for every program and test here: compiled once, a part at a
+# time. It has the library's own sine, so that a scene prints the same figures with any C library, and what is for
+# comparisons only.
+
+LIBRARY_FLAGS = -DCONDSIM_OWN_MATH -DCONDSIM_REFERENCE -DCONDSIM_LINKED
+ASSERTS = -include assert.h '-DCONDSIM_ASSERT(x)=assert(x)'
+REAL_double =
+REAL_float = -DCONDSIM_FLOAT
+define REAL_RULES
+$(BUILD)/$1/parts/%.o: amalgamate/parts/%.c
+	@mkdir -p $$(@D)
+	@$$(COMPILE) $(LIBRARY_FLAGS) $(ASSERTS) $(REAL_$1) -MMD -MP -c $$< -o $$@
+
+$(BUILD)/$1/scenes/%.o: examples/scenes/%.c $(SCENE_HEADERS) condsim.h
+	@mkdir -p $$(@D)
+	@$$(COMPILE) $(LIBRARY_FLAGS) $(REAL_$1) -I. -c $$< -o $$@
+
+$(BUILD)/$1/scenes/modes.o: examples/modes/modes.c examples/modes/modes.h condsim.h
+	@mkdir -p $$(@D)
+	@$$(COMPILE) $(LIBRARY_FLAGS) $(REAL_$1) -I. -c $$< -o $$@
+
+$(BUILD)/$1/libcondsim.a: $(BODIES:amalgamate/parts/%.c=$(BUILD)/$1/parts/%.o)
+	@rm -f $$@
+	@$(AR) rcs $$@ $$^
+
+$(BUILD)/$1/libscenes.a: $(SCENES:examples/scenes/%.c=$(BUILD)/$1/scenes/%.o) $(BUILD)/$1/scenes/modes.o
+	@rm -f $$@
+	@$(AR) rcs $$@ $$^
+endef
+$(foreach r,double float,$(eval $(call REAL_RULES,$r)))
+-include $(wildcard $(BUILD)/*/parts/*/*.d)
+LIBRARY := $(BUILD)/double/libcondsim.a
+SCENE_LIBRARY := $(BUILD)/double/libscenes.a
 
 # ---- examples and scenes
 
-$(BUILD)/bin/%: examples/%.c condsim.h
+# each is one file with the bodies in it, for who copies it; here the bodies are those of the library
+$(BUILD)/bin/%: examples/%.c $(LIBRARY) condsim.h
 	@mkdir -p $(@D)
-	$(COMPILE) -I. $< -o $@ -lm
+	@grep -v 'define CONDSIM_IMPLEMENTATION' $< | $(COMPILE) $(LIBRARY_FLAGS) -Iexamples -x c - -x none $(LIBRARY) -o $@ -lm
 
 examples/scenes/viewer_page.h: examples/scenes/viewer.html examples/scenes/embed/embed.c
 	@mkdir -p $(BUILD)
-	$(COMPILE) examples/scenes/embed/embed.c -o $(BUILD)/embed
-	$(BUILD)/embed $< $@ viewer_page
+	@$(COMPILE) examples/scenes/embed/embed.c -o $(BUILD)/embed
+	@$(BUILD)/embed $< $@ viewer_page
 
-$(BUILD)/bin/condsim-scene: $(SCENES) $(SCENE_HEADERS) condsim.h
+$(BUILD)/bin/condsim-scene: $(BUILD)/double/scenes/runner.o $(SCENE_LIBRARY) $(LIBRARY)
 	@mkdir -p $(@D)
-	$(COMPILE) -I. $(SCENES) -o $@ -lm
+	@$(COMPILE) $^ -o $@ -lm
 
-$(BUILD)/bin/condsim-fc3d: $(FC3D) $(wildcard examples/fc3d/*.h) condsim.h
+$(BUILD)/bin/condsim-fc3d: $(FC3D) $(wildcard examples/fc3d/*.h) $(LIBRARY) condsim.h
 	@mkdir -p $(@D)
-	$(COMPILE) -I. $(FC3D) -o $@ -lm
+	@$(COMPILE) $(LIBRARY_FLAGS) -I. $(FC3D) $(LIBRARY) -o $@ -lm
 
-$(BUILD)/bin/condsim-modes: $(wildcard examples/modes/*.[ch]) condsim.h
+$(BUILD)/bin/condsim-modes: examples/modes/main.c $(SCENE_LIBRARY) $(LIBRARY)
 	@mkdir -p $(@D)
-	$(COMPILE) -I. $(filter %.c,$^) -o $@ -lm
+	@$(COMPILE) $(LIBRARY_FLAGS) -I. $^ -o $@ -lm
 
 # ---- the papers' experiments: FAST=1 is a short version
 
-TABLE_SOURCES := $(wildcard tests/tables/*.c) $(filter-out examples/scenes/runner.c examples/scenes/condsim.c,$(SCENES))
-$(BUILD)/bin/condsim-tables-%: $(TABLE_SOURCES) tests/tables/tables.h $(SCENE_HEADERS) condsim.h
-	@mkdir -p $(@D)
-	$(COMPILE) -DCONDSIM_REFERENCE $(if $(filter float,$*),-DCONDSIM_FLOAT) -I. -Iexamples/scenes $(TABLE_SOURCES) -o $@ -lm
+TABLE_SOURCES := $(wildcard tests/tables/*.c)
+define TABLE_RULES
+$(BUILD)/bin/condsim-tables-$1: $(TABLE_SOURCES) tests/tables/tables.h $(BUILD)/$1/libscenes.a $(BUILD)/$1/libcondsim.a
+	@mkdir -p $$(@D)
+	@$$(COMPILE) $(LIBRARY_FLAGS) $(REAL_$1) -I. -Iexamples/scenes $$(filter %.c %.a,$$^) -o $$@ -lm
+endef
+$(foreach r,double float,$(eval $(call TABLE_RULES,$r)))
 
 tables: $(BUILD)/bin/condsim-tables-double $(BUILD)/bin/condsim-tables-float
 	@sh tests/tables.sh $(BUILD)/bin/condsim-tables $(BUILD)/tables $(if $(FAST),fast)
@@ -93,11 +137,11 @@ tables: $(BUILD)/bin/condsim-tables-double $(BUILD)/bin/condsim-tables-float
 fc3d: $(BUILD)/bin/condsim-fc3d
 	@sh tests/fc3d.sh $(BUILD)/bin/condsim-fc3d $(BUILD)/fc3d
 
-run: $(SCENE_PROGRAM)
-	@test -n "$(SCENES)" || { echo "examples/scenes is empty: nothing to run"; exit 1; }
+run: $(BUILD)/bin/condsim-scene
 	@mkdir -p $(BUILD)/run
-	$(BUILD)/bin/condsim-scene drop-mesh $(if $(MESH),--set mesh=$(MESH)) --out $(BUILD)/run
-	@echo "open $(BUILD)/run/index.html"
+	@$(BUILD)/bin/condsim-scene drop-mesh $(if $(MESH),--set mesh=$(MESH)) --out $(BUILD)/run
+	@echo "open $(BUILD)/run/index.html in a browser; $(BUILD)/bin/condsim-scene --list names the other scenes, docs/scenes.md shows"
+	@echo "their figures, and examples/01_hello.c with docs/guide.md is where a program of your own begins"
 
 # the program of README.md, as it is now and with what it prints now
 readme: $(BUILD)/bin/01_hello
@@ -105,47 +149,57 @@ readme: $(BUILD)/bin/01_hello
 
 # ---- tests: one program a file and real type; a run leaves a log whose last line is "N passed, N failed"
 
-TEST_HEADERS := tests/check.h $(wildcard tests/*.h) $(SCENE_HEADERS)
+TEST_HEADERS := $(wildcard tests/*.h)
+TEST_FLAGS = -O1
+# what takes longest begins first; the audit, which runs on every core, comes last
+FIRST := $(filter test_agreement test_scenes test_scenes_more test_variational test_touch test_cond,$(TESTS))
+TEST_RUNS := $(foreach t,$(FIRST) $(filter-out $(FIRST),$(TESTS)),$t-double $t-float)
 
-$(BUILD)/tests/test_replay-double $(BUILD)/tests/test_replay-float: examples/scenes/replay.c examples/scenes/replay_mesh.c examples/scenes/viewer_page.h
-$(BUILD)/tests/test_golden-double $(BUILD)/tests/test_golden-float: $(SCENES)
-$(BUILD)/tests/test_reduced-double $(BUILD)/tests/test_reduced-float: $(MODES) examples/modes/modes.h
-
-# the bodies of condsim.h are compiled once for all of them
-$(BUILD)/tests/library-%.o: tests/library.c condsim.h
-	@mkdir -p $(@D)
-	$(COMPILE) $(if $(filter float,$*),-DCONDSIM_FLOAT) -I. -c $< -o $@
-
-$(BUILD)/tests/test_impulse-double $(BUILD)/tests/test_impulse-float $(BUILD)/tests/test_fc3d-double $(BUILD)/tests/test_fc3d-float: $(wildcard examples/fc3d/*.[ch])
-
-# and so is what scenes make modes with
-$(BUILD)/tests/modes-%.o: $(MODES) examples/modes/modes.h condsim.h
-	@mkdir -p $(@D)
-	$(COMPILE) $(if $(filter float,$*),-DCONDSIM_FLOAT) -I. -c $< -o $@
-
-$(BUILD)/tests/%-double: tests/%.c $(BUILD)/tests/library-double.o $(BUILD)/tests/modes-double.o $(TEST_HEADERS)
-	@mkdir -p $(@D)
-	$(COMPILE) -DCHECK_SHARED -I. $(filter %.o,$^) $< -o $@ -lm
-
-$(BUILD)/tests/%-float: tests/%.c $(BUILD)/tests/library-float.o $(BUILD)/tests/modes-float.o $(TEST_HEADERS)
-	@mkdir -p $(@D)
-	$(COMPILE) -DCONDSIM_FLOAT -DCHECK_SHARED -I. $(filter %.o,$^) $< -o $@ -lm
-
-# what all of them share is built first: their makes run beside each other, and would build it once each
-shared:
-	@$(MAKE) $(foreach r,double float,$(BUILD)/tests/library-$r.o $(BUILD)/tests/modes-$r.o) || true
+define TEST_RULES
+$(BUILD)/tests/%-$1: tests/%.c $(BUILD)/$1/libscenes.a $(BUILD)/$1/libcondsim.a $(TEST_HEADERS) $(SCENE_HEADERS) $(FC3D) condsim.h
+	@mkdir -p $$(@D)
+	@sh tests/run.sh build $$@ $$(COMPILE) $(TEST_FLAGS) $(LIBRARY_FLAGS) $(REAL_$1) -I. $$< $(BUILD)/$1/libscenes.a \
+	    $(BUILD)/$1/libcondsim.a -o $$@ -lm
+endef
+$(foreach r,double float,$(eval $(call TEST_RULES,$r)))
 
 # a program that does not build is one failure in the total, not the end of the others
-$(BUILD)/logs/%.log: condsim.h FORCE | shared
+$(BUILD)/logs/%.log: $(BUILD)/tests/% FORCE
 	@mkdir -p $(@D)
-	@if $(MAKE) $(BUILD)/tests/$*; then sh tests/run.sh one $* $(BUILD)/tests/$* -q > $@; \
-	else printf 'FAIL it does not build\n0 passed, 1 failed\n' > $@; fi
+	@sh tests/run.sh one $@ $< -q
 
-$(BUILD)/logs/audit.log: condsim.h FORCE | shared
+$(BUILD)/logs/audit.log: condsim.h FORCE
 	@mkdir -p $(@D)
-	@CC="$(CC)" CXX="$(CXX)" sh tests/run.sh one audit sh tests/audit.sh short > $@ || true
+	@CC="$(CC)" CXX="$(CXX)" sh tests/run.sh one $@ sh tests/audit.sh short
 
-test: $(TEST_RUNS:%=$(BUILD)/logs/%.log) $(BUILD)/logs/audit.log
+# physics_audit sees condsim.h without its bodies, and is linked with them
+PHYSICS_AUDIT := $(wildcard tests/physics_audit/*.c)
+$(BUILD)/tests/physics_audit-double: $(PHYSICS_AUDIT) tests/physics_audit/audit.h $(LIBRARY) condsim.h
+	@mkdir -p $(@D)
+	@sh tests/run.sh build $@ $(COMPILE) -I. $(PHYSICS_AUDIT) $(LIBRARY) -o $@ -lm
+
+$(BUILD)/logs/physics_audit.log: $(BUILD)/tests/physics_audit-double FORCE
+	@mkdir -p $(@D)
+	@sh tests/run.sh one $@ $< short
+
+audit: $(BUILD)/tests/physics_audit-double
+	@mkdir -p $(BUILD)/audit
+	$(BUILD)/tests/physics_audit-double $(AUDIT) | tee $(BUILD)/audit/table.md
+
+test: $(TEST_RUNS:%=$(BUILD)/logs/%.log) $(BUILD)/logs/audit.log $(BUILD)/logs/physics_audit.log
+	@sh tests/run.sh total $^
+
+test-physics_audit: $(BUILD)/logs/physics_audit.log
+	@sh tests/run.sh total $^
+
+# tests of what a clone does not bring: the meshes, robots and problems of other people in the folder shared beside the
+# project, packages; they say by name what they lack
+SHARED_RUNS := $(foreach t,$(patsubst tests/%.c,%,$(shell grep -l '^NEEDS' tests/test_*.c)),$t-double $t-float)
+$(BUILD)/logs/shared-%.log: $(BUILD)/tests/% FORCE
+	@mkdir -p $(@D)
+	@sh tests/run.sh one $@ $< -q --shared
+
+test-shared: $(SHARED_RUNS:%=$(BUILD)/logs/shared-%.log)
 	@sh tests/run.sh total $^
 
 test-%: $(BUILD)/logs/test_%-double.log $(BUILD)/logs/test_%-float.log
@@ -155,15 +209,33 @@ golden: $(BUILD)/tests/test_golden-double $(BUILD)/tests/test_golden-float
 	@for t in $^; do GOLDEN=print $$t | grep -E '^[a-z-]+ [0-9]+ (double|float) [0-9a-f]{16}$$'; done > tests/golden.new
 	@mv tests/golden.new tests/golden.txt && cat tests/golden.txt
 
-check: condsim.h $(SCENE_PROGRAM)
+check: condsim.h $(BUILD)/bin/condsim-scene
 	@CC="$(CC)" CXX="$(CXX)" sh tests/audit.sh long
+
+embedded: condsim.h
+	@CC="$(CC)" WRITE="$(WRITE)" sh tests/embedded.sh $(BUILD)/embedded.csv
+
+sizes: condsim.h
+	@CC="$(CC)" sh tests/sizes.sh $(BUILD)/sizes.csv $(FEATURES)
 
 FUZZ_FLAGS = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 $(BUILD)/long/fuzz: tests/fuzz_api.c condsim.h
 	@mkdir -p $(@D)
 	$(CC) -std=c99 -w $(FUZZ_FLAGS) -I. $< -o $@ -lm || $(CC) -std=c99 -w -O1 -g -I. $< -o $@ -lm
 
-long: condsim.h $(SCENE_PROGRAM) $(BUILD)/long/fuzz
+$(BUILD)/long/fuzz_bytes: tests/fuzz_bytes.c tests/hostile_world.h condsim.h
+	@mkdir -p $(@D)
+	$(CC) -std=c99 -w $(FUZZ_FLAGS) -I. $< -o $@ -lm || $(CC) -std=c99 -w -O1 -g -I. $< -o $@ -lm
+
+$(BUILD)/logs/long-%.log: $(BUILD)/tests/% FORCE
+	@mkdir -p $(@D)
+	@CONDSIM_LONG=1 sh tests/run.sh one $@ $< -q
+
+mutate:
+	@CC="$(CC)" sh tests/mutate.sh
+
+long: condsim.h $(BUILD)/bin/condsim-scene $(BUILD)/long/fuzz $(BUILD)/long/fuzz_bytes $(TEST_RUNS:%=$(BUILD)/logs/long-%.log)
+	@sh tests/run.sh total $(filter %.log,$^)
 	@sh tests/long.sh long
 	@CC="$(CC)" CXX="$(CXX)" sh tests/audit.sh full
 
@@ -171,11 +243,14 @@ BENCH_FLAGS = -O3 -march=native -ffp-contract=off
 BENCHES := $(patsubst tests/%.c,$(BUILD)/bench/%,$(wildcard tests/bench_*.c))
 $(BUILD)/bench/%: tests/%.c $(TEST_HEADERS) condsim.h
 	@mkdir -p $(@D)
-	$(CC) -std=c99 -w $(BENCH_FLAGS) -I. $< $(if $(filter %scenes.c,$<),$(MODES)) -o $@ -lm
+	$(CC) -std=c99 -w $(BENCH_FLAGS) -I. $< $(if $(filter %scenes.c,$<),examples/modes/modes.c) -o $@ -lm
 
-$(BUILD)/bench/condsim-scene: $(SCENES) $(SCENE_HEADERS) condsim.h
+$(BUILD)/bench/condsim-scene: $(wildcard examples/scenes/*.c) examples/modes/modes.c $(SCENE_HEADERS) condsim.h
 	@mkdir -p $(@D)
-	$(CC) -std=c99 -w $(BENCH_FLAGS) -I. $(SCENES) -o $@ -lm
+	$(CC) -std=c99 -w $(BENCH_FLAGS) -I. $(filter %.c,$^) -o $@ -lm
+
+peers: condsim.h
+	@CC="$(CC)" CXX="$(CXX)" sh tests/peers.sh
 
 bench: $(BENCHES) $(BUILD)/bench/condsim-scene
 	@sh tests/bench.sh $(BENCHES)
@@ -192,10 +267,68 @@ $(BUILD)/lib/%.o: amalgamate/parts/%.c $(filter %.h,$(PARTS))
 	@mkdir -p $(@D)
 	@$(COMPILE) -c $< -o $@
 
+# ---- the reference, packages, the live page
+
+$(BUILD)/reference: amalgamate/reference.c
+	@mkdir -p $(@D)
+	$(COMPILE) -D_DEFAULT_SOURCE $< -o $@
+
+docs: $(BUILD)/reference
+	@mkdir -p docs/reference
+	$(BUILD)/reference
+
+dist: condsim.h
+	@mkdir -p $(BUILD)/dist
+	@sh amalgamate/package/dist.sh $(BUILD)/dist
+
+test-packages: dist
+	@sh tests/packages.sh $(BUILD)/dist
+
+PREFIX ?= /usr/local
+install: condsim.h
+	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	install -m 644 condsim.h $(DESTDIR)$(PREFIX)/include/condsim.h
+	sh amalgamate/package/pc.sh $(PREFIX) > $(DESTDIR)$(PREFIX)/lib/pkgconfig/condsim.pc
+
+LIVE_SCENES := $(filter-out %/replay.c %/threads.c %/columns.c,$(SCENES)) examples/modes/modes.c
+LIVE := $(filter-out %/pack.c %/files.c,$(wildcard examples/live/*.c)) $(LIVE_SCENES)
+LIVE_FLAGS = -O2 -ffp-contract=off -include examples/live/own_math.h -DCONDSIM_OWN_MATH -I. -Iexamples/scenes
+LIVE_NEEDS := $(LIVE) $(SCENE_HEADERS) $(wildcard examples/live/*.h) condsim.h
+
+$(BUILD)/live/mascot.h: examples/scenes/mascot.msh examples/scenes/embed/embed.c
+	@mkdir -p $(@D)
+	$(COMPILE) examples/scenes/embed/embed.c -o $(BUILD)/embed-mascot
+	$(BUILD)/embed-mascot $< $@ mascot
+
+# a program for the page: clang, lld and wasi-libc
+$(BUILD)/live/live.wasm: $(LIVE_NEEDS) examples/live/files.c $(BUILD)/live/mascot.h
+	clang --target=wasm32-wasi -mexec-model=reactor -std=gnu99 $(LIVE_FLAGS) -I$(BUILD)/live $(LIVE) examples/live/files.c \
+	    -Wl,--wrap=fopen -Wl,--strip-all -Wl,-z,stack-size=1048576 -o $@
+
+$(BUILD)/live/pack: examples/live/pack.c
+	@mkdir -p $(@D)
+	$(COMPILE) $< -o $@
+
+$(BUILD)/live/index.html: examples/live/live.html $(BUILD)/live/live.wasm $(BUILD)/live/pack
+	$(BUILD)/live/pack examples/live/live.html $(BUILD)/live/live.wasm $@
+
+$(BUILD)/bin/condsim-live: $(LIVE_NEEDS)
+	@mkdir -p $(@D)
+	$(CC) -std=c99 -w $(LIVE_FLAGS) $(LIVE) -o $@ -lm
+
+live: $(BUILD)/live/index.html
+	@mkdir -p docs/live
+	cp $< docs/live/index.html
+	@echo "open docs/live/index.html"
+
+test-live: $(BUILD)/live/index.html $(BUILD)/bin/condsim-live
+	@node tests/check_live.js $(BUILD)/live/index.html $(BUILD)/bin/condsim-live
+
 clean:
 	rm -rf $(BUILD)
 
 FORCE:
-.PHONY: all help header shared run tables fc3d readme test golden check long bench lib clean FORCE
+.PHONY: all help header run tables fc3d readme test test-shared test-physics_audit audit golden mutate check long bench lib clean FORCE peers embedded sizes
+.PHONY: docs dist test-packages install live test-live
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -27,7 +27,8 @@ typedef struct text {
 
 typedef struct part {
     int kind;
-    char path[256]; /* below amalgamate/parts/ */
+    char path[256];     /* below amalgamate/parts/ */
+    char features[256]; /* names, one of which keeps it; empty: always there */
     char *source;
 } part;
 
@@ -120,9 +121,10 @@ static void read_list(void) {
     const char *line = need_file("amalgamate/parts.list");
     int number = 1, kind, k;
     for (; *line; line += line_length(line), ++number) {
-        char word[16], path[256], file[MAX_PATH];
+        char word[16], path[256], features[256] = "", file[MAX_PATH];
         if (*line == '#' || *line == '\n') continue;
-        if (sscanf(line, "%15s %255[^ \n]", word, path) != 2) fail("parts.list:%d: not \"kind path\"", number);
+        if (sscanf(line, "%15s %255[^ \n]%*[ ]%255[^\n]", word, path, features) < 2)
+            fail("parts.list:%d: not \"kind path features\"", number);
         for (kind = KINDS, k = 0; k < KINDS; ++k)
             if (strcmp(word, kind_names[k]) == 0) kind = k;
         if (kind == KINDS) fail("parts.list:%d: %s is not public, private or body", number, word);
@@ -132,6 +134,7 @@ static void read_list(void) {
         snprintf(file, sizeof file, "amalgamate/parts/%s", path);
         parts[part_count].kind = kind;
         strcpy(parts[part_count].path, path);
+        strcpy(parts[part_count].features, features);
         parts[part_count].source = read_file(file);
         if (!parts[part_count].source) fail("%s is listed but missing", file);
         ++part_count;
@@ -202,11 +205,12 @@ static void check_include(int from, const char *include, int line) {
 
 /* ---- names that are static to one part but meet in one file */
 
-/* If the line opens the definition of a function static to its part: its name. */
-static bool static_function(const char *line, char *name) {
-    const char *end = line + strcspn(line, "(=;\n"), *start = end;
-    if (strncmp(line, "static ", 7) != 0 || *end != '(') return false;
-    while (start > line && strchr(" *", start[-1]) == NULL) --start;
+/* If the line opens what is static to its part, a function or data: its name. */
+static bool static_name(const char *line, char *name) {
+    const char *end = line + strcspn(line, "(=;[\n"), *start;
+    if (strncmp(line, "static ", 7) != 0 || *end == '\n' || *end == 0) return false;
+    while (end > line && end[-1] == ' ') --end;
+    for (start = end; start > line && strchr(" *", start[-1]) == NULL;) --start;
     if (end - start >= 64) return false;
     memcpy(name, start, (size_t)(end - start));
     name[end - start] = 0;
@@ -216,22 +220,24 @@ static bool static_function(const char *line, char *name) {
 static void check_unique(void) {
     static char names[MAX_STATICS][64];
     static int owner[MAX_STATICS];
-    int count = 0, i, k;
+    int count = 0, clashes = 0, i, k;
     for (i = 0; i < part_count; ++i) {
         const char *line = parts[i].source;
         for (; *line; line += line_length(line)) {
             char name[64];
-            if (!static_function(line, name)) continue;
+            if (!static_name(line, name)) continue;
             for (k = 0; k < count; ++k) {
                 if (owner[k] == i || strcmp(names[k], name) != 0) continue;
                 fprintf(stderr, "amalgamate: %s is in %s and in %s: rename one\n", name, parts[owner[k]].path,
                         parts[i].path);
+                ++clashes;
             }
-            if (count == MAX_STATICS) fail("more than %d static functions", MAX_STATICS);
+            if (count == MAX_STATICS) fail("more than %d static names", MAX_STATICS);
             owner[count] = i;
             strcpy(names[count++], name);
         }
     }
+    if (clashes) fail("%d names are there twice", clashes);
 }
 
 /* ---- writing */
@@ -240,11 +246,12 @@ static uint64_t hash_of_parts(void) {
     uint64_t hash = 14695981039346656037u; /* FNV-1a */
     int i;
     for (i = 0; i < part_count; ++i) {
-        const char *strings[2], *c;
+        const char *strings[3], *c;
         int k;
         strings[0] = parts[i].path;
-        strings[1] = parts[i].source;
-        for (k = 0; k < 2; ++k)
+        strings[1] = parts[i].features;
+        strings[2] = parts[i].source;
+        for (k = 0; k < 3; ++k)
             for (c = strings[k]; *c; ++c) hash = (hash ^ (unsigned char)*c) * 1099511628211u;
     }
     return hash;
@@ -265,12 +272,30 @@ static void append_comment(const char *line) {
     }
 }
 
+/* "tree reduced": #if !defined(CONDSIM_NO_TREE) || !defined(CONDSIM_NO_REDUCED) */
+static void append_condition(const part *p) {
+    const char *word = p->features;
+    int count = 0;
+    append(&out, "#if");
+    while (*word) {
+        size_t n = strcspn(word, " "), i;
+        append(&out, "%s !defined(CONDSIM_NO_", !count ? "" : count % 3 ? " ||" : " || \\\n   ");
+        ++count;
+        for (i = 0; i < n; ++i) append(&out, "%c", word[i] >= 'a' && word[i] <= 'z' ? word[i] - 'a' + 'A' : word[i]);
+        append(&out, ")");
+        word += n;
+        word += strspn(word, " ");
+    }
+    append(&out, "\n");
+}
+
 static void append_part(int index) {
     const part *p = &parts[index];
     const char *line = p->source;
     int number = 1;
     append(&out, "\n/* ==== begin %s %.*s */\n", p->path, (int)(100 - strlen(p->path)),
            "====================================================================================================");
+    if (*p->features) append_condition(p);
     for (; *line; line += line_length(line), ++number) {
         const char *include = directive(line, "include");
         if (include && *include == '"')
@@ -279,6 +304,7 @@ static void append_part(int index) {
             append_bytes(&out, line, line_length(line));
     }
     if (out.data[out.size - 1] != '\n') append(&out, "\n");
+    if (*p->features) append(&out, "#endif\n");
     append(&out, "/* ==== end %s */\n", p->path);
 }
 

@@ -67,6 +67,21 @@ audit_text() {
     return $code
 }
 
+# who uses whom among the parts; and the same of copies that are wrong, which must be told so
+audit_rooms() {
+    $CC -std=c99 -Wall -Wextra -O1 "$ROOT/tests/rooms.c" -o "$T/rooms" || bad "rooms.c does not compile"
+    "$T/rooms" "$ROOT" >"$T/said" || { cat "$T/said"; bad "$(tail -n 1 "$T/said")"; }
+    mkdir -p "$T/copy"
+    cp -R "$ROOT/amalgamate" "$T/copy/"
+    parts=$T/copy/amalgamate/parts
+    echo "static void up(csim_world *w) { (void)csim_world_step(w, 0); }" >>"$parts/collide/hull.c"
+    "$T/rooms" "$T/copy" | grep -q "FAIL collide/hull.c uses csim_world_step" || bad "an arrow to a later room passed"
+    cp "$ROOT/amalgamate/parts/collide/hull.c" "$parts/collide/hull.c"
+    echo "static void back(void) { (void)csimi_detect(0, 0, 0); }" >>"$parts/step/found.c"
+    "$T/rooms" "$T/copy" | grep -q "circle of files: step/found.c -> step/detect.c" || bad "a circle of files passed"
+    cat "$T/said"
+}
+
 # the joiner: the same bytes twice and from elsewhere, and the header is what it writes now
 audit_generated() {
     $CC -std=c99 -Wall -Wextra -O1 "$ROOT/amalgamate/amalgamate.c" -o "$T/amalgamate" || bad "amalgamate.c does not compile"
@@ -82,7 +97,15 @@ audit_generated() {
     rm "$T/copy/amalgamate/parts/base/stray.c" "$T/copy/amalgamate/parts/base/memory.c"
     "$T/amalgamate" "$T/copy" 2>"$T/err" && bad "a missing file was not noticed"
     grep -q "base/memory.c" "$T/err" || bad "the message does not name the missing file"
-    echo "5 runs of the joiner"
+    cp "$ROOT/amalgamate/parts/base/memory.c" "$T/copy/amalgamate/parts/base/memory.c"
+    echo 'static int csimi_twice(void) { return 1; }' >>"$T/copy/amalgamate/parts/base/memory.c"
+    "$T/amalgamate" "$T/copy" || bad "one function more is refused"
+    echo 'static int csimi_twice(void) { return 2; }' >>"$T/copy/amalgamate/parts/base/status.c"
+    cp "$T/copy/condsim.h" "$T/before.h"
+    "$T/amalgamate" "$T/copy" 2>"$T/err" && bad "two parts with functions of one name were joined"
+    grep -q "csimi_twice" "$T/err" || bad "the message does not name the function that is there twice"
+    cmp -s "$T/before.h" "$T/copy/condsim.h" || bad "a failed join wrote condsim.h all the same"
+    echo "7 runs of the joiner"
 }
 
 # a committed header must belong to the committed parts
@@ -109,6 +132,24 @@ audit_warn() {
     set -- -x "$(language "$std")" -std="$std" $(warnings "$family" "$std") $(real_flag "$real") "-$opt" "$@"
     case " $* " in *CONDSIM_STATIC*) ;; *) "$cc" "$@" -fsyntax-only "$T/head.x" || bad "declarations" ;; esac
     case $opt in O0) "$cc" "$@" -fsyntax-only "$T/body.x" ;; *) "$cc" "$@" -c "$T/body.x" -o "$T/body.o" ;; esac || bad "bodies"
+    echo "2 sources"
+}
+
+# other widths of size_t, enums of one byte, x87: no error and no warning, even where only declarations of libc are there
+audit_target() { # m32 | arm
+    impl "$T/body.c"
+    impl "$T/float.c" '#define CONDSIM_FLOAT'
+    flags="-std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef -Wno-unused-function -Werror -O1"
+    case $1 in
+    m32) cc="gcc -m32"
+        printf '#include <stdint.h>\n#include <math.h>\n#include <stdlib.h>\n' >"$T/try.c"
+        $cc -c "$T/try.c" -o "$T/try.o" 2>/dev/null || skip "gcc -m32: gcc-multilib is not installed" ;;
+    arm) cc="arm-none-eabi-gcc -mcpu=cortex-m7 -mfloat-abi=hard -mfpu=fpv5-d16"
+        need arm-none-eabi-gcc
+        printf '#include <stdint.h>\n#include <math.h>\n#include <stdlib.h>\n' >"$T/try.c"
+        $cc -c "$T/try.c" -o "$T/try.o" 2>/dev/null || skip "libnewlib-arm-none-eabi is not installed" ;;
+    esac
+    for f in body float; do $cc $flags -c "$T/$f.c" -o "$T/$f.o" || bad "$cc, $f"; done
     echo "2 sources"
 }
 
@@ -266,7 +307,7 @@ END
     inc=$($CC -print-file-name=include 2>/dev/null)
     [ -d "$inc" ] || skip "$CC does not tell where its own headers are"
     # shellcheck disable=SC2046
-    $CC -std=c99 -w -ffreestanding -fno-stack-protector -fno-pie -nostdinc -isystem "$inc" -O2 $(real_flag "$1") -c "$T/bodies.c" \
+    $CC -std=c99 -w -ffreestanding -fno-stack-protector -fno-pie -nostdinc -isystem "$inc" -O1 $(real_flag "$1") -c "$T/bodies.c" \
         -o "$T/bodies.o" || bad "does not compile without libc headers"
     $CC -nostdlib -static -no-pie "$T/bodies.o" -o "$T/program" || bad "symbols stay undefined"
     undefined_of "$T/program" | grep . && bad "symbols stay undefined"
@@ -323,7 +364,7 @@ audit_macros() {
 audit_parts() {
     need nm
     n=0
-    sed -n 's,^[a-z]* *\(.*\.[ch]\)$,\1,p' amalgamate/parts.list >"$T/parts"
+    awk '/^[a-z]/ { print $2 }' amalgamate/parts.list >"$T/parts"
     while read -r p; do
         o=$T/$(echo "$p" | tr / _).o
         case $p in
@@ -452,17 +493,26 @@ audit_links() {
 }
 
 # ---- the long matrix: test programs built in other ways. tests NAME COMPILER FLAGS...; RUN before the program
+# as in the Makefile: the parts as a library, scenes and modes as another; OWN holds -DCONDSIM_OWN_MATH where tests/golden.txt and
+# the tests of those functions are asked
 run_tests() { # LABEL-PREFIX PATTERN COMMAND-TO-RUN -- COMPILER FLAGS
     pattern=$1 runner=$2 broken=
     shift 2
     n=0
-    "$@" -w -I"$ROOT" -c "$ROOT/tests/library.c" -o "$T/library.o" 2>"$T/err" || { head -20 "$T/err"; bad "the library does not build"; }
-    "$@" -w -I"$ROOT" -c "$ROOT/examples/modes/modes.c" -o "$T/modes.o" 2>"$T/err" || { head -20 "$T/err"; bad "modes.c does not build"; }
+    set -- "$@" -w $OWN -DCONDSIM_REFERENCE -DCONDSIM_LINKED -I"$ROOT"
+    for p in $(awk '/^body/ { print "parts/" $2 }' amalgamate/parts.list) $(cd examples; ls scenes/*.c modes/modes.c); do
+        case $p in */runner.c | */condsim.c) continue ;; parts/*) from=amalgamate/$p asserts="-include assert.h -DCONDSIM_ASSERT=assert" ;;
+        *) from=examples/$p asserts= ;; esac
+        # shellcheck disable=SC2086
+        "$@" $asserts -c "$ROOT/$from" -o "$T/$(echo "$p" | tr / _).o" 2>"$T/err" || { head -20 "$T/err"; bad "$p does not build"; }
+    done
+    ar rcs "$T/scenes.a" "$T"/scenes_*.o "$T"/modes_*.o && ar rcs "$T/parts.a" "$T"/parts_*.o || bad "no archive"
     for t in "$ROOT"/tests/test_$pattern.c; do
         [ -f "$t" ] || continue
         name=$(basename "$t" .c)
         [ -z "$QUICK" ] || case " $QUICK " in *" ${name#test_} "*) ;; *) continue ;; esac
-        "$@" -w -DCHECK_SHARED -I"$ROOT" "$t" "$T/library.o" "$T/modes.o" -o "$T/$name" $MATH 2>"$T/err" || { head -20 "$T/err"; broken="$broken, $name does not build"; continue; }
+        case $OWN:$name in :test_golden | :test_elementary | *:test_stb) continue ;; esac
+        "$@" "$t" "$T/scenes.a" "$T/parts.a" -o "$T/$name" $MATH 2>"$T/err" || { head -20 "$T/err"; broken="$broken, $name does not build"; continue; }
         # shellcheck disable=SC2086
         timeout "${LIMIT:-420}" $runner "$T/$name" -q >"$T/said" 2>&1
         code=$?
@@ -491,8 +541,10 @@ cross() { # TRIPLE QEMU: by clang and the libraries of that machine, or by its g
 # what reaches every room in seconds, for builds that are slow
 QUICK_TESTS="base math sparse model contact world single reference tree joint urdf touch"
 QUICK=
+OWN=
 audit_tests() { # NAME REAL [quick]
     r=$(real_flag "$2")
+    case $1 in O0 | msan | valgrind | m32 | arm64 | s390x) OWN=-DCONDSIM_OWN_MATH ;; esac
     [ "${3:-}" != quick ] || QUICK=$QUICK_TESTS
     case $1 in
     O0) run_tests '*' '' $CC -std=c99 -O0 $r ;;
@@ -558,10 +610,10 @@ audit_golden() { # BUILD REAL
         build $CC -std=c99 -O2 -fopenmp -DCONDSIM_OPENMP
         for threads in 1 2 4; do OMP_NUM_THREADS=$threads golden_run "$T/golden"; done ;;
     parts)
-        for p in $(sed -n 's,^body *,,p' amalgamate/parts.list); do
-            $CC -std=c99 -w -O2 $r -DCONDSIM_OWN_MATH -c "amalgamate/parts/$p" -o "$T/$(echo "$p" | tr / _).o" || bad "$p"
+        for p in $(awk '/^body/ { print $2 }' amalgamate/parts.list); do
+            $CC -std=c99 -w -O2 $r -DCONDSIM_OWN_MATH -DCONDSIM_REFERENCE -c "amalgamate/parts/$p" -o "$T/$(echo "$p" | tr / _).o" || bad "$p"
         done
-        $CC -std=c99 -O2 $r -DGOLDEN_PARTS $G "$T"/*.o -o "$T/golden" $MATH || bad "it does not link"
+        $CC -std=c99 -O2 $r -DCONDSIM_LINKED -DCONDSIM_REFERENCE $G "$T"/*.o -o "$T/golden" $MATH || bad "it does not link"
         golden_run "$T/golden" ;;
     valgrind) need valgrind
         build $CC -std=c99 -O1 -g
@@ -598,6 +650,16 @@ audit_fuzz() { # WATCHER REAL SECONDS
     timeout $((seconds + 240)) $runner "$T/fuzz" "$seconds" >"$T/said" 2>&1 || { head -40 "$T/said"; tail -5 "$T/said"; bad "it fails"; }
     calls=$(sed -n 's/.* sessions, \([0-9]*\) calls.*/\1/p' "$T/said")
     examined "${calls:-0}" 100 "calls in $(sed -n 's/ sessions,.*//p' "$T/said") sessions, $seconds s"
+}
+
+# damaged files, snapshots, models and problems under a watcher, for so many seconds in all
+audit_bytes() { # REAL SECONDS
+    can_link $CC -fsanitize=address,undefined || skip "AddressSanitizer is not installed"
+    # shellcheck disable=SC2046
+    $CC -std=c99 -w -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(real_flag "$1") "-I$ROOT" \
+        "$ROOT/tests/fuzz_bytes.c" -o "$T/fuzz" $MATH 2>"$T/err" || { head -8 "$T/err"; bad "it does not build"; }
+    timeout $(($2 + 240)) "$T/fuzz" all "$2" 1 "$ROOT"/tests/corpus/*/* >"$T/said" 2>&1 || { head -40 "$T/said"; tail -5 "$T/said"; bad "it fails"; }
+    examined "$(awk '/ inputs, / { n += $2 } END { print n + 0 }' "$T/said")" 1000 "inputs in $2 s"
 }
 
 # what stands, stands for a minute of simulated time
@@ -637,7 +699,7 @@ audit_same_output() {
     ls examples/*.c >/dev/null 2>&1 || skip "no examples yet"
     mkdir -p "$T/lib"
     n=0
-    for p in $(sed -n 's,^body *,,p' amalgamate/parts.list); do
+    for p in $(awk '/^body/ { print $2 }' amalgamate/parts.list); do
         $CC -std=c99 -w -O2 -c "amalgamate/parts/$p" -o "$T/lib/$(echo "$p" | tr / _).o" || bad "$p"
     done
     for e in examples/*.c; do
@@ -729,38 +791,42 @@ END
     echo "1 object of $(wc -c <"$T/bodies.o") bytes"
 }
 
+# every feature left out: what stays says the same
+audit_switches() {
+    sh tests/switches.sh >"$T/said" 2>&1 || { tail -12 "$T/said"; bad "switches"; }
+    examined "$(tail -1 "$T/said" | sed 's/ builds.*//')" 60 "builds"
+}
+
 # ---- the lists
 
 short_list() {
     echo text
     echo generated
+    echo rooms
     echo committed
     echo includes
     echo macros
     echo complete
     echo parts
     echo programs
-    for std in c99 c11 c17 c++11 c++20; do
-        for family in gcc clang; do
+    for family in gcc clang; do
+        for std in c99 c++11 c++20; do
             for real in double float; do echo "warn $family $std $real O0"; done
         done
     done
-    echo options gcc c99 double alone
     echo options gcc c++11 float alone
     echo link "$CC" "$CC"
     echo link "$CC" "$CXX"
     echo link "$CXX" "$CC"
     echo float_mix
-    echo symbols double O2
+    echo symbols double O1
     echo symbols float O0
     echo static c
     echo static c++
     echo noheap
     echo freestanding double
-    echo freestanding float
     echo stack double O2
     echo stack float O0
-    echo time
     echo readme
     echo docs
     echo errors
@@ -770,11 +836,22 @@ short_list() {
 # the longest first, so that none is left alone at the end; a quarter of an hour on two cores
 long_list() {
     echo same_output # the longest first: nothing else runs beside the last one
+    echo rooms
     echo fuzz asan double 60
     echo standing
     echo tables
     echo replay
     echo options gcc c99 double pairs
+    echo time
+    echo freestanding float
+    echo symbols double O2
+    for std in c11 c17; do
+        for family in gcc clang; do
+            for real in double float; do echo "warn $family $std $real O0"; done
+        done
+    done
+    echo target m32
+    echo target arm
     for build in O0 O3 clang-O2 openmp parts m32 arm64; do echo golden $build double; done
     echo golden clang-O2 float
     for build in asan ubsan tsan openmp; do echo tests $build double quick; done
@@ -786,6 +863,7 @@ long_list() {
     echo stack double O0
     echo stack double O3
     echo wasm double
+    echo switches
     echo cxx_tests
     echo tcc
     echo link gcc clang++

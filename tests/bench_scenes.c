@@ -6,6 +6,7 @@
 #define CONDSIM_IMPLEMENTATION
 #include "condsim.h"
 #include "../examples/scenes/scene.c"
+#include "../examples/scenes/shots.c"
 #include "../examples/scenes/mesh.c"
 #include "../examples/scenes/sat.c"
 #include "../examples/scenes/rigid.c"

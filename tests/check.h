@@ -2,9 +2,9 @@
 
        #include "check.h"                  brings condsim.h with its private functions
 
-   With CHECK_SHARED (the Makefile) the bodies are in one object, tests/library.c, for all programs: they compile in a
-   tenth of the time. A test of functions that are static to a file of the parts, or of an option of the library, says
-   #define CHECK_ALONE first and gets bodies of its own.
+   With CONDSIM_LINKED (the Makefile) the bodies come from the library of the parts that every program shares; otherwise
+   the program has its own. A test of functions that are static to a part includes that part after check.h, under #ifdef
+   CONDSIM_LINKED: its copy takes the place of the library's.
 
        TEST(box_slides_3) {                registers itself; runs in the order of the file
            CASE("mu = %g", mu);            said with every failure until the next CASE
@@ -13,8 +13,11 @@
            EQUAL(count, 4);                integers, with both values printed
            STATUS(csim_f(...), CSIM_OK);   a status, with its sentence printed
            REQUIRE(p != NULL);             like CHECK, and leaves the test when it fails
-           SKIP("no file of that name");   leaves the test and counts it as skipped
        }
+       DOUBLE_TEST(name) {...}             what only double resolves: say why in a comment
+       LONG_TEST(name) {...}               only with CONDSIM_LONG=1 in the environment (make long), which check_long() tells
+       LONG_IN_FLOAT(name) {...}           so in float: seconds, and the same code as in double
+       NEEDS("../shared/file", name) {...} only with --shared (make test-shared), which names the file when it is not there
 
    TOL(double build, float build) picks a tolerance; say beside it why it has its size. check_random(lo, hi) draws
    numbers that are the same in every run. Command line: parts of test names to run; --list; -q (failures and slow
@@ -23,12 +26,15 @@
 #ifndef CHECK_H
 #define CHECK_H
 
-#if defined(CHECK_SHARED) && !defined(CHECK_ALONE) && !defined(CHECK_NO_LIBRARY)
+#if defined(CONDSIM_LINKED) && !defined(CHECK_NO_LIBRARY)
 #define CHECK_NO_BODIES
+#define CSIMI_KEEP_MACROS
+#include <assert.h>
 #include "../amalgamate/parts/io/mesh.h"
 #include "../amalgamate/parts/io/private.h"
 #include "../amalgamate/parts/world/private.h"
 #include "../amalgamate/parts/world/cable.h"
+#include "../amalgamate/parts/solve/reference.h"
 #endif
 
 #if !defined(CHECK_NO_LIBRARY) && !defined(CHECK_NO_BODIES)
@@ -67,7 +73,8 @@
 typedef struct check_test {
     const char *name;
     void (*run)(void);
-    int line;
+    int line, longer; /* longer: asks for CONDSIM_LONG=1 */
+    const char *needs;
     struct check_test *next;
 } check_test;
 
@@ -76,7 +83,6 @@ static struct {
     const char *running;
     char subcase[256];
     long failures, checks; /* of the running test */
-    bool skipped;
     uint64_t random;
 } check;
 
@@ -88,21 +94,29 @@ static void check_register(check_test *test) {
     *at = test;
 }
 
-#define CHECK_TEST_DATA(name)      \
-    static void test_##name(void); \
-    static check_test check_data_##name = {#name, test_##name, __LINE__, NULL};
 #ifdef __cplusplus
-#define TEST(name)                                                   \
-    CHECK_TEST_DATA(name)                                            \
-    static const struct check_enter_##name {                         \
-        check_enter_##name() { check_register(&check_data_##name); } \
-    } check_entered_##name;                                          \
+#define CHECK_TEST(name, longer, needs)                                                             \
+    static void test_##name(void);                                                                  \
+    static check_test check_data_##name = {#name, test_##name, __LINE__, longer, needs, NULL};      \
+    static const struct check_enter_##name {                                                        \
+        check_enter_##name() { check_register(&check_data_##name); }                                \
+    } check_entered_##name;                                                                         \
     static void test_##name(void)
 #else
-#define TEST(name)                                                                                            \
-    CHECK_TEST_DATA(name)                                                                                     \
+#define CHECK_TEST(name, longer, needs)                                                                       \
+    static void test_##name(void);                                                                            \
+    static check_test check_data_##name = {#name, test_##name, __LINE__, longer, needs, NULL};                \
     __attribute__((constructor)) static void check_enter_##name(void) { check_register(&check_data_##name); } \
     static void test_##name(void)
+#endif
+#define TEST(name) CHECK_TEST(name, 0, NULL)
+#define LONG_TEST(name) CHECK_TEST(name, 1, NULL)
+#define NEEDS(file, name) CHECK_TEST(name, 0, file)
+#define LONG_IN_FLOAT(name) CHECK_TEST(name, CSIM_REAL_SIZE == 4, NULL)
+#ifdef CONDSIM_FLOAT
+#define DOUBLE_TEST(name) CHECK_MAYBE_UNUSED static void test_##name(void)
+#else
+#define DOUBLE_TEST(name) TEST(name)
 #endif
 
 CHECK_MAYBE_UNUSED CHECK_FORMAT(1, 2) static void check_case(const char *format, ...) {
@@ -137,6 +151,11 @@ CHECK_MAYBE_UNUSED static bool check_equal(long long x, long long y, const char 
     return x == y;
 }
 
+CHECK_MAYBE_UNUSED static bool check_long(void) {
+    const char *text = getenv("CONDSIM_LONG");
+    return text && strcmp(text, "1") == 0;
+}
+
 /* Uniform in [low, high), from a xorshift that every test starts anew. */
 CHECK_MAYBE_UNUSED static double check_random(double low, double high) {
     check.random ^= check.random << 13;
@@ -156,12 +175,6 @@ CHECK_MAYBE_UNUSED static double check_random(double low, double high) {
         (void)check_failed(check_ok, __FILE__, __LINE__, #condition); \
         if (!check_ok) return;                                        \
     } while (0)
-#define SKIP(reason)                                        \
-    do {                                                    \
-        printf("%s: skipped: %s\n", check.running, reason); \
-        check.skipped = true;                               \
-        return;                                             \
-    } while (0)
 #ifdef CONDSIM_FLOAT
 #define TOL(for_double, for_float) (for_float)
 #else
@@ -178,27 +191,37 @@ CHECK_MAYBE_UNUSED static bool check_status(csim_status status, csim_status want
 #define STATUS(call, wanted) ((void)check_status((call), (wanted), __FILE__, __LINE__, #call " is " #wanted))
 #endif
 
-static bool check_wanted(const char *name, int argc, char **argv) {
+static bool check_wanted(const check_test *test, bool shared, int argc, char **argv) {
     int i, filters = 0;
+    if ((test->needs != NULL) != shared) return false;
+    if (test->longer && !check_long()) return false;
     for (i = 1; i < argc; ++i) {
         if (argv[i][0] == '-') continue;
         ++filters;
-        if (strstr(name, argv[i])) return true;
+        if (strstr(test->name, argv[i])) return true;
     }
     return filters == 0;
 }
 
+static bool check_there(const check_test *test) {
+    FILE *file = test->needs ? fopen(test->needs, "rb") : NULL;
+    if (file) fclose(file);
+    return file || !test->needs;
+}
+
 int main(int argc, char **argv) {
-    int passed = 0, failed = 0, skipped = 0, i;
-    bool quiet = false, list = false;
+    int passed = 0, failed = 0, lacking = 0, i;
+    bool quiet = false, list = false, shared = false;
     check_test *test;
     for (i = 1; i < argc; ++i) {
         if (strcmp(argv[i], "--list") == 0)
             list = true;
         else if (strcmp(argv[i], "-q") == 0)
             quiet = true;
+        else if (strcmp(argv[i], "--shared") == 0)
+            shared = true;
         else if (argv[i][0] == '-') {
-            printf("usage: %s [-q] [--list] [part of a test name ...]\n", argv[0]);
+            printf("usage: %s [-q] [--list] [--shared] [part of a test name ...]\n", argv[0]);
             return 2;
         }
     }
@@ -206,30 +229,32 @@ int main(int argc, char **argv) {
     for (test = check.first; test; test = test->next) {
         clock_t start = clock();
         double ms;
-        if (!check_wanted(test->name, argc, argv)) continue;
+        if (!check_wanted(test, shared, argc, argv)) continue;
         if (list) {
             printf("%s\n", test->name);
+            continue;
+        }
+        if (!check_there(test)) {
+            printf("lacks %s: %s\n", test->needs, test->name);
+            ++lacking;
             continue;
         }
         check.running = test->name;
         check.subcase[0] = 0;
         check.failures = check.checks = 0;
-        check.skipped = false;
         check.random = 0x9e3779b97f4a7c15u;
         test->run();
-        if (!check.skipped && !check.checks) check_failed(false, __FILE__, test->line, "it checks nothing");
+        if (!check.checks) check_failed(false, __FILE__, test->line, "it checks nothing");
         ms = 1e3 * (double)(clock() - start) / CLOCKS_PER_SEC;
         if (check.failures)
             ++failed;
-        else if (check.skipped)
-            ++skipped;
         else
             ++passed;
-        if (check.failures || (!check.skipped && (!quiet || ms > 500)))
+        if (check.failures || !quiet || ms > 500)
             printf("%s %8.1f ms %7ld checks  %s\n", check.failures ? "FAIL" : "ok  ", ms, check.checks, test->name);
     }
     if (list) return 0;
-    if (skipped) printf("%d skipped\n", skipped);
+    if (lacking) printf("%d not run\n", lacking);
     printf("%d passed, %d failed\n", passed, failed);
     return failed != 0;
 }

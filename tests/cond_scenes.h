@@ -10,7 +10,7 @@
 
 typedef struct toy_contact {
     int node, body, ground_body; /* node, or body with arm; against ground_body with ground_arm, or fixed ground (-1) */
-    csim_real arm[3], ground_arm[3], R[9], point[3];
+    csim_real arm[3], ground_arm[3], R[9];
     csim_real gap, mu, lambda[3];
 } toy_contact;
 
@@ -228,7 +228,6 @@ static toy_contact *toy_touch(toy *s, int node, int body, int ground, const csim
     c->mu = (csim_real)mu;
     csimi_frame(n, NULL, c->R);
     for (i = 0; i < 3; ++i) {
-        c->point[i] = point[i];
         if (body >= 0) c->arm[i] = point[i] - s->centre[3 * body + i];
         if (ground >= 0) c->ground_arm[i] = point[i] - s->centre[3 * ground + i];
     }
@@ -347,7 +346,6 @@ static void toy_rows(toy *s) {
         r->a = toy_side(s, c->node, c->body, c->arm);
         r->b = toy_side(s, -1, c->ground_body, c->ground_arm);
         memcpy(r->R, c->R, sizeof r->R);
-        memcpy(r->point, c->point, sizeof r->point);
         r->phi[0] = (c->gap > 0 ? 1 : CSIM_R(0.8)) * c->gap / s->h;
         r->mu[0] = r->mu[1] = c->mu;
         for (i = 0; i < 3; ++i) s->lambda[3 * s->row_count + i] = c->lambda[i];

@@ -1,5 +1,5 @@
-/* Other people's problems for tests and benchmarks: the files of shared/fc3d, in any order of their contacts, solved by
-   the library and judged by the measures of examples/fc3d, which share nothing with it. */
+/* Problems for tests and benchmarks, in any order of their contacts, solved by the library and judged by the measures of
+   examples/fc3d, which share nothing with it: a handful of our own in tests/fc3d, and other people's in shared/fc3d. */
 #ifndef FC3D_PROBLEMS_H
 #define FC3D_PROBLEMS_H
 
@@ -37,6 +37,11 @@ static const char *const fc3d_names[FC3D_PROBLEMS] = {"Box_Stacks-i0122-82-5",
                                                       "Rover9770",
                                                       "spheres-in-a-box-98-i10000-256-10"};
 
+/* Rigid bodies at rest and in motion: a tower of boxes of 1 to 1000 kg, a heap of balls of 0.1 to 100 kg, a stick in a
+   corner with steep friction, a wedge between blocks, two boxes, and two contacts without bodies (W not symmetric). */
+enum { FC3D_OWN = 6 };
+static const char *const fc3d_own[FC3D_OWN] = {"tower", "heap", "corner", "wedge", "stack", "unsymmetric"};
+
 /* Where the folder lies, null: nowhere. */
 static const char *fc3d_folder(void) {
     static const char *const places[3] = {"../shared/fc3d", "../../shared/fc3d", "shared/fc3d"};
@@ -53,12 +58,12 @@ static const char *fc3d_folder(void) {
     return NULL;
 }
 
-/* Problem k with its contacts in a random order of this seed; 0: as in the file. */
-static bool fc3d_open(int k, unsigned seed, fc3d_problem *p) {
+/* A file with its contacts in a random order of this seed; 0: as in the file. */
+static bool fc3d_open_file(const char *folder, const char *name, unsigned seed, fc3d_problem *p) {
     char path[256];
     int order[FC3D_CONTACTS], c;
     uint64_t x = 0x9e3779b97f4a7c15u ^ (UINT64_C(0x2545f4914f6cdd1d) * (seed + 1u));
-    snprintf(path, sizeof path, "%s/%s.txt", fc3d_folder(), fc3d_names[k]);
+    snprintf(path, sizeof path, "%s/%s.txt", folder, name);
     if (!fc3d_read(path, p) || p->nc > FC3D_CONTACTS) return false;
     for (c = 0; c < p->nc; c++) order[c] = c;
     for (c = p->nc - 1; c > 0 && seed; c--) {
@@ -72,6 +77,10 @@ static bool fc3d_open(int k, unsigned seed, fc3d_problem *p) {
         order[other] = swap;
     }
     return !seed || fc3d_permute(p, order);
+}
+
+static bool fc3d_open(int k, unsigned seed, fc3d_problem *p) {
+    return fc3d_open_file(fc3d_folder(), fc3d_names[k], seed, p);
 }
 
 /* From r = 0; r [3nc] in double. */

@@ -16,6 +16,7 @@ OUT=${OUT:-build/long}
 JOBS=${JOBS:-$(nproc 2>/dev/null || echo 2)}
 SECONDS_LONG=${SECONDS_LONG:-600} # of the standing scenes
 FUZZ=${FUZZ:-600}                 # seconds of fuzzing
+BYTES=${BYTES:-3600}              # the same of each kind of bytes
 
 # ---- rows
 
@@ -240,6 +241,26 @@ group_fuzz() {
     tail -n 1 "$OUT/fuzz.said" | grep -q ' 0 failed$' || tail -n 12 "$OUT/fuzz.said"
 }
 
+# damaged files, snapshots and problems, an hour of each kind
+bytes() { # FORMAT SECONDS
+    [ -x build/long/fuzz_bytes ] || { echo "skipped: bytes: build/long/fuzz_bytes is not there (make long builds it)"; return; }
+    build/long/fuzz_bytes "$1" "$2" 11 $(ls tests/corpus/"$1"/* 2>/dev/null) >"$OUT/bytes_$1.said" 2>&1
+    row "bytes-$1" "exit status" $? = 0
+    row "bytes-$1" "inputs" "$(sed -n 's/^[a-z0-9]* *\([0-9]*\) inputs.*/\1/p' "$OUT/bytes_$1.said")" '>=' 100
+    tail -n 1 "$OUT/bytes_$1.said" | grep -q ' 0 failed$' || tail -n 12 "$OUT/bytes_$1.said"
+}
+group_bytes_snapshot() { bytes snapshot "$1"; }
+group_bytes_gmsh() { bytes gmsh "$1"; }
+group_bytes_vtk() { bytes vtk "$1"; }
+group_bytes_vtu() { bytes vtu "$1"; }
+group_bytes_tetgen() { bytes tetgen "$1"; }
+group_bytes_obj() { bytes obj "$1"; }
+group_bytes_urdf() { bytes urdf "$1"; }
+group_bytes_modes() { bytes modes "$1"; }
+group_bytes_field() { bytes field "$1"; }
+group_bytes_problem() { bytes problem "$1"; }
+group_bytes_fc3d() { bytes fc3d "$1"; }
+
 # ---- running
 
 all() { # GROUP:ARGUMENT...: side by side, shown in order
@@ -267,7 +288,7 @@ at() { for g in $standing; do printf '%s:%s ' "$g" "$1"; done; }
 # shellcheck disable=SC2046
 case ${1:-long} in
 check) all $(at 60) ;;
-long) all "fuzz:$FUZZ" $(at "$SECONDS_LONG") pile creep soft_creep cond raptor liver mascot soft fold growth grip sliding linkage chain winding pinch \
+long) all "fuzz:$FUZZ" $(for f in snapshot gmsh vtk vtu tetgen obj urdf modes field problem fc3d; do echo "bytes_$f:$BYTES"; done) $(at "$SECONDS_LONG") pile creep soft_creep cond raptor liver mascot soft fold growth grip sliding linkage chain winding pinch \
     papers ;;
 in)
     group=${2%%:*}

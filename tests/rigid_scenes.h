@@ -182,7 +182,6 @@ static void rig_build_contact(rig *s, int m) {
     }
     for (k = 0; k < 3; k++) {
         normal[k] = CSIM_R(n[k]);
-        out->point[k] = CSIM_R(point[k]);
     }
     csimi_frame(normal, NULL, out->R);
     out->phi[0] = CSIM_R((gap > 0 ? 1 : s->stabilisation) * gap / s->h);

@@ -10,8 +10,7 @@ typedef struct run {
 } run;
 
 CHECK_MAYBE_UNUSED static bool long_runs(void) {
-    const char *text = getenv("CONDSIM_LONG");
-    return text && strcmp(text, "1") == 0;
+    return check_long();
 }
 
 /* Settings are words "key=value"; h, seconds, tolerance 0: the scene's. A failure is checked and leaves s null. */

@@ -1,6 +1,8 @@
 /* Cables: energy, forces and tangents against differences, and the world against exact answers of rods and ropes. */
-#define CHECK_ALONE
 #include "check.h"
+#ifdef CONDSIM_LINKED
+#include "../amalgamate/parts/model/rod.c"
+#endif
 #include <math.h>
 
 /* ---- the model by itself, on plain arrays */
@@ -587,10 +589,9 @@ static double end_load(int edge, int edges, double load) {
 /* Of a rod of unit length and EI, weighing `load` in all: what lies above the middle of the edge, by lumped masses. */
 static double weight_above(int edge, int edges, double load) { return -load * (edges - edge - 0.5) / edges; }
 
-TEST(columns_buckle_27) {
+DOUBLE_TEST(columns_buckle_27) { /* the second variation needs the digits of double */
     const double pi = 3.14159265358979;
     int k;
-    if (sizeof(csim_real) == 4) SKIP("the second variation needs the digits of double");
     for (k = 0; k < 3; k++) {
         double (*n)(int, int, double) = k == 2 ? weight_above : end_load;
         const double exact = k == 0 ? pi * pi / 4 : k == 1 ? pi * pi : 7.8373;
@@ -607,9 +608,8 @@ TEST(columns_buckle_27) {
     }
 }
 
-TEST(clamped_rods_writhe_under_a_moment_28) {
+DOUBLE_TEST(clamped_rods_writhe_under_a_moment_28) { /* the second variation needs the digits of double */
     double coarse, fine;
-    if (sizeof(csim_real) == 4) SKIP("the second variation needs the digits of double");
     coarse = critical(16, true, true, true, end_load, 5, 12);
     fine = critical(32, true, true, true, end_load, 5, 12);
     CASE("M L/B = %.5f, %.5f, exact 8.98682", coarse, fine);
@@ -665,10 +665,9 @@ static double bow_critical(int edges, bool cardan, double tension, double guess)
     return (low + high) / 2;
 }
 
-TEST(hinged_rods_writhe_under_a_moment_28) {
+DOUBLE_TEST(hinged_rods_writhe_under_a_moment_28) { /* a growing bow needs the digits of double */
     const double pi = 3.14159265358979;
     int k;
-    if (sizeof(csim_real) == 4) SKIP("a growing bow needs the digits of double");
     for (k = 0; k < 3; k++) { /* Greenhill without and with tension; semi-tangential: tan x/2 = -x/6 */
         const double tension = k == 1 ? 10 : 0, exact = k == 2 ? 4.911284 : 2 * sqrt(tension + pi * pi);
         const double coarse = bow_critical(24, k == 2, tension, exact), fine = bow_critical(48, k == 2, tension, exact);
@@ -770,10 +769,9 @@ static bool ring_stands(int edges, double GJ, double twist) {
     return stands;
 }
 
-TEST(michells_ring_writhes_28) {
+DOUBLE_TEST(michells_ring_writhes_28) { /* the second variation needs the digits of double */
     static const double ratio[3] = {1, 1.3, 1.5}; /* B/C = 1 + nu */
     int k, i, n;
-    if (sizeof(csim_real) == 4) SKIP("the second variation needs the digits of double");
     for (k = 0; k < 3; k++) {
         double exact = 2 * 3.14159265358979 * sqrt(3.0) * ratio[k], at[2];
         for (n = 0; n < 2; n++) {
@@ -966,7 +964,7 @@ TEST(capstan_21_and_22) {
 
 /* ---- a helical spring between two plates that do not turn */
 
-TEST(helical_spring_29) {
+DOUBLE_TEST(helical_spring_29) { /* steel wire against a soft spring needs the digits of double */
     enum { TURNS = 10, PER_TURN = 32, COUNT = TURNS * PER_TURN };
     const double pi = 3.14159265358979, R = 0.01, r = 0.001, G = 80e9, nu = 0.3, pitch = 0.003, stroke = 1e-4;
     const double lead = atan(pitch / (2 * pi * R)), wire = TURNS * 2 * pi * R / cos(lead), I = pi * r * r * r * r / 4;
@@ -980,7 +978,6 @@ TEST(helical_spring_29) {
     csim_body_id id, top;
     double k, love;
     int i;
-    if (sizeof(csim_real) == 4) SKIP("steel wire against a soft spring needs the digits of double");
     for (i = 0; i <= COUNT; i++) {
         x[3 * i] = (csim_real)(R * cos(2 * pi * i / PER_TURN));
         x[3 * i + 1] = (csim_real)(R * sin(2 * pi * i / PER_TURN));
@@ -1543,11 +1540,10 @@ static double jerked_cable(double h, csim_real *x) {
     return fastest;
 }
 
-TEST(a_jerk_beyond_one_linearisation_is_borne) {
+DOUBLE_TEST(a_jerk_beyond_one_linearisation_is_borne) { /* E A h^2 / l m is beyond the digits of float */
     csim_real large[243], small[243];
     double fast[2], off = 0;
     int i;
-    if (CSIM_REAL_SIZE == 4) SKIP("E A h^2 / l m is beyond the digits of float");
     fast[0] = jerked_cable(0.02, large);
     fast[1] = jerked_cable(0.001, small);
     CHECK(fast[0] < 1.5 * fast[1]); /* blows up without */

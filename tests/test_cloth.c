@@ -1,6 +1,8 @@
 /* Cloth: forces, tangents, plate bending, beams, drape; against differences, exact plates and statics. */
-#define CHECK_ALONE
 #include "check.h"
+#ifdef CONDSIM_LINKED
+#include "../amalgamate/parts/model/membrane.c"
+#endif
 #include <math.h>
 
 static csim_real uniform(void) { return CSIM_R(check_random(-1, 1)); }

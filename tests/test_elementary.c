@@ -1,6 +1,7 @@
 /* The library's own elementary functions against the C library's. */
+#ifndef CONDSIM_OWN_MATH
 #define CONDSIM_OWN_MATH
-#define CHECK_ALONE
+#endif
 #include "check.h"
 #include <math.h>
 

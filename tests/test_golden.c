@@ -8,11 +8,6 @@
 #ifndef CONDSIM_OWN_MATH
 #define CONDSIM_OWN_MATH
 #endif
-#ifdef GOLDEN_PARTS /* linked with the parts as an ordinary library */
-#define CHECK_NO_LIBRARY
-#include "../condsim.h"
-#endif
-#define CHECK_ALONE
 #include "check.h"
 
 /* ---- the scenes, with worlds made in the way that the test wants */
@@ -38,6 +33,7 @@ static csim_status golden_create_world(const csim_world_def *given, csim_world *
 #undef csim_create_world
 #define csim_create_world golden_create_world
 #include "../examples/scenes/scene.c"
+#include "../examples/scenes/shots.c"
 #include "../examples/scenes/mesh.c"
 #include "../examples/scenes/sat.c"
 #include "../examples/scenes/rigid.c"

@@ -1,6 +1,8 @@
 /* Hyperelastic solids: laws, tangents, activation, against invariants, differences, scalar equilibria and statics. */
-#define CHECK_ALONE
 #include "check.h"
+#ifdef CONDSIM_LINKED
+#include "../amalgamate/parts/model/tet.c"
+#endif
 #include "../examples/scenes/mesh.c"
 #include <math.h>
 

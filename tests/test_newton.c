@@ -1,7 +1,9 @@
 /* The non-smooth Newton solver: its functions against differences, its linear solvers against elimination, its answers
    against known ones and against AUTO, the complementarity preconditioner on heavy stacks, refusals. */
-#define CHECK_ALONE /* looks into parts of Newton that are private to their file */
 #include "check.h"
+#ifdef CONDSIM_LINKED
+#include "../amalgamate/parts/solve/nonsmooth.c"
+#endif
 #include "contact_problems.h"
 #include "rigid_scenes.h"
 

@@ -1,12 +1,16 @@
 /* Reduced bodies: modes and energies against a dense solver, exact frequencies and the full solid; motion against
    conserved quantities, rigid bodies and full solids; contact, snapshots, errors. */
-#define CHECK_ALONE
-#define CONDSIM_REFERENCE /* the sparse factor, for the tool that makes modes */
+#ifndef CONDSIM_REFERENCE
+#define CONDSIM_REFERENCE
+#endif
 #include "check.h"
 #define modes_default own_modes_default /* all of it here, to test its parts; scenes have theirs linked */
 #define modes_create own_modes_create
 #define modes_destroy own_modes_destroy
 #include "../examples/modes/modes.c"
+#ifdef CONDSIM_LINKED
+#include "../amalgamate/parts/model/modal.c"
+#endif
 #include <math.h>
 
 /* ---- a box of nx ny nz cells of six tets, and St. Venant-Kirchhoff's solid on it, written out once more */

@@ -1,7 +1,8 @@
 /* Tests of what CONDSIM_REFERENCE adds: the sparse factor against the dense one, the Delassus matrix against operators,
    Lemke's method against exact answers and the other solvers. */
-#define CHECK_ALONE
+#ifndef CONDSIM_REFERENCE
 #define CONDSIM_REFERENCE
+#endif
 #include "check.h"
 #include "contact_problems.h"
 

@@ -15,13 +15,10 @@
 #define CONDSIM_STB_DS
 #endif
 #endif
-#define CHECK_ALONE
 #include "check.h"
 
-TEST(stb_ds_arrays_become_a_solid_and_back) {
-#ifndef HAVE_STB_DS
-    SKIP("stb/stb_ds.h is not installed");
-#else
+NEEDS("/usr/include/stb/stb_ds.h", stb_ds_arrays_become_a_solid_and_back) {
+#ifdef HAVE_STB_DS
     static const csim_real corners[12] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
     static const int corner[4] = {0, 1, 2, 3};
     csim_real *vertices = NULL, *x = NULL;

@@ -1,5 +1,4 @@
 /* The sweep solver: its parts, problems with known answers, invariances, rigid scenes. */
-#define CHECK_ALONE
 #include "check.h"
 #include "contact_problems.h"
 #include "rigid_scenes.h"

@@ -10,7 +10,7 @@ static csim_status load(const char *text, csim_urdf *robot, csim_error *error) {
     return csim_urdf_load_text(text, strlen(text), &options, NULL, robot, error);
 }
 
-TEST(anymal_weighs_33_95_kg_and_has_18_degrees_of_freedom) {
+NEEDS("../shared/real/robots/anymal.urdf", anymal_weighs_33_95_kg_and_has_18_degrees_of_freedom) {
     csim_urdf_options options;
     csim_urdf robot;
     csim_error error;
@@ -21,9 +21,6 @@ TEST(anymal_weighs_33_95_kg_and_has_18_degrees_of_freedom) {
     csim_pose pose;
     csim_mass mass;
     int links = 0, positions = 0, rates = 0, i;
-    FILE *file = fopen(real_path, "rb");
-    if (!file) SKIP("no ../shared/real");
-    fclose(file);
     memset(&options, 0, sizeof options);
     options.floating = true;
     STATUS(csim_urdf_load_file(real_path, &options, NULL, &robot, &error), CSIM_OK);

@@ -4,7 +4,9 @@
                 [--set FIELD=VALUE ...]            fields of csim_solver_params; words are numbers in their order
    condsim-fc3d --list                       the solvers, one a line
    condsim-fc3d --report DIR TABLE.csv ...   performance profile and pictures of finished runs */
+#ifndef CONDSIM_LINKED
 #define CONDSIM_IMPLEMENTATION
+#endif
 #include "condsim.h"
 #include "model.h"
 #include <stdio.h>

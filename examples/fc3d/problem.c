@@ -20,10 +20,11 @@ static bool fail(fc3d_problem *p, const char *text) {
     return false;
 }
 
+/* Finite ones: x null, there is no memory for them. */
 static bool numbers(FILE *f, double *x, int count) {
     int k;
     for (k = 0; k < count; ++k)
-        if (fscanf(f, "%lf", x + k) != 1) return false;
+        if (!x || fscanf(f, "%lf", x + k) != 1 || !(fabs(x[k]) < 1e300)) return false;
     return true;
 }
 
@@ -32,10 +33,12 @@ static bool numbers(FILE *f, double *x, int count) {
 static bool read_local(FILE *f, fc3d_problem *p) {
     int k, i, last = 0;
     if (!numbers(f, p->q, 3 * p->nc)) return fail(p, "q is short");
-    if (fscanf(f, "%d", &p->blocks) != 1 || p->blocks < p->nc) return fail(p, "the number of blocks is wrong");
+    if (fscanf(f, "%d", &p->blocks) != 1 || p->blocks < p->nc || p->blocks / p->nc > p->nc || p->blocks > 100000000)
+        return fail(p, "the number of blocks is wrong");
     p->row = (int *)get((size_t)p->nc + 1, sizeof(int));
     p->col = (int *)get((size_t)p->blocks, sizeof(int));
     p->W = (double *)get(9 * (size_t)p->blocks, sizeof(double));
+    if (!p->row || !p->col || !p->W) return fail(p, "it is too large for this machine");
     for (k = 0; k < p->blocks; ++k) {
         if (fscanf(f, "%d %d", &i, p->col + k) != 2 || i < last || i >= p->nc || p->col[k] < 0 || p->col[k] >= p->nc)
             return fail(p, "a block of W has a wrong place");
@@ -53,9 +56,11 @@ static bool read_entries(FILE *f, int rows, int columns, int *count, fc3d_entry 
     int k;
     if (fscanf(f, "%d", count) != 1 || *count < 0) return false;
     *entries = (fc3d_entry *)get((size_t)*count, sizeof(fc3d_entry));
+    if (!*entries) *count = 0;
+    if (!*entries) return false;
     for (k = 0; k < *count; ++k) {
         fc3d_entry *e = *entries + k;
-        if (fscanf(f, "%d %d %lf", &e->i, &e->j, &e->x) != 3) return false;
+        if (fscanf(f, "%d %d %lf", &e->i, &e->j, &e->x) != 3 || !(fabs(e->x) < 1e300)) return false;
         if (e->i < 0 || e->i >= rows || e->j < 0 || e->j >= columns) return false;
     }
     return true;
@@ -82,6 +87,8 @@ static void components(const fc3d_problem *p, fc3d_factor *F, int *of, int *plac
     for (i = 0; i < p->n; ++i) F->member[F->first[of[i] + 1]++] = i;
     free(parent);
 }
+
+enum { MOST_DENSE = 30000 }; /* unknowns of a component: an int counts its entries */
 
 static bool factor_dense(int m, double *A, int *pivot) {
     int i, j, k;
@@ -113,9 +120,10 @@ static bool factor(fc3d_problem *p) {
     F->LU = (double **)get((size_t)F->count, sizeof(double *));
     for (k = 0; k < F->count; ++k) {
         const size_t m = (size_t)(F->first[k + 1] - F->first[k]);
-        F->LU[k] = (double *)get(m * m, sizeof(double));
+        F->LU[k] = m <= MOST_DENSE ? (double *)get(m * m, sizeof(double)) : NULL;
+        ok = ok && F->LU[k];
     }
-    for (k = 0; k < p->m_count; ++k) {
+    for (k = 0; k < p->m_count && ok; ++k) {
         const fc3d_entry *e = p->M + k;
         const int c = of[e->i], m = F->first[c + 1] - F->first[c];
         F->LU[c][place[e->i] * m + place[e->j]] += e->x;
@@ -180,7 +188,7 @@ static bool read_global(FILE *f, fc3d_problem *p) {
     if (!numbers(f, p->f, p->n) || !numbers(f, p->b, 3 * p->nc)) return fail(p, "q or b is short");
     if (!read_entries(f, p->n, p->n, &p->m_count, &p->M)) return fail(p, "M is wrong");
     if (!read_entries(f, p->n, 3 * p->nc, &p->h_count, &p->H)) return fail(p, "H is wrong");
-    if (!factor(p)) return fail(p, "M is singular");
+    if (!factor(p)) return fail(p, "M is singular, or a component of it is too large");
     zero = (double *)get(3 * (size_t)p->nc, sizeof(double));
     memcpy(p->q, p->b, 3 * (size_t)p->nc * sizeof(double));
     fc3d_velocity(p, zero, p->q);
@@ -204,7 +212,7 @@ bool fc3d_read(const char *path, fc3d_problem *p) {
     }
     p->global = word[0] == 'G';
     ok = (!p->global || (fscanf(f, "%d", &p->n) == 1 && p->n > 0)) && fscanf(f, "%d", &p->nc) == 1 && p->nc > 0 &&
-         p->nc < 10000000 && p->n < 100000000;
+         p->nc < 10000000 && p->n < 10000000;
     if (!ok) {
         fclose(f);
         return fail(p, "its sizes are wrong");

@@ -2,8 +2,11 @@
    Everything is double; the mesh as the world's solids see it (linear elements, lumped masses).
 
    An offline tool that uses the library's own sparse factor and mesh functions: it is compiled with a copy of the
-   library of its own. Only the bytes it makes pass to others. */
-#ifndef CONDSIM_IMPLEMENTATION
+   library of its own, or, with CONDSIM_LINKED, sees the private headers of the parts. Only the bytes it makes pass to
+   others. */
+#ifdef CONDSIM_LINKED
+#include "../../amalgamate/parts/io/private.h"
+#elif !defined(CONDSIM_IMPLEMENTATION)
 #define CONDSIM_IMPLEMENTATION
 #define CONDSIM_STATIC
 #ifndef CONDSIM_REFERENCE

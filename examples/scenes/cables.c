@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- cable-winding: the cable benchmark of the COND paper. Its end follows a recorded path of 5500 samples around a
-   cylinder; the other end is clamped straight below the first sample, where the line touches the cylinder. */
+/* ---- cable-winding: the cable benchmark of the COND paper. Its end follows a path of 5500 samples around a cylinder; the
+   other end is clamped straight below the first sample, where the line touches the cylinder. */
 
 enum { WINDING_SAMPLES = 5500 };
 
@@ -18,8 +18,7 @@ typedef struct winding {
     csim_real *values;
 } winding;
 
-static const scene_key winding_keys[] = {{"path", "../shared/real/trajectories/cable_winding_position.txt",
-                                          "positions of the end, three numbers a line", "*"},
+static const scene_key winding_keys[] = {{"path", "", "file with the 16500 coordinates of the end; empty: the paper's path", "*"},
                                          {"speed", "1", "samples of the path in 10 ms", NULL},
                                          {"mu", "1.3", "friction coefficient", NULL},
                                          {"E", "2.954e6", "Young's modulus, Pa", NULL},
@@ -28,18 +27,27 @@ static const scene_key winding_keys[] = {{"path", "../shared/real/trajectories/c
                                          {"beta", "0", "stiffness-proportional damping, s", NULL},
                                          {NULL, NULL, NULL, NULL}};
 
-/* Where the file is not: the taut end unwinds along its tangent, three turns up the cylinder. */
-static void winding_analytic(winding *w) {
-    const double radius = 0.022, length = 0.4;
+/* What the recording of the paper holds (INRoL/inrol_sim_cablewinding), to the 1 um it is written in: 499 samples along a
+   line, then a taut length that shrinks in proportion to the turn about a post of WINDING_POST and climbs. */
+#define WINDING_POST 0.022
+static void winding_paper(winding *w) {
+    const int first = 499;
     int i;
     for (i = 0; i < WINDING_SAMPLES; i++) {
-        double turn = 2.5 * 6.283185307179586 * i / (WINDING_SAMPLES - 1.0), rest = length - radius * turn;
-        double x = radius * cos(turn) - rest * sin(turn), y = radius * sin(turn) + rest * cos(turn);
-        w->path[i][0] = 0.492 + x;
-        w->path[i][1] = -0.2025 + y;
-        w->path[i][2] = 0.1005 + 0.1 * i / (WINDING_SAMPLES - 1.0);
+        double *x = w->path[i];
+        if (i < first) {
+            x[0] = 0.492 + WINDING_POST;
+            x[1] = 0.1973041 - 1.9588286e-4 * i;
+            x[2] = 0.1005244 + 5.2444497e-4 * i;
+        } else {
+            double turn = 0.0025 * (i - first), taut = 0.3257354 - 4.74485377e-5 * i;
+            x[0] = 0.492 + WINDING_POST * cos(turn) - taut * sin(turn);
+            x[1] = -0.2025 + WINDING_POST * sin(turn) + taut * cos(turn);
+            x[2] = 0.3589512 + 6.55555548e-6 * i;
+        }
     }
 }
+#undef WINDING_POST
 
 static bool winding_read(winding *w, const char *path) {
     FILE *file = fopen(path, "r");
@@ -64,10 +72,10 @@ static void winding_build(scene *s) {
     csim_cable_def d = csim_default_cable_def();
     csim_rigid_def post = scene_rigid_def(1, scene_number(s, "mu"), 0.4920, -0.2025, 0.25);
     const char *path = scene_text_of(s, "path");
-    if (!winding_read(w, path)) {
-        winding_analytic(w);
-        snprintf(s->note, sizeof s->note, "%s cannot be read: the end follows a built-in winding path", path);
-    }
+    if (!path[0])
+        winding_paper(w);
+    else if (!winding_read(w, path))
+        scene_fail(s, "path: %s cannot be read, or holds fewer than %d numbers", path, 3 * WINDING_SAMPLES);
     w->speed = scene_number(s, "speed");
     w->stride = w->speed * s->h / 0.01;
     if (s->options.steps == 0 && s->options.seconds <= 0) s->steps = (int)(WINDING_SAMPLES / w->stride);
@@ -277,7 +285,7 @@ static void catenary_finish(scene *s) {
 /* ---- */
 
 const scene_kind scene_cable_kinds[] = {
-    {"cable-winding", "a cable is wound around a cylinder by a recorded path (--size: edges)",
+    {"cable-winding", "a cable is wound around a cylinder by the path of a paper (--size: edges)",
      "end_force_n certified uncertified_steps penetration_mm iterations_mean iterations_max contacts_mean contacts_max "
      "speed_max solve_ms assembly_ms force_1000_n force_2000_n force_3000_n force_4000_n force_5000_n",
      0.01, 55, 0, 160, CSIM_BACKWARD_EULER, SCENE_PACE, sizeof(winding), winding_keys, winding_build, winding_drive,

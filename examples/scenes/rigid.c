@@ -192,6 +192,42 @@ static void heavy_stack_build(scene *s) {
     }
 }
 
+/* ---- tower: boxes and balls at random on each other, whose masses span a ratio */
+
+static const scene_key tower_keys[] = {{"ratio", "1000", "of the heaviest to the lightest body, which is 1 kg", NULL},
+                                       {"seed", "0", "another tower; 0: as --seed", NULL},
+                                       {"mu", "0", "friction coefficient; 0: 0.3 to 0.8 at random", NULL},
+                                       {NULL, NULL, NULL, NULL}};
+
+static void tower_build(scene *s) {
+    const double ratio = scene_number(s, "ratio"), mu = scene_number(s, "mu");
+    unsigned long long x = (unsigned long long)scene_number(s, "seed");
+    double top = 0;
+    int i, count, light, heavy;
+    x = (x ? x : s->options.seed) * 0x9E3779B97F4A7C15ULL + 1;
+    for (i = 0; i < 4; i++) scene_random(&x);
+    if (!(ratio >= 1)) scene_fail(s, "ratio of tower must be 1 or more");
+    count = s->options.size > 0 ? s->size : 3 + (int)(6 * scene_random(&x));
+    light = (int)(count * scene_random(&x));
+    heavy = (light + 1 + (int)((count - 1) * scene_random(&x))) % count;
+    scene_begin(s);
+    scene_add_ground(s, 0.5);
+    for (i = 0; i < count && !s->failed; i++) {
+        const double a = 0.05 + 0.1 * scene_random(&x), b = 0.05 + 0.1 * scene_random(&x);
+        const double c = 0.05 + 0.1 * scene_random(&x), share = scene_random(&x);
+        const double mass = i == light ? 1 : i == heavy ? ratio : pow(ratio, share);
+        csim_rigid_def d = scene_rigid_def(mass, mu > 0 ? mu : 0.3 + 0.5 * scene_random(&x),
+                                           0.04 * scene_random(&x) - 0.02, 0.04 * scene_random(&x) - 0.02,
+                                           top + c + 1e-3);
+        d.pose.rotation = scene_turn(0, 0, 1, scene_pi * scene_random(&x));
+        if (scene_random(&x) < 0.3)
+            scene_add_rigid(s, &d, csim_sphere((csim_real)c));
+        else
+            scene_add_box(s, &d, a, b, c);
+        top += 2 * c + 1e-3;
+    }
+}
+
 /* ---- card-house (S4) */
 
 static const scene_key card_house_keys[] = {{"mu", "0.8", "friction coefficient", NULL},
@@ -420,6 +456,8 @@ const scene_kind scene_rigid_kinds[] = {
      0, stack_keys, stack_build, NULL, NULL, NULL},
     {"heavy-stack", "heavy cubes on light ones (--size: of variant g)", "", 0.01, 10, 0, 10, CSIM_BACKWARD_EULER,
      SCENE_STANDS | SCENE_SAT, 0, heavy_stack_keys, heavy_stack_build, NULL, NULL, NULL},
+    {"tower", "boxes and balls on each other at random, 3 to 8 of them or --size", "", 1.0 / 60, 4.5, 0, 8,
+     CSIM_BACKWARD_EULER, SCENE_STANDS | SCENE_SAT, 0, tower_keys, tower_build, NULL, NULL, NULL},
     {"card-house", "a house of cards with --size levels", "", 0.01, 10, 0, 4, CSIM_BACKWARD_EULER,
      SCENE_STANDS | SCENE_SAT, 0, card_house_keys, card_house_build, NULL, NULL, NULL},
     {"arch", "a semicircular arch of --size stones", "", 0.01, 10, 0, 21, CSIM_BACKWARD_EULER, SCENE_STANDS | SCENE_SAT,

@@ -154,7 +154,7 @@ static double quadruped_foot(const scene *s, csim_body_id id) {
         const csim_geometry *g;
         csim_pose pose;
         csim_vec3 a, b;
-        int link;
+        int link = 0;
         if (csim_body_shape(s->world, id, i, &g, NULL) != CSIM_OK) continue;
         if (g->kind != CSIM_SHAPE_SPHERE && g->kind != CSIM_SHAPE_CAPSULE) continue;
         csim_tree_shape_link(s->world, id, i, &link);

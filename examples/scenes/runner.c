@@ -38,6 +38,7 @@ static const char runner_usage[] = "usage: condsim-scene NAME [options]     run 
                                    "       condsim-scene --list             every scene, its figures and keys\n"
                                    "\n"
                                    "  --solver auto|cond|sweep|pgs|apgd|... (docs/solvers.md)\n"
+                                   "  --mode certified|balanced|bounded, --budget N   (docs/realtime.md)\n"
                                    "  --integrator euler|midpoint|two-step|half-step\n"
                                    "  --steps N   --seconds T    how long (one of them)\n"
                                    "  --h H                      step, s\n"
@@ -51,7 +52,7 @@ static const char runner_usage[] = "usage: condsim-scene NAME [options]     run 
                                    "  --out DIR                  DIR/index.html and DIR/steps.csv; DIR must exist\n"
                                    "  --summary                  ends with name=value lines\n";
 
-static const char runner_flags[] = "--solver, --integrator, --steps, --seconds, --h, --size, --tol, --threads, --seed, "
+static const char runner_flags[] = "--solver, --mode, --budget, --integrator, --steps, --seconds, --h, --size, --tol, --threads, --seed, "
                                    "--set, --csv, --html, --out, --summary, --list, --help";
 
 /* A number within [low, high], or a sentence. */
@@ -94,6 +95,9 @@ static bool runner_flag_with_number(runner *r, const char *flag, const char *val
         o->size = (int)x;
     } else if (strcmp(flag, "--tol") == 0) {
         ok = runner_number(flag, value, 1e-15, 0.1, false, &o->tolerance);
+    } else if (strcmp(flag, "--budget") == 0) {
+        ok = runner_number(flag, value, 0, 2e9, true, &x);
+        o->budget = (int)x;
     } else if (strcmp(flag, "--threads") == 0) {
         ok = runner_number(flag, value, 1, 256, true, &x);
         r->threads = (int)x;
@@ -116,6 +120,10 @@ static bool runner_flag_with_value(runner *r, const char *flag, const char *valu
     if (strcmp(flag, "--solver") == 0) {
         if (!runner_word(flag, value, solvers, &word)) return false;
         r->options.solver = (csim_solver)word;
+    } else if (strcmp(flag, "--mode") == 0) {
+        static const char *const modes[] = {"certified", "balanced", "bounded", NULL};
+        if (!runner_word(flag, value, modes, &word)) return false;
+        r->options.mode = word;
     } else if (strcmp(flag, "--integrator") == 0) {
         if (!runner_word(flag, value, integrators, &word)) return false;
         r->options.integrator = word; /* in the order of csim_integrator */

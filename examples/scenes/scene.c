@@ -9,7 +9,8 @@
 
 static const scene_kind *const scene_tables[] = {scene_rigid_kinds, scene_soft_kinds, scene_solid_kinds,
                                                  scene_mixed_kinds, scene_cable_kinds,
-                                                 scene_robot_kinds, scene_contact_kinds, scene_paper_kinds};
+                                                 scene_robot_kinds, scene_contact_kinds, scene_paper_kinds,
+                                                 scene_shot_kinds};
 enum { SCENE_TABLES = sizeof scene_tables / sizeof scene_tables[0] };
 
 const scene_kind *scene_kind_at(int index) {
@@ -168,7 +169,8 @@ static void scene_world_def(scene *s) {
     static const csim_law law[] = {CSIM_LAW_STRICT, CSIM_LAW_PROXIMAL, CSIM_LAW_INVERTIBLE};
     csim_solver_params *p = &s->def.solver;
     double kv = scene_number(s, "kv");
-    s->def = csim_default_world_def();
+    s->def = s->options.mode == 1 ? csim_balanced_world_def() : csim_default_world_def();
+    if (s->options.budget > 0) s->def.budget = s->options.budget;
     s->def.integrator = s->options.integrator >= 0 ? (csim_integrator)s->options.integrator : s->kind->integrator;
     s->def.clock = s->options.clock;
     s->def.tasks = s->options.tasks;
@@ -177,7 +179,7 @@ static void scene_world_def(scene *s) {
     if (scene_number(s, "stabilization") >= 0) s->def.stabilization = (csim_real)scene_number(s, "stabilization");
     if (scene_number(s, "threshold") >= 0) s->def.restitution_threshold = (csim_real)scene_number(s, "threshold");
     if (scene_number(s, "margin") >= 0) s->def.contact_distance = (csim_real)scene_number(s, "margin");
-    p->solver = s->options.solver;
+    p->solver = s->options.mode == 2 ? CSIM_SOLVER_BOUNDED : s->options.solver;
     if (kv > 0) {
         p->kappa = (csim_real)(s->h * kv);
         if (p->solver == CSIM_SOLVER_AUTO) p->solver = CSIM_SOLVER_COND;
@@ -406,6 +408,29 @@ static double scene_depth(const scene *s) {
     return worst;
 }
 
+/* What stabilisation may have put into the step: impulses that opened overlaps, times the speed they were asked for. */
+static double scene_put_in(const scene *s) {
+    const csim_world_def *d = &s->def;
+    const csim_contact_info *info;
+    double sum = 0;
+    int count, i;
+    info = csim_world_contacts(s->world, &count);
+    for (i = 0; i < count; i++) {
+        const double deep = -(double)info[i].gap - (double)d->slop;
+        const double speed = fmin((double)d->stabilization * deep / s->h, (double)d->push_out_speed);
+        if (deep > 0) sum += (double)info[i].normal_impulse * speed;
+    }
+    return sum;
+}
+
+/* Energies above the floor z = 0; how much the step gained, as a share of what there was before it. */
+static void scene_measure_energy(scene *s) {
+    const csim_totals t = csim_world_totals(s->world);
+    const double now = t.kinetic + t.gravity + t.elastic, before = s->energy;
+    if (s->step > 1) s->gained = fmax(s->gained, (now - before - scene_put_in(s)) / fmax(fabs(before), 1e-9));
+    s->energy = now;
+}
+
 static void scene_measure(scene *s) {
     unsigned what = s->kind->measures;
     csim_step_stats stats = csim_world_stats(s->world);
@@ -426,7 +451,9 @@ static void scene_measure(scene *s) {
     if ((what & SCENE_SAT) && (s->body_count < 100 || s->step % 20 == 0 || s->step == s->steps)) {
         s->sat_end = scene_depth(s);
         s->sat = fmax(s->sat, s->sat_end);
+        s->hidden = fmax(s->hidden, s->sat_end - stats.penetration);
     }
+    scene_measure_energy(s);
     if (what & SCENE_RESTS) {
         if (csim_world_rms_speed(s->world) >= s->rest_speed)
             s->rest_time = -1;
@@ -459,6 +486,13 @@ void scene_report(scene *s, const char *name, double value) {
     s->figure[s->figure_count++].value = value;
 }
 
+/* Bodies whose centre is below the floor. */
+static int scene_below(const scene *s) {
+    int i, below = 0;
+    for (i = 0; i < s->body_count; i++) below += s->body[i].dynamic && !(s->body[i].now.position[2] >= 0);
+    return below;
+}
+
 void scene_finish(scene *s) {
     unsigned what = s->kind->measures;
     s->figure_count = 0;
@@ -469,7 +503,10 @@ void scene_finish(scene *s) {
     if (what & SCENE_SAT) {
         scene_report(s, "sat_mm", 1e3 * s->sat);
         scene_report(s, "sat_end_mm", 1e3 * s->sat_end);
+        scene_report(s, "hidden_penetration_mm", 1e3 * s->hidden);
     }
+    scene_report(s, "energy_gain_max", s->gained);
+    if (s->floor && (what & (SCENE_STANDS | SCENE_SAT))) scene_report(s, "passed_through", scene_below(s));
     if (what & SCENE_RESTS) /* at least one second of rest must follow */
         scene_report(s, "rest_time_s",
                      s->rest_time >= 0 && s->rest_time + 1 <= scene_time(s) + 1e-9 ? s->rest_time : -1);

@@ -62,6 +62,7 @@ typedef struct scene_options {
     double h, seconds;       /* s; 0: the scene's */
     int steps, size;         /* 0: the scene's */
     double tolerance;        /* 0: the scene's */
+    int mode, budget;        /* 0 certified, 1 balanced, 2 bounded; csim_world_def.budget, 0: the mode's */
     unsigned long long seed; /* 0: the one of the construction */
     csim_tasks tasks;
     double (*clock)(void *user);
@@ -97,6 +98,8 @@ struct scene {
     scene_body *body;
     int body_count, body_capacity;
     double drift, fell, sat, sat_end, rest_time, rest_speed;
+    double hidden;         /* depth beyond the penetration that the step reported, m */
+    double energy, gained; /* after the last step, J; the largest gain of a step, as a share of what there was */
     double seconds;  /* spent in steps */
     double products; /* of A in steps with contacts, and such steps but the first */
     int solves;
@@ -130,6 +133,7 @@ extern const scene_kind scene_rigid_kinds[], scene_soft_kinds[], scene_mixed_kin
 extern const scene_kind scene_solid_kinds[];
 extern const scene_kind scene_robot_kinds[];
 extern const scene_kind scene_contact_kinds[], scene_paper_kinds[];
+extern const scene_kind scene_shot_kinds[];
 extern const scene_kind scene_cable_kinds[]; /* end with a null name */
 
 double scene_time(const scene *s); /* of the steps done, s */

@@ -1,6 +1,10 @@
 /* Contact problems taken out of running scenes. The library is compiled here, so that its private stages can be called:
-   the copy is what world/island.c would hand to a solver. */
+   the copy is what step/island.c would hand to a solver. */
+#ifdef CONDSIM_LINKED
+#include "../../amalgamate/parts/step/private.h"
+#else
 #define CONDSIM_IMPLEMENTATION
+#endif
 #define CSIMI_KEEP_MACROS
 #include "tables.h"
 #include <stdio.h>

@@ -17,8 +17,6 @@
      CONDSIM_STATIC          every function is static to the file that holds the implementation
      CONDSIM_FLOAT           csim_real is float (default double)
      CONDSIM_NO_STDIO        leave out the functions that open files
-     CONDSIM_NO_LOADERS      leave out the mesh and robot file readers
-     CONDSIM_NO_URDF         leave out the robot file reader alone
      CONDSIM_NO_HEAP         no malloc/free: worlds live in the caller's block or use the caller's allocator
      CONDSIM_REFERENCE       add what is for comparisons only: sparse Cholesky, the full Delassus matrix, Lemke's method
      CONDSIM_OPENMP          run parallel loops with OpenMP (same bits for any thread count)
@@ -28,7 +26,126 @@
      CONDSIM_SQRT, SIN, COS, ATAN2, EXP, LOG     (CONDSIM_SQRT(x) ...) replace libm; all together: freestanding build
      CONDSIM_STB_DS          conversions to and from the arrays of stb_ds.h, included before this file
      CONDSIM_OWN_MATH        use the library's own sin, cos, atan2, exp, log: the same bits with any C library
-     CONDSIM_ALLOW_FAST_MATH build under -ffast-math all the same (NaN checks and determinism are then void) */
+     CONDSIM_ALLOW_FAST_MATH build under -ffast-math all the same (NaN checks and determinism are then void)
+
+   Features are switches: one macro each leaves out what a program does not use. What stays gives the same bits. A call
+   for what is left out returns CSIM_UNSUPPORTED (docs/building.md).
+     CONDSIM_NO_SOFT, CABLE, CLOTH, TREE, REDUCED, JOINTS, SPRINGS      bodies and links (pins are joints)
+     CONDSIM_NO_HULLS, FIELDS                   convex hulls; meshes and height fields as shapes
+     CONDSIM_NO_COND, SWEEP                     one of the two solvers of worlds (one must stay)
+     CONDSIM_NO_BOUNDED                         the solver of bounded work
+     CONDSIM_NO_IMPULSE                         csim_impulse_solve, all solvers of that level, SWEEP beyond rigid bodies
+     CONDSIM_NO_PGS, APGD, PERCONTACT, STAGGERED, CCS, NEWTON, XPBD, PENALTY     solvers that serve comparisons ...
+     CONDSIM_NO_COMPARISON                      ... all of these, and CONDSIM_NO_IMPULSE
+     CONDSIM_NO_LOADERS, URDF, SNAPSHOTS, STATISTICS, ERROR_TEXT        files, save and restore, measures, sentences
+   Presets: CONDSIM_GAME leaves out comparisons, reduced bodies and loaders; CONDSIM_TINY everything but particles and
+   rigid bodies under SWEEP. CONDSIM_WITH_TREE and the like keep a feature that a preset would leave out. */
+
+#ifdef CONDSIM_TINY
+#if !defined(CONDSIM_WITH_SOFT) && !defined(CONDSIM_NO_SOFT)
+#define CONDSIM_NO_SOFT
+#endif
+#if !defined(CONDSIM_WITH_CABLE) && !defined(CONDSIM_NO_CABLE)
+#define CONDSIM_NO_CABLE
+#endif
+#if !defined(CONDSIM_WITH_CLOTH) && !defined(CONDSIM_NO_CLOTH)
+#define CONDSIM_NO_CLOTH
+#endif
+#if !defined(CONDSIM_WITH_TREE) && !defined(CONDSIM_NO_TREE)
+#define CONDSIM_NO_TREE
+#endif
+#if !defined(CONDSIM_WITH_REDUCED) && !defined(CONDSIM_NO_REDUCED)
+#define CONDSIM_NO_REDUCED
+#endif
+#if !defined(CONDSIM_WITH_JOINTS) && !defined(CONDSIM_NO_JOINTS)
+#define CONDSIM_NO_JOINTS
+#endif
+#if !defined(CONDSIM_WITH_SPRINGS) && !defined(CONDSIM_NO_SPRINGS)
+#define CONDSIM_NO_SPRINGS
+#endif
+#if !defined(CONDSIM_WITH_HULLS) && !defined(CONDSIM_NO_HULLS)
+#define CONDSIM_NO_HULLS
+#endif
+#if !defined(CONDSIM_WITH_FIELDS) && !defined(CONDSIM_NO_FIELDS)
+#define CONDSIM_NO_FIELDS
+#endif
+#if !defined(CONDSIM_WITH_BOUNDED) && !defined(CONDSIM_NO_BOUNDED)
+#define CONDSIM_NO_BOUNDED
+#endif
+#if !defined(CONDSIM_WITH_COND) && !defined(CONDSIM_NO_COND)
+#define CONDSIM_NO_COND
+#endif
+#if !defined(CONDSIM_WITH_COMPARISON) && !defined(CONDSIM_NO_COMPARISON)
+#define CONDSIM_NO_COMPARISON
+#endif
+#if !defined(CONDSIM_WITH_LOADERS) && !defined(CONDSIM_NO_LOADERS)
+#define CONDSIM_NO_LOADERS
+#endif
+#if !defined(CONDSIM_WITH_SNAPSHOTS) && !defined(CONDSIM_NO_SNAPSHOTS)
+#define CONDSIM_NO_SNAPSHOTS
+#endif
+#if !defined(CONDSIM_WITH_STATISTICS) && !defined(CONDSIM_NO_STATISTICS)
+#define CONDSIM_NO_STATISTICS
+#endif
+#if !defined(CONDSIM_WITH_ERROR_TEXT) && !defined(CONDSIM_NO_ERROR_TEXT)
+#define CONDSIM_NO_ERROR_TEXT
+#endif
+#endif
+
+#ifdef CONDSIM_GAME
+#if !defined(CONDSIM_WITH_REDUCED) && !defined(CONDSIM_NO_REDUCED)
+#define CONDSIM_NO_REDUCED
+#endif
+#if !defined(CONDSIM_WITH_COMPARISON) && !defined(CONDSIM_NO_COMPARISON)
+#define CONDSIM_NO_COMPARISON
+#endif
+#if !defined(CONDSIM_WITH_LOADERS) && !defined(CONDSIM_NO_LOADERS)
+#define CONDSIM_NO_LOADERS
+#endif
+#endif
+
+#ifdef CONDSIM_NO_COMPARISON
+#if !defined(CONDSIM_WITH_IMPULSE) && !defined(CONDSIM_NO_IMPULSE)
+#define CONDSIM_NO_IMPULSE
+#endif
+#if !defined(CONDSIM_WITH_XPBD) && !defined(CONDSIM_NO_XPBD)
+#define CONDSIM_NO_XPBD
+#endif
+#if !defined(CONDSIM_WITH_PENALTY) && !defined(CONDSIM_NO_PENALTY)
+#define CONDSIM_NO_PENALTY
+#endif
+#endif
+
+/* What a feature needs goes with it. */
+#ifdef CONDSIM_NO_IMPULSE
+#ifndef CONDSIM_NO_PGS
+#define CONDSIM_NO_PGS
+#endif
+#ifndef CONDSIM_NO_APGD
+#define CONDSIM_NO_APGD
+#endif
+#ifndef CONDSIM_NO_PERCONTACT
+#define CONDSIM_NO_PERCONTACT
+#endif
+#ifndef CONDSIM_NO_STAGGERED
+#define CONDSIM_NO_STAGGERED
+#endif
+#ifndef CONDSIM_NO_CCS
+#define CONDSIM_NO_CCS
+#endif
+#ifndef CONDSIM_NO_NEWTON
+#define CONDSIM_NO_NEWTON
+#endif
+#endif
+#if (defined(CONDSIM_NO_LOADERS) || defined(CONDSIM_NO_TREE)) && !defined(CONDSIM_NO_URDF)
+#define CONDSIM_NO_URDF
+#endif
+#if defined(CONDSIM_NO_COND) && defined(CONDSIM_NO_SWEEP)
+#error "condsim: CONDSIM_NO_COND and CONDSIM_NO_SWEEP leave no solver"
+#endif
+#if defined(CONDSIM_NO_IMPULSE) && defined(CONDSIM_REFERENCE)
+#error "condsim: CONDSIM_REFERENCE compares with the impulse level, which CONDSIM_NO_IMPULSE leaves out"
+#endif
 
 #if defined(__FAST_MATH__) && !defined(CONDSIM_ALLOW_FAST_MATH)
 #error "condsim: -ffast-math removes NaN checks and determinism; define CONDSIM_ALLOW_FAST_MATH to build all the same"

@@ -22,7 +22,7 @@
 #endif
 
 #ifdef CONDSIM_OWN_MATH
-#define CSIMI_SIN(x) csimi_sin(x) /* math/elementary.c */
+#define CSIMI_SIN(x) csimi_sin(x) /* elementary.c */
 #define CSIMI_COS(x) csimi_cos(x)
 #define CSIMI_ATAN2(y, x) csimi_atan2((y), (x))
 #define CSIMI_EXP(x) csimi_exp(x)
@@ -135,6 +135,8 @@ CSIMI_FN void *csimi_push(csimi_arena *arena, size_t count, size_t stride);
 /* Gives back everything pushed since used was mark. */
 CSIMI_FN void csimi_pop(csimi_arena *arena, size_t mark);
 
+CSIM_INLINE size_t csimi_most_bytes(size_t a, size_t b) { return a > b ? a : b; }
+
 /* Fowler, Noll and Vo's hash of bytes, 1a; begins with CSIMI_FNV_START. */
 #define CSIMI_FNV_START 0xcbf29ce484222325ull
 CSIMI_FN uint64_t csimi_fnv(uint64_t h, const void *data, size_t bytes);
@@ -159,5 +161,14 @@ CSIMI_FN double csimi_sum_dot(int count, const csim_real *a, const csim_real *b)
 CSIMI_FN double csimi_sum_weighted(int count, const csim_real *w, const csim_real *a,
                                    const csim_real *b); /* sum w a b */
 CSIMI_FN double csimi_tree_sum(int count, double *x);   /* binary-tree sum of chunk sums; destroys x */
+
+#ifdef CONDSIM_OWN_MATH
+/* ---- elementary.c: what CSIMI_SIN ... call under CONDSIM_OWN_MATH. */
+CSIMI_FN csim_real csimi_sin(csim_real x);
+CSIMI_FN csim_real csimi_cos(csim_real x);
+CSIMI_FN csim_real csimi_atan2(csim_real y, csim_real x);
+CSIMI_FN csim_real csimi_exp(csim_real x);
+CSIMI_FN csim_real csimi_log(csim_real x);
+#endif
 
 #endif

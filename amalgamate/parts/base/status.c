@@ -2,6 +2,9 @@
 #include "private.h"
 
 CSIM_API const char *csim_status_text(csim_status status) {
+#ifdef CONDSIM_NO_ERROR_TEXT
+    (void)status;
+#else
     switch (status) {
 #define CSIMI_X(name, value, text) \
     case CSIM_##name: return text;
@@ -9,6 +12,7 @@ CSIM_API const char *csim_status_text(csim_status status) {
 #undef CSIMI_X
     case CSIM_STATUS_LAST_: break;
     }
+#endif
     return "not a status of this library";
 }
 
@@ -129,6 +133,11 @@ CSIMI_FN size_t csimi_append_real(char *buffer, size_t capacity, size_t length, 
 
 CSIMI_FN csim_status csimi_fail(csim_error *error, csim_status status, const char *function, const char *field,
                                 bool has_value, double value, const char *allowed) {
+#ifdef CONDSIM_NO_ERROR_TEXT
+    (void)function, (void)field, (void)has_value, (void)value, (void)allowed;
+    if (error) error->status = status;
+    return status;
+#else
     size_t length, capacity;
     if (!error) return status;
     capacity = sizeof error->text;
@@ -147,4 +156,5 @@ CSIMI_FN csim_status csimi_fail(csim_error *error, csim_status status, const cha
     length = csimi_append_text(error->text, capacity, length, "; allowed: ");
     csimi_append_text(error->text, capacity, length, allowed);
     return status;
+#endif
 }

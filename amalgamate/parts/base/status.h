@@ -38,7 +38,11 @@ typedef enum csim_status {
    world that reports it; nothing to free. */
 typedef struct csim_error {
     csim_status status;
+#ifdef CONDSIM_NO_ERROR_TEXT
+    char text[4]; /* always empty */
+#else
     char text[240]; /* zero-terminated sentence; empty when status is CSIM_OK */
+#endif
 } csim_error;
 
 /* One sentence for a status; never null; the text is constant. */

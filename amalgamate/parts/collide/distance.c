@@ -147,3 +147,17 @@ CSIM_API csim_real csim_shape_distance(const csim_geometry *geometry, const csim
                                        csim_vec3 point, csim_vec3 *normal, uint32_t *feature) {
     return csimi_distance_at(geometry, hulls, csim_pose_mul(pose, geometry->local), point, normal, feature);
 }
+
+CSIM_API csim_real csim_hull_overhang(const csim_vec3 *points, int point_count, const csim_hull_data *hull) {
+    csim_real most = 0;
+    csim_geometry g;
+    int i;
+    if (!points || !hull || hull->vertex_count < 4) return 0;
+    CSIMI_MEMSET(&g, 0, sizeof g);
+    g.kind = CSIM_SHAPE_HULL;
+    g.local = csim_pose_identity();
+    csimi_bound_hull(hull, &g);
+    for (i = 0; i < point_count; ++i)
+        most = csimi_max(most, csim_shape_distance(&g, hull, csim_pose_identity(), points[i], NULL, NULL));
+    return most;
+}

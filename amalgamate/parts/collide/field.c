@@ -43,7 +43,7 @@ static const float *csimi_field_block(const csim_field *f) { return csimi_field_
 
 static uint64_t csimi_field_hash(const csim_field *f) {
     const unsigned char *from = (const unsigned char *)&f->hash + sizeof f->hash;
-    return csimi_fnv(CSIMI_FNV_START, from, f->bytes - (size_t)(from - (const unsigned char *)f));
+    return csimi_fnv(CSIMI_FNV_START, from, (size_t)f->bytes - (size_t)(from - (const unsigned char *)f));
 }
 
 CSIMI_FN void csimi_field_seal(csim_field *f) {
@@ -51,8 +51,36 @@ CSIMI_FN void csimi_field_seal(csim_field *f) {
         sizeof *f + sizeof(float) * (csimi_field_values(f) + 3 * (size_t)f->samples + 4 * (size_t)f->blocks);
     f->magic = CSIMI_FIELD_MAGIC;
     f->bytes = csimi_field_size(f);
-    CSIMI_MEMSET((unsigned char *)f + used, 0, f->bytes - used);
+    CSIMI_MEMSET((unsigned char *)f + used, 0, (size_t)f->bytes - used);
     f->hash = csimi_field_hash(f);
+}
+
+static bool csimi_all_finite64(const double *x, int count) {
+    int k;
+    for (k = 0; k < count; k++)
+        if (!(x[k] > -1e300 && x[k] < 1e300)) return false;
+    return true;
+}
+
+/* Heights have two nodes at least along both sides and no samples; a grid has what its splines read around a node, and
+   a ball for each block of samples. */
+static bool csimi_field_sound(const csim_field *f) {
+    const size_t values = csimi_field_values(f), count = values + 3 * (size_t)f->samples + 4 * (size_t)f->blocks;
+    const float *x = csimi_field_value(f);
+    size_t i;
+    if (f->n[2] == 1 ? f->n[0] < 2 || f->n[1] < 2 || f->samples > 0
+                     : f->n[0] < 4 || f->n[1] < 4 || f->n[2] < 4)
+        return false;
+    if (f->blocks != f->samples / CSIMI_SAMPLE_BLOCK + (f->samples % CSIMI_SAMPLE_BLOCK > 0)) return false;
+    if (!(f->cell > 0) || !csimi_all_finite64(&f->cell, 1) || !csimi_all_finite64(f->lower, 3) ||
+        !csimi_all_finite64(f->low, 3) || !csimi_all_finite64(f->high, 3) || !csimi_all_finite64(&f->error, 1) ||
+        !csimi_all_finite64(&f->volume, 1) || !csimi_all_finite64(f->centre, 3) || !csimi_all_finite64(f->second, 6))
+        return false;
+    for (i = 0; i < 3; i++)
+        if (!(f->low[i] <= f->high[i])) return false;
+    for (i = 0; i < count; i++)
+        if (!(x[i] >= -1e30f && x[i] <= 1e30f)) return false;
+    return true;
 }
 
 CSIM_API csim_status csim_open_field(const void *block, size_t bytes, const csim_field **field, csim_error *error) {
@@ -65,12 +93,14 @@ CSIM_API csim_status csim_open_field(const void *block, size_t bytes, const csim
         return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "block", false, 0,
                           "bytes of a field, aligned to 8, of a machine of the same byte order");
     for (k = 0; k < 3; k++)
-        if (f->n[k] < 1 || f->n[k] > 20000 || f->samples < 0 || f->blocks < 0)
+        if (f->n[k] < 1 || f->n[k] > 20000 || f->samples < 0 || f->blocks < 0 || csimi_field_values(f) > SIZE_MAX / 64)
             return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "nodes", true, (double)f->n[k], "1..20000");
     if (f->bytes > bytes || f->bytes != csimi_field_size(f))
         return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "bytes", true, (double)bytes, "all the bytes of the field");
     if (f->hash != csimi_field_hash(f))
         return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "hash", false, 0, "undamaged bytes");
+    if (!csimi_field_sound(f))
+        return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "numbers", false, 0, "finite, of a grid and its samples");
     *field = f;
     return CSIM_OK;
 }
@@ -300,8 +330,8 @@ CSIMI_FN csim_vec3 csimi_field_normal(const csim_field *f, csim_vec3 p) {
         csimi_distance_mesh(f, p, &n);
         return n;
     }
-    i = (int)(p.x / (csim_real)f->cell + CSIM_R(0.5));
-    j = (int)(p.y / (csim_real)f->cell + CSIM_R(0.5));
+    i = (int)csimi_clamp(p.x / (csim_real)f->cell + CSIM_R(0.5), 0, (csim_real)(f->n[0] - 1));
+    j = (int)csimi_clamp(p.y / (csim_real)f->cell + CSIM_R(0.5), 0, (csim_real)(f->n[1] - 1));
     west = csimi_height_node(f, csimi_imax(i - 1, 0), j);
     east = csimi_height_node(f, csimi_imin(i + 1, f->n[0] - 1), j);
     south = csimi_height_node(f, i, csimi_imax(j - 1, 0));

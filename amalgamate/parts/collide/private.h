@@ -8,6 +8,7 @@
 /* ---- shape.c: bounds of a shape whose own axes are at pose */
 CSIMI_FN void csimi_bounds_at(const csim_geometry *g, const csim_hull_data *hulls, csim_pose pose, csim_vec3 *lower,
                               csim_vec3 *upper);
+CSIMI_FN csim_status csimi_check_shape(const char *function, const csim_shape *s, csim_error *error);
 CSIMI_FN csim_quat csimi_quat_from_z(csim_vec3 n); /* the shortest turn of z to the unit vector n */
 /* ---- broad.c: all pairs i < j of axis-aligned boxes that overlap and whose groups differ or are negative.
    lower, upper [3 count]; group[count]: two boxes of the same group >= 0 never pair (one body, or all static ones).
@@ -106,6 +107,8 @@ CSIMI_FN int csimi_surface_boxes(int count); /* at most count + 4 */
 CSIMI_FN void csimi_surface_order(int count, const int *triangle, const csim_real *x, int *order, uint64_t *keys);
 CSIMI_FN void csimi_order_points(int count, const float *x, int *order, uint64_t *keys); /* the same of points */
 CSIMI_FN void csimi_surface_refit(csimi_surface *s);
+/* Makes the boxes above a triangle hold the point p too. */
+CSIMI_FN void csimi_surface_stretch(csimi_surface *s, int triangle, csim_vec3 p);
 CSIMI_FN csim_vec3 csimi_triangle_normal(const csimi_surface *s, int triangle); /* unit */
 /* The nearest point of the surface within the distance; false: none. Ties go to the lower place in the list. Whether p
    is inside is told by the sign of the angle-weighted normal (Baerentzen and Aanaes 2005), exact for closed surfaces
@@ -121,6 +124,17 @@ typedef struct csimi_surface_walk {
 } csimi_surface_walk;
 CSIMI_FN csimi_surface_walk csimi_surface_walk_in(const csimi_surface *s, csim_vec3 lower, csim_vec3 upper);
 CSIMI_FN int csimi_surface_walk_next(csimi_surface_walk *w); /* -1: no more */
+
+/* The triangles whose leaves a point meets that goes from origin by way, boxes being larger by half on each side, the
+   nearer leaves first; most may be lowered on the way. */
+typedef struct csimi_surface_ray {
+    const csimi_surface *surface;
+    csim_real origin[3], inverse[3], half[3], most, enter[32];
+    int stack[32], top, next, end;
+} csimi_surface_ray;
+CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface *s, csim_vec3 origin, csim_vec3 way,
+                                      csim_vec3 half, csim_real most);
+CSIMI_FN int csimi_surface_ray_next(csimi_surface_ray *r); /* -1: no more */
 
 /* ---- polytope.c */
 
@@ -183,5 +197,127 @@ CSIMI_FN void csimi_add_tetrahedron(const double *a, const double *b, const doub
 /* Volume, centre and second moments (xx, xy, xz, yy, yz, zz) about the centre of the same hull, at density 1. */
 CSIMI_FN csim_status csimi_hull_moments(const char *function, const csim_vec3 *points, int count, double *volume,
                                         double *centre, double *second, csim_error *error);
+/* shape.c: bounds of a hull in its own axes */
+CSIMI_FN void csimi_bound_hull(const csim_hull_data *hull, csim_geometry *g);
+/* shape.c: sum += part, both in the same axes, both with mass. */
+CSIMI_FN void csimi_add_mass(csim_mass *sum, const csim_mass *part);
+
+/* ---- bounds_tree.c: a tree of boxes that is kept while they move. Leaves have numbers that stay; a leaf's box is
+   larger than what it holds, so that most motions change nothing. Boxes are float, rounded outwards; children are
+   chosen by the surface they add (Goldsmith and Salmon 1987), a tree that decayed is built anew by binned surface areas
+   (Wald 2007). What a walk finds does not depend on the shape of the tree, the order in which it finds it does. */
+#define CSIMI_BOUNDS_DEPTH 64
+
+typedef struct csimi_bounds_node {
+    float lower[3];
+    int left; /* ~leaf: a leaf */
+    float upper[3];
+    int right;
+} csimi_bounds_node;
+
+typedef struct csimi_bounds_tree {
+    int capacity; /* leaves */
+    int root, free_node, node_high, free_leaf, leaf_high, count, wide_count;
+    int changes;  /* leaves put in, taken out or made larger since it was built */
+    double built; /* its cost then */
+    csimi_bounds_node *node; /* [2 capacity] */
+    int *parent, *height;    /* [2 capacity] of nodes; parent also: the next free one */
+    int *leaf_node;          /* [capacity] node; -1: wide, -2 - k: free, k the next free one or -1 */
+    int *wide;               /* [capacity] leaves without end, that would spoil the tree */
+    int *order;              /* [capacity] and */
+    csimi_bounds_node *box;  /* [capacity] while it is built */
+} csimi_bounds_tree;
+
+CSIMI_FN void csimi_bounds_layout(csimi_bounds_tree *t, int capacity, csimi_arena *arena);
+CSIMI_FN void csimi_bounds_clear(csimi_bounds_tree *t);
+CSIMI_FN void csimi_bounds_copy(csimi_bounds_tree *to, const csimi_bounds_tree *from); /* to a capacity not smaller */
+CSIMI_FN int csimi_bounds_insert(csimi_bounds_tree *t, csim_vec3 lower, csim_vec3 upper); /* the number of the leaf */
+CSIMI_FN void csimi_bounds_remove(csimi_bounds_tree *t, int leaf);
+/* Makes room for a new box; when there is none yet, more by `ahead` on every side. False: there was. */
+CSIMI_FN bool csimi_bounds_move(csimi_bounds_tree *t, int leaf, csim_vec3 lower, csim_vec3 upper, csim_real ahead);
+/* Builds the tree anew when enough has changed and it costs much more than when it was built; always: in any case. */
+CSIMI_FN void csimi_bounds_tend(csimi_bounds_tree *t, bool always);
+
+/* Leaves whose boxes meet a box. Next: -1 after the last. */
+typedef struct csimi_bounds_walk {
+    const csimi_bounds_tree *tree;
+    csim_real lower[3], upper[3];
+    int stack[CSIMI_BOUNDS_DEPTH], top, wide;
+} csimi_bounds_walk;
+CSIMI_FN void csimi_bounds_walk_in(csimi_bounds_walk *w, const csimi_bounds_tree *t, csim_vec3 lower, csim_vec3 upper);
+CSIMI_FN int csimi_bounds_next(csimi_bounds_walk *w);
+
+/* 1 / way, for boxes: large where it is 0, so that 0 times it is 0. */
+CSIMI_FN void csimi_ray_inverse(csim_vec3 way, csim_real *inverse);
+/* Leaves whose boxes, larger by half on each side, a point meets that goes from origin by way, until the fraction most
+   of it, which the caller may lower on the way; the nearer ones first where boxes do not overlap. */
+typedef struct csimi_bounds_ray {
+    const csimi_bounds_tree *tree;
+    csim_real origin[3], inverse[3], half[3], most;
+    csim_real enter[CSIMI_BOUNDS_DEPTH];
+    int stack[CSIMI_BOUNDS_DEPTH], top, wide;
+} csimi_bounds_ray;
+CSIMI_FN void csimi_bounds_ray_along(csimi_bounds_ray *r, const csimi_bounds_tree *t, csim_vec3 origin, csim_vec3 way,
+                                     csim_vec3 half, csim_real most);
+CSIMI_FN int csimi_bounds_ray_next(csimi_bounds_ray *r);
+
+/* Leaves whose boxes are at most `most` from a point, squared, which the caller may lower; nearer ones first. */
+typedef struct csimi_bounds_near {
+    const csimi_bounds_tree *tree;
+    csim_real point[3], most;
+    csim_real distance[CSIMI_BOUNDS_DEPTH];
+    int stack[CSIMI_BOUNDS_DEPTH], top, wide;
+} csimi_bounds_near;
+CSIMI_FN void csimi_bounds_near_to(csimi_bounds_near *n, const csimi_bounds_tree *t, csim_vec3 point, csim_real most);
+CSIMI_FN int csimi_bounds_near_next(csimi_bounds_near *n);
+
+/* ---- ray.c: where the way of a point enters a shape, exactly. Returns bits. */
+enum { CSIMI_RAY_ENTERS = 1, CSIMI_RAY_BEGINS_INSIDE = 2 };
+#define CSIMI_NO_FEATURE 0xffffffffu
+typedef struct csimi_ray_hit {
+    csim_real fraction; /* of the way */
+    csim_vec3 normal;   /* outward, unit */
+    uint32_t feature;   /* as csim_shape_distance names it; heights: the triangle, CSIMI_NO_FEATURE: a wall */
+} csimi_ray_hit;
+/* A shape that is itself at p. Entries at fractions in [0, most]; what begins inside enters where it comes back. */
+CSIMI_FN int csimi_ray_at(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p, csim_vec3 origin,
+                          csim_vec3 way, csim_real most, csimi_ray_hit *hit);
+/* The set of points at most `level` from the surface of a mesh or inside, in its frame. */
+CSIMI_FN int csimi_ray_mesh(const csim_field *f, csim_vec3 origin, csim_vec3 way, csim_real level, csim_real most,
+                            csimi_ray_hit *hit);
+/* Through a triangle, from the side its normal shows to, or from both; weights of the corners. A way through an
+   edge or corner meets a triangle there, perhaps more than one. */
+CSIMI_FN bool csimi_ray_triangle(const csim_vec3 *corner /* [3] */, csim_vec3 origin, csim_vec3 way, bool both,
+                                 csim_real most, csim_real *fraction, csim_real *weight /* [3] */);
+
+/* ---- convex.c: distances and casts of convex shapes, by the algorithm of Gilbert, Johnson and Keerthi (1988). */
+typedef struct csimi_convex {
+    csim_shape_kind kind; /* any convex one */
+    csim_pose pose;       /* of the shape itself */
+    csim_vec3 half;
+    csim_real radius, half_height;
+    const csim_real *point; /* [3 count] hulls, triangles */
+    int count;
+    csim_real round; /* how far its surface is outside of the core that is searched */
+    csim_real size;  /* for tolerances */
+    const csim_geometry *geometry; /* what to take samples of against meshes; null: points */
+} csimi_convex;
+CSIMI_FN void csimi_convex_of(csimi_convex *c, const csim_geometry *g, const csim_hull_data *hulls, csim_pose p);
+/* Corners in world axes, [3 count]. */
+CSIMI_FN void csimi_convex_points(csimi_convex *c, const csim_real *point, int count);
+CSIMI_FN void csimi_convex_segment(csimi_convex *c, const csim_real *ends /* [6] */, csim_real radius);
+/* Distance, 0 where they overlap; the points nearest to each other and the unit normal from b to a when it is above 0.
+   shift: of a. */
+CSIMI_FN csim_real csimi_convex_distance(const csimi_convex *a, csim_vec3 shift, const csimi_convex *b, csim_vec3 *on_b,
+                                         csim_vec3 *normal);
+/* The fraction of the way at which a first touches b, at most `most`; 0 when it does at once. Newton's method: the
+   distance of convex sets is a convex function of the way, so no step goes too far. */
+CSIMI_FN bool csimi_convex_cast(const csimi_convex *a, csim_vec3 way, const csimi_convex *b, csim_real most,
+                                csim_real *fraction, csim_vec3 *on_b, csim_vec3 *normal);
+/* The same against a shape of any kind that is itself at p: heights by their triangles, meshes by the points that stand
+   for both. */
+CSIMI_FN bool csimi_cast_at(const csimi_convex *a, csim_vec3 way, const csim_geometry *g, const csim_hull_data *hulls,
+                            csim_pose p, csim_real most, csimi_ray_hit *hit, csim_vec3 *point);
+CSIMI_FN void csimi_convex_bounds(const csimi_convex *c, csim_vec3 *lower, csim_vec3 *upper);
 
 #endif

@@ -126,7 +126,7 @@ static csim_status csimi_check_spacing(const char *function, const csim_shape *s
                       "0, or at least 1/100 of radius and half_height");
 }
 
-static csim_status csimi_check_shape(const char *function, const csim_shape *s, csim_error *error) {
+CSIMI_FN csim_status csimi_check_shape(const char *function, const csim_shape *s, csim_error *error) {
     csim_status status;
     if (!s) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "shape", false, 0, "a shape");
     if ((status = csimi_check_local(function, &s->local, error)) != CSIM_OK) return status;
@@ -142,7 +142,13 @@ static csim_status csimi_check_shape(const char *function, const csim_shape *s, 
         if ((status = csimi_check_length(function, "half.x", s->half.x, false, error)) != CSIM_OK) return status;
         if ((status = csimi_check_length(function, "half.y", s->half.y, false, error)) != CSIM_OK) return status;
         return csimi_check_length(function, "half.z", s->half.z, false, error);
+#ifdef CONDSIM_NO_HULLS
+    case CSIM_SHAPE_HULL:
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "kind", true, (double)s->kind,
+                          "builds without CONDSIM_NO_HULLS");
+#else
     case CSIM_SHAPE_HULL: return csimi_check_points(function, s, error);
+#endif
     case CSIM_SHAPE_MESH:
     case CSIM_SHAPE_HEIGHTS:
         if (s->field && (s->field->n[2] == 1) == (s->kind == CSIM_SHAPE_HEIGHTS)) return CSIM_OK;
@@ -155,7 +161,7 @@ static csim_status csimi_check_shape(const char *function, const csim_shape *s, 
 /* ---- baking */
 
 /* A sphere about the box of the corners: its centre may be anywhere, its radius is the farthest corner. */
-static void csimi_bound_hull(const csim_hull_data *hull, csim_geometry *g) {
+CSIMI_FN void csimi_bound_hull(const csim_hull_data *hull, csim_geometry *g) {
     csim_vec3 lower = csimi_load3(hull->vertex), upper = lower;
     csim_real square = 0;
     int i;
@@ -201,8 +207,10 @@ CSIM_API csim_status csim_shape_bake(const csim_shape *shape, csim_geometry *geo
         break;
     case CSIM_SHAPE_HULL:
         if (!hull) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "hull", false, 0, "where to write a hull");
+#ifndef CONDSIM_NO_HULLS
         status = csimi_hull_build(function, shape->points, shape->point_count, hull, error);
         if (status == CSIM_OK) csimi_bound_hull(hull, g);
+#endif
         break;
     case CSIM_SHAPE_MESH:
     case CSIM_SHAPE_HEIGHTS: {
@@ -243,8 +251,12 @@ static csim_status csimi_mass_local(const char *function, const csim_shape *s, d
     for (k = 0; k < 9; ++k) I[k] = 0;
     if (s->kind == CSIM_SHAPE_HULL || s->kind == CSIM_SHAPE_MESH) { /* inertia = trace(M) 1 - M of second moments M */
         if (s->kind == CSIM_SHAPE_HULL) {
+#ifndef CONDSIM_NO_HULLS
             csim_status status = csimi_hull_moments(function, s->points, s->point_count, mass, centre, m, error);
             if (status != CSIM_OK) return status;
+#else
+            (void)function, (void)error;
+#endif
         } else {
             *mass = s->field->volume;
             CSIMI_MEMCPY(centre, s->field->centre, sizeof s->field->centre);
@@ -362,18 +374,29 @@ CSIMI_FN void csimi_bounds_at(const csim_geometry *g, const csim_hull_data *hull
     *upper = csim_add(p.position, csimi_load3(half));
 }
 
-CSIM_API csim_real csim_hull_overhang(const csim_vec3 *points, int point_count, const csim_hull_data *hull) {
-    csim_real most = 0;
-    csim_geometry g;
-    int i;
-    if (!points || !hull || hull->vertex_count < 4) return 0;
-    CSIMI_MEMSET(&g, 0, sizeof g);
-    g.kind = CSIM_SHAPE_HULL;
-    g.local = csim_pose_identity();
-    csimi_bound_hull(hull, &g);
-    for (i = 0; i < point_count; ++i)
-        most = csimi_max(most, csim_shape_distance(&g, hull, csim_pose_identity(), points[i], NULL, NULL));
-    return most;
+/* sum += part about the common centre of mass. */
+CSIMI_FN void csimi_add_mass(csim_mass *sum, const csim_mass *part) {
+    csim_real m = sum->mass + part->mass;
+    csim_vec3 centre =
+        csim_scale(1 / m, csim_add(csim_scale(sum->mass, sum->centre), csim_scale(part->mass, part->centre)));
+    int k, piece;
+    for (piece = 0; piece < 2; piece++) {
+        const csim_mass *p = piece ? part : sum;
+        csim_vec3 d = csim_sub(p->centre, centre);
+        csim_real dd = csim_dot(d, d), c[3];
+        c[0] = d.x;
+        c[1] = d.y;
+        c[2] = d.z;
+        for (k = 0; k < 9; k++) { /* Steiner */
+            csim_real steiner = p->mass * ((k % 4 == 0 ? dd : 0) - c[k / 3] * c[k % 3]);
+            if (piece)
+                sum->inertia.m[k] += p->inertia.m[k] + steiner;
+            else
+                sum->inertia.m[k] += steiner;
+        }
+    }
+    sum->mass = m;
+    sum->centre = centre;
 }
 
 #undef CSIMI_FAR

@@ -211,6 +211,69 @@ CSIMI_FN int csimi_surface_walk_next(csimi_surface_walk *w) {
     return w->next < w->end ? w->next++ : -1;
 }
 
+CSIMI_FN void csimi_surface_stretch(csimi_surface *s, int triangle, csim_vec3 p) {
+    csim_real x[3];
+    int node = s->leaves + triangle / CSIMI_LEAF;
+    csimi_store3(x, p);
+    for (; node > 0; node /= 2) csimi_box_add(s->box + 6 * (size_t)node, x, x);
+}
+
+CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface *s, csim_vec3 origin, csim_vec3 way,
+                                      csim_vec3 half, csim_real most) {
+    int k;
+    r->surface = s;
+    csimi_store3(r->origin, origin);
+    csimi_store3(r->half, half);
+    csimi_ray_inverse(way, r->inverse);
+    for (k = 0; k < 3 && s->count > 0; ++k)
+        r->half[k] += 8 * CSIMI_EPS * (csimi_abs(s->box[6 + k]) + csimi_abs(s->box[9 + k]));
+    r->most = most;
+    r->enter[0] = 0;
+    r->stack[0] = 1;
+    r->top = s->count > 0;
+    r->next = r->end = 0;
+}
+
+/* Where the ray enters a box, with a little room for the roundings of both sides: leaves fit their triangles to the
+   bit. False: nowhere; an empty box is far. */
+static bool csimi_surface_ray_meets(const csimi_surface_ray *r, const csim_real *box, csim_real *enter) {
+    csim_real first = 0, last = r->most;
+    int k;
+    for (k = 0; k < 3; ++k) {
+        const csim_real a = (box[k] - r->half[k] - r->origin[k]) * r->inverse[k];
+        const csim_real b = (box[3 + k] + r->half[k] - r->origin[k]) * r->inverse[k];
+        first = csimi_max(first, csimi_min(a, b));
+        last = csimi_min(last, csimi_max(a, b));
+    }
+    *enter = first;
+    return first <= last * (1 + 8 * CSIMI_EPS) && box[0] <= box[3];
+}
+
+CSIMI_FN int csimi_surface_ray_next(csimi_surface_ray *r) {
+    const csim_real *box = r->surface->box;
+    while (r->next >= r->end && r->top > 0) {
+        int node = r->stack[--r->top];
+        if (r->enter[r->top] > r->most) continue;
+        while (node > 0 && node < r->surface->leaves) {
+            csim_real a, b;
+            const bool left = csimi_surface_ray_meets(r, box + 12 * (size_t)node, &a);
+            const bool right = csimi_surface_ray_meets(r, box + 12 * (size_t)node + 6, &b);
+            if (left && right) { /* the farther one waits */
+                CONDSIM_ASSERT(r->top < 32); /* levels of a tree of 2^31 leaves */
+                r->stack[r->top] = 2 * node + (a <= b);
+                r->enter[r->top++] = csimi_max(a, b);
+                node = 2 * node + !(a <= b);
+            } else {
+                node = left ? 2 * node : right ? 2 * node + 1 : 0;
+            }
+        }
+        if (node == 0) continue;
+        r->next = CSIMI_LEAF * (node - r->surface->leaves);
+        r->end = csimi_imin(r->next + CSIMI_LEAF, r->surface->count);
+    }
+    return r->next < r->end ? r->next++ : -1;
+}
+
 /* ---- queries */
 
 typedef struct csimi_surface_query {

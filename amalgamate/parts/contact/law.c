@@ -119,3 +119,21 @@ CSIM_API void csim_inverse_contact(const csim_contact *contact, const csim_real 
     trial[2] = -u[2] / contact->omega[1];
     csimi_project_strict(contact->mu[0], trial, lambda);
 }
+
+CSIMI_FN void csimi_clip_friction(csim_real mu, csim_real *l) {
+    const csim_real n = l[0] > 0 ? l[0] : 0, limit = mu * n, square = l[1] * l[1] + l[2] * l[2];
+    l[0] = n;
+    if (square > limit * limit) {
+        const csim_real scale = limit / CSIMI_SQRT(square);
+        l[1] *= scale, l[2] *= scale;
+    }
+}
+
+CSIMI_FN void csimi_project_as(int law, const csim_contact *contact, csim_real gamma, csim_real *lambda) {
+    if (law == CSIM_LAW_STRICT)
+        csimi_clip_friction(contact->mu[0], lambda);
+    else if (law == CSIM_LAW_PROXIMAL)
+        csim_project_cone(contact->mu[0], lambda, lambda);
+    else
+        csim_project(contact, gamma, lambda, lambda);
+}

@@ -42,4 +42,10 @@ CSIMI_FN csim_status csimi_nodalize(const csim_problem *problem, csim_real gain,
                                     const csim_real *share, bool shift, const csim_real *v, const csim_real *lambda0,
                                     csimi_arena *arena, csimi_nodal *nodal);
 
+/* ---- law.c */
+/* Projection under the strict law, in place. */
+CSIMI_FN void csimi_clip_friction(csim_real mu, csim_real *lambda);
+/* Projection of contact under a law that may stand in for its own. */
+CSIMI_FN void csimi_project_as(int law, const csim_contact *contact, csim_real gamma, csim_real *lambda);
+
 #endif

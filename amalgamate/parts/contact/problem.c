@@ -216,6 +216,28 @@ static csim_status csimi_check_chains(csimi_spot *place, const csim_problem *p) 
     return CSIM_OK;
 }
 
+static csim_status csimi_check_aggregates(csimi_spot *place, const csim_problem *p) {
+    const csim_structure *s = p->structure;
+    csim_status status = CSIM_OK;
+    int k;
+    if (!s || s->aggregate_count <= 0) return CSIM_OK;
+    for (k = 0; s->aggregate && k < p->A.n; ++k)
+        if (s->aggregate[k] < -1 || s->aggregate[k] >= s->aggregate_count)
+            return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "structure.aggregate", k, "", s->aggregate[k],
+                                      "-1 to aggregate_count - 1");
+    for (k = 0; s->offset && k < p->A.n && status == CSIM_OK; ++k)
+        status = csimi_check_finite(place, "structure.offset", k, "", s->offset + 3 * (ptrdiff_t)k, 3);
+    for (k = 0; s->radius && k < s->aggregate_count && status == CSIM_OK; ++k) {
+        status = csimi_check_finite(place, "structure.radius", k, "", s->radius + k, 1);
+        if (status == CSIM_OK && !(s->radius[k] >= 0)) /* 0: of a single block */
+            status = csimi_problem_fail(place, CSIM_BAD_PROBLEM, "structure.radius", k, "", (double)s->radius[k],
+                                        "0 or more");
+    }
+    for (k = 0; s->centre && k < s->aggregate_count && status == CSIM_OK; ++k)
+        status = csimi_check_finite(place, "structure.centre", k, "", s->centre + 3 * (ptrdiff_t)k, 3);
+    return status;
+}
+
 static csim_status csimi_check_structure(csimi_spot *place, const csim_problem *p) {
     const csim_structure *s = p->structure;
     int k;
@@ -277,6 +299,7 @@ CSIM_API csim_status csim_problem_check(const csim_problem *problem, csim_error 
     if (status == CSIM_OK) status = csimi_check_matrix(&place, problem);
     if (status == CSIM_OK) status = csimi_check_terms(&place, problem);
     for (m = 0; m < problem->contact_count && status == CSIM_OK; ++m) status = csimi_check_contact(&place, problem, m);
+    if (status == CSIM_OK) status = csimi_check_aggregates(&place, problem);
     if (status == CSIM_OK) status = csimi_check_structure(&place, problem);
     if (status == CSIM_OK) status = csimi_check_chains(&place, problem);
     return status == CSIM_OK ? csimi_check_elastics(&place, problem) : status;

@@ -46,7 +46,6 @@ typedef struct csim_contact {
     csim_real lo[3], hi[3]; /* N s; box law only */
     unsigned mask;      /* bilateral: bit k set: row k is constrained; 7 = point */
     csim_real mass[2];  /* effective mass of the sides for scaling, kg: (1/theta) 3 / tr(J M^-1 J'); 0: from A */
-    csim_real point[3]; /* where it is, m, world axes; used by the coarse correction only */
 } csim_contact;
 
 /* An element of A: A holds J'K J over its terms and b holds -J'K phi, u = J v + phi the rate at which it strains. */
@@ -85,7 +84,9 @@ typedef struct csim_problem {
     int term_count;
     const csim_term *terms;       /* [term_count] */
     const csim_structure *structure; /* may be null */
-    csim_real theta;              /* of the integrator, for documentation of masses; 1 or 1/2 */
+    csim_real theta;              /* of the integrator, 1 or 1/2: v = (1 - theta) v_k + theta v_{k+1}. Nothing is
+                                     computed with it; XPBD and explicit PENALTY refuse a problem of 1/2, because they
+                                     take v for a velocity one whole step after that of the start */
 } csim_problem;
 
 /* Start and result of a solve; arrays of the caller. */

@@ -3,6 +3,7 @@
 #define CSIM_MESH_H
 
 #include "../base/memory.h"
+#include "../math/vec3.h"
 
 #ifdef CONDSIM_FLOAT
 #define csim_mesh_load_text csim_mesh_load_text_float
@@ -10,6 +11,8 @@
 #define csim_mesh_load_file csim_mesh_load_file_float
 #define csim_mesh_check csim_mesh_check_float
 #define csim_mesh_compact csim_mesh_compact_float
+#define csim_mesh_make_box csim_mesh_make_box_float
+#define csim_mesh_make_sheet csim_mesh_make_sheet_float
 #endif
 
 /* A mesh. The loaders put all arrays into one block, freed by csim_mesh_free; the arrays may be changed in place.
@@ -59,7 +62,17 @@ CSIM_API csim_status csim_mesh_check(const csim_mesh *mesh, void *scratch, size_
    null or an index is out of range. The block keeps its size. */
 CSIM_API int csim_mesh_compact(csim_mesh *mesh, int *new_index);
 
-/* Gives back what a loader allocated and sets everything to zero. mesh may be null, empty or freed before. */
+/* A box about the origin of nx ny nz cells with six tets each, for a solid without a file. half: half sizes, m, above
+   0; cells 1 or more along each axis, at most 5e7 tets. Vertices in order of x, then y, then z. allocator may be null
+   (malloc). On CSIM_OK the mesh belongs to the caller: csim_mesh_free, any time after the body is created. On failure
+   *mesh is all zero: CSIM_NULL_ARGUMENT, CSIM_OUT_OF_RANGE, CSIM_OUT_OF_MEMORY. */
+CSIM_API csim_status csim_mesh_make_box(csim_vec3 half, int nx, int ny, int nz, const csim_allocator *allocator,
+                                        csim_mesh *mesh, csim_error *error);
+/* The same for a rectangle in z = 0 of nx ny cells with two triangles each, their normals along z: for cloth. */
+CSIM_API csim_status csim_mesh_make_sheet(csim_real half_x, csim_real half_y, int nx, int ny,
+                                          const csim_allocator *allocator, csim_mesh *mesh, csim_error *error);
+
+/* Gives back what a loader or a maker allocated and sets everything to zero. mesh may be null or freed before. */
 CSIM_API void csim_mesh_free(csim_mesh *mesh);
 
 #ifndef CONDSIM_NO_LOADERS

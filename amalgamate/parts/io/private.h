@@ -43,6 +43,8 @@ CSIMI_FN bool csimi_text_skip_word(csimi_text *t);
 /* Numbers end at a blank or at a mark that cannot be part of one, such as / and <. */
 CSIMI_FN bool csimi_text_int(csimi_text *t, int64_t *value);
 CSIMI_FN bool csimi_text_real(csimi_text *t, csim_real *value);
+/* Past the number at p, or null. */
+CSIMI_FN const char *csimi_scan_real(const csimi_text *t, const char *p, double *value);
 /* A count of things of which each takes at least so many bytes of the rest of the text: refused when negative or more
    than fit, so that nothing is ever sized by a number that merely stands in a file. */
 CSIMI_FN bool csimi_text_count(csimi_text *t, size_t bytes_each, const char *things, int *count);

@@ -309,7 +309,7 @@ CSIMI_FN double csimi_decimal(uint64_t digits, int64_t exponent) {
 
 /* [.digits][e[+-]digits] after the whole part; p at the first character; null when it is no number. The first 19
    digits count: what is cut off is below 1e-18 of the value. */
-static const char *csimi_scan_real(const csimi_text *t, const char *p, double *value) {
+CSIMI_FN const char *csimi_scan_real(const csimi_text *t, const char *p, double *value) {
     uint64_t digits = 0;
     int64_t exponent = 0, power = 0;
     int used = 0, seen = 0;

@@ -2,7 +2,7 @@
    deepen. */
 #include "private.h"
 
-#if !defined(CONDSIM_NO_LOADERS) && !defined(CONDSIM_NO_URDF)
+#ifndef CONDSIM_NO_URDF
 
 enum { CSIMI_URDF_MOST = 1000 }; /* links, as in csim_tree_def */
 

@@ -4,7 +4,7 @@
 
 #include "../world/tree.h"
 
-#if !defined(CONDSIM_NO_LOADERS) && !defined(CONDSIM_NO_URDF)
+#ifndef CONDSIM_NO_URDF
 
 #ifdef CONDSIM_FLOAT
 #define csim_urdf_load_text csim_urdf_load_text_float

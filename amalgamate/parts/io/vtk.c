@@ -46,9 +46,9 @@ static bool csimi_vtk_cell(csimi_mesh_reader *r, int type, const int *v, int n) 
 
 /* Cell c of the arrays. */
 static bool csimi_vtk_stored_cell(csimi_mesh_reader *r, size_t c, int type) {
-    const int *ends = CSIMI_ITEMS(r->offsets, int);
+    const int *ends = CSIMI_ITEMS(r->offsets, int), *corners = CSIMI_ITEMS(r->connectivity, int);
     const int begin = c ? ends[c - 1] : 0;
-    return csimi_vtk_cell(r, type, CSIMI_ITEMS(r->connectivity, int) + begin, ends[c] - begin);
+    return csimi_vtk_cell(r, type, corners ? corners + begin : NULL, ends[c] - begin); /* cells may have no corners */
 }
 
 /* A corner: an index below the number of vertices, counted from base. */

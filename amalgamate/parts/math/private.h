@@ -65,14 +65,6 @@ CSIM_INLINE double csimi_sqrt64(double x) {
     return CSIMI_SQRT(x);
 #endif
 }
-#ifdef CONDSIM_OWN_MATH
-/* ---- elementary.c: what CSIMI_SIN ... call under CONDSIM_OWN_MATH. */
-CSIMI_FN csim_real csimi_sin(csim_real x);
-CSIMI_FN csim_real csimi_cos(csim_real x);
-CSIMI_FN csim_real csimi_atan2(csim_real y, csim_real x);
-CSIMI_FN csim_real csimi_exp(csim_real x);
-CSIMI_FN csim_real csimi_log(csim_real x);
-#endif
 
 /* ---- decompose.c */
 

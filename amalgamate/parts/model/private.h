@@ -10,7 +10,7 @@
 #include "../sparse/private.h"
 #include "material.h"
 #include "modes.h"
-#include "tree.h"
+#include "articulation.h"
 
 /* How the velocity of a block or rigid body is decided. */
 enum { CSIMI_FREE = 0, CSIMI_FIXED = 1, CSIMI_KINEMATIC = 2 }; /* kinematic: v is given by the user, never solved */
@@ -309,7 +309,7 @@ CSIMI_FN void csimi_stretch_block(const csimi_stretches *derivatives, const csim
 CSIMI_FN csim_real csimi_membrane_material(int material, const csim_real *s, csim_real mu, csim_real lambda,
                                            csimi_stretches *derivatives);
 
-/* ---- cloth.c: preparing a mesh. */
+/* ---- membrane.c: preparing a mesh. */
 
 /* Fills beyond [3 count]; returns the first triangle with an edge that another runs through the same way, or -1.
    scratch: vertices + 3 count ints. */
@@ -380,7 +380,7 @@ CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count, 
 CSIMI_FN csimi_place csimi_place_link(const csimi_state *s, int link, csim_vec3 point);
 CSIMI_FN void csimi_place_shift_links(csimi_place *p, int first_link, int link_count);
 
-/* ---- cable.c */
+/* ---- rod.c */
 /* Inertia of an edge in world axes. */
 CSIMI_FN void csimi_frame_inertia_world(const csimi_state *s, int k, csim_real *I);
 /* Force of edge k on its first node (the second gets its negative), N, and torque on its frame (may be null), N m. */
@@ -395,9 +395,12 @@ CSIMI_FN void csimi_bend_law(const csimi_state *s, int k, csim_real *torque, csi
 CSIMI_FN void csimi_bend_curvature(csim_quat a, csim_quat b, csim_real length, csim_real *kappa);
 /* Block that turns with an end; -1: none. */
 CSIMI_FN int csimi_bend_block(const csimi_state *s, const csimi_bend_end *end);
-/* ---- tree.c */
+/* ---- articulation.c */
 CSIMI_FN int csimi_tree_dofs(csim_tree_joint joint);
 /* Poses of all links from positions (both [7 tree_link_count] over all trees). */
+/* One articulated tree moved on by h at these rates, poses too. */
+CSIMI_FN void csimi_tree_advance_one(const csimi_state *s, int tree, csim_real h, const csim_real *rate,
+                                     csimi_state *next);
 CSIMI_FN void csimi_tree_forward(const csimi_state *s, int tree, const csim_real *position, csim_real *pose);
 CSIMI_FN csim_pose csimi_link_pose(const csimi_state *s, int link);
 /* Fills link_work at the poses of s and the given rates and accelerations (padded coordinates of the tree; acceleration
@@ -431,11 +434,25 @@ CSIMI_FN int csimi_link_above(const csimi_state *s, int link); /* the parent amo
 CSIMI_FN int csimi_link_term_count(const csimi_state *s, int link);
 CSIMI_FN int csimi_link_terms(const csimi_state *s, int link, csim_vec3 x, int *block, csim_real *J);
 
-/* Adds to one entry of the matrix of a tree, on or below the diagonal, padded coordinates. */
-CSIMI_FN void csimi_tree_entry(const csimi_state *s, const csimi_tree *tree, int row, int col, csim_real m,
-                               csim_real *val);
+/* A row of the tree in A: entry d stands at part[d >= split][d + 6 (d / 3)]. Entries below the diagonal are written,
+   the others copied when all are there. */
+typedef struct csimi_tree_row {
+    csim_real *part[2];
+    int split;
+} csimi_tree_row;
+CSIM_INLINE csimi_tree_row csimi_tree_row_of(const csimi_state *s, const csimi_tree *tree, int c, csim_real *val) {
+    const int *slot = s->coord_slot + 2 * (tree->first_block + c / 3);
+    csimi_tree_row row;
+    row.part[0] = val ? val + 9 * (ptrdiff_t)slot[0] + 3 * (c % 3) : NULL; /* null: the matrix is wanted elsewhere */
+    row.part[1] = val ? val + 9 * (ptrdiff_t)slot[1] + 3 * (c % 3) : NULL;
+    row.split = 3 * tree->base_blocks;
+    return row;
+}
+CSIM_INLINE void csimi_tree_row_add(const csimi_tree_row *row, int d, csim_real m) {
+    row->part[d >= row->split][d + 6 * (d / 3)] += m;
+}
 
-/* ---- reduced.c */
+/* ---- modal.c */
 
 #define CSIMI_MODES_MAGIC 0x7365646f6d697363ull /* "csimodes" on a little-endian machine */
 #define CSIMI_MODES_VERSION 1u

@@ -200,13 +200,12 @@ static void csimi_ccs_motion_layout(csimi_ccs_motion *s, csimi_arena *arena, int
     s->scratch = csimi_push(arena, s->bytes, 1);
 }
 
-/* Small bodies go through the impulse level, where A^-1 is exact. */
 CSIMI_FN size_t csimi_ccs_motion_bytes(const csim_problem_size *size, const csim_solver_params *params) {
     csimi_arena arena = csimi_arena_counting();
     csimi_ccs_motion s;
-    const size_t lifted = csimi_lift_bytes(size, params);
+    (void)params;
     csimi_ccs_motion_layout(&s, &arena, size->blocks, size->contacts, size->terms);
-    return arena.high > lifted ? arena.high : lifted;
+    return arena.high;
 }
 
 /* u = J x (+ phi) of one contact */
@@ -362,7 +361,6 @@ CSIMI_FN csim_status csimi_ccs_motion_solve(const csim_problem *problem, const c
                                             csim_outcome *outcome, csim_error *error) {
     const size_t mark = arena->used;
     csimi_ccs_motion s;
-    if (csimi_bodies_take(problem)) return csimi_lift_solve(problem, params, arena, tasks, solution, outcome, error);
     CSIMI_MEMSET(&s, 0, sizeof s);
     s.problem = problem;
     s.tasks = tasks;

@@ -6,8 +6,9 @@
    with its lambda obeys every contact law exactly, so what is left to certify is the dynamics. */
 #include "cond.h"
 
-#define CSIMI_COND_SOFT CSIM_R(0.01)
-#define CSIMI_COND_STIFF 1000 /* gain that couplings are stiffened to */
+#define CSIMI_COND_SOFT CSIM_R(0.01) /* share of kappa where the whole of it was not solved */
+#define CSIMI_COND_HARDEN 10         /* ... and what it is raised by from there, round by round */
+#define CSIMI_COND_STIFF 1000        /* gain that couplings are stiffened to */
 
 /* ---- memory */
 
@@ -19,10 +20,6 @@ static csim_acceleration csimi_cond_choose(const csim_solver_params *params, boo
     return params->acceleration;
 }
 
-CSIMI_FN bool csimi_cond_rings(const csimi_cond *c) {
-    return c->acceleration == CSIM_ACCELERATION_COARSE || c->acceleration == CSIM_ACCELERATION_ANDERSON;
-}
-
 static int csimi_cond_window(const csim_solver_params *params) { return params->window > 0 ? params->window : 8; }
 
 /* n nodes with their virtual ones; blocks, aggregates of the given problem. */
@@ -30,49 +27,50 @@ static void csimi_cond_layout(csimi_cond *c, csimi_arena *arena, int n, int cont
                               int links, int window, bool virtual_nodes) {
     const size_t vector = 3 * (size_t)n;
     size_t mark;
-    c->count = 3 * n;
-    c->contacts = contacts;
-    c->contact = CSIMI_PUSH(arena, csimi_cond_contact, contacts);
-    c->pinned = CSIMI_PUSH(arena, unsigned char, n);
-    c->law = CSIMI_PUSH(arena, unsigned char, contacts);
-    c->w = CSIMI_PUSH(arena, csim_real, vector);
-    c->w_inverse = CSIMI_PUSH(arena, csim_real, vector);
-    c->gamma = CSIMI_PUSH(arena, csim_real, contacts);
-    c->best = CSIMI_PUSH(arena, csim_real, vector);
-    c->trial = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
-    c->lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
-    c->best_lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    c->map.count = 3 * n;
+    c->map.contacts = contacts;
+    c->map.contact = CSIMI_PUSH(arena, csimi_cond_contact, contacts);
+    c->map.pinned = CSIMI_PUSH(arena, unsigned char, n);
+    c->map.law = CSIMI_PUSH(arena, unsigned char, contacts);
+    c->map.w = CSIMI_PUSH(arena, csim_real, vector);
+    c->map.w_inverse = CSIMI_PUSH(arena, csim_real, vector);
+    c->map.gamma = CSIMI_PUSH(arena, csim_real, contacts);
+    c->policy.best = CSIMI_PUSH(arena, csim_real, vector);
+    c->map.trial = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    c->map.lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    c->policy.best_lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     if (virtual_nodes) {
-        csimi_anderson_layout(&c->centres, arena, 3 * contacts, CSIMI_COND_CENTRES);
-        c->spread = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+        csimi_anderson_layout(&c->centre.ring, arena, 3 * contacts, CSIMI_COND_CENTRES);
+        c->centre.spread = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     }
-    c->row_sum = CSIMI_PUSH(arena, double, n / CSIMI_COND_ROWS + 1);
-    c->contact_sum = CSIMI_PUSH(arena, double, contacts / CSIMI_COND_ROWS + 1);
-    c->load_sum = CSIMI_PUSH(arena, double, contacts / CSIMI_COND_ROWS + 1);
-    c->scratch_bytes = csim_certificate_bytes(n, contacts);
-    c->scratch = csimi_push(arena, c->scratch_bytes, 1);
+    c->map.row_sum = CSIMI_PUSH(arena, double, n / CSIMI_COND_ROWS + 1);
+    c->map.contact_sum = CSIMI_PUSH(arena, double, contacts / CSIMI_COND_ROWS + 1);
+    c->map.load_sum = CSIMI_PUSH(arena, double, contacts / CSIMI_COND_ROWS + 1);
+    c->map.scratch_bytes = csim_certificate_bytes(n, contacts);
+    c->map.scratch = csimi_push(arena, c->map.scratch_bytes, 1);
     mark = arena->used; /* estimating W is over before the vectors of the acceleration are needed */
-    c->work = CSIMI_PUSH(arena, csim_real, 3 * vector);
+    c->map.work = CSIMI_PUSH(arena, csim_real, 3 * vector);
     csimi_pop(arena, mark);
     if (csimi_cond_rings(c)) {
-        csimi_anderson_layout(&c->ring, arena, 3 * n, window);
+        csimi_anderson_layout(&c->ring.pairs, arena, 3 * n, window);
     } else {
-        c->f = CSIMI_PUSH(arena, csim_real, vector);
-        c->p = CSIMI_PUSH(arena, csim_real, vector);
-        c->last = CSIMI_PUSH(arena, csim_real, vector);
-        c->r = CSIMI_PUSH(arena, csim_real, vector);
-        c->last_r = CSIMI_PUSH(arena, csim_real, vector);
+        c->map.f = CSIMI_PUSH(arena, csim_real, vector);
+        c->map.p = CSIMI_PUSH(arena, csim_real, vector);
+        c->ring.last = CSIMI_PUSH(arena, csim_real, vector);
+        c->ring.r = CSIMI_PUSH(arena, csim_real, vector);
+        c->ring.last_r = CSIMI_PUSH(arena, csim_real, vector);
     }
-    if (c->acceleration == CSIM_ACCELERATION_COARSE)
-        csimi_coarse_layout(&c->coarse, arena, blocks, contacts, aggregates);
-    csimi_chains_layout(&c->chains, arena, blocks, contacts, c->acceleration == CSIM_ACCELERATION_COARSE ? links : 0);
+    if (c->ring.acceleration == CSIM_ACCELERATION_COARSE)
+        csimi_coarse_layout(&c->coarse.space, arena, blocks, contacts, aggregates);
+    csimi_chains_layout(&c->coarse.chains, arena, blocks, contacts,
+                        c->ring.acceleration == CSIM_ACCELERATION_COARSE ? links : 0);
 }
 
 CSIMI_FN size_t csimi_cond_bytes(const csim_problem_size *size, const csim_solver_params *params) {
     csimi_arena arena = csimi_arena_counting();
     csimi_cond c;
     CSIMI_MEMSET(&c, 0, sizeof c);
-    c.acceleration = csimi_cond_choose(params, size->aggregates > 0 || size->links > 0);
+    c.ring.acceleration = csimi_cond_choose(params, size->aggregates > 0 || size->links > 0);
     (void)CSIMI_PUSH(&arena, csim_real, size->contacts);
     if (size->aggregates > 0 && size->blocks <= 2 * CSIMI_COARSE_GROUPS) { /* pairs, where the problem names nothing */
         (void)CSIMI_PUSH(&arena, csim_real, 4 * (size_t)size->blocks);
@@ -126,121 +124,197 @@ CSIMI_FN bool csimi_cond_takes(const csim_problem *problem) {
    nodes slip get another centre. */
 static bool csimi_cond_done(csimi_cond *c, csim_real tolerance, double *inner, csim_outcome *outcome) {
     const csim_certificate *k = &outcome->certificate;
-    const bool centred = c->shift && c->nodal.virtual_count > 0; /* else there is no centre to move */
+    const bool centred = c->centre.shift && c->map.nodal.virtual_count > 0; /* else there is no centre to move */
     double worst;
-    if (csimi_cond_certify(c, c->p, c->lambda, tolerance, outcome)) return !csimi_cond_improves(c, k, tolerance);
-    if (c->shift && csimi_cond_threads(c)) {
-        c->parted = true;
+    if (csimi_cond_certify(c, c->map.p, c->map.lambda, tolerance, outcome))
+        return !csimi_cond_improves(c, k, tolerance);
+    if (c->centre.shift && csimi_cond_threads(c)) {
+        c->centre.parted = true;
         return false;
     }
     if (centred && k->contact > (double)tolerance && k->contact >= k->dynamics) {
-        if (k->contact > c->slipping) csimi_anderson_clear(&c->centres);
-        if (k->contact > 0.5 * c->slipping && *inner > 0.05 * (double)tolerance) *inner *= 0.5;
-        c->slow = k->contact > 0.5 * c->slipping ? c->slow + 1 : 0;
-        c->slipping = k->contact;
+        if (k->contact > c->centre.slipping) csimi_anderson_clear(&c->centre.ring);
+        if (k->contact > 0.5 * c->centre.slipping && *inner > 0.05 * (double)tolerance) *inner *= 0.5;
+        c->centre.slow = k->contact > 0.5 * c->centre.slipping ? c->centre.slow + 1 : 0;
+        c->centre.slipping = k->contact;
         csimi_cond_centre(c);
         return false;
     }
     worst = centred || k->dynamics > k->contact ? k->dynamics : k->contact;
-    *inner = c->rel * 0.8 * (worst > 1.6 * (double)tolerance ? (double)tolerance / worst : 0.625);
+    *inner = c->map.rel * 0.8 * (worst > 1.6 * (double)tolerance ? (double)tolerance / worst : 0.625);
     return false;
 }
 
 /* A coupling so soft that centre after centre is needed gets the default gain in another round. */
 static bool csimi_cond_weak(const csimi_cond *c, const csim_solver_params *params) {
-    return c->slow >= CSIMI_COND_SLOW && params->kappa <= 0 && c->full >= 1 &&
-           params->gain * c->full < CSIMI_COND_STIFF;
-}
-
-/* Iterations without progress that end a round: fewer where a softer coupling is still to be tried. */
-static int csimi_cond_patience(const csimi_cond *c) {
-    return c->chains.links ? 40 : c->nodal.virtual_count && c->full >= 1 ? 80 : 300;
+    return c->centre.slow >= CSIMI_COND_SLOW && params->kappa <= 0 && c->centre.full >= 1 &&
+           params->gain * c->centre.full < CSIMI_COND_STIFF;
 }
 
 /* Iterates until certified. Converged: the answer is p with lambda; otherwise best holds the best iterate. */
 static csim_result csimi_cond_loop(csimi_cond *c, const csim_solver_params *params, csim_outcome *outcome) {
-    double inner = (double)params->tolerance * (c->shift && c->nodal.virtual_count ? CSIMI_COND_EARLY : 1);
-    c->slipping = 1e300;
-    csimi_anderson_clear(&c->centres);
-    c->parted = false;
-    c->slow = c->beyond = 0;
-    c->certified = 1e300;
-    for (c->iteration = 1; outcome->iterations < params->max_iterations; ++c->iteration) {
-        if (csimi_cond_rings(c)) csimi_anderson_slot(&c->ring, &c->f, &c->p);
+    double inner = (double)params->tolerance * (c->centre.shift && c->map.nodal.virtual_count ? CSIMI_COND_EARLY : 1);
+    c->centre.slipping = 1e300;
+    csimi_anderson_clear(&c->centre.ring);
+    c->centre.parted = false;
+    c->centre.slow = c->policy.beyond = 0;
+    c->policy.certified = 1e300;
+    for (c->policy.iteration = 1; outcome->iterations < params->max_iterations; ++c->policy.iteration) {
+        if (csimi_cond_rings(c)) csimi_anderson_slot(&c->ring.pairs, &c->map.f, &c->map.p);
         csimi_cond_map(c);
         if (params->history && outcome->iterations < params->history_capacity)
-            params->history[outcome->iterations] = c->rel;
+            params->history[outcome->iterations] = c->map.rel;
         outcome->iterations += 1;
-        outcome->residual = c->rel;
-        if (c->iteration == 1 && !(c->rho < 1e300)) return CSIM_RESULT_NOT_FINITE;
-        if (c->iteration >= 2 && c->rel < inner && csimi_cond_done(c, params->tolerance, &inner, outcome))
+        outcome->residual = c->map.rel;
+        if (c->policy.iteration == 1 && !(c->map.rho < 1e300)) return CSIM_RESULT_NOT_FINITE;
+        if (c->policy.iteration >= 2 && c->map.rel < inner && csimi_cond_done(c, params->tolerance, &inner, outcome))
             return CSIM_RESULT_CONVERGED;
         if (csimi_cond_uncentred(c, params->tolerance)) {
-            c->parted = csimi_cond_threads(c);
-            if (!c->parted) {
+            c->centre.parted = csimi_cond_threads(c);
+            if (!c->centre.parted) {
                 csimi_cond_centre(c);
                 continue;
             }
         }
-        if (c->certified < 1e300 && ++c->beyond > CSIMI_COND_BEYOND) return CSIM_RESULT_STALLED; /* best is certified */
-        if (c->parted || csimi_cond_weak(c, params) || c->slow >= CSIMI_COND_WANDER || inner < 4 * (double)CSIMI_EPS) {
-            if (c->certified >= 1e300) csimi_cond_keep(c);
+        if (c->policy.certified < 1e300 && ++c->policy.beyond > CSIMI_COND_BEYOND)
+            return CSIM_RESULT_STALLED; /* best is certified */
+        if (c->centre.parted || csimi_cond_weak(c, params) || c->centre.slow >= CSIMI_COND_WANDER ||
+            inner < 4 * (double)CSIMI_EPS) {
+            if (c->policy.certified >= 1e300) csimi_cond_keep(c);
             return CSIM_RESULT_STALLED;
         }
         csimi_cond_advance(c);
-        if (csimi_cond_rings(c) && c->stale > csimi_cond_patience(c)) return CSIM_RESULT_STALLED;
+        if (csimi_cond_stale(c)) return CSIM_RESULT_STALLED;
     }
     return CSIM_RESULT_CAP;
 }
 
 static void csimi_cond_begin(csimi_cond *c) {
-    c->since = 0;
-    c->rebuild = false;
-    c->alpha = 1;
-    c->longest = 50;
-    c->built = -1;
-    c->v = c->nodal.start;
-    c->rigid = c->acceleration == CSIM_ACCELERATION_COARSE && 6 * c->coarse.groups > 3 * c->given->A.n / 2;
-    if (c->acceleration == CSIM_ACCELERATION_COARSE && c->coarse.groups && c->nodal.virtual_count)
-        c->newton_steps = csimi_cond_afford(c);
+    c->ring.since = 0;
+    c->coarse.rebuild = false;
+    c->map.alpha = 1;
+    c->ring.longest = 50;
+    c->coarse.built = -1;
+    c->map.v = c->map.nodal.start;
+    c->coarse.rigid =
+        c->ring.acceleration == CSIM_ACCELERATION_COARSE && 6 * c->coarse.space.groups > 3 * c->map.given->A.n / 2;
+    if (c->ring.acceleration == CSIM_ACCELERATION_COARSE && c->coarse.space.groups && c->map.nodal.virtual_count)
+        c->coarse.newton_steps = csimi_cond_afford(c);
     csimi_cond_fresh(c);
 }
 
 /* One solve from the solution at hand with virtual nodes coupled by their shares. */
-static csim_status csimi_cond_round(csimi_cond *c, const csim_solver_params *params, csimi_arena *arena,
+static CSIMI_NOINLINE csim_status csimi_cond_round(csimi_cond *c, const csim_solver_params *params, csimi_arena *arena,
                                     csim_solution *solution, csim_outcome *outcome, csim_error *error) {
-    const csim_problem *problem = c->given;
+    const csim_problem *problem = c->map.given;
     const bool modes = csimi_coarse_usable(problem->structure);
     const csim_real *v, *lambda;
     outcome->result = CSIM_RESULT_NOT_FINITE;
-    if (csimi_nodalize(problem, params->gain, params->kappa, c->share, params->shift, solution->v, solution->lambda,
-                       arena, &c->nodal) == CSIM_OK)
-        csimi_cond_layout(c, arena, c->nodal.problem.A.n, problem->contact_count, problem->A.n,
+    if (csimi_nodalize(problem, params->gain, params->kappa, c->centre.share, params->shift, solution->v,
+                       solution->lambda, arena, &c->map.nodal) == CSIM_OK)
+        csimi_cond_layout(c, arena, c->map.nodal.problem.A.n, problem->contact_count, problem->A.n,
                           modes ? problem->structure->aggregate_count : 0,
-                          c->unchained ? 0 : csimi_chains_links(problem->structure), csimi_cond_window(params),
-                          params->shift && c->nodal.virtual_count > 0);
+                          c->coarse.unchained ? 0 : csimi_chains_links(problem->structure), csimi_cond_window(params),
+                          params->shift && c->map.nodal.virtual_count > 0);
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", true, (double)arena->size,
                           "at least csim_solver_bytes of the problem's size");
-    outcome->virtual_nodes = c->nodal.virtual_count;
+    outcome->virtual_nodes = c->map.nodal.virtual_count;
     csimi_cond_begin(c);
     if (!csimi_cond_pack(c)) return CSIM_OK;
     outcome->sigma = csimi_cond_weigh(c, params->weight, outcome->sigma);
-    if (c->acceleration == CSIM_ACCELERATION_COARSE && c->coarse.groups) csimi_coarse_build(&c->coarse, problem);
-    if (c->chains.links) csimi_chains_bind(&c->chains, problem);
+    if (c->ring.acceleration == CSIM_ACCELERATION_COARSE && c->coarse.space.groups)
+        csimi_coarse_build(&c->coarse.space, problem);
+    if (c->coarse.chains.links) csimi_chains_bind(&c->coarse.chains, problem);
     outcome->result = csimi_cond_loop(c, params, outcome);
-    outcome->rejections = c->rejections;
-    v = c->p, lambda = c->lambda;
+    outcome->rejections = c->policy.rejections;
+    v = c->map.p, lambda = c->map.lambda;
     if (outcome->result == CSIM_RESULT_CAP || outcome->result == CSIM_RESULT_STALLED) {
-        v = c->best, lambda = c->best_lambda;
+        v = c->policy.best, lambda = c->policy.best_lambda;
         if (csimi_cond_certify(c, v, lambda, params->tolerance, outcome)) outcome->result = CSIM_RESULT_CONVERGED;
     }
-    outcome->products = c->products;
+    outcome->products = c->map.products;
     if (outcome->result == CSIM_RESULT_NOT_FINITE) return CSIM_OK;
     outcome->virtual_slip = csimi_cond_slip(c, lambda);
     CSIMI_MEMCPY(solution->v, v, 3 * (size_t)problem->A.n * sizeof *v);
     CSIMI_MEMCPY(solution->lambda, lambda, 3 * (size_t)problem->contact_count * sizeof *lambda);
     return CSIM_OK;
+}
+
+/* ---- the rules of a round */
+
+typedef struct csimi_cond_turn {
+    csimi_cond *c;
+    const csim_solver_params *params;
+    csim_solution *solution;
+    const csim_outcome *outcome;
+} csimi_cond_turn;
+
+static bool csimi_turn_converged(const csimi_cond_turn *t) { return t->outcome->result == CSIM_RESULT_CONVERGED; }
+
+static bool csimi_turn_chained(const csimi_cond_turn *t) {
+    return t->c->coarse.chains.links && !t->c->centre.parted && t->c->map.given->contact_count > 0;
+}
+
+static bool csimi_turn_parted(const csimi_cond_turn *t) { return t->c->centre.parted; }
+
+static bool csimi_turn_weak(const csimi_cond_turn *t) { return csimi_cond_weak(t->c, t->params); }
+
+static bool csimi_turn_virtual(const csimi_cond_turn *t) { return t->outcome->virtual_nodes != 0; }
+
+/* With the shift threads are found in the loop; without it, here: what converged may hang by one. */
+static bool csimi_turn_look(csimi_cond_turn *t) {
+    csimi_cond *c = t->c;
+    return !c->centre.shift && csimi_cond_join(c, t->solution, c->centre.full, c->centre.share);
+}
+
+/* A face of the cables that changes with every map: small steps do it, from rest if it got lost. */
+static bool csimi_turn_unchain(csimi_cond_turn *t) {
+    const csim_problem *given = t->c->map.given;
+    t->c->coarse.unchained = true;
+    if (t->outcome->certificate.dynamics > 0.01 || t->outcome->certificate.contact > 0.1) {
+        CSIMI_MEMSET(t->solution->v, 0, 3 * (size_t)given->A.n * sizeof *t->solution->v);
+        CSIMI_MEMSET(t->solution->lambda, 0, 3 * (size_t)given->contact_count * sizeof *t->solution->lambda);
+    }
+    return true;
+}
+
+static bool csimi_turn_join(csimi_cond_turn *t) {
+    (void)csimi_cond_join(t->c, t->solution, t->c->centre.full, t->c->centre.share);
+    return true;
+}
+
+static bool csimi_turn_recouple(csimi_cond *c, csim_real full) {
+    csimi_cond_couple(c, full);
+    c->centre.full = full;
+    return true;
+}
+
+static bool csimi_turn_stiffen(csimi_cond_turn *t) {
+    return csimi_turn_recouple(t->c, CSIMI_COND_STIFF / t->params->gain);
+}
+
+static bool csimi_turn_soften(csimi_cond_turn *t) {
+    const csim_real full = t->c->centre.full;
+    return csimi_turn_recouple(t->c, full >= 1 ? CSIMI_COND_SOFT : CSIMI_COND_HARDEN * full);
+}
+
+/* Whether there is another round: the remedy of the first event that holds says so. */
+static CSIMI_NOINLINE bool csimi_cond_again(csimi_cond_turn *t) {
+    static const struct {
+        bool (*event)(const csimi_cond_turn *t);
+        bool (*remedy)(csimi_cond_turn *t);
+    } rules[] = {
+        {csimi_turn_converged, csimi_turn_look},  /* till none closes that was distant */
+        {csimi_turn_chained, csimi_turn_unchain}, /* once: no chains are left */
+        {csimi_turn_parted, csimi_turn_join},     /* for those that closed */
+        {csimi_turn_weak, csimi_turn_stiffen},    /* once: it is weak at the gain given alone */
+        {csimi_turn_virtual, csimi_turn_soften},  /* as often as there are rounds */
+    };
+    int i;
+    for (i = 0; i < (int)(sizeof rules / sizeof *rules); ++i)
+        if (rules[i].event(t)) return rules[i].remedy(t);
+    return false;
 }
 
 CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
@@ -252,8 +326,8 @@ CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_so
     csim_structure structure;
     size_t mark;
     csimi_cond c;
+    csimi_cond_turn turn;
     csim_status status;
-    csim_real full = 1;
     int round;
     CSIMI_MEMSET(&c, 0, sizeof c);
     if (pairs) {
@@ -264,45 +338,30 @@ CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_so
     outcome->solver = CSIM_SOLVER_COND;
     outcome->certificate.worst_contact = -1;
     outcome->sigma = params->sigma;
-    c.given = &paired;
-    c.tasks = tasks;
-    c.shift = params->shift;
-    c.weight = params->weight;
-    c.acceleration =
+    c.map.given = &paired;
+    c.map.tasks = tasks;
+    c.map.weight = params->weight;
+    c.ring.acceleration =
         csimi_cond_choose(params, csimi_coarse_usable(paired.structure) || csimi_chains_links(paired.structure) > 0);
-    c.share = CSIMI_PUSH(arena, csim_real, problem->contact_count);
-    if (!arena->overflow) csimi_cond_part(problem, solution, c.share);
+    c.centre.shift = params->shift;
+    c.centre.full = 1;
+    c.centre.share = CSIMI_PUSH(arena, csim_real, problem->contact_count);
+    if (!arena->overflow) csimi_cond_part(problem, solution, c.centre.share);
     mark = arena->used;
+    turn.c = &c;
+    turn.params = params;
+    turn.solution = solution;
+    turn.outcome = outcome;
     for (round = 0;; ++round) {
-        c.full = full;
         status = csimi_cond_round(&c, params, arena, solution, outcome, error);
         outcome->bytes = arena->high - begin;
         if (status != CSIM_OK || outcome->result == CSIM_RESULT_NOT_FINITE || round >= CSIMI_COND_ROUNDS ||
-            outcome->iterations >= params->max_iterations)
+            outcome->iterations >= params->max_iterations || !csimi_cond_again(&turn))
             return status;
-        if (outcome->result == CSIM_RESULT_CONVERGED) {
-            if (c.shift || !csimi_cond_join(&c, solution, full, c.share)) return status;
-        } else if (c.chains.links && !c.parted && problem->contact_count > 0) {
-            c.unchained = true; /* a face that changes with every map: small steps do it, from rest if it got lost */
-            if (outcome->certificate.dynamics > 0.01 || outcome->certificate.contact > 0.1) {
-                CSIMI_MEMSET(solution->v, 0, 3 * (size_t)problem->A.n * sizeof *solution->v);
-                CSIMI_MEMSET(solution->lambda, 0, 3 * (size_t)problem->contact_count * sizeof *solution->lambda);
-            }
-        } else if (c.parted) {
-            (void)csimi_cond_join(&c, solution, full, c.share);
-        } else if (csimi_cond_weak(&c, params)) {
-            full = CSIMI_COND_STIFF / params->gain;
-            csimi_cond_couple(&c, full);
-        } else if (outcome->virtual_nodes) {
-            csim_real next = full >= 1 ? CSIMI_COND_SOFT : 10 * full;
-            csimi_cond_couple(&c, next);
-            full = next;
-        } else {
-            return status;
-        }
         csimi_pop(arena, mark);
     }
 }
 
 #undef CSIMI_COND_SOFT
+#undef CSIMI_COND_HARDEN
 #undef CSIMI_COND_STIFF

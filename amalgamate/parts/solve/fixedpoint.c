@@ -7,25 +7,26 @@
 
 /* v*, and the squared residual of the rows without contact, for one chunk while its product is still in the cache. */
 static void csimi_cond_free_rows(csimi_cond *c, int chunk) {
-    const int first = chunk * CSIMI_COND_ROWS, last = csimi_imin(c->count / 3, first + CSIMI_COND_ROWS);
-    const csim_real *CSIMI_RESTRICT v = c->v, *CSIMI_RESTRICT b = c->nodal.problem.b, *CSIMI_RESTRICT w = c->w;
-    csim_real *CSIMI_RESTRICT f = c->f, *CSIMI_RESTRICT p = c->p;
-    const csim_real alpha = (csim_real)c->alpha;
+    const int first = chunk * CSIMI_COND_ROWS, last = csimi_imin(c->map.count / 3, first + CSIMI_COND_ROWS);
+    const csim_real *CSIMI_RESTRICT v = c->map.v, *CSIMI_RESTRICT b = c->map.nodal.problem.b,
+                                    *CSIMI_RESTRICT w = c->map.w;
+    csim_real *CSIMI_RESTRICT f = c->map.f, *CSIMI_RESTRICT p = c->map.p;
+    const csim_real alpha = (csim_real)c->map.alpha;
     double s0 = 0, s1 = 0, s2 = 0;
     int i;
-    csimi_product_rows(&c->nodal.problem.A, v, f, first, last);
-    for (i = 3 * first; c->r && i < 3 * last; ++i) c->r[i] = f[i] - b[i];
+    csimi_product_rows(&c->map.nodal.problem.A, v, f, first, last);
+    for (i = 3 * first; c->ring.r && i < 3 * last; ++i) c->ring.r[i] = f[i] - b[i];
     for (i = 3 * first; i < 3 * last; i += 3) {
         const csim_real r0 = b[i] - f[i], r1 = b[i + 1] - f[i + 1], r2 = b[i + 2] - f[i + 2];
         const csim_real f0 = w[i] * r0, f1 = w[i + 1] * r1, f2 = w[i + 2] * r2;
         f[i] = alpha * f0, f[i + 1] = alpha * f1, f[i + 2] = alpha * f2;
         p[i] = v[i] + f[i], p[i + 1] = v[i + 1] + f[i + 1], p[i + 2] = v[i + 2] + f[i + 2];
-        if (c->pinned[i / 3]) continue;
+        if (c->map.pinned[i / 3]) continue;
         s0 += (double)(f0 * r0);
         s1 += (double)(f1 * r1);
         s2 += (double)(f2 * r2);
     }
-    c->row_sum[chunk] = (s0 + s1) + s2;
+    c->map.row_sum[chunk] = (s0 + s1) + s2;
 }
 
 static void csimi_cond_rows(void *context, int begin, int end) {
@@ -33,58 +34,40 @@ static void csimi_cond_rows(void *context, int begin, int end) {
     for (k = begin; k < end; ++k) csimi_cond_free_rows((csimi_cond *)context, k);
 }
 
-static void csimi_cond_strict(csim_real mu, csim_real *l) {
-    const csim_real n = l[0] > 0 ? l[0] : 0, limit = mu * n, square = l[1] * l[1] + l[2] * l[2];
-    l[0] = n;
-    if (square > limit * limit) {
-        const csim_real scale = limit / CSIMI_SQRT(square);
-        l[1] *= scale, l[2] *= scale;
-    }
-}
-
-CSIMI_FN void csimi_project_as(int law, const csim_contact *contact, csim_real gamma, csim_real *lambda) {
-    if (law == CSIM_LAW_STRICT)
-        csimi_cond_strict(contact->mu[0], lambda);
-    else if (law == CSIM_LAW_PROXIMAL)
-        csim_project_cone(contact->mu[0], lambda, lambda);
-    else
-        csim_project(contact, gamma, lambda, lambda);
-}
-
 static void csimi_cond_project(const csimi_cond *c, int m, csim_real *l) {
-    const csimi_cond_contact *contact = c->contact + m;
-    if (c->law[m] == CSIM_LAW_STRICT)
-        csimi_cond_strict(contact->mu, l);
-    else if (c->law[m] == CSIM_LAW_PROXIMAL)
+    const csimi_cond_contact *contact = c->map.contact + m;
+    if (c->map.law[m] == CSIM_LAW_STRICT)
+        csimi_clip_friction(contact->mu, l);
+    else if (c->map.law[m] == CSIM_LAW_PROXIMAL)
         csim_project_cone(contact->mu, l, l);
     else
-        csim_project(c->nodal.problem.contacts + m, (csim_real)c->alpha * contact->gamma, l, l);
+        csim_project(c->map.nodal.problem.contacts + m, (csim_real)c->map.alpha * contact->gamma, l, l);
 }
 
 /* Adds s R'l to a node; returns its squared residual. */
 static double csimi_cond_push(csimi_cond *c, int node, csim_real s, const csim_real *d) {
     const size_t at = 3 * (size_t)node;
-    csim_real *f = c->f + at, *p = c->p + at;
+    csim_real *f = c->map.f + at, *p = c->map.p + at;
     int i;
     for (i = 0; i < 3; ++i) {
         f[i] += s * d[i];
         p[i] += s * d[i];
     }
-    return (double)c->w_inverse[at] * ((double)(f[0] * f[0]) + (double)(f[1] * f[1]) + (double)(f[2] * f[2]));
+    return (double)c->map.w_inverse[at] * ((double)(f[0] * f[0]) + (double)(f[1] * f[1]) + (double)(f[2] * f[2]));
 }
 
 /* One-shot contacts (Alg. 2): all independent, because no node carries two. */
 static void csimi_cond_touch(csimi_cond *c, int chunk) {
-    const int begin = chunk * CSIMI_COND_ROWS, end = csimi_imin(c->contacts, begin + CSIMI_COND_ROWS);
-    const csim_real alpha = (csim_real)c->alpha;
+    const int begin = chunk * CSIMI_COND_ROWS, end = csimi_imin(c->map.contacts, begin + CSIMI_COND_ROWS);
+    const csim_real alpha = (csim_real)c->map.alpha;
     double sum = 0, load = 0;
     int m, i;
     for (m = begin; m < end; ++m) {
-        const csimi_cond_contact *k = c->contact + m;
+        const csimi_cond_contact *k = c->map.contact + m;
         const csim_real *R = k->R, scale = -k->inverse_gamma / alpha;
-        csim_real *l = c->lambda + 3 * (size_t)m, x[3] = {0, 0, 0}, d[3];
-        for (i = 0; i < 3 && k->a >= 0; ++i) x[i] = c->p[3 * (size_t)k->a + (size_t)i];
-        for (i = 0; i < 3 && k->b >= 0; ++i) x[i] -= c->p[3 * (size_t)k->b + (size_t)i];
+        csim_real *l = c->map.lambda + 3 * (size_t)m, x[3] = {0, 0, 0}, d[3];
+        for (i = 0; i < 3 && k->a >= 0; ++i) x[i] = c->map.p[3 * (size_t)k->a + (size_t)i];
+        for (i = 0; i < 3 && k->b >= 0; ++i) x[i] -= c->map.p[3 * (size_t)k->b + (size_t)i];
         for (i = 0; i < 3; ++i)
             l[i] = scale * (R[3 * i] * x[0] + R[3 * i + 1] * x[1] + R[3 * i + 2] * x[2] + k->phi[i]);
         csimi_cond_project(c, m, l);
@@ -93,8 +76,8 @@ static void csimi_cond_touch(csimi_cond *c, int chunk) {
         if (k->b >= 0) sum += csimi_cond_push(c, k->b, -alpha * k->wb, d);
         load += (double)k->gamma * ((double)(l[0] * l[0]) + (double)(l[1] * l[1]) + (double)(l[2] * l[2]));
     }
-    c->contact_sum[chunk] = sum;
-    c->load_sum[chunk] = load;
+    c->map.contact_sum[chunk] = sum;
+    c->map.load_sum[chunk] = load;
 }
 
 static void csimi_cond_contacts(void *context, int begin, int end) {
@@ -106,37 +89,37 @@ static int csimi_cond_chunks(int count) { return (count + CSIMI_COND_ROWS - 1) /
 
 /* p = F(v), f = p - v, lambda, rho and rel: norms in W itself, without the Barzilai-Borwein factor. */
 CSIMI_FN void csimi_cond_map(csimi_cond *c) {
-    const int rows = csimi_cond_chunks(c->count / 3), contacts = csimi_cond_chunks(c->contacts);
+    const int rows = csimi_cond_chunks(c->map.count / 3), contacts = csimi_cond_chunks(c->map.contacts);
     double free_part, contact_part, load, scale;
-    csimi_parallel(c->tasks, rows, 1, csimi_cond_rows, c);
-    csimi_parallel(c->tasks, contacts, 1, csimi_cond_contacts, c);
-    c->products += 1;
-    free_part = csimi_tree_sum(rows, c->row_sum);
-    contact_part = csimi_tree_sum(contacts, c->contact_sum) / (c->alpha * c->alpha);
-    load = csimi_tree_sum(contacts, c->load_sum);
-    scale = load > c->b_norm * c->b_norm ? load : c->b_norm * c->b_norm;
-    c->rho = csimi_sqrt64(free_part + contact_part);
-    c->rel = scale > 0 ? csimi_sqrt64((free_part + contact_part) / scale) : c->rho > 0 ? 1 : c->rho;
+    csimi_parallel(c->map.tasks, rows, 1, csimi_cond_rows, c);
+    csimi_parallel(c->map.tasks, contacts, 1, csimi_cond_contacts, c);
+    c->map.products += 1;
+    free_part = csimi_tree_sum(rows, c->map.row_sum);
+    contact_part = csimi_tree_sum(contacts, c->map.contact_sum) / (c->map.alpha * c->map.alpha);
+    load = csimi_tree_sum(contacts, c->map.load_sum);
+    scale = load > c->map.b_norm * c->map.b_norm ? load : c->map.b_norm * c->map.b_norm;
+    c->map.rho = csimi_sqrt64(free_part + contact_part);
+    c->map.rel = scale > 0 ? csimi_sqrt64((free_part + contact_part) / scale) : c->map.rho > 0 ? 1 : c->map.rho;
 }
 
 /* ---- preparation */
 
 CSIMI_FN bool csimi_cond_pack(csimi_cond *c) {
-    const csim_problem *problem = &c->nodal.problem;
-    bool finite = csimi_all_finite(problem->b, c->count) && csimi_all_finite(c->v, c->count);
+    const csim_problem *problem = &c->map.nodal.problem;
+    bool finite = csimi_all_finite(problem->b, c->map.count) && csimi_all_finite(c->map.v, c->map.count);
     int m;
-    CSIMI_MEMSET(c->pinned, 0, (size_t)problem->A.n);
-    for (m = 0; m < c->contacts; ++m) {
+    CSIMI_MEMSET(c->map.pinned, 0, (size_t)problem->A.n);
+    for (m = 0; m < c->map.contacts; ++m) {
         const csim_contact *from = problem->contacts + m;
-        csimi_cond_contact *to = c->contact + m;
-        to->a = c->nodal.node_a[m];
-        to->b = c->nodal.node_b[m];
-        c->law[m] = (unsigned char)from->law;
+        csimi_cond_contact *to = c->map.contact + m;
+        to->a = c->map.nodal.node_a[m];
+        to->b = c->map.nodal.node_b[m];
+        c->map.law[m] = (unsigned char)from->law;
         CSIMI_MEMCPY(to->R, from->R, sizeof to->R);
         CSIMI_MEMCPY(to->phi, from->phi, sizeof to->phi);
         to->mu = from->mu[0];
-        if (to->a >= 0) c->pinned[to->a] = 1;
-        if (to->b >= 0) c->pinned[to->b] = 1;
+        if (to->a >= 0) c->map.pinned[to->a] = 1;
+        if (to->b >= 0) c->map.pinned[to->b] = 1;
         finite = finite && csimi_all_finite(from->R, 9) && csimi_all_finite(from->phi, 3) &&
                  csimi_all_finite(from->mu, 2) && csimi_all_finite(from->omega, 2);
     }
@@ -146,34 +129,36 @@ CSIMI_FN bool csimi_cond_pack(csimi_cond *c) {
 /* Scales W by the spectrum of W A: 1.5 / sigma for the iteration that only needs to contract, 1.25 / 1.03 for the one
    whose smoothness the coarse part completes. */
 CSIMI_FN csim_real csimi_cond_weigh(csimi_cond *c, csim_weight weight, csim_real known) {
-    const csim_block_matrix *A = &c->nodal.problem.A;
+    const csim_block_matrix *A = &c->map.nodal.problem.A;
     csim_real sigma, scale;
     int i, m;
     if (weight == CSIM_WEIGHT_AUTO)
-        weight = c->acceleration == CSIM_ACCELERATION_CHEBYSHEV ? CSIM_WEIGHT_FROBENIUS : CSIM_WEIGHT_JACOBI;
+        weight = c->ring.acceleration == CSIM_ACCELERATION_CHEBYSHEV ? CSIM_WEIGHT_FROBENIUS : CSIM_WEIGHT_JACOBI;
     if (weight == CSIM_WEIGHT_JACOBI)
-        csimi_weights_jacobi(A, c->pinned, c->w);
+        csimi_weights_jacobi(A, c->map.pinned, c->map.w);
     else
-        csimi_weights_frobenius(A, c->pinned, c->w, c->work);
-    for (i = 0; i < c->count; ++i) c->w_inverse[i] = 1 / c->w[i];
-    sigma = csimi_weights_sigma(A, c->w, c->w_inverse, known, c->work, &c->products, c->tasks);
+        csimi_weights_frobenius(A, c->map.pinned, c->map.w, c->map.work);
+    for (i = 0; i < c->map.count; ++i) c->map.w_inverse[i] = 1 / c->map.w[i];
+    sigma = csimi_weights_sigma(A, c->map.w, c->map.w_inverse, known, c->map.work, &c->map.products, c->map.tasks);
     scale = csimi_cond_rings(c) ? CSIM_R(1.25) / (CSIM_R(1.03) * sigma)
-            : c->acceleration == CSIM_ACCELERATION_CHEBYSHEV || weight <= CSIM_WEIGHT_FROBENIUS ? CSIM_R(1.5) / sigma
-                                                                                                : 1 / sigma;
-    for (i = 0; i < c->count; ++i) {
-        c->w[i] *= scale;
-        c->w_inverse[i] /= scale;
+            : c->ring.acceleration == CSIM_ACCELERATION_CHEBYSHEV || weight <= CSIM_WEIGHT_FROBENIUS
+                ? CSIM_R(1.5) / sigma
+                : 1 / sigma;
+    for (i = 0; i < c->map.count; ++i) {
+        c->map.w[i] *= scale;
+        c->map.w_inverse[i] /= scale;
     }
-    for (m = 0; m < c->contacts; ++m) {
-        csimi_cond_contact *k = c->contact + m;
-        k->wa = k->a >= 0 ? c->w[3 * (size_t)k->a] : 0;
-        k->wb = k->b >= 0 ? c->w[3 * (size_t)k->b] : 0;
+    for (m = 0; m < c->map.contacts; ++m) {
+        csimi_cond_contact *k = c->map.contact + m;
+        k->wa = k->a >= 0 ? c->map.w[3 * (size_t)k->a] : 0;
+        k->wb = k->b >= 0 ? c->map.w[3 * (size_t)k->b] : 0;
         k->gamma = k->wa + k->wb;
         k->inverse_gamma = k->gamma > 0 ? 1 / k->gamma : 0;
     }
-    for (m = 0; m < c->contacts; ++m)
-        c->gamma[m] = csimi_cond_compliance(c, c->contact[m].a, c->contact[m].wa) +
-                      csimi_cond_compliance(c, c->contact[m].b, c->contact[m].wb);
-    c->b_norm = csimi_sqrt64(csimi_sum_weighted(c->count, c->w, c->nodal.problem.b, c->nodal.problem.b));
+    for (m = 0; m < c->map.contacts; ++m)
+        c->map.gamma[m] = csimi_cond_compliance(c, c->map.contact[m].a, c->map.contact[m].wa) +
+                          csimi_cond_compliance(c, c->map.contact[m].b, c->map.contact[m].wb);
+    c->map.b_norm =
+        csimi_sqrt64(csimi_sum_weighted(c->map.count, c->map.w, c->map.nodal.problem.b, c->map.nodal.problem.b));
     return sigma;
 }

@@ -6,9 +6,61 @@ static csim_solver csimi_impulse_choice(const csim_solver_params *params) {
     return params->solver == CSIM_SOLVER_AUTO ? CSIM_SOLVER_SWEEP : params->solver;
 }
 
+static const csimi_impulse_solver csimi_impulse_solvers[CSIM_SOLVER_COUNT_] = {
+    /* bytes, solve; null: no such form, or left out of this build */
+    {NULL, NULL},                                  /* auto */
+    {NULL, NULL},                                  /* cond */
+    {csimi_cascade_bytes, csimi_cascade_solve},    /* sweep */
+    {csimi_cascade_bytes, csimi_cascade_anderson}, /* anderson */
+    {csimi_cascade_bytes, csimi_cascade_proximal}, /* proximal */
+#ifndef CONDSIM_NO_PGS
+    {csimi_pgs_bytes, csimi_pgs_solve},
+#else
+    {NULL, NULL},
+#endif
+#ifndef CONDSIM_NO_APGD
+    {csimi_apgd_bytes, csimi_apgd_solve},
+#else
+    {NULL, NULL},
+#endif
+#ifndef CONDSIM_NO_PERCONTACT
+    {csimi_percontact_bytes, csimi_percontact_solve},
+#else
+    {NULL, NULL},
+#endif
+#ifndef CONDSIM_NO_STAGGERED
+    {csimi_staggered_bytes, csimi_staggered_solve},
+#else
+    {NULL, NULL},
+#endif
+#ifndef CONDSIM_NO_CCS
+    {csimi_ccs_bytes, csimi_ccs_solve},
+#else
+    {NULL, NULL},
+#endif
+#ifndef CONDSIM_NO_NEWTON
+    {csimi_nonsmooth_bytes, csimi_nonsmooth_solve},
+    {csimi_nonsmooth_bytes, csimi_nonsmooth_proximal},
+#else
+    {NULL, NULL},
+    {NULL, NULL},
+#endif
+    {NULL, NULL}, /* xpbd */
+    {NULL, NULL}, /* penalty */
+    {NULL, NULL}, /* penalty-explicit */
+    {NULL, NULL}, /* bounded */
+#ifdef CONDSIM_REFERENCE
+    {csimi_lemke_bytes, csimi_lemke_solve}, /* lemke */
+#endif
+};
+
+CSIMI_FN const csimi_impulse_solver *csimi_impulse_solver_of(csim_solver solver) {
+    return csimi_impulse_solvers + solver;
+}
+
 static bool csimi_impulse_known(const csim_solver_params *params) {
-    return (int)params->solver >= 0 && (int)params->solver < CSIM_SOLVER_COUNT_ &&
-           csimi_solver_table()[csimi_impulse_choice(params)].impulse;
+    return (unsigned)params->solver < (unsigned)CSIM_SOLVER_COUNT_ &&
+           csimi_impulse_solver_of(csimi_impulse_choice(params))->solve;
 }
 
 /* W, one vector of velocities, and the solver's own. */
@@ -22,36 +74,8 @@ CSIM_API size_t csim_impulse_bytes(const csim_impulse_problem *problem, const cs
     csimi_delassus W;
     if (!problem || !params || problem->contact_count < 0 || !csimi_impulse_known(params)) return 0;
     (void)csimi_impulse_layout(&W, &arena, problem->contact_count);
-    csimi_push(&arena, csimi_solver_table()[csimi_impulse_choice(params)].impulse_bytes(problem->contact_count, params),
-               1);
+    csimi_push(&arena, csimi_impulse_solver_of(csimi_impulse_choice(params))->bytes(problem->contact_count, params), 1);
     return arena.overflow ? SIZE_MAX : arena.high + 64;
-}
-
-CSIM_API csim_solver_info csim_describe_solver(csim_solver solver) {
-#define CSIMI_X(name, value, text) text,
-    static const char *const text[CSIM_SOLVER_COUNT_] = {
-        CSIM_SOLVER_LIST(CSIMI_X)
-#ifdef CONDSIM_REFERENCE
-            "Coulomb friction in a polygon as a complementarity problem, Lemke's pivots, dense (impulse level)"
-#endif
-    };
-#undef CSIMI_X
-    csim_solver_info info;
-    CSIMI_MEMSET(&info, 0, sizeof info);
-    if ((int)solver >= 0 && solver < CSIM_SOLVER_COUNT_) {
-        const csimi_solver_entry *entry = csimi_solver_table() + solver;
-        info.name = entry->name;
-        info.text = text[solver];
-        info.velocity = entry->solve || solver == CSIM_SOLVER_AUTO;
-        info.impulse = entry->impulse || solver == CSIM_SOLVER_AUTO;
-        info.rows = entry->rows;
-    }
-    return info;
-}
-
-CSIMI_FN void csimi_impulse_log(const csimi_impulse_run *run, int iteration, double measure) {
-    const csim_solver_params *p = run->params;
-    if (p->history && iteration > 0 && iteration <= p->history_capacity) p->history[iteration - 1] = measure;
 }
 
 /* ---- is it a problem? */
@@ -160,7 +184,7 @@ CSIMI_FN bool csimi_impulse_run_solver(csimi_delassus *W, const csim_solver_para
     run.judged = false;
     run.target = target;
     run.outcome = outcome;
-    ok = csimi_solver_table()[csimi_impulse_choice(params)].impulse(&run) && csimi_all_finite(r, 3 * W->contacts);
+    ok = csimi_impulse_solver_of(csimi_impulse_choice(params))->solve(&run) && csimi_all_finite(r, 3 * W->contacts);
     csimi_pop(arena, mark);
     if (!ok) return false;
     if (!run.judged) outcome->residual = csimi_delassus_measure(W, r, u, false);
@@ -175,7 +199,7 @@ static csim_status csimi_impulse_begin(const csim_impulse_problem *problem, cons
     outcome->certificate.worst_contact = -1;
     if (problem->contacts && !csimi_solver_laws(outcome->solver, problem->contacts, problem->contact_count))
         return csimi_impulse_bad(error, "params.solver", (double)(int)params->solver,
-                                 csimi_solver_table()[outcome->solver].needs);
+                                 csimi_solver_traits_of(outcome->solver)->needs);
     if (csimi_solver_rows(params) && problem->product)
         return csimi_impulse_bad(error, "params.solver", (double)(int)params->solver,
                                  "a solver that needs no rows of W, as csim_describe_solver says, for a product");

@@ -61,7 +61,7 @@ CSIMI_FN size_t csimi_lift_bytes(const csim_problem_size *size, const csim_solve
     void *scratch;
     size_t bytes;
     (void)csimi_lift_vectors(&W, &l, &arena, size, &u, &scratch, &bytes);
-    if (params) csimi_push(&arena, csimi_solver_table()[params->solver].impulse_bytes(size->contacts, params), 1);
+    if (params) csimi_push(&arena, csimi_impulse_solver_of(params->solver)->bytes(size->contacts, params), 1);
     return arena.high;
 }
 
@@ -242,7 +242,7 @@ static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_
 
 CSIMI_FN bool csimi_lift_judge(const csim_problem *problem, csimi_arena *arena, const csim_tasks *tasks,
                                csim_solution *solution, csim_certificate *certificate, int *products) {
-    const csim_problem_size size = csim_problem_measure(problem);
+    const csim_problem_size size = csimi_problem_measure(problem);
     const size_t mark = arena->used;
     csimi_delassus W;
     csimi_lift l;
@@ -261,11 +261,6 @@ CSIMI_FN bool csimi_lift_judge(const csim_problem *problem, csimi_arena *arena, 
     *products += l.products;
     csimi_pop(arena, mark);
     return ok;
-}
-
-CSIMI_FN bool csimi_lift_takes(const csim_problem *problem) {
-    (void)problem;
-    return true;
 }
 
 /* Solves, certifies, and goes on with a smaller target where the certificate is not content. lambda [3 contacts], v. */
@@ -295,7 +290,7 @@ static csim_result csimi_lift_run(csimi_lift *l, csimi_delassus *W, const csim_s
 CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
                                       const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
                                       csim_error *error) {
-    const csim_problem_size size = csim_problem_measure(problem);
+    const csim_problem_size size = csimi_problem_measure(problem);
     const size_t mark = arena->used;
     csimi_lift l;
     csimi_delassus W;

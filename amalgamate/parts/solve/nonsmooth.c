@@ -30,11 +30,6 @@ static void csimi_nonsmooth_layout(csimi_nonsmooth *f, csimi_arena *arena, int c
     f->r = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
 }
 
-CSIMI_FN size_t csimi_fischer_numbers(int contacts) {
-    enum { VECTORS = 8 };
-    return VECTORS * (3 * (size_t)contacts + 64 / sizeof(csim_real));
-}
-
 CSIMI_FN bool csimi_fischer_takes(const csimi_delassus *W) {
     int c;
     for (c = 0; c < W->contacts; ++c)

@@ -50,7 +50,7 @@ CSIMI_FN size_t csimi_penalty_bytes(const csim_problem_size *size, const csim_so
     csimi_arena arena = csimi_arena_counting();
     csimi_penalty s;
     csimi_penalty_layout(&s, &arena, size->blocks, size->contacts, size->terms, csimi_penalty_is_implicit(params));
-    if (csimi_penalty_is_implicit(params)) csimi_push(&arena, csim_solver_bytes(size, &inside), 1);
+    if (csimi_penalty_is_implicit(params)) csimi_push(&arena, csimi_auto_bytes(size, &inside), 1);
     return arena.high;
 }
 
@@ -122,7 +122,6 @@ static csim_status csimi_penalty_implicit(csimi_penalty *s, const csim_problem *
                                           csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
                                           csim_outcome *outcome, csim_error *error) {
     const csim_solver_params inside = csimi_penalty_inside(params);
-    const size_t mark = arena->used;
     csim_problem soft = *p;
     csim_status status;
     int m;
@@ -132,9 +131,9 @@ static csim_status csimi_penalty_implicit(csimi_penalty *s, const csim_problem *
                              solution->lambda + 3 * (ptrdiff_t)m, s->soft + m);
     }
     soft.contacts = s->soft;
-    status =
-        csim_problem_solve(&soft, &inside, arena->base + mark, arena->size - mark, tasks, solution, outcome, error);
-    if (mark + outcome->bytes > arena->high) arena->high = mark + outcome->bytes;
+    status = csim_problem_check(&soft, error);
+    if (status == CSIM_NOT_FINITE) return CSIM_OK; /* an outcome: its result says so until a solver has run */
+    if (status == CSIM_OK) status = csimi_auto_solve(&soft, &inside, arena, tasks, solution, outcome, error);
     return status;
 }
 

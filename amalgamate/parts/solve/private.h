@@ -7,9 +7,11 @@
 #include "single.h"
 #include "solver.h"
 
-/* Four doubles at once: vectors of gcc and clang; other compilers take them one by one, to the same bits.
-   CSIMI_QUAD reads four csim_real, where there are vectors; CSIMI_QUAD_ADD is sum += w a. */
-#if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9)
+/* Four doubles at once: vectors of gcc and clang; other compilers take them one by one, to the same bits, and so does
+   who counts in long double (x87), where a scalar does not fit a vector. CSIMI_QUAD reads four csim_real, where there
+   are vectors; CSIMI_QUAD_ADD is sum += w a. */
+#if (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9)) && \
+    !(defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0)
 #define CSIMI_QUADS 1
 typedef double csimi_quad __attribute__((vector_size(32)));
 typedef csim_real csimi_quad_real
@@ -30,27 +32,42 @@ typedef struct csimi_quad {
 
 struct csimi_impulse_run;
 
-/* A line of the dispatch table (solve/table.c). */
-typedef struct csimi_solver_entry {
-    const char *name;
-    /* ---- velocity level; solvers of the impulse level alone come here through solve/lift.c
-       bytes for the largest problem of these sizes */
+/* A solver's form on velocities (solve/table.c). Solvers of the impulse level alone come here through solve/lift.c. */
+typedef struct csimi_velocity_solver {
+    /* for the largest problem of these sizes */
     size_t (*bytes)(const csim_problem_size *size, const csim_solver_params *params);
     /* whether this solver takes the problem at all */
     bool (*takes)(const csim_problem *problem);
     csim_status (*solve)(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
                          const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome, csim_error *error);
-    /* ---- impulse level; null: no such form
-       bytes the solver takes from the arena for this many contacts */
-    size_t (*impulse_bytes)(int contacts, const csim_solver_params *params);
+} csimi_velocity_solver;
+
+/* ---- impulse.c */
+
+/* A solver's form on impulses; null: it has none. */
+typedef struct csimi_impulse_solver {
+    /* what it takes from the arena for this many contacts */
+    size_t (*bytes)(int contacts, const csim_solver_params *params);
     /* from the start in run->r to the best impulses found; false: the numbers broke down */
-    bool (*impulse)(struct csimi_impulse_run *run);
+    bool (*solve)(struct csimi_impulse_run *run);
+} csimi_impulse_solver;
+CSIMI_FN const csimi_impulse_solver *csimi_impulse_solver_of(csim_solver solver);
+
+/* ---- traits.c */
+
+/* What is known of a solver before it runs. */
+typedef struct csimi_solver_traits {
+    const char *name;
     bool rows;         /* needs csimi_delassus_row */
     unsigned laws;     /* bit l: takes csim_law l */
     const char *needs; /* of the problem, for the sentence of a refusal */
-} csimi_solver_entry;
+} csimi_solver_traits;
 enum { CSIMI_ALL_LAWS = (1 << CSIM_LAW_COUNT_) - 1 };
-CSIMI_FN const csimi_solver_entry *csimi_solver_table(void);
+CSIMI_FN const csimi_solver_traits *csimi_solver_traits_of(csim_solver solver);
+CSIMI_FN csim_problem_size csimi_problem_measure(const csim_problem *problem); /* one that has been checked */
+/* Whether this build has what solves by these parameters (table.c); the sentence of a refusal. */
+CSIMI_FN bool csimi_solver_there(const csim_solver_params *params);
+#define CSIMI_SOLVERS_THERE "AUTO, or what csim_describe_solver says is there: this build leaves that solver out"
 /* Whether the solver of params visits rows of W. */
 CSIMI_FN bool csimi_solver_rows(const csim_solver_params *params);
 /* Whether the solver starts at the velocity v_k of the step's start and has its own use for gaps that are open or
@@ -59,6 +76,17 @@ CSIMI_FN bool csimi_solver_gaps(csim_solver solver);
 /* Whether solver takes the laws of contacts [count]. */
 CSIMI_FN bool csimi_solver_laws(csim_solver solver, const csim_contact *contacts, int count);
 CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error *error);
+
+/* ---- auto.c: SWEEP where it fits, COND where it does not */
+CSIMI_FN size_t csimi_auto_bytes(const csim_problem_size *size, const csim_solver_params *params);
+CSIMI_FN csim_status csimi_auto_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
+                                      const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
+                                      csim_error *error);
+/* SWEEP on any problem */
+CSIMI_FN size_t csimi_any_sweep_bytes(const csim_problem_size *size, const csim_solver_params *params);
+CSIMI_FN csim_status csimi_any_sweep_solve(const csim_problem *problem, const csim_solver_params *params,
+                                           csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
+                                           csim_outcome *outcome, csim_error *error);
 
 /* ---- cond.c */
 CSIMI_FN size_t csimi_cond_bytes(const csim_problem_size *size, const csim_solver_params *params);
@@ -172,8 +200,6 @@ CSIMI_FN bool csimi_coarse_usable(const csim_structure *structure);
 CSIMI_FN void csimi_coarse_layout(csimi_coarse *c, csimi_arena *arena, int blocks, int contacts, int aggregates);
 /* H0 = Z'AZ of the given (not nodalized) problem. */
 CSIMI_FN void csimi_coarse_build(csimi_coarse *c, const csim_problem *problem);
-/* Projection of contact under a law that may stand in for its own. */
-CSIMI_FN void csimi_project_as(int law, const csim_contact *contact, csim_real gamma, csim_real *lambda);
 /* Rows of a contact that an impulse holds, as bits: none, the normal (slip), all (stick). */
 CSIMI_FN unsigned char csimi_coarse_rows(const csim_contact *contact, const csim_real *lambda);
 /* What the contacts did at the iterate that is corrected. */
@@ -335,7 +361,7 @@ typedef struct csimi_impulse_run {
 /* Runs the solver of params on W and measures what it left in r; u [3 contacts] gets W r + q. False: not finite. */
 CSIMI_FN bool csimi_impulse_run_solver(csimi_delassus *W, const csim_solver_params *params, double target,
                                        csimi_arena *arena, csim_real *r, csim_real *u, csim_outcome *outcome);
-/* Residual of one iteration into the history of params. */
+/* Residual of one iteration into the history of params. watch.c */
 CSIMI_FN void csimi_impulse_log(const csimi_impulse_run *run, int iteration, double measure);
 
 /* ---- lift.c: solvers of the impulse level on a csim_problem, with W = J A^-1 J' as an operator */
@@ -374,7 +400,6 @@ CSIMI_FN csim_real csimi_ncp(csim_ncp ncp, csim_real a, csim_real b, csim_real *
 /* Compliance of the tangential rows at |u_t|, |r_t|, mu r_n: u_t + C r_t = 0 is Coulomb's law where it is solved. */
 CSIMI_FN csim_real csimi_ncp_friction(csim_ncp ncp, csim_real speed, csim_real force, csim_real bound, csim_real rho);
 CSIMI_FN bool csimi_fischer_takes(const csimi_delassus *W);
-CSIMI_FN size_t csimi_fischer_numbers(int contacts); /* reals a burst takes from the arena */
 /* At most steps Newton steps of inner products each from best, whose measure is given; leaves the best feasible
    impulses there and returns their measure. u [3 contacts] is scratch; iterations in: products allowed, out: made. */
 CSIMI_FN double csimi_fischer_burst(csimi_delassus *W, csimi_arena *arena, csim_real *best, double measure,
@@ -445,7 +470,7 @@ CSIMI_FN csim_status csimi_ccs_motion_solve(const csim_problem *problem, const c
                                             csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
                                             csim_outcome *outcome, csim_error *error);
 
-/* ---- penalty.c, xpbd.c: on velocities only */
+/* ---- penalty.c, xpbd.c, bounded.c: on velocities only */
 enum {
     CSIMI_XPBD_LAWS = CSIMI_NONSMOOTH_LAWS | 1 << CSIM_LAW_ANISOTROPIC,
     CSIMI_PENALTY_LAWS = 1 << CSIM_LAW_STRICT | 1 << CSIM_LAW_BILATERAL | 1 << CSIM_LAW_BOX,
@@ -454,6 +479,11 @@ enum {
 CSIMI_FN size_t csimi_penalty_bytes(const csim_problem_size *size, const csim_solver_params *params);
 CSIMI_FN bool csimi_penalty_takes(const csim_problem *problem);
 CSIMI_FN csim_status csimi_penalty_solve(const csim_problem *problem, const csim_solver_params *params,
+                                         csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
+                                         csim_outcome *outcome, csim_error *error);
+CSIMI_FN size_t csimi_bounded_bytes(const csim_problem_size *size, const csim_solver_params *params);
+CSIMI_FN bool csimi_bounded_takes(const csim_problem *problem);
+CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim_solver_params *params,
                                          csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
                                          csim_outcome *outcome, csim_error *error);
 CSIMI_FN size_t csimi_xpbd_bytes(const csim_problem_size *size, const csim_solver_params *params);
@@ -529,7 +559,7 @@ CSIMI_FN void csimi_pieces_push_wide(const csimi_piece *piece, int count, const 
 /* W = J E^-1 E'^-1 J' of one contact */
 CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_real *W);
 
-/* ---- sweep.c and newton.c: islands of small dense bodies at the level of impulses */
+/* ---- sweep.c and burst.c: islands of small dense bodies at the level of impulses */
 
 /* One contact. */
 typedef struct csimi_sweep_contact {
@@ -569,12 +599,19 @@ CSIMI_FN void csimi_sweep_velocities(csimi_sweep *s);          /* w from lambda 
 CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, double eps); /* local models of W + eps (tr W_ii / 3) I */
 
 /* Orders the blocks, lays the envelope into the ring and estimates the work. */
-CSIMI_FN void csimi_newton_plan(csimi_sweep *s);
-CSIMI_FN bool csimi_newton_fits(const csimi_sweep *s); /* without looking at the order */
+CSIMI_FN void csimi_burst_plan(csimi_sweep *s);
+CSIMI_FN bool csimi_burst_fits(const csimi_sweep *s); /* without looking at the order */
 /* Doubles that suffice for n blocks in any order. */
-#define CSIMI_NEWTON_NUMBERS(n) (9 * (n) * (n) + 12 * (n) + 64)
+#define CSIMI_BURST_NUMBERS(n) (9 * (n) * (n) + 12 * (n) + 64)
 /* One proximal step lambda -> argument of W + eps I around lambda, by Newton on the body velocities. False, with
    lambda and w as before, when it does not get there. */
-CSIMI_FN bool csimi_newton_step(csimi_sweep *s, double eps, int *iterations);
+CSIMI_FN bool csimi_burst_step(csimi_sweep *s, double eps, int *iterations);
+
+/* ---- restrain.c: what stays of a solve that missed: impulses inside their laws that put no energy in, and the exact
+   motion under them. start: [3 contacts] the impulses before the solve; solution: the best iterate, replaced together
+   with the certificate. False, and as it was: A is not positive definite, or half of the impulses would be lost. */
+CSIMI_FN size_t csimi_restrain_bytes(const csim_problem_size *size);
+CSIMI_FN bool csimi_restrain(const csim_problem *problem, const csim_real *start, csimi_arena *arena,
+                             const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome);
 
 #endif

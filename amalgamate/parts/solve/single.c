@@ -560,7 +560,7 @@ CSIM_API csim_status csim_solve_contact(const csim_real *W, const csim_real *c, 
     lambda[0] = lambda[1] = lambda[2] = 0;
     if (!W || !c) return CSIM_NULL_ARGUMENT;
     if (!csimi_all_finite(W, 9) || !csimi_all_finite(c, 3) || !csimi_finite(mu)) return CSIM_NOT_FINITE;
-    if (!(mu >= 0 && W[0] > 0 && W[4] > 0 && W[8] > 0) || (int)method < 0 || method >= CSIM_CONTACT_METHOD_COUNT_)
+    if (!(mu >= 0 && W[0] > 0 && W[4] > 0 && W[8] > 0) || (unsigned)method >= (unsigned)CSIM_CONTACT_METHOD_COUNT_)
         return CSIM_OUT_OF_RANGE;
     CSIMI_MEMSET(&contact, 0, sizeof contact);
     CSIMI_MEMSET(&local, 0, sizeof local);

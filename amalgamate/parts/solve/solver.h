@@ -22,7 +22,8 @@
     X(NEWTON_PROXIMAL, 11, "the same Newton inside a proximal-point loop (impulse level)") \
     X(XPBD, 12, "position-based dynamics in small substeps of one sweep, bodies and cables, backward Euler") \
     X(PENALTY, 13, "springs and dampers at contacts, taken at the end of the step: implicit") \
-    X(PENALTY_EXPLICIT, 14, "springs and dampers at contacts, taken at its start, backward Euler")
+    X(PENALTY_EXPLICIT, 14, "springs and dampers at contacts, taken at its start, backward Euler") \
+    X(BOUNDED, 15, "soft substeps of one sweep each: work known beforehand, settles, certifies when calm; bodies")
 
 /* Who solves; default CSIM_SOLVER_AUTO. docs/solvers.md. */
 typedef enum csim_solver {
@@ -101,8 +102,14 @@ typedef struct csim_solver_params {
                                 complementarity preconditioner); 1/h^2 is the paper's r = 1, 1 its r = h^2 */
     bool geometric;          /* worlds: the diagonal geometric stiffness of hard joints is added to the inertia of
                                 bodies where explicit forces of joints are unstable (docs/joints.md); default true */
-    int substeps;            /* XPBD: 0..1e5; 0: 20 */
-    csim_real *move;         /* XPBD: [3n] gets the mean velocity of the step, by which positions go; may be null */
+    int substeps;            /* XPBD, BOUNDED: 0..1e5; 0: 20 and 8 */
+    csim_real *move;         /* XPBD, BOUNDED: [3n] gets the mean velocity of the step, by which positions go; may be
+                                null */
+    const csim_real *gap;    /* BOUNDED: [contact_count] gap over h of friction laws, m/s, < 0 where they overlap; phi_n
+                                holds max(gap, 0) then, plus the velocity of the ground or of a bounce; null:
+                                max(phi_n, 0). Worlds set it */
+    csim_real *pulse;        /* BOUNDED: [3 contact_count] start of the impulses in place of lambda; gets those of the
+                                last substep times the substeps, N s: the better start of the next frame. May be null */
     csim_real damping;       /* PENALTY, and XPBD under the invertible law: damper of a contact over h times its spring,
                                 0..1e3; default 1 */
     double *history;         /* [history_capacity] the solver's residual of each iteration, may be null; NEWTON: the
@@ -152,7 +159,7 @@ typedef struct csim_problem_size {
 
 /* Automatic solver, tolerance 5e-5, 1500 iterations, gain 1e3 with shift; the values stand at the fields. */
 CSIM_API csim_solver_params csim_default_solver_params(void);
-/* The sizes of a problem, for csim_solver_bytes. */
+/* The sizes of a problem, for csim_solver_bytes; all 0 of a problem that csim_problem_check refuses. */
 CSIM_API csim_problem_size csim_problem_measure(const csim_problem *problem);
 /* Bytes of workspace that csim_problem_solve needs for any problem of at most these sizes. Linear in them, but for the
    coarse block of COND: two square matrices of 6 min(aggregates, 150) doubles a side. See docs/memory.md. */

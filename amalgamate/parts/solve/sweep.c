@@ -3,7 +3,7 @@
    held, and carry the change into the velocities of its bodies, taken as w = E v with A = E' E (solve/bodies.c). The
    cascade:
      1  sweeps accelerated by Anderson's method, while they halve the measure every few sweeps
-     2  Newton on the body velocities (solve/newton.c), where its factors fit into the memory of the ring
+     2  Newton on the body velocities (solve/burst.c), where its factors fit into the memory of the ring
      3  accelerated sweeps again, then a proximal loop of them: problems a little better conditioned than the true one,
         each solved around the last answer
    Each stage starts from the best impulses seen, and the measure is the contact figure of the certificate. */
@@ -15,22 +15,6 @@
 CSIMI_FN bool csimi_sweep_takes(const csim_problem *problem) { return csimi_bodies_take(problem); }
 
 /* ---- velocities */
-
-CSIMI_FN void csimi_contact_velocity(const csimi_sweep *s, const csimi_sweep_contact *c, csim_real *u) {
-    u[0] = c->phi[0];
-    u[1] = c->phi[1];
-    u[2] = c->phi[2];
-    csimi_pieces_velocity_wide(s->pieces + c->first, c->count, s->w, u);
-}
-
-/* w from lambda anew: after a jump, and to shed the rounding of incremental updates. */
-CSIMI_FN void csimi_sweep_velocities(csimi_sweep *s) {
-    int m;
-    CSIMI_MEMSET(s->w, 0, 3 * (size_t)s->n * sizeof *s->w);
-    for (m = 0; m < s->contact_count; ++m)
-        csimi_pieces_push_wide(s->pieces + s->contacts[m].first, s->contacts[m].count, s->loop.x + 3 * (ptrdiff_t)m,
-                               s->w);
-}
 
 /* ---- a sweep */
 
@@ -120,26 +104,20 @@ static double csimi_sweep_look(void *problem) {
 
 /* ---- stages */
 
-CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, double eps) {
-    int m;
-    for (m = 0; m < s->contact_count; ++m)
-        csimi_local_prepare(&s->contacts[m].local, s->contacts[m].contact, (csim_real)eps);
-}
-
 static void csimi_sweep_moved(void *problem) { csimi_sweep_velocities((csimi_sweep *)problem); }
 static void csimi_sweep_ready(void *problem, double eps) { csimi_sweep_prepare((csimi_sweep *)problem, eps); }
 
 /* Stage 2: proximal steps by Newton, with eps falling while they converge. Below what was asked for it goes on while it
    gains, because what is left unsolved moves bodies and costs more in the next step than here. */
-static void csimi_sweep_newton(csimi_sweep *s, double good) {
+static void csimi_sweep_burst(csimi_sweep *s, double good) {
     const int budget = s->loop.sweeps + 200;
     double eps = s->loop.best_measure > 1e-2 ? 1e-2 : 1e-3, fall = 0.1, halved = s->loop.best_measure;
     int iterations, failures = 0, idle = 0;
-    if (!s->planned) csimi_newton_plan(s);
+    if (!s->planned) csimi_burst_plan(s);
     s->convex = false;
     csimi_stages_restore(&s->loop);
     while (!csimi_stages_done(&s->loop) && s->loop.sweeps < budget && failures < 7 && eps < 1) {
-        if (csimi_newton_step(s, eps, &iterations)) {
+        if (csimi_burst_step(s, eps, &iterations)) {
             csimi_stages_look(&s->loop);
             if (iterations < 8 && eps > 1e-8) eps *= fall;
         } else if (!s->convex) {
@@ -176,7 +154,7 @@ static void csimi_sweep_bind(csimi_sweep *s) {
 /* Doubles that Newton gets besides the ring, a quarter of a megabyte: small islands fit, whatever their graph. */
 static size_t csimi_sweep_spare(int n, int contacts, int window) {
     const size_t most = 32768, rows = (size_t)n;
-    const size_t full = rows > 200 ? most : CSIMI_NEWTON_NUMBERS(rows);
+    const size_t full = rows > 200 ? most : CSIMI_BURST_NUMBERS(rows);
     const size_t ring = 6 * (size_t)window * (size_t)contacts * sizeof(csim_real) / sizeof(double);
     const size_t wanted = full < most ? full : most;
     return contacts > 0 && wanted > ring ? wanted : 0;
@@ -260,7 +238,7 @@ static void csimi_sweep_cascade(csimi_sweep *s, double good) {
     const double beyond = 2e-4 * good + (0.1 * good < 1e4 * (double)CSIMI_EPS ? 0.1 * good : 1e4 * (double)CSIMI_EPS);
     s->loop.target = newton && beyond < good ? beyond : good;
     csimi_stages_accelerated(&s->loop, newton ? 4 : CSIMI_SWEEP_PATIENCE);
-    if (newton && !csimi_stages_done(&s->loop)) csimi_sweep_newton(s, good);
+    if (newton && !csimi_stages_done(&s->loop)) csimi_sweep_burst(s, good);
     s->loop.target = good;
     if (newton && !csimi_stages_done(&s->loop)) csimi_stages_accelerated(&s->loop, CSIMI_SWEEP_PATIENCE);
     if (!csimi_stages_done(&s->loop)) csimi_stages_proximal(&s->loop);
@@ -277,7 +255,7 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
     double good = 0.9 * (double)params->tolerance;
     int trial;
     s->planned = false;
-    if (!csimi_newton_fits(s)) csimi_newton_plan(s);
+    if (!csimi_burst_fits(s)) csimi_burst_plan(s);
     for (trial = 0; trial < 5; ++trial, good *= 0.3) {
         s->loop.best_measure = (double)CSIMI_HUGE;
         if (trial > 0) csimi_sweep_velocities(s);

@@ -16,6 +16,11 @@ CSIMI_FN void csimi_watch_open(csimi_watch *w, csimi_impulse_run *run, int patie
     CSIMI_MEMCPY(w->best, run->r, 3 * (size_t)run->W->contacts * sizeof *w->best);
 }
 
+CSIMI_FN void csimi_impulse_log(const csimi_impulse_run *run, int iteration, double measure) {
+    const csim_solver_params *p = run->params;
+    if (p->history && iteration > 0 && iteration <= p->history_capacity) p->history[iteration - 1] = measure;
+}
+
 CSIMI_FN bool csimi_watch_look(csimi_watch *w, const csim_real *r, csim_real *u) {
     const csimi_impulse_run *run = w->run;
     w->measure = csimi_delassus_measure(run->W, r, u ? u : w->u, u != NULL);

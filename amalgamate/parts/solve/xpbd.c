@@ -358,7 +358,7 @@ static csim_result csimi_xpbd_run(csimi_xpbd *s, const csim_solver_params *param
 CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
                                       const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
                                       csim_error *error) {
-    const csim_problem_size size = csim_problem_measure(problem);
+    const csim_problem_size size = csimi_problem_measure(problem);
     const size_t mark = arena->used;
     csimi_xpbd s;
     (void)tasks; /* the sweep is a sequence */
@@ -373,7 +373,7 @@ CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_so
     if (s.elements > 0) csimi_xpbd_split(&s);
     if (!csimi_bodies_take(&s.inner))
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", true,
-                          (double)(int)params->solver, csimi_solver_table()[CSIM_SOLVER_XPBD].needs);
+                          (double)(int)params->solver, csimi_solver_traits_of(CSIM_SOLVER_XPBD)->needs);
     outcome->solver = CSIM_SOLVER_XPBD;
     outcome->result = CSIM_RESULT_NOT_FINITE;
     if (csimi_all_finite(solution->v, 3 * problem->A.n) && csimi_xpbd_open(&s, params, solution))

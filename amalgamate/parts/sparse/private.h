@@ -45,8 +45,8 @@ CSIMI_FN void csimi_cholesky_solve(int m, const double *L, double *x);
 CSIMI_FN bool csimi_lu(int m, double *A, int *pivot);
 CSIMI_FN void csimi_lu_solve(int m, const double *LU, const int *pivot, double *x);
 
-/* ---- chain.c: links of two 3-blocks, each coupled to the links before and after it: LU in O(links), 72 numbers a
-   link. A block may be pressed onto a face of the directions it can move in: rows by left, columns by right (a
+/* ---- tridiagonal.c: links of two 3-blocks, each coupled to the links before and after it: LU in O(links), 72 numbers
+   a link. A block may be pressed onto a face of the directions it can move in: rows by left, columns by right (a
    projector; left = right keeps the matrix symmetric). */
 typedef struct csimi_chain_face {
     double left[9], right[9];

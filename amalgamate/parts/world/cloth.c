@@ -1,5 +1,4 @@
 /* world/cloth: making cloth. */
-#include "cloth.h"
 #include "private.h"
 
 CSIM_API csim_cloth_def csim_default_cloth_def(void) {

@@ -9,7 +9,7 @@
 #ifndef CSIM_TREE_H
 #define CSIM_TREE_H
 
-#include "../model/tree.h"
+#include "../model/articulation.h"
 #include "world.h"
 
 /* A link, its joint and the drive of that joint. */

@@ -46,7 +46,7 @@ typedef enum csim_integrator {
 
 /* What becomes of a step that misses its tolerance. */
 typedef enum csim_uncertified {
-    CSIM_ACCEPT_UNCERTIFIED, /* keep the best iterate and say so in the stats */
+    CSIM_ACCEPT_UNCERTIFIED, /* keep what gains no energy, and say so in the stats: docs/guide.md */
     CSIM_REJECT_UNCERTIFIED, /* undo the step and return CSIM_UNCERTIFIED */
     CSIM_UNCERTIFIED_COUNT_
 } csim_uncertified;
@@ -97,6 +97,14 @@ typedef struct csim_world_def {
     csim_law law;              /* CSIM_LAW_STRICT (default), CSIM_LAW_PROXIMAL or CSIM_LAW_INVERTIBLE */
     csim_real omega[2];        /* invertible law: normal, tangential regularisation, 1/kg; default 1e-3, > 0 */
     csim_uncertified on_uncertified;
+    bool follow_paths; /* default false. true: what spins, is thrown or bends fast is followed along its true path after
+                          a step, and its pose stops where that leads into something; velocities are kept. Nothing thin
+                          is passed through (docs/contact.md), but grips that hold by friction may slip by it */
+    int budget; /* work a step may spend, visits of contacts: 0 (default): none. Within it every island that can be is
+                   certified, smallest first; others get a bounded frame (CSIM_SOLVER_BOUNDED), with fewer substeps
+                   where 8 are more than it pays for, one at least: 3 visits a contact. A visit is about 20 to 60 ns;
+                   docs/realtime.md. Backward Euler, and CSIM_SOLVER_AUTO or CSIM_SOLVER_BOUNDED (every island bounded)
+                   only */
 
     csim_real contact_distance; /* contacts are found this far ahead, and what speed needs; m, 0..1000; default 1e-3 */
     csim_real stabilization;    /* share of a penetration removed in a step, 0..1; default 0.8 */
@@ -230,6 +238,13 @@ typedef struct csim_pin_def {
 /* Every definition starts as one of these: the defaults that stand at its fields, and the guard word without which a
    create call refuses it (CSIM_DEF_NOT_INITIALISED). Earth's gravity, backward Euler, fixed first capacities. */
 CSIM_API csim_world_def csim_default_world_def(void);
+/* The default with other numbers, from the fastest to the most exact; docs/realtime.md. Real time: tolerance 1e-3 and a
+   budget of 50 000 visits (1 to 3 ms); balanced: 1e-3 and 500 000; certified: the default itself; reference: tolerance
+   1e-8 (float 1e-5), 20 000 iterations. */
+CSIM_API csim_world_def csim_realtime_world_def(void);
+CSIM_API csim_world_def csim_balanced_world_def(void);
+CSIM_API csim_world_def csim_certified_world_def(void);
+CSIM_API csim_world_def csim_reference_world_def(void);
 /* Friction 0.5, no restitution, touches everything. It is part of every body definition below. */
 CSIM_API csim_surface_def csim_default_surface_def(void);
 /* 1 kg, radius 0: a point that touches shapes, but no other point. */
@@ -304,7 +319,8 @@ enum {
     CSIM_FLAG_STALLED = 2,       /* an island stopped improving before its tolerance */
     CSIM_FLAG_CONTACTS_FULL = 4, /* capacity.contacts was too small: the step was undone */
     CSIM_FLAG_PAIRS_FULL = 8,    /* capacity.pairs was too small: the step was undone */
-    CSIM_FLAG_UNCERTIFIED = 16   /* the certificate misses the tolerance */
+    CSIM_FLAG_UNCERTIFIED = 16,  /* the certificate misses the tolerance */
+    CSIM_FLAG_BOUNDED = 32       /* an island was solved by a bounded frame */
 };
 
 /* What the last step did. After a failed step the counts tell what it needed. */
@@ -322,6 +338,12 @@ typedef struct csim_step_stats {
     int rejections, virtual_nodes; /* summed; see csim_outcome */
     csim_certificate certificate;                            /* worst over the islands */
     double virtual_slip;                                     /* m/s, see csim_outcome */
+    int bounded;                 /* islands solved by bounded frames, csim_body_get_bounded says which */
+    int uncertified;             /* steps in a row that missed the tolerance, this one the last; 0: certified */
+    long work;                   /* visits of contacts that bounded worlds counted, see csim_world_def.budget */
+    double pushed;               /* m: largest |x+ - x - h v+| of a bounded frame: what its springs pushed out */
+    int stopped;          /* bodies and nodes whose poses were held back: their paths led through something ... */
+    double stopped_short; /* ... and the most of a way that was left out, m, of bodies; velocities are kept */
     double penetration;                                      /* max(0, -gap) after the step, from the geometry, m */
     double assembly_seconds, collide_seconds, solve_seconds; /* 0 without a clock */
     size_t scratch_bytes;                                    /* used by this step */
@@ -342,6 +364,8 @@ CSIM_API csim_step_stats csim_world_stats(const csim_world *world);
 CSIM_API csim_status csim_world_set_gravity(csim_world *world, csim_vec3 gravity);
 /* May allocate on the heap; CSIM_CAPACITY when a fixed block has no room for what this solver needs. */
 CSIM_API csim_status csim_world_set_solver(csim_world *world, const csim_solver_params *params);
+/* csim_world_def.budget of the steps to come; errors as in csim_world_set_solver. */
+CSIM_API csim_status csim_world_set_budget(csim_world *world, int budget);
 /* Velocities are kept as they are. Fails also with CSIM_UNSUPPORTED: a variational integrator in a world with trees,
    CSIM_HALF_STEP with joints or under a law that is not strict. */
 CSIM_API csim_status csim_world_set_integrator(csim_world *world, csim_integrator integrator);
@@ -392,6 +416,8 @@ CSIM_API int csim_world_body_count(const csim_world *world);
 CSIM_API int csim_world_bodies(const csim_world *world, csim_body_id *out, int capacity);
 CSIM_API csim_status csim_body_get_kind(const csim_world *world, csim_body_id id, csim_body_kind *kind);
 CSIM_API csim_status csim_body_get_motion(const csim_world *world, csim_body_id id, csim_motion *motion);
+/* Whether the last step moved it by a bounded frame (csim_world_def.budget). */
+CSIM_API csim_status csim_body_get_bounded(const csim_world *world, csim_body_id id, bool *bounded);
 /* The pointer of the definition. */
 CSIM_API csim_status csim_body_get_user_data(const csim_world *world, csim_body_id id, void **user_data);
 /* Pose of the body's axes. Trees: of the first link. Bodies of nodes (particles, solids, cloth, cables): centre of mass
@@ -471,7 +497,8 @@ CSIM_API double csim_world_rms_speed(const csim_world *world);
    CSIM_CAPACITY (buffer too small: nothing is written). */
 CSIM_API csim_status csim_world_save(const csim_world *world, void *buffer, size_t *bytes);
 /* Brings a world back, in place: ids of what existed then are valid again. The bytes are checked before anything
-   changes. May allocate on the heap. The contacts of the last step come back with it; its stats do not.
+   changes: size and checksum, then every index, count, choice and number, for a checksum is easily made. May allocate
+   on the heap. The contacts of the last step come back with it; its stats do not.
    Fails: CSIM_BAD_SNAPSHOT, CSIM_CAPACITY, CSIM_OUT_OF_MEMORY. */
 CSIM_API csim_status csim_world_restore(csim_world *world, const void *buffer, size_t bytes);
 /* 64-bit hash of the state (positions, velocities, contact impulses): equal bits, equal hash. */

@@ -1,0 +1,163 @@
+/* solve/auto: SWEEP on any problem, and AUTO: SWEEP where it fits, COND elsewhere. */
+#include "private.h"
+
+/* ---- SWEEP on any problem: on bodies where A is a set of bodies, through W elsewhere. AUTO asks csimi_sweep_takes. */
+
+#ifndef CONDSIM_NO_SWEEP
+CSIMI_FN size_t csimi_any_sweep_bytes(const csim_problem_size *size, const csim_solver_params *params) {
+    const size_t bodies = size->rigid ? csimi_sweep_bytes(size, params) : 0;
+#ifdef CONDSIM_NO_IMPULSE
+    return bodies;
+#else
+    csim_solver_params p = *params;
+    size_t lifted;
+    if (p.solver == CSIM_SOLVER_AUTO) return bodies;
+    p.solver = CSIM_SOLVER_SWEEP;
+    lifted = csimi_lift_bytes(size, &p);
+    return bodies > lifted ? bodies : lifted;
+#endif
+}
+
+CSIMI_FN csim_status csimi_any_sweep_solve(const csim_problem *problem, const csim_solver_params *params,
+                                           csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
+                                           csim_outcome *outcome, csim_error *error) {
+#ifndef CONDSIM_NO_IMPULSE
+    if (!csimi_sweep_takes(problem)) return csimi_lift_solve(problem, params, arena, tasks, solution, outcome, error);
+#endif
+    return csimi_sweep_solve(problem, params, arena, tasks, solution, outcome, error);
+}
+#endif
+
+/* ---- AUTO */
+
+#ifndef CONDSIM_NO_COND
+/* Room for a second start, and then for the better of two results. */
+static csim_solution csimi_solution_push(csimi_arena *arena, int blocks, int contacts) {
+    csim_solution s;
+    s.v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)blocks);
+    s.lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    return s;
+}
+
+/* COND is a second chance for small rigid islands only: on a pile it takes a hundred times longer than the sweeps that
+   missed, and what it then returns is no better. */
+enum { CSIMI_SECOND_CONTACTS = 256, CSIMI_SECOND_BLOCKS = 4 * 257 };
+
+static bool csimi_second_chance(const csim_problem *problem) {
+    return problem->contact_count <= CSIMI_SECOND_CONTACTS && problem->A.n <= CSIMI_SECOND_BLOCKS &&
+           problem->A.row[problem->A.n] <= 4 * CSIMI_SECOND_BLOCKS;
+}
+
+/* The largest problem of these sizes that gets a second chance. */
+static csim_problem_size csimi_second_size(const csim_problem_size *size) {
+    csim_problem_size s = *size;
+    s.contacts = csimi_imin(s.contacts, CSIMI_SECOND_CONTACTS);
+    s.terms = csimi_imin(s.terms, 8 * CSIMI_SECOND_CONTACTS);
+    s.blocks = csimi_imin(s.blocks, CSIMI_SECOND_BLOCKS);
+    s.matrix_blocks = csimi_imin(s.matrix_blocks, 4 * CSIMI_SECOND_BLOCKS);
+    s.aggregates = csimi_imin(s.aggregates, CSIMI_SECOND_BLOCKS);
+    return s;
+}
+
+CSIMI_FN size_t csimi_auto_bytes(const csim_problem_size *size, const csim_solver_params *params) {
+    const csim_problem_size second = csimi_second_size(size);
+    csimi_arena arena = csimi_arena_counting();
+#ifdef CONDSIM_NO_SWEEP
+    size_t most = csimi_cond_bytes(size, params);
+    (void)second;
+#else
+    size_t most = csimi_cond_bytes(size->rigid ? &second : size, params);
+    if (size->rigid || size->factor_blocks) most = csimi_most_bytes(most, csimi_any_sweep_bytes(size, params));
+#endif
+    (void)csimi_solution_push(&arena, size->blocks, size->contacts);
+    return arena.high > SIZE_MAX - 64 - most ? SIZE_MAX : arena.high + most;
+}
+
+static void csimi_solution_copy(const csim_problem *problem, csim_solution *to, const csim_solution *from) {
+    CSIMI_MEMCPY(to->v, from->v, 3 * (size_t)problem->A.n * sizeof(csim_real));
+    CSIMI_MEMCPY(to->lambda, from->lambda, 3 * (size_t)problem->contact_count * sizeof(csim_real));
+}
+
+/* One more attempt, with COND, at what was missed: from the start of the first attempt, or from rest with virtual nodes
+   ten times softer, which leads past many a start that COND gets lost from. A certified answer replaces the first;
+   otherwise that stands, because with virtual nodes a better figure is not yet a better motion. */
+static csim_status csimi_second_attempt(const csim_problem *problem, const csim_solver_params *params,
+                                        csimi_arena *arena, const csim_tasks *tasks, csim_solution *other,
+                                        csim_solution *solution, csim_outcome *outcome, csim_error *error) {
+    const size_t mark = arena->used;
+    csim_outcome second;
+    csim_status status = csimi_cond_solve(problem, params, arena, tasks, other, &second, error);
+    csimi_pop(arena, mark);
+    if (status != CSIM_OK) return status;
+    second.iterations += outcome->iterations;
+    second.products += outcome->products;
+    second.rejections += outcome->rejections;
+    if (second.result == CSIM_RESULT_CONVERGED) {
+        csimi_solution_copy(problem, solution, other);
+        *outcome = second;
+    } else {
+        outcome->iterations = second.iterations;
+        outcome->products = second.products;
+        outcome->rejections = second.rejections;
+    }
+    return CSIM_OK;
+}
+
+static bool csimi_missed(csim_status status, const csim_outcome *outcome) {
+    return status == CSIM_OK && outcome->result != CSIM_RESULT_CONVERGED && outcome->result != CSIM_RESULT_NOT_FINITE;
+}
+
+/* SWEEP where it fits, COND where it does not. What SWEEP missed on a small island COND solves from the same start;
+   what was missed still, COND solves from rest. other: a second start, then the better of two results. */
+static csim_status csimi_auto_run(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
+                                  const csim_tasks *tasks, csim_solution *other, csim_solution *solution,
+                                  csim_outcome *outcome, csim_error *error) {
+#ifdef CONDSIM_NO_SWEEP
+    const bool sweeps = false;
+#else
+    const bool sweeps = csimi_sweep_takes(problem);
+#endif
+    csim_solver_params softer = *params;
+    const size_t mark = arena->used;
+    csim_status status;
+    if (!arena->overflow) csimi_solution_copy(problem, other, solution);
+#ifndef CONDSIM_NO_SWEEP
+    if (sweeps)
+        status = csimi_any_sweep_solve(problem, params, arena, tasks, solution, outcome, error);
+    else
+#endif
+        status = csimi_cond_solve(problem, params, arena, tasks, solution, outcome, error);
+    csimi_pop(arena, mark);
+    if (!csimi_missed(status, outcome) || (sweeps && !csimi_second_chance(problem))) return status;
+    if (sweeps) status = csimi_second_attempt(problem, params, arena, tasks, other, solution, outcome, error);
+    if (!csimi_missed(status, outcome)) return status;
+    CSIMI_MEMSET(other->v, 0, 3 * (size_t)problem->A.n * sizeof(csim_real));
+    CSIMI_MEMSET(other->lambda, 0, 3 * (size_t)problem->contact_count * sizeof(csim_real));
+    softer.gain = csimi_max(1, params->gain / 10);
+    return csimi_second_attempt(problem, &softer, arena, tasks, other, solution, outcome, error);
+}
+
+CSIMI_FN csim_status csimi_auto_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
+                                      const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
+                                      csim_error *error) {
+    const size_t mark = arena->used;
+    csim_solution other = csimi_solution_push(arena, problem->A.n, problem->contact_count);
+    csim_status status = csimi_auto_run(problem, params, arena, tasks, &other, solution, outcome, error);
+    csimi_pop(arena, mark);
+    return status;
+}
+#else
+/* A build without COND: SWEEP, or nobody. */
+CSIMI_FN size_t csimi_auto_bytes(const csim_problem_size *size, const csim_solver_params *params) {
+    return csimi_any_sweep_bytes(size, params);
+}
+
+CSIMI_FN csim_status csimi_auto_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
+                                      const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
+                                      csim_error *error) {
+    if (csimi_bodies_take(problem))
+        return csimi_any_sweep_solve(problem, params, arena, tasks, solution, outcome, error);
+    return csimi_fail(error, CSIM_UNSUPPORTED, "csim_problem_solve", "params.solver", true, 0,
+                      "SWEEP by name, or a build without CONDSIM_NO_COND: A is no set of bodies");
+}
+#endif

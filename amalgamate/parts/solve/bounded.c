@@ -1,0 +1,571 @@
+/* solve/bounded: a frame of fixed work that settles. S substeps of h_s = h / S on rows that stay what they are for the
+   whole frame (soft steps: Catto, "Solver2D", 2024):
+
+       v += h_s g;  v += M^-1 J' lambda                       what the last substep needed, once more
+       bias:   every closed normal asks for its gap as a soft spring does, every open one for its gap at most
+       x += h_s v                                             gap = s0 + J x
+       relax:  the same without the springs, and friction;  Lambda += lambda
+
+   The springs leak: that is what makes one sweep a substep contract. Friction has no spring; its fixed point is
+   Coulomb's law itself. At the end v = A^-1 (b + J' Lambda) as of any other solver: the frame is a candidate answer of
+   the problem, and the certificate judges it. Positions go by the mean velocity of the substeps (params.move), which
+   holds the springs' part too.
+
+   h does not appear: gaps are given over h, m/s, and the springs by their phase in a substep. Bodies are read in
+   w = E v (bodies.c), where the mass is 1. */
+#include "private.h"
+
+enum { CSIMI_BOUNDED_SUBSTEPS = 8 };
+#define CSIMI_PUSH_SPEED 3 /* m/s: springs push no faster */
+#define CSIMI_HOLD_SHARE CSIM_R(0.2) /* of what a joint has drifted, back in a substep */
+
+/* A damped spring of a substep, implicitly: the impulse changes by -mass W^-1 (u + rate gap) - leak lambda. */
+typedef struct csimi_soft {
+    csim_real rate, mass, leak;
+} csimi_soft;
+
+/* A contact of rigid bodies and ground under the strict law: normals are read three times a substep ... */
+typedef struct csimi_normal {
+    int a, b; /* where the six numbers of each body begin; the ground has six of its own, all 0 */
+    csim_real J[12], mass;
+    csim_real ground, start, gap; /* m/s: normal velocity that is given; gap over h at the start of the frame, now */
+    csim_real lambda;             /* of a substep */
+    int moving, on;               /* both sides move: the softer spring; it began the substep with an impulse */
+} csimi_normal;
+
+/* ... and tangents once. */
+typedef struct csimi_tangent {
+    csim_real J[24], mass, mu, ground[2], lambda[2];
+    int contact;
+} csimi_tangent;
+
+/* Any other contact: other laws, other bodies. */
+typedef struct csimi_bounded_row {
+    const csim_contact *contact;
+    int index, first, count;           /* pieces */
+    csim_real inverse[9];              /* bilateral: of W in the directions of the mask */
+    csim_real row[3], slide;           /* 1 / W_kk, 1 / (W_11 + W_22) */
+    csim_real ground, start, gap, lambda[3];
+    bool moving;
+} csimi_bounded_row;
+
+typedef struct csimi_bounded {
+    const csim_problem *problem;
+    int n, substeps, quick, slow; /* contacts of either kind */
+    csim_real share;              /* 1 / substeps */
+    csimi_soft soft[2];           /* against the ground, between bodies */
+    csimi_bodies bodies;
+    csimi_normal *normal;
+    csimi_tangent *tangent;
+    csimi_bounded_row *row;
+    csimi_piece *pieces;
+    csim_real *w, *way, *step; /* [3n + 6] velocities, their sum over substeps / S, change by forces in a substep */
+    csim_real *sum;            /* [3 contacts] */
+    double *wide;              /* [3n] */
+    void *scratch;
+    size_t scratch_bytes;
+} csimi_bounded;
+
+static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, int blocks, int factor_blocks, int pieces,
+                                 int contacts) {
+    const size_t numbers = 3 * (size_t)blocks + 6;
+    csimi_bodies_layout(&s->bodies, arena, blocks, factor_blocks);
+    s->pieces = CSIMI_PUSH(arena, csimi_piece, pieces);
+    s->normal = CSIMI_PUSH(arena, csimi_normal, contacts);
+    s->tangent = CSIMI_PUSH(arena, csimi_tangent, contacts);
+    s->row = CSIMI_PUSH(arena, csimi_bounded_row, contacts);
+    s->w = CSIMI_PUSH(arena, csim_real, numbers);
+    s->way = CSIMI_PUSH(arena, csim_real, numbers);
+    s->step = CSIMI_PUSH(arena, csim_real, numbers);
+    s->sum = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    s->wide = CSIMI_PUSH(arena, double, 3 * (size_t)blocks);
+    s->scratch_bytes = csim_certificate_bytes(blocks, contacts);
+    s->scratch = csimi_push(arena, s->scratch_bytes, 1);
+}
+
+CSIMI_FN size_t csimi_bounded_bytes(const csim_problem_size *size, const csim_solver_params *params) {
+    csimi_arena arena = csimi_arena_counting();
+    csimi_bounded s;
+    (void)params;
+    csimi_bounded_layout(&s, &arena, size->blocks, csimi_factor_blocks_of(size), size->terms + size->reach_blocks,
+                         size->contacts);
+    return arena.high;
+}
+
+/* ---- one number of both bodies of a contact */
+
+static csim_real csimi_dot12(const csim_real *J, const csim_real *a, const csim_real *b) {
+    const csim_real even = J[0] * a[0] + J[2] * a[2] + J[4] * a[4] + J[6] * b[0] + J[8] * b[2] + J[10] * b[4];
+    const csim_real odd = J[1] * a[1] + J[3] * a[3] + J[5] * a[5] + J[7] * b[1] + J[9] * b[3] + J[11] * b[5];
+    return even + odd;
+}
+
+static void csimi_push12(const csim_real *J, csim_real x, csim_real *a, csim_real *b) {
+    int k;
+    for (k = 0; k < 6; ++k) a[k] += J[k] * x;
+    for (k = 0; k < 6; ++k) b[k] += J[6 + k] * x;
+}
+
+/* ---- springs */
+
+/* phase: omega h_s, rad; zeta: of critical damping. */
+static csimi_soft csimi_soft_make(csim_real phase, csim_real zeta, int substeps) {
+    const csim_real stiff = 2 * zeta + phase;
+    csimi_soft s;
+    s.leak = 1 / (1 + phase * stiff);
+    s.mass = phase * stiff * s.leak;
+    s.rate = phase / stiff * (csim_real)substeps;
+    return s;
+}
+
+/* Impulse of a normal after one visit: open, it may close its gap in what is left of the substep and no more; closed,
+   as its spring says, or without one (soft null). */
+static csim_real csimi_bounded_press(const csimi_soft *soft, csim_real substeps, csim_real mass, csim_real u,
+                                     csim_real gap, csim_real lambda) {
+    csim_real change;
+    if (gap > 0)
+        change = -mass * (u + gap * substeps);
+    else if (!soft)
+        change = -mass * u;
+    else
+        change = -mass * soft->mass * (u + csimi_max(soft->rate * gap, -CSIMI_PUSH_SPEED)) - soft->leak * lambda;
+    return csimi_max(lambda + change, 0);
+}
+
+/* ---- contacts of rigid bodies */
+
+static void csimi_quick_warm(csimi_bounded *s) {
+    csimi_normal *n = s->normal, *end = n + s->quick;
+    const csimi_tangent *t = s->tangent;
+    for (; n < end; ++n, ++t) {
+        csim_real *a = s->w + n->a, *b = s->w + n->b;
+        int k;
+        n->on = n->lambda > 0;
+        if (!n->on) continue;
+        for (k = 0; k < 6; ++k) {
+            a[k] += n->J[k] * n->lambda + t->J[k] * t->lambda[0] + t->J[12 + k] * t->lambda[1];
+            b[k] += n->J[6 + k] * n->lambda + t->J[6 + k] * t->lambda[0] + t->J[18 + k] * t->lambda[1];
+        }
+    }
+}
+
+static void csimi_quick_bias(csimi_bounded *s) {
+    const csim_real substeps = (csim_real)s->substeps;
+    csimi_normal *n = s->normal, *end = n + s->quick;
+    for (; n < end; ++n) {
+        csim_real *a = s->w + n->a, *b = s->w + n->b;
+        const csim_real u = n->ground + csimi_dot12(n->J, a, b);
+        const csim_real next =
+            csimi_bounded_press(s->soft + n->moving, substeps, n->mass, u, n->gap, n->lambda);
+        csimi_push12(n->J, next - n->lambda, a, b);
+        n->lambda = next;
+    }
+}
+
+/* The friction of a contact: a step against the slip, cut to the disk. */
+static void csimi_quick_slide(csimi_tangent *t, csim_real radius, csim_real *a, csim_real *b) {
+    csim_real next[2], length2;
+    int k;
+    next[0] = t->lambda[0] - t->mass * (t->ground[0] + csimi_dot12(t->J, a, b));
+    next[1] = t->lambda[1] - t->mass * (t->ground[1] + csimi_dot12(t->J + 12, a, b));
+    length2 = next[0] * next[0] + next[1] * next[1];
+    if (length2 > radius * radius) {
+        const csim_real cut = radius / CSIMI_SQRT(length2);
+        next[0] *= cut;
+        next[1] *= cut;
+    }
+    t->lambda[0] = next[0] - t->lambda[0];
+    t->lambda[1] = next[1] - t->lambda[1];
+    for (k = 0; k < 6; ++k) {
+        a[k] += t->J[k] * t->lambda[0] + t->J[12 + k] * t->lambda[1];
+        b[k] += t->J[6 + k] * t->lambda[0] + t->J[18 + k] * t->lambda[1];
+    }
+    t->lambda[0] = next[0];
+    t->lambda[1] = next[1];
+}
+
+/* time: share of the frame that is over. */
+static void csimi_quick_relax(csimi_bounded *s, csim_real time) {
+    const csim_real substeps = (csim_real)s->substeps;
+    csimi_normal *n = s->normal, *end = n + s->quick;
+    csimi_tangent *t = s->tangent;
+    for (; n < end; ++n, ++t) {
+        csim_real *a = s->w + n->a, *b = s->w + n->b, *sum = s->sum + 3 * (ptrdiff_t)t->contact, next;
+        n->gap = n->start + time * n->ground + csimi_dot12(n->J, s->way + n->a, s->way + n->b);
+        next = csimi_bounded_press(NULL, substeps, n->mass, n->ground + csimi_dot12(n->J, a, b), n->gap, n->lambda);
+        if (next > 0 || n->lambda > 0 || n->on) {
+            csimi_push12(n->J, next - n->lambda, a, b);
+            csimi_quick_slide(t, t->mu * next, a, b);
+        }
+        n->lambda = next;
+        sum[0] += next;
+        sum[1] += t->lambda[0];
+        sum[2] += t->lambda[1];
+    }
+}
+
+/* ---- every other contact */
+
+static bool csimi_bounded_frictional(csim_law law) {
+    return law == CSIM_LAW_STRICT || law == CSIM_LAW_PROXIMAL || law == CSIM_LAW_ANISOTROPIC ||
+           law == CSIM_LAW_INVERTIBLE;
+}
+
+static void csimi_slow_change(csimi_bounded *s, csimi_bounded_row *r, const csim_real *next) {
+    csim_real change[3];
+    int k;
+    for (k = 0; k < 3; ++k) {
+        change[k] = next[k] - r->lambda[k];
+        r->lambda[k] = next[k];
+    }
+    csimi_pieces_push(s->pieces + r->first, r->count, change, s->w);
+}
+
+static void csimi_slow_warm(csimi_bounded *s) {
+    const csimi_bounded_row *r = s->row, *end = r + s->slow;
+    for (; r < end; ++r) csimi_pieces_push(s->pieces + r->first, r->count, r->lambda, s->w);
+}
+
+/* Normals as above; a joint takes back a share of what it has drifted from the motion that its row asks for. */
+static void csimi_slow_bias(csimi_bounded *s, csim_real time) {
+    const csim_real substeps = (csim_real)s->substeps;
+    csimi_bounded_row *r = s->row, *end = r + s->slow;
+    for (; r < end; ++r) {
+        csim_real next[3], u[3] = {0, 0, 0}, drift[3] = {0, 0, 0}, x[3];
+        int k;
+        CSIMI_MEMCPY(next, r->lambda, sizeof next);
+        csimi_pieces_velocity(s->pieces + r->first, r->count, s->w, u);
+        if (csimi_bounded_frictional(r->contact->law)) {
+            const csim_real omega = r->contact->law == CSIM_LAW_INVERTIBLE ? r->contact->omega[0] * substeps : 0;
+            next[0] = csimi_bounded_press(s->soft + r->moving, substeps, r->row[0],
+                                          r->ground + u[0] + omega * r->lambda[0], r->gap, r->lambda[0]);
+        } else if (r->contact->law == CSIM_LAW_BILATERAL) {
+            csimi_pieces_velocity(s->pieces + r->first, r->count, s->way, drift);
+            for (k = 0; k < 3; ++k)
+                u[k] += r->contact->phi[k] +
+                        CSIMI_HOLD_SHARE * substeps * (drift[k] + time * r->contact->phi[k]);
+            csimi_mul3(r->inverse, u, x);
+            for (k = 0; k < 3; ++k) next[k] -= x[k];
+        } else {
+            continue;
+        }
+        csimi_slow_change(s, r, next);
+    }
+}
+
+/* Friction against the slip u_t, in the set of the normal impulse next[0]. */
+static void csimi_slow_slide(const csimi_bounded_row *r, csim_real substeps, const csim_real *u, csim_real *next) {
+    const csim_contact *c = r->contact;
+    const csim_real omega = c->law == CSIM_LAW_INVERTIBLE ? c->omega[1] * substeps : 0;
+    csim_real trial[3], step = r->slide;
+    int k;
+    if (omega > 0 && step > 0) step = 1 / (1 / step + omega);
+    trial[0] = next[0];
+    for (k = 1; k < 3; ++k) trial[k] = r->lambda[k] - step * (u[k] + omega * r->lambda[k]);
+    if (c->law == CSIM_LAW_ANISOTROPIC) {
+        csim_project_ellipse(c->mu[0] * next[0], c->mu[1] * next[0], trial + 1, next + 1);
+    } else {
+        const csim_real radius = c->mu[0] * next[0], length = CSIMI_SQRT(trial[1] * trial[1] + trial[2] * trial[2]);
+        const csim_real cut = length > radius ? radius / length : 1;
+        next[1] = cut * trial[1];
+        next[2] = cut * trial[2];
+    }
+}
+
+static void csimi_slow_touch(csimi_bounded *s, csimi_bounded_row *r, csim_real time) {
+    const csimi_piece *piece = s->pieces + r->first;
+    const csim_contact *c = r->contact;
+    const csim_real substeps = (csim_real)s->substeps, *phi = c->phi;
+    const csim_real omega = c->law == CSIM_LAW_INVERTIBLE ? c->omega[0] * substeps : 0;
+    csim_real u[3] = {0, 0, 0}, way[3] = {0, 0, 0}, next[3];
+    csimi_pieces_velocity(piece, r->count, s->way, way);
+    r->gap = r->start + time * r->ground + way[0];
+    csimi_pieces_velocity(piece, r->count, s->w, u);
+    u[0] += r->ground;
+    if (c->law == CSIM_LAW_PROXIMAL) { /* the convex model is one projection */
+        const csim_real step = r->row[0] > 0 && r->slide > 0 ? 1 / (1 / r->row[0] + 1 / r->slide) : 0;
+        next[0] = r->lambda[0] - step * (u[0] + csimi_max(r->gap, 0) * substeps);
+        next[1] = r->lambda[1] - step * (u[1] + phi[1]);
+        next[2] = r->lambda[2] - step * (u[2] + phi[2]);
+        csim_project_cone(c->mu[0], next, next);
+        csimi_slow_change(s, r, next);
+        return;
+    }
+    CSIMI_MEMCPY(next, r->lambda, sizeof next);
+    next[0] = csimi_bounded_press(NULL, substeps, r->row[0], u[0] + omega * r->lambda[0], r->gap, r->lambda[0]);
+    csimi_slow_change(s, r, next);
+    u[0] = 0;
+    u[1] = phi[1];
+    u[2] = phi[2];
+    csimi_pieces_velocity(piece, r->count, s->w, u);
+    csimi_slow_slide(r, substeps, u, next);
+    csimi_slow_change(s, r, next);
+}
+
+static void csimi_slow_hold(csimi_bounded *s, csimi_bounded_row *r) {
+    csim_real u[3], x[3], next[3];
+    int k;
+    CSIMI_MEMCPY(u, r->contact->phi, sizeof u);
+    csimi_pieces_velocity(s->pieces + r->first, r->count, s->w, u);
+    csimi_mul3(r->inverse, u, x);
+    for (k = 0; k < 3; ++k) next[k] = r->lambda[k] - x[k];
+    csimi_slow_change(s, r, next);
+}
+
+/* Row after row: a clipped one leaves the others as they were. */
+static void csimi_slow_limit(csimi_bounded *s, csimi_bounded_row *r) {
+    const csim_contact *c = r->contact;
+    int k;
+    for (k = 0; k < 3; ++k) {
+        csim_real u[3], next[3];
+        CSIMI_MEMCPY(next, r->lambda, sizeof next);
+        CSIMI_MEMCPY(u, c->phi, sizeof u);
+        csimi_pieces_velocity(s->pieces + r->first, r->count, s->w, u);
+        next[k] = csimi_clamp(r->lambda[k] - r->row[k] * u[k], c->lo[k] * s->share, c->hi[k] * s->share);
+        csimi_slow_change(s, r, next);
+    }
+}
+
+static void csimi_slow_relax(csimi_bounded *s, csim_real time) {
+    csimi_bounded_row *r = s->row, *end = r + s->slow;
+    int k;
+    for (; r < end; ++r) {
+        csim_real *sum = s->sum + 3 * (ptrdiff_t)r->index;
+        if (csimi_bounded_frictional(r->contact->law))
+            csimi_slow_touch(s, r, time);
+        else if (r->contact->law == CSIM_LAW_BILATERAL)
+            csimi_slow_hold(s, r);
+        else
+            csimi_slow_limit(s, r);
+        for (k = 0; k < 3; ++k) sum[k] += r->lambda[k];
+    }
+}
+
+/* ---- opening a problem */
+
+/* Whether the pieces of a contact are those of two rigid bodies, or of one and the ground; where they begin. */
+static bool csimi_bounded_is_quick(const csimi_bounded *s, const csim_contact *c, const csimi_piece *piece, int count,
+                                   int *at) {
+    int k, sides = 0;
+    if (c->law != CSIM_LAW_STRICT) return false;
+    at[0] = at[1] = 3 * s->n;
+    for (k = 0; k < count; ++k) {
+        const int first = s->bodies.first[piece[k].block];
+        if (s->bodies.size[first] != 2) return false;
+        if (sides > 0 && at[sides - 1] == 3 * first) continue;
+        if (sides == 2) return false;
+        at[sides++] = 3 * first;
+    }
+    return true;
+}
+
+static csim_real csimi_bounded_over(csim_real x) { return x > 0 ? 1 / x : 0; }
+
+/* What the normal of a contact is given: velocity of the ground (or of a bounce), and its gap. */
+static void csimi_bounded_gap(const csim_problem *p, const csim_solver_params *params, int m, csim_real *ground,
+                              csim_real *gap) {
+    const csim_real phi = p->contacts[m].phi[0];
+    *gap = params->gap ? params->gap[m] : csimi_max(phi, 0);
+    *ground = phi - csimi_max(*gap, 0);
+}
+
+static void csimi_quick_open(csimi_bounded *s, const csim_solver_params *params, int m, const csimi_piece *piece,
+                             int count, const int *at, const csim_real *W, const csim_real *lambda) {
+    csimi_normal *n = s->normal + s->quick;
+    csimi_tangent *t = s->tangent + s->quick++;
+    const csim_contact *c = s->problem->contacts + m;
+    int k, i;
+    CSIMI_MEMSET(n, 0, sizeof *n);
+    CSIMI_MEMSET(t, 0, sizeof *t);
+    n->a = at[0];
+    n->b = at[1];
+    for (k = 0; k < count; ++k) {
+        const int to = 3 * piece[k].block - at[0], from = to >= 0 && to < 6 ? to : 6 + 3 * piece[k].block - at[1];
+        for (i = 0; i < 3; ++i) {
+            n->J[from + i] += piece[k].J[i];
+            t->J[from + i] += piece[k].J[3 + i];
+            t->J[12 + from + i] += piece[k].J[6 + i];
+        }
+    }
+    csimi_bounded_gap(s->problem, params, m, &n->ground, &n->start);
+    n->gap = n->start;
+    n->moving = at[1] < 3 * s->n;
+    n->mass = csimi_bounded_over(W[0]);
+    n->lambda = lambda[0];
+    t->mass = csimi_bounded_over(W[4] + W[8]);
+    t->mu = c->mu[0];
+    t->contact = m;
+    for (i = 0; i < 2; ++i) {
+        t->ground[i] = c->phi[1 + i];
+        t->lambda[i] = lambda[1 + i];
+    }
+}
+
+static void csimi_slow_open(csimi_bounded *s, const csim_solver_params *params, int m, int first, int count,
+                            const csim_real *W, const csim_real *lambda) {
+    const csim_contact *c = s->problem->contacts + m;
+    csimi_bounded_row *r = s->row + s->slow++;
+    csim_real M[9];
+    int k, i;
+    CSIMI_MEMSET(r, 0, sizeof *r);
+    r->contact = c;
+    r->index = m;
+    r->first = first;
+    r->count = count;
+    r->moving = c->a.count > 0 && c->b.count > 0;
+    csimi_bounded_gap(s->problem, params, m, &r->ground, &r->start);
+    r->gap = r->start;
+    for (k = 0; k < 3; ++k) {
+        r->row[k] = csimi_bounded_over(W[4 * k]);
+        r->lambda[k] = lambda[k];
+    }
+    r->slide = csimi_bounded_over(W[4] + W[8]);
+    if (c->law == CSIM_LAW_INVERTIBLE) r->row[0] = csimi_bounded_over(W[0] + c->omega[0] * (csim_real)s->substeps);
+    if (c->law != CSIM_LAW_BILATERAL) return;
+    for (k = 0; k < 3; ++k)
+        for (i = 0; i < 3; ++i) {
+            const bool on = (c->mask >> k & 1u) && (c->mask >> i & 1u) && r->row[k] > 0 && r->row[i] > 0;
+            M[3 * k + i] = on ? W[3 * k + i] : k == i ? CSIM_R(1.0) : 0;
+        }
+    if (!csimi_inverse3(M, r->inverse)) /* two directions in which the bodies move alike */
+        for (k = 0; k < 9; ++k) r->inverse[k] = k % 4 == 0 ? r->row[k / 4] / 3 : 0;
+    for (k = 0; k < 3; ++k)
+        if (!(c->mask >> k & 1u) || !(r->row[k] > 0)) r->inverse[4 * k] = 0;
+}
+
+/* w = E v, and what forces change it by in a substep: E'^-1 (b - A v) / S. */
+static void csimi_bounded_start(csimi_bounded *s, const csim_real *v) {
+    const csim_problem *p = s->problem;
+    int i;
+    CSIMI_MEMSET(s->wide, 0, 3 * (size_t)s->n * sizeof *s->wide);
+    csimi_less_product(&p->A, v, s->wide);
+    for (i = 0; i < 3 * s->n; ++i) s->wide[i] = -s->wide[i];
+    csimi_bodies_whiten(&s->bodies, s->wide);
+    for (i = 0; i < 3 * s->n; ++i) s->w[i] = (csim_real)s->wide[i];
+    for (i = 0; i < 3 * s->n; ++i) s->wide[i] = (double)p->b[i];
+    csimi_less_product(&p->A, v, s->wide);
+    csimi_bodies_whiten(&s->bodies, s->wide);
+    for (i = 0; i < 3 * s->n; ++i) s->step[i] = (csim_real)s->wide[i] * s->share;
+    for (i = 3 * s->n; i < 3 * s->n + 6; ++i) s->w[i] = s->step[i] = 0;
+    for (i = 0; i < 3 * s->n + 6; ++i) s->way[i] = 0;
+}
+
+static void csimi_bounded_contacts(csimi_bounded *s, const csim_solver_params *params, const csim_real *lambda) {
+    const csim_problem *p = s->problem;
+    int m, k, at = 0;
+    s->quick = s->slow = 0;
+    for (m = 0; m < p->contact_count; ++m) {
+        csimi_piece *piece = s->pieces + at;
+        const int count = csimi_pieces_make(p, &s->bodies, m, piece);
+        csim_real W[9], start[3];
+        int side[2];
+        csimi_pieces_delassus(piece, count, W);
+        CSIMI_MEMCPY(start, (params->pulse ? params->pulse : lambda) + 3 * (ptrdiff_t)m, sizeof start);
+        csimi_impulse_allow(p->contacts + m, start);
+        for (k = 0; k < 3; ++k) {
+            start[k] *= s->share;
+            s->sum[3 * (ptrdiff_t)m + k] = 0;
+        }
+        if (csimi_bounded_is_quick(s, p->contacts + m, piece, count, side)) {
+            csimi_quick_open(s, params, m, piece, count, side, W, start);
+        } else {
+            csimi_slow_open(s, params, m, at, count, W, start);
+            at += count;
+        }
+    }
+}
+
+/* ---- a frame */
+
+static void csimi_bounded_frame(csimi_bounded *s) {
+    const int numbers = 3 * s->n;
+    int k, i;
+    for (k = 0; k < s->substeps; ++k) {
+        const csim_real time = (csim_real)k * s->share, end = (csim_real)(k + 1) * s->share;
+        for (i = 0; i < numbers; ++i) s->w[i] += s->step[i];
+        csimi_slow_warm(s);
+        csimi_quick_warm(s);
+        csimi_slow_bias(s, time);
+        csimi_quick_bias(s);
+        for (i = 0; i < numbers; ++i) s->way[i] += s->w[i] * s->share;
+        csimi_slow_relax(s, end);
+        csimi_quick_relax(s, end);
+    }
+}
+
+/* The impulses of the last substep, as large as a frame of them. */
+static void csimi_bounded_pulses(const csimi_bounded *s, csim_real *pulse) {
+    const csim_real substeps = (csim_real)s->substeps;
+    int i, k;
+    for (i = 0; i < s->quick; ++i) {
+        csim_real *out = pulse + 3 * (ptrdiff_t)s->tangent[i].contact;
+        out[0] = s->normal[i].lambda * substeps;
+        out[1] = s->tangent[i].lambda[0] * substeps;
+        out[2] = s->tangent[i].lambda[1] * substeps;
+    }
+    for (i = 0; i < s->slow; ++i)
+        for (k = 0; k < 3; ++k) pulse[3 * (ptrdiff_t)s->row[i].index + k] = s->row[i].lambda[k] * substeps;
+}
+
+static csim_result csimi_bounded_end(csimi_bounded *s, const csim_solver_params *params, csim_solution *solution,
+                                     csim_certificate *certificate) {
+    const csim_problem *p = s->problem;
+    const double tolerance = (double)params->tolerance;
+    int i;
+    csimi_bodies_velocities(&s->bodies, p, s->sum, s->step, s->wide);
+    for (i = 0; i < 3 * s->n; ++i) s->wide[i] = (double)s->way[i];
+    csimi_bodies_restore(&s->bodies, s->wide);
+    if (csim_problem_certify(p, s->step, s->sum, s->scratch, s->scratch_bytes, certificate) != CSIM_OK)
+        return CSIM_RESULT_NOT_FINITE;
+    for (i = 0; params->move && i < 3 * s->n; ++i) params->move[i] = (csim_real)s->wide[i];
+    if (params->move && !csimi_all_finite(params->move, 3 * s->n)) return CSIM_RESULT_NOT_FINITE;
+    if (params->pulse) csimi_bounded_pulses(s, params->pulse);
+    CSIMI_MEMCPY(solution->v, s->step, 3 * (size_t)s->n * sizeof(csim_real));
+    CSIMI_MEMCPY(solution->lambda, s->sum, 3 * (size_t)p->contact_count * sizeof(csim_real));
+    return certificate->dynamics <= tolerance && certificate->contact <= tolerance ? CSIM_RESULT_CONVERGED
+                                                                                    : CSIM_RESULT_CAP;
+}
+
+CSIMI_FN bool csimi_bounded_takes(const csim_problem *problem) { return csimi_bodies_take(problem); }
+
+CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim_solver_params *params,
+                                         csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
+                                         csim_outcome *outcome, csim_error *error) {
+    const csim_real phase = CSIM_R(6.283185307179586) / 8; /* an eighth of a turn a substep: more does not settle */
+    const size_t mark = arena->used;
+    csimi_bounded s;
+    (void)tasks;
+    CSIMI_MEMSET(&s, 0, sizeof s);
+    s.problem = problem;
+    s.n = problem->A.n;
+    s.substeps = params->substeps > 0 ? params->substeps : CSIMI_BOUNDED_SUBSTEPS;
+    s.share = 1 / (csim_real)s.substeps;
+    s.soft[0] = csimi_soft_make(2 * phase, 10, s.substeps);
+    s.soft[1] = csimi_soft_make(phase, 20, s.substeps);
+    csimi_bounded_layout(&s, arena, s.n, csimi_bodies_factor_blocks(problem),
+                         csimi_pieces_count(problem) + csimi_bodies_reach_blocks(problem), problem->contact_count);
+    if (arena->overflow)
+        return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
+                          "csim_solver_bytes of the problem's size");
+    if (!csimi_bodies_take(problem) || !csimi_bodies_open(&s.bodies, problem))
+        return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
+                          "for BOUNDED: positive definite, in bodies of 1 to 4 neighbouring blocks (32 named ones)");
+    outcome->solver = CSIM_SOLVER_BOUNDED;
+    outcome->result = CSIM_RESULT_NOT_FINITE;
+    outcome->iterations = outcome->outer = s.substeps;
+    if (csimi_all_finite(solution->v, 3 * s.n) && csimi_all_finite(solution->lambda, 3 * problem->contact_count)) {
+        csimi_bounded_start(&s, solution->v);
+        csimi_bounded_contacts(&s, params, solution->lambda);
+        csimi_bounded_frame(&s);
+        outcome->result = csimi_bounded_end(&s, params, solution, &outcome->certificate);
+        outcome->residual = outcome->certificate.dynamics > outcome->certificate.contact
+                                ? outcome->certificate.dynamics
+                                : outcome->certificate.contact;
+    }
+    outcome->bytes = arena->used - mark;
+    csimi_pop(arena, mark);
+    return CSIM_OK;
+}
+
+#undef CSIMI_PUSH_SPEED
+#undef CSIMI_HOLD_SHARE

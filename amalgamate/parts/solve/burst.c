@@ -1,0 +1,459 @@
+/* solve/burst: one proximal step of the sweep solver by Newton's method on the velocities of the bodies.
+   With a compliance e > 0 around a centre the impulse of every contact is a function of the velocity in closed form,
+   lambda = Project(centre - u / e). In w = E v (bodies.c, A = E' E), counted from the start of the step, F(w) =
+   J' (lambda(w) - centre) - w = 0 is an equation in w alone with the Jacobian I + J' (Project' / e) J. Its factors live
+   in the memory of Anderson's ring, idle meanwhile; where they do not fit, the sweeps go on alone. */
+#include "private.h"
+
+#define CSIMI_BURST_ROUNDING 1e-8 /* of the first merit, a square */
+
+/* ---- what sweeps and bursts share */
+
+CSIMI_FN void csimi_contact_velocity(const csimi_sweep *s, const csimi_sweep_contact *c, csim_real *u) {
+    u[0] = c->phi[0];
+    u[1] = c->phi[1];
+    u[2] = c->phi[2];
+    csimi_pieces_velocity_wide(s->pieces + c->first, c->count, s->w, u);
+}
+
+/* w from lambda anew: after a jump, and to shed the rounding of incremental updates. */
+CSIMI_FN void csimi_sweep_velocities(csimi_sweep *s) {
+    int m;
+    CSIMI_MEMSET(s->w, 0, 3 * (size_t)s->n * sizeof *s->w);
+    for (m = 0; m < s->contact_count; ++m)
+        csimi_pieces_push_wide(s->pieces + s->contacts[m].first, s->contacts[m].count, s->loop.x + 3 * (ptrdiff_t)m,
+                               s->w);
+}
+
+CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, double eps) {
+    int m;
+    for (m = 0; m < s->contact_count; ++m)
+        csimi_local_prepare(&s->contacts[m].local, s->contacts[m].contact, (csim_real)eps);
+}
+
+/* ---- the order of the rows */
+
+/* Blocks that share a contact with the block at order[head], appended to order[count..]. */
+static int csimi_burst_neighbours(csimi_sweep *s, const int *list_start, const int *list, int head, int count) {
+    const int i = s->order[head];
+    int k, q;
+    for (k = list_start[i]; k < list_start[i + 1]; ++k) {
+        const csimi_sweep_contact *c = s->contacts + list[k];
+        for (q = c->first; q < c->first + c->count; ++q) {
+            const int j = s->pieces[q].block;
+            if (s->place[j] >= 0) continue;
+            s->place[j] = count;
+            s->order[count++] = j;
+        }
+    }
+    return count;
+}
+
+/* Breadth first through the component of block seed; returns the count of ordered blocks. */
+static int csimi_burst_walk(csimi_sweep *s, const int *list_start, const int *list, int seed, int count) {
+    int head = count;
+    s->place[seed] = count;
+    s->order[count++] = seed;
+    for (; head < count; ++head) count = csimi_burst_neighbours(s, list_start, list, head, count);
+    return count;
+}
+
+/* Cuthill-McKee: each component from a block far from the first one found. */
+static void csimi_burst_order(csimi_sweep *s, const int *list_start, const int *list) {
+    int i, k, count = 0;
+    for (i = 0; i < s->n; ++i) s->place[i] = -1;
+    for (i = 0; i < s->n; ++i) {
+        int end, far;
+        if (s->place[i] >= 0) continue;
+        end = csimi_burst_walk(s, list_start, list, i, count);
+        far = s->order[end - 1];
+        for (k = count; k < end; ++k) s->place[s->order[k]] = -1;
+        count = csimi_burst_walk(s, list_start, list, far, count);
+    }
+}
+
+/* A tree alone: its limbs, which touch each other by the base only, then the base. No zero between them is filled. */
+static void csimi_burst_order_tree(csimi_sweep *s) {
+    int i;
+    for (i = 0; i < s->n; ++i) {
+        s->order[i] = s->n - 1 - i;
+        s->place[s->n - 1 - i] = i;
+    }
+}
+
+/* Contacts of each block, in the ring: false when even this does not fit. */
+static bool csimi_burst_lists(csimi_sweep *s, csimi_arena *ring, int **list_start, int **list) {
+    int i, q, m, total = 0;
+    for (m = 0; m < s->contact_count; ++m) total += s->contacts[m].count;
+    *list_start = CSIMI_PUSH(ring, int, s->n + 2);
+    *list = CSIMI_PUSH(ring, int, total);
+    if (ring->overflow) return false;
+    for (i = 0; i < s->n + 2; ++i) (*list_start)[i] = 0;
+    for (q = 0; q < total; ++q) ++(*list_start)[s->pieces[q].block + 2];
+    for (i = 0; i < s->n; ++i) (*list_start)[i + 2] += (*list_start)[i + 1];
+    for (m = 0; m < s->contact_count; ++m)
+        for (q = s->contacts[m].first; q < s->contacts[m].first + s->contacts[m].count; ++q)
+            (*list)[(*list_start)[s->pieces[q].block + 1]++] = m;
+    return true;
+}
+
+static void csimi_burst_envelope(csimi_sweep *s) {
+    csimi_envelope *e = &s->envelope;
+    int i, m;
+    e->n = s->n;
+    for (i = 0; i < s->n; ++i) e->first[i] = i;
+    for (m = 0; m < s->contact_count; ++m) {
+        const csimi_piece *begin = s->pieces + s->contacts[m].first, *end = begin + s->contacts[m].count, *p;
+        int least = s->n;
+        for (p = begin; p < end; ++p) least = csimi_imin(least, s->place[p->block]);
+        for (p = begin; p < end; ++p) e->first[s->place[p->block]] = csimi_imin(e->first[s->place[p->block]], least);
+    }
+    e->blocks = 0;
+    s->work = 0;
+    for (i = 0; i < s->n; ++i) {
+        const double width = i - e->first[i];
+        e->start[i] = e->blocks;
+        e->blocks += (size_t)(i - e->first[i]);
+        s->work += 27 * (width + 1) * (width + 1);
+    }
+}
+
+/* The ring of the stages; small islands have a larger one of their own. */
+static csimi_arena csimi_burst_ring(const csimi_sweep *s) {
+    return s->spare_count > 0 ? csimi_arena_in(s->spare, s->spare_count * sizeof(double)) : csimi_stages_ring(&s->loop);
+}
+
+/* Vectors of one Newton step. */
+typedef struct csimi_burst_vectors {
+    double *F, *direction, *start; /* [3n]; start: velocities a line search starts from */
+} csimi_burst_vectors;
+
+/* The vectors and the factors. */
+static bool csimi_burst_layout(csimi_sweep *s, csimi_burst_vectors *x) {
+    csimi_arena ring = csimi_burst_ring(s);
+    csimi_envelope *e = &s->envelope;
+    x->F = CSIMI_PUSH(&ring, double, 3 * (size_t)s->n);
+    x->direction = CSIMI_PUSH(&ring, double, 3 * (size_t)s->n);
+    x->start = CSIMI_PUSH(&ring, double, 3 * (size_t)s->n);
+    e->lower = CSIMI_PUSH(&ring, double, 9 * e->blocks);
+    e->upper = CSIMI_PUSH(&ring, double, 9 * e->blocks);
+    e->diag = CSIMI_PUSH(&ring, double, 9 * (size_t)s->n);
+    return !ring.overflow;
+}
+
+/* Small islands have memory for any order, so that the plan can wait until sweeps have not done. */
+CSIMI_FN bool csimi_burst_fits(const csimi_sweep *s) {
+    const size_t n = (size_t)s->n, room = csimi_burst_ring(s).size / sizeof(double);
+    size_t ints = n + 2;
+    int m;
+    for (m = 0; m < s->contact_count; ++m) ints += (size_t)s->contacts[m].count;
+    return s->contact_count > 0 && room >= CSIMI_BURST_NUMBERS(n) && ints <= room;
+}
+
+CSIMI_FN void csimi_burst_plan(csimi_sweep *s) {
+    csimi_arena ring = csimi_burst_ring(s);
+    int *list_start, *list;
+    csimi_burst_vectors x;
+    s->work = 0;
+    s->planned = true;
+    if (s->contact_count == 0) return;
+    if (s->bodies.size[0] == s->n) {
+        csimi_burst_order_tree(s);
+    } else {
+        if (!csimi_burst_lists(s, &ring, &list_start, &list)) return;
+        csimi_burst_order(s, list_start, list);
+    }
+    csimi_burst_envelope(s);
+    if (!csimi_burst_layout(s, &x)) s->work = 0;
+}
+
+/* ---- lambda(w) and its derivative */
+
+/* d(clip of t to the disk of radius mu n) by n and t, rows 1 and 2 of G; slip only. */
+static void csimi_burst_disk(double mu, const double *t, double n, double *G) {
+    const double length = csimi_sqrt64(t[1] * t[1] + t[2] * t[2]), x = t[1] / length, y = t[2] / length;
+    const double k = mu * n / length;
+    G[3] = mu * x;
+    G[6] = mu * y;
+    G[4] = k * y * y;
+    G[5] = G[7] = -k * x * y;
+    G[8] = k * x * x;
+}
+
+/* The same for the ellipse of semi-axes mu n, at its point y nearest to t: y = a^2 t / (a^2 + s). */
+static void csimi_burst_ellipse(const double *mu, const double *t, double n, const double *y, double *G) {
+    double g[2], normal[2], w[2], sum = 0, s = 0;
+    int i, j;
+    for (i = 0; i < 2; ++i)
+        if (csimi_abs((csim_real)y[i]) > 0) s = (t[i + 1] / y[i] - 1) * mu[i] * mu[i] * n * n;
+    for (i = 0; i < 2; ++i) {
+        const double a2 = mu[i] * mu[i] * n * n;
+        g[i] = a2 > 0 ? a2 / (a2 + s) : 0;
+        normal[i] = a2 > 0 ? y[i] / a2 : 0;
+        w[i] = a2 > 0 ? y[i] / (a2 + s) : 0;
+        sum += normal[i] * w[i];
+    }
+    for (i = 0; i < 2; ++i) {
+        double homogeneous = y[i]; /* of degree one in (n, t): n dy/dn + (dy/dt) t = y */
+        for (j = 0; j < 2; ++j) {
+            G[3 * (i + 1) + j + 1] = (i == j ? g[i] : 0) - (sum > 0 ? w[i] * normal[j] * g[j] / sum : 0);
+            homogeneous -= G[3 * (i + 1) + j + 1] * t[j + 1];
+        }
+        G[3 * (i + 1)] = homogeneous / n;
+    }
+}
+
+/* Projection on the boundary of the cone: along (1, mu d). */
+static void csimi_burst_cone(double mu, const double *t, double *G) {
+    const double length = csimi_sqrt64(t[1] * t[1] + t[2] * t[2]), x = t[1] / length, y = t[2] / length;
+    const double c = 1 / (1 + mu * mu), n = c * (t[0] + mu * length), k = mu * n / length;
+    G[0] = c;
+    G[1] = G[3] = c * mu * x;
+    G[2] = G[6] = c * mu * y;
+    G[4] = c * mu * mu * x * x + k * y * y;
+    G[5] = G[7] = (c * mu * mu - k) * x * y;
+    G[8] = c * mu * mu * y * y + k * x * x;
+}
+
+/* Derivative of the projection at trial t with the projected impulse l. */
+static void csimi_burst_derivative(int law, const csim_contact *c, const double *t, const csim_real *l, double *G) {
+    const double mu = (double)c->mu[0], length2 = t[1] * t[1] + t[2] * t[2];
+    double axes[2], y[2];
+    int k;
+    for (k = 0; k < 9; ++k) G[k] = k % 4 == 0 ? 1 : 0;
+    switch (law) {
+    case CSIM_LAW_STRICT:
+    case CSIM_LAW_INVERTIBLE:
+    case CSIM_LAW_ANISOTROPIC:
+        if (!(t[0] > 0)) {
+            G[0] = G[4] = G[8] = 0;
+        } else if (law == CSIM_LAW_ANISOTROPIC) {
+            y[0] = (double)l[1];
+            y[1] = (double)l[2];
+            axes[0] = mu;
+            axes[1] = (double)c->mu[1];
+            if (y[0] < t[1] || y[0] > t[1] || y[1] < t[2] || y[1] > t[2]) csimi_burst_ellipse(axes, t, t[0], y, G);
+        } else if (length2 > mu * t[0] * mu * t[0]) {
+            csimi_burst_disk(mu, t, t[0], G);
+        }
+        break;
+    case CSIM_LAW_PROXIMAL:
+        if (!((double)l[0] > 0))
+            G[0] = G[4] = G[8] = 0;
+        else if (length2 > mu * t[0] * mu * t[0] || t[0] < 0)
+            csimi_burst_cone(mu, t, G);
+        break;
+    case CSIM_LAW_BILATERAL:
+        for (k = 0; k < 3; ++k) G[4 * k] = c->mask >> k & 1u ? 1 : 0;
+        break;
+    case CSIM_LAW_BOX:
+        for (k = 0; k < 3; ++k) G[4 * k] = t[k] > (double)c->lo[k] && t[k] < (double)c->hi[k] ? 1 : 0;
+        break;
+    case CSIM_LAW_COUNT_:
+    default: break;
+    }
+}
+
+/* Contacts of a convex step: the projection is onto the cone, with the slip of the centre in the place of the true one
+   (de Saxce's change of variable), so that F is the gradient of a convex function. */
+static bool csimi_burst_is_convex(const csimi_sweep *s, const csimi_sweep_contact *c) {
+    return s->convex && c->contact->law == CSIM_LAW_STRICT;
+}
+
+/* mu |u_t| of every contact at w. */
+static void csimi_burst_lag(csimi_sweep *s) {
+    int m;
+    for (m = 0; m < s->contact_count; ++m) {
+        csimi_sweep_contact *c = s->contacts + m;
+        csim_real u[3];
+        csimi_contact_velocity(s, c, u);
+        c->lag = c->contact->mu[0] * CSIMI_SQRT(u[1] * u[1] + u[2] * u[2]);
+    }
+}
+
+/* Compliance of row k and the trial impulse of a contact at w. */
+static void csimi_burst_trial(const csimi_sweep *s, int m, csim_real *compliance, csim_real *trial) {
+    const csimi_sweep_contact *c = s->contacts + m;
+    const csim_real *centre = s->loop.centre + 3 * (ptrdiff_t)m;
+    csim_real u[3];
+    int k;
+    csimi_contact_velocity(s, c, u);
+    for (k = 0; k < 3; ++k) {
+        compliance[k] = c->local.extra;
+        if (c->contact->law == CSIM_LAW_INVERTIBLE) compliance[k] += c->contact->omega[k > 0];
+        trial[k] = (c->local.extra * centre[k] - u[k]) / compliance[k];
+    }
+    if (csimi_burst_is_convex(s, c)) trial[0] -= c->lag / compliance[0];
+}
+
+static void csimi_burst_project(const csim_contact *contact, const csim_real *trial, csim_real *lambda) {
+    if (contact->law == CSIM_LAW_INVERTIBLE) { /* the compliance already holds omega */
+        lambda[0] = csimi_max(trial[0], 0);
+        csim_project_ellipse(contact->mu[0] * lambda[0], contact->mu[0] * lambda[0], trial + 1, lambda + 1);
+    } else {
+        csim_project(contact, 1, trial, lambda);
+    }
+}
+
+/* lambda(w), F, and the merit F' F. */
+static double csimi_burst_evaluate(csimi_sweep *s, double *F) {
+    double merit = 0, change[3];
+    int m, i;
+    for (i = 0; i < 3 * s->n; ++i) F[i] = -s->w[i];
+    for (m = 0; m < s->contact_count; ++m) {
+        const csimi_sweep_contact *c = s->contacts + m;
+        csim_real compliance[3], trial[3], *lambda = s->loop.x + 3 * (ptrdiff_t)m;
+        csimi_burst_trial(s, m, compliance, trial);
+        if (csimi_burst_is_convex(s, c))
+            csim_project_cone(c->contact->mu[0], trial, lambda);
+        else
+            csimi_burst_project(c->contact, trial, lambda);
+        for (i = 0; i < 3; ++i) change[i] = (double)lambda[i] - (double)s->loop.centre[3 * m + i];
+        for (i = c->first; i < c->first + c->count; ++i)
+            csimi_addmulT3_wide(s->pieces[i].J, change, F + 3 * (ptrdiff_t)s->pieces[i].block);
+    }
+    for (i = 0; i < 3 * s->n; ++i) merit += F[i] * F[i];
+    ++s->loop.sweeps;
+    return merit;
+}
+
+/* ---- the linear system */
+
+static void csimi_burst_add_contact(csimi_sweep *s, int m) {
+    const csimi_sweep_contact *c = s->contacts + m;
+    const csimi_piece *p, *q, *begin = s->pieces + c->first, *end = begin + c->count;
+    csim_real compliance[3], trial[3];
+    double t[3], G[9], J[9];
+    int k;
+    csimi_burst_trial(s, m, compliance, trial);
+    for (k = 0; k < 3; ++k) t[k] = (double)trial[k];
+    csimi_burst_derivative(csimi_burst_is_convex(s, c) ? (int)CSIM_LAW_PROXIMAL : (int)c->contact->law, c->contact, t,
+                           s->loop.x + 3 * (ptrdiff_t)m, G);
+    if (G[0] == 0 && G[4] == 0 && G[8] == 0) return; /* open, or at its limits */
+    for (k = 0; k < 9; ++k) G[k] /= (double)compliance[k % 3];
+    for (q = begin; q < end; ++q) {
+        double T[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+        for (k = 0; k < 9; ++k) J[k] = (double)q->J[k];
+        csimi_add_product(G, J, T);
+        for (p = begin; p < end; ++p) {
+            for (k = 0; k < 9; ++k) J[k] = (double)p->J[k];
+            csimi_add_productT(J, T, csimi_envelope_block(&s->envelope, s->place[p->block], s->place[q->block]));
+        }
+    }
+}
+
+static bool csimi_burst_factor(csimi_sweep *s) {
+    int i, m;
+    csimi_envelope_clear(&s->envelope);
+    for (i = 0; i < 9 * s->n; i += i % 9 < 8 ? 4 : 1) s->envelope.diag[i] = 1;
+    for (m = 0; m < s->contact_count; ++m) csimi_burst_add_contact(s, m);
+    return csimi_envelope_factor(&s->envelope);
+}
+
+static void csimi_burst_direction(csimi_sweep *s, csimi_burst_vectors *x) {
+    int i, k;
+    for (i = 0; i < s->n; ++i)
+        for (k = 0; k < 3; ++k) x->direction[3 * (ptrdiff_t)s->place[i] + k] = x->F[3 * (ptrdiff_t)i + k];
+    csimi_envelope_solve(&s->envelope, x->direction);
+}
+
+/* Moves to start + alpha direction and evaluates there. */
+static double csimi_burst_move(csimi_sweep *s, csimi_burst_vectors *x, double alpha) {
+    int i;
+    for (i = 0; i < 3 * s->n; ++i) s->w[i] = x->start[i] + alpha * x->direction[3 * (ptrdiff_t)s->place[i / 3] + i % 3];
+    return csimi_burst_evaluate(s, x->F);
+}
+
+/* Steps back from the full step until the merit falls. At a kink of the projections no step may do: then the full one
+   is taken all the same, since the pieces beyond the kink are what Newton needs to see. */
+static double csimi_burst_search(csimi_sweep *s, csimi_burst_vectors *x, double merit) {
+    double alpha = 1;
+    int k;
+    CSIMI_MEMCPY(x->start, s->w, 3 * (size_t)s->n * sizeof *x->start);
+    for (k = 0; k < 4; ++k, alpha *= 0.4) {
+        const double now = csimi_burst_move(s, x, alpha);
+        if (now < (1 - 1e-3 * alpha) * merit) return now;
+    }
+    return csimi_burst_move(s, x, 1);
+}
+
+/* F . direction: the slope of the convex function along the step, with its sign turned. */
+static double csimi_burst_slope(const csimi_sweep *s, const csimi_burst_vectors *x) {
+    double sum = 0;
+    int i;
+    for (i = 0; i < 3 * s->n; ++i) sum += x->F[i] * x->direction[3 * (ptrdiff_t)s->place[i / 3] + i % 3];
+    return sum;
+}
+
+/* The same for a convex step, by the slope alone: shorter while the step ends well beyond the least value. */
+static double csimi_burst_search_convex(csimi_sweep *s, csimi_burst_vectors *x) {
+    const double slope = csimi_burst_slope(s, x);
+    double alpha = 1, merit;
+    int k;
+    CSIMI_MEMCPY(x->start, s->w, 3 * (size_t)s->n * sizeof *x->start);
+    for (k = 0;; ++k) {
+        double now, shorter;
+        merit = csimi_burst_move(s, x, alpha);
+        now = csimi_burst_slope(s, x);
+        if (now >= -0.5 * slope || k == 10) return merit;
+        shorter = slope / (slope - now);
+        alpha *= shorter < 0.1 ? 0.1 : shorter;
+    }
+}
+
+/* A proximal step may stop when F is small against what the step itself changes, eps |lambda - centre|. */
+static double csimi_burst_enough(const csimi_sweep *s, double eps) {
+    return 0.01 * eps * eps * csimi_stages_travel2(&s->loop) + 1e2 * (double)CSIMI_EPS * (double)CSIMI_EPS * s->load;
+}
+
+/* During a step w holds what the step adds and phi the u at its start. Impulses are differences of u divided
+   by a small eps: taken from changes alone they keep their digits. */
+static void csimi_burst_enter(csimi_sweep *s) {
+    int m;
+    for (m = 0; m < s->contact_count; ++m) {
+        csim_real u[3];
+        csimi_contact_velocity(s, s->contacts + m, u);
+        CSIMI_MEMCPY(s->contacts[m].phi, u, sizeof u);
+    }
+    CSIMI_MEMSET(s->w, 0, 3 * (size_t)s->n * sizeof *s->w);
+}
+
+static void csimi_burst_leave(csimi_sweep *s) {
+    int m;
+    for (m = 0; m < s->contact_count; ++m)
+        CSIMI_MEMCPY(s->contacts[m].phi, s->contacts[m].free, sizeof s->contacts[m].phi);
+}
+
+CSIMI_FN bool csimi_burst_step(csimi_sweep *s, double eps, int *iterations) {
+    const size_t bytes = 3 * (size_t)s->contact_count * sizeof *s->loop.x;
+    csimi_burst_vectors x;
+    double merit, first, before;
+    bool there;
+    int k;
+    *iterations = 0;
+    if (!(s->work > 0) || !csimi_burst_layout(s, &x)) return false;
+    CSIMI_MEMCPY(s->loop.centre, s->loop.x, bytes);
+    csimi_burst_enter(s);
+    csimi_sweep_prepare(s, eps);
+    if (s->convex) csimi_burst_lag(s);
+    before = first = merit = csimi_burst_evaluate(s, x.F);
+    for (k = 0;; ++k) {
+        const double enough = csimi_burst_enough(s, eps);
+        /* or as far as rounding lets it: no gain any more, far below the start */
+        there = (merit <= enough || (merit > 0.25 * before && merit < CSIMI_BURST_ROUNDING * first)) &&
+                enough < (double)CSIMI_HUGE;
+        before = merit;
+        if (there || !(merit < (double)CSIMI_HUGE) || k == 30 || s->loop.sweeps >= s->loop.cap ||
+            !csimi_burst_factor(s))
+            break;
+        csimi_burst_direction(s, &x);
+        merit = s->convex ? csimi_burst_search_convex(s, &x) : csimi_burst_search(s, &x, merit);
+    }
+    *iterations = k;
+    if (!there) CSIMI_MEMCPY(s->loop.x, s->loop.centre, bytes);
+    csimi_burst_leave(s);
+    csimi_sweep_velocities(s);
+    return there;
+}
+
+#undef CSIMI_BURST_ROUNDING

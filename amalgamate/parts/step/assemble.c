@@ -1,0 +1,80 @@
+/* step/assemble: what models do in a step: the pattern of A, A and b from potentials, and positions moved on. */
+#include "private.h"
+
+/* ---- the pattern of A, rebuilt after bodies or links changed */
+
+static int csimi_count_pairs(const csimi_state *s) {
+    const csimi_model *table = csimi_model_table();
+    int i, n = 0;
+    for (i = 0; i < CSIMI_MODEL_COUNT; i++)
+        if (table[i].couple) n += table[i].couple(s, NULL);
+    return n;
+}
+
+static int csimi_most_pairs(const csimi_counts *n) {
+    /* trees store more blocks than pairs */
+    return 6 * n->tets + 15 * n->membranes + n->rigids + CSIMI_SPRING_SLOTS / 2 * n->springs + 3 * n->frames +
+           n->bends + (n->coords > 0 ? n->matrix_blocks / 2 : 0);
+}
+
+CSIMI_FN size_t csimi_pattern_build_scratch(const csimi_counts *n) {
+    csimi_arena arena = csimi_arena_counting();
+    int pairs = csimi_most_pairs(n);
+    CSIMI_PUSH(&arena, int, 2 * (size_t)pairs);
+    CSIMI_PUSH(&arena, int, csimi_pattern_scratch(csimi_blocks_of(n), pairs));
+    return arena.used;
+}
+
+CSIMI_FN csim_status csimi_build_pattern(csim_world *w, csimi_arena *arena) {
+    csimi_store *s = &w->store;
+    const csimi_model *table = csimi_model_table();
+    size_t mark = arena->used;
+    int i, at = 0, needed = 0, count, total = csimi_count_pairs(&s->state), blocks = csimi_block_count(&s->state);
+    int *pairs = CSIMI_PUSH(arena, int, 2 * (size_t)total);
+    int *scratch = CSIMI_PUSH(arena, int, csimi_pattern_scratch(blocks, total));
+    for (i = 0; i < CSIMI_MODEL_COUNT; i++)
+        if (table[i].couple) at += table[i].couple(&s->state, pairs + 2 * at);
+    s->A.n = blocks;
+    count = csimi_pattern_build(blocks, total, pairs, s->A.row, s->A.col, s->A.diag, s->capacity.matrix_blocks, &needed,
+                                scratch);
+    csimi_pop(arena, mark);
+    w->high.matrix_blocks = csimi_imax(w->high.matrix_blocks, count < 0 ? needed : count);
+    if (count < 0)
+        return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "matrix_blocks needed", true, (double)needed,
+                          "at most capacity.matrix_blocks; call csim_world_reserve");
+    for (i = 0; i < CSIMI_MODEL_COUNT; i++)
+        if (table[i].bind) table[i].bind(&s->state, &s->A);
+    w->pattern_stale = false;
+    return CSIM_OK;
+}
+
+CSIMI_FN void csimi_prepare(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
+    const csimi_model *table = csimi_model_table();
+    int i;
+    for (i = 0; i < CSIMI_MODEL_COUNT; i++)
+        if (table[i].prepare) table[i].prepare(&w->store.state, step, f->vk);
+}
+
+CSIMI_FN void csimi_assemble(csim_world *w, csimi_step_frame *f, const csimi_step *step, const csimi_state *at) {
+    csimi_store *s = &w->store;
+    const csimi_model *table = csimi_model_table();
+    csimi_system system;
+    int i;
+    CSIMI_MEMSET(s->A.val, 0, sizeof(csim_real) * 9 * (size_t)s->A.row[s->A.n]);
+    for (i = 0; i < 3 * f->blocks; i++) f->b[i] = 0;
+    system.A = s->A;
+    system.b = f->b;
+    system.vk = f->vk;
+    for (i = 0; i < CSIMI_MODEL_COUNT; i++)
+        if (table[i].assemble) table[i].assemble(at, step, &system);
+}
+
+CSIMI_FN void csimi_advance(csim_world *w, const csimi_step *step, csim_real h, const csim_real *v,
+                            csimi_state *next) {
+    const csimi_model *table = csimi_model_table();
+    csimi_step part = *step;
+    int i;
+    part.h = h;
+    for (i = 0; i < CSIMI_MODEL_COUNT; i++)
+        if (table[i].advance) table[i].advance(&w->store.state, &part, v, next);
+}

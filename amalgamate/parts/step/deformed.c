@@ -1,0 +1,76 @@
+/* step/deformed: the surfaces of solids as volumes that others touch, in any configuration. */
+#include "private.h"
+
+CSIMI_FN void csimi_surfaces_layout(csimi_surfaces *s, const csimi_counts *n, csimi_arena *arena) {
+    size_t boxes = n->triangles > 0 ? (size_t)n->triangles + 4 * (size_t)n->bodies : 0;
+    s->x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->surface);
+    s->box = CSIMI_PUSH(arena, csim_real, 6 * boxes);
+    s->of = CSIMI_PUSH(arena, csimi_surface, n->bodies);
+    s->made = CSIMI_PUSH(arena, unsigned char, n->bodies);
+    s->first_box = CSIMI_PUSH(arena, int, n->bodies);
+}
+
+CSIMI_FN void csimi_surfaces_start(csimi_surfaces *s, const csim_world *world, const csimi_state *state) {
+    int i, boxes = 0;
+    s->world = world;
+    s->state = state;
+    for (i = 0; i < world->live_bodies; i++) {
+        int slot = world->store.body_list[i];
+        const csimi_body *b = world->store.body + slot;
+        s->made[slot] = 0;
+        s->first_box[slot] = boxes;
+        if (b->triangle_count > 0) boxes += csimi_surface_boxes(b->triangle_count);
+    }
+}
+
+CSIMI_FN const csimi_surface *csimi_surface_of(csimi_surfaces *s, int slot) {
+    const csimi_store *store = &s->world->store;
+    const csimi_body *b = store->body + slot;
+    csimi_surface *of = s->of + slot;
+    csim_real *x = s->x + 3 * (size_t)b->first_surface;
+    int i;
+    if (s->made[slot]) return of;
+    for (i = 0; i < b->surface_count; i++)
+        csimi_store3(x + 3 * (size_t)i,
+                     csimi_load3(s->state->x + 3 * (size_t)store->surface_node[b->first_surface + i]));
+    of->count = b->triangle_count;
+    of->triangle = store->face + 3 * (size_t)b->first_triangle;
+    of->x = x;
+    of->box = s->box + 6 * (size_t)s->first_box[slot];
+    csimi_surface_refit(of);
+    s->made[slot] = 1;
+    return of;
+}
+
+/* No point inside lies deeper than half of the shortest side of the bounds. */
+static csim_real csimi_deepest(const csimi_surface *s, csim_vec3 p) {
+    const csim_real *box = s->box + 6;
+    csim_real x[3], side = CSIMI_HUGE;
+    int k;
+    csimi_store3(x, p);
+    for (k = 0; k < 3; k++) {
+        if (x[k] < box[k] || x[k] > box[3 + k]) return 0;
+        side = csimi_min(side, box[3 + k] - box[k]);
+    }
+    return side / 2;
+}
+
+CSIMI_FN bool csimi_surface_gap(csimi_surfaces *s, int slot, csim_vec3 p, csim_real within, int self,
+                                csimi_surface_hit *hit, csim_real *gap) {
+    const csimi_surface *surface = csimi_surface_of(s, slot);
+    const csimi_body *b = s->world->store.body + slot;
+    csimi_surface_skip skip;
+    if (self < 0) {
+        csim_real reach = csimi_max(within, csimi_deepest(surface, p) * (1 + 8 * CSIMI_EPS));
+        if (!csimi_surface_nearest(surface, p, reach, NULL, hit)) return false;
+    } else { /* deeper than half the distance that keeps neighbours apart, "inside" would mean the solid's own inside */
+        skip.sheet = false;
+        skip.vertex = self;
+        skip.rest = s->world->store.surface_rest + 3 * (size_t)b->first_surface;
+        skip.radius = b->self_distance;
+        if (!csimi_surface_nearest(surface, p, csimi_max(within, b->self_distance / 2), &skip, hit)) return false;
+        if (hit->inside && hit->distance > b->self_distance / 2) return false;
+    }
+    *gap = hit->inside ? -hit->distance : hit->distance;
+    return true;
+}

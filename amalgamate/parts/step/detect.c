@@ -1,0 +1,191 @@
+/* step/detect: contacts of the current positions: bounds, broad phase, narrow phase. */
+#include "private.h"
+
+static void csimi_detector_layout(csimi_detector *d, const csimi_counts *n, csimi_arena *arena) {
+    size_t objects = (size_t)n->shapes + (size_t)n->bodies;
+    d->object = CSIMI_PUSH(arena, csimi_object, objects);
+    d->lower = CSIMI_PUSH(arena, csim_real, 3 * objects);
+    d->upper = CSIMI_PUSH(arena, csim_real, 3 * objects);
+    d->group = CSIMI_PUSH(arena, int, objects);
+    d->pairs = CSIMI_PUSH(arena, int, 2 * (size_t)n->pairs);
+    d->broad = csimi_push(arena, csimi_broad_scratch((int)objects), 1);
+    d->excluded = CSIMI_PUSH(arena, uint64_t, 2 * (size_t)n->links);
+    csimi_last_layout(&d->last, n, arena);
+    if (n->kept > 0) csimi_last_layout(&d->kept, n, arena);
+    csimi_surfaces_layout(&d->surfaces, n, arena);
+    csimi_edges_layout(&d->edges, n, arena);
+}
+
+CSIMI_FN size_t csimi_detect_scratch(const csimi_counts *n) {
+    csimi_detector d;
+    csimi_arena arena = csimi_arena_counting();
+    csimi_detector_layout(&d, n, &arena);
+    return arena.used;
+}
+
+/* ---- objects and their bounds */
+
+/* How far a surface may come in a step: half of the contact distance and what accelerations give (push), and the way at
+   this speed; half as much again in midpoint worlds, whose contacts stop an impact (3 - e) / 2 steps ahead. */
+static void csimi_add_object(csimi_detector *d, csimi_object_kind kind, int body, int item, csim_real speed,
+                             csim_real acceleration, csim_vec3 lower, csim_vec3 upper) {
+    csimi_object *o = d->object + d->count;
+    const csimi_body *b = d->world->store.body + body;
+    csim_real h = d->frame->h;
+    csim_vec3 m;
+    o->kind = kind;
+    o->body = body;
+    o->item = item;
+    o->push = d->world->def.contact_distance / 2 + d->ahead * h * h * (d->fall + acceleration);
+    o->margin = o->push + d->ahead * h * speed;
+    m = csim_v3(o->margin, o->margin, o->margin);
+    csimi_store3(d->lower + 3 * d->count, csim_sub(lower, m));
+    csimi_store3(d->upper + 3 * d->count, csim_add(upper, m));
+    /* what never moves freely never pairs with its like */
+    d->group[d->count] = b->motion == CSIM_DYNAMIC ? body + 1 : 0;
+    if (b->kind == CSIM_BODY_TREE && d->group[d->count] > 0 && d->world->store.state.tree[b->tree].self_contact)
+        d->group[d->count] = -1;
+    d->count++;
+}
+
+static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose pose) {
+    const csimi_store *s = &d->world->store;
+    const csimi_body *b = s->body + slot;
+    const csim_geometry *g = s->shape + shape;
+    csim_vec3 lower, upper;
+    csim_real speed = 0, acceleration = 0, t = b->surface.thickness;
+    csim_vec3 extra = csim_v3(t, t, t);
+    csim_pose at = csim_pose_mul(pose, g->local);
+    if (b->kind == CSIM_BODY_TREE && s->state.tree[b->tree].mode == CSIMI_FREE) {
+        /* the assembly has just been over the tree and left the motions of its links, about its origin */
+        const int first = s->state.tree[b->tree].first_link;
+        const csimi_twist *V = &s->state.link_work[first + s->shape_link[shape]].V;
+        const csim_vec3 x = csim_pose_point(at, g->centre), o = csimi_load3(s->state.link_pose + 7 * first);
+        const csim_vec3 v = csim_add(V->v, csim_cross(V->w, csim_sub(x, o)));
+        speed = CSIMI_SQRT(csim_dot(v, v)) + g->bound * CSIMI_SQRT(csim_dot(V->w, V->w));
+    } else if (b->kind == CSIM_BODY_TREE) {
+        csim_vec3 turn, v = csimi_link_velocity(&s->state, s->state.tree[b->tree].first_link + s->shape_link[shape],
+                                                csim_pose_point(at, g->centre),
+                                                s->state.coord_rate, &turn);
+        speed = csim_length(v) + g->bound * csim_length(turn);
+    } else if (b->motion != CSIM_STATIC) {
+        const csim_real *v = s->state.velocity + 6 * b->rigid, *f = s->state.wrench + 6 * b->rigid;
+        csim_real reach =
+            csim_length(csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre))) + g->bound;
+        speed = csim_length(csimi_load3(v)) + reach * csim_length(csimi_load3(v + 3));
+        if (b->motion == CSIM_DYNAMIC) acceleration = csim_length(csimi_load3(f)) / s->state.rigid_mass[b->rigid];
+    }
+    csimi_bounds_at(g, s->hull, at, &lower, &upper);
+    d->object[d->count].at = at;
+    csimi_add_object(d, CSIMI_OBJECT_SHAPE, slot, shape, speed, acceleration, csim_sub(lower, extra),
+                     csim_add(upper, extra));
+}
+
+static void csimi_add_points(csimi_detector *d, int slot) {
+    const csimi_store *s = &d->world->store;
+    const csimi_body *b = s->body + slot;
+    bool particle = b->kind == CSIM_PARTICLE;
+    int i, n = particle ? 1 : b->surface_count;
+    csim_real r = b->radius + b->surface.thickness, speed2 = 0, push2 = 0;
+    csim_vec3 lower = csim_v3(CSIMI_HUGE, CSIMI_HUGE, CSIMI_HUGE), upper = csim_scale(-1, lower),
+              extra = csim_v3(r, r, r);
+    for (i = 0; i < n; i++) {
+        int node = particle ? b->first_node : s->surface_node[b->first_surface + i];
+        csim_vec3 x = csimi_load3(s->state.x + 3 * node), v = csimi_load3(s->state.v + 3 * node);
+        const csim_real mass = s->state.node_mass[node]; /* of a reduced body: none, the whole of it takes the force */
+        csim_vec3 f = csim_scale(mass > 0 ? 1 / mass : 0, csimi_load3(s->state.node_force + 3 * node));
+        lower = csim_v3(csimi_min(lower.x, x.x), csimi_min(lower.y, x.y), csimi_min(lower.z, x.z));
+        upper = csim_v3(csimi_max(upper.x, x.x), csimi_max(upper.y, x.y), csimi_max(upper.z, x.z));
+        speed2 = csimi_max(speed2, csim_dot(v, v));
+        push2 = csimi_max(push2, csim_dot(f, f));
+    }
+    csimi_add_object(d, particle ? CSIMI_OBJECT_PARTICLE : CSIMI_OBJECT_SOLID, slot, b->first_node, CSIMI_SQRT(speed2),
+                     CSIMI_SQRT(push2), csim_sub(lower, extra), csim_add(upper, extra));
+}
+
+static void csimi_add_objects(csimi_detector *d) {
+    csim_world *w = d->world;
+    int i, k;
+    for (i = 0; i < w->live_bodies; i++) {
+        int slot = w->store.body_list[i];
+        const csimi_body *b = w->store.body + slot;
+        if (b->kind == CSIM_RIGID) {
+            csim_pose pose = csimi_body_pose(&w->store, &w->store.state, slot);
+            for (k = 0; k < b->shape_count; k++) csimi_add_shape(d, slot, b->first_shape + k, pose);
+        } else if (b->kind == CSIM_BODY_TREE) {
+            for (k = b->first_shape; k < b->first_shape + b->shape_count; k++)
+                csimi_add_shape(d, slot, k, csimi_shape_pose(&w->store, &w->store.state, k));
+        } else {
+            csimi_add_points(d, slot);
+        }
+    }
+}
+
+/* Too many pairs undo the step. */
+static csim_status csimi_pairs_found(csimi_detector *d, int pairs) {
+    csim_world *w = d->world;
+    csimi_step_frame *f = d->frame;
+    f->stats.pairs = csimi_imax(f->stats.pairs, pairs);
+    w->high.pairs = csimi_imax(w->high.pairs, pairs);
+    if (pairs <= w->store.capacity.pairs) return CSIM_OK;
+    f->stats.flags |= CSIM_FLAG_PAIRS_FULL;
+    return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed", true, (double)pairs,
+                      "at most capacity.pairs; call csim_world_reserve");
+}
+
+CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
+    csimi_detector d;
+    size_t mark = arena->used;
+    csim_status status;
+    int i, pairs;
+    CSIMI_MEMSET(&d, 0, sizeof d);
+    d.world = w;
+    d.frame = f;
+    d.ahead = csimi_is_middle(w) ? CSIM_R(1.5) : 1;
+    d.fall = csim_length(csimi_load3(w->store.state.gravity));
+    csimi_detector_layout(&d, &w->store.capacity, arena);
+    csimi_surfaces_start(&d.surfaces, w, &w->store.state);
+    csimi_list_excluded(&d, d.excluded + w->store.capacity.links);
+    if (w->store.count.membranes > 0) csimi_index_contacts(w, &d.last);
+    if (csimi_keeps(w)) csimi_index_kept(w, &d.kept);
+    csimi_add_objects(&d);
+    pairs = csimi_broad_pairs(d.count, d.lower, d.upper, d.group, d.pairs, w->store.capacity.pairs, d.broad);
+    if ((status = csimi_pairs_found(&d, pairs)) != 0) return status;
+    f->found_count = 0;
+    for (i = 0; i < pairs; i++) csimi_collide_pair(&d, d.pairs[2 * i], d.pairs[2 * i + 1]);
+    for (i = 0; i < d.count; i++)
+        if (w->store.body[d.object[i].body].self_distance > 0) csimi_collide_self(&d, i);
+    if ((status = csimi_pairs_found(&d, csimi_touch_cables(&d))) != 0) return status;
+    f->stats.contacts = d.needed;
+    w->high.contacts = csimi_imax(w->high.contacts, d.needed);
+    csimi_pop(arena, mark);
+    if (d.needed > f->found_count) {
+        f->stats.flags |= CSIM_FLAG_CONTACTS_FULL;
+        return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "contacts needed", true, (double)d.needed,
+                          "at most capacity.contacts; call csim_world_reserve");
+    }
+    return CSIM_OK;
+}
+
+/* ---- the same contact in another configuration */
+
+CSIMI_FN csim_real csimi_gap_at(const csim_world *w, const csimi_state *then, const csimi_state *now,
+                                csimi_surfaces *surfaces, const csimi_found_contact *f) {
+    const csimi_store *s = &w->store;
+    csim_vec3 a = csimi_place_point(now, &f->a), moved = csim_sub(a, csimi_place_point(now, &f->b)), n;
+    csimi_surface_hit hit;
+    csim_real gap;
+    uint32_t feature;
+    if (f->shape_b >= 0)
+        return csim_shape_distance(s->shape + f->shape_b, s->hull, csimi_shape_pose(s, now, f->shape_b), a, &n,
+                                   &feature) -
+               f->radius;
+    if (f->surface_b >= 0)
+        return csimi_surface_gap(surfaces, f->surface_b, a, f->radius + csimi_abs(f->gap), f->self, &hit, &gap)
+                   ? gap - f->radius
+                   : 0; /* farther than it was */
+    if (f->a.kind == CSIMI_PLACE_EDGE && f->b.kind == CSIMI_PLACE_EDGE)
+        return csimi_edge_distance(now, f->a.item, f->b.item) - f->radius;
+    if (f->a.kind == CSIMI_PLACE_NODE && f->b.kind == CSIMI_PLACE_NODE) return csim_length(moved) - f->radius;
+    return f->gap + csim_dot(csimi_place_carry(&f->b, then, now, f->normal), moved);
+}

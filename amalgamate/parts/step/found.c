@@ -1,0 +1,136 @@
+/* step/found: ids and records of contacts, filters of pairs, and what all narrow phases share. */
+#include "private.h"
+
+/* ---- ids and filters */
+
+CSIMI_FN uint64_t csimi_mix64(uint64_t h, uint64_t x) {
+    h ^= x + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2);
+    h ^= h >> 30;
+    h *= 0xbf58476d1ce4e5b9ull;
+    h ^= h >> 27;
+    return h;
+}
+
+CSIMI_FN uint64_t csimi_side_key(const csimi_store *s, int slot, uint32_t part) {
+    return csimi_mix64(((uint64_t)s->body[slot].generation << 32) | (uint32_t)slot, part);
+}
+
+CSIMI_FN uint64_t csimi_shape_key(const csimi_store *s, const csimi_object *o) {
+    return csimi_side_key(s, o->body, (uint32_t)(o->item - s->body[o->body].first_shape));
+}
+
+CSIMI_FN uint64_t csimi_point_key(const csimi_store *s, int slot, uint32_t part) {
+    return csimi_side_key(s, slot, part | 0x40000000u);
+}
+
+CSIMI_FN csim_pair_info csimi_pair_of(const csim_world *w, int a, int b) {
+    const csimi_body *A = w->store.body + a, *B = w->store.body + b;
+    csim_pair_info p;
+    p.body_a = csimi_body_id_of(w, a);
+    p.body_b = csimi_body_id_of(w, b);
+    p.material_a = A->surface.material;
+    p.material_b = B->surface.material;
+    p.friction_a = A->surface.friction;
+    p.friction_b = B->surface.friction;
+    p.restitution_a = A->surface.restitution;
+    p.restitution_b = B->surface.restitution;
+    p.user_data_a = A->user_data;
+    p.user_data_b = B->user_data;
+    return p;
+}
+
+CSIMI_FN void csimi_list_excluded(csimi_detector *d, uint64_t *other) {
+    const csimi_store *s = &d->world->store;
+    int i;
+    d->excluded_count = 0;
+    for (i = 0; i < s->count.links; i++) {
+        const csimi_link *l = s->link + i;
+        if (!l->alive || !l->apart || (l->kind == CSIMI_JOINT && s->joint[l->item].broken)) continue;
+        d->excluded[d->excluded_count++] = (uint64_t)csimi_imin(l->body[0], l->body[1]) << 32 |
+                                           (uint64_t)csimi_imax(l->body[0], l->body[1]);
+    }
+    csimi_radix_sort(d->excluded_count, &d->excluded, &other);
+}
+
+static bool csimi_excluded(const csimi_detector *d, int a, int b) {
+    const uint64_t low = (uint64_t)csimi_imin(a, b), pair = low << 32 | (uint64_t)csimi_imax(a, b);
+    int first = 0, end = d->excluded_count;
+    while (first < end) { /* the first pair of the low one */
+        const int middle = (first + end) / 2;
+        if (d->excluded[middle] >> 32 < low)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    for (; first < d->excluded_count && d->excluded[first] >> 32 == low; first++)
+        if (d->excluded[first] == pair) return true;
+    return false;
+}
+
+CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int b) {
+    const csim_world *w = d->world;
+    const csim_surface_def *p = &w->store.body[a].surface, *q = &w->store.body[b].surface;
+    if ((p->category & q->mask) == 0 || (q->category & p->mask) == 0) return false;
+    if (p->group > 0 && p->group == q->group) return false;
+    if (csimi_excluded(d, a, b)) return false;
+    if (w->def.filter) {
+        csim_pair_info info = csimi_pair_of(w, a, b);
+        return w->def.filter(w->def.callback_user, &info);
+    }
+    return true;
+}
+
+/* ---- found contacts */
+
+CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id) {
+    csimi_step_frame *f = d->frame;
+    csimi_found_contact *c;
+    d->needed++;
+    if (f->found_count >= d->world->store.capacity.contacts) return NULL;
+    c = f->found + f->found_count++;
+    CSIMI_MEMSET(c, 0, sizeof *c);
+    c->id = id;
+    c->body_a = body_a;
+    c->body_b = body_b;
+    c->shape_b = c->surface_b = c->self = -1;
+    return c;
+}
+
+/* ---- geometry that narrow phases share */
+
+CSIMI_FN bool csimi_near(const csimi_detector *d, const csimi_object *b, csim_vec3 x, csim_real grow) {
+    const csim_real *lo = d->lower + 3 * (b - d->object), *hi = d->upper + 3 * (b - d->object);
+    return x.x >= lo[0] - grow && x.x <= hi[0] + grow && x.y >= lo[1] - grow && x.y <= hi[1] + grow &&
+           x.z >= lo[2] - grow && x.z <= hi[2] + grow;
+}
+
+CSIMI_FN csim_geometry csimi_ball(csim_real radius) {
+    csim_geometry g;
+    CSIMI_MEMSET(&g, 0, sizeof g);
+    g.kind = CSIM_SHAPE_SPHERE;
+    g.local = csim_pose_identity();
+    g.bound = g.radius = radius;
+    g.hull = -1;
+    return g;
+}
+
+/* The point `meet` moving with a triangle: by its coordinates over the triangle's plane, or, where it is farther off
+   than the triangle is large, by its foot, which has the weights. */
+CSIMI_FN csimi_place csimi_place_over(const csimi_state *s, const int *node, const csim_real *foot, csim_vec3 meet) {
+    csim_vec3 x[3], n;
+    csim_real weight[3], area2, height, far = 0;
+    int k;
+    for (k = 0; k < 3; k++) x[k] = csimi_load3(s->x + 3 * (size_t)node[k]);
+    n = csim_cross(csim_sub(x[1], x[0]), csim_sub(x[2], x[0]));
+    area2 = csim_dot(n, n);
+    if (!(area2 > 0)) return csimi_place_face(node, foot, 0);
+    for (k = 0; k < 2; k++) {
+        csim_vec3 q = x[(k + 1) % 3], r = x[(k + 2) % 3];
+        weight[k] = csim_dot(n, csim_cross(csim_sub(r, q), csim_sub(meet, q))) / area2;
+    }
+    weight[2] = 1 - weight[0] - weight[1];
+    height = csim_dot(n, csim_sub(meet, x[0])) / CSIMI_SQRT(area2);
+    for (k = 0; k < 3; k++) far = csimi_max(far, csimi_abs(weight[k]));
+    if (far > 2 || height * height > CSIMI_SQRT(area2)) return csimi_place_face(node, foot, 0);
+    return csimi_place_face(node, weight, height);
+}

@@ -1,0 +1,621 @@
+/* step/island: splits the step into islands, hands each one to a solver as a problem of its own, and gathers the
+   velocities, impulses and certificates. */
+#include "private.h"
+
+#define CSIMI_NEAR 1e-3 /* figures up to which a missed solve is kept as it is */
+
+/* The arrays of one island's problem; laid out for the largest that can be. */
+typedef struct csimi_island_work {
+    csim_problem problem;
+    csim_structure structure;
+    csim_solution solution;
+    int *row, *col, *diag;
+    csim_real *val, *b;
+    csim_contact *contacts;
+    csim_term *terms;
+    int *aggregate, *aggregate_local; /* [blocks]; [aggregates of the world] */
+    csim_real *offset, *radius, *centre;
+    unsigned char *rotation;
+    int *body_first;
+    int *chain_first, *chain_block; /* [cables + 1], [2 links] */
+    csim_elastic *elastic;          /* [elastic] */
+} csimi_island_work;
+
+static void csimi_island_layout(csimi_island_work *p, int blocks, int matrix_blocks, int rows, int terms,
+                                int aggregates, int links, int elastic, csimi_arena *arena) {
+    size_t n = (size_t)blocks;
+    p->row = CSIMI_PUSH(arena, int, n + 1);
+    p->col = CSIMI_PUSH(arena, int, matrix_blocks);
+    p->diag = CSIMI_PUSH(arena, int, n);
+    p->val = CSIMI_PUSH(arena, csim_real, 9 * (size_t)matrix_blocks);
+    p->b = CSIMI_PUSH(arena, csim_real, 3 * n);
+    p->solution.v = CSIMI_PUSH(arena, csim_real, 3 * n);
+    p->solution.lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)rows);
+    p->contacts = CSIMI_PUSH(arena, csim_contact, rows);
+    p->terms = CSIMI_PUSH(arena, csim_term, terms);
+    p->aggregate = CSIMI_PUSH(arena, int, n);
+    p->aggregate_local = CSIMI_PUSH(arena, int, aggregates);
+    p->offset = CSIMI_PUSH(arena, csim_real, 3 * n);
+    p->radius = CSIMI_PUSH(arena, csim_real, aggregates);
+    p->centre = CSIMI_PUSH(arena, csim_real, 3 * (size_t)aggregates);
+    p->rotation = CSIMI_PUSH(arena, unsigned char, n);
+    p->body_first = CSIMI_PUSH(arena, int, n + 1);
+    p->chain_first = CSIMI_PUSH(arena, int, (size_t)links + 1);
+    p->chain_block = CSIMI_PUSH(arena, int, 2 * (size_t)links);
+    p->elastic = CSIMI_PUSH(arena, csim_elastic, elastic);
+}
+
+/* Elements that a solver is told, at most. */
+static int csimi_most_elastic(const csimi_counts *n, const csim_solver_params *solver) {
+    return solver->solver == CSIM_SOLVER_XPBD ? n->frames + n->bends : 0;
+}
+
+/* Links of all cables at most: an open one has one more than edges. */
+static int csimi_most_links(const csimi_counts *n) { return n->frames + csimi_imin(n->frames, n->bodies); }
+
+CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_params *solver) {
+    csimi_island_work p;
+    csim_problem_size size;
+    csimi_arena arena = csimi_arena_counting();
+    int blocks = csimi_blocks_of(n), rows = csimi_most_rows(n), aggregates = csimi_most_aggregates(n), merged;
+    csimi_island_layout(&p, blocks, n->matrix_blocks, rows, csimi_most_terms(n), aggregates, csimi_most_links(n),
+                        csimi_most_elastic(n, solver), &arena);
+    size.blocks = blocks;
+    size.matrix_blocks = n->matrix_blocks;
+    size.contacts = rows;
+    size.terms = csimi_most_terms(n);
+    size.aggregates = aggregates;
+    size.links = csimi_most_links(n);
+    size.elastic = csimi_most_elastic(n, solver);
+    size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0 && n->tree_span <= 14;
+    merged = n->joints > 0 && n->springs > 0 ? csimi_imin(2 * n->rigids, CSIMI_BODY_LARGEST) : 0;
+    size.factor_blocks = n->coords > 0 || merged ? 4 * blocks + n->tree_span * n->coords + merged * 2 * n->rigids : 0;
+    size.reach_blocks = 2 * CSIMI_JOINT_ROWS * n->joints; /* rows on the turning alone of a rigid body */
+    if (size.elastic > 0) size.reach_blocks += 3 * size.terms;
+    if (n->coords > 0 || merged) /* two sides; a gear: two more */
+        size.reach_blocks += csimi_imax(n->tree_span, merged) * (2 * rows + 2 * n->joints);
+    if (solver->solver == CSIM_SOLVER_XPBD) csimi_push(&arena, 3 * sizeof(csim_real) * (size_t)blocks, 1);
+    csimi_push(&arena, 3 * sizeof(csim_real) * (size_t)rows + 64, 1); /* where a solve began */
+    if (n->kept > 0) { /* worlds with bounded frames */
+        csim_solver_params bounded = *solver;
+        bounded.solver = CSIM_SOLVER_BOUNDED;
+        csimi_push(&arena, csimi_most_bytes(csim_solver_bytes(&size, solver), csim_solver_bytes(&size, &bounded)), 1);
+        CSIMI_PUSH(&arena, csim_real, 4 * (size_t)rows + 3 * (size_t)blocks);
+        CSIMI_PUSH(&arena, uint64_t, 2 * (size_t)blocks);
+    } else {
+        csimi_push(&arena, csimi_most_bytes(csim_solver_bytes(&size, solver), csimi_restrain_bytes(&size)), 1);
+    }
+    csimi_push(&arena, sizeof(int) * (size_t)blocks, 1);                /* union-find, before the first island */
+    csimi_push(&arena, 4 * sizeof(csim_real) * (size_t)blocks + 64, 1); /* which islands are solved again, and why */
+    csimi_push(&arena, (size_t)blocks, 1);
+    return arena.used;
+}
+
+/* ---- aggregates: groups of the coarse correction with their centres and radii, for the whole world */
+
+/* Nodes of a solid are numbered by aggregate: each is a run of them. */
+static void csimi_solid_aggregates(const csimi_store *s, csimi_step_frame *f, const csimi_body *b, int first) {
+    int i = b->first_node, j, end = b->first_node + b->node_count;
+    while (i < end) {
+        int k = first + s->node_aggregate[i], start = i;
+        csim_vec3 centre = csim_v3(0, 0, 0);
+        csim_real square = 0;
+        for (; i < end && first + s->node_aggregate[i] == k; i++) {
+            centre = csim_add(centre, csimi_load3(s->state.x + 3 * i));
+            f->aggregate_of[i] = k;
+        }
+        centre = csim_scale(1 / (csim_real)(i - start), centre);
+        for (j = start; j < i; j++) {
+            csim_vec3 d = csim_sub(csimi_load3(s->state.x + 3 * j), centre);
+            square += csim_dot(d, d) / (csim_real)(i - start);
+        }
+        csimi_store3(f->aggregate_centre + 3 * k, centre);
+        f->aggregate_radius[k] = csimi_max(CSIMI_SQRT(square), CSIM_R(1e-9));
+    }
+}
+
+/* Second block of a pair of coordinates, of which it takes the angular part. */
+static bool csimi_second_of_pair(const csim_world *w, int coord) {
+    return (coord - w->store.state.tree[w->store.coord_tree[coord]].first_block) % 2 == 1;
+}
+
+static csim_real csimi_block_trace(const csim_block_matrix *A, int i) {
+    const csim_real *D = A->val + 9 * (size_t)A->diag[i];
+    return D[0] + D[4] + D[8];
+}
+
+/* Coordinates of trees and reduced bodies are all coarse: a pair of blocks is taken for a rigid body at the base, so
+   that its six modes are the six coordinates; the radius makes both blocks alike. */
+static void csimi_tree_aggregates(const csim_world *w, csimi_step_frame *f, const csimi_tree *tree) {
+    const csimi_state *s = &w->store.state;
+    const int first = csimi_first_coord_block(s) + tree->first_block;
+    int i;
+    for (i = 0; i < tree->block_count; i += 2) {
+        const int k = f->aggregates++;
+        f->aggregate_of[first + i] = k;
+        csimi_store3(f->aggregate_centre + 3 * k, csimi_load3(s->link_pose + 7 * tree->first_link));
+        f->aggregate_radius[k] = 1;
+        if (i + 1 == tree->block_count) break;
+        f->aggregate_of[first + i + 1] = k;
+        f->aggregate_radius[k] = CSIMI_SQRT(csimi_block_trace(&w->store.A, first + i + 1) /
+                                            csimi_block_trace(&w->store.A, first + i));
+    }
+}
+
+static void csimi_aggregates(const csim_world *w, csimi_step_frame *f) {
+    const csimi_store *s = &w->store;
+    int i;
+    for (i = 0; i < f->blocks; i++) f->aggregate_of[i] = -1;
+    f->aggregates = 0;
+    for (i = 0; i < s->count.trees; i++) csimi_tree_aggregates(w, f, s->state.tree + i);
+    for (i = 0; i < w->live_bodies; i++) {
+        const csimi_body *b = s->body + s->body_list[i];
+        if (b->aggregate_count > 0) {
+            csimi_solid_aggregates(s, f, b, f->aggregates);
+            f->aggregates += b->aggregate_count;
+        } else if (b->kind == CSIM_RIGID && b->motion == CSIM_DYNAMIC) {
+            int block = s->count.nodes + 2 * b->rigid;
+            const csim_real *I = s->state.inertia + 9 * b->rigid;
+            csim_real radius = CSIMI_SQRT((I[0] + I[4] + I[8]) / (2 * s->state.rigid_mass[b->rigid]));
+            f->aggregate_of[block] = f->aggregate_of[block + 1] = f->aggregates;
+            csimi_store3(f->aggregate_centre + 3 * f->aggregates, csimi_load3(s->state.com + 3 * b->rigid));
+            f->aggregate_radius[f->aggregates++] = csimi_max(radius, CSIM_R(1e-9));
+        }
+    }
+}
+
+/* ---- one island */
+
+/* Rows of A with columns of the island; what is fixed or kinematic goes to the right-hand side. */
+static void csimi_island_matrix(const csim_world *w, const csimi_step_frame *f, csimi_island_work *p, const int *block,
+                                int n) {
+    const csim_block_matrix *A = &w->store.A;
+    int i, k, at = 0;
+    for (i = 0; i < n; i++) {
+        int g = block[i];
+        csim_real *b = p->b + 3 * i;
+        csimi_store3(b, csimi_load3(f->b + 3 * g));
+        p->row[i] = at;
+        for (k = A->row[g]; k < A->row[g + 1]; k++) {
+            int j = A->col[k];
+            if (f->skip[j]) {
+                csim_real y[3];
+                csimi_mul3(A->val + 9 * (size_t)k, f->v + 3 * j, y);
+                b[0] -= y[0];
+                b[1] -= y[1];
+                b[2] -= y[2];
+                continue;
+            }
+            if (j == g) p->diag[i] = at;
+            p->col[at] = f->local[j];
+            CSIMI_MEMCPY(p->val + 9 * (size_t)at, A->val + 9 * (size_t)k, 9 * sizeof(csim_real));
+            at++;
+        }
+        csimi_store3(p->solution.v + 3 * i, csimi_load3((f->again ? f->v : f->start) + 3 * g));
+    }
+    p->row[n] = at;
+    p->problem.A.n = n;
+    p->problem.A.row = p->row;
+    p->problem.A.col = p->col;
+    p->problem.A.diag = p->diag;
+    p->problem.A.val = p->val;
+    p->problem.b = p->b;
+}
+
+static csim_side csimi_island_side(const csimi_step_frame *f, csimi_island_work *p, csim_side side) {
+    csim_side local;
+    int k;
+    local.first = p->problem.term_count;
+    local.count = side.count;
+    for (k = 0; k < side.count; k++) {
+        csim_term *t = p->terms + p->problem.term_count++;
+        *t = f->terms[side.first + k];
+        t->block = f->local[t->block];
+    }
+    return local;
+}
+
+static void csimi_island_contacts(const csimi_step_frame *f, csimi_island_work *p, const int *contact, int count) {
+    int i, k;
+    p->problem.contact_count = count;
+    p->problem.contacts = p->contacts;
+    p->problem.terms = p->terms;
+    p->problem.term_count = 0;
+    for (i = 0; i < count; i++) {
+        csim_contact *c = p->contacts + i;
+        *c = f->contacts[contact[i]];
+        c->a = csimi_island_side(f, p, c->a);
+        c->b = csimi_island_side(f, p, c->b);
+        for (k = 0; k < 3; k++) p->solution.lambda[3 * i + k] = f->lambda[3 * contact[i] + k];
+    }
+}
+
+/* Whether a block is the first of a point, a rigid body or a tree. */
+static bool csimi_starts_body(const csim_world *w, int block) {
+    const csimi_state *s = &w->store.state;
+    const int coord = block - csimi_first_coord_block(s);
+    if (coord >= 0) {
+        const csimi_tree *tree = s->tree + w->store.coord_tree[coord];
+        return coord == tree->first_block + (tree->anchored ? tree->base_blocks : 0);
+    }
+    return block < s->node_count || block >= csimi_first_frame_block(s) || (block - s->node_count) % 2 == 0;
+}
+
+/* Bodies that A couples become one, where that is worth its while: rigid bodies on joints, which springs couple. False
+   when bodies stay coupled, or a tree is too large for a dense inverse. */
+static bool csimi_bodies_merge(const csim_world *w, csimi_island_work *p, const int *block, int n, bool joints,
+                               int *bodies) {
+    const csimi_state *s = &w->store.state;
+    const bool rigid = block[0] >= s->node_count && block[n - 1] < csimi_first_frame_block(s);
+    int k, i, count = 0, reach = 0;
+    for (k = 0; k < *bodies; k++) {
+        const int first = p->body_first[k], end = p->body_first[k + 1];
+        if (first >= reach)
+            p->body_first[count++] = first;
+        else if (!rigid || !joints)
+            return false;
+        for (i = first, reach = csimi_imax(reach, end); i < end; i++) /* rows are symmetric */
+            reach = csimi_imax(reach, p->col[p->row[i + 1] - 1] + 1);
+        if (reach - p->body_first[count - 1] > (rigid ? CSIMI_BODY_LARGEST : CSIMI_BODY_TREE)) return false;
+    }
+    p->body_first[count] = n;
+    *bodies = count;
+    return true;
+}
+
+/* Aggregates of the island get numbers of their own in order of appearance. */
+static void csimi_island_structure(const csim_world *w, const csimi_step_frame *f, csimi_island_work *p,
+                                   const int *block, int n, bool joints) {
+    const csimi_state *s = &w->store.state;
+    int i, count = 0, bodies = 0, frames = csimi_first_frame_block(s), coords = csimi_first_coord_block(s);
+    for (i = 0; i < n; i++)
+        if (f->aggregate_of[block[i]] >= 0) p->aggregate_local[f->aggregate_of[block[i]]] = -1;
+    for (i = 0; i < n; i++) {
+        int g = block[i], a = f->aggregate_of[g];
+        csim_vec3 offset = csim_v3(0, 0, 0);
+        p->aggregate[i] = -1;
+        p->rotation[i] = g >= coords ? csimi_second_of_pair(w, g - coords)
+                                     : g >= frames || (g >= s->node_count && (g - s->node_count) % 2 == 1);
+        if (csimi_starts_body(w, g)) p->body_first[bodies++] = i;
+        if (a >= 0) {
+            if (p->aggregate_local[a] < 0) {
+                p->aggregate_local[a] = count;
+                csimi_store3(p->centre + 3 * count, csimi_load3(f->aggregate_centre + 3 * a));
+                p->radius[count++] = f->aggregate_radius[a];
+            }
+            p->aggregate[i] = p->aggregate_local[a];
+            if (g < s->node_count)
+                offset = csim_sub(csimi_load3(s->x + 3 * g), csimi_load3(f->aggregate_centre + 3 * a));
+        }
+        csimi_store3(p->offset + 3 * i, offset);
+    }
+    p->body_first[bodies] = n;
+    p->structure.aggregate_count = count;
+    p->structure.aggregate = p->aggregate;
+    p->structure.offset = p->offset;
+    p->structure.radius = p->radius;
+    p->structure.centre = p->centre;
+    p->structure.rotation = p->rotation;
+    p->structure.body_count = csimi_bodies_merge(w, p, block, n, joints, &bodies) ? bodies : 0;
+    p->structure.body_first = p->body_first;
+    p->problem.structure = &p->structure;
+    p->problem.theta = f->theta;
+}
+
+/* Number inside the island of a block of the world, -1: it is not in it. */
+static int csimi_island_local(const csimi_step_frame *f, int island, int block) {
+    return f->island[block] == island ? f->local[block] : -1;
+}
+
+/* The cables of the island: node and frame after it, link by link. Nodes of a cable follow each other. */
+static void csimi_island_chains(const csim_world *w, const csimi_step_frame *f, csimi_island_work *p, const int *block,
+                                int n) {
+    const csimi_store *s = &w->store;
+    int i, k, last = -1, count = 0, links = 0, island = f->island[block[0]];
+    for (i = 0; i < n && block[i] < s->count.nodes; i++) {
+        int slot = s->node_body[block[i]];
+        const csimi_body *b = s->body + slot;
+        if (slot == last || b->kind != CSIM_BODY_CABLE) continue;
+        last = slot;
+        p->chain_first[count++] = links;
+        for (k = 0; k < b->node_count; k++, links++) {
+            int frame = csimi_first_frame_block(&s->state) + b->first_frame + k;
+            p->chain_block[2 * links] = csimi_island_local(f, island, b->first_node + k);
+            p->chain_block[2 * links + 1] = k < b->frame_count ? csimi_island_local(f, island, frame) : -1;
+        }
+    }
+    p->chain_first[count] = links;
+    p->structure.chain_count = count;
+    p->structure.chain_first = p->chain_first;
+    p->structure.chain_block = p->chain_block;
+}
+
+/* A term of an element: J of one of its blocks, or what moves there by itself. */
+static void csimi_island_term(const csimi_step_frame *f, csim_elastic *e, int block, const csim_real *J) {
+    csim_term *t = e->term + e->count;
+    if (f->skip[block]) {
+        csimi_addmul3(J, f->v + 3 * (size_t)block, e->phi);
+        return;
+    }
+    t->block = f->local[block];
+    CSIMI_MEMCPY(t->J, J, sizeof t->J);
+    e->count++;
+}
+
+/* Stretch and shear of an edge, from the blocks of A that nothing else couples: with S between the nodes and X between
+   the second one and the frame, u = w_2 - w_1 + S^-1 X theta strains against S. What is left of the frame's block is
+   the grounded part of the geometric stiffness and stays in A. */
+static bool csimi_island_edge(const csim_world *w, const csimi_step_frame *f, int k, csim_elastic *e) {
+    static const csim_real one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, minus[9] = {-1, 0, 0, 0, -1, 0, 0, 0, -1};
+    const csimi_state *s = &w->store.state;
+    const int *slot = s->edge_slot + 9 * (size_t)k, *node = s->edge_node + 2 * (size_t)k;
+    csim_real inverse[9], J[9];
+    int i;
+    for (i = 0; i < 9; i++) e->K[i] = -w->store.A.val[9 * (size_t)slot[1] + (size_t)i];
+    if (!csimi_inverse3(e->K, inverse)) return false;
+    csimi_matmul(inverse, w->store.A.val + 9 * (size_t)slot[5], J);
+    csimi_island_term(f, e, node[0], minus);
+    csimi_island_term(f, e, node[1], one);
+    csimi_island_term(f, e, csimi_first_frame_block(s) + k, J);
+    e->damping = s->edge_data[6 * (size_t)k + 4] / (f->h + s->edge_data[6 * (size_t)k + 4]);
+    return true;
+}
+
+static bool csimi_island_bend(const csim_world *w, const csimi_step_frame *f, int k, csim_elastic *e) {
+    static const csim_real one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, minus[9] = {-1, 0, 0, 0, -1, 0, 0, 0, -1};
+    const csimi_state *s = &w->store.state;
+    const int *slot = s->bend_slot + 4 * (size_t)k;
+    const csim_real lag = s->bend_data[8 * (size_t)k + 7];
+    int i;
+    if (slot[1] < 0) return false; /* one end is the world */
+    for (i = 0; i < 9; i++) e->K[i] = -w->store.A.val[9 * (size_t)slot[1] + (size_t)i];
+    csimi_island_term(f, e, csimi_bend_block(s, s->bend[k].end), minus);
+    csimi_island_term(f, e, csimi_bend_block(s, s->bend[k].end + 1), one);
+    e->damping = lag / (f->h + lag);
+    return true;
+}
+
+/* The elements of the cables of an island, for the solver that wants them. */
+static void csimi_island_elements(const csim_world *w, const csimi_step_frame *f, csimi_island_work *p, int island) {
+    const csimi_state *s = &w->store.state;
+    const int count = csimi_most_elastic(&w->store.count, &w->def.solver);
+    int i, at = 0;
+    for (i = 0; i < count; i++) {
+        const bool bend = i >= s->frame_count;
+        const int k = bend ? i - s->frame_count : i;
+        const int a = bend ? csimi_bend_block(s, s->bend[k].end) : csimi_first_frame_block(s) + k;
+        const int b = bend ? csimi_bend_block(s, s->bend[k].end + 1) : s->edge_node[2 * (size_t)k];
+        const int c = bend ? b : s->edge_node[2 * (size_t)k + 1];
+        csim_elastic *e = p->elastic + at;
+        if (!((a >= 0 && f->island[a] == island) || (b >= 0 && f->island[b] == island) ||
+              (c >= 0 && f->island[c] == island)))
+            continue;
+        CSIMI_MEMSET(e, 0, sizeof *e);
+        at += bend ? csimi_island_bend(w, f, k, e) : csimi_island_edge(w, f, k, e);
+    }
+    p->structure.elastic_count = at;
+    p->structure.elastic = p->elastic;
+}
+
+static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
+#define CSIMI_WORSE(x) \
+    if (c->x > worst->x) worst->x = c->x;
+    CSIMI_WORSE(dynamics)
+    CSIMI_WORSE(contact)
+    CSIMI_WORSE(approach)
+    CSIMI_WORSE(complementarity)
+    CSIMI_WORSE(cone)
+    CSIMI_WORSE(dissipation)
+    CSIMI_WORSE(dissipation_power)
+    CSIMI_WORSE(natural_map_scaled)
+    CSIMI_WORSE(natural_map_siconos)
+#undef CSIMI_WORSE
+}
+
+static void csimi_count_outcome(csimi_step_frame *f, const csim_outcome *o, int blocks, int contacts) {
+    csim_step_stats *t = &f->stats;
+    csimi_worse(&t->certificate, &o->certificate);
+    if (contacts > 0 && !f->again) {
+        t->islands++;
+        t->largest_island = csimi_imax(t->largest_island, blocks);
+    }
+    t->iterations = csimi_imax(t->iterations, o->iterations);
+    t->total_iterations += o->iterations;
+    t->products += o->products;
+    t->rejections += o->rejections;
+    t->virtual_nodes += o->virtual_nodes;
+    if (o->virtual_slip > t->virtual_slip) t->virtual_slip = o->virtual_slip;
+    if (o->result > t->result) t->result = o->result;
+    if (o->result == CSIM_RESULT_CAP) t->flags |= CSIM_FLAG_CAP;
+    if (o->result == CSIM_RESULT_STALLED) t->flags |= CSIM_FLAG_STALLED;
+    if (o->result != CSIM_RESULT_CONVERGED) t->flags |= CSIM_FLAG_UNCERTIFIED;
+}
+
+/* What is left unsolved opens joints, so that islands of rigid bodies with joints are solved far beyond the tolerance
+   where that is cheap: alone, or to a millionth beside contacts. Meeting the world's tolerance is enough all the
+   same. */
+static csim_real csimi_island_tolerance(const csim_world *w, const csimi_step_frame *f, const csim_problem *problem,
+                                        const int *contact) {
+    const csim_real asked = w->def.solver.tolerance;
+    int i, joints = 0;
+    for (i = 0; i < problem->contact_count; i++) joints += contact[i] >= f->found_count;
+    if (joints == 0 || !csimi_bodies_take(problem)) return asked;
+    return csimi_min(asked,
+                     csimi_max(1000 * CSIMI_EPS, joints < problem->contact_count ? CSIM_R(1e-6) : CSIM_R(1e-11)));
+}
+
+/* Room in the arena for the problem of an island. */
+static void csimi_island_room(const csim_world *w, const csimi_step_frame *f, int island, csimi_island_work *p,
+                              csimi_arena *arena) {
+    const int *block = f->island_blocks + f->island_first[island];
+    const int *contact = f->island_contacts + f->island_contact_first[island];
+    const int n = f->island_first[island + 1] - f->island_first[island];
+    const int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
+    int i, matrix = 0, terms = 0;
+    for (i = 0; i < n; i++) matrix += w->store.A.row[block[i] + 1] - w->store.A.row[block[i]];
+    for (i = 0; i < contacts; i++) terms += f->contacts[contact[i]].a.count + f->contacts[contact[i]].b.count;
+    CSIMI_MEMSET(p, 0, sizeof *p);
+    csimi_island_layout(p, n, matrix, contacts, terms, f->aggregates, csimi_most_links(&w->store.count),
+                        csimi_most_elastic(&w->store.count, &w->def.solver), arena);
+}
+
+static void csimi_island_fill(const csim_world *w, const csimi_step_frame *f, int island, csimi_island_work *p) {
+    const int *block = f->island_blocks + f->island_first[island];
+    const int *contact = f->island_contacts + f->island_contact_first[island];
+    const int n = f->island_first[island + 1] - f->island_first[island];
+    const int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
+    csimi_island_matrix(w, f, p, block, n);
+    csimi_island_contacts(f, p, contact, contacts);
+    csimi_island_structure(w, f, p, block, n, contacts > 0 && contact[contacts - 1] >= f->found_count);
+    csimi_island_chains(w, f, p, block, n);
+    csimi_island_elements(w, f, p, island);
+}
+
+static csimi_within csimi_within_of(const csimi_step_frame *f, int island, csimi_island_work *p, csimi_arena *arena) {
+    csimi_within c;
+    CSIMI_MEMSET(&c, 0, sizeof c);
+    c.problem = &p->problem;
+    c.rows = p->contacts;
+    c.solution = &p->solution;
+    c.block = f->island_blocks + f->island_first[island];
+    c.contact = f->island_contacts + f->island_contact_first[island];
+    c.n = p->problem.A.n;
+    c.count = p->problem.contact_count;
+    c.rotation = p->rotation;
+    c.gap = CSIMI_PUSH(arena, csim_real, c.count);
+    c.pulse = CSIMI_PUSH(arena, csim_real, 3 * (size_t)c.count);
+    c.move = CSIMI_PUSH(arena, csim_real, 3 * (size_t)c.n);
+    return c;
+}
+
+/* What a missed solve leaves is kept where it is near; far from its tolerance it is replaced by what gains nothing. */
+static void csimi_keep_outcome(const csim_world *w, const csim_problem *problem, const csim_real *begun,
+                               csimi_arena *arena, csim_solution *solution, csim_outcome *outcome) {
+    csim_outcome kept = *outcome;
+    if (outcome->result != CSIM_RESULT_CAP && outcome->result != CSIM_RESULT_STALLED) return;
+    if (csimi_keeps(w) || csimi_solver_gaps(w->def.solver.solver)) return;
+    if (w->def.integrator == CSIM_HALF_STEP) return;
+    if (outcome->certificate.dynamics <= CSIMI_NEAR && outcome->certificate.contact <= CSIMI_NEAR) return;
+    if (!csimi_restrain(problem, begun, arena, &w->def.tasks, solution, &kept)) return;
+    *outcome = kept;
+    csimi_judge_outcome(outcome, w->def.solver.tolerance);
+}
+
+static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int island, csimi_arena *arena) {
+    csimi_island_work p;
+    csim_solver_params params = w->def.solver;
+    csim_outcome outcome;
+    csim_status status;
+    size_t mark = arena->used;
+    const int *block = f->island_blocks + f->island_first[island];
+    const int *contact = f->island_contacts + f->island_contact_first[island];
+    int n = f->island_first[island + 1] - f->island_first[island], i, k;
+    int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
+    int leader = csimi_block_owner(&w->store, block[0]); /* keeps the spectral estimate of the island */
+    csim_real *begun;
+    csimi_island_room(w, f, island, &p, arena);
+    csimi_island_fill(w, f, island, &p);
+    params.sigma = w->store.body[leader].sigma;
+    params.tolerance = csimi_island_tolerance(w, f, &p.problem, contact);
+    params.move = f->moves && !csimi_keeps(w) ? CSIMI_PUSH(arena, csim_real, 3 * (size_t)n) : NULL;
+#ifndef CONDSIM_NO_SWEEP
+    if (params.tolerance < w->def.solver.tolerance && params.solver == CSIM_SOLVER_AUTO)
+        params.solver = CSIM_SOLVER_SWEEP; /* the virtual nodes of COND slip, and joints would open by it */
+#endif
+    begun = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
+    CSIMI_MEMCPY(begun, p.solution.lambda, 3 * sizeof *begun * (size_t)contacts);
+    if (w->def.integrator == CSIM_HALF_STEP) /* the rest is for what is not linear */
+        params.tolerance = csimi_min(params.tolerance, csimi_max(params.tolerance / 4, 16 * CSIMI_EPS));
+    if (csimi_keeps(w)) {
+        csimi_within within = csimi_within_of(f, island, &p, arena);
+        status = csimi_within_solve(w, f, &within, &params, arena, &outcome);
+        params.move = within.move;
+    } else {
+        status = csim_problem_solve(&p.problem, &params, arena->base + arena->used, arena->size - arena->used,
+                                    &w->def.tasks, &p.solution, &outcome, &w->error);
+        if (!status && arena->used + outcome.bytes > arena->high) arena->high = arena->used + outcome.bytes;
+    }
+    if (status) return status;
+    if (outcome.result == CSIM_RESULT_NOT_FINITE)
+        return csimi_fail(&w->error, CSIM_NON_FINITE_RESULT, "csim_world_step", "an island's velocity", false, 0,
+                          "finite numbers; the step was undone");
+    f->sigma_of_body[leader] = outcome.sigma;
+    csimi_judge_outcome(&outcome, w->def.solver.tolerance);
+    csimi_keep_outcome(w, &p.problem, begun, arena, &p.solution, &outcome);
+    csimi_count_outcome(f, &outcome, n, contacts);
+    for (i = 0; i < n && outcome.result != CSIM_RESULT_CONVERGED; i++) f->missed[block[i]] = 1;
+    for (i = 0; i < n; i++)
+        for (k = 0; k < 3; k++) {
+            f->v[3 * block[i] + k] = p.solution.v[3 * i + k];
+            if (f->moves) f->rep[3 * block[i] + k] = params.move[3 * i + k];
+        }
+    for (i = 0; i < contacts; i++)
+        for (k = 0; k < 3; k++) f->lambda[3 * contact[i] + k] = p.solution.lambda[3 * i + k];
+    csimi_pop(arena, mark);
+    return CSIM_OK;
+}
+
+/* Sorts blocks and contacts by island, keeping their order inside. */
+static void csimi_sort_islands(csimi_step_frame *f) {
+    int i;
+    for (i = 0; i <= f->island_count; i++) f->island_first[i] = f->island_contact_first[i] = 0;
+    for (i = 0; i < f->blocks; i++)
+        if (f->island[i] >= 0) f->island_first[f->island[i] + 1]++;
+    for (i = 0; i < f->contact_count; i++)
+        if (f->contact_island[i] >= 0) f->island_contact_first[f->contact_island[i] + 1]++;
+    for (i = 0; i < f->island_count; i++) {
+        f->island_first[i + 1] += f->island_first[i];
+        f->island_contact_first[i + 1] += f->island_contact_first[i];
+    }
+    for (i = 0; i < f->blocks; i++) {
+        int g = f->island[i];
+        if (g < 0) continue;
+        f->local[i] = f->island_first[g];
+        f->island_blocks[f->island_first[g]++] = i;
+    }
+    for (i = 0; i < f->contact_count; i++)
+        if (f->contact_island[i] >= 0) f->island_contacts[f->island_contact_first[f->contact_island[i]]++] = i;
+    for (i = f->island_count; i > 0; i--) {
+        f->island_first[i] = f->island_first[i - 1];
+        f->island_contact_first[i] = f->island_contact_first[i - 1];
+    }
+    f->island_first[0] = f->island_contact_first[0] = 0;
+    for (i = 0; i < f->blocks; i++)
+        if (f->island[i] >= 0) f->local[i] -= f->island_first[f->island[i]];
+}
+
+CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
+    const csimi_store *s = &w->store;
+    size_t mark = arena->used;
+    const uint64_t *order = NULL;
+    int i, *scratch;
+    csim_status status;
+    for (i = 0; i < f->contact_count; i++)
+        if (f->contacts[i].a.count + f->contacts[i].b.count == 0) /* nothing free: no impulse */
+            f->lambda[3 * i] = f->lambda[3 * i + 1] = f->lambda[3 * i + 2] = 0;
+    for (i = 0; i < s->count.bodies; i++) f->sigma_of_body[i] = 0;
+    scratch = CSIMI_PUSH(arena, int, f->blocks);
+    f->island_count =
+        csimi_islands(&s->A, f->skip, f->contact_count, f->contacts, f->terms, f->island, f->contact_island, scratch);
+    csimi_pop(arena, mark);
+    csimi_sort_islands(f);
+    csimi_aggregates(w, f);
+    f->stats.certificate.worst_contact = -1;
+    if (csimi_keeps(w)) csimi_within_open(w, f);
+    if (csimi_keeps(w)) order = csimi_within_order(f, CSIMI_PUSH(arena, uint64_t, 2 * (size_t)f->island_count));
+    for (i = 0; i < f->island_count; i++)
+        if ((status = csimi_solve_island(w, f, order ? (int)(order[i] & 0xffffffffu) : i, arena)) != 0) return status;
+    csimi_pop(arena, mark);
+    return CSIM_OK;
+}
+
+CSIMI_FN csim_status csimi_solve_again(csim_world *w, csimi_step_frame *f, const unsigned char *again,
+                                       csimi_arena *arena) {
+    csim_status status;
+    int i;
+    for (i = 0; i < f->island_count; i++)
+        if (again[i] && (status = csimi_solve_island(w, f, i, arena)) != 0) return status;
+    return CSIM_OK;
+}
+
+#undef CSIMI_NEAR

@@ -1,0 +1,174 @@
+/* step/kept: rows that stay what they are. Worlds with bounded frames keep the manifold of two shapes, its arms and
+   normals in the axes of the world, until one of them has moved by more than a small part of its size: what sweeps
+   found out about a pile then stays true, and stacks stand. Gaps follow points that are fixed to the bodies. */
+#include "private.h"
+
+#define CSIMI_KEEP_SHARE CSIM_R(0.0231) /* of the smaller bounding radius: 10 mm for a cube of 500 mm ... */
+#define CSIMI_KEEP_CALM CSIM_R(0.1)     /* ... of which a tenth where the last frame was certified */
+#define CSIMI_SAG_TIME CSIM_R(1.0)      /* s: in which a certified pile rises out of the sag of bounded frames */
+
+/* Pose of what carries a shape, about its centre of mass where it has one. */
+static csim_pose csimi_keep_pose(const csimi_store *s, int shape) {
+    const csimi_body *b = s->body + s->shape_body[shape];
+    csim_pose p = csimi_shape_pose(s, &s->state, shape);
+    if (b->kind == CSIM_RIGID) p.position = csimi_load3(s->state.com + 3 * b->rigid);
+    return p;
+}
+
+/* How far points of a shape may have moved by the turn from one pose of its body to another, m. */
+static csim_real csimi_turned_by(const csimi_store *s, int shape, csim_quat a, csim_quat b) {
+    const csim_geometry *g = s->shape + shape;
+    const csim_quat d = csim_quat_mul(a, csim_quat_conj(b));
+    return 2 * (g->bound + csim_length(g->local.position)) * CSIMI_SQRT(d.x * d.x + d.y * d.y + d.z * d.z);
+}
+
+CSIMI_FN csim_real csimi_keep_distance(const csimi_store *s, int shape_a, int shape_b) {
+    return CSIMI_KEEP_SHARE * csimi_min(s->shape[shape_a].bound, s->shape[shape_b].bound);
+}
+
+static int csimi_keep_slot(const csimi_last_table *r, uint64_t pair) {
+    return (int)((pair ^ (pair >> 32)) & (uint64_t)(r->table_size - 1));
+}
+
+CSIMI_FN void csimi_index_kept(const csim_world *w, csimi_last_table *r) {
+    const csimi_kept *kept = w->store.kept;
+    int i;
+    for (i = 0; i < r->table_size; i++) r->table[i] = -1;
+    for (i = 0; i < w->store.count.kept; i++) {
+        int at = csimi_keep_slot(r, kept[i].pair);
+        if (!kept[i].pair || (i > 0 && kept[i - 1].pair == kept[i].pair)) continue;
+        while (r->table[at] >= 0) at = (at + 1) & (r->table_size - 1);
+        r->table[at] = i;
+    }
+}
+
+static int csimi_find_kept(const csim_world *w, const csimi_last_table *r, uint64_t pair) {
+    int at = csimi_keep_slot(r, pair);
+    while (r->table[at] >= 0) {
+        if (w->store.kept[r->table[at]].pair == pair) return r->table[at];
+        at = (at + 1) & (r->table_size - 1);
+    }
+    return -1;
+}
+
+/* Where a point fixed to the body has gone since. */
+static csim_vec3 csimi_carried(csim_pose from, csim_pose to, csim_vec3 arm) {
+    return csim_add(to.position, csim_rotate(to.rotation, csim_unrotate(from.rotation, arm)));
+}
+
+static void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csimi_object *b, int index,
+                            const csim_pose *now) {
+    const csimi_store *s = &d->world->store;
+    const csimi_kept *k = s->kept + index;
+    const csim_vec3 n = s->contact[index].normal;
+    csimi_found_contact *c = csimi_next_found(d, a->body, b->body, s->contact[index].id);
+    if (!c) return;
+    c->kept = *k;
+    c->normal = n;
+    c->radius = s->body[a->body].surface.thickness + s->body[b->body].surface.thickness;
+    c->point_a = csimi_carried(k->pose[0], now[0], k->arm[0]);
+    c->point_b = csimi_carried(k->pose[1], now[1], csim_madd(k->arm[1], -k->gap, n));
+    c->gap = csim_dot(n, csim_sub(c->point_a, c->point_b)) - c->radius;
+    c->meet = csim_add(now[0].position, k->arm[0]);
+    c->meet_b = csim_add(now[1].position, k->arm[1]);
+    c->a = csimi_shape_place(s, a->item, c->meet);
+    c->b = csimi_shape_place(s, b->item, c->meet);
+}
+
+CSIMI_FN bool csimi_keep_pair(csimi_detector *d, const csimi_object *a, const csimi_object *b, uint64_t pair) {
+    const csimi_store *s = &d->world->store;
+    const int first = csimi_find_kept(d->world, &d->kept, pair);
+    const csimi_kept *k = s->kept + first;
+    csim_pose now[2];
+    csim_real far, moved;
+    int i;
+    if (first < 0) return false;
+    now[0] = csimi_keep_pose(s, a->item);
+    now[1] = csimi_keep_pose(s, b->item);
+    far = csimi_keep_distance(s, a->item, b->item) * (k->calm ? CSIMI_KEEP_CALM : 1);
+    moved = csim_length(csim_sub(csim_sub(now[0].position, k->pose[0].position),
+                                 csim_sub(now[1].position, k->pose[1].position))) +
+            csimi_turned_by(s, a->item, now[0].rotation, k->pose[0].rotation) +
+            csimi_turned_by(s, b->item, now[1].rotation, k->pose[1].rotation);
+    if (!(moved <= far)) return false;
+    for (i = first; i < s->count.kept && s->kept[i].pair == pair; i++) csimi_emit_kept(d, a, b, i, now);
+    return true;
+}
+
+CSIMI_FN void csimi_keep_found(csimi_detector *d, csimi_found_contact *c, int shape_a, int shape_b, uint64_t pair) {
+    const csimi_store *s = &d->world->store;
+    csimi_kept *k = &c->kept;
+    k->pair = pair;
+    k->pose[0] = csimi_keep_pose(s, shape_a);
+    k->pose[1] = csimi_keep_pose(s, shape_b);
+    k->arm[0] = csim_sub(c->meet, k->pose[0].position);
+    k->arm[1] = csim_sub(c->meet, k->pose[1].position);
+    k->gap = c->gap + c->radius;
+    c->meet_b = c->meet;
+}
+
+/* Twice the area of a triangle of contact points as seen along n. */
+static csim_real csimi_keep_area(const csim_touch *t, int a, int b, int c, csim_vec3 n) {
+    return csim_dot(n, csim_cross(csim_sub(t[b].point_a, t[a].point_a), csim_sub(t[c].point_a, t[a].point_a)));
+}
+
+/* Four points of a face carry what eight do, and one sweep over eight sways for ever: the deepest, the one farthest
+   from it, and the two that span most to either side of them. Keeps their order. */
+CSIMI_FN int csimi_keep_four(csim_touch *t, int count) {
+    const csim_vec3 n = t[0].normal;
+    csim_real most[2] = {0, 0}, far = -1;
+    int pick[4] = {0, 0, -1, -1}, i, k, at = 0;
+    if (count <= 4) return count;
+    for (i = 1; i < count; i++) {
+        if (csim_dot(t[i].normal, n) < CSIM_R(0.999)) return count; /* no face */
+        if (t[i].gap < t[pick[0]].gap) pick[0] = i;
+    }
+    for (i = 0; i < count; i++) {
+        const csim_vec3 d = csim_sub(t[i].point_a, t[pick[0]].point_a);
+        if (csim_dot(d, d) > far) {
+            far = csim_dot(d, d);
+            pick[1] = i;
+        }
+    }
+    for (i = 0; i < count; i++) {
+        const csim_real area = csimi_keep_area(t, pick[0], pick[1], i, n);
+        for (k = 0; k < 2; k++)
+            if ((k ? -area : area) > most[k]) {
+                most[k] = k ? -area : area;
+                pick[2 + k] = i;
+            }
+    }
+    for (i = 0; i < count; i++)
+        if (i == pick[0] || i == pick[1] || i == pick[2] || i == pick[3]) t[at++] = t[i];
+    return at;
+}
+
+/* Overlap that is nobody's hurry: what bounded frames left, fading while frames are certified. */
+static csim_real csimi_sag_of(const csim_world *w, const csimi_step_frame *f, const csimi_found_contact *c) {
+    const csimi_store *s = &w->store;
+    const csim_real deep = csimi_max(0, -c->gap);
+    const csimi_kept *last = c->last >= 0 ? s->kept + c->last : NULL;
+    if (last ? last->bounded : s->body[c->body_a].pace.bounded || s->body[c->body_b].pace.bounded) return deep;
+    return last ? csimi_min(last->sag, deep) / (1 + f->h / CSIMI_SAG_TIME) : 0;
+}
+
+CSIMI_FN csim_real csimi_kept_phi(const csim_world *w, csimi_step_frame *f, int i, csim_real restitution,
+                                  csim_real approach) {
+    const csim_world_def *def = &w->def;
+    csimi_found_contact *c = f->found + i;
+    const csim_real e = approach < -def->restitution_threshold ? restitution : 0;
+    const bool bounces = e > 0 && c->gap + f->h * approach < 0;
+    const csim_real base = bounces ? e * approach : csimi_max(c->gap, 0) / f->h;
+    f->gap[i] = (bounces ? csimi_min(c->gap, 0) : c->gap) / f->h;
+    c->kept.sag = csimi_sag_of(w, f, c);
+    c->push = 0;
+    if (c->gap < 0) {
+        const csim_real deep = csimi_min(c->gap + def->slop + c->kept.sag, 0);
+        c->push = csimi_min(csimi_max(def->stabilization * deep / f->h, -def->push_out_speed) - base, 0);
+    }
+    return base + c->push;
+}
+
+#undef CSIMI_KEEP_SHARE
+#undef CSIMI_KEEP_CALM
+#undef CSIMI_SAG_TIME

@@ -1,0 +1,193 @@
+/* step/measure: what a step reports: penetration from the geometry, energies, the contact list and its events. */
+#include "private.h"
+
+#ifndef CONDSIM_NO_STATISTICS
+CSIMI_FN void csimi_measure(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
+    csimi_surfaces surfaces;
+    double deepest = 0;
+    size_t mark = arena->used;
+    int i;
+    csimi_surfaces_layout(&surfaces, &w->store.capacity, arena);
+    csimi_surfaces_start(&surfaces, w, &f->next);
+    for (i = 0; i < f->found_count; i++) {
+        double gap = (double)csimi_gap_at(w, &w->store.state, &f->next, &surfaces, f->found + i);
+        if (-gap > deepest) deepest = -gap;
+    }
+    csimi_pop(arena, mark);
+    f->stats.penetration = deepest;
+}
+#endif
+
+/* Velocity of one side of row c under the block velocities v. */
+static csim_vec3 csimi_side_velocity(const csimi_step_frame *f, csim_side side) {
+    csim_real u[3] = {0, 0, 0};
+    int k;
+    for (k = 0; k < side.count; k++) {
+        const csim_term *t = f->terms + side.first + k;
+        csimi_addmul3(t->J, f->v + 3 * t->block, u);
+    }
+    return csimi_load3(u);
+}
+
+/* Tangential slip in world axes: J v and the part of phi that is not the gap's. */
+static csim_vec3 csimi_contact_slip(const csimi_step_frame *f, const csim_contact *c) {
+    csim_vec3 relative = csim_sub(csimi_side_velocity(f, c->a), csimi_side_velocity(f, c->b)), t1, t2;
+    t1 = csimi_load3(c->R + 3);
+    t2 = csimi_load3(c->R + 6);
+    return csim_add(csim_scale(csim_dot(t1, relative) + c->phi[1], t1),
+                    csim_scale(csim_dot(t2, relative) + c->phi[2], t2));
+}
+
+static csim_contact_state csimi_state_of(const csim_contact *c, const csim_real *lambda, csim_real friction) {
+    csim_real limit = csimi_min(c->mu[0], c->mu[1]) * lambda[0];
+    if (!(lambda[0] > 0)) return CSIM_CONTACT_OPEN;
+    return friction < (1 - CSIM_R(1e-6)) * limit ? CSIM_CONTACT_STICK : CSIM_CONTACT_SLIP;
+}
+
+CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
+    csimi_store *s = &w->store;
+    int i;
+    for (i = 0; i < s->count.contacts; i++) f->carried[i] = 0;
+    for (i = 0; i < f->found_count; i++) {
+        const csimi_found_contact *found = f->found + i;
+        const csim_contact *c = f->contacts + i;
+        const csim_real *lambda = f->lambda + 3 * i;
+        csim_contact_info *info = f->info + i;
+        csim_real impulse[3] = {0, 0, 0};
+        CSIMI_MEMSET(info, 0, sizeof *info);
+        csimi_addmulT3(c->R, lambda, impulse);
+        info->id = found->id;
+        info->body_a = csimi_body_id_of(w, found->body_a);
+        info->body_b = csimi_body_id_of(w, found->body_b);
+        info->point = found->point_a;
+        info->normal = found->normal;
+        info->gap = found->gap;
+        info->impulse = csimi_load3(impulse);
+        info->normal_impulse = lambda[0];
+        info->friction_impulse = CSIMI_SQRT(lambda[1] * lambda[1] + lambda[2] * lambda[2]);
+        info->slip = csimi_contact_slip(f, c);
+        if (w->def.integrator == CSIM_HALF_STEP) info->slip = csim_scale(2, info->slip); /* rows.c halves it */
+        info->state = csimi_state_of(c, lambda, info->friction_impulse);
+        info->began =
+            info->state != CSIM_CONTACT_OPEN && (found->last < 0 || s->contact[found->last].state == CSIM_CONTACT_OPEN);
+        if (info->state == CSIM_CONTACT_OPEN) continue;
+        f->stats.touching++;
+        if (found->last >= 0) f->carried[found->last] = 1;
+    }
+    f->ended_count = 0;
+    for (i = 0; i < s->count.contacts; i++)
+        if (s->contact[i].state != CSIM_CONTACT_OPEN && !f->carried[i]) f->ended[f->ended_count++] = s->contact[i].id;
+}
+
+CSIM_API const csim_contact_info *csim_world_contacts(const csim_world *w, int *count) {
+    *count = w->store.count.contacts;
+    return w->store.contact;
+}
+
+CSIM_API const uint64_t *csim_world_ended(const csim_world *w, int *count) {
+    *count = w->store.count.ended;
+    return w->store.ended_id;
+}
+
+CSIM_API csim_step_stats csim_world_stats(const csim_world *w) { return w->stats; }
+
+#ifndef CONDSIM_NO_STATISTICS
+/* ---- totals */
+
+static csimi_energy csimi_energy_of(const csimi_state *s) {
+    const csimi_model *table = csimi_model_table();
+    csimi_energy energy;
+    int i;
+    energy.kinetic = energy.gravity = energy.elastic = 0;
+    for (i = 0; i < CSIMI_MODEL_COUNT; i++)
+        if (table[i].energy) table[i].energy(s, &energy);
+    return energy;
+}
+
+static void csimi_add_momentum(csim_totals *t, csim_vec3 x, csim_vec3 p, csim_vec3 spin) {
+    csim_vec3 l = csim_add(csim_cross(x, p), spin);
+    t->momentum[0] += (double)p.x;
+    t->momentum[1] += (double)p.y;
+    t->momentum[2] += (double)p.z;
+    t->angular_momentum[0] += (double)l.x;
+    t->angular_momentum[1] += (double)l.y;
+    t->angular_momentum[2] += (double)l.z;
+}
+
+CSIM_API csim_totals csim_world_totals(const csim_world *w) {
+    const csimi_state *s = &w->store.state;
+    const csimi_energy energy = csimi_energy_of(s);
+    csim_totals t;
+    int i;
+    CSIMI_MEMSET(&t, 0, sizeof t);
+    t.kinetic = energy.kinetic;
+    t.gravity = energy.gravity;
+    t.elastic = energy.elastic;
+    for (i = 0; i < s->node_count; i++) {
+        if (s->node_mode[i] != CSIMI_FREE) continue;
+        t.mass += (double)s->node_mass[i];
+        csimi_add_momentum(&t, csimi_load3(s->x + 3 * i), csim_scale(s->node_mass[i], csimi_load3(s->v + 3 * i)),
+                           csim_v3(0, 0, 0));
+    }
+    for (i = 0; i < s->rigid_count; i++) {
+        csim_real I[9], spin[3];
+        if (s->rigid_mode[i] != CSIMI_FREE) continue;
+        csimi_rigid_inertia_world(s, i, I);
+        csimi_mul3(I, s->velocity + 6 * i + 3, spin);
+        t.mass += (double)s->rigid_mass[i];
+        csimi_add_momentum(&t, csimi_load3(s->com + 3 * i),
+                           csim_scale(s->rigid_mass[i], csimi_load3(s->velocity + 6 * i)), csimi_load3(spin));
+    }
+    for (i = 0; i < s->frame_count; i++) { /* the mass of an edge is at its nodes */
+        csim_real I[9], spin[3];
+        if (s->frame_mode[i] != CSIMI_FREE) continue;
+        csimi_frame_inertia_world(s, i, I);
+        csimi_mul3(I, s->frame_velocity + 3 * i, spin);
+        csimi_add_momentum(&t, csim_v3(0, 0, 0), csim_v3(0, 0, 0), csimi_load3(spin));
+    }
+    for (i = 0; i < s->tree_count; i++) {
+        csimi_tree_totals sum;
+        if (s->tree[i].mode != CSIMI_FREE) continue;
+        sum = csimi_tree_measure(s, i, s->coord_rate + 3 * s->tree[i].first_block);
+        t.mass += (double)sum.mass;
+        csimi_add_momentum(&t, sum.origin, sum.momentum.v, sum.momentum.w);
+    }
+    return t;
+}
+
+CSIM_API double csim_world_rms_speed(const csim_world *w) {
+    const csimi_store *s = &w->store;
+    double energy2 = 0, mass = 0;
+    int i;
+    for (i = 0; i < s->count.nodes; i++) {
+        csim_vec3 v = csimi_load3(s->node_rep + 3 * i);
+        if (s->state.node_mode[i] != CSIMI_FREE) continue;
+        energy2 += (double)(s->state.node_mass[i] * csim_dot(v, v));
+        mass += (double)s->state.node_mass[i];
+    }
+    for (i = 0; i < s->count.rigids; i++) {
+        csim_vec3 v = csimi_load3(s->rigid_rep + 6 * i), o = csimi_load3(s->rigid_rep + 6 * i + 3);
+        csim_real I[9], spin[3];
+        if (s->state.rigid_mode[i] != CSIMI_FREE) continue;
+        csimi_rigid_inertia_world(&s->state, i, I);
+        csimi_mul3(I, s->rigid_rep + 6 * i + 3, spin);
+        energy2 += (double)(s->state.rigid_mass[i] * csim_dot(v, v) + csim_dot(o, csimi_load3(spin)));
+        mass += (double)s->state.rigid_mass[i];
+    }
+    for (i = 0; i < s->count.frames; i++) {
+        csim_real I[9], spin[3];
+        if (s->state.frame_mode[i] != CSIMI_FREE) continue;
+        csimi_frame_inertia_world(&s->state, i, I);
+        csimi_mul3(I, s->frame_rep + 3 * i, spin);
+        energy2 += (double)csim_dot(csimi_load3(s->frame_rep + 3 * i), csimi_load3(spin));
+    }
+    for (i = 0; i < s->count.trees; i++) {
+        csimi_tree_totals sum;
+        if (s->state.tree[i].mode != CSIMI_FREE) continue;
+        sum = csimi_tree_measure(&s->state, i, s->coord_rep + 3 * s->state.tree[i].first_block);
+        energy2 += 2 * sum.kinetic;
+        mass += (double)sum.mass;
+    }
+    return mass > 0 ? (double)CSIMI_SQRT((csim_real)(energy2 / mass)) : 0;
+}
+#endif

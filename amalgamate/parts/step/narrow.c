@@ -1,0 +1,66 @@
+/* step/narrow: two objects whose bounds meet, and a solid with itself: who is a and b, and what of them meets. */
+#include "private.h"
+
+/* The link that a shape moves with: the first one up the tree that has a joint to move in. */
+static int csimi_moving_link(const csimi_store *s, int shape) {
+    int link = s->state.tree[s->body[s->shape_body[shape]].tree].first_link + s->shape_link[shape];
+    while (s->state.tree_link[link].dofs == 0 && s->state.tree_link[link].parent >= 0)
+        link = csimi_link_above(&s->state, link);
+    return link;
+}
+
+/* Whether two shapes of one tree are on one link or on neighbours. */
+static bool csimi_neighbours(const csimi_store *s, int shape_a, int shape_b) {
+    int a = csimi_moving_link(s, shape_a), b = csimi_moving_link(s, shape_b), pass;
+    if (a == b) return true;
+    for (pass = 0; pass < 2; pass++) {
+        const int below = pass ? b : a, other = pass ? a : b;
+        int above = csimi_link_above(&s->state, below);
+        while (above >= 0 && s->state.tree_link[above].dofs == 0 && s->state.tree_link[above].parent >= 0)
+            above = csimi_link_above(&s->state, above);
+        if (above == other) return true;
+    }
+    return false;
+}
+
+/* Decides who is a and b: free bodies before fixed ones, points before shapes. Solids have points and a surface: both
+   sides look for each other. */
+CSIMI_FN void csimi_collide_pair(csimi_detector *d, int i, int j) {
+    const csimi_object *a = d->object + i, *b = d->object + j;
+    const csimi_body *A = d->world->store.body + a->body, *B = d->world->store.body + b->body;
+    int k;
+    if (a->body == b->body ? csimi_neighbours(&d->world->store, a->item, b->item)
+                           : !csimi_may_touch(d, a->body, b->body))
+        return;
+    if (a->kind == CSIMI_OBJECT_SHAPE && b->kind == CSIMI_OBJECT_SHAPE) {
+        if (A->motion != CSIM_DYNAMIC && B->motion == CSIM_DYNAMIC)
+            csimi_collide_shapes(d, b, a);
+        else
+            csimi_collide_shapes(d, a, b);
+        return;
+    }
+    if (a->kind != CSIMI_OBJECT_SOLID && b->kind == CSIMI_OBJECT_SOLID) { /* the solid first */
+        const csimi_object *swap = a;
+        a = b;
+        b = swap;
+    } else if (a->kind == CSIMI_OBJECT_SHAPE) {
+        const csimi_object *swap = a;
+        a = b;
+        b = swap;
+    }
+    csimi_collide_points(d, a, b);
+    if (a->kind != CSIMI_OBJECT_SOLID) return;
+    if (b->kind != CSIMI_OBJECT_SOLID && d->world->store.body[a->body].edge_contact) csimi_collide_edges(d, a, b);
+    for (k = 0; k < 2 && b->kind == CSIMI_OBJECT_SOLID; k++) {
+        const csimi_object *cable = k ? b : a, *of = k ? a : b;
+        const csimi_body *C = d->world->store.body + cable->body;
+        if (C->kind == CSIM_BODY_CABLE && C->edge_contact && d->world->store.body[of->body].edge > 0)
+            csimi_touch_surface(d, cable, of);
+    }
+    if (b->kind == CSIMI_OBJECT_SHAPE)
+        csimi_collide_samples(d, b, a);
+    else
+        csimi_collide_points(d, b, a);
+    if (A->kind == CSIM_BODY_CLOTH && B->kind == CSIM_BODY_CLOTH && A->edge_contact && B->edge_contact)
+        csimi_touch_sheets(d, a, b);
+}

@@ -1,0 +1,491 @@
+/* step/path: nothing passes through. The rows of a step are linear in its motion, and contacts are looked for as far as
+   the velocities of its start reach: a body that turns by a good part of a radian, or is thrown by its first hit, may
+   go where no row holds it. After positions have been advanced, the true paths of such bodies and of nodes are followed
+   by conservative advancement (Mirtich 1996): along a normal n the separation of two shapes falls at most by n.(v_b -
+   v_a) and the turns times their reach, so that a distance tells how far both may go at once. Where the gap falls below
+   its start by more than a slack the poses stop, and those of what is jointed to them; the velocities stay, and the
+   next step begins at the hit. */
+#include "private.h"
+
+#define CSIMI_PATH_LOOKS 400        /* at one pair; beyond, it stops where it has been followed to */
+#define CSIMI_PATH_TURN CSIM_R(0.2) /* rad: of a step, with little to miss below */
+enum { CSIMI_PATH_PASSES = 4 };     /* what stops is in the way of others */
+
+typedef struct csimi_paths {
+    csim_world *w;
+    csimi_step_frame *f;
+    const csim_real *v; /* [3 blocks] by which positions went */
+    csim_real h, slack;
+    csimi_detector filter; /* who may touch whom */
+    csim_real *until;      /* [bodies] by group: share of the step that its poses go */
+    int *group, *carrier;  /* [bodies] first slot of what is jointed; by group: kinematic body that takes it on, -1 */
+    unsigned char *looked; /* [bodies] its path is followed */
+    csim_real *way, *spin; /* [shapes] most that a point moves, and the part of turning, m */
+    csim_real *lower, *upper; /* [3 shapes] bounds of the way */
+    int *near, near_count;    /* [shapes] that the nodes of one body may meet */
+    csim_real *link;          /* [2 tree_links] most velocity of the origin, and rate of turning */
+} csimi_paths;
+
+static void csimi_paths_layout(csimi_paths *p, const csimi_counts *n, csimi_arena *arena) {
+    p->filter.excluded = CSIMI_PUSH(arena, uint64_t, 2 * (size_t)n->links);
+    p->until = CSIMI_PUSH(arena, csim_real, n->bodies);
+    p->group = CSIMI_PUSH(arena, int, n->bodies);
+    p->carrier = CSIMI_PUSH(arena, int, n->bodies);
+    p->looked = CSIMI_PUSH(arena, unsigned char, n->bodies);
+    p->way = CSIMI_PUSH(arena, csim_real, n->shapes);
+    p->spin = CSIMI_PUSH(arena, csim_real, n->shapes);
+    p->lower = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->shapes);
+    p->upper = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->shapes);
+    p->near = CSIMI_PUSH(arena, int, n->shapes);
+    p->link = CSIMI_PUSH(arena, csim_real, 2 * (size_t)n->tree_links);
+}
+
+CSIMI_FN size_t csimi_path_scratch(const csimi_counts *n) {
+    csimi_paths p;
+    csimi_arena arena = csimi_arena_counting();
+    csimi_paths_layout(&p, n, &arena);
+    return arena.used;
+}
+
+static const csim_real *csimi_path_twist(const csimi_paths *p, int rigid) {
+    return p->v + 3 * ((size_t)p->w->store.count.nodes + 2 * (size_t)rigid);
+}
+
+/* ---- where things are at a share t of the step */
+
+/* Axes of a rigid body whose way nobody has stopped. */
+static csim_pose csimi_path_rigid(const csimi_paths *p, const csimi_body *b, csim_real t) {
+    const csimi_state *s = &p->w->store.state;
+    const csim_real *twist = csimi_path_twist(p, b->rigid);
+    const csim_quat turn = csim_quat_exp(csim_scale(t * p->h, csimi_load3(twist + 3)));
+    csim_vec3 com = csim_madd(csimi_load3(s->com + 3 * (size_t)b->rigid), t * p->h, csimi_load3(twist));
+    csim_pose pose;
+    pose.rotation = csim_quat_normalize(csim_quat_mul(turn, csimi_load_quat(s->rotation + 4 * (size_t)b->rigid)));
+    pose.position = csim_sub(com, csim_rotate(pose.rotation, csimi_load3(b->centre)));
+    return pose;
+}
+
+/* What a kinematic body does to what it carries from t on to the share `to`. */
+static csim_pose csimi_path_carried(const csimi_paths *p, int carrier, csim_real t, csim_real to) {
+    const csimi_body *b = p->w->store.body + carrier;
+    const csim_pose from = csimi_path_rigid(p, b, t), end = csimi_path_rigid(p, b, to);
+    csim_pose move;
+    move.rotation = csim_quat_mul(end.rotation, csim_quat_conj(from.rotation));
+    move.position = csim_sub(end.position, csim_rotate(move.rotation, from.position));
+    return move;
+}
+
+static void csimi_path_tree(const csimi_paths *p, int tree, csim_real t) {
+    const csimi_state *s = &p->w->store.state;
+    const size_t block = (size_t)(csimi_first_coord_block(s) + s->tree[tree].first_block);
+    csimi_tree_advance_one(s, tree, t * p->h, p->v + 3 * block, &p->f->next);
+}
+
+/* Pose of the axes of a shape's body or link. */
+static csim_pose csimi_path_frame(const csimi_paths *p, int slot, int link, csim_real t) {
+    const csimi_store *s = &p->w->store;
+    const csimi_body *b = s->body + slot;
+    const int group = p->group[slot];
+    const csim_real own = csimi_min(t, p->until[group]);
+    csim_pose pose;
+    if (b->kind == CSIM_BODY_TREE) {
+        csimi_path_tree(p, b->tree, own);
+        pose = csimi_link_pose(&p->f->next, s->state.tree[b->tree].first_link + link);
+    } else {
+        pose = csimi_path_rigid(p, b, own);
+    }
+    return t > own && p->carrier[group] >= 0 ? csim_pose_mul(csimi_path_carried(p, p->carrier[group], own, t), pose)
+                                             : pose;
+}
+
+static csim_pose csimi_path_shape(const csimi_paths *p, int shape, csim_real t) {
+    const csimi_store *s = &p->w->store;
+    return csim_pose_mul(csimi_path_frame(p, s->shape_body[shape], s->shape_link[shape], t), s->shape[shape].local);
+}
+
+/* ---- how far things go */
+
+/* Points of a link move at most with link[2 i] + reach link[2 i + 1] while the rates stay. */
+static void csimi_path_links(csimi_paths *p, const csimi_tree *tree, const csim_real *rate) {
+    const csimi_state *s = &p->w->store.state;
+    int i;
+    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
+        const csimi_tree_link *l = s->tree_link + i;
+        const csim_real *u = rate + l->coord;
+        csim_real *own = p->link + 2 * (size_t)i, arm = csim_length(l->frame.position);
+        own[0] = own[1] = 0;
+        if (l->parent >= 0) {
+            const csim_real *above = p->link + 2 * (size_t)(tree->first_link + l->parent);
+            if (l->joint == CSIM_TREE_PRISMATIC)
+                arm += csimi_abs(s->link_position[7 * (size_t)i]) + p->h * csimi_abs(u[0]);
+            own[0] = above[0] + arm * above[1];
+            own[1] = above[1];
+        }
+        if (l->joint == CSIM_TREE_REVOLUTE) own[1] += csimi_abs(u[0]);
+        if (l->joint == CSIM_TREE_PRISMATIC) own[0] += csimi_abs(u[0]);
+        if (l->joint == CSIM_TREE_BALL) own[1] += csim_length(csimi_load3(u));
+        if (l->joint == CSIM_TREE_FLOATING) {
+            own[0] += csim_length(csimi_load3(u));
+            own[1] += csim_length(csimi_load3(u + 3));
+        }
+    }
+}
+
+/* Most speed of a shape of a tree under what csimi_path_links has left. */
+static csim_real csimi_path_speed(const csimi_paths *p, const csimi_tree *tree, int shape) {
+    const csim_geometry *g = p->w->store.shape + shape;
+    const csim_real *l = p->link + 2 * (size_t)(tree->first_link + p->w->store.shape_link[shape]);
+    return l[0] + (csim_length(csim_pose_point(g->local, g->centre)) + g->bound) * l[1];
+}
+
+static bool csimi_path_tree_ways(csimi_paths *p, const csimi_body *b) {
+    const csimi_state *s = &p->w->store.state;
+    const csimi_tree *tree = s->tree + b->tree;
+    const size_t coord = 3 * (size_t)tree->first_block;
+    bool fast = false;
+    int i;
+    csimi_path_links(p, tree, s->coord_rate + coord);
+    for (i = b->first_shape; i < b->first_shape + b->shape_count; i++)
+        p->way[i] = p->h * csimi_path_speed(p, tree, i); /* as its start knew */
+    csimi_path_links(p, tree, p->v + 3 * (size_t)csimi_first_coord_block(s) + coord);
+    for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
+        const csim_real turn = p->h * p->link[2 * (size_t)(tree->first_link + p->w->store.shape_link[i]) + 1];
+        const csim_real way = p->h * csimi_path_speed(p, tree, i);
+        fast = fast || (turn > CSIMI_PATH_TURN && way * turn > 2 * p->slack) ||
+               way > 2 * p->slack + CSIM_R(1.01) * p->way[i];
+        p->way[i] = p->spin[i] = way; /* of a link: turning, all of it */
+    }
+    return fast && b->motion == CSIM_DYNAMIC;
+}
+
+/* Ways of the shapes of one body; true: it turns or goes farther than the rows of this step know. */
+static bool csimi_path_ways(csimi_paths *p, int slot) {
+    const csimi_store *s = &p->w->store;
+    const csimi_body *b = s->body + slot;
+    bool fast = false;
+    int i;
+    for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) p->way[i] = p->spin[i] = 0;
+    if (b->motion == CSIM_STATIC || b->shape_count == 0) return false;
+    if (b->kind == CSIM_BODY_TREE) return csimi_path_tree_ways(p, b);
+    for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
+        const csim_geometry *g = s->shape + i;
+        const csim_vec3 arm = csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre));
+        const csim_real *twist = csimi_path_twist(p, b->rigid), *was = s->state.velocity + 6 * (size_t)b->rigid;
+        const csim_real reach = csim_length(arm) + g->bound, turn = p->h * csim_length(csimi_load3(twist + 3));
+        const csim_real before = csim_length(csimi_load3(was)) + reach * csim_length(csimi_load3(was + 3));
+        p->spin[i] = reach * turn;
+        p->way[i] = p->h * csim_length(csimi_load3(twist)) + p->spin[i];
+        fast = fast || (turn > CSIMI_PATH_TURN && p->spin[i] * turn > 2 * p->slack) ||
+               p->way[i] > 2 * p->slack + CSIM_R(1.01) * p->h * before;
+    }
+    return fast && b->motion == CSIM_DYNAMIC;
+}
+
+static void csimi_path_bounds(csimi_paths *p, int shape) {
+    const csimi_store *s = &p->w->store;
+    const csim_real t = s->body[s->shape_body[shape]].surface.thickness + p->way[shape] + p->slack;
+    csim_vec3 lower, upper;
+    csimi_bounds_at(s->shape + shape, s->hull,
+                    csim_pose_mul(csimi_shape_pose(s, &s->state, shape), s->shape[shape].local), &lower, &upper);
+    csimi_store3(p->lower + 3 * (size_t)shape, csim_sub(lower, csim_v3(t, t, t)));
+    csimi_store3(p->upper + 3 * (size_t)shape, csim_add(upper, csim_v3(t, t, t)));
+}
+
+static int csimi_path_root(csimi_paths *p, int slot) {
+    while (p->group[slot] != slot) slot = p->group[slot] = p->group[p->group[slot]];
+    return slot;
+}
+
+/* What joints hold together stops together. */
+static void csimi_path_groups(csimi_paths *p) {
+    const csimi_store *s = &p->w->store;
+    int i;
+    for (i = 0; i < s->count.bodies; i++) {
+        p->group[i] = i;
+        p->carrier[i] = -1;
+        p->until[i] = 1;
+        p->looked[i] = 0;
+    }
+    for (i = 0; i < s->count.joints; i++) {
+        const csimi_link *l = s->link + s->joint[i].link;
+        int a, b;
+        if (s->joint[i].broken || l->body[0] < 0 || l->body[1] < 0) continue;
+        if (s->body[l->body[0]].motion != CSIM_DYNAMIC || s->body[l->body[1]].motion != CSIM_DYNAMIC) continue;
+        a = csimi_path_root(p, l->body[0]);
+        b = csimi_path_root(p, l->body[1]);
+        p->group[csimi_imax(a, b)] = csimi_imin(a, b);
+    }
+    for (i = 0; i < s->count.bodies; i++) p->group[i] = csimi_path_root(p, i);
+}
+
+/* ---- two shapes */
+
+/* Least gap of two shapes at t, and its normal from b to a; beyond the margin: false. */
+static bool csimi_path_gap(const csimi_paths *p, int a, int b, csim_real t, csim_real margin, csim_real *gap,
+                           csim_vec3 *n) {
+    const csimi_store *s = &p->w->store;
+    const csim_real thick = s->body[s->shape_body[a]].surface.thickness + s->body[s->shape_body[b]].surface.thickness;
+    const csim_pose at = csimi_path_shape(p, a, t), bt = csimi_path_shape(p, b, t);
+    csim_touch touch[8];
+    int i, count = csimi_collide_at(s->shape + a, at, s->shape + b, bt, s->hull, margin + thick, touch, 8);
+    *gap = margin;
+    for (i = 0; i < csimi_imin(count, 8); i++)
+        if (i == 0 || touch[i].gap - thick < *gap) {
+            *gap = touch[i].gap - thick;
+            *n = touch[i].normal;
+        }
+    return count > 0;
+}
+
+/* Velocity of a rigid body times h, of a link nothing: its way is all turning. */
+static csim_vec3 csimi_path_shift(const csimi_paths *p, int shape) {
+    const csimi_body *b = p->w->store.body + p->w->store.shape_body[shape];
+    if (b->kind == CSIM_BODY_TREE || b->motion == CSIM_STATIC) return csim_v3(0, 0, 0);
+    return csim_scale(p->h, csimi_load3(csimi_path_twist(p, b->rigid)));
+}
+
+/* The share of the step at which the gap of two shapes has fallen too far; 1: never. */
+static csim_real csimi_path_meet(const csimi_paths *p, int a, int b) {
+    const csim_vec3 shift = csim_sub(csimi_path_shift(p, a), csimi_path_shift(p, b));
+    const csim_real way = p->way[a] + p->way[b], spin = p->spin[a] + p->spin[b];
+    csim_real t = 0, gap, floor;
+    csim_vec3 n = csim_v3(0, 0, 1);
+    int look;
+    if (!csimi_path_gap(p, a, b, 0, way + p->slack, &gap, &n)) return 1;
+    floor = csimi_min(gap, 0) - p->slack;
+    for (look = 0; look < CSIMI_PATH_LOOKS; look++) {
+        const csim_real rate = csimi_min(spin - csim_dot(n, shift), way); /* of closing, at most */
+        if (!(rate * (1 - t) > gap - floor)) return 1;
+        t += csimi_max((gap - floor) / rate, p->slack / (16 * way));
+        if (!(t < 1)) return 1;
+        if (!csimi_path_gap(p, a, b, t, way * (1 - t) + p->slack, &gap, &n)) return 1;
+        if (gap < floor + p->slack / 4) return t;
+    }
+    return t;
+}
+
+static bool csimi_path_near(const csimi_paths *p, int a, int b) {
+    int k;
+    for (k = 0; k < 3; k++)
+        if (p->lower[3 * (size_t)a + (size_t)k] > p->upper[3 * (size_t)b + (size_t)k] ||
+            p->lower[3 * (size_t)b + (size_t)k] > p->upper[3 * (size_t)a + (size_t)k])
+            return false;
+    return true;
+}
+
+static bool csimi_path_floats(const csimi_paths *p, int tree) {
+    const csimi_state *s = &p->w->store.state;
+    return s->tree_link[s->tree[tree].first_link].joint == CSIM_TREE_FLOATING;
+}
+
+/* Stops the group of a slot at t; what a kinematic body hits goes on with it. */
+static bool csimi_path_stop(csimi_paths *p, int slot, int other, csim_real t) {
+    const csimi_body *b = p->w->store.body + slot, *o = p->w->store.body + other;
+    const int group = p->group[slot];
+    if (b->motion != CSIM_DYNAMIC || !(t < p->until[group] - CSIM_R(1e-4))) return false;
+    p->until[group] = t;
+    p->carrier[group] = o->kind == CSIM_RIGID && o->motion == CSIM_KINEMATIC ? other : -1;
+    if (b->tree >= 0 && !csimi_path_floats(p, b->tree)) p->carrier[group] = -1;
+    p->looked[slot] = 1;
+    return true;
+}
+
+/* All pairs of shapes of which one is followed. */
+static bool csimi_path_pairs(csimi_paths *p) {
+    const csimi_store *s = &p->w->store;
+    bool stopped = false;
+    int a, b;
+    for (a = 0; a < s->count.shapes; a++) {
+        const int slot = s->shape_body[a];
+        if (!p->looked[slot] || s->shape[a].field) continue;
+        for (b = 0; b < s->count.shapes; b++) {
+            const int other = s->shape_body[b];
+            csim_real t;
+            if (other == slot || s->shape[b].field || p->group[other] == p->group[slot]) continue;
+            if ((p->looked[other] && b < a) || !csimi_path_near(p, a, b)) continue;
+            if (!csimi_may_touch(&p->filter, slot, other)) continue;
+            t = csimi_path_meet(p, a, b);
+            if (!(t < 1)) continue;
+            stopped = csimi_path_stop(p, slot, other, t) || stopped;
+            stopped = csimi_path_stop(p, other, slot, t) || stopped;
+        }
+    }
+    return stopped;
+}
+
+/* ---- nodes: each by itself, for what it belongs to is soft */
+
+static csim_real csimi_path_node_meets(const csimi_paths *p, csim_vec3 x, csim_vec3 d, csim_real r, int shape) {
+    const csimi_store *s = &p->w->store;
+    const csim_vec3 shift = csim_sub(d, csimi_path_shift(p, shape));
+    const csim_real way = csim_length(d) + p->way[shape];
+    csim_real t = 0, gap, floor = 0;
+    csim_vec3 n;
+    uint32_t zone;
+    int look;
+    for (look = 0; look < CSIMI_PATH_LOOKS; look++) {
+        csim_real rate;
+        gap =
+            csimi_distance_at(s->shape + shape, s->hull, csimi_path_shape(p, shape, t), csim_madd(x, t, d), &n, &zone) -
+            r;
+        if (look == 0) floor = csimi_min(gap, 0) - p->slack;
+        if (look > 0 && gap < floor + p->slack / 4) return t;
+        rate = csimi_min(p->spin[shape] - csim_dot(n, shift), way);
+        if (!(rate * (1 - t) > gap - floor)) return 1;
+        t += csimi_max((gap - floor) / rate, p->slack / (16 * way));
+        if (!(t < 1)) return 1;
+    }
+    return t;
+}
+
+/* A node that goes far enough to be followed. */
+static bool csimi_path_goes(const csimi_paths *p, int node) {
+    return p->w->store.state.node_mode[node] == CSIMI_FREE &&
+           p->h * csim_length(csimi_load3(p->v + 3 * (size_t)node)) > p->slack;
+}
+
+static int csimi_path_node_of(const csimi_store *s, const csimi_body *b, int k) {
+    return b->kind == CSIM_PARTICLE ? b->first_node : s->surface_node[b->first_surface + k];
+}
+
+/* Lists the shapes that the ways of a body's nodes come near; returns how many there are. */
+static int csimi_path_list(csimi_paths *p, int slot, int count) {
+    const csimi_store *s = &p->w->store;
+    const csimi_body *b = s->body + slot;
+    const csim_real r = b->radius + b->surface.thickness + p->slack;
+    csim_real low[3] = {CSIMI_HUGE, CSIMI_HUGE, CSIMI_HUGE}, high[3] = {-CSIMI_HUGE, -CSIMI_HUGE, -CSIMI_HUGE};
+    int k, c;
+    for (k = 0; k < count; k++) {
+        const int node = csimi_path_node_of(s, b, k);
+        const csim_real *x = s->state.x + 3 * (size_t)node, *v = p->v + 3 * (size_t)node;
+        for (c = 0; c < 3 && csimi_path_goes(p, node); c++) {
+            low[c] = csimi_min(low[c], csimi_min(x[c], x[c] + p->h * v[c]));
+            high[c] = csimi_max(high[c], csimi_max(x[c], x[c] + p->h * v[c]));
+        }
+    }
+    p->near_count = 0;
+    for (k = 0; k < s->count.shapes && low[0] <= high[0]; k++) {
+        const csim_real *from = p->lower + 3 * (size_t)k, *to = p->upper + 3 * (size_t)k;
+        const csim_real reach = r + s->body[s->shape_body[k]].surface.thickness;
+        if (s->shape[k].field || low[0] - reach > to[0] || low[1] - reach > to[1] || low[2] - reach > to[2] ||
+            high[0] + reach < from[0] || high[1] + reach < from[1] || high[2] + reach < from[2])
+            continue;
+        if (csimi_may_touch(&p->filter, slot, s->shape_body[k])) p->near[p->near_count++] = k;
+    }
+    return p->near_count;
+}
+
+/* Node i against the shapes its body may touch. */
+static csim_real csimi_path_node(csimi_paths *p, int slot, int i) {
+    const csimi_store *s = &p->w->store;
+    const csimi_body *b = s->body + slot;
+    const csim_vec3 x = csimi_load3(s->state.x + 3 * (size_t)i),
+                    d = csim_scale(p->h, csimi_load3(p->v + 3 * (size_t)i));
+    csim_real until = 1;
+    int k, carrier = -1;
+    for (k = 0; k < p->near_count; k++) {
+        const int shape = p->near[k], other = s->shape_body[shape];
+        const csim_real r = b->radius + b->surface.thickness + s->body[other].surface.thickness;
+        const csim_real t = csimi_path_node_meets(p, x, d, r, shape);
+        if (!(t < until)) continue;
+        until = t;
+        carrier = s->body[other].kind == CSIM_RIGID && s->body[other].motion == CSIM_KINEMATIC ? other : -1;
+    }
+    if (until < 1) {
+        csim_vec3 end = csim_madd(x, until, d);
+        if (carrier >= 0) end = csim_pose_point(csimi_path_carried(p, carrier, until, 1), end);
+        csimi_store3(p->f->next.x + 3 * (size_t)i, end);
+    }
+    return until;
+}
+
+static void csimi_path_nodes(csimi_paths *p) {
+    const csimi_store *s = &p->w->store;
+    int i, k;
+    for (i = 0; i < p->w->live_bodies; i++) {
+        const int slot = s->body_list[i];
+        const csimi_body *b = s->body + slot;
+        const int count = b->kind == CSIM_PARTICLE ? 1 : b->surface_count;
+        if (b->kind == CSIM_BODY_REDUCED) continue;
+        if (csimi_path_list(p, slot, count) == 0) continue;
+        for (k = 0; k < count; k++) {
+            const int node = csimi_path_node_of(s, b, k);
+            if (csimi_path_goes(p, node) && csimi_path_node(p, slot, node) < 1) p->f->stats.stopped++;
+        }
+    }
+}
+
+/* ---- all of it */
+
+static double csimi_path_most(double a, double b) { return a > b ? a : b; }
+
+/* A floating tree goes on with what carries it. */
+static void csimi_path_carry_tree(csimi_paths *p, int t, int slot) {
+    const csimi_state *s = &p->w->store.state;
+    const int link = s->tree[t].first_link;
+    const csim_pose pose = csimi_path_frame(p, slot, 0, 1);
+    csim_real *q = p->f->next.link_position + 7 * (size_t)link;
+    csimi_path_tree(p, t, p->until[p->group[slot]]);
+    csimi_store3(q, pose.position);
+    csimi_store_quat(q + 3, csim_quat_normalize(pose.rotation));
+    csimi_tree_forward(s, t, p->f->next.link_position, p->f->next.link_pose);
+}
+
+/* Poses of what has stopped, and of trees that were looked at elsewhere. */
+static void csimi_path_write(csimi_paths *p) {
+    const csimi_store *s = &p->w->store;
+    int i, k;
+    for (i = 0; i < p->w->live_bodies; i++) {
+        const int slot = s->body_list[i], group = p->group[slot];
+        const csimi_body *b = s->body + slot;
+        if (b->kind == CSIM_BODY_TREE) {
+            csimi_path_tree(p, b->tree, p->until[group]);
+            if (p->until[group] < 1 && p->carrier[group] >= 0) csimi_path_carry_tree(p, b->tree, slot);
+        }
+        if (!(p->until[group] < 1) || b->shape_count == 0) continue;
+        p->f->stats.stopped++;
+        for (k = b->first_shape; k < b->first_shape + b->shape_count; k++)
+            p->f->stats.stopped_short =
+                csimi_path_most(p->f->stats.stopped_short, (double)((1 - p->until[group]) * p->way[k]));
+        if (b->kind == CSIM_RIGID) {
+            const csim_pose pose = csimi_path_frame(p, slot, -1, 1);
+            csimi_store_quat(p->f->next.rotation + 4 * (size_t)b->rigid, pose.rotation);
+            csimi_store3(p->f->next.com + 3 * (size_t)b->rigid, csim_pose_point(pose, csimi_load3(b->centre)));
+        }
+    }
+}
+
+CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, csimi_arena *arena) {
+    const csimi_store *s = &w->store;
+    const size_t mark = arena->used;
+    csimi_paths p;
+    bool bodies = false, nodes = s->count.surface > 0;
+    int i, k, pass;
+    CSIMI_MEMSET(&p, 0, sizeof p);
+    p.w = w;
+    p.f = f;
+    p.v = f->moves ? f->rep : f->v;
+    p.h = h;
+    p.slack = csimi_max(w->def.contact_distance, CSIM_R(1e-4));
+    csimi_paths_layout(&p, &s->capacity, arena);
+    csimi_path_groups(&p);
+    for (i = 0; i < w->live_bodies; i++) {
+        const int slot = s->body_list[i];
+        nodes = nodes || s->body[slot].kind == CSIM_PARTICLE;
+        p.looked[slot] = csimi_path_ways(&p, slot);
+        bodies = bodies || p.looked[slot];
+    }
+    if (bodies || (nodes && s->count.shapes > 0)) {
+        p.filter.world = w;
+        csimi_list_excluded(&p.filter, p.filter.excluded + s->capacity.links);
+        for (k = 0; k < s->count.shapes; k++) csimi_path_bounds(&p, k);
+        for (pass = 0; pass < CSIMI_PATH_PASSES && bodies; pass++)
+            if (!csimi_path_pairs(&p)) break;
+        if (nodes) csimi_path_nodes(&p);
+        if (bodies) csimi_path_write(&p);
+    }
+    csimi_pop(arena, mark);
+}
+
+#undef CSIMI_PATH_LOOKS
+#undef CSIMI_PATH_TURN

@@ -1,0 +1,310 @@
+/* step/private: the stages of a step, and the frame they share. */
+#ifndef CSIMI_STEP_PRIVATE_H
+#define CSIMI_STEP_PRIVATE_H
+
+#include "../store/private.h"
+#include "../solve/private.h"
+
+/* ---- the frame of a step: scratch that lives from its first to its last line */
+
+/* A found contact before it becomes a row. */
+typedef struct csimi_found_contact {
+    uint64_t id;
+    int body_a, body_b; /* slots */
+    csimi_place a, b;   /* both at meet: what acts there on a and b has no couple left over, and momentum is kept */
+    int shape_b;        /* node against shape: exact distance can be taken again; else -1 */
+    int surface_b;      /* something against the surface of a solid: its slot, else -1 */
+    int self;           /* vertex of the same solid: its place in the surface, else -1 */
+    csim_real radius;   /* of a's point beyond its place: radii and thicknesses */
+    csim_vec3 meet, point_a, point_b, normal;
+    csim_real gap;
+    int last; /* its record of the step before, -1: new */
+    csim_vec3 meet_b; /* of kept rows: where the impulse acts on b, beside meet for a */
+    csim_real push;   /* m/s, <= 0: the part of phi that pushes out; worlds with bounded frames */
+    csimi_kept kept;
+} csimi_found_contact;
+
+typedef struct csimi_step_frame {
+    csim_real h, theta, sigma;
+    csimi_state drift;          /* two-step worlds: where bodies are after half a step; own positions and rotations */
+    csim_real *aim;             /* [6 blocks] worlds with cables or joints: v* of Newton's method, and more */
+    csim_real *frozen;          /* [3 blocks] half-step worlds: A v of what is not elastic */
+    int blocks;                 /* of the whole world */
+    csimi_state next;           /* state after the step: own positions, shared constants */
+    csim_real *vk, *b, *v;      /* [3 blocks] */
+    csim_real *v_end;           /* [3 blocks] v_{k+1} */
+    csim_real *rep;             /* [3 blocks] last representative velocity; where `moves`, then that of positions */
+    const csim_real *start;     /* [3 blocks] start of the solve */
+    bool moves;                 /* the solver says by which velocity positions go (XPBD) */
+    unsigned char *skip;        /* [blocks] 1: not an unknown */
+    unsigned char *missed;      /* [blocks] 1: of an island whose solve missed */
+    csimi_found_contact *found; /* [contacts] */
+    int found_count;
+    csim_contact *contacts; /* [csimi_most_rows] */
+    csim_term *terms;       /* [csimi_most_terms] */
+    csim_real *lambda;      /* [3 csimi_most_rows] */
+    int contact_count, term_count;
+    int first_tree_row;          /* rows of joints of trees, behind those of contacts and joints ... */
+    int *tree_row;               /* [rows of joints] ... and where their impulses are kept */
+    int *island, *contact_island; /* [blocks], [csimi_most_rows] */
+    bool again;                   /* islands are being solved once more */
+    int island_count;
+    int *local;                               /* [blocks] number inside its island */
+    int *island_blocks;                       /* [blocks] blocks sorted by island */
+    int *island_contacts;                     /* [csimi_most_rows] */
+    int *island_first, *island_contact_first; /* [blocks + 1] */
+    csim_real *aggregate_centre;              /* [3 aggregates] per solid aggregate and rigid body */
+    csim_real *aggregate_radius;
+    int *aggregate_of; /* [blocks], -1: none */
+    int aggregates;
+    csimi_joint *joint;       /* [joints] as they were: a step writes its rows into them, one that fails undoes that */
+    csim_contact_info *info; /* [contacts] the next contact list */
+    uint64_t *ended;         /* [contacts] */
+    unsigned char *carried;  /* [contacts] 1: this record of the step before still carries an impulse */
+    int ended_count;
+    csim_real *sigma_of_body; /* [bodies] next spectral estimates */
+    csim_real *gap;           /* [csimi_most_rows] gap over h, m/s; this and the next in worlds with bounded frames */
+    csimi_pace *pace;         /* [bodies] */
+    int substeps;             /* of bounded frames */
+    long work, reserved;      /* visits done, and kept for the bounded frames of islands to come */
+    csim_step_stats stats;
+} csimi_step_frame;
+
+/* Lays the frame out for the given counts (capacities when counting). */
+CSIMI_FN void csimi_frame_layout(csimi_step_frame *frame, const csimi_counts *n, csimi_arena *arena);
+CSIMI_FN int csimi_most_rows(const csimi_counts *n);        /* contacts, joints, joints of trees */
+CSIMI_FN int csimi_most_terms(const csimi_counts *n);       /* of all those rows */
+CSIMI_FN int csimi_most_aggregates(const csimi_counts *n);  /* of the coarse correction */
+
+/* ---- shorten.c: the last rung below a missed solve */
+CSIMI_FN bool csimi_can_shorten(const csim_world *world, const csimi_step_frame *frame);
+CSIMI_FN csim_status csimi_shorten(csim_world *world, csimi_step_frame *frame, const csimi_step *step,
+                                   csimi_arena *arena);
+/* Positions and velocities after the step by frame->v. step.c */
+CSIMI_FN csim_status csimi_integrate(csim_world *world, csimi_step_frame *frame, const csimi_step *step);
+
+/* ---- deformed.c: surfaces of solids as volumes, in their deformed configuration. Built when first asked for. */
+typedef struct csimi_surfaces {
+    const csim_world *world;
+    const csimi_state *state; /* whose positions */
+    csim_real *x, *box;
+    csimi_surface *of;   /* [bodies] by slot */
+    unsigned char *made; /* [bodies] */
+    int *first_box;      /* [bodies] */
+} csimi_surfaces;
+CSIMI_FN void csimi_surfaces_layout(csimi_surfaces *s, const csimi_counts *n, csimi_arena *arena);
+CSIMI_FN void csimi_surfaces_start(csimi_surfaces *s, const csim_world *world, const csimi_state *state);
+CSIMI_FN const csimi_surface *csimi_surface_of(csimi_surfaces *s, int slot);
+/* Signed distance of a point to the surface of a solid: < 0 inside. Beyond within it need not be found: false then.
+   self: place of the point among the solid's own surface nodes, or -1. */
+CSIMI_FN bool csimi_surface_gap(csimi_surfaces *s, int slot, csim_vec3 p, csim_real within, int self,
+                                csimi_surface_hit *hit, csim_real *gap);
+
+/* ---- detect.c: contacts of the current positions. CSIM_CAPACITY with flags and counts in frame->stats. */
+
+/* What the broad phase sees. */
+typedef enum csimi_object_kind { CSIMI_OBJECT_SHAPE, CSIMI_OBJECT_PARTICLE, CSIMI_OBJECT_SOLID } csimi_object_kind;
+
+typedef struct csimi_object {
+    csimi_object_kind kind;
+    int body, item;   /* slot; shape or node index */
+    csim_real margin; /* how far its surface may come in this step, m */
+    csim_real push;   /* its part without velocity: half the contact distance and accelerations, m */
+    csim_pose at;     /* of a shape, its local pose included */
+} csimi_object;
+
+/* Edges of cables, for their own broad phase. */
+typedef struct csimi_edges {
+    int count;
+    csim_real *margin, *lower, *upper;
+    int *frame, *group;
+    void *broad;
+} csimi_edges;
+
+/* Hash of the contacts of the step before by id. warm.c */
+typedef struct csimi_last_table {
+    int *table;
+    int table_size; /* a power of two */
+} csimi_last_table;
+CSIMI_FN void csimi_last_layout(csimi_last_table *r, const csimi_counts *n, csimi_arena *arena);
+CSIMI_FN void csimi_index_contacts(const csim_world *w, csimi_last_table *r);
+CSIMI_FN int csimi_last_contact(const csim_world *w, const csimi_last_table *r, uint64_t id); /* -1: none */
+CSIMI_FN size_t csimi_rows_scratch(const csimi_counts *n);
+
+/* Scale of last impulses: forces persist, so impulses go with h. */
+CSIMI_FN csim_real csimi_warm_scale(const csim_world *w, const csimi_step_frame *f);
+
+typedef struct csimi_detector {
+    csim_world *world;
+    csimi_step_frame *frame;
+    csimi_object *object;
+    csim_real *lower, *upper;
+    int *group, *pairs;
+    void *broad;
+    csimi_surfaces surfaces;
+    csimi_edges edges;
+    uint64_t *excluded; /* pairs of slots that links keep apart, low << 32 | high, by the low one */
+    int excluded_count;
+    csimi_last_table last; /* where there is cloth */
+    csimi_last_table kept; /* of pairs, in worlds with bounded frames */
+    csim_real ahead; /* steps that a contact must be found ahead */
+    csim_real fall;  /* |gravity| */
+    int count;
+    int needed; /* contacts found, beyond the capacity too */
+} csimi_detector;
+
+CSIMI_FN csim_status csimi_detect(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
+CSIMI_FN size_t csimi_detect_scratch(const csimi_counts *n);
+/* Gap of a found contact in another configuration, whose surfaces are given. */
+CSIMI_FN csim_real csimi_gap_at(const csim_world *world, const csimi_state *then, const csimi_state *now,
+                                csimi_surfaces *surfaces, const csimi_found_contact *f);
+/* ---- found.c: ids and records of contacts, filters of pairs */
+CSIMI_FN uint64_t csimi_mix64(uint64_t h, uint64_t x);
+CSIMI_FN uint64_t csimi_side_key(const csimi_store *s, int slot, uint32_t part); /* names a part of a body */
+CSIMI_FN uint64_t csimi_shape_key(const csimi_store *s, const csimi_object *o);
+CSIMI_FN uint64_t csimi_point_key(const csimi_store *s, int slot, uint32_t part); /* names a vertex */
+/* What filters and mixing rules are told about two slots. */
+CSIMI_FN csim_pair_info csimi_pair_of(const csim_world *world, int a, int b);
+/* The pairs that links exclude; whether two bodies may touch by category, group, exclusion and filter. */
+CSIMI_FN void csimi_list_excluded(csimi_detector *d, uint64_t *other);
+CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int b);
+/* The next free record, or null beyond the capacity (it is counted all the same). */
+CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id);
+/* Whether x is inside the bounds of an object, grown by so much. */
+CSIMI_FN bool csimi_near(const csimi_detector *d, const csimi_object *b, csim_vec3 x, csim_real grow);
+CSIMI_FN csim_geometry csimi_ball(csim_real radius);
+CSIMI_FN csimi_place csimi_place_over(const csimi_state *s, const int *node, const csim_real *foot, csim_vec3 meet);
+/* ---- shapes.c, points.c, edges.c: what two objects have that can meet */
+CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, const csimi_object *b);
+CSIMI_FN void csimi_collide_points(csimi_detector *d, const csimi_object *a, const csimi_object *b);
+CSIMI_FN void csimi_collide_samples(csimi_detector *d, const csimi_object *a, const csimi_object *b);
+CSIMI_FN void csimi_collide_edges(csimi_detector *d, const csimi_object *a, const csimi_object *b);
+CSIMI_FN void csimi_collide_self(csimi_detector *d, int i); /* a solid with itself */
+/* ---- kept.c: rows that stay. */
+CSIM_INLINE bool csimi_keeps(const csim_world *w) { /* whether a world has bounded frames */
+    return w->store.capacity.kept > 0 && (w->def.budget > 0 || w->def.solver.solver == CSIM_SOLVER_BOUNDED);
+}
+CSIM_INLINE bool csimi_spent(const csim_world *w, const csimi_step_frame *f) { /* the budget */
+    return w->def.budget > 0 && f->work >= w->def.budget;
+}
+/* The first contact of each pair of the last step, by the pair. */
+CSIMI_FN void csimi_index_kept(const csim_world *w, csimi_last_table *r);
+/* How far two shapes may move before they are collided again, m. */
+CSIMI_FN csim_real csimi_keep_distance(const csimi_store *s, int shape_a, int shape_b);
+/* The contacts of the last step once more, where neither shape has moved far since they were found. */
+CSIMI_FN bool csimi_keep_pair(csimi_detector *d, const csimi_object *a, const csimi_object *b, uint64_t pair);
+/* Of more than four contacts of two faces, four; how many are left. */
+CSIMI_FN int csimi_keep_four(csim_touch *t, int count);
+/* A contact that was just found begins to be kept. */
+CSIMI_FN void csimi_keep_found(csimi_detector *d, csimi_found_contact *c, int shape_a, int shape_b, uint64_t pair);
+/* phi of contact i beside the motion of what is given; sets its gap, push and sag. */
+CSIMI_FN csim_real csimi_kept_phi(const csim_world *w, csimi_step_frame *f, int i, csim_real restitution,
+                                  csim_real approach);
+/* ---- narrow.c: two objects whose bounds meet */
+CSIMI_FN void csimi_collide_pair(csimi_detector *d, int i, int j);
+/* ---- touch.c: cables against cables, edges of sheets, of cables at solids and sheets */
+CSIMI_FN void csimi_touch_sheets(csimi_detector *d, const csimi_object *a, const csimi_object *b);
+CSIMI_FN void csimi_touch_surface(csimi_detector *d, const csimi_object *cable, const csimi_object *b);
+CSIMI_FN void csimi_edges_layout(csimi_edges *e, const csimi_counts *n, csimi_arena *arena);
+/* Pairs of edges whose bounds meet, beyond the capacity too; their contacts are found. */
+CSIMI_FN int csimi_touch_cables(csimi_detector *d);
+/* Between the centrelines of two edges, m. */
+CSIMI_FN csim_real csimi_edge_distance(const csimi_state *s, int a, int b);
+/* ---- terms.c: what rows of all kinds are made of */
+/* n terms, appended to the frame as one side; what is not an unknown goes with its velocity into moved. */
+CSIMI_FN csim_side csimi_terms_side(csimi_step_frame *f, int n, const int *block, const csim_real *J, csim_real *moved);
+/* Both sides of a row; phi += R (the velocity of what is given). */
+CSIMI_FN void csimi_sides(csimi_step_frame *f, const csimi_state *s, const csimi_place *a, csim_vec3 point_a,
+                          const csimi_place *b, csim_vec3 point_b, csim_contact *c);
+/* phi of a gap that closes at `approach` now and would at `free_end` without contact. */
+CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csim_real gap, csim_real restitution,
+                             csim_real approach, csim_real free_end);
+/* ---- rows.c: found contacts and joints to rows of the problem, with phi, laws and warm starts */
+CSIMI_FN void csimi_rows(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
+/* ---- joint_rows.c */
+/* Appends the rows of all joints behind those of the contacts. */
+CSIMI_FN void csimi_joint_rows(csim_world *world, csimi_step_frame *frame);
+/* How joints are closed, by island: what is to be done, how far they are open now and were a pass ago, m, how far
+   the last pass turned bodies, rad, and the share of the miss that goes into the rows. Islands begin with rows of the
+   start of the step (_ON; midpoint worlds with those of its middle, _TURNED, until turns settle too); where these do
+   not close they go on with rows of the middle, late in the loop with those at hand, and where a correction makes it
+   worse they go _BACK to the one before. */
+enum { CSIMI_AGAIN_NO, CSIMI_AGAIN_ON, CSIMI_AGAIN_TURNED, CSIMI_AGAIN_BACK };
+typedef struct csimi_closing {
+    unsigned char *again;
+    csim_real *miss, *before, *moved, *share;
+} csimi_closing;
+/* Corrects the rows whose joints do not hold at frame->next. False when nothing is left to do. */
+CSIMI_FN bool csimi_joints_correct(csim_world *world, csimi_step_frame *frame, const csimi_closing *closing, bool late);
+/* Rows of islands that are _TURNED at frame->next, the middle of the step; in midpoint worlds also their turns. */
+CSIMI_FN void csimi_joints_middle(csim_world *world, csimi_step_frame *frame, const unsigned char *again, bool first);
+/* Stiffness that the turning of joint forces adds to A. */
+CSIMI_FN void csimi_joints_stiffen(csim_world *world, const csimi_step_frame *frame);
+CSIMI_FN void csimi_joints_commit(csim_world *world, const csimi_step_frame *frame);
+/* ---- tree_rows.c */
+/* Which drives are bounded by rows in the coming step; and whether others turned out to need one, which they get. */
+CSIMI_FN void csimi_tree_choose_bounds(csim_world *world);
+CSIMI_FN void csimi_tree_forget_bounds(csim_world *w);
+CSIMI_FN bool csimi_tree_overruns(csim_world *world, const csimi_step_frame *f, const csimi_step *step, int pass);
+/* Rows of all joints behind those of contacts and pins; their impulses into link_impulse. */
+CSIMI_FN void csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step);
+CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, const csimi_step *step);
+/* ---- island.c: each island as a problem of its own, solved and certified */
+CSIMI_FN csim_status csimi_solve_islands(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
+/* The islands that again marks, once more from where they are. */
+CSIMI_FN csim_status csimi_solve_again(csim_world *world, csimi_step_frame *frame, const unsigned char *again,
+                                       csimi_arena *arena);
+CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_params *solver);
+/* What missed the tolerance it was given may meet this one. */
+CSIMI_FN void csimi_judge_outcome(csim_outcome *o, csim_real tolerance);
+/* ---- within.c: a step within a budget */
+/* An island for csimi_within_solve. */
+typedef struct csimi_within {
+    const csim_problem *problem;
+    csim_contact *rows;       /* of the problem */
+    csim_solution *solution;
+    const int *block, *contact; /* [n], [count] in the frame */
+    int n, count;
+    const unsigned char *rotation; /* [n] */
+    csim_real *gap, *pulse, *move; /* [count], [3 count], [3 n] room; move: by which velocity positions go */
+    bool bounded;             /* out */
+} csimi_within;
+CSIMI_FN void csimi_within_open(const csim_world *w, csimi_step_frame *f);
+CSIMI_FN const uint64_t *csimi_within_order(const csimi_step_frame *f, uint64_t *key);
+CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csimi_within *c, csim_solver_params *params,
+                                        csimi_arena *arena, csim_outcome *outcome);
+/* ---- assemble.c */
+CSIMI_FN csim_status csimi_build_pattern(csim_world *world, csimi_arena *arena);
+CSIMI_FN size_t csimi_pattern_build_scratch(const csimi_counts *n);
+CSIMI_FN void csimi_prepare(csim_world *world, csimi_step_frame *frame, const csimi_step *step);
+/* A and b from the potentials at a state; frame->b and A are cleared first. */
+CSIMI_FN void csimi_assemble(csim_world *world, csimi_step_frame *frame, const csimi_step *step,
+                             const csimi_state *at);
+/* Positions of next: those of the world moved on by h v. */
+CSIMI_FN void csimi_advance(csim_world *world, const csimi_step *step, csim_real h, const csim_real *v,
+                            csimi_state *next);
+/* ---- variational.c */
+CSIM_INLINE bool csimi_is_middle(const csim_world *w) { /* v = (v_k + v_{k+1})/2 */
+    return w->def.integrator == CSIM_MIDPOINT || w->def.integrator == CSIM_HALF_STEP;
+}
+/* Two-step: exchanges the positions of the world with those of frame->drift. */
+CSIMI_FN void csimi_exchange(csim_world *world, csimi_step_frame *frame);
+/* Half-step: A and b about the velocity v of the step; v may be frame->v. */
+CSIMI_FN void csimi_linearise(csim_world *world, csimi_step_frame *frame, const csimi_step *step, const csim_real *v);
+/* ||A v - b - J'lambda|| in the measure of certificate.dynamics, with A and b as they are now. */
+CSIMI_FN void csimi_pushes(const csimi_step_frame *f, csim_real *pushed);
+CSIMI_FN double csimi_imbalance(const csim_world *world, csimi_step_frame *frame);
+/* ---- path.c */
+/* Stops poses of frame->next, of bodies and nodes, where their true paths, of h at the velocities of the step, lead
+   into what they did not know of. */
+CSIMI_FN void csimi_hold_paths(csim_world *world, csimi_step_frame *frame, csim_real h, csimi_arena *arena);
+CSIMI_FN size_t csimi_path_scratch(const csimi_counts *n);
+/* ---- measure.c */
+CSIMI_FN void csimi_measure(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
+CSIMI_FN void csimi_report_contacts(csim_world *world, csimi_step_frame *frame);
+
+/* ---- step.c */
+/* Scratch that a step of a world with these capacities can need. */
+CSIMI_FN size_t csimi_step_scratch(const csimi_counts *capacity, const csim_solver_params *solver);
+
+#endif

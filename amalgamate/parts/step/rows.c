@@ -1,0 +1,108 @@
+/* step/rows: found contacts become rows of the problem: frames, terms, laws, phi, warm starts. */
+#include "private.h"
+
+/* What the virtual nodes of a contact that carried an impulse let through in the last step: its gap shrank although it
+   was closed. A midpoint velocity at the end of a step holds it twice, and taking it for an approach to be stopped
+   would double the slip of every later step. 0 for new contacts and where the gap did not shrink. */
+static csim_real csimi_slip_let_through(const csim_world *w, const csimi_found_contact *found) {
+    const csim_contact_info *last = found->last >= 0 ? w->store.contact + found->last : NULL;
+    if (!last || !(last->normal_impulse > 0) || !(w->last_h > 0)) return 0;
+    return csimi_max(0, last->gap - found->gap) / (csim_real)w->last_h;
+}
+
+static void csimi_mix(const csim_world *w, int a, int b, csim_contact *c, csim_real *restitution) {
+    const csim_surface_def *A = &w->store.body[a].surface, *B = &w->store.body[b].surface;
+    c->mu[0] = CSIMI_SQRT(A->friction * B->friction);
+    *restitution = csimi_max(A->restitution, B->restitution);
+    if (w->def.mix_friction || w->def.mix_restitution) {
+        const csim_pair_info info = csimi_pair_of(w, a, b);
+        if (w->def.mix_friction) c->mu[0] = w->def.mix_friction(w->def.callback_user, &info);
+        if (w->def.mix_restitution) *restitution = w->def.mix_restitution(w->def.callback_user, &info);
+    }
+    c->mu[1] = c->mu[0];
+    if (A->friction2 >= 0 || B->friction2 >= 0) {
+        csim_real p = A->friction2 >= 0 ? A->friction2 : A->friction,
+                  q = B->friction2 >= 0 ? B->friction2 : B->friction;
+        c->law = CSIM_LAW_ANISOTROPIC;
+        c->mu[1] = CSIMI_SQRT(p * q);
+    }
+}
+
+/* The direction of the first friction coefficient, world axes; false when friction is isotropic. */
+static bool csimi_friction_direction(const csim_world *w, const csimi_found_contact *f, csim_real *hint) {
+    const csimi_store *s = &w->store;
+    int slot = s->body[f->body_a].surface.friction2 >= 0 ? f->body_a : f->body_b;
+    csim_pose pose;
+    if (s->body[slot].surface.friction2 < 0) return false;
+    pose = csimi_body_pose(s, &s->state, slot);
+    csimi_store3(hint, csim_rotate(pose.rotation, s->body[slot].surface.friction_direction));
+    return true;
+}
+
+/* u += R J v of the terms of a row, at the velocities v_k of the start of the step. */
+static void csimi_row_velocity(const csimi_step_frame *f, const csim_contact *c, csim_real *u) {
+    csim_real w[2][3] = {{0, 0, 0}, {0, 0, 0}};
+    int k;
+    for (k = c->a.first; k < c->a.first + c->a.count; k++)
+        csimi_addmul3(f->terms[k].J, f->vk + 3 * (size_t)f->terms[k].block, w[0]);
+    for (k = c->b.first; k < c->b.first + c->b.count; k++)
+        csimi_addmul3(f->terms[k].J, f->vk + 3 * (size_t)f->terms[k].block, w[1]);
+    for (k = 0; k < 3; k++) w[0][k] -= w[1][k];
+    csimi_addmul3(c->R, w[0], u);
+}
+
+/* Half-step: friction opposes v_{k+1} = 2 v - v_k, thesis (4.51). The tangential rows carry half of it, v - v_k / 2:
+   with the same lambda the law is the same. phi holds -u of the ground. */
+static void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c) {
+    csim_real u[3] = {0, 0, 0};
+    int k;
+    csimi_row_velocity(f, c, u);
+    for (k = 1; k < 3; k++) c->phi[k] = (c->phi[k] - u[k]) / 2;
+}
+
+static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_last_table *r, int i) {
+    csimi_found_contact *found = f->found + i;
+    const csimi_state *s = &w->store.state;
+    const csimi_place *a = &found->a, *b = &found->b;
+    csim_contact *c = f->contacts + i;
+    csim_real n[3], hint[3], restitution = 0, approach, free_end, *lambda = f->lambda + 3 * i, u[3];
+    CSIMI_MEMSET(c, 0, sizeof *c);
+    found->last = csimi_last_contact(w, r, found->id);
+    c->law = w->def.law;
+    csimi_mix(w, found->body_a, found->body_b, c, &restitution);
+    csimi_store3(n, found->normal);
+    csimi_frame(n, csimi_friction_direction(w, found, hint) ? hint : NULL, c->R);
+    c->omega[0] = w->def.omega[0];
+    c->omega[1] = w->def.omega[1];
+    c->mask = 7;
+    csimi_sides(f, s, a, found->meet, b, found->kept.pair ? found->meet_b : found->meet, c);
+    CSIMI_MEMCPY(u, c->phi, sizeof u); /* what moves by itself, and what is to be solved for */
+    csimi_row_velocity(f, c, u);
+    approach = u[0];
+    if (csimi_is_middle(w)) approach += 2 * csimi_slip_let_through(w, found);
+    free_end = approach +
+               f->h * csim_dot(found->normal, csim_sub(csimi_place_acceleration(s, a), csimi_place_acceleration(s, b)));
+    c->phi[0] += csimi_keeps(w) ? csimi_kept_phi(w, f, i, restitution, approach)
+                                : csimi_phi(w, f, found->gap, restitution, approach, free_end);
+    if (w->def.integrator == CSIM_HALF_STEP) csimi_slip_of_the_end(f, c);
+    lambda[0] = lambda[1] = lambda[2] = 0;
+    if (found->last >= 0) {
+        csim_real world[3];
+        csimi_store3(world, csim_scale(csimi_warm_scale(w, f), w->store.contact[found->last].impulse));
+        csimi_mul3(c->R, world, lambda);
+    }
+}
+
+CSIMI_FN void csimi_rows(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
+    csimi_last_table r;
+    size_t mark = arena->used;
+    int i;
+    csimi_last_layout(&r, &w->store.count, arena); /* of the last contacts: no more than the capacities hold */
+    csimi_place_prepare(&w->store.state);
+    csimi_index_contacts(w, &r);
+    f->term_count = 0;
+    for (i = 0; i < f->found_count; i++) csimi_contact_row(w, f, &r, i);
+    f->contact_count = f->found_count;
+    csimi_joint_rows(w, f);
+    csimi_pop(arena, mark);
+}

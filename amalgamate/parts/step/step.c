@@ -1,0 +1,448 @@
+/* step/step: one step, from its first line to its last. Read csim_world_step at the end of this file first.
+
+       models -> A, b ; shapes -> contacts -> rows -> islands -> solve -> certify -> integrate -> measure -> commit
+
+   Everything is computed in scratch; the commit at the end only copies, so a step that fails leaves no trace. */
+#include "private.h"
+
+#define CSIMI_JOINT_PASSES 24  /* of the correction; each takes a digit or more off */
+#define CSIMI_SETTLE_PASSES 30 /* of Newton's method in half-step worlds; it doubles the digits in two to four */
+#define CSIMI_TURN CSIM_R(0.5) /* rad: of an edge of a cable in a step */
+#define CSIMI_TURN_PASSES 30
+
+/* ---- stages */
+
+/* Velocities of one kind, last representatives, and which of them are given. */
+static void csimi_begin_span(const csimi_store *s, csimi_step_frame *f, const csimi_span *a) {
+    int i, k;
+    CSIMI_MEMCPY(f->vk + 3 * (size_t)a->first, a->velocity, csimi_span_bytes(a));
+    CSIMI_MEMCPY(f->rep + 3 * (size_t)a->first, a->rep, csimi_span_bytes(a));
+    for (i = 0; i < a->count; i++)
+        for (k = 0; k < a->per; k++) f->skip[a->first + a->per * i + k] = a->held(s, i);
+}
+
+/* The next state shares what a step does not change. */
+static void csimi_begin_next(csimi_step_frame *f, const csimi_state *now) {
+    const csimi_state own = f->next;
+    f->next = *now;
+#define CSIMI_X(kind, axis, per, velocity, rep, force) f->next.velocity = own.velocity;
+    CSIMI_UNKNOWNS(CSIMI_X)
+#undef CSIMI_X
+#define CSIMI_X(axis, name, per) f->next.name = own.name;
+    CSIMI_POSITIONS(CSIMI_X)
+#undef CSIMI_X
+}
+
+/* The frame of this step: numbers of the integrator, working copies, velocities of all blocks. */
+static void csimi_begin_frame(csim_world *w, csimi_step_frame *f, csim_real h, csimi_arena *arena) {
+    csimi_store *s = &w->store;
+    csimi_span span[CSIMI_SPANS];
+    int i;
+    csimi_frame_layout(f, &s->capacity, arena);
+    if (f->joint) CSIMI_MEMCPY(f->joint, s->joint, sizeof *s->joint * (size_t)s->count.joints);
+    f->h = h;
+    f->theta = f->sigma = csimi_is_middle(w) ? CSIM_R(0.5) : CSIM_R(1.0);
+    if (w->def.integrator == CSIM_TWO_STEP) f->sigma = 0; /* explicit forces */
+    f->blocks = csimi_block_count(&s->state);
+    csimi_begin_next(f, &s->state);
+    csimi_spans(s, &s->state, span);
+    for (i = 0; i < CSIMI_SPANS; i++) csimi_begin_span(s, f, span + i);
+    CSIMI_MEMSET(f->missed, 0, (size_t)f->blocks);
+    for (i = 0; i < 3 * f->blocks; i++) f->v[i] = f->vk[i]; /* stays for fixed and kinematic blocks */
+}
+
+/* Elastic forces of midpoint worlds belong to the middle of the step: q_k + h/2 v*. */
+static void csimi_guess(csim_world *w, csimi_step_frame *f, csimi_step *step, const csim_real *v) {
+    const csimi_state *s = &w->store.state;
+    int i;
+    for (i = 0; i < 3 * f->blocks; i++) f->v_end[i] = f->skip[i / 3] ? f->v[i] : v[i];
+    for (i = 0; i < 3 * s->node_count; i++) f->next.x[i] = s->x[i] + step->sigma * step->h * f->v_end[i];
+    step->guess = f->v_end;
+    step->guess_x = f->next.x;
+}
+
+/* One Newton step on the implicit midpoint rule: the rotations of the elements move on by half a step with the first
+   solution, which is dropped; the work it took stays counted. Frozen at q_k they lag behind, and a swinging solid gains
+   energy without bound. */
+static void csimi_move_on(csim_world *w, csimi_step_frame *f, csimi_step *step) {
+    csim_step_stats *stats = &f->stats;
+    const int pairs = stats->pairs, contacts = stats->contacts, products = stats->products;
+    const int rejections = stats->rejections;
+    const long iterations = stats->total_iterations;
+    if (w->def.integrator == CSIM_MIDPOINT) {
+        csimi_guess(w, f, step, f->v);
+        csimi_assemble(w, f, step, &w->store.state);
+        csimi_joints_stiffen(w, f);
+    }
+    CSIMI_MEMCPY(f->rep, f->v, sizeof(csim_real) * 3 * (size_t)f->blocks);
+    CSIMI_MEMSET(stats, 0, sizeof *stats);
+    stats->pairs = pairs;
+    stats->contacts = contacts;
+    stats->products = products;
+    stats->rejections = rejections;
+    stats->total_iterations = iterations;
+}
+
+/* Islands with a frame of the bounded solver keep it. */
+static void csimi_begin_closing(const csim_world *w, const csimi_step_frame *f, csimi_closing *c, csimi_arena *arena) {
+    const size_t most = (size_t)f->blocks;
+    int i;
+    c->again = CSIMI_PUSH(arena, unsigned char, most);
+    c->miss = CSIMI_PUSH(arena, csim_real, 4 * most);
+    c->before = c->miss + most;
+    c->moved = c->before + most;
+    c->share = c->moved + most;
+    for (i = 0; i < f->island_count; i++) {
+        const int leader = csimi_block_owner(&w->store, f->island_blocks[f->island_first[i]]);
+        c->again[i] = csimi_is_middle(w) ? CSIMI_AGAIN_TURNED : CSIMI_AGAIN_ON;
+        if (csimi_keeps(w) && f->pace[leader].bounded) c->again[i] = CSIMI_AGAIN_NO;
+        c->before[i] = CSIMI_HUGE;
+    }
+}
+
+/* Islands whose joints do not hold at the end of the step are solved again with corrected rows. */
+static csim_status csimi_close_joints(csim_world *w, csimi_step_frame *f, const csimi_step *step, csimi_arena *arena) {
+    size_t mark = arena->used;
+    csimi_closing closing;
+    csim_status status = CSIM_OK;
+    int pass;
+    csimi_begin_closing(w, f, &closing, arena);
+    f->again = true;
+    for (pass = 0; pass < CSIMI_JOINT_PASSES && status == CSIM_OK && !csimi_spent(w, f); pass++) {
+        const bool late = 3 * pass > 2 * CSIMI_JOINT_PASSES;
+        csimi_advance(w, step, f->h, f->v, &f->next);
+        if (!csimi_joints_correct(w, f, &closing, late)) break;
+        csimi_advance(w, step, f->h / 2, f->v, &f->next);
+        csimi_joints_middle(w, f, closing.again, pass == 0);
+        status = csimi_solve_again(w, f, closing.again, arena);
+    }
+    csimi_pop(arena, mark);
+    return status;
+}
+
+/* The state is the next one, v its representative, and forces have had their effect. */
+static void csimi_commit_state(csimi_store *s, const csimi_step_frame *f) {
+    csimi_span span[CSIMI_SPANS], next[CSIMI_SPANS];
+    int i;
+    csimi_spans(s, &s->state, span);
+    csimi_spans(s, &f->next, next);
+    for (i = 0; i < CSIMI_SPANS; i++) {
+        CSIMI_MEMCPY(span[i].velocity, next[i].velocity, csimi_span_bytes(span + i));
+        CSIMI_MEMCPY(span[i].rep, f->v + 3 * (size_t)span[i].first, csimi_span_bytes(span + i));
+        CSIMI_MEMSET(span[i].force, 0, csimi_span_bytes(span + i));
+    }
+#define CSIMI_X(axis, name, per) \
+    CSIMI_MEMCPY(s->state.name, f->next.name, sizeof(csim_real) * (per) * (size_t)s->count.axis);
+    CSIMI_POSITIONS(CSIMI_X)
+#undef CSIMI_X
+}
+
+static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
+    csimi_store *s = &w->store;
+    int i;
+    csimi_tree_keep_rows(w, f, step);
+    csimi_commit_state(s, f);
+    for (i = 0; i < s->count.bodies; i++) s->body[i].sigma = f->sigma_of_body[i];
+    csimi_joints_commit(w, f);
+    s->count.kept = csimi_keeps(w) ? f->found_count : 0;
+    for (i = 0; i < s->count.kept; i++) s->kept[i] = f->found[i].kept;
+    for (i = 0; i < s->count.bodies && csimi_keeps(w); i++) s->body[i].pace = f->pace[i];
+    CSIMI_MEMCPY(s->contact, f->info, sizeof(csim_contact_info) * (size_t)f->found_count);
+    CSIMI_MEMCPY(s->ended_id, f->ended, sizeof(uint64_t) * (size_t)f->ended_count);
+    s->count.contacts = f->found_count;
+    s->count.ended = f->ended_count;
+    csimi_look_step(w);
+    w->time += (double)f->h;
+    w->last_h = (double)f->h;
+}
+
+static double csimi_now(const csim_world *w) { return w->def.clock ? w->def.clock(w->def.clock_user) : 0; }
+
+/* Half-step worlds solve their nonlinear equations by Newton's method: true when v is to be improved once more. A step
+   that stays above the tolerance says so. */
+static bool csimi_unsettled(csim_world *w, csimi_step_frame *f, const csimi_step *step, int pass, double *before) {
+    const double tolerance = (double)w->def.solver.tolerance;
+    double rest;
+    csimi_linearise(w, f, step, f->v);
+    rest = csimi_imbalance(w, f);
+    if (rest > tolerance && pass < CSIMI_SETTLE_PASSES && (pass < 6 || rest < 0.9 * *before)) {
+        *before = rest;
+        return true;
+    }
+    if (rest > f->stats.certificate.dynamics) f->stats.certificate.dynamics = rest;
+    if (rest > tolerance) f->stats.flags |= CSIM_FLAG_CAP | CSIM_FLAG_UNCERTIFIED;
+    return false;
+}
+
+static bool csimi_has_elements(const csimi_counts *n) { return n->tets + n->membranes > 0; }
+
+static bool csimi_is_elastic(const csimi_counts *n) { return csimi_has_elements(n) || n->springs + n->frames > 0; }
+
+/* Solvers that walk through gaps know one integrator; the anchors of PENALTY bear any that solves a step once. */
+static bool csimi_solver_fits(const csim_world *w) {
+    if (w->def.integrator == CSIM_BACKWARD_EULER) return true;
+    if (csimi_keeps(w)) return false;
+    if (!csimi_solver_gaps(w->def.solver.solver)) return true;
+    return w->def.solver.solver == CSIM_SOLVER_PENALTY && w->def.integrator == CSIM_MIDPOINT &&
+           !csimi_has_elements(&w->store.count);
+}
+
+/* A and b, before contacts are known. */
+static void csimi_begin_forces(csim_world *w, csimi_step_frame *f, csimi_step *step) {
+    const bool faces = csimi_has_elements(&w->store.count);
+    int i;
+    csimi_prepare(w, f, step);
+    f->moves = w->def.solver.solver == CSIM_SOLVER_XPBD;
+    f->start = csimi_solver_gaps(w->def.solver.solver) ? f->vk : f->rep;
+    if (csimi_keeps(w)) { /* the start of a certified solve, until it is solved: where positions go */
+        f->moves = true;
+        for (i = 0; i < 3 * f->blocks; i++)
+            if (!f->skip[i / 3]) f->v[i] = f->rep[i];
+    }
+    if (f->moves) CSIMI_MEMCPY(f->rep, f->v, sizeof(csim_real) * 3 * (size_t)f->blocks);
+    if (w->def.integrator == CSIM_HALF_STEP && csimi_is_elastic(&w->store.count)) {
+        csimi_linearise(w, f, step, f->rep);
+        return;
+    }
+    if (w->def.integrator == CSIM_MIDPOINT && faces) csimi_guess(w, f, step, f->rep);
+    csimi_assemble(w, f, step, &w->store.state);
+    csimi_joints_stiffen(w, f);
+}
+
+/* Along d = v - v*, at v* + share d: d (A0 v - b0 - h f(q) - J'lambda), the slope of the potential that backward Euler
+   minimises, less the work of the contacts. Leaves A and b of that place. */
+static double csimi_turn_slope(csim_world *w, csimi_step_frame *f, const csimi_step *step, csim_real share) {
+    const csim_real *pushed = f->aim + 3 * (size_t)f->blocks;
+    double slope = 0;
+    int i;
+    for (i = 0; i < 3 * f->blocks; i++) f->rep[i] = f->aim[i] + share * (f->v[i] - f->aim[i]);
+    csimi_linearise(w, f, step, f->rep);
+    csimi_joints_stiffen(w, f);
+    csimi_product(&w->store.A, f->v_end, f->frozen, step->tasks);
+    for (i = 0; i < 3 * f->blocks; i++)
+        if (!f->skip[i / 3]) slope += (double)(f->v[i] - f->aim[i]) * (double)(f->frozen[i] - f->b[i] - pushed[i]);
+    return slope;
+}
+
+/* One linearisation bears turns of about a radian. Backward Euler worlds in which edges of cables turn farther than
+   CSIMI_TURN go on by Newton's method: forces at q_k + h v*, v* following the solution as far as the slope falls along
+   it. Most steps never get here. */
+static bool csimi_cables_turn(csim_world *w, csimi_step_frame *f, const csimi_step *step, int pass) {
+    const csimi_state *s = &w->store.state;
+    const int first = 3 * csimi_first_frame_block(s), end = first + 3 * s->frame_count;
+    csim_real most = 0, share;
+    double begin, slope;
+    int i, look;
+    if (s->frame_count == 0 || pass > CSIMI_TURN_PASSES) return false;
+    if (f->stats.flags & CSIM_FLAG_UNCERTIFIED) return false; /* v is no place to go on from */
+    if (pass == 1) CSIMI_MEMSET(f->aim, 0, sizeof(csim_real) * 3 * (size_t)f->blocks);
+    for (i = first; i < end; i += 3)
+        if (!f->skip[i / 3])
+            most = csimi_max(most, csim_length(csim_sub(csimi_load3(f->v + i), csimi_load3(f->aim + i))));
+    most *= step->h;
+    if (!(most > CSIMI_TURN)) return false;
+    csimi_pushes(f, f->aim + 3 * (size_t)f->blocks);
+    begin = csimi_turn_slope(w, f, step, 0);
+    share = csimi_min(1, 2 * CSIMI_TURN / most);
+    for (look = 0; look < 8; look++) {
+        slope = csimi_turn_slope(w, f, step, share);
+        if (!(slope > -0.3 * begin)) break;
+        share *= csimi_max(CSIM_R(0.1), (csim_real)(-begin / (slope - begin)));
+    }
+    CSIMI_MEMCPY(f->aim, f->v_end, sizeof(csim_real) * 3 * (size_t)f->blocks);
+    return true;
+}
+
+/* Whether the islands are to be solved once more with other forces: a midpoint world moves its elements on once, a
+   half-step world goes on until forces and motion agree. */
+static bool csimi_goes_on(csim_world *w, csimi_step_frame *f, const csimi_step *step, int pass, double *before) {
+    switch (w->def.integrator) {
+    case CSIM_MIDPOINT: return pass == 1 && csimi_has_elements(&w->store.count);
+    case CSIM_HALF_STEP: return csimi_is_elastic(&w->store.count) && csimi_unsettled(w, f, step, pass, before);
+    case CSIM_BACKWARD_EULER: return csimi_cables_turn(w, f, step, pass);
+    case CSIM_TWO_STEP:
+    case CSIM_INTEGRATOR_COUNT_: break;
+    }
+    return false;
+}
+
+static csim_status csimi_solve_step(csim_world *w, csimi_step_frame *f, csimi_step *step, csimi_arena *arena) {
+    csim_status status = csimi_solve_islands(w, f, arena);
+    double before = 0;
+    int pass;
+    for (pass = 1; status == CSIM_OK && !csimi_spent(w, f) && csimi_goes_on(w, f, step, pass, &before); pass++) {
+        csimi_move_on(w, f, step);
+        status = csimi_solve_islands(w, f, arena);
+    }
+    return status;
+}
+
+/* Solves, and solves again with rows for the drives that asked more than their effort. */
+static csim_status csimi_solve_bounded(csim_world *w, csimi_step_frame *f, csimi_step *step, csimi_arena *arena) {
+    csim_status status = csimi_solve_step(w, f, step, arena);
+    int pass;
+    for (pass = 0; status == CSIM_OK && !csimi_spent(w, f) && csimi_tree_overruns(w, f, step, pass); pass++) {
+        csimi_move_on(w, f, step);
+        csimi_assemble(w, f, step, &w->store.state);
+        csimi_joints_stiffen(w, f);
+        if (f->contact_count > f->first_tree_row) f->term_count = f->contacts[f->first_tree_row].a.first;
+        f->contact_count = f->first_tree_row;
+        csimi_tree_rows(w, f, step);
+        status = csimi_solve_step(w, f, step, arena);
+    }
+    return status;
+}
+
+/* Everything of a step but its commit. */
+static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_step *step, csimi_arena *arena) {
+    csim_status status;
+    double t0 = csimi_now(w), t1, t2, t3;
+    csimi_tree_choose_bounds(w);
+    csimi_begin_forces(w, f, step);
+    t1 = csimi_now(w);
+    if ((status = csimi_detect(w, f, arena)) != 0) return status;
+    csimi_rows(w, f, arena);
+    csimi_tree_rows(w, f, step);
+    t2 = csimi_now(w);
+    if ((status = csimi_solve_bounded(w, f, step, arena)) != 0) return status;
+    if (w->store.count.joints > 0 && !csimi_solver_gaps(w->def.solver.solver) &&
+        (status = csimi_close_joints(w, f, step, arena)) != 0)
+        return status;
+    t3 = csimi_now(w);
+    if ((f->stats.flags & CSIM_FLAG_UNCERTIFIED) && w->def.on_uncertified == CSIM_REJECT_UNCERTIFIED)
+        return csimi_fail(&w->error, CSIM_UNCERTIFIED, "csim_world_step", "certificate", true,
+                          f->stats.certificate.dynamics > f->stats.certificate.contact ? f->stats.certificate.dynamics
+                                                                                       : f->stats.certificate.contact,
+                          "at most solver.tolerance");
+    status = csimi_can_shorten(w, f) ? csimi_shorten(w, f, step, arena) : csimi_integrate(w, f, step);
+    if (status) return status;
+    if (w->def.follow_paths) csimi_hold_paths(w, f, w->def.integrator == CSIM_TWO_STEP ? f->h / 2 : f->h, arena);
+    csimi_measure(w, f, arena);
+    csimi_report_contacts(w, f);
+    f->stats.work = f->work;
+    f->stats.assembly_seconds = t1 - t0;
+    f->stats.collide_seconds = t2 - t1;
+    f->stats.solve_seconds = t3 - t2;
+    return CSIM_OK;
+}
+
+/* The step between locking and unlocking. A two-step world is half a step ahead of itself while it computes. */
+static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real h, csimi_arena *arena) {
+    const bool ahead = w->def.integrator == CSIM_TWO_STEP;
+    csimi_step step;
+    csim_status status;
+    if (!csimi_solver_fits(w))
+        return csimi_fail(
+            &w->error, CSIM_BAD_PROBLEM, "csim_world_step", "solver.solver", true, (double)(int)w->def.solver.solver,
+            "(and a budget) in worlds of backward Euler only; PENALTY also in midpoint ones without solids and cloth");
+    if (w->pattern_stale && (status = csimi_build_pattern(w, arena)) != 0) return status;
+    csimi_begin_frame(w, f, h, arena);
+    CSIMI_MEMSET(&step, 0, sizeof step);
+    step.h = h;
+    step.theta = f->theta;
+    step.sigma = f->sigma;
+#ifdef CONDSIM_OPENMP
+    step.tasks = &w->def.tasks;
+#else
+    step.tasks = w->def.tasks.run ? &w->def.tasks : NULL; /* split rows cost some elements twice */
+#endif
+    if (ahead) {
+        csimi_advance(w, &step, h / 2, f->vk, &f->drift);
+        csimi_exchange(w, f);
+    }
+    status = csimi_compute_step(w, f, &step, arena);
+    if (ahead) csimi_exchange(w, f);
+    if (status == CSIM_OK) csimi_commit(w, f, &step);
+    return status;
+}
+
+/* ---- scratch */
+
+/* Not inlined: the frame is a kilobyte of pointers, and the stages have layouts of their own. */
+static CSIMI_NOINLINE void csimi_count_frame(const csimi_counts *n, csimi_arena *arena) {
+    csimi_step_frame frame;
+    CSIMI_PUSH(arena, csimi_step_frame, 1);
+    csimi_frame_layout(&frame, n, arena);
+}
+
+/* Whether ints can count all that a step makes of these counts: contacts with their terms, pairs of blocks, blocks of
+   bodies and of what contacts reach. The stages below count in ints. */
+static bool csimi_countable(const csimi_counts *n) {
+    const int64_t most = INT32_MAX / 9, links = CSIMI_SPRING_SLOTS / 2;
+    const int64_t all =
+        n->contacts + (int64_t)CSIMI_JOINT_ROWS * n->joints + (int64_t)CSIMI_TREE_JOINT_ROWS * n->tree_links;
+    const int64_t side = csimi_imax(n->tets + n->membranes + n->frames > 0 ? 3 : 2,
+                                    csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
+    const int64_t span = csimi_imax(n->tree_span, CSIMI_BODY_LARGEST);
+#define CSIMI_X(axis) \
+    if (n->axis > most) return false;
+    CSIMI_WORLD_AXES(CSIMI_X)
+#undef CSIMI_X
+    return 2 * side * n->contacts + 2 * (side > 4 ? side : 4) * CSIMI_JOINT_ROWS * (int64_t)n->joints +
+                   (int64_t)CSIMI_TREE_JOINT_ROWS * n->tree_links <=
+               INT32_MAX / 3 &&
+           (int64_t)6 * n->tets + (int64_t)15 * n->membranes + n->rigids + links * n->springs + (int64_t)3 * n->frames +
+                   n->bends + n->matrix_blocks <=
+               INT32_MAX / 2 &&
+           (n->coords == 0 || (4 * (int64_t)csimi_blocks_of(n) + (int64_t)n->tree_span * n->coords <= most &&
+                               span * (2 * all + 2 * (int64_t)n->joints) <= INT32_MAX / 2)) &&
+           (n->joints == 0 || n->springs == 0 ||
+            (int64_t)CSIMI_BODY_LARGEST * (2 * (int64_t)n->rigids + 2 * all + 2 * (int64_t)n->joints) <= INT32_MAX / 2);
+}
+
+CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_params *solver) {
+    csimi_arena arena = csimi_arena_counting();
+    size_t most;
+    if (!csimi_countable(n)) return SIZE_MAX;
+    most = csimi_pattern_build_scratch(n);
+    csimi_count_frame(n, &arena);
+    most = csimi_most_bytes(most, csimi_detect_scratch(n));
+    most = csimi_most_bytes(most, csimi_rows_scratch(n));
+    most = csimi_most_bytes(most, csimi_path_scratch(n));
+    most = csimi_most_bytes(most, csimi_island_scratch(n, solver));
+    csimi_push(&arena, most, 1);
+    return arena.overflow ? SIZE_MAX : arena.used;
+}
+
+/* ---- the step */
+
+CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
+    csimi_step_frame *frame; /* in scratch: too large for small stacks */
+    csimi_arena arena;
+    csim_status status;
+    uint64_t steps;
+    int missed;
+    if (!w) return CSIM_NULL_ARGUMENT;
+    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_world_step", NULL, false, 0, NULL);
+    if (!csimi_finite(h))
+        return csimi_fail(&w->error, CSIM_NOT_FINITE, "csim_world_step", "h", true, (double)h, "1e-7..1 s");
+    if (h < CSIM_R(1e-7) || h > 1)
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, "csim_world_step", "h", true, (double)h, "1e-7..1 s");
+    arena = csimi_arena_in(w->store.scratch, w->store.scratch_bytes);
+    w->locked = true;
+    steps = w->stats.step;
+    frame = CSIMI_PUSH(&arena, csimi_step_frame, 1);
+    CSIMI_MEMSET(frame, 0, sizeof *frame);
+    status = csimi_run_step(w, frame, h, &arena);
+    csimi_tree_forget_bounds(w);
+    if (status && frame->joint)
+        CSIMI_MEMCPY(w->store.joint, frame->joint, sizeof *frame->joint * (size_t)w->store.count.joints);
+    w->locked = false;
+    if (!status && arena.overflow)
+        status = csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "scratch", true, (double)arena.high,
+                            "a larger block");
+    missed = w->stats.uncertified;
+    if (!status) missed = frame->stats.flags & CSIM_FLAG_UNCERTIFIED ? missed + 1 : 0;
+    w->stats = frame->stats;
+    w->stats.uncertified = missed;
+    w->stats.step = steps + (status ? 0u : 1u);
+    w->stats.time = w->time;
+    w->stats.scratch_bytes = arena.high;
+    w->stats.memory_bytes = w->heap.held;
+    return status;
+}
+
+#undef CSIMI_JOINT_PASSES
+#undef CSIMI_SETTLE_PASSES
+#undef CSIMI_TURN
+#undef CSIMI_TURN_PASSES

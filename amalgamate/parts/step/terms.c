@@ -1,0 +1,70 @@
+/* step/terms: what rows of all kinds are made of: terms of both sides, and phi of a gap. */
+#include "private.h"
+
+/* ---- sides */
+
+/* n terms, appended to the frame as one side; what is not an unknown goes with its velocity into moved. */
+CSIMI_FN csim_side csimi_terms_side(csimi_step_frame *f, int n, const int *block, const csim_real *J,
+                                    csim_real *moved) {
+    csim_side side;
+    int k;
+    side.first = f->term_count;
+    moved[0] = moved[1] = moved[2] = 0;
+    for (k = 0; k < n; k++) {
+        csim_term *t = f->terms + f->term_count;
+        if (f->skip[block[k]]) {
+            csimi_addmul3(J + 9 * k, f->v + 3 * block[k], moved);
+            continue;
+        }
+        t->block = block[k];
+        CSIMI_MEMCPY(t->J, J + 9 * k, sizeof t->J);
+        f->term_count++;
+    }
+    side.count = f->term_count - side.first;
+    return side;
+}
+
+/* The terms of a place. */
+static csim_side csimi_side_of(csimi_step_frame *f, const csimi_state *s, const csimi_place *p, csim_vec3 point,
+                               csim_real *mass, csim_real *moved) {
+    csim_real J[9 * CSIMI_PLACE_TERMS];
+    int block[CSIMI_PLACE_TERMS], n = csimi_place_terms(s, p, point, block, J);
+    *mass = p->kind == CSIMI_PLACE_NODE ? 0 : csimi_place_mass(s, p, point) / f->theta; /* of a node: from A */
+    return csimi_terms_side(f, n, block, J, moved);
+}
+
+/* Both sides of a row; phi += R (the velocity of what is given). */
+CSIMI_FN void csimi_sides(csimi_step_frame *f, const csimi_state *s, const csimi_place *a, csim_vec3 point_a,
+                          const csimi_place *b, csim_vec3 point_b, csim_contact *c) {
+    csim_real moved_a[3], moved_b[3];
+    int k;
+    c->a = csimi_side_of(f, s, a, point_a, c->mass, moved_a);
+    c->b = csimi_side_of(f, s, b, point_b, c->mass + 1, moved_b);
+    for (k = 0; k < 3; k++) moved_a[k] -= moved_b[k];
+    csimi_addmul3(c->R, moved_a, c->phi);
+}
+
+/* ---- phi. A gap may close and not cross, gap / h; an overlap loses the share `stabilization` a step (Anitescu). An
+   approach that ends in this step comes back with e: u_n = -e u_n- at backward Euler, and where u_n is the mean of both
+   ends, as in midpoint worlds, u_n = (1 - e) / 2 u_n-, in place of the gap, never beside it. */
+
+static csim_real csimi_gap_velocity(const csim_world_def *def, csim_real gap, csim_real h) {
+    csim_real deep;
+    if (gap >= 0) return gap / h;
+    deep = csimi_min(gap + def->slop, 0);
+    return csimi_max(def->stabilization * deep / h, -def->push_out_speed);
+}
+
+CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csim_real gap, csim_real restitution,
+                             csim_real approach, csim_real free_end) {
+    const csim_world_def *def = &w->def;
+    csim_real phi = csimi_gap_velocity(def, gap, f->h);
+    csim_real e = approach < -def->restitution_threshold ? restitution : 0;
+    if (csimi_solver_gaps(def->solver.solver)) return gap / f->h;
+    if (def->integrator == CSIM_BACKWARD_EULER)
+        return e > 0 && gap + f->h * approach < 0 ? csimi_min(phi, e * approach) : phi;
+    if (def->integrator == CSIM_TWO_STEP) /* every bounce that gravity brings about in this step, too */
+        return e > 0 && gap + f->h * csimi_min(approach, free_end) < 0 ? csimi_min(phi, e * approach) : phi;
+    if (approach < 0 && gap + f->h * (3 - e) / 2 * csimi_min(approach, free_end) < 0) return -(1 - e) / 2 * approach;
+    return phi;
+}

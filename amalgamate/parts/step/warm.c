@@ -1,0 +1,48 @@
+/* step/warm: contacts of the step before, found by id, and the scale of their impulses. */
+#include "private.h"
+
+static int csimi_table_size(int contacts) {
+    int size = 16;
+    while (size < 2 * contacts && size < (1 << 29)) size *= 2;
+    return size;
+}
+
+CSIMI_FN void csimi_last_layout(csimi_last_table *r, const csimi_counts *n, csimi_arena *arena) {
+    r->table_size = csimi_table_size(n->contacts);
+    r->table = CSIMI_PUSH(arena, int, r->table_size);
+}
+
+CSIMI_FN size_t csimi_rows_scratch(const csimi_counts *n) {
+    csimi_last_table r;
+    csimi_arena arena = csimi_arena_counting();
+    csimi_last_layout(&r, n, &arena);
+    return arena.used;
+}
+
+static int csimi_slot_of(const csimi_last_table *r, uint64_t id) {
+    return (int)((id ^ (id >> 32)) & (uint64_t)(r->table_size - 1));
+}
+
+CSIMI_FN void csimi_index_contacts(const csim_world *w, csimi_last_table *r) {
+    int i;
+    for (i = 0; i < r->table_size; i++) r->table[i] = -1;
+    for (i = 0; i < w->store.count.contacts; i++) {
+        int at = csimi_slot_of(r, w->store.contact[i].id);
+        while (r->table[at] >= 0) at = (at + 1) & (r->table_size - 1);
+        r->table[at] = i;
+    }
+}
+
+/* The record of the last step with this id, or -1. */
+CSIMI_FN int csimi_last_contact(const csim_world *w, const csimi_last_table *r, uint64_t id) {
+    int at = csimi_slot_of(r, id);
+    while (r->table[at] >= 0) {
+        if (w->store.contact[r->table[at]].id == id) return r->table[at];
+        at = (at + 1) & (r->table_size - 1);
+    }
+    return -1;
+}
+
+CSIMI_FN csim_real csimi_warm_scale(const csim_world *w, const csimi_step_frame *f) {
+    return w->last_h > 0 ? f->h / (csim_real)w->last_h : 0;
+}

@@ -1,0 +1,150 @@
+/* step/within: a step within a budget. Every island has the work of a bounded frame reserved; what is left over goes
+   to certifying islands, small ones first, and what that misses gets its bounded frame after all. Work is counted in
+   visits of contacts: a bounded frame takes three a contact and substep, a sweep (or an evaluation of Newton) one a
+   contact, an iteration of COND one a contact and eight blocks of A. */
+#include "private.h"
+
+CSIMI_FN void csimi_judge_outcome(csim_outcome *o, csim_real tolerance) {
+    if (o->result != CSIM_RESULT_CAP && o->result != CSIM_RESULT_STALLED) return;
+    if (o->certificate.dynamics <= (double)tolerance && o->certificate.contact <= (double)tolerance)
+        o->result = CSIM_RESULT_CONVERGED;
+}
+
+enum { CSIMI_WITHIN_SUBSTEPS = 8, CSIMI_WITHIN_GUESS = 8, CSIMI_WITHIN_MISSES = 5 };
+
+static long csimi_within_frame(int contacts, int substeps) { return 3L * substeps * contacts; }
+
+/* Substeps that the budget can pay for, and what that reserves. */
+CSIMI_FN void csimi_within_open(const csim_world *w, csimi_step_frame *f) {
+    const csim_solver_params *p = &w->def.solver;
+    int i, contacts = 0;
+    for (i = 0; i < w->store.count.bodies; i++) f->pace[i] = w->store.body[i].pace;
+    for (i = 0; i < f->contact_count; i++) contacts += f->contact_island[i] >= 0;
+    f->substeps = p->substeps > 0 ? p->substeps : CSIMI_WITHIN_SUBSTEPS;
+    while (w->def.budget > 0 && f->substeps > 1 && f->work + csimi_within_frame(contacts, f->substeps) > w->def.budget)
+        f->substeps /= 2;
+    f->reserved = csimi_within_frame(contacts, f->substeps) + w->store.A.row[w->store.A.n] / 8; /* COND: at least one */
+}
+
+/* Islands from the one with the fewest contacts on; key[2 islands]. */
+CSIMI_FN const uint64_t *csimi_within_order(const csimi_step_frame *f, uint64_t *key) {
+    uint64_t *other = key + f->island_count;
+    int i;
+    for (i = 0; i < f->island_count; i++)
+        key[i] = (uint64_t)(f->island_contact_first[i + 1] - f->island_contact_first[i]) << 32 | (uint64_t)i;
+    csimi_radix_sort(f->island_count, &key, &other);
+    return key;
+}
+
+static void csimi_within_start(const csimi_step_frame *f, csimi_within *c, bool bounded) {
+    const csim_real *v = bounded ? f->vk : f->again ? f->v : f->start;
+    int i, k;
+    for (i = 0; i < c->n; i++)
+        for (k = 0; k < 3; k++) c->solution->v[3 * i + k] = v[3 * (size_t)c->block[i] + (size_t)k];
+    for (i = 0; i < c->count; i++)
+        for (k = 0; k < 3; k++) c->solution->lambda[3 * i + k] = f->lambda[3 * (size_t)c->contact[i] + (size_t)k];
+}
+
+/* Rows of a bounded frame: nothing is pushed out by phi; impulses start where the last substep ended. */
+static void csimi_within_rows(const csim_world *w, const csimi_step_frame *f, csimi_within *c) {
+    const csim_real scale = csimi_warm_scale(w, f);
+    int i, k;
+    for (i = 0; i < c->count; i++) {
+        const csimi_found_contact *found = c->contact[i] < f->found_count ? f->found + c->contact[i] : NULL;
+        const csimi_kept *last = found && found->last >= 0 ? w->store.kept + found->last : NULL;
+        c->gap[i] = found ? f->gap[c->contact[i]] : csimi_max(c->rows[i].phi[0], 0);
+        for (k = 0; k < 3; k++) c->pulse[3 * i + k] = c->solution->lambda[3 * i + k];
+        if (found) c->rows[i].phi[0] -= found->push;
+        if (last && last->bounded) {
+            csim_real world[3];
+            csimi_store3(world, csim_scale(scale, last->pulse));
+            csimi_mul3(c->rows[i].R, world, c->pulse + 3 * i);
+        }
+    }
+}
+
+/* What the next step wants to know of the contacts and bodies of an island. */
+static void csimi_within_keep(csim_world *w, csimi_step_frame *f, const csimi_within *c, bool bounded, bool calm) {
+    int i, k;
+    for (i = 0; i < c->count; i++) {
+        csim_real world[3] = {0, 0, 0};
+        csimi_kept *kept;
+        if (c->contact[i] >= f->found_count) continue;
+        kept = &f->found[c->contact[i]].kept;
+        kept->calm = calm;
+        kept->bounded = bounded;
+        if (bounded) csimi_addmulT3(c->rows[i].R, c->pulse + 3 * i, world);
+        kept->pulse = csimi_load3(world);
+    }
+    for (i = 0; i < c->n; i++) f->pace[csimi_block_owner(&w->store, c->block[i])].bounded = bounded;
+    if (!bounded) return;
+    f->stats.bounded++;
+    f->stats.flags |= CSIM_FLAG_BOUNDED;
+    for (i = 0; i < c->n; i++) {
+        double way = 0;
+        for (k = 0; k < 3; k++) {
+            const double d = (double)f->h * (double)(c->move[3 * i + k] - c->solution->v[3 * i + k]);
+            way += d * d;
+        }
+        way = csimi_sqrt64(way);
+        if (!c->rotation[i] && way > f->stats.pushed) f->stats.pushed = way;
+    }
+}
+
+static csim_status csimi_within_try(csim_world *w, csimi_within *c, const csim_solver_params *params,
+                                    csimi_arena *arena, csim_outcome *outcome) {
+    const csim_status status = csim_problem_solve(c->problem, params, arena->base + arena->used,
+                                                  arena->size - arena->used, &w->def.tasks, c->solution, outcome,
+                                                  &w->error);
+    if (status == CSIM_OK && arena->used + outcome->bytes > arena->high) arena->high = arena->used + outcome->bytes;
+    return status;
+}
+
+/* One more miss: the next attempt waits twice as long. */
+static void csimi_within_pace(csimi_pace *pace, bool missed, int iterations) {
+    pace->sweeps = missed ? pace->sweeps : iterations;
+    pace->misses = missed ? csimi_imin(pace->misses + 1, CSIMI_WITHIN_MISSES) : 0;
+    pace->wait = missed ? (1 << pace->misses) - 1 : 0;
+}
+
+CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csimi_within *c, csim_solver_params *params,
+                                        csimi_arena *arena, csim_outcome *outcome) {
+    const bool bodies = csimi_bodies_take(c->problem), forced = params->solver == CSIM_SOLVER_BOUNDED;
+    const long own = csimi_within_frame(c->count, f->substeps) + c->problem->A.row[c->n] / 8;
+    const long each = c->count + (bodies ? 0 : c->problem->A.row[c->n] / 8);
+    csimi_pace *pace = f->pace + csimi_block_owner(&w->store, c->block[0]);
+    csim_status status;
+    long left;
+    if (!f->again) f->reserved -= own;
+    left = w->def.budget - f->work - f->reserved - (bodies ? own : 0);
+    c->bounded = (bodies && !f->again) || forced;
+    if (!forced && (!c->bounded || (pace->wait == 0 && left >= each * csimi_imax(pace->sweeps, CSIMI_WITHIN_GUESS)))) {
+        const long most = each > 0 ? left / each : params->max_iterations;
+        params->max_iterations = most < 1 ? 1 : most < params->max_iterations ? (int)most : params->max_iterations;
+        params->solver = bodies ? CSIM_SOLVER_SWEEP : CSIM_SOLVER_COND;
+        csimi_within_start(f, c, false);
+        if ((status = csimi_within_try(w, c, params, arena, outcome)) != 0) return status;
+        f->work += each * outcome->iterations;
+        csimi_judge_outcome(outcome, w->def.solver.tolerance);
+        if (!f->again) csimi_within_pace(pace, outcome->result != CSIM_RESULT_CONVERGED, outcome->iterations);
+        c->bounded = c->bounded && outcome->result != CSIM_RESULT_CONVERGED;
+    } else if (pace->wait > 0) {
+        pace->wait--;
+    }
+    if (c->bounded) {
+        params->solver = CSIM_SOLVER_BOUNDED;
+        params->substeps = f->substeps;
+        params->tolerance = w->def.solver.tolerance;
+        params->gap = c->gap;
+        params->pulse = c->pulse;
+        params->move = c->move;
+        csimi_within_start(f, c, true);
+        csimi_within_rows(w, f, c);
+        if ((status = csimi_within_try(w, c, params, arena, outcome)) != 0) return status;
+        f->work += csimi_within_frame(c->count, f->substeps);
+    } else {
+        CSIMI_MEMCPY(c->move, c->solution->v, 3 * (size_t)c->n * sizeof *c->move);
+    }
+    csimi_within_keep(w, f, c, c->bounded, outcome->result == CSIM_RESULT_CONVERGED);
+    return CSIM_OK;
+}

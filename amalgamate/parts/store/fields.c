@@ -1,0 +1,123 @@
+/* store/fields: checks of the fields of definitions: ranges, finite numbers, turns, choices, integrators. */
+#include "private.h"
+
+CSIMI_FN csim_status csimi_check_guard(csim_error *error, const char *function, const char *def, uint32_t guard) {
+    if (guard == CSIMI_GUARD) return CSIM_OK;
+    return csimi_fail(error, CSIM_DEF_NOT_INITIALISED, function, "guard", true, (double)guard, def);
+}
+
+CSIMI_FN csim_status csimi_check_fields(csim_error *error, const char *function, const void *def,
+                                        const csimi_field *fields, int count) {
+    int i;
+    for (i = 0; i < count; i++) {
+        const csimi_field *f = fields + i;
+        csim_real x;
+        CSIMI_MEMCPY(&x, (const unsigned char *)def + f->offset, sizeof x);
+        if (!csimi_finite(x)) return csimi_fail(error, CSIM_NOT_FINITE, function, f->name, true, (double)x, f->range);
+        if ((double)x < f->lowest || (double)x > f->highest || (f->open_low && (double)x <= f->lowest) ||
+            (f->open_high && (double)x >= f->highest))
+            return csimi_fail(error, CSIM_OUT_OF_RANGE, function, f->name, true, (double)x, f->range);
+    }
+    return CSIM_OK;
+}
+
+CSIMI_FN csim_status csimi_check_surface(csim_error *error, const char *function, const csim_surface_def *def) {
+    static const csimi_field fields[] = {
+        {"surface.friction", offsetof(csim_surface_def, friction), 0, 1e6, false, false, "0..1e6"},
+        {"surface.friction2", offsetof(csim_surface_def, friction2), -1, 1e6, false, false, "-1 (isotropic) or 0..1e6"},
+        {"surface.friction_direction.x", offsetof(csim_surface_def, friction_direction.x), -1e9, 1e9, false, false,
+         "finite"},
+        {"surface.friction_direction.y", offsetof(csim_surface_def, friction_direction.y), -1e9, 1e9, false, false,
+         "finite"},
+        {"surface.friction_direction.z", offsetof(csim_surface_def, friction_direction.z), -1e9, 1e9, false, false,
+         "finite"},
+        {"surface.restitution", offsetof(csim_surface_def, restitution), 0, 1, false, false, "0..1"},
+        {"surface.thickness", offsetof(csim_surface_def, thickness), 0, 1e3, false, false, "0..1000"},
+    };
+    csim_status s = csimi_check_fields(error, function, def, fields, CSIMI_COUNT_OF(fields));
+    if (s) return s;
+    if (def->friction2 >= 0 && !(csim_length(def->friction_direction) > 0))
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "surface.friction_direction", true, 0,
+                          "not the zero vector");
+    return CSIM_OK;
+}
+
+CSIMI_FN csim_status csimi_check_enum(csim_error *error, const char *function, const char *field, int value,
+                                      int count) {
+    char range[32];
+    size_t length = csimi_append_text(range, sizeof range, 0, "0..");
+    csimi_append_int(range, sizeof range, length, count - 1);
+    if (value >= 0 && value < count) return CSIM_OK;
+    return csimi_fail(error, CSIM_OUT_OF_RANGE, function, field, true, (double)value, range);
+}
+
+/* Numbers of a field that has several: none beyond most, each named field.x or the like. */
+static csim_status csimi_check_parts(csim_error *error, const char *function, const char *field, const char *part,
+                                     const csim_real *x, int count, csim_real most, const char *allowed) {
+    char name[64], end[3] = {'.', 0, 0};
+    int k;
+    for (k = 0; k < count; k++) {
+        const bool finite = csimi_finite(x[k]);
+        if (finite && csimi_abs(x[k]) <= most) continue;
+        end[1] = part[k];
+        csimi_append_text(name, sizeof name, csimi_append_text(name, sizeof name, 0, field), end);
+        return csimi_fail(error, finite ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, function, name, true, (double)x[k],
+                          allowed);
+    }
+    return CSIM_OK;
+}
+
+CSIMI_FN csim_status csimi_check_vec(csim_error *error, const char *function, const char *field, csim_vec3 v) {
+    csim_real c[3];
+    csimi_store3(c, v);
+    return csimi_check_parts(error, function, field, "xyz", c, 3, CSIM_R(1e9), "-1e9..1e9");
+}
+
+CSIMI_FN csim_status csimi_check_turn(csim_error *error, const char *function, const char *field, csim_quat q) {
+    const csim_real length2 = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
+    csim_real c[4];
+    char name[64];
+    csim_status s;
+    csimi_store_quat(c, q);
+    if ((s = csimi_check_parts(error, function, field, "wxyz", c, 4, 2, "a unit quaternion")) != 0) return s;
+    if (length2 >= CSIM_R(0.998) && length2 <= CSIM_R(1.002)) return CSIM_OK;
+    csimi_append_text(name, sizeof name, csimi_append_text(name, sizeof name, 0, field), " length squared");
+    return csimi_fail(error, CSIM_OUT_OF_RANGE, function, name, true, (double)length2,
+                      "a unit quaternion, 1 within 0.002");
+}
+
+CSIMI_FN csim_status csimi_check_pose(csim_error *error, const char *function, const char *field, csim_pose pose) {
+    char name[64];
+    const size_t length = csimi_append_text(name, sizeof name, 0, field);
+    csim_status s;
+    csimi_append_text(name, sizeof name, length, ".position");
+    if ((s = csimi_check_vec(error, function, name, pose.position)) != 0) return s;
+    csimi_append_text(name, sizeof name, length, ".rotation");
+    return csimi_check_turn(error, function, name, pose.rotation);
+}
+
+CSIMI_FN csim_status csimi_check_reals(csim_error *error, const char *fn, const char *field, const csim_real *x,
+                                       int n) {
+    int i;
+    for (i = 0; x && i < n; i++) {
+        if (!csimi_finite(x[i])) return csimi_fail(error, CSIM_NOT_FINITE, fn, field, true, (double)x[i], "finite");
+        if (csimi_abs(x[i]) > CSIM_R(1e15))
+            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, field, true, (double)x[i], "-1e15..1e15");
+    }
+    return CSIM_OK;
+}
+
+CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_integrator integrator, int trees,
+                                            int joints, const char *function, csim_error *error) {
+    const bool variational = integrator == CSIM_TWO_STEP || integrator == CSIM_HALF_STEP;
+    if (variational && trees > 0)
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "integrator with trees", true, (double)integrator,
+                          "CSIM_BACKWARD_EULER or CSIM_MIDPOINT: the mass of a tree changes with its pose");
+    if (integrator == CSIM_HALF_STEP && joints > 0)
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "integrator with joints", true, (double)integrator,
+                          "CSIM_TWO_STEP, CSIM_MIDPOINT or CSIM_BACKWARD_EULER");
+    if (integrator == CSIM_HALF_STEP && def->law != CSIM_LAW_STRICT)
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "law with CSIM_HALF_STEP", true, (double)def->law,
+                          "CSIM_LAW_STRICT: normals act at the middle of the step, friction at its end");
+    return CSIM_OK;
+}

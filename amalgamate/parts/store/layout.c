@@ -1,0 +1,199 @@
+/* store/layout: the one routine that decides where everything of a world lies, and what follows from it: growth, and
+   removal of ranges. */
+#include "private.h"
+
+CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *c) {
+    csimi_counts n;
+    CSIMI_MEMSET(&n, 0, sizeof n);
+    n.bodies = c->bodies;
+    n.nodes = c->nodes;
+    n.rigids = c->rigids;
+    n.shapes = c->shapes;
+    n.hulls = c->hulls;
+    n.frames = c->frames;
+    n.bends = c->bends;
+    n.tets = c->tets;
+    n.membranes = c->membranes;
+    n.surface = c->surface;
+    n.triangles = c->triangles;
+    n.links = n.springs = n.joints = c->links;
+    n.contacts = n.ended = c->contacts;
+    n.aggregates = c->aggregates;
+    n.matrix_blocks = c->matrix_blocks;
+    n.pairs = c->pairs;
+    n.trees = c->trees;
+    n.tree_links = c->tree_links;
+    n.coords = c->coords;
+    n.tree_span = c->tree_span;
+    n.modal = c->modal;
+    return n;
+}
+
+CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *n) {
+    csim_capacity c;
+    c.bodies = n->bodies;
+    c.nodes = n->nodes;
+    c.rigids = n->rigids;
+    c.shapes = n->shapes;
+    c.hulls = n->hulls;
+    c.frames = n->frames;
+    c.bends = n->bends;
+    c.tets = n->tets;
+    c.membranes = n->membranes;
+    c.surface = n->surface;
+    c.triangles = n->triangles;
+    c.links = csimi_imax(n->links, csimi_imax(n->springs, n->joints));
+    c.contacts = n->contacts;
+    c.aggregates = n->aggregates;
+    c.matrix_blocks = n->matrix_blocks;
+    c.pairs = n->pairs;
+    c.trees = n->trees;
+    c.tree_links = n->tree_links;
+    c.coords = n->coords;
+    c.tree_span = n->tree_span;
+    c.modal = n->modal;
+    return c;
+}
+
+CSIMI_FN int csimi_blocks_of(const csimi_counts *n) {
+    int blocks = 0;
+#define CSIMI_X(kind, axis, per, velocity, rep, force) blocks += per * n->axis;
+    CSIMI_UNKNOWNS(CSIMI_X)
+#undef CSIMI_X
+    return blocks;
+}
+
+CSIMI_FN void csimi_store_layout(csimi_store *s, size_t scratch, csimi_arena *arena) {
+    const csimi_counts *c = &s->capacity;
+#define CSIMI_X(axis, type, name, per, holds) s->name = CSIMI_PUSH(arena, type, (size_t)c->axis * (per));
+    CSIMI_WORLD_ARRAYS(CSIMI_X)
+#undef CSIMI_X
+    /* what follows from the rest: not copied, not saved */
+    s->state.tet_slot = CSIMI_PUSH(arena, int, (size_t)c->tets * 16);
+    s->state.membrane_slot = CSIMI_PUSH(arena, int, (size_t)c->membranes * 36);
+    s->state.spring_slot = CSIMI_PUSH(arena, int, (size_t)c->springs *CSIMI_SPRING_SLOTS);
+    s->state.rigid_inverse = CSIMI_PUSH(arena, csim_real, (size_t)c->rigids * 9);
+    s->state.edge_slot = CSIMI_PUSH(arena, int, (size_t)c->frames * 9);
+    s->state.bend_slot = CSIMI_PUSH(arena, int, (size_t)c->bends * 4);
+    s->state.coord_slot = CSIMI_PUSH(arena, int, (size_t)c->coords * 2);
+    s->state.link_work = CSIMI_PUSH(arena, csimi_link_work, c->tree_links);
+    s->state.coord_free = CSIMI_PUSH(arena, csim_real, (size_t)c->coords * 3);
+    s->state.reduced_work =
+        (struct csimi_reduced_work *)csimi_push(arena, c->modal > 0 ? csimi_reduced_work_bytes() : 0, 1);
+    csimi_look_layout(&s->look, c, arena);
+    s->A.row = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c) + 1);
+    s->A.diag = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c));
+    s->A.col = CSIMI_PUSH(arena, int, c->matrix_blocks);
+    s->A.val = CSIMI_PUSH(arena, csim_real, (size_t)c->matrix_blocks * 9);
+    s->scratch_bytes = scratch;
+    s->scratch = (unsigned char *)csimi_push(arena, s->scratch_bytes, 1);
+}
+
+CSIMI_FN void csimi_sync_state(csimi_store *s) {
+#define CSIMI_X(axis, name) s->state.name = s->count.axis;
+    CSIMI_STATE_COUNTS(CSIMI_X)
+#undef CSIMI_X
+}
+
+static void csimi_store_copy(csimi_store *to, const csimi_store *from) {
+#define CSIMI_X(axis, type, name, per, holds) \
+    if (from->count.axis > 0) CSIMI_MEMCPY(to->name, from->name, sizeof(type) * (size_t)from->count.axis * (per));
+    CSIMI_WORLD_ARRAYS(CSIMI_X)
+#undef CSIMI_X
+}
+
+/* Axes that must not shrink, as numbers: the largest of both. */
+static csimi_counts csimi_counts_max(const csimi_counts *a, const csimi_counts *b) {
+    csimi_counts n;
+#define CSIMI_X(axis) n.axis = csimi_imax(a->axis, b->axis);
+    CSIMI_WORLD_AXES(CSIMI_X)
+#undef CSIMI_X
+    return n;
+}
+
+/* The first axis of need that capacity lacks, by name; null: none. */
+static const char *csimi_lacking(const csimi_counts *capacity, const csimi_counts *need, int *wanted, int *have) {
+#define CSIMI_X(axis)                  \
+    if (need->axis > capacity->axis) { \
+        *wanted = need->axis;          \
+        *have = capacity->axis;        \
+        return "capacity." #axis;      \
+    }
+    CSIMI_WORLD_AXES(CSIMI_X)
+#undef CSIMI_X
+    return NULL;
+}
+
+/* A world that grows takes half as much again as it needs, so that adding bodies one by one costs linear time. */
+static void csimi_round_up(csimi_counts *n, const csimi_counts *had) {
+#define CSIMI_X(axis)                                                                \
+    if (n->axis > had->axis && had->axis > 0) \
+        n->axis = csimi_imax(n->axis, csimi_most_items((int64_t)had->axis + had->axis / 2));
+    CSIMI_WORLD_AXES(CSIMI_X)
+#undef CSIMI_X
+    n->ended = n->contacts;
+    if (n->kept > 0) n->kept = n->contacts;
+}
+
+CSIMI_FN csim_status csimi_ensure(csim_world *w, const csimi_counts *need, const char *function) {
+    csimi_store grown;
+    csimi_arena arena;
+    size_t scratch;
+    unsigned char *block;
+    int wanted = 0, have = 0;
+    const char *lack = csimi_lacking(&w->store.capacity, need, &wanted, &have);
+    if (!lack) return CSIM_OK;
+    if (!w->grows) {
+        char allowed[64];
+        size_t length = csimi_append_text(allowed, sizeof allowed, 0, "at most ");
+        length = csimi_append_int(allowed, sizeof allowed, length, have);
+        csimi_append_text(allowed, sizeof allowed, length, " in this fixed block");
+        return csimi_fail(&w->error, CSIM_CAPACITY, function, lack, true, (double)wanted, allowed);
+    }
+    grown = w->store;
+    grown.capacity = csimi_counts_max(&w->store.capacity, need);
+    csimi_round_up(&grown.capacity, &w->store.capacity);
+    arena = csimi_arena_counting();
+    scratch = w->scratch(&grown.capacity, &w->def.solver);
+    csimi_store_layout(&grown, scratch, &arena);
+    if (arena.overflow)
+        return csimi_fail(&w->error, CSIM_OUT_OF_MEMORY, function, lack, true, (double)wanted,
+                          "sizes that fit in memory");
+    block = (unsigned char *)csimi_heap_alloc(&w->heap, arena.used);
+    if (!block)
+        return csimi_fail(&w->error, CSIM_OUT_OF_MEMORY, function, "bytes", true, (double)arena.used,
+                          "what the allocator and its limits give");
+    arena = csimi_arena_in(block, arena.used);
+    csimi_store_layout(&grown, scratch, &arena);
+    CSIMI_MEMSET(block, 0, (size_t)(grown.scratch - block)); /* what no kind of body writes is saved and hashed too */
+    csimi_store_copy(&grown, &w->store);
+    csimi_look_copy(&grown, &w->store);
+    if (w->block) csimi_heap_free(&w->heap, w->block, w->block_bytes);
+    w->store = grown;
+    w->block = block;
+    w->block_bytes = arena.used;
+    w->pattern_stale = true;
+    return CSIM_OK;
+}
+
+static void csimi_remove_bytes(void *array, size_t stride, int count, int first, int n) {
+    unsigned char *p = (unsigned char *)array + (size_t)first * stride,
+                  *end = (unsigned char *)array + (size_t)count * stride;
+    size_t gap = (size_t)n * stride;
+    for (; p + gap < end; p++) *p = p[gap]; /* a forward move: the ranges may overlap */
+}
+
+CSIMI_FN void csimi_remove(csimi_store *s, csimi_axis which, int first, int n) {
+    if (n <= 0) return;
+#define CSIMI_X(axis, type, name, per, holds) \
+    if (which == CSIMI_AXIS_##axis) csimi_remove_bytes(s->name, sizeof(type) * (size_t)(per), s->count.axis, first, n);
+    CSIMI_WORLD_ARRAYS(CSIMI_X)
+#undef CSIMI_X
+#define CSIMI_X(axis) \
+    if (which == CSIMI_AXIS_##axis) s->count.axis -= n;
+    CSIMI_WORLD_AXES(CSIMI_X)
+#undef CSIMI_X
+    csimi_sync_state(s);
+}
+
+CSIMI_FN int csimi_most_items(int64_t n) { return n > INT32_MAX / 9 ? INT32_MAX / 9 : (int)n; }

@@ -1,0 +1,42 @@
+/* store/pose: where bodies and their shapes are, and the material points under a shape. */
+#include "private.h"
+
+static csim_quat csimi_rotation_of(const csimi_state *s, int k) {
+    csim_quat q;
+    q.w = s->rotation[4 * k];
+    q.x = s->rotation[4 * k + 1];
+    q.y = s->rotation[4 * k + 2];
+    q.z = s->rotation[4 * k + 3];
+    return q;
+}
+
+CSIMI_FN csim_pose csimi_body_pose(const csimi_store *s, const csimi_state *state, int slot) {
+    const csimi_body *b = s->body + slot;
+    csim_pose p = csim_pose_identity();
+    if (b->kind == CSIM_RIGID) {
+        p.rotation = csimi_rotation_of(state, b->rigid);
+        p.position = csim_sub(csimi_load3(state->com + 3 * b->rigid), csim_rotate(p.rotation, csimi_load3(b->centre)));
+    } else if (b->kind == CSIM_PARTICLE) {
+        p.position = csimi_load3(state->x + 3 * b->first_node);
+    } else if (b->tree >= 0) {
+        p = csimi_link_pose(state, state->tree[b->tree].first_link);
+        if (b->kind == CSIM_BODY_REDUCED)
+            p.position = csim_sub(p.position, csim_rotate(p.rotation, csimi_load3(b->centre)));
+    }
+    return p;
+}
+
+/* Pose of the axes a shape is given in: of its body, or of its link. */
+CSIMI_FN csim_pose csimi_shape_pose(const csimi_store *s, const csimi_state *state, int shape) {
+    const csimi_body *b = s->body + s->shape_body[shape];
+    if (b->kind != CSIM_BODY_TREE) return csimi_body_pose(s, state, s->shape_body[shape]);
+    return csimi_link_pose(state, state->tree[b->tree].first_link + s->shape_link[shape]);
+}
+
+/* The material point under a shape that is at point. What never moves is the ground. */
+CSIMI_FN csimi_place csimi_shape_place(const csimi_store *s, int shape, csim_vec3 point) {
+    const csimi_body *b = s->body + s->shape_body[shape];
+    if (b->motion == CSIM_STATIC) return csimi_place_ground(point);
+    if (b->kind != CSIM_BODY_TREE) return csimi_place_rigid(&s->state, b->rigid, point);
+    return csimi_place_link(&s->state, s->state.tree[b->tree].first_link + s->shape_link[shape], point);
+}

@@ -1,0 +1,508 @@
+/* store/private: the world's memory: bodies of every kind, links, and what is read and set of them.
+
+   Every array of the world lives in one block, laid out by one routine from one list (CSIMI_WORLD_ARRAYS), which also
+   grows, compacts, saves, restores and hashes it. Scratch for a step is the tail of the block. */
+#ifndef CSIMI_STORE_PRIVATE_H
+#define CSIMI_STORE_PRIVATE_H
+
+#include "../collide/private.h"
+#include "../model/private.h"
+#include "../world/world.h"
+#include "../world/cable.h"
+#include "../world/cloth.h"
+#include "../world/tree.h"
+#include "../world/reduced.h"
+#include "../world/joint.h"
+
+/* What worlds with bounded frames keep of an island, with the body that leads it (bounded: with all of them). */
+typedef struct csimi_pace {
+    int sweeps;       /* of the last solve that was certified; 0: not known */
+    int misses, wait; /* solves in a row that the budget did not certify; steps until the next attempt */
+    int bounded;      /* the last step solved it by BOUNDED */
+} csimi_pace;
+
+/* And of a contact, beside its report. */
+typedef struct csimi_kept {
+    uint64_t pair;     /* of the two shapes, 0: the contact is found anew in every step */
+    csim_pose pose[2]; /* of what carries them, about its centre of mass, when they were collided */
+    csim_vec3 arm[2];  /* from there to where the impulse acts, then, world axes */
+    csim_vec3 pulse;   /* N s, world axes: impulse of the last substep times the substeps */
+    csim_real gap;     /* m, then: between the surfaces without their thickness */
+    csim_real sag;     /* m: overlap that bounded frames left, which no step pushes out at once */
+    int calm, bounded; /* its island was certified in the last step; was solved by BOUNDED */
+} csimi_kept;
+
+typedef struct csimi_body {
+    uint32_t generation;
+    bool alive;
+    csim_body_kind kind;
+    csim_motion motion;
+    int next_free;              /* slot of the next free body, -1: none; when not alive */
+    int rigid;                  /* rigid bodies: index, else -1 */
+    int tree;                   /* trees and reduced bodies: index, else -1 */
+    int first_node, node_count; /* particles and solids */
+    int first_shape, shape_count;
+    int first_tet, tet_count;
+    int first_membrane, membrane_count;
+    int first_surface, surface_count; /* surface nodes of solids */
+    int first_triangle, triangle_count;
+    int first_frame, frame_count; /* edges of cables */
+    int first_bend, bend_count;   /* their own bend elements, those of links left out */
+    bool clamped[2];              /* cables: the first, the last of them clamps an end to the world */
+    bool self_contact;            /* cables: edges that are no neighbours may touch */
+    bool closed;                  /* cables: the last edge leads back to the first node */
+    int aggregate_count;          /* of a solid */
+    int matrix_blocks;            /* stored blocks of A that belong to it alone */
+    csim_real centre[3];          /* rigid, reduced: centre of mass in body axes */
+    csim_real radius;             /* particle */
+    csim_real edge;               /* solid, cloth: mean edge of the surface at rest, m */
+    bool corner_contact;          /* solid: samples of rigid shapes touch its surface */
+    bool edge_contact;            /* cables: edges touch between their nodes; cloth: edges of cloth */
+    csim_real self_distance;      /* solid: what was nearer than this at rest never touches, m; 0: itself never */
+    csim_real sigma;              /* spectral estimate kept for the island this body leads */
+    csimi_pace pace;
+    bool can_sleep;
+    csim_surface_def surface;
+    void *user_data;
+} csimi_body;
+
+typedef enum csimi_link_kind { CSIMI_SPRING, CSIMI_JOINT, CSIMI_CLAMP, CSIMI_EXCLUSION } csimi_link_kind;
+
+typedef struct csimi_link {
+    uint32_t generation;
+    bool alive;
+    csimi_link_kind kind;
+    int next_free;
+    bool apart;  /* its bodies never touch */
+    int item;    /* index in the springs, joints or bends; exclusions: -1 */
+    int body[2]; /* slots it holds on to, -1: the world */
+    csim_real break_force;
+} csimi_link;
+
+/* Rows of a joint: the points, the turns, the limit. */
+enum { CSIMI_ROW_POINT, CSIMI_ROW_TURN, CSIMI_ROW_LIMIT, CSIMI_JOINT_ROWS };
+
+typedef struct csimi_joint {
+    csim_joint_kind kind;
+    csimi_place end[2];
+    csim_real frame[2][4]; /* joint axes in the axes of the bodies or the world, w x y z; the first is the axis */
+    csim_real length, lower, upper;
+    bool limited, broken, broke; /* broke: in the last step */
+    csim_motor motor;
+    int gear[2]; /* link slots of the joints, -1: no gear */
+    csim_real ratio, offset;
+    csim_real break_force, break_torque;
+    csim_real position;          /* coordinate at the end of the last step, turns counted */
+    csim_real scale;             /* m: turns enter the rows as scale times the angle */
+    csim_real impulse[9];        /* of the last step by row, in the axes of the row */
+    csim_real R[9];              /* axes of those rows, but the points of ball, hinge and weld: world axes */
+    csim_real aim[9];            /* error allowed at the end of the step, m */
+    csim_real miss[9], added[9]; /* of the correction: what rows miss, m, and what was last added to phi, m/s */
+    csim_real stiff[2];          /* what the turning of its force adds to A at its ends, kg m^2 */
+    int row[CSIMI_JOINT_ROWS];    /* in the coming step, -1: none */
+    int link;                    /* its slot */
+} csimi_joint;
+
+enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper limit, friction, drive */
+
+/* X(axis, type, member of csimi_store, numbers per item, rule): one line per array; the axis names a field of
+   csim_capacity that holds both the capacity and the count; the rule csimi_<rule>_sound judges what a snapshot says the
+   array holds (intact.c). */
+#define CSIMI_WORLD_ARRAYS(X)                                         \
+    X(bodies, csimi_body, body, 1, body)                              \
+    X(bodies, int, body_list, 1, live_slot)                           \
+    X(nodes, csim_real, state.x, 3, finite)                           \
+    X(nodes, csim_real, state.v, 3, finite)                           \
+    X(nodes, csim_real, node_rep, 3, finite)                          \
+    X(nodes, csim_real, state.node_mass, 1, amount)                   \
+    X(nodes, csim_real, state.node_force, 3, finite)                  \
+    X(nodes, csim_real, state.node_damping, 1, amount)                \
+    X(nodes, unsigned char, state.node_mode, 1, mode)                 \
+    X(nodes, int, node_body, 1, slot)                                 \
+    X(nodes, int, node_user, 1, own)                                  \
+    X(nodes, int, node_of_user, 1, own)                               \
+    X(nodes, int, node_aggregate, 1, own)                             \
+    X(nodes, int, state.node_tree, 1, any_tree)                       \
+    X(rigids, csim_real, state.com, 3, finite)                        \
+    X(rigids, csim_real, state.rotation, 4, turn)                     \
+    X(rigids, csim_real, state.velocity, 6, finite)                   \
+    X(rigids, csim_real, rigid_rep, 6, finite)                        \
+    X(rigids, csim_real, state.rigid_mass, 1, amount)                 \
+    X(rigids, csim_real, state.inertia, 9, finite)                    \
+    X(rigids, csim_real, state.wrench, 6, finite)                     \
+    X(rigids, csim_real, state.rigid_damping, 2, amount)              \
+    X(rigids, unsigned char, state.rigid_mode, 1, mode)               \
+    X(rigids, int, rigid_body, 1, slot)                               \
+    X(shapes, csim_geometry, shape, 1, geometry)                      \
+    X(shapes, int, shape_body, 1, slot)                               \
+    X(shapes, int, shape_link, 1, own)                                \
+    X(hulls, csim_hull_data, hull, 1, hull)                           \
+    X(tets, int, state.tet, 4, node)                                  \
+    X(tets, csim_real, state.tet_shape, 9, finite)                    \
+    X(tets, csim_real, state.tet_volume, 1, extent)                   \
+    X(tets, csim_real, state.tet_lame, 3, finite)                     \
+    X(tets, unsigned char, state.tet_material, 1, material)           \
+    X(tets, csim_real, state.tet_active, 5, finite)                   \
+    X(membranes, int, state.membrane, 3, node)                        \
+    X(membranes, int, state.membrane_beyond, 3, any_node)             \
+    X(membranes, csim_real, state.membrane_shape, 4, finite)          \
+    X(membranes, csim_real, state.membrane_data, 4, extent)           \
+    X(membranes, csim_real, state.membrane_fold, 9, finite)           \
+    X(membranes, unsigned char, state.membrane_material, 1, material) \
+    X(surface, int, surface_node, 1, node)                            \
+    X(surface, csim_real, surface_rest, 3, finite)                    \
+    X(triangles, int, triangle, 3, own)                               \
+    X(triangles, int, face, 3, own)                                   \
+    X(triangles, int, face_triangle, 1, own)                          \
+    X(links, csimi_link, link, 1, link)                               \
+    X(frames, csim_real, state.frame, 4, turn)                        \
+    X(frames, csim_real, state.frame_velocity, 3, finite)             \
+    X(frames, csim_real, frame_rep, 3, finite)                        \
+    X(frames, csim_real, state.frame_inertia, 3, amount)              \
+    X(frames, csim_real, state.frame_torque, 3, finite)               \
+    X(frames, csim_real, state.frame_damping, 1, amount)              \
+    X(frames, unsigned char, state.frame_mode, 1, mode)               \
+    X(frames, int, frame_body, 1, slot)                               \
+    X(frames, int, state.edge_node, 2, node)                          \
+    X(frames, csim_real, state.edge_data, 6, extent)                  \
+    X(bends, csimi_bend, state.bend, 1, bend)                         \
+    X(bends, csim_real, state.bend_data, 8, extent)                   \
+    X(springs, csimi_place, state.spring, 2, place)                   \
+    X(springs, csim_real, state.spring_data, 3, amount)               \
+    X(springs, int, spring_link, 1, link_slot)                        \
+    X(joints, csimi_joint, joint, 1, joint)                           \
+    X(trees, csimi_tree, state.tree, 1, tree)                         \
+    X(trees, int, tree_body, 1, slot)                                 \
+    X(tree_links, csimi_tree_link, state.tree_link, 1, tree_link)     \
+    X(tree_links, csim_real, state.link_position, 7, turn)            \
+    X(tree_links, csim_real, state.link_pose, 7, turn)                \
+    X(tree_links, csim_real, state.link_target, 4, finite)            \
+    X(tree_links, csim_real, link_impulse, CSIMI_TREE_JOINT_ROWS, finite) \
+    X(coords, csim_real, state.coord_rate, 3, finite)                 \
+    X(coords, csim_real, coord_rep, 3, finite)                        \
+    X(coords, csim_real, state.coord_force, 3, finite)                \
+    X(coords, csim_real, state.coord_target, 3, finite)               \
+    X(coords, int, state.coord_limb, 2, own)                          \
+    X(coords, int, coord_tree, 1, tree_index)                         \
+    X(coords, csim_real, state.coord_position, 3, finite)             \
+    X(modal, double, state.modal, 1, double)                          \
+    X(contacts, csim_contact_info, contact, 1, contact)               \
+    X(kept, csimi_kept, kept, 1, kept)                                \
+    X(ended, uint64_t, ended_id, 1, id)
+
+/* Everything that is counted: the axes of the arrays above, the stored blocks of A, the pairs of the broad phase. */
+#define CSIMI_WORLD_AXES(X)                                                                                           \
+    X(bodies)                                                                                                         \
+    X(nodes)                                                                                                          \
+    X(rigids)                                                                                                         \
+    X(shapes)                                                                                                         \
+    X(hulls)                                                                                                          \
+    X(tets)                                                                                                           \
+    X(surface)                                                                                                        \
+    X(triangles)                                                                                                      \
+    X(links)                                                                                                          \
+    X(springs) X(joints) X(contacts) X(ended) X(aggregates) X(matrix_blocks) X(pairs) X(frames) X(bends) X(membranes) \
+        X(trees) X(tree_links) X(coords) X(tree_span) X(modal) X(kept)
+
+typedef struct csimi_counts {
+#define CSIMI_X(axis) int axis;
+    CSIMI_WORLD_AXES(CSIMI_X)
+#undef CSIMI_X
+} csimi_counts;
+
+/* The unknowns of a step are velocity blocks, kind by kind in this order: one line a kind of body.
+   X(kind, axis, blocks of an item, velocity, its representative in the last step, what pushes in the coming step) */
+#define CSIMI_UNKNOWNS(X)                                       \
+    X(node, nodes, 1, v, node_rep, node_force)                  \
+    X(rigid, rigids, 2, velocity, rigid_rep, wrench)            \
+    X(edge, frames, 1, frame_velocity, frame_rep, frame_torque) \
+    X(coord, coords, 1, coord_rate, coord_rep, coord_force)
+
+/* What those velocities move: X(axis, member of csimi_state, numbers of an item) */
+#define CSIMI_POSITIONS(X)          \
+    X(nodes, x, 3)                  \
+    X(rigids, com, 3)               \
+    X(rigids, rotation, 4)          \
+    X(frames, frame, 4)             \
+    X(tree_links, link_position, 7) \
+    X(tree_links, link_pose, 7)     \
+    X(coords, coord_position, 3)
+
+/* What models read of the counts: X(axis, member of csimi_state) */
+#define CSIMI_STATE_COUNTS(X)      \
+    X(nodes, node_count)           \
+    X(rigids, rigid_count)         \
+    X(tets, tet_count)             \
+    X(membranes, membrane_count)   \
+    X(springs, spring_count)       \
+    X(frames, frame_count)         \
+    X(bends, bend_count)           \
+    X(trees, tree_count)           \
+    X(tree_links, tree_link_count) \
+    X(coords, coord_count)
+
+/* Where everything lies, for queries: a tree of boxes over shapes, particles, edges of cables and whole surfaces, and
+   the boxes of the triangles of these. Kept by every call that moves something; not saved: it follows from the rest. A
+   leaf names a slot and a part of the body: its shape, its edge, else 0. */
+typedef struct csimi_look {
+    csimi_bounds_tree tree;
+    int *leaf_body, *leaf_part, *leaf_next; /* [leaves] the next leaf of the same body, -1: none */
+    int *body_leaf;                         /* [bodies] the first, by slot */
+    int *first_box;                         /* [bodies] boxes of its triangles */
+    int boxes;
+    csim_real *x, *box; /* [3 surface] positions of surface nodes, [6 boxes] */
+} csimi_look;
+
+typedef struct csimi_store {
+    csimi_counts capacity, count; /* count.matrix_blocks: stored blocks of A */
+    csimi_state state;
+    csim_real *node_rep, *rigid_rep, *frame_rep; /* representative velocity of the last step */
+    csimi_body *body;
+    int *body_list; /* slots of live bodies in creation order, [live] */
+    int *node_body, *node_user, *node_of_user, *node_aggregate;
+    int *rigid_body, *shape_body, *frame_body;
+    csim_real *coord_rep;
+    int *shape_link; /* link of the tree it is on, relative to the first; else -1 */
+    int *tree_body, *coord_tree;
+    csim_real *link_impulse; /* of the rows of each joint in the last step */
+    csim_geometry *shape;
+    csim_hull_data *hull;
+    int *surface_node, *triangle;
+    csim_real *surface_rest; /* rest positions of surface nodes */
+    int *face;               /* triangles in the order of their tree, by place in the body's surface nodes */
+    int *face_triangle;      /* which of the body's triangles each of them is */
+    csimi_link *link;
+    int *spring_link;
+    csimi_joint *joint;
+    csim_contact_info *contact;
+    csimi_kept *kept; /* of the same contacts, in worlds with bounded frames; others have none */
+    uint64_t *ended_id;
+    csim_block_matrix A; /* pattern and room for the values */
+    csimi_look look;
+    unsigned char *scratch;
+    size_t scratch_bytes;
+} csimi_store;
+
+/* Bytes of scratch that a world with these capacities and this solver can need. */
+typedef size_t csimi_scratch_fn(const csimi_counts *capacity, const csim_solver_params *solver);
+
+struct csim_world {
+    csim_world_def def;
+    csimi_heap heap;
+    bool grows; /* heap world */
+    csimi_scratch_fn *scratch; /* what is asked of the tail of the block, told by whoever works there */
+    unsigned char *block;
+    size_t block_bytes;
+    uint32_t stamp;
+    bool locked, pattern_stale;
+    int live_bodies, free_body, free_link;
+    double time, last_h;
+    csimi_store store;
+    csimi_counts high; /* largest counts seen */
+    csim_error error;
+    csim_step_stats stats;
+};
+
+/* Velocity blocks of a world with these counts. */
+CSIMI_FN int csimi_blocks_of(const csimi_counts *n);
+CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *capacity);
+CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *counts);
+
+/* ---- layout.c */
+
+/* A number of items that follows from others, or the most that nine numbers each can be counted of by an int: a world
+   of that size is refused when it is laid out. */
+CSIMI_FN int csimi_most_items(int64_t n);
+/* Sets every pointer of the store for its capacity, with so much scratch behind; counts when the arena counts. */
+CSIMI_FN void csimi_store_layout(csimi_store *store, size_t scratch, csimi_arena *arena);
+/* Makes each capacity at least need; the world is unchanged when this fails. */
+CSIMI_FN csim_status csimi_ensure(csim_world *world, const csimi_counts *need, const char *function);
+/* Removes items [first, first + n) of one axis from every array of that axis. */
+typedef enum csimi_axis {
+#define CSIMI_X(axis) CSIMI_AXIS_##axis,
+    CSIMI_WORLD_AXES(CSIMI_X)
+#undef CSIMI_X
+} csimi_axis;
+CSIMI_FN void csimi_remove(csimi_store *store, csimi_axis axis, int first, int n);
+/* Copies the counts that models read into state. */
+CSIMI_FN void csimi_sync_state(csimi_store *store);
+
+/* ---- slots.c: ids, and the steps every create call takes: check, make room, write behind the counts, raise them. */
+
+CSIMI_FN csim_status csimi_start_create(csim_world *w, const void *def, const void *id, const char *function);
+/* The counts now, and one more body when no slot is free. */
+CSIMI_FN csimi_counts csimi_counts_with_body(const csim_world *w);
+CSIMI_FN csim_status csimi_make_room(csim_world *w, csimi_counts need, const char *function);
+/* Takes a slot for a body whose data begins at the counts as they are. */
+CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion motion, const csim_surface_def *surface,
+                             void *user_data);
+CSIMI_FN void csimi_write_node(csimi_store *s, int i, csim_vec3 x, csim_vec3 v, csim_real mass, csim_real damping,
+                               csim_motion motion, int slot);
+CSIMI_FN void csimi_finish_create(csim_world *w, int slot, csim_body_id *id);
+/* Takes a link slot; item is its place in the array of its kind. */
+CSIMI_FN int csimi_take_link(csim_world *w, csimi_link_kind kind, int item, const int *bodies, csim_real break_force);
+CSIMI_FN void csimi_finish_link(csim_world *w, int slot, csim_link_id *id);
+CSIMI_FN unsigned char csimi_mode_of(csim_motion motion);
+CSIMI_FN csim_body_id csimi_body_id_of(const csim_world *world, int slot);
+CSIMI_FN csim_status csimi_find_body(const csim_world *world, csim_body_id id, const char *function, int *slot,
+                                     csim_error *error);
+CSIMI_FN csim_status csimi_find_link(const csim_world *w, csim_link_id id, const char *function, int *slot,
+                                     csim_error *error);
+
+/* ---- spans.c: where the unknowns of each kind are */
+
+typedef struct csimi_span {
+    int first, count, per;             /* block of the first item, items, blocks of an item */
+    csim_real *velocity, *rep, *force; /* [3 per count] */
+    bool (*held)(const csimi_store *s, int item); /* given, not solved for */
+    int (*owner)(const csimi_store *s, int item); /* slot of its body */
+} csimi_span;
+enum {
+#define CSIMI_X(kind, axis, per, velocity, rep, force) CSIMI_SPAN_##kind,
+    CSIMI_UNKNOWNS(CSIMI_X)
+#undef CSIMI_X
+    CSIMI_SPANS
+};
+/* span [CSIMI_SPANS]; velocities and forces are those of state. */
+CSIMI_FN void csimi_spans(const csimi_store *s, const csimi_state *state, csimi_span *span);
+CSIMI_FN int csimi_block_owner(const csimi_store *s, int block);
+CSIM_INLINE size_t csimi_span_bytes(const csimi_span *a) {
+    return sizeof(csim_real) * 3 * (size_t)a->per * (size_t)a->count;
+}
+
+/* ---- pose.c */
+
+CSIMI_FN csim_pose csimi_body_pose(const csimi_store *s, const csimi_state *state, int slot);
+/* Pose of the axes a shape is given in: of its body, or of its link. */
+CSIMI_FN csim_pose csimi_shape_pose(const csimi_store *s, const csimi_state *state, int shape);
+/* The material point under a shape that is at point. */
+CSIMI_FN csimi_place csimi_shape_place(const csimi_store *s, int shape, csim_vec3 point);
+
+/* ---- look.c: keeping csimi_look */
+
+CSIMI_FN void csimi_look_layout(csimi_look *l, const csimi_counts *n, csimi_arena *arena);
+CSIMI_FN void csimi_look_clear(csimi_look *l, const csimi_counts *n);
+CSIMI_FN void csimi_look_copy(csimi_store *to, const csimi_store *from);
+CSIMI_FN void csimi_look_anew(csim_world *w);               /* all of it */
+CSIMI_FN void csimi_look_add(csimi_store *s, int slot);     /* a body that has been written */
+CSIMI_FN void csimi_look_drop(csimi_store *s, int slot);    /* before it goes */
+CSIMI_FN void csimi_look_surfaces(csim_world *w);           /* after one with a surface has gone */
+CSIMI_FN void csimi_look_moved(csimi_store *s, int slot);   /* all of the body; one that has not been added: nothing */
+CSIMI_FN void csimi_look_node(csimi_store *s, int slot, int node, csim_vec3 from); /* one node, which was at from */
+CSIMI_FN void csimi_look_step(csim_world *w);               /* everything that may have moved in a step */
+CSIMI_FN csimi_surface csimi_look_surface(const csimi_store *s, int slot);
+
+/* ---- access.c, cable_state.c */
+
+/* Whether a body of this mass and inertia [9] may move freely. */
+CSIMI_FN bool csimi_rigid_weighs(csim_real mass, const csim_real *inertia);
+CSIMI_FN csim_status csimi_find_cable(const csim_world *w, csim_body_id id, const char *fn, int *slot,
+                                      csim_error *error);
+CSIMI_FN void csimi_set_frame_velocity(csimi_store *s, int frame, csim_vec3 w);
+
+/* ---- joint_state.c: where a joint is */
+
+typedef struct csimi_joint_pose {
+    csim_vec3 a, b, d;  /* the points, a - b */
+    csim_quat base, of; /* joint axes of b, of a */
+    csim_quat turn;     /* of a in the axes of b, scalar part >= 0 */
+} csimi_joint_pose;
+CSIMI_FN csimi_joint_pose csimi_joint_at(const csimi_state *s, const csimi_joint *j);
+CSIMI_FN bool csimi_joint_has_axes(csim_joint_kind kind);
+CSIMI_FN bool csimi_joint_has_coordinate(csim_joint_kind kind);
+/* The coordinate; angles are taken on the turn nearest to the last one. */
+CSIMI_FN csim_real csimi_joint_coordinate(const csimi_joint *j, const csimi_joint_pose *p);
+CSIMI_FN csim_real csimi_gear_error(const csim_world *w, const csimi_state *s, const csimi_joint *j);
+CSIMI_FN csim_real csimi_joint_unit(const csimi_joint *j); /* length that makes metres of the coordinate */
+CSIMI_FN bool csimi_limit_is_lower(const csimi_joint *j);
+/* How far row `which` is open at s, m, in the axes of the row. */
+CSIMI_FN void csimi_joint_error(const csim_world *w, const csimi_state *s, const csimi_joint *j, int which,
+                               csim_real *error);
+/* Components of a row that must hold at the end of the step, as bits. */
+CSIMI_FN unsigned csimi_joint_mask(const csimi_joint *j, int which);
+CSIMI_FN bool csimi_joint_one_sided(const csimi_joint *j, int which);
+/* Rate of the coordinate as terms with one row each, times factor: at most four, J [36]. */
+CSIMI_FN int csimi_joint_coordinate_terms(const csimi_state *s, const csimi_joint *j, csim_real factor, int *block,
+                                    csim_real *J);
+CSIMI_FN csim_status csimi_joint_range(csim_error *e, const char *fn, const char *field, double value,
+                                      const char *allowed);
+CSIMI_FN csim_status csimi_check_motor(csim_error *e, const char *fn, const csim_motor *m);
+
+/* ---- tree_state.c, reduced_state.c */
+
+CSIMI_FN void csimi_tree_forget(csimi_store *s, int tree); /* removes its items */
+CSIMI_FN void csimi_tree_base_velocity(const csimi_store *s, int tree, const csim_real *rates, csim_vec3 *linear,
+                                       csim_vec3 *angular);
+CSIMI_FN void csimi_tree_set_base(csimi_store *s, int tree, csim_pose pose);
+CSIMI_FN bool csimi_tree_set_base_velocity(csimi_store *s, int tree, csim_vec3 linear, csim_vec3 angular);
+CSIMI_FN void csimi_tree_push_link(csimi_store *s, int link, csim_vec3 point, csim_vec3 force, csim_vec3 torque);
+CSIMI_FN void csimi_tree_stop(csimi_store *s, int tree);
+/* Positions and velocities of the nodes of a reduced body that was moved; other trees have none. */
+CSIMI_FN void csimi_reduced_refresh(csimi_store *s, int tree);
+
+/* ---- intact.c: whether bytes are a world. All that is wrong is said in *error. */
+
+/* An array of a snapshot. */
+typedef struct csimi_array {
+    const char *name;
+    const unsigned char *at;
+    size_t stride; /* bytes of an item */
+    int count;
+} csimi_array;
+
+/* A snapshot whose size is that of its counts. */
+typedef struct csimi_staged {
+    csim_error *error;
+    const csimi_counts *n;
+    int live_bodies, free_body, free_link;
+    const unsigned char *bytes; /* of the arrays, anywhere */
+} csimi_staged;
+
+/* Whether every index, count, choice and number is one that a world may hold. */
+CSIMI_FN bool csimi_snapshot_sound(const csimi_staged *s);
+/* The rest, which needs the fields of shapes, and memory: mark [bends]. */
+CSIMI_FN bool csimi_snapshot_fits(const csimi_staged *s, const csim_field **known /* [shapes] */, unsigned char *mark);
+
+/* ---- fields.c */
+
+/* A numeric field of a definition: its place and range. */
+typedef struct csimi_field {
+    const char *name;
+    size_t offset;
+    double lowest, highest;
+    bool open_low, open_high; /* the end itself is not allowed */
+    const char *range;        /* the same in words */
+} csimi_field;
+/* Lines of a table of fields. More than 1e9 m or m/s is a slip of units. */
+#define CSIMI_ANY(type, field) \
+    { #field, offsetof(type, field), -1e9, 1e9, false, false, "-1e9..1e9" }
+#define CSIMI_ANY3(type, vec3) CSIMI_ANY(type, vec3.x), CSIMI_ANY(type, vec3.y), CSIMI_ANY(type, vec3.z)
+#define CSIMI_ANY9(type, mat3)                                                                                      \
+    CSIMI_ANY(type, mat3.m[0]), CSIMI_ANY(type, mat3.m[1]), CSIMI_ANY(type, mat3.m[2]), CSIMI_ANY(type, mat3.m[3]), \
+        CSIMI_ANY(type, mat3.m[4]), CSIMI_ANY(type, mat3.m[5]), CSIMI_ANY(type, mat3.m[6]),                         \
+        CSIMI_ANY(type, mat3.m[7]), CSIMI_ANY(type, mat3.m[8])
+#define CSIMI_AT_LEAST_0(type, field) \
+    { #field, offsetof(type, field), 0, 1e15, false, false, "0..1e15" }
+#define CSIMI_POSITIVE(type, field) \
+    { #field, offsetof(type, field), 0, 1e15, true, false, "above 0, at most 1e15" }
+#define CSIMI_UNIT(type, field) \
+    { #field, offsetof(type, field), 0, 1, false, false, "0..1" }
+#define CSIMI_COUNT_OF(a) ((int)(sizeof(a) / sizeof((a)[0])))
+CSIMI_FN csim_status csimi_check_fields(csim_error *error, const char *function, const void *def,
+                                        const csimi_field *fields, int count);
+CSIMI_FN csim_status csimi_check_guard(csim_error *error, const char *function, const char *def, uint32_t guard);
+CSIMI_FN csim_status csimi_check_surface(csim_error *error, const char *function, const csim_surface_def *def);
+CSIMI_FN csim_status csimi_check_enum(csim_error *error, const char *function, const char *field, int value, int count);
+/* A pose, a quaternion, a vector under the name of their field. */
+CSIMI_FN csim_status csimi_check_pose(csim_error *error, const char *function, const char *field, csim_pose pose);
+CSIMI_FN csim_status csimi_check_turn(csim_error *error, const char *function, const char *field, csim_quat q);
+CSIMI_FN csim_status csimi_check_vec(csim_error *error, const char *function, const char *field, csim_vec3 v);
+/* x[n], null: nothing to check. */
+CSIMI_FN csim_status csimi_check_reals(csim_error *error, const char *function, const char *field, const csim_real *x,
+                                       int n);
+/* Whether a world of this definition may use the integrator with so many trees and joints. */
+CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_integrator integrator, int trees,
+                                            int joints, const char *function, csim_error *error);
+#define CSIMI_GUARD 0x435344u /* "CSD" */
+
+#endif

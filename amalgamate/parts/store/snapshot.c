@@ -1,0 +1,253 @@
+/* store/snapshot: save, restore and hash of everything a later step depends on. */
+#include "private.h"
+
+#ifndef CONDSIM_NO_SNAPSHOTS
+/* What stands before the arrays; restored only after all of it has been checked. */
+typedef struct csimi_snapshot_header {
+    uint64_t magic;
+    uint32_t version, real_bytes, options, stamp;
+    uint64_t bytes, hash; /* both of the whole snapshot, the hash with 0 in its own place */
+    csimi_counts count;
+    int live_bodies, free_body, free_link;
+    double time, last_h;
+    uint64_t step;
+    csim_vec3 gravity;
+    csim_integrator integrator;
+} csimi_snapshot_header;
+
+#define CSIMI_MAGIC 0x70616e736d697363ull /* "csimsnap" on a little-endian machine: byte order is checked with it */
+
+/* SIZE_MAX: more than a machine can hold. */
+static size_t csimi_snapshot_bytes(const csimi_counts *c) {
+    size_t n = sizeof(csimi_snapshot_header);
+#define CSIMI_X(axis, type, name, per, holds) \
+    n = (size_t)c->axis > (SIZE_MAX - n) / (sizeof(type) * (per)) ? SIZE_MAX \
+                                                                  : n + sizeof(type) * (size_t)c->axis * (per);
+    CSIMI_WORLD_ARRAYS(CSIMI_X)
+#undef CSIMI_X
+    return n;
+}
+
+static uint32_t csimi_layout_stamp(void) {
+    return (uint32_t)(sizeof(csimi_body) + 7 * sizeof(csim_contact_info) + 31 * sizeof(csim_geometry));
+}
+
+/* p: a snapshot of h->bytes, whose header is h. */
+static uint64_t csimi_snapshot_hash(const csimi_snapshot_header *h, const unsigned char *p) {
+    csimi_snapshot_header own;
+    CSIMI_MEMCPY(&own, h, sizeof own);
+    own.hash = 0;
+    return csimi_fnv(csimi_fnv(CSIMI_FNV_START, &own, sizeof own), p + sizeof own, (size_t)h->bytes - sizeof own);
+}
+
+CSIM_API csim_status csim_world_save(const csim_world *w, void *buffer, size_t *bytes) {
+    csimi_snapshot_header h;
+    const csimi_store *s;
+    unsigned char *p = (unsigned char *)buffer;
+    size_t size;
+    if (!w || !bytes) return CSIM_NULL_ARGUMENT;
+    s = &w->store;
+    size = csimi_snapshot_bytes(&s->count);
+    if (!buffer) {
+        *bytes = size;
+        return CSIM_OK;
+    }
+    if (*bytes < size) return CSIM_CAPACITY;
+    p += sizeof h;
+#define CSIMI_X(axis, type, name, per, holds)                                                             \
+    if (s->count.axis > 0) CSIMI_MEMCPY(p, s->name, sizeof(type) * (size_t)s->count.axis * (per)); \
+    p += sizeof(type) * (size_t)s->count.axis * (per);
+    CSIMI_WORLD_ARRAYS(CSIMI_X)
+#undef CSIMI_X
+    CSIMI_MEMSET(&h, 0, sizeof h);
+    h.magic = CSIMI_MAGIC;
+    h.version = CSIM_VERSION;
+    h.real_bytes = CSIM_REAL_SIZE;
+    h.options = csimi_layout_stamp();
+    h.stamp = w->stamp;
+    h.bytes = size;
+    h.count = s->count;
+    h.live_bodies = w->live_bodies;
+    h.free_body = w->free_body;
+    h.free_link = w->free_link;
+    h.time = w->time;
+    h.last_h = w->last_h;
+    h.step = w->stats.step;
+    h.gravity = w->def.gravity;
+    h.integrator = w->def.integrator;
+    h.hash = csimi_snapshot_hash(&h, (const unsigned char *)buffer);
+    CSIMI_MEMCPY(buffer, &h, sizeof h);
+    *bytes = size;
+    return CSIM_OK;
+}
+
+static csim_status csimi_bad_snapshot(csim_world *w, const char *field, double value, const char *allowed) {
+    return csimi_fail(&w->error, CSIM_BAD_SNAPSHOT, "csim_world_restore", field, true, value, allowed);
+}
+
+/* Counts that are negative or absurd would overflow the size: they are refused before it is computed. */
+static bool csimi_counts_sane(const csimi_counts *c) {
+    int value[sizeof(csimi_counts) / sizeof(int)], i;
+    CSIMI_MEMCPY(value, c, sizeof value);
+    for (i = 0; i < (int)(sizeof value / sizeof value[0]); i++)
+        if (value[i] < 0 || value[i] > 100000000) return false;
+    return true;
+}
+
+static CSIMI_NOINLINE csim_status csimi_check_snapshot(csim_world *w, const csimi_snapshot_header *h,
+                                                       const unsigned char *p, size_t bytes) {
+    if (h->magic != CSIMI_MAGIC)
+        return csimi_bad_snapshot(w, "magic", 0, "bytes of csim_world_save on a machine of the same byte order");
+    if (h->version != CSIM_VERSION) return csimi_bad_snapshot(w, "version", (double)h->version, "this version");
+    if (h->real_bytes != CSIM_REAL_SIZE)
+        return csimi_bad_snapshot(w, "scalar bytes", (double)h->real_bytes, "those of this build");
+    if (h->options != csimi_layout_stamp())
+        return csimi_bad_snapshot(w, "layout", (double)h->options, "that of this build");
+    if (!csimi_counts_sane(&h->count)) return csimi_bad_snapshot(w, "counts", 0, "0..1e8");
+    if (h->bytes != bytes || csimi_snapshot_bytes(&h->count) != bytes)
+        return csimi_bad_snapshot(w, "bytes", (double)bytes, "the size the snapshot says");
+    if (h->hash != csimi_snapshot_hash(h, p)) return csimi_bad_snapshot(w, "hash", 0, "undamaged bytes");
+    if (!(h->time > -1e300 && h->time < 1e300) || !(h->last_h >= 0 && h->last_h <= 1))
+        return csimi_bad_snapshot(w, "time", h->time, "finite, after steps of 0..1 s");
+    if (csimi_check_vec(NULL, "csim_world_restore", "gravity", h->gravity))
+        return csimi_bad_snapshot(w, "gravity", (double)h->gravity.z, "-1e9..1e9");
+    if (h->live_bodies < 0 || h->live_bodies > h->count.bodies || h->free_body < -1 ||
+        h->free_body >= h->count.bodies || h->free_link < -1 || h->free_link >= h->count.links ||
+        (unsigned)h->integrator >= (unsigned)CSIM_INTEGRATOR_COUNT_ ||
+        csimi_check_integrator(&w->def, h->integrator, h->count.trees, h->count.joints, "csim_world_restore", NULL))
+        return csimi_bad_snapshot(w, "header", 0, "indices inside the counts");
+    return CSIM_OK;
+}
+
+/* The fields that bodies of the snapshot refer to, found by their hash among those this world knows, into known. */
+static CSIMI_NOINLINE csim_status csimi_find_fields(csim_world *w, const csimi_snapshot_header *h,
+                                                    const unsigned char *p, const csim_field **known) {
+    const csimi_store *s = &w->store;
+    size_t at = sizeof *h;
+    int i, k;
+#define CSIMI_X(axis, type, name, per, holds)                 \
+    if (CSIMI_AXIS_##axis == CSIMI_AXIS_shapes) break; \
+    at += sizeof(type) * (size_t)h->count.axis * (per);
+    do {
+        CSIMI_WORLD_ARRAYS(CSIMI_X)
+    } while (0);
+#undef CSIMI_X
+    for (i = 0; i < h->count.shapes; i++, at += sizeof(csim_geometry)) {
+        csim_geometry g;
+        CSIMI_MEMCPY(&g, p + at, sizeof g);
+        known[i] = NULL;
+        if (g.kind != CSIM_SHAPE_MESH && g.kind != CSIM_SHAPE_HEIGHTS) continue;
+        for (k = 0; k < s->count.shapes && !known[i]; k++)
+            if (s->shape[k].field && s->shape[k].field_hash == g.field_hash) known[i] = s->shape[k].field;
+        if (!known[i])
+            return csimi_bad_snapshot(w, "shape with an unknown field", (double)i,
+                                      "fields of bodies that this world has now");
+    }
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_t bytes) {
+    csimi_snapshot_header h;
+    csimi_store *s;
+    const unsigned char *p = (const unsigned char *)buffer;
+    const csim_field **known;
+    csimi_staged staged;
+    csimi_counts need;
+    csim_status status;
+    int i;
+    if (!w) return CSIM_NULL_ARGUMENT;
+    if (!buffer) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, "csim_world_restore", "buffer", false, 0, "not null");
+    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_world_restore", NULL, false, 0, NULL);
+    if (bytes < sizeof h) return csimi_bad_snapshot(w, "bytes", (double)bytes, "at least a header");
+    CSIMI_MEMCPY(&h, p, sizeof h);
+    if ((status = csimi_check_snapshot(w, &h, p, bytes)) != 0) return status;
+    staged.error = &w->error;
+    staged.n = &h.count;
+    staged.live_bodies = h.live_bodies;
+    staged.free_body = h.free_body;
+    staged.free_link = h.free_link;
+    staged.bytes = p + sizeof h;
+    if (!csimi_snapshot_sound(&staged)) return CSIM_BAD_SNAPSHOT;
+    need = h.count;
+    if ((status = csimi_ensure(w, &need, "csim_world_restore")) != 0) return status;
+    s = &w->store;
+    known = (const csim_field **)(void *)s->scratch;
+    if (s->scratch_bytes < sizeof *known * (size_t)h.count.shapes + (size_t)h.count.bends)
+        return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_restore", "scratch", true, (double)s->scratch_bytes,
+                          "a larger block");
+    if ((status = csimi_find_fields(w, &h, p, known)) != 0) return status;
+    if (!csimi_snapshot_fits(&staged, known, (unsigned char *)(known + h.count.shapes))) return CSIM_BAD_SNAPSHOT;
+    s->count = h.count;
+    p += sizeof h;
+#define CSIMI_X(axis, type, name, per, holds)                                                             \
+    if (s->count.axis > 0) CSIMI_MEMCPY(s->name, p, sizeof(type) * (size_t)s->count.axis * (per)); \
+    p += sizeof(type) * (size_t)s->count.axis * (per);
+    CSIMI_WORLD_ARRAYS(CSIMI_X)
+#undef CSIMI_X
+    for (i = 0; i < s->count.shapes; i++) s->shape[i].field = known[i];
+    for (i = 0; i < s->count.contacts; i++) s->contact[i].body_a.world = s->contact[i].body_b.world = w->stamp;
+    w->live_bodies = h.live_bodies;
+    w->free_body = h.free_body;
+    w->free_link = h.free_link;
+    w->time = h.time;
+    w->last_h = h.last_h;
+    w->stats.step = h.step;
+    w->stats.time = h.time;
+    w->def.gravity = h.gravity;
+    w->def.integrator = h.integrator;
+    csimi_store3(s->state.gravity, h.gravity);
+    csimi_sync_state(s);
+    csimi_look_anew(w);
+    w->pattern_stale = true;
+    return CSIM_OK;
+}
+#undef CSIMI_MAGIC
+#endif
+
+CSIM_API uint64_t csim_world_hash(const csim_world *w) {
+    const csimi_store *s = &w->store;
+    uint64_t h = CSIMI_FNV_START;
+    size_t nodes = (size_t)s->count.nodes, rigids = (size_t)s->count.rigids, frames = (size_t)s->count.frames;
+    size_t real = sizeof(csim_real);
+    int i;
+    h = csimi_fnv(h, s->state.x, 3 * nodes * real);
+    h = csimi_fnv(h, s->state.v, 3 * nodes * real);
+    h = csimi_fnv(h, s->state.com, 3 * rigids * real);
+    h = csimi_fnv(h, s->state.rotation, 4 * rigids * real);
+    h = csimi_fnv(h, s->state.velocity, 6 * rigids * real);
+    h = csimi_fnv(h, s->state.frame, 4 * frames * real);
+    h = csimi_fnv(h, s->state.frame_velocity, 3 * frames * real);
+    h = csimi_fnv(h, s->state.link_pose, 7 * (size_t)s->count.tree_links * real);
+    h = csimi_fnv(h, s->state.coord_rate, 3 * (size_t)s->count.coords * real);
+    for (i = 0; i < s->count.contacts; i++) {
+        h = csimi_fnv(h, &s->contact[i].id, sizeof s->contact[i].id);
+        h = csimi_fnv(h, &s->contact[i].impulse, sizeof s->contact[i].impulse);
+    }
+    return h;
+}
+
+#define CSIMI_TEXT_OF_(x) #x
+#define CSIMI_TEXT_OF(x) CSIMI_TEXT_OF_(x)
+
+CSIM_API const char *csim_build_info(void) {
+    return "condsim " CSIMI_TEXT_OF(CSIM_VERSION_MAJOR) "." CSIMI_TEXT_OF(CSIM_VERSION_MINOR) "." CSIMI_TEXT_OF(
+        CSIM_VERSION_PATCH)
+#ifdef CONDSIM_FLOAT
+        ", float"
+#else
+        ", double"
+#endif
+#ifdef CONDSIM_OPENMP
+        ", OpenMP"
+#endif
+#ifdef CONDSIM_NO_HEAP
+        ", no heap"
+#endif
+#ifdef CONDSIM_OWN_MATH
+        ", own math"
+#endif
+        ;
+}
+
+#undef CSIMI_TEXT_OF
+#undef CSIMI_TEXT_OF_

@@ -1,0 +1,44 @@
+/* store/spans: the unknowns of a step, one line of CSIMI_UNKNOWNS a kind of body. Models know where the blocks of their
+   kind begin (model/private.h); here is where their velocities, last representatives and forces are kept. */
+#include "private.h"
+
+static bool csimi_node_held(const csimi_store *s, int i) { return s->state.node_mode[i] != CSIMI_FREE; }
+static int csimi_node_owner(const csimi_store *s, int i) { return s->node_body[i]; }
+
+static bool csimi_rigid_held(const csimi_store *s, int i) { return s->state.rigid_mode[i] != CSIMI_FREE; }
+static int csimi_rigid_owner(const csimi_store *s, int i) { return s->rigid_body[i]; }
+
+static bool csimi_edge_held(const csimi_store *s, int i) { return s->state.frame_mode[i] != CSIMI_FREE; }
+static int csimi_edge_owner(const csimi_store *s, int i) { return s->frame_body[i]; }
+
+/* An anchored base does not move, though it keeps its coordinates. */
+static bool csimi_coord_held(const csimi_store *s, int i) {
+    const csimi_tree *tree = s->state.tree + s->coord_tree[i];
+    return tree->mode != CSIMI_FREE || (tree->anchored && i < tree->first_block + tree->base_blocks);
+}
+static int csimi_coord_owner(const csimi_store *s, int i) { return s->tree_body[s->coord_tree[i]]; }
+
+CSIMI_FN void csimi_spans(const csimi_store *s, const csimi_state *state, csimi_span *span) {
+    int first = 0;
+#define CSIMI_X(kind, axis, blocks, velocity_of, rep_of, force_of) \
+    span->first = first;                                           \
+    span->count = s->count.axis;                                   \
+    span->per = blocks;                                            \
+    span->velocity = state->velocity_of;                           \
+    span->rep = s->rep_of;                                         \
+    span->force = state->force_of;                                 \
+    span->held = csimi_##kind##_held;                              \
+    span->owner = csimi_##kind##_owner;                            \
+    first += blocks * s->count.axis;                               \
+    span++;
+    CSIMI_UNKNOWNS(CSIMI_X)
+#undef CSIMI_X
+}
+
+CSIMI_FN int csimi_block_owner(const csimi_store *s, int block) {
+    csimi_span span[CSIMI_SPANS];
+    int k = CSIMI_SPANS - 1;
+    csimi_spans(s, &s->state, span);
+    while (block < span[k].first) k--;
+    return span[k].owner(s, (block - span[k].first) / span[k].per);
+}

@@ -1,0 +1,453 @@
+/* world/absent: what answers for features that a build leaves out (base/config.h). Their public functions say
+   CSIM_UNSUPPORTED, with a sentence where there is a world or an error to hold it; what the rest of the library calls
+   of them does nothing, because nothing of their kind can exist. */
+#include "private.h"
+
+#define CSIMI_ABSENT(error, what, macro) \
+    csimi_fail((error), CSIM_UNSUPPORTED, (what), NULL, false, 0, "builds without " macro)
+#define CSIMI_ERROR_OF(world) ((world) ? &(world)->error : NULL)
+/* No parameter of theirs is needed, and to name each one in vain would hide that. */
+#ifdef __GNUC__
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#endif
+
+
+#if defined(CONDSIM_NO_CABLE)
+CSIMI_FN void csimi_frame_inertia_world(const csimi_state *s, int k, csim_real *I) {}
+CSIMI_FN int csimi_bend_block(const csimi_state *s, const csimi_bend_end *end) { return 0; }
+CSIMI_FN void csimi_set_frame_velocity(csimi_store *s, int frame, csim_vec3 w) {}
+CSIM_API csim_cable_def csim_default_cable_def(void) {
+    csim_cable_def none;
+    CSIMI_MEMSET(&none, 0, sizeof none);
+    return none;
+}
+CSIM_API csim_clamp_def csim_default_clamp_def(void) {
+    csim_clamp_def none;
+    CSIMI_MEMSET(&none, 0, sizeof none);
+    return none;
+}
+CSIM_API csim_status csim_create_cable(csim_world *world, const csim_cable_def *def, csim_body_id *id) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_cable", "CONDSIM_NO_CABLE");
+}
+CSIM_API csim_status csim_create_clamp(csim_world *world, const csim_clamp_def *def, csim_link_id *id) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_clamp", "CONDSIM_NO_CABLE");
+}
+CSIM_API int csim_cable_edge_count(const csim_world *world, csim_body_id id) { return 0; }
+CSIM_API csim_status csim_cable_get_radius(const csim_world *world, csim_body_id id, csim_real *radius) {
+    return CSIMI_ABSENT(NULL, "csim_cable_get_radius", "CONDSIM_NO_CABLE");
+}
+CSIM_API csim_status csim_cable_get_frames(const csim_world *world, csim_body_id id, csim_real *out, int stride) {
+    return CSIMI_ABSENT(NULL, "csim_cable_get_frames", "CONDSIM_NO_CABLE");
+}
+CSIM_API csim_status csim_cable_get_spins(const csim_world *world, csim_body_id id, csim_real *out, int stride) {
+    return CSIMI_ABSENT(NULL, "csim_cable_get_spins", "CONDSIM_NO_CABLE");
+}
+CSIM_API csim_status csim_cable_get_forces(const csim_world *world, csim_body_id id, csim_real *out, int stride) {
+    return CSIMI_ABSENT(NULL, "csim_cable_get_forces", "CONDSIM_NO_CABLE");
+}
+CSIM_API csim_status csim_cable_get_tensions(const csim_world *world, csim_body_id id, csim_real *out) {
+    return CSIMI_ABSENT(NULL, "csim_cable_get_tensions", "CONDSIM_NO_CABLE");
+}
+CSIM_API csim_status csim_cable_get_moments(const csim_world *world, csim_body_id id, csim_real *out, int stride) {
+    return CSIMI_ABSENT(NULL, "csim_cable_get_moments", "CONDSIM_NO_CABLE");
+}
+CSIM_API csim_status csim_cable_set_frame(csim_world *world, csim_body_id id, int edge, csim_quat rotation,
+                                          csim_vec3 angular_velocity) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_cable_set_frame", "CONDSIM_NO_CABLE");
+}
+CSIM_API csim_status csim_cable_set_frame_motion(csim_world *world, csim_body_id id, int edge, csim_motion motion) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_cable_set_frame_motion", "CONDSIM_NO_CABLE");
+}
+CSIM_API csim_status csim_cable_add_torque(csim_world *world, csim_body_id id, int edge, csim_vec3 torque) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_cable_add_torque", "CONDSIM_NO_CABLE");
+}
+#endif
+
+#if defined(CONDSIM_NO_CLOTH)
+CSIMI_FN size_t csimi_cloth_scratch(const csimi_counts *n) { return 0; }
+CSIM_API csim_cloth_def csim_default_cloth_def(void) {
+    csim_cloth_def none;
+    CSIMI_MEMSET(&none, 0, sizeof none);
+    return none;
+}
+CSIM_API csim_status csim_create_cloth(csim_world *world, const csim_cloth_def *def, csim_body_id *id) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_cloth", "CONDSIM_NO_CLOTH");
+}
+#endif
+
+#if defined(CONDSIM_NO_SOFT)
+CSIMI_FN size_t csimi_mesh_scratch(const csimi_counts *n) { return 0; }
+CSIM_API csim_status csim_create_soft(csim_world *world, const csim_soft_def *def, csim_body_id *id) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_soft", "CONDSIM_NO_SOFT");
+}
+#endif
+
+#if defined(CONDSIM_NO_TREE)
+CSIM_API csim_status csim_create_tree(csim_world *world, const csim_tree_def *def, csim_body_id *id) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_tree", "CONDSIM_NO_TREE");
+}
+#endif
+
+#if defined(CONDSIM_NO_TREE) && defined(CONDSIM_NO_REDUCED)
+CSIMI_FN void csimi_tree_advance_one(const csimi_state *s, int tree, csim_real h, const csim_real *rate,
+                                     csimi_state *next) {}
+CSIMI_FN void csimi_tree_forward(const csimi_state *s, int tree, const csim_real *position, csim_real *pose) {}
+CSIM_API csim_tree_def csim_default_tree_def(void) {
+    csim_tree_def none;
+    CSIMI_MEMSET(&none, 0, sizeof none);
+    return none;
+}
+CSIM_API csim_tree_link_def csim_default_tree_link_def(void) {
+    csim_tree_link_def none;
+    CSIMI_MEMSET(&none, 0, sizeof none);
+    return none;
+}
+CSIM_API csim_status csim_tree_sizes(const csim_world *world, csim_body_id id, int *links, int *positions, int
+                                     *rates) {
+    return CSIMI_ABSENT(NULL, "csim_tree_sizes", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_link_place(const csim_world *world, csim_body_id id, int link, int *position, int
+                                          *rate, int *rates) {
+    return CSIMI_ABSENT(NULL, "csim_tree_link_place", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_get_state(const csim_world *world, csim_body_id id, csim_real *positions, csim_real
+                                         *rates) {
+    return CSIMI_ABSENT(NULL, "csim_tree_get_state", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_link_parent(const csim_world *world, csim_body_id id, int link, int *parent) {
+    return CSIMI_ABSENT(NULL, "csim_tree_link_parent", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_link_pose(const csim_world *world, csim_body_id id, int link, csim_pose *pose) {
+    return CSIMI_ABSENT(NULL, "csim_tree_link_pose", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_link_velocity(const csim_world *world, csim_body_id id, int link, csim_vec3 point,
+                                             csim_vec3 *linear, csim_vec3 *angular) {
+    return CSIMI_ABSENT(NULL, "csim_tree_link_velocity", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_mass_matrix(const csim_world *world, csim_body_id id, csim_real *M) {
+    return CSIMI_ABSENT(NULL, "csim_tree_mass_matrix", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_bias(const csim_world *world, csim_body_id id, csim_real *C) {
+    return CSIMI_ABSENT(NULL, "csim_tree_bias", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_jacobian(const csim_world *world, csim_body_id id, int link, csim_vec3 point,
+                                        csim_real *J) {
+    return CSIMI_ABSENT(NULL, "csim_tree_jacobian", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_inverse_dynamics(const csim_world *world, csim_body_id id, const csim_real
+                                                *accelerations, csim_real *forces) {
+    return CSIMI_ABSENT(NULL, "csim_tree_inverse_dynamics", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_get_effort(const csim_world *world, csim_body_id id, int link, csim_real *drive,
+                                          csim_real *limit) {
+    return CSIMI_ABSENT(NULL, "csim_tree_get_effort", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_shape_link(const csim_world *world, csim_body_id id, int shape, int *link) {
+    return CSIMI_ABSENT(NULL, "csim_tree_shape_link", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_set_state(csim_world *world, csim_body_id id, const csim_real *positions, const
+                                         csim_real *rates) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_state", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_set_target(csim_world *world, csim_body_id id, int link, csim_real position,
+                                          csim_real rate) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_target", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_set_ball_target(csim_world *world, csim_body_id id, int link, csim_quat rotation,
+                                               csim_vec3 rate) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_ball_target", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_set_drive(csim_world *world, csim_body_id id, int link, csim_real stiffness,
+                                         csim_real rate_gain, csim_real effort) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_drive", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *world, csim_body_id id, int link, csim_real
+                                                        share) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_gravity_compensation", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_add_forces(csim_world *world, csim_body_id id, const csim_real *forces) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_add_forces", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_add_link_force(csim_world *world, csim_body_id id, int link, csim_vec3 point,
+                                              csim_vec3 force, csim_vec3 torque) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_add_link_force", "CONDSIM_NO_TREE");
+}
+CSIMI_FN int csimi_tree_dofs(csim_tree_joint joint) { return 0; }
+CSIMI_FN csim_pose csimi_link_pose(const csimi_state *s, int link) { return csim_pose_identity(); }
+CSIMI_FN int csimi_link_terms(const csimi_state *s, int link, csim_vec3 x, int *block, csim_real *J) {
+    return 0;
+}
+CSIMI_FN csim_vec3 csimi_link_velocity(const csimi_state *s, int link, csim_vec3 x, const csim_real *rates,
+                                       csim_vec3 *angular) {
+    return csim_v3(0, 0, 0);
+}
+CSIMI_FN csimi_tree_totals csimi_tree_measure(const csimi_state *s, int tree, const csim_real *rate) {
+    csimi_tree_totals none;
+    CSIMI_MEMSET(&none, 0, sizeof none);
+    return none;
+}
+CSIMI_FN int csimi_link_above(const csimi_state *s, int link) { return 0; }
+CSIMI_FN void csimi_tree_choose_bounds(csim_world *world) {}
+CSIMI_FN void csimi_tree_forget_bounds(csim_world *w) {}
+CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, const csimi_step *step) {}
+CSIMI_FN bool csimi_tree_overruns(csim_world *world, const csimi_step_frame *f, const csimi_step *step, int pass) {
+    return false;
+}
+CSIMI_FN void csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step) {}
+CSIMI_FN void csimi_tree_base_velocity(const csimi_store *s, int tree, const csim_real *rates, csim_vec3 *linear,
+                                       csim_vec3 *angular) {
+}
+CSIMI_FN void csimi_tree_push_link(csimi_store *s, int link, csim_vec3 point, csim_vec3 force, csim_vec3 torque) {
+}
+CSIMI_FN void csimi_tree_set_base(csimi_store *s, int tree, csim_pose pose) {}
+CSIMI_FN bool csimi_tree_set_base_velocity(csimi_store *s, int tree, csim_vec3 linear, csim_vec3 angular) {
+    return false;
+}
+CSIMI_FN void csimi_tree_stop(csimi_store *s, int tree) {}
+CSIMI_FN void csimi_tree_forget(csimi_store *s, int tree) {}
+CSIMI_FN size_t csimi_tree_scratch(const csimi_counts *n) { return 0; }
+#endif
+
+#if defined(CONDSIM_NO_REDUCED)
+CSIM_API csim_reduced_def csim_default_reduced_def(void) {
+    csim_reduced_def none;
+    CSIMI_MEMSET(&none, 0, sizeof none);
+    return none;
+}
+CSIM_API csim_status csim_create_reduced(csim_world *world, const csim_reduced_def *def, csim_body_id *id) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_reduced", "CONDSIM_NO_REDUCED");
+}
+CSIM_API void csim_reduced_needs(const csim_modes *modes, csim_capacity *capacity) {}
+CSIM_API csim_status csim_reduced_get_state(const csim_world *world, csim_body_id id, csim_real *q, csim_real *rate) {
+    return CSIMI_ABSENT(NULL, "csim_reduced_get_state", "CONDSIM_NO_REDUCED");
+}
+CSIM_API csim_status csim_reduced_set_state(csim_world *world, csim_body_id id, const csim_real *q, const csim_real
+                                            *rate) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_reduced_set_state", "CONDSIM_NO_REDUCED");
+}
+CSIM_API size_t csim_modes_bytes(const csim_modes *modes) { return 0; }
+CSIM_API csim_modes_view csim_modes_arrays(const csim_modes *modes) {
+    csim_modes_view none;
+    CSIMI_MEMSET(&none, 0, sizeof none);
+    return none;
+}
+CSIM_API csim_status csim_open_modes(const void *bytes, size_t size, const csim_modes **modes, csim_error *error) {
+    return CSIMI_ABSENT(error, "csim_open_modes", "CONDSIM_NO_REDUCED");
+}
+CSIMI_FN void csimi_reduced_prepare(const csimi_state *s, const csimi_step *step, csim_real *vk) {}
+CSIMI_FN size_t csimi_modal_constants(int modes, bool linear) { return 0; }
+CSIMI_FN int csimi_reduced_terms(const csimi_state *s, int count, const int *node, const csim_real *W, int *block,
+                                 csim_real *J) {
+    return 0;
+}
+CSIMI_FN void csimi_reduced_advance(const csimi_state *s, int tree, const csimi_step *step, const csim_real *rate,
+                                    csimi_state *next) {
+}
+CSIMI_FN void csimi_reduced_assemble(const csimi_state *s, int tree, const csimi_step *step, csimi_system *system) {
+}
+CSIMI_FN double csimi_reduced_elastic(const csimi_state *s, int tree) { return 0; }
+CSIMI_FN csimi_tree_totals csimi_reduced_measure(const csimi_state *s, int tree, const csim_real *rate) {
+    csimi_tree_totals none;
+    CSIMI_MEMSET(&none, 0, sizeof none);
+    return none;
+}
+CSIMI_FN void csimi_reduced_follow(const csimi_state *s, int tree, const csim_real *rate, csim_real *x) {}
+CSIMI_FN void csimi_reduced_refresh(csimi_store *s, int tree) {}
+CSIMI_FN size_t csimi_reduced_work_bytes(void) { return 0; }
+CSIMI_FN size_t csimi_reduced_scratch(const csimi_counts *n) { return 0; }
+#endif
+
+#if defined(CONDSIM_NO_JOINTS)
+CSIM_API csim_joint_def csim_default_joint_def(void) {
+    csim_joint_def none;
+    CSIMI_MEMSET(&none, 0, sizeof none);
+    return none;
+}
+CSIM_API csim_status csim_create_joint(csim_world *world, const csim_joint_def *def, csim_link_id *id) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_joint", "CONDSIM_NO_JOINTS");
+}
+CSIM_API csim_status csim_create_pin(csim_world *world, const csim_pin_def *def, csim_link_id *id) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_pin", "CONDSIM_NO_JOINTS");
+}
+CSIM_API csim_status csim_joint_get(const csim_world *world, csim_link_id id, csim_joint_state *state) {
+    return CSIMI_ABSENT(NULL, "csim_joint_get", "CONDSIM_NO_JOINTS");
+}
+CSIM_API csim_status csim_joint_set_motor(csim_world *world, csim_link_id id, const csim_motor *motor) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_joint_set_motor", "CONDSIM_NO_JOINTS");
+}
+CSIM_API csim_status csim_joint_set_limits(csim_world *world, csim_link_id id, bool limited, csim_real lower,
+                                           csim_real upper) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_joint_set_limits", "CONDSIM_NO_JOINTS");
+}
+CSIM_API int csim_world_broken(const csim_world *world, csim_link_id *ids, int capacity) { return 0; }
+CSIMI_FN void csimi_joint_rows(csim_world *world, csimi_step_frame *frame) {}
+CSIMI_FN void csimi_joints_commit(csim_world *world, const csimi_step_frame *frame) {}
+CSIMI_FN bool csimi_joints_correct(csim_world *world, csimi_step_frame *frame, const csimi_closing *closing,
+                                   bool late) {
+    return false;
+}
+CSIMI_FN void csimi_joints_middle(csim_world *world, csimi_step_frame *frame, const unsigned char *again, bool
+                                  first) {
+}
+CSIMI_FN void csimi_joints_stiffen(csim_world *world, const csimi_step_frame *frame) {}
+#endif
+
+#if defined(CONDSIM_NO_SPRINGS)
+CSIM_API csim_status csim_create_spring(csim_world *world, const csim_spring_def *def, csim_link_id *id) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_spring", "CONDSIM_NO_SPRINGS");
+}
+CSIMI_FN int csimi_spring_blocks(const csimi_place *ends) { return 0; }
+#endif
+
+#if defined(CONDSIM_NO_SOFT) && defined(CONDSIM_NO_CLOTH) && defined(CONDSIM_NO_REDUCED)
+CSIMI_FN int csimi_default_aggregates(int nodes) { return 0; }
+#endif
+
+#if defined(CONDSIM_NO_SOFT) && defined(CONDSIM_NO_CLOTH) && defined(CONDSIM_NO_CABLE) && \
+    defined(CONDSIM_NO_REDUCED)
+CSIMI_FN bool csimi_surface_gap(csimi_surfaces *s, int slot, csim_vec3 p, csim_real within, int self,
+                                csimi_surface_hit *hit, csim_real *gap) {
+    return false;
+}
+CSIMI_FN void csimi_surfaces_layout(csimi_surfaces *s, const csimi_counts *n, csimi_arena *arena) {}
+CSIMI_FN void csimi_surfaces_start(csimi_surfaces *s, const csim_world *world, const csimi_state *state) {}
+CSIMI_FN const csimi_surface *csimi_surface_of(csimi_surfaces *s, int slot) { return NULL; }
+CSIMI_FN void csimi_collide_edges(csimi_detector *d, const csimi_object *a, const csimi_object *b) {}
+#endif
+
+#if defined(CONDSIM_NO_SOFT) && defined(CONDSIM_NO_CLOTH) && defined(CONDSIM_NO_CABLE) && \
+    defined(CONDSIM_NO_REDUCED) && defined(CONDSIM_NO_FIELDS)
+CSIMI_FN bool csimi_surface_nearest(const csimi_surface *s, csim_vec3 p, csim_real within, const csimi_surface_skip
+                                    *skip, csimi_surface_hit *hit) {
+    return false;
+}
+CSIMI_FN int csimi_surface_boxes(int count) { return 0; }
+CSIMI_FN void csimi_surface_refit(csimi_surface *s) {}
+CSIMI_FN void csimi_surface_stretch(csimi_surface *s, int triangle, csim_vec3 p) {}
+CSIMI_FN csimi_surface_walk csimi_surface_walk_in(const csimi_surface *s, csim_vec3 lower, csim_vec3 upper) {
+    csimi_surface_walk none;
+    CSIMI_MEMSET(&none, 0, sizeof none);
+    return none;
+}
+CSIMI_FN int csimi_surface_walk_next(csimi_surface_walk *w) { return -1; }
+CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface *s, csim_vec3 origin, csim_vec3 way,
+                                      csim_vec3 half, csim_real most) {}
+CSIMI_FN int csimi_surface_ray_next(csimi_surface_ray *r) { return -1; }
+CSIMI_FN csim_vec3 csimi_triangle_normal(const csimi_surface *s, int triangle) { return csim_v3(0, 0, 1); }
+CSIMI_FN int csimi_closest_triangle(csim_vec3 p, csim_vec3 a, csim_vec3 b, csim_vec3 c, csim_real *weight) { return 0; }
+CSIMI_FN void csimi_sampler_limit(csimi_sampler *s, csim_vec3 lower, csim_vec3 upper) {}
+CSIMI_FN bool csimi_sampler_next(csimi_sampler *s) { return false; }
+CSIMI_FN void csimi_sampler_pass(csimi_sampler *s) {}
+CSIMI_FN void csimi_sampler_start(csimi_sampler *s, const csim_geometry *g, const csim_hull_data *hulls, csim_real
+                                  spacing) {
+}
+#endif
+
+#if defined(CONDSIM_NO_CLOTH) && defined(CONDSIM_NO_CABLE)
+CSIMI_FN csim_real csimi_edge_distance(const csimi_state *s, int a, int b) { return 0; }
+CSIMI_FN void csimi_edges_layout(csimi_edges *e, const csimi_counts *n, csimi_arena *arena) {}
+CSIMI_FN int csimi_touch_cables(csimi_detector *d) { return 0; }
+CSIMI_FN void csimi_touch_sheets(csimi_detector *d, const csimi_object *a, const csimi_object *b) {}
+CSIMI_FN void csimi_touch_surface(csimi_detector *d, const csimi_object *cable, const csimi_object *b) {}
+#endif
+
+#if defined(CONDSIM_NO_FIELDS)
+CSIM_API csim_mesh_field_def csim_default_mesh_field_def(void) {
+    csim_mesh_field_def none;
+    CSIMI_MEMSET(&none, 0, sizeof none);
+    return none;
+}
+CSIM_API csim_height_field_def csim_default_height_field_def(void) {
+    csim_height_field_def none;
+    CSIMI_MEMSET(&none, 0, sizeof none);
+    return none;
+}
+CSIM_API csim_status csim_mesh_field_bytes(const csim_mesh_field_def *def, size_t *bytes, csim_error *error) {
+    return CSIMI_ABSENT(error, "csim_mesh_field_bytes", "CONDSIM_NO_FIELDS");
+}
+CSIM_API csim_status csim_height_field_bytes(const csim_height_field_def *def, size_t *bytes, csim_error *error) {
+    return CSIMI_ABSENT(error, "csim_height_field_bytes", "CONDSIM_NO_FIELDS");
+}
+CSIM_API csim_status csim_create_mesh_field_in(const csim_mesh_field_def *def, void *block, size_t bytes, const
+                                               csim_field **field, csim_error *error) {
+    return CSIMI_ABSENT(error, "csim_create_mesh_field_in", "CONDSIM_NO_FIELDS");
+}
+CSIM_API csim_status csim_create_height_field_in(const csim_height_field_def *def, void *block, size_t bytes, const
+                                                 csim_field **field, csim_error *error) {
+    return CSIMI_ABSENT(error, "csim_create_height_field_in", "CONDSIM_NO_FIELDS");
+}
+CSIM_API csim_status csim_open_field(const void *block, size_t bytes, const csim_field **field, csim_error *error) {
+    return CSIMI_ABSENT(error, "csim_open_field", "CONDSIM_NO_FIELDS");
+}
+CSIM_API csim_field_info csim_field_get_info(const csim_field *field) {
+    csim_field_info none;
+    CSIMI_MEMSET(&none, 0, sizeof none);
+    return none;
+}
+CSIM_API csim_shape csim_field_shape(const csim_field *field) {
+    csim_shape none;
+    CSIMI_MEMSET(&none, 0, sizeof none);
+    return none;
+}
+CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_vec3 *n) { return 0; }
+CSIMI_FN csim_real csimi_distance_mesh(const csim_field *f, csim_vec3 p, csim_vec3 *n) { return 0; }
+CSIMI_FN int csimi_ray_mesh(const csim_field *f, csim_vec3 origin, csim_vec3 way, csim_real level, csim_real most,
+                            csimi_ray_hit *hit) {
+    return 0;
+}
+CSIMI_FN csim_vec3 csimi_field_normal(const csim_field *f, csim_vec3 p) { return csim_v3(0, 0, 0); }
+CSIMI_FN int csimi_height_planes(const csim_field *f, csim_vec3 p, csim_real within, csimi_height_plane *plane, int
+                                 most) {
+    return 0;
+}
+CSIMI_FN csim_real csimi_least_mesh(const csim_field *f, csim_vec3 p) { return 0; }
+CSIMI_FN bool csimi_height_peak(const csim_field *f, int i, int j) { return false; }
+CSIMI_FN csim_vec3 csimi_height_node(const csim_field *f, int i, int j) { return csim_v3(0, 0, 0); }
+CSIMI_FN csim_vec3 csimi_sample_of(const csim_field *f, int i) { return csim_v3(0, 0, 0); }
+CSIMI_FN csim_vec3 csimi_sample_block(const csim_field *f, int block, csim_real *radius) {
+    return csim_v3(0, 0, 0);
+}
+#endif
+
+#if defined(CONDSIM_NO_COND)
+CSIMI_FN int csimi_chains_links(const csim_structure *structure) { return 0; }
+CSIMI_FN bool csimi_coarse_usable(const csim_structure *structure) { return false; }
+CSIMI_FN int csimi_cond_pairs(const csim_problem *problem) { return 0; }
+#endif
+
+#if defined(CONDSIM_NO_IMPULSE)
+CSIM_API size_t csim_impulse_bytes(const csim_impulse_problem *problem, const csim_solver_params *params) {
+    return 0;
+}
+CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, const csim_solver_params *params, void
+                                        *workspace, size_t workspace_bytes, const csim_tasks *tasks, csim_real *r,
+                                        csim_outcome *outcome, csim_error *error) {
+    return CSIMI_ABSENT(error, "csim_impulse_solve", "CONDSIM_NO_IMPULSE");
+}
+#endif
+
+#if defined(CONDSIM_NO_STATISTICS)
+CSIMI_FN void csimi_measure(csim_world *world, csimi_step_frame *frame, csimi_arena *arena) {}
+CSIM_API csim_totals csim_world_totals(const csim_world *world) {
+    csim_totals none;
+    CSIMI_MEMSET(&none, 0, sizeof none);
+    return none;
+}
+CSIM_API double csim_world_rms_speed(const csim_world *world) { return 0; }
+#endif
+
+#if defined(CONDSIM_NO_SNAPSHOTS)
+CSIM_API csim_status csim_world_save(const csim_world *world, void *buffer, size_t *bytes) {
+    return CSIMI_ABSENT(NULL, "csim_world_save", "CONDSIM_NO_SNAPSHOTS");
+}
+CSIM_API csim_status csim_world_restore(csim_world *world, const void *buffer, size_t bytes) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_world_restore", "CONDSIM_NO_SNAPSHOTS");
+}
+#endif
+
+#ifdef __GNUC__
+#pragma GCC diagnostic pop
+#endif
+#undef CSIMI_ABSENT
+#undef CSIMI_ERROR_OF

@@ -1,0 +1,128 @@
+#!/bin/sh
+# packages.sh DIST: uses each package of `make dist` as its user would, as far as the tools are here; a tool that is
+# missing is named. Last line: "N passed, N failed".
+set -u
+dist=$(cd "$1" && pwd)
+name=$(basename "$(ls -d "$dist"/condsim-*/ | head -n 1)")
+root=$dist/$name
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+wanted='1.00 s: crate at' # the last line of the first example, in part
+
+check() { # NAME LOG: the exit status before, and what the program printed
+    status=$?
+    if [ $status = 0 ] && grep -q "$wanted" "$2"; then
+        passed=$((passed + 1)) && echo "ok   $1"
+    else
+        failed=$((failed + 1)) && echo "FAIL $1" && tail -n 15 "$2" | sed 's/^/    /'
+    fi
+}
+missing() { echo "skip $1: no $2"; }
+user() { # a folder with the first example as a program of its own, the bodies taken from the package or not
+    mkdir -p "$work/$1"
+    sed 's,"\.\./condsim\.h",<condsim.h>,' "$root/examples/01_hello.c" >"$work/$1/main.c"
+    [ "$2" = bodies ] || sed -i '/define CONDSIM_IMPLEMENTATION/d' "$work/$1/main.c"
+    cd "$work/$1" || exit 1
+}
+
+if command -v cmake >/dev/null; then
+    user subdirectory header
+    printf 'cmake_minimum_required(VERSION 3.13)\nproject(u C)\nadd_subdirectory("%s" condsim)\nadd_executable(u main.c)\n' "$root" >CMakeLists.txt
+    echo 'target_link_libraries(u condsim::condsim)' >>CMakeLists.txt
+    (cmake -S . -B b -DCMAKE_BUILD_TYPE=Debug && cmake --build b && b/u) >log 2>&1
+    check "cmake add_subdirectory, condsim::condsim" log
+    user installed header
+    (cmake -S "$root" -B c -DCMAKE_INSTALL_PREFIX="$work/prefix" -DCMAKE_BUILD_TYPE=Debug && cmake --build c --target install) >log 2>&1
+    printf 'cmake_minimum_required(VERSION 3.13)\nproject(u C)\nfind_package(condsim REQUIRED)\nadd_executable(u main.c)\n' >CMakeLists.txt
+    echo 'target_link_libraries(u condsim::condsim)' >>CMakeLists.txt
+    (cmake -S . -B b -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_BUILD_TYPE=Debug && cmake --build b && b/u) >>log 2>&1
+    check "cmake find_package" log
+    user fetched bodies
+    printf 'cmake_minimum_required(VERSION 3.13)\nproject(u C)\ninclude(FetchContent)\nFetchContent_Declare(condsim URL "%s.tar.gz")\n' "$root" >CMakeLists.txt
+    printf 'FetchContent_MakeAvailable(condsim)\nadd_executable(u main.c)\ntarget_link_libraries(u condsim::header)\n' >>CMakeLists.txt
+    sed -i 's/3.13/3.14/' CMakeLists.txt
+    (cmake -S . -B b -DCMAKE_BUILD_TYPE=Debug && cmake --build b --target u && b/u) >log 2>&1
+    check "cmake FetchContent of the archive, condsim::header" log
+else
+    missing "cmake packages" cmake
+fi
+if command -v pkg-config >/dev/null; then
+    user pkgconfig bodies
+    sed "s,^prefix=.*,prefix=$work/pc," "$root/condsim.pc" >condsim.pc
+    mkdir -p "$work/pc/include" && cp "$root/include/condsim.h" "$work/pc/include/"
+    # shellcheck disable=SC2046
+    (PKG_CONFIG_PATH=. && export PKG_CONFIG_PATH && cc main.c $(pkg-config --cflags --libs condsim) -o u && ./u) >log 2>&1
+    check "pkg-config" log
+else
+    missing "pkg-config package" pkg-config
+fi
+if command -v meson >/dev/null; then
+    user meson header
+    mkdir -p subprojects/packagefiles subprojects/packagecache
+    cp "$dist/condsim.wrap" subprojects/
+    cp "$root.tar.gz" subprojects/packagecache/
+    sed -i 's,^source_filename,source_url = file:///not-needed\nsource_filename,' subprojects/condsim.wrap
+    printf "project('u', 'c')\nexecutable('u', 'main.c', dependencies : dependency('condsim'))\n" >meson.build
+    (meson setup b && meson compile -C b && b/u) >log 2>&1
+    check "meson wrap" log
+else
+    missing "meson wrap" meson
+fi
+if command -v node >/dev/null && [ -f "$root/npm/condsim.wasm" ]; then
+    mkdir -p "$work/npm/node_modules" && cd "$work/npm" || exit 1
+    if command -v npm >/dev/null; then
+        (echo '{"private": true}' >package.json && npm pack --silent "$root/npm" && npm install --silent --offline ./condsim-*.tgz) >log 2>&1
+    else
+        cp -R "$root/npm" node_modules/condsim
+    fi
+    cat >use.mjs <<'END'
+import { load, World } from "condsim";
+await load();
+const world = new World(), other = new World();
+world.ground();
+const box = world.rigid({ half: [0.1, 0.1, 0.1], position: [0, 0, 0.5] });
+let hit = 0, saved = null;
+for (let i = 1; i <= 60; i++) {
+  if (i === 30) saved = world.save();
+  if (!world.step().certified) throw new Error("a step is not certified");
+  hit += world.contacts().filter((c) => c.began && c.touches).length;
+}
+const end = world.hash, z = box.position[2];
+world.restore(saved);
+for (let i = 30; i <= 60; i++) world.step();
+if (world.hash !== end) throw new Error("it does not go on as before from a snapshot");
+if (Math.abs(z - 0.1) > 1e-4 || hit < 4) throw new Error(`box at ${z}, ${hit} contacts began`);
+let said = "";
+try { world.rigid({ shape: "box", half: [-1, 1, 1] }); } catch (e) { said = e.message; }
+if (!/half/.test(said)) throw new Error("a wrong box is not named: " + said);
+world.destroy(), other.destroy();
+console.log("1.00 s: crate at rest, with the library from npm");
+END
+    node use.mjs >>log 2>&1
+    check "npm package in node" log
+else
+    missing "npm package" "node or condsim.wasm"
+fi
+# manifests of tools that are not here: well-formed, with the fields their schemas ask for
+for f in "$root/library.json:name version description build" "$root/vcpkg/condsim/vcpkg.json:name version dependencies" \
+    "$root/npm/package.json:name version main types files"; do
+    if command -v node >/dev/null; then
+        node -e 'const [f, k] = process.argv[1].split(":"), o = JSON.parse(require("fs").readFileSync(f)); for (const n of k.split(" ")) if (!o[n]) { console.log(f, "lacks", n); process.exit(1); }
+if (!/^\d+\.\d+\.\d+$/.test(o.version)) { console.log(f, "version", o.version); process.exit(1); } console.log("1.00 s: crate at")' "$f" >"$work/log" 2>&1
+        check "manifest $(basename "${f%%:*}")" "$work/log"
+    fi
+done
+for k in name version author maintainer sentence paragraph category architectures; do
+    grep -q "^$k=..*" "$root/library.properties" || echo "library.properties lacks $k"
+done >"$work/log"
+[ -s "$work/log" ] || echo "$wanted" >"$work/log"
+check "manifest library.properties" "$work/log"
+if command -v python3 >/dev/null; then
+    (python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$root/conanfile.py" && echo "$wanted") >"$work/log" 2>&1
+    check "manifest conanfile.py" "$work/log"
+else
+    missing "conanfile.py" python3
+fi
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]

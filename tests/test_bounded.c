@@ -1,0 +1,488 @@
+/* BOUNDED: soft substeps on rows that are fixed for a frame, on bare problems and on the small rigid worlds of
+   rigid_scenes.h, whose positions go by the velocity that the solver returns for them. */
+#include "check.h"
+#include "rigid_scenes.h"
+
+enum { MOST = 256 };
+
+typedef struct frames {
+    rig s;
+    csim_solver_params params;
+    csim_real gap[MOST], move[6 * MOST], pulse[3 * MOST];
+    double pushed; /* |x - x0 - h v| of the last frame, m */
+    int missed;    /* frames that were not certified */
+    int first;     /* frame from which all were */
+    int frame;
+} frames;
+
+static frames *open_frames(int substeps) {
+    frames *f = (frames *)calloc(1, sizeof *f);
+    f->params = csim_default_solver_params();
+    f->params.solver = CSIM_SOLVER_BOUNDED;
+    f->params.tolerance = CSIM_R(1e-3);
+    f->params.substeps = substeps;
+    f->params.gap = f->gap;
+    f->params.move = f->move;
+    return f;
+}
+
+static void close_frames(frames *f) {
+    rig_free(&f->s);
+    free(f);
+}
+
+/* One frame; the answer has to be one of the one-step problem: A v = b + J' Lambda to rounding. */
+static void frame(frames *f) {
+    rig *s = &f->s;
+    csim_certificate own;
+    const size_t bytes = csim_certificate_bytes(2 * s->bodies, s->contacts);
+    char *memory = (char *)malloc(bytes + 64), *scratch = memory + (64 - (uintptr_t)memory % 64) % 64;
+    double before[3 * MOST];
+    int i, k;
+    s->h = 1.0 / 60;
+    s->stabilisation = 1; /* phi: the gap over h */
+    rig_build(s);
+    for (i = 0; i < s->contacts; i++) {
+        f->gap[i] = s->contact[i].phi[0];
+        s->contact[i].phi[0] = csimi_max(f->gap[i], 0);
+    }
+    for (i = 0; i < s->bodies; i++)
+        for (k = 0; k < 3; k++) {
+            s->v[6 * i + k] = CSIM_R(s->body[i].v[k]);
+            s->v[6 * i + 3 + k] = CSIM_R(s->body[i].w[k]);
+            before[3 * i + k] = s->body[i].x[k];
+        }
+    STATUS(rig_solve(s, &f->params), CSIM_OK);
+    STATUS(csim_problem_certify(&s->p, s->v, s->lambda, scratch, bytes, &own), CSIM_OK);
+    free(memory);
+    CHECK(own.dynamics < TOL(1e-13, 1e-5)); /* rounding of one product */
+    CHECK(own.dynamics == s->out.certificate.dynamics && own.contact == s->out.certificate.contact);
+    CHECK((s->out.result == CSIM_RESULT_CONVERGED) == (own.dynamics <= 1e-3 && own.contact <= 1e-3));
+    f->frame++;
+    if (s->out.result != CSIM_RESULT_CONVERGED) {
+        f->missed++;
+        f->first = f->frame;
+    }
+    {
+        csim_real v[6 * MOST];
+        memcpy(v, s->v, sizeof(csim_real) * 6 * (size_t)s->bodies);
+        memcpy(s->v, f->move, sizeof(csim_real) * 6 * (size_t)s->bodies);
+        rig_move(s);
+        memcpy(s->v, v, sizeof(csim_real) * 6 * (size_t)s->bodies);
+    }
+    f->pushed = 0;
+    for (i = 0; i < s->bodies; i++)
+        for (k = 0; k < 3; k++) {
+            s->body[i].v[k] = (double)s->v[6 * i + k];
+            s->body[i].w[k] = (double)s->v[6 * i + 3 + k];
+            f->pushed = fmax(f->pushed, fabs(s->body[i].x[k] - before[3 * i + k] - s->h * s->body[i].v[k]));
+        }
+}
+
+static double speed(const rig *s) {
+    double most = 0;
+    int i, k;
+    for (i = 0; i < s->bodies; i++)
+        for (k = 0; k < 3; k++) most = fmax(most, fmax(fabs(s->body[i].v[k]), fabs(s->body[i].w[k])));
+    return most;
+}
+
+static void box_on_ground(rig *s, double mu) {
+    int k;
+    rig_init(s, 1, 4);
+    rig_box(s, 3, 0.5, 0.4, 0.3, 0, 0, 0.3);
+    for (k = 0; k < 4; k++)
+        rig_touch(s, 0, k & 1 ? 0.5 : -0.5, k & 2 ? 0.4 : -0.4, -0.3, -1, 0, 0, 0, 0, 0, 1, mu);
+}
+
+/* A corner that carries m g / 4 rests where its spring does: sag = (m W_nn / 4) g / omega^2, omega = 2 pi / 4 / h_s
+   against the ground, W_nn = 1/m + r x n . I^-1 . r x n. */
+TEST(box_rests_at_the_sag_of_its_springs) {
+    static const int substeps[3] = {4, 8, 16};
+    int k, i;
+    for (k = 0; k < 3; k++) {
+        frames *f = open_frames(substeps[k]);
+        const double h = 1.0 / 60 / substeps[k], omega = 2 * 3.14159265358979323846 / 4 / h, m = 3;
+        const double Ix = m / 3 * (0.4 * 0.4 + 0.3 * 0.3), Iy = m / 3 * (0.5 * 0.5 + 0.3 * 0.3);
+        const double W = 1 / m + 0.4 * 0.4 / Ix + 0.5 * 0.5 / Iy, sag = m * W / 4 * 9.81 / (omega * omega);
+        CASE("%d substeps", substeps[k]);
+        box_on_ground(&f->s, 0.5);
+        for (i = 0; i < 120; i++) frame(f);
+        NEAR(0.3 - f->s.body[0].x[2], sag, TOL(1e-8, 2e-6));
+        CHECK(speed(&f->s) < TOL(1e-10, 1e-5) && f->pushed < TOL(1e-10, 1e-6));
+        CHECK(f->s.out.result == CSIM_RESULT_CONVERGED && f->first < 30);
+        close_frames(f);
+    }
+}
+
+TEST(friction_sticks_without_creep_and_slides_by_coulomb) {
+    int above, i;
+    for (above = 0; above < 2; above++) {
+        frames *f = open_frames(0);
+        const double angle = atan(0.5) + (above ? 0.5 : -0.5) * 3.14159265358979323846 / 180, h = 1.0 / 60;
+        double start, v0, a;
+        CASE("half a degree %s the angle of friction", above ? "above" : "below");
+        box_on_ground(&f->s, 0.5);
+        f->s.gravity[0] = 9.81 * sin(angle);
+        f->s.gravity[2] = -9.81 * cos(angle);
+        for (i = 0; i < 60; i++) frame(f);
+        start = f->s.body[0].x[0];
+        v0 = f->s.body[0].v[0];
+        for (i = 0; i < 240; i++) frame(f);
+        a = (f->s.body[0].v[0] - v0) / (240 * h);
+        if (above)
+            NEAR(a, 9.81 * (sin(angle) - 0.5 * cos(angle)), TOL(1e-8, 1e-4)); /* what is left of the settling */
+        else
+            CHECK(fabs(f->s.body[0].x[0] - start) < TOL(1e-9, 1e-5) && speed(&f->s) < TOL(1e-10, 1e-5));
+        CHECK(f->s.out.result == CSIM_RESULT_CONVERGED);
+        close_frames(f);
+    }
+}
+
+TEST(stacks_settle_and_certify_themselves) {
+    static const struct {
+        int count;
+        double ratio, sag; /* m: N g / omega^2 of a stack of N is the order of it */
+    } stacks[3] = {{3, 1, 0.001}, {5, 8, 0.01}, {10, 1, 0.004}};
+    int k, i;
+    for (k = 0; k < 3; k++) {
+        frames *f = open_frames(0);
+        CASE("%d boxes, ratio %g", stacks[k].count, stacks[k].ratio);
+        rig_stack(&f->s, stacks[k].count, 1, stacks[k].ratio, 0.5);
+        f->params.pulse = f->pulse;
+        for (i = 0; i < 240; i++) frame(f);
+        CHECK(speed(&f->s) < TOL(2e-4, 1e-3));
+        CHECK(f->s.out.result == CSIM_RESULT_CONVERGED && f->first < 150);
+        CHECK(f->s.penetration < stacks[k].sag);
+        CHECK(fabs(f->s.body[stacks[k].count - 1].x[0]) < 5e-3); /* arms that turn let a stack lean: worlds keep them */
+        close_frames(f);
+    }
+}
+
+/* Two boxes that run into each other in the air: what they get adds up to nothing, about the origin too. */
+TEST(momentum_of_a_collision_is_kept) {
+    frames *f = open_frames(0);
+    rig *s = &f->s;
+    rig_body start[2];
+    double p[3] = {0, 0, 0}, l[3] = {0, 0, 0}, got = 0;
+    int i, k;
+    rig_init(s, 2, 4);
+    s->gravity[2] = 0;
+    rig_box(s, 2, 0.5, 0.5, 0.5, 0, 0, 0);
+    rig_box(s, 5, 0.5, 0.5, 0.5, 0.2, 0.1, 1);
+    s->body[1].v[2] = -4;
+    s->body[1].v[0] = 1;
+    s->body[1].w[1] = 0.5;
+    for (k = 0; k < 4; k++)
+        rig_touch(s, 1, k & 1 ? 0.5 : -0.5, k & 2 ? 0.5 : -0.5, -0.5, 0, 0, 0, 0.5, 0, 0, 1, 0.4);
+    memcpy(start, s->body, sizeof start);
+    frame(f);
+    for (i = 0; i < 2; i++) {
+        double dv[3];
+        for (k = 0; k < 3; k++) dv[k] = s->body[i].mass * (s->body[i].v[k] - start[i].v[k]);
+        for (k = 0; k < 3; k++) {
+            const int m = (k + 1) % 3, n = (k + 2) % 3;
+            p[k] += dv[k];
+            l[k] += start[i].x[m] * dv[n] - start[i].x[n] * dv[m] +
+                    start[i].inertia[k] * (s->body[i].w[k] - start[i].w[k]); /* cubes: axes do not matter */
+        }
+        got += fabs(dv[2]);
+    }
+    CHECK(got > 10);
+    for (k = 0; k < 3; k++) {
+        NEAR(p[k], 0, TOL(1e-12, 1e-5));
+        NEAR(l[k], 0, TOL(1e-12, 1e-5));
+    }
+    close_frames(f);
+}
+
+/* A problem of one body under any law, solved again and again from the velocity it led to: a steady motion, the same as
+   that of an exact solver. */
+static void steady(csim_law law, csim_solver solver, csim_real *v, int *result) {
+    csim_solver_params params = csim_default_solver_params();
+    csim_real move[6], gap[4], exact[6];
+    rig s;
+    int i, k, m;
+    box_on_ground(&s, 0.5);
+    s.h = 1.0 / 60;
+    s.gravity[0] = 1;
+    s.gravity[1] = 0.5;
+    params.solver = solver;
+    params.tolerance = CSIM_R(1e-4);
+    if (solver == CSIM_SOLVER_BOUNDED) params.gap = gap;
+    params.move = solver == CSIM_SOLVER_BOUNDED ? move : NULL;
+    for (i = 0; i < 90; i++) {
+        rig_build(&s);
+        for (m = 0; m < 4; m++) {
+            csim_contact *c = s.contact + m;
+            c->law = law;
+            c->mu[1] = 2 * c->mu[0];
+            c->omega[0] = CSIM_R(1e-3);
+            c->omega[1] = CSIM_R(0.5);
+            c->mask = m == 0 ? 7 : m == 1 ? 5 : 1;
+            for (k = 0; k < 3; k++) {
+                c->lo[k] = k ? CSIM_R(-0.01) : 0;
+                c->hi[k] = k ? CSIM_R(0.01) : 10;
+            }
+            gap[m] = c->phi[0] / CSIM_R(0.8);
+            c->phi[0] = law == CSIM_LAW_BILATERAL || law == CSIM_LAW_BOX ? 0 : csimi_max(gap[m], 0);
+        }
+        for (k = 0; k < 3; k++) {
+            s.v[k] = CSIM_R(s.body[0].v[k]);
+            s.v[3 + k] = CSIM_R(s.body[0].w[k]);
+        }
+        STATUS(rig_solve(&s, &params), CSIM_OK);
+        if (params.move) { /* positions go by the springs, velocities do not */
+            memcpy(exact, s.v, sizeof exact);
+            memcpy(s.v, move, sizeof move);
+            rig_move(&s);
+            memcpy(s.v, exact, sizeof exact);
+        }
+        for (k = 0; k < 3; k++) {
+            s.body[0].v[k] = (double)s.v[k];
+            s.body[0].w[k] = (double)s.v[3 + k];
+        }
+    }
+    *result = (int)s.out.result;
+    for (k = 0; k < 6; k++) v[k] = s.v[k];
+    rig_free(&s);
+}
+
+TEST(every_law_moves_as_an_exact_solver_says) {
+    int law, k;
+    for (law = 0; law < CSIM_LAW_COUNT_; law++) {
+        csim_real v[6], exact[6];
+        int result, sure;
+        CASE("law %d", law);
+        steady((csim_law)law, CSIM_SOLVER_BOUNDED, v, &result);
+        steady((csim_law)law, CSIM_SOLVER_SWEEP, exact, &sure);
+        EQUAL(sure, (int)CSIM_RESULT_CONVERGED);
+        if (law != CSIM_LAW_INVERTIBLE) /* what gives way sinks without end, and its spring pushes back */
+            EQUAL(result, (int)CSIM_RESULT_CONVERGED);
+        for (k = 0; k < 6; k++) NEAR((double)v[k], (double)exact[k], 3e-3); /* motors ramp up in the first frame */
+    }
+}
+
+TEST(same_bits_again_and_memory_in_proportion) {
+    csim_problem_size size;
+    csim_solver_params params;
+    size_t bytes[2];
+    int k, round;
+    csim_real v[6 * 10];
+    for (round = 0; round < 2; round++) {
+        frames *f = open_frames(0);
+        int i;
+        rig_stack(&f->s, 10, 1, 2, 0.5);
+        for (i = 0; i < 30; i++) frame(f);
+        if (round == 0)
+            memcpy(v, f->s.v, sizeof v);
+        else
+            CHECK(memcmp(v, f->s.v, sizeof v) == 0);
+        close_frames(f);
+    }
+    params = csim_default_solver_params();
+    params.solver = CSIM_SOLVER_BOUNDED;
+    memset(&size, 0, sizeof size);
+    for (k = 0; k < 2; k++) {
+        size.blocks = 2000 << k;
+        size.matrix_blocks = 4000 << k;
+        size.contacts = 5000 << k;
+        size.terms = 20000 << k;
+        size.factor_blocks = 4000 << k;
+        size.rigid = true;
+        bytes[k] = csim_solver_bytes(&size, &params);
+    }
+    CHECK(bytes[1] <= 2 * bytes[0] + 4096 && bytes[1] > bytes[0]);
+}
+
+/* What a frame leaves to the problem: a fall onto the ground cannot certify in the frame of the impact. */
+TEST(an_impact_is_said_to_be_uncertified) {
+    frames *f = open_frames(0);
+    int i;
+    box_on_ground(&f->s, 0.5);
+    f->s.body[0].x[2] += 0.02;
+    f->s.body[0].v[2] = -2.5;
+    frame(f);
+    CHECK(f->s.out.result == CSIM_RESULT_CAP && f->s.out.certificate.contact > 1e-3);
+    CHECK(f->s.body[0].x[2] > 0.3 - 2e-3 && f->s.body[0].v[2] > -0.1);
+    for (i = 0; i < 60; i++) frame(f);
+    CHECK(f->s.out.result == CSIM_RESULT_CONVERGED);
+    close_frames(f);
+}
+
+/* ---- worlds */
+
+typedef struct pile {
+    csim_world *world;
+    csim_body_id body[64];
+    int count;
+} pile;
+
+static void put_box(pile *p, double x, double y, double z, double turn) {
+    csim_rigid_def d = csim_default_rigid_def();
+    csim_shape box = csim_box(csim_v3(CSIM_R(0.25), CSIM_R(0.25), CSIM_R(0.25)));
+    d.shapes = &box;
+    d.shape_count = 1;
+    d.density = 500;
+    d.surface.friction = CSIM_R(0.6);
+    d.pose.position = csim_v3(CSIM_R(x), CSIM_R(y), CSIM_R(z));
+    d.pose.rotation = csim_quat_exp(csim_v3(CSIM_R(turn), CSIM_R(0.3 * turn), CSIM_R(-turn)));
+    STATUS(csim_create_rigid(p->world, &d, p->body + p->count++), CSIM_OK);
+}
+
+static pile open_pile(csim_solver solver, int budget, double slope) {
+    csim_world_def d = csim_default_world_def();
+    csim_body_id ground;
+    pile p;
+    memset(&p, 0, sizeof p);
+    d.solver.solver = solver;
+    d.solver.tolerance = CSIM_R(1e-3);
+    d.budget = budget;
+    d.gravity = csim_v3(CSIM_R(9.81 * sin(slope)), 0, CSIM_R(-9.81 * cos(slope)));
+    STATUS(csim_create_world(&d, &p.world, NULL), CSIM_OK);
+    STATUS(csim_create_ground(p.world, csim_v3(0, 0, 0), csim_v3(0, 0, 1), CSIM_R(0.6), &ground), CSIM_OK);
+    return p;
+}
+
+static pile fallen(csim_solver solver, int budget) { /* 27 boxes fall on one another */
+    pile p = open_pile(solver, budget, 0);
+    int i;
+    for (i = 0; i < 27; i++)
+        put_box(&p, 0.53 * (i % 3) + 0.02 * (i / 9), 0.53 * (i / 3 % 3), 0.3 + 0.6 * (i / 9), 0.1 * ((i * 7) % 5 - 2));
+    return p;
+}
+
+static void steps(pile *p, int count, double *fastest) {
+    int i;
+    *fastest = 0;
+    for (i = 0; i < count; i++) {
+        STATUS(csim_world_step(p->world, CSIM_R(1.0 / 60)), CSIM_OK);
+        *fastest = fmax(*fastest, csim_world_rms_speed(p->world));
+    }
+}
+
+TEST(pile_of_bounded_frames_settles_and_certifies_itself) {
+    pile p = fallen(CSIM_SOLVER_BOUNDED, 0);
+    csim_step_stats s;
+    double fastest;
+    bool bounded = false;
+    steps(&p, 10, &fastest);
+    s = csim_world_stats(p.world);
+    CHECK((s.flags & CSIM_FLAG_BOUNDED) && s.bounded > 0 && s.work > 0 && s.pushed > 0);
+    steps(&p, 350, &fastest);
+    s = csim_world_stats(p.world);
+    CHECK(!(s.flags & CSIM_FLAG_UNCERTIFIED) && s.uncertified == 0 && s.result == CSIM_RESULT_CONVERGED);
+    CHECK(csim_world_rms_speed(p.world) < 5e-4 && s.penetration < 2e-3 && s.pushed < 1e-4);
+    STATUS(csim_body_get_bounded(p.world, p.body[0], &bounded), CSIM_OK);
+    CHECK(bounded);
+    csim_destroy_world(p.world);
+}
+
+TEST(stack_stands_on_kept_rows_and_an_incline_holds) {
+    pile p = open_pile(CSIM_SOLVER_BOUNDED, 0, 0);
+    csim_pose pose, later;
+    double fastest;
+    int i;
+    for (i = 0; i < 10; i++) put_box(&p, 0, 0, 0.25 + 0.5 * i, 0);
+    steps(&p, 360, &fastest);
+    STATUS(csim_body_get_pose(p.world, p.body[9], &pose), CSIM_OK);
+    CHECK(fabs((double)pose.position.x) < 2e-3 && fabs((double)pose.position.y) < 2e-3);
+    CHECK((double)pose.position.z > 4.75 - 0.02 && csim_world_rms_speed(p.world) < TOL(1e-4, 1e-3));
+    csim_destroy_world(p.world);
+    p = open_pile(CSIM_SOLVER_BOUNDED, 0, atan(0.6) - 0.01);
+    put_box(&p, 0, 0, 0.25, 0);
+    steps(&p, 60, &fastest);
+    STATUS(csim_body_get_pose(p.world, p.body[0], &pose), CSIM_OK);
+    steps(&p, 240, &fastest);
+    STATUS(csim_body_get_pose(p.world, p.body[0], &later), CSIM_OK);
+    CHECK(fabs((double)(later.position.x - pose.position.x)) < TOL(1e-9, 1e-5));
+    csim_destroy_world(p.world);
+}
+
+TEST(a_budget_is_kept_and_certifies_what_it_can) {
+    static const int budget[3] = {400, 6000, 200000};
+    int missed[3], k, i;
+    for (k = 0; k < 3; k++) {
+        pile p = fallen(CSIM_SOLVER_AUTO, budget[k]);
+        CASE("budget %d", budget[k]);
+        missed[k] = 0;
+        for (i = 0; i < 240; i++) {
+            csim_step_stats s;
+            STATUS(csim_world_step(p.world, CSIM_R(1.0 / 60)), CSIM_OK);
+            s = csim_world_stats(p.world);
+            CHECK((double)s.work <= fmax(1.1 * budget[k], 3.0 * s.contacts)); /* one substep is the least */
+            CHECK(s.bounded > 0 || !(s.flags & CSIM_FLAG_UNCERTIFIED) || k == 2);
+            missed[k] += (s.flags & CSIM_FLAG_UNCERTIFIED) != 0;
+        }
+        CHECK(csim_world_rms_speed(p.world) < 0.05);
+        csim_destroy_world(p.world);
+    }
+    CHECK(missed[0] > missed[1] && missed[1] > missed[2] && missed[2] <= TOL(0, 2));
+}
+
+/* From bounded frames to certified ones and back: the sag fades over a second, and nothing jumps. */
+TEST(passing_between_bounded_and_certified_shakes_nothing) {
+    pile p = open_pile(CSIM_SOLVER_AUTO, 1, 0);
+    double fastest, sunk;
+    int i;
+    for (i = 0; i < 6; i++) put_box(&p, 0, 0, 0.25 + 0.5 * i, 0);
+    steps(&p, 1, &fastest);
+    CHECK(csim_world_stats(p.world).bounded == 1); /* one substep is the least */
+    STATUS(csim_world_set_budget(p.world, 3 * 8 * 24), CSIM_OK);
+    steps(&p, 240, &fastest);
+    CHECK(csim_world_stats(p.world).bounded == 1);
+    sunk = csim_world_stats(p.world).penetration;
+    CHECK(sunk > 1e-4);
+    STATUS(csim_world_set_budget(p.world, 1000000), CSIM_OK);
+    steps(&p, 60, &fastest);
+    CHECK(csim_world_stats(p.world).bounded == 0 && csim_world_stats(p.world).uncertified == 0);
+    CHECK(fastest < 6 * sunk / 1 + 1e-3); /* six layers that each rise by their sag within a second */
+    steps(&p, 600, &fastest);
+    CHECK(csim_world_stats(p.world).penetration < 0.01 * sunk);
+    STATUS(csim_world_set_budget(p.world, 3 * 8 * 24), CSIM_OK);
+    steps(&p, 240, &fastest);
+    CHECK(csim_world_stats(p.world).bounded == 1 && fastest < 0.02);
+    CHECK(csim_world_rms_speed(p.world) < 1e-3);
+    csim_destroy_world(p.world);
+}
+
+TEST(bounded_worlds_repeat_their_bits_and_come_back_from_a_snapshot) {
+    uint64_t hash[2];
+    int k;
+    double fastest;
+    for (k = 0; k < 2; k++) {
+        pile p = fallen(CSIM_SOLVER_AUTO, 5000);
+        steps(&p, 40, &fastest);
+        if (k) {
+            size_t bytes = 0;
+            void *snapshot;
+            STATUS(csim_world_save(p.world, NULL, &bytes), CSIM_OK);
+            snapshot = malloc(bytes);
+            STATUS(csim_world_save(p.world, snapshot, &bytes), CSIM_OK);
+            steps(&p, 7, &fastest);
+            STATUS(csim_world_restore(p.world, snapshot, bytes), CSIM_OK);
+            free(snapshot);
+        }
+        steps(&p, 40, &fastest);
+        hash[k] = csim_world_hash(p.world);
+        csim_destroy_world(p.world);
+    }
+    CHECK(hash[0] == hash[1]);
+}
+
+TEST(budgets_that_make_no_sense_are_refused) {
+    csim_world_def d = csim_default_world_def();
+    csim_world *w;
+    d.budget = -1;
+    STATUS(csim_create_world(&d, &w, NULL), CSIM_OUT_OF_RANGE);
+    d.budget = 1000;
+    d.solver.solver = CSIM_SOLVER_XPBD;
+    STATUS(csim_create_world(&d, &w, NULL), CSIM_OUT_OF_RANGE);
+    d.solver.solver = CSIM_SOLVER_AUTO;
+    d.integrator = CSIM_MIDPOINT;
+    STATUS(csim_create_world(&d, &w, NULL), CSIM_OK);
+    STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_BAD_PROBLEM);
+    STATUS(csim_world_set_budget(w, 0), CSIM_OK);
+    STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+    csim_destroy_world(w);
+}

