@@ -31,6 +31,7 @@
 #define CSIMI_KEEP_MACROS
 #include <assert.h>
 #include "../amalgamate/parts/io/mesh.h"
+#include "../amalgamate/parts/io/stb_ds.h"
 #include "../amalgamate/parts/io/private.h"
 #include "../amalgamate/parts/world/private.h"
 #include "../amalgamate/parts/world/cable.h"
