@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 16569bd3797a3c2f
+   Hash of the parts: 9f7c6c0fd30beee5
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -24857,7 +24857,7 @@ CSIMI_FN bool csimi_lemke_solve(csimi_impulse_run *run) {
     s.W = run->W;
     if (!csimi_lemke_unknowns(&s)) return csimi_watch_close(&s.watch);
     csimi_lemke_fill(&s);
-    if (csimi_lemke_run(&s, run->params->max_iterations)) {
+    if (csimi_lemke_run(&s, s.watch.cap)) {
         for (i = 0; i < 3 * s.W->contacts; i++) s.x[i] = 0;
         for (i = 0; i < s.n; i++) {
             const int z = s.basis[i] - s.n;

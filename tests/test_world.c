@@ -1195,11 +1195,12 @@ static uint64_t hash_in_block_of(int byte) {
     csim_world *w = NULL;
     uint64_t hash = 0;
     size_t bytes = 0;
-    void *block;
+    void *memory, *block;
     int i;
     def.capacity.bodies = 8, def.capacity.shapes = 8, def.capacity.trees = 1;
     def.capacity.tree_links = 2, def.capacity.coords = 6, def.capacity.nodes = 4;
-    if (csim_world_bytes(&def, &bytes, NULL) != CSIM_OK || !(block = malloc(bytes))) return 0;
+    if (csim_world_bytes(&def, &bytes, NULL) != CSIM_OK || !(memory = malloc(bytes + 64))) return 0;
+    block = (unsigned char *)memory + (64 - (uintptr_t)memory % 64);
     memset(block, byte, bytes);
     STATUS(csim_create_world_in(&def, block, bytes, &w, NULL), CSIM_OK);
     for (i = 0; i < 2; i++) {
@@ -1217,7 +1218,7 @@ static uint64_t hash_in_block_of(int byte) {
     for (i = 0; i < 40; i++) STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
     hash = csim_world_hash(w);
     csim_destroy_world(w);
-    free(block);
+    free(memory);
     return hash;
 }
 

@@ -200,7 +200,7 @@ CSIMI_FN bool csimi_lemke_solve(csimi_impulse_run *run) {
     s.W = run->W;
     if (!csimi_lemke_unknowns(&s)) return csimi_watch_close(&s.watch);
     csimi_lemke_fill(&s);
-    if (csimi_lemke_run(&s, run->params->max_iterations)) {
+    if (csimi_lemke_run(&s, s.watch.cap)) {
         for (i = 0; i < 3 * s.W->contacts; i++) s.x[i] = 0;
         for (i = 0; i < s.n; i++) {
             const int z = s.basis[i] - s.n;
