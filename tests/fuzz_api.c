@@ -362,6 +362,24 @@ static csim_attachment attachment(const session *s) {
     return a;
 }
 
+static csim_axis_def some_axis(void) {
+    csim_axis_def a = csim_default_joint_def().axes[0];
+    a.hold = below(4) ? CSIM_HOLD_AS_KIND : (csim_hold)(below(5) - 1);
+    a.limited = !below(3);
+    a.lower = number(-1, 0);
+    a.upper = number(0, 1);
+    if (!below(3)) a.limit.stiffness = number(0, 1e4), a.limit.damping = number(0, 10);
+    if (!below(3)) a.spring.stiffness = number(0, 1e6), a.spring.damping = number(0, 10);
+    if (!below(3)) a.spring.frequency = number(0, 10), a.spring.ratio = number(0, 2);
+    a.target = number(-1, 1);
+    a.rate = below(2) ? 0 : number(-1, 1);
+    a.spring_force = below(2) ? 0 : number(0, 10);
+    a.motor.kind = (csim_motor_kind)(below(3) ? 0 : below(4));
+    a.motor.target = number(-1, 1);
+    a.motor.force = number(0, 10);
+    return a;
+}
+
 static void create_link(session *s) {
     csim_link_id id;
     csim_status status;
@@ -382,6 +400,9 @@ static void create_link(session *s) {
         d.ratio = number(-2, 2);
         d.break_force = below(3) ? 0 : number(0, 100);
         d.collide = below(2) != 0;
+        if (below(2)) d.axes[below(6)] = some_axis();
+        if (below(2)) d.axes[below(6)] = some_axis();
+        if (!below(4)) d.axis2 = vector(1), d.cone[0] = number(0, 2), d.cone[1] = number(0, 2);
         status = csim_create_joint(s->w, &d, &id);
     } else if (!below(8)) {
         status = csim_create_exclusion(s->w, any_body(s), any_body(s), &id);
@@ -440,7 +461,7 @@ static void change_part(session *s, csim_body_id id) {
     csim_real x[64], y[64];
     int k;
     for (k = 0; k < 64; k++) x[k] = number(-1, 1), y[k] = number(-3, 3);
-    switch (below(11)) {
+    switch (below(12)) {
     case 0: note(csim_tree_set_state(s->w, id, below(3) ? x : NULL, below(3) ? y : NULL)); break;
     case 1: note(csim_tree_set_gravity_compensation(s->w, id, below(12) - 1, number(0, 1))); break;
     case 2: note(csim_tree_add_forces(s->w, id, x)); break;
@@ -456,6 +477,16 @@ static void change_part(session *s, csim_body_id id) {
         break;
     case 8: note(csim_cable_set_frame_motion(s->w, id, below(14) - 1, (csim_motion)(below(5) - 1))); break;
     case 9: note(csim_body_set_node(s->w, id, below(30) - 2, vector(1), vector(2))); break;
+    case 10:
+        if (s->links) {
+            const csim_link_id link = s->link[below(s->links)];
+            const csim_axis_def a = some_axis();
+            csim_axis_state state;
+            note(csim_joint_set_axis(s->w, link, (csim_axis)(below(8) - 1), &a));
+            note(csim_joint_get_axis(s->w, link, (csim_axis)below(6), &state));
+            note(csim_joint_set_anchor(s->w, link, vector(1)));
+        }
+        break;
     default:
         if (s->links) {
             csim_motor m;

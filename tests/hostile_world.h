@@ -10,7 +10,7 @@ static struct {
     const csim_field *field;
     uint64_t memory[1 << 17];
     csim_body_id body[12];
-    csim_link_id link[6];
+    csim_link_id link[7];
     int bodies, links;
 } hostile;
 
@@ -107,7 +107,7 @@ static bool hostile_bodies(csim_world *w) {
     return csim_create_reduced(w, &r, &hostile.body[hostile.bodies++]) == CSIM_OK && ok;
 }
 
-/* A hinge, a slider, a gear of both, a spring, a clamp, an exclusion. */
+/* A hinge, a slider, a gear of both, a spring, a clamp, a joint with springs and a cone, an exclusion. */
 static bool hostile_links(csim_world *w) {
     csim_joint_def j = csim_default_joint_def();
     csim_spring_def s = csim_default_spring_def();
@@ -132,8 +132,13 @@ static bool hostile_links(csim_world *w) {
     c.body = hostile.body[4];
     c.at_end = true;
     ok = csim_create_clamp(w, &c, &hostile.link[4]) == CSIM_OK && ok;
-    hostile.links = 6;
-    return csim_create_exclusion(w, hostile.body[1], hostile.body[3], &hostile.link[5]) == CSIM_OK && ok;
+    j = csim_default_joint_def();
+    j.a.body = hostile.body[2];
+    j.cone[0] = j.cone[1] = 1;
+    j.axes[CSIM_AXIS_TWIST].spring.stiffness = j.axes[CSIM_AXIS_TWIST].spring.damping = 1;
+    ok = csim_create_joint(w, &j, &hostile.link[5]) == CSIM_OK && ok;
+    hostile.links = 7;
+    return csim_create_exclusion(w, hostile.body[1], hostile.body[3], &hostile.link[6]) == CSIM_OK && ok;
 }
 
 /* One of everything, some steps old, with slots that are free again; null when something of it could not be made. */

@@ -2,7 +2,8 @@
 
    Velocity blocks of the whole world: block i < node_count is point node i (particles, vertices of solids, nodes of
    cables), blocks node_count + 2 k and + 1 are the linear and angular velocity (world axes, about the centre of mass)
-   of rigid body k; then comes the angular velocity of each edge frame.
+   of rigid body k; then come the angular velocity of each edge frame, the coordinates of trees, and the massless
+   coordinates behind soft rows of joints.
    Models see this plain struct only, never the world. */
 #ifndef CSIMI_MODEL_PRIVATE_H
 #define CSIMI_MODEL_PRIVATE_H
@@ -34,6 +35,8 @@ typedef struct csimi_place {
     int item, node[4];
     csim_real local[4];
 } csimi_place;
+
+enum { CSIMI_AXES_SLACKS = 4 }; /* soft rows of a joint: limits and springs, of pushes and of turns */
 
 #define CSIMI_PLACE_TERMS 10 /* most terms of a place: a link under 30 coordinates, a frame and CSIM_MODES_MOST modes */
 
@@ -178,6 +181,9 @@ typedef struct csimi_state {
     int *coord_slot;            /* [2 coord_count] where the row's base and limb begin in A */
     csimi_link_work *link_work; /* [tree_link_count] scratch of one pass over a tree */
     int *node_tree;             /* [node_count] reduced body that the node follows, -1: none */
+    int axes_count;             /* joints with springs, limits or motors on their axes ... */
+    csim_real *slack_rate;      /* [12 axes_count] ... rates of the massless coordinates behind their soft rows */
+    csim_real *slack_force;     /* the same; 0 */
     csim_real *coord_position;  /* [3 coord_count] q of reduced bodies, where coord_rate has its rates */
     csim_real *coord_free;      /* [3 coord_count] scratch: their rates without contacts, from prepare to assemble */
     double *modal;              /* numbers of reduced bodies: csimi_modal_view */
@@ -243,7 +249,10 @@ CSIMI_FN const csimi_model *csimi_model_table(void); /* [CSIMI_MODEL_COUNT] */
 
 CSIM_INLINE int csimi_first_frame_block(const csimi_state *s) { return s->node_count + 2 * s->rigid_count; }
 CSIM_INLINE int csimi_first_coord_block(const csimi_state *s) { return csimi_first_frame_block(s) + s->frame_count; }
-CSIM_INLINE int csimi_block_count(const csimi_state *s) { return csimi_first_coord_block(s) + s->coord_count; }
+CSIM_INLINE int csimi_first_slack_block(const csimi_state *s) { return csimi_first_coord_block(s) + s->coord_count; }
+CSIM_INLINE int csimi_block_count(const csimi_state *s) {
+    return csimi_first_slack_block(s) + CSIMI_AXES_SLACKS * s->axes_count;
+}
 /* The entries of the table, by file. */
 #define CSIMI_MODEL_ASSEMBLE(name) \
     CSIMI_FN void name(const csimi_state *s, const csimi_step *step, csimi_system *system)

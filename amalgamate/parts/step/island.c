@@ -70,7 +70,8 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0 && n->tree_span <= 14;
     merged = n->joints > 0 && n->springs > 0 ? csimi_imin(2 * n->rigids, CSIMI_BODY_LARGEST) : 0;
     size.factor_blocks = n->coords > 0 || merged ? 4 * blocks + n->tree_span * n->coords + merged * 2 * n->rigids : 0;
-    size.reach_blocks = 2 * CSIMI_JOINT_ROWS * n->joints; /* rows on the turning alone of a rigid body */
+    size.reach_blocks = 2 * CSIMI_JOINT_ROWS * n->joints + 2 * CSIMI_AXES_LINES * n->axes; /* rows on the turning alone
+                                                                                              of a rigid body */
     if (size.elastic > 0) size.reach_blocks += 3 * size.terms;
     if (n->coords > 0 || merged) /* two sides; a gear: two more */
         size.reach_blocks += csimi_imax(n->tree_span, merged) * (2 * rows + 2 * n->joints);
@@ -234,6 +235,7 @@ static void csimi_island_contacts(const csimi_step_frame *f, csimi_island_work *
 static bool csimi_starts_body(const csim_world *w, int block) {
     const csimi_state *s = &w->store.state;
     const int coord = block - csimi_first_coord_block(s);
+    if (coord >= s->coord_count) return true; /* massless */
     if (coord >= 0) {
         const csimi_tree *tree = s->tree + w->store.coord_tree[coord];
         return coord == tree->first_block + (tree->anchored ? tree->base_blocks : 0);
@@ -246,8 +248,11 @@ static bool csimi_starts_body(const csim_world *w, int block) {
 static bool csimi_bodies_merge(const csim_world *w, csimi_island_work *p, const int *block, int n, bool joints,
                                int *bodies) {
     const csimi_state *s = &w->store.state;
-    const bool rigid = block[0] >= s->node_count && block[n - 1] < csimi_first_frame_block(s);
+    bool rigid = block[0] >= s->node_count;
     int k, i, count = 0, reach = 0;
+    for (i = n - 1; i >= 0 && block[i] >= csimi_first_slack_block(s); i--) {
+    }
+    rigid = rigid && i >= 0 && block[i] < csimi_first_frame_block(s);
     for (k = 0; k < *bodies; k++) {
         const int first = p->body_first[k], end = p->body_first[k + 1];
         if (first >= reach)
@@ -268,13 +273,15 @@ static void csimi_island_structure(const csim_world *w, const csimi_step_frame *
                                    const int *block, int n, bool joints) {
     const csimi_state *s = &w->store.state;
     int i, count = 0, bodies = 0, frames = csimi_first_frame_block(s), coords = csimi_first_coord_block(s);
+    const int slacks = csimi_first_slack_block(s);
     for (i = 0; i < n; i++)
         if (f->aggregate_of[block[i]] >= 0) p->aggregate_local[f->aggregate_of[block[i]]] = -1;
     for (i = 0; i < n; i++) {
         int g = block[i], a = f->aggregate_of[g];
         csim_vec3 offset = csim_v3(0, 0, 0);
         p->aggregate[i] = -1;
-        p->rotation[i] = g >= coords ? csimi_second_of_pair(w, g - coords)
+        p->rotation[i] = g >= slacks   ? false
+                         : g >= coords ? csimi_second_of_pair(w, g - coords)
                                      : g >= frames || (g >= s->node_count && (g - s->node_count) % 2 == 1);
         if (csimi_starts_body(w, g)) p->body_first[bodies++] = i;
         if (a >= 0) {

@@ -6,38 +6,6 @@
 
 /* ---- sides */
 
-/* 3 / tr(J M^-1 J') of terms on rigid bodies. */
-static csim_real csimi_terms_mass(const csimi_state *s, int n, const int *block, const csim_real *J) {
-    csim_real trace = 0, JI[9];
-    int i, k;
-    for (i = 0; i < n; i++, J += 9) {
-        const int rigid = (block[i] - s->node_count) / 2;
-        if (s->rigid_mode[rigid] != CSIMI_FREE) continue;
-        if ((block[i] - s->node_count) % 2 == 0) {
-            for (k = 0; k < 9; k++) trace += J[k] * J[k] / s->rigid_mass[rigid];
-            continue;
-        }
-        csimi_matmul(J, s->rigid_inverse + 9 * (size_t)rigid, JI);
-        for (k = 0; k < 9; k++) trace += JI[k] * J[k];
-    }
-    return trace > 0 ? 3 / trace : 0;
-}
-
-/* Side of a row from terms on rigid bodies; sign -1 for the second side. */
-static void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_contact *c, int second, int n,
-                             const int *block, const csim_real *J) {
-    csim_real moved[3];
-    const csim_side side = csimi_terms_side(f, n, block, J, moved);
-    int k;
-    if (second)
-        c->b = side;
-    else
-        c->a = side;
-    c->mass[second] = csimi_terms_mass(s, n, block, J) / f->theta;
-    for (k = 0; k < 3; k++) moved[k] = second ? -moved[k] : moved[k];
-    csimi_addmul3(c->R, moved, c->phi);
-}
-
 /* scale (omega_a - omega_b). */
 static void csimi_turn_sides(csimi_step_frame *f, const csimi_state *s, const csimi_joint *j, csim_contact *c) {
     int end, k, block;
@@ -48,19 +16,6 @@ static void csimi_turn_sides(csimi_step_frame *f, const csimi_state *s, const cs
         block = rigid ? s->node_count + 2 * j->end[end].item + 1 : 0;
         csimi_joint_side(f, s, c, end, rigid ? 1 : 0, &block, J);
     }
-}
-
-/* The point that goes the way of an end: R+ r - R r = theta x (sin(t/2) / (t/2) Rm r) for turns theta, t = |theta|,
-   Rm half of it. At the start of a step the point itself. */
-static csim_vec3 csimi_joint_way(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p,
-                                 csim_vec3 point) {
-    csim_vec3 com, turn;
-    csim_real half;
-    if (p->kind != CSIMI_PLACE_RIGID || s != &f->next) return point;
-    com = csimi_load3(s->com + 3 * (size_t)p->item);
-    turn = csimi_load3(f->v + 3 * ((size_t)s->node_count + 2 * (size_t)p->item + 1));
-    half = f->h * csim_length(turn) / 2;
-    return half > 0 ? csim_madd(com, CSIMI_SIN(half) / half, csim_sub(point, com)) : point;
 }
 
 /* The points against each other; a slider is measured at the point of a, on a line that turns with b. */
@@ -168,20 +123,6 @@ static void csimi_joint_gear_row(csim_world *w, csimi_step_frame *f, csimi_joint
     csimi_joint_offset(w, f, j, CSIMI_ROW_POINT, c);
 }
 
-/* scale^2 = tr(sum of 1/m) / tr(sum of I^-1): a turn of the bodies moves as much mass as a push. */
-static csim_real csimi_joint_scale(const csimi_state *s, const csimi_joint *j) {
-    csim_real push = 0, turn = 0;
-    int end;
-    for (end = 0; end < 2; end++) {
-        const int k = j->end[end].item;
-        if (j->end[end].kind != CSIMI_PLACE_RIGID || s->rigid_mode[k] != CSIMI_FREE) continue;
-        push += 3 / s->rigid_mass[k];
-        turn +=
-            s->rigid_inverse[9 * (size_t)k] + s->rigid_inverse[9 * (size_t)k + 4] + s->rigid_inverse[9 * (size_t)k + 8];
-    }
-    return turn > 0 ? CSIMI_SQRT(push / turn) : 1;
-}
-
 /* Axes of the rows at the start of the step. */
 static void csimi_joint_turn_rows(const csimi_state *s, csimi_joint *j) {
     const csimi_joint_pose p = csimi_joint_at(s, j);
@@ -222,6 +163,7 @@ static void csimi_joint_rows_of(csim_world *w, csimi_step_frame *f, csimi_joint 
 CSIMI_FN void csimi_joint_rows(csim_world *w, csimi_step_frame *f) {
     csimi_store *s = &w->store;
     int i, k, gears;
+    for (i = 0; i < CSIMI_AXES_LINES * s->count.axes; i++) s->axes[i / CSIMI_AXES_LINES].row[i % CSIMI_AXES_LINES] = -1;
     for (gears = 0; gears < 2; gears++) /* gears need the coordinates of the others */
         for (i = 0; i < s->count.joints; i++) {
             csimi_joint *j = s->joint + i;
@@ -232,26 +174,15 @@ CSIMI_FN void csimi_joint_rows(csim_world *w, csimi_step_frame *f) {
                 continue;
             if (gears)
                 csimi_joint_gear_row(w, f, j);
+            else if (j->axes >= 0)
+                csimi_axes_rows(w, f, j);
             else
                 csimi_joint_rows_of(w, f, j);
         }
+    csimi_axes_assemble(w);
 }
 
 /* ---- correction: SHAKE. The rows are linear at the start of the step; what they miss at its end goes into phi. */
-
-static void csimi_joint_row_velocity(const csimi_step_frame *f, const csim_contact *c, csim_real *u) {
-    csim_real sum[3] = {0, 0, 0}, y[3];
-    int side, k, i;
-    for (side = 0; side < 2; side++) {
-        const csim_side *x = side ? &c->b : &c->a;
-        for (k = x->first; k < x->first + x->count; k++) {
-            csimi_mul3(f->terms[k].J, f->v + 3 * (size_t)f->terms[k].block, y);
-            for (i = 0; i < 3; i++) sum[i] += side ? -y[i] : y[i];
-        }
-    }
-    for (i = 0; i < 3; i++) u[i] = c->phi[i];
-    csimi_addmul3(c->R, sum, u);
-}
 
 /* What a row misses at frame->next, m, into j->miss; returns the largest part. */
 static csim_real csimi_joint_row_miss(const csim_world *w, const csimi_step_frame *f, csimi_joint *j, int which) {
@@ -295,6 +226,12 @@ static void csimi_joints_measure(csim_world *w, const csimi_step_frame *f, csim_
             if (j->row[which] < 0 || (island = f->contact_island[j->row[which]]) < 0) continue;
             miss[island] = csimi_max(miss[island], csimi_joint_row_miss(w, f, j, which));
         }
+    for (i = 0; i < CSIMI_AXES_LINES * w->store.count.axes; i++) {
+        csimi_axes *ax = w->store.axes + i / CSIMI_AXES_LINES;
+        const int row = ax->row[i % CSIMI_AXES_LINES];
+        if (row < 0 || (island = f->contact_island[row]) < 0) continue;
+        miss[island] = csimi_max(miss[island], csimi_axes_miss(w, f, ax, i % CSIMI_AXES_LINES));
+    }
 }
 
 /* Corrects the rows of islands that are solved again. */
@@ -307,6 +244,13 @@ static void csimi_joints_shift(csim_world *w, csimi_step_frame *f, const csimi_c
             if (c->again[island] != CSIMI_AGAIN_NO)
                 csimi_joint_row_correct(f, j, which, c->again[island] == CSIMI_AGAIN_BACK, c->share[island]);
         }
+    for (i = 0; i < CSIMI_AXES_LINES * w->store.count.axes; i++) {
+        csimi_axes *ax = w->store.axes + i / CSIMI_AXES_LINES;
+        const int line = i % CSIMI_AXES_LINES;
+        if (ax->row[line] < 0 || (island = f->contact_island[ax->row[line]]) < 0) continue;
+        if (c->again[island] != CSIMI_AGAIN_NO)
+            csimi_axes_correct(f, ax, line, c->again[island] == CSIMI_AGAIN_BACK, c->share[island]);
+    }
 }
 
 /* moved[island] of midpoint worlds: how far the last pass turned bodies, rad; the first one: how far they turn at all.
@@ -343,6 +287,17 @@ static unsigned char csimi_joints_next(unsigned char now, csim_real miss, csim_r
         return CSIMI_AGAIN_TURNED;
     case CSIMI_AGAIN_BACK: /* once */
     default: return CSIMI_AGAIN_NO;
+    }
+}
+
+/* On rows of the start a spring that turns does other work than its energy changes by: rows of the middle, times h v,
+   are what it stretches by. */
+CSIMI_FN void csimi_joints_begin(const csim_world *w, const csimi_step_frame *f, const csimi_closing *c) {
+    int i, island;
+    for (i = 0; i < CSIMI_AXES_LINES * w->store.count.axes; i++) {
+        const int line = i % CSIMI_AXES_LINES, row = w->store.axes[i / CSIMI_AXES_LINES].row[line];
+        if (line < CSIMI_LINE_SPRING || row < 0 || (island = f->contact_island[row]) < 0) continue;
+        if (c->again[island] != CSIMI_AGAIN_NO) c->again[island] = CSIMI_AGAIN_TURNED;
     }
 }
 
@@ -451,6 +406,11 @@ CSIMI_FN void csimi_joints_middle(csim_world *w, csimi_step_frame *f, const unsi
                     j->stiff[end] * (f->v[turn + (size_t)k] - (first ? 0 : f->aim[turn + (size_t)k]));
         }
     }
+    for (i = 0; i < s->count.axes; i++) {
+        for (which = 0, island = -1; which < CSIMI_AXES_LINES; which++)
+            if (s->axes[i].row[which] >= 0) island = f->contact_island[s->axes[i].row[which]];
+        if (island >= 0 && again[island] == CSIMI_AGAIN_TURNED) csimi_axes_renew(w, f, s->axes + i);
+    }
     for (i = 0; i < s->count.rigids && middle; i++) {
         island = f->island[s->count.nodes + 2 * i + 1];
         if (island >= 0 && again[island] == CSIMI_AGAIN_TURNED) csimi_joint_turn_middle(w, f, i, first);
@@ -481,6 +441,7 @@ static void csimi_joint_stiffen_end(csim_world *w, const csimi_step_frame *f, cs
 
 CSIMI_FN void csimi_joints_stiffen(csim_world *w, const csimi_step_frame *f) {
     int i, end;
+    csimi_axes_assemble(w);
     for (i = 0; i < w->store.count.joints; i++) {
         csimi_joint *j = w->store.joint + i;
         j->stiff[0] = j->stiff[1] = 0;
@@ -507,7 +468,10 @@ CSIMI_FN void csimi_joints_commit(csim_world *w, const csimi_step_frame *f) {
         for (which = 0; which < CSIMI_JOINT_ROWS; which++)
             for (k = 0; k < 3; k++)
                 j->impulse[3 * which + k] = j->row[which] < 0 ? 0 : f->lambda[3 * (size_t)j->row[which] + (size_t)k];
-        j->position = j->kind == CSIM_JOINT_GEAR ? csimi_gear_error(w, &f->next, j) : csimi_joint_coordinate(j, &p);
+        if (j->axes >= 0)
+            csimi_axes_commit(w, f, s->axes + j->axes);
+        else
+            j->position = j->kind == CSIM_JOINT_GEAR ? csimi_gear_error(w, &f->next, j) : csimi_joint_coordinate(j, &p);
         if (j->broken) continue;
         j->broke =
             (j->break_force > 0 && csimi_joint_load(j, CSIMI_ROW_POINT, (double)f->h) > j->break_force) ||

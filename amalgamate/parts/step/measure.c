@@ -122,7 +122,7 @@ CSIM_API csim_totals csim_world_totals(const csim_world *w) {
     CSIMI_MEMSET(&t, 0, sizeof t);
     t.kinetic = energy.kinetic;
     t.gravity = energy.gravity;
-    t.elastic = energy.elastic;
+    t.elastic = energy.elastic + csimi_axes_energy(w);
     for (i = 0; i < s->node_count; i++) {
         if (s->node_mode[i] != CSIMI_FREE) continue;
         t.mass += (double)s->node_mass[i];

@@ -58,6 +58,7 @@ typedef struct csimi_step_frame {
     int *aggregate_of; /* [blocks], -1: none */
     int aggregates;
     csimi_joint *joint;       /* [joints] as they were: a step writes its rows into them, one that fails undoes that */
+    csimi_axes *axes;         /* [axes] the same */
     csim_contact_info *info; /* [contacts] the next contact list */
     uint64_t *ended;         /* [contacts] */
     unsigned char *carried;  /* [contacts] 1: this record of the step before still carries an impulse */
@@ -221,6 +222,23 @@ CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csi
                              csim_real approach, csim_real free_end);
 /* ---- rows.c: found contacts and joints to rows of the problem, with phi, laws and warm starts */
 CSIMI_FN void csimi_rows(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
+/* ---- joint_sides.c: what rows of joints are made of */
+/* Side of a row from terms on rigid bodies. */
+CSIMI_FN void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_contact *c, int second, int n,
+                               const int *block, const csim_real *J);
+CSIMI_FN csim_vec3 csimi_joint_way(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p,
+                                   csim_vec3 point);
+CSIMI_FN csim_real csimi_joint_scale(const csimi_state *s, const csimi_joint *j);
+CSIMI_FN void csimi_joint_row_velocity(const csimi_step_frame *f, const csim_contact *c, csim_real *u);
+/* ---- axes_rows.c: rows of joints with settings of axes, as those of others in joint_rows.c */
+CSIMI_FN void csimi_axes_rows(csim_world *w, csimi_step_frame *f, csimi_joint *j);
+/* What a line misses at frame->next, m. */
+CSIMI_FN csim_real csimi_axes_miss(const csim_world *w, const csimi_step_frame *f, csimi_axes *ax, int line);
+CSIMI_FN void csimi_axes_correct(csimi_step_frame *f, csimi_axes *ax, int line, bool back, csim_real share);
+CSIMI_FN void csimi_axes_renew(csim_world *w, csimi_step_frame *f, csimi_axes *ax);
+/* The massless coordinates into A. */
+CSIMI_FN void csimi_axes_assemble(csim_world *w);
+CSIMI_FN void csimi_axes_commit(csim_world *w, const csimi_step_frame *f, csimi_axes *ax);
 /* ---- joint_rows.c */
 /* Appends the rows of all joints behind those of the contacts. */
 CSIMI_FN void csimi_joint_rows(csim_world *world, csimi_step_frame *frame);
@@ -234,6 +252,8 @@ typedef struct csimi_closing {
     unsigned char *again;
     csim_real *miss, *before, *moved, *share;
 } csimi_closing;
+/* Islands with springs whose directions turn go on with rows of the middle of the step. */
+CSIMI_FN void csimi_joints_begin(const csim_world *world, const csimi_step_frame *frame, const csimi_closing *closing);
 /* Corrects the rows whose joints do not hold at frame->next. False when nothing is left to do. */
 CSIMI_FN bool csimi_joints_correct(csim_world *world, csimi_step_frame *frame, const csimi_closing *closing, bool late);
 /* Rows of islands that are _TURNED at frame->next, the middle of the step; in midpoint worlds also their turns. */

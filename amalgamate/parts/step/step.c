@@ -40,6 +40,7 @@ static void csimi_begin_frame(csim_world *w, csimi_step_frame *f, csim_real h, c
     int i;
     csimi_frame_layout(f, &s->capacity, arena);
     if (f->joint) CSIMI_MEMCPY(f->joint, s->joint, sizeof *s->joint * (size_t)s->count.joints);
+    if (f->axes) CSIMI_MEMCPY(f->axes, s->axes, sizeof *s->axes * (size_t)s->count.axes);
     f->h = h;
     f->theta = f->sigma = csimi_is_middle(w) ? CSIM_R(0.5) : CSIM_R(1.0);
     if (w->def.integrator == CSIM_TWO_STEP) f->sigma = 0; /* explicit forces */
@@ -98,6 +99,7 @@ static void csimi_begin_closing(const csim_world *w, const csimi_step_frame *f, 
         if (csimi_keeps(w) && f->pace[leader].bounded) c->again[i] = CSIMI_AGAIN_NO;
         c->before[i] = CSIMI_HUGE;
     }
+    csimi_joints_begin(w, f, c);
 }
 
 /* Islands whose joints do not hold at the end of the step are solved again with corrected rows. */
@@ -370,7 +372,8 @@ static CSIMI_NOINLINE void csimi_count_frame(const csimi_counts *n, csimi_arena 
 static bool csimi_countable(const csimi_counts *n) {
     const int64_t most = INT32_MAX / 9, links = CSIMI_SPRING_SLOTS / 2;
     const int64_t all =
-        n->contacts + (int64_t)CSIMI_JOINT_ROWS * n->joints + (int64_t)CSIMI_TREE_JOINT_ROWS * n->tree_links;
+        n->contacts + (int64_t)CSIMI_JOINT_ROWS * n->joints + (int64_t)CSIMI_TREE_JOINT_ROWS * n->tree_links +
+        (int64_t)CSIMI_AXES_LINES * n->axes;
     const int64_t side = csimi_imax(n->tets + n->membranes + n->frames > 0 ? 3 : 2,
                                     csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
     const int64_t span = csimi_imax(n->tree_span, CSIMI_BODY_LARGEST);
@@ -379,7 +382,7 @@ static bool csimi_countable(const csimi_counts *n) {
     CSIMI_WORLD_AXES(CSIMI_X)
 #undef CSIMI_X
     return 2 * side * n->contacts + 2 * (side > 4 ? side : 4) * CSIMI_JOINT_ROWS * (int64_t)n->joints +
-                   (int64_t)CSIMI_TREE_JOINT_ROWS * n->tree_links <=
+                   (int64_t)CSIMI_TREE_JOINT_ROWS * n->tree_links + (2 * side + 1) * CSIMI_AXES_LINES * n->axes <=
                INT32_MAX / 3 &&
            (int64_t)6 * n->tets + (int64_t)15 * n->membranes + n->rigids + links * n->springs + (int64_t)3 * n->frames +
                    n->bends + n->matrix_blocks <=
@@ -427,6 +430,8 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
     csimi_tree_forget_bounds(w);
     if (status && frame->joint)
         CSIMI_MEMCPY(w->store.joint, frame->joint, sizeof *frame->joint * (size_t)w->store.count.joints);
+    if (status && frame->axes)
+        CSIMI_MEMCPY(w->store.axes, frame->axes, sizeof *frame->axes * (size_t)w->store.count.axes);
     w->locked = false;
     if (!status && arena.overflow)
         status = csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "scratch", true, (double)arena.high,

@@ -277,6 +277,44 @@ static bool csimi_joint_sound(const csimi_staged *s, const csimi_array *a) {
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
 
+static bool csimi_axes_sound(const csimi_staged *s, const csimi_array *a) {
+    static const csimi_part parts[] = {
+        CSIMI_PART(csimi_axes, cone, AMOUNTS, 0),     CSIMI_PART(csimi_axes, cone_limit, AMOUNTS, 0),
+        CSIMI_PART(csimi_axes, position, REALS, 0),   CSIMI_PART(csimi_axes, turn, REALS, 0),
+        CSIMI_PART(csimi_axes, impulse, REALS, 0),    CSIMI_PART(csimi_axes, aim, REALS, 0),
+        CSIMI_PART(csimi_axes, miss, REALS, 0),       CSIMI_PART(csimi_axes, added, REALS, 0),
+        CSIMI_PART(csimi_axes, weight, REALS, 0),     CSIMI_PART(csimi_axes, stiff, AMOUNTS, 0),
+        CSIMI_PART(csimi_axes, kappa, AMOUNTS, 0),
+    };
+    static const csimi_part axis[] = {
+        CSIMI_PART(csim_axis_def, hold, CHOICE, CSIM_HOLD_COUNT_),
+        CSIMI_PART(csim_axis_def, limited, FLAG, 0),
+        CSIMI_PART(csim_axis_def, lower, REALS, 0),
+        CSIMI_PART(csim_axis_def, upper, REALS, 0),
+        CSIMI_PART(csim_axis_def, limit, AMOUNTS, 0),
+        CSIMI_PART(csim_axis_def, spring, AMOUNTS, 0),
+        CSIMI_PART(csim_axis_def, target, REALS, 0),
+        CSIMI_PART(csim_axis_def, rate, REALS, 0),
+        CSIMI_PART(csim_axis_def, spring_force, AMOUNTS, 0),
+        CSIMI_PART(csim_axis_def, motor.kind, CHOICE, CSIM_MOTOR_COUNT_),
+        CSIMI_PART(csim_axis_def, motor.target, REALS, 0),
+        CSIMI_PART(csim_axis_def, motor.speed, AMOUNTS, 0),
+        CSIMI_PART(csim_axis_def, motor.force, AMOUNTS, 0),
+    };
+    int i;
+    if (!csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts))) return false;
+    for (i = 0; i < 6 * a->count; i++) {
+        csim_axis_def d;
+        const unsigned char *at = a->at + a->stride * (size_t)(i / 6) + offsetof(csimi_axes, axis) +
+                                  sizeof(csim_axis_def) * (size_t)(i % 6);
+        if (!csimi_parts_sound(s, a->name, i / 6, at, axis, CSIMI_COUNT_OF(axis))) return false;
+        CSIMI_MEMCPY(&d, at, sizeof d);
+        if (d.lower > d.upper)
+            return csimi_unsound(s, a->name, i / 6, "axis.lower", (double)d.lower, "at most upper");
+    }
+    return true;
+}
+
 static bool csimi_bend_sound(const csimi_staged *s, const csimi_array *a) {
     static const csimi_part parts[] = {
         CSIMI_PART(csimi_bend_end, frame, INDEX, CSIMI_AXIS_frames),
@@ -968,12 +1006,37 @@ static bool csimi_gear_stands(const csimi_staged *s, int slot) {
     return j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER;
 }
 
-static bool csimi_joint_stands(const csimi_staged *s, int slot, const csimi_link *l) {
+/* The settings of axes of a joint: its own, of axes that it has. */
+static bool csimi_axes_stand(const csimi_staged *s, int slot, int item, const csimi_joint *j, csimi_counts *at) {
+    const bool needed = j->kind >= CSIM_JOINT_WHEEL;
+    const unsigned char *at_axes;
+    csim_real cone[2];
+    int i, link;
+    if (j->axes < (needed ? 0 : -1) || j->axes >= s->n->axes ||
+        (j->axes >= 0 && (j->kind == CSIM_JOINT_GEAR || j->kind == CSIM_JOINT_ROPE)))
+        return csimi_outside(s, "joint", item, "axes", j->axes, needed ? 0 : -1, s->n->axes - 1L);
+    if (j->axes < 0) return true;
+    at_axes = CSIMI_AT(s, axes) + sizeof(csimi_axes) * (size_t)j->axes;
+    CSIMI_MEMCPY(&link, at_axes + offsetof(csimi_axes, link), sizeof link);
+    CSIMI_MEMCPY(cone, at_axes + offsetof(csimi_axes, cone), sizeof cone);
+    if (link != slot) return csimi_unsound(s, "axes", j->axes, "link", link, "its joint");
+    if ((cone[0] > 0) != (cone[1] > 0)) return csimi_unsound(s, "axes", j->axes, "cone", 0, "both or none");
+    for (i = 0; i < 2; i++)
+        if (!csimi_is_turn(j->frame[i])) return csimi_unsound(s, "joint", item, "frame", 0, "unit quaternions");
+    if (j->end[0].kind == CSIMI_PLACE_GROUND && j->end[1].kind == CSIMI_PLACE_GROUND)
+        return csimi_unsound(s, "joint", item, "end.kind", 0, "a body");
+    at->axes++;
+    at->matrix_blocks += CSIMI_AXES_SLACKS;
+    return true;
+}
+
+static bool csimi_joint_stands(const csimi_staged *s, int slot, const csimi_link *l, csimi_counts *at) {
     csimi_joint j;
     int k;
     CSIMI_READ(csimi_joint, CSIMI_AT(s, joint), l->item, &j);
     if (j.link != slot) return csimi_unsound(s, "joint", l->item, "link", j.link, "its link");
     if (j.lower > j.upper) return csimi_unsound(s, "joint", l->item, "lower", (double)j.lower, "at most upper");
+    if (!csimi_axes_stand(s, slot, l->item, &j, at)) return false;
     for (k = 0; k < 2; k++) {
         const bool axes = j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER || j.kind == CSIM_JOINT_WELD;
         if (j.kind == CSIM_JOINT_GEAR ? !csimi_gear_stands(s, j.gear[k]) || j.gear[0] == j.gear[1] : j.gear[k] != -1)
@@ -1040,7 +1103,7 @@ static bool csimi_link_stands(const csimi_staged *s, int slot, const csimi_link 
     }
     if (l->kind == CSIMI_JOINT) {
         at->joints++;
-        return csimi_joint_stands(s, slot, l);
+        return csimi_joint_stands(s, slot, l, at);
     }
     at->bends++;
     at->matrix_blocks += 2;

@@ -17,6 +17,7 @@ CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *c) {
     n.surface = c->surface;
     n.triangles = c->triangles;
     n.links = n.springs = n.joints = c->links;
+    n.axes = c->axes;
     n.contacts = n.ended = c->contacts;
     n.aggregates = c->aggregates;
     n.matrix_blocks = c->matrix_blocks;
@@ -43,6 +44,7 @@ CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *n) {
     c.surface = n->surface;
     c.triangles = n->triangles;
     c.links = csimi_imax(n->links, csimi_imax(n->springs, n->joints));
+    c.axes = n->axes;
     c.contacts = n->contacts;
     c.aggregates = n->aggregates;
     c.matrix_blocks = n->matrix_blocks;

@@ -101,7 +101,26 @@ typedef struct csimi_joint {
     csim_real stiff[2];          /* what the turning of its force adds to A at its ends, kg m^2 */
     int row[CSIMI_JOINT_ROWS];    /* in the coming step, -1: none */
     int link;                    /* its slot */
+    int axes;                    /* its settings of axes, which then make its rows; -1: none */
 } csimi_joint;
+
+/* Lines of rows of a joint with settings of axes: push and turn of each. Soft ones hold on to massless coordinates: */
+enum { CSIMI_LINE_HOLD, CSIMI_LINE_LIMIT = 2, CSIMI_LINE_SPRING = 4, CSIMI_AXES_LINES = 6 };
+
+typedef struct csimi_axes {
+    csim_axis_def axis[6];
+    csim_real cone[2];
+    csim_softness cone_limit;
+    csim_real position[6]; /* coordinates at the end of the last step, turns counted */
+    csim_real turn[12];    /* directions of the twist, the swings and the cone in the last rows, world axes */
+    /* of the last step by line, in the axes of its rows */
+    csim_real impulse[18];
+    csim_real aim[18], miss[18], added[18]; /* as of csimi_joint */
+    csim_real weight[18];                   /* of what is missed: below 1 where the row is soft */
+    csim_real stiff[12], kappa[12];         /* of the soft lines: N/m; kg, of the massless coordinate, 0: hard */
+    int row[CSIMI_AXES_LINES];              /* in the coming step, -1: none */
+    int link;                               /* slot of its joint */
+} csimi_axes;
 
 enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper limit, friction, drive */
 
@@ -171,6 +190,10 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
     X(springs, csim_real, state.spring_data, 3, amount)               \
     X(springs, int, spring_link, 1, link_slot)                        \
     X(joints, csimi_joint, joint, 1, joint)                           \
+    X(axes, csimi_axes, axes, 1, axes)                                \
+    X(axes, csim_real, state.slack_rate, 12, finite)                  \
+    X(axes, csim_real, slack_rep, 12, finite)                         \
+    X(axes, csim_real, state.slack_force, 12, finite)                 \
     X(trees, csimi_tree, state.tree, 1, tree)                         \
     X(trees, int, tree_body, 1, slot)                                 \
     X(tree_links, csimi_tree_link, state.tree_link, 1, tree_link)     \
@@ -202,7 +225,7 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
     X(triangles)                                                                                                      \
     X(links)                                                                                                          \
     X(springs) X(joints) X(contacts) X(ended) X(aggregates) X(matrix_blocks) X(pairs) X(frames) X(bends) X(membranes) \
-        X(trees) X(tree_links) X(coords) X(tree_span) X(modal) X(kept)
+        X(trees) X(tree_links) X(coords) X(tree_span) X(modal) X(kept) X(axes)
 
 typedef struct csimi_counts {
 #define CSIMI_X(axis) int axis;
@@ -216,7 +239,8 @@ typedef struct csimi_counts {
     X(node, nodes, 1, v, node_rep, node_force)                  \
     X(rigid, rigids, 2, velocity, rigid_rep, wrench)            \
     X(edge, frames, 1, frame_velocity, frame_rep, frame_torque) \
-    X(coord, coords, 1, coord_rate, coord_rep, coord_force)
+    X(coord, coords, 1, coord_rate, coord_rep, coord_force)     \
+    X(slack, axes, CSIMI_AXES_SLACKS, slack_rate, slack_rep, slack_force)
 
 /* What those velocities move: X(axis, member of csimi_state, numbers of an item) */
 #define CSIMI_POSITIONS(X)          \
@@ -239,7 +263,8 @@ typedef struct csimi_counts {
     X(bends, bend_count)           \
     X(trees, tree_count)           \
     X(tree_links, tree_link_count) \
-    X(coords, coord_count)
+    X(coords, coord_count)         \
+    X(axes, axes_count)
 
 /* Where everything lies, for queries: a tree of boxes over shapes, particles, edges of cables and whole surfaces, and
    the boxes of the triangles of these. Kept by every call that moves something; not saved: it follows from the rest. A
@@ -274,6 +299,8 @@ typedef struct csimi_store {
     csimi_link *link;
     int *spring_link;
     csimi_joint *joint;
+    csimi_axes *axes;
+    csim_real *slack_rep;
     csim_contact_info *contact;
     csimi_kept *kept; /* of the same contacts, in worlds with bounded frames; others have none */
     uint64_t *ended_id;
@@ -400,7 +427,7 @@ CSIMI_FN csim_status csimi_find_cable(const csim_world *w, csim_body_id id, cons
                                       csim_error *error);
 CSIMI_FN void csimi_set_frame_velocity(csimi_store *s, int frame, csim_vec3 w);
 
-/* ---- joint_state.c: where a joint is */
+/* ---- joint_pose.c: where a joint is */
 
 typedef struct csimi_joint_pose {
     csim_vec3 a, b, d;  /* the points, a - b */
@@ -424,6 +451,34 @@ CSIMI_FN bool csimi_joint_one_sided(const csimi_joint *j, int which);
 /* Rate of the coordinate as terms with one row each, times factor: at most four, J [36]. */
 CSIMI_FN int csimi_joint_coordinate_terms(const csimi_state *s, const csimi_joint *j, csim_real factor, int *block,
                                     csim_real *J);
+/* ---- axes_pose.c: where the axes of a joint are */
+
+typedef struct csimi_axes_pose {
+    csimi_joint_pose at;
+    csim_real q[6];       /* coordinates */
+    csim_vec3 push[3];    /* directions of the first three, world axes */
+    csim_vec3 turn[4];    /* of the others, per rad/s of a against b; of the cone */
+    csim_real cone;       /* rad to its wall, >= 0 inside */
+} csimi_axes_pose;
+CSIMI_FN csimi_axes_pose csimi_axes_at(const csimi_state *s, const csimi_joint *j, const csimi_axes *ax);
+/* Whether points are held against each other, and not a point against a line that turns with b. */
+CSIMI_FN bool csimi_axes_points(const csimi_joint *j, const csimi_axes *ax);
+CSIMI_FN bool csimi_axis_locked(csim_joint_kind kind, const csim_axis_def *axis, int i);
+CSIMI_FN bool csimi_axis_used(const csim_axis_def *axis);
+CSIMI_FN bool csimi_is_soft(const csim_softness *s);
+CSIMI_FN int csimi_axes_main(csim_joint_kind kind); /* the axis that is the coordinate of the joint, -1: none */
+CSIMI_FN bool csimi_axes_turn(const csimi_joint *j); /* both ends have axes */
+/* Energy of the springs, J. */
+CSIMI_FN double csimi_axes_energy(const csim_world *w);
+
+/* ---- joint_state.c */
+CSIMI_FN csim_status csimi_check_axis(csim_error *e, const char *fn, csim_joint_kind kind, int i,
+                                      const csim_axis_def *axis);
+CSIMI_FN csim_status csimi_check_softness(csim_error *e, const char *fn, const csim_softness *s);
+/* Gives a joint settings of axes, all as its kind has them. */
+CSIMI_FN void csimi_axes_take(csimi_store *s, int joint);
+CSIMI_FN void csimi_axes_drop(csimi_store *s, int joint);
+CSIMI_FN void csimi_axes_inherit(csimi_store *s, const csimi_joint *j);
 CSIMI_FN csim_status csimi_joint_range(csim_error *e, const char *fn, const char *field, double value,
                                       const char *allowed);
 CSIMI_FN csim_status csimi_check_motor(csim_error *e, const char *fn, const csim_motor *m);

@@ -18,6 +18,13 @@ static bool csimi_coord_held(const csimi_store *s, int i) {
 }
 static int csimi_coord_owner(const csimi_store *s, int i) { return s->tree_body[s->coord_tree[i]]; }
 
+/* Nothing holds on to a massless coordinate until a soft row does. */
+static bool csimi_slack_held(const csimi_store *s, int i) { return s->axes[i].link >= 0; }
+static int csimi_slack_owner(const csimi_store *s, int i) {
+    const csimi_link *l = s->link + s->axes[i].link;
+    return l->body[l->body[0] < 0 || s->body[l->body[0]].motion != CSIM_DYNAMIC ? 1 : 0];
+}
+
 CSIMI_FN void csimi_spans(const csimi_store *s, const csimi_state *state, csimi_span *span) {
     int first = 0;
 #define CSIMI_X(kind, axis, blocks, velocity_of, rep_of, force_of) \

@@ -280,9 +280,27 @@ CSIM_API csim_status csim_joint_set_limits(csim_world *world, csim_link_id id, b
                                            csim_real upper) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_joint_set_limits", "CONDSIM_NO_JOINTS");
 }
+CSIM_API csim_status csim_joint_set_axis(csim_world *world, csim_link_id id, csim_axis axis, const csim_axis_def *def) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_joint_set_axis", "CONDSIM_NO_JOINTS");
+}
+CSIM_API csim_status csim_joint_get_axis(const csim_world *world, csim_link_id id, csim_axis axis,
+                                         csim_axis_state *state) {
+    return CSIMI_ABSENT(NULL, "csim_joint_get_axis", "CONDSIM_NO_JOINTS");
+}
+CSIM_API csim_status csim_joint_set_anchor(csim_world *world, csim_link_id id, csim_vec3 point) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_joint_set_anchor", "CONDSIM_NO_JOINTS");
+}
+CSIM_API int csim_world_joints(const csim_world *world, csim_link_id *ids, int capacity) { return 0; }
+CSIM_API int csim_body_joints(const csim_world *world, csim_body_id body, csim_link_id *ids, int capacity) {
+    return 0;
+}
 CSIM_API int csim_world_broken(const csim_world *world, csim_link_id *ids, int capacity) { return 0; }
+CSIMI_FN double csimi_axes_energy(const csim_world *w) { return 0; }
+CSIMI_FN void csimi_axes_drop(csimi_store *s, int joint) {}
 CSIMI_FN void csimi_joint_rows(csim_world *world, csimi_step_frame *frame) {}
 CSIMI_FN void csimi_joints_commit(csim_world *world, const csimi_step_frame *frame) {}
+CSIMI_FN void csimi_joints_begin(const csim_world *world, const csimi_step_frame *frame, const csimi_closing *closing) {
+}
 CSIMI_FN bool csimi_joints_correct(csim_world *world, csimi_step_frame *frame, const csimi_closing *closing,
                                    bool late) {
     return false;

@@ -3,13 +3,37 @@
 
 CSIM_API csim_joint_def csim_default_joint_def(void) {
     csim_joint_def d;
+    int i;
     CSIMI_MEMSET(&d, 0, sizeof d);
     d.axis = csim_v3(0, 0, 1);
     d.length = -1;
     d.motor.speed = CSIM_R(1e9);
+    for (i = 0; i < 6; i++) d.axes[i].motor.speed = CSIM_R(1e9);
     d.ratio = 1;
     d.guard = CSIMI_GUARD;
     return d;
+}
+
+/* Whether a definition needs settings of axes, which cost more than the plain rows of a kind. */
+static bool csimi_joint_wants_axes(const csim_joint_def *d) {
+    int i;
+    if (d->kind >= CSIM_JOINT_WHEEL || d->cone[0] > 0) return true;
+    for (i = 0; i < 6; i++)
+        if (csimi_axis_used(d->axes + i) || d->axes[i].hold != CSIM_HOLD_AS_KIND) return true;
+    return false;
+}
+
+static csim_status csimi_check_joint_axes(csim_error *e, const char *fn, const csim_joint_def *d) {
+    csim_status s;
+    int i;
+    for (i = 0; i < 6; i++)
+        if ((s = csimi_check_axis(e, fn, d->kind, i, d->axes + i)) != 0) return s;
+    for (i = 0; i < 2; i++)
+        if (!(d->cone[i] >= 0 && d->cone[i] <= 3) || (d->cone[0] > 0) != (d->cone[1] > 0))
+            return csimi_joint_range(e, fn, "cone", (double)d->cone[i], "both 0, or both above 0 and at most 3 rad");
+    if (d->cone[0] > 0 && (d->axes[CSIM_AXIS_SWING_Y].limited || d->axes[CSIM_AXIS_SWING_Z].limited))
+        return csimi_joint_range(e, fn, "cone", (double)d->cone[0], "0 beside limits of swings");
+    return csimi_check_softness(e, fn, &d->cone_limit);
 }
 
 static csim_status csimi_check_joint(csim_error *e, const char *fn, const csim_joint_def *d) {
@@ -29,12 +53,13 @@ static csim_status csimi_check_joint(csim_error *e, const char *fn, const csim_j
     if ((s = csimi_check_vec(e, fn, "axis", d->axis)) != 0) return s;
     if ((s = csimi_check_motor(e, fn, &d->motor)) != 0) return s;
     if (d->lower > d->upper) return csimi_joint_range(e, fn, "lower", (double)d->lower, "at most upper");
-    if (csimi_joint_has_coordinate(d->kind) && !(csim_length(d->axis) > CSIMI_EPS))
+    if ((s = csimi_check_vec(e, fn, "axis2", d->axis2)) != 0) return s;
+    if ((csimi_joint_has_coordinate(d->kind) || csimi_joint_wants_axes(d)) && !(csim_length(d->axis) > CSIMI_EPS))
         return csimi_joint_range(e, fn, "axis", (double)csim_length(d->axis), "a direction");
     if ((d->limited || d->motor.kind != CSIM_MOTOR_NONE) && !csimi_joint_has_coordinate(d->kind))
         return csimi_joint_range(e, fn, d->limited ? "limited" : "motor.kind", 1, "hinges and sliders only");
     if (d->kind == CSIM_JOINT_GEAR && !(csimi_abs(d->ratio) > 0)) return csimi_joint_range(e, fn, "ratio", 0, "not 0");
-    return CSIM_OK;
+    return csimi_check_joint_axes(e, fn, d);
 }
 
 /* The joints behind the two links of a gear. */
@@ -73,16 +98,61 @@ static csim_quat csimi_axis_turn(csim_vec3 axis) {
     return q;
 }
 
+/* x along the axis, z as near to axis2 as it can be. */
+static csim_quat csimi_axes_turn_of(csim_vec3 axis, csim_vec3 axis2) {
+    const csim_quat q = csimi_axis_turn(axis);
+    const csim_vec3 across = csim_unrotate(q, axis2);
+    csim_real half;
+    if (!(csimi_abs(across.y) + csimi_abs(across.z) > CSIMI_EPS * csim_length(axis2))) return q;
+    half = CSIMI_ATAN2(-across.y, across.z) / 2;
+    return csim_quat_mul(q, csim_quat_exp(csim_v3(2 * half, 0, 0)));
+}
+
 static void csimi_joint_frames(const csimi_state *s, const csim_joint_def *d, csimi_joint *j) {
-    const csim_quat world =
-        csimi_joint_has_coordinate(d->kind) ? csimi_axis_turn(d->axis) : csim_pose_identity().rotation;
+    const bool axes = csimi_joint_wants_axes(d);
+    const csim_quat world = axes && d->kind == CSIM_JOINT_MOUSE    ? csim_pose_identity().rotation
+                            : axes                                 ? csimi_axes_turn_of(d->axis, d->axis2)
+                            : csimi_joint_has_coordinate(d->kind) ? csimi_axis_turn(d->axis)
+                                                                   : csim_pose_identity().rotation;
     int end;
     for (end = 0; end < 2; end++) {
         csim_quat q = world;
-        if (j->end[end].kind == CSIMI_PLACE_RIGID && csimi_joint_has_axes(d->kind))
+        if (j->end[end].kind == CSIMI_PLACE_RIGID && (axes || csimi_joint_has_axes(d->kind)))
             q = csim_quat_mul(csim_quat_conj(csimi_load_quat(s->rotation + 4 * (size_t)j->end[end].item)), q);
         csimi_store_quat(j->frame[end], q);
     }
+}
+
+/* Whether what is asked needs the axes of both bodies. */
+static bool csimi_joint_turns(const csim_joint_def *d) {
+    int i;
+    if (d->kind == CSIM_JOINT_WHEEL || d->cone[0] > 0) return true;
+    for (i = 3; i < 6; i++)
+        if (csimi_axis_used(d->axes + i) || d->axes[i].hold == CSIM_HOLD_LOCKED) return true;
+    return false;
+}
+
+/* Settings of axes of a joint that has been written. */
+static void csimi_joint_write_axes(csimi_store *s, const csim_joint_def *d, int item) {
+    csimi_joint *j = s->joint + item;
+    csimi_axes *ax;
+    csimi_axes_pose p;
+    int i;
+    csimi_axes_take(s, item);
+    ax = s->axes + j->axes;
+    CSIMI_MEMCPY(ax->axis, d->axes, sizeof ax->axis);
+    CSIMI_MEMCPY(ax->cone, d->cone, sizeof ax->cone);
+    ax->cone_limit = d->cone_limit;
+    csimi_axes_inherit(s, j);
+    for (i = 0; i < 3 && j->kind == CSIM_JOINT_MOUSE; i++) {
+        csim_softness *spring = &ax->axis[i].spring;
+        if (csimi_is_soft(spring)) continue;
+        spring->frequency = 5;
+        spring->ratio = CSIM_R(0.7);
+    }
+    p = csimi_axes_at(&s->state, j, ax);
+    for (i = 0; i < 6; i++) ax->position[i] = p.q[i];
+    if (csimi_axes_main(j->kind) >= 0) j->position = p.q[csimi_axes_main(j->kind)];
 }
 
 /* Everything of the joint but its link. */
@@ -92,7 +162,7 @@ static csim_status csimi_joint_fill(csim_world *w, const csim_joint_def *d, cons
     int k;
     CSIMI_MEMSET(j, 0, sizeof *j);
     j->kind = d->kind;
-    j->gear[0] = j->gear[1] = -1;
+    j->gear[0] = j->gear[1] = j->axes = -1;
     j->end[0] = j->end[1] = csimi_place_ground(csim_v3(0, 0, 0));
     bodies[0] = bodies[1] = -1;
     j->limited = d->limited;
@@ -106,7 +176,8 @@ static csim_status csimi_joint_fill(csim_world *w, const csim_joint_def *d, cons
     if (d->kind == CSIM_JOINT_GEAR) return csimi_gear_links(w, d, fn, j);
     if ((status = csimi_link_ends(w, &d->a, &d->b, fn, j->end, bodies)) != 0) return status;
     for (k = 0; k < 2; k++)
-        if (csimi_joint_has_axes(d->kind) && bodies[k] >= 0 && j->end[k].kind != CSIMI_PLACE_RIGID)
+        if ((csimi_joint_has_axes(d->kind) || csimi_joint_turns(d)) && bodies[k] >= 0 &&
+            j->end[k].kind != CSIMI_PLACE_RIGID)
             return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "b.body" : "a.body", false, 0, "a rigid body");
     csimi_joint_frames(&w->store.state, d, j);
     {
@@ -130,12 +201,19 @@ static csim_status csimi_create_joint(csim_world *w, const csim_joint_def *def, 
     need = w->store.count;
     if (w->free_link < 0) need.links++;
     need.joints++;
+    if (csimi_joint_wants_axes(def)) {
+        need.axes++;
+        need.matrix_blocks += CSIMI_AXES_SLACKS;
+    }
     if ((status = csimi_make_room(w, need, fn)) != 0) return status;
     s = &w->store;
     item = s->count.joints++;
     joint.link = csimi_take_link(w, CSIMI_JOINT, item, bodies, def->break_force);
     s->joint[item] = joint;
-    s->link[joint.link].apart = !def->collide && def->kind <= CSIM_JOINT_WELD &&
+    if (csimi_joint_wants_axes(def)) csimi_joint_write_axes(s, def, item);
+    s->link[joint.link].apart = !def->collide &&
+                                (def->kind <= CSIM_JOINT_WELD || def->kind == CSIM_JOINT_WHEEL ||
+                                 def->kind == CSIM_JOINT_SIX) &&
                                 joint.end[0].kind == CSIMI_PLACE_RIGID && joint.end[1].kind == CSIMI_PLACE_RIGID;
     csimi_finish_link(w, joint.link, id);
     return CSIM_OK;

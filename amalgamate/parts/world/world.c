@@ -32,8 +32,8 @@ static csim_status csimi_check_capacity(const csim_capacity *c, const char *func
         "capacity.tets",      "capacity.surface", "capacity.triangles",  "capacity.links",  "capacity.matrix_blocks",
         "capacity.contacts",  "capacity.pairs",   "capacity.aggregates", "capacity.frames", "capacity.bends",
         "capacity.membranes", "capacity.trees",   "capacity.tree_links", "capacity.coords", "capacity.tree_span",
-        "capacity.modal"};
-    int value[21], i;
+        "capacity.modal",     "capacity.axes"};
+    int value[22], i;
     value[0] = c->bodies;
     value[1] = c->nodes;
     value[2] = c->rigids;
@@ -55,7 +55,8 @@ static csim_status csimi_check_capacity(const csim_capacity *c, const char *func
     value[18] = c->coords;
     value[19] = c->tree_span;
     value[20] = c->modal;
-    for (i = 0; i < 21; i++)
+    value[21] = c->axes;
+    for (i = 0; i < 22; i++)
         if (value[i] < 0 || value[i] > 50000000)
             return csimi_fail(error, CSIM_OUT_OF_RANGE, function, names[i], true, (double)value[i],
                               "0 (default) or 1..5e7");
@@ -126,8 +127,9 @@ static csimi_counts csimi_first_capacity(const csim_world_def *def) {
     if (!c.tree_span) c.tree_span = c.coords;
     if (!c.matrix_blocks)
         c.matrix_blocks = csimi_most_items(c.nodes + (int64_t)4 * c.rigids + (int64_t)5 * c.tets +
-                                           (int64_t)10 * c.membranes + (int64_t)16 * c.links + (int64_t)7 * c.frames +
-                                           (int64_t)2 * c.bends + (int64_t)c.tree_span * c.coords);
+                                           (int64_t)10 * c.membranes + (int64_t)16 * c.links + (int64_t)4 * c.axes +
+                                           (int64_t)7 * c.frames + (int64_t)2 * c.bends +
+                                           (int64_t)c.tree_span * c.coords);
     if (!c.contacts)
         c.contacts = csimi_most_items((int64_t)16 * c.shapes + (int64_t)2 * csimi_imax(c.surface, c.nodes) +
                                       (int64_t)2 * c.frames);
