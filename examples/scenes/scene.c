@@ -36,6 +36,7 @@ static const scene_key scene_keys_of_all[] = {
     {"shift", "1", "0: no proximal shift of virtual nodes", "0|1"},
     {"stabilization", "-1", "share of a penetration removed in a step; -1: the library's", NULL},
     {"slop", "0", "penetration left alone, m", NULL},
+    {"paths", "0", "1: true paths are followed, follow_paths", "0|1"},
     {"threshold", "-1", "approach speed below which restitution is 0, m/s; -1: the scene's", NULL},
     {"margin", "-1", "contact_distance, m; -1: the library's", NULL},
     {"iterations", "0", "iteration cap; 0: the library's", NULL},
@@ -176,6 +177,7 @@ static void scene_world_def(scene *s) {
     s->def.tasks = s->options.tasks;
     s->def.law = law[scene_choice(s, "law")];
     s->def.slop = (csim_real)scene_number(s, "slop");
+    s->def.follow_paths = scene_number(s, "paths") > 0;
     if (scene_number(s, "stabilization") >= 0) s->def.stabilization = (csim_real)scene_number(s, "stabilization");
     if (scene_number(s, "threshold") >= 0) s->def.restitution_threshold = (csim_real)scene_number(s, "threshold");
     if (scene_number(s, "margin") >= 0) s->def.contact_distance = (csim_real)scene_number(s, "margin");

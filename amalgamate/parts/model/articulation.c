@@ -225,6 +225,22 @@ CSIMI_FN void csimi_tree_forces(const csimi_state *s, int t, csim_real *force) {
         csimi_tree_joint_project(s->tree_link + i, s->link_work + i, &s->link_work[i].F, force + s->tree_link[i].dof);
 }
 
+CSIMI_FN double csimi_tree_power(const csimi_state *s, int t, const csim_real *rate, const csim_real *studied) {
+    const csimi_tree *tree = s->tree + t;
+    double sum = 0;
+    int i, k;
+    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
+        const csimi_tree_link *link = s->tree_link + i;
+        csim_real force[6];
+        csimi_tree_joint_project(link, s->link_work + i, studied ? &s->link_work[i].H : &s->link_work[i].F, force);
+        for (k = 0; k < link->dofs; k++) {
+            if (studied) force[k] += link->armature * studied[link->coord + k];
+            sum += (double)(rate[link->coord + k] * force[k]);
+        }
+    }
+    return sum;
+}
+
 /* Force that the weight of all that hangs on a joint puts on coordinate k of it. */
 static csim_real csimi_tree_joint_weight(const csimi_state *s, int i, int k) {
     const csimi_composite *c = &s->link_work[i].C;
@@ -340,6 +356,18 @@ CSIMI_FN void csimi_drive_error(const csimi_state *s, int i, csim_real *error) {
 
 /* ---- the model */
 
+/* The bias of the start of a step leads astray where a link turns far in it: of what turns by more than
+   CSIMI_TREE_TURNING so much is taken as it would have at that rate. csimi_trees_settle makes up for it at the end. */
+CSIMI_FN csim_real csimi_tree_bias_share(const csimi_state *s, int t, csim_real h) {
+    const csimi_tree *tree = s->tree + t;
+    csim_real most = 0;
+    int i;
+    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++)
+        most = csimi_max(most, csim_dot(s->link_work[i].V.w, s->link_work[i].V.w));
+    most *= h * h;
+    return most > CSIMI_TREE_TURNING * CSIMI_TREE_TURNING ? CSIMI_TREE_TURNING * CSIMI_TREE_TURNING / most : 1;
+}
+
 /* Impulse per rate of a drive, D, that stands in A for it. */
 CSIMI_FN csim_real csimi_drive_gain(const csimi_tree_link *link, const csimi_step *step) {
     return step->h * link->rate_gain + step->sigma * step->h * step->h * link->stiffness;
@@ -380,6 +408,7 @@ static void csimi_tree_joint_assemble(const csimi_state *s, const csimi_step *st
 
 CSIMI_FN void csimi_tree_assemble(const csimi_state *s, const csimi_step *step, csimi_system *system) {
     const csim_real h = step->h, inverse_theta = 1 / step->theta;
+    csim_real share;
     int t, i, k, c;
     for (t = 0; t < s->tree_count; t++) {
         const csimi_tree *tree = s->tree + t;
@@ -400,6 +429,7 @@ CSIMI_FN void csimi_tree_assemble(const csimi_state *s, const csimi_step *step, 
             continue;
         }
         csimi_tree_study(s, t, vk, NULL, s->gravity);
+        share = csimi_tree_bias_share(s, t, h);
         for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
             const csimi_tree_link *link = s->tree_link + i;
             csim_real momentum[6], bias[6];
@@ -407,6 +437,10 @@ CSIMI_FN void csimi_tree_assemble(const csimi_state *s, const csimi_step *step, 
             csimi_tree_joint_project(link, s->link_work + i, &s->link_work[i].F, bias);
             for (k = 0; k < link->dofs; k++) {
                 c = link->coord + k;
+                if (share < 1) {
+                    const csim_real weight = csimi_tree_joint_weight(s, i, k);
+                    bias[k] = share * (bias[k] + weight) - weight;
+                }
                 b[c] += inverse_theta * (momentum[k] + link->armature * vk[c]) + h * (force[c] - bias[k]);
             }
             csimi_tree_joint_assemble(s, step, tree, i, system, b);

@@ -419,6 +419,15 @@ CSIMI_FN void csimi_tree_study(const csimi_state *s, int tree, const csim_real *
 /* After a study, in the user's order: the generalised forces it needs [dof_count], and M [dof_count^2]. */
 CSIMI_FN void csimi_tree_forces(const csimi_state *s, int tree, csim_real *force);
 CSIMI_FN void csimi_tree_mass_matrix(const csimi_state *s, int tree, csim_real *M);
+/* After a study of the rates `studied`, of rates: rate'M studied; of null: rate' times the forces of that study. */
+CSIMI_FN double csimi_tree_power(const csimi_state *s, int tree, const csim_real *rate, const csim_real *studied);
+/* After a study: the share of the bias that a step of h takes. */
+#define CSIMI_TREE_TURNING CSIM_R(0.2) /* rad of a link in a step */
+CSIMI_FN csim_real csimi_tree_bias_share(const csimi_state *s, int tree, csim_real h);
+/* turning.c: end rates of next, whose positions are final, of trees that turn far in a step: momentum is kept, kinetic
+   energy gains no more than impulses give. v of the step, vk of its start, [3 blocks]. */
+CSIMI_FN void csimi_trees_settle(const csimi_state *s, const csimi_step *step, const csim_real *vk, const csim_real *v,
+                                 csimi_state *next);
 /* D of a drive, and its impulse on coordinate k at rate 0 with the error of csimi_drive_error. */
 CSIMI_FN csim_real csimi_drive_gain(const csimi_tree_link *link, const csimi_step *step);
 CSIMI_FN csim_real csimi_drive_impulse(const csimi_state *s, const csimi_step *step, int link, int k, csim_real error);

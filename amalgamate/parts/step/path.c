@@ -2,13 +2,12 @@
    the velocities of its start reach: a body that turns by a good part of a radian, or is thrown by its first hit, may
    go where no row holds it. After positions have been advanced, the true paths of such bodies and of nodes are followed
    by conservative advancement (Mirtich 1996): along a normal n the separation of two shapes falls at most by n.(v_b -
-   v_a) and the turns times their reach, so that a distance tells how far both may go at once. Where the gap falls below
-   its start by more than a slack the poses stop, and those of what is jointed to them; the velocities stay, and the
-   next step begins at the hit. */
+   v_a) and the turns times their reach, so that a distance tells how far both may go at once. Where shapes
+   get a slack deep in each other the poses stop, and those of what is jointed to them; the velocities stay, and the next
+   step begins at the hit. */
 #include "private.h"
 
 #define CSIMI_PATH_LOOKS 400        /* at one pair; beyond, it stops where it has been followed to */
-#define CSIMI_PATH_TURN CSIM_R(0.2) /* rad: of a step, with little to miss below */
 enum { CSIMI_PATH_PASSES = 4 };     /* what stops is in the way of others */
 
 typedef struct csimi_paths {
@@ -151,11 +150,26 @@ static bool csimi_path_tree_ways(csimi_paths *p, const csimi_body *b) {
     for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
         const csim_real turn = p->h * p->link[2 * (size_t)(tree->first_link + p->w->store.shape_link[i]) + 1];
         const csim_real way = p->h * csimi_path_speed(p, tree, i);
-        fast = fast || (turn > CSIMI_PATH_TURN && way * turn > 2 * p->slack) ||
+        fast = fast || way * turn > 2 * p->slack ||
                way > 2 * p->slack + CSIM_R(1.01) * p->way[i];
         p->way[i] = p->spin[i] = way; /* of a link: turning, all of it */
     }
-    return fast && b->motion == CSIM_DYNAMIC;
+    return fast;
+}
+
+/* What turning moves of a shape, at most m a rad: the way of its centre, and around it what is not round. w: of the
+   body, not zero. */
+static csim_real csimi_path_reach(const csimi_paths *p, const csimi_body *b, int shape, csim_vec3 w) {
+    const csimi_store *s = &p->w->store;
+    const csim_geometry *g = s->shape + shape;
+    const csim_vec3 arm = csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre));
+    const csim_quat q = csimi_load_quat(s->state.rotation + 4 * (size_t)b->rigid);
+    const csim_vec3 turn = csim_unrotate(g->local.rotation, csim_unrotate(q, w)); /* stays while w does */
+    csim_real part = 1;
+    if (g->kind == CSIM_SHAPE_SPHERE) part = 0;
+    if (g->kind == CSIM_SHAPE_CAPSULE || g->kind == CSIM_SHAPE_CYLINDER)
+        part = CSIMI_SQRT(turn.x * turn.x + turn.y * turn.y) / csim_length(turn);
+    return csim_length(arm) + part * g->bound;
 }
 
 /* Ways of the shapes of one body; true: it turns or goes farther than the rows of this step know. */
@@ -173,12 +187,12 @@ static bool csimi_path_ways(csimi_paths *p, int slot) {
         const csim_real *twist = csimi_path_twist(p, b->rigid), *was = s->state.velocity + 6 * (size_t)b->rigid;
         const csim_real reach = csim_length(arm) + g->bound, turn = p->h * csim_length(csimi_load3(twist + 3));
         const csim_real before = csim_length(csimi_load3(was)) + reach * csim_length(csimi_load3(was + 3));
-        p->spin[i] = reach * turn;
+        p->spin[i] = turn > 0 ? turn * csimi_path_reach(p, b, i, csimi_load3(twist + 3)) : 0;
         p->way[i] = p->h * csim_length(csimi_load3(twist)) + p->spin[i];
-        fast = fast || (turn > CSIMI_PATH_TURN && p->spin[i] * turn > 2 * p->slack) ||
+        fast = fast || p->spin[i] * turn > 2 * p->slack ||
                p->way[i] > 2 * p->slack + CSIM_R(1.01) * p->h * before;
     }
-    return fast && b->motion == CSIM_DYNAMIC;
+    return fast;
 }
 
 static void csimi_path_bounds(csimi_paths *p, int shape) {
@@ -220,18 +234,69 @@ static void csimi_path_groups(csimi_paths *p) {
 
 /* ---- two shapes */
 
+/* Two shapes on their way. */
+typedef struct csimi_path_pair {
+    int a, b;
+    csim_real way, spin, thick;
+    csim_real slack; /* how far they may overlap by their ways, and how well their distance must be known */
+    csim_real round; /* > 0: their distance is that of cores which are smaller by so much */
+} csimi_path_pair;
+
+/* Half of what a shape is thick where it is thinnest. */
+static csim_real csimi_path_thin(const csimi_paths *p, int shape) {
+    const csim_geometry *g = p->w->store.shape + shape;
+    csim_real least = g->bound;
+    int k;
+    if (g->kind == CSIM_SHAPE_SPHERE || g->kind == CSIM_SHAPE_CAPSULE) return g->radius;
+    if (g->kind == CSIM_SHAPE_CYLINDER) return csimi_min(g->radius, g->half_height);
+    if (g->kind == CSIM_SHAPE_BOX) return csimi_min(g->half.x, csimi_min(g->half.y, g->half.z));
+    for (k = 0; g->hull >= 0 && k < p->w->store.hull[g->hull].face_count; k++) {
+        const csim_hull_data *hull = p->w->store.hull + g->hull;
+        const csim_vec3 n = csimi_load3(hull->normal + 3 * (size_t)k);
+        least = csimi_min(least, hull->offset[k] - csim_dot(n, g->centre));
+    }
+    return least;
+}
+
+/* The core of a shape that a ball of its round is swept over; hulls stay as they are. */
+static void csimi_path_core(const csimi_paths *p, int shape, csim_pose at, csim_real round, csimi_convex *c) {
+    csimi_convex_of(c, p->w->store.shape + shape, p->w->store.hull, at);
+    if (c->kind != CSIM_SHAPE_BOX && c->kind != CSIM_SHAPE_CYLINDER) return;
+    c->half = csim_sub(c->half, csim_v3(round, round, round));
+    if (c->kind == CSIM_SHAPE_CYLINDER) c->radius -= round;
+    c->half_height -= round;
+    c->round = round;
+}
+
+/* Points of rims are samples: what is between them is met by the cores of the shapes, rounded at their edges. */
+static bool csimi_path_cores(const csimi_paths *p, const csimi_path_pair *q, csim_pose at, csim_pose bt,
+                             csim_real margin, csim_real *gap, csim_vec3 *n) {
+    csimi_convex a, b;
+    csim_vec3 on, normal;
+    csim_real round, core;
+    csimi_path_core(p, q->a, at, q->round, &a);
+    csimi_path_core(p, q->b, bt, q->round, &b);
+    round = a.round + b.round;
+    a.round = b.round = 0;
+    core = csimi_convex_distance(&a, csim_v3(0, 0, 0), &b, &on, &normal);
+    *gap = core - round - q->thick;
+    if (core > 0) *n = normal; /* else as it was: they are as deep as can be told */
+    return *gap <= margin;
+}
+
 /* Least gap of two shapes at t, and its normal from b to a; beyond the margin: false. */
-static bool csimi_path_gap(const csimi_paths *p, int a, int b, csim_real t, csim_real margin, csim_real *gap,
-                           csim_vec3 *n) {
+static bool csimi_path_gap(const csimi_paths *p, const csimi_path_pair *q, csim_real t, csim_real margin,
+                           csim_real *gap, csim_vec3 *n) {
     const csimi_store *s = &p->w->store;
-    const csim_real thick = s->body[s->shape_body[a]].surface.thickness + s->body[s->shape_body[b]].surface.thickness;
-    const csim_pose at = csimi_path_shape(p, a, t), bt = csimi_path_shape(p, b, t);
+    const csim_pose at = csimi_path_shape(p, q->a, t), bt = csimi_path_shape(p, q->b, t);
     csim_touch touch[8];
-    int i, count = csimi_collide_at(s->shape + a, at, s->shape + b, bt, s->hull, margin + thick, touch, 8);
+    int i, count;
+    if (q->round > 0) return csimi_path_cores(p, q, at, bt, margin, gap, n);
+    count = csimi_collide_at(s->shape + q->a, at, s->shape + q->b, bt, s->hull, margin + q->thick, touch, 8);
     *gap = margin;
     for (i = 0; i < csimi_imin(count, 8); i++)
-        if (i == 0 || touch[i].gap - thick < *gap) {
-            *gap = touch[i].gap - thick;
+        if (i == 0 || touch[i].gap - q->thick < *gap) {
+            *gap = touch[i].gap - q->thick;
             *n = touch[i].normal;
         }
     return count > 0;
@@ -244,22 +309,42 @@ static csim_vec3 csimi_path_shift(const csimi_paths *p, int shape) {
     return csim_scale(p->h, csimi_load3(csimi_path_twist(p, b->rigid)));
 }
 
-/* The share of the step at which the gap of two shapes has fallen too far; 1: never. */
+static csimi_path_pair csimi_path_pair_of(const csimi_paths *p, int a, int b) {
+    const csimi_store *s = &p->w->store;
+    const csim_shape_kind A = s->shape[a].kind, B = s->shape[b].kind;
+    const csim_real thin = csimi_min(csimi_path_thin(p, a), csimi_path_thin(p, b));
+    csimi_path_pair q;
+    q.a = a;
+    q.b = b;
+    q.way = p->way[a] + p->way[b];
+    q.spin = p->spin[a] + p->spin[b];
+    q.thick = s->body[s->shape_body[a]].surface.thickness + s->body[s->shape_body[b]].surface.thickness;
+    q.slack = csimi_min(p->slack, thin / 4);
+    q.round = 0;
+    if ((A == CSIM_SHAPE_CYLINDER || B == CSIM_SHAPE_CYLINDER) && A != CSIM_SHAPE_HALF_SPACE &&
+        B != CSIM_SHAPE_HALF_SPACE)
+        q.round = q.slack;
+    return q;
+}
+
+/* The share of the step at which the gap of two shapes has fallen too far; 1: never. Ways may lead a slack into each
+   other, whatever the number of steps; what is deeper already, by a part of it. */
 static csim_real csimi_path_meet(const csimi_paths *p, int a, int b) {
+    const csimi_path_pair q = csimi_path_pair_of(p, a, b);
     const csim_vec3 shift = csim_sub(csimi_path_shift(p, a), csimi_path_shift(p, b));
-    const csim_real way = p->way[a] + p->way[b], spin = p->spin[a] + p->spin[b];
-    csim_real t = 0, gap, floor;
+    csim_real t = 0, gap, floor, near;
     csim_vec3 n = csim_v3(0, 0, 1);
     int look;
-    if (!csimi_path_gap(p, a, b, 0, way + p->slack, &gap, &n)) return 1;
-    floor = csimi_min(gap, 0) - p->slack;
+    if (!csimi_path_gap(p, &q, 0, q.way + q.slack, &gap, &n)) return 1;
+    floor = csimi_min(gap - q.slack / 8, -q.slack);
+    near = csimi_min(gap - floor, q.slack) / 4;
     for (look = 0; look < CSIMI_PATH_LOOKS; look++) {
-        const csim_real rate = csimi_min(spin - csim_dot(n, shift), way); /* of closing, at most */
+        const csim_real rate = csimi_min(q.spin - csim_dot(n, shift), q.way); /* of closing, at most */
         if (!(rate * (1 - t) > gap - floor)) return 1;
-        t += csimi_max((gap - floor) / rate, p->slack / (16 * way));
+        t += csimi_max((gap - floor) / rate, q.slack / (64 * q.way));
         if (!(t < 1)) return 1;
-        if (!csimi_path_gap(p, a, b, t, way * (1 - t) + p->slack, &gap, &n)) return 1;
-        if (gap < floor + p->slack / 4) return t;
+        if (!csimi_path_gap(p, &q, t, q.way * (1 - t) + q.slack, &gap, &n)) return 1;
+        if (gap < floor + near) return t;
     }
     return t;
 }
@@ -302,6 +387,7 @@ static bool csimi_path_pairs(csimi_paths *p) {
             const int other = s->shape_body[b];
             csim_real t;
             if (other == slot || s->shape[b].field || p->group[other] == p->group[slot]) continue;
+            if (s->body[slot].motion != CSIM_DYNAMIC && s->body[other].motion != CSIM_DYNAMIC) continue;
             if ((p->looked[other] && b < a) || !csimi_path_near(p, a, b)) continue;
             if (!csimi_may_touch(&p->filter, slot, other)) continue;
             t = csimi_path_meet(p, a, b);
@@ -466,7 +552,7 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
     p.f = f;
     p.v = f->moves ? f->rep : f->v;
     p.h = h;
-    p.slack = csimi_max(w->def.contact_distance, CSIM_R(1e-4));
+    p.slack = csimi_clamp(w->def.contact_distance, CSIM_R(1e-4), CSIM_R(1e-3));
     csimi_paths_layout(&p, &s->capacity, arena);
     csimi_path_groups(&p);
     for (i = 0; i < w->live_bodies; i++) {
@@ -488,4 +574,3 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
 }
 
 #undef CSIMI_PATH_LOOKS
-#undef CSIMI_PATH_TURN

@@ -84,6 +84,8 @@ CSIM_API csim_status csim_create_soft(csim_world *world, const csim_soft_def *de
 #endif
 
 #if defined(CONDSIM_NO_TREE)
+CSIMI_FN void csimi_trees_settle(const csimi_state *s, const csimi_step *step, const csim_real *vk, const csim_real *v,
+                                 csimi_state *next) {}
 CSIM_API csim_status csim_create_tree(csim_world *world, const csim_tree_def *def, csim_body_id *id) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_tree", "CONDSIM_NO_TREE");
 }
