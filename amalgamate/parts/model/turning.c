@@ -2,12 +2,12 @@
    where a link turns by a good part of a radian in it, the rates it leads to carry more energy at the positions that
    they lead to, and the next bias is larger still. Such trees get rates that
 
-       keep momentum    P and L about the centre of mass are those before plus the impulses of the step, L where there is
-                        energy for it,
+       keep momentum    P and L about the centre of mass are those before plus the impulses of the step, L where
+                        there is energy for it,
        gain nothing     kinetic energy after <= kinetic energy before + max(0, u.w), w the impulses but for the bias.
 
-   Rates are the motion as one rigid body (locked) with the same momentum, and the rest, which has none: the two do not
-   share energy, so that the rest alone is made smaller. Trees that hang on the world keep no momentum: all is the rest. */
+   Rates are the motion as one rigid body (locked) with the same momentum, and the rest, which has none: the two share
+   no energy, so that the rest alone is made smaller. Trees that hang on the world keep no momentum: all is the rest. */
 #include "private.h"
 
 typedef struct csimi_flight {

@@ -2,8 +2,8 @@
    the velocities of its start reach: a body that turns by a good part of a radian, or is thrown by its first hit, may
    go where no row holds it. After positions have been advanced, the true paths of such bodies and of nodes are followed
    by conservative advancement (Mirtich 1996): along a normal n the separation of two shapes falls at most by n.(v_b -
-   v_a) and the turns times their reach, so that a distance tells how far both may go at once. Where shapes
-   get a slack deep in each other the poses stop, and those of what is jointed to them; the velocities stay, and the next
+   v_a) and the turns times their reach, so that a distance tells how far both may go at once. Where shapes get
+   a slack deep in each other the poses stop, and those of what is jointed to them; the velocities stay, and the next
    step begins at the hit. */
 #include "private.h"
 
