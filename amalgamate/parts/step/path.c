@@ -268,6 +268,26 @@ static void csimi_path_core(const csimi_paths *p, int shape, csim_pose at, csim_
     c->round = round;
 }
 
+/* Of a box the part that points of a ball can be nearest to, for they are no farther from each other than the points are:
+   the search errs by roundings of the size of what it is given. */
+static void csimi_path_trim(csimi_convex *box, csim_vec3 centre, csim_real bound) {
+    const csim_vec3 c = csim_pose_local(box->pose, centre);
+    const csim_real x[3] = {c.x, c.y, c.z}, reach = CSIM_R(1.01) * bound;
+    csim_real half[3], middle[3];
+    int k;
+    if (box->kind != CSIM_SHAPE_BOX) return;
+    csimi_store3(half, box->half);
+    for (k = 0; k < 3; k++) {
+        const csim_real near = csimi_clamp(x[k], -half[k], half[k]);
+        const csim_real low = csimi_max(near - reach, -half[k]), high = csimi_min(near + reach, half[k]);
+        middle[k] = (low + high) / 2;
+        half[k] = (high - low) / 2;
+    }
+    box->half = csimi_load3(half);
+    box->pose.position = csim_pose_point(box->pose, csimi_load3(middle));
+    box->size = csimi_min(box->size, 2 * reach);
+}
+
 /* Points of rims are samples: what is between them is met by the cores of the shapes, rounded at their edges. */
 static bool csimi_path_cores(const csimi_paths *p, const csimi_path_pair *q, csim_pose at, csim_pose bt,
                              csim_real margin, csim_real *gap, csim_vec3 *n) {
@@ -276,6 +296,8 @@ static bool csimi_path_cores(const csimi_paths *p, const csimi_path_pair *q, csi
     csim_real round, core;
     csimi_path_core(p, q->a, at, q->round, &a);
     csimi_path_core(p, q->b, bt, q->round, &b);
+    csimi_path_trim(&a, csim_pose_point(bt, b.geometry->centre), b.geometry->bound);
+    csimi_path_trim(&b, csim_pose_point(at, a.geometry->centre), a.geometry->bound);
     round = a.round + b.round;
     a.round = b.round = 0;
     core = csimi_convex_distance(&a, csim_v3(0, 0, 0), &b, &on, &normal);
