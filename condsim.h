@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 37c060a4cfd1d6ee
+   Hash of the parts: 1fe980726363a6df
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1324,8 +1324,9 @@ typedef struct csim_world_def {
     csim_real omega[2];        /* invertible law: normal, tangential regularisation, 1/kg; default 1e-3, > 0 */
     csim_uncertified on_uncertified;
     bool follow_paths; /* default false. true: what spins, is thrown or bends fast is followed along its true path after
-                          a step, and its pose stops where that leads into something; velocities are kept. Nothing thin
-                          is passed through (docs/contact.md), but grips that hold by friction may slip by it */
+                          a step, and its pose stops where that leads into a shape; velocities are kept. Bodies and
+                          nodes pass through no shape, however thin, but for meshes and heights (docs/contact.md says
+                          what bound holds); grips that hold by friction may slip by it */
     int budget; /* work a step may spend, visits of contacts: 0 (default): none. Within it every island that can be is
                    certified, smallest first; others get a bounded frame (CSIM_SOLVER_BOUNDED), with fewer substeps
                    where 8 are more than it pays for, one at least: 3 visits a contact. A visit is about 20 to 60 ns;
@@ -3314,6 +3315,15 @@ CSIMI_FN void csimi_tree_study(const csimi_state *s, int tree, const csim_real *
 /* After a study, in the user's order: the generalised forces it needs [dof_count], and M [dof_count^2]. */
 CSIMI_FN void csimi_tree_forces(const csimi_state *s, int tree, csim_real *force);
 CSIMI_FN void csimi_tree_mass_matrix(const csimi_state *s, int tree, csim_real *M);
+/* After a study of the rates `studied`, of rates: rate'M studied; of null: rate' times the forces of that study. */
+CSIMI_FN double csimi_tree_power(const csimi_state *s, int tree, const csim_real *rate, const csim_real *studied);
+/* After a study: the share of the bias that a step of h takes. */
+#define CSIMI_TREE_TURNING CSIM_R(0.2) /* rad of a link in a step */
+CSIMI_FN csim_real csimi_tree_bias_share(const csimi_state *s, int tree, csim_real h);
+/* turning.c: end rates of next, whose positions are final, of trees that turn far in a step: momentum is kept, kinetic
+   energy gains no more than impulses give. v of the step, vk of its start, [3 blocks]. */
+CSIMI_FN void csimi_trees_settle(const csimi_state *s, const csimi_step *step, const csim_real *vk, const csim_real *v,
+                                 csimi_state *next);
 /* D of a drive, and its impulse on coordinate k at rate 0 with the error of csimi_drive_error. */
 CSIMI_FN csim_real csimi_drive_gain(const csimi_tree_link *link, const csimi_step *step);
 CSIMI_FN csim_real csimi_drive_impulse(const csimi_state *s, const csimi_step *step, int link, int k, csim_real error);
@@ -10477,6 +10487,22 @@ CSIMI_FN void csimi_tree_forces(const csimi_state *s, int t, csim_real *force) {
         csimi_tree_joint_project(s->tree_link + i, s->link_work + i, &s->link_work[i].F, force + s->tree_link[i].dof);
 }
 
+CSIMI_FN double csimi_tree_power(const csimi_state *s, int t, const csim_real *rate, const csim_real *studied) {
+    const csimi_tree *tree = s->tree + t;
+    double sum = 0;
+    int i, k;
+    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
+        const csimi_tree_link *link = s->tree_link + i;
+        csim_real force[6];
+        csimi_tree_joint_project(link, s->link_work + i, studied ? &s->link_work[i].H : &s->link_work[i].F, force);
+        for (k = 0; k < link->dofs; k++) {
+            if (studied) force[k] += link->armature * studied[link->coord + k];
+            sum += (double)(rate[link->coord + k] * force[k]);
+        }
+    }
+    return sum;
+}
+
 /* Force that the weight of all that hangs on a joint puts on coordinate k of it. */
 static csim_real csimi_tree_joint_weight(const csimi_state *s, int i, int k) {
     const csimi_composite *c = &s->link_work[i].C;
@@ -10592,6 +10618,18 @@ CSIMI_FN void csimi_drive_error(const csimi_state *s, int i, csim_real *error) {
 
 /* ---- the model */
 
+/* The bias of the start of a step leads astray where a link turns far in it: of what turns by more than
+   CSIMI_TREE_TURNING so much is taken as it would have at that rate. csimi_trees_settle makes up for it at the end. */
+CSIMI_FN csim_real csimi_tree_bias_share(const csimi_state *s, int t, csim_real h) {
+    const csimi_tree *tree = s->tree + t;
+    csim_real most = 0;
+    int i;
+    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++)
+        most = csimi_max(most, csim_dot(s->link_work[i].V.w, s->link_work[i].V.w));
+    most *= h * h;
+    return most > CSIMI_TREE_TURNING * CSIMI_TREE_TURNING ? CSIMI_TREE_TURNING * CSIMI_TREE_TURNING / most : 1;
+}
+
 /* Impulse per rate of a drive, D, that stands in A for it. */
 CSIMI_FN csim_real csimi_drive_gain(const csimi_tree_link *link, const csimi_step *step) {
     return step->h * link->rate_gain + step->sigma * step->h * step->h * link->stiffness;
@@ -10632,6 +10670,7 @@ static void csimi_tree_joint_assemble(const csimi_state *s, const csimi_step *st
 
 CSIMI_FN void csimi_tree_assemble(const csimi_state *s, const csimi_step *step, csimi_system *system) {
     const csim_real h = step->h, inverse_theta = 1 / step->theta;
+    csim_real share;
     int t, i, k, c;
     for (t = 0; t < s->tree_count; t++) {
         const csimi_tree *tree = s->tree + t;
@@ -10652,6 +10691,7 @@ CSIMI_FN void csimi_tree_assemble(const csimi_state *s, const csimi_step *step, 
             continue;
         }
         csimi_tree_study(s, t, vk, NULL, s->gravity);
+        share = csimi_tree_bias_share(s, t, h);
         for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
             const csimi_tree_link *link = s->tree_link + i;
             csim_real momentum[6], bias[6];
@@ -10659,6 +10699,10 @@ CSIMI_FN void csimi_tree_assemble(const csimi_state *s, const csimi_step *step, 
             csimi_tree_joint_project(link, s->link_work + i, &s->link_work[i].F, bias);
             for (k = 0; k < link->dofs; k++) {
                 c = link->coord + k;
+                if (share < 1) {
+                    const csim_real weight = csimi_tree_joint_weight(s, i, k);
+                    bias[k] = share * (bias[k] + weight) - weight;
+                }
                 b[c] += inverse_theta * (momentum[k] + link->armature * vk[c]) + h * (force[c] - bias[k]);
             }
             csimi_tree_joint_assemble(s, step, tree, i, system, b);
@@ -10804,6 +10848,152 @@ CSIMI_FN void csimi_tree_energy(const csimi_state *s, csimi_energy *energy) {
 /* ---- points on links */
 #endif
 /* ==== end model/articulation.c */
+
+/* ==== begin model/turning.c ===================================================================================== */
+#if !defined(CONDSIM_NO_TREE)
+/* model/turning: what fast trees gain by turning, taken away. The bias of a tree is worked out at the start of a step:
+   where a link turns by a good part of a radian in it, the rates it leads to carry more energy at the positions that
+   they lead to, and the next bias is larger still. Such trees get rates that
+
+       keep momentum    P and L about the centre of mass are those before plus the impulses of the step, L where
+                        there is energy for it,
+       gain nothing     kinetic energy after <= kinetic energy before + max(0, u.w), w the impulses but for the bias.
+
+   Rates are the motion as one rigid body (locked) with the same momentum, and the rest, which has none: the two share
+   no energy, so that the rest alone is made smaller. Trees that hang on the world keep no momentum: all is the rest. */
+
+typedef struct csimi_flight {
+    double kinetic, locked;  /* J: of the tree, and of the same momentum as one rigid body */
+    csim_real m;
+    csim_vec3 centre;        /* of mass, from the origin of the first link */
+    csim_vec3 P, L, spin;    /* momentum, about the centre; spin of the rigid body */
+    csim_real inverse[9];    /* of its inertia about the centre */
+} csimi_flight;
+
+static bool csimi_floats(const csimi_state *s, const csimi_tree *tree) {
+    return s->tree_link[tree->first_link].joint == CSIM_TREE_FLOATING;
+}
+
+/* Spin and energy of the momentum as one rigid body. */
+static void csimi_flight_lock(csimi_flight *f) {
+    csim_real L[3], spin[3];
+    csimi_store3(L, f->L);
+    csimi_mul3(f->inverse, L, spin);
+    f->spin = csimi_load3(spin);
+    f->locked = (double)(csim_dot(f->P, f->P) / f->m + csim_dot(f->L, f->spin)) / 2;
+}
+
+/* The flight of a tree; false: its inertia has no inverse. Leaves csimi_tree_study of it. */
+static bool csimi_flight_of(const csimi_state *s, int t, const csim_real *rate, csimi_flight *f) {
+    static const csim_real none[3] = {0, 0, 0};
+    const csimi_tree *tree = s->tree + t;
+    const csimi_link_work *root = s->link_work + tree->first_link;
+    csim_real I[9];
+    csim_vec3 c;
+    csimi_tree_study(s, t, rate, NULL, none);
+    f->kinetic = csimi_tree_power(s, t, rate, rate) / 2;
+    f->m = root->C.m;
+    if (!csimi_floats(s, tree)) return true;
+    f->centre = c = csim_scale(1 / f->m, root->C.mc);
+    f->P = root->H.v;
+    f->L = csim_sub(root->H.w, csim_cross(c, f->P));
+    I[0] = root->C.I[0] - f->m * (c.y * c.y + c.z * c.z);
+    I[4] = root->C.I[3] - f->m * (c.x * c.x + c.z * c.z);
+    I[8] = root->C.I[5] - f->m * (c.x * c.x + c.y * c.y);
+    I[1] = I[3] = root->C.I[1] + f->m * c.x * c.y;
+    I[2] = I[6] = root->C.I[2] + f->m * c.x * c.z;
+    I[5] = I[7] = root->C.I[4] + f->m * c.y * c.z;
+    if (!csimi_inverse3(I, f->inverse)) return false;
+    csimi_flight_lock(f);
+    return true;
+}
+
+/* Whether a link turns far in a step. The rates of all joints together are the most it can be. */
+static bool csimi_tree_turns(const csimi_state *s, int t, csim_real h, const csim_real *rate) {
+    const csimi_tree *tree = s->tree + t;
+    csim_real sum = 0;
+    int i;
+    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
+        const csimi_tree_link *link = s->tree_link + i;
+        const csim_real *u = rate + link->coord;
+        if (link->joint == CSIM_TREE_REVOLUTE) sum += csimi_abs(u[0]);
+        if (link->dofs >= 3) sum += csim_length(csimi_load3(u + link->dofs - 3));
+    }
+    if (!(h * sum > CSIMI_TREE_TURNING)) return false;
+    (void)csimi_tree_measure(s, t, rate);
+    return csimi_tree_bias_share(s, t, h) < 1;
+}
+
+/* Less spin, and, where the way alone has more, less of that. */
+static void csimi_flight_slow(csimi_flight *f, double most) {
+    const double way = (double)(csim_dot(f->P, f->P) / f->m) / 2, spin = f->locked - way;
+    f->spin = csim_scale(most > way ? (csim_real)csimi_sqrt64((most - way) / spin) : 0, f->spin);
+    if (way > most) f->P = csim_scale((csim_real)csimi_sqrt64(most / way), f->P);
+}
+
+/* The momentum of a flight made that of `aim`, of the rest as much as energy leaves room for. */
+static void csimi_flight_follow(csimi_flight *f, csimi_flight *aim, double most, csim_real *base, double *share) {
+    const double rest = f->kinetic - f->locked;
+    csim_vec3 v, w;
+    CSIMI_MEMCPY(aim->inverse, f->inverse, sizeof f->inverse);
+    csimi_flight_lock(aim);
+    if (aim->locked > most) { /* at the positions that the step has found it would take more than there is */
+        aim->L = f->L;
+        csimi_flight_lock(aim);
+    }
+    *share = rest > 0 && aim->locked + rest > most ? csimi_sqrt64((most > aim->locked ? most - aim->locked : 0) / rest)
+                                                   : 1;
+    if (aim->locked > most) csimi_flight_slow(aim, most);
+    v = csim_sub(csimi_load3(base), csim_sub(csim_scale(1 / f->m, f->P), csim_cross(f->spin, f->centre)));
+    w = csim_sub(csimi_load3(base + 3), f->spin);
+    v = csim_madd(csim_sub(csim_scale(1 / f->m, aim->P), csim_cross(aim->spin, f->centre)), (csim_real)*share, v);
+    csimi_store3(base, v);
+    csimi_store3(base + 3, csim_madd(aim->spin, (csim_real)*share, w));
+}
+
+static void csimi_tree_settle(const csimi_state *s, int t, const csimi_step *step, const csim_real *vk,
+                              const csim_real *v, csimi_state *next) {
+    const csimi_tree *tree = s->tree + t;
+    csim_real *end = next->coord_rate + 3 * (size_t)tree->first_block;
+    csimi_flight then, aim, now;
+    csimi_twist bias;
+    csim_real taken; /* s: of the bias */
+    double most, share = 1;
+    int c;
+    if (!csimi_flight_of(s, t, vk, &then)) return;
+    bias = s->link_work[tree->first_link].F;
+    taken = step->h * csimi_tree_bias_share(s, t, step->h);
+    most = (double)taken * csimi_tree_power(s, t, v, NULL) - csimi_tree_power(s, t, v, vk) / (double)step->theta;
+    if (!csimi_flight_of(s, t, v, &now)) return;
+    most += 2 * now.kinetic / (double)step->theta;
+    most = then.kinetic + (most > 0 ? most : 0);
+    if (!csimi_flight_of(s, t, end, &aim) || !csimi_flight_of(next, t, end, &now)) return;
+    if (csimi_floats(s, tree)) {
+        aim.L = csim_madd(aim.L, taken, csim_sub(bias.w, csim_cross(aim.centre, bias.v)));
+        aim.P = csim_madd(aim.P, taken, bias.v);
+        csimi_flight_follow(&now, &aim, most, end, &share);
+        end += 6;
+    } else if (now.kinetic > most) {
+        share = csimi_sqrt64(most / now.kinetic);
+    }
+    for (c = csimi_floats(s, tree) ? 6 : 0; c < 3 * tree->block_count && share < 1; c++)
+        *end++ *= (csim_real)share;
+}
+
+CSIMI_FN void csimi_trees_settle(const csimi_state *s, const csimi_step *step, const csim_real *vk, const csim_real *v,
+                                 csimi_state *next) {
+    int t;
+    for (t = 0; t < s->tree_count; t++) {
+        const csimi_tree *tree = s->tree + t;
+        const size_t first = 3 * (size_t)(csimi_first_coord_block(s) + tree->first_block);
+        if (tree->mode != CSIMI_FREE || tree->modes > 0) continue;
+        if (csimi_tree_turns(s, t, step->h, vk + first) ||
+            csimi_tree_turns(next, t, step->h, next->coord_rate + 3 * (size_t)tree->first_block))
+            csimi_tree_settle(s, t, step, vk + first, v + first, next);
+    }
+}
+#endif
+/* ==== end model/turning.c */
 
 /* ==== begin model/kinds.c ======================================================================================= */
 /* model/kinds: the kinds of models in the order in which a step runs through them. */
@@ -35608,12 +35798,11 @@ CSIMI_FN csim_status csimi_integrate(csim_world *w, csimi_step_frame *f, const c
    the velocities of its start reach: a body that turns by a good part of a radian, or is thrown by its first hit, may
    go where no row holds it. After positions have been advanced, the true paths of such bodies and of nodes are followed
    by conservative advancement (Mirtich 1996): along a normal n the separation of two shapes falls at most by n.(v_b -
-   v_a) and the turns times their reach, so that a distance tells how far both may go at once. Where the gap falls below
-   its start by more than a slack the poses stop, and those of what is jointed to them; the velocities stay, and the
-   next step begins at the hit. */
+   v_a) and the turns times their reach, so that a distance tells how far both may go at once. Where shapes get
+   a slack deep in each other the poses stop, and those of what is jointed to them; the velocities stay, and the next
+   step begins at the hit. */
 
 #define CSIMI_PATH_LOOKS 400        /* at one pair; beyond, it stops where it has been followed to */
-#define CSIMI_PATH_TURN CSIM_R(0.2) /* rad: of a step, with little to miss below */
 enum { CSIMI_PATH_PASSES = 4 };     /* what stops is in the way of others */
 
 typedef struct csimi_paths {
@@ -35756,11 +35945,26 @@ static bool csimi_path_tree_ways(csimi_paths *p, const csimi_body *b) {
     for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
         const csim_real turn = p->h * p->link[2 * (size_t)(tree->first_link + p->w->store.shape_link[i]) + 1];
         const csim_real way = p->h * csimi_path_speed(p, tree, i);
-        fast = fast || (turn > CSIMI_PATH_TURN && way * turn > 2 * p->slack) ||
+        fast = fast || way * turn > 2 * p->slack ||
                way > 2 * p->slack + CSIM_R(1.01) * p->way[i];
         p->way[i] = p->spin[i] = way; /* of a link: turning, all of it */
     }
-    return fast && b->motion == CSIM_DYNAMIC;
+    return fast;
+}
+
+/* What turning moves of a shape, at most m a rad: the way of its centre, and around it what is not round. w: of the
+   body, not zero. */
+static csim_real csimi_path_reach(const csimi_paths *p, const csimi_body *b, int shape, csim_vec3 w) {
+    const csimi_store *s = &p->w->store;
+    const csim_geometry *g = s->shape + shape;
+    const csim_vec3 arm = csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre));
+    const csim_quat q = csimi_load_quat(s->state.rotation + 4 * (size_t)b->rigid);
+    const csim_vec3 turn = csim_unrotate(g->local.rotation, csim_unrotate(q, w)); /* stays while w does */
+    csim_real part = 1;
+    if (g->kind == CSIM_SHAPE_SPHERE) part = 0;
+    if (g->kind == CSIM_SHAPE_CAPSULE || g->kind == CSIM_SHAPE_CYLINDER)
+        part = CSIMI_SQRT(turn.x * turn.x + turn.y * turn.y) / csim_length(turn);
+    return csim_length(arm) + part * g->bound;
 }
 
 /* Ways of the shapes of one body; true: it turns or goes farther than the rows of this step know. */
@@ -35778,12 +35982,12 @@ static bool csimi_path_ways(csimi_paths *p, int slot) {
         const csim_real *twist = csimi_path_twist(p, b->rigid), *was = s->state.velocity + 6 * (size_t)b->rigid;
         const csim_real reach = csim_length(arm) + g->bound, turn = p->h * csim_length(csimi_load3(twist + 3));
         const csim_real before = csim_length(csimi_load3(was)) + reach * csim_length(csimi_load3(was + 3));
-        p->spin[i] = reach * turn;
+        p->spin[i] = turn > 0 ? turn * csimi_path_reach(p, b, i, csimi_load3(twist + 3)) : 0;
         p->way[i] = p->h * csim_length(csimi_load3(twist)) + p->spin[i];
-        fast = fast || (turn > CSIMI_PATH_TURN && p->spin[i] * turn > 2 * p->slack) ||
+        fast = fast || p->spin[i] * turn > 2 * p->slack ||
                p->way[i] > 2 * p->slack + CSIM_R(1.01) * p->h * before;
     }
-    return fast && b->motion == CSIM_DYNAMIC;
+    return fast;
 }
 
 static void csimi_path_bounds(csimi_paths *p, int shape) {
@@ -35825,18 +36029,91 @@ static void csimi_path_groups(csimi_paths *p) {
 
 /* ---- two shapes */
 
+/* Two shapes on their way. */
+typedef struct csimi_path_pair {
+    int a, b;
+    csim_real way, spin, thick;
+    csim_real slack; /* how far they may overlap by their ways, and how well their distance must be known */
+    csim_real round; /* > 0: their distance is that of cores which are smaller by so much */
+} csimi_path_pair;
+
+/* Half of what a shape is thick where it is thinnest. */
+static csim_real csimi_path_thin(const csimi_paths *p, int shape) {
+    const csim_geometry *g = p->w->store.shape + shape;
+    csim_real least = g->bound;
+    int k;
+    if (g->kind == CSIM_SHAPE_SPHERE || g->kind == CSIM_SHAPE_CAPSULE) return g->radius;
+    if (g->kind == CSIM_SHAPE_CYLINDER) return csimi_min(g->radius, g->half_height);
+    if (g->kind == CSIM_SHAPE_BOX) return csimi_min(g->half.x, csimi_min(g->half.y, g->half.z));
+    for (k = 0; g->hull >= 0 && k < p->w->store.hull[g->hull].face_count; k++) {
+        const csim_hull_data *hull = p->w->store.hull + g->hull;
+        const csim_vec3 n = csimi_load3(hull->normal + 3 * (size_t)k);
+        least = csimi_min(least, hull->offset[k] - csim_dot(n, g->centre));
+    }
+    return least;
+}
+
+/* The core of a shape that a ball of its round is swept over; hulls stay as they are. */
+static void csimi_path_core(const csimi_paths *p, int shape, csim_pose at, csim_real round, csimi_convex *c) {
+    csimi_convex_of(c, p->w->store.shape + shape, p->w->store.hull, at);
+    if (c->kind != CSIM_SHAPE_BOX && c->kind != CSIM_SHAPE_CYLINDER) return;
+    c->half = csim_sub(c->half, csim_v3(round, round, round));
+    if (c->kind == CSIM_SHAPE_CYLINDER) c->radius -= round;
+    c->half_height -= round;
+    c->round = round;
+}
+
+/* Of a box the part that points of a ball can be nearest to, for they are no farther from each other than the points are:
+   the search errs by roundings of the size of what it is given. */
+static void csimi_path_trim(csimi_convex *box, csim_vec3 centre, csim_real bound) {
+    const csim_vec3 c = csim_pose_local(box->pose, centre);
+    const csim_real x[3] = {c.x, c.y, c.z}, reach = CSIM_R(1.01) * bound;
+    csim_real half[3], middle[3];
+    int k;
+    if (box->kind != CSIM_SHAPE_BOX) return;
+    csimi_store3(half, box->half);
+    for (k = 0; k < 3; k++) {
+        const csim_real near = csimi_clamp(x[k], -half[k], half[k]);
+        const csim_real low = csimi_max(near - reach, -half[k]), high = csimi_min(near + reach, half[k]);
+        middle[k] = (low + high) / 2;
+        half[k] = (high - low) / 2;
+    }
+    box->half = csimi_load3(half);
+    box->pose.position = csim_pose_point(box->pose, csimi_load3(middle));
+    box->size = csimi_min(box->size, 2 * reach);
+}
+
+/* Points of rims are samples: what is between them is met by the cores of the shapes, rounded at their edges. */
+static bool csimi_path_cores(const csimi_paths *p, const csimi_path_pair *q, csim_pose at, csim_pose bt,
+                             csim_real margin, csim_real *gap, csim_vec3 *n) {
+    csimi_convex a, b;
+    csim_vec3 on, normal;
+    csim_real round, core;
+    csimi_path_core(p, q->a, at, q->round, &a);
+    csimi_path_core(p, q->b, bt, q->round, &b);
+    csimi_path_trim(&a, csim_pose_point(bt, b.geometry->centre), b.geometry->bound);
+    csimi_path_trim(&b, csim_pose_point(at, a.geometry->centre), a.geometry->bound);
+    round = a.round + b.round;
+    a.round = b.round = 0;
+    core = csimi_convex_distance(&a, csim_v3(0, 0, 0), &b, &on, &normal);
+    *gap = core - round - q->thick;
+    if (core > 0) *n = normal; /* else as it was: they are as deep as can be told */
+    return *gap <= margin;
+}
+
 /* Least gap of two shapes at t, and its normal from b to a; beyond the margin: false. */
-static bool csimi_path_gap(const csimi_paths *p, int a, int b, csim_real t, csim_real margin, csim_real *gap,
-                           csim_vec3 *n) {
+static bool csimi_path_gap(const csimi_paths *p, const csimi_path_pair *q, csim_real t, csim_real margin,
+                           csim_real *gap, csim_vec3 *n) {
     const csimi_store *s = &p->w->store;
-    const csim_real thick = s->body[s->shape_body[a]].surface.thickness + s->body[s->shape_body[b]].surface.thickness;
-    const csim_pose at = csimi_path_shape(p, a, t), bt = csimi_path_shape(p, b, t);
+    const csim_pose at = csimi_path_shape(p, q->a, t), bt = csimi_path_shape(p, q->b, t);
     csim_touch touch[8];
-    int i, count = csimi_collide_at(s->shape + a, at, s->shape + b, bt, s->hull, margin + thick, touch, 8);
+    int i, count;
+    if (q->round > 0) return csimi_path_cores(p, q, at, bt, margin, gap, n);
+    count = csimi_collide_at(s->shape + q->a, at, s->shape + q->b, bt, s->hull, margin + q->thick, touch, 8);
     *gap = margin;
     for (i = 0; i < csimi_imin(count, 8); i++)
-        if (i == 0 || touch[i].gap - thick < *gap) {
-            *gap = touch[i].gap - thick;
+        if (i == 0 || touch[i].gap - q->thick < *gap) {
+            *gap = touch[i].gap - q->thick;
             *n = touch[i].normal;
         }
     return count > 0;
@@ -35849,22 +36126,42 @@ static csim_vec3 csimi_path_shift(const csimi_paths *p, int shape) {
     return csim_scale(p->h, csimi_load3(csimi_path_twist(p, b->rigid)));
 }
 
-/* The share of the step at which the gap of two shapes has fallen too far; 1: never. */
+static csimi_path_pair csimi_path_pair_of(const csimi_paths *p, int a, int b) {
+    const csimi_store *s = &p->w->store;
+    const csim_shape_kind A = s->shape[a].kind, B = s->shape[b].kind;
+    const csim_real thin = csimi_min(csimi_path_thin(p, a), csimi_path_thin(p, b));
+    csimi_path_pair q;
+    q.a = a;
+    q.b = b;
+    q.way = p->way[a] + p->way[b];
+    q.spin = p->spin[a] + p->spin[b];
+    q.thick = s->body[s->shape_body[a]].surface.thickness + s->body[s->shape_body[b]].surface.thickness;
+    q.slack = csimi_min(p->slack, thin / 4);
+    q.round = 0;
+    if ((A == CSIM_SHAPE_CYLINDER || B == CSIM_SHAPE_CYLINDER) && A != CSIM_SHAPE_HALF_SPACE &&
+        B != CSIM_SHAPE_HALF_SPACE)
+        q.round = q.slack;
+    return q;
+}
+
+/* The share of the step at which the gap of two shapes has fallen too far; 1: never. Ways may lead a slack into each
+   other, whatever the number of steps; what is deeper already, by a part of it. */
 static csim_real csimi_path_meet(const csimi_paths *p, int a, int b) {
+    const csimi_path_pair q = csimi_path_pair_of(p, a, b);
     const csim_vec3 shift = csim_sub(csimi_path_shift(p, a), csimi_path_shift(p, b));
-    const csim_real way = p->way[a] + p->way[b], spin = p->spin[a] + p->spin[b];
-    csim_real t = 0, gap, floor;
+    csim_real t = 0, gap, floor, near;
     csim_vec3 n = csim_v3(0, 0, 1);
     int look;
-    if (!csimi_path_gap(p, a, b, 0, way + p->slack, &gap, &n)) return 1;
-    floor = csimi_min(gap, 0) - p->slack;
+    if (!csimi_path_gap(p, &q, 0, q.way + q.slack, &gap, &n)) return 1;
+    floor = csimi_min(gap - q.slack / 8, -q.slack);
+    near = csimi_min(gap - floor, q.slack) / 4;
     for (look = 0; look < CSIMI_PATH_LOOKS; look++) {
-        const csim_real rate = csimi_min(spin - csim_dot(n, shift), way); /* of closing, at most */
+        const csim_real rate = csimi_min(q.spin - csim_dot(n, shift), q.way); /* of closing, at most */
         if (!(rate * (1 - t) > gap - floor)) return 1;
-        t += csimi_max((gap - floor) / rate, p->slack / (16 * way));
+        t += csimi_max((gap - floor) / rate, q.slack / (64 * q.way));
         if (!(t < 1)) return 1;
-        if (!csimi_path_gap(p, a, b, t, way * (1 - t) + p->slack, &gap, &n)) return 1;
-        if (gap < floor + p->slack / 4) return t;
+        if (!csimi_path_gap(p, &q, t, q.way * (1 - t) + q.slack, &gap, &n)) return 1;
+        if (gap < floor + near) return t;
     }
     return t;
 }
@@ -35907,6 +36204,7 @@ static bool csimi_path_pairs(csimi_paths *p) {
             const int other = s->shape_body[b];
             csim_real t;
             if (other == slot || s->shape[b].field || p->group[other] == p->group[slot]) continue;
+            if (s->body[slot].motion != CSIM_DYNAMIC && s->body[other].motion != CSIM_DYNAMIC) continue;
             if ((p->looked[other] && b < a) || !csimi_path_near(p, a, b)) continue;
             if (!csimi_may_touch(&p->filter, slot, other)) continue;
             t = csimi_path_meet(p, a, b);
@@ -36071,7 +36369,7 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
     p.f = f;
     p.v = f->moves ? f->rep : f->v;
     p.h = h;
-    p.slack = csimi_max(w->def.contact_distance, CSIM_R(1e-4));
+    p.slack = csimi_clamp(w->def.contact_distance, CSIM_R(1e-4), CSIM_R(1e-3));
     csimi_paths_layout(&p, &s->capacity, arena);
     csimi_path_groups(&p);
     for (i = 0; i < w->live_bodies; i++) {
@@ -36093,7 +36391,6 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
 }
 
 #undef CSIMI_PATH_LOOKS
-#undef CSIMI_PATH_TURN
 /* ==== end step/path.c */
 
 /* ==== begin step/measure.c ====================================================================================== */
@@ -36756,6 +37053,7 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
     status = csimi_can_shorten(w, f) ? csimi_shorten(w, f, step, arena) : csimi_integrate(w, f, step);
     if (status) return status;
     if (w->def.follow_paths) csimi_hold_paths(w, f, w->def.integrator == CSIM_TWO_STEP ? f->h / 2 : f->h, arena);
+    csimi_trees_settle(&w->store.state, step, f->vk, f->v, &f->next);
     csimi_measure(w, f, arena);
     csimi_report_contacts(w, f);
     f->stats.work = f->work;
@@ -40223,6 +40521,8 @@ CSIM_API csim_status csim_create_soft(csim_world *world, const csim_soft_def *de
 #endif
 
 #if defined(CONDSIM_NO_TREE)
+CSIMI_FN void csimi_trees_settle(const csimi_state *s, const csimi_step *step, const csim_real *vk, const csim_real *v,
+                                 csimi_state *next) {}
 CSIM_API csim_status csim_create_tree(csim_world *world, const csim_tree_def *def, csim_body_id *id) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_tree", "CONDSIM_NO_TREE");
 }
@@ -43328,6 +43628,7 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_PLACE_TERMS
 #undef CSIMI_MODEL_ASSEMBLE
 #undef CSIMI_SPRING_SLOTS
+#undef CSIMI_TREE_TURNING
 #undef CSIMI_MODES_MAGIC
 #undef CSIMI_MODES_VERSION
 #undef CSIMI_COLLIDE_PRIVATE_H
@@ -43462,7 +43763,6 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_NEAR
 #undef CSIMI_WORSE
 #undef CSIMI_PATH_LOOKS
-#undef CSIMI_PATH_TURN
 #undef CSIMI_SHORTEN_HALVINGS
 #undef CSIMI_SHORTEN_TRIALS
 #undef CSIMI_JOINT_PASSES
