@@ -38,6 +38,7 @@
      CONDSIM_NO_PGS, APGD, PERCONTACT, STAGGERED, CCS, NEWTON, XPBD, PENALTY     solvers that serve comparisons ...
      CONDSIM_NO_COMPARISON                      ... all of these, and CONDSIM_NO_IMPULSE
      CONDSIM_NO_LOADERS, URDF, SNAPSHOTS, STATISTICS, ERROR_TEXT        files, save and restore, measures, sentences
+     CONDSIM_NO_EVENTS                          csim_world_events
    Presets: CONDSIM_GAME leaves out comparisons, reduced bodies and loaders; CONDSIM_TINY everything but particles and
    rigid bodies under SWEEP. CONDSIM_WITH_TREE and the like keep a feature that a preset would leave out. */
 
@@ -83,6 +84,9 @@
 #endif
 #if !defined(CONDSIM_WITH_SNAPSHOTS) && !defined(CONDSIM_NO_SNAPSHOTS)
 #define CONDSIM_NO_SNAPSHOTS
+#endif
+#if !defined(CONDSIM_WITH_EVENTS) && !defined(CONDSIM_NO_EVENTS)
+#define CONDSIM_NO_EVENTS
 #endif
 #if !defined(CONDSIM_WITH_STATISTICS) && !defined(CONDSIM_NO_STATISTICS)
 #define CONDSIM_NO_STATISTICS

@@ -65,7 +65,7 @@ static void csimi_edge_touch(csimi_detector *d, const csimi_edge_meeting *m, con
                                    (uint32_t)(m->frame - s->body[m->a->body].first_frame) | 0x10000000u),
                     csimi_mix64(m->key, t->feature)));
     if (!c) return;
-    c->shape_b = m->particle ? -1 : m->b->item;
+    c->shape_b = c->part_b = m->particle ? -1 : m->b->item;
     c->radius = r - left + (m->particle ? B->radius : 0) + thickness;
     c->normal = t->normal;
     c->gap = t->gap + left - thickness;

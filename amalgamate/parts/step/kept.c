@@ -64,6 +64,8 @@ static void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csim
     csimi_found_contact *c = csimi_next_found(d, a->body, b->body, s->contact[index].id);
     if (!c) return;
     c->kept = *k;
+    c->part_a = a->item;
+    c->part_b = b->item;
     c->normal = n;
     c->radius = s->body[a->body].surface.thickness + s->body[b->body].surface.thickness;
     c->point_a = csimi_carried(k->pose[0], now[0], k->arm[0]);

@@ -44,12 +44,30 @@ static csim_contact_state csimi_state_of(const csim_contact *c, const csim_real 
     return friction < (1 - CSIM_R(1e-6)) * limit ? CSIM_CONTACT_STICK : CSIM_CONTACT_SLIP;
 }
 
+static int csimi_own_shape(const csimi_store *s, int slot, int shape) {
+    return shape < 0 ? -1 : shape - s->body[slot].first_shape;
+}
+
+/* What is foreseen in one step is stopped in the next: the speed at which it came, until the step that leaves less than
+   a tenth of it. */
+static csim_real csimi_coming(const csim_world *w, csimi_found_contact *found, const csim_contact_info *info) {
+    const csimi_state *s = &w->store.state;
+    csim_real speed;
+    if (info->began) {
+        const csim_vec3 v = csim_sub(csimi_place_velocity(s, &found->a, found->meet),
+                                     csimi_place_velocity(s, &found->b, found->meet));
+        found->approach = -csim_dot(found->normal, v);
+    }
+    speed = info->began ? found->approach : w->store.contact[found->last].coming;
+    return speed > 0 && found->left > speed / 10 ? speed : 0;
+}
+
 CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
     csimi_store *s = &w->store;
     int i;
     for (i = 0; i < s->count.contacts; i++) f->carried[i] = 0;
     for (i = 0; i < f->found_count; i++) {
-        const csimi_found_contact *found = f->found + i;
+        csimi_found_contact *found = f->found + i;
         const csim_contact *c = f->contacts + i;
         const csim_real *lambda = f->lambda + 3 * i;
         csim_contact_info *info = f->info + i;
@@ -59,6 +77,8 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
         info->id = found->id;
         info->body_a = csimi_body_id_of(w, found->body_a);
         info->body_b = csimi_body_id_of(w, found->body_b);
+        info->shape_a = csimi_own_shape(s, found->body_a, found->part_a);
+        info->shape_b = csimi_own_shape(s, found->body_b, found->part_b);
         info->point = found->point_a;
         info->normal = found->normal;
         info->gap = found->gap;
@@ -71,6 +91,7 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
         info->began =
             info->state != CSIM_CONTACT_OPEN && (found->last < 0 || s->contact[found->last].state == CSIM_CONTACT_OPEN);
         if (info->state == CSIM_CONTACT_OPEN) continue;
+        info->coming = csimi_coming(w, found, info);
         f->stats.touching++;
         if (found->last >= 0) f->carried[found->last] = 1;
     }

@@ -22,6 +22,7 @@ static void csimi_probe_place(const csimi_store *s, const csimi_probe *p, csimi_
     c->a = p->node >= 0 ? csimi_place_follow(&s->state, csimi_place_node(p->node))
                         : csimi_shape_place(s, p->shape, c->meet);
     if (p->node < 0) c->radius -= own;
+    c->part_a = p->shape;
 }
 
 /* The plane that a point x meets which moves by `way` past a convex shape: where its path comes within r, or nearest to
@@ -69,7 +70,7 @@ static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csi
         return;
     c = csimi_next_found(d, p->body, b->body, csimi_mix64(p->key, csimi_shape_key(s, b)));
     if (!c) return;
-    c->shape_b = b->item;
+    c->shape_b = c->part_b = b->item;
     c->radius = r;
     c->point_a = c->point_b = csim_madd(p->x, -(gap + r), n);
     c->normal = n;

@@ -19,10 +19,36 @@ typedef struct csimi_found_contact {
     csim_vec3 meet, point_a, point_b, normal;
     csim_real gap;
     int last; /* its record of the step before, -1: new */
+    int part_a, part_b; /* the shapes, -1: of a body of nodes */
+    csim_real left;     /* m/s: how fast they may still close after the step: phi without what is given */
+    csim_real approach; /* m/s: how fast they closed at its start, of those that begin to press */
     csim_vec3 meet_b; /* of kept rows: where the impulse acts on b, beside meet for a */
     csim_real push;   /* m/s, <= 0: the part of phi that pushes out; worlds with bounded frames */
     csimi_kept kept;
 } csimi_found_contact;
+
+/* Two shapes of this step or the one before, or the bodies they are of. touching.c */
+typedef struct csimi_encounter {
+    csim_body_id body[2];
+    int shape[2]; /* in their bodies, as events tell them */
+    int was, now; /* whether they touched, do; bodies: how many of their pairs */
+    int last;     /* the record of the step before, -1: none */
+    bool seen, presses, told, swapped;
+    csim_real gap;
+    int hardest;     /* found contact that came fastest of those that are stopped, -1: none */
+    csim_real speed; /* at which it came */
+    csim_vec3 impulse;
+} csimi_encounter;
+
+typedef struct csimi_encounters {
+    csimi_encounter *pair;        /* [capacity] those of shapes first */
+    int *table;              /* [size] by hash; a power of two */
+    csim_touch_event *event; /* [touches] the next records, in groups */
+    unsigned char *moved;    /* [bodies] by slot */
+    csimi_encounter *recent;
+    int capacity, size, count, shapes, events, needed;
+    int group[CSIMI_TOUCH_GROUPS];
+} csimi_encounters;
 
 typedef struct csimi_step_frame {
     csim_real h, theta, sigma;
@@ -68,6 +94,7 @@ typedef struct csimi_step_frame {
     csimi_pace *pace;         /* [bodies] */
     int substeps;             /* of bounded frames */
     long work, reserved;      /* visits done, and kept for the bounded frames of islands to come */
+    csimi_encounters pairs;
     csim_step_stats stats;
 } csimi_step_frame;
 
@@ -322,6 +349,19 @@ CSIMI_FN size_t csimi_path_scratch(const csimi_counts *n);
 /* ---- measure.c */
 CSIMI_FN void csimi_measure(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 CSIMI_FN void csimi_report_contacts(csim_world *world, csimi_step_frame *frame);
+/* ---- touching.c, tell.c */
+CSIMI_FN void csimi_encounters_layout(csimi_encounters *p, const csimi_counts *n, csimi_arena *arena);
+CSIMI_FN size_t csimi_encounters_scratch(const csimi_counts *n);
+/* Which shapes touch, once contacts have been reported; stays in the arena until the commit. */
+CSIMI_FN csim_status csimi_find_touching(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
+/* The pointer that a body has, or `gone` when it is no more. */
+CSIMI_FN void *csimi_told_user_data(const csim_world *world, csim_body_id id, void *gone);
+CSIMI_FN void csimi_mark_moved(const csim_world *world, csimi_step_frame *frame); /* before the state is committed */
+CSIMI_FN void csimi_tell_step(csim_world *world, const csimi_step_frame *frame);  /* the rest, after it */
+/* After csimi_tell_step: a body fell asleep (bodies of one island have its number) or woke (-1: by itself); a joint
+   broke, by the slot of its link (those whose `broke` is set are told without it). */
+CSIMI_FN void csimi_tell_sleep(csim_world *world, int slot, bool asleep, int island);
+CSIMI_FN void csimi_tell_break(csim_world *world, int link);
 
 /* ---- step.c */
 /* Scratch that a step of a world with these capacities can need. */

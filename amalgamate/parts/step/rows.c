@@ -82,8 +82,9 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     if (csimi_is_middle(w)) approach += 2 * csimi_slip_let_through(w, found);
     free_end = approach +
                f->h * csim_dot(found->normal, csim_sub(csimi_place_acceleration(s, a), csimi_place_acceleration(s, b)));
-    c->phi[0] += csimi_keeps(w) ? csimi_kept_phi(w, f, i, restitution, approach)
-                                : csimi_phi(w, f, found->gap, restitution, approach, free_end);
+    found->left = csimi_keeps(w) ? csimi_kept_phi(w, f, i, restitution, approach)
+                                 : csimi_phi(w, f, found->gap, restitution, approach, free_end);
+    c->phi[0] += found->left;
     if (w->def.integrator == CSIM_HALF_STEP) csimi_slip_of_the_end(f, c);
     lambda[0] = lambda[1] = lambda[2] = 0;
     if (found->last >= 0) {

@@ -23,6 +23,8 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
         csimi_found_contact *c = csimi_next_found(d, a->body, b->body, csimi_mix64(key, out[i].feature));
         if (!c) continue;
         c->radius = thickness;
+        c->part_a = a->item;
+        c->part_b = b->item;
         c->meet = c->point_a = out[i].point_a;
         c->point_b = out[i].point_b;
         c->normal = out[i].normal;

@@ -143,6 +143,7 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *s
     csimi_store *s = &w->store;
     int i;
     csimi_tree_keep_rows(w, f, step);
+    csimi_mark_moved(w, f);
     csimi_commit_state(s, f);
     for (i = 0; i < s->count.bodies; i++) s->body[i].sigma = f->sigma_of_body[i];
     csimi_joints_commit(w, f);
@@ -154,6 +155,7 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *s
     s->count.contacts = f->found_count;
     s->count.ended = f->ended_count;
     csimi_look_step(w);
+    csimi_tell_step(w, f);
     w->time += (double)f->h;
     w->last_h = (double)f->h;
 }
@@ -322,6 +324,7 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
     csimi_trees_settle(&w->store.state, step, f->vk, f->v, &f->next);
     csimi_measure(w, f, arena);
     csimi_report_contacts(w, f);
+    if ((status = csimi_find_touching(w, f, arena)) != 0) return status;
     f->stats.work = f->work;
     f->stats.assembly_seconds = t1 - t0;
     f->stats.collide_seconds = t2 - t1;
@@ -403,6 +406,7 @@ CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_para
     most = csimi_most_bytes(most, csimi_detect_scratch(n));
     most = csimi_most_bytes(most, csimi_rows_scratch(n));
     most = csimi_most_bytes(most, csimi_path_scratch(n));
+    most = csimi_most_bytes(most, csimi_encounters_scratch(n));
     most = csimi_most_bytes(most, csimi_island_scratch(n, solver));
     csimi_push(&arena, most, 1);
     return arena.overflow ? SIZE_MAX : arena.used;

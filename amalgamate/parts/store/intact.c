@@ -390,6 +390,7 @@ static bool csimi_contact_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_PART(csim_contact_info, slip, REALS, 0),
         CSIMI_PART(csim_contact_info, state, CHOICE, CSIM_CONTACT_SLIP + 1),
         CSIMI_PART(csim_contact_info, began, FLAG, 0),
+        CSIMI_PART(csim_contact_info, coming, AMOUNTS, 0),
     };
     int i;
     for (i = 0; i < a->count; i++) {
@@ -400,6 +401,12 @@ static bool csimi_contact_sound(const csimi_staged *s, const csimi_array *a) {
         if (id[0].index1 - 1u >= (uint32_t)s->n->bodies || id[1].index1 - 1u >= (uint32_t)s->n->bodies)
             return csimi_unsound(s, a->name, i, "body_a, body_b", (double)id[0].index1, "bodies of the snapshot");
     }
+    return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
+}
+
+/* Their bodies may be gone: what reads them looks. A saved shape that is none of its body's ends in the next step. */
+static bool csimi_touch_sound(const csimi_staged *s, const csimi_array *a) {
+    static const csimi_part parts[] = {CSIMI_PART(csim_touch_event, bodies, FLAG, 0)};
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
 
@@ -1144,6 +1151,7 @@ CSIMI_FN CSIMI_NOINLINE bool csimi_snapshot_sound(const csimi_staged *s) {
     at.contacts = s->n->contacts;
     at.kept = s->n->kept > 0 ? s->n->contacts : 0; /* of every contact, or of none */
     at.ended = s->n->ended;
+    at.touches = s->n->touches;
     if (!csimi_arrays_sound(s) || !csimi_bodies_sound(s, &at)) return false;
     at.bends = 0; /* so far where the last range ended */
     {

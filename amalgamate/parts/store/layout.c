@@ -22,6 +22,7 @@ CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *c) {
     n.aggregates = c->aggregates;
     n.matrix_blocks = c->matrix_blocks;
     n.pairs = c->pairs;
+    n.touches = csimi_touches_of(c->pairs);
     n.trees = c->trees;
     n.tree_links = c->tree_links;
     n.coords = c->coords;
@@ -65,6 +66,31 @@ CSIMI_FN int csimi_blocks_of(const csimi_counts *n) {
     return blocks;
 }
 
+CSIMI_FN int csimi_touches_of(int pairs) {
+#ifdef CONDSIM_NO_EVENTS
+    (void)pairs;
+    return 0;
+#else
+    return pairs;
+#endif
+}
+
+static void csimi_told_layout(csimi_told *t, const csimi_counts *n, csimi_arena *arena) {
+    const bool any = n->touches > 0;
+    t->hit = CSIMI_PUSH(arena, csim_hit_event, n->touches);
+    t->move = CSIMI_PUSH(arena, csim_move_event, any ? n->bodies : 0);
+    t->joint_break = CSIMI_PUSH(arena, csim_break_event, any ? n->joints : 0);
+    t->sleep = CSIMI_PUSH(arena, csim_sleep_event, any ? n->bodies : 0);
+}
+
+static void csimi_told_copy(csimi_told *to, const csimi_told *from) {
+    if (from->hit_count > 0) CSIMI_MEMCPY(to->hit, from->hit, sizeof *to->hit * (size_t)from->hit_count);
+    if (from->move_count > 0) CSIMI_MEMCPY(to->move, from->move, sizeof *to->move * (size_t)from->move_count);
+    if (from->break_count > 0)
+        CSIMI_MEMCPY(to->joint_break, from->joint_break, sizeof *to->joint_break * (size_t)from->break_count);
+    if (from->sleep_count > 0) CSIMI_MEMCPY(to->sleep, from->sleep, sizeof *to->sleep * (size_t)from->sleep_count);
+}
+
 CSIMI_FN void csimi_store_layout(csimi_store *s, size_t scratch, csimi_arena *arena) {
     const csimi_counts *c = &s->capacity;
 #define CSIMI_X(axis, type, name, per, holds) s->name = CSIMI_PUSH(arena, type, (size_t)c->axis * (per));
@@ -83,6 +109,7 @@ CSIMI_FN void csimi_store_layout(csimi_store *s, size_t scratch, csimi_arena *ar
     s->state.reduced_work =
         (struct csimi_reduced_work *)csimi_push(arena, c->modal > 0 ? csimi_reduced_work_bytes() : 0, 1);
     csimi_look_layout(&s->look, c, arena);
+    csimi_told_layout(&s->told, c, arena);
     s->A.row = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c) + 1);
     s->A.diag = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c));
     s->A.col = CSIMI_PUSH(arena, int, c->matrix_blocks);
@@ -134,6 +161,7 @@ static void csimi_round_up(csimi_counts *n, const csimi_counts *had) {
     CSIMI_WORLD_AXES(CSIMI_X)
 #undef CSIMI_X
     n->ended = n->contacts;
+    n->touches = csimi_touches_of(n->pairs);
     if (n->kept > 0) n->kept = n->contacts;
 }
 
@@ -170,6 +198,7 @@ CSIMI_FN csim_status csimi_ensure(csim_world *w, const csimi_counts *need, const
     CSIMI_MEMSET(block, 0, (size_t)(grown.scratch - block)); /* what no kind of body writes is saved and hashed too */
     csimi_store_copy(&grown, &w->store);
     csimi_look_copy(&grown, &w->store);
+    csimi_told_copy(&grown.told, &w->store.told);
     if (w->block) csimi_heap_free(&w->heap, w->block, w->block_bytes);
     w->store = grown;
     w->block = block;

@@ -13,6 +13,7 @@
 #include "../world/tree.h"
 #include "../world/reduced.h"
 #include "../world/joint.h"
+#include "../world/events.h"
 
 /* What worlds with bounded frames keep of an island, with the body that leads it (bounded: with all of them). */
 typedef struct csimi_pace {
@@ -211,7 +212,8 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
     X(modal, double, state.modal, 1, double)                          \
     X(contacts, csim_contact_info, contact, 1, contact)               \
     X(kept, csimi_kept, kept, 1, kept)                                \
-    X(ended, uint64_t, ended_id, 1, id)
+    X(ended, uint64_t, ended_id, 1, id)                               \
+    X(touches, csim_touch_event, touch, 1, touch)
 
 /* Everything that is counted: the axes of the arrays above, the stored blocks of A, the pairs of the broad phase. */
 #define CSIMI_WORLD_AXES(X)                                                                                           \
@@ -225,7 +227,7 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
     X(triangles)                                                                                                      \
     X(links)                                                                                                          \
     X(springs) X(joints) X(contacts) X(ended) X(aggregates) X(matrix_blocks) X(pairs) X(frames) X(bends) X(membranes) \
-        X(trees) X(tree_links) X(coords) X(tree_span) X(modal) X(kept) X(axes)
+        X(trees) X(tree_links) X(coords) X(tree_span) X(modal) X(kept) X(axes) X(touches)
 
 typedef struct csimi_counts {
 #define CSIMI_X(axis) int axis;
@@ -278,6 +280,18 @@ typedef struct csimi_look {
     csim_real *x, *box; /* [3 surface] positions of surface nodes, [6 boxes] */
 } csimi_look;
 
+/* Records of csimi_store.touch stand in these groups. */
+enum { CSIMI_ENDS, CSIMI_BEGINS, CSIMI_STAYS, CSIMI_TOUCH_GROUPS };
+
+/* Events of the last step beside those of touching; not saved. Worlds without room for touching have none. */
+typedef struct csimi_told {
+    csim_hit_event *hit;             /* [touches] */
+    csim_move_event *move;           /* [bodies] */
+    csim_break_event *joint_break;   /* [joints] */
+    csim_sleep_event *sleep;         /* [bodies] */
+    int hit_count, move_count, break_count, sleep_count;
+} csimi_told;
+
 typedef struct csimi_store {
     csimi_counts capacity, count; /* count.matrix_blocks: stored blocks of A */
     csimi_state state;
@@ -304,6 +318,8 @@ typedef struct csimi_store {
     csim_contact_info *contact;
     csimi_kept *kept; /* of the same contacts, in worlds with bounded frames; others have none */
     uint64_t *ended_id;
+    csim_touch_event *touch;
+    csimi_told told;
     csim_block_matrix A; /* pattern and room for the values */
     csimi_look look;
     unsigned char *scratch;
@@ -323,6 +339,7 @@ struct csim_world {
     uint32_t stamp;
     bool locked, pattern_stale;
     int live_bodies, free_body, free_link;
+    int touches[CSIMI_TOUCH_GROUPS]; /* records of each group */
     double time, last_h;
     csimi_store store;
     csimi_counts high; /* largest counts seen */
@@ -340,6 +357,7 @@ CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *counts);
 /* A number of items that follows from others, or the most that nine numbers each can be counted of by an int: a world
    of that size is refused when it is laid out. */
 CSIMI_FN int csimi_most_items(int64_t n);
+CSIMI_FN int csimi_touches_of(int pairs); /* records of touching that so many pairs need */
 /* Sets every pointer of the store for its capacity, with so much scratch behind; counts when the arena counts. */
 CSIMI_FN void csimi_store_layout(csimi_store *store, size_t scratch, csimi_arena *arena);
 /* Makes each capacity at least need; the world is unchanged when this fails. */

@@ -59,6 +59,7 @@ static void csimi_expect_contacts(csimi_counts *n) {
                                    (int64_t)6 * n->nodes / (n->tets > 0 ? 6 : 1) + 32);
     n->pairs = csimi_most_items((int64_t)12 * (n->shapes + n->bodies) + (int64_t)16 * n->frames + 32);
     n->ended = n->contacts;
+    n->touches = csimi_touches_of(n->pairs);
 }
 
 /* Room for what the counts plus the additions need. */

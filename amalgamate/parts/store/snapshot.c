@@ -8,7 +8,7 @@ typedef struct csimi_snapshot_header {
     uint32_t version, real_bytes, options, stamp;
     uint64_t bytes, hash; /* both of the whole snapshot, the hash with 0 in its own place */
     csimi_counts count;
-    int live_bodies, free_body, free_link;
+    int live_bodies, free_body, free_link, touches[CSIMI_TOUCH_GROUPS];
     double time, last_h;
     uint64_t step;
     csim_vec3 gravity;
@@ -70,6 +70,7 @@ CSIM_API csim_status csim_world_save(const csim_world *w, void *buffer, size_t *
     h.live_bodies = w->live_bodies;
     h.free_body = w->free_body;
     h.free_link = w->free_link;
+    CSIMI_MEMCPY(h.touches, w->touches, sizeof h.touches);
     h.time = w->time;
     h.last_h = w->last_h;
     h.step = w->stats.step;
@@ -94,6 +95,16 @@ static bool csimi_counts_sane(const csimi_counts *c) {
     return true;
 }
 
+/* Groups that are all of the records. */
+static bool csimi_groups_sound(const csimi_snapshot_header *h) {
+    int i, left = h->count.touches;
+    for (i = 0; i < CSIMI_TOUCH_GROUPS; i++) {
+        if (h->touches[i] < 0 || h->touches[i] > left) return false;
+        left -= h->touches[i];
+    }
+    return left == 0;
+}
+
 static CSIMI_NOINLINE csim_status csimi_check_snapshot(csim_world *w, const csimi_snapshot_header *h,
                                                        const unsigned char *p, size_t bytes) {
     if (h->magic != CSIMI_MAGIC)
@@ -113,7 +124,7 @@ static CSIMI_NOINLINE csim_status csimi_check_snapshot(csim_world *w, const csim
         return csimi_bad_snapshot(w, "gravity", (double)h->gravity.z, "-1e9..1e9");
     if (h->live_bodies < 0 || h->live_bodies > h->count.bodies || h->free_body < -1 ||
         h->free_body >= h->count.bodies || h->free_link < -1 || h->free_link >= h->count.links ||
-        (unsigned)h->integrator >= (unsigned)CSIM_INTEGRATOR_COUNT_ ||
+        !csimi_groups_sound(h) || (unsigned)h->integrator >= (unsigned)CSIM_INTEGRATOR_COUNT_ ||
         csimi_check_integrator(&w->def, h->integrator, h->count.trees, h->count.joints, "csim_world_restore", NULL))
         return csimi_bad_snapshot(w, "header", 0, "indices inside the counts");
     return CSIM_OK;
@@ -186,9 +197,12 @@ CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_
 #undef CSIMI_X
     for (i = 0; i < s->count.shapes; i++) s->shape[i].field = known[i];
     for (i = 0; i < s->count.contacts; i++) s->contact[i].body_a.world = s->contact[i].body_b.world = w->stamp;
+    for (i = 0; i < s->count.touches; i++) s->touch[i].body_a.world = s->touch[i].body_b.world = w->stamp;
     w->live_bodies = h.live_bodies;
     w->free_body = h.free_body;
     w->free_link = h.free_link;
+    CSIMI_MEMCPY(w->touches, h.touches, sizeof h.touches);
+    s->told.hit_count = s->told.move_count = s->told.break_count = s->told.sleep_count = 0;
     w->time = h.time;
     w->last_h = h.last_h;
     w->stats.step = h.step;

@@ -457,6 +457,22 @@ CSIM_API csim_totals csim_world_totals(const csim_world *world) {
 CSIM_API double csim_world_rms_speed(const csim_world *world) { return 0; }
 #endif
 
+#if defined(CONDSIM_NO_EVENTS)
+CSIMI_FN size_t csimi_encounters_scratch(const csimi_counts *n) { return 0; }
+CSIMI_FN csim_status csimi_find_touching(csim_world *world, csimi_step_frame *frame, csimi_arena *arena) {
+    return CSIM_OK;
+}
+CSIMI_FN void csimi_mark_moved(const csim_world *world, csimi_step_frame *frame) {}
+CSIMI_FN void csimi_tell_step(csim_world *world, const csimi_step_frame *frame) {}
+CSIMI_FN void csimi_tell_sleep(csim_world *world, int slot, bool asleep, int island) {}
+CSIMI_FN void csimi_tell_break(csim_world *world, int link) {}
+CSIM_API csim_events csim_world_events(const csim_world *world) {
+    csim_events none;
+    CSIMI_MEMSET(&none, 0, sizeof none);
+    return none;
+}
+#endif
+
 #if defined(CONDSIM_NO_SNAPSHOTS)
 CSIM_API csim_status csim_world_save(const csim_world *world, void *buffer, size_t *bytes) {
     return CSIMI_ABSENT(NULL, "csim_world_save", "CONDSIM_NO_SNAPSHOTS");

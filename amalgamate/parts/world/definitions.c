@@ -13,6 +13,8 @@ CSIM_API csim_world_def csim_default_world_def(void) {
     d.stabilization = CSIM_R(0.8);
     d.push_out_speed = 1;
     d.restitution_threshold = CSIM_R(0.2);
+    d.touch_distance = CSIM_R(1e-4);
+    d.hit_speed = 1;
     d.guard = CSIMI_GUARD;
     return d;
 }

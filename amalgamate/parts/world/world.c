@@ -84,6 +84,8 @@ static csim_status csimi_check_world_def(const csim_world_def *d, const char *fu
         {"slop", offsetof(csim_world_def, slop), 0, 1e3, false, false, "0..1000"},
         CSIMI_AT_LEAST_0(csim_world_def, push_out_speed),
         CSIMI_AT_LEAST_0(csim_world_def, restitution_threshold),
+        {"touch_distance", offsetof(csim_world_def, touch_distance), 0, 1e3, false, false, "0..1000"},
+        CSIMI_AT_LEAST_0(csim_world_def, hit_speed),
     };
     csim_status s;
     if ((s = csimi_check_guard(error, function, "made by csim_default_world_def()", d->guard)) != 0) return s;

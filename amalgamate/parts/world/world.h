@@ -113,6 +113,9 @@ typedef struct csim_world_def {
     csim_real slop;             /* penetration left alone, m, >= 0; default 0 */
     csim_real push_out_speed;   /* most speed given by stabilisation, m/s, >= 0; default 1 */
     csim_real restitution_threshold; /* approach speed below which restitution is 0, m/s, >= 0; default 0.2 */
+    csim_real touch_distance; /* shapes this near touch, and no longer when twice as far apart; m, 0..1000; default
+                                 1e-4. More than half the contact_distance counts as half of it. docs/events.md */
+    csim_real hit_speed;      /* what comes faster and is stopped is a hit (csim_hit_event), m/s, >= 0; default 1 */
 
     csim_capacity capacity;
     csim_allocator allocator;    /* all zero: malloc and free */
@@ -387,7 +390,9 @@ typedef struct csim_contact_info {
     csim_real normal_impulse, friction_impulse; /* N s, >= 0 */
     csim_vec3 slip;                             /* tangential relative velocity of a against b, m/s, world axes */
     csim_contact_state state;
-    bool began; /* carries an impulse now and did not in the step before */
+    bool began; /* carries an impulse now and did not in the step before; csim_world_events tells when bodies touch */
+    int shape_a, shape_b; /* in their bodies; -1: a body of nodes */
+    csim_real coming;     /* m/s: of what comes on at this speed, foreseen now and stopped in the next step; else 0 */
 } csim_contact_info;
 
 /* The contacts of the last step in a deterministic order; the array is the world's and valid until the next call that

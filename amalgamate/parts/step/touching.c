@@ -1,0 +1,204 @@
+/* step/touching: which shapes touch in this step and which did before it: begins and ends, and what hit.
+
+   A pair touches from a step on that finds it at most `on` apart at its start, or that has an impulse between the two,
+   and no longer in one that finds it more than `off` apart and has none. The pairs of the step before are in the
+   store; here they meet those of this one in a table, for shapes and for whole bodies alike. */
+#include "private.h"
+
+enum { CSIMI_WHOLE = -2 }; /* in place of a shape: the body */
+
+CSIMI_FN void csimi_encounters_layout(csimi_encounters *p, const csimi_counts *n, csimi_arena *arena) {
+    p->capacity = n->touches > 0 ? csimi_most_items((int64_t)4 * n->touches + 16) : 0;
+    p->size = 16;
+    while (p->size < 2 * p->capacity && p->size < 1 << 29) p->size *= 2;
+    p->pair = CSIMI_PUSH(arena, csimi_encounter, p->capacity);
+    p->table = CSIMI_PUSH(arena, int, n->touches > 0 ? p->size : 0);
+    p->event = CSIMI_PUSH(arena, csim_touch_event, n->touches);
+    p->moved = CSIMI_PUSH(arena, unsigned char, n->touches > 0 ? n->bodies : 0);
+}
+
+CSIMI_FN size_t csimi_encounters_scratch(const csimi_counts *n) {
+    csimi_encounters p;
+    csimi_arena arena = csimi_arena_counting();
+    csimi_encounters_layout(&p, n, &arena);
+    return arena.used;
+}
+
+/* ---- the table */
+
+static bool csimi_same_side(csim_body_id a, int i, csim_body_id b, int j) {
+    return a.index1 == b.index1 && a.generation == b.generation && i == j;
+}
+
+static uint64_t csimi_side_hash(csim_body_id id, int shape) {
+    return csimi_mix64(((uint64_t)id.generation << 32) | id.index1, (uint64_t)(int64_t)shape);
+}
+
+/* The pair of these sides, made when there is none yet; null: the table is full. */
+static csimi_encounter *csimi_encounter_at(csimi_encounters *p, const csim_body_id *body, const int *shape) {
+    const uint64_t h = csimi_mix64(csimi_side_hash(body[0], shape[0]), csimi_side_hash(body[1], shape[1]));
+    int at = (int)((h ^ (h >> 32)) & (uint64_t)(p->size - 1)), k;
+    csimi_encounter *pair;
+    for (; p->table[at] >= 0; at = (at + 1) & (p->size - 1)) {
+        pair = p->pair + p->table[at];
+        if (csimi_same_side(pair->body[0], pair->shape[0], body[0], shape[0]) &&
+            csimi_same_side(pair->body[1], pair->shape[1], body[1], shape[1]))
+            return pair;
+    }
+    p->needed++;
+    if (p->count == p->capacity) return NULL;
+    p->table[at] = p->count;
+    pair = p->pair + p->count++;
+    CSIMI_MEMSET(pair, 0, sizeof *pair);
+    for (k = 0; k < 2; k++) {
+        pair->body[k] = body[k];
+        pair->shape[k] = shape[k];
+    }
+    pair->last = pair->hardest = -1;
+    return pair;
+}
+
+static csimi_encounter *csimi_encounter_of_bodies(csimi_encounters *p, const csimi_encounter *pair) {
+    static const int whole[2] = {CSIMI_WHOLE, CSIMI_WHOLE};
+    return csimi_encounter_at(p, pair->body, whole);
+}
+
+/* ---- what this step found, and what was before */
+
+/* What of contact i, which presses, is stopped in this step: sign, of its impulse on the first of the pair. */
+static void csimi_encounter_hit(const csim_world *w, const csimi_step_frame *f, csimi_encounter *pair, int i,
+                                csim_real sign) {
+    const csimi_found_contact *c = f->found + i;
+    const csim_contact_info *info = f->info + i, *last = c->last >= 0 ? w->store.contact + c->last : NULL;
+    const bool goes_on = !info->began && last && last->coming > 0;
+    const csim_real speed = goes_on ? last->coming : info->began ? c->approach : 0;
+    pair->impulse = csim_madd(pair->impulse, sign, info->impulse);
+    if (goes_on) pair->impulse = csim_madd(pair->impulse, sign, last->impulse);
+    if (info->coming > 0 || (pair->hardest >= 0 && !(speed > pair->speed))) return;
+    pair->hardest = i;
+    pair->swapped = sign < 0;
+    pair->speed = speed;
+}
+
+/* One contact: the nearest of a pair says how far apart it is, the fastest that presses what hit. */
+static void csimi_encounter_contact(const csim_world *w, const csimi_step_frame *f, csimi_encounters *p, int i,
+                                    csim_real off) {
+    const csimi_found_contact *c = f->found + i;
+    const csim_contact_info *info = f->info + i;
+    const bool presses = info->normal_impulse > 0;
+    csim_body_id body[2];
+    int shape[2], swap;
+    csimi_encounter *pair;
+    if (!(c->gap <= off) && !presses) return;
+    shape[0] = info->shape_a;
+    shape[1] = info->shape_b;
+    if (c->body_a == c->body_b && shape[0] == shape[1]) return; /* a solid with itself */
+    swap = c->body_a > c->body_b || (c->body_a == c->body_b && shape[0] > shape[1]);
+    body[swap] = info->body_a;
+    body[!swap] = info->body_b;
+    if (swap) {
+        const int own = shape[0];
+        shape[0] = shape[1];
+        shape[1] = own;
+    }
+    pair = p->recent; /* contacts of two shapes mostly stand side by side */
+    if (!pair || !csimi_same_side(pair->body[0], pair->shape[0], body[0], shape[0]) ||
+        !csimi_same_side(pair->body[1], pair->shape[1], body[1], shape[1]))
+        pair = csimi_encounter_at(p, body, shape);
+    p->recent = pair;
+    if (!pair) return;
+    pair->gap = pair->seen ? csimi_min(pair->gap, c->gap) : c->gap;
+    pair->seen = true;
+    if (!presses) return;
+    pair->presses = true;
+    csimi_encounter_hit(w, f, pair, i, swap ? -1 : 1);
+}
+
+static void csimi_encounters_before(const csim_world *w, csimi_encounters *p) {
+    const csim_touch_event *e = w->store.touch + w->touches[CSIMI_ENDS];
+    int i;
+    for (i = 0; i < w->touches[CSIMI_BEGINS] + w->touches[CSIMI_STAYS]; i++) {
+        csim_body_id body[2];
+        int shape[2];
+        csimi_encounter *pair;
+        body[0] = e[i].body_a;
+        body[1] = e[i].body_b;
+        shape[0] = e[i].shape_a;
+        shape[1] = e[i].shape_b;
+        if ((pair = csimi_encounter_at(p, body, shape)) == NULL) return;
+        pair->last = w->touches[CSIMI_ENDS] + i;
+        pair->was = 1;
+    }
+}
+
+/* Whether each pair of shapes touches, then how many of each pair of bodies did and do. */
+static void csimi_encounters_decide(csimi_encounters *p, csim_real on, csim_real off) {
+    const int shapes = p->count;
+    int i;
+    for (i = 0; i < shapes; i++) {
+        csimi_encounter *pair = p->pair + i, *bodies;
+        pair->now = pair->seen && (pair->presses || pair->gap <= (pair->was ? off : on));
+        if (!pair->was && !pair->now) continue;
+        if ((bodies = csimi_encounter_of_bodies(p, pair)) == NULL) return;
+        bodies->was += pair->was;
+        bodies->now += pair->now;
+    }
+    p->shapes = shapes;
+}
+
+/* ---- events */
+
+CSIMI_FN void *csimi_told_user_data(const csim_world *w, csim_body_id id, void *gone) {
+    const uint32_t slot = id.index1 - 1u;
+    if (slot >= (uint32_t)w->store.count.bodies) return gone;
+    return w->store.body[slot].alive && w->store.body[slot].generation == id.generation
+               ? w->store.body[slot].user_data
+               : gone;
+}
+
+static void csimi_write_encounter(const csim_world *w, csimi_encounters *p, const csimi_encounter *pair) {
+    const csim_touch_event *last = pair->last >= 0 ? w->store.touch + pair->last : NULL;
+    csimi_encounter *bodies = csimi_encounter_of_bodies(p, pair);
+    csim_touch_event *e;
+    if (p->events++ >= w->store.capacity.touches || !bodies) return;
+    e = p->event + p->events - 1;
+    CSIMI_MEMSET(e, 0, sizeof *e);
+    e->body_a = pair->body[0];
+    e->body_b = pair->body[1];
+    e->shape_a = pair->shape[0];
+    e->shape_b = pair->shape[1];
+    e->user_data_a = csimi_told_user_data(w, e->body_a, last ? last->user_data_a : NULL);
+    e->user_data_b = csimi_told_user_data(w, e->body_b, last ? last->user_data_b : NULL);
+    e->bodies = pair->was != pair->now && !bodies->told && (pair->now ? bodies->was : bodies->now) == 0;
+    if (e->bodies) bodies->told = true;
+}
+
+static void csimi_write_group(const csim_world *w, csimi_encounters *p, int was, int now, int *count) {
+    const int first = p->events;
+    int i;
+    for (i = 0; i < p->shapes; i++)
+        if (p->pair[i].was == was && p->pair[i].now == now) csimi_write_encounter(w, p, p->pair + i);
+    *count = p->events - first;
+}
+
+CSIMI_FN csim_status csimi_find_touching(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
+    csimi_encounters *p = &f->pairs;
+    const csim_real on = csimi_min(w->def.touch_distance, w->def.contact_distance / 2), off = 2 * on;
+    int i;
+    csimi_encounters_layout(p, &w->store.capacity, arena);
+    for (i = 0; i < p->size; i++) p->table[i] = -1;
+    p->count = p->shapes = p->events = p->needed = 0;
+    p->recent = NULL;
+    csimi_encounters_before(w, p); /* first, so that ends are told in the order in which they began */
+    for (i = 0; i < f->found_count; i++) csimi_encounter_contact(w, f, p, i, off);
+    csimi_encounters_decide(p, on, off);
+    csimi_write_group(w, p, 1, 0, p->group + CSIMI_ENDS);
+    csimi_write_group(w, p, 0, 1, p->group + CSIMI_BEGINS);
+    csimi_write_group(w, p, 1, 1, p->group + CSIMI_STAYS);
+    i = csimi_imax(p->events, p->needed > p->capacity ? p->needed / 2 : 0);
+    w->high.pairs = csimi_imax(w->high.pairs, i);
+    if (p->needed <= p->capacity && p->events <= w->store.capacity.touches) return CSIM_OK;
+    f->stats.flags |= CSIM_FLAG_PAIRS_FULL;
+    return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed, that touch or did", true, (double)i,
+                      "at most capacity.pairs; call csim_world_reserve");
+}
