@@ -415,8 +415,8 @@ static double closing(const scene *s, const csim_contact_info *c) {
 }
 
 /* Speeds and impulses from velocities before the step and the contacts of both steps; and that none is left out. */
-static int judge_hits(const scene *s, const memory *last, const csim_events *e, double threshold) {
-    int count, n, m, judged = 0;
+static void judge_hits(const scene *s, const memory *last, const csim_events *e, double threshold, long *judged) {
+    int count, n, m;
     const csim_contact_info *c = csim_world_contacts(s->w, &count);
     for (n = 0; n < count; n++) {
         const csim_contact_info *old = recall(last, c[n].id);
@@ -465,10 +465,9 @@ static int judge_hits(const scene *s, const memory *last, const csim_events *e, 
             reached |= c[n].coming <= 0 && fabs(speed - (double)h->speed) <= TOL(1e-9, 1e-4) * (1 + speed);
         }
         NEAR(norm(sub(sum, of(h->impulse))), 0, TOL(1e-12, 1e-5) * (1 + norm(sum)));
-        judged += known;
+        *judged += known;
         if (known) CHECK(reached);
     }
-    return judged;
 }
 
 /* ---- what moved */
@@ -695,7 +694,7 @@ static void fuzz(int steps, int seed) {
         e = csim_world_events(s.w);
         keep_book(&now, &e, &s);
         asked += judge(&s, &before, &now, excluded, (double)def.touch_distance);
-        judged += judge_hits(&s, &last, &e, (double)def.hit_speed);
+        judge_hits(&s, &last, &e, (double)def.hit_speed, &judged);
         judge_moves(&s, &e);
         begins += e.begin_count, ends += e.end_count, hits += e.hit_count;
     }
