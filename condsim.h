@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 1fe980726363a6df
+   Hash of the parts: 95f966626851b9b1
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -78,6 +78,7 @@
      CONDSIM_NO_PGS, APGD, PERCONTACT, STAGGERED, CCS, NEWTON, XPBD, PENALTY     solvers that serve comparisons ...
      CONDSIM_NO_COMPARISON                      ... all of these, and CONDSIM_NO_IMPULSE
      CONDSIM_NO_LOADERS, URDF, SNAPSHOTS, STATISTICS, ERROR_TEXT        files, save and restore, measures, sentences
+     CONDSIM_NO_EVENTS                          csim_world_events
    Presets: CONDSIM_GAME leaves out comparisons, reduced bodies and loaders; CONDSIM_TINY everything but particles and
    rigid bodies under SWEEP. CONDSIM_WITH_TREE and the like keep a feature that a preset would leave out. */
 
@@ -123,6 +124,9 @@
 #endif
 #if !defined(CONDSIM_WITH_SNAPSHOTS) && !defined(CONDSIM_NO_SNAPSHOTS)
 #define CONDSIM_NO_SNAPSHOTS
+#endif
+#if !defined(CONDSIM_WITH_EVENTS) && !defined(CONDSIM_NO_EVENTS)
+#define CONDSIM_NO_EVENTS
 #endif
 #if !defined(CONDSIM_WITH_STATISTICS) && !defined(CONDSIM_NO_STATISTICS)
 #define CONDSIM_NO_STATISTICS
@@ -1338,6 +1342,9 @@ typedef struct csim_world_def {
     csim_real slop;             /* penetration left alone, m, >= 0; default 0 */
     csim_real push_out_speed;   /* most speed given by stabilisation, m/s, >= 0; default 1 */
     csim_real restitution_threshold; /* approach speed below which restitution is 0, m/s, >= 0; default 0.2 */
+    csim_real touch_distance; /* shapes this near touch, and no longer when twice as far apart; m, 0..1000; default
+                                 1e-4. More than half the contact_distance counts as half of it. docs/events.md */
+    csim_real hit_speed;      /* what comes faster and is stopped is a hit (csim_hit_event), m/s, >= 0; default 1 */
 
     csim_capacity capacity;
     csim_allocator allocator;    /* all zero: malloc and free */
@@ -1612,7 +1619,9 @@ typedef struct csim_contact_info {
     csim_real normal_impulse, friction_impulse; /* N s, >= 0 */
     csim_vec3 slip;                             /* tangential relative velocity of a against b, m/s, world axes */
     csim_contact_state state;
-    bool began; /* carries an impulse now and did not in the step before */
+    bool began; /* carries an impulse now and did not in the step before; csim_world_events tells when bodies touch */
+    int shape_a, shape_b; /* in their bodies; -1: a body of nodes */
+    csim_real coming;     /* m/s: of what comes on at this speed, foreseen now and stopped in the next step; else 0 */
 } csim_contact_info;
 
 /* The contacts of the last step in a deterministic order; the array is the world's and valid until the next call that
@@ -2309,6 +2318,78 @@ CSIM_API bool csim_world_closest_point(const csim_world *world, const csim_query
 
 #endif
 /* ==== end world/queries.h */
+
+/* ==== begin world/events.h ====================================================================================== */
+/* world/events: what happened in the last step: who began to touch, who hit whom, what moved, what broke.
+
+   Shapes touch from the step on in which they press on each other or begin it at most touch_distance apart
+   (csim_world_def), until one that they begin more than twice that far apart without pressing: what rests reports
+   nothing. Each pair begins and ends in turns, whatever happens in between: bodies destroyed, filters changed, worlds
+   saved and restored. Events are told by the step that comes after their cause. docs/events.md. */
+#ifndef CSIM_EVENTS_H
+#define CSIM_EVENTS_H
+
+
+/* Two shapes that touch, began to or no longer do. Bodies of nodes are one shape. */
+typedef struct csim_touch_event {
+    csim_body_id body_a, body_b;     /* a has the lower slot; an end may name bodies that are gone */
+    void *user_data_a, *user_data_b; /* of the bodies, also of those that are gone */
+    int shape_a, shape_b;            /* in their bodies; -1: the nodes, edges and triangles of a body without shapes */
+    bool bodies; /* of the two bodies this is the first pair of shapes that touches, or the last that no longer does:
+                    events with it are those of pairs of bodies */
+} csim_touch_event;
+
+/* Two shapes that came on faster than hit_speed (csim_world_def), told by the step that stopped them. */
+typedef struct csim_hit_event {
+    csim_body_id body_a, body_b;
+    void *user_data_a, *user_data_b;
+    int shape_a, shape_b; /* as in csim_touch_event */
+    csim_vec3 point, normal; /* world axes, of the contact that came fastest; from b to a */
+    csim_real speed;         /* m/s: at which it came, before the first step that foresaw it */
+    csim_vec3 impulse;       /* N s, world axes, on a: sum over the contacts of the two shapes, in this step and, where
+                                that foresaw it, in the one before */
+} csim_hit_event;
+
+/* A body that the step moved: a number of its pose, of one of its links or nodes is another than before. */
+typedef struct csim_move_event {
+    csim_body_id body;
+    void *user_data;
+    csim_pose pose; /* as csim_body_get_pose tells it */
+} csim_move_event;
+
+/* A joint that broke; it stays until it is destroyed. */
+typedef struct csim_break_event {
+    csim_link_id joint;
+    csim_body_id body_a, body_b; /* all zero: the world */
+    void *user_data_a, *user_data_b;
+} csim_break_event;
+
+/* A body that fell asleep or woke. */
+typedef struct csim_sleep_event {
+    csim_body_id body;
+    void *user_data;
+    int island;  /* bodies that fell asleep together have the same number, those that woke by themselves -1 */
+    bool asleep; /* false: it woke */
+} csim_sleep_event;
+
+/* Arrays of the last step that happened, in a deterministic order. They are the world's and valid until the next call
+   that changes it. */
+typedef struct csim_events {
+    const csim_touch_event *ends, *begins;
+    const csim_touch_event *touching; /* all that touch; those that began first */
+    const csim_hit_event *hits;
+    const csim_move_event *moves;
+    const csim_break_event *breaks;
+    const csim_sleep_event *sleeps;
+    int end_count, begin_count, touching_count, hit_count, move_count, break_count, sleep_count;
+} csim_events;
+
+/* Everything that happened in the last step; all zero before the first and for null. After csim_world_restore the ends,
+   begins and touching of the step that was saved; the other arrays are empty. */
+CSIM_API csim_events csim_world_events(const csim_world *world);
+
+#endif
+/* ==== end world/events.h */
 
 /* ==== begin io/mesh.h =========================================================================================== */
 /* io/mesh: tetrahedral and triangle meshes as plain arrays, from files and checked. */
@@ -4768,7 +4849,8 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
     X(modal, double, state.modal, 1, double)                          \
     X(contacts, csim_contact_info, contact, 1, contact)               \
     X(kept, csimi_kept, kept, 1, kept)                                \
-    X(ended, uint64_t, ended_id, 1, id)
+    X(ended, uint64_t, ended_id, 1, id)                               \
+    X(touches, csim_touch_event, touch, 1, touch)
 
 /* Everything that is counted: the axes of the arrays above, the stored blocks of A, the pairs of the broad phase. */
 #define CSIMI_WORLD_AXES(X)                                                                                           \
@@ -4782,7 +4864,7 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
     X(triangles)                                                                                                      \
     X(links)                                                                                                          \
     X(springs) X(joints) X(contacts) X(ended) X(aggregates) X(matrix_blocks) X(pairs) X(frames) X(bends) X(membranes) \
-        X(trees) X(tree_links) X(coords) X(tree_span) X(modal) X(kept) X(axes)
+        X(trees) X(tree_links) X(coords) X(tree_span) X(modal) X(kept) X(axes) X(touches)
 
 typedef struct csimi_counts {
 #define CSIMI_X(axis) int axis;
@@ -4835,6 +4917,18 @@ typedef struct csimi_look {
     csim_real *x, *box; /* [3 surface] positions of surface nodes, [6 boxes] */
 } csimi_look;
 
+/* Records of csimi_store.touch stand in these groups. */
+enum { CSIMI_ENDS, CSIMI_BEGINS, CSIMI_STAYS, CSIMI_TOUCH_GROUPS };
+
+/* Events of the last step beside those of touching; not saved. Worlds without room for touching have none. */
+typedef struct csimi_told {
+    csim_hit_event *hit;             /* [touches] */
+    csim_move_event *move;           /* [bodies] */
+    csim_break_event *joint_break;   /* [joints] */
+    csim_sleep_event *sleep;         /* [bodies] */
+    int hit_count, move_count, break_count, sleep_count;
+} csimi_told;
+
 typedef struct csimi_store {
     csimi_counts capacity, count; /* count.matrix_blocks: stored blocks of A */
     csimi_state state;
@@ -4861,6 +4955,8 @@ typedef struct csimi_store {
     csim_contact_info *contact;
     csimi_kept *kept; /* of the same contacts, in worlds with bounded frames; others have none */
     uint64_t *ended_id;
+    csim_touch_event *touch;
+    csimi_told told;
     csim_block_matrix A; /* pattern and room for the values */
     csimi_look look;
     unsigned char *scratch;
@@ -4880,6 +4976,7 @@ struct csim_world {
     uint32_t stamp;
     bool locked, pattern_stale;
     int live_bodies, free_body, free_link;
+    int touches[CSIMI_TOUCH_GROUPS]; /* records of each group */
     double time, last_h;
     csimi_store store;
     csimi_counts high; /* largest counts seen */
@@ -4897,6 +4994,7 @@ CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *counts);
 /* A number of items that follows from others, or the most that nine numbers each can be counted of by an int: a world
    of that size is refused when it is laid out. */
 CSIMI_FN int csimi_most_items(int64_t n);
+CSIMI_FN int csimi_touches_of(int pairs); /* records of touching that so many pairs need */
 /* Sets every pointer of the store for its capacity, with so much scratch behind; counts when the arena counts. */
 CSIMI_FN void csimi_store_layout(csimi_store *store, size_t scratch, csimi_arena *arena);
 /* Makes each capacity at least need; the world is unchanged when this fails. */
@@ -5140,10 +5238,36 @@ typedef struct csimi_found_contact {
     csim_vec3 meet, point_a, point_b, normal;
     csim_real gap;
     int last; /* its record of the step before, -1: new */
+    int part_a, part_b; /* the shapes, -1: of a body of nodes */
+    csim_real left;     /* m/s: how fast they may still close after the step: phi without what is given */
+    csim_real approach; /* m/s: how fast they closed at its start, of those that begin to press */
     csim_vec3 meet_b; /* of kept rows: where the impulse acts on b, beside meet for a */
     csim_real push;   /* m/s, <= 0: the part of phi that pushes out; worlds with bounded frames */
     csimi_kept kept;
 } csimi_found_contact;
+
+/* Two shapes of this step or the one before, or the bodies they are of. touching.c */
+typedef struct csimi_encounter {
+    csim_body_id body[2];
+    int shape[2]; /* in their bodies, as events tell them */
+    int was, now; /* whether they touched, do; bodies: how many of their pairs */
+    int last;     /* the record of the step before, -1: none */
+    bool seen, presses, told, swapped;
+    csim_real gap;
+    int hardest;     /* found contact that came fastest of those that are stopped, -1: none */
+    csim_real speed; /* at which it came */
+    csim_vec3 impulse;
+} csimi_encounter;
+
+typedef struct csimi_encounters {
+    csimi_encounter *pair;        /* [capacity] those of shapes first */
+    int *table;              /* [size] by hash; a power of two */
+    csim_touch_event *event; /* [touches] the next records, in groups */
+    unsigned char *moved;    /* [bodies] by slot */
+    csimi_encounter *recent;
+    int capacity, size, count, shapes, events, needed;
+    int group[CSIMI_TOUCH_GROUPS];
+} csimi_encounters;
 
 typedef struct csimi_step_frame {
     csim_real h, theta, sigma;
@@ -5189,6 +5313,7 @@ typedef struct csimi_step_frame {
     csimi_pace *pace;         /* [bodies] */
     int substeps;             /* of bounded frames */
     long work, reserved;      /* visits done, and kept for the bounded frames of islands to come */
+    csimi_encounters pairs;
     csim_step_stats stats;
 } csimi_step_frame;
 
@@ -5443,6 +5568,19 @@ CSIMI_FN size_t csimi_path_scratch(const csimi_counts *n);
 /* ---- measure.c */
 CSIMI_FN void csimi_measure(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 CSIMI_FN void csimi_report_contacts(csim_world *world, csimi_step_frame *frame);
+/* ---- touching.c, tell.c */
+CSIMI_FN void csimi_encounters_layout(csimi_encounters *p, const csimi_counts *n, csimi_arena *arena);
+CSIMI_FN size_t csimi_encounters_scratch(const csimi_counts *n);
+/* Which shapes touch, once contacts have been reported; stays in the arena until the commit. */
+CSIMI_FN csim_status csimi_find_touching(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
+/* The pointer that a body has, or `gone` when it is no more. */
+CSIMI_FN void *csimi_told_user_data(const csim_world *world, csim_body_id id, void *gone);
+CSIMI_FN void csimi_mark_moved(const csim_world *world, csimi_step_frame *frame); /* before the state is committed */
+CSIMI_FN void csimi_tell_step(csim_world *world, const csimi_step_frame *frame);  /* the rest, after it */
+/* After csimi_tell_step: a body fell asleep (bodies of one island have its number) or woke (-1: by itself); a joint
+   broke, by the slot of its link (those whose `broke` is set are told without it). */
+CSIMI_FN void csimi_tell_sleep(csim_world *world, int slot, bool asleep, int island);
+CSIMI_FN void csimi_tell_break(csim_world *world, int link);
 
 /* ---- step.c */
 /* Scratch that a step of a world with these capacities can need. */
@@ -28062,6 +28200,7 @@ CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *c) {
     n.aggregates = c->aggregates;
     n.matrix_blocks = c->matrix_blocks;
     n.pairs = c->pairs;
+    n.touches = csimi_touches_of(c->pairs);
     n.trees = c->trees;
     n.tree_links = c->tree_links;
     n.coords = c->coords;
@@ -28105,6 +28244,31 @@ CSIMI_FN int csimi_blocks_of(const csimi_counts *n) {
     return blocks;
 }
 
+CSIMI_FN int csimi_touches_of(int pairs) {
+#ifdef CONDSIM_NO_EVENTS
+    (void)pairs;
+    return 0;
+#else
+    return pairs;
+#endif
+}
+
+static void csimi_told_layout(csimi_told *t, const csimi_counts *n, csimi_arena *arena) {
+    const bool any = n->touches > 0;
+    t->hit = CSIMI_PUSH(arena, csim_hit_event, n->touches);
+    t->move = CSIMI_PUSH(arena, csim_move_event, any ? n->bodies : 0);
+    t->joint_break = CSIMI_PUSH(arena, csim_break_event, any ? n->joints : 0);
+    t->sleep = CSIMI_PUSH(arena, csim_sleep_event, any ? n->bodies : 0);
+}
+
+static void csimi_told_copy(csimi_told *to, const csimi_told *from) {
+    if (from->hit_count > 0) CSIMI_MEMCPY(to->hit, from->hit, sizeof *to->hit * (size_t)from->hit_count);
+    if (from->move_count > 0) CSIMI_MEMCPY(to->move, from->move, sizeof *to->move * (size_t)from->move_count);
+    if (from->break_count > 0)
+        CSIMI_MEMCPY(to->joint_break, from->joint_break, sizeof *to->joint_break * (size_t)from->break_count);
+    if (from->sleep_count > 0) CSIMI_MEMCPY(to->sleep, from->sleep, sizeof *to->sleep * (size_t)from->sleep_count);
+}
+
 CSIMI_FN void csimi_store_layout(csimi_store *s, size_t scratch, csimi_arena *arena) {
     const csimi_counts *c = &s->capacity;
 #define CSIMI_X(axis, type, name, per, holds) s->name = CSIMI_PUSH(arena, type, (size_t)c->axis * (per));
@@ -28123,6 +28287,7 @@ CSIMI_FN void csimi_store_layout(csimi_store *s, size_t scratch, csimi_arena *ar
     s->state.reduced_work =
         (struct csimi_reduced_work *)csimi_push(arena, c->modal > 0 ? csimi_reduced_work_bytes() : 0, 1);
     csimi_look_layout(&s->look, c, arena);
+    csimi_told_layout(&s->told, c, arena);
     s->A.row = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c) + 1);
     s->A.diag = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c));
     s->A.col = CSIMI_PUSH(arena, int, c->matrix_blocks);
@@ -28174,6 +28339,7 @@ static void csimi_round_up(csimi_counts *n, const csimi_counts *had) {
     CSIMI_WORLD_AXES(CSIMI_X)
 #undef CSIMI_X
     n->ended = n->contacts;
+    n->touches = csimi_touches_of(n->pairs);
     if (n->kept > 0) n->kept = n->contacts;
 }
 
@@ -28210,6 +28376,7 @@ CSIMI_FN csim_status csimi_ensure(csim_world *w, const csimi_counts *need, const
     CSIMI_MEMSET(block, 0, (size_t)(grown.scratch - block)); /* what no kind of body writes is saved and hashed too */
     csimi_store_copy(&grown, &w->store);
     csimi_look_copy(&grown, &w->store);
+    csimi_told_copy(&grown.told, &w->store.told);
     if (w->block) csimi_heap_free(&w->heap, w->block, w->block_bytes);
     w->store = grown;
     w->block = block;
@@ -28302,6 +28469,7 @@ static void csimi_expect_contacts(csimi_counts *n) {
                                    (int64_t)6 * n->nodes / (n->tets > 0 ? 6 : 1) + 32);
     n->pairs = csimi_most_items((int64_t)12 * (n->shapes + n->bodies) + (int64_t)16 * n->frames + 32);
     n->ended = n->contacts;
+    n->touches = csimi_touches_of(n->pairs);
 }
 
 /* Room for what the counts plus the additions need. */
@@ -30639,6 +30807,7 @@ static bool csimi_contact_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_PART(csim_contact_info, slip, REALS, 0),
         CSIMI_PART(csim_contact_info, state, CHOICE, CSIM_CONTACT_SLIP + 1),
         CSIMI_PART(csim_contact_info, began, FLAG, 0),
+        CSIMI_PART(csim_contact_info, coming, AMOUNTS, 0),
     };
     int i;
     for (i = 0; i < a->count; i++) {
@@ -30649,6 +30818,12 @@ static bool csimi_contact_sound(const csimi_staged *s, const csimi_array *a) {
         if (id[0].index1 - 1u >= (uint32_t)s->n->bodies || id[1].index1 - 1u >= (uint32_t)s->n->bodies)
             return csimi_unsound(s, a->name, i, "body_a, body_b", (double)id[0].index1, "bodies of the snapshot");
     }
+    return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
+}
+
+/* Their bodies may be gone: what reads them looks. A saved shape that is none of its body's ends in the next step. */
+static bool csimi_touch_sound(const csimi_staged *s, const csimi_array *a) {
+    static const csimi_part parts[] = {CSIMI_PART(csim_touch_event, bodies, FLAG, 0)};
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
 
@@ -31393,6 +31568,7 @@ CSIMI_FN CSIMI_NOINLINE bool csimi_snapshot_sound(const csimi_staged *s) {
     at.contacts = s->n->contacts;
     at.kept = s->n->kept > 0 ? s->n->contacts : 0; /* of every contact, or of none */
     at.ended = s->n->ended;
+    at.touches = s->n->touches;
     if (!csimi_arrays_sound(s) || !csimi_bodies_sound(s, &at)) return false;
     at.bends = 0; /* so far where the last range ended */
     {
@@ -31453,7 +31629,7 @@ typedef struct csimi_snapshot_header {
     uint32_t version, real_bytes, options, stamp;
     uint64_t bytes, hash; /* both of the whole snapshot, the hash with 0 in its own place */
     csimi_counts count;
-    int live_bodies, free_body, free_link;
+    int live_bodies, free_body, free_link, touches[CSIMI_TOUCH_GROUPS];
     double time, last_h;
     uint64_t step;
     csim_vec3 gravity;
@@ -31515,6 +31691,7 @@ CSIM_API csim_status csim_world_save(const csim_world *w, void *buffer, size_t *
     h.live_bodies = w->live_bodies;
     h.free_body = w->free_body;
     h.free_link = w->free_link;
+    CSIMI_MEMCPY(h.touches, w->touches, sizeof h.touches);
     h.time = w->time;
     h.last_h = w->last_h;
     h.step = w->stats.step;
@@ -31539,6 +31716,16 @@ static bool csimi_counts_sane(const csimi_counts *c) {
     return true;
 }
 
+/* Groups that are all of the records. */
+static bool csimi_groups_sound(const csimi_snapshot_header *h) {
+    int i, left = h->count.touches;
+    for (i = 0; i < CSIMI_TOUCH_GROUPS; i++) {
+        if (h->touches[i] < 0 || h->touches[i] > left) return false;
+        left -= h->touches[i];
+    }
+    return left == 0;
+}
+
 static CSIMI_NOINLINE csim_status csimi_check_snapshot(csim_world *w, const csimi_snapshot_header *h,
                                                        const unsigned char *p, size_t bytes) {
     if (h->magic != CSIMI_MAGIC)
@@ -31558,7 +31745,7 @@ static CSIMI_NOINLINE csim_status csimi_check_snapshot(csim_world *w, const csim
         return csimi_bad_snapshot(w, "gravity", (double)h->gravity.z, "-1e9..1e9");
     if (h->live_bodies < 0 || h->live_bodies > h->count.bodies || h->free_body < -1 ||
         h->free_body >= h->count.bodies || h->free_link < -1 || h->free_link >= h->count.links ||
-        (unsigned)h->integrator >= (unsigned)CSIM_INTEGRATOR_COUNT_ ||
+        !csimi_groups_sound(h) || (unsigned)h->integrator >= (unsigned)CSIM_INTEGRATOR_COUNT_ ||
         csimi_check_integrator(&w->def, h->integrator, h->count.trees, h->count.joints, "csim_world_restore", NULL))
         return csimi_bad_snapshot(w, "header", 0, "indices inside the counts");
     return CSIM_OK;
@@ -31631,9 +31818,12 @@ CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_
 #undef CSIMI_X
     for (i = 0; i < s->count.shapes; i++) s->shape[i].field = known[i];
     for (i = 0; i < s->count.contacts; i++) s->contact[i].body_a.world = s->contact[i].body_b.world = w->stamp;
+    for (i = 0; i < s->count.touches; i++) s->touch[i].body_a.world = s->touch[i].body_b.world = w->stamp;
     w->live_bodies = h.live_bodies;
     w->free_body = h.free_body;
     w->free_link = h.free_link;
+    CSIMI_MEMCPY(w->touches, h.touches, sizeof h.touches);
+    s->told.hit_count = s->told.move_count = s->told.break_count = s->told.sleep_count = 0;
     w->time = h.time;
     w->last_h = h.last_h;
     w->stats.step = h.step;
@@ -32074,7 +32264,7 @@ CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, in
     c->id = id;
     c->body_a = body_a;
     c->body_b = body_b;
-    c->shape_b = c->surface_b = c->self = -1;
+    c->shape_b = c->surface_b = c->self = c->part_a = c->part_b = -1;
     return c;
 }
 
@@ -32184,6 +32374,8 @@ static void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csim
     csimi_found_contact *c = csimi_next_found(d, a->body, b->body, s->contact[index].id);
     if (!c) return;
     c->kept = *k;
+    c->part_a = a->item;
+    c->part_b = b->item;
     c->normal = n;
     c->radius = s->body[a->body].surface.thickness + s->body[b->body].surface.thickness;
     c->point_a = csimi_carried(k->pose[0], now[0], k->arm[0]);
@@ -32319,6 +32511,8 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
         csimi_found_contact *c = csimi_next_found(d, a->body, b->body, csimi_mix64(key, out[i].feature));
         if (!c) continue;
         c->radius = thickness;
+        c->part_a = a->item;
+        c->part_b = b->item;
         c->meet = c->point_a = out[i].point_a;
         c->point_b = out[i].point_b;
         c->normal = out[i].normal;
@@ -32887,6 +33081,7 @@ static void csimi_probe_place(const csimi_store *s, const csimi_probe *p, csimi_
     c->a = p->node >= 0 ? csimi_place_follow(&s->state, csimi_place_node(p->node))
                         : csimi_shape_place(s, p->shape, c->meet);
     if (p->node < 0) c->radius -= own;
+    c->part_a = p->shape;
 }
 
 /* The plane that a point x meets which moves by `way` past a convex shape: where its path comes within r, or nearest to
@@ -32934,7 +33129,7 @@ static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csi
         return;
     c = csimi_next_found(d, p->body, b->body, csimi_mix64(p->key, csimi_shape_key(s, b)));
     if (!c) return;
-    c->shape_b = b->item;
+    c->shape_b = c->part_b = b->item;
     c->radius = r;
     c->point_a = c->point_b = csim_madd(p->x, -(gap + r), n);
     c->normal = n;
@@ -33261,7 +33456,7 @@ static void csimi_edge_touch(csimi_detector *d, const csimi_edge_meeting *m, con
                                    (uint32_t)(m->frame - s->body[m->a->body].first_frame) | 0x10000000u),
                     csimi_mix64(m->key, t->feature)));
     if (!c) return;
-    c->shape_b = m->particle ? -1 : m->b->item;
+    c->shape_b = c->part_b = m->particle ? -1 : m->b->item;
     c->radius = r - left + (m->particle ? B->radius : 0) + thickness;
     c->normal = t->normal;
     c->gap = t->gap + left - thickness;
@@ -34869,8 +35064,9 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     if (csimi_is_middle(w)) approach += 2 * csimi_slip_let_through(w, found);
     free_end = approach +
                f->h * csim_dot(found->normal, csim_sub(csimi_place_acceleration(s, a), csimi_place_acceleration(s, b)));
-    c->phi[0] += csimi_keeps(w) ? csimi_kept_phi(w, f, i, restitution, approach)
-                                : csimi_phi(w, f, found->gap, restitution, approach, free_end);
+    found->left = csimi_keeps(w) ? csimi_kept_phi(w, f, i, restitution, approach)
+                                 : csimi_phi(w, f, found->gap, restitution, approach, free_end);
+    c->phi[0] += found->left;
     if (w->def.integrator == CSIM_HALF_STEP) csimi_slip_of_the_end(f, c);
     lambda[0] = lambda[1] = lambda[2] = 0;
     if (found->last >= 0) {
@@ -36439,12 +36635,30 @@ static csim_contact_state csimi_state_of(const csim_contact *c, const csim_real 
     return friction < (1 - CSIM_R(1e-6)) * limit ? CSIM_CONTACT_STICK : CSIM_CONTACT_SLIP;
 }
 
+static int csimi_own_shape(const csimi_store *s, int slot, int shape) {
+    return shape < 0 ? -1 : shape - s->body[slot].first_shape;
+}
+
+/* What is foreseen in one step is stopped in the next: the speed at which it came, until the step that leaves less than
+   a tenth of it. */
+static csim_real csimi_coming(const csim_world *w, csimi_found_contact *found, const csim_contact_info *info) {
+    const csimi_state *s = &w->store.state;
+    csim_real speed;
+    if (info->began) {
+        const csim_vec3 v = csim_sub(csimi_place_velocity(s, &found->a, found->meet),
+                                     csimi_place_velocity(s, &found->b, found->meet));
+        found->approach = -csim_dot(found->normal, v);
+    }
+    speed = info->began ? found->approach : w->store.contact[found->last].coming;
+    return speed > 0 && found->left > speed / 10 ? speed : 0;
+}
+
 CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
     csimi_store *s = &w->store;
     int i;
     for (i = 0; i < s->count.contacts; i++) f->carried[i] = 0;
     for (i = 0; i < f->found_count; i++) {
-        const csimi_found_contact *found = f->found + i;
+        csimi_found_contact *found = f->found + i;
         const csim_contact *c = f->contacts + i;
         const csim_real *lambda = f->lambda + 3 * i;
         csim_contact_info *info = f->info + i;
@@ -36454,6 +36668,8 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
         info->id = found->id;
         info->body_a = csimi_body_id_of(w, found->body_a);
         info->body_b = csimi_body_id_of(w, found->body_b);
+        info->shape_a = csimi_own_shape(s, found->body_a, found->part_a);
+        info->shape_b = csimi_own_shape(s, found->body_b, found->part_b);
         info->point = found->point_a;
         info->normal = found->normal;
         info->gap = found->gap;
@@ -36466,6 +36682,7 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
         info->began =
             info->state != CSIM_CONTACT_OPEN && (found->last < 0 || s->contact[found->last].state == CSIM_CONTACT_OPEN);
         if (info->state == CSIM_CONTACT_OPEN) continue;
+        info->coming = csimi_coming(w, found, info);
         f->stats.touching++;
         if (found->last >= 0) f->carried[found->last] = 1;
     }
@@ -36732,6 +36949,369 @@ CSIMI_FN csim_status csimi_shorten(csim_world *w, csimi_step_frame *f, const csi
 #undef CSIMI_SHORTEN_TRIALS
 /* ==== end step/shorten.c */
 
+/* ==== begin step/touching.c ===================================================================================== */
+#if !defined(CONDSIM_NO_EVENTS)
+/* step/touching: which shapes touch in this step and which did before it: begins and ends, and what hit.
+
+   A pair touches from a step on that finds it at most `on` apart at its start, or that has an impulse between the two,
+   and no longer in one that finds it more than `off` apart and has none. The pairs of the step before are in the
+   store; here they meet those of this one in a table, for shapes and for whole bodies alike. */
+
+enum { CSIMI_WHOLE = -2 }; /* in place of a shape: the body */
+
+CSIMI_FN void csimi_encounters_layout(csimi_encounters *p, const csimi_counts *n, csimi_arena *arena) {
+    p->capacity = n->touches > 0 ? csimi_most_items((int64_t)4 * n->touches + 16) : 0;
+    p->size = 16;
+    while (p->size < 2 * p->capacity && p->size < 1 << 29) p->size *= 2;
+    p->pair = CSIMI_PUSH(arena, csimi_encounter, p->capacity);
+    p->table = CSIMI_PUSH(arena, int, n->touches > 0 ? p->size : 0);
+    p->event = CSIMI_PUSH(arena, csim_touch_event, n->touches);
+    p->moved = CSIMI_PUSH(arena, unsigned char, n->touches > 0 ? n->bodies : 0);
+}
+
+CSIMI_FN size_t csimi_encounters_scratch(const csimi_counts *n) {
+    csimi_encounters p;
+    csimi_arena arena = csimi_arena_counting();
+    csimi_encounters_layout(&p, n, &arena);
+    return arena.used;
+}
+
+/* ---- the table */
+
+static bool csimi_same_side(csim_body_id a, int i, csim_body_id b, int j) {
+    return a.index1 == b.index1 && a.generation == b.generation && i == j;
+}
+
+static uint64_t csimi_side_hash(csim_body_id id, int shape) {
+    return csimi_mix64(((uint64_t)id.generation << 32) | id.index1, (uint64_t)(int64_t)shape);
+}
+
+/* The pair of these sides, made when there is none yet; null: the table is full. */
+static csimi_encounter *csimi_encounter_at(csimi_encounters *p, const csim_body_id *body, const int *shape) {
+    const uint64_t h = csimi_mix64(csimi_side_hash(body[0], shape[0]), csimi_side_hash(body[1], shape[1]));
+    int at = (int)((h ^ (h >> 32)) & (uint64_t)(p->size - 1)), k;
+    csimi_encounter *pair;
+    for (; p->table[at] >= 0; at = (at + 1) & (p->size - 1)) {
+        pair = p->pair + p->table[at];
+        if (csimi_same_side(pair->body[0], pair->shape[0], body[0], shape[0]) &&
+            csimi_same_side(pair->body[1], pair->shape[1], body[1], shape[1]))
+            return pair;
+    }
+    p->needed++;
+    if (p->count == p->capacity) return NULL;
+    p->table[at] = p->count;
+    pair = p->pair + p->count++;
+    CSIMI_MEMSET(pair, 0, sizeof *pair);
+    for (k = 0; k < 2; k++) {
+        pair->body[k] = body[k];
+        pair->shape[k] = shape[k];
+    }
+    pair->last = pair->hardest = -1;
+    return pair;
+}
+
+static csimi_encounter *csimi_encounter_of_bodies(csimi_encounters *p, const csimi_encounter *pair) {
+    static const int whole[2] = {CSIMI_WHOLE, CSIMI_WHOLE};
+    return csimi_encounter_at(p, pair->body, whole);
+}
+
+/* ---- what this step found, and what was before */
+
+/* What of contact i, which presses, is stopped in this step: sign, of its impulse on the first of the pair. */
+static void csimi_encounter_hit(const csim_world *w, const csimi_step_frame *f, csimi_encounter *pair, int i,
+                                csim_real sign) {
+    const csimi_found_contact *c = f->found + i;
+    const csim_contact_info *info = f->info + i, *last = c->last >= 0 ? w->store.contact + c->last : NULL;
+    const bool goes_on = !info->began && last && last->coming > 0;
+    const csim_real speed = goes_on ? last->coming : info->began ? c->approach : 0;
+    pair->impulse = csim_madd(pair->impulse, sign, info->impulse);
+    if (goes_on) pair->impulse = csim_madd(pair->impulse, sign, last->impulse);
+    if (info->coming > 0 || (pair->hardest >= 0 && !(speed > pair->speed))) return;
+    pair->hardest = i;
+    pair->swapped = sign < 0;
+    pair->speed = speed;
+}
+
+/* One contact: the nearest of a pair says how far apart it is, the fastest that presses what hit. */
+static void csimi_encounter_contact(const csim_world *w, const csimi_step_frame *f, csimi_encounters *p, int i,
+                                    csim_real off) {
+    const csimi_found_contact *c = f->found + i;
+    const csim_contact_info *info = f->info + i;
+    const bool presses = info->normal_impulse > 0;
+    csim_body_id body[2];
+    int shape[2], swap;
+    csimi_encounter *pair;
+    if (!(c->gap <= off) && !presses) return;
+    shape[0] = info->shape_a;
+    shape[1] = info->shape_b;
+    if (c->body_a == c->body_b && shape[0] == shape[1]) return; /* a solid with itself */
+    swap = c->body_a > c->body_b || (c->body_a == c->body_b && shape[0] > shape[1]);
+    body[swap] = info->body_a;
+    body[!swap] = info->body_b;
+    if (swap) {
+        const int own = shape[0];
+        shape[0] = shape[1];
+        shape[1] = own;
+    }
+    pair = p->recent; /* contacts of two shapes mostly stand side by side */
+    if (!pair || !csimi_same_side(pair->body[0], pair->shape[0], body[0], shape[0]) ||
+        !csimi_same_side(pair->body[1], pair->shape[1], body[1], shape[1]))
+        pair = csimi_encounter_at(p, body, shape);
+    p->recent = pair;
+    if (!pair) return;
+    pair->gap = pair->seen ? csimi_min(pair->gap, c->gap) : c->gap;
+    pair->seen = true;
+    if (!presses) return;
+    pair->presses = true;
+    csimi_encounter_hit(w, f, pair, i, swap ? -1 : 1);
+}
+
+static void csimi_encounters_before(const csim_world *w, csimi_encounters *p) {
+    const csim_touch_event *e = w->store.touch + w->touches[CSIMI_ENDS];
+    int i;
+    for (i = 0; i < w->touches[CSIMI_BEGINS] + w->touches[CSIMI_STAYS]; i++) {
+        csim_body_id body[2];
+        int shape[2];
+        csimi_encounter *pair;
+        body[0] = e[i].body_a;
+        body[1] = e[i].body_b;
+        shape[0] = e[i].shape_a;
+        shape[1] = e[i].shape_b;
+        if ((pair = csimi_encounter_at(p, body, shape)) == NULL) return;
+        pair->last = w->touches[CSIMI_ENDS] + i;
+        pair->was = 1;
+    }
+}
+
+/* Whether each pair of shapes touches, then how many of each pair of bodies did and do. */
+static void csimi_encounters_decide(csimi_encounters *p, csim_real on, csim_real off) {
+    const int shapes = p->count;
+    int i;
+    for (i = 0; i < shapes; i++) {
+        csimi_encounter *pair = p->pair + i, *bodies;
+        pair->now = pair->seen && (pair->presses || pair->gap <= (pair->was ? off : on));
+        if (!pair->was && !pair->now) continue;
+        if ((bodies = csimi_encounter_of_bodies(p, pair)) == NULL) return;
+        bodies->was += pair->was;
+        bodies->now += pair->now;
+    }
+    p->shapes = shapes;
+}
+
+/* ---- events */
+
+CSIMI_FN void *csimi_told_user_data(const csim_world *w, csim_body_id id, void *gone) {
+    const uint32_t slot = id.index1 - 1u;
+    if (slot >= (uint32_t)w->store.count.bodies) return gone;
+    return w->store.body[slot].alive && w->store.body[slot].generation == id.generation
+               ? w->store.body[slot].user_data
+               : gone;
+}
+
+static void csimi_write_encounter(const csim_world *w, csimi_encounters *p, const csimi_encounter *pair) {
+    const csim_touch_event *last = pair->last >= 0 ? w->store.touch + pair->last : NULL;
+    csimi_encounter *bodies = csimi_encounter_of_bodies(p, pair);
+    csim_touch_event *e;
+    if (p->events++ >= w->store.capacity.touches || !bodies) return;
+    e = p->event + p->events - 1;
+    CSIMI_MEMSET(e, 0, sizeof *e);
+    e->body_a = pair->body[0];
+    e->body_b = pair->body[1];
+    e->shape_a = pair->shape[0];
+    e->shape_b = pair->shape[1];
+    e->user_data_a = csimi_told_user_data(w, e->body_a, last ? last->user_data_a : NULL);
+    e->user_data_b = csimi_told_user_data(w, e->body_b, last ? last->user_data_b : NULL);
+    e->bodies = pair->was != pair->now && !bodies->told && (pair->now ? bodies->was : bodies->now) == 0;
+    if (e->bodies) bodies->told = true;
+}
+
+static void csimi_write_group(const csim_world *w, csimi_encounters *p, int was, int now, int *count) {
+    const int first = p->events;
+    int i;
+    for (i = 0; i < p->shapes; i++)
+        if (p->pair[i].was == was && p->pair[i].now == now) csimi_write_encounter(w, p, p->pair + i);
+    *count = p->events - first;
+}
+
+CSIMI_FN csim_status csimi_find_touching(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
+    csimi_encounters *p = &f->pairs;
+    const csim_real on = csimi_min(w->def.touch_distance, w->def.contact_distance / 2), off = 2 * on;
+    int i;
+    csimi_encounters_layout(p, &w->store.capacity, arena);
+    for (i = 0; i < p->size; i++) p->table[i] = -1;
+    p->count = p->shapes = p->events = p->needed = 0;
+    p->recent = NULL;
+    csimi_encounters_before(w, p); /* first, so that ends are told in the order in which they began */
+    for (i = 0; i < f->found_count; i++) csimi_encounter_contact(w, f, p, i, off);
+    csimi_encounters_decide(p, on, off);
+    csimi_write_group(w, p, 1, 0, p->group + CSIMI_ENDS);
+    csimi_write_group(w, p, 0, 1, p->group + CSIMI_BEGINS);
+    csimi_write_group(w, p, 1, 1, p->group + CSIMI_STAYS);
+    i = csimi_imax(p->events, p->needed > p->capacity ? p->needed / 2 : 0);
+    w->high.pairs = csimi_imax(w->high.pairs, i);
+    if (p->needed <= p->capacity && p->events <= w->store.capacity.touches) return CSIM_OK;
+    f->stats.flags |= CSIM_FLAG_PAIRS_FULL;
+    return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed, that touch or did", true, (double)i,
+                      "at most capacity.pairs; call csim_world_reserve");
+}
+#endif
+/* ==== end step/touching.c */
+
+/* ==== begin step/tell.c ========================================================================================= */
+#if !defined(CONDSIM_NO_EVENTS)
+/* step/tell: what a step tells beside its contacts: hits, bodies that moved, joints that broke, sleep. They are
+   written when the step is committed; what touches has been found before (touching.c). */
+
+/* ---- what moved */
+
+/* Numbers compared as numbers: no step makes a NaN. */
+static bool csimi_differ(const csim_real *a, const csim_real *b, size_t count) {
+    size_t i;
+    for (i = 0; i < count; i++)
+        if (a[i] < b[i] || a[i] > b[i]) return true;
+    return false;
+}
+
+static bool csimi_body_moves(const csimi_store *s, const csimi_state *next, int slot) {
+    const csimi_state *now = &s->state;
+    const csimi_body *b = s->body + slot;
+    const size_t node = 3 * (size_t)b->first_node, edge = 4 * (size_t)b->first_frame;
+    if (b->rigid >= 0) { /* as told: rounding may hide what the centre of mass did */
+        const csim_pose from = csimi_body_pose(s, now, slot), to = csimi_body_pose(s, next, slot);
+        return csimi_differ(&from.position.x, &to.position.x, 3) || csimi_differ(&from.rotation.w, &to.rotation.w, 4);
+    }
+    if (b->tree >= 0) {
+        const csimi_tree *t = now->tree + b->tree;
+        const size_t link = 7 * (size_t)t->first_link, coord = 3 * (size_t)t->first_block;
+        return csimi_differ(now->link_pose + link, next->link_pose + link, 7 * (size_t)t->link_count) ||
+               (b->node_count > 0 && /* reduced: its nodes */
+                csimi_differ(now->coord_position + coord, next->coord_position + coord, 3 * (size_t)t->block_count));
+    }
+    return csimi_differ(now->x + node, next->x + node, 3 * (size_t)b->node_count) ||
+           csimi_differ(now->frame + edge, next->frame + edge, 4 * (size_t)b->frame_count);
+}
+
+CSIMI_FN void csimi_mark_moved(const csim_world *w, csimi_step_frame *f) {
+    const csimi_store *s = &w->store;
+    int i;
+    for (i = 0; i < w->live_bodies && s->capacity.touches > 0; i++)
+        f->pairs.moved[s->body_list[i]] = csimi_body_moves(s, &f->next, s->body_list[i]);
+}
+
+static void csimi_tell_moves(csim_world *w, const csimi_step_frame *f) {
+    csimi_told *told = &w->store.told;
+    int i;
+    told->move_count = 0;
+    for (i = 0; i < w->live_bodies; i++) {
+        const int slot = w->store.body_list[i];
+        csim_move_event *e = told->move + told->move_count;
+        if (!f->pairs.moved[slot]) continue;
+        CSIMI_MEMSET(e, 0, sizeof *e);
+        e->body = csimi_body_id_of(w, slot);
+        e->user_data = w->store.body[slot].user_data;
+        csim_body_get_pose(w, e->body, &e->pose);
+        told->move_count++;
+    }
+}
+
+/* ---- hits */
+
+static void csimi_tell_hits(csim_world *w, const csimi_step_frame *f) {
+    const csimi_encounters *p = &f->pairs;
+    csimi_told *told = &w->store.told;
+    int i;
+    told->hit_count = 0;
+    for (i = 0; i < p->shapes; i++) {
+        const csimi_encounter *pair = p->pair + i;
+        csim_hit_event *e = told->hit + told->hit_count;
+        const csim_contact_info *c;
+        if (pair->hardest < 0 || !(pair->speed > w->def.hit_speed)) continue;
+        c = f->info + pair->hardest;
+        CSIMI_MEMSET(e, 0, sizeof *e);
+        e->body_a = pair->body[0];
+        e->body_b = pair->body[1];
+        e->user_data_a = csimi_told_user_data(w, e->body_a, NULL);
+        e->user_data_b = csimi_told_user_data(w, e->body_b, NULL);
+        e->shape_a = pair->shape[0];
+        e->shape_b = pair->shape[1];
+        e->point = c->point;
+        e->normal = pair->swapped ? csim_scale(-1, c->normal) : c->normal;
+        e->speed = pair->speed;
+        e->impulse = pair->impulse;
+        told->hit_count++;
+    }
+}
+
+/* ---- joints and sleep */
+
+static csim_body_id csimi_told_body(const csim_world *w, int slot, void **user_data) {
+    *user_data = slot >= 0 ? w->store.body[slot].user_data : NULL;
+    return csimi_body_id_of(w, slot);
+}
+
+CSIMI_FN void csimi_tell_break(csim_world *w, int link) {
+    csimi_told *told = &w->store.told;
+    const csimi_link *l = w->store.link + link;
+    csim_break_event *e = told->joint_break + told->break_count;
+    if (told->break_count >= w->store.capacity.joints || w->store.capacity.touches == 0) return; /* each breaks once */
+    CSIMI_MEMSET(e, 0, sizeof *e);
+    e->joint.index1 = (uint32_t)link + 1u;
+    e->joint.generation = l->generation;
+    e->joint.world = w->stamp;
+    e->body_a = csimi_told_body(w, l->body[0], &e->user_data_a);
+    e->body_b = csimi_told_body(w, l->body[1], &e->user_data_b);
+    told->break_count++;
+}
+
+CSIMI_FN void csimi_tell_sleep(csim_world *w, int slot, bool asleep, int island) {
+    csimi_told *told = &w->store.told;
+    csim_sleep_event *e = told->sleep + told->sleep_count;
+    if (told->sleep_count >= w->store.capacity.bodies || w->store.capacity.touches == 0) return; /* a body has one */
+    CSIMI_MEMSET(e, 0, sizeof *e);
+    e->body = csimi_told_body(w, slot, &e->user_data);
+    e->asleep = asleep;
+    e->island = island;
+    told->sleep_count++;
+}
+
+/* ---- the commit */
+
+CSIMI_FN void csimi_tell_step(csim_world *w, const csimi_step_frame *f) {
+    csimi_store *s = &w->store;
+    int i;
+    if (s->capacity.touches == 0) return;
+    CSIMI_MEMCPY(s->touch, f->pairs.event, sizeof *s->touch * (size_t)f->pairs.events);
+    s->count.touches = f->pairs.events;
+    CSIMI_MEMCPY(w->touches, f->pairs.group, sizeof w->touches);
+    csimi_tell_hits(w, f);
+    csimi_tell_moves(w, f);
+    s->told.break_count = s->told.sleep_count = 0;
+    for (i = 0; i < s->count.joints; i++)
+        if (s->joint[i].broke) csimi_tell_break(w, s->joint[i].link);
+}
+
+CSIM_API csim_events csim_world_events(const csim_world *w) {
+    csim_events e;
+    CSIMI_MEMSET(&e, 0, sizeof e);
+    if (!w) return e;
+    e.ends = w->store.touch;
+    e.end_count = w->touches[CSIMI_ENDS];
+    e.begins = e.touching = e.ends + e.end_count;
+    e.begin_count = w->touches[CSIMI_BEGINS];
+    e.touching_count = e.begin_count + w->touches[CSIMI_STAYS];
+    e.hits = w->store.told.hit;
+    e.hit_count = w->store.told.hit_count;
+    e.moves = w->store.told.move;
+    e.move_count = w->store.told.move_count;
+    e.breaks = w->store.told.joint_break;
+    e.break_count = w->store.told.break_count;
+    e.sleeps = w->store.told.sleep;
+    e.sleep_count = w->store.told.sleep_count;
+    return e;
+}
+#endif
+/* ==== end step/tell.c */
+
 /* ==== begin step/step.c ========================================================================================= */
 /* step/step: one step, from its first line to its last. Read csim_world_step at the end of this file first.
 
@@ -36877,6 +37457,7 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *s
     csimi_store *s = &w->store;
     int i;
     csimi_tree_keep_rows(w, f, step);
+    csimi_mark_moved(w, f);
     csimi_commit_state(s, f);
     for (i = 0; i < s->count.bodies; i++) s->body[i].sigma = f->sigma_of_body[i];
     csimi_joints_commit(w, f);
@@ -36888,6 +37469,7 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *s
     s->count.contacts = f->found_count;
     s->count.ended = f->ended_count;
     csimi_look_step(w);
+    csimi_tell_step(w, f);
     w->time += (double)f->h;
     w->last_h = (double)f->h;
 }
@@ -37056,6 +37638,7 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
     csimi_trees_settle(&w->store.state, step, f->vk, f->v, &f->next);
     csimi_measure(w, f, arena);
     csimi_report_contacts(w, f);
+    if ((status = csimi_find_touching(w, f, arena)) != 0) return status;
     f->stats.work = f->work;
     f->stats.assembly_seconds = t1 - t0;
     f->stats.collide_seconds = t2 - t1;
@@ -37137,6 +37720,7 @@ CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_para
     most = csimi_most_bytes(most, csimi_detect_scratch(n));
     most = csimi_most_bytes(most, csimi_rows_scratch(n));
     most = csimi_most_bytes(most, csimi_path_scratch(n));
+    most = csimi_most_bytes(most, csimi_encounters_scratch(n));
     most = csimi_most_bytes(most, csimi_island_scratch(n, solver));
     csimi_push(&arena, most, 1);
     return arena.overflow ? SIZE_MAX : arena.used;
@@ -37203,6 +37787,8 @@ CSIM_API csim_world_def csim_default_world_def(void) {
     d.stabilization = CSIM_R(0.8);
     d.push_out_speed = 1;
     d.restitution_threshold = CSIM_R(0.2);
+    d.touch_distance = CSIM_R(1e-4);
+    d.hit_speed = 1;
     d.guard = CSIMI_GUARD;
     return d;
 }
@@ -40187,6 +40773,8 @@ static csim_status csimi_check_world_def(const csim_world_def *d, const char *fu
         {"slop", offsetof(csim_world_def, slop), 0, 1e3, false, false, "0..1000"},
         CSIMI_AT_LEAST_0(csim_world_def, push_out_speed),
         CSIMI_AT_LEAST_0(csim_world_def, restitution_threshold),
+        {"touch_distance", offsetof(csim_world_def, touch_distance), 0, 1e3, false, false, "0..1000"},
+        CSIMI_AT_LEAST_0(csim_world_def, hit_speed),
     };
     csim_status s;
     if ((s = csimi_check_guard(error, function, "made by csim_default_world_def()", d->guard)) != 0) return s;
@@ -40892,6 +41480,22 @@ CSIM_API csim_totals csim_world_totals(const csim_world *world) {
     return none;
 }
 CSIM_API double csim_world_rms_speed(const csim_world *world) { return 0; }
+#endif
+
+#if defined(CONDSIM_NO_EVENTS)
+CSIMI_FN size_t csimi_encounters_scratch(const csimi_counts *n) { return 0; }
+CSIMI_FN csim_status csimi_find_touching(csim_world *world, csimi_step_frame *frame, csimi_arena *arena) {
+    return CSIM_OK;
+}
+CSIMI_FN void csimi_mark_moved(const csim_world *world, csimi_step_frame *frame) {}
+CSIMI_FN void csimi_tell_step(csim_world *world, const csimi_step_frame *frame) {}
+CSIMI_FN void csimi_tell_sleep(csim_world *world, int slot, bool asleep, int island) {}
+CSIMI_FN void csimi_tell_break(csim_world *world, int link) {}
+CSIM_API csim_events csim_world_events(const csim_world *world) {
+    csim_events none;
+    CSIMI_MEMSET(&none, 0, sizeof none);
+    return none;
+}
 #endif
 
 #if defined(CONDSIM_NO_SNAPSHOTS)
