@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 95f966626851b9b1
+   Hash of the parts: d8af335b7d4e7b1d
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -36259,8 +36259,8 @@ static void csimi_path_core(const csimi_paths *p, int shape, csim_pose at, csim_
     c->round = round;
 }
 
-/* Of a box the part that points of a ball can be nearest to, for they are no farther from each other than the points are:
-   the search errs by roundings of the size of what it is given. */
+/* Of a box the part that points of a ball can be nearest to, for they are no farther from each other than the points
+   are: the search errs by roundings of the size of what it is given. */
 static void csimi_path_trim(csimi_convex *box, csim_vec3 centre, csim_real bound) {
     const csim_vec3 c = csim_pose_local(box->pose, centre);
     const csim_real x[3] = {c.x, c.y, c.z}, reach = CSIM_R(1.01) * bound;
