@@ -205,7 +205,7 @@ static void look_at(scene *s) {
         csim_body_get_end_velocity(s->w, id[i], &b->linear, &b->angular);
         b->parts = b->shapes = csim_body_shape_count(s->w, id[i]);
         for (k = 0; k < b->shapes; k++) {
-            const csim_geometry *g;
+            const csim_geometry *g = NULL;
             csim_pose pose = b->pose;
             csim_body_shape(s->w, id[i], k, &g, NULL);
             if (kind == CSIM_BODY_TREE) csim_tree_link_pose(s->w, id[i], k, &pose); /* a shape a link, here */
@@ -919,7 +919,7 @@ TEST(every_kind_in_turns) {
 /* A fixed block without room for all that touches says so, and stays as it is. */
 TEST(no_room_is_said) {
     csim_world_def def = csim_default_world_def();
-    csim_world *w;
+    csim_world *w = NULL;
     csim_body_id id;
     size_t bytes;
     void *block;
@@ -942,6 +942,262 @@ TEST(no_room_is_said) {
     CHECK(csim_world_hash(w) == before);
     CHECK(csim_world_used(w).pairs >= 4);
     free(block);
+}
+
+/* ---- sensors */
+
+static bool seen_now(const csim_events *e, csim_body_id sensor, csim_body_id body, int shape) {
+    int n;
+    for (n = 0; n < e->sensing_count; n++)
+        if (same_id(e->sensing[n].body_a, sensor) && same_id(e->sensing[n].body_b, body) &&
+            e->sensing[n].shape_b == shape)
+            return true;
+    return false;
+}
+
+static csim_body_id put_sensor(csim_world *w, csim_shape shape, csim_vec3 at, csim_motion motion, void *user) {
+    csim_rigid_def d = csim_default_rigid_def();
+    csim_body_id id;
+    shape.sensor = true;
+    shape.user_data = user;
+    d.shapes = &shape;
+    d.shape_count = 1;
+    d.motion = motion;
+    d.pose.position = at;
+    STATUS(csim_create_rigid(w, &d, &id), CSIM_OK);
+    return id;
+}
+
+/* A ball that falls through a gate: it enters once, leaves once, and does not feel it: the same bits as without. */
+TEST(sensor_is_not_felt) {
+    csim_pose end[2];
+    int pass;
+    for (pass = 0; pass < 2; pass++) {
+        csim_world_def def = csim_default_world_def();
+        csim_world *w;
+        csim_body_id gate, ball;
+        csim_query_def query = csim_default_query_def();
+        csim_query_hit hit;
+        int i, entered = 0, left = 0, rows = 0, count;
+        char name, user;
+        memset(&gate, 0, sizeof gate);
+        STATUS(csim_create_world(&def, &w, NULL), CSIM_OK);
+        if (pass)
+            gate = put_sensor(w, csim_box(csim_v3(1, 1, CSIM_R(0.1))), csim_v3(0, 0, 0), CSIM_STATIC, &name);
+        ball = put(w, csim_sphere(CSIM_R(0.1)), csim_v3(0, 0, 1), csim_v3(0, 0, 0), &user);
+        for (i = 0; i < 60; i++) {
+            csim_pose pose;
+            csim_events e;
+            csim_body_get_pose(w, ball, &pose);
+            STATUS(csim_world_step(w, CSIM_R(1) / 60), CSIM_OK);
+            e = csim_world_events(w);
+            csim_world_contacts(w, &count);
+            rows += count + e.touching_count;
+            if (!pass) continue;
+            CHECK(seen_now(&e, gate, ball, 0) == (fabs((double)pose.position.z) < 0.2 + 1e-4));
+            entered += e.sensor_begin_count, left += e.sensor_end_count;
+            if (e.sensor_begin_count == 0) continue;
+            CHECK(e.sensor_begins[0].shape_user_data_a == &name && e.sensor_begins[0].user_data_b == &user);
+            CHECK(e.sensor_begins[0].bodies && e.sensor_begins[0].shape_a == 0);
+        }
+        EQUAL(rows, 0);
+        EQUAL(entered, pass);
+        EQUAL(left, pass);
+        csim_body_get_pose(w, ball, end + pass);
+        if (pass) { /* queries see it only if asked */
+            CHECK(!csim_world_cast_ray(w, &query, csim_v3(0, 0, 1), csim_v3(0, 0, -2), &hit));
+            query.sensors = true;
+            CHECK(csim_world_cast_ray(w, &query, csim_v3(0, 0, 1), csim_v3(0, 0, -2), &hit));
+            CHECK(same_id(hit.body, gate) && hit.shape_user_data == &name);
+        }
+        csim_destroy_world(w);
+    }
+    CHECK(memcmp(end, end + 1, sizeof *end) == 0);
+}
+
+/* What lies within reach of a ball that feels about, of every kind, against distances of the oracle's own. Cables by
+   their edges, solids and cloth by their corners, edges and faces, from outside and from inside. */
+static double face_distance(vec p, vec a, vec b, vec c) {
+    const vec u = sub(b, a), v = sub(c, a), n = cross(u, v), w = sub(p, a);
+    const double nn = dot(n, n), s = dot(cross(w, v), n) / nn, t = dot(cross(u, w), n) / nn;
+    if (s >= 0 && t >= 0 && s + t <= 1) return fabs(dot(w, n)) / sqrt(nn);
+    return fmin(point_rod(p, a, b), fmin(point_rod(p, b, c), point_rod(p, c, a)));
+}
+
+TEST(sensor_sees_every_kind) {
+    static const int tet[4] = {0, 1, 2, 3};
+    const double r = 0.15, blur = TOL(1e-9, 1e-5);
+    csim_world_def def = csim_default_world_def();
+    csim_world *w;
+    csim_body_id ground, box, particle, cable, soft, sheet, feeler, other, kinematic;
+    csim_cable_def cd = csim_default_cable_def();
+    csim_cloth_def clothes = csim_default_cloth_def();
+    csim_soft_def sd = csim_default_soft_def();
+    csim_particle_def pd = csim_default_particle_def();
+    csim_rigid_def rd = csim_default_rigid_def();
+    csim_shape shape = csim_box(csim_v3(CSIM_R(0.2), CSIM_R(0.2), CSIM_R(0.2)));
+    csim_real x[12] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
+    int triangle[3] = {0, 1, 2}, i, seen_kinds[8] = {0}, unseen[8] = {0};
+    def.gravity = csim_v3(0, 0, 0);
+    STATUS(csim_create_world(&def, &w, NULL), CSIM_OK);
+    STATUS(csim_create_ground(w, csim_v3(0, 0, -1), csim_v3(0, 0, 1), CSIM_R(0.5), &ground), CSIM_OK);
+    rd.shapes = &shape, rd.shape_count = 1, rd.motion = CSIM_STATIC, rd.pose.position = csim_v3(-2, 0, 0);
+    STATUS(csim_create_rigid(w, &rd, &box), CSIM_OK);
+    rd.motion = CSIM_KINEMATIC, rd.pose.position = csim_v3(-2, -2, 0);
+    STATUS(csim_create_rigid(w, &rd, &kinematic), CSIM_OK);
+    pd.position = csim_v3(0, -2, 0), pd.radius = CSIM_R(0.05);
+    STATUS(csim_create_particle(w, &pd, &particle), CSIM_OK);
+    cd.start = csim_v3(1, -2, 0), cd.end = csim_v3(2, -1, 0), cd.segments = 3, cd.radius = CSIM_R(0.02);
+    STATUS(csim_create_cable(w, &cd, &cable), CSIM_OK);
+    sd.vertices = x, sd.vertex_count = 4, sd.tets = tet, sd.tet_count = 1, sd.pose.position = csim_v3(2, 0, 0);
+    STATUS(csim_create_soft(w, &sd, &soft), CSIM_OK);
+    clothes.vertices = x, clothes.vertex_count = 3, clothes.triangles = triangle, clothes.triangle_count = 1;
+    clothes.pose.position = csim_v3(-1, 1, 0);
+    STATUS(csim_create_cloth(w, &clothes, &sheet), CSIM_OK);
+    feeler = put_sensor(w, csim_sphere((csim_real)r), csim_v3(0, 0, 5), CSIM_STATIC, NULL);
+    other = put_sensor(w, csim_sphere(CSIM_R(9)), csim_v3(0, 0, 0), CSIM_KINEMATIC, NULL); /* sensors see no sensors */
+    for (i = 0; i < 2500; i++) {
+        static const int face[4][3] = {{0, 1, 2}, {0, 1, 3}, {0, 2, 3}, {1, 2, 3}};
+        static const double near[7][3] = {{0, 0, -1}, {-2, 0, 0}, {-2, -2, 0}, {0, -2, 0}, {1.5, -1.5, 0},
+                                          {2.3, .3, .3},
+                                          {-.7, 1.3, 0}};
+        const double *at = near[(int)draw(0, 6.999)];
+        const vec p = v3(at[0] + draw(-0.4, 0.4), at[1] + draw(-0.4, 0.4), at[2] + draw(-0.4, 0.4));
+        csim_pose pose = csim_pose_identity();
+        csim_real nodes[12];
+        part block;
+        double d[8];
+        csim_body_id id[8];
+        csim_events e;
+        int k, n;
+        pose.position = csim_v3((csim_real)p.x, (csim_real)p.y, (csim_real)p.z);
+        STATUS(csim_body_set_pose(w, feeler, pose), CSIM_OK);
+        id[0] = ground, id[1] = box, id[2] = kinematic, id[3] = particle;
+        id[4] = cable, id[5] = soft, id[6] = sheet, id[7] = other;
+        memset(&block, 0, sizeof block);
+        block.half = v3(0.2, 0.2, 0.2);
+        block.axis[0] = v3(1, 0, 0), block.axis[1] = v3(0, 1, 0), block.axis[2] = v3(0, 0, 1);
+        d[0] = p.z + 1;
+        block.a = v3(-2, 0, 0), d[1] = point_block(p, &block);
+        block.a = v3(-2, -2, 0), d[2] = point_block(p, &block);
+        for (n = 3; n < 7; n++) {
+            vec y[4];
+            d[n] = 1e300;
+            csim_body_get_nodes(w, id[n], nodes, 3);
+            for (k = 0; k < csim_body_node_count(w, id[n]); k++)
+                y[k] = v3((double)nodes[3 * k], (double)nodes[3 * k + 1], (double)nodes[3 * k + 2]);
+            if (n == 3) d[n] = norm(sub(p, y[0])) - 0.05;
+            for (k = 0; k < 3 && n == 4; k++) d[n] = fmin(d[n], point_rod(p, y[k], y[k + 1]) - 0.02);
+            for (k = 0; k < (n == 5 ? 4 : n == 6); k++)
+                d[n] = fmin(d[n], face_distance(p, y[face[k][0]], y[face[k][1]], y[face[k][2]]));
+            if (n == 6) d[n] -= (double)clothes.thickness / 2;
+            if (n == 5 && dot(sub(p, y[0]), v3(1, 1, 1)) < 1 && p.x > y[0].x && p.y > y[0].y && p.z > y[0].z) d[n] = -1;
+        }
+        STATUS(csim_world_step(w, CSIM_R(0.001)), CSIM_OK);
+        e = csim_world_events(w);
+        CHECK(!seen_now(&e, feeler, other, 0) && !seen_now(&e, other, feeler, 0));
+        for (n = 0; n < 7; n++) {
+            const bool sees = seen_now(&e, feeler, id[n], n < 3 ? 0 : -1);
+            CASE("look %d, kind %d, %.9g apart", i, n, d[n] - r);
+            if (d[n] - r < 1e-4 - blur) CHECK(sees);
+            if (d[n] - r > 2e-4 + blur) CHECK(!sees);
+            seen_kinds[n] += sees;
+            unseen[n] += !sees;
+        }
+        CHECK(seen_now(&e, other, soft, -1) && seen_now(&e, other, box, 0) && seen_now(&e, other, cable, -1));
+    }
+    CASE("%s", "");
+    for (i = 0; i < 7; i++) CHECK(seen_kinds[i] > 10 && unseen[i] > 500);
+    csim_destroy_world(w);
+}
+
+/* A sensor on a link and one beside a shape that touches, through a snapshot and the end of its body. */
+TEST(sensor_on_a_link) {
+    csim_world_def def = csim_default_world_def();
+    csim_tree_link_def link = csim_default_tree_link_def();
+    csim_tree_def d = csim_default_tree_def();
+    csim_shape shape[2];
+    csim_world *w;
+    csim_body_id tree, ground;
+    csim_mass mass;
+    size_t bytes = 0;
+    void *saved;
+    csim_events e;
+    int i;
+    def.gravity = csim_v3(0, 0, -1);
+    STATUS(csim_create_world(&def, &w, NULL), CSIM_OK);
+    STATUS(csim_create_ground(w, csim_v3(0, 0, 0), csim_v3(0, 0, 1), CSIM_R(0.5), &ground), CSIM_OK);
+    shape[0] = csim_sphere(CSIM_R(0.1));
+    shape[1] = csim_sphere(CSIM_R(0.3));
+    shape[1].sensor = true;
+    link.shapes = shape, link.shape_count = 2, link.joint = CSIM_TREE_FLOATING;
+    d.links = &link, d.link_count = 1, d.pose.position = csim_v3(0, 0, CSIM_R(0.25));
+    STATUS(csim_create_tree(w, &d, &tree), CSIM_OK);
+    STATUS(csim_body_get_mass(w, tree, &mass), CSIM_OK);
+    NEAR((double)mass.mass, 1000 * 4.0 / 3 * 3.14159265358979 * 1e-3, TOL(1e-9, 1e-5)); /* of the ball alone */
+    STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+    e = csim_world_events(w);
+    EQUAL(e.begin_count, 0);
+    REQUIRE(e.sensor_begin_count == 1);
+    CHECK(same_id(e.sensor_begins[0].body_a, tree) && e.sensor_begins[0].shape_a == 1);
+    csim_world_save(w, NULL, &bytes);
+    saved = malloc(bytes);
+    STATUS(csim_world_save(w, saved, &bytes), CSIM_OK);
+    for (i = 0; i < 2; i++) { /* twice: through the snapshot the same */
+        STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+        e = csim_world_events(w);
+        EQUAL(e.sensor_begin_count + e.sensor_end_count, 0);
+        EQUAL(e.sensing_count, 1);
+        STATUS(csim_destroy_body(w, tree), CSIM_OK);
+        STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+        e = csim_world_events(w);
+        EQUAL(e.sensor_end_count, 1);
+        EQUAL(e.sensing_count, 0);
+        STATUS(csim_world_restore(w, saved, bytes), CSIM_OK);
+    }
+    free(saved);
+    csim_destroy_world(w);
+}
+
+/* ---- surfaces of shapes */
+
+/* A belt of 1 m/s takes a crate along: mu g until it runs as fast. One shape of the ground runs, the other does not. */
+TEST(conveyor) {
+    csim_world_def def = csim_default_world_def();
+    csim_surface_def belt = csim_default_surface_def(), none = csim_default_surface_def();
+    csim_rigid_def d = csim_default_rigid_def();
+    csim_shape shape[3];
+    csim_world *w;
+    csim_body_id id, crate[3];
+    csim_vec3 v;
+    int i, k;
+    STATUS(csim_create_world(&def, &w, NULL), CSIM_OK);
+    belt.velocity = csim_v3(1, 0, CSIM_R(0.3)); /* what is not along the surface does not count */
+    none.mask = 0;
+    for (i = 0; i < 3; i++) {
+        shape[i] = csim_box(csim_v3(5, CSIM_R(0.4), CSIM_R(0.1)));
+        shape[i].local.position = csim_v3(0, (csim_real)i, CSIM_R(-0.1));
+    }
+    shape[0].surface = &belt;
+    shape[2].surface = &none; /* nothing touches it */
+    d.shapes = shape, d.shape_count = 3, d.motion = CSIM_STATIC;
+    STATUS(csim_create_rigid(w, &d, &id), CSIM_OK);
+    for (i = 0; i < 3; i++)
+        crate[i] = put(w, csim_box(csim_v3(CSIM_R(0.1), CSIM_R(0.1), CSIM_R(0.1))),
+                       csim_v3(0, (csim_real)i, CSIM_R(0.1)), csim_v3(0, 0, 0), NULL);
+    for (k = 1; k <= 60; k++) {
+        STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+        CHECK(csim_world_stats(w).uncertified == 0);
+        csim_body_get_velocity(w, crate[0], &v, NULL);
+        /* friction of both is 0.5 */
+        NEAR((double)v.x, fmin(1, 0.5 * 9.81 * 0.01 * k), TOL(1e-4, 1e-3));
+        NEAR((double)v.z, 0, 1e-4);
+        csim_body_get_velocity(w, crate[1], &v, NULL);
+        NEAR((double)v.x, 0, 1e-6);
+    }
+    csim_body_get_velocity(w, crate[2], &v, NULL);
+    NEAR((double)v.z, -9.81 * 0.6, TOL(1e-9, 1e-4));
+    csim_destroy_world(w);
 }
 
 TEST(oracle) {

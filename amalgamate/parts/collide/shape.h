@@ -23,6 +23,7 @@ typedef enum csim_shape_kind {
 } csim_shape_kind;
 
 struct csim_field;
+struct csim_surface_def;
 
 /* A shape as the user describes it. Make it by one of the functions below; lengths in m. */
 typedef struct csim_shape {
@@ -37,6 +38,9 @@ typedef struct csim_shape {
     csim_real spacing; /* distance between contact samples on the rims of cylinders; 0: radius / 2. Rims against flat
                           faces are exact; it is the resolution of rims against edges and other rims */
     const struct csim_field *field; /* mesh, heights: the caller's, as long as the shape or its body is used */
+    const struct csim_surface_def *surface; /* friction, filter and the rest, copied; null (default): its body's */
+    bool sensor;     /* detects and never touches; has no mass; default false. docs/events.md */
+    void *user_data; /* csim_body_get_shape_user_data */
 } csim_shape;
 
 /* Shapes in the axes of their body, not yet checked; set local to place one elsewhere. Half-space: everything below

@@ -11,7 +11,7 @@ CSIMI_FN void csimi_point_assemble(const csimi_state *s, const csimi_step *step,
         csim_real mass = s->node_mass[i], inertia = mass * (inverse_theta + h * s->node_damping[i]);
         for (c = 0; c < 3; c++) {
             D[4 * c] += inertia;
-            b[c] += mass * inverse_theta * vk[c] + h * (force[c] + mass * s->gravity[c]);
+            b[c] += mass * inverse_theta * vk[c] + h * (force[c] + mass * (s->node_gravity[i] * s->gravity[c]));
         }
     }
 }
@@ -27,6 +27,6 @@ CSIMI_FN void csimi_point_energy(const csimi_state *s, csimi_energy *energy) {
         for (c = 0; c < 3; c++) {
             double v = (double)s->v[3 * i + c], mass = (double)s->node_mass[i];
             energy->kinetic += mass * v * v / 2;
-            energy->gravity -= mass * (double)s->gravity[c] * (double)s->x[3 * i + c];
+            energy->gravity -= mass * (double)(s->node_gravity[i] * s->gravity[c]) * (double)s->x[3 * i + c];
         }
 }

@@ -176,7 +176,7 @@ CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place 
 
 static csim_vec3 csimi_node_acceleration(const csimi_state *s, int node) {
     if (s->node_mode[node] != CSIMI_FREE) return csim_v3(0, 0, 0);
-    return csim_madd(csimi_load3(s->gravity), 1 / s->node_mass[node], csimi_load3(s->node_force + 3 * (size_t)node));
+    return csim_madd(csim_scale(s->node_gravity[node], csimi_load3(s->gravity)), 1 / s->node_mass[node], csimi_load3(s->node_force + 3 * (size_t)node));
 }
 
 CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_place *p) {
@@ -187,7 +187,7 @@ CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_pl
     case CSIMI_PLACE_NODE: return csimi_node_acceleration(s, p->item);
     case CSIMI_PLACE_RIGID:
         if (s->rigid_mode[p->item] != CSIMI_FREE) break;
-        return csim_madd(csimi_load3(s->gravity), 1 / s->rigid_mass[p->item],
+        return csim_madd(csim_scale(s->rigid_gravity[p->item], csimi_load3(s->gravity)), 1 / s->rigid_mass[p->item],
                          csimi_load3(s->wrench + 6 * (size_t)p->item));
     case CSIMI_PLACE_VERTEX:
     case CSIMI_PLACE_LINK: return csimi_place_free(s, p) ? csimi_load3(s->gravity) : a; /* as if its joints were free */

@@ -117,6 +117,7 @@ typedef struct csimi_state {
     csim_real *node_mass;     /* [node_count] kg, lumped */
     csim_real *node_force;    /* [3 node_count] N, external, of the coming step */
     csim_real *node_damping;  /* [node_count] alpha_M, 1/s */
+    csim_real *node_gravity; /* [node_count] share of gravity that pulls */
     unsigned char *node_mode; /* [node_count] CSIMI_FREE ... */
 
     int rigid_count;
@@ -126,6 +127,7 @@ typedef struct csimi_state {
     csim_real *rigid_mass;    /* [rigid_count] kg */
     csim_real *inertia;       /* [9 rigid_count] about the centre of mass, body axes, kg m^2 */
     csim_real *wrench;        /* [6 rigid_count] force N, torque N m about the centre of mass; world axes */
+    csim_real *rigid_gravity; /* [rigid_count] share of gravity that pulls */
     csim_real *rigid_damping; /* [2 rigid_count] linear, angular, 1/s: A += h d M */
     unsigned char *rigid_mode;
     csim_real *rigid_inverse; /* [9 rigid_count] inverse inertia, world axes, zero unless free; csimi_place_prepare */

@@ -167,7 +167,7 @@ CSIMI_FN void csimi_rigid_assemble(const csimi_state *s, const csimi_step *step,
         csimi_mul3(I, vk + 3, L);
         for (c = 0; c < 3; c++) {
             linear[4 * c] += mass * (inverse_theta + h * damping[0]);
-            b[c] += mass * inverse_theta * vk[c] + h * (wrench[c] + mass * s->gravity[c]);
+            b[c] += mass * inverse_theta * vk[c] + h * (wrench[c] + mass * (s->rigid_gravity[k] * s->gravity[c]));
             b[3 + c] += inverse_theta * L[c] + h * wrench[3 + c];
         }
         for (c = 0; c < 9; c++) angular[c] += (inverse_theta + h * damping[1]) * I[c];
@@ -195,7 +195,7 @@ CSIMI_FN void csimi_rigid_energy(const csimi_state *s, csimi_energy *energy) {
         csimi_mul3(I, v + 3, L);
         for (c = 0; c < 3; c++) {
             energy->kinetic += mass * (double)v[c] * (double)v[c] / 2 + (double)v[3 + c] * (double)L[c] / 2;
-            energy->gravity -= mass * (double)s->gravity[c] * (double)s->com[3 * k + c];
+            energy->gravity -= mass * (double)(s->rigid_gravity[k] * s->gravity[c]) * (double)s->com[3 * k + c];
         }
     }
 }

@@ -45,6 +45,7 @@ static void csimi_add_object(csimi_detector *d, csimi_object_kind kind, int body
     d->group[d->count] = b->motion == CSIM_DYNAMIC ? body + 1 : 0;
     if (b->kind == CSIM_BODY_TREE && d->group[d->count] > 0 && d->world->store.state.tree[b->tree].self_contact)
         d->group[d->count] = -1;
+    if (kind == CSIMI_OBJECT_SHAPE && d->world->store.skin[item].sensor) d->group[d->count] = -1; /* it sees them all */
     d->count++;
 }
 
@@ -53,7 +54,7 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
     const csimi_body *b = s->body + slot;
     const csim_geometry *g = s->shape + shape;
     csim_vec3 lower, upper;
-    csim_real speed = 0, acceleration = 0, t = b->surface.thickness;
+    csim_real speed = 0, acceleration = 0, t = s->skin[shape].surface.thickness;
     csim_vec3 extra = csim_v3(t, t, t);
     csim_pose at = csim_pose_mul(pose, g->local);
     if (b->kind == CSIM_BODY_TREE && s->state.tree[b->tree].mode == CSIMI_FREE) {
@@ -73,7 +74,9 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
         csim_real reach =
             csim_length(csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre))) + g->bound;
         speed = csim_length(csimi_load3(v)) + reach * csim_length(csimi_load3(v + 3));
-        if (b->motion == CSIM_DYNAMIC) acceleration = csim_length(csimi_load3(f)) / s->state.rigid_mass[b->rigid];
+        if (b->motion == CSIM_DYNAMIC)
+            acceleration = csim_length(csimi_load3(f)) / s->state.rigid_mass[b->rigid] +
+                           csimi_max(csimi_abs(s->state.rigid_gravity[b->rigid]) - 1, 0) * d->fall;
     }
     csimi_bounds_at(g, s->hull, at, &lower, &upper);
     d->object[d->count].at = at;
@@ -86,7 +89,7 @@ static void csimi_add_points(csimi_detector *d, int slot) {
     const csimi_body *b = s->body + slot;
     bool particle = b->kind == CSIM_PARTICLE;
     int i, n = particle ? 1 : b->surface_count;
-    csim_real r = b->radius + b->surface.thickness, speed2 = 0, push2 = 0;
+    csim_real r = b->radius + b->surface.thickness, speed2 = 0, push2 = 0, heavy = 0;
     csim_vec3 lower = csim_v3(CSIMI_HUGE, CSIMI_HUGE, CSIMI_HUGE), upper = csim_scale(-1, lower),
               extra = csim_v3(r, r, r);
     for (i = 0; i < n; i++) {
@@ -98,9 +101,10 @@ static void csimi_add_points(csimi_detector *d, int slot) {
         upper = csim_v3(csimi_max(upper.x, x.x), csimi_max(upper.y, x.y), csimi_max(upper.z, x.z));
         speed2 = csimi_max(speed2, csim_dot(v, v));
         push2 = csimi_max(push2, csim_dot(f, f));
+        heavy = csimi_max(heavy, csimi_abs(s->state.node_gravity[node]) - 1);
     }
     csimi_add_object(d, particle ? CSIMI_OBJECT_PARTICLE : CSIMI_OBJECT_SOLID, slot, b->first_node, CSIMI_SQRT(speed2),
-                     CSIMI_SQRT(push2), csim_sub(lower, extra), csim_add(upper, extra));
+                     CSIMI_SQRT(push2) + heavy * d->fall, csim_sub(lower, extra), csim_add(upper, extra));
 }
 
 static void csimi_add_objects(csimi_detector *d) {
@@ -109,6 +113,7 @@ static void csimi_add_objects(csimi_detector *d) {
     for (i = 0; i < w->live_bodies; i++) {
         int slot = w->store.body_list[i];
         const csimi_body *b = w->store.body + slot;
+        if (b->disabled) continue;
         if (b->kind == CSIM_RIGID) {
             csim_pose pose = csimi_body_pose(&w->store, &w->store.state, slot);
             for (k = 0; k < b->shape_count; k++) csimi_add_shape(d, slot, b->first_shape + k, pose);
@@ -151,7 +156,7 @@ CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_aren
     csimi_add_objects(&d);
     pairs = csimi_broad_pairs(d.count, d.lower, d.upper, d.group, d.pairs, w->store.capacity.pairs, d.broad);
     if ((status = csimi_pairs_found(&d, pairs)) != 0) return status;
-    f->found_count = 0;
+    f->found_count = f->sensed_count = 0;
     for (i = 0; i < pairs; i++) csimi_collide_pair(&d, d.pairs[2 * i], d.pairs[2 * i + 1]);
     for (i = 0; i < d.count; i++)
         if (w->store.body[d.object[i].body].self_distance > 0) csimi_collide_self(&d, i);

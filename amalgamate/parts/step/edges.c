@@ -52,7 +52,7 @@ static bool csimi_edge_bulges(const csimi_edge_meeting *m, csim_real reach) {
 static void csimi_edge_touch(csimi_detector *d, const csimi_edge_meeting *m, const csim_touch *t) {
     csimi_store *s = &d->world->store;
     const csimi_body *B = s->body + m->b->body;
-    const csim_real r = m->edge.radius, thickness = B->surface.thickness;
+    const csim_real r = m->edge.radius, thickness = csimi_thickness_of(s, m->b);
     const csim_vec3 x = csim_madd(t->point_a, r, t->normal);
     const csim_real along = csim_dot(csim_sub(x, m->at.position), m->axis) / csim_dot(m->axis, m->axis);
     const csim_real bulge = ((1 - along) * m->end[0] + (1 + along) * m->end[1]) / 2 - r - t->gap;
@@ -94,7 +94,7 @@ static bool csimi_edge_set(const csimi_store *s, csimi_edge_meeting *m) {
 CSIMI_FN CSIMI_NOINLINE void csimi_collide_edges(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
     csimi_store *s = &d->world->store;
     const csimi_body *A = s->body + a->body, *B = s->body + b->body;
-    const csim_real reach = a->margin + b->margin + B->surface.thickness;
+    const csim_real reach = a->margin + b->margin + csimi_thickness_of(s, b);
     csim_touch *out = (csim_touch *)(void *)d->frame->info; /* free until the contacts are reported */
     const int room = (int)((size_t)s->capacity.contacts * sizeof(csim_contact_info) / sizeof(csim_touch));
     csimi_edge_meeting m;

@@ -23,19 +23,28 @@ CSIMI_FN uint64_t csimi_point_key(const csimi_store *s, int slot, uint32_t part)
     return csimi_side_key(s, slot, part | 0x40000000u);
 }
 
-CSIMI_FN csim_pair_info csimi_pair_of(const csim_world *w, int a, int b) {
-    const csimi_body *A = w->store.body + a, *B = w->store.body + b;
+CSIMI_FN int csimi_own_shape(const csimi_store *s, int slot, int shape) {
+    return shape < 0 ? -1 : shape - s->body[slot].first_shape;
+}
+
+CSIMI_FN csim_pair_info csimi_pair_of(const csim_world *w, int a, int shape_a, int b, int shape_b) {
+    const csimi_store *s = &w->store;
+    const csim_surface_def *A = csimi_surface_def_of(s, a, shape_a), *B = csimi_surface_def_of(s, b, shape_b);
     csim_pair_info p;
     p.body_a = csimi_body_id_of(w, a);
     p.body_b = csimi_body_id_of(w, b);
-    p.material_a = A->surface.material;
-    p.material_b = B->surface.material;
-    p.friction_a = A->surface.friction;
-    p.friction_b = B->surface.friction;
-    p.restitution_a = A->surface.restitution;
-    p.restitution_b = B->surface.restitution;
-    p.user_data_a = A->user_data;
-    p.user_data_b = B->user_data;
+    p.shape_a = csimi_own_shape(s, a, shape_a);
+    p.shape_b = csimi_own_shape(s, b, shape_b);
+    p.material_a = A->material;
+    p.material_b = B->material;
+    p.friction_a = A->friction;
+    p.friction_b = B->friction;
+    p.restitution_a = A->restitution;
+    p.restitution_b = B->restitution;
+    p.user_data_a = s->body[a].user_data;
+    p.user_data_b = s->body[b].user_data;
+    p.shape_user_data_a = shape_a >= 0 ? s->skin[shape_a].user_data : NULL;
+    p.shape_user_data_b = shape_b >= 0 ? s->skin[shape_b].user_data : NULL;
     return p;
 }
 
@@ -67,14 +76,15 @@ static bool csimi_excluded(const csimi_detector *d, int a, int b) {
     return false;
 }
 
-CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int b) {
+CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int shape_a, int b, int shape_b) {
     const csim_world *w = d->world;
-    const csim_surface_def *p = &w->store.body[a].surface, *q = &w->store.body[b].surface;
+    const csim_surface_def *p = csimi_surface_def_of(&w->store, a, shape_a),
+                           *q = csimi_surface_def_of(&w->store, b, shape_b);
     if ((p->category & q->mask) == 0 || (q->category & p->mask) == 0) return false;
     if (p->group > 0 && p->group == q->group) return false;
     if (csimi_excluded(d, a, b)) return false;
     if (w->def.filter) {
-        csim_pair_info info = csimi_pair_of(w, a, b);
+        csim_pair_info info = csimi_pair_of(w, a, shape_a, b, shape_b);
         return w->def.filter(w->def.callback_user, &info);
     }
     return true;

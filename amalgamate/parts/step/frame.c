@@ -63,5 +63,6 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->carried = CSIMI_PUSH(arena, unsigned char, n->contacts);
     f->sigma_of_body = CSIMI_PUSH(arena, csim_real, n->bodies);
     f->gap = CSIMI_PUSH(arena, csim_real, n->kept > 0 ? rows : 0);
+    f->sensed = CSIMI_PUSH(arena, csimi_sensed, n->touches > 0 ? n->pairs : 0);
     f->pace = CSIMI_PUSH(arena, csimi_pace, n->kept > 0 ? n->bodies : 0);
 }

@@ -67,7 +67,7 @@ static void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csim
     c->part_a = a->item;
     c->part_b = b->item;
     c->normal = n;
-    c->radius = s->body[a->body].surface.thickness + s->body[b->body].surface.thickness;
+    c->radius = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
     c->point_a = csimi_carried(k->pose[0], now[0], k->arm[0]);
     c->point_b = csimi_carried(k->pose[1], now[1], csim_madd(k->arm[1], -k->gap, n));
     c->gap = csim_dot(n, csim_sub(c->point_a, c->point_b)) - c->radius;

@@ -44,10 +44,6 @@ static csim_contact_state csimi_state_of(const csim_contact *c, const csim_real 
     return friction < (1 - CSIM_R(1e-6)) * limit ? CSIM_CONTACT_STICK : CSIM_CONTACT_SLIP;
 }
 
-static int csimi_own_shape(const csimi_store *s, int slot, int shape) {
-    return shape < 0 ? -1 : shape - s->body[slot].first_shape;
-}
-
 /* What is foreseen in one step is stopped in the next: the speed at which it came, until the step that leaves less than
    a tenth of it. */
 static csim_real csimi_coming(const csim_world *w, csimi_found_contact *found, const csim_contact_info *info) {

@@ -23,14 +23,29 @@ static bool csimi_neighbours(const csimi_store *s, int shape_a, int shape_b) {
     return false;
 }
 
+static bool csimi_objects_may_touch(const csimi_detector *d, const csimi_object *a, const csimi_object *b) {
+    return csimi_may_touch(d, a->body, a->kind == CSIMI_OBJECT_SHAPE ? a->item : -1, b->body,
+                           b->kind == CSIMI_OBJECT_SHAPE ? b->item : -1);
+}
+
+/* A sensor and what it may see: not its own body, and no other sensor. */
+static bool csimi_senses(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
+    const csimi_skin *skin = d->world->store.skin;
+    const bool first = a->kind == CSIMI_OBJECT_SHAPE && skin[a->item].sensor;
+    const bool second = b->kind == CSIMI_OBJECT_SHAPE && skin[b->item].sensor;
+    if (first != second && a->body != b->body && csimi_objects_may_touch(d, a, b))
+        csimi_sense_pair(d, first ? a : b, first ? b : a);
+    return first || second;
+}
+
 /* Decides who is a and b: free bodies before fixed ones, points before shapes. Solids have points and a surface: both
    sides look for each other. */
 CSIMI_FN void csimi_collide_pair(csimi_detector *d, int i, int j) {
     const csimi_object *a = d->object + i, *b = d->object + j;
     const csimi_body *A = d->world->store.body + a->body, *B = d->world->store.body + b->body;
     int k;
-    if (a->body == b->body ? csimi_neighbours(&d->world->store, a->item, b->item)
-                           : !csimi_may_touch(d, a->body, b->body))
+    if (csimi_senses(d, a, b)) return;
+    if (a->body == b->body ? csimi_neighbours(&d->world->store, a->item, b->item) : !csimi_objects_may_touch(d, a, b))
         return;
     if (a->kind == CSIMI_OBJECT_SHAPE && b->kind == CSIMI_OBJECT_SHAPE) {
         if (A->motion != CSIM_DYNAMIC && B->motion == CSIM_DYNAMIC)

@@ -197,7 +197,7 @@ static bool csimi_path_ways(csimi_paths *p, int slot) {
 
 static void csimi_path_bounds(csimi_paths *p, int shape) {
     const csimi_store *s = &p->w->store;
-    const csim_real t = s->body[s->shape_body[shape]].surface.thickness + p->way[shape] + p->slack;
+    const csim_real t = s->skin[shape].surface.thickness + p->way[shape] + p->slack;
     csim_vec3 lower, upper;
     csimi_bounds_at(s->shape + shape, s->hull,
                     csim_pose_mul(csimi_shape_pose(s, &s->state, shape), s->shape[shape].local), &lower, &upper);
@@ -340,7 +340,7 @@ static csimi_path_pair csimi_path_pair_of(const csimi_paths *p, int a, int b) {
     q.b = b;
     q.way = p->way[a] + p->way[b];
     q.spin = p->spin[a] + p->spin[b];
-    q.thick = s->body[s->shape_body[a]].surface.thickness + s->body[s->shape_body[b]].surface.thickness;
+    q.thick = s->skin[a].surface.thickness + s->skin[b].surface.thickness;
     q.slack = csimi_min(p->slack, thin / 4);
     q.round = 0;
     if ((A == CSIM_SHAPE_CYLINDER || B == CSIM_SHAPE_CYLINDER) && A != CSIM_SHAPE_HALF_SPACE &&
@@ -408,10 +408,11 @@ static bool csimi_path_pairs(csimi_paths *p) {
         for (b = 0; b < s->count.shapes; b++) {
             const int other = s->shape_body[b];
             csim_real t;
+            if (s->body[slot].disabled || s->body[other].disabled) continue;
             if (other == slot || s->shape[b].field || p->group[other] == p->group[slot]) continue;
             if (s->body[slot].motion != CSIM_DYNAMIC && s->body[other].motion != CSIM_DYNAMIC) continue;
             if ((p->looked[other] && b < a) || !csimi_path_near(p, a, b)) continue;
-            if (!csimi_may_touch(&p->filter, slot, other)) continue;
+            if (s->skin[a].sensor || s->skin[b].sensor || !csimi_may_touch(&p->filter, slot, a, other, b)) continue;
             t = csimi_path_meet(p, a, b);
             if (!(t < 1)) continue;
             stopped = csimi_path_stop(p, slot, other, t) || stopped;
@@ -474,11 +475,13 @@ static int csimi_path_list(csimi_paths *p, int slot, int count) {
     p->near_count = 0;
     for (k = 0; k < s->count.shapes && low[0] <= high[0]; k++) {
         const csim_real *from = p->lower + 3 * (size_t)k, *to = p->upper + 3 * (size_t)k;
-        const csim_real reach = r + s->body[s->shape_body[k]].surface.thickness;
+        const csim_real reach = r + s->skin[k].surface.thickness;
         if (s->shape[k].field || low[0] - reach > to[0] || low[1] - reach > to[1] || low[2] - reach > to[2] ||
             high[0] + reach < from[0] || high[1] + reach < from[1] || high[2] + reach < from[2])
             continue;
-        if (csimi_may_touch(&p->filter, slot, s->shape_body[k])) p->near[p->near_count++] = k;
+        if (s->body[s->shape_body[k]].disabled || s->skin[k].sensor) continue;
+        if (!csimi_may_touch(&p->filter, slot, -1, s->shape_body[k], k)) continue;
+        p->near[p->near_count++] = k;
     }
     return p->near_count;
 }
@@ -493,7 +496,7 @@ static csim_real csimi_path_node(csimi_paths *p, int slot, int i) {
     int k, carrier = -1;
     for (k = 0; k < p->near_count; k++) {
         const int shape = p->near[k], other = s->shape_body[shape];
-        const csim_real r = b->radius + b->surface.thickness + s->body[other].surface.thickness;
+        const csim_real r = b->radius + b->surface.thickness + s->skin[shape].surface.thickness;
         const csim_real t = csimi_path_node_meets(p, x, d, r, shape);
         if (!(t < until)) continue;
         until = t;

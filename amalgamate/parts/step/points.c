@@ -17,7 +17,8 @@ typedef struct csimi_probe {
 
 /* Where the probe touches along the normal, as a place: a node acts at itself, a rigid body at its surface. */
 static void csimi_probe_place(const csimi_store *s, const csimi_probe *p, csimi_found_contact *c) {
-    csim_real own = p->radius - s->body[p->body].surface.thickness; /* of a rigid sample: the shape's own radius */
+    /* of a rigid sample: the shape's own radius */
+    csim_real own = p->radius - csimi_surface_def_of(s, p->body, p->shape)->thickness;
     c->meet = p->node >= 0 ? p->x : csim_madd(p->x, -own, c->normal);
     c->a = p->node >= 0 ? csimi_place_follow(&s->state, csimi_place_node(p->node))
                         : csimi_shape_place(s, p->shape, c->meet);
@@ -58,7 +59,7 @@ static csim_vec3 csimi_probe_way(const csimi_detector *d, const csimi_probe *p, 
    nearest. */
 static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csimi_object *b, csim_pose pose) {
     csimi_store *s = &d->world->store;
-    csim_real r = p->radius + s->body[b->body].surface.thickness, gap;
+    csim_real r = p->radius + csimi_thickness_of(s, b), gap;
     csim_vec3 n;
     uint32_t feature = 0;
     csimi_found_contact *c;
@@ -277,7 +278,6 @@ CSIMI_FN void csimi_collide_points(csimi_detector *d, const csimi_object *a, con
 /* Corners, edge points and inner balls of a shape against the surface of a solid, as close as its own vertices are. */
 CSIMI_FN void csimi_collide_samples(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
     csimi_store *s = &d->world->store;
-    const csimi_body *A = s->body + a->body;
     const csim_geometry *g = s->shape + a->item;
     csim_pose pose = csim_pose_mul(csimi_shape_pose(s, &s->state, a->item), g->local);
     csimi_sampler sampler;
@@ -305,7 +305,7 @@ CSIMI_FN void csimi_collide_samples(csimi_detector *d, const csimi_object *a, co
             continue;
         }
         p.x = csim_pose_point(pose, sampler.point);
-        p.radius = sampler.radius + A->surface.thickness;
+        p.radius = sampler.radius + csimi_thickness_of(s, a);
         if (!csimi_near(d, b, p.x, a->margin + p.radius)) continue;
         place = csimi_shape_place(s, a->item, p.x);
         p.v = csimi_place_velocity(&s->state, &place, p.x);

@@ -33,6 +33,7 @@ typedef struct csimi_encounter {
     int shape[2]; /* in their bodies, as events tell them */
     int was, now; /* whether they touched, do; bodies: how many of their pairs */
     int last;     /* the record of the step before, -1: none */
+    bool sensor; /* the first is one, which sees the second */
     bool seen, presses, told, swapped;
     csim_real gap;
     int hardest;     /* found contact that came fastest of those that are stopped, -1: none */
@@ -49,6 +50,12 @@ typedef struct csimi_encounters {
     int capacity, size, count, shapes, events, needed;
     int group[CSIMI_TOUCH_GROUPS];
 } csimi_encounters;
+
+/* What a sensor saw: its shape, the other's body and shape (-1: of a body of nodes). */
+typedef struct csimi_sensed {
+    int sensor, body, shape;
+    csim_real gap;
+} csimi_sensed;
 
 typedef struct csimi_step_frame {
     csim_real h, theta, sigma;
@@ -95,6 +102,8 @@ typedef struct csimi_step_frame {
     int substeps;             /* of bounded frames */
     long work, reserved;      /* visits done, and kept for the bounded frames of islands to come */
     csimi_encounters pairs;
+    csimi_sensed *sensed; /* [pairs] */
+    int sensed_count;
     csim_step_stats stats;
 } csimi_step_frame;
 
@@ -191,13 +200,17 @@ CSIMI_FN uint64_t csimi_mix64(uint64_t h, uint64_t x);
 CSIMI_FN uint64_t csimi_side_key(const csimi_store *s, int slot, uint32_t part); /* names a part of a body */
 CSIMI_FN uint64_t csimi_shape_key(const csimi_store *s, const csimi_object *o);
 CSIMI_FN uint64_t csimi_point_key(const csimi_store *s, int slot, uint32_t part); /* names a vertex */
-/* What filters and mixing rules are told about two slots. */
-CSIMI_FN csim_pair_info csimi_pair_of(const csim_world *world, int a, int b);
+CSIMI_FN int csimi_own_shape(const csimi_store *s, int slot, int shape); /* its number in its body, -1: none */
+/* What filters and mixing rules are told about two slots and shapes, -1: of a body of nodes. */
+CSIMI_FN csim_pair_info csimi_pair_of(const csim_world *world, int a, int shape_a, int b, int shape_b);
 /* The pairs that links exclude; whether two bodies may touch by category, group, exclusion and filter. */
 CSIMI_FN void csimi_list_excluded(csimi_detector *d, uint64_t *other);
-CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int b);
+CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int shape_a, int b, int shape_b);
 /* The next free record, or null beyond the capacity (it is counted all the same). */
 CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id);
+CSIM_INLINE csim_real csimi_thickness_of(const csimi_store *s, const csimi_object *o) {
+    return csimi_surface_def_of(s, o->body, o->kind == CSIMI_OBJECT_SHAPE ? o->item : -1)->thickness;
+}
 /* Whether x is inside the bounds of an object, grown by so much. */
 CSIMI_FN bool csimi_near(const csimi_detector *d, const csimi_object *b, csim_vec3 x, csim_real grow);
 CSIMI_FN csim_geometry csimi_ball(csim_real radius);
@@ -349,13 +362,20 @@ CSIMI_FN size_t csimi_path_scratch(const csimi_counts *n);
 /* ---- measure.c */
 CSIMI_FN void csimi_measure(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 CSIMI_FN void csimi_report_contacts(csim_world *world, csimi_step_frame *frame);
-/* ---- touching.c, tell.c */
+/* ---- sense.c, touching.c, tell.c */
+CSIMI_FN void csimi_sense_pair(csimi_detector *d, const csimi_object *sensor, const csimi_object *other);
+/* Up to which distance shapes begin to touch; and go on with it. */
+CSIM_INLINE csim_real csimi_touch_on(const csim_world *w) {
+    return csimi_min(w->def.touch_distance, w->def.contact_distance / 2);
+}
+CSIM_INLINE csim_real csimi_touch_off(const csim_world *w) { return 2 * csimi_touch_on(w); }
 CSIMI_FN void csimi_encounters_layout(csimi_encounters *p, const csimi_counts *n, csimi_arena *arena);
 CSIMI_FN size_t csimi_encounters_scratch(const csimi_counts *n);
 /* Which shapes touch, once contacts have been reported; stays in the arena until the commit. */
 CSIMI_FN csim_status csimi_find_touching(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 /* The pointer that a body has, or `gone` when it is no more. */
 CSIMI_FN void *csimi_told_user_data(const csim_world *world, csim_body_id id, void *gone);
+CSIMI_FN void *csimi_told_shape_data(const csim_world *world, csim_body_id id, int shape, void *gone);
 CSIMI_FN void csimi_mark_moved(const csim_world *world, csimi_step_frame *frame); /* before the state is committed */
 CSIMI_FN void csimi_tell_step(csim_world *world, const csimi_step_frame *frame);  /* the rest, after it */
 /* After csimi_tell_step: a body fell asleep (bodies of one island have its number) or woke (-1: by itself); a joint

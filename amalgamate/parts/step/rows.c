@@ -10,12 +10,13 @@ static csim_real csimi_slip_let_through(const csim_world *w, const csimi_found_c
     return csimi_max(0, last->gap - found->gap) / (csim_real)w->last_h;
 }
 
-static void csimi_mix(const csim_world *w, int a, int b, csim_contact *c, csim_real *restitution) {
-    const csim_surface_def *A = &w->store.body[a].surface, *B = &w->store.body[b].surface;
+static void csimi_mix(const csim_world *w, const csimi_found_contact *f, csim_contact *c, csim_real *restitution) {
+    const csim_surface_def *A = csimi_surface_def_of(&w->store, f->body_a, f->part_a),
+                           *B = csimi_surface_def_of(&w->store, f->body_b, f->part_b);
     c->mu[0] = CSIMI_SQRT(A->friction * B->friction);
     *restitution = csimi_max(A->restitution, B->restitution);
     if (w->def.mix_friction || w->def.mix_restitution) {
-        const csim_pair_info info = csimi_pair_of(w, a, b);
+        const csim_pair_info info = csimi_pair_of(w, f->body_a, f->part_a, f->body_b, f->part_b);
         if (w->def.mix_friction) c->mu[0] = w->def.mix_friction(w->def.callback_user, &info);
         if (w->def.mix_restitution) *restitution = w->def.mix_restitution(w->def.callback_user, &info);
     }
@@ -31,12 +32,30 @@ static void csimi_mix(const csim_world *w, int a, int b, csim_contact *c, csim_r
 /* The direction of the first friction coefficient, world axes; false when friction is isotropic. */
 static bool csimi_friction_direction(const csim_world *w, const csimi_found_contact *f, csim_real *hint) {
     const csimi_store *s = &w->store;
-    int slot = s->body[f->body_a].surface.friction2 >= 0 ? f->body_a : f->body_b;
+    const bool first = csimi_surface_def_of(s, f->body_a, f->part_a)->friction2 >= 0;
+    const int slot = first ? f->body_a : f->body_b;
+    const csim_surface_def *surface = csimi_surface_def_of(s, slot, first ? f->part_a : f->part_b);
     csim_pose pose;
-    if (s->body[slot].surface.friction2 < 0) return false;
+    if (surface->friction2 < 0) return false;
     pose = csimi_body_pose(s, &s->state, slot);
-    csimi_store3(hint, csim_rotate(pose.rotation, s->body[slot].surface.friction_direction));
+    csimi_store3(hint, csim_rotate(pose.rotation, surface->friction_direction));
     return true;
+}
+
+static csim_vec3 csimi_belt(const csimi_store *s, int slot, int shape) {
+    const csim_vec3 v = csimi_surface_def_of(s, slot, shape)->velocity;
+    csim_pose pose;
+    if (!(csim_dot(v, v) > 0)) return v;
+    pose = shape >= 0 ? csimi_shape_pose(s, &s->state, shape) : csimi_body_pose(s, &s->state, slot);
+    return csim_rotate(pose.rotation, v);
+}
+
+/* Surfaces that run: their difference along the contact is slip that no body has. */
+static void csimi_add_belts(const csimi_store *s, const csimi_found_contact *f, csim_contact *c) {
+    const csim_vec3 d = csim_sub(csimi_belt(s, f->body_a, f->part_a), csimi_belt(s, f->body_b, f->part_b));
+    if (!(csim_dot(d, d) > 0)) return;
+    c->phi[1] += csim_dot(csimi_load3(c->R + 3), d);
+    c->phi[2] += csim_dot(csimi_load3(c->R + 6), d);
 }
 
 /* u += R J v of the terms of a row, at the velocities v_k of the start of the step. */
@@ -69,7 +88,7 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     CSIMI_MEMSET(c, 0, sizeof *c);
     found->last = csimi_last_contact(w, r, found->id);
     c->law = w->def.law;
-    csimi_mix(w, found->body_a, found->body_b, c, &restitution);
+    csimi_mix(w, found, c, &restitution);
     csimi_store3(n, found->normal);
     csimi_frame(n, csimi_friction_direction(w, found, hint) ? hint : NULL, c->R);
     c->omega[0] = w->def.omega[0];
@@ -79,6 +98,7 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     CSIMI_MEMCPY(u, c->phi, sizeof u); /* what moves by itself, and what is to be solved for */
     csimi_row_velocity(f, c, u);
     approach = u[0];
+    csimi_add_belts(&w->store, found, c);
     if (csimi_is_middle(w)) approach += 2 * csimi_slip_let_through(w, found);
     free_end = approach +
                f->h * csim_dot(found->normal, csim_sub(csimi_place_acceleration(s, a), csimi_place_acceleration(s, b)));

@@ -5,7 +5,7 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
     csim_world *w = d->world;
     csimi_store *s = &w->store;
     csimi_step_frame *f = d->frame;
-    csim_real thickness = s->body[a->body].surface.thickness + s->body[b->body].surface.thickness;
+    csim_real thickness = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
     csim_touch *out = (csim_touch *)(void *)f->info; /* free until the contacts are reported */
     int i, n, room = (int)((size_t)s->capacity.contacts * sizeof(csim_contact_info) / sizeof(csim_touch));
     const bool keeps = csimi_keeps(w);

@@ -74,6 +74,8 @@ static void csimi_tell_hits(csim_world *w, const csimi_step_frame *f) {
         e->user_data_b = csimi_told_user_data(w, e->body_b, NULL);
         e->shape_a = pair->shape[0];
         e->shape_b = pair->shape[1];
+        e->shape_user_data_a = csimi_told_shape_data(w, e->body_a, e->shape_a, NULL);
+        e->shape_user_data_b = csimi_told_shape_data(w, e->body_b, e->shape_b, NULL);
         e->point = c->point;
         e->normal = pair->swapped ? csim_scale(-1, c->normal) : c->normal;
         e->speed = pair->speed;
@@ -139,6 +141,11 @@ CSIM_API csim_events csim_world_events(const csim_world *w) {
     e.begins = e.touching = e.ends + e.end_count;
     e.begin_count = w->touches[CSIMI_BEGINS];
     e.touching_count = e.begin_count + w->touches[CSIMI_STAYS];
+    e.sensor_ends = e.touching + e.touching_count;
+    e.sensor_end_count = w->touches[CSIMI_LEAVES];
+    e.sensor_begins = e.sensing = e.sensor_ends + e.sensor_end_count;
+    e.sensor_begin_count = w->touches[CSIMI_ENTERS];
+    e.sensing_count = e.sensor_begin_count + w->touches[CSIMI_INSIDE];
     e.hits = w->store.told.hit;
     e.hit_count = w->store.told.hit_count;
     e.moves = w->store.told.move;

@@ -23,7 +23,8 @@ static csim_real csimi_edge_margin(const csimi_detector *d, int frame) {
     int k;
     for (k = 0; k < 2; k++) {
         speed = csimi_max(speed, csim_length(csimi_load3(s->v + 3 * node[k])));
-        push = csimi_max(push, csim_length(csimi_load3(s->node_force + 3 * node[k])) / s->node_mass[node[k]]);
+        push = csimi_max(push, csim_length(csimi_load3(s->node_force + 3 * node[k])) / s->node_mass[node[k]] +
+                                   csimi_max(csimi_abs(s->node_gravity[node[k]]) - 1, 0) * g);
     }
     return d->world->def.contact_distance / 2 + d->ahead * h * (speed + h * (g + push));
 }
@@ -101,7 +102,7 @@ static void csimi_touch_edges(csimi_detector *d, int i, int j) {
     if (!(distance - radius[0] - radius[1] <= reach)) return;
     for (k = 0; k < 2; k++)
         if (csimi_edge_passes(s->body + slot[k], edge[k], t[k])) return; /* the next edge has the same point */
-    if (slot[0] != slot[1] && !csimi_may_touch(d, slot[0], slot[1])) return;
+    if (slot[0] != slot[1] && !csimi_may_touch(d, slot[0], -1, slot[1], -1)) return;
     c = csimi_next_found(d, slot[0], slot[1], csimi_mix64(key[0], key[1]));
     if (!c) return;
     if (distance > 0)
@@ -134,7 +135,7 @@ CSIMI_FN int csimi_touch_cables(csimi_detector *d) {
     for (i = 0; i < w->live_bodies; i++) {
         int slot = w->store.body_list[i];
         const csimi_body *b = w->store.body + slot;
-        for (k = 0; b->kind == CSIM_BODY_CABLE && k < b->frame_count; k++)
+        for (k = 0; b->kind == CSIM_BODY_CABLE && !b->disabled && k < b->frame_count; k++)
             csimi_add_edge(d, b, b->self_contact ? -1 : slot, b->first_frame + k);
     }
     found = csimi_broad_pairs(e->count, e->lower, e->upper, e->group, d->pairs, w->store.capacity.pairs, e->broad);

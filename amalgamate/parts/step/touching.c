@@ -35,14 +35,15 @@ static uint64_t csimi_side_hash(csim_body_id id, int shape) {
 }
 
 /* The pair of these sides, made when there is none yet; null: the table is full. */
-static csimi_encounter *csimi_encounter_at(csimi_encounters *p, const csim_body_id *body, const int *shape) {
+static csimi_encounter *csimi_encounter_at(csimi_encounters *p, const csim_body_id *body, const int *shape,
+                                           bool sensor) {
     const uint64_t h = csimi_mix64(csimi_side_hash(body[0], shape[0]), csimi_side_hash(body[1], shape[1]));
     int at = (int)((h ^ (h >> 32)) & (uint64_t)(p->size - 1)), k;
     csimi_encounter *pair;
     for (; p->table[at] >= 0; at = (at + 1) & (p->size - 1)) {
         pair = p->pair + p->table[at];
         if (csimi_same_side(pair->body[0], pair->shape[0], body[0], shape[0]) &&
-            csimi_same_side(pair->body[1], pair->shape[1], body[1], shape[1]))
+            csimi_same_side(pair->body[1], pair->shape[1], body[1], shape[1]) && pair->sensor == sensor)
             return pair;
     }
     p->needed++;
@@ -54,13 +55,14 @@ static csimi_encounter *csimi_encounter_at(csimi_encounters *p, const csim_body_
         pair->body[k] = body[k];
         pair->shape[k] = shape[k];
     }
+    pair->sensor = sensor;
     pair->last = pair->hardest = -1;
     return pair;
 }
 
 static csimi_encounter *csimi_encounter_of_bodies(csimi_encounters *p, const csimi_encounter *pair) {
     static const int whole[2] = {CSIMI_WHOLE, CSIMI_WHOLE};
-    return csimi_encounter_at(p, pair->body, whole);
+    return csimi_encounter_at(p, pair->body, whole, pair->sensor);
 }
 
 /* ---- what this step found, and what was before */
@@ -104,7 +106,7 @@ static void csimi_encounter_contact(const csim_world *w, const csimi_step_frame 
     pair = p->recent; /* contacts of two shapes mostly stand side by side */
     if (!pair || !csimi_same_side(pair->body[0], pair->shape[0], body[0], shape[0]) ||
         !csimi_same_side(pair->body[1], pair->shape[1], body[1], shape[1]))
-        pair = csimi_encounter_at(p, body, shape);
+        pair = csimi_encounter_at(p, body, shape, false);
     p->recent = pair;
     if (!pair) return;
     pair->gap = pair->seen ? csimi_min(pair->gap, c->gap) : c->gap;
@@ -114,19 +116,35 @@ static void csimi_encounter_contact(const csim_world *w, const csimi_step_frame 
     csimi_encounter_hit(w, f, pair, i, swap ? -1 : 1);
 }
 
-static void csimi_encounters_before(const csim_world *w, csimi_encounters *p) {
-    const csim_touch_event *e = w->store.touch + w->touches[CSIMI_ENDS];
+static void csimi_encounter_sensed(const csim_world *w, const csimi_sensed *sensed, csimi_encounters *p) {
+    const csimi_store *s = &w->store;
+    const int slot = s->shape_body[sensed->sensor];
+    csim_body_id body[2];
+    int shape[2];
+    csimi_encounter *pair;
+    body[0] = csimi_body_id_of(w, slot);
+    body[1] = csimi_body_id_of(w, sensed->body);
+    shape[0] = csimi_own_shape(s, slot, sensed->sensor);
+    shape[1] = csimi_own_shape(s, sensed->body, sensed->shape);
+    if ((pair = csimi_encounter_at(p, body, shape, true)) == NULL) return;
+    pair->seen = true;
+    pair->gap = sensed->gap;
+}
+
+/* Records [first, first + count) of the step before. */
+static void csimi_encounters_before(const csim_world *w, csimi_encounters *p, int first, int count, bool sensor) {
     int i;
-    for (i = 0; i < w->touches[CSIMI_BEGINS] + w->touches[CSIMI_STAYS]; i++) {
+    for (i = first; i < first + count; i++) {
+        const csim_touch_event *e = w->store.touch + i;
         csim_body_id body[2];
         int shape[2];
         csimi_encounter *pair;
-        body[0] = e[i].body_a;
-        body[1] = e[i].body_b;
-        shape[0] = e[i].shape_a;
-        shape[1] = e[i].shape_b;
-        if ((pair = csimi_encounter_at(p, body, shape)) == NULL) return;
-        pair->last = w->touches[CSIMI_ENDS] + i;
+        body[0] = e->body_a;
+        body[1] = e->body_b;
+        shape[0] = e->shape_a;
+        shape[1] = e->shape_b;
+        if ((pair = csimi_encounter_at(p, body, shape, sensor)) == NULL) return;
+        pair->last = i;
         pair->was = 1;
     }
 }
@@ -148,12 +166,20 @@ static void csimi_encounters_decide(csimi_encounters *p, csim_real on, csim_real
 
 /* ---- events */
 
-CSIMI_FN void *csimi_told_user_data(const csim_world *w, csim_body_id id, void *gone) {
+static const csimi_body *csimi_told_of(const csim_world *w, csim_body_id id) { /* null: it is gone */
     const uint32_t slot = id.index1 - 1u;
-    if (slot >= (uint32_t)w->store.count.bodies) return gone;
-    return w->store.body[slot].alive && w->store.body[slot].generation == id.generation
-               ? w->store.body[slot].user_data
-               : gone;
+    const csimi_body *b = w->store.body + slot;
+    return slot < (uint32_t)w->store.count.bodies && b->alive && b->generation == id.generation ? b : NULL;
+}
+
+CSIMI_FN void *csimi_told_user_data(const csim_world *w, csim_body_id id, void *gone) {
+    const csimi_body *b = csimi_told_of(w, id);
+    return b ? b->user_data : gone;
+}
+
+CSIMI_FN void *csimi_told_shape_data(const csim_world *w, csim_body_id id, int shape, void *gone) {
+    const csimi_body *b = csimi_told_of(w, id);
+    return b && shape >= 0 && shape < b->shape_count ? w->store.skin[b->first_shape + shape].user_data : gone;
 }
 
 static void csimi_write_encounter(const csim_world *w, csimi_encounters *p, const csimi_encounter *pair) {
@@ -167,34 +193,42 @@ static void csimi_write_encounter(const csim_world *w, csimi_encounters *p, cons
     e->body_b = pair->body[1];
     e->shape_a = pair->shape[0];
     e->shape_b = pair->shape[1];
+    e->shape_user_data_a = csimi_told_shape_data(w, e->body_a, e->shape_a, last ? last->shape_user_data_a : NULL);
+    e->shape_user_data_b = csimi_told_shape_data(w, e->body_b, e->shape_b, last ? last->shape_user_data_b : NULL);
     e->user_data_a = csimi_told_user_data(w, e->body_a, last ? last->user_data_a : NULL);
     e->user_data_b = csimi_told_user_data(w, e->body_b, last ? last->user_data_b : NULL);
     e->bodies = pair->was != pair->now && !bodies->told && (pair->now ? bodies->was : bodies->now) == 0;
     if (e->bodies) bodies->told = true;
 }
 
-static void csimi_write_group(const csim_world *w, csimi_encounters *p, int was, int now, int *count) {
+static void csimi_write_group(const csim_world *w, csimi_encounters *p, int group) {
+    const bool sensor = group >= CSIMI_LEAVES;
+    const int kind = group - (sensor ? CSIMI_LEAVES : CSIMI_ENDS), was = kind != CSIMI_BEGINS, now = kind != CSIMI_ENDS;
     const int first = p->events;
     int i;
     for (i = 0; i < p->shapes; i++)
-        if (p->pair[i].was == was && p->pair[i].now == now) csimi_write_encounter(w, p, p->pair + i);
-    *count = p->events - first;
+        if (p->pair[i].was == was && p->pair[i].now == now && p->pair[i].sensor == sensor)
+            csimi_write_encounter(w, p, p->pair + i);
+    p->group[group] = p->events - first;
 }
 
 CSIMI_FN csim_status csimi_find_touching(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
     csimi_encounters *p = &f->pairs;
-    const csim_real on = csimi_min(w->def.touch_distance, w->def.contact_distance / 2), off = 2 * on;
+    const csim_real on = csimi_touch_on(w), off = csimi_touch_off(w);
+    const int *n = w->touches, touching = n[CSIMI_BEGINS] + n[CSIMI_STAYS];
+    const int ended = n[CSIMI_ENDS], left = ended + touching + n[CSIMI_LEAVES];
     int i;
     csimi_encounters_layout(p, &w->store.capacity, arena);
     for (i = 0; i < p->size; i++) p->table[i] = -1;
     p->count = p->shapes = p->events = p->needed = 0;
     p->recent = NULL;
-    csimi_encounters_before(w, p); /* first, so that ends are told in the order in which they began */
+    /* first, so that ends are told in the order in which they began */
+    csimi_encounters_before(w, p, ended, touching, false);
+    csimi_encounters_before(w, p, left, n[CSIMI_ENTERS] + n[CSIMI_INSIDE], true);
     for (i = 0; i < f->found_count; i++) csimi_encounter_contact(w, f, p, i, off);
+    for (i = 0; i < f->sensed_count; i++) csimi_encounter_sensed(w, f->sensed + i, p);
     csimi_encounters_decide(p, on, off);
-    csimi_write_group(w, p, 1, 0, p->group + CSIMI_ENDS);
-    csimi_write_group(w, p, 0, 1, p->group + CSIMI_BEGINS);
-    csimi_write_group(w, p, 1, 1, p->group + CSIMI_STAYS);
+    for (i = 0; i < CSIMI_TOUCH_GROUPS; i++) csimi_write_group(w, p, i);
     i = csimi_imax(p->events, p->needed > p->capacity ? p->needed / 2 : 0);
     w->high.pairs = csimi_imax(w->high.pairs, i);
     if (p->needed <= p->capacity && p->events <= w->store.capacity.touches) return CSIM_OK;

@@ -231,6 +231,9 @@ CSIM_API csim_status csim_body_set_motion(csim_world *w, csim_body_id id, csim_m
     CSIMI_OPEN_BODY(w, id, "csim_body_set_motion");
     if ((status = csimi_check_enum(&w->error, "csim_body_set_motion", "motion", (int)motion, CSIM_MOTION_COUNT_)) != 0)
         return status;
+    if (b->disabled)
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_motion", "id", true, (double)id.index1,
+                          "a body that is enabled");
     if (b->kind == CSIM_RIGID) {
         int i, k;
         for (i = 0; i < b->shape_count; i++)
@@ -263,11 +266,11 @@ CSIM_API csim_status csim_body_set_motion(csim_world *w, csim_body_id id, csim_m
 CSIM_API csim_status csim_body_set_friction(csim_world *w, csim_body_id id, csim_real friction) {
     csim_surface_def surface;
     CSIMI_OPEN_BODY(w, id, "csim_body_set_friction");
-    (void)s;
     surface = b->surface;
     surface.friction = friction;
     if ((status = csimi_check_surface(&w->error, "csim_body_set_friction", &surface)) != 0) return status;
     b->surface = surface;
+    csimi_spread_surface(s, slot);
     return CSIM_OK;
 }
 

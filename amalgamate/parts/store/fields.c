@@ -33,6 +33,9 @@ CSIMI_FN csim_status csimi_check_surface(csim_error *error, const char *function
          "finite"},
         {"surface.restitution", offsetof(csim_surface_def, restitution), 0, 1, false, false, "0..1"},
         {"surface.thickness", offsetof(csim_surface_def, thickness), 0, 1e3, false, false, "0..1000"},
+        {"surface.velocity.x", offsetof(csim_surface_def, velocity.x), -1e9, 1e9, false, false, "-1e9..1e9"},
+        {"surface.velocity.y", offsetof(csim_surface_def, velocity.y), -1e9, 1e9, false, false, "-1e9..1e9"},
+        {"surface.velocity.z", offsetof(csim_surface_def, velocity.z), -1e9, 1e9, false, false, "-1e9..1e9"},
     };
     csim_status s = csimi_check_fields(error, function, def, fields, CSIMI_COUNT_OF(fields));
     if (s) return s;

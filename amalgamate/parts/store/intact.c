@@ -164,6 +164,8 @@ static bool csimi_body_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_PART(csimi_body, corner_contact, FLAG, 0),
         CSIMI_PART(csimi_body, edge_contact, FLAG, 0),
         CSIMI_PART(csimi_body, can_sleep, FLAG, 0),
+        CSIMI_PART(csimi_body, disabled, FLAG, 0),
+        CSIMI_PART(csimi_body, motion_then, CHOICE, CSIM_MOTION_COUNT_),
         CSIMI_PART(csimi_body, centre, REALS, 0),
         CSIMI_PART(csimi_body, radius, AMOUNTS, 0),
         CSIMI_PART(csimi_body, edge, AMOUNTS, 0),
@@ -232,6 +234,19 @@ static bool csimi_hull_sound(const csimi_staged *s, const csimi_array *a) {
                 hull[offsetof(csim_hull_data, edge_vertex) + (size_t)k] >= count[0] ||
                 hull[offsetof(csim_hull_data, edge_face) + (size_t)k] >= count[1])
                 return csimi_unsound(s, a->name, i, "corners and faces", k, "indices below their counts");
+    }
+    return true;
+}
+
+static bool csimi_skin_sound(const csimi_staged *s, const csimi_array *a) {
+    static const csimi_part parts[] = {CSIMI_PART(csimi_skin, own, FLAG, 0), CSIMI_PART(csimi_skin, sensor, FLAG, 0)};
+    int i;
+    if (!csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts))) return false;
+    for (i = 0; i < a->count; i++) {
+        csim_surface_def surface;
+        CSIMI_MEMCPY(&surface, a->at + a->stride * (size_t)i + offsetof(csimi_skin, surface), sizeof surface);
+        if (csimi_check_surface(NULL, "csim_world_restore", &surface))
+            return csimi_unsound(s, a->name, i, "surface", (double)surface.friction, "what a definition may hold");
     }
     return true;
 }

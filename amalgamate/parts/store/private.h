@@ -14,6 +14,7 @@
 #include "../world/reduced.h"
 #include "../world/joint.h"
 #include "../world/events.h"
+#include "../world/alter.h"
 
 /* What worlds with bounded frames keep of an island, with the body that leads it (bounded: with all of them). */
 typedef struct csimi_pace {
@@ -63,9 +64,18 @@ typedef struct csimi_body {
     csim_real sigma;              /* spectral estimate kept for the island this body leads */
     csimi_pace pace;
     bool can_sleep;
+    bool disabled;           /* met by nothing; its motion is static ... */
+    csim_motion motion_then; /* ... and was this */
     csim_surface_def surface;
     void *user_data;
 } csimi_body;
+
+/* Of a shape, beside its geometry. */
+typedef struct csimi_skin {
+    csim_surface_def surface; /* its own, or a copy of its body's */
+    void *user_data;
+    bool own, sensor;
+} csimi_skin;
 
 typedef enum csimi_link_kind { CSIMI_SPRING, CSIMI_JOINT, CSIMI_CLAMP, CSIMI_EXCLUSION } csimi_link_kind;
 
@@ -137,6 +147,7 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
     X(nodes, csim_real, state.node_mass, 1, amount)                   \
     X(nodes, csim_real, state.node_force, 3, finite)                  \
     X(nodes, csim_real, state.node_damping, 1, amount)                \
+    X(nodes, csim_real, state.node_gravity, 1, finite)                \
     X(nodes, unsigned char, state.node_mode, 1, mode)                 \
     X(nodes, int, node_body, 1, slot)                                 \
     X(nodes, int, node_user, 1, own)                                  \
@@ -151,11 +162,13 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
     X(rigids, csim_real, state.inertia, 9, finite)                    \
     X(rigids, csim_real, state.wrench, 6, finite)                     \
     X(rigids, csim_real, state.rigid_damping, 2, amount)              \
+    X(rigids, csim_real, state.rigid_gravity, 1, finite)              \
     X(rigids, unsigned char, state.rigid_mode, 1, mode)               \
     X(rigids, int, rigid_body, 1, slot)                               \
     X(shapes, csim_geometry, shape, 1, geometry)                      \
     X(shapes, int, shape_body, 1, slot)                               \
     X(shapes, int, shape_link, 1, own)                                \
+    X(shapes, csimi_skin, skin, 1, skin)                              \
     X(hulls, csim_hull_data, hull, 1, hull)                           \
     X(tets, int, state.tet, 4, node)                                  \
     X(tets, csim_real, state.tet_shape, 9, finite)                    \
@@ -281,7 +294,7 @@ typedef struct csimi_look {
 } csimi_look;
 
 /* Records of csimi_store.touch stand in these groups. */
-enum { CSIMI_ENDS, CSIMI_BEGINS, CSIMI_STAYS, CSIMI_TOUCH_GROUPS };
+enum { CSIMI_ENDS, CSIMI_BEGINS, CSIMI_STAYS, CSIMI_LEAVES, CSIMI_ENTERS, CSIMI_INSIDE, CSIMI_TOUCH_GROUPS };
 
 /* Events of the last step beside those of touching; not saved. Worlds without room for touching have none. */
 typedef struct csimi_told {
@@ -305,6 +318,7 @@ typedef struct csimi_store {
     int *tree_body, *coord_tree;
     csim_real *link_impulse; /* of the rows of each joint in the last step */
     csim_geometry *shape;
+    csimi_skin *skin;
     csim_hull_data *hull;
     int *surface_node, *triangle;
     csim_real *surface_rest; /* rest positions of surface nodes */
@@ -384,6 +398,14 @@ CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion mot
 CSIMI_FN void csimi_write_node(csimi_store *s, int i, csim_vec3 x, csim_vec3 v, csim_real mass, csim_real damping,
                                csim_motion motion, int slot);
 CSIMI_FN void csimi_finish_create(csim_world *w, int slot, csim_body_id *id);
+/* Surface, sensor and pointer of a shape of a body that has its slot; and of all its shapes, after the surface of the
+   body has changed. */
+CSIMI_FN void csimi_write_skin(csimi_store *s, int shape, int slot, const csim_shape *from);
+CSIMI_FN void csimi_spread_surface(csimi_store *s, int slot);
+/* The surface of a shape, or of a body of nodes: -1. */
+CSIM_INLINE const csim_surface_def *csimi_surface_def_of(const csimi_store *s, int slot, int shape) {
+    return shape >= 0 ? &s->skin[shape].surface : &s->body[slot].surface;
+}
 /* Takes a link slot; item is its place in the array of its kind. */
 CSIMI_FN int csimi_take_link(csim_world *w, csimi_link_kind kind, int item, const int *bodies, csim_real break_force);
 CSIMI_FN void csimi_finish_link(csim_world *w, int slot, csim_link_id *id);
@@ -436,6 +458,9 @@ CSIMI_FN void csimi_look_moved(csimi_store *s, int slot);   /* all of the body; 
 CSIMI_FN void csimi_look_node(csimi_store *s, int slot, int node, csim_vec3 from); /* one node, which was at from */
 CSIMI_FN void csimi_look_step(csim_world *w);               /* everything that may have moved in a step */
 CSIMI_FN csimi_surface csimi_look_surface(const csimi_store *s, int slot);
+
+/* change.c: mass, centre and inertia that a rigid definition gives, over those of its shapes. */
+CSIMI_FN csim_status csimi_check_inertia(const csim_rigid_def *def, const char *fn, csim_mass *mass, csim_error *error);
 
 /* ---- access.c, cable_state.c */
 

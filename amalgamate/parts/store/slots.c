@@ -121,6 +121,22 @@ CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion mot
     return slot;
 }
 
+CSIMI_FN void csimi_write_skin(csimi_store *s, int shape, int slot, const csim_shape *from) {
+    csimi_skin *skin = s->skin + shape;
+    CSIMI_MEMSET(skin, 0, sizeof *skin);
+    skin->own = from->surface != NULL;
+    skin->surface = skin->own ? *from->surface : s->body[slot].surface;
+    skin->sensor = from->sensor;
+    skin->user_data = from->user_data;
+}
+
+CSIMI_FN void csimi_spread_surface(csimi_store *s, int slot) {
+    const csimi_body *b = s->body + slot;
+    int i;
+    for (i = b->first_shape; i < b->first_shape + b->shape_count; i++)
+        if (!s->skin[i].own) s->skin[i].surface = b->surface;
+}
+
 CSIMI_FN unsigned char csimi_mode_of(csim_motion motion) {
     return motion == CSIM_DYNAMIC ? CSIMI_FREE : motion == CSIM_STATIC ? CSIMI_FIXED : CSIMI_KINEMATIC;
 }
@@ -153,6 +169,7 @@ CSIMI_FN void csimi_write_node(csimi_store *s, int i, csim_vec3 x, csim_vec3 v, 
     csimi_store3(s->state.node_force + 3 * i, csim_v3(0, 0, 0));
     s->state.node_mass[i] = mass;
     s->state.node_damping[i] = damping;
+    s->state.node_gravity[i] = 1;
     s->state.node_mode[i] = csimi_mode_of(motion);
     s->node_body[i] = slot;
     s->state.node_tree[i] = -1;

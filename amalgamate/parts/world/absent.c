@@ -463,6 +463,7 @@ CSIMI_FN csim_status csimi_find_touching(csim_world *world, csimi_step_frame *fr
     return CSIM_OK;
 }
 CSIMI_FN void csimi_mark_moved(const csim_world *world, csimi_step_frame *frame) {}
+CSIMI_FN void csimi_sense_pair(csimi_detector *d, const csimi_object *sensor, const csimi_object *other) {}
 CSIMI_FN void csimi_tell_step(csim_world *world, const csimi_step_frame *frame) {}
 CSIMI_FN void csimi_tell_sleep(csim_world *world, int slot, bool asleep, int island) {}
 CSIMI_FN void csimi_tell_break(csim_world *world, int link) {}

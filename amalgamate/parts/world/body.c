@@ -40,53 +40,39 @@ CSIM_API csim_status csim_create_particle(csim_world *w, const csim_particle_def
     return CSIM_OK;
 }
 
+CSIMI_FN csim_status csimi_check_skins(csim_world *w, const char *fn, const csim_shape *shapes, int count) {
+    int i;
+    for (i = 0; i < count; i++) {
+        csim_status s = shapes[i].surface ? csimi_check_surface(&w->error, fn, shapes[i].surface) : CSIM_OK;
+        if (s) return s;
+#ifdef CONDSIM_NO_EVENTS
+        if (shapes[i].sensor)
+            return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "shape.sensor", true, 1,
+                              "builds without CONDSIM_NO_EVENTS");
+#endif
+    }
+    return CSIM_OK;
+}
+
 /* Mass, centre and inertia of a rigid definition; false fields keep zero for bodies that never move freely. */
 CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn, csim_mass *mass, csim_error *error) {
-    csim_real given = 0;
     int i, k;
     CSIMI_MEMSET(mass, 0, sizeof *mass);
     for (i = 0; i < def->shape_count; i++) {
         csim_mass part;
         csim_status s;
-        if (csimi_only_static(def->shapes[i].kind)) continue;
+        if (csimi_only_static(def->shapes[i].kind) || def->shapes[i].sensor) continue;
         if ((s = csim_shape_mass(def->shapes + i, def->density, &part, error)) != 0) return s;
         if (mass->mass > 0)
             csimi_add_mass(mass, &part);
         else
             *mass = part;
     }
-    for (k = 0; k < 9; k++) given += csimi_abs(def->inertia.m[k]);
     if (def->mass > 0 && mass->mass > 0) {
         csim_real scale = def->mass / mass->mass;
         for (k = 0; k < 9; k++) mass->inertia.m[k] *= scale;
     }
-    if (def->mass > 0) mass->mass = def->mass;
-    if (mass->mass > 0 && !csimi_weighs((double)mass->mass))
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "mass", true, (double)mass->mass, CSIMI_MASSES);
-    if (given > 0) {
-        csim_real eigenvalue[3], V[9];
-        for (k = 0; k < 3; k++) {
-            csim_real a = def->inertia.m[3 * k + (k + 1) % 3], b = def->inertia.m[3 * ((k + 1) % 3) + k];
-            if (csimi_abs(a - b) > CSIM_R(1e-5) * given)
-                return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia", true, (double)(a - b), "a symmetric matrix");
-        }
-        csimi_eigen_sym3(def->inertia.m, eigenvalue, V);
-        if (!csimi_weighs((double)eigenvalue[0]))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia (smallest eigenvalue)", true,
-                              (double)eigenvalue[0], CSIMI_MASSES);
-        mass->inertia = def->inertia;
-        mass->centre = def->centre;
-    }
-    if (def->motion == CSIM_DYNAMIC) {
-        if (!(mass->mass > 0))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "mass", true, (double)mass->mass,
-                              "above 0, or shapes to take it from");
-        if (!(mass->inertia.m[0] > 0))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia", true, 0, "given, or shapes to take it from");
-        if (!csimi_rigid_weighs(mass->mass, mass->inertia.m))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia", true, (double)mass->inertia.m[0], CSIMI_MASSES);
-    }
-    return CSIM_OK;
+    return csimi_check_inertia(def, fn, mass, error);
 }
 
 static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, csim_mass *mass, int *hulls) {
@@ -119,6 +105,7 @@ static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, c
             return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "motion", true, (double)def->motion,
                               "CSIM_STATIC for a body with a half-space or heights");
     }
+    if ((s = csimi_check_skins(w, fn, def->shapes, def->shape_count)) != 0) return s;
     return csimi_rigid_mass(def, fn, mass, &w->error);
 }
 
@@ -159,6 +146,7 @@ CSIM_API csim_status csim_create_rigid(csim_world *w, const csim_rigid_def *def,
     for (i = 0; i < def->shape_count; i++) {
         s->shape_body[s->count.shapes + i] = slot;
         s->shape_link[s->count.shapes + i] = -1;
+        csimi_write_skin(s, s->count.shapes + i, slot, def->shapes + i);
     }
     s->count.shapes += def->shape_count;
     s->count.hulls = hulls;
@@ -186,6 +174,7 @@ CSIM_API csim_status csim_create_rigid(csim_world *w, const csim_rigid_def *def,
     for (k = 0; k < 9; k++) s->state.inertia[9 * i + k] = mass.inertia.m[k];
     s->state.rigid_damping[2 * i] = def->linear_damping;
     s->state.rigid_damping[2 * i + 1] = def->angular_damping;
+    s->state.rigid_gravity[i] = 1;
     s->state.rigid_mode[i] = csimi_mode_of(def->motion);
     csimi_finish_create(w, slot, id);
     return CSIM_OK;

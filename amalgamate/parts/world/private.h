@@ -14,6 +14,9 @@ CSIMI_FN size_t csimi_reduced_scratch(const csimi_counts *n); /* reduced.c: to w
 
 /* ---- body.c, soft.c */
 
+/* What shapes bring beside their geometry. */
+CSIMI_FN csim_status csimi_check_skins(csim_world *w, const char *function, const csim_shape *shapes, int count);
+
 /* Mass, centre and inertia of a rigid definition; static bodies may have none. */
 CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn, csim_mass *mass, csim_error *error);
 CSIMI_FN int csimi_default_aggregates(int nodes); /* of a solid */

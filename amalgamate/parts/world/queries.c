@@ -69,10 +69,13 @@ static bool csimi_query_start(csimi_search *q, const csim_world *w, const csim_q
 
 /* ---- hits */
 
-static bool csimi_query_asks(const csimi_search *q, int slot) {
-    const csimi_body *b = q->w->store.body + slot;
-    if (slot == q->ignore) return false;
-    return !q->def || ((b->surface.category & q->def->mask) && (b->surface.mask & q->def->category));
+static bool csimi_query_asks(const csimi_search *q, int slot, int part) {
+    const csimi_store *s = &q->w->store;
+    const csimi_body *b = s->body + slot;
+    const int shape = b->shape_count > 0 ? b->first_shape + part : -1;
+    const csim_surface_def *surface = csimi_surface_def_of(s, slot, shape);
+    if (slot == q->ignore || b->disabled || (shape >= 0 && s->skin[shape].sensor && !(q->def && q->def->sensors))) return false;
+    return !q->def || ((surface->category & q->def->mask) && (surface->mask & q->def->category));
 }
 
 /* By value (fraction or distance), slot, index. */
@@ -90,6 +93,7 @@ static csim_query_hit csimi_hit_of(const csimi_search *q, int slot, csim_query_p
     CSIMI_MEMSET(&h, 0, sizeof h);
     h.body = csimi_body_id_of(q->w, slot);
     h.user_data = b->user_data;
+    h.shape_user_data = part == CSIM_QUERY_SHAPE ? s->skin[b->first_shape + index].user_data : NULL;
     h.part = part;
     h.index = index;
     h.link = part == CSIM_QUERY_SHAPE ? s->shape_link[b->first_shape + index] : -1;
@@ -276,7 +280,7 @@ static void csimi_query_ray(csimi_search *q, bool one) {
     csimi_bounds_ray_along(&ray, &l->tree, q->origin, q->way, csim_v3(0, 0, 0), 1);
     while ((leaf = csimi_bounds_ray_next(&ray)) >= 0) {
         const int slot = l->leaf_body[leaf];
-        if (!csimi_query_asks(q, slot)) continue;
+        if (!csimi_query_asks(q, slot, l->leaf_part[leaf])) continue;
         if (q->w->store.body[slot].triangle_count > 0)
             csimi_ray_surface(q, slot, one);
         else
@@ -391,7 +395,7 @@ static void csimi_query_cast(csimi_search *q, bool one) {
     csimi_bounds_ray_along(&ray, &l->tree, csim_add(q->lower, half), q->way, half, 1);
     while ((leaf = csimi_bounds_ray_next(&ray)) >= 0) {
         const int slot = l->leaf_body[leaf];
-        if (!csimi_query_asks(q, slot)) continue;
+        if (!csimi_query_asks(q, slot, l->leaf_part[leaf])) continue;
         if (q->w->store.body[slot].triangle_count > 0)
             csimi_cast_surface(q, slot, one);
         else
@@ -528,7 +532,7 @@ CSIM_API bool csim_world_closest_point(const csim_world *w, const csim_query_def
     csimi_bounds_near_to(&near, &l->tree, point, within < CSIM_R(1e12) ? within * within : CSIM_R(1e24));
     while ((leaf = csimi_bounds_near_next(&near)) >= 0) {
         const int slot = l->leaf_body[leaf];
-        if (!csimi_query_asks(&q, slot)) continue;
+        if (!csimi_query_asks(&q, slot, l->leaf_part[leaf])) continue;
         if (w->store.body[slot].triangle_count > 0)
             csimi_near_surface(&q, slot);
         else

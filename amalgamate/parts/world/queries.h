@@ -24,7 +24,8 @@ typedef enum csim_query_part {
 /* One answer. */
 typedef struct csim_query_hit {
     csim_body_id body;
-    void *user_data; /* of the body */
+    void *user_data;       /* of the body */
+    void *shape_user_data; /* of the shape; else null */
     csim_query_part part;
     int index;
     int link;            /* of a tree; else -1 */
@@ -46,6 +47,7 @@ typedef struct csim_query_def {
        once, in any order, by every thread that asks queries. */
     bool (*accept)(void *user, csim_body_id body, void *body_user_data, csim_query_part part, int index);
     void *user;
+    bool sensors;      /* shapes that are sensors are asked too; default false */
     bool inside;       /* rays that begin inside of something solid meet it at 0; default false: they meet what they
                           enter, and so what they begin in only when they come back to it */
     csim_error *error; /* where a refused call says why; default null */

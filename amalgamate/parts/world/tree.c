@@ -152,6 +152,7 @@ static csim_status csimi_check_tree(csim_world *w, const csim_tree_def *def, csi
                 return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, name, "shapes", true, (double)k, "no half-space");
             need->hulls += d->shapes[k].kind == CSIM_SHAPE_HULL;
         }
+        if ((s = csimi_check_skins(w, name, d->shapes, d->shape_count)) != 0) return s;
         need->shapes += d->shape_count;
     }
     base = csimi_tree_has_base(def) ? csimi_tree_dofs(def->links[0].joint) / 3 : 0;
@@ -347,7 +348,7 @@ CSIM_API csim_status csim_create_tree(csim_world *w, const csim_tree_def *def, c
     csimi_counts need, had;
     csimi_store *s;
     csimi_tree *tree;
-    int slot, i;
+    int slot, i, k;
     csim_status status = csimi_start_create(w, def, id, fn);
     if (status) return status;
     if ((status = csimi_check_integrator(&w->def, w->def.integrator, 1, 0, fn, &w->error)) != 0) return status;
@@ -372,7 +373,13 @@ CSIM_API csim_status csim_create_tree(csim_world *w, const csim_tree_def *def, c
     s->body[slot].tree = s->count.trees;
     s->body[slot].shape_count = need.shapes - had.shapes;
     s->body[slot].matrix_blocks = need.matrix_blocks - had.matrix_blocks;
-    for (i = had.shapes; i < need.shapes; i++) s->shape_body[i] = slot;
+    for (i = 0, k = had.shapes; i < def->link_count; i++) {
+        int own;
+        for (own = 0; own < def->links[i].shape_count; own++, k++) {
+            s->shape_body[k] = slot;
+            csimi_write_skin(s, k, slot, def->links[i].shapes + own);
+        }
+    }
     s->tree_body[s->count.trees] = slot;
     s->count.trees++;
     s->count.tree_links = need.tree_links;

@@ -85,9 +85,11 @@ typedef struct csim_capacity {
    every call that would change it returns CSIM_LOCKED. A mixing rule returns a finite number >= 0. */
 typedef struct csim_pair_info {
     csim_body_id body_a, body_b;
+    int shape_a, shape_b; /* in their bodies; -1: a body of nodes */
     int material_a, material_b;
     csim_real friction_a, friction_b, restitution_a, restitution_b;
-    void *user_data_a, *user_data_b;
+    void *user_data_a, *user_data_b;             /* of the bodies */
+    void *shape_user_data_a, *shape_user_data_b; /* of the shapes; null: a body of nodes */
 } csim_pair_info;
 
 /* Settings of a world; the ranges stand at the fields. */
@@ -150,6 +152,8 @@ typedef struct csim_surface_def {
     uint32_t category;            /* bits this body has; default 1 */
     uint32_t mask;                /* bits it touches; default all. Both sides must agree */
     int group;                    /* two bodies of the same group > 0 never touch; default 0 */
+    csim_vec3 velocity; /* of the surface against its body, m/s, axes of the body or link: a conveyor. Of a contact its
+                           part along the surface counts; default 0 */
 } csim_surface_def;
 
 /* A point mass that touches others as a sphere of the given radius. */

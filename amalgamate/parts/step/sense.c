@@ -1,0 +1,124 @@
+/* step/sense: how far a sensor is from what the broad phase brought near it. Exact between convex shapes, particles,
+   cables and triangles; meshes, heights and half-spaces go by contacts and by nodes. */
+#include "private.h"
+
+typedef struct csimi_sense {
+    csimi_detector *d;
+    const csimi_object *sensor, *other;
+    const csim_geometry *g;
+    csimi_convex convex; /* of the sensor */
+    bool round;          /* it is convex */
+    csim_real reach, gap; /* beyond reach nobody asks; the least so far */
+} csimi_sense;
+
+static bool csimi_is_round(const csim_geometry *g) { return !g->field && g->kind != CSIM_SHAPE_HALF_SPACE; }
+
+static void csimi_sense_convex(csimi_sense *q, const csimi_convex *c, csim_real thickness) {
+    csim_vec3 on, n;
+    const csim_real gap = csimi_convex_distance(&q->convex, csim_v3(0, 0, 0), c, &on, &n) - thickness;
+    q->gap = csimi_min(q->gap, gap);
+}
+
+static void csimi_sense_point(csimi_sense *q, csim_vec3 x, csim_real radius) {
+    csim_vec3 n;
+    uint32_t zone;
+    const csim_real gap = csimi_distance_at(q->g, q->d->world->store.hull, q->sensor->at, x, &n, &zone) - radius;
+    q->gap = csimi_min(q->gap, gap);
+}
+
+/* Two shapes; contacts stand for what is not convex. */
+static void csimi_sense_shape(csimi_sense *q) {
+    const csimi_store *s = &q->d->world->store;
+    const csim_geometry *g = s->shape + q->other->item;
+    csim_touch *out = (csim_touch *)(void *)q->d->frame->info; /* free until the contacts are reported */
+    const int room = (int)((size_t)s->capacity.contacts * sizeof(csim_contact_info) / sizeof(csim_touch));
+    const csim_real thickness = csimi_thickness_of(s, q->other);
+    csimi_convex c;
+    int i, n;
+    if (q->round && csimi_is_round(g)) {
+        csimi_convex_of(&c, g, s->hull, q->other->at);
+        csimi_sense_convex(q, &c, thickness);
+        return;
+    }
+    n = csimi_collide_at(q->g, q->sensor->at, g, q->other->at, s->hull, q->reach + thickness, out, room);
+    for (i = 0; i < csimi_imin(n, room); i++) q->gap = csimi_min(q->gap, out[i].gap - thickness);
+}
+
+static void csimi_sense_cable(csimi_sense *q, const csimi_body *b, csim_real radius) {
+    const csimi_state *s = &q->d->world->store.state;
+    int i, k;
+    for (i = b->first_frame; i < b->first_frame + b->frame_count && q->gap > 0; i++) {
+        csimi_convex edge;
+        csim_real ends[6];
+        for (k = 0; k < 2; k++) csimi_store3(ends + 3 * k, csimi_load3(s->x + 3 * (size_t)s->edge_node[2 * i + k]));
+        csimi_convex_segment(&edge, ends, radius);
+        csimi_sense_convex(q, &edge, 0);
+    }
+}
+
+/* Triangles near the sensor; then whether it is inside of all of them. */
+static void csimi_sense_surface(csimi_sense *q, const csimi_body *b, csim_real thickness) {
+    const csimi_surface *surface = csimi_surface_of(&q->d->surfaces, q->other->body);
+    const csim_vec3 e = csim_v3(q->reach + thickness, q->reach + thickness, q->reach + thickness);
+    csim_vec3 lower, upper;
+    csimi_surface_walk walk;
+    csimi_surface_hit hit;
+    csim_real gap;
+    int i, k;
+    csimi_convex_bounds(&q->convex, &lower, &upper);
+    walk = csimi_surface_walk_in(surface, csim_sub(lower, e), csim_add(upper, e));
+    while (q->gap > 0 && (i = csimi_surface_walk_next(&walk)) >= 0) {
+        csimi_convex face;
+        csim_real corner[9];
+        for (k = 0; k < 3; k++)
+            csimi_store3(corner + 3 * k, csimi_load3(surface->x + 3 * (size_t)surface->triangle[3 * i + k]));
+        csimi_convex_points(&face, corner, 3);
+        csimi_sense_convex(q, &face, thickness);
+    }
+    if (q->gap > 0 && b->kind != CSIM_BODY_CLOTH &&
+        csimi_surface_gap(&q->d->surfaces, q->other->body, csim_scale(CSIM_R(0.5), csim_add(lower, upper)), 0, -1, &hit,
+                          &gap) &&
+        hit.inside)
+        q->gap = gap;
+}
+
+static void csimi_sense_nodes(csimi_sense *q) {
+    const csimi_store *s = &q->d->world->store;
+    const csimi_body *b = s->body + q->other->body;
+    const csim_real thickness = b->surface.thickness;
+    int i;
+    if (q->round && b->kind == CSIM_BODY_CABLE) {
+        csimi_sense_cable(q, b, b->radius + thickness);
+    } else if (q->round && b->triangle_count > 0) {
+        csimi_sense_surface(q, b, b->radius + thickness);
+    } else {
+        for (i = b->first_node; i < b->first_node + b->node_count && q->gap > 0; i++)
+            csimi_sense_point(q, csimi_load3(s->state.x + 3 * (size_t)i), b->radius + thickness);
+    }
+}
+
+CSIMI_FN void csimi_sense_pair(csimi_detector *d, const csimi_object *sensor, const csimi_object *other) {
+    const csimi_store *s = &d->world->store;
+    csimi_step_frame *f = d->frame;
+    csimi_sense q;
+    csimi_sensed *found = f->sensed + f->sensed_count;
+    if (s->capacity.touches == 0 || f->sensed_count >= s->capacity.pairs) return; /* a record a pair */
+    q.d = d;
+    q.sensor = sensor;
+    q.other = other;
+    q.g = s->shape + sensor->item;
+    q.round = csimi_is_round(q.g);
+    q.reach = csimi_touch_off(d->world) + s->skin[sensor->item].surface.thickness;
+    q.gap = CSIMI_HUGE;
+    if (q.round) csimi_convex_of(&q.convex, q.g, s->hull, sensor->at);
+    if (other->kind == CSIMI_OBJECT_SHAPE)
+        csimi_sense_shape(&q);
+    else
+        csimi_sense_nodes(&q);
+    if (!(q.gap <= q.reach)) return;
+    found->sensor = sensor->item;
+    found->body = other->body;
+    found->shape = other->kind == CSIMI_OBJECT_SHAPE ? other->item : -1;
+    found->gap = q.gap - s->skin[sensor->item].surface.thickness;
+    f->sensed_count++;
+}

@@ -1,0 +1,425 @@
+/* store/change: what of bodies and shapes is changed and listed while a world runs. */
+#include "private.h"
+
+static csim_status csimi_open_body(csim_world *w, csim_body_id id, const char *fn, int *slot) {
+    if (!w) return CSIM_NULL_ARGUMENT;
+    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
+    return csimi_find_body(w, id, fn, slot, &w->error);
+}
+
+static csim_status csimi_open_shape(csim_world *w, csim_body_id id, int shape, const char *fn, csimi_skin **skin) {
+    const csimi_body *b;
+    int slot;
+    csim_status status = csimi_open_body(w, id, fn, &slot);
+    if (status) return status;
+    b = w->store.body + slot;
+    if (shape < 0 || shape >= b->shape_count)
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shape", true, (double)shape, "0..shape count - 1");
+    *skin = w->store.skin + b->first_shape + shape;
+    return CSIM_OK;
+}
+
+/* The shape's number in the store. */
+static csim_status csimi_read_shape(const csim_world *w, csim_body_id id, int shape, const void *out, int *index) {
+    int slot;
+    csim_status status;
+    if (!w || !out) return CSIM_NULL_ARGUMENT;
+    if ((status = csimi_find_body(w, id, "a csim_body_get function", &slot, NULL)) != 0) return status;
+    if (shape < 0 || shape >= w->store.body[slot].shape_count) return CSIM_OUT_OF_RANGE;
+    *index = w->store.body[slot].first_shape + shape;
+    return CSIM_OK;
+}
+
+static csim_status csimi_read_body(const csim_world *w, csim_body_id id, const void *out, const csimi_body **b) {
+    int slot;
+    csim_status status;
+    if (!w || !out) return CSIM_NULL_ARGUMENT;
+    if ((status = csimi_find_body(w, id, "a csim_body_get function", &slot, NULL)) != 0) return status;
+    *b = w->store.body + slot;
+    return CSIM_OK;
+}
+
+static csim_status csimi_wrong_kind(csim_world *w, csim_body_id id, const char *fn, const char *allowed) {
+    return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, allowed);
+}
+
+/* ---- surfaces */
+
+static csim_status csimi_change_surface(csim_world *w, int slot, const csim_surface_def *surface, const char *fn) {
+    csim_status status = csimi_check_surface(&w->error, fn, surface);
+    if (status) return status;
+    w->store.body[slot].surface = *surface;
+    csimi_spread_surface(&w->store, slot);
+    csimi_look_moved(&w->store, slot);
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_body_get_surface(const csim_world *w, csim_body_id id, csim_surface_def *surface) {
+    const csimi_body *b;
+    csim_status status = csimi_read_body(w, id, surface, &b);
+    if (status == CSIM_OK) *surface = b->surface;
+    return status;
+}
+
+CSIM_API csim_status csim_body_set_surface(csim_world *w, csim_body_id id, const csim_surface_def *surface) {
+    static const char fn[] = "csim_body_set_surface";
+    int slot;
+    csim_status status = csimi_open_body(w, id, fn, &slot);
+    if (status) return status;
+    if (!surface) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "surface", false, 0, "not null");
+    return csimi_change_surface(w, slot, surface, fn);
+}
+
+CSIM_API csim_status csim_body_set_restitution(csim_world *w, csim_body_id id, csim_real restitution) {
+    csim_surface_def surface;
+    int slot;
+    csim_status status = csimi_open_body(w, id, "csim_body_set_restitution", &slot);
+    if (status) return status;
+    surface = w->store.body[slot].surface;
+    surface.restitution = restitution;
+    return csimi_change_surface(w, slot, &surface, "csim_body_set_restitution");
+}
+
+CSIM_API csim_status csim_body_set_filter(csim_world *w, csim_body_id id, uint32_t category, uint32_t mask, int group) {
+    csim_surface_def surface;
+    int slot;
+    csim_status status = csimi_open_body(w, id, "csim_body_set_filter", &slot);
+    if (status) return status;
+    surface = w->store.body[slot].surface;
+    surface.category = category;
+    surface.mask = mask;
+    surface.group = group;
+    return csimi_change_surface(w, slot, &surface, "csim_body_set_filter");
+}
+
+CSIM_API csim_status csim_body_get_shape_surface(const csim_world *w, csim_body_id id, int shape,
+                                                 csim_surface_def *surface) {
+    int i;
+    csim_status status = csimi_read_shape(w, id, shape, surface, &i);
+    if (status == CSIM_OK) *surface = w->store.skin[i].surface;
+    return status;
+}
+
+CSIM_API csim_status csim_body_set_shape_surface(csim_world *w, csim_body_id id, int shape,
+                                                 const csim_surface_def *surface) {
+    static const char fn[] = "csim_body_set_shape_surface";
+    csimi_skin *skin = NULL;
+    csim_status status = csimi_open_shape(w, id, shape, fn, &skin);
+    if (status) return status;
+    if (surface && (status = csimi_check_surface(&w->error, fn, surface)) != 0) return status;
+    skin->own = surface != NULL;
+    skin->surface = surface ? *surface : w->store.body[id.index1 - 1].surface;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_body_get_shape_sensor(const csim_world *w, csim_body_id id, int shape, bool *sensor) {
+    int i;
+    csim_status status = csimi_read_shape(w, id, shape, sensor, &i);
+    if (status == CSIM_OK) *sensor = w->store.skin[i].sensor;
+    return status;
+}
+
+CSIM_API csim_status csim_body_set_shape_sensor(csim_world *w, csim_body_id id, int shape, bool sensor) {
+    static const char fn[] = "csim_body_set_shape_sensor";
+    csimi_skin *skin = NULL;
+    csim_status status = csimi_open_shape(w, id, shape, fn, &skin);
+    if (status) return status;
+#ifdef CONDSIM_NO_EVENTS
+    if (sensor)
+        return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "sensor", true, 1, "builds without CONDSIM_NO_EVENTS");
+#endif
+    skin->sensor = sensor;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_body_get_shape_link(const csim_world *w, csim_body_id id, int shape, int *link) {
+    int i;
+    csim_status status = csimi_read_shape(w, id, shape, link, &i);
+    if (status == CSIM_OK) *link = w->store.shape_link[i];
+    return status;
+}
+
+/* ---- pointers */
+
+CSIM_API csim_status csim_body_set_user_data(csim_world *w, csim_body_id id, void *user_data) {
+    int slot;
+    csim_status status = csimi_open_body(w, id, "csim_body_set_user_data", &slot);
+    if (status == CSIM_OK) w->store.body[slot].user_data = user_data;
+    return status;
+}
+
+CSIM_API csim_status csim_body_get_shape_user_data(const csim_world *w, csim_body_id id, int shape, void **user_data) {
+    int i;
+    csim_status status = csimi_read_shape(w, id, shape, user_data, &i);
+    if (status == CSIM_OK) *user_data = w->store.skin[i].user_data;
+    return status;
+}
+
+CSIM_API csim_status csim_body_set_shape_user_data(csim_world *w, csim_body_id id, int shape, void *user_data) {
+    csimi_skin *skin = NULL;
+    csim_status status = csimi_open_shape(w, id, shape, "csim_body_set_shape_user_data", &skin);
+    if (status == CSIM_OK) skin->user_data = user_data;
+    return status;
+}
+
+/* ---- motion */
+
+/* What a definition gives, over what shapes gave. */
+CSIMI_FN csim_status csimi_check_inertia(const csim_rigid_def *def, const char *fn, csim_mass *mass,
+                                         csim_error *error) {
+    csim_real given = 0;
+    int k;
+    for (k = 0; k < 9; k++) given += csimi_abs(def->inertia.m[k]);
+    if (def->mass > 0) mass->mass = def->mass;
+    if (mass->mass > 0 && !csimi_weighs((double)mass->mass))
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "mass", true, (double)mass->mass, CSIMI_MASSES);
+    if (given > 0) {
+        csim_real eigenvalue[3], V[9];
+        for (k = 0; k < 3; k++) {
+            csim_real a = def->inertia.m[3 * k + (k + 1) % 3], b = def->inertia.m[3 * ((k + 1) % 3) + k];
+            if (csimi_abs(a - b) > CSIM_R(1e-5) * given)
+                return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia", true, (double)(a - b), "a symmetric matrix");
+        }
+        csimi_eigen_sym3(def->inertia.m, eigenvalue, V);
+        if (!csimi_weighs((double)eigenvalue[0]))
+            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia (smallest eigenvalue)", true,
+                              (double)eigenvalue[0], CSIMI_MASSES);
+        mass->inertia = def->inertia;
+        mass->centre = def->centre;
+    }
+    if (def->motion == CSIM_DYNAMIC) {
+        if (!(mass->mass > 0))
+            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "mass", true, (double)mass->mass,
+                              "above 0, or shapes to take it from");
+        if (!(mass->inertia.m[0] > 0))
+            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia", true, 0, "given, or shapes to take it from");
+        if (!csimi_rigid_weighs(mass->mass, mass->inertia.m))
+            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia", true, (double)mass->inertia.m[0], CSIMI_MASSES);
+    }
+    return CSIM_OK;
+}
+
+static csim_status csimi_check_number(csim_world *w, const char *fn, const char *field, csim_real x, csim_real low,
+                                      csim_real high, const char *allowed) {
+    if (!csimi_finite(x)) return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, field, true, (double)x, allowed);
+    if (x >= low && x <= high) return CSIM_OK;
+    return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, field, true, (double)x, allowed);
+}
+
+CSIM_API csim_status csim_body_set_damping(csim_world *w, csim_body_id id, csim_real linear, csim_real angular) {
+    static const char fn[] = "csim_body_set_damping";
+    csimi_body *b;
+    int slot, i;
+    csim_status status = csimi_open_body(w, id, fn, &slot);
+    if (status) return status;
+    b = w->store.body + slot;
+    if ((status = csimi_check_number(w, fn, "linear", linear, 0, CSIM_R(1e15), "0..1e15")) != 0) return status;
+    if ((status = csimi_check_number(w, fn, "angular", angular, 0, CSIM_R(1e15), "0..1e15")) != 0) return status;
+    if (b->tree >= 0) return csimi_wrong_kind(w, id, fn, "no tree or reduced body");
+    if (b->rigid >= 0) {
+        w->store.state.rigid_damping[2 * b->rigid] = linear;
+        w->store.state.rigid_damping[2 * b->rigid + 1] = angular;
+    }
+    for (i = b->first_node; i < b->first_node + b->node_count; i++) w->store.state.node_damping[i] = linear;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_body_get_gravity_scale(const csim_world *w, csim_body_id id, csim_real *scale) {
+    const csimi_body *b;
+    csim_status status = csimi_read_body(w, id, scale, &b);
+    if (status) return status;
+    *scale = 1;
+    if (b->rigid >= 0) *scale = w->store.state.rigid_gravity[b->rigid];
+    if (b->rigid < 0 && b->tree < 0) *scale = w->store.state.node_gravity[b->first_node];
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_body_set_gravity_scale(csim_world *w, csim_body_id id, csim_real scale) {
+    static const char fn[] = "csim_body_set_gravity_scale";
+    csimi_body *b;
+    int slot, i;
+    csim_status status = csimi_open_body(w, id, fn, &slot);
+    if (status) return status;
+    b = w->store.body + slot;
+    if ((status = csimi_check_number(w, fn, "scale", scale, -1000, 1000, "-1000..1000")) != 0) return status;
+    if (b->tree >= 0) return csimi_wrong_kind(w, id, fn, "no tree or reduced body");
+    if (b->rigid >= 0) w->store.state.rigid_gravity[b->rigid] = scale;
+    for (i = b->first_node; i < b->first_node + b->node_count; i++) w->store.state.node_gravity[i] = scale;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_body_set_mass(csim_world *w, csim_body_id id, const csim_mass *mass) {
+    static const char fn[] = "csim_body_set_mass";
+    csimi_store *s;
+    csim_rigid_def def;
+    csim_mass checked;
+    csim_pose pose;
+    csim_vec3 centre, arm;
+    int slot, i;
+    csim_status status = csimi_open_body(w, id, fn, &slot);
+    if (status) return status;
+    s = &w->store;
+    i = s->body[slot].rigid;
+    if (i < 0) return csimi_wrong_kind(w, id, fn, "a rigid body");
+    if (!mass) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "mass", false, 0, "not null");
+    if ((status = csimi_check_vec(&w->error, fn, "mass.centre", mass->centre)) != 0) return status;
+    if ((status = csimi_check_number(w, fn, "mass.mass", mass->mass, 0, CSIM_R(1e15), "above 0, at most 1e15")) != 0)
+        return status;
+    if ((status = csimi_check_reals(&w->error, fn, "mass.inertia", mass->inertia.m, 9)) != 0) return status;
+    CSIMI_MEMSET(&def, 0, sizeof def); /* dynamic: it must have both */
+    def.mass = mass->mass;
+    def.inertia = mass->inertia;
+    def.centre = mass->centre;
+    CSIMI_MEMSET(&checked, 0, sizeof checked);
+    if ((status = csimi_check_inertia(&def, fn, &checked, &w->error)) != 0) return status;
+    pose = csimi_body_pose(s, &s->state, slot);
+    centre = csim_pose_point(pose, checked.centre);
+    arm = csim_sub(centre, csimi_load3(s->state.com + 3 * i));
+    csimi_store3(s->state.velocity + 6 * i, csim_add(csimi_load3(s->state.velocity + 6 * i),
+                                                     csim_cross(csimi_load3(s->state.velocity + 6 * i + 3), arm)));
+    csimi_store3(s->rigid_rep + 6 * i, csim_add(csimi_load3(s->rigid_rep + 6 * i),
+                                                csim_cross(csimi_load3(s->rigid_rep + 6 * i + 3), arm)));
+    csimi_store3(s->state.com + 3 * i, centre);
+    csimi_store3(s->body[slot].centre, checked.centre);
+    s->state.rigid_mass[i] = checked.mass;
+    CSIMI_MEMCPY(s->state.inertia + 9 * i, checked.inertia.m, sizeof checked.inertia.m);
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_body_get_enabled(const csim_world *w, csim_body_id id, bool *enabled) {
+    const csimi_body *b;
+    csim_status status = csimi_read_body(w, id, enabled, &b);
+    if (status == CSIM_OK) *enabled = !b->disabled;
+    return status;
+}
+
+CSIM_API csim_status csim_body_set_enabled(csim_world *w, csim_body_id id, bool enabled) {
+    csim_motion motion;
+    int slot;
+    csim_status status = csimi_open_body(w, id, "csim_body_set_enabled", &slot);
+    if (status || w->store.body[slot].disabled == !enabled) return status;
+    motion = w->store.body[slot].motion;
+    w->store.body[slot].disabled = false; /* set_motion asks */
+    status = csim_body_set_motion(w, id, enabled ? w->store.body[slot].motion_then : CSIM_STATIC);
+    w->store.body[slot].disabled = !enabled;
+    if (!enabled) w->store.body[slot].motion_then = motion;
+    return status;
+}
+
+/* Turn from one rotation to another as an axis times an angle of at most pi. */
+static csim_vec3 csimi_turn_between(csim_quat from, csim_quat to) {
+    csim_quat d = csim_quat_mul(csim_quat_normalize(to), csim_quat_conj(from));
+    csim_vec3 axis = csim_v3(d.x, d.y, d.z);
+    csim_real half = csim_length(axis), angle;
+    if (!(half > 0)) return csim_v3(0, 0, 0);
+    angle = 2 * CSIMI_ATAN2(half, csimi_abs(d.w));
+    return csim_scale((d.w < 0 ? -angle : angle) / half, axis);
+}
+
+CSIM_API csim_status csim_body_move_to(csim_world *w, csim_body_id id, csim_pose pose, csim_real h) {
+    static const char fn[] = "csim_body_move_to";
+    const csimi_store *s;
+    const csimi_body *b;
+    csim_pose now;
+    csim_vec3 way;
+    int slot;
+    csim_status status = csimi_open_body(w, id, fn, &slot);
+    if (status) return status;
+    s = &w->store;
+    b = s->body + slot;
+    if (b->rigid < 0 || b->motion != CSIM_KINEMATIC) return csimi_wrong_kind(w, id, fn, "a kinematic rigid body");
+    if ((status = csimi_check_pose(&w->error, fn, "pose", pose)) != 0) return status;
+    if ((status = csimi_check_number(w, fn, "h", h, CSIM_R(1e-7), 1, "1e-7..1 s")) != 0) return status;
+    now = csimi_body_pose(s, &s->state, slot);
+    pose.rotation = csim_quat_normalize(pose.rotation);
+    way = csim_sub(csim_pose_point(pose, csimi_load3(b->centre)), csimi_load3(s->state.com + 3 * b->rigid));
+    return csim_body_set_velocity(w, id, csim_scale(1 / h, way),
+                                  csim_scale(1 / h, csimi_turn_between(now.rotation, pose.rotation)));
+}
+
+/* ---- forces at points */
+
+/* Checks both vectors and that the body has a force of its own. */
+static csim_status csimi_open_push(csim_world *w, csim_body_id id, const char *fn, const char *field, csim_vec3 push,
+                                   csim_vec3 point, int *slot) {
+    csim_status status = csimi_open_body(w, id, fn, slot);
+    if (status) return status;
+    if ((status = csimi_check_vec(&w->error, fn, field, push)) != 0) return status;
+    if ((status = csimi_check_vec(&w->error, fn, "point", point)) != 0) return status;
+    if (w->store.body[*slot].kind != CSIM_RIGID && w->store.body[*slot].kind != CSIM_PARTICLE)
+        return csimi_wrong_kind(w, id, fn, "a rigid body or particle; others by their nodes or links");
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_body_add_force_at(csim_world *w, csim_body_id id, csim_vec3 force, csim_vec3 point) {
+    int slot, i;
+    csim_status status = csimi_open_push(w, id, "csim_body_add_force_at", "force", force, point, &slot);
+    if (status) return status;
+    if ((i = w->store.body[slot].rigid) < 0) return csim_body_add_force(w, id, force, csim_v3(0, 0, 0));
+    return csim_body_add_force(w, id, force,
+                               csim_cross(csim_sub(point, csimi_load3(w->store.state.com + 3 * i)), force));
+}
+
+CSIM_API csim_status csim_body_add_impulse_at(csim_world *w, csim_body_id id, csim_vec3 impulse, csim_vec3 point) {
+    csimi_store *s;
+    csim_real inverse[9], spin[3], turn[3];
+    csim_vec3 arm, v;
+    const csim_real *twist;
+    int slot, i;
+    csim_status status = csimi_open_push(w, id, "csim_body_add_impulse_at", "impulse", impulse, point, &slot);
+    if (status) return status;
+    s = &w->store;
+    if (s->body[slot].motion != CSIM_DYNAMIC) return CSIM_OK;
+    if ((i = s->body[slot].rigid) < 0) {
+        const int node = s->body[slot].first_node;
+        v = csim_madd(csimi_load3(s->state.v + 3 * node), 1 / s->state.node_mass[node], impulse);
+        return csim_body_set_velocity(w, id, v, csim_v3(0, 0, 0));
+    }
+    arm = csim_sub(point, csimi_load3(s->state.com + 3 * i));
+    csimi_rigid_inertia_world(&s->state, i, inverse);
+    if (!csimi_inverse3(inverse, inverse)) return CSIM_OK; /* no body is made with such an inertia */
+    csimi_store3(spin, csim_cross(arm, impulse));
+    csimi_mul3(inverse, spin, turn);
+    twist = s->state.velocity + 6 * i;
+    v = csim_madd(csimi_load3(twist), 1 / s->state.rigid_mass[i], impulse);
+    return csim_body_set_velocity(w, id, v, csim_add(csimi_load3(twist + 3), csimi_load3(turn)));
+}
+
+/* ---- lists */
+
+static int csimi_list_links(const csim_world *w, int slot, csim_link_id *out, int capacity) {
+    int i, n = 0;
+    for (i = 0; i < w->store.count.links; i++) {
+        const csimi_link *l = w->store.link + i;
+        if (!l->alive || (slot >= 0 && l->body[0] != slot && l->body[1] != slot)) continue;
+        if (out && n < capacity) {
+            out[n].index1 = (uint32_t)i + 1u;
+            out[n].generation = l->generation;
+            out[n].world = w->stamp;
+        }
+        n++;
+    }
+    return n;
+}
+
+CSIM_API int csim_world_links(const csim_world *w, csim_link_id *out, int capacity) {
+    return w ? csimi_list_links(w, -1, out, capacity) : 0;
+}
+
+CSIM_API int csim_body_links(const csim_world *w, csim_body_id id, csim_link_id *out, int capacity) {
+    int slot;
+    if (!w || csimi_find_body(w, id, "csim_body_links", &slot, NULL) != CSIM_OK) return 0;
+    return csimi_list_links(w, slot, out, capacity);
+}
+
+CSIM_API int csim_body_contacts(const csim_world *w, csim_body_id id, csim_contact_info *out, int capacity) {
+    int slot, i, n = 0;
+    if (!w || csimi_find_body(w, id, "csim_body_contacts", &slot, NULL) != CSIM_OK) return 0;
+    for (i = 0; i < w->store.count.contacts; i++) {
+        const csim_contact_info *c = w->store.contact + i;
+        if (c->body_a.index1 != id.index1 && c->body_b.index1 != id.index1) continue;
+        if (out && n < capacity) out[n] = *c;
+        n++;
+    }
+    return n;
+}

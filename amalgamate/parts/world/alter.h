@@ -1,0 +1,76 @@
+/* world/alter: bodies and their shapes changed and listed while a world runs; docs/bodies.md.
+
+   Setters return CSIM_NULL_ARGUMENT, CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_LOCKED, CSIM_NOT_FINITE, CSIM_OUT_OF_RANGE
+   or CSIM_WRONG_KIND and change nothing then; getters the first three and CSIM_OUT_OF_RANGE (no such shape). What is
+   set holds from the next step on and is part of snapshots. */
+#ifndef CSIM_ALTER_H
+#define CSIM_ALTER_H
+
+#include "world.h"
+
+/* ---- surfaces: friction, restitution, filter, conveyor */
+
+/* The surface of a body: of all its shapes that have none of their own, or of its nodes. */
+CSIM_API csim_status csim_body_get_surface(const csim_world *world, csim_body_id id, csim_surface_def *surface);
+CSIM_API csim_status csim_body_set_surface(csim_world *world, csim_body_id id, const csim_surface_def *surface);
+/* Parts of it. */
+CSIM_API csim_status csim_body_set_restitution(csim_world *world, csim_body_id id, csim_real restitution);
+CSIM_API csim_status csim_body_set_filter(csim_world *world, csim_body_id id, uint32_t category, uint32_t mask,
+                                          int group);
+/* Of one shape, as csim_body_shape counts; links of trees have theirs one after the other. null: that of its body. */
+CSIM_API csim_status csim_body_get_shape_surface(const csim_world *world, csim_body_id id, int shape,
+                                                 csim_surface_def *surface);
+CSIM_API csim_status csim_body_set_shape_surface(csim_world *world, csim_body_id id, int shape,
+                                                 const csim_surface_def *surface);
+/* Whether a shape detects and does not touch. Mass and inertia stay as they are. */
+CSIM_API csim_status csim_body_get_shape_sensor(const csim_world *world, csim_body_id id, int shape, bool *sensor);
+CSIM_API csim_status csim_body_set_shape_sensor(csim_world *world, csim_body_id id, int shape, bool sensor);
+/* The link of a tree that a shape is on; -1: of other bodies. */
+CSIM_API csim_status csim_body_get_shape_link(const csim_world *world, csim_body_id id, int shape, int *link);
+
+/* ---- pointers of the user */
+
+CSIM_API csim_status csim_body_set_user_data(csim_world *world, csim_body_id id, void *user_data);
+CSIM_API csim_status csim_body_get_shape_user_data(const csim_world *world, csim_body_id id, int shape,
+                                                   void **user_data);
+CSIM_API csim_status csim_body_set_shape_user_data(csim_world *world, csim_body_id id, int shape, void *user_data);
+
+/* ---- how a body moves */
+
+/* Linear and angular damping of a rigid body, 1/s, >= 0; of a particle, solid, cloth or cable the linear one, of its
+   nodes. Trees and reduced bodies: CSIM_WRONG_KIND. */
+CSIM_API csim_status csim_body_set_damping(csim_world *world, csim_body_id id, csim_real linear, csim_real angular);
+/* Gravity of this body as a share of the world's; default 1, 0: none, < 0: it rises. -1000..1000. Trees and reduced
+   bodies: CSIM_WRONG_KIND. */
+CSIM_API csim_status csim_body_get_gravity_scale(const csim_world *world, csim_body_id id, csim_real *scale);
+CSIM_API csim_status csim_body_set_gravity_scale(csim_world *world, csim_body_id id, csim_real scale);
+/* Mass, centre and inertia of a rigid body, as csim_body_get_mass tells them; its axes stay where they are, and the
+   velocity of the new centre is that of the point there. Others: CSIM_WRONG_KIND. */
+CSIM_API csim_status csim_body_set_mass(csim_world *world, csim_body_id id, const csim_mass *mass);
+/* A body that is not enabled stands still as a static one and is met by nothing: no contact, no sensor, no query. It
+   gets its motion back with `true`, at rest. Single nodes that were static or kinematic do not: then the motion of
+   the body is theirs. */
+CSIM_API csim_status csim_body_set_enabled(csim_world *world, csim_body_id id, bool enabled);
+CSIM_API csim_status csim_body_get_enabled(const csim_world *world, csim_body_id id, bool *enabled);
+/* The velocity with which a kinematic rigid body is at a pose after a step of h seconds, which it keeps: to be set
+   before every step. CSIM_WRONG_KIND: another body; CSIM_OUT_OF_RANGE: h beyond 1e-7..1 s. */
+CSIM_API csim_status csim_body_move_to(csim_world *world, csim_body_id id, csim_pose pose, csim_real h);
+
+/* ---- forces at points. Rigid bodies and, at any point, particles; others: CSIM_WRONG_KIND, for
+   csim_body_add_node_force and csim_tree_add_link_force are for them. */
+
+/* Force [N] at a point of the world for the next step only; adds up. */
+CSIM_API csim_status csim_body_add_force_at(csim_world *world, csim_body_id id, csim_vec3 force, csim_vec3 point);
+/* Impulse [N s] at a point of the world: velocities change at once. Static and kinematic bodies: no change. */
+CSIM_API csim_status csim_body_add_impulse_at(csim_world *world, csim_body_id id, csim_vec3 impulse, csim_vec3 point);
+
+/* ---- lists. Each writes at most capacity items (null with capacity 0) and returns how many there are; 0 for stale
+   ids and null. */
+
+/* Springs, joints, clamps and exclusions, of the world or of one body, by slot. */
+CSIM_API int csim_world_links(const csim_world *world, csim_link_id *out, int capacity);
+CSIM_API int csim_body_links(const csim_world *world, csim_body_id id, csim_link_id *out, int capacity);
+/* Contacts of the last step that a body has, in their order. */
+CSIM_API int csim_body_contacts(const csim_world *world, csim_body_id id, csim_contact_info *out, int capacity);
+
+#endif
