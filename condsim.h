@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 3c5fa16245c004d1
+   Hash of the parts: bc1ce951cc60b205
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -2441,9 +2441,12 @@ CSIM_API csim_status csim_body_get_shape_link(const csim_world *world, csim_body
 
 /* ---- pointers of the user */
 
+/* Another pointer for a body. The library carries pointers of users and never follows them. */
 CSIM_API csim_status csim_body_set_user_data(csim_world *world, csim_body_id id, void *user_data);
+/* The pointer of a shape, as its definition gave it or as it was set last. */
 CSIM_API csim_status csim_body_get_shape_user_data(const csim_world *world, csim_body_id id, int shape,
                                                    void **user_data);
+/* Another pointer for a shape; null is one. */
 CSIM_API csim_status csim_body_set_shape_user_data(csim_world *world, csim_body_id id, int shape, void *user_data);
 
 /* ---- how a body moves */
@@ -8702,7 +8705,8 @@ CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place 
 
 static csim_vec3 csimi_node_acceleration(const csimi_state *s, int node) {
     if (s->node_mode[node] != CSIMI_FREE) return csim_v3(0, 0, 0);
-    return csim_madd(csim_scale(s->node_gravity[node], csimi_load3(s->gravity)), 1 / s->node_mass[node], csimi_load3(s->node_force + 3 * (size_t)node));
+    return csim_madd(csim_scale(s->node_gravity[node], csimi_load3(s->gravity)), 1 / s->node_mass[node],
+                     csimi_load3(s->node_force + 3 * (size_t)node));
 }
 
 CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_place *p) {
@@ -34236,7 +34240,8 @@ static void csimi_sense_nodes(csimi_sense *q) {
     }
 }
 
-CSIMI_FN void csimi_sense_pair(csimi_detector *d, const csimi_object *sensor, const csimi_object *other) {
+CSIMI_FN CSIMI_NOINLINE void csimi_sense_pair(csimi_detector *d, const csimi_object *sensor,
+                                              const csimi_object *other) {
     const csimi_store *s = &d->world->store;
     csimi_step_frame *f = d->frame;
     csimi_sense q;
@@ -41045,7 +41050,8 @@ static bool csimi_query_asks(const csimi_search *q, int slot, int part) {
     const csimi_body *b = s->body + slot;
     const int shape = b->shape_count > 0 ? b->first_shape + part : -1;
     const csim_surface_def *surface = csimi_surface_def_of(s, slot, shape);
-    if (slot == q->ignore || b->disabled || (shape >= 0 && s->skin[shape].sensor && !(q->def && q->def->sensors))) return false;
+    if (slot == q->ignore || b->disabled) return false;
+    if (shape >= 0 && s->skin[shape].sensor && !(q->def && q->def->sensors)) return false;
     return !q->def || ((surface->category & q->def->mask) && (surface->mask & q->def->category));
 }
 

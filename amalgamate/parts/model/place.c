@@ -176,7 +176,8 @@ CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place 
 
 static csim_vec3 csimi_node_acceleration(const csimi_state *s, int node) {
     if (s->node_mode[node] != CSIMI_FREE) return csim_v3(0, 0, 0);
-    return csim_madd(csim_scale(s->node_gravity[node], csimi_load3(s->gravity)), 1 / s->node_mass[node], csimi_load3(s->node_force + 3 * (size_t)node));
+    return csim_madd(csim_scale(s->node_gravity[node], csimi_load3(s->gravity)), 1 / s->node_mass[node],
+                     csimi_load3(s->node_force + 3 * (size_t)node));
 }
 
 CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_place *p) {

@@ -97,7 +97,8 @@ static void csimi_sense_nodes(csimi_sense *q) {
     }
 }
 
-CSIMI_FN void csimi_sense_pair(csimi_detector *d, const csimi_object *sensor, const csimi_object *other) {
+CSIMI_FN CSIMI_NOINLINE void csimi_sense_pair(csimi_detector *d, const csimi_object *sensor,
+                                              const csimi_object *other) {
     const csimi_store *s = &d->world->store;
     csimi_step_frame *f = d->frame;
     csimi_sense q;

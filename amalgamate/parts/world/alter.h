@@ -30,9 +30,12 @@ CSIM_API csim_status csim_body_get_shape_link(const csim_world *world, csim_body
 
 /* ---- pointers of the user */
 
+/* Another pointer for a body. The library carries pointers of users and never follows them. */
 CSIM_API csim_status csim_body_set_user_data(csim_world *world, csim_body_id id, void *user_data);
+/* The pointer of a shape, as its definition gave it or as it was set last. */
 CSIM_API csim_status csim_body_get_shape_user_data(const csim_world *world, csim_body_id id, int shape,
                                                    void **user_data);
+/* Another pointer for a shape; null is one. */
 CSIM_API csim_status csim_body_set_shape_user_data(csim_world *world, csim_body_id id, int shape, void *user_data);
 
 /* ---- how a body moves */

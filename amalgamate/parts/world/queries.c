@@ -74,7 +74,8 @@ static bool csimi_query_asks(const csimi_search *q, int slot, int part) {
     const csimi_body *b = s->body + slot;
     const int shape = b->shape_count > 0 ? b->first_shape + part : -1;
     const csim_surface_def *surface = csimi_surface_def_of(s, slot, shape);
-    if (slot == q->ignore || b->disabled || (shape >= 0 && s->skin[shape].sensor && !(q->def && q->def->sensors))) return false;
+    if (slot == q->ignore || b->disabled) return false;
+    if (shape >= 0 && s->skin[shape].sensor && !(q->def && q->def->sensors)) return false;
     return !q->def || ((surface->category & q->def->mask) && (surface->mask & q->def->category));
 }
 
