@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: bc1ce951cc60b205
+   Hash of the parts: facfaae732837dee
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -78,7 +78,6 @@
      CONDSIM_NO_PGS, APGD, PERCONTACT, STAGGERED, CCS, NEWTON, XPBD, PENALTY     solvers that serve comparisons ...
      CONDSIM_NO_COMPARISON                      ... all of these, and CONDSIM_NO_IMPULSE
      CONDSIM_NO_LOADERS, URDF, SNAPSHOTS, STATISTICS, ERROR_TEXT        files, save and restore, measures, sentences
-     CONDSIM_NO_EVENTS                          csim_world_events
    Presets: CONDSIM_GAME leaves out comparisons, reduced bodies and loaders; CONDSIM_TINY everything but particles and
    rigid bodies under SWEEP. CONDSIM_WITH_TREE and the like keep a feature that a preset would leave out. */
 
@@ -124,9 +123,6 @@
 #endif
 #if !defined(CONDSIM_WITH_SNAPSHOTS) && !defined(CONDSIM_NO_SNAPSHOTS)
 #define CONDSIM_NO_SNAPSHOTS
-#endif
-#if !defined(CONDSIM_WITH_EVENTS) && !defined(CONDSIM_NO_EVENTS)
-#define CONDSIM_NO_EVENTS
 #endif
 #if !defined(CONDSIM_WITH_STATISTICS) && !defined(CONDSIM_NO_STATISTICS)
 #define CONDSIM_NO_STATISTICS
@@ -491,7 +487,6 @@ typedef enum csim_shape_kind {
 } csim_shape_kind;
 
 struct csim_field;
-struct csim_surface_def;
 
 /* A shape as the user describes it. Make it by one of the functions below; lengths in m. */
 typedef struct csim_shape {
@@ -506,9 +501,6 @@ typedef struct csim_shape {
     csim_real spacing; /* distance between contact samples on the rims of cylinders; 0: radius / 2. Rims against flat
                           faces are exact; it is the resolution of rims against edges and other rims */
     const struct csim_field *field; /* mesh, heights: the caller's, as long as the shape or its body is used */
-    const struct csim_surface_def *surface; /* friction, filter and the rest, copied; null (default): its body's */
-    bool sensor;     /* detects and never touches; has no mass; default false. docs/events.md */
-    void *user_data; /* csim_body_get_shape_user_data */
 } csim_shape;
 
 /* Shapes in the axes of their body, not yet checked; set local to place one elsewhere. Half-space: everything below
@@ -901,11 +893,15 @@ CSIM_API void csim_inverse_contact(const csim_contact *contact, const csim_real 
 #define CSIM_CERTIFICATE_H
 
 
-/* How well (v, lambda) obeys the laws; 0 is perfect. */
+/* How well (v, lambda) obeys the laws; 0 is perfect. The first four are relative; certified at a tolerance means that
+   none of them is above it (csim_certificate_worst). */
 typedef struct csim_certificate {
     double dynamics;        /* |A v - b - J'lambda|_{1/D} / max(|b|, |J'lambda|, tiny), D = diag A */
-    double contact;         /* worst |lambda - P(lambda - rho u)| of a contact / max(|lambda_m|, median, tiny), P the
-                               projection of its law; 1 / rho = sum over the sides of 1 / effective mass */
+    double contact;         /* impulses: worst |r_m| / max(|lambda_m|, median, tiny), r_m = lambda - P(lambda - rho u), P
+                               the projection of its law; 1 / rho = sum over the sides of 1 / effective mass */
+    double velocity;        /* velocities: worst |r_m| / rho_m, in m/s, / max(speed_m, rms of all speeds, tiny) */
+    double work;            /* energy: what all contacts do that their laws do not allow, in J, / energy */
+    double energy;          /* J: the larger of |b|^2_{1/D} and v'A v, what passes through the step, twice over */
     double approach;        /* max(0, -u_n), m/s */
     double complementarity; /* max |lambda_n u_n|, J */
     double cone;            /* max(0, |lambda_t| - mu lambda_n), N s */
@@ -920,8 +916,14 @@ typedef struct csim_certificate {
 /* tiny: what rounding alone leaves. Impulses below 1e5 eps times the largest impulse, or times rho times the speeds
    that u is a difference of (phi, and of each side J v and J b / diag A), are measured against that bound instead of
    against themselves. The median is of the contacts that carry more than that: open ones have no say, whose number
-   depends on the margins alone. approach to dissipation_power are over the friction laws; the invertible law is
-   measured with u + omega lambda for u. */
+   depends on the margins alone. speed_m: the sum of those speeds, so never less than h g where weight acts; the rms is
+   weighed by rho. work sums |lambda_n u_n| and |mu lambda_n |u_t| + lambda_t . u_t| over the friction laws, |lambda . u|
+   over proximal contacts and over the axes that a bilateral row holds, and over boxes |u_i| times the way from lambda_i
+   to the bound that u_i asks for, or times |lambda_i| where that is less. approach to dissipation_power are over the
+   friction laws; the invertible law is measured with u + omega lambda for u. */
+
+/* The largest of dynamics, contact, velocity and work; huge for a null pointer. */
+CSIM_API double csim_certificate_worst(const csim_certificate *certificate);
 
 /* Bytes of scratch csim_problem_certify needs for n blocks and contact_count contacts. */
 CSIM_API size_t csim_certificate_bytes(int n, int contact_count);
@@ -1182,8 +1184,9 @@ CSIM_API size_t csim_impulse_bytes(const csim_impulse_problem *problem, const cs
    Converged means, with u = W r + q computed anew from the returned r: natural_map_scaled of the certificate is at most
    the tolerance, and where the traces of the diagonal blocks of W differ by more than a factor of 100, so is
    certificate.contact (the figure of each contact against its own impulse), because then the common norm hides the
-   light bodies. params->by_impulse adds natural_map_siconos. r = 0 is converged only when it is exact.
-   certificate.dynamics is 0: there are no bodies. Fails: CSIM_NULL_ARGUMENT, CSIM_BAD_PROBLEM (sizes, no or two forms
+   light bodies; certificate.velocity and certificate.work are at most the tolerance too, with |q_m| for the speeds and
+   for the energy the larger of r'W r and |r'q|. params->by_impulse adds natural_map_siconos. r = 0 is converged only
+   when it is exact. certificate.dynamics is 0: there are no bodies. Fails: CSIM_NULL_ARGUMENT, CSIM_BAD_PROBLEM (sizes, no or two forms
    of W, a diagonal block without positive trace, a law), CSIM_OUT_OF_RANGE (a parameter), CSIM_CAPACITY. Bad numbers:
    CSIM_OK with CSIM_RESULT_NOT_FINITE. */
 CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, const csim_solver_params *params,
@@ -1298,11 +1301,10 @@ typedef struct csim_capacity {
     int surface;       /* vertices on the surface of solids; default nodes when there are tets or membranes */
     int triangles;     /* of those surfaces; default 2 surface */
     int links;         /* springs, and as many joints; default 0 */
-    int axes;          /* those of them with springs, limits or motors on axes of their own (joint.h); default 0 */
     int frames;        /* edges of cables; default 0 */
     int bends;         /* their bend elements: joints between edges, clamps; default frames + links */
-    int matrix_blocks; /* 3x3 blocks stored in A; default nodes + 4 rigids + 5 tets + 10 membranes + 16 links + 4 axes +
-                          7 frames + 2 bends + span coords */
+    int matrix_blocks; /* 3x3 blocks stored in A; default nodes + 4 rigids + 5 tets + 10 membranes + 16 links + 7 frames
+                          + 2 bends + span coords */
     int contacts;      /* contact points in one step, speculative ones included; default 16 shapes +
                           2 nodes + 2 frames */
     int pairs;         /* overlapping bounds in one step; default 8 (shapes + bodies) + 16 frames */
@@ -1318,11 +1320,9 @@ typedef struct csim_capacity {
    every call that would change it returns CSIM_LOCKED. A mixing rule returns a finite number >= 0. */
 typedef struct csim_pair_info {
     csim_body_id body_a, body_b;
-    int shape_a, shape_b; /* in their bodies; -1: a body of nodes */
     int material_a, material_b;
     csim_real friction_a, friction_b, restitution_a, restitution_b;
-    void *user_data_a, *user_data_b;             /* of the bodies */
-    void *shape_user_data_a, *shape_user_data_b; /* of the shapes; null: a body of nodes */
+    void *user_data_a, *user_data_b;
 } csim_pair_info;
 
 /* Settings of a world; the ranges stand at the fields. */
@@ -1334,9 +1334,8 @@ typedef struct csim_world_def {
     csim_real omega[2];        /* invertible law: normal, tangential regularisation, 1/kg; default 1e-3, > 0 */
     csim_uncertified on_uncertified;
     bool follow_paths; /* default false. true: what spins, is thrown or bends fast is followed along its true path after
-                          a step, and its pose stops where that leads into a shape; velocities are kept. Bodies and
-                          nodes pass through no shape, however thin, but for meshes and heights (docs/contact.md says
-                          what bound holds); grips that hold by friction may slip by it */
+                          a step, and its pose stops where that leads into something; velocities are kept. Nothing thin
+                          is passed through (docs/contact.md), but grips that hold by friction may slip by it */
     int budget; /* work a step may spend, visits of contacts: 0 (default): none. Within it every island that can be is
                    certified, smallest first; others get a bounded frame (CSIM_SOLVER_BOUNDED), with fewer substeps
                    where 8 are more than it pays for, one at least: 3 visits a contact. A visit is about 20 to 60 ns;
@@ -1348,9 +1347,6 @@ typedef struct csim_world_def {
     csim_real slop;             /* penetration left alone, m, >= 0; default 0 */
     csim_real push_out_speed;   /* most speed given by stabilisation, m/s, >= 0; default 1 */
     csim_real restitution_threshold; /* approach speed below which restitution is 0, m/s, >= 0; default 0.2 */
-    csim_real touch_distance; /* shapes this near touch, and no longer when twice as far apart; m, 0..1000; default
-                                 1e-4. More than half the contact_distance counts as half of it. docs/events.md */
-    csim_real hit_speed;      /* what comes faster and is stopped is a hit (csim_hit_event), m/s, >= 0; default 1 */
 
     csim_capacity capacity;
     csim_allocator allocator;    /* all zero: malloc and free */
@@ -1385,8 +1381,6 @@ typedef struct csim_surface_def {
     uint32_t category;            /* bits this body has; default 1 */
     uint32_t mask;                /* bits it touches; default all. Both sides must agree */
     int group;                    /* two bodies of the same group > 0 never touch; default 0 */
-    csim_vec3 velocity; /* of the surface against its body, m/s, axes of the body or link: a conveyor. Of a contact its
-                           part along the surface counts; default 0 */
 } csim_surface_def;
 
 /* A point mass that touches others as a sphere of the given radius. */
@@ -1627,9 +1621,7 @@ typedef struct csim_contact_info {
     csim_real normal_impulse, friction_impulse; /* N s, >= 0 */
     csim_vec3 slip;                             /* tangential relative velocity of a against b, m/s, world axes */
     csim_contact_state state;
-    bool began; /* carries an impulse now and did not in the step before; csim_world_events tells when bodies touch */
-    int shape_a, shape_b; /* in their bodies; -1: a body of nodes */
-    csim_real coming;     /* m/s: of what comes on at this speed, foreseen now and stopped in the next step; else 0 */
+    bool began; /* carries an impulse now and did not in the step before */
 } csim_contact_info;
 
 /* The contacts of the last step in a deterministic order; the array is the world's and valid until the next call that
@@ -1874,11 +1866,6 @@ typedef enum csim_joint_kind {
     CSIM_JOINT_DISTANCE, /* the distance of two points: a massless rod; any bodies; coordinate: distance, m */
     CSIM_JOINT_ROPE,     /* distance at most length: holds when pulled; any bodies; coordinate: distance, m */
     CSIM_JOINT_GEAR,     /* the coordinates of two hinges or sliders: first - ratio second stays as it is */
-    CSIM_JOINT_WHEEL,    /* a on b: goes along z (suspension), turns about x (spin; the coordinate) and, where that axis
-                            has a limit, a spring or a motor, about z (steering, CSIM_AXIS_SWING_Z) */
-    CSIM_JOINT_SIX,      /* nothing: each axis as csim_joint_def.axes says */
-    CSIM_JOINT_MOUSE,    /* a point of any body is drawn to a point of the world, csim_joint_set_anchor, by the springs
-                            of its three axes; default 5 Hz, damping ratio 0.7 */
     CSIM_JOINT_COUNT_
 } csim_joint_kind;
 
@@ -1899,67 +1886,19 @@ typedef struct csim_motor {
     csim_real force;  /* N or N m, >= 0; default 0 */
 } csim_motor;
 
-/* The six axes of a joint. They are those of b: x along `axis`, z as near to `axis2` as it can be. The turn of a
-   against b is a twist about x first, then a swing about an axis across x; both are 0 when the joint is made. Of rods
-   and ropes CSIM_AXIS_X is the distance itself, and there are no others. */
-typedef enum csim_axis {
-    CSIM_AXIS_X, /* m: of the point of a from the point of b */
-    CSIM_AXIS_Y,
-    CSIM_AXIS_Z,
-    CSIM_AXIS_TWIST, /* rad, counted on over full turns */
-    CSIM_AXIS_SWING_Y,
-    CSIM_AXIS_SWING_Z, /* rad: parts of the rotation vector of the swing, whose length is below pi */
-    CSIM_AXIS_COUNT_
-} csim_axis;
-
-/* A spring with a damper, by what it does or by how the two bodies move on it. All 0: none, and a limit is hard. */
-typedef struct csim_softness {
-    csim_real stiffness, damping; /* N/m and N s/m, turns N m/rad and N m s/rad; 0..1e15 */
-    csim_real frequency;          /* Hz; above 0: stiffness and damping follow from it, from the damping ratio and from
-                                     the mass that both bodies show along the axis, all that the joint locks held */
-    csim_real ratio;              /* damping ratio: 1 is critical */
-} csim_softness;
-
-/* Whether an axis is held. */
-typedef enum csim_hold {
-    CSIM_HOLD_AS_KIND, /* as the kind says; an axis with a limit, a spring or a motor is free */
-    CSIM_HOLD_FREE,
-    CSIM_HOLD_LOCKED,
-    CSIM_HOLD_COUNT_
-} csim_hold;
-
-/* What acts along one axis. All of it is implicit: no stiffness is unstable. */
-typedef struct csim_axis_def {
-    csim_hold hold;
-    bool limited;
-    csim_real lower, upper; /* lower <= upper, -1e9..1e9 m or rad */
-    csim_softness limit;    /* beyond a limit, from there; never pulls */
-    csim_softness spring;
-    csim_real target;       /* where the spring rests; of rods: beyond length */
-    csim_real rate;         /* m/s or rad/s: that the damper of the spring aims at */
-    csim_real spring_force; /* N or N m: the most that the spring bears; 0: any */
-    csim_motor motor;
-} csim_axis_def;
-
 /* A joint between two attachments, or a gear between two joints. */
 typedef struct csim_joint_def {
     csim_joint_kind kind;       /* default CSIM_JOINT_BALL */
-    csim_attachment a, b;       /* hinge, slider, weld, wheel: rigid bodies, or the world for one; gear: unused */
-    csim_vec3 axis;             /* x axis, world, now; normalised here; default z */
+    csim_attachment a, b;       /* hinge, slider, weld: rigid bodies, or the world for one of them; gear: unused */
+    csim_vec3 axis;             /* hinge, slider: world axes, now; normalised here; default z */
     csim_real length;           /* distance, rope: m; < 0 (default): as it is now */
-    bool limited;               /* hinge, slider: the coordinate stays between lower and upper. These three and motor
-                                   are for axes without settings in `axes` */
+    bool limited;               /* hinge, slider: the coordinate stays between lower and upper */
     csim_real lower, upper;     /* rad or m, lower <= upper; default 0 */
     csim_motor motor;           /* hinge, slider */
     csim_link_id first, second; /* gear: two hinges or sliders of this world */
     csim_real ratio;            /* gear, not 0; m per rad where the kinds differ; default 1 */
     csim_real break_force, break_torque; /* N, N m: beyond these the joint lets go for good; 0 (default): never */
-    bool collide; /* default false: two rigid bodies do not touch while a joint holds them (rods, ropes and mice: do) */
-    csim_vec3 axis2;       /* world: where the z axis points; default 0: anywhere across axis */
-    csim_axis_def axes[6]; /* by csim_axis. Turns need rigid bodies, or the world for one of them */
-    csim_real cone[2];     /* rad, 0..3: the swing stays in the ellipse of these half angles about y and z; default 0:
-                              no cone. Both or none */
-    csim_softness cone_limit; /* of its wall */
+    bool collide; /* default false: two rigid bodies in a ball, hinge, slider or weld do not touch while it holds */
     uint32_t guard;
 } csim_joint_def;
 
@@ -1971,21 +1910,12 @@ typedef struct csim_joint_state {
     csim_real along;           /* part of it along the coordinate: limit and motor (gear: the coupling), N or N m */
     csim_real error, error_angle; /* how far the joint is open now: m and rad, coordinate and limits left out */
     bool broken;
-    csim_body_id a, b; /* its bodies; index1 0: the world (gears: both) */
 } csim_joint_state;
-
-/* Where one axis is and what acts along it. */
-typedef struct csim_axis_state {
-    csim_real position, speed; /* after the last step */
-    csim_real force;           /* of the last step, on a: lock, limit, spring and motor together, N or N m */
-    bool locked;
-} csim_axis_state;
 
 /* A ball joint between points of the world, no limits, no motor, never breaks. */
 CSIM_API csim_joint_def csim_default_joint_def(void);
 /* As the create calls of world.h; the joint takes the bodies as they lie now. Also CSIM_WRONG_KIND: a hinge, slider or
-   weld on anything but rigid bodies, a gear on other links. csim_destroy_link removes it, a gear with its joints. A
-   joint with settings in `axes` or a cone, and every wheel, six axes and mouse, takes one of capacity.axes. */
+   weld on anything but rigid bodies, a gear on other links. csim_destroy_link removes it, a gear with its joints. */
 CSIM_API csim_status csim_create_joint(csim_world *world, const csim_joint_def *def, csim_link_id *id);
 /* Fails: CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_WRONG_KIND (no joint), CSIM_NULL_ARGUMENT. */
 CSIM_API csim_status csim_joint_get(const csim_world *world, csim_link_id id, csim_joint_state *state);
@@ -1994,18 +1924,6 @@ CSIM_API csim_status csim_joint_set_motor(csim_world *world, csim_link_id id, co
 /* As limited, lower and upper of the definition; the same failures. */
 CSIM_API csim_status csim_joint_set_limits(csim_world *world, csim_link_id id, bool limited, csim_real lower,
                                            csim_real upper);
-/* The settings of one axis from the next step on; failures as of csim_create_joint. A joint that had none anywhere
-   takes one of capacity.axes. CSIM_WRONG_KIND: a gear, a rope, turns of what is no rigid body. */
-CSIM_API csim_status csim_joint_set_axis(csim_world *world, csim_link_id id, csim_axis axis, const csim_axis_def *def);
-/* CSIM_WRONG_KIND: a gear, or a joint without settings of axes. */
-CSIM_API csim_status csim_joint_get_axis(const csim_world *world, csim_link_id id, csim_axis axis,
-                                         csim_axis_state *state);
-/* Moves the point of the world that a joint holds on to: the target of a mouse. CSIM_WRONG_KIND: b is not the world. */
-CSIM_API csim_status csim_joint_set_anchor(csim_world *world, csim_link_id id, csim_vec3 point);
-/* Every joint of the world, pins included, or those of a body: writes at most capacity ids (null with capacity 0) and
-   returns how many there are; -1: a stale id. Gears are no joints of a body. */
-CSIM_API int csim_world_joints(const csim_world *world, csim_link_id *ids, int capacity);
-CSIM_API int csim_body_joints(const csim_world *world, csim_body_id body, csim_link_id *ids, int capacity);
 /* Joints that broke in the last step: writes at most capacity ids (null with capacity 0) and returns how many there
    are. A broken joint holds nothing and stays until it is destroyed. */
 CSIM_API int csim_world_broken(const csim_world *world, csim_link_id *ids, int capacity);
@@ -2261,8 +2179,7 @@ typedef enum csim_query_part {
 /* One answer. */
 typedef struct csim_query_hit {
     csim_body_id body;
-    void *user_data;       /* of the body */
-    void *shape_user_data; /* of the shape; else null */
+    void *user_data; /* of the body */
     csim_query_part part;
     int index;
     int link;            /* of a tree; else -1 */
@@ -2284,7 +2201,6 @@ typedef struct csim_query_def {
        once, in any order, by every thread that asks queries. */
     bool (*accept)(void *user, csim_body_id body, void *body_user_data, csim_query_part part, int index);
     void *user;
-    bool sensors;      /* shapes that are sensors are asked too; default false */
     bool inside;       /* rays that begin inside of something solid meet it at 0; default false: they meet what they
                           enter, and so what they begin in only when they come back to it */
     csim_error *error; /* where a refused call says why; default null */
@@ -2328,167 +2244,6 @@ CSIM_API bool csim_world_closest_point(const csim_world *world, const csim_query
 
 #endif
 /* ==== end world/queries.h */
-
-/* ==== begin world/events.h ====================================================================================== */
-/* world/events: what happened in the last step: who began to touch, who hit whom, what moved, what broke.
-
-   Shapes touch from the step on in which they press on each other or begin it at most touch_distance apart
-   (csim_world_def), until one that they begin more than twice that far apart without pressing: what rests reports
-   nothing. Each pair begins and ends in turns, whatever happens in between: bodies destroyed, filters changed, worlds
-   saved and restored. Events are told by the step that comes after their cause.
-
-   A shape that is a sensor (csim_shape) never touches: it sees what comes as near as that, by the same two distances,
-   of bodies of every kind, static ones too; its own body and other sensors it does not see. docs/events.md. */
-#ifndef CSIM_EVENTS_H
-#define CSIM_EVENTS_H
-
-
-/* Two shapes that touch, began to or no longer do. Bodies of nodes are one shape. */
-typedef struct csim_touch_event {
-    csim_body_id body_a, body_b;     /* a has the lower slot; an end may name bodies that are gone */
-    void *user_data_a, *user_data_b; /* of the bodies, also of those that are gone */
-    int shape_a, shape_b;            /* in their bodies; -1: the nodes, edges and triangles of a body without shapes */
-    void *shape_user_data_a, *shape_user_data_b; /* null: of a body without shapes */
-    bool bodies; /* of the two bodies this is the first pair of shapes that touches, or the last that no longer does:
-                    events with it are those of pairs of bodies */
-} csim_touch_event;
-
-/* Two shapes that came on faster than hit_speed (csim_world_def), told by the step that stopped them. */
-typedef struct csim_hit_event {
-    csim_body_id body_a, body_b;
-    void *user_data_a, *user_data_b;
-    int shape_a, shape_b;    /* this and the next as in csim_touch_event */
-    void *shape_user_data_a, *shape_user_data_b;
-    csim_vec3 point, normal; /* world axes, of the contact that came fastest; from b to a */
-    csim_real speed;         /* m/s: at which it came, before the first step that foresaw it */
-    csim_vec3 impulse;       /* N s, world axes, on a: sum over the contacts of the two shapes, in this step and, where
-                                that foresaw it, in the one before */
-} csim_hit_event;
-
-/* A body that the step moved: a number of its pose, of one of its links or nodes is another than before. */
-typedef struct csim_move_event {
-    csim_body_id body;
-    void *user_data;
-    csim_pose pose; /* as csim_body_get_pose tells it */
-} csim_move_event;
-
-/* A joint that broke; it stays until it is destroyed. */
-typedef struct csim_break_event {
-    csim_link_id joint;
-    csim_body_id body_a, body_b; /* all zero: the world */
-    void *user_data_a, *user_data_b;
-} csim_break_event;
-
-/* A body that fell asleep or woke. */
-typedef struct csim_sleep_event {
-    csim_body_id body;
-    void *user_data;
-    int island;  /* bodies that fell asleep together have the same number, those that woke by themselves -1 */
-    bool asleep; /* false: it woke */
-} csim_sleep_event;
-
-/* Arrays of the last step that happened, in a deterministic order. They are the world's and valid until the next call
-   that changes it. */
-typedef struct csim_events {
-    const csim_touch_event *ends, *begins;
-    const csim_touch_event *touching; /* all that touch; those that began first */
-    const csim_touch_event *sensor_ends, *sensor_begins; /* a is the sensor, b what it no longer sees, begins to see */
-    const csim_touch_event *sensing;                     /* all that sensors see; what they began to first */
-    const csim_hit_event *hits;
-    const csim_move_event *moves;
-    const csim_break_event *breaks;
-    const csim_sleep_event *sleeps;
-    int end_count, begin_count, touching_count, sensor_end_count, sensor_begin_count, sensing_count;
-    int hit_count, move_count, break_count, sleep_count;
-} csim_events;
-
-/* Everything that happened in the last step; all zero before the first and for null. After csim_world_restore what
-   touched, and what sensors saw, in the step that was saved; the other arrays are empty. */
-CSIM_API csim_events csim_world_events(const csim_world *world);
-
-#endif
-/* ==== end world/events.h */
-
-/* ==== begin world/alter.h ======================================================================================= */
-/* world/alter: bodies and their shapes changed and listed while a world runs; docs/bodies.md.
-
-   Setters return CSIM_NULL_ARGUMENT, CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_LOCKED, CSIM_NOT_FINITE, CSIM_OUT_OF_RANGE
-   or CSIM_WRONG_KIND and change nothing then; getters the first three and CSIM_OUT_OF_RANGE (no such shape). What is
-   set holds from the next step on and is part of snapshots. */
-#ifndef CSIM_ALTER_H
-#define CSIM_ALTER_H
-
-
-/* ---- surfaces: friction, restitution, filter, conveyor */
-
-/* The surface of a body: of all its shapes that have none of their own, or of its nodes. */
-CSIM_API csim_status csim_body_get_surface(const csim_world *world, csim_body_id id, csim_surface_def *surface);
-CSIM_API csim_status csim_body_set_surface(csim_world *world, csim_body_id id, const csim_surface_def *surface);
-/* Parts of it. */
-CSIM_API csim_status csim_body_set_restitution(csim_world *world, csim_body_id id, csim_real restitution);
-CSIM_API csim_status csim_body_set_filter(csim_world *world, csim_body_id id, uint32_t category, uint32_t mask,
-                                          int group);
-/* Of one shape, as csim_body_shape counts; links of trees have theirs one after the other. null: that of its body. */
-CSIM_API csim_status csim_body_get_shape_surface(const csim_world *world, csim_body_id id, int shape,
-                                                 csim_surface_def *surface);
-CSIM_API csim_status csim_body_set_shape_surface(csim_world *world, csim_body_id id, int shape,
-                                                 const csim_surface_def *surface);
-/* Whether a shape detects and does not touch. Mass and inertia stay as they are. */
-CSIM_API csim_status csim_body_get_shape_sensor(const csim_world *world, csim_body_id id, int shape, bool *sensor);
-CSIM_API csim_status csim_body_set_shape_sensor(csim_world *world, csim_body_id id, int shape, bool sensor);
-/* The link of a tree that a shape is on; -1: of other bodies. */
-CSIM_API csim_status csim_body_get_shape_link(const csim_world *world, csim_body_id id, int shape, int *link);
-
-/* ---- pointers of the user */
-
-/* Another pointer for a body. The library carries pointers of users and never follows them. */
-CSIM_API csim_status csim_body_set_user_data(csim_world *world, csim_body_id id, void *user_data);
-/* The pointer of a shape, as its definition gave it or as it was set last. */
-CSIM_API csim_status csim_body_get_shape_user_data(const csim_world *world, csim_body_id id, int shape,
-                                                   void **user_data);
-/* Another pointer for a shape; null is one. */
-CSIM_API csim_status csim_body_set_shape_user_data(csim_world *world, csim_body_id id, int shape, void *user_data);
-
-/* ---- how a body moves */
-
-/* Linear and angular damping of a rigid body, 1/s, >= 0; of a particle, solid, cloth or cable the linear one, of its
-   nodes. Trees and reduced bodies: CSIM_WRONG_KIND. */
-CSIM_API csim_status csim_body_set_damping(csim_world *world, csim_body_id id, csim_real linear, csim_real angular);
-/* Gravity of this body as a share of the world's; default 1, 0: none, < 0: it rises. -1000..1000. Trees and reduced
-   bodies: CSIM_WRONG_KIND. */
-CSIM_API csim_status csim_body_get_gravity_scale(const csim_world *world, csim_body_id id, csim_real *scale);
-CSIM_API csim_status csim_body_set_gravity_scale(csim_world *world, csim_body_id id, csim_real scale);
-/* Mass, centre and inertia of a rigid body, as csim_body_get_mass tells them; its axes stay where they are, and the
-   velocity of the new centre is that of the point there. Others: CSIM_WRONG_KIND. */
-CSIM_API csim_status csim_body_set_mass(csim_world *world, csim_body_id id, const csim_mass *mass);
-/* A body that is not enabled stands still as a static one and is met by nothing: no contact, no sensor, no query. It
-   gets its motion back with `true`, at rest. Single nodes that were static or kinematic do not: then the motion of
-   the body is theirs. */
-CSIM_API csim_status csim_body_set_enabled(csim_world *world, csim_body_id id, bool enabled);
-CSIM_API csim_status csim_body_get_enabled(const csim_world *world, csim_body_id id, bool *enabled);
-/* The velocity with which a kinematic rigid body is at a pose after a step of h seconds, which it keeps: to be set
-   before every step. CSIM_WRONG_KIND: another body; CSIM_OUT_OF_RANGE: h beyond 1e-7..1 s. */
-CSIM_API csim_status csim_body_move_to(csim_world *world, csim_body_id id, csim_pose pose, csim_real h);
-
-/* ---- forces at points. Rigid bodies and, at any point, particles; others: CSIM_WRONG_KIND, for
-   csim_body_add_node_force and csim_tree_add_link_force are for them. */
-
-/* Force [N] at a point of the world for the next step only; adds up. */
-CSIM_API csim_status csim_body_add_force_at(csim_world *world, csim_body_id id, csim_vec3 force, csim_vec3 point);
-/* Impulse [N s] at a point of the world: velocities change at once. Static and kinematic bodies: no change. */
-CSIM_API csim_status csim_body_add_impulse_at(csim_world *world, csim_body_id id, csim_vec3 impulse, csim_vec3 point);
-
-/* ---- lists. Each writes at most capacity items (null with capacity 0) and returns how many there are; 0 for stale
-   ids and null. */
-
-/* Springs, joints, clamps and exclusions, of the world or of one body, by slot. */
-CSIM_API int csim_world_links(const csim_world *world, csim_link_id *out, int capacity);
-CSIM_API int csim_body_links(const csim_world *world, csim_body_id id, csim_link_id *out, int capacity);
-/* Contacts of the last step that a body has, in their order. */
-CSIM_API int csim_body_contacts(const csim_world *world, csim_body_id id, csim_contact_info *out, int capacity);
-
-#endif
-/* ==== end world/alter.h */
 
 /* ==== begin io/mesh.h =========================================================================================== */
 /* io/mesh: tetrahedral and triangle meshes as plain arrays, from files and checked. */
@@ -3082,8 +2837,7 @@ CSIMI_FN int csimi_aggregate(int n, const int *row, const int *col, const csim_r
 
    Velocity blocks of the whole world: block i < node_count is point node i (particles, vertices of solids, nodes of
    cables), blocks node_count + 2 k and + 1 are the linear and angular velocity (world axes, about the centre of mass)
-   of rigid body k; then come the angular velocity of each edge frame, the coordinates of trees, and the massless
-   coordinates behind soft rows of joints.
+   of rigid body k; then comes the angular velocity of each edge frame.
    Models see this plain struct only, never the world. */
 #ifndef CSIMI_MODEL_PRIVATE_H
 #define CSIMI_MODEL_PRIVATE_H
@@ -3111,8 +2865,6 @@ typedef struct csimi_place {
     int item, node[4];
     csim_real local[4];
 } csimi_place;
-
-enum { CSIMI_AXES_SLACKS = 4 }; /* soft rows of a joint: limits and springs, of pushes and of turns */
 
 #define CSIMI_PLACE_TERMS 10 /* most terms of a place: a link under 30 coordinates, a frame and CSIM_MODES_MOST modes */
 
@@ -3193,7 +2945,6 @@ typedef struct csimi_state {
     csim_real *node_mass;     /* [node_count] kg, lumped */
     csim_real *node_force;    /* [3 node_count] N, external, of the coming step */
     csim_real *node_damping;  /* [node_count] alpha_M, 1/s */
-    csim_real *node_gravity; /* [node_count] share of gravity that pulls */
     unsigned char *node_mode; /* [node_count] CSIMI_FREE ... */
 
     int rigid_count;
@@ -3203,7 +2954,6 @@ typedef struct csimi_state {
     csim_real *rigid_mass;    /* [rigid_count] kg */
     csim_real *inertia;       /* [9 rigid_count] about the centre of mass, body axes, kg m^2 */
     csim_real *wrench;        /* [6 rigid_count] force N, torque N m about the centre of mass; world axes */
-    csim_real *rigid_gravity; /* [rigid_count] share of gravity that pulls */
     csim_real *rigid_damping; /* [2 rigid_count] linear, angular, 1/s: A += h d M */
     unsigned char *rigid_mode;
     csim_real *rigid_inverse; /* [9 rigid_count] inverse inertia, world axes, zero unless free; csimi_place_prepare */
@@ -3259,9 +3009,6 @@ typedef struct csimi_state {
     int *coord_slot;            /* [2 coord_count] where the row's base and limb begin in A */
     csimi_link_work *link_work; /* [tree_link_count] scratch of one pass over a tree */
     int *node_tree;             /* [node_count] reduced body that the node follows, -1: none */
-    int axes_count;             /* joints with springs, limits or motors on their axes ... */
-    csim_real *slack_rate;      /* [12 axes_count] ... rates of the massless coordinates behind their soft rows */
-    csim_real *slack_force;     /* the same; 0 */
     csim_real *coord_position;  /* [3 coord_count] q of reduced bodies, where coord_rate has its rates */
     csim_real *coord_free;      /* [3 coord_count] scratch: their rates without contacts, from prepare to assemble */
     double *modal;              /* numbers of reduced bodies: csimi_modal_view */
@@ -3327,10 +3074,7 @@ CSIMI_FN const csimi_model *csimi_model_table(void); /* [CSIMI_MODEL_COUNT] */
 
 CSIM_INLINE int csimi_first_frame_block(const csimi_state *s) { return s->node_count + 2 * s->rigid_count; }
 CSIM_INLINE int csimi_first_coord_block(const csimi_state *s) { return csimi_first_frame_block(s) + s->frame_count; }
-CSIM_INLINE int csimi_first_slack_block(const csimi_state *s) { return csimi_first_coord_block(s) + s->coord_count; }
-CSIM_INLINE int csimi_block_count(const csimi_state *s) {
-    return csimi_first_slack_block(s) + CSIMI_AXES_SLACKS * s->axes_count;
-}
+CSIM_INLINE int csimi_block_count(const csimi_state *s) { return csimi_first_coord_block(s) + s->coord_count; }
 /* The entries of the table, by file. */
 #define CSIMI_MODEL_ASSEMBLE(name) \
     CSIMI_FN void name(const csimi_state *s, const csimi_step *step, csimi_system *system)
@@ -3497,15 +3241,6 @@ CSIMI_FN void csimi_tree_study(const csimi_state *s, int tree, const csim_real *
 /* After a study, in the user's order: the generalised forces it needs [dof_count], and M [dof_count^2]. */
 CSIMI_FN void csimi_tree_forces(const csimi_state *s, int tree, csim_real *force);
 CSIMI_FN void csimi_tree_mass_matrix(const csimi_state *s, int tree, csim_real *M);
-/* After a study of the rates `studied`, of rates: rate'M studied; of null: rate' times the forces of that study. */
-CSIMI_FN double csimi_tree_power(const csimi_state *s, int tree, const csim_real *rate, const csim_real *studied);
-/* After a study: the share of the bias that a step of h takes. */
-#define CSIMI_TREE_TURNING CSIM_R(0.2) /* rad of a link in a step */
-CSIMI_FN csim_real csimi_tree_bias_share(const csimi_state *s, int tree, csim_real h);
-/* turning.c: end rates of next, whose positions are final, of trees that turn far in a step: momentum is kept, kinetic
-   energy gains no more than impulses give. v of the step, vk of its start, [3 blocks]. */
-CSIMI_FN void csimi_trees_settle(const csimi_state *s, const csimi_step *step, const csim_real *vk, const csim_real *v,
-                                 csimi_state *next);
 /* D of a drive, and its impulse on coordinate k at rate 0 with the error of csimi_drive_error. */
 CSIMI_FN csim_real csimi_drive_gain(const csimi_tree_link *link, const csimi_step *step);
 CSIMI_FN csim_real csimi_drive_impulse(const csimi_state *s, const csimi_step *step, int link, int k, csim_real error);
@@ -3955,6 +3690,8 @@ CSIMI_FN void csimi_project_as(int law, const csim_contact *contact, csim_real g
 #define CSIMI_SOLVE_PRIVATE_H
 
 
+CSIM_INLINE csim_real csimi_norm3(const csim_real *x) { return CSIMI_SQRT(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
+
 /* Four doubles at once: vectors of gcc and clang; other compilers take them one by one, to the same bits, and so does
    who counts in long double (x87), where a scalar does not fit a vector. CSIMI_QUAD reads four csim_real, where there
    are vectors; CSIMI_QUAD_ADD is sum += w a. */
@@ -4252,11 +3989,12 @@ struct csimi_delassus {
     csim_real *raw;          /* [3 contacts] raw impulses at which the rows are read */
     csim_real *scratch;      /* [3 contacts] of products and rows */
     csim_real *norms;        /* [contacts] of the measure */
+    csim_real *speed;        /* [contacts] raw, m/s: what a residual is measured against as a velocity; |q| at first */
     bool rows;               /* W can be read row by row */
     bool each;               /* the measure looks at each contact too: masses differ by more than 100 */
     int products;            /* products so far */
     bool both;               /* the measure asks for natural_map_siconos too */
-    double natural, contact; /* figures of the last measure */
+    double natural, contact, velocity; /* figures of the last measure */
     double siconos;          /* with both only */
     /* where W comes from, in raw variables */
     void *from;
@@ -4311,6 +4049,9 @@ CSIMI_FN bool csimi_impulse_run_solver(csimi_delassus *W, const csim_solver_para
                                        csimi_arena *arena, csim_real *r, csim_real *u, csim_outcome *outcome);
 /* Residual of one iteration into the history of params. watch.c */
 CSIMI_FN void csimi_impulse_log(const csimi_impulse_run *run, int iteration, double measure);
+
+/* The measure to aim at after one whose certificate was not content at the tolerance. table.c */
+CSIMI_FN double csimi_next_target(double target, const csim_certificate *certificate, csim_real tolerance);
 
 /* ---- lift.c: solvers of the impulse level on a csim_problem, with W = J A^-1 J' as an operator */
 CSIMI_FN size_t csimi_lift_bytes(const csim_problem_size *size, const csim_solver_params *params);
@@ -4516,6 +4257,7 @@ typedef struct csimi_sweep_contact {
     csim_real free[3], speed; /* u without impulses, and the speeds that is a difference of */
     csim_real phi[3];         /* u at w = 0: free, but inside a step of Newton the u at its start */
     csim_real rho; /* kg, the certificate's scale */
+    csim_real pace; /* m/s, what the residual is measured against as a velocity */
     csim_real lag; /* m/s, mu |u_t| that a convex step of Newton takes as given */
     csimi_local local;
 } csimi_sweep_contact;
@@ -4531,7 +4273,7 @@ typedef struct csimi_sweep {
                             bits */
     csimi_piece *pieces; /* of J E^-1 */
     csimi_sweep_contact *contacts;
-    csimi_stages loop;   /* over the impulses loop.x; measure: the certificate's contact figure */
+    csimi_stages loop;   /* over the impulses loop.x; measure: the larger of the contact and the velocity figure */
     csim_real *norms;    /* [contact_count] */
     csimi_envelope envelope; /* of the Newton burst; its numbers live in the ring of anderson */
     int *order, *place;      /* [n] block at each row of the envelope, and back */
@@ -4801,18 +4543,9 @@ typedef struct csimi_body {
     csim_real sigma;              /* spectral estimate kept for the island this body leads */
     csimi_pace pace;
     bool can_sleep;
-    bool disabled;           /* met by nothing; its motion is static ... */
-    csim_motion motion_then; /* ... and was this */
     csim_surface_def surface;
     void *user_data;
 } csimi_body;
-
-/* Of a shape, beside its geometry. */
-typedef struct csimi_skin {
-    csim_surface_def surface; /* its own, or a copy of its body's */
-    void *user_data;
-    bool own, sensor;
-} csimi_skin;
 
 typedef enum csimi_link_kind { CSIMI_SPRING, CSIMI_JOINT, CSIMI_CLAMP, CSIMI_EXCLUSION } csimi_link_kind;
 
@@ -4849,26 +4582,7 @@ typedef struct csimi_joint {
     csim_real stiff[2];          /* what the turning of its force adds to A at its ends, kg m^2 */
     int row[CSIMI_JOINT_ROWS];    /* in the coming step, -1: none */
     int link;                    /* its slot */
-    int axes;                    /* its settings of axes, which then make its rows; -1: none */
 } csimi_joint;
-
-/* Lines of rows of a joint with settings of axes: push and turn of each. Soft ones hold on to massless coordinates: */
-enum { CSIMI_LINE_HOLD, CSIMI_LINE_LIMIT = 2, CSIMI_LINE_SPRING = 4, CSIMI_AXES_LINES = 6 };
-
-typedef struct csimi_axes {
-    csim_axis_def axis[6];
-    csim_real cone[2];
-    csim_softness cone_limit;
-    csim_real position[6]; /* coordinates at the end of the last step, turns counted */
-    csim_real turn[12];    /* directions of the twist, the swings and the cone in the last rows, world axes */
-    /* of the last step by line, in the axes of its rows */
-    csim_real impulse[18];
-    csim_real aim[18], miss[18], added[18]; /* as of csimi_joint */
-    csim_real weight[18];                   /* of what is missed: below 1 where the row is soft */
-    csim_real stiff[12], kappa[12];         /* of the soft lines: N/m; kg, of the massless coordinate, 0: hard */
-    int row[CSIMI_AXES_LINES];              /* in the coming step, -1: none */
-    int link;                               /* slot of its joint */
-} csimi_axes;
 
 enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper limit, friction, drive */
 
@@ -4884,7 +4598,6 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
     X(nodes, csim_real, state.node_mass, 1, amount)                   \
     X(nodes, csim_real, state.node_force, 3, finite)                  \
     X(nodes, csim_real, state.node_damping, 1, amount)                \
-    X(nodes, csim_real, state.node_gravity, 1, finite)                \
     X(nodes, unsigned char, state.node_mode, 1, mode)                 \
     X(nodes, int, node_body, 1, slot)                                 \
     X(nodes, int, node_user, 1, own)                                  \
@@ -4899,13 +4612,11 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
     X(rigids, csim_real, state.inertia, 9, finite)                    \
     X(rigids, csim_real, state.wrench, 6, finite)                     \
     X(rigids, csim_real, state.rigid_damping, 2, amount)              \
-    X(rigids, csim_real, state.rigid_gravity, 1, finite)              \
     X(rigids, unsigned char, state.rigid_mode, 1, mode)               \
     X(rigids, int, rigid_body, 1, slot)                               \
     X(shapes, csim_geometry, shape, 1, geometry)                      \
     X(shapes, int, shape_body, 1, slot)                               \
     X(shapes, int, shape_link, 1, own)                                \
-    X(shapes, csimi_skin, skin, 1, skin)                              \
     X(hulls, csim_hull_data, hull, 1, hull)                           \
     X(tets, int, state.tet, 4, node)                                  \
     X(tets, csim_real, state.tet_shape, 9, finite)                    \
@@ -4941,10 +4652,6 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
     X(springs, csim_real, state.spring_data, 3, amount)               \
     X(springs, int, spring_link, 1, link_slot)                        \
     X(joints, csimi_joint, joint, 1, joint)                           \
-    X(axes, csimi_axes, axes, 1, axes)                                \
-    X(axes, csim_real, state.slack_rate, 12, finite)                  \
-    X(axes, csim_real, slack_rep, 12, finite)                         \
-    X(axes, csim_real, state.slack_force, 12, finite)                 \
     X(trees, csimi_tree, state.tree, 1, tree)                         \
     X(trees, int, tree_body, 1, slot)                                 \
     X(tree_links, csimi_tree_link, state.tree_link, 1, tree_link)     \
@@ -4962,8 +4669,7 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
     X(modal, double, state.modal, 1, double)                          \
     X(contacts, csim_contact_info, contact, 1, contact)               \
     X(kept, csimi_kept, kept, 1, kept)                                \
-    X(ended, uint64_t, ended_id, 1, id)                               \
-    X(touches, csim_touch_event, touch, 1, touch)
+    X(ended, uint64_t, ended_id, 1, id)
 
 /* Everything that is counted: the axes of the arrays above, the stored blocks of A, the pairs of the broad phase. */
 #define CSIMI_WORLD_AXES(X)                                                                                           \
@@ -4977,7 +4683,7 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
     X(triangles)                                                                                                      \
     X(links)                                                                                                          \
     X(springs) X(joints) X(contacts) X(ended) X(aggregates) X(matrix_blocks) X(pairs) X(frames) X(bends) X(membranes) \
-        X(trees) X(tree_links) X(coords) X(tree_span) X(modal) X(kept) X(axes) X(touches)
+        X(trees) X(tree_links) X(coords) X(tree_span) X(modal) X(kept)
 
 typedef struct csimi_counts {
 #define CSIMI_X(axis) int axis;
@@ -4991,8 +4697,7 @@ typedef struct csimi_counts {
     X(node, nodes, 1, v, node_rep, node_force)                  \
     X(rigid, rigids, 2, velocity, rigid_rep, wrench)            \
     X(edge, frames, 1, frame_velocity, frame_rep, frame_torque) \
-    X(coord, coords, 1, coord_rate, coord_rep, coord_force)     \
-    X(slack, axes, CSIMI_AXES_SLACKS, slack_rate, slack_rep, slack_force)
+    X(coord, coords, 1, coord_rate, coord_rep, coord_force)
 
 /* What those velocities move: X(axis, member of csimi_state, numbers of an item) */
 #define CSIMI_POSITIONS(X)          \
@@ -5015,8 +4720,7 @@ typedef struct csimi_counts {
     X(bends, bend_count)           \
     X(trees, tree_count)           \
     X(tree_links, tree_link_count) \
-    X(coords, coord_count)         \
-    X(axes, axes_count)
+    X(coords, coord_count)
 
 /* Where everything lies, for queries: a tree of boxes over shapes, particles, edges of cables and whole surfaces, and
    the boxes of the triangles of these. Kept by every call that moves something; not saved: it follows from the rest. A
@@ -5029,18 +4733,6 @@ typedef struct csimi_look {
     int boxes;
     csim_real *x, *box; /* [3 surface] positions of surface nodes, [6 boxes] */
 } csimi_look;
-
-/* Records of csimi_store.touch stand in these groups. */
-enum { CSIMI_ENDS, CSIMI_BEGINS, CSIMI_STAYS, CSIMI_LEAVES, CSIMI_ENTERS, CSIMI_INSIDE, CSIMI_TOUCH_GROUPS };
-
-/* Events of the last step beside those of touching; not saved. Worlds without room for touching have none. */
-typedef struct csimi_told {
-    csim_hit_event *hit;             /* [touches] */
-    csim_move_event *move;           /* [bodies] */
-    csim_break_event *joint_break;   /* [joints] */
-    csim_sleep_event *sleep;         /* [bodies] */
-    int hit_count, move_count, break_count, sleep_count;
-} csimi_told;
 
 typedef struct csimi_store {
     csimi_counts capacity, count; /* count.matrix_blocks: stored blocks of A */
@@ -5055,7 +4747,6 @@ typedef struct csimi_store {
     int *tree_body, *coord_tree;
     csim_real *link_impulse; /* of the rows of each joint in the last step */
     csim_geometry *shape;
-    csimi_skin *skin;
     csim_hull_data *hull;
     int *surface_node, *triangle;
     csim_real *surface_rest; /* rest positions of surface nodes */
@@ -5064,13 +4755,9 @@ typedef struct csimi_store {
     csimi_link *link;
     int *spring_link;
     csimi_joint *joint;
-    csimi_axes *axes;
-    csim_real *slack_rep;
     csim_contact_info *contact;
     csimi_kept *kept; /* of the same contacts, in worlds with bounded frames; others have none */
     uint64_t *ended_id;
-    csim_touch_event *touch;
-    csimi_told told;
     csim_block_matrix A; /* pattern and room for the values */
     csimi_look look;
     unsigned char *scratch;
@@ -5090,7 +4777,6 @@ struct csim_world {
     uint32_t stamp;
     bool locked, pattern_stale;
     int live_bodies, free_body, free_link;
-    int touches[CSIMI_TOUCH_GROUPS]; /* records of each group */
     double time, last_h;
     csimi_store store;
     csimi_counts high; /* largest counts seen */
@@ -5108,7 +4794,6 @@ CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *counts);
 /* A number of items that follows from others, or the most that nine numbers each can be counted of by an int: a world
    of that size is refused when it is laid out. */
 CSIMI_FN int csimi_most_items(int64_t n);
-CSIMI_FN int csimi_touches_of(int pairs); /* records of touching that so many pairs need */
 /* Sets every pointer of the store for its capacity, with so much scratch behind; counts when the arena counts. */
 CSIMI_FN void csimi_store_layout(csimi_store *store, size_t scratch, csimi_arena *arena);
 /* Makes each capacity at least need; the world is unchanged when this fails. */
@@ -5135,14 +4820,6 @@ CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion mot
 CSIMI_FN void csimi_write_node(csimi_store *s, int i, csim_vec3 x, csim_vec3 v, csim_real mass, csim_real damping,
                                csim_motion motion, int slot);
 CSIMI_FN void csimi_finish_create(csim_world *w, int slot, csim_body_id *id);
-/* Surface, sensor and pointer of a shape of a body that has its slot; and of all its shapes, after the surface of the
-   body has changed. */
-CSIMI_FN void csimi_write_skin(csimi_store *s, int shape, int slot, const csim_shape *from);
-CSIMI_FN void csimi_spread_surface(csimi_store *s, int slot);
-/* The surface of a shape, or of a body of nodes: -1. */
-CSIM_INLINE const csim_surface_def *csimi_surface_def_of(const csimi_store *s, int slot, int shape) {
-    return shape >= 0 ? &s->skin[shape].surface : &s->body[slot].surface;
-}
 /* Takes a link slot; item is its place in the array of its kind. */
 CSIMI_FN int csimi_take_link(csim_world *w, csimi_link_kind kind, int item, const int *bodies, csim_real break_force);
 CSIMI_FN void csimi_finish_link(csim_world *w, int slot, csim_link_id *id);
@@ -5196,9 +4873,6 @@ CSIMI_FN void csimi_look_node(csimi_store *s, int slot, int node, csim_vec3 from
 CSIMI_FN void csimi_look_step(csim_world *w);               /* everything that may have moved in a step */
 CSIMI_FN csimi_surface csimi_look_surface(const csimi_store *s, int slot);
 
-/* change.c: mass, centre and inertia that a rigid definition gives, over those of its shapes. */
-CSIMI_FN csim_status csimi_check_inertia(const csim_rigid_def *def, const char *fn, csim_mass *mass, csim_error *error);
-
 /* ---- access.c, cable_state.c */
 
 /* Whether a body of this mass and inertia [9] may move freely. */
@@ -5207,7 +4881,7 @@ CSIMI_FN csim_status csimi_find_cable(const csim_world *w, csim_body_id id, cons
                                       csim_error *error);
 CSIMI_FN void csimi_set_frame_velocity(csimi_store *s, int frame, csim_vec3 w);
 
-/* ---- joint_pose.c: where a joint is */
+/* ---- joint_state.c: where a joint is */
 
 typedef struct csimi_joint_pose {
     csim_vec3 a, b, d;  /* the points, a - b */
@@ -5231,34 +4905,6 @@ CSIMI_FN bool csimi_joint_one_sided(const csimi_joint *j, int which);
 /* Rate of the coordinate as terms with one row each, times factor: at most four, J [36]. */
 CSIMI_FN int csimi_joint_coordinate_terms(const csimi_state *s, const csimi_joint *j, csim_real factor, int *block,
                                     csim_real *J);
-/* ---- axes_pose.c: where the axes of a joint are */
-
-typedef struct csimi_axes_pose {
-    csimi_joint_pose at;
-    csim_real q[6];       /* coordinates */
-    csim_vec3 push[3];    /* directions of the first three, world axes */
-    csim_vec3 turn[4];    /* of the others, per rad/s of a against b; of the cone */
-    csim_real cone;       /* rad to its wall, >= 0 inside */
-} csimi_axes_pose;
-CSIMI_FN csimi_axes_pose csimi_axes_at(const csimi_state *s, const csimi_joint *j, const csimi_axes *ax);
-/* Whether points are held against each other, and not a point against a line that turns with b. */
-CSIMI_FN bool csimi_axes_points(const csimi_joint *j, const csimi_axes *ax);
-CSIMI_FN bool csimi_axis_locked(csim_joint_kind kind, const csim_axis_def *axis, int i);
-CSIMI_FN bool csimi_axis_used(const csim_axis_def *axis);
-CSIMI_FN bool csimi_is_soft(const csim_softness *s);
-CSIMI_FN int csimi_axes_main(csim_joint_kind kind); /* the axis that is the coordinate of the joint, -1: none */
-CSIMI_FN bool csimi_axes_turn(const csimi_joint *j); /* both ends have axes */
-/* Energy of the springs, J. */
-CSIMI_FN double csimi_axes_energy(const csim_world *w);
-
-/* ---- joint_state.c */
-CSIMI_FN csim_status csimi_check_axis(csim_error *e, const char *fn, csim_joint_kind kind, int i,
-                                      const csim_axis_def *axis);
-CSIMI_FN csim_status csimi_check_softness(csim_error *e, const char *fn, const csim_softness *s);
-/* Gives a joint settings of axes, all as its kind has them. */
-CSIMI_FN void csimi_axes_take(csimi_store *s, int joint);
-CSIMI_FN void csimi_axes_drop(csimi_store *s, int joint);
-CSIMI_FN void csimi_axes_inherit(csimi_store *s, const csimi_joint *j);
 CSIMI_FN csim_status csimi_joint_range(csim_error *e, const char *fn, const char *field, double value,
                                       const char *allowed);
 CSIMI_FN csim_status csimi_check_motor(csim_error *e, const char *fn, const csim_motor *m);
@@ -5363,43 +5009,10 @@ typedef struct csimi_found_contact {
     csim_vec3 meet, point_a, point_b, normal;
     csim_real gap;
     int last; /* its record of the step before, -1: new */
-    int part_a, part_b; /* the shapes, -1: of a body of nodes */
-    csim_real left;     /* m/s: how fast they may still close after the step: phi without what is given */
-    csim_real approach; /* m/s: how fast they closed at its start, of those that begin to press */
     csim_vec3 meet_b; /* of kept rows: where the impulse acts on b, beside meet for a */
     csim_real push;   /* m/s, <= 0: the part of phi that pushes out; worlds with bounded frames */
     csimi_kept kept;
 } csimi_found_contact;
-
-/* Two shapes of this step or the one before, or the bodies they are of. touching.c */
-typedef struct csimi_encounter {
-    csim_body_id body[2];
-    int shape[2]; /* in their bodies, as events tell them */
-    int was, now; /* whether they touched, do; bodies: how many of their pairs */
-    int last;     /* the record of the step before, -1: none */
-    bool sensor; /* the first is one, which sees the second */
-    bool seen, presses, told, swapped;
-    csim_real gap;
-    int hardest;     /* found contact that came fastest of those that are stopped, -1: none */
-    csim_real speed; /* at which it came */
-    csim_vec3 impulse;
-} csimi_encounter;
-
-typedef struct csimi_encounters {
-    csimi_encounter *pair;        /* [capacity] those of shapes first */
-    int *table;              /* [size] by hash; a power of two */
-    csim_touch_event *event; /* [touches] the next records, in groups */
-    unsigned char *moved;    /* [bodies] by slot */
-    csimi_encounter *recent;
-    int capacity, size, count, shapes, events, needed;
-    int group[CSIMI_TOUCH_GROUPS];
-} csimi_encounters;
-
-/* What a sensor saw: its shape, the other's body and shape (-1: of a body of nodes). */
-typedef struct csimi_sensed {
-    int sensor, body, shape;
-    csim_real gap;
-} csimi_sensed;
 
 typedef struct csimi_step_frame {
     csim_real h, theta, sigma;
@@ -5435,7 +5048,6 @@ typedef struct csimi_step_frame {
     int *aggregate_of; /* [blocks], -1: none */
     int aggregates;
     csimi_joint *joint;       /* [joints] as they were: a step writes its rows into them, one that fails undoes that */
-    csimi_axes *axes;         /* [axes] the same */
     csim_contact_info *info; /* [contacts] the next contact list */
     uint64_t *ended;         /* [contacts] */
     unsigned char *carried;  /* [contacts] 1: this record of the step before still carries an impulse */
@@ -5445,9 +5057,6 @@ typedef struct csimi_step_frame {
     csimi_pace *pace;         /* [bodies] */
     int substeps;             /* of bounded frames */
     long work, reserved;      /* visits done, and kept for the bounded frames of islands to come */
-    csimi_encounters pairs;
-    csimi_sensed *sensed; /* [pairs] */
-    int sensed_count;
     csim_step_stats stats;
 } csimi_step_frame;
 
@@ -5544,17 +5153,13 @@ CSIMI_FN uint64_t csimi_mix64(uint64_t h, uint64_t x);
 CSIMI_FN uint64_t csimi_side_key(const csimi_store *s, int slot, uint32_t part); /* names a part of a body */
 CSIMI_FN uint64_t csimi_shape_key(const csimi_store *s, const csimi_object *o);
 CSIMI_FN uint64_t csimi_point_key(const csimi_store *s, int slot, uint32_t part); /* names a vertex */
-CSIMI_FN int csimi_own_shape(const csimi_store *s, int slot, int shape); /* its number in its body, -1: none */
-/* What filters and mixing rules are told about two slots and shapes, -1: of a body of nodes. */
-CSIMI_FN csim_pair_info csimi_pair_of(const csim_world *world, int a, int shape_a, int b, int shape_b);
+/* What filters and mixing rules are told about two slots. */
+CSIMI_FN csim_pair_info csimi_pair_of(const csim_world *world, int a, int b);
 /* The pairs that links exclude; whether two bodies may touch by category, group, exclusion and filter. */
 CSIMI_FN void csimi_list_excluded(csimi_detector *d, uint64_t *other);
-CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int shape_a, int b, int shape_b);
+CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int b);
 /* The next free record, or null beyond the capacity (it is counted all the same). */
 CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id);
-CSIM_INLINE csim_real csimi_thickness_of(const csimi_store *s, const csimi_object *o) {
-    return csimi_surface_def_of(s, o->body, o->kind == CSIMI_OBJECT_SHAPE ? o->item : -1)->thickness;
-}
 /* Whether x is inside the bounds of an object, grown by so much. */
 CSIMI_FN bool csimi_near(const csimi_detector *d, const csimi_object *b, csim_vec3 x, csim_real grow);
 CSIMI_FN csim_geometry csimi_ball(csim_real radius);
@@ -5606,23 +5211,6 @@ CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csi
                              csim_real approach, csim_real free_end);
 /* ---- rows.c: found contacts and joints to rows of the problem, with phi, laws and warm starts */
 CSIMI_FN void csimi_rows(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
-/* ---- joint_sides.c: what rows of joints are made of */
-/* Side of a row from terms on rigid bodies. */
-CSIMI_FN void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_contact *c, int second, int n,
-                               const int *block, const csim_real *J);
-CSIMI_FN csim_vec3 csimi_joint_way(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p,
-                                   csim_vec3 point);
-CSIMI_FN csim_real csimi_joint_scale(const csimi_state *s, const csimi_joint *j);
-CSIMI_FN void csimi_joint_row_velocity(const csimi_step_frame *f, const csim_contact *c, csim_real *u);
-/* ---- axes_rows.c: rows of joints with settings of axes, as those of others in joint_rows.c */
-CSIMI_FN void csimi_axes_rows(csim_world *w, csimi_step_frame *f, csimi_joint *j);
-/* What a line misses at frame->next, m. */
-CSIMI_FN csim_real csimi_axes_miss(const csim_world *w, const csimi_step_frame *f, csimi_axes *ax, int line);
-CSIMI_FN void csimi_axes_correct(csimi_step_frame *f, csimi_axes *ax, int line, bool back, csim_real share);
-CSIMI_FN void csimi_axes_renew(csim_world *w, csimi_step_frame *f, csimi_axes *ax);
-/* The massless coordinates into A. */
-CSIMI_FN void csimi_axes_assemble(csim_world *w);
-CSIMI_FN void csimi_axes_commit(csim_world *w, const csimi_step_frame *f, csimi_axes *ax);
 /* ---- joint_rows.c */
 /* Appends the rows of all joints behind those of the contacts. */
 CSIMI_FN void csimi_joint_rows(csim_world *world, csimi_step_frame *frame);
@@ -5636,8 +5224,6 @@ typedef struct csimi_closing {
     unsigned char *again;
     csim_real *miss, *before, *moved, *share;
 } csimi_closing;
-/* Islands with springs whose directions turn go on with rows of the middle of the step. */
-CSIMI_FN void csimi_joints_begin(const csim_world *world, const csimi_step_frame *frame, const csimi_closing *closing);
 /* Corrects the rows whose joints do not hold at frame->next. False when nothing is left to do. */
 CSIMI_FN bool csimi_joints_correct(csim_world *world, csimi_step_frame *frame, const csimi_closing *closing, bool late);
 /* Rows of islands that are _TURNED at frame->next, the middle of the step; in midpoint worlds also their turns. */
@@ -5706,26 +5292,6 @@ CSIMI_FN size_t csimi_path_scratch(const csimi_counts *n);
 /* ---- measure.c */
 CSIMI_FN void csimi_measure(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 CSIMI_FN void csimi_report_contacts(csim_world *world, csimi_step_frame *frame);
-/* ---- sense.c, touching.c, tell.c */
-CSIMI_FN void csimi_sense_pair(csimi_detector *d, const csimi_object *sensor, const csimi_object *other);
-/* Up to which distance shapes begin to touch; and go on with it. */
-CSIM_INLINE csim_real csimi_touch_on(const csim_world *w) {
-    return csimi_min(w->def.touch_distance, w->def.contact_distance / 2);
-}
-CSIM_INLINE csim_real csimi_touch_off(const csim_world *w) { return 2 * csimi_touch_on(w); }
-CSIMI_FN void csimi_encounters_layout(csimi_encounters *p, const csimi_counts *n, csimi_arena *arena);
-CSIMI_FN size_t csimi_encounters_scratch(const csimi_counts *n);
-/* Which shapes touch, once contacts have been reported; stays in the arena until the commit. */
-CSIMI_FN csim_status csimi_find_touching(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
-/* The pointer that a body has, or `gone` when it is no more. */
-CSIMI_FN void *csimi_told_user_data(const csim_world *world, csim_body_id id, void *gone);
-CSIMI_FN void *csimi_told_shape_data(const csim_world *world, csim_body_id id, int shape, void *gone);
-CSIMI_FN void csimi_mark_moved(const csim_world *world, csimi_step_frame *frame); /* before the state is committed */
-CSIMI_FN void csimi_tell_step(csim_world *world, const csimi_step_frame *frame);  /* the rest, after it */
-/* After csimi_tell_step: a body fell asleep (bodies of one island have its number) or woke (-1: by itself); a joint
-   broke, by the slot of its link (those whose `broke` is set are told without it). */
-CSIMI_FN void csimi_tell_sleep(csim_world *world, int slot, bool asleep, int island);
-CSIMI_FN void csimi_tell_break(csim_world *world, int link);
 
 /* ---- step.c */
 /* Scratch that a step of a world with these capacities can need. */
@@ -5748,9 +5314,6 @@ CSIMI_FN size_t csimi_tree_scratch(const csimi_counts *n);    /* tree.c: to chec
 CSIMI_FN size_t csimi_reduced_scratch(const csimi_counts *n); /* reduced.c: to write the surface of one */
 
 /* ---- body.c, soft.c */
-
-/* What shapes bring beside their geometry. */
-CSIMI_FN csim_status csimi_check_skins(csim_world *w, const char *function, const csim_shape *shapes, int count);
 
 /* Mass, centre and inertia of a rigid definition; static bodies may have none. */
 CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn, csim_mass *mass, csim_error *error);
@@ -7775,7 +7338,7 @@ CSIMI_FN void csimi_point_assemble(const csimi_state *s, const csimi_step *step,
         csim_real mass = s->node_mass[i], inertia = mass * (inverse_theta + h * s->node_damping[i]);
         for (c = 0; c < 3; c++) {
             D[4 * c] += inertia;
-            b[c] += mass * inverse_theta * vk[c] + h * (force[c] + mass * (s->node_gravity[i] * s->gravity[c]));
+            b[c] += mass * inverse_theta * vk[c] + h * (force[c] + mass * s->gravity[c]);
         }
     }
 }
@@ -7791,7 +7354,7 @@ CSIMI_FN void csimi_point_energy(const csimi_state *s, csimi_energy *energy) {
         for (c = 0; c < 3; c++) {
             double v = (double)s->v[3 * i + c], mass = (double)s->node_mass[i];
             energy->kinetic += mass * v * v / 2;
-            energy->gravity -= mass * (double)(s->node_gravity[i] * s->gravity[c]) * (double)s->x[3 * i + c];
+            energy->gravity -= mass * (double)s->gravity[c] * (double)s->x[3 * i + c];
         }
 }
 /* ==== end model/particle.c */
@@ -7965,7 +7528,7 @@ CSIMI_FN void csimi_rigid_assemble(const csimi_state *s, const csimi_step *step,
         csimi_mul3(I, vk + 3, L);
         for (c = 0; c < 3; c++) {
             linear[4 * c] += mass * (inverse_theta + h * damping[0]);
-            b[c] += mass * inverse_theta * vk[c] + h * (wrench[c] + mass * (s->rigid_gravity[k] * s->gravity[c]));
+            b[c] += mass * inverse_theta * vk[c] + h * (wrench[c] + mass * s->gravity[c]);
             b[3 + c] += inverse_theta * L[c] + h * wrench[3 + c];
         }
         for (c = 0; c < 9; c++) angular[c] += (inverse_theta + h * damping[1]) * I[c];
@@ -7993,7 +7556,7 @@ CSIMI_FN void csimi_rigid_energy(const csimi_state *s, csimi_energy *energy) {
         csimi_mul3(I, v + 3, L);
         for (c = 0; c < 3; c++) {
             energy->kinetic += mass * (double)v[c] * (double)v[c] / 2 + (double)v[3 + c] * (double)L[c] / 2;
-            energy->gravity -= mass * (double)(s->rigid_gravity[k] * s->gravity[c]) * (double)s->com[3 * k + c];
+            energy->gravity -= mass * (double)s->gravity[c] * (double)s->com[3 * k + c];
         }
     }
 }
@@ -8705,8 +8268,7 @@ CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place 
 
 static csim_vec3 csimi_node_acceleration(const csimi_state *s, int node) {
     if (s->node_mode[node] != CSIMI_FREE) return csim_v3(0, 0, 0);
-    return csim_madd(csim_scale(s->node_gravity[node], csimi_load3(s->gravity)), 1 / s->node_mass[node],
-                     csimi_load3(s->node_force + 3 * (size_t)node));
+    return csim_madd(csimi_load3(s->gravity), 1 / s->node_mass[node], csimi_load3(s->node_force + 3 * (size_t)node));
 }
 
 CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_place *p) {
@@ -8717,7 +8279,7 @@ CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_pl
     case CSIMI_PLACE_NODE: return csimi_node_acceleration(s, p->item);
     case CSIMI_PLACE_RIGID:
         if (s->rigid_mode[p->item] != CSIMI_FREE) break;
-        return csim_madd(csim_scale(s->rigid_gravity[p->item], csimi_load3(s->gravity)), 1 / s->rigid_mass[p->item],
+        return csim_madd(csimi_load3(s->gravity), 1 / s->rigid_mass[p->item],
                          csimi_load3(s->wrench + 6 * (size_t)p->item));
     case CSIMI_PLACE_VERTEX:
     case CSIMI_PLACE_LINK: return csimi_place_free(s, p) ? csimi_load3(s->gravity) : a; /* as if its joints were free */
@@ -10774,22 +10336,6 @@ CSIMI_FN void csimi_tree_forces(const csimi_state *s, int t, csim_real *force) {
         csimi_tree_joint_project(s->tree_link + i, s->link_work + i, &s->link_work[i].F, force + s->tree_link[i].dof);
 }
 
-CSIMI_FN double csimi_tree_power(const csimi_state *s, int t, const csim_real *rate, const csim_real *studied) {
-    const csimi_tree *tree = s->tree + t;
-    double sum = 0;
-    int i, k;
-    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
-        const csimi_tree_link *link = s->tree_link + i;
-        csim_real force[6];
-        csimi_tree_joint_project(link, s->link_work + i, studied ? &s->link_work[i].H : &s->link_work[i].F, force);
-        for (k = 0; k < link->dofs; k++) {
-            if (studied) force[k] += link->armature * studied[link->coord + k];
-            sum += (double)(rate[link->coord + k] * force[k]);
-        }
-    }
-    return sum;
-}
-
 /* Force that the weight of all that hangs on a joint puts on coordinate k of it. */
 static csim_real csimi_tree_joint_weight(const csimi_state *s, int i, int k) {
     const csimi_composite *c = &s->link_work[i].C;
@@ -10905,18 +10451,6 @@ CSIMI_FN void csimi_drive_error(const csimi_state *s, int i, csim_real *error) {
 
 /* ---- the model */
 
-/* The bias of the start of a step leads astray where a link turns far in it: of what turns by more than
-   CSIMI_TREE_TURNING so much is taken as it would have at that rate. csimi_trees_settle makes up for it at the end. */
-CSIMI_FN csim_real csimi_tree_bias_share(const csimi_state *s, int t, csim_real h) {
-    const csimi_tree *tree = s->tree + t;
-    csim_real most = 0;
-    int i;
-    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++)
-        most = csimi_max(most, csim_dot(s->link_work[i].V.w, s->link_work[i].V.w));
-    most *= h * h;
-    return most > CSIMI_TREE_TURNING * CSIMI_TREE_TURNING ? CSIMI_TREE_TURNING * CSIMI_TREE_TURNING / most : 1;
-}
-
 /* Impulse per rate of a drive, D, that stands in A for it. */
 CSIMI_FN csim_real csimi_drive_gain(const csimi_tree_link *link, const csimi_step *step) {
     return step->h * link->rate_gain + step->sigma * step->h * step->h * link->stiffness;
@@ -10957,7 +10491,6 @@ static void csimi_tree_joint_assemble(const csimi_state *s, const csimi_step *st
 
 CSIMI_FN void csimi_tree_assemble(const csimi_state *s, const csimi_step *step, csimi_system *system) {
     const csim_real h = step->h, inverse_theta = 1 / step->theta;
-    csim_real share;
     int t, i, k, c;
     for (t = 0; t < s->tree_count; t++) {
         const csimi_tree *tree = s->tree + t;
@@ -10978,7 +10511,6 @@ CSIMI_FN void csimi_tree_assemble(const csimi_state *s, const csimi_step *step, 
             continue;
         }
         csimi_tree_study(s, t, vk, NULL, s->gravity);
-        share = csimi_tree_bias_share(s, t, h);
         for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
             const csimi_tree_link *link = s->tree_link + i;
             csim_real momentum[6], bias[6];
@@ -10986,10 +10518,6 @@ CSIMI_FN void csimi_tree_assemble(const csimi_state *s, const csimi_step *step, 
             csimi_tree_joint_project(link, s->link_work + i, &s->link_work[i].F, bias);
             for (k = 0; k < link->dofs; k++) {
                 c = link->coord + k;
-                if (share < 1) {
-                    const csim_real weight = csimi_tree_joint_weight(s, i, k);
-                    bias[k] = share * (bias[k] + weight) - weight;
-                }
                 b[c] += inverse_theta * (momentum[k] + link->armature * vk[c]) + h * (force[c] - bias[k]);
             }
             csimi_tree_joint_assemble(s, step, tree, i, system, b);
@@ -11135,152 +10663,6 @@ CSIMI_FN void csimi_tree_energy(const csimi_state *s, csimi_energy *energy) {
 /* ---- points on links */
 #endif
 /* ==== end model/articulation.c */
-
-/* ==== begin model/turning.c ===================================================================================== */
-#if !defined(CONDSIM_NO_TREE)
-/* model/turning: what fast trees gain by turning, taken away. The bias of a tree is worked out at the start of a step:
-   where a link turns by a good part of a radian in it, the rates it leads to carry more energy at the positions that
-   they lead to, and the next bias is larger still. Such trees get rates that
-
-       keep momentum    P and L about the centre of mass are those before plus the impulses of the step, L where
-                        there is energy for it,
-       gain nothing     kinetic energy after <= kinetic energy before + max(0, u.w), w the impulses but for the bias.
-
-   Rates are the motion as one rigid body (locked) with the same momentum, and the rest, which has none: the two share
-   no energy, so that the rest alone is made smaller. Trees that hang on the world keep no momentum: all is the rest. */
-
-typedef struct csimi_flight {
-    double kinetic, locked;  /* J: of the tree, and of the same momentum as one rigid body */
-    csim_real m;
-    csim_vec3 centre;        /* of mass, from the origin of the first link */
-    csim_vec3 P, L, spin;    /* momentum, about the centre; spin of the rigid body */
-    csim_real inverse[9];    /* of its inertia about the centre */
-} csimi_flight;
-
-static bool csimi_floats(const csimi_state *s, const csimi_tree *tree) {
-    return s->tree_link[tree->first_link].joint == CSIM_TREE_FLOATING;
-}
-
-/* Spin and energy of the momentum as one rigid body. */
-static void csimi_flight_lock(csimi_flight *f) {
-    csim_real L[3], spin[3];
-    csimi_store3(L, f->L);
-    csimi_mul3(f->inverse, L, spin);
-    f->spin = csimi_load3(spin);
-    f->locked = (double)(csim_dot(f->P, f->P) / f->m + csim_dot(f->L, f->spin)) / 2;
-}
-
-/* The flight of a tree; false: its inertia has no inverse. Leaves csimi_tree_study of it. */
-static bool csimi_flight_of(const csimi_state *s, int t, const csim_real *rate, csimi_flight *f) {
-    static const csim_real none[3] = {0, 0, 0};
-    const csimi_tree *tree = s->tree + t;
-    const csimi_link_work *root = s->link_work + tree->first_link;
-    csim_real I[9];
-    csim_vec3 c;
-    csimi_tree_study(s, t, rate, NULL, none);
-    f->kinetic = csimi_tree_power(s, t, rate, rate) / 2;
-    f->m = root->C.m;
-    if (!csimi_floats(s, tree)) return true;
-    f->centre = c = csim_scale(1 / f->m, root->C.mc);
-    f->P = root->H.v;
-    f->L = csim_sub(root->H.w, csim_cross(c, f->P));
-    I[0] = root->C.I[0] - f->m * (c.y * c.y + c.z * c.z);
-    I[4] = root->C.I[3] - f->m * (c.x * c.x + c.z * c.z);
-    I[8] = root->C.I[5] - f->m * (c.x * c.x + c.y * c.y);
-    I[1] = I[3] = root->C.I[1] + f->m * c.x * c.y;
-    I[2] = I[6] = root->C.I[2] + f->m * c.x * c.z;
-    I[5] = I[7] = root->C.I[4] + f->m * c.y * c.z;
-    if (!csimi_inverse3(I, f->inverse)) return false;
-    csimi_flight_lock(f);
-    return true;
-}
-
-/* Whether a link turns far in a step. The rates of all joints together are the most it can be. */
-static bool csimi_tree_turns(const csimi_state *s, int t, csim_real h, const csim_real *rate) {
-    const csimi_tree *tree = s->tree + t;
-    csim_real sum = 0;
-    int i;
-    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
-        const csimi_tree_link *link = s->tree_link + i;
-        const csim_real *u = rate + link->coord;
-        if (link->joint == CSIM_TREE_REVOLUTE) sum += csimi_abs(u[0]);
-        if (link->dofs >= 3) sum += csim_length(csimi_load3(u + link->dofs - 3));
-    }
-    if (!(h * sum > CSIMI_TREE_TURNING)) return false;
-    (void)csimi_tree_measure(s, t, rate);
-    return csimi_tree_bias_share(s, t, h) < 1;
-}
-
-/* Less spin, and, where the way alone has more, less of that. */
-static void csimi_flight_slow(csimi_flight *f, double most) {
-    const double way = (double)(csim_dot(f->P, f->P) / f->m) / 2, spin = f->locked - way;
-    f->spin = csim_scale(most > way ? (csim_real)csimi_sqrt64((most - way) / spin) : 0, f->spin);
-    if (way > most) f->P = csim_scale((csim_real)csimi_sqrt64(most / way), f->P);
-}
-
-/* The momentum of a flight made that of `aim`, of the rest as much as energy leaves room for. */
-static void csimi_flight_follow(csimi_flight *f, csimi_flight *aim, double most, csim_real *base, double *share) {
-    const double rest = f->kinetic - f->locked;
-    csim_vec3 v, w;
-    CSIMI_MEMCPY(aim->inverse, f->inverse, sizeof f->inverse);
-    csimi_flight_lock(aim);
-    if (aim->locked > most) { /* at the positions that the step has found it would take more than there is */
-        aim->L = f->L;
-        csimi_flight_lock(aim);
-    }
-    *share = rest > 0 && aim->locked + rest > most ? csimi_sqrt64((most > aim->locked ? most - aim->locked : 0) / rest)
-                                                   : 1;
-    if (aim->locked > most) csimi_flight_slow(aim, most);
-    v = csim_sub(csimi_load3(base), csim_sub(csim_scale(1 / f->m, f->P), csim_cross(f->spin, f->centre)));
-    w = csim_sub(csimi_load3(base + 3), f->spin);
-    v = csim_madd(csim_sub(csim_scale(1 / f->m, aim->P), csim_cross(aim->spin, f->centre)), (csim_real)*share, v);
-    csimi_store3(base, v);
-    csimi_store3(base + 3, csim_madd(aim->spin, (csim_real)*share, w));
-}
-
-static void csimi_tree_settle(const csimi_state *s, int t, const csimi_step *step, const csim_real *vk,
-                              const csim_real *v, csimi_state *next) {
-    const csimi_tree *tree = s->tree + t;
-    csim_real *end = next->coord_rate + 3 * (size_t)tree->first_block;
-    csimi_flight then, aim, now;
-    csimi_twist bias;
-    csim_real taken; /* s: of the bias */
-    double most, share = 1;
-    int c;
-    if (!csimi_flight_of(s, t, vk, &then)) return;
-    bias = s->link_work[tree->first_link].F;
-    taken = step->h * csimi_tree_bias_share(s, t, step->h);
-    most = (double)taken * csimi_tree_power(s, t, v, NULL) - csimi_tree_power(s, t, v, vk) / (double)step->theta;
-    if (!csimi_flight_of(s, t, v, &now)) return;
-    most += 2 * now.kinetic / (double)step->theta;
-    most = then.kinetic + (most > 0 ? most : 0);
-    if (!csimi_flight_of(s, t, end, &aim) || !csimi_flight_of(next, t, end, &now)) return;
-    if (csimi_floats(s, tree)) {
-        aim.L = csim_madd(aim.L, taken, csim_sub(bias.w, csim_cross(aim.centre, bias.v)));
-        aim.P = csim_madd(aim.P, taken, bias.v);
-        csimi_flight_follow(&now, &aim, most, end, &share);
-        end += 6;
-    } else if (now.kinetic > most) {
-        share = csimi_sqrt64(most / now.kinetic);
-    }
-    for (c = csimi_floats(s, tree) ? 6 : 0; c < 3 * tree->block_count && share < 1; c++)
-        *end++ *= (csim_real)share;
-}
-
-CSIMI_FN void csimi_trees_settle(const csimi_state *s, const csimi_step *step, const csim_real *vk, const csim_real *v,
-                                 csimi_state *next) {
-    int t;
-    for (t = 0; t < s->tree_count; t++) {
-        const csimi_tree *tree = s->tree + t;
-        const size_t first = 3 * (size_t)(csimi_first_coord_block(s) + tree->first_block);
-        if (tree->mode != CSIMI_FREE || tree->modes > 0) continue;
-        if (csimi_tree_turns(s, t, step->h, vk + first) ||
-            csimi_tree_turns(next, t, step->h, next->coord_rate + 3 * (size_t)tree->first_block))
-            csimi_tree_settle(s, t, step, vk + first, v + first, next);
-    }
-}
-#endif
-/* ==== end model/turning.c */
 
 /* ==== begin model/kinds.c ======================================================================================= */
 /* model/kinds: the kinds of models in the order in which a step runs through them. */
@@ -17920,10 +17302,10 @@ static void csimi_cert_impulses(const csim_problem *p, const csim_real *lambda, 
     }
 }
 
-/* |A v - b - J'lambda| / max(|b|, |J'lambda|, tiny) in the norm of 1 / diag A. */
-static double csimi_cert_dynamics(const csim_problem *p, const csim_real *v, const double *g) {
+/* |A v - b - J'lambda| / max(|b|, |J'lambda|, tiny) in the norm of 1 / diag A, and the energy that passes through. */
+static void csimi_cert_dynamics(const csim_problem *p, const csim_real *v, const double *g, csim_certificate *out) {
     const csim_block_matrix *A = &p->A;
-    double residual = 0, load = 0, impulse = 0, scale;
+    double residual = 0, load = 0, impulse = 0, motion = 0, scale;
     int i, k, r;
     for (i = 0; i < A->n; ++i) {
         double y[3] = {0, 0, 0};
@@ -17935,10 +17317,12 @@ static double csimi_cert_dynamics(const csim_problem *p, const csim_real *v, con
             residual += e * e * d;
             load += b * b * d;
             impulse += f * f * d;
+            motion += (double)v[3 * i + r] * y[r];
         }
     }
     scale = csimi_cert_max(csimi_cert_max(csimi_sqrt64(load), csimi_sqrt64(impulse)), (double)CSIMI_TINY);
-    return csimi_sqrt64(residual) / scale;
+    out->dynamics = csimi_sqrt64(residual) / scale;
+    out->energy = csimi_cert_max(load, motion);
 }
 
 /* ---- the scale of a contact */
@@ -18179,6 +17563,36 @@ static double csimi_cert_power(const csimi_cert_contact *c) {
                           c->lambda[2] * c->u[2]);
 }
 
+/* Work of one axis of a box: |u| times the way of lambda to the bound that u asks for, or times |lambda|. */
+static double csimi_cert_box_work(double lambda, double u, double lo, double hi) {
+    const double way = csimi_cert_abs(lambda - (u > 0 ? lo : hi)), whole = csimi_cert_abs(lambda);
+    return csimi_cert_abs(u) * (way < whole ? way : whole);
+}
+
+/* What the contact does that its law does not allow: 0 when lambda and u obey it. */
+static double csimi_cert_work(const csimi_cert_contact *c) {
+    const csim_contact *contact = c->contact;
+    double sum = 0;
+    int i;
+    switch (contact->law) {
+    case CSIM_LAW_STRICT:
+    case CSIM_LAW_ANISOTROPIC:
+    case CSIM_LAW_INVERTIBLE: return csimi_cert_abs(c->lambda[0] * c->u[0]) + csimi_cert_power(c);
+    case CSIM_LAW_PROXIMAL:
+        return csimi_cert_abs(c->lambda[0] * c->u[0] + c->lambda[1] * c->u[1] + c->lambda[2] * c->u[2]);
+    case CSIM_LAW_BILATERAL:
+        for (i = 0; i < 3; ++i)
+            if ((contact->mask >> i) & 1u) sum += c->lambda[i] * c->u[i];
+        return csimi_cert_abs(sum);
+    case CSIM_LAW_BOX:
+        for (i = 0; i < 3; ++i)
+            sum += csimi_cert_box_work(c->lambda[i], c->u[i], (double)contact->lo[i], (double)contact->hi[i]);
+        return sum;
+    case CSIM_LAW_COUNT_:
+    default: return 0;
+    }
+}
+
 /* |r - P_K(r - rho (u + mu |u_t| n))|^2 of de Saxce's form. */
 static double csimi_cert_natural_map2(const csimi_cert_contact *c, double rho) {
     const double mu = (double)c->contact->mu[0];
@@ -18231,6 +17645,7 @@ CSIM_API size_t csim_certificate_bytes(int n, int contact_count) {
     csimi_arena arena = csimi_arena_counting();
     csimi_push(&arena, 3 * (size_t)n, sizeof(double));
     csimi_push(&arena, (size_t)contact_count, sizeof(double));
+    csimi_push(&arena, (size_t)contact_count, sizeof(double));
     return arena.high;
 }
 
@@ -18238,24 +17653,47 @@ static void csimi_cert_take(double *worst, double x) {
     if (x > *worst) *worst = x;
 }
 
-static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const csim_real *lambda, double *norms,
-                                csim_certificate *out) {
-    double most = 0, median, map2 = 0, plain2 = 0, norm2 = 0, speed2 = 0;
+/* max_m missed[m] / max(speed[m], rms), the rms of all speeds. */
+static double csimi_cert_velocities(const double *missed, const double *speed, int count, double rms) {
+    double worst = 0;
+    int m;
+    for (m = 0; m < count; ++m)
+        csimi_cert_take(&worst, missed[m] / csimi_cert_max(csimi_cert_max(speed[m], rms), (double)CSIMI_TINY));
+    return worst;
+}
+
+/* Median of the impulses that carry something, and the largest of all. */
+static double csimi_cert_carried(const csim_real *lambda, int count, double *norms, double *most) {
     int m, i, carrying = 0;
-    for (m = 0; m < p->contact_count; ++m) {
+    *most = 0;
+    for (m = 0; m < count; ++m) {
         double l[3];
         for (i = 0; i < 3; ++i) l[i] = (double)lambda[3 * (ptrdiff_t)m + i];
         norms[m] = csimi_cert_norm3(l);
-        csimi_cert_take(&most, norms[m]);
+        csimi_cert_take(most, norms[m]);
     }
-    for (m = 0; m < p->contact_count; ++m)
-        if (norms[m] > CSIMI_CERT_NOISE * most) norms[carrying++] = norms[m];
-    median = carrying > 0 ? csimi_cert_median(norms, carrying) : 0;
+    for (m = 0; m < count; ++m)
+        if (norms[m] > CSIMI_CERT_NOISE * *most) norms[carrying++] = norms[m];
+    return carrying > 0 ? csimi_cert_median(norms, carrying) : 0;
+}
+
+/* missed, speed: scratch, [contacts] each */
+static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const csim_real *lambda, double *missed,
+                                double *speed, csim_certificate *out) {
+    double most, map2 = 0, plain2 = 0, norm2 = 0, speed2 = 0, weighed = 0, weight = 0, work = 0;
+    const double median = csimi_cert_carried(lambda, p->contact_count, missed, &most);
+    int m;
     for (m = 0; m < p->contact_count; ++m) {
         csimi_cert_contact c;
-        double figure;
+        double figure, residual;
         csimi_cert_read(p, m, v, lambda, most, &c);
-        figure = csimi_cert_residual(&c) / csimi_cert_max(csimi_cert_norm3(c.lambda), csimi_cert_max(median, c.tiny));
+        residual = csimi_cert_residual(&c);
+        figure = residual / csimi_cert_max(csimi_cert_norm3(c.lambda), csimi_cert_max(median, c.tiny));
+        missed[m] = residual / c.rho;
+        speed[m] = c.speed;
+        weighed += c.rho * c.speed * c.speed;
+        weight += c.rho;
+        work += csimi_cert_work(&c);
         if (figure > out->contact || out->worst_contact < 0) {
             out->contact = figure;
             out->worst_contact = m;
@@ -18272,31 +17710,40 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
         norm2 += c.lambda[0] * c.lambda[0] + c.lambda[1] * c.lambda[1] + c.lambda[2] * c.lambda[2];
         speed2 += c.u[0] * c.u[0] + c.u[1] * c.u[1] + c.u[2] * c.u[2];
     }
+    out->velocity = csimi_cert_velocities(missed, speed, p->contact_count, csimi_sqrt64(weighed / weight));
+    out->work = work / csimi_cert_max(out->energy, (double)CSIMI_TINY);
     /* no impulse at all is right or altogether wrong: no norm to measure against */
     out->natural_map_scaled = norm2 > 0 ? csimi_sqrt64(map2 / norm2) : map2 > 0 ? 1 : 0;
     speed2 = csimi_cert_max(norm2, speed2);
     out->natural_map_siconos = speed2 > 0 ? csimi_sqrt64(plain2 / speed2) : 0;
 }
 
+CSIM_API double csim_certificate_worst(const csim_certificate *certificate) {
+    if (!certificate) return (double)CSIMI_HUGE;
+    return csimi_cert_max(csimi_cert_max(certificate->dynamics, certificate->contact),
+                          csimi_cert_max(certificate->velocity, certificate->work));
+}
+
 CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csim_real *v, const csim_real *lambda,
                                           void *scratch, size_t scratch_bytes, csim_certificate *certificate) {
     csimi_arena arena;
-    double *g, *norms;
+    double *g, *missed, *speed;
     if (!certificate || !problem) return CSIM_NULL_ARGUMENT;
     CSIMI_MEMSET(certificate, 0, sizeof *certificate);
     certificate->worst_contact = -1;
     if ((problem->A.n > 0 && (!v || !scratch)) || (problem->contact_count > 0 && !lambda)) return CSIM_NULL_ARGUMENT;
     arena = csimi_arena_in(scratch, scratch_bytes);
     g = CSIMI_PUSH(&arena, double, 3 * (size_t)problem->A.n);
-    norms = CSIMI_PUSH(&arena, double, problem->contact_count);
+    missed = CSIMI_PUSH(&arena, double, problem->contact_count);
+    speed = CSIMI_PUSH(&arena, double, problem->contact_count);
     if (arena.overflow) return CSIM_CAPACITY;
     if (!csimi_all_finite(v, 3 * problem->A.n) || !csimi_all_finite(lambda, 3 * problem->contact_count)) {
-        certificate->dynamics = certificate->contact = (double)CSIMI_HUGE;
+        certificate->dynamics = certificate->contact = certificate->velocity = certificate->work = (double)CSIMI_HUGE;
         return CSIM_NOT_FINITE;
     }
     csimi_cert_impulses(problem, lambda, g);
-    certificate->dynamics = csimi_cert_dynamics(problem, v, g);
-    if (problem->contact_count > 0) csimi_cert_contacts(problem, v, lambda, norms, certificate);
+    csimi_cert_dynamics(problem, v, g, certificate);
+    if (problem->contact_count > 0) csimi_cert_contacts(problem, v, lambda, missed, speed, certificate);
     return CSIM_OK;
 }
 
@@ -20696,7 +20143,7 @@ CSIMI_FN bool csimi_cond_certify(csimi_cond *c, const csim_real *v, const csim_r
     (void)csim_problem_certify(c->centre.shift ? c->map.given : &c->map.nodal.problem, v, lambda, c->map.scratch,
                                c->map.scratch_bytes, k);
     c->map.products += 1;
-    return k->dynamics <= (double)tolerance && k->contact <= (double)tolerance;
+    return csim_certificate_worst(k) <= (double)tolerance;
 }
 
 /* Progress is measured anew. */
@@ -21380,27 +20827,34 @@ CSIMI_FN bool csimi_cond_takes(const csim_problem *problem) {
 
 /* ---- the loop */
 
+/* What the virtual nodes' slip leaves of the laws: p obeys them on those nodes, not on the bodies they hang on. */
+static double csimi_cond_slipping(const csim_certificate *k) {
+    const double motion = k->velocity > k->work ? k->velocity : k->work;
+    return k->contact > motion ? k->contact : motion;
+}
+
 /* Certifies p. When it is not good enough yet, *inner becomes the rel at which to look again; contacts whose virtual
    nodes slip get another centre. */
 static bool csimi_cond_done(csimi_cond *c, csim_real tolerance, double *inner, csim_outcome *outcome) {
     const csim_certificate *k = &outcome->certificate;
     const bool centred = c->centre.shift && c->map.nodal.virtual_count > 0; /* else there is no centre to move */
-    double worst;
+    double worst, slip;
     if (csimi_cond_certify(c, c->map.p, c->map.lambda, tolerance, outcome))
         return !csimi_cond_improves(c, k, tolerance);
     if (c->centre.shift && csimi_cond_threads(c)) {
         c->centre.parted = true;
         return false;
     }
-    if (centred && k->contact > (double)tolerance && k->contact >= k->dynamics) {
-        if (k->contact > c->centre.slipping) csimi_anderson_clear(&c->centre.ring);
-        if (k->contact > 0.5 * c->centre.slipping && *inner > 0.05 * (double)tolerance) *inner *= 0.5;
-        c->centre.slow = k->contact > 0.5 * c->centre.slipping ? c->centre.slow + 1 : 0;
-        c->centre.slipping = k->contact;
+    slip = csimi_cond_slipping(k);
+    if (centred && slip > (double)tolerance && slip >= k->dynamics) {
+        if (slip > c->centre.slipping) csimi_anderson_clear(&c->centre.ring);
+        if (slip > 0.5 * c->centre.slipping && *inner > 0.05 * (double)tolerance) *inner *= 0.5;
+        c->centre.slow = slip > 0.5 * c->centre.slipping ? c->centre.slow + 1 : 0;
+        c->centre.slipping = slip;
         csimi_cond_centre(c);
         return false;
     }
-    worst = centred || k->dynamics > k->contact ? k->dynamics : k->contact;
+    worst = centred || k->dynamics > slip ? k->dynamics : slip;
     *inner = c->map.rel * 0.8 * (worst > 1.6 * (double)tolerance ? (double)tolerance / worst : 0.625);
     return false;
 }
@@ -22864,9 +22318,7 @@ static void csimi_sweep_project(void *problem) {
     for (m = 0; m < s->contact_count; ++m) csimi_impulse_allow(s->contacts[m].contact, s->loop.x + 3 * (ptrdiff_t)m);
 }
 
-/* ---- the measure: the contact figure of certificate.h on lambda and w */
-
-static csim_real csimi_norm3(const csim_real *x) { return CSIMI_SQRT(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
+/* ---- the measure: the larger of the contact and the velocity figure of certificate.h, on lambda and w */
 
 /* lambda - Project(lambda - rho u), with the friction set of the impulse at hand. */
 static csim_real csimi_sweep_residual(const csimi_sweep *s, const csimi_sweep_contact *c, const csim_real *lambda) {
@@ -22902,8 +22354,8 @@ static csim_real csimi_sweep_speed(const csimi_sweep *s, const csimi_sweep_conta
     return speed;
 }
 
-/* Worst natural residual over max(|lambda|, median, tiny). The speeds that tiny needs are looked at only where the
-   other scales do not already settle it. */
+/* Worst natural residual over max(|lambda|, median, tiny), or over rho times the speed it is measured against. The
+   speeds that tiny needs are looked at only where the other scales do not already settle it. */
 static double csimi_sweep_look(void *problem) {
     csimi_sweep *s = (csimi_sweep *)problem;
     csim_real floor, worst = 0;
@@ -22914,9 +22366,11 @@ static double csimi_sweep_look(void *problem) {
         const csimi_sweep_contact *c = s->contacts + m;
         const csim_real *lambda = s->loop.x + 3 * (ptrdiff_t)m;
         const csim_real residual = csimi_sweep_residual(s, c, lambda);
+        const csim_real speed = c->rho * c->pace;
         csim_real scale = csimi_max(csimi_norm3(lambda), floor);
-        if (residual <= worst * scale) continue;
+        if (residual <= worst * csimi_min(scale, speed)) continue;
         scale = csimi_max(scale, CSIMI_IMPULSE_NOISE * c->rho * csimi_sweep_speed(s, c));
+        scale = csimi_min(scale, speed);
         worst = residual < CSIMI_HUGE ? csimi_max(worst, residual / scale) : CSIMI_HUGE;
     }
     return (double)worst;
@@ -23024,6 +22478,8 @@ static csim_real csimi_sweep_rho(const csimi_sweep_contact *c) {
 }
 
 static void csimi_sweep_contacts(csimi_sweep *s) {
+    double sum = 0, weight = 0;
+    csim_real rms;
     int m, k, at = 0;
     for (k = 0; k < 3 * s->n; ++k) s->load += (double)s->problem->b[k] * (double)s->v[k];
     for (m = 0; m < s->contact_count; ++m) {
@@ -23040,12 +22496,17 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
         csimi_pieces_delassus(s->pieces + c->first, c->count, W);
         csimi_local_set(&c->local, W);
         c->rho = csimi_sweep_rho(c);
+        sum += (double)c->rho * (double)c->speed * (double)c->speed;
+        weight += (double)c->rho;
         scale = csimi_max((c->local.W[0] + c->local.W[3] + c->local.W[5]) / 3, CSIMI_TINY);
         for (k = 0; k < 3; ++k) {
             s->loop.metric[3 * (ptrdiff_t)m + k] = scale;
             s->loop.centre[3 * (ptrdiff_t)m + k] = 0;
         }
     }
+    rms = weight > 0 ? (csim_real)csimi_sqrt64(sum / weight) : 0;
+    for (m = 0; m < s->contact_count; ++m)
+        s->contacts[m].pace = csimi_max(csimi_max(s->contacts[m].speed, rms), CSIMI_TINY);
     csimi_sweep_prepare(s, 0);
 }
 
@@ -23065,10 +22526,6 @@ static void csimi_sweep_cascade(csimi_sweep *s, double good) {
     CSIMI_MEMCPY(s->loop.x, s->loop.best, (size_t)s->loop.length * sizeof *s->loop.x);
 }
 
-static bool csimi_sweep_certified(const csim_certificate *c, const csim_solver_params *params) {
-    return c->dynamics <= (double)params->tolerance && c->contact <= (double)params->tolerance;
-}
-
 /* Solves, certifies, and goes on with a smaller target where the certificate is not content. */
 static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *params, void *scratch, size_t bytes,
                                    csim_certificate *certificate) {
@@ -23076,7 +22533,7 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
     int trial;
     s->planned = false;
     if (!csimi_burst_fits(s)) csimi_burst_plan(s);
-    for (trial = 0; trial < 5; ++trial, good *= 0.3) {
+    for (trial = 0; trial < 5; ++trial, good = csimi_next_target(good, certificate, params->tolerance)) {
         s->loop.best_measure = (double)CSIMI_HUGE;
         if (trial > 0) csimi_sweep_velocities(s);
         if (s->contact_count > 0) {
@@ -23086,7 +22543,7 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
         csimi_bodies_velocities(&s->bodies, s->problem, s->loop.x, s->v, (double *)scratch);
         if (csim_problem_certify(s->problem, s->v, s->loop.x, scratch, bytes, certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
-        if (csimi_sweep_certified(certificate, params)) return CSIM_RESULT_CONVERGED;
+        if (csim_certificate_worst(certificate) <= (double)params->tolerance) return CSIM_RESULT_CONVERGED;
         if (s->loop.sweeps >= s->loop.cap || s->contact_count == 0) break;
     }
     return s->loop.sweeps >= s->loop.cap ? CSIM_RESULT_CAP : CSIM_RESULT_STALLED;
@@ -23157,6 +22614,7 @@ CSIMI_FN void csimi_delassus_layout(csimi_delassus *W, csimi_arena *arena, int c
     W->raw = CSIMI_PUSH(arena, csim_real, vector);
     W->scratch = CSIMI_PUSH(arena, csim_real, vector);
     W->norms = CSIMI_PUSH(arena, csim_real, contacts);
+    W->speed = CSIMI_PUSH(arena, csim_real, contacts);
 }
 
 /* ---- variables without units */
@@ -23183,6 +22641,7 @@ CSIMI_FN bool csimi_delassus_scale(csimi_delassus *W, const csim_real *q) {
         for (k = 0; k < 9; ++k) D[k] *= s * s;
         for (k = 0; k < 3; ++k) W->q[3 * (ptrdiff_t)c + k] = s * q[3 * (ptrdiff_t)c + k];
         csimi_delassus_law(W->laws + c, s);
+        W->speed[c] = csimi_norm3(q + 3 * (ptrdiff_t)c);
     }
     W->each = W->contacts > 0 && most > 100 * least;
     return csimi_all_finite(W->q, 3 * W->contacts);
@@ -23377,6 +22836,26 @@ static double csimi_delassus_norm2(const csim_real *x) {
     return (double)x[0] * (double)x[0] + (double)x[1] * (double)x[1] + (double)x[2] * (double)x[2];
 }
 
+/* Worst residual of a contact as a velocity, |r_c| / rho_c, over the larger of its speed and the rms of all, weighed by
+   rho = s^2; scratch holds the raw norms of the residuals. */
+static double csimi_delassus_worst_velocity(const csimi_delassus *W) {
+    double sum = 0, weight = 0, worst = 0, rms;
+    int c;
+    for (c = 0; c < W->contacts; ++c) {
+        const double rho = (double)W->scale[c] * (double)W->scale[c], speed = (double)W->speed[c];
+        sum += rho * speed * speed;
+        weight += rho;
+    }
+    rms = weight > 0 ? csimi_sqrt64(sum / weight) : 0;
+    rms = rms > (double)CSIMI_TINY ? rms : (double)CSIMI_TINY;
+    for (c = 0; c < W->contacts; ++c) {
+        const double rho = (double)W->scale[c] * (double)W->scale[c], speed = (double)W->speed[c];
+        const double figure = (double)W->scratch[c] / (rho * (speed > rms ? speed : rms));
+        if (figure > worst) worst = figure;
+    }
+    return worst;
+}
+
 /* Worst residual of a contact over the larger of its own impulse, the median one and what rounding leaves of the
    largest, all raw; scratch holds the raw norms of the residuals. */
 static double csimi_delassus_worst(csimi_delassus *W, const csim_real *r) {
@@ -23430,6 +22909,7 @@ CSIMI_FN double csimi_delassus_measure(csimi_delassus *W, const csim_real *r, cs
     if (!(sum < 1e300 && size < 1e300)) return W->natural = W->contact = 1e300;
     W->natural = size > 0 ? csimi_sqrt64(sum / size) : sum > 0 ? 1 : 0;
     W->contact = W->contacts > 0 && size > 0 ? csimi_delassus_worst(W, r) : W->natural;
+    W->velocity = csimi_delassus_worst_velocity(W);
     worst = W->each && W->contact > W->natural ? W->contact : W->natural;
     if (!W->both) return worst;
     W->siconos = csimi_delassus_siconos(W, r, u);
@@ -25224,7 +24704,7 @@ static bool csimi_ccs_motion_look(csimi_ccs_motion *s, const csim_solver_params 
     double measure = (double)CSIMI_HUGE;
     if (csimi_all_finite(s->v, 3 * s->problem->A.n) && csimi_all_finite(s->core.lambda, 3 * s->core.contacts) &&
         csim_problem_certify(s->problem, s->v, s->core.lambda, s->scratch, s->bytes, &now) == CSIM_OK)
-        measure = now.dynamics > now.contact ? now.dynamics : now.contact;
+        measure = csim_certificate_worst(&now);
     ++s->products;
     if (params->history && s->iterations <= params->history_capacity) params->history[s->iterations - 1] = measure;
     if (!(measure < (double)CSIMI_HUGE)) return false;
@@ -25658,29 +25138,65 @@ static bool csimi_impulse_flat(const csim_impulse_problem *p, const csimi_delass
 
 /* ---- solving */
 
+/* What a contact does that its law does not allow, in J, as in the certificate; power: of its friction. */
+static double csimi_impulse_work(const csim_contact *law, const csim_real *r, const csim_real *u, double power) {
+    double sum = 0;
+    int k;
+    if (law->law == CSIM_LAW_BOX) {
+        for (k = 0; k < 3; ++k) {
+            const csim_real way = csimi_abs(r[k] - (u[k] > 0 ? law->lo[k] : law->hi[k]));
+            sum += (double)(csimi_abs(u[k]) * csimi_min(way, csimi_abs(r[k])));
+        }
+        return sum;
+    }
+    if (law->law == CSIM_LAW_BILATERAL || law->law == CSIM_LAW_PROXIMAL) {
+        for (k = 0; k < 3; ++k)
+            if (law->law == CSIM_LAW_PROXIMAL || ((law->mask >> k) & 1u)) sum += (double)r[k] * (double)u[k];
+        return sum < 0 ? -sum : sum;
+    }
+    return (double)csimi_abs(r[0] * u[0]) + (power < 0 ? -power : power);
+}
+
 /* Figures of the certificate that need no bodies, in raw units, from r and u = W r + q in the variables of W. */
 static void csimi_impulse_certify(const csimi_delassus *W, const csim_real *r, const csim_real *u,
                                   csim_certificate *f) {
+    double work = 0, driven = 0, given = 0; /* J: r'u, r'q */
     int c;
+    f->approach = f->complementarity = f->cone = f->dissipation_power = 0;
     f->contact = W->contact;
+    f->velocity = W->velocity;
     f->natural_map_scaled = W->natural;
     f->natural_map_siconos = W->both ? W->siconos : csimi_delassus_siconos(W, r, u);
     for (c = 0; c < W->contacts; ++c) {
         const csim_contact *law = W->laws + c;
         const double s = (double)W->scale[c], mu = (double)law->mu[0];
         const csim_real *R = r + 3 * (ptrdiff_t)c, *U = u + 3 * (ptrdiff_t)c;
+        const csim_real *Q = W->q + 3 * (ptrdiff_t)c;
         const double rt = csimi_sqrt64((double)R[1] * (double)R[1] + (double)R[2] * (double)R[2]);
         const double ut = csimi_sqrt64((double)U[1] * (double)U[1] + (double)U[2] * (double)U[2]);
         const double power =
             (mu * (double)csimi_max(R[0], 0) * ut + (double)R[1] * (double)U[1] + (double)R[2] * (double)U[2]);
-        const double work = (double)csimi_abs(R[0] * U[0]), over = s * (rt - mu * (double)R[0]);
+        const double normal = (double)csimi_abs(R[0] * U[0]), over = s * (rt - mu * (double)R[0]);
+        work += csimi_impulse_work(law, R, U, power);
+        driven += (double)R[0] * (double)U[0] + (double)R[1] * (double)U[1] + (double)R[2] * (double)U[2];
+        given += (double)R[0] * (double)Q[0] + (double)R[1] * (double)Q[1] + (double)R[2] * (double)Q[2];
         if (law->law == CSIM_LAW_BILATERAL || law->law == CSIM_LAW_BOX) continue;
         if (-(double)U[0] / s > f->approach) f->approach = -(double)U[0] / s;
-        if (work > f->complementarity) f->complementarity = work;
+        if (normal > f->complementarity) f->complementarity = normal;
         if (law->law == CSIM_LAW_ANISOTROPIC) continue;
         if (over > f->cone) f->cone = over;
         if ((power < 0 ? -power : power) > f->dissipation_power) f->dissipation_power = power < 0 ? -power : power;
     }
+    driven = driven > given ? driven - given : given - driven; /* r'W r */
+    given = given < 0 ? -given : given;
+    f->energy = driven > given ? driven : given;
+    f->work = f->energy > 0 ? work / f->energy : 0;
+}
+
+/* The measure of the run, and what the impulses do as velocities and in energy. */
+static bool csimi_impulse_certified(const csim_outcome *outcome, double tolerance) {
+    return outcome->residual <= tolerance && outcome->certificate.velocity <= tolerance &&
+           outcome->certificate.work <= tolerance;
 }
 
 CSIMI_FN bool csimi_impulse_run_solver(csimi_delassus *W, const csim_solver_params *params, double target,
@@ -25701,6 +25217,22 @@ CSIMI_FN bool csimi_impulse_run_solver(csimi_delassus *W, const csim_solver_para
     if (!ok) return false;
     if (!run.judged) outcome->residual = csimi_delassus_measure(W, r, u, false);
     return outcome->residual < 1e300;
+}
+
+/* Solves, and goes on with a smaller target where the velocities are not content. */
+static bool csimi_impulse_solve_to(csimi_delassus *W, const csim_solver_params *params, csimi_arena *arena,
+                                   csim_real *r, csim_real *u, csim_outcome *outcome) {
+    const double tolerance = (double)params->tolerance;
+    double target = 0.9 * tolerance;
+    int trial;
+    for (trial = 0; trial < 5 && W->contacts > 0; ++trial) {
+        if (!csimi_impulse_run_solver(W, params, target, arena, r, u, outcome)) return false;
+        csimi_impulse_certify(W, r, u, &outcome->certificate);
+        if (csimi_impulse_certified(outcome, tolerance)) break;
+        if (outcome->residual > tolerance || outcome->iterations >= params->max_iterations) break;
+        target = csimi_next_target(target, &outcome->certificate, params->tolerance);
+    }
+    return true;
 }
 
 static csim_status csimi_impulse_begin(const csim_impulse_problem *problem, const csim_solver_params *params,
@@ -25753,16 +25285,14 @@ CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, con
     }
     if (status != CSIM_OK) return status;
     csimi_delassus_enter(&W, r);
-    if (problem->contact_count > 0 &&
-        !csimi_impulse_run_solver(&W, params, 0.9 * (double)params->tolerance, &arena, r, u, outcome)) {
+    if (!csimi_impulse_solve_to(&W, params, &arena, r, u, outcome)) {
         CSIMI_MEMSET(r, 0, 3 * (size_t)problem->contact_count * sizeof *r);
         return CSIM_OK;
     }
-    csimi_impulse_certify(&W, r, u, &outcome->certificate);
     csimi_delassus_leave(&W, r);
     outcome->products = W.products;
     outcome->bytes = arena.high;
-    outcome->result = outcome->residual <= (double)params->tolerance  ? CSIM_RESULT_CONVERGED
+    outcome->result = csimi_impulse_certified(outcome, (double)params->tolerance) ? CSIM_RESULT_CONVERGED
                       : outcome->iterations >= params->max_iterations ? CSIM_RESULT_CAP
                                                                       : CSIM_RESULT_STALLED;
     return CSIM_OK;
@@ -26038,6 +25568,10 @@ static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_
         for (k = 0; k < 3; ++k) u[k] += p->contacts[c].phi[k];
     }
     if (l->broken || !csimi_delassus_scale(W, q)) return false;
+    for (c = 0; c < W->contacts; ++c) {
+        csim_real u[3];
+        W->speed[c] = csimi_contact_motion(p, p->contacts + c, l->free, u) + csimi_norm3(p->contacts[c].phi);
+    }
     W->each = true; /* the certificate looks at each contact */
     W->both = params->by_impulse;
     return true;
@@ -26076,7 +25610,8 @@ static csim_result csimi_lift_run(csimi_lift *l, csimi_delassus *W, const csim_s
     const double tolerance = (double)params->tolerance;
     double target = 0.9 * tolerance;
     int trial;
-    for (trial = 0; trial < 5; ++trial, target *= 0.3) {
+    for (trial = 0; trial < 5;
+         ++trial, target = csimi_next_target(target, &outcome->certificate, params->tolerance)) {
         if (W->contacts > 0 && !csimi_impulse_run_solver(W, params, target, arena, r, u, outcome))
             return CSIM_RESULT_NOT_FINITE;
         CSIMI_MEMCPY(solution->lambda, r, vector);
@@ -26085,7 +25620,7 @@ static csim_result csimi_lift_run(csimi_lift *l, csimi_delassus *W, const csim_s
         if (l->broken || csim_problem_certify(l->problem, solution->v, solution->lambda, scratch, bytes,
                                               &outcome->certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
-        if (outcome->certificate.dynamics <= tolerance && outcome->certificate.contact <= tolerance)
+        if (csim_certificate_worst(&outcome->certificate) <= tolerance)
             return CSIM_RESULT_CONVERGED;
         if (outcome->iterations >= params->max_iterations || W->contacts == 0) break;
     }
@@ -26459,7 +25994,7 @@ CSIMI_FN csim_status csimi_penalty_solve(const csim_problem *problem, const csim
             CSIM_OK)
         outcome->result = CSIM_RESULT_NOT_FINITE;
     else if (outcome->result == CSIM_RESULT_CONVERGED &&
-             !(outcome->certificate.dynamics <= tolerance && outcome->certificate.contact <= tolerance))
+             !(csim_certificate_worst(&outcome->certificate) <= tolerance))
         outcome->result = CSIM_RESULT_STALLED; /* springs give way */
     ++outcome->iterations;
     outcome->bytes = arena->high - mark;
@@ -26825,7 +26360,7 @@ static csim_result csimi_xpbd_run(csimi_xpbd *s, const csim_solver_params *param
     if (!csimi_all_finite(solution->v, 3 * p->A.n) || !csimi_all_finite(s->move, 3 * p->A.n) ||
         csim_problem_certify(p, solution->v, solution->lambda, s->residual, s->bytes, f) != CSIM_OK)
         return CSIM_RESULT_NOT_FINITE;
-    outcome->residual = f->dynamics > f->contact ? f->dynamics : f->contact;
+    outcome->residual = csim_certificate_worst(f);
     return outcome->residual <= tolerance ? CSIM_RESULT_CONVERGED : CSIM_RESULT_STALLED;
 }
 
@@ -27384,8 +26919,7 @@ static csim_result csimi_bounded_end(csimi_bounded *s, const csim_solver_params 
     if (params->pulse) csimi_bounded_pulses(s, params->pulse);
     CSIMI_MEMCPY(solution->v, s->step, 3 * (size_t)s->n * sizeof(csim_real));
     CSIMI_MEMCPY(solution->lambda, s->sum, 3 * (size_t)p->contact_count * sizeof(csim_real));
-    return certificate->dynamics <= tolerance && certificate->contact <= tolerance ? CSIM_RESULT_CONVERGED
-                                                                                    : CSIM_RESULT_CAP;
+    return csim_certificate_worst(certificate) <= tolerance ? CSIM_RESULT_CONVERGED : CSIM_RESULT_CAP;
 }
 
 CSIMI_FN bool csimi_bounded_takes(const csim_problem *problem) { return csimi_bodies_take(problem); }
@@ -27420,9 +26954,7 @@ CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim
         csimi_bounded_contacts(&s, params, solution->lambda);
         csimi_bounded_frame(&s);
         outcome->result = csimi_bounded_end(&s, params, solution, &outcome->certificate);
-        outcome->residual = outcome->certificate.dynamics > outcome->certificate.contact
-                                ? outcome->certificate.dynamics
-                                : outcome->certificate.contact;
+        outcome->residual = csim_certificate_worst(&outcome->certificate);
     }
     outcome->bytes = arena->used - mark;
     csimi_pop(arena, mark);
@@ -27768,6 +27300,11 @@ static csim_status csimi_any_ccs_solve(const csim_problem *problem, const csim_s
 }
 #endif
 
+CSIMI_FN double csimi_next_target(double target, const csim_certificate *certificate, csim_real tolerance) {
+    const double share = 0.5 * (double)tolerance / csim_certificate_worst(certificate);
+    return target * (share < 1e-3 ? 1e-3 : share < 0.3 ? share : 0.3);
+}
+
 CSIMI_FN bool csimi_lift_takes(const csim_problem *problem) {
     (void)problem;
     return true;
@@ -27930,7 +27467,7 @@ static csim_status csimi_solve_by_impulse(const csim_problem *problem, const csi
         if (outcome->result != CSIM_RESULT_CONVERGED) return CSIM_OK;
         if (!csimi_lift_judge(problem, arena, tasks, solution, &outcome->certificate, &sum.products)) break;
         outcome->products = sum.products;
-        if (f->dynamics <= (double)params->tolerance && f->contact <= (double)params->tolerance &&
+        if (csim_certificate_worst(f) <= (double)params->tolerance &&
             f->natural_map_scaled <= (double)params->tolerance && f->natural_map_siconos <= (double)params->tolerance)
             return CSIM_OK;
         p.tolerance *= CSIM_R(0.3);
@@ -28015,9 +27552,6 @@ CSIMI_FN csim_status csimi_check_surface(csim_error *error, const char *function
          "finite"},
         {"surface.restitution", offsetof(csim_surface_def, restitution), 0, 1, false, false, "0..1"},
         {"surface.thickness", offsetof(csim_surface_def, thickness), 0, 1e3, false, false, "0..1000"},
-        {"surface.velocity.x", offsetof(csim_surface_def, velocity.x), -1e9, 1e9, false, false, "-1e9..1e9"},
-        {"surface.velocity.y", offsetof(csim_surface_def, velocity.y), -1e9, 1e9, false, false, "-1e9..1e9"},
-        {"surface.velocity.z", offsetof(csim_surface_def, velocity.z), -1e9, 1e9, false, false, "-1e9..1e9"},
     };
     csim_status s = csimi_check_fields(error, function, def, fields, CSIMI_COUNT_OF(fields));
     if (s) return s;
@@ -28347,12 +27881,10 @@ CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *c) {
     n.surface = c->surface;
     n.triangles = c->triangles;
     n.links = n.springs = n.joints = c->links;
-    n.axes = c->axes;
     n.contacts = n.ended = c->contacts;
     n.aggregates = c->aggregates;
     n.matrix_blocks = c->matrix_blocks;
     n.pairs = c->pairs;
-    n.touches = csimi_touches_of(c->pairs);
     n.trees = c->trees;
     n.tree_links = c->tree_links;
     n.coords = c->coords;
@@ -28375,7 +27907,6 @@ CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *n) {
     c.surface = n->surface;
     c.triangles = n->triangles;
     c.links = csimi_imax(n->links, csimi_imax(n->springs, n->joints));
-    c.axes = n->axes;
     c.contacts = n->contacts;
     c.aggregates = n->aggregates;
     c.matrix_blocks = n->matrix_blocks;
@@ -28396,31 +27927,6 @@ CSIMI_FN int csimi_blocks_of(const csimi_counts *n) {
     return blocks;
 }
 
-CSIMI_FN int csimi_touches_of(int pairs) {
-#ifdef CONDSIM_NO_EVENTS
-    (void)pairs;
-    return 0;
-#else
-    return pairs;
-#endif
-}
-
-static void csimi_told_layout(csimi_told *t, const csimi_counts *n, csimi_arena *arena) {
-    const bool any = n->touches > 0;
-    t->hit = CSIMI_PUSH(arena, csim_hit_event, n->touches);
-    t->move = CSIMI_PUSH(arena, csim_move_event, any ? n->bodies : 0);
-    t->joint_break = CSIMI_PUSH(arena, csim_break_event, any ? n->joints : 0);
-    t->sleep = CSIMI_PUSH(arena, csim_sleep_event, any ? n->bodies : 0);
-}
-
-static void csimi_told_copy(csimi_told *to, const csimi_told *from) {
-    if (from->hit_count > 0) CSIMI_MEMCPY(to->hit, from->hit, sizeof *to->hit * (size_t)from->hit_count);
-    if (from->move_count > 0) CSIMI_MEMCPY(to->move, from->move, sizeof *to->move * (size_t)from->move_count);
-    if (from->break_count > 0)
-        CSIMI_MEMCPY(to->joint_break, from->joint_break, sizeof *to->joint_break * (size_t)from->break_count);
-    if (from->sleep_count > 0) CSIMI_MEMCPY(to->sleep, from->sleep, sizeof *to->sleep * (size_t)from->sleep_count);
-}
-
 CSIMI_FN void csimi_store_layout(csimi_store *s, size_t scratch, csimi_arena *arena) {
     const csimi_counts *c = &s->capacity;
 #define CSIMI_X(axis, type, name, per, holds) s->name = CSIMI_PUSH(arena, type, (size_t)c->axis * (per));
@@ -28439,7 +27945,6 @@ CSIMI_FN void csimi_store_layout(csimi_store *s, size_t scratch, csimi_arena *ar
     s->state.reduced_work =
         (struct csimi_reduced_work *)csimi_push(arena, c->modal > 0 ? csimi_reduced_work_bytes() : 0, 1);
     csimi_look_layout(&s->look, c, arena);
-    csimi_told_layout(&s->told, c, arena);
     s->A.row = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c) + 1);
     s->A.diag = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c));
     s->A.col = CSIMI_PUSH(arena, int, c->matrix_blocks);
@@ -28491,7 +27996,6 @@ static void csimi_round_up(csimi_counts *n, const csimi_counts *had) {
     CSIMI_WORLD_AXES(CSIMI_X)
 #undef CSIMI_X
     n->ended = n->contacts;
-    n->touches = csimi_touches_of(n->pairs);
     if (n->kept > 0) n->kept = n->contacts;
 }
 
@@ -28528,7 +28032,6 @@ CSIMI_FN csim_status csimi_ensure(csim_world *w, const csimi_counts *need, const
     CSIMI_MEMSET(block, 0, (size_t)(grown.scratch - block)); /* what no kind of body writes is saved and hashed too */
     csimi_store_copy(&grown, &w->store);
     csimi_look_copy(&grown, &w->store);
-    csimi_told_copy(&grown.told, &w->store.told);
     if (w->block) csimi_heap_free(&w->heap, w->block, w->block_bytes);
     w->store = grown;
     w->block = block;
@@ -28621,7 +28124,6 @@ static void csimi_expect_contacts(csimi_counts *n) {
                                    (int64_t)6 * n->nodes / (n->tets > 0 ? 6 : 1) + 32);
     n->pairs = csimi_most_items((int64_t)12 * (n->shapes + n->bodies) + (int64_t)16 * n->frames + 32);
     n->ended = n->contacts;
-    n->touches = csimi_touches_of(n->pairs);
 }
 
 /* Room for what the counts plus the additions need. */
@@ -28683,22 +28185,6 @@ CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion mot
     return slot;
 }
 
-CSIMI_FN void csimi_write_skin(csimi_store *s, int shape, int slot, const csim_shape *from) {
-    csimi_skin *skin = s->skin + shape;
-    CSIMI_MEMSET(skin, 0, sizeof *skin);
-    skin->own = from->surface != NULL;
-    skin->surface = skin->own ? *from->surface : s->body[slot].surface;
-    skin->sensor = from->sensor;
-    skin->user_data = from->user_data;
-}
-
-CSIMI_FN void csimi_spread_surface(csimi_store *s, int slot) {
-    const csimi_body *b = s->body + slot;
-    int i;
-    for (i = b->first_shape; i < b->first_shape + b->shape_count; i++)
-        if (!s->skin[i].own) s->skin[i].surface = b->surface;
-}
-
 CSIMI_FN unsigned char csimi_mode_of(csim_motion motion) {
     return motion == CSIM_DYNAMIC ? CSIMI_FREE : motion == CSIM_STATIC ? CSIMI_FIXED : CSIMI_KINEMATIC;
 }
@@ -28731,7 +28217,6 @@ CSIMI_FN void csimi_write_node(csimi_store *s, int i, csim_vec3 x, csim_vec3 v, 
     csimi_store3(s->state.node_force + 3 * i, csim_v3(0, 0, 0));
     s->state.node_mass[i] = mass;
     s->state.node_damping[i] = damping;
-    s->state.node_gravity[i] = 1;
     s->state.node_mode[i] = csimi_mode_of(motion);
     s->node_body[i] = slot;
     s->state.node_tree[i] = -1;
@@ -28791,13 +28276,6 @@ static bool csimi_coord_held(const csimi_store *s, int i) {
     return tree->mode != CSIMI_FREE || (tree->anchored && i < tree->first_block + tree->base_blocks);
 }
 static int csimi_coord_owner(const csimi_store *s, int i) { return s->tree_body[s->coord_tree[i]]; }
-
-/* Nothing holds on to a massless coordinate until a soft row does. */
-static bool csimi_slack_held(const csimi_store *s, int i) { return s->axes[i].link >= 0; }
-static int csimi_slack_owner(const csimi_store *s, int i) {
-    const csimi_link *l = s->link + s->axes[i].link;
-    return l->body[l->body[0] < 0 || s->body[l->body[0]].motion != CSIM_DYNAMIC ? 1 : 0];
-}
 
 CSIMI_FN void csimi_spans(const csimi_store *s, const csimi_state *state, csimi_span *span) {
     int first = 0;
@@ -28869,9 +28347,9 @@ CSIMI_FN csimi_place csimi_shape_place(const csimi_store *s, int shape, csim_vec
 }
 /* ==== end store/pose.c */
 
-/* ==== begin store/joint_pose.c ================================================================================== */
+/* ==== begin store/joint_state.c ================================================================================= */
 #if !defined(CONDSIM_NO_JOINTS)
-/* store/joint_pose: where a joint is and how far it is open.
+/* store/joint_state: where a joint is and how far it is open, and what a program asks of joints and sets.
 
    Every row of a joint measures how far the joint is open in the axes of b. A turn enters as scale times the angle, so
    that all rows are in metres and their masses alike. */
@@ -28898,7 +28376,7 @@ CSIMI_FN csimi_joint_pose csimi_joint_at(const csimi_state *s, const csimi_joint
     p.b = csimi_place_point(s, j->end + 1);
     p.d = csim_sub(p.a, p.b);
     p.of = p.base = p.turn = csim_pose_identity().rotation;
-    if (!csimi_joint_has_axes(j->kind) && j->axes < 0) return p;
+    if (!csimi_joint_has_axes(j->kind)) return p;
     p.of = csimi_joint_axes(s, j, 0);
     p.base = csimi_joint_axes(s, j, 1);
     p.turn = csim_quat_mul(csim_quat_conj(p.base), p.of);
@@ -28977,9 +28455,6 @@ CSIMI_FN unsigned csimi_joint_mask(const csimi_joint *j, int which) {
     case CSIM_JOINT_DISTANCE:
     case CSIM_JOINT_ROPE:
     case CSIM_JOINT_GEAR: return 1;
-    case CSIM_JOINT_WHEEL: /* have settings of axes */
-    case CSIM_JOINT_SIX:
-    case CSIM_JOINT_MOUSE:
     case CSIM_JOINT_COUNT_:
     default: return 0;
     }
@@ -29011,179 +28486,6 @@ CSIMI_FN int csimi_joint_coordinate_terms(const csimi_state *s, const csimi_join
     }
     return n;
 }
-#endif
-/* ==== end store/joint_pose.c */
-
-/* ==== begin store/axes_pose.c =================================================================================== */
-#if !defined(CONDSIM_NO_JOINTS)
-/* store/axes_pose: the coordinates along the six axes of a joint, and how they change.
-
-   The turn of a against b is q = swing twist: the twist about x is applied first, the swing s = (0, s_y, s_z), a
-   rotation vector across x, takes x of b to x of a. With x and x' these two and w the rate of a against b,
-       d twist / dt = w . (x + x') / (1 + x . x'),        d|s| / dt = w . (x x x') / |x x x'|. */
-
-/* ---- kinds: what each of them holds, and which axis its coordinate is */
-
-typedef struct csimi_joint_row_of {
-    unsigned locked; /* bits by csim_axis */
-    int main;
-} csimi_joint_row_of;
-
-static csimi_joint_row_of csimi_joint_table(csim_joint_kind kind) {
-    static const csimi_joint_row_of row[CSIM_JOINT_COUNT_] = {
-        {7u, -1},                /* ball */
-        {0x37u, CSIM_AXIS_TWIST}, /* hinge: all but the twist */
-        {0x3eu, CSIM_AXIS_X},    /* slider */
-        {0x3fu, -1},             /* weld */
-        {1u, CSIM_AXIS_X},       /* distance */
-        {0, CSIM_AXIS_X},        /* rope: has no settings */
-        {0, -1},                 /* gear: nor this */
-        {0x33u, CSIM_AXIS_TWIST}, /* wheel: along z and the spin are free */
-        {0, -1},                 /* six */
-        {0, -1},                 /* mouse */
-    };
-    return row[(unsigned)kind < (unsigned)CSIM_JOINT_COUNT_ ? kind : CSIM_JOINT_SIX];
-}
-
-CSIMI_FN int csimi_axes_main(csim_joint_kind kind) { return csimi_joint_table(kind).main; }
-
-CSIMI_FN bool csimi_is_soft(const csim_softness *s) { return s->stiffness > 0 || s->damping > 0 || s->frequency > 0; }
-
-CSIMI_FN bool csimi_axis_used(const csim_axis_def *a) {
-    return a->limited || a->motor.kind != CSIM_MOTOR_NONE || csimi_is_soft(&a->spring);
-}
-
-CSIMI_FN bool csimi_axis_locked(csim_joint_kind kind, const csim_axis_def *a, int i) {
-    if (a->hold != CSIM_HOLD_AS_KIND) return a->hold == CSIM_HOLD_LOCKED;
-    return (csimi_joint_table(kind).locked >> i & 1u) && !csimi_axis_used(a);
-}
-
-static bool csimi_has_frame(const csimi_place *p) {
-    return p->kind == CSIMI_PLACE_RIGID || p->kind == CSIMI_PLACE_GROUND;
-}
-
-CSIMI_FN bool csimi_axes_turn(const csimi_joint *j) {
-    return csimi_has_frame(j->end) && csimi_has_frame(j->end + 1) && j->kind != CSIM_JOINT_DISTANCE &&
-           j->kind != CSIM_JOINT_MOUSE;
-}
-
-CSIMI_FN bool csimi_axes_points(const csimi_joint *j, const csimi_axes *ax) {
-    int i;
-    if (!csimi_axes_turn(j)) return true;
-    for (i = 0; i < 3; i++)
-        if (!csimi_axis_locked(j->kind, ax->axis + i, i)) return false;
-    return true;
-}
-
-/* ---- coordinates */
-
-static csim_real csimi_nearest_turn(csim_real angle, csim_real last) {
-    const csim_real turns = (last - angle) / (2 * CSIMI_PI);
-    return angle + 2 * CSIMI_PI * (csim_real)(int)(turns + (turns < 0 ? CSIM_R(-0.5) : CSIM_R(0.5)));
-}
-
-/* Swing and its directions: p = (y, z) of x' in the axes of b, r = |p| = sin|s|, s_y = -f p_z, s_z = f p_y with
-   f = |s| / sin|s|, df / d|s| = (sin|s| - |s| cos|s|) / sin^2|s|; both by their series where they cancel. */
-static void csimi_swing_at(csimi_axes_pose *out, csim_vec3 x, const csim_vec3 *axes) {
-    const csim_vec3 along = csim_unrotate(out->at.base, x);
-    const csim_real r2 = along.y * along.y + along.z * along.z, r = CSIMI_SQRT(r2), angle = CSIMI_ATAN2(r, along.x);
-    const bool small = r < csimi_max(CSIM_R(1e-3), CSIMI_SQRT(CSIMI_SQRT(CSIMI_EPS)));
-    csim_real f = small ? 1 + r2 / 6 : angle / r;
-    csim_real slope = small ? (1 + CSIM_R(0.4) * r2) / 3 : (r - angle * along.x) / (r2 * r); /* the above over r */
-    csim_vec3 df;
-    if (small && along.x < 0) { /* turned over: no direction is better than another */
-        f = CSIMI_PI / csimi_max(r, CSIM_R(1e-3));
-        slope = 0;
-    }
-    df = csim_scale(slope, csim_cross(axes[0], x));
-    out->q[CSIM_AXIS_SWING_Y] = -f * along.z;
-    out->q[CSIM_AXIS_SWING_Z] = f * along.y;
-    out->turn[1] = csim_sub(csim_scale(-f, csim_cross(x, axes[2])), csim_scale(along.z, df));
-    out->turn[2] = csim_add(csim_scale(f, csim_cross(x, axes[1])), csim_scale(along.y, df));
-}
-
-/* The wall of the cone: m (1 - e), e = |(s_y / c_y, s_z / c_z)|, m the smaller half angle: a round one is c - |s|. */
-static void csimi_cone_at(csimi_axes_pose *out, const csim_real *cone) {
-    const csim_real y = out->q[CSIM_AXIS_SWING_Y] / cone[0], z = out->q[CSIM_AXIS_SWING_Z] / cone[1];
-    const csim_real m = csimi_min(cone[0], cone[1]), e = CSIMI_SQRT(y * y + z * z);
-    out->cone = m * (1 - e);
-    out->turn[3] = csim_v3(0, 0, 0);
-    if (!(e > CSIMI_EPS)) return;
-    out->turn[3] = csim_add(csim_scale(-m * y / (e * cone[0]), out->turn[1]),
-                            csim_scale(-m * z / (e * cone[1]), out->turn[2]));
-}
-
-static void csimi_turns_at(csimi_axes_pose *out, const csimi_axes *ax) {
-    const csim_quat q = out->at.turn;
-    const csim_vec3 x = csim_rotate(out->at.of, csim_v3(1, 0, 0));
-    csim_vec3 axes[3];
-    int k;
-    for (k = 0; k < 3; k++)
-        axes[k] = csim_rotate(out->at.base, csim_v3(k == 0 ? 1 : 0, k == 1 ? 1 : 0, k == 2 ? 1 : 0));
-    out->q[CSIM_AXIS_TWIST] = csimi_nearest_turn(2 * CSIMI_ATAN2(q.x, q.w), ax->position[CSIM_AXIS_TWIST]);
-    out->turn[0] = csim_scale(1 / csimi_max(1 + csim_dot(axes[0], x), CSIM_R(1e-3)), csim_add(axes[0], x));
-    csimi_swing_at(out, x, axes);
-    if (ax->cone[0] > 0) csimi_cone_at(out, ax->cone);
-}
-
-CSIMI_FN csimi_axes_pose csimi_axes_at(const csimi_state *s, const csimi_joint *j, const csimi_axes *ax) {
-    csimi_axes_pose out;
-    int k;
-    CSIMI_MEMSET(&out, 0, sizeof out);
-    out.at = csimi_joint_at(s, j);
-    if (j->kind == CSIM_JOINT_DISTANCE) {
-        csim_real R[9], n[3];
-        const csim_real length = csim_length(out.at.d);
-        csimi_store3(n, length > 0 ? csim_scale(1 / length, out.at.d) : csim_v3(0, 0, 1));
-        csimi_frame(n, NULL, R);
-        for (k = 0; k < 3; k++) out.push[k] = csimi_load3(R + 3 * k);
-        out.q[0] = length;
-        return out;
-    }
-    for (k = 0; k < 3; k++)
-        out.push[k] = csim_rotate(out.at.base, csim_v3(k == 0 ? 1 : 0, k == 1 ? 1 : 0, k == 2 ? 1 : 0));
-    for (k = 0; k < 3; k++) out.q[k] = csim_dot(out.push[k], out.at.d);
-    if (csimi_axes_turn(j)) csimi_turns_at(&out, ax);
-    return out;
-}
-
-/* ---- energy */
-
-static double csimi_spring_store(csim_real stiffness, csim_real error) {
-    return (double)stiffness * (double)error * (double)error / 2;
-}
-
-/* How far a coordinate is beyond its limits. */
-static csim_real csimi_beyond(const csim_axis_def *a, csim_real q) {
-    return a->limited ? csimi_max(0, q - a->upper) + csimi_max(0, a->lower - q) : 0;
-}
-
-/* With the stiffness of the last step, which a frequency may have given. */
-CSIMI_FN double csimi_axes_energy(const csim_world *w) {
-    double energy = 0;
-    int i, k;
-    for (i = 0; i < w->store.count.axes; i++) {
-        const csimi_axes *ax = w->store.axes + i;
-        const csimi_joint *j = w->store.joint + w->store.link[ax->link].item;
-        const csimi_axes_pose p = csimi_axes_at(&w->store.state, j, ax);
-        for (k = 0; k < 6 && !j->broken; k++) {
-            const csim_real unit = k < 3 ? 1 : j->scale;
-            const csim_real rest = ax->axis[k].target + (j->kind == CSIM_JOINT_DISTANCE ? j->length : 0);
-            energy += csimi_spring_store(ax->stiff[k + 6], unit * (p.q[k] - rest));
-            if (k < 4 || !(ax->cone[0] > 0))
-                energy += csimi_spring_store(ax->stiff[k], unit * csimi_beyond(ax->axis + k, p.q[k]));
-            else if (k == 4)
-                energy += csimi_spring_store(ax->stiff[k], unit * csimi_min(0, p.cone));
-        }
-    }
-    return energy;
-}
-#endif
-/* ==== end store/axes_pose.c */
-
-/* ==== begin store/joint_state.c ================================================================================= */
-#if !defined(CONDSIM_NO_JOINTS)
-/* store/joint_state: what a program asks of joints and sets. */
 
 CSIMI_FN csim_status csimi_joint_range(csim_error *e, const char *fn, const char *field, double value,
                                        const char *allowed) {
@@ -29198,65 +28500,6 @@ CSIMI_FN csim_status csimi_check_motor(csim_error *e, const char *fn, const csim
     return csimi_check_fields(e, fn, m, fields, CSIMI_COUNT_OF(fields));
 }
 
-/* ---- settings of axes */
-
-CSIMI_FN csim_status csimi_check_softness(csim_error *e, const char *fn, const csim_softness *s) {
-    static const csimi_field fields[] = {
-        CSIMI_AT_LEAST_0(csim_softness, stiffness), CSIMI_AT_LEAST_0(csim_softness, damping),
-        {"frequency", offsetof(csim_softness, frequency), 0, 1e6, false, false, "0..1e6"},
-        {"ratio", offsetof(csim_softness, ratio), 0, 1e6, false, false, "0..1e6"}};
-    return csimi_check_fields(e, fn, s, fields, CSIMI_COUNT_OF(fields));
-}
-
-CSIMI_FN csim_status csimi_check_axis(csim_error *e, const char *fn, csim_joint_kind kind, int i,
-                                      const csim_axis_def *a) {
-    static const csimi_field fields[] = {CSIMI_ANY(csim_axis_def, lower), CSIMI_ANY(csim_axis_def, upper),
-                                         CSIMI_ANY(csim_axis_def, target), CSIMI_ANY(csim_axis_def, rate),
-                                         CSIMI_AT_LEAST_0(csim_axis_def, spring_force)};
-    const bool used = csimi_axis_used(a) || csimi_is_soft(&a->limit) || a->hold != CSIM_HOLD_AS_KIND;
-    csim_status s;
-    if ((s = csimi_check_fields(e, fn, a, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
-    if ((s = csimi_check_enum(e, fn, "hold", (int)a->hold, CSIM_HOLD_COUNT_)) != 0) return s;
-    if ((s = csimi_check_softness(e, fn, &a->limit)) != 0) return s;
-    if ((s = csimi_check_softness(e, fn, &a->spring)) != 0) return s;
-    if ((s = csimi_check_motor(e, fn, &a->motor)) != 0) return s;
-    if (a->lower > a->upper) return csimi_joint_range(e, fn, "lower", (double)a->lower, "at most upper");
-    if (a->hold == CSIM_HOLD_LOCKED && csimi_axis_used(a))
-        return csimi_joint_range(e, fn, "hold", (double)(int)a->hold, "not locked beside a limit, spring or motor");
-    if (used && (kind == CSIM_JOINT_GEAR || kind == CSIM_JOINT_ROPE || (kind == CSIM_JOINT_DISTANCE && i > 0) ||
-                 (kind == CSIM_JOINT_MOUSE && i > 2)))
-        return csimi_fail(e, CSIM_WRONG_KIND, fn, "axes", true, (double)i, "an axis that this kind has");
-    return CSIM_OK;
-}
-
-CSIMI_FN void csimi_axes_take(csimi_store *s, int joint) {
-    csimi_joint *j = s->joint + joint;
-    const int i = s->count.axes++;
-    csimi_axes *ax = s->axes + i;
-    int k;
-    CSIMI_MEMSET(ax, 0, sizeof *ax);
-    CSIMI_MEMSET(s->state.slack_rate + 12 * i, 0, 12 * sizeof(csim_real));
-    CSIMI_MEMSET(s->slack_rep + 12 * i, 0, 12 * sizeof(csim_real));
-    CSIMI_MEMSET(s->state.slack_force + 12 * i, 0, 12 * sizeof(csim_real));
-    for (k = 0; k < 6; k++) ax->axis[k].motor.speed = CSIM_R(1e9);
-    for (k = 0; k < CSIMI_AXES_LINES; k++) ax->row[k] = -1;
-    for (k = 0; k < CSIMI_JOINT_ROWS; k++) j->row[k] = -1;
-    ax->link = j->link;
-    if (csimi_axes_main(j->kind) >= 0) ax->position[csimi_axes_main(j->kind)] = j->position;
-    j->axes = i;
-    s->count.matrix_blocks += CSIMI_AXES_SLACKS;
-}
-
-CSIMI_FN void csimi_axes_drop(csimi_store *s, int joint) {
-    const int gone = s->joint[joint].axes;
-    int i;
-    if (gone < 0) return;
-    csimi_remove(s, CSIMI_AXIS_axes, gone, 1);
-    s->count.matrix_blocks -= CSIMI_AXES_SLACKS;
-    for (i = 0; i < s->count.joints; i++)
-        if (s->joint[i].axes > gone) s->joint[i].axes--;
-}
-
 /* ---- the public getters and setters */
 
 static csim_status csimi_find_joint(const csim_world *w, csim_link_id id, const char *fn, int *item,
@@ -29268,55 +28511,6 @@ static csim_status csimi_find_joint(const csim_world *w, csim_link_id id, const 
         return csimi_fail(error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a joint or pin");
     *item = w->store.link[slot].item;
     return CSIM_OK;
-}
-
-static csim_vec3 csimi_end_spin(const csimi_state *s, const csimi_place *end) {
-    return end->kind == CSIMI_PLACE_RIGID ? csimi_load3(s->velocity + 6 * (size_t)end->item + 3) : csim_v3(0, 0, 0);
-}
-
-/* Rate along an axis at the end velocities. */
-static csim_real csimi_axis_speed(const csimi_state *s, const csimi_joint *j, const csimi_axes *ax,
-                                  const csimi_axes_pose *p, int i) {
-    csim_vec3 at = p->at.b;
-    csimi_place base = j->end[1];
-    if (i >= 3)
-        return csim_dot(p->turn[i - 3], csim_sub(csimi_end_spin(s, j->end), csimi_end_spin(s, j->end + 1)));
-    if (!csimi_axes_points(j, ax)) {
-        at = p->at.a;
-        if (base.kind == CSIMI_PLACE_RIGID) base = csimi_place_rigid(s, base.item, at);
-    }
-    return csim_dot(p->push[i], csim_sub(csimi_place_velocity(s, j->end, p->at.a), csimi_place_velocity(s, &base, at)));
-}
-
-/* Force along an axis in the last step: what holds, the limit and the spring. */
-static csim_real csimi_axis_force(const csimi_joint *j, const csimi_axes *ax, int i, csim_real per_h) {
-    const int c = i % 3, turn = i / 3;
-    csim_real sum = ax->impulse[3 * (CSIMI_LINE_HOLD + turn) + c] + ax->impulse[3 * (CSIMI_LINE_SPRING + turn) + c];
-    if (!(turn && c > 0 && ax->cone[0] > 0)) sum += ax->impulse[3 * (CSIMI_LINE_LIMIT + turn) + c];
-    return per_h * (turn ? j->scale : 1) * sum;
-}
-
-/* What a joint with settings of axes says of itself. */
-static void csimi_axes_get(const csim_world *w, const csimi_joint *j, csim_real per_h, csim_joint_state *out) {
-    const csimi_axes *ax = w->store.axes + j->axes;
-    const csimi_axes_pose p = csimi_axes_at(&w->store.state, j, ax);
-    const int main = csimi_axes_main(j->kind);
-    csim_real error[2] = {0, 0};
-    csim_real x[3] = {0, 0, 0};
-    int i;
-    csimi_addmulT3(j->R, j->impulse, x);
-    out->force = csim_scale(per_h, csimi_load3(x));
-    out->torque = csim_scale(per_h * j->scale, csimi_load3(j->impulse + 3));
-    if (main >= 0) {
-        out->speed = csimi_axis_speed(&w->store.state, j, ax, &p, main);
-        out->along = csimi_axis_force(j, ax, main, per_h);
-    }
-    for (i = 0; i < (csimi_axes_turn(j) ? 6 : 3); i++) {
-        const csim_real e = p.q[i] - (j->kind == CSIM_JOINT_DISTANCE ? j->length : 0);
-        if (csimi_axis_locked(j->kind, ax->axis + i, i)) error[i / 3] += e * e;
-    }
-    out->error = CSIMI_SQRT(error[0]);
-    out->error_angle = CSIMI_SQRT(error[1]);
 }
 
 /* Rate of the coordinate at the end velocities. */
@@ -29355,14 +28549,6 @@ CSIM_API csim_status csim_joint_get(const csim_world *w, csim_link_id id, csim_j
     out->kind = j->kind;
     out->broken = j->broken;
     out->position = j->position;
-    for (which = 0; which < 2; which++) {
-        const int slot = w->store.link[j->link].body[which];
-        if (slot >= 0) *(which ? &out->b : &out->a) = csimi_body_id_of(w, slot);
-    }
-    if (j->axes >= 0) {
-        csimi_axes_get(w, j, per_h, out);
-        return CSIM_OK;
-    }
     if (j->kind == CSIM_JOINT_GEAR) {
         out->along = per_h * j->scale * j->impulse[0];
         out->error = csimi_abs(csimi_gear_error(w, &w->store.state, j)); /* of the first coordinate */
@@ -29399,30 +28585,18 @@ static csim_status csimi_change_joint(csim_world *w, csim_link_id id, const char
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
     if ((status = csimi_find_joint(w, id, fn, &item, &w->error)) != 0) return status;
     *j = w->store.joint + item;
-    return CSIM_OK;
-}
-
-/* One that has a coordinate which motors and limits act on; axis: its settings, null: the joint's own. */
-static csim_status csimi_change_coordinate(csim_world *w, csim_link_id id, const char *fn, csimi_joint **j,
-                                           csim_axis_def **axis) {
-    const csim_status status = csimi_change_joint(w, id, fn, j);
-    *axis = NULL;
-    if (status) return status;
-    if ((*j)->axes >= 0 && csimi_axes_main((*j)->kind) >= 0)
-        *axis = w->store.axes[(*j)->axes].axis + csimi_axes_main((*j)->kind);
-    else if (!csimi_joint_has_coordinate((*j)->kind))
+    if (!csimi_joint_has_coordinate((*j)->kind))
         return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a hinge or slider");
     return CSIM_OK;
 }
 
 CSIM_API csim_status csim_joint_set_motor(csim_world *w, csim_link_id id, const csim_motor *motor) {
     csimi_joint *j = NULL;
-    csim_axis_def *axis;
-    csim_status status = csimi_change_coordinate(w, id, "csim_joint_set_motor", &j, &axis);
+    csim_status status = csimi_change_joint(w, id, "csim_joint_set_motor", &j);
     if (status) return status;
     if (!motor) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, "csim_joint_set_motor", "motor", false, 0, "a motor");
     if ((status = csimi_check_motor(&w->error, "csim_joint_set_motor", motor)) != 0) return status;
-    *(axis ? &axis->motor : &j->motor) = *motor;
+    j->motor = *motor;
     return CSIM_OK;
 }
 
@@ -29430,119 +28604,17 @@ CSIM_API csim_status csim_joint_set_limits(csim_world *w, csim_link_id id, bool 
                                            csim_real upper) {
     static const char fn[] = "csim_joint_set_limits";
     csimi_joint *j = NULL;
-    csim_axis_def *axis;
-    csim_status status = csimi_change_coordinate(w, id, fn, &j, &axis);
+    csim_status status = csimi_change_joint(w, id, fn, &j);
     if (status) return status;
     if (!csimi_finite(lower) || !csimi_finite(upper))
         return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, csimi_finite(lower) ? "upper" : "lower", false, 0,
                           "-1e9..1e9");
     if (!(csimi_abs(lower) <= CSIM_R(1e9) && csimi_abs(upper) <= CSIM_R(1e9) && lower <= upper))
         return csimi_joint_range(&w->error, fn, "lower", (double)lower, "-1e9..1e9, at most upper");
-    *(axis ? &axis->limited : &j->limited) = limited;
-    *(axis ? &axis->lower : &j->lower) = lower;
-    *(axis ? &axis->upper : &j->upper) = upper;
+    j->limited = limited;
+    j->lower = lower;
+    j->upper = upper;
     return CSIM_OK;
-}
-
-/* What a hinge or slider was made with goes to its axis, when it is given settings of axes. */
-CSIMI_FN void csimi_axes_inherit(csimi_store *s, const csimi_joint *j) {
-    csim_axis_def *a = s->axes[j->axes].axis + (csimi_axes_main(j->kind) < 0 ? 0 : csimi_axes_main(j->kind));
-    if (!csimi_joint_has_coordinate(j->kind) || csimi_axis_used(a) || a->hold != CSIM_HOLD_AS_KIND) return;
-    a->limited = j->limited;
-    a->lower = j->lower;
-    a->upper = j->upper;
-    a->motor = j->motor;
-}
-
-CSIM_API csim_status csim_joint_set_axis(csim_world *w, csim_link_id id, csim_axis axis, const csim_axis_def *def) {
-    static const char fn[] = "csim_joint_set_axis";
-    csimi_joint *j = NULL;
-    csimi_counts need;
-    csim_status status = csimi_change_joint(w, id, fn, &j);
-    int item;
-    if (status) return status;
-    if (!def) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "def", false, 0, "not null");
-    if ((status = csimi_check_enum(&w->error, fn, "axis", (int)axis, CSIM_AXIS_COUNT_)) != 0) return status;
-    if ((status = csimi_check_axis(&w->error, fn, j->kind, (int)axis, def)) != 0) return status;
-    if (j->kind == CSIM_JOINT_GEAR || j->kind == CSIM_JOINT_ROPE || (axis >= CSIM_AXIS_TWIST && !csimi_axes_turn(j)))
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "axis", true, (double)(int)axis, "an axis it has");
-    item = (int)(j - w->store.joint);
-    if (j->axes < 0) {
-        need = w->store.count;
-        need.axes++;
-        need.matrix_blocks += CSIMI_AXES_SLACKS;
-        if ((status = csimi_make_room(w, need, fn)) != 0) return status;
-        j = w->store.joint + item;
-        csimi_axes_take(&w->store, item);
-        csimi_axes_inherit(&w->store, j);
-        csimi_sync_state(&w->store);
-        w->pattern_stale = true;
-    }
-    w->store.axes[j->axes].axis[axis] = *def;
-    return CSIM_OK;
-}
-
-CSIM_API csim_status csim_joint_get_axis(const csim_world *w, csim_link_id id, csim_axis axis, csim_axis_state *out) {
-    static const char fn[] = "csim_joint_get_axis";
-    const csimi_axes *ax;
-    const csimi_joint *j;
-    csimi_axes_pose p;
-    csim_status status;
-    int item;
-    if (!w || !out) return CSIM_NULL_ARGUMENT;
-    if ((status = csimi_find_joint(w, id, fn, &item, NULL)) != 0) return status;
-    j = w->store.joint + item;
-    if ((unsigned)axis >= (unsigned)CSIM_AXIS_COUNT_) return CSIM_OUT_OF_RANGE;
-    if (j->axes < 0) return CSIM_WRONG_KIND;
-    ax = w->store.axes + j->axes;
-    p = csimi_axes_at(&w->store.state, j, ax);
-    CSIMI_MEMSET(out, 0, sizeof *out);
-    out->position = p.q[axis];
-    out->locked = csimi_axis_locked(j->kind, ax->axis + axis, (int)axis);
-    if (axis < CSIM_AXIS_TWIST || csimi_axes_turn(j))
-        out->speed = csimi_axis_speed(&w->store.state, j, ax, &p, (int)axis);
-    out->force = csimi_axis_force(j, ax, (int)axis, w->last_h > 0 ? 1 / (csim_real)w->last_h : 0);
-    return CSIM_OK;
-}
-
-CSIM_API csim_status csim_joint_set_anchor(csim_world *w, csim_link_id id, csim_vec3 point) {
-    static const char fn[] = "csim_joint_set_anchor";
-    csimi_joint *j = NULL;
-    csim_status status = csimi_change_joint(w, id, fn, &j);
-    if (status) return status;
-    if ((status = csimi_check_vec(&w->error, fn, "point", point)) != 0) return status;
-    if (j->kind == CSIM_JOINT_GEAR || j->end[1].kind != CSIMI_PLACE_GROUND)
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a joint to the world");
-    j->end[1] = csimi_place_ground(point);
-    return CSIM_OK;
-}
-
-/* ---- lists */
-
-static csim_link_id csimi_link_id_of(const csim_world *w, int slot) {
-    csim_link_id id;
-    id.index1 = (uint32_t)slot + 1u;
-    id.generation = w->store.link[slot].generation;
-    id.world = w->stamp;
-    return id;
-}
-
-CSIM_API int csim_world_joints(const csim_world *w, csim_link_id *ids, int capacity) {
-    int i, n = w ? w->store.count.joints : 0;
-    for (i = 0; i < n && ids && i < capacity; i++) ids[i] = csimi_link_id_of(w, w->store.joint[i].link);
-    return n;
-}
-
-CSIM_API int csim_body_joints(const csim_world *w, csim_body_id body, csim_link_id *ids, int capacity) {
-    int i, slot, n = 0;
-    if (!w || csimi_find_body(w, body, "csim_body_joints", &slot, NULL)) return -1;
-    for (i = 0; i < w->store.count.joints; i++) {
-        const csimi_link *l = w->store.link + w->store.joint[i].link;
-        if (l->body[0] != slot && l->body[1] != slot) continue;
-        if (ids && n < capacity) ids[n] = csimi_link_id_of(w, w->store.joint[i].link);
-        n++;
-    }
-    return n;
 }
 
 CSIM_API int csim_world_broken(const csim_world *w, csim_link_id *ids, int capacity) {
@@ -29550,7 +28622,11 @@ CSIM_API int csim_world_broken(const csim_world *w, csim_link_id *ids, int capac
     for (i = 0; w && i < w->store.count.joints; i++) {
         const csimi_joint *j = w->store.joint + i;
         if (!j->broke) continue;
-        if (ids && n < capacity) ids[n] = csimi_link_id_of(w, j->link);
+        if (ids && n < capacity) {
+            ids[n].index1 = (uint32_t)j->link + 1u;
+            ids[n].generation = w->store.link[j->link].generation;
+            ids[n].world = w->stamp;
+        }
         n++;
     }
     return n;
@@ -30396,9 +29472,6 @@ CSIM_API csim_status csim_body_set_motion(csim_world *w, csim_body_id id, csim_m
     CSIMI_OPEN_BODY(w, id, "csim_body_set_motion");
     if ((status = csimi_check_enum(&w->error, "csim_body_set_motion", "motion", (int)motion, CSIM_MOTION_COUNT_)) != 0)
         return status;
-    if (b->disabled)
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_motion", "id", true, (double)id.index1,
-                          "a body that is enabled");
     if (b->kind == CSIM_RIGID) {
         int i, k;
         for (i = 0; i < b->shape_count; i++)
@@ -30431,11 +29504,11 @@ CSIM_API csim_status csim_body_set_motion(csim_world *w, csim_body_id id, csim_m
 CSIM_API csim_status csim_body_set_friction(csim_world *w, csim_body_id id, csim_real friction) {
     csim_surface_def surface;
     CSIMI_OPEN_BODY(w, id, "csim_body_set_friction");
+    (void)s;
     surface = b->surface;
     surface.friction = friction;
     if ((status = csimi_check_surface(&w->error, "csim_body_set_friction", &surface)) != 0) return status;
     b->surface = surface;
-    csimi_spread_surface(s, slot);
     return CSIM_OK;
 }
 
@@ -30585,433 +29658,6 @@ CSIM_API csim_status csim_body_surface(const csim_world *w, csim_body_id id, con
 #undef CSIMI_OPEN_BODY
 #undef CSIMI_READ_BODY
 /* ==== end store/access.c */
-
-/* ==== begin store/change.c ====================================================================================== */
-/* store/change: what of bodies and shapes is changed and listed while a world runs. */
-
-static csim_status csimi_open_body(csim_world *w, csim_body_id id, const char *fn, int *slot) {
-    if (!w) return CSIM_NULL_ARGUMENT;
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
-    return csimi_find_body(w, id, fn, slot, &w->error);
-}
-
-static csim_status csimi_open_shape(csim_world *w, csim_body_id id, int shape, const char *fn, csimi_skin **skin) {
-    const csimi_body *b;
-    int slot;
-    csim_status status = csimi_open_body(w, id, fn, &slot);
-    if (status) return status;
-    b = w->store.body + slot;
-    if (shape < 0 || shape >= b->shape_count)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shape", true, (double)shape, "0..shape count - 1");
-    *skin = w->store.skin + b->first_shape + shape;
-    return CSIM_OK;
-}
-
-/* The shape's number in the store. */
-static csim_status csimi_read_shape(const csim_world *w, csim_body_id id, int shape, const void *out, int *index) {
-    int slot;
-    csim_status status;
-    if (!w || !out) return CSIM_NULL_ARGUMENT;
-    if ((status = csimi_find_body(w, id, "a csim_body_get function", &slot, NULL)) != 0) return status;
-    if (shape < 0 || shape >= w->store.body[slot].shape_count) return CSIM_OUT_OF_RANGE;
-    *index = w->store.body[slot].first_shape + shape;
-    return CSIM_OK;
-}
-
-static csim_status csimi_read_body(const csim_world *w, csim_body_id id, const void *out, const csimi_body **b) {
-    int slot;
-    csim_status status;
-    if (!w || !out) return CSIM_NULL_ARGUMENT;
-    if ((status = csimi_find_body(w, id, "a csim_body_get function", &slot, NULL)) != 0) return status;
-    *b = w->store.body + slot;
-    return CSIM_OK;
-}
-
-static csim_status csimi_wrong_kind(csim_world *w, csim_body_id id, const char *fn, const char *allowed) {
-    return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, allowed);
-}
-
-/* ---- surfaces */
-
-static csim_status csimi_change_surface(csim_world *w, int slot, const csim_surface_def *surface, const char *fn) {
-    csim_status status = csimi_check_surface(&w->error, fn, surface);
-    if (status) return status;
-    w->store.body[slot].surface = *surface;
-    csimi_spread_surface(&w->store, slot);
-    csimi_look_moved(&w->store, slot);
-    return CSIM_OK;
-}
-
-CSIM_API csim_status csim_body_get_surface(const csim_world *w, csim_body_id id, csim_surface_def *surface) {
-    const csimi_body *b;
-    csim_status status = csimi_read_body(w, id, surface, &b);
-    if (status == CSIM_OK) *surface = b->surface;
-    return status;
-}
-
-CSIM_API csim_status csim_body_set_surface(csim_world *w, csim_body_id id, const csim_surface_def *surface) {
-    static const char fn[] = "csim_body_set_surface";
-    int slot;
-    csim_status status = csimi_open_body(w, id, fn, &slot);
-    if (status) return status;
-    if (!surface) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "surface", false, 0, "not null");
-    return csimi_change_surface(w, slot, surface, fn);
-}
-
-CSIM_API csim_status csim_body_set_restitution(csim_world *w, csim_body_id id, csim_real restitution) {
-    csim_surface_def surface;
-    int slot;
-    csim_status status = csimi_open_body(w, id, "csim_body_set_restitution", &slot);
-    if (status) return status;
-    surface = w->store.body[slot].surface;
-    surface.restitution = restitution;
-    return csimi_change_surface(w, slot, &surface, "csim_body_set_restitution");
-}
-
-CSIM_API csim_status csim_body_set_filter(csim_world *w, csim_body_id id, uint32_t category, uint32_t mask, int group) {
-    csim_surface_def surface;
-    int slot;
-    csim_status status = csimi_open_body(w, id, "csim_body_set_filter", &slot);
-    if (status) return status;
-    surface = w->store.body[slot].surface;
-    surface.category = category;
-    surface.mask = mask;
-    surface.group = group;
-    return csimi_change_surface(w, slot, &surface, "csim_body_set_filter");
-}
-
-CSIM_API csim_status csim_body_get_shape_surface(const csim_world *w, csim_body_id id, int shape,
-                                                 csim_surface_def *surface) {
-    int i;
-    csim_status status = csimi_read_shape(w, id, shape, surface, &i);
-    if (status == CSIM_OK) *surface = w->store.skin[i].surface;
-    return status;
-}
-
-CSIM_API csim_status csim_body_set_shape_surface(csim_world *w, csim_body_id id, int shape,
-                                                 const csim_surface_def *surface) {
-    static const char fn[] = "csim_body_set_shape_surface";
-    csimi_skin *skin = NULL;
-    csim_status status = csimi_open_shape(w, id, shape, fn, &skin);
-    if (status) return status;
-    if (surface && (status = csimi_check_surface(&w->error, fn, surface)) != 0) return status;
-    skin->own = surface != NULL;
-    skin->surface = surface ? *surface : w->store.body[id.index1 - 1].surface;
-    return CSIM_OK;
-}
-
-CSIM_API csim_status csim_body_get_shape_sensor(const csim_world *w, csim_body_id id, int shape, bool *sensor) {
-    int i;
-    csim_status status = csimi_read_shape(w, id, shape, sensor, &i);
-    if (status == CSIM_OK) *sensor = w->store.skin[i].sensor;
-    return status;
-}
-
-CSIM_API csim_status csim_body_set_shape_sensor(csim_world *w, csim_body_id id, int shape, bool sensor) {
-    static const char fn[] = "csim_body_set_shape_sensor";
-    csimi_skin *skin = NULL;
-    csim_status status = csimi_open_shape(w, id, shape, fn, &skin);
-    if (status) return status;
-#ifdef CONDSIM_NO_EVENTS
-    if (sensor)
-        return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "sensor", true, 1, "builds without CONDSIM_NO_EVENTS");
-#endif
-    skin->sensor = sensor;
-    return CSIM_OK;
-}
-
-CSIM_API csim_status csim_body_get_shape_link(const csim_world *w, csim_body_id id, int shape, int *link) {
-    int i;
-    csim_status status = csimi_read_shape(w, id, shape, link, &i);
-    if (status == CSIM_OK) *link = w->store.shape_link[i];
-    return status;
-}
-
-/* ---- pointers */
-
-CSIM_API csim_status csim_body_set_user_data(csim_world *w, csim_body_id id, void *user_data) {
-    int slot;
-    csim_status status = csimi_open_body(w, id, "csim_body_set_user_data", &slot);
-    if (status == CSIM_OK) w->store.body[slot].user_data = user_data;
-    return status;
-}
-
-CSIM_API csim_status csim_body_get_shape_user_data(const csim_world *w, csim_body_id id, int shape, void **user_data) {
-    int i;
-    csim_status status = csimi_read_shape(w, id, shape, user_data, &i);
-    if (status == CSIM_OK) *user_data = w->store.skin[i].user_data;
-    return status;
-}
-
-CSIM_API csim_status csim_body_set_shape_user_data(csim_world *w, csim_body_id id, int shape, void *user_data) {
-    csimi_skin *skin = NULL;
-    csim_status status = csimi_open_shape(w, id, shape, "csim_body_set_shape_user_data", &skin);
-    if (status == CSIM_OK) skin->user_data = user_data;
-    return status;
-}
-
-/* ---- motion */
-
-/* What a definition gives, over what shapes gave. */
-CSIMI_FN csim_status csimi_check_inertia(const csim_rigid_def *def, const char *fn, csim_mass *mass,
-                                         csim_error *error) {
-    csim_real given = 0;
-    int k;
-    for (k = 0; k < 9; k++) given += csimi_abs(def->inertia.m[k]);
-    if (def->mass > 0) mass->mass = def->mass;
-    if (mass->mass > 0 && !csimi_weighs((double)mass->mass))
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "mass", true, (double)mass->mass, CSIMI_MASSES);
-    if (given > 0) {
-        csim_real eigenvalue[3], V[9];
-        for (k = 0; k < 3; k++) {
-            csim_real a = def->inertia.m[3 * k + (k + 1) % 3], b = def->inertia.m[3 * ((k + 1) % 3) + k];
-            if (csimi_abs(a - b) > CSIM_R(1e-5) * given)
-                return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia", true, (double)(a - b), "a symmetric matrix");
-        }
-        csimi_eigen_sym3(def->inertia.m, eigenvalue, V);
-        if (!csimi_weighs((double)eigenvalue[0]))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia (smallest eigenvalue)", true,
-                              (double)eigenvalue[0], CSIMI_MASSES);
-        mass->inertia = def->inertia;
-        mass->centre = def->centre;
-    }
-    if (def->motion == CSIM_DYNAMIC) {
-        if (!(mass->mass > 0))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "mass", true, (double)mass->mass,
-                              "above 0, or shapes to take it from");
-        if (!(mass->inertia.m[0] > 0))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia", true, 0, "given, or shapes to take it from");
-        if (!csimi_rigid_weighs(mass->mass, mass->inertia.m))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia", true, (double)mass->inertia.m[0], CSIMI_MASSES);
-    }
-    return CSIM_OK;
-}
-
-static csim_status csimi_check_number(csim_world *w, const char *fn, const char *field, csim_real x, csim_real low,
-                                      csim_real high, const char *allowed) {
-    if (!csimi_finite(x)) return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, field, true, (double)x, allowed);
-    if (x >= low && x <= high) return CSIM_OK;
-    return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, field, true, (double)x, allowed);
-}
-
-CSIM_API csim_status csim_body_set_damping(csim_world *w, csim_body_id id, csim_real linear, csim_real angular) {
-    static const char fn[] = "csim_body_set_damping";
-    csimi_body *b;
-    int slot, i;
-    csim_status status = csimi_open_body(w, id, fn, &slot);
-    if (status) return status;
-    b = w->store.body + slot;
-    if ((status = csimi_check_number(w, fn, "linear", linear, 0, CSIM_R(1e15), "0..1e15")) != 0) return status;
-    if ((status = csimi_check_number(w, fn, "angular", angular, 0, CSIM_R(1e15), "0..1e15")) != 0) return status;
-    if (b->tree >= 0) return csimi_wrong_kind(w, id, fn, "no tree or reduced body");
-    if (b->rigid >= 0) {
-        w->store.state.rigid_damping[2 * b->rigid] = linear;
-        w->store.state.rigid_damping[2 * b->rigid + 1] = angular;
-    }
-    for (i = b->first_node; i < b->first_node + b->node_count; i++) w->store.state.node_damping[i] = linear;
-    return CSIM_OK;
-}
-
-CSIM_API csim_status csim_body_get_gravity_scale(const csim_world *w, csim_body_id id, csim_real *scale) {
-    const csimi_body *b;
-    csim_status status = csimi_read_body(w, id, scale, &b);
-    if (status) return status;
-    *scale = 1;
-    if (b->rigid >= 0) *scale = w->store.state.rigid_gravity[b->rigid];
-    if (b->rigid < 0 && b->tree < 0) *scale = w->store.state.node_gravity[b->first_node];
-    return CSIM_OK;
-}
-
-CSIM_API csim_status csim_body_set_gravity_scale(csim_world *w, csim_body_id id, csim_real scale) {
-    static const char fn[] = "csim_body_set_gravity_scale";
-    csimi_body *b;
-    int slot, i;
-    csim_status status = csimi_open_body(w, id, fn, &slot);
-    if (status) return status;
-    b = w->store.body + slot;
-    if ((status = csimi_check_number(w, fn, "scale", scale, -1000, 1000, "-1000..1000")) != 0) return status;
-    if (b->tree >= 0) return csimi_wrong_kind(w, id, fn, "no tree or reduced body");
-    if (b->rigid >= 0) w->store.state.rigid_gravity[b->rigid] = scale;
-    for (i = b->first_node; i < b->first_node + b->node_count; i++) w->store.state.node_gravity[i] = scale;
-    return CSIM_OK;
-}
-
-CSIM_API csim_status csim_body_set_mass(csim_world *w, csim_body_id id, const csim_mass *mass) {
-    static const char fn[] = "csim_body_set_mass";
-    csimi_store *s;
-    csim_rigid_def def;
-    csim_mass checked;
-    csim_pose pose;
-    csim_vec3 centre, arm;
-    int slot, i;
-    csim_status status = csimi_open_body(w, id, fn, &slot);
-    if (status) return status;
-    s = &w->store;
-    i = s->body[slot].rigid;
-    if (i < 0) return csimi_wrong_kind(w, id, fn, "a rigid body");
-    if (!mass) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "mass", false, 0, "not null");
-    if ((status = csimi_check_vec(&w->error, fn, "mass.centre", mass->centre)) != 0) return status;
-    if ((status = csimi_check_number(w, fn, "mass.mass", mass->mass, 0, CSIM_R(1e15), "above 0, at most 1e15")) != 0)
-        return status;
-    if ((status = csimi_check_reals(&w->error, fn, "mass.inertia", mass->inertia.m, 9)) != 0) return status;
-    CSIMI_MEMSET(&def, 0, sizeof def); /* dynamic: it must have both */
-    def.mass = mass->mass;
-    def.inertia = mass->inertia;
-    def.centre = mass->centre;
-    CSIMI_MEMSET(&checked, 0, sizeof checked);
-    if ((status = csimi_check_inertia(&def, fn, &checked, &w->error)) != 0) return status;
-    pose = csimi_body_pose(s, &s->state, slot);
-    centre = csim_pose_point(pose, checked.centre);
-    arm = csim_sub(centre, csimi_load3(s->state.com + 3 * i));
-    csimi_store3(s->state.velocity + 6 * i, csim_add(csimi_load3(s->state.velocity + 6 * i),
-                                                     csim_cross(csimi_load3(s->state.velocity + 6 * i + 3), arm)));
-    csimi_store3(s->rigid_rep + 6 * i, csim_add(csimi_load3(s->rigid_rep + 6 * i),
-                                                csim_cross(csimi_load3(s->rigid_rep + 6 * i + 3), arm)));
-    csimi_store3(s->state.com + 3 * i, centre);
-    csimi_store3(s->body[slot].centre, checked.centre);
-    s->state.rigid_mass[i] = checked.mass;
-    CSIMI_MEMCPY(s->state.inertia + 9 * i, checked.inertia.m, sizeof checked.inertia.m);
-    return CSIM_OK;
-}
-
-CSIM_API csim_status csim_body_get_enabled(const csim_world *w, csim_body_id id, bool *enabled) {
-    const csimi_body *b;
-    csim_status status = csimi_read_body(w, id, enabled, &b);
-    if (status == CSIM_OK) *enabled = !b->disabled;
-    return status;
-}
-
-CSIM_API csim_status csim_body_set_enabled(csim_world *w, csim_body_id id, bool enabled) {
-    csim_motion motion;
-    int slot;
-    csim_status status = csimi_open_body(w, id, "csim_body_set_enabled", &slot);
-    if (status || w->store.body[slot].disabled == !enabled) return status;
-    motion = w->store.body[slot].motion;
-    w->store.body[slot].disabled = false; /* set_motion asks */
-    status = csim_body_set_motion(w, id, enabled ? w->store.body[slot].motion_then : CSIM_STATIC);
-    w->store.body[slot].disabled = !enabled;
-    if (!enabled) w->store.body[slot].motion_then = motion;
-    return status;
-}
-
-/* Turn from one rotation to another as an axis times an angle of at most pi. */
-static csim_vec3 csimi_turn_between(csim_quat from, csim_quat to) {
-    csim_quat d = csim_quat_mul(csim_quat_normalize(to), csim_quat_conj(from));
-    csim_vec3 axis = csim_v3(d.x, d.y, d.z);
-    csim_real half = csim_length(axis), angle;
-    if (!(half > 0)) return csim_v3(0, 0, 0);
-    angle = 2 * CSIMI_ATAN2(half, csimi_abs(d.w));
-    return csim_scale((d.w < 0 ? -angle : angle) / half, axis);
-}
-
-CSIM_API csim_status csim_body_move_to(csim_world *w, csim_body_id id, csim_pose pose, csim_real h) {
-    static const char fn[] = "csim_body_move_to";
-    const csimi_store *s;
-    const csimi_body *b;
-    csim_pose now;
-    csim_vec3 way;
-    int slot;
-    csim_status status = csimi_open_body(w, id, fn, &slot);
-    if (status) return status;
-    s = &w->store;
-    b = s->body + slot;
-    if (b->rigid < 0 || b->motion != CSIM_KINEMATIC) return csimi_wrong_kind(w, id, fn, "a kinematic rigid body");
-    if ((status = csimi_check_pose(&w->error, fn, "pose", pose)) != 0) return status;
-    if ((status = csimi_check_number(w, fn, "h", h, CSIM_R(1e-7), 1, "1e-7..1 s")) != 0) return status;
-    now = csimi_body_pose(s, &s->state, slot);
-    pose.rotation = csim_quat_normalize(pose.rotation);
-    way = csim_sub(csim_pose_point(pose, csimi_load3(b->centre)), csimi_load3(s->state.com + 3 * b->rigid));
-    return csim_body_set_velocity(w, id, csim_scale(1 / h, way),
-                                  csim_scale(1 / h, csimi_turn_between(now.rotation, pose.rotation)));
-}
-
-/* ---- forces at points */
-
-/* Checks both vectors and that the body has a force of its own. */
-static csim_status csimi_open_push(csim_world *w, csim_body_id id, const char *fn, const char *field, csim_vec3 push,
-                                   csim_vec3 point, int *slot) {
-    csim_status status = csimi_open_body(w, id, fn, slot);
-    if (status) return status;
-    if ((status = csimi_check_vec(&w->error, fn, field, push)) != 0) return status;
-    if ((status = csimi_check_vec(&w->error, fn, "point", point)) != 0) return status;
-    if (w->store.body[*slot].kind != CSIM_RIGID && w->store.body[*slot].kind != CSIM_PARTICLE)
-        return csimi_wrong_kind(w, id, fn, "a rigid body or particle; others by their nodes or links");
-    return CSIM_OK;
-}
-
-CSIM_API csim_status csim_body_add_force_at(csim_world *w, csim_body_id id, csim_vec3 force, csim_vec3 point) {
-    int slot, i;
-    csim_status status = csimi_open_push(w, id, "csim_body_add_force_at", "force", force, point, &slot);
-    if (status) return status;
-    if ((i = w->store.body[slot].rigid) < 0) return csim_body_add_force(w, id, force, csim_v3(0, 0, 0));
-    return csim_body_add_force(w, id, force,
-                               csim_cross(csim_sub(point, csimi_load3(w->store.state.com + 3 * i)), force));
-}
-
-CSIM_API csim_status csim_body_add_impulse_at(csim_world *w, csim_body_id id, csim_vec3 impulse, csim_vec3 point) {
-    csimi_store *s;
-    csim_real inverse[9], spin[3], turn[3];
-    csim_vec3 arm, v;
-    const csim_real *twist;
-    int slot, i;
-    csim_status status = csimi_open_push(w, id, "csim_body_add_impulse_at", "impulse", impulse, point, &slot);
-    if (status) return status;
-    s = &w->store;
-    if (s->body[slot].motion != CSIM_DYNAMIC) return CSIM_OK;
-    if ((i = s->body[slot].rigid) < 0) {
-        const int node = s->body[slot].first_node;
-        v = csim_madd(csimi_load3(s->state.v + 3 * node), 1 / s->state.node_mass[node], impulse);
-        return csim_body_set_velocity(w, id, v, csim_v3(0, 0, 0));
-    }
-    arm = csim_sub(point, csimi_load3(s->state.com + 3 * i));
-    csimi_rigid_inertia_world(&s->state, i, inverse);
-    if (!csimi_inverse3(inverse, inverse)) return CSIM_OK; /* no body is made with such an inertia */
-    csimi_store3(spin, csim_cross(arm, impulse));
-    csimi_mul3(inverse, spin, turn);
-    twist = s->state.velocity + 6 * i;
-    v = csim_madd(csimi_load3(twist), 1 / s->state.rigid_mass[i], impulse);
-    return csim_body_set_velocity(w, id, v, csim_add(csimi_load3(twist + 3), csimi_load3(turn)));
-}
-
-/* ---- lists */
-
-static int csimi_list_links(const csim_world *w, int slot, csim_link_id *out, int capacity) {
-    int i, n = 0;
-    for (i = 0; i < w->store.count.links; i++) {
-        const csimi_link *l = w->store.link + i;
-        if (!l->alive || (slot >= 0 && l->body[0] != slot && l->body[1] != slot)) continue;
-        if (out && n < capacity) {
-            out[n].index1 = (uint32_t)i + 1u;
-            out[n].generation = l->generation;
-            out[n].world = w->stamp;
-        }
-        n++;
-    }
-    return n;
-}
-
-CSIM_API int csim_world_links(const csim_world *w, csim_link_id *out, int capacity) {
-    return w ? csimi_list_links(w, -1, out, capacity) : 0;
-}
-
-CSIM_API int csim_body_links(const csim_world *w, csim_body_id id, csim_link_id *out, int capacity) {
-    int slot;
-    if (!w || csimi_find_body(w, id, "csim_body_links", &slot, NULL) != CSIM_OK) return 0;
-    return csimi_list_links(w, slot, out, capacity);
-}
-
-CSIM_API int csim_body_contacts(const csim_world *w, csim_body_id id, csim_contact_info *out, int capacity) {
-    int slot, i, n = 0;
-    if (!w || csimi_find_body(w, id, "csim_body_contacts", &slot, NULL) != CSIM_OK) return 0;
-    for (i = 0; i < w->store.count.contacts; i++) {
-        const csim_contact_info *c = w->store.contact + i;
-        if (c->body_a.index1 != id.index1 && c->body_b.index1 != id.index1) continue;
-        if (out && n < capacity) out[n] = *c;
-        n++;
-    }
-    return n;
-}
-/* ==== end store/change.c */
 
 /* ==== begin store/intact.c ====================================================================================== */
 #if !defined(CONDSIM_NO_SNAPSHOTS)
@@ -31180,8 +29826,6 @@ static bool csimi_body_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_PART(csimi_body, corner_contact, FLAG, 0),
         CSIMI_PART(csimi_body, edge_contact, FLAG, 0),
         CSIMI_PART(csimi_body, can_sleep, FLAG, 0),
-        CSIMI_PART(csimi_body, disabled, FLAG, 0),
-        CSIMI_PART(csimi_body, motion_then, CHOICE, CSIM_MOTION_COUNT_),
         CSIMI_PART(csimi_body, centre, REALS, 0),
         CSIMI_PART(csimi_body, radius, AMOUNTS, 0),
         CSIMI_PART(csimi_body, edge, AMOUNTS, 0),
@@ -31254,19 +29898,6 @@ static bool csimi_hull_sound(const csimi_staged *s, const csimi_array *a) {
     return true;
 }
 
-static bool csimi_skin_sound(const csimi_staged *s, const csimi_array *a) {
-    static const csimi_part parts[] = {CSIMI_PART(csimi_skin, own, FLAG, 0), CSIMI_PART(csimi_skin, sensor, FLAG, 0)};
-    int i;
-    if (!csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts))) return false;
-    for (i = 0; i < a->count; i++) {
-        csim_surface_def surface;
-        CSIMI_MEMCPY(&surface, a->at + a->stride * (size_t)i + offsetof(csimi_skin, surface), sizeof surface);
-        if (csimi_check_surface(NULL, "csim_world_restore", &surface))
-            return csimi_unsound(s, a->name, i, "surface", (double)surface.friction, "what a definition may hold");
-    }
-    return true;
-}
-
 static bool csimi_link_sound(const csimi_staged *s, const csimi_array *a) {
     static const csimi_part parts[] = {
         CSIMI_PART(csimi_link, alive, FLAG, 0),
@@ -31306,44 +29937,6 @@ static bool csimi_joint_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_PART(csimi_joint, stiff, REALS, 0),
     };
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
-}
-
-static bool csimi_axes_sound(const csimi_staged *s, const csimi_array *a) {
-    static const csimi_part parts[] = {
-        CSIMI_PART(csimi_axes, cone, AMOUNTS, 0),     CSIMI_PART(csimi_axes, cone_limit, AMOUNTS, 0),
-        CSIMI_PART(csimi_axes, position, REALS, 0),   CSIMI_PART(csimi_axes, turn, REALS, 0),
-        CSIMI_PART(csimi_axes, impulse, REALS, 0),    CSIMI_PART(csimi_axes, aim, REALS, 0),
-        CSIMI_PART(csimi_axes, miss, REALS, 0),       CSIMI_PART(csimi_axes, added, REALS, 0),
-        CSIMI_PART(csimi_axes, weight, REALS, 0),     CSIMI_PART(csimi_axes, stiff, AMOUNTS, 0),
-        CSIMI_PART(csimi_axes, kappa, AMOUNTS, 0),
-    };
-    static const csimi_part axis[] = {
-        CSIMI_PART(csim_axis_def, hold, CHOICE, CSIM_HOLD_COUNT_),
-        CSIMI_PART(csim_axis_def, limited, FLAG, 0),
-        CSIMI_PART(csim_axis_def, lower, REALS, 0),
-        CSIMI_PART(csim_axis_def, upper, REALS, 0),
-        CSIMI_PART(csim_axis_def, limit, AMOUNTS, 0),
-        CSIMI_PART(csim_axis_def, spring, AMOUNTS, 0),
-        CSIMI_PART(csim_axis_def, target, REALS, 0),
-        CSIMI_PART(csim_axis_def, rate, REALS, 0),
-        CSIMI_PART(csim_axis_def, spring_force, AMOUNTS, 0),
-        CSIMI_PART(csim_axis_def, motor.kind, CHOICE, CSIM_MOTOR_COUNT_),
-        CSIMI_PART(csim_axis_def, motor.target, REALS, 0),
-        CSIMI_PART(csim_axis_def, motor.speed, AMOUNTS, 0),
-        CSIMI_PART(csim_axis_def, motor.force, AMOUNTS, 0),
-    };
-    int i;
-    if (!csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts))) return false;
-    for (i = 0; i < 6 * a->count; i++) {
-        csim_axis_def d;
-        const unsigned char *at = a->at + a->stride * (size_t)(i / 6) + offsetof(csimi_axes, axis) +
-                                  sizeof(csim_axis_def) * (size_t)(i % 6);
-        if (!csimi_parts_sound(s, a->name, i / 6, at, axis, CSIMI_COUNT_OF(axis))) return false;
-        CSIMI_MEMCPY(&d, at, sizeof d);
-        if (d.lower > d.upper)
-            return csimi_unsound(s, a->name, i / 6, "axis.lower", (double)d.lower, "at most upper");
-    }
-    return true;
 }
 
 static bool csimi_bend_sound(const csimi_staged *s, const csimi_array *a) {
@@ -31421,7 +30014,6 @@ static bool csimi_contact_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_PART(csim_contact_info, slip, REALS, 0),
         CSIMI_PART(csim_contact_info, state, CHOICE, CSIM_CONTACT_SLIP + 1),
         CSIMI_PART(csim_contact_info, began, FLAG, 0),
-        CSIMI_PART(csim_contact_info, coming, AMOUNTS, 0),
     };
     int i;
     for (i = 0; i < a->count; i++) {
@@ -31432,12 +30024,6 @@ static bool csimi_contact_sound(const csimi_staged *s, const csimi_array *a) {
         if (id[0].index1 - 1u >= (uint32_t)s->n->bodies || id[1].index1 - 1u >= (uint32_t)s->n->bodies)
             return csimi_unsound(s, a->name, i, "body_a, body_b", (double)id[0].index1, "bodies of the snapshot");
     }
-    return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
-}
-
-/* Their bodies may be gone: what reads them looks. A saved shape that is none of its body's ends in the next step. */
-static bool csimi_touch_sound(const csimi_staged *s, const csimi_array *a) {
-    static const csimi_part parts[] = {CSIMI_PART(csim_touch_event, bodies, FLAG, 0)};
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
 
@@ -32044,37 +30630,12 @@ static bool csimi_gear_stands(const csimi_staged *s, int slot) {
     return j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER;
 }
 
-/* The settings of axes of a joint: its own, of axes that it has. */
-static bool csimi_axes_stand(const csimi_staged *s, int slot, int item, const csimi_joint *j, csimi_counts *at) {
-    const bool needed = j->kind >= CSIM_JOINT_WHEEL;
-    const unsigned char *at_axes;
-    csim_real cone[2];
-    int i, link;
-    if (j->axes < (needed ? 0 : -1) || j->axes >= s->n->axes ||
-        (j->axes >= 0 && (j->kind == CSIM_JOINT_GEAR || j->kind == CSIM_JOINT_ROPE)))
-        return csimi_outside(s, "joint", item, "axes", j->axes, needed ? 0 : -1, s->n->axes - 1L);
-    if (j->axes < 0) return true;
-    at_axes = CSIMI_AT(s, axes) + sizeof(csimi_axes) * (size_t)j->axes;
-    CSIMI_MEMCPY(&link, at_axes + offsetof(csimi_axes, link), sizeof link);
-    CSIMI_MEMCPY(cone, at_axes + offsetof(csimi_axes, cone), sizeof cone);
-    if (link != slot) return csimi_unsound(s, "axes", j->axes, "link", link, "its joint");
-    if ((cone[0] > 0) != (cone[1] > 0)) return csimi_unsound(s, "axes", j->axes, "cone", 0, "both or none");
-    for (i = 0; i < 2; i++)
-        if (!csimi_is_turn(j->frame[i])) return csimi_unsound(s, "joint", item, "frame", 0, "unit quaternions");
-    if (j->end[0].kind == CSIMI_PLACE_GROUND && j->end[1].kind == CSIMI_PLACE_GROUND)
-        return csimi_unsound(s, "joint", item, "end.kind", 0, "a body");
-    at->axes++;
-    at->matrix_blocks += CSIMI_AXES_SLACKS;
-    return true;
-}
-
-static bool csimi_joint_stands(const csimi_staged *s, int slot, const csimi_link *l, csimi_counts *at) {
+static bool csimi_joint_stands(const csimi_staged *s, int slot, const csimi_link *l) {
     csimi_joint j;
     int k;
     CSIMI_READ(csimi_joint, CSIMI_AT(s, joint), l->item, &j);
     if (j.link != slot) return csimi_unsound(s, "joint", l->item, "link", j.link, "its link");
     if (j.lower > j.upper) return csimi_unsound(s, "joint", l->item, "lower", (double)j.lower, "at most upper");
-    if (!csimi_axes_stand(s, slot, l->item, &j, at)) return false;
     for (k = 0; k < 2; k++) {
         const bool axes = j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER || j.kind == CSIM_JOINT_WELD;
         if (j.kind == CSIM_JOINT_GEAR ? !csimi_gear_stands(s, j.gear[k]) || j.gear[0] == j.gear[1] : j.gear[k] != -1)
@@ -32141,7 +30702,7 @@ static bool csimi_link_stands(const csimi_staged *s, int slot, const csimi_link 
     }
     if (l->kind == CSIMI_JOINT) {
         at->joints++;
-        return csimi_joint_stands(s, slot, l, at);
+        return csimi_joint_stands(s, slot, l);
     }
     at->bends++;
     at->matrix_blocks += 2;
@@ -32182,7 +30743,6 @@ CSIMI_FN CSIMI_NOINLINE bool csimi_snapshot_sound(const csimi_staged *s) {
     at.contacts = s->n->contacts;
     at.kept = s->n->kept > 0 ? s->n->contacts : 0; /* of every contact, or of none */
     at.ended = s->n->ended;
-    at.touches = s->n->touches;
     if (!csimi_arrays_sound(s) || !csimi_bodies_sound(s, &at)) return false;
     at.bends = 0; /* so far where the last range ended */
     {
@@ -32243,7 +30803,7 @@ typedef struct csimi_snapshot_header {
     uint32_t version, real_bytes, options, stamp;
     uint64_t bytes, hash; /* both of the whole snapshot, the hash with 0 in its own place */
     csimi_counts count;
-    int live_bodies, free_body, free_link, touches[CSIMI_TOUCH_GROUPS];
+    int live_bodies, free_body, free_link;
     double time, last_h;
     uint64_t step;
     csim_vec3 gravity;
@@ -32305,7 +30865,6 @@ CSIM_API csim_status csim_world_save(const csim_world *w, void *buffer, size_t *
     h.live_bodies = w->live_bodies;
     h.free_body = w->free_body;
     h.free_link = w->free_link;
-    CSIMI_MEMCPY(h.touches, w->touches, sizeof h.touches);
     h.time = w->time;
     h.last_h = w->last_h;
     h.step = w->stats.step;
@@ -32330,16 +30889,6 @@ static bool csimi_counts_sane(const csimi_counts *c) {
     return true;
 }
 
-/* Groups that are all of the records. */
-static bool csimi_groups_sound(const csimi_snapshot_header *h) {
-    int i, left = h->count.touches;
-    for (i = 0; i < CSIMI_TOUCH_GROUPS; i++) {
-        if (h->touches[i] < 0 || h->touches[i] > left) return false;
-        left -= h->touches[i];
-    }
-    return left == 0;
-}
-
 static CSIMI_NOINLINE csim_status csimi_check_snapshot(csim_world *w, const csimi_snapshot_header *h,
                                                        const unsigned char *p, size_t bytes) {
     if (h->magic != CSIMI_MAGIC)
@@ -32359,7 +30908,7 @@ static CSIMI_NOINLINE csim_status csimi_check_snapshot(csim_world *w, const csim
         return csimi_bad_snapshot(w, "gravity", (double)h->gravity.z, "-1e9..1e9");
     if (h->live_bodies < 0 || h->live_bodies > h->count.bodies || h->free_body < -1 ||
         h->free_body >= h->count.bodies || h->free_link < -1 || h->free_link >= h->count.links ||
-        !csimi_groups_sound(h) || (unsigned)h->integrator >= (unsigned)CSIM_INTEGRATOR_COUNT_ ||
+        (unsigned)h->integrator >= (unsigned)CSIM_INTEGRATOR_COUNT_ ||
         csimi_check_integrator(&w->def, h->integrator, h->count.trees, h->count.joints, "csim_world_restore", NULL))
         return csimi_bad_snapshot(w, "header", 0, "indices inside the counts");
     return CSIM_OK;
@@ -32432,12 +30981,9 @@ CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_
 #undef CSIMI_X
     for (i = 0; i < s->count.shapes; i++) s->shape[i].field = known[i];
     for (i = 0; i < s->count.contacts; i++) s->contact[i].body_a.world = s->contact[i].body_b.world = w->stamp;
-    for (i = 0; i < s->count.touches; i++) s->touch[i].body_a.world = s->touch[i].body_b.world = w->stamp;
     w->live_bodies = h.live_bodies;
     w->free_body = h.free_body;
     w->free_link = h.free_link;
-    CSIMI_MEMCPY(w->touches, h.touches, sizeof h.touches);
-    s->told.hit_count = s->told.move_count = s->told.break_count = s->told.sleep_count = 0;
     w->time = h.time;
     w->last_h = h.last_h;
     w->stats.step = h.step;
@@ -32506,8 +31052,7 @@ CSIM_API const char *csim_build_info(void) {
 /* step/frame: the scratch of a step, laid out and counted by one routine. */
 
 CSIMI_FN int csimi_most_rows(const csimi_counts *n) {
-    return n->contacts + CSIMI_JOINT_ROWS * n->joints + CSIMI_TREE_JOINT_ROWS * n->tree_links +
-           CSIMI_AXES_LINES * n->axes;
+    return n->contacts + CSIMI_JOINT_ROWS * n->joints + CSIMI_TREE_JOINT_ROWS * n->tree_links;
 }
 
 /* A rigid body is one; trees have one for two blocks of coordinates. */
@@ -32519,7 +31064,7 @@ CSIMI_FN int csimi_most_terms(const csimi_counts *n) {
     int side = n->tets + n->membranes + n->frames > 0 ? 3 : 2; /* faces of solids, edges of cables; rigid bodies */
     side = csimi_imax(side, csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
     return 2 * side * n->contacts + 2 * csimi_imax(side, 4) * CSIMI_JOINT_ROWS * n->joints /* a gear: four a side */
-           + CSIMI_TREE_JOINT_ROWS * n->tree_links + (2 * side + 1) * CSIMI_AXES_LINES * n->axes;
+           + CSIMI_TREE_JOINT_ROWS * n->tree_links;
 }
 
 CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
@@ -32561,13 +31106,11 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->aggregate_radius = CSIMI_PUSH(arena, csim_real, aggregates);
     f->aggregate_of = CSIMI_PUSH(arena, int, blocks);
     f->joint = CSIMI_PUSH(arena, csimi_joint, n->joints);
-    f->axes = CSIMI_PUSH(arena, csimi_axes, n->axes);
     f->info = CSIMI_PUSH(arena, csim_contact_info, n->contacts);
     f->ended = CSIMI_PUSH(arena, uint64_t, n->contacts);
     f->carried = CSIMI_PUSH(arena, unsigned char, n->contacts);
     f->sigma_of_body = CSIMI_PUSH(arena, csim_real, n->bodies);
     f->gap = CSIMI_PUSH(arena, csim_real, n->kept > 0 ? rows : 0);
-    f->sensed = CSIMI_PUSH(arena, csimi_sensed, n->touches > 0 ? n->pairs : 0);
     f->pace = CSIMI_PUSH(arena, csimi_pace, n->kept > 0 ? n->bodies : 0);
 }
 /* ==== end step/frame.c */
@@ -32810,28 +31353,19 @@ CSIMI_FN uint64_t csimi_point_key(const csimi_store *s, int slot, uint32_t part)
     return csimi_side_key(s, slot, part | 0x40000000u);
 }
 
-CSIMI_FN int csimi_own_shape(const csimi_store *s, int slot, int shape) {
-    return shape < 0 ? -1 : shape - s->body[slot].first_shape;
-}
-
-CSIMI_FN csim_pair_info csimi_pair_of(const csim_world *w, int a, int shape_a, int b, int shape_b) {
-    const csimi_store *s = &w->store;
-    const csim_surface_def *A = csimi_surface_def_of(s, a, shape_a), *B = csimi_surface_def_of(s, b, shape_b);
+CSIMI_FN csim_pair_info csimi_pair_of(const csim_world *w, int a, int b) {
+    const csimi_body *A = w->store.body + a, *B = w->store.body + b;
     csim_pair_info p;
     p.body_a = csimi_body_id_of(w, a);
     p.body_b = csimi_body_id_of(w, b);
-    p.shape_a = csimi_own_shape(s, a, shape_a);
-    p.shape_b = csimi_own_shape(s, b, shape_b);
-    p.material_a = A->material;
-    p.material_b = B->material;
-    p.friction_a = A->friction;
-    p.friction_b = B->friction;
-    p.restitution_a = A->restitution;
-    p.restitution_b = B->restitution;
-    p.user_data_a = s->body[a].user_data;
-    p.user_data_b = s->body[b].user_data;
-    p.shape_user_data_a = shape_a >= 0 ? s->skin[shape_a].user_data : NULL;
-    p.shape_user_data_b = shape_b >= 0 ? s->skin[shape_b].user_data : NULL;
+    p.material_a = A->surface.material;
+    p.material_b = B->surface.material;
+    p.friction_a = A->surface.friction;
+    p.friction_b = B->surface.friction;
+    p.restitution_a = A->surface.restitution;
+    p.restitution_b = B->surface.restitution;
+    p.user_data_a = A->user_data;
+    p.user_data_b = B->user_data;
     return p;
 }
 
@@ -32863,15 +31397,14 @@ static bool csimi_excluded(const csimi_detector *d, int a, int b) {
     return false;
 }
 
-CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int shape_a, int b, int shape_b) {
+CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int b) {
     const csim_world *w = d->world;
-    const csim_surface_def *p = csimi_surface_def_of(&w->store, a, shape_a),
-                           *q = csimi_surface_def_of(&w->store, b, shape_b);
+    const csim_surface_def *p = &w->store.body[a].surface, *q = &w->store.body[b].surface;
     if ((p->category & q->mask) == 0 || (q->category & p->mask) == 0) return false;
     if (p->group > 0 && p->group == q->group) return false;
     if (csimi_excluded(d, a, b)) return false;
     if (w->def.filter) {
-        csim_pair_info info = csimi_pair_of(w, a, shape_a, b, shape_b);
+        csim_pair_info info = csimi_pair_of(w, a, b);
         return w->def.filter(w->def.callback_user, &info);
     }
     return true;
@@ -32889,7 +31422,7 @@ CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, in
     c->id = id;
     c->body_a = body_a;
     c->body_b = body_b;
-    c->shape_b = c->surface_b = c->self = c->part_a = c->part_b = -1;
+    c->shape_b = c->surface_b = c->self = -1;
     return c;
 }
 
@@ -32999,10 +31532,8 @@ static void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csim
     csimi_found_contact *c = csimi_next_found(d, a->body, b->body, s->contact[index].id);
     if (!c) return;
     c->kept = *k;
-    c->part_a = a->item;
-    c->part_b = b->item;
     c->normal = n;
-    c->radius = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
+    c->radius = s->body[a->body].surface.thickness + s->body[b->body].surface.thickness;
     c->point_a = csimi_carried(k->pose[0], now[0], k->arm[0]);
     c->point_b = csimi_carried(k->pose[1], now[1], csim_madd(k->arm[1], -k->gap, n));
     c->gap = csim_dot(n, csim_sub(c->point_a, c->point_b)) - c->radius;
@@ -33118,7 +31649,7 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
     csim_world *w = d->world;
     csimi_store *s = &w->store;
     csimi_step_frame *f = d->frame;
-    csim_real thickness = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
+    csim_real thickness = s->body[a->body].surface.thickness + s->body[b->body].surface.thickness;
     csim_touch *out = (csim_touch *)(void *)f->info; /* free until the contacts are reported */
     int i, n, room = (int)((size_t)s->capacity.contacts * sizeof(csim_contact_info) / sizeof(csim_touch));
     const bool keeps = csimi_keeps(w);
@@ -33136,8 +31667,6 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
         csimi_found_contact *c = csimi_next_found(d, a->body, b->body, csimi_mix64(key, out[i].feature));
         if (!c) continue;
         c->radius = thickness;
-        c->part_a = a->item;
-        c->part_b = b->item;
         c->meet = c->point_a = out[i].point_a;
         c->point_b = out[i].point_b;
         c->normal = out[i].normal;
@@ -33175,8 +31704,7 @@ static csim_real csimi_edge_margin(const csimi_detector *d, int frame) {
     int k;
     for (k = 0; k < 2; k++) {
         speed = csimi_max(speed, csim_length(csimi_load3(s->v + 3 * node[k])));
-        push = csimi_max(push, csim_length(csimi_load3(s->node_force + 3 * node[k])) / s->node_mass[node[k]] +
-                                   csimi_max(csimi_abs(s->node_gravity[node[k]]) - 1, 0) * g);
+        push = csimi_max(push, csim_length(csimi_load3(s->node_force + 3 * node[k])) / s->node_mass[node[k]]);
     }
     return d->world->def.contact_distance / 2 + d->ahead * h * (speed + h * (g + push));
 }
@@ -33254,7 +31782,7 @@ static void csimi_touch_edges(csimi_detector *d, int i, int j) {
     if (!(distance - radius[0] - radius[1] <= reach)) return;
     for (k = 0; k < 2; k++)
         if (csimi_edge_passes(s->body + slot[k], edge[k], t[k])) return; /* the next edge has the same point */
-    if (slot[0] != slot[1] && !csimi_may_touch(d, slot[0], -1, slot[1], -1)) return;
+    if (slot[0] != slot[1] && !csimi_may_touch(d, slot[0], slot[1])) return;
     c = csimi_next_found(d, slot[0], slot[1], csimi_mix64(key[0], key[1]));
     if (!c) return;
     if (distance > 0)
@@ -33287,7 +31815,7 @@ CSIMI_FN int csimi_touch_cables(csimi_detector *d) {
     for (i = 0; i < w->live_bodies; i++) {
         int slot = w->store.body_list[i];
         const csimi_body *b = w->store.body + slot;
-        for (k = 0; b->kind == CSIM_BODY_CABLE && !b->disabled && k < b->frame_count; k++)
+        for (k = 0; b->kind == CSIM_BODY_CABLE && k < b->frame_count; k++)
             csimi_add_edge(d, b, b->self_contact ? -1 : slot, b->first_frame + k);
     }
     found = csimi_broad_pairs(e->count, e->lower, e->upper, e->group, d->pairs, w->store.capacity.pairs, e->broad);
@@ -33702,13 +32230,11 @@ typedef struct csimi_probe {
 
 /* Where the probe touches along the normal, as a place: a node acts at itself, a rigid body at its surface. */
 static void csimi_probe_place(const csimi_store *s, const csimi_probe *p, csimi_found_contact *c) {
-    /* of a rigid sample: the shape's own radius */
-    csim_real own = p->radius - csimi_surface_def_of(s, p->body, p->shape)->thickness;
+    csim_real own = p->radius - s->body[p->body].surface.thickness; /* of a rigid sample: the shape's own radius */
     c->meet = p->node >= 0 ? p->x : csim_madd(p->x, -own, c->normal);
     c->a = p->node >= 0 ? csimi_place_follow(&s->state, csimi_place_node(p->node))
                         : csimi_shape_place(s, p->shape, c->meet);
     if (p->node < 0) c->radius -= own;
-    c->part_a = p->shape;
 }
 
 /* The plane that a point x meets which moves by `way` past a convex shape: where its path comes within r, or nearest to
@@ -33744,7 +32270,7 @@ static csim_vec3 csimi_probe_way(const csimi_detector *d, const csimi_probe *p, 
    nearest. */
 static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csimi_object *b, csim_pose pose) {
     csimi_store *s = &d->world->store;
-    csim_real r = p->radius + csimi_thickness_of(s, b), gap;
+    csim_real r = p->radius + s->body[b->body].surface.thickness, gap;
     csim_vec3 n;
     uint32_t feature = 0;
     csimi_found_contact *c;
@@ -33756,7 +32282,7 @@ static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csi
         return;
     c = csimi_next_found(d, p->body, b->body, csimi_mix64(p->key, csimi_shape_key(s, b)));
     if (!c) return;
-    c->shape_b = c->part_b = b->item;
+    c->shape_b = b->item;
     c->radius = r;
     c->point_a = c->point_b = csim_madd(p->x, -(gap + r), n);
     c->normal = n;
@@ -33963,6 +32489,7 @@ CSIMI_FN void csimi_collide_points(csimi_detector *d, const csimi_object *a, con
 /* Corners, edge points and inner balls of a shape against the surface of a solid, as close as its own vertices are. */
 CSIMI_FN void csimi_collide_samples(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
     csimi_store *s = &d->world->store;
+    const csimi_body *A = s->body + a->body;
     const csim_geometry *g = s->shape + a->item;
     csim_pose pose = csim_pose_mul(csimi_shape_pose(s, &s->state, a->item), g->local);
     csimi_sampler sampler;
@@ -33990,7 +32517,7 @@ CSIMI_FN void csimi_collide_samples(csimi_detector *d, const csimi_object *a, co
             continue;
         }
         p.x = csim_pose_point(pose, sampler.point);
-        p.radius = sampler.radius + csimi_thickness_of(s, a);
+        p.radius = sampler.radius + A->surface.thickness;
         if (!csimi_near(d, b, p.x, a->margin + p.radius)) continue;
         place = csimi_shape_place(s, a->item, p.x);
         p.v = csimi_place_velocity(&s->state, &place, p.x);
@@ -34069,7 +32596,7 @@ static bool csimi_edge_bulges(const csimi_edge_meeting *m, csim_real reach) {
 static void csimi_edge_touch(csimi_detector *d, const csimi_edge_meeting *m, const csim_touch *t) {
     csimi_store *s = &d->world->store;
     const csimi_body *B = s->body + m->b->body;
-    const csim_real r = m->edge.radius, thickness = csimi_thickness_of(s, m->b);
+    const csim_real r = m->edge.radius, thickness = B->surface.thickness;
     const csim_vec3 x = csim_madd(t->point_a, r, t->normal);
     const csim_real along = csim_dot(csim_sub(x, m->at.position), m->axis) / csim_dot(m->axis, m->axis);
     const csim_real bulge = ((1 - along) * m->end[0] + (1 + along) * m->end[1]) / 2 - r - t->gap;
@@ -34082,7 +32609,7 @@ static void csimi_edge_touch(csimi_detector *d, const csimi_edge_meeting *m, con
                                    (uint32_t)(m->frame - s->body[m->a->body].first_frame) | 0x10000000u),
                     csimi_mix64(m->key, t->feature)));
     if (!c) return;
-    c->shape_b = c->part_b = m->particle ? -1 : m->b->item;
+    c->shape_b = m->particle ? -1 : m->b->item;
     c->radius = r - left + (m->particle ? B->radius : 0) + thickness;
     c->normal = t->normal;
     c->gap = t->gap + left - thickness;
@@ -34111,7 +32638,7 @@ static bool csimi_edge_set(const csimi_store *s, csimi_edge_meeting *m) {
 CSIMI_FN CSIMI_NOINLINE void csimi_collide_edges(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
     csimi_store *s = &d->world->store;
     const csimi_body *A = s->body + a->body, *B = s->body + b->body;
-    const csim_real reach = a->margin + b->margin + csimi_thickness_of(s, b);
+    const csim_real reach = a->margin + b->margin + B->surface.thickness;
     csim_touch *out = (csim_touch *)(void *)d->frame->info; /* free until the contacts are reported */
     const int room = (int)((size_t)s->capacity.contacts * sizeof(csim_contact_info) / sizeof(csim_touch));
     csimi_edge_meeting m;
@@ -34140,135 +32667,6 @@ CSIMI_FN CSIMI_NOINLINE void csimi_collide_edges(csimi_detector *d, const csimi_
 #endif
 /* ==== end step/edges.c */
 
-/* ==== begin step/sense.c ======================================================================================== */
-#if !defined(CONDSIM_NO_EVENTS)
-/* step/sense: how far a sensor is from what the broad phase brought near it. Exact between convex shapes, particles,
-   cables and triangles; meshes, heights and half-spaces go by contacts and by nodes. */
-
-typedef struct csimi_sense {
-    csimi_detector *d;
-    const csimi_object *sensor, *other;
-    const csim_geometry *g;
-    csimi_convex convex; /* of the sensor */
-    bool round;          /* it is convex */
-    csim_real reach, gap; /* beyond reach nobody asks; the least so far */
-} csimi_sense;
-
-static bool csimi_is_round(const csim_geometry *g) { return !g->field && g->kind != CSIM_SHAPE_HALF_SPACE; }
-
-static void csimi_sense_convex(csimi_sense *q, const csimi_convex *c, csim_real thickness) {
-    csim_vec3 on, n;
-    const csim_real gap = csimi_convex_distance(&q->convex, csim_v3(0, 0, 0), c, &on, &n) - thickness;
-    q->gap = csimi_min(q->gap, gap);
-}
-
-static void csimi_sense_point(csimi_sense *q, csim_vec3 x, csim_real radius) {
-    csim_vec3 n;
-    uint32_t zone;
-    const csim_real gap = csimi_distance_at(q->g, q->d->world->store.hull, q->sensor->at, x, &n, &zone) - radius;
-    q->gap = csimi_min(q->gap, gap);
-}
-
-/* Two shapes; contacts stand for what is not convex. */
-static void csimi_sense_shape(csimi_sense *q) {
-    const csimi_store *s = &q->d->world->store;
-    const csim_geometry *g = s->shape + q->other->item;
-    csim_touch *out = (csim_touch *)(void *)q->d->frame->info; /* free until the contacts are reported */
-    const int room = (int)((size_t)s->capacity.contacts * sizeof(csim_contact_info) / sizeof(csim_touch));
-    const csim_real thickness = csimi_thickness_of(s, q->other);
-    csimi_convex c;
-    int i, n;
-    if (q->round && csimi_is_round(g)) {
-        csimi_convex_of(&c, g, s->hull, q->other->at);
-        csimi_sense_convex(q, &c, thickness);
-        return;
-    }
-    n = csimi_collide_at(q->g, q->sensor->at, g, q->other->at, s->hull, q->reach + thickness, out, room);
-    for (i = 0; i < csimi_imin(n, room); i++) q->gap = csimi_min(q->gap, out[i].gap - thickness);
-}
-
-static void csimi_sense_cable(csimi_sense *q, const csimi_body *b, csim_real radius) {
-    const csimi_state *s = &q->d->world->store.state;
-    int i, k;
-    for (i = b->first_frame; i < b->first_frame + b->frame_count && q->gap > 0; i++) {
-        csimi_convex edge;
-        csim_real ends[6];
-        for (k = 0; k < 2; k++) csimi_store3(ends + 3 * k, csimi_load3(s->x + 3 * (size_t)s->edge_node[2 * i + k]));
-        csimi_convex_segment(&edge, ends, radius);
-        csimi_sense_convex(q, &edge, 0);
-    }
-}
-
-/* Triangles near the sensor; then whether it is inside of all of them. */
-static void csimi_sense_surface(csimi_sense *q, const csimi_body *b, csim_real thickness) {
-    const csimi_surface *surface = csimi_surface_of(&q->d->surfaces, q->other->body);
-    const csim_vec3 e = csim_v3(q->reach + thickness, q->reach + thickness, q->reach + thickness);
-    csim_vec3 lower, upper;
-    csimi_surface_walk walk;
-    csimi_surface_hit hit;
-    csim_real gap;
-    int i, k;
-    csimi_convex_bounds(&q->convex, &lower, &upper);
-    walk = csimi_surface_walk_in(surface, csim_sub(lower, e), csim_add(upper, e));
-    while (q->gap > 0 && (i = csimi_surface_walk_next(&walk)) >= 0) {
-        csimi_convex face;
-        csim_real corner[9];
-        for (k = 0; k < 3; k++)
-            csimi_store3(corner + 3 * k, csimi_load3(surface->x + 3 * (size_t)surface->triangle[3 * i + k]));
-        csimi_convex_points(&face, corner, 3);
-        csimi_sense_convex(q, &face, thickness);
-    }
-    if (q->gap > 0 && b->kind != CSIM_BODY_CLOTH &&
-        csimi_surface_gap(&q->d->surfaces, q->other->body, csim_scale(CSIM_R(0.5), csim_add(lower, upper)), 0, -1, &hit,
-                          &gap) &&
-        hit.inside)
-        q->gap = gap;
-}
-
-static void csimi_sense_nodes(csimi_sense *q) {
-    const csimi_store *s = &q->d->world->store;
-    const csimi_body *b = s->body + q->other->body;
-    const csim_real thickness = b->surface.thickness;
-    int i;
-    if (q->round && b->kind == CSIM_BODY_CABLE) {
-        csimi_sense_cable(q, b, b->radius + thickness);
-    } else if (q->round && b->triangle_count > 0) {
-        csimi_sense_surface(q, b, b->radius + thickness);
-    } else {
-        for (i = b->first_node; i < b->first_node + b->node_count && q->gap > 0; i++)
-            csimi_sense_point(q, csimi_load3(s->state.x + 3 * (size_t)i), b->radius + thickness);
-    }
-}
-
-CSIMI_FN CSIMI_NOINLINE void csimi_sense_pair(csimi_detector *d, const csimi_object *sensor,
-                                              const csimi_object *other) {
-    const csimi_store *s = &d->world->store;
-    csimi_step_frame *f = d->frame;
-    csimi_sense q;
-    csimi_sensed *found = f->sensed + f->sensed_count;
-    if (s->capacity.touches == 0 || f->sensed_count >= s->capacity.pairs) return; /* a record a pair */
-    q.d = d;
-    q.sensor = sensor;
-    q.other = other;
-    q.g = s->shape + sensor->item;
-    q.round = csimi_is_round(q.g);
-    q.reach = csimi_touch_off(d->world) + s->skin[sensor->item].surface.thickness;
-    q.gap = CSIMI_HUGE;
-    if (q.round) csimi_convex_of(&q.convex, q.g, s->hull, sensor->at);
-    if (other->kind == CSIMI_OBJECT_SHAPE)
-        csimi_sense_shape(&q);
-    else
-        csimi_sense_nodes(&q);
-    if (!(q.gap <= q.reach)) return;
-    found->sensor = sensor->item;
-    found->body = other->body;
-    found->shape = other->kind == CSIMI_OBJECT_SHAPE ? other->item : -1;
-    found->gap = q.gap - s->skin[sensor->item].surface.thickness;
-    f->sensed_count++;
-}
-#endif
-/* ==== end step/sense.c */
-
 /* ==== begin step/narrow.c ======================================================================================= */
 /* step/narrow: two objects whose bounds meet, and a solid with itself: who is a and b, and what of them meets. */
 
@@ -34294,29 +32692,14 @@ static bool csimi_neighbours(const csimi_store *s, int shape_a, int shape_b) {
     return false;
 }
 
-static bool csimi_objects_may_touch(const csimi_detector *d, const csimi_object *a, const csimi_object *b) {
-    return csimi_may_touch(d, a->body, a->kind == CSIMI_OBJECT_SHAPE ? a->item : -1, b->body,
-                           b->kind == CSIMI_OBJECT_SHAPE ? b->item : -1);
-}
-
-/* A sensor and what it may see: not its own body, and no other sensor. */
-static bool csimi_senses(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
-    const csimi_skin *skin = d->world->store.skin;
-    const bool first = a->kind == CSIMI_OBJECT_SHAPE && skin[a->item].sensor;
-    const bool second = b->kind == CSIMI_OBJECT_SHAPE && skin[b->item].sensor;
-    if (first != second && a->body != b->body && csimi_objects_may_touch(d, a, b))
-        csimi_sense_pair(d, first ? a : b, first ? b : a);
-    return first || second;
-}
-
 /* Decides who is a and b: free bodies before fixed ones, points before shapes. Solids have points and a surface: both
    sides look for each other. */
 CSIMI_FN void csimi_collide_pair(csimi_detector *d, int i, int j) {
     const csimi_object *a = d->object + i, *b = d->object + j;
     const csimi_body *A = d->world->store.body + a->body, *B = d->world->store.body + b->body;
     int k;
-    if (csimi_senses(d, a, b)) return;
-    if (a->body == b->body ? csimi_neighbours(&d->world->store, a->item, b->item) : !csimi_objects_may_touch(d, a, b))
+    if (a->body == b->body ? csimi_neighbours(&d->world->store, a->item, b->item)
+                           : !csimi_may_touch(d, a->body, b->body))
         return;
     if (a->kind == CSIMI_OBJECT_SHAPE && b->kind == CSIMI_OBJECT_SHAPE) {
         if (A->motion != CSIM_DYNAMIC && B->motion == CSIM_DYNAMIC)
@@ -34399,7 +32782,6 @@ static void csimi_add_object(csimi_detector *d, csimi_object_kind kind, int body
     d->group[d->count] = b->motion == CSIM_DYNAMIC ? body + 1 : 0;
     if (b->kind == CSIM_BODY_TREE && d->group[d->count] > 0 && d->world->store.state.tree[b->tree].self_contact)
         d->group[d->count] = -1;
-    if (kind == CSIMI_OBJECT_SHAPE && d->world->store.skin[item].sensor) d->group[d->count] = -1; /* it sees them all */
     d->count++;
 }
 
@@ -34408,7 +32790,7 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
     const csimi_body *b = s->body + slot;
     const csim_geometry *g = s->shape + shape;
     csim_vec3 lower, upper;
-    csim_real speed = 0, acceleration = 0, t = s->skin[shape].surface.thickness;
+    csim_real speed = 0, acceleration = 0, t = b->surface.thickness;
     csim_vec3 extra = csim_v3(t, t, t);
     csim_pose at = csim_pose_mul(pose, g->local);
     if (b->kind == CSIM_BODY_TREE && s->state.tree[b->tree].mode == CSIMI_FREE) {
@@ -34428,9 +32810,7 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
         csim_real reach =
             csim_length(csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre))) + g->bound;
         speed = csim_length(csimi_load3(v)) + reach * csim_length(csimi_load3(v + 3));
-        if (b->motion == CSIM_DYNAMIC)
-            acceleration = csim_length(csimi_load3(f)) / s->state.rigid_mass[b->rigid] +
-                           csimi_max(csimi_abs(s->state.rigid_gravity[b->rigid]) - 1, 0) * d->fall;
+        if (b->motion == CSIM_DYNAMIC) acceleration = csim_length(csimi_load3(f)) / s->state.rigid_mass[b->rigid];
     }
     csimi_bounds_at(g, s->hull, at, &lower, &upper);
     d->object[d->count].at = at;
@@ -34443,7 +32823,7 @@ static void csimi_add_points(csimi_detector *d, int slot) {
     const csimi_body *b = s->body + slot;
     bool particle = b->kind == CSIM_PARTICLE;
     int i, n = particle ? 1 : b->surface_count;
-    csim_real r = b->radius + b->surface.thickness, speed2 = 0, push2 = 0, heavy = 0;
+    csim_real r = b->radius + b->surface.thickness, speed2 = 0, push2 = 0;
     csim_vec3 lower = csim_v3(CSIMI_HUGE, CSIMI_HUGE, CSIMI_HUGE), upper = csim_scale(-1, lower),
               extra = csim_v3(r, r, r);
     for (i = 0; i < n; i++) {
@@ -34455,10 +32835,9 @@ static void csimi_add_points(csimi_detector *d, int slot) {
         upper = csim_v3(csimi_max(upper.x, x.x), csimi_max(upper.y, x.y), csimi_max(upper.z, x.z));
         speed2 = csimi_max(speed2, csim_dot(v, v));
         push2 = csimi_max(push2, csim_dot(f, f));
-        heavy = csimi_max(heavy, csimi_abs(s->state.node_gravity[node]) - 1);
     }
     csimi_add_object(d, particle ? CSIMI_OBJECT_PARTICLE : CSIMI_OBJECT_SOLID, slot, b->first_node, CSIMI_SQRT(speed2),
-                     CSIMI_SQRT(push2) + heavy * d->fall, csim_sub(lower, extra), csim_add(upper, extra));
+                     CSIMI_SQRT(push2), csim_sub(lower, extra), csim_add(upper, extra));
 }
 
 static void csimi_add_objects(csimi_detector *d) {
@@ -34467,7 +32846,6 @@ static void csimi_add_objects(csimi_detector *d) {
     for (i = 0; i < w->live_bodies; i++) {
         int slot = w->store.body_list[i];
         const csimi_body *b = w->store.body + slot;
-        if (b->disabled) continue;
         if (b->kind == CSIM_RIGID) {
             csim_pose pose = csimi_body_pose(&w->store, &w->store.state, slot);
             for (k = 0; k < b->shape_count; k++) csimi_add_shape(d, slot, b->first_shape + k, pose);
@@ -34510,7 +32888,7 @@ CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_aren
     csimi_add_objects(&d);
     pairs = csimi_broad_pairs(d.count, d.lower, d.upper, d.group, d.pairs, w->store.capacity.pairs, d.broad);
     if ((status = csimi_pairs_found(&d, pairs)) != 0) return status;
-    f->found_count = f->sensed_count = 0;
+    f->found_count = 0;
     for (i = 0; i < pairs; i++) csimi_collide_pair(&d, d.pairs[2 * i], d.pairs[2 * i + 1]);
     for (i = 0; i < d.count; i++)
         if (w->store.body[d.object[i].body].self_distance > 0) csimi_collide_self(&d, i);
@@ -34622,9 +33000,14 @@ CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csi
 }
 /* ==== end step/terms.c */
 
-/* ==== begin step/joint_sides.c ================================================================================== */
+/* ==== begin step/joint_rows.c =================================================================================== */
 #if !defined(CONDSIM_NO_JOINTS)
-/* step/joint_sides: what the rows of joints are made of. */
+/* step/joint_rows: hard joints as rows of the problem, and their corrections. */
+
+#define CSIMI_JOINT_CLOSED csimi_max(CSIM_R(1e-11), 64 * CSIMI_EPS) /* m */
+#define CSIMI_JOINT_SETTLED csimi_max(CSIM_R(1e-9), 4 * CSIMI_EPS)  /* rad */
+
+/* ---- sides */
 
 /* 3 / tr(J M^-1 J') of terms on rigid bodies. */
 static csim_real csimi_terms_mass(const csimi_state *s, int n, const int *block, const csim_real *J) {
@@ -34644,7 +33027,7 @@ static csim_real csimi_terms_mass(const csimi_state *s, int n, const int *block,
 }
 
 /* Side of a row from terms on rigid bodies; sign -1 for the second side. */
-CSIMI_FN void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_contact *c, int second, int n,
+static void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_contact *c, int second, int n,
                              const int *block, const csim_real *J) {
     csim_real moved[3];
     const csim_side side = csimi_terms_side(f, n, block, J, moved);
@@ -34658,501 +33041,6 @@ CSIMI_FN void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_c
     csimi_addmul3(c->R, moved, c->phi);
 }
 
-/* The point that goes the way of an end: R+ r - R r = theta x (sin(t/2) / (t/2) Rm r) for turns theta, t = |theta|,
-   Rm half of it. At the start of a step the point itself. */
-CSIMI_FN csim_vec3 csimi_joint_way(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p,
-                                 csim_vec3 point) {
-    csim_vec3 com, turn;
-    csim_real half;
-    if (p->kind != CSIMI_PLACE_RIGID || s != &f->next) return point;
-    com = csimi_load3(s->com + 3 * (size_t)p->item);
-    turn = csimi_load3(f->v + 3 * ((size_t)s->node_count + 2 * (size_t)p->item + 1));
-    half = f->h * csim_length(turn) / 2;
-    return half > 0 ? csim_madd(com, CSIMI_SIN(half) / half, csim_sub(point, com)) : point;
-}
-
-/* scale^2 = tr(sum of 1/m) / tr(sum of I^-1): a turn of the bodies moves as much mass as a push. */
-CSIMI_FN csim_real csimi_joint_scale(const csimi_state *s, const csimi_joint *j) {
-    csim_real push = 0, turn = 0;
-    int end;
-    for (end = 0; end < 2; end++) {
-        const int k = j->end[end].item;
-        if (j->end[end].kind != CSIMI_PLACE_RIGID || s->rigid_mode[k] != CSIMI_FREE) continue;
-        push += 3 / s->rigid_mass[k];
-        turn +=
-            s->rigid_inverse[9 * (size_t)k] + s->rigid_inverse[9 * (size_t)k + 4] + s->rigid_inverse[9 * (size_t)k + 8];
-    }
-    return turn > 0 ? CSIMI_SQRT(push / turn) : 1;
-}
-
-/* R J v + phi of a row at the velocities of the frame. */
-CSIMI_FN void csimi_joint_row_velocity(const csimi_step_frame *f, const csim_contact *c, csim_real *u) {
-    csim_real sum[3] = {0, 0, 0}, y[3];
-    int side, k, i;
-    for (side = 0; side < 2; side++) {
-        const csim_side *x = side ? &c->b : &c->a;
-        for (k = x->first; k < x->first + x->count; k++) {
-            csimi_mul3(f->terms[k].J, f->v + 3 * (size_t)f->terms[k].block, y);
-            for (i = 0; i < 3; i++) sum[i] += side ? -y[i] : y[i];
-        }
-    }
-    for (i = 0; i < 3; i++) u[i] = c->phi[i];
-    csimi_addmul3(c->R, sum, u);
-}
-#endif
-/* ==== end step/joint_sides.c */
-
-/* ==== begin step/axes_rows.c ==================================================================================== */
-#if !defined(CONDSIM_NO_JOINTS)
-/* step/axes_rows: joints with settings of axes as rows of the problem.
-
-   Six lines of rows at most: what holds (locks and motors), limits, springs, each along the pushes and along the turns;
-   component c of a line is the axis of that number. A soft component is
-       lambda = -h (k e(end of step) + c (e(end) - e(start)) / h - c rate) = -kappa (J v + bias),
-       kappa = sigma h^2 k + h c [kg],     bias = (h k e(start) - h c rate) / kappa,
-   backward Euler for sigma = 1. Rows know no compliance: such a component holds on to a massless coordinate with kappa
-   on the diagonal of A, which gives way by lambda / kappa. Every solver takes it, bounds of forces included. */
-
-/* ---- what each component asks for */
-
-typedef struct csimi_axes_part {
-    bool soft, held, one_sided; /* held: at the end of the step; its miss is corrected */
-    csim_real error, bias;      /* m of the row, m/s */
-    csim_real lo, hi;           /* N s */
-} csimi_axes_part;
-
-/* Not between rigid bodies: 1 / (row M^-1 row') of component k of a row, over both sides; 0: nothing moves. */
-static csim_real csimi_axes_mass(const csimi_step_frame *f, const csimi_state *s, const csim_contact *c, int k) {
-    csim_real sum = 0;
-    int side, t;
-    for (side = 0; side < 2; side++) {
-        const csim_side *x = side ? &c->b : &c->a;
-        for (t = x->first; t < x->first + x->count; t++) {
-            const int block = f->terms[t].block, rigid = (block - s->node_count) / 2;
-            csim_real row[3] = {0, 0, 0}, y[3];
-            csimi_addmulT3(f->terms[t].J, c->R + 3 * k, row);
-            if (block < s->node_count) {
-                sum += csim_dot(csimi_load3(row), csimi_load3(row)) / s->node_mass[block];
-            } else if (block >= csimi_first_frame_block(s)) { /* trees and cables: by what the point shows */
-                if (t == x->first && c->mass[side] > 0) sum += 1 / (f->theta * c->mass[side]);
-            } else if ((block - s->node_count) % 2 == 0) {
-                sum += csim_dot(csimi_load3(row), csimi_load3(row)) / s->rigid_mass[rigid];
-            } else {
-                csimi_mul3(s->rigid_inverse + 9 * (size_t)rigid, row, y);
-                sum += csim_dot(csimi_load3(row), csimi_load3(y));
-            }
-        }
-    }
-    return sum > 0 ? 1 / sum : 0;
-}
-
-/* A row on two rigid bodies: what acts on the places and turns of a and of b. */
-typedef struct csimi_axes_pull {
-    csim_vec3 J[4];
-} csimi_axes_pull;
-
-static csimi_axes_pull csimi_axes_pull_of(const csimi_step_frame *f, const csimi_state *s, const csimi_joint *j,
-                                          const csim_contact *c, int k) {
-    csimi_axes_pull pull;
-    int side, t;
-    CSIMI_MEMSET(&pull, 0, sizeof pull);
-    for (side = 0; side < 2; side++) {
-        const csim_side *x = side ? &c->b : &c->a;
-        for (t = x->first; t < x->first + x->count; t++) {
-            const int block = f->terms[t].block - s->node_count, at = 2 * (block / 2 != j->end[0].item) + block % 2;
-            csim_real row[3] = {0, 0, 0};
-            csimi_addmulT3(f->terms[t].J, c->R + 3 * k, row);
-            pull.J[at] = csim_madd(pull.J[at], side ? -1 : 1, csimi_load3(row));
-        }
-    }
-    return pull;
-}
-
-/* x M^-1 y' */
-static double csimi_axes_product(const csimi_state *s, const csimi_joint *j, const csimi_axes_pull *x,
-                                 const csimi_axes_pull *y) {
-    double sum = 0;
-    int end;
-    for (end = 0; end < 2; end++) {
-        const int rigid = j->end[end].item;
-        csim_real turn[3], back[3];
-        if (j->end[end].kind != CSIMI_PLACE_RIGID || s->rigid_mode[rigid] != CSIMI_FREE) continue;
-        csimi_store3(turn, y->J[2 * end + 1]);
-        csimi_mul3(s->rigid_inverse + 9 * (size_t)rigid, turn, back);
-        sum += (double)csim_dot(x->J[2 * end], y->J[2 * end]) / (double)s->rigid_mass[rigid] +
-               (double)csim_dot(x->J[2 * end + 1], csimi_load3(back));
-    }
-    return sum;
-}
-
-/* The mass of component k of a row between rigid bodies while all that the joint locks is held: the last pivot of
-   W = J M^-1 J' of the locked rows and this one. A hinge turns a door with its moment of inertia about the hinge. */
-static csim_real csimi_axes_held_mass(const csimi_step_frame *f, const csimi_state *s, const csimi_joint *j,
-                                      const csimi_axes *ax, const csim_contact *c, int k) {
-    csimi_axes_pull pull[7];
-    double W[7][7], whole;
-    int i, m, p, n = 0;
-    for (i = 0; i < 6; i++)
-        if (ax->row[i / 3] >= 0 && csimi_axis_locked(j->kind, ax->axis + i, i))
-            pull[n++] = csimi_axes_pull_of(f, s, j, f->contacts + ax->row[i / 3], i % 3);
-    pull[n++] = csimi_axes_pull_of(f, s, j, c, k);
-    for (i = 0; i < n; i++)
-        for (m = 0; m < n; m++) W[i][m] = csimi_axes_product(s, j, pull + i, pull + m);
-    whole = W[n - 1][n - 1];
-    for (p = 0; p + 1 < n; p++) {
-        if (!(W[p][p] > 1e-9 * csimi_axes_product(s, j, pull + p, pull + p))) continue; /* held by the others */
-        for (i = p + 1; i < n; i++)
-            for (m = n - 1; m > p; m--) W[i][m] -= W[i][p] * W[p][m] / W[p][p];
-    }
-    return W[n - 1][n - 1] > 1e-9 * whole ? (csim_real)(1 / W[n - 1][n - 1]) : 0;
-}
-
-/* Stiffness and damping of a row in metres; unit: metres of a unit of the axis. */
-static void csimi_axes_law(const csim_softness *s, csim_real mass, csim_real unit, csim_real *k, csim_real *c) {
-    const csim_real omega = 2 * CSIMI_PI * s->frequency;
-    *k = s->frequency > 0 ? mass * omega * omega : s->stiffness / (unit * unit);
-    *c = s->frequency > 0 ? 2 * s->ratio * mass * omega : s->damping / (unit * unit);
-}
-
-static void csimi_axes_hold(const csim_world *w, const csimi_step_frame *f, const csimi_joint *j, const csimi_axes *ax,
-                            int i, csim_real q, csim_real unit, csimi_axes_part *part) {
-    const csim_axis_def *a = ax->axis + i;
-    csim_real rate = a->motor.target;
-    if (csimi_axis_locked(j->kind, a, i)) {
-        const csim_real most = w->def.push_out_speed * f->h;
-        part->held = true;
-        part->error = unit * (q - (j->kind == CSIM_JOINT_DISTANCE ? j->length : 0));
-        part->bias = csimi_clamp(w->def.stabilization * part->error, -most, most) / f->h;
-        part->hi = CSIMI_HUGE;
-    } else if (a->motor.kind != CSIM_MOTOR_NONE) {
-        if (a->motor.kind == CSIM_MOTOR_POSITION)
-            rate = csimi_clamp((a->motor.target - q) / f->h, -a->motor.speed, a->motor.speed);
-        part->bias = -unit * rate;
-        part->hi = a->motor.force * f->h / unit;
-    }
-    part->lo = -part->hi;
-}
-
-/* A limit that is nearer; open by error, which is below 0 in front of an upper one. In front of it the row may close
-   and not cross, and what a soft one then bears is that of the part of the way beyond it. */
-static void csimi_axes_limit(const csim_world *w, const csimi_step_frame *f, csim_real gap, bool lower, bool equal,
-                             csim_real k, csim_real kappa, csimi_axes_part *part) {
-    const csim_real most = w->def.push_out_speed * f->h;
-    const bool open = !equal && (lower ? gap >= 0 : gap <= 0);
-    part->held = true;
-    part->soft = kappa > 0;
-    part->one_sided = !equal;
-    part->error = gap;
-    part->lo = equal || !lower ? -CSIMI_HUGE : 0;
-    part->hi = equal || lower ? CSIMI_HUGE : 0;
-    if (open)
-        part->bias = gap / f->h;
-    else if (kappa > 0)
-        part->bias = f->h * k * gap / kappa;
-    else
-        part->bias = csimi_clamp(w->def.stabilization * gap, -most, most) / f->h;
-}
-
-static void csimi_axes_spring(const csimi_step_frame *f, const csim_axis_def *a, csim_real error, csim_real unit,
-                              csim_real k, csim_real c, csim_real kappa, csimi_axes_part *part) {
-    part->held = part->soft = true;
-    part->error = error;
-    part->bias = (f->h * k * error - f->h * c * unit * a->rate) / kappa;
-    part->hi = a->spring_force > 0 ? a->spring_force * f->h / unit : CSIMI_HUGE;
-    part->lo = -part->hi;
-}
-
-static bool csimi_lower_is_nearer(const csim_axis_def *a, csim_real q) { return 2 * q < a->lower + a->upper; }
-
-/* Whether component c of a line has anything to say. */
-static bool csimi_axes_speaks(const csimi_joint *j, const csimi_axes *ax, int line, int c) {
-    const bool turn = line % 2 != 0, cone = turn && ax->cone[0] > 0;
-    const csim_axis_def *a = ax->axis + c + (turn ? 3 : 0);
-    if (line < CSIMI_LINE_LIMIT)
-        return csimi_axis_locked(j->kind, a, c + (turn ? 3 : 0)) || a->motor.kind != CSIM_MOTOR_NONE;
-    if (line < CSIMI_LINE_SPRING) return cone && c > 0 ? c == 1 : a->limited;
-    return csimi_is_soft(&a->spring);
-}
-
-/* What is asked of component c of a line whose sides are known. */
-static csimi_axes_part csimi_axes_ask(const csim_world *w, const csimi_step_frame *f, const csimi_joint *j,
-                                      csimi_axes *ax, const csimi_axes_pose *p, const csim_contact *row, int line,
-                                      int c) {
-    const bool turn = line % 2 != 0, cone = turn && c == 1 && ax->cone[0] > 0;
-    const int i = c + (turn ? 3 : 0), soft = 6 * (line / 2 - 1) + i;
-    const csim_axis_def *a = ax->axis + i;
-    const csim_real unit = turn ? j->scale : 1;
-    csim_real k, damping, kappa, mass;
-    csimi_axes_part part;
-    CSIMI_MEMSET(&part, 0, sizeof part);
-    ax->weight[3 * line + c] = 1;
-    if (line >= CSIMI_LINE_LIMIT) ax->stiff[soft] = ax->kappa[soft] = 0;
-    if (!csimi_axes_speaks(j, ax, line, c)) return part;
-    if (line < CSIMI_LINE_LIMIT) {
-        csimi_axes_hold(w, f, j, ax, i, p->q[i], unit, &part);
-        return part;
-    }
-    mass = csimi_axes_turn(j) ? csimi_axes_held_mass(f, &w->store.state, j, ax, row, c)
-                              : csimi_axes_mass(f, &w->store.state, row, c);
-    csimi_axes_law(line >= CSIMI_LINE_SPRING ? &a->spring : cone ? &ax->cone_limit : &a->limit, mass, unit, &k,
-                   &damping);
-    kappa = f->sigma * f->h * f->h * k + f->h * damping;
-    if (line >= CSIMI_LINE_SPRING) {
-        const csim_real rest = a->target + (j->kind == CSIM_JOINT_DISTANCE ? j->length : 0);
-        if (!(kappa > 0)) return part; /* of a frequency, where nothing moves */
-        csimi_axes_spring(f, a, unit * (p->q[i] - rest), unit, k, damping, kappa, &part);
-    } else {
-        const bool lower = cone || csimi_lower_is_nearer(a, p->q[i]);
-        const csim_real gap = cone ? p->cone : p->q[i] - (lower ? a->lower : a->upper);
-        csimi_axes_limit(w, f, unit * gap, lower, !cone && !(a->lower < a->upper), k, kappa, &part);
-    }
-    ax->stiff[soft] = part.soft ? k : 0;
-    ax->kappa[soft] = part.soft ? kappa : 0;
-    if (part.soft) ax->weight[3 * line + c] = kappa / (kappa + mass);
-    return part;
-}
-
-/* ---- sides */
-
-/* The pushes: points against each other, or the point of a against axes that turn with b. */
-static void csimi_axes_push_sides(csimi_step_frame *f, const csimi_state *s, const csimi_joint *j, const csimi_axes *ax,
-                                  const csimi_axes_pose *p, csim_contact *c) {
-    csimi_place base = j->end[1];
-    if (csimi_axes_points(j, ax)) {
-        csimi_sides(f, s, j->end, csimi_joint_way(f, s, j->end, p->at.a), j->end + 1,
-                    csimi_joint_way(f, s, j->end + 1, p->at.b), c);
-        return;
-    }
-    base = base.kind == CSIMI_PLACE_RIGID ? csimi_place_rigid(s, base.item, p->at.a) : csimi_place_ground(p->at.a);
-    csimi_sides(f, s, j->end, p->at.a, &base, p->at.a, c);
-}
-
-/* The turns: scale (direction . (omega_a - omega_b)), with the cone in the place of the swings it bounds. */
-static void csimi_axes_turn_sides(csimi_step_frame *f, const csimi_state *s, const csimi_joint *j,
-                                  const csimi_axes *ax, int line, csim_contact *c) {
-    int end, k;
-    for (end = 0; end < 2; end++) {
-        const bool rigid = j->end[end].kind == CSIMI_PLACE_RIGID;
-        const int block = rigid ? s->node_count + 2 * j->end[end].item + 1 : 0;
-        csim_real J[9];
-        for (k = 0; k < 3; k++) {
-            const bool cone = line / 2 == CSIMI_LINE_LIMIT / 2 && k == 1 && ax->cone[0] > 0;
-            csimi_store3(J + 3 * k, csim_scale(j->scale, csimi_load3(ax->turn + 3 * (cone ? 3 : k))));
-        }
-        csimi_joint_side(f, s, c, end, rigid ? 1 : 0, &block, J);
-    }
-}
-
-static int csimi_axes_slack(const csimi_state *s, const csimi_axes *ax, const csimi_axes *first, int line) {
-    return csimi_first_slack_block(s) + CSIMI_AXES_SLACKS * (int)(ax - first) + line - CSIMI_LINE_LIMIT;
-}
-
-/* Side b of a soft row holds on to its massless coordinate too. */
-static void csimi_axes_give_way(csimi_step_frame *f, const csimi_state *s, const csimi_axes *ax,
-                                const csimi_axes *first, int line, csim_contact *c) {
-    const csim_real *kappa = ax->kappa + 3 * (line - CSIMI_LINE_LIMIT);
-    csim_term *t = f->terms + f->term_count;
-    int i, k;
-    if (line < CSIMI_LINE_LIMIT || !(kappa[0] > 0 || kappa[1] > 0 || kappa[2] > 0)) return;
-    t->block = csimi_axes_slack(s, ax, first, line);
-    for (i = 0; i < 3; i++)
-        for (k = 0; k < 3; k++) t->J[3 * i + k] = kappa[k] > 0 ? c->R[3 * k + i] : 0;
-    f->skip[t->block] = 0;
-    f->term_count++;
-    c->b.count++;
-}
-
-static void csimi_axes_sides(csimi_step_frame *f, const csimi_state *s, const csimi_joint *j,
-                             const csimi_axes *ax, const csimi_axes_pose *p, int line, csim_contact *c) {
-    if (line % 2)
-        csimi_axes_turn_sides(f, s, j, ax, line, c);
-    else
-        csimi_axes_push_sides(f, s, j, ax, p, c);
-}
-
-/* ---- rows */
-
-static void csimi_axes_frame(csimi_joint *j, csimi_axes *ax, const csimi_axes_pose *p) {
-    int k;
-    for (k = 0; k < 3; k++) csimi_store3(j->R + 3 * k, p->push[k]);
-    for (k = 0; k < 4; k++) csimi_store3(ax->turn + 3 * k, p->turn[k]);
-}
-
-static void csimi_axes_line(csim_world *w, csimi_step_frame *f, csimi_joint *j, csimi_axes *ax,
-                            const csimi_axes_pose *p, int line) {
-    const int i = f->contact_count++;
-    csim_contact *c = f->contacts + i;
-    bool motor = false;
-    int k;
-    CSIMI_MEMSET(c, 0, sizeof *c);
-    ax->row[line] = i;
-    c->law = CSIM_LAW_BOX;
-    for (k = 0; k < 9; k++) c->R[k] = line % 2 == 0 ? j->R[k] : k % 4 == 0 ? 1 : 0;
-    csimi_axes_sides(f, &w->store.state, j, ax, p, line, c);
-    for (k = 0; k < 3; k++) {
-        const csimi_axes_part part = csimi_axes_ask(w, f, j, ax, p, c, line, k);
-        c->phi[k] += part.bias;
-        c->lo[k] = part.lo;
-        c->hi[k] = part.hi;
-        if (part.held) c->mask |= 1u << k;
-        ax->aim[3 * line + k] = part.error - f->h * part.bias;
-        f->lambda[3 * i + k] = csimi_clamp(csimi_warm_scale(w, f) * ax->impulse[3 * line + k], part.lo, part.hi);
-    }
-    for (k = 0; k < 3; k++) motor = motor || (c->hi[k] > 0 && !(c->mask >> k & 1u));
-    if (line < CSIMI_LINE_LIMIT && !motor) c->law = CSIM_LAW_BILATERAL;
-    csimi_axes_give_way(f, &w->store.state, ax, w->store.axes, line, c);
-}
-
-CSIMI_FN void csimi_axes_rows(csim_world *w, csimi_step_frame *f, csimi_joint *j) {
-    csimi_axes *ax = w->store.axes + j->axes;
-    csimi_axes_pose p;
-    int line, k;
-    if (csimi_axes_turn(j)) j->scale = csimi_joint_scale(&w->store.state, j);
-    p = csimi_axes_at(&w->store.state, j, ax);
-    for (k = 0; k < 6; k++) ax->position[k] = p.q[k];
-    csimi_axes_frame(j, ax, &p);
-    for (line = 0; line < CSIMI_AXES_LINES; line++) {
-        bool any = false;
-        for (k = 0; k < 3; k++) any = any || csimi_axes_speaks(j, ax, line, k);
-        if (any && (line % 2 == 0 || csimi_axes_turn(j))) csimi_axes_line(w, f, j, ax, &p, line);
-    }
-}
-
-CSIMI_FN void csimi_axes_assemble(csim_world *w) {
-    csimi_store *s = &w->store;
-    int i, k;
-    for (i = 0; i < 12 * s->count.axes; i++) {
-        const csim_real kappa = s->axes[i / 12].kappa[i % 12];
-        csim_real *A = s->A.val + 9 * (size_t)s->A.diag[csimi_first_slack_block(&s->state) + i / 3];
-        for (k = 0; k < 3 && i % 3 == 0; k++) A[k] = A[3 + k] = A[6 + k] = 0;
-        A[4 * (i % 3)] = kappa > 0 ? kappa : 1;
-    }
-}
-
-/* ---- correction */
-
-/* The row's velocity without what gives way. */
-static void csimi_axes_velocity(const csimi_step_frame *f, const csimi_state *s, csim_contact c, csim_real *u) {
-    while (c.b.count > 0 && f->terms[c.b.first + c.b.count - 1].block >= csimi_first_slack_block(s)) c.b.count--;
-    csimi_joint_row_velocity(f, &c, u);
-}
-
-/* Components of a line at a pose, in metres: how far they are open against what they hold to. */
-static void csimi_axes_errors(const csimi_joint *j, const csimi_axes *ax, const csimi_axes_pose *p, int line,
-                              csim_real *error) {
-    const bool turn = line % 2 != 0;
-    const csim_real unit = turn ? j->scale : 1, length = j->kind == CSIM_JOINT_DISTANCE ? j->length : 0;
-    int k;
-    for (k = 0; k < 3; k++) {
-        const int i = k + (turn ? 3 : 0);
-        const csim_axis_def *a = ax->axis + i;
-        const bool cone = turn && k == 1 && ax->cone[0] > 0;
-        csim_real to = length, q = p->q[i];
-        if (!turn && csimi_axes_points(j, ax) && j->kind != CSIM_JOINT_DISTANCE)
-            q = csim_dot(csimi_load3(j->R + 3 * k), p->at.d); /* on the axes of the rows, which do not turn */
-        if (line >= CSIMI_LINE_SPRING) {
-            to = a->target + length;
-        } else if (line >= CSIMI_LINE_LIMIT) {
-            to = csimi_lower_is_nearer(a, ax->position[i]) ? a->lower : a->upper;
-            if (cone) to = 0, q = p->cone;
-        }
-        error[k] = unit * (q - to);
-    }
-}
-
-CSIMI_FN csim_real csimi_axes_miss(const csim_world *w, const csimi_step_frame *f, csimi_axes *ax, int line) {
-    const csimi_joint *j = w->store.joint + w->store.link[ax->link].item;
-    const csim_contact *c = f->contacts + ax->row[line];
-    const csim_real *lambda = f->lambda + 3 * (size_t)ax->row[line];
-    const csimi_axes_pose p = csimi_axes_at(&f->next, j, ax);
-    csim_real error[3], u[3], worst = 0, *miss = ax->miss + 3 * line;
-    int k;
-    csimi_axes_errors(j, ax, &p, line, error);
-    csimi_axes_velocity(f, &w->store.state, *c, u);
-    for (k = 0; k < 3; k++) {
-        const bool bears = lambda[k] < 0 || lambda[k] > 0, lower = c->lo[k] >= 0, upper = c->hi[k] <= 0;
-        miss[k] = 0;
-        if (!(c->mask >> k & 1u)) continue;
-        if (!bears && ((lower && error[k] >= 0) || (upper && error[k] <= 0))) continue; /* open, and stays open */
-        miss[k] = error[k] - ax->aim[3 * line + k] - f->h * u[k];
-        worst = csimi_max(worst, csimi_abs(miss[k]) * ax->weight[3 * line + k]);
-    }
-    return worst;
-}
-
-CSIMI_FN void csimi_axes_correct(csimi_step_frame *f, csimi_axes *ax, int line, bool back, csim_real share) {
-    csim_contact *c = f->contacts + ax->row[line];
-    csim_real *added = ax->added + 3 * line;
-    int k;
-    for (k = 0; k < 3; k++) {
-        added[k] = back ? -added[k] : share * ax->miss[3 * line + k] / f->h;
-        c->phi[k] += added[k];
-    }
-}
-
-/* Rows of the middle of the step, which miss at this velocity what they missed before. */
-CSIMI_FN void csimi_axes_renew(csim_world *w, csimi_step_frame *f, csimi_axes *ax) {
-    csimi_joint *j = w->store.joint + w->store.link[ax->link].item;
-    const csimi_axes_pose p = csimi_axes_at(&f->next, j, ax);
-    int line, k;
-    csimi_axes_frame(j, ax, &p);
-    for (line = 0; line < CSIMI_AXES_LINES; line++) {
-        csim_contact *c = f->contacts + ax->row[line], old;
-        const int terms = f->term_count;
-        csim_real before[3], after[3];
-        if (ax->row[line] < 0) continue;
-        old = *c;
-        csimi_axes_velocity(f, &w->store.state, *c, before);
-        f->term_count = c->a.first; /* as many as before, in their place */
-        if (line % 2 == 0) CSIMI_MEMCPY(c->R, j->R, sizeof c->R);
-        csimi_axes_sides(f, &f->next, j, ax, &p, line, c);
-        csimi_axes_give_way(f, &w->store.state, ax, w->store.axes, line, c);
-        CSIMI_MEMCPY(c->phi, old.phi, sizeof c->phi);
-        csimi_axes_velocity(f, &w->store.state, *c, after);
-        for (k = 0; k < 3; k++)
-            if (c->mask >> k & 1u) c->phi[k] += before[k] - after[k];
-        CSIMI_MEMCPY(c->mass, old.mass, sizeof c->mass);
-        f->term_count = terms;
-    }
-}
-
-/* ---- the end of a step */
-
-/* What all lines together bear goes where other joints have theirs: in the axes of the rows of pushes, and for turns
-   in world axes. */
-CSIMI_FN void csimi_axes_commit(csim_world *w, const csimi_step_frame *f, csimi_axes *ax) {
-    csimi_joint *j = w->store.joint + w->store.link[ax->link].item;
-    const csimi_axes_pose p = csimi_axes_at(&f->next, j, ax);
-    csim_vec3 torque = csim_v3(0, 0, 0);
-    int line, k;
-    CSIMI_MEMSET(j->impulse, 0, sizeof j->impulse);
-    for (line = 0; line < CSIMI_AXES_LINES; line++)
-        for (k = 0; k < 3; k++) {
-            csim_real *impulse = ax->impulse + 3 * line + k;
-            const bool cone = line / 2 == CSIMI_LINE_LIMIT / 2 && k == 1 && ax->cone[0] > 0;
-            *impulse = j->broken || ax->row[line] < 0 ? 0 : f->lambda[3 * (size_t)ax->row[line] + (size_t)k];
-            if (line % 2 == 0)
-                j->impulse[k] += *impulse;
-            else
-                torque = csim_madd(torque, *impulse, csimi_load3(ax->turn + 3 * (cone ? 3 : k)));
-        }
-    csimi_store3(j->impulse + 3, torque);
-    for (k = 0; k < 6; k++) ax->position[k] = p.q[k];
-    if (csimi_axes_main(j->kind) >= 0) j->position = p.q[csimi_axes_main(j->kind)];
-    CSIMI_MEMSET(w->store.state.slack_rate + 12 * (ax - w->store.axes), 0, 12 * sizeof(csim_real));
-}
-#endif
-/* ==== end step/axes_rows.c */
-
-/* ==== begin step/joint_rows.c =================================================================================== */
-#if !defined(CONDSIM_NO_JOINTS)
-/* step/joint_rows: hard joints as rows of the problem, and their corrections. */
-
-#define CSIMI_JOINT_CLOSED csimi_max(CSIM_R(1e-11), 64 * CSIMI_EPS) /* m */
-#define CSIMI_JOINT_SETTLED csimi_max(CSIM_R(1e-9), 4 * CSIMI_EPS)  /* rad */
-
-/* ---- sides */
-
 /* scale (omega_a - omega_b). */
 static void csimi_turn_sides(csimi_step_frame *f, const csimi_state *s, const csimi_joint *j, csim_contact *c) {
     int end, k, block;
@@ -35163,6 +33051,19 @@ static void csimi_turn_sides(csimi_step_frame *f, const csimi_state *s, const cs
         block = rigid ? s->node_count + 2 * j->end[end].item + 1 : 0;
         csimi_joint_side(f, s, c, end, rigid ? 1 : 0, &block, J);
     }
+}
+
+/* The point that goes the way of an end: R+ r - R r = theta x (sin(t/2) / (t/2) Rm r) for turns theta, t = |theta|,
+   Rm half of it. At the start of a step the point itself. */
+static csim_vec3 csimi_joint_way(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p,
+                                 csim_vec3 point) {
+    csim_vec3 com, turn;
+    csim_real half;
+    if (p->kind != CSIMI_PLACE_RIGID || s != &f->next) return point;
+    com = csimi_load3(s->com + 3 * (size_t)p->item);
+    turn = csimi_load3(f->v + 3 * ((size_t)s->node_count + 2 * (size_t)p->item + 1));
+    half = f->h * csim_length(turn) / 2;
+    return half > 0 ? csim_madd(com, CSIMI_SIN(half) / half, csim_sub(point, com)) : point;
 }
 
 /* The points against each other; a slider is measured at the point of a, on a line that turns with b. */
@@ -35270,6 +33171,20 @@ static void csimi_joint_gear_row(csim_world *w, csimi_step_frame *f, csimi_joint
     csimi_joint_offset(w, f, j, CSIMI_ROW_POINT, c);
 }
 
+/* scale^2 = tr(sum of 1/m) / tr(sum of I^-1): a turn of the bodies moves as much mass as a push. */
+static csim_real csimi_joint_scale(const csimi_state *s, const csimi_joint *j) {
+    csim_real push = 0, turn = 0;
+    int end;
+    for (end = 0; end < 2; end++) {
+        const int k = j->end[end].item;
+        if (j->end[end].kind != CSIMI_PLACE_RIGID || s->rigid_mode[k] != CSIMI_FREE) continue;
+        push += 3 / s->rigid_mass[k];
+        turn +=
+            s->rigid_inverse[9 * (size_t)k] + s->rigid_inverse[9 * (size_t)k + 4] + s->rigid_inverse[9 * (size_t)k + 8];
+    }
+    return turn > 0 ? CSIMI_SQRT(push / turn) : 1;
+}
+
 /* Axes of the rows at the start of the step. */
 static void csimi_joint_turn_rows(const csimi_state *s, csimi_joint *j) {
     const csimi_joint_pose p = csimi_joint_at(s, j);
@@ -35310,7 +33225,6 @@ static void csimi_joint_rows_of(csim_world *w, csimi_step_frame *f, csimi_joint 
 CSIMI_FN void csimi_joint_rows(csim_world *w, csimi_step_frame *f) {
     csimi_store *s = &w->store;
     int i, k, gears;
-    for (i = 0; i < CSIMI_AXES_LINES * s->count.axes; i++) s->axes[i / CSIMI_AXES_LINES].row[i % CSIMI_AXES_LINES] = -1;
     for (gears = 0; gears < 2; gears++) /* gears need the coordinates of the others */
         for (i = 0; i < s->count.joints; i++) {
             csimi_joint *j = s->joint + i;
@@ -35321,15 +33235,26 @@ CSIMI_FN void csimi_joint_rows(csim_world *w, csimi_step_frame *f) {
                 continue;
             if (gears)
                 csimi_joint_gear_row(w, f, j);
-            else if (j->axes >= 0)
-                csimi_axes_rows(w, f, j);
             else
                 csimi_joint_rows_of(w, f, j);
         }
-    csimi_axes_assemble(w);
 }
 
 /* ---- correction: SHAKE. The rows are linear at the start of the step; what they miss at its end goes into phi. */
+
+static void csimi_joint_row_velocity(const csimi_step_frame *f, const csim_contact *c, csim_real *u) {
+    csim_real sum[3] = {0, 0, 0}, y[3];
+    int side, k, i;
+    for (side = 0; side < 2; side++) {
+        const csim_side *x = side ? &c->b : &c->a;
+        for (k = x->first; k < x->first + x->count; k++) {
+            csimi_mul3(f->terms[k].J, f->v + 3 * (size_t)f->terms[k].block, y);
+            for (i = 0; i < 3; i++) sum[i] += side ? -y[i] : y[i];
+        }
+    }
+    for (i = 0; i < 3; i++) u[i] = c->phi[i];
+    csimi_addmul3(c->R, sum, u);
+}
 
 /* What a row misses at frame->next, m, into j->miss; returns the largest part. */
 static csim_real csimi_joint_row_miss(const csim_world *w, const csimi_step_frame *f, csimi_joint *j, int which) {
@@ -35373,12 +33298,6 @@ static void csimi_joints_measure(csim_world *w, const csimi_step_frame *f, csim_
             if (j->row[which] < 0 || (island = f->contact_island[j->row[which]]) < 0) continue;
             miss[island] = csimi_max(miss[island], csimi_joint_row_miss(w, f, j, which));
         }
-    for (i = 0; i < CSIMI_AXES_LINES * w->store.count.axes; i++) {
-        csimi_axes *ax = w->store.axes + i / CSIMI_AXES_LINES;
-        const int row = ax->row[i % CSIMI_AXES_LINES];
-        if (row < 0 || (island = f->contact_island[row]) < 0) continue;
-        miss[island] = csimi_max(miss[island], csimi_axes_miss(w, f, ax, i % CSIMI_AXES_LINES));
-    }
 }
 
 /* Corrects the rows of islands that are solved again. */
@@ -35391,13 +33310,6 @@ static void csimi_joints_shift(csim_world *w, csimi_step_frame *f, const csimi_c
             if (c->again[island] != CSIMI_AGAIN_NO)
                 csimi_joint_row_correct(f, j, which, c->again[island] == CSIMI_AGAIN_BACK, c->share[island]);
         }
-    for (i = 0; i < CSIMI_AXES_LINES * w->store.count.axes; i++) {
-        csimi_axes *ax = w->store.axes + i / CSIMI_AXES_LINES;
-        const int line = i % CSIMI_AXES_LINES;
-        if (ax->row[line] < 0 || (island = f->contact_island[ax->row[line]]) < 0) continue;
-        if (c->again[island] != CSIMI_AGAIN_NO)
-            csimi_axes_correct(f, ax, line, c->again[island] == CSIMI_AGAIN_BACK, c->share[island]);
-    }
 }
 
 /* moved[island] of midpoint worlds: how far the last pass turned bodies, rad; the first one: how far they turn at all.
@@ -35434,17 +33346,6 @@ static unsigned char csimi_joints_next(unsigned char now, csim_real miss, csim_r
         return CSIMI_AGAIN_TURNED;
     case CSIMI_AGAIN_BACK: /* once */
     default: return CSIMI_AGAIN_NO;
-    }
-}
-
-/* On rows of the start a spring that turns does other work than its energy changes by: rows of the middle, times h v,
-   are what it stretches by. */
-CSIMI_FN void csimi_joints_begin(const csim_world *w, const csimi_step_frame *f, const csimi_closing *c) {
-    int i, island;
-    for (i = 0; i < CSIMI_AXES_LINES * w->store.count.axes; i++) {
-        const int line = i % CSIMI_AXES_LINES, row = w->store.axes[i / CSIMI_AXES_LINES].row[line];
-        if (line < CSIMI_LINE_SPRING || row < 0 || (island = f->contact_island[row]) < 0) continue;
-        if (c->again[island] != CSIMI_AGAIN_NO) c->again[island] = CSIMI_AGAIN_TURNED;
     }
 }
 
@@ -35553,11 +33454,6 @@ CSIMI_FN void csimi_joints_middle(csim_world *w, csimi_step_frame *f, const unsi
                     j->stiff[end] * (f->v[turn + (size_t)k] - (first ? 0 : f->aim[turn + (size_t)k]));
         }
     }
-    for (i = 0; i < s->count.axes; i++) {
-        for (which = 0, island = -1; which < CSIMI_AXES_LINES; which++)
-            if (s->axes[i].row[which] >= 0) island = f->contact_island[s->axes[i].row[which]];
-        if (island >= 0 && again[island] == CSIMI_AGAIN_TURNED) csimi_axes_renew(w, f, s->axes + i);
-    }
     for (i = 0; i < s->count.rigids && middle; i++) {
         island = f->island[s->count.nodes + 2 * i + 1];
         if (island >= 0 && again[island] == CSIMI_AGAIN_TURNED) csimi_joint_turn_middle(w, f, i, first);
@@ -35588,7 +33484,6 @@ static void csimi_joint_stiffen_end(csim_world *w, const csimi_step_frame *f, cs
 
 CSIMI_FN void csimi_joints_stiffen(csim_world *w, const csimi_step_frame *f) {
     int i, end;
-    csimi_axes_assemble(w);
     for (i = 0; i < w->store.count.joints; i++) {
         csimi_joint *j = w->store.joint + i;
         j->stiff[0] = j->stiff[1] = 0;
@@ -35615,10 +33510,7 @@ CSIMI_FN void csimi_joints_commit(csim_world *w, const csimi_step_frame *f) {
         for (which = 0; which < CSIMI_JOINT_ROWS; which++)
             for (k = 0; k < 3; k++)
                 j->impulse[3 * which + k] = j->row[which] < 0 ? 0 : f->lambda[3 * (size_t)j->row[which] + (size_t)k];
-        if (j->axes >= 0)
-            csimi_axes_commit(w, f, s->axes + j->axes);
-        else
-            j->position = j->kind == CSIM_JOINT_GEAR ? csimi_gear_error(w, &f->next, j) : csimi_joint_coordinate(j, &p);
+        j->position = j->kind == CSIM_JOINT_GEAR ? csimi_gear_error(w, &f->next, j) : csimi_joint_coordinate(j, &p);
         if (j->broken) continue;
         j->broke =
             (j->break_force > 0 && csimi_joint_load(j, CSIMI_ROW_POINT, (double)f->h) > j->break_force) ||
@@ -35767,13 +33659,12 @@ static csim_real csimi_slip_let_through(const csim_world *w, const csimi_found_c
     return csimi_max(0, last->gap - found->gap) / (csim_real)w->last_h;
 }
 
-static void csimi_mix(const csim_world *w, const csimi_found_contact *f, csim_contact *c, csim_real *restitution) {
-    const csim_surface_def *A = csimi_surface_def_of(&w->store, f->body_a, f->part_a),
-                           *B = csimi_surface_def_of(&w->store, f->body_b, f->part_b);
+static void csimi_mix(const csim_world *w, int a, int b, csim_contact *c, csim_real *restitution) {
+    const csim_surface_def *A = &w->store.body[a].surface, *B = &w->store.body[b].surface;
     c->mu[0] = CSIMI_SQRT(A->friction * B->friction);
     *restitution = csimi_max(A->restitution, B->restitution);
     if (w->def.mix_friction || w->def.mix_restitution) {
-        const csim_pair_info info = csimi_pair_of(w, f->body_a, f->part_a, f->body_b, f->part_b);
+        const csim_pair_info info = csimi_pair_of(w, a, b);
         if (w->def.mix_friction) c->mu[0] = w->def.mix_friction(w->def.callback_user, &info);
         if (w->def.mix_restitution) *restitution = w->def.mix_restitution(w->def.callback_user, &info);
     }
@@ -35789,30 +33680,12 @@ static void csimi_mix(const csim_world *w, const csimi_found_contact *f, csim_co
 /* The direction of the first friction coefficient, world axes; false when friction is isotropic. */
 static bool csimi_friction_direction(const csim_world *w, const csimi_found_contact *f, csim_real *hint) {
     const csimi_store *s = &w->store;
-    const bool first = csimi_surface_def_of(s, f->body_a, f->part_a)->friction2 >= 0;
-    const int slot = first ? f->body_a : f->body_b;
-    const csim_surface_def *surface = csimi_surface_def_of(s, slot, first ? f->part_a : f->part_b);
+    int slot = s->body[f->body_a].surface.friction2 >= 0 ? f->body_a : f->body_b;
     csim_pose pose;
-    if (surface->friction2 < 0) return false;
+    if (s->body[slot].surface.friction2 < 0) return false;
     pose = csimi_body_pose(s, &s->state, slot);
-    csimi_store3(hint, csim_rotate(pose.rotation, surface->friction_direction));
+    csimi_store3(hint, csim_rotate(pose.rotation, s->body[slot].surface.friction_direction));
     return true;
-}
-
-static csim_vec3 csimi_belt(const csimi_store *s, int slot, int shape) {
-    const csim_vec3 v = csimi_surface_def_of(s, slot, shape)->velocity;
-    csim_pose pose;
-    if (!(csim_dot(v, v) > 0)) return v;
-    pose = shape >= 0 ? csimi_shape_pose(s, &s->state, shape) : csimi_body_pose(s, &s->state, slot);
-    return csim_rotate(pose.rotation, v);
-}
-
-/* Surfaces that run: their difference along the contact is slip that no body has. */
-static void csimi_add_belts(const csimi_store *s, const csimi_found_contact *f, csim_contact *c) {
-    const csim_vec3 d = csim_sub(csimi_belt(s, f->body_a, f->part_a), csimi_belt(s, f->body_b, f->part_b));
-    if (!(csim_dot(d, d) > 0)) return;
-    c->phi[1] += csim_dot(csimi_load3(c->R + 3), d);
-    c->phi[2] += csim_dot(csimi_load3(c->R + 6), d);
 }
 
 /* u += R J v of the terms of a row, at the velocities v_k of the start of the step. */
@@ -35845,7 +33718,7 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     CSIMI_MEMSET(c, 0, sizeof *c);
     found->last = csimi_last_contact(w, r, found->id);
     c->law = w->def.law;
-    csimi_mix(w, found, c, &restitution);
+    csimi_mix(w, found->body_a, found->body_b, c, &restitution);
     csimi_store3(n, found->normal);
     csimi_frame(n, csimi_friction_direction(w, found, hint) ? hint : NULL, c->R);
     c->omega[0] = w->def.omega[0];
@@ -35855,13 +33728,11 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     CSIMI_MEMCPY(u, c->phi, sizeof u); /* what moves by itself, and what is to be solved for */
     csimi_row_velocity(f, c, u);
     approach = u[0];
-    csimi_add_belts(&w->store, found, c);
     if (csimi_is_middle(w)) approach += 2 * csimi_slip_let_through(w, found);
     free_end = approach +
                f->h * csim_dot(found->normal, csim_sub(csimi_place_acceleration(s, a), csimi_place_acceleration(s, b)));
-    found->left = csimi_keeps(w) ? csimi_kept_phi(w, f, i, restitution, approach)
-                                 : csimi_phi(w, f, found->gap, restitution, approach, free_end);
-    c->phi[0] += found->left;
+    c->phi[0] += csimi_keeps(w) ? csimi_kept_phi(w, f, i, restitution, approach)
+                                : csimi_phi(w, f, found->gap, restitution, approach, free_end);
     if (w->def.integrator == CSIM_HALF_STEP) csimi_slip_of_the_end(f, c);
     lambda[0] = lambda[1] = lambda[2] = 0;
     if (found->last >= 0) {
@@ -35894,8 +33765,7 @@ CSIMI_FN void csimi_rows(csim_world *w, csimi_step_frame *f, csimi_arena *arena)
 
 CSIMI_FN void csimi_judge_outcome(csim_outcome *o, csim_real tolerance) {
     if (o->result != CSIM_RESULT_CAP && o->result != CSIM_RESULT_STALLED) return;
-    if (o->certificate.dynamics <= (double)tolerance && o->certificate.contact <= (double)tolerance)
-        o->result = CSIM_RESULT_CONVERGED;
+    if (csim_certificate_worst(&o->certificate) <= (double)tolerance) o->result = CSIM_RESULT_CONVERGED;
 }
 
 enum { CSIMI_WITHIN_SUBSTEPS = 8, CSIMI_WITHIN_GUESS = 8, CSIMI_WITHIN_MISSES = 5 };
@@ -36110,8 +33980,7 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0 && n->tree_span <= 14;
     merged = n->joints > 0 && n->springs > 0 ? csimi_imin(2 * n->rigids, CSIMI_BODY_LARGEST) : 0;
     size.factor_blocks = n->coords > 0 || merged ? 4 * blocks + n->tree_span * n->coords + merged * 2 * n->rigids : 0;
-    size.reach_blocks = 2 * CSIMI_JOINT_ROWS * n->joints + 2 * CSIMI_AXES_LINES * n->axes; /* rows on the turning alone
-                                                                                              of a rigid body */
+    size.reach_blocks = 2 * CSIMI_JOINT_ROWS * n->joints; /* rows on the turning alone of a rigid body */
     if (size.elastic > 0) size.reach_blocks += 3 * size.terms;
     if (n->coords > 0 || merged) /* two sides; a gear: two more */
         size.reach_blocks += csimi_imax(n->tree_span, merged) * (2 * rows + 2 * n->joints);
@@ -36275,7 +34144,6 @@ static void csimi_island_contacts(const csimi_step_frame *f, csimi_island_work *
 static bool csimi_starts_body(const csim_world *w, int block) {
     const csimi_state *s = &w->store.state;
     const int coord = block - csimi_first_coord_block(s);
-    if (coord >= s->coord_count) return true; /* massless */
     if (coord >= 0) {
         const csimi_tree *tree = s->tree + w->store.coord_tree[coord];
         return coord == tree->first_block + (tree->anchored ? tree->base_blocks : 0);
@@ -36288,11 +34156,8 @@ static bool csimi_starts_body(const csim_world *w, int block) {
 static bool csimi_bodies_merge(const csim_world *w, csimi_island_work *p, const int *block, int n, bool joints,
                                int *bodies) {
     const csimi_state *s = &w->store.state;
-    bool rigid = block[0] >= s->node_count;
+    const bool rigid = block[0] >= s->node_count && block[n - 1] < csimi_first_frame_block(s);
     int k, i, count = 0, reach = 0;
-    for (i = n - 1; i >= 0 && block[i] >= csimi_first_slack_block(s); i--) {
-    }
-    rigid = rigid && i >= 0 && block[i] < csimi_first_frame_block(s);
     for (k = 0; k < *bodies; k++) {
         const int first = p->body_first[k], end = p->body_first[k + 1];
         if (first >= reach)
@@ -36313,15 +34178,13 @@ static void csimi_island_structure(const csim_world *w, const csimi_step_frame *
                                    const int *block, int n, bool joints) {
     const csimi_state *s = &w->store.state;
     int i, count = 0, bodies = 0, frames = csimi_first_frame_block(s), coords = csimi_first_coord_block(s);
-    const int slacks = csimi_first_slack_block(s);
     for (i = 0; i < n; i++)
         if (f->aggregate_of[block[i]] >= 0) p->aggregate_local[f->aggregate_of[block[i]]] = -1;
     for (i = 0; i < n; i++) {
         int g = block[i], a = f->aggregate_of[g];
         csim_vec3 offset = csim_v3(0, 0, 0);
         p->aggregate[i] = -1;
-        p->rotation[i] = g >= slacks   ? false
-                         : g >= coords ? csimi_second_of_pair(w, g - coords)
+        p->rotation[i] = g >= coords ? csimi_second_of_pair(w, g - coords)
                                      : g >= frames || (g >= s->node_count && (g - s->node_count) % 2 == 1);
         if (csimi_starts_body(w, g)) p->body_first[bodies++] = i;
         if (a >= 0) {
@@ -36449,6 +34312,9 @@ static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
     if (c->x > worst->x) worst->x = c->x;
     CSIMI_WORSE(dynamics)
     CSIMI_WORSE(contact)
+    CSIMI_WORSE(velocity)
+    CSIMI_WORSE(work)
+    CSIMI_WORSE(energy)
     CSIMI_WORSE(approach)
     CSIMI_WORSE(complementarity)
     CSIMI_WORSE(cone)
@@ -36542,7 +34408,7 @@ static void csimi_keep_outcome(const csim_world *w, const csim_problem *problem,
     if (outcome->result != CSIM_RESULT_CAP && outcome->result != CSIM_RESULT_STALLED) return;
     if (csimi_keeps(w) || csimi_solver_gaps(w->def.solver.solver)) return;
     if (w->def.integrator == CSIM_HALF_STEP) return;
-    if (outcome->certificate.dynamics <= CSIMI_NEAR && outcome->certificate.contact <= CSIMI_NEAR) return;
+    if (csim_certificate_worst(&outcome->certificate) <= CSIMI_NEAR) return;
     if (!csimi_restrain(problem, begun, arena, &w->def.tasks, solution, &kept)) return;
     *outcome = kept;
     csimi_judge_outcome(outcome, w->def.solver.tolerance);
@@ -36789,11 +34655,12 @@ CSIMI_FN csim_status csimi_integrate(csim_world *w, csimi_step_frame *f, const c
    the velocities of its start reach: a body that turns by a good part of a radian, or is thrown by its first hit, may
    go where no row holds it. After positions have been advanced, the true paths of such bodies and of nodes are followed
    by conservative advancement (Mirtich 1996): along a normal n the separation of two shapes falls at most by n.(v_b -
-   v_a) and the turns times their reach, so that a distance tells how far both may go at once. Where shapes get
-   a slack deep in each other the poses stop, and those of what is jointed to them; the velocities stay, and the next
-   step begins at the hit. */
+   v_a) and the turns times their reach, so that a distance tells how far both may go at once. Where the gap falls below
+   its start by more than a slack the poses stop, and those of what is jointed to them; the velocities stay, and the
+   next step begins at the hit. */
 
 #define CSIMI_PATH_LOOKS 400        /* at one pair; beyond, it stops where it has been followed to */
+#define CSIMI_PATH_TURN CSIM_R(0.2) /* rad: of a step, with little to miss below */
 enum { CSIMI_PATH_PASSES = 4 };     /* what stops is in the way of others */
 
 typedef struct csimi_paths {
@@ -36936,26 +34803,11 @@ static bool csimi_path_tree_ways(csimi_paths *p, const csimi_body *b) {
     for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
         const csim_real turn = p->h * p->link[2 * (size_t)(tree->first_link + p->w->store.shape_link[i]) + 1];
         const csim_real way = p->h * csimi_path_speed(p, tree, i);
-        fast = fast || way * turn > 2 * p->slack ||
+        fast = fast || (turn > CSIMI_PATH_TURN && way * turn > 2 * p->slack) ||
                way > 2 * p->slack + CSIM_R(1.01) * p->way[i];
         p->way[i] = p->spin[i] = way; /* of a link: turning, all of it */
     }
-    return fast;
-}
-
-/* What turning moves of a shape, at most m a rad: the way of its centre, and around it what is not round. w: of the
-   body, not zero. */
-static csim_real csimi_path_reach(const csimi_paths *p, const csimi_body *b, int shape, csim_vec3 w) {
-    const csimi_store *s = &p->w->store;
-    const csim_geometry *g = s->shape + shape;
-    const csim_vec3 arm = csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre));
-    const csim_quat q = csimi_load_quat(s->state.rotation + 4 * (size_t)b->rigid);
-    const csim_vec3 turn = csim_unrotate(g->local.rotation, csim_unrotate(q, w)); /* stays while w does */
-    csim_real part = 1;
-    if (g->kind == CSIM_SHAPE_SPHERE) part = 0;
-    if (g->kind == CSIM_SHAPE_CAPSULE || g->kind == CSIM_SHAPE_CYLINDER)
-        part = CSIMI_SQRT(turn.x * turn.x + turn.y * turn.y) / csim_length(turn);
-    return csim_length(arm) + part * g->bound;
+    return fast && b->motion == CSIM_DYNAMIC;
 }
 
 /* Ways of the shapes of one body; true: it turns or goes farther than the rows of this step know. */
@@ -36973,17 +34825,17 @@ static bool csimi_path_ways(csimi_paths *p, int slot) {
         const csim_real *twist = csimi_path_twist(p, b->rigid), *was = s->state.velocity + 6 * (size_t)b->rigid;
         const csim_real reach = csim_length(arm) + g->bound, turn = p->h * csim_length(csimi_load3(twist + 3));
         const csim_real before = csim_length(csimi_load3(was)) + reach * csim_length(csimi_load3(was + 3));
-        p->spin[i] = turn > 0 ? turn * csimi_path_reach(p, b, i, csimi_load3(twist + 3)) : 0;
+        p->spin[i] = reach * turn;
         p->way[i] = p->h * csim_length(csimi_load3(twist)) + p->spin[i];
-        fast = fast || p->spin[i] * turn > 2 * p->slack ||
+        fast = fast || (turn > CSIMI_PATH_TURN && p->spin[i] * turn > 2 * p->slack) ||
                p->way[i] > 2 * p->slack + CSIM_R(1.01) * p->h * before;
     }
-    return fast;
+    return fast && b->motion == CSIM_DYNAMIC;
 }
 
 static void csimi_path_bounds(csimi_paths *p, int shape) {
     const csimi_store *s = &p->w->store;
-    const csim_real t = s->skin[shape].surface.thickness + p->way[shape] + p->slack;
+    const csim_real t = s->body[s->shape_body[shape]].surface.thickness + p->way[shape] + p->slack;
     csim_vec3 lower, upper;
     csimi_bounds_at(s->shape + shape, s->hull,
                     csim_pose_mul(csimi_shape_pose(s, &s->state, shape), s->shape[shape].local), &lower, &upper);
@@ -37020,91 +34872,18 @@ static void csimi_path_groups(csimi_paths *p) {
 
 /* ---- two shapes */
 
-/* Two shapes on their way. */
-typedef struct csimi_path_pair {
-    int a, b;
-    csim_real way, spin, thick;
-    csim_real slack; /* how far they may overlap by their ways, and how well their distance must be known */
-    csim_real round; /* > 0: their distance is that of cores which are smaller by so much */
-} csimi_path_pair;
-
-/* Half of what a shape is thick where it is thinnest. */
-static csim_real csimi_path_thin(const csimi_paths *p, int shape) {
-    const csim_geometry *g = p->w->store.shape + shape;
-    csim_real least = g->bound;
-    int k;
-    if (g->kind == CSIM_SHAPE_SPHERE || g->kind == CSIM_SHAPE_CAPSULE) return g->radius;
-    if (g->kind == CSIM_SHAPE_CYLINDER) return csimi_min(g->radius, g->half_height);
-    if (g->kind == CSIM_SHAPE_BOX) return csimi_min(g->half.x, csimi_min(g->half.y, g->half.z));
-    for (k = 0; g->hull >= 0 && k < p->w->store.hull[g->hull].face_count; k++) {
-        const csim_hull_data *hull = p->w->store.hull + g->hull;
-        const csim_vec3 n = csimi_load3(hull->normal + 3 * (size_t)k);
-        least = csimi_min(least, hull->offset[k] - csim_dot(n, g->centre));
-    }
-    return least;
-}
-
-/* The core of a shape that a ball of its round is swept over; hulls stay as they are. */
-static void csimi_path_core(const csimi_paths *p, int shape, csim_pose at, csim_real round, csimi_convex *c) {
-    csimi_convex_of(c, p->w->store.shape + shape, p->w->store.hull, at);
-    if (c->kind != CSIM_SHAPE_BOX && c->kind != CSIM_SHAPE_CYLINDER) return;
-    c->half = csim_sub(c->half, csim_v3(round, round, round));
-    if (c->kind == CSIM_SHAPE_CYLINDER) c->radius -= round;
-    c->half_height -= round;
-    c->round = round;
-}
-
-/* Of a box the part that points of a ball can be nearest to, for they are no farther from each other than the points
-   are: the search errs by roundings of the size of what it is given. */
-static void csimi_path_trim(csimi_convex *box, csim_vec3 centre, csim_real bound) {
-    const csim_vec3 c = csim_pose_local(box->pose, centre);
-    const csim_real x[3] = {c.x, c.y, c.z}, reach = CSIM_R(1.01) * bound;
-    csim_real half[3], middle[3];
-    int k;
-    if (box->kind != CSIM_SHAPE_BOX) return;
-    csimi_store3(half, box->half);
-    for (k = 0; k < 3; k++) {
-        const csim_real near = csimi_clamp(x[k], -half[k], half[k]);
-        const csim_real low = csimi_max(near - reach, -half[k]), high = csimi_min(near + reach, half[k]);
-        middle[k] = (low + high) / 2;
-        half[k] = (high - low) / 2;
-    }
-    box->half = csimi_load3(half);
-    box->pose.position = csim_pose_point(box->pose, csimi_load3(middle));
-    box->size = csimi_min(box->size, 2 * reach);
-}
-
-/* Points of rims are samples: what is between them is met by the cores of the shapes, rounded at their edges. */
-static bool csimi_path_cores(const csimi_paths *p, const csimi_path_pair *q, csim_pose at, csim_pose bt,
-                             csim_real margin, csim_real *gap, csim_vec3 *n) {
-    csimi_convex a, b;
-    csim_vec3 on, normal;
-    csim_real round, core;
-    csimi_path_core(p, q->a, at, q->round, &a);
-    csimi_path_core(p, q->b, bt, q->round, &b);
-    csimi_path_trim(&a, csim_pose_point(bt, b.geometry->centre), b.geometry->bound);
-    csimi_path_trim(&b, csim_pose_point(at, a.geometry->centre), a.geometry->bound);
-    round = a.round + b.round;
-    a.round = b.round = 0;
-    core = csimi_convex_distance(&a, csim_v3(0, 0, 0), &b, &on, &normal);
-    *gap = core - round - q->thick;
-    if (core > 0) *n = normal; /* else as it was: they are as deep as can be told */
-    return *gap <= margin;
-}
-
 /* Least gap of two shapes at t, and its normal from b to a; beyond the margin: false. */
-static bool csimi_path_gap(const csimi_paths *p, const csimi_path_pair *q, csim_real t, csim_real margin,
-                           csim_real *gap, csim_vec3 *n) {
+static bool csimi_path_gap(const csimi_paths *p, int a, int b, csim_real t, csim_real margin, csim_real *gap,
+                           csim_vec3 *n) {
     const csimi_store *s = &p->w->store;
-    const csim_pose at = csimi_path_shape(p, q->a, t), bt = csimi_path_shape(p, q->b, t);
+    const csim_real thick = s->body[s->shape_body[a]].surface.thickness + s->body[s->shape_body[b]].surface.thickness;
+    const csim_pose at = csimi_path_shape(p, a, t), bt = csimi_path_shape(p, b, t);
     csim_touch touch[8];
-    int i, count;
-    if (q->round > 0) return csimi_path_cores(p, q, at, bt, margin, gap, n);
-    count = csimi_collide_at(s->shape + q->a, at, s->shape + q->b, bt, s->hull, margin + q->thick, touch, 8);
+    int i, count = csimi_collide_at(s->shape + a, at, s->shape + b, bt, s->hull, margin + thick, touch, 8);
     *gap = margin;
     for (i = 0; i < csimi_imin(count, 8); i++)
-        if (i == 0 || touch[i].gap - q->thick < *gap) {
-            *gap = touch[i].gap - q->thick;
+        if (i == 0 || touch[i].gap - thick < *gap) {
+            *gap = touch[i].gap - thick;
             *n = touch[i].normal;
         }
     return count > 0;
@@ -37117,42 +34896,22 @@ static csim_vec3 csimi_path_shift(const csimi_paths *p, int shape) {
     return csim_scale(p->h, csimi_load3(csimi_path_twist(p, b->rigid)));
 }
 
-static csimi_path_pair csimi_path_pair_of(const csimi_paths *p, int a, int b) {
-    const csimi_store *s = &p->w->store;
-    const csim_shape_kind A = s->shape[a].kind, B = s->shape[b].kind;
-    const csim_real thin = csimi_min(csimi_path_thin(p, a), csimi_path_thin(p, b));
-    csimi_path_pair q;
-    q.a = a;
-    q.b = b;
-    q.way = p->way[a] + p->way[b];
-    q.spin = p->spin[a] + p->spin[b];
-    q.thick = s->skin[a].surface.thickness + s->skin[b].surface.thickness;
-    q.slack = csimi_min(p->slack, thin / 4);
-    q.round = 0;
-    if ((A == CSIM_SHAPE_CYLINDER || B == CSIM_SHAPE_CYLINDER) && A != CSIM_SHAPE_HALF_SPACE &&
-        B != CSIM_SHAPE_HALF_SPACE)
-        q.round = q.slack;
-    return q;
-}
-
-/* The share of the step at which the gap of two shapes has fallen too far; 1: never. Ways may lead a slack into each
-   other, whatever the number of steps; what is deeper already, by a part of it. */
+/* The share of the step at which the gap of two shapes has fallen too far; 1: never. */
 static csim_real csimi_path_meet(const csimi_paths *p, int a, int b) {
-    const csimi_path_pair q = csimi_path_pair_of(p, a, b);
     const csim_vec3 shift = csim_sub(csimi_path_shift(p, a), csimi_path_shift(p, b));
-    csim_real t = 0, gap, floor, near;
+    const csim_real way = p->way[a] + p->way[b], spin = p->spin[a] + p->spin[b];
+    csim_real t = 0, gap, floor;
     csim_vec3 n = csim_v3(0, 0, 1);
     int look;
-    if (!csimi_path_gap(p, &q, 0, q.way + q.slack, &gap, &n)) return 1;
-    floor = csimi_min(gap - q.slack / 8, -q.slack);
-    near = csimi_min(gap - floor, q.slack) / 4;
+    if (!csimi_path_gap(p, a, b, 0, way + p->slack, &gap, &n)) return 1;
+    floor = csimi_min(gap, 0) - p->slack;
     for (look = 0; look < CSIMI_PATH_LOOKS; look++) {
-        const csim_real rate = csimi_min(q.spin - csim_dot(n, shift), q.way); /* of closing, at most */
+        const csim_real rate = csimi_min(spin - csim_dot(n, shift), way); /* of closing, at most */
         if (!(rate * (1 - t) > gap - floor)) return 1;
-        t += csimi_max((gap - floor) / rate, q.slack / (64 * q.way));
+        t += csimi_max((gap - floor) / rate, p->slack / (16 * way));
         if (!(t < 1)) return 1;
-        if (!csimi_path_gap(p, &q, t, q.way * (1 - t) + q.slack, &gap, &n)) return 1;
-        if (gap < floor + near) return t;
+        if (!csimi_path_gap(p, a, b, t, way * (1 - t) + p->slack, &gap, &n)) return 1;
+        if (gap < floor + p->slack / 4) return t;
     }
     return t;
 }
@@ -37194,11 +34953,9 @@ static bool csimi_path_pairs(csimi_paths *p) {
         for (b = 0; b < s->count.shapes; b++) {
             const int other = s->shape_body[b];
             csim_real t;
-            if (s->body[slot].disabled || s->body[other].disabled) continue;
             if (other == slot || s->shape[b].field || p->group[other] == p->group[slot]) continue;
-            if (s->body[slot].motion != CSIM_DYNAMIC && s->body[other].motion != CSIM_DYNAMIC) continue;
             if ((p->looked[other] && b < a) || !csimi_path_near(p, a, b)) continue;
-            if (s->skin[a].sensor || s->skin[b].sensor || !csimi_may_touch(&p->filter, slot, a, other, b)) continue;
+            if (!csimi_may_touch(&p->filter, slot, other)) continue;
             t = csimi_path_meet(p, a, b);
             if (!(t < 1)) continue;
             stopped = csimi_path_stop(p, slot, other, t) || stopped;
@@ -37261,13 +35018,11 @@ static int csimi_path_list(csimi_paths *p, int slot, int count) {
     p->near_count = 0;
     for (k = 0; k < s->count.shapes && low[0] <= high[0]; k++) {
         const csim_real *from = p->lower + 3 * (size_t)k, *to = p->upper + 3 * (size_t)k;
-        const csim_real reach = r + s->skin[k].surface.thickness;
+        const csim_real reach = r + s->body[s->shape_body[k]].surface.thickness;
         if (s->shape[k].field || low[0] - reach > to[0] || low[1] - reach > to[1] || low[2] - reach > to[2] ||
             high[0] + reach < from[0] || high[1] + reach < from[1] || high[2] + reach < from[2])
             continue;
-        if (s->body[s->shape_body[k]].disabled || s->skin[k].sensor) continue;
-        if (!csimi_may_touch(&p->filter, slot, -1, s->shape_body[k], k)) continue;
-        p->near[p->near_count++] = k;
+        if (csimi_may_touch(&p->filter, slot, s->shape_body[k])) p->near[p->near_count++] = k;
     }
     return p->near_count;
 }
@@ -37282,7 +35037,7 @@ static csim_real csimi_path_node(csimi_paths *p, int slot, int i) {
     int k, carrier = -1;
     for (k = 0; k < p->near_count; k++) {
         const int shape = p->near[k], other = s->shape_body[shape];
-        const csim_real r = b->radius + b->surface.thickness + s->skin[shape].surface.thickness;
+        const csim_real r = b->radius + b->surface.thickness + s->body[other].surface.thickness;
         const csim_real t = csimi_path_node_meets(p, x, d, r, shape);
         if (!(t < until)) continue;
         until = t;
@@ -37363,7 +35118,7 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
     p.f = f;
     p.v = f->moves ? f->rep : f->v;
     p.h = h;
-    p.slack = csimi_clamp(w->def.contact_distance, CSIM_R(1e-4), CSIM_R(1e-3));
+    p.slack = csimi_max(w->def.contact_distance, CSIM_R(1e-4));
     csimi_paths_layout(&p, &s->capacity, arena);
     csimi_path_groups(&p);
     for (i = 0; i < w->live_bodies; i++) {
@@ -37385,6 +35140,7 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
 }
 
 #undef CSIMI_PATH_LOOKS
+#undef CSIMI_PATH_TURN
 /* ==== end step/path.c */
 
 /* ==== begin step/measure.c ====================================================================================== */
@@ -37433,26 +35189,12 @@ static csim_contact_state csimi_state_of(const csim_contact *c, const csim_real 
     return friction < (1 - CSIM_R(1e-6)) * limit ? CSIM_CONTACT_STICK : CSIM_CONTACT_SLIP;
 }
 
-/* What is foreseen in one step is stopped in the next: the speed at which it came, until the step that leaves less than
-   a tenth of it. */
-static csim_real csimi_coming(const csim_world *w, csimi_found_contact *found, const csim_contact_info *info) {
-    const csimi_state *s = &w->store.state;
-    csim_real speed;
-    if (info->began) {
-        const csim_vec3 v = csim_sub(csimi_place_velocity(s, &found->a, found->meet),
-                                     csimi_place_velocity(s, &found->b, found->meet));
-        found->approach = -csim_dot(found->normal, v);
-    }
-    speed = info->began ? found->approach : w->store.contact[found->last].coming;
-    return speed > 0 && found->left > speed / 10 ? speed : 0;
-}
-
 CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
     csimi_store *s = &w->store;
     int i;
     for (i = 0; i < s->count.contacts; i++) f->carried[i] = 0;
     for (i = 0; i < f->found_count; i++) {
-        csimi_found_contact *found = f->found + i;
+        const csimi_found_contact *found = f->found + i;
         const csim_contact *c = f->contacts + i;
         const csim_real *lambda = f->lambda + 3 * i;
         csim_contact_info *info = f->info + i;
@@ -37462,8 +35204,6 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
         info->id = found->id;
         info->body_a = csimi_body_id_of(w, found->body_a);
         info->body_b = csimi_body_id_of(w, found->body_b);
-        info->shape_a = csimi_own_shape(s, found->body_a, found->part_a);
-        info->shape_b = csimi_own_shape(s, found->body_b, found->part_b);
         info->point = found->point_a;
         info->normal = found->normal;
         info->gap = found->gap;
@@ -37476,7 +35216,6 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
         info->began =
             info->state != CSIM_CONTACT_OPEN && (found->last < 0 || s->contact[found->last].state == CSIM_CONTACT_OPEN);
         if (info->state == CSIM_CONTACT_OPEN) continue;
-        info->coming = csimi_coming(w, found, info);
         f->stats.touching++;
         if (found->last >= 0) f->carried[found->last] = 1;
     }
@@ -37528,7 +35267,7 @@ CSIM_API csim_totals csim_world_totals(const csim_world *w) {
     CSIMI_MEMSET(&t, 0, sizeof t);
     t.kinetic = energy.kinetic;
     t.gravity = energy.gravity;
-    t.elastic = energy.elastic + csimi_axes_energy(w);
+    t.elastic = energy.elastic;
     for (i = 0; i < s->node_count; i++) {
         if (s->node_mode[i] != CSIMI_FREE) continue;
         t.mass += (double)s->node_mass[i];
@@ -37743,410 +35482,6 @@ CSIMI_FN csim_status csimi_shorten(csim_world *w, csimi_step_frame *f, const csi
 #undef CSIMI_SHORTEN_TRIALS
 /* ==== end step/shorten.c */
 
-/* ==== begin step/touching.c ===================================================================================== */
-#if !defined(CONDSIM_NO_EVENTS)
-/* step/touching: which shapes touch in this step and which did before it: begins and ends, and what hit.
-
-   A pair touches from a step on that finds it at most `on` apart at its start, or that has an impulse between the two,
-   and no longer in one that finds it more than `off` apart and has none. The pairs of the step before are in the
-   store; here they meet those of this one in a table, for shapes and for whole bodies alike. */
-
-enum { CSIMI_WHOLE = -2 }; /* in place of a shape: the body */
-
-CSIMI_FN void csimi_encounters_layout(csimi_encounters *p, const csimi_counts *n, csimi_arena *arena) {
-    p->capacity = n->touches > 0 ? csimi_most_items((int64_t)4 * n->touches + 16) : 0;
-    p->size = 16;
-    while (p->size < 2 * p->capacity && p->size < 1 << 29) p->size *= 2;
-    p->pair = CSIMI_PUSH(arena, csimi_encounter, p->capacity);
-    p->table = CSIMI_PUSH(arena, int, n->touches > 0 ? p->size : 0);
-    p->event = CSIMI_PUSH(arena, csim_touch_event, n->touches);
-    p->moved = CSIMI_PUSH(arena, unsigned char, n->touches > 0 ? n->bodies : 0);
-}
-
-CSIMI_FN size_t csimi_encounters_scratch(const csimi_counts *n) {
-    csimi_encounters p;
-    csimi_arena arena = csimi_arena_counting();
-    csimi_encounters_layout(&p, n, &arena);
-    return arena.used;
-}
-
-/* ---- the table */
-
-static bool csimi_same_side(csim_body_id a, int i, csim_body_id b, int j) {
-    return a.index1 == b.index1 && a.generation == b.generation && i == j;
-}
-
-static uint64_t csimi_side_hash(csim_body_id id, int shape) {
-    return csimi_mix64(((uint64_t)id.generation << 32) | id.index1, (uint64_t)(int64_t)shape);
-}
-
-/* The pair of these sides, made when there is none yet; null: the table is full. */
-static csimi_encounter *csimi_encounter_at(csimi_encounters *p, const csim_body_id *body, const int *shape,
-                                           bool sensor) {
-    const uint64_t h = csimi_mix64(csimi_side_hash(body[0], shape[0]), csimi_side_hash(body[1], shape[1]));
-    int at = (int)((h ^ (h >> 32)) & (uint64_t)(p->size - 1)), k;
-    csimi_encounter *pair;
-    for (; p->table[at] >= 0; at = (at + 1) & (p->size - 1)) {
-        pair = p->pair + p->table[at];
-        if (csimi_same_side(pair->body[0], pair->shape[0], body[0], shape[0]) &&
-            csimi_same_side(pair->body[1], pair->shape[1], body[1], shape[1]) && pair->sensor == sensor)
-            return pair;
-    }
-    p->needed++;
-    if (p->count == p->capacity) return NULL;
-    p->table[at] = p->count;
-    pair = p->pair + p->count++;
-    CSIMI_MEMSET(pair, 0, sizeof *pair);
-    for (k = 0; k < 2; k++) {
-        pair->body[k] = body[k];
-        pair->shape[k] = shape[k];
-    }
-    pair->sensor = sensor;
-    pair->last = pair->hardest = -1;
-    return pair;
-}
-
-static csimi_encounter *csimi_encounter_of_bodies(csimi_encounters *p, const csimi_encounter *pair) {
-    static const int whole[2] = {CSIMI_WHOLE, CSIMI_WHOLE};
-    return csimi_encounter_at(p, pair->body, whole, pair->sensor);
-}
-
-/* ---- what this step found, and what was before */
-
-/* What of contact i, which presses, is stopped in this step: sign, of its impulse on the first of the pair. */
-static void csimi_encounter_hit(const csim_world *w, const csimi_step_frame *f, csimi_encounter *pair, int i,
-                                csim_real sign) {
-    const csimi_found_contact *c = f->found + i;
-    const csim_contact_info *info = f->info + i, *last = c->last >= 0 ? w->store.contact + c->last : NULL;
-    const bool goes_on = !info->began && last && last->coming > 0;
-    const csim_real speed = goes_on ? last->coming : info->began ? c->approach : 0;
-    pair->impulse = csim_madd(pair->impulse, sign, info->impulse);
-    if (goes_on) pair->impulse = csim_madd(pair->impulse, sign, last->impulse);
-    if (info->coming > 0 || (pair->hardest >= 0 && !(speed > pair->speed))) return;
-    pair->hardest = i;
-    pair->swapped = sign < 0;
-    pair->speed = speed;
-}
-
-/* One contact: the nearest of a pair says how far apart it is, the fastest that presses what hit. */
-static void csimi_encounter_contact(const csim_world *w, const csimi_step_frame *f, csimi_encounters *p, int i,
-                                    csim_real off) {
-    const csimi_found_contact *c = f->found + i;
-    const csim_contact_info *info = f->info + i;
-    const bool presses = info->normal_impulse > 0;
-    csim_body_id body[2];
-    int shape[2], swap;
-    csimi_encounter *pair;
-    if (!(c->gap <= off) && !presses) return;
-    shape[0] = info->shape_a;
-    shape[1] = info->shape_b;
-    if (c->body_a == c->body_b && shape[0] == shape[1]) return; /* a solid with itself */
-    swap = c->body_a > c->body_b || (c->body_a == c->body_b && shape[0] > shape[1]);
-    body[swap] = info->body_a;
-    body[!swap] = info->body_b;
-    if (swap) {
-        const int own = shape[0];
-        shape[0] = shape[1];
-        shape[1] = own;
-    }
-    pair = p->recent; /* contacts of two shapes mostly stand side by side */
-    if (!pair || !csimi_same_side(pair->body[0], pair->shape[0], body[0], shape[0]) ||
-        !csimi_same_side(pair->body[1], pair->shape[1], body[1], shape[1]))
-        pair = csimi_encounter_at(p, body, shape, false);
-    p->recent = pair;
-    if (!pair) return;
-    pair->gap = pair->seen ? csimi_min(pair->gap, c->gap) : c->gap;
-    pair->seen = true;
-    if (!presses) return;
-    pair->presses = true;
-    csimi_encounter_hit(w, f, pair, i, swap ? -1 : 1);
-}
-
-static void csimi_encounter_sensed(const csim_world *w, const csimi_sensed *sensed, csimi_encounters *p) {
-    const csimi_store *s = &w->store;
-    const int slot = s->shape_body[sensed->sensor];
-    csim_body_id body[2];
-    int shape[2];
-    csimi_encounter *pair;
-    body[0] = csimi_body_id_of(w, slot);
-    body[1] = csimi_body_id_of(w, sensed->body);
-    shape[0] = csimi_own_shape(s, slot, sensed->sensor);
-    shape[1] = csimi_own_shape(s, sensed->body, sensed->shape);
-    if ((pair = csimi_encounter_at(p, body, shape, true)) == NULL) return;
-    pair->seen = true;
-    pair->gap = sensed->gap;
-}
-
-/* Records [first, first + count) of the step before. */
-static void csimi_encounters_before(const csim_world *w, csimi_encounters *p, int first, int count, bool sensor) {
-    int i;
-    for (i = first; i < first + count; i++) {
-        const csim_touch_event *e = w->store.touch + i;
-        csim_body_id body[2];
-        int shape[2];
-        csimi_encounter *pair;
-        body[0] = e->body_a;
-        body[1] = e->body_b;
-        shape[0] = e->shape_a;
-        shape[1] = e->shape_b;
-        if ((pair = csimi_encounter_at(p, body, shape, sensor)) == NULL) return;
-        pair->last = i;
-        pair->was = 1;
-    }
-}
-
-/* Whether each pair of shapes touches, then how many of each pair of bodies did and do. */
-static void csimi_encounters_decide(csimi_encounters *p, csim_real on, csim_real off) {
-    const int shapes = p->count;
-    int i;
-    for (i = 0; i < shapes; i++) {
-        csimi_encounter *pair = p->pair + i, *bodies;
-        pair->now = pair->seen && (pair->presses || pair->gap <= (pair->was ? off : on));
-        if (!pair->was && !pair->now) continue;
-        if ((bodies = csimi_encounter_of_bodies(p, pair)) == NULL) return;
-        bodies->was += pair->was;
-        bodies->now += pair->now;
-    }
-    p->shapes = shapes;
-}
-
-/* ---- events */
-
-static const csimi_body *csimi_told_of(const csim_world *w, csim_body_id id) { /* null: it is gone */
-    const uint32_t slot = id.index1 - 1u;
-    const csimi_body *b = w->store.body + slot;
-    return slot < (uint32_t)w->store.count.bodies && b->alive && b->generation == id.generation ? b : NULL;
-}
-
-CSIMI_FN void *csimi_told_user_data(const csim_world *w, csim_body_id id, void *gone) {
-    const csimi_body *b = csimi_told_of(w, id);
-    return b ? b->user_data : gone;
-}
-
-CSIMI_FN void *csimi_told_shape_data(const csim_world *w, csim_body_id id, int shape, void *gone) {
-    const csimi_body *b = csimi_told_of(w, id);
-    return b && shape >= 0 && shape < b->shape_count ? w->store.skin[b->first_shape + shape].user_data : gone;
-}
-
-static void csimi_write_encounter(const csim_world *w, csimi_encounters *p, const csimi_encounter *pair) {
-    const csim_touch_event *last = pair->last >= 0 ? w->store.touch + pair->last : NULL;
-    csimi_encounter *bodies = csimi_encounter_of_bodies(p, pair);
-    csim_touch_event *e;
-    if (p->events++ >= w->store.capacity.touches || !bodies) return;
-    e = p->event + p->events - 1;
-    CSIMI_MEMSET(e, 0, sizeof *e);
-    e->body_a = pair->body[0];
-    e->body_b = pair->body[1];
-    e->shape_a = pair->shape[0];
-    e->shape_b = pair->shape[1];
-    e->shape_user_data_a = csimi_told_shape_data(w, e->body_a, e->shape_a, last ? last->shape_user_data_a : NULL);
-    e->shape_user_data_b = csimi_told_shape_data(w, e->body_b, e->shape_b, last ? last->shape_user_data_b : NULL);
-    e->user_data_a = csimi_told_user_data(w, e->body_a, last ? last->user_data_a : NULL);
-    e->user_data_b = csimi_told_user_data(w, e->body_b, last ? last->user_data_b : NULL);
-    e->bodies = pair->was != pair->now && !bodies->told && (pair->now ? bodies->was : bodies->now) == 0;
-    if (e->bodies) bodies->told = true;
-}
-
-static void csimi_write_group(const csim_world *w, csimi_encounters *p, int group) {
-    const bool sensor = group >= CSIMI_LEAVES;
-    const int kind = group - (sensor ? CSIMI_LEAVES : CSIMI_ENDS), was = kind != CSIMI_BEGINS, now = kind != CSIMI_ENDS;
-    const int first = p->events;
-    int i;
-    for (i = 0; i < p->shapes; i++)
-        if (p->pair[i].was == was && p->pair[i].now == now && p->pair[i].sensor == sensor)
-            csimi_write_encounter(w, p, p->pair + i);
-    p->group[group] = p->events - first;
-}
-
-CSIMI_FN csim_status csimi_find_touching(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
-    csimi_encounters *p = &f->pairs;
-    const csim_real on = csimi_touch_on(w), off = csimi_touch_off(w);
-    const int *n = w->touches, touching = n[CSIMI_BEGINS] + n[CSIMI_STAYS];
-    const int ended = n[CSIMI_ENDS], left = ended + touching + n[CSIMI_LEAVES];
-    int i;
-    csimi_encounters_layout(p, &w->store.capacity, arena);
-    for (i = 0; i < p->size; i++) p->table[i] = -1;
-    p->count = p->shapes = p->events = p->needed = 0;
-    p->recent = NULL;
-    /* first, so that ends are told in the order in which they began */
-    csimi_encounters_before(w, p, ended, touching, false);
-    csimi_encounters_before(w, p, left, n[CSIMI_ENTERS] + n[CSIMI_INSIDE], true);
-    for (i = 0; i < f->found_count; i++) csimi_encounter_contact(w, f, p, i, off);
-    for (i = 0; i < f->sensed_count; i++) csimi_encounter_sensed(w, f->sensed + i, p);
-    csimi_encounters_decide(p, on, off);
-    for (i = 0; i < CSIMI_TOUCH_GROUPS; i++) csimi_write_group(w, p, i);
-    i = csimi_imax(p->events, p->needed > p->capacity ? p->needed / 2 : 0);
-    w->high.pairs = csimi_imax(w->high.pairs, i);
-    if (p->needed <= p->capacity && p->events <= w->store.capacity.touches) return CSIM_OK;
-    f->stats.flags |= CSIM_FLAG_PAIRS_FULL;
-    return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed, that touch or did", true, (double)i,
-                      "at most capacity.pairs; call csim_world_reserve");
-}
-#endif
-/* ==== end step/touching.c */
-
-/* ==== begin step/tell.c ========================================================================================= */
-#if !defined(CONDSIM_NO_EVENTS)
-/* step/tell: what a step tells beside its contacts: hits, bodies that moved, joints that broke, sleep. They are
-   written when the step is committed; what touches has been found before (touching.c). */
-
-/* ---- what moved */
-
-/* Numbers compared as numbers: no step makes a NaN. */
-static bool csimi_differ(const csim_real *a, const csim_real *b, size_t count) {
-    size_t i;
-    for (i = 0; i < count; i++)
-        if (a[i] < b[i] || a[i] > b[i]) return true;
-    return false;
-}
-
-static bool csimi_body_moves(const csimi_store *s, const csimi_state *next, int slot) {
-    const csimi_state *now = &s->state;
-    const csimi_body *b = s->body + slot;
-    const size_t node = 3 * (size_t)b->first_node, edge = 4 * (size_t)b->first_frame;
-    if (b->rigid >= 0) { /* as told: rounding may hide what the centre of mass did */
-        const csim_pose from = csimi_body_pose(s, now, slot), to = csimi_body_pose(s, next, slot);
-        return csimi_differ(&from.position.x, &to.position.x, 3) || csimi_differ(&from.rotation.w, &to.rotation.w, 4);
-    }
-    if (b->tree >= 0) {
-        const csimi_tree *t = now->tree + b->tree;
-        const size_t link = 7 * (size_t)t->first_link, coord = 3 * (size_t)t->first_block;
-        return csimi_differ(now->link_pose + link, next->link_pose + link, 7 * (size_t)t->link_count) ||
-               (b->node_count > 0 && /* reduced: its nodes */
-                csimi_differ(now->coord_position + coord, next->coord_position + coord, 3 * (size_t)t->block_count));
-    }
-    return csimi_differ(now->x + node, next->x + node, 3 * (size_t)b->node_count) ||
-           csimi_differ(now->frame + edge, next->frame + edge, 4 * (size_t)b->frame_count);
-}
-
-CSIMI_FN void csimi_mark_moved(const csim_world *w, csimi_step_frame *f) {
-    const csimi_store *s = &w->store;
-    int i;
-    for (i = 0; i < w->live_bodies && s->capacity.touches > 0; i++)
-        f->pairs.moved[s->body_list[i]] = csimi_body_moves(s, &f->next, s->body_list[i]);
-}
-
-static void csimi_tell_moves(csim_world *w, const csimi_step_frame *f) {
-    csimi_told *told = &w->store.told;
-    int i;
-    told->move_count = 0;
-    for (i = 0; i < w->live_bodies; i++) {
-        const int slot = w->store.body_list[i];
-        csim_move_event *e = told->move + told->move_count;
-        if (!f->pairs.moved[slot]) continue;
-        CSIMI_MEMSET(e, 0, sizeof *e);
-        e->body = csimi_body_id_of(w, slot);
-        e->user_data = w->store.body[slot].user_data;
-        csim_body_get_pose(w, e->body, &e->pose);
-        told->move_count++;
-    }
-}
-
-/* ---- hits */
-
-static void csimi_tell_hits(csim_world *w, const csimi_step_frame *f) {
-    const csimi_encounters *p = &f->pairs;
-    csimi_told *told = &w->store.told;
-    int i;
-    told->hit_count = 0;
-    for (i = 0; i < p->shapes; i++) {
-        const csimi_encounter *pair = p->pair + i;
-        csim_hit_event *e = told->hit + told->hit_count;
-        const csim_contact_info *c;
-        if (pair->hardest < 0 || !(pair->speed > w->def.hit_speed)) continue;
-        c = f->info + pair->hardest;
-        CSIMI_MEMSET(e, 0, sizeof *e);
-        e->body_a = pair->body[0];
-        e->body_b = pair->body[1];
-        e->user_data_a = csimi_told_user_data(w, e->body_a, NULL);
-        e->user_data_b = csimi_told_user_data(w, e->body_b, NULL);
-        e->shape_a = pair->shape[0];
-        e->shape_b = pair->shape[1];
-        e->shape_user_data_a = csimi_told_shape_data(w, e->body_a, e->shape_a, NULL);
-        e->shape_user_data_b = csimi_told_shape_data(w, e->body_b, e->shape_b, NULL);
-        e->point = c->point;
-        e->normal = pair->swapped ? csim_scale(-1, c->normal) : c->normal;
-        e->speed = pair->speed;
-        e->impulse = pair->impulse;
-        told->hit_count++;
-    }
-}
-
-/* ---- joints and sleep */
-
-static csim_body_id csimi_told_body(const csim_world *w, int slot, void **user_data) {
-    *user_data = slot >= 0 ? w->store.body[slot].user_data : NULL;
-    return csimi_body_id_of(w, slot);
-}
-
-CSIMI_FN void csimi_tell_break(csim_world *w, int link) {
-    csimi_told *told = &w->store.told;
-    const csimi_link *l = w->store.link + link;
-    csim_break_event *e = told->joint_break + told->break_count;
-    if (told->break_count >= w->store.capacity.joints || w->store.capacity.touches == 0) return; /* each breaks once */
-    CSIMI_MEMSET(e, 0, sizeof *e);
-    e->joint.index1 = (uint32_t)link + 1u;
-    e->joint.generation = l->generation;
-    e->joint.world = w->stamp;
-    e->body_a = csimi_told_body(w, l->body[0], &e->user_data_a);
-    e->body_b = csimi_told_body(w, l->body[1], &e->user_data_b);
-    told->break_count++;
-}
-
-CSIMI_FN void csimi_tell_sleep(csim_world *w, int slot, bool asleep, int island) {
-    csimi_told *told = &w->store.told;
-    csim_sleep_event *e = told->sleep + told->sleep_count;
-    if (told->sleep_count >= w->store.capacity.bodies || w->store.capacity.touches == 0) return; /* a body has one */
-    CSIMI_MEMSET(e, 0, sizeof *e);
-    e->body = csimi_told_body(w, slot, &e->user_data);
-    e->asleep = asleep;
-    e->island = island;
-    told->sleep_count++;
-}
-
-/* ---- the commit */
-
-CSIMI_FN void csimi_tell_step(csim_world *w, const csimi_step_frame *f) {
-    csimi_store *s = &w->store;
-    int i;
-    if (s->capacity.touches == 0) return;
-    CSIMI_MEMCPY(s->touch, f->pairs.event, sizeof *s->touch * (size_t)f->pairs.events);
-    s->count.touches = f->pairs.events;
-    CSIMI_MEMCPY(w->touches, f->pairs.group, sizeof w->touches);
-    csimi_tell_hits(w, f);
-    csimi_tell_moves(w, f);
-    s->told.break_count = s->told.sleep_count = 0;
-    for (i = 0; i < s->count.joints; i++)
-        if (s->joint[i].broke) csimi_tell_break(w, s->joint[i].link);
-}
-
-CSIM_API csim_events csim_world_events(const csim_world *w) {
-    csim_events e;
-    CSIMI_MEMSET(&e, 0, sizeof e);
-    if (!w) return e;
-    e.ends = w->store.touch;
-    e.end_count = w->touches[CSIMI_ENDS];
-    e.begins = e.touching = e.ends + e.end_count;
-    e.begin_count = w->touches[CSIMI_BEGINS];
-    e.touching_count = e.begin_count + w->touches[CSIMI_STAYS];
-    e.sensor_ends = e.touching + e.touching_count;
-    e.sensor_end_count = w->touches[CSIMI_LEAVES];
-    e.sensor_begins = e.sensing = e.sensor_ends + e.sensor_end_count;
-    e.sensor_begin_count = w->touches[CSIMI_ENTERS];
-    e.sensing_count = e.sensor_begin_count + w->touches[CSIMI_INSIDE];
-    e.hits = w->store.told.hit;
-    e.hit_count = w->store.told.hit_count;
-    e.moves = w->store.told.move;
-    e.move_count = w->store.told.move_count;
-    e.breaks = w->store.told.joint_break;
-    e.break_count = w->store.told.break_count;
-    e.sleeps = w->store.told.sleep;
-    e.sleep_count = w->store.told.sleep_count;
-    return e;
-}
-#endif
-/* ==== end step/tell.c */
-
 /* ==== begin step/step.c ========================================================================================= */
 /* step/step: one step, from its first line to its last. Read csim_world_step at the end of this file first.
 
@@ -38189,7 +35524,6 @@ static void csimi_begin_frame(csim_world *w, csimi_step_frame *f, csim_real h, c
     int i;
     csimi_frame_layout(f, &s->capacity, arena);
     if (f->joint) CSIMI_MEMCPY(f->joint, s->joint, sizeof *s->joint * (size_t)s->count.joints);
-    if (f->axes) CSIMI_MEMCPY(f->axes, s->axes, sizeof *s->axes * (size_t)s->count.axes);
     f->h = h;
     f->theta = f->sigma = csimi_is_middle(w) ? CSIM_R(0.5) : CSIM_R(1.0);
     if (w->def.integrator == CSIM_TWO_STEP) f->sigma = 0; /* explicit forces */
@@ -38248,7 +35582,6 @@ static void csimi_begin_closing(const csim_world *w, const csimi_step_frame *f, 
         if (csimi_keeps(w) && f->pace[leader].bounded) c->again[i] = CSIMI_AGAIN_NO;
         c->before[i] = CSIMI_HUGE;
     }
-    csimi_joints_begin(w, f, c);
 }
 
 /* Islands whose joints do not hold at the end of the step are solved again with corrected rows. */
@@ -38292,7 +35625,6 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *s
     csimi_store *s = &w->store;
     int i;
     csimi_tree_keep_rows(w, f, step);
-    csimi_mark_moved(w, f);
     csimi_commit_state(s, f);
     for (i = 0; i < s->count.bodies; i++) s->body[i].sigma = f->sigma_of_body[i];
     csimi_joints_commit(w, f);
@@ -38304,7 +35636,6 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *s
     s->count.contacts = f->found_count;
     s->count.ended = f->ended_count;
     csimi_look_step(w);
-    csimi_tell_step(w, f);
     w->time += (double)f->h;
     w->last_h = (double)f->h;
 }
@@ -38323,7 +35654,10 @@ static bool csimi_unsettled(csim_world *w, csimi_step_frame *f, const csimi_step
         return true;
     }
     if (rest > f->stats.certificate.dynamics) f->stats.certificate.dynamics = rest;
-    if (rest > tolerance) f->stats.flags |= CSIM_FLAG_CAP | CSIM_FLAG_UNCERTIFIED;
+    if (rest > tolerance) {
+        f->stats.flags |= CSIM_FLAG_CAP | CSIM_FLAG_UNCERTIFIED;
+        if (f->stats.result < CSIM_RESULT_CAP) f->stats.result = CSIM_RESULT_CAP;
+    }
     return false;
 }
 
@@ -38464,16 +35798,12 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
     t3 = csimi_now(w);
     if ((f->stats.flags & CSIM_FLAG_UNCERTIFIED) && w->def.on_uncertified == CSIM_REJECT_UNCERTIFIED)
         return csimi_fail(&w->error, CSIM_UNCERTIFIED, "csim_world_step", "certificate", true,
-                          f->stats.certificate.dynamics > f->stats.certificate.contact ? f->stats.certificate.dynamics
-                                                                                       : f->stats.certificate.contact,
-                          "at most solver.tolerance");
+                          csim_certificate_worst(&f->stats.certificate), "at most solver.tolerance");
     status = csimi_can_shorten(w, f) ? csimi_shorten(w, f, step, arena) : csimi_integrate(w, f, step);
     if (status) return status;
     if (w->def.follow_paths) csimi_hold_paths(w, f, w->def.integrator == CSIM_TWO_STEP ? f->h / 2 : f->h, arena);
-    csimi_trees_settle(&w->store.state, step, f->vk, f->v, &f->next);
     csimi_measure(w, f, arena);
     csimi_report_contacts(w, f);
-    if ((status = csimi_find_touching(w, f, arena)) != 0) return status;
     f->stats.work = f->work;
     f->stats.assembly_seconds = t1 - t0;
     f->stats.collide_seconds = t2 - t1;
@@ -38525,8 +35855,7 @@ static CSIMI_NOINLINE void csimi_count_frame(const csimi_counts *n, csimi_arena 
 static bool csimi_countable(const csimi_counts *n) {
     const int64_t most = INT32_MAX / 9, links = CSIMI_SPRING_SLOTS / 2;
     const int64_t all =
-        n->contacts + (int64_t)CSIMI_JOINT_ROWS * n->joints + (int64_t)CSIMI_TREE_JOINT_ROWS * n->tree_links +
-        (int64_t)CSIMI_AXES_LINES * n->axes;
+        n->contacts + (int64_t)CSIMI_JOINT_ROWS * n->joints + (int64_t)CSIMI_TREE_JOINT_ROWS * n->tree_links;
     const int64_t side = csimi_imax(n->tets + n->membranes + n->frames > 0 ? 3 : 2,
                                     csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
     const int64_t span = csimi_imax(n->tree_span, CSIMI_BODY_LARGEST);
@@ -38535,7 +35864,7 @@ static bool csimi_countable(const csimi_counts *n) {
     CSIMI_WORLD_AXES(CSIMI_X)
 #undef CSIMI_X
     return 2 * side * n->contacts + 2 * (side > 4 ? side : 4) * CSIMI_JOINT_ROWS * (int64_t)n->joints +
-                   (int64_t)CSIMI_TREE_JOINT_ROWS * n->tree_links + (2 * side + 1) * CSIMI_AXES_LINES * n->axes <=
+                   (int64_t)CSIMI_TREE_JOINT_ROWS * n->tree_links <=
                INT32_MAX / 3 &&
            (int64_t)6 * n->tets + (int64_t)15 * n->membranes + n->rigids + links * n->springs + (int64_t)3 * n->frames +
                    n->bends + n->matrix_blocks <=
@@ -38555,7 +35884,6 @@ CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_para
     most = csimi_most_bytes(most, csimi_detect_scratch(n));
     most = csimi_most_bytes(most, csimi_rows_scratch(n));
     most = csimi_most_bytes(most, csimi_path_scratch(n));
-    most = csimi_most_bytes(most, csimi_encounters_scratch(n));
     most = csimi_most_bytes(most, csimi_island_scratch(n, solver));
     csimi_push(&arena, most, 1);
     return arena.overflow ? SIZE_MAX : arena.used;
@@ -38584,8 +35912,6 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
     csimi_tree_forget_bounds(w);
     if (status && frame->joint)
         CSIMI_MEMCPY(w->store.joint, frame->joint, sizeof *frame->joint * (size_t)w->store.count.joints);
-    if (status && frame->axes)
-        CSIMI_MEMCPY(w->store.axes, frame->axes, sizeof *frame->axes * (size_t)w->store.count.axes);
     w->locked = false;
     if (!status && arena.overflow)
         status = csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "scratch", true, (double)arena.high,
@@ -38622,8 +35948,6 @@ CSIM_API csim_world_def csim_default_world_def(void) {
     d.stabilization = CSIM_R(0.8);
     d.push_out_speed = 1;
     d.restitution_threshold = CSIM_R(0.2);
-    d.touch_distance = CSIM_R(1e-4);
-    d.hit_speed = 1;
     d.guard = CSIMI_GUARD;
     return d;
 }
@@ -38754,39 +36078,53 @@ CSIM_API csim_status csim_create_particle(csim_world *w, const csim_particle_def
     return CSIM_OK;
 }
 
-CSIMI_FN csim_status csimi_check_skins(csim_world *w, const char *fn, const csim_shape *shapes, int count) {
-    int i;
-    for (i = 0; i < count; i++) {
-        csim_status s = shapes[i].surface ? csimi_check_surface(&w->error, fn, shapes[i].surface) : CSIM_OK;
-        if (s) return s;
-#ifdef CONDSIM_NO_EVENTS
-        if (shapes[i].sensor)
-            return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "shape.sensor", true, 1,
-                              "builds without CONDSIM_NO_EVENTS");
-#endif
-    }
-    return CSIM_OK;
-}
-
 /* Mass, centre and inertia of a rigid definition; false fields keep zero for bodies that never move freely. */
 CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn, csim_mass *mass, csim_error *error) {
+    csim_real given = 0;
     int i, k;
     CSIMI_MEMSET(mass, 0, sizeof *mass);
     for (i = 0; i < def->shape_count; i++) {
         csim_mass part;
         csim_status s;
-        if (csimi_only_static(def->shapes[i].kind) || def->shapes[i].sensor) continue;
+        if (csimi_only_static(def->shapes[i].kind)) continue;
         if ((s = csim_shape_mass(def->shapes + i, def->density, &part, error)) != 0) return s;
         if (mass->mass > 0)
             csimi_add_mass(mass, &part);
         else
             *mass = part;
     }
+    for (k = 0; k < 9; k++) given += csimi_abs(def->inertia.m[k]);
     if (def->mass > 0 && mass->mass > 0) {
         csim_real scale = def->mass / mass->mass;
         for (k = 0; k < 9; k++) mass->inertia.m[k] *= scale;
     }
-    return csimi_check_inertia(def, fn, mass, error);
+    if (def->mass > 0) mass->mass = def->mass;
+    if (mass->mass > 0 && !csimi_weighs((double)mass->mass))
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "mass", true, (double)mass->mass, CSIMI_MASSES);
+    if (given > 0) {
+        csim_real eigenvalue[3], V[9];
+        for (k = 0; k < 3; k++) {
+            csim_real a = def->inertia.m[3 * k + (k + 1) % 3], b = def->inertia.m[3 * ((k + 1) % 3) + k];
+            if (csimi_abs(a - b) > CSIM_R(1e-5) * given)
+                return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia", true, (double)(a - b), "a symmetric matrix");
+        }
+        csimi_eigen_sym3(def->inertia.m, eigenvalue, V);
+        if (!csimi_weighs((double)eigenvalue[0]))
+            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia (smallest eigenvalue)", true,
+                              (double)eigenvalue[0], CSIMI_MASSES);
+        mass->inertia = def->inertia;
+        mass->centre = def->centre;
+    }
+    if (def->motion == CSIM_DYNAMIC) {
+        if (!(mass->mass > 0))
+            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "mass", true, (double)mass->mass,
+                              "above 0, or shapes to take it from");
+        if (!(mass->inertia.m[0] > 0))
+            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia", true, 0, "given, or shapes to take it from");
+        if (!csimi_rigid_weighs(mass->mass, mass->inertia.m))
+            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia", true, (double)mass->inertia.m[0], CSIMI_MASSES);
+    }
+    return CSIM_OK;
 }
 
 static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, csim_mass *mass, int *hulls) {
@@ -38819,7 +36157,6 @@ static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, c
             return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "motion", true, (double)def->motion,
                               "CSIM_STATIC for a body with a half-space or heights");
     }
-    if ((s = csimi_check_skins(w, fn, def->shapes, def->shape_count)) != 0) return s;
     return csimi_rigid_mass(def, fn, mass, &w->error);
 }
 
@@ -38860,7 +36197,6 @@ CSIM_API csim_status csim_create_rigid(csim_world *w, const csim_rigid_def *def,
     for (i = 0; i < def->shape_count; i++) {
         s->shape_body[s->count.shapes + i] = slot;
         s->shape_link[s->count.shapes + i] = -1;
-        csimi_write_skin(s, s->count.shapes + i, slot, def->shapes + i);
     }
     s->count.shapes += def->shape_count;
     s->count.hulls = hulls;
@@ -38888,7 +36224,6 @@ CSIM_API csim_status csim_create_rigid(csim_world *w, const csim_rigid_def *def,
     for (k = 0; k < 9; k++) s->state.inertia[9 * i + k] = mass.inertia.m[k];
     s->state.rigid_damping[2 * i] = def->linear_damping;
     s->state.rigid_damping[2 * i + 1] = def->angular_damping;
-    s->state.rigid_gravity[i] = 1;
     s->state.rigid_mode[i] = csimi_mode_of(def->motion);
     csimi_finish_create(w, slot, id);
     return CSIM_OK;
@@ -39709,37 +37044,13 @@ CSIM_API csim_status csim_create_clamp(csim_world *w, const csim_clamp_def *def,
 
 CSIM_API csim_joint_def csim_default_joint_def(void) {
     csim_joint_def d;
-    int i;
     CSIMI_MEMSET(&d, 0, sizeof d);
     d.axis = csim_v3(0, 0, 1);
     d.length = -1;
     d.motor.speed = CSIM_R(1e9);
-    for (i = 0; i < 6; i++) d.axes[i].motor.speed = CSIM_R(1e9);
     d.ratio = 1;
     d.guard = CSIMI_GUARD;
     return d;
-}
-
-/* Whether a definition needs settings of axes, which cost more than the plain rows of a kind. */
-static bool csimi_joint_wants_axes(const csim_joint_def *d) {
-    int i;
-    if (d->kind >= CSIM_JOINT_WHEEL || d->cone[0] > 0) return true;
-    for (i = 0; i < 6; i++)
-        if (csimi_axis_used(d->axes + i) || d->axes[i].hold != CSIM_HOLD_AS_KIND) return true;
-    return false;
-}
-
-static csim_status csimi_check_joint_axes(csim_error *e, const char *fn, const csim_joint_def *d) {
-    csim_status s;
-    int i;
-    for (i = 0; i < 6; i++)
-        if ((s = csimi_check_axis(e, fn, d->kind, i, d->axes + i)) != 0) return s;
-    for (i = 0; i < 2; i++)
-        if (!(d->cone[i] >= 0 && d->cone[i] <= 3) || (d->cone[0] > 0) != (d->cone[1] > 0))
-            return csimi_joint_range(e, fn, "cone", (double)d->cone[i], "both 0, or both above 0 and at most 3 rad");
-    if (d->cone[0] > 0 && (d->axes[CSIM_AXIS_SWING_Y].limited || d->axes[CSIM_AXIS_SWING_Z].limited))
-        return csimi_joint_range(e, fn, "cone", (double)d->cone[0], "0 beside limits of swings");
-    return csimi_check_softness(e, fn, &d->cone_limit);
 }
 
 static csim_status csimi_check_joint(csim_error *e, const char *fn, const csim_joint_def *d) {
@@ -39759,13 +37070,12 @@ static csim_status csimi_check_joint(csim_error *e, const char *fn, const csim_j
     if ((s = csimi_check_vec(e, fn, "axis", d->axis)) != 0) return s;
     if ((s = csimi_check_motor(e, fn, &d->motor)) != 0) return s;
     if (d->lower > d->upper) return csimi_joint_range(e, fn, "lower", (double)d->lower, "at most upper");
-    if ((s = csimi_check_vec(e, fn, "axis2", d->axis2)) != 0) return s;
-    if ((csimi_joint_has_coordinate(d->kind) || csimi_joint_wants_axes(d)) && !(csim_length(d->axis) > CSIMI_EPS))
+    if (csimi_joint_has_coordinate(d->kind) && !(csim_length(d->axis) > CSIMI_EPS))
         return csimi_joint_range(e, fn, "axis", (double)csim_length(d->axis), "a direction");
     if ((d->limited || d->motor.kind != CSIM_MOTOR_NONE) && !csimi_joint_has_coordinate(d->kind))
         return csimi_joint_range(e, fn, d->limited ? "limited" : "motor.kind", 1, "hinges and sliders only");
     if (d->kind == CSIM_JOINT_GEAR && !(csimi_abs(d->ratio) > 0)) return csimi_joint_range(e, fn, "ratio", 0, "not 0");
-    return csimi_check_joint_axes(e, fn, d);
+    return CSIM_OK;
 }
 
 /* The joints behind the two links of a gear. */
@@ -39804,61 +37114,16 @@ static csim_quat csimi_axis_turn(csim_vec3 axis) {
     return q;
 }
 
-/* x along the axis, z as near to axis2 as it can be. */
-static csim_quat csimi_axes_turn_of(csim_vec3 axis, csim_vec3 axis2) {
-    const csim_quat q = csimi_axis_turn(axis);
-    const csim_vec3 across = csim_unrotate(q, axis2);
-    csim_real half;
-    if (!(csimi_abs(across.y) + csimi_abs(across.z) > CSIMI_EPS * csim_length(axis2))) return q;
-    half = CSIMI_ATAN2(-across.y, across.z) / 2;
-    return csim_quat_mul(q, csim_quat_exp(csim_v3(2 * half, 0, 0)));
-}
-
 static void csimi_joint_frames(const csimi_state *s, const csim_joint_def *d, csimi_joint *j) {
-    const bool axes = csimi_joint_wants_axes(d);
-    const csim_quat world = axes && d->kind == CSIM_JOINT_MOUSE    ? csim_pose_identity().rotation
-                            : axes                                 ? csimi_axes_turn_of(d->axis, d->axis2)
-                            : csimi_joint_has_coordinate(d->kind) ? csimi_axis_turn(d->axis)
-                                                                   : csim_pose_identity().rotation;
+    const csim_quat world =
+        csimi_joint_has_coordinate(d->kind) ? csimi_axis_turn(d->axis) : csim_pose_identity().rotation;
     int end;
     for (end = 0; end < 2; end++) {
         csim_quat q = world;
-        if (j->end[end].kind == CSIMI_PLACE_RIGID && (axes || csimi_joint_has_axes(d->kind)))
+        if (j->end[end].kind == CSIMI_PLACE_RIGID && csimi_joint_has_axes(d->kind))
             q = csim_quat_mul(csim_quat_conj(csimi_load_quat(s->rotation + 4 * (size_t)j->end[end].item)), q);
         csimi_store_quat(j->frame[end], q);
     }
-}
-
-/* Whether what is asked needs the axes of both bodies. */
-static bool csimi_joint_turns(const csim_joint_def *d) {
-    int i;
-    if (d->kind == CSIM_JOINT_WHEEL || d->cone[0] > 0) return true;
-    for (i = 3; i < 6; i++)
-        if (csimi_axis_used(d->axes + i) || d->axes[i].hold == CSIM_HOLD_LOCKED) return true;
-    return false;
-}
-
-/* Settings of axes of a joint that has been written. */
-static void csimi_joint_write_axes(csimi_store *s, const csim_joint_def *d, int item) {
-    csimi_joint *j = s->joint + item;
-    csimi_axes *ax;
-    csimi_axes_pose p;
-    int i;
-    csimi_axes_take(s, item);
-    ax = s->axes + j->axes;
-    CSIMI_MEMCPY(ax->axis, d->axes, sizeof ax->axis);
-    CSIMI_MEMCPY(ax->cone, d->cone, sizeof ax->cone);
-    ax->cone_limit = d->cone_limit;
-    csimi_axes_inherit(s, j);
-    for (i = 0; i < 3 && j->kind == CSIM_JOINT_MOUSE; i++) {
-        csim_softness *spring = &ax->axis[i].spring;
-        if (csimi_is_soft(spring)) continue;
-        spring->frequency = 5;
-        spring->ratio = CSIM_R(0.7);
-    }
-    p = csimi_axes_at(&s->state, j, ax);
-    for (i = 0; i < 6; i++) ax->position[i] = p.q[i];
-    if (csimi_axes_main(j->kind) >= 0) j->position = p.q[csimi_axes_main(j->kind)];
 }
 
 /* Everything of the joint but its link. */
@@ -39868,7 +37133,7 @@ static csim_status csimi_joint_fill(csim_world *w, const csim_joint_def *d, cons
     int k;
     CSIMI_MEMSET(j, 0, sizeof *j);
     j->kind = d->kind;
-    j->gear[0] = j->gear[1] = j->axes = -1;
+    j->gear[0] = j->gear[1] = -1;
     j->end[0] = j->end[1] = csimi_place_ground(csim_v3(0, 0, 0));
     bodies[0] = bodies[1] = -1;
     j->limited = d->limited;
@@ -39882,8 +37147,7 @@ static csim_status csimi_joint_fill(csim_world *w, const csim_joint_def *d, cons
     if (d->kind == CSIM_JOINT_GEAR) return csimi_gear_links(w, d, fn, j);
     if ((status = csimi_link_ends(w, &d->a, &d->b, fn, j->end, bodies)) != 0) return status;
     for (k = 0; k < 2; k++)
-        if ((csimi_joint_has_axes(d->kind) || csimi_joint_turns(d)) && bodies[k] >= 0 &&
-            j->end[k].kind != CSIMI_PLACE_RIGID)
+        if (csimi_joint_has_axes(d->kind) && bodies[k] >= 0 && j->end[k].kind != CSIMI_PLACE_RIGID)
             return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "b.body" : "a.body", false, 0, "a rigid body");
     csimi_joint_frames(&w->store.state, d, j);
     {
@@ -39907,19 +37171,12 @@ static csim_status csimi_create_joint(csim_world *w, const csim_joint_def *def, 
     need = w->store.count;
     if (w->free_link < 0) need.links++;
     need.joints++;
-    if (csimi_joint_wants_axes(def)) {
-        need.axes++;
-        need.matrix_blocks += CSIMI_AXES_SLACKS;
-    }
     if ((status = csimi_make_room(w, need, fn)) != 0) return status;
     s = &w->store;
     item = s->count.joints++;
     joint.link = csimi_take_link(w, CSIMI_JOINT, item, bodies, def->break_force);
     s->joint[item] = joint;
-    if (csimi_joint_wants_axes(def)) csimi_joint_write_axes(s, def, item);
-    s->link[joint.link].apart = !def->collide &&
-                                (def->kind <= CSIM_JOINT_WELD || def->kind == CSIM_JOINT_WHEEL ||
-                                 def->kind == CSIM_JOINT_SIX) &&
+    s->link[joint.link].apart = !def->collide && def->kind <= CSIM_JOINT_WELD &&
                                 joint.end[0].kind == CSIMI_PLACE_RIGID && joint.end[1].kind == CSIMI_PLACE_RIGID;
     csimi_finish_link(w, joint.link, id);
     return CSIM_OK;
@@ -40353,7 +37610,6 @@ static csim_status csimi_check_tree(csim_world *w, const csim_tree_def *def, csi
                 return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, name, "shapes", true, (double)k, "no half-space");
             need->hulls += d->shapes[k].kind == CSIM_SHAPE_HULL;
         }
-        if ((s = csimi_check_skins(w, name, d->shapes, d->shape_count)) != 0) return s;
         need->shapes += d->shape_count;
     }
     base = csimi_tree_has_base(def) ? csimi_tree_dofs(def->links[0].joint) / 3 : 0;
@@ -40549,7 +37805,7 @@ CSIM_API csim_status csim_create_tree(csim_world *w, const csim_tree_def *def, c
     csimi_counts need, had;
     csimi_store *s;
     csimi_tree *tree;
-    int slot, i, k;
+    int slot, i;
     csim_status status = csimi_start_create(w, def, id, fn);
     if (status) return status;
     if ((status = csimi_check_integrator(&w->def, w->def.integrator, 1, 0, fn, &w->error)) != 0) return status;
@@ -40574,13 +37830,7 @@ CSIM_API csim_status csim_create_tree(csim_world *w, const csim_tree_def *def, c
     s->body[slot].tree = s->count.trees;
     s->body[slot].shape_count = need.shapes - had.shapes;
     s->body[slot].matrix_blocks = need.matrix_blocks - had.matrix_blocks;
-    for (i = 0, k = had.shapes; i < def->link_count; i++) {
-        int own;
-        for (own = 0; own < def->links[i].shape_count; own++, k++) {
-            s->shape_body[k] = slot;
-            csimi_write_skin(s, k, slot, def->links[i].shapes + own);
-        }
-    }
+    for (i = had.shapes; i < need.shapes; i++) s->shape_body[i] = slot;
     s->tree_body[s->count.trees] = slot;
     s->count.trees++;
     s->count.tree_links = need.tree_links;
@@ -40819,7 +38069,6 @@ static void csimi_drop_one(csim_world *w, int slot) {
     int i;
     static const csimi_axis axis[] = {CSIMI_AXIS_springs, CSIMI_AXIS_joints, CSIMI_AXIS_bends, CSIMI_AXIS_bends};
     if (l->kind == CSIMI_SPRING) s->count.matrix_blocks -= csimi_spring_blocks(s->state.spring + 2 * l->item);
-    if (l->kind == CSIMI_JOINT) csimi_axes_drop(s, l->item);
     csimi_remove(s, axis[l->kind], l->item, l->item >= 0);
     for (i = 0; i < s->count.links; i++)
         if (s->link[i].alive && s->link[i].kind == l->kind && s->link[i].item > l->item) s->link[i].item--;
@@ -41045,14 +38294,10 @@ static bool csimi_query_start(csimi_search *q, const csim_world *w, const csim_q
 
 /* ---- hits */
 
-static bool csimi_query_asks(const csimi_search *q, int slot, int part) {
-    const csimi_store *s = &q->w->store;
-    const csimi_body *b = s->body + slot;
-    const int shape = b->shape_count > 0 ? b->first_shape + part : -1;
-    const csim_surface_def *surface = csimi_surface_def_of(s, slot, shape);
-    if (slot == q->ignore || b->disabled) return false;
-    if (shape >= 0 && s->skin[shape].sensor && !(q->def && q->def->sensors)) return false;
-    return !q->def || ((surface->category & q->def->mask) && (surface->mask & q->def->category));
+static bool csimi_query_asks(const csimi_search *q, int slot) {
+    const csimi_body *b = q->w->store.body + slot;
+    if (slot == q->ignore) return false;
+    return !q->def || ((b->surface.category & q->def->mask) && (b->surface.mask & q->def->category));
 }
 
 /* By value (fraction or distance), slot, index. */
@@ -41070,7 +38315,6 @@ static csim_query_hit csimi_hit_of(const csimi_search *q, int slot, csim_query_p
     CSIMI_MEMSET(&h, 0, sizeof h);
     h.body = csimi_body_id_of(q->w, slot);
     h.user_data = b->user_data;
-    h.shape_user_data = part == CSIM_QUERY_SHAPE ? s->skin[b->first_shape + index].user_data : NULL;
     h.part = part;
     h.index = index;
     h.link = part == CSIM_QUERY_SHAPE ? s->shape_link[b->first_shape + index] : -1;
@@ -41257,7 +38501,7 @@ static void csimi_query_ray(csimi_search *q, bool one) {
     csimi_bounds_ray_along(&ray, &l->tree, q->origin, q->way, csim_v3(0, 0, 0), 1);
     while ((leaf = csimi_bounds_ray_next(&ray)) >= 0) {
         const int slot = l->leaf_body[leaf];
-        if (!csimi_query_asks(q, slot, l->leaf_part[leaf])) continue;
+        if (!csimi_query_asks(q, slot)) continue;
         if (q->w->store.body[slot].triangle_count > 0)
             csimi_ray_surface(q, slot, one);
         else
@@ -41372,7 +38616,7 @@ static void csimi_query_cast(csimi_search *q, bool one) {
     csimi_bounds_ray_along(&ray, &l->tree, csim_add(q->lower, half), q->way, half, 1);
     while ((leaf = csimi_bounds_ray_next(&ray)) >= 0) {
         const int slot = l->leaf_body[leaf];
-        if (!csimi_query_asks(q, slot, l->leaf_part[leaf])) continue;
+        if (!csimi_query_asks(q, slot)) continue;
         if (q->w->store.body[slot].triangle_count > 0)
             csimi_cast_surface(q, slot, one);
         else
@@ -41509,7 +38753,7 @@ CSIM_API bool csim_world_closest_point(const csim_world *w, const csim_query_def
     csimi_bounds_near_to(&near, &l->tree, point, within < CSIM_R(1e12) ? within * within : CSIM_R(1e24));
     while ((leaf = csimi_bounds_near_next(&near)) >= 0) {
         const int slot = l->leaf_body[leaf];
-        if (!csimi_query_asks(&q, slot, l->leaf_part[leaf])) continue;
+        if (!csimi_query_asks(&q, slot)) continue;
         if (w->store.body[slot].triangle_count > 0)
             csimi_near_surface(&q, slot);
         else
@@ -41557,8 +38801,8 @@ static csim_status csimi_check_capacity(const csim_capacity *c, const char *func
         "capacity.tets",      "capacity.surface", "capacity.triangles",  "capacity.links",  "capacity.matrix_blocks",
         "capacity.contacts",  "capacity.pairs",   "capacity.aggregates", "capacity.frames", "capacity.bends",
         "capacity.membranes", "capacity.trees",   "capacity.tree_links", "capacity.coords", "capacity.tree_span",
-        "capacity.modal",     "capacity.axes"};
-    int value[22], i;
+        "capacity.modal"};
+    int value[21], i;
     value[0] = c->bodies;
     value[1] = c->nodes;
     value[2] = c->rigids;
@@ -41580,8 +38824,7 @@ static csim_status csimi_check_capacity(const csim_capacity *c, const char *func
     value[18] = c->coords;
     value[19] = c->tree_span;
     value[20] = c->modal;
-    value[21] = c->axes;
-    for (i = 0; i < 22; i++)
+    for (i = 0; i < 21; i++)
         if (value[i] < 0 || value[i] > 50000000)
             return csimi_fail(error, CSIM_OUT_OF_RANGE, function, names[i], true, (double)value[i],
                               "0 (default) or 1..5e7");
@@ -41609,8 +38852,6 @@ static csim_status csimi_check_world_def(const csim_world_def *d, const char *fu
         {"slop", offsetof(csim_world_def, slop), 0, 1e3, false, false, "0..1000"},
         CSIMI_AT_LEAST_0(csim_world_def, push_out_speed),
         CSIMI_AT_LEAST_0(csim_world_def, restitution_threshold),
-        {"touch_distance", offsetof(csim_world_def, touch_distance), 0, 1e3, false, false, "0..1000"},
-        CSIMI_AT_LEAST_0(csim_world_def, hit_speed),
     };
     csim_status s;
     if ((s = csimi_check_guard(error, function, "made by csim_default_world_def()", d->guard)) != 0) return s;
@@ -41654,9 +38895,8 @@ static csimi_counts csimi_first_capacity(const csim_world_def *def) {
     if (!c.tree_span) c.tree_span = c.coords;
     if (!c.matrix_blocks)
         c.matrix_blocks = csimi_most_items(c.nodes + (int64_t)4 * c.rigids + (int64_t)5 * c.tets +
-                                           (int64_t)10 * c.membranes + (int64_t)16 * c.links + (int64_t)4 * c.axes +
-                                           (int64_t)7 * c.frames + (int64_t)2 * c.bends +
-                                           (int64_t)c.tree_span * c.coords);
+                                           (int64_t)10 * c.membranes + (int64_t)16 * c.links + (int64_t)7 * c.frames +
+                                           (int64_t)2 * c.bends + (int64_t)c.tree_span * c.coords);
     if (!c.contacts)
         c.contacts = csimi_most_items((int64_t)16 * c.shapes + (int64_t)2 * csimi_imax(c.surface, c.nodes) +
                                       (int64_t)2 * c.frames);
@@ -41945,8 +39185,6 @@ CSIM_API csim_status csim_create_soft(csim_world *world, const csim_soft_def *de
 #endif
 
 #if defined(CONDSIM_NO_TREE)
-CSIMI_FN void csimi_trees_settle(const csimi_state *s, const csimi_step *step, const csim_real *vk, const csim_real *v,
-                                 csimi_state *next) {}
 CSIM_API csim_status csim_create_tree(csim_world *world, const csim_tree_def *def, csim_body_id *id) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_tree", "CONDSIM_NO_TREE");
 }
@@ -42143,27 +39381,9 @@ CSIM_API csim_status csim_joint_set_limits(csim_world *world, csim_link_id id, b
                                            csim_real upper) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_joint_set_limits", "CONDSIM_NO_JOINTS");
 }
-CSIM_API csim_status csim_joint_set_axis(csim_world *world, csim_link_id id, csim_axis axis, const csim_axis_def *def) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_joint_set_axis", "CONDSIM_NO_JOINTS");
-}
-CSIM_API csim_status csim_joint_get_axis(const csim_world *world, csim_link_id id, csim_axis axis,
-                                         csim_axis_state *state) {
-    return CSIMI_ABSENT(NULL, "csim_joint_get_axis", "CONDSIM_NO_JOINTS");
-}
-CSIM_API csim_status csim_joint_set_anchor(csim_world *world, csim_link_id id, csim_vec3 point) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_joint_set_anchor", "CONDSIM_NO_JOINTS");
-}
-CSIM_API int csim_world_joints(const csim_world *world, csim_link_id *ids, int capacity) { return 0; }
-CSIM_API int csim_body_joints(const csim_world *world, csim_body_id body, csim_link_id *ids, int capacity) {
-    return 0;
-}
 CSIM_API int csim_world_broken(const csim_world *world, csim_link_id *ids, int capacity) { return 0; }
-CSIMI_FN double csimi_axes_energy(const csim_world *w) { return 0; }
-CSIMI_FN void csimi_axes_drop(csimi_store *s, int joint) {}
 CSIMI_FN void csimi_joint_rows(csim_world *world, csimi_step_frame *frame) {}
 CSIMI_FN void csimi_joints_commit(csim_world *world, const csimi_step_frame *frame) {}
-CSIMI_FN void csimi_joints_begin(const csim_world *world, const csimi_step_frame *frame, const csimi_closing *closing) {
-}
 CSIMI_FN bool csimi_joints_correct(csim_world *world, csimi_step_frame *frame, const csimi_closing *closing,
                                    bool late) {
     return false;
@@ -42316,23 +39536,6 @@ CSIM_API csim_totals csim_world_totals(const csim_world *world) {
     return none;
 }
 CSIM_API double csim_world_rms_speed(const csim_world *world) { return 0; }
-#endif
-
-#if defined(CONDSIM_NO_EVENTS)
-CSIMI_FN size_t csimi_encounters_scratch(const csimi_counts *n) { return 0; }
-CSIMI_FN csim_status csimi_find_touching(csim_world *world, csimi_step_frame *frame, csimi_arena *arena) {
-    return CSIM_OK;
-}
-CSIMI_FN void csimi_mark_moved(const csim_world *world, csimi_step_frame *frame) {}
-CSIMI_FN void csimi_sense_pair(csimi_detector *d, const csimi_object *sensor, const csimi_object *other) {}
-CSIMI_FN void csimi_tell_step(csim_world *world, const csimi_step_frame *frame) {}
-CSIMI_FN void csimi_tell_sleep(csim_world *world, int slot, bool asleep, int island) {}
-CSIMI_FN void csimi_tell_break(csim_world *world, int link) {}
-CSIM_API csim_events csim_world_events(const csim_world *world) {
-    csim_events none;
-    CSIMI_MEMSET(&none, 0, sizeof none);
-    return none;
-}
 #endif
 
 #if defined(CONDSIM_NO_SNAPSHOTS)
@@ -45069,7 +42272,6 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_PLACE_TERMS
 #undef CSIMI_MODEL_ASSEMBLE
 #undef CSIMI_SPRING_SLOTS
-#undef CSIMI_TREE_TURNING
 #undef CSIMI_MODES_MAGIC
 #undef CSIMI_MODES_VERSION
 #undef CSIMI_COLLIDE_PRIVATE_H
@@ -45204,6 +42406,7 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_NEAR
 #undef CSIMI_WORSE
 #undef CSIMI_PATH_LOOKS
+#undef CSIMI_PATH_TURN
 #undef CSIMI_SHORTEN_HALVINGS
 #undef CSIMI_SHORTEN_TRIALS
 #undef CSIMI_JOINT_PASSES

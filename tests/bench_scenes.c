@@ -89,7 +89,7 @@ static bool bench_step(bench_run *r) {
     if (t.contacts == 0) return true;
     if (t.contacts > r->contacts) r->contacts = t.contacts;
     if (t.scratch_bytes > r->scratch) r->scratch = t.scratch_bytes;
-    c = t.certificate.dynamics > t.certificate.contact ? t.certificate.dynamics : t.certificate.contact;
+    c = csim_certificate_worst(&t.certificate);
     if (c > r->certificate) r->certificate = c;
     if (t.penetration > r->penetration) r->penetration = t.penetration;
     r->solve_ms[r->rows] = 1e3 * t.solve_seconds;

@@ -13,8 +13,8 @@ start=$(date +%s)
 {
     echo "# The experiments of the five papers"
     echo
-    echo "Written by \`make tables${fast:+ FAST=1}\`. Certificate: the larger of dynamics and contact (docs/solvers.md), the worst of a"
-    echo "row; below it everything else is a matter of taste. Times are processor time of one thread."
+    echo "Written by \`make tables${fast:+ FAST=1}\`. Certificate: the largest of its four figures (docs/solvers.md), the worst of a row;"
+    echo "below it everything else is a matter of taste. Times are processor time of one thread."
     echo
     for name in cond-1-sliding cond-2-mat cond-3-ball cond-4-stiffness cond-5-cable cond-6-gripper cond-7-ccs cond-8-pbd cond-8-pbd-bodies \
         cond-9-acceleration cond-invertible cond-anisotropic percontact-1-single percontact-6-histogram percontact-2-tasks lcp-ellipse-table \

@@ -1594,7 +1594,7 @@ static double cable_over_heap(csim_real h, int cap, csim_real radius, csim_real 
         STATUS(csim_world_step(w, h), CSIM_OK);
         t = csim_world_stats(w);
         *missed += (t.flags & CSIM_FLAG_UNCERTIFIED) != 0;
-        *worst = fmax(*worst, fmax(t.certificate.dynamics, t.certificate.contact));
+        *worst = fmax(*worst, csim_certificate_worst(&t.certificate));
         fastest = fmax(fastest, csim_world_rms_speed(w));
     }
     csim_destroy_world(w);

@@ -270,10 +270,30 @@ static void dense_project(const csim_contact *c, double normal, const double *x,
     }
 }
 
+/* J that lambda and u do against the law: nothing where they obey it. */
+static double dense_work(const csim_contact *c, const double *l, const double *u) {
+    const double mu[2] = {(double)c->mu[0], (double)c->mu[c->law == CSIM_LAW_ANISOTROPIC]};
+    double sum = 0;
+    int k;
+    if (c->law == CSIM_LAW_PROXIMAL) return fabs(l[0] * u[0] + l[1] * u[1] + l[2] * u[2]);
+    if (c->law == CSIM_LAW_BILATERAL) {
+        for (k = 0; k < 3; k++) sum += c->mask & (1u << k) ? l[k] * u[k] : 0;
+        return fabs(sum);
+    }
+    if (c->law == CSIM_LAW_BOX) {
+        for (k = 0; k < 3; k++)
+            sum += u[k] > 0 ? u[k] * fmin(fabs(l[k] - (double)c->lo[k]), fabs(l[k]))
+                            : -u[k] * fmin(fabs(l[k] - (double)c->hi[k]), fabs(l[k]));
+        return sum;
+    }
+    return fabs(l[0] * u[0]) +
+           fabs(fmax(l[0], 0) * hypot(mu[0] * u[1], mu[1] * u[2]) + l[1] * u[1] + l[2] * u[2]);
+}
+
 static csim_certificate dense_certificate(const csim_real *v, const csim_real *lambda) {
     csim_certificate out;
-    static double norm[M], sorted[M], speed[M];
-    double r2 = 0, b2 = 0, f2 = 0, most = 0, median, map2 = 0, norm2 = 0;
+    static double norm[M], sorted[M], speed[M], missed[M];
+    double r2 = 0, b2 = 0, f2 = 0, va = 0, weighed = 0, weight = 0, most = 0, median, map2 = 0, norm2 = 0;
     const int nc = cp.p.contact_count, n3 = 3 * cp.p.A.n;
     int i, j, m, k, t, open;
     memset(&out, 0, sizeof out);
@@ -282,6 +302,7 @@ static csim_certificate dense_certificate(const csim_real *v, const csim_real *l
     for (i = 0; i < n3; i++) {
         double e = -(double)cp.b[i], f = 0;
         for (j = 0; j < n3; j++) e += dense_A[i][j] * (double)v[j];
+        va += (double)v[i] * (e + (double)cp.b[i]);
         for (j = 0; j < 3 * nc; j++) f += dense_J[j][i] * (double)lambda[j];
         r2 += (e - f) * (e - f) / dense_A[i][i];
         b2 += (double)cp.b[i] * (double)cp.b[i] / dense_A[i][i];
@@ -309,6 +330,7 @@ static csim_certificate dense_certificate(const csim_real *v, const csim_real *l
             speed[m] += sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]) + sqrt(y[0] * y[0] + y[1] * y[1] + y[2] * y[2]);
         }
     }
+    out.energy = fmax(b2, va);
     if (nc == 0) return out;
     qsort(sorted, (size_t)nc, sizeof *sorted, by_value);
     for (open = 0; open < nc && !(sorted[open] > 1e5 * (double)CSIMI_EPS * most);) ++open; /* they have no say */
@@ -328,6 +350,10 @@ static csim_certificate dense_certificate(const csim_real *v, const csim_real *l
         dense_project(c, fmax(l[0], 0), x, y);
         for (k = 0; k < 3; k++) r += (l[k] - y[k]) * (l[k] - y[k]);
         figure = sqrt(r) / fmax(norm[m], fmax(median, tiny));
+        missed[m] = sqrt(r) / rho;
+        weighed += rho * speed[m] * speed[m];
+        weight += rho;
+        out.work += dense_work(c, l, u) / out.energy;
         if (out.worst_contact < 0 || figure > out.contact) {
             out.contact = figure;
             out.worst_contact = m;
@@ -371,6 +397,7 @@ static csim_certificate dense_certificate(const csim_real *v, const csim_real *l
         for (k = 0; k < 3; k++) map2 += (l[k] - y[k]) * (l[k] - y[k]);
         norm2 += norm[m] * norm[m];
     }
+    for (m = 0; m < nc; m++) out.velocity = fmax(out.velocity, missed[m] / fmax(speed[m], sqrt(weighed / weight)));
     out.natural_map_scaled = norm2 > 0 ? sqrt(map2 / norm2) : map2 > 0;
     return out;
 }
@@ -387,6 +414,9 @@ static void compare(const csim_certificate *a, const csim_certificate *b) {
 #define SAME(field) NEAR(a->field, b->field, tolerance *(1 + fabs(b->field)))
     SAME(dynamics);
     SAME(contact);
+    SAME(velocity);
+    SAME(work);
+    SAME(energy);
     SAME(approach);
     SAME(complementarity);
     SAME(cone);
@@ -428,6 +458,7 @@ TEST(certificate_is_zero_at_exact_answers) {
         c = certify(cp.v, cp.lambda);
         CHECK(c.dynamics < small);
         CHECK(c.contact < 100 * small);
+        CHECK(c.velocity < 10 * small && c.work < 10 * small);
         CHECK(c.approach < small);
         if (trial % 2) CHECK(c.complementarity < small); /* the convex law lifts what slides: trial 0, 2 ... */
         CHECK(c.cone < small && c.dissipation < small && c.dissipation_power < small);
@@ -472,7 +503,8 @@ TEST(certificate_sees_each_thing_that_breaks) {
     cp_load();
     c = certify(cp.v, l);
     NEAR(c.complementarity, 0.4, 1e-5);
-    CHECK(c.approach <= 0 && c.contact > 1e-2 && c.natural_map_scaled > 1e-2);
+    CHECK(c.approach <= 0 && c.contact > 1e-2 && c.natural_map_scaled > 1e-2 && c.velocity > 1e-2);
+    NEAR(c.work * c.energy, 0.4, 1e-5);
     cp.v[0] = 0;
     CASE("outside the cone");
     l[1] = CSIM_R(-2.5);
@@ -505,6 +537,41 @@ TEST(certificate_sees_each_thing_that_breaks) {
     NEAR(c.natural_map_scaled, 1, 0);
 }
 
+/* A particle of 1.6 kg between the ground and 8e5 kg. The upper contact is open and parts at 1.5 m/s, yet presses with
+   1e6 N s: a millionth of that impulse is the whole of what the light body does. */
+TEST(certificate_sees_a_light_body_under_a_heavy_one) {
+    const double mass[2] = {1.6, 8e5}, push = 1e6;
+    csim_certificate c;
+    int k, i;
+    cp_make(2, 2, CP_NODAL, CSIM_LAW_STRICT, 1);
+    memset(cp.contacts, 0, 2 * sizeof *cp.contacts);
+    for (i = 0; i < 2; i++) {
+        csim_contact *row = cp.contacts + i;
+        for (k = 0; k < 9; k++) cp.val[9 * i + k] = CSIM_R(k % 4 == 0 ? mass[i] : 0);
+        for (k = 0; k < 9; k++) row->R[k] = k % 4 == 0;
+        row->a.first = i, row->a.count = 1, row->mass[0] = CSIM_R(mass[i]);
+        cp.terms[i].block = i; /* moved as it is */
+        for (k = 0; k < 9; k++) cp.terms[i].J[k] = k % 4 == 0;
+    }
+    cp.contacts[1].b.first = 0, cp.contacts[1].b.count = 1, cp.contacts[1].mass[1] = CSIM_R(mass[0]);
+    for (k = 0; k < 6; k++) cp.v[k] = 0, cp.lambda[k] = 0;
+    cp.v[3] = CSIM_R(1.5);
+    cp.lambda[0] = cp.lambda[3] = CSIM_R(push);
+    cp_load();
+    c = certify(cp.v, cp.lambda);
+    CHECK(c.dynamics < TOL(1e-12, 1e-4) && c.contact < 5e-6); /* as a share of the impulse: nothing */
+    CHECK(c.velocity > 0.4 && c.work > 0.4);                  /* against the speeds and the energy at hand: much */
+    NEAR(c.complementarity, 1.5 * push, 1e-5 * push);
+    CHECK(csim_certificate_worst(&c) == fmax(c.velocity, c.work));
+    CASE("closed and at rest it is right");
+    cp.v[3] = 0;
+    cp.b[3] = -CSIM_R(push); /* its weight */
+    cp.b[0] = 0;
+    c = certify(cp.v, cp.lambda);
+    CHECK(csim_certificate_worst(&c) < TOL(1e-12, 1e-6));
+    CHECK(csim_certificate_worst(NULL) > 1e20);
+}
+
 TEST(certificate_of_nothing_and_of_nan) {
     csim_certificate c;
     csim_real v[3] = {0, 0, 0};
@@ -514,7 +581,7 @@ TEST(certificate_of_nothing_and_of_nan) {
     CHECK(c.dynamics < TOL(1e-14, 1e-6) && c.contact <= 0 && c.worst_contact == -1);
     v[1] = CSIM_R(NAN);
     STATUS(csim_problem_certify(&cp.p, v, cp.lambda, scratch, sizeof scratch, &c), CSIM_NOT_FINITE);
-    CHECK(c.contact > 1e20);
+    CHECK(c.contact > 1e20 && csim_certificate_worst(&c) > 1e20);
     STATUS(csim_problem_certify(&cp.p, cp.v, cp.lambda, scratch, 8, &c), CSIM_CAPACITY);
     STATUS(csim_problem_certify(&cp.p, NULL, cp.lambda, scratch, sizeof scratch, &c), CSIM_NULL_ARGUMENT);
     STATUS(csim_problem_certify(NULL, cp.v, cp.lambda, scratch, sizeof scratch, &c), CSIM_NULL_ARGUMENT);

@@ -347,7 +347,7 @@ static csim_outcome stack_step(double lowest, const csim_solver_params *p) {
 
 /* The same stack in other units of mass: with the diagonal of W one count, with a number it depends on the unit. */
 TEST(preconditioner_makes_the_unit_of_mass_vanish) {
-    static const double lowest[3] = {1.0 / 1048576, 1, 1048576}; /* powers of two: rounding is the same */
+    static const double lowest[3] = {1.0 / 1073741824, 1, 1073741824}; /* powers of two: rounding is the same */
     static const struct {
         const char *name;
         double scaling; /* h = 10 ms */

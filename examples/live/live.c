@@ -209,7 +209,7 @@ LIVE(live_figure) double live_figure(int i) {
     case 0: return scene_time(live.now);
     case 1: return t.touching;
     case 2: return t.iterations;
-    case 3: return fmax(t.certificate.dynamics, t.certificate.contact);
+    case 3: return csim_certificate_worst(&t.certificate);
     case 4: return t.result == CSIM_RESULT_CONVERGED;
     case 5: return t.penetration;
     case 6: e = csim_world_totals(live.now->world); return e.kinetic + e.gravity + e.elastic;

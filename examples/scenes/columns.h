@@ -14,6 +14,8 @@
     X(status, (double)(int)t->result)                  \
     X(dynamics, t->certificate.dynamics)               \
     X(contact, t->certificate.contact)                 \
+    X(velocity, t->certificate.velocity)               \
+    X(work, t->certificate.work)                       \
     X(penetration, t->penetration)                     \
     X(approach, t->certificate.approach)               \
     X(complementarity, t->certificate.complementarity) \

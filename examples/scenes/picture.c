@@ -306,7 +306,7 @@ void picture_step(picture *p, const scene *s, const csim_step_stats *t) {
     const csim_totals energy = csim_world_totals(s->world);
     replay_values v;
     v.time = t->time;
-    v.residual = t->certificate.dynamics > t->certificate.contact ? t->certificate.dynamics : t->certificate.contact;
+    v.residual = csim_certificate_worst(&t->certificate);
     v.penetration = t->penetration;
     v.kinetic = energy.kinetic;
     v.potential = energy.gravity + energy.elastic;

@@ -207,7 +207,7 @@ typedef struct runner_show {
 
 static void runner_progress(runner_show *show, const scene *s, const csim_step_stats *t) {
     double now = runner_clock(NULL), spent = now - show->start, left = spent * (s->steps - s->step) / s->step;
-    double certificate = fmax(t->certificate.dynamics, t->certificate.contact);
+    double certificate = csim_certificate_worst(&t->certificate);
     if (now < show->next) return;
     show->next = now + 0.5;
     show->shown = true;

@@ -1,10 +1,7 @@
-/* Contact problems taken out of running scenes. The library is compiled here, so that its private stages can be called:
-   the copy is what step/island.c would hand to a solver. */
-#ifdef CONDSIM_LINKED
-#include "../../amalgamate/parts/step/private.h"
-#else
+/* Contact problems taken out of running scenes. The library is compiled here once more, for this file alone, so that its
+   private stages can be called: the copy is what step/island.c would hand to a solver. */
 #define CONDSIM_IMPLEMENTATION
-#endif
+#define CONDSIM_STATIC
 #define CSIMI_KEEP_MACROS
 #include "tables.h"
 #include <stdio.h>
@@ -162,7 +159,7 @@ void capture_slip(const capture *c, const csim_real *v, int contact, csim_real *
 
 /* ---- solving */
 
-double answer_certificate(const answer *a) { return fmax(a->certificate.dynamics, a->certificate.contact); }
+double answer_certificate(const answer *a) { return csim_certificate_worst(&a->certificate); }
 
 void answer_free(answer *a) {
     free(a->v);

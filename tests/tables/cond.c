@@ -351,7 +351,7 @@ static scene *run_scene(const char *name, const char *settings, csim_solver solv
     *worst = 0;
     while (s && s->step < s->steps && scene_step(s)) {
         csim_step_stats t = csim_world_stats(s->world);
-        *worst = fmax(*worst, fmax(t.certificate.dynamics, t.certificate.contact));
+        *worst = fmax(*worst, csim_certificate_worst(&t.certificate));
     }
     if (s && s->failed) {
         snprintf(why, why_size, "%s", s->error);
@@ -485,7 +485,7 @@ static void substep_row(const char *name, csim_solver solver, int substeps) {
     csim_world_set_solver(s->world, &p);
     while (s->step < s->steps && scene_step(s)) {
         csim_step_stats t = csim_world_stats(s->world);
-        worst = fmax(worst, fmax(t.certificate.dynamics, t.certificate.contact));
+        worst = fmax(worst, csim_certificate_worst(&t.certificate));
         depth = fmax(depth, t.penetration);
     }
     scene_finish(s);

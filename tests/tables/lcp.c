@@ -27,7 +27,7 @@ static bool run(const char *name, double gamma, double h, double seconds, csim_s
         csim_step_stats t = csim_world_stats(s->world);
         out->depth[out->count++] = t.penetration;
         out->uncertified += (t.flags & CSIM_FLAG_UNCERTIFIED) != 0;
-        out->certificate = fmax(out->certificate, fmax(t.certificate.contact, t.certificate.dynamics));
+        out->certificate = fmax(out->certificate, csim_certificate_worst(&t.certificate));
     }
     snprintf(why, why_size, "%s", s->error);
     scene_finish(s);

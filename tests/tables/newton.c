@@ -143,7 +143,7 @@ static void chain_row(bool geometric, double load, double h) {
     for (k = 0; w && k < steps && csim_world_step(w, (csim_real)h) == CSIM_OK; k++) {
         const csim_step_stats t = csim_world_stats(w);
         mean_add(&iterations, (double)t.total_iterations);
-        certificate = fmax(certificate, fmax(t.certificate.dynamics, t.certificate.contact));
+        certificate = fmax(certificate, csim_certificate_worst(&t.certificate));
         for (i = 0; i < CHAIN_LINKS; i++) {
             csim_vec3 v, turn = csim_v3(0, 0, 0);
             if (csim_body_get_velocity(w, body[i], &v, &turn) == CSIM_OK) spin = fmax(spin, (double)csim_length(turn));

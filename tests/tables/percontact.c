@@ -239,7 +239,7 @@ static bool run_task(const char *task, csim_solver solver, csim_contact_method m
         mean_add(&t->step, page_seconds() - start);
         q = csim_world_stats(s->world);
         mean_add(&t->penetration, 1e3 * q.penetration);
-        t->certificate = fmax(t->certificate, fmax(q.certificate.contact, q.certificate.dynamics));
+        t->certificate = fmax(t->certificate, csim_certificate_worst(&q.certificate));
         t->uncertified += (q.flags & CSIM_FLAG_UNCERTIFIED) != 0;
         if (q.contacts == 0) continue;
         mean_add(&t->iterations, q.iterations);

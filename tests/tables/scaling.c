@@ -169,7 +169,7 @@ static void pace_row(const pace *k, plot_line *line) {
         const csim_step_stats t = csim_world_stats(s->world);
         if (t.contacts == 0) continue;
         iterations[n] = t.iterations;
-        certificate[n++] = fmax(t.certificate.dynamics, t.certificate.contact);
+        certificate[n++] = csim_certificate_worst(&t.certificate);
         missed += (t.flags & CSIM_FLAG_UNCERTIFIED) != 0;
         sum += t.iterations;
         if (s->step >= s->steps) break;

@@ -75,7 +75,7 @@ typedef struct answer {
     int iterations;
     csim_status status; /* not CSIM_OK: the solver refuses the problem */
 } answer;
-double answer_certificate(const answer *a); /* the larger of dynamics and contact */
+double answer_certificate(const answer *a); /* the largest of its four figures */
 void answer_free(answer *a);
 /* Solves at the velocity level, or through the full W for solvers of the impulse level when dense. cold: from zero. */
 answer capture_solve(capture *c, const csim_solver_params *params, bool dense, bool cold);

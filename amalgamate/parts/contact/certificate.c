@@ -53,10 +53,10 @@ static void csimi_cert_impulses(const csim_problem *p, const csim_real *lambda, 
     }
 }
 
-/* |A v - b - J'lambda| / max(|b|, |J'lambda|, tiny) in the norm of 1 / diag A. */
-static double csimi_cert_dynamics(const csim_problem *p, const csim_real *v, const double *g) {
+/* |A v - b - J'lambda| / max(|b|, |J'lambda|, tiny) in the norm of 1 / diag A, and the energy that passes through. */
+static void csimi_cert_dynamics(const csim_problem *p, const csim_real *v, const double *g, csim_certificate *out) {
     const csim_block_matrix *A = &p->A;
-    double residual = 0, load = 0, impulse = 0, scale;
+    double residual = 0, load = 0, impulse = 0, motion = 0, scale;
     int i, k, r;
     for (i = 0; i < A->n; ++i) {
         double y[3] = {0, 0, 0};
@@ -68,10 +68,12 @@ static double csimi_cert_dynamics(const csim_problem *p, const csim_real *v, con
             residual += e * e * d;
             load += b * b * d;
             impulse += f * f * d;
+            motion += (double)v[3 * i + r] * y[r];
         }
     }
     scale = csimi_cert_max(csimi_cert_max(csimi_sqrt64(load), csimi_sqrt64(impulse)), (double)CSIMI_TINY);
-    return csimi_sqrt64(residual) / scale;
+    out->dynamics = csimi_sqrt64(residual) / scale;
+    out->energy = csimi_cert_max(load, motion);
 }
 
 /* ---- the scale of a contact */
@@ -312,6 +314,36 @@ static double csimi_cert_power(const csimi_cert_contact *c) {
                           c->lambda[2] * c->u[2]);
 }
 
+/* Work of one axis of a box: |u| times the way of lambda to the bound that u asks for, or times |lambda|. */
+static double csimi_cert_box_work(double lambda, double u, double lo, double hi) {
+    const double way = csimi_cert_abs(lambda - (u > 0 ? lo : hi)), whole = csimi_cert_abs(lambda);
+    return csimi_cert_abs(u) * (way < whole ? way : whole);
+}
+
+/* What the contact does that its law does not allow: 0 when lambda and u obey it. */
+static double csimi_cert_work(const csimi_cert_contact *c) {
+    const csim_contact *contact = c->contact;
+    double sum = 0;
+    int i;
+    switch (contact->law) {
+    case CSIM_LAW_STRICT:
+    case CSIM_LAW_ANISOTROPIC:
+    case CSIM_LAW_INVERTIBLE: return csimi_cert_abs(c->lambda[0] * c->u[0]) + csimi_cert_power(c);
+    case CSIM_LAW_PROXIMAL:
+        return csimi_cert_abs(c->lambda[0] * c->u[0] + c->lambda[1] * c->u[1] + c->lambda[2] * c->u[2]);
+    case CSIM_LAW_BILATERAL:
+        for (i = 0; i < 3; ++i)
+            if ((contact->mask >> i) & 1u) sum += c->lambda[i] * c->u[i];
+        return csimi_cert_abs(sum);
+    case CSIM_LAW_BOX:
+        for (i = 0; i < 3; ++i)
+            sum += csimi_cert_box_work(c->lambda[i], c->u[i], (double)contact->lo[i], (double)contact->hi[i]);
+        return sum;
+    case CSIM_LAW_COUNT_:
+    default: return 0;
+    }
+}
+
 /* |r - P_K(r - rho (u + mu |u_t| n))|^2 of de Saxce's form. */
 static double csimi_cert_natural_map2(const csimi_cert_contact *c, double rho) {
     const double mu = (double)c->contact->mu[0];
@@ -364,6 +396,7 @@ CSIM_API size_t csim_certificate_bytes(int n, int contact_count) {
     csimi_arena arena = csimi_arena_counting();
     csimi_push(&arena, 3 * (size_t)n, sizeof(double));
     csimi_push(&arena, (size_t)contact_count, sizeof(double));
+    csimi_push(&arena, (size_t)contact_count, sizeof(double));
     return arena.high;
 }
 
@@ -371,24 +404,47 @@ static void csimi_cert_take(double *worst, double x) {
     if (x > *worst) *worst = x;
 }
 
-static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const csim_real *lambda, double *norms,
-                                csim_certificate *out) {
-    double most = 0, median, map2 = 0, plain2 = 0, norm2 = 0, speed2 = 0;
+/* max_m missed[m] / max(speed[m], rms), the rms of all speeds. */
+static double csimi_cert_velocities(const double *missed, const double *speed, int count, double rms) {
+    double worst = 0;
+    int m;
+    for (m = 0; m < count; ++m)
+        csimi_cert_take(&worst, missed[m] / csimi_cert_max(csimi_cert_max(speed[m], rms), (double)CSIMI_TINY));
+    return worst;
+}
+
+/* Median of the impulses that carry something, and the largest of all. */
+static double csimi_cert_carried(const csim_real *lambda, int count, double *norms, double *most) {
     int m, i, carrying = 0;
-    for (m = 0; m < p->contact_count; ++m) {
+    *most = 0;
+    for (m = 0; m < count; ++m) {
         double l[3];
         for (i = 0; i < 3; ++i) l[i] = (double)lambda[3 * (ptrdiff_t)m + i];
         norms[m] = csimi_cert_norm3(l);
-        csimi_cert_take(&most, norms[m]);
+        csimi_cert_take(most, norms[m]);
     }
-    for (m = 0; m < p->contact_count; ++m)
-        if (norms[m] > CSIMI_CERT_NOISE * most) norms[carrying++] = norms[m];
-    median = carrying > 0 ? csimi_cert_median(norms, carrying) : 0;
+    for (m = 0; m < count; ++m)
+        if (norms[m] > CSIMI_CERT_NOISE * *most) norms[carrying++] = norms[m];
+    return carrying > 0 ? csimi_cert_median(norms, carrying) : 0;
+}
+
+/* missed, speed: scratch, [contacts] each */
+static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const csim_real *lambda, double *missed,
+                                double *speed, csim_certificate *out) {
+    double most, map2 = 0, plain2 = 0, norm2 = 0, speed2 = 0, weighed = 0, weight = 0, work = 0;
+    const double median = csimi_cert_carried(lambda, p->contact_count, missed, &most);
+    int m;
     for (m = 0; m < p->contact_count; ++m) {
         csimi_cert_contact c;
-        double figure;
+        double figure, residual;
         csimi_cert_read(p, m, v, lambda, most, &c);
-        figure = csimi_cert_residual(&c) / csimi_cert_max(csimi_cert_norm3(c.lambda), csimi_cert_max(median, c.tiny));
+        residual = csimi_cert_residual(&c);
+        figure = residual / csimi_cert_max(csimi_cert_norm3(c.lambda), csimi_cert_max(median, c.tiny));
+        missed[m] = residual / c.rho;
+        speed[m] = c.speed;
+        weighed += c.rho * c.speed * c.speed;
+        weight += c.rho;
+        work += csimi_cert_work(&c);
         if (figure > out->contact || out->worst_contact < 0) {
             out->contact = figure;
             out->worst_contact = m;
@@ -405,31 +461,40 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
         norm2 += c.lambda[0] * c.lambda[0] + c.lambda[1] * c.lambda[1] + c.lambda[2] * c.lambda[2];
         speed2 += c.u[0] * c.u[0] + c.u[1] * c.u[1] + c.u[2] * c.u[2];
     }
+    out->velocity = csimi_cert_velocities(missed, speed, p->contact_count, csimi_sqrt64(weighed / weight));
+    out->work = work / csimi_cert_max(out->energy, (double)CSIMI_TINY);
     /* no impulse at all is right or altogether wrong: no norm to measure against */
     out->natural_map_scaled = norm2 > 0 ? csimi_sqrt64(map2 / norm2) : map2 > 0 ? 1 : 0;
     speed2 = csimi_cert_max(norm2, speed2);
     out->natural_map_siconos = speed2 > 0 ? csimi_sqrt64(plain2 / speed2) : 0;
 }
 
+CSIM_API double csim_certificate_worst(const csim_certificate *certificate) {
+    if (!certificate) return (double)CSIMI_HUGE;
+    return csimi_cert_max(csimi_cert_max(certificate->dynamics, certificate->contact),
+                          csimi_cert_max(certificate->velocity, certificate->work));
+}
+
 CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csim_real *v, const csim_real *lambda,
                                           void *scratch, size_t scratch_bytes, csim_certificate *certificate) {
     csimi_arena arena;
-    double *g, *norms;
+    double *g, *missed, *speed;
     if (!certificate || !problem) return CSIM_NULL_ARGUMENT;
     CSIMI_MEMSET(certificate, 0, sizeof *certificate);
     certificate->worst_contact = -1;
     if ((problem->A.n > 0 && (!v || !scratch)) || (problem->contact_count > 0 && !lambda)) return CSIM_NULL_ARGUMENT;
     arena = csimi_arena_in(scratch, scratch_bytes);
     g = CSIMI_PUSH(&arena, double, 3 * (size_t)problem->A.n);
-    norms = CSIMI_PUSH(&arena, double, problem->contact_count);
+    missed = CSIMI_PUSH(&arena, double, problem->contact_count);
+    speed = CSIMI_PUSH(&arena, double, problem->contact_count);
     if (arena.overflow) return CSIM_CAPACITY;
     if (!csimi_all_finite(v, 3 * problem->A.n) || !csimi_all_finite(lambda, 3 * problem->contact_count)) {
-        certificate->dynamics = certificate->contact = (double)CSIMI_HUGE;
+        certificate->dynamics = certificate->contact = certificate->velocity = certificate->work = (double)CSIMI_HUGE;
         return CSIM_NOT_FINITE;
     }
     csimi_cert_impulses(problem, lambda, g);
-    certificate->dynamics = csimi_cert_dynamics(problem, v, g);
-    if (problem->contact_count > 0) csimi_cert_contacts(problem, v, lambda, norms, certificate);
+    csimi_cert_dynamics(problem, v, g, certificate);
+    if (problem->contact_count > 0) csimi_cert_contacts(problem, v, lambda, missed, speed, certificate);
     return CSIM_OK;
 }
 

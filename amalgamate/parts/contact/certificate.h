@@ -4,11 +4,15 @@
 
 #include "problem.h"
 
-/* How well (v, lambda) obeys the laws; 0 is perfect. */
+/* How well (v, lambda) obeys the laws; 0 is perfect. The first four are relative; certified at a tolerance means that
+   none of them is above it (csim_certificate_worst). */
 typedef struct csim_certificate {
     double dynamics;        /* |A v - b - J'lambda|_{1/D} / max(|b|, |J'lambda|, tiny), D = diag A */
-    double contact;         /* worst |lambda - P(lambda - rho u)| of a contact / max(|lambda_m|, median, tiny), P the
-                               projection of its law; 1 / rho = sum over the sides of 1 / effective mass */
+    double contact;         /* impulses: worst |r_m| / max(|lambda_m|, median, tiny), r_m = lambda - P(lambda - rho u), P
+                               the projection of its law; 1 / rho = sum over the sides of 1 / effective mass */
+    double velocity;        /* velocities: worst |r_m| / rho_m, in m/s, / max(speed_m, rms of all speeds, tiny) */
+    double work;            /* energy: what all contacts do that their laws do not allow, in J, / energy */
+    double energy;          /* J: the larger of |b|^2_{1/D} and v'A v, what passes through the step, twice over */
     double approach;        /* max(0, -u_n), m/s */
     double complementarity; /* max |lambda_n u_n|, J */
     double cone;            /* max(0, |lambda_t| - mu lambda_n), N s */
@@ -23,8 +27,14 @@ typedef struct csim_certificate {
 /* tiny: what rounding alone leaves. Impulses below 1e5 eps times the largest impulse, or times rho times the speeds
    that u is a difference of (phi, and of each side J v and J b / diag A), are measured against that bound instead of
    against themselves. The median is of the contacts that carry more than that: open ones have no say, whose number
-   depends on the margins alone. approach to dissipation_power are over the friction laws; the invertible law is
-   measured with u + omega lambda for u. */
+   depends on the margins alone. speed_m: the sum of those speeds, so never less than h g where weight acts; the rms is
+   weighed by rho. work sums |lambda_n u_n| and |mu lambda_n |u_t| + lambda_t . u_t| over the friction laws, |lambda . u|
+   over proximal contacts and over the axes that a bilateral row holds, and over boxes |u_i| times the way from lambda_i
+   to the bound that u_i asks for, or times |lambda_i| where that is less. approach to dissipation_power are over the
+   friction laws; the invertible law is measured with u + omega lambda for u. */
+
+/* The largest of dynamics, contact, velocity and work; huge for a null pointer. */
+CSIM_API double csim_certificate_worst(const csim_certificate *certificate);
 
 /* Bytes of scratch csim_problem_certify needs for n blocks and contact_count contacts. */
 CSIM_API size_t csim_certificate_bytes(int n, int contact_count);

@@ -20,7 +20,7 @@ CSIMI_FN bool csimi_cond_certify(csimi_cond *c, const csim_real *v, const csim_r
     (void)csim_problem_certify(c->centre.shift ? c->map.given : &c->map.nodal.problem, v, lambda, c->map.scratch,
                                c->map.scratch_bytes, k);
     c->map.products += 1;
-    return k->dynamics <= (double)tolerance && k->contact <= (double)tolerance;
+    return csim_certificate_worst(k) <= (double)tolerance;
 }
 
 /* Progress is measured anew. */

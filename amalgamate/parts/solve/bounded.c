@@ -522,8 +522,7 @@ static csim_result csimi_bounded_end(csimi_bounded *s, const csim_solver_params 
     if (params->pulse) csimi_bounded_pulses(s, params->pulse);
     CSIMI_MEMCPY(solution->v, s->step, 3 * (size_t)s->n * sizeof(csim_real));
     CSIMI_MEMCPY(solution->lambda, s->sum, 3 * (size_t)p->contact_count * sizeof(csim_real));
-    return certificate->dynamics <= tolerance && certificate->contact <= tolerance ? CSIM_RESULT_CONVERGED
-                                                                                    : CSIM_RESULT_CAP;
+    return csim_certificate_worst(certificate) <= tolerance ? CSIM_RESULT_CONVERGED : CSIM_RESULT_CAP;
 }
 
 CSIMI_FN bool csimi_bounded_takes(const csim_problem *problem) { return csimi_bodies_take(problem); }
@@ -558,9 +557,7 @@ CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim
         csimi_bounded_contacts(&s, params, solution->lambda);
         csimi_bounded_frame(&s);
         outcome->result = csimi_bounded_end(&s, params, solution, &outcome->certificate);
-        outcome->residual = outcome->certificate.dynamics > outcome->certificate.contact
-                                ? outcome->certificate.dynamics
-                                : outcome->certificate.contact;
+        outcome->residual = csim_certificate_worst(&outcome->certificate);
     }
     outcome->bytes = arena->used - mark;
     csimi_pop(arena, mark);

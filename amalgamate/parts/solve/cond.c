@@ -120,27 +120,34 @@ CSIMI_FN bool csimi_cond_takes(const csim_problem *problem) {
 
 /* ---- the loop */
 
+/* What the virtual nodes' slip leaves of the laws: p obeys them on those nodes, not on the bodies they hang on. */
+static double csimi_cond_slipping(const csim_certificate *k) {
+    const double motion = k->velocity > k->work ? k->velocity : k->work;
+    return k->contact > motion ? k->contact : motion;
+}
+
 /* Certifies p. When it is not good enough yet, *inner becomes the rel at which to look again; contacts whose virtual
    nodes slip get another centre. */
 static bool csimi_cond_done(csimi_cond *c, csim_real tolerance, double *inner, csim_outcome *outcome) {
     const csim_certificate *k = &outcome->certificate;
     const bool centred = c->centre.shift && c->map.nodal.virtual_count > 0; /* else there is no centre to move */
-    double worst;
+    double worst, slip;
     if (csimi_cond_certify(c, c->map.p, c->map.lambda, tolerance, outcome))
         return !csimi_cond_improves(c, k, tolerance);
     if (c->centre.shift && csimi_cond_threads(c)) {
         c->centre.parted = true;
         return false;
     }
-    if (centred && k->contact > (double)tolerance && k->contact >= k->dynamics) {
-        if (k->contact > c->centre.slipping) csimi_anderson_clear(&c->centre.ring);
-        if (k->contact > 0.5 * c->centre.slipping && *inner > 0.05 * (double)tolerance) *inner *= 0.5;
-        c->centre.slow = k->contact > 0.5 * c->centre.slipping ? c->centre.slow + 1 : 0;
-        c->centre.slipping = k->contact;
+    slip = csimi_cond_slipping(k);
+    if (centred && slip > (double)tolerance && slip >= k->dynamics) {
+        if (slip > c->centre.slipping) csimi_anderson_clear(&c->centre.ring);
+        if (slip > 0.5 * c->centre.slipping && *inner > 0.05 * (double)tolerance) *inner *= 0.5;
+        c->centre.slow = slip > 0.5 * c->centre.slipping ? c->centre.slow + 1 : 0;
+        c->centre.slipping = slip;
         csimi_cond_centre(c);
         return false;
     }
-    worst = centred || k->dynamics > k->contact ? k->dynamics : k->contact;
+    worst = centred || k->dynamics > slip ? k->dynamics : slip;
     *inner = c->map.rel * 0.8 * (worst > 1.6 * (double)tolerance ? (double)tolerance / worst : 0.625);
     return false;
 }

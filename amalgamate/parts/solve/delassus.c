@@ -11,6 +11,7 @@ CSIMI_FN void csimi_delassus_layout(csimi_delassus *W, csimi_arena *arena, int c
     W->raw = CSIMI_PUSH(arena, csim_real, vector);
     W->scratch = CSIMI_PUSH(arena, csim_real, vector);
     W->norms = CSIMI_PUSH(arena, csim_real, contacts);
+    W->speed = CSIMI_PUSH(arena, csim_real, contacts);
 }
 
 /* ---- variables without units */
@@ -37,6 +38,7 @@ CSIMI_FN bool csimi_delassus_scale(csimi_delassus *W, const csim_real *q) {
         for (k = 0; k < 9; ++k) D[k] *= s * s;
         for (k = 0; k < 3; ++k) W->q[3 * (ptrdiff_t)c + k] = s * q[3 * (ptrdiff_t)c + k];
         csimi_delassus_law(W->laws + c, s);
+        W->speed[c] = csimi_norm3(q + 3 * (ptrdiff_t)c);
     }
     W->each = W->contacts > 0 && most > 100 * least;
     return csimi_all_finite(W->q, 3 * W->contacts);
@@ -231,6 +233,26 @@ static double csimi_delassus_norm2(const csim_real *x) {
     return (double)x[0] * (double)x[0] + (double)x[1] * (double)x[1] + (double)x[2] * (double)x[2];
 }
 
+/* Worst residual of a contact as a velocity, |r_c| / rho_c, over the larger of its speed and the rms of all, weighed by
+   rho = s^2; scratch holds the raw norms of the residuals. */
+static double csimi_delassus_worst_velocity(const csimi_delassus *W) {
+    double sum = 0, weight = 0, worst = 0, rms;
+    int c;
+    for (c = 0; c < W->contacts; ++c) {
+        const double rho = (double)W->scale[c] * (double)W->scale[c], speed = (double)W->speed[c];
+        sum += rho * speed * speed;
+        weight += rho;
+    }
+    rms = weight > 0 ? csimi_sqrt64(sum / weight) : 0;
+    rms = rms > (double)CSIMI_TINY ? rms : (double)CSIMI_TINY;
+    for (c = 0; c < W->contacts; ++c) {
+        const double rho = (double)W->scale[c] * (double)W->scale[c], speed = (double)W->speed[c];
+        const double figure = (double)W->scratch[c] / (rho * (speed > rms ? speed : rms));
+        if (figure > worst) worst = figure;
+    }
+    return worst;
+}
+
 /* Worst residual of a contact over the larger of its own impulse, the median one and what rounding leaves of the
    largest, all raw; scratch holds the raw norms of the residuals. */
 static double csimi_delassus_worst(csimi_delassus *W, const csim_real *r) {
@@ -284,6 +306,7 @@ CSIMI_FN double csimi_delassus_measure(csimi_delassus *W, const csim_real *r, cs
     if (!(sum < 1e300 && size < 1e300)) return W->natural = W->contact = 1e300;
     W->natural = size > 0 ? csimi_sqrt64(sum / size) : sum > 0 ? 1 : 0;
     W->contact = W->contacts > 0 && size > 0 ? csimi_delassus_worst(W, r) : W->natural;
+    W->velocity = csimi_delassus_worst_velocity(W);
     worst = W->each && W->contact > W->natural ? W->contact : W->natural;
     if (!W->both) return worst;
     W->siconos = csimi_delassus_siconos(W, r, u);

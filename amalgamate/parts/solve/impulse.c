@@ -146,29 +146,65 @@ static bool csimi_impulse_flat(const csim_impulse_problem *p, const csimi_delass
 
 /* ---- solving */
 
+/* What a contact does that its law does not allow, in J, as in the certificate; power: of its friction. */
+static double csimi_impulse_work(const csim_contact *law, const csim_real *r, const csim_real *u, double power) {
+    double sum = 0;
+    int k;
+    if (law->law == CSIM_LAW_BOX) {
+        for (k = 0; k < 3; ++k) {
+            const csim_real way = csimi_abs(r[k] - (u[k] > 0 ? law->lo[k] : law->hi[k]));
+            sum += (double)(csimi_abs(u[k]) * csimi_min(way, csimi_abs(r[k])));
+        }
+        return sum;
+    }
+    if (law->law == CSIM_LAW_BILATERAL || law->law == CSIM_LAW_PROXIMAL) {
+        for (k = 0; k < 3; ++k)
+            if (law->law == CSIM_LAW_PROXIMAL || ((law->mask >> k) & 1u)) sum += (double)r[k] * (double)u[k];
+        return sum < 0 ? -sum : sum;
+    }
+    return (double)csimi_abs(r[0] * u[0]) + (power < 0 ? -power : power);
+}
+
 /* Figures of the certificate that need no bodies, in raw units, from r and u = W r + q in the variables of W. */
 static void csimi_impulse_certify(const csimi_delassus *W, const csim_real *r, const csim_real *u,
                                   csim_certificate *f) {
+    double work = 0, driven = 0, given = 0; /* J: r'u, r'q */
     int c;
+    f->approach = f->complementarity = f->cone = f->dissipation_power = 0;
     f->contact = W->contact;
+    f->velocity = W->velocity;
     f->natural_map_scaled = W->natural;
     f->natural_map_siconos = W->both ? W->siconos : csimi_delassus_siconos(W, r, u);
     for (c = 0; c < W->contacts; ++c) {
         const csim_contact *law = W->laws + c;
         const double s = (double)W->scale[c], mu = (double)law->mu[0];
         const csim_real *R = r + 3 * (ptrdiff_t)c, *U = u + 3 * (ptrdiff_t)c;
+        const csim_real *Q = W->q + 3 * (ptrdiff_t)c;
         const double rt = csimi_sqrt64((double)R[1] * (double)R[1] + (double)R[2] * (double)R[2]);
         const double ut = csimi_sqrt64((double)U[1] * (double)U[1] + (double)U[2] * (double)U[2]);
         const double power =
             (mu * (double)csimi_max(R[0], 0) * ut + (double)R[1] * (double)U[1] + (double)R[2] * (double)U[2]);
-        const double work = (double)csimi_abs(R[0] * U[0]), over = s * (rt - mu * (double)R[0]);
+        const double normal = (double)csimi_abs(R[0] * U[0]), over = s * (rt - mu * (double)R[0]);
+        work += csimi_impulse_work(law, R, U, power);
+        driven += (double)R[0] * (double)U[0] + (double)R[1] * (double)U[1] + (double)R[2] * (double)U[2];
+        given += (double)R[0] * (double)Q[0] + (double)R[1] * (double)Q[1] + (double)R[2] * (double)Q[2];
         if (law->law == CSIM_LAW_BILATERAL || law->law == CSIM_LAW_BOX) continue;
         if (-(double)U[0] / s > f->approach) f->approach = -(double)U[0] / s;
-        if (work > f->complementarity) f->complementarity = work;
+        if (normal > f->complementarity) f->complementarity = normal;
         if (law->law == CSIM_LAW_ANISOTROPIC) continue;
         if (over > f->cone) f->cone = over;
         if ((power < 0 ? -power : power) > f->dissipation_power) f->dissipation_power = power < 0 ? -power : power;
     }
+    driven = driven > given ? driven - given : given - driven; /* r'W r */
+    given = given < 0 ? -given : given;
+    f->energy = driven > given ? driven : given;
+    f->work = f->energy > 0 ? work / f->energy : 0;
+}
+
+/* The measure of the run, and what the impulses do as velocities and in energy. */
+static bool csimi_impulse_certified(const csim_outcome *outcome, double tolerance) {
+    return outcome->residual <= tolerance && outcome->certificate.velocity <= tolerance &&
+           outcome->certificate.work <= tolerance;
 }
 
 CSIMI_FN bool csimi_impulse_run_solver(csimi_delassus *W, const csim_solver_params *params, double target,
@@ -189,6 +225,22 @@ CSIMI_FN bool csimi_impulse_run_solver(csimi_delassus *W, const csim_solver_para
     if (!ok) return false;
     if (!run.judged) outcome->residual = csimi_delassus_measure(W, r, u, false);
     return outcome->residual < 1e300;
+}
+
+/* Solves, and goes on with a smaller target where the velocities are not content. */
+static bool csimi_impulse_solve_to(csimi_delassus *W, const csim_solver_params *params, csimi_arena *arena,
+                                   csim_real *r, csim_real *u, csim_outcome *outcome) {
+    const double tolerance = (double)params->tolerance;
+    double target = 0.9 * tolerance;
+    int trial;
+    for (trial = 0; trial < 5 && W->contacts > 0; ++trial) {
+        if (!csimi_impulse_run_solver(W, params, target, arena, r, u, outcome)) return false;
+        csimi_impulse_certify(W, r, u, &outcome->certificate);
+        if (csimi_impulse_certified(outcome, tolerance)) break;
+        if (outcome->residual > tolerance || outcome->iterations >= params->max_iterations) break;
+        target = csimi_next_target(target, &outcome->certificate, params->tolerance);
+    }
+    return true;
 }
 
 static csim_status csimi_impulse_begin(const csim_impulse_problem *problem, const csim_solver_params *params,
@@ -241,16 +293,14 @@ CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, con
     }
     if (status != CSIM_OK) return status;
     csimi_delassus_enter(&W, r);
-    if (problem->contact_count > 0 &&
-        !csimi_impulse_run_solver(&W, params, 0.9 * (double)params->tolerance, &arena, r, u, outcome)) {
+    if (!csimi_impulse_solve_to(&W, params, &arena, r, u, outcome)) {
         CSIMI_MEMSET(r, 0, 3 * (size_t)problem->contact_count * sizeof *r);
         return CSIM_OK;
     }
-    csimi_impulse_certify(&W, r, u, &outcome->certificate);
     csimi_delassus_leave(&W, r);
     outcome->products = W.products;
     outcome->bytes = arena.high;
-    outcome->result = outcome->residual <= (double)params->tolerance  ? CSIM_RESULT_CONVERGED
+    outcome->result = csimi_impulse_certified(outcome, (double)params->tolerance) ? CSIM_RESULT_CONVERGED
                       : outcome->iterations >= params->max_iterations ? CSIM_RESULT_CAP
                                                                       : CSIM_RESULT_STALLED;
     return CSIM_OK;

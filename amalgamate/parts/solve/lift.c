@@ -233,6 +233,10 @@ static bool csimi_lift_open(csimi_lift *l, csimi_delassus *W, const csim_solver_
         for (k = 0; k < 3; ++k) u[k] += p->contacts[c].phi[k];
     }
     if (l->broken || !csimi_delassus_scale(W, q)) return false;
+    for (c = 0; c < W->contacts; ++c) {
+        csim_real u[3];
+        W->speed[c] = csimi_contact_motion(p, p->contacts + c, l->free, u) + csimi_norm3(p->contacts[c].phi);
+    }
     W->each = true; /* the certificate looks at each contact */
     W->both = params->by_impulse;
     return true;
@@ -271,7 +275,8 @@ static csim_result csimi_lift_run(csimi_lift *l, csimi_delassus *W, const csim_s
     const double tolerance = (double)params->tolerance;
     double target = 0.9 * tolerance;
     int trial;
-    for (trial = 0; trial < 5; ++trial, target *= 0.3) {
+    for (trial = 0; trial < 5;
+         ++trial, target = csimi_next_target(target, &outcome->certificate, params->tolerance)) {
         if (W->contacts > 0 && !csimi_impulse_run_solver(W, params, target, arena, r, u, outcome))
             return CSIM_RESULT_NOT_FINITE;
         CSIMI_MEMCPY(solution->lambda, r, vector);
@@ -280,7 +285,7 @@ static csim_result csimi_lift_run(csimi_lift *l, csimi_delassus *W, const csim_s
         if (l->broken || csim_problem_certify(l->problem, solution->v, solution->lambda, scratch, bytes,
                                               &outcome->certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
-        if (outcome->certificate.dynamics <= tolerance && outcome->certificate.contact <= tolerance)
+        if (csim_certificate_worst(&outcome->certificate) <= tolerance)
             return CSIM_RESULT_CONVERGED;
         if (outcome->iterations >= params->max_iterations || W->contacts == 0) break;
     }

@@ -163,7 +163,7 @@ CSIMI_FN csim_status csimi_penalty_solve(const csim_problem *problem, const csim
             CSIM_OK)
         outcome->result = CSIM_RESULT_NOT_FINITE;
     else if (outcome->result == CSIM_RESULT_CONVERGED &&
-             !(outcome->certificate.dynamics <= tolerance && outcome->certificate.contact <= tolerance))
+             !(csim_certificate_worst(&outcome->certificate) <= tolerance))
         outcome->result = CSIM_RESULT_STALLED; /* springs give way */
     ++outcome->iterations;
     outcome->bytes = arena->high - mark;

@@ -7,6 +7,8 @@
 #include "single.h"
 #include "solver.h"
 
+CSIM_INLINE csim_real csimi_norm3(const csim_real *x) { return CSIMI_SQRT(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
+
 /* Four doubles at once: vectors of gcc and clang; other compilers take them one by one, to the same bits, and so does
    who counts in long double (x87), where a scalar does not fit a vector. CSIMI_QUAD reads four csim_real, where there
    are vectors; CSIMI_QUAD_ADD is sum += w a. */
@@ -304,11 +306,12 @@ struct csimi_delassus {
     csim_real *raw;          /* [3 contacts] raw impulses at which the rows are read */
     csim_real *scratch;      /* [3 contacts] of products and rows */
     csim_real *norms;        /* [contacts] of the measure */
+    csim_real *speed;        /* [contacts] raw, m/s: what a residual is measured against as a velocity; |q| at first */
     bool rows;               /* W can be read row by row */
     bool each;               /* the measure looks at each contact too: masses differ by more than 100 */
     int products;            /* products so far */
     bool both;               /* the measure asks for natural_map_siconos too */
-    double natural, contact; /* figures of the last measure */
+    double natural, contact, velocity; /* figures of the last measure */
     double siconos;          /* with both only */
     /* where W comes from, in raw variables */
     void *from;
@@ -363,6 +366,9 @@ CSIMI_FN bool csimi_impulse_run_solver(csimi_delassus *W, const csim_solver_para
                                        csimi_arena *arena, csim_real *r, csim_real *u, csim_outcome *outcome);
 /* Residual of one iteration into the history of params. watch.c */
 CSIMI_FN void csimi_impulse_log(const csimi_impulse_run *run, int iteration, double measure);
+
+/* The measure to aim at after one whose certificate was not content at the tolerance. table.c */
+CSIMI_FN double csimi_next_target(double target, const csim_certificate *certificate, csim_real tolerance);
 
 /* ---- lift.c: solvers of the impulse level on a csim_problem, with W = J A^-1 J' as an operator */
 CSIMI_FN size_t csimi_lift_bytes(const csim_problem_size *size, const csim_solver_params *params);
@@ -568,6 +574,7 @@ typedef struct csimi_sweep_contact {
     csim_real free[3], speed; /* u without impulses, and the speeds that is a difference of */
     csim_real phi[3];         /* u at w = 0: free, but inside a step of Newton the u at its start */
     csim_real rho; /* kg, the certificate's scale */
+    csim_real pace; /* m/s, what the residual is measured against as a velocity */
     csim_real lag; /* m/s, mu |u_t| that a convex step of Newton takes as given */
     csimi_local local;
 } csimi_sweep_contact;
@@ -583,7 +590,7 @@ typedef struct csimi_sweep {
                             bits */
     csimi_piece *pieces; /* of J E^-1 */
     csimi_sweep_contact *contacts;
-    csimi_stages loop;   /* over the impulses loop.x; measure: the certificate's contact figure */
+    csimi_stages loop;   /* over the impulses loop.x; measure: the larger of the contact and the velocity figure */
     csim_real *norms;    /* [contact_count] */
     csimi_envelope envelope; /* of the Newton burst; its numbers live in the ring of anderson */
     int *order, *place;      /* [n] block at each row of the envelope, and back */

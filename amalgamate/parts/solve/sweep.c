@@ -44,9 +44,7 @@ static void csimi_sweep_project(void *problem) {
     for (m = 0; m < s->contact_count; ++m) csimi_impulse_allow(s->contacts[m].contact, s->loop.x + 3 * (ptrdiff_t)m);
 }
 
-/* ---- the measure: the contact figure of certificate.h on lambda and w */
-
-static csim_real csimi_norm3(const csim_real *x) { return CSIMI_SQRT(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
+/* ---- the measure: the larger of the contact and the velocity figure of certificate.h, on lambda and w */
 
 /* lambda - Project(lambda - rho u), with the friction set of the impulse at hand. */
 static csim_real csimi_sweep_residual(const csimi_sweep *s, const csimi_sweep_contact *c, const csim_real *lambda) {
@@ -82,8 +80,8 @@ static csim_real csimi_sweep_speed(const csimi_sweep *s, const csimi_sweep_conta
     return speed;
 }
 
-/* Worst natural residual over max(|lambda|, median, tiny). The speeds that tiny needs are looked at only where the
-   other scales do not already settle it. */
+/* Worst natural residual over max(|lambda|, median, tiny), or over rho times the speed it is measured against. The
+   speeds that tiny needs are looked at only where the other scales do not already settle it. */
 static double csimi_sweep_look(void *problem) {
     csimi_sweep *s = (csimi_sweep *)problem;
     csim_real floor, worst = 0;
@@ -94,9 +92,11 @@ static double csimi_sweep_look(void *problem) {
         const csimi_sweep_contact *c = s->contacts + m;
         const csim_real *lambda = s->loop.x + 3 * (ptrdiff_t)m;
         const csim_real residual = csimi_sweep_residual(s, c, lambda);
+        const csim_real speed = c->rho * c->pace;
         csim_real scale = csimi_max(csimi_norm3(lambda), floor);
-        if (residual <= worst * scale) continue;
+        if (residual <= worst * csimi_min(scale, speed)) continue;
         scale = csimi_max(scale, CSIMI_IMPULSE_NOISE * c->rho * csimi_sweep_speed(s, c));
+        scale = csimi_min(scale, speed);
         worst = residual < CSIMI_HUGE ? csimi_max(worst, residual / scale) : CSIMI_HUGE;
     }
     return (double)worst;
@@ -204,6 +204,8 @@ static csim_real csimi_sweep_rho(const csimi_sweep_contact *c) {
 }
 
 static void csimi_sweep_contacts(csimi_sweep *s) {
+    double sum = 0, weight = 0;
+    csim_real rms;
     int m, k, at = 0;
     for (k = 0; k < 3 * s->n; ++k) s->load += (double)s->problem->b[k] * (double)s->v[k];
     for (m = 0; m < s->contact_count; ++m) {
@@ -220,12 +222,17 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
         csimi_pieces_delassus(s->pieces + c->first, c->count, W);
         csimi_local_set(&c->local, W);
         c->rho = csimi_sweep_rho(c);
+        sum += (double)c->rho * (double)c->speed * (double)c->speed;
+        weight += (double)c->rho;
         scale = csimi_max((c->local.W[0] + c->local.W[3] + c->local.W[5]) / 3, CSIMI_TINY);
         for (k = 0; k < 3; ++k) {
             s->loop.metric[3 * (ptrdiff_t)m + k] = scale;
             s->loop.centre[3 * (ptrdiff_t)m + k] = 0;
         }
     }
+    rms = weight > 0 ? (csim_real)csimi_sqrt64(sum / weight) : 0;
+    for (m = 0; m < s->contact_count; ++m)
+        s->contacts[m].pace = csimi_max(csimi_max(s->contacts[m].speed, rms), CSIMI_TINY);
     csimi_sweep_prepare(s, 0);
 }
 
@@ -245,10 +252,6 @@ static void csimi_sweep_cascade(csimi_sweep *s, double good) {
     CSIMI_MEMCPY(s->loop.x, s->loop.best, (size_t)s->loop.length * sizeof *s->loop.x);
 }
 
-static bool csimi_sweep_certified(const csim_certificate *c, const csim_solver_params *params) {
-    return c->dynamics <= (double)params->tolerance && c->contact <= (double)params->tolerance;
-}
-
 /* Solves, certifies, and goes on with a smaller target where the certificate is not content. */
 static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *params, void *scratch, size_t bytes,
                                    csim_certificate *certificate) {
@@ -256,7 +259,7 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
     int trial;
     s->planned = false;
     if (!csimi_burst_fits(s)) csimi_burst_plan(s);
-    for (trial = 0; trial < 5; ++trial, good *= 0.3) {
+    for (trial = 0; trial < 5; ++trial, good = csimi_next_target(good, certificate, params->tolerance)) {
         s->loop.best_measure = (double)CSIMI_HUGE;
         if (trial > 0) csimi_sweep_velocities(s);
         if (s->contact_count > 0) {
@@ -266,7 +269,7 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
         csimi_bodies_velocities(&s->bodies, s->problem, s->loop.x, s->v, (double *)scratch);
         if (csim_problem_certify(s->problem, s->v, s->loop.x, scratch, bytes, certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
-        if (csimi_sweep_certified(certificate, params)) return CSIM_RESULT_CONVERGED;
+        if (csim_certificate_worst(certificate) <= (double)params->tolerance) return CSIM_RESULT_CONVERGED;
         if (s->loop.sweeps >= s->loop.cap || s->contact_count == 0) break;
     }
     return s->loop.sweeps >= s->loop.cap ? CSIM_RESULT_CAP : CSIM_RESULT_STALLED;

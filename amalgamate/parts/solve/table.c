@@ -16,6 +16,11 @@ static csim_status csimi_any_ccs_solve(const csim_problem *problem, const csim_s
 }
 #endif
 
+CSIMI_FN double csimi_next_target(double target, const csim_certificate *certificate, csim_real tolerance) {
+    const double share = 0.5 * (double)tolerance / csim_certificate_worst(certificate);
+    return target * (share < 1e-3 ? 1e-3 : share < 0.3 ? share : 0.3);
+}
+
 CSIMI_FN bool csimi_lift_takes(const csim_problem *problem) {
     (void)problem;
     return true;
@@ -178,7 +183,7 @@ static csim_status csimi_solve_by_impulse(const csim_problem *problem, const csi
         if (outcome->result != CSIM_RESULT_CONVERGED) return CSIM_OK;
         if (!csimi_lift_judge(problem, arena, tasks, solution, &outcome->certificate, &sum.products)) break;
         outcome->products = sum.products;
-        if (f->dynamics <= (double)params->tolerance && f->contact <= (double)params->tolerance &&
+        if (csim_certificate_worst(f) <= (double)params->tolerance &&
             f->natural_map_scaled <= (double)params->tolerance && f->natural_map_siconos <= (double)params->tolerance)
             return CSIM_OK;
         p.tolerance *= CSIM_R(0.3);

@@ -351,7 +351,7 @@ static csim_result csimi_xpbd_run(csimi_xpbd *s, const csim_solver_params *param
     if (!csimi_all_finite(solution->v, 3 * p->A.n) || !csimi_all_finite(s->move, 3 * p->A.n) ||
         csim_problem_certify(p, solution->v, solution->lambda, s->residual, s->bytes, f) != CSIM_OK)
         return CSIM_RESULT_NOT_FINITE;
-    outcome->residual = f->dynamics > f->contact ? f->dynamics : f->contact;
+    outcome->residual = csim_certificate_worst(f);
     return outcome->residual <= tolerance ? CSIM_RESULT_CONVERGED : CSIM_RESULT_STALLED;
 }
 

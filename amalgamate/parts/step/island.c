@@ -409,6 +409,9 @@ static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
     if (c->x > worst->x) worst->x = c->x;
     CSIMI_WORSE(dynamics)
     CSIMI_WORSE(contact)
+    CSIMI_WORSE(velocity)
+    CSIMI_WORSE(work)
+    CSIMI_WORSE(energy)
     CSIMI_WORSE(approach)
     CSIMI_WORSE(complementarity)
     CSIMI_WORSE(cone)
@@ -502,7 +505,7 @@ static void csimi_keep_outcome(const csim_world *w, const csim_problem *problem,
     if (outcome->result != CSIM_RESULT_CAP && outcome->result != CSIM_RESULT_STALLED) return;
     if (csimi_keeps(w) || csimi_solver_gaps(w->def.solver.solver)) return;
     if (w->def.integrator == CSIM_HALF_STEP) return;
-    if (outcome->certificate.dynamics <= CSIMI_NEAR && outcome->certificate.contact <= CSIMI_NEAR) return;
+    if (csim_certificate_worst(&outcome->certificate) <= CSIMI_NEAR) return;
     if (!csimi_restrain(problem, begun, arena, &w->def.tasks, solution, &kept)) return;
     *outcome = kept;
     csimi_judge_outcome(outcome, w->def.solver.tolerance);

@@ -174,7 +174,10 @@ static bool csimi_unsettled(csim_world *w, csimi_step_frame *f, const csimi_step
         return true;
     }
     if (rest > f->stats.certificate.dynamics) f->stats.certificate.dynamics = rest;
-    if (rest > tolerance) f->stats.flags |= CSIM_FLAG_CAP | CSIM_FLAG_UNCERTIFIED;
+    if (rest > tolerance) {
+        f->stats.flags |= CSIM_FLAG_CAP | CSIM_FLAG_UNCERTIFIED;
+        if (f->stats.result < CSIM_RESULT_CAP) f->stats.result = CSIM_RESULT_CAP;
+    }
     return false;
 }
 
@@ -315,9 +318,7 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
     t3 = csimi_now(w);
     if ((f->stats.flags & CSIM_FLAG_UNCERTIFIED) && w->def.on_uncertified == CSIM_REJECT_UNCERTIFIED)
         return csimi_fail(&w->error, CSIM_UNCERTIFIED, "csim_world_step", "certificate", true,
-                          f->stats.certificate.dynamics > f->stats.certificate.contact ? f->stats.certificate.dynamics
-                                                                                       : f->stats.certificate.contact,
-                          "at most solver.tolerance");
+                          csim_certificate_worst(&f->stats.certificate), "at most solver.tolerance");
     status = csimi_can_shorten(w, f) ? csimi_shorten(w, f, step, arena) : csimi_integrate(w, f, step);
     if (status) return status;
     if (w->def.follow_paths) csimi_hold_paths(w, f, w->def.integrator == CSIM_TWO_STEP ? f->h / 2 : f->h, arena);

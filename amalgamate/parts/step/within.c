@@ -6,8 +6,7 @@
 
 CSIMI_FN void csimi_judge_outcome(csim_outcome *o, csim_real tolerance) {
     if (o->result != CSIM_RESULT_CAP && o->result != CSIM_RESULT_STALLED) return;
-    if (o->certificate.dynamics <= (double)tolerance && o->certificate.contact <= (double)tolerance)
-        o->result = CSIM_RESULT_CONVERGED;
+    if (csim_certificate_worst(&o->certificate) <= (double)tolerance) o->result = CSIM_RESULT_CONVERGED;
 }
 
 enum { CSIMI_WITHIN_SUBSTEPS = 8, CSIMI_WITHIN_GUESS = 8, CSIMI_WITHIN_MISSES = 5 };
