@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: facfaae732837dee
+   Hash of the parts: 9b8119d8c7359c9b
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1042,7 +1042,7 @@ typedef enum csim_linear {
 typedef struct csim_solver_params {
     csim_solver solver;      /* default CSIM_SOLVER_AUTO */
     csim_real tolerance;     /* certified: dynamics and contact <= tolerance; above 0, at most 0.1; default 5e-5 */
-    int max_iterations;      /* 1..1e6; default 1500 */
+    int max_iterations;      /* 1..1e6; default 3000: of the whole call, whatever falls back to what */
     csim_weight weight;      /* COND */
     csim_acceleration acceleration; /* COND */
     int window;              /* Anderson pairs kept, 1..32; 0: 8 for COND, 19 for SWEEP, 20 at the impulse level */
@@ -1122,7 +1122,7 @@ typedef struct csim_problem_size {
     int reach_blocks;    /* sum over the contacts, and the bodies each acts on, of their blocks that it does not name */
 } csim_problem_size;
 
-/* Automatic solver, tolerance 5e-5, 1500 iterations, gain 1e3 with shift; the values stand at the fields. */
+/* Automatic solver, tolerance 5e-5, 3000 iterations, gain 1e3 with shift; the values stand at the fields. */
 CSIM_API csim_solver_params csim_default_solver_params(void);
 /* The sizes of a problem, for csim_solver_bytes; all 0 of a problem that csim_problem_check refuses. */
 CSIM_API csim_problem_size csim_problem_measure(const csim_problem *problem);
@@ -1329,7 +1329,7 @@ typedef struct csim_pair_info {
 typedef struct csim_world_def {
     csim_vec3 gravity; /* m/s^2; default (0, 0, -9.81); any direction */
     csim_integrator integrator;
-    csim_solver_params solver; /* tolerance 5e-5, 1500 iterations, automatic */
+    csim_solver_params solver; /* tolerance 5e-5, 3000 iterations, automatic */
     csim_law law;              /* CSIM_LAW_STRICT (default), CSIM_LAW_PROXIMAL or CSIM_LAW_INVERTIBLE */
     csim_real omega[2];        /* invertible law: normal, tangential regularisation, 1/kg; default 1e-3, > 0 */
     csim_uncertified on_uncertified;
@@ -17809,7 +17809,7 @@ CSIM_API csim_solver_params csim_default_solver_params(void) {
     CSIMI_MEMSET(&p, 0, sizeof p);
     p.solver = CSIM_SOLVER_AUTO;
     p.tolerance = CSIM_R(5e-5);
-    p.max_iterations = 1500;
+    p.max_iterations = 3000;
     p.gain = CSIM_R(1e3);
     p.shift = true;
     p.geometric = true;
@@ -25745,13 +25745,20 @@ static void csimi_solution_copy(const csim_problem *problem, csim_solution *to, 
 
 /* One more attempt, with COND, at what was missed: from the start of the first attempt, or from rest with virtual nodes
    ten times softer, which leads past many a start that COND gets lost from. A certified answer replaces the first;
-   otherwise that stands, because with virtual nodes a better figure is not yet a better motion. */
-static csim_status csimi_second_attempt(const csim_problem *problem, const csim_solver_params *params,
+   otherwise that stands, because with virtual nodes a better figure is not yet a better motion. Of the iterations that
+   max_iterations leaves it may take one in share. */
+static csim_status csimi_second_attempt(const csim_problem *problem, const csim_solver_params *params, int share,
                                         csimi_arena *arena, const csim_tasks *tasks, csim_solution *other,
                                         csim_solution *solution, csim_outcome *outcome, csim_error *error) {
     const size_t mark = arena->used;
+    csim_solver_params rest = *params;
     csim_outcome second;
-    csim_status status = csimi_cond_solve(problem, params, arena, tasks, other, &second, error);
+    csim_status status;
+    rest.max_iterations = (params->max_iterations - outcome->iterations) / share;
+    if (rest.max_iterations < 1) return CSIM_OK;
+    CSIMI_MEMSET(&second, 0, sizeof second);
+    second.certificate.worst_contact = -1;
+    status = csimi_cond_solve(problem, &rest, arena, tasks, other, &second, error);
     csimi_pop(arena, mark);
     if (status != CSIM_OK) return status;
     second.iterations += outcome->iterations;
@@ -25773,7 +25780,8 @@ static bool csimi_missed(csim_status status, const csim_outcome *outcome) {
 }
 
 /* SWEEP where it fits, COND where it does not. What SWEEP missed on a small island COND solves from the same start;
-   what was missed still, COND solves from rest. other: a second start, then the better of two results. */
+   what was missed still, COND solves from rest. The first attempt leaves half of max_iterations to those that may
+   follow. other: a second start, then the better of two results. */
 static csim_status csimi_auto_run(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
                                   const csim_tasks *tasks, csim_solution *other, csim_solution *solution,
                                   csim_outcome *outcome, csim_error *error) {
@@ -25782,24 +25790,26 @@ static csim_status csimi_auto_run(const csim_problem *problem, const csim_solver
 #else
     const bool sweeps = csimi_sweep_takes(problem);
 #endif
-    csim_solver_params softer = *params;
+    const bool alone = sweeps && !csimi_second_chance(problem);
+    csim_solver_params first = *params, softer = *params;
     const size_t mark = arena->used;
     csim_status status;
+    if (!alone) first.max_iterations = csimi_imax(1, params->max_iterations / 2);
     if (!arena->overflow) csimi_solution_copy(problem, other, solution);
 #ifndef CONDSIM_NO_SWEEP
     if (sweeps)
-        status = csimi_any_sweep_solve(problem, params, arena, tasks, solution, outcome, error);
+        status = csimi_any_sweep_solve(problem, &first, arena, tasks, solution, outcome, error);
     else
 #endif
-        status = csimi_cond_solve(problem, params, arena, tasks, solution, outcome, error);
+        status = csimi_cond_solve(problem, &first, arena, tasks, solution, outcome, error);
     csimi_pop(arena, mark);
-    if (!csimi_missed(status, outcome) || (sweeps && !csimi_second_chance(problem))) return status;
-    if (sweeps) status = csimi_second_attempt(problem, params, arena, tasks, other, solution, outcome, error);
+    if (!csimi_missed(status, outcome) || alone) return status;
+    if (sweeps) status = csimi_second_attempt(problem, params, 2, arena, tasks, other, solution, outcome, error);
     if (!csimi_missed(status, outcome)) return status;
     CSIMI_MEMSET(other->v, 0, 3 * (size_t)problem->A.n * sizeof(csim_real));
     CSIMI_MEMSET(other->lambda, 0, 3 * (size_t)problem->contact_count * sizeof(csim_real));
     softer.gain = csimi_max(1, params->gain / 10);
-    return csimi_second_attempt(problem, &softer, arena, tasks, other, solution, outcome, error);
+    return csimi_second_attempt(problem, &softer, 1, arena, tasks, other, solution, outcome, error);
 }
 
 CSIMI_FN csim_status csimi_auto_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,

@@ -80,13 +80,20 @@ static void csimi_solution_copy(const csim_problem *problem, csim_solution *to, 
 
 /* One more attempt, with COND, at what was missed: from the start of the first attempt, or from rest with virtual nodes
    ten times softer, which leads past many a start that COND gets lost from. A certified answer replaces the first;
-   otherwise that stands, because with virtual nodes a better figure is not yet a better motion. */
-static csim_status csimi_second_attempt(const csim_problem *problem, const csim_solver_params *params,
+   otherwise that stands, because with virtual nodes a better figure is not yet a better motion. Of the iterations that
+   max_iterations leaves it may take one in share. */
+static csim_status csimi_second_attempt(const csim_problem *problem, const csim_solver_params *params, int share,
                                         csimi_arena *arena, const csim_tasks *tasks, csim_solution *other,
                                         csim_solution *solution, csim_outcome *outcome, csim_error *error) {
     const size_t mark = arena->used;
+    csim_solver_params rest = *params;
     csim_outcome second;
-    csim_status status = csimi_cond_solve(problem, params, arena, tasks, other, &second, error);
+    csim_status status;
+    rest.max_iterations = (params->max_iterations - outcome->iterations) / share;
+    if (rest.max_iterations < 1) return CSIM_OK;
+    CSIMI_MEMSET(&second, 0, sizeof second);
+    second.certificate.worst_contact = -1;
+    status = csimi_cond_solve(problem, &rest, arena, tasks, other, &second, error);
     csimi_pop(arena, mark);
     if (status != CSIM_OK) return status;
     second.iterations += outcome->iterations;
@@ -108,7 +115,8 @@ static bool csimi_missed(csim_status status, const csim_outcome *outcome) {
 }
 
 /* SWEEP where it fits, COND where it does not. What SWEEP missed on a small island COND solves from the same start;
-   what was missed still, COND solves from rest. other: a second start, then the better of two results. */
+   what was missed still, COND solves from rest. The first attempt leaves half of max_iterations to those that may
+   follow. other: a second start, then the better of two results. */
 static csim_status csimi_auto_run(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
                                   const csim_tasks *tasks, csim_solution *other, csim_solution *solution,
                                   csim_outcome *outcome, csim_error *error) {
@@ -117,24 +125,26 @@ static csim_status csimi_auto_run(const csim_problem *problem, const csim_solver
 #else
     const bool sweeps = csimi_sweep_takes(problem);
 #endif
-    csim_solver_params softer = *params;
+    const bool alone = sweeps && !csimi_second_chance(problem);
+    csim_solver_params first = *params, softer = *params;
     const size_t mark = arena->used;
     csim_status status;
+    if (!alone) first.max_iterations = csimi_imax(1, params->max_iterations / 2);
     if (!arena->overflow) csimi_solution_copy(problem, other, solution);
 #ifndef CONDSIM_NO_SWEEP
     if (sweeps)
-        status = csimi_any_sweep_solve(problem, params, arena, tasks, solution, outcome, error);
+        status = csimi_any_sweep_solve(problem, &first, arena, tasks, solution, outcome, error);
     else
 #endif
-        status = csimi_cond_solve(problem, params, arena, tasks, solution, outcome, error);
+        status = csimi_cond_solve(problem, &first, arena, tasks, solution, outcome, error);
     csimi_pop(arena, mark);
-    if (!csimi_missed(status, outcome) || (sweeps && !csimi_second_chance(problem))) return status;
-    if (sweeps) status = csimi_second_attempt(problem, params, arena, tasks, other, solution, outcome, error);
+    if (!csimi_missed(status, outcome) || alone) return status;
+    if (sweeps) status = csimi_second_attempt(problem, params, 2, arena, tasks, other, solution, outcome, error);
     if (!csimi_missed(status, outcome)) return status;
     CSIMI_MEMSET(other->v, 0, 3 * (size_t)problem->A.n * sizeof(csim_real));
     CSIMI_MEMSET(other->lambda, 0, 3 * (size_t)problem->contact_count * sizeof(csim_real));
     softer.gain = csimi_max(1, params->gain / 10);
-    return csimi_second_attempt(problem, &softer, arena, tasks, other, solution, outcome, error);
+    return csimi_second_attempt(problem, &softer, 1, arena, tasks, other, solution, outcome, error);
 }
 
 CSIMI_FN csim_status csimi_auto_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,

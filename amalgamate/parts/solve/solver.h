@@ -77,7 +77,7 @@ typedef enum csim_linear {
 typedef struct csim_solver_params {
     csim_solver solver;      /* default CSIM_SOLVER_AUTO */
     csim_real tolerance;     /* certified: dynamics and contact <= tolerance; above 0, at most 0.1; default 5e-5 */
-    int max_iterations;      /* 1..1e6; default 1500 */
+    int max_iterations;      /* 1..1e6; default 3000: of the whole call, whatever falls back to what */
     csim_weight weight;      /* COND */
     csim_acceleration acceleration; /* COND */
     int window;              /* Anderson pairs kept, 1..32; 0: 8 for COND, 19 for SWEEP, 20 at the impulse level */
@@ -157,7 +157,7 @@ typedef struct csim_problem_size {
     int reach_blocks;    /* sum over the contacts, and the bodies each acts on, of their blocks that it does not name */
 } csim_problem_size;
 
-/* Automatic solver, tolerance 5e-5, 1500 iterations, gain 1e3 with shift; the values stand at the fields. */
+/* Automatic solver, tolerance 5e-5, 3000 iterations, gain 1e3 with shift; the values stand at the fields. */
 CSIM_API csim_solver_params csim_default_solver_params(void);
 /* The sizes of a problem, for csim_solver_bytes; all 0 of a problem that csim_problem_check refuses. */
 CSIM_API csim_problem_size csim_problem_measure(const csim_problem *problem);

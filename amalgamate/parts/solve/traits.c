@@ -57,7 +57,7 @@ CSIM_API csim_solver_params csim_default_solver_params(void) {
     CSIMI_MEMSET(&p, 0, sizeof p);
     p.solver = CSIM_SOLVER_AUTO;
     p.tolerance = CSIM_R(5e-5);
-    p.max_iterations = 1500;
+    p.max_iterations = 3000;
     p.gain = CSIM_R(1e3);
     p.shift = true;
     p.geometric = true;

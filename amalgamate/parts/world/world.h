@@ -96,7 +96,7 @@ typedef struct csim_pair_info {
 typedef struct csim_world_def {
     csim_vec3 gravity; /* m/s^2; default (0, 0, -9.81); any direction */
     csim_integrator integrator;
-    csim_solver_params solver; /* tolerance 5e-5, 1500 iterations, automatic */
+    csim_solver_params solver; /* tolerance 5e-5, 3000 iterations, automatic */
     csim_law law;              /* CSIM_LAW_STRICT (default), CSIM_LAW_PROXIMAL or CSIM_LAW_INVERTIBLE */
     csim_real omega[2];        /* invertible law: normal, tangential regularisation, 1/kg; default 1e-3, > 0 */
     csim_uncertified on_uncertified;
