@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 9b8119d8c7359c9b
+   Hash of the parts: 2c892e6b15cb053c
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1301,10 +1301,11 @@ typedef struct csim_capacity {
     int surface;       /* vertices on the surface of solids; default nodes when there are tets or membranes */
     int triangles;     /* of those surfaces; default 2 surface */
     int links;         /* springs, and as many joints; default 0 */
+    int axes;          /* those of them with springs, limits or motors on axes of their own (joint.h); default 0 */
     int frames;        /* edges of cables; default 0 */
     int bends;         /* their bend elements: joints between edges, clamps; default frames + links */
-    int matrix_blocks; /* 3x3 blocks stored in A; default nodes + 4 rigids + 5 tets + 10 membranes + 16 links + 7 frames
-                          + 2 bends + span coords */
+    int matrix_blocks; /* 3x3 blocks stored in A; default nodes + 4 rigids + 5 tets + 10 membranes + 16 links + 4 axes +
+                          7 frames + 2 bends + span coords */
     int contacts;      /* contact points in one step, speculative ones included; default 16 shapes +
                           2 nodes + 2 frames */
     int pairs;         /* overlapping bounds in one step; default 8 (shapes + bodies) + 16 frames */
@@ -1866,6 +1867,11 @@ typedef enum csim_joint_kind {
     CSIM_JOINT_DISTANCE, /* the distance of two points: a massless rod; any bodies; coordinate: distance, m */
     CSIM_JOINT_ROPE,     /* distance at most length: holds when pulled; any bodies; coordinate: distance, m */
     CSIM_JOINT_GEAR,     /* the coordinates of two hinges or sliders: first - ratio second stays as it is */
+    CSIM_JOINT_WHEEL,    /* a on b: goes along z (suspension), turns about x (spin; the coordinate) and, where that axis
+                            has a limit, a spring or a motor, about z (steering, CSIM_AXIS_SWING_Z) */
+    CSIM_JOINT_SIX,      /* nothing: each axis as csim_joint_def.axes says */
+    CSIM_JOINT_MOUSE,    /* a point of any body is drawn to a point of the world, csim_joint_set_anchor, by the springs
+                            of its three axes; default 5 Hz, damping ratio 0.7 */
     CSIM_JOINT_COUNT_
 } csim_joint_kind;
 
@@ -1886,19 +1892,67 @@ typedef struct csim_motor {
     csim_real force;  /* N or N m, >= 0; default 0 */
 } csim_motor;
 
+/* The six axes of a joint. They are those of b: x along `axis`, z as near to `axis2` as it can be. The turn of a
+   against b is a twist about x first, then a swing about an axis across x; both are 0 when the joint is made. Of rods
+   and ropes CSIM_AXIS_X is the distance itself, and there are no others. */
+typedef enum csim_axis {
+    CSIM_AXIS_X, /* m: of the point of a from the point of b */
+    CSIM_AXIS_Y,
+    CSIM_AXIS_Z,
+    CSIM_AXIS_TWIST, /* rad, counted on over full turns */
+    CSIM_AXIS_SWING_Y,
+    CSIM_AXIS_SWING_Z, /* rad: parts of the rotation vector of the swing, whose length is below pi */
+    CSIM_AXIS_COUNT_
+} csim_axis;
+
+/* A spring with a damper, by what it does or by how the two bodies move on it. All 0: none, and a limit is hard. */
+typedef struct csim_softness {
+    csim_real stiffness, damping; /* N/m and N s/m, turns N m/rad and N m s/rad; 0..1e15 */
+    csim_real frequency;          /* Hz; above 0: stiffness and damping follow from it, from the damping ratio and from
+                                     the mass that both bodies show along the axis, all that the joint locks held */
+    csim_real ratio;              /* damping ratio: 1 is critical */
+} csim_softness;
+
+/* Whether an axis is held. */
+typedef enum csim_hold {
+    CSIM_HOLD_AS_KIND, /* as the kind says; an axis with a limit, a spring or a motor is free */
+    CSIM_HOLD_FREE,
+    CSIM_HOLD_LOCKED,
+    CSIM_HOLD_COUNT_
+} csim_hold;
+
+/* What acts along one axis. All of it is implicit: no stiffness is unstable. */
+typedef struct csim_axis_def {
+    csim_hold hold;
+    bool limited;
+    csim_real lower, upper; /* lower <= upper, -1e9..1e9 m or rad */
+    csim_softness limit;    /* beyond a limit, from there; never pulls */
+    csim_softness spring;
+    csim_real target;       /* where the spring rests; of rods: beyond length */
+    csim_real rate;         /* m/s or rad/s: that the damper of the spring aims at */
+    csim_real spring_force; /* N or N m: the most that the spring bears; 0: any */
+    csim_motor motor;
+} csim_axis_def;
+
 /* A joint between two attachments, or a gear between two joints. */
 typedef struct csim_joint_def {
     csim_joint_kind kind;       /* default CSIM_JOINT_BALL */
-    csim_attachment a, b;       /* hinge, slider, weld: rigid bodies, or the world for one of them; gear: unused */
-    csim_vec3 axis;             /* hinge, slider: world axes, now; normalised here; default z */
+    csim_attachment a, b;       /* hinge, slider, weld, wheel: rigid bodies, or the world for one; gear: unused */
+    csim_vec3 axis;             /* x axis, world, now; normalised here; default z */
     csim_real length;           /* distance, rope: m; < 0 (default): as it is now */
-    bool limited;               /* hinge, slider: the coordinate stays between lower and upper */
+    bool limited;               /* hinge, slider: the coordinate stays between lower and upper. These three and motor
+                                   are for axes without settings in `axes` */
     csim_real lower, upper;     /* rad or m, lower <= upper; default 0 */
     csim_motor motor;           /* hinge, slider */
     csim_link_id first, second; /* gear: two hinges or sliders of this world */
     csim_real ratio;            /* gear, not 0; m per rad where the kinds differ; default 1 */
     csim_real break_force, break_torque; /* N, N m: beyond these the joint lets go for good; 0 (default): never */
-    bool collide; /* default false: two rigid bodies in a ball, hinge, slider or weld do not touch while it holds */
+    bool collide; /* default false: two rigid bodies do not touch while a joint holds them (rods, ropes and mice: do) */
+    csim_vec3 axis2;       /* world: where the z axis points; default 0: anywhere across axis */
+    csim_axis_def axes[6]; /* by csim_axis. Turns need rigid bodies, or the world for one of them */
+    csim_real cone[2];     /* rad, 0..3: the swing stays in the ellipse of these half angles about y and z; default 0:
+                              no cone. Both or none */
+    csim_softness cone_limit; /* of its wall */
     uint32_t guard;
 } csim_joint_def;
 
@@ -1910,12 +1964,21 @@ typedef struct csim_joint_state {
     csim_real along;           /* part of it along the coordinate: limit and motor (gear: the coupling), N or N m */
     csim_real error, error_angle; /* how far the joint is open now: m and rad, coordinate and limits left out */
     bool broken;
+    csim_body_id a, b; /* its bodies; index1 0: the world (gears: both) */
 } csim_joint_state;
+
+/* Where one axis is and what acts along it. */
+typedef struct csim_axis_state {
+    csim_real position, speed; /* after the last step */
+    csim_real force;           /* of the last step, on a: lock, limit, spring and motor together, N or N m */
+    bool locked;
+} csim_axis_state;
 
 /* A ball joint between points of the world, no limits, no motor, never breaks. */
 CSIM_API csim_joint_def csim_default_joint_def(void);
 /* As the create calls of world.h; the joint takes the bodies as they lie now. Also CSIM_WRONG_KIND: a hinge, slider or
-   weld on anything but rigid bodies, a gear on other links. csim_destroy_link removes it, a gear with its joints. */
+   weld on anything but rigid bodies, a gear on other links. csim_destroy_link removes it, a gear with its joints. A
+   joint with settings in `axes` or a cone, and every wheel, six axes and mouse, takes one of capacity.axes. */
 CSIM_API csim_status csim_create_joint(csim_world *world, const csim_joint_def *def, csim_link_id *id);
 /* Fails: CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_WRONG_KIND (no joint), CSIM_NULL_ARGUMENT. */
 CSIM_API csim_status csim_joint_get(const csim_world *world, csim_link_id id, csim_joint_state *state);
@@ -1924,6 +1987,18 @@ CSIM_API csim_status csim_joint_set_motor(csim_world *world, csim_link_id id, co
 /* As limited, lower and upper of the definition; the same failures. */
 CSIM_API csim_status csim_joint_set_limits(csim_world *world, csim_link_id id, bool limited, csim_real lower,
                                            csim_real upper);
+/* The settings of one axis from the next step on; failures as of csim_create_joint. A joint that had none anywhere
+   takes one of capacity.axes. CSIM_WRONG_KIND: a gear, a rope, turns of what is no rigid body. */
+CSIM_API csim_status csim_joint_set_axis(csim_world *world, csim_link_id id, csim_axis axis, const csim_axis_def *def);
+/* CSIM_WRONG_KIND: a gear, or a joint without settings of axes. */
+CSIM_API csim_status csim_joint_get_axis(const csim_world *world, csim_link_id id, csim_axis axis,
+                                         csim_axis_state *state);
+/* Moves the point of the world that a joint holds on to: the target of a mouse. CSIM_WRONG_KIND: b is not the world. */
+CSIM_API csim_status csim_joint_set_anchor(csim_world *world, csim_link_id id, csim_vec3 point);
+/* Every joint of the world, pins included, or those of a body: writes at most capacity ids (null with capacity 0) and
+   returns how many there are; -1: a stale id. Gears are no joints of a body. */
+CSIM_API int csim_world_joints(const csim_world *world, csim_link_id *ids, int capacity);
+CSIM_API int csim_body_joints(const csim_world *world, csim_body_id body, csim_link_id *ids, int capacity);
 /* Joints that broke in the last step: writes at most capacity ids (null with capacity 0) and returns how many there
    are. A broken joint holds nothing and stays until it is destroyed. */
 CSIM_API int csim_world_broken(const csim_world *world, csim_link_id *ids, int capacity);
@@ -2837,7 +2912,8 @@ CSIMI_FN int csimi_aggregate(int n, const int *row, const int *col, const csim_r
 
    Velocity blocks of the whole world: block i < node_count is point node i (particles, vertices of solids, nodes of
    cables), blocks node_count + 2 k and + 1 are the linear and angular velocity (world axes, about the centre of mass)
-   of rigid body k; then comes the angular velocity of each edge frame.
+   of rigid body k; then come the angular velocity of each edge frame, the coordinates of trees, and the massless
+   coordinates behind soft rows of joints.
    Models see this plain struct only, never the world. */
 #ifndef CSIMI_MODEL_PRIVATE_H
 #define CSIMI_MODEL_PRIVATE_H
@@ -2865,6 +2941,8 @@ typedef struct csimi_place {
     int item, node[4];
     csim_real local[4];
 } csimi_place;
+
+enum { CSIMI_AXES_SLACKS = 4 }; /* soft rows of a joint: limits and springs, of pushes and of turns */
 
 #define CSIMI_PLACE_TERMS 10 /* most terms of a place: a link under 30 coordinates, a frame and CSIM_MODES_MOST modes */
 
@@ -3009,6 +3087,9 @@ typedef struct csimi_state {
     int *coord_slot;            /* [2 coord_count] where the row's base and limb begin in A */
     csimi_link_work *link_work; /* [tree_link_count] scratch of one pass over a tree */
     int *node_tree;             /* [node_count] reduced body that the node follows, -1: none */
+    int axes_count;             /* joints with springs, limits or motors on their axes ... */
+    csim_real *slack_rate;      /* [12 axes_count] ... rates of the massless coordinates behind their soft rows */
+    csim_real *slack_force;     /* the same; 0 */
     csim_real *coord_position;  /* [3 coord_count] q of reduced bodies, where coord_rate has its rates */
     csim_real *coord_free;      /* [3 coord_count] scratch: their rates without contacts, from prepare to assemble */
     double *modal;              /* numbers of reduced bodies: csimi_modal_view */
@@ -3074,7 +3155,10 @@ CSIMI_FN const csimi_model *csimi_model_table(void); /* [CSIMI_MODEL_COUNT] */
 
 CSIM_INLINE int csimi_first_frame_block(const csimi_state *s) { return s->node_count + 2 * s->rigid_count; }
 CSIM_INLINE int csimi_first_coord_block(const csimi_state *s) { return csimi_first_frame_block(s) + s->frame_count; }
-CSIM_INLINE int csimi_block_count(const csimi_state *s) { return csimi_first_coord_block(s) + s->coord_count; }
+CSIM_INLINE int csimi_first_slack_block(const csimi_state *s) { return csimi_first_coord_block(s) + s->coord_count; }
+CSIM_INLINE int csimi_block_count(const csimi_state *s) {
+    return csimi_first_slack_block(s) + CSIMI_AXES_SLACKS * s->axes_count;
+}
 /* The entries of the table, by file. */
 #define CSIMI_MODEL_ASSEMBLE(name) \
     CSIMI_FN void name(const csimi_state *s, const csimi_step *step, csimi_system *system)
@@ -4582,7 +4666,26 @@ typedef struct csimi_joint {
     csim_real stiff[2];          /* what the turning of its force adds to A at its ends, kg m^2 */
     int row[CSIMI_JOINT_ROWS];    /* in the coming step, -1: none */
     int link;                    /* its slot */
+    int axes;                    /* its settings of axes, which then make its rows; -1: none */
 } csimi_joint;
+
+/* Lines of rows of a joint with settings of axes: push and turn of each. Soft ones hold on to massless coordinates: */
+enum { CSIMI_LINE_HOLD, CSIMI_LINE_LIMIT = 2, CSIMI_LINE_SPRING = 4, CSIMI_AXES_LINES = 6 };
+
+typedef struct csimi_axes {
+    csim_axis_def axis[6];
+    csim_real cone[2];
+    csim_softness cone_limit;
+    csim_real position[6]; /* coordinates at the end of the last step, turns counted */
+    csim_real turn[12];    /* directions of the twist, the swings and the cone in the last rows, world axes */
+    /* of the last step by line, in the axes of its rows */
+    csim_real impulse[18];
+    csim_real aim[18], miss[18], added[18]; /* as of csimi_joint */
+    csim_real weight[18];                   /* of what is missed: below 1 where the row is soft */
+    csim_real stiff[12], kappa[12];         /* of the soft lines: N/m; kg, of the massless coordinate, 0: hard */
+    int row[CSIMI_AXES_LINES];              /* in the coming step, -1: none */
+    int link;                               /* slot of its joint */
+} csimi_axes;
 
 enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper limit, friction, drive */
 
@@ -4652,6 +4755,10 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
     X(springs, csim_real, state.spring_data, 3, amount)               \
     X(springs, int, spring_link, 1, link_slot)                        \
     X(joints, csimi_joint, joint, 1, joint)                           \
+    X(axes, csimi_axes, axes, 1, axes)                                \
+    X(axes, csim_real, state.slack_rate, 12, finite)                  \
+    X(axes, csim_real, slack_rep, 12, finite)                         \
+    X(axes, csim_real, state.slack_force, 12, finite)                 \
     X(trees, csimi_tree, state.tree, 1, tree)                         \
     X(trees, int, tree_body, 1, slot)                                 \
     X(tree_links, csimi_tree_link, state.tree_link, 1, tree_link)     \
@@ -4683,7 +4790,7 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
     X(triangles)                                                                                                      \
     X(links)                                                                                                          \
     X(springs) X(joints) X(contacts) X(ended) X(aggregates) X(matrix_blocks) X(pairs) X(frames) X(bends) X(membranes) \
-        X(trees) X(tree_links) X(coords) X(tree_span) X(modal) X(kept)
+        X(trees) X(tree_links) X(coords) X(tree_span) X(modal) X(kept) X(axes)
 
 typedef struct csimi_counts {
 #define CSIMI_X(axis) int axis;
@@ -4697,7 +4804,8 @@ typedef struct csimi_counts {
     X(node, nodes, 1, v, node_rep, node_force)                  \
     X(rigid, rigids, 2, velocity, rigid_rep, wrench)            \
     X(edge, frames, 1, frame_velocity, frame_rep, frame_torque) \
-    X(coord, coords, 1, coord_rate, coord_rep, coord_force)
+    X(coord, coords, 1, coord_rate, coord_rep, coord_force)     \
+    X(slack, axes, CSIMI_AXES_SLACKS, slack_rate, slack_rep, slack_force)
 
 /* What those velocities move: X(axis, member of csimi_state, numbers of an item) */
 #define CSIMI_POSITIONS(X)          \
@@ -4720,7 +4828,8 @@ typedef struct csimi_counts {
     X(bends, bend_count)           \
     X(trees, tree_count)           \
     X(tree_links, tree_link_count) \
-    X(coords, coord_count)
+    X(coords, coord_count)         \
+    X(axes, axes_count)
 
 /* Where everything lies, for queries: a tree of boxes over shapes, particles, edges of cables and whole surfaces, and
    the boxes of the triangles of these. Kept by every call that moves something; not saved: it follows from the rest. A
@@ -4755,6 +4864,8 @@ typedef struct csimi_store {
     csimi_link *link;
     int *spring_link;
     csimi_joint *joint;
+    csimi_axes *axes;
+    csim_real *slack_rep;
     csim_contact_info *contact;
     csimi_kept *kept; /* of the same contacts, in worlds with bounded frames; others have none */
     uint64_t *ended_id;
@@ -4881,7 +4992,7 @@ CSIMI_FN csim_status csimi_find_cable(const csim_world *w, csim_body_id id, cons
                                       csim_error *error);
 CSIMI_FN void csimi_set_frame_velocity(csimi_store *s, int frame, csim_vec3 w);
 
-/* ---- joint_state.c: where a joint is */
+/* ---- joint_pose.c: where a joint is */
 
 typedef struct csimi_joint_pose {
     csim_vec3 a, b, d;  /* the points, a - b */
@@ -4905,6 +5016,34 @@ CSIMI_FN bool csimi_joint_one_sided(const csimi_joint *j, int which);
 /* Rate of the coordinate as terms with one row each, times factor: at most four, J [36]. */
 CSIMI_FN int csimi_joint_coordinate_terms(const csimi_state *s, const csimi_joint *j, csim_real factor, int *block,
                                     csim_real *J);
+/* ---- axes_pose.c: where the axes of a joint are */
+
+typedef struct csimi_axes_pose {
+    csimi_joint_pose at;
+    csim_real q[6];       /* coordinates */
+    csim_vec3 push[3];    /* directions of the first three, world axes */
+    csim_vec3 turn[4];    /* of the others, per rad/s of a against b; of the cone */
+    csim_real cone;       /* rad to its wall, >= 0 inside */
+} csimi_axes_pose;
+CSIMI_FN csimi_axes_pose csimi_axes_at(const csimi_state *s, const csimi_joint *j, const csimi_axes *ax);
+/* Whether points are held against each other, and not a point against a line that turns with b. */
+CSIMI_FN bool csimi_axes_points(const csimi_joint *j, const csimi_axes *ax);
+CSIMI_FN bool csimi_axis_locked(csim_joint_kind kind, const csim_axis_def *axis, int i);
+CSIMI_FN bool csimi_axis_used(const csim_axis_def *axis);
+CSIMI_FN bool csimi_is_soft(const csim_softness *s);
+CSIMI_FN int csimi_axes_main(csim_joint_kind kind); /* the axis that is the coordinate of the joint, -1: none */
+CSIMI_FN bool csimi_axes_turn(const csimi_joint *j); /* both ends have axes */
+/* Energy of the springs, J. */
+CSIMI_FN double csimi_axes_energy(const csim_world *w);
+
+/* ---- joint_state.c */
+CSIMI_FN csim_status csimi_check_axis(csim_error *e, const char *fn, csim_joint_kind kind, int i,
+                                      const csim_axis_def *axis);
+CSIMI_FN csim_status csimi_check_softness(csim_error *e, const char *fn, const csim_softness *s);
+/* Gives a joint settings of axes, all as its kind has them. */
+CSIMI_FN void csimi_axes_take(csimi_store *s, int joint);
+CSIMI_FN void csimi_axes_drop(csimi_store *s, int joint);
+CSIMI_FN void csimi_axes_inherit(csimi_store *s, const csimi_joint *j);
 CSIMI_FN csim_status csimi_joint_range(csim_error *e, const char *fn, const char *field, double value,
                                       const char *allowed);
 CSIMI_FN csim_status csimi_check_motor(csim_error *e, const char *fn, const csim_motor *m);
@@ -5048,6 +5187,7 @@ typedef struct csimi_step_frame {
     int *aggregate_of; /* [blocks], -1: none */
     int aggregates;
     csimi_joint *joint;       /* [joints] as they were: a step writes its rows into them, one that fails undoes that */
+    csimi_axes *axes;         /* [axes] the same */
     csim_contact_info *info; /* [contacts] the next contact list */
     uint64_t *ended;         /* [contacts] */
     unsigned char *carried;  /* [contacts] 1: this record of the step before still carries an impulse */
@@ -5211,6 +5351,23 @@ CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csi
                              csim_real approach, csim_real free_end);
 /* ---- rows.c: found contacts and joints to rows of the problem, with phi, laws and warm starts */
 CSIMI_FN void csimi_rows(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
+/* ---- joint_sides.c: what rows of joints are made of */
+/* Side of a row from terms on rigid bodies. */
+CSIMI_FN void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_contact *c, int second, int n,
+                               const int *block, const csim_real *J);
+CSIMI_FN csim_vec3 csimi_joint_way(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p,
+                                   csim_vec3 point);
+CSIMI_FN csim_real csimi_joint_scale(const csimi_state *s, const csimi_joint *j);
+CSIMI_FN void csimi_joint_row_velocity(const csimi_step_frame *f, const csim_contact *c, csim_real *u);
+/* ---- axes_rows.c: rows of joints with settings of axes, as those of others in joint_rows.c */
+CSIMI_FN void csimi_axes_rows(csim_world *w, csimi_step_frame *f, csimi_joint *j);
+/* What a line misses at frame->next, m. */
+CSIMI_FN csim_real csimi_axes_miss(const csim_world *w, const csimi_step_frame *f, csimi_axes *ax, int line);
+CSIMI_FN void csimi_axes_correct(csimi_step_frame *f, csimi_axes *ax, int line, bool back, csim_real share);
+CSIMI_FN void csimi_axes_renew(csim_world *w, csimi_step_frame *f, csimi_axes *ax);
+/* The massless coordinates into A. */
+CSIMI_FN void csimi_axes_assemble(csim_world *w);
+CSIMI_FN void csimi_axes_commit(csim_world *w, const csimi_step_frame *f, csimi_axes *ax);
 /* ---- joint_rows.c */
 /* Appends the rows of all joints behind those of the contacts. */
 CSIMI_FN void csimi_joint_rows(csim_world *world, csimi_step_frame *frame);
@@ -5224,6 +5381,8 @@ typedef struct csimi_closing {
     unsigned char *again;
     csim_real *miss, *before, *moved, *share;
 } csimi_closing;
+/* Islands with springs whose directions turn go on with rows of the middle of the step. */
+CSIMI_FN void csimi_joints_begin(const csim_world *world, const csimi_step_frame *frame, const csimi_closing *closing);
 /* Corrects the rows whose joints do not hold at frame->next. False when nothing is left to do. */
 CSIMI_FN bool csimi_joints_correct(csim_world *world, csimi_step_frame *frame, const csimi_closing *closing, bool late);
 /* Rows of islands that are _TURNED at frame->next, the middle of the step; in midpoint worlds also their turns. */
@@ -27891,6 +28050,7 @@ CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *c) {
     n.surface = c->surface;
     n.triangles = c->triangles;
     n.links = n.springs = n.joints = c->links;
+    n.axes = c->axes;
     n.contacts = n.ended = c->contacts;
     n.aggregates = c->aggregates;
     n.matrix_blocks = c->matrix_blocks;
@@ -27917,6 +28077,7 @@ CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *n) {
     c.surface = n->surface;
     c.triangles = n->triangles;
     c.links = csimi_imax(n->links, csimi_imax(n->springs, n->joints));
+    c.axes = n->axes;
     c.contacts = n->contacts;
     c.aggregates = n->aggregates;
     c.matrix_blocks = n->matrix_blocks;
@@ -28287,6 +28448,13 @@ static bool csimi_coord_held(const csimi_store *s, int i) {
 }
 static int csimi_coord_owner(const csimi_store *s, int i) { return s->tree_body[s->coord_tree[i]]; }
 
+/* Nothing holds on to a massless coordinate until a soft row does. */
+static bool csimi_slack_held(const csimi_store *s, int i) { return s->axes[i].link >= 0; }
+static int csimi_slack_owner(const csimi_store *s, int i) {
+    const csimi_link *l = s->link + s->axes[i].link;
+    return l->body[l->body[0] < 0 || s->body[l->body[0]].motion != CSIM_DYNAMIC ? 1 : 0];
+}
+
 CSIMI_FN void csimi_spans(const csimi_store *s, const csimi_state *state, csimi_span *span) {
     int first = 0;
 #define CSIMI_X(kind, axis, blocks, velocity_of, rep_of, force_of) \
@@ -28357,9 +28525,9 @@ CSIMI_FN csimi_place csimi_shape_place(const csimi_store *s, int shape, csim_vec
 }
 /* ==== end store/pose.c */
 
-/* ==== begin store/joint_state.c ================================================================================= */
+/* ==== begin store/joint_pose.c ================================================================================== */
 #if !defined(CONDSIM_NO_JOINTS)
-/* store/joint_state: where a joint is and how far it is open, and what a program asks of joints and sets.
+/* store/joint_pose: where a joint is and how far it is open.
 
    Every row of a joint measures how far the joint is open in the axes of b. A turn enters as scale times the angle, so
    that all rows are in metres and their masses alike. */
@@ -28386,7 +28554,7 @@ CSIMI_FN csimi_joint_pose csimi_joint_at(const csimi_state *s, const csimi_joint
     p.b = csimi_place_point(s, j->end + 1);
     p.d = csim_sub(p.a, p.b);
     p.of = p.base = p.turn = csim_pose_identity().rotation;
-    if (!csimi_joint_has_axes(j->kind)) return p;
+    if (!csimi_joint_has_axes(j->kind) && j->axes < 0) return p;
     p.of = csimi_joint_axes(s, j, 0);
     p.base = csimi_joint_axes(s, j, 1);
     p.turn = csim_quat_mul(csim_quat_conj(p.base), p.of);
@@ -28465,6 +28633,9 @@ CSIMI_FN unsigned csimi_joint_mask(const csimi_joint *j, int which) {
     case CSIM_JOINT_DISTANCE:
     case CSIM_JOINT_ROPE:
     case CSIM_JOINT_GEAR: return 1;
+    case CSIM_JOINT_WHEEL: /* have settings of axes */
+    case CSIM_JOINT_SIX:
+    case CSIM_JOINT_MOUSE:
     case CSIM_JOINT_COUNT_:
     default: return 0;
     }
@@ -28496,6 +28667,179 @@ CSIMI_FN int csimi_joint_coordinate_terms(const csimi_state *s, const csimi_join
     }
     return n;
 }
+#endif
+/* ==== end store/joint_pose.c */
+
+/* ==== begin store/axes_pose.c =================================================================================== */
+#if !defined(CONDSIM_NO_JOINTS)
+/* store/axes_pose: the coordinates along the six axes of a joint, and how they change.
+
+   The turn of a against b is q = swing twist: the twist about x is applied first, the swing s = (0, s_y, s_z), a
+   rotation vector across x, takes x of b to x of a. With x and x' these two and w the rate of a against b,
+       d twist / dt = w . (x + x') / (1 + x . x'),        d|s| / dt = w . (x x x') / |x x x'|. */
+
+/* ---- kinds: what each of them holds, and which axis its coordinate is */
+
+typedef struct csimi_joint_row_of {
+    unsigned locked; /* bits by csim_axis */
+    int main;
+} csimi_joint_row_of;
+
+static csimi_joint_row_of csimi_joint_table(csim_joint_kind kind) {
+    static const csimi_joint_row_of row[CSIM_JOINT_COUNT_] = {
+        {7u, -1},                /* ball */
+        {0x37u, CSIM_AXIS_TWIST}, /* hinge: all but the twist */
+        {0x3eu, CSIM_AXIS_X},    /* slider */
+        {0x3fu, -1},             /* weld */
+        {1u, CSIM_AXIS_X},       /* distance */
+        {0, CSIM_AXIS_X},        /* rope: has no settings */
+        {0, -1},                 /* gear: nor this */
+        {0x33u, CSIM_AXIS_TWIST}, /* wheel: along z and the spin are free */
+        {0, -1},                 /* six */
+        {0, -1},                 /* mouse */
+    };
+    return row[(unsigned)kind < (unsigned)CSIM_JOINT_COUNT_ ? kind : CSIM_JOINT_SIX];
+}
+
+CSIMI_FN int csimi_axes_main(csim_joint_kind kind) { return csimi_joint_table(kind).main; }
+
+CSIMI_FN bool csimi_is_soft(const csim_softness *s) { return s->stiffness > 0 || s->damping > 0 || s->frequency > 0; }
+
+CSIMI_FN bool csimi_axis_used(const csim_axis_def *a) {
+    return a->limited || a->motor.kind != CSIM_MOTOR_NONE || csimi_is_soft(&a->spring);
+}
+
+CSIMI_FN bool csimi_axis_locked(csim_joint_kind kind, const csim_axis_def *a, int i) {
+    if (a->hold != CSIM_HOLD_AS_KIND) return a->hold == CSIM_HOLD_LOCKED;
+    return (csimi_joint_table(kind).locked >> i & 1u) && !csimi_axis_used(a);
+}
+
+static bool csimi_has_frame(const csimi_place *p) {
+    return p->kind == CSIMI_PLACE_RIGID || p->kind == CSIMI_PLACE_GROUND;
+}
+
+CSIMI_FN bool csimi_axes_turn(const csimi_joint *j) {
+    return csimi_has_frame(j->end) && csimi_has_frame(j->end + 1) && j->kind != CSIM_JOINT_DISTANCE &&
+           j->kind != CSIM_JOINT_MOUSE;
+}
+
+CSIMI_FN bool csimi_axes_points(const csimi_joint *j, const csimi_axes *ax) {
+    int i;
+    if (!csimi_axes_turn(j)) return true;
+    for (i = 0; i < 3; i++)
+        if (!csimi_axis_locked(j->kind, ax->axis + i, i)) return false;
+    return true;
+}
+
+/* ---- coordinates */
+
+static csim_real csimi_nearest_turn(csim_real angle, csim_real last) {
+    const csim_real turns = (last - angle) / (2 * CSIMI_PI);
+    return angle + 2 * CSIMI_PI * (csim_real)(int)(turns + (turns < 0 ? CSIM_R(-0.5) : CSIM_R(0.5)));
+}
+
+/* Swing and its directions: p = (y, z) of x' in the axes of b, r = |p| = sin|s|, s_y = -f p_z, s_z = f p_y with
+   f = |s| / sin|s|, df / d|s| = (sin|s| - |s| cos|s|) / sin^2|s|; both by their series where they cancel. */
+static void csimi_swing_at(csimi_axes_pose *out, csim_vec3 x, const csim_vec3 *axes) {
+    const csim_vec3 along = csim_unrotate(out->at.base, x);
+    const csim_real r2 = along.y * along.y + along.z * along.z, r = CSIMI_SQRT(r2), angle = CSIMI_ATAN2(r, along.x);
+    const bool small = r < csimi_max(CSIM_R(1e-3), CSIMI_SQRT(CSIMI_SQRT(CSIMI_EPS)));
+    csim_real f = small ? 1 + r2 / 6 : angle / r;
+    csim_real slope = small ? (1 + CSIM_R(0.4) * r2) / 3 : (r - angle * along.x) / (r2 * r); /* the above over r */
+    csim_vec3 df;
+    if (small && along.x < 0) { /* turned over: no direction is better than another */
+        f = CSIMI_PI / csimi_max(r, CSIM_R(1e-3));
+        slope = 0;
+    }
+    df = csim_scale(slope, csim_cross(axes[0], x));
+    out->q[CSIM_AXIS_SWING_Y] = -f * along.z;
+    out->q[CSIM_AXIS_SWING_Z] = f * along.y;
+    out->turn[1] = csim_sub(csim_scale(-f, csim_cross(x, axes[2])), csim_scale(along.z, df));
+    out->turn[2] = csim_add(csim_scale(f, csim_cross(x, axes[1])), csim_scale(along.y, df));
+}
+
+/* The wall of the cone: m (1 - e), e = |(s_y / c_y, s_z / c_z)|, m the smaller half angle: a round one is c - |s|. */
+static void csimi_cone_at(csimi_axes_pose *out, const csim_real *cone) {
+    const csim_real y = out->q[CSIM_AXIS_SWING_Y] / cone[0], z = out->q[CSIM_AXIS_SWING_Z] / cone[1];
+    const csim_real m = csimi_min(cone[0], cone[1]), e = CSIMI_SQRT(y * y + z * z);
+    out->cone = m * (1 - e);
+    out->turn[3] = csim_v3(0, 0, 0);
+    if (!(e > CSIMI_EPS)) return;
+    out->turn[3] = csim_add(csim_scale(-m * y / (e * cone[0]), out->turn[1]),
+                            csim_scale(-m * z / (e * cone[1]), out->turn[2]));
+}
+
+static void csimi_turns_at(csimi_axes_pose *out, const csimi_axes *ax) {
+    const csim_quat q = out->at.turn;
+    const csim_vec3 x = csim_rotate(out->at.of, csim_v3(1, 0, 0));
+    csim_vec3 axes[3];
+    int k;
+    for (k = 0; k < 3; k++)
+        axes[k] = csim_rotate(out->at.base, csim_v3(k == 0 ? 1 : 0, k == 1 ? 1 : 0, k == 2 ? 1 : 0));
+    out->q[CSIM_AXIS_TWIST] = csimi_nearest_turn(2 * CSIMI_ATAN2(q.x, q.w), ax->position[CSIM_AXIS_TWIST]);
+    out->turn[0] = csim_scale(1 / csimi_max(1 + csim_dot(axes[0], x), CSIM_R(1e-3)), csim_add(axes[0], x));
+    csimi_swing_at(out, x, axes);
+    if (ax->cone[0] > 0) csimi_cone_at(out, ax->cone);
+}
+
+CSIMI_FN csimi_axes_pose csimi_axes_at(const csimi_state *s, const csimi_joint *j, const csimi_axes *ax) {
+    csimi_axes_pose out;
+    int k;
+    CSIMI_MEMSET(&out, 0, sizeof out);
+    out.at = csimi_joint_at(s, j);
+    if (j->kind == CSIM_JOINT_DISTANCE) {
+        csim_real R[9], n[3];
+        const csim_real length = csim_length(out.at.d);
+        csimi_store3(n, length > 0 ? csim_scale(1 / length, out.at.d) : csim_v3(0, 0, 1));
+        csimi_frame(n, NULL, R);
+        for (k = 0; k < 3; k++) out.push[k] = csimi_load3(R + 3 * k);
+        out.q[0] = length;
+        return out;
+    }
+    for (k = 0; k < 3; k++)
+        out.push[k] = csim_rotate(out.at.base, csim_v3(k == 0 ? 1 : 0, k == 1 ? 1 : 0, k == 2 ? 1 : 0));
+    for (k = 0; k < 3; k++) out.q[k] = csim_dot(out.push[k], out.at.d);
+    if (csimi_axes_turn(j)) csimi_turns_at(&out, ax);
+    return out;
+}
+
+/* ---- energy */
+
+static double csimi_spring_store(csim_real stiffness, csim_real error) {
+    return (double)stiffness * (double)error * (double)error / 2;
+}
+
+/* How far a coordinate is beyond its limits. */
+static csim_real csimi_beyond(const csim_axis_def *a, csim_real q) {
+    return a->limited ? csimi_max(0, q - a->upper) + csimi_max(0, a->lower - q) : 0;
+}
+
+/* With the stiffness of the last step, which a frequency may have given. */
+CSIMI_FN double csimi_axes_energy(const csim_world *w) {
+    double energy = 0;
+    int i, k;
+    for (i = 0; i < w->store.count.axes; i++) {
+        const csimi_axes *ax = w->store.axes + i;
+        const csimi_joint *j = w->store.joint + w->store.link[ax->link].item;
+        const csimi_axes_pose p = csimi_axes_at(&w->store.state, j, ax);
+        for (k = 0; k < 6 && !j->broken; k++) {
+            const csim_real unit = k < 3 ? 1 : j->scale;
+            const csim_real rest = ax->axis[k].target + (j->kind == CSIM_JOINT_DISTANCE ? j->length : 0);
+            energy += csimi_spring_store(ax->stiff[k + 6], unit * (p.q[k] - rest));
+            if (k < 4 || !(ax->cone[0] > 0))
+                energy += csimi_spring_store(ax->stiff[k], unit * csimi_beyond(ax->axis + k, p.q[k]));
+            else if (k == 4)
+                energy += csimi_spring_store(ax->stiff[k], unit * csimi_min(0, p.cone));
+        }
+    }
+    return energy;
+}
+#endif
+/* ==== end store/axes_pose.c */
+
+/* ==== begin store/joint_state.c ================================================================================= */
+#if !defined(CONDSIM_NO_JOINTS)
+/* store/joint_state: what a program asks of joints and sets. */
 
 CSIMI_FN csim_status csimi_joint_range(csim_error *e, const char *fn, const char *field, double value,
                                        const char *allowed) {
@@ -28510,6 +28854,65 @@ CSIMI_FN csim_status csimi_check_motor(csim_error *e, const char *fn, const csim
     return csimi_check_fields(e, fn, m, fields, CSIMI_COUNT_OF(fields));
 }
 
+/* ---- settings of axes */
+
+CSIMI_FN csim_status csimi_check_softness(csim_error *e, const char *fn, const csim_softness *s) {
+    static const csimi_field fields[] = {
+        CSIMI_AT_LEAST_0(csim_softness, stiffness), CSIMI_AT_LEAST_0(csim_softness, damping),
+        {"frequency", offsetof(csim_softness, frequency), 0, 1e6, false, false, "0..1e6"},
+        {"ratio", offsetof(csim_softness, ratio), 0, 1e6, false, false, "0..1e6"}};
+    return csimi_check_fields(e, fn, s, fields, CSIMI_COUNT_OF(fields));
+}
+
+CSIMI_FN csim_status csimi_check_axis(csim_error *e, const char *fn, csim_joint_kind kind, int i,
+                                      const csim_axis_def *a) {
+    static const csimi_field fields[] = {CSIMI_ANY(csim_axis_def, lower), CSIMI_ANY(csim_axis_def, upper),
+                                         CSIMI_ANY(csim_axis_def, target), CSIMI_ANY(csim_axis_def, rate),
+                                         CSIMI_AT_LEAST_0(csim_axis_def, spring_force)};
+    const bool used = csimi_axis_used(a) || csimi_is_soft(&a->limit) || a->hold != CSIM_HOLD_AS_KIND;
+    csim_status s;
+    if ((s = csimi_check_fields(e, fn, a, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
+    if ((s = csimi_check_enum(e, fn, "hold", (int)a->hold, CSIM_HOLD_COUNT_)) != 0) return s;
+    if ((s = csimi_check_softness(e, fn, &a->limit)) != 0) return s;
+    if ((s = csimi_check_softness(e, fn, &a->spring)) != 0) return s;
+    if ((s = csimi_check_motor(e, fn, &a->motor)) != 0) return s;
+    if (a->lower > a->upper) return csimi_joint_range(e, fn, "lower", (double)a->lower, "at most upper");
+    if (a->hold == CSIM_HOLD_LOCKED && csimi_axis_used(a))
+        return csimi_joint_range(e, fn, "hold", (double)(int)a->hold, "not locked beside a limit, spring or motor");
+    if (used && (kind == CSIM_JOINT_GEAR || kind == CSIM_JOINT_ROPE || (kind == CSIM_JOINT_DISTANCE && i > 0) ||
+                 (kind == CSIM_JOINT_MOUSE && i > 2)))
+        return csimi_fail(e, CSIM_WRONG_KIND, fn, "axes", true, (double)i, "an axis that this kind has");
+    return CSIM_OK;
+}
+
+CSIMI_FN void csimi_axes_take(csimi_store *s, int joint) {
+    csimi_joint *j = s->joint + joint;
+    const int i = s->count.axes++;
+    csimi_axes *ax = s->axes + i;
+    int k;
+    CSIMI_MEMSET(ax, 0, sizeof *ax);
+    CSIMI_MEMSET(s->state.slack_rate + 12 * i, 0, 12 * sizeof(csim_real));
+    CSIMI_MEMSET(s->slack_rep + 12 * i, 0, 12 * sizeof(csim_real));
+    CSIMI_MEMSET(s->state.slack_force + 12 * i, 0, 12 * sizeof(csim_real));
+    for (k = 0; k < 6; k++) ax->axis[k].motor.speed = CSIM_R(1e9);
+    for (k = 0; k < CSIMI_AXES_LINES; k++) ax->row[k] = -1;
+    for (k = 0; k < CSIMI_JOINT_ROWS; k++) j->row[k] = -1;
+    ax->link = j->link;
+    if (csimi_axes_main(j->kind) >= 0) ax->position[csimi_axes_main(j->kind)] = j->position;
+    j->axes = i;
+    s->count.matrix_blocks += CSIMI_AXES_SLACKS;
+}
+
+CSIMI_FN void csimi_axes_drop(csimi_store *s, int joint) {
+    const int gone = s->joint[joint].axes;
+    int i;
+    if (gone < 0) return;
+    csimi_remove(s, CSIMI_AXIS_axes, gone, 1);
+    s->count.matrix_blocks -= CSIMI_AXES_SLACKS;
+    for (i = 0; i < s->count.joints; i++)
+        if (s->joint[i].axes > gone) s->joint[i].axes--;
+}
+
 /* ---- the public getters and setters */
 
 static csim_status csimi_find_joint(const csim_world *w, csim_link_id id, const char *fn, int *item,
@@ -28521,6 +28924,55 @@ static csim_status csimi_find_joint(const csim_world *w, csim_link_id id, const 
         return csimi_fail(error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a joint or pin");
     *item = w->store.link[slot].item;
     return CSIM_OK;
+}
+
+static csim_vec3 csimi_end_spin(const csimi_state *s, const csimi_place *end) {
+    return end->kind == CSIMI_PLACE_RIGID ? csimi_load3(s->velocity + 6 * (size_t)end->item + 3) : csim_v3(0, 0, 0);
+}
+
+/* Rate along an axis at the end velocities. */
+static csim_real csimi_axis_speed(const csimi_state *s, const csimi_joint *j, const csimi_axes *ax,
+                                  const csimi_axes_pose *p, int i) {
+    csim_vec3 at = p->at.b;
+    csimi_place base = j->end[1];
+    if (i >= 3)
+        return csim_dot(p->turn[i - 3], csim_sub(csimi_end_spin(s, j->end), csimi_end_spin(s, j->end + 1)));
+    if (!csimi_axes_points(j, ax)) {
+        at = p->at.a;
+        if (base.kind == CSIMI_PLACE_RIGID) base = csimi_place_rigid(s, base.item, at);
+    }
+    return csim_dot(p->push[i], csim_sub(csimi_place_velocity(s, j->end, p->at.a), csimi_place_velocity(s, &base, at)));
+}
+
+/* Force along an axis in the last step: what holds, the limit and the spring. */
+static csim_real csimi_axis_force(const csimi_joint *j, const csimi_axes *ax, int i, csim_real per_h) {
+    const int c = i % 3, turn = i / 3;
+    csim_real sum = ax->impulse[3 * (CSIMI_LINE_HOLD + turn) + c] + ax->impulse[3 * (CSIMI_LINE_SPRING + turn) + c];
+    if (!(turn && c > 0 && ax->cone[0] > 0)) sum += ax->impulse[3 * (CSIMI_LINE_LIMIT + turn) + c];
+    return per_h * (turn ? j->scale : 1) * sum;
+}
+
+/* What a joint with settings of axes says of itself. */
+static void csimi_axes_get(const csim_world *w, const csimi_joint *j, csim_real per_h, csim_joint_state *out) {
+    const csimi_axes *ax = w->store.axes + j->axes;
+    const csimi_axes_pose p = csimi_axes_at(&w->store.state, j, ax);
+    const int main = csimi_axes_main(j->kind);
+    csim_real error[2] = {0, 0};
+    csim_real x[3] = {0, 0, 0};
+    int i;
+    csimi_addmulT3(j->R, j->impulse, x);
+    out->force = csim_scale(per_h, csimi_load3(x));
+    out->torque = csim_scale(per_h * j->scale, csimi_load3(j->impulse + 3));
+    if (main >= 0) {
+        out->speed = csimi_axis_speed(&w->store.state, j, ax, &p, main);
+        out->along = csimi_axis_force(j, ax, main, per_h);
+    }
+    for (i = 0; i < (csimi_axes_turn(j) ? 6 : 3); i++) {
+        const csim_real e = p.q[i] - (j->kind == CSIM_JOINT_DISTANCE ? j->length : 0);
+        if (csimi_axis_locked(j->kind, ax->axis + i, i)) error[i / 3] += e * e;
+    }
+    out->error = CSIMI_SQRT(error[0]);
+    out->error_angle = CSIMI_SQRT(error[1]);
 }
 
 /* Rate of the coordinate at the end velocities. */
@@ -28559,6 +29011,14 @@ CSIM_API csim_status csim_joint_get(const csim_world *w, csim_link_id id, csim_j
     out->kind = j->kind;
     out->broken = j->broken;
     out->position = j->position;
+    for (which = 0; which < 2; which++) {
+        const int slot = w->store.link[j->link].body[which];
+        if (slot >= 0) *(which ? &out->b : &out->a) = csimi_body_id_of(w, slot);
+    }
+    if (j->axes >= 0) {
+        csimi_axes_get(w, j, per_h, out);
+        return CSIM_OK;
+    }
     if (j->kind == CSIM_JOINT_GEAR) {
         out->along = per_h * j->scale * j->impulse[0];
         out->error = csimi_abs(csimi_gear_error(w, &w->store.state, j)); /* of the first coordinate */
@@ -28595,18 +29055,30 @@ static csim_status csimi_change_joint(csim_world *w, csim_link_id id, const char
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
     if ((status = csimi_find_joint(w, id, fn, &item, &w->error)) != 0) return status;
     *j = w->store.joint + item;
-    if (!csimi_joint_has_coordinate((*j)->kind))
+    return CSIM_OK;
+}
+
+/* One that has a coordinate which motors and limits act on; axis: its settings, null: the joint's own. */
+static csim_status csimi_change_coordinate(csim_world *w, csim_link_id id, const char *fn, csimi_joint **j,
+                                           csim_axis_def **axis) {
+    const csim_status status = csimi_change_joint(w, id, fn, j);
+    *axis = NULL;
+    if (status) return status;
+    if ((*j)->axes >= 0 && csimi_axes_main((*j)->kind) >= 0)
+        *axis = w->store.axes[(*j)->axes].axis + csimi_axes_main((*j)->kind);
+    else if (!csimi_joint_has_coordinate((*j)->kind))
         return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a hinge or slider");
     return CSIM_OK;
 }
 
 CSIM_API csim_status csim_joint_set_motor(csim_world *w, csim_link_id id, const csim_motor *motor) {
     csimi_joint *j = NULL;
-    csim_status status = csimi_change_joint(w, id, "csim_joint_set_motor", &j);
+    csim_axis_def *axis;
+    csim_status status = csimi_change_coordinate(w, id, "csim_joint_set_motor", &j, &axis);
     if (status) return status;
     if (!motor) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, "csim_joint_set_motor", "motor", false, 0, "a motor");
     if ((status = csimi_check_motor(&w->error, "csim_joint_set_motor", motor)) != 0) return status;
-    j->motor = *motor;
+    *(axis ? &axis->motor : &j->motor) = *motor;
     return CSIM_OK;
 }
 
@@ -28614,17 +29086,119 @@ CSIM_API csim_status csim_joint_set_limits(csim_world *w, csim_link_id id, bool 
                                            csim_real upper) {
     static const char fn[] = "csim_joint_set_limits";
     csimi_joint *j = NULL;
-    csim_status status = csimi_change_joint(w, id, fn, &j);
+    csim_axis_def *axis;
+    csim_status status = csimi_change_coordinate(w, id, fn, &j, &axis);
     if (status) return status;
     if (!csimi_finite(lower) || !csimi_finite(upper))
         return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, csimi_finite(lower) ? "upper" : "lower", false, 0,
                           "-1e9..1e9");
     if (!(csimi_abs(lower) <= CSIM_R(1e9) && csimi_abs(upper) <= CSIM_R(1e9) && lower <= upper))
         return csimi_joint_range(&w->error, fn, "lower", (double)lower, "-1e9..1e9, at most upper");
-    j->limited = limited;
-    j->lower = lower;
-    j->upper = upper;
+    *(axis ? &axis->limited : &j->limited) = limited;
+    *(axis ? &axis->lower : &j->lower) = lower;
+    *(axis ? &axis->upper : &j->upper) = upper;
     return CSIM_OK;
+}
+
+/* What a hinge or slider was made with goes to its axis, when it is given settings of axes. */
+CSIMI_FN void csimi_axes_inherit(csimi_store *s, const csimi_joint *j) {
+    csim_axis_def *a = s->axes[j->axes].axis + (csimi_axes_main(j->kind) < 0 ? 0 : csimi_axes_main(j->kind));
+    if (!csimi_joint_has_coordinate(j->kind) || csimi_axis_used(a) || a->hold != CSIM_HOLD_AS_KIND) return;
+    a->limited = j->limited;
+    a->lower = j->lower;
+    a->upper = j->upper;
+    a->motor = j->motor;
+}
+
+CSIM_API csim_status csim_joint_set_axis(csim_world *w, csim_link_id id, csim_axis axis, const csim_axis_def *def) {
+    static const char fn[] = "csim_joint_set_axis";
+    csimi_joint *j = NULL;
+    csimi_counts need;
+    csim_status status = csimi_change_joint(w, id, fn, &j);
+    int item;
+    if (status) return status;
+    if (!def) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "def", false, 0, "not null");
+    if ((status = csimi_check_enum(&w->error, fn, "axis", (int)axis, CSIM_AXIS_COUNT_)) != 0) return status;
+    if ((status = csimi_check_axis(&w->error, fn, j->kind, (int)axis, def)) != 0) return status;
+    if (j->kind == CSIM_JOINT_GEAR || j->kind == CSIM_JOINT_ROPE || (axis >= CSIM_AXIS_TWIST && !csimi_axes_turn(j)))
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "axis", true, (double)(int)axis, "an axis it has");
+    item = (int)(j - w->store.joint);
+    if (j->axes < 0) {
+        need = w->store.count;
+        need.axes++;
+        need.matrix_blocks += CSIMI_AXES_SLACKS;
+        if ((status = csimi_make_room(w, need, fn)) != 0) return status;
+        j = w->store.joint + item;
+        csimi_axes_take(&w->store, item);
+        csimi_axes_inherit(&w->store, j);
+        csimi_sync_state(&w->store);
+        w->pattern_stale = true;
+    }
+    w->store.axes[j->axes].axis[axis] = *def;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_joint_get_axis(const csim_world *w, csim_link_id id, csim_axis axis, csim_axis_state *out) {
+    static const char fn[] = "csim_joint_get_axis";
+    const csimi_axes *ax;
+    const csimi_joint *j;
+    csimi_axes_pose p;
+    csim_status status;
+    int item;
+    if (!w || !out) return CSIM_NULL_ARGUMENT;
+    if ((status = csimi_find_joint(w, id, fn, &item, NULL)) != 0) return status;
+    j = w->store.joint + item;
+    if ((unsigned)axis >= (unsigned)CSIM_AXIS_COUNT_) return CSIM_OUT_OF_RANGE;
+    if (j->axes < 0) return CSIM_WRONG_KIND;
+    ax = w->store.axes + j->axes;
+    p = csimi_axes_at(&w->store.state, j, ax);
+    CSIMI_MEMSET(out, 0, sizeof *out);
+    out->position = p.q[axis];
+    out->locked = csimi_axis_locked(j->kind, ax->axis + axis, (int)axis);
+    if (axis < CSIM_AXIS_TWIST || csimi_axes_turn(j))
+        out->speed = csimi_axis_speed(&w->store.state, j, ax, &p, (int)axis);
+    out->force = csimi_axis_force(j, ax, (int)axis, w->last_h > 0 ? 1 / (csim_real)w->last_h : 0);
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_joint_set_anchor(csim_world *w, csim_link_id id, csim_vec3 point) {
+    static const char fn[] = "csim_joint_set_anchor";
+    csimi_joint *j = NULL;
+    csim_status status = csimi_change_joint(w, id, fn, &j);
+    if (status) return status;
+    if ((status = csimi_check_vec(&w->error, fn, "point", point)) != 0) return status;
+    if (j->kind == CSIM_JOINT_GEAR || j->end[1].kind != CSIMI_PLACE_GROUND)
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a joint to the world");
+    j->end[1] = csimi_place_ground(point);
+    return CSIM_OK;
+}
+
+/* ---- lists */
+
+static csim_link_id csimi_link_id_of(const csim_world *w, int slot) {
+    csim_link_id id;
+    id.index1 = (uint32_t)slot + 1u;
+    id.generation = w->store.link[slot].generation;
+    id.world = w->stamp;
+    return id;
+}
+
+CSIM_API int csim_world_joints(const csim_world *w, csim_link_id *ids, int capacity) {
+    int i, n = w ? w->store.count.joints : 0;
+    for (i = 0; i < n && ids && i < capacity; i++) ids[i] = csimi_link_id_of(w, w->store.joint[i].link);
+    return n;
+}
+
+CSIM_API int csim_body_joints(const csim_world *w, csim_body_id body, csim_link_id *ids, int capacity) {
+    int i, slot, n = 0;
+    if (!w || csimi_find_body(w, body, "csim_body_joints", &slot, NULL)) return -1;
+    for (i = 0; i < w->store.count.joints; i++) {
+        const csimi_link *l = w->store.link + w->store.joint[i].link;
+        if (l->body[0] != slot && l->body[1] != slot) continue;
+        if (ids && n < capacity) ids[n] = csimi_link_id_of(w, w->store.joint[i].link);
+        n++;
+    }
+    return n;
 }
 
 CSIM_API int csim_world_broken(const csim_world *w, csim_link_id *ids, int capacity) {
@@ -28632,11 +29206,7 @@ CSIM_API int csim_world_broken(const csim_world *w, csim_link_id *ids, int capac
     for (i = 0; w && i < w->store.count.joints; i++) {
         const csimi_joint *j = w->store.joint + i;
         if (!j->broke) continue;
-        if (ids && n < capacity) {
-            ids[n].index1 = (uint32_t)j->link + 1u;
-            ids[n].generation = w->store.link[j->link].generation;
-            ids[n].world = w->stamp;
-        }
+        if (ids && n < capacity) ids[n] = csimi_link_id_of(w, j->link);
         n++;
     }
     return n;
@@ -29949,6 +30519,44 @@ static bool csimi_joint_sound(const csimi_staged *s, const csimi_array *a) {
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
 
+static bool csimi_axes_sound(const csimi_staged *s, const csimi_array *a) {
+    static const csimi_part parts[] = {
+        CSIMI_PART(csimi_axes, cone, AMOUNTS, 0),     CSIMI_PART(csimi_axes, cone_limit, AMOUNTS, 0),
+        CSIMI_PART(csimi_axes, position, REALS, 0),   CSIMI_PART(csimi_axes, turn, REALS, 0),
+        CSIMI_PART(csimi_axes, impulse, REALS, 0),    CSIMI_PART(csimi_axes, aim, REALS, 0),
+        CSIMI_PART(csimi_axes, miss, REALS, 0),       CSIMI_PART(csimi_axes, added, REALS, 0),
+        CSIMI_PART(csimi_axes, weight, REALS, 0),     CSIMI_PART(csimi_axes, stiff, AMOUNTS, 0),
+        CSIMI_PART(csimi_axes, kappa, AMOUNTS, 0),
+    };
+    static const csimi_part axis[] = {
+        CSIMI_PART(csim_axis_def, hold, CHOICE, CSIM_HOLD_COUNT_),
+        CSIMI_PART(csim_axis_def, limited, FLAG, 0),
+        CSIMI_PART(csim_axis_def, lower, REALS, 0),
+        CSIMI_PART(csim_axis_def, upper, REALS, 0),
+        CSIMI_PART(csim_axis_def, limit, AMOUNTS, 0),
+        CSIMI_PART(csim_axis_def, spring, AMOUNTS, 0),
+        CSIMI_PART(csim_axis_def, target, REALS, 0),
+        CSIMI_PART(csim_axis_def, rate, REALS, 0),
+        CSIMI_PART(csim_axis_def, spring_force, AMOUNTS, 0),
+        CSIMI_PART(csim_axis_def, motor.kind, CHOICE, CSIM_MOTOR_COUNT_),
+        CSIMI_PART(csim_axis_def, motor.target, REALS, 0),
+        CSIMI_PART(csim_axis_def, motor.speed, AMOUNTS, 0),
+        CSIMI_PART(csim_axis_def, motor.force, AMOUNTS, 0),
+    };
+    int i;
+    if (!csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts))) return false;
+    for (i = 0; i < 6 * a->count; i++) {
+        csim_axis_def d;
+        const unsigned char *at = a->at + a->stride * (size_t)(i / 6) + offsetof(csimi_axes, axis) +
+                                  sizeof(csim_axis_def) * (size_t)(i % 6);
+        if (!csimi_parts_sound(s, a->name, i / 6, at, axis, CSIMI_COUNT_OF(axis))) return false;
+        CSIMI_MEMCPY(&d, at, sizeof d);
+        if (d.lower > d.upper)
+            return csimi_unsound(s, a->name, i / 6, "axis.lower", (double)d.lower, "at most upper");
+    }
+    return true;
+}
+
 static bool csimi_bend_sound(const csimi_staged *s, const csimi_array *a) {
     static const csimi_part parts[] = {
         CSIMI_PART(csimi_bend_end, frame, INDEX, CSIMI_AXIS_frames),
@@ -30640,12 +31248,37 @@ static bool csimi_gear_stands(const csimi_staged *s, int slot) {
     return j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER;
 }
 
-static bool csimi_joint_stands(const csimi_staged *s, int slot, const csimi_link *l) {
+/* The settings of axes of a joint: its own, of axes that it has. */
+static bool csimi_axes_stand(const csimi_staged *s, int slot, int item, const csimi_joint *j, csimi_counts *at) {
+    const bool needed = j->kind >= CSIM_JOINT_WHEEL;
+    const unsigned char *at_axes;
+    csim_real cone[2];
+    int i, link;
+    if (j->axes < (needed ? 0 : -1) || j->axes >= s->n->axes ||
+        (j->axes >= 0 && (j->kind == CSIM_JOINT_GEAR || j->kind == CSIM_JOINT_ROPE)))
+        return csimi_outside(s, "joint", item, "axes", j->axes, needed ? 0 : -1, s->n->axes - 1L);
+    if (j->axes < 0) return true;
+    at_axes = CSIMI_AT(s, axes) + sizeof(csimi_axes) * (size_t)j->axes;
+    CSIMI_MEMCPY(&link, at_axes + offsetof(csimi_axes, link), sizeof link);
+    CSIMI_MEMCPY(cone, at_axes + offsetof(csimi_axes, cone), sizeof cone);
+    if (link != slot) return csimi_unsound(s, "axes", j->axes, "link", link, "its joint");
+    if ((cone[0] > 0) != (cone[1] > 0)) return csimi_unsound(s, "axes", j->axes, "cone", 0, "both or none");
+    for (i = 0; i < 2; i++)
+        if (!csimi_is_turn(j->frame[i])) return csimi_unsound(s, "joint", item, "frame", 0, "unit quaternions");
+    if (j->end[0].kind == CSIMI_PLACE_GROUND && j->end[1].kind == CSIMI_PLACE_GROUND)
+        return csimi_unsound(s, "joint", item, "end.kind", 0, "a body");
+    at->axes++;
+    at->matrix_blocks += CSIMI_AXES_SLACKS;
+    return true;
+}
+
+static bool csimi_joint_stands(const csimi_staged *s, int slot, const csimi_link *l, csimi_counts *at) {
     csimi_joint j;
     int k;
     CSIMI_READ(csimi_joint, CSIMI_AT(s, joint), l->item, &j);
     if (j.link != slot) return csimi_unsound(s, "joint", l->item, "link", j.link, "its link");
     if (j.lower > j.upper) return csimi_unsound(s, "joint", l->item, "lower", (double)j.lower, "at most upper");
+    if (!csimi_axes_stand(s, slot, l->item, &j, at)) return false;
     for (k = 0; k < 2; k++) {
         const bool axes = j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER || j.kind == CSIM_JOINT_WELD;
         if (j.kind == CSIM_JOINT_GEAR ? !csimi_gear_stands(s, j.gear[k]) || j.gear[0] == j.gear[1] : j.gear[k] != -1)
@@ -30712,7 +31345,7 @@ static bool csimi_link_stands(const csimi_staged *s, int slot, const csimi_link 
     }
     if (l->kind == CSIMI_JOINT) {
         at->joints++;
-        return csimi_joint_stands(s, slot, l);
+        return csimi_joint_stands(s, slot, l, at);
     }
     at->bends++;
     at->matrix_blocks += 2;
@@ -31062,7 +31695,8 @@ CSIM_API const char *csim_build_info(void) {
 /* step/frame: the scratch of a step, laid out and counted by one routine. */
 
 CSIMI_FN int csimi_most_rows(const csimi_counts *n) {
-    return n->contacts + CSIMI_JOINT_ROWS * n->joints + CSIMI_TREE_JOINT_ROWS * n->tree_links;
+    return n->contacts + CSIMI_JOINT_ROWS * n->joints + CSIMI_TREE_JOINT_ROWS * n->tree_links +
+           CSIMI_AXES_LINES * n->axes;
 }
 
 /* A rigid body is one; trees have one for two blocks of coordinates. */
@@ -31074,7 +31708,7 @@ CSIMI_FN int csimi_most_terms(const csimi_counts *n) {
     int side = n->tets + n->membranes + n->frames > 0 ? 3 : 2; /* faces of solids, edges of cables; rigid bodies */
     side = csimi_imax(side, csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
     return 2 * side * n->contacts + 2 * csimi_imax(side, 4) * CSIMI_JOINT_ROWS * n->joints /* a gear: four a side */
-           + CSIMI_TREE_JOINT_ROWS * n->tree_links;
+           + CSIMI_TREE_JOINT_ROWS * n->tree_links + (2 * side + 1) * CSIMI_AXES_LINES * n->axes;
 }
 
 CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
@@ -31116,6 +31750,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->aggregate_radius = CSIMI_PUSH(arena, csim_real, aggregates);
     f->aggregate_of = CSIMI_PUSH(arena, int, blocks);
     f->joint = CSIMI_PUSH(arena, csimi_joint, n->joints);
+    f->axes = CSIMI_PUSH(arena, csimi_axes, n->axes);
     f->info = CSIMI_PUSH(arena, csim_contact_info, n->contacts);
     f->ended = CSIMI_PUSH(arena, uint64_t, n->contacts);
     f->carried = CSIMI_PUSH(arena, unsigned char, n->contacts);
@@ -33010,14 +33645,9 @@ CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csi
 }
 /* ==== end step/terms.c */
 
-/* ==== begin step/joint_rows.c =================================================================================== */
+/* ==== begin step/joint_sides.c ================================================================================== */
 #if !defined(CONDSIM_NO_JOINTS)
-/* step/joint_rows: hard joints as rows of the problem, and their corrections. */
-
-#define CSIMI_JOINT_CLOSED csimi_max(CSIM_R(1e-11), 64 * CSIMI_EPS) /* m */
-#define CSIMI_JOINT_SETTLED csimi_max(CSIM_R(1e-9), 4 * CSIMI_EPS)  /* rad */
-
-/* ---- sides */
+/* step/joint_sides: what the rows of joints are made of. */
 
 /* 3 / tr(J M^-1 J') of terms on rigid bodies. */
 static csim_real csimi_terms_mass(const csimi_state *s, int n, const int *block, const csim_real *J) {
@@ -33037,7 +33667,7 @@ static csim_real csimi_terms_mass(const csimi_state *s, int n, const int *block,
 }
 
 /* Side of a row from terms on rigid bodies; sign -1 for the second side. */
-static void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_contact *c, int second, int n,
+CSIMI_FN void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_contact *c, int second, int n,
                              const int *block, const csim_real *J) {
     csim_real moved[3];
     const csim_side side = csimi_terms_side(f, n, block, J, moved);
@@ -33051,6 +33681,501 @@ static void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_con
     csimi_addmul3(c->R, moved, c->phi);
 }
 
+/* The point that goes the way of an end: R+ r - R r = theta x (sin(t/2) / (t/2) Rm r) for turns theta, t = |theta|,
+   Rm half of it. At the start of a step the point itself. */
+CSIMI_FN csim_vec3 csimi_joint_way(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p,
+                                 csim_vec3 point) {
+    csim_vec3 com, turn;
+    csim_real half;
+    if (p->kind != CSIMI_PLACE_RIGID || s != &f->next) return point;
+    com = csimi_load3(s->com + 3 * (size_t)p->item);
+    turn = csimi_load3(f->v + 3 * ((size_t)s->node_count + 2 * (size_t)p->item + 1));
+    half = f->h * csim_length(turn) / 2;
+    return half > 0 ? csim_madd(com, CSIMI_SIN(half) / half, csim_sub(point, com)) : point;
+}
+
+/* scale^2 = tr(sum of 1/m) / tr(sum of I^-1): a turn of the bodies moves as much mass as a push. */
+CSIMI_FN csim_real csimi_joint_scale(const csimi_state *s, const csimi_joint *j) {
+    csim_real push = 0, turn = 0;
+    int end;
+    for (end = 0; end < 2; end++) {
+        const int k = j->end[end].item;
+        if (j->end[end].kind != CSIMI_PLACE_RIGID || s->rigid_mode[k] != CSIMI_FREE) continue;
+        push += 3 / s->rigid_mass[k];
+        turn +=
+            s->rigid_inverse[9 * (size_t)k] + s->rigid_inverse[9 * (size_t)k + 4] + s->rigid_inverse[9 * (size_t)k + 8];
+    }
+    return turn > 0 ? CSIMI_SQRT(push / turn) : 1;
+}
+
+/* R J v + phi of a row at the velocities of the frame. */
+CSIMI_FN void csimi_joint_row_velocity(const csimi_step_frame *f, const csim_contact *c, csim_real *u) {
+    csim_real sum[3] = {0, 0, 0}, y[3];
+    int side, k, i;
+    for (side = 0; side < 2; side++) {
+        const csim_side *x = side ? &c->b : &c->a;
+        for (k = x->first; k < x->first + x->count; k++) {
+            csimi_mul3(f->terms[k].J, f->v + 3 * (size_t)f->terms[k].block, y);
+            for (i = 0; i < 3; i++) sum[i] += side ? -y[i] : y[i];
+        }
+    }
+    for (i = 0; i < 3; i++) u[i] = c->phi[i];
+    csimi_addmul3(c->R, sum, u);
+}
+#endif
+/* ==== end step/joint_sides.c */
+
+/* ==== begin step/axes_rows.c ==================================================================================== */
+#if !defined(CONDSIM_NO_JOINTS)
+/* step/axes_rows: joints with settings of axes as rows of the problem.
+
+   Six lines of rows at most: what holds (locks and motors), limits, springs, each along the pushes and along the turns;
+   component c of a line is the axis of that number. A soft component is
+       lambda = -h (k e(end of step) + c (e(end) - e(start)) / h - c rate) = -kappa (J v + bias),
+       kappa = sigma h^2 k + h c [kg],     bias = (h k e(start) - h c rate) / kappa,
+   backward Euler for sigma = 1. Rows know no compliance: such a component holds on to a massless coordinate with kappa
+   on the diagonal of A, which gives way by lambda / kappa. Every solver takes it, bounds of forces included. */
+
+/* ---- what each component asks for */
+
+typedef struct csimi_axes_part {
+    bool soft, held, one_sided; /* held: at the end of the step; its miss is corrected */
+    csim_real error, bias;      /* m of the row, m/s */
+    csim_real lo, hi;           /* N s */
+} csimi_axes_part;
+
+/* Not between rigid bodies: 1 / (row M^-1 row') of component k of a row, over both sides; 0: nothing moves. */
+static csim_real csimi_axes_mass(const csimi_step_frame *f, const csimi_state *s, const csim_contact *c, int k) {
+    csim_real sum = 0;
+    int side, t;
+    for (side = 0; side < 2; side++) {
+        const csim_side *x = side ? &c->b : &c->a;
+        for (t = x->first; t < x->first + x->count; t++) {
+            const int block = f->terms[t].block, rigid = (block - s->node_count) / 2;
+            csim_real row[3] = {0, 0, 0}, y[3];
+            csimi_addmulT3(f->terms[t].J, c->R + 3 * k, row);
+            if (block < s->node_count) {
+                sum += csim_dot(csimi_load3(row), csimi_load3(row)) / s->node_mass[block];
+            } else if (block >= csimi_first_frame_block(s)) { /* trees and cables: by what the point shows */
+                if (t == x->first && c->mass[side] > 0) sum += 1 / (f->theta * c->mass[side]);
+            } else if ((block - s->node_count) % 2 == 0) {
+                sum += csim_dot(csimi_load3(row), csimi_load3(row)) / s->rigid_mass[rigid];
+            } else {
+                csimi_mul3(s->rigid_inverse + 9 * (size_t)rigid, row, y);
+                sum += csim_dot(csimi_load3(row), csimi_load3(y));
+            }
+        }
+    }
+    return sum > 0 ? 1 / sum : 0;
+}
+
+/* A row on two rigid bodies: what acts on the places and turns of a and of b. */
+typedef struct csimi_axes_pull {
+    csim_vec3 J[4];
+} csimi_axes_pull;
+
+static csimi_axes_pull csimi_axes_pull_of(const csimi_step_frame *f, const csimi_state *s, const csimi_joint *j,
+                                          const csim_contact *c, int k) {
+    csimi_axes_pull pull;
+    int side, t;
+    CSIMI_MEMSET(&pull, 0, sizeof pull);
+    for (side = 0; side < 2; side++) {
+        const csim_side *x = side ? &c->b : &c->a;
+        for (t = x->first; t < x->first + x->count; t++) {
+            const int block = f->terms[t].block - s->node_count, at = 2 * (block / 2 != j->end[0].item) + block % 2;
+            csim_real row[3] = {0, 0, 0};
+            csimi_addmulT3(f->terms[t].J, c->R + 3 * k, row);
+            pull.J[at] = csim_madd(pull.J[at], side ? -1 : 1, csimi_load3(row));
+        }
+    }
+    return pull;
+}
+
+/* x M^-1 y' */
+static double csimi_axes_product(const csimi_state *s, const csimi_joint *j, const csimi_axes_pull *x,
+                                 const csimi_axes_pull *y) {
+    double sum = 0;
+    int end;
+    for (end = 0; end < 2; end++) {
+        const int rigid = j->end[end].item;
+        csim_real turn[3], back[3];
+        if (j->end[end].kind != CSIMI_PLACE_RIGID || s->rigid_mode[rigid] != CSIMI_FREE) continue;
+        csimi_store3(turn, y->J[2 * end + 1]);
+        csimi_mul3(s->rigid_inverse + 9 * (size_t)rigid, turn, back);
+        sum += (double)csim_dot(x->J[2 * end], y->J[2 * end]) / (double)s->rigid_mass[rigid] +
+               (double)csim_dot(x->J[2 * end + 1], csimi_load3(back));
+    }
+    return sum;
+}
+
+/* The mass of component k of a row between rigid bodies while all that the joint locks is held: the last pivot of
+   W = J M^-1 J' of the locked rows and this one. A hinge turns a door with its moment of inertia about the hinge. */
+static csim_real csimi_axes_held_mass(const csimi_step_frame *f, const csimi_state *s, const csimi_joint *j,
+                                      const csimi_axes *ax, const csim_contact *c, int k) {
+    csimi_axes_pull pull[7];
+    double W[7][7], whole;
+    int i, m, p, n = 0;
+    for (i = 0; i < 6; i++)
+        if (ax->row[i / 3] >= 0 && csimi_axis_locked(j->kind, ax->axis + i, i))
+            pull[n++] = csimi_axes_pull_of(f, s, j, f->contacts + ax->row[i / 3], i % 3);
+    pull[n++] = csimi_axes_pull_of(f, s, j, c, k);
+    for (i = 0; i < n; i++)
+        for (m = 0; m < n; m++) W[i][m] = csimi_axes_product(s, j, pull + i, pull + m);
+    whole = W[n - 1][n - 1];
+    for (p = 0; p + 1 < n; p++) {
+        if (!(W[p][p] > 1e-9 * csimi_axes_product(s, j, pull + p, pull + p))) continue; /* held by the others */
+        for (i = p + 1; i < n; i++)
+            for (m = n - 1; m > p; m--) W[i][m] -= W[i][p] * W[p][m] / W[p][p];
+    }
+    return W[n - 1][n - 1] > 1e-9 * whole ? (csim_real)(1 / W[n - 1][n - 1]) : 0;
+}
+
+/* Stiffness and damping of a row in metres; unit: metres of a unit of the axis. */
+static void csimi_axes_law(const csim_softness *s, csim_real mass, csim_real unit, csim_real *k, csim_real *c) {
+    const csim_real omega = 2 * CSIMI_PI * s->frequency;
+    *k = s->frequency > 0 ? mass * omega * omega : s->stiffness / (unit * unit);
+    *c = s->frequency > 0 ? 2 * s->ratio * mass * omega : s->damping / (unit * unit);
+}
+
+static void csimi_axes_hold(const csim_world *w, const csimi_step_frame *f, const csimi_joint *j, const csimi_axes *ax,
+                            int i, csim_real q, csim_real unit, csimi_axes_part *part) {
+    const csim_axis_def *a = ax->axis + i;
+    csim_real rate = a->motor.target;
+    if (csimi_axis_locked(j->kind, a, i)) {
+        const csim_real most = w->def.push_out_speed * f->h;
+        part->held = true;
+        part->error = unit * (q - (j->kind == CSIM_JOINT_DISTANCE ? j->length : 0));
+        part->bias = csimi_clamp(w->def.stabilization * part->error, -most, most) / f->h;
+        part->hi = CSIMI_HUGE;
+    } else if (a->motor.kind != CSIM_MOTOR_NONE) {
+        if (a->motor.kind == CSIM_MOTOR_POSITION)
+            rate = csimi_clamp((a->motor.target - q) / f->h, -a->motor.speed, a->motor.speed);
+        part->bias = -unit * rate;
+        part->hi = a->motor.force * f->h / unit;
+    }
+    part->lo = -part->hi;
+}
+
+/* A limit that is nearer; open by error, which is below 0 in front of an upper one. In front of it the row may close
+   and not cross, and what a soft one then bears is that of the part of the way beyond it. */
+static void csimi_axes_limit(const csim_world *w, const csimi_step_frame *f, csim_real gap, bool lower, bool equal,
+                             csim_real k, csim_real kappa, csimi_axes_part *part) {
+    const csim_real most = w->def.push_out_speed * f->h;
+    const bool open = !equal && (lower ? gap >= 0 : gap <= 0);
+    part->held = true;
+    part->soft = kappa > 0;
+    part->one_sided = !equal;
+    part->error = gap;
+    part->lo = equal || !lower ? -CSIMI_HUGE : 0;
+    part->hi = equal || lower ? CSIMI_HUGE : 0;
+    if (open)
+        part->bias = gap / f->h;
+    else if (kappa > 0)
+        part->bias = f->h * k * gap / kappa;
+    else
+        part->bias = csimi_clamp(w->def.stabilization * gap, -most, most) / f->h;
+}
+
+static void csimi_axes_spring(const csimi_step_frame *f, const csim_axis_def *a, csim_real error, csim_real unit,
+                              csim_real k, csim_real c, csim_real kappa, csimi_axes_part *part) {
+    part->held = part->soft = true;
+    part->error = error;
+    part->bias = (f->h * k * error - f->h * c * unit * a->rate) / kappa;
+    part->hi = a->spring_force > 0 ? a->spring_force * f->h / unit : CSIMI_HUGE;
+    part->lo = -part->hi;
+}
+
+static bool csimi_lower_is_nearer(const csim_axis_def *a, csim_real q) { return 2 * q < a->lower + a->upper; }
+
+/* Whether component c of a line has anything to say. */
+static bool csimi_axes_speaks(const csimi_joint *j, const csimi_axes *ax, int line, int c) {
+    const bool turn = line % 2 != 0, cone = turn && ax->cone[0] > 0;
+    const csim_axis_def *a = ax->axis + c + (turn ? 3 : 0);
+    if (line < CSIMI_LINE_LIMIT)
+        return csimi_axis_locked(j->kind, a, c + (turn ? 3 : 0)) || a->motor.kind != CSIM_MOTOR_NONE;
+    if (line < CSIMI_LINE_SPRING) return cone && c > 0 ? c == 1 : a->limited;
+    return csimi_is_soft(&a->spring);
+}
+
+/* What is asked of component c of a line whose sides are known. */
+static csimi_axes_part csimi_axes_ask(const csim_world *w, const csimi_step_frame *f, const csimi_joint *j,
+                                      csimi_axes *ax, const csimi_axes_pose *p, const csim_contact *row, int line,
+                                      int c) {
+    const bool turn = line % 2 != 0, cone = turn && c == 1 && ax->cone[0] > 0;
+    const int i = c + (turn ? 3 : 0), soft = 6 * (line / 2 - 1) + i;
+    const csim_axis_def *a = ax->axis + i;
+    const csim_real unit = turn ? j->scale : 1;
+    csim_real k, damping, kappa, mass;
+    csimi_axes_part part;
+    CSIMI_MEMSET(&part, 0, sizeof part);
+    ax->weight[3 * line + c] = 1;
+    if (line >= CSIMI_LINE_LIMIT) ax->stiff[soft] = ax->kappa[soft] = 0;
+    if (!csimi_axes_speaks(j, ax, line, c)) return part;
+    if (line < CSIMI_LINE_LIMIT) {
+        csimi_axes_hold(w, f, j, ax, i, p->q[i], unit, &part);
+        return part;
+    }
+    mass = csimi_axes_turn(j) ? csimi_axes_held_mass(f, &w->store.state, j, ax, row, c)
+                              : csimi_axes_mass(f, &w->store.state, row, c);
+    csimi_axes_law(line >= CSIMI_LINE_SPRING ? &a->spring : cone ? &ax->cone_limit : &a->limit, mass, unit, &k,
+                   &damping);
+    kappa = f->sigma * f->h * f->h * k + f->h * damping;
+    if (line >= CSIMI_LINE_SPRING) {
+        const csim_real rest = a->target + (j->kind == CSIM_JOINT_DISTANCE ? j->length : 0);
+        if (!(kappa > 0)) return part; /* of a frequency, where nothing moves */
+        csimi_axes_spring(f, a, unit * (p->q[i] - rest), unit, k, damping, kappa, &part);
+    } else {
+        const bool lower = cone || csimi_lower_is_nearer(a, p->q[i]);
+        const csim_real gap = cone ? p->cone : p->q[i] - (lower ? a->lower : a->upper);
+        csimi_axes_limit(w, f, unit * gap, lower, !cone && !(a->lower < a->upper), k, kappa, &part);
+    }
+    ax->stiff[soft] = part.soft ? k : 0;
+    ax->kappa[soft] = part.soft ? kappa : 0;
+    if (part.soft) ax->weight[3 * line + c] = kappa / (kappa + mass);
+    return part;
+}
+
+/* ---- sides */
+
+/* The pushes: points against each other, or the point of a against axes that turn with b. */
+static void csimi_axes_push_sides(csimi_step_frame *f, const csimi_state *s, const csimi_joint *j, const csimi_axes *ax,
+                                  const csimi_axes_pose *p, csim_contact *c) {
+    csimi_place base = j->end[1];
+    if (csimi_axes_points(j, ax)) {
+        csimi_sides(f, s, j->end, csimi_joint_way(f, s, j->end, p->at.a), j->end + 1,
+                    csimi_joint_way(f, s, j->end + 1, p->at.b), c);
+        return;
+    }
+    base = base.kind == CSIMI_PLACE_RIGID ? csimi_place_rigid(s, base.item, p->at.a) : csimi_place_ground(p->at.a);
+    csimi_sides(f, s, j->end, p->at.a, &base, p->at.a, c);
+}
+
+/* The turns: scale (direction . (omega_a - omega_b)), with the cone in the place of the swings it bounds. */
+static void csimi_axes_turn_sides(csimi_step_frame *f, const csimi_state *s, const csimi_joint *j,
+                                  const csimi_axes *ax, int line, csim_contact *c) {
+    int end, k;
+    for (end = 0; end < 2; end++) {
+        const bool rigid = j->end[end].kind == CSIMI_PLACE_RIGID;
+        const int block = rigid ? s->node_count + 2 * j->end[end].item + 1 : 0;
+        csim_real J[9];
+        for (k = 0; k < 3; k++) {
+            const bool cone = line / 2 == CSIMI_LINE_LIMIT / 2 && k == 1 && ax->cone[0] > 0;
+            csimi_store3(J + 3 * k, csim_scale(j->scale, csimi_load3(ax->turn + 3 * (cone ? 3 : k))));
+        }
+        csimi_joint_side(f, s, c, end, rigid ? 1 : 0, &block, J);
+    }
+}
+
+static int csimi_axes_slack(const csimi_state *s, const csimi_axes *ax, const csimi_axes *first, int line) {
+    return csimi_first_slack_block(s) + CSIMI_AXES_SLACKS * (int)(ax - first) + line - CSIMI_LINE_LIMIT;
+}
+
+/* Side b of a soft row holds on to its massless coordinate too. */
+static void csimi_axes_give_way(csimi_step_frame *f, const csimi_state *s, const csimi_axes *ax,
+                                const csimi_axes *first, int line, csim_contact *c) {
+    const csim_real *kappa = ax->kappa + 3 * (line - CSIMI_LINE_LIMIT);
+    csim_term *t = f->terms + f->term_count;
+    int i, k;
+    if (line < CSIMI_LINE_LIMIT || !(kappa[0] > 0 || kappa[1] > 0 || kappa[2] > 0)) return;
+    t->block = csimi_axes_slack(s, ax, first, line);
+    for (i = 0; i < 3; i++)
+        for (k = 0; k < 3; k++) t->J[3 * i + k] = kappa[k] > 0 ? c->R[3 * k + i] : 0;
+    f->skip[t->block] = 0;
+    f->term_count++;
+    c->b.count++;
+}
+
+static void csimi_axes_sides(csimi_step_frame *f, const csimi_state *s, const csimi_joint *j,
+                             const csimi_axes *ax, const csimi_axes_pose *p, int line, csim_contact *c) {
+    if (line % 2)
+        csimi_axes_turn_sides(f, s, j, ax, line, c);
+    else
+        csimi_axes_push_sides(f, s, j, ax, p, c);
+}
+
+/* ---- rows */
+
+static void csimi_axes_frame(csimi_joint *j, csimi_axes *ax, const csimi_axes_pose *p) {
+    int k;
+    for (k = 0; k < 3; k++) csimi_store3(j->R + 3 * k, p->push[k]);
+    for (k = 0; k < 4; k++) csimi_store3(ax->turn + 3 * k, p->turn[k]);
+}
+
+static void csimi_axes_line(csim_world *w, csimi_step_frame *f, csimi_joint *j, csimi_axes *ax,
+                            const csimi_axes_pose *p, int line) {
+    const int i = f->contact_count++;
+    csim_contact *c = f->contacts + i;
+    bool motor = false;
+    int k;
+    CSIMI_MEMSET(c, 0, sizeof *c);
+    ax->row[line] = i;
+    c->law = CSIM_LAW_BOX;
+    for (k = 0; k < 9; k++) c->R[k] = line % 2 == 0 ? j->R[k] : k % 4 == 0 ? 1 : 0;
+    csimi_axes_sides(f, &w->store.state, j, ax, p, line, c);
+    for (k = 0; k < 3; k++) {
+        const csimi_axes_part part = csimi_axes_ask(w, f, j, ax, p, c, line, k);
+        c->phi[k] += part.bias;
+        c->lo[k] = part.lo;
+        c->hi[k] = part.hi;
+        if (part.held) c->mask |= 1u << k;
+        ax->aim[3 * line + k] = part.error - f->h * part.bias;
+        f->lambda[3 * i + k] = csimi_clamp(csimi_warm_scale(w, f) * ax->impulse[3 * line + k], part.lo, part.hi);
+    }
+    for (k = 0; k < 3; k++) motor = motor || (c->hi[k] > 0 && !(c->mask >> k & 1u));
+    if (line < CSIMI_LINE_LIMIT && !motor) c->law = CSIM_LAW_BILATERAL;
+    csimi_axes_give_way(f, &w->store.state, ax, w->store.axes, line, c);
+}
+
+CSIMI_FN void csimi_axes_rows(csim_world *w, csimi_step_frame *f, csimi_joint *j) {
+    csimi_axes *ax = w->store.axes + j->axes;
+    csimi_axes_pose p;
+    int line, k;
+    if (csimi_axes_turn(j)) j->scale = csimi_joint_scale(&w->store.state, j);
+    p = csimi_axes_at(&w->store.state, j, ax);
+    for (k = 0; k < 6; k++) ax->position[k] = p.q[k];
+    csimi_axes_frame(j, ax, &p);
+    for (line = 0; line < CSIMI_AXES_LINES; line++) {
+        bool any = false;
+        for (k = 0; k < 3; k++) any = any || csimi_axes_speaks(j, ax, line, k);
+        if (any && (line % 2 == 0 || csimi_axes_turn(j))) csimi_axes_line(w, f, j, ax, &p, line);
+    }
+}
+
+CSIMI_FN void csimi_axes_assemble(csim_world *w) {
+    csimi_store *s = &w->store;
+    int i, k;
+    for (i = 0; i < 12 * s->count.axes; i++) {
+        const csim_real kappa = s->axes[i / 12].kappa[i % 12];
+        csim_real *A = s->A.val + 9 * (size_t)s->A.diag[csimi_first_slack_block(&s->state) + i / 3];
+        for (k = 0; k < 3 && i % 3 == 0; k++) A[k] = A[3 + k] = A[6 + k] = 0;
+        A[4 * (i % 3)] = kappa > 0 ? kappa : 1;
+    }
+}
+
+/* ---- correction */
+
+/* The row's velocity without what gives way. */
+static void csimi_axes_velocity(const csimi_step_frame *f, const csimi_state *s, csim_contact c, csim_real *u) {
+    while (c.b.count > 0 && f->terms[c.b.first + c.b.count - 1].block >= csimi_first_slack_block(s)) c.b.count--;
+    csimi_joint_row_velocity(f, &c, u);
+}
+
+/* Components of a line at a pose, in metres: how far they are open against what they hold to. */
+static void csimi_axes_errors(const csimi_joint *j, const csimi_axes *ax, const csimi_axes_pose *p, int line,
+                              csim_real *error) {
+    const bool turn = line % 2 != 0;
+    const csim_real unit = turn ? j->scale : 1, length = j->kind == CSIM_JOINT_DISTANCE ? j->length : 0;
+    int k;
+    for (k = 0; k < 3; k++) {
+        const int i = k + (turn ? 3 : 0);
+        const csim_axis_def *a = ax->axis + i;
+        const bool cone = turn && k == 1 && ax->cone[0] > 0;
+        csim_real to = length, q = p->q[i];
+        if (!turn && csimi_axes_points(j, ax) && j->kind != CSIM_JOINT_DISTANCE)
+            q = csim_dot(csimi_load3(j->R + 3 * k), p->at.d); /* on the axes of the rows, which do not turn */
+        if (line >= CSIMI_LINE_SPRING) {
+            to = a->target + length;
+        } else if (line >= CSIMI_LINE_LIMIT) {
+            to = csimi_lower_is_nearer(a, ax->position[i]) ? a->lower : a->upper;
+            if (cone) to = 0, q = p->cone;
+        }
+        error[k] = unit * (q - to);
+    }
+}
+
+CSIMI_FN csim_real csimi_axes_miss(const csim_world *w, const csimi_step_frame *f, csimi_axes *ax, int line) {
+    const csimi_joint *j = w->store.joint + w->store.link[ax->link].item;
+    const csim_contact *c = f->contacts + ax->row[line];
+    const csim_real *lambda = f->lambda + 3 * (size_t)ax->row[line];
+    const csimi_axes_pose p = csimi_axes_at(&f->next, j, ax);
+    csim_real error[3], u[3], worst = 0, *miss = ax->miss + 3 * line;
+    int k;
+    csimi_axes_errors(j, ax, &p, line, error);
+    csimi_axes_velocity(f, &w->store.state, *c, u);
+    for (k = 0; k < 3; k++) {
+        const bool bears = lambda[k] < 0 || lambda[k] > 0, lower = c->lo[k] >= 0, upper = c->hi[k] <= 0;
+        miss[k] = 0;
+        if (!(c->mask >> k & 1u)) continue;
+        if (!bears && ((lower && error[k] >= 0) || (upper && error[k] <= 0))) continue; /* open, and stays open */
+        miss[k] = error[k] - ax->aim[3 * line + k] - f->h * u[k];
+        worst = csimi_max(worst, csimi_abs(miss[k]) * ax->weight[3 * line + k]);
+    }
+    return worst;
+}
+
+CSIMI_FN void csimi_axes_correct(csimi_step_frame *f, csimi_axes *ax, int line, bool back, csim_real share) {
+    csim_contact *c = f->contacts + ax->row[line];
+    csim_real *added = ax->added + 3 * line;
+    int k;
+    for (k = 0; k < 3; k++) {
+        added[k] = back ? -added[k] : share * ax->miss[3 * line + k] / f->h;
+        c->phi[k] += added[k];
+    }
+}
+
+/* Rows of the middle of the step, which miss at this velocity what they missed before. */
+CSIMI_FN void csimi_axes_renew(csim_world *w, csimi_step_frame *f, csimi_axes *ax) {
+    csimi_joint *j = w->store.joint + w->store.link[ax->link].item;
+    const csimi_axes_pose p = csimi_axes_at(&f->next, j, ax);
+    int line, k;
+    csimi_axes_frame(j, ax, &p);
+    for (line = 0; line < CSIMI_AXES_LINES; line++) {
+        csim_contact *c = f->contacts + ax->row[line], old;
+        const int terms = f->term_count;
+        csim_real before[3], after[3];
+        if (ax->row[line] < 0) continue;
+        old = *c;
+        csimi_axes_velocity(f, &w->store.state, *c, before);
+        f->term_count = c->a.first; /* as many as before, in their place */
+        if (line % 2 == 0) CSIMI_MEMCPY(c->R, j->R, sizeof c->R);
+        csimi_axes_sides(f, &f->next, j, ax, &p, line, c);
+        csimi_axes_give_way(f, &w->store.state, ax, w->store.axes, line, c);
+        CSIMI_MEMCPY(c->phi, old.phi, sizeof c->phi);
+        csimi_axes_velocity(f, &w->store.state, *c, after);
+        for (k = 0; k < 3; k++)
+            if (c->mask >> k & 1u) c->phi[k] += before[k] - after[k];
+        CSIMI_MEMCPY(c->mass, old.mass, sizeof c->mass);
+        f->term_count = terms;
+    }
+}
+
+/* ---- the end of a step */
+
+/* What all lines together bear goes where other joints have theirs: in the axes of the rows of pushes, and for turns
+   in world axes. */
+CSIMI_FN void csimi_axes_commit(csim_world *w, const csimi_step_frame *f, csimi_axes *ax) {
+    csimi_joint *j = w->store.joint + w->store.link[ax->link].item;
+    const csimi_axes_pose p = csimi_axes_at(&f->next, j, ax);
+    csim_vec3 torque = csim_v3(0, 0, 0);
+    int line, k;
+    CSIMI_MEMSET(j->impulse, 0, sizeof j->impulse);
+    for (line = 0; line < CSIMI_AXES_LINES; line++)
+        for (k = 0; k < 3; k++) {
+            csim_real *impulse = ax->impulse + 3 * line + k;
+            const bool cone = line / 2 == CSIMI_LINE_LIMIT / 2 && k == 1 && ax->cone[0] > 0;
+            *impulse = j->broken || ax->row[line] < 0 ? 0 : f->lambda[3 * (size_t)ax->row[line] + (size_t)k];
+            if (line % 2 == 0)
+                j->impulse[k] += *impulse;
+            else
+                torque = csim_madd(torque, *impulse, csimi_load3(ax->turn + 3 * (cone ? 3 : k)));
+        }
+    csimi_store3(j->impulse + 3, torque);
+    for (k = 0; k < 6; k++) ax->position[k] = p.q[k];
+    if (csimi_axes_main(j->kind) >= 0) j->position = p.q[csimi_axes_main(j->kind)];
+    CSIMI_MEMSET(w->store.state.slack_rate + 12 * (ax - w->store.axes), 0, 12 * sizeof(csim_real));
+}
+#endif
+/* ==== end step/axes_rows.c */
+
+/* ==== begin step/joint_rows.c =================================================================================== */
+#if !defined(CONDSIM_NO_JOINTS)
+/* step/joint_rows: hard joints as rows of the problem, and their corrections. */
+
+#define CSIMI_JOINT_CLOSED csimi_max(CSIM_R(1e-11), 64 * CSIMI_EPS) /* m */
+#define CSIMI_JOINT_SETTLED csimi_max(CSIM_R(1e-9), 4 * CSIMI_EPS)  /* rad */
+
+/* ---- sides */
+
 /* scale (omega_a - omega_b). */
 static void csimi_turn_sides(csimi_step_frame *f, const csimi_state *s, const csimi_joint *j, csim_contact *c) {
     int end, k, block;
@@ -33061,19 +34186,6 @@ static void csimi_turn_sides(csimi_step_frame *f, const csimi_state *s, const cs
         block = rigid ? s->node_count + 2 * j->end[end].item + 1 : 0;
         csimi_joint_side(f, s, c, end, rigid ? 1 : 0, &block, J);
     }
-}
-
-/* The point that goes the way of an end: R+ r - R r = theta x (sin(t/2) / (t/2) Rm r) for turns theta, t = |theta|,
-   Rm half of it. At the start of a step the point itself. */
-static csim_vec3 csimi_joint_way(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p,
-                                 csim_vec3 point) {
-    csim_vec3 com, turn;
-    csim_real half;
-    if (p->kind != CSIMI_PLACE_RIGID || s != &f->next) return point;
-    com = csimi_load3(s->com + 3 * (size_t)p->item);
-    turn = csimi_load3(f->v + 3 * ((size_t)s->node_count + 2 * (size_t)p->item + 1));
-    half = f->h * csim_length(turn) / 2;
-    return half > 0 ? csim_madd(com, CSIMI_SIN(half) / half, csim_sub(point, com)) : point;
 }
 
 /* The points against each other; a slider is measured at the point of a, on a line that turns with b. */
@@ -33181,20 +34293,6 @@ static void csimi_joint_gear_row(csim_world *w, csimi_step_frame *f, csimi_joint
     csimi_joint_offset(w, f, j, CSIMI_ROW_POINT, c);
 }
 
-/* scale^2 = tr(sum of 1/m) / tr(sum of I^-1): a turn of the bodies moves as much mass as a push. */
-static csim_real csimi_joint_scale(const csimi_state *s, const csimi_joint *j) {
-    csim_real push = 0, turn = 0;
-    int end;
-    for (end = 0; end < 2; end++) {
-        const int k = j->end[end].item;
-        if (j->end[end].kind != CSIMI_PLACE_RIGID || s->rigid_mode[k] != CSIMI_FREE) continue;
-        push += 3 / s->rigid_mass[k];
-        turn +=
-            s->rigid_inverse[9 * (size_t)k] + s->rigid_inverse[9 * (size_t)k + 4] + s->rigid_inverse[9 * (size_t)k + 8];
-    }
-    return turn > 0 ? CSIMI_SQRT(push / turn) : 1;
-}
-
 /* Axes of the rows at the start of the step. */
 static void csimi_joint_turn_rows(const csimi_state *s, csimi_joint *j) {
     const csimi_joint_pose p = csimi_joint_at(s, j);
@@ -33235,6 +34333,7 @@ static void csimi_joint_rows_of(csim_world *w, csimi_step_frame *f, csimi_joint 
 CSIMI_FN void csimi_joint_rows(csim_world *w, csimi_step_frame *f) {
     csimi_store *s = &w->store;
     int i, k, gears;
+    for (i = 0; i < CSIMI_AXES_LINES * s->count.axes; i++) s->axes[i / CSIMI_AXES_LINES].row[i % CSIMI_AXES_LINES] = -1;
     for (gears = 0; gears < 2; gears++) /* gears need the coordinates of the others */
         for (i = 0; i < s->count.joints; i++) {
             csimi_joint *j = s->joint + i;
@@ -33245,26 +34344,15 @@ CSIMI_FN void csimi_joint_rows(csim_world *w, csimi_step_frame *f) {
                 continue;
             if (gears)
                 csimi_joint_gear_row(w, f, j);
+            else if (j->axes >= 0)
+                csimi_axes_rows(w, f, j);
             else
                 csimi_joint_rows_of(w, f, j);
         }
+    csimi_axes_assemble(w);
 }
 
 /* ---- correction: SHAKE. The rows are linear at the start of the step; what they miss at its end goes into phi. */
-
-static void csimi_joint_row_velocity(const csimi_step_frame *f, const csim_contact *c, csim_real *u) {
-    csim_real sum[3] = {0, 0, 0}, y[3];
-    int side, k, i;
-    for (side = 0; side < 2; side++) {
-        const csim_side *x = side ? &c->b : &c->a;
-        for (k = x->first; k < x->first + x->count; k++) {
-            csimi_mul3(f->terms[k].J, f->v + 3 * (size_t)f->terms[k].block, y);
-            for (i = 0; i < 3; i++) sum[i] += side ? -y[i] : y[i];
-        }
-    }
-    for (i = 0; i < 3; i++) u[i] = c->phi[i];
-    csimi_addmul3(c->R, sum, u);
-}
 
 /* What a row misses at frame->next, m, into j->miss; returns the largest part. */
 static csim_real csimi_joint_row_miss(const csim_world *w, const csimi_step_frame *f, csimi_joint *j, int which) {
@@ -33308,6 +34396,12 @@ static void csimi_joints_measure(csim_world *w, const csimi_step_frame *f, csim_
             if (j->row[which] < 0 || (island = f->contact_island[j->row[which]]) < 0) continue;
             miss[island] = csimi_max(miss[island], csimi_joint_row_miss(w, f, j, which));
         }
+    for (i = 0; i < CSIMI_AXES_LINES * w->store.count.axes; i++) {
+        csimi_axes *ax = w->store.axes + i / CSIMI_AXES_LINES;
+        const int row = ax->row[i % CSIMI_AXES_LINES];
+        if (row < 0 || (island = f->contact_island[row]) < 0) continue;
+        miss[island] = csimi_max(miss[island], csimi_axes_miss(w, f, ax, i % CSIMI_AXES_LINES));
+    }
 }
 
 /* Corrects the rows of islands that are solved again. */
@@ -33320,6 +34414,13 @@ static void csimi_joints_shift(csim_world *w, csimi_step_frame *f, const csimi_c
             if (c->again[island] != CSIMI_AGAIN_NO)
                 csimi_joint_row_correct(f, j, which, c->again[island] == CSIMI_AGAIN_BACK, c->share[island]);
         }
+    for (i = 0; i < CSIMI_AXES_LINES * w->store.count.axes; i++) {
+        csimi_axes *ax = w->store.axes + i / CSIMI_AXES_LINES;
+        const int line = i % CSIMI_AXES_LINES;
+        if (ax->row[line] < 0 || (island = f->contact_island[ax->row[line]]) < 0) continue;
+        if (c->again[island] != CSIMI_AGAIN_NO)
+            csimi_axes_correct(f, ax, line, c->again[island] == CSIMI_AGAIN_BACK, c->share[island]);
+    }
 }
 
 /* moved[island] of midpoint worlds: how far the last pass turned bodies, rad; the first one: how far they turn at all.
@@ -33356,6 +34457,17 @@ static unsigned char csimi_joints_next(unsigned char now, csim_real miss, csim_r
         return CSIMI_AGAIN_TURNED;
     case CSIMI_AGAIN_BACK: /* once */
     default: return CSIMI_AGAIN_NO;
+    }
+}
+
+/* On rows of the start a spring that turns does other work than its energy changes by: rows of the middle, times h v,
+   are what it stretches by. */
+CSIMI_FN void csimi_joints_begin(const csim_world *w, const csimi_step_frame *f, const csimi_closing *c) {
+    int i, island;
+    for (i = 0; i < CSIMI_AXES_LINES * w->store.count.axes; i++) {
+        const int line = i % CSIMI_AXES_LINES, row = w->store.axes[i / CSIMI_AXES_LINES].row[line];
+        if (line < CSIMI_LINE_SPRING || row < 0 || (island = f->contact_island[row]) < 0) continue;
+        if (c->again[island] != CSIMI_AGAIN_NO) c->again[island] = CSIMI_AGAIN_TURNED;
     }
 }
 
@@ -33464,6 +34576,11 @@ CSIMI_FN void csimi_joints_middle(csim_world *w, csimi_step_frame *f, const unsi
                     j->stiff[end] * (f->v[turn + (size_t)k] - (first ? 0 : f->aim[turn + (size_t)k]));
         }
     }
+    for (i = 0; i < s->count.axes; i++) {
+        for (which = 0, island = -1; which < CSIMI_AXES_LINES; which++)
+            if (s->axes[i].row[which] >= 0) island = f->contact_island[s->axes[i].row[which]];
+        if (island >= 0 && again[island] == CSIMI_AGAIN_TURNED) csimi_axes_renew(w, f, s->axes + i);
+    }
     for (i = 0; i < s->count.rigids && middle; i++) {
         island = f->island[s->count.nodes + 2 * i + 1];
         if (island >= 0 && again[island] == CSIMI_AGAIN_TURNED) csimi_joint_turn_middle(w, f, i, first);
@@ -33494,6 +34611,7 @@ static void csimi_joint_stiffen_end(csim_world *w, const csimi_step_frame *f, cs
 
 CSIMI_FN void csimi_joints_stiffen(csim_world *w, const csimi_step_frame *f) {
     int i, end;
+    csimi_axes_assemble(w);
     for (i = 0; i < w->store.count.joints; i++) {
         csimi_joint *j = w->store.joint + i;
         j->stiff[0] = j->stiff[1] = 0;
@@ -33520,7 +34638,10 @@ CSIMI_FN void csimi_joints_commit(csim_world *w, const csimi_step_frame *f) {
         for (which = 0; which < CSIMI_JOINT_ROWS; which++)
             for (k = 0; k < 3; k++)
                 j->impulse[3 * which + k] = j->row[which] < 0 ? 0 : f->lambda[3 * (size_t)j->row[which] + (size_t)k];
-        j->position = j->kind == CSIM_JOINT_GEAR ? csimi_gear_error(w, &f->next, j) : csimi_joint_coordinate(j, &p);
+        if (j->axes >= 0)
+            csimi_axes_commit(w, f, s->axes + j->axes);
+        else
+            j->position = j->kind == CSIM_JOINT_GEAR ? csimi_gear_error(w, &f->next, j) : csimi_joint_coordinate(j, &p);
         if (j->broken) continue;
         j->broke =
             (j->break_force > 0 && csimi_joint_load(j, CSIMI_ROW_POINT, (double)f->h) > j->break_force) ||
@@ -33990,7 +35111,8 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0 && n->tree_span <= 14;
     merged = n->joints > 0 && n->springs > 0 ? csimi_imin(2 * n->rigids, CSIMI_BODY_LARGEST) : 0;
     size.factor_blocks = n->coords > 0 || merged ? 4 * blocks + n->tree_span * n->coords + merged * 2 * n->rigids : 0;
-    size.reach_blocks = 2 * CSIMI_JOINT_ROWS * n->joints; /* rows on the turning alone of a rigid body */
+    size.reach_blocks = 2 * CSIMI_JOINT_ROWS * n->joints + 2 * CSIMI_AXES_LINES * n->axes; /* rows on the turning alone
+                                                                                              of a rigid body */
     if (size.elastic > 0) size.reach_blocks += 3 * size.terms;
     if (n->coords > 0 || merged) /* two sides; a gear: two more */
         size.reach_blocks += csimi_imax(n->tree_span, merged) * (2 * rows + 2 * n->joints);
@@ -34154,6 +35276,7 @@ static void csimi_island_contacts(const csimi_step_frame *f, csimi_island_work *
 static bool csimi_starts_body(const csim_world *w, int block) {
     const csimi_state *s = &w->store.state;
     const int coord = block - csimi_first_coord_block(s);
+    if (coord >= s->coord_count) return true; /* massless */
     if (coord >= 0) {
         const csimi_tree *tree = s->tree + w->store.coord_tree[coord];
         return coord == tree->first_block + (tree->anchored ? tree->base_blocks : 0);
@@ -34166,8 +35289,11 @@ static bool csimi_starts_body(const csim_world *w, int block) {
 static bool csimi_bodies_merge(const csim_world *w, csimi_island_work *p, const int *block, int n, bool joints,
                                int *bodies) {
     const csimi_state *s = &w->store.state;
-    const bool rigid = block[0] >= s->node_count && block[n - 1] < csimi_first_frame_block(s);
+    bool rigid = block[0] >= s->node_count;
     int k, i, count = 0, reach = 0;
+    for (i = n - 1; i >= 0 && block[i] >= csimi_first_slack_block(s); i--) {
+    }
+    rigid = rigid && i >= 0 && block[i] < csimi_first_frame_block(s);
     for (k = 0; k < *bodies; k++) {
         const int first = p->body_first[k], end = p->body_first[k + 1];
         if (first >= reach)
@@ -34188,13 +35314,15 @@ static void csimi_island_structure(const csim_world *w, const csimi_step_frame *
                                    const int *block, int n, bool joints) {
     const csimi_state *s = &w->store.state;
     int i, count = 0, bodies = 0, frames = csimi_first_frame_block(s), coords = csimi_first_coord_block(s);
+    const int slacks = csimi_first_slack_block(s);
     for (i = 0; i < n; i++)
         if (f->aggregate_of[block[i]] >= 0) p->aggregate_local[f->aggregate_of[block[i]]] = -1;
     for (i = 0; i < n; i++) {
         int g = block[i], a = f->aggregate_of[g];
         csim_vec3 offset = csim_v3(0, 0, 0);
         p->aggregate[i] = -1;
-        p->rotation[i] = g >= coords ? csimi_second_of_pair(w, g - coords)
+        p->rotation[i] = g >= slacks   ? false
+                         : g >= coords ? csimi_second_of_pair(w, g - coords)
                                      : g >= frames || (g >= s->node_count && (g - s->node_count) % 2 == 1);
         if (csimi_starts_body(w, g)) p->body_first[bodies++] = i;
         if (a >= 0) {
@@ -35277,7 +36405,7 @@ CSIM_API csim_totals csim_world_totals(const csim_world *w) {
     CSIMI_MEMSET(&t, 0, sizeof t);
     t.kinetic = energy.kinetic;
     t.gravity = energy.gravity;
-    t.elastic = energy.elastic;
+    t.elastic = energy.elastic + csimi_axes_energy(w);
     for (i = 0; i < s->node_count; i++) {
         if (s->node_mode[i] != CSIMI_FREE) continue;
         t.mass += (double)s->node_mass[i];
@@ -35534,6 +36662,7 @@ static void csimi_begin_frame(csim_world *w, csimi_step_frame *f, csim_real h, c
     int i;
     csimi_frame_layout(f, &s->capacity, arena);
     if (f->joint) CSIMI_MEMCPY(f->joint, s->joint, sizeof *s->joint * (size_t)s->count.joints);
+    if (f->axes) CSIMI_MEMCPY(f->axes, s->axes, sizeof *s->axes * (size_t)s->count.axes);
     f->h = h;
     f->theta = f->sigma = csimi_is_middle(w) ? CSIM_R(0.5) : CSIM_R(1.0);
     if (w->def.integrator == CSIM_TWO_STEP) f->sigma = 0; /* explicit forces */
@@ -35592,6 +36721,7 @@ static void csimi_begin_closing(const csim_world *w, const csimi_step_frame *f, 
         if (csimi_keeps(w) && f->pace[leader].bounded) c->again[i] = CSIMI_AGAIN_NO;
         c->before[i] = CSIMI_HUGE;
     }
+    csimi_joints_begin(w, f, c);
 }
 
 /* Islands whose joints do not hold at the end of the step are solved again with corrected rows. */
@@ -35865,7 +36995,8 @@ static CSIMI_NOINLINE void csimi_count_frame(const csimi_counts *n, csimi_arena 
 static bool csimi_countable(const csimi_counts *n) {
     const int64_t most = INT32_MAX / 9, links = CSIMI_SPRING_SLOTS / 2;
     const int64_t all =
-        n->contacts + (int64_t)CSIMI_JOINT_ROWS * n->joints + (int64_t)CSIMI_TREE_JOINT_ROWS * n->tree_links;
+        n->contacts + (int64_t)CSIMI_JOINT_ROWS * n->joints + (int64_t)CSIMI_TREE_JOINT_ROWS * n->tree_links +
+        (int64_t)CSIMI_AXES_LINES * n->axes;
     const int64_t side = csimi_imax(n->tets + n->membranes + n->frames > 0 ? 3 : 2,
                                     csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
     const int64_t span = csimi_imax(n->tree_span, CSIMI_BODY_LARGEST);
@@ -35874,7 +37005,7 @@ static bool csimi_countable(const csimi_counts *n) {
     CSIMI_WORLD_AXES(CSIMI_X)
 #undef CSIMI_X
     return 2 * side * n->contacts + 2 * (side > 4 ? side : 4) * CSIMI_JOINT_ROWS * (int64_t)n->joints +
-                   (int64_t)CSIMI_TREE_JOINT_ROWS * n->tree_links <=
+                   (int64_t)CSIMI_TREE_JOINT_ROWS * n->tree_links + (2 * side + 1) * CSIMI_AXES_LINES * n->axes <=
                INT32_MAX / 3 &&
            (int64_t)6 * n->tets + (int64_t)15 * n->membranes + n->rigids + links * n->springs + (int64_t)3 * n->frames +
                    n->bends + n->matrix_blocks <=
@@ -35922,6 +37053,8 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
     csimi_tree_forget_bounds(w);
     if (status && frame->joint)
         CSIMI_MEMCPY(w->store.joint, frame->joint, sizeof *frame->joint * (size_t)w->store.count.joints);
+    if (status && frame->axes)
+        CSIMI_MEMCPY(w->store.axes, frame->axes, sizeof *frame->axes * (size_t)w->store.count.axes);
     w->locked = false;
     if (!status && arena.overflow)
         status = csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "scratch", true, (double)arena.high,
@@ -37054,13 +38187,37 @@ CSIM_API csim_status csim_create_clamp(csim_world *w, const csim_clamp_def *def,
 
 CSIM_API csim_joint_def csim_default_joint_def(void) {
     csim_joint_def d;
+    int i;
     CSIMI_MEMSET(&d, 0, sizeof d);
     d.axis = csim_v3(0, 0, 1);
     d.length = -1;
     d.motor.speed = CSIM_R(1e9);
+    for (i = 0; i < 6; i++) d.axes[i].motor.speed = CSIM_R(1e9);
     d.ratio = 1;
     d.guard = CSIMI_GUARD;
     return d;
+}
+
+/* Whether a definition needs settings of axes, which cost more than the plain rows of a kind. */
+static bool csimi_joint_wants_axes(const csim_joint_def *d) {
+    int i;
+    if (d->kind >= CSIM_JOINT_WHEEL || d->cone[0] > 0) return true;
+    for (i = 0; i < 6; i++)
+        if (csimi_axis_used(d->axes + i) || d->axes[i].hold != CSIM_HOLD_AS_KIND) return true;
+    return false;
+}
+
+static csim_status csimi_check_joint_axes(csim_error *e, const char *fn, const csim_joint_def *d) {
+    csim_status s;
+    int i;
+    for (i = 0; i < 6; i++)
+        if ((s = csimi_check_axis(e, fn, d->kind, i, d->axes + i)) != 0) return s;
+    for (i = 0; i < 2; i++)
+        if (!(d->cone[i] >= 0 && d->cone[i] <= 3) || (d->cone[0] > 0) != (d->cone[1] > 0))
+            return csimi_joint_range(e, fn, "cone", (double)d->cone[i], "both 0, or both above 0 and at most 3 rad");
+    if (d->cone[0] > 0 && (d->axes[CSIM_AXIS_SWING_Y].limited || d->axes[CSIM_AXIS_SWING_Z].limited))
+        return csimi_joint_range(e, fn, "cone", (double)d->cone[0], "0 beside limits of swings");
+    return csimi_check_softness(e, fn, &d->cone_limit);
 }
 
 static csim_status csimi_check_joint(csim_error *e, const char *fn, const csim_joint_def *d) {
@@ -37080,12 +38237,13 @@ static csim_status csimi_check_joint(csim_error *e, const char *fn, const csim_j
     if ((s = csimi_check_vec(e, fn, "axis", d->axis)) != 0) return s;
     if ((s = csimi_check_motor(e, fn, &d->motor)) != 0) return s;
     if (d->lower > d->upper) return csimi_joint_range(e, fn, "lower", (double)d->lower, "at most upper");
-    if (csimi_joint_has_coordinate(d->kind) && !(csim_length(d->axis) > CSIMI_EPS))
+    if ((s = csimi_check_vec(e, fn, "axis2", d->axis2)) != 0) return s;
+    if ((csimi_joint_has_coordinate(d->kind) || csimi_joint_wants_axes(d)) && !(csim_length(d->axis) > CSIMI_EPS))
         return csimi_joint_range(e, fn, "axis", (double)csim_length(d->axis), "a direction");
     if ((d->limited || d->motor.kind != CSIM_MOTOR_NONE) && !csimi_joint_has_coordinate(d->kind))
         return csimi_joint_range(e, fn, d->limited ? "limited" : "motor.kind", 1, "hinges and sliders only");
     if (d->kind == CSIM_JOINT_GEAR && !(csimi_abs(d->ratio) > 0)) return csimi_joint_range(e, fn, "ratio", 0, "not 0");
-    return CSIM_OK;
+    return csimi_check_joint_axes(e, fn, d);
 }
 
 /* The joints behind the two links of a gear. */
@@ -37124,16 +38282,61 @@ static csim_quat csimi_axis_turn(csim_vec3 axis) {
     return q;
 }
 
+/* x along the axis, z as near to axis2 as it can be. */
+static csim_quat csimi_axes_turn_of(csim_vec3 axis, csim_vec3 axis2) {
+    const csim_quat q = csimi_axis_turn(axis);
+    const csim_vec3 across = csim_unrotate(q, axis2);
+    csim_real half;
+    if (!(csimi_abs(across.y) + csimi_abs(across.z) > CSIMI_EPS * csim_length(axis2))) return q;
+    half = CSIMI_ATAN2(-across.y, across.z) / 2;
+    return csim_quat_mul(q, csim_quat_exp(csim_v3(2 * half, 0, 0)));
+}
+
 static void csimi_joint_frames(const csimi_state *s, const csim_joint_def *d, csimi_joint *j) {
-    const csim_quat world =
-        csimi_joint_has_coordinate(d->kind) ? csimi_axis_turn(d->axis) : csim_pose_identity().rotation;
+    const bool axes = csimi_joint_wants_axes(d);
+    const csim_quat world = axes && d->kind == CSIM_JOINT_MOUSE    ? csim_pose_identity().rotation
+                            : axes                                 ? csimi_axes_turn_of(d->axis, d->axis2)
+                            : csimi_joint_has_coordinate(d->kind) ? csimi_axis_turn(d->axis)
+                                                                   : csim_pose_identity().rotation;
     int end;
     for (end = 0; end < 2; end++) {
         csim_quat q = world;
-        if (j->end[end].kind == CSIMI_PLACE_RIGID && csimi_joint_has_axes(d->kind))
+        if (j->end[end].kind == CSIMI_PLACE_RIGID && (axes || csimi_joint_has_axes(d->kind)))
             q = csim_quat_mul(csim_quat_conj(csimi_load_quat(s->rotation + 4 * (size_t)j->end[end].item)), q);
         csimi_store_quat(j->frame[end], q);
     }
+}
+
+/* Whether what is asked needs the axes of both bodies. */
+static bool csimi_joint_turns(const csim_joint_def *d) {
+    int i;
+    if (d->kind == CSIM_JOINT_WHEEL || d->cone[0] > 0) return true;
+    for (i = 3; i < 6; i++)
+        if (csimi_axis_used(d->axes + i) || d->axes[i].hold == CSIM_HOLD_LOCKED) return true;
+    return false;
+}
+
+/* Settings of axes of a joint that has been written. */
+static void csimi_joint_write_axes(csimi_store *s, const csim_joint_def *d, int item) {
+    csimi_joint *j = s->joint + item;
+    csimi_axes *ax;
+    csimi_axes_pose p;
+    int i;
+    csimi_axes_take(s, item);
+    ax = s->axes + j->axes;
+    CSIMI_MEMCPY(ax->axis, d->axes, sizeof ax->axis);
+    CSIMI_MEMCPY(ax->cone, d->cone, sizeof ax->cone);
+    ax->cone_limit = d->cone_limit;
+    csimi_axes_inherit(s, j);
+    for (i = 0; i < 3 && j->kind == CSIM_JOINT_MOUSE; i++) {
+        csim_softness *spring = &ax->axis[i].spring;
+        if (csimi_is_soft(spring)) continue;
+        spring->frequency = 5;
+        spring->ratio = CSIM_R(0.7);
+    }
+    p = csimi_axes_at(&s->state, j, ax);
+    for (i = 0; i < 6; i++) ax->position[i] = p.q[i];
+    if (csimi_axes_main(j->kind) >= 0) j->position = p.q[csimi_axes_main(j->kind)];
 }
 
 /* Everything of the joint but its link. */
@@ -37143,7 +38346,7 @@ static csim_status csimi_joint_fill(csim_world *w, const csim_joint_def *d, cons
     int k;
     CSIMI_MEMSET(j, 0, sizeof *j);
     j->kind = d->kind;
-    j->gear[0] = j->gear[1] = -1;
+    j->gear[0] = j->gear[1] = j->axes = -1;
     j->end[0] = j->end[1] = csimi_place_ground(csim_v3(0, 0, 0));
     bodies[0] = bodies[1] = -1;
     j->limited = d->limited;
@@ -37157,7 +38360,8 @@ static csim_status csimi_joint_fill(csim_world *w, const csim_joint_def *d, cons
     if (d->kind == CSIM_JOINT_GEAR) return csimi_gear_links(w, d, fn, j);
     if ((status = csimi_link_ends(w, &d->a, &d->b, fn, j->end, bodies)) != 0) return status;
     for (k = 0; k < 2; k++)
-        if (csimi_joint_has_axes(d->kind) && bodies[k] >= 0 && j->end[k].kind != CSIMI_PLACE_RIGID)
+        if ((csimi_joint_has_axes(d->kind) || csimi_joint_turns(d)) && bodies[k] >= 0 &&
+            j->end[k].kind != CSIMI_PLACE_RIGID)
             return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "b.body" : "a.body", false, 0, "a rigid body");
     csimi_joint_frames(&w->store.state, d, j);
     {
@@ -37181,12 +38385,19 @@ static csim_status csimi_create_joint(csim_world *w, const csim_joint_def *def, 
     need = w->store.count;
     if (w->free_link < 0) need.links++;
     need.joints++;
+    if (csimi_joint_wants_axes(def)) {
+        need.axes++;
+        need.matrix_blocks += CSIMI_AXES_SLACKS;
+    }
     if ((status = csimi_make_room(w, need, fn)) != 0) return status;
     s = &w->store;
     item = s->count.joints++;
     joint.link = csimi_take_link(w, CSIMI_JOINT, item, bodies, def->break_force);
     s->joint[item] = joint;
-    s->link[joint.link].apart = !def->collide && def->kind <= CSIM_JOINT_WELD &&
+    if (csimi_joint_wants_axes(def)) csimi_joint_write_axes(s, def, item);
+    s->link[joint.link].apart = !def->collide &&
+                                (def->kind <= CSIM_JOINT_WELD || def->kind == CSIM_JOINT_WHEEL ||
+                                 def->kind == CSIM_JOINT_SIX) &&
                                 joint.end[0].kind == CSIMI_PLACE_RIGID && joint.end[1].kind == CSIMI_PLACE_RIGID;
     csimi_finish_link(w, joint.link, id);
     return CSIM_OK;
@@ -38079,6 +39290,7 @@ static void csimi_drop_one(csim_world *w, int slot) {
     int i;
     static const csimi_axis axis[] = {CSIMI_AXIS_springs, CSIMI_AXIS_joints, CSIMI_AXIS_bends, CSIMI_AXIS_bends};
     if (l->kind == CSIMI_SPRING) s->count.matrix_blocks -= csimi_spring_blocks(s->state.spring + 2 * l->item);
+    if (l->kind == CSIMI_JOINT) csimi_axes_drop(s, l->item);
     csimi_remove(s, axis[l->kind], l->item, l->item >= 0);
     for (i = 0; i < s->count.links; i++)
         if (s->link[i].alive && s->link[i].kind == l->kind && s->link[i].item > l->item) s->link[i].item--;
@@ -38811,8 +40023,8 @@ static csim_status csimi_check_capacity(const csim_capacity *c, const char *func
         "capacity.tets",      "capacity.surface", "capacity.triangles",  "capacity.links",  "capacity.matrix_blocks",
         "capacity.contacts",  "capacity.pairs",   "capacity.aggregates", "capacity.frames", "capacity.bends",
         "capacity.membranes", "capacity.trees",   "capacity.tree_links", "capacity.coords", "capacity.tree_span",
-        "capacity.modal"};
-    int value[21], i;
+        "capacity.modal",     "capacity.axes"};
+    int value[22], i;
     value[0] = c->bodies;
     value[1] = c->nodes;
     value[2] = c->rigids;
@@ -38834,7 +40046,8 @@ static csim_status csimi_check_capacity(const csim_capacity *c, const char *func
     value[18] = c->coords;
     value[19] = c->tree_span;
     value[20] = c->modal;
-    for (i = 0; i < 21; i++)
+    value[21] = c->axes;
+    for (i = 0; i < 22; i++)
         if (value[i] < 0 || value[i] > 50000000)
             return csimi_fail(error, CSIM_OUT_OF_RANGE, function, names[i], true, (double)value[i],
                               "0 (default) or 1..5e7");
@@ -38905,8 +40118,9 @@ static csimi_counts csimi_first_capacity(const csim_world_def *def) {
     if (!c.tree_span) c.tree_span = c.coords;
     if (!c.matrix_blocks)
         c.matrix_blocks = csimi_most_items(c.nodes + (int64_t)4 * c.rigids + (int64_t)5 * c.tets +
-                                           (int64_t)10 * c.membranes + (int64_t)16 * c.links + (int64_t)7 * c.frames +
-                                           (int64_t)2 * c.bends + (int64_t)c.tree_span * c.coords);
+                                           (int64_t)10 * c.membranes + (int64_t)16 * c.links + (int64_t)4 * c.axes +
+                                           (int64_t)7 * c.frames + (int64_t)2 * c.bends +
+                                           (int64_t)c.tree_span * c.coords);
     if (!c.contacts)
         c.contacts = csimi_most_items((int64_t)16 * c.shapes + (int64_t)2 * csimi_imax(c.surface, c.nodes) +
                                       (int64_t)2 * c.frames);
@@ -39391,9 +40605,27 @@ CSIM_API csim_status csim_joint_set_limits(csim_world *world, csim_link_id id, b
                                            csim_real upper) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_joint_set_limits", "CONDSIM_NO_JOINTS");
 }
+CSIM_API csim_status csim_joint_set_axis(csim_world *world, csim_link_id id, csim_axis axis, const csim_axis_def *def) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_joint_set_axis", "CONDSIM_NO_JOINTS");
+}
+CSIM_API csim_status csim_joint_get_axis(const csim_world *world, csim_link_id id, csim_axis axis,
+                                         csim_axis_state *state) {
+    return CSIMI_ABSENT(NULL, "csim_joint_get_axis", "CONDSIM_NO_JOINTS");
+}
+CSIM_API csim_status csim_joint_set_anchor(csim_world *world, csim_link_id id, csim_vec3 point) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_joint_set_anchor", "CONDSIM_NO_JOINTS");
+}
+CSIM_API int csim_world_joints(const csim_world *world, csim_link_id *ids, int capacity) { return 0; }
+CSIM_API int csim_body_joints(const csim_world *world, csim_body_id body, csim_link_id *ids, int capacity) {
+    return 0;
+}
 CSIM_API int csim_world_broken(const csim_world *world, csim_link_id *ids, int capacity) { return 0; }
+CSIMI_FN double csimi_axes_energy(const csim_world *w) { return 0; }
+CSIMI_FN void csimi_axes_drop(csimi_store *s, int joint) {}
 CSIMI_FN void csimi_joint_rows(csim_world *world, csimi_step_frame *frame) {}
 CSIMI_FN void csimi_joints_commit(csim_world *world, const csimi_step_frame *frame) {}
+CSIMI_FN void csimi_joints_begin(const csim_world *world, const csimi_step_frame *frame, const csimi_closing *closing) {
+}
 CSIMI_FN bool csimi_joints_correct(csim_world *world, csimi_step_frame *frame, const csimi_closing *closing,
                                    bool late) {
     return false;
