@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 2c892e6b15cb053c
+   Hash of the parts: 05aa5bc858301f36
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -901,7 +901,8 @@ typedef struct csim_certificate {
                                the projection of its law; 1 / rho = sum over the sides of 1 / effective mass */
     double velocity;        /* velocities: worst |r_m| / rho_m, in m/s, / max(speed_m, rms of all speeds, tiny) */
     double work;            /* energy: what all contacts do that their laws do not allow, in J, / energy */
-    double energy;          /* J: the larger of |b|^2_{1/D} and v'A v, what passes through the step, twice over */
+    double energy;          /* J: what passes through the step: the largest of |b|^2_{1/D}, v'A v and the sum of
+                               |lambda_m| speed_m */
     double approach;        /* max(0, -u_n), m/s */
     double complementarity; /* max |lambda_n u_n|, J */
     double cone;            /* max(0, |lambda_t| - mu lambda_n), N s */
@@ -918,9 +919,9 @@ typedef struct csim_certificate {
    against themselves. The median is of the contacts that carry more than that: open ones have no say, whose number
    depends on the margins alone. speed_m: the sum of those speeds, so never less than h g where weight acts; the rms is
    weighed by rho. work sums |lambda_n u_n| and |mu lambda_n |u_t| + lambda_t . u_t| over the friction laws, |lambda . u|
-   over proximal contacts and over the axes that a bilateral row holds, and over boxes |u_i| times the way from lambda_i
-   to the bound that u_i asks for, or times |lambda_i| where that is less. approach to dissipation_power are over the
-   friction laws; the invertible law is measured with u + omega lambda for u. */
+   over proximal contacts; joints, limits and motors have no say there, whose impulses may be any multiple of what
+   moves. approach to dissipation_power are over the friction laws; the invertible law is measured with
+   u + omega lambda for u. */
 
 /* The largest of dynamics, contact, velocity and work; huge for a null pointer. */
 CSIM_API double csim_certificate_worst(const csim_certificate *certificate);
@@ -1185,10 +1186,10 @@ CSIM_API size_t csim_impulse_bytes(const csim_impulse_problem *problem, const cs
    the tolerance, and where the traces of the diagonal blocks of W differ by more than a factor of 100, so is
    certificate.contact (the figure of each contact against its own impulse), because then the common norm hides the
    light bodies; certificate.velocity and certificate.work are at most the tolerance too, with |q_m| for the speeds and
-   for the energy the larger of r'W r and |r'q|. params->by_impulse adds natural_map_siconos. r = 0 is converged only
-   when it is exact. certificate.dynamics is 0: there are no bodies. Fails: CSIM_NULL_ARGUMENT, CSIM_BAD_PROBLEM (sizes, no or two forms
-   of W, a diagonal block without positive trace, a law), CSIM_OUT_OF_RANGE (a parameter), CSIM_CAPACITY. Bad numbers:
-   CSIM_OK with CSIM_RESULT_NOT_FINITE. */
+   for the energy the largest of r'W r, |r'q| and the sum of |r_m| |q_m|. params->by_impulse adds natural_map_siconos.
+   r = 0 is converged only when it is exact. certificate.dynamics is 0: there are no bodies.
+   Fails: CSIM_NULL_ARGUMENT, CSIM_BAD_PROBLEM (sizes, no or two forms of W, a diagonal block without positive trace, a
+   law), CSIM_OUT_OF_RANGE (a parameter), CSIM_CAPACITY. Bad numbers: CSIM_OK with CSIM_RESULT_NOT_FINITE. */
 CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, const csim_solver_params *params,
                                         void *workspace, size_t workspace_bytes, const csim_tasks *tasks, csim_real *r,
                                         csim_outcome *outcome, csim_error *error);
@@ -4134,7 +4135,7 @@ CSIMI_FN bool csimi_impulse_run_solver(csimi_delassus *W, const csim_solver_para
 /* Residual of one iteration into the history of params. watch.c */
 CSIMI_FN void csimi_impulse_log(const csimi_impulse_run *run, int iteration, double measure);
 
-/* The measure to aim at after one whose certificate was not content at the tolerance. table.c */
+/* The measure to aim at after one whose certificate was not content at the tolerance. stages.c */
 CSIMI_FN double csimi_next_target(double target, const csim_certificate *certificate, csim_real tolerance);
 
 /* ---- lift.c: solvers of the impulse level on a csim_problem, with W = J A^-1 J' as an operator */
@@ -17722,34 +17723,12 @@ static double csimi_cert_power(const csimi_cert_contact *c) {
                           c->lambda[2] * c->u[2]);
 }
 
-/* Work of one axis of a box: |u| times the way of lambda to the bound that u asks for, or times |lambda|. */
-static double csimi_cert_box_work(double lambda, double u, double lo, double hi) {
-    const double way = csimi_cert_abs(lambda - (u > 0 ? lo : hi)), whole = csimi_cert_abs(lambda);
-    return csimi_cert_abs(u) * (way < whole ? way : whole);
-}
-
-/* What the contact does that its law does not allow: 0 when lambda and u obey it. */
+/* What a contact with friction does that its law does not allow: 0 when lambda and u obey it. */
 static double csimi_cert_work(const csimi_cert_contact *c) {
-    const csim_contact *contact = c->contact;
-    double sum = 0;
-    int i;
-    switch (contact->law) {
-    case CSIM_LAW_STRICT:
-    case CSIM_LAW_ANISOTROPIC:
-    case CSIM_LAW_INVERTIBLE: return csimi_cert_abs(c->lambda[0] * c->u[0]) + csimi_cert_power(c);
-    case CSIM_LAW_PROXIMAL:
+    if (!csimi_cert_frictional(c->contact->law)) return 0;
+    if (c->contact->law == CSIM_LAW_PROXIMAL)
         return csimi_cert_abs(c->lambda[0] * c->u[0] + c->lambda[1] * c->u[1] + c->lambda[2] * c->u[2]);
-    case CSIM_LAW_BILATERAL:
-        for (i = 0; i < 3; ++i)
-            if ((contact->mask >> i) & 1u) sum += c->lambda[i] * c->u[i];
-        return csimi_cert_abs(sum);
-    case CSIM_LAW_BOX:
-        for (i = 0; i < 3; ++i)
-            sum += csimi_cert_box_work(c->lambda[i], c->u[i], (double)contact->lo[i], (double)contact->hi[i]);
-        return sum;
-    case CSIM_LAW_COUNT_:
-    default: return 0;
-    }
+    return csimi_cert_abs(c->lambda[0] * c->u[0]) + csimi_cert_power(c);
 }
 
 /* |r - P_K(r - rho (u + mu |u_t| n))|^2 of de Saxce's form. */
@@ -17839,7 +17818,7 @@ static double csimi_cert_carried(const csim_real *lambda, int count, double *nor
 /* missed, speed: scratch, [contacts] each */
 static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const csim_real *lambda, double *missed,
                                 double *speed, csim_certificate *out) {
-    double most, map2 = 0, plain2 = 0, norm2 = 0, speed2 = 0, weighed = 0, weight = 0, work = 0;
+    double most, map2 = 0, plain2 = 0, norm2 = 0, speed2 = 0, weighed = 0, weight = 0, work = 0, pressed = 0;
     const double median = csimi_cert_carried(lambda, p->contact_count, missed, &most);
     int m;
     for (m = 0; m < p->contact_count; ++m) {
@@ -17853,6 +17832,7 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
         weighed += c.rho * c.speed * c.speed;
         weight += c.rho;
         work += csimi_cert_work(&c);
+        pressed += csimi_cert_norm3(c.lambda) * c.speed;
         if (figure > out->contact || out->worst_contact < 0) {
             out->contact = figure;
             out->worst_contact = m;
@@ -17870,6 +17850,7 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
         speed2 += c.u[0] * c.u[0] + c.u[1] * c.u[1] + c.u[2] * c.u[2];
     }
     out->velocity = csimi_cert_velocities(missed, speed, p->contact_count, csimi_sqrt64(weighed / weight));
+    csimi_cert_take(&out->energy, pressed);
     out->work = work / csimi_cert_max(out->energy, (double)CSIMI_TINY);
     /* no impulse at all is right or altogether wrong: no norm to measure against */
     out->natural_map_scaled = norm2 > 0 ? csimi_sqrt64(map2 / norm2) : map2 > 0 ? 1 : 0;
@@ -21836,6 +21817,11 @@ CSIMI_FN csim_real csimi_impulse_floor(csim_real *norms, int count) {
 
 /* ---- the stages */
 
+CSIMI_FN double csimi_next_target(double target, const csim_certificate *certificate, csim_real tolerance) {
+    const double share = 0.5 * (double)tolerance / csim_certificate_worst(certificate);
+    return target * (share < 1e-3 ? 1e-3 : share < 0.3 ? share : 0.3);
+}
+
 CSIMI_FN void csimi_stages_layout(csimi_stages *s, csimi_arena *arena, int contacts, int window) {
     s->length = 3 * contacts;
     s->best = CSIMI_PUSH(arena, csim_real, s->length);
@@ -22477,7 +22463,7 @@ static void csimi_sweep_project(void *problem) {
     for (m = 0; m < s->contact_count; ++m) csimi_impulse_allow(s->contacts[m].contact, s->loop.x + 3 * (ptrdiff_t)m);
 }
 
-/* ---- the measure: the larger of the contact and the velocity figure of certificate.h, on lambda and w */
+/* ---- the measure: the contact figure of certificate.h on lambda and w */
 
 /* lambda - Project(lambda - rho u), with the friction set of the impulse at hand. */
 static csim_real csimi_sweep_residual(const csimi_sweep *s, const csimi_sweep_contact *c, const csim_real *lambda) {
@@ -22513,8 +22499,8 @@ static csim_real csimi_sweep_speed(const csimi_sweep *s, const csimi_sweep_conta
     return speed;
 }
 
-/* Worst natural residual over max(|lambda|, median, tiny), or over rho times the speed it is measured against. The
-   speeds that tiny needs are looked at only where the other scales do not already settle it. */
+/* Worst natural residual over max(|lambda|, median, tiny). The speeds that tiny needs are looked at only where the
+   other scales do not already settle it. */
 static double csimi_sweep_look(void *problem) {
     csimi_sweep *s = (csimi_sweep *)problem;
     csim_real floor, worst = 0;
@@ -22525,11 +22511,9 @@ static double csimi_sweep_look(void *problem) {
         const csimi_sweep_contact *c = s->contacts + m;
         const csim_real *lambda = s->loop.x + 3 * (ptrdiff_t)m;
         const csim_real residual = csimi_sweep_residual(s, c, lambda);
-        const csim_real speed = c->rho * c->pace;
         csim_real scale = csimi_max(csimi_norm3(lambda), floor);
-        if (residual <= worst * csimi_min(scale, speed)) continue;
+        if (residual <= worst * scale) continue;
         scale = csimi_max(scale, CSIMI_IMPULSE_NOISE * c->rho * csimi_sweep_speed(s, c));
-        scale = csimi_min(scale, speed);
         worst = residual < CSIMI_HUGE ? csimi_max(worst, residual / scale) : CSIMI_HUGE;
     }
     return (double)worst;
@@ -25297,29 +25281,17 @@ static bool csimi_impulse_flat(const csim_impulse_problem *p, const csimi_delass
 
 /* ---- solving */
 
-/* What a contact does that its law does not allow, in J, as in the certificate; power: of its friction. */
-static double csimi_impulse_work(const csim_contact *law, const csim_real *r, const csim_real *u, double power) {
-    double sum = 0;
-    int k;
-    if (law->law == CSIM_LAW_BOX) {
-        for (k = 0; k < 3; ++k) {
-            const csim_real way = csimi_abs(r[k] - (u[k] > 0 ? law->lo[k] : law->hi[k]));
-            sum += (double)(csimi_abs(u[k]) * csimi_min(way, csimi_abs(r[k])));
-        }
-        return sum;
-    }
-    if (law->law == CSIM_LAW_BILATERAL || law->law == CSIM_LAW_PROXIMAL) {
-        for (k = 0; k < 3; ++k)
-            if (law->law == CSIM_LAW_PROXIMAL || ((law->mask >> k) & 1u)) sum += (double)r[k] * (double)u[k];
-        return sum < 0 ? -sum : sum;
-    }
-    return (double)csimi_abs(r[0] * u[0]) + (power < 0 ? -power : power);
+/* What a contact does that its law does not allow, in J, as in the certificate; power: of its friction, u.r: own. */
+static double csimi_impulse_work(csim_law law, double normal, double power, double own) {
+    if (law == CSIM_LAW_BILATERAL || law == CSIM_LAW_BOX) return 0;
+    if (law == CSIM_LAW_PROXIMAL) return own < 0 ? -own : own;
+    return normal + (power < 0 ? -power : power);
 }
 
 /* Figures of the certificate that need no bodies, in raw units, from r and u = W r + q in the variables of W. */
 static void csimi_impulse_certify(const csimi_delassus *W, const csim_real *r, const csim_real *u,
                                   csim_certificate *f) {
-    double work = 0, driven = 0, given = 0; /* J: r'u, r'q */
+    double work = 0, driven = 0, given = 0, pressed = 0; /* J: r'u, r'q, sum of |r_m| |q_m| */
     int c;
     f->approach = f->complementarity = f->cone = f->dissipation_power = 0;
     f->contact = W->contact;
@@ -25336,8 +25308,10 @@ static void csimi_impulse_certify(const csimi_delassus *W, const csim_real *r, c
         const double power =
             (mu * (double)csimi_max(R[0], 0) * ut + (double)R[1] * (double)U[1] + (double)R[2] * (double)U[2]);
         const double normal = (double)csimi_abs(R[0] * U[0]), over = s * (rt - mu * (double)R[0]);
-        work += csimi_impulse_work(law, R, U, power);
-        driven += (double)R[0] * (double)U[0] + (double)R[1] * (double)U[1] + (double)R[2] * (double)U[2];
+        const double own = (double)R[0] * (double)U[0] + (double)R[1] * (double)U[1] + (double)R[2] * (double)U[2];
+        work += csimi_impulse_work(law->law, normal, power, own);
+        driven += own;
+        pressed += s * csimi_sqrt64((double)R[0] * (double)R[0] + rt * rt) * (double)W->speed[c];
         given += (double)R[0] * (double)Q[0] + (double)R[1] * (double)Q[1] + (double)R[2] * (double)Q[2];
         if (law->law == CSIM_LAW_BILATERAL || law->law == CSIM_LAW_BOX) continue;
         if (-(double)U[0] / s > f->approach) f->approach = -(double)U[0] / s;
@@ -25349,6 +25323,7 @@ static void csimi_impulse_certify(const csimi_delassus *W, const csim_real *r, c
     driven = driven > given ? driven - given : given - driven; /* r'W r */
     given = given < 0 ? -given : given;
     f->energy = driven > given ? driven : given;
+    f->energy = pressed > f->energy ? pressed : f->energy;
     f->work = f->energy > 0 ? work / f->energy : 0;
 }
 
@@ -27468,11 +27443,6 @@ static csim_status csimi_any_ccs_solve(const csim_problem *problem, const csim_s
                                                                                     solution, outcome, error);
 }
 #endif
-
-CSIMI_FN double csimi_next_target(double target, const csim_certificate *certificate, csim_real tolerance) {
-    const double share = 0.5 * (double)tolerance / csim_certificate_worst(certificate);
-    return target * (share < 1e-3 ? 1e-3 : share < 0.3 ? share : 0.3);
-}
 
 CSIMI_FN bool csimi_lift_takes(const csim_problem *problem) {
     (void)problem;

@@ -572,12 +572,13 @@ TEST(what_is_missed_is_solved_from_rest) {
         for (i = 0; i < 3 * s.row_count; ++i) s.solution.lambda[i] = (csim_real)(k ? 1e6 * sin(7 * i) : 0);
         p.solver = k == 2 ? CSIM_SOLVER_AUTO : CSIM_SOLVER_COND;
         p.gain = k == 0 ? 100 : 1000; /* the second attempt has a tenth of the gain */
+        if (k == 2) p.max_iterations *= 2; /* of which the first attempt gets half */
         STATUS(toy_solve(&s, &p), CSIM_OK);
         EQUAL(s.outcome.result == CSIM_RESULT_CONVERGED, k != 1);
         if (k == 0) p.max_iterations = s.outcome.iterations;
     }
-    CHECK(s.outcome.certificate.dynamics <= (double)p.tolerance && s.outcome.certificate.contact <= (double)p.tolerance);
-    EQUAL(s.outcome.iterations, 2 * p.max_iterations);
+    CHECK(csim_certificate_worst(&s.outcome.certificate) <= (double)p.tolerance);
+    EQUAL(s.outcome.iterations, p.max_iterations); /* the counters add up */
     toy_free(&s);
 }
 

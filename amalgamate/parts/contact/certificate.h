@@ -12,7 +12,8 @@ typedef struct csim_certificate {
                                the projection of its law; 1 / rho = sum over the sides of 1 / effective mass */
     double velocity;        /* velocities: worst |r_m| / rho_m, in m/s, / max(speed_m, rms of all speeds, tiny) */
     double work;            /* energy: what all contacts do that their laws do not allow, in J, / energy */
-    double energy;          /* J: the larger of |b|^2_{1/D} and v'A v, what passes through the step, twice over */
+    double energy;          /* J: what passes through the step: the largest of |b|^2_{1/D}, v'A v and the sum of
+                               |lambda_m| speed_m */
     double approach;        /* max(0, -u_n), m/s */
     double complementarity; /* max |lambda_n u_n|, J */
     double cone;            /* max(0, |lambda_t| - mu lambda_n), N s */
@@ -29,9 +30,9 @@ typedef struct csim_certificate {
    against themselves. The median is of the contacts that carry more than that: open ones have no say, whose number
    depends on the margins alone. speed_m: the sum of those speeds, so never less than h g where weight acts; the rms is
    weighed by rho. work sums |lambda_n u_n| and |mu lambda_n |u_t| + lambda_t . u_t| over the friction laws, |lambda . u|
-   over proximal contacts and over the axes that a bilateral row holds, and over boxes |u_i| times the way from lambda_i
-   to the bound that u_i asks for, or times |lambda_i| where that is less. approach to dissipation_power are over the
-   friction laws; the invertible law is measured with u + omega lambda for u. */
+   over proximal contacts; joints, limits and motors have no say there, whose impulses may be any multiple of what
+   moves. approach to dissipation_power are over the friction laws; the invertible law is measured with
+   u + omega lambda for u. */
 
 /* The largest of dynamics, contact, velocity and work; huge for a null pointer. */
 CSIM_API double csim_certificate_worst(const csim_certificate *certificate);

@@ -146,29 +146,17 @@ static bool csimi_impulse_flat(const csim_impulse_problem *p, const csimi_delass
 
 /* ---- solving */
 
-/* What a contact does that its law does not allow, in J, as in the certificate; power: of its friction. */
-static double csimi_impulse_work(const csim_contact *law, const csim_real *r, const csim_real *u, double power) {
-    double sum = 0;
-    int k;
-    if (law->law == CSIM_LAW_BOX) {
-        for (k = 0; k < 3; ++k) {
-            const csim_real way = csimi_abs(r[k] - (u[k] > 0 ? law->lo[k] : law->hi[k]));
-            sum += (double)(csimi_abs(u[k]) * csimi_min(way, csimi_abs(r[k])));
-        }
-        return sum;
-    }
-    if (law->law == CSIM_LAW_BILATERAL || law->law == CSIM_LAW_PROXIMAL) {
-        for (k = 0; k < 3; ++k)
-            if (law->law == CSIM_LAW_PROXIMAL || ((law->mask >> k) & 1u)) sum += (double)r[k] * (double)u[k];
-        return sum < 0 ? -sum : sum;
-    }
-    return (double)csimi_abs(r[0] * u[0]) + (power < 0 ? -power : power);
+/* What a contact does that its law does not allow, in J, as in the certificate; power: of its friction, u.r: own. */
+static double csimi_impulse_work(csim_law law, double normal, double power, double own) {
+    if (law == CSIM_LAW_BILATERAL || law == CSIM_LAW_BOX) return 0;
+    if (law == CSIM_LAW_PROXIMAL) return own < 0 ? -own : own;
+    return normal + (power < 0 ? -power : power);
 }
 
 /* Figures of the certificate that need no bodies, in raw units, from r and u = W r + q in the variables of W. */
 static void csimi_impulse_certify(const csimi_delassus *W, const csim_real *r, const csim_real *u,
                                   csim_certificate *f) {
-    double work = 0, driven = 0, given = 0; /* J: r'u, r'q */
+    double work = 0, driven = 0, given = 0, pressed = 0; /* J: r'u, r'q, sum of |r_m| |q_m| */
     int c;
     f->approach = f->complementarity = f->cone = f->dissipation_power = 0;
     f->contact = W->contact;
@@ -185,8 +173,10 @@ static void csimi_impulse_certify(const csimi_delassus *W, const csim_real *r, c
         const double power =
             (mu * (double)csimi_max(R[0], 0) * ut + (double)R[1] * (double)U[1] + (double)R[2] * (double)U[2]);
         const double normal = (double)csimi_abs(R[0] * U[0]), over = s * (rt - mu * (double)R[0]);
-        work += csimi_impulse_work(law, R, U, power);
-        driven += (double)R[0] * (double)U[0] + (double)R[1] * (double)U[1] + (double)R[2] * (double)U[2];
+        const double own = (double)R[0] * (double)U[0] + (double)R[1] * (double)U[1] + (double)R[2] * (double)U[2];
+        work += csimi_impulse_work(law->law, normal, power, own);
+        driven += own;
+        pressed += s * csimi_sqrt64((double)R[0] * (double)R[0] + rt * rt) * (double)W->speed[c];
         given += (double)R[0] * (double)Q[0] + (double)R[1] * (double)Q[1] + (double)R[2] * (double)Q[2];
         if (law->law == CSIM_LAW_BILATERAL || law->law == CSIM_LAW_BOX) continue;
         if (-(double)U[0] / s > f->approach) f->approach = -(double)U[0] / s;
@@ -198,6 +188,7 @@ static void csimi_impulse_certify(const csimi_delassus *W, const csim_real *r, c
     driven = driven > given ? driven - given : given - driven; /* r'W r */
     given = given < 0 ? -given : given;
     f->energy = driven > given ? driven : given;
+    f->energy = pressed > f->energy ? pressed : f->energy;
     f->work = f->energy > 0 ? work / f->energy : 0;
 }
 

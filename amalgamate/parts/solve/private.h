@@ -367,7 +367,7 @@ CSIMI_FN bool csimi_impulse_run_solver(csimi_delassus *W, const csim_solver_para
 /* Residual of one iteration into the history of params. watch.c */
 CSIMI_FN void csimi_impulse_log(const csimi_impulse_run *run, int iteration, double measure);
 
-/* The measure to aim at after one whose certificate was not content at the tolerance. table.c */
+/* The measure to aim at after one whose certificate was not content at the tolerance. stages.c */
 CSIMI_FN double csimi_next_target(double target, const csim_certificate *certificate, csim_real tolerance);
 
 /* ---- lift.c: solvers of the impulse level on a csim_problem, with W = J A^-1 J' as an operator */

@@ -52,6 +52,11 @@ CSIMI_FN csim_real csimi_impulse_floor(csim_real *norms, int count) {
 
 /* ---- the stages */
 
+CSIMI_FN double csimi_next_target(double target, const csim_certificate *certificate, csim_real tolerance) {
+    const double share = 0.5 * (double)tolerance / csim_certificate_worst(certificate);
+    return target * (share < 1e-3 ? 1e-3 : share < 0.3 ? share : 0.3);
+}
+
 CSIMI_FN void csimi_stages_layout(csimi_stages *s, csimi_arena *arena, int contacts, int window) {
     s->length = 3 * contacts;
     s->best = CSIMI_PUSH(arena, csim_real, s->length);

@@ -44,7 +44,7 @@ static void csimi_sweep_project(void *problem) {
     for (m = 0; m < s->contact_count; ++m) csimi_impulse_allow(s->contacts[m].contact, s->loop.x + 3 * (ptrdiff_t)m);
 }
 
-/* ---- the measure: the larger of the contact and the velocity figure of certificate.h, on lambda and w */
+/* ---- the measure: the contact figure of certificate.h on lambda and w */
 
 /* lambda - Project(lambda - rho u), with the friction set of the impulse at hand. */
 static csim_real csimi_sweep_residual(const csimi_sweep *s, const csimi_sweep_contact *c, const csim_real *lambda) {
@@ -80,8 +80,8 @@ static csim_real csimi_sweep_speed(const csimi_sweep *s, const csimi_sweep_conta
     return speed;
 }
 
-/* Worst natural residual over max(|lambda|, median, tiny), or over rho times the speed it is measured against. The
-   speeds that tiny needs are looked at only where the other scales do not already settle it. */
+/* Worst natural residual over max(|lambda|, median, tiny). The speeds that tiny needs are looked at only where the
+   other scales do not already settle it. */
 static double csimi_sweep_look(void *problem) {
     csimi_sweep *s = (csimi_sweep *)problem;
     csim_real floor, worst = 0;
@@ -92,11 +92,9 @@ static double csimi_sweep_look(void *problem) {
         const csimi_sweep_contact *c = s->contacts + m;
         const csim_real *lambda = s->loop.x + 3 * (ptrdiff_t)m;
         const csim_real residual = csimi_sweep_residual(s, c, lambda);
-        const csim_real speed = c->rho * c->pace;
         csim_real scale = csimi_max(csimi_norm3(lambda), floor);
-        if (residual <= worst * csimi_min(scale, speed)) continue;
+        if (residual <= worst * scale) continue;
         scale = csimi_max(scale, CSIMI_IMPULSE_NOISE * c->rho * csimi_sweep_speed(s, c));
-        scale = csimi_min(scale, speed);
         worst = residual < CSIMI_HUGE ? csimi_max(worst, residual / scale) : CSIMI_HUGE;
     }
     return (double)worst;

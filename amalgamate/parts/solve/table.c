@@ -16,11 +16,6 @@ static csim_status csimi_any_ccs_solve(const csim_problem *problem, const csim_s
 }
 #endif
 
-CSIMI_FN double csimi_next_target(double target, const csim_certificate *certificate, csim_real tolerance) {
-    const double share = 0.5 * (double)tolerance / csim_certificate_worst(certificate);
-    return target * (share < 1e-3 ? 1e-3 : share < 0.3 ? share : 0.3);
-}
-
 CSIMI_FN bool csimi_lift_takes(const csim_problem *problem) {
     (void)problem;
     return true;
