@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 05aa5bc858301f36
+   Hash of the parts: 4fb4904f3804426f
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -78,6 +78,7 @@
      CONDSIM_NO_PGS, APGD, PERCONTACT, STAGGERED, CCS, NEWTON, XPBD, PENALTY     solvers that serve comparisons ...
      CONDSIM_NO_COMPARISON                      ... all of these, and CONDSIM_NO_IMPULSE
      CONDSIM_NO_LOADERS, URDF, SNAPSHOTS, STATISTICS, ERROR_TEXT        files, save and restore, measures, sentences
+     CONDSIM_NO_EVENTS                          csim_world_events
    Presets: CONDSIM_GAME leaves out comparisons, reduced bodies and loaders; CONDSIM_TINY everything but particles and
    rigid bodies under SWEEP. CONDSIM_WITH_TREE and the like keep a feature that a preset would leave out. */
 
@@ -123,6 +124,9 @@
 #endif
 #if !defined(CONDSIM_WITH_SNAPSHOTS) && !defined(CONDSIM_NO_SNAPSHOTS)
 #define CONDSIM_NO_SNAPSHOTS
+#endif
+#if !defined(CONDSIM_WITH_EVENTS) && !defined(CONDSIM_NO_EVENTS)
+#define CONDSIM_NO_EVENTS
 #endif
 #if !defined(CONDSIM_WITH_STATISTICS) && !defined(CONDSIM_NO_STATISTICS)
 #define CONDSIM_NO_STATISTICS
@@ -1336,8 +1340,9 @@ typedef struct csim_world_def {
     csim_real omega[2];        /* invertible law: normal, tangential regularisation, 1/kg; default 1e-3, > 0 */
     csim_uncertified on_uncertified;
     bool follow_paths; /* default false. true: what spins, is thrown or bends fast is followed along its true path after
-                          a step, and its pose stops where that leads into something; velocities are kept. Nothing thin
-                          is passed through (docs/contact.md), but grips that hold by friction may slip by it */
+                          a step, and its pose stops where that leads into a shape; velocities are kept. Bodies and
+                          nodes pass through no shape, however thin, but for meshes and heights (docs/contact.md says
+                          what bound holds); grips that hold by friction may slip by it */
     int budget; /* work a step may spend, visits of contacts: 0 (default): none. Within it every island that can be is
                    certified, smallest first; others get a bounded frame (CSIM_SOLVER_BOUNDED), with fewer substeps
                    where 8 are more than it pays for, one at least: 3 visits a contact. A visit is about 20 to 60 ns;
@@ -1349,6 +1354,9 @@ typedef struct csim_world_def {
     csim_real slop;             /* penetration left alone, m, >= 0; default 0 */
     csim_real push_out_speed;   /* most speed given by stabilisation, m/s, >= 0; default 1 */
     csim_real restitution_threshold; /* approach speed below which restitution is 0, m/s, >= 0; default 0.2 */
+    csim_real touch_distance; /* shapes this near touch, and no longer when twice as far apart; m, 0..1000; default
+                                 1e-4. More than half the contact_distance counts as half of it. docs/events.md */
+    csim_real hit_speed;      /* what comes faster and is stopped is a hit (csim_hit_event), m/s, >= 0; default 1 */
 
     csim_capacity capacity;
     csim_allocator allocator;    /* all zero: malloc and free */
@@ -1623,7 +1631,9 @@ typedef struct csim_contact_info {
     csim_real normal_impulse, friction_impulse; /* N s, >= 0 */
     csim_vec3 slip;                             /* tangential relative velocity of a against b, m/s, world axes */
     csim_contact_state state;
-    bool began; /* carries an impulse now and did not in the step before */
+    bool began; /* carries an impulse now and did not in the step before; csim_world_events tells when bodies touch */
+    int shape_a, shape_b; /* in their bodies; -1: a body of nodes */
+    csim_real coming;     /* m/s: of what comes on at this speed, foreseen now and stopped in the next step; else 0 */
 } csim_contact_info;
 
 /* The contacts of the last step in a deterministic order; the array is the world's and valid until the next call that
@@ -2320,6 +2330,78 @@ CSIM_API bool csim_world_closest_point(const csim_world *world, const csim_query
 
 #endif
 /* ==== end world/queries.h */
+
+/* ==== begin world/events.h ====================================================================================== */
+/* world/events: what happened in the last step: who began to touch, who hit whom, what moved, what broke.
+
+   Shapes touch from the step on in which they press on each other or begin it at most touch_distance apart
+   (csim_world_def), until one that they begin more than twice that far apart without pressing: what rests reports
+   nothing. Each pair begins and ends in turns, whatever happens in between: bodies destroyed, filters changed, worlds
+   saved and restored. Events are told by the step that comes after their cause. docs/events.md. */
+#ifndef CSIM_EVENTS_H
+#define CSIM_EVENTS_H
+
+
+/* Two shapes that touch, began to or no longer do. Bodies of nodes are one shape. */
+typedef struct csim_touch_event {
+    csim_body_id body_a, body_b;     /* a has the lower slot; an end may name bodies that are gone */
+    void *user_data_a, *user_data_b; /* of the bodies, also of those that are gone */
+    int shape_a, shape_b;            /* in their bodies; -1: the nodes, edges and triangles of a body without shapes */
+    bool bodies; /* of the two bodies this is the first pair of shapes that touches, or the last that no longer does:
+                    events with it are those of pairs of bodies */
+} csim_touch_event;
+
+/* Two shapes that came on faster than hit_speed (csim_world_def), told by the step that stopped them. */
+typedef struct csim_hit_event {
+    csim_body_id body_a, body_b;
+    void *user_data_a, *user_data_b;
+    int shape_a, shape_b; /* as in csim_touch_event */
+    csim_vec3 point, normal; /* world axes, of the contact that came fastest; from b to a */
+    csim_real speed;         /* m/s: at which it came, before the first step that foresaw it */
+    csim_vec3 impulse;       /* N s, world axes, on a: sum over the contacts of the two shapes, in this step and, where
+                                that foresaw it, in the one before */
+} csim_hit_event;
+
+/* A body that the step moved: a number of its pose, of one of its links or nodes is another than before. */
+typedef struct csim_move_event {
+    csim_body_id body;
+    void *user_data;
+    csim_pose pose; /* as csim_body_get_pose tells it */
+} csim_move_event;
+
+/* A joint that broke; it stays until it is destroyed. */
+typedef struct csim_break_event {
+    csim_link_id joint;
+    csim_body_id body_a, body_b; /* all zero: the world */
+    void *user_data_a, *user_data_b;
+} csim_break_event;
+
+/* A body that fell asleep or woke. */
+typedef struct csim_sleep_event {
+    csim_body_id body;
+    void *user_data;
+    int island;  /* bodies that fell asleep together have the same number, those that woke by themselves -1 */
+    bool asleep; /* false: it woke */
+} csim_sleep_event;
+
+/* Arrays of the last step that happened, in a deterministic order. They are the world's and valid until the next call
+   that changes it. */
+typedef struct csim_events {
+    const csim_touch_event *ends, *begins;
+    const csim_touch_event *touching; /* all that touch; those that began first */
+    const csim_hit_event *hits;
+    const csim_move_event *moves;
+    const csim_break_event *breaks;
+    const csim_sleep_event *sleeps;
+    int end_count, begin_count, touching_count, hit_count, move_count, break_count, sleep_count;
+} csim_events;
+
+/* Everything that happened in the last step; all zero before the first and for null. After csim_world_restore the ends,
+   begins and touching of the step that was saved; the other arrays are empty. */
+CSIM_API csim_events csim_world_events(const csim_world *world);
+
+#endif
+/* ==== end world/events.h */
 
 /* ==== begin io/mesh.h =========================================================================================== */
 /* io/mesh: tetrahedral and triangle meshes as plain arrays, from files and checked. */
@@ -3326,6 +3408,15 @@ CSIMI_FN void csimi_tree_study(const csimi_state *s, int tree, const csim_real *
 /* After a study, in the user's order: the generalised forces it needs [dof_count], and M [dof_count^2]. */
 CSIMI_FN void csimi_tree_forces(const csimi_state *s, int tree, csim_real *force);
 CSIMI_FN void csimi_tree_mass_matrix(const csimi_state *s, int tree, csim_real *M);
+/* After a study of the rates `studied`, of rates: rate'M studied; of null: rate' times the forces of that study. */
+CSIMI_FN double csimi_tree_power(const csimi_state *s, int tree, const csim_real *rate, const csim_real *studied);
+/* After a study: the share of the bias that a step of h takes. */
+#define CSIMI_TREE_TURNING CSIM_R(0.2) /* rad of a link in a step */
+CSIMI_FN csim_real csimi_tree_bias_share(const csimi_state *s, int tree, csim_real h);
+/* turning.c: end rates of next, whose positions are final, of trees that turn far in a step: momentum is kept, kinetic
+   energy gains no more than impulses give. v of the step, vk of its start, [3 blocks]. */
+CSIMI_FN void csimi_trees_settle(const csimi_state *s, const csimi_step *step, const csim_real *vk, const csim_real *v,
+                                 csimi_state *next);
 /* D of a drive, and its impulse on coordinate k at rate 0 with the error of csimi_drive_error. */
 CSIMI_FN csim_real csimi_drive_gain(const csimi_tree_link *link, const csimi_step *step);
 CSIMI_FN csim_real csimi_drive_impulse(const csimi_state *s, const csimi_step *step, int link, int k, csim_real error);
@@ -4777,7 +4868,8 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
     X(modal, double, state.modal, 1, double)                          \
     X(contacts, csim_contact_info, contact, 1, contact)               \
     X(kept, csimi_kept, kept, 1, kept)                                \
-    X(ended, uint64_t, ended_id, 1, id)
+    X(ended, uint64_t, ended_id, 1, id)                               \
+    X(touches, csim_touch_event, touch, 1, touch)
 
 /* Everything that is counted: the axes of the arrays above, the stored blocks of A, the pairs of the broad phase. */
 #define CSIMI_WORLD_AXES(X)                                                                                           \
@@ -4791,7 +4883,7 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
     X(triangles)                                                                                                      \
     X(links)                                                                                                          \
     X(springs) X(joints) X(contacts) X(ended) X(aggregates) X(matrix_blocks) X(pairs) X(frames) X(bends) X(membranes) \
-        X(trees) X(tree_links) X(coords) X(tree_span) X(modal) X(kept) X(axes)
+        X(trees) X(tree_links) X(coords) X(tree_span) X(modal) X(kept) X(axes) X(touches)
 
 typedef struct csimi_counts {
 #define CSIMI_X(axis) int axis;
@@ -4844,6 +4936,18 @@ typedef struct csimi_look {
     csim_real *x, *box; /* [3 surface] positions of surface nodes, [6 boxes] */
 } csimi_look;
 
+/* Records of csimi_store.touch stand in these groups. */
+enum { CSIMI_ENDS, CSIMI_BEGINS, CSIMI_STAYS, CSIMI_TOUCH_GROUPS };
+
+/* Events of the last step beside those of touching; not saved. Worlds without room for touching have none. */
+typedef struct csimi_told {
+    csim_hit_event *hit;             /* [touches] */
+    csim_move_event *move;           /* [bodies] */
+    csim_break_event *joint_break;   /* [joints] */
+    csim_sleep_event *sleep;         /* [bodies] */
+    int hit_count, move_count, break_count, sleep_count;
+} csimi_told;
+
 typedef struct csimi_store {
     csimi_counts capacity, count; /* count.matrix_blocks: stored blocks of A */
     csimi_state state;
@@ -4870,6 +4974,8 @@ typedef struct csimi_store {
     csim_contact_info *contact;
     csimi_kept *kept; /* of the same contacts, in worlds with bounded frames; others have none */
     uint64_t *ended_id;
+    csim_touch_event *touch;
+    csimi_told told;
     csim_block_matrix A; /* pattern and room for the values */
     csimi_look look;
     unsigned char *scratch;
@@ -4889,6 +4995,7 @@ struct csim_world {
     uint32_t stamp;
     bool locked, pattern_stale;
     int live_bodies, free_body, free_link;
+    int touches[CSIMI_TOUCH_GROUPS]; /* records of each group */
     double time, last_h;
     csimi_store store;
     csimi_counts high; /* largest counts seen */
@@ -4906,6 +5013,7 @@ CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *counts);
 /* A number of items that follows from others, or the most that nine numbers each can be counted of by an int: a world
    of that size is refused when it is laid out. */
 CSIMI_FN int csimi_most_items(int64_t n);
+CSIMI_FN int csimi_touches_of(int pairs); /* records of touching that so many pairs need */
 /* Sets every pointer of the store for its capacity, with so much scratch behind; counts when the arena counts. */
 CSIMI_FN void csimi_store_layout(csimi_store *store, size_t scratch, csimi_arena *arena);
 /* Makes each capacity at least need; the world is unchanged when this fails. */
@@ -5149,10 +5257,36 @@ typedef struct csimi_found_contact {
     csim_vec3 meet, point_a, point_b, normal;
     csim_real gap;
     int last; /* its record of the step before, -1: new */
+    int part_a, part_b; /* the shapes, -1: of a body of nodes */
+    csim_real left;     /* m/s: how fast they may still close after the step: phi without what is given */
+    csim_real approach; /* m/s: how fast they closed at its start, of those that begin to press */
     csim_vec3 meet_b; /* of kept rows: where the impulse acts on b, beside meet for a */
     csim_real push;   /* m/s, <= 0: the part of phi that pushes out; worlds with bounded frames */
     csimi_kept kept;
 } csimi_found_contact;
+
+/* Two shapes of this step or the one before, or the bodies they are of. touching.c */
+typedef struct csimi_encounter {
+    csim_body_id body[2];
+    int shape[2]; /* in their bodies, as events tell them */
+    int was, now; /* whether they touched, do; bodies: how many of their pairs */
+    int last;     /* the record of the step before, -1: none */
+    bool seen, presses, told, swapped;
+    csim_real gap;
+    int hardest;     /* found contact that came fastest of those that are stopped, -1: none */
+    csim_real speed; /* at which it came */
+    csim_vec3 impulse;
+} csimi_encounter;
+
+typedef struct csimi_encounters {
+    csimi_encounter *pair;        /* [capacity] those of shapes first */
+    int *table;              /* [size] by hash; a power of two */
+    csim_touch_event *event; /* [touches] the next records, in groups */
+    unsigned char *moved;    /* [bodies] by slot */
+    csimi_encounter *recent;
+    int capacity, size, count, shapes, events, needed;
+    int group[CSIMI_TOUCH_GROUPS];
+} csimi_encounters;
 
 typedef struct csimi_step_frame {
     csim_real h, theta, sigma;
@@ -5198,6 +5332,7 @@ typedef struct csimi_step_frame {
     csimi_pace *pace;         /* [bodies] */
     int substeps;             /* of bounded frames */
     long work, reserved;      /* visits done, and kept for the bounded frames of islands to come */
+    csimi_encounters pairs;
     csim_step_stats stats;
 } csimi_step_frame;
 
@@ -5452,6 +5587,19 @@ CSIMI_FN size_t csimi_path_scratch(const csimi_counts *n);
 /* ---- measure.c */
 CSIMI_FN void csimi_measure(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 CSIMI_FN void csimi_report_contacts(csim_world *world, csimi_step_frame *frame);
+/* ---- touching.c, tell.c */
+CSIMI_FN void csimi_encounters_layout(csimi_encounters *p, const csimi_counts *n, csimi_arena *arena);
+CSIMI_FN size_t csimi_encounters_scratch(const csimi_counts *n);
+/* Which shapes touch, once contacts have been reported; stays in the arena until the commit. */
+CSIMI_FN csim_status csimi_find_touching(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
+/* The pointer that a body has, or `gone` when it is no more. */
+CSIMI_FN void *csimi_told_user_data(const csim_world *world, csim_body_id id, void *gone);
+CSIMI_FN void csimi_mark_moved(const csim_world *world, csimi_step_frame *frame); /* before the state is committed */
+CSIMI_FN void csimi_tell_step(csim_world *world, const csimi_step_frame *frame);  /* the rest, after it */
+/* After csimi_tell_step: a body fell asleep (bodies of one island have its number) or woke (-1: by itself); a joint
+   broke, by the slot of its link (those whose `broke` is set are told without it). */
+CSIMI_FN void csimi_tell_sleep(csim_world *world, int slot, bool asleep, int island);
+CSIMI_FN void csimi_tell_break(csim_world *world, int link);
 
 /* ---- step.c */
 /* Scratch that a step of a world with these capacities can need. */
@@ -10496,6 +10644,22 @@ CSIMI_FN void csimi_tree_forces(const csimi_state *s, int t, csim_real *force) {
         csimi_tree_joint_project(s->tree_link + i, s->link_work + i, &s->link_work[i].F, force + s->tree_link[i].dof);
 }
 
+CSIMI_FN double csimi_tree_power(const csimi_state *s, int t, const csim_real *rate, const csim_real *studied) {
+    const csimi_tree *tree = s->tree + t;
+    double sum = 0;
+    int i, k;
+    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
+        const csimi_tree_link *link = s->tree_link + i;
+        csim_real force[6];
+        csimi_tree_joint_project(link, s->link_work + i, studied ? &s->link_work[i].H : &s->link_work[i].F, force);
+        for (k = 0; k < link->dofs; k++) {
+            if (studied) force[k] += link->armature * studied[link->coord + k];
+            sum += (double)(rate[link->coord + k] * force[k]);
+        }
+    }
+    return sum;
+}
+
 /* Force that the weight of all that hangs on a joint puts on coordinate k of it. */
 static csim_real csimi_tree_joint_weight(const csimi_state *s, int i, int k) {
     const csimi_composite *c = &s->link_work[i].C;
@@ -10611,6 +10775,18 @@ CSIMI_FN void csimi_drive_error(const csimi_state *s, int i, csim_real *error) {
 
 /* ---- the model */
 
+/* The bias of the start of a step leads astray where a link turns far in it: of what turns by more than
+   CSIMI_TREE_TURNING so much is taken as it would have at that rate. csimi_trees_settle makes up for it at the end. */
+CSIMI_FN csim_real csimi_tree_bias_share(const csimi_state *s, int t, csim_real h) {
+    const csimi_tree *tree = s->tree + t;
+    csim_real most = 0;
+    int i;
+    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++)
+        most = csimi_max(most, csim_dot(s->link_work[i].V.w, s->link_work[i].V.w));
+    most *= h * h;
+    return most > CSIMI_TREE_TURNING * CSIMI_TREE_TURNING ? CSIMI_TREE_TURNING * CSIMI_TREE_TURNING / most : 1;
+}
+
 /* Impulse per rate of a drive, D, that stands in A for it. */
 CSIMI_FN csim_real csimi_drive_gain(const csimi_tree_link *link, const csimi_step *step) {
     return step->h * link->rate_gain + step->sigma * step->h * step->h * link->stiffness;
@@ -10651,6 +10827,7 @@ static void csimi_tree_joint_assemble(const csimi_state *s, const csimi_step *st
 
 CSIMI_FN void csimi_tree_assemble(const csimi_state *s, const csimi_step *step, csimi_system *system) {
     const csim_real h = step->h, inverse_theta = 1 / step->theta;
+    csim_real share;
     int t, i, k, c;
     for (t = 0; t < s->tree_count; t++) {
         const csimi_tree *tree = s->tree + t;
@@ -10671,6 +10848,7 @@ CSIMI_FN void csimi_tree_assemble(const csimi_state *s, const csimi_step *step, 
             continue;
         }
         csimi_tree_study(s, t, vk, NULL, s->gravity);
+        share = csimi_tree_bias_share(s, t, h);
         for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
             const csimi_tree_link *link = s->tree_link + i;
             csim_real momentum[6], bias[6];
@@ -10678,6 +10856,10 @@ CSIMI_FN void csimi_tree_assemble(const csimi_state *s, const csimi_step *step, 
             csimi_tree_joint_project(link, s->link_work + i, &s->link_work[i].F, bias);
             for (k = 0; k < link->dofs; k++) {
                 c = link->coord + k;
+                if (share < 1) {
+                    const csim_real weight = csimi_tree_joint_weight(s, i, k);
+                    bias[k] = share * (bias[k] + weight) - weight;
+                }
                 b[c] += inverse_theta * (momentum[k] + link->armature * vk[c]) + h * (force[c] - bias[k]);
             }
             csimi_tree_joint_assemble(s, step, tree, i, system, b);
@@ -10823,6 +11005,152 @@ CSIMI_FN void csimi_tree_energy(const csimi_state *s, csimi_energy *energy) {
 /* ---- points on links */
 #endif
 /* ==== end model/articulation.c */
+
+/* ==== begin model/turning.c ===================================================================================== */
+#if !defined(CONDSIM_NO_TREE)
+/* model/turning: what fast trees gain by turning, taken away. The bias of a tree is worked out at the start of a step:
+   where a link turns by a good part of a radian in it, the rates it leads to carry more energy at the positions that
+   they lead to, and the next bias is larger still. Such trees get rates that
+
+       keep momentum    P and L about the centre of mass are those before plus the impulses of the step, L where
+                        there is energy for it,
+       gain nothing     kinetic energy after <= kinetic energy before + max(0, u.w), w the impulses but for the bias.
+
+   Rates are the motion as one rigid body (locked) with the same momentum, and the rest, which has none: the two share
+   no energy, so that the rest alone is made smaller. Trees that hang on the world keep no momentum: all is the rest. */
+
+typedef struct csimi_flight {
+    double kinetic, locked;  /* J: of the tree, and of the same momentum as one rigid body */
+    csim_real m;
+    csim_vec3 centre;        /* of mass, from the origin of the first link */
+    csim_vec3 P, L, spin;    /* momentum, about the centre; spin of the rigid body */
+    csim_real inverse[9];    /* of its inertia about the centre */
+} csimi_flight;
+
+static bool csimi_floats(const csimi_state *s, const csimi_tree *tree) {
+    return s->tree_link[tree->first_link].joint == CSIM_TREE_FLOATING;
+}
+
+/* Spin and energy of the momentum as one rigid body. */
+static void csimi_flight_lock(csimi_flight *f) {
+    csim_real L[3], spin[3];
+    csimi_store3(L, f->L);
+    csimi_mul3(f->inverse, L, spin);
+    f->spin = csimi_load3(spin);
+    f->locked = (double)(csim_dot(f->P, f->P) / f->m + csim_dot(f->L, f->spin)) / 2;
+}
+
+/* The flight of a tree; false: its inertia has no inverse. Leaves csimi_tree_study of it. */
+static bool csimi_flight_of(const csimi_state *s, int t, const csim_real *rate, csimi_flight *f) {
+    static const csim_real none[3] = {0, 0, 0};
+    const csimi_tree *tree = s->tree + t;
+    const csimi_link_work *root = s->link_work + tree->first_link;
+    csim_real I[9];
+    csim_vec3 c;
+    csimi_tree_study(s, t, rate, NULL, none);
+    f->kinetic = csimi_tree_power(s, t, rate, rate) / 2;
+    f->m = root->C.m;
+    if (!csimi_floats(s, tree)) return true;
+    f->centre = c = csim_scale(1 / f->m, root->C.mc);
+    f->P = root->H.v;
+    f->L = csim_sub(root->H.w, csim_cross(c, f->P));
+    I[0] = root->C.I[0] - f->m * (c.y * c.y + c.z * c.z);
+    I[4] = root->C.I[3] - f->m * (c.x * c.x + c.z * c.z);
+    I[8] = root->C.I[5] - f->m * (c.x * c.x + c.y * c.y);
+    I[1] = I[3] = root->C.I[1] + f->m * c.x * c.y;
+    I[2] = I[6] = root->C.I[2] + f->m * c.x * c.z;
+    I[5] = I[7] = root->C.I[4] + f->m * c.y * c.z;
+    if (!csimi_inverse3(I, f->inverse)) return false;
+    csimi_flight_lock(f);
+    return true;
+}
+
+/* Whether a link turns far in a step. The rates of all joints together are the most it can be. */
+static bool csimi_tree_turns(const csimi_state *s, int t, csim_real h, const csim_real *rate) {
+    const csimi_tree *tree = s->tree + t;
+    csim_real sum = 0;
+    int i;
+    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
+        const csimi_tree_link *link = s->tree_link + i;
+        const csim_real *u = rate + link->coord;
+        if (link->joint == CSIM_TREE_REVOLUTE) sum += csimi_abs(u[0]);
+        if (link->dofs >= 3) sum += csim_length(csimi_load3(u + link->dofs - 3));
+    }
+    if (!(h * sum > CSIMI_TREE_TURNING)) return false;
+    (void)csimi_tree_measure(s, t, rate);
+    return csimi_tree_bias_share(s, t, h) < 1;
+}
+
+/* Less spin, and, where the way alone has more, less of that. */
+static void csimi_flight_slow(csimi_flight *f, double most) {
+    const double way = (double)(csim_dot(f->P, f->P) / f->m) / 2, spin = f->locked - way;
+    f->spin = csim_scale(most > way ? (csim_real)csimi_sqrt64((most - way) / spin) : 0, f->spin);
+    if (way > most) f->P = csim_scale((csim_real)csimi_sqrt64(most / way), f->P);
+}
+
+/* The momentum of a flight made that of `aim`, of the rest as much as energy leaves room for. */
+static void csimi_flight_follow(csimi_flight *f, csimi_flight *aim, double most, csim_real *base, double *share) {
+    const double rest = f->kinetic - f->locked;
+    csim_vec3 v, w;
+    CSIMI_MEMCPY(aim->inverse, f->inverse, sizeof f->inverse);
+    csimi_flight_lock(aim);
+    if (aim->locked > most) { /* at the positions that the step has found it would take more than there is */
+        aim->L = f->L;
+        csimi_flight_lock(aim);
+    }
+    *share = rest > 0 && aim->locked + rest > most ? csimi_sqrt64((most > aim->locked ? most - aim->locked : 0) / rest)
+                                                   : 1;
+    if (aim->locked > most) csimi_flight_slow(aim, most);
+    v = csim_sub(csimi_load3(base), csim_sub(csim_scale(1 / f->m, f->P), csim_cross(f->spin, f->centre)));
+    w = csim_sub(csimi_load3(base + 3), f->spin);
+    v = csim_madd(csim_sub(csim_scale(1 / f->m, aim->P), csim_cross(aim->spin, f->centre)), (csim_real)*share, v);
+    csimi_store3(base, v);
+    csimi_store3(base + 3, csim_madd(aim->spin, (csim_real)*share, w));
+}
+
+static void csimi_tree_settle(const csimi_state *s, int t, const csimi_step *step, const csim_real *vk,
+                              const csim_real *v, csimi_state *next) {
+    const csimi_tree *tree = s->tree + t;
+    csim_real *end = next->coord_rate + 3 * (size_t)tree->first_block;
+    csimi_flight then, aim, now;
+    csimi_twist bias;
+    csim_real taken; /* s: of the bias */
+    double most, share = 1;
+    int c;
+    if (!csimi_flight_of(s, t, vk, &then)) return;
+    bias = s->link_work[tree->first_link].F;
+    taken = step->h * csimi_tree_bias_share(s, t, step->h);
+    most = (double)taken * csimi_tree_power(s, t, v, NULL) - csimi_tree_power(s, t, v, vk) / (double)step->theta;
+    if (!csimi_flight_of(s, t, v, &now)) return;
+    most += 2 * now.kinetic / (double)step->theta;
+    most = then.kinetic + (most > 0 ? most : 0);
+    if (!csimi_flight_of(s, t, end, &aim) || !csimi_flight_of(next, t, end, &now)) return;
+    if (csimi_floats(s, tree)) {
+        aim.L = csim_madd(aim.L, taken, csim_sub(bias.w, csim_cross(aim.centre, bias.v)));
+        aim.P = csim_madd(aim.P, taken, bias.v);
+        csimi_flight_follow(&now, &aim, most, end, &share);
+        end += 6;
+    } else if (now.kinetic > most) {
+        share = csimi_sqrt64(most / now.kinetic);
+    }
+    for (c = csimi_floats(s, tree) ? 6 : 0; c < 3 * tree->block_count && share < 1; c++)
+        *end++ *= (csim_real)share;
+}
+
+CSIMI_FN void csimi_trees_settle(const csimi_state *s, const csimi_step *step, const csim_real *vk, const csim_real *v,
+                                 csimi_state *next) {
+    int t;
+    for (t = 0; t < s->tree_count; t++) {
+        const csimi_tree *tree = s->tree + t;
+        const size_t first = 3 * (size_t)(csimi_first_coord_block(s) + tree->first_block);
+        if (tree->mode != CSIMI_FREE || tree->modes > 0) continue;
+        if (csimi_tree_turns(s, t, step->h, vk + first) ||
+            csimi_tree_turns(next, t, step->h, next->coord_rate + 3 * (size_t)tree->first_block))
+            csimi_tree_settle(s, t, step, vk + first, v + first, next);
+    }
+}
+#endif
+/* ==== end model/turning.c */
 
 /* ==== begin model/kinds.c ======================================================================================= */
 /* model/kinds: the kinds of models in the order in which a step runs through them. */
@@ -28025,6 +28353,7 @@ CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *c) {
     n.aggregates = c->aggregates;
     n.matrix_blocks = c->matrix_blocks;
     n.pairs = c->pairs;
+    n.touches = csimi_touches_of(c->pairs);
     n.trees = c->trees;
     n.tree_links = c->tree_links;
     n.coords = c->coords;
@@ -28068,6 +28397,31 @@ CSIMI_FN int csimi_blocks_of(const csimi_counts *n) {
     return blocks;
 }
 
+CSIMI_FN int csimi_touches_of(int pairs) {
+#ifdef CONDSIM_NO_EVENTS
+    (void)pairs;
+    return 0;
+#else
+    return pairs;
+#endif
+}
+
+static void csimi_told_layout(csimi_told *t, const csimi_counts *n, csimi_arena *arena) {
+    const bool any = n->touches > 0;
+    t->hit = CSIMI_PUSH(arena, csim_hit_event, n->touches);
+    t->move = CSIMI_PUSH(arena, csim_move_event, any ? n->bodies : 0);
+    t->joint_break = CSIMI_PUSH(arena, csim_break_event, any ? n->joints : 0);
+    t->sleep = CSIMI_PUSH(arena, csim_sleep_event, any ? n->bodies : 0);
+}
+
+static void csimi_told_copy(csimi_told *to, const csimi_told *from) {
+    if (from->hit_count > 0) CSIMI_MEMCPY(to->hit, from->hit, sizeof *to->hit * (size_t)from->hit_count);
+    if (from->move_count > 0) CSIMI_MEMCPY(to->move, from->move, sizeof *to->move * (size_t)from->move_count);
+    if (from->break_count > 0)
+        CSIMI_MEMCPY(to->joint_break, from->joint_break, sizeof *to->joint_break * (size_t)from->break_count);
+    if (from->sleep_count > 0) CSIMI_MEMCPY(to->sleep, from->sleep, sizeof *to->sleep * (size_t)from->sleep_count);
+}
+
 CSIMI_FN void csimi_store_layout(csimi_store *s, size_t scratch, csimi_arena *arena) {
     const csimi_counts *c = &s->capacity;
 #define CSIMI_X(axis, type, name, per, holds) s->name = CSIMI_PUSH(arena, type, (size_t)c->axis * (per));
@@ -28086,6 +28440,7 @@ CSIMI_FN void csimi_store_layout(csimi_store *s, size_t scratch, csimi_arena *ar
     s->state.reduced_work =
         (struct csimi_reduced_work *)csimi_push(arena, c->modal > 0 ? csimi_reduced_work_bytes() : 0, 1);
     csimi_look_layout(&s->look, c, arena);
+    csimi_told_layout(&s->told, c, arena);
     s->A.row = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c) + 1);
     s->A.diag = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c));
     s->A.col = CSIMI_PUSH(arena, int, c->matrix_blocks);
@@ -28137,6 +28492,7 @@ static void csimi_round_up(csimi_counts *n, const csimi_counts *had) {
     CSIMI_WORLD_AXES(CSIMI_X)
 #undef CSIMI_X
     n->ended = n->contacts;
+    n->touches = csimi_touches_of(n->pairs);
     if (n->kept > 0) n->kept = n->contacts;
 }
 
@@ -28173,6 +28529,7 @@ CSIMI_FN csim_status csimi_ensure(csim_world *w, const csimi_counts *need, const
     CSIMI_MEMSET(block, 0, (size_t)(grown.scratch - block)); /* what no kind of body writes is saved and hashed too */
     csimi_store_copy(&grown, &w->store);
     csimi_look_copy(&grown, &w->store);
+    csimi_told_copy(&grown.told, &w->store.told);
     if (w->block) csimi_heap_free(&w->heap, w->block, w->block_bytes);
     w->store = grown;
     w->block = block;
@@ -28265,6 +28622,7 @@ static void csimi_expect_contacts(csimi_counts *n) {
                                    (int64_t)6 * n->nodes / (n->tets > 0 ? 6 : 1) + 32);
     n->pairs = csimi_most_items((int64_t)12 * (n->shapes + n->bodies) + (int64_t)16 * n->frames + 32);
     n->ended = n->contacts;
+    n->touches = csimi_touches_of(n->pairs);
 }
 
 /* Room for what the counts plus the additions need. */
@@ -30602,6 +30960,7 @@ static bool csimi_contact_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_PART(csim_contact_info, slip, REALS, 0),
         CSIMI_PART(csim_contact_info, state, CHOICE, CSIM_CONTACT_SLIP + 1),
         CSIMI_PART(csim_contact_info, began, FLAG, 0),
+        CSIMI_PART(csim_contact_info, coming, AMOUNTS, 0),
     };
     int i;
     for (i = 0; i < a->count; i++) {
@@ -30612,6 +30971,12 @@ static bool csimi_contact_sound(const csimi_staged *s, const csimi_array *a) {
         if (id[0].index1 - 1u >= (uint32_t)s->n->bodies || id[1].index1 - 1u >= (uint32_t)s->n->bodies)
             return csimi_unsound(s, a->name, i, "body_a, body_b", (double)id[0].index1, "bodies of the snapshot");
     }
+    return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
+}
+
+/* Their bodies may be gone: what reads them looks. A saved shape that is none of its body's ends in the next step. */
+static bool csimi_touch_sound(const csimi_staged *s, const csimi_array *a) {
+    static const csimi_part parts[] = {CSIMI_PART(csim_touch_event, bodies, FLAG, 0)};
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
 
@@ -31356,6 +31721,7 @@ CSIMI_FN CSIMI_NOINLINE bool csimi_snapshot_sound(const csimi_staged *s) {
     at.contacts = s->n->contacts;
     at.kept = s->n->kept > 0 ? s->n->contacts : 0; /* of every contact, or of none */
     at.ended = s->n->ended;
+    at.touches = s->n->touches;
     if (!csimi_arrays_sound(s) || !csimi_bodies_sound(s, &at)) return false;
     at.bends = 0; /* so far where the last range ended */
     {
@@ -31416,7 +31782,7 @@ typedef struct csimi_snapshot_header {
     uint32_t version, real_bytes, options, stamp;
     uint64_t bytes, hash; /* both of the whole snapshot, the hash with 0 in its own place */
     csimi_counts count;
-    int live_bodies, free_body, free_link;
+    int live_bodies, free_body, free_link, touches[CSIMI_TOUCH_GROUPS];
     double time, last_h;
     uint64_t step;
     csim_vec3 gravity;
@@ -31478,6 +31844,7 @@ CSIM_API csim_status csim_world_save(const csim_world *w, void *buffer, size_t *
     h.live_bodies = w->live_bodies;
     h.free_body = w->free_body;
     h.free_link = w->free_link;
+    CSIMI_MEMCPY(h.touches, w->touches, sizeof h.touches);
     h.time = w->time;
     h.last_h = w->last_h;
     h.step = w->stats.step;
@@ -31502,6 +31869,16 @@ static bool csimi_counts_sane(const csimi_counts *c) {
     return true;
 }
 
+/* Groups that are all of the records. */
+static bool csimi_groups_sound(const csimi_snapshot_header *h) {
+    int i, left = h->count.touches;
+    for (i = 0; i < CSIMI_TOUCH_GROUPS; i++) {
+        if (h->touches[i] < 0 || h->touches[i] > left) return false;
+        left -= h->touches[i];
+    }
+    return left == 0;
+}
+
 static CSIMI_NOINLINE csim_status csimi_check_snapshot(csim_world *w, const csimi_snapshot_header *h,
                                                        const unsigned char *p, size_t bytes) {
     if (h->magic != CSIMI_MAGIC)
@@ -31521,7 +31898,7 @@ static CSIMI_NOINLINE csim_status csimi_check_snapshot(csim_world *w, const csim
         return csimi_bad_snapshot(w, "gravity", (double)h->gravity.z, "-1e9..1e9");
     if (h->live_bodies < 0 || h->live_bodies > h->count.bodies || h->free_body < -1 ||
         h->free_body >= h->count.bodies || h->free_link < -1 || h->free_link >= h->count.links ||
-        (unsigned)h->integrator >= (unsigned)CSIM_INTEGRATOR_COUNT_ ||
+        !csimi_groups_sound(h) || (unsigned)h->integrator >= (unsigned)CSIM_INTEGRATOR_COUNT_ ||
         csimi_check_integrator(&w->def, h->integrator, h->count.trees, h->count.joints, "csim_world_restore", NULL))
         return csimi_bad_snapshot(w, "header", 0, "indices inside the counts");
     return CSIM_OK;
@@ -31594,9 +31971,12 @@ CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_
 #undef CSIMI_X
     for (i = 0; i < s->count.shapes; i++) s->shape[i].field = known[i];
     for (i = 0; i < s->count.contacts; i++) s->contact[i].body_a.world = s->contact[i].body_b.world = w->stamp;
+    for (i = 0; i < s->count.touches; i++) s->touch[i].body_a.world = s->touch[i].body_b.world = w->stamp;
     w->live_bodies = h.live_bodies;
     w->free_body = h.free_body;
     w->free_link = h.free_link;
+    CSIMI_MEMCPY(w->touches, h.touches, sizeof h.touches);
+    s->told.hit_count = s->told.move_count = s->told.break_count = s->told.sleep_count = 0;
     w->time = h.time;
     w->last_h = h.last_h;
     w->stats.step = h.step;
@@ -32037,7 +32417,7 @@ CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, in
     c->id = id;
     c->body_a = body_a;
     c->body_b = body_b;
-    c->shape_b = c->surface_b = c->self = -1;
+    c->shape_b = c->surface_b = c->self = c->part_a = c->part_b = -1;
     return c;
 }
 
@@ -32147,6 +32527,8 @@ static void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csim
     csimi_found_contact *c = csimi_next_found(d, a->body, b->body, s->contact[index].id);
     if (!c) return;
     c->kept = *k;
+    c->part_a = a->item;
+    c->part_b = b->item;
     c->normal = n;
     c->radius = s->body[a->body].surface.thickness + s->body[b->body].surface.thickness;
     c->point_a = csimi_carried(k->pose[0], now[0], k->arm[0]);
@@ -32282,6 +32664,8 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
         csimi_found_contact *c = csimi_next_found(d, a->body, b->body, csimi_mix64(key, out[i].feature));
         if (!c) continue;
         c->radius = thickness;
+        c->part_a = a->item;
+        c->part_b = b->item;
         c->meet = c->point_a = out[i].point_a;
         c->point_b = out[i].point_b;
         c->normal = out[i].normal;
@@ -32850,6 +33234,7 @@ static void csimi_probe_place(const csimi_store *s, const csimi_probe *p, csimi_
     c->a = p->node >= 0 ? csimi_place_follow(&s->state, csimi_place_node(p->node))
                         : csimi_shape_place(s, p->shape, c->meet);
     if (p->node < 0) c->radius -= own;
+    c->part_a = p->shape;
 }
 
 /* The plane that a point x meets which moves by `way` past a convex shape: where its path comes within r, or nearest to
@@ -32897,7 +33282,7 @@ static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csi
         return;
     c = csimi_next_found(d, p->body, b->body, csimi_mix64(p->key, csimi_shape_key(s, b)));
     if (!c) return;
-    c->shape_b = b->item;
+    c->shape_b = c->part_b = b->item;
     c->radius = r;
     c->point_a = c->point_b = csim_madd(p->x, -(gap + r), n);
     c->normal = n;
@@ -33224,7 +33609,7 @@ static void csimi_edge_touch(csimi_detector *d, const csimi_edge_meeting *m, con
                                    (uint32_t)(m->frame - s->body[m->a->body].first_frame) | 0x10000000u),
                     csimi_mix64(m->key, t->feature)));
     if (!c) return;
-    c->shape_b = m->particle ? -1 : m->b->item;
+    c->shape_b = c->part_b = m->particle ? -1 : m->b->item;
     c->radius = r - left + (m->particle ? B->radius : 0) + thickness;
     c->normal = t->normal;
     c->gap = t->gap + left - thickness;
@@ -34832,8 +35217,9 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     if (csimi_is_middle(w)) approach += 2 * csimi_slip_let_through(w, found);
     free_end = approach +
                f->h * csim_dot(found->normal, csim_sub(csimi_place_acceleration(s, a), csimi_place_acceleration(s, b)));
-    c->phi[0] += csimi_keeps(w) ? csimi_kept_phi(w, f, i, restitution, approach)
-                                : csimi_phi(w, f, found->gap, restitution, approach, free_end);
+    found->left = csimi_keeps(w) ? csimi_kept_phi(w, f, i, restitution, approach)
+                                 : csimi_phi(w, f, found->gap, restitution, approach, free_end);
+    c->phi[0] += found->left;
     if (w->def.integrator == CSIM_HALF_STEP) csimi_slip_of_the_end(f, c);
     lambda[0] = lambda[1] = lambda[2] = 0;
     if (found->last >= 0) {
@@ -35763,12 +36149,11 @@ CSIMI_FN csim_status csimi_integrate(csim_world *w, csimi_step_frame *f, const c
    the velocities of its start reach: a body that turns by a good part of a radian, or is thrown by its first hit, may
    go where no row holds it. After positions have been advanced, the true paths of such bodies and of nodes are followed
    by conservative advancement (Mirtich 1996): along a normal n the separation of two shapes falls at most by n.(v_b -
-   v_a) and the turns times their reach, so that a distance tells how far both may go at once. Where the gap falls below
-   its start by more than a slack the poses stop, and those of what is jointed to them; the velocities stay, and the
-   next step begins at the hit. */
+   v_a) and the turns times their reach, so that a distance tells how far both may go at once. Where shapes get
+   a slack deep in each other the poses stop, and those of what is jointed to them; the velocities stay, and the next
+   step begins at the hit. */
 
 #define CSIMI_PATH_LOOKS 400        /* at one pair; beyond, it stops where it has been followed to */
-#define CSIMI_PATH_TURN CSIM_R(0.2) /* rad: of a step, with little to miss below */
 enum { CSIMI_PATH_PASSES = 4 };     /* what stops is in the way of others */
 
 typedef struct csimi_paths {
@@ -35911,11 +36296,26 @@ static bool csimi_path_tree_ways(csimi_paths *p, const csimi_body *b) {
     for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
         const csim_real turn = p->h * p->link[2 * (size_t)(tree->first_link + p->w->store.shape_link[i]) + 1];
         const csim_real way = p->h * csimi_path_speed(p, tree, i);
-        fast = fast || (turn > CSIMI_PATH_TURN && way * turn > 2 * p->slack) ||
+        fast = fast || way * turn > 2 * p->slack ||
                way > 2 * p->slack + CSIM_R(1.01) * p->way[i];
         p->way[i] = p->spin[i] = way; /* of a link: turning, all of it */
     }
-    return fast && b->motion == CSIM_DYNAMIC;
+    return fast;
+}
+
+/* What turning moves of a shape, at most m a rad: the way of its centre, and around it what is not round. w: of the
+   body, not zero. */
+static csim_real csimi_path_reach(const csimi_paths *p, const csimi_body *b, int shape, csim_vec3 w) {
+    const csimi_store *s = &p->w->store;
+    const csim_geometry *g = s->shape + shape;
+    const csim_vec3 arm = csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre));
+    const csim_quat q = csimi_load_quat(s->state.rotation + 4 * (size_t)b->rigid);
+    const csim_vec3 turn = csim_unrotate(g->local.rotation, csim_unrotate(q, w)); /* stays while w does */
+    csim_real part = 1;
+    if (g->kind == CSIM_SHAPE_SPHERE) part = 0;
+    if (g->kind == CSIM_SHAPE_CAPSULE || g->kind == CSIM_SHAPE_CYLINDER)
+        part = CSIMI_SQRT(turn.x * turn.x + turn.y * turn.y) / csim_length(turn);
+    return csim_length(arm) + part * g->bound;
 }
 
 /* Ways of the shapes of one body; true: it turns or goes farther than the rows of this step know. */
@@ -35933,12 +36333,12 @@ static bool csimi_path_ways(csimi_paths *p, int slot) {
         const csim_real *twist = csimi_path_twist(p, b->rigid), *was = s->state.velocity + 6 * (size_t)b->rigid;
         const csim_real reach = csim_length(arm) + g->bound, turn = p->h * csim_length(csimi_load3(twist + 3));
         const csim_real before = csim_length(csimi_load3(was)) + reach * csim_length(csimi_load3(was + 3));
-        p->spin[i] = reach * turn;
+        p->spin[i] = turn > 0 ? turn * csimi_path_reach(p, b, i, csimi_load3(twist + 3)) : 0;
         p->way[i] = p->h * csim_length(csimi_load3(twist)) + p->spin[i];
-        fast = fast || (turn > CSIMI_PATH_TURN && p->spin[i] * turn > 2 * p->slack) ||
+        fast = fast || p->spin[i] * turn > 2 * p->slack ||
                p->way[i] > 2 * p->slack + CSIM_R(1.01) * p->h * before;
     }
-    return fast && b->motion == CSIM_DYNAMIC;
+    return fast;
 }
 
 static void csimi_path_bounds(csimi_paths *p, int shape) {
@@ -35980,18 +36380,91 @@ static void csimi_path_groups(csimi_paths *p) {
 
 /* ---- two shapes */
 
+/* Two shapes on their way. */
+typedef struct csimi_path_pair {
+    int a, b;
+    csim_real way, spin, thick;
+    csim_real slack; /* how far they may overlap by their ways, and how well their distance must be known */
+    csim_real round; /* > 0: their distance is that of cores which are smaller by so much */
+} csimi_path_pair;
+
+/* Half of what a shape is thick where it is thinnest. */
+static csim_real csimi_path_thin(const csimi_paths *p, int shape) {
+    const csim_geometry *g = p->w->store.shape + shape;
+    csim_real least = g->bound;
+    int k;
+    if (g->kind == CSIM_SHAPE_SPHERE || g->kind == CSIM_SHAPE_CAPSULE) return g->radius;
+    if (g->kind == CSIM_SHAPE_CYLINDER) return csimi_min(g->radius, g->half_height);
+    if (g->kind == CSIM_SHAPE_BOX) return csimi_min(g->half.x, csimi_min(g->half.y, g->half.z));
+    for (k = 0; g->hull >= 0 && k < p->w->store.hull[g->hull].face_count; k++) {
+        const csim_hull_data *hull = p->w->store.hull + g->hull;
+        const csim_vec3 n = csimi_load3(hull->normal + 3 * (size_t)k);
+        least = csimi_min(least, hull->offset[k] - csim_dot(n, g->centre));
+    }
+    return least;
+}
+
+/* The core of a shape that a ball of its round is swept over; hulls stay as they are. */
+static void csimi_path_core(const csimi_paths *p, int shape, csim_pose at, csim_real round, csimi_convex *c) {
+    csimi_convex_of(c, p->w->store.shape + shape, p->w->store.hull, at);
+    if (c->kind != CSIM_SHAPE_BOX && c->kind != CSIM_SHAPE_CYLINDER) return;
+    c->half = csim_sub(c->half, csim_v3(round, round, round));
+    if (c->kind == CSIM_SHAPE_CYLINDER) c->radius -= round;
+    c->half_height -= round;
+    c->round = round;
+}
+
+/* Of a box the part that points of a ball can be nearest to, for they are no farther from each other than the points
+   are: the search errs by roundings of the size of what it is given. */
+static void csimi_path_trim(csimi_convex *box, csim_vec3 centre, csim_real bound) {
+    const csim_vec3 c = csim_pose_local(box->pose, centre);
+    const csim_real x[3] = {c.x, c.y, c.z}, reach = CSIM_R(1.01) * bound;
+    csim_real half[3], middle[3];
+    int k;
+    if (box->kind != CSIM_SHAPE_BOX) return;
+    csimi_store3(half, box->half);
+    for (k = 0; k < 3; k++) {
+        const csim_real near = csimi_clamp(x[k], -half[k], half[k]);
+        const csim_real low = csimi_max(near - reach, -half[k]), high = csimi_min(near + reach, half[k]);
+        middle[k] = (low + high) / 2;
+        half[k] = (high - low) / 2;
+    }
+    box->half = csimi_load3(half);
+    box->pose.position = csim_pose_point(box->pose, csimi_load3(middle));
+    box->size = csimi_min(box->size, 2 * reach);
+}
+
+/* Points of rims are samples: what is between them is met by the cores of the shapes, rounded at their edges. */
+static bool csimi_path_cores(const csimi_paths *p, const csimi_path_pair *q, csim_pose at, csim_pose bt,
+                             csim_real margin, csim_real *gap, csim_vec3 *n) {
+    csimi_convex a, b;
+    csim_vec3 on, normal;
+    csim_real round, core;
+    csimi_path_core(p, q->a, at, q->round, &a);
+    csimi_path_core(p, q->b, bt, q->round, &b);
+    csimi_path_trim(&a, csim_pose_point(bt, b.geometry->centre), b.geometry->bound);
+    csimi_path_trim(&b, csim_pose_point(at, a.geometry->centre), a.geometry->bound);
+    round = a.round + b.round;
+    a.round = b.round = 0;
+    core = csimi_convex_distance(&a, csim_v3(0, 0, 0), &b, &on, &normal);
+    *gap = core - round - q->thick;
+    if (core > 0) *n = normal; /* else as it was: they are as deep as can be told */
+    return *gap <= margin;
+}
+
 /* Least gap of two shapes at t, and its normal from b to a; beyond the margin: false. */
-static bool csimi_path_gap(const csimi_paths *p, int a, int b, csim_real t, csim_real margin, csim_real *gap,
-                           csim_vec3 *n) {
+static bool csimi_path_gap(const csimi_paths *p, const csimi_path_pair *q, csim_real t, csim_real margin,
+                           csim_real *gap, csim_vec3 *n) {
     const csimi_store *s = &p->w->store;
-    const csim_real thick = s->body[s->shape_body[a]].surface.thickness + s->body[s->shape_body[b]].surface.thickness;
-    const csim_pose at = csimi_path_shape(p, a, t), bt = csimi_path_shape(p, b, t);
+    const csim_pose at = csimi_path_shape(p, q->a, t), bt = csimi_path_shape(p, q->b, t);
     csim_touch touch[8];
-    int i, count = csimi_collide_at(s->shape + a, at, s->shape + b, bt, s->hull, margin + thick, touch, 8);
+    int i, count;
+    if (q->round > 0) return csimi_path_cores(p, q, at, bt, margin, gap, n);
+    count = csimi_collide_at(s->shape + q->a, at, s->shape + q->b, bt, s->hull, margin + q->thick, touch, 8);
     *gap = margin;
     for (i = 0; i < csimi_imin(count, 8); i++)
-        if (i == 0 || touch[i].gap - thick < *gap) {
-            *gap = touch[i].gap - thick;
+        if (i == 0 || touch[i].gap - q->thick < *gap) {
+            *gap = touch[i].gap - q->thick;
             *n = touch[i].normal;
         }
     return count > 0;
@@ -36004,22 +36477,42 @@ static csim_vec3 csimi_path_shift(const csimi_paths *p, int shape) {
     return csim_scale(p->h, csimi_load3(csimi_path_twist(p, b->rigid)));
 }
 
-/* The share of the step at which the gap of two shapes has fallen too far; 1: never. */
+static csimi_path_pair csimi_path_pair_of(const csimi_paths *p, int a, int b) {
+    const csimi_store *s = &p->w->store;
+    const csim_shape_kind A = s->shape[a].kind, B = s->shape[b].kind;
+    const csim_real thin = csimi_min(csimi_path_thin(p, a), csimi_path_thin(p, b));
+    csimi_path_pair q;
+    q.a = a;
+    q.b = b;
+    q.way = p->way[a] + p->way[b];
+    q.spin = p->spin[a] + p->spin[b];
+    q.thick = s->body[s->shape_body[a]].surface.thickness + s->body[s->shape_body[b]].surface.thickness;
+    q.slack = csimi_min(p->slack, thin / 4);
+    q.round = 0;
+    if ((A == CSIM_SHAPE_CYLINDER || B == CSIM_SHAPE_CYLINDER) && A != CSIM_SHAPE_HALF_SPACE &&
+        B != CSIM_SHAPE_HALF_SPACE)
+        q.round = q.slack;
+    return q;
+}
+
+/* The share of the step at which the gap of two shapes has fallen too far; 1: never. Ways may lead a slack into each
+   other, whatever the number of steps; what is deeper already, by a part of it. */
 static csim_real csimi_path_meet(const csimi_paths *p, int a, int b) {
+    const csimi_path_pair q = csimi_path_pair_of(p, a, b);
     const csim_vec3 shift = csim_sub(csimi_path_shift(p, a), csimi_path_shift(p, b));
-    const csim_real way = p->way[a] + p->way[b], spin = p->spin[a] + p->spin[b];
-    csim_real t = 0, gap, floor;
+    csim_real t = 0, gap, floor, near;
     csim_vec3 n = csim_v3(0, 0, 1);
     int look;
-    if (!csimi_path_gap(p, a, b, 0, way + p->slack, &gap, &n)) return 1;
-    floor = csimi_min(gap, 0) - p->slack;
+    if (!csimi_path_gap(p, &q, 0, q.way + q.slack, &gap, &n)) return 1;
+    floor = csimi_min(gap - q.slack / 8, -q.slack);
+    near = csimi_min(gap - floor, q.slack) / 4;
     for (look = 0; look < CSIMI_PATH_LOOKS; look++) {
-        const csim_real rate = csimi_min(spin - csim_dot(n, shift), way); /* of closing, at most */
+        const csim_real rate = csimi_min(q.spin - csim_dot(n, shift), q.way); /* of closing, at most */
         if (!(rate * (1 - t) > gap - floor)) return 1;
-        t += csimi_max((gap - floor) / rate, p->slack / (16 * way));
+        t += csimi_max((gap - floor) / rate, q.slack / (64 * q.way));
         if (!(t < 1)) return 1;
-        if (!csimi_path_gap(p, a, b, t, way * (1 - t) + p->slack, &gap, &n)) return 1;
-        if (gap < floor + p->slack / 4) return t;
+        if (!csimi_path_gap(p, &q, t, q.way * (1 - t) + q.slack, &gap, &n)) return 1;
+        if (gap < floor + near) return t;
     }
     return t;
 }
@@ -36062,6 +36555,7 @@ static bool csimi_path_pairs(csimi_paths *p) {
             const int other = s->shape_body[b];
             csim_real t;
             if (other == slot || s->shape[b].field || p->group[other] == p->group[slot]) continue;
+            if (s->body[slot].motion != CSIM_DYNAMIC && s->body[other].motion != CSIM_DYNAMIC) continue;
             if ((p->looked[other] && b < a) || !csimi_path_near(p, a, b)) continue;
             if (!csimi_may_touch(&p->filter, slot, other)) continue;
             t = csimi_path_meet(p, a, b);
@@ -36226,7 +36720,7 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
     p.f = f;
     p.v = f->moves ? f->rep : f->v;
     p.h = h;
-    p.slack = csimi_max(w->def.contact_distance, CSIM_R(1e-4));
+    p.slack = csimi_clamp(w->def.contact_distance, CSIM_R(1e-4), CSIM_R(1e-3));
     csimi_paths_layout(&p, &s->capacity, arena);
     csimi_path_groups(&p);
     for (i = 0; i < w->live_bodies; i++) {
@@ -36248,7 +36742,6 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
 }
 
 #undef CSIMI_PATH_LOOKS
-#undef CSIMI_PATH_TURN
 /* ==== end step/path.c */
 
 /* ==== begin step/measure.c ====================================================================================== */
@@ -36297,12 +36790,30 @@ static csim_contact_state csimi_state_of(const csim_contact *c, const csim_real 
     return friction < (1 - CSIM_R(1e-6)) * limit ? CSIM_CONTACT_STICK : CSIM_CONTACT_SLIP;
 }
 
+static int csimi_own_shape(const csimi_store *s, int slot, int shape) {
+    return shape < 0 ? -1 : shape - s->body[slot].first_shape;
+}
+
+/* What is foreseen in one step is stopped in the next: the speed at which it came, until the step that leaves less than
+   a tenth of it. */
+static csim_real csimi_coming(const csim_world *w, csimi_found_contact *found, const csim_contact_info *info) {
+    const csimi_state *s = &w->store.state;
+    csim_real speed;
+    if (info->began) {
+        const csim_vec3 v = csim_sub(csimi_place_velocity(s, &found->a, found->meet),
+                                     csimi_place_velocity(s, &found->b, found->meet));
+        found->approach = -csim_dot(found->normal, v);
+    }
+    speed = info->began ? found->approach : w->store.contact[found->last].coming;
+    return speed > 0 && found->left > speed / 10 ? speed : 0;
+}
+
 CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
     csimi_store *s = &w->store;
     int i;
     for (i = 0; i < s->count.contacts; i++) f->carried[i] = 0;
     for (i = 0; i < f->found_count; i++) {
-        const csimi_found_contact *found = f->found + i;
+        csimi_found_contact *found = f->found + i;
         const csim_contact *c = f->contacts + i;
         const csim_real *lambda = f->lambda + 3 * i;
         csim_contact_info *info = f->info + i;
@@ -36312,6 +36823,8 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
         info->id = found->id;
         info->body_a = csimi_body_id_of(w, found->body_a);
         info->body_b = csimi_body_id_of(w, found->body_b);
+        info->shape_a = csimi_own_shape(s, found->body_a, found->part_a);
+        info->shape_b = csimi_own_shape(s, found->body_b, found->part_b);
         info->point = found->point_a;
         info->normal = found->normal;
         info->gap = found->gap;
@@ -36324,6 +36837,7 @@ CSIMI_FN void csimi_report_contacts(csim_world *w, csimi_step_frame *f) {
         info->began =
             info->state != CSIM_CONTACT_OPEN && (found->last < 0 || s->contact[found->last].state == CSIM_CONTACT_OPEN);
         if (info->state == CSIM_CONTACT_OPEN) continue;
+        info->coming = csimi_coming(w, found, info);
         f->stats.touching++;
         if (found->last >= 0) f->carried[found->last] = 1;
     }
@@ -36590,6 +37104,369 @@ CSIMI_FN csim_status csimi_shorten(csim_world *w, csimi_step_frame *f, const csi
 #undef CSIMI_SHORTEN_TRIALS
 /* ==== end step/shorten.c */
 
+/* ==== begin step/touching.c ===================================================================================== */
+#if !defined(CONDSIM_NO_EVENTS)
+/* step/touching: which shapes touch in this step and which did before it: begins and ends, and what hit.
+
+   A pair touches from a step on that finds it at most `on` apart at its start, or that has an impulse between the two,
+   and no longer in one that finds it more than `off` apart and has none. The pairs of the step before are in the
+   store; here they meet those of this one in a table, for shapes and for whole bodies alike. */
+
+enum { CSIMI_WHOLE = -2 }; /* in place of a shape: the body */
+
+CSIMI_FN void csimi_encounters_layout(csimi_encounters *p, const csimi_counts *n, csimi_arena *arena) {
+    p->capacity = n->touches > 0 ? csimi_most_items((int64_t)4 * n->touches + 16) : 0;
+    p->size = 16;
+    while (p->size < 2 * p->capacity && p->size < 1 << 29) p->size *= 2;
+    p->pair = CSIMI_PUSH(arena, csimi_encounter, p->capacity);
+    p->table = CSIMI_PUSH(arena, int, n->touches > 0 ? p->size : 0);
+    p->event = CSIMI_PUSH(arena, csim_touch_event, n->touches);
+    p->moved = CSIMI_PUSH(arena, unsigned char, n->touches > 0 ? n->bodies : 0);
+}
+
+CSIMI_FN size_t csimi_encounters_scratch(const csimi_counts *n) {
+    csimi_encounters p;
+    csimi_arena arena = csimi_arena_counting();
+    csimi_encounters_layout(&p, n, &arena);
+    return arena.used;
+}
+
+/* ---- the table */
+
+static bool csimi_same_side(csim_body_id a, int i, csim_body_id b, int j) {
+    return a.index1 == b.index1 && a.generation == b.generation && i == j;
+}
+
+static uint64_t csimi_side_hash(csim_body_id id, int shape) {
+    return csimi_mix64(((uint64_t)id.generation << 32) | id.index1, (uint64_t)(int64_t)shape);
+}
+
+/* The pair of these sides, made when there is none yet; null: the table is full. */
+static csimi_encounter *csimi_encounter_at(csimi_encounters *p, const csim_body_id *body, const int *shape) {
+    const uint64_t h = csimi_mix64(csimi_side_hash(body[0], shape[0]), csimi_side_hash(body[1], shape[1]));
+    int at = (int)((h ^ (h >> 32)) & (uint64_t)(p->size - 1)), k;
+    csimi_encounter *pair;
+    for (; p->table[at] >= 0; at = (at + 1) & (p->size - 1)) {
+        pair = p->pair + p->table[at];
+        if (csimi_same_side(pair->body[0], pair->shape[0], body[0], shape[0]) &&
+            csimi_same_side(pair->body[1], pair->shape[1], body[1], shape[1]))
+            return pair;
+    }
+    p->needed++;
+    if (p->count == p->capacity) return NULL;
+    p->table[at] = p->count;
+    pair = p->pair + p->count++;
+    CSIMI_MEMSET(pair, 0, sizeof *pair);
+    for (k = 0; k < 2; k++) {
+        pair->body[k] = body[k];
+        pair->shape[k] = shape[k];
+    }
+    pair->last = pair->hardest = -1;
+    return pair;
+}
+
+static csimi_encounter *csimi_encounter_of_bodies(csimi_encounters *p, const csimi_encounter *pair) {
+    static const int whole[2] = {CSIMI_WHOLE, CSIMI_WHOLE};
+    return csimi_encounter_at(p, pair->body, whole);
+}
+
+/* ---- what this step found, and what was before */
+
+/* What of contact i, which presses, is stopped in this step: sign, of its impulse on the first of the pair. */
+static void csimi_encounter_hit(const csim_world *w, const csimi_step_frame *f, csimi_encounter *pair, int i,
+                                csim_real sign) {
+    const csimi_found_contact *c = f->found + i;
+    const csim_contact_info *info = f->info + i, *last = c->last >= 0 ? w->store.contact + c->last : NULL;
+    const bool goes_on = !info->began && last && last->coming > 0;
+    const csim_real speed = goes_on ? last->coming : info->began ? c->approach : 0;
+    pair->impulse = csim_madd(pair->impulse, sign, info->impulse);
+    if (goes_on) pair->impulse = csim_madd(pair->impulse, sign, last->impulse);
+    if (info->coming > 0 || (pair->hardest >= 0 && !(speed > pair->speed))) return;
+    pair->hardest = i;
+    pair->swapped = sign < 0;
+    pair->speed = speed;
+}
+
+/* One contact: the nearest of a pair says how far apart it is, the fastest that presses what hit. */
+static void csimi_encounter_contact(const csim_world *w, const csimi_step_frame *f, csimi_encounters *p, int i,
+                                    csim_real off) {
+    const csimi_found_contact *c = f->found + i;
+    const csim_contact_info *info = f->info + i;
+    const bool presses = info->normal_impulse > 0;
+    csim_body_id body[2];
+    int shape[2], swap;
+    csimi_encounter *pair;
+    if (!(c->gap <= off) && !presses) return;
+    shape[0] = info->shape_a;
+    shape[1] = info->shape_b;
+    if (c->body_a == c->body_b && shape[0] == shape[1]) return; /* a solid with itself */
+    swap = c->body_a > c->body_b || (c->body_a == c->body_b && shape[0] > shape[1]);
+    body[swap] = info->body_a;
+    body[!swap] = info->body_b;
+    if (swap) {
+        const int own = shape[0];
+        shape[0] = shape[1];
+        shape[1] = own;
+    }
+    pair = p->recent; /* contacts of two shapes mostly stand side by side */
+    if (!pair || !csimi_same_side(pair->body[0], pair->shape[0], body[0], shape[0]) ||
+        !csimi_same_side(pair->body[1], pair->shape[1], body[1], shape[1]))
+        pair = csimi_encounter_at(p, body, shape);
+    p->recent = pair;
+    if (!pair) return;
+    pair->gap = pair->seen ? csimi_min(pair->gap, c->gap) : c->gap;
+    pair->seen = true;
+    if (!presses) return;
+    pair->presses = true;
+    csimi_encounter_hit(w, f, pair, i, swap ? -1 : 1);
+}
+
+static void csimi_encounters_before(const csim_world *w, csimi_encounters *p) {
+    const csim_touch_event *e = w->store.touch + w->touches[CSIMI_ENDS];
+    int i;
+    for (i = 0; i < w->touches[CSIMI_BEGINS] + w->touches[CSIMI_STAYS]; i++) {
+        csim_body_id body[2];
+        int shape[2];
+        csimi_encounter *pair;
+        body[0] = e[i].body_a;
+        body[1] = e[i].body_b;
+        shape[0] = e[i].shape_a;
+        shape[1] = e[i].shape_b;
+        if ((pair = csimi_encounter_at(p, body, shape)) == NULL) return;
+        pair->last = w->touches[CSIMI_ENDS] + i;
+        pair->was = 1;
+    }
+}
+
+/* Whether each pair of shapes touches, then how many of each pair of bodies did and do. */
+static void csimi_encounters_decide(csimi_encounters *p, csim_real on, csim_real off) {
+    const int shapes = p->count;
+    int i;
+    for (i = 0; i < shapes; i++) {
+        csimi_encounter *pair = p->pair + i, *bodies;
+        pair->now = pair->seen && (pair->presses || pair->gap <= (pair->was ? off : on));
+        if (!pair->was && !pair->now) continue;
+        if ((bodies = csimi_encounter_of_bodies(p, pair)) == NULL) return;
+        bodies->was += pair->was;
+        bodies->now += pair->now;
+    }
+    p->shapes = shapes;
+}
+
+/* ---- events */
+
+CSIMI_FN void *csimi_told_user_data(const csim_world *w, csim_body_id id, void *gone) {
+    const uint32_t slot = id.index1 - 1u;
+    if (slot >= (uint32_t)w->store.count.bodies) return gone;
+    return w->store.body[slot].alive && w->store.body[slot].generation == id.generation
+               ? w->store.body[slot].user_data
+               : gone;
+}
+
+static void csimi_write_encounter(const csim_world *w, csimi_encounters *p, const csimi_encounter *pair) {
+    const csim_touch_event *last = pair->last >= 0 ? w->store.touch + pair->last : NULL;
+    csimi_encounter *bodies = csimi_encounter_of_bodies(p, pair);
+    csim_touch_event *e;
+    if (p->events++ >= w->store.capacity.touches || !bodies) return;
+    e = p->event + p->events - 1;
+    CSIMI_MEMSET(e, 0, sizeof *e);
+    e->body_a = pair->body[0];
+    e->body_b = pair->body[1];
+    e->shape_a = pair->shape[0];
+    e->shape_b = pair->shape[1];
+    e->user_data_a = csimi_told_user_data(w, e->body_a, last ? last->user_data_a : NULL);
+    e->user_data_b = csimi_told_user_data(w, e->body_b, last ? last->user_data_b : NULL);
+    e->bodies = pair->was != pair->now && !bodies->told && (pair->now ? bodies->was : bodies->now) == 0;
+    if (e->bodies) bodies->told = true;
+}
+
+static void csimi_write_group(const csim_world *w, csimi_encounters *p, int was, int now, int *count) {
+    const int first = p->events;
+    int i;
+    for (i = 0; i < p->shapes; i++)
+        if (p->pair[i].was == was && p->pair[i].now == now) csimi_write_encounter(w, p, p->pair + i);
+    *count = p->events - first;
+}
+
+CSIMI_FN csim_status csimi_find_touching(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
+    csimi_encounters *p = &f->pairs;
+    const csim_real on = csimi_min(w->def.touch_distance, w->def.contact_distance / 2), off = 2 * on;
+    int i;
+    csimi_encounters_layout(p, &w->store.capacity, arena);
+    for (i = 0; i < p->size; i++) p->table[i] = -1;
+    p->count = p->shapes = p->events = p->needed = 0;
+    p->recent = NULL;
+    csimi_encounters_before(w, p); /* first, so that ends are told in the order in which they began */
+    for (i = 0; i < f->found_count; i++) csimi_encounter_contact(w, f, p, i, off);
+    csimi_encounters_decide(p, on, off);
+    csimi_write_group(w, p, 1, 0, p->group + CSIMI_ENDS);
+    csimi_write_group(w, p, 0, 1, p->group + CSIMI_BEGINS);
+    csimi_write_group(w, p, 1, 1, p->group + CSIMI_STAYS);
+    i = csimi_imax(p->events, p->needed > p->capacity ? p->needed / 2 : 0);
+    w->high.pairs = csimi_imax(w->high.pairs, i);
+    if (p->needed <= p->capacity && p->events <= w->store.capacity.touches) return CSIM_OK;
+    f->stats.flags |= CSIM_FLAG_PAIRS_FULL;
+    return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed, that touch or did", true, (double)i,
+                      "at most capacity.pairs; call csim_world_reserve");
+}
+#endif
+/* ==== end step/touching.c */
+
+/* ==== begin step/tell.c ========================================================================================= */
+#if !defined(CONDSIM_NO_EVENTS)
+/* step/tell: what a step tells beside its contacts: hits, bodies that moved, joints that broke, sleep. They are
+   written when the step is committed; what touches has been found before (touching.c). */
+
+/* ---- what moved */
+
+/* Numbers compared as numbers: no step makes a NaN. */
+static bool csimi_differ(const csim_real *a, const csim_real *b, size_t count) {
+    size_t i;
+    for (i = 0; i < count; i++)
+        if (a[i] < b[i] || a[i] > b[i]) return true;
+    return false;
+}
+
+static bool csimi_body_moves(const csimi_store *s, const csimi_state *next, int slot) {
+    const csimi_state *now = &s->state;
+    const csimi_body *b = s->body + slot;
+    const size_t node = 3 * (size_t)b->first_node, edge = 4 * (size_t)b->first_frame;
+    if (b->rigid >= 0) { /* as told: rounding may hide what the centre of mass did */
+        const csim_pose from = csimi_body_pose(s, now, slot), to = csimi_body_pose(s, next, slot);
+        return csimi_differ(&from.position.x, &to.position.x, 3) || csimi_differ(&from.rotation.w, &to.rotation.w, 4);
+    }
+    if (b->tree >= 0) {
+        const csimi_tree *t = now->tree + b->tree;
+        const size_t link = 7 * (size_t)t->first_link, coord = 3 * (size_t)t->first_block;
+        return csimi_differ(now->link_pose + link, next->link_pose + link, 7 * (size_t)t->link_count) ||
+               (b->node_count > 0 && /* reduced: its nodes */
+                csimi_differ(now->coord_position + coord, next->coord_position + coord, 3 * (size_t)t->block_count));
+    }
+    return csimi_differ(now->x + node, next->x + node, 3 * (size_t)b->node_count) ||
+           csimi_differ(now->frame + edge, next->frame + edge, 4 * (size_t)b->frame_count);
+}
+
+CSIMI_FN void csimi_mark_moved(const csim_world *w, csimi_step_frame *f) {
+    const csimi_store *s = &w->store;
+    int i;
+    for (i = 0; i < w->live_bodies && s->capacity.touches > 0; i++)
+        f->pairs.moved[s->body_list[i]] = csimi_body_moves(s, &f->next, s->body_list[i]);
+}
+
+static void csimi_tell_moves(csim_world *w, const csimi_step_frame *f) {
+    csimi_told *told = &w->store.told;
+    int i;
+    told->move_count = 0;
+    for (i = 0; i < w->live_bodies; i++) {
+        const int slot = w->store.body_list[i];
+        csim_move_event *e = told->move + told->move_count;
+        if (!f->pairs.moved[slot]) continue;
+        CSIMI_MEMSET(e, 0, sizeof *e);
+        e->body = csimi_body_id_of(w, slot);
+        e->user_data = w->store.body[slot].user_data;
+        csim_body_get_pose(w, e->body, &e->pose);
+        told->move_count++;
+    }
+}
+
+/* ---- hits */
+
+static void csimi_tell_hits(csim_world *w, const csimi_step_frame *f) {
+    const csimi_encounters *p = &f->pairs;
+    csimi_told *told = &w->store.told;
+    int i;
+    told->hit_count = 0;
+    for (i = 0; i < p->shapes; i++) {
+        const csimi_encounter *pair = p->pair + i;
+        csim_hit_event *e = told->hit + told->hit_count;
+        const csim_contact_info *c;
+        if (pair->hardest < 0 || !(pair->speed > w->def.hit_speed)) continue;
+        c = f->info + pair->hardest;
+        CSIMI_MEMSET(e, 0, sizeof *e);
+        e->body_a = pair->body[0];
+        e->body_b = pair->body[1];
+        e->user_data_a = csimi_told_user_data(w, e->body_a, NULL);
+        e->user_data_b = csimi_told_user_data(w, e->body_b, NULL);
+        e->shape_a = pair->shape[0];
+        e->shape_b = pair->shape[1];
+        e->point = c->point;
+        e->normal = pair->swapped ? csim_scale(-1, c->normal) : c->normal;
+        e->speed = pair->speed;
+        e->impulse = pair->impulse;
+        told->hit_count++;
+    }
+}
+
+/* ---- joints and sleep */
+
+static csim_body_id csimi_told_body(const csim_world *w, int slot, void **user_data) {
+    *user_data = slot >= 0 ? w->store.body[slot].user_data : NULL;
+    return csimi_body_id_of(w, slot);
+}
+
+CSIMI_FN void csimi_tell_break(csim_world *w, int link) {
+    csimi_told *told = &w->store.told;
+    const csimi_link *l = w->store.link + link;
+    csim_break_event *e = told->joint_break + told->break_count;
+    if (told->break_count >= w->store.capacity.joints || w->store.capacity.touches == 0) return; /* each breaks once */
+    CSIMI_MEMSET(e, 0, sizeof *e);
+    e->joint.index1 = (uint32_t)link + 1u;
+    e->joint.generation = l->generation;
+    e->joint.world = w->stamp;
+    e->body_a = csimi_told_body(w, l->body[0], &e->user_data_a);
+    e->body_b = csimi_told_body(w, l->body[1], &e->user_data_b);
+    told->break_count++;
+}
+
+CSIMI_FN void csimi_tell_sleep(csim_world *w, int slot, bool asleep, int island) {
+    csimi_told *told = &w->store.told;
+    csim_sleep_event *e = told->sleep + told->sleep_count;
+    if (told->sleep_count >= w->store.capacity.bodies || w->store.capacity.touches == 0) return; /* a body has one */
+    CSIMI_MEMSET(e, 0, sizeof *e);
+    e->body = csimi_told_body(w, slot, &e->user_data);
+    e->asleep = asleep;
+    e->island = island;
+    told->sleep_count++;
+}
+
+/* ---- the commit */
+
+CSIMI_FN void csimi_tell_step(csim_world *w, const csimi_step_frame *f) {
+    csimi_store *s = &w->store;
+    int i;
+    if (s->capacity.touches == 0) return;
+    CSIMI_MEMCPY(s->touch, f->pairs.event, sizeof *s->touch * (size_t)f->pairs.events);
+    s->count.touches = f->pairs.events;
+    CSIMI_MEMCPY(w->touches, f->pairs.group, sizeof w->touches);
+    csimi_tell_hits(w, f);
+    csimi_tell_moves(w, f);
+    s->told.break_count = s->told.sleep_count = 0;
+    for (i = 0; i < s->count.joints; i++)
+        if (s->joint[i].broke) csimi_tell_break(w, s->joint[i].link);
+}
+
+CSIM_API csim_events csim_world_events(const csim_world *w) {
+    csim_events e;
+    CSIMI_MEMSET(&e, 0, sizeof e);
+    if (!w) return e;
+    e.ends = w->store.touch;
+    e.end_count = w->touches[CSIMI_ENDS];
+    e.begins = e.touching = e.ends + e.end_count;
+    e.begin_count = w->touches[CSIMI_BEGINS];
+    e.touching_count = e.begin_count + w->touches[CSIMI_STAYS];
+    e.hits = w->store.told.hit;
+    e.hit_count = w->store.told.hit_count;
+    e.moves = w->store.told.move;
+    e.move_count = w->store.told.move_count;
+    e.breaks = w->store.told.joint_break;
+    e.break_count = w->store.told.break_count;
+    e.sleeps = w->store.told.sleep;
+    e.sleep_count = w->store.told.sleep_count;
+    return e;
+}
+#endif
+/* ==== end step/tell.c */
+
 /* ==== begin step/step.c ========================================================================================= */
 /* step/step: one step, from its first line to its last. Read csim_world_step at the end of this file first.
 
@@ -36735,6 +37612,7 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *s
     csimi_store *s = &w->store;
     int i;
     csimi_tree_keep_rows(w, f, step);
+    csimi_mark_moved(w, f);
     csimi_commit_state(s, f);
     for (i = 0; i < s->count.bodies; i++) s->body[i].sigma = f->sigma_of_body[i];
     csimi_joints_commit(w, f);
@@ -36746,6 +37624,7 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *s
     s->count.contacts = f->found_count;
     s->count.ended = f->ended_count;
     csimi_look_step(w);
+    csimi_tell_step(w, f);
     w->time += (double)f->h;
     w->last_h = (double)f->h;
 }
@@ -36912,8 +37791,10 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
     status = csimi_can_shorten(w, f) ? csimi_shorten(w, f, step, arena) : csimi_integrate(w, f, step);
     if (status) return status;
     if (w->def.follow_paths) csimi_hold_paths(w, f, w->def.integrator == CSIM_TWO_STEP ? f->h / 2 : f->h, arena);
+    csimi_trees_settle(&w->store.state, step, f->vk, f->v, &f->next);
     csimi_measure(w, f, arena);
     csimi_report_contacts(w, f);
+    if ((status = csimi_find_touching(w, f, arena)) != 0) return status;
     f->stats.work = f->work;
     f->stats.assembly_seconds = t1 - t0;
     f->stats.collide_seconds = t2 - t1;
@@ -36995,6 +37876,7 @@ CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_para
     most = csimi_most_bytes(most, csimi_detect_scratch(n));
     most = csimi_most_bytes(most, csimi_rows_scratch(n));
     most = csimi_most_bytes(most, csimi_path_scratch(n));
+    most = csimi_most_bytes(most, csimi_encounters_scratch(n));
     most = csimi_most_bytes(most, csimi_island_scratch(n, solver));
     csimi_push(&arena, most, 1);
     return arena.overflow ? SIZE_MAX : arena.used;
@@ -37061,6 +37943,8 @@ CSIM_API csim_world_def csim_default_world_def(void) {
     d.stabilization = CSIM_R(0.8);
     d.push_out_speed = 1;
     d.restitution_threshold = CSIM_R(0.2);
+    d.touch_distance = CSIM_R(1e-4);
+    d.hit_speed = 1;
     d.guard = CSIMI_GUARD;
     return d;
 }
@@ -40045,6 +40929,8 @@ static csim_status csimi_check_world_def(const csim_world_def *d, const char *fu
         {"slop", offsetof(csim_world_def, slop), 0, 1e3, false, false, "0..1000"},
         CSIMI_AT_LEAST_0(csim_world_def, push_out_speed),
         CSIMI_AT_LEAST_0(csim_world_def, restitution_threshold),
+        {"touch_distance", offsetof(csim_world_def, touch_distance), 0, 1e3, false, false, "0..1000"},
+        CSIMI_AT_LEAST_0(csim_world_def, hit_speed),
     };
     csim_status s;
     if ((s = csimi_check_guard(error, function, "made by csim_default_world_def()", d->guard)) != 0) return s;
@@ -40379,6 +41265,8 @@ CSIM_API csim_status csim_create_soft(csim_world *world, const csim_soft_def *de
 #endif
 
 #if defined(CONDSIM_NO_TREE)
+CSIMI_FN void csimi_trees_settle(const csimi_state *s, const csimi_step *step, const csim_real *vk, const csim_real *v,
+                                 csimi_state *next) {}
 CSIM_API csim_status csim_create_tree(csim_world *world, const csim_tree_def *def, csim_body_id *id) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_tree", "CONDSIM_NO_TREE");
 }
@@ -40748,6 +41636,22 @@ CSIM_API csim_totals csim_world_totals(const csim_world *world) {
     return none;
 }
 CSIM_API double csim_world_rms_speed(const csim_world *world) { return 0; }
+#endif
+
+#if defined(CONDSIM_NO_EVENTS)
+CSIMI_FN size_t csimi_encounters_scratch(const csimi_counts *n) { return 0; }
+CSIMI_FN csim_status csimi_find_touching(csim_world *world, csimi_step_frame *frame, csimi_arena *arena) {
+    return CSIM_OK;
+}
+CSIMI_FN void csimi_mark_moved(const csim_world *world, csimi_step_frame *frame) {}
+CSIMI_FN void csimi_tell_step(csim_world *world, const csimi_step_frame *frame) {}
+CSIMI_FN void csimi_tell_sleep(csim_world *world, int slot, bool asleep, int island) {}
+CSIMI_FN void csimi_tell_break(csim_world *world, int link) {}
+CSIM_API csim_events csim_world_events(const csim_world *world) {
+    csim_events none;
+    CSIMI_MEMSET(&none, 0, sizeof none);
+    return none;
+}
 #endif
 
 #if defined(CONDSIM_NO_SNAPSHOTS)
@@ -43484,6 +44388,7 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_PLACE_TERMS
 #undef CSIMI_MODEL_ASSEMBLE
 #undef CSIMI_SPRING_SLOTS
+#undef CSIMI_TREE_TURNING
 #undef CSIMI_MODES_MAGIC
 #undef CSIMI_MODES_VERSION
 #undef CSIMI_COLLIDE_PRIVATE_H
@@ -43618,7 +44523,6 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_NEAR
 #undef CSIMI_WORSE
 #undef CSIMI_PATH_LOOKS
-#undef CSIMI_PATH_TURN
 #undef CSIMI_SHORTEN_HALVINGS
 #undef CSIMI_SHORTEN_TRIALS
 #undef CSIMI_JOINT_PASSES
