@@ -29,9 +29,9 @@ typedef struct csim_certificate {
    that u is a difference of (phi, and of each side J v and J b / diag A), are measured against that bound instead of
    against themselves. The median is of the contacts that carry more than that: open ones have no say, whose number
    depends on the margins alone. speed_m: the sum of those speeds, so never less than h g where weight acts; the rms is
-   weighed by rho. work sums |lambda_n u_n| and |mu lambda_n |u_t| + lambda_t . u_t| over the friction laws, |lambda . u|
-   over proximal contacts; joints, limits and motors have no say there, whose impulses may be any multiple of what
-   moves. approach to dissipation_power are over the friction laws; the invertible law is measured with
+   weighed by rho. work sums |lambda_n u_n| and |mu lambda_n |u_t| + lambda_t . u_t| over the friction laws, and
+   |lambda . u| over proximal contacts; joints, limits and motors have no say there, whose impulses may be any multiple
+   of what moves. approach to dissipation_power are over the friction laws; the invertible law is measured with
    u + omega lambda for u. */
 
 /* The largest of dynamics, contact, velocity and work; huge for a null pointer. */
