@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 509dc18ee9fd6720
+   Hash of the parts: f53d3da9f9ec962c
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -491,6 +491,7 @@ typedef enum csim_shape_kind {
 } csim_shape_kind;
 
 struct csim_field;
+struct csim_surface_def;
 
 /* A shape as the user describes it. Make it by one of the functions below; lengths in m. */
 typedef struct csim_shape {
@@ -505,6 +506,9 @@ typedef struct csim_shape {
     csim_real spacing; /* distance between contact samples on the rims of cylinders; 0: radius / 2. Rims against flat
                           faces are exact; it is the resolution of rims against edges and other rims */
     const struct csim_field *field; /* mesh, heights: the caller's, as long as the shape or its body is used */
+    const struct csim_surface_def *surface; /* friction, filter and the rest, copied; null (default): its body's */
+    bool sensor;     /* detects and never touches; has no mass; default false. docs/events.md */
+    void *user_data; /* csim_body_get_shape_user_data */
 } csim_shape;
 
 /* Shapes in the axes of their body, not yet checked; set local to place one elsewhere. Half-space: everything below
@@ -1326,9 +1330,11 @@ typedef struct csim_capacity {
    every call that would change it returns CSIM_LOCKED. A mixing rule returns a finite number >= 0. */
 typedef struct csim_pair_info {
     csim_body_id body_a, body_b;
+    int shape_a, shape_b; /* in their bodies; -1: a body of nodes */
     int material_a, material_b;
     csim_real friction_a, friction_b, restitution_a, restitution_b;
-    void *user_data_a, *user_data_b;
+    void *user_data_a, *user_data_b;             /* of the bodies */
+    void *shape_user_data_a, *shape_user_data_b; /* of the shapes; null: a body of nodes */
 } csim_pair_info;
 
 /* Settings of a world; the ranges stand at the fields. */
@@ -1391,6 +1397,8 @@ typedef struct csim_surface_def {
     uint32_t category;            /* bits this body has; default 1 */
     uint32_t mask;                /* bits it touches; default all. Both sides must agree */
     int group;                    /* two bodies of the same group > 0 never touch; default 0 */
+    csim_vec3 velocity; /* of the surface against its body, m/s, axes of the body or link: a conveyor. Of a contact its
+                           part along the surface counts; default 0 */
 } csim_surface_def;
 
 /* A point mass that touches others as a sphere of the given radius. */
@@ -2265,7 +2273,8 @@ typedef enum csim_query_part {
 /* One answer. */
 typedef struct csim_query_hit {
     csim_body_id body;
-    void *user_data; /* of the body */
+    void *user_data;       /* of the body */
+    void *shape_user_data; /* of the shape; else null */
     csim_query_part part;
     int index;
     int link;            /* of a tree; else -1 */
@@ -2287,6 +2296,7 @@ typedef struct csim_query_def {
        once, in any order, by every thread that asks queries. */
     bool (*accept)(void *user, csim_body_id body, void *body_user_data, csim_query_part part, int index);
     void *user;
+    bool sensors;      /* shapes that are sensors are asked too; default false */
     bool inside;       /* rays that begin inside of something solid meet it at 0; default false: they meet what they
                           enter, and so what they begin in only when they come back to it */
     csim_error *error; /* where a refused call says why; default null */
@@ -2337,7 +2347,10 @@ CSIM_API bool csim_world_closest_point(const csim_world *world, const csim_query
    Shapes touch from the step on in which they press on each other or begin it at most touch_distance apart
    (csim_world_def), until one that they begin more than twice that far apart without pressing: what rests reports
    nothing. Each pair begins and ends in turns, whatever happens in between: bodies destroyed, filters changed, worlds
-   saved and restored. Events are told by the step that comes after their cause. docs/events.md. */
+   saved and restored. Events are told by the step that comes after their cause.
+
+   A shape that is a sensor (csim_shape) never touches: it sees what comes as near as that, by the same two distances,
+   of bodies of every kind, static ones too; its own body and other sensors it does not see. docs/events.md. */
 #ifndef CSIM_EVENTS_H
 #define CSIM_EVENTS_H
 
@@ -2347,6 +2360,7 @@ typedef struct csim_touch_event {
     csim_body_id body_a, body_b;     /* a has the lower slot; an end may name bodies that are gone */
     void *user_data_a, *user_data_b; /* of the bodies, also of those that are gone */
     int shape_a, shape_b;            /* in their bodies; -1: the nodes, edges and triangles of a body without shapes */
+    void *shape_user_data_a, *shape_user_data_b; /* null: of a body without shapes */
     bool bodies; /* of the two bodies this is the first pair of shapes that touches, or the last that no longer does:
                     events with it are those of pairs of bodies */
 } csim_touch_event;
@@ -2355,7 +2369,8 @@ typedef struct csim_touch_event {
 typedef struct csim_hit_event {
     csim_body_id body_a, body_b;
     void *user_data_a, *user_data_b;
-    int shape_a, shape_b; /* as in csim_touch_event */
+    int shape_a, shape_b;    /* this and the next as in csim_touch_event */
+    void *shape_user_data_a, *shape_user_data_b;
     csim_vec3 point, normal; /* world axes, of the contact that came fastest; from b to a */
     csim_real speed;         /* m/s: at which it came, before the first step that foresaw it */
     csim_vec3 impulse;       /* N s, world axes, on a: sum over the contacts of the two shapes, in this step and, where
@@ -2389,19 +2404,103 @@ typedef struct csim_sleep_event {
 typedef struct csim_events {
     const csim_touch_event *ends, *begins;
     const csim_touch_event *touching; /* all that touch; those that began first */
+    const csim_touch_event *sensor_ends, *sensor_begins; /* a is the sensor, b what it no longer sees, begins to see */
+    const csim_touch_event *sensing;                     /* all that sensors see; what they began to first */
     const csim_hit_event *hits;
     const csim_move_event *moves;
     const csim_break_event *breaks;
     const csim_sleep_event *sleeps;
-    int end_count, begin_count, touching_count, hit_count, move_count, break_count, sleep_count;
+    int end_count, begin_count, touching_count, sensor_end_count, sensor_begin_count, sensing_count;
+    int hit_count, move_count, break_count, sleep_count;
 } csim_events;
 
-/* Everything that happened in the last step; all zero before the first and for null. After csim_world_restore the ends,
-   begins and touching of the step that was saved; the other arrays are empty. */
+/* Everything that happened in the last step; all zero before the first and for null. After csim_world_restore what
+   touched, and what sensors saw, in the step that was saved; the other arrays are empty. */
 CSIM_API csim_events csim_world_events(const csim_world *world);
 
 #endif
 /* ==== end world/events.h */
+
+/* ==== begin world/alter.h ======================================================================================= */
+/* world/alter: bodies and their shapes changed and listed while a world runs; docs/bodies.md.
+
+   Setters return CSIM_NULL_ARGUMENT, CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_LOCKED, CSIM_NOT_FINITE, CSIM_OUT_OF_RANGE
+   or CSIM_WRONG_KIND and change nothing then; getters the first three and CSIM_OUT_OF_RANGE (no such shape). What is
+   set holds from the next step on and is part of snapshots. */
+#ifndef CSIM_ALTER_H
+#define CSIM_ALTER_H
+
+
+/* ---- surfaces: friction, restitution, filter, conveyor */
+
+/* The surface of a body: of all its shapes that have none of their own, or of its nodes. */
+CSIM_API csim_status csim_body_get_surface(const csim_world *world, csim_body_id id, csim_surface_def *surface);
+CSIM_API csim_status csim_body_set_surface(csim_world *world, csim_body_id id, const csim_surface_def *surface);
+/* Parts of it. */
+CSIM_API csim_status csim_body_set_restitution(csim_world *world, csim_body_id id, csim_real restitution);
+CSIM_API csim_status csim_body_set_filter(csim_world *world, csim_body_id id, uint32_t category, uint32_t mask,
+                                          int group);
+/* Of one shape, as csim_body_shape counts; links of trees have theirs one after the other. null: that of its body. */
+CSIM_API csim_status csim_body_get_shape_surface(const csim_world *world, csim_body_id id, int shape,
+                                                 csim_surface_def *surface);
+CSIM_API csim_status csim_body_set_shape_surface(csim_world *world, csim_body_id id, int shape,
+                                                 const csim_surface_def *surface);
+/* Whether a shape detects and does not touch. Mass and inertia stay as they are. */
+CSIM_API csim_status csim_body_get_shape_sensor(const csim_world *world, csim_body_id id, int shape, bool *sensor);
+CSIM_API csim_status csim_body_set_shape_sensor(csim_world *world, csim_body_id id, int shape, bool sensor);
+/* The link of a tree that a shape is on; -1: of other bodies. */
+CSIM_API csim_status csim_body_get_shape_link(const csim_world *world, csim_body_id id, int shape, int *link);
+
+/* ---- pointers of the user */
+
+/* Another pointer for a body. The library carries pointers of users and never follows them. */
+CSIM_API csim_status csim_body_set_user_data(csim_world *world, csim_body_id id, void *user_data);
+/* The pointer of a shape, as its definition gave it or as it was set last. */
+CSIM_API csim_status csim_body_get_shape_user_data(const csim_world *world, csim_body_id id, int shape,
+                                                   void **user_data);
+/* Another pointer for a shape; null is one. */
+CSIM_API csim_status csim_body_set_shape_user_data(csim_world *world, csim_body_id id, int shape, void *user_data);
+
+/* ---- how a body moves */
+
+/* Linear and angular damping of a rigid body, 1/s, >= 0; of a particle, solid, cloth or cable the linear one, of its
+   nodes. Trees and reduced bodies: CSIM_WRONG_KIND. */
+CSIM_API csim_status csim_body_set_damping(csim_world *world, csim_body_id id, csim_real linear, csim_real angular);
+/* Gravity of this body as a share of the world's; default 1, 0: none, < 0: it rises. -1000..1000. Trees and reduced
+   bodies: CSIM_WRONG_KIND. */
+CSIM_API csim_status csim_body_get_gravity_scale(const csim_world *world, csim_body_id id, csim_real *scale);
+CSIM_API csim_status csim_body_set_gravity_scale(csim_world *world, csim_body_id id, csim_real scale);
+/* Mass, centre and inertia of a rigid body, as csim_body_get_mass tells them; its axes stay where they are, and the
+   velocity of the new centre is that of the point there. Others: CSIM_WRONG_KIND. */
+CSIM_API csim_status csim_body_set_mass(csim_world *world, csim_body_id id, const csim_mass *mass);
+/* A body that is not enabled stands still as a static one and is met by nothing: no contact, no sensor, no query. It
+   gets its motion back with `true`, at rest. Single nodes that were static or kinematic do not: then the motion of
+   the body is theirs. */
+CSIM_API csim_status csim_body_set_enabled(csim_world *world, csim_body_id id, bool enabled);
+CSIM_API csim_status csim_body_get_enabled(const csim_world *world, csim_body_id id, bool *enabled);
+/* The velocity with which a kinematic rigid body is at a pose after a step of h seconds, which it keeps: to be set
+   before every step. CSIM_WRONG_KIND: another body; CSIM_OUT_OF_RANGE: h beyond 1e-7..1 s. */
+CSIM_API csim_status csim_body_move_to(csim_world *world, csim_body_id id, csim_pose pose, csim_real h);
+
+/* ---- forces at points. Rigid bodies and, at any point, particles; others: CSIM_WRONG_KIND, for
+   csim_body_add_node_force and csim_tree_add_link_force are for them. */
+
+/* Force [N] at a point of the world for the next step only; adds up. */
+CSIM_API csim_status csim_body_add_force_at(csim_world *world, csim_body_id id, csim_vec3 force, csim_vec3 point);
+/* Impulse [N s] at a point of the world: velocities change at once. Static and kinematic bodies: no change. */
+CSIM_API csim_status csim_body_add_impulse_at(csim_world *world, csim_body_id id, csim_vec3 impulse, csim_vec3 point);
+
+/* ---- lists. Each writes at most capacity items (null with capacity 0) and returns how many there are; 0 for stale
+   ids and null. */
+
+/* Springs, joints, clamps and exclusions, of the world or of one body, by slot. */
+CSIM_API int csim_world_links(const csim_world *world, csim_link_id *out, int capacity);
+CSIM_API int csim_body_links(const csim_world *world, csim_body_id id, csim_link_id *out, int capacity);
+/* Contacts of the last step that a body has, in their order. */
+CSIM_API int csim_body_contacts(const csim_world *world, csim_body_id id, csim_contact_info *out, int capacity);
+
+#endif
+/* ==== end world/alter.h */
 
 /* ==== begin io/mesh.h =========================================================================================== */
 /* io/mesh: tetrahedral and triangle meshes as plain arrays, from files and checked. */
@@ -3106,6 +3205,7 @@ typedef struct csimi_state {
     csim_real *node_mass;     /* [node_count] kg, lumped */
     csim_real *node_force;    /* [3 node_count] N, external, of the coming step */
     csim_real *node_damping;  /* [node_count] alpha_M, 1/s */
+    csim_real *node_gravity; /* [node_count] share of gravity that pulls */
     unsigned char *node_mode; /* [node_count] CSIMI_FREE ... */
 
     int rigid_count;
@@ -3115,6 +3215,7 @@ typedef struct csimi_state {
     csim_real *rigid_mass;    /* [rigid_count] kg */
     csim_real *inertia;       /* [9 rigid_count] about the centre of mass, body axes, kg m^2 */
     csim_real *wrench;        /* [6 rigid_count] force N, torque N m about the centre of mass; world axes */
+    csim_real *rigid_gravity; /* [rigid_count] share of gravity that pulls */
     csim_real *rigid_damping; /* [2 rigid_count] linear, angular, 1/s: A += h d M */
     unsigned char *rigid_mode;
     csim_real *rigid_inverse; /* [9 rigid_count] inverse inertia, world axes, zero unless free; csimi_place_prepare */
@@ -4719,9 +4820,18 @@ typedef struct csimi_body {
     csim_real sigma;              /* spectral estimate kept for the island this body leads */
     csimi_pace pace;
     bool can_sleep;
+    bool disabled;           /* met by nothing; its motion is static ... */
+    csim_motion motion_then; /* ... and was this */
     csim_surface_def surface;
     void *user_data;
 } csimi_body;
+
+/* Of a shape, beside its geometry. */
+typedef struct csimi_skin {
+    csim_surface_def surface; /* its own, or a copy of its body's */
+    void *user_data;
+    bool own, sensor;
+} csimi_skin;
 
 typedef enum csimi_link_kind { CSIMI_SPRING, CSIMI_JOINT, CSIMI_CLAMP, CSIMI_EXCLUSION } csimi_link_kind;
 
@@ -4793,6 +4903,7 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
     X(nodes, csim_real, state.node_mass, 1, amount)                   \
     X(nodes, csim_real, state.node_force, 3, finite)                  \
     X(nodes, csim_real, state.node_damping, 1, amount)                \
+    X(nodes, csim_real, state.node_gravity, 1, finite)                \
     X(nodes, unsigned char, state.node_mode, 1, mode)                 \
     X(nodes, int, node_body, 1, slot)                                 \
     X(nodes, int, node_user, 1, own)                                  \
@@ -4807,11 +4918,13 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
     X(rigids, csim_real, state.inertia, 9, finite)                    \
     X(rigids, csim_real, state.wrench, 6, finite)                     \
     X(rigids, csim_real, state.rigid_damping, 2, amount)              \
+    X(rigids, csim_real, state.rigid_gravity, 1, finite)              \
     X(rigids, unsigned char, state.rigid_mode, 1, mode)               \
     X(rigids, int, rigid_body, 1, slot)                               \
     X(shapes, csim_geometry, shape, 1, geometry)                      \
     X(shapes, int, shape_body, 1, slot)                               \
     X(shapes, int, shape_link, 1, own)                                \
+    X(shapes, csimi_skin, skin, 1, skin)                              \
     X(hulls, csim_hull_data, hull, 1, hull)                           \
     X(tets, int, state.tet, 4, node)                                  \
     X(tets, csim_real, state.tet_shape, 9, finite)                    \
@@ -4937,7 +5050,7 @@ typedef struct csimi_look {
 } csimi_look;
 
 /* Records of csimi_store.touch stand in these groups. */
-enum { CSIMI_ENDS, CSIMI_BEGINS, CSIMI_STAYS, CSIMI_TOUCH_GROUPS };
+enum { CSIMI_ENDS, CSIMI_BEGINS, CSIMI_STAYS, CSIMI_LEAVES, CSIMI_ENTERS, CSIMI_INSIDE, CSIMI_TOUCH_GROUPS };
 
 /* Events of the last step beside those of touching; not saved. Worlds without room for touching have none. */
 typedef struct csimi_told {
@@ -4961,6 +5074,7 @@ typedef struct csimi_store {
     int *tree_body, *coord_tree;
     csim_real *link_impulse; /* of the rows of each joint in the last step */
     csim_geometry *shape;
+    csimi_skin *skin;
     csim_hull_data *hull;
     int *surface_node, *triangle;
     csim_real *surface_rest; /* rest positions of surface nodes */
@@ -5040,6 +5154,14 @@ CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion mot
 CSIMI_FN void csimi_write_node(csimi_store *s, int i, csim_vec3 x, csim_vec3 v, csim_real mass, csim_real damping,
                                csim_motion motion, int slot);
 CSIMI_FN void csimi_finish_create(csim_world *w, int slot, csim_body_id *id);
+/* Surface, sensor and pointer of a shape of a body that has its slot; and of all its shapes, after the surface of the
+   body has changed. */
+CSIMI_FN void csimi_write_skin(csimi_store *s, int shape, int slot, const csim_shape *from);
+CSIMI_FN void csimi_spread_surface(csimi_store *s, int slot);
+/* The surface of a shape, or of a body of nodes: -1. */
+CSIM_INLINE const csim_surface_def *csimi_surface_def_of(const csimi_store *s, int slot, int shape) {
+    return shape >= 0 ? &s->skin[shape].surface : &s->body[slot].surface;
+}
 /* Takes a link slot; item is its place in the array of its kind. */
 CSIMI_FN int csimi_take_link(csim_world *w, csimi_link_kind kind, int item, const int *bodies, csim_real break_force);
 CSIMI_FN void csimi_finish_link(csim_world *w, int slot, csim_link_id *id);
@@ -5092,6 +5214,9 @@ CSIMI_FN void csimi_look_moved(csimi_store *s, int slot);   /* all of the body; 
 CSIMI_FN void csimi_look_node(csimi_store *s, int slot, int node, csim_vec3 from); /* one node, which was at from */
 CSIMI_FN void csimi_look_step(csim_world *w);               /* everything that may have moved in a step */
 CSIMI_FN csimi_surface csimi_look_surface(const csimi_store *s, int slot);
+
+/* change.c: mass, centre and inertia that a rigid definition gives, over those of its shapes. */
+CSIMI_FN csim_status csimi_check_inertia(const csim_rigid_def *def, const char *fn, csim_mass *mass, csim_error *error);
 
 /* ---- access.c, cable_state.c */
 
@@ -5271,6 +5396,7 @@ typedef struct csimi_encounter {
     int shape[2]; /* in their bodies, as events tell them */
     int was, now; /* whether they touched, do; bodies: how many of their pairs */
     int last;     /* the record of the step before, -1: none */
+    bool sensor; /* the first is one, which sees the second */
     bool seen, presses, told, swapped;
     csim_real gap;
     int hardest;     /* found contact that came fastest of those that are stopped, -1: none */
@@ -5287,6 +5413,12 @@ typedef struct csimi_encounters {
     int capacity, size, count, shapes, events, needed;
     int group[CSIMI_TOUCH_GROUPS];
 } csimi_encounters;
+
+/* What a sensor saw: its shape, the other's body and shape (-1: of a body of nodes). */
+typedef struct csimi_sensed {
+    int sensor, body, shape;
+    csim_real gap;
+} csimi_sensed;
 
 typedef struct csimi_step_frame {
     csim_real h, theta, sigma;
@@ -5333,6 +5465,8 @@ typedef struct csimi_step_frame {
     int substeps;             /* of bounded frames */
     long work, reserved;      /* visits done, and kept for the bounded frames of islands to come */
     csimi_encounters pairs;
+    csimi_sensed *sensed; /* [pairs] */
+    int sensed_count;
     csim_step_stats stats;
 } csimi_step_frame;
 
@@ -5429,13 +5563,17 @@ CSIMI_FN uint64_t csimi_mix64(uint64_t h, uint64_t x);
 CSIMI_FN uint64_t csimi_side_key(const csimi_store *s, int slot, uint32_t part); /* names a part of a body */
 CSIMI_FN uint64_t csimi_shape_key(const csimi_store *s, const csimi_object *o);
 CSIMI_FN uint64_t csimi_point_key(const csimi_store *s, int slot, uint32_t part); /* names a vertex */
-/* What filters and mixing rules are told about two slots. */
-CSIMI_FN csim_pair_info csimi_pair_of(const csim_world *world, int a, int b);
+CSIMI_FN int csimi_own_shape(const csimi_store *s, int slot, int shape); /* its number in its body, -1: none */
+/* What filters and mixing rules are told about two slots and shapes, -1: of a body of nodes. */
+CSIMI_FN csim_pair_info csimi_pair_of(const csim_world *world, int a, int shape_a, int b, int shape_b);
 /* The pairs that links exclude; whether two bodies may touch by category, group, exclusion and filter. */
 CSIMI_FN void csimi_list_excluded(csimi_detector *d, uint64_t *other);
-CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int b);
+CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int shape_a, int b, int shape_b);
 /* The next free record, or null beyond the capacity (it is counted all the same). */
 CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id);
+CSIM_INLINE csim_real csimi_thickness_of(const csimi_store *s, const csimi_object *o) {
+    return csimi_surface_def_of(s, o->body, o->kind == CSIMI_OBJECT_SHAPE ? o->item : -1)->thickness;
+}
 /* Whether x is inside the bounds of an object, grown by so much. */
 CSIMI_FN bool csimi_near(const csimi_detector *d, const csimi_object *b, csim_vec3 x, csim_real grow);
 CSIMI_FN csim_geometry csimi_ball(csim_real radius);
@@ -5587,13 +5725,20 @@ CSIMI_FN size_t csimi_path_scratch(const csimi_counts *n);
 /* ---- measure.c */
 CSIMI_FN void csimi_measure(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 CSIMI_FN void csimi_report_contacts(csim_world *world, csimi_step_frame *frame);
-/* ---- touching.c, tell.c */
+/* ---- sense.c, touching.c, tell.c */
+CSIMI_FN void csimi_sense_pair(csimi_detector *d, const csimi_object *sensor, const csimi_object *other);
+/* Up to which distance shapes begin to touch; and go on with it. */
+CSIM_INLINE csim_real csimi_touch_on(const csim_world *w) {
+    return csimi_min(w->def.touch_distance, w->def.contact_distance / 2);
+}
+CSIM_INLINE csim_real csimi_touch_off(const csim_world *w) { return 2 * csimi_touch_on(w); }
 CSIMI_FN void csimi_encounters_layout(csimi_encounters *p, const csimi_counts *n, csimi_arena *arena);
 CSIMI_FN size_t csimi_encounters_scratch(const csimi_counts *n);
 /* Which shapes touch, once contacts have been reported; stays in the arena until the commit. */
 CSIMI_FN csim_status csimi_find_touching(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 /* The pointer that a body has, or `gone` when it is no more. */
 CSIMI_FN void *csimi_told_user_data(const csim_world *world, csim_body_id id, void *gone);
+CSIMI_FN void *csimi_told_shape_data(const csim_world *world, csim_body_id id, int shape, void *gone);
 CSIMI_FN void csimi_mark_moved(const csim_world *world, csimi_step_frame *frame); /* before the state is committed */
 CSIMI_FN void csimi_tell_step(csim_world *world, const csimi_step_frame *frame);  /* the rest, after it */
 /* After csimi_tell_step: a body fell asleep (bodies of one island have its number) or woke (-1: by itself); a joint
@@ -5622,6 +5767,9 @@ CSIMI_FN size_t csimi_tree_scratch(const csimi_counts *n);    /* tree.c: to chec
 CSIMI_FN size_t csimi_reduced_scratch(const csimi_counts *n); /* reduced.c: to write the surface of one */
 
 /* ---- body.c, soft.c */
+
+/* What shapes bring beside their geometry. */
+CSIMI_FN csim_status csimi_check_skins(csim_world *w, const char *function, const csim_shape *shapes, int count);
 
 /* Mass, centre and inertia of a rigid definition; static bodies may have none. */
 CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn, csim_mass *mass, csim_error *error);
@@ -7646,7 +7794,7 @@ CSIMI_FN void csimi_point_assemble(const csimi_state *s, const csimi_step *step,
         csim_real mass = s->node_mass[i], inertia = mass * (inverse_theta + h * s->node_damping[i]);
         for (c = 0; c < 3; c++) {
             D[4 * c] += inertia;
-            b[c] += mass * inverse_theta * vk[c] + h * (force[c] + mass * s->gravity[c]);
+            b[c] += mass * inverse_theta * vk[c] + h * (force[c] + mass * (s->node_gravity[i] * s->gravity[c]));
         }
     }
 }
@@ -7662,7 +7810,7 @@ CSIMI_FN void csimi_point_energy(const csimi_state *s, csimi_energy *energy) {
         for (c = 0; c < 3; c++) {
             double v = (double)s->v[3 * i + c], mass = (double)s->node_mass[i];
             energy->kinetic += mass * v * v / 2;
-            energy->gravity -= mass * (double)s->gravity[c] * (double)s->x[3 * i + c];
+            energy->gravity -= mass * (double)(s->node_gravity[i] * s->gravity[c]) * (double)s->x[3 * i + c];
         }
 }
 /* ==== end model/particle.c */
@@ -7836,7 +7984,7 @@ CSIMI_FN void csimi_rigid_assemble(const csimi_state *s, const csimi_step *step,
         csimi_mul3(I, vk + 3, L);
         for (c = 0; c < 3; c++) {
             linear[4 * c] += mass * (inverse_theta + h * damping[0]);
-            b[c] += mass * inverse_theta * vk[c] + h * (wrench[c] + mass * s->gravity[c]);
+            b[c] += mass * inverse_theta * vk[c] + h * (wrench[c] + mass * (s->rigid_gravity[k] * s->gravity[c]));
             b[3 + c] += inverse_theta * L[c] + h * wrench[3 + c];
         }
         for (c = 0; c < 9; c++) angular[c] += (inverse_theta + h * damping[1]) * I[c];
@@ -7864,7 +8012,7 @@ CSIMI_FN void csimi_rigid_energy(const csimi_state *s, csimi_energy *energy) {
         csimi_mul3(I, v + 3, L);
         for (c = 0; c < 3; c++) {
             energy->kinetic += mass * (double)v[c] * (double)v[c] / 2 + (double)v[3 + c] * (double)L[c] / 2;
-            energy->gravity -= mass * (double)s->gravity[c] * (double)s->com[3 * k + c];
+            energy->gravity -= mass * (double)(s->rigid_gravity[k] * s->gravity[c]) * (double)s->com[3 * k + c];
         }
     }
 }
@@ -8576,7 +8724,8 @@ CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place 
 
 static csim_vec3 csimi_node_acceleration(const csimi_state *s, int node) {
     if (s->node_mode[node] != CSIMI_FREE) return csim_v3(0, 0, 0);
-    return csim_madd(csimi_load3(s->gravity), 1 / s->node_mass[node], csimi_load3(s->node_force + 3 * (size_t)node));
+    return csim_madd(csim_scale(s->node_gravity[node], csimi_load3(s->gravity)), 1 / s->node_mass[node],
+                     csimi_load3(s->node_force + 3 * (size_t)node));
 }
 
 CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_place *p) {
@@ -8587,7 +8736,7 @@ CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_pl
     case CSIMI_PLACE_NODE: return csimi_node_acceleration(s, p->item);
     case CSIMI_PLACE_RIGID:
         if (s->rigid_mode[p->item] != CSIMI_FREE) break;
-        return csim_madd(csimi_load3(s->gravity), 1 / s->rigid_mass[p->item],
+        return csim_madd(csim_scale(s->rigid_gravity[p->item], csimi_load3(s->gravity)), 1 / s->rigid_mass[p->item],
                          csimi_load3(s->wrench + 6 * (size_t)p->item));
     case CSIMI_PLACE_VERTEX:
     case CSIMI_PLACE_LINK: return csimi_place_free(s, p) ? csimi_load3(s->gravity) : a; /* as if its joints were free */
@@ -28019,6 +28168,9 @@ CSIMI_FN csim_status csimi_check_surface(csim_error *error, const char *function
          "finite"},
         {"surface.restitution", offsetof(csim_surface_def, restitution), 0, 1, false, false, "0..1"},
         {"surface.thickness", offsetof(csim_surface_def, thickness), 0, 1e3, false, false, "0..1000"},
+        {"surface.velocity.x", offsetof(csim_surface_def, velocity.x), -1e9, 1e9, false, false, "-1e9..1e9"},
+        {"surface.velocity.y", offsetof(csim_surface_def, velocity.y), -1e9, 1e9, false, false, "-1e9..1e9"},
+        {"surface.velocity.z", offsetof(csim_surface_def, velocity.z), -1e9, 1e9, false, false, "-1e9..1e9"},
     };
     csim_status s = csimi_check_fields(error, function, def, fields, CSIMI_COUNT_OF(fields));
     if (s) return s;
@@ -28684,6 +28836,22 @@ CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion mot
     return slot;
 }
 
+CSIMI_FN void csimi_write_skin(csimi_store *s, int shape, int slot, const csim_shape *from) {
+    csimi_skin *skin = s->skin + shape;
+    CSIMI_MEMSET(skin, 0, sizeof *skin);
+    skin->own = from->surface != NULL;
+    skin->surface = skin->own ? *from->surface : s->body[slot].surface;
+    skin->sensor = from->sensor;
+    skin->user_data = from->user_data;
+}
+
+CSIMI_FN void csimi_spread_surface(csimi_store *s, int slot) {
+    const csimi_body *b = s->body + slot;
+    int i;
+    for (i = b->first_shape; i < b->first_shape + b->shape_count; i++)
+        if (!s->skin[i].own) s->skin[i].surface = b->surface;
+}
+
 CSIMI_FN unsigned char csimi_mode_of(csim_motion motion) {
     return motion == CSIM_DYNAMIC ? CSIMI_FREE : motion == CSIM_STATIC ? CSIMI_FIXED : CSIMI_KINEMATIC;
 }
@@ -28716,6 +28884,7 @@ CSIMI_FN void csimi_write_node(csimi_store *s, int i, csim_vec3 x, csim_vec3 v, 
     csimi_store3(s->state.node_force + 3 * i, csim_v3(0, 0, 0));
     s->state.node_mass[i] = mass;
     s->state.node_damping[i] = damping;
+    s->state.node_gravity[i] = 1;
     s->state.node_mode[i] = csimi_mode_of(motion);
     s->node_body[i] = slot;
     s->state.node_tree[i] = -1;
@@ -30380,6 +30549,9 @@ CSIM_API csim_status csim_body_set_motion(csim_world *w, csim_body_id id, csim_m
     CSIMI_OPEN_BODY(w, id, "csim_body_set_motion");
     if ((status = csimi_check_enum(&w->error, "csim_body_set_motion", "motion", (int)motion, CSIM_MOTION_COUNT_)) != 0)
         return status;
+    if (b->disabled)
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_motion", "id", true, (double)id.index1,
+                          "a body that is enabled");
     if (b->kind == CSIM_RIGID) {
         int i, k;
         for (i = 0; i < b->shape_count; i++)
@@ -30412,11 +30584,11 @@ CSIM_API csim_status csim_body_set_motion(csim_world *w, csim_body_id id, csim_m
 CSIM_API csim_status csim_body_set_friction(csim_world *w, csim_body_id id, csim_real friction) {
     csim_surface_def surface;
     CSIMI_OPEN_BODY(w, id, "csim_body_set_friction");
-    (void)s;
     surface = b->surface;
     surface.friction = friction;
     if ((status = csimi_check_surface(&w->error, "csim_body_set_friction", &surface)) != 0) return status;
     b->surface = surface;
+    csimi_spread_surface(s, slot);
     return CSIM_OK;
 }
 
@@ -30566,6 +30738,433 @@ CSIM_API csim_status csim_body_surface(const csim_world *w, csim_body_id id, con
 #undef CSIMI_OPEN_BODY
 #undef CSIMI_READ_BODY
 /* ==== end store/access.c */
+
+/* ==== begin store/change.c ====================================================================================== */
+/* store/change: what of bodies and shapes is changed and listed while a world runs. */
+
+static csim_status csimi_open_body(csim_world *w, csim_body_id id, const char *fn, int *slot) {
+    if (!w) return CSIM_NULL_ARGUMENT;
+    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
+    return csimi_find_body(w, id, fn, slot, &w->error);
+}
+
+static csim_status csimi_open_shape(csim_world *w, csim_body_id id, int shape, const char *fn, csimi_skin **skin) {
+    const csimi_body *b;
+    int slot;
+    csim_status status = csimi_open_body(w, id, fn, &slot);
+    if (status) return status;
+    b = w->store.body + slot;
+    if (shape < 0 || shape >= b->shape_count)
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shape", true, (double)shape, "0..shape count - 1");
+    *skin = w->store.skin + b->first_shape + shape;
+    return CSIM_OK;
+}
+
+/* The shape's number in the store. */
+static csim_status csimi_read_shape(const csim_world *w, csim_body_id id, int shape, const void *out, int *index) {
+    int slot;
+    csim_status status;
+    if (!w || !out) return CSIM_NULL_ARGUMENT;
+    if ((status = csimi_find_body(w, id, "a csim_body_get function", &slot, NULL)) != 0) return status;
+    if (shape < 0 || shape >= w->store.body[slot].shape_count) return CSIM_OUT_OF_RANGE;
+    *index = w->store.body[slot].first_shape + shape;
+    return CSIM_OK;
+}
+
+static csim_status csimi_read_body(const csim_world *w, csim_body_id id, const void *out, const csimi_body **b) {
+    int slot;
+    csim_status status;
+    if (!w || !out) return CSIM_NULL_ARGUMENT;
+    if ((status = csimi_find_body(w, id, "a csim_body_get function", &slot, NULL)) != 0) return status;
+    *b = w->store.body + slot;
+    return CSIM_OK;
+}
+
+static csim_status csimi_wrong_kind(csim_world *w, csim_body_id id, const char *fn, const char *allowed) {
+    return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, allowed);
+}
+
+/* ---- surfaces */
+
+static csim_status csimi_change_surface(csim_world *w, int slot, const csim_surface_def *surface, const char *fn) {
+    csim_status status = csimi_check_surface(&w->error, fn, surface);
+    if (status) return status;
+    w->store.body[slot].surface = *surface;
+    csimi_spread_surface(&w->store, slot);
+    csimi_look_moved(&w->store, slot);
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_body_get_surface(const csim_world *w, csim_body_id id, csim_surface_def *surface) {
+    const csimi_body *b;
+    csim_status status = csimi_read_body(w, id, surface, &b);
+    if (status == CSIM_OK) *surface = b->surface;
+    return status;
+}
+
+CSIM_API csim_status csim_body_set_surface(csim_world *w, csim_body_id id, const csim_surface_def *surface) {
+    static const char fn[] = "csim_body_set_surface";
+    int slot;
+    csim_status status = csimi_open_body(w, id, fn, &slot);
+    if (status) return status;
+    if (!surface) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "surface", false, 0, "not null");
+    return csimi_change_surface(w, slot, surface, fn);
+}
+
+CSIM_API csim_status csim_body_set_restitution(csim_world *w, csim_body_id id, csim_real restitution) {
+    csim_surface_def surface;
+    int slot;
+    csim_status status = csimi_open_body(w, id, "csim_body_set_restitution", &slot);
+    if (status) return status;
+    surface = w->store.body[slot].surface;
+    surface.restitution = restitution;
+    return csimi_change_surface(w, slot, &surface, "csim_body_set_restitution");
+}
+
+CSIM_API csim_status csim_body_set_filter(csim_world *w, csim_body_id id, uint32_t category, uint32_t mask, int group) {
+    csim_surface_def surface;
+    int slot;
+    csim_status status = csimi_open_body(w, id, "csim_body_set_filter", &slot);
+    if (status) return status;
+    surface = w->store.body[slot].surface;
+    surface.category = category;
+    surface.mask = mask;
+    surface.group = group;
+    return csimi_change_surface(w, slot, &surface, "csim_body_set_filter");
+}
+
+CSIM_API csim_status csim_body_get_shape_surface(const csim_world *w, csim_body_id id, int shape,
+                                                 csim_surface_def *surface) {
+    int i;
+    csim_status status = csimi_read_shape(w, id, shape, surface, &i);
+    if (status == CSIM_OK) *surface = w->store.skin[i].surface;
+    return status;
+}
+
+CSIM_API csim_status csim_body_set_shape_surface(csim_world *w, csim_body_id id, int shape,
+                                                 const csim_surface_def *surface) {
+    static const char fn[] = "csim_body_set_shape_surface";
+    csimi_skin *skin = NULL;
+    csim_status status = csimi_open_shape(w, id, shape, fn, &skin);
+    if (status) return status;
+    if (surface && (status = csimi_check_surface(&w->error, fn, surface)) != 0) return status;
+    skin->own = surface != NULL;
+    skin->surface = surface ? *surface : w->store.body[id.index1 - 1].surface;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_body_get_shape_sensor(const csim_world *w, csim_body_id id, int shape, bool *sensor) {
+    int i;
+    csim_status status = csimi_read_shape(w, id, shape, sensor, &i);
+    if (status == CSIM_OK) *sensor = w->store.skin[i].sensor;
+    return status;
+}
+
+CSIM_API csim_status csim_body_set_shape_sensor(csim_world *w, csim_body_id id, int shape, bool sensor) {
+    static const char fn[] = "csim_body_set_shape_sensor";
+    csimi_skin *skin = NULL;
+    csim_status status = csimi_open_shape(w, id, shape, fn, &skin);
+    if (status) return status;
+#ifdef CONDSIM_NO_EVENTS
+    if (sensor)
+        return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "sensor", true, 1, "builds without CONDSIM_NO_EVENTS");
+#endif
+    skin->sensor = sensor;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_body_get_shape_link(const csim_world *w, csim_body_id id, int shape, int *link) {
+    int i;
+    csim_status status = csimi_read_shape(w, id, shape, link, &i);
+    if (status == CSIM_OK) *link = w->store.shape_link[i];
+    return status;
+}
+
+/* ---- pointers */
+
+CSIM_API csim_status csim_body_set_user_data(csim_world *w, csim_body_id id, void *user_data) {
+    int slot;
+    csim_status status = csimi_open_body(w, id, "csim_body_set_user_data", &slot);
+    if (status == CSIM_OK) w->store.body[slot].user_data = user_data;
+    return status;
+}
+
+CSIM_API csim_status csim_body_get_shape_user_data(const csim_world *w, csim_body_id id, int shape, void **user_data) {
+    int i;
+    csim_status status = csimi_read_shape(w, id, shape, user_data, &i);
+    if (status == CSIM_OK) *user_data = w->store.skin[i].user_data;
+    return status;
+}
+
+CSIM_API csim_status csim_body_set_shape_user_data(csim_world *w, csim_body_id id, int shape, void *user_data) {
+    csimi_skin *skin = NULL;
+    csim_status status = csimi_open_shape(w, id, shape, "csim_body_set_shape_user_data", &skin);
+    if (status == CSIM_OK) skin->user_data = user_data;
+    return status;
+}
+
+/* ---- motion */
+
+/* What a definition gives, over what shapes gave. */
+CSIMI_FN csim_status csimi_check_inertia(const csim_rigid_def *def, const char *fn, csim_mass *mass,
+                                         csim_error *error) {
+    csim_real given = 0;
+    int k;
+    for (k = 0; k < 9; k++) given += csimi_abs(def->inertia.m[k]);
+    if (def->mass > 0) mass->mass = def->mass;
+    if (mass->mass > 0 && !csimi_weighs((double)mass->mass))
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "mass", true, (double)mass->mass, CSIMI_MASSES);
+    if (given > 0) {
+        csim_real eigenvalue[3], V[9];
+        for (k = 0; k < 3; k++) {
+            csim_real a = def->inertia.m[3 * k + (k + 1) % 3], b = def->inertia.m[3 * ((k + 1) % 3) + k];
+            if (csimi_abs(a - b) > CSIM_R(1e-5) * given)
+                return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia", true, (double)(a - b), "a symmetric matrix");
+        }
+        csimi_eigen_sym3(def->inertia.m, eigenvalue, V);
+        if (!csimi_weighs((double)eigenvalue[0]))
+            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia (smallest eigenvalue)", true,
+                              (double)eigenvalue[0], CSIMI_MASSES);
+        mass->inertia = def->inertia;
+        mass->centre = def->centre;
+    }
+    if (def->motion == CSIM_DYNAMIC) {
+        if (!(mass->mass > 0))
+            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "mass", true, (double)mass->mass,
+                              "above 0, or shapes to take it from");
+        if (!(mass->inertia.m[0] > 0))
+            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia", true, 0, "given, or shapes to take it from");
+        if (!csimi_rigid_weighs(mass->mass, mass->inertia.m))
+            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia", true, (double)mass->inertia.m[0], CSIMI_MASSES);
+    }
+    return CSIM_OK;
+}
+
+static csim_status csimi_check_number(csim_world *w, const char *fn, const char *field, csim_real x, csim_real low,
+                                      csim_real high, const char *allowed) {
+    if (!csimi_finite(x)) return csimi_fail(&w->error, CSIM_NOT_FINITE, fn, field, true, (double)x, allowed);
+    if (x >= low && x <= high) return CSIM_OK;
+    return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, field, true, (double)x, allowed);
+}
+
+CSIM_API csim_status csim_body_set_damping(csim_world *w, csim_body_id id, csim_real linear, csim_real angular) {
+    static const char fn[] = "csim_body_set_damping";
+    csimi_body *b;
+    int slot, i;
+    csim_status status = csimi_open_body(w, id, fn, &slot);
+    if (status) return status;
+    b = w->store.body + slot;
+    if ((status = csimi_check_number(w, fn, "linear", linear, 0, CSIM_R(1e15), "0..1e15")) != 0) return status;
+    if ((status = csimi_check_number(w, fn, "angular", angular, 0, CSIM_R(1e15), "0..1e15")) != 0) return status;
+    if (b->tree >= 0) return csimi_wrong_kind(w, id, fn, "no tree or reduced body");
+    if (b->rigid >= 0) {
+        w->store.state.rigid_damping[2 * b->rigid] = linear;
+        w->store.state.rigid_damping[2 * b->rigid + 1] = angular;
+    }
+    for (i = b->first_node; i < b->first_node + b->node_count; i++) w->store.state.node_damping[i] = linear;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_body_get_gravity_scale(const csim_world *w, csim_body_id id, csim_real *scale) {
+    const csimi_body *b;
+    csim_status status = csimi_read_body(w, id, scale, &b);
+    if (status) return status;
+    *scale = 1;
+    if (b->rigid >= 0) *scale = w->store.state.rigid_gravity[b->rigid];
+    if (b->rigid < 0 && b->tree < 0) *scale = w->store.state.node_gravity[b->first_node];
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_body_set_gravity_scale(csim_world *w, csim_body_id id, csim_real scale) {
+    static const char fn[] = "csim_body_set_gravity_scale";
+    csimi_body *b;
+    int slot, i;
+    csim_status status = csimi_open_body(w, id, fn, &slot);
+    if (status) return status;
+    b = w->store.body + slot;
+    if ((status = csimi_check_number(w, fn, "scale", scale, -1000, 1000, "-1000..1000")) != 0) return status;
+    if (b->tree >= 0) return csimi_wrong_kind(w, id, fn, "no tree or reduced body");
+    if (b->rigid >= 0) w->store.state.rigid_gravity[b->rigid] = scale;
+    for (i = b->first_node; i < b->first_node + b->node_count; i++) w->store.state.node_gravity[i] = scale;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_body_set_mass(csim_world *w, csim_body_id id, const csim_mass *mass) {
+    static const char fn[] = "csim_body_set_mass";
+    csimi_store *s;
+    csim_rigid_def def;
+    csim_mass checked;
+    csim_pose pose;
+    csim_vec3 centre, arm;
+    int slot, i;
+    csim_status status = csimi_open_body(w, id, fn, &slot);
+    if (status) return status;
+    s = &w->store;
+    i = s->body[slot].rigid;
+    if (i < 0) return csimi_wrong_kind(w, id, fn, "a rigid body");
+    if (!mass) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "mass", false, 0, "not null");
+    if ((status = csimi_check_vec(&w->error, fn, "mass.centre", mass->centre)) != 0) return status;
+    if ((status = csimi_check_number(w, fn, "mass.mass", mass->mass, 0, CSIM_R(1e15), "above 0, at most 1e15")) != 0)
+        return status;
+    if ((status = csimi_check_reals(&w->error, fn, "mass.inertia", mass->inertia.m, 9)) != 0) return status;
+    CSIMI_MEMSET(&def, 0, sizeof def); /* dynamic: it must have both */
+    def.mass = mass->mass;
+    def.inertia = mass->inertia;
+    def.centre = mass->centre;
+    CSIMI_MEMSET(&checked, 0, sizeof checked);
+    if ((status = csimi_check_inertia(&def, fn, &checked, &w->error)) != 0) return status;
+    pose = csimi_body_pose(s, &s->state, slot);
+    centre = csim_pose_point(pose, checked.centre);
+    arm = csim_sub(centre, csimi_load3(s->state.com + 3 * i));
+    csimi_store3(s->state.velocity + 6 * i, csim_add(csimi_load3(s->state.velocity + 6 * i),
+                                                     csim_cross(csimi_load3(s->state.velocity + 6 * i + 3), arm)));
+    csimi_store3(s->rigid_rep + 6 * i, csim_add(csimi_load3(s->rigid_rep + 6 * i),
+                                                csim_cross(csimi_load3(s->rigid_rep + 6 * i + 3), arm)));
+    csimi_store3(s->state.com + 3 * i, centre);
+    csimi_store3(s->body[slot].centre, checked.centre);
+    s->state.rigid_mass[i] = checked.mass;
+    CSIMI_MEMCPY(s->state.inertia + 9 * i, checked.inertia.m, sizeof checked.inertia.m);
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_body_get_enabled(const csim_world *w, csim_body_id id, bool *enabled) {
+    const csimi_body *b;
+    csim_status status = csimi_read_body(w, id, enabled, &b);
+    if (status == CSIM_OK) *enabled = !b->disabled;
+    return status;
+}
+
+CSIM_API csim_status csim_body_set_enabled(csim_world *w, csim_body_id id, bool enabled) {
+    csim_motion motion;
+    int slot;
+    csim_status status = csimi_open_body(w, id, "csim_body_set_enabled", &slot);
+    if (status || w->store.body[slot].disabled == !enabled) return status;
+    motion = w->store.body[slot].motion;
+    w->store.body[slot].disabled = false; /* set_motion asks */
+    status = csim_body_set_motion(w, id, enabled ? w->store.body[slot].motion_then : CSIM_STATIC);
+    w->store.body[slot].disabled = !enabled;
+    if (!enabled) w->store.body[slot].motion_then = motion;
+    return status;
+}
+
+/* Turn from one rotation to another as an axis times an angle of at most pi. */
+static csim_vec3 csimi_turn_between(csim_quat from, csim_quat to) {
+    csim_quat d = csim_quat_mul(csim_quat_normalize(to), csim_quat_conj(from));
+    csim_vec3 axis = csim_v3(d.x, d.y, d.z);
+    csim_real half = csim_length(axis), angle;
+    if (!(half > 0)) return csim_v3(0, 0, 0);
+    angle = 2 * CSIMI_ATAN2(half, csimi_abs(d.w));
+    return csim_scale((d.w < 0 ? -angle : angle) / half, axis);
+}
+
+CSIM_API csim_status csim_body_move_to(csim_world *w, csim_body_id id, csim_pose pose, csim_real h) {
+    static const char fn[] = "csim_body_move_to";
+    const csimi_store *s;
+    const csimi_body *b;
+    csim_pose now;
+    csim_vec3 way;
+    int slot;
+    csim_status status = csimi_open_body(w, id, fn, &slot);
+    if (status) return status;
+    s = &w->store;
+    b = s->body + slot;
+    if (b->rigid < 0 || b->motion != CSIM_KINEMATIC) return csimi_wrong_kind(w, id, fn, "a kinematic rigid body");
+    if ((status = csimi_check_pose(&w->error, fn, "pose", pose)) != 0) return status;
+    if ((status = csimi_check_number(w, fn, "h", h, CSIM_R(1e-7), 1, "1e-7..1 s")) != 0) return status;
+    now = csimi_body_pose(s, &s->state, slot);
+    pose.rotation = csim_quat_normalize(pose.rotation);
+    way = csim_sub(csim_pose_point(pose, csimi_load3(b->centre)), csimi_load3(s->state.com + 3 * b->rigid));
+    return csim_body_set_velocity(w, id, csim_scale(1 / h, way),
+                                  csim_scale(1 / h, csimi_turn_between(now.rotation, pose.rotation)));
+}
+
+/* ---- forces at points */
+
+/* Checks both vectors and that the body has a force of its own. */
+static csim_status csimi_open_push(csim_world *w, csim_body_id id, const char *fn, const char *field, csim_vec3 push,
+                                   csim_vec3 point, int *slot) {
+    csim_status status = csimi_open_body(w, id, fn, slot);
+    if (status) return status;
+    if ((status = csimi_check_vec(&w->error, fn, field, push)) != 0) return status;
+    if ((status = csimi_check_vec(&w->error, fn, "point", point)) != 0) return status;
+    if (w->store.body[*slot].kind != CSIM_RIGID && w->store.body[*slot].kind != CSIM_PARTICLE)
+        return csimi_wrong_kind(w, id, fn, "a rigid body or particle; others by their nodes or links");
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_body_add_force_at(csim_world *w, csim_body_id id, csim_vec3 force, csim_vec3 point) {
+    int slot, i;
+    csim_status status = csimi_open_push(w, id, "csim_body_add_force_at", "force", force, point, &slot);
+    if (status) return status;
+    if ((i = w->store.body[slot].rigid) < 0) return csim_body_add_force(w, id, force, csim_v3(0, 0, 0));
+    return csim_body_add_force(w, id, force,
+                               csim_cross(csim_sub(point, csimi_load3(w->store.state.com + 3 * i)), force));
+}
+
+CSIM_API csim_status csim_body_add_impulse_at(csim_world *w, csim_body_id id, csim_vec3 impulse, csim_vec3 point) {
+    csimi_store *s;
+    csim_real inverse[9], spin[3], turn[3];
+    csim_vec3 arm, v;
+    const csim_real *twist;
+    int slot, i;
+    csim_status status = csimi_open_push(w, id, "csim_body_add_impulse_at", "impulse", impulse, point, &slot);
+    if (status) return status;
+    s = &w->store;
+    if (s->body[slot].motion != CSIM_DYNAMIC) return CSIM_OK;
+    if ((i = s->body[slot].rigid) < 0) {
+        const int node = s->body[slot].first_node;
+        v = csim_madd(csimi_load3(s->state.v + 3 * node), 1 / s->state.node_mass[node], impulse);
+        return csim_body_set_velocity(w, id, v, csim_v3(0, 0, 0));
+    }
+    arm = csim_sub(point, csimi_load3(s->state.com + 3 * i));
+    csimi_rigid_inertia_world(&s->state, i, inverse);
+    if (!csimi_inverse3(inverse, inverse)) return CSIM_OK; /* no body is made with such an inertia */
+    csimi_store3(spin, csim_cross(arm, impulse));
+    csimi_mul3(inverse, spin, turn);
+    twist = s->state.velocity + 6 * i;
+    v = csim_madd(csimi_load3(twist), 1 / s->state.rigid_mass[i], impulse);
+    return csim_body_set_velocity(w, id, v, csim_add(csimi_load3(twist + 3), csimi_load3(turn)));
+}
+
+/* ---- lists */
+
+static int csimi_list_links(const csim_world *w, int slot, csim_link_id *out, int capacity) {
+    int i, n = 0;
+    for (i = 0; i < w->store.count.links; i++) {
+        const csimi_link *l = w->store.link + i;
+        if (!l->alive || (slot >= 0 && l->body[0] != slot && l->body[1] != slot)) continue;
+        if (out && n < capacity) {
+            out[n].index1 = (uint32_t)i + 1u;
+            out[n].generation = l->generation;
+            out[n].world = w->stamp;
+        }
+        n++;
+    }
+    return n;
+}
+
+CSIM_API int csim_world_links(const csim_world *w, csim_link_id *out, int capacity) {
+    return w ? csimi_list_links(w, -1, out, capacity) : 0;
+}
+
+CSIM_API int csim_body_links(const csim_world *w, csim_body_id id, csim_link_id *out, int capacity) {
+    int slot;
+    if (!w || csimi_find_body(w, id, "csim_body_links", &slot, NULL) != CSIM_OK) return 0;
+    return csimi_list_links(w, slot, out, capacity);
+}
+
+CSIM_API int csim_body_contacts(const csim_world *w, csim_body_id id, csim_contact_info *out, int capacity) {
+    int slot, i, n = 0;
+    if (!w || csimi_find_body(w, id, "csim_body_contacts", &slot, NULL) != CSIM_OK) return 0;
+    for (i = 0; i < w->store.count.contacts; i++) {
+        const csim_contact_info *c = w->store.contact + i;
+        if (c->body_a.index1 != id.index1 && c->body_b.index1 != id.index1) continue;
+        if (out && n < capacity) out[n] = *c;
+        n++;
+    }
+    return n;
+}
+/* ==== end store/change.c */
 
 /* ==== begin store/intact.c ====================================================================================== */
 #if !defined(CONDSIM_NO_SNAPSHOTS)
@@ -30734,6 +31333,8 @@ static bool csimi_body_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_PART(csimi_body, corner_contact, FLAG, 0),
         CSIMI_PART(csimi_body, edge_contact, FLAG, 0),
         CSIMI_PART(csimi_body, can_sleep, FLAG, 0),
+        CSIMI_PART(csimi_body, disabled, FLAG, 0),
+        CSIMI_PART(csimi_body, motion_then, CHOICE, CSIM_MOTION_COUNT_),
         CSIMI_PART(csimi_body, centre, REALS, 0),
         CSIMI_PART(csimi_body, radius, AMOUNTS, 0),
         CSIMI_PART(csimi_body, edge, AMOUNTS, 0),
@@ -30802,6 +31403,19 @@ static bool csimi_hull_sound(const csimi_staged *s, const csimi_array *a) {
                 hull[offsetof(csim_hull_data, edge_vertex) + (size_t)k] >= count[0] ||
                 hull[offsetof(csim_hull_data, edge_face) + (size_t)k] >= count[1])
                 return csimi_unsound(s, a->name, i, "corners and faces", k, "indices below their counts");
+    }
+    return true;
+}
+
+static bool csimi_skin_sound(const csimi_staged *s, const csimi_array *a) {
+    static const csimi_part parts[] = {CSIMI_PART(csimi_skin, own, FLAG, 0), CSIMI_PART(csimi_skin, sensor, FLAG, 0)};
+    int i;
+    if (!csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts))) return false;
+    for (i = 0; i < a->count; i++) {
+        csim_surface_def surface;
+        CSIMI_MEMCPY(&surface, a->at + a->stride * (size_t)i + offsetof(csimi_skin, surface), sizeof surface);
+        if (csimi_check_surface(NULL, "csim_world_restore", &surface))
+            return csimi_unsound(s, a->name, i, "surface", (double)surface.friction, "what a definition may hold");
     }
     return true;
 }
@@ -32106,6 +32720,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->carried = CSIMI_PUSH(arena, unsigned char, n->contacts);
     f->sigma_of_body = CSIMI_PUSH(arena, csim_real, n->bodies);
     f->gap = CSIMI_PUSH(arena, csim_real, n->kept > 0 ? rows : 0);
+    f->sensed = CSIMI_PUSH(arena, csimi_sensed, n->touches > 0 ? n->pairs : 0);
     f->pace = CSIMI_PUSH(arena, csimi_pace, n->kept > 0 ? n->bodies : 0);
 }
 /* ==== end step/frame.c */
@@ -32348,19 +32963,28 @@ CSIMI_FN uint64_t csimi_point_key(const csimi_store *s, int slot, uint32_t part)
     return csimi_side_key(s, slot, part | 0x40000000u);
 }
 
-CSIMI_FN csim_pair_info csimi_pair_of(const csim_world *w, int a, int b) {
-    const csimi_body *A = w->store.body + a, *B = w->store.body + b;
+CSIMI_FN int csimi_own_shape(const csimi_store *s, int slot, int shape) {
+    return shape < 0 ? -1 : shape - s->body[slot].first_shape;
+}
+
+CSIMI_FN csim_pair_info csimi_pair_of(const csim_world *w, int a, int shape_a, int b, int shape_b) {
+    const csimi_store *s = &w->store;
+    const csim_surface_def *A = csimi_surface_def_of(s, a, shape_a), *B = csimi_surface_def_of(s, b, shape_b);
     csim_pair_info p;
     p.body_a = csimi_body_id_of(w, a);
     p.body_b = csimi_body_id_of(w, b);
-    p.material_a = A->surface.material;
-    p.material_b = B->surface.material;
-    p.friction_a = A->surface.friction;
-    p.friction_b = B->surface.friction;
-    p.restitution_a = A->surface.restitution;
-    p.restitution_b = B->surface.restitution;
-    p.user_data_a = A->user_data;
-    p.user_data_b = B->user_data;
+    p.shape_a = csimi_own_shape(s, a, shape_a);
+    p.shape_b = csimi_own_shape(s, b, shape_b);
+    p.material_a = A->material;
+    p.material_b = B->material;
+    p.friction_a = A->friction;
+    p.friction_b = B->friction;
+    p.restitution_a = A->restitution;
+    p.restitution_b = B->restitution;
+    p.user_data_a = s->body[a].user_data;
+    p.user_data_b = s->body[b].user_data;
+    p.shape_user_data_a = shape_a >= 0 ? s->skin[shape_a].user_data : NULL;
+    p.shape_user_data_b = shape_b >= 0 ? s->skin[shape_b].user_data : NULL;
     return p;
 }
 
@@ -32392,14 +33016,15 @@ static bool csimi_excluded(const csimi_detector *d, int a, int b) {
     return false;
 }
 
-CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int b) {
+CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int shape_a, int b, int shape_b) {
     const csim_world *w = d->world;
-    const csim_surface_def *p = &w->store.body[a].surface, *q = &w->store.body[b].surface;
+    const csim_surface_def *p = csimi_surface_def_of(&w->store, a, shape_a),
+                           *q = csimi_surface_def_of(&w->store, b, shape_b);
     if ((p->category & q->mask) == 0 || (q->category & p->mask) == 0) return false;
     if (p->group > 0 && p->group == q->group) return false;
     if (csimi_excluded(d, a, b)) return false;
     if (w->def.filter) {
-        csim_pair_info info = csimi_pair_of(w, a, b);
+        csim_pair_info info = csimi_pair_of(w, a, shape_a, b, shape_b);
         return w->def.filter(w->def.callback_user, &info);
     }
     return true;
@@ -32530,7 +33155,7 @@ static void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csim
     c->part_a = a->item;
     c->part_b = b->item;
     c->normal = n;
-    c->radius = s->body[a->body].surface.thickness + s->body[b->body].surface.thickness;
+    c->radius = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
     c->point_a = csimi_carried(k->pose[0], now[0], k->arm[0]);
     c->point_b = csimi_carried(k->pose[1], now[1], csim_madd(k->arm[1], -k->gap, n));
     c->gap = csim_dot(n, csim_sub(c->point_a, c->point_b)) - c->radius;
@@ -32646,7 +33271,7 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
     csim_world *w = d->world;
     csimi_store *s = &w->store;
     csimi_step_frame *f = d->frame;
-    csim_real thickness = s->body[a->body].surface.thickness + s->body[b->body].surface.thickness;
+    csim_real thickness = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
     csim_touch *out = (csim_touch *)(void *)f->info; /* free until the contacts are reported */
     int i, n, room = (int)((size_t)s->capacity.contacts * sizeof(csim_contact_info) / sizeof(csim_touch));
     const bool keeps = csimi_keeps(w);
@@ -32703,7 +33328,8 @@ static csim_real csimi_edge_margin(const csimi_detector *d, int frame) {
     int k;
     for (k = 0; k < 2; k++) {
         speed = csimi_max(speed, csim_length(csimi_load3(s->v + 3 * node[k])));
-        push = csimi_max(push, csim_length(csimi_load3(s->node_force + 3 * node[k])) / s->node_mass[node[k]]);
+        push = csimi_max(push, csim_length(csimi_load3(s->node_force + 3 * node[k])) / s->node_mass[node[k]] +
+                                   csimi_max(csimi_abs(s->node_gravity[node[k]]) - 1, 0) * g);
     }
     return d->world->def.contact_distance / 2 + d->ahead * h * (speed + h * (g + push));
 }
@@ -32781,7 +33407,7 @@ static void csimi_touch_edges(csimi_detector *d, int i, int j) {
     if (!(distance - radius[0] - radius[1] <= reach)) return;
     for (k = 0; k < 2; k++)
         if (csimi_edge_passes(s->body + slot[k], edge[k], t[k])) return; /* the next edge has the same point */
-    if (slot[0] != slot[1] && !csimi_may_touch(d, slot[0], slot[1])) return;
+    if (slot[0] != slot[1] && !csimi_may_touch(d, slot[0], -1, slot[1], -1)) return;
     c = csimi_next_found(d, slot[0], slot[1], csimi_mix64(key[0], key[1]));
     if (!c) return;
     if (distance > 0)
@@ -32814,7 +33440,7 @@ CSIMI_FN int csimi_touch_cables(csimi_detector *d) {
     for (i = 0; i < w->live_bodies; i++) {
         int slot = w->store.body_list[i];
         const csimi_body *b = w->store.body + slot;
-        for (k = 0; b->kind == CSIM_BODY_CABLE && k < b->frame_count; k++)
+        for (k = 0; b->kind == CSIM_BODY_CABLE && !b->disabled && k < b->frame_count; k++)
             csimi_add_edge(d, b, b->self_contact ? -1 : slot, b->first_frame + k);
     }
     found = csimi_broad_pairs(e->count, e->lower, e->upper, e->group, d->pairs, w->store.capacity.pairs, e->broad);
@@ -33229,7 +33855,8 @@ typedef struct csimi_probe {
 
 /* Where the probe touches along the normal, as a place: a node acts at itself, a rigid body at its surface. */
 static void csimi_probe_place(const csimi_store *s, const csimi_probe *p, csimi_found_contact *c) {
-    csim_real own = p->radius - s->body[p->body].surface.thickness; /* of a rigid sample: the shape's own radius */
+    /* of a rigid sample: the shape's own radius */
+    csim_real own = p->radius - csimi_surface_def_of(s, p->body, p->shape)->thickness;
     c->meet = p->node >= 0 ? p->x : csim_madd(p->x, -own, c->normal);
     c->a = p->node >= 0 ? csimi_place_follow(&s->state, csimi_place_node(p->node))
                         : csimi_shape_place(s, p->shape, c->meet);
@@ -33270,7 +33897,7 @@ static csim_vec3 csimi_probe_way(const csimi_detector *d, const csimi_probe *p, 
    nearest. */
 static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csimi_object *b, csim_pose pose) {
     csimi_store *s = &d->world->store;
-    csim_real r = p->radius + s->body[b->body].surface.thickness, gap;
+    csim_real r = p->radius + csimi_thickness_of(s, b), gap;
     csim_vec3 n;
     uint32_t feature = 0;
     csimi_found_contact *c;
@@ -33489,7 +34116,6 @@ CSIMI_FN void csimi_collide_points(csimi_detector *d, const csimi_object *a, con
 /* Corners, edge points and inner balls of a shape against the surface of a solid, as close as its own vertices are. */
 CSIMI_FN void csimi_collide_samples(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
     csimi_store *s = &d->world->store;
-    const csimi_body *A = s->body + a->body;
     const csim_geometry *g = s->shape + a->item;
     csim_pose pose = csim_pose_mul(csimi_shape_pose(s, &s->state, a->item), g->local);
     csimi_sampler sampler;
@@ -33517,7 +34143,7 @@ CSIMI_FN void csimi_collide_samples(csimi_detector *d, const csimi_object *a, co
             continue;
         }
         p.x = csim_pose_point(pose, sampler.point);
-        p.radius = sampler.radius + A->surface.thickness;
+        p.radius = sampler.radius + csimi_thickness_of(s, a);
         if (!csimi_near(d, b, p.x, a->margin + p.radius)) continue;
         place = csimi_shape_place(s, a->item, p.x);
         p.v = csimi_place_velocity(&s->state, &place, p.x);
@@ -33596,7 +34222,7 @@ static bool csimi_edge_bulges(const csimi_edge_meeting *m, csim_real reach) {
 static void csimi_edge_touch(csimi_detector *d, const csimi_edge_meeting *m, const csim_touch *t) {
     csimi_store *s = &d->world->store;
     const csimi_body *B = s->body + m->b->body;
-    const csim_real r = m->edge.radius, thickness = B->surface.thickness;
+    const csim_real r = m->edge.radius, thickness = csimi_thickness_of(s, m->b);
     const csim_vec3 x = csim_madd(t->point_a, r, t->normal);
     const csim_real along = csim_dot(csim_sub(x, m->at.position), m->axis) / csim_dot(m->axis, m->axis);
     const csim_real bulge = ((1 - along) * m->end[0] + (1 + along) * m->end[1]) / 2 - r - t->gap;
@@ -33638,7 +34264,7 @@ static bool csimi_edge_set(const csimi_store *s, csimi_edge_meeting *m) {
 CSIMI_FN CSIMI_NOINLINE void csimi_collide_edges(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
     csimi_store *s = &d->world->store;
     const csimi_body *A = s->body + a->body, *B = s->body + b->body;
-    const csim_real reach = a->margin + b->margin + B->surface.thickness;
+    const csim_real reach = a->margin + b->margin + csimi_thickness_of(s, b);
     csim_touch *out = (csim_touch *)(void *)d->frame->info; /* free until the contacts are reported */
     const int room = (int)((size_t)s->capacity.contacts * sizeof(csim_contact_info) / sizeof(csim_touch));
     csimi_edge_meeting m;
@@ -33667,6 +34293,135 @@ CSIMI_FN CSIMI_NOINLINE void csimi_collide_edges(csimi_detector *d, const csimi_
 #endif
 /* ==== end step/edges.c */
 
+/* ==== begin step/sense.c ======================================================================================== */
+#if !defined(CONDSIM_NO_EVENTS)
+/* step/sense: how far a sensor is from what the broad phase brought near it. Exact between convex shapes, particles,
+   cables and triangles; meshes, heights and half-spaces go by contacts and by nodes. */
+
+typedef struct csimi_sense {
+    csimi_detector *d;
+    const csimi_object *sensor, *other;
+    const csim_geometry *g;
+    csimi_convex convex; /* of the sensor */
+    bool round;          /* it is convex */
+    csim_real reach, gap; /* beyond reach nobody asks; the least so far */
+} csimi_sense;
+
+static bool csimi_is_round(const csim_geometry *g) { return !g->field && g->kind != CSIM_SHAPE_HALF_SPACE; }
+
+static void csimi_sense_convex(csimi_sense *q, const csimi_convex *c, csim_real thickness) {
+    csim_vec3 on, n;
+    const csim_real gap = csimi_convex_distance(&q->convex, csim_v3(0, 0, 0), c, &on, &n) - thickness;
+    q->gap = csimi_min(q->gap, gap);
+}
+
+static void csimi_sense_point(csimi_sense *q, csim_vec3 x, csim_real radius) {
+    csim_vec3 n;
+    uint32_t zone;
+    const csim_real gap = csimi_distance_at(q->g, q->d->world->store.hull, q->sensor->at, x, &n, &zone) - radius;
+    q->gap = csimi_min(q->gap, gap);
+}
+
+/* Two shapes; contacts stand for what is not convex. */
+static void csimi_sense_shape(csimi_sense *q) {
+    const csimi_store *s = &q->d->world->store;
+    const csim_geometry *g = s->shape + q->other->item;
+    csim_touch *out = (csim_touch *)(void *)q->d->frame->info; /* free until the contacts are reported */
+    const int room = (int)((size_t)s->capacity.contacts * sizeof(csim_contact_info) / sizeof(csim_touch));
+    const csim_real thickness = csimi_thickness_of(s, q->other);
+    csimi_convex c;
+    int i, n;
+    if (q->round && csimi_is_round(g)) {
+        csimi_convex_of(&c, g, s->hull, q->other->at);
+        csimi_sense_convex(q, &c, thickness);
+        return;
+    }
+    n = csimi_collide_at(q->g, q->sensor->at, g, q->other->at, s->hull, q->reach + thickness, out, room);
+    for (i = 0; i < csimi_imin(n, room); i++) q->gap = csimi_min(q->gap, out[i].gap - thickness);
+}
+
+static void csimi_sense_cable(csimi_sense *q, const csimi_body *b, csim_real radius) {
+    const csimi_state *s = &q->d->world->store.state;
+    int i, k;
+    for (i = b->first_frame; i < b->first_frame + b->frame_count && q->gap > 0; i++) {
+        csimi_convex edge;
+        csim_real ends[6];
+        for (k = 0; k < 2; k++) csimi_store3(ends + 3 * k, csimi_load3(s->x + 3 * (size_t)s->edge_node[2 * i + k]));
+        csimi_convex_segment(&edge, ends, radius);
+        csimi_sense_convex(q, &edge, 0);
+    }
+}
+
+/* Triangles near the sensor; then whether it is inside of all of them. */
+static void csimi_sense_surface(csimi_sense *q, const csimi_body *b, csim_real thickness) {
+    const csimi_surface *surface = csimi_surface_of(&q->d->surfaces, q->other->body);
+    const csim_vec3 e = csim_v3(q->reach + thickness, q->reach + thickness, q->reach + thickness);
+    csim_vec3 lower, upper;
+    csimi_surface_walk walk;
+    csimi_surface_hit hit;
+    csim_real gap;
+    int i, k;
+    csimi_convex_bounds(&q->convex, &lower, &upper);
+    walk = csimi_surface_walk_in(surface, csim_sub(lower, e), csim_add(upper, e));
+    while (q->gap > 0 && (i = csimi_surface_walk_next(&walk)) >= 0) {
+        csimi_convex face;
+        csim_real corner[9];
+        for (k = 0; k < 3; k++)
+            csimi_store3(corner + 3 * k, csimi_load3(surface->x + 3 * (size_t)surface->triangle[3 * i + k]));
+        csimi_convex_points(&face, corner, 3);
+        csimi_sense_convex(q, &face, thickness);
+    }
+    if (q->gap > 0 && b->kind != CSIM_BODY_CLOTH &&
+        csimi_surface_gap(&q->d->surfaces, q->other->body, csim_scale(CSIM_R(0.5), csim_add(lower, upper)), 0, -1, &hit,
+                          &gap) &&
+        hit.inside)
+        q->gap = gap;
+}
+
+static void csimi_sense_nodes(csimi_sense *q) {
+    const csimi_store *s = &q->d->world->store;
+    const csimi_body *b = s->body + q->other->body;
+    const csim_real thickness = b->surface.thickness;
+    int i;
+    if (q->round && b->kind == CSIM_BODY_CABLE) {
+        csimi_sense_cable(q, b, b->radius + thickness);
+    } else if (q->round && b->triangle_count > 0) {
+        csimi_sense_surface(q, b, b->radius + thickness);
+    } else {
+        for (i = b->first_node; i < b->first_node + b->node_count && q->gap > 0; i++)
+            csimi_sense_point(q, csimi_load3(s->state.x + 3 * (size_t)i), b->radius + thickness);
+    }
+}
+
+CSIMI_FN CSIMI_NOINLINE void csimi_sense_pair(csimi_detector *d, const csimi_object *sensor,
+                                              const csimi_object *other) {
+    const csimi_store *s = &d->world->store;
+    csimi_step_frame *f = d->frame;
+    csimi_sense q;
+    csimi_sensed *found = f->sensed + f->sensed_count;
+    if (s->capacity.touches == 0 || f->sensed_count >= s->capacity.pairs) return; /* a record a pair */
+    q.d = d;
+    q.sensor = sensor;
+    q.other = other;
+    q.g = s->shape + sensor->item;
+    q.round = csimi_is_round(q.g);
+    q.reach = csimi_touch_off(d->world) + s->skin[sensor->item].surface.thickness;
+    q.gap = CSIMI_HUGE;
+    if (q.round) csimi_convex_of(&q.convex, q.g, s->hull, sensor->at);
+    if (other->kind == CSIMI_OBJECT_SHAPE)
+        csimi_sense_shape(&q);
+    else
+        csimi_sense_nodes(&q);
+    if (!(q.gap <= q.reach)) return;
+    found->sensor = sensor->item;
+    found->body = other->body;
+    found->shape = other->kind == CSIMI_OBJECT_SHAPE ? other->item : -1;
+    found->gap = q.gap - s->skin[sensor->item].surface.thickness;
+    f->sensed_count++;
+}
+#endif
+/* ==== end step/sense.c */
+
 /* ==== begin step/narrow.c ======================================================================================= */
 /* step/narrow: two objects whose bounds meet, and a solid with itself: who is a and b, and what of them meets. */
 
@@ -33692,14 +34447,29 @@ static bool csimi_neighbours(const csimi_store *s, int shape_a, int shape_b) {
     return false;
 }
 
+static bool csimi_objects_may_touch(const csimi_detector *d, const csimi_object *a, const csimi_object *b) {
+    return csimi_may_touch(d, a->body, a->kind == CSIMI_OBJECT_SHAPE ? a->item : -1, b->body,
+                           b->kind == CSIMI_OBJECT_SHAPE ? b->item : -1);
+}
+
+/* A sensor and what it may see: not its own body, and no other sensor. */
+static bool csimi_senses(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
+    const csimi_skin *skin = d->world->store.skin;
+    const bool first = a->kind == CSIMI_OBJECT_SHAPE && skin[a->item].sensor;
+    const bool second = b->kind == CSIMI_OBJECT_SHAPE && skin[b->item].sensor;
+    if (first != second && a->body != b->body && csimi_objects_may_touch(d, a, b))
+        csimi_sense_pair(d, first ? a : b, first ? b : a);
+    return first || second;
+}
+
 /* Decides who is a and b: free bodies before fixed ones, points before shapes. Solids have points and a surface: both
    sides look for each other. */
 CSIMI_FN void csimi_collide_pair(csimi_detector *d, int i, int j) {
     const csimi_object *a = d->object + i, *b = d->object + j;
     const csimi_body *A = d->world->store.body + a->body, *B = d->world->store.body + b->body;
     int k;
-    if (a->body == b->body ? csimi_neighbours(&d->world->store, a->item, b->item)
-                           : !csimi_may_touch(d, a->body, b->body))
+    if (csimi_senses(d, a, b)) return;
+    if (a->body == b->body ? csimi_neighbours(&d->world->store, a->item, b->item) : !csimi_objects_may_touch(d, a, b))
         return;
     if (a->kind == CSIMI_OBJECT_SHAPE && b->kind == CSIMI_OBJECT_SHAPE) {
         if (A->motion != CSIM_DYNAMIC && B->motion == CSIM_DYNAMIC)
@@ -33782,6 +34552,7 @@ static void csimi_add_object(csimi_detector *d, csimi_object_kind kind, int body
     d->group[d->count] = b->motion == CSIM_DYNAMIC ? body + 1 : 0;
     if (b->kind == CSIM_BODY_TREE && d->group[d->count] > 0 && d->world->store.state.tree[b->tree].self_contact)
         d->group[d->count] = -1;
+    if (kind == CSIMI_OBJECT_SHAPE && d->world->store.skin[item].sensor) d->group[d->count] = -1; /* it sees them all */
     d->count++;
 }
 
@@ -33790,7 +34561,7 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
     const csimi_body *b = s->body + slot;
     const csim_geometry *g = s->shape + shape;
     csim_vec3 lower, upper;
-    csim_real speed = 0, acceleration = 0, t = b->surface.thickness;
+    csim_real speed = 0, acceleration = 0, t = s->skin[shape].surface.thickness;
     csim_vec3 extra = csim_v3(t, t, t);
     csim_pose at = csim_pose_mul(pose, g->local);
     if (b->kind == CSIM_BODY_TREE && s->state.tree[b->tree].mode == CSIMI_FREE) {
@@ -33810,7 +34581,9 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
         csim_real reach =
             csim_length(csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre))) + g->bound;
         speed = csim_length(csimi_load3(v)) + reach * csim_length(csimi_load3(v + 3));
-        if (b->motion == CSIM_DYNAMIC) acceleration = csim_length(csimi_load3(f)) / s->state.rigid_mass[b->rigid];
+        if (b->motion == CSIM_DYNAMIC)
+            acceleration = csim_length(csimi_load3(f)) / s->state.rigid_mass[b->rigid] +
+                           csimi_max(csimi_abs(s->state.rigid_gravity[b->rigid]) - 1, 0) * d->fall;
     }
     csimi_bounds_at(g, s->hull, at, &lower, &upper);
     d->object[d->count].at = at;
@@ -33823,7 +34596,7 @@ static void csimi_add_points(csimi_detector *d, int slot) {
     const csimi_body *b = s->body + slot;
     bool particle = b->kind == CSIM_PARTICLE;
     int i, n = particle ? 1 : b->surface_count;
-    csim_real r = b->radius + b->surface.thickness, speed2 = 0, push2 = 0;
+    csim_real r = b->radius + b->surface.thickness, speed2 = 0, push2 = 0, heavy = 0;
     csim_vec3 lower = csim_v3(CSIMI_HUGE, CSIMI_HUGE, CSIMI_HUGE), upper = csim_scale(-1, lower),
               extra = csim_v3(r, r, r);
     for (i = 0; i < n; i++) {
@@ -33835,9 +34608,10 @@ static void csimi_add_points(csimi_detector *d, int slot) {
         upper = csim_v3(csimi_max(upper.x, x.x), csimi_max(upper.y, x.y), csimi_max(upper.z, x.z));
         speed2 = csimi_max(speed2, csim_dot(v, v));
         push2 = csimi_max(push2, csim_dot(f, f));
+        heavy = csimi_max(heavy, csimi_abs(s->state.node_gravity[node]) - 1);
     }
     csimi_add_object(d, particle ? CSIMI_OBJECT_PARTICLE : CSIMI_OBJECT_SOLID, slot, b->first_node, CSIMI_SQRT(speed2),
-                     CSIMI_SQRT(push2), csim_sub(lower, extra), csim_add(upper, extra));
+                     CSIMI_SQRT(push2) + heavy * d->fall, csim_sub(lower, extra), csim_add(upper, extra));
 }
 
 static void csimi_add_objects(csimi_detector *d) {
@@ -33846,6 +34620,7 @@ static void csimi_add_objects(csimi_detector *d) {
     for (i = 0; i < w->live_bodies; i++) {
         int slot = w->store.body_list[i];
         const csimi_body *b = w->store.body + slot;
+        if (b->disabled) continue;
         if (b->kind == CSIM_RIGID) {
             csim_pose pose = csimi_body_pose(&w->store, &w->store.state, slot);
             for (k = 0; k < b->shape_count; k++) csimi_add_shape(d, slot, b->first_shape + k, pose);
@@ -33888,7 +34663,7 @@ CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_aren
     csimi_add_objects(&d);
     pairs = csimi_broad_pairs(d.count, d.lower, d.upper, d.group, d.pairs, w->store.capacity.pairs, d.broad);
     if ((status = csimi_pairs_found(&d, pairs)) != 0) return status;
-    f->found_count = 0;
+    f->found_count = f->sensed_count = 0;
     for (i = 0; i < pairs; i++) csimi_collide_pair(&d, d.pairs[2 * i], d.pairs[2 * i + 1]);
     for (i = 0; i < d.count; i++)
         if (w->store.body[d.object[i].body].self_distance > 0) csimi_collide_self(&d, i);
@@ -35145,12 +35920,13 @@ static csim_real csimi_slip_let_through(const csim_world *w, const csimi_found_c
     return csimi_max(0, last->gap - found->gap) / (csim_real)w->last_h;
 }
 
-static void csimi_mix(const csim_world *w, int a, int b, csim_contact *c, csim_real *restitution) {
-    const csim_surface_def *A = &w->store.body[a].surface, *B = &w->store.body[b].surface;
+static void csimi_mix(const csim_world *w, const csimi_found_contact *f, csim_contact *c, csim_real *restitution) {
+    const csim_surface_def *A = csimi_surface_def_of(&w->store, f->body_a, f->part_a),
+                           *B = csimi_surface_def_of(&w->store, f->body_b, f->part_b);
     c->mu[0] = CSIMI_SQRT(A->friction * B->friction);
     *restitution = csimi_max(A->restitution, B->restitution);
     if (w->def.mix_friction || w->def.mix_restitution) {
-        const csim_pair_info info = csimi_pair_of(w, a, b);
+        const csim_pair_info info = csimi_pair_of(w, f->body_a, f->part_a, f->body_b, f->part_b);
         if (w->def.mix_friction) c->mu[0] = w->def.mix_friction(w->def.callback_user, &info);
         if (w->def.mix_restitution) *restitution = w->def.mix_restitution(w->def.callback_user, &info);
     }
@@ -35166,12 +35942,30 @@ static void csimi_mix(const csim_world *w, int a, int b, csim_contact *c, csim_r
 /* The direction of the first friction coefficient, world axes; false when friction is isotropic. */
 static bool csimi_friction_direction(const csim_world *w, const csimi_found_contact *f, csim_real *hint) {
     const csimi_store *s = &w->store;
-    int slot = s->body[f->body_a].surface.friction2 >= 0 ? f->body_a : f->body_b;
+    const bool first = csimi_surface_def_of(s, f->body_a, f->part_a)->friction2 >= 0;
+    const int slot = first ? f->body_a : f->body_b;
+    const csim_surface_def *surface = csimi_surface_def_of(s, slot, first ? f->part_a : f->part_b);
     csim_pose pose;
-    if (s->body[slot].surface.friction2 < 0) return false;
+    if (surface->friction2 < 0) return false;
     pose = csimi_body_pose(s, &s->state, slot);
-    csimi_store3(hint, csim_rotate(pose.rotation, s->body[slot].surface.friction_direction));
+    csimi_store3(hint, csim_rotate(pose.rotation, surface->friction_direction));
     return true;
+}
+
+static csim_vec3 csimi_belt(const csimi_store *s, int slot, int shape) {
+    const csim_vec3 v = csimi_surface_def_of(s, slot, shape)->velocity;
+    csim_pose pose;
+    if (!(csim_dot(v, v) > 0)) return v;
+    pose = shape >= 0 ? csimi_shape_pose(s, &s->state, shape) : csimi_body_pose(s, &s->state, slot);
+    return csim_rotate(pose.rotation, v);
+}
+
+/* Surfaces that run: their difference along the contact is slip that no body has. */
+static void csimi_add_belts(const csimi_store *s, const csimi_found_contact *f, csim_contact *c) {
+    const csim_vec3 d = csim_sub(csimi_belt(s, f->body_a, f->part_a), csimi_belt(s, f->body_b, f->part_b));
+    if (!(csim_dot(d, d) > 0)) return;
+    c->phi[1] += csim_dot(csimi_load3(c->R + 3), d);
+    c->phi[2] += csim_dot(csimi_load3(c->R + 6), d);
 }
 
 /* u += R J v of the terms of a row, at the velocities v_k of the start of the step. */
@@ -35204,7 +35998,7 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     CSIMI_MEMSET(c, 0, sizeof *c);
     found->last = csimi_last_contact(w, r, found->id);
     c->law = w->def.law;
-    csimi_mix(w, found->body_a, found->body_b, c, &restitution);
+    csimi_mix(w, found, c, &restitution);
     csimi_store3(n, found->normal);
     csimi_frame(n, csimi_friction_direction(w, found, hint) ? hint : NULL, c->R);
     c->omega[0] = w->def.omega[0];
@@ -35214,6 +36008,7 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     CSIMI_MEMCPY(u, c->phi, sizeof u); /* what moves by itself, and what is to be solved for */
     csimi_row_velocity(f, c, u);
     approach = u[0];
+    csimi_add_belts(&w->store, found, c);
     if (csimi_is_middle(w)) approach += 2 * csimi_slip_let_through(w, found);
     free_end = approach +
                f->h * csim_dot(found->normal, csim_sub(csimi_place_acceleration(s, a), csimi_place_acceleration(s, b)));
@@ -36343,7 +37138,7 @@ static bool csimi_path_ways(csimi_paths *p, int slot) {
 
 static void csimi_path_bounds(csimi_paths *p, int shape) {
     const csimi_store *s = &p->w->store;
-    const csim_real t = s->body[s->shape_body[shape]].surface.thickness + p->way[shape] + p->slack;
+    const csim_real t = s->skin[shape].surface.thickness + p->way[shape] + p->slack;
     csim_vec3 lower, upper;
     csimi_bounds_at(s->shape + shape, s->hull,
                     csim_pose_mul(csimi_shape_pose(s, &s->state, shape), s->shape[shape].local), &lower, &upper);
@@ -36486,7 +37281,7 @@ static csimi_path_pair csimi_path_pair_of(const csimi_paths *p, int a, int b) {
     q.b = b;
     q.way = p->way[a] + p->way[b];
     q.spin = p->spin[a] + p->spin[b];
-    q.thick = s->body[s->shape_body[a]].surface.thickness + s->body[s->shape_body[b]].surface.thickness;
+    q.thick = s->skin[a].surface.thickness + s->skin[b].surface.thickness;
     q.slack = csimi_min(p->slack, thin / 4);
     q.round = 0;
     if ((A == CSIM_SHAPE_CYLINDER || B == CSIM_SHAPE_CYLINDER) && A != CSIM_SHAPE_HALF_SPACE &&
@@ -36554,10 +37349,11 @@ static bool csimi_path_pairs(csimi_paths *p) {
         for (b = 0; b < s->count.shapes; b++) {
             const int other = s->shape_body[b];
             csim_real t;
+            if (s->body[slot].disabled || s->body[other].disabled) continue;
             if (other == slot || s->shape[b].field || p->group[other] == p->group[slot]) continue;
             if (s->body[slot].motion != CSIM_DYNAMIC && s->body[other].motion != CSIM_DYNAMIC) continue;
             if ((p->looked[other] && b < a) || !csimi_path_near(p, a, b)) continue;
-            if (!csimi_may_touch(&p->filter, slot, other)) continue;
+            if (s->skin[a].sensor || s->skin[b].sensor || !csimi_may_touch(&p->filter, slot, a, other, b)) continue;
             t = csimi_path_meet(p, a, b);
             if (!(t < 1)) continue;
             stopped = csimi_path_stop(p, slot, other, t) || stopped;
@@ -36620,11 +37416,13 @@ static int csimi_path_list(csimi_paths *p, int slot, int count) {
     p->near_count = 0;
     for (k = 0; k < s->count.shapes && low[0] <= high[0]; k++) {
         const csim_real *from = p->lower + 3 * (size_t)k, *to = p->upper + 3 * (size_t)k;
-        const csim_real reach = r + s->body[s->shape_body[k]].surface.thickness;
+        const csim_real reach = r + s->skin[k].surface.thickness;
         if (s->shape[k].field || low[0] - reach > to[0] || low[1] - reach > to[1] || low[2] - reach > to[2] ||
             high[0] + reach < from[0] || high[1] + reach < from[1] || high[2] + reach < from[2])
             continue;
-        if (csimi_may_touch(&p->filter, slot, s->shape_body[k])) p->near[p->near_count++] = k;
+        if (s->body[s->shape_body[k]].disabled || s->skin[k].sensor) continue;
+        if (!csimi_may_touch(&p->filter, slot, -1, s->shape_body[k], k)) continue;
+        p->near[p->near_count++] = k;
     }
     return p->near_count;
 }
@@ -36639,7 +37437,7 @@ static csim_real csimi_path_node(csimi_paths *p, int slot, int i) {
     int k, carrier = -1;
     for (k = 0; k < p->near_count; k++) {
         const int shape = p->near[k], other = s->shape_body[shape];
-        const csim_real r = b->radius + b->surface.thickness + s->body[other].surface.thickness;
+        const csim_real r = b->radius + b->surface.thickness + s->skin[shape].surface.thickness;
         const csim_real t = csimi_path_node_meets(p, x, d, r, shape);
         if (!(t < until)) continue;
         until = t;
@@ -36788,10 +37586,6 @@ static csim_contact_state csimi_state_of(const csim_contact *c, const csim_real 
     csim_real limit = csimi_min(c->mu[0], c->mu[1]) * lambda[0];
     if (!(lambda[0] > 0)) return CSIM_CONTACT_OPEN;
     return friction < (1 - CSIM_R(1e-6)) * limit ? CSIM_CONTACT_STICK : CSIM_CONTACT_SLIP;
-}
-
-static int csimi_own_shape(const csimi_store *s, int slot, int shape) {
-    return shape < 0 ? -1 : shape - s->body[slot].first_shape;
 }
 
 /* What is foreseen in one step is stopped in the next: the speed at which it came, until the step that leaves less than
@@ -37142,14 +37936,15 @@ static uint64_t csimi_side_hash(csim_body_id id, int shape) {
 }
 
 /* The pair of these sides, made when there is none yet; null: the table is full. */
-static csimi_encounter *csimi_encounter_at(csimi_encounters *p, const csim_body_id *body, const int *shape) {
+static csimi_encounter *csimi_encounter_at(csimi_encounters *p, const csim_body_id *body, const int *shape,
+                                           bool sensor) {
     const uint64_t h = csimi_mix64(csimi_side_hash(body[0], shape[0]), csimi_side_hash(body[1], shape[1]));
     int at = (int)((h ^ (h >> 32)) & (uint64_t)(p->size - 1)), k;
     csimi_encounter *pair;
     for (; p->table[at] >= 0; at = (at + 1) & (p->size - 1)) {
         pair = p->pair + p->table[at];
         if (csimi_same_side(pair->body[0], pair->shape[0], body[0], shape[0]) &&
-            csimi_same_side(pair->body[1], pair->shape[1], body[1], shape[1]))
+            csimi_same_side(pair->body[1], pair->shape[1], body[1], shape[1]) && pair->sensor == sensor)
             return pair;
     }
     p->needed++;
@@ -37161,13 +37956,14 @@ static csimi_encounter *csimi_encounter_at(csimi_encounters *p, const csim_body_
         pair->body[k] = body[k];
         pair->shape[k] = shape[k];
     }
+    pair->sensor = sensor;
     pair->last = pair->hardest = -1;
     return pair;
 }
 
 static csimi_encounter *csimi_encounter_of_bodies(csimi_encounters *p, const csimi_encounter *pair) {
     static const int whole[2] = {CSIMI_WHOLE, CSIMI_WHOLE};
-    return csimi_encounter_at(p, pair->body, whole);
+    return csimi_encounter_at(p, pair->body, whole, pair->sensor);
 }
 
 /* ---- what this step found, and what was before */
@@ -37211,7 +38007,7 @@ static void csimi_encounter_contact(const csim_world *w, const csimi_step_frame 
     pair = p->recent; /* contacts of two shapes mostly stand side by side */
     if (!pair || !csimi_same_side(pair->body[0], pair->shape[0], body[0], shape[0]) ||
         !csimi_same_side(pair->body[1], pair->shape[1], body[1], shape[1]))
-        pair = csimi_encounter_at(p, body, shape);
+        pair = csimi_encounter_at(p, body, shape, false);
     p->recent = pair;
     if (!pair) return;
     pair->gap = pair->seen ? csimi_min(pair->gap, c->gap) : c->gap;
@@ -37221,19 +38017,35 @@ static void csimi_encounter_contact(const csim_world *w, const csimi_step_frame 
     csimi_encounter_hit(w, f, pair, i, swap ? -1 : 1);
 }
 
-static void csimi_encounters_before(const csim_world *w, csimi_encounters *p) {
-    const csim_touch_event *e = w->store.touch + w->touches[CSIMI_ENDS];
+static void csimi_encounter_sensed(const csim_world *w, const csimi_sensed *sensed, csimi_encounters *p) {
+    const csimi_store *s = &w->store;
+    const int slot = s->shape_body[sensed->sensor];
+    csim_body_id body[2];
+    int shape[2];
+    csimi_encounter *pair;
+    body[0] = csimi_body_id_of(w, slot);
+    body[1] = csimi_body_id_of(w, sensed->body);
+    shape[0] = csimi_own_shape(s, slot, sensed->sensor);
+    shape[1] = csimi_own_shape(s, sensed->body, sensed->shape);
+    if ((pair = csimi_encounter_at(p, body, shape, true)) == NULL) return;
+    pair->seen = true;
+    pair->gap = sensed->gap;
+}
+
+/* Records [first, first + count) of the step before. */
+static void csimi_encounters_before(const csim_world *w, csimi_encounters *p, int first, int count, bool sensor) {
     int i;
-    for (i = 0; i < w->touches[CSIMI_BEGINS] + w->touches[CSIMI_STAYS]; i++) {
+    for (i = first; i < first + count; i++) {
+        const csim_touch_event *e = w->store.touch + i;
         csim_body_id body[2];
         int shape[2];
         csimi_encounter *pair;
-        body[0] = e[i].body_a;
-        body[1] = e[i].body_b;
-        shape[0] = e[i].shape_a;
-        shape[1] = e[i].shape_b;
-        if ((pair = csimi_encounter_at(p, body, shape)) == NULL) return;
-        pair->last = w->touches[CSIMI_ENDS] + i;
+        body[0] = e->body_a;
+        body[1] = e->body_b;
+        shape[0] = e->shape_a;
+        shape[1] = e->shape_b;
+        if ((pair = csimi_encounter_at(p, body, shape, sensor)) == NULL) return;
+        pair->last = i;
         pair->was = 1;
     }
 }
@@ -37255,12 +38067,20 @@ static void csimi_encounters_decide(csimi_encounters *p, csim_real on, csim_real
 
 /* ---- events */
 
-CSIMI_FN void *csimi_told_user_data(const csim_world *w, csim_body_id id, void *gone) {
+static const csimi_body *csimi_told_of(const csim_world *w, csim_body_id id) { /* null: it is gone */
     const uint32_t slot = id.index1 - 1u;
-    if (slot >= (uint32_t)w->store.count.bodies) return gone;
-    return w->store.body[slot].alive && w->store.body[slot].generation == id.generation
-               ? w->store.body[slot].user_data
-               : gone;
+    const csimi_body *b = w->store.body + slot;
+    return slot < (uint32_t)w->store.count.bodies && b->alive && b->generation == id.generation ? b : NULL;
+}
+
+CSIMI_FN void *csimi_told_user_data(const csim_world *w, csim_body_id id, void *gone) {
+    const csimi_body *b = csimi_told_of(w, id);
+    return b ? b->user_data : gone;
+}
+
+CSIMI_FN void *csimi_told_shape_data(const csim_world *w, csim_body_id id, int shape, void *gone) {
+    const csimi_body *b = csimi_told_of(w, id);
+    return b && shape >= 0 && shape < b->shape_count ? w->store.skin[b->first_shape + shape].user_data : gone;
 }
 
 static void csimi_write_encounter(const csim_world *w, csimi_encounters *p, const csimi_encounter *pair) {
@@ -37274,34 +38094,42 @@ static void csimi_write_encounter(const csim_world *w, csimi_encounters *p, cons
     e->body_b = pair->body[1];
     e->shape_a = pair->shape[0];
     e->shape_b = pair->shape[1];
+    e->shape_user_data_a = csimi_told_shape_data(w, e->body_a, e->shape_a, last ? last->shape_user_data_a : NULL);
+    e->shape_user_data_b = csimi_told_shape_data(w, e->body_b, e->shape_b, last ? last->shape_user_data_b : NULL);
     e->user_data_a = csimi_told_user_data(w, e->body_a, last ? last->user_data_a : NULL);
     e->user_data_b = csimi_told_user_data(w, e->body_b, last ? last->user_data_b : NULL);
     e->bodies = pair->was != pair->now && !bodies->told && (pair->now ? bodies->was : bodies->now) == 0;
     if (e->bodies) bodies->told = true;
 }
 
-static void csimi_write_group(const csim_world *w, csimi_encounters *p, int was, int now, int *count) {
+static void csimi_write_group(const csim_world *w, csimi_encounters *p, int group) {
+    const bool sensor = group >= CSIMI_LEAVES;
+    const int kind = group - (sensor ? CSIMI_LEAVES : CSIMI_ENDS), was = kind != CSIMI_BEGINS, now = kind != CSIMI_ENDS;
     const int first = p->events;
     int i;
     for (i = 0; i < p->shapes; i++)
-        if (p->pair[i].was == was && p->pair[i].now == now) csimi_write_encounter(w, p, p->pair + i);
-    *count = p->events - first;
+        if (p->pair[i].was == was && p->pair[i].now == now && p->pair[i].sensor == sensor)
+            csimi_write_encounter(w, p, p->pair + i);
+    p->group[group] = p->events - first;
 }
 
 CSIMI_FN csim_status csimi_find_touching(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
     csimi_encounters *p = &f->pairs;
-    const csim_real on = csimi_min(w->def.touch_distance, w->def.contact_distance / 2), off = 2 * on;
+    const csim_real on = csimi_touch_on(w), off = csimi_touch_off(w);
+    const int *n = w->touches, touching = n[CSIMI_BEGINS] + n[CSIMI_STAYS];
+    const int ended = n[CSIMI_ENDS], left = ended + touching + n[CSIMI_LEAVES];
     int i;
     csimi_encounters_layout(p, &w->store.capacity, arena);
     for (i = 0; i < p->size; i++) p->table[i] = -1;
     p->count = p->shapes = p->events = p->needed = 0;
     p->recent = NULL;
-    csimi_encounters_before(w, p); /* first, so that ends are told in the order in which they began */
+    /* first, so that ends are told in the order in which they began */
+    csimi_encounters_before(w, p, ended, touching, false);
+    csimi_encounters_before(w, p, left, n[CSIMI_ENTERS] + n[CSIMI_INSIDE], true);
     for (i = 0; i < f->found_count; i++) csimi_encounter_contact(w, f, p, i, off);
+    for (i = 0; i < f->sensed_count; i++) csimi_encounter_sensed(w, f->sensed + i, p);
     csimi_encounters_decide(p, on, off);
-    csimi_write_group(w, p, 1, 0, p->group + CSIMI_ENDS);
-    csimi_write_group(w, p, 0, 1, p->group + CSIMI_BEGINS);
-    csimi_write_group(w, p, 1, 1, p->group + CSIMI_STAYS);
+    for (i = 0; i < CSIMI_TOUCH_GROUPS; i++) csimi_write_group(w, p, i);
     i = csimi_imax(p->events, p->needed > p->capacity ? p->needed / 2 : 0);
     w->high.pairs = csimi_imax(w->high.pairs, i);
     if (p->needed <= p->capacity && p->events <= w->store.capacity.touches) return CSIM_OK;
@@ -37389,6 +38217,8 @@ static void csimi_tell_hits(csim_world *w, const csimi_step_frame *f) {
         e->user_data_b = csimi_told_user_data(w, e->body_b, NULL);
         e->shape_a = pair->shape[0];
         e->shape_b = pair->shape[1];
+        e->shape_user_data_a = csimi_told_shape_data(w, e->body_a, e->shape_a, NULL);
+        e->shape_user_data_b = csimi_told_shape_data(w, e->body_b, e->shape_b, NULL);
         e->point = c->point;
         e->normal = pair->swapped ? csim_scale(-1, c->normal) : c->normal;
         e->speed = pair->speed;
@@ -37454,6 +38284,11 @@ CSIM_API csim_events csim_world_events(const csim_world *w) {
     e.begins = e.touching = e.ends + e.end_count;
     e.begin_count = w->touches[CSIMI_BEGINS];
     e.touching_count = e.begin_count + w->touches[CSIMI_STAYS];
+    e.sensor_ends = e.touching + e.touching_count;
+    e.sensor_end_count = w->touches[CSIMI_LEAVES];
+    e.sensor_begins = e.sensing = e.sensor_ends + e.sensor_end_count;
+    e.sensor_begin_count = w->touches[CSIMI_ENTERS];
+    e.sensing_count = e.sensor_begin_count + w->touches[CSIMI_INSIDE];
     e.hits = w->store.told.hit;
     e.hit_count = w->store.told.hit_count;
     e.moves = w->store.told.move;
@@ -38075,53 +38910,39 @@ CSIM_API csim_status csim_create_particle(csim_world *w, const csim_particle_def
     return CSIM_OK;
 }
 
+CSIMI_FN csim_status csimi_check_skins(csim_world *w, const char *fn, const csim_shape *shapes, int count) {
+    int i;
+    for (i = 0; i < count; i++) {
+        csim_status s = shapes[i].surface ? csimi_check_surface(&w->error, fn, shapes[i].surface) : CSIM_OK;
+        if (s) return s;
+#ifdef CONDSIM_NO_EVENTS
+        if (shapes[i].sensor)
+            return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "shape.sensor", true, 1,
+                              "builds without CONDSIM_NO_EVENTS");
+#endif
+    }
+    return CSIM_OK;
+}
+
 /* Mass, centre and inertia of a rigid definition; false fields keep zero for bodies that never move freely. */
 CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn, csim_mass *mass, csim_error *error) {
-    csim_real given = 0;
     int i, k;
     CSIMI_MEMSET(mass, 0, sizeof *mass);
     for (i = 0; i < def->shape_count; i++) {
         csim_mass part;
         csim_status s;
-        if (csimi_only_static(def->shapes[i].kind)) continue;
+        if (csimi_only_static(def->shapes[i].kind) || def->shapes[i].sensor) continue;
         if ((s = csim_shape_mass(def->shapes + i, def->density, &part, error)) != 0) return s;
         if (mass->mass > 0)
             csimi_add_mass(mass, &part);
         else
             *mass = part;
     }
-    for (k = 0; k < 9; k++) given += csimi_abs(def->inertia.m[k]);
     if (def->mass > 0 && mass->mass > 0) {
         csim_real scale = def->mass / mass->mass;
         for (k = 0; k < 9; k++) mass->inertia.m[k] *= scale;
     }
-    if (def->mass > 0) mass->mass = def->mass;
-    if (mass->mass > 0 && !csimi_weighs((double)mass->mass))
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "mass", true, (double)mass->mass, CSIMI_MASSES);
-    if (given > 0) {
-        csim_real eigenvalue[3], V[9];
-        for (k = 0; k < 3; k++) {
-            csim_real a = def->inertia.m[3 * k + (k + 1) % 3], b = def->inertia.m[3 * ((k + 1) % 3) + k];
-            if (csimi_abs(a - b) > CSIM_R(1e-5) * given)
-                return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia", true, (double)(a - b), "a symmetric matrix");
-        }
-        csimi_eigen_sym3(def->inertia.m, eigenvalue, V);
-        if (!csimi_weighs((double)eigenvalue[0]))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia (smallest eigenvalue)", true,
-                              (double)eigenvalue[0], CSIMI_MASSES);
-        mass->inertia = def->inertia;
-        mass->centre = def->centre;
-    }
-    if (def->motion == CSIM_DYNAMIC) {
-        if (!(mass->mass > 0))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "mass", true, (double)mass->mass,
-                              "above 0, or shapes to take it from");
-        if (!(mass->inertia.m[0] > 0))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia", true, 0, "given, or shapes to take it from");
-        if (!csimi_rigid_weighs(mass->mass, mass->inertia.m))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "inertia", true, (double)mass->inertia.m[0], CSIMI_MASSES);
-    }
-    return CSIM_OK;
+    return csimi_check_inertia(def, fn, mass, error);
 }
 
 static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, csim_mass *mass, int *hulls) {
@@ -38154,6 +38975,7 @@ static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, c
             return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "motion", true, (double)def->motion,
                               "CSIM_STATIC for a body with a half-space or heights");
     }
+    if ((s = csimi_check_skins(w, fn, def->shapes, def->shape_count)) != 0) return s;
     return csimi_rigid_mass(def, fn, mass, &w->error);
 }
 
@@ -38194,6 +39016,7 @@ CSIM_API csim_status csim_create_rigid(csim_world *w, const csim_rigid_def *def,
     for (i = 0; i < def->shape_count; i++) {
         s->shape_body[s->count.shapes + i] = slot;
         s->shape_link[s->count.shapes + i] = -1;
+        csimi_write_skin(s, s->count.shapes + i, slot, def->shapes + i);
     }
     s->count.shapes += def->shape_count;
     s->count.hulls = hulls;
@@ -38221,6 +39044,7 @@ CSIM_API csim_status csim_create_rigid(csim_world *w, const csim_rigid_def *def,
     for (k = 0; k < 9; k++) s->state.inertia[9 * i + k] = mass.inertia.m[k];
     s->state.rigid_damping[2 * i] = def->linear_damping;
     s->state.rigid_damping[2 * i + 1] = def->angular_damping;
+    s->state.rigid_gravity[i] = 1;
     s->state.rigid_mode[i] = csimi_mode_of(def->motion);
     csimi_finish_create(w, slot, id);
     return CSIM_OK;
@@ -39685,6 +40509,7 @@ static csim_status csimi_check_tree(csim_world *w, const csim_tree_def *def, csi
                 return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, name, "shapes", true, (double)k, "no half-space");
             need->hulls += d->shapes[k].kind == CSIM_SHAPE_HULL;
         }
+        if ((s = csimi_check_skins(w, name, d->shapes, d->shape_count)) != 0) return s;
         need->shapes += d->shape_count;
     }
     base = csimi_tree_has_base(def) ? csimi_tree_dofs(def->links[0].joint) / 3 : 0;
@@ -39880,7 +40705,7 @@ CSIM_API csim_status csim_create_tree(csim_world *w, const csim_tree_def *def, c
     csimi_counts need, had;
     csimi_store *s;
     csimi_tree *tree;
-    int slot, i;
+    int slot, i, k;
     csim_status status = csimi_start_create(w, def, id, fn);
     if (status) return status;
     if ((status = csimi_check_integrator(&w->def, w->def.integrator, 1, 0, fn, &w->error)) != 0) return status;
@@ -39905,7 +40730,13 @@ CSIM_API csim_status csim_create_tree(csim_world *w, const csim_tree_def *def, c
     s->body[slot].tree = s->count.trees;
     s->body[slot].shape_count = need.shapes - had.shapes;
     s->body[slot].matrix_blocks = need.matrix_blocks - had.matrix_blocks;
-    for (i = had.shapes; i < need.shapes; i++) s->shape_body[i] = slot;
+    for (i = 0, k = had.shapes; i < def->link_count; i++) {
+        int own;
+        for (own = 0; own < def->links[i].shape_count; own++, k++) {
+            s->shape_body[k] = slot;
+            csimi_write_skin(s, k, slot, def->links[i].shapes + own);
+        }
+    }
     s->tree_body[s->count.trees] = slot;
     s->count.trees++;
     s->count.tree_links = need.tree_links;
@@ -40370,10 +41201,14 @@ static bool csimi_query_start(csimi_search *q, const csim_world *w, const csim_q
 
 /* ---- hits */
 
-static bool csimi_query_asks(const csimi_search *q, int slot) {
-    const csimi_body *b = q->w->store.body + slot;
-    if (slot == q->ignore) return false;
-    return !q->def || ((b->surface.category & q->def->mask) && (b->surface.mask & q->def->category));
+static bool csimi_query_asks(const csimi_search *q, int slot, int part) {
+    const csimi_store *s = &q->w->store;
+    const csimi_body *b = s->body + slot;
+    const int shape = b->shape_count > 0 ? b->first_shape + part : -1;
+    const csim_surface_def *surface = csimi_surface_def_of(s, slot, shape);
+    if (slot == q->ignore || b->disabled) return false;
+    if (shape >= 0 && s->skin[shape].sensor && !(q->def && q->def->sensors)) return false;
+    return !q->def || ((surface->category & q->def->mask) && (surface->mask & q->def->category));
 }
 
 /* By value (fraction or distance), slot, index. */
@@ -40391,6 +41226,7 @@ static csim_query_hit csimi_hit_of(const csimi_search *q, int slot, csim_query_p
     CSIMI_MEMSET(&h, 0, sizeof h);
     h.body = csimi_body_id_of(q->w, slot);
     h.user_data = b->user_data;
+    h.shape_user_data = part == CSIM_QUERY_SHAPE ? s->skin[b->first_shape + index].user_data : NULL;
     h.part = part;
     h.index = index;
     h.link = part == CSIM_QUERY_SHAPE ? s->shape_link[b->first_shape + index] : -1;
@@ -40577,7 +41413,7 @@ static void csimi_query_ray(csimi_search *q, bool one) {
     csimi_bounds_ray_along(&ray, &l->tree, q->origin, q->way, csim_v3(0, 0, 0), 1);
     while ((leaf = csimi_bounds_ray_next(&ray)) >= 0) {
         const int slot = l->leaf_body[leaf];
-        if (!csimi_query_asks(q, slot)) continue;
+        if (!csimi_query_asks(q, slot, l->leaf_part[leaf])) continue;
         if (q->w->store.body[slot].triangle_count > 0)
             csimi_ray_surface(q, slot, one);
         else
@@ -40692,7 +41528,7 @@ static void csimi_query_cast(csimi_search *q, bool one) {
     csimi_bounds_ray_along(&ray, &l->tree, csim_add(q->lower, half), q->way, half, 1);
     while ((leaf = csimi_bounds_ray_next(&ray)) >= 0) {
         const int slot = l->leaf_body[leaf];
-        if (!csimi_query_asks(q, slot)) continue;
+        if (!csimi_query_asks(q, slot, l->leaf_part[leaf])) continue;
         if (q->w->store.body[slot].triangle_count > 0)
             csimi_cast_surface(q, slot, one);
         else
@@ -40829,7 +41665,7 @@ CSIM_API bool csim_world_closest_point(const csim_world *w, const csim_query_def
     csimi_bounds_near_to(&near, &l->tree, point, within < CSIM_R(1e12) ? within * within : CSIM_R(1e24));
     while ((leaf = csimi_bounds_near_next(&near)) >= 0) {
         const int slot = l->leaf_body[leaf];
-        if (!csimi_query_asks(&q, slot)) continue;
+        if (!csimi_query_asks(&q, slot, l->leaf_part[leaf])) continue;
         if (w->store.body[slot].triangle_count > 0)
             csimi_near_surface(&q, slot);
         else
@@ -41644,6 +42480,7 @@ CSIMI_FN csim_status csimi_find_touching(csim_world *world, csimi_step_frame *fr
     return CSIM_OK;
 }
 CSIMI_FN void csimi_mark_moved(const csim_world *world, csimi_step_frame *frame) {}
+CSIMI_FN void csimi_sense_pair(csimi_detector *d, const csimi_object *sensor, const csimi_object *other) {}
 CSIMI_FN void csimi_tell_step(csim_world *world, const csimi_step_frame *frame) {}
 CSIMI_FN void csimi_tell_sleep(csim_world *world, int slot, bool asleep, int island) {}
 CSIMI_FN void csimi_tell_break(csim_world *world, int link) {}
