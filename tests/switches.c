@@ -26,6 +26,12 @@ static const char left_out[] = " "
 #ifdef CONDSIM_NO_JOINTS
     "joints "
 #endif
+#ifdef CONDSIM_NO_CHARACTER
+    "character "
+#endif
+#ifdef CONDSIM_NO_DRAW
+    "draw "
+#endif
 #ifdef CONDSIM_NO_SPRINGS
     "springs "
 #endif
@@ -142,6 +148,27 @@ static csim_status joint(stage *s) {
     def.a.body = s->id, def.b.body = s->other;
     def.a.point = def.b.point = csim_v3(0, 0, R(0.21));
     return csim_create_joint(s->world, &def, &s->link);
+}
+static csim_status character(stage *s) {
+    csim_query_def def = csim_default_query_def();
+    csim_mover m = {{0, 0, R(0.5)}, {0, 0, 1}, R(0.3)};
+    csim_error error;
+    csim_vec3 gone;
+    csim_status status = shape_at(s, csim_box(csim_v3(R(0.1), R(0.1), R(0.1))));
+    memset(&error, 0, sizeof error);
+    def.error = &error;
+    gone = csim_world_move_capsule(s->world, &def, &m, csim_v3(1, R(0.5), -1), R(0.01), NULL, 0, NULL);
+    s->more ^= (uint64_t)(1e6 * ((double)gone.x + 3 * (double)gone.z));
+    return status ? status : error.status;
+}
+static void count_line(void *user, csim_draw_kind kind, uint32_t colour, csim_vec3 from, csim_vec3 to) {
+    *(uint64_t *)user += 1 + kind + colour + (uint64_t)(1e3 * (from.x + to.z + 2));
+}
+static csim_status drawn(stage *s) {
+    csim_draw def = csim_default_draw();
+    const csim_status status = shape_at(s, csim_box(csim_v3(R(0.1), R(0.1), R(0.1))));
+    def.line = count_line, def.user = &s->more, def.ground = 1;
+    return status ? status : csim_world_draw(s->world, &def);
 }
 static csim_status soft(stage *s) {
     csim_soft_def def = csim_default_soft_def();
@@ -278,6 +305,8 @@ static const scene scenes[] = {
     {"penalty", " penalty soft cond ", CSIM_SOLVER_PENALTY, soft},
     {"penalty-explicit", " penalty ", CSIM_SOLVER_PENALTY_EXPLICIT, boxes},
     {"impulse", " impulse ", CSIM_SOLVER_AUTO, by_impulse},
+    {"character", " character ", CSIM_SOLVER_AUTO, character},
+    {"drawn", " draw ", CSIM_SOLVER_AUTO, drawn},
     {"saved", " snapshots sweep ", CSIM_SOLVER_SWEEP, saved},
     {"measured", " statistics sweep ", CSIM_SOLVER_SWEEP, measured},
 };

@@ -9,7 +9,8 @@ T=$(mktemp -d "${TMPDIR:-/tmp}/condsim-switches.XXXXXX")
 trap 'rm -rf "$T"' EXIT
 SMALL=$CC
 command -v tcc >/dev/null 2>&1 && SMALL=tcc
-ALONE="SOFT CLOTH CABLE REDUCED TREE JOINTS SPRINGS HULLS FIELDS COND SNAPSHOTS SWEEP BOUNDED IMPULSE PGS APGD PERCONTACT
+ALONE="DRAW CHARACTER SOFT CLOTH CABLE REDUCED TREE JOINTS SPRINGS HULLS FIELDS COND SNAPSHOTS SWEEP BOUNDED IMPULSE
+       PGS APGD PERCONTACT
        STAGGERED CCS NEWTON XPBD PENALTY COMPARISON LOADERS URDF EVENTS STATISTICS ERROR_TEXT"
 for s in $(sed -n 's/.*# *define CONDSIM_NO_\([A-Z_]*\).*/\1/p' amalgamate/parts/base/config.h | sort -u); do
     case " $(echo $ALONE) " in *" $s "*) ;; *) echo "FAIL $s is a switch that nothing here tries"; exit 1 ;; esac
@@ -24,7 +25,7 @@ done
     done
     echo "-DCONDSIM_GAME"
     echo "-DCONDSIM_TINY"
-    for w in COND TREE SOFT CABLE CLOTH JOINTS SPRINGS HULLS FIELDS; do echo "-DCONDSIM_TINY -DCONDSIM_WITH_$w"; done
+    for w in COND TREE SOFT CABLE CLOTH JOINTS SPRINGS CHARACTER DRAW HULLS FIELDS; do echo "-DCONDSIM_TINY -DCONDSIM_WITH_$w"; done
     echo "-DCONDSIM_TINY -DCONDSIM_WITH_COND -DCONDSIM_NO_SWEEP"
 } | grep -v 'NO_COND -DCONDSIM_NO_SWEEP' >"$T/list"
 whole() { # CC FLAGS: what the whole library says

@@ -31,6 +31,7 @@
    Features are switches: one macro each leaves out what a program does not use. What stays gives the same bits. A call
    for what is left out returns CSIM_UNSUPPORTED (docs/building.md).
      CONDSIM_NO_SOFT, CABLE, CLOTH, TREE, REDUCED, JOINTS, SPRINGS      bodies and links (pins are joints)
+     CONDSIM_NO_CHARACTER, DRAW                 planes, slides and moves of a capsule; debug drawing
      CONDSIM_NO_HULLS, FIELDS                   convex hulls; meshes and height fields as shapes
      CONDSIM_NO_COND, SWEEP                     one of the two solvers of worlds (one must stay)
      CONDSIM_NO_BOUNDED                         the solver of bounded work
@@ -60,6 +61,12 @@
 #endif
 #if !defined(CONDSIM_WITH_JOINTS) && !defined(CONDSIM_NO_JOINTS)
 #define CONDSIM_NO_JOINTS
+#endif
+#if !defined(CONDSIM_WITH_CHARACTER) && !defined(CONDSIM_NO_CHARACTER)
+#define CONDSIM_NO_CHARACTER
+#endif
+#if !defined(CONDSIM_WITH_DRAW) && !defined(CONDSIM_NO_DRAW)
+#define CONDSIM_NO_DRAW
 #endif
 #if !defined(CONDSIM_WITH_SPRINGS) && !defined(CONDSIM_NO_SPRINGS)
 #define CONDSIM_NO_SPRINGS

@@ -2,6 +2,8 @@
    CSIM_UNSUPPORTED, with a sentence where there is a world or an error to hold it; what the rest of the library calls
    of them does nothing, because nothing of their kind can exist. */
 #include "private.h"
+#include "character.h"
+#include "draw.h"
 
 #define CSIMI_ABSENT(error, what, macro) \
     csimi_fail((error), CSIM_UNSUPPORTED, (what), NULL, false, 0, "builds without " macro)
@@ -311,6 +313,40 @@ CSIMI_FN void csimi_joints_middle(csim_world *world, csimi_step_frame *frame, co
                                   first) {
 }
 CSIMI_FN void csimi_joints_stiffen(csim_world *world, const csimi_step_frame *frame) {}
+#endif
+
+#if defined(CONDSIM_NO_CHARACTER)
+#define CSIMI_NO_CHARACTER(def, what) (void)CSIMI_ABSENT((def) ? (def)->error : NULL, what, "CONDSIM_NO_CHARACTER")
+CSIM_API int csim_world_capsule_planes(const csim_world *world, const csim_query_def *def, const csim_mover *capsule,
+                                       csim_real within, csim_plane *planes, int capacity) {
+    CSIMI_NO_CHARACTER(def, "csim_world_capsule_planes");
+    return 0;
+}
+CSIM_API csim_vec3 csim_slide(const csim_plane *planes, int count, csim_real skin, csim_vec3 way) {
+    return csim_v3(0, 0, 0);
+}
+CSIM_API bool csim_world_cast_capsule(const csim_world *world, const csim_query_def *def, const csim_mover *capsule,
+                                      csim_vec3 way, csim_query_hit *hit) {
+    CSIMI_NO_CHARACTER(def, "csim_world_cast_capsule");
+    return false;
+}
+CSIM_API csim_vec3 csim_world_move_capsule(const csim_world *world, const csim_query_def *def,
+                                           const csim_mover *capsule, csim_vec3 way, csim_real skin,
+                                           csim_plane *planes, int capacity, int *count) {
+    if (count) *count = 0;
+    CSIMI_NO_CHARACTER(def, "csim_world_move_capsule");
+    return csim_v3(0, 0, 0);
+}
+#undef CSIMI_NO_CHARACTER
+#endif
+
+#if defined(CONDSIM_NO_DRAW)
+CSIM_API csim_draw csim_default_draw(void) {
+    csim_draw none;
+    CSIMI_MEMSET(&none, 0, sizeof none);
+    return none;
+}
+CSIM_API csim_status csim_world_draw(const csim_world *world, const csim_draw *draw) { return CSIM_UNSUPPORTED; }
 #endif
 
 #if defined(CONDSIM_NO_SPRINGS)

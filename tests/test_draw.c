@@ -1,0 +1,244 @@
+/* Debug drawing: how many lines, points and triangles there are of each kind, and where. */
+#include "check.h"
+#include <math.h>
+
+typedef struct drawn {
+    int points[CSIM_DRAW_KIND_COUNT_], lines[CSIM_DRAW_KIND_COUNT_], triangles[CSIM_DRAW_KIND_COUNT_], kept;
+    csim_vec3 from[4000], to[4000];
+    csim_draw_kind kind[4000];
+    uint32_t colour[4000];
+} drawn;
+
+static drawn all;
+
+static void on_point(void *user, csim_draw_kind kind, uint32_t colour, csim_vec3 at) {
+    (void)colour, (void)at;
+    ((drawn *)user)->points[kind]++;
+}
+static void on_line(void *user, csim_draw_kind kind, uint32_t colour, csim_vec3 from, csim_vec3 to) {
+    drawn *d = (drawn *)user;
+    d->lines[kind]++;
+    if (d->kept == 4000) return;
+    d->from[d->kept] = from;
+    d->to[d->kept] = to;
+    d->colour[d->kept] = colour;
+    d->kind[d->kept++] = kind;
+}
+static void on_triangle(void *user, csim_draw_kind kind, uint32_t colour, csim_vec3 a, csim_vec3 b, csim_vec3 c) {
+    (void)colour, (void)a, (void)b, (void)c;
+    ((drawn *)user)->triangles[kind]++;
+}
+
+static csim_draw pens(unsigned kinds) {
+    csim_draw d = csim_default_draw();
+    d.point = on_point;
+    d.line = on_line;
+    d.triangle = on_triangle;
+    d.user = &all;
+    d.kinds = kinds;
+    memset(&all, 0, sizeof all);
+    return d;
+}
+
+static unsigned only(csim_draw_kind kind) { return 1u << kind; }
+
+static csim_world *empty(double gravity) {
+    csim_world_def wd = csim_default_world_def();
+    csim_world *w = NULL;
+    wd.gravity = csim_v3(0, 0, (csim_real)-gravity);
+    STATUS(csim_create_world(&wd, &w, NULL), CSIM_OK);
+    return w;
+}
+
+static csim_body_id put(csim_world *w, csim_shape shape, double x, double z) {
+    csim_rigid_def d = csim_default_rigid_def();
+    csim_body_id id = {0, 0, 0};
+    d.shapes = &shape;
+    d.shape_count = 1;
+    d.pose.position = csim_v3((csim_real)x, 0, (csim_real)z);
+    STATUS(csim_create_rigid(w, &d, &id), CSIM_OK);
+    return id;
+}
+
+TEST(shapes_are_drawn_where_they_are) {
+    static const csim_real half[3] = {CSIM_R(0.1), CSIM_R(0.2), CSIM_R(0.3)};
+    csim_world *w = empty(0);
+    csim_draw d;
+    double worst = 0, edge[3] = {0, 0, 0};
+    int i;
+    put(w, csim_box(csim_v3(half[0], half[1], half[2])), 1, 2);
+    d = pens(only(CSIM_DRAW_SHAPES));
+    STATUS(csim_world_draw(w, &d), CSIM_OK);
+    EQUAL(all.lines[CSIM_DRAW_SHAPES], 12);
+    for (i = 0; i < 12; i++) { /* from corner to corner, four along each axis */
+        const csim_vec3 a = csim_sub(all.from[i], csim_v3(1, 0, 2)), e = csim_sub(all.to[i], all.from[i]);
+        worst = fmax(worst, fabs(fabs((double)a.x) - 0.1) + fabs(fabs((double)a.y) - 0.2));
+        worst = fmax(worst, fabs(fabs((double)a.z) - 0.3));
+        edge[0] += fabs((double)e.x), edge[1] += fabs((double)e.y), edge[2] += fabs((double)e.z);
+    }
+    CHECK(worst < TOL(1e-12, 1e-6));
+    for (i = 0; i < 3; i++) NEAR(edge[i], 8 * (double)half[i], TOL(1e-12, 1e-5));
+    csim_destroy_world(w);
+    w = empty(0);
+    put(w, csim_sphere(CSIM_R(0.7)), 3, 0);
+    d = pens(only(CSIM_DRAW_SHAPES));
+    STATUS(csim_world_draw(w, &d), CSIM_OK);
+    EQUAL(all.lines[CSIM_DRAW_SHAPES], 48);
+    for (i = 0; i < 48; i++) NEAR(csim_length(csim_sub(all.from[i], csim_v3(3, 0, 0))), 0.7, TOL(1e-12, 1e-6));
+    csim_destroy_world(w);
+    w = empty(0);
+    put(w, csim_capsule(CSIM_R(0.2), CSIM_R(0.5)), 0, 0);
+    d = pens(only(CSIM_DRAW_SHAPES));
+    STATUS(csim_world_draw(w, &d), CSIM_OK);
+    EQUAL(all.lines[CSIM_DRAW_SHAPES], 2 * 16 + 4 * 16 + 4);
+    for (i = 0; i < all.kept; i++) { /* on the surface: 0.2 from the axis */
+        csim_vec3 x = all.from[i];
+        x.z = (csim_real)fmax(0, fabs((double)x.z) - 0.5);
+        NEAR(csim_length(x), 0.2, TOL(1e-12, 1e-6));
+    }
+    csim_destroy_world(w);
+}
+
+TEST(surfaces_cables_and_particles) {
+    static const csim_real vertex[12] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
+    static const int tet[4] = {0, 1, 2, 3};
+    csim_world *w = empty(0);
+    csim_soft_def soft = csim_default_soft_def();
+    csim_cable_def cable = csim_default_cable_def();
+    csim_particle_def p = csim_default_particle_def();
+    csim_body_id id;
+    csim_draw d = pens(csim_default_draw().kinds);
+    soft.vertices = vertex;
+    soft.vertex_count = 4;
+    soft.tets = tet;
+    soft.tet_count = 1;
+    STATUS(csim_create_soft(w, &soft, &id), CSIM_OK);
+    cable.start = csim_v3(2, 0, 0);
+    cable.end = csim_v3(3, 0, 0);
+    cable.segments = 7;
+    STATUS(csim_create_cable(w, &cable, &id), CSIM_OK);
+    STATUS(csim_create_particle(w, &p, &id), CSIM_OK);
+    STATUS(csim_world_draw(w, &d), CSIM_OK);
+    EQUAL(all.triangles[CSIM_DRAW_SURFACES], 4);
+    EQUAL(all.lines[CSIM_DRAW_SHAPES], 7);
+    EQUAL(all.points[CSIM_DRAW_SHAPES], 1);
+    d = pens(only(CSIM_DRAW_BOUNDS));
+    STATUS(csim_world_draw(w, &d), CSIM_OK);
+    EQUAL(all.lines[CSIM_DRAW_BOUNDS], 12);
+    csim_destroy_world(w);
+}
+
+TEST(contacts_and_impulses_carry_the_weight) {
+    csim_world *w = empty(10);
+    csim_body_id ground;
+    csim_draw d;
+    csim_vec3 sum = csim_v3(0, 0, 0);
+    uint64_t hash;
+    int i, count;
+    STATUS(csim_create_ground(w, csim_v3(0, 0, 0), csim_v3(0, 0, 1), CSIM_R(0.5), &ground), CSIM_OK);
+    put(w, csim_box(csim_v3(CSIM_R(0.1), CSIM_R(0.1), CSIM_R(0.1))), 0, 0.1); /* 8 kg */
+    for (i = 0; i < 20; i++) STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+    hash = csim_world_hash(w);
+    csim_world_contacts(w, &count);
+    d = pens(only(CSIM_DRAW_CONTACTS) | only(CSIM_DRAW_IMPULSES));
+    STATUS(csim_world_draw(w, &d), CSIM_OK);
+    EQUAL(all.points[CSIM_DRAW_CONTACTS], count);
+    EQUAL(all.lines[CSIM_DRAW_CONTACTS], count);
+    CHECK(count >= 4 && all.lines[CSIM_DRAW_IMPULSES] >= 3);
+    for (i = 0; i < all.kept; i++)
+        if (all.kind[i] == CSIM_DRAW_IMPULSES) sum = csim_add(sum, csim_sub(all.to[i], all.from[i]));
+    NEAR(sum.z, 0.1 * 8 * 10 * 0.01, TOL(1e-4, 1e-4) * 0.1); /* per_impulse m g h */
+    CHECK(csim_world_hash(w) == hash);
+    d = pens(only(CSIM_DRAW_CENTRES) | only(CSIM_DRAW_BOUNDS));
+    STATUS(csim_world_draw(w, &d), CSIM_OK);
+    EQUAL(all.lines[CSIM_DRAW_CENTRES], 6); /* the ground has a pose, too */
+    EQUAL(all.lines[CSIM_DRAW_BOUNDS], 12);
+    csim_destroy_world(w);
+}
+
+TEST(joints_and_their_limits) {
+    csim_world *w = empty(0);
+    csim_body_id arm = put(w, csim_box(csim_v3(CSIM_R(0.5), CSIM_R(0.1), CSIM_R(0.1))), 0.5, 0);
+    csim_joint_def j = csim_default_joint_def();
+    csim_link_id id;
+    csim_draw d;
+    double worst = 0;
+    int i;
+    j.a.body = arm;
+    j.axis = csim_v3(1, 0, 0);
+    j.cone[0] = j.cone[1] = CSIM_R(0.6);
+    j.axes[CSIM_AXIS_TWIST].limited = true;
+    j.axes[CSIM_AXIS_TWIST].upper = 1;
+    STATUS(csim_create_joint(w, &j, &id), CSIM_OK);
+    d = pens(only(CSIM_DRAW_JOINTS) | only(CSIM_DRAW_LIMITS));
+    d.size = 2;
+    STATUS(csim_world_draw(w, &d), CSIM_OK);
+    EQUAL(all.points[CSIM_DRAW_JOINTS], 2);
+    EQUAL(all.lines[CSIM_DRAW_JOINTS], 4);           /* the way between the points, three axes */
+    EQUAL(all.lines[CSIM_DRAW_LIMITS], 2 * 16 + 2); /* an arc, a rim, a hand each */
+    for (i = 0; i < all.kept; i++) /* the rim of the cone is 0.6 rad off the axis, 2 m out */
+        if (all.kind[i] == CSIM_DRAW_LIMITS && fabs((double)all.from[i].x) > 0.5)
+            worst = fmax(worst, fabs((double)all.from[i].x - 2 * cos(0.6)));
+    CHECK(worst < TOL(1e-12, 1e-6));
+    STATUS(csim_destroy_link(w, id), CSIM_OK);
+    j = csim_default_joint_def();
+    j.kind = CSIM_JOINT_SLIDER;
+    j.a.body = arm;
+    j.limited = true;
+    j.lower = -1;
+    j.upper = 3;
+    STATUS(csim_create_joint(w, &j, &id), CSIM_OK);
+    d = pens(only(CSIM_DRAW_LIMITS));
+    STATUS(csim_world_draw(w, &d), CSIM_OK);
+    EQUAL(all.lines[CSIM_DRAW_LIMITS], 1);
+    NEAR(csim_length(csim_sub(all.to[0], all.from[0])), 4, TOL(1e-12, 1e-5));
+    csim_destroy_world(w);
+}
+
+TEST(islands_have_a_leader_and_a_colour) {
+    csim_world *w = empty(10);
+    csim_body_id ground, first;
+    csim_draw d;
+    int room[16], i, k, lines[2] = {0, 0};
+    uint32_t colour[2] = {0, 0};
+    STATUS(csim_create_ground(w, csim_v3(0, 0, 0), csim_v3(0, 0, 1), CSIM_R(0.5), &ground), CSIM_OK);
+    for (k = 0; k < 2; k++)
+        for (i = 0; i < 3; i++)
+            first = put(w, csim_box(csim_v3(CSIM_R(0.1), CSIM_R(0.1), CSIM_R(0.1))), 5.0 * k, 0.1 + 0.2 * i);
+    (void)first;
+    for (i = 0; i < 10; i++) STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+    d = pens(only(CSIM_DRAW_ISLANDS));
+    EQUAL(csim_world_draw(w, &d), CSIM_NULL_ARGUMENT);
+    d.islands = room;
+    d.island_count = 6;
+    EQUAL(csim_world_draw(w, &d), CSIM_CAPACITY);
+    EQUAL(all.kept, 0);
+    d.island_count = 16;
+    STATUS(csim_world_draw(w, &d), CSIM_OK);
+    EQUAL(all.lines[CSIM_DRAW_ISLANDS], 4); /* two of three to the lowest, twice */
+    for (i = 0; i < all.kept; i++) {
+        k = all.from[i].x > 2;
+        lines[k]++;
+        colour[k] = all.colour[i];
+        NEAR(all.to[i].z, 0.1, 1e-3);
+    }
+    CHECK(lines[0] == 2 && lines[1] == 2 && colour[0] != colour[1]);
+    csim_destroy_world(w);
+}
+
+TEST(what_cannot_be_drawn_is_refused) {
+    csim_world *w = empty(10);
+    csim_draw d = pens(0x1ff);
+    csim_draw none;
+    d.kinds = only(CSIM_DRAW_SHAPES);
+    put(w, csim_box(csim_v3(1, 1, 1)), 0, 0);
+    EQUAL(csim_world_draw(NULL, &d), CSIM_NULL_ARGUMENT);
+    EQUAL(csim_world_draw(w, NULL), CSIM_NULL_ARGUMENT);
+    memset(&none, 0, sizeof none);
+    EQUAL(csim_world_draw(w, &none), CSIM_DEF_NOT_INITIALISED);
+    d.size = (csim_real)NAN;
+    EQUAL(csim_world_draw(w, &d), CSIM_OUT_OF_RANGE);
+    none = csim_default_draw(); /* no callbacks: nothing to do */
+    STATUS(csim_world_draw(w, &none), CSIM_OK);
+    csim_destroy_world(w);
+}
