@@ -29,6 +29,9 @@ static const char left_out[] = " "
 #ifdef CONDSIM_NO_CHARACTER
     "character "
 #endif
+#ifdef CONDSIM_NO_RECORD
+    "record "
+#endif
 #ifdef CONDSIM_NO_DRAW
     "draw "
 #endif
@@ -160,6 +163,14 @@ static csim_status character(stage *s) {
     gone = csim_world_move_capsule(s->world, &def, &m, csim_v3(1, R(0.5), -1), R(0.01), NULL, 0, NULL);
     s->more ^= (uint64_t)(1e6 * ((double)gone.x + 3 * (double)gone.z));
     return status ? status : error.status;
+}
+static csim_status recorded(stage *s) {
+    static double log[1 << 13], scratch[1 << 13];
+    csim_recording r;
+    csim_status status = shape_at(s, csim_box(csim_v3(R(0.1), R(0.1), R(0.1))));
+    memset(&r, 0, sizeof r);
+    (void)csim_record_start(&r, log, sizeof log, scratch, sizeof scratch, 0);
+    return status ? status : csim_record_step(&r, s->world, R(0.01));
 }
 static void count_line(void *user, csim_draw_kind kind, uint32_t colour, csim_vec3 from, csim_vec3 to) {
     *(uint64_t *)user += 1 + kind + colour + (uint64_t)(1e3 * (from.x + to.z + 2));
@@ -307,6 +318,7 @@ static const scene scenes[] = {
     {"impulse", " impulse ", CSIM_SOLVER_AUTO, by_impulse},
     {"character", " character ", CSIM_SOLVER_AUTO, character},
     {"drawn", " draw ", CSIM_SOLVER_AUTO, drawn},
+    {"recorded", " record snapshots ", CSIM_SOLVER_AUTO, recorded},
     {"saved", " snapshots sweep ", CSIM_SOLVER_SWEEP, saved},
     {"measured", " statistics sweep ", CSIM_SOLVER_SWEEP, measured},
 };

@@ -31,7 +31,7 @@
    Features are switches: one macro each leaves out what a program does not use. What stays gives the same bits. A call
    for what is left out returns CSIM_UNSUPPORTED (docs/building.md).
      CONDSIM_NO_SOFT, CABLE, CLOTH, TREE, REDUCED, JOINTS, SPRINGS      bodies and links (pins are joints)
-     CONDSIM_NO_CHARACTER, DRAW                 planes, slides and moves of a capsule; debug drawing
+     CONDSIM_NO_CHARACTER, DRAW, RECORD         moves of a capsule; debug drawing; record and replay
      CONDSIM_NO_HULLS, FIELDS                   convex hulls; meshes and height fields as shapes
      CONDSIM_NO_COND, SWEEP                     one of the two solvers of worlds (one must stay)
      CONDSIM_NO_BOUNDED                         the solver of bounded work
@@ -64,6 +64,9 @@
 #endif
 #if !defined(CONDSIM_WITH_CHARACTER) && !defined(CONDSIM_NO_CHARACTER)
 #define CONDSIM_NO_CHARACTER
+#endif
+#if !defined(CONDSIM_WITH_RECORD) && !defined(CONDSIM_NO_RECORD)
+#define CONDSIM_NO_RECORD
 #endif
 #if !defined(CONDSIM_WITH_DRAW) && !defined(CONDSIM_NO_DRAW)
 #define CONDSIM_NO_DRAW
@@ -147,6 +150,9 @@
 #ifndef CONDSIM_NO_NEWTON
 #define CONDSIM_NO_NEWTON
 #endif
+#endif
+#if defined(CONDSIM_NO_SNAPSHOTS) && !defined(CONDSIM_NO_RECORD)
+#define CONDSIM_NO_RECORD
 #endif
 #if (defined(CONDSIM_NO_LOADERS) || defined(CONDSIM_NO_TREE)) && !defined(CONDSIM_NO_URDF)
 #define CONDSIM_NO_URDF

@@ -538,6 +538,10 @@ CSIMI_FN void csimi_tree_stop(csimi_store *s, int tree);
 /* Positions and velocities of the nodes of a reduced body that was moved; other trees have none. */
 CSIMI_FN void csimi_reduced_refresh(csimi_store *s, int tree);
 
+/* ---- snapshot.c */
+CSIMI_FN void csimi_snapshot_seal(unsigned char *bytes, size_t size);
+CSIMI_FN csim_status csimi_snapshot_adopt(csim_world *w, const void *buffer, size_t bytes);
+
 /* ---- intact.c: whether bytes are a world. All that is wrong is said in *error. */
 
 /* An array of a snapshot. */

@@ -215,6 +215,28 @@ CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_
     w->pattern_stale = true;
     return CSIM_OK;
 }
+/* Bytes of a snapshot that were changed get the checksum that they then have. */
+CSIMI_FN void csimi_snapshot_seal(unsigned char *bytes, size_t size) {
+    csimi_snapshot_header h;
+    if (size < sizeof h) return;
+    CSIMI_MEMCPY(&h, bytes, sizeof h);
+    if (h.bytes != size) return;
+    h.hash = csimi_snapshot_hash(&h, bytes);
+    CSIMI_MEMCPY(bytes, &h, sizeof h);
+}
+
+/* Restores, and takes over the stamp: ids of the world that was saved are then those of this one. */
+CSIMI_FN csim_status csimi_snapshot_adopt(csim_world *w, const void *buffer, size_t bytes) {
+    const uint32_t own = w->stamp;
+    csimi_snapshot_header h;
+    csim_status status;
+    if (bytes < sizeof h) return CSIM_BAD_SNAPSHOT;
+    CSIMI_MEMCPY(&h, buffer, sizeof h);
+    w->stamp = h.stamp;
+    status = csim_world_restore(w, buffer, bytes);
+    if (status) w->stamp = own;
+    return status;
+}
 #undef CSIMI_MAGIC
 #endif
 

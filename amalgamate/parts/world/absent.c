@@ -4,6 +4,7 @@
 #include "private.h"
 #include "character.h"
 #include "draw.h"
+#include "record.h"
 
 #define CSIMI_ABSENT(error, what, macro) \
     csimi_fail((error), CSIM_UNSUPPORTED, (what), NULL, false, 0, "builds without " macro)
@@ -347,6 +348,24 @@ CSIM_API csim_draw csim_default_draw(void) {
     return none;
 }
 CSIM_API csim_status csim_world_draw(const csim_world *world, const csim_draw *draw) { return CSIM_UNSUPPORTED; }
+#endif
+
+#if defined(CONDSIM_NO_RECORD)
+CSIM_API size_t csim_record_scratch(const csim_world *world) { return 0; }
+CSIM_API csim_status csim_record_start(csim_recording *recording, void *log, size_t bytes, void *scratch, size_t
+                                       scratch_bytes, int every) {
+    return CSIM_UNSUPPORTED;
+}
+CSIM_API csim_status csim_record_step(csim_recording *recording, csim_world *world, csim_real h) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_record_step", "CONDSIM_NO_RECORD");
+}
+CSIM_API csim_status csim_replay_open(csim_replay *replay, const void *log, size_t bytes, void *scratch, size_t
+                                      scratch_bytes) {
+    return CSIM_UNSUPPORTED;
+}
+CSIM_API csim_status csim_replay_seek(csim_replay *replay, csim_world *world, int64_t step) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_replay_seek", "CONDSIM_NO_RECORD");
+}
 #endif
 
 #if defined(CONDSIM_NO_SPRINGS)
