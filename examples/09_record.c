@@ -44,7 +44,8 @@ int main(void) {
     /* at the desk: the same steps, any of them, in any order */
     if (csim_replay_open(&replay, log_memory, recording.used, scratch, sizeof scratch) != CSIM_OK) return 1;
     csim_replay_seek(&replay, desk, STEPS);
-    printf("played %d steps: %s, the end is %s\n", (int)replay.step, replay.differs ? "differs" : "every hash is the same",
+    printf("played %d steps: %s, the end is %s\n", (int)replay.step,
+           replay.differs ? "differs" : "every hash is the same",
            csim_world_hash(desk) == csim_world_hash(game) ? "the same" : "another");
     csim_replay_seek(&replay, desk, 151);
     printf("back at step %d, right after the push\n", (int)replay.step);

@@ -1,4 +1,4 @@
-/* Recordings: what is played back is what was, to the bit, whatever calls there were; and logs that were cut or changed. */
+/* Recordings: what is played back is what was, to the bit, whatever calls there were; logs that were cut. */
 #include "check.h"
 
 enum { STEPS = 120 };

@@ -57,7 +57,7 @@ static csim_vec3 csimi_shape_velocity(const csimi_reach *r, int shape, csim_vec3
 
 /* By points of the axis, where distances of convex sets do not tell: shapes that are not convex, and overlaps that
    reach the axis, of which the deepest point counts. */
-static void csimi_sample_planes(csimi_reach *r, int shape, csim_pose pose, bool deepest, csim_plane p) {
+static CSIMI_NOINLINE void csimi_sample_planes(csimi_reach *r, int shape, csim_pose pose, bool deepest, csim_plane p) {
     const csimi_store *s = &r->w->store;
     csim_plane best = p;
     int i;
@@ -74,7 +74,7 @@ static void csimi_sample_planes(csimi_reach *r, int shape, csim_pose pose, bool 
     if (deepest) csimi_keep_plane(r, &best);
 }
 
-static void csimi_shape_plane(csimi_reach *r, int slot, int index) {
+static CSIMI_NOINLINE void csimi_shape_plane(csimi_reach *r, int slot, int index) {
     const csimi_store *s = &r->w->store;
     const int shape = s->body[slot].first_shape + index;
     const csim_geometry *g = s->shape + shape;
@@ -97,7 +97,7 @@ static void csimi_shape_plane(csimi_reach *r, int slot, int index) {
 }
 
 /* An edge of a cable or a particle: a segment with a radius. */
-static void csimi_round_plane(csimi_reach *r, int slot, csim_query_part part, int index) {
+static CSIMI_NOINLINE void csimi_round_plane(csimi_reach *r, int slot, csim_query_part part, int index) {
     const csimi_store *s = &r->w->store;
     const csimi_body *b = s->body + slot;
     const int edge = b->first_frame + index;
@@ -117,7 +117,7 @@ static void csimi_round_plane(csimi_reach *r, int slot, csim_query_part part, in
     csimi_keep_plane(r, &p);
 }
 
-static void csimi_triangle_plane(csimi_reach *r, int slot, const csimi_surface *surface, int face) {
+static CSIMI_NOINLINE void csimi_triangle_plane(csimi_reach *r, int slot, const csimi_surface *surface, int face) {
     const csimi_store *s = &r->w->store;
     const csimi_body *b = s->body + slot;
     csim_plane p = csimi_plane_of(r, slot, CSIM_QUERY_TRIANGLE, s->face_triangle[b->first_triangle + face]);
@@ -141,7 +141,7 @@ static void csimi_triangle_plane(csimi_reach *r, int slot, const csimi_surface *
     csimi_keep_plane(r, &p);
 }
 
-static void csimi_surface_planes(csimi_reach *r, int slot) {
+static CSIMI_NOINLINE void csimi_surface_planes(csimi_reach *r, int slot) {
     const csimi_surface surface = csimi_look_surface(&r->w->store, slot);
     const csim_real grow = r->radius + r->within;
     csim_vec3 lower, upper;
@@ -153,7 +153,7 @@ static void csimi_surface_planes(csimi_reach *r, int slot) {
     while ((face = csimi_surface_walk_next(&walk)) >= 0) csimi_triangle_plane(r, slot, &surface, face);
 }
 
-static bool csimi_capsule_refused(const csim_world *w, const csim_query_def *def, const csim_mover *c,
+static CSIMI_NOINLINE bool csimi_capsule_refused(const csim_world *w, const csim_query_def *def, const csim_mover *c,
                                   csim_real within, const char *fn) {
     csim_error own, *error = def && def->error ? def->error : &own;
     if (def && def->guard != csim_default_query_def().guard) return true;
@@ -166,6 +166,11 @@ static bool csimi_capsule_refused(const csim_world *w, const csim_query_def *def
     if (!(within >= 0 && within <= CSIM_R(1e9)))
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "within", true, (double)within, "0..1e9") != CSIM_OK;
     return false;
+}
+
+static CSIMI_NOINLINE bool csimi_way_refused(const csim_query_def *def, csim_vec3 way, const char *fn) {
+    csim_error own;
+    return csimi_check_vec(def && def->error ? def->error : &own, fn, "way", way) != CSIM_OK;
 }
 
 /* The capsule as a shape about its middle. */
@@ -353,8 +358,8 @@ CSIM_API bool csim_world_cast_capsule(const csim_world *w, const csim_query_def 
 
 /* What of a step the capsule can go before it meets something that no plane told of. What it touches and leaves does
    not stop it. */
-static csim_real csimi_move_clear(const csim_world *w, const csim_query_def *def, csim_mover thin, csim_vec3 step,
-                                  csim_real skin) {
+static CSIMI_NOINLINE csim_real csimi_move_clear(const csim_world *w, const csim_query_def *def, csim_mover thin,
+                                                 csim_vec3 step, csim_real skin) {
     csim_query_hit hit;
     int look;
     for (look = 0; look < 2; look++) {
@@ -370,13 +375,12 @@ CSIM_API csim_vec3 csim_world_move_capsule(const csim_world *w, const csim_query
                                            csim_vec3 way, csim_real skin, csim_plane *planes, int capacity,
                                            int *count) {
     static const char fn[] = "csim_world_move_capsule";
-    csim_error own, *error = def && def->error ? def->error : &own;
     csim_plane reach[CSIM_PLANES_MOST];
     csim_mover at;
     csim_vec3 left = way, gone = csim_v3(0, 0, 0);
     int k;
     if (count) *count = 0;
-    if (csimi_capsule_refused(w, def, capsule, skin, fn) || csimi_check_vec(error, fn, "way", way)) return gone;
+    if (csimi_capsule_refused(w, def, capsule, skin, fn) || csimi_way_refused(def, way, fn)) return gone;
     at = *capsule;
     for (k = 0; k < CSIMI_MOVES; k++) {
         const csim_real length = csim_length(left);

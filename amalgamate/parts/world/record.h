@@ -1,6 +1,6 @@
 /* world/record: a world's history in the caller's memory, so that a bug report is one file. docs/recording.md.
 
-   Between two steps a recording looks at what calls have made of the world, whichever they were: the bytes of a snapshot
+   Between two steps a recording looks at what calls have made of the world, whichever they were: bytes of a snapshot
    that differ from those after the last step are written down, then the step with its length, status and hash. Playing
    it back does the same to another world and compares. */
 #ifndef CSIM_RECORD_H
@@ -43,9 +43,9 @@ typedef struct csim_replay {
 /* Looks through a log (aligned to 8), which may come from anywhere. Fails: CSIM_NULL_ARGUMENT, CSIM_BAD_SNAPSHOT. */
 CSIM_API csim_status csim_replay_open(csim_replay *replay, const void *log, size_t bytes, void *scratch,
                                       size_t scratch_bytes);
-/* Takes the world to the end of a step, 0..steps: from where it is, or from the last whole snapshot before. The world
-   must have the settings of the one that was recorded (its definition, fields of its meshes and callbacks are not in
-   the log; solver settings, gravity and integrator are), and is the replay's until it is destroyed: its ids become those
+/* Takes the world to the end of a step, 0..steps: from where it is, or from the last whole snapshot before. A world
+   must have the settings of the one that was recorded: its definition, fields of its meshes and callbacks are not in
+   the log; solver settings, gravity and integrator are. It is the replay's until it is destroyed: its ids become those
    of the recording. Stops at the first step that differs. Fails: CSIM_OUT_OF_RANGE, CSIM_CAPACITY (scratch),
    CSIM_BAD_SNAPSHOT, and what restoring fails with. */
 CSIM_API csim_status csim_replay_seek(csim_replay *replay, csim_world *world, int64_t step);
