@@ -2,9 +2,6 @@
    CSIM_UNSUPPORTED, with a sentence where there is a world or an error to hold it; what the rest of the library calls
    of them does nothing, because nothing of their kind can exist. */
 #include "private.h"
-#include "character.h"
-#include "draw.h"
-#include "record.h"
 
 #define CSIMI_ABSENT(error, what, macro) \
     csimi_fail((error), CSIM_UNSUPPORTED, (what), NULL, false, 0, "builds without " macro)

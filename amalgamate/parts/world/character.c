@@ -1,6 +1,5 @@
 /* world/character: planes in reach of a capsule, slides along them, and moves. */
 #include "private.h"
-#include "character.h"
 
 #define CSIMI_PLANE_PARTS 64
 #define CSIMI_PLANE_SAMPLES 5

@@ -1,6 +1,5 @@
 /* world/draw: lines, triangles and points that show a world. */
 #include "private.h"
-#include "draw.h"
 
 #define CSIMI_ROUND 16 /* pieces of a circle */
 

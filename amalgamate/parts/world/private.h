@@ -4,6 +4,9 @@
 
 #include "../step/private.h"
 #include "queries.h"
+#include "character.h"
+#include "draw.h"
+#include "record.h"
 
 /* ---- scratch of create calls */
 

@@ -1,6 +1,5 @@
 /* world/record: recordings of a world, and playing them back. */
 #include "private.h"
-#include "record.h"
 
 /* What a log is made of: records of whole multiples of 8 bytes. */
 enum { CSIMI_RECORD_WHOLE = 1, CSIMI_RECORD_CHANGE, CSIMI_RECORD_SOLVER, CSIMI_RECORD_STEP };
