@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: dd0b2273a0106641
+   Hash of the parts: 2356de67e379a3e1
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -918,8 +918,8 @@ CSIM_API void csim_inverse_contact(const csim_contact *contact, const csim_real 
    none of them is above it (csim_certificate_worst). */
 typedef struct csim_certificate {
     double dynamics;        /* |A v - b - J'lambda|_{1/D} / max(|b|, |J'lambda|, tiny), D = diag A */
-    double contact;         /* impulses: worst |r_m| / max(|lambda_m|, median, tiny), r_m = lambda - P(lambda - rho u), P
-                               the projection of its law; 1 / rho = sum over the sides of 1 / effective mass */
+    double contact;         /* impulses: worst |r_m| / max(|lambda_m|, median, tiny), r_m = lambda - P(lambda - rho u),
+                               P the projection of its law; 1 / rho = sum over the sides of 1 / effective mass */
     double velocity;        /* velocities: worst |r_m| / rho_m, in m/s, / max(speed_m, rms of all speeds, tiny) */
     double work;            /* energy: what all contacts do that their laws do not allow, in J, / energy */
     double energy;          /* J: what passes through the step: the largest of |b|^2_{1/D}, v'A v and the sum of
