@@ -281,6 +281,68 @@ TEST(nothing_passes_through) {
         }
 }
 
+/* ---- how deep it gets, and whether the step says so */
+
+/* The deepest of a shot at a wall over 16 steps: how deep an end of the axis of a capsule is in the wall, as it is and
+   as it was reported; unseen: steps that said so. */
+static double deepest_end(const shot *s, bool follow, double *hidden, int *unseen) {
+    csim_world_def def = csim_default_world_def();
+    csim_world *w = NULL;
+    csim_body_id wall, id;
+    csim_shape shape = csim_capsule(CSIM_R(0.02), CSIM_R(0.11));
+    double most = 0;
+    int i, k;
+    def.gravity = csim_v3(0, 0, 0);
+    def.follow_paths = follow;
+    *hidden = 0;
+    *unseen = 0;
+    if (csim_create_world(&def, &w, NULL) != CSIM_OK) return -1;
+    wall = add_wall(w, STATIC_WALL, s);
+    id = add_shape(w, &shape, 1, s, csim_v3(0, 0, 0));
+    (void)wall;
+    for (i = 0; i < 16; i++) {
+        csim_step_stats stats;
+        csim_pose p;
+        double depth = 0;
+        STATUS(csim_world_step(w, (csim_real)s->h), CSIM_OK);
+        stats = csim_world_stats(w);
+        (void)csim_body_get_pose(w, id, &p);
+        for (k = -1; k <= 1; k += 2) {
+            const double z = (double)csim_pose_point(p, csim_v3(0, 0, (csim_real)k * CSIM_R(0.11))).z;
+            if (z > 0) depth = fmax(depth, s->wall / 2 + 0.02 - z); /* else the back is nearer */
+        }
+        most = fmax(most, depth);
+        *hidden = fmax(*hidden, depth - stats.penetration);
+        *unseen += stats.unseen;
+    }
+    csim_destroy_world(w);
+    return most;
+}
+
+TEST(what_a_step_drives_in_is_reported_and_paths_bound_it) {
+    int i, k, seen = 0, deep = 0;
+    for (i = 0; i < 100; i++) {
+        double hidden, depth;
+        shot s;
+        int unseen;
+        check.random = 555u + (uint64_t)i;
+        for (k = 0; k < 20; k++) (void)check_random(0, 1);
+        s = random_shot();
+        s.wall = 0.05; /* that no end passes through */
+        CASE("%.1f m/s, %.0f rad/s, h 1/%.0f", s.speed, s.spin, 1 / s.h);
+        depth = deepest_end(&s, false, &hidden, &unseen);
+        CHECK(hidden < TOL(1e-4, 2e-4));
+        CHECK(depth < 3.1e-3 || unseen > 0); /* a slack a step goes unsaid */
+        deep += depth > 3.1e-3;
+        seen += unseen > 0;
+        depth = deepest_end(&s, true, &hidden, &unseen);
+        CHECK(hidden < TOL(1e-4, 2e-4));
+        CHECK(depth < 2.1e-3); /* a slack of the path and one of a turn too small to be followed */
+        CHECK(unseen == 0);
+    }
+    CHECK(deep > 5 && seen >= deep); /* the shots do it */
+}
+
 /* ---- trees that turn by a radian in a step: what makes shots of links end, not explode */
 
 static csim_totals tree_run(csim_world *w, double h, int steps, double *most) {

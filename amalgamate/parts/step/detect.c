@@ -38,6 +38,7 @@ static void csimi_add_object(csimi_detector *d, csimi_object_kind kind, int body
     o->item = item;
     o->push = d->world->def.contact_distance / 2 + d->ahead * h * h * (d->fall + acceleration);
     o->margin = o->push + d->ahead * h * speed;
+    if (kind == CSIMI_OBJECT_SHAPE) d->frame->margin[item] = o->margin;
     m = csim_v3(o->margin, o->margin, o->margin);
     csimi_store3(d->lower + 3 * d->count, csim_sub(lower, m));
     csimi_store3(d->upper + 3 * d->count, csim_add(upper, m));

@@ -40,6 +40,8 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->v_end = CSIMI_PUSH(arena, csim_real, 3 * blocks);
     f->rep = CSIMI_PUSH(arena, csim_real, 3 * blocks);
     f->skip = CSIMI_PUSH(arena, unsigned char, blocks);
+    f->margin = CSIMI_PUSH(arena, csim_real, n->shapes);
+    f->driven = CSIMI_PUSH(arena, unsigned char, n->bodies);
     f->missed = CSIMI_PUSH(arena, unsigned char, blocks);
     f->found = CSIMI_PUSH(arena, csimi_found_contact, n->contacts);
     f->contacts = CSIMI_PUSH(arena, csim_contact, rows);

@@ -4,13 +4,15 @@
 #ifndef CONDSIM_NO_STATISTICS
 CSIMI_FN void csimi_measure(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
     csimi_surfaces surfaces;
-    double deepest = 0;
+    double deepest = f->stats.penetration; /* of shapes, and of what went unseen */
     size_t mark = arena->used;
     int i;
     csimi_surfaces_layout(&surfaces, &w->store.capacity, arena);
     csimi_surfaces_start(&surfaces, w, &f->next);
     for (i = 0; i < f->found_count; i++) {
-        double gap = (double)csimi_gap_at(w, &w->store.state, &f->next, &surfaces, f->found + i);
+        double gap;
+        if (f->found[i].part_a >= 0 && f->found[i].part_b >= 0) continue;
+        gap = (double)csimi_gap_at(w, &w->store.state, &f->next, &surfaces, f->found + i);
         if (-gap > deepest) deepest = -gap;
     }
     csimi_pop(arena, mark);

@@ -268,8 +268,8 @@ static void csimi_path_core(const csimi_paths *p, int shape, csim_pose at, csim_
     c->round = round;
 }
 
-/* Of a box the part that points of a ball can be nearest to, for they are no farther from each other than the points
-   are: the search errs by roundings of the size of what it is given. */
+/* Of a box the part that points of a ball can be nearest to, for those are no farther from each other than the points:
+   the search errs by roundings of the size of what it is given. */
 static void csimi_path_trim(csimi_convex *box, csim_vec3 centre, csim_real bound) {
     const csim_vec3 c = csim_pose_local(box->pose, centre);
     const csim_real x[3] = {c.x, c.y, c.z}, reach = CSIM_R(1.01) * bound;
@@ -349,16 +349,21 @@ static csimi_path_pair csimi_path_pair_of(const csimi_paths *p, int a, int b) {
     return q;
 }
 
-/* The share of the step at which the gap of two shapes has fallen too far; 1: never. Ways may lead a slack into each
-   other, whatever the number of steps; what is deeper already, by a part of it. */
+/* The gap that ways may lead to. Shapes that are deeper in each other than a slack get nearer to two of them, step by
+   step, and never past. */
+static csim_real csimi_path_floor(csim_real gap, csim_real slack) {
+    return -gap < slack ? -slack : gap - csimi_max(2 * slack + gap, 0) / 16;
+}
+
+/* The share of the step at which the gap of two shapes has fallen too far; 1: never. */
 static csim_real csimi_path_meet(const csimi_paths *p, int a, int b) {
     const csimi_path_pair q = csimi_path_pair_of(p, a, b);
     const csim_vec3 shift = csim_sub(csimi_path_shift(p, a), csimi_path_shift(p, b));
-    csim_real t = 0, gap, floor, near;
+    csim_real t = 0, last = 0, gap, floor, near;
     csim_vec3 n = csim_v3(0, 0, 1);
     int look;
     if (!csimi_path_gap(p, &q, 0, q.way + q.slack, &gap, &n)) return 1;
-    floor = csimi_min(gap - q.slack / 8, -q.slack);
+    floor = csimi_path_floor(gap, q.slack);
     near = csimi_min(gap - floor, q.slack) / 4;
     for (look = 0; look < CSIMI_PATH_LOOKS; look++) {
         const csim_real rate = csimi_min(q.spin - csim_dot(n, shift), q.way); /* of closing, at most */
@@ -366,7 +371,9 @@ static csim_real csimi_path_meet(const csimi_paths *p, int a, int b) {
         t += csimi_max((gap - floor) / rate, q.slack / (64 * q.way));
         if (!(t < 1)) return 1;
         if (!csimi_path_gap(p, &q, t, q.way * (1 - t) + q.slack, &gap, &n)) return 1;
+        if (gap < floor) return last;
         if (gap < floor + near) return t;
+        last = t;
     }
     return t;
 }
@@ -566,6 +573,10 @@ static void csimi_path_write(csimi_paths *p) {
     }
 }
 
+CSIMI_FN csim_real csimi_path_slack(const csim_world *w) {
+    return csimi_clamp(w->def.contact_distance, CSIM_R(1e-4), CSIM_R(1e-3));
+}
+
 CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, csimi_arena *arena) {
     const csimi_store *s = &w->store;
     const size_t mark = arena->used;
@@ -577,13 +588,14 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
     p.f = f;
     p.v = f->moves ? f->rep : f->v;
     p.h = h;
-    p.slack = csimi_clamp(w->def.contact_distance, CSIM_R(1e-4), CSIM_R(1e-3));
+    p.slack = csimi_path_slack(w);
     csimi_paths_layout(&p, &s->capacity, arena);
     csimi_path_groups(&p);
     for (i = 0; i < w->live_bodies; i++) {
         const int slot = s->body_list[i];
         nodes = nodes || s->body[slot].kind == CSIM_PARTICLE;
         p.looked[slot] = csimi_path_ways(&p, slot);
+        if (f->driven[slot] && s->body[slot].motion == CSIM_DYNAMIC) p.looked[slot] = 1;
         bodies = bodies || p.looked[slot];
     }
     if (bodies || (nodes && s->count.shapes > 0)) {

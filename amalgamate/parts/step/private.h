@@ -70,6 +70,8 @@ typedef struct csimi_step_frame {
     const csim_real *start;     /* [3 blocks] start of the solve */
     bool moves;                 /* the solver says by which velocity positions go (XPBD) */
     unsigned char *skip;        /* [blocks] 1: not an unknown */
+    csim_real *margin;          /* [shapes] how far each may go and be seen, m */
+    unsigned char *driven;      /* [bodies] 1: it went into something that no row knew of */
     unsigned char *missed;      /* [blocks] 1: of an island whose solve missed */
     csimi_found_contact *found; /* [contacts] */
     int found_count;
@@ -359,6 +361,11 @@ CSIMI_FN double csimi_imbalance(const csim_world *world, csimi_step_frame *frame
    into what they did not know of. */
 CSIMI_FN void csimi_hold_paths(csim_world *world, csimi_step_frame *frame, csim_real h, csimi_arena *arena);
 CSIMI_FN size_t csimi_path_scratch(const csimi_counts *n);
+CSIMI_FN csim_real csimi_path_slack(const csim_world *world); /* m: what ways may lead shapes into each other */
+/* ---- unseen.c */
+/* Looks at shapes and nodes where they are after the step; sets frame->driven, stats.penetration and unseen. */
+CSIMI_FN void csimi_look_unseen(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
+CSIMI_FN size_t csimi_unseen_scratch(const csimi_counts *n);
 /* ---- measure.c */
 CSIMI_FN void csimi_measure(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 CSIMI_FN void csimi_report_contacts(csim_world *world, csimi_step_frame *frame);

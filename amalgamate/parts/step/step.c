@@ -321,7 +321,11 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
                           csim_certificate_worst(&f->stats.certificate), "at most solver.tolerance");
     status = csimi_can_shorten(w, f) ? csimi_shorten(w, f, step, arena) : csimi_integrate(w, f, step);
     if (status) return status;
-    if (w->def.follow_paths) csimi_hold_paths(w, f, w->def.integrator == CSIM_TWO_STEP ? f->h / 2 : f->h, arena);
+    csimi_look_unseen(w, f, arena);
+    if (w->def.follow_paths) {
+        csimi_hold_paths(w, f, w->def.integrator == CSIM_TWO_STEP ? f->h / 2 : f->h, arena);
+        if (f->stats.stopped > 0) csimi_look_unseen(w, f, arena);
+    }
     csimi_trees_settle(&w->store.state, step, f->vk, f->v, &f->next);
     csimi_measure(w, f, arena);
     csimi_report_contacts(w, f);
@@ -408,6 +412,7 @@ CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_para
     most = csimi_most_bytes(most, csimi_rows_scratch(n));
     most = csimi_most_bytes(most, csimi_path_scratch(n));
     most = csimi_most_bytes(most, csimi_encounters_scratch(n));
+    most = csimi_most_bytes(most, csimi_unseen_scratch(n));
     most = csimi_most_bytes(most, csimi_island_scratch(n, solver));
     csimi_push(&arena, most, 1);
     return arena.overflow ? SIZE_MAX : arena.used;

@@ -1,0 +1,275 @@
+/* step/unseen: one look after a step, where motion can have led into something that no row knew of. Rows are linear in
+   the motion of a step and hold the features that lie within the margin of their start; so that
+
+       two shapes which have rows      are as deep as their planes say, but for what their turning moves: both terms are
+                                       small for most pairs, and the others are collided once more;
+       two shapes which have none      are apart, unless one went farther than its contacts were looked for.
+
+   Nodes and edges of cables that move by more than the slack are looked at where they come near shapes. */
+#include "private.h"
+
+#define CSIMI_UNSEEN_SHARE CSIM_R(16) /* a pair whose motion hides less than the slack over this is not looked at */
+
+typedef struct csimi_eye {
+    csim_world *w;
+    csimi_step_frame *f;
+    csimi_detector filter;
+    csim_real slack;
+    csim_real *spin, *centre; /* [shapes] most that turning moves; [3 shapes] after the step */
+    int *thrown, count;       /* [shapes] */
+    int *near;                /* [shapes] that the nodes of one body come near */
+    double deepest;
+} csimi_eye;
+
+static double csimi_deeper(double a, double b) { return a > b ? a : b; }
+
+static void csimi_eye_layout(csimi_eye *e, const csimi_counts *n, csimi_arena *arena) {
+    e->filter.excluded = CSIMI_PUSH(arena, uint64_t, 2 * (size_t)n->links);
+    e->spin = CSIMI_PUSH(arena, csim_real, n->shapes);
+    e->centre = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->shapes);
+    e->thrown = CSIMI_PUSH(arena, int, n->shapes);
+    e->near = CSIMI_PUSH(arena, int, n->shapes);
+}
+
+CSIMI_FN size_t csimi_unseen_scratch(const csimi_counts *n) {
+    csimi_eye e;
+    csimi_arena arena = csimi_arena_counting();
+    csimi_eye_layout(&e, n, &arena);
+    return arena.used;
+}
+
+/* What turning from one pose to another moves of the points of a shape about its centre, at most: the points of contact
+   of what is round turn with it too. */
+static csim_real csimi_turned(const csim_geometry *g, csim_pose from, csim_pose to) {
+    const csim_quat d = csim_quat_mul(to.rotation, csim_quat_conj(from.rotation));
+    return 2 * g->bound * CSIMI_SQRT(d.x * d.x + d.y * d.y + d.z * d.z);
+}
+
+static csim_pose csimi_eye_pose(const csimi_eye *e, const csimi_state *state, int shape) {
+    const csimi_store *s = &e->w->store;
+    return csim_pose_mul(csimi_shape_pose(s, state, shape), s->shape[shape].local);
+}
+
+static void csimi_eye_shapes(csimi_eye *e) {
+    const csimi_store *s = &e->w->store;
+    int i;
+    for (i = 0; i < s->count.shapes; i++) {
+        const csim_geometry *g = s->shape + i;
+        const csim_pose to = csimi_eye_pose(e, &e->f->next, i);
+        const csim_vec3 c = csim_pose_point(to, g->centre);
+        csimi_store3(e->centre + 3 * (size_t)i, c);
+        e->spin[i] = 0;
+        if (s->body[s->shape_body[i]].motion != CSIM_STATIC) {
+            const csim_pose from = csimi_eye_pose(e, &s->state, i);
+            e->spin[i] = csimi_turned(g, from, to);
+            if (csim_length(csim_sub(c, csim_pose_point(from, g->centre))) + e->spin[i] > e->f->margin[i])
+                e->thrown[e->count++] = i;
+        }
+    }
+}
+
+/* What went deeper than it was by more than the slack has been driven in. */
+static void csimi_eye_found(csimi_eye *e, double depth, double before, int slot, int other) {
+    e->deepest = csimi_deeper(e->deepest, depth);
+    if (!(depth > before + (double)e->slack)) return;
+    e->f->driven[slot] = e->f->driven[other] = 1;
+    e->f->stats.unseen++;
+}
+
+static double csimi_eye_depth(const csimi_eye *e, const csimi_state *state, int a, int b) {
+    const csimi_store *s = &e->w->store;
+    const csim_real thick = s->body[s->shape_body[a]].surface.thickness + s->body[s->shape_body[b]].surface.thickness;
+    csim_touch *touch = (csim_touch *)(void *)e->f->info; /* free until the contacts are reported */
+    const int room = (int)((size_t)s->capacity.contacts * sizeof *e->f->info / sizeof *touch);
+    int i, n = csimi_collide_at(s->shape + a, csimi_eye_pose(e, state, a), s->shape + b,
+                                csimi_eye_pose(e, state, b), s->hull, thick, touch, room);
+    double deepest = 0;
+    for (i = 0; i < csimi_imin(n, room); i++)
+        deepest = csimi_deeper(deepest, (double)(thick - touch[i].gap));
+    return deepest;
+}
+
+/* Contacts first .. end - 1 of one pair of shapes. */
+static void csimi_eye_pair(csimi_eye *e, int first, int end) {
+    const csimi_found_contact *c = e->f->found + first;
+    const csim_real small = e->slack / CSIMI_UNSEEN_SHARE;
+    const bool turns = e->spin[c->part_a] + e->spin[c->part_b] > small;
+    double before = 0, depth = 0;
+    int i;
+    for (i = first; i < end; i++) {
+        c = e->f->found + i;
+        before = csimi_deeper(before, -(double)c->gap);
+        if (turns) continue;
+        depth = csimi_deeper(depth, -(double)csimi_gap_at(e->w, &e->w->store.state, &e->f->next, NULL, c));
+    }
+    /* planes go on beyond the shapes */
+    if (turns || depth > before + (double)small) depth = csimi_eye_depth(e, &e->f->next, c->part_a, c->part_b);
+    csimi_eye_found(e, depth, before, c->body_a, c->body_b);
+}
+
+static void csimi_eye_pairs(csimi_eye *e) {
+    const csimi_found_contact *c = e->f->found;
+    int first, end;
+    for (first = 0; first < e->f->found_count; first = end) {
+        for (end = first + 1; end < e->f->found_count && c[first].part_a == c[end].part_a &&
+                              c[first].part_b == c[end].part_b;
+             end++) {
+        }
+        if (c[first].part_a >= 0 && c[first].part_b >= 0) csimi_eye_pair(e, first, end);
+    }
+}
+
+/* ---- what went farther than its contacts were looked for */
+
+/* Whether shape b is near a ball and may touch its body. */
+static bool csimi_eye_near(const csimi_eye *e, int slot, csim_vec3 centre, csim_real radius, int b) {
+    const csimi_store *s = &e->w->store;
+    const int other = s->shape_body[b];
+    const csim_real reach = radius + s->shape[b].bound + s->body[other].surface.thickness;
+    const csim_vec3 d = csim_sub(centre, csimi_load3(e->centre + 3 * (size_t)b));
+    if (other == slot || (s->body[slot].motion != CSIM_DYNAMIC && s->body[other].motion != CSIM_DYNAMIC)) return false;
+    return csim_dot(d, d) < reach * reach && csimi_may_touch(&e->filter, slot, other);
+}
+
+static void csimi_eye_again(csimi_eye *e, int a, int b) {
+    const csimi_store *s = &e->w->store;
+    const double depth = csimi_eye_depth(e, &e->f->next, a, b);
+    if (depth > 0) csimi_eye_found(e, depth, csimi_eye_depth(e, &s->state, a, b), s->shape_body[a], s->shape_body[b]);
+}
+
+static void csimi_eye_thrown(csimi_eye *e) {
+    const csimi_store *s = &e->w->store;
+    int i, b;
+    for (i = 0; i < e->count; i++) {
+        const int a = e->thrown[i], slot = s->shape_body[a];
+        const csim_real r = s->shape[a].bound + s->body[slot].surface.thickness;
+        const csim_vec3 c = csimi_load3(e->centre + 3 * (size_t)a);
+        for (b = 0; b < s->count.shapes; b++)
+            if (csimi_eye_near(e, slot, c, r, b)) csimi_eye_again(e, a, b);
+    }
+}
+
+/* ---- nodes, and edges of cables between them, that move by more than the slack */
+
+static int csimi_eye_node(const csimi_eye *e, const csimi_body *b, int k) {
+    return b->kind == CSIM_PARTICLE ? b->first_node : e->w->store.surface_node[b->first_surface + k];
+}
+
+static bool csimi_eye_moves(const csimi_eye *e, int node) {
+    const csim_vec3 d = csim_sub(csimi_load3(e->f->next.x + 3 * (size_t)node),
+                                 csimi_load3(e->w->store.state.x + 3 * (size_t)node));
+    return csim_length(d) > e->slack;
+}
+
+/* Lists the shapes that a body's moving nodes come near. */
+static int csimi_eye_list(csimi_eye *e, int slot, int count) {
+    const csimi_store *s = &e->w->store;
+    const csimi_body *b = s->body + slot;
+    csim_vec3 middle = csim_v3(0, 0, 0);
+    csim_real far = 0;
+    int k, moving = 0, found = 0;
+    for (k = 0; k < count; k++) {
+        const int node = csimi_eye_node(e, b, k);
+        if (csimi_eye_moves(e, node)) moving++;
+        middle = csim_madd(middle, 1 / (csim_real)count, csimi_load3(e->f->next.x + 3 * (size_t)node));
+    }
+    if (moving == 0) return 0;
+    for (k = 0; k < count; k++)
+        far = csimi_max(far, csim_length(csim_sub(middle, csimi_load3(e->f->next.x +
+                                                                      3 * (size_t)csimi_eye_node(e, b, k)))));
+    for (k = 0; k < s->count.shapes; k++)
+        if (csimi_eye_near(e, slot, middle, far + b->radius + b->surface.thickness, k)) e->near[found++] = k;
+    return found;
+}
+
+/* A node over a shape at one moment: how deep it is. */
+static double csimi_eye_over(const csimi_eye *e, const csimi_state *state, const csimi_body *b, int node, int shape) {
+    const csimi_store *s = &e->w->store;
+    const csim_real r = b->radius + b->surface.thickness + s->body[s->shape_body[shape]].surface.thickness;
+    csim_vec3 n;
+    uint32_t zone;
+    return (double)(r - csimi_distance_at(s->shape + shape, s->hull, csimi_eye_pose(e, state, shape),
+                                          csimi_load3(state->x + 3 * (size_t)node), &n, &zone));
+}
+
+/* An edge of a cable over a shape at one moment. */
+static double csimi_eye_edge(const csimi_eye *e, const csimi_state *state, const csimi_body *b, int edge, int shape) {
+    const csimi_store *s = &e->w->store;
+    const int *node = s->state.edge_node + 2 * (size_t)edge;
+    const csim_vec3 x = csimi_load3(state->x + 3 * (size_t)node[0]);
+    const csim_vec3 along = csim_sub(csimi_load3(state->x + 3 * (size_t)node[1]), x);
+    const csim_real length = csim_length(along), thick = s->body[s->shape_body[shape]].surface.thickness;
+    csim_geometry g = csimi_ball(b->radius + b->surface.thickness);
+    csim_pose pose = csim_pose_identity();
+    csim_touch touch[8];
+    double deepest = 0;
+    int i, n;
+    if (!(length > 0)) return 0;
+    g.kind = CSIM_SHAPE_CAPSULE;
+    g.half_height = length / 2;
+    g.spacing = g.radius / 2;
+    g.bound = g.radius + g.half_height;
+    pose.position = csim_madd(x, CSIM_R(0.5), along);
+    pose.rotation = csimi_quat_from_z(csim_scale(1 / length, along));
+    n = csimi_collide_at(&g, pose, s->shape + shape, csimi_eye_pose(e, state, shape), s->hull, thick, touch, 8);
+    for (i = 0; i < csimi_imin(n, 8); i++) deepest = csimi_deeper(deepest, (double)(thick - touch[i].gap));
+    return deepest;
+}
+
+static void csimi_eye_body(csimi_eye *e, int slot, int count, int near) {
+    const csimi_store *s = &e->w->store;
+    const csimi_body *b = s->body + slot;
+    int i, k;
+    for (i = 0; i < near; i++) {
+        const int shape = e->near[i], other = s->shape_body[shape];
+        for (k = 0; k < count; k++) {
+            const int node = csimi_eye_node(e, b, k);
+            const double depth = csimi_eye_moves(e, node) ? csimi_eye_over(e, &e->f->next, b, node, shape) : 0;
+            if (!(depth > 0)) continue;
+            csimi_eye_found(e, depth, csimi_deeper(0, csimi_eye_over(e, &s->state, b, node, shape)), slot, other);
+        }
+        for (k = b->first_frame; b->kind == CSIM_BODY_CABLE && k < b->first_frame + b->frame_count; k++) {
+            const int *node = s->state.edge_node + 2 * (size_t)k;
+            double depth = 0;
+            if (b->edge_contact && (csimi_eye_moves(e, node[0]) || csimi_eye_moves(e, node[1])))
+                depth = csimi_eye_edge(e, &e->f->next, b, k, shape);
+            if (depth > 0) csimi_eye_found(e, depth, csimi_eye_edge(e, &s->state, b, k, shape), slot, other);
+        }
+    }
+}
+
+static void csimi_eye_bodies(csimi_eye *e) {
+    const csimi_store *s = &e->w->store;
+    int i;
+    for (i = 0; i < e->w->live_bodies; i++) {
+        const int slot = s->body_list[i];
+        const csimi_body *b = s->body + slot;
+        const int count = b->kind == CSIM_PARTICLE ? 1 : b->surface_count;
+        const int near = b->kind == CSIM_BODY_REDUCED || b->kind == CSIM_RIGID || b->kind == CSIM_BODY_TREE
+                             ? 0
+                             : csimi_eye_list(e, slot, count);
+        csimi_eye_body(e, slot, count, near);
+    }
+}
+
+CSIMI_FN void csimi_look_unseen(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
+    const size_t mark = arena->used;
+    csimi_eye e;
+    CSIMI_MEMSET(&e, 0, sizeof e);
+    e.w = w;
+    e.f = f;
+    e.slack = csimi_path_slack(w);
+    f->stats.unseen = 0;
+    CSIMI_MEMSET(f->driven, 0, (size_t)w->store.count.bodies);
+    csimi_eye_layout(&e, &w->store.capacity, arena);
+    e.filter.world = w;
+    csimi_list_excluded(&e.filter, e.filter.excluded + w->store.capacity.links);
+    csimi_eye_shapes(&e);
+    csimi_eye_pairs(&e);
+    csimi_eye_thrown(&e);
+    csimi_eye_bodies(&e);
+    f->stats.penetration = e.deepest;
+    csimi_pop(arena, mark);
+}
+
+#undef CSIMI_UNSEEN_SHARE
