@@ -351,7 +351,7 @@ typedef struct csim_step_stats {
     int uncertified;             /* steps in a row that missed the tolerance, this one the last; 0: certified */
     long work;                   /* visits of contacts that bounded worlds counted, see csim_world_def.budget */
     double pushed;               /* m: largest |x+ - x - h v+| of a bounded frame: what its springs pushed out */
-    int unseen;           /* pairs that it drove into each other by more than rows know (docs/contact.md), and left so */
+    int unseen;           /* pairs that it drove into each other by more than rows know (docs/contact.md), and left */
     int stopped;          /* bodies and nodes whose poses were held back: their paths led through something ... */
     double stopped_short; /* ... and the most of a way that was left out, m, of bodies; velocities are kept */
     double penetration;                                      /* max(0, -gap) after the step, from the geometry, m */
