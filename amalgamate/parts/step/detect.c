@@ -154,6 +154,7 @@ CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_aren
     csimi_list_excluded(&d, d.excluded + w->store.capacity.links);
     if (w->store.count.membranes > 0) csimi_index_contacts(w, &d.last);
     if (csimi_keeps(w)) csimi_index_kept(w, &d.kept);
+    CSIMI_MEMSET(f->margin, 0, sizeof *f->margin * (size_t)w->store.count.shapes);
     csimi_add_objects(&d);
     pairs = csimi_broad_pairs(d.count, d.lower, d.upper, d.group, d.pairs, w->store.capacity.pairs, d.broad);
     if ((status = csimi_pairs_found(&d, pairs)) != 0) return status;

@@ -78,7 +78,7 @@ static void csimi_eye_found(csimi_eye *e, double depth, double before, int slot,
 
 static double csimi_eye_depth(const csimi_eye *e, const csimi_state *state, int a, int b) {
     const csimi_store *s = &e->w->store;
-    const csim_real thick = s->body[s->shape_body[a]].surface.thickness + s->body[s->shape_body[b]].surface.thickness;
+    const csim_real thick = s->skin[a].surface.thickness + s->skin[b].surface.thickness;
     csim_touch *touch = (csim_touch *)(void *)e->f->info; /* free until the contacts are reported */
     const int room = (int)((size_t)s->capacity.contacts * sizeof *e->f->info / sizeof *touch);
     int i, n = csimi_collide_at(s->shape + a, csimi_eye_pose(e, state, a), s->shape + b,
@@ -121,14 +121,16 @@ static void csimi_eye_pairs(csimi_eye *e) {
 
 /* ---- what went farther than its contacts were looked for */
 
-/* Whether shape b is near a ball and may touch its body. */
-static bool csimi_eye_near(const csimi_eye *e, int slot, csim_vec3 centre, csim_real radius, int b) {
+/* Whether shape b is near a ball, of shape `own` or of nodes (-1), and may touch it. */
+static bool csimi_eye_near(const csimi_eye *e, int slot, int own, csim_vec3 centre, csim_real radius, int b) {
     const csimi_store *s = &e->w->store;
     const int other = s->shape_body[b];
-    const csim_real reach = radius + s->shape[b].bound + s->body[other].surface.thickness;
+    const csim_real reach = radius + s->shape[b].bound + s->skin[b].surface.thickness;
     const csim_vec3 d = csim_sub(centre, csimi_load3(e->centre + 3 * (size_t)b));
     if (other == slot || (s->body[slot].motion != CSIM_DYNAMIC && s->body[other].motion != CSIM_DYNAMIC)) return false;
-    return csim_dot(d, d) < reach * reach && csimi_may_touch(&e->filter, slot, other);
+    if (s->body[slot].disabled || s->body[other].disabled || s->skin[b].sensor) return false;
+    if (own >= 0 && s->skin[own].sensor) return false;
+    return csim_dot(d, d) < reach * reach && csimi_may_touch(&e->filter, slot, own, other, b);
 }
 
 static void csimi_eye_again(csimi_eye *e, int a, int b) {
@@ -142,10 +144,10 @@ static void csimi_eye_thrown(csimi_eye *e) {
     int i, b;
     for (i = 0; i < e->count; i++) {
         const int a = e->thrown[i], slot = s->shape_body[a];
-        const csim_real r = s->shape[a].bound + s->body[slot].surface.thickness;
+        const csim_real r = s->shape[a].bound + s->skin[a].surface.thickness;
         const csim_vec3 c = csimi_load3(e->centre + 3 * (size_t)a);
         for (b = 0; b < s->count.shapes; b++)
-            if (csimi_eye_near(e, slot, c, r, b)) csimi_eye_again(e, a, b);
+            if (csimi_eye_near(e, slot, a, c, r, b)) csimi_eye_again(e, a, b);
     }
 }
 
@@ -178,14 +180,14 @@ static int csimi_eye_list(csimi_eye *e, int slot, int count) {
         far = csimi_max(far, csim_length(csim_sub(middle, csimi_load3(e->f->next.x +
                                                                       3 * (size_t)csimi_eye_node(e, b, k)))));
     for (k = 0; k < s->count.shapes; k++)
-        if (csimi_eye_near(e, slot, middle, far + b->radius + b->surface.thickness, k)) e->near[found++] = k;
+        if (csimi_eye_near(e, slot, -1, middle, far + b->radius + b->surface.thickness, k)) e->near[found++] = k;
     return found;
 }
 
 /* A node over a shape at one moment: how deep it is. */
 static double csimi_eye_over(const csimi_eye *e, const csimi_state *state, const csimi_body *b, int node, int shape) {
     const csimi_store *s = &e->w->store;
-    const csim_real r = b->radius + b->surface.thickness + s->body[s->shape_body[shape]].surface.thickness;
+    const csim_real r = b->radius + b->surface.thickness + s->skin[shape].surface.thickness;
     csim_vec3 n;
     uint32_t zone;
     return (double)(r - csimi_distance_at(s->shape + shape, s->hull, csimi_eye_pose(e, state, shape),
@@ -198,7 +200,7 @@ static double csimi_eye_edge(const csimi_eye *e, const csimi_state *state, const
     const int *node = s->state.edge_node + 2 * (size_t)edge;
     const csim_vec3 x = csimi_load3(state->x + 3 * (size_t)node[0]);
     const csim_vec3 along = csim_sub(csimi_load3(state->x + 3 * (size_t)node[1]), x);
-    const csim_real length = csim_length(along), thick = s->body[s->shape_body[shape]].surface.thickness;
+    const csim_real length = csim_length(along), thick = s->skin[shape].surface.thickness;
     csim_geometry g = csimi_ball(b->radius + b->surface.thickness);
     csim_pose pose = csim_pose_identity();
     csim_touch touch[8];
