@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 7fce723f9f5f2ae2
+   Hash of the parts: 711d3f2e17a53747
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -71,6 +71,7 @@
    Features are switches: one macro each leaves out what a program does not use. What stays gives the same bits. A call
    for what is left out returns CSIM_UNSUPPORTED (docs/building.md).
      CONDSIM_NO_SOFT, CABLE, CLOTH, TREE, REDUCED, JOINTS, SPRINGS      bodies and links (pins are joints)
+     CONDSIM_NO_CHARACTER, DRAW, RECORD         moves of a capsule; debug drawing; record and replay
      CONDSIM_NO_HULLS, FIELDS                   convex hulls; meshes and height fields as shapes
      CONDSIM_NO_COND, SWEEP                     one of the two solvers of worlds (one must stay)
      CONDSIM_NO_BOUNDED                         the solver of bounded work
@@ -100,6 +101,15 @@
 #endif
 #if !defined(CONDSIM_WITH_JOINTS) && !defined(CONDSIM_NO_JOINTS)
 #define CONDSIM_NO_JOINTS
+#endif
+#if !defined(CONDSIM_WITH_CHARACTER) && !defined(CONDSIM_NO_CHARACTER)
+#define CONDSIM_NO_CHARACTER
+#endif
+#if !defined(CONDSIM_WITH_RECORD) && !defined(CONDSIM_NO_RECORD)
+#define CONDSIM_NO_RECORD
+#endif
+#if !defined(CONDSIM_WITH_DRAW) && !defined(CONDSIM_NO_DRAW)
+#define CONDSIM_NO_DRAW
 #endif
 #if !defined(CONDSIM_WITH_SPRINGS) && !defined(CONDSIM_NO_SPRINGS)
 #define CONDSIM_NO_SPRINGS
@@ -180,6 +190,9 @@
 #ifndef CONDSIM_NO_NEWTON
 #define CONDSIM_NO_NEWTON
 #endif
+#endif
+#if defined(CONDSIM_NO_SNAPSHOTS) && !defined(CONDSIM_NO_RECORD)
+#define CONDSIM_NO_RECORD
 #endif
 #if (defined(CONDSIM_NO_LOADERS) || defined(CONDSIM_NO_TREE)) && !defined(CONDSIM_NO_URDF)
 #define CONDSIM_NO_URDF
@@ -905,8 +918,8 @@ CSIM_API void csim_inverse_contact(const csim_contact *contact, const csim_real 
    none of them is above it (csim_certificate_worst). */
 typedef struct csim_certificate {
     double dynamics;        /* |A v - b - J'lambda|_{1/D} / max(|b|, |J'lambda|, tiny), D = diag A */
-    double contact;         /* impulses: worst |r_m| / max(|lambda_m|, median, tiny), r_m = lambda - P(lambda - rho u), P
-                               the projection of its law; 1 / rho = sum over the sides of 1 / effective mass */
+    double contact;         /* impulses: worst |r_m| / max(|lambda_m|, median, tiny), r_m = lambda - P(lambda - rho u),
+                               P the projection of its law; 1 / rho = sum over the sides of 1 / effective mass */
     double velocity;        /* velocities: worst |r_m| / rho_m, in m/s, / max(speed_m, rms of all speeds, tiny) */
     double work;            /* energy: what all contacts do that their laws do not allow, in J, / energy */
     double energy;          /* J: what passes through the step: the largest of |b|^2_{1/D}, v'A v and the sum of
@@ -2502,6 +2515,162 @@ CSIM_API int csim_body_contacts(const csim_world *world, csim_body_id id, csim_c
 
 #endif
 /* ==== end world/alter.h */
+
+/* ==== begin world/character.h =================================================================================== */
+/* world/character: moving a capsule among everything else without being a body: planes in reach, a slide along them,
+   a cast, and the three together. Nothing is kept between calls: a controller is a function of the world and of the
+   numbers it keeps for itself (examples/07_character.c, scene character). As queries, these calls change nothing, take
+   no memory and may be asked from many threads. docs/characters.md. */
+#ifndef CSIM_CHARACTER_H
+#define CSIM_CHARACTER_H
+
+
+/* The capsule: a segment swept by a ball; a and b may be one point. */
+typedef struct csim_mover {
+    csim_vec3 a, b;   /* m, world axes */
+    csim_real radius; /* above 0, at most 1e9 m */
+} csim_mover;
+
+/* A plane between a capsule and something near it: the capsule may move by x where normal . x >= -gap. */
+typedef struct csim_plane {
+    csim_vec3 normal;   /* unit, towards the capsule */
+    csim_real gap;      /* m between the surfaces; below 0 where they overlap */
+    csim_vec3 point;    /* on the other surface */
+    csim_vec3 velocity; /* of what is there, m/s: a platform, a conveyor's body, a swinging cable */
+    csim_body_id body;
+    void *user_data;
+    csim_query_part part;
+    int index; /* as in csim_query_hit */
+} csim_plane;
+
+/* The planes of everything within a distance (>= 0) of the capsule, by gap: a convex shape, particle or edge of a cable
+   gives one, a surface one for each triangle, meshes and heights those of five points of the axis. Planes of one body
+   that are the same to a thousandth count once. Writes the nearest `capacity` (1..CSIM_PLANES_MOST), returns how
+   many it wrote; of more than 64 parts in reach those of the lowest slots are looked at. Refused as queries are: 0. */
+enum { CSIM_PLANES_MOST = 12 };
+CSIM_API int csim_world_capsule_planes(const csim_world *world, const csim_query_def *def, const csim_mover *capsule,
+                                       csim_real within, csim_plane *planes, int capacity);
+/* The way nearest to `way` that goes through none of the planes: the exact solution of min |x - way| with
+   normal . x >= skin - gap for all of them, no more than CSIM_PLANES_MOST. Where they leave no way open, the one that
+   violates them least among those on one, two or three of them. Also for planes of your own. */
+CSIM_API csim_vec3 csim_slide(const csim_plane *planes, int count, csim_real skin, csim_vec3 way);
+/* csim_world_cast_shape of the capsule. */
+CSIM_API bool csim_world_cast_capsule(const csim_world *world, const csim_query_def *def, const csim_mover *capsule,
+                                      csim_vec3 way, csim_query_hit *hit);
+/* Moves the capsule by `way` as far as it can go, sliding along what it meets and leaving `skin` (0..1 m) of air;
+   overlaps are left. Returns the way it went. The planes within 2 skin of where it ends go to planes (null with
+   capacity 0), their number to *count (may be null). */
+CSIM_API csim_vec3 csim_world_move_capsule(const csim_world *world, const csim_query_def *def,
+                                           const csim_mover *capsule, csim_vec3 way, csim_real skin,
+                                           csim_plane *planes, int capacity, int *count);
+
+#endif
+/* ==== end world/character.h */
+
+/* ==== begin world/draw.h ======================================================================================== */
+/* world/draw: what a world looks like, as lines, triangles and points for a debugger's screen. Callbacks of the caller
+   draw; the library only says what and where. The world is const and no memory is taken. docs/debugging.md. */
+#ifndef CSIM_DRAW_H
+#define CSIM_DRAW_H
+
+
+/* What a line, triangle or point means. */
+typedef enum csim_draw_kind {
+    CSIM_DRAW_SHAPES,   /* edges of rigid shapes and links, segments of cables, particles */
+    CSIM_DRAW_SURFACES, /* triangles of solids, cloth and reduced bodies */
+    CSIM_DRAW_JOINTS,   /* points, the way between them, axes; springs and pins too */
+    CSIM_DRAW_LIMITS,   /* arcs of twists, ellipses of cones, ways between limits; where the axis is now */
+    CSIM_DRAW_CONTACTS, /* points and normals of the last step */
+    CSIM_DRAW_IMPULSES, /* of the last step, from the contact, on a */
+    CSIM_DRAW_BOUNDS,   /* boxes along the axes of the world */
+    CSIM_DRAW_CENTRES,  /* axes of rigid bodies and links at their poses */
+    CSIM_DRAW_ISLANDS,  /* from each body to the first one of its island; needs `islands` */
+    CSIM_DRAW_KIND_COUNT_
+} csim_draw_kind;
+
+/* Who draws, and what. A null callback: nothing of its sort is drawn. Colours are 0xrrggbb. Callbacks must not change
+   the world. */
+typedef struct csim_draw {
+    void (*point)(void *user, csim_draw_kind kind, uint32_t colour, csim_vec3 at);
+    void (*line)(void *user, csim_draw_kind kind, uint32_t colour, csim_vec3 from, csim_vec3 to);
+    void (*triangle)(void *user, csim_draw_kind kind, uint32_t colour, csim_vec3 a, csim_vec3 b, csim_vec3 c);
+    void *user;
+    unsigned kinds;         /* bits 1 << csim_draw_kind; default all but bounds and islands */
+    csim_real size;         /* m: of axes, normals, arcs; default 0.2 */
+    csim_real per_impulse;  /* m per N s; default 0.1 */
+    csim_real ground;       /* m: half of the square that stands for a half-space; default 10 */
+    uint32_t colour[CSIM_DRAW_KIND_COUNT_]; /* dynamic bodies of an island share one of their own where islands are
+                                               drawn; default: a colour for each kind */
+    int *islands;           /* [island_count] room to number islands in, one for each body there has ever been at once
+                               (csim_world_used().bodies); default null: islands are not drawn */
+    int island_count;
+    uint32_t guard;
+} csim_draw;
+
+/* The defaults above, and no callbacks. */
+CSIM_API csim_draw csim_default_draw(void);
+/* Draws the world as it lies now, contacts and impulses of the last step, bodies in the order in which they were made.
+   The same world draws the same. Fails: CSIM_NULL_ARGUMENT, CSIM_DEF_NOT_INITIALISED, CSIM_OUT_OF_RANGE (size,
+   per_impulse, ground), CSIM_CAPACITY (island_count), CSIM_LOCKED; nothing is drawn then. */
+CSIM_API csim_status csim_world_draw(const csim_world *world, const csim_draw *draw);
+
+#endif
+/* ==== end world/draw.h */
+
+/* ==== begin world/record.h ====================================================================================== */
+/* world/record: a world's history in the caller's memory, so that a bug report is one file. docs/recording.md.
+
+   Between two steps a recording looks at what calls have made of the world, whichever they were: bytes of a snapshot
+   that differ from those after the last step are written down, then the step with its length, status and hash. Playing
+   it back does the same to another world and compares. */
+#ifndef CSIM_RECORD_H
+#define CSIM_RECORD_H
+
+
+/* A recording being made. All memory is the caller's; the fields are the library's. */
+typedef struct csim_recording {
+    unsigned char *log;     /* [bytes] what is to be kept: `used` bytes of it */
+    size_t bytes, used;
+    unsigned char *scratch; /* [scratch_bytes] */
+    size_t scratch_bytes, snapshot; /* of the world after the last step; 0: none yet */
+    int every, since;       /* steps between whole snapshots */
+    csim_solver_params solver;
+    uint64_t steps;
+} csim_recording;
+
+/* Scratch that recordings and replays of a world of this size need: two snapshots. */
+CSIM_API size_t csim_record_scratch(const csim_world *world);
+/* log and scratch: aligned to 8. every: a whole snapshot each so many steps, for seeking; 0: at the start and where a
+   world changes its size alone. Fails: CSIM_NULL_ARGUMENT, CSIM_OUT_OF_RANGE. */
+CSIM_API csim_status csim_record_start(csim_recording *recording, void *log, size_t bytes, void *scratch,
+                                       size_t scratch_bytes, int every);
+/* In the place of csim_world_step: writes down what has changed since the last step, steps, and writes down what came
+   of it. Returns what the step returned. CSIM_CAPACITY without a step: log or scratch are too small; what is in the log
+   stays whole. */
+CSIM_API csim_status csim_record_step(csim_recording *recording, csim_world *world, csim_real h);
+
+/* Playing a log back. */
+typedef struct csim_replay {
+    const unsigned char *log;
+    size_t bytes, at; /* the next record */
+    unsigned char *scratch;
+    size_t scratch_bytes;
+    int64_t step, steps; /* done; in the log */
+    int64_t differs;     /* the first step whose status or hash was another one, from 1; 0: none so far */
+} csim_replay;
+
+/* Looks through a log (aligned to 8), which may come from anywhere. Fails: CSIM_NULL_ARGUMENT, CSIM_BAD_SNAPSHOT. */
+CSIM_API csim_status csim_replay_open(csim_replay *replay, const void *log, size_t bytes, void *scratch,
+                                      size_t scratch_bytes);
+/* Takes the world to the end of a step, 0..steps: from where it is, or from the last whole snapshot before. A world
+   must have the settings of the one that was recorded: its definition, fields of its meshes and callbacks are not in
+   the log; solver settings, gravity and integrator are. It is the replay's until it is destroyed: its ids become those
+   of the recording. Stops at the first step that differs. Fails: CSIM_OUT_OF_RANGE, CSIM_CAPACITY (scratch),
+   CSIM_BAD_SNAPSHOT, and what restoring fails with. */
+CSIM_API csim_status csim_replay_seek(csim_replay *replay, csim_world *world, int64_t step);
+
+#endif
+/* ==== end world/record.h */
 
 /* ==== begin io/mesh.h =========================================================================================== */
 /* io/mesh: tetrahedral and triangle meshes as plain arrays, from files and checked. */
@@ -5294,6 +5463,10 @@ CSIMI_FN void csimi_tree_push_link(csimi_store *s, int link, csim_vec3 point, cs
 CSIMI_FN void csimi_tree_stop(csimi_store *s, int tree);
 /* Positions and velocities of the nodes of a reduced body that was moved; other trees have none. */
 CSIMI_FN void csimi_reduced_refresh(csimi_store *s, int tree);
+
+/* ---- snapshot.c */
+CSIMI_FN void csimi_snapshot_seal(unsigned char *bytes, size_t size);
+CSIMI_FN csim_status csimi_snapshot_adopt(csim_world *w, const void *buffer, size_t bytes);
 
 /* ---- intact.c: whether bytes are a world. All that is wrong is said in *error. */
 
@@ -32611,6 +32784,28 @@ CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_
     w->pattern_stale = true;
     return CSIM_OK;
 }
+/* Bytes of a snapshot that were changed get the checksum that they then have. */
+CSIMI_FN void csimi_snapshot_seal(unsigned char *bytes, size_t size) {
+    csimi_snapshot_header h;
+    if (size < sizeof h) return;
+    CSIMI_MEMCPY(&h, bytes, sizeof h);
+    if (h.bytes != size) return;
+    h.hash = csimi_snapshot_hash(&h, bytes);
+    CSIMI_MEMCPY(bytes, &h, sizeof h);
+}
+
+/* Restores, and takes over the stamp: ids of the world that was saved are then those of this one. */
+CSIMI_FN csim_status csimi_snapshot_adopt(csim_world *w, const void *buffer, size_t bytes) {
+    const uint32_t own = w->stamp;
+    csimi_snapshot_header h;
+    csim_status status;
+    if (bytes < sizeof h) return CSIM_BAD_SNAPSHOT;
+    CSIMI_MEMCPY(&h, buffer, sizeof h);
+    w->stamp = h.stamp;
+    status = csim_world_restore(w, buffer, bytes);
+    if (status) w->stamp = own;
+    return status;
+}
 #undef CSIMI_MAGIC
 #endif
 
@@ -41989,6 +42184,1069 @@ CSIM_API bool csim_world_closest_point(const csim_world *w, const csim_query_def
 #undef CSIMI_QUERY_GUARD
 /* ==== end world/queries.c */
 
+/* ==== begin world/character.c =================================================================================== */
+#if !defined(CONDSIM_NO_CHARACTER)
+/* world/character: planes in reach of a capsule, slides along them, and moves. */
+
+#define CSIMI_PLANE_PARTS 64
+#define CSIMI_PLANE_SAMPLES 5
+#define CSIMI_MOVES 8
+
+/* ---- planes */
+
+typedef struct csimi_reach {
+    const csim_world *w;
+    const csim_query_def *def;
+    csimi_convex core; /* the axis */
+    csim_real ends[6], radius, within;
+    csim_plane *plane;
+    int count, capacity;
+} csimi_reach;
+
+/* Keeps the nearest; of two alike the nearer one. */
+static void csimi_keep_plane(csimi_reach *r, const csim_plane *p) {
+    int i, at;
+    if (!(p->gap <= r->within)) return;
+    if (r->def && r->def->accept && !r->def->accept(r->def->user, p->body, p->user_data, p->part, p->index)) return;
+    for (i = 0; i < r->count; i++) {
+        const csim_plane *o = r->plane + i;
+        if (o->body.index1 != p->body.index1 || csim_dot(o->normal, p->normal) < CSIM_R(0.999)) continue;
+        if (o->gap <= p->gap) return;
+        for (; i + 1 < r->count; i++) r->plane[i] = r->plane[i + 1];
+        r->count--;
+    }
+    if (r->count == r->capacity && !(p->gap < r->plane[r->count - 1].gap)) return;
+    at = r->count < r->capacity ? r->count++ : r->count - 1;
+    for (; at > 0 && p->gap < r->plane[at - 1].gap; at--) r->plane[at] = r->plane[at - 1];
+    r->plane[at] = *p;
+}
+
+static csim_plane csimi_plane_of(const csimi_reach *r, int slot, csim_query_part part, int index) {
+    csim_plane p;
+    CSIMI_MEMSET(&p, 0, sizeof p);
+    p.body = csimi_body_id_of(r->w, slot);
+    p.user_data = r->w->store.body[slot].user_data;
+    p.part = part;
+    p.index = index;
+    return p;
+}
+
+static csim_vec3 csimi_axis_point(const csimi_reach *r, csim_real share) {
+    const csim_vec3 a = csimi_load3(r->ends);
+    return csim_madd(a, share, csim_sub(csimi_load3(r->ends + 3), a));
+}
+
+static csim_vec3 csimi_shape_velocity(const csimi_reach *r, int shape, csim_vec3 point) {
+    const csimi_place place = csimi_shape_place(&r->w->store, shape, point);
+    return csimi_place_velocity(&r->w->store.state, &place, point);
+}
+
+/* By points of the axis, where distances of convex sets do not tell: shapes that are not convex, and overlaps that
+   reach the axis, of which the deepest point counts. */
+static CSIMI_NOINLINE void csimi_sample_planes(csimi_reach *r, int shape, csim_pose pose, bool deepest, csim_plane p) {
+    const csimi_store *s = &r->w->store;
+    csim_plane best = p;
+    int i;
+    best.gap = CSIMI_HUGE;
+    for (i = 0; i < CSIMI_PLANE_SAMPLES; i++) {
+        const csim_vec3 x = csimi_axis_point(r, (csim_real)i / (CSIMI_PLANE_SAMPLES - 1));
+        p.gap = csimi_distance_at(s->shape + shape, s->hull, pose, x, &p.normal, NULL);
+        p.point = csim_madd(x, -p.gap, p.normal);
+        p.gap -= r->radius;
+        p.velocity = csimi_shape_velocity(r, shape, p.point);
+        if (!deepest) csimi_keep_plane(r, &p);
+        if (p.gap < best.gap) best = p;
+    }
+    if (deepest) csimi_keep_plane(r, &best);
+}
+
+static CSIMI_NOINLINE void csimi_shape_plane(csimi_reach *r, int slot, int index) {
+    const csimi_store *s = &r->w->store;
+    const int shape = s->body[slot].first_shape + index;
+    const csim_geometry *g = s->shape + shape;
+    const csim_pose pose = csim_pose_mul(csimi_shape_pose(s, &s->state, shape), g->local);
+    csim_plane p = csimi_plane_of(r, slot, CSIM_QUERY_SHAPE, index);
+    csimi_convex b;
+    if (csimi_only_static(g->kind) || g->kind == CSIM_SHAPE_MESH) {
+        csimi_sample_planes(r, shape, pose, false, p);
+        return;
+    }
+    csimi_convex_of(&b, g, s->hull, pose);
+    p.gap = csimi_convex_distance(&r->core, csim_v3(0, 0, 0), &b, &p.point, &p.normal);
+    if (!(p.gap > 0)) {
+        csimi_sample_planes(r, shape, pose, true, p);
+        return;
+    }
+    p.gap -= r->radius;
+    p.velocity = csimi_shape_velocity(r, shape, p.point);
+    csimi_keep_plane(r, &p);
+}
+
+/* An edge of a cable or a particle: a segment with a radius. */
+static CSIMI_NOINLINE void csimi_round_plane(csimi_reach *r, int slot, csim_query_part part, int index) {
+    const csimi_store *s = &r->w->store;
+    const csimi_body *b = s->body + slot;
+    const int edge = b->first_frame + index;
+    const int *node = part == CSIM_QUERY_EDGE ? s->state.edge_node + 2 * (size_t)edge : &b->first_node;
+    const csim_vec3 x = csimi_load3(s->state.x + 3 * (size_t)node[0]);
+    csim_plane p = csimi_plane_of(r, slot, part, index);
+    csim_real ends[6];
+    csimi_convex c;
+    csimi_place place;
+    csimi_store3(ends, x);
+    csimi_store3(ends + 3, part == CSIM_QUERY_EDGE ? csimi_load3(s->state.x + 3 * (size_t)node[1]) : x);
+    csimi_convex_segment(&c, ends, b->radius);
+    p.gap = csimi_convex_distance(&r->core, csim_v3(0, 0, 0), &c, &p.point, &p.normal) - r->radius;
+    if (p.gap <= -r->radius) p.normal = csim_v3(0, 0, 1); /* the axis is in it */
+    place = part == CSIM_QUERY_EDGE ? csimi_place_edge(&s->state, edge, p.point) : csimi_place_node(node[0]);
+    p.velocity = csimi_place_velocity(&s->state, &place, p.point);
+    csimi_keep_plane(r, &p);
+}
+
+static CSIMI_NOINLINE void csimi_triangle_plane(csimi_reach *r, int slot, const csimi_surface *surface, int face) {
+    const csimi_store *s = &r->w->store;
+    const csimi_body *b = s->body + slot;
+    csim_plane p = csimi_plane_of(r, slot, CSIM_QUERY_TRIANGLE, s->face_triangle[b->first_triangle + face]);
+    const csim_vec3 flat = csimi_triangle_normal(surface, face), middle = csimi_axis_point(r, CSIM_R(0.5));
+    csim_real corner[9], weight[3];
+    csimi_convex c;
+    int node[3], k;
+    for (k = 0; k < 3; k++) {
+        const int v = surface->triangle[3 * face + k];
+        csimi_store3(corner + 3 * k, csimi_load3(surface->x + 3 * (size_t)v));
+        node[k] = s->surface_node[b->first_surface + v];
+    }
+    csimi_convex_points(&c, corner, 3);
+    p.gap = csimi_convex_distance(&r->core, csim_v3(0, 0, 0), &c, &p.point, &p.normal);
+    if (!(p.gap > 0)) p.normal = flat, p.point = middle; /* the axis goes through it */
+    if (b->kind != CSIM_BODY_CLOTH && csim_dot(p.normal, flat) < 0) return; /* from inside */
+    p.gap -= r->radius;
+    csimi_closest_triangle(p.point, csimi_load3(corner), csimi_load3(corner + 3), csimi_load3(corner + 6), weight);
+    for (k = 0; k < 3; k++)
+        p.velocity = csim_madd(p.velocity, weight[k], csimi_load3(s->state.v + 3 * (size_t)node[k]));
+    csimi_keep_plane(r, &p);
+}
+
+static CSIMI_NOINLINE void csimi_surface_planes(csimi_reach *r, int slot) {
+    const csimi_surface surface = csimi_look_surface(&r->w->store, slot);
+    const csim_real grow = r->radius + r->within;
+    csim_vec3 lower, upper;
+    csimi_surface_walk walk;
+    int face;
+    csimi_convex_bounds(&r->core, &lower, &upper);
+    walk = csimi_surface_walk_in(&surface, csim_sub(lower, csim_v3(grow, grow, grow)),
+                                 csim_add(upper, csim_v3(grow, grow, grow)));
+    while ((face = csimi_surface_walk_next(&walk)) >= 0) csimi_triangle_plane(r, slot, &surface, face);
+}
+
+static CSIMI_NOINLINE bool csimi_capsule_refused(const csim_world *w, const csim_query_def *def, const csim_mover *c,
+                                  csim_real within, const char *fn) {
+    csim_error own, *error = def && def->error ? def->error : &own;
+    if (def && def->guard != csim_default_query_def().guard) return true;
+    if (w && w->locked) return csimi_fail(error, CSIM_LOCKED, fn, NULL, false, 0, NULL) != CSIM_OK;
+    if (!c) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "capsule", false, 0, "not null") != CSIM_OK;
+    if (csimi_check_vec(error, fn, "capsule.a", c->a) || csimi_check_vec(error, fn, "capsule.b", c->b)) return true;
+    if (!(c->radius > 0 && c->radius <= CSIM_R(1e9)))
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "capsule.radius", true, (double)c->radius,
+                          "above 0, at most 1e9") != CSIM_OK;
+    if (!(within >= 0 && within <= CSIM_R(1e9)))
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "within", true, (double)within, "0..1e9") != CSIM_OK;
+    return false;
+}
+
+static CSIMI_NOINLINE bool csimi_way_refused(const csim_query_def *def, csim_vec3 way, const char *fn) {
+    csim_error own;
+    return csimi_check_vec(def && def->error ? def->error : &own, fn, "way", way) != CSIM_OK;
+}
+
+/* The capsule as a shape about its middle. */
+static csim_shape csimi_capsule_shape(const csim_mover *c, csim_real grow, csim_pose *pose) {
+    const csim_vec3 e = csim_sub(c->b, c->a);
+    const csim_real length = csim_length(e);
+    pose->position = csim_madd(c->a, CSIM_R(0.5), e);
+    pose->rotation = length > 0 ? csimi_quat_from_z(csim_scale(1 / length, e)) : csim_quat_identity();
+    return length > 0 ? csim_capsule(c->radius + grow, length / 2) : csim_sphere(c->radius + grow);
+}
+
+/* What the boxes of leaves have in reach, by slot and part, so that the past of the tree is not seen in the answer. */
+typedef struct csimi_parts {
+    int slot[CSIMI_PLANE_PARTS], part[CSIMI_PLANE_PARTS], count;
+} csimi_parts;
+
+static void csimi_part_in_reach(csimi_parts *p, int slot, int part) {
+    int at = p->count, i;
+    while (at > 0 && (slot < p->slot[at - 1] || (slot == p->slot[at - 1] && part < p->part[at - 1]))) at--;
+    if (at == CSIMI_PLANE_PARTS) return;
+    if (p->count < CSIMI_PLANE_PARTS) p->count++;
+    for (i = p->count - 1; i > at; i--) {
+        p->slot[i] = p->slot[i - 1];
+        p->part[i] = p->part[i - 1];
+    }
+    p->slot[at] = slot;
+    p->part[at] = part;
+}
+
+static CSIMI_NOINLINE void csimi_parts_in_reach(const csimi_reach *r, const csim_query_def *def, csimi_parts *p) {
+    const csimi_store *s = &r->w->store;
+    const csimi_look *l = &s->look;
+    const csim_real grow = r->radius + r->within;
+    csimi_bounds_walk walk;
+    csim_vec3 lower, upper;
+    int leaf, ignore = -1;
+    if (def && def->ignore.index1 != 0 && csimi_find_body(r->w, def->ignore, "", &ignore, NULL)) ignore = -1;
+    csimi_convex_bounds(&r->core, &lower, &upper);
+    csimi_bounds_walk_in(&walk, &l->tree, csim_sub(lower, csim_v3(grow, grow, grow)),
+                         csim_add(upper, csim_v3(grow, grow, grow)));
+    while ((leaf = csimi_bounds_next(&walk)) >= 0) {
+        const csimi_body *b = s->body + l->leaf_body[leaf];
+        if (l->leaf_body[leaf] == ignore) continue;
+        if (def && !((b->surface.category & def->mask) && (b->surface.mask & def->category))) continue;
+        csimi_part_in_reach(p, l->leaf_body[leaf], l->leaf_part[leaf]);
+    }
+}
+
+CSIM_API int csim_world_capsule_planes(const csim_world *w, const csim_query_def *def, const csim_mover *capsule,
+                                       csim_real within, csim_plane *planes, int capacity) {
+    csimi_parts parts;
+    csimi_reach r;
+    int i;
+    if (!w || !planes || capacity < 1 || csimi_capsule_refused(w, def, capsule, within, "csim_world_capsule_planes"))
+        return 0;
+    CSIMI_MEMSET(&r, 0, sizeof r);
+    r.w = w;
+    r.def = def;
+    csimi_store3(r.ends, capsule->a);
+    csimi_store3(r.ends + 3, capsule->b);
+    csimi_convex_segment(&r.core, r.ends, 0);
+    r.radius = capsule->radius;
+    r.within = within;
+    r.plane = planes;
+    r.capacity = csimi_imin(capacity, CSIM_PLANES_MOST);
+    parts.count = 0;
+    if (w->live_bodies > 0) csimi_parts_in_reach(&r, def, &parts);
+    for (i = 0; i < parts.count; i++) {
+        const csimi_body *b = w->store.body + parts.slot[i];
+        if (b->shape_count > 0)
+            csimi_shape_plane(&r, parts.slot[i], parts.part[i]);
+        else if (b->triangle_count > 0)
+            csimi_surface_planes(&r, parts.slot[i]);
+        else
+            csimi_round_plane(&r, parts.slot[i],
+                              b->kind == CSIM_BODY_CABLE ? CSIM_QUERY_EDGE : CSIM_QUERY_PARTICLE, parts.part[i]);
+    }
+    return r.count;
+}
+
+/* ---- slides */
+
+/* The largest violation of the planes by x. */
+static double csimi_slide_violation(const csim_plane *planes, int count, csim_real skin, const double *x) {
+    double worst = 0;
+    int i;
+    for (i = 0; i < count; i++) {
+        const csim_vec3 n = planes[i].normal;
+        const double by = (double)(skin - planes[i].gap) - (double)n.x * x[0] - (double)n.y * x[1] - (double)n.z * x[2];
+        if (by > worst) worst = by;
+    }
+    return worst;
+}
+
+/* The point nearest to way on m planes, m <= 3: way + N' y with N N' y = l - N way. False: they are parallel. */
+static bool csimi_slide_on(const csim_plane *const *on, int m, csim_real skin, csim_vec3 way, double *x) {
+    double G[3][4], y[3] = {0, 0, 0};
+    int i, k, p;
+    for (i = 0; i < m; i++) {
+        for (k = 0; k < m; k++) G[i][k] = (double)csim_dot(on[i]->normal, on[k]->normal);
+        G[i][3] = (double)(skin - on[i]->gap) - (double)csim_dot(on[i]->normal, way);
+    }
+    for (p = 0; p < m; p++) { /* symmetric and positive: no pivoting */
+        if (!(G[p][p] > 1e-6)) return false;
+        for (i = p + 1; i < m; i++) {
+            const double f = G[i][p] / G[p][p];
+            for (k = p; k < m; k++) G[i][k] -= f * G[p][k];
+            G[i][3] -= f * G[p][3];
+        }
+    }
+    for (p = m - 1; p >= 0; p--) {
+        y[p] = G[p][3];
+        for (k = p + 1; k < m; k++) y[p] -= G[p][k] * y[k];
+        y[p] /= G[p][p];
+    }
+    x[0] = (double)way.x, x[1] = (double)way.y, x[2] = (double)way.z;
+    for (i = 0; i < m; i++) {
+        x[0] += y[i] * (double)on[i]->normal.x;
+        x[1] += y[i] * (double)on[i]->normal.y;
+        x[2] += y[i] * (double)on[i]->normal.z;
+    }
+    return true;
+}
+
+typedef struct csimi_slide {
+    const csim_plane *planes;
+    int count;
+    csim_real skin;
+    csim_vec3 way;
+    double tolerance, violation, distance, best[3];
+} csimi_slide;
+
+/* The nearest of those that keep to all planes; where none does, the one that violates them least. */
+static void csimi_slide_try(csimi_slide *s, const csim_plane *const *on, int m) {
+    double x[3], away = 0, by;
+    if (!csimi_slide_on(on, m, s->skin, s->way, x)) return;
+    by = csimi_slide_violation(s->planes, s->count, s->skin, x);
+    by = by > s->tolerance ? by : 0;
+    away += (x[0] - (double)s->way.x) * (x[0] - (double)s->way.x);
+    away += (x[1] - (double)s->way.y) * (x[1] - (double)s->way.y);
+    away += (x[2] - (double)s->way.z) * (x[2] - (double)s->way.z);
+    if (by > s->violation || (by >= s->violation && away >= s->distance)) return;
+    s->violation = by;
+    s->distance = away;
+    CSIMI_MEMCPY(s->best, x, sizeof x);
+}
+
+CSIM_API csim_vec3 csim_slide(const csim_plane *planes, int count, csim_real skin, csim_vec3 way) {
+    const csim_plane *on[3] = {NULL, NULL, NULL};
+    csimi_slide s;
+    int i, j, k;
+    count = planes ? csimi_imin(count, CSIM_PLANES_MOST) : 0;
+    s.planes = planes;
+    s.count = count;
+    s.skin = skin;
+    s.way = way;
+    s.tolerance = 64 * (double)CSIMI_EPS * (1 + (double)csim_length(way));
+    s.violation = s.distance = 1e300;
+    csimi_slide_try(&s, on, 0);
+    for (i = 0; i < count && (s.violation > 0 || s.distance > 0); i++) { /* unless the way itself is open */
+        on[0] = planes + i;
+        csimi_slide_try(&s, on, 1);
+        for (j = 0; j < i; j++) {
+            on[1] = planes + j;
+            csimi_slide_try(&s, on, 2);
+            for (k = 0; k < j; k++) {
+                on[2] = planes + k;
+                csimi_slide_try(&s, on, 3);
+            }
+        }
+    }
+    return csim_v3((csim_real)s.best[0], (csim_real)s.best[1], (csim_real)s.best[2]);
+}
+
+/* ---- moves */
+
+CSIM_API bool csim_world_cast_capsule(const csim_world *w, const csim_query_def *def, const csim_mover *capsule,
+                                      csim_vec3 way, csim_query_hit *hit) {
+    csim_shape shape;
+    csim_pose pose;
+    if (csimi_capsule_refused(w, def, capsule, 0, "csim_world_cast_capsule")) return false;
+    shape = csimi_capsule_shape(capsule, 0, &pose);
+    return csim_world_cast_shape(w, def, &shape, pose, way, hit);
+}
+
+/* What of a step the capsule can go before it meets something that no plane told of. What it touches and leaves does
+   not stop it. */
+static CSIMI_NOINLINE csim_real csimi_move_clear(const csim_world *w, const csim_query_def *def, csim_mover thin,
+                                                 csim_vec3 step, csim_real skin) {
+    csim_query_hit hit;
+    int look;
+    for (look = 0; look < 2; look++) {
+        if (!csim_world_cast_capsule(w, def, &thin, step, &hit)) return 1;
+        if (hit.fraction > 0) return hit.fraction * CSIM_R(0.999);
+        if (csim_dot(hit.normal, step) < 0) return 0;
+        thin.radius -= csimi_min(skin, thin.radius) / 2;
+    }
+    return 1;
+}
+
+CSIM_API csim_vec3 csim_world_move_capsule(const csim_world *w, const csim_query_def *def, const csim_mover *capsule,
+                                           csim_vec3 way, csim_real skin, csim_plane *planes, int capacity,
+                                           int *count) {
+    static const char fn[] = "csim_world_move_capsule";
+    csim_plane reach[CSIM_PLANES_MOST];
+    csim_mover at;
+    csim_vec3 left = way, gone = csim_v3(0, 0, 0);
+    int k;
+    if (count) *count = 0;
+    if (csimi_capsule_refused(w, def, capsule, skin, fn) || csimi_way_refused(def, way, fn)) return gone;
+    at = *capsule;
+    for (k = 0; k < CSIMI_MOVES; k++) {
+        const csim_real length = csim_length(left);
+        const int n = csim_world_capsule_planes(w, def, &at, length + 2 * skin, reach, CSIM_PLANES_MOST);
+        csim_vec3 step = csim_slide(reach, n, skin, left);
+        const csim_real clear = csimi_move_clear(w, def, at, step, skin);
+        step = csim_scale(clear, step);
+        at.a = csim_add(at.a, step);
+        at.b = csim_add(at.b, step);
+        gone = csim_add(gone, step);
+        left = csim_sub(left, step);
+        if (!(csim_length(step) > CSIM_R(1e-3) * skin + 16 * CSIMI_EPS * csim_length(way))) break;
+    }
+    if (planes && capacity > 0) {
+        k = csim_world_capsule_planes(w, def, &at, 2 * skin, planes, capacity);
+        if (count) *count = k;
+    }
+    return gone;
+}
+
+#undef CSIMI_PLANE_PARTS
+#undef CSIMI_PLANE_SAMPLES
+#undef CSIMI_MOVES
+#endif
+/* ==== end world/character.c */
+
+/* ==== begin world/draw.c ======================================================================================== */
+#if !defined(CONDSIM_NO_DRAW)
+/* world/draw: lines, triangles and points that show a world. */
+
+#define CSIMI_ROUND 16 /* pieces of a circle */
+
+CSIM_API csim_draw csim_default_draw(void) {
+    static const uint32_t colour[CSIM_DRAW_KIND_COUNT_] = {0xb0c4de, 0x8fbc8f, 0xffa500, 0xff4500, 0xffff00,
+                                                           0xff00ff, 0x708090, 0xffffff, 0x00ffff};
+    csim_draw d;
+    CSIMI_MEMSET(&d, 0, sizeof d);
+    d.kinds = (1u << CSIM_DRAW_KIND_COUNT_) - 1u - (1u << CSIM_DRAW_BOUNDS) - (1u << CSIM_DRAW_ISLANDS);
+    d.size = CSIM_R(0.2);
+    d.per_impulse = CSIM_R(0.1);
+    d.ground = 10;
+    CSIMI_MEMCPY(d.colour, colour, sizeof colour);
+    d.guard = CSIMI_GUARD;
+    return d;
+}
+
+typedef struct csimi_pen {
+    const csim_world *w;
+    const csim_draw *d;
+    csim_draw_kind kind;
+    uint32_t colour;
+} csimi_pen;
+
+static void csimi_draw_as(csimi_pen *p, csim_draw_kind kind) {
+    p->kind = kind;
+    p->colour = p->d->colour[kind];
+}
+
+static bool csimi_draw_shows(const csimi_pen *p, csim_draw_kind kind) { return (p->d->kinds >> kind & 1u) != 0; }
+
+static void csimi_draw_dot(const csimi_pen *p, csim_vec3 at) {
+    if (p->d->point) p->d->point(p->d->user, p->kind, p->colour, at);
+}
+
+static void csimi_draw_line(const csimi_pen *p, csim_vec3 from, csim_vec3 to) {
+    if (p->d->line) p->d->line(p->d->user, p->kind, p->colour, from, to);
+}
+
+static void csimi_draw_line_in(const csimi_pen *p, csim_pose at, csim_vec3 from, csim_vec3 to) {
+    csimi_draw_line(p, csim_pose_point(at, from), csim_pose_point(at, to));
+}
+
+/* c + cos u + sin v from one angle to another. */
+static void csimi_draw_arc(const csimi_pen *p, csim_vec3 c, csim_vec3 u, csim_vec3 v, csim_real from, csim_real to) {
+    csim_vec3 last = csim_v3(0, 0, 0);
+    int i;
+    for (i = 0; i <= CSIMI_ROUND; i++) {
+        const csim_real t = from + (to - from) * (csim_real)i / CSIMI_ROUND;
+        const csim_vec3 x = csim_madd(csim_madd(c, CSIMI_COS(t), u), CSIMI_SIN(t), v);
+        if (i > 0) csimi_draw_line(p, last, x);
+        last = x;
+    }
+}
+
+static void csimi_draw_ring(const csimi_pen *p, csim_pose at, csim_vec3 c, csim_vec3 u, csim_vec3 v) {
+    csimi_draw_arc(p, csim_pose_point(at, c), csim_rotate(at.rotation, u), csim_rotate(at.rotation, v), 0,
+                   2 * CSIMI_PI);
+}
+
+static void csimi_draw_box(const csimi_pen *p, csim_pose at, csim_vec3 low, csim_vec3 high) {
+    int i, k;
+    for (i = 0; i < 8; i++)
+        for (k = 0; k < 3; k++) {
+            csim_vec3 a = csim_v3(i & 1 ? high.x : low.x, i & 2 ? high.y : low.y, i & 4 ? high.z : low.z), b = a;
+            if (i >> k & 1) continue;
+            if (k == 0) b.x = high.x;
+            if (k == 1) b.y = high.y;
+            if (k == 2) b.z = high.z;
+            csimi_draw_line_in(p, at, a, b);
+        }
+}
+
+static void csimi_draw_axes(const csimi_pen *p, csim_pose at, csim_real size) {
+    csimi_draw_line_in(p, at, csim_v3(0, 0, 0), csim_v3(size, 0, 0));
+    csimi_draw_line_in(p, at, csim_v3(0, 0, 0), csim_v3(0, size, 0));
+    csimi_draw_line_in(p, at, csim_v3(0, 0, 0), csim_v3(0, 0, size));
+}
+
+/* ---- bodies */
+
+/* Two rings and four lines; domes: the ends of a capsule. */
+static void csimi_draw_tube(const csimi_pen *p, csim_pose at, csim_real r, csim_real half, bool domes) {
+    const csim_vec3 x = csim_v3(r, 0, 0), y = csim_v3(0, r, 0);
+    int end, k;
+    for (end = -1; end <= 1; end += 2) {
+        const csim_vec3 c = csim_v3(0, 0, (csim_real)end * half), up = csim_v3(0, 0, (csim_real)end * r);
+        csimi_draw_ring(p, at, c, x, y);
+        for (k = 0; k < 2 && domes; k++)
+            csimi_draw_arc(p, csim_pose_point(at, c), csim_rotate(at.rotation, k ? y : x),
+                           csim_rotate(at.rotation, up), 0, CSIMI_PI);
+        for (k = 0; k < 2; k++) {
+            const csim_vec3 side = csim_scale((csim_real)end, k ? y : x);
+            csimi_draw_line_in(p, at, csim_add(side, csim_v3(0, 0, -half)), csim_add(side, csim_v3(0, 0, half)));
+        }
+    }
+}
+
+static void csimi_draw_hull(const csimi_pen *p, csim_pose at, const csim_hull_data *h) {
+    int i;
+    for (i = 0; i < h->edge_count; i++)
+        csimi_draw_line_in(p, at, csimi_load3(h->vertex + 3 * h->edge_vertex[2 * i]),
+                      csimi_load3(h->vertex + 3 * h->edge_vertex[2 * i + 1]));
+}
+
+static CSIMI_NOINLINE void csimi_draw_shape(const csimi_pen *p, const csim_geometry *g, csim_pose at) {
+    const csim_real r = g->radius, far = p->d->ground;
+    switch (g->kind) {
+    case CSIM_SHAPE_BOX: csimi_draw_box(p, at, csim_scale(-1, g->half), g->half); break;
+    case CSIM_SHAPE_SPHERE:
+        csimi_draw_ring(p, at, csim_v3(0, 0, 0), csim_v3(r, 0, 0), csim_v3(0, r, 0));
+        csimi_draw_ring(p, at, csim_v3(0, 0, 0), csim_v3(0, r, 0), csim_v3(0, 0, r));
+        csimi_draw_ring(p, at, csim_v3(0, 0, 0), csim_v3(0, 0, r), csim_v3(r, 0, 0));
+        break;
+    case CSIM_SHAPE_CAPSULE: csimi_draw_tube(p, at, r, g->half_height, true); break;
+    case CSIM_SHAPE_CYLINDER: csimi_draw_tube(p, at, r, g->half_height, false); break;
+    case CSIM_SHAPE_HULL: csimi_draw_hull(p, at, p->w->store.hull + g->hull); break;
+    case CSIM_SHAPE_HALF_SPACE: /* a square, its diagonals, and which side is out */
+        csimi_draw_box(p, at, csim_v3(-far, -far, 0), csim_v3(far, far, 0));
+        csimi_draw_line_in(p, at, csim_v3(-far, -far, 0), csim_v3(far, far, 0));
+        csimi_draw_line_in(p, at, csim_v3(-far, far, 0), csim_v3(far, -far, 0));
+        csimi_draw_line_in(p, at, csim_v3(0, 0, 0), csim_v3(0, 0, p->d->size));
+        break;
+    case CSIM_SHAPE_MESH:
+    case CSIM_SHAPE_HEIGHTS:
+    case CSIM_SHAPE_COUNT_:
+    default: /* a field: the ball around it */
+        csimi_draw_ring(p, at, g->centre, csim_v3(g->bound, 0, 0), csim_v3(0, g->bound, 0));
+        csimi_draw_ring(p, at, g->centre, csim_v3(0, g->bound, 0), csim_v3(0, 0, g->bound));
+        break;
+    }
+}
+
+static csim_pose csimi_drawn_pose(const csimi_store *s, int shape) {
+    return csim_pose_mul(csimi_shape_pose(s, &s->state, shape), s->shape[shape].local);
+}
+
+static void csimi_draw_body(const csimi_pen *p, const csimi_body *b) {
+    const csimi_store *s = &p->w->store;
+    int i;
+    for (i = b->first_shape; i < b->first_shape + b->shape_count; i++)
+        csimi_draw_shape(p, s->shape + i, csimi_drawn_pose(s, i));
+    for (i = b->first_frame; i < b->first_frame + b->frame_count; i++)
+        csimi_draw_line(p, csimi_load3(s->state.x + 3 * (size_t)s->state.edge_node[2 * i]),
+                   csimi_load3(s->state.x + 3 * (size_t)s->state.edge_node[2 * i + 1]));
+    if (b->kind == CSIM_PARTICLE) csimi_draw_dot(p, csimi_load3(s->state.x + 3 * (size_t)b->first_node));
+}
+
+static void csimi_draw_surface(const csimi_pen *p, const csimi_body *b) {
+    const csimi_store *s = &p->w->store;
+    int i, k;
+    for (i = b->first_triangle; i < b->first_triangle + b->triangle_count; i++) {
+        csim_vec3 x[3];
+        for (k = 0; k < 3; k++) x[k] = csimi_load3(s->look.x + 3 * (size_t)(b->first_surface + s->face[3 * i + k]));
+        if (p->d->triangle) p->d->triangle(p->d->user, p->kind, p->colour, x[0], x[1], x[2]);
+    }
+}
+
+static CSIMI_NOINLINE void csimi_draw_bounds(const csimi_pen *p, int slot) {
+    const csimi_store *s = &p->w->store;
+    const csimi_body *b = s->body + slot;
+    const csim_pose world = csim_pose_identity();
+    int i;
+    for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
+        const csim_geometry *g = s->shape + i;
+        csimi_convex c;
+        csim_vec3 low, high;
+        if (csimi_only_static(g->kind)) continue;
+        if (g->kind == CSIM_SHAPE_MESH) {
+            const csim_vec3 at = csim_pose_point(csimi_drawn_pose(s, i), g->centre);
+            const csim_vec3 r = csim_v3(g->bound, g->bound, g->bound);
+            low = csim_sub(at, r), high = csim_add(at, r);
+        } else {
+            csimi_convex_of(&c, g, s->hull, csimi_drawn_pose(s, i));
+            csimi_convex_bounds(&c, &low, &high);
+        }
+        csimi_draw_box(p, world, low, high);
+    }
+    if (b->triangle_count > 0) {
+        const csimi_surface surface = csimi_look_surface(s, slot);
+        csimi_draw_box(p, world, csimi_load3(surface.box + 6), csimi_load3(surface.box + 9));
+    }
+}
+
+/* ---- joints */
+
+#ifndef CONDSIM_NO_JOINTS
+/* Limits of a joint with settings of axes: of the pushes as ways, of the twist as an arc with a hand, of the cone. */
+static CSIMI_NOINLINE void csimi_draw_limits(csimi_pen *p, const csimi_joint *j, const csimi_axes *ax) {
+    const csimi_axes_pose at = csimi_axes_at(&p->w->store.state, j, ax);
+    const csim_real size = p->d->size;
+    const csim_vec3 x = csim_rotate(at.at.of, csim_v3(1, 0, 0));
+    int i;
+    csimi_draw_as(p, CSIM_DRAW_LIMITS);
+    for (i = 0; i < 3; i++)
+        if (ax->axis[i].limited)
+            csimi_draw_line(p, csim_madd(at.at.b, ax->axis[i].lower, at.push[i]),
+                       csim_madd(at.at.b, ax->axis[i].upper, at.push[i]));
+    if (!csimi_axes_turn(j)) return;
+    if (ax->axis[CSIM_AXIS_TWIST].limited) {
+        const csim_real q = at.q[CSIM_AXIS_TWIST];
+        csimi_draw_arc(p, at.at.b, csim_scale(size, at.push[1]), csim_scale(size, at.push[2]),
+                  ax->axis[CSIM_AXIS_TWIST].lower, ax->axis[CSIM_AXIS_TWIST].upper);
+        csimi_draw_line(p, at.at.b, csim_madd(csim_madd(at.at.b, size * CSIMI_COS(q), at.push[1]), size * CSIMI_SIN(q),
+                                         at.push[2]));
+    }
+    if (ax->cone[0] > 0) {
+        csim_vec3 last = csim_v3(0, 0, 0);
+        for (i = 0; i <= CSIMI_ROUND; i++) {
+            const csim_real t = 2 * CSIMI_PI * (csim_real)i / CSIMI_ROUND;
+            const csim_quat swing =
+                csim_quat_exp(csim_v3(0, ax->cone[0] * CSIMI_COS(t), ax->cone[1] * CSIMI_SIN(t)));
+            const csim_vec3 rim = csim_madd(
+                at.at.b, size, csim_rotate(csim_quat_mul(at.at.base, swing), csim_v3(1, 0, 0)));
+            if (i > 0) csimi_draw_line(p, last, rim);
+            last = rim;
+        }
+        csimi_draw_line(p, at.at.b, csim_madd(at.at.b, size, x));
+    }
+}
+
+static CSIMI_NOINLINE void csimi_draw_joint(csimi_pen *p, const csimi_joint *j) {
+    const csimi_joint_pose at = csimi_joint_at(&p->w->store.state, j);
+    csim_pose base;
+    if (j->broken || j->kind == CSIM_JOINT_GEAR) return;
+    base.position = at.b;
+    base.rotation = at.base;
+    if (csimi_draw_shows(p, CSIM_DRAW_JOINTS)) {
+        csimi_draw_as(p, CSIM_DRAW_JOINTS);
+        csimi_draw_dot(p, at.a);
+        csimi_draw_dot(p, at.b);
+        csimi_draw_line(p, at.a, at.b);
+        if (csimi_joint_has_coordinate(j->kind))
+            csimi_draw_line_in(p, base, csim_v3(0, 0, 0), csim_v3(p->d->size, 0, 0));
+        else if (j->axes >= 0 && csimi_axes_turn(j))
+            csimi_draw_axes(p, base, p->d->size);
+    }
+    if (csimi_draw_shows(p, CSIM_DRAW_LIMITS) && j->axes >= 0) csimi_draw_limits(p, j, p->w->store.axes + j->axes);
+    if (csimi_draw_shows(p, CSIM_DRAW_LIMITS) && j->axes < 0 && j->limited) {
+        csimi_draw_as(p, CSIM_DRAW_LIMITS);
+        if (j->kind == CSIM_JOINT_SLIDER)
+            csimi_draw_line_in(p, base, csim_v3(j->lower, 0, 0), csim_v3(j->upper, 0, 0));
+        else
+            csimi_draw_arc(p, at.b, csim_rotate(at.base, csim_v3(0, p->d->size, 0)),
+                      csim_rotate(at.base, csim_v3(0, 0, p->d->size)), j->lower, j->upper);
+    }
+}
+
+#else
+static void csimi_draw_joint(csimi_pen *p, const csimi_joint *j) { (void)p, (void)j; }
+#endif
+
+static void csimi_draw_links(csimi_pen *p) {
+    const csimi_store *s = &p->w->store;
+    int i;
+    csimi_draw_as(p, CSIM_DRAW_JOINTS);
+    for (i = 0; i < s->count.springs && csimi_draw_shows(p, CSIM_DRAW_JOINTS); i++)
+        csimi_draw_line(p, csimi_place_point(&s->state, s->state.spring + 2 * i),
+                   csimi_place_point(&s->state, s->state.spring + 2 * i + 1));
+    for (i = 0; i < s->count.joints; i++) csimi_draw_joint(p, s->joint + i);
+}
+
+/* ---- contacts, islands */
+
+static void csimi_draw_contacts(csimi_pen *p) {
+    const csimi_store *s = &p->w->store;
+    int i;
+    for (i = 0; i < s->count.contacts; i++) {
+        const csim_contact_info *c = s->contact + i;
+        if (csimi_draw_shows(p, CSIM_DRAW_CONTACTS)) {
+            csimi_draw_as(p, CSIM_DRAW_CONTACTS);
+            csimi_draw_dot(p, c->point);
+            csimi_draw_line(p, c->point, csim_madd(c->point, p->d->size, c->normal));
+        }
+        if (csimi_draw_shows(p, CSIM_DRAW_IMPULSES) && c->state != CSIM_CONTACT_OPEN) {
+            csimi_draw_as(p, CSIM_DRAW_IMPULSES);
+            csimi_draw_line(p, c->point, csim_madd(c->point, p->d->per_impulse, c->impulse));
+        }
+    }
+}
+
+static int csimi_first_of(int *group, int i) {
+    while (group[i] != i) i = group[i] = group[group[i]];
+    return i;
+}
+
+/* The lower slot leads. */
+static void csimi_join_drawn(const csimi_store *s, int *group, int a, int b) {
+    if (a < 0 || b < 0 || s->body[a].motion != CSIM_DYNAMIC || s->body[b].motion != CSIM_DYNAMIC) return;
+    a = csimi_first_of(group, a);
+    b = csimi_first_of(group, b);
+    group[csimi_imax(a, b)] = csimi_imin(a, b);
+}
+
+/* Islands of what touched in the last step and of what links hold: the first slot of each into islands. */
+static void csimi_find_drawn_islands(const csimi_store *s, int *group) {
+    int i;
+    for (i = 0; i < s->count.bodies; i++) group[i] = i;
+    for (i = 0; i < s->count.contacts; i++)
+        if (s->contact[i].state != CSIM_CONTACT_OPEN)
+            csimi_join_drawn(s, group, (int)s->contact[i].body_a.index1 - 1, (int)s->contact[i].body_b.index1 - 1);
+    for (i = 0; i < s->count.links; i++) {
+        const csimi_link *l = s->link + i;
+        if (!l->alive || l->kind == CSIMI_EXCLUSION || (l->kind == CSIMI_JOINT && s->joint[l->item].broken)) continue;
+        csimi_join_drawn(s, group, l->body[0], l->body[1]);
+    }
+    for (i = 0; i < s->count.bodies; i++) group[i] = csimi_first_of(group, i);
+}
+
+static csim_vec3 csimi_drawn_place(const csimi_store *s, int slot) {
+    const csimi_body *b = s->body + slot;
+    if (b->rigid >= 0) return csimi_load3(s->state.com + 3 * (size_t)b->rigid);
+    if (b->node_count > 0) return csimi_load3(s->state.x + 3 * (size_t)b->first_node);
+    return csimi_body_pose(s, &s->state, slot).position;
+}
+
+/* A colour of an island's own: light, and far from those of its neighbours in number. */
+static uint32_t csimi_island_colour(int leader) {
+    const uint32_t x = (uint32_t)(leader + 1) * 2654435761u;
+    return 0x606060u + (x & 0x9f9f9fu);
+}
+
+/* ---- all of it */
+
+static CSIMI_NOINLINE void csimi_draw_one(csimi_pen *p, int slot) {
+    const csimi_store *s = &p->w->store;
+    const csimi_body *b = s->body + slot;
+    const bool grouped = csimi_draw_shows(p, CSIM_DRAW_ISLANDS) && b->motion == CSIM_DYNAMIC;
+    int kind;
+    for (kind = CSIM_DRAW_SHAPES; kind < CSIM_DRAW_KIND_COUNT_; kind++) {
+        if (!csimi_draw_shows(p, (csim_draw_kind)kind)) continue;
+        csimi_draw_as(p, (csim_draw_kind)kind);
+        if (grouped) p->colour = csimi_island_colour(p->d->islands[slot]);
+        if (kind == CSIM_DRAW_SHAPES) csimi_draw_body(p, b);
+        if (kind == CSIM_DRAW_SURFACES) csimi_draw_surface(p, b);
+        if (kind == CSIM_DRAW_BOUNDS) csimi_draw_bounds(p, slot);
+        if (kind == CSIM_DRAW_CENTRES && b->rigid >= 0) {
+            csim_pose at = csimi_body_pose(s, &s->state, slot);
+            at.position = csimi_drawn_place(s, slot);
+            csimi_draw_axes(p, at, p->d->size);
+        }
+        if (kind == CSIM_DRAW_ISLANDS && grouped && p->d->islands[slot] != slot)
+            csimi_draw_line(p, csimi_drawn_place(s, slot), csimi_drawn_place(s, p->d->islands[slot]));
+    }
+}
+
+CSIM_API csim_status csim_world_draw(const csim_world *w, const csim_draw *d) {
+    csimi_pen pen;
+    int i;
+    if (!w || !d) return CSIM_NULL_ARGUMENT;
+    if (d->guard != CSIMI_GUARD) return CSIM_DEF_NOT_INITIALISED;
+    if (w->locked) return CSIM_LOCKED;
+    if (!(d->size >= 0 && d->size <= CSIM_R(1e9) && d->ground >= 0 && d->ground <= CSIM_R(1e9)) ||
+        !(d->per_impulse >= 0 && d->per_impulse <= CSIM_R(1e9)))
+        return CSIM_OUT_OF_RANGE;
+    if ((d->kinds >> CSIM_DRAW_ISLANDS & 1u) && (!d->islands || d->island_count < w->store.count.bodies))
+        return d->islands ? CSIM_CAPACITY : CSIM_NULL_ARGUMENT;
+    pen.w = w;
+    pen.d = d;
+    if (csimi_draw_shows(&pen, CSIM_DRAW_ISLANDS)) csimi_find_drawn_islands(&w->store, d->islands);
+    for (i = 0; i < w->live_bodies; i++) csimi_draw_one(&pen, w->store.body_list[i]);
+    csimi_draw_links(&pen);
+    csimi_draw_contacts(&pen);
+    return CSIM_OK;
+}
+
+#undef CSIMI_ROUND
+#endif
+/* ==== end world/draw.c */
+
+/* ==== begin world/record.c ====================================================================================== */
+#if !defined(CONDSIM_NO_RECORD)
+/* world/record: recordings of a world, and playing them back. */
+
+/* What a log is made of: records of whole multiples of 8 bytes. */
+enum { CSIMI_RECORD_WHOLE = 1, CSIMI_RECORD_CHANGE, CSIMI_RECORD_SOLVER, CSIMI_RECORD_STEP };
+
+typedef struct csimi_record {
+    uint32_t kind, magic;
+    uint64_t bytes; /* behind this */
+} csimi_record;
+
+typedef struct csimi_record_step {
+    double h;
+    uint64_t hash;
+    int64_t status;
+} csimi_record_step;
+
+typedef struct csimi_record_run {
+    uint64_t at, count; /* bytes of the snapshot that follow */
+} csimi_record_run;
+
+#define CSIMI_RECORD_MAGIC 0x4c4d5343u /* "CSML" on a little-endian machine */
+
+static size_t csimi_record_round(size_t n) { return (n + 7u) & ~(size_t)7u; }
+
+CSIM_API size_t csim_record_scratch(const csim_world *w) {
+    size_t bytes = 0;
+    return w && csim_world_save(w, NULL, &bytes) == CSIM_OK ? 2 * csimi_record_round(bytes) : 0;
+}
+
+CSIM_API csim_status csim_record_start(csim_recording *r, void *log, size_t bytes, void *scratch, size_t scratch_bytes,
+                                       int every) {
+    if (!r || !log || !scratch) return CSIM_NULL_ARGUMENT;
+    if (every < 0 || (size_t)log % 8 != 0 || (size_t)scratch % 8 != 0) return CSIM_OUT_OF_RANGE;
+    CSIMI_MEMSET(r, 0, sizeof *r);
+    r->log = (unsigned char *)log;
+    r->bytes = bytes & ~(size_t)7u;
+    r->scratch = (unsigned char *)scratch;
+    r->scratch_bytes = scratch_bytes & ~(size_t)15u;
+    r->every = every;
+    return CSIM_OK;
+}
+
+/* ---- writing */
+
+/* Room for a record, or null. */
+static unsigned char *csimi_record_begin(csim_recording *r, uint32_t kind, size_t bytes) {
+    csimi_record head;
+    unsigned char *at = r->log + r->used;
+    if (r->bytes - r->used < sizeof head || csimi_record_round(bytes) > r->bytes - r->used - sizeof head) return NULL;
+    head.kind = kind;
+    head.magic = CSIMI_RECORD_MAGIC;
+    head.bytes = csimi_record_round(bytes);
+    CSIMI_MEMSET(at, 0, sizeof head + (size_t)head.bytes);
+    CSIMI_MEMCPY(at, &head, sizeof head);
+    r->used += sizeof head + (size_t)head.bytes;
+    return at + sizeof head;
+}
+
+/* Runs of bytes that differ; what is alike for less than a run's own head is taken along. Null: only counts. */
+static size_t csimi_record_runs(const unsigned char *before, const unsigned char *now, size_t bytes,
+                                unsigned char *to) {
+    size_t i = 0, total = 0;
+    while (i < bytes) {
+        csimi_record_run run;
+        size_t last;
+        if (before[i] == now[i]) {
+            i++;
+            continue;
+        }
+        run.at = i;
+        for (last = i; i < bytes && i - last < sizeof run; i++)
+            if (before[i] != now[i]) last = i;
+        run.count = last + 1 - (size_t)run.at;
+        i = last + 1;
+        if (to) {
+            CSIMI_MEMCPY(to + total, &run, sizeof run);
+            CSIMI_MEMCPY(to + total + sizeof run, now + run.at, (size_t)run.count);
+        }
+        total += sizeof run + csimi_record_round((size_t)run.count);
+    }
+    return total;
+}
+
+static csim_status csimi_record_world(csim_recording *r, const csim_world *w, size_t size) {
+    const unsigned char *before = r->scratch;
+    unsigned char *now = r->scratch + r->scratch_bytes / 2, *to;
+    size_t bytes = r->scratch_bytes / 2, runs;
+    csim_status status = csim_world_save(w, now, &bytes);
+    if (status) return status;
+    if (r->snapshot != size || (r->every > 0 && r->since >= r->every)) {
+        if ((to = csimi_record_begin(r, CSIMI_RECORD_WHOLE, sizeof(uint64_t) + size)) == NULL) return CSIM_CAPACITY;
+        bytes = size;
+        CSIMI_MEMCPY(to, &bytes, sizeof bytes);
+        CSIMI_MEMCPY(to + sizeof(uint64_t), now, size);
+        r->since = 0;
+        return CSIM_OK;
+    }
+    runs = csimi_record_runs(before, now, size, NULL);
+    if (runs == 0) return CSIM_OK;
+    if ((to = csimi_record_begin(r, CSIMI_RECORD_CHANGE, runs)) == NULL) return CSIM_CAPACITY;
+    (void)csimi_record_runs(before, now, size, to);
+    return CSIM_OK;
+}
+
+/* What calls have made of the world since the last step. */
+static csim_status csimi_record_changes(csim_recording *r, const csim_world *w) {
+    const csim_solver_params *solver = &w->def.solver;
+    size_t size = 0;
+    csim_status status = csim_world_save(w, NULL, &size);
+    unsigned char *to;
+    if (status) return status;
+    if (size > r->scratch_bytes / 2) return CSIM_CAPACITY;
+    if ((status = csimi_record_world(r, w, size)) != 0) return status;
+    if (r->steps > 0 && csimi_fnv(CSIMI_FNV_START, solver, sizeof *solver) ==
+                            csimi_fnv(CSIMI_FNV_START, &r->solver, sizeof *solver))
+        return CSIM_OK;
+    if ((to = csimi_record_begin(r, CSIMI_RECORD_SOLVER, sizeof *solver)) == NULL) return CSIM_CAPACITY;
+    CSIMI_MEMCPY(to, solver, sizeof *solver);
+    r->solver = *solver;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_record_step(csim_recording *r, csim_world *w, csim_real h) {
+    csimi_record_step step;
+    csim_status status;
+    unsigned char *to;
+    size_t used, size;
+    if (!r || !w || !r->log) return CSIM_NULL_ARGUMENT;
+    used = r->used;
+    status = csimi_record_changes(r, w);
+    to = status ? NULL : csimi_record_begin(r, CSIMI_RECORD_STEP, sizeof step);
+    if (!to) {
+        r->used = used;
+        return status ? status : CSIM_CAPACITY;
+    }
+    status = csim_world_step(w, h);
+    step.h = (double)h;
+    step.hash = csim_world_hash(w);
+    step.status = status;
+    CSIMI_MEMCPY(to, &step, sizeof step);
+    r->steps++;
+    r->since++;
+    size = r->scratch_bytes / 2;
+    r->snapshot = csim_world_save(w, r->scratch, &size) == CSIM_OK ? size : 0;
+    return status;
+}
+
+/* ---- playing */
+
+/* The record at a place; false: there is none, or it is none. */
+static bool csimi_record_at(const csim_replay *p, size_t at, csimi_record *head) {
+    if (p->bytes - at < sizeof *head) return false;
+    CSIMI_MEMCPY(head, p->log + at, sizeof *head);
+    return head->magic == CSIMI_RECORD_MAGIC && head->kind >= CSIMI_RECORD_WHOLE && head->kind <= CSIMI_RECORD_STEP &&
+           head->bytes % 8 == 0 && head->bytes <= p->bytes - at - sizeof *head &&
+           (head->kind != CSIMI_RECORD_STEP || head->bytes == sizeof(csimi_record_step)) &&
+           (head->kind != CSIMI_RECORD_SOLVER || head->bytes == csimi_record_round(sizeof(csim_solver_params)));
+}
+
+CSIM_API csim_status csim_replay_open(csim_replay *p, const void *log, size_t bytes, void *scratch,
+                                      size_t scratch_bytes) {
+    csimi_record head;
+    size_t at;
+    if (!p || !log || !scratch) return CSIM_NULL_ARGUMENT;
+    CSIMI_MEMSET(p, 0, sizeof *p);
+    p->log = (const unsigned char *)log;
+    p->bytes = bytes;
+    p->scratch = (unsigned char *)scratch;
+    p->scratch_bytes = scratch_bytes;
+    p->step = -1; /* nowhere */
+    for (at = 0; at < bytes; at += sizeof head + (size_t)head.bytes) {
+        if (!csimi_record_at(p, at, &head) || (at == 0 && head.kind != CSIMI_RECORD_WHOLE)) return CSIM_BAD_SNAPSHOT;
+        p->steps += head.kind == CSIMI_RECORD_STEP;
+    }
+    return bytes > 0 ? CSIM_OK : CSIM_BAD_SNAPSHOT;
+}
+
+static csim_status csimi_replay_whole(csim_replay *p, csim_world *w, const csimi_record *head) {
+    const unsigned char *from = p->log + p->at + sizeof *head;
+    uint64_t size;
+    if (head->bytes < sizeof size) return CSIM_BAD_SNAPSHOT;
+    CSIMI_MEMCPY(&size, from, sizeof size);
+    if (size > head->bytes - sizeof size) return CSIM_BAD_SNAPSHOT;
+    return csimi_snapshot_adopt(w, from + sizeof size, (size_t)size);
+}
+
+static csim_status csimi_replay_change(csim_replay *p, csim_world *w, const csimi_record *head) {
+    const unsigned char *from = p->log + p->at + sizeof *head, *end = from + head->bytes;
+    size_t size = p->scratch_bytes;
+    csim_status status = csim_world_save(w, p->scratch, &size);
+    if (status) return status;
+    while (from < end) {
+        csimi_record_run run;
+        if ((size_t)(end - from) < sizeof run) return CSIM_BAD_SNAPSHOT;
+        CSIMI_MEMCPY(&run, from, sizeof run);
+        from += sizeof run;
+        if (run.count > (uint64_t)(end - from) || run.at > size || run.count > size - run.at) return CSIM_BAD_SNAPSHOT;
+        CSIMI_MEMCPY(p->scratch + run.at, from, (size_t)run.count);
+        from += csimi_record_round((size_t)run.count);
+    }
+    csimi_snapshot_seal(p->scratch, size);
+    return csim_world_restore(w, p->scratch, size);
+}
+
+static csim_status csimi_replay_step(csim_replay *p, csim_world *w) {
+    csimi_record_step step;
+    csim_status status;
+    CSIMI_MEMCPY(&step, p->log + p->at + sizeof(csimi_record), sizeof step);
+    status = csim_world_step(w, (csim_real)step.h);
+    p->step++;
+    if (status != (csim_status)step.status || csim_world_hash(w) != step.hash) p->differs = p->step;
+    return CSIM_OK;
+}
+
+/* One record. */
+static csim_status csimi_replay_one(csim_replay *p, csim_world *w) {
+    csim_solver_params solver;
+    csimi_record head;
+    csim_status status = CSIM_BAD_SNAPSHOT;
+    if (!csimi_record_at(p, p->at, &head)) return status;
+    switch (head.kind) {
+    case CSIMI_RECORD_WHOLE: status = csimi_replay_whole(p, w, &head); break;
+    case CSIMI_RECORD_CHANGE: status = csimi_replay_change(p, w, &head); break;
+    case CSIMI_RECORD_SOLVER:
+        CSIMI_MEMCPY(&solver, p->log + p->at + sizeof head, sizeof solver);
+        status = csim_world_set_solver(w, &solver);
+        break;
+    case CSIMI_RECORD_STEP: status = csimi_replay_step(p, w); break;
+    default: break;
+    }
+    p->at += sizeof head + (size_t)head.bytes;
+    return status;
+}
+
+/* The last whole snapshot from which a step can be reached: it stands before that step's own record. */
+static void csimi_replay_rewind(csim_replay *p, int64_t step) {
+    csimi_record head;
+    size_t at = 0;
+    int64_t done = 0;
+    p->at = 0;
+    p->step = 0;
+    for (; at < p->bytes && csimi_record_at(p, at, &head) && done < step; at += sizeof head + (size_t)head.bytes) {
+        if (head.kind == CSIMI_RECORD_WHOLE) p->at = at, p->step = done;
+        done += head.kind == CSIMI_RECORD_STEP;
+    }
+}
+
+/* Solver settings that stand before a place. */
+static csim_status csimi_replay_solver(csim_replay *p, csim_world *w) {
+    csim_solver_params solver;
+    csimi_record head;
+    bool any = false;
+    size_t at;
+    for (at = 0; at < p->at && csimi_record_at(p, at, &head); at += sizeof head + (size_t)head.bytes)
+        if (head.kind == CSIMI_RECORD_SOLVER) {
+            CSIMI_MEMCPY(&solver, p->log + at + sizeof head, sizeof solver);
+            any = true;
+        }
+    return any ? csim_world_set_solver(w, &solver) : CSIM_OK;
+}
+
+CSIM_API csim_status csim_replay_seek(csim_replay *p, csim_world *w, int64_t step) {
+    csim_status status = CSIM_OK;
+    if (!p || !w || !p->log) return CSIM_NULL_ARGUMENT;
+    if (step < 0 || step > p->steps) return CSIM_OUT_OF_RANGE;
+    if (p->step < 0 || step < p->step || step == 0) {
+        csimi_replay_rewind(p, step);
+        p->differs = 0;
+        if ((status = csimi_replay_solver(p, w)) != 0) return status;
+        if (step == 0) return csimi_replay_one(p, w);
+    }
+    while (status == CSIM_OK && p->step < step && p->differs == 0) status = csimi_replay_one(p, w);
+    return status;
+}
+
+#undef CSIMI_RECORD_MAGIC
+#endif
+/* ==== end world/record.c */
+
 /* ==== begin world/world.c ======================================================================================= */
 /* world/world: the checks of a definition, the three doors, settings. */
 
@@ -42638,6 +43896,58 @@ CSIMI_FN void csimi_joints_middle(csim_world *world, csimi_step_frame *frame, co
                                   first) {
 }
 CSIMI_FN void csimi_joints_stiffen(csim_world *world, const csimi_step_frame *frame) {}
+#endif
+
+#if defined(CONDSIM_NO_CHARACTER)
+#define CSIMI_NO_CHARACTER(def, what) (void)CSIMI_ABSENT((def) ? (def)->error : NULL, what, "CONDSIM_NO_CHARACTER")
+CSIM_API int csim_world_capsule_planes(const csim_world *world, const csim_query_def *def, const csim_mover *capsule,
+                                       csim_real within, csim_plane *planes, int capacity) {
+    CSIMI_NO_CHARACTER(def, "csim_world_capsule_planes");
+    return 0;
+}
+CSIM_API csim_vec3 csim_slide(const csim_plane *planes, int count, csim_real skin, csim_vec3 way) {
+    return csim_v3(0, 0, 0);
+}
+CSIM_API bool csim_world_cast_capsule(const csim_world *world, const csim_query_def *def, const csim_mover *capsule,
+                                      csim_vec3 way, csim_query_hit *hit) {
+    CSIMI_NO_CHARACTER(def, "csim_world_cast_capsule");
+    return false;
+}
+CSIM_API csim_vec3 csim_world_move_capsule(const csim_world *world, const csim_query_def *def,
+                                           const csim_mover *capsule, csim_vec3 way, csim_real skin,
+                                           csim_plane *planes, int capacity, int *count) {
+    if (count) *count = 0;
+    CSIMI_NO_CHARACTER(def, "csim_world_move_capsule");
+    return csim_v3(0, 0, 0);
+}
+#undef CSIMI_NO_CHARACTER
+#endif
+
+#if defined(CONDSIM_NO_DRAW)
+CSIM_API csim_draw csim_default_draw(void) {
+    csim_draw none;
+    CSIMI_MEMSET(&none, 0, sizeof none);
+    return none;
+}
+CSIM_API csim_status csim_world_draw(const csim_world *world, const csim_draw *draw) { return CSIM_UNSUPPORTED; }
+#endif
+
+#if defined(CONDSIM_NO_RECORD)
+CSIM_API size_t csim_record_scratch(const csim_world *world) { return 0; }
+CSIM_API csim_status csim_record_start(csim_recording *recording, void *log, size_t bytes, void *scratch, size_t
+                                       scratch_bytes, int every) {
+    return CSIM_UNSUPPORTED;
+}
+CSIM_API csim_status csim_record_step(csim_recording *recording, csim_world *world, csim_real h) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_record_step", "CONDSIM_NO_RECORD");
+}
+CSIM_API csim_status csim_replay_open(csim_replay *replay, const void *log, size_t bytes, void *scratch, size_t
+                                      scratch_bytes) {
+    return CSIM_UNSUPPORTED;
+}
+CSIM_API csim_status csim_replay_seek(csim_replay *replay, csim_world *world, int64_t step) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_replay_seek", "CONDSIM_NO_RECORD");
+}
 #endif
 
 #if defined(CONDSIM_NO_SPRINGS)
@@ -45679,8 +46989,14 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_TURN_PASSES
 #undef CSIMI_SECTION
 #undef CSIMI_QUERY_GUARD
+#undef CSIMI_PLANE_PARTS
+#undef CSIMI_PLANE_SAMPLES
+#undef CSIMI_MOVES
+#undef CSIMI_ROUND
+#undef CSIMI_RECORD_MAGIC
 #undef CSIMI_ABSENT
 #undef CSIMI_ERROR_OF
+#undef CSIMI_NO_CHARACTER
 #endif
 
 #endif /* CONDSIM_IMPLEMENTATION */
