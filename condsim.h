@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 711d3f2e17a53747
+   Hash of the parts: 430c2d0633075469
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -40593,11 +40593,10 @@ CSIM_API csim_status csim_create_joint(csim_world *w, const csim_joint_def *def,
 
 CSIM_API csim_status csim_create_pin(csim_world *w, const csim_pin_def *def, csim_link_id *id) {
     static const char fn[] = "csim_create_pin";
-    csim_joint_def d;
+    csim_joint_def d = csim_default_joint_def(); /* made in place: assigned, it would stand on the stack twice */
     csim_status status = csimi_start_create(w, def, id, fn);
     if (status) return status;
     if ((status = csimi_check_guard(&w->error, fn, "made by csim_default_pin_def()", def->guard)) != 0) return status;
-    d = csim_default_joint_def();
     d.a = def->a;
     d.b = def->b;
     d.break_force = def->break_force;

@@ -226,11 +226,10 @@ CSIM_API csim_status csim_create_joint(csim_world *w, const csim_joint_def *def,
 
 CSIM_API csim_status csim_create_pin(csim_world *w, const csim_pin_def *def, csim_link_id *id) {
     static const char fn[] = "csim_create_pin";
-    csim_joint_def d;
+    csim_joint_def d = csim_default_joint_def(); /* made in place: assigned, it would stand on the stack twice */
     csim_status status = csimi_start_create(w, def, id, fn);
     if (status) return status;
     if ((status = csimi_check_guard(&w->error, fn, "made by csim_default_pin_def()", def->guard)) != 0) return status;
-    d = csim_default_joint_def();
     d.a = def->a;
     d.b = def->b;
     d.break_force = def->break_force;
