@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 430c2d0633075469
+   Hash of the parts: 827597da6ac652ff
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -920,7 +920,8 @@ typedef struct csim_certificate {
     double dynamics;        /* |A v - b - J'lambda|_{1/D} / max(|b|, |J'lambda|, tiny), D = diag A */
     double contact;         /* impulses: worst |r_m| / max(|lambda_m|, median, tiny), r_m = lambda - P(lambda - rho u),
                                P the projection of its law; 1 / rho = sum over the sides of 1 / effective mass */
-    double velocity;        /* velocities: worst |r_m| / rho_m, in m/s, / max(speed_m, rms of all speeds, tiny) */
+    double velocity;        /* velocities: worst (|r_m| - 8 eps |lambda_m|) / rho_m, m/s, / max(speed_m, rms of all
+                               speeds, tiny) */
     double work;            /* energy: what all contacts do that their laws do not allow, in J, / energy */
     double energy;          /* J: what passes through the step: the largest of |b|^2_{1/D}, v'A v and the sum of
                                |lambda_m| speed_m */
@@ -18073,6 +18074,7 @@ CSIMI_FN csim_status csimi_nodalize(const csim_problem *problem, csim_real gain,
 /* Impulses and velocities below this many rounding errors of the numbers they come from count as zero: the "tiny" of
    certificate.h. Without it an island of open contacts, whose median impulse is 0, would measure only rounding. */
 #define CSIMI_CERT_NOISE (1e5 * (double)CSIMI_EPS)
+#define CSIMI_CERT_ROUNDED (8 * (double)CSIMI_EPS) /* of an impulse: its last bits, which no velocity is held to */
 
 /* What one contact looks like to the certificate, with u + omega lambda in the place of u for the invertible law. */
 typedef struct csimi_cert_contact {
@@ -18485,7 +18487,7 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
         csimi_cert_read(p, m, v, lambda, most, &c);
         residual = csimi_cert_residual(&c);
         figure = residual / csimi_cert_max(csimi_cert_norm3(c.lambda), csimi_cert_max(median, c.tiny));
-        missed[m] = residual / c.rho;
+        missed[m] = csimi_cert_max(0, residual - CSIMI_CERT_ROUNDED * csimi_cert_norm3(c.lambda)) / c.rho;
         speed[m] = c.speed;
         weighed += c.rho * c.speed * c.speed;
         weight += c.rho;
@@ -18546,6 +18548,7 @@ CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csi
 }
 
 #undef CSIMI_CERT_NOISE
+#undef CSIMI_CERT_ROUNDED
 /* ==== end contact/certificate.c */
 
 /* ==== begin solve/traits.c ====================================================================================== */
@@ -23637,9 +23640,9 @@ static double csimi_delassus_norm2(const csim_real *x) {
     return (double)x[0] * (double)x[0] + (double)x[1] * (double)x[1] + (double)x[2] * (double)x[2];
 }
 
-/* Worst residual of a contact as a velocity, |r_c| / rho_c, over the larger of its speed and the rms of all, weighed by
-   rho = s^2; scratch holds the raw norms of the residuals. */
-static double csimi_delassus_worst_velocity(const csimi_delassus *W) {
+/* Worst residual of a contact as a velocity, |r_c| / rho_c less the last bits of its impulse, over the larger of its
+   speed and the rms of all, weighed by rho = s^2; scratch holds the raw norms of the residuals. */
+static double csimi_delassus_worst_velocity(const csimi_delassus *W, const csim_real *r) {
     double sum = 0, weight = 0, worst = 0, rms;
     int c;
     for (c = 0; c < W->contacts; ++c) {
@@ -23651,7 +23654,8 @@ static double csimi_delassus_worst_velocity(const csimi_delassus *W) {
     rms = rms > (double)CSIMI_TINY ? rms : (double)CSIMI_TINY;
     for (c = 0; c < W->contacts; ++c) {
         const double rho = (double)W->scale[c] * (double)W->scale[c], speed = (double)W->speed[c];
-        const double figure = (double)W->scratch[c] / (rho * (speed > rms ? speed : rms));
+        const double rounded = 8 * (double)CSIMI_EPS * (double)W->scale[c] * (double)csimi_norm3(r + 3 * (ptrdiff_t)c);
+        const double figure = ((double)W->scratch[c] - rounded) / (rho * (speed > rms ? speed : rms));
         if (figure > worst) worst = figure;
     }
     return worst;
@@ -23710,7 +23714,7 @@ CSIMI_FN double csimi_delassus_measure(csimi_delassus *W, const csim_real *r, cs
     if (!(sum < 1e300 && size < 1e300)) return W->natural = W->contact = 1e300;
     W->natural = size > 0 ? csimi_sqrt64(sum / size) : sum > 0 ? 1 : 0;
     W->contact = W->contacts > 0 && size > 0 ? csimi_delassus_worst(W, r) : W->natural;
-    W->velocity = csimi_delassus_worst_velocity(W);
+    W->velocity = csimi_delassus_worst_velocity(W, r);
     worst = W->each && W->contact > W->natural ? W->contact : W->natural;
     if (!W->both) return worst;
     W->siconos = csimi_delassus_siconos(W, r, u);
@@ -42508,6 +42512,7 @@ CSIM_API csim_vec3 csim_slide(const csim_plane *planes, int count, csim_real ski
     csimi_slide s;
     int i, j, k;
     count = planes ? csimi_imin(count, CSIM_PLANES_MOST) : 0;
+    CSIMI_MEMSET(&s, 0, sizeof s);
     s.planes = planes;
     s.count = count;
     s.skin = skin;
@@ -46915,6 +46920,7 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_GJK_IDLE
 #undef CSIMI_CAST_STEPS
 #undef CSIMI_CERT_NOISE
+#undef CSIMI_CERT_ROUNDED
 #undef CSIMI_ANDERSON_TIKHONOV
 #undef CSIMI_COND_THREAD
 #undef CSIMI_LOST_BEST

@@ -341,7 +341,7 @@ static csim_certificate dense_certificate(const csim_real *v, const csim_real *l
         dense_project(c, fmax(l[0], 0), x, y);
         for (k = 0; k < 3; k++) r += (l[k] - y[k]) * (l[k] - y[k]);
         figure = sqrt(r) / fmax(norm[m], fmax(median, tiny));
-        missed[m] = sqrt(r) / rho;
+        missed[m] = fmax(0, sqrt(r) - 8 * (double)CSIMI_EPS * norm[m]) / rho;
         weighed += rho * speed[m] * speed[m];
         weight += rho;
         out.work += dense_work(c, l, u) / out.energy;

@@ -21,6 +21,13 @@ static void *zeros(size_t count, size_t size) {
 #define INTS(count) ((int *)zeros((size_t)(count), sizeof(int)))
 #define BYTES(count) ((unsigned char *)zeros((size_t)(count), 1))
 
+static csim_real *ones(int count) {
+    csim_real *p = REALS(count);
+    int i;
+    for (i = 0; i < count; i++) p[i] = 1;
+    return p;
+}
+
 static rig make_rig(int nodes, int rigids, int tets, int springs) {
     rig r;
     csimi_state *s = &r.s;
@@ -32,12 +39,14 @@ static rig make_rig(int nodes, int rigids, int tets, int springs) {
     s->node_mass = REALS(nodes);
     s->node_force = REALS(3 * nodes);
     s->node_damping = REALS(nodes);
+    s->node_gravity = ones(nodes);
     s->node_mode = BYTES(nodes);
     s->rigid_count = rigids;
     s->com = REALS(3 * rigids);
     s->rotation = REALS(4 * rigids);
     s->velocity = REALS(6 * rigids);
     s->rigid_mass = REALS(rigids);
+    s->rigid_gravity = ones(rigids);
     s->inertia = REALS(9 * rigids);
     s->wrench = REALS(6 * rigids);
     s->rigid_damping = REALS(2 * rigids);
@@ -97,6 +106,7 @@ static void free_rig(rig *r) {
                       s->node_mass,
                       s->node_force,
                       s->node_damping,
+                      s->node_gravity,
                       s->node_mode,
                       s->com,
                       s->rotation,
@@ -105,6 +115,7 @@ static void free_rig(rig *r) {
                       s->inertia,
                       s->wrench,
                       s->rigid_damping,
+                      s->rigid_gravity,
                       s->rigid_mode,
                       s->tet,
                       s->tet_shape,

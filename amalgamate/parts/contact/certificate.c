@@ -6,6 +6,7 @@
 /* Impulses and velocities below this many rounding errors of the numbers they come from count as zero: the "tiny" of
    certificate.h. Without it an island of open contacts, whose median impulse is 0, would measure only rounding. */
 #define CSIMI_CERT_NOISE (1e5 * (double)CSIMI_EPS)
+#define CSIMI_CERT_ROUNDED (8 * (double)CSIMI_EPS) /* of an impulse: its last bits, which no velocity is held to */
 
 /* What one contact looks like to the certificate, with u + omega lambda in the place of u for the invertible law. */
 typedef struct csimi_cert_contact {
@@ -418,7 +419,7 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
         csimi_cert_read(p, m, v, lambda, most, &c);
         residual = csimi_cert_residual(&c);
         figure = residual / csimi_cert_max(csimi_cert_norm3(c.lambda), csimi_cert_max(median, c.tiny));
-        missed[m] = residual / c.rho;
+        missed[m] = csimi_cert_max(0, residual - CSIMI_CERT_ROUNDED * csimi_cert_norm3(c.lambda)) / c.rho;
         speed[m] = c.speed;
         weighed += c.rho * c.speed * c.speed;
         weight += c.rho;
@@ -479,3 +480,4 @@ CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csi
 }
 
 #undef CSIMI_CERT_NOISE
+#undef CSIMI_CERT_ROUNDED

@@ -10,7 +10,8 @@ typedef struct csim_certificate {
     double dynamics;        /* |A v - b - J'lambda|_{1/D} / max(|b|, |J'lambda|, tiny), D = diag A */
     double contact;         /* impulses: worst |r_m| / max(|lambda_m|, median, tiny), r_m = lambda - P(lambda - rho u),
                                P the projection of its law; 1 / rho = sum over the sides of 1 / effective mass */
-    double velocity;        /* velocities: worst |r_m| / rho_m, in m/s, / max(speed_m, rms of all speeds, tiny) */
+    double velocity;        /* velocities: worst (|r_m| - 8 eps |lambda_m|) / rho_m, m/s, / max(speed_m, rms of all
+                               speeds, tiny) */
     double work;            /* energy: what all contacts do that their laws do not allow, in J, / energy */
     double energy;          /* J: what passes through the step: the largest of |b|^2_{1/D}, v'A v and the sum of
                                |lambda_m| speed_m */

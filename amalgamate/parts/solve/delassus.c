@@ -233,9 +233,9 @@ static double csimi_delassus_norm2(const csim_real *x) {
     return (double)x[0] * (double)x[0] + (double)x[1] * (double)x[1] + (double)x[2] * (double)x[2];
 }
 
-/* Worst residual of a contact as a velocity, |r_c| / rho_c, over the larger of its speed and the rms of all, weighed by
-   rho = s^2; scratch holds the raw norms of the residuals. */
-static double csimi_delassus_worst_velocity(const csimi_delassus *W) {
+/* Worst residual of a contact as a velocity, |r_c| / rho_c less the last bits of its impulse, over the larger of its
+   speed and the rms of all, weighed by rho = s^2; scratch holds the raw norms of the residuals. */
+static double csimi_delassus_worst_velocity(const csimi_delassus *W, const csim_real *r) {
     double sum = 0, weight = 0, worst = 0, rms;
     int c;
     for (c = 0; c < W->contacts; ++c) {
@@ -247,7 +247,8 @@ static double csimi_delassus_worst_velocity(const csimi_delassus *W) {
     rms = rms > (double)CSIMI_TINY ? rms : (double)CSIMI_TINY;
     for (c = 0; c < W->contacts; ++c) {
         const double rho = (double)W->scale[c] * (double)W->scale[c], speed = (double)W->speed[c];
-        const double figure = (double)W->scratch[c] / (rho * (speed > rms ? speed : rms));
+        const double rounded = 8 * (double)CSIMI_EPS * (double)W->scale[c] * (double)csimi_norm3(r + 3 * (ptrdiff_t)c);
+        const double figure = ((double)W->scratch[c] - rounded) / (rho * (speed > rms ? speed : rms));
         if (figure > worst) worst = figure;
     }
     return worst;
@@ -306,7 +307,7 @@ CSIMI_FN double csimi_delassus_measure(csimi_delassus *W, const csim_real *r, cs
     if (!(sum < 1e300 && size < 1e300)) return W->natural = W->contact = 1e300;
     W->natural = size > 0 ? csimi_sqrt64(sum / size) : sum > 0 ? 1 : 0;
     W->contact = W->contacts > 0 && size > 0 ? csimi_delassus_worst(W, r) : W->natural;
-    W->velocity = csimi_delassus_worst_velocity(W);
+    W->velocity = csimi_delassus_worst_velocity(W, r);
     worst = W->each && W->contact > W->natural ? W->contact : W->natural;
     if (!W->both) return worst;
     W->siconos = csimi_delassus_siconos(W, r, u);

@@ -322,6 +322,7 @@ CSIM_API csim_vec3 csim_slide(const csim_plane *planes, int count, csim_real ski
     csimi_slide s;
     int i, j, k;
     count = planes ? csimi_imin(count, CSIM_PLANES_MOST) : 0;
+    CSIMI_MEMSET(&s, 0, sizeof s);
     s.planes = planes;
     s.count = count;
     s.skin = skin;
