@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 827597da6ac652ff
+   Hash of the parts: e93a4c641d1ffa5e
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -920,9 +920,10 @@ typedef struct csim_certificate {
     double dynamics;        /* |A v - b - J'lambda|_{1/D} / max(|b|, |J'lambda|, tiny), D = diag A */
     double contact;         /* impulses: worst |r_m| / max(|lambda_m|, median, tiny), r_m = lambda - P(lambda - rho u),
                                P the projection of its law; 1 / rho = sum over the sides of 1 / effective mass */
-    double velocity;        /* velocities: worst (|r_m| - 8 eps |lambda_m|) / rho_m, m/s, / max(speed_m, rms of all
-                               speeds, tiny) */
-    double work;            /* energy: what all contacts do that their laws do not allow, in J, / energy */
+    double velocity;        /* velocities: worst (|r_m| / rho_m - rounded_m), m/s, / max(speed_m, rms of all speeds,
+                               tiny) */
+    double work;            /* energy: what all contacts do that their laws do not allow, J, less 2 |lambda_m| rounded_m
+                               of each, / energy */
     double energy;          /* J: what passes through the step: the largest of |b|^2_{1/D}, v'A v and the sum of
                                |lambda_m| speed_m */
     double approach;        /* max(0, -u_n), m/s */
@@ -940,9 +941,10 @@ typedef struct csim_certificate {
    that u is a difference of (phi, and of each side J v and J b / diag A), are measured against that bound instead of
    against themselves. The median is of the contacts that carry more than that: open ones have no say, whose number
    depends on the margins alone. speed_m: the sum of those speeds, so never less than h g where weight acts; the rms is
-   weighed by rho. work sums |lambda_n u_n| and |mu lambda_n |u_t| + lambda_t . u_t| over the friction laws, and
-   |lambda . u| over proximal contacts; joints, limits and motors have no say there, whose impulses may be any multiple
-   of what moves. approach to dissipation_power are over the friction laws; the invertible law is measured with
+   weighed by rho. rounded_m: eps times the sum over the sides of |J| |J'lambda| / diag A, all contacts added without
+   signs: the last bits of impulses; 0 where it is above a hundredth of what it is held against. work sums
+   |lambda_n u_n| and |mu lambda_n |u_t| + lambda_t . u_t| over the friction laws, and |lambda . u| over proximal
+   contacts; joints, limits and motors have no say there, whose impulses may be any multiple of what moves. approach to dissipation_power are over the friction laws; the invertible law is measured with
    u + omega lambda for u. */
 
 /* The largest of dynamics, contact, velocity and work; huge for a null pointer. */
@@ -18074,7 +18076,7 @@ CSIMI_FN csim_status csimi_nodalize(const csim_problem *problem, csim_real gain,
 /* Impulses and velocities below this many rounding errors of the numbers they come from count as zero: the "tiny" of
    certificate.h. Without it an island of open contacts, whose median impulse is 0, would measure only rounding. */
 #define CSIMI_CERT_NOISE (1e5 * (double)CSIMI_EPS)
-#define CSIMI_CERT_ROUNDED (8 * (double)CSIMI_EPS) /* of an impulse: its last bits, which no velocity is held to */
+#define CSIMI_CERT_COARSE 0.01 /* of a speed: impulses whose last bits are worth more are too coarse to be forgiven */
 
 /* What one contact looks like to the certificate, with u + omega lambda in the place of u for the invertible law. */
 typedef struct csimi_cert_contact {
@@ -18099,15 +18101,19 @@ CSIM_INLINE void csimi_cert_times(const csim_real *J, const double *x, double *y
 
 /* ---- dynamics */
 
-/* g += J' lambda for one side. */
-static void csimi_cert_scatter(const csim_problem *p, const csim_side *side, const double *impulse, double *g) {
-    int k;
-    for (k = side->first; k < side->first + side->count; ++k)
-        csimi_addmulT3_wide(p->terms[k].J, impulse, g + 3 * (ptrdiff_t)p->terms[k].block);
+/* g += J' lambda for one side, or its magnitude. */
+static void csimi_cert_scatter(const csim_problem *p, const csim_side *side, const double *impulse, bool magnitudes,
+                               double *g) {
+    int k, i;
+    for (k = side->first; k < side->first + side->count; ++k) {
+        double y[3] = {0, 0, 0}, *to = g + 3 * (ptrdiff_t)p->terms[k].block;
+        csimi_addmulT3_wide(p->terms[k].J, impulse, y);
+        for (i = 0; i < 3; ++i) to[i] += magnitudes ? csimi_cert_abs(y[i]) : y[i];
+    }
 }
 
-/* g = J' lambda */
-static void csimi_cert_impulses(const csim_problem *p, const csim_real *lambda, double *g) {
+/* g = J' lambda; magnitudes: the sum of what each side of a contact puts in, without signs. */
+static void csimi_cert_impulses(const csim_problem *p, const csim_real *lambda, bool magnitudes, double *g) {
     int m, i;
     for (i = 0; i < 3 * p->A.n; ++i) g[i] = 0;
     for (m = 0; m < p->contact_count; ++m) {
@@ -18116,9 +18122,9 @@ static void csimi_cert_impulses(const csim_problem *p, const csim_real *lambda, 
         double world[3] = {0, 0, 0}, impulse[3];
         for (i = 0; i < 3; ++i) impulse[i] = (double)l[i];
         csimi_addmulT3_wide(c->R, impulse, world);
-        csimi_cert_scatter(p, &c->a, world, g);
+        csimi_cert_scatter(p, &c->a, world, magnitudes, g);
         for (i = 0; i < 3; ++i) world[i] = -world[i];
-        csimi_cert_scatter(p, &c->b, world, g);
+        csimi_cert_scatter(p, &c->b, world, magnitudes, g);
     }
 }
 
@@ -18441,9 +18447,9 @@ static double csimi_cert_median(double *x, int count) {
 
 CSIM_API size_t csim_certificate_bytes(int n, int contact_count) {
     csimi_arena arena = csimi_arena_counting();
+    int k;
     csimi_push(&arena, 3 * (size_t)n, sizeof(double));
-    csimi_push(&arena, (size_t)contact_count, sizeof(double));
-    csimi_push(&arena, (size_t)contact_count, sizeof(double));
+    for (k = 0; k < 4; ++k) csimi_push(&arena, (size_t)contact_count, sizeof(double));
     return arena.high;
 }
 
@@ -18451,13 +18457,43 @@ static void csimi_cert_take(double *worst, double x) {
     if (x > *worst) *worst = x;
 }
 
-/* max_m missed[m] / max(speed[m], rms), the rms of all speeds. */
-static double csimi_cert_velocities(const double *missed, const double *speed, int count, double rms) {
-    double worst = 0;
+/* What the last bits of impulses are worth at one side, m/s; g [3n]: magnitudes of the impulses on each block. */
+static double csimi_cert_rounded(const csim_problem *p, const csim_side *side, const double *g) {
+    double sum = 0;
+    int k, i, j;
+    for (k = side->first; k < side->first + side->count; ++k) {
+        const ptrdiff_t block = p->terms[k].block;
+        const csim_real *D = p->A.val + 9 * (ptrdiff_t)p->A.diag[block], *J = p->terms[k].J;
+        double y[3] = {0, 0, 0};
+        for (i = 0; i < 3; ++i)
+            for (j = 0; j < 3; ++j) y[i] += csimi_cert_abs((double)J[3 * i + j]) * g[3 * block + j] / (double)D[4 * j];
+        sum += csimi_cert_norm3(y);
+    }
+    return (double)CSIMI_EPS * sum;
+}
+
+/* What is kept of each contact until the speeds of all are known, [contacts] each. */
+typedef struct csimi_cert_kept {
+    double *missed; /* m/s: the residual as a velocity */
+    double *speed;  /* m/s: what it is held against */
+    double *work;   /* J: against the law */
+    double *norm;   /* N s */
+} csimi_cert_kept;
+
+/* The figures of velocities and work, both less what the last bits of impulses are worth unless those are too coarse;
+   rms: of all speeds, g as above. */
+static void csimi_cert_motion(const csim_problem *p, const csimi_cert_kept *kept, double rms, const double *g,
+                              csim_certificate *out) {
+    double work = 0;
     int m;
-    for (m = 0; m < count; ++m)
-        csimi_cert_take(&worst, missed[m] / csimi_cert_max(csimi_cert_max(speed[m], rms), (double)CSIMI_TINY));
-    return worst;
+    for (m = 0; m < p->contact_count; ++m) {
+        const double scale = csimi_cert_max(csimi_cert_max(kept->speed[m], rms), (double)CSIMI_TINY);
+        double rounded = csimi_cert_rounded(p, &p->contacts[m].a, g) + csimi_cert_rounded(p, &p->contacts[m].b, g);
+        if (rounded > CSIMI_CERT_COARSE * scale) rounded = 0;
+        csimi_cert_take(&out->velocity, (kept->missed[m] - rounded) / scale);
+        work += csimi_cert_max(0, kept->work[m] - 2 * kept->norm[m] * rounded);
+    }
+    out->work = work / csimi_cert_max(out->energy, (double)CSIMI_TINY);
 }
 
 /* Median of the impulses that carry something, and the largest of all. */
@@ -18475,11 +18511,10 @@ static double csimi_cert_carried(const csim_real *lambda, int count, double *nor
     return carrying > 0 ? csimi_cert_median(norms, carrying) : 0;
 }
 
-/* missed, speed: scratch, [contacts] each */
-static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const csim_real *lambda, double *missed,
-                                double *speed, csim_certificate *out) {
-    double most, map2 = 0, plain2 = 0, norm2 = 0, speed2 = 0, weighed = 0, weight = 0, work = 0, pressed = 0;
-    const double median = csimi_cert_carried(lambda, p->contact_count, missed, &most);
+static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const csim_real *lambda,
+                                const csimi_cert_kept *kept, double *g, csim_certificate *out) {
+    double most, map2 = 0, plain2 = 0, norm2 = 0, speed2 = 0, weighed = 0, weight = 0, pressed = 0;
+    const double median = csimi_cert_carried(lambda, p->contact_count, kept->norm, &most);
     int m;
     for (m = 0; m < p->contact_count; ++m) {
         csimi_cert_contact c;
@@ -18487,12 +18522,13 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
         csimi_cert_read(p, m, v, lambda, most, &c);
         residual = csimi_cert_residual(&c);
         figure = residual / csimi_cert_max(csimi_cert_norm3(c.lambda), csimi_cert_max(median, c.tiny));
-        missed[m] = csimi_cert_max(0, residual - CSIMI_CERT_ROUNDED * csimi_cert_norm3(c.lambda)) / c.rho;
-        speed[m] = c.speed;
+        kept->missed[m] = residual / c.rho;
+        kept->speed[m] = c.speed;
+        kept->work[m] = csimi_cert_work(&c);
+        kept->norm[m] = csimi_cert_norm3(c.lambda);
         weighed += c.rho * c.speed * c.speed;
         weight += c.rho;
-        work += csimi_cert_work(&c);
-        pressed += csimi_cert_norm3(c.lambda) * c.speed;
+        pressed += kept->norm[m] * c.speed;
         if (figure > out->contact || out->worst_contact < 0) {
             out->contact = figure;
             out->worst_contact = m;
@@ -18509,9 +18545,9 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
         norm2 += c.lambda[0] * c.lambda[0] + c.lambda[1] * c.lambda[1] + c.lambda[2] * c.lambda[2];
         speed2 += c.u[0] * c.u[0] + c.u[1] * c.u[1] + c.u[2] * c.u[2];
     }
-    out->velocity = csimi_cert_velocities(missed, speed, p->contact_count, csimi_sqrt64(weighed / weight));
     csimi_cert_take(&out->energy, pressed);
-    out->work = work / csimi_cert_max(out->energy, (double)CSIMI_TINY);
+    csimi_cert_impulses(p, lambda, true, g);
+    csimi_cert_motion(p, kept, csimi_sqrt64(weighed / weight), g, out);
     /* no impulse at all is right or altogether wrong: no norm to measure against */
     out->natural_map_scaled = norm2 > 0 ? csimi_sqrt64(map2 / norm2) : map2 > 0 ? 1 : 0;
     speed2 = csimi_cert_max(norm2, speed2);
@@ -18527,28 +18563,31 @@ CSIM_API double csim_certificate_worst(const csim_certificate *certificate) {
 CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csim_real *v, const csim_real *lambda,
                                           void *scratch, size_t scratch_bytes, csim_certificate *certificate) {
     csimi_arena arena;
-    double *g, *missed, *speed;
+    csimi_cert_kept kept;
+    double *g;
     if (!certificate || !problem) return CSIM_NULL_ARGUMENT;
     CSIMI_MEMSET(certificate, 0, sizeof *certificate);
     certificate->worst_contact = -1;
     if ((problem->A.n > 0 && (!v || !scratch)) || (problem->contact_count > 0 && !lambda)) return CSIM_NULL_ARGUMENT;
     arena = csimi_arena_in(scratch, scratch_bytes);
     g = CSIMI_PUSH(&arena, double, 3 * (size_t)problem->A.n);
-    missed = CSIMI_PUSH(&arena, double, problem->contact_count);
-    speed = CSIMI_PUSH(&arena, double, problem->contact_count);
+    kept.missed = CSIMI_PUSH(&arena, double, problem->contact_count);
+    kept.speed = CSIMI_PUSH(&arena, double, problem->contact_count);
+    kept.work = CSIMI_PUSH(&arena, double, problem->contact_count);
+    kept.norm = CSIMI_PUSH(&arena, double, problem->contact_count);
     if (arena.overflow) return CSIM_CAPACITY;
     if (!csimi_all_finite(v, 3 * problem->A.n) || !csimi_all_finite(lambda, 3 * problem->contact_count)) {
         certificate->dynamics = certificate->contact = certificate->velocity = certificate->work = (double)CSIMI_HUGE;
         return CSIM_NOT_FINITE;
     }
-    csimi_cert_impulses(problem, lambda, g);
+    csimi_cert_impulses(problem, lambda, false, g);
     csimi_cert_dynamics(problem, v, g, certificate);
-    if (problem->contact_count > 0) csimi_cert_contacts(problem, v, lambda, missed, speed, certificate);
+    if (problem->contact_count > 0) csimi_cert_contacts(problem, v, lambda, &kept, g, certificate);
     return CSIM_OK;
 }
 
 #undef CSIMI_CERT_NOISE
-#undef CSIMI_CERT_ROUNDED
+#undef CSIMI_CERT_COARSE
 /* ==== end contact/certificate.c */
 
 /* ==== begin solve/traits.c ====================================================================================== */
@@ -23090,6 +23129,7 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, double eps, int *iterations) {
    Each stage starts from the best impulses seen, and the measure is the contact figure of the certificate. */
 
 #define CSIMI_SWEEP_WINDOW 19    /* f and p: with the other vectors it makes 50 of 3nc */
+#define CSIMI_SWEEP_LAST 8 /* rounding errors of an impulse: no measure is aimed at below that */
 #define CSIMI_SWEEP_PATIENCE 100 /* sweeps without a halving before the next stage; 4 before Newton */
 
 CSIMI_FN bool csimi_sweep_takes(const csim_problem *problem) { return csimi_bodies_take(problem); }
@@ -23186,10 +23226,11 @@ static void csimi_sweep_moved(void *problem) { csimi_sweep_velocities((csimi_swe
 static void csimi_sweep_ready(void *problem, double eps) { csimi_sweep_prepare((csimi_sweep *)problem, eps); }
 
 /* Stage 2: proximal steps by Newton, with eps falling while they converge. Below what was asked for it goes on while it
-   gains, because what is left unsolved moves bodies and costs more in the next step than here. */
-static void csimi_sweep_burst(csimi_sweep *s, double good) {
+   gains, because what is left unsolved moves bodies and costs more in the next step than here. again: it has been there
+   before and is near. */
+static void csimi_sweep_burst(csimi_sweep *s, double good, bool again) {
     const int budget = s->loop.sweeps + 200;
-    double eps = s->loop.best_measure > 1e-2 ? 1e-2 : 1e-3, fall = 0.1, halved = s->loop.best_measure;
+    double eps = again ? 1e-5 : s->loop.best_measure > 1e-2 ? 1e-2 : 1e-3, fall = 0.1, halved = s->loop.best_measure;
     int iterations, failures = 0, idle = 0;
     if (!s->planned) csimi_burst_plan(s);
     s->convex = false;
@@ -23316,17 +23357,22 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
 
 /* ---- a solve */
 
-/* Runs the stages until the measure is good. Leaves the best impulses, and w of any. */
-static void csimi_sweep_cascade(csimi_sweep *s, double good) {
+/* Runs the stages until the measure is good. Leaves the best impulses, and w of any. again: good is smaller than what
+   was asked. */
+static void csimi_sweep_cascade(csimi_sweep *s, double good, bool again) {
     const bool newton = s->work > 0 || !s->planned;
+    const double eps = (double)CSIMI_EPS;
     /* Newton is cheap near the answer, and what is left over becomes drift: 0.02 drifts a hundred times more */
-    const double beyond = 2e-4 * good + (0.1 * good < 1e4 * (double)CSIMI_EPS ? 0.1 * good : 1e4 * (double)CSIMI_EPS);
+    double beyond = 2e-4 * good + (0.1 * good < 1e4 * eps ? 0.1 * good : 1e4 * eps);
+    if (again && beyond < CSIMI_SWEEP_LAST * eps) beyond = CSIMI_SWEEP_LAST * eps;
     s->loop.target = newton && beyond < good ? beyond : good;
     csimi_stages_accelerated(&s->loop, newton ? 4 : CSIMI_SWEEP_PATIENCE);
-    if (newton && !csimi_stages_done(&s->loop)) csimi_sweep_burst(s, good);
+    if (newton && !csimi_stages_done(&s->loop)) csimi_sweep_burst(s, good, again);
     s->loop.target = good;
-    if (newton && !csimi_stages_done(&s->loop)) csimi_stages_accelerated(&s->loop, CSIMI_SWEEP_PATIENCE);
-    if (!csimi_stages_done(&s->loop)) csimi_stages_proximal(&s->loop);
+    if (!(again && s->loop.best_measure <= 16 * CSIMI_SWEEP_LAST * eps)) {
+        if (newton && !csimi_stages_done(&s->loop)) csimi_stages_accelerated(&s->loop, CSIMI_SWEEP_PATIENCE);
+        if (!csimi_stages_done(&s->loop)) csimi_stages_proximal(&s->loop);
+    }
     CSIMI_MEMCPY(s->loop.x, s->loop.best, (size_t)s->loop.length * sizeof *s->loop.x);
 }
 
@@ -23341,7 +23387,7 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
         s->loop.best_measure = (double)CSIMI_HUGE;
         if (trial > 0) csimi_sweep_velocities(s);
         if (s->contact_count > 0) {
-            csimi_sweep_cascade(s, good);
+            csimi_sweep_cascade(s, good, trial > 0);
             if (s->loop.broken) return CSIM_RESULT_NOT_FINITE;
         }
         csimi_bodies_velocities(&s->bodies, s->problem, s->loop.x, s->v, (double *)scratch);
@@ -23400,6 +23446,7 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
 }
 
 #undef CSIMI_SWEEP_WINDOW
+#undef CSIMI_SWEEP_LAST
 #undef CSIMI_SWEEP_PATIENCE
 #endif
 /* ==== end solve/sweep.c */
@@ -23407,6 +23454,8 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
 /* ==== begin solve/delassus.c ==================================================================================== */
 #if !defined(CONDSIM_NO_IMPULSE)
 /* solve/delassus: the impulse-level problem in variables without units, and its measure. */
+
+#define CSIMI_DELASSUS_GRAIN 256 /* rows a task takes: enough work to pay for waking a thread */
 
 CSIMI_FN void csimi_delassus_layout(csimi_delassus *W, csimi_arena *arena, int contacts) {
     const size_t vector = 3 * (size_t)contacts;
@@ -23504,16 +23553,37 @@ CSIMI_FN void csimi_delassus_change(csimi_delassus *W, int c, const csim_real *o
 
 /* ---- the three forms of the public problem */
 
+/* Summed in double: what a light body does is a small difference of large terms. */
+static void csimi_delassus_rows_sum(const csim_block_matrix *A, const csim_real *x, int c, csim_real *u) {
+    double y[3] = {0, 0, 0};
+    int k;
+    for (k = A->row[c]; k < A->row[c + 1]; ++k)
+        csimi_addmul3_wide(A->val + 9 * (ptrdiff_t)k, x + 3 * (ptrdiff_t)A->col[k], y);
+    for (k = 0; k < 3; ++k) u[k] = (csim_real)y[k];
+}
+
+typedef struct csimi_delassus_job {
+    const csim_block_matrix *A;
+    const csim_real *x;
+    csim_real *y;
+} csimi_delassus_job;
+
+static void csimi_delassus_rows_range(void *context, int begin, int end) {
+    const csimi_delassus_job *job = (const csimi_delassus_job *)context;
+    int c;
+    for (c = begin; c < end; ++c) csimi_delassus_rows_sum(job->A, job->x, c, job->y + 3 * (ptrdiff_t)c);
+}
+
 static void csimi_delassus_rows_product(csimi_delassus *W, const csim_real *x, csim_real *y) {
-    csimi_product((const csim_block_matrix *)W->from, x, y, W->tasks);
+    csimi_delassus_job job;
+    job.A = (const csim_block_matrix *)W->from;
+    job.x = x;
+    job.y = y;
+    csimi_parallel(W->tasks, W->contacts, CSIMI_DELASSUS_GRAIN, csimi_delassus_rows_range, &job);
 }
 
 static void csimi_delassus_rows_row(csimi_delassus *W, int c, csim_real *u) {
-    const csim_real *y = W->scratch + 3 * (ptrdiff_t)c;
-    csimi_product_rows((const csim_block_matrix *)W->from, W->raw, W->scratch, c, c + 1);
-    u[0] = y[0];
-    u[1] = y[1];
-    u[2] = y[2];
+    csimi_delassus_rows_sum((const csim_block_matrix *)W->from, W->raw, c, u);
 }
 
 static csim_real csimi_delassus_dense_dot(int count, const csim_real *CSIMI_RESTRICT a,
@@ -23640,9 +23710,9 @@ static double csimi_delassus_norm2(const csim_real *x) {
     return (double)x[0] * (double)x[0] + (double)x[1] * (double)x[1] + (double)x[2] * (double)x[2];
 }
 
-/* Worst residual of a contact as a velocity, |r_c| / rho_c less the last bits of its impulse, over the larger of its
-   speed and the rms of all, weighed by rho = s^2; scratch holds the raw norms of the residuals. */
-static double csimi_delassus_worst_velocity(const csimi_delassus *W, const csim_real *r) {
+/* Worst residual of a contact as a velocity, |r_c| / rho_c, over the larger of its speed and the rms of all, weighed by
+   rho = s^2; scratch holds the raw norms of the residuals. */
+static double csimi_delassus_worst_velocity(const csimi_delassus *W) {
     double sum = 0, weight = 0, worst = 0, rms;
     int c;
     for (c = 0; c < W->contacts; ++c) {
@@ -23654,8 +23724,7 @@ static double csimi_delassus_worst_velocity(const csimi_delassus *W, const csim_
     rms = rms > (double)CSIMI_TINY ? rms : (double)CSIMI_TINY;
     for (c = 0; c < W->contacts; ++c) {
         const double rho = (double)W->scale[c] * (double)W->scale[c], speed = (double)W->speed[c];
-        const double rounded = 8 * (double)CSIMI_EPS * (double)W->scale[c] * (double)csimi_norm3(r + 3 * (ptrdiff_t)c);
-        const double figure = ((double)W->scratch[c] - rounded) / (rho * (speed > rms ? speed : rms));
+        const double figure = (double)W->scratch[c] / (rho * (speed > rms ? speed : rms));
         if (figure > worst) worst = figure;
     }
     return worst;
@@ -23714,12 +23783,14 @@ CSIMI_FN double csimi_delassus_measure(csimi_delassus *W, const csim_real *r, cs
     if (!(sum < 1e300 && size < 1e300)) return W->natural = W->contact = 1e300;
     W->natural = size > 0 ? csimi_sqrt64(sum / size) : sum > 0 ? 1 : 0;
     W->contact = W->contacts > 0 && size > 0 ? csimi_delassus_worst(W, r) : W->natural;
-    W->velocity = csimi_delassus_worst_velocity(W, r);
+    W->velocity = csimi_delassus_worst_velocity(W);
     worst = W->each && W->contact > W->natural ? W->contact : W->natural;
     if (!W->both) return worst;
     W->siconos = csimi_delassus_siconos(W, r, u);
     return W->siconos > worst ? W->siconos : worst;
 }
+
+#undef CSIMI_DELASSUS_GRAIN
 #endif
 /* ==== end solve/delassus.c */
 
@@ -46920,7 +46991,7 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_GJK_IDLE
 #undef CSIMI_CAST_STEPS
 #undef CSIMI_CERT_NOISE
-#undef CSIMI_CERT_ROUNDED
+#undef CSIMI_CERT_COARSE
 #undef CSIMI_ANDERSON_TIKHONOV
 #undef CSIMI_COND_THREAD
 #undef CSIMI_LOST_BEST
@@ -46937,7 +47008,9 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_STAGES_INNER
 #undef CSIMI_BURST_ROUNDING
 #undef CSIMI_SWEEP_WINDOW
+#undef CSIMI_SWEEP_LAST
 #undef CSIMI_SWEEP_PATIENCE
+#undef CSIMI_DELASSUS_GRAIN
 #undef CSIMI_LINEAR_ENOUGH
 #undef CSIMI_NONSMOOTH_INNER
 #undef CSIMI_NONSMOOTH_PATIENCE

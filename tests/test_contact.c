@@ -279,9 +279,44 @@ static double dense_work(const csim_contact *c, const double *l, const double *u
            fabs(fmax(l[0], 0) * hypot(mu[0] * u[1], mu[1] * u[2]) + l[1] * u[1] + l[2] * u[2]);
 }
 
+/* Adds the sizes of what a contact puts into the blocks of its sides. */
+static void dense_put(const csim_contact *c, const csim_real *lambda, double *put) {
+    int side, t, i, j, r;
+    for (side = 0; side < 2; side++) {
+        const csim_side *s = side ? &c->b : &c->a;
+        for (t = s->first; t < s->first + s->count; t++)
+            for (i = 0; i < 3; i++) {
+                double sum = 0;
+                for (j = 0; j < 3; j++)
+                    for (r = 0; r < 3; r++)
+                        sum += (double)cp.terms[t].J[3 * j + i] * (double)c->R[3 * r + j] * (double)lambda[r];
+                put[3 * cp.terms[t].block + i] += fabs(sum);
+            }
+    }
+}
+
+/* What an eps of that is worth in speed at one side. */
+static double dense_rounded(const csim_side *s, const double *put) {
+    double sum = 0;
+    int t, i, j;
+    for (t = s->first; t < s->first + s->count; t++) {
+        double square = 0;
+        for (i = 0; i < 3; i++) {
+            double y = 0;
+            for (j = 0; j < 3; j++) {
+                const int k = 3 * cp.terms[t].block + j;
+                y += fabs((double)cp.terms[t].J[3 * i + j]) * put[k] / dense_A[k][k];
+            }
+            square += y * y;
+        }
+        sum += sqrt(square);
+    }
+    return (double)CSIMI_EPS * sum;
+}
+
 static csim_certificate dense_certificate(const csim_real *v, const csim_real *lambda) {
     csim_certificate out;
-    static double norm[M], sorted[M], speed[M], missed[M];
+    static double norm[M], sorted[M], speed[M], missed[M], work[M], put[3 * CP_BLOCKS];
     double r2 = 0, b2 = 0, f2 = 0, va = 0, pressed = 0, weighed = 0, weight = 0, most = 0, median, map2 = 0, norm2 = 0;
     const int nc = cp.p.contact_count, n3 = 3 * cp.p.A.n;
     int i, j, m, k, t, open;
@@ -341,10 +376,10 @@ static csim_certificate dense_certificate(const csim_real *v, const csim_real *l
         dense_project(c, fmax(l[0], 0), x, y);
         for (k = 0; k < 3; k++) r += (l[k] - y[k]) * (l[k] - y[k]);
         figure = sqrt(r) / fmax(norm[m], fmax(median, tiny));
-        missed[m] = fmax(0, sqrt(r) - 8 * (double)CSIMI_EPS * norm[m]) / rho;
+        missed[m] = sqrt(r) / rho;
         weighed += rho * speed[m] * speed[m];
         weight += rho;
-        out.work += dense_work(c, l, u) / out.energy;
+        work[m] = dense_work(c, l, u);
         if (out.worst_contact < 0 || figure > out.contact) {
             out.contact = figure;
             out.worst_contact = m;
@@ -388,7 +423,15 @@ static csim_certificate dense_certificate(const csim_real *v, const csim_real *l
         for (k = 0; k < 3; k++) map2 += (l[k] - y[k]) * (l[k] - y[k]);
         norm2 += norm[m] * norm[m];
     }
-    for (m = 0; m < nc; m++) out.velocity = fmax(out.velocity, missed[m] / fmax(speed[m], sqrt(weighed / weight)));
+    for (i = 0; i < n3; i++) put[i] = 0;
+    for (m = 0; m < nc; m++) dense_put(cp.contacts + m, lambda + 3 * m, put);
+    for (m = 0; m < nc; m++) {
+        const double scale = fmax(speed[m], sqrt(weighed / weight));
+        double rounded = dense_rounded(&cp.contacts[m].a, put) + dense_rounded(&cp.contacts[m].b, put);
+        if (rounded > 0.01 * scale) rounded = 0;
+        out.velocity = fmax(out.velocity, (missed[m] - rounded) / scale);
+        out.work += fmax(0, work[m] - 2 * norm[m] * rounded) / out.energy;
+    }
     out.natural_map_scaled = norm2 > 0 ? sqrt(map2 / norm2) : map2 > 0;
     return out;
 }

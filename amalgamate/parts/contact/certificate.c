@@ -6,7 +6,7 @@
 /* Impulses and velocities below this many rounding errors of the numbers they come from count as zero: the "tiny" of
    certificate.h. Without it an island of open contacts, whose median impulse is 0, would measure only rounding. */
 #define CSIMI_CERT_NOISE (1e5 * (double)CSIMI_EPS)
-#define CSIMI_CERT_ROUNDED (8 * (double)CSIMI_EPS) /* of an impulse: its last bits, which no velocity is held to */
+#define CSIMI_CERT_COARSE 0.01 /* of a speed: impulses whose last bits are worth more are too coarse to be forgiven */
 
 /* What one contact looks like to the certificate, with u + omega lambda in the place of u for the invertible law. */
 typedef struct csimi_cert_contact {
@@ -31,15 +31,19 @@ CSIM_INLINE void csimi_cert_times(const csim_real *J, const double *x, double *y
 
 /* ---- dynamics */
 
-/* g += J' lambda for one side. */
-static void csimi_cert_scatter(const csim_problem *p, const csim_side *side, const double *impulse, double *g) {
-    int k;
-    for (k = side->first; k < side->first + side->count; ++k)
-        csimi_addmulT3_wide(p->terms[k].J, impulse, g + 3 * (ptrdiff_t)p->terms[k].block);
+/* g += J' lambda for one side, or its magnitude. */
+static void csimi_cert_scatter(const csim_problem *p, const csim_side *side, const double *impulse, bool magnitudes,
+                               double *g) {
+    int k, i;
+    for (k = side->first; k < side->first + side->count; ++k) {
+        double y[3] = {0, 0, 0}, *to = g + 3 * (ptrdiff_t)p->terms[k].block;
+        csimi_addmulT3_wide(p->terms[k].J, impulse, y);
+        for (i = 0; i < 3; ++i) to[i] += magnitudes ? csimi_cert_abs(y[i]) : y[i];
+    }
 }
 
-/* g = J' lambda */
-static void csimi_cert_impulses(const csim_problem *p, const csim_real *lambda, double *g) {
+/* g = J' lambda; magnitudes: the sum of what each side of a contact puts in, without signs. */
+static void csimi_cert_impulses(const csim_problem *p, const csim_real *lambda, bool magnitudes, double *g) {
     int m, i;
     for (i = 0; i < 3 * p->A.n; ++i) g[i] = 0;
     for (m = 0; m < p->contact_count; ++m) {
@@ -48,9 +52,9 @@ static void csimi_cert_impulses(const csim_problem *p, const csim_real *lambda, 
         double world[3] = {0, 0, 0}, impulse[3];
         for (i = 0; i < 3; ++i) impulse[i] = (double)l[i];
         csimi_addmulT3_wide(c->R, impulse, world);
-        csimi_cert_scatter(p, &c->a, world, g);
+        csimi_cert_scatter(p, &c->a, world, magnitudes, g);
         for (i = 0; i < 3; ++i) world[i] = -world[i];
-        csimi_cert_scatter(p, &c->b, world, g);
+        csimi_cert_scatter(p, &c->b, world, magnitudes, g);
     }
 }
 
@@ -373,9 +377,9 @@ static double csimi_cert_median(double *x, int count) {
 
 CSIM_API size_t csim_certificate_bytes(int n, int contact_count) {
     csimi_arena arena = csimi_arena_counting();
+    int k;
     csimi_push(&arena, 3 * (size_t)n, sizeof(double));
-    csimi_push(&arena, (size_t)contact_count, sizeof(double));
-    csimi_push(&arena, (size_t)contact_count, sizeof(double));
+    for (k = 0; k < 4; ++k) csimi_push(&arena, (size_t)contact_count, sizeof(double));
     return arena.high;
 }
 
@@ -383,13 +387,43 @@ static void csimi_cert_take(double *worst, double x) {
     if (x > *worst) *worst = x;
 }
 
-/* max_m missed[m] / max(speed[m], rms), the rms of all speeds. */
-static double csimi_cert_velocities(const double *missed, const double *speed, int count, double rms) {
-    double worst = 0;
+/* What the last bits of impulses are worth at one side, m/s; g [3n]: magnitudes of the impulses on each block. */
+static double csimi_cert_rounded(const csim_problem *p, const csim_side *side, const double *g) {
+    double sum = 0;
+    int k, i, j;
+    for (k = side->first; k < side->first + side->count; ++k) {
+        const ptrdiff_t block = p->terms[k].block;
+        const csim_real *D = p->A.val + 9 * (ptrdiff_t)p->A.diag[block], *J = p->terms[k].J;
+        double y[3] = {0, 0, 0};
+        for (i = 0; i < 3; ++i)
+            for (j = 0; j < 3; ++j) y[i] += csimi_cert_abs((double)J[3 * i + j]) * g[3 * block + j] / (double)D[4 * j];
+        sum += csimi_cert_norm3(y);
+    }
+    return (double)CSIMI_EPS * sum;
+}
+
+/* What is kept of each contact until the speeds of all are known, [contacts] each. */
+typedef struct csimi_cert_kept {
+    double *missed; /* m/s: the residual as a velocity */
+    double *speed;  /* m/s: what it is held against */
+    double *work;   /* J: against the law */
+    double *norm;   /* N s */
+} csimi_cert_kept;
+
+/* The figures of velocities and work, both less what the last bits of impulses are worth unless those are too coarse;
+   rms: of all speeds, g as above. */
+static void csimi_cert_motion(const csim_problem *p, const csimi_cert_kept *kept, double rms, const double *g,
+                              csim_certificate *out) {
+    double work = 0;
     int m;
-    for (m = 0; m < count; ++m)
-        csimi_cert_take(&worst, missed[m] / csimi_cert_max(csimi_cert_max(speed[m], rms), (double)CSIMI_TINY));
-    return worst;
+    for (m = 0; m < p->contact_count; ++m) {
+        const double scale = csimi_cert_max(csimi_cert_max(kept->speed[m], rms), (double)CSIMI_TINY);
+        double rounded = csimi_cert_rounded(p, &p->contacts[m].a, g) + csimi_cert_rounded(p, &p->contacts[m].b, g);
+        if (rounded > CSIMI_CERT_COARSE * scale) rounded = 0;
+        csimi_cert_take(&out->velocity, (kept->missed[m] - rounded) / scale);
+        work += csimi_cert_max(0, kept->work[m] - 2 * kept->norm[m] * rounded);
+    }
+    out->work = work / csimi_cert_max(out->energy, (double)CSIMI_TINY);
 }
 
 /* Median of the impulses that carry something, and the largest of all. */
@@ -407,11 +441,10 @@ static double csimi_cert_carried(const csim_real *lambda, int count, double *nor
     return carrying > 0 ? csimi_cert_median(norms, carrying) : 0;
 }
 
-/* missed, speed: scratch, [contacts] each */
-static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const csim_real *lambda, double *missed,
-                                double *speed, csim_certificate *out) {
-    double most, map2 = 0, plain2 = 0, norm2 = 0, speed2 = 0, weighed = 0, weight = 0, work = 0, pressed = 0;
-    const double median = csimi_cert_carried(lambda, p->contact_count, missed, &most);
+static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const csim_real *lambda,
+                                const csimi_cert_kept *kept, double *g, csim_certificate *out) {
+    double most, map2 = 0, plain2 = 0, norm2 = 0, speed2 = 0, weighed = 0, weight = 0, pressed = 0;
+    const double median = csimi_cert_carried(lambda, p->contact_count, kept->norm, &most);
     int m;
     for (m = 0; m < p->contact_count; ++m) {
         csimi_cert_contact c;
@@ -419,12 +452,13 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
         csimi_cert_read(p, m, v, lambda, most, &c);
         residual = csimi_cert_residual(&c);
         figure = residual / csimi_cert_max(csimi_cert_norm3(c.lambda), csimi_cert_max(median, c.tiny));
-        missed[m] = csimi_cert_max(0, residual - CSIMI_CERT_ROUNDED * csimi_cert_norm3(c.lambda)) / c.rho;
-        speed[m] = c.speed;
+        kept->missed[m] = residual / c.rho;
+        kept->speed[m] = c.speed;
+        kept->work[m] = csimi_cert_work(&c);
+        kept->norm[m] = csimi_cert_norm3(c.lambda);
         weighed += c.rho * c.speed * c.speed;
         weight += c.rho;
-        work += csimi_cert_work(&c);
-        pressed += csimi_cert_norm3(c.lambda) * c.speed;
+        pressed += kept->norm[m] * c.speed;
         if (figure > out->contact || out->worst_contact < 0) {
             out->contact = figure;
             out->worst_contact = m;
@@ -441,9 +475,9 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
         norm2 += c.lambda[0] * c.lambda[0] + c.lambda[1] * c.lambda[1] + c.lambda[2] * c.lambda[2];
         speed2 += c.u[0] * c.u[0] + c.u[1] * c.u[1] + c.u[2] * c.u[2];
     }
-    out->velocity = csimi_cert_velocities(missed, speed, p->contact_count, csimi_sqrt64(weighed / weight));
     csimi_cert_take(&out->energy, pressed);
-    out->work = work / csimi_cert_max(out->energy, (double)CSIMI_TINY);
+    csimi_cert_impulses(p, lambda, true, g);
+    csimi_cert_motion(p, kept, csimi_sqrt64(weighed / weight), g, out);
     /* no impulse at all is right or altogether wrong: no norm to measure against */
     out->natural_map_scaled = norm2 > 0 ? csimi_sqrt64(map2 / norm2) : map2 > 0 ? 1 : 0;
     speed2 = csimi_cert_max(norm2, speed2);
@@ -459,25 +493,28 @@ CSIM_API double csim_certificate_worst(const csim_certificate *certificate) {
 CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csim_real *v, const csim_real *lambda,
                                           void *scratch, size_t scratch_bytes, csim_certificate *certificate) {
     csimi_arena arena;
-    double *g, *missed, *speed;
+    csimi_cert_kept kept;
+    double *g;
     if (!certificate || !problem) return CSIM_NULL_ARGUMENT;
     CSIMI_MEMSET(certificate, 0, sizeof *certificate);
     certificate->worst_contact = -1;
     if ((problem->A.n > 0 && (!v || !scratch)) || (problem->contact_count > 0 && !lambda)) return CSIM_NULL_ARGUMENT;
     arena = csimi_arena_in(scratch, scratch_bytes);
     g = CSIMI_PUSH(&arena, double, 3 * (size_t)problem->A.n);
-    missed = CSIMI_PUSH(&arena, double, problem->contact_count);
-    speed = CSIMI_PUSH(&arena, double, problem->contact_count);
+    kept.missed = CSIMI_PUSH(&arena, double, problem->contact_count);
+    kept.speed = CSIMI_PUSH(&arena, double, problem->contact_count);
+    kept.work = CSIMI_PUSH(&arena, double, problem->contact_count);
+    kept.norm = CSIMI_PUSH(&arena, double, problem->contact_count);
     if (arena.overflow) return CSIM_CAPACITY;
     if (!csimi_all_finite(v, 3 * problem->A.n) || !csimi_all_finite(lambda, 3 * problem->contact_count)) {
         certificate->dynamics = certificate->contact = certificate->velocity = certificate->work = (double)CSIMI_HUGE;
         return CSIM_NOT_FINITE;
     }
-    csimi_cert_impulses(problem, lambda, g);
+    csimi_cert_impulses(problem, lambda, false, g);
     csimi_cert_dynamics(problem, v, g, certificate);
-    if (problem->contact_count > 0) csimi_cert_contacts(problem, v, lambda, missed, speed, certificate);
+    if (problem->contact_count > 0) csimi_cert_contacts(problem, v, lambda, &kept, g, certificate);
     return CSIM_OK;
 }
 
 #undef CSIMI_CERT_NOISE
-#undef CSIMI_CERT_ROUNDED
+#undef CSIMI_CERT_COARSE

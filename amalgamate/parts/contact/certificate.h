@@ -10,9 +10,10 @@ typedef struct csim_certificate {
     double dynamics;        /* |A v - b - J'lambda|_{1/D} / max(|b|, |J'lambda|, tiny), D = diag A */
     double contact;         /* impulses: worst |r_m| / max(|lambda_m|, median, tiny), r_m = lambda - P(lambda - rho u),
                                P the projection of its law; 1 / rho = sum over the sides of 1 / effective mass */
-    double velocity;        /* velocities: worst (|r_m| - 8 eps |lambda_m|) / rho_m, m/s, / max(speed_m, rms of all
-                               speeds, tiny) */
-    double work;            /* energy: what all contacts do that their laws do not allow, in J, / energy */
+    double velocity;        /* velocities: worst (|r_m| / rho_m - rounded_m), m/s, / max(speed_m, rms of all speeds,
+                               tiny) */
+    double work;            /* energy: what all contacts do that their laws do not allow, J, less 2 |lambda_m| rounded_m
+                               of each, / energy */
     double energy;          /* J: what passes through the step: the largest of |b|^2_{1/D}, v'A v and the sum of
                                |lambda_m| speed_m */
     double approach;        /* max(0, -u_n), m/s */
@@ -30,9 +31,10 @@ typedef struct csim_certificate {
    that u is a difference of (phi, and of each side J v and J b / diag A), are measured against that bound instead of
    against themselves. The median is of the contacts that carry more than that: open ones have no say, whose number
    depends on the margins alone. speed_m: the sum of those speeds, so never less than h g where weight acts; the rms is
-   weighed by rho. work sums |lambda_n u_n| and |mu lambda_n |u_t| + lambda_t . u_t| over the friction laws, and
-   |lambda . u| over proximal contacts; joints, limits and motors have no say there, whose impulses may be any multiple
-   of what moves. approach to dissipation_power are over the friction laws; the invertible law is measured with
+   weighed by rho. rounded_m: eps times the sum over the sides of |J| |J'lambda| / diag A, all contacts added without
+   signs: the last bits of impulses; 0 where it is above a hundredth of what it is held against. work sums
+   |lambda_n u_n| and |mu lambda_n |u_t| + lambda_t . u_t| over the friction laws, and |lambda . u| over proximal
+   contacts; joints, limits and motors have no say there, whose impulses may be any multiple of what moves. approach to dissipation_power are over the friction laws; the invertible law is measured with
    u + omega lambda for u. */
 
 /* The largest of dynamics, contact, velocity and work; huge for a null pointer. */

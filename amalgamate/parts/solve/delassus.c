@@ -1,6 +1,8 @@
 /* solve/delassus: the impulse-level problem in variables without units, and its measure. */
 #include "private.h"
 
+#define CSIMI_DELASSUS_GRAIN 256 /* rows a task takes: enough work to pay for waking a thread */
+
 CSIMI_FN void csimi_delassus_layout(csimi_delassus *W, csimi_arena *arena, int contacts) {
     const size_t vector = 3 * (size_t)contacts;
     W->contacts = contacts;
@@ -97,16 +99,37 @@ CSIMI_FN void csimi_delassus_change(csimi_delassus *W, int c, const csim_real *o
 
 /* ---- the three forms of the public problem */
 
+/* Summed in double: what a light body does is a small difference of large terms. */
+static void csimi_delassus_rows_sum(const csim_block_matrix *A, const csim_real *x, int c, csim_real *u) {
+    double y[3] = {0, 0, 0};
+    int k;
+    for (k = A->row[c]; k < A->row[c + 1]; ++k)
+        csimi_addmul3_wide(A->val + 9 * (ptrdiff_t)k, x + 3 * (ptrdiff_t)A->col[k], y);
+    for (k = 0; k < 3; ++k) u[k] = (csim_real)y[k];
+}
+
+typedef struct csimi_delassus_job {
+    const csim_block_matrix *A;
+    const csim_real *x;
+    csim_real *y;
+} csimi_delassus_job;
+
+static void csimi_delassus_rows_range(void *context, int begin, int end) {
+    const csimi_delassus_job *job = (const csimi_delassus_job *)context;
+    int c;
+    for (c = begin; c < end; ++c) csimi_delassus_rows_sum(job->A, job->x, c, job->y + 3 * (ptrdiff_t)c);
+}
+
 static void csimi_delassus_rows_product(csimi_delassus *W, const csim_real *x, csim_real *y) {
-    csimi_product((const csim_block_matrix *)W->from, x, y, W->tasks);
+    csimi_delassus_job job;
+    job.A = (const csim_block_matrix *)W->from;
+    job.x = x;
+    job.y = y;
+    csimi_parallel(W->tasks, W->contacts, CSIMI_DELASSUS_GRAIN, csimi_delassus_rows_range, &job);
 }
 
 static void csimi_delassus_rows_row(csimi_delassus *W, int c, csim_real *u) {
-    const csim_real *y = W->scratch + 3 * (ptrdiff_t)c;
-    csimi_product_rows((const csim_block_matrix *)W->from, W->raw, W->scratch, c, c + 1);
-    u[0] = y[0];
-    u[1] = y[1];
-    u[2] = y[2];
+    csimi_delassus_rows_sum((const csim_block_matrix *)W->from, W->raw, c, u);
 }
 
 static csim_real csimi_delassus_dense_dot(int count, const csim_real *CSIMI_RESTRICT a,
@@ -233,9 +256,9 @@ static double csimi_delassus_norm2(const csim_real *x) {
     return (double)x[0] * (double)x[0] + (double)x[1] * (double)x[1] + (double)x[2] * (double)x[2];
 }
 
-/* Worst residual of a contact as a velocity, |r_c| / rho_c less the last bits of its impulse, over the larger of its
-   speed and the rms of all, weighed by rho = s^2; scratch holds the raw norms of the residuals. */
-static double csimi_delassus_worst_velocity(const csimi_delassus *W, const csim_real *r) {
+/* Worst residual of a contact as a velocity, |r_c| / rho_c, over the larger of its speed and the rms of all, weighed by
+   rho = s^2; scratch holds the raw norms of the residuals. */
+static double csimi_delassus_worst_velocity(const csimi_delassus *W) {
     double sum = 0, weight = 0, worst = 0, rms;
     int c;
     for (c = 0; c < W->contacts; ++c) {
@@ -247,8 +270,7 @@ static double csimi_delassus_worst_velocity(const csimi_delassus *W, const csim_
     rms = rms > (double)CSIMI_TINY ? rms : (double)CSIMI_TINY;
     for (c = 0; c < W->contacts; ++c) {
         const double rho = (double)W->scale[c] * (double)W->scale[c], speed = (double)W->speed[c];
-        const double rounded = 8 * (double)CSIMI_EPS * (double)W->scale[c] * (double)csimi_norm3(r + 3 * (ptrdiff_t)c);
-        const double figure = ((double)W->scratch[c] - rounded) / (rho * (speed > rms ? speed : rms));
+        const double figure = (double)W->scratch[c] / (rho * (speed > rms ? speed : rms));
         if (figure > worst) worst = figure;
     }
     return worst;
@@ -307,9 +329,11 @@ CSIMI_FN double csimi_delassus_measure(csimi_delassus *W, const csim_real *r, cs
     if (!(sum < 1e300 && size < 1e300)) return W->natural = W->contact = 1e300;
     W->natural = size > 0 ? csimi_sqrt64(sum / size) : sum > 0 ? 1 : 0;
     W->contact = W->contacts > 0 && size > 0 ? csimi_delassus_worst(W, r) : W->natural;
-    W->velocity = csimi_delassus_worst_velocity(W, r);
+    W->velocity = csimi_delassus_worst_velocity(W);
     worst = W->each && W->contact > W->natural ? W->contact : W->natural;
     if (!W->both) return worst;
     W->siconos = csimi_delassus_siconos(W, r, u);
     return W->siconos > worst ? W->siconos : worst;
 }
+
+#undef CSIMI_DELASSUS_GRAIN

@@ -10,6 +10,7 @@
 #include "private.h"
 
 #define CSIMI_SWEEP_WINDOW 19    /* f and p: with the other vectors it makes 50 of 3nc */
+#define CSIMI_SWEEP_LAST 8 /* rounding errors of an impulse: no measure is aimed at below that */
 #define CSIMI_SWEEP_PATIENCE 100 /* sweeps without a halving before the next stage; 4 before Newton */
 
 CSIMI_FN bool csimi_sweep_takes(const csim_problem *problem) { return csimi_bodies_take(problem); }
@@ -106,10 +107,11 @@ static void csimi_sweep_moved(void *problem) { csimi_sweep_velocities((csimi_swe
 static void csimi_sweep_ready(void *problem, double eps) { csimi_sweep_prepare((csimi_sweep *)problem, eps); }
 
 /* Stage 2: proximal steps by Newton, with eps falling while they converge. Below what was asked for it goes on while it
-   gains, because what is left unsolved moves bodies and costs more in the next step than here. */
-static void csimi_sweep_burst(csimi_sweep *s, double good) {
+   gains, because what is left unsolved moves bodies and costs more in the next step than here. again: it has been there
+   before and is near. */
+static void csimi_sweep_burst(csimi_sweep *s, double good, bool again) {
     const int budget = s->loop.sweeps + 200;
-    double eps = s->loop.best_measure > 1e-2 ? 1e-2 : 1e-3, fall = 0.1, halved = s->loop.best_measure;
+    double eps = again ? 1e-5 : s->loop.best_measure > 1e-2 ? 1e-2 : 1e-3, fall = 0.1, halved = s->loop.best_measure;
     int iterations, failures = 0, idle = 0;
     if (!s->planned) csimi_burst_plan(s);
     s->convex = false;
@@ -236,17 +238,22 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
 
 /* ---- a solve */
 
-/* Runs the stages until the measure is good. Leaves the best impulses, and w of any. */
-static void csimi_sweep_cascade(csimi_sweep *s, double good) {
+/* Runs the stages until the measure is good. Leaves the best impulses, and w of any. again: good is smaller than what
+   was asked. */
+static void csimi_sweep_cascade(csimi_sweep *s, double good, bool again) {
     const bool newton = s->work > 0 || !s->planned;
+    const double eps = (double)CSIMI_EPS;
     /* Newton is cheap near the answer, and what is left over becomes drift: 0.02 drifts a hundred times more */
-    const double beyond = 2e-4 * good + (0.1 * good < 1e4 * (double)CSIMI_EPS ? 0.1 * good : 1e4 * (double)CSIMI_EPS);
+    double beyond = 2e-4 * good + (0.1 * good < 1e4 * eps ? 0.1 * good : 1e4 * eps);
+    if (again && beyond < CSIMI_SWEEP_LAST * eps) beyond = CSIMI_SWEEP_LAST * eps;
     s->loop.target = newton && beyond < good ? beyond : good;
     csimi_stages_accelerated(&s->loop, newton ? 4 : CSIMI_SWEEP_PATIENCE);
-    if (newton && !csimi_stages_done(&s->loop)) csimi_sweep_burst(s, good);
+    if (newton && !csimi_stages_done(&s->loop)) csimi_sweep_burst(s, good, again);
     s->loop.target = good;
-    if (newton && !csimi_stages_done(&s->loop)) csimi_stages_accelerated(&s->loop, CSIMI_SWEEP_PATIENCE);
-    if (!csimi_stages_done(&s->loop)) csimi_stages_proximal(&s->loop);
+    if (!(again && s->loop.best_measure <= 16 * CSIMI_SWEEP_LAST * eps)) {
+        if (newton && !csimi_stages_done(&s->loop)) csimi_stages_accelerated(&s->loop, CSIMI_SWEEP_PATIENCE);
+        if (!csimi_stages_done(&s->loop)) csimi_stages_proximal(&s->loop);
+    }
     CSIMI_MEMCPY(s->loop.x, s->loop.best, (size_t)s->loop.length * sizeof *s->loop.x);
 }
 
@@ -261,7 +268,7 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
         s->loop.best_measure = (double)CSIMI_HUGE;
         if (trial > 0) csimi_sweep_velocities(s);
         if (s->contact_count > 0) {
-            csimi_sweep_cascade(s, good);
+            csimi_sweep_cascade(s, good, trial > 0);
             if (s->loop.broken) return CSIM_RESULT_NOT_FINITE;
         }
         csimi_bodies_velocities(&s->bodies, s->problem, s->loop.x, s->v, (double *)scratch);
@@ -320,4 +327,5 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
 }
 
 #undef CSIMI_SWEEP_WINDOW
+#undef CSIMI_SWEEP_LAST
 #undef CSIMI_SWEEP_PATIENCE
