@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: e93a4c641d1ffa5e
+   Hash of the parts: baaea6b20226f65c
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -40630,8 +40630,9 @@ static csim_status csimi_joint_fill(csim_world *w, const csim_joint_def *d, cons
     return CSIM_OK;
 }
 
-/* Shared by the two doors: fn names the one that was used. */
-static csim_status csimi_create_joint(csim_world *w, const csim_joint_def *def, const char *fn, csim_link_id *id) {
+/* Shared by the two doors: fn names the one that was used. Not inlined: the definition of a pin stands on the stack of
+   the other door. */
+static CSIMI_NOINLINE csim_status csimi_create_joint(csim_world *w, const csim_joint_def *def, const char *fn, csim_link_id *id) {
     csimi_joint joint;
     csimi_counts need;
     csimi_store *s;

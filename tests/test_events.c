@@ -709,7 +709,8 @@ static void fuzz(int steps, int seed) {
 
 /* ---- what is known beforehand */
 
-/* A heap that came to rest has nothing to tell, in contacts that carry all or nothing of it. */
+/* A heap that came to rest has nothing to tell, and on the way there single contacts begin many times over while the
+   pair of shapes they belong to is told once. */
 TEST(rest_tells_nothing) {
     csim_world_def def = csim_default_world_def();
     csim_rigid_def d = csim_default_rigid_def();
@@ -717,7 +718,7 @@ TEST(rest_tells_nothing) {
     csim_world *w;
     csim_body_id id;
     int i, told = 0, begins = 0, touching = 0;
-    long flicker = 0;
+    long single = 0;
     STATUS(csim_create_world(&def, &w, NULL), CSIM_OK);
     csim_create_ground(w, csim_v3(0, 0, 0), csim_v3(0, 0, 1), CSIM_R(0.6), &id);
     d.shapes = &box;
@@ -737,13 +738,12 @@ TEST(rest_tells_nothing) {
         e = csim_world_events(w);
         begins += e.begin_count;
         touching = e.touching_count;
-        if (i < 480) continue;
         c = csim_world_contacts(w, &n);
-        for (k = 0; k < n; k++) flicker += c[k].began;
-        told += e.begin_count + e.end_count + e.hit_count;
+        for (k = 0; k < n; k++) single += c[k].began;
+        if (i >= 480) told += e.begin_count + e.end_count + e.hit_count;
     }
     CHECK(begins > 100 && touching >= 60);
-    printf("    %d single contacts began meanwhile\n", flicker); /* what there is to keep quiet about */
+CHECK(single > 2L * begins);
     EQUAL(told, 0);
     csim_destroy_world(w);
 }

@@ -188,8 +188,9 @@ static csim_status csimi_joint_fill(csim_world *w, const csim_joint_def *d, cons
     return CSIM_OK;
 }
 
-/* Shared by the two doors: fn names the one that was used. */
-static csim_status csimi_create_joint(csim_world *w, const csim_joint_def *def, const char *fn, csim_link_id *id) {
+/* Shared by the two doors: fn names the one that was used. Not inlined: the definition of a pin stands on the stack of
+   the other door. */
+static CSIMI_NOINLINE csim_status csimi_create_joint(csim_world *w, const csim_joint_def *def, const char *fn, csim_link_id *id) {
     csimi_joint joint;
     csimi_counts need;
     csimi_store *s;
