@@ -743,7 +743,7 @@ TEST(rest_tells_nothing) {
         if (i >= 480) told += e.begin_count + e.end_count + e.hit_count;
     }
     CHECK(begins > 100 && touching >= 60);
-CHECK(single > 2L * begins);
+    CHECK(single > 2L * begins);
     EQUAL(told, 0);
     csim_destroy_world(w);
 }

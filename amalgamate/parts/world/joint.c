@@ -1,16 +1,20 @@
 /* world/joint: making joints. */
 #include "private.h"
 
+static void csimi_joint_defaults(csim_joint_def *d) {
+    int i;
+    CSIMI_MEMSET(d, 0, sizeof *d);
+    d->axis = csim_v3(0, 0, 1);
+    d->length = -1;
+    d->motor.speed = CSIM_R(1e9);
+    for (i = 0; i < 6; i++) d->axes[i].motor.speed = CSIM_R(1e9);
+    d->ratio = 1;
+    d->guard = CSIMI_GUARD;
+}
+
 CSIM_API csim_joint_def csim_default_joint_def(void) {
     csim_joint_def d;
-    int i;
-    CSIMI_MEMSET(&d, 0, sizeof d);
-    d.axis = csim_v3(0, 0, 1);
-    d.length = -1;
-    d.motor.speed = CSIM_R(1e9);
-    for (i = 0; i < 6; i++) d.axes[i].motor.speed = CSIM_R(1e9);
-    d.ratio = 1;
-    d.guard = CSIMI_GUARD;
+    csimi_joint_defaults(&d);
     return d;
 }
 
@@ -188,9 +192,8 @@ static csim_status csimi_joint_fill(csim_world *w, const csim_joint_def *d, cons
     return CSIM_OK;
 }
 
-/* Shared by the two doors: fn names the one that was used. Not inlined: the definition of a pin stands on the stack of
-   the other door. */
-static CSIMI_NOINLINE csim_status csimi_create_joint(csim_world *w, const csim_joint_def *def, const char *fn, csim_link_id *id) {
+/* Shared by the two doors: fn names the one that was used. */
+static csim_status csimi_create_joint(csim_world *w, const csim_joint_def *def, const char *fn, csim_link_id *id) {
     csimi_joint joint;
     csimi_counts need;
     csimi_store *s;
@@ -227,9 +230,10 @@ CSIM_API csim_status csim_create_joint(csim_world *w, const csim_joint_def *def,
 
 CSIM_API csim_status csim_create_pin(csim_world *w, const csim_pin_def *def, csim_link_id *id) {
     static const char fn[] = "csim_create_pin";
-    csim_joint_def d = csim_default_joint_def(); /* made in place: assigned, it would stand on the stack twice */
+    csim_joint_def d;
     csim_status status = csimi_start_create(w, def, id, fn);
     if (status) return status;
+    csimi_joint_defaults(&d);
     if ((status = csimi_check_guard(&w->error, fn, "made by csim_default_pin_def()", def->guard)) != 0) return status;
     d.a = def->a;
     d.b = def->b;
