@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 01bfd74f76a451cf
+   Hash of the parts: d2ffd17ef8113bb5
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -944,8 +944,8 @@ typedef struct csim_certificate {
    weighed by rho. rounded_m: eps times the sum over the sides of |J| |J'lambda| / diag A, all contacts added without
    signs: the last bits of impulses; 0 where it is above a hundredth of what it is held against. work sums
    |lambda_n u_n| and |mu lambda_n |u_t| + lambda_t . u_t| over the friction laws, and |lambda . u| over proximal
-   contacts; joints, limits and motors have no say there, whose impulses may be any multiple of what moves. approach to dissipation_power are over the friction laws; the invertible law is measured with
-   u + omega lambda for u. */
+   contacts; joints, limits and motors have no say there, whose impulses may be any multiple of what moves. approach to
+   dissipation_power are over the friction laws; the invertible law is measured with u + omega lambda for u. */
 
 /* The largest of dynamics, contact, velocity and work; huge for a null pointer. */
 CSIM_API double csim_certificate_worst(const csim_certificate *certificate);
