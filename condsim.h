@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: d2ffd17ef8113bb5
+   Hash of the parts: 30bd6b87e8e3d387
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -35853,7 +35853,7 @@ static void csimi_joints_turned(const csim_world *w, const csimi_step_frame *f, 
 /* What is done next with an island whose joints miss so much and did so much worse or better before. */
 static unsigned char csimi_joints_next(unsigned char now, csim_real miss, csim_real before, bool turns, bool middle,
                                        bool late) {
-    const csim_real pays = now == CSIMI_AGAIN_TURNED ? 2 : CSIM_R(0.5); /* turned rows may spiral in */
+    const csim_real pays = now == CSIMI_AGAIN_TURNED ? 4 : CSIM_R(0.5); /* turned rows may spiral in */
     const bool slow = !(miss < pays * before), far = miss > 32 * CSIMI_JOINT_CLOSED;
     const bool closed = miss <= (slow ? 32 : 1) * CSIMI_JOINT_CLOSED; /* where passes no longer pay: nearly */
     switch (now) {
