@@ -103,7 +103,7 @@ static bool hostile_bodies(csim_world *w) {
     t.pose.position = csim_v3(3, 0, 1);
     ok = csim_create_tree(w, &t, &hostile.body[hostile.bodies++]) == CSIM_OK && ok;
     r.modes = hostile.modes;
-    r.pose.position = csim_v3(3, 2, CSIM_R(0.01));
+    r.pose.position = csim_v3(3, 2, CSIM_R(0.001));
     return csim_create_reduced(w, &r, &hostile.body[hostile.bodies++]) == CSIM_OK && ok;
 }
 
@@ -151,6 +151,7 @@ static csim_world *hostile_world(void) {
     bool ok;
     hostile.bodies = hostile.links = 0;
     def.budget = 1000000; /* contacts are kept then */
+    def.can_sleep = true;
     def.solver.max_iterations = 20;
     if (csim_create_world(&def, &w, NULL) != CSIM_OK) return NULL;
     ok = csim_create_particle(w, &p, &gone[0]) == CSIM_OK && hostile_bodies(w) && hostile_links(w);
@@ -158,6 +159,7 @@ static csim_world *hostile_world(void) {
     ok = ok && csim_create_particle(w, &p, &gone[1]) == CSIM_OK;
     for (i = 0; i < 3; i++) ok = ok && csim_world_step(w, CSIM_R(0.005)) == CSIM_OK;
     ok = ok && csim_destroy_body(w, gone[0]) == CSIM_OK && csim_destroy_body(w, gone[1]) == CSIM_OK;
+    ok = ok && csim_body_set_awake(w, hostile.body[6], false) == CSIM_OK; /* with what hangs on it */
     for (i = 0; i < 2; i++) ok = ok && csim_world_step(w, CSIM_R(0.005)) == CSIM_OK;
     if (ok) return w;
     csim_destroy_world(w);

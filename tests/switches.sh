@@ -11,7 +11,7 @@ SMALL=$CC
 command -v tcc >/dev/null 2>&1 && SMALL=tcc
 ALONE="DRAW RECORD CHARACTER SOFT CLOTH CABLE REDUCED TREE JOINTS SPRINGS HULLS FIELDS COND SNAPSHOTS SWEEP BOUNDED IMPULSE
        PGS APGD PERCONTACT
-       STAGGERED CCS NEWTON XPBD PENALTY COMPARISON LOADERS URDF EVENTS STATISTICS ERROR_TEXT"
+       STAGGERED CCS NEWTON XPBD PENALTY COMPARISON SLEEP LOADERS URDF EVENTS STATISTICS ERROR_TEXT"
 for s in $(sed -n 's/.*# *define CONDSIM_NO_\([A-Z_]*\).*/\1/p' amalgamate/parts/base/config.h | sort -u); do
     case " $(echo $ALONE) " in *" $s "*) ;; *) echo "FAIL $s is a switch that nothing here tries"; exit 1 ;; esac
 done

@@ -38,6 +38,7 @@
      CONDSIM_NO_IMPULSE                         csim_impulse_solve, all solvers of that level, SWEEP beyond rigid bodies
      CONDSIM_NO_PGS, APGD, PERCONTACT, STAGGERED, CCS, NEWTON, XPBD, PENALTY     solvers that serve comparisons ...
      CONDSIM_NO_COMPARISON                      ... all of these, and CONDSIM_NO_IMPULSE
+     CONDSIM_NO_SLEEP                           bodies at rest fall asleep and cost nothing
      CONDSIM_NO_LOADERS, URDF, SNAPSHOTS, STATISTICS, ERROR_TEXT        files, save and restore, measures, sentences
      CONDSIM_NO_EVENTS                          csim_world_events
    Presets: CONDSIM_GAME leaves out comparisons, reduced bodies and loaders; CONDSIM_TINY everything but particles and
@@ -91,6 +92,9 @@
 #endif
 #if !defined(CONDSIM_WITH_LOADERS) && !defined(CONDSIM_NO_LOADERS)
 #define CONDSIM_NO_LOADERS
+#endif
+#if !defined(CONDSIM_WITH_SLEEP) && !defined(CONDSIM_NO_SLEEP)
+#define CONDSIM_NO_SLEEP
 #endif
 #if !defined(CONDSIM_WITH_SNAPSHOTS) && !defined(CONDSIM_NO_SNAPSHOTS)
 #define CONDSIM_NO_SNAPSHOTS

@@ -7,20 +7,12 @@ CSIMI_FN void csimi_surfaces_layout(csimi_surfaces *s, const csimi_counts *n, cs
     s->box = CSIMI_PUSH(arena, csim_real, 6 * boxes);
     s->of = CSIMI_PUSH(arena, csimi_surface, n->bodies);
     s->made = CSIMI_PUSH(arena, unsigned char, n->bodies);
-    s->first_box = CSIMI_PUSH(arena, int, n->bodies);
 }
 
 CSIMI_FN void csimi_surfaces_start(csimi_surfaces *s, const csim_world *world, const csimi_state *state) {
-    int i, boxes = 0;
     s->world = world;
     s->state = state;
-    for (i = 0; i < world->live_bodies; i++) {
-        int slot = world->store.body_list[i];
-        const csimi_body *b = world->store.body + slot;
-        s->made[slot] = 0;
-        s->first_box[slot] = boxes;
-        if (b->triangle_count > 0) boxes += csimi_surface_boxes(b->triangle_count);
-    }
+    CSIMI_MEMSET(s->made, 0, (size_t)world->store.count.bodies);
 }
 
 CSIMI_FN const csimi_surface *csimi_surface_of(csimi_surfaces *s, int slot) {
@@ -36,7 +28,7 @@ CSIMI_FN const csimi_surface *csimi_surface_of(csimi_surfaces *s, int slot) {
     of->count = b->triangle_count;
     of->triangle = store->face + 3 * (size_t)b->first_triangle;
     of->x = x;
-    of->box = s->box + 6 * (size_t)s->first_box[slot];
+    of->box = s->box + 6 * (size_t)store->look.first_box[slot];
     csimi_surface_refit(of);
     s->made[slot] = 1;
     return of;

@@ -14,6 +14,7 @@ static void csimi_detector_layout(csimi_detector *d, const csimi_counts *n, csim
     if (n->kept > 0) csimi_last_layout(&d->kept, n, arena);
     csimi_surfaces_layout(&d->surfaces, n, arena);
     csimi_edges_layout(&d->edges, n, arena);
+    csimi_still_layout(d, n, arena);
 }
 
 CSIMI_FN size_t csimi_detect_scratch(const csimi_counts *n) {
@@ -44,6 +45,8 @@ static void csimi_add_object(csimi_detector *d, csimi_object_kind kind, int body
     csimi_store3(d->upper + 3 * d->count, csim_add(upper, m));
     /* what never moves freely never pairs with its like */
     d->group[d->count] = b->motion == CSIM_DYNAMIC ? body + 1 : 0;
+    if (d->sleepers && b->motion == CSIM_KINEMATIC) d->group[d->count] = body + 1; /* it wakes what it touches */
+    if (csimi_lies(&d->world->store, body)) d->group[d->count] = 0;
     if (b->kind == CSIM_BODY_TREE && d->group[d->count] > 0 && d->world->store.state.tree[b->tree].self_contact)
         d->group[d->count] = -1;
     if (kind == CSIMI_OBJECT_SHAPE && d->world->store.skin[item].sensor) d->group[d->count] = -1; /* it sees them all */
@@ -58,7 +61,9 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
     csim_real speed = 0, acceleration = 0, t = s->skin[shape].surface.thickness;
     csim_vec3 extra = csim_v3(t, t, t);
     csim_pose at = csim_pose_mul(pose, g->local);
-    if (b->kind == CSIM_BODY_TREE && s->state.tree[b->tree].mode == CSIMI_FREE) {
+    if (csimi_lies(s, slot)) {
+        speed = 0;
+    } else if (b->kind == CSIM_BODY_TREE && s->state.tree[b->tree].mode == CSIMI_FREE) {
         /* the assembly has just been over the tree and left the motions of its links, about its origin */
         const int first = s->state.tree[b->tree].first_link;
         const csimi_twist *V = &s->state.link_work[first + s->shape_link[shape]].V;
@@ -111,8 +116,8 @@ static void csimi_add_points(csimi_detector *d, int slot) {
 static void csimi_add_objects(csimi_detector *d) {
     csim_world *w = d->world;
     int i, k;
-    for (i = 0; i < w->live_bodies; i++) {
-        int slot = w->store.body_list[i];
+    for (i = 0; i < w->store.active_count; i++) {
+        int slot = w->store.active[i];
         const csimi_body *b = w->store.body + slot;
         if (b->disabled) continue;
         if (b->kind == CSIM_RIGID) {
@@ -124,6 +129,23 @@ static void csimi_add_objects(csimi_detector *d) {
         } else {
             csimi_add_points(d, slot);
         }
+    }
+}
+
+/* And what lies in bed near them. */
+static void csimi_add_still_objects(csimi_detector *d) {
+    const csimi_store *s = &d->world->store;
+    int i;
+    d->first_still = d->count;
+    d->near_count = csimi_still_near(d);
+    for (i = 0; i < d->near_count; i++) {
+        const int slot = (int)(d->near[i] >> 32), part = (int)(d->near[i] & 0xffffffffu);
+        const csimi_body *b = s->body + slot;
+        if (b->disabled) continue;
+        if (b->shape_count > 0)
+            csimi_add_shape(d, slot, b->first_shape + part, csimi_shape_pose(s, &s->state, b->first_shape + part));
+        else if (i == 0 || (int)(d->near[i - 1] >> 32) != slot)
+            csimi_add_points(d, slot);
     }
 }
 
@@ -152,21 +174,26 @@ CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_aren
     csimi_detector_layout(&d, &w->store.capacity, arena);
     csimi_surfaces_start(&d.surfaces, w, &w->store.state);
     csimi_list_excluded(&d, d.excluded + w->store.capacity.links);
-    if (w->store.count.membranes > 0) csimi_index_contacts(w, &d.last);
     if (csimi_keeps(w)) csimi_index_kept(w, &d.kept);
     CSIMI_MEMSET(f->margin, 0, sizeof *f->margin * (size_t)w->store.count.shapes);
+    d.room = w->store.capacity.contacts - csimi_sleeping_contacts(w);
+    d.sleepers = w->asleep > 0;
     csimi_add_objects(&d);
+    csimi_add_still_objects(&d);
+    if (w->store.count.membranes > 0 || d.near_count > 0) csimi_index_contacts(w, &d.last);
     pairs = csimi_broad_pairs(d.count, d.lower, d.upper, d.group, d.pairs, w->store.capacity.pairs, d.broad);
     if ((status = csimi_pairs_found(&d, pairs)) != 0) return status;
     f->found_count = f->sensed_count = 0;
     for (i = 0; i < pairs; i++) csimi_collide_pair(&d, d.pairs[2 * i], d.pairs[2 * i + 1]);
-    for (i = 0; i < d.count; i++)
+    for (i = 0; i < d.first_still; i++)
         if (w->store.body[d.object[i].body].self_distance > 0) csimi_collide_self(&d, i);
     if ((status = csimi_pairs_found(&d, csimi_touch_cables(&d))) != 0) return status;
+    if (d.woke) return CSIMI_AGAIN;
     f->stats.contacts = d.needed;
+    d.needed += w->store.capacity.contacts - d.room;
     w->high.contacts = csimi_imax(w->high.contacts, d.needed);
     csimi_pop(arena, mark);
-    if (d.needed > f->found_count) {
+    if (f->stats.contacts > f->found_count) {
         f->stats.flags |= CSIM_FLAG_CONTACTS_FULL;
         return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "contacts needed", true, (double)d.needed,
                           "at most capacity.contacts; call csim_world_reserve");

@@ -95,8 +95,9 @@ CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int shape_a, int b
 CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id) {
     csimi_step_frame *f = d->frame;
     csimi_found_contact *c;
+    if (d->sleepers && csimi_touch_wakes(d, body_a, body_b)) return NULL;
     d->needed++;
-    if (f->found_count >= d->world->store.capacity.contacts) return NULL;
+    if (f->found_count >= d->room) return NULL;
     c = f->found + f->found_count++;
     CSIMI_MEMSET(c, 0, sizeof *c);
     c->id = id;

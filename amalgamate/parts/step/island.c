@@ -149,8 +149,8 @@ static void csimi_aggregates(const csim_world *w, csimi_step_frame *f) {
     for (i = 0; i < f->blocks; i++) f->aggregate_of[i] = -1;
     f->aggregates = 0;
     for (i = 0; i < s->count.trees; i++) csimi_tree_aggregates(w, f, s->state.tree + i);
-    for (i = 0; i < w->live_bodies; i++) {
-        const csimi_body *b = s->body + s->body_list[i];
+    for (i = 0; i < w->store.active_count; i++) {
+        const csimi_body *b = s->body + s->active[i];
         if (b->aggregate_count > 0) {
             csimi_solid_aggregates(s, f, b, f->aggregates);
             f->aggregates += b->aggregate_count;
@@ -603,7 +603,7 @@ CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csi
     for (i = 0; i < f->contact_count; i++)
         if (f->contacts[i].a.count + f->contacts[i].b.count == 0) /* nothing free: no impulse */
             f->lambda[3 * i] = f->lambda[3 * i + 1] = f->lambda[3 * i + 2] = 0;
-    for (i = 0; i < s->count.bodies; i++) f->sigma_of_body[i] = 0;
+    for (i = 0; i < s->active_count; i++) f->sigma_of_body[s->active[i]] = 0;
     scratch = CSIMI_PUSH(arena, int, f->blocks);
     f->island_count =
         csimi_islands(&s->A, f->skip, f->contact_count, f->contacts, f->terms, f->island, f->contact_island, scratch);

@@ -33,6 +33,7 @@ static int csimi_keep_slot(const csimi_last_table *r, uint64_t pair) {
 CSIMI_FN void csimi_index_kept(const csim_world *w, csimi_last_table *r) {
     const csimi_kept *kept = w->store.kept;
     int i;
+    r->table_size = csimi_table_size(w->store.count.kept);
     for (i = 0; i < r->table_size; i++) r->table[i] = -1;
     for (i = 0; i < w->store.count.kept; i++) {
         int at = csimi_keep_slot(r, kept[i].pair);

@@ -45,6 +45,7 @@ CSIMI_FN void csimi_collide_pair(csimi_detector *d, int i, int j) {
     const csimi_body *A = d->world->store.body + a->body, *B = d->world->store.body + b->body;
     int k;
     if (csimi_senses(d, a, b)) return;
+    if (A->motion != CSIM_DYNAMIC && B->motion != CSIM_DYNAMIC) return;
     if (a->body == b->body ? csimi_neighbours(&d->world->store, a->item, b->item) : !csimi_objects_may_touch(d, a, b))
         return;
     if (a->kind == CSIMI_OBJECT_SHAPE && b->kind == CSIMI_OBJECT_SHAPE) {

@@ -46,7 +46,10 @@ CSIMI_FN size_t csimi_path_scratch(const csimi_counts *n) {
     return arena.used;
 }
 
+/* What lies in bed does not move. */
 static const csim_real *csimi_path_twist(const csimi_paths *p, int rigid) {
+    static const csim_real still[6] = {0, 0, 0, 0, 0, 0};
+    if (rigid >= p->w->store.state.rigid_count) return still;
     return p->v + 3 * ((size_t)p->w->store.count.nodes + 2 * (size_t)rigid);
 }
 
@@ -87,6 +90,8 @@ static csim_pose csimi_path_frame(const csimi_paths *p, int slot, int link, csim
     const int group = p->group[slot];
     const csim_real own = csimi_min(t, p->until[group]);
     csim_pose pose;
+    if (csimi_lies(s, slot) && b->kind == CSIM_BODY_TREE)
+        return csimi_link_pose(&s->state, s->state.tree[b->tree].first_link + link);
     if (b->kind == CSIM_BODY_TREE) {
         csimi_path_tree(p, b->tree, own);
         pose = csimi_link_pose(&p->f->next, s->state.tree[b->tree].first_link + link);
@@ -197,8 +202,10 @@ static bool csimi_path_ways(csimi_paths *p, int slot) {
 
 static void csimi_path_bounds(csimi_paths *p, int shape) {
     const csimi_store *s = &p->w->store;
-    const csim_real t = s->skin[shape].surface.thickness + p->way[shape] + p->slack;
     csim_vec3 lower, upper;
+    csim_real t;
+    if (csimi_lies(s, s->shape_body[shape])) p->way[shape] = p->spin[shape] = 0;
+    t = s->skin[shape].surface.thickness + p->way[shape] + p->slack;
     csimi_bounds_at(s->shape + shape, s->hull,
                     csim_pose_mul(csimi_shape_pose(s, &s->state, shape), s->shape[shape].local), &lower, &upper);
     csimi_store3(p->lower + 3 * (size_t)shape, csim_sub(lower, csim_v3(t, t, t)));
@@ -520,8 +527,8 @@ static csim_real csimi_path_node(csimi_paths *p, int slot, int i) {
 static void csimi_path_nodes(csimi_paths *p) {
     const csimi_store *s = &p->w->store;
     int i, k;
-    for (i = 0; i < p->w->live_bodies; i++) {
-        const int slot = s->body_list[i];
+    for (i = 0; i < p->w->store.active_count; i++) {
+        const int slot = s->active[i];
         const csimi_body *b = s->body + slot;
         const int count = b->kind == CSIM_PARTICLE ? 1 : b->surface_count;
         if (b->kind == CSIM_BODY_REDUCED) continue;
@@ -553,8 +560,8 @@ static void csimi_path_carry_tree(csimi_paths *p, int t, int slot) {
 static void csimi_path_write(csimi_paths *p) {
     const csimi_store *s = &p->w->store;
     int i, k;
-    for (i = 0; i < p->w->live_bodies; i++) {
-        const int slot = s->body_list[i], group = p->group[slot];
+    for (i = 0; i < p->w->store.active_count; i++) {
+        const int slot = s->active[i], group = p->group[slot];
         const csimi_body *b = s->body + slot;
         if (b->kind == CSIM_BODY_TREE) {
             csimi_path_tree(p, b->tree, p->until[group]);
@@ -591,8 +598,8 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
     p.slack = csimi_path_slack(w);
     csimi_paths_layout(&p, &s->capacity, arena);
     csimi_path_groups(&p);
-    for (i = 0; i < w->live_bodies; i++) {
-        const int slot = s->body_list[i];
+    for (i = 0; i < w->store.active_count; i++) {
+        const int slot = s->active[i];
         nodes = nodes || s->body[slot].kind == CSIM_PARTICLE;
         p.looked[slot] = csimi_path_ways(&p, slot);
         if (f->driven[slot] && s->body[slot].motion == CSIM_DYNAMIC) p.looked[slot] = 1;

@@ -129,7 +129,6 @@ typedef struct csimi_surfaces {
     csim_real *x, *box;
     csimi_surface *of;   /* [bodies] by slot */
     unsigned char *made; /* [bodies] */
-    int *first_box;      /* [bodies] */
 } csimi_surfaces;
 CSIMI_FN void csimi_surfaces_layout(csimi_surfaces *s, const csimi_counts *n, csimi_arena *arena);
 CSIMI_FN void csimi_surfaces_start(csimi_surfaces *s, const csim_world *world, const csimi_state *state);
@@ -165,6 +164,7 @@ typedef struct csimi_last_table {
     int *table;
     int table_size; /* a power of two */
 } csimi_last_table;
+CSIMI_FN int csimi_table_size(int contacts);
 CSIMI_FN void csimi_last_layout(csimi_last_table *r, const csimi_counts *n, csimi_arena *arena);
 CSIMI_FN void csimi_index_contacts(const csim_world *w, csimi_last_table *r);
 CSIMI_FN int csimi_last_contact(const csim_world *w, const csimi_last_table *r, uint64_t id); /* -1: none */
@@ -190,6 +190,13 @@ typedef struct csimi_detector {
     csim_real fall;  /* |gravity| */
     int count;
     int needed; /* contacts found, beyond the capacity too */
+    int room;   /* for contacts: the capacity without those of sleepers */
+    bool sleepers; /* some bodies are asleep */
+    int near_count;
+    uint64_t *near; /* [leaves] what lies in bed near what is awake: slot << 32 | part */
+    unsigned char *seen; /* [leaves] */
+    int first_still; /* objects from here on lie in bed */
+    bool woke;       /* the step begins anew */
 } csimi_detector;
 
 CSIMI_FN csim_status csimi_detect(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
@@ -197,6 +204,28 @@ CSIMI_FN size_t csimi_detect_scratch(const csimi_counts *n);
 /* Gap of a found contact in another configuration, whose surfaces are given. */
 CSIMI_FN csim_real csimi_gap_at(const csim_world *world, const csimi_state *then, const csimi_state *now,
                                 csimi_surfaces *surfaces, const csimi_found_contact *f);
+/* ---- still.c: what lies in bed and is touched; sleep.c: falling asleep */
+#define CSIMI_AGAIN ((csim_status)-1) /* a step woke somebody: it begins anew */
+#ifndef CONDSIM_NO_SLEEP
+CSIMI_FN void csimi_still_layout(csimi_detector *d, const csimi_counts *n, csimi_arena *arena);
+/* What lies in bed within reach of what is awake, into d->near; returns how much. */
+CSIMI_FN int csimi_still_near(csimi_detector *d);
+/* Whether a contact of these two is none: one of them is asleep, and wakes when the other can push it. */
+CSIMI_FN bool csimi_touch_wakes(csimi_detector *d, int body_a, int body_b);
+/* After a step that was done: who comes to rest. */
+CSIMI_FN void csimi_fall_asleep(csim_world *w, csimi_step_frame *f, csimi_arena *arena);
+CSIMI_FN size_t csimi_sleep_scratch(const csimi_counts *n);
+#else
+CSIM_INLINE void csimi_still_layout(csimi_detector *d, const csimi_counts *n, csimi_arena *arena) {
+    (void)d, (void)n, (void)arena;
+}
+CSIM_INLINE int csimi_still_near(csimi_detector *d) { return (void)d, 0; }
+CSIM_INLINE bool csimi_touch_wakes(csimi_detector *d, int a, int b) { return (void)d, (void)a, (void)b, false; }
+CSIM_INLINE void csimi_fall_asleep(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
+    (void)w, (void)f, (void)arena;
+}
+CSIM_INLINE size_t csimi_sleep_scratch(const csimi_counts *n) { return n ? 0 : 0; }
+#endif
 /* ---- found.c: ids and records of contacts, filters of pairs */
 CSIMI_FN uint64_t csimi_mix64(uint64_t h, uint64_t x);
 CSIMI_FN uint64_t csimi_side_key(const csimi_store *s, int slot, uint32_t part); /* names a part of a body */

@@ -22,10 +22,15 @@ static void csimi_begin_span(const csimi_store *s, csimi_step_frame *f, const cs
 }
 
 /* The next state shares what a step does not change. */
-static void csimi_begin_next(csimi_step_frame *f, const csimi_state *now) {
+static void csimi_begin_next(const csimi_store *s, csimi_step_frame *f) {
+    const csimi_state *now = &s->state;
     const csimi_state own = f->next;
     f->next = *now;
-#define CSIMI_X(kind, axis, per, velocity, rep, force) f->next.velocity = own.velocity;
+/* until it is done its velocities are those of the start: csimi_linearise takes forces at places on the way */
+#define CSIMI_X(kind, axis, per, velocity, rep, force) \
+    f->next.velocity = own.velocity;                   \
+    if (s->count.axis > 0)                             \
+        CSIMI_MEMCPY(own.velocity, now->velocity, sizeof(csim_real) * 3 * (per) * (size_t)s->count.axis);
     CSIMI_UNKNOWNS(CSIMI_X)
 #undef CSIMI_X
 #define CSIMI_X(axis, name, per) f->next.name = own.name;
@@ -45,7 +50,7 @@ static void csimi_begin_frame(csim_world *w, csimi_step_frame *f, csim_real h, c
     f->theta = f->sigma = csimi_is_middle(w) ? CSIM_R(0.5) : CSIM_R(1.0);
     if (w->def.integrator == CSIM_TWO_STEP) f->sigma = 0; /* explicit forces */
     f->blocks = csimi_block_count(&s->state);
-    csimi_begin_next(f, &s->state);
+    csimi_begin_next(s, f);
     csimi_spans(s, &s->state, span);
     for (i = 0; i < CSIMI_SPANS; i++) csimi_begin_span(s, f, span + i);
     CSIMI_MEMSET(f->missed, 0, (size_t)f->blocks);
@@ -145,11 +150,11 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *s
     csimi_tree_keep_rows(w, f, step);
     csimi_mark_moved(w, f);
     csimi_commit_state(s, f);
-    for (i = 0; i < s->count.bodies; i++) s->body[i].sigma = f->sigma_of_body[i];
+    for (i = 0; i < s->active_count; i++) s->body[s->active[i]].sigma = f->sigma_of_body[s->active[i]];
     csimi_joints_commit(w, f);
     s->count.kept = csimi_keeps(w) ? f->found_count : 0;
     for (i = 0; i < s->count.kept; i++) s->kept[i] = f->found[i].kept;
-    for (i = 0; i < s->count.bodies && csimi_keeps(w); i++) s->body[i].pace = f->pace[i];
+    for (i = 0; i < s->active_count && csimi_keeps(w); i++) s->body[s->active[i]].pace = f->pace[s->active[i]];
     CSIMI_MEMCPY(s->contact, f->info, sizeof(csim_contact_info) * (size_t)f->found_count);
     CSIMI_MEMCPY(s->ended_id, f->ended, sizeof(uint64_t) * (size_t)f->ended_count);
     s->count.contacts = f->found_count;
@@ -363,8 +368,10 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
     }
     status = csimi_compute_step(w, f, &step, arena);
     if (ahead) csimi_exchange(w, f);
-    if (status == CSIM_OK) csimi_commit(w, f, &step);
-    return status;
+    if (status != CSIM_OK) return status;
+    csimi_commit(w, f, &step);
+    csimi_fall_asleep(w, f, arena);
+    return CSIM_OK;
 }
 
 /* ---- scratch */
@@ -392,14 +399,14 @@ static bool csimi_countable(const csimi_counts *n) {
 #undef CSIMI_X
     return 2 * side * n->contacts + 2 * (side > 4 ? side : 4) * CSIMI_JOINT_ROWS * (int64_t)n->joints +
                    (int64_t)CSIMI_TREE_JOINT_ROWS * n->tree_links + (2 * side + 1) * CSIMI_AXES_LINES * n->axes <=
-               INT32_MAX / 3 &&
+               (INT32_MAX - n->matrix_blocks) / 9 && /* nodalisation stores eight blocks a term beside A */
            (int64_t)6 * n->tets + (int64_t)15 * n->membranes + n->rigids + links * n->springs + (int64_t)3 * n->frames +
                    n->bends + n->matrix_blocks <=
                INT32_MAX / 2 &&
            (n->coords == 0 || (4 * (int64_t)csimi_blocks_of(n) + (int64_t)n->tree_span * n->coords <= most &&
                                span * (2 * all + 2 * (int64_t)n->joints) <= INT32_MAX / 2)) &&
            (n->joints == 0 || n->springs == 0 ||
-            (int64_t)CSIMI_BODY_LARGEST * (2 * (int64_t)n->rigids + 2 * all + 2 * (int64_t)n->joints) <= INT32_MAX / 2);
+            span * (2 * (int64_t)n->rigids + 2 * all + 2 * (int64_t)n->joints) <= INT32_MAX / 2);
 }
 
 CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_params *solver) {
@@ -414,47 +421,102 @@ CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_para
     most = csimi_most_bytes(most, csimi_encounters_scratch(n));
     most = csimi_most_bytes(most, csimi_unseen_scratch(n));
     most = csimi_most_bytes(most, csimi_island_scratch(n, solver));
+    most = csimi_most_bytes(most, csimi_sleep_scratch(n));
     csimi_push(&arena, most, 1);
     return arena.overflow ? SIZE_MAX : arena.used;
 }
 
 /* ---- the step */
 
+/* One attempt of a step, which a sleeper that is touched ends. The frame is in scratch: too large for small stacks. */
+static csim_status csimi_try_step(csim_world *w, csim_real h, csimi_arena *arena, csimi_step_frame **frame) {
+    csimi_counts all;
+    csim_status status;
+    csimi_open_day(w, &all);
+    *arena = csimi_arena_in(w->store.scratch, w->store.scratch_bytes);
+    *frame = CSIMI_PUSH(arena, csimi_step_frame, 1);
+    CSIMI_MEMSET(*frame, 0, sizeof **frame);
+    status = csimi_run_step(w, *frame, h, arena);
+    csimi_tree_forget_bounds(w);
+    if (status && (*frame)->joint)
+        CSIMI_MEMCPY(w->store.joint, (*frame)->joint, sizeof *w->store.joint * (size_t)w->store.count.joints);
+    if (status && (*frame)->axes)
+        CSIMI_MEMCPY(w->store.axes, (*frame)->axes, sizeof *w->store.axes * (size_t)w->store.count.axes);
+    csimi_close_day(w, &all, status == CSIM_OK);
+    return status;
+}
+
+/* Room for what an attempt found: CSIMI_AGAIN; the step is undone, and nothing else changes when there is none. */
+static csim_status csimi_grow(csim_world *w, const csim_step_stats *found) {
+    const csimi_counts *have = &w->store.capacity;
+    csimi_counts need = w->store.count;
+    csim_status status;
+    if (found->flags & CSIM_FLAG_CONTACTS_FULL)
+        need.contacts = need.ended = found->contacts + csimi_sleeping_contacts(w);
+    if (found->flags & CSIM_FLAG_PAIRS_FULL) need.pairs = csimi_imax(found->pairs, w->high.pairs);
+    need.matrix_blocks = csimi_imax(need.matrix_blocks, w->high.matrix_blocks);
+    if (need.contacts <= have->contacts && need.pairs <= have->pairs && need.matrix_blocks <= have->matrix_blocks)
+        return CSIM_CAPACITY;
+    status = csimi_ensure(w, &need, "csim_world_step");
+    return status ? status : CSIMI_AGAIN;
+}
+
+static void csimi_keep_stats(csim_world *w, const csim_step_stats *stats, csim_status status) {
+    const uint64_t steps = w->stats.step;
+    int missed = w->stats.uncertified;
+    if (!status) missed = stats->flags & CSIM_FLAG_UNCERTIFIED ? missed + 1 : 0;
+    w->stats = *stats;
+    w->stats.uncertified = missed;
+    w->stats.step = steps + (status ? 0u : 1u);
+    w->stats.time = w->time;
+    w->stats.memory_bytes = w->heap.held;
+}
+
+/* Whether a step has nothing to do: nobody is up, and the last one left no contact. */
+static bool csimi_all_asleep(const csim_world *w) {
+    return w->asleep > 0 && !w->bed_stale && !w->pattern_stale && csimi_in_bed(w) == w->live_bodies &&
+           w->store.count.contacts + w->store.count.ended + w->store.count.touches == 0 &&
+           w->store.told.hit_count + w->store.told.move_count + w->store.told.break_count +
+                   w->store.told.sleep_count ==
+               0;
+}
+
+static csim_status csimi_pass_time(csim_world *w, csim_real h) {
+    csim_step_stats stats;
+    CSIMI_MEMSET(&stats, 0, sizeof stats);
+    stats.certificate.worst_contact = -1;
+    stats.asleep = w->asleep;
+    w->time += (double)h;
+    w->last_h = (double)h;
+    csimi_keep_stats(w, &stats, CSIM_OK);
+    return CSIM_OK;
+}
+
 CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
-    csimi_step_frame *frame; /* in scratch: too large for small stacks */
+    csimi_step_frame *frame;
+    csim_step_stats stats;
     csimi_arena arena;
     csim_status status;
-    uint64_t steps;
-    int missed;
     if (!w) return CSIM_NULL_ARGUMENT;
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_world_step", NULL, false, 0, NULL);
     if (!csimi_finite(h))
         return csimi_fail(&w->error, CSIM_NOT_FINITE, "csim_world_step", "h", true, (double)h, "1e-7..1 s");
     if (h < CSIM_R(1e-7) || h > 1)
         return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, "csim_world_step", "h", true, (double)h, "1e-7..1 s");
-    arena = csimi_arena_in(w->store.scratch, w->store.scratch_bytes);
+    if (csimi_all_asleep(w)) return csimi_pass_time(w, h);
     w->locked = true;
-    steps = w->stats.step;
-    frame = CSIMI_PUSH(&arena, csimi_step_frame, 1);
-    CSIMI_MEMSET(frame, 0, sizeof *frame);
-    status = csimi_run_step(w, frame, h, &arena);
-    csimi_tree_forget_bounds(w);
-    if (status && frame->joint)
-        CSIMI_MEMCPY(w->store.joint, frame->joint, sizeof *frame->joint * (size_t)w->store.count.joints);
-    if (status && frame->axes)
-        CSIMI_MEMCPY(w->store.axes, frame->axes, sizeof *frame->axes * (size_t)w->store.count.axes);
+    do {
+        status = csimi_try_step(w, h, &arena, &frame);
+        stats = frame->stats; /* it lies in what may be given back now */
+        if (status == CSIM_CAPACITY && w->grows) status = csimi_grow(w, &stats);
+    } while (status == CSIMI_AGAIN);
     w->locked = false;
     if (!status && arena.overflow)
         status = csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "scratch", true, (double)arena.high,
                             "a larger block");
-    missed = w->stats.uncertified;
-    if (!status) missed = frame->stats.flags & CSIM_FLAG_UNCERTIFIED ? missed + 1 : 0;
-    w->stats = frame->stats;
-    w->stats.uncertified = missed;
-    w->stats.step = steps + (status ? 0u : 1u);
-    w->stats.time = w->time;
+    if (status) csimi_sleep_on(w);
+    csimi_keep_stats(w, &stats, status);
     w->stats.scratch_bytes = arena.high;
-    w->stats.memory_bytes = w->heap.held;
     return status;
 }
 

@@ -34,16 +34,16 @@ static bool csimi_body_moves(const csimi_store *s, const csimi_state *next, int 
 CSIMI_FN void csimi_mark_moved(const csim_world *w, csimi_step_frame *f) {
     const csimi_store *s = &w->store;
     int i;
-    for (i = 0; i < w->live_bodies && s->capacity.touches > 0; i++)
-        f->pairs.moved[s->body_list[i]] = csimi_body_moves(s, &f->next, s->body_list[i]);
+    for (i = 0; i < s->active_count && s->capacity.touches > 0; i++)
+        f->pairs.moved[s->active[i]] = csimi_body_moves(s, &f->next, s->active[i]);
 }
 
 static void csimi_tell_moves(csim_world *w, const csimi_step_frame *f) {
     csimi_told *told = &w->store.told;
     int i;
     told->move_count = 0;
-    for (i = 0; i < w->live_bodies; i++) {
-        const int slot = w->store.body_list[i];
+    for (i = 0; i < w->store.active_count; i++) {
+        const int slot = w->store.active[i];
         csim_move_event *e = told->move + told->move_count;
         if (!f->pairs.moved[slot]) continue;
         CSIMI_MEMSET(e, 0, sizeof *e);

@@ -125,18 +125,26 @@ CSIMI_FN int csimi_touch_cables(csimi_detector *d) {
     csimi_edges *e = &d->edges;
     int i, k, cables = 0, self = 0, found;
     e->count = 0;
-    for (i = 0; i < w->live_bodies; i++) {
-        const csimi_body *b = w->store.body + w->store.body_list[i];
+    for (i = 0; i < w->store.active_count; i++) {
+        const csimi_body *b = w->store.body + w->store.active[i];
         if (b->kind != CSIM_BODY_CABLE) continue;
         cables++;
         self += b->self_contact;
     }
+    for (i = 0; i < d->near_count && cables > 0; i++)
+        cables += w->store.body[d->near[i] >> 32].kind == CSIM_BODY_CABLE;
     if (cables + self < 2) return 0;
-    for (i = 0; i < w->live_bodies; i++) {
-        int slot = w->store.body_list[i];
+    for (i = 0; i < w->store.active_count; i++) {
+        int slot = w->store.active[i];
         const csimi_body *b = w->store.body + slot;
         for (k = 0; b->kind == CSIM_BODY_CABLE && !b->disabled && k < b->frame_count; k++)
             csimi_add_edge(d, b, b->self_contact ? -1 : slot, b->first_frame + k);
+    }
+    for (i = 0; i < d->near_count; i++) {
+        const int slot = (int)(d->near[i] >> 32);
+        const csimi_body *b = w->store.body + slot;
+        if (b->kind == CSIM_BODY_CABLE)
+            csimi_add_edge(d, b, slot, b->first_frame + (int)(d->near[i] & 0xffffffffu));
     }
     found = csimi_broad_pairs(e->count, e->lower, e->upper, e->group, d->pairs, w->store.capacity.pairs, e->broad);
     for (i = 0; i < csimi_imin(found, w->store.capacity.pairs); i++)

@@ -139,6 +139,7 @@ static void csimi_encounters_before(const csim_world *w, csimi_encounters *p, in
         csim_body_id body[2];
         int shape[2];
         csimi_encounter *pair;
+        if (!sensor && csimi_touch_sleeps(&w->store, e)) continue; /* it began when it fell asleep */
         body[0] = e->body_a;
         body[1] = e->body_b;
         shape[0] = e->shape_a;
@@ -219,6 +220,8 @@ CSIMI_FN csim_status csimi_find_touching(csim_world *w, csimi_step_frame *f, csi
     const int ended = n[CSIMI_ENDS], left = ended + touching + n[CSIMI_LEAVES];
     int i;
     csimi_encounters_layout(p, &w->store.capacity, arena);
+    while (p->size > 16 && p->size / 8 >= (int64_t)w->store.count.touches + f->found_count + f->sensed_count)
+        p->size /= 2;
     for (i = 0; i < p->size; i++) p->table[i] = -1;
     p->count = p->shapes = p->events = p->needed = 0;
     p->recent = NULL;
@@ -229,9 +232,10 @@ CSIMI_FN csim_status csimi_find_touching(csim_world *w, csimi_step_frame *f, csi
     for (i = 0; i < f->sensed_count; i++) csimi_encounter_sensed(w, f->sensed + i, p);
     csimi_encounters_decide(p, on, off);
     for (i = 0; i < CSIMI_TOUCH_GROUPS; i++) csimi_write_group(w, p, i);
-    i = csimi_imax(p->events, p->needed > p->capacity ? p->needed / 2 : 0);
+    i = csimi_imax(p->events, p->needed > p->capacity ? p->needed / 2 : 0) + csimi_sleeping_touches(w);
     w->high.pairs = csimi_imax(w->high.pairs, i);
-    if (p->needed <= p->capacity && p->events <= w->store.capacity.touches) return CSIM_OK;
+    if (p->needed <= p->capacity && p->events <= w->store.capacity.touches - csimi_sleeping_touches(w))
+        return CSIM_OK;
     f->stats.flags |= CSIM_FLAG_PAIRS_FULL;
     return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed, that touch or did", true, (double)i,
                       "at most capacity.pairs; call csim_world_reserve");

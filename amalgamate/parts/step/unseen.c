@@ -50,10 +50,21 @@ static csim_pose csimi_eye_pose(const csimi_eye *e, const csimi_state *state, in
     return csim_pose_mul(csimi_shape_pose(s, state, shape), s->shape[shape].local);
 }
 
-static void csimi_eye_shapes(csimi_eye *e) {
+/* What lies in bed does not move, and is looked at when something comes near. */
+static csim_real csimi_eye_spin(const csimi_eye *e, int shape) {
+    return csimi_lies(&e->w->store, e->w->store.shape_body[shape]) ? 0 : e->spin[shape];
+}
+
+static csim_vec3 csimi_eye_centre(const csimi_eye *e, int shape) {
+    const csimi_store *s = &e->w->store;
+    if (!csimi_lies(s, s->shape_body[shape])) return csimi_load3(e->centre + 3 * (size_t)shape);
+    return csim_pose_point(csimi_eye_pose(e, &s->state, shape), s->shape[shape].centre);
+}
+
+static void csimi_eye_body_shapes(csimi_eye *e, const csimi_body *b) {
     const csimi_store *s = &e->w->store;
     int i;
-    for (i = 0; i < s->count.shapes; i++) {
+    for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
         const csim_geometry *g = s->shape + i;
         const csim_pose to = csimi_eye_pose(e, &e->f->next, i);
         const csim_vec3 c = csim_pose_point(to, g->centre);
@@ -66,6 +77,12 @@ static void csimi_eye_shapes(csimi_eye *e) {
                 e->thrown[e->count++] = i;
         }
     }
+}
+
+static void csimi_eye_shapes(csimi_eye *e) {
+    const csimi_store *s = &e->w->store;
+    int i;
+    for (i = 0; i < s->active_count; i++) csimi_eye_body_shapes(e, s->body + s->active[i]);
 }
 
 /* What went deeper than it was by more than the slack has been driven in. */
@@ -93,7 +110,7 @@ static double csimi_eye_depth(const csimi_eye *e, const csimi_state *state, int 
 static void csimi_eye_pair(csimi_eye *e, int first, int end) {
     const csimi_found_contact *c = e->f->found + first;
     const csim_real small = e->slack / CSIMI_UNSEEN_SHARE;
-    const bool turns = e->spin[c->part_a] + e->spin[c->part_b] > small;
+    const bool turns = csimi_eye_spin(e, c->part_a) + csimi_eye_spin(e, c->part_b) > small;
     double before = 0, depth = 0;
     int i;
     for (i = first; i < end; i++) {
@@ -126,7 +143,7 @@ static bool csimi_eye_near(const csimi_eye *e, int slot, int own, csim_vec3 cent
     const csimi_store *s = &e->w->store;
     const int other = s->shape_body[b];
     const csim_real reach = radius + s->shape[b].bound + s->skin[b].surface.thickness;
-    const csim_vec3 d = csim_sub(centre, csimi_load3(e->centre + 3 * (size_t)b));
+    const csim_vec3 d = csim_sub(centre, csimi_eye_centre(e, b));
     if (other == slot || (s->body[slot].motion != CSIM_DYNAMIC && s->body[other].motion != CSIM_DYNAMIC)) return false;
     if (s->body[slot].disabled || s->body[other].disabled || s->skin[b].sensor) return false;
     if (own >= 0 && s->skin[own].sensor) return false;
@@ -243,8 +260,8 @@ static void csimi_eye_body(csimi_eye *e, int slot, int count, int near) {
 static void csimi_eye_bodies(csimi_eye *e) {
     const csimi_store *s = &e->w->store;
     int i;
-    for (i = 0; i < e->w->live_bodies; i++) {
-        const int slot = s->body_list[i];
+    for (i = 0; i < s->active_count; i++) {
+        const int slot = s->active[i];
         const csimi_body *b = s->body + slot;
         const int count = b->kind == CSIM_PARTICLE ? 1 : b->surface_count;
         const int near = b->kind == CSIM_BODY_REDUCED || b->kind == CSIM_RIGID || b->kind == CSIM_BODY_TREE

@@ -1,7 +1,7 @@
 /* step/warm: contacts of the step before, found by id, and the scale of their impulses. */
 #include "private.h"
 
-static int csimi_table_size(int contacts) {
+CSIMI_FN int csimi_table_size(int contacts) {
     int size = 16;
     while (size < 2 * contacts && size < (1 << 29)) size *= 2;
     return size;
@@ -25,6 +25,7 @@ static int csimi_slot_of(const csimi_last_table *r, uint64_t id) {
 
 CSIMI_FN void csimi_index_contacts(const csim_world *w, csimi_last_table *r) {
     int i;
+    r->table_size = csimi_table_size(w->store.count.contacts); /* at most what was laid out */
     for (i = 0; i < r->table_size; i++) r->table[i] = -1;
     for (i = 0; i < w->store.count.contacts; i++) {
         int at = csimi_slot_of(r, w->store.contact[i].id);

@@ -131,21 +131,26 @@ CSIM_API csim_status csim_body_get_mass(const csim_world *w, csim_body_id id, cs
 
 /* ---- setting */
 
+static bool csimi_any_vec(csim_vec3 v) { return csim_dot(v, v) > 0; }
+
 CSIM_API csim_status csim_body_set_pose(csim_world *w, csim_body_id id, csim_pose pose) {
     CSIMI_OPEN_BODY(w, id, "csim_body_set_pose");
     if ((status = csimi_check_pose(&w->error, "csim_body_set_pose", "pose", pose)) != 0) return status;
     if (b->kind != CSIM_RIGID && b->kind != CSIM_PARTICLE && b->tree < 0)
         return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_pose", "id", true, (double)id.index1,
                           "a particle, rigid or reduced body, or tree");
+    csimi_wake(w, slot);
     if (b->kind == CSIM_PARTICLE) {
         csimi_store3(s->state.x + 3 * b->first_node, pose.position);
-        csimi_look_moved(s, (int)(b - s->body));
+        csimi_look_moved(s, slot);
+        csimi_wake_near(w, slot);
         return CSIM_OK;
     }
     if (b->tree >= 0) {
         if (b->kind == CSIM_BODY_REDUCED) pose.position = csim_pose_point(pose, csimi_load3(b->centre));
         csimi_tree_set_base(s, b->tree, pose);
         csimi_reduced_refresh(s, b->tree);
+        csimi_wake_near(w, slot);
         return CSIM_OK;
     }
     pose.rotation = csim_quat_normalize(pose.rotation);
@@ -154,7 +159,8 @@ CSIM_API csim_status csim_body_set_pose(csim_world *w, csim_body_id id, csim_pos
     s->state.rotation[4 * b->rigid + 1] = pose.rotation.x;
     s->state.rotation[4 * b->rigid + 2] = pose.rotation.y;
     s->state.rotation[4 * b->rigid + 3] = pose.rotation.z;
-    csimi_look_moved(s, (int)(b - s->body));
+    csimi_look_moved(s, slot);
+    csimi_wake_near(w, slot);
     return CSIM_OK;
 }
 
@@ -176,6 +182,7 @@ CSIM_API csim_status csim_body_set_velocity(csim_world *w, csim_body_id id, csim
     if (b->motion == CSIM_STATIC)
         return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_velocity", "id", true, (double)id.index1,
                           "a body that is not static");
+    if (b->motion == CSIM_DYNAMIC || csimi_any_vec(linear) || csimi_any_vec(angular)) csimi_wake(w, slot);
     if (b->kind == CSIM_RIGID) {
         csimi_store3(s->state.velocity + 6 * b->rigid, linear);
         csimi_store3(s->state.velocity + 6 * b->rigid + 3, angular);
@@ -203,6 +210,7 @@ CSIM_API csim_status csim_body_add_force(csim_world *w, csim_body_id id, csim_ve
     CSIMI_OPEN_BODY(w, id, "csim_body_add_force");
     if ((status = csimi_check_vec(&w->error, "csim_body_add_force", "force", force)) != 0) return status;
     if ((status = csimi_check_vec(&w->error, "csim_body_add_force", "torque", torque)) != 0) return status;
+    if (csimi_any_vec(force) || csimi_any_vec(torque)) csimi_wake(w, slot);
     if (b->kind == CSIM_RIGID) {
         csimi_add3(s->state.wrench + 6 * b->rigid, force);
         csimi_add3(s->state.wrench + 6 * b->rigid + 3, torque);
@@ -226,6 +234,41 @@ static void csimi_set_mode(csimi_store *s, int node, csim_motion motion) {
     s->state.node_mode[node] = csimi_mode_of(motion);
     if (motion == CSIM_STATIC) csimi_set_node_velocity(s, node, csim_v3(0, 0, 0));
 }
+
+#ifndef CONDSIM_NO_SLEEP
+CSIM_API csim_status csim_body_is_awake(const csim_world *w, csim_body_id id, bool *awake) {
+    CSIMI_READ_BODY(w, id, awake);
+    (void)s;
+    *awake = !b->rest.asleep;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_body_set_awake(csim_world *w, csim_body_id id, bool awake) {
+    CSIMI_OPEN_BODY(w, id, "csim_body_set_awake");
+    (void)s;
+    if (!awake && !w->def.can_sleep)
+        return csimi_fail(&w->error, CSIM_UNSUPPORTED, "csim_body_set_awake", "awake", true, 0,
+                          "true in a world whose definition does not say can_sleep");
+    if (awake)
+        csimi_wake(w, slot);
+    else
+        b->rest.drowsy = !b->rest.asleep && b->motion == CSIM_DYNAMIC;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_body_set_can_sleep(csim_world *w, csim_body_id id, bool can_sleep) {
+    CSIMI_OPEN_BODY(w, id, "csim_body_set_can_sleep");
+    (void)s;
+    b->can_sleep = can_sleep;
+    if (!can_sleep) csimi_wake_island(w, slot);
+    return CSIM_OK;
+}
+
+CSIM_API const csim_contact_info *csim_world_sleeping_contacts(const csim_world *w, int *count) {
+    *count = w->store.count.slept;
+    return w->store.slept;
+}
+#endif
 
 CSIM_API csim_status csim_body_set_motion(csim_world *w, csim_body_id id, csim_motion motion) {
     CSIMI_OPEN_BODY(w, id, "csim_body_set_motion");
@@ -259,7 +302,10 @@ CSIM_API csim_status csim_body_set_motion(csim_world *w, csim_body_id id, csim_m
             if (motion == CSIM_STATIC) csimi_set_frame_velocity(s, i, csim_v3(0, 0, 0));
         }
     }
+    csimi_wake(w, slot);
     b->motion = motion;
+    csimi_wake(w, slot);
+    w->bed_stale = true;
     return CSIM_OK;
 }
 
@@ -271,6 +317,7 @@ CSIM_API csim_status csim_body_set_friction(csim_world *w, csim_body_id id, csim
     if ((status = csimi_check_surface(&w->error, "csim_body_set_friction", &surface)) != 0) return status;
     b->surface = surface;
     csimi_spread_surface(s, slot);
+    csimi_wake(w, slot);
     return CSIM_OK;
 }
 
@@ -343,10 +390,12 @@ CSIM_API csim_status csim_body_set_node(csim_world *w, csim_body_id id, int node
     if ((status = csimi_own_node_of(w, b, node, "csim_body_set_node", &i)) != 0) return status;
     if ((status = csimi_check_vec(&w->error, "csim_body_set_node", "position", position)) != 0) return status;
     if ((status = csimi_check_vec(&w->error, "csim_body_set_node", "velocity", velocity)) != 0) return status;
+    csimi_wake(w, slot);
     from = csimi_load3(s->state.x + 3 * i);
     csimi_store3(s->state.x + 3 * i, position);
     csimi_set_node_velocity(s, i, velocity);
-    csimi_look_node(s, (int)(b - s->body), i, from);
+    csimi_look_node(s, slot, i, from);
+    if (b->motion != CSIM_DYNAMIC) csimi_wake_near(w, slot);
     return CSIM_OK;
 }
 
@@ -357,6 +406,7 @@ CSIM_API csim_status csim_body_set_node_motion(csim_world *w, csim_body_id id, i
     if ((status =
              csimi_check_enum(&w->error, "csim_body_set_node_motion", "motion", (int)motion, CSIM_MOTION_COUNT_)) != 0)
         return status;
+    csimi_wake(w, slot);
     csimi_set_mode(s, i, motion);
     return CSIM_OK;
 }
@@ -366,6 +416,7 @@ CSIM_API csim_status csim_body_add_node_force(csim_world *w, csim_body_id id, in
     CSIMI_OPEN_BODY(w, id, "csim_body_add_node_force");
     if ((status = csimi_node_of(w, b, node, "csim_body_add_node_force", &i)) != 0) return status;
     if ((status = csimi_check_vec(&w->error, "csim_body_add_node_force", "force", force)) != 0) return status;
+    if (csimi_any_vec(force)) csimi_wake(w, slot);
     csimi_add3(s->state.node_force + 3 * i, force);
     return CSIM_OK;
 }
@@ -399,6 +450,7 @@ CSIM_API csim_status csim_soft_set_activation(csim_world *w, csim_body_id id, co
     for (i = 0; i < count; i++)
         if (tets[i] < 0 || tets[i] >= b->tet_count)
             return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "tets", true, (double)tets[i], "0..tet_count - 1");
+    csimi_wake(w, slot);
     length = csim_length(a->fibre);
     for (i = 0; i < (tets ? count : b->tet_count); i++) {
         csim_real *active = s->state.tet_active + 5 * (size_t)(b->first_tet + (tets ? tets[i] : i));

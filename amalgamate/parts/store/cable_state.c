@@ -125,6 +125,7 @@ CSIM_API csim_status csim_cable_set_frame(csim_world *w, csim_body_id id, int ed
     if (s) return s;
     pose.rotation = rotation;
     if ((s = csimi_check_pose(&w->error, fn, "pose", pose)) != 0) return s;
+    csimi_wake(w, w->store.frame_body[frame]);
     csimi_store_quat(w->store.state.frame + 4 * (size_t)frame, csim_quat_normalize(rotation));
     csimi_set_frame_velocity(&w->store, frame, angular_velocity);
     return CSIM_OK;
@@ -136,6 +137,7 @@ CSIM_API csim_status csim_cable_set_frame_motion(csim_world *w, csim_body_id id,
     csim_status s = csimi_open_edge(w, id, edge, csim_v3(0, 0, 0), fn, &frame);
     if (s) return s;
     if ((s = csimi_check_enum(&w->error, fn, "motion", (int)motion, CSIM_MOTION_COUNT_)) != 0) return s;
+    csimi_wake(w, w->store.frame_body[frame]);
     w->store.state.frame_mode[frame] = csimi_mode_of(motion);
     if (motion == CSIM_STATIC) csimi_set_frame_velocity(&w->store, frame, csim_v3(0, 0, 0));
     return CSIM_OK;
@@ -146,6 +148,7 @@ CSIM_API csim_status csim_cable_add_torque(csim_world *w, csim_body_id id, int e
     csim_real *to;
     csim_status s = csimi_open_edge(w, id, edge, torque, "csim_cable_add_torque", &frame);
     if (s) return s;
+    if (csim_dot(torque, torque) > 0) csimi_wake(w, w->store.frame_body[frame]);
     to = w->store.state.frame_torque + 3 * (size_t)frame;
     csimi_store3(to, csim_add(csimi_load3(to), torque));
     return CSIM_OK;

@@ -51,6 +51,9 @@ static csim_status csimi_change_surface(csim_world *w, int slot, const csim_surf
     w->store.body[slot].surface = *surface;
     csimi_spread_surface(&w->store, slot);
     csimi_look_moved(&w->store, slot);
+    csimi_wake(w, slot);
+    csimi_wake_near(w, slot);
+    w->bed_stale = true; /* thickness */
     return CSIM_OK;
 }
 
@@ -109,6 +112,9 @@ CSIM_API csim_status csim_body_set_shape_surface(csim_world *w, csim_body_id id,
     if (surface && (status = csimi_check_surface(&w->error, fn, surface)) != 0) return status;
     skin->own = surface != NULL;
     skin->surface = surface ? *surface : w->store.body[id.index1 - 1].surface;
+    csimi_wake(w, (int)id.index1 - 1);
+    csimi_wake_near(w, (int)id.index1 - 1);
+    w->bed_stale = true;
     return CSIM_OK;
 }
 
@@ -129,6 +135,9 @@ CSIM_API csim_status csim_body_set_shape_sensor(csim_world *w, csim_body_id id, 
         return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "sensor", true, 1, "builds without CONDSIM_NO_EVENTS");
 #endif
     skin->sensor = sensor;
+    csimi_wake(w, (int)id.index1 - 1);
+    csimi_wake_near(w, (int)id.index1 - 1);
+    w->bed_stale = true;
     return CSIM_OK;
 }
 
@@ -216,6 +225,7 @@ CSIM_API csim_status csim_body_set_damping(csim_world *w, csim_body_id id, csim_
     if ((status = csimi_check_number(w, fn, "linear", linear, 0, CSIM_R(1e15), "0..1e15")) != 0) return status;
     if ((status = csimi_check_number(w, fn, "angular", angular, 0, CSIM_R(1e15), "0..1e15")) != 0) return status;
     if (b->tree >= 0) return csimi_wrong_kind(w, id, fn, "no tree or reduced body");
+    csimi_wake(w, slot);
     if (b->rigid >= 0) {
         w->store.state.rigid_damping[2 * b->rigid] = linear;
         w->store.state.rigid_damping[2 * b->rigid + 1] = angular;
@@ -243,6 +253,7 @@ CSIM_API csim_status csim_body_set_gravity_scale(csim_world *w, csim_body_id id,
     b = w->store.body + slot;
     if ((status = csimi_check_number(w, fn, "scale", scale, -1000, 1000, "-1000..1000")) != 0) return status;
     if (b->tree >= 0) return csimi_wrong_kind(w, id, fn, "no tree or reduced body");
+    csimi_wake(w, slot);
     if (b->rigid >= 0) w->store.state.rigid_gravity[b->rigid] = scale;
     for (i = b->first_node; i < b->first_node + b->node_count; i++) w->store.state.node_gravity[i] = scale;
     return CSIM_OK;
@@ -272,6 +283,7 @@ CSIM_API csim_status csim_body_set_mass(csim_world *w, csim_body_id id, const cs
     def.centre = mass->centre;
     CSIMI_MEMSET(&checked, 0, sizeof checked);
     if ((status = csimi_check_inertia(&def, fn, &checked, &w->error)) != 0) return status;
+    csimi_wake(w, slot);
     pose = csimi_body_pose(s, &s->state, slot);
     centre = csim_pose_point(pose, checked.centre);
     arm = csim_sub(centre, csimi_load3(s->state.com + 3 * i));
@@ -303,6 +315,7 @@ CSIM_API csim_status csim_body_set_enabled(csim_world *w, csim_body_id id, bool 
     status = csim_body_set_motion(w, id, enabled ? w->store.body[slot].motion_then : CSIM_STATIC);
     w->store.body[slot].disabled = !enabled;
     if (!enabled) w->store.body[slot].motion_then = motion;
+    if (enabled) csimi_wake_near(w, slot);
     return status;
 }
 
@@ -415,8 +428,8 @@ CSIM_API int csim_body_links(const csim_world *w, csim_body_id id, csim_link_id 
 CSIM_API int csim_body_contacts(const csim_world *w, csim_body_id id, csim_contact_info *out, int capacity) {
     int slot, i, n = 0;
     if (!w || csimi_find_body(w, id, "csim_body_contacts", &slot, NULL) != CSIM_OK) return 0;
-    for (i = 0; i < w->store.count.contacts; i++) {
-        const csim_contact_info *c = w->store.contact + i;
+    for (i = 0; i < w->store.count.contacts + csimi_sleeping_count(w); i++) {
+        const csim_contact_info *c = i < w->store.count.contacts ? w->store.contact + i : csimi_sleeping_contact(w, i);
         if (c->body_a.index1 != id.index1 && c->body_b.index1 != id.index1) continue;
         if (out && n < capacity) out[n] = *c;
         n++;

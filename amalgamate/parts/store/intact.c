@@ -171,6 +171,11 @@ static bool csimi_body_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_PART(csimi_body, edge, AMOUNTS, 0),
         CSIMI_PART(csimi_body, self_distance, AMOUNTS, 0),
         CSIMI_PART(csimi_body, sigma, AMOUNTS, 0),
+        CSIMI_PART(csimi_body, rest.asleep, FLAG, 0),
+        CSIMI_PART(csimi_body, rest.woke, FLAG, 0),
+        CSIMI_PART(csimi_body, rest.drowsy, FLAG, 0),
+        CSIMI_PART(csimi_body, rest.zone, CHOICE, CSIMI_ZONE_COUNT),
+        CSIMI_PART(csimi_body, rest.calm, AMOUNTS, 0),
     };
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
@@ -597,7 +602,8 @@ static bool csimi_range_within(const csimi_staged *s, const char *name, const un
     return true;
 }
 
-/* Bodies stand in the arrays in the order of their list, without gaps; clamps may stand between the bends of cables. */
+/* Bodies stand in the arrays zone by zone (bed.c), inside them in the order of their list, without gaps; clamps may
+   stand between the bends of cables, and rigid bodies in any order. */
 static bool csimi_body_begins(const csimi_staged *s, int slot, const csimi_body *b, csimi_counts *at) {
     static const unsigned has[CSIM_BODY_KIND_COUNT_] = {
         1, 2, 1 | 4 | 16 | 32, 1 | 16 | 64 | 128, 1 | 8 | 16 | 32, 2, 1 | 16 | 32};
@@ -608,21 +614,30 @@ static bool csimi_body_begins(const csimi_staged *s, int slot, const csimi_body 
         return csimi_outside(s, "body", slot, #count, b->count, 0, mine & (bit) ? s->n->axis - at->axis : 0L); \
     at->axis += b->count;
     CSIMI_RANGE(1, nodes, first_node, node_count)
-    CSIMI_RANGE(2, shapes, first_shape, shape_count)
     CSIMI_RANGE(4, tets, first_tet, tet_count)
     CSIMI_RANGE(8, membranes, first_membrane, membrane_count)
-    CSIMI_RANGE(16, surface, first_surface, surface_count)
-    CSIMI_RANGE(32, triangles, first_triangle, triangle_count)
     CSIMI_RANGE(64, frames, first_frame, frame_count)
-#undef CSIMI_RANGE
     if (b->bend_count < 0 || b->bend_count > (mine & 128u ? s->n->bends : 0))
         return csimi_outside(s, "body", slot, "bend_count", b->bend_count, 0, mine & 128u ? s->n->bends : 0);
     if (b->first_bend < (b->bend_count ? at->bends : 0) || b->first_bend > s->n->bends - b->bend_count)
         return csimi_outside(s, "body", slot, "first_bend", b->first_bend, at->bends, s->n->bends - b->bend_count);
     if (b->bend_count) at->bends = b->first_bend + b->bend_count;
-    if (!csimi_body_says(s, slot, "rigid", b->rigid, b->kind == CSIM_RIGID ? at->rigids++ : -1)) return false;
+    if (b->kind == CSIM_RIGID ? b->rigid < 0 || b->rigid >= s->n->rigids : b->rigid != -1)
+        return csimi_outside(s, "body", slot, "rigid", b->rigid, 0, b->kind == CSIM_RIGID ? s->n->rigids - 1L : -1L);
+    at->rigids += b->kind == CSIM_RIGID; /* each is said to be its body's: csimi_body_rigid */
     return csimi_body_says(s, slot, "tree", b->tree,
                            b->kind == CSIM_BODY_TREE || b->kind == CSIM_BODY_REDUCED ? at->trees++ : -1);
+}
+
+/* What stays in the order of the list, whoever sleeps. */
+static bool csimi_body_parts_begin(const csimi_staged *s, int slot, const csimi_body *b, csimi_counts *at) {
+    static const unsigned has[CSIM_BODY_KIND_COUNT_] = {0, 2, 16 | 32, 16, 16 | 32, 2, 16 | 32};
+    const unsigned mine = has[b->kind];
+    CSIMI_RANGE(2, shapes, first_shape, shape_count)
+    CSIMI_RANGE(16, surface, first_surface, surface_count)
+    CSIMI_RANGE(32, triangles, first_triangle, triangle_count)
+#undef CSIMI_RANGE
+    return true;
 }
 
 /* Numbers of the parts of one body against each other. */
@@ -940,14 +955,29 @@ static bool csimi_tree_stands(const csimi_staged *s, int slot, const csimi_body 
 
 /* ---- bodies and lists of free slots */
 
+/* What bodies say of their sleep: only free ones do; ends of a link, and the round of an island, sleep together. */
+static bool csimi_body_rests(const csimi_staged *s, int slot, const csimi_body *b) {
+    csimi_rest next;
+    if (!b->rest.asleep) return true;
+    if (b->motion != CSIM_DYNAMIC)
+        return csimi_unsound(s, "body", slot, "rest.asleep", 1, "0 for bodies that are not dynamic");
+    if (b->rest.ring < 0 || b->rest.ring >= s->n->bodies)
+        return csimi_outside(s, "body", slot, "rest.ring", b->rest.ring, 0, s->n->bodies - 1L);
+    CSIMI_MEMCPY(&next, CSIMI_AT(s, body) + sizeof(csimi_body) * (size_t)b->rest.ring + offsetof(csimi_body, rest),
+                 sizeof next);
+    return next.asleep ||
+           csimi_unsound(s, "body", slot, "rest.ring", b->rest.ring, "a body asleep");
+}
+
 static bool csimi_body_stands(const csimi_staged *s, int slot, csimi_counts *at) {
     csimi_body b;
     CSIMI_READ(csimi_body, CSIMI_AT(s, body), slot, &b);
     if (!b.alive) return csimi_unsound(s, "body_list", -1, "", slot, "slots of live bodies, each once");
     if (csimi_check_surface(NULL, "csim_world_restore", &b.surface))
         return csimi_unsound(s, "body", slot, "surface", (double)b.surface.friction, "what a definition may hold");
-    if (!csimi_body_begins(s, slot, &b, at) || !csimi_body_counts(s, slot, &b) || !csimi_body_nodes(s, slot, &b) ||
-        !csimi_body_elements(s, &b) || !csimi_body_edges(s, slot, &b) || !csimi_body_rigid(s, slot, &b))
+    if (!csimi_body_rests(s, slot, &b) || !csimi_body_begins(s, slot, &b, at) || !csimi_body_counts(s, slot, &b) ||
+        !csimi_body_nodes(s, slot, &b) || !csimi_body_elements(s, &b) || !csimi_body_edges(s, slot, &b) ||
+        !csimi_body_rigid(s, slot, &b))
         return false;
     if (b.tree >= 0 ? !csimi_tree_stands(s, slot, &b, at) : !csimi_body_shapes(s, slot, &b, 0)) return false;
     at->aggregates += b.aggregate_count; /* at most nodes */
@@ -970,11 +1000,23 @@ static bool csimi_free_list_sound(const csimi_staged *s, const char *name, const
     return slot == -1 || csimi_unsound(s, name, -1, "free slot", slot, "-1 after the last free slot");
 }
 
-static bool csimi_bodies_sound(const csimi_staged *s, csimi_counts *at) {
+static CSIMI_NOINLINE bool csimi_bodies_sound(const csimi_staged *s, csimi_counts *at) {
     const unsigned char *list = CSIMI_AT(s, body_list);
-    int i;
-    for (i = 0; i < s->live_bodies; i++)
-        if (!csimi_body_stands(s, csimi_int_in(list, i), at)) return false;
+    int i, zone, bedded = 0, asleep = 0;
+    csimi_body b;
+    for (i = 0; i < s->live_bodies; i++) { /* indices first: what follows trusts them */
+        CSIMI_READ(csimi_body, CSIMI_AT(s, body), csimi_int_in(list, i), &b);
+        if (!csimi_body_parts_begin(s, csimi_int_in(list, i), &b, at)) return false;
+        bedded += b.rest.zone == CSIMI_ZONE_BED;
+        asleep += b.rest.asleep;
+    }
+    if (bedded != s->bedded || asleep != s->asleep)
+        return csimi_unsound(s, "count", -1, "asleep", s->asleep, "the sum over bodies");
+    for (zone = 0; zone < CSIMI_ZONE_COUNT; zone++)
+        for (i = 0; i < s->live_bodies; i++) {
+            CSIMI_READ(csimi_body, CSIMI_AT(s, body), csimi_int_in(list, i), &b);
+            if (b.rest.zone == zone && !csimi_body_stands(s, csimi_int_in(list, i), at)) return false;
+        }
     return csimi_free_list_sound(s, "body", CSIMI_AT(s, body), sizeof(csimi_body), offsetof(csimi_body, alive),
                                  offsetof(csimi_body, next_free), s->n->bodies, s->free_body,
                                  s->n->bodies - s->live_bodies);
@@ -1167,6 +1209,9 @@ CSIMI_FN CSIMI_NOINLINE bool csimi_snapshot_sound(const csimi_staged *s) {
     at.kept = s->n->kept > 0 ? s->n->contacts : 0; /* of every contact, or of none */
     at.ended = s->n->ended;
     at.touches = s->n->touches;
+    at.slept = s->n->slept;
+    at.slept_touches = s->n->slept_touches;
+    at.slept_kept = s->n->slept_kept > 0 ? s->n->slept : 0;
     if (!csimi_arrays_sound(s) || !csimi_bodies_sound(s, &at)) return false;
     at.bends = 0; /* so far where the last range ended */
     {

@@ -239,6 +239,7 @@ CSIM_API csim_status csim_joint_set_motor(csim_world *w, csim_link_id id, const 
     if (!motor) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, "csim_joint_set_motor", "motor", false, 0, "a motor");
     if ((status = csimi_check_motor(&w->error, "csim_joint_set_motor", motor)) != 0) return status;
     *(axis ? &axis->motor : &j->motor) = *motor;
+    csimi_wake_link(w, j->link);
     return CSIM_OK;
 }
 
@@ -257,6 +258,7 @@ CSIM_API csim_status csim_joint_set_limits(csim_world *w, csim_link_id id, bool 
     *(axis ? &axis->limited : &j->limited) = limited;
     *(axis ? &axis->lower : &j->lower) = lower;
     *(axis ? &axis->upper : &j->upper) = upper;
+    csimi_wake_link(w, j->link);
     return CSIM_OK;
 }
 
@@ -295,6 +297,7 @@ CSIM_API csim_status csim_joint_set_axis(csim_world *w, csim_link_id id, csim_ax
         w->pattern_stale = true;
     }
     w->store.axes[j->axes].axis[axis] = *def;
+    csimi_wake_link(w, j->link);
     return CSIM_OK;
 }
 
@@ -330,6 +333,7 @@ CSIM_API csim_status csim_joint_set_anchor(csim_world *w, csim_link_id id, csim_
     if (j->kind == CSIM_JOINT_GEAR || j->end[1].kind != CSIMI_PLACE_GROUND)
         return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a joint to the world");
     j->end[1] = csimi_place_ground(point);
+    csimi_wake_link(w, j->link);
     return CSIM_OK;
 }
 

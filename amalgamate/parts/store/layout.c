@@ -110,6 +110,10 @@ CSIMI_FN void csimi_store_layout(csimi_store *s, size_t scratch, csimi_arena *ar
         (struct csimi_reduced_work *)csimi_push(arena, c->modal > 0 ? csimi_reduced_work_bytes() : 0, 1);
     csimi_look_layout(&s->look, c, arena);
     csimi_told_layout(&s->told, c, arena);
+#ifndef CONDSIM_NO_SLEEP
+    s->active_list = CSIMI_PUSH(arena, int, c->bodies);
+    s->woke_list = CSIMI_PUSH(arena, int, c->bodies);
+#endif
     s->A.row = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c) + 1);
     s->A.diag = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c));
     s->A.col = CSIMI_PUSH(arena, int, c->matrix_blocks);
@@ -163,6 +167,9 @@ static void csimi_round_up(csimi_counts *n, const csimi_counts *had) {
     n->ended = n->contacts;
     n->touches = csimi_touches_of(n->pairs);
     if (n->kept > 0) n->kept = n->contacts;
+    if (n->slept > 0) n->slept = n->contacts;
+    if (n->slept > 0) n->slept_touches = n->touches;
+    if (n->slept_kept > 0) n->slept_kept = n->contacts;
 }
 
 CSIMI_FN csim_status csimi_ensure(csim_world *w, const csimi_counts *need, const char *function) {
@@ -199,6 +206,10 @@ CSIMI_FN csim_status csimi_ensure(csim_world *w, const csimi_counts *need, const
     csimi_store_copy(&grown, &w->store);
     csimi_look_copy(&grown, &w->store);
     csimi_told_copy(&grown.told, &w->store.told);
+#ifndef CONDSIM_NO_SLEEP
+    if (grown.woke_count > 0)
+        CSIMI_MEMCPY(grown.woke_list, w->store.woke_list, sizeof *grown.woke_list * (size_t)grown.woke_count);
+#endif
     if (w->block) csimi_heap_free(&w->heap, w->block, w->block_bytes);
     w->store = grown;
     w->block = block;

@@ -210,9 +210,9 @@ CSIMI_FN void csimi_look_node(csimi_store *s, int slot, int node, csim_vec3 from
 CSIMI_FN void csimi_look_step(csim_world *w) {
     csimi_store *s = &w->store;
     int i;
-    for (i = 0; i < w->live_bodies; i++) {
-        const csimi_body *b = s->body + s->body_list[i];
-        if (b->kind != CSIM_RIGID || b->motion != CSIM_STATIC) csimi_look_moved(s, s->body_list[i]);
+    for (i = 0; i < s->active_count; i++) {
+        const csimi_body *b = s->body + s->active[i];
+        if (b->kind != CSIM_RIGID || b->motion != CSIM_STATIC) csimi_look_moved(s, s->active[i]);
     }
     csimi_bounds_tend(&s->look.tree, false);
 }

@@ -13,6 +13,7 @@ static csim_quat csimi_rotation_of(const csimi_state *s, int k) {
 CSIMI_FN csim_pose csimi_body_pose(const csimi_store *s, const csimi_state *state, int slot) {
     const csimi_body *b = s->body + slot;
     csim_pose p = csim_pose_identity();
+    if (csimi_lies(s, slot)) state = &s->state; /* steps do not move it */
     if (b->kind == CSIM_RIGID) {
         p.rotation = csimi_rotation_of(state, b->rigid);
         p.position = csim_sub(csimi_load3(state->com + 3 * b->rigid), csim_rotate(p.rotation, csimi_load3(b->centre)));
@@ -30,6 +31,7 @@ CSIMI_FN csim_pose csimi_body_pose(const csimi_store *s, const csimi_state *stat
 CSIMI_FN csim_pose csimi_shape_pose(const csimi_store *s, const csimi_state *state, int shape) {
     const csimi_body *b = s->body + s->shape_body[shape];
     if (b->kind != CSIM_BODY_TREE) return csimi_body_pose(s, state, s->shape_body[shape]);
+    if (csimi_lies(s, s->shape_body[shape])) state = &s->state;
     return csimi_link_pose(state, state->tree[b->tree].first_link + s->shape_link[shape]);
 }
 

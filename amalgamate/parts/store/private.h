@@ -34,6 +34,17 @@ typedef struct csimi_kept {
     int calm, bounded; /* its island was certified in the last step; was solved by BOUNDED */
 } csimi_kept;
 
+/* Whether a body is asleep, and how it gets there (step/sleep.c). */
+enum { CSIMI_ZONE_DAY, CSIMI_ZONE_BED, CSIMI_ZONE_NEW, CSIMI_ZONE_COUNT };
+typedef struct csimi_rest {
+    bool asleep;
+    bool woke;      /* since the last step that was done */
+    bool drowsy;    /* falls asleep after the next step, whatever it does */
+    int zone;       /* where its items stand in the arrays: bed.c */
+    int ring;       /* asleep: the next body of the island it fell asleep with, round to itself */
+    csim_real calm; /* s: for so long it has been near its anchors and slow */
+} csimi_rest;
+
 typedef struct csimi_body {
     uint32_t generation;
     bool alive;
@@ -66,6 +77,7 @@ typedef struct csimi_body {
     bool can_sleep;
     bool disabled;           /* met by nothing; its motion is static ... */
     csim_motion motion_then; /* ... and was this */
+    csimi_rest rest;
     csim_surface_def surface;
     void *user_data;
 } csimi_body;
@@ -134,6 +146,20 @@ typedef struct csimi_axes {
 } csimi_axes;
 
 enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper limit, friction, drive */
+
+/* Where bodies were when they began to be calm, and the contacts of those that sleep. */
+#ifndef CONDSIM_NO_SLEEP
+#define CSIMI_SLEEP_ARRAYS(X)                            \
+    X(nodes, csim_real, node_anchor, 3, finite)          \
+    X(rigids, csim_real, rigid_anchor, 7, finite)        \
+    X(frames, csim_real, frame_anchor, 4, finite)        \
+    X(tree_links, csim_real, link_anchor, 7, finite)     \
+    X(slept, csim_contact_info, slept, 1, contact)       \
+    X(slept_kept, csimi_kept, slept_kept, 1, kept)       \
+    X(slept_touches, csim_touch_event, slept_touch, 1, touch)
+#else
+#define CSIMI_SLEEP_ARRAYS(X)
+#endif
 
 /* X(axis, type, member of csimi_store, numbers per item, rule): one line per array; the axis names a field of
    csim_capacity that holds both the capacity and the count; the rule csimi_<rule>_sound judges what a snapshot says the
@@ -226,7 +252,8 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
     X(contacts, csim_contact_info, contact, 1, contact)               \
     X(kept, csimi_kept, kept, 1, kept)                                \
     X(ended, uint64_t, ended_id, 1, id)                               \
-    X(touches, csim_touch_event, touch, 1, touch)
+    X(touches, csim_touch_event, touch, 1, touch)                   \
+    CSIMI_SLEEP_ARRAYS(X)
 
 /* Everything that is counted: the axes of the arrays above, the stored blocks of A, the pairs of the broad phase. */
 #define CSIMI_WORLD_AXES(X)                                                                                           \
@@ -240,7 +267,8 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
     X(triangles)                                                                                                      \
     X(links)                                                                                                          \
     X(springs) X(joints) X(contacts) X(ended) X(aggregates) X(matrix_blocks) X(pairs) X(frames) X(bends) X(membranes) \
-        X(trees) X(tree_links) X(coords) X(tree_span) X(modal) X(kept) X(axes) X(touches)
+        X(trees) X(tree_links) X(coords) X(tree_span) X(modal) X(kept) X(axes) X(touches) X(slept) X(slept_kept) \
+        X(slept_touches)
 
 typedef struct csimi_counts {
 #define CSIMI_X(axis) int axis;
@@ -256,6 +284,11 @@ typedef struct csimi_counts {
     X(edge, frames, 1, frame_velocity, frame_rep, frame_torque) \
     X(coord, coords, 1, coord_rate, coord_rep, coord_force)     \
     X(slack, axes, CSIMI_AXES_SLACKS, slack_rate, slack_rep, slack_force)
+
+/* The axes in which what sleeps lies behind what is awake: X(axis). bed.c */
+#define CSIMI_BED_AXES(X) \
+    X(nodes) X(rigids) X(tets) X(membranes) X(frames) X(bends) X(springs) X(joints) X(trees) X(tree_links) X(coords) \
+        X(modal) X(axes)
 
 /* What those velocities move: X(axis, member of csimi_state, numbers of an item) */
 #define CSIMI_POSITIONS(X)          \
@@ -311,6 +344,20 @@ typedef struct csimi_store {
     csim_real *node_rep, *rigid_rep, *frame_rep; /* representative velocity of the last step */
     csimi_body *body;
     int *body_list; /* slots of live bodies in creation order, [live] */
+    const int *active; /* [active_count] during a step: those it sees, in creation order */
+    int active_count;
+#ifndef CONDSIM_NO_SLEEP
+    int bedded;            /* bodies in bed */
+    csim_real bed_thickness; /* m: the largest of theirs */
+    csimi_counts day;      /* what stands before the bed */
+    int *active_list;      /* [bodies] where active may point */
+    int *woke_list;        /* [bodies] whom the step at hand woke */
+    int woke_count;
+    csim_real *node_anchor, *rigid_anchor, *frame_anchor, *link_anchor;
+    csim_contact_info *slept; /* contacts of what is asleep, as its last step left them */
+    csimi_kept *slept_kept;   /* of the same, in worlds with bounded frames */
+    csim_touch_event *slept_touch; /* and the pairs that touch */
+#endif
     int *node_body, *node_user, *node_of_user, *node_aggregate;
     int *rigid_body, *shape_body, *frame_body;
     csim_real *coord_rep;
@@ -352,6 +399,8 @@ struct csim_world {
     size_t block_bytes;
     uint32_t stamp;
     bool locked, pattern_stale;
+    bool bed_stale;    /* somebody woke or fell asleep: bed.c */
+    int asleep, woken; /* bodies asleep; those that woke since the last step that was done */
     int live_bodies, free_body, free_link;
     int touches[CSIMI_TOUCH_GROUPS]; /* records of each group */
     double time, last_h;
@@ -385,6 +434,60 @@ typedef enum csimi_axis {
 CSIMI_FN void csimi_remove(csimi_store *store, csimi_axis axis, int first, int n);
 /* Copies the counts that models read into state. */
 CSIMI_FN void csimi_sync_state(csimi_store *store);
+
+/* ---- bed.c: what a step does not see, and waking it */
+
+#ifndef CONDSIM_NO_SLEEP
+CSIMI_FN size_t csimi_bed_scratch(const csimi_counts *n);
+/* From here to the other, the counts of the world are those of what is awake; `all` keeps what they are. */
+CSIMI_FN void csimi_open_day(csim_world *w, csimi_counts *all);
+CSIMI_FN void csimi_close_day(csim_world *w, const csimi_counts *all, bool done);
+/* Wakes the island of a body that is asleep, or what lies on one that is not dynamic. Every setter calls it. */
+CSIMI_FN void csimi_wake(csim_world *w, int slot);
+CSIMI_FN void csimi_wake_island(csim_world *w, int slot); /* nothing when it is not asleep */
+CSIMI_FN void csimi_wake_all(csim_world *w);
+CSIMI_FN void csimi_wake_link(csim_world *w, int link); /* all it holds on to */
+/* Whether one of its shapes is a sensor. */
+CSIMI_FN bool csimi_has_sensor(const csimi_store *s, const csimi_body *b);
+/* Wakes what is where the body was put. */
+CSIMI_FN void csimi_wake_near(csim_world *w, int slot);
+/* The bodies that a link holds on to, those behind a gear too, into slot[6]; returns how many. */
+CSIMI_FN int csimi_link_bodies(const csimi_store *s, const csimi_link *l, int *slot);
+CSIMI_FN int csimi_sleeping_touches(const csim_world *w);  /* and ... */
+CSIMI_FN int csimi_sleeping_contacts(const csim_world *w); /* of what stays asleep in the coming step */
+/* Whether one of its bodies is asleep. */
+CSIMI_FN bool csimi_touch_sleeps(const csimi_store *s, const csim_touch_event *e);
+CSIMI_FN bool csimi_contact_sleeps(const csimi_store *s, const csim_contact_info *c);
+CSIMI_FN void csimi_sleep_on(csim_world *w);     /* a step that failed woke nobody */
+CSIMI_FN void csimi_forget_woken(csim_world *w); /* one that was done has the contacts of those it woke */
+CSIM_INLINE bool csimi_lies(const csimi_store *s, int slot) { return s->body[slot].rest.zone == CSIMI_ZONE_BED; }
+CSIM_INLINE int csimi_in_bed(const csim_world *w) { return w->store.bedded; }
+CSIM_INLINE int csimi_sleeping_count(const csim_world *w) { return w->store.count.slept; }
+/* Number i of all contacts, behind those of the last step. */
+CSIM_INLINE const csim_contact_info *csimi_sleeping_contact(const csim_world *w, int i) {
+    return w->store.slept + (i - w->store.count.contacts);
+}
+#else
+CSIM_INLINE size_t csimi_bed_scratch(const csimi_counts *n) { return n ? 0 : 0; }
+CSIM_INLINE void csimi_open_day(csim_world *w, csimi_counts *all) {
+    *all = w->store.count;
+    w->store.active = w->store.body_list;
+    w->store.active_count = w->live_bodies;
+}
+CSIM_INLINE void csimi_close_day(csim_world *w, const csimi_counts *all, bool done) { (void)w, (void)all, (void)done; }
+CSIM_INLINE int csimi_sleeping_touches(const csim_world *w) { return (void)w, 0; }
+CSIM_INLINE bool csimi_touch_sleeps(const csimi_store *s, const csim_touch_event *e) { return (void)s, (void)e, false; }
+CSIM_INLINE int csimi_sleeping_contacts(const csim_world *w) { return (void)w, 0; }
+CSIM_INLINE void csimi_wake(csim_world *w, int slot) { (void)w, (void)slot; }
+CSIM_INLINE void csimi_wake_link(csim_world *w, int link) { (void)w, (void)link; }
+CSIM_INLINE void csimi_wake_all(csim_world *w) { (void)w; }
+CSIM_INLINE void csimi_wake_near(csim_world *w, int slot) { (void)w, (void)slot; }
+CSIM_INLINE void csimi_sleep_on(csim_world *w) { (void)w; }
+CSIM_INLINE int csimi_in_bed(const csim_world *w) { return (void)w, 0; }
+CSIM_INLINE int csimi_sleeping_count(const csim_world *w) { return (void)w, 0; }
+CSIM_INLINE const csim_contact_info *csimi_sleeping_contact(const csim_world *w, int i) { return w->store.contact + i; }
+CSIM_INLINE bool csimi_lies(const csimi_store *s, int slot) { return (void)s, (void)slot, false; }
+#endif
 
 /* ---- slots.c: ids, and the steps every create call takes: check, make room, write behind the counts, raise them. */
 
@@ -556,7 +659,7 @@ typedef struct csimi_array {
 typedef struct csimi_staged {
     csim_error *error;
     const csimi_counts *n;
-    int live_bodies, free_body, free_link;
+    int live_bodies, free_body, free_link, bedded, asleep;
     const unsigned char *bytes; /* of the arrays, anywhere */
 } csimi_staged;
 

@@ -53,6 +53,7 @@ CSIM_API csim_status csim_reduced_set_state(csim_world *w, csim_body_id id, cons
     if ((status = csimi_find_reduced(w, id, fn, &tree, &t, &w->error)) != 0) return status;
     if ((status = csimi_check_reals(&w->error, fn, "q", q, tree->modes)) != 0) return status;
     if ((status = csimi_check_reals(&w->error, fn, "rate", rate, tree->modes)) != 0) return status;
+    csimi_wake(w, w->store.tree_body[t]);
     for (k = 0; k < tree->modes; k++) {
         const int at = 3 * tree->first_block + 6 + k;
         if (q) w->store.state.coord_position[at] = q[k];

@@ -107,6 +107,11 @@ CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion mot
     b->kind = kind;
     b->motion = motion;
     b->next_free = b->rigid = b->tree = -1;
+#ifndef CONDSIM_NO_SLEEP
+    b->rest.zone = s->bedded > 0 ? CSIMI_ZONE_NEW : CSIMI_ZONE_DAY;
+    b->rest.ring = slot;
+#endif
+    b->can_sleep = true;
     b->first_node = s->count.nodes;
     b->first_shape = s->count.shapes;
     b->first_tet = s->count.tets;
@@ -155,6 +160,7 @@ CSIMI_FN void csimi_finish_create(csim_world *w, int slot, csim_body_id *id) {
     csimi_note_high(w);
     csimi_look_add(&w->store, slot);
     w->pattern_stale = true;
+    if (w->store.body[slot].motion != CSIM_DYNAMIC) csimi_wake_near(w, slot);
     *id = csimi_body_id_of(w, slot);
 }
 
@@ -203,6 +209,7 @@ CSIMI_FN int csimi_take_link(csim_world *w, csimi_link_kind kind, int item, cons
 CSIMI_FN void csimi_finish_link(csim_world *w, int slot, csim_link_id *id) {
     csimi_sync_state(&w->store);
     csimi_note_high(w);
+    csimi_wake_link(w, slot);
     w->pattern_stale = true;
     id->index1 = (uint32_t)slot + 1u;
     id->generation = w->store.link[slot].generation;

@@ -9,6 +9,7 @@ typedef struct csimi_snapshot_header {
     uint64_t bytes, hash; /* both of the whole snapshot, the hash with 0 in its own place */
     csimi_counts count;
     int live_bodies, free_body, free_link, touches[CSIMI_TOUCH_GROUPS];
+    int bedded, asleep, woken;
     double time, last_h;
     uint64_t step;
     csim_vec3 gravity;
@@ -71,6 +72,11 @@ CSIM_API csim_status csim_world_save(const csim_world *w, void *buffer, size_t *
     h.free_body = w->free_body;
     h.free_link = w->free_link;
     CSIMI_MEMCPY(h.touches, w->touches, sizeof h.touches);
+#ifndef CONDSIM_NO_SLEEP
+    h.bedded = s->bedded;
+    h.asleep = w->asleep;
+    h.woken = w->woken;
+#endif
     h.time = w->time;
     h.last_h = w->last_h;
     h.step = w->stats.step;
@@ -115,14 +121,15 @@ static CSIMI_NOINLINE csim_status csimi_check_snapshot(csim_world *w, const csim
     if (h->options != csimi_layout_stamp())
         return csimi_bad_snapshot(w, "layout", (double)h->options, "that of this build");
     if (!csimi_counts_sane(&h->count)) return csimi_bad_snapshot(w, "counts", 0, "0..1e8");
-    if (h->bytes != bytes || csimi_snapshot_bytes(&h->count) != bytes)
-        return csimi_bad_snapshot(w, "bytes", (double)bytes, "the size the snapshot says");
+    if (h->bytes > bytes || csimi_snapshot_bytes(&h->count) != h->bytes)
+        return csimi_bad_snapshot(w, "bytes", (double)bytes, "the size the snapshot says, or more");
     if (h->hash != csimi_snapshot_hash(h, p)) return csimi_bad_snapshot(w, "hash", 0, "undamaged bytes");
     if (!(h->time > -1e300 && h->time < 1e300) || !(h->last_h >= 0 && h->last_h <= 1))
         return csimi_bad_snapshot(w, "time", h->time, "finite, after steps of 0..1 s");
     if (csimi_check_vec(NULL, "csim_world_restore", "gravity", h->gravity))
         return csimi_bad_snapshot(w, "gravity", (double)h->gravity.z, "-1e9..1e9");
     if (h->live_bodies < 0 || h->live_bodies > h->count.bodies || h->free_body < -1 ||
+        h->bedded < 0 || h->asleep < 0 || h->woken < 0 || h->woken > h->count.bodies ||
         h->free_body >= h->count.bodies || h->free_link < -1 || h->free_link >= h->count.links ||
         !csimi_groups_sound(h) || (unsigned)h->integrator >= (unsigned)CSIM_INTEGRATOR_COUNT_ ||
         csimi_check_integrator(&w->def, h->integrator, h->count.trees, h->count.joints, "csim_world_restore", NULL))
@@ -178,8 +185,11 @@ CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_
     staged.free_body = h.free_body;
     staged.free_link = h.free_link;
     staged.bytes = p + sizeof h;
+    staged.asleep = h.asleep;
+    staged.bedded = h.bedded;
     if (!csimi_snapshot_sound(&staged)) return CSIM_BAD_SNAPSHOT;
     need = h.count;
+    if (h.bedded > 0) need.slept = csimi_imax(need.slept, 1); /* what sleeps takes room to be moved */
     if ((status = csimi_ensure(w, &need, "csim_world_restore")) != 0) return status;
     s = &w->store;
     known = (const csim_field **)(void *)s->scratch;
@@ -198,6 +208,11 @@ CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_
     for (i = 0; i < s->count.shapes; i++) s->shape[i].field = known[i];
     for (i = 0; i < s->count.contacts; i++) s->contact[i].body_a.world = s->contact[i].body_b.world = w->stamp;
     for (i = 0; i < s->count.touches; i++) s->touch[i].body_a.world = s->touch[i].body_b.world = w->stamp;
+#ifndef CONDSIM_NO_SLEEP
+    for (i = 0; i < s->count.slept_touches; i++)
+        s->slept_touch[i].body_a.world = s->slept_touch[i].body_b.world = w->stamp;
+    for (i = 0; i < s->count.slept; i++) s->slept[i].body_a.world = s->slept[i].body_b.world = w->stamp;
+#endif
     w->live_bodies = h.live_bodies;
     w->free_body = h.free_body;
     w->free_link = h.free_link;
@@ -213,6 +228,13 @@ CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_
     csimi_sync_state(s);
     csimi_look_anew(w);
     w->pattern_stale = true;
+#ifndef CONDSIM_NO_SLEEP
+    s->bedded = h.bedded;
+    w->asleep = h.asleep;
+    w->woken = h.woken;
+    w->bed_stale = true;
+    if (!w->def.can_sleep) csimi_wake_all(w);
+#endif
     return CSIM_OK;
 }
 /* Bytes of a snapshot that were changed get the checksum that they then have. */
@@ -240,12 +262,54 @@ CSIMI_FN csim_status csimi_snapshot_adopt(csim_world *w, const void *buffer, siz
 #undef CSIMI_MAGIC
 #endif
 
+#ifndef CONDSIM_NO_SLEEP
+static uint64_t csimi_hash_contacts(uint64_t h, const csim_contact_info *c, int count) {
+    int i;
+    for (i = 0; i < count; i++) {
+        h = csimi_fnv(h, &c[i].id, sizeof c[i].id);
+        h = csimi_fnv(h, &c[i].impulse, sizeof c[i].impulse);
+    }
+    return h;
+}
+
+/* Body by body in the order of their list, for in the arrays they stand as they sleep. */
+static uint64_t csimi_sleepers_hash(const csim_world *w) {
+    const csimi_store *s = &w->store;
+    const size_t real = sizeof(csim_real);
+    uint64_t h = CSIMI_FNV_START;
+    int i;
+    for (i = 0; i < w->live_bodies; i++) {
+        const csimi_body *b = s->body + s->body_list[i];
+        h = csimi_fnv(h, s->state.x + 3 * (size_t)b->first_node, 3 * (size_t)b->node_count * real);
+        h = csimi_fnv(h, s->state.v + 3 * (size_t)b->first_node, 3 * (size_t)b->node_count * real);
+        h = csimi_fnv(h, s->state.frame + 4 * (size_t)b->first_frame, 4 * (size_t)b->frame_count * real);
+        h = csimi_fnv(h, s->state.frame_velocity + 3 * (size_t)b->first_frame, 3 * (size_t)b->frame_count * real);
+        if (b->rigid >= 0) {
+            h = csimi_fnv(h, s->state.com + 3 * (size_t)b->rigid, 3 * real);
+            h = csimi_fnv(h, s->state.rotation + 4 * (size_t)b->rigid, 4 * real);
+            h = csimi_fnv(h, s->state.velocity + 6 * (size_t)b->rigid, 6 * real);
+        }
+        if (b->tree >= 0) {
+            const csimi_tree *t = s->state.tree + b->tree;
+            h = csimi_fnv(h, s->state.link_pose + 7 * (size_t)t->first_link, 7 * (size_t)t->link_count * real);
+            h = csimi_fnv(h, s->state.coord_rate + 3 * (size_t)t->first_block, 3 * (size_t)t->block_count * real);
+        }
+        h = csimi_fnv(h, &b->rest.calm, sizeof b->rest.calm);
+        h = csimi_fnv(h, &b->rest.asleep, sizeof b->rest.asleep);
+    }
+    return csimi_hash_contacts(csimi_hash_contacts(h, s->contact, s->count.contacts), s->slept, s->count.slept);
+}
+#endif
+
 CSIM_API uint64_t csim_world_hash(const csim_world *w) {
     const csimi_store *s = &w->store;
     uint64_t h = CSIMI_FNV_START;
     size_t nodes = (size_t)s->count.nodes, rigids = (size_t)s->count.rigids, frames = (size_t)s->count.frames;
     size_t real = sizeof(csim_real);
     int i;
+#ifndef CONDSIM_NO_SLEEP
+    if (w->def.can_sleep) return csimi_sleepers_hash(w);
+#endif
     h = csimi_fnv(h, s->state.x, 3 * nodes * real);
     h = csimi_fnv(h, s->state.v, 3 * nodes * real);
     h = csimi_fnv(h, s->state.com, 3 * rigids * real);

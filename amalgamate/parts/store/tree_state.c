@@ -248,6 +248,10 @@ CSIM_API csim_status csim_tree_shape_link(const csim_world *w, csim_body_id id, 
     return CSIM_OK;
 }
 
+static void csimi_wake_tree(csim_world *w, const csimi_tree *tree) {
+    csimi_wake(w, w->store.tree_body[csimi_tree_index(&w->store.state, tree)]);
+}
+
 CSIM_API csim_status csim_tree_set_state(csim_world *w, csim_body_id id, const csim_real *positions,
                                          const csim_real *rates) {
     static const char fn[] = "csim_tree_set_state";
@@ -255,6 +259,7 @@ CSIM_API csim_status csim_tree_set_state(csim_world *w, csim_body_id id, const c
     CSIMI_OPEN_TREE(w, id, 0, fn);
     if ((status = csimi_check_reals(&w->error, fn, "positions", positions, tree->position_count)) != 0) return status;
     if ((status = csimi_check_reals(&w->error, fn, "rates", rates, tree->dof_count)) != 0) return status;
+    csimi_wake_tree(w, tree);
     for (i = tree->first_link; positions && i < tree->first_link + tree->link_count; i++) {
         const csimi_tree_link *link = s->state.tree_link + i;
         csim_real *q = s->state.link_position + 7 * i;
@@ -279,6 +284,15 @@ static csim_status csimi_one_coordinate(csim_world *w, const csimi_tree_link *li
                       ball == CSIM_TREE_BALL ? "a ball joint" : "revolute or prismatic");
 }
 
+/* The same aim as before wakes nobody: controllers say it in every step. */
+static void csimi_tree_aim(csim_world *w, const csimi_tree *tree, csim_real *aim, const csim_real *to, int count) {
+    int i;
+    for (i = 0; i < count; i++) {
+        if (aim[i] < to[i] || aim[i] > to[i]) csimi_wake_tree(w, tree);
+        aim[i] = to[i];
+    }
+}
+
 CSIM_API csim_status csim_tree_set_target(csim_world *w, csim_body_id id, int link, csim_real position,
                                           csim_real rate) {
     static const char fn[] = "csim_tree_set_target";
@@ -288,8 +302,8 @@ CSIM_API csim_status csim_tree_set_target(csim_world *w, csim_body_id id, int li
     if ((status = csimi_one_coordinate(w, l, CSIM_TREE_REVOLUTE, fn)) != 0) return status;
     if ((status = csimi_check_reals(&w->error, fn, "position", &position, 1)) != 0) return status;
     if ((status = csimi_check_reals(&w->error, fn, "rate", &rate, 1)) != 0) return status;
-    s->state.link_target[4 * (tree->first_link + link)] = position;
-    s->state.coord_target[3 * tree->first_block + l->coord] = rate;
+    csimi_tree_aim(w, tree, s->state.link_target + 4 * (tree->first_link + link), &position, 1);
+    csimi_tree_aim(w, tree, s->state.coord_target + 3 * tree->first_block + l->coord, &rate, 1);
     return CSIM_OK;
 }
 
@@ -297,6 +311,7 @@ CSIM_API csim_status csim_tree_set_ball_target(csim_world *w, csim_body_id id, i
                                                csim_vec3 rate) {
     static const char fn[] = "csim_tree_set_ball_target";
     csimi_tree_link *l;
+    csim_real aim[7];
     csim_pose pose = csim_pose_identity();
     CSIMI_OPEN_TREE(w, id, link, fn);
     l = s->state.tree_link + tree->first_link + link;
@@ -304,8 +319,10 @@ CSIM_API csim_status csim_tree_set_ball_target(csim_world *w, csim_body_id id, i
     if ((status = csimi_one_coordinate(w, l, CSIM_TREE_BALL, fn)) != 0) return status;
     if ((status = csimi_check_pose(&w->error, fn, "pose", pose)) != 0) return status;
     if ((status = csimi_check_vec(&w->error, fn, "rate", rate)) != 0) return status;
-    csimi_store_quat(s->state.link_target + 4 * (tree->first_link + link), csim_quat_normalize(rotation));
-    csimi_store3(s->state.coord_target + 3 * tree->first_block + l->coord, rate);
+    csimi_store_quat(aim, csim_quat_normalize(rotation));
+    csimi_store3(aim + 4, rate);
+    csimi_tree_aim(w, tree, s->state.link_target + 4 * (tree->first_link + link), aim, 4);
+    csimi_tree_aim(w, tree, s->state.coord_target + 3 * tree->first_block + l->coord, aim + 4, 3);
     return CSIM_OK;
 }
 
@@ -330,6 +347,7 @@ CSIM_API csim_status csim_tree_set_drive(csim_world *w, csim_body_id id, int lin
     if (effort > 0 && l->slack < 0)
         return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "effort", true, (double)effort,
                           "0: the definition of this joint had no effort");
+    csimi_wake_tree(w, tree);
     l->stiffness = stiffness;
     l->rate_gain = rate_gain;
     l->effort = effort;
@@ -346,6 +364,7 @@ CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *w, csim_body
     if (!(share >= 0 && share <= 1))
         return csimi_fail(&w->error, csimi_finite(share) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, fn, "share", true,
                           (double)share, "0..1");
+    csimi_wake_tree(w, tree);
     l->gravity_share = share;
     return CSIM_OK;
 }
@@ -356,6 +375,8 @@ CSIM_API csim_status csim_tree_add_forces(csim_world *w, csim_body_id id, const 
     CSIMI_OPEN_TREE(w, id, 0, fn);
     if (!forces) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "forces", false, 0, "not null");
     if ((status = csimi_check_reals(&w->error, fn, "forces", forces, tree->dof_count)) != 0) return status;
+    for (i = 0; i < tree->dof_count; i++)
+        if (forces[i] < 0 || forces[i] > 0) csimi_wake_tree(w, tree);
     for (i = tree->first_link; i < tree->first_link + tree->link_count; i++)
         for (k = 0; k < s->state.tree_link[i].dofs; k++)
             s->state.coord_force[3 * tree->first_block + s->state.tree_link[i].coord + k] +=
@@ -370,6 +391,7 @@ CSIM_API csim_status csim_tree_add_link_force(csim_world *w, csim_body_id id, in
     if ((status = csimi_check_vec(&w->error, fn, "point", point)) != 0) return status;
     if ((status = csimi_check_vec(&w->error, fn, "force", force)) != 0) return status;
     if ((status = csimi_check_vec(&w->error, fn, "torque", torque)) != 0) return status;
+    if (csim_dot(force, force) > 0 || csim_dot(torque, torque) > 0) csimi_wake_tree(w, tree);
     csimi_tree_push_link(s, tree->first_link + link, point, force, torque);
     return CSIM_OK;
 }

@@ -526,6 +526,22 @@ CSIM_API csim_events csim_world_events(const csim_world *world) {
 }
 #endif
 
+#if defined(CONDSIM_NO_SLEEP)
+CSIM_API csim_status csim_body_is_awake(const csim_world *world, csim_body_id id, bool *awake) {
+    return CSIMI_ABSENT(NULL, "csim_body_is_awake", "CONDSIM_NO_SLEEP");
+}
+CSIM_API csim_status csim_body_set_awake(csim_world *world, csim_body_id id, bool awake) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_body_set_awake", "CONDSIM_NO_SLEEP");
+}
+CSIM_API csim_status csim_body_set_can_sleep(csim_world *world, csim_body_id id, bool can_sleep) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_body_set_can_sleep", "CONDSIM_NO_SLEEP");
+}
+CSIM_API const csim_contact_info *csim_world_sleeping_contacts(const csim_world *world, int *count) {
+    *count = 0;
+    return NULL;
+}
+#endif
+
 #if defined(CONDSIM_NO_SNAPSHOTS)
 CSIM_API csim_status csim_world_save(const csim_world *world, void *buffer, size_t *bytes) {
     return CSIMI_ABSENT(NULL, "csim_world_save", "CONDSIM_NO_SNAPSHOTS");

@@ -15,6 +15,9 @@ CSIM_API csim_world_def csim_default_world_def(void) {
     d.restitution_threshold = CSIM_R(0.2);
     d.touch_distance = CSIM_R(1e-4);
     d.hit_speed = 1;
+    d.sleep_speed = CSIM_R(0.01);
+    d.sleep_drift = CSIM_R(2e-4);
+    d.sleep_time = CSIM_R(0.5);
     d.guard = CSIMI_GUARD;
     return d;
 }
@@ -23,6 +26,7 @@ CSIM_API csim_world_def csim_realtime_world_def(void) {
     csim_world_def d = csim_default_world_def();
     d.solver.tolerance = CSIM_R(1e-3);
     d.budget = 50000;
+    d.can_sleep = true;
     return d;
 }
 

@@ -44,8 +44,32 @@ CSIM_API csim_status csim_destroy_link(csim_world *w, csim_link_id id) {
     if (!w) return CSIM_NULL_ARGUMENT;
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_destroy_link", NULL, false, 0, NULL);
     if ((s = csimi_find_link(w, id, "csim_destroy_link", &slot, &w->error)) != 0) return s;
+    csimi_wake_link(w, slot);
     csimi_drop_link(w, slot);
     return CSIM_OK;
+}
+
+/* Nobody is asleep with the body that goes, but the contacts of those it woke are still there. */
+static void csimi_end_slept(csim_world *w, csim_body_id id) {
+#ifndef CONDSIM_NO_SLEEP
+    csimi_store *s = &w->store;
+    const bool of_all = s->count.slept_kept == s->count.slept;
+    int i, n = 0;
+    for (i = 0; i < s->count.slept; i++) {
+        const csim_contact_info *c = s->slept + i;
+        if (c->body_a.index1 == id.index1 || c->body_b.index1 == id.index1) {
+            if (c->state != CSIM_CONTACT_OPEN && s->count.ended < s->capacity.ended)
+                s->ended_id[s->count.ended++] = c->id;
+            continue;
+        }
+        if (of_all) s->slept_kept[n] = s->slept_kept[i];
+        s->slept[n++] = *c;
+    }
+    s->count.slept = n;
+    if (of_all) s->count.slept_kept = n;
+#else
+    (void)w, (void)id;
+#endif
 }
 
 /* Contacts of a body that goes end now: their ids are reported, so that begin and end always pair up. */
@@ -64,6 +88,7 @@ static void csimi_end_contacts(csim_world *w, csim_body_id id) {
     }
     s->count.contacts = kept;
     s->count.kept = csimi_imin(s->count.kept, kept);
+    csimi_end_slept(w, id);
 }
 
 static void csimi_shift_place(csimi_place *p, const csimi_body *gone) {
@@ -130,6 +155,7 @@ CSIM_API csim_status csim_destroy_body(csim_world *w, csim_body_id id) {
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_destroy_body", NULL, false, 0, NULL);
     if ((status = csimi_find_body(w, id, "csim_destroy_body", &slot, &w->error)) != 0) return status;
     s = &w->store;
+    csimi_wake(w, slot);
     for (i = 0; i < s->count.links; i++)
         if (s->link[i].alive && (s->link[i].body[0] == slot || s->link[i].body[1] == slot)) csimi_drop_link(w, i);
     gone = s->body[slot];
@@ -153,6 +179,9 @@ CSIM_API csim_status csim_destroy_body(csim_world *w, csim_body_id id) {
     csimi_remove(s, CSIMI_AXIS_triangles, gone.first_triangle, gone.triangle_count);
     csimi_remove(s, CSIMI_AXIS_frames, gone.first_frame, gone.frame_count);
     csimi_remove(s, CSIMI_AXIS_bends, gone.first_bend, gone.bend_count);
+#ifndef CONDSIM_NO_SLEEP
+    s->bedded -= gone.rest.zone == CSIMI_ZONE_BED;
+#endif
     s->body[slot].alive = false;
     s->body[slot].generation++;
     s->body[slot].next_free = w->free_body;

@@ -86,6 +86,9 @@ static csim_status csimi_check_world_def(const csim_world_def *d, const char *fu
         CSIMI_AT_LEAST_0(csim_world_def, restitution_threshold),
         {"touch_distance", offsetof(csim_world_def, touch_distance), 0, 1e3, false, false, "0..1000"},
         CSIMI_AT_LEAST_0(csim_world_def, hit_speed),
+        CSIMI_AT_LEAST_0(csim_world_def, sleep_speed),
+        CSIMI_AT_LEAST_0(csim_world_def, sleep_drift),
+        {"sleep_time", offsetof(csim_world_def, sleep_time), 0, 1e6, false, false, "0..1e6"},
     };
     csim_status s;
     if ((s = csimi_check_guard(error, function, "made by csim_default_world_def()", d->guard)) != 0) return s;
@@ -138,6 +141,11 @@ static csimi_counts csimi_first_capacity(const csim_world_def *def) {
     if (!c.pairs) c.pairs = csimi_most_items((int64_t)8 * (c.shapes + c.bodies) + (int64_t)16 * c.frames);
     n = csimi_counts_of(&c);
     n.kept = csimi_bounds_frames(&def->solver, def->budget) ? n.contacts : 0;
+#ifndef CONDSIM_NO_SLEEP
+    n.slept = def->can_sleep ? n.contacts : 0;
+    n.slept_kept = def->can_sleep ? n.kept : 0;
+    n.slept_touches = def->can_sleep ? n.touches : 0;
+#endif
     return n;
 }
 
@@ -152,6 +160,7 @@ static uint32_t csimi_stamp_of(const csim_world *w) {
 static size_t csimi_world_scratch(const csimi_counts *n, const csim_solver_params *solver) {
     size_t most = csimi_step_scratch(n, solver);
     if (most == SIZE_MAX) return most;
+    most = csimi_most_bytes(most, csimi_bed_scratch(n));
     most = csimi_most_bytes(most, csimi_mesh_scratch(n));
     most = csimi_most_bytes(most, csimi_cloth_scratch(n));
     most = csimi_most_bytes(most, csimi_tree_scratch(n));
@@ -279,6 +288,8 @@ CSIM_API csim_status csim_world_set_gravity(csim_world *w, csim_vec3 gravity) {
     if (!w) return CSIM_NULL_ARGUMENT;
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_world_set_gravity", NULL, false, 0, NULL);
     if ((s = csimi_check_vec(&w->error, "csim_world_set_gravity", "gravity", gravity)) != 0) return s;
+    if (gravity.x != w->def.gravity.x || gravity.y != w->def.gravity.y || gravity.z != w->def.gravity.z)
+        csimi_wake_all(w);
     w->def.gravity = gravity;
     csimi_store3(w->store.state.gravity, gravity);
     return CSIM_OK;
@@ -298,6 +309,7 @@ static csim_status csimi_set_solver(csim_world *w, const csim_solver_params *par
     w->def.solver = *params;
     w->def.budget = budget;
     if (csimi_bounds_frames(params, budget)) need.kept = need.contacts;
+    if (need.slept > 0) need.slept_kept = need.kept;
     if (csimi_world_scratch(&need, params) > w->store.scratch_bytes) need.pairs++; /* forces a new layout */
     s = csimi_ensure(w, &need, function);
     if (s) {
@@ -329,6 +341,7 @@ CSIM_API csim_status csim_world_set_integrator(csim_world *w, csim_integrator in
     if ((s = csimi_check_integrator(&w->def, integrator, w->store.count.trees, w->store.count.joints,
                                     "csim_world_set_integrator", &w->error)) != 0)
         return s;
+    if (integrator != w->def.integrator) csimi_wake_all(w);
     w->def.integrator = integrator;
     return CSIM_OK;
 }

@@ -51,7 +51,7 @@ typedef enum csim_uncertified {
     CSIM_UNCERTIFIED_COUNT_
 } csim_uncertified;
 
-/* How much of everything a world can hold. A world on the heap starts with this much and grows in its create calls; a
+/* How much of everything a world can hold. A world on the heap starts with this much and grows when it must; a
    world in a fixed block never holds more. 0 in a definition: the default named here. csim_world_used() reports what
    a running world needed, ready to be pasted back. Each 0..5e7. */
 typedef struct csim_capacity {
@@ -70,8 +70,8 @@ typedef struct csim_capacity {
     int bends;         /* their bend elements: joints between edges, clamps; default frames + links */
     int matrix_blocks; /* 3x3 blocks stored in A; default nodes + 4 rigids + 5 tets + 10 membranes + 16 links + 4 axes +
                           7 frames + 2 bends + span coords */
-    int contacts;      /* contact points in one step, speculative ones included; default 16 shapes +
-                          2 nodes + 2 frames */
+    int contacts;      /* contact points in one step, speculative ones and those of sleeping bodies included; default
+                          16 shapes + 2 nodes + 2 frames */
     int pairs;         /* overlapping bounds in one step; default 8 (shapes + bodies) + 16 frames */
     int trees;         /* articulated bodies; default 0 */
     int tree_links;    /* of all of them; default 0 */
@@ -109,6 +109,14 @@ typedef struct csim_world_def {
                    where 8 are more than it pays for, one at least: 3 visits a contact. A visit is about 20 to 60 ns;
                    docs/realtime.md. Backward Euler, and CSIM_SOLVER_AUTO or CSIM_SOLVER_BOUNDED (every island bounded)
                    only */
+
+    bool can_sleep; /* default false; true in the worlds of csim_realtime_world_def and csim_balanced_world_def. Bodies
+                       that touch or are linked fall asleep together when all of them have been at rest for sleep_time,
+                       and cost nothing until something wakes them: docs/sleep.md */
+    csim_real sleep_speed; /* m/s, >= 0: no point of a body at rest is faster at the end of a step; default 0.01 */
+    csim_real sleep_drift; /* m/s, >= 0: nor, on the mean of sleep_time, farther from where it was; default 2e-4. What
+                              creeps faster than this never falls asleep; what creeps slower may be stopped */
+    csim_real sleep_time;  /* s, 0..1e6; default 0.5 */
 
     csim_real contact_distance; /* contacts are found this far ahead, and what speed needs; m, 0..1000; default 1e-3 */
     csim_real stabilization;    /* share of a penetration removed in a step, 0..1; default 0.8 */
@@ -183,7 +191,7 @@ typedef struct csim_rigid_def {
     csim_vec3 centre;  /* centre of mass, body axes, m; used when inertia is given */
     csim_real linear_damping, angular_damping; /* 1/s, >= 0; default 0 */
     csim_surface_def surface;
-    bool can_sleep; /* reserved, no effect yet; default true */
+    bool can_sleep; /* false: never falls asleep, see csim_body_set_can_sleep; default true */
     void *user_data;
     uint32_t guard;
 } csim_rigid_def;
@@ -354,17 +362,21 @@ typedef struct csim_step_stats {
     int unseen;           /* pairs that it drove into each other by more than rows know (docs/contact.md), and left */
     int stopped;          /* bodies and nodes whose poses were held back: their paths led through something ... */
     double stopped_short; /* ... and the most of a way that was left out, m, of bodies; velocities are kept */
+    int awake, asleep;    /* free bodies after the step */
+    int fell_asleep, woke; /* of them in this step: islands that came to rest; woke: by touch, or since the last step */
     double penetration;                                      /* max(0, -gap) after the step, from the geometry, m */
     double assembly_seconds, collide_seconds, solve_seconds; /* 0 without a clock */
     size_t scratch_bytes;                                    /* used by this step */
     size_t memory_bytes;                                     /* held by the world */
 } csim_step_stats;
 
-/* Advances the world by h seconds (1e-7 .. 1). Allocates nothing. Either the whole step happens, or the status tells
-   why not and the world is bit for bit as before (the stats excepted).
+/* Advances the world by h seconds (1e-7 .. 1). Allocates nothing in a fixed block; a heap world that finds more
+   contacts or pairs than it has room for makes room and does the step, to the bit as if the room had been there. Either
+   the whole step happens, or the status tells why not and the world is bit for bit as before (the stats excepted).
    A solve that misses its tolerance is CSIM_OK with stats.result and CSIM_FLAG_UNCERTIFIED, unless the definition says
    otherwise. COND paper eq. 4-9 and 11.
-   Fails: CSIM_OUT_OF_RANGE and CSIM_NOT_FINITE (h), CSIM_CAPACITY, CSIM_NON_FINITE_RESULT, CSIM_UNCERTIFIED,
+   Fails: CSIM_OUT_OF_RANGE and CSIM_NOT_FINITE (h), CSIM_CAPACITY (fixed block), CSIM_OUT_OF_MEMORY (heap),
+   CSIM_NON_FINITE_RESULT, CSIM_UNCERTIFIED,
    CSIM_LOCKED (called from a filter), CSIM_BAD_PROBLEM (a mixing rule returned a negative number, or solver.solver
    does not take an island, a law or the integrator: docs/solvers.md). */
 CSIM_API csim_status csim_world_step(csim_world *world, csim_real h);
@@ -403,6 +415,8 @@ typedef struct csim_contact_info {
 /* The contacts of the last step in a deterministic order; the array is the world's and valid until the next call that
    changes the world. */
 CSIM_API const csim_contact_info *csim_world_contacts(const csim_world *world, int *count);
+/* Contacts of bodies that are asleep, as the last step they were awake in left them; the array as above. */
+CSIM_API const csim_contact_info *csim_world_sleeping_contacts(const csim_world *world, int *count);
 /* Ids of contacts that carried an impulse in the step before and do not now (also because a body was destroyed). */
 CSIM_API const uint64_t *csim_world_ended(const csim_world *world, int *count);
 
@@ -453,6 +467,14 @@ CSIM_API csim_status csim_body_set_velocity(csim_world *world, csim_body_id id, 
 CSIM_API csim_status csim_body_add_force(csim_world *world, csim_body_id id, csim_vec3 force, csim_vec3 torque);
 /* Mass, centre and inertia in body axes; all but rigid bodies: the mass alone (reduced: and centre), the rest 0. */
 CSIM_API csim_status csim_body_get_mass(const csim_world *world, csim_body_id id, csim_mass *mass);
+/* Whether it is not asleep; static and kinematic bodies always are awake. */
+CSIM_API csim_status csim_body_is_awake(const csim_world *world, csim_body_id id, bool *awake);
+/* true wakes it with all it fell asleep with (of a static or kinematic body: all that lies on it or is linked to it).
+   false: after the next step it falls asleep with its island, whether it is at rest or not; only in worlds whose
+   definition says can_sleep, else CSIM_UNSUPPORTED. */
+CSIM_API csim_status csim_body_set_awake(csim_world *world, csim_body_id id, bool awake);
+/* false: it never falls asleep, nor what touches it or is linked to it. Default true. */
+CSIM_API csim_status csim_body_set_can_sleep(csim_world *world, csim_body_id id, bool can_sleep);
 /* CSIM_STATIC also stops it. Bodies of nodes: all of them. CSIM_OUT_OF_RANGE: a half-space that is to move, a rigid
    body without mass or inertia that is to be dynamic. */
 CSIM_API csim_status csim_body_set_motion(csim_world *world, csim_body_id id, csim_motion motion);
@@ -508,12 +530,13 @@ CSIM_API double csim_world_rms_speed(const csim_world *world);
    written. Bytes are for the same build only (version, scalar size, byte order). Fails: CSIM_NULL_ARGUMENT,
    CSIM_CAPACITY (buffer too small: nothing is written). */
 CSIM_API csim_status csim_world_save(const csim_world *world, void *buffer, size_t *bytes);
-/* Brings a world back, in place: ids of what existed then are valid again. The bytes are checked before anything
+/* Brings a world back, in place: ids of what existed then are valid again. bytes: of the buffer, which may be larger
+   than the snapshot that it begins with. The bytes are checked before anything
    changes: size and checksum, then every index, count, choice and number, for a checksum is easily made. May allocate
    on the heap. The contacts of the last step come back with it; its stats do not.
    Fails: CSIM_BAD_SNAPSHOT, CSIM_CAPACITY, CSIM_OUT_OF_MEMORY. */
 CSIM_API csim_status csim_world_restore(csim_world *world, const void *buffer, size_t bytes);
-/* 64-bit hash of the state (positions, velocities, contact impulses): equal bits, equal hash. */
+/* 64-bit hash of the state (positions, velocities, contact impulses, who is asleep): equal bits, equal hash. */
 CSIM_API uint64_t csim_world_hash(const csim_world *world);
 /* One line: version, scalar, options. Constant text. */
 CSIM_API const char *csim_build_info(void);

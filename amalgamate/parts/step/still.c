@@ -1,0 +1,78 @@
+/* step/still: what lies in bed (store/bed.c) within reach of what is awake, and who of it is touched. */
+#include "private.h"
+
+#ifndef CONDSIM_NO_SLEEP
+
+/* ---- what lies in bed near what is awake */
+
+CSIMI_FN void csimi_still_layout(csimi_detector *d, const csimi_counts *n, csimi_arena *arena) {
+    const size_t leaves = n->slept > 0 ? (size_t)n->shapes + (size_t)n->frames + (size_t)n->bodies : 0;
+    d->near = CSIMI_PUSH(arena, uint64_t, leaves);
+    d->seen = CSIMI_PUSH(arena, unsigned char, leaves);
+}
+
+/* Shell's sort: few are near, and the order of a walk through the tree is not that of a world restored. */
+static void csimi_sort_near(uint64_t *key, int count) {
+    int gap = 1, i, k;
+    while (gap < count / 9) gap = 3 * gap + 1;
+    for (; gap > 0; gap /= 3)
+        for (i = gap; i < count; i++) {
+            const uint64_t x = key[i];
+            for (k = i; k >= gap && key[k - gap] > x; k -= gap) key[k] = key[k - gap];
+            key[k] = x;
+        }
+}
+
+CSIMI_FN int csimi_still_near(csimi_detector *d) {
+    const csimi_store *s = &d->world->store;
+    const csimi_look *l = &s->look;
+    const csim_real h = d->frame->h;
+    const csim_real grow = d->world->def.contact_distance / 2 + d->ahead * h * h * d->fall + s->bed_thickness;
+    const csim_vec3 g = csim_v3(grow, grow, grow);
+    int i, leaf, count = 0;
+    if (s->bedded == 0 || d->count == 0) return 0;
+    CSIMI_MEMSET(d->seen, 0, (size_t)l->tree.leaf_high);
+    for (i = 0; i < d->count; i++) {
+        csimi_bounds_walk walk;
+        if (d->group[i] == 0) continue; /* static, or kinematic while nobody sleeps */
+        csimi_bounds_walk_in(&walk, &l->tree, csim_sub(csimi_load3(d->lower + 3 * i), g),
+                             csim_add(csimi_load3(d->upper + 3 * i), g));
+        while ((leaf = csimi_bounds_next(&walk)) >= 0) {
+            if (d->seen[leaf] || !csimi_lies(s, l->leaf_body[leaf])) continue;
+            d->seen[leaf] = 1;
+            d->near[count++] = (uint64_t)l->leaf_body[leaf] << 32 | (uint32_t)l->leaf_part[leaf];
+        }
+    }
+    csimi_sort_near(d->near, count);
+    return count;
+}
+
+static bool csimi_moves_any(const csim_real *v, int count) {
+    int i;
+    for (i = 0; i < count; i++)
+        if (v[i] < 0 || v[i] > 0) return true;
+    return false;
+}
+
+/* Whether a kinematic body is on its way. */
+static bool csimi_goes(const csimi_store *s, const csimi_body *b) {
+    if (b->rigid >= 0) return csimi_moves_any(s->state.velocity + 6 * (size_t)b->rigid, 6);
+    if (b->tree >= 0)
+        return csimi_moves_any(s->state.coord_rate + 3 * (size_t)s->state.tree[b->tree].first_block,
+                         3 * s->state.tree[b->tree].block_count);
+    return csimi_moves_any(s->state.v + 3 * (size_t)b->first_node, 3 * b->node_count);
+}
+
+CSIMI_FN bool csimi_touch_wakes(csimi_detector *d, int body_a, int body_b) {
+    const csimi_store *s = &d->world->store;
+    const bool a = csimi_lies(s, body_a) && s->body[body_a].motion == CSIM_DYNAMIC;
+    const bool b = csimi_lies(s, body_b) && s->body[body_b].motion == CSIM_DYNAMIC;
+    const int other = a ? body_b : body_a;
+    if (!a && !b) return false;
+    if (a && b) return true;
+    if (csimi_lies(s, other) || (s->body[other].motion != CSIM_DYNAMIC && !csimi_goes(s, s->body + other))) return true;
+    csimi_wake_island(d->world, a ? body_a : body_b);
+    d->woke = true;
+    return true;
+}
+#endif

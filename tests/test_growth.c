@@ -1,0 +1,173 @@
+/* A heap world that finds more than it has room for makes the room in the step and does it, to the bit as if the room
+   had been there; a fixed block says so, and so does an allocator that gives no more. Snapshots in larger buffers. */
+#include "check.h"
+
+/* An allocator that can be told to refuse, and counts. */
+typedef struct purse {
+    int calls, most; /* most: calls that are answered, < 0: all */
+} purse;
+
+static void *purse_alloc(void *user, size_t bytes, size_t align) {
+    purse *p = (purse *)user;
+    unsigned char *raw;
+    p->calls++;
+    if (p->most >= 0 && p->calls > p->most) return NULL;
+    raw = (unsigned char *)malloc(bytes + align + sizeof(void *));
+    if (raw) {
+        unsigned char *block = raw + sizeof(void *);
+        block += (align - (size_t)((uintptr_t)block % align)) % align;
+        memcpy(block - sizeof raw, &raw, sizeof raw);
+        return block;
+    }
+    return NULL;
+}
+
+static void purse_free(void *user, void *block, size_t bytes) {
+    void *raw;
+    (void)user;
+    (void)bytes;
+    memcpy(&raw, (unsigned char *)block - sizeof raw, sizeof raw);
+    free(raw);
+}
+
+enum { BALLS = 80 };
+
+/* Balls in a knot, all of them overlapping: 3160 pairs and contacts, twice what create calls expect. */
+static csim_world *knot(purse *p, bool sleeps, int room, void *block, size_t bytes) {
+    csim_world_def d = csim_default_world_def();
+    csim_world *w = NULL;
+    csim_shape ball = csim_sphere(1);
+    int i;
+    d.can_sleep = sleeps;
+    d.solver.max_iterations = 5;
+    d.solver.tolerance = CSIM_R(0.01);
+    d.allocator.alloc = p ? purse_alloc : NULL;
+    d.allocator.free = p ? purse_free : NULL;
+    d.allocator.user = p;
+    d.capacity.bodies = BALLS;
+    d.capacity.contacts = d.capacity.pairs = room;
+    if (block)
+        STATUS(csim_create_world_in(&d, block, bytes, &w, NULL), CSIM_OK);
+    else
+        STATUS(csim_create_world(&d, &w, NULL), CSIM_OK);
+    for (i = 0; i < BALLS && w; i++) {
+        csim_rigid_def r = csim_default_rigid_def();
+        csim_body_id id;
+        r.shapes = &ball;
+        r.shape_count = 1;
+        r.pose.position = csim_v3(CSIM_R(0.1) * (csim_real)(i % 5), CSIM_R(0.11) * (csim_real)(i / 5 % 4),
+                                  CSIM_R(0.12) * (csim_real)(i / 20));
+        STATUS(csim_create_rigid(w, &r, &id), CSIM_OK);
+    }
+    return w;
+}
+
+TEST(a_step_makes_the_room_it_needs) {
+    int sleeps, i;
+    for (sleeps = 0; sleeps < 2; sleeps++) {
+        purse p = {0, -1};
+        csim_world *w = knot(&p, sleeps != 0, 0, NULL, 0), *roomy = knot(NULL, sleeps != 0, 20000, NULL, 0);
+        const int calls = p.calls;
+        CASE("%s", sleeps ? "can sleep" : "cannot sleep");
+        CHECK(csim_world_capacity(w).contacts < BALLS * (BALLS - 1) / 2);
+        for (i = 0; i < 5; i++) {
+            csim_step_stats s;
+            STATUS(csim_world_step(w, CSIM_R(0.001)), CSIM_OK);
+            STATUS(csim_world_step(roomy, CSIM_R(0.001)), CSIM_OK);
+            s = csim_world_stats(w);
+            EQUAL(s.flags & (CSIM_FLAG_CONTACTS_FULL | CSIM_FLAG_PAIRS_FULL), 0);
+            EQUAL(s.contacts, csim_world_stats(roomy).contacts);
+            CHECK(csim_world_hash(w) == csim_world_hash(roomy));
+            if (i == 0) CHECK(s.contacts > 3000 && p.calls > calls && p.calls <= calls + 2);
+            if (i > 0) CHECK(p.calls <= calls + 2); /* once: what it has made stays */
+        }
+        csim_destroy_world(w);
+        csim_destroy_world(roomy);
+    }
+}
+
+TEST(an_allocator_that_gives_no_more_leaves_the_world_as_it_was) {
+    purse p = {0, -1};
+    csim_world *w = knot(&p, true, 0, NULL, 0), *whole = knot(NULL, true, 20000, NULL, 0);
+    const uint64_t hash = csim_world_hash(w);
+    int i;
+    p.most = p.calls;
+    for (i = 0; i < 3; i++) {
+        STATUS(csim_world_step(w, CSIM_R(0.001)), CSIM_OUT_OF_MEMORY);
+        CHECK(csim_world_hash(w) == hash);
+        CHECK(strstr(csim_last_error(w), "csim_world_step") && strstr(csim_last_error(w), "bytes"));
+        EQUAL((int)csim_world_stats(w).step, 0);
+        CHECK(csim_world_stats(w).flags & (CSIM_FLAG_CONTACTS_FULL | CSIM_FLAG_PAIRS_FULL));
+    }
+    p.most = -1; /* and then it does */
+    STATUS(csim_world_step(w, CSIM_R(0.001)), CSIM_OK);
+    STATUS(csim_world_step(whole, CSIM_R(0.001)), CSIM_OK);
+    CHECK(csim_world_hash(w) == csim_world_hash(whole));
+    csim_destroy_world(w);
+    csim_destroy_world(whole);
+}
+
+TEST(a_fixed_block_says_what_it_lacks) {
+    csim_world_def d = csim_default_world_def();
+    size_t bytes = 0;
+    void *block;
+    csim_world *w;
+    uint64_t hash;
+    d.capacity.bodies = BALLS;
+    d.capacity.contacts = d.capacity.pairs = 3200;
+    STATUS(csim_world_bytes(&d, &bytes, NULL), CSIM_OK);
+    block = malloc(bytes + 64);
+    REQUIRE(block);
+    w = knot(NULL, false, 3000, (void *)(((uintptr_t)block + 63) / 64 * 64), bytes);
+    REQUIRE(w);
+    hash = csim_world_hash(w);
+    STATUS(csim_world_step(w, CSIM_R(0.001)), CSIM_CAPACITY);
+    CHECK(csim_world_hash(w) == hash);
+    EQUAL(csim_world_capacity(w).contacts, 3000);
+    EQUAL(csim_world_stats(w).pairs, BALLS * (BALLS - 1) / 2);
+    free(block);
+}
+
+/* A buffer may be larger than the snapshot in it, and what stands behind it does not matter. */
+TEST(restore_takes_a_buffer_larger_than_the_snapshot) {
+    csim_world *w = knot(NULL, false, 0, NULL, 0);
+    size_t size = 0, room;
+    unsigned char *bytes;
+    uint64_t hash;
+    STATUS(csim_world_save(w, NULL, &size), CSIM_OK);
+    room = size + 1000;
+    bytes = (unsigned char *)malloc(room);
+    REQUIRE(bytes);
+    memset(bytes, 0xab, room);
+    STATUS(csim_world_save(w, bytes, &room), CSIM_OK);
+    EQUAL((long)room, (long)size);
+    hash = csim_world_hash(w);
+    STATUS(csim_world_step(w, CSIM_R(0.001)), CSIM_OK);
+    STATUS(csim_world_restore(w, bytes, size - 1), CSIM_BAD_SNAPSHOT);
+    STATUS(csim_world_restore(w, bytes, size + 1000), CSIM_OK);
+    CHECK(csim_world_hash(w) == hash);
+    STATUS(csim_world_restore(w, bytes, size), CSIM_OK);
+    free(bytes);
+    csim_destroy_world(w);
+}
+
+/* Sizes are counted in ints: every capacity of the documented range is laid out or refused, whatever the others are. */
+TEST(capacities_that_ints_cannot_count_are_refused) {
+    int i, laid = 0, refused = 0;
+    for (i = 0; i < 20000; i++) {
+        csim_world_def d = csim_default_world_def();
+        size_t bytes = 0;
+        csim_status status;
+        int *field = (int *)&d.capacity, k;
+        for (k = 0; k < (int)(sizeof d.capacity / sizeof(int)); k++)
+            field[k] = (int)pow(10, (double)check_random(0, CSIM_R(7.69))) - 1;
+        d.can_sleep = i % 2 != 0;
+        d.budget = i % 3 == 0 ? 1000 : 0;
+        status = csim_world_bytes(&d, &bytes, NULL);
+        laid += status == CSIM_OK;
+        refused += status == CSIM_OUT_OF_RANGE;
+        CHECK(status == CSIM_OK || status == CSIM_OUT_OF_RANGE);
+        if (status == CSIM_OK) CHECK(bytes > sizeof(csim_real) * 4 * (size_t)d.capacity.nodes);
+    }
+    CHECK(laid > 100 && refused > 100);
+}
