@@ -121,6 +121,9 @@ typedef struct audit_run {
     audit_state before, after;
     double first, put_in; /* energy at the start, and what stabilisation added since, J */
     tally *tally;
+    const char *name; /* of the world, where every violation is to be told; null: none is */
+    char about[64];   /* the bodies it is about */
+    int step;
 } audit_run;
 
 /* Steps a world and judges every step. A step that fails ends the world, and is counted. */

@@ -1,6 +1,7 @@
 /* checks: what one step must obey, from the states before and after it and its contacts. */
 #include "audit.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *const violation_text[VIOLATION_COUNT] = {
@@ -56,6 +57,9 @@ static void judge(audit_run *run, violation kind, bool certified, double value, 
     if (value <= limit) return; /* a NaN counts */
     t->count[kind]++;
     if (!(value <= t->worst[kind])) t->worst[kind] = value;
+    if (run->name)
+        fprintf(stderr, "%s, step %d: %s: %g %s%s\n", run->name, run->step, violation_text[kind], value,
+                violation_unit[kind], run->about);
 }
 
 /* ---- one contact */
@@ -219,12 +223,20 @@ static void read_contact(const audit_run *run, const csim_contact_info *info, co
     c->mu = sqrt((c->a ? c->a->friction : 0.5) * (c->b ? c->b->friction : 0.5));
 }
 
+static const char *side_name(const body *b) {
+    static const char *const rigid[] = {"box", "ball", "capsule"}, *const other[] = {"", "solid", "cable", "cloth"};
+    if (!b || b->fixed) return "floor";
+    return b->kind == BODY_RIGID ? rigid[b->shape.kind] : other[b->kind];
+}
+
 static void judge_contact(audit_run *run, const csim_contact_info *info, bool certified) {
     contact c;
     double said[3], off[3], speed, limit;
     int k;
     read_contact(run, info, &c);
     limit = c.mu * c.normal;
+    if (run->name)
+        snprintf(run->about, sizeof run->about, ", %s on %s, gap %g m", side_name(c.a), side_name(c.b), (double)info->gap);
     judge(run, VIOLATION_cone, certified, fmax(size(c.tangent) - 1.001 * limit, -c.normal) - c.floor, 0);
     if (c.unseen) return;
     judge(run, VIOLATION_approach, certified, c.bound - c.un, audit_speed);
@@ -276,6 +288,7 @@ static void judge_contacts(audit_run *run, bool certified, sums *s) {
             for (k = 0; k < 3; k++) s->outside[k] -= c.impulse[k];
         s->put_in += fmax(0, c.normal) * fmax(0, c.bound);
     }
+    run->about[0] = 0;
 }
 
 /* Change of the spin of a rigid body that the impulses do not explain, rad/s. The gyroscopic term is of the order of
@@ -396,7 +409,14 @@ static double inside_depth(const audit_world *w, const body *soft, const moment 
     return worst;
 }
 
-static double deepest(const audit_run *run, bool *through) {
+/* b null: the floor. */
+static void take_depth(audit_run *run, const body *a, const body *b, double depth, double *worst) {
+    if (!(depth > *worst)) return;
+    *worst = depth;
+    if (run->name) snprintf(run->about, sizeof run->about, ", %s in %s", side_name(b), side_name(a));
+}
+
+static double deepest(audit_run *run, bool *through) {
     const audit_world *w = run->world;
     double worst = 0;
     int i, j;
@@ -407,15 +427,15 @@ static double deepest(const audit_run *run, bool *through) {
         solid s = placed(a, m);
         double low = rigid ? floor_depth(&s) : nodes_depth(a, m, NULL);
         if (!(low < (rigid ? 0.1 : 0.05) && low > -1e3)) *through = true;
-        if (!a->fixed) worst = fmax(worst, low);
+        if (!a->fixed) take_depth(run, NULL, a, low, &worst);
         for (j = 0; j < w->count; j++) {
             const body *b = w->body + j;
             solid other = placed(b, run->after.body + j);
             if (rigid && b->kind == BODY_RIGID && j > i && b->partner != i)
-                worst = fmax(worst, solid_depth(&s, &other));
-            if (rigid && b->kind != BODY_RIGID) worst = fmax(worst, nodes_depth(b, run->after.body + j, &s));
+                take_depth(run, a, b, solid_depth(&s, &other), &worst);
+            if (rigid && b->kind != BODY_RIGID) take_depth(run, a, b, nodes_depth(b, run->after.body + j, &s), &worst);
             if (a->kind == BODY_SOFT && b->kind != BODY_RIGID && j != i)
-                worst = fmax(worst, inside_depth(w, a, m, b, run->after.body + j));
+                take_depth(run, a, b, inside_depth(w, a, m, b, run->after.body + j), &worst);
         }
     }
     return worst;
@@ -427,6 +447,7 @@ static void judge_depth(audit_run *run, bool certified, double reported) {
     judge(run, VIOLATION_through, certified, through ? 1 : 0, 0);
     judge(run, VIOLATION_hidden, certified, own - reported, audit_depth);
     if (run->world->rigid_only) judge(run, VIOLATION_claimed, certified, reported - own, audit_claim);
+    run->about[0] = 0;
 }
 
 /* ---- stepping */
@@ -470,7 +491,7 @@ void audit_steps(audit_run *run, int steps) {
     run->first = run->before.total;
     run->put_in = 0;
     run->tally->worlds++;
-    while (steps-- > 0)
+    for (run->step = 1; run->step <= steps; run->step++)
         if (!audit_step(run)) {
             judge(run, VIOLATION_failed, false, 1, 0);
             return;

@@ -1,6 +1,7 @@
 /* main: which worlds are audited, and the table of what was counted.
 
-       physics_audit [--worlds N] [--heaps N] [--steps N] [--seed N] [--ratio R]     the table as Markdown
+       physics_audit [--worlds N] [--heaps N] [--steps N] [--seed N] [--ratio R] [--tell 1]    the table as Markdown;
+                                                                     tell: and every violation, on the error output
        physics_audit short                                                           the bounds that hold, as a test */
 #include "audit.h"
 #include <stdio.h>
@@ -13,17 +14,19 @@ typedef struct options {
     int worlds, heaps, steps;
     long seed;
     double ratio; /* 0: all */
+    int tell;
 } options;
 
 static const double h_of_stacks = 1.0 / 60;
 static const double h_of_heaps[] = {1.0 / 60, 1.0 / 120, 1.0 / 240};
 
-static bool run_world(audit_world *w, int steps, tally *t) {
+static bool run_world(audit_world *w, const char *name, int steps, tally *t) {
     audit_run *run = (audit_run *)calloc(1, sizeof *run);
     bool ok = w && run;
     if (ok) {
         run->world = w;
         run->tally = t;
+        run->name = name;
         audit_steps(run, steps);
     }
     free(run);
@@ -34,16 +37,24 @@ static bool run_world(audit_world *w, int steps, tally *t) {
 static bool run_stacks(const options *o, double ratio, tally *t) {
     bool ok = true;
     int i;
-    for (i = 0; i < o->worlds; i++)
-        ok = run_world(stack_world((unsigned long long)(o->seed + i), ratio, h_of_stacks), o->steps, t) && ok;
+    for (i = 0; i < o->worlds; i++) {
+        char name[48];
+        snprintf(name, sizeof name, "stack %ld, 1 : %g", o->seed + i, ratio);
+        ok = run_world(stack_world((unsigned long long)(o->seed + i), ratio, h_of_stacks), o->tell ? name : NULL,
+                       o->steps, t) && ok;
+    }
     return ok;
 }
 
 static bool run_heaps(const options *o, tally *t) {
     bool ok = true;
     int i;
-    for (i = 0; i < o->heaps; i++)
-        ok = run_world(heap_world((unsigned long long)(o->seed + i), h_of_heaps[i % 3]), o->steps, t) && ok;
+    for (i = 0; i < o->heaps; i++) {
+        char name[48];
+        snprintf(name, sizeof name, "heap %ld", o->seed + i);
+        ok = run_world(heap_world((unsigned long long)(o->seed + i), h_of_heaps[i % 3]), o->tell ? name : NULL,
+                       o->steps, t) && ok;
+    }
     return ok;
 }
 
@@ -130,7 +141,7 @@ static int run_short(void) {
     static const bound shown[] = {{VIOLATION_hidden, 0}, {VIOLATION_claimed, 0}}; /* of rigid bodies */
     static const bound harmless[] = {
         {VIOLATION_failed, 0}, {VIOLATION_energy_missed, 0}, {VIOLATION_above_start, 0}, {VIOLATION_through, 0}};
-    options o = {6, 6, 150, 1, 0};
+    options o = {6, 6, 150, 1, 0, 0};
     tally t;
     memset(&t, 0, sizeof t);
     run_stacks(&o, 10, &t);
@@ -142,14 +153,14 @@ static int run_short(void) {
     check_all("heaps", &t, (long)o.heaps * o.steps, zero, (int)(sizeof zero / sizeof zero[0]));
     /* a light cable between boxes: its solve misses from step 57 on, and kept as they were such steps burst the world */
     memset(&t, 0, sizeof t);
-    run_world(heap_world(22, h_of_heaps[0]), 70, &t);
+    run_world(heap_world(22, h_of_heaps[0]), NULL, 70, &t);
     check_all("missed steps", &t, 70, harmless, (int)(sizeof harmless / sizeof harmless[0]));
     printf("%d passed, %d failed\n", passed, failed);
     return failed ? 1 : 0;
 }
 
 int main(int argc, char **argv) {
-    options o = {25, 40, 272, 1, 0};
+    options o = {25, 40, 272, 1, 0, 0};
     int i;
     if (argc > 1 && strcmp(argv[1], "short") == 0) return run_short();
     for (i = 1; i + 1 < argc; i += 2) {
@@ -158,10 +169,11 @@ int main(int argc, char **argv) {
         else if (strcmp(argv[i], "--steps") == 0) o.steps = atoi(argv[i + 1]);
         else if (strcmp(argv[i], "--seed") == 0) o.seed = atol(argv[i + 1]);
         else if (strcmp(argv[i], "--ratio") == 0) o.ratio = atof(argv[i + 1]);
+        else if (strcmp(argv[i], "--tell") == 0) o.tell = atoi(argv[i + 1]);
         else break;
     }
     if (i != argc) {
-        fprintf(stderr, "physics_audit [--worlds N] [--heaps N] [--steps N] [--seed N] [--ratio R] | short\n");
+        fprintf(stderr, "physics_audit [--worlds N] [--heaps N] [--steps N] [--seed N] [--ratio R] [--tell 1] | short\n");
         return 2;
     }
     return run_table(&o) ? 0 : 1;

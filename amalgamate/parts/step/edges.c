@@ -69,6 +69,7 @@ static void csimi_edge_touch(csimi_detector *d, const csimi_edge_meeting *m, con
     c->radius = r - left + (m->particle ? B->radius : 0) + thickness;
     c->normal = t->normal;
     c->gap = t->gap + left - thickness;
+    c->sink = left;
     c->point_a = csim_madd(t->point_a, left, t->normal);
     c->point_b = csim_madd(t->point_b, thickness, t->normal);
     c->meet = m->particle ? m->pose.position : x; /* as nodes do: on the centre line */

@@ -23,6 +23,7 @@ typedef struct csimi_found_contact {
     csim_real left;     /* m/s: how fast they may still close after the step: phi without what is given */
     csim_real approach; /* m/s: how fast they closed at its start, of those that begin to press */
     csim_vec3 meet_b; /* of kept rows: where the impulse acts on b, beside meet for a */
+    csim_real sink;   /* m: how much deeper than the gap says it lies, edges of cables: what their nodes leave */
     csim_real push;   /* m/s, <= 0: the part of phi that pushes out; worlds with bounded frames */
     csimi_kept kept;
 } csimi_found_contact;
