@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 2f9a4e478000363d
+   Hash of the parts: ae965605811d0882
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -78,6 +78,7 @@
      CONDSIM_NO_IMPULSE                         csim_impulse_solve, all solvers of that level, SWEEP beyond rigid bodies
      CONDSIM_NO_PGS, APGD, PERCONTACT, STAGGERED, CCS, NEWTON, XPBD, PENALTY     solvers that serve comparisons ...
      CONDSIM_NO_COMPARISON                      ... all of these, and CONDSIM_NO_IMPULSE
+     CONDSIM_NO_SLEEP                           bodies at rest fall asleep and cost nothing
      CONDSIM_NO_LOADERS, URDF, SNAPSHOTS, STATISTICS, ERROR_TEXT        files, save and restore, measures, sentences
      CONDSIM_NO_EVENTS                          csim_world_events
    Presets: CONDSIM_GAME leaves out comparisons, reduced bodies and loaders; CONDSIM_TINY everything but particles and
@@ -131,6 +132,9 @@
 #endif
 #if !defined(CONDSIM_WITH_LOADERS) && !defined(CONDSIM_NO_LOADERS)
 #define CONDSIM_NO_LOADERS
+#endif
+#if !defined(CONDSIM_WITH_SLEEP) && !defined(CONDSIM_NO_SLEEP)
+#define CONDSIM_NO_SLEEP
 #endif
 #if !defined(CONDSIM_WITH_SNAPSHOTS) && !defined(CONDSIM_NO_SNAPSHOTS)
 #define CONDSIM_NO_SNAPSHOTS
@@ -1312,7 +1316,7 @@ typedef enum csim_uncertified {
     CSIM_UNCERTIFIED_COUNT_
 } csim_uncertified;
 
-/* How much of everything a world can hold. A world on the heap starts with this much and grows in its create calls; a
+/* How much of everything a world can hold. A world on the heap starts with this much and grows when it must; a
    world in a fixed block never holds more. 0 in a definition: the default named here. csim_world_used() reports what
    a running world needed, ready to be pasted back. Each 0..5e7. */
 typedef struct csim_capacity {
@@ -1331,8 +1335,8 @@ typedef struct csim_capacity {
     int bends;         /* their bend elements: joints between edges, clamps; default frames + links */
     int matrix_blocks; /* 3x3 blocks stored in A; default nodes + 4 rigids + 5 tets + 10 membranes + 16 links + 4 axes +
                           7 frames + 2 bends + span coords */
-    int contacts;      /* contact points in one step, speculative ones included; default 16 shapes +
-                          2 nodes + 2 frames */
+    int contacts;      /* contact points in one step, speculative ones and those of sleeping bodies included; default
+                          16 shapes + 2 nodes + 2 frames */
     int pairs;         /* overlapping bounds in one step; default 8 (shapes + bodies) + 16 frames */
     int trees;         /* articulated bodies; default 0 */
     int tree_links;    /* of all of them; default 0 */
@@ -1370,6 +1374,14 @@ typedef struct csim_world_def {
                    where 8 are more than it pays for, one at least: 3 visits a contact. A visit is about 20 to 60 ns;
                    docs/realtime.md. Backward Euler, and CSIM_SOLVER_AUTO or CSIM_SOLVER_BOUNDED (every island bounded)
                    only */
+
+    bool can_sleep; /* default false; true in the worlds of csim_realtime_world_def and csim_balanced_world_def. Bodies
+                       that touch or are linked fall asleep together when all of them have been at rest for sleep_time,
+                       and cost nothing until something wakes them: docs/sleep.md */
+    csim_real sleep_speed; /* m/s, >= 0: no point of a body at rest is faster at the end of a step; default 0.01 */
+    csim_real sleep_drift; /* m/s, >= 0: nor, on the mean of sleep_time, farther from where it was; default 2e-4. What
+                              creeps faster than this never falls asleep; what creeps slower may be stopped */
+    csim_real sleep_time;  /* s, 0..1e6; default 0.5 */
 
     csim_real contact_distance; /* contacts are found this far ahead, and what speed needs; m, 0..1000; default 1e-3 */
     csim_real stabilization;    /* share of a penetration removed in a step, 0..1; default 0.8 */
@@ -1444,7 +1456,7 @@ typedef struct csim_rigid_def {
     csim_vec3 centre;  /* centre of mass, body axes, m; used when inertia is given */
     csim_real linear_damping, angular_damping; /* 1/s, >= 0; default 0 */
     csim_surface_def surface;
-    bool can_sleep; /* reserved, no effect yet; default true */
+    bool can_sleep; /* false: never falls asleep, see csim_body_set_can_sleep; default true */
     void *user_data;
     uint32_t guard;
 } csim_rigid_def;
@@ -1615,17 +1627,21 @@ typedef struct csim_step_stats {
     int unseen;           /* pairs that it drove into each other by more than rows know (docs/contact.md), and left */
     int stopped;          /* bodies and nodes whose poses were held back: their paths led through something ... */
     double stopped_short; /* ... and the most of a way that was left out, m, of bodies; velocities are kept */
+    int awake, asleep;    /* free bodies after the step */
+    int fell_asleep, woke; /* of them in this step: islands that came to rest; woke: by touch, or since the last step */
     double penetration;                                      /* max(0, -gap) after the step, from the geometry, m */
     double assembly_seconds, collide_seconds, solve_seconds; /* 0 without a clock */
     size_t scratch_bytes;                                    /* used by this step */
     size_t memory_bytes;                                     /* held by the world */
 } csim_step_stats;
 
-/* Advances the world by h seconds (1e-7 .. 1). Allocates nothing. Either the whole step happens, or the status tells
-   why not and the world is bit for bit as before (the stats excepted).
+/* Advances the world by h seconds (1e-7 .. 1). Allocates nothing in a fixed block; a heap world that finds more
+   contacts or pairs than it has room for makes room and does the step, to the bit as if the room had been there. Either
+   the whole step happens, or the status tells why not and the world is bit for bit as before (the stats excepted).
    A solve that misses its tolerance is CSIM_OK with stats.result and CSIM_FLAG_UNCERTIFIED, unless the definition says
    otherwise. COND paper eq. 4-9 and 11.
-   Fails: CSIM_OUT_OF_RANGE and CSIM_NOT_FINITE (h), CSIM_CAPACITY, CSIM_NON_FINITE_RESULT, CSIM_UNCERTIFIED,
+   Fails: CSIM_OUT_OF_RANGE and CSIM_NOT_FINITE (h), CSIM_CAPACITY (fixed block), CSIM_OUT_OF_MEMORY (heap),
+   CSIM_NON_FINITE_RESULT, CSIM_UNCERTIFIED,
    CSIM_LOCKED (called from a filter), CSIM_BAD_PROBLEM (a mixing rule returned a negative number, or solver.solver
    does not take an island, a law or the integrator: docs/solvers.md). */
 CSIM_API csim_status csim_world_step(csim_world *world, csim_real h);
@@ -1664,6 +1680,8 @@ typedef struct csim_contact_info {
 /* The contacts of the last step in a deterministic order; the array is the world's and valid until the next call that
    changes the world. */
 CSIM_API const csim_contact_info *csim_world_contacts(const csim_world *world, int *count);
+/* Contacts of bodies that are asleep, as the last step they were awake in left them; the array as above. */
+CSIM_API const csim_contact_info *csim_world_sleeping_contacts(const csim_world *world, int *count);
 /* Ids of contacts that carried an impulse in the step before and do not now (also because a body was destroyed). */
 CSIM_API const uint64_t *csim_world_ended(const csim_world *world, int *count);
 
@@ -1714,6 +1732,14 @@ CSIM_API csim_status csim_body_set_velocity(csim_world *world, csim_body_id id, 
 CSIM_API csim_status csim_body_add_force(csim_world *world, csim_body_id id, csim_vec3 force, csim_vec3 torque);
 /* Mass, centre and inertia in body axes; all but rigid bodies: the mass alone (reduced: and centre), the rest 0. */
 CSIM_API csim_status csim_body_get_mass(const csim_world *world, csim_body_id id, csim_mass *mass);
+/* Whether it is not asleep; static and kinematic bodies always are awake. */
+CSIM_API csim_status csim_body_is_awake(const csim_world *world, csim_body_id id, bool *awake);
+/* true wakes it with all it fell asleep with (of a static or kinematic body: all that lies on it or is linked to it).
+   false: after the next step it falls asleep with its island, whether it is at rest or not; only in worlds whose
+   definition says can_sleep, else CSIM_UNSUPPORTED. */
+CSIM_API csim_status csim_body_set_awake(csim_world *world, csim_body_id id, bool awake);
+/* false: it never falls asleep, nor what touches it or is linked to it. Default true. */
+CSIM_API csim_status csim_body_set_can_sleep(csim_world *world, csim_body_id id, bool can_sleep);
 /* CSIM_STATIC also stops it. Bodies of nodes: all of them. CSIM_OUT_OF_RANGE: a half-space that is to move, a rigid
    body without mass or inertia that is to be dynamic. */
 CSIM_API csim_status csim_body_set_motion(csim_world *world, csim_body_id id, csim_motion motion);
@@ -1769,12 +1795,13 @@ CSIM_API double csim_world_rms_speed(const csim_world *world);
    written. Bytes are for the same build only (version, scalar size, byte order). Fails: CSIM_NULL_ARGUMENT,
    CSIM_CAPACITY (buffer too small: nothing is written). */
 CSIM_API csim_status csim_world_save(const csim_world *world, void *buffer, size_t *bytes);
-/* Brings a world back, in place: ids of what existed then are valid again. The bytes are checked before anything
+/* Brings a world back, in place: ids of what existed then are valid again. bytes: of the buffer, which may be larger
+   than the snapshot that it begins with. The bytes are checked before anything
    changes: size and checksum, then every index, count, choice and number, for a checksum is easily made. May allocate
    on the heap. The contacts of the last step come back with it; its stats do not.
    Fails: CSIM_BAD_SNAPSHOT, CSIM_CAPACITY, CSIM_OUT_OF_MEMORY. */
 CSIM_API csim_status csim_world_restore(csim_world *world, const void *buffer, size_t bytes);
-/* 64-bit hash of the state (positions, velocities, contact impulses): equal bits, equal hash. */
+/* 64-bit hash of the state (positions, velocities, contact impulses, who is asleep): equal bits, equal hash. */
 CSIM_API uint64_t csim_world_hash(const csim_world *world);
 /* One line: version, scalar, options. Constant text. */
 CSIM_API const char *csim_build_info(void);
@@ -4963,6 +4990,17 @@ typedef struct csimi_kept {
     int calm, bounded; /* its island was certified in the last step; was solved by BOUNDED */
 } csimi_kept;
 
+/* Whether a body is asleep, and how it gets there (step/sleep.c). */
+enum { CSIMI_ZONE_DAY, CSIMI_ZONE_BED, CSIMI_ZONE_NEW, CSIMI_ZONE_COUNT };
+typedef struct csimi_rest {
+    bool asleep;
+    bool woke;      /* since the last step that was done */
+    bool drowsy;    /* falls asleep after the next step, whatever it does */
+    int zone;       /* where its items stand in the arrays: bed.c */
+    int ring;       /* asleep: the next body of the island it fell asleep with, round to itself */
+    csim_real calm; /* s: for so long it has been near its anchors and slow */
+} csimi_rest;
+
 typedef struct csimi_body {
     uint32_t generation;
     bool alive;
@@ -4995,6 +5033,7 @@ typedef struct csimi_body {
     bool can_sleep;
     bool disabled;           /* met by nothing; its motion is static ... */
     csim_motion motion_then; /* ... and was this */
+    csimi_rest rest;
     csim_surface_def surface;
     void *user_data;
 } csimi_body;
@@ -5063,6 +5102,20 @@ typedef struct csimi_axes {
 } csimi_axes;
 
 enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper limit, friction, drive */
+
+/* Where bodies were when they began to be calm, and the contacts of those that sleep. */
+#ifndef CONDSIM_NO_SLEEP
+#define CSIMI_SLEEP_ARRAYS(X)                            \
+    X(nodes, csim_real, node_anchor, 3, finite)          \
+    X(rigids, csim_real, rigid_anchor, 7, finite)        \
+    X(frames, csim_real, frame_anchor, 4, finite)        \
+    X(tree_links, csim_real, link_anchor, 7, finite)     \
+    X(slept, csim_contact_info, slept, 1, contact)       \
+    X(slept_kept, csimi_kept, slept_kept, 1, kept)       \
+    X(slept_touches, csim_touch_event, slept_touch, 1, touch)
+#else
+#define CSIMI_SLEEP_ARRAYS(X)
+#endif
 
 /* X(axis, type, member of csimi_store, numbers per item, rule): one line per array; the axis names a field of
    csim_capacity that holds both the capacity and the count; the rule csimi_<rule>_sound judges what a snapshot says the
@@ -5155,7 +5208,8 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
     X(contacts, csim_contact_info, contact, 1, contact)               \
     X(kept, csimi_kept, kept, 1, kept)                                \
     X(ended, uint64_t, ended_id, 1, id)                               \
-    X(touches, csim_touch_event, touch, 1, touch)
+    X(touches, csim_touch_event, touch, 1, touch)                   \
+    CSIMI_SLEEP_ARRAYS(X)
 
 /* Everything that is counted: the axes of the arrays above, the stored blocks of A, the pairs of the broad phase. */
 #define CSIMI_WORLD_AXES(X)                                                                                           \
@@ -5169,7 +5223,8 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
     X(triangles)                                                                                                      \
     X(links)                                                                                                          \
     X(springs) X(joints) X(contacts) X(ended) X(aggregates) X(matrix_blocks) X(pairs) X(frames) X(bends) X(membranes) \
-        X(trees) X(tree_links) X(coords) X(tree_span) X(modal) X(kept) X(axes) X(touches)
+        X(trees) X(tree_links) X(coords) X(tree_span) X(modal) X(kept) X(axes) X(touches) X(slept) X(slept_kept) \
+        X(slept_touches)
 
 typedef struct csimi_counts {
 #define CSIMI_X(axis) int axis;
@@ -5185,6 +5240,11 @@ typedef struct csimi_counts {
     X(edge, frames, 1, frame_velocity, frame_rep, frame_torque) \
     X(coord, coords, 1, coord_rate, coord_rep, coord_force)     \
     X(slack, axes, CSIMI_AXES_SLACKS, slack_rate, slack_rep, slack_force)
+
+/* The axes in which what sleeps lies behind what is awake: X(axis). bed.c */
+#define CSIMI_BED_AXES(X) \
+    X(nodes) X(rigids) X(tets) X(membranes) X(frames) X(bends) X(springs) X(joints) X(trees) X(tree_links) X(coords) \
+        X(modal) X(axes)
 
 /* What those velocities move: X(axis, member of csimi_state, numbers of an item) */
 #define CSIMI_POSITIONS(X)          \
@@ -5240,6 +5300,20 @@ typedef struct csimi_store {
     csim_real *node_rep, *rigid_rep, *frame_rep; /* representative velocity of the last step */
     csimi_body *body;
     int *body_list; /* slots of live bodies in creation order, [live] */
+    const int *active; /* [active_count] during a step: those it sees, in creation order */
+    int active_count;
+#ifndef CONDSIM_NO_SLEEP
+    int bedded;            /* bodies in bed */
+    csim_real bed_thickness; /* m: the largest of theirs */
+    csimi_counts day;      /* what stands before the bed */
+    int *active_list;      /* [bodies] where active may point */
+    int *woke_list;        /* [bodies] whom the step at hand woke */
+    int woke_count;
+    csim_real *node_anchor, *rigid_anchor, *frame_anchor, *link_anchor;
+    csim_contact_info *slept; /* contacts of what is asleep, as its last step left them */
+    csimi_kept *slept_kept;   /* of the same, in worlds with bounded frames */
+    csim_touch_event *slept_touch; /* and the pairs that touch */
+#endif
     int *node_body, *node_user, *node_of_user, *node_aggregate;
     int *rigid_body, *shape_body, *frame_body;
     csim_real *coord_rep;
@@ -5281,6 +5355,8 @@ struct csim_world {
     size_t block_bytes;
     uint32_t stamp;
     bool locked, pattern_stale;
+    bool bed_stale;    /* somebody woke or fell asleep: bed.c */
+    int asleep, woken; /* bodies asleep; those that woke since the last step that was done */
     int live_bodies, free_body, free_link;
     int touches[CSIMI_TOUCH_GROUPS]; /* records of each group */
     double time, last_h;
@@ -5314,6 +5390,60 @@ typedef enum csimi_axis {
 CSIMI_FN void csimi_remove(csimi_store *store, csimi_axis axis, int first, int n);
 /* Copies the counts that models read into state. */
 CSIMI_FN void csimi_sync_state(csimi_store *store);
+
+/* ---- bed.c: what a step does not see, and waking it */
+
+#ifndef CONDSIM_NO_SLEEP
+CSIMI_FN size_t csimi_bed_scratch(const csimi_counts *n);
+/* From here to the other, the counts of the world are those of what is awake; `all` keeps what they are. */
+CSIMI_FN void csimi_open_day(csim_world *w, csimi_counts *all);
+CSIMI_FN void csimi_close_day(csim_world *w, const csimi_counts *all, bool done);
+/* Wakes the island of a body that is asleep, or what lies on one that is not dynamic. Every setter calls it. */
+CSIMI_FN void csimi_wake(csim_world *w, int slot);
+CSIMI_FN void csimi_wake_island(csim_world *w, int slot); /* nothing when it is not asleep */
+CSIMI_FN void csimi_wake_all(csim_world *w);
+CSIMI_FN void csimi_wake_link(csim_world *w, int link); /* all it holds on to */
+/* Whether one of its shapes is a sensor. */
+CSIMI_FN bool csimi_has_sensor(const csimi_store *s, const csimi_body *b);
+/* Wakes what is where the body was put. */
+CSIMI_FN void csimi_wake_near(csim_world *w, int slot);
+/* The bodies that a link holds on to, those behind a gear too, into slot[6]; returns how many. */
+CSIMI_FN int csimi_link_bodies(const csimi_store *s, const csimi_link *l, int *slot);
+CSIMI_FN int csimi_sleeping_touches(const csim_world *w);  /* and ... */
+CSIMI_FN int csimi_sleeping_contacts(const csim_world *w); /* of what stays asleep in the coming step */
+/* Whether one of its bodies is asleep. */
+CSIMI_FN bool csimi_touch_sleeps(const csimi_store *s, const csim_touch_event *e);
+CSIMI_FN bool csimi_contact_sleeps(const csimi_store *s, const csim_contact_info *c);
+CSIMI_FN void csimi_sleep_on(csim_world *w);     /* a step that failed woke nobody */
+CSIMI_FN void csimi_forget_woken(csim_world *w); /* one that was done has the contacts of those it woke */
+CSIM_INLINE bool csimi_lies(const csimi_store *s, int slot) { return s->body[slot].rest.zone == CSIMI_ZONE_BED; }
+CSIM_INLINE int csimi_in_bed(const csim_world *w) { return w->store.bedded; }
+CSIM_INLINE int csimi_sleeping_count(const csim_world *w) { return w->store.count.slept; }
+/* Number i of all contacts, behind those of the last step. */
+CSIM_INLINE const csim_contact_info *csimi_sleeping_contact(const csim_world *w, int i) {
+    return w->store.slept + (i - w->store.count.contacts);
+}
+#else
+CSIM_INLINE size_t csimi_bed_scratch(const csimi_counts *n) { return n ? 0 : 0; }
+CSIM_INLINE void csimi_open_day(csim_world *w, csimi_counts *all) {
+    *all = w->store.count;
+    w->store.active = w->store.body_list;
+    w->store.active_count = w->live_bodies;
+}
+CSIM_INLINE void csimi_close_day(csim_world *w, const csimi_counts *all, bool done) { (void)w, (void)all, (void)done; }
+CSIM_INLINE int csimi_sleeping_touches(const csim_world *w) { return (void)w, 0; }
+CSIM_INLINE bool csimi_touch_sleeps(const csimi_store *s, const csim_touch_event *e) { return (void)s, (void)e, false; }
+CSIM_INLINE int csimi_sleeping_contacts(const csim_world *w) { return (void)w, 0; }
+CSIM_INLINE void csimi_wake(csim_world *w, int slot) { (void)w, (void)slot; }
+CSIM_INLINE void csimi_wake_link(csim_world *w, int link) { (void)w, (void)link; }
+CSIM_INLINE void csimi_wake_all(csim_world *w) { (void)w; }
+CSIM_INLINE void csimi_wake_near(csim_world *w, int slot) { (void)w, (void)slot; }
+CSIM_INLINE void csimi_sleep_on(csim_world *w) { (void)w; }
+CSIM_INLINE int csimi_in_bed(const csim_world *w) { return (void)w, 0; }
+CSIM_INLINE int csimi_sleeping_count(const csim_world *w) { return (void)w, 0; }
+CSIM_INLINE const csim_contact_info *csimi_sleeping_contact(const csim_world *w, int i) { return w->store.contact + i; }
+CSIM_INLINE bool csimi_lies(const csimi_store *s, int slot) { return (void)s, (void)slot, false; }
+#endif
 
 /* ---- slots.c: ids, and the steps every create call takes: check, make room, write behind the counts, raise them. */
 
@@ -5485,7 +5615,7 @@ typedef struct csimi_array {
 typedef struct csimi_staged {
     csim_error *error;
     const csimi_counts *n;
-    int live_bodies, free_body, free_link;
+    int live_bodies, free_body, free_link, bedded, asleep;
     const unsigned char *bytes; /* of the arrays, anywhere */
 } csimi_staged;
 
@@ -5670,7 +5800,6 @@ typedef struct csimi_surfaces {
     csim_real *x, *box;
     csimi_surface *of;   /* [bodies] by slot */
     unsigned char *made; /* [bodies] */
-    int *first_box;      /* [bodies] */
 } csimi_surfaces;
 CSIMI_FN void csimi_surfaces_layout(csimi_surfaces *s, const csimi_counts *n, csimi_arena *arena);
 CSIMI_FN void csimi_surfaces_start(csimi_surfaces *s, const csim_world *world, const csimi_state *state);
@@ -5706,6 +5835,7 @@ typedef struct csimi_last_table {
     int *table;
     int table_size; /* a power of two */
 } csimi_last_table;
+CSIMI_FN int csimi_table_size(int contacts);
 CSIMI_FN void csimi_last_layout(csimi_last_table *r, const csimi_counts *n, csimi_arena *arena);
 CSIMI_FN void csimi_index_contacts(const csim_world *w, csimi_last_table *r);
 CSIMI_FN int csimi_last_contact(const csim_world *w, const csimi_last_table *r, uint64_t id); /* -1: none */
@@ -5731,6 +5861,13 @@ typedef struct csimi_detector {
     csim_real fall;  /* |gravity| */
     int count;
     int needed; /* contacts found, beyond the capacity too */
+    int room;   /* for contacts: the capacity without those of sleepers */
+    bool sleepers; /* some bodies are asleep */
+    int near_count;
+    uint64_t *near; /* [leaves] what lies in bed near what is awake: slot << 32 | part */
+    unsigned char *seen; /* [leaves] */
+    int first_still; /* objects from here on lie in bed */
+    bool woke;       /* the step begins anew */
 } csimi_detector;
 
 CSIMI_FN csim_status csimi_detect(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
@@ -5738,6 +5875,28 @@ CSIMI_FN size_t csimi_detect_scratch(const csimi_counts *n);
 /* Gap of a found contact in another configuration, whose surfaces are given. */
 CSIMI_FN csim_real csimi_gap_at(const csim_world *world, const csimi_state *then, const csimi_state *now,
                                 csimi_surfaces *surfaces, const csimi_found_contact *f);
+/* ---- still.c: what lies in bed and is touched; sleep.c: falling asleep */
+#define CSIMI_AGAIN ((csim_status)-1) /* a step woke somebody: it begins anew */
+#ifndef CONDSIM_NO_SLEEP
+CSIMI_FN void csimi_still_layout(csimi_detector *d, const csimi_counts *n, csimi_arena *arena);
+/* What lies in bed within reach of what is awake, into d->near; returns how much. */
+CSIMI_FN int csimi_still_near(csimi_detector *d);
+/* Whether a contact of these two is none: one of them is asleep, and wakes when the other can push it. */
+CSIMI_FN bool csimi_touch_wakes(csimi_detector *d, int body_a, int body_b);
+/* After a step that was done: who comes to rest. */
+CSIMI_FN void csimi_fall_asleep(csim_world *w, csimi_step_frame *f, csimi_arena *arena);
+CSIMI_FN size_t csimi_sleep_scratch(const csimi_counts *n);
+#else
+CSIM_INLINE void csimi_still_layout(csimi_detector *d, const csimi_counts *n, csimi_arena *arena) {
+    (void)d, (void)n, (void)arena;
+}
+CSIM_INLINE int csimi_still_near(csimi_detector *d) { return (void)d, 0; }
+CSIM_INLINE bool csimi_touch_wakes(csimi_detector *d, int a, int b) { return (void)d, (void)a, (void)b, false; }
+CSIM_INLINE void csimi_fall_asleep(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
+    (void)w, (void)f, (void)arena;
+}
+CSIM_INLINE size_t csimi_sleep_scratch(const csimi_counts *n) { return n ? 0 : 0; }
+#endif
 /* ---- found.c: ids and records of contacts, filters of pairs */
 CSIMI_FN uint64_t csimi_mix64(uint64_t h, uint64_t x);
 CSIMI_FN uint64_t csimi_side_key(const csimi_store *s, int slot, uint32_t part); /* names a part of a body */
@@ -28730,9 +28889,9 @@ CSIMI_FN void csimi_look_node(csimi_store *s, int slot, int node, csim_vec3 from
 CSIMI_FN void csimi_look_step(csim_world *w) {
     csimi_store *s = &w->store;
     int i;
-    for (i = 0; i < w->live_bodies; i++) {
-        const csimi_body *b = s->body + s->body_list[i];
-        if (b->kind != CSIM_RIGID || b->motion != CSIM_STATIC) csimi_look_moved(s, s->body_list[i]);
+    for (i = 0; i < s->active_count; i++) {
+        const csimi_body *b = s->body + s->active[i];
+        if (b->kind != CSIM_RIGID || b->motion != CSIM_STATIC) csimi_look_moved(s, s->active[i]);
     }
     csimi_bounds_tend(&s->look.tree, false);
 }
@@ -28850,6 +29009,10 @@ CSIMI_FN void csimi_store_layout(csimi_store *s, size_t scratch, csimi_arena *ar
         (struct csimi_reduced_work *)csimi_push(arena, c->modal > 0 ? csimi_reduced_work_bytes() : 0, 1);
     csimi_look_layout(&s->look, c, arena);
     csimi_told_layout(&s->told, c, arena);
+#ifndef CONDSIM_NO_SLEEP
+    s->active_list = CSIMI_PUSH(arena, int, c->bodies);
+    s->woke_list = CSIMI_PUSH(arena, int, c->bodies);
+#endif
     s->A.row = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c) + 1);
     s->A.diag = CSIMI_PUSH(arena, int, (size_t)csimi_blocks_of(c));
     s->A.col = CSIMI_PUSH(arena, int, c->matrix_blocks);
@@ -28903,6 +29066,9 @@ static void csimi_round_up(csimi_counts *n, const csimi_counts *had) {
     n->ended = n->contacts;
     n->touches = csimi_touches_of(n->pairs);
     if (n->kept > 0) n->kept = n->contacts;
+    if (n->slept > 0) n->slept = n->contacts;
+    if (n->slept > 0) n->slept_touches = n->touches;
+    if (n->slept_kept > 0) n->slept_kept = n->contacts;
 }
 
 CSIMI_FN csim_status csimi_ensure(csim_world *w, const csimi_counts *need, const char *function) {
@@ -28939,6 +29105,10 @@ CSIMI_FN csim_status csimi_ensure(csim_world *w, const csimi_counts *need, const
     csimi_store_copy(&grown, &w->store);
     csimi_look_copy(&grown, &w->store);
     csimi_told_copy(&grown.told, &w->store.told);
+#ifndef CONDSIM_NO_SLEEP
+    if (grown.woke_count > 0)
+        CSIMI_MEMCPY(grown.woke_list, w->store.woke_list, sizeof *grown.woke_list * (size_t)grown.woke_count);
+#endif
     if (w->block) csimi_heap_free(&w->heap, w->block, w->block_bytes);
     w->store = grown;
     w->block = block;
@@ -29079,6 +29249,11 @@ CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion mot
     b->kind = kind;
     b->motion = motion;
     b->next_free = b->rigid = b->tree = -1;
+#ifndef CONDSIM_NO_SLEEP
+    b->rest.zone = s->bedded > 0 ? CSIMI_ZONE_NEW : CSIMI_ZONE_DAY;
+    b->rest.ring = slot;
+#endif
+    b->can_sleep = true;
     b->first_node = s->count.nodes;
     b->first_shape = s->count.shapes;
     b->first_tet = s->count.tets;
@@ -29127,6 +29302,7 @@ CSIMI_FN void csimi_finish_create(csim_world *w, int slot, csim_body_id *id) {
     csimi_note_high(w);
     csimi_look_add(&w->store, slot);
     w->pattern_stale = true;
+    if (w->store.body[slot].motion != CSIM_DYNAMIC) csimi_wake_near(w, slot);
     *id = csimi_body_id_of(w, slot);
 }
 
@@ -29175,6 +29351,7 @@ CSIMI_FN int csimi_take_link(csim_world *w, csimi_link_kind kind, int item, cons
 CSIMI_FN void csimi_finish_link(csim_world *w, int slot, csim_link_id *id) {
     csimi_sync_state(&w->store);
     csimi_note_high(w);
+    csimi_wake_link(w, slot);
     w->pattern_stale = true;
     id->index1 = (uint32_t)slot + 1u;
     id->generation = w->store.link[slot].generation;
@@ -29250,6 +29427,7 @@ static csim_quat csimi_rotation_of(const csimi_state *s, int k) {
 CSIMI_FN csim_pose csimi_body_pose(const csimi_store *s, const csimi_state *state, int slot) {
     const csimi_body *b = s->body + slot;
     csim_pose p = csim_pose_identity();
+    if (csimi_lies(s, slot)) state = &s->state; /* steps do not move it */
     if (b->kind == CSIM_RIGID) {
         p.rotation = csimi_rotation_of(state, b->rigid);
         p.position = csim_sub(csimi_load3(state->com + 3 * b->rigid), csim_rotate(p.rotation, csimi_load3(b->centre)));
@@ -29267,6 +29445,7 @@ CSIMI_FN csim_pose csimi_body_pose(const csimi_store *s, const csimi_state *stat
 CSIMI_FN csim_pose csimi_shape_pose(const csimi_store *s, const csimi_state *state, int shape) {
     const csimi_body *b = s->body + s->shape_body[shape];
     if (b->kind != CSIM_BODY_TREE) return csimi_body_pose(s, state, s->shape_body[shape]);
+    if (csimi_lies(s, s->shape_body[shape])) state = &s->state;
     return csimi_link_pose(state, state->tree[b->tree].first_link + s->shape_link[shape]);
 }
 
@@ -29591,6 +29770,595 @@ CSIMI_FN double csimi_axes_energy(const csim_world *w) {
 #endif
 /* ==== end store/axes_pose.c */
 
+/* ==== begin store/bed.c ========================================================================================= */
+#if !defined(CONDSIM_NO_SLEEP)
+/* store/bed: what a step does not see. A world that sleeps keeps the items of bodies that are asleep, and of static
+   rigid bodies that no link holds on to, behind those of all others in the arrays that models walk over. While a step
+   runs, the counts of the world are those of what is awake: every loop of it ends where the bed begins, and a pile
+   asleep costs nothing. Before and after, the counts are of everything.
+
+   Bodies stand in these arrays zone by zone, awake, in bed, added since, and inside a zone in the order of their list;
+   rigid bodies, springs and joints, each one item, in any order. */
+
+#ifndef CONDSIM_NO_SLEEP
+
+/* Where every item goes, by axis: new places [count], and how many are awake. */
+typedef struct csimi_bed {
+#define CSIMI_X(axis) int *axis;
+    CSIMI_BED_AXES(CSIMI_X)
+#undef CSIMI_X
+    unsigned char *lies;  /* [bodies] by slot: is to lie in bed */
+    unsigned char *clamp; /* [bends] 1: of a clamp */
+    unsigned char *room;  /* of the largest array */
+    csimi_counts day;
+} csimi_bed;
+
+static size_t csimi_bed_largest(const csimi_counts *n) {
+    size_t most = 0;
+#define CSIMI_X(axis, type, name, per, holds) most = csimi_most_bytes(most, sizeof(type) * (per) * (size_t)n->axis);
+    CSIMI_WORLD_ARRAYS(CSIMI_X)
+#undef CSIMI_X
+    return most;
+}
+
+static void csimi_bed_layout(csimi_bed *bed, const csimi_counts *n, csimi_arena *arena) {
+#define CSIMI_X(axis) bed->axis = CSIMI_PUSH(arena, int, n->axis);
+    CSIMI_BED_AXES(CSIMI_X)
+#undef CSIMI_X
+    bed->lies = CSIMI_PUSH(arena, unsigned char, n->bodies);
+    bed->clamp = CSIMI_PUSH(arena, unsigned char, n->bends);
+    bed->room = (unsigned char *)csimi_push(arena, csimi_bed_largest(n), 1);
+}
+
+CSIMI_FN size_t csimi_bed_scratch(const csimi_counts *n) {
+    csimi_bed bed;
+    csimi_arena arena = csimi_arena_counting();
+    if (n->slept == 0) return 0;
+    csimi_bed_layout(&bed, n, &arena);
+    return arena.used;
+}
+
+/* ---- who lies in bed */
+
+/* The bodies that a link holds on to, those behind a gear too; returns how many, at most 4. */
+CSIMI_FN int csimi_link_bodies(const csimi_store *s, const csimi_link *l, int *slot) {
+    int i, k, n = 0;
+    for (k = 0; k < 2; k++)
+        if (l->body[k] >= 0) slot[n++] = l->body[k];
+    if (l->kind != CSIMI_JOINT || s->joint[l->item].kind != CSIM_JOINT_GEAR) return n;
+    for (i = 0; i < 2; i++)
+        for (k = 0; k < 2; k++)
+            if (s->link[s->joint[l->item].gear[i]].body[k] >= 0) slot[n++] = s->link[s->joint[l->item].gear[i]].body[k];
+    return n;
+}
+
+CSIMI_FN bool csimi_has_sensor(const csimi_store *s, const csimi_body *b) {
+    int i;
+    for (i = b->first_shape; i < b->first_shape + b->shape_count; i++)
+        if (s->skin[i].sensor) return true;
+    return false;
+}
+
+/* Sensors stay up: they see what sleeps and what never moves. */
+static void csimi_bed_choose(const csim_world *w, csimi_bed *bed) {
+    const csimi_store *s = &w->store;
+    int i, k, slot[6];
+    for (i = 0; i < s->count.bodies; i++) {
+        const csimi_body *b = s->body + i;
+        bed->lies[i] = b->rest.asleep || (w->def.can_sleep && b->alive && b->kind == CSIM_RIGID &&
+                                          b->motion == CSIM_STATIC && !csimi_has_sensor(s, b));
+    }
+    for (i = 0; i < s->count.links; i++) {
+        if (!s->link[i].alive || s->link[i].kind == CSIMI_EXCLUSION) continue;
+        for (k = csimi_link_bodies(s, s->link + i, slot) - 1; k >= 0; k--)
+            if (s->body[slot[k]].motion == CSIM_STATIC) bed->lies[slot[k]] = 0; /* a link finds it */
+    }
+}
+
+/* A link lies in bed when all that it moves does. */
+static bool csimi_bed_link(const csimi_store *s, const csimi_bed *bed, int link) {
+    int slot[6], k, free = 0;
+    for (k = csimi_link_bodies(s, s->link + link, slot) - 1; k >= 0; k--) {
+        if (s->body[slot[k]].motion != CSIM_DYNAMIC) continue;
+        if (!bed->lies[slot[k]]) return false;
+        free++;
+    }
+    return free > 0;
+}
+
+/* ---- new places */
+
+static void csimi_bed_range(int *place, int *first, int count, int *at) {
+    int i;
+    for (i = 0; i < count; i++) place[*first + i] = *at + i;
+    *first = *at;
+    *at += count;
+}
+
+static void csimi_bed_tree(csimi_store *s, csimi_bed *bed, int tree, csimi_counts *at) {
+    csimi_tree *t = s->state.tree + tree;
+    bed->trees[tree] = at->trees++;
+    csimi_bed_range(bed->tree_links, &t->first_link, t->link_count, &at->tree_links);
+    csimi_bed_range(bed->coords, &t->first_block, t->block_count, &at->coords);
+    csimi_bed_range(bed->modal, &t->first_number, t->number_count, &at->modal);
+}
+
+/* Ranges of the bodies of one zone, in the order of their list; bodies learn them at once. */
+static void csimi_bed_bodies(csim_world *w, csimi_bed *bed, int lies, csimi_counts *at) {
+    csimi_store *s = &w->store;
+    int i;
+    for (i = 0; i < w->live_bodies; i++) {
+        csimi_body *b = s->body + s->body_list[i];
+        if (bed->lies[s->body_list[i]] != lies) continue;
+        if (b->tree >= 0) csimi_bed_tree(s, bed, b->tree, at);
+        csimi_bed_range(bed->nodes, &b->first_node, b->node_count, &at->nodes);
+        csimi_bed_range(bed->tets, &b->first_tet, b->tet_count, &at->tets);
+        csimi_bed_range(bed->membranes, &b->first_membrane, b->membrane_count, &at->membranes);
+        csimi_bed_range(bed->frames, &b->first_frame, b->frame_count, &at->frames);
+        csimi_bed_range(bed->bends, &b->first_bend, b->bend_count, &at->bends);
+    }
+    for (i = 0; i < s->count.links; i++) /* clamps behind the bends that cables have of their own */
+        if (s->link[i].alive && s->link[i].kind == CSIMI_CLAMP && csimi_bed_link(s, bed, i) == (lies != 0))
+            bed->bends[s->link[i].item] = at->bends++;
+}
+
+/* Items that are one each change places, the last awake with the first that is not. */
+typedef bool csimi_bed_test(const csimi_store *s, const csimi_bed *bed, int item);
+static bool csimi_bed_rigid(const csimi_store *s, const csimi_bed *bed, int i) { return bed->lies[s->rigid_body[i]]; }
+static bool csimi_bed_spring(const csimi_store *s, const csimi_bed *bed, int i) {
+    return csimi_bed_link(s, bed, s->spring_link[i]);
+}
+static bool csimi_bed_joint(const csimi_store *s, const csimi_bed *bed, int i) {
+    return csimi_bed_link(s, bed, s->joint[i].link);
+}
+
+static bool csimi_bed_axes(const csimi_store *s, const csimi_bed *bed, int i) {
+    return csimi_bed_link(s, bed, s->axes[i].link);
+}
+
+static int csimi_bed_swaps(const csimi_store *s, const csimi_bed *bed, csimi_bed_test *lies, int count, int *place) {
+    int i = 0, j = count - 1, k;
+    for (k = 0; k < count; k++) place[k] = k;
+    for (;; i++, j--) {
+        while (i <= j && !lies(s, bed, i)) i++;
+        while (i <= j && lies(s, bed, j)) j--;
+        if (i > j) return i;
+        place[i] = j;
+        place[j] = i;
+    }
+}
+
+/* ---- moving */
+
+/* Only what lies between the first and the last that moves is touched. */
+static void csimi_bed_move(void *array, size_t stride, int count, const int *place, unsigned char *room) {
+    unsigned char *p = (unsigned char *)array;
+    int i, first = 0, last = count - 1;
+    while (first <= last && place[first] == first) first++;
+    while (last > first && place[last] == last) last--;
+    if (first > last) return;
+    CSIMI_MEMCPY(room, p + stride * (size_t)first, stride * (size_t)(last - first + 1));
+    for (i = first; i <= last; i++)
+        CSIMI_MEMCPY(p + stride * (size_t)place[i], room + stride * (size_t)(i - first), stride);
+}
+
+static void csimi_bed_swap_bytes(unsigned char *p, size_t stride, int i, int j) {
+    unsigned char *a = p + stride * (size_t)i, *b = p + stride * (size_t)j;
+    size_t k;
+    for (k = 0; k < stride; k++) {
+        const unsigned char t = a[k];
+        a[k] = b[k];
+        b[k] = t;
+    }
+}
+
+static void csimi_bed_swap(void *array, size_t stride, int count, const int *place) {
+    int i;
+    for (i = 0; i < count; i++)
+        if (place[i] > i) csimi_bed_swap_bytes((unsigned char *)array, stride, i, place[i]);
+}
+
+static bool csimi_bed_stays(const int *place, int count) {
+    int i;
+    for (i = 0; i < count; i++)
+        if (place[i] != i) return false;
+    return true;
+}
+
+/* What becomes of the arrays of each axis. */
+#define CSIMI_BED_stay(axis, name, size)
+#define CSIMI_BED_move(axis, name, size) \
+    if (axis##_moves) csimi_bed_move(s->name, size, s->count.axis, bed->axis, bed->room);
+#define CSIMI_BED_swap(axis, name, size) \
+    if (axis##_moves) csimi_bed_swap(s->name, size, s->count.axis, bed->axis);
+#define CSIMI_BED_OF_nodes CSIMI_BED_move
+#define CSIMI_BED_OF_rigids CSIMI_BED_swap
+#define CSIMI_BED_OF_tets CSIMI_BED_move
+#define CSIMI_BED_OF_membranes CSIMI_BED_move
+#define CSIMI_BED_OF_frames CSIMI_BED_move
+#define CSIMI_BED_OF_bends CSIMI_BED_move
+#define CSIMI_BED_OF_springs CSIMI_BED_swap
+#define CSIMI_BED_OF_joints CSIMI_BED_swap
+#define CSIMI_BED_OF_axes CSIMI_BED_swap
+#define CSIMI_BED_OF_trees CSIMI_BED_move
+#define CSIMI_BED_OF_tree_links CSIMI_BED_move
+#define CSIMI_BED_OF_coords CSIMI_BED_move
+#define CSIMI_BED_OF_modal CSIMI_BED_move
+#define CSIMI_BED_OF_bodies CSIMI_BED_stay
+#define CSIMI_BED_OF_shapes CSIMI_BED_stay
+#define CSIMI_BED_OF_hulls CSIMI_BED_stay
+#define CSIMI_BED_OF_surface CSIMI_BED_stay
+#define CSIMI_BED_OF_triangles CSIMI_BED_stay
+#define CSIMI_BED_OF_links CSIMI_BED_stay
+#define CSIMI_BED_OF_contacts CSIMI_BED_stay
+#define CSIMI_BED_OF_kept CSIMI_BED_stay
+#define CSIMI_BED_OF_ended CSIMI_BED_stay
+#define CSIMI_BED_OF_touches CSIMI_BED_stay
+#define CSIMI_BED_OF_slept_touches CSIMI_BED_stay
+#define CSIMI_BED_OF_slept CSIMI_BED_stay
+#define CSIMI_BED_OF_slept_kept CSIMI_BED_stay
+
+/* Every array of the axes in bed; false: nothing had to move. */
+static bool csimi_bed_arrays(csimi_store *s, const csimi_bed *bed) {
+    bool any = false;
+#define CSIMI_X(axis) const bool axis##_moves = !csimi_bed_stays(bed->axis, s->count.axis);
+    CSIMI_BED_AXES(CSIMI_X)
+#undef CSIMI_X
+#define CSIMI_X(axis, type, name, per, holds) CSIMI_BED_OF_##axis(axis, name, sizeof(type) * (per))
+    CSIMI_WORLD_ARRAYS(CSIMI_X)
+#undef CSIMI_X
+#define CSIMI_X(axis) any = any || axis##_moves;
+    CSIMI_BED_AXES(CSIMI_X)
+#undef CSIMI_X
+    return any;
+}
+
+/* ---- what names an item */
+
+static void csimi_bed_place(const csimi_bed *bed, csimi_place *p) {
+    int k;
+    switch (p->kind) {
+    case CSIMI_PLACE_GROUND: break;
+    case CSIMI_PLACE_NODE:
+    case CSIMI_PLACE_VERTEX: p->item = bed->nodes[p->item]; break;
+    case CSIMI_PLACE_RIGID: p->item = bed->rigids[p->item]; break;
+    case CSIMI_PLACE_LINK: p->item = bed->tree_links[p->item]; break;
+    case CSIMI_PLACE_EDGE:
+        p->item = bed->frames[p->item];
+        for (k = 0; k < 2; k++) p->node[k] = bed->nodes[p->node[k]];
+        break;
+    case CSIMI_PLACE_FACE:
+        for (k = 0; k < 3; k++) p->node[k] = bed->nodes[p->node[k]];
+        break;
+    }
+}
+
+static void csimi_bed_nodes(csimi_store *s, const csimi_bed *bed) {
+    int i;
+    if (csimi_bed_stays(bed->nodes, s->count.nodes)) return;
+    for (i = 0; i < 4 * s->count.tets; i++) s->state.tet[i] = bed->nodes[s->state.tet[i]];
+    for (i = 0; i < 3 * s->count.membranes; i++) {
+        s->state.membrane[i] = bed->nodes[s->state.membrane[i]];
+        if (s->state.membrane_beyond[i] >= 0) s->state.membrane_beyond[i] = bed->nodes[s->state.membrane_beyond[i]];
+    }
+    for (i = 0; i < s->count.surface; i++) s->surface_node[i] = bed->nodes[s->surface_node[i]];
+    for (i = 0; i < 2 * s->count.frames; i++) s->state.edge_node[i] = bed->nodes[s->state.edge_node[i]];
+    for (i = 0; i < s->count.trees; i++)
+        if (s->state.tree[i].node_count > 0) s->state.tree[i].first_node = bed->nodes[s->state.tree[i].first_node];
+}
+
+static void csimi_bed_names(csimi_store *s, const csimi_bed *bed) {
+    int i, k;
+    for (i = 0; i < s->count.rigids; i++) s->body[s->rigid_body[i]].rigid = i;
+    for (i = 0; i < s->count.trees; i++) s->body[s->tree_body[i]].tree = i;
+    csimi_bed_nodes(s, bed);
+    for (i = 0; i < s->count.nodes; i++)
+        if (s->state.node_tree[i] >= 0) s->state.node_tree[i] = bed->trees[s->state.node_tree[i]];
+    for (i = 0; i < s->count.tree_links; i++) s->state.tree_link[i].tree = bed->trees[s->state.tree_link[i].tree];
+    for (i = 0; i < s->count.coords; i++) s->coord_tree[i] = bed->trees[s->coord_tree[i]];
+    for (i = 0; i < s->count.bends; i++)
+        for (k = 0; k < 2; k++) {
+            csimi_bend_end *e = s->state.bend[i].end + k;
+            if (e->frame >= 0) e->frame = bed->frames[e->frame];
+            if (e->rigid >= 0) e->rigid = bed->rigids[e->rigid];
+        }
+    for (i = 0; i < s->count.springs; i++) {
+        s->link[s->spring_link[i]].item = i;
+        for (k = 0; k < 2; k++) csimi_bed_place(bed, s->state.spring + 2 * i + k);
+    }
+    for (i = 0; i < s->count.joints; i++) {
+        s->link[s->joint[i].link].item = i;
+        for (k = 0; k < 2; k++) csimi_bed_place(bed, s->joint[i].end + k);
+    }
+    for (i = 0; i < s->count.axes; i++) s->joint[s->link[s->axes[i].link].item].axes = i;
+    for (i = 0; i < s->count.links; i++)
+        if (s->link[i].alive && s->link[i].kind == CSIMI_CLAMP) s->link[i].item = bed->bends[s->link[i].item];
+}
+
+/* ---- the day */
+
+static csim_real csimi_bed_skin(const csimi_store *s, const csimi_body *b) {
+    csim_real most = b->surface.thickness;
+    int i;
+    for (i = b->first_shape; i < b->first_shape + b->shape_count; i++)
+        most = csimi_max(most, s->skin[i].surface.thickness);
+    return most;
+}
+
+/* Puts into bed what is to lie there and gets up what is not. */
+static void csimi_make_bed(csim_world *w) {
+    csimi_store *s = &w->store;
+    csimi_arena arena = csimi_arena_in(s->scratch, s->scratch_bytes);
+    csimi_counts at;
+    csimi_bed bed;
+    int i;
+    csimi_bed_layout(&bed, &s->count, &arena);
+    csimi_bed_choose(w, &bed);
+    CSIMI_MEMSET(&at, 0, sizeof at);
+    csimi_bed_bodies(w, &bed, 0, &at);
+    at.rigids = csimi_bed_swaps(s, &bed, csimi_bed_rigid, s->count.rigids, bed.rigids);
+    at.springs = csimi_bed_swaps(s, &bed, csimi_bed_spring, s->count.springs, bed.springs);
+    at.joints = csimi_bed_swaps(s, &bed, csimi_bed_joint, s->count.joints, bed.joints);
+    at.axes = csimi_bed_swaps(s, &bed, csimi_bed_axes, s->count.axes, bed.axes);
+    s->day = s->count;
+#define CSIMI_X(axis) s->day.axis = at.axis;
+    CSIMI_BED_AXES(CSIMI_X)
+#undef CSIMI_X
+    csimi_bed_bodies(w, &bed, 1, &at);
+    if (csimi_bed_arrays(s, &bed)) csimi_bed_names(s, &bed);
+    s->active_count = 0;
+    s->bed_thickness = 0;
+    for (i = 0; i < w->live_bodies; i++) {
+        const int slot = s->body_list[i];
+        s->body[slot].rest.zone = bed.lies[slot] ? CSIMI_ZONE_BED : CSIMI_ZONE_DAY;
+        if (bed.lies[slot]) s->bed_thickness = csimi_max(s->bed_thickness, csimi_bed_skin(s, s->body + slot));
+        if (!bed.lies[slot]) s->active_list[s->active_count++] = slot;
+    }
+    s->bedded = w->live_bodies - s->active_count;
+    for (i = s->day.joints; i < s->count.joints; i++) s->joint[i].broke = false; /* no news */
+    w->pattern_stale = true; /* of those that are up */
+    w->bed_stale = false;
+}
+
+/* Records [from, end) of touching move by n places. */
+static void csimi_shift_touches(csimi_store *s, int from, int end, int n) {
+    int i;
+    for (i = from; i < end && n < 0; i++) s->touch[i + n] = s->touch[i];
+    for (i = end - 1; i >= from && n > 0; i--) s->touch[i + n] = s->touch[i];
+}
+
+/* Pairs that touched when they fell asleep are those that go on, before what sensors see. */
+static void csimi_recall_touches(csim_world *w) {
+    csimi_store *s = &w->store;
+    const int n = s->count.slept_touches - csimi_sleeping_touches(w);
+    int i, at = w->touches[CSIMI_ENDS] + w->touches[CSIMI_BEGINS] + w->touches[CSIMI_STAYS];
+    CONDSIM_ASSERT(s->count.touches + n <= s->capacity.touches);
+    csimi_shift_touches(s, at, s->count.touches, n);
+    for (i = 0; i < s->count.slept_touches; i++)
+        if (!csimi_touch_sleeps(s, s->slept_touch + i)) s->touch[at++] = s->slept_touch[i];
+    s->count.touches += n;
+    w->touches[CSIMI_STAYS] += n;
+}
+
+/* Contacts that bodies had when they fell asleep are those of their last step when they wake. */
+static void csimi_recall_contacts(csim_world *w) {
+    csimi_store *s = &w->store;
+    const bool kept = s->count.kept == s->count.contacts && s->count.slept_kept == s->count.slept;
+    int i;
+    for (i = 0; i < s->count.slept; i++) {
+        if (csimi_contact_sleeps(s, s->slept + i)) continue;
+        CONDSIM_ASSERT(s->count.contacts < s->capacity.contacts); /* the capacity is for both */
+        if (kept) s->kept[s->count.kept++] = s->slept_kept[i];
+        s->contact[s->count.contacts++] = s->slept[i];
+    }
+    csimi_recall_touches(w);
+}
+
+CSIMI_FN void csimi_open_day(csim_world *w, csimi_counts *all) {
+    csimi_store *s = &w->store;
+    *all = s->count;
+    s->active = s->body_list;
+    s->active_count = w->live_bodies;
+    if (!w->def.can_sleep && s->bedded == 0 && s->count.slept == 0) return;
+    if (w->bed_stale || w->pattern_stale) csimi_make_bed(w);
+    s->active = s->active_list;
+    s->active_count = w->live_bodies - s->bedded;
+    if (w->woken > 0) csimi_recall_contacts(w);
+#define CSIMI_X(axis) s->count.axis = s->day.axis;
+    CSIMI_BED_AXES(CSIMI_X)
+#undef CSIMI_X
+    csimi_sync_state(s);
+}
+
+/* The contacts, which a step that was done has written, are its own. */
+CSIMI_FN void csimi_close_day(csim_world *w, const csimi_counts *all, bool done) {
+    csimi_store *s = &w->store;
+    const int n = s->count.touches - all->touches;
+    const int end = w->touches[CSIMI_ENDS] + w->touches[CSIMI_BEGINS] + w->touches[CSIMI_STAYS];
+#define CSIMI_X(axis) s->count.axis = all->axis;
+    CSIMI_BED_AXES(CSIMI_X)
+#undef CSIMI_X
+    if (!done) {
+        s->count.contacts = all->contacts;
+        s->count.kept = all->kept;
+        csimi_shift_touches(s, end, s->count.touches, -n);
+        w->touches[CSIMI_STAYS] -= n;
+        s->count.touches = all->touches;
+    }
+    csimi_sync_state(s);
+}
+
+/* ---- waking */
+
+CSIMI_FN bool csimi_contact_sleeps(const csimi_store *s, const csim_contact_info *c) {
+    return s->body[c->body_a.index1 - 1u].rest.asleep || s->body[c->body_b.index1 - 1u].rest.asleep;
+}
+
+/* Touching is compared, and its ids need not name bodies (intact.c). */
+CSIMI_FN bool csimi_touch_sleeps(const csimi_store *s, const csim_touch_event *e) {
+    const uint32_t a = e->body_a.index1 - 1u, b = e->body_b.index1 - 1u, n = (uint32_t)s->count.bodies;
+    return (a < n && s->body[a].rest.asleep) || (b < n && s->body[b].rest.asleep);
+}
+
+CSIMI_FN int csimi_sleeping_touches(const csim_world *w) {
+    const csimi_store *s = &w->store;
+    int i, n = s->count.slept_touches;
+    for (i = 0; i < s->count.slept_touches && w->woken > 0; i++) n -= !csimi_touch_sleeps(s, s->slept_touch + i);
+    return n;
+}
+
+CSIMI_FN int csimi_sleeping_contacts(const csim_world *w) {
+    const csimi_store *s = &w->store;
+    int i, n = s->count.slept;
+    for (i = 0; i < s->count.slept && w->woken > 0; i++) n -= !csimi_contact_sleeps(s, s->slept + i);
+    return n;
+}
+
+/* A step that fails puts back to bed whom it woke. */
+static void csimi_get_up(csim_world *w, int slot) {
+    csimi_rest *r = &w->store.body[slot].rest;
+    r->asleep = false;
+    r->woke = true;
+    r->calm = 0;
+    if (w->locked) w->store.woke_list[w->store.woke_count++] = slot;
+    w->woken++;
+    w->asleep--;
+    w->bed_stale = true;
+}
+
+CSIMI_FN void csimi_wake_island(csim_world *w, int slot) {
+    const csimi_body *body = w->store.body;
+    int i = slot;
+    while (body[i].rest.asleep) {
+        csimi_get_up(w, i);
+        i = body[i].rest.ring;
+    }
+}
+
+/* What lies on a body that is not asleep itself, or hangs on it. */
+static void csimi_wake_partners(csim_world *w, int slot) {
+    const csimi_store *s = &w->store;
+    int i, k, n, body[6];
+    for (i = 0; i < s->count.slept; i++) {
+        const int a = (int)(s->slept[i].body_a.index1 - 1u), b = (int)(s->slept[i].body_b.index1 - 1u);
+        if (a == slot) csimi_wake_island(w, b);
+        if (b == slot) csimi_wake_island(w, a);
+    }
+    for (i = 0; i < s->count.links; i++) {
+        if (!s->link[i].alive) continue;
+        n = csimi_link_bodies(s, s->link + i, body);
+        for (k = 0; k < n && body[k] != slot; k++) {
+        }
+        while (k < n && n > 0) csimi_wake_island(w, body[--n]);
+    }
+}
+
+CSIMI_FN void csimi_wake(csim_world *w, int slot) {
+    csimi_rest *r = &w->store.body[slot].rest;
+    r->calm = 0;
+    r->drowsy = false;
+    if (w->asleep == 0) return;
+    if (r->asleep)
+        csimi_wake_island(w, slot);
+    else if (w->store.body[slot].motion != CSIM_DYNAMIC)
+        csimi_wake_partners(w, slot);
+}
+
+CSIMI_FN void csimi_wake_all(csim_world *w) {
+    int i;
+    for (i = 0; i < w->live_bodies; i++) csimi_wake(w, w->store.body_list[i]);
+}
+
+CSIMI_FN void csimi_wake_link(csim_world *w, int link) {
+    int slot[6], n = w->store.link[link].alive ? csimi_link_bodies(&w->store, w->store.link + link, slot) : 0;
+    while (n > 0) csimi_wake(w, slot[--n]);
+}
+
+CSIMI_FN void csimi_wake_near(csim_world *w, int slot) {
+    const csimi_look *l = &w->store.look;
+    int leaf, other;
+    for (leaf = l->body_leaf[slot]; leaf >= 0 && w->asleep > 0; leaf = l->leaf_next[leaf]) {
+        const csim_real far = w->def.contact_distance;
+        const csimi_bounds_node *box;
+        csimi_bounds_walk walk;
+        if (l->tree.leaf_node[leaf] < 0) { /* a box without end */
+            csimi_wake_all(w);
+            return;
+        }
+        box = l->tree.node + l->tree.leaf_node[leaf];
+        csimi_bounds_walk_in(&walk, &l->tree,
+                             csim_v3((csim_real)box->lower[0] - far, (csim_real)box->lower[1] - far,
+                                     (csim_real)box->lower[2] - far),
+                             csim_v3((csim_real)box->upper[0] + far, (csim_real)box->upper[1] + far,
+                                     (csim_real)box->upper[2] + far));
+        while ((other = csimi_bounds_next(&walk)) >= 0) csimi_wake_island(w, l->leaf_body[other]);
+    }
+}
+
+/* ---- what a step leaves */
+
+CSIMI_FN void csimi_sleep_on(csim_world *w) {
+    csimi_store *s = &w->store;
+    for (; s->woke_count > 0; s->woke_count--) {
+        csimi_rest *r = &s->body[s->woke_list[s->woke_count - 1]].rest;
+        r->asleep = true;
+        r->woke = false;
+        w->asleep++;
+        w->woken--;
+        w->bed_stale = true;
+    }
+}
+
+CSIMI_FN void csimi_forget_woken(csim_world *w) {
+    csimi_store *s = &w->store;
+    const bool kept = s->count.slept_kept == s->count.slept;
+    int i, n = 0;
+    for (i = 0; i < s->count.slept && w->woken > 0; i++) {
+        if (!csimi_contact_sleeps(s, s->slept + i)) continue;
+        if (kept) s->slept_kept[n] = s->slept_kept[i];
+        s->slept[n++] = s->slept[i];
+    }
+    if (w->woken > 0 && kept) s->count.slept_kept = n;
+    if (w->woken > 0) s->count.slept = n;
+    for (i = n = 0; i < s->count.slept_touches && w->woken > 0; i++)
+        if (csimi_touch_sleeps(s, s->slept_touch + i)) s->slept_touch[n++] = s->slept_touch[i];
+    if (w->woken > 0) s->count.slept_touches = n;
+    w->woken = s->woke_count = 0;
+}
+
+#undef CSIMI_BED_stay
+#undef CSIMI_BED_move
+#undef CSIMI_BED_swap
+#undef CSIMI_BED_OF_nodes
+#undef CSIMI_BED_OF_rigids
+#undef CSIMI_BED_OF_tets
+#undef CSIMI_BED_OF_membranes
+#undef CSIMI_BED_OF_frames
+#undef CSIMI_BED_OF_bends
+#undef CSIMI_BED_OF_springs
+#undef CSIMI_BED_OF_joints
+#undef CSIMI_BED_OF_axes
+#undef CSIMI_BED_OF_trees
+#undef CSIMI_BED_OF_tree_links
+#undef CSIMI_BED_OF_coords
+#undef CSIMI_BED_OF_modal
+#undef CSIMI_BED_OF_bodies
+#undef CSIMI_BED_OF_shapes
+#undef CSIMI_BED_OF_hulls
+#undef CSIMI_BED_OF_surface
+#undef CSIMI_BED_OF_triangles
+#undef CSIMI_BED_OF_links
+#undef CSIMI_BED_OF_contacts
+#undef CSIMI_BED_OF_kept
+#undef CSIMI_BED_OF_ended
+#undef CSIMI_BED_OF_touches
+#undef CSIMI_BED_OF_slept_touches
+#undef CSIMI_BED_OF_slept
+#undef CSIMI_BED_OF_slept_kept
+#endif
+#endif
+/* ==== end store/bed.c */
+
 /* ==== begin store/joint_state.c ================================================================================= */
 #if !defined(CONDSIM_NO_JOINTS)
 /* store/joint_state: what a program asks of joints and sets. */
@@ -29833,6 +30601,7 @@ CSIM_API csim_status csim_joint_set_motor(csim_world *w, csim_link_id id, const 
     if (!motor) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, "csim_joint_set_motor", "motor", false, 0, "a motor");
     if ((status = csimi_check_motor(&w->error, "csim_joint_set_motor", motor)) != 0) return status;
     *(axis ? &axis->motor : &j->motor) = *motor;
+    csimi_wake_link(w, j->link);
     return CSIM_OK;
 }
 
@@ -29851,6 +30620,7 @@ CSIM_API csim_status csim_joint_set_limits(csim_world *w, csim_link_id id, bool 
     *(axis ? &axis->limited : &j->limited) = limited;
     *(axis ? &axis->lower : &j->lower) = lower;
     *(axis ? &axis->upper : &j->upper) = upper;
+    csimi_wake_link(w, j->link);
     return CSIM_OK;
 }
 
@@ -29889,6 +30659,7 @@ CSIM_API csim_status csim_joint_set_axis(csim_world *w, csim_link_id id, csim_ax
         w->pattern_stale = true;
     }
     w->store.axes[j->axes].axis[axis] = *def;
+    csimi_wake_link(w, j->link);
     return CSIM_OK;
 }
 
@@ -29924,6 +30695,7 @@ CSIM_API csim_status csim_joint_set_anchor(csim_world *w, csim_link_id id, csim_
     if (j->kind == CSIM_JOINT_GEAR || j->end[1].kind != CSIMI_PLACE_GROUND)
         return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a joint to the world");
     j->end[1] = csimi_place_ground(point);
+    csimi_wake_link(w, j->link);
     return CSIM_OK;
 }
 
@@ -30219,6 +30991,10 @@ CSIM_API csim_status csim_tree_shape_link(const csim_world *w, csim_body_id id, 
     return CSIM_OK;
 }
 
+static void csimi_wake_tree(csim_world *w, const csimi_tree *tree) {
+    csimi_wake(w, w->store.tree_body[csimi_tree_index(&w->store.state, tree)]);
+}
+
 CSIM_API csim_status csim_tree_set_state(csim_world *w, csim_body_id id, const csim_real *positions,
                                          const csim_real *rates) {
     static const char fn[] = "csim_tree_set_state";
@@ -30226,6 +31002,7 @@ CSIM_API csim_status csim_tree_set_state(csim_world *w, csim_body_id id, const c
     CSIMI_OPEN_TREE(w, id, 0, fn);
     if ((status = csimi_check_reals(&w->error, fn, "positions", positions, tree->position_count)) != 0) return status;
     if ((status = csimi_check_reals(&w->error, fn, "rates", rates, tree->dof_count)) != 0) return status;
+    csimi_wake_tree(w, tree);
     for (i = tree->first_link; positions && i < tree->first_link + tree->link_count; i++) {
         const csimi_tree_link *link = s->state.tree_link + i;
         csim_real *q = s->state.link_position + 7 * i;
@@ -30250,6 +31027,15 @@ static csim_status csimi_one_coordinate(csim_world *w, const csimi_tree_link *li
                       ball == CSIM_TREE_BALL ? "a ball joint" : "revolute or prismatic");
 }
 
+/* The same aim as before wakes nobody: controllers say it in every step. */
+static void csimi_tree_aim(csim_world *w, const csimi_tree *tree, csim_real *aim, const csim_real *to, int count) {
+    int i;
+    for (i = 0; i < count; i++) {
+        if (aim[i] < to[i] || aim[i] > to[i]) csimi_wake_tree(w, tree);
+        aim[i] = to[i];
+    }
+}
+
 CSIM_API csim_status csim_tree_set_target(csim_world *w, csim_body_id id, int link, csim_real position,
                                           csim_real rate) {
     static const char fn[] = "csim_tree_set_target";
@@ -30259,8 +31045,8 @@ CSIM_API csim_status csim_tree_set_target(csim_world *w, csim_body_id id, int li
     if ((status = csimi_one_coordinate(w, l, CSIM_TREE_REVOLUTE, fn)) != 0) return status;
     if ((status = csimi_check_reals(&w->error, fn, "position", &position, 1)) != 0) return status;
     if ((status = csimi_check_reals(&w->error, fn, "rate", &rate, 1)) != 0) return status;
-    s->state.link_target[4 * (tree->first_link + link)] = position;
-    s->state.coord_target[3 * tree->first_block + l->coord] = rate;
+    csimi_tree_aim(w, tree, s->state.link_target + 4 * (tree->first_link + link), &position, 1);
+    csimi_tree_aim(w, tree, s->state.coord_target + 3 * tree->first_block + l->coord, &rate, 1);
     return CSIM_OK;
 }
 
@@ -30268,6 +31054,7 @@ CSIM_API csim_status csim_tree_set_ball_target(csim_world *w, csim_body_id id, i
                                                csim_vec3 rate) {
     static const char fn[] = "csim_tree_set_ball_target";
     csimi_tree_link *l;
+    csim_real aim[7];
     csim_pose pose = csim_pose_identity();
     CSIMI_OPEN_TREE(w, id, link, fn);
     l = s->state.tree_link + tree->first_link + link;
@@ -30275,8 +31062,10 @@ CSIM_API csim_status csim_tree_set_ball_target(csim_world *w, csim_body_id id, i
     if ((status = csimi_one_coordinate(w, l, CSIM_TREE_BALL, fn)) != 0) return status;
     if ((status = csimi_check_pose(&w->error, fn, "pose", pose)) != 0) return status;
     if ((status = csimi_check_vec(&w->error, fn, "rate", rate)) != 0) return status;
-    csimi_store_quat(s->state.link_target + 4 * (tree->first_link + link), csim_quat_normalize(rotation));
-    csimi_store3(s->state.coord_target + 3 * tree->first_block + l->coord, rate);
+    csimi_store_quat(aim, csim_quat_normalize(rotation));
+    csimi_store3(aim + 4, rate);
+    csimi_tree_aim(w, tree, s->state.link_target + 4 * (tree->first_link + link), aim, 4);
+    csimi_tree_aim(w, tree, s->state.coord_target + 3 * tree->first_block + l->coord, aim + 4, 3);
     return CSIM_OK;
 }
 
@@ -30301,6 +31090,7 @@ CSIM_API csim_status csim_tree_set_drive(csim_world *w, csim_body_id id, int lin
     if (effort > 0 && l->slack < 0)
         return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "effort", true, (double)effort,
                           "0: the definition of this joint had no effort");
+    csimi_wake_tree(w, tree);
     l->stiffness = stiffness;
     l->rate_gain = rate_gain;
     l->effort = effort;
@@ -30317,6 +31107,7 @@ CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *w, csim_body
     if (!(share >= 0 && share <= 1))
         return csimi_fail(&w->error, csimi_finite(share) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, fn, "share", true,
                           (double)share, "0..1");
+    csimi_wake_tree(w, tree);
     l->gravity_share = share;
     return CSIM_OK;
 }
@@ -30327,6 +31118,8 @@ CSIM_API csim_status csim_tree_add_forces(csim_world *w, csim_body_id id, const 
     CSIMI_OPEN_TREE(w, id, 0, fn);
     if (!forces) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "forces", false, 0, "not null");
     if ((status = csimi_check_reals(&w->error, fn, "forces", forces, tree->dof_count)) != 0) return status;
+    for (i = 0; i < tree->dof_count; i++)
+        if (forces[i] < 0 || forces[i] > 0) csimi_wake_tree(w, tree);
     for (i = tree->first_link; i < tree->first_link + tree->link_count; i++)
         for (k = 0; k < s->state.tree_link[i].dofs; k++)
             s->state.coord_force[3 * tree->first_block + s->state.tree_link[i].coord + k] +=
@@ -30341,6 +31134,7 @@ CSIM_API csim_status csim_tree_add_link_force(csim_world *w, csim_body_id id, in
     if ((status = csimi_check_vec(&w->error, fn, "point", point)) != 0) return status;
     if ((status = csimi_check_vec(&w->error, fn, "force", force)) != 0) return status;
     if ((status = csimi_check_vec(&w->error, fn, "torque", torque)) != 0) return status;
+    if (csim_dot(force, force) > 0 || csim_dot(torque, torque) > 0) csimi_wake_tree(w, tree);
     csimi_tree_push_link(s, tree->first_link + link, point, force, torque);
     return CSIM_OK;
 }
@@ -30406,6 +31200,7 @@ CSIM_API csim_status csim_reduced_set_state(csim_world *w, csim_body_id id, cons
     if ((status = csimi_find_reduced(w, id, fn, &tree, &t, &w->error)) != 0) return status;
     if ((status = csimi_check_reals(&w->error, fn, "q", q, tree->modes)) != 0) return status;
     if ((status = csimi_check_reals(&w->error, fn, "rate", rate, tree->modes)) != 0) return status;
+    csimi_wake(w, w->store.tree_body[t]);
     for (k = 0; k < tree->modes; k++) {
         const int at = 3 * tree->first_block + 6 + k;
         if (q) w->store.state.coord_position[at] = q[k];
@@ -30545,6 +31340,7 @@ CSIM_API csim_status csim_cable_set_frame(csim_world *w, csim_body_id id, int ed
     if (s) return s;
     pose.rotation = rotation;
     if ((s = csimi_check_pose(&w->error, fn, "pose", pose)) != 0) return s;
+    csimi_wake(w, w->store.frame_body[frame]);
     csimi_store_quat(w->store.state.frame + 4 * (size_t)frame, csim_quat_normalize(rotation));
     csimi_set_frame_velocity(&w->store, frame, angular_velocity);
     return CSIM_OK;
@@ -30556,6 +31352,7 @@ CSIM_API csim_status csim_cable_set_frame_motion(csim_world *w, csim_body_id id,
     csim_status s = csimi_open_edge(w, id, edge, csim_v3(0, 0, 0), fn, &frame);
     if (s) return s;
     if ((s = csimi_check_enum(&w->error, fn, "motion", (int)motion, CSIM_MOTION_COUNT_)) != 0) return s;
+    csimi_wake(w, w->store.frame_body[frame]);
     w->store.state.frame_mode[frame] = csimi_mode_of(motion);
     if (motion == CSIM_STATIC) csimi_set_frame_velocity(&w->store, frame, csim_v3(0, 0, 0));
     return CSIM_OK;
@@ -30566,6 +31363,7 @@ CSIM_API csim_status csim_cable_add_torque(csim_world *w, csim_body_id id, int e
     csim_real *to;
     csim_status s = csimi_open_edge(w, id, edge, torque, "csim_cable_add_torque", &frame);
     if (s) return s;
+    if (csim_dot(torque, torque) > 0) csimi_wake(w, w->store.frame_body[frame]);
     to = w->store.state.frame_torque + 3 * (size_t)frame;
     csimi_store3(to, csim_add(csimi_load3(to), torque));
     return CSIM_OK;
@@ -30706,21 +31504,26 @@ CSIM_API csim_status csim_body_get_mass(const csim_world *w, csim_body_id id, cs
 
 /* ---- setting */
 
+static bool csimi_any_vec(csim_vec3 v) { return csim_dot(v, v) > 0; }
+
 CSIM_API csim_status csim_body_set_pose(csim_world *w, csim_body_id id, csim_pose pose) {
     CSIMI_OPEN_BODY(w, id, "csim_body_set_pose");
     if ((status = csimi_check_pose(&w->error, "csim_body_set_pose", "pose", pose)) != 0) return status;
     if (b->kind != CSIM_RIGID && b->kind != CSIM_PARTICLE && b->tree < 0)
         return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_pose", "id", true, (double)id.index1,
                           "a particle, rigid or reduced body, or tree");
+    csimi_wake(w, slot);
     if (b->kind == CSIM_PARTICLE) {
         csimi_store3(s->state.x + 3 * b->first_node, pose.position);
-        csimi_look_moved(s, (int)(b - s->body));
+        csimi_look_moved(s, slot);
+        csimi_wake_near(w, slot);
         return CSIM_OK;
     }
     if (b->tree >= 0) {
         if (b->kind == CSIM_BODY_REDUCED) pose.position = csim_pose_point(pose, csimi_load3(b->centre));
         csimi_tree_set_base(s, b->tree, pose);
         csimi_reduced_refresh(s, b->tree);
+        csimi_wake_near(w, slot);
         return CSIM_OK;
     }
     pose.rotation = csim_quat_normalize(pose.rotation);
@@ -30729,7 +31532,8 @@ CSIM_API csim_status csim_body_set_pose(csim_world *w, csim_body_id id, csim_pos
     s->state.rotation[4 * b->rigid + 1] = pose.rotation.x;
     s->state.rotation[4 * b->rigid + 2] = pose.rotation.y;
     s->state.rotation[4 * b->rigid + 3] = pose.rotation.z;
-    csimi_look_moved(s, (int)(b - s->body));
+    csimi_look_moved(s, slot);
+    csimi_wake_near(w, slot);
     return CSIM_OK;
 }
 
@@ -30751,6 +31555,7 @@ CSIM_API csim_status csim_body_set_velocity(csim_world *w, csim_body_id id, csim
     if (b->motion == CSIM_STATIC)
         return csimi_fail(&w->error, CSIM_WRONG_KIND, "csim_body_set_velocity", "id", true, (double)id.index1,
                           "a body that is not static");
+    if (b->motion == CSIM_DYNAMIC || csimi_any_vec(linear) || csimi_any_vec(angular)) csimi_wake(w, slot);
     if (b->kind == CSIM_RIGID) {
         csimi_store3(s->state.velocity + 6 * b->rigid, linear);
         csimi_store3(s->state.velocity + 6 * b->rigid + 3, angular);
@@ -30778,6 +31583,7 @@ CSIM_API csim_status csim_body_add_force(csim_world *w, csim_body_id id, csim_ve
     CSIMI_OPEN_BODY(w, id, "csim_body_add_force");
     if ((status = csimi_check_vec(&w->error, "csim_body_add_force", "force", force)) != 0) return status;
     if ((status = csimi_check_vec(&w->error, "csim_body_add_force", "torque", torque)) != 0) return status;
+    if (csimi_any_vec(force) || csimi_any_vec(torque)) csimi_wake(w, slot);
     if (b->kind == CSIM_RIGID) {
         csimi_add3(s->state.wrench + 6 * b->rigid, force);
         csimi_add3(s->state.wrench + 6 * b->rigid + 3, torque);
@@ -30801,6 +31607,41 @@ static void csimi_set_mode(csimi_store *s, int node, csim_motion motion) {
     s->state.node_mode[node] = csimi_mode_of(motion);
     if (motion == CSIM_STATIC) csimi_set_node_velocity(s, node, csim_v3(0, 0, 0));
 }
+
+#ifndef CONDSIM_NO_SLEEP
+CSIM_API csim_status csim_body_is_awake(const csim_world *w, csim_body_id id, bool *awake) {
+    CSIMI_READ_BODY(w, id, awake);
+    (void)s;
+    *awake = !b->rest.asleep;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_body_set_awake(csim_world *w, csim_body_id id, bool awake) {
+    CSIMI_OPEN_BODY(w, id, "csim_body_set_awake");
+    (void)s;
+    if (!awake && !w->def.can_sleep)
+        return csimi_fail(&w->error, CSIM_UNSUPPORTED, "csim_body_set_awake", "awake", true, 0,
+                          "true in a world whose definition does not say can_sleep");
+    if (awake)
+        csimi_wake(w, slot);
+    else
+        b->rest.drowsy = !b->rest.asleep && b->motion == CSIM_DYNAMIC;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_body_set_can_sleep(csim_world *w, csim_body_id id, bool can_sleep) {
+    CSIMI_OPEN_BODY(w, id, "csim_body_set_can_sleep");
+    (void)s;
+    b->can_sleep = can_sleep;
+    if (!can_sleep) csimi_wake_island(w, slot);
+    return CSIM_OK;
+}
+
+CSIM_API const csim_contact_info *csim_world_sleeping_contacts(const csim_world *w, int *count) {
+    *count = w->store.count.slept;
+    return w->store.slept;
+}
+#endif
 
 CSIM_API csim_status csim_body_set_motion(csim_world *w, csim_body_id id, csim_motion motion) {
     CSIMI_OPEN_BODY(w, id, "csim_body_set_motion");
@@ -30834,7 +31675,10 @@ CSIM_API csim_status csim_body_set_motion(csim_world *w, csim_body_id id, csim_m
             if (motion == CSIM_STATIC) csimi_set_frame_velocity(s, i, csim_v3(0, 0, 0));
         }
     }
+    csimi_wake(w, slot);
     b->motion = motion;
+    csimi_wake(w, slot);
+    w->bed_stale = true;
     return CSIM_OK;
 }
 
@@ -30846,6 +31690,7 @@ CSIM_API csim_status csim_body_set_friction(csim_world *w, csim_body_id id, csim
     if ((status = csimi_check_surface(&w->error, "csim_body_set_friction", &surface)) != 0) return status;
     b->surface = surface;
     csimi_spread_surface(s, slot);
+    csimi_wake(w, slot);
     return CSIM_OK;
 }
 
@@ -30918,10 +31763,12 @@ CSIM_API csim_status csim_body_set_node(csim_world *w, csim_body_id id, int node
     if ((status = csimi_own_node_of(w, b, node, "csim_body_set_node", &i)) != 0) return status;
     if ((status = csimi_check_vec(&w->error, "csim_body_set_node", "position", position)) != 0) return status;
     if ((status = csimi_check_vec(&w->error, "csim_body_set_node", "velocity", velocity)) != 0) return status;
+    csimi_wake(w, slot);
     from = csimi_load3(s->state.x + 3 * i);
     csimi_store3(s->state.x + 3 * i, position);
     csimi_set_node_velocity(s, i, velocity);
-    csimi_look_node(s, (int)(b - s->body), i, from);
+    csimi_look_node(s, slot, i, from);
+    if (b->motion != CSIM_DYNAMIC) csimi_wake_near(w, slot);
     return CSIM_OK;
 }
 
@@ -30932,6 +31779,7 @@ CSIM_API csim_status csim_body_set_node_motion(csim_world *w, csim_body_id id, i
     if ((status =
              csimi_check_enum(&w->error, "csim_body_set_node_motion", "motion", (int)motion, CSIM_MOTION_COUNT_)) != 0)
         return status;
+    csimi_wake(w, slot);
     csimi_set_mode(s, i, motion);
     return CSIM_OK;
 }
@@ -30941,6 +31789,7 @@ CSIM_API csim_status csim_body_add_node_force(csim_world *w, csim_body_id id, in
     CSIMI_OPEN_BODY(w, id, "csim_body_add_node_force");
     if ((status = csimi_node_of(w, b, node, "csim_body_add_node_force", &i)) != 0) return status;
     if ((status = csimi_check_vec(&w->error, "csim_body_add_node_force", "force", force)) != 0) return status;
+    if (csimi_any_vec(force)) csimi_wake(w, slot);
     csimi_add3(s->state.node_force + 3 * i, force);
     return CSIM_OK;
 }
@@ -30974,6 +31823,7 @@ CSIM_API csim_status csim_soft_set_activation(csim_world *w, csim_body_id id, co
     for (i = 0; i < count; i++)
         if (tets[i] < 0 || tets[i] >= b->tet_count)
             return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "tets", true, (double)tets[i], "0..tet_count - 1");
+    csimi_wake(w, slot);
     length = csim_length(a->fibre);
     for (i = 0; i < (tets ? count : b->tet_count); i++) {
         csim_real *active = s->state.tet_active + 5 * (size_t)(b->first_tet + (tets ? tets[i] : i));
@@ -31049,6 +31899,9 @@ static csim_status csimi_change_surface(csim_world *w, int slot, const csim_surf
     w->store.body[slot].surface = *surface;
     csimi_spread_surface(&w->store, slot);
     csimi_look_moved(&w->store, slot);
+    csimi_wake(w, slot);
+    csimi_wake_near(w, slot);
+    w->bed_stale = true; /* thickness */
     return CSIM_OK;
 }
 
@@ -31107,6 +31960,9 @@ CSIM_API csim_status csim_body_set_shape_surface(csim_world *w, csim_body_id id,
     if (surface && (status = csimi_check_surface(&w->error, fn, surface)) != 0) return status;
     skin->own = surface != NULL;
     skin->surface = surface ? *surface : w->store.body[id.index1 - 1].surface;
+    csimi_wake(w, (int)id.index1 - 1);
+    csimi_wake_near(w, (int)id.index1 - 1);
+    w->bed_stale = true;
     return CSIM_OK;
 }
 
@@ -31127,6 +31983,9 @@ CSIM_API csim_status csim_body_set_shape_sensor(csim_world *w, csim_body_id id, 
         return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "sensor", true, 1, "builds without CONDSIM_NO_EVENTS");
 #endif
     skin->sensor = sensor;
+    csimi_wake(w, (int)id.index1 - 1);
+    csimi_wake_near(w, (int)id.index1 - 1);
+    w->bed_stale = true;
     return CSIM_OK;
 }
 
@@ -31214,6 +32073,7 @@ CSIM_API csim_status csim_body_set_damping(csim_world *w, csim_body_id id, csim_
     if ((status = csimi_check_number(w, fn, "linear", linear, 0, CSIM_R(1e15), "0..1e15")) != 0) return status;
     if ((status = csimi_check_number(w, fn, "angular", angular, 0, CSIM_R(1e15), "0..1e15")) != 0) return status;
     if (b->tree >= 0) return csimi_wrong_kind(w, id, fn, "no tree or reduced body");
+    csimi_wake(w, slot);
     if (b->rigid >= 0) {
         w->store.state.rigid_damping[2 * b->rigid] = linear;
         w->store.state.rigid_damping[2 * b->rigid + 1] = angular;
@@ -31241,6 +32101,7 @@ CSIM_API csim_status csim_body_set_gravity_scale(csim_world *w, csim_body_id id,
     b = w->store.body + slot;
     if ((status = csimi_check_number(w, fn, "scale", scale, -1000, 1000, "-1000..1000")) != 0) return status;
     if (b->tree >= 0) return csimi_wrong_kind(w, id, fn, "no tree or reduced body");
+    csimi_wake(w, slot);
     if (b->rigid >= 0) w->store.state.rigid_gravity[b->rigid] = scale;
     for (i = b->first_node; i < b->first_node + b->node_count; i++) w->store.state.node_gravity[i] = scale;
     return CSIM_OK;
@@ -31270,6 +32131,7 @@ CSIM_API csim_status csim_body_set_mass(csim_world *w, csim_body_id id, const cs
     def.centre = mass->centre;
     CSIMI_MEMSET(&checked, 0, sizeof checked);
     if ((status = csimi_check_inertia(&def, fn, &checked, &w->error)) != 0) return status;
+    csimi_wake(w, slot);
     pose = csimi_body_pose(s, &s->state, slot);
     centre = csim_pose_point(pose, checked.centre);
     arm = csim_sub(centre, csimi_load3(s->state.com + 3 * i));
@@ -31301,6 +32163,7 @@ CSIM_API csim_status csim_body_set_enabled(csim_world *w, csim_body_id id, bool 
     status = csim_body_set_motion(w, id, enabled ? w->store.body[slot].motion_then : CSIM_STATIC);
     w->store.body[slot].disabled = !enabled;
     if (!enabled) w->store.body[slot].motion_then = motion;
+    if (enabled) csimi_wake_near(w, slot);
     return status;
 }
 
@@ -31413,8 +32276,8 @@ CSIM_API int csim_body_links(const csim_world *w, csim_body_id id, csim_link_id 
 CSIM_API int csim_body_contacts(const csim_world *w, csim_body_id id, csim_contact_info *out, int capacity) {
     int slot, i, n = 0;
     if (!w || csimi_find_body(w, id, "csim_body_contacts", &slot, NULL) != CSIM_OK) return 0;
-    for (i = 0; i < w->store.count.contacts; i++) {
-        const csim_contact_info *c = w->store.contact + i;
+    for (i = 0; i < w->store.count.contacts + csimi_sleeping_count(w); i++) {
+        const csim_contact_info *c = i < w->store.count.contacts ? w->store.contact + i : csimi_sleeping_contact(w, i);
         if (c->body_a.index1 != id.index1 && c->body_b.index1 != id.index1) continue;
         if (out && n < capacity) out[n] = *c;
         n++;
@@ -31597,6 +32460,11 @@ static bool csimi_body_sound(const csimi_staged *s, const csimi_array *a) {
         CSIMI_PART(csimi_body, edge, AMOUNTS, 0),
         CSIMI_PART(csimi_body, self_distance, AMOUNTS, 0),
         CSIMI_PART(csimi_body, sigma, AMOUNTS, 0),
+        CSIMI_PART(csimi_body, rest.asleep, FLAG, 0),
+        CSIMI_PART(csimi_body, rest.woke, FLAG, 0),
+        CSIMI_PART(csimi_body, rest.drowsy, FLAG, 0),
+        CSIMI_PART(csimi_body, rest.zone, CHOICE, CSIMI_ZONE_COUNT),
+        CSIMI_PART(csimi_body, rest.calm, AMOUNTS, 0),
     };
     return csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts));
 }
@@ -32023,7 +32891,8 @@ static bool csimi_range_within(const csimi_staged *s, const char *name, const un
     return true;
 }
 
-/* Bodies stand in the arrays in the order of their list, without gaps; clamps may stand between the bends of cables. */
+/* Bodies stand in the arrays zone by zone (bed.c), inside them in the order of their list, without gaps; clamps may
+   stand between the bends of cables, and rigid bodies in any order. */
 static bool csimi_body_begins(const csimi_staged *s, int slot, const csimi_body *b, csimi_counts *at) {
     static const unsigned has[CSIM_BODY_KIND_COUNT_] = {
         1, 2, 1 | 4 | 16 | 32, 1 | 16 | 64 | 128, 1 | 8 | 16 | 32, 2, 1 | 16 | 32};
@@ -32034,21 +32903,30 @@ static bool csimi_body_begins(const csimi_staged *s, int slot, const csimi_body 
         return csimi_outside(s, "body", slot, #count, b->count, 0, mine & (bit) ? s->n->axis - at->axis : 0L); \
     at->axis += b->count;
     CSIMI_RANGE(1, nodes, first_node, node_count)
-    CSIMI_RANGE(2, shapes, first_shape, shape_count)
     CSIMI_RANGE(4, tets, first_tet, tet_count)
     CSIMI_RANGE(8, membranes, first_membrane, membrane_count)
-    CSIMI_RANGE(16, surface, first_surface, surface_count)
-    CSIMI_RANGE(32, triangles, first_triangle, triangle_count)
     CSIMI_RANGE(64, frames, first_frame, frame_count)
-#undef CSIMI_RANGE
     if (b->bend_count < 0 || b->bend_count > (mine & 128u ? s->n->bends : 0))
         return csimi_outside(s, "body", slot, "bend_count", b->bend_count, 0, mine & 128u ? s->n->bends : 0);
     if (b->first_bend < (b->bend_count ? at->bends : 0) || b->first_bend > s->n->bends - b->bend_count)
         return csimi_outside(s, "body", slot, "first_bend", b->first_bend, at->bends, s->n->bends - b->bend_count);
     if (b->bend_count) at->bends = b->first_bend + b->bend_count;
-    if (!csimi_body_says(s, slot, "rigid", b->rigid, b->kind == CSIM_RIGID ? at->rigids++ : -1)) return false;
+    if (b->kind == CSIM_RIGID ? b->rigid < 0 || b->rigid >= s->n->rigids : b->rigid != -1)
+        return csimi_outside(s, "body", slot, "rigid", b->rigid, 0, b->kind == CSIM_RIGID ? s->n->rigids - 1L : -1L);
+    at->rigids += b->kind == CSIM_RIGID; /* each is said to be its body's: csimi_body_rigid */
     return csimi_body_says(s, slot, "tree", b->tree,
                            b->kind == CSIM_BODY_TREE || b->kind == CSIM_BODY_REDUCED ? at->trees++ : -1);
+}
+
+/* What stays in the order of the list, whoever sleeps. */
+static bool csimi_body_parts_begin(const csimi_staged *s, int slot, const csimi_body *b, csimi_counts *at) {
+    static const unsigned has[CSIM_BODY_KIND_COUNT_] = {0, 2, 16 | 32, 16, 16 | 32, 2, 16 | 32};
+    const unsigned mine = has[b->kind];
+    CSIMI_RANGE(2, shapes, first_shape, shape_count)
+    CSIMI_RANGE(16, surface, first_surface, surface_count)
+    CSIMI_RANGE(32, triangles, first_triangle, triangle_count)
+#undef CSIMI_RANGE
+    return true;
 }
 
 /* Numbers of the parts of one body against each other. */
@@ -32366,14 +33244,29 @@ static bool csimi_tree_stands(const csimi_staged *s, int slot, const csimi_body 
 
 /* ---- bodies and lists of free slots */
 
+/* What bodies say of their sleep: only free ones do; ends of a link, and the round of an island, sleep together. */
+static bool csimi_body_rests(const csimi_staged *s, int slot, const csimi_body *b) {
+    csimi_rest next;
+    if (!b->rest.asleep) return true;
+    if (b->motion != CSIM_DYNAMIC)
+        return csimi_unsound(s, "body", slot, "rest.asleep", 1, "0 for bodies that are not dynamic");
+    if (b->rest.ring < 0 || b->rest.ring >= s->n->bodies)
+        return csimi_outside(s, "body", slot, "rest.ring", b->rest.ring, 0, s->n->bodies - 1L);
+    CSIMI_MEMCPY(&next, CSIMI_AT(s, body) + sizeof(csimi_body) * (size_t)b->rest.ring + offsetof(csimi_body, rest),
+                 sizeof next);
+    return next.asleep ||
+           csimi_unsound(s, "body", slot, "rest.ring", b->rest.ring, "a body asleep");
+}
+
 static bool csimi_body_stands(const csimi_staged *s, int slot, csimi_counts *at) {
     csimi_body b;
     CSIMI_READ(csimi_body, CSIMI_AT(s, body), slot, &b);
     if (!b.alive) return csimi_unsound(s, "body_list", -1, "", slot, "slots of live bodies, each once");
     if (csimi_check_surface(NULL, "csim_world_restore", &b.surface))
         return csimi_unsound(s, "body", slot, "surface", (double)b.surface.friction, "what a definition may hold");
-    if (!csimi_body_begins(s, slot, &b, at) || !csimi_body_counts(s, slot, &b) || !csimi_body_nodes(s, slot, &b) ||
-        !csimi_body_elements(s, &b) || !csimi_body_edges(s, slot, &b) || !csimi_body_rigid(s, slot, &b))
+    if (!csimi_body_rests(s, slot, &b) || !csimi_body_begins(s, slot, &b, at) || !csimi_body_counts(s, slot, &b) ||
+        !csimi_body_nodes(s, slot, &b) || !csimi_body_elements(s, &b) || !csimi_body_edges(s, slot, &b) ||
+        !csimi_body_rigid(s, slot, &b))
         return false;
     if (b.tree >= 0 ? !csimi_tree_stands(s, slot, &b, at) : !csimi_body_shapes(s, slot, &b, 0)) return false;
     at->aggregates += b.aggregate_count; /* at most nodes */
@@ -32396,11 +33289,23 @@ static bool csimi_free_list_sound(const csimi_staged *s, const char *name, const
     return slot == -1 || csimi_unsound(s, name, -1, "free slot", slot, "-1 after the last free slot");
 }
 
-static bool csimi_bodies_sound(const csimi_staged *s, csimi_counts *at) {
+static CSIMI_NOINLINE bool csimi_bodies_sound(const csimi_staged *s, csimi_counts *at) {
     const unsigned char *list = CSIMI_AT(s, body_list);
-    int i;
-    for (i = 0; i < s->live_bodies; i++)
-        if (!csimi_body_stands(s, csimi_int_in(list, i), at)) return false;
+    int i, zone, bedded = 0, asleep = 0;
+    csimi_body b;
+    for (i = 0; i < s->live_bodies; i++) { /* indices first: what follows trusts them */
+        CSIMI_READ(csimi_body, CSIMI_AT(s, body), csimi_int_in(list, i), &b);
+        if (!csimi_body_parts_begin(s, csimi_int_in(list, i), &b, at)) return false;
+        bedded += b.rest.zone == CSIMI_ZONE_BED;
+        asleep += b.rest.asleep;
+    }
+    if (bedded != s->bedded || asleep != s->asleep)
+        return csimi_unsound(s, "count", -1, "asleep", s->asleep, "the sum over bodies");
+    for (zone = 0; zone < CSIMI_ZONE_COUNT; zone++)
+        for (i = 0; i < s->live_bodies; i++) {
+            CSIMI_READ(csimi_body, CSIMI_AT(s, body), csimi_int_in(list, i), &b);
+            if (b.rest.zone == zone && !csimi_body_stands(s, csimi_int_in(list, i), at)) return false;
+        }
     return csimi_free_list_sound(s, "body", CSIMI_AT(s, body), sizeof(csimi_body), offsetof(csimi_body, alive),
                                  offsetof(csimi_body, next_free), s->n->bodies, s->free_body,
                                  s->n->bodies - s->live_bodies);
@@ -32593,6 +33498,9 @@ CSIMI_FN CSIMI_NOINLINE bool csimi_snapshot_sound(const csimi_staged *s) {
     at.kept = s->n->kept > 0 ? s->n->contacts : 0; /* of every contact, or of none */
     at.ended = s->n->ended;
     at.touches = s->n->touches;
+    at.slept = s->n->slept;
+    at.slept_touches = s->n->slept_touches;
+    at.slept_kept = s->n->slept_kept > 0 ? s->n->slept : 0;
     if (!csimi_arrays_sound(s) || !csimi_bodies_sound(s, &at)) return false;
     at.bends = 0; /* so far where the last range ended */
     {
@@ -32654,6 +33562,7 @@ typedef struct csimi_snapshot_header {
     uint64_t bytes, hash; /* both of the whole snapshot, the hash with 0 in its own place */
     csimi_counts count;
     int live_bodies, free_body, free_link, touches[CSIMI_TOUCH_GROUPS];
+    int bedded, asleep, woken;
     double time, last_h;
     uint64_t step;
     csim_vec3 gravity;
@@ -32716,6 +33625,11 @@ CSIM_API csim_status csim_world_save(const csim_world *w, void *buffer, size_t *
     h.free_body = w->free_body;
     h.free_link = w->free_link;
     CSIMI_MEMCPY(h.touches, w->touches, sizeof h.touches);
+#ifndef CONDSIM_NO_SLEEP
+    h.bedded = s->bedded;
+    h.asleep = w->asleep;
+    h.woken = w->woken;
+#endif
     h.time = w->time;
     h.last_h = w->last_h;
     h.step = w->stats.step;
@@ -32760,14 +33674,15 @@ static CSIMI_NOINLINE csim_status csimi_check_snapshot(csim_world *w, const csim
     if (h->options != csimi_layout_stamp())
         return csimi_bad_snapshot(w, "layout", (double)h->options, "that of this build");
     if (!csimi_counts_sane(&h->count)) return csimi_bad_snapshot(w, "counts", 0, "0..1e8");
-    if (h->bytes != bytes || csimi_snapshot_bytes(&h->count) != bytes)
-        return csimi_bad_snapshot(w, "bytes", (double)bytes, "the size the snapshot says");
+    if (h->bytes > bytes || csimi_snapshot_bytes(&h->count) != h->bytes)
+        return csimi_bad_snapshot(w, "bytes", (double)bytes, "the size the snapshot says, or more");
     if (h->hash != csimi_snapshot_hash(h, p)) return csimi_bad_snapshot(w, "hash", 0, "undamaged bytes");
     if (!(h->time > -1e300 && h->time < 1e300) || !(h->last_h >= 0 && h->last_h <= 1))
         return csimi_bad_snapshot(w, "time", h->time, "finite, after steps of 0..1 s");
     if (csimi_check_vec(NULL, "csim_world_restore", "gravity", h->gravity))
         return csimi_bad_snapshot(w, "gravity", (double)h->gravity.z, "-1e9..1e9");
     if (h->live_bodies < 0 || h->live_bodies > h->count.bodies || h->free_body < -1 ||
+        h->bedded < 0 || h->asleep < 0 || h->woken < 0 || h->woken > h->count.bodies ||
         h->free_body >= h->count.bodies || h->free_link < -1 || h->free_link >= h->count.links ||
         !csimi_groups_sound(h) || (unsigned)h->integrator >= (unsigned)CSIM_INTEGRATOR_COUNT_ ||
         csimi_check_integrator(&w->def, h->integrator, h->count.trees, h->count.joints, "csim_world_restore", NULL))
@@ -32823,8 +33738,11 @@ CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_
     staged.free_body = h.free_body;
     staged.free_link = h.free_link;
     staged.bytes = p + sizeof h;
+    staged.asleep = h.asleep;
+    staged.bedded = h.bedded;
     if (!csimi_snapshot_sound(&staged)) return CSIM_BAD_SNAPSHOT;
     need = h.count;
+    if (h.bedded > 0) need.slept = csimi_imax(need.slept, 1); /* what sleeps takes room to be moved */
     if ((status = csimi_ensure(w, &need, "csim_world_restore")) != 0) return status;
     s = &w->store;
     known = (const csim_field **)(void *)s->scratch;
@@ -32843,6 +33761,11 @@ CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_
     for (i = 0; i < s->count.shapes; i++) s->shape[i].field = known[i];
     for (i = 0; i < s->count.contacts; i++) s->contact[i].body_a.world = s->contact[i].body_b.world = w->stamp;
     for (i = 0; i < s->count.touches; i++) s->touch[i].body_a.world = s->touch[i].body_b.world = w->stamp;
+#ifndef CONDSIM_NO_SLEEP
+    for (i = 0; i < s->count.slept_touches; i++)
+        s->slept_touch[i].body_a.world = s->slept_touch[i].body_b.world = w->stamp;
+    for (i = 0; i < s->count.slept; i++) s->slept[i].body_a.world = s->slept[i].body_b.world = w->stamp;
+#endif
     w->live_bodies = h.live_bodies;
     w->free_body = h.free_body;
     w->free_link = h.free_link;
@@ -32858,6 +33781,13 @@ CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_
     csimi_sync_state(s);
     csimi_look_anew(w);
     w->pattern_stale = true;
+#ifndef CONDSIM_NO_SLEEP
+    s->bedded = h.bedded;
+    w->asleep = h.asleep;
+    w->woken = h.woken;
+    w->bed_stale = true;
+    if (!w->def.can_sleep) csimi_wake_all(w);
+#endif
     return CSIM_OK;
 }
 /* Bytes of a snapshot that were changed get the checksum that they then have. */
@@ -32885,12 +33815,54 @@ CSIMI_FN csim_status csimi_snapshot_adopt(csim_world *w, const void *buffer, siz
 #undef CSIMI_MAGIC
 #endif
 
+#ifndef CONDSIM_NO_SLEEP
+static uint64_t csimi_hash_contacts(uint64_t h, const csim_contact_info *c, int count) {
+    int i;
+    for (i = 0; i < count; i++) {
+        h = csimi_fnv(h, &c[i].id, sizeof c[i].id);
+        h = csimi_fnv(h, &c[i].impulse, sizeof c[i].impulse);
+    }
+    return h;
+}
+
+/* Body by body in the order of their list, for in the arrays they stand as they sleep. */
+static uint64_t csimi_sleepers_hash(const csim_world *w) {
+    const csimi_store *s = &w->store;
+    const size_t real = sizeof(csim_real);
+    uint64_t h = CSIMI_FNV_START;
+    int i;
+    for (i = 0; i < w->live_bodies; i++) {
+        const csimi_body *b = s->body + s->body_list[i];
+        h = csimi_fnv(h, s->state.x + 3 * (size_t)b->first_node, 3 * (size_t)b->node_count * real);
+        h = csimi_fnv(h, s->state.v + 3 * (size_t)b->first_node, 3 * (size_t)b->node_count * real);
+        h = csimi_fnv(h, s->state.frame + 4 * (size_t)b->first_frame, 4 * (size_t)b->frame_count * real);
+        h = csimi_fnv(h, s->state.frame_velocity + 3 * (size_t)b->first_frame, 3 * (size_t)b->frame_count * real);
+        if (b->rigid >= 0) {
+            h = csimi_fnv(h, s->state.com + 3 * (size_t)b->rigid, 3 * real);
+            h = csimi_fnv(h, s->state.rotation + 4 * (size_t)b->rigid, 4 * real);
+            h = csimi_fnv(h, s->state.velocity + 6 * (size_t)b->rigid, 6 * real);
+        }
+        if (b->tree >= 0) {
+            const csimi_tree *t = s->state.tree + b->tree;
+            h = csimi_fnv(h, s->state.link_pose + 7 * (size_t)t->first_link, 7 * (size_t)t->link_count * real);
+            h = csimi_fnv(h, s->state.coord_rate + 3 * (size_t)t->first_block, 3 * (size_t)t->block_count * real);
+        }
+        h = csimi_fnv(h, &b->rest.calm, sizeof b->rest.calm);
+        h = csimi_fnv(h, &b->rest.asleep, sizeof b->rest.asleep);
+    }
+    return csimi_hash_contacts(csimi_hash_contacts(h, s->contact, s->count.contacts), s->slept, s->count.slept);
+}
+#endif
+
 CSIM_API uint64_t csim_world_hash(const csim_world *w) {
     const csimi_store *s = &w->store;
     uint64_t h = CSIMI_FNV_START;
     size_t nodes = (size_t)s->count.nodes, rigids = (size_t)s->count.rigids, frames = (size_t)s->count.frames;
     size_t real = sizeof(csim_real);
     int i;
+#ifndef CONDSIM_NO_SLEEP
+    if (w->def.can_sleep) return csimi_sleepers_hash(w);
+#endif
     h = csimi_fnv(h, s->state.x, 3 * nodes * real);
     h = csimi_fnv(h, s->state.v, 3 * nodes * real);
     h = csimi_fnv(h, s->state.com, 3 * rigids * real);
@@ -33091,7 +34063,7 @@ CSIMI_FN void csimi_advance(csim_world *w, const csimi_step *step, csim_real h, 
 /* ==== begin step/warm.c ========================================================================================= */
 /* step/warm: contacts of the step before, found by id, and the scale of their impulses. */
 
-static int csimi_table_size(int contacts) {
+CSIMI_FN int csimi_table_size(int contacts) {
     int size = 16;
     while (size < 2 * contacts && size < (1 << 29)) size *= 2;
     return size;
@@ -33115,6 +34087,7 @@ static int csimi_slot_of(const csimi_last_table *r, uint64_t id) {
 
 CSIMI_FN void csimi_index_contacts(const csim_world *w, csimi_last_table *r) {
     int i;
+    r->table_size = csimi_table_size(w->store.count.contacts); /* at most what was laid out */
     for (i = 0; i < r->table_size; i++) r->table[i] = -1;
     for (i = 0; i < w->store.count.contacts; i++) {
         int at = csimi_slot_of(r, w->store.contact[i].id);
@@ -33149,20 +34122,12 @@ CSIMI_FN void csimi_surfaces_layout(csimi_surfaces *s, const csimi_counts *n, cs
     s->box = CSIMI_PUSH(arena, csim_real, 6 * boxes);
     s->of = CSIMI_PUSH(arena, csimi_surface, n->bodies);
     s->made = CSIMI_PUSH(arena, unsigned char, n->bodies);
-    s->first_box = CSIMI_PUSH(arena, int, n->bodies);
 }
 
 CSIMI_FN void csimi_surfaces_start(csimi_surfaces *s, const csim_world *world, const csimi_state *state) {
-    int i, boxes = 0;
     s->world = world;
     s->state = state;
-    for (i = 0; i < world->live_bodies; i++) {
-        int slot = world->store.body_list[i];
-        const csimi_body *b = world->store.body + slot;
-        s->made[slot] = 0;
-        s->first_box[slot] = boxes;
-        if (b->triangle_count > 0) boxes += csimi_surface_boxes(b->triangle_count);
-    }
+    CSIMI_MEMSET(s->made, 0, (size_t)world->store.count.bodies);
 }
 
 CSIMI_FN const csimi_surface *csimi_surface_of(csimi_surfaces *s, int slot) {
@@ -33178,7 +34143,7 @@ CSIMI_FN const csimi_surface *csimi_surface_of(csimi_surfaces *s, int slot) {
     of->count = b->triangle_count;
     of->triangle = store->face + 3 * (size_t)b->first_triangle;
     of->x = x;
-    of->box = s->box + 6 * (size_t)s->first_box[slot];
+    of->box = s->box + 6 * (size_t)store->look.first_box[slot];
     csimi_surface_refit(of);
     s->made[slot] = 1;
     return of;
@@ -33218,6 +34183,88 @@ CSIMI_FN bool csimi_surface_gap(csimi_surfaces *s, int slot, csim_vec3 p, csim_r
 }
 #endif
 /* ==== end step/deformed.c */
+
+/* ==== begin step/still.c ======================================================================================== */
+#if !defined(CONDSIM_NO_SLEEP)
+/* step/still: what lies in bed (store/bed.c) within reach of what is awake, and who of it is touched. */
+
+#ifndef CONDSIM_NO_SLEEP
+
+/* ---- what lies in bed near what is awake */
+
+CSIMI_FN void csimi_still_layout(csimi_detector *d, const csimi_counts *n, csimi_arena *arena) {
+    const size_t leaves = n->slept > 0 ? (size_t)n->shapes + (size_t)n->frames + (size_t)n->bodies : 0;
+    d->near = CSIMI_PUSH(arena, uint64_t, leaves);
+    d->seen = CSIMI_PUSH(arena, unsigned char, leaves);
+}
+
+/* Shell's sort: few are near, and the order of a walk through the tree is not that of a world restored. */
+static void csimi_sort_near(uint64_t *key, int count) {
+    int gap = 1, i, k;
+    while (gap < count / 9) gap = 3 * gap + 1;
+    for (; gap > 0; gap /= 3)
+        for (i = gap; i < count; i++) {
+            const uint64_t x = key[i];
+            for (k = i; k >= gap && key[k - gap] > x; k -= gap) key[k] = key[k - gap];
+            key[k] = x;
+        }
+}
+
+CSIMI_FN int csimi_still_near(csimi_detector *d) {
+    const csimi_store *s = &d->world->store;
+    const csimi_look *l = &s->look;
+    const csim_real h = d->frame->h;
+    const csim_real grow = d->world->def.contact_distance / 2 + d->ahead * h * h * d->fall + s->bed_thickness;
+    const csim_vec3 g = csim_v3(grow, grow, grow);
+    int i, leaf, count = 0;
+    if (s->bedded == 0 || d->count == 0) return 0;
+    CSIMI_MEMSET(d->seen, 0, (size_t)l->tree.leaf_high);
+    for (i = 0; i < d->count; i++) {
+        csimi_bounds_walk walk;
+        if (d->group[i] == 0) continue; /* static, or kinematic while nobody sleeps */
+        csimi_bounds_walk_in(&walk, &l->tree, csim_sub(csimi_load3(d->lower + 3 * i), g),
+                             csim_add(csimi_load3(d->upper + 3 * i), g));
+        while ((leaf = csimi_bounds_next(&walk)) >= 0) {
+            if (d->seen[leaf] || !csimi_lies(s, l->leaf_body[leaf])) continue;
+            d->seen[leaf] = 1;
+            d->near[count++] = (uint64_t)l->leaf_body[leaf] << 32 | (uint32_t)l->leaf_part[leaf];
+        }
+    }
+    csimi_sort_near(d->near, count);
+    return count;
+}
+
+static bool csimi_moves_any(const csim_real *v, int count) {
+    int i;
+    for (i = 0; i < count; i++)
+        if (v[i] < 0 || v[i] > 0) return true;
+    return false;
+}
+
+/* Whether a kinematic body is on its way. */
+static bool csimi_goes(const csimi_store *s, const csimi_body *b) {
+    if (b->rigid >= 0) return csimi_moves_any(s->state.velocity + 6 * (size_t)b->rigid, 6);
+    if (b->tree >= 0)
+        return csimi_moves_any(s->state.coord_rate + 3 * (size_t)s->state.tree[b->tree].first_block,
+                         3 * s->state.tree[b->tree].block_count);
+    return csimi_moves_any(s->state.v + 3 * (size_t)b->first_node, 3 * b->node_count);
+}
+
+CSIMI_FN bool csimi_touch_wakes(csimi_detector *d, int body_a, int body_b) {
+    const csimi_store *s = &d->world->store;
+    const bool a = csimi_lies(s, body_a) && s->body[body_a].motion == CSIM_DYNAMIC;
+    const bool b = csimi_lies(s, body_b) && s->body[body_b].motion == CSIM_DYNAMIC;
+    const int other = a ? body_b : body_a;
+    if (!a && !b) return false;
+    if (a && b) return true;
+    if (csimi_lies(s, other) || (s->body[other].motion != CSIM_DYNAMIC && !csimi_goes(s, s->body + other))) return true;
+    csimi_wake_island(d->world, a ? body_a : body_b);
+    d->woke = true;
+    return true;
+}
+#endif
+#endif
+/* ==== end step/still.c */
 
 /* ==== begin step/found.c ======================================================================================== */
 /* step/found: ids and records of contacts, filters of pairs, and what all narrow phases share. */
@@ -33316,8 +34363,9 @@ CSIMI_FN bool csimi_may_touch(const csimi_detector *d, int a, int shape_a, int b
 CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, int body_b, uint64_t id) {
     csimi_step_frame *f = d->frame;
     csimi_found_contact *c;
+    if (d->sleepers && csimi_touch_wakes(d, body_a, body_b)) return NULL;
     d->needed++;
-    if (f->found_count >= d->world->store.capacity.contacts) return NULL;
+    if (f->found_count >= d->room) return NULL;
     c = f->found + f->found_count++;
     CSIMI_MEMSET(c, 0, sizeof *c);
     c->id = id;
@@ -33402,6 +34450,7 @@ static int csimi_keep_slot(const csimi_last_table *r, uint64_t pair) {
 CSIMI_FN void csimi_index_kept(const csim_world *w, csimi_last_table *r) {
     const csimi_kept *kept = w->store.kept;
     int i;
+    r->table_size = csimi_table_size(w->store.count.kept);
     for (i = 0; i < r->table_size; i++) r->table[i] = -1;
     for (i = 0; i < w->store.count.kept; i++) {
         int at = csimi_keep_slot(r, kept[i].pair);
@@ -33711,18 +34760,26 @@ CSIMI_FN int csimi_touch_cables(csimi_detector *d) {
     csimi_edges *e = &d->edges;
     int i, k, cables = 0, self = 0, found;
     e->count = 0;
-    for (i = 0; i < w->live_bodies; i++) {
-        const csimi_body *b = w->store.body + w->store.body_list[i];
+    for (i = 0; i < w->store.active_count; i++) {
+        const csimi_body *b = w->store.body + w->store.active[i];
         if (b->kind != CSIM_BODY_CABLE) continue;
         cables++;
         self += b->self_contact;
     }
+    for (i = 0; i < d->near_count && cables > 0; i++)
+        cables += w->store.body[d->near[i] >> 32].kind == CSIM_BODY_CABLE;
     if (cables + self < 2) return 0;
-    for (i = 0; i < w->live_bodies; i++) {
-        int slot = w->store.body_list[i];
+    for (i = 0; i < w->store.active_count; i++) {
+        int slot = w->store.active[i];
         const csimi_body *b = w->store.body + slot;
         for (k = 0; b->kind == CSIM_BODY_CABLE && !b->disabled && k < b->frame_count; k++)
             csimi_add_edge(d, b, b->self_contact ? -1 : slot, b->first_frame + k);
+    }
+    for (i = 0; i < d->near_count; i++) {
+        const int slot = (int)(d->near[i] >> 32);
+        const csimi_body *b = w->store.body + slot;
+        if (b->kind == CSIM_BODY_CABLE)
+            csimi_add_edge(d, b, slot, b->first_frame + (int)(d->near[i] & 0xffffffffu));
     }
     found = csimi_broad_pairs(e->count, e->lower, e->upper, e->group, d->pairs, w->store.capacity.pairs, e->broad);
     for (i = 0; i < csimi_imin(found, w->store.capacity.pairs); i++)
@@ -34751,6 +35808,7 @@ CSIMI_FN void csimi_collide_pair(csimi_detector *d, int i, int j) {
     const csimi_body *A = d->world->store.body + a->body, *B = d->world->store.body + b->body;
     int k;
     if (csimi_senses(d, a, b)) return;
+    if (A->motion != CSIM_DYNAMIC && B->motion != CSIM_DYNAMIC) return;
     if (a->body == b->body ? csimi_neighbours(&d->world->store, a->item, b->item) : !csimi_objects_may_touch(d, a, b))
         return;
     if (a->kind == CSIMI_OBJECT_SHAPE && b->kind == CSIMI_OBJECT_SHAPE) {
@@ -34803,6 +35861,7 @@ static void csimi_detector_layout(csimi_detector *d, const csimi_counts *n, csim
     if (n->kept > 0) csimi_last_layout(&d->kept, n, arena);
     csimi_surfaces_layout(&d->surfaces, n, arena);
     csimi_edges_layout(&d->edges, n, arena);
+    csimi_still_layout(d, n, arena);
 }
 
 CSIMI_FN size_t csimi_detect_scratch(const csimi_counts *n) {
@@ -34833,6 +35892,8 @@ static void csimi_add_object(csimi_detector *d, csimi_object_kind kind, int body
     csimi_store3(d->upper + 3 * d->count, csim_add(upper, m));
     /* what never moves freely never pairs with its like */
     d->group[d->count] = b->motion == CSIM_DYNAMIC ? body + 1 : 0;
+    if (d->sleepers && b->motion == CSIM_KINEMATIC) d->group[d->count] = body + 1; /* it wakes what it touches */
+    if (csimi_lies(&d->world->store, body)) d->group[d->count] = 0;
     if (b->kind == CSIM_BODY_TREE && d->group[d->count] > 0 && d->world->store.state.tree[b->tree].self_contact)
         d->group[d->count] = -1;
     if (kind == CSIMI_OBJECT_SHAPE && d->world->store.skin[item].sensor) d->group[d->count] = -1; /* it sees them all */
@@ -34847,7 +35908,9 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
     csim_real speed = 0, acceleration = 0, t = s->skin[shape].surface.thickness;
     csim_vec3 extra = csim_v3(t, t, t);
     csim_pose at = csim_pose_mul(pose, g->local);
-    if (b->kind == CSIM_BODY_TREE && s->state.tree[b->tree].mode == CSIMI_FREE) {
+    if (csimi_lies(s, slot)) {
+        speed = 0;
+    } else if (b->kind == CSIM_BODY_TREE && s->state.tree[b->tree].mode == CSIMI_FREE) {
         /* the assembly has just been over the tree and left the motions of its links, about its origin */
         const int first = s->state.tree[b->tree].first_link;
         const csimi_twist *V = &s->state.link_work[first + s->shape_link[shape]].V;
@@ -34900,8 +35963,8 @@ static void csimi_add_points(csimi_detector *d, int slot) {
 static void csimi_add_objects(csimi_detector *d) {
     csim_world *w = d->world;
     int i, k;
-    for (i = 0; i < w->live_bodies; i++) {
-        int slot = w->store.body_list[i];
+    for (i = 0; i < w->store.active_count; i++) {
+        int slot = w->store.active[i];
         const csimi_body *b = w->store.body + slot;
         if (b->disabled) continue;
         if (b->kind == CSIM_RIGID) {
@@ -34913,6 +35976,23 @@ static void csimi_add_objects(csimi_detector *d) {
         } else {
             csimi_add_points(d, slot);
         }
+    }
+}
+
+/* And what lies in bed near them. */
+static void csimi_add_still_objects(csimi_detector *d) {
+    const csimi_store *s = &d->world->store;
+    int i;
+    d->first_still = d->count;
+    d->near_count = csimi_still_near(d);
+    for (i = 0; i < d->near_count; i++) {
+        const int slot = (int)(d->near[i] >> 32), part = (int)(d->near[i] & 0xffffffffu);
+        const csimi_body *b = s->body + slot;
+        if (b->disabled) continue;
+        if (b->shape_count > 0)
+            csimi_add_shape(d, slot, b->first_shape + part, csimi_shape_pose(s, &s->state, b->first_shape + part));
+        else if (i == 0 || (int)(d->near[i - 1] >> 32) != slot)
+            csimi_add_points(d, slot);
     }
 }
 
@@ -34941,21 +36021,26 @@ CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_aren
     csimi_detector_layout(&d, &w->store.capacity, arena);
     csimi_surfaces_start(&d.surfaces, w, &w->store.state);
     csimi_list_excluded(&d, d.excluded + w->store.capacity.links);
-    if (w->store.count.membranes > 0) csimi_index_contacts(w, &d.last);
     if (csimi_keeps(w)) csimi_index_kept(w, &d.kept);
     CSIMI_MEMSET(f->margin, 0, sizeof *f->margin * (size_t)w->store.count.shapes);
+    d.room = w->store.capacity.contacts - csimi_sleeping_contacts(w);
+    d.sleepers = w->asleep > 0;
     csimi_add_objects(&d);
+    csimi_add_still_objects(&d);
+    if (w->store.count.membranes > 0 || d.near_count > 0) csimi_index_contacts(w, &d.last);
     pairs = csimi_broad_pairs(d.count, d.lower, d.upper, d.group, d.pairs, w->store.capacity.pairs, d.broad);
     if ((status = csimi_pairs_found(&d, pairs)) != 0) return status;
     f->found_count = f->sensed_count = 0;
     for (i = 0; i < pairs; i++) csimi_collide_pair(&d, d.pairs[2 * i], d.pairs[2 * i + 1]);
-    for (i = 0; i < d.count; i++)
+    for (i = 0; i < d.first_still; i++)
         if (w->store.body[d.object[i].body].self_distance > 0) csimi_collide_self(&d, i);
     if ((status = csimi_pairs_found(&d, csimi_touch_cables(&d))) != 0) return status;
+    if (d.woke) return CSIMI_AGAIN;
     f->stats.contacts = d.needed;
+    d.needed += w->store.capacity.contacts - d.room;
     w->high.contacts = csimi_imax(w->high.contacts, d.needed);
     csimi_pop(arena, mark);
-    if (d.needed > f->found_count) {
+    if (f->stats.contacts > f->found_count) {
         f->stats.flags |= CSIM_FLAG_CONTACTS_FULL;
         return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "contacts needed", true, (double)d.needed,
                           "at most capacity.contacts; call csim_world_reserve");
@@ -36342,7 +37427,8 @@ static long csimi_within_frame(int contacts, int substeps) { return 3L * substep
 CSIMI_FN void csimi_within_open(const csim_world *w, csimi_step_frame *f) {
     const csim_solver_params *p = &w->def.solver;
     int i, contacts = 0;
-    for (i = 0; i < w->store.count.bodies; i++) f->pace[i] = w->store.body[i].pace;
+    for (i = 0; i < w->store.active_count; i++)
+        f->pace[w->store.active[i]] = w->store.body[w->store.active[i]].pace;
     for (i = 0; i < f->contact_count; i++) contacts += f->contact_island[i] >= 0;
     f->substeps = p->substeps > 0 ? p->substeps : CSIMI_WITHIN_SUBSTEPS;
     while (w->def.budget > 0 && f->substeps > 1 && f->work + csimi_within_frame(contacts, f->substeps) > w->def.budget)
@@ -36625,8 +37711,8 @@ static void csimi_aggregates(const csim_world *w, csimi_step_frame *f) {
     for (i = 0; i < f->blocks; i++) f->aggregate_of[i] = -1;
     f->aggregates = 0;
     for (i = 0; i < s->count.trees; i++) csimi_tree_aggregates(w, f, s->state.tree + i);
-    for (i = 0; i < w->live_bodies; i++) {
-        const csimi_body *b = s->body + s->body_list[i];
+    for (i = 0; i < w->store.active_count; i++) {
+        const csimi_body *b = s->body + s->active[i];
         if (b->aggregate_count > 0) {
             csimi_solid_aggregates(s, f, b, f->aggregates);
             f->aggregates += b->aggregate_count;
@@ -37079,7 +38165,7 @@ CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csi
     for (i = 0; i < f->contact_count; i++)
         if (f->contacts[i].a.count + f->contacts[i].b.count == 0) /* nothing free: no impulse */
             f->lambda[3 * i] = f->lambda[3 * i + 1] = f->lambda[3 * i + 2] = 0;
-    for (i = 0; i < s->count.bodies; i++) f->sigma_of_body[i] = 0;
+    for (i = 0; i < s->active_count; i++) f->sigma_of_body[s->active[i]] = 0;
     scratch = CSIMI_PUSH(arena, int, f->blocks);
     f->island_count =
         csimi_islands(&s->A, f->skip, f->contact_count, f->contacts, f->terms, f->island, f->contact_island, scratch);
@@ -37271,7 +38357,10 @@ CSIMI_FN size_t csimi_path_scratch(const csimi_counts *n) {
     return arena.used;
 }
 
+/* What lies in bed does not move. */
 static const csim_real *csimi_path_twist(const csimi_paths *p, int rigid) {
+    static const csim_real still[6] = {0, 0, 0, 0, 0, 0};
+    if (rigid >= p->w->store.state.rigid_count) return still;
     return p->v + 3 * ((size_t)p->w->store.count.nodes + 2 * (size_t)rigid);
 }
 
@@ -37312,6 +38401,8 @@ static csim_pose csimi_path_frame(const csimi_paths *p, int slot, int link, csim
     const int group = p->group[slot];
     const csim_real own = csimi_min(t, p->until[group]);
     csim_pose pose;
+    if (csimi_lies(s, slot) && b->kind == CSIM_BODY_TREE)
+        return csimi_link_pose(&s->state, s->state.tree[b->tree].first_link + link);
     if (b->kind == CSIM_BODY_TREE) {
         csimi_path_tree(p, b->tree, own);
         pose = csimi_link_pose(&p->f->next, s->state.tree[b->tree].first_link + link);
@@ -37422,8 +38513,10 @@ static bool csimi_path_ways(csimi_paths *p, int slot) {
 
 static void csimi_path_bounds(csimi_paths *p, int shape) {
     const csimi_store *s = &p->w->store;
-    const csim_real t = s->skin[shape].surface.thickness + p->way[shape] + p->slack;
     csim_vec3 lower, upper;
+    csim_real t;
+    if (csimi_lies(s, s->shape_body[shape])) p->way[shape] = p->spin[shape] = 0;
+    t = s->skin[shape].surface.thickness + p->way[shape] + p->slack;
     csimi_bounds_at(s->shape + shape, s->hull,
                     csim_pose_mul(csimi_shape_pose(s, &s->state, shape), s->shape[shape].local), &lower, &upper);
     csimi_store3(p->lower + 3 * (size_t)shape, csim_sub(lower, csim_v3(t, t, t)));
@@ -37745,8 +38838,8 @@ static csim_real csimi_path_node(csimi_paths *p, int slot, int i) {
 static void csimi_path_nodes(csimi_paths *p) {
     const csimi_store *s = &p->w->store;
     int i, k;
-    for (i = 0; i < p->w->live_bodies; i++) {
-        const int slot = s->body_list[i];
+    for (i = 0; i < p->w->store.active_count; i++) {
+        const int slot = s->active[i];
         const csimi_body *b = s->body + slot;
         const int count = b->kind == CSIM_PARTICLE ? 1 : b->surface_count;
         if (b->kind == CSIM_BODY_REDUCED) continue;
@@ -37778,8 +38871,8 @@ static void csimi_path_carry_tree(csimi_paths *p, int t, int slot) {
 static void csimi_path_write(csimi_paths *p) {
     const csimi_store *s = &p->w->store;
     int i, k;
-    for (i = 0; i < p->w->live_bodies; i++) {
-        const int slot = s->body_list[i], group = p->group[slot];
+    for (i = 0; i < p->w->store.active_count; i++) {
+        const int slot = s->active[i], group = p->group[slot];
         const csimi_body *b = s->body + slot;
         if (b->kind == CSIM_BODY_TREE) {
             csimi_path_tree(p, b->tree, p->until[group]);
@@ -37816,8 +38909,8 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
     p.slack = csimi_path_slack(w);
     csimi_paths_layout(&p, &s->capacity, arena);
     csimi_path_groups(&p);
-    for (i = 0; i < w->live_bodies; i++) {
-        const int slot = s->body_list[i];
+    for (i = 0; i < w->store.active_count; i++) {
+        const int slot = s->active[i];
         nodes = nodes || s->body[slot].kind == CSIM_PARTICLE;
         p.looked[slot] = csimi_path_ways(&p, slot);
         if (f->driven[slot] && s->body[slot].motion == CSIM_DYNAMIC) p.looked[slot] = 1;
@@ -37890,10 +38983,21 @@ static csim_pose csimi_eye_pose(const csimi_eye *e, const csimi_state *state, in
     return csim_pose_mul(csimi_shape_pose(s, state, shape), s->shape[shape].local);
 }
 
-static void csimi_eye_shapes(csimi_eye *e) {
+/* What lies in bed does not move, and is looked at when something comes near. */
+static csim_real csimi_eye_spin(const csimi_eye *e, int shape) {
+    return csimi_lies(&e->w->store, e->w->store.shape_body[shape]) ? 0 : e->spin[shape];
+}
+
+static csim_vec3 csimi_eye_centre(const csimi_eye *e, int shape) {
+    const csimi_store *s = &e->w->store;
+    if (!csimi_lies(s, s->shape_body[shape])) return csimi_load3(e->centre + 3 * (size_t)shape);
+    return csim_pose_point(csimi_eye_pose(e, &s->state, shape), s->shape[shape].centre);
+}
+
+static void csimi_eye_body_shapes(csimi_eye *e, const csimi_body *b) {
     const csimi_store *s = &e->w->store;
     int i;
-    for (i = 0; i < s->count.shapes; i++) {
+    for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
         const csim_geometry *g = s->shape + i;
         const csim_pose to = csimi_eye_pose(e, &e->f->next, i);
         const csim_vec3 c = csim_pose_point(to, g->centre);
@@ -37906,6 +39010,12 @@ static void csimi_eye_shapes(csimi_eye *e) {
                 e->thrown[e->count++] = i;
         }
     }
+}
+
+static void csimi_eye_shapes(csimi_eye *e) {
+    const csimi_store *s = &e->w->store;
+    int i;
+    for (i = 0; i < s->active_count; i++) csimi_eye_body_shapes(e, s->body + s->active[i]);
 }
 
 /* What went deeper than it was by more than the slack has been driven in. */
@@ -37933,7 +39043,7 @@ static double csimi_eye_depth(const csimi_eye *e, const csimi_state *state, int 
 static void csimi_eye_pair(csimi_eye *e, int first, int end) {
     const csimi_found_contact *c = e->f->found + first;
     const csim_real small = e->slack / CSIMI_UNSEEN_SHARE;
-    const bool turns = e->spin[c->part_a] + e->spin[c->part_b] > small;
+    const bool turns = csimi_eye_spin(e, c->part_a) + csimi_eye_spin(e, c->part_b) > small;
     double before = 0, depth = 0;
     int i;
     for (i = first; i < end; i++) {
@@ -37966,7 +39076,7 @@ static bool csimi_eye_near(const csimi_eye *e, int slot, int own, csim_vec3 cent
     const csimi_store *s = &e->w->store;
     const int other = s->shape_body[b];
     const csim_real reach = radius + s->shape[b].bound + s->skin[b].surface.thickness;
-    const csim_vec3 d = csim_sub(centre, csimi_load3(e->centre + 3 * (size_t)b));
+    const csim_vec3 d = csim_sub(centre, csimi_eye_centre(e, b));
     if (other == slot || (s->body[slot].motion != CSIM_DYNAMIC && s->body[other].motion != CSIM_DYNAMIC)) return false;
     if (s->body[slot].disabled || s->body[other].disabled || s->skin[b].sensor) return false;
     if (own >= 0 && s->skin[own].sensor) return false;
@@ -38083,8 +39193,8 @@ static void csimi_eye_body(csimi_eye *e, int slot, int count, int near) {
 static void csimi_eye_bodies(csimi_eye *e) {
     const csimi_store *s = &e->w->store;
     int i;
-    for (i = 0; i < e->w->live_bodies; i++) {
-        const int slot = s->body_list[i];
+    for (i = 0; i < s->active_count; i++) {
+        const int slot = s->active[i];
         const csimi_body *b = s->body + slot;
         const int count = b->kind == CSIM_PARTICLE ? 1 : b->surface_count;
         const int near = b->kind == CSIM_BODY_REDUCED || b->kind == CSIM_RIGID || b->kind == CSIM_BODY_TREE
@@ -38617,6 +39727,7 @@ static void csimi_encounters_before(const csim_world *w, csimi_encounters *p, in
         csim_body_id body[2];
         int shape[2];
         csimi_encounter *pair;
+        if (!sensor && csimi_touch_sleeps(&w->store, e)) continue; /* it began when it fell asleep */
         body[0] = e->body_a;
         body[1] = e->body_b;
         shape[0] = e->shape_a;
@@ -38697,6 +39808,8 @@ CSIMI_FN csim_status csimi_find_touching(csim_world *w, csimi_step_frame *f, csi
     const int ended = n[CSIMI_ENDS], left = ended + touching + n[CSIMI_LEAVES];
     int i;
     csimi_encounters_layout(p, &w->store.capacity, arena);
+    while (p->size > 16 && p->size / 8 >= (int64_t)w->store.count.touches + f->found_count + f->sensed_count)
+        p->size /= 2;
     for (i = 0; i < p->size; i++) p->table[i] = -1;
     p->count = p->shapes = p->events = p->needed = 0;
     p->recent = NULL;
@@ -38707,9 +39820,10 @@ CSIMI_FN csim_status csimi_find_touching(csim_world *w, csimi_step_frame *f, csi
     for (i = 0; i < f->sensed_count; i++) csimi_encounter_sensed(w, f->sensed + i, p);
     csimi_encounters_decide(p, on, off);
     for (i = 0; i < CSIMI_TOUCH_GROUPS; i++) csimi_write_group(w, p, i);
-    i = csimi_imax(p->events, p->needed > p->capacity ? p->needed / 2 : 0);
+    i = csimi_imax(p->events, p->needed > p->capacity ? p->needed / 2 : 0) + csimi_sleeping_touches(w);
     w->high.pairs = csimi_imax(w->high.pairs, i);
-    if (p->needed <= p->capacity && p->events <= w->store.capacity.touches) return CSIM_OK;
+    if (p->needed <= p->capacity && p->events <= w->store.capacity.touches - csimi_sleeping_touches(w))
+        return CSIM_OK;
     f->stats.flags |= CSIM_FLAG_PAIRS_FULL;
     return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "pairs needed, that touch or did", true, (double)i,
                       "at most capacity.pairs; call csim_world_reserve");
@@ -38754,16 +39868,16 @@ static bool csimi_body_moves(const csimi_store *s, const csimi_state *next, int 
 CSIMI_FN void csimi_mark_moved(const csim_world *w, csimi_step_frame *f) {
     const csimi_store *s = &w->store;
     int i;
-    for (i = 0; i < w->live_bodies && s->capacity.touches > 0; i++)
-        f->pairs.moved[s->body_list[i]] = csimi_body_moves(s, &f->next, s->body_list[i]);
+    for (i = 0; i < s->active_count && s->capacity.touches > 0; i++)
+        f->pairs.moved[s->active[i]] = csimi_body_moves(s, &f->next, s->active[i]);
 }
 
 static void csimi_tell_moves(csim_world *w, const csimi_step_frame *f) {
     csimi_told *told = &w->store.told;
     int i;
     told->move_count = 0;
-    for (i = 0; i < w->live_bodies; i++) {
-        const int slot = w->store.body_list[i];
+    for (i = 0; i < w->store.active_count; i++) {
+        const int slot = w->store.active[i];
         csim_move_event *e = told->move + told->move_count;
         if (!f->pairs.moved[slot]) continue;
         CSIMI_MEMSET(e, 0, sizeof *e);
@@ -38879,6 +39993,344 @@ CSIM_API csim_events csim_world_events(const csim_world *w) {
 #endif
 /* ==== end step/tell.c */
 
+/* ==== begin step/sleep.c ======================================================================================== */
+#if !defined(CONDSIM_NO_SLEEP)
+/* step/sleep: who comes to rest.
+
+   A body is calm while none of its points is faster than sleep_speed nor farther than sleep_drift * sleep_time from
+   where it was when it began to be calm: a way, not a speed, so that what trembles in its place may rest and what
+   creeps may not. At the top of its way a body is slow and not calm for long. Bodies that share an island or a link
+   fall asleep together, when each of them has been calm for sleep_time. */
+
+#ifndef CONDSIM_NO_SLEEP
+
+/* ---- how far and how fast */
+
+static bool csimi_any(const csim_real *v, int count) {
+    int i;
+    for (i = 0; i < count; i++)
+        if (v[i] < 0 || v[i] > 0) return true;
+    return false;
+}
+
+/* The largest way from an anchor, m, and speed, m/s. */
+typedef struct csimi_stir {
+    csim_real way, speed;
+} csimi_stir;
+
+static void csimi_stirs(csimi_stir *t, csim_real way, csim_real speed) {
+    t->way = csimi_max(t->way, way);
+    t->speed = csimi_max(t->speed, speed);
+}
+
+/* How far a point at a distance of 1 moves by the turn from one rotation to another. */
+static csim_real csimi_rest_turned(const csim_real *from, const csim_real *to) {
+    const csim_quat d = csim_quat_mul(csimi_load_quat(to), csim_quat_conj(csimi_load_quat(from)));
+    return 2 * CSIMI_SQRT(d.x * d.x + d.y * d.y + d.z * d.z);
+}
+
+/* The distance from x, in body or link axes, of the farthest point of shapes on a link (-1: all). */
+static csim_real csimi_outmost(const csimi_store *s, const csimi_body *b, int link, csim_vec3 x) {
+    csim_real most = 0;
+    int i;
+    for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
+        const csim_geometry *g = s->shape + i;
+        if (link >= 0 && s->shape_link[i] != link) continue;
+        most = csimi_max(most, csim_length(csim_sub(csim_pose_point(g->local, g->centre), x)) + g->bound);
+    }
+    return most;
+}
+
+static csim_real csimi_way3(const csim_real *a, const csim_real *b) {
+    return csim_length(csim_sub(csimi_load3(a), csimi_load3(b)));
+}
+
+static void csimi_stir_rigid(const csimi_store *s, const csimi_body *b, csimi_stir *t) {
+    const size_t k = (size_t)b->rigid;
+    const csim_real reach = csimi_outmost(s, b, -1, csimi_load3(b->centre));
+    const csim_real *anchor = s->rigid_anchor + 7 * k, *v = s->rigid_rep + 6 * k;
+    const csim_real turned = csimi_rest_turned(anchor + 3, s->state.rotation + 4 * k);
+    csimi_stirs(t, csimi_way3(s->state.com + 3 * k, anchor) + reach * turned,
+                csim_length(csimi_load3(v)) + reach * csim_length(csimi_load3(v + 3)));
+}
+
+static void csimi_stir_nodes(const csimi_store *s, const csimi_body *b, csimi_stir *t) {
+    size_t i, end = (size_t)(b->first_node + b->node_count);
+    for (i = (size_t)b->first_node; i < end; i++) {
+        csimi_stirs(t, csimi_way3(s->state.x + 3 * i, s->node_anchor + 3 * i),
+                    csim_length(csimi_load3(s->node_rep + 3 * i)));
+        if (s->state.node_mode[i] == CSIMI_KINEMATIC && csimi_any(s->state.v + 3 * i, 3)) t->speed = CSIMI_HUGE;
+    }
+    end = (size_t)(b->first_frame + b->frame_count);
+    for (i = (size_t)b->first_frame; i < end; i++) {
+        csimi_stirs(t, b->radius * csimi_rest_turned(s->frame_anchor + 4 * i, s->state.frame + 4 * i),
+                    b->radius * csim_length(csimi_load3(s->frame_rep + 3 * i)));
+        if (s->state.frame_mode[i] == CSIMI_KINEMATIC && csimi_any(s->state.frame_velocity + 3 * i, 3))
+            t->speed = CSIMI_HUGE;
+    }
+}
+
+static void csimi_stir_tree(const csimi_store *s, const csimi_body *b, csimi_stir *t) {
+    const int first = s->state.tree[b->tree].first_link;
+    int i;
+    for (i = first; i < first + s->state.tree[b->tree].link_count; i++) {
+        const csim_real *pose = s->state.link_pose + 7 * (size_t)i, *anchor = s->link_anchor + 7 * (size_t)i;
+        const csim_real reach = csimi_outmost(s, b, i - first, csim_v3(0, 0, 0));
+        csim_vec3 turn, v = csimi_link_velocity(&s->state, i, csimi_load3(pose), s->coord_rep, &turn);
+        csimi_stirs(t, csimi_way3(pose, anchor) + reach * csimi_rest_turned(anchor + 3, pose + 3),
+                    csim_length(v) + reach * csim_length(turn));
+    }
+}
+
+static void csimi_anchor(csimi_store *s, const csimi_body *b) {
+    if (b->rigid >= 0) {
+        csim_real *anchor = s->rigid_anchor + 7 * (size_t)b->rigid;
+        CSIMI_MEMCPY(anchor, s->state.com + 3 * (size_t)b->rigid, 3 * sizeof *anchor);
+        CSIMI_MEMCPY(anchor + 3, s->state.rotation + 4 * (size_t)b->rigid, 4 * sizeof *anchor);
+    }
+    if (b->kind == CSIM_BODY_TREE) {
+        const csimi_tree *tree = s->state.tree + b->tree;
+        CSIMI_MEMCPY(s->link_anchor + 7 * (size_t)tree->first_link, s->state.link_pose + 7 * (size_t)tree->first_link,
+                     7 * sizeof(csim_real) * (size_t)tree->link_count);
+    }
+    if (b->node_count > 0)
+        CSIMI_MEMCPY(s->node_anchor + 3 * (size_t)b->first_node, s->state.x + 3 * (size_t)b->first_node,
+                     3 * sizeof(csim_real) * (size_t)b->node_count);
+    if (b->frame_count > 0)
+        CSIMI_MEMCPY(s->frame_anchor + 4 * (size_t)b->first_frame, s->state.frame + 4 * (size_t)b->first_frame,
+                     4 * sizeof(csim_real) * (size_t)b->frame_count);
+}
+
+/* One more step of a body; true when it has been calm long enough. */
+static bool csimi_calms(csim_world *w, int slot) {
+    csimi_store *s = &w->store;
+    csimi_body *b = s->body + slot;
+    csimi_stir t = {0, 0};
+    if (b->rigid >= 0) csimi_stir_rigid(s, b, &t);
+    if (b->kind == CSIM_BODY_TREE) csimi_stir_tree(s, b, &t);
+    csimi_stir_nodes(s, b, &t); /* of a reduced body those of its surface */
+    if (t.speed <= w->def.sleep_speed && t.way <= w->def.sleep_drift * w->def.sleep_time) {
+        b->rest.calm = csimi_min(b->rest.calm + (csim_real)w->last_h, w->def.sleep_time);
+    } else {
+        b->rest.calm = 0;
+        csimi_anchor(s, b);
+    }
+    return b->can_sleep && !csimi_has_sensor(s, b) && (b->rest.calm >= w->def.sleep_time || b->rest.drowsy);
+}
+
+/* ---- islands of bodies */
+
+/* By slot; the root of an island is its lowest slot. */
+typedef struct csimi_sleepy {
+    int *parent;          /* [bodies] */
+    int *last;            /* [bodies] of the root: the body that was last put into the ring */
+    unsigned char *awake; /* [bodies] of the root: one of the island stays awake */
+    unsigned char *calm;  /* [bodies] */
+    int *lead;            /* [blocks] of islands: their first body */
+} csimi_sleepy;
+
+static void csimi_sleepy_layout(csimi_sleepy *p, const csimi_counts *n, csimi_arena *arena) {
+    p->parent = CSIMI_PUSH(arena, int, n->bodies);
+    p->last = CSIMI_PUSH(arena, int, n->bodies);
+    p->awake = CSIMI_PUSH(arena, unsigned char, n->bodies);
+    p->calm = CSIMI_PUSH(arena, unsigned char, n->bodies);
+    p->lead = CSIMI_PUSH(arena, int, csimi_blocks_of(n));
+}
+
+CSIMI_FN size_t csimi_sleep_scratch(const csimi_counts *n) {
+    csimi_sleepy p;
+    csimi_arena arena = csimi_arena_counting();
+    if (n->slept == 0) return 0;
+    csimi_sleepy_layout(&p, n, &arena);
+    return arena.used;
+}
+
+static int csimi_sleepy_root(const csimi_sleepy *p, int i) {
+    while (p->parent[i] != i) i = p->parent[i] = p->parent[p->parent[i]];
+    return i;
+}
+
+static void csimi_sleepy_join(const csimi_sleepy *p, int i, int j) {
+    const int a = csimi_sleepy_root(p, i), b = csimi_sleepy_root(p, j);
+    p->parent[csimi_imax(a, b)] = csimi_imin(a, b);
+}
+
+/* Bodies whose blocks share an island, and those that links join, whether or not they have rows now. */
+static void csimi_sleepy_islands(const csim_world *w, const csimi_step_frame *f, csimi_sleepy *p) {
+    const csimi_store *s = &w->store;
+    csimi_span span[CSIMI_SPANS];
+    int i, k, slot[6];
+    for (i = 0; i < f->island_count; i++) p->lead[i] = -1;
+    csimi_spans(s, &s->state, span);
+    for (k = 0; k < CSIMI_SPANS; k++)
+        for (i = 0; i < span[k].count; i++) {
+            const int island = f->island[span[k].first + span[k].per * i], owner = span[k].owner(s, i);
+            if (island < 0 || owner < 0) continue;
+            if (p->lead[island] < 0) p->lead[island] = owner;
+            csimi_sleepy_join(p, owner, p->lead[island]);
+        }
+    for (i = 0; i < s->count.links; i++) {
+        int first = -1;
+        if (!s->link[i].alive || s->link[i].kind == CSIMI_EXCLUSION) continue;
+        for (k = csimi_link_bodies(s, s->link + i, slot) - 1; k >= 0; k--) {
+            if (s->body[slot[k]].motion != CSIM_DYNAMIC || csimi_lies(s, slot[k])) continue;
+            if (first >= 0) csimi_sleepy_join(p, first, slot[k]);
+            first = slot[k];
+        }
+    }
+}
+
+/* ---- falling asleep */
+
+static void csimi_stop_items(csim_real *v, csim_real *rep, const unsigned char *mode, int first, int count, int per) {
+    int i;
+    for (i = first; i < first + count; i++) {
+        if (mode && mode[i] != CSIMI_FREE) continue;
+        CSIMI_MEMSET(v + (size_t)per * (size_t)i, 0, sizeof *v * (size_t)per);
+        CSIMI_MEMSET(rep + (size_t)per * (size_t)i, 0, sizeof *rep * (size_t)per);
+    }
+}
+
+static void csimi_put_to_bed(csim_world *w, int slot) {
+    csimi_store *s = &w->store;
+    csimi_body *b = s->body + slot;
+    b->rest.asleep = true;
+    b->rest.drowsy = false;
+    b->rest.calm = 0;
+    if (b->rigid >= 0) csimi_stop_items(s->state.velocity, s->rigid_rep, NULL, b->rigid, 1, 6);
+    if (b->tree >= 0)
+        csimi_stop_items(s->state.coord_rate, s->coord_rep, NULL, s->state.tree[b->tree].first_block,
+                         s->state.tree[b->tree].block_count, 3);
+    csimi_stop_items(s->state.v, s->node_rep, b->tree >= 0 ? NULL : s->state.node_mode, b->first_node, b->node_count,
+                     3);
+    csimi_stop_items(s->state.frame_velocity, s->frame_rep, s->state.frame_mode, b->first_frame, b->frame_count, 3);
+    w->asleep++;
+    w->bed_stale = true;
+}
+
+/* Contacts of the last step that belong to sleepers move over. */
+static void csimi_keep_slept(csim_world *w) {
+    csimi_store *s = &w->store;
+    const bool kept = s->count.kept == s->count.contacts && s->capacity.slept_kept > 0;
+    int i, n = 0;
+    for (; s->count.slept_kept < s->count.slept && s->capacity.slept_kept > 0; s->count.slept_kept++)
+        CSIMI_MEMSET(s->slept_kept + s->count.slept_kept, 0, sizeof *s->slept_kept);
+    for (i = 0; i < s->count.contacts; i++) {
+        if (csimi_contact_sleeps(s, s->contact + i)) {
+            s->contact[i].began = false;
+            s->slept[s->count.slept++] = s->contact[i];
+            if (s->capacity.slept_kept == 0) continue;
+            CSIMI_MEMSET(s->slept_kept + s->count.slept_kept, 0, sizeof *s->slept_kept);
+            if (kept) s->slept_kept[s->count.slept_kept] = s->kept[i];
+            s->count.slept_kept++;
+            continue;
+        }
+        if (kept) s->kept[n] = s->kept[i];
+        s->contact[n++] = s->contact[i];
+    }
+    if (kept) s->count.kept = n;
+    s->count.contacts = n;
+}
+
+/* And the pairs that touch; what began or ended in this step is told before. */
+static void csimi_keep_touches(csim_world *w) {
+    csimi_store *s = &w->store;
+    const int first = w->touches[CSIMI_ENDS] + w->touches[CSIMI_BEGINS], end = first + w->touches[CSIMI_STAYS];
+    int i, n = first;
+    for (i = w->touches[CSIMI_ENDS]; i < s->count.touches; i++) {
+        const bool sleeps = i < end && csimi_touch_sleeps(s, s->touch + i); /* sensors go on seeing */
+        if (sleeps) {
+            s->slept_touch[s->count.slept_touches] = s->touch[i];
+            s->slept_touch[s->count.slept_touches++].bodies = false;
+        }
+        if (!sleeps && i >= first) s->touch[n++] = s->touch[i];
+    }
+    w->touches[CSIMI_STAYS] -= s->count.touches - n;
+    s->count.touches = n;
+}
+
+/* Each island whose bodies are all ready, as a ring. */
+static void csimi_rest_islands(csim_world *w, csimi_step_frame *f, csimi_sleepy *p) {
+    csimi_store *s = &w->store;
+    int i;
+    for (i = 0; i < s->active_count; i++) {
+        const int slot = s->active[i], root = csimi_sleepy_root(p, slot);
+        if (s->body[slot].motion != CSIM_DYNAMIC || p->awake[root]) continue;
+        csimi_put_to_bed(w, slot);
+        f->stats.fell_asleep++;
+        csimi_tell_sleep(w, slot, true, root);
+        s->body[slot].rest.ring = slot;
+        if (p->last[root] >= 0) { /* between the one before and the first */
+            s->body[slot].rest.ring = s->body[p->last[root]].rest.ring;
+            s->body[p->last[root]].rest.ring = slot;
+        }
+        p->last[root] = slot;
+    }
+    if (f->stats.fell_asleep == 0) return;
+    for (i = 0; i < s->count.axes; i++) { /* massless coordinates of soft axes */
+        int slot[6];
+        const int n = csimi_link_bodies(s, s->link + s->axes[i].link, slot);
+        int k = 0;
+        while (k < n && !s->body[slot[k]].rest.asleep) k++;
+        if (k < n) csimi_stop_items(s->state.slack_rate, s->slack_rep, NULL, i, 1, 3 * CSIMI_AXES_SLACKS);
+    }
+    csimi_keep_slept(w);
+    csimi_keep_touches(w);
+}
+
+/* A body that was told to falls asleep with its island, calm or not. */
+static void csimi_judge_islands(const csim_world *w, csimi_sleepy *p) {
+    const csimi_store *s = &w->store;
+    int i, pass;
+    for (pass = 0; pass < 2; pass++)
+        for (i = 0; i < s->active_count; i++) {
+            const int slot = s->active[i], root = csimi_sleepy_root(p, slot);
+            if (s->body[slot].motion != CSIM_DYNAMIC) continue;
+            if (pass == 0 && !p->calm[slot]) p->awake[root] = 1;
+            if (pass == 1 && s->body[slot].rest.drowsy && s->body[slot].can_sleep) p->awake[root] = 0;
+        }
+}
+
+CSIMI_FN void csimi_fall_asleep(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
+    csimi_store *s = &w->store;
+    const size_t mark = arena->used;
+    int i, free = 0, calm = 0;
+    csimi_sleepy p;
+    f->stats.woke = w->woken;
+    for (i = 0; i < s->active_count && w->woken > 0; i++) {
+        csimi_rest *r = &s->body[s->active[i]].rest;
+        if (r->woke) csimi_tell_sleep(w, s->active[i], false, -1);
+        r->woke = false;
+    }
+    csimi_forget_woken(w);
+    if (w->def.can_sleep) {
+        csimi_sleepy_layout(&p, &s->count, arena);
+        for (i = 0; i < s->active_count; i++) {
+            const int slot = s->active[i];
+            p.parent[slot] = slot;
+            p.last[slot] = -1;
+            p.awake[slot] = 0;
+            if (s->body[slot].motion != CSIM_DYNAMIC) continue;
+            p.calm[slot] = csimi_calms(w, slot);
+            calm += p.calm[slot];
+            free++;
+        }
+        if (calm > 0) {
+            csimi_sleepy_islands(w, f, &p);
+            csimi_judge_islands(w, &p);
+            csimi_rest_islands(w, f, &p);
+        }
+        csimi_pop(arena, mark);
+    } else {
+        for (i = 0; i < s->active_count; i++) free += s->body[s->active[i]].motion == CSIM_DYNAMIC;
+    }
+    f->stats.awake = free - f->stats.fell_asleep;
+    f->stats.asleep = w->asleep;
+}
+#endif
+#endif
+/* ==== end step/sleep.c */
+
 /* ==== begin step/step.c ========================================================================================= */
 /* step/step: one step, from its first line to its last. Read csim_world_step at the end of this file first.
 
@@ -38903,10 +40355,15 @@ static void csimi_begin_span(const csimi_store *s, csimi_step_frame *f, const cs
 }
 
 /* The next state shares what a step does not change. */
-static void csimi_begin_next(csimi_step_frame *f, const csimi_state *now) {
+static void csimi_begin_next(const csimi_store *s, csimi_step_frame *f) {
+    const csimi_state *now = &s->state;
     const csimi_state own = f->next;
     f->next = *now;
-#define CSIMI_X(kind, axis, per, velocity, rep, force) f->next.velocity = own.velocity;
+/* until it is done its velocities are those of the start: csimi_linearise takes forces at places on the way */
+#define CSIMI_X(kind, axis, per, velocity, rep, force) \
+    f->next.velocity = own.velocity;                   \
+    if (s->count.axis > 0)                             \
+        CSIMI_MEMCPY(own.velocity, now->velocity, sizeof(csim_real) * 3 * (per) * (size_t)s->count.axis);
     CSIMI_UNKNOWNS(CSIMI_X)
 #undef CSIMI_X
 #define CSIMI_X(axis, name, per) f->next.name = own.name;
@@ -38926,7 +40383,7 @@ static void csimi_begin_frame(csim_world *w, csimi_step_frame *f, csim_real h, c
     f->theta = f->sigma = csimi_is_middle(w) ? CSIM_R(0.5) : CSIM_R(1.0);
     if (w->def.integrator == CSIM_TWO_STEP) f->sigma = 0; /* explicit forces */
     f->blocks = csimi_block_count(&s->state);
-    csimi_begin_next(f, &s->state);
+    csimi_begin_next(s, f);
     csimi_spans(s, &s->state, span);
     for (i = 0; i < CSIMI_SPANS; i++) csimi_begin_span(s, f, span + i);
     CSIMI_MEMSET(f->missed, 0, (size_t)f->blocks);
@@ -39026,11 +40483,11 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *s
     csimi_tree_keep_rows(w, f, step);
     csimi_mark_moved(w, f);
     csimi_commit_state(s, f);
-    for (i = 0; i < s->count.bodies; i++) s->body[i].sigma = f->sigma_of_body[i];
+    for (i = 0; i < s->active_count; i++) s->body[s->active[i]].sigma = f->sigma_of_body[s->active[i]];
     csimi_joints_commit(w, f);
     s->count.kept = csimi_keeps(w) ? f->found_count : 0;
     for (i = 0; i < s->count.kept; i++) s->kept[i] = f->found[i].kept;
-    for (i = 0; i < s->count.bodies && csimi_keeps(w); i++) s->body[i].pace = f->pace[i];
+    for (i = 0; i < s->active_count && csimi_keeps(w); i++) s->body[s->active[i]].pace = f->pace[s->active[i]];
     CSIMI_MEMCPY(s->contact, f->info, sizeof(csim_contact_info) * (size_t)f->found_count);
     CSIMI_MEMCPY(s->ended_id, f->ended, sizeof(uint64_t) * (size_t)f->ended_count);
     s->count.contacts = f->found_count;
@@ -39244,8 +40701,10 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
     }
     status = csimi_compute_step(w, f, &step, arena);
     if (ahead) csimi_exchange(w, f);
-    if (status == CSIM_OK) csimi_commit(w, f, &step);
-    return status;
+    if (status != CSIM_OK) return status;
+    csimi_commit(w, f, &step);
+    csimi_fall_asleep(w, f, arena);
+    return CSIM_OK;
 }
 
 /* ---- scratch */
@@ -39273,14 +40732,14 @@ static bool csimi_countable(const csimi_counts *n) {
 #undef CSIMI_X
     return 2 * side * n->contacts + 2 * (side > 4 ? side : 4) * CSIMI_JOINT_ROWS * (int64_t)n->joints +
                    (int64_t)CSIMI_TREE_JOINT_ROWS * n->tree_links + (2 * side + 1) * CSIMI_AXES_LINES * n->axes <=
-               INT32_MAX / 3 &&
+               (INT32_MAX - n->matrix_blocks) / 9 && /* nodalisation stores eight blocks a term beside A */
            (int64_t)6 * n->tets + (int64_t)15 * n->membranes + n->rigids + links * n->springs + (int64_t)3 * n->frames +
                    n->bends + n->matrix_blocks <=
                INT32_MAX / 2 &&
            (n->coords == 0 || (4 * (int64_t)csimi_blocks_of(n) + (int64_t)n->tree_span * n->coords <= most &&
                                span * (2 * all + 2 * (int64_t)n->joints) <= INT32_MAX / 2)) &&
            (n->joints == 0 || n->springs == 0 ||
-            (int64_t)CSIMI_BODY_LARGEST * (2 * (int64_t)n->rigids + 2 * all + 2 * (int64_t)n->joints) <= INT32_MAX / 2);
+            span * (2 * (int64_t)n->rigids + 2 * all + 2 * (int64_t)n->joints) <= INT32_MAX / 2);
 }
 
 CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_params *solver) {
@@ -39295,47 +40754,102 @@ CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_para
     most = csimi_most_bytes(most, csimi_encounters_scratch(n));
     most = csimi_most_bytes(most, csimi_unseen_scratch(n));
     most = csimi_most_bytes(most, csimi_island_scratch(n, solver));
+    most = csimi_most_bytes(most, csimi_sleep_scratch(n));
     csimi_push(&arena, most, 1);
     return arena.overflow ? SIZE_MAX : arena.used;
 }
 
 /* ---- the step */
 
+/* One attempt of a step, which a sleeper that is touched ends. The frame is in scratch: too large for small stacks. */
+static csim_status csimi_try_step(csim_world *w, csim_real h, csimi_arena *arena, csimi_step_frame **frame) {
+    csimi_counts all;
+    csim_status status;
+    csimi_open_day(w, &all);
+    *arena = csimi_arena_in(w->store.scratch, w->store.scratch_bytes);
+    *frame = CSIMI_PUSH(arena, csimi_step_frame, 1);
+    CSIMI_MEMSET(*frame, 0, sizeof **frame);
+    status = csimi_run_step(w, *frame, h, arena);
+    csimi_tree_forget_bounds(w);
+    if (status && (*frame)->joint)
+        CSIMI_MEMCPY(w->store.joint, (*frame)->joint, sizeof *w->store.joint * (size_t)w->store.count.joints);
+    if (status && (*frame)->axes)
+        CSIMI_MEMCPY(w->store.axes, (*frame)->axes, sizeof *w->store.axes * (size_t)w->store.count.axes);
+    csimi_close_day(w, &all, status == CSIM_OK);
+    return status;
+}
+
+/* Room for what an attempt found: CSIMI_AGAIN; the step is undone, and nothing else changes when there is none. */
+static csim_status csimi_grow(csim_world *w, const csim_step_stats *found) {
+    const csimi_counts *have = &w->store.capacity;
+    csimi_counts need = w->store.count;
+    csim_status status;
+    if (found->flags & CSIM_FLAG_CONTACTS_FULL)
+        need.contacts = need.ended = found->contacts + csimi_sleeping_contacts(w);
+    if (found->flags & CSIM_FLAG_PAIRS_FULL) need.pairs = csimi_imax(found->pairs, w->high.pairs);
+    need.matrix_blocks = csimi_imax(need.matrix_blocks, w->high.matrix_blocks);
+    if (need.contacts <= have->contacts && need.pairs <= have->pairs && need.matrix_blocks <= have->matrix_blocks)
+        return CSIM_CAPACITY;
+    status = csimi_ensure(w, &need, "csim_world_step");
+    return status ? status : CSIMI_AGAIN;
+}
+
+static void csimi_keep_stats(csim_world *w, const csim_step_stats *stats, csim_status status) {
+    const uint64_t steps = w->stats.step;
+    int missed = w->stats.uncertified;
+    if (!status) missed = stats->flags & CSIM_FLAG_UNCERTIFIED ? missed + 1 : 0;
+    w->stats = *stats;
+    w->stats.uncertified = missed;
+    w->stats.step = steps + (status ? 0u : 1u);
+    w->stats.time = w->time;
+    w->stats.memory_bytes = w->heap.held;
+}
+
+/* Whether a step has nothing to do: nobody is up, and the last one left no contact. */
+static bool csimi_all_asleep(const csim_world *w) {
+    return w->asleep > 0 && !w->bed_stale && !w->pattern_stale && csimi_in_bed(w) == w->live_bodies &&
+           w->store.count.contacts + w->store.count.ended + w->store.count.touches == 0 &&
+           w->store.told.hit_count + w->store.told.move_count + w->store.told.break_count +
+                   w->store.told.sleep_count ==
+               0;
+}
+
+static csim_status csimi_pass_time(csim_world *w, csim_real h) {
+    csim_step_stats stats;
+    CSIMI_MEMSET(&stats, 0, sizeof stats);
+    stats.certificate.worst_contact = -1;
+    stats.asleep = w->asleep;
+    w->time += (double)h;
+    w->last_h = (double)h;
+    csimi_keep_stats(w, &stats, CSIM_OK);
+    return CSIM_OK;
+}
+
 CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
-    csimi_step_frame *frame; /* in scratch: too large for small stacks */
+    csimi_step_frame *frame;
+    csim_step_stats stats;
     csimi_arena arena;
     csim_status status;
-    uint64_t steps;
-    int missed;
     if (!w) return CSIM_NULL_ARGUMENT;
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_world_step", NULL, false, 0, NULL);
     if (!csimi_finite(h))
         return csimi_fail(&w->error, CSIM_NOT_FINITE, "csim_world_step", "h", true, (double)h, "1e-7..1 s");
     if (h < CSIM_R(1e-7) || h > 1)
         return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, "csim_world_step", "h", true, (double)h, "1e-7..1 s");
-    arena = csimi_arena_in(w->store.scratch, w->store.scratch_bytes);
+    if (csimi_all_asleep(w)) return csimi_pass_time(w, h);
     w->locked = true;
-    steps = w->stats.step;
-    frame = CSIMI_PUSH(&arena, csimi_step_frame, 1);
-    CSIMI_MEMSET(frame, 0, sizeof *frame);
-    status = csimi_run_step(w, frame, h, &arena);
-    csimi_tree_forget_bounds(w);
-    if (status && frame->joint)
-        CSIMI_MEMCPY(w->store.joint, frame->joint, sizeof *frame->joint * (size_t)w->store.count.joints);
-    if (status && frame->axes)
-        CSIMI_MEMCPY(w->store.axes, frame->axes, sizeof *frame->axes * (size_t)w->store.count.axes);
+    do {
+        status = csimi_try_step(w, h, &arena, &frame);
+        stats = frame->stats; /* it lies in what may be given back now */
+        if (status == CSIM_CAPACITY && w->grows) status = csimi_grow(w, &stats);
+    } while (status == CSIMI_AGAIN);
     w->locked = false;
     if (!status && arena.overflow)
         status = csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "scratch", true, (double)arena.high,
                             "a larger block");
-    missed = w->stats.uncertified;
-    if (!status) missed = frame->stats.flags & CSIM_FLAG_UNCERTIFIED ? missed + 1 : 0;
-    w->stats = frame->stats;
-    w->stats.uncertified = missed;
-    w->stats.step = steps + (status ? 0u : 1u);
-    w->stats.time = w->time;
+    if (status) csimi_sleep_on(w);
+    csimi_keep_stats(w, &stats, status);
     w->stats.scratch_bytes = arena.high;
-    w->stats.memory_bytes = w->heap.held;
     return status;
 }
 
@@ -39362,6 +40876,9 @@ CSIM_API csim_world_def csim_default_world_def(void) {
     d.restitution_threshold = CSIM_R(0.2);
     d.touch_distance = CSIM_R(1e-4);
     d.hit_speed = 1;
+    d.sleep_speed = CSIM_R(0.01);
+    d.sleep_drift = CSIM_R(2e-4);
+    d.sleep_time = CSIM_R(0.5);
     d.guard = CSIMI_GUARD;
     return d;
 }
@@ -39370,6 +40887,7 @@ CSIM_API csim_world_def csim_realtime_world_def(void) {
     csim_world_def d = csim_default_world_def();
     d.solver.tolerance = CSIM_R(1e-3);
     d.budget = 50000;
+    d.can_sleep = true;
     return d;
 }
 
@@ -41591,8 +43109,32 @@ CSIM_API csim_status csim_destroy_link(csim_world *w, csim_link_id id) {
     if (!w) return CSIM_NULL_ARGUMENT;
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_destroy_link", NULL, false, 0, NULL);
     if ((s = csimi_find_link(w, id, "csim_destroy_link", &slot, &w->error)) != 0) return s;
+    csimi_wake_link(w, slot);
     csimi_drop_link(w, slot);
     return CSIM_OK;
+}
+
+/* Nobody is asleep with the body that goes, but the contacts of those it woke are still there. */
+static void csimi_end_slept(csim_world *w, csim_body_id id) {
+#ifndef CONDSIM_NO_SLEEP
+    csimi_store *s = &w->store;
+    const bool of_all = s->count.slept_kept == s->count.slept;
+    int i, n = 0;
+    for (i = 0; i < s->count.slept; i++) {
+        const csim_contact_info *c = s->slept + i;
+        if (c->body_a.index1 == id.index1 || c->body_b.index1 == id.index1) {
+            if (c->state != CSIM_CONTACT_OPEN && s->count.ended < s->capacity.ended)
+                s->ended_id[s->count.ended++] = c->id;
+            continue;
+        }
+        if (of_all) s->slept_kept[n] = s->slept_kept[i];
+        s->slept[n++] = *c;
+    }
+    s->count.slept = n;
+    if (of_all) s->count.slept_kept = n;
+#else
+    (void)w, (void)id;
+#endif
 }
 
 /* Contacts of a body that goes end now: their ids are reported, so that begin and end always pair up. */
@@ -41611,6 +43153,7 @@ static void csimi_end_contacts(csim_world *w, csim_body_id id) {
     }
     s->count.contacts = kept;
     s->count.kept = csimi_imin(s->count.kept, kept);
+    csimi_end_slept(w, id);
 }
 
 static void csimi_shift_place(csimi_place *p, const csimi_body *gone) {
@@ -41677,6 +43220,7 @@ CSIM_API csim_status csim_destroy_body(csim_world *w, csim_body_id id) {
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_destroy_body", NULL, false, 0, NULL);
     if ((status = csimi_find_body(w, id, "csim_destroy_body", &slot, &w->error)) != 0) return status;
     s = &w->store;
+    csimi_wake(w, slot);
     for (i = 0; i < s->count.links; i++)
         if (s->link[i].alive && (s->link[i].body[0] == slot || s->link[i].body[1] == slot)) csimi_drop_link(w, i);
     gone = s->body[slot];
@@ -41700,6 +43244,9 @@ CSIM_API csim_status csim_destroy_body(csim_world *w, csim_body_id id) {
     csimi_remove(s, CSIMI_AXIS_triangles, gone.first_triangle, gone.triangle_count);
     csimi_remove(s, CSIMI_AXIS_frames, gone.first_frame, gone.frame_count);
     csimi_remove(s, CSIMI_AXIS_bends, gone.first_bend, gone.bend_count);
+#ifndef CONDSIM_NO_SLEEP
+    s->bedded -= gone.rest.zone == CSIMI_ZONE_BED;
+#endif
     s->body[slot].alive = false;
     s->body[slot].generation++;
     s->body[slot].next_free = w->free_body;
@@ -43417,6 +44964,9 @@ static csim_status csimi_check_world_def(const csim_world_def *d, const char *fu
         CSIMI_AT_LEAST_0(csim_world_def, restitution_threshold),
         {"touch_distance", offsetof(csim_world_def, touch_distance), 0, 1e3, false, false, "0..1000"},
         CSIMI_AT_LEAST_0(csim_world_def, hit_speed),
+        CSIMI_AT_LEAST_0(csim_world_def, sleep_speed),
+        CSIMI_AT_LEAST_0(csim_world_def, sleep_drift),
+        {"sleep_time", offsetof(csim_world_def, sleep_time), 0, 1e6, false, false, "0..1e6"},
     };
     csim_status s;
     if ((s = csimi_check_guard(error, function, "made by csim_default_world_def()", d->guard)) != 0) return s;
@@ -43469,6 +45019,11 @@ static csimi_counts csimi_first_capacity(const csim_world_def *def) {
     if (!c.pairs) c.pairs = csimi_most_items((int64_t)8 * (c.shapes + c.bodies) + (int64_t)16 * c.frames);
     n = csimi_counts_of(&c);
     n.kept = csimi_bounds_frames(&def->solver, def->budget) ? n.contacts : 0;
+#ifndef CONDSIM_NO_SLEEP
+    n.slept = def->can_sleep ? n.contacts : 0;
+    n.slept_kept = def->can_sleep ? n.kept : 0;
+    n.slept_touches = def->can_sleep ? n.touches : 0;
+#endif
     return n;
 }
 
@@ -43483,6 +45038,7 @@ static uint32_t csimi_stamp_of(const csim_world *w) {
 static size_t csimi_world_scratch(const csimi_counts *n, const csim_solver_params *solver) {
     size_t most = csimi_step_scratch(n, solver);
     if (most == SIZE_MAX) return most;
+    most = csimi_most_bytes(most, csimi_bed_scratch(n));
     most = csimi_most_bytes(most, csimi_mesh_scratch(n));
     most = csimi_most_bytes(most, csimi_cloth_scratch(n));
     most = csimi_most_bytes(most, csimi_tree_scratch(n));
@@ -43610,6 +45166,8 @@ CSIM_API csim_status csim_world_set_gravity(csim_world *w, csim_vec3 gravity) {
     if (!w) return CSIM_NULL_ARGUMENT;
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_world_set_gravity", NULL, false, 0, NULL);
     if ((s = csimi_check_vec(&w->error, "csim_world_set_gravity", "gravity", gravity)) != 0) return s;
+    if (gravity.x != w->def.gravity.x || gravity.y != w->def.gravity.y || gravity.z != w->def.gravity.z)
+        csimi_wake_all(w);
     w->def.gravity = gravity;
     csimi_store3(w->store.state.gravity, gravity);
     return CSIM_OK;
@@ -43629,6 +45187,7 @@ static csim_status csimi_set_solver(csim_world *w, const csim_solver_params *par
     w->def.solver = *params;
     w->def.budget = budget;
     if (csimi_bounds_frames(params, budget)) need.kept = need.contacts;
+    if (need.slept > 0) need.slept_kept = need.kept;
     if (csimi_world_scratch(&need, params) > w->store.scratch_bytes) need.pairs++; /* forces a new layout */
     s = csimi_ensure(w, &need, function);
     if (s) {
@@ -43660,6 +45219,7 @@ CSIM_API csim_status csim_world_set_integrator(csim_world *w, csim_integrator in
     if ((s = csimi_check_integrator(&w->def, integrator, w->store.count.trees, w->store.count.joints,
                                     "csim_world_set_integrator", &w->error)) != 0)
         return s;
+    if (integrator != w->def.integrator) csimi_wake_all(w);
     w->def.integrator = integrator;
     return CSIM_OK;
 }
@@ -44190,6 +45750,22 @@ CSIM_API csim_events csim_world_events(const csim_world *world) {
     csim_events none;
     CSIMI_MEMSET(&none, 0, sizeof none);
     return none;
+}
+#endif
+
+#if defined(CONDSIM_NO_SLEEP)
+CSIM_API csim_status csim_body_is_awake(const csim_world *world, csim_body_id id, bool *awake) {
+    return CSIMI_ABSENT(NULL, "csim_body_is_awake", "CONDSIM_NO_SLEEP");
+}
+CSIM_API csim_status csim_body_set_awake(csim_world *world, csim_body_id id, bool awake) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_body_set_awake", "CONDSIM_NO_SLEEP");
+}
+CSIM_API csim_status csim_body_set_can_sleep(csim_world *world, csim_body_id id, bool can_sleep) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_body_set_can_sleep", "CONDSIM_NO_SLEEP");
+}
+CSIM_API const csim_contact_info *csim_world_sleeping_contacts(const csim_world *world, int *count) {
+    *count = 0;
+    return NULL;
 }
 #endif
 
@@ -46946,9 +48522,11 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_BURST_NUMBERS
 #undef CSIMI_COND_H
 #undef CSIMI_STORE_PRIVATE_H
+#undef CSIMI_SLEEP_ARRAYS
 #undef CSIMI_WORLD_ARRAYS
 #undef CSIMI_WORLD_AXES
 #undef CSIMI_UNKNOWNS
+#undef CSIMI_BED_AXES
 #undef CSIMI_POSITIONS
 #undef CSIMI_STATE_COUNTS
 #undef CSIMI_ANY
@@ -46960,6 +48538,7 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_COUNT_OF
 #undef CSIMI_GUARD
 #undef CSIMI_STEP_PRIVATE_H
+#undef CSIMI_AGAIN
 #undef CSIMI_WORLD_PRIVATE_H
 #undef CSIMI_IO_PRIVATE_H
 #undef CSIMI_ITEMS
@@ -47044,6 +48623,35 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_LIFTED
 #undef CSIMI_LEFT_OUT
 #undef CSIMI_SWEEP_TAKES
+#undef CSIMI_BED_stay
+#undef CSIMI_BED_move
+#undef CSIMI_BED_swap
+#undef CSIMI_BED_OF_nodes
+#undef CSIMI_BED_OF_rigids
+#undef CSIMI_BED_OF_tets
+#undef CSIMI_BED_OF_membranes
+#undef CSIMI_BED_OF_frames
+#undef CSIMI_BED_OF_bends
+#undef CSIMI_BED_OF_springs
+#undef CSIMI_BED_OF_joints
+#undef CSIMI_BED_OF_axes
+#undef CSIMI_BED_OF_trees
+#undef CSIMI_BED_OF_tree_links
+#undef CSIMI_BED_OF_coords
+#undef CSIMI_BED_OF_modal
+#undef CSIMI_BED_OF_bodies
+#undef CSIMI_BED_OF_shapes
+#undef CSIMI_BED_OF_hulls
+#undef CSIMI_BED_OF_surface
+#undef CSIMI_BED_OF_triangles
+#undef CSIMI_BED_OF_links
+#undef CSIMI_BED_OF_contacts
+#undef CSIMI_BED_OF_kept
+#undef CSIMI_BED_OF_ended
+#undef CSIMI_BED_OF_touches
+#undef CSIMI_BED_OF_slept_touches
+#undef CSIMI_BED_OF_slept
+#undef CSIMI_BED_OF_slept_kept
 #undef CSIMI_READ_TREE
 #undef CSIMI_OPEN_TREE
 #undef CSIMI_READ_CABLE
