@@ -20,6 +20,7 @@
 #   make lib        the parts as an ordinary static library
 #   make docs       docs/reference from the comments of the header
 #   make live       docs/live/index.html: scenes to play with in a browser; make test-live tries it in Chromium
+#   make film       docs/film.png, the moving picture of README.md; make gallery: docs/gallery.md, every scene, or ONLY="some"
 #   make dist       build/dist: archives and packages; make test-packages uses each of them
 #   make install    PREFIX=/usr/local: the header and a pkg-config file
 #   make clean      remove build/
@@ -147,9 +148,23 @@ run: $(BUILD)/bin/condsim-scene
 readme: $(BUILD)/bin/01_hello
 	@sh tests/readme.sh
 
+# ---- pictures: the film of README.md and the gallery, drawn by the processor
+
+FILM := $(wildcard examples/film/*.c) examples/live/cast.c
+$(BUILD)/bin/condsim-film: $(FILM) $(wildcard examples/film/*.h) examples/live/cast.h $(SCENE_LIBRARY) $(LIBRARY)
+	@mkdir -p $(@D)
+	@$(COMPILE) $(LIBRARY_FLAGS) -I. -Iexamples/scenes -Iexamples/live $(FILM) $(SCENE_LIBRARY) $(LIBRARY) -o $@ -lm
+
+film: $(BUILD)/bin/condsim-film
+	@$(BUILD)/bin/condsim-film film docs/film.png
+
+gallery: $(BUILD)/bin/condsim-film
+	@mkdir -p docs/gallery
+	@$(BUILD)/bin/condsim-film gallery docs/gallery docs/gallery.md "$(ONLY)"
+
 # ---- tests: one program a file and real type; a run leaves a log whose last line is "N passed, N failed"
 
-TEST_HEADERS := $(wildcard tests/*.h)
+TEST_HEADERS := $(wildcard tests/*.h) $(wildcard examples/film/*.c)
 TEST_FLAGS = -O1
 # what takes longest begins first; the audit, which runs on every core, comes last
 FIRST := $(filter test_agreement test_scenes test_scenes_more test_variational test_touch test_cond,$(TESTS))
@@ -329,6 +344,6 @@ clean:
 
 FORCE:
 .PHONY: all help header run tables fc3d readme test test-shared test-physics_audit audit golden mutate check long bench lib clean FORCE peers embedded sizes
-.PHONY: docs dist test-packages install live test-live
+.PHONY: film gallery docs dist test-packages install live test-live
 .SECONDARY:
 .DELETE_ON_ERROR:

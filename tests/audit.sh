@@ -479,11 +479,14 @@ audit_errors() {
 # links of the pages lead to files of the project
 audit_links() {
     n=0
-    for f in README.md docs/*.md; do
+    for f in README.md docs/*.md docs/results/*.md; do
         for l in $(sed 's/](/\n](/g' "$f" | sed -n 's/^](\([^)#:]*\)[)#].*/\1/p'); do
             [ -e "$(dirname "$f")/$l" ] || bad "$f leads to $l, which is not there"
             n=$((n + 1))
         done
+    done
+    for f in docs/*.md docs/results/*.md; do # every page can be reached from the index of the manual
+        [ "$f" = docs/README.md ] || grep -qF "(${f#docs/})" docs/README.md || bad "docs/README.md does not lead to $f"
     done
     for l in $(grep -oE '[a-z/-]+\.md' condsim.h | sort -u); do
         [ -e "$l" ] || bad "condsim.h names $l, which is not there"
