@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: ae965605811d0882
+   Hash of the parts: 1b340c7718360ae0
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -25253,13 +25253,15 @@ CSIMI_FN bool csimi_percontact_solve(csimi_impulse_run *run) {
    belong to the first of the two. */
 
 #define CSIMI_STAGGERED_PATIENCE 1000
-#define CSIMI_STAGGERED_INNER 400
+#define CSIMI_STAGGERED_INNER 400 /* most steps of a projection */
+#define CSIMI_STAGGERED_SHARE 100 /* most steps of the whole call, for each stagger that the cap allows */
 
 typedef struct csimi_staggered {
     csimi_watch watch;
     csimi_gradient gradient;
     csim_real *held;        /* [3 contacts] what the projection at work must not change */
     csim_real *last;        /* [3 contacts] after the last projection of the normals */
+    int left;               /* steps of projections */
     int sides;              /* of the friction polygon; 0: disk */
     csim_real cosine, sine; /* of half the angle between its corners */
 } csimi_staggered;
@@ -25341,7 +25343,7 @@ static void csimi_staggered_project(csimi_staggered *s, void (*project)(void *, 
     CSIMI_MEMCPY(s->held, s->gradient.x, 3 * (size_t)s->gradient.W->contacts * sizeof *s->held);
     s->gradient.project = project;
     csimi_gradient_rest(&s->gradient);
-    csimi_gradient_solve(&s->gradient, aim, budget);
+    s->left -= csimi_gradient_solve(&s->gradient, aim, budget);
 }
 
 /* |change of the friction in this turn|^2 / |x|^2 */
@@ -25361,6 +25363,7 @@ static void csimi_staggered_open(csimi_staggered *s, csimi_impulse_run *run) {
     csim_real half;
     csimi_staggered_layout(s, run->arena, run->W->contacts);
     csimi_watch_open(&s->watch, run, CSIMI_STAGGERED_PATIENCE);
+    s->left = CSIMI_STAGGERED_SHARE * csimi_imin(run->params->max_iterations, 10000000) - run->W->products;
     s->sides = run->params->sides;
     half = CSIMI_PI / CSIM_R(csimi_imax(s->sides, 1));
     s->cosine = CSIMI_COS(half);
@@ -25390,15 +25393,15 @@ CSIMI_FN bool csimi_staggered_solve(csimi_impulse_run *run) {
     csimi_staggered s;
     bool on = true;
     csimi_staggered_open(&s, run);
-    while (on) {
+    while (on && s.left > 0) {
         const double aim = 0.05 * csimi_gradient_residual(&s.gradient, s.watch.u);
         bool stands;
-        csimi_staggered_project(&s, csimi_staggered_normals, aim, CSIMI_STAGGERED_INNER);
+        csimi_staggered_project(&s, csimi_staggered_normals, aim, csimi_imin(s.left, CSIMI_STAGGERED_INNER));
         csimi_gradient_velocity(&s.gradient, s.watch.u);
         ++s.watch.iterations;
         CSIMI_MEMCPY(s.last, s.gradient.x, 3 * (size_t)run->W->contacts * sizeof *s.last);
         if (!csimi_watch_look(&s.watch, s.gradient.x, s.watch.u)) break;
-        csimi_staggered_project(&s, csimi_staggered_friction, aim, CSIMI_STAGGERED_INNER);
+        csimi_staggered_project(&s, csimi_staggered_friction, aim, csimi_imin(s.left, CSIMI_STAGGERED_INNER));
         stands = s.sides > 0 && csimi_staggered_change(&s) <= still;
         csimi_gradient_velocity(&s.gradient, s.watch.u);
         on = !stands;
@@ -25409,6 +25412,7 @@ CSIMI_FN bool csimi_staggered_solve(csimi_impulse_run *run) {
 
 #undef CSIMI_STAGGERED_PATIENCE
 #undef CSIMI_STAGGERED_INNER
+#undef CSIMI_STAGGERED_SHARE
 #endif
 /* ==== end solve/staggered.c */
 
@@ -48613,6 +48617,7 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_PERCONTACT_DECAY
 #undef CSIMI_STAGGERED_PATIENCE
 #undef CSIMI_STAGGERED_INNER
+#undef CSIMI_STAGGERED_SHARE
 #undef CSIMI_CCS_PATIENCE
 #undef CSIMI_CCS_INNER
 #undef CSIMI_CCS_RELAX

@@ -467,6 +467,22 @@ TEST(staggered_degrades_gracefully) {
     CHECK(capped > 10);
 }
 
+/* Impulses of very unlike masses make every projection long: the whole call stays below 100 products a stagger of the
+   cap and those of the last projection, not 800 a stagger. */
+TEST(staggered_calls_are_bounded) {
+    const csim_solver_params p = params_of(CSIM_SOLVER_STAGGERED, TOL(1e-14, 1e-7), 60);
+    csim_outcome out;
+    int i, j;
+    random_dense(30, 1);
+    for (i = 0; i < 90; i++)
+        for (j = 0; j < 90; j++)
+            dense[90 * i + j] *= CSIM_R(pow(10, TOL(-6, -2) * (i / 3 % 3)) * pow(10, TOL(-6, -2) * (j / 3 % 3)));
+    out = solve_dense(30, &p);
+    CHECK(out.result != CSIM_RESULT_CONVERGED);
+    printf("    %d products, %d staggers\n", out.products, out.iterations);
+    CHECK(out.products < 2 * (100 * 60 + 1600)); /* a step is a product, or two where its length shrinks */
+}
+
 /* ---- failures, memory */
 
 TEST(caps_and_bad_numbers_are_told) {
