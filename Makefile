@@ -57,7 +57,7 @@ help:
 
 header: condsim.h
 
-$(BUILD)/amalgamate: amalgamate/amalgamate.c
+$(BUILD)/amalgamate: amalgamate/amalgamate.c amalgamate/text.h
 	@mkdir -p $(@D)
 	@$(COMPILE) $< -o $@
 
@@ -284,7 +284,7 @@ $(BUILD)/lib/%.o: amalgamate/parts/%.c $(filter %.h,$(PARTS))
 
 # ---- the reference, packages, the live page
 
-$(BUILD)/reference: amalgamate/reference.c
+$(BUILD)/reference: amalgamate/reference.c amalgamate/text.h
 	@mkdir -p $(@D)
 	$(COMPILE) -D_DEFAULT_SOURCE $< -o $@
 

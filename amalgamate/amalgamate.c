@@ -6,12 +6,10 @@
    --check says whether that file is what would be written. Parts go in the order of the list; #include "..." lines
    go away, after a check that they name a part that comes earlier; everything else stays as it is. The output
    depends on the parts alone: no time, no path, LF only. */
-#include <stdarg.h>
+#define PROGRAM "amalgamate"
+#include "text.h"
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #if defined(__unix__) || defined(__APPLE__)
 #include <dirent.h>
 #define HAVE_DIRENT
@@ -19,11 +17,6 @@
 
 enum { MAX_PARTS = 512, MAX_NAMES = 1024, MAX_STATICS = 4096, MAX_PATH = 1024 };
 enum { PUBLIC, PRIVATE, BODY, KINDS };
-
-typedef struct text {
-    char *data;
-    size_t size, capacity;
-} text;
 
 typedef struct part {
     int kind;
@@ -39,36 +32,6 @@ static int part_count;
 static text out;
 
 /* ---- text */
-
-static void fail(const char *format, ...) {
-    va_list list;
-    va_start(list, format);
-    fputs("amalgamate: ", stderr);
-    vfprintf(stderr, format, list);
-    fputc('\n', stderr);
-    va_end(list);
-    exit(1);
-}
-
-static void append_bytes(text *t, const char *data, size_t size) {
-    if (t->size + size + 1 > t->capacity) {
-        t->capacity = 2 * (t->size + size + 1);
-        t->data = (char *)realloc(t->data, t->capacity);
-        if (!t->data) fail("out of memory");
-    }
-    memcpy(t->data + t->size, data, size);
-    t->size += size;
-    t->data[t->size] = 0;
-}
-
-static void append(text *t, const char *format, ...) {
-    char line[2048];
-    va_list list;
-    va_start(list, format);
-    vsnprintf(line, sizeof line, format, list);
-    va_end(list);
-    append_bytes(t, line, strlen(line));
-}
 
 /* A file below root, zero-terminated, without carriage returns; null when it cannot be opened. */
 static char *read_file(const char *name) {

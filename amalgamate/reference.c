@@ -6,20 +6,13 @@
    entry a declaration: its comment, its text, what it uses, what uses it, and the pages of the manual that speak of it.
    docs/reference/index.md lists every name. At the end of each manual page, between two marks, stand the declarations
    it speaks of. With --check nothing is written: the program says which file is not what would be written. */
+#define PROGRAM "reference"
+#include "text.h"
 #include <ctype.h>
 #include <dirent.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { MAX_PAGES = 64, MAX_ENTRIES = 2048, MAX_NAMES = 4096, MAX_MANUAL = 128, MAX_USERS = 16, WIDTH = 118 };
-
-typedef struct text {
-    char *data;
-    size_t size, capacity;
-} text;
 
 typedef struct entry {
     int page;
@@ -53,37 +46,7 @@ static name names[MAX_NAMES];
 static manual manuals[MAX_MANUAL];
 static int page_count, entry_count, name_count, manual_count;
 
-static void fail(const char *format, ...) {
-    va_list list;
-    va_start(list, format);
-    fputs("reference: ", stderr);
-    vfprintf(stderr, format, list);
-    fputc('\n', stderr);
-    va_end(list);
-    exit(1);
-}
-
 /* ---- text */
-
-static void append(text *t, const char *data, size_t size) {
-    if (t->size + size + 1 > t->capacity) {
-        t->capacity = 2 * (t->size + size + 1);
-        t->data = (char *)realloc(t->data, t->capacity);
-        if (!t->data) fail("out of memory");
-    }
-    memcpy(t->data + t->size, data, size);
-    t->size += size;
-    t->data[t->size] = 0;
-}
-
-static void say(text *t, const char *format, ...) {
-    char line[2048];
-    va_list list;
-    va_start(list, format);
-    vsnprintf(line, sizeof line, format, list);
-    va_end(list);
-    append(t, line, strlen(line));
-}
 
 static char *copy(const char *data, size_t size) {
     char *c = (char *)malloc(size + 1);
@@ -99,8 +62,8 @@ static char *read_file(const char *path) {
     char buffer[4096];
     size_t n;
     if (!file) return NULL;
-    append(&t, "", 0);
-    while ((n = fread(buffer, 1, sizeof buffer, file)) > 0) append(&t, buffer, n);
+    append_bytes(&t, "", 0);
+    while ((n = fread(buffer, 1, sizeof buffer, file)) > 0) append_bytes(&t, buffer, n);
     fclose(file);
     return t.data;
 }
@@ -205,10 +168,10 @@ static void names_of(const char *code, int to) {
 static char *comment_text(const char *c, size_t size) {
     text t = {NULL, 0, 0};
     size_t i;
-    append(&t, "", 0);
+    append_bytes(&t, "", 0);
     if (size < 4) return t.data;
     for (i = 2; i < size - 2; i++) {
-        append(&t, c + i, 1);
+        append_bytes(&t, c + i, 1);
         if (c[i] == '\n')
             while (i + 1 < size - 2 && strncmp(c + i + 1, "   ", 3) == 0 && t.data[t.size - 1] == '\n') {
                 i += 3;
@@ -272,9 +235,9 @@ static void add_entry(int on, char *comment, const char *c, size_t size, const c
     if (joins) { /* the declarations under one comment */
         text t = {NULL, 0, 0};
         e = entries + entry_count - 1;
-        say(&t, "");
-        append(&t, e->code, strlen(e->code));
-        append(&t, code, strlen(code));
+        append(&t, "");
+        append_bytes(&t, e->code, strlen(e->code));
+        append_bytes(&t, code, strlen(code));
         e->code = t.data;
         e->words = without_comments(t.data);
         e->name_count = name_count - e->first_name;
@@ -407,13 +370,13 @@ static void item(text *t, const char *lead, int *column, const char *format, ...
     vsnprintf(link, sizeof link, format, list);
     va_end(list);
     if (*column == 0) {
-        say(t, "\n%s: %s", lead, link);
+        append(t, "\n%s: %s", lead, link);
         *column = (int)(strlen(lead) + 2 + strlen(link));
     } else if (*column + 2 + (int)strlen(link) > WIDTH) {
-        say(t, ",\n%s", link);
+        append(t, ",\n%s", link);
         *column = (int)strlen(link);
     } else {
-        say(t, ", %s", link);
+        append(t, ", %s", link);
         *column += 2 + (int)strlen(link);
     }
 }
@@ -432,22 +395,22 @@ static void put_comment(text *t, const char *c) {
     while (*c) {
         const size_t n = strcspn(c, "\n");
         if (n == 0 || strncmp(c, "  ", 2) == 0) {
-            if (n && !quoted) say(t, "%s```text\n", column ? "\n" : ""), quoted = true;
-            if (!n) say(t, "%s%s\n", quoted ? "```\n" : "", column ? "\n" : ""), quoted = false;
-            if (n) append(t, c, n), say(t, "\n");
+            if (n && !quoted) append(t, "%s```text\n", column ? "\n" : ""), quoted = true;
+            if (!n) append(t, "%s%s\n", quoted ? "```\n" : "", column ? "\n" : ""), quoted = false;
+            if (n) append_bytes(t, c, n), append(t, "\n");
             column = 0;
         } else {
             const char *end = c + n;
-            if (quoted) say(t, "```\n"), quoted = false;
+            if (quoted) append(t, "```\n"), quoted = false;
             while (c < end) {
                 const int w = (int)strcspn(c, " \n");
                 int i, extra = 0;
                 for (i = 0; i < w; i++) extra += c[i] == '<' || c[i] == '*' || c[i] == '_' || c[i] == '|';
-                if (column && column + 1 + w + extra > WIDTH) say(t, "\n"), column = 0;
-                if (column) say(t, " "), ++column;
+                if (column && column + 1 + w + extra > WIDTH) append(t, "\n"), column = 0;
+                if (column) append(t, " "), ++column;
                 for (i = 0; i < w; i++) {
-                    if (c[i] == '<' || c[i] == '*' || c[i] == '|') say(t, "\\");
-                    append(t, c + i, 1);
+                    if (c[i] == '<' || c[i] == '*' || c[i] == '|') append(t, "\\");
+                    append_bytes(t, c + i, 1);
                 }
                 column += w + extra;
                 c += w;
@@ -460,35 +423,35 @@ static void put_comment(text *t, const char *c) {
         c += n;
         if (*c) ++c;
     }
-    if (quoted) say(t, "```");
-    say(t, "\n");
+    if (quoted) append(t, "```");
+    append(t, "\n");
 }
 
 static void put_entry(text *t, int k) {
     const entry *e = entries + k;
     int i, column = 0, users = 0;
-    say(t, "\n### %s\n", lead_name(e));
+    append(t, "\n### %s\n", lead_name(e));
     for (i = 1; i < e->name_count; i++)
-        if (!strstr(e->words, "enum")) say(t, "<a id=\"%s\"></a>\n", names[e->first_name + i].word);
-    say(t, "\n");
-    if (e->comment) put_comment(t, e->comment), say(t, "\n");
-    say(t, "```c\n");
-    append(t, e->code, strlen(e->code));
-    if (e->code[strlen(e->code) - 1] != '\n') say(t, "\n");
-    say(t, "```\n");
+        if (!strstr(e->words, "enum")) append(t, "<a id=\"%s\"></a>\n", names[e->first_name + i].word);
+    append(t, "\n");
+    if (e->comment) put_comment(t, e->comment), append(t, "\n");
+    append(t, "```c\n");
+    append_bytes(t, e->code, strlen(e->code));
+    if (e->code[strlen(e->code) - 1] != '\n') append(t, "\n");
+    append(t, "```\n");
     for (i = 0; i < entry_count; i++)
         if (i != k && mentions(e->words, entries + i)) link_entry(t, "Uses", &column, e->page, entries + i);
-    if (column) say(t, "\n");
+    if (column) append(t, "\n");
     column = 0;
     for (i = 0; i < entry_count; i++)
         if (i != k && mentions(entries[i].words, e) && ++users <= MAX_USERS)
             link_entry(t, "Used by", &column, e->page, entries + i);
     if (users > MAX_USERS) item(t, "Used by", &column, "and %d more", users - MAX_USERS);
-    if (column) say(t, "\n");
+    if (column) append(t, "\n");
     column = 0;
     for (i = 0; i < manual_count; i++)
         if (mentions(manuals[i].body, e)) item(t, "Pages", &column, "[%s](../%s)", manuals[i].path, manuals[i].path);
-    if (column) say(t, "\n");
+    if (column) append(t, "\n");
 }
 
 static void put_page(int at) {
@@ -496,7 +459,7 @@ static void put_page(int at) {
     const char *section = NULL;
     text t = {NULL, 0, 0};
     int k;
-    say(&t, "# %s\n\nWritten by `make docs` from amalgamate/parts/%s.h. [All names](index.md)\n\n", pages[at].title,
+    append(&t, "# %s\n\nWritten by `make docs` from amalgamate/parts/%s.h. [All names](index.md)\n\n", pages[at].title,
         pages[at].title);
     if (pages[at].intro) {
         const size_t n = strlen(pages[at].title); /* "room/name: what it holds" */
@@ -504,7 +467,7 @@ static void put_page(int at) {
     }
     for (k = 0; k < entry_count; k++) {
         if (entries[k].page != at) continue;
-        if (entries[k].section && entries[k].section != section) say(&t, "\n## %s\n", section = entries[k].section);
+        if (entries[k].section && entries[k].section != section) append(&t, "\n## %s\n", section = entries[k].section);
         put_entry(&t, k);
     }
     snprintf(path, sizeof path, "%s/docs/reference/%s", root, pages[at].file);
@@ -521,19 +484,19 @@ static void put_index(void) {
     char path[512];
     text t = {NULL, 0, 0};
     int i, k;
-    say(&t, "# Reference\n\nEvery public declaration of condsim.h, written by `make docs` from its comments.\n\n");
-    say(&t, "| page | declarations |\n|---|---|\n");
+    append(&t, "# Reference\n\nEvery public declaration of condsim.h, written by `make docs` from its comments.\n\n");
+    append(&t, "| page | declarations |\n|---|---|\n");
     for (i = 0; i < page_count; i++) {
         int n = 0;
         for (k = 0; k < entry_count; k++) n += entries[k].page == i;
-        if (n) say(&t, "| [%s](%s) | %d |\n", pages[i].title, pages[i].file, n);
+        if (n) append(&t, "| [%s](%s) | %d |\n", pages[i].title, pages[i].file, n);
     }
-    say(&t, "\n## All names\n\n");
+    append(&t, "\n## All names\n\n");
     for (i = 0; i < name_count; i++) order[i] = i;
     qsort(order, (size_t)name_count, sizeof *order, compare_names);
     for (i = 0; i < name_count; i++) {
         const entry *e = entries + names[order[i]].entry;
-        say(&t, "- [%s](%s#%s)\n", names[order[i]].word, pages[e->page].file, lead_name(e));
+        append(&t, "- [%s](%s#%s)\n", names[order[i]].word, pages[e->page].file, lead_name(e));
     }
     snprintf(path, sizeof path, "%s/docs/reference/index.md", root);
     write_file(path, t.data);
@@ -545,15 +508,15 @@ static void put_manual(const manual *m) {
     text t = {NULL, 0, 0};
     int k, column = 0;
     const char *up = strchr(m->path, '/') ? "../" : "";
-    append(&t, m->body, strlen(m->body));
-    say(&t, "\n");
+    append_bytes(&t, m->body, strlen(m->body));
+    append(&t, "\n");
     for (k = 0; k < entry_count; k++) {
         if (!mentions(m->body, entries + k)) continue;
-        if (!column) say(&t, "\n%s\n", mark);
+        if (!column) append(&t, "\n%s\n", mark);
         item(&t, "Reference", &column, "[%s](%sreference/%s#%s)", lead_name(entries + k), up,
              pages[entries[k].page].file, lead_name(entries + k));
     }
-    if (column) say(&t, "\n");
+    if (column) append(&t, "\n");
     snprintf(path, sizeof path, "%s/docs/%s", root, m->path);
     write_file(path, t.data);
     free(t.data);

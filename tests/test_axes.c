@@ -1,19 +1,6 @@
 /* Joints with settings of axes: springs and dampers against backward Euler's own recursion and the motion it tends to,
    coordinates against finite differences, limits, cones, wheels, rods, mice, forces, and what is refused. */
-#include "check.h"
-#include <math.h>
-
-static const double pi = 3.14159265358979323846;
-static const csim_body_id nobody = {0, 0, 0};
-
-static csim_world *world_of(csim_integrator integrator, double gravity) {
-    csim_world_def wd = csim_default_world_def();
-    csim_world *w = NULL;
-    wd.integrator = integrator;
-    wd.gravity = csim_v3(0, 0, (csim_real)-gravity);
-    STATUS(csim_create_world(&wd, &w, NULL), CSIM_OK);
-    return w;
-}
+#include "joint_scenes.h"
 
 /* A body without shapes. */
 static csim_body_id body_at(csim_world *w, double mass, double ix, double iy, double iz, csim_vec3 at) {
@@ -73,7 +60,7 @@ typedef struct oscillator {
 } oscillator;
 
 static csim_world *oscillator_world(const oscillator *o, double start, double speed, csim_link_id *id) {
-    csim_world *w = world_of(CSIM_BACKWARD_EULER, 0);
+    csim_world *w = joint_world(CSIM_BACKWARD_EULER, 0);
     const bool turn = o->axis >= CSIM_AXIS_TWIST;
     csim_body_id b = body_at(w, turn ? 1 : o->mass, turn ? o->mass : 1, 1, 1, csim_v3(0, 0, 0));
     csim_joint_def d = joint_of(o->kind, b, nobody, csim_v3(0, 0, 0));
@@ -159,7 +146,7 @@ TEST(a_spring_tends_to_the_motion_of_an_oscillator) {
 TEST(springs_never_gain_energy) {
     int k, n;
     for (k = 0; k < 12; k++) {
-        csim_world *w = world_of(CSIM_BACKWARD_EULER, 0);
+        csim_world *w = joint_world(CSIM_BACKWARD_EULER, 0);
         csim_body_id a = body_at(w, 1, 0.1, 0.1, 0.1, csim_v3(0, 0, 0));
         csim_body_id b = body_at(w, 3, 0.4, 0.4, 0.4, csim_v3(CSIM_R(0.5), CSIM_R(0.2), 0));
         csim_joint_def d = joint_of(k % 3 == 0 ? CSIM_JOINT_DISTANCE : k % 3 == 1 ? CSIM_JOINT_BALL : CSIM_JOINT_SIX, b,
@@ -195,7 +182,7 @@ TEST(springs_never_gain_energy) {
 TEST(frequencies_are_those_of_the_jointed_bodies) {
     int k;
     for (k = 0; k < 3; k++) {
-        csim_world *w = world_of(CSIM_MIDPOINT, 0);
+        csim_world *w = joint_world(CSIM_MIDPOINT, 0);
         csim_body_id a = body_at(w, 3, 0.2, 0.3, 0.4, csim_v3(0, CSIM_R(0.7), 0)), b = nobody;
         csim_joint_def d;
         csim_link_id id;
@@ -220,7 +207,7 @@ TEST(frequencies_are_those_of_the_jointed_bodies) {
 }
 
 TEST(bounds_of_spring_forces_hold) {
-    csim_world *w = world_of(CSIM_BACKWARD_EULER, 0);
+    csim_world *w = joint_world(CSIM_BACKWARD_EULER, 0);
     csim_body_id b = body_at(w, 2, 1, 1, 1, csim_v3(0, 0, 0));
     csim_joint_def d = joint_of(CSIM_JOINT_SLIDER, b, nobody, csim_v3(0, 0, 0));
     csim_link_id id;
@@ -267,7 +254,7 @@ TEST(rates_are_derivatives_of_coordinates) {
     double worst = 0;
     int n, i;
     for (n = 0; n < 400; n++) {
-        csim_world *w = world_of(CSIM_BACKWARD_EULER, 0);
+        csim_world *w = joint_world(CSIM_BACKWARD_EULER, 0);
         const csim_vec3 start = any(&seed, 1);
         csim_body_id b = body_at(w, 1, 1, 1, 1, start), a = body_at(w, 1, 1, 1, 1, any(&seed, 1));
         csim_joint_def d = joint_of(CSIM_JOINT_SIX, a, b, any(&seed, 1));
@@ -318,7 +305,7 @@ TEST(rates_are_derivatives_of_coordinates) {
 /* ---- limits and cones */
 
 TEST(soft_limits_bear_by_their_stiffness_and_hard_ones_hold) {
-    csim_world *w = world_of(CSIM_BACKWARD_EULER, 10);
+    csim_world *w = joint_world(CSIM_BACKWARD_EULER, 10);
     csim_body_id a = body_at(w, 2, 1, 1, 1, csim_v3(0, 0, 0)), b = body_at(w, 2, 1, 1, 1, csim_v3(5, 0, 0));
     csim_joint_def d = joint_of(CSIM_JOINT_SIX, a, nobody, csim_v3(0, 0, 0));
     csim_link_id soft, hard;
@@ -358,7 +345,7 @@ TEST(soft_limits_bear_by_their_stiffness_and_hard_ones_hold) {
 TEST(cones_and_twists_stop_a_rod) {
     int k;
     for (k = 0; k < 3; k++) { /* hard, soft, an ellipse */
-        csim_world *w = world_of(CSIM_BACKWARD_EULER, 10);
+        csim_world *w = joint_world(CSIM_BACKWARD_EULER, 10);
         csim_body_id rod = body_at(w, 1, 0.01, 0.1, 0.1, csim_v3(CSIM_R(0.5), 0, 0));
         csim_joint_def d = joint_of(CSIM_JOINT_BALL, rod, nobody, csim_v3(0, 0, 0));
         csim_link_id id;
@@ -406,7 +393,7 @@ TEST(cones_and_twists_stop_a_rod) {
 /* ---- the kinds */
 
 TEST(a_wheel_springs_spins_and_steers) {
-    csim_world *w = world_of(CSIM_BACKWARD_EULER, 0);
+    csim_world *w = joint_world(CSIM_BACKWARD_EULER, 0);
     csim_body_id car = body_at(w, 10, 2, 2, 2, csim_v3(0, 0, 0));
     csim_body_id wheel = body_at(w, 1, 0.2, 0.1, 0.1, csim_v3(0, 1, 0));
     csim_joint_def d = joint_of(CSIM_JOINT_WHEEL, wheel, car, csim_v3(0, 1, 0));
@@ -444,7 +431,7 @@ TEST(a_wheel_springs_spins_and_steers) {
 }
 
 TEST(rods_with_springs_and_between_limits) {
-    csim_world *w = world_of(CSIM_BACKWARD_EULER, 10);
+    csim_world *w = joint_world(CSIM_BACKWARD_EULER, 10);
     csim_particle_def p = csim_default_particle_def();
     csim_body_id a, b;
     csim_joint_def d = csim_default_joint_def();
@@ -486,7 +473,7 @@ TEST(rods_with_springs_and_between_limits) {
 
 /* A mouse drags a rigid body by a corner, a particle and a node of a solid to its target. */
 TEST(a_mouse_drags_bodies_and_nodes) {
-    csim_world *w = world_of(CSIM_BACKWARD_EULER, 0);
+    csim_world *w = joint_world(CSIM_BACKWARD_EULER, 0);
     static const csim_real vertex[12] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
     static const int tet[4] = {0, 1, 2, 3};
     csim_soft_def soft = csim_default_soft_def();
@@ -522,7 +509,7 @@ TEST(a_mouse_drags_bodies_and_nodes) {
 }
 
 TEST(forces_breaking_and_lists) {
-    csim_world *w = world_of(CSIM_BACKWARD_EULER, 10);
+    csim_world *w = joint_world(CSIM_BACKWARD_EULER, 10);
     csim_body_id b = body_at(w, 2, 1, 1, 1, csim_v3(1, 0, 0));
     csim_joint_def d = joint_of(CSIM_JOINT_SIX, b, nobody, csim_v3(0, 0, 0));
     csim_link_id id, list[2];
@@ -555,7 +542,7 @@ TEST(forces_breaking_and_lists) {
 /* ---- every solver, every integrator that takes joints, saving, growing, refusing */
 
 static csim_world *mixed(csim_solver solver, csim_integrator integrator, csim_link_id *id) {
-    csim_world *w = world_of(integrator, 10);
+    csim_world *w = joint_world(integrator, 10);
     csim_solver_params p = csim_default_solver_params();
     csim_body_id a = body_at(w, 1, 0.1, 0.1, 0.1, csim_v3(CSIM_R(0.5), 0, 0));
     csim_body_id b = body_at(w, 2, 0.2, 0.3, 0.2, csim_v3(CSIM_R(1.5), 0, 0));
@@ -602,7 +589,7 @@ TEST(midpoint_worlds_keep_the_energy_of_springs) {
     static const csim_integrator list[2] = {CSIM_MIDPOINT, CSIM_TWO_STEP};
     int k;
     for (k = 0; k < 2; k++) {
-        csim_world *w = world_of(list[k], 0);
+        csim_world *w = joint_world(list[k], 0);
         csim_body_id b = body_at(w, 2, 1, 1, 1, csim_v3(0, 0, 0));
         csim_joint_def d = joint_of(CSIM_JOINT_SLIDER, b, nobody, csim_v3(0, 0, 0));
         double start, off = 0;
@@ -715,7 +702,7 @@ TEST(settings_are_refused_by_name) {
         {"axis", CSIM_OUT_OF_RANGE, spoil_axis},      {"axis2", CSIM_NOT_FINITE, spoil_axis2},
         {"axes", CSIM_WRONG_KIND, spoil_rope},        {"axes", CSIM_WRONG_KIND, spoil_rod},
     };
-    csim_world *w = world_of(CSIM_BACKWARD_EULER, 0);
+    csim_world *w = joint_world(CSIM_BACKWARD_EULER, 0);
     csim_body_id b = body_at(w, 1, 1, 1, 1, csim_v3(0, 0, 0)), dot;
     csim_particle_def p = csim_default_particle_def();
     csim_joint_def d;

@@ -1,18 +1,6 @@
 /* Hard joints: closed loops (validation 34), every kind against its geometry, limits, motors, gears, breaking,
    momentum, and what the definitions refuse. */
-#include "check.h"
-#include <math.h>
-
-static const double pi = 3.14159265358979323846;
-
-static csim_world *joint_world(csim_integrator integrator, double gravity) {
-    csim_world_def wd = csim_default_world_def();
-    csim_world *w = NULL;
-    wd.integrator = integrator;
-    wd.gravity = csim_v3(0, 0, (csim_real)-gravity);
-    STATUS(csim_create_world(&wd, &w, NULL), CSIM_OK);
-    return w;
-}
+#include "joint_scenes.h"
 
 /* A bar of given mass between two points of the plane y = 0, as thin as a tenth of it. Touches nothing. */
 static csim_body_id bar(csim_world *w, double mass, double x0, double z0, double x1, double z1) {
@@ -27,8 +15,6 @@ static csim_body_id bar(csim_world *w, double mass, double x0, double z0, double
     STATUS(csim_create_rigid(w, &d, &id), CSIM_OK);
     return id;
 }
-
-static const csim_body_id nobody = {0, 0, 0};
 
 static csim_joint_def joint_at(csim_joint_kind kind, csim_body_id a, csim_body_id b, double x, double z) {
     csim_joint_def d = csim_default_joint_def();
