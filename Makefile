@@ -22,6 +22,7 @@
 #   make live       docs/live/index.html: scenes to play with in a browser; make test-live tries it in Chromium
 #   make film       docs/film.png, the moving picture of README.md; make gallery: docs/gallery.md, every scene, or ONLY="some"
 #   make dist       build/dist: archives and packages; make test-packages uses each of them
+#   make test-samples  examples/samples: a window, C++, a microcontroller, MPI, with the tools that are here
 #   make install    PREFIX=/usr/local: the header and a pkg-config file
 #   make clean      remove build/
 #   make test-NAME  one test file, in both builds; build/tests/NAME-double PART runs the tests whose names hold PART
@@ -299,6 +300,10 @@ dist: condsim.h
 test-packages: dist
 	@sh tests/packages.sh $(BUILD)/dist
 
+# a window, C++, a microcontroller, a cluster: tests/samples.sh says which tool is missing
+test-samples: $(LIBRARY) condsim.h
+	@sh tests/samples.sh $(BUILD)/samples
+
 PREFIX ?= /usr/local
 install: condsim.h
 	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig
@@ -344,6 +349,6 @@ clean:
 
 FORCE:
 .PHONY: all help header run tables fc3d readme test test-shared test-physics_audit audit golden mutate check long bench lib clean FORCE peers embedded sizes
-.PHONY: film gallery docs dist test-packages install live test-live
+.PHONY: film gallery test-samples docs dist test-packages install live test-live
 .SECONDARY:
 .DELETE_ON_ERROR:
