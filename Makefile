@@ -15,10 +15,10 @@
 #   make fc3d       every solver on the contact problems of shared/fc3d: tables, profiles and pictures in build/fc3d
 #   make tables     the papers' experiments beside the papers' figures in build/tables; FAST=1: two minutes of them
 #   make golden     write tests/golden.txt: the hashes of this tree, after a change that moves bits on purpose
-#   make header     write condsim.h from amalgamate/parts
+#   make header     write condsim.h from amalgamate/parts, and make docs
 #   make readme     put examples/01_hello.c and its output into README.md
 #   make lib        the parts as an ordinary static library
-#   make docs       docs/reference from the comments of the header
+#   make docs       docs/reference, every public declaration from the comments of the header, linked with the manual
 #   make live       docs/live/index.html: scenes to play with in a browser; make test-live tries it in Chromium
 #   make film       docs/film.png, the moving picture of README.md; make gallery: docs/gallery.md, every scene, or ONLY="some"
 #   make dist       build/dist: archives and packages; make test-packages uses each of them
@@ -56,7 +56,7 @@ help:
 
 # ---- the header
 
-header: condsim.h
+header: condsim.h docs
 
 $(BUILD)/amalgamate: amalgamate/amalgamate.c amalgamate/text.h
 	@mkdir -p $(@D)
@@ -287,11 +287,11 @@ $(BUILD)/lib/%.o: amalgamate/parts/%.c $(filter %.h,$(PARTS))
 
 $(BUILD)/reference: amalgamate/reference.c amalgamate/text.h
 	@mkdir -p $(@D)
-	$(COMPILE) -D_DEFAULT_SOURCE $< -o $@
+	@$(COMPILE) -D_DEFAULT_SOURCE $< -o $@
 
 docs: $(BUILD)/reference
 	@mkdir -p docs/reference
-	$(BUILD)/reference
+	@$(BUILD)/reference
 
 dist: condsim.h
 	@mkdir -p $(BUILD)/dist

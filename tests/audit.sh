@@ -495,6 +495,18 @@ audit_links() {
     examined $n 20 "links"
 }
 
+# docs/reference and the lists at the end of the manual's pages are what the header gives now: every public declaration
+audit_reference() {
+    $CC -std=c99 -Wall -Wextra -O1 -D_DEFAULT_SOURCE "$ROOT/amalgamate/reference.c" -o "$T/reference" || bad "reference.c does not compile"
+    "$T/reference" --check "$ROOT" >"$T/said" 2>&1 || { tail -5 "$T/said"; bad "docs/reference is stale: run \`make docs\`"; }
+    n=0
+    for f in $(sed -n '1,/^#endif \/\* CONDSIM_H/p' condsim.h | sed -n 's/^CSIM_API .*[ *]\(csim_[a-z0-9_]*\)(.*/\1/p' | sort -u); do
+        grep -qrF "\"$f\"" docs/reference || grep -qrF "$f(" docs/reference || bad "$f is not in docs/reference: run \`make docs\`"
+        n=$((n + 1))
+    done
+    examined $n 200 "public functions in the reference"
+}
+
 # ---- the long matrix: test programs built in other ways. tests NAME COMPILER FLAGS...; RUN before the program
 # as in the Makefile: the parts as a library, scenes and modes as another; OWN holds -DCONDSIM_OWN_MATH where tests/golden.txt and
 # the tests of those functions are asked
@@ -834,6 +846,7 @@ short_list() {
     echo docs
     echo errors
     echo links
+    echo reference
 }
 
 # the longest first, so that none is left alone at the end; a quarter of an hour on two cores

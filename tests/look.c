@@ -1,4 +1,4 @@
-/* look: what is in the two pictures of examples/samples/window, before and after a drag: ground, light and shadow, every
+/* look: what is in the two pictures of examples/samples/window, before and after a drag: ground, light and shadow, each
    box in its colour, and that the top box (teal) went to the right while the lowest (red) did not. */
 #include <stdio.h>
 #include <stdlib.h>
