@@ -45,7 +45,7 @@ BODIES := $(filter %.c,$(PARTS))
 TESTS := $(filter-out test_stb,$(patsubst tests/%.c,%,$(wildcard tests/test_*.c))) # that one wants a package: test-shared
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/bin/%,$(wildcard examples/*.c))
 SCENES := $(filter-out %/condsim.c %/runner.c,$(wildcard examples/scenes/*.c))
-SCENE_HEADERS := $(wildcard examples/scenes/*.h) examples/modes/modes.h
+SCENE_HEADERS := $(wildcard examples/scenes/*.h) $(wildcard examples/*.h) examples/modes/modes.h
 FC3D := $(wildcard examples/fc3d/*.c)
 
 all: condsim.h $(EXAMPLES) $(BUILD)/bin/condsim-scene $(BUILD)/bin/condsim-fc3d $(BUILD)/bin/condsim-modes

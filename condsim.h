@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 1b340c7718360ae0
+   Hash of the parts: 29955a28bdd87ce2
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3850,6 +3850,9 @@ typedef struct csimi_height_plane {
 } csimi_height_plane;
 CSIMI_FN int csimi_height_planes(const csim_field *f, csim_vec3 p, csim_real within, csimi_height_plane *plane,
                                  int most);
+/* What a field is in a box of its frame: nothing, the side of one plane (z its normal), or else. */
+typedef enum csimi_under { CSIMI_UNDER_NOTHING, CSIMI_UNDER_PLANE, CSIMI_UNDER_RELIEF } csimi_under;
+CSIMI_FN csimi_under csimi_field_under(const csim_field *f, csim_vec3 lower, csim_vec3 upper, csim_pose *plane);
 /* Outward normal of the field at a point of its surface; whether a node of heights stands out. */
 CSIMI_FN csim_vec3 csimi_field_normal(const csim_field *f, csim_vec3 p);
 CSIMI_FN bool csimi_height_peak(const csim_field *f, int i, int j);
@@ -13251,6 +13254,7 @@ CSIMI_FN CSIMI_NOINLINE int csimi_collide_polytopes(const csim_geometry *a, csim
    that no point counts are asked once more without that. */
 
 #define CSIMI_FLAT CSIM_R(1e-4) /* rad: tilt below which a line lies flat */
+#define CSIMI_LIES CSIM_R(0.5)  /* sine between the axis of a cylinder and a normal: above, it lies on its side */
 
 /* Both shapes with the poses of their own frames (those of their bodies and their local ones), and where touches go.
    Points of a first. */
@@ -13494,43 +13498,56 @@ static void csimi_meet_rim_point(csimi_meet *m, const csimi_rim *rim, csim_vec3 
     csimi_meet_emit(m, x, csim_madd(x, -d, n), n, d, rim->name + feature);
 }
 
-/* The deepest point: exact over a plane. A cap that lies flat has none. */
-static void csimi_meet_rim_deepest(csimi_meet *m, const csimi_rim *rim) {
-    csim_vec3 n, side, x = rim->centre;
-    csim_real tilt;
+/* The point of the rim that is deepest, exact over a plane, from the one towards b at x on: how far the cap is from
+   lying flat there (0: it has none), and the normal. */
+static csim_real csimi_rim_deepest(const csimi_meet *m, const csimi_rim *rim, csim_vec3 x, csim_vec3 *side,
+                                   csim_vec3 *n) {
+    csim_real tilt = 0;
     int k, passes = m->b->kind == CSIM_SHAPE_HALF_SPACE ? 1 : 3;
     for (k = 0; k < passes; k++) {
-        csimi_meet_distance(m, x, &n);
-        side = csim_cross(rim->cap, csim_cross(rim->cap, n)); /* across the cap to rounding, however small */
-        tilt = csim_length(side);
-        if (tilt < 64 * CSIMI_EPS) return;
-        side = csim_scale(1 / tilt, side);
-        x = csim_madd(rim->centre, m->a->radius, side);
+        csimi_meet_distance(m, x, n);
+        *side = csim_cross(rim->cap, csim_cross(rim->cap, *n)); /* across the cap to rounding, however small */
+        tilt = csim_length(*side);
+        if (tilt < 64 * CSIMI_EPS) return 0;
+        *side = csim_scale(1 / tilt, *side);
+        x = csim_madd(rim->centre, m->a->radius, *side);
     }
-    csimi_meet_rim_point(m, rim, side, 0);
+    return tilt;
 }
 
-static void csimi_meet_rim(csimi_meet *m, int top) {
+/* Samples of the rim, those left out that the deepest point speaks for: what rolls on a plane would be stopped by the
+   samples that come down ahead of it, for rows are linear. */
+static void csimi_meet_rim_samples(csimi_meet *m, const csimi_rim *rim, csim_real tilt, csim_vec3 deepest) {
     int i, samples = 4 * csimi_imax(1, csimi_imin(8, (int)(CSIMI_PI / 2 * m->a->radius / m->a->spacing + CSIM_R(0.5))));
-    csim_vec3 axis = csimi_axis_of(m->pa), u = csim_rotate(m->pa.rotation, csim_v3(1, 0, 0)), v;
+    const csim_vec3 axis = csimi_axis_of(m->pa), u = csim_rotate(m->pa.rotation, csim_v3(1, 0, 0));
+    const csim_vec3 v = csim_cross(axis, u);
     csim_real c = 1, s = 0, ci, si, old;
-    csimi_rim rim;
-    csim_vec3 n;
-    rim.cap = csim_scale(top ? 1 : -1, axis);
-    rim.centre = csim_madd(m->pa.position, m->a->half_height, rim.cap);
-    if (csimi_meet_distance(m, rim.centre, &n) > m->a->radius + m->margin) return;
-    rim.name = top ? 0x140u : 0x100u;
+    csim_vec3 n, side;
     if (m->b->kind == CSIM_SHAPE_HALF_SPACE) samples = 4; /* any triangle about the centre carries it */
     ci = samples == 4 ? 0 : CSIMI_COS(2 * CSIMI_PI / (csim_real)samples);
     si = samples == 4 ? 1 : CSIMI_SIN(2 * CSIMI_PI / (csim_real)samples);
-    v = csim_cross(axis, u);
     for (i = 0; i < samples; i++) {
-        csimi_meet_rim_point(m, &rim, csim_madd(csim_scale(c, u), s, v), (uint32_t)i + 1);
+        side = csim_madd(csim_scale(c, u), s, v);
+        if (tilt > CSIMI_LIES) csimi_meet_distance(m, csim_madd(rim->centre, m->a->radius, side), &n);
+        if (!(tilt > CSIMI_LIES) || csim_dot(n, deepest) < 1 - CSIM_R(1e-6))
+            csimi_meet_rim_point(m, rim, side, (uint32_t)i + 1);
         old = c;
         c = c * ci - s * si;
         s = s * ci + old * si;
     }
-    csimi_meet_rim_deepest(m, &rim); /* last: where a sample says as much, its name stays */
+}
+
+static void csimi_meet_rim(csimi_meet *m, int top) {
+    csim_vec3 n, side = csim_v3(0, 0, 0), axis = csimi_axis_of(m->pa);
+    csim_real tilt;
+    csimi_rim rim;
+    rim.cap = csim_scale(top ? 1 : -1, axis);
+    rim.centre = csim_madd(m->pa.position, m->a->half_height, rim.cap);
+    if (csimi_meet_distance(m, rim.centre, &n) > m->a->radius + m->margin) return;
+    rim.name = top ? 0x140u : 0x100u;
+    tilt = csimi_rim_deepest(m, &rim, rim.centre, &side, &n);
+    csimi_meet_rim_samples(m, &rim, tilt, n);
+    if (tilt > 0) csimi_meet_rim_point(m, &rim, side, 0); /* last: where a sample says as much, its name stays */
 }
 
 /* ---- dispatch: each shape offers points to the other; the order of kinds decides who is a */
@@ -13634,6 +13651,14 @@ static bool csimi_sample_faces(const csimi_meet *m, csim_vec3 point, csim_vec3 n
     return csim_dot(csim_unrotate(m->pa.rotation, n), csimi_field_normal(m->a->field, point)) < CSIM_R(-0.5);
 }
 
+/* Whether it is one of a rim that lies on its side: csimi_meet_field_rims speaks for it. */
+static bool csimi_sample_rolls(const csimi_meet *m, const csimi_sampler *s, csim_vec3 n) {
+    csim_real along;
+    if (m->a->kind != CSIM_SHAPE_CYLINDER || s->radius > 0) return false;
+    along = csim_dot(n, csimi_axis_of(m->pa));
+    return 1 - along * along > CSIMI_LIES * CSIMI_LIES;
+}
+
 /* Whether the block of samples that begins is out of reach. */
 static bool csimi_block_far(const csimi_meet *m, const csimi_sampler *s) {
     const csim_vec3 x = csim_pose_point(m->pa, s->middle);
@@ -13658,7 +13683,7 @@ static CSIMI_NOINLINE void csimi_choose_samples(const csimi_meet *m, csimi_choic
             continue;
         }
         gap = csimi_meet_distance(m, x, &n) - s.radius;
-        if (!(gap <= m->margin) || !csimi_sample_faces(m, s.point, n)) continue;
+        if (!(gap <= m->margin) || !csimi_sample_faces(m, s.point, n) || csimi_sample_rolls(m, &s, n)) continue;
         bin = csimi_normal_bin(csim_unrotate(m->pb.rotation, n));
         x = csim_pose_local(m->pb, x);
         for (k = 0; k < CSIMI_TILTS; k++) {
@@ -13707,6 +13732,80 @@ static void csimi_meet_field_ball(csimi_meet *m) {
     if (count == 0 || d < plane[0].distance - CSIM_R(1e-6) * r) csimi_meet_ball(m, m->pa.position, r, 0);
 }
 
+/* A circle of a wheel over a field: its distance in the direction at an angle from down. */
+typedef struct csimi_wheel {
+    csimi_rim rim;
+    csim_vec3 down, ahead; /* unit vectors of the circle's plane */
+} csimi_wheel;
+
+static csim_vec3 csimi_wheel_side(const csimi_wheel *w, csim_real angle) {
+    return csim_madd(csim_scale(CSIMI_COS(angle), w->down), CSIMI_SIN(angle), w->ahead);
+}
+
+static csim_real csimi_wheel_gap(const csimi_meet *m, const csimi_wheel *w, csim_real angle) {
+    csim_vec3 n;
+    return csimi_meet_distance(m, csim_madd(w->rim.centre, m->a->radius, csimi_wheel_side(w, angle)), &n);
+}
+
+/* The angle between low and high where the gap is least, by golden sections: it has one minimum there. */
+static csim_real csimi_wheel_least(const csimi_meet *m, const csimi_wheel *w, csim_real low, csim_real high) {
+    const csim_real share = CSIM_R(0.61803398874989485);
+    csim_real a = high - share * (high - low), b = low + share * (high - low);
+    csim_real da = csimi_wheel_gap(m, w, a), db = csimi_wheel_gap(m, w, b);
+    int k;
+    for (k = 0; k < 16; k++)
+        if (da < db) {
+            high = b, b = a, db = da;
+            da = csimi_wheel_gap(m, w, a = high - share * (high - low));
+        } else {
+            low = a, a = b, da = db;
+            db = csimi_wheel_gap(m, w, b = low + share * (high - low));
+        }
+    return (low + high) / 2;
+}
+
+/* The least points of one circle. A plane's is found by its normal, exactly. */
+static void csimi_meet_circle(csimi_meet *m, const csimi_wheel *w) {
+    enum { LOOKS = 9 };
+    const csim_real apart = CSIM_R(0.3);
+    csim_real gap[LOOKS];
+    uint32_t found = 0;
+    int k;
+    for (k = 0; k < LOOKS; k++) gap[k] = csimi_wheel_gap(m, w, apart * (csim_real)(k - LOOKS / 2));
+    for (k = 1; k < LOOKS - 1; k++) {
+        csim_vec3 side, n;
+        csim_real angle, tilt;
+        if (gap[k] > gap[k - 1] || gap[k] >= gap[k + 1] || gap[k] > m->margin + m->a->radius * CSIM_R(0.05)) continue;
+        angle = apart * (csim_real)(k - LOOKS / 2);
+        side = csimi_wheel_side(w, angle);
+        tilt = csimi_rim_deepest(m, &w->rim, csim_madd(w->rim.centre, m->a->radius, side), &side, &n);
+        if (!(tilt > CSIMI_LIES) ||
+            !(csimi_meet_distance(m, csim_madd(w->rim.centre, m->a->radius, side), &n) <= gap[k]) ||
+            csimi_abs(csim_dot(n, csim_cross(w->rim.cap, side))) > CSIM_R(1e-6))
+            side = csimi_wheel_side(w, csimi_wheel_least(m, w, angle - apart, angle + apart));
+        csimi_meet_rim_point(m, &w->rim, side, found++);
+    }
+}
+
+/* A wheel on a field rolls on its circle, not on the corners of its samples: the deepest points of both rims and of the
+   circle between them. */
+static void csimi_meet_field_rims(csimi_meet *m) {
+    csimi_wheel w;
+    csim_vec3 n;
+    int k;
+    for (k = -1; k <= 1; k++) {
+        w.rim.cap = csim_scale(k < 0 ? -1 : 1, csimi_axis_of(m->pa));
+        w.rim.centre = csim_madd(m->pa.position, k == 0 ? 0 : m->a->half_height, w.rim.cap);
+        w.rim.name = 0x40000010u + (uint32_t)(16 * k);
+        if (csimi_meet_distance(m, w.rim.centre, &n) > m->a->radius + m->margin) continue;
+        w.down = csim_cross(w.rim.cap, csim_cross(w.rim.cap, n));
+        if (!(csim_length(w.down) > CSIMI_LIES)) continue;
+        w.down = csim_normalize(w.down);
+        w.ahead = csim_cross(w.rim.cap, w.down);
+        csimi_meet_circle(m, &w);
+    }
+}
+
 /* A sphere is its centre; what else is beside a field has samples and is met by those of the field. */
 static void csimi_meet_fields(csimi_meet *m) {
     if (!m->b->field) csimi_meet_swap(m);
@@ -13715,6 +13814,7 @@ static void csimi_meet_fields(csimi_meet *m) {
         return;
     }
     csimi_meet_samples(m);
+    if (m->a->kind == CSIM_SHAPE_CYLINDER) csimi_meet_field_rims(m);
     csimi_meet_swap(m);
     m->names = 0x80000000u;
     csimi_meet_samples(m);
@@ -13745,11 +13845,38 @@ static void csimi_meet_shapes(csimi_meet *m) {
     }
 }
 
+/* A field f at *pose of which a shape g at p meets one plane alone becomes that half-space, flat, at *pose: many
+   triangles are no more than one then, and the edges between them are not there. */
+static csimi_under csimi_flatten(const csim_geometry **f, csim_pose *pose, const csim_geometry *g, csim_pose p,
+                                 const csim_hull_data *hulls, csim_real margin, csim_geometry *flat) {
+    const csim_vec3 extra = csim_v3(margin, margin, margin);
+    csim_vec3 lower, upper;
+    csim_pose plane;
+    csimi_under under;
+    if (!(*f)->field || g->kind == CSIM_SHAPE_HALF_SPACE) return CSIMI_UNDER_RELIEF;
+    p.position = csim_pose_local(*pose, p.position);
+    p.rotation = csim_quat_mul(csim_quat_conj(pose->rotation), p.rotation);
+    csimi_bounds_at(g, hulls, p, &lower, &upper);
+    under = csimi_field_under((*f)->field, csim_sub(lower, extra), csim_add(upper, extra), &plane);
+    if (under != CSIMI_UNDER_PLANE) return under;
+    *flat = **f;
+    flat->kind = CSIM_SHAPE_HALF_SPACE;
+    flat->field = NULL;
+    *f = flat;
+    *pose = csim_pose_mul(*pose, plane);
+    return under;
+}
+
 CSIMI_FN int csimi_collide_at(const csim_geometry *a, csim_pose pa, const csim_geometry *b, csim_pose pb,
                               const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity) {
     csimi_meet m;
+    csim_geometry flat;
+    csimi_under under;
     if (csimi_flat(a->kind) && csimi_flat(b->kind))
         return csimi_collide_polytopes(a, pa, b, pb, hulls, margin, touches, capacity);
+    under = csimi_flatten(&b, &pb, a, pa, hulls, margin, &flat);
+    if (under == CSIMI_UNDER_RELIEF) under = csimi_flatten(&a, &pa, b, pb, hulls, margin, &flat);
+    if (under == CSIMI_UNDER_NOTHING) return 0;
     m.a = a;
     m.b = b;
     m.pa = pa;
@@ -13777,6 +13904,7 @@ CSIM_API int csim_collide(const csim_geometry *a, csim_pose pose_a, const csim_g
 }
 
 #undef CSIMI_FLAT
+#undef CSIMI_LIES
 /* ==== end collide/manifold.c */
 
 /* ==== begin collide/broad.c ===================================================================================== */
@@ -14482,6 +14610,7 @@ CSIMI_FN bool csimi_surface_nearest(const csimi_surface *s, csim_vec3 p, csim_re
 
 #define CSIMI_FIELD_MAGIC 0x3164696569667363ull /* "csfieid1" on a little-endian machine */
 #define CSIMI_FIELD_RINGS 16                    /* cells a point over heights looks around */
+#define CSIMI_FIELD_LOOK CSIM_R(8192.0)         /* nodes of a grid that are looked at for a plane */
 
 CSIM_API csim_mesh_field_def csim_default_mesh_field_def(void) {
     csim_mesh_field_def d;
@@ -14714,12 +14843,19 @@ static csim_real csimi_height_above(const csim_field *f, csim_vec3 p, csim_vec3 
                  : p.z - (x[0].z + u * (x[1].z - x[0].z) + v * (x[2].z - x[1].z));
 }
 
+/* How far p is, along x and y, from what lies outside of its own cell; rounded down. */
+static csim_real csimi_height_inside(const csim_field *f, csim_vec3 p, int i, int j) {
+    const csim_real cell = (csim_real)f->cell, u = p.x - cell * (csim_real)i, v = p.y - cell * (csim_real)j;
+    const csim_real in = csimi_min(csimi_min(u, cell - u), csimi_min(v, cell - v));
+    return csimi_max(0, in - 8 * CSIMI_EPS * (csimi_abs(p.x) + csimi_abs(p.y) + cell));
+}
+
 /* The nearest point of the surface, ring of cells by ring until none can be nearer. */
 static csim_real csimi_height_nearest(const csim_field *f, csim_vec3 p, csim_real best, csim_vec3 *foot) {
     const int i = csimi_height_cell(f, p.x, 0), j = csimi_height_cell(f, p.y, 1);
-    const csim_real cell = (csim_real)f->cell;
+    const csim_real cell = (csim_real)f->cell, inside = csimi_height_inside(f, p, i, j);
     int ring, a, b, half;
-    for (ring = 0; ring <= CSIMI_FIELD_RINGS && (csim_real)(ring - 1) * cell < best; ring++)
+    for (ring = 0; ring <= CSIMI_FIELD_RINGS && (csim_real)(ring - 1) * cell + inside < best; ring++)
         for (b = csimi_imax(j - ring, 0); b <= csimi_imin(j + ring, f->n[1] - 2); b++)
             for (a = csimi_imax(i - ring, 0); a <= csimi_imin(i + ring, f->n[0] - 2); a++) {
                 if (a != i - ring && a != i + ring && b != j - ring && b != j + ring) continue;
@@ -14790,6 +14926,112 @@ CSIMI_FN int csimi_height_planes(const csim_field *f, csim_vec3 p, csim_real wit
                 count = csimi_imin(count + 1, most);
             }
     return count;
+}
+
+/* A pose at x whose z axis is the unit normal n, by the least turn. */
+static csim_pose csimi_plane_pose(csim_vec3 x, csim_vec3 n) {
+    csim_pose p;
+    p.position = x;
+    p.rotation.w = n.z > CSIM_R(-0.999999) ? 1 + n.z : 0;
+    p.rotation.x = n.z > CSIM_R(-0.999999) ? -n.y : 1;
+    p.rotation.y = n.z > CSIM_R(-0.999999) ? n.x : 0;
+    p.rotation.z = 0;
+    p.rotation = csim_quat_normalize(p.rotation);
+    return p;
+}
+
+/* The plane through three corners of the nodes first[] to last[], at the first of them, its z axis outward; whether
+   all of the nodes lie on it, to the rounding of the floats they are kept as; *top: the highest. */
+static bool csimi_height_plane_of(const csim_field *f, const int *first, const int *last, csim_pose *plane,
+                                  csim_real *top) {
+    const csim_vec3 x = csimi_height_node(f, first[0], first[1]);
+    const csim_real east = csimi_height_node(f, last[0], first[1]).z, north = csimi_height_node(f, first[0], last[1]).z;
+    const csim_real along = (east - x.z) / (csim_real)(last[0] - first[0]);
+    const csim_real across = (north - x.z) / (csim_real)(last[1] - first[1]);
+    const csim_real near = CSIM_R(5e-7) * (csimi_abs(x.z) + csimi_abs(east) + csimi_abs(north));
+    const csim_vec3 n =
+        csim_normalize(csim_v3(-along / (csim_real)f->cell, -across / (csim_real)f->cell, CSIM_R(1.0)));
+    bool even = true;
+    int i, j;
+    *top = x.z;
+    for (j = first[1]; j <= last[1]; j++)
+        for (i = first[0]; i <= last[0]; i++) {
+            const csim_real z = csimi_height_node(f, i, j).z;
+            const csim_real flat = x.z + along * (csim_real)(i - first[0]) + across * (csim_real)(j - first[1]);
+            *top = csimi_max(*top, z);
+            even = even && csimi_abs(z - flat) <= near;
+        }
+    *plane = csimi_plane_pose(x, n);
+    return even;
+}
+
+static csimi_under csimi_height_under(const csim_field *f, csim_vec3 lower, csim_vec3 upper, csim_pose *plane) {
+    csim_real low[3], high[3], top;
+    int first[2], last[2], k;
+    csimi_store3(low, lower);
+    csimi_store3(high, upper);
+    for (k = 0; k < 2; k++) {
+        if (!(low[k] >= 0 && high[k] <= (csim_real)(f->cell * (double)(f->n[k] - 1)))) return CSIMI_UNDER_RELIEF;
+        first[k] = csimi_height_cell(f, low[k], k);
+        last[k] = csimi_height_cell(f, high[k], k) + 1;
+    }
+    if (csimi_height_plane_of(f, first, last, plane, &top)) return CSIMI_UNDER_PLANE;
+    return low[2] > top ? CSIMI_UNDER_NOTHING : CSIMI_UNDER_RELIEF;
+}
+
+/* Whether the distances at the nodes first[] to last[] of a grid are those of one plane, to the rounding of floats. */
+static bool csimi_grid_plane_of(const csim_field *f, const int *first, const int *last, csim_pose *plane) {
+    const float *value = csimi_field_value(f);
+    const size_t along[3] = {1, (size_t)f->n[0], (size_t)f->n[0] * (size_t)f->n[1]};
+    const size_t at = along[0] * (size_t)first[0] + along[1] * (size_t)first[1] + along[2] * (size_t)first[2];
+    const csim_real v = (csim_real)value[at], cell = (csim_real)f->cell;
+    csim_real slope[3], near = csimi_abs(v), length;
+    csim_vec3 n, x;
+    int i[3], k;
+    for (k = 0; k < 3; k++) {
+        const int far = last[k] - first[k];
+        const csim_real end = (csim_real)value[at + along[k] * (size_t)far];
+        slope[k] = (end - v) / (csim_real)far;
+        near += csimi_abs(end);
+    }
+    length = csim_length(csimi_load3(slope));
+    if (!(csimi_abs(length / cell - 1) < CSIM_R(1e-3))) return false;
+    near *= CSIM_R(5e-7);
+    for (i[2] = 0; i[2] <= last[2] - first[2]; i[2]++)
+        for (i[1] = 0; i[1] <= last[1] - first[1]; i[1]++)
+            for (i[0] = 0; i[0] <= last[0] - first[0]; i[0]++) {
+                csim_real flat = v, z = (csim_real)value[at + along[2] * (size_t)i[2] + along[1] * (size_t)i[1] +
+                                                         (size_t)i[0]];
+                for (k = 0; k < 3; k++) flat += slope[k] * (csim_real)i[k];
+                if (!(csimi_abs(z - flat) <= near)) return false;
+            }
+    n = csim_scale(1 / length, csimi_load3(slope));
+    x = csim_v3((csim_real)(f->lower[0] + f->cell * (double)first[0]),
+                (csim_real)(f->lower[1] + f->cell * (double)first[1]),
+                (csim_real)(f->lower[2] + f->cell * (double)first[2]));
+    *plane = csimi_plane_pose(csim_madd(x, -v * cell / length, n), n);
+    return true;
+}
+
+/* All that splines within the box read. */
+static csimi_under csimi_grid_under(const csim_field *f, csim_vec3 lower, csim_vec3 upper, csim_pose *plane) {
+    csim_real low[3], high[3], nodes = 1;
+    int first[3], last[3], k;
+    csimi_store3(low, lower);
+    csimi_store3(high, upper);
+    for (k = 0; k < 3; k++) {
+        const csim_real cell = (csim_real)f->cell, start = (csim_real)f->lower[k], end = (csim_real)(f->n[k] - 1);
+        if ((high[k] - start) / cell < 0 || (low[k] - start) / cell > end) return CSIMI_UNDER_NOTHING;
+        first[k] = (int)csimi_clamp((low[k] - start) / cell - 1, 0, end - 1);
+        last[k] = (int)csimi_clamp((high[k] - start) / cell + 2, 1, end);
+        nodes *= (csim_real)(last[k] - first[k] + 1);
+    }
+    if (!(nodes <= CSIMI_FIELD_LOOK)) return CSIMI_UNDER_RELIEF;
+    return csimi_grid_plane_of(f, first, last, plane) ? CSIMI_UNDER_PLANE : CSIMI_UNDER_RELIEF;
+}
+
+CSIMI_FN csimi_under csimi_field_under(const csim_field *f, csim_vec3 lower, csim_vec3 upper, csim_pose *plane) {
+    return f->n[2] > 1 ? csimi_grid_under(f, lower, upper, plane) : csimi_height_under(f, lower, upper, plane);
 }
 
 /* Above the middle of its neighbours along x, y or the diagonal of the cells. */
@@ -14909,6 +15151,7 @@ CSIMI_FN csim_vec3 csimi_sample_block(const csim_field *f, int block, csim_real 
 
 #undef CSIMI_FIELD_MAGIC
 #undef CSIMI_FIELD_RINGS
+#undef CSIMI_FIELD_LOOK
 #endif
 /* ==== end collide/field.c */
 
@@ -44018,6 +44261,15 @@ static void csimi_part_in_reach(csimi_parts *p, int slot, int part) {
     p->part[at] = part;
 }
 
+/* As queries: sensors only if asked for, nothing that is disabled, and what the filter lets through. */
+static bool csimi_capsule_asks(const csimi_store *s, const csim_query_def *def, int slot, int part) {
+    const csimi_body *b = s->body + slot;
+    const int shape = b->shape_count > 0 ? b->first_shape + part : -1;
+    const csim_surface_def *surface = csimi_surface_def_of(s, slot, shape);
+    if (b->disabled || (shape >= 0 && s->skin[shape].sensor && !(def && def->sensors))) return false;
+    return !def || ((surface->category & def->mask) && (surface->mask & def->category));
+}
+
 static CSIMI_NOINLINE void csimi_parts_in_reach(const csimi_reach *r, const csim_query_def *def, csimi_parts *p) {
     const csimi_store *s = &r->w->store;
     const csimi_look *l = &s->look;
@@ -44030,10 +44282,8 @@ static CSIMI_NOINLINE void csimi_parts_in_reach(const csimi_reach *r, const csim
     csimi_bounds_walk_in(&walk, &l->tree, csim_sub(lower, csim_v3(grow, grow, grow)),
                          csim_add(upper, csim_v3(grow, grow, grow)));
     while ((leaf = csimi_bounds_next(&walk)) >= 0) {
-        const csimi_body *b = s->body + l->leaf_body[leaf];
-        if (l->leaf_body[leaf] == ignore) continue;
-        if (def && !((b->surface.category & def->mask) && (b->surface.mask & def->category))) continue;
-        csimi_part_in_reach(p, l->leaf_body[leaf], l->leaf_part[leaf]);
+        const int slot = l->leaf_body[leaf], part = l->leaf_part[leaf];
+        if (slot != ignore && csimi_capsule_asks(s, def, slot, part)) csimi_part_in_reach(p, slot, part);
     }
 }
 
@@ -45705,6 +45955,9 @@ CSIMI_FN int csimi_height_planes(const csim_field *f, csim_vec3 p, csim_real wit
     return 0;
 }
 CSIMI_FN csim_real csimi_least_mesh(const csim_field *f, csim_vec3 p) { return 0; }
+CSIMI_FN csimi_under csimi_field_under(const csim_field *f, csim_vec3 lower, csim_vec3 upper, csim_pose *plane) {
+    return CSIMI_UNDER_RELIEF;
+}
 CSIMI_FN bool csimi_height_peak(const csim_field *f, int i, int j) { return false; }
 CSIMI_FN csim_vec3 csimi_height_node(const csim_field *f, int i, int j) { return csim_v3(0, 0, 0); }
 CSIMI_FN csim_vec3 csimi_sample_of(const csim_field *f, int i) { return csim_v3(0, 0, 0); }
@@ -48561,10 +48814,12 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_WELD
 #undef CSIMI_NONE
 #undef CSIMI_FLAT
+#undef CSIMI_LIES
 #undef CSIMI_LEAF
 #undef CSIMI_SURFACE_DEPTH
 #undef CSIMI_FIELD_MAGIC
 #undef CSIMI_FIELD_RINGS
+#undef CSIMI_FIELD_LOOK
 #undef CSIMI_PAD
 #undef CSIMI_SPLITS
 #undef CSIMI_FAR_AWAY

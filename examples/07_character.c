@@ -2,97 +2,10 @@
    few numbers, and functions of the world as it lies. Build: cc 07_character.c -lm */
 #define CONDSIM_IMPLEMENTATION
 #include "../condsim.h"
+#include "walker.h"
 #include <stdio.h>
 
 #define R(x) CSIM_R(x)
-
-typedef struct walker {
-    csim_vec3 feet, velocity; /* m, m/s */
-    csim_real height;
-    csim_vec3 carried;        /* velocity of what it stands on */
-    bool stands;
-} walker;
-
-static const csim_real radius = R(0.3), skin = R(0.01), stair = R(0.35), steepest = R(0.7), tall = R(1.8), low = R(1.0);
-
-static csim_mover capsule(const walker *c) {
-    csim_mover m;
-    m.a = csim_add(c->feet, csim_v3(0, 0, radius));
-    m.b = csim_add(c->feet, csim_v3(0, 0, c->height - radius));
-    m.radius = radius;
-    return m;
-}
-
-static csim_vec3 move(csim_world *world, walker *c, csim_vec3 way) {
-    const csim_mover m = capsule(c);
-    const csim_vec3 gone = csim_world_move_capsule(world, NULL, &m, way, skin, NULL, 0, NULL);
-    c->feet = csim_add(c->feet, gone);
-    return gone;
-}
-
-/* Straight down, without sliding off an edge. */
-static void drop(csim_world *world, walker *c, csim_real deep) {
-    const csim_mover m = capsule(c);
-    csim_query_hit hit;
-    if (csim_world_cast_capsule(world, NULL, &m, csim_v3(0, 0, -deep), &hit))
-        deep = hit.distance > skin ? hit.distance - skin : 0;
-    c->feet.z -= deep;
-}
-
-/* What is under it that it can stand on. */
-static bool ground(csim_world *world, const walker *c, csim_plane *found) {
-    const csim_mover m = capsule(c);
-    csim_plane p[8];
-    int i, n = csim_world_capsule_planes(world, NULL, &m, 2 * skin, p, 8);
-    for (i = 0; i < n; ++i)
-        if (p[i].normal.z >= steepest) return *found = p[i], true;
-    return false;
-}
-
-static csim_real level(csim_vec3 v) { return CSIM_R(v.x * v.x + v.y * v.y); }
-
-/* Up a stair, on, and down again: kept when it leads farther and ends where one can stand. Round feet stand on an edge
-   from a tread of 0.12 m on. */
-static void climb(csim_world *world, walker *c, walker from, csim_vec3 way, csim_vec3 gone) {
-    csim_plane p;
-    csim_vec3 up = move(world, &from, csim_v3(0, 0, stair));
-    csim_vec3 on = move(world, &from, csim_scale(R(0.12), csim_normalize(way)));
-    drop(world, &from, up.z + stair);
-    if (level(on) > level(gone) + R(1e-6) && ground(world, &from, &p)) *c = from;
-}
-
-static void walk(csim_world *world, walker *c, csim_vec3 wish, bool crouch, csim_real h) {
-    const csim_mover m = capsule(c);
-    walker from = *c;
-    csim_plane p[8];
-    csim_query_hit hit;
-    csim_vec3 way, gone, side;
-    int i, n;
-    if (crouch || !csim_world_cast_capsule(world, NULL, &m, csim_v3(0, 0, tall - c->height), &hit))
-        c->height = crouch ? low : tall; /* it stands up when there is room */
-    c->velocity = csim_add(csim_v3(wish.x, wish.y, c->stands ? 0 : c->velocity.z - R(9.81) * h), c->carried);
-    if (!c->stands) c->velocity.z -= c->carried.z;
-    from = *c;
-    way = csim_scale(h, c->velocity);
-    side = csim_v3(way.x, way.y, 0);
-    gone = move(world, c, way);
-    if (c->stands && level(gone) < R(0.98) * level(side)) climb(world, c, from, side, gone);
-    if (c->stands && !ground(world, c, p)) { /* over the edge of a stair, or down a slope */
-        walker down = *c;
-        drop(world, &down, stair);
-        if (ground(world, &down, p)) *c = down;
-        else if (c->feet.z > from.feet.z) c->feet.z = from.feet.z; /* too steep to walk up */
-    }
-    { /* it leans on what it meets, and weighs on what it stands on */
-        const csim_mover now = capsule(c);
-        n = csim_world_capsule_planes(world, NULL, &now, 2 * skin, p, 8);
-    }
-    for (i = 0; i < n; ++i)
-        csim_body_add_force(world, p[i].body, csim_scale(p[i].normal.z >= steepest ? -700 : -300, p[i].normal),
-                            csim_v3(0, 0, 0));
-    c->stands = ground(world, c, p);
-    c->carried = c->stands ? p[0].velocity : csim_v3(0, 0, 0);
-}
 
 static csim_body_id box(csim_world *world, csim_vec3 half, csim_vec3 at, csim_real tilt, csim_motion motion) {
     csim_rigid_def def = csim_default_rigid_def();
@@ -145,7 +58,7 @@ int main(void) {
 
 #define STEPS(n, wish, crouch)                       \
     for (i = 0; i < (n); ++i) {                      \
-        walk(world, &c, (wish), (crouch), R(0.01));  \
+        walker_walk(world, &c, (wish), (crouch), R(0.01));  \
         if (csim_world_step(world, R(0.01)) != CSIM_OK) return printf("%s\n", csim_last_error(world)), 1; \
     }
     STEPS(250, v, false);

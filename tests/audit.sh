@@ -431,7 +431,7 @@ document() {
         [ -f "$c" ] || continue
         name="block $(basename "$c" .c) of $1"
         grep -q '"condsim.h"' "$c" || { printf '#include "condsim.h"\n' | cat - "$c" >"$c.full" && mv "$c.full" "$c"; }
-        flags="-std=c99 -Wall -Wextra -Wno-unused-function -Werror -O0 -I$ROOT"
+        flags="-std=c99 -Wall -Wextra -Wno-unused-function -Werror -O0 -I$ROOT -I$ROOT/examples"
         n=$((n + 1))
         if ! grep -q 'int main' "$c"; then
             $CC $flags -c "$c" -o "$c.o" || bad "$name does not compile"
@@ -722,11 +722,11 @@ audit_same_output() {
         grep -q 'int main' "$e" || continue
         sed 's,"\.\./condsim.h","condsim.h",' "$e" >"$T/$name.c"
         grep -v '#define CONDSIM_IMPLEMENTATION' "$T/$name.c" >"$T/$name.user.c"
-        $CC -std=c99 -w -O2 -I. "$T/$name.c" -o "$T/$name.0" $MATH || bad "$e"
-        $CC -std=c99 -w -O0 -I. "$T/$name.c" -o "$T/$name.1" $MATH || bad "$e"
-        $CC -std=c99 -w -O3 -I. "$T/$name.c" -o "$T/$name.2" $MATH || bad "$e"
-        $CC -std=c99 -w -O2 -I. "$T/$name.user.c" "$T"/lib/*.o -o "$T/$name.3" $MATH || bad "$e with the library of the parts"
-        command -v clang >/dev/null && { clang -std=c99 -w -O2 -ffp-contract=off -I. "$T/$name.c" -o "$T/$name.4" $MATH || bad "$e"; }
+        $CC -std=c99 -w -O2 -I. -Iexamples "$T/$name.c" -o "$T/$name.0" $MATH || bad "$e"
+        $CC -std=c99 -w -O0 -I. -Iexamples "$T/$name.c" -o "$T/$name.1" $MATH || bad "$e"
+        $CC -std=c99 -w -O3 -I. -Iexamples "$T/$name.c" -o "$T/$name.2" $MATH || bad "$e"
+        $CC -std=c99 -w -O2 -I. -Iexamples "$T/$name.user.c" "$T"/lib/*.o -o "$T/$name.3" $MATH || bad "$e with the library of the parts"
+        command -v clang >/dev/null && { clang -std=c99 -w -O2 -ffp-contract=off -I. -Iexamples "$T/$name.c" -o "$T/$name.4" $MATH || bad "$e"; }
         for k in 0 1 2 3 4; do
             [ -x "$T/$name.$k" ] || continue
             mkdir -p "$T/run$k"

@@ -6,6 +6,8 @@
 #define CONDSIM_IMPLEMENTATION
 #include "condsim.h"
 #include "../examples/scenes/scene.c"
+#include "../examples/scenes/levels.c"
+#include "../examples/scenes/play.c"
 #include "../examples/scenes/shots.c"
 #include "../examples/scenes/mesh.c"
 #include "../examples/scenes/sat.c"

@@ -263,3 +263,30 @@ TEST(what_is_no_capsule_is_refused) {
     CHECK(csim_length(gone) <= 0);
     csim_destroy_world(w);
 }
+
+/* A trigger zone stops nobody, unless it is asked for; nor does what is disabled, or what the filter keeps out. */
+TEST(characters_go_through_sensors) {
+    csim_world *w = empty();
+    csim_pose at = csim_pose_identity();
+    csim_shape zone = csim_box(csim_v3(1, 1, 1));
+    csim_query_def query = csim_default_query_def();
+    const csim_mover m = mover(csim_v3(-2, 0, 0), csim_v3(-2, 0, 1), 0.3);
+    csim_plane p[4];
+    csim_body_id id;
+    csim_vec3 gone;
+    zone.sensor = true;
+    id = put(w, zone, at, CSIM_STATIC);
+    gone = csim_world_move_capsule(w, NULL, &m, csim_v3(4, 0, 0), CSIM_R(0.01), NULL, 0, NULL);
+    NEAR(gone.x, 4, TOL(1e-12, 1e-5));
+    EQUAL(csim_world_capsule_planes(w, NULL, &m, 3, p, 4), 0);
+    query.sensors = true;
+    EQUAL(csim_world_capsule_planes(w, &query, &m, 3, p, 4), 1);
+    csim_destroy_body(w, id);
+    id = put(w, csim_box(csim_v3(1, 1, 1)), at, CSIM_STATIC);
+    EQUAL(csim_world_capsule_planes(w, NULL, &m, 3, p, 4), 1);
+    query.mask = 2;
+    EQUAL(csim_world_capsule_planes(w, &query, &m, 3, p, 4), 0);
+    STATUS(csim_body_set_enabled(w, id, false), CSIM_OK);
+    EQUAL(csim_world_capsule_planes(w, NULL, &m, 3, p, 4), 0);
+    csim_destroy_world(w);
+}

@@ -10,7 +10,8 @@
 static const scene_kind *const scene_tables[] = {scene_rigid_kinds, scene_soft_kinds, scene_solid_kinds,
                                                  scene_mixed_kinds, scene_cable_kinds,
                                                  scene_robot_kinds, scene_contact_kinds, scene_paper_kinds,
-                                                 scene_shot_kinds, scene_sleeper_kinds};
+                                                 scene_shot_kinds, scene_sleeper_kinds, scene_level_kinds,
+                                                 scene_play_kinds};
 enum { SCENE_TABLES = sizeof scene_tables / sizeof scene_tables[0] };
 
 const scene_kind *scene_kind_at(int index) {
@@ -273,6 +274,40 @@ void *scene_memory(scene *s, size_t bytes) {
     *(void **)block = s->memory;
     s->memory = block;
     return block + head;
+}
+
+void *scene_block(scene *s, size_t bytes) {
+    unsigned char *p = (unsigned char *)scene_memory(s, bytes + 64);
+    return p ? p + (64 - (uintptr_t)p % 64) % 64 : NULL;
+}
+
+csim_shape scene_heights(scene *s, int across, double cell, double (*height)(void *user, double x, double y),
+                         void *user) {
+    csim_height_field_def d = csim_default_height_field_def();
+    const int row = across + 1;
+    const double half = cell * (across / 2);
+    csim_real *z = (csim_real *)scene_memory(s, sizeof *z * (size_t)row * (size_t)row);
+    csim_shape shape = csim_sphere(1);
+    const csim_field *f = NULL;
+    csim_error error;
+    size_t bytes = 0;
+    void *block;
+    int i;
+    for (i = 0; z && height && i < row * row; i++)
+        z[i] = (csim_real)height(user, cell * (i % row) - half, cell * (i / row) - half);
+    d.heights = z;
+    d.count_x = d.count_y = row;
+    d.cell = (csim_real)cell;
+    error.text[0] = 0;
+    if (z && csim_height_field_bytes(&d, &bytes, &error) == CSIM_OK && (block = scene_block(s, bytes)) != NULL)
+        csim_create_height_field_in(&d, block, bytes, &f, &error);
+    if (!f) {
+        scene_fail(s, "%s", error.text);
+        return shape;
+    }
+    shape = csim_field_shape(f);
+    shape.local.position = scene_v3(-half, -half, 0);
+    return shape;
 }
 
 /* ---- bodies */

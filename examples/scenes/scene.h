@@ -133,7 +133,7 @@ extern const scene_kind scene_rigid_kinds[], scene_soft_kinds[], scene_mixed_kin
 extern const scene_kind scene_solid_kinds[];
 extern const scene_kind scene_robot_kinds[];
 extern const scene_kind scene_contact_kinds[], scene_paper_kinds[];
-extern const scene_kind scene_shot_kinds[], scene_sleeper_kinds[];
+extern const scene_kind scene_shot_kinds[], scene_level_kinds[], scene_play_kinds[], scene_sleeper_kinds[];
 extern const scene_kind scene_cable_kinds[]; /* end with a null name */
 
 double scene_time(const scene *s); /* of the steps done, s */
@@ -149,6 +149,12 @@ void scene_begin(scene *s);
 void scene_report(scene *s, const char *name, double value);
 /* Zeroed memory that lives as long as the scene; null and a failed scene when there is none. */
 void *scene_memory(scene *s, size_t bytes);
+
+/* The same, aligned to 64. */
+void *scene_block(scene *s, size_t bytes);
+/* Heights over a square of across^2 cells with its middle at the origin, across even; height null: flat. */
+csim_shape scene_heights(scene *s, int across, double cell, double (*height)(void *user, double x, double y),
+                         void *user);
 
 csim_vec3 scene_v3(double x, double y, double z);
 csim_quat scene_turn(double x, double y, double z, double angle); /* axis, rad */

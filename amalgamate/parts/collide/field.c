@@ -3,6 +3,7 @@
 
 #define CSIMI_FIELD_MAGIC 0x3164696569667363ull /* "csfieid1" on a little-endian machine */
 #define CSIMI_FIELD_RINGS 16                    /* cells a point over heights looks around */
+#define CSIMI_FIELD_LOOK CSIM_R(8192.0)         /* nodes of a grid that are looked at for a plane */
 
 CSIM_API csim_mesh_field_def csim_default_mesh_field_def(void) {
     csim_mesh_field_def d;
@@ -235,12 +236,19 @@ static csim_real csimi_height_above(const csim_field *f, csim_vec3 p, csim_vec3 
                  : p.z - (x[0].z + u * (x[1].z - x[0].z) + v * (x[2].z - x[1].z));
 }
 
+/* How far p is, along x and y, from what lies outside of its own cell; rounded down. */
+static csim_real csimi_height_inside(const csim_field *f, csim_vec3 p, int i, int j) {
+    const csim_real cell = (csim_real)f->cell, u = p.x - cell * (csim_real)i, v = p.y - cell * (csim_real)j;
+    const csim_real in = csimi_min(csimi_min(u, cell - u), csimi_min(v, cell - v));
+    return csimi_max(0, in - 8 * CSIMI_EPS * (csimi_abs(p.x) + csimi_abs(p.y) + cell));
+}
+
 /* The nearest point of the surface, ring of cells by ring until none can be nearer. */
 static csim_real csimi_height_nearest(const csim_field *f, csim_vec3 p, csim_real best, csim_vec3 *foot) {
     const int i = csimi_height_cell(f, p.x, 0), j = csimi_height_cell(f, p.y, 1);
-    const csim_real cell = (csim_real)f->cell;
+    const csim_real cell = (csim_real)f->cell, inside = csimi_height_inside(f, p, i, j);
     int ring, a, b, half;
-    for (ring = 0; ring <= CSIMI_FIELD_RINGS && (csim_real)(ring - 1) * cell < best; ring++)
+    for (ring = 0; ring <= CSIMI_FIELD_RINGS && (csim_real)(ring - 1) * cell + inside < best; ring++)
         for (b = csimi_imax(j - ring, 0); b <= csimi_imin(j + ring, f->n[1] - 2); b++)
             for (a = csimi_imax(i - ring, 0); a <= csimi_imin(i + ring, f->n[0] - 2); a++) {
                 if (a != i - ring && a != i + ring && b != j - ring && b != j + ring) continue;
@@ -311,6 +319,112 @@ CSIMI_FN int csimi_height_planes(const csim_field *f, csim_vec3 p, csim_real wit
                 count = csimi_imin(count + 1, most);
             }
     return count;
+}
+
+/* A pose at x whose z axis is the unit normal n, by the least turn. */
+static csim_pose csimi_plane_pose(csim_vec3 x, csim_vec3 n) {
+    csim_pose p;
+    p.position = x;
+    p.rotation.w = n.z > CSIM_R(-0.999999) ? 1 + n.z : 0;
+    p.rotation.x = n.z > CSIM_R(-0.999999) ? -n.y : 1;
+    p.rotation.y = n.z > CSIM_R(-0.999999) ? n.x : 0;
+    p.rotation.z = 0;
+    p.rotation = csim_quat_normalize(p.rotation);
+    return p;
+}
+
+/* The plane through three corners of the nodes first[] to last[], at the first of them, its z axis outward; whether
+   all of the nodes lie on it, to the rounding of the floats they are kept as; *top: the highest. */
+static bool csimi_height_plane_of(const csim_field *f, const int *first, const int *last, csim_pose *plane,
+                                  csim_real *top) {
+    const csim_vec3 x = csimi_height_node(f, first[0], first[1]);
+    const csim_real east = csimi_height_node(f, last[0], first[1]).z, north = csimi_height_node(f, first[0], last[1]).z;
+    const csim_real along = (east - x.z) / (csim_real)(last[0] - first[0]);
+    const csim_real across = (north - x.z) / (csim_real)(last[1] - first[1]);
+    const csim_real near = CSIM_R(5e-7) * (csimi_abs(x.z) + csimi_abs(east) + csimi_abs(north));
+    const csim_vec3 n =
+        csim_normalize(csim_v3(-along / (csim_real)f->cell, -across / (csim_real)f->cell, CSIM_R(1.0)));
+    bool even = true;
+    int i, j;
+    *top = x.z;
+    for (j = first[1]; j <= last[1]; j++)
+        for (i = first[0]; i <= last[0]; i++) {
+            const csim_real z = csimi_height_node(f, i, j).z;
+            const csim_real flat = x.z + along * (csim_real)(i - first[0]) + across * (csim_real)(j - first[1]);
+            *top = csimi_max(*top, z);
+            even = even && csimi_abs(z - flat) <= near;
+        }
+    *plane = csimi_plane_pose(x, n);
+    return even;
+}
+
+static csimi_under csimi_height_under(const csim_field *f, csim_vec3 lower, csim_vec3 upper, csim_pose *plane) {
+    csim_real low[3], high[3], top;
+    int first[2], last[2], k;
+    csimi_store3(low, lower);
+    csimi_store3(high, upper);
+    for (k = 0; k < 2; k++) {
+        if (!(low[k] >= 0 && high[k] <= (csim_real)(f->cell * (double)(f->n[k] - 1)))) return CSIMI_UNDER_RELIEF;
+        first[k] = csimi_height_cell(f, low[k], k);
+        last[k] = csimi_height_cell(f, high[k], k) + 1;
+    }
+    if (csimi_height_plane_of(f, first, last, plane, &top)) return CSIMI_UNDER_PLANE;
+    return low[2] > top ? CSIMI_UNDER_NOTHING : CSIMI_UNDER_RELIEF;
+}
+
+/* Whether the distances at the nodes first[] to last[] of a grid are those of one plane, to the rounding of floats. */
+static bool csimi_grid_plane_of(const csim_field *f, const int *first, const int *last, csim_pose *plane) {
+    const float *value = csimi_field_value(f);
+    const size_t along[3] = {1, (size_t)f->n[0], (size_t)f->n[0] * (size_t)f->n[1]};
+    const size_t at = along[0] * (size_t)first[0] + along[1] * (size_t)first[1] + along[2] * (size_t)first[2];
+    const csim_real v = (csim_real)value[at], cell = (csim_real)f->cell;
+    csim_real slope[3], near = csimi_abs(v), length;
+    csim_vec3 n, x;
+    int i[3], k;
+    for (k = 0; k < 3; k++) {
+        const int far = last[k] - first[k];
+        const csim_real end = (csim_real)value[at + along[k] * (size_t)far];
+        slope[k] = (end - v) / (csim_real)far;
+        near += csimi_abs(end);
+    }
+    length = csim_length(csimi_load3(slope));
+    if (!(csimi_abs(length / cell - 1) < CSIM_R(1e-3))) return false;
+    near *= CSIM_R(5e-7);
+    for (i[2] = 0; i[2] <= last[2] - first[2]; i[2]++)
+        for (i[1] = 0; i[1] <= last[1] - first[1]; i[1]++)
+            for (i[0] = 0; i[0] <= last[0] - first[0]; i[0]++) {
+                csim_real flat = v, z = (csim_real)value[at + along[2] * (size_t)i[2] + along[1] * (size_t)i[1] +
+                                                         (size_t)i[0]];
+                for (k = 0; k < 3; k++) flat += slope[k] * (csim_real)i[k];
+                if (!(csimi_abs(z - flat) <= near)) return false;
+            }
+    n = csim_scale(1 / length, csimi_load3(slope));
+    x = csim_v3((csim_real)(f->lower[0] + f->cell * (double)first[0]),
+                (csim_real)(f->lower[1] + f->cell * (double)first[1]),
+                (csim_real)(f->lower[2] + f->cell * (double)first[2]));
+    *plane = csimi_plane_pose(csim_madd(x, -v * cell / length, n), n);
+    return true;
+}
+
+/* All that splines within the box read. */
+static csimi_under csimi_grid_under(const csim_field *f, csim_vec3 lower, csim_vec3 upper, csim_pose *plane) {
+    csim_real low[3], high[3], nodes = 1;
+    int first[3], last[3], k;
+    csimi_store3(low, lower);
+    csimi_store3(high, upper);
+    for (k = 0; k < 3; k++) {
+        const csim_real cell = (csim_real)f->cell, start = (csim_real)f->lower[k], end = (csim_real)(f->n[k] - 1);
+        if ((high[k] - start) / cell < 0 || (low[k] - start) / cell > end) return CSIMI_UNDER_NOTHING;
+        first[k] = (int)csimi_clamp((low[k] - start) / cell - 1, 0, end - 1);
+        last[k] = (int)csimi_clamp((high[k] - start) / cell + 2, 1, end);
+        nodes *= (csim_real)(last[k] - first[k] + 1);
+    }
+    if (!(nodes <= CSIMI_FIELD_LOOK)) return CSIMI_UNDER_RELIEF;
+    return csimi_grid_plane_of(f, first, last, plane) ? CSIMI_UNDER_PLANE : CSIMI_UNDER_RELIEF;
+}
+
+CSIMI_FN csimi_under csimi_field_under(const csim_field *f, csim_vec3 lower, csim_vec3 upper, csim_pose *plane) {
+    return f->n[2] > 1 ? csimi_grid_under(f, lower, upper, plane) : csimi_height_under(f, lower, upper, plane);
 }
 
 /* Above the middle of its neighbours along x, y or the diagonal of the cells. */
@@ -430,3 +544,4 @@ CSIMI_FN csim_vec3 csimi_sample_block(const csim_field *f, int block, csim_real 
 
 #undef CSIMI_FIELD_MAGIC
 #undef CSIMI_FIELD_RINGS
+#undef CSIMI_FIELD_LOOK

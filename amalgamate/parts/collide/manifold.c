@@ -8,6 +8,7 @@
 #include "private.h"
 
 #define CSIMI_FLAT CSIM_R(1e-4) /* rad: tilt below which a line lies flat */
+#define CSIMI_LIES CSIM_R(0.5)  /* sine between the axis of a cylinder and a normal: above, it lies on its side */
 
 /* Both shapes with the poses of their own frames (those of their bodies and their local ones), and where touches go.
    Points of a first. */
@@ -251,43 +252,56 @@ static void csimi_meet_rim_point(csimi_meet *m, const csimi_rim *rim, csim_vec3 
     csimi_meet_emit(m, x, csim_madd(x, -d, n), n, d, rim->name + feature);
 }
 
-/* The deepest point: exact over a plane. A cap that lies flat has none. */
-static void csimi_meet_rim_deepest(csimi_meet *m, const csimi_rim *rim) {
-    csim_vec3 n, side, x = rim->centre;
-    csim_real tilt;
+/* The point of the rim that is deepest, exact over a plane, from the one towards b at x on: how far the cap is from
+   lying flat there (0: it has none), and the normal. */
+static csim_real csimi_rim_deepest(const csimi_meet *m, const csimi_rim *rim, csim_vec3 x, csim_vec3 *side,
+                                   csim_vec3 *n) {
+    csim_real tilt = 0;
     int k, passes = m->b->kind == CSIM_SHAPE_HALF_SPACE ? 1 : 3;
     for (k = 0; k < passes; k++) {
-        csimi_meet_distance(m, x, &n);
-        side = csim_cross(rim->cap, csim_cross(rim->cap, n)); /* across the cap to rounding, however small */
-        tilt = csim_length(side);
-        if (tilt < 64 * CSIMI_EPS) return;
-        side = csim_scale(1 / tilt, side);
-        x = csim_madd(rim->centre, m->a->radius, side);
+        csimi_meet_distance(m, x, n);
+        *side = csim_cross(rim->cap, csim_cross(rim->cap, *n)); /* across the cap to rounding, however small */
+        tilt = csim_length(*side);
+        if (tilt < 64 * CSIMI_EPS) return 0;
+        *side = csim_scale(1 / tilt, *side);
+        x = csim_madd(rim->centre, m->a->radius, *side);
     }
-    csimi_meet_rim_point(m, rim, side, 0);
+    return tilt;
 }
 
-static void csimi_meet_rim(csimi_meet *m, int top) {
+/* Samples of the rim, those left out that the deepest point speaks for: what rolls on a plane would be stopped by the
+   samples that come down ahead of it, for rows are linear. */
+static void csimi_meet_rim_samples(csimi_meet *m, const csimi_rim *rim, csim_real tilt, csim_vec3 deepest) {
     int i, samples = 4 * csimi_imax(1, csimi_imin(8, (int)(CSIMI_PI / 2 * m->a->radius / m->a->spacing + CSIM_R(0.5))));
-    csim_vec3 axis = csimi_axis_of(m->pa), u = csim_rotate(m->pa.rotation, csim_v3(1, 0, 0)), v;
+    const csim_vec3 axis = csimi_axis_of(m->pa), u = csim_rotate(m->pa.rotation, csim_v3(1, 0, 0));
+    const csim_vec3 v = csim_cross(axis, u);
     csim_real c = 1, s = 0, ci, si, old;
-    csimi_rim rim;
-    csim_vec3 n;
-    rim.cap = csim_scale(top ? 1 : -1, axis);
-    rim.centre = csim_madd(m->pa.position, m->a->half_height, rim.cap);
-    if (csimi_meet_distance(m, rim.centre, &n) > m->a->radius + m->margin) return;
-    rim.name = top ? 0x140u : 0x100u;
+    csim_vec3 n, side;
     if (m->b->kind == CSIM_SHAPE_HALF_SPACE) samples = 4; /* any triangle about the centre carries it */
     ci = samples == 4 ? 0 : CSIMI_COS(2 * CSIMI_PI / (csim_real)samples);
     si = samples == 4 ? 1 : CSIMI_SIN(2 * CSIMI_PI / (csim_real)samples);
-    v = csim_cross(axis, u);
     for (i = 0; i < samples; i++) {
-        csimi_meet_rim_point(m, &rim, csim_madd(csim_scale(c, u), s, v), (uint32_t)i + 1);
+        side = csim_madd(csim_scale(c, u), s, v);
+        if (tilt > CSIMI_LIES) csimi_meet_distance(m, csim_madd(rim->centre, m->a->radius, side), &n);
+        if (!(tilt > CSIMI_LIES) || csim_dot(n, deepest) < 1 - CSIM_R(1e-6))
+            csimi_meet_rim_point(m, rim, side, (uint32_t)i + 1);
         old = c;
         c = c * ci - s * si;
         s = s * ci + old * si;
     }
-    csimi_meet_rim_deepest(m, &rim); /* last: where a sample says as much, its name stays */
+}
+
+static void csimi_meet_rim(csimi_meet *m, int top) {
+    csim_vec3 n, side = csim_v3(0, 0, 0), axis = csimi_axis_of(m->pa);
+    csim_real tilt;
+    csimi_rim rim;
+    rim.cap = csim_scale(top ? 1 : -1, axis);
+    rim.centre = csim_madd(m->pa.position, m->a->half_height, rim.cap);
+    if (csimi_meet_distance(m, rim.centre, &n) > m->a->radius + m->margin) return;
+    rim.name = top ? 0x140u : 0x100u;
+    tilt = csimi_rim_deepest(m, &rim, rim.centre, &side, &n);
+    csimi_meet_rim_samples(m, &rim, tilt, n);
+    if (tilt > 0) csimi_meet_rim_point(m, &rim, side, 0); /* last: where a sample says as much, its name stays */
 }
 
 /* ---- dispatch: each shape offers points to the other; the order of kinds decides who is a */
@@ -391,6 +405,14 @@ static bool csimi_sample_faces(const csimi_meet *m, csim_vec3 point, csim_vec3 n
     return csim_dot(csim_unrotate(m->pa.rotation, n), csimi_field_normal(m->a->field, point)) < CSIM_R(-0.5);
 }
 
+/* Whether it is one of a rim that lies on its side: csimi_meet_field_rims speaks for it. */
+static bool csimi_sample_rolls(const csimi_meet *m, const csimi_sampler *s, csim_vec3 n) {
+    csim_real along;
+    if (m->a->kind != CSIM_SHAPE_CYLINDER || s->radius > 0) return false;
+    along = csim_dot(n, csimi_axis_of(m->pa));
+    return 1 - along * along > CSIMI_LIES * CSIMI_LIES;
+}
+
 /* Whether the block of samples that begins is out of reach. */
 static bool csimi_block_far(const csimi_meet *m, const csimi_sampler *s) {
     const csim_vec3 x = csim_pose_point(m->pa, s->middle);
@@ -415,7 +437,7 @@ static CSIMI_NOINLINE void csimi_choose_samples(const csimi_meet *m, csimi_choic
             continue;
         }
         gap = csimi_meet_distance(m, x, &n) - s.radius;
-        if (!(gap <= m->margin) || !csimi_sample_faces(m, s.point, n)) continue;
+        if (!(gap <= m->margin) || !csimi_sample_faces(m, s.point, n) || csimi_sample_rolls(m, &s, n)) continue;
         bin = csimi_normal_bin(csim_unrotate(m->pb.rotation, n));
         x = csim_pose_local(m->pb, x);
         for (k = 0; k < CSIMI_TILTS; k++) {
@@ -464,6 +486,80 @@ static void csimi_meet_field_ball(csimi_meet *m) {
     if (count == 0 || d < plane[0].distance - CSIM_R(1e-6) * r) csimi_meet_ball(m, m->pa.position, r, 0);
 }
 
+/* A circle of a wheel over a field: its distance in the direction at an angle from down. */
+typedef struct csimi_wheel {
+    csimi_rim rim;
+    csim_vec3 down, ahead; /* unit vectors of the circle's plane */
+} csimi_wheel;
+
+static csim_vec3 csimi_wheel_side(const csimi_wheel *w, csim_real angle) {
+    return csim_madd(csim_scale(CSIMI_COS(angle), w->down), CSIMI_SIN(angle), w->ahead);
+}
+
+static csim_real csimi_wheel_gap(const csimi_meet *m, const csimi_wheel *w, csim_real angle) {
+    csim_vec3 n;
+    return csimi_meet_distance(m, csim_madd(w->rim.centre, m->a->radius, csimi_wheel_side(w, angle)), &n);
+}
+
+/* The angle between low and high where the gap is least, by golden sections: it has one minimum there. */
+static csim_real csimi_wheel_least(const csimi_meet *m, const csimi_wheel *w, csim_real low, csim_real high) {
+    const csim_real share = CSIM_R(0.61803398874989485);
+    csim_real a = high - share * (high - low), b = low + share * (high - low);
+    csim_real da = csimi_wheel_gap(m, w, a), db = csimi_wheel_gap(m, w, b);
+    int k;
+    for (k = 0; k < 16; k++)
+        if (da < db) {
+            high = b, b = a, db = da;
+            da = csimi_wheel_gap(m, w, a = high - share * (high - low));
+        } else {
+            low = a, a = b, da = db;
+            db = csimi_wheel_gap(m, w, b = low + share * (high - low));
+        }
+    return (low + high) / 2;
+}
+
+/* The least points of one circle. A plane's is found by its normal, exactly. */
+static void csimi_meet_circle(csimi_meet *m, const csimi_wheel *w) {
+    enum { LOOKS = 9 };
+    const csim_real apart = CSIM_R(0.3);
+    csim_real gap[LOOKS];
+    uint32_t found = 0;
+    int k;
+    for (k = 0; k < LOOKS; k++) gap[k] = csimi_wheel_gap(m, w, apart * (csim_real)(k - LOOKS / 2));
+    for (k = 1; k < LOOKS - 1; k++) {
+        csim_vec3 side, n;
+        csim_real angle, tilt;
+        if (gap[k] > gap[k - 1] || gap[k] >= gap[k + 1] || gap[k] > m->margin + m->a->radius * CSIM_R(0.05)) continue;
+        angle = apart * (csim_real)(k - LOOKS / 2);
+        side = csimi_wheel_side(w, angle);
+        tilt = csimi_rim_deepest(m, &w->rim, csim_madd(w->rim.centre, m->a->radius, side), &side, &n);
+        if (!(tilt > CSIMI_LIES) ||
+            !(csimi_meet_distance(m, csim_madd(w->rim.centre, m->a->radius, side), &n) <= gap[k]) ||
+            csimi_abs(csim_dot(n, csim_cross(w->rim.cap, side))) > CSIM_R(1e-6))
+            side = csimi_wheel_side(w, csimi_wheel_least(m, w, angle - apart, angle + apart));
+        csimi_meet_rim_point(m, &w->rim, side, found++);
+    }
+}
+
+/* A wheel on a field rolls on its circle, not on the corners of its samples: the deepest points of both rims and of the
+   circle between them. */
+static void csimi_meet_field_rims(csimi_meet *m) {
+    csimi_wheel w;
+    csim_vec3 n;
+    int k;
+    for (k = -1; k <= 1; k++) {
+        w.rim.cap = csim_scale(k < 0 ? -1 : 1, csimi_axis_of(m->pa));
+        w.rim.centre = csim_madd(m->pa.position, k == 0 ? 0 : m->a->half_height, w.rim.cap);
+        w.rim.name = 0x40000010u + (uint32_t)(16 * k);
+        if (csimi_meet_distance(m, w.rim.centre, &n) > m->a->radius + m->margin) continue;
+        w.down = csim_cross(w.rim.cap, csim_cross(w.rim.cap, n));
+        if (!(csim_length(w.down) > CSIMI_LIES)) continue;
+        w.down = csim_normalize(w.down);
+        w.ahead = csim_cross(w.rim.cap, w.down);
+        csimi_meet_circle(m, &w);
+    }
+}
+
 /* A sphere is its centre; what else is beside a field has samples and is met by those of the field. */
 static void csimi_meet_fields(csimi_meet *m) {
     if (!m->b->field) csimi_meet_swap(m);
@@ -472,6 +568,7 @@ static void csimi_meet_fields(csimi_meet *m) {
         return;
     }
     csimi_meet_samples(m);
+    if (m->a->kind == CSIM_SHAPE_CYLINDER) csimi_meet_field_rims(m);
     csimi_meet_swap(m);
     m->names = 0x80000000u;
     csimi_meet_samples(m);
@@ -502,11 +599,38 @@ static void csimi_meet_shapes(csimi_meet *m) {
     }
 }
 
+/* A field f at *pose of which a shape g at p meets one plane alone becomes that half-space, flat, at *pose: many
+   triangles are no more than one then, and the edges between them are not there. */
+static csimi_under csimi_flatten(const csim_geometry **f, csim_pose *pose, const csim_geometry *g, csim_pose p,
+                                 const csim_hull_data *hulls, csim_real margin, csim_geometry *flat) {
+    const csim_vec3 extra = csim_v3(margin, margin, margin);
+    csim_vec3 lower, upper;
+    csim_pose plane;
+    csimi_under under;
+    if (!(*f)->field || g->kind == CSIM_SHAPE_HALF_SPACE) return CSIMI_UNDER_RELIEF;
+    p.position = csim_pose_local(*pose, p.position);
+    p.rotation = csim_quat_mul(csim_quat_conj(pose->rotation), p.rotation);
+    csimi_bounds_at(g, hulls, p, &lower, &upper);
+    under = csimi_field_under((*f)->field, csim_sub(lower, extra), csim_add(upper, extra), &plane);
+    if (under != CSIMI_UNDER_PLANE) return under;
+    *flat = **f;
+    flat->kind = CSIM_SHAPE_HALF_SPACE;
+    flat->field = NULL;
+    *f = flat;
+    *pose = csim_pose_mul(*pose, plane);
+    return under;
+}
+
 CSIMI_FN int csimi_collide_at(const csim_geometry *a, csim_pose pa, const csim_geometry *b, csim_pose pb,
                               const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity) {
     csimi_meet m;
+    csim_geometry flat;
+    csimi_under under;
     if (csimi_flat(a->kind) && csimi_flat(b->kind))
         return csimi_collide_polytopes(a, pa, b, pb, hulls, margin, touches, capacity);
+    under = csimi_flatten(&b, &pb, a, pa, hulls, margin, &flat);
+    if (under == CSIMI_UNDER_RELIEF) under = csimi_flatten(&a, &pa, b, pb, hulls, margin, &flat);
+    if (under == CSIMI_UNDER_NOTHING) return 0;
     m.a = a;
     m.b = b;
     m.pa = pa;
@@ -534,3 +658,4 @@ CSIM_API int csim_collide(const csim_geometry *a, csim_pose pose_a, const csim_g
 }
 
 #undef CSIMI_FLAT
+#undef CSIMI_LIES

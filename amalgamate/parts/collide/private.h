@@ -62,6 +62,9 @@ typedef struct csimi_height_plane {
 } csimi_height_plane;
 CSIMI_FN int csimi_height_planes(const csim_field *f, csim_vec3 p, csim_real within, csimi_height_plane *plane,
                                  int most);
+/* What a field is in a box of its frame: nothing, the side of one plane (z its normal), or else. */
+typedef enum csimi_under { CSIMI_UNDER_NOTHING, CSIMI_UNDER_PLANE, CSIMI_UNDER_RELIEF } csimi_under;
+CSIMI_FN csimi_under csimi_field_under(const csim_field *f, csim_vec3 lower, csim_vec3 upper, csim_pose *plane);
 /* Outward normal of the field at a point of its surface; whether a node of heights stands out. */
 CSIMI_FN csim_vec3 csimi_field_normal(const csim_field *f, csim_vec3 p);
 CSIMI_FN bool csimi_height_peak(const csim_field *f, int i, int j);

@@ -474,6 +474,9 @@ CSIMI_FN int csimi_height_planes(const csim_field *f, csim_vec3 p, csim_real wit
     return 0;
 }
 CSIMI_FN csim_real csimi_least_mesh(const csim_field *f, csim_vec3 p) { return 0; }
+CSIMI_FN csimi_under csimi_field_under(const csim_field *f, csim_vec3 lower, csim_vec3 upper, csim_pose *plane) {
+    return CSIMI_UNDER_RELIEF;
+}
 CSIMI_FN bool csimi_height_peak(const csim_field *f, int i, int j) { return false; }
 CSIMI_FN csim_vec3 csimi_height_node(const csim_field *f, int i, int j) { return csim_v3(0, 0, 0); }
 CSIMI_FN csim_vec3 csimi_sample_of(const csim_field *f, int i) { return csim_v3(0, 0, 0); }

@@ -199,6 +199,15 @@ static void csimi_part_in_reach(csimi_parts *p, int slot, int part) {
     p->part[at] = part;
 }
 
+/* As queries: sensors only if asked for, nothing that is disabled, and what the filter lets through. */
+static bool csimi_capsule_asks(const csimi_store *s, const csim_query_def *def, int slot, int part) {
+    const csimi_body *b = s->body + slot;
+    const int shape = b->shape_count > 0 ? b->first_shape + part : -1;
+    const csim_surface_def *surface = csimi_surface_def_of(s, slot, shape);
+    if (b->disabled || (shape >= 0 && s->skin[shape].sensor && !(def && def->sensors))) return false;
+    return !def || ((surface->category & def->mask) && (surface->mask & def->category));
+}
+
 static CSIMI_NOINLINE void csimi_parts_in_reach(const csimi_reach *r, const csim_query_def *def, csimi_parts *p) {
     const csimi_store *s = &r->w->store;
     const csimi_look *l = &s->look;
@@ -211,10 +220,8 @@ static CSIMI_NOINLINE void csimi_parts_in_reach(const csimi_reach *r, const csim
     csimi_bounds_walk_in(&walk, &l->tree, csim_sub(lower, csim_v3(grow, grow, grow)),
                          csim_add(upper, csim_v3(grow, grow, grow)));
     while ((leaf = csimi_bounds_next(&walk)) >= 0) {
-        const csimi_body *b = s->body + l->leaf_body[leaf];
-        if (l->leaf_body[leaf] == ignore) continue;
-        if (def && !((b->surface.category & def->mask) && (b->surface.mask & def->category))) continue;
-        csimi_part_in_reach(p, l->leaf_body[leaf], l->leaf_part[leaf]);
+        const int slot = l->leaf_body[leaf], part = l->leaf_part[leaf];
+        if (slot != ignore && csimi_capsule_asks(s, def, slot, part)) csimi_part_in_reach(p, slot, part);
     }
 }
 
