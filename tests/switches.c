@@ -38,6 +38,9 @@ static const char left_out[] = " "
 #ifdef CONDSIM_NO_EVENTS
     "events "
 #endif
+#ifdef CONDSIM_NO_SLEEP
+    "sleep "
+#endif
 #ifdef CONDSIM_NO_SPRINGS
     "springs "
 #endif
@@ -290,6 +293,17 @@ static csim_status told(stage *s) {
     return status ? status : s->more ? CSIM_OK : CSIM_UNSUPPORTED;
 }
 
+/* Sent to bed before it came to rest. */
+static csim_status asleep(stage *s) {
+    csim_status status = boxes(s);
+    bool awake = true;
+    if (!status) status = csim_body_set_awake(s->world, s->id, false);
+    if (!status) status = csim_world_step(s->world, R(0.01));
+    if (!status) status = csim_body_is_awake(s->world, s->id, &awake);
+    s->more = awake;
+    return status;
+}
+
 typedef struct scene {
     const char *name, *uses; /* features, each with a space on both sides */
     csim_solver solver;
@@ -334,6 +348,7 @@ static const scene scenes[] = {
     {"drawn", " draw sweep ", CSIM_SOLVER_SWEEP, drawn},
     {"recorded", " record snapshots sweep ", CSIM_SOLVER_SWEEP, recorded},
     {"told", " events sweep ", CSIM_SOLVER_SWEEP, told},
+    {"asleep", " sleep sweep ", CSIM_SOLVER_SWEEP, asleep},
     {"saved", " snapshots sweep ", CSIM_SOLVER_SWEEP, saved},
     {"measured", " statistics sweep ", CSIM_SOLVER_SWEEP, measured},
 };
@@ -361,6 +376,7 @@ static csim_status play(const scene *of, uint64_t *hash, csim_error *error) {
     memset(error, 0, sizeof *error);
     def.solver.solver = of->solver;
     def.solver.max_iterations = 200;
+    def.can_sleep = of->build == asleep;
     if ((status = csim_create_world(&def, &s.world, error)) != 0) return status;
     status = csim_create_ground(s.world, csim_v3(0, 0, 0), csim_v3(0, 0, 1), R(0.5), &ground);
     if (!status) status = of->build(&s);
