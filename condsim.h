@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 29955a28bdd87ce2
+   Hash of the parts: 382d86122b3dd405
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1585,7 +1585,8 @@ CSIM_API csim_status csim_create_spring(csim_world *world, const csim_spring_def
 CSIM_API csim_status csim_create_pin(csim_world *world, const csim_pin_def *def, csim_link_id *id);
 /* These two bodies never touch, until the link is destroyed; it goes with either of them. */
 CSIM_API csim_status csim_create_exclusion(csim_world *world, csim_body_id a, csim_body_id b, csim_link_id *id);
-/* Removes a body with every link that holds on to it. Costs time linear in the world. */
+/* Removes a body with every link that holds on to it. A rigid body without hulls mostly goes in a time that does not
+   grow with the world; others cost time linear in it. */
 CSIM_API csim_status csim_destroy_body(csim_world *world, csim_body_id id);
 /* Removes a spring, a joint, a clamp or an exclusion. Fails: CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_LOCKED. */
 CSIM_API csim_status csim_destroy_link(csim_world *world, csim_link_id id);
@@ -3672,8 +3673,8 @@ CSIMI_FN bool csimi_place_same(const csimi_place *a, const csimi_place *b);
 /* A direction that turns with the place, from one state to another of the same bodies. */
 CSIMI_FN csim_vec3 csimi_place_carry(const csimi_place *p, const csimi_state *then, const csimi_state *now,
                                      csim_vec3 direction);
-/* Indices after the nodes [first_node, first_node + node_count) and, if rigid >= 0, one rigid body were removed. */
-CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count, int rigid);
+/* Indices after the nodes [first_node, first_node + node_count) were removed. */
+CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count);
 
 /* The point of a link that is at point; the same bookkeeping for the links of a tree that is removed. */
 CSIMI_FN csimi_place csimi_place_link(const csimi_state *s, int link, csim_vec3 point);
@@ -5297,12 +5298,20 @@ typedef struct csimi_told {
     int hit_count, move_count, break_count, sleep_count;
 } csimi_told;
 
+/* Contacts of bodies: meets.c. */
+typedef struct csimi_meets {
+    int *head; /* [bodies] */
+    int *next; /* [2 contacts] */
+} csimi_meets;
+
 typedef struct csimi_store {
     csimi_counts capacity, count; /* count.matrix_blocks: stored blocks of A */
     csimi_state state;
     csim_real *node_rep, *rigid_rep, *frame_rep; /* representative velocity of the last step */
     csimi_body *body;
     int *body_list; /* slots of live bodies in creation order, [live] */
+    int *listed;    /* [bodies] by slot: its place there, or where it was until bodies before it went */
+    csimi_meets meets; /* of contact */
     const int *active; /* [active_count] during a step: those it sees, in creation order */
     int active_count;
 #ifndef CONDSIM_NO_SLEEP
@@ -5313,6 +5322,7 @@ typedef struct csimi_store {
     int *woke_list;        /* [bodies] whom the step at hand woke */
     int woke_count;
     csim_real *node_anchor, *rigid_anchor, *frame_anchor, *link_anchor;
+    csimi_meets slept_meets;
     csim_contact_info *slept; /* contacts of what is asleep, as its last step left them */
     csimi_kept *slept_kept;   /* of the same, in worlds with bounded frames */
     csim_touch_event *slept_touch; /* and the pairs that touch */
@@ -5391,6 +5401,20 @@ typedef enum csimi_axis {
 #undef CSIMI_X
 } csimi_axis;
 CSIMI_FN void csimi_remove(csimi_store *store, csimi_axis axis, int first, int n);
+/* The last n items of the axis take the place of [first, first + n), which are those themselves or wholly before. */
+CSIMI_FN void csimi_replace(csimi_store *store, csimi_axis axis, int first, int n);
+/* Takes a body out of the list; names all places in it anew. */
+CSIMI_FN void csimi_unlist(csim_world *w, int slot);
+CSIMI_FN void csimi_list_anew(csim_world *w);
+
+/* ---- meets.c: the contacts of each body */
+CSIMI_FN void csimi_meets_layout(csimi_store *s, const csimi_counts *n, csimi_arena *arena);
+CSIMI_FN void csimi_meets_clear(csimi_meets *m, const csim_contact_info *c, int count); /* before these go ... */
+CSIMI_FN void csimi_meets_add(const csimi_store *s, csimi_meets *m, const csim_contact_info *c, int i);
+CSIMI_FN void csimi_meets_anew(csimi_store *s);
+/* Contacts of a body that goes end: their ids are reported, so that begin and end always pair up. */
+CSIMI_FN void csimi_end_contacts(csim_world *w, int slot);
+
 /* Copies the counts that models read into state. */
 CSIMI_FN void csimi_sync_state(csimi_store *store);
 
@@ -5860,6 +5884,7 @@ typedef struct csimi_detector {
     int excluded_count;
     csimi_last_table last; /* where there is cloth */
     csimi_last_table kept; /* of pairs, in worlds with bounded frames */
+    int *kept_next;        /* [kept] the next contact of the same pair, or -1 */
     csim_real ahead; /* steps that a contact must be found ahead */
     csim_real fall;  /* |gravity| */
     int count;
@@ -5934,7 +5959,7 @@ CSIM_INLINE bool csimi_spent(const csim_world *w, const csimi_step_frame *f) { /
     return w->def.budget > 0 && f->work >= w->def.budget;
 }
 /* The first contact of each pair of the last step, by the pair. */
-CSIMI_FN void csimi_index_kept(const csim_world *w, csimi_last_table *r);
+CSIMI_FN void csimi_index_kept(const csim_world *w, csimi_last_table *r, int *next);
 /* How far two shapes may move before they are collided again, m. */
 CSIMI_FN csim_real csimi_keep_distance(const csimi_store *s, int shape_a, int shape_b);
 /* The contacts of the last step once more, where neither shape has moved far since they were found. */
@@ -9271,7 +9296,7 @@ CSIMI_FN csim_vec3 csimi_place_carry(const csimi_place *p, const csimi_state *th
     return direction;
 }
 
-CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count, int rigid) {
+CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count) {
     int k;
     switch (p->kind) {
     case CSIMI_PLACE_GROUND: break;
@@ -9279,9 +9304,7 @@ CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count, 
     case CSIMI_PLACE_NODE:
         if (p->item >= first_node + node_count) p->item -= node_count;
         break;
-    case CSIMI_PLACE_RIGID:
-        if (rigid >= 0 && p->item > rigid) p->item--;
-        break;
+    case CSIMI_PLACE_RIGID: break;
     case CSIMI_PLACE_LINK: break; /* csimi_place_shift_links */
     case CSIMI_PLACE_EDGE: break; /* of contacts alone, which no step outlives */
     case CSIMI_PLACE_FACE:
@@ -29256,6 +29279,8 @@ CSIMI_FN void csimi_store_layout(csimi_store *s, size_t scratch, csimi_arena *ar
         (struct csimi_reduced_work *)csimi_push(arena, c->modal > 0 ? csimi_reduced_work_bytes() : 0, 1);
     csimi_look_layout(&s->look, c, arena);
     csimi_told_layout(&s->told, c, arena);
+    csimi_meets_layout(s, c, arena);
+    s->listed = CSIMI_PUSH(arena, int, c->bodies);
 #ifndef CONDSIM_NO_SLEEP
     s->active_list = CSIMI_PUSH(arena, int, c->bodies);
     s->woke_list = CSIMI_PUSH(arena, int, c->bodies);
@@ -29358,6 +29383,8 @@ CSIMI_FN csim_status csimi_ensure(csim_world *w, const csimi_counts *need, const
 #endif
     if (w->block) csimi_heap_free(&w->heap, w->block, w->block_bytes);
     w->store = grown;
+    csimi_meets_anew(&w->store);
+    csimi_list_anew(w);
     w->block = block;
     w->block_bytes = arena.used;
     w->pattern_stale = true;
@@ -29365,10 +29392,15 @@ CSIMI_FN csim_status csimi_ensure(csim_world *w, const csimi_counts *need, const
 }
 
 static void csimi_remove_bytes(void *array, size_t stride, int count, int first, int n) {
-    unsigned char *p = (unsigned char *)array + (size_t)first * stride,
-                  *end = (unsigned char *)array + (size_t)count * stride;
-    size_t gap = (size_t)n * stride;
-    for (; p + gap < end; p++) *p = p[gap]; /* a forward move: the ranges may overlap */
+    unsigned char room[512], *p = (unsigned char *)array + (size_t)first * stride,
+                             *end = (unsigned char *)array + (size_t)count * stride;
+    size_t gap = (size_t)n * stride, piece;
+    for (; p + gap < end; p += piece) { /* a forward move: the ranges may overlap */
+        piece = (size_t)(end - p) - gap;
+        if (piece > sizeof room) piece = sizeof room;
+        CSIMI_MEMCPY(room, p + gap, piece);
+        CSIMI_MEMCPY(p, room, piece);
+    }
 }
 
 CSIMI_FN void csimi_remove(csimi_store *s, csimi_axis which, int first, int n) {
@@ -29384,8 +29416,149 @@ CSIMI_FN void csimi_remove(csimi_store *s, csimi_axis which, int first, int n) {
     csimi_sync_state(s);
 }
 
+CSIMI_FN void csimi_replace(csimi_store *s, csimi_axis which, int first, int n) {
+#define CSIMI_X(axis, type, name, per, holds)                                                    \
+    if (which == CSIMI_AXIS_##axis && first + n < s->count.axis)                                 \
+        CSIMI_MEMCPY(s->name + (size_t)(per) * (size_t)first,                                    \
+                     s->name + (size_t)(per) * (size_t)(s->count.axis - n), sizeof(type) * (size_t)(per) * (size_t)n);
+    CSIMI_WORLD_ARRAYS(CSIMI_X)
+#undef CSIMI_X
+#define CSIMI_X(axis) \
+    if (which == CSIMI_AXIS_##axis) s->count.axis -= n;
+    CSIMI_WORLD_AXES(CSIMI_X)
+#undef CSIMI_X
+    csimi_sync_state(s);
+}
+
+CSIMI_FN void csimi_list_anew(csim_world *w) {
+    int i;
+    for (i = 0; i < w->live_bodies; i++) w->store.listed[w->store.body_list[i]] = i;
+}
+
+CSIMI_FN void csimi_unlist(csim_world *w, int slot) {
+    csimi_store *s = &w->store;
+    int i = csimi_imin(s->listed[slot], w->live_bodies - 1);
+    while (s->body_list[i] != slot) i--;
+    if (s->listed[slot] - i > 64) csimi_list_anew(w); /* so many have gone since they were named */
+    csimi_remove_bytes(s->body_list, sizeof *s->body_list, w->live_bodies--, i, 1);
+}
+
 CSIMI_FN int csimi_most_items(int64_t n) { return n > INT32_MAX / 9 ? INT32_MAX / 9 : (int)n; }
 /* ==== end store/layout.c */
+
+/* ==== begin store/meets.c ======================================================================================= */
+/* store/meets: which contacts a body has, so that destroying it looks at no others. A chain for each free body names
+   entries 2 i + side of an array of contacts, from the last to the first. Sides of bodies that are not free, on which
+   half the world may lie, are in no chain. All of it follows from the contacts: nothing is saved, and what is removed
+   goes from the last to the first with or without a chain. */
+
+enum { CSIMI_NO_CHAIN = -2 };
+
+static int csimi_meets_slot(const csim_contact_info *c, int side) {
+    return (int)((side ? c->body_b.index1 : c->body_a.index1) - 1u);
+}
+
+CSIMI_FN void csimi_meets_clear(csimi_meets *m, const csim_contact_info *c, int count) {
+    int i;
+    for (i = 0; i < count; i++) m->head[csimi_meets_slot(c + i, 0)] = m->head[csimi_meets_slot(c + i, 1)] = -1;
+}
+
+CSIMI_FN void csimi_meets_add(const csimi_store *s, csimi_meets *m, const csim_contact_info *c, int i) {
+    int side;
+    for (side = 0; side < 2; side++) {
+        const int slot = csimi_meets_slot(c + i, side);
+        if (s->body[slot].motion != CSIM_DYNAMIC) m->head[slot] = CSIMI_NO_CHAIN;
+        if (m->head[slot] == CSIMI_NO_CHAIN) continue;
+        m->next[2 * i + side] = m->head[slot];
+        m->head[slot] = 2 * i + side;
+    }
+}
+
+static void csimi_meets_cut(csimi_meets *m, const csim_contact_info *c, int i) {
+    int side;
+    for (side = 0; side < 2; side++) {
+        const int entry = 2 * i + side;
+        int *at = m->head + csimi_meets_slot(c + i, side);
+        while (*at > entry) at = m->next + *at;
+        if (*at == entry) *at = m->next[entry];
+    }
+}
+
+static void csimi_meets_tie(csimi_meets *m, const csim_contact_info *c, int i) {
+    int side;
+    for (side = 0; side < 2; side++) {
+        const int entry = 2 * i + side;
+        int *at = m->head + csimi_meets_slot(c + i, side);
+        if (*at == CSIMI_NO_CHAIN) continue;
+        while (*at > entry) at = m->next + *at;
+        m->next[entry] = *at;
+        *at = entry;
+    }
+}
+
+/* Ends contact i: the last one takes its place. */
+static void csimi_meets_end(csimi_store *s, csimi_meets *m, csim_contact_info *c, csimi_kept *kept, int *count, int i) {
+    const int last = *count - 1;
+    if (c[i].state != CSIM_CONTACT_OPEN && s->count.ended < s->capacity.ended) s->ended_id[s->count.ended++] = c[i].id;
+    csimi_meets_cut(m, c, i);
+    *count = last;
+    if (i == last) return;
+    csimi_meets_cut(m, c, last);
+    c[i] = c[last];
+    if (kept) kept[i] = kept[last];
+    csimi_meets_tie(m, c, i);
+}
+
+/* Ends all contacts of a body; the array, the count and what is kept of each (null: nothing) are those of m. */
+static void csimi_meets_drop(csimi_store *s, csimi_meets *m, csim_contact_info *c, csimi_kept *kept, int *count,
+                             int slot) {
+    int i;
+    if (m->head[slot] == CSIMI_NO_CHAIN)
+        for (i = *count - 1; i >= 0; i--) {
+            if (csimi_meets_slot(c + i, 0) == slot || csimi_meets_slot(c + i, 1) == slot)
+                csimi_meets_end(s, m, c, kept, count, i);
+        }
+    while (m->head[slot] >= 0) csimi_meets_end(s, m, c, kept, count, m->head[slot] / 2);
+    m->head[slot] = -1;
+}
+
+CSIMI_FN void csimi_end_contacts(csim_world *w, int slot) {
+    csimi_store *s = &w->store;
+    csimi_counts *n = &s->count;
+    const bool kept = n->kept == n->contacts;
+    csimi_meets_drop(s, &s->meets, s->contact, kept ? s->kept : NULL, &n->contacts, slot);
+    n->kept = kept ? n->contacts : csimi_imin(n->kept, n->contacts);
+#ifndef CONDSIM_NO_SLEEP
+    { /* nobody is asleep with the body that goes, but the contacts of those it woke are still there */
+        const bool all = n->slept_kept == n->slept;
+        csimi_meets_drop(s, &s->slept_meets, s->slept, all ? s->slept_kept : NULL, &n->slept, slot);
+        if (all) n->slept_kept = n->slept;
+    }
+#endif
+}
+
+CSIMI_FN void csimi_meets_layout(csimi_store *s, const csimi_counts *n, csimi_arena *arena) {
+    s->meets.head = CSIMI_PUSH(arena, int, n->bodies);
+    s->meets.next = CSIMI_PUSH(arena, int, 2 * (size_t)n->contacts);
+#ifndef CONDSIM_NO_SLEEP
+    s->slept_meets.head = CSIMI_PUSH(arena, int, n->bodies);
+    s->slept_meets.next = CSIMI_PUSH(arena, int, 2 * (size_t)n->slept);
+#endif
+}
+
+static void csimi_meets_all(const csimi_store *s, csimi_meets *m, const csim_contact_info *c, int count) {
+    int i;
+    for (i = 0; i < s->capacity.bodies; i++) m->head[i] = -1;
+    for (i = 0; i < count; i++) csimi_meets_add(s, m, c, i);
+}
+
+CSIMI_FN void csimi_meets_anew(csimi_store *s) {
+    csimi_meets_all(s, &s->meets, s->contact, s->count.contacts);
+#ifndef CONDSIM_NO_SLEEP
+    csimi_meets_all(s, &s->slept_meets, s->slept, s->count.slept);
+#endif
+}
+/* ==== end store/meets.c */
 
 /* ==== begin store/slots.c ======================================================================================= */
 /* store/slots: ids of bodies and links, and the steps every create call takes. A create call checks everything, then
@@ -29511,6 +29684,7 @@ CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion mot
     b->first_bend = s->count.bends;
     b->surface = *surface;
     b->user_data = user_data;
+    s->listed[slot] = w->live_bodies;
     s->body_list[w->live_bodies++] = slot;
     return slot;
 }
@@ -29547,6 +29721,7 @@ static void csimi_note_high(csim_world *w) {
 CSIMI_FN void csimi_finish_create(csim_world *w, int slot, csim_body_id *id) {
     csimi_sync_state(&w->store);
     csimi_note_high(w);
+    if (w->store.body[slot].shape_count == 0) w->store.body[slot].first_shape = 0;
     csimi_look_add(&w->store, slot);
     w->pattern_stale = true;
     if (w->store.body[slot].motion != CSIM_DYNAMIC) csimi_wake_near(w, slot);
@@ -30560,10 +30735,12 @@ CSIMI_FN void csimi_forget_woken(csim_world *w) {
     csimi_store *s = &w->store;
     const bool kept = s->count.slept_kept == s->count.slept;
     int i, n = 0;
+    if (w->woken > 0) csimi_meets_clear(&s->slept_meets, s->slept, s->count.slept);
     for (i = 0; i < s->count.slept && w->woken > 0; i++) {
         if (!csimi_contact_sleeps(s, s->slept + i)) continue;
         if (kept) s->slept_kept[n] = s->slept_kept[i];
-        s->slept[n++] = s->slept[i];
+        s->slept[n] = s->slept[i];
+        csimi_meets_add(s, &s->slept_meets, s->slept, n++);
     }
     if (w->woken > 0 && kept) s->count.slept_kept = n;
     if (w->woken > 0) s->count.slept = n;
@@ -33165,11 +33342,17 @@ static bool csimi_body_begins(const csimi_staged *s, int slot, const csimi_body 
                            b->kind == CSIM_BODY_TREE || b->kind == CSIM_BODY_REDUCED ? at->trees++ : -1);
 }
 
-/* What stays in the order of the list, whoever sleeps. */
+/* What stays in the order of the list, whoever sleeps; shapes, each body's together, in any order. */
 static bool csimi_body_parts_begin(const csimi_staged *s, int slot, const csimi_body *b, csimi_counts *at) {
     static const unsigned has[CSIM_BODY_KIND_COUNT_] = {0, 2, 16 | 32, 16, 16 | 32, 2, 16 | 32};
     const unsigned mine = has[b->kind];
-    CSIMI_RANGE(2, shapes, first_shape, shape_count)
+    if (b->shape_count < 0 || b->shape_count > (mine & 2u ? s->n->shapes - at->shapes : 0))
+        return csimi_outside(s, "body", slot, "shape_count", b->shape_count, 0,
+                             mine & 2u ? s->n->shapes - at->shapes : 0L);
+    if (b->first_shape < 0 || b->first_shape > (b->shape_count > 0 ? s->n->shapes - b->shape_count : 0))
+        return csimi_outside(s, "body", slot, "first_shape", b->first_shape, 0,
+                             b->shape_count > 0 ? s->n->shapes - b->shape_count : 0L);
+    at->shapes += b->shape_count; /* each is said to be its body's: csimi_body_shapes */
     CSIMI_RANGE(16, surface, first_surface, surface_count)
     CSIMI_RANGE(32, triangles, first_triangle, triangle_count)
 #undef CSIMI_RANGE
@@ -34025,7 +34208,9 @@ CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_
     w->def.gravity = h.gravity;
     w->def.integrator = h.integrator;
     csimi_store3(s->state.gravity, h.gravity);
+    csimi_list_anew(w);
     csimi_sync_state(s);
+    csimi_meets_anew(s);
     csimi_look_anew(w);
     w->pattern_stale = true;
 #ifndef CONDSIM_NO_SLEEP
@@ -34694,16 +34879,27 @@ static int csimi_keep_slot(const csimi_last_table *r, uint64_t pair) {
     return (int)((pair ^ (pair >> 32)) & (uint64_t)(r->table_size - 1));
 }
 
-CSIMI_FN void csimi_index_kept(const csim_world *w, csimi_last_table *r) {
+/* Contacts of a pair may stand apart, where bodies have been destroyed: next leads from one to the next, to -1. */
+CSIMI_FN void csimi_index_kept(const csim_world *w, csimi_last_table *r, int *next) {
     const csimi_kept *kept = w->store.kept;
-    int i;
+    int i, last;
     r->table_size = csimi_table_size(w->store.count.kept);
     for (i = 0; i < r->table_size; i++) r->table[i] = -1;
     for (i = 0; i < w->store.count.kept; i++) {
         int at = csimi_keep_slot(r, kept[i].pair);
-        if (!kept[i].pair || (i > 0 && kept[i - 1].pair == kept[i].pair)) continue;
-        while (r->table[at] >= 0) at = (at + 1) & (r->table_size - 1);
-        r->table[at] = i;
+        next[i] = -1;
+        if (!kept[i].pair) continue;
+        if (i > 0 && kept[i - 1].pair == kept[i].pair) {
+            next[i - 1] = i;
+            continue;
+        }
+        while (r->table[at] >= 0 && kept[r->table[at]].pair != kept[i].pair) at = (at + 1) & (r->table_size - 1);
+        if (r->table[at] < 0) {
+            r->table[at] = i;
+            continue;
+        }
+        for (last = r->table[at]; next[last] >= 0;) last = next[last];
+        next[last] = i;
     }
 }
 
@@ -34758,7 +34954,7 @@ CSIMI_FN bool csimi_keep_pair(csimi_detector *d, const csimi_object *a, const cs
             csimi_turned_by(s, a->item, now[0].rotation, k->pose[0].rotation) +
             csimi_turned_by(s, b->item, now[1].rotation, k->pose[1].rotation);
     if (!(moved <= far)) return false;
-    for (i = first; i < s->count.kept && s->kept[i].pair == pair; i++) csimi_emit_kept(d, a, b, i, now);
+    for (i = first; i >= 0; i = d->kept_next[i]) csimi_emit_kept(d, a, b, i, now);
     return true;
 }
 
@@ -36106,6 +36302,7 @@ static void csimi_detector_layout(csimi_detector *d, const csimi_counts *n, csim
     d->excluded = CSIMI_PUSH(arena, uint64_t, 2 * (size_t)n->links);
     csimi_last_layout(&d->last, n, arena);
     if (n->kept > 0) csimi_last_layout(&d->kept, n, arena);
+    d->kept_next = CSIMI_PUSH(arena, int, n->kept);
     csimi_surfaces_layout(&d->surfaces, n, arena);
     csimi_edges_layout(&d->edges, n, arena);
     csimi_still_layout(d, n, arena);
@@ -36268,7 +36465,7 @@ CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_aren
     csimi_detector_layout(&d, &w->store.capacity, arena);
     csimi_surfaces_start(&d.surfaces, w, &w->store.state);
     csimi_list_excluded(&d, d.excluded + w->store.capacity.links);
-    if (csimi_keeps(w)) csimi_index_kept(w, &d.kept);
+    if (csimi_keeps(w)) csimi_index_kept(w, &d.kept, d.kept_next);
     CSIMI_MEMSET(f->margin, 0, sizeof *f->margin * (size_t)w->store.count.shapes);
     d.room = w->store.capacity.contacts - csimi_sleeping_contacts(w);
     d.sleepers = w->asleep > 0;
@@ -40462,10 +40659,12 @@ static void csimi_keep_slept(csim_world *w) {
     int i, n = 0;
     for (; s->count.slept_kept < s->count.slept && s->capacity.slept_kept > 0; s->count.slept_kept++)
         CSIMI_MEMSET(s->slept_kept + s->count.slept_kept, 0, sizeof *s->slept_kept);
+    csimi_meets_clear(&s->meets, s->contact, s->count.contacts);
     for (i = 0; i < s->count.contacts; i++) {
         if (csimi_contact_sleeps(s, s->contact + i)) {
             s->contact[i].began = false;
-            s->slept[s->count.slept++] = s->contact[i];
+            s->slept[s->count.slept] = s->contact[i];
+            csimi_meets_add(s, &s->slept_meets, s->slept, s->count.slept++);
             if (s->capacity.slept_kept == 0) continue;
             CSIMI_MEMSET(s->slept_kept + s->count.slept_kept, 0, sizeof *s->slept_kept);
             if (kept) s->slept_kept[s->count.slept_kept] = s->kept[i];
@@ -40473,7 +40672,8 @@ static void csimi_keep_slept(csim_world *w) {
             continue;
         }
         if (kept) s->kept[n] = s->kept[i];
-        s->contact[n++] = s->contact[i];
+        s->contact[n] = s->contact[i];
+        csimi_meets_add(s, &s->meets, s->contact, n++);
     }
     if (kept) s->count.kept = n;
     s->count.contacts = n;
@@ -40735,10 +40935,12 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *s
     s->count.kept = csimi_keeps(w) ? f->found_count : 0;
     for (i = 0; i < s->count.kept; i++) s->kept[i] = f->found[i].kept;
     for (i = 0; i < s->active_count && csimi_keeps(w); i++) s->body[s->active[i]].pace = f->pace[s->active[i]];
+    csimi_meets_clear(&s->meets, s->contact, s->count.contacts);
     CSIMI_MEMCPY(s->contact, f->info, sizeof(csim_contact_info) * (size_t)f->found_count);
     CSIMI_MEMCPY(s->ended_id, f->ended, sizeof(uint64_t) * (size_t)f->ended_count);
     s->count.contacts = f->found_count;
     s->count.ended = f->ended_count;
+    for (i = 0; i < s->count.contacts; i++) csimi_meets_add(s, &s->meets, s->contact, i);
     csimi_look_step(w);
     csimi_tell_step(w, f);
     w->time += (double)f->h;
@@ -43361,50 +43563,48 @@ CSIM_API csim_status csim_destroy_link(csim_world *w, csim_link_id id) {
     return CSIM_OK;
 }
 
-/* Nobody is asleep with the body that goes, but the contacts of those it woke are still there. */
-static void csimi_end_slept(csim_world *w, csim_body_id id) {
-#ifndef CONDSIM_NO_SLEEP
-    csimi_store *s = &w->store;
-    const bool of_all = s->count.slept_kept == s->count.slept;
-    int i, n = 0;
-    for (i = 0; i < s->count.slept; i++) {
-        const csim_contact_info *c = s->slept + i;
-        if (c->body_a.index1 == id.index1 || c->body_b.index1 == id.index1) {
-            if (c->state != CSIM_CONTACT_OPEN && s->count.ended < s->capacity.ended)
-                s->ended_id[s->count.ended++] = c->id;
-            continue;
-        }
-        if (of_all) s->slept_kept[n] = s->slept_kept[i];
-        s->slept[n++] = *c;
+/* Rigid body `from` is called `to` from now on. */
+static void csimi_rename_rigid(csimi_store *s, int from, int to) {
+    int i, k;
+    s->body[s->rigid_body[to]].rigid = to;
+    for (i = 0; i < 2 * s->count.springs; i++) {
+        csimi_place *p = s->state.spring + i;
+        if (p->kind == CSIMI_PLACE_RIGID && p->item == from) p->item = to;
     }
-    s->count.slept = n;
-    if (of_all) s->count.slept_kept = n;
-#else
-    (void)w, (void)id;
-#endif
+    for (i = 0; i < s->count.joints; i++)
+        for (k = 0; k < 2; k++) {
+            csimi_place *p = s->joint[i].end + k;
+            if (p->kind == CSIMI_PLACE_RIGID && p->item == from) p->item = to;
+        }
+    for (i = 0; i < s->count.bends; i++)
+        for (k = 0; k < 2; k++)
+            if (s->state.bend[i].end[k].rigid == from) s->state.bend[i].end[k].rigid = to;
 }
 
-/* Contacts of a body that goes end now: their ids are reported, so that begin and end always pair up. */
-static void csimi_end_contacts(csim_world *w, csim_body_id id) {
-    csimi_store *s = &w->store;
-    int i, kept = 0;
-    for (i = 0; i < s->count.contacts; i++) {
-        csim_contact_info c = s->contact[i];
-        if (c.body_a.index1 == id.index1 || c.body_b.index1 == id.index1) {
-            if (c.state != CSIM_CONTACT_OPEN && s->count.ended < s->capacity.ended)
-                s->ended_id[s->count.ended++] = c.id;
-        } else {
-            if (s->count.kept > 0) s->kept[kept] = s->kept[i];
-            s->contact[kept++] = c;
-        }
-    }
-    s->count.contacts = kept;
-    s->count.kept = csimi_imin(s->count.kept, kept);
-    csimi_end_slept(w, id);
+/* The last rigid body takes the place of one that goes. */
+static void csimi_drop_rigid(csimi_store *s, int rigid) {
+    csimi_replace(s, CSIMI_AXIS_rigids, rigid, 1);
+    if (rigid < s->count.rigids) csimi_rename_rigid(s, s->count.rigids, rigid);
 }
 
-static void csimi_shift_place(csimi_place *p, const csimi_body *gone) {
-    csimi_place_shift(p, gone->first_node, gone->node_count, gone->rigid);
+static int csimi_hulls_of(const csimi_store *s, const csimi_body *b, int *first) {
+    int i, hulls = 0;
+    for (i = b->first_shape; i < b->first_shape + b->shape_count; i++)
+        if (s->shape[i].hull >= 0 && hulls++ == 0) *first = s->shape[i].hull;
+    return hulls;
+}
+
+/* The shapes of the body behind all others take the place of those that go, when they are as many. Hulls stand in the
+   order of their shapes, and stay. */
+static bool csimi_replace_shapes(csimi_store *s, const csimi_body *gone) {
+    csimi_body *last;
+    int hull = 0;
+    if (gone->shape_count == 0) return true;
+    last = s->body + s->shape_body[s->count.shapes - 1];
+    if (last->shape_count != gone->shape_count || csimi_hulls_of(s, last, &hull) > 0) return false;
+    csimi_replace(s, CSIMI_AXIS_shapes, gone->first_shape, gone->shape_count);
+    last->first_shape = gone->first_shape;
+    return true;
 }
 
 static void csimi_shift_cables(csimi_store *s, const csimi_body *gone) {
@@ -43415,7 +43615,6 @@ static void csimi_shift_cables(csimi_store *s, const csimi_body *gone) {
         for (side = 0; side < 2; side++) {
             csimi_bend_end *e = s->state.bend[i].end + side;
             if (e->frame > gone->first_frame) e->frame -= gone->frame_count;
-            if (gone->rigid >= 0 && e->rigid > gone->rigid) e->rigid--;
         }
     for (i = 0; i < s->count.links; i++)
         if (s->link[i].alive && s->link[i].kind == CSIMI_CLAMP && s->link[i].item > gone->first_bend)
@@ -43423,20 +43622,20 @@ static void csimi_shift_cables(csimi_store *s, const csimi_body *gone) {
     csimi_shift_bends(s, gone->first_bend, gone->bend_count);
 }
 
-static void csimi_shift_indices(csim_world *w, const csimi_body *gone, int hulls, int first_hull) {
+/* What names an item behind those that have gone; shapes: how many of them moved up. */
+static void csimi_shift_indices(csim_world *w, const csimi_body *gone, int shapes, int hulls, int first_hull) {
     csimi_store *s = &w->store;
     int i;
     for (i = 0; i < s->count.bodies; i++) {
         csimi_body *b = s->body + i;
         if (!b->alive) continue;
         if (b->first_node > gone->first_node) b->first_node -= gone->node_count;
-        if (b->first_shape > gone->first_shape) b->first_shape -= gone->shape_count;
+        if (b->first_shape > gone->first_shape) b->first_shape -= shapes;
         if (b->first_tet > gone->first_tet) b->first_tet -= gone->tet_count;
         if (b->first_membrane > gone->first_membrane) b->first_membrane -= gone->membrane_count;
         if (b->first_surface > gone->first_surface) b->first_surface -= gone->surface_count;
         if (b->first_triangle > gone->first_triangle) b->first_triangle -= gone->triangle_count;
         if (b->first_frame > gone->first_frame) b->first_frame -= gone->frame_count;
-        if (gone->rigid >= 0 && b->rigid > gone->rigid) b->rigid--;
     }
     csimi_shift_cables(s, gone);
     for (i = 0; i < s->count.trees; i++)
@@ -43451,17 +43650,18 @@ static void csimi_shift_indices(csim_world *w, const csimi_body *gone, int hulls
         if (s->surface_node[i] > gone->first_node) s->surface_node[i] -= gone->node_count;
     for (i = 0; i < s->count.shapes; i++)
         if (s->shape[i].hull > first_hull) s->shape[i].hull -= hulls;
-    for (i = 0; i < 2 * s->count.springs; i++) csimi_shift_place(s->state.spring + i, gone);
+    for (i = 0; i < 2 * s->count.springs; i++)
+        csimi_place_shift(s->state.spring + i, gone->first_node, gone->node_count);
     for (i = 0; i < s->count.joints; i++) {
-        csimi_shift_place(s->joint[i].end, gone);
-        csimi_shift_place(s->joint[i].end + 1, gone);
+        csimi_place_shift(s->joint[i].end, gone->first_node, gone->node_count);
+        csimi_place_shift(s->joint[i].end + 1, gone->first_node, gone->node_count);
     }
 }
 
 CSIM_API csim_status csim_destroy_body(csim_world *w, csim_body_id id) {
     csimi_store *s;
     csimi_body gone;
-    int slot, i, hulls = 0, first_hull = 0;
+    int slot, i, hulls, shapes = 0, first_hull = 0;
     csim_status status;
     if (!w) return CSIM_NULL_ARGUMENT;
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_destroy_body", NULL, false, 0, NULL);
@@ -43472,18 +43672,17 @@ CSIM_API csim_status csim_destroy_body(csim_world *w, csim_body_id id) {
         if (s->link[i].alive && (s->link[i].body[0] == slot || s->link[i].body[1] == slot)) csimi_drop_link(w, i);
     gone = s->body[slot];
     csimi_look_drop(s, slot);
-    csimi_end_contacts(w, id);
-    for (i = 0; i < gone.shape_count; i++)
-        if (s->shape[gone.first_shape + i].hull >= 0) {
-            if (hulls == 0) first_hull = s->shape[gone.first_shape + i].hull;
-            hulls++;
-        }
+    csimi_end_contacts(w, slot);
+    hulls = csimi_hulls_of(s, &gone, &first_hull);
     s->count.matrix_blocks -= gone.matrix_blocks;
     s->count.aggregates -= gone.aggregate_count;
     csimi_remove(s, CSIMI_AXIS_nodes, gone.first_node, gone.node_count);
-    if (gone.rigid >= 0) csimi_remove(s, CSIMI_AXIS_rigids, gone.rigid, 1);
+    if (gone.rigid >= 0) csimi_drop_rigid(s, gone.rigid);
     if (gone.tree >= 0) csimi_tree_forget(s, gone.tree);
-    csimi_remove(s, CSIMI_AXIS_shapes, gone.first_shape, gone.shape_count);
+    if (hulls > 0 || !csimi_replace_shapes(s, &gone)) {
+        shapes = gone.shape_count;
+        csimi_remove(s, CSIMI_AXIS_shapes, gone.first_shape, shapes);
+    }
     csimi_remove(s, CSIMI_AXIS_hulls, first_hull, hulls);
     csimi_remove(s, CSIMI_AXIS_tets, gone.first_tet, gone.tet_count);
     csimi_remove(s, CSIMI_AXIS_membranes, gone.first_membrane, gone.membrane_count);
@@ -43498,11 +43697,8 @@ CSIM_API csim_status csim_destroy_body(csim_world *w, csim_body_id id) {
     s->body[slot].generation++;
     s->body[slot].next_free = w->free_body;
     w->free_body = slot;
-    for (i = 0; i < w->live_bodies && s->body_list[i] != slot; i++) {
-    }
-    for (; i + 1 < w->live_bodies; i++) s->body_list[i] = s->body_list[i + 1];
-    w->live_bodies--;
-    csimi_shift_indices(w, &gone, hulls, first_hull);
+    csimi_unlist(w, slot);
+    if (shapes + gone.node_count > 0) csimi_shift_indices(w, &gone, shapes, hulls, first_hull);
     csimi_sync_state(s);
     if (gone.triangle_count > 0) csimi_look_surfaces(w);
     w->pattern_stale = true;
@@ -45353,6 +45549,7 @@ CSIM_API csim_status csim_create_world_in(const csim_world_def *def, void *block
     csimi_store_layout(&w->store, csimi_world_scratch(&w->store.capacity, &def->solver), &arena);
     CSIMI_MEMSET((void *)w->store.body, 0, (size_t)(w->store.scratch - (unsigned char *)w->store.body));
     csimi_look_clear(&w->store.look, &w->store.capacity);
+    csimi_meets_anew(&w->store);
     w->heap.held = needed;
     *world = w;
     return CSIM_OK;

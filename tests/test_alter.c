@@ -351,3 +351,148 @@ TEST(lists) {
     CHECK(all[0].shape_a == 0);
     csim_destroy_world(w);
 }
+
+/* ---- destroying */
+
+enum { CROWD = 32 };
+typedef struct known {
+    csim_pose pose;
+    csim_vec3 v, spin;
+    csim_mass mass;
+    int shapes, nodes, joints;
+    double size; /* of all its shapes */
+} known;
+
+static known know(const csim_world *w, csim_body_id id) {
+    known k;
+    int i;
+    memset(&k, 0, sizeof k);
+    STATUS(csim_body_get_pose(w, id, &k.pose), CSIM_OK);
+    STATUS(csim_body_get_velocity(w, id, &k.v, &k.spin), CSIM_OK);
+    STATUS(csim_body_get_mass(w, id, &k.mass), CSIM_OK);
+    k.shapes = csim_body_shape_count(w, id);
+    k.nodes = csim_body_node_count(w, id);
+    k.joints = csim_body_joints(w, id, NULL, 0);
+    for (i = 0; i < k.shapes; i++) {
+        const csim_geometry *g;
+        csim_pose at;
+        STATUS(csim_body_shape(w, id, i, &g, &at), CSIM_OK);
+        k.size += (double)g->bound * (i + 1);
+    }
+    return k;
+}
+
+/* Ids of all contacts that are not of a body, in any order, as their number and sums; impulses too. */
+static void tally(const csim_world *w, uint32_t but, double *sum) {
+    int pass, i, count;
+    memset(sum, 0, 4 * sizeof *sum);
+    for (pass = 0; pass < 2; pass++) {
+        const csim_contact_info *c = pass ? csim_world_sleeping_contacts(w, &count) : csim_world_contacts(w, &count);
+        for (i = 0; i < count; i++) {
+            if (c[i].body_a.index1 == but || c[i].body_b.index1 == but) continue;
+            sum[0] += 1;
+            sum[1] += (double)(c[i].id >> 40);
+            sum[2] += (double)(c[i].id & 0xffffffu);
+            sum[3] += (double)c[i].point.x; /* added in any order: compared to rounding */
+        }
+    }
+}
+
+static csim_body_id crowd_add(csim_world *w) {
+    csim_shape shape[3];
+    csim_particle_def pd = csim_default_particle_def();
+    const int kind = (int)check_random(0, 4.999);
+    const csim_vec3 at = csim_v3((csim_real)check_random(-1, 1), (csim_real)check_random(-1, 1),
+                                 (csim_real)check_random(0.4, 2));
+    csim_real corner[24];
+    csim_body_id id;
+    int i;
+    for (i = 0; i < 24; i++) corner[i] = (csim_real)((i / 3 >> i % 3 & 1) ? 0.15 : -0.15);
+    shape[0] = csim_box(csim_v3(CSIM_R(0.1), CSIM_R(0.15), (csim_real)check_random(0.1, 0.2)));
+    shape[1] = shape[2] = csim_sphere((csim_real)check_random(0.1, 0.2));
+    shape[1].local.position = csim_v3(CSIM_R(0.2), 0, 0);
+    if (kind == 3) shape[0] = csim_hull(corner, 8);
+    if (kind < 4) return put(w, shape, kind == 2 ? 3 : kind == 1 ? 2 : 1, at, CSIM_DYNAMIC);
+    pd.position = at;
+    pd.radius = CSIM_R(0.1);
+    STATUS(csim_create_particle(w, &pd, &id), CSIM_OK);
+    return id;
+}
+
+/* The places that a body leaves are filled by others: of every other body all stays as it was, of contacts those that
+   were not its own, and what is saved is taken back and goes on with the same bits. */
+TEST(destroying_disturbs_no_other) {
+    static csim_body_id id[CROWD], now[CROWD];
+    static known was[CROWD];
+    int pass, round, i, n, gone = 0, with_contacts = 0, asleep = 0;
+    for (pass = 0; pass < 4; pass++) {
+        csim_world_def def = csim_default_world_def();
+        csim_world *w = NULL, *other = NULL;
+        def.can_sleep = pass & 1;
+        def.budget = pass & 2 ? 2000 : 0;
+        STATUS(csim_create_world(&def, &w, NULL), CSIM_OK);
+        STATUS(csim_create_world(&def, &other, NULL), CSIM_OK);
+        csim_create_ground(w, csim_v3(0, 0, 0), csim_v3(0, 0, 1), CSIM_R(0.5), &id[0]);
+        for (i = 1; i < CROWD; i++) id[i] = crowd_add(w);
+        for (i = 1; i < CROWD; i += 7) {
+            csim_joint_def jd = csim_default_joint_def();
+            csim_link_id link;
+            csim_body_kind a, b;
+            jd.kind = CSIM_JOINT_BALL;
+            jd.a.body = id[i], jd.b.body = id[(i + 3) % CROWD];
+            csim_body_get_kind(w, id[i], &a), csim_body_get_kind(w, id[(i + 3) % CROWD], &b);
+            if (a == CSIM_RIGID && b == CSIM_RIGID) STATUS(csim_create_joint(w, &jd, &link), CSIM_OK);
+        }
+        for (round = 0; round < 24; round++) {
+            const int victim = round == 23 ? 0 : (int)check_random(1, CROWD - 0.001); /* at last the ground */
+            double before[4], after[4];
+            size_t bytes = 0;
+            unsigned char *saved;
+            CASE("pass %d round %d", pass, round);
+            for (i = 0; i < CROWD && def.can_sleep && round % 3 == 0; i++)
+                STATUS(csim_body_set_awake(w, id[i], i % 5 == 4), CSIM_OK); /* most islands; one body wakes its own */
+            for (i = 0; i < round % 3; i++) STATUS(csim_world_step(w, CSIM_R(0.005)), CSIM_OK);
+            asleep += csim_world_stats(w).asleep;
+            for (i = 0; i < CROWD; i++) was[i] = know(w, id[i]);
+            tally(w, id[victim].index1, before);
+            tally(w, 0, after);
+            with_contacts += after[0] > before[0];
+            STATUS(csim_destroy_body(w, id[victim]), CSIM_OK);
+            tally(w, id[victim].index1, after);
+            for (i = 0; i < 3; i++) NEAR(after[i], before[i], 0);
+            NEAR(after[3], before[3], TOL(1e-9, 1e-3));
+            n = csim_world_bodies(w, now, CROWD);
+            EQUAL(n, CROWD - 1);
+            for (i = 0; i < CROWD; i++) {
+                known k;
+                if (i == victim) continue;
+                CHECK(now[i - (i > victim)].index1 == id[i].index1);
+                k = know(w, id[i]);
+                k.joints = was[i].joints; /* those to the body that goes go with it */
+                CHECK(memcmp(&k, was + i, sizeof k) == 0);
+            }
+            gone++;
+            STATUS(csim_world_save(w, NULL, &bytes), CSIM_OK);
+            saved = (unsigned char *)malloc(bytes);
+            STATUS(csim_world_save(w, saved, &bytes), CSIM_OK);
+            STATUS(csim_world_restore(other, saved, bytes), CSIM_OK);
+            free(saved);
+            for (i = 0; i < 2 && round % 8 == 7; i++) { /* both chains of contacts, those built since and those anew */
+                const int next = CROWD / 2 + 3 * i;
+                csim_body_id twin[CROWD];
+                csim_world_bodies(other, twin, CROWD);
+                csim_world_bodies(w, now, CROWD);
+                STATUS(csim_destroy_body(other, twin[next]), CSIM_OK);
+                STATUS(csim_destroy_body(w, now[next]), CSIM_OK);
+                STATUS(csim_world_step(other, CSIM_R(0.005)), CSIM_OK);
+                STATUS(csim_world_step(w, CSIM_R(0.005)), CSIM_OK);
+                CHECK(csim_world_hash(w) == csim_world_hash(other));
+            }
+            while (csim_world_body_count(w) < CROWD) crowd_add(w);
+            csim_world_bodies(w, id, CROWD);
+        }
+        csim_destroy_world(w);
+        csim_destroy_world(other);
+    }
+    CHECK(gone == 96 && with_contacts > 40 && asleep > 100);
+}

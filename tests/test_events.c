@@ -872,6 +872,7 @@ TEST(every_kind_in_turns) {
         memset(&s, 0, sizeof s);
         memset(&now, 0, sizeof now);
         if (pass == 1) def.budget = 300;
+        def.can_sleep = false; /* pairs that fall asleep leave the list without an end: tests/test_sleep.c */
         CASE("pass %d", pass);
         STATUS(csim_create_world(&def, &s.w, NULL), CSIM_OK);
         csim_create_ground(s.w, csim_v3(0, 0, 0), csim_v3(0, 0, 1), CSIM_R(0.5), &id);

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { SLEEPERS_HIGH = 4, SLEEPERS_WAIT = 100 }; /* steps asleep before the hit */
+enum { SLEEPERS_HIGH = 4, SLEEPERS_WAIT = 100, SLEEPERS_CHANGES = 1000 }; /* steps asleep before the hit; crates exchanged */
 
 typedef struct sleepers {
     csim_body_id *crate;
@@ -67,6 +67,31 @@ static void sleepers_look(scene *s) {
 
 static double sleepers_mean(double seconds, int steps) { return steps > 0 ? 1e6 * seconds / steps : 0; }
 
+/* Crates go and come again, without steps between: what one costs. */
+static void sleepers_exchange(scene *s) {
+    sleepers *p = (sleepers *)s->state;
+    double (*now)(void *user) = s->options.clock;
+    double destroyed = 0, created = 0;
+    int i;
+    for (i = 0; i < SLEEPERS_CHANGES; i++) {
+        const int k = (int)((unsigned)i * 7919u % (unsigned)s->size);
+        csim_pose pose;
+        csim_rigid_def d;
+        double then;
+        scene_ok(s, csim_body_get_pose(s->world, p->crate[k], &pose));
+        d = scene_rigid_def(50, 0.5, 0, 0, 0);
+        d.pose = pose;
+        then = now ? now(NULL) : 0;
+        scene_ok(s, csim_destroy_body(s->world, p->crate[k]));
+        destroyed += now ? now(NULL) - then : 0;
+        then = now ? now(NULL) : 0;
+        p->crate[k] = scene_add_box(s, &d, 0.25, 0.25, 0.25);
+        created += now ? now(NULL) - then : 0;
+    }
+    scene_report(s, "us_destroy", 1e6 * destroyed / SLEEPERS_CHANGES);
+    scene_report(s, "us_create", 1e6 * created / SLEEPERS_CHANGES);
+}
+
 static void sleepers_finish(scene *s) {
     const sleepers *p = (const sleepers *)s->state;
     scene_report(s, "asleep_after_s", p->asleep_at < 0 ? -1 : p->asleep_at * s->h);
@@ -76,11 +101,12 @@ static void sleepers_finish(scene *s) {
     scene_report(s, "woke", p->woke);
     scene_report(s, "islands_awake", p->most_islands);
     scene_report(s, "asleep_at_end", csim_world_stats(s->world).asleep);
+    sleepers_exchange(s);
 }
 
 const scene_kind scene_sleeper_kinds[] = {
     {"sleepers", "--size crates in stacks of four fall asleep; one of them is hit",
-     "asleep_after_s us_awake us_asleep us_after_hit woke islands_awake asleep_at_end", 0.01, 4, 0, 4000,
+     "asleep_after_s us_awake us_asleep us_after_hit woke islands_awake us_destroy us_create asleep_at_end", 0.01, 4, 0, 4000,
      CSIM_BACKWARD_EULER, SCENE_STANDS, sizeof(sleepers), NULL, sleepers_build, sleepers_hit, sleepers_look,
      sleepers_finish},
     {NULL, NULL, NULL, 0, 0, 0, 0, CSIM_BACKWARD_EULER, 0, 0, NULL, NULL, NULL, NULL, NULL}};

@@ -376,7 +376,7 @@ CSIMI_FN csim_vec3 csimi_place_carry(const csimi_place *p, const csimi_state *th
     return direction;
 }
 
-CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count, int rigid) {
+CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count) {
     int k;
     switch (p->kind) {
     case CSIMI_PLACE_GROUND: break;
@@ -384,9 +384,7 @@ CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count, 
     case CSIMI_PLACE_NODE:
         if (p->item >= first_node + node_count) p->item -= node_count;
         break;
-    case CSIMI_PLACE_RIGID:
-        if (rigid >= 0 && p->item > rigid) p->item--;
-        break;
+    case CSIMI_PLACE_RIGID: break;
     case CSIMI_PLACE_LINK: break; /* csimi_place_shift_links */
     case CSIMI_PLACE_EDGE: break; /* of contacts alone, which no step outlives */
     case CSIMI_PLACE_FACE:

@@ -384,8 +384,8 @@ CSIMI_FN bool csimi_place_same(const csimi_place *a, const csimi_place *b);
 /* A direction that turns with the place, from one state to another of the same bodies. */
 CSIMI_FN csim_vec3 csimi_place_carry(const csimi_place *p, const csimi_state *then, const csimi_state *now,
                                      csim_vec3 direction);
-/* Indices after the nodes [first_node, first_node + node_count) and, if rigid >= 0, one rigid body were removed. */
-CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count, int rigid);
+/* Indices after the nodes [first_node, first_node + node_count) were removed. */
+CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count);
 
 /* The point of a link that is at point; the same bookkeeping for the links of a tree that is removed. */
 CSIMI_FN csimi_place csimi_place_link(const csimi_state *s, int link, csim_vec3 point);

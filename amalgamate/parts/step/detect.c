@@ -12,6 +12,7 @@ static void csimi_detector_layout(csimi_detector *d, const csimi_counts *n, csim
     d->excluded = CSIMI_PUSH(arena, uint64_t, 2 * (size_t)n->links);
     csimi_last_layout(&d->last, n, arena);
     if (n->kept > 0) csimi_last_layout(&d->kept, n, arena);
+    d->kept_next = CSIMI_PUSH(arena, int, n->kept);
     csimi_surfaces_layout(&d->surfaces, n, arena);
     csimi_edges_layout(&d->edges, n, arena);
     csimi_still_layout(d, n, arena);
@@ -174,7 +175,7 @@ CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_aren
     csimi_detector_layout(&d, &w->store.capacity, arena);
     csimi_surfaces_start(&d.surfaces, w, &w->store.state);
     csimi_list_excluded(&d, d.excluded + w->store.capacity.links);
-    if (csimi_keeps(w)) csimi_index_kept(w, &d.kept);
+    if (csimi_keeps(w)) csimi_index_kept(w, &d.kept, d.kept_next);
     CSIMI_MEMSET(f->margin, 0, sizeof *f->margin * (size_t)w->store.count.shapes);
     d.room = w->store.capacity.contacts - csimi_sleeping_contacts(w);
     d.sleepers = w->asleep > 0;

@@ -30,16 +30,27 @@ static int csimi_keep_slot(const csimi_last_table *r, uint64_t pair) {
     return (int)((pair ^ (pair >> 32)) & (uint64_t)(r->table_size - 1));
 }
 
-CSIMI_FN void csimi_index_kept(const csim_world *w, csimi_last_table *r) {
+/* Contacts of a pair may stand apart, where bodies have been destroyed: next leads from one to the next, to -1. */
+CSIMI_FN void csimi_index_kept(const csim_world *w, csimi_last_table *r, int *next) {
     const csimi_kept *kept = w->store.kept;
-    int i;
+    int i, last;
     r->table_size = csimi_table_size(w->store.count.kept);
     for (i = 0; i < r->table_size; i++) r->table[i] = -1;
     for (i = 0; i < w->store.count.kept; i++) {
         int at = csimi_keep_slot(r, kept[i].pair);
-        if (!kept[i].pair || (i > 0 && kept[i - 1].pair == kept[i].pair)) continue;
-        while (r->table[at] >= 0) at = (at + 1) & (r->table_size - 1);
-        r->table[at] = i;
+        next[i] = -1;
+        if (!kept[i].pair) continue;
+        if (i > 0 && kept[i - 1].pair == kept[i].pair) {
+            next[i - 1] = i;
+            continue;
+        }
+        while (r->table[at] >= 0 && kept[r->table[at]].pair != kept[i].pair) at = (at + 1) & (r->table_size - 1);
+        if (r->table[at] < 0) {
+            r->table[at] = i;
+            continue;
+        }
+        for (last = r->table[at]; next[last] >= 0;) last = next[last];
+        next[last] = i;
     }
 }
 
@@ -94,7 +105,7 @@ CSIMI_FN bool csimi_keep_pair(csimi_detector *d, const csimi_object *a, const cs
             csimi_turned_by(s, a->item, now[0].rotation, k->pose[0].rotation) +
             csimi_turned_by(s, b->item, now[1].rotation, k->pose[1].rotation);
     if (!(moved <= far)) return false;
-    for (i = first; i < s->count.kept && s->kept[i].pair == pair; i++) csimi_emit_kept(d, a, b, i, now);
+    for (i = first; i >= 0; i = d->kept_next[i]) csimi_emit_kept(d, a, b, i, now);
     return true;
 }
 

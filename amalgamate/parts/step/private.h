@@ -187,6 +187,7 @@ typedef struct csimi_detector {
     int excluded_count;
     csimi_last_table last; /* where there is cloth */
     csimi_last_table kept; /* of pairs, in worlds with bounded frames */
+    int *kept_next;        /* [kept] the next contact of the same pair, or -1 */
     csim_real ahead; /* steps that a contact must be found ahead */
     csim_real fall;  /* |gravity| */
     int count;
@@ -261,7 +262,7 @@ CSIM_INLINE bool csimi_spent(const csim_world *w, const csimi_step_frame *f) { /
     return w->def.budget > 0 && f->work >= w->def.budget;
 }
 /* The first contact of each pair of the last step, by the pair. */
-CSIMI_FN void csimi_index_kept(const csim_world *w, csimi_last_table *r);
+CSIMI_FN void csimi_index_kept(const csim_world *w, csimi_last_table *r, int *next);
 /* How far two shapes may move before they are collided again, m. */
 CSIMI_FN csim_real csimi_keep_distance(const csimi_store *s, int shape_a, int shape_b);
 /* The contacts of the last step once more, where neither shape has moved far since they were found. */

@@ -219,10 +219,12 @@ static void csimi_keep_slept(csim_world *w) {
     int i, n = 0;
     for (; s->count.slept_kept < s->count.slept && s->capacity.slept_kept > 0; s->count.slept_kept++)
         CSIMI_MEMSET(s->slept_kept + s->count.slept_kept, 0, sizeof *s->slept_kept);
+    csimi_meets_clear(&s->meets, s->contact, s->count.contacts);
     for (i = 0; i < s->count.contacts; i++) {
         if (csimi_contact_sleeps(s, s->contact + i)) {
             s->contact[i].began = false;
-            s->slept[s->count.slept++] = s->contact[i];
+            s->slept[s->count.slept] = s->contact[i];
+            csimi_meets_add(s, &s->slept_meets, s->slept, s->count.slept++);
             if (s->capacity.slept_kept == 0) continue;
             CSIMI_MEMSET(s->slept_kept + s->count.slept_kept, 0, sizeof *s->slept_kept);
             if (kept) s->slept_kept[s->count.slept_kept] = s->kept[i];
@@ -230,7 +232,8 @@ static void csimi_keep_slept(csim_world *w) {
             continue;
         }
         if (kept) s->kept[n] = s->kept[i];
-        s->contact[n++] = s->contact[i];
+        s->contact[n] = s->contact[i];
+        csimi_meets_add(s, &s->meets, s->contact, n++);
     }
     if (kept) s->count.kept = n;
     s->count.contacts = n;

@@ -155,10 +155,12 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *s
     s->count.kept = csimi_keeps(w) ? f->found_count : 0;
     for (i = 0; i < s->count.kept; i++) s->kept[i] = f->found[i].kept;
     for (i = 0; i < s->active_count && csimi_keeps(w); i++) s->body[s->active[i]].pace = f->pace[s->active[i]];
+    csimi_meets_clear(&s->meets, s->contact, s->count.contacts);
     CSIMI_MEMCPY(s->contact, f->info, sizeof(csim_contact_info) * (size_t)f->found_count);
     CSIMI_MEMCPY(s->ended_id, f->ended, sizeof(uint64_t) * (size_t)f->ended_count);
     s->count.contacts = f->found_count;
     s->count.ended = f->ended_count;
+    for (i = 0; i < s->count.contacts; i++) csimi_meets_add(s, &s->meets, s->contact, i);
     csimi_look_step(w);
     csimi_tell_step(w, f);
     w->time += (double)f->h;

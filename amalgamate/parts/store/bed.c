@@ -540,10 +540,12 @@ CSIMI_FN void csimi_forget_woken(csim_world *w) {
     csimi_store *s = &w->store;
     const bool kept = s->count.slept_kept == s->count.slept;
     int i, n = 0;
+    if (w->woken > 0) csimi_meets_clear(&s->slept_meets, s->slept, s->count.slept);
     for (i = 0; i < s->count.slept && w->woken > 0; i++) {
         if (!csimi_contact_sleeps(s, s->slept + i)) continue;
         if (kept) s->slept_kept[n] = s->slept_kept[i];
-        s->slept[n++] = s->slept[i];
+        s->slept[n] = s->slept[i];
+        csimi_meets_add(s, &s->slept_meets, s->slept, n++);
     }
     if (w->woken > 0 && kept) s->count.slept_kept = n;
     if (w->woken > 0) s->count.slept = n;

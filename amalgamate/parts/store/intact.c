@@ -629,11 +629,17 @@ static bool csimi_body_begins(const csimi_staged *s, int slot, const csimi_body 
                            b->kind == CSIM_BODY_TREE || b->kind == CSIM_BODY_REDUCED ? at->trees++ : -1);
 }
 
-/* What stays in the order of the list, whoever sleeps. */
+/* What stays in the order of the list, whoever sleeps; shapes, each body's together, in any order. */
 static bool csimi_body_parts_begin(const csimi_staged *s, int slot, const csimi_body *b, csimi_counts *at) {
     static const unsigned has[CSIM_BODY_KIND_COUNT_] = {0, 2, 16 | 32, 16, 16 | 32, 2, 16 | 32};
     const unsigned mine = has[b->kind];
-    CSIMI_RANGE(2, shapes, first_shape, shape_count)
+    if (b->shape_count < 0 || b->shape_count > (mine & 2u ? s->n->shapes - at->shapes : 0))
+        return csimi_outside(s, "body", slot, "shape_count", b->shape_count, 0,
+                             mine & 2u ? s->n->shapes - at->shapes : 0L);
+    if (b->first_shape < 0 || b->first_shape > (b->shape_count > 0 ? s->n->shapes - b->shape_count : 0))
+        return csimi_outside(s, "body", slot, "first_shape", b->first_shape, 0,
+                             b->shape_count > 0 ? s->n->shapes - b->shape_count : 0L);
+    at->shapes += b->shape_count; /* each is said to be its body's: csimi_body_shapes */
     CSIMI_RANGE(16, surface, first_surface, surface_count)
     CSIMI_RANGE(32, triangles, first_triangle, triangle_count)
 #undef CSIMI_RANGE

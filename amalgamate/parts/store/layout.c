@@ -110,6 +110,8 @@ CSIMI_FN void csimi_store_layout(csimi_store *s, size_t scratch, csimi_arena *ar
         (struct csimi_reduced_work *)csimi_push(arena, c->modal > 0 ? csimi_reduced_work_bytes() : 0, 1);
     csimi_look_layout(&s->look, c, arena);
     csimi_told_layout(&s->told, c, arena);
+    csimi_meets_layout(s, c, arena);
+    s->listed = CSIMI_PUSH(arena, int, c->bodies);
 #ifndef CONDSIM_NO_SLEEP
     s->active_list = CSIMI_PUSH(arena, int, c->bodies);
     s->woke_list = CSIMI_PUSH(arena, int, c->bodies);
@@ -212,6 +214,8 @@ CSIMI_FN csim_status csimi_ensure(csim_world *w, const csimi_counts *need, const
 #endif
     if (w->block) csimi_heap_free(&w->heap, w->block, w->block_bytes);
     w->store = grown;
+    csimi_meets_anew(&w->store);
+    csimi_list_anew(w);
     w->block = block;
     w->block_bytes = arena.used;
     w->pattern_stale = true;
@@ -219,10 +223,15 @@ CSIMI_FN csim_status csimi_ensure(csim_world *w, const csimi_counts *need, const
 }
 
 static void csimi_remove_bytes(void *array, size_t stride, int count, int first, int n) {
-    unsigned char *p = (unsigned char *)array + (size_t)first * stride,
-                  *end = (unsigned char *)array + (size_t)count * stride;
-    size_t gap = (size_t)n * stride;
-    for (; p + gap < end; p++) *p = p[gap]; /* a forward move: the ranges may overlap */
+    unsigned char room[512], *p = (unsigned char *)array + (size_t)first * stride,
+                             *end = (unsigned char *)array + (size_t)count * stride;
+    size_t gap = (size_t)n * stride, piece;
+    for (; p + gap < end; p += piece) { /* a forward move: the ranges may overlap */
+        piece = (size_t)(end - p) - gap;
+        if (piece > sizeof room) piece = sizeof room;
+        CSIMI_MEMCPY(room, p + gap, piece);
+        CSIMI_MEMCPY(p, room, piece);
+    }
 }
 
 CSIMI_FN void csimi_remove(csimi_store *s, csimi_axis which, int first, int n) {
@@ -236,6 +245,33 @@ CSIMI_FN void csimi_remove(csimi_store *s, csimi_axis which, int first, int n) {
     CSIMI_WORLD_AXES(CSIMI_X)
 #undef CSIMI_X
     csimi_sync_state(s);
+}
+
+CSIMI_FN void csimi_replace(csimi_store *s, csimi_axis which, int first, int n) {
+#define CSIMI_X(axis, type, name, per, holds)                                                    \
+    if (which == CSIMI_AXIS_##axis && first + n < s->count.axis)                                 \
+        CSIMI_MEMCPY(s->name + (size_t)(per) * (size_t)first,                                    \
+                     s->name + (size_t)(per) * (size_t)(s->count.axis - n), sizeof(type) * (size_t)(per) * (size_t)n);
+    CSIMI_WORLD_ARRAYS(CSIMI_X)
+#undef CSIMI_X
+#define CSIMI_X(axis) \
+    if (which == CSIMI_AXIS_##axis) s->count.axis -= n;
+    CSIMI_WORLD_AXES(CSIMI_X)
+#undef CSIMI_X
+    csimi_sync_state(s);
+}
+
+CSIMI_FN void csimi_list_anew(csim_world *w) {
+    int i;
+    for (i = 0; i < w->live_bodies; i++) w->store.listed[w->store.body_list[i]] = i;
+}
+
+CSIMI_FN void csimi_unlist(csim_world *w, int slot) {
+    csimi_store *s = &w->store;
+    int i = csimi_imin(s->listed[slot], w->live_bodies - 1);
+    while (s->body_list[i] != slot) i--;
+    if (s->listed[slot] - i > 64) csimi_list_anew(w); /* so many have gone since they were named */
+    csimi_remove_bytes(s->body_list, sizeof *s->body_list, w->live_bodies--, i, 1);
 }
 
 CSIMI_FN int csimi_most_items(int64_t n) { return n > INT32_MAX / 9 ? INT32_MAX / 9 : (int)n; }

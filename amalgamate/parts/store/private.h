@@ -338,12 +338,20 @@ typedef struct csimi_told {
     int hit_count, move_count, break_count, sleep_count;
 } csimi_told;
 
+/* Contacts of bodies: meets.c. */
+typedef struct csimi_meets {
+    int *head; /* [bodies] */
+    int *next; /* [2 contacts] */
+} csimi_meets;
+
 typedef struct csimi_store {
     csimi_counts capacity, count; /* count.matrix_blocks: stored blocks of A */
     csimi_state state;
     csim_real *node_rep, *rigid_rep, *frame_rep; /* representative velocity of the last step */
     csimi_body *body;
     int *body_list; /* slots of live bodies in creation order, [live] */
+    int *listed;    /* [bodies] by slot: its place there, or where it was until bodies before it went */
+    csimi_meets meets; /* of contact */
     const int *active; /* [active_count] during a step: those it sees, in creation order */
     int active_count;
 #ifndef CONDSIM_NO_SLEEP
@@ -354,6 +362,7 @@ typedef struct csimi_store {
     int *woke_list;        /* [bodies] whom the step at hand woke */
     int woke_count;
     csim_real *node_anchor, *rigid_anchor, *frame_anchor, *link_anchor;
+    csimi_meets slept_meets;
     csim_contact_info *slept; /* contacts of what is asleep, as its last step left them */
     csimi_kept *slept_kept;   /* of the same, in worlds with bounded frames */
     csim_touch_event *slept_touch; /* and the pairs that touch */
@@ -432,6 +441,20 @@ typedef enum csimi_axis {
 #undef CSIMI_X
 } csimi_axis;
 CSIMI_FN void csimi_remove(csimi_store *store, csimi_axis axis, int first, int n);
+/* The last n items of the axis take the place of [first, first + n), which are those themselves or wholly before. */
+CSIMI_FN void csimi_replace(csimi_store *store, csimi_axis axis, int first, int n);
+/* Takes a body out of the list; names all places in it anew. */
+CSIMI_FN void csimi_unlist(csim_world *w, int slot);
+CSIMI_FN void csimi_list_anew(csim_world *w);
+
+/* ---- meets.c: the contacts of each body */
+CSIMI_FN void csimi_meets_layout(csimi_store *s, const csimi_counts *n, csimi_arena *arena);
+CSIMI_FN void csimi_meets_clear(csimi_meets *m, const csim_contact_info *c, int count); /* before these go ... */
+CSIMI_FN void csimi_meets_add(const csimi_store *s, csimi_meets *m, const csim_contact_info *c, int i);
+CSIMI_FN void csimi_meets_anew(csimi_store *s);
+/* Contacts of a body that goes end: their ids are reported, so that begin and end always pair up. */
+CSIMI_FN void csimi_end_contacts(csim_world *w, int slot);
+
 /* Copies the counts that models read into state. */
 CSIMI_FN void csimi_sync_state(csimi_store *store);
 

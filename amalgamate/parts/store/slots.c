@@ -122,6 +122,7 @@ CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion mot
     b->first_bend = s->count.bends;
     b->surface = *surface;
     b->user_data = user_data;
+    s->listed[slot] = w->live_bodies;
     s->body_list[w->live_bodies++] = slot;
     return slot;
 }
@@ -158,6 +159,7 @@ static void csimi_note_high(csim_world *w) {
 CSIMI_FN void csimi_finish_create(csim_world *w, int slot, csim_body_id *id) {
     csimi_sync_state(&w->store);
     csimi_note_high(w);
+    if (w->store.body[slot].shape_count == 0) w->store.body[slot].first_shape = 0;
     csimi_look_add(&w->store, slot);
     w->pattern_stale = true;
     if (w->store.body[slot].motion != CSIM_DYNAMIC) csimi_wake_near(w, slot);

@@ -225,7 +225,9 @@ CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_
     w->def.gravity = h.gravity;
     w->def.integrator = h.integrator;
     csimi_store3(s->state.gravity, h.gravity);
+    csimi_list_anew(w);
     csimi_sync_state(s);
+    csimi_meets_anew(s);
     csimi_look_anew(w);
     w->pattern_stale = true;
 #ifndef CONDSIM_NO_SLEEP

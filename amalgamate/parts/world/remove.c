@@ -49,50 +49,48 @@ CSIM_API csim_status csim_destroy_link(csim_world *w, csim_link_id id) {
     return CSIM_OK;
 }
 
-/* Nobody is asleep with the body that goes, but the contacts of those it woke are still there. */
-static void csimi_end_slept(csim_world *w, csim_body_id id) {
-#ifndef CONDSIM_NO_SLEEP
-    csimi_store *s = &w->store;
-    const bool of_all = s->count.slept_kept == s->count.slept;
-    int i, n = 0;
-    for (i = 0; i < s->count.slept; i++) {
-        const csim_contact_info *c = s->slept + i;
-        if (c->body_a.index1 == id.index1 || c->body_b.index1 == id.index1) {
-            if (c->state != CSIM_CONTACT_OPEN && s->count.ended < s->capacity.ended)
-                s->ended_id[s->count.ended++] = c->id;
-            continue;
-        }
-        if (of_all) s->slept_kept[n] = s->slept_kept[i];
-        s->slept[n++] = *c;
+/* Rigid body `from` is called `to` from now on. */
+static void csimi_rename_rigid(csimi_store *s, int from, int to) {
+    int i, k;
+    s->body[s->rigid_body[to]].rigid = to;
+    for (i = 0; i < 2 * s->count.springs; i++) {
+        csimi_place *p = s->state.spring + i;
+        if (p->kind == CSIMI_PLACE_RIGID && p->item == from) p->item = to;
     }
-    s->count.slept = n;
-    if (of_all) s->count.slept_kept = n;
-#else
-    (void)w, (void)id;
-#endif
+    for (i = 0; i < s->count.joints; i++)
+        for (k = 0; k < 2; k++) {
+            csimi_place *p = s->joint[i].end + k;
+            if (p->kind == CSIMI_PLACE_RIGID && p->item == from) p->item = to;
+        }
+    for (i = 0; i < s->count.bends; i++)
+        for (k = 0; k < 2; k++)
+            if (s->state.bend[i].end[k].rigid == from) s->state.bend[i].end[k].rigid = to;
 }
 
-/* Contacts of a body that goes end now: their ids are reported, so that begin and end always pair up. */
-static void csimi_end_contacts(csim_world *w, csim_body_id id) {
-    csimi_store *s = &w->store;
-    int i, kept = 0;
-    for (i = 0; i < s->count.contacts; i++) {
-        csim_contact_info c = s->contact[i];
-        if (c.body_a.index1 == id.index1 || c.body_b.index1 == id.index1) {
-            if (c.state != CSIM_CONTACT_OPEN && s->count.ended < s->capacity.ended)
-                s->ended_id[s->count.ended++] = c.id;
-        } else {
-            if (s->count.kept > 0) s->kept[kept] = s->kept[i];
-            s->contact[kept++] = c;
-        }
-    }
-    s->count.contacts = kept;
-    s->count.kept = csimi_imin(s->count.kept, kept);
-    csimi_end_slept(w, id);
+/* The last rigid body takes the place of one that goes. */
+static void csimi_drop_rigid(csimi_store *s, int rigid) {
+    csimi_replace(s, CSIMI_AXIS_rigids, rigid, 1);
+    if (rigid < s->count.rigids) csimi_rename_rigid(s, s->count.rigids, rigid);
 }
 
-static void csimi_shift_place(csimi_place *p, const csimi_body *gone) {
-    csimi_place_shift(p, gone->first_node, gone->node_count, gone->rigid);
+static int csimi_hulls_of(const csimi_store *s, const csimi_body *b, int *first) {
+    int i, hulls = 0;
+    for (i = b->first_shape; i < b->first_shape + b->shape_count; i++)
+        if (s->shape[i].hull >= 0 && hulls++ == 0) *first = s->shape[i].hull;
+    return hulls;
+}
+
+/* The shapes of the body behind all others take the place of those that go, when they are as many. Hulls stand in the
+   order of their shapes, and stay. */
+static bool csimi_replace_shapes(csimi_store *s, const csimi_body *gone) {
+    csimi_body *last;
+    int hull = 0;
+    if (gone->shape_count == 0) return true;
+    last = s->body + s->shape_body[s->count.shapes - 1];
+    if (last->shape_count != gone->shape_count || csimi_hulls_of(s, last, &hull) > 0) return false;
+    csimi_replace(s, CSIMI_AXIS_shapes, gone->first_shape, gone->shape_count);
+    last->first_shape = gone->first_shape;
+    return true;
 }
 
 static void csimi_shift_cables(csimi_store *s, const csimi_body *gone) {
@@ -103,7 +101,6 @@ static void csimi_shift_cables(csimi_store *s, const csimi_body *gone) {
         for (side = 0; side < 2; side++) {
             csimi_bend_end *e = s->state.bend[i].end + side;
             if (e->frame > gone->first_frame) e->frame -= gone->frame_count;
-            if (gone->rigid >= 0 && e->rigid > gone->rigid) e->rigid--;
         }
     for (i = 0; i < s->count.links; i++)
         if (s->link[i].alive && s->link[i].kind == CSIMI_CLAMP && s->link[i].item > gone->first_bend)
@@ -111,20 +108,20 @@ static void csimi_shift_cables(csimi_store *s, const csimi_body *gone) {
     csimi_shift_bends(s, gone->first_bend, gone->bend_count);
 }
 
-static void csimi_shift_indices(csim_world *w, const csimi_body *gone, int hulls, int first_hull) {
+/* What names an item behind those that have gone; shapes: how many of them moved up. */
+static void csimi_shift_indices(csim_world *w, const csimi_body *gone, int shapes, int hulls, int first_hull) {
     csimi_store *s = &w->store;
     int i;
     for (i = 0; i < s->count.bodies; i++) {
         csimi_body *b = s->body + i;
         if (!b->alive) continue;
         if (b->first_node > gone->first_node) b->first_node -= gone->node_count;
-        if (b->first_shape > gone->first_shape) b->first_shape -= gone->shape_count;
+        if (b->first_shape > gone->first_shape) b->first_shape -= shapes;
         if (b->first_tet > gone->first_tet) b->first_tet -= gone->tet_count;
         if (b->first_membrane > gone->first_membrane) b->first_membrane -= gone->membrane_count;
         if (b->first_surface > gone->first_surface) b->first_surface -= gone->surface_count;
         if (b->first_triangle > gone->first_triangle) b->first_triangle -= gone->triangle_count;
         if (b->first_frame > gone->first_frame) b->first_frame -= gone->frame_count;
-        if (gone->rigid >= 0 && b->rigid > gone->rigid) b->rigid--;
     }
     csimi_shift_cables(s, gone);
     for (i = 0; i < s->count.trees; i++)
@@ -139,17 +136,18 @@ static void csimi_shift_indices(csim_world *w, const csimi_body *gone, int hulls
         if (s->surface_node[i] > gone->first_node) s->surface_node[i] -= gone->node_count;
     for (i = 0; i < s->count.shapes; i++)
         if (s->shape[i].hull > first_hull) s->shape[i].hull -= hulls;
-    for (i = 0; i < 2 * s->count.springs; i++) csimi_shift_place(s->state.spring + i, gone);
+    for (i = 0; i < 2 * s->count.springs; i++)
+        csimi_place_shift(s->state.spring + i, gone->first_node, gone->node_count);
     for (i = 0; i < s->count.joints; i++) {
-        csimi_shift_place(s->joint[i].end, gone);
-        csimi_shift_place(s->joint[i].end + 1, gone);
+        csimi_place_shift(s->joint[i].end, gone->first_node, gone->node_count);
+        csimi_place_shift(s->joint[i].end + 1, gone->first_node, gone->node_count);
     }
 }
 
 CSIM_API csim_status csim_destroy_body(csim_world *w, csim_body_id id) {
     csimi_store *s;
     csimi_body gone;
-    int slot, i, hulls = 0, first_hull = 0;
+    int slot, i, hulls, shapes = 0, first_hull = 0;
     csim_status status;
     if (!w) return CSIM_NULL_ARGUMENT;
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_destroy_body", NULL, false, 0, NULL);
@@ -160,18 +158,17 @@ CSIM_API csim_status csim_destroy_body(csim_world *w, csim_body_id id) {
         if (s->link[i].alive && (s->link[i].body[0] == slot || s->link[i].body[1] == slot)) csimi_drop_link(w, i);
     gone = s->body[slot];
     csimi_look_drop(s, slot);
-    csimi_end_contacts(w, id);
-    for (i = 0; i < gone.shape_count; i++)
-        if (s->shape[gone.first_shape + i].hull >= 0) {
-            if (hulls == 0) first_hull = s->shape[gone.first_shape + i].hull;
-            hulls++;
-        }
+    csimi_end_contacts(w, slot);
+    hulls = csimi_hulls_of(s, &gone, &first_hull);
     s->count.matrix_blocks -= gone.matrix_blocks;
     s->count.aggregates -= gone.aggregate_count;
     csimi_remove(s, CSIMI_AXIS_nodes, gone.first_node, gone.node_count);
-    if (gone.rigid >= 0) csimi_remove(s, CSIMI_AXIS_rigids, gone.rigid, 1);
+    if (gone.rigid >= 0) csimi_drop_rigid(s, gone.rigid);
     if (gone.tree >= 0) csimi_tree_forget(s, gone.tree);
-    csimi_remove(s, CSIMI_AXIS_shapes, gone.first_shape, gone.shape_count);
+    if (hulls > 0 || !csimi_replace_shapes(s, &gone)) {
+        shapes = gone.shape_count;
+        csimi_remove(s, CSIMI_AXIS_shapes, gone.first_shape, shapes);
+    }
     csimi_remove(s, CSIMI_AXIS_hulls, first_hull, hulls);
     csimi_remove(s, CSIMI_AXIS_tets, gone.first_tet, gone.tet_count);
     csimi_remove(s, CSIMI_AXIS_membranes, gone.first_membrane, gone.membrane_count);
@@ -186,11 +183,8 @@ CSIM_API csim_status csim_destroy_body(csim_world *w, csim_body_id id) {
     s->body[slot].generation++;
     s->body[slot].next_free = w->free_body;
     w->free_body = slot;
-    for (i = 0; i < w->live_bodies && s->body_list[i] != slot; i++) {
-    }
-    for (; i + 1 < w->live_bodies; i++) s->body_list[i] = s->body_list[i + 1];
-    w->live_bodies--;
-    csimi_shift_indices(w, &gone, hulls, first_hull);
+    csimi_unlist(w, slot);
+    if (shapes + gone.node_count > 0) csimi_shift_indices(w, &gone, shapes, hulls, first_hull);
     csimi_sync_state(s);
     if (gone.triangle_count > 0) csimi_look_surfaces(w);
     w->pattern_stale = true;

@@ -221,6 +221,7 @@ CSIM_API csim_status csim_create_world_in(const csim_world_def *def, void *block
     csimi_store_layout(&w->store, csimi_world_scratch(&w->store.capacity, &def->solver), &arena);
     CSIMI_MEMSET((void *)w->store.body, 0, (size_t)(w->store.scratch - (unsigned char *)w->store.body));
     csimi_look_clear(&w->store.look, &w->store.capacity);
+    csimi_meets_anew(&w->store);
     w->heap.held = needed;
     *world = w;
     return CSIM_OK;

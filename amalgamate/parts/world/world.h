@@ -320,7 +320,8 @@ CSIM_API csim_status csim_create_spring(csim_world *world, const csim_spring_def
 CSIM_API csim_status csim_create_pin(csim_world *world, const csim_pin_def *def, csim_link_id *id);
 /* These two bodies never touch, until the link is destroyed; it goes with either of them. */
 CSIM_API csim_status csim_create_exclusion(csim_world *world, csim_body_id a, csim_body_id b, csim_link_id *id);
-/* Removes a body with every link that holds on to it. Costs time linear in the world. */
+/* Removes a body with every link that holds on to it. A rigid body without hulls mostly goes in a time that does not
+   grow with the world; others cost time linear in it. */
 CSIM_API csim_status csim_destroy_body(csim_world *world, csim_body_id id);
 /* Removes a spring, a joint, a clamp or an exclusion. Fails: CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_LOCKED. */
 CSIM_API csim_status csim_destroy_link(csim_world *world, csim_link_id id);
