@@ -9,9 +9,11 @@
 enum { ACROSS = 65, SIDE = 38 };
 
 /* Blocks of fields belong to the program, are aligned to 64 and stay as long as a world uses them. */
-static void *block(size_t bytes) {
-    char *p = (char *)malloc(bytes + 64);
-    return p ? p + (64 - (size_t)p % 64) : NULL;
+static char *kept[2];
+
+static void *block(int i, size_t bytes) {
+    kept[i] = (char *)malloc(bytes + 64);
+    return kept[i] ? kept[i] + (64 - (size_t)kept[i] % 64) : NULL;
 }
 
 static const csim_field *hills(void) {
@@ -26,7 +28,7 @@ static const csim_field *hills(void) {
     }
     d.heights = z, d.count_x = d.count_y = ACROSS, d.cell = CSIM_R(0.25);
     if (csim_height_field_bytes(&d, &bytes, NULL) == CSIM_OK)
-        csim_create_height_field_in(&d, block(bytes), bytes, &field, NULL);
+        csim_create_height_field_in(&d, block(0, bytes), bytes, &field, NULL);
     return field;
 }
 
@@ -60,7 +62,7 @@ static const csim_field *floor_of_triangles(void) {
     d.vertices = x, d.vertex_count = 2 * layer, d.triangles = t, d.triangle_count = n / 3;
     d.strict = true; /* it says so if a triangle is missing or turned round */
     if (csim_mesh_field_bytes(&d, &bytes, NULL) == CSIM_OK)
-        csim_create_mesh_field_in(&d, block(bytes), bytes, &field, NULL);
+        csim_create_mesh_field_in(&d, block(1, bytes), bytes, &field, NULL);
     return field;
 }
 
@@ -105,5 +107,6 @@ int main(void) {
     csim_body_get_pose(world, crate, &pose);
     printf("the crate's middle is %.6f m high\n", (double)pose.position.z);
     csim_destroy_world(world);
+    free(kept[0]), free(kept[1]);
     return 0;
 }

@@ -48,15 +48,57 @@ static double picture_distance(const void *user, const float point[3]) {
                                        &feature);
 }
 
-/* Meshes and heights as others touch them: by their distances. Of heights a layer, they have no end below. */
+/* A mesh as others touch it: by its distances. */
 static void picture_field(replay_mesh *mesh, const csim_geometry *g) {
     csim_geometry own = *g;
     float low[3], high[3];
     own.local = csim_pose_identity();
     picture_v3(csim_sub(g->centre, g->half), low);
     picture_v3(csim_add(g->centre, g->half), high);
-    if (g->kind == CSIM_SHAPE_HEIGHTS) low[2] -= 0.02f * (float)g->bound;
-    replay_mesh_level(mesh, picture_distance, &own, low, high, g->kind == CSIM_SHAPE_HEIGHTS ? 96 : 40);
+    replay_mesh_level(mesh, picture_distance, &own, low, high, 40);
+}
+
+/* The height at x, y: from above, down by what is surely free, until there is nothing. */
+static float picture_height(const csim_geometry *own, float x, float y, float top, float cell) {
+    float at[3];
+    int k;
+    at[0] = x, at[1] = y, at[2] = top;
+    for (k = 0; k < 100; k++) {
+        const double free = picture_distance(own, at);
+        if (!(free > 1e-4 * (double)cell)) break;
+        at[2] -= (float)free;
+    }
+    return at[2];
+}
+
+/* Heights by at most PICTURE_ACROSS nodes along a side, every so many of theirs; they have no end below. */
+enum { PICTURE_ACROSS = 161, PICTURE_LAND = 0xA9B79A };
+
+static void picture_heights(replay_mesh *mesh, const csim_geometry *g) {
+    const csim_field_info info = csim_field_get_info(g->field);
+    const float cell = (float)info.cell, top = (float)(g->centre.z + g->half.z) + cell;
+    const int most = info.nodes[0] > info.nodes[1] ? info.nodes[0] : info.nodes[1];
+    const int step = (most - 2) / (PICTURE_ACROSS - 1) + 1;
+    const int nx = (info.nodes[0] - 2) / step + 2, ny = (info.nodes[1] - 2) / step + 2;
+    float *vertex = (float *)malloc(3 * sizeof(float) * (size_t)(nx * ny));
+    int *triangle = (int *)malloc(6 * sizeof(int) * (size_t)(nx * ny)), i, n = 0;
+    csim_geometry own = *g;
+    own.local = csim_pose_identity();
+    for (i = 0; vertex && i < nx * ny; i++) {
+        const int a = step * (i % nx), b = step * (i / nx);
+        float *v = vertex + 3 * i;
+        v[0] = cell * (float)(a < info.nodes[0] ? a : info.nodes[0] - 1);
+        v[1] = cell * (float)(b < info.nodes[1] ? b : info.nodes[1] - 1);
+        v[2] = picture_height(&own, v[0], v[1], top, cell);
+    }
+    for (i = 0; triangle && i < nx * (ny - 1); i++) {
+        if (i % nx == nx - 1) continue;
+        triangle[n++] = i, triangle[n++] = i + 1, triangle[n++] = i + nx + 1;
+        triangle[n++] = i, triangle[n++] = i + nx + 1, triangle[n++] = i + nx;
+    }
+    if (vertex && triangle) replay_mesh_copy(mesh, vertex, nx * ny, triangle, n / 3);
+    free(vertex);
+    free(triangle);
 }
 
 static void picture_shape(replay_mesh *mesh, const csim_geometry *g, const csim_hull_data *hull) {
@@ -68,7 +110,8 @@ static void picture_shape(replay_mesh *mesh, const csim_geometry *g, const csim_
     if (g->kind == CSIM_SHAPE_CYLINDER) replay_mesh_cylinder(&one, (float)g->radius, (float)g->half_height);
     if (g->kind == CSIM_SHAPE_BOX) replay_mesh_box(&one, (float)g->half.x, (float)g->half.y, (float)g->half.z);
     if (g->kind == CSIM_SHAPE_HULL) picture_hull(&one, hull);
-    if (g->kind == CSIM_SHAPE_MESH || g->kind == CSIM_SHAPE_HEIGHTS) picture_field(&one, g);
+    if (g->kind == CSIM_SHAPE_MESH) picture_field(&one, g);
+    if (g->kind == CSIM_SHAPE_HEIGHTS) picture_heights(&one, g);
     picture_v3(g->local.position, position);
     picture_quat(g->local.rotation, turn);
     replay_mesh_add(mesh, &one, position, turn);
@@ -115,8 +158,9 @@ static void picture_bones(replay_mesh *mesh, const csim_world *w, csim_body_id i
 static int picture_rigid(picture *p, const csim_world *w, csim_body_id id, int link) {
     replay_mesh mesh;
     csim_motion motion = CSIM_DYNAMIC;
-    int i, item = -1, count = csim_body_shape_count(w, id);
+    int i, item = -1, colour, count = csim_body_shape_count(w, id);
     csim_body_get_motion(w, id, &motion);
+    colour = motion == CSIM_STATIC ? REPLAY_FIXED : REPLAY_AUTO;
     memset(&mesh, 0, sizeof mesh);
     for (i = 0; i < count; i++) {
         const csim_geometry *g;
@@ -135,11 +179,12 @@ static int picture_rigid(picture *p, const csim_world *w, csim_body_id id, int l
             replay_floor(p->out, point, normal);
         } else {
             picture_shape(&mesh, g, hull);
+            if (g->kind == CSIM_SHAPE_HEIGHTS) colour = PICTURE_LAND; /* it takes light and shadows */
         }
     }
     if (link >= 0) picture_bones(&mesh, w, id, link);
     if (mesh.triangle_count > 0)
-        item = replay_piece(p->out, "body", motion == CSIM_STATIC ? REPLAY_FIXED : REPLAY_AUTO, &mesh);
+        item = replay_piece(p->out, "body", colour, &mesh);
     replay_mesh_free(&mesh);
     return item;
 }
