@@ -8,6 +8,7 @@
 #include "../examples/scenes/scene.c"
 #include "../examples/scenes/levels.c"
 #include "../examples/scenes/play.c"
+#include "../examples/scenes/sleepers.c"
 #include "../examples/scenes/shots.c"
 #include "../examples/scenes/mesh.c"
 #include "../examples/scenes/sat.c"

@@ -35,6 +35,7 @@ static csim_status golden_create_world(const csim_world_def *given, csim_world *
 #include "../examples/scenes/scene.c"
 #include "../examples/scenes/levels.c"
 #include "../examples/scenes/play.c"
+#include "../examples/scenes/sleepers.c"
 #include "../examples/scenes/shots.c"
 #include "../examples/scenes/mesh.c"
 #include "../examples/scenes/sat.c"

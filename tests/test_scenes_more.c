@@ -14,6 +14,7 @@
 #include "../examples/scenes/scene.c"
 #include "../examples/scenes/levels.c"
 #include "../examples/scenes/play.c"
+#include "../examples/scenes/sleepers.c"
 #include "../examples/scenes/shots.c"
 #include "../examples/scenes/soft.c"
 #include "../examples/scenes/solids.c"
