@@ -1389,6 +1389,39 @@ TEST(coarse_cables_lie_on_pegs_and_corners) {
         }
 }
 
+/* Edges of 10 cm on a ball of half a metre come 2.4 mm nearer than their nodes, a quarter of the radius, and sink there
+   by a share of what the nodes leave: the step says how far, as the distance of the edges from the ball has it. */
+TEST(edges_on_round_things_say_how_far_they_sink) {
+    csim_world *w = open_world(csim_v3(0, 0, CSIM_R(-9.81)));
+    csim_rigid_def ball = csim_default_rigid_def();
+    csim_cable_def d = cord(csim_v3(CSIM_R(-0.25), 0, CSIM_R(0.02)), csim_v3(CSIM_R(0.25), 0, CSIM_R(0.02)), 5);
+    csim_shape shape = csim_sphere(CSIM_R(0.5));
+    csim_geometry g;
+    csim_body_id id, under;
+    double off = 0, deepest = 0;
+    int i;
+    ball.motion = CSIM_STATIC;
+    ball.shapes = &shape;
+    ball.shape_count = 1;
+    ball.pose.position = csim_v3(0, 0, CSIM_R(-0.5));
+    ball.surface.friction = d.surface.friction = 1;
+    STATUS(csim_create_rigid(w, &ball, &under), CSIM_OK);
+    STATUS(csim_shape_bake(&shape, &g, NULL, NULL), CSIM_OK);
+    d.radius = CSIM_R(0.01);
+    d.mass_damping = 5;
+    id = add_cable(w, &d);
+    for (i = 0; i < 300; i++) {
+        const double gap = (STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK), least_gap(w, id, &g, ball.pose));
+        if (i < 100) continue;
+        deepest = fmax(deepest, -gap);
+        off = fmax(off, fabs(csim_world_stats(w).penetration + fmin(0, gap)));
+    }
+    printf("    %.2g m deep, said to %.1g m\n", deepest, off);
+    CHECK(deepest > 1e-4 && deepest < 1e-3); /* a tenth of the radius at most */
+    CHECK(off < 1e-5);
+    csim_destroy_world(w);
+}
+
 /* Edges that are hit between their nodes by free bodies. */
 TEST(edges_of_cables_keep_momentum) {
     int what, i, k;
