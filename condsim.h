@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 382d86122b3dd405
+   Hash of the parts: 652239cb0dafef3b
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1646,7 +1646,8 @@ typedef struct csim_step_stats {
    CSIM_LOCKED (called from a filter), CSIM_BAD_PROBLEM (a mixing rule returned a negative number, or solver.solver
    does not take an island, a law or the integrator: docs/solvers.md). */
 CSIM_API csim_status csim_world_step(csim_world *world, csim_real h);
-/* Of the last step, also when it failed; all zero before the first. Energies: csim_world_totals. */
+/* Of the last step, also when it failed; all zero before the first. Null: all zero but result, CSIM_RESULT_NOT_FINITE.
+   Energies: csim_world_totals. */
 CSIM_API csim_step_stats csim_world_stats(const csim_world *world);
 /* m/s^2. Changes a setting between steps; the same checks as at creation. */
 CSIM_API csim_status csim_world_set_gravity(csim_world *world, csim_vec3 gravity);
@@ -29403,17 +29404,21 @@ static void csimi_remove_bytes(void *array, size_t stride, int count, int first,
     }
 }
 
+static void csimi_shrink(csimi_store *s, csimi_axis which, int n) {
+#define CSIMI_X(axis) \
+    if (which == CSIMI_AXIS_##axis) s->count.axis -= n;
+    CSIMI_WORLD_AXES(CSIMI_X)
+#undef CSIMI_X
+    csimi_sync_state(s);
+}
+
 CSIMI_FN void csimi_remove(csimi_store *s, csimi_axis which, int first, int n) {
     if (n <= 0) return;
 #define CSIMI_X(axis, type, name, per, holds) \
     if (which == CSIMI_AXIS_##axis) csimi_remove_bytes(s->name, sizeof(type) * (size_t)(per), s->count.axis, first, n);
     CSIMI_WORLD_ARRAYS(CSIMI_X)
 #undef CSIMI_X
-#define CSIMI_X(axis) \
-    if (which == CSIMI_AXIS_##axis) s->count.axis -= n;
-    CSIMI_WORLD_AXES(CSIMI_X)
-#undef CSIMI_X
-    csimi_sync_state(s);
+    csimi_shrink(s, which, n);
 }
 
 CSIMI_FN void csimi_replace(csimi_store *s, csimi_axis which, int first, int n) {
@@ -29423,11 +29428,7 @@ CSIMI_FN void csimi_replace(csimi_store *s, csimi_axis which, int first, int n) 
                      s->name + (size_t)(per) * (size_t)(s->count.axis - n), sizeof(type) * (size_t)(per) * (size_t)n);
     CSIMI_WORLD_ARRAYS(CSIMI_X)
 #undef CSIMI_X
-#define CSIMI_X(axis) \
-    if (which == CSIMI_AXIS_##axis) s->count.axis -= n;
-    CSIMI_WORLD_AXES(CSIMI_X)
-#undef CSIMI_X
-    csimi_sync_state(s);
+    csimi_shrink(s, which, n);
 }
 
 CSIMI_FN void csimi_list_anew(csim_world *w) {
@@ -39781,7 +39782,13 @@ CSIM_API const uint64_t *csim_world_ended(const csim_world *w, int *count) {
     return w->store.ended_id;
 }
 
-CSIM_API csim_step_stats csim_world_stats(const csim_world *w) { return w->stats; }
+CSIM_API csim_step_stats csim_world_stats(const csim_world *w) {
+    csim_step_stats none;
+    if (w) return w->stats;
+    CSIMI_MEMSET(&none, 0, sizeof none);
+    none.result = CSIM_RESULT_NOT_FINITE; /* no word of a step that was solved */
+    return none;
+}
 
 #ifndef CONDSIM_NO_STATISTICS
 /* ---- totals */

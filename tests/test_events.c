@@ -806,6 +806,7 @@ TEST(the_destroyed_ends) {
     int i;
     STATUS(csim_create_world(&def, &w, NULL), CSIM_OK);
     CHECK(csim_world_events(NULL).end_count == 0 && csim_world_events(w).touching_count == 0);
+    CHECK(csim_world_stats(NULL).result == CSIM_RESULT_NOT_FINITE && csim_world_stats(NULL).iterations == 0);
     g.shapes = &floor, g.shape_count = 1, g.motion = CSIM_STATIC, g.user_data = &ground;
     STATUS(csim_create_rigid(w, &g, &ground_id), CSIM_OK);
     id = put(w, csim_sphere(CSIM_R(0.1)), at, still, &crate);

@@ -108,7 +108,13 @@ CSIM_API const uint64_t *csim_world_ended(const csim_world *w, int *count) {
     return w->store.ended_id;
 }
 
-CSIM_API csim_step_stats csim_world_stats(const csim_world *w) { return w->stats; }
+CSIM_API csim_step_stats csim_world_stats(const csim_world *w) {
+    csim_step_stats none;
+    if (w) return w->stats;
+    CSIMI_MEMSET(&none, 0, sizeof none);
+    none.result = CSIM_RESULT_NOT_FINITE; /* no word of a step that was solved */
+    return none;
+}
 
 #ifndef CONDSIM_NO_STATISTICS
 /* ---- totals */

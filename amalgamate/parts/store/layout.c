@@ -234,17 +234,21 @@ static void csimi_remove_bytes(void *array, size_t stride, int count, int first,
     }
 }
 
+static void csimi_shrink(csimi_store *s, csimi_axis which, int n) {
+#define CSIMI_X(axis) \
+    if (which == CSIMI_AXIS_##axis) s->count.axis -= n;
+    CSIMI_WORLD_AXES(CSIMI_X)
+#undef CSIMI_X
+    csimi_sync_state(s);
+}
+
 CSIMI_FN void csimi_remove(csimi_store *s, csimi_axis which, int first, int n) {
     if (n <= 0) return;
 #define CSIMI_X(axis, type, name, per, holds) \
     if (which == CSIMI_AXIS_##axis) csimi_remove_bytes(s->name, sizeof(type) * (size_t)(per), s->count.axis, first, n);
     CSIMI_WORLD_ARRAYS(CSIMI_X)
 #undef CSIMI_X
-#define CSIMI_X(axis) \
-    if (which == CSIMI_AXIS_##axis) s->count.axis -= n;
-    CSIMI_WORLD_AXES(CSIMI_X)
-#undef CSIMI_X
-    csimi_sync_state(s);
+    csimi_shrink(s, which, n);
 }
 
 CSIMI_FN void csimi_replace(csimi_store *s, csimi_axis which, int first, int n) {
@@ -254,11 +258,7 @@ CSIMI_FN void csimi_replace(csimi_store *s, csimi_axis which, int first, int n) 
                      s->name + (size_t)(per) * (size_t)(s->count.axis - n), sizeof(type) * (size_t)(per) * (size_t)n);
     CSIMI_WORLD_ARRAYS(CSIMI_X)
 #undef CSIMI_X
-#define CSIMI_X(axis) \
-    if (which == CSIMI_AXIS_##axis) s->count.axis -= n;
-    CSIMI_WORLD_AXES(CSIMI_X)
-#undef CSIMI_X
-    csimi_sync_state(s);
+    csimi_shrink(s, which, n);
 }
 
 CSIMI_FN void csimi_list_anew(csim_world *w) {
