@@ -2,9 +2,10 @@
 #
 #   make            the header, the examples and the scene program
 #   make run        run the main scene: build/run/index.html (MESH=file puts another mesh into it)
-#   make test       every test in double and float, and the short audits: four minutes on two cores, needs only this clone
+#   make test       every test in double and float but the slow ones, and the short audits: four minutes on two cores, needs only
+#                   this clone
 #   make test-shared  the tests that want files of other people in ../shared, or packages: says what it lacks
-#   make check      the long matrix: compilers, sanitizers, other machines; reports what it cannot find
+#   make check      the slow tests and the long matrix: compilers, sanitizers, other machines; reports what it cannot find
 #   make long       the long physics runs, and the long forms of the tests
 #   make mutate     one line of the library changed at a time: which test notices; COUNT=20 SEED=1 for a sample; hours
 #   make audit      steps judged from outside by a program of its own: docs/results/audit.md; AUDIT="--worlds 5 --seed 7"
@@ -225,7 +226,9 @@ golden: $(BUILD)/tests/test_golden-double $(BUILD)/tests/test_golden-float
 	@for t in $^; do GOLDEN=print $$t | grep -E '^[a-z-]+ [0-9]+ (double|float) [0-9a-f]{16}$$'; done > tests/golden.new
 	@mv tests/golden.new tests/golden.txt && cat tests/golden.txt
 
-check: condsim.h $(BUILD)/bin/condsim-scene
+# the tests that are too slow for make test
+SLOW_TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(shell grep -l '^SLOW_' tests/test_*.c))
+check: condsim.h $(BUILD)/bin/condsim-scene $(SLOW_TESTS:%=%-double) $(SLOW_TESTS:%=%-float)
 	@CC="$(CC)" CXX="$(CXX)" sh tests/audit.sh long
 
 embedded: condsim.h

@@ -51,6 +51,18 @@ compiler() {
 language() { case $1 in *++*) echo c++ ;; *) echo c ;; esac; }
 # impl FILE [EXTRA LINES]: a source that holds the bodies
 impl() { printf '#define CONDSIM_IMPLEMENTATION\n%s\n#include "%s/condsim.h"\n' "${2:-}" "$ROOT" >"$1"; }
+# whole: condsim.h with its bodies as an object, $CC -O0 in double: compiled by whichever audit asks first, for all
+whole() {
+    if mkdir "$WORK/whole" 2>/dev/null; then
+        impl "$WORK/whole/bodies.c"
+        $CC -std=c99 -w -O0 -c "$WORK/whole/bodies.c" -o "$WORK/whole/new.o" 2>"$WORK/whole/said"
+        echo $? >"$WORK/whole/code.new"
+        mv "$WORK/whole/code.new" "$WORK/whole/code"
+    fi
+    while [ ! -f "$WORK/whole/code" ]; do sleep 0.2; done
+    [ "$(cat "$WORK/whole/code")" = 0 ] || { head -5 "$WORK/whole/said"; bad "condsim.h does not compile"; }
+    WHOLE=$WORK/whole/new.o
+}
 first_create() { # a renamed public function that exists already
     for f in csim_create_world csim_problem_solve csim_problem_certify; do
         grep -q "CSIM_API.* $f(" "$ROOT/condsim.h" && { echo $f; return; }
@@ -190,6 +202,7 @@ audit_link() { # CC-BODIES CC-USER
     need "$1"
     need "$2"
     impl "$T/bodies.c"
+    whole
     cat >"$T/user.c" <<END
 #include "$ROOT/condsim.h"
 #include "$ROOT/condsim.h"
@@ -203,7 +216,7 @@ int main(void) { return other() == csim_status_text(CSIM_LOCKED) ? 0 : 1; }
 END
     lang() { case $1 in *++*) echo "-x c++ -std=c++11" ;; *) echo "-x c -std=c99" ;; esac; }
     # shellcheck disable=SC2046
-    { "$1" $(lang "$1") -c "$T/bodies.c" -o "$T/bodies.o" && "$2" $(lang "$2") -c "$T/user.c" -o "$T/user.o" &&
+    { case $1 in "$CC") cp "$WHOLE" "$T/bodies.o" ;; *) "$1" $(lang "$1") -w -c "$T/bodies.c" -o "$T/bodies.o" ;; esac && "$2" $(lang "$2") -c "$T/user.c" -o "$T/user.o" &&
         "$2" $(lang "$2") -c "$T/main.c" -o "$T/main.o"; } || bad "does not compile"
     "$2" "$T/bodies.o" "$T/user.o" "$T/main.o" $MATH -o "$T/program" || bad "does not link"
     "$T/program" || bad "two files see two libraries"
@@ -213,7 +226,8 @@ END
 audit_float_mix() {
     f=$(first_create)
     [ -n "$f" ] || bad "no renamed function found"
-    impl "$T/bodies.c"
+    whole
+    cp "$WHOLE" "$T/bodies.o"
     cat >"$T/user.c" <<END
 #include "$ROOT/condsim.h"
 int main(void) {
@@ -221,7 +235,7 @@ int main(void) {
     return p == 0;
 }
 END
-    $CC -std=c99 -w -c "$T/bodies.c" -o "$T/bodies.o" && $CC -std=c99 -w -c "$T/user.c" -o "$T/same.o" || bad "does not compile"
+    $CC -std=c99 -w -c "$T/user.c" -o "$T/same.o" || bad "does not compile"
     $CC -std=c99 -w -DCONDSIM_FLOAT -c "$T/user.c" -o "$T/other.o" || bad "float user does not compile"
     $CC "$T/bodies.o" "$T/same.o" $MATH -o "$T/program" 2>"$T/err" || { tail -3 "$T/err"; bad "a double user does not link"; }
     $CC "$T/bodies.o" "$T/other.o" $MATH -o "$T/program" 2>"$T/err" && bad "a float user links with a double library"
@@ -270,13 +284,13 @@ audit_noheap() {
     need nm
     impl "$T/bodies.c" '#define CONDSIM_NO_HEAP
 #define CONDSIM_NO_STDIO'
-    $CC -std=c99 -w -O1 -c "$T/bodies.c" -o "$T/bodies.o" || bad "does not compile"
+    $CC -std=c99 -w -O0 -c "$T/bodies.c" -o "$T/bodies.o" || bad "does not compile"
     undefined_of "$T/bodies.o" | grep -e alloc -e free -e '^f[a-z]*[drel]$' -e printf && bad "heap or files in a build without them"
     examined "$(undefined_of "$T/bodies.o" | wc -l)" 1 "undefined symbols, none of the heap or of files"
 }
 
 # the library alone: no header of libc, no libm, nothing undefined
-audit_freestanding() { # REAL
+audit_freestanding() { # REAL OPT
     cat >"$T/bodies.c" <<END
 #include <stddef.h>
 typedef $1 real;
@@ -307,7 +321,7 @@ END
     inc=$($CC -print-file-name=include 2>/dev/null)
     [ -d "$inc" ] || skip "$CC does not tell where its own headers are"
     # shellcheck disable=SC2046
-    $CC -std=c99 -w -ffreestanding -fno-stack-protector -fno-pie -nostdinc -isystem "$inc" -O1 $(real_flag "$1") -c "$T/bodies.c" \
+    $CC -std=c99 -w -ffreestanding -fno-stack-protector -fno-pie -nostdinc -isystem "$inc" "-$2" $(real_flag "$1") -c "$T/bodies.c" \
         -o "$T/bodies.o" || bad "does not compile without libc headers"
     $CC -nostdlib -static -no-pie "$T/bodies.o" -o "$T/program" || bad "symbols stay undefined"
     undefined_of "$T/program" | grep . && bad "symbols stay undefined"
@@ -378,10 +392,9 @@ audit_parts() {
             grep -q "^ *# *undef $m\$" "amalgamate/parts/$p" || bad "$p: $m is defined and never undefined"
         done
     done
-    impl "$T/bodies.c"
-    $CC -std=c99 -w -O0 -c "$T/bodies.c" -o "$T/whole.object" || bad "condsim.h"
+    whole
     nm -g --defined-only "$T"/*.o | awk 'NF == 3 { print $3 }' | grep -v '^csimi_' | sort >"$T/lib.names"
-    nm -g --defined-only "$T/whole.object" | awk 'NF == 3 { print $3 }' | sort >"$T/whole.names"
+    nm -g --defined-only "$WHOLE" | awk 'NF == 3 { print $3 }' | sort >"$T/whole.names"
     diff "$T/lib.names" "$T/whole.names" || bad "the library of the parts (<) and condsim.h (>) differ"
     nm -u "$T"/*.o | sed -n 's/^ *U \(csimi\{0,1\}_.*\)/\1/p' | sort -u >"$T/wanted"
     nm -g --defined-only "$T"/*.o | awk 'NF == 3 { print $3 }' | sort -u >"$T/given"
@@ -393,7 +406,9 @@ audit_parts() {
 audit_programs() {
     n=0
     for f in tests/tables/*.c tests/bench_*.c tests/demo_replay.c examples/fc3d/*.c examples/modes/main.c; do
-        $CC -std=c99 -Wall -Wextra -Wno-unused-function -Werror -DCONDSIM_REFERENCE -I. -Iexamples/scenes -fsyntax-only "$f" || bad "$f"
+        # without the bodies: audit_warn takes those
+        $CC -std=c99 -Wall -Wextra -Wno-unused-function -Werror -DCONDSIM_REFERENCE -DCONDSIM_LINKED -I. -Iexamples/scenes -fsyntax-only "$f" ||
+            bad "$f"
         n=$((n + 1))
     done
     examined $n 20 "sources"
@@ -403,12 +418,12 @@ audit_programs() {
 audit_complete() {
     need nm
     impl "$T/bodies.c"
-    $CC -std=c99 -w -O0 -DCONDSIM_REFERENCE -c "$T/bodies.c" -o "$T/bodies.o" || bad "does not compile"
+    $CC -std=c99 -Wall -O0 -DCONDSIM_REFERENCE -c "$T/bodies.c" -o "$T/bodies.o" 2>"$T/warned" || bad "does not compile"
     sed -n '1,/^#endif \/\* CONDSIM_H/p' condsim.h | sed -n 's/^CSIM_API .*[ *]\(csim_[a-z0-9_]*\)(.*/\1/p' | sort -u >"$T/declared"
     nm -g --defined-only "$T/bodies.o" | awk 'NF == 3 { print $3 }' | sort >"$T/defined"
     comm -23 "$T/declared" "$T/defined" | grep . && bad "declared but not defined"
     comm -13 "$T/declared" "$T/defined" | grep . && bad "defined but not declared with CSIM_API at the start of a line"
-    $CC -std=c99 -Wall -O0 -DCONDSIM_REFERENCE -fsyntax-only "$T/bodies.c" 2>&1 | grep -e 'never defined' -e 'used but never' | sed 's/.*warning: //' | sort -u | grep . &&
+    grep -e 'never defined' -e 'used but never' "$T/warned" | sed 's/.*warning: //' | sort -u | grep . &&
         bad "private functions declared but not defined"
     examined "$(wc -l <"$T/declared")" 30 "public functions"
 }
@@ -438,9 +453,9 @@ document() {
             continue
         fi
         if [ "$1" != README.md ] && ! grep 'define CONDSIM_' "$c" | grep -q -v 'CONDSIM_IMPLEMENTATION$'; then
-            [ -f "$T/bodies.o" ] || { impl "$T/bodies.x" && $CC -x c -std=c99 -w -O0 -c "$T/bodies.x" -o "$T/bodies.o"; }
+            whole
             grep -v 'define CONDSIM_IMPLEMENTATION' "$c" >"$c.user.c"
-            $CC $flags "$c.user.c" "$T/bodies.o" -o "$c.out" $MATH || bad "$name does not compile"
+            $CC $flags "$c.user.c" "$WHOLE" -o "$c.out" $MATH || bad "$name does not compile"
             rm "$c.user.c"
         else
             $CC $flags "$c" -o "$c.out" $MATH || bad "$name does not compile"
@@ -514,6 +529,7 @@ run_tests() { # LABEL-PREFIX PATTERN COMMAND-TO-RUN -- COMPILER FLAGS
     pattern=$1 runner=$2 broken=
     shift 2
     n=0
+    [ -n "$QUICK" ] || export CONDSIM_SLOW=1
     set -- "$@" -w $OWN -DCONDSIM_REFERENCE -DCONDSIM_LINKED -I"$ROOT"
     for p in $(awk '/^body/ { print "parts/" $2 }' amalgamate/parts.list) $(cd examples; ls scenes/*.c modes/modes.c); do
         case $p in */runner.c | */condsim.c) continue ;; parts/*) from=amalgamate/$p asserts="-include assert.h -DCONDSIM_ASSERT=assert" ;;
@@ -709,33 +725,50 @@ audit_replay() {
     examined "$(grep -c '^ok ' "$T/said")" 6 "checks of build/run/index.html and of a made-up replay"
 }
 
-# examples say the same, to the last digit, whatever compiled them and in whatever form
+# examples say the same, to the last digit, whatever compiled the library and in whatever form; each also in one file with
+# the bodies, as who copies it has it
 audit_same_output() {
     ls examples/*.c >/dev/null 2>&1 || skip "no examples yet"
-    mkdir -p "$T/lib"
-    n=0
+    impl "$T/bodies.c"
+    mkdir -p "$T/parts"
     for p in $(awk '/^body/ { print $2 }' amalgamate/parts.list); do
-        $CC -std=c99 -w -O2 -c "amalgamate/parts/$p" -o "$T/lib/$(echo "$p" | tr / _).o" || bad "$p"
+        $CC -std=c99 -w -O2 -c "amalgamate/parts/$p" -o "$T/parts/$(echo "$p" | tr / _).o" || bad "$p"
     done
+    ar rcs "$T/parts.o" "$T"/parts/*.o || bad "no archive"
+    for opt in O2 O3; do $CC -std=c99 -w -$opt -c "$T/bodies.c" -o "$T/$opt.o" || bad "bodies, $opt"; done
+    forms="O2 O3 parts"
+    command -v clang >/dev/null && {
+        forms="$forms clang"
+        clang -std=c99 -w -O2 -ffp-contract=off -c "$T/bodies.c" -o "$T/clang.o" || bad "bodies, clang"
+    }
+    n=0
     for e in examples/*.c; do
         name=$(basename "$e" .c)
         grep -q 'int main' "$e" || continue
-        sed 's,"\.\./condsim.h","condsim.h",' "$e" >"$T/$name.c"
-        grep -v '#define CONDSIM_IMPLEMENTATION' "$T/$name.c" >"$T/$name.user.c"
-        $CC -std=c99 -w -O2 -I. -Iexamples "$T/$name.c" -o "$T/$name.0" $MATH || bad "$e"
-        $CC -std=c99 -w -O0 -I. -Iexamples "$T/$name.c" -o "$T/$name.1" $MATH || bad "$e"
-        $CC -std=c99 -w -O3 -I. -Iexamples "$T/$name.c" -o "$T/$name.2" $MATH || bad "$e"
-        $CC -std=c99 -w -O2 -I. -Iexamples "$T/$name.user.c" "$T"/lib/*.o -o "$T/$name.3" $MATH || bad "$e with the library of the parts"
-        command -v clang >/dev/null && { clang -std=c99 -w -O2 -ffp-contract=off -I. -Iexamples "$T/$name.c" -o "$T/$name.4" $MATH || bad "$e"; }
-        for k in 0 1 2 3 4; do
-            [ -x "$T/$name.$k" ] || continue
-            mkdir -p "$T/run$k"
-            (cd "$T/run$k" && timeout 120 "$T/$name.$k" >"$T/$name.said$k" 2>&1) || bad "$name fails in build $k"
-            cmp "$T/$name.said0" "$T/$name.said$k" || bad "$name says something else in build $k (0: O2, 1: O0, 2: O3, 3: parts, 4: clang)"
+        $CC -std=c99 -w -O0 -I. -Iexamples "$e" -o "$T/$name.copy" $MATH || bad "$e"
+        grep -v '#define CONDSIM_IMPLEMENTATION' "$e" >"$T/$name.c"
+        $CC -std=c99 -w -O2 -I. -Iexamples -c "$T/$name.c" -o "$T/$name.user.o" || bad "$e without the bodies"
+        for k in $forms; do $CC "$T/$name.user.o" "$T/$k.o" -o "$T/$name.$k" $MATH || bad "$e with the library of $k"; done
+        for k in copy $forms; do
+            mkdir -p "$T/run-$k"
+            (cd "$T/run-$k" && timeout 120 "$T/$name.$k" >"$T/$name.said-$k" 2>&1) || bad "$name fails in form $k"
+            cmp "$T/$name.said-copy" "$T/$name.said-$k" || bad "$name says something else in form $k than in one file at O0"
             n=$((n + 1))
         done
     done
-    examined $n 4 "runs compared"
+    examined $n 60 "runs compared"
+}
+
+# what takes many seconds and is no part of make test
+audit_slow() { # REAL
+    n=0
+    for t in $(grep -l '^SLOW_' tests/test_*.c); do
+        name=$(basename "$t" .c)-$1
+        [ -x "build/tests/$name" ] || skip "build/tests/$name is not built: make check"
+        "build/tests/$name" -q --slow >"$T/said" 2>&1 || { tail -12 "$T/said"; bad "$name"; }
+        n=$((n + $(tail -1 "$T/said" | sed 's/ passed.*//')))
+    done
+    examined $n 3 "tests"
 }
 
 audit_cxx_tests() { # the bodies run the same when C++ compiles them
@@ -822,25 +855,20 @@ short_list() {
     echo includes
     echo macros
     echo complete
-    echo parts
-    echo programs
     for family in gcc clang; do
         for std in c99 c++11 c++20; do
             for real in double float; do echo "warn $family $std $real O0"; done
         done
     done
-    echo options gcc c++11 float alone
     echo link "$CC" "$CC"
     echo link "$CC" "$CXX"
     echo link "$CXX" "$CC"
     echo float_mix
-    echo symbols double O1
     echo symbols float O0
     echo static c
     echo static c++
     echo noheap
-    echo freestanding double
-    echo stack double O2
+    echo freestanding double O0
     echo stack float O0
     echo readme
     echo docs
@@ -852,14 +880,27 @@ short_list() {
 # the longest first, so that none is left alone at the end; a quarter of an hour on two cores
 long_list() {
     echo same_output # the longest first: nothing else runs beside the last one
-    echo rooms
-    echo fuzz asan double 60
-    echo standing
-    echo tables
-    echo replay
+    for build in ubsan asan; do echo tests $build double quick; done
     echo options gcc c99 double pairs
+    echo fuzz asan double 60
+    echo tables
+    echo fuzz asan float 20
+    for build in m32 clang; do echo tests $build float quick; done
+    for build in O0 O3 clang-O2 openmp parts m32 arm64; do echo golden $build double; done
+    echo golden clang-O2 float
+    echo slow double
+    echo slow float
+    echo warn gcc c99 double O3
+    for build in tsan openmp; do echo tests $build double quick; done
+    echo rooms
+    echo parts
+    echo programs
+    echo options gcc c++11 float alone
+    echo standing
+    echo replay
     echo time
-    echo freestanding float
+    echo freestanding float O1
+    echo freestanding double O1
     echo symbols double O2
     for std in c11 c17; do
         for family in gcc clang; do
@@ -868,16 +909,9 @@ long_list() {
     done
     echo target m32
     echo target arm
-    for build in O0 O3 clang-O2 openmp parts m32 arm64; do echo golden $build double; done
-    echo golden clang-O2 float
-    for build in asan ubsan tsan openmp; do echo tests $build double quick; done
-    for build in clang m32; do echo tests $build float quick; done
-    echo fuzz asan float 20
-    echo warn gcc c99 double O3
     echo warn clang c++11 float O3
     echo options clang c++11 float alone
-    echo stack double O0
-    echo stack double O3
+    for opt in O0 O2 O3; do echo stack double $opt; done
     echo wasm double
     echo switches
     echo cxx_tests

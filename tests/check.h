@@ -17,6 +17,9 @@
        DOUBLE_TEST(name) {...}             what only double resolves: say why in a comment
        LONG_TEST(name) {...}               only with CONDSIM_LONG=1 in the environment (make long), which check_long() tells
        LONG_IN_FLOAT(name) {...}           so in float: seconds, and the same code as in double
+       SLOW_TEST(name) {...}               many seconds: --slow (make check) runs these alone, CONDSIM_SLOW=1 these too, or ask for its name
+       SLOW_IN_FLOAT(name) {...}           such a one in float alone
+       SLOW_LONG_IN_FLOAT(name) {...}      such a one in double; in float only with CONDSIM_LONG=1
        NEEDS("../shared/file", name) {...} only with --shared (make test-shared), which names the file when it is not there
 
    TOL(double build, float build) picks a tolerance; say beside it why it has its size. check_random(lo, hi) draws
@@ -74,7 +77,7 @@
 typedef struct check_test {
     const char *name;
     void (*run)(void);
-    int line, longer; /* longer: asks for CONDSIM_LONG=1 */
+    int line, longer; /* longer: 1 asks for CONDSIM_LONG=1, 2 for that or --slow */
     const char *needs;
     struct check_test *next;
 } check_test;
@@ -114,6 +117,9 @@ static void check_register(check_test *test) {
 #define LONG_TEST(name) CHECK_TEST(name, 1, NULL)
 #define NEEDS(file, name) CHECK_TEST(name, 0, file)
 #define LONG_IN_FLOAT(name) CHECK_TEST(name, CSIM_REAL_SIZE == 4, NULL)
+#define SLOW_TEST(name) CHECK_TEST(name, 2, NULL)
+#define SLOW_IN_FLOAT(name) CHECK_TEST(name, CSIM_REAL_SIZE == 4 ? 2 : 0, NULL)
+#define SLOW_LONG_IN_FLOAT(name) CHECK_TEST(name, CSIM_REAL_SIZE == 4 ? 1 : 2, NULL)
 #ifdef CONDSIM_FLOAT
 #define DOUBLE_TEST(name) CHECK_MAYBE_UNUSED static void test_##name(void)
 #else
@@ -152,10 +158,12 @@ CHECK_MAYBE_UNUSED static bool check_equal(long long x, long long y, const char 
     return x == y;
 }
 
-CHECK_MAYBE_UNUSED static bool check_long(void) {
-    const char *text = getenv("CONDSIM_LONG");
+static bool check_asked(const char *variable) {
+    const char *text = getenv(variable);
     return text && strcmp(text, "1") == 0;
 }
+
+CHECK_MAYBE_UNUSED static bool check_long(void) { return check_asked("CONDSIM_LONG"); }
 
 /* Uniform in [low, high), from a xorshift that every test starts anew. */
 CHECK_MAYBE_UNUSED static double check_random(double low, double high) {
@@ -192,16 +200,16 @@ CHECK_MAYBE_UNUSED static bool check_status(csim_status status, csim_status want
 #define STATUS(call, wanted) ((void)check_status((call), (wanted), __FILE__, __LINE__, #call " is " #wanted))
 #endif
 
-static bool check_wanted(const check_test *test, bool shared, int argc, char **argv) {
+static bool check_wanted(const check_test *test, bool shared, bool slow, int argc, char **argv) {
     int i, filters = 0;
-    if ((test->needs != NULL) != shared) return false;
-    if (test->longer && !check_long()) return false;
+    if ((test->needs != NULL) != shared || (slow && test->longer != 2)) return false;
+    if (test->longer == 1 && !check_long()) return false;
     for (i = 1; i < argc; ++i) {
         if (argv[i][0] == '-') continue;
         ++filters;
         if (strstr(test->name, argv[i])) return true;
     }
-    return filters == 0;
+    return filters == 0 && (test->longer != 2 || slow || check_long() || check_asked("CONDSIM_SLOW"));
 }
 
 static bool check_there(const check_test *test) {
@@ -212,7 +220,7 @@ static bool check_there(const check_test *test) {
 
 int main(int argc, char **argv) {
     int passed = 0, failed = 0, lacking = 0, i;
-    bool quiet = false, list = false, shared = false;
+    bool quiet = false, list = false, shared = false, slow = false;
     check_test *test;
     for (i = 1; i < argc; ++i) {
         if (strcmp(argv[i], "--list") == 0)
@@ -221,8 +229,10 @@ int main(int argc, char **argv) {
             quiet = true;
         else if (strcmp(argv[i], "--shared") == 0)
             shared = true;
+        else if (strcmp(argv[i], "--slow") == 0)
+            slow = true;
         else if (argv[i][0] == '-') {
-            printf("usage: %s [-q] [--list] [--shared] [part of a test name ...]\n", argv[0]);
+            printf("usage: %s [-q] [--list] [--shared] [--slow] [part of a test name ...]\n", argv[0]);
             return 2;
         }
     }
@@ -230,7 +240,7 @@ int main(int argc, char **argv) {
     for (test = check.first; test; test = test->next) {
         clock_t start = clock();
         double ms;
-        if (!check_wanted(test, shared, argc, argv)) continue;
+        if (!check_wanted(test, shared, slow, argc, argv)) continue;
         if (list) {
             printf("%s\n", test->name);
             continue;

@@ -396,7 +396,7 @@ TEST(collision_keeps_momentum) {
 
 /* Without the shift the nodal solution goes to that of the given contacts like 1/kappa; with it they are the same, to the
    tolerance, whatever the gain. */
-TEST(virtual_nodes_vanish_with_gain_and_with_the_shift) {
+SLOW_IN_FLOAT(virtual_nodes_vanish_with_gain_and_with_the_shift) {
     const double gain[4] = {1e2, 1e3, 1e4, 10};
     toy s;
     dense d;
@@ -887,7 +887,7 @@ TEST(spectrum_estimate) {
 }
 
 /* More bodies in an island than the dense matrix holds: they are grouped. */
-TEST(many_bodies_are_grouped) {
+SLOW_IN_FLOAT(many_bodies_are_grouped) {
     toy s;
     csim_solver_params p = cond_params();
     const double edge[3] = {0.1, 0.1, 0.1};

@@ -711,7 +711,7 @@ static void fuzz(int steps, int seed) {
 
 /* A heap that came to rest has nothing to tell, and on the way there single contacts begin many times over while the
    pair of shapes they belong to is told once. */
-TEST(rest_tells_nothing) {
+SLOW_TEST(rest_tells_nothing) {
     csim_world_def def = csim_default_world_def();
     csim_rigid_def d = csim_default_rigid_def();
     const csim_shape box = csim_box(csim_v3(CSIM_R(0.1), CSIM_R(0.1), CSIM_R(0.1)));
@@ -1202,7 +1202,7 @@ TEST(conveyor) {
     csim_destroy_world(w);
 }
 
-TEST(oracle) {
+SLOW_TEST(oracle) {
     const char *steps = getenv("EVENT_STEPS"), *seed = getenv("EVENT_SEED");
     fuzz(steps ? atoi(steps) : 1500, seed ? atoi(seed) : 0);
 }

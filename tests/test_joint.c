@@ -199,7 +199,7 @@ static double chain_spin(csim_solver solver, bool geometric, double load, double
 
 /* Long steps of light links under a heavy load: with the diagonal geometric stiffness they swing as a pendulum does,
    sqrt(2 g / 2.2 m) = 3 rad/s and some waves; without it they whirl. By the sweeps and by Newton. */
-TEST(geometric_stiffness_keeps_a_loaded_chain) {
+SLOW_TEST(geometric_stiffness_keeps_a_loaded_chain) {
     static const csim_solver solver[2] = {CSIM_SOLVER_AUTO, CSIM_SOLVER_NEWTON_PROXIMAL};
     int k, j;
     for (k = 0; k < 2; k++)

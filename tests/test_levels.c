@@ -161,7 +161,7 @@ TEST(a_wheel_over_relief_tells_its_deepest_point) {
 
 /* ---- bodies of every kind go over it */
 
-TEST(bodies_slide_and_roll_over_triangles_as_over_a_plane) {
+SLOW_TEST(bodies_slide_and_roll_over_triangles_as_over_a_plane) {
     static const char *const floors[] = {"floor=heights", "floor=heights speed=9 cell=0.07", "floor=mesh"};
     static const double step[] = {1.0 / 120, 1.0 / 60, 1.0 / 200};
     int i;

@@ -557,7 +557,7 @@ static void drop(const char *file, double seconds, double latest) {
     scene_close(r.s);
 }
 
-TEST(shipped_mesh_comes_to_rest) { drop("examples/scenes/mascot.msh", 7, 5); }
+SLOW_IN_FLOAT(shipped_mesh_comes_to_rest) { drop("examples/scenes/mascot.msh", 7, 5); }
 
 NEEDS("../shared/real/meshes/raptorTetra_8418.vtu", meshes_of_others_come_to_rest) {
     drop("../shared/real/meshes/raptorTetra_8418.vtu", 5, 3);
@@ -831,7 +831,7 @@ TEST(arm_folds_the_mat) {
 }
 
 /* Every kind of body, shape, material and joint in one pen: one heap, in which each kind touches another kind. */
-LONG_IN_FLOAT(everything_comes_to_rest_in_one_heap) {
+SLOW_LONG_IN_FLOAT(everything_comes_to_rest_in_one_heap) {
     run r = run_scene("everything", "", 0, 0, 0, -1);
     EQUAL((int)figure(&r, "bodies"), 21);
     EQUAL((int)figure(&r, "kinds_touching"), CSIM_BODY_KIND_COUNT_);

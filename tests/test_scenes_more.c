@@ -55,7 +55,7 @@ TEST(payload_falls_where_statics_says_19) {
 }
 
 /* The beam sags as its joints' stiffness says and finds the slot; its joints hold at 10 ms and the default tolerance. */
-TEST(stiff_beam_finds_its_slot) {
+SLOW_IN_FLOAT(stiff_beam_finds_its_slot) {
     run r = run_scene("beam", "", 0, long_runs() ? 0 : 2.6, 0, -1);
     NEAR(figure(&r, "sag_mm"), figure(&r, "statics_sag_mm"), TOL(2e-3, 2e-2) * figure(&r, "statics_sag_mm"));
     CHECK(figure(&r, "inserted_mm") > 99);
@@ -100,7 +100,7 @@ TEST(a_cut_ring_is_not_linked) {
 /* The hand lifts the glass and holds it, drops it with little friction; constraints are kept, and what gamma = 0 lets
    drift gamma = 1 takes back. A grip of 60 contacts has many exact answers: a part in 1e9 of mu decides how far the glass
    hops as the fingers close (0 to 0.33 mm over 15 starts) and how deep it drifts, so depths are means over three. */
-TEST(hand_lifts_a_glass) {
+SLOW_TEST(hand_lifts_a_glass) {
     static const char *const ways[] = {"stabilization=0", "stabilization=0.2", "stabilization=1"};
     static const char *const starts[] = {"mu=0.5", "mu=0.50000001", "mu=0.500001"};
     double deep[3] = {0, 0, 0};
@@ -114,7 +114,7 @@ TEST(hand_lifts_a_glass) {
         EQUAL((int)figure(&r, "held"), 1);
         NEAR(figure(&r, "lifted_mm"), 100, 0.4);
         CHECK(fabs(figure(&r, "slip_mm")) < TOL(1e-3, 0.2));
-    CHECK(figure(&r, "joint_open_m") < TOL(1e-7, 2e-4));
+        CHECK(figure(&r, "joint_open_m") < TOL(1e-7, 2e-4));
         CHECK(r.sums.uncertified <= TOL(3, 1000)); /* of 1000 steps: redundant grips meet the cap now and then */
         deep[i / 3] += figure(&r, "penetration_mm");
         scene_close(r.s);
@@ -128,7 +128,7 @@ TEST(hand_lifts_a_glass) {
 
 /* Friction by stiffness: what holds at one friction holds at more, and so with stiffness; little of either falls apart.
    Numbers of pieces: 1 to 3 softest, by growing friction, 7 to 9 stiffest. */
-LONG_IN_FLOAT(woven_strips_hold_by_friction_and_stiffness) {
+SLOW_LONG_IN_FLOAT(woven_strips_hold_by_friction_and_stiffness) {
     static const char *const name[4] = {"holds_11", "holds_13", "holds_31", "holds_33"};
     static const int piece[4] = {1, 7, 3, 9}, holds[4] = {0, 0, 0, 1};
     int i;
@@ -156,7 +156,7 @@ DOUBLE_TEST(winding_bears_large_steps_stiffness_and_speed_at_once) { /* E A h^2 
 }
 
 /* Two mascots of 14 modes fall on each other, a table and rigid bodies, and lie there. */
-TEST(reduced_mascots_come_to_rest) {
+SLOW_IN_FLOAT(reduced_mascots_come_to_rest) {
     run r = run_scene("reduced", "", 0, 4, 0, -1);
     EQUAL(r.sums.uncertified, 0);
     CHECK(figure(&r, "rest_time_s") >= 0 && figure(&r, "rest_time_s") < 3);

@@ -256,7 +256,7 @@ static bool stops(int kind, int target, const shot *s) {
     return held;
 }
 
-TEST(nothing_passes_through) {
+SLOW_IN_FLOAT(nothing_passes_through) {
     const char *many = getenv("CONDSIM_SHOTS"), *only = getenv("CONDSIM_SHOT_KIND");
     const int shots = many ? atoi(many) : 12;
     int kind, target, i;

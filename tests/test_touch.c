@@ -632,13 +632,13 @@ TEST(collisions_with_cloth_keep_momentum) {
 }
 
 /* A ball, a soft cube, a particle between the vertices and a cable lie in a hammock; a sheet lies on another, and on
-   itself when it is of two layers. */
+   itself when it is of two layers. The ball wants the finer sheet: it rolls to and fro longer on a coarse one. */
 TEST(things_lie_on_cloth) {
     int k;
     for (k = 0; k < 5; k++) {
         csim_world *w = make_world(CSIM_R(9.81), TOL(1e-7, 5e-5));
         const csim_vec3 at = csim_v3(CSIM_R(0.02), CSIM_R(0.03), CSIM_R(0.06)), none = csim_v3(0, 0, 0);
-        csim_body_id sheet = add_sheet(w, 12, CSIM_R(0.4), none, none, true), id;
+        csim_body_id sheet = add_sheet(w, !k || check_long() ? 12 : 8, CSIM_R(0.4), none, none, true), id;
         int i, uncertified = 0;
         CASE("body %d", k);
         id = k == 0   ? add_rigid(w, csim_sphere(CSIM_R(0.05)), at, none, CSIM_DYNAMIC)
@@ -898,7 +898,7 @@ TEST(coarse_cables_hit_edges_and_corners_of_surfaces) {
 }
 
 TEST(nothing_tunnels_at_10_m_per_s) {
-    const int shots = check_long() ? 143 : 2; /* of each kind at each target: 1000 of each kind */
+    const int shots = check_long() ? 143 : 1; /* of each kind at each target: 1000 of each kind */
     int kind, target, i;
     for (kind = 0; kind < SHOT_KINDS; kind++)
         for (target = 0; target < TARGET_KINDS; target++) {

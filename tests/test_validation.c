@@ -160,7 +160,7 @@ static int graded_block(double a, double even, double growth, double length, csi
     return t;
 }
 
-LONG_IN_FLOAT(hertz_sphere_on_elastic_block_32) {
+SLOW_LONG_IN_FLOAT(hertz_sphere_on_elastic_block_32) {
     /* A rigid sphere of R = 0.05 pressed 1 mm into an elastic half-space is the same problem as an elastic ball of the
        same E* on a rigid plane: F = 4/3 E* sqrt(R d^3) = 10.3605 N, contact radius sqrt(R d) = 7.0711 mm. The block is
        35 contact radii wide and deep with cells of an eighth of a radius under the sphere. */
