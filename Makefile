@@ -2,8 +2,8 @@
 #
 #   make            the header, the examples and the scene program
 #   make run        run the main scene: build/run/index.html (MESH=file puts another mesh into it)
-#   make test       every test in double and float but the slow ones, and the short audits: four minutes on two cores, needs only
-#                   this clone
+#   make test       the tests in double and float, without the slow ones, and the short audits: four minutes on two cores,
+#                   needs only this clone
 #   make test-shared  the tests that want files of other people in ../shared, or packages: says what it lacks
 #   make check      the slow tests and the long matrix: compilers, sanitizers, other machines; reports what it cannot find
 #   make long       the long physics runs, and the long forms of the tests

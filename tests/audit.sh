@@ -877,7 +877,7 @@ short_list() {
     echo reference
 }
 
-# the longest first, so that none is left alone at the end; a quarter of an hour on two cores
+# the longest first, so that none is left alone at the end; twenty minutes on two cores
 long_list() {
     echo same_output # the longest first: nothing else runs beside the last one
     for build in ubsan asan; do echo tests $build double quick; done

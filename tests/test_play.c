@@ -6,7 +6,7 @@
 #include "scene_run.h"
 
 /* The jointed car and the tree drive the same way round the same hills, upright, on their wheels, on the circle. */
-LONG_IN_FLOAT(cars_of_joints_and_of_links_drive_over_triangles) {
+SLOW_LONG_IN_FLOAT(cars_of_joints_and_of_links_drive_over_triangles) {
     static const double step[2] = {1.0 / 100, 1.0 / 60};
     int i;
     for (i = 0; i < 2; i++) {
@@ -31,7 +31,7 @@ LONG_IN_FLOAT(cars_of_joints_and_of_links_drive_over_triangles) {
 }
 
 /* Joints stay closed and within their limits, nobody is in the stairs, energy only falls. */
-LONG_IN_FLOAT(ragdolls_fall_down_stairs_in_one_piece) {
+SLOW_LONG_IN_FLOAT(ragdolls_fall_down_stairs_in_one_piece) {
     static const double step[2] = {1.0 / 100, 1.0 / 120};
     int i;
     for (i = 0; i < 2; i++) {

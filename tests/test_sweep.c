@@ -280,7 +280,7 @@ static double held_over_load(int blocks, int contacts) {
 
 /* Every law at once, any graph: far more tangled than islands of bodies. What is missed must still be finite and come
    with its honest certificate. Bodies of masses 1 to 10, then to 1e6, then 200 contacts on few bodies (told only). */
-SLOW_IN_FLOAT(random_problems_are_certified) {
+SLOW_TEST(random_problems_are_certified) {
     static const char *const names[3] = {"masses 1 to 10", "masses 1 to 1e6", "200 contacts"};
     const int allowed[3] = {3, 4, TOL(20, 16)}; /* today 2, 3, 17; in float 1, 1, 12: a stall is a matter of bits */
     const csim_solver_params params = params_at(TOL(1e-8, 5e-5));
