@@ -50,8 +50,8 @@ static const scene_key level_floor_keys[] = {
     {"speed", "4", "of all bodies, m/s", NULL},
     {"direction", "0.4", "in which they go, rad from the x axis of the grid; --seed adds another", NULL},
     {"cell", "0.25", "side of the squares that two triangles make, m", NULL},
-    {"floor", "heights", "a height field, the distance field of a mesh, or the half-space once more",
-     "heights|mesh|half-space"},
+    {"floor", "heights", "a height field, the distance field of a mesh, triangles as they are, or the half-space once more",
+     "heights|mesh|triangles|half-space"},
     {"only", "-1", "one kind of body alone, 0..12; -1: all of them", NULL},
     {NULL, NULL, NULL, NULL}};
 
@@ -63,6 +63,38 @@ static const csim_field *level_field(scene *s, const csim_mesh_field_def *d) {
     error.text[0] = 0;
     if (csim_mesh_field_bytes(d, &bytes, &error) == CSIM_OK && (block = scene_block(s, bytes)) != NULL)
         csim_create_mesh_field_in(d, block, bytes, &f, &error);
+    if (!f) scene_fail(s, "%s", error.text);
+    return f;
+}
+
+/* n by n squares of two triangles each around the origin, open. */
+static const csim_field *level_sheet(scene *s, int n, double cell) {
+    csim_triangle_field_def d = csim_default_triangle_field_def();
+    const int row = n + 1;
+    csim_real *x = (csim_real *)scene_memory(s, sizeof *x * 3 * (size_t)(row * row));
+    int *t = (int *)scene_memory(s, sizeof *t * 6 * (size_t)(n * n)), i, count = 0;
+    const csim_field *f = NULL;
+    csim_error error;
+    size_t bytes = 0;
+    void *block;
+    if (!x || !t) return NULL;
+    for (i = 0; i < row * row; i++) {
+        x[3 * i] = (csim_real)(cell * (i % row - n / 2.0));
+        x[3 * i + 1] = (csim_real)(cell * (i / row - n / 2.0));
+        x[3 * i + 2] = 0;
+    }
+    for (i = 0; i < n * n; i++) {
+        const int a = i / n * row + i % n;
+        t[count++] = a, t[count++] = a + 1, t[count++] = a + row + 1;
+        t[count++] = a, t[count++] = a + row + 1, t[count++] = a + row;
+    }
+    d.vertices = x;
+    d.vertex_count = row * row;
+    d.triangles = t;
+    d.triangle_count = count / 3;
+    error.text[0] = 0;
+    if (csim_triangle_field_bytes(&d, &bytes, &error) == CSIM_OK && (block = scene_block(s, bytes)) != NULL)
+        csim_create_triangle_field_in(&d, block, bytes, &f, &error);
     if (!f) scene_fail(s, "%s", error.text);
     return f;
 }
@@ -281,6 +313,10 @@ static void level_floor_ground(scene *s, double cell) {
     if (strcmp(floor, "heights") == 0) shape = scene_heights(s, 224, cell, NULL, NULL);
     if (strcmp(floor, "mesh") == 0) {
         const csim_field *f = level_slab(s, 158, cell, 4 * cell, 200);
+        if (f) shape = csim_field_shape(f);
+    }
+    if (strcmp(floor, "triangles") == 0) {
+        const csim_field *f = level_sheet(s, 224, cell);
         if (f) shape = csim_field_shape(f);
     }
     ground.motion = CSIM_STATIC;

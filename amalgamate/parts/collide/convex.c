@@ -70,6 +70,7 @@ static csim_vec3 csimi_convex_support(const csimi_convex *c, csim_vec3 d) {
     case CSIM_SHAPE_HALF_SPACE:
     case CSIM_SHAPE_MESH:
     case CSIM_SHAPE_HEIGHTS:
+    case CSIM_SHAPE_TRIANGLES:
     case CSIM_SHAPE_COUNT_: break;
     }
     return csim_pose_point(c->pose, x);
@@ -459,6 +460,25 @@ static void csimi_cast_field_samples(csimi_cast *c, const csim_field *f) {
     }
 }
 
+static void csimi_cast_triangles(csimi_cast *c, const csim_field *f) {
+    const csimi_triangles t = csimi_triangles_of(f);
+    csim_vec3 lower, upper, centre, half;
+    csimi_surface_ray ray;
+    int place, k;
+    csimi_convex_bounds(c->a, &lower, &upper);
+    centre = csim_scale(CSIM_R(0.5), csim_add(lower, upper));
+    half = csim_scale(CSIM_R(0.5), csim_sub(upper, lower));
+    csimi_surface_ray_along(&ray, &t.surface, centre, c->way, half, c->best);
+    while ((place = csimi_surface_ray_next(&ray)) >= 0) {
+        const csim_vec3 n = csimi_level_normal(&t, place), x = csimi_triangle_corner(&t, place, 0);
+        csim_real corner[9];
+        if (!t.two_sided && csim_dot(n, csim_sub(centre, x)) < 0) continue;
+        for (k = 0; k < 3; k++) csimi_store3(corner + 3 * k, csimi_triangle_corner(&t, place, k));
+        csimi_cast_piece(c, corner, 3, csimi_triangle_name(&t, place));
+        ray.most = c->best;
+    }
+}
+
 static void csimi_cast_half_space(csimi_cast *c) {
     const csim_vec3 x = csimi_convex_support(c->a, csim_v3(0, 0, -1));
     const csim_real above = x.z - c->a->round, t = above > 0 && c->way.z < 0 ? above / -c->way.z : 0;
@@ -485,6 +505,8 @@ CSIMI_FN bool csimi_cast_at(const csimi_convex *a, csim_vec3 way, const csim_geo
         csimi_cast_half_space(&c);
     } else if (g->kind == CSIM_SHAPE_HEIGHTS) {
         csimi_cast_heights(&c, g->field);
+    } else if (g->kind == CSIM_SHAPE_TRIANGLES) {
+        csimi_cast_triangles(&c, g->field);
     } else if (g->kind == CSIM_SHAPE_MESH) {
         csimi_cast_own_samples(&c, g->field);
         if (a->kind != CSIM_SHAPE_SPHERE && (!c.found || c.best > 0)) csimi_cast_field_samples(&c, g->field);

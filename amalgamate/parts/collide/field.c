@@ -24,7 +24,7 @@ CSIM_API csim_height_field_def csim_default_height_field_def(void) {
 
 CSIM_API csim_shape csim_field_shape(const csim_field *field) {
     csim_shape s = csim_sphere(0);
-    s.kind = field && field->n[2] == 1 ? CSIM_SHAPE_HEIGHTS : CSIM_SHAPE_MESH;
+    s.kind = csimi_field_kind(field);
     s.field = field;
     return s;
 }
@@ -33,10 +33,12 @@ CSIM_API csim_shape csim_field_shape(const csim_field *field) {
 
 CSIMI_FN size_t csimi_field_values(const csim_field *f) { return (size_t)f->n[0] * (size_t)f->n[1] * (size_t)f->n[2]; }
 
-static size_t csimi_field_size(const csim_field *f) {
-    return (sizeof *f + sizeof(float) * (csimi_field_values(f) + 3 * (size_t)f->samples + 4 * (size_t)f->blocks) + 7) /
-           8 * 8;
+static size_t csimi_field_used(const csim_field *f) {
+    if (f->n[2] == CSIMI_FIELD_TRIANGLES) return csimi_triangles_used(f);
+    return sizeof *f + sizeof(float) * (csimi_field_values(f) + 3 * (size_t)f->samples + 4 * (size_t)f->blocks);
 }
+
+static size_t csimi_field_size(const csim_field *f) { return (csimi_field_used(f) + 7) / 8 * 8; }
 
 CSIMI_FN const float *csimi_field_value(const csim_field *f) { return (const float *)(const void *)(f + 1); }
 CSIMI_FN const float *csimi_field_sample(const csim_field *f) { return csimi_field_value(f) + csimi_field_values(f); }
@@ -48,8 +50,7 @@ static uint64_t csimi_field_hash(const csim_field *f) {
 }
 
 CSIMI_FN void csimi_field_seal(csim_field *f) {
-    const size_t used =
-        sizeof *f + sizeof(float) * (csimi_field_values(f) + 3 * (size_t)f->samples + 4 * (size_t)f->blocks);
+    const size_t used = csimi_field_used(f);
     f->magic = CSIMI_FIELD_MAGIC;
     f->bytes = csimi_field_size(f);
     CSIMI_MEMSET((unsigned char *)f + used, 0, (size_t)f->bytes - used);
@@ -63,22 +64,30 @@ static bool csimi_all_finite64(const double *x, int count) {
     return true;
 }
 
+static bool csimi_box_sound(const csim_field *f) {
+    int i;
+    if (!(f->cell > 0) || !csimi_all_finite64(&f->cell, 1) || !csimi_all_finite64(f->lower, 3) ||
+        !csimi_all_finite64(f->low, 3) || !csimi_all_finite64(f->high, 3))
+        return false;
+    for (i = 0; i < 3; i++)
+        if (!(f->low[i] <= f->high[i])) return false;
+    return true;
+}
+
 /* Heights have two nodes at least along both sides and no samples; a grid has what its splines read around a node, and
    a ball for each block of samples. */
 static bool csimi_field_sound(const csim_field *f) {
     const size_t values = csimi_field_values(f), count = values + 3 * (size_t)f->samples + 4 * (size_t)f->blocks;
     const float *x = csimi_field_value(f);
     size_t i;
+    if (f->n[2] == CSIMI_FIELD_TRIANGLES) return f->blocks == 0 && csimi_triangles_sound(f) && csimi_box_sound(f);
     if (f->n[2] == 1 ? f->n[0] < 2 || f->n[1] < 2 || f->samples > 0
                      : f->n[0] < 4 || f->n[1] < 4 || f->n[2] < 4)
         return false;
     if (f->blocks != f->samples / CSIMI_SAMPLE_BLOCK + (f->samples % CSIMI_SAMPLE_BLOCK > 0)) return false;
-    if (!(f->cell > 0) || !csimi_all_finite64(&f->cell, 1) || !csimi_all_finite64(f->lower, 3) ||
-        !csimi_all_finite64(f->low, 3) || !csimi_all_finite64(f->high, 3) || !csimi_all_finite64(&f->error, 1) ||
-        !csimi_all_finite64(&f->volume, 1) || !csimi_all_finite64(f->centre, 3) || !csimi_all_finite64(f->second, 6))
+    if (!csimi_box_sound(f) || !csimi_all_finite64(&f->error, 1) || !csimi_all_finite64(&f->volume, 1) ||
+        !csimi_all_finite64(f->centre, 3) || !csimi_all_finite64(f->second, 6))
         return false;
-    for (i = 0; i < 3; i++)
-        if (!(f->low[i] <= f->high[i])) return false;
     for (i = 0; i < count; i++)
         if (!(x[i] >= -1e30f && x[i] <= 1e30f)) return false;
     return true;
@@ -87,15 +96,20 @@ static bool csimi_field_sound(const csim_field *f) {
 CSIM_API csim_status csim_open_field(const void *block, size_t bytes, const csim_field **field, csim_error *error) {
     static const char fn[] = "csim_open_field";
     const csim_field *f = (const csim_field *)block;
-    int k;
+    int k, most = 20000;
     if (!block || !field)
         return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, block ? "field" : "block", false, 0, "not null");
     if ((uintptr_t)block % 8 != 0 || bytes < sizeof *f || f->magic != CSIMI_FIELD_MAGIC)
         return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "block", false, 0,
                           "bytes of a field, aligned to 8, of a machine of the same byte order");
+    if (f->n[2] == CSIMI_FIELD_TRIANGLES && f->samples != (int)sizeof(csim_real))
+        return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "bytes of a number", true, (double)f->samples,
+                          "triangles made by a build with this csim_real");
+    if (f->n[2] == CSIMI_FIELD_TRIANGLES) most = 10000000;
     for (k = 0; k < 3; k++)
-        if (f->n[k] < 1 || f->n[k] > 20000 || f->samples < 0 || f->blocks < 0 || csimi_field_values(f) > SIZE_MAX / 64)
-            return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "nodes", true, (double)f->n[k], "1..20000");
+        if (f->n[k] < 1 || f->n[k] > most || f->samples < 0 || f->blocks < 0 || csimi_field_values(f) > SIZE_MAX / 64)
+            return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "nodes", true, (double)f->n[k],
+                              "1..20000, of triangles 1e7");
     if (f->bytes > bytes || f->bytes != csimi_field_size(f))
         return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "bytes", true, (double)bytes, "all the bytes of the field");
     if (f->hash != csimi_field_hash(f))
@@ -113,7 +127,7 @@ CSIM_API csim_field_info csim_field_get_info(const csim_field *f) {
     if (!f) return i;
     i.bytes = (size_t)f->bytes;
     for (k = 0; k < 3; k++) i.nodes[k] = f->n[k];
-    i.samples = f->samples;
+    i.samples = f->n[2] == CSIMI_FIELD_TRIANGLES ? 0 : f->samples;
     i.cell = (csim_real)f->cell;
     i.error = (csim_real)f->error;
     i.open_edges = f->open;
@@ -321,8 +335,7 @@ CSIMI_FN int csimi_height_planes(const csim_field *f, csim_vec3 p, csim_real wit
     return count;
 }
 
-/* A pose at x whose z axis is the unit normal n, by the least turn. */
-static csim_pose csimi_plane_pose(csim_vec3 x, csim_vec3 n) {
+CSIMI_FN csim_pose csimi_plane_pose(csim_vec3 x, csim_vec3 n) {
     csim_pose p;
     p.position = x;
     p.rotation.w = n.z > CSIM_R(-0.999999) ? 1 + n.z : 0;
@@ -423,8 +436,15 @@ static csimi_under csimi_grid_under(const csim_field *f, csim_vec3 lower, csim_v
     return csimi_grid_plane_of(f, first, last, plane) ? CSIMI_UNDER_PLANE : CSIMI_UNDER_RELIEF;
 }
 
-CSIMI_FN csimi_under csimi_field_under(const csim_field *f, csim_vec3 lower, csim_vec3 upper, csim_pose *plane) {
-    return f->n[2] > 1 ? csimi_grid_under(f, lower, upper, plane) : csimi_height_under(f, lower, upper, plane);
+CSIMI_FN csimi_under csimi_field_under(const csim_field *f, csim_vec3 lower, csim_vec3 upper, csim_vec3 middle,
+                                       csim_pose *plane) {
+    csim_vec3 at = middle, n = middle;
+    csimi_under under;
+    if (f->n[2] == 1) return csimi_height_under(f, lower, upper, plane);
+    if (f->n[2] != CSIMI_FIELD_TRIANGLES) return csimi_grid_under(f, lower, upper, plane);
+    under = csimi_triangles_under(f, lower, upper, middle, &at, &n);
+    if (under == CSIMI_UNDER_PLANE) *plane = csimi_plane_pose(at, n);
+    return under;
 }
 
 /* Above the middle of its neighbours along x, y or the diagonal of the cells. */
@@ -440,6 +460,7 @@ CSIMI_FN bool csimi_height_peak(const csim_field *f, int i, int j) {
 CSIMI_FN csim_vec3 csimi_field_normal(const csim_field *f, csim_vec3 p) {
     csim_vec3 n, west, east, south, north;
     int i, j;
+    if (f->n[2] == CSIMI_FIELD_TRIANGLES) return csim_v3(0, 0, 0); /* nothing asks: they offer no points */
     if (f->n[2] > 1) {
         csimi_distance_mesh(f, p, &n);
         return n;

@@ -23,6 +23,8 @@ typedef struct csimi_meet {
     csim_real cone; /* how far from a cone of normals, rad: tilt up to which all points of a face are told */
     uint32_t names; /* added to the names of points: each shape in its turn names its own */
     bool swapped;   /* the caller's a is our b */
+    const csimi_facet *facet; /* that `plate` stands for, or null */
+    const csim_geometry *plate;
 } csimi_meet;
 
 static void csimi_meet_swap(csimi_meet *m) {
@@ -35,13 +37,19 @@ static void csimi_meet_swap(csimi_meet *m) {
     m->swapped = !m->swapped;
 }
 
+/* Whether n, from b to a, is a normal that the triangle of a level has. */
+static bool csimi_meet_allows(const csimi_meet *m, csim_vec3 n) {
+    bool snaps;
+    return !m->facet || csimi_facet_allows(m->facet, m->b == m->plate ? n : csim_scale(-1, n), &snaps);
+}
+
 /* n from b to a. Of points within 1e-3 of a radius the first stays. */
 static void csimi_meet_emit(csimi_meet *m, csim_vec3 on_a, csim_vec3 on_b, csim_vec3 n, csim_real gap,
                             uint32_t feature) {
     csim_real near = csimi_max(m->a->radius, m->b->radius) * CSIM_R(1e-3);
     csim_touch t;
     int i;
-    if (!(gap <= m->margin)) return;
+    if (!(gap <= m->margin) || !csimi_meet_allows(m, n)) return;
     t.point_a = m->swapped ? on_b : on_a;
     t.point_b = m->swapped ? on_a : on_b;
     t.normal = m->swapped ? csim_scale(-1, n) : n;
@@ -63,6 +71,7 @@ static csim_real csimi_meet_distance(const csimi_meet *m, csim_vec3 x, csim_vec3
         *n = m->up;
         return csim_dot(m->up, csim_sub(x, m->pb.position));
     }
+    if (m->facet && m->b == m->plate) return csimi_facet_distance(m->facet, x, n);
     return csimi_distance_at(m->b, m->hulls, m->pb, x, n, NULL);
 }
 
@@ -310,7 +319,10 @@ static void csimi_meet_rim(csimi_meet *m, int top) {
 static void csimi_meet_flat(csimi_meet *m) {
     csimi_polytope q;
     int i;
-    csimi_polytope_of(&q, m->a, m->hulls);
+    if (m->a == m->plate)
+        csimi_polytope_facet(&q, m->facet);
+    else
+        csimi_polytope_of(&q, m->a, m->hulls);
     if (m->b->kind == CSIM_SHAPE_CYLINDER) {
         csimi_meet_edges(m, &q);
         return;
@@ -339,8 +351,6 @@ static void csimi_meet_cylinders(csimi_meet *m) {
     m->names = 0;
 }
 
-static bool csimi_flat(csim_shape_kind k) { return k == CSIM_SHAPE_BOX || k == CSIM_SHAPE_HULL; }
-
 /* Spheres offer their centre, capsules their axis, then the rest. */
 static int csimi_roundness(csim_shape_kind k) {
     switch (k) {
@@ -351,6 +361,7 @@ static int csimi_roundness(csim_shape_kind k) {
     case CSIM_SHAPE_HULL: return 1;
     case CSIM_SHAPE_MESH:
     case CSIM_SHAPE_HEIGHTS:
+    case CSIM_SHAPE_TRIANGLES:
     case CSIM_SHAPE_HALF_SPACE:
     case CSIM_SHAPE_COUNT_: break;
     }
@@ -369,7 +380,7 @@ typedef struct csimi_choice {
 } csimi_choice;
 
 /* How deep x, in b's frame, is after tilt k; bin: the direction of the normal. */
-static csim_real csimi_tilted(csim_vec3 x, csim_real gap, int bin, int k) {
+CSIMI_FN csim_real csimi_tilted(csim_vec3 x, csim_real gap, int bin, int k) {
     static const signed char side[18] = {0, 0, 10, 0, -10, 0, 0, 10, 0, -10, 7, 7, -7, 7, 7, -7, -7, -7};
     csim_real p[3];
     const csim_real tilt = k > 16 ? CSIM_R(0.1) : k > 8 ? CSIM_R(0.0125) : CSIM_R(0.0002); /* sides are tens */
@@ -378,7 +389,7 @@ static csim_real csimi_tilted(csim_vec3 x, csim_real gap, int bin, int k) {
     return tilt * ((csim_real)side[2 * k] * p[(bin + 1) % 3] + (csim_real)side[2 * k + 1] * p[(bin + 2) % 3]) - gap;
 }
 
-static int csimi_normal_bin(csim_vec3 n) {
+CSIMI_FN int csimi_normal_bin(csim_vec3 n) {
     const csim_real x = csimi_abs(n.x), y = csimi_abs(n.y), z = csimi_abs(n.z);
     const int k = x >= y && x >= z ? 0 : y >= z ? 1 : 2;
     return (k == 0 ? n.x : k == 1 ? n.y : n.z) < 0 ? k + 3 : k;
@@ -571,7 +582,7 @@ static void csimi_meet_fields(csimi_meet *m) {
     if (m->a->kind == CSIM_SHAPE_CYLINDER) csimi_meet_field_rims(m);
     csimi_meet_swap(m);
     m->names = 0x80000000u;
-    csimi_meet_samples(m);
+    if (m->a->kind != CSIM_SHAPE_TRIANGLES) csimi_meet_samples(m);
     csimi_meet_swap(m);
     m->names = 0;
 }
@@ -599,38 +610,9 @@ static void csimi_meet_shapes(csimi_meet *m) {
     }
 }
 
-/* A field f at *pose of which a shape g at p meets one plane alone becomes that half-space, flat, at *pose: many
-   triangles are no more than one then, and the edges between them are not there. */
-static csimi_under csimi_flatten(const csim_geometry **f, csim_pose *pose, const csim_geometry *g, csim_pose p,
-                                 const csim_hull_data *hulls, csim_real margin, csim_geometry *flat) {
-    const csim_vec3 extra = csim_v3(margin, margin, margin);
-    csim_vec3 lower, upper;
-    csim_pose plane;
-    csimi_under under;
-    if (!(*f)->field || g->kind == CSIM_SHAPE_HALF_SPACE) return CSIMI_UNDER_RELIEF;
-    p.position = csim_pose_local(*pose, p.position);
-    p.rotation = csim_quat_mul(csim_quat_conj(pose->rotation), p.rotation);
-    csimi_bounds_at(g, hulls, p, &lower, &upper);
-    under = csimi_field_under((*f)->field, csim_sub(lower, extra), csim_add(upper, extra), &plane);
-    if (under != CSIMI_UNDER_PLANE) return under;
-    *flat = **f;
-    flat->kind = CSIM_SHAPE_HALF_SPACE;
-    flat->field = NULL;
-    *f = flat;
-    *pose = csim_pose_mul(*pose, plane);
-    return under;
-}
-
-CSIMI_FN int csimi_collide_at(const csim_geometry *a, csim_pose pa, const csim_geometry *b, csim_pose pb,
-                              const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity) {
+static csimi_meet csimi_meet_of(const csim_geometry *a, csim_pose pa, const csim_geometry *b, csim_pose pb,
+                                const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity) {
     csimi_meet m;
-    csim_geometry flat;
-    csimi_under under;
-    if (csimi_flat(a->kind) && csimi_flat(b->kind))
-        return csimi_collide_polytopes(a, pa, b, pb, hulls, margin, touches, capacity);
-    under = csimi_flatten(&b, &pb, a, pa, hulls, margin, &flat);
-    if (under == CSIMI_UNDER_RELIEF) under = csimi_flatten(&a, &pa, b, pb, hulls, margin, &flat);
-    if (under == CSIMI_UNDER_NOTHING) return 0;
     m.a = a;
     m.b = b;
     m.pa = pa;
@@ -643,18 +625,39 @@ CSIMI_FN int csimi_collide_at(const csim_geometry *a, csim_pose pa, const csim_g
     m.cone = CSIM_R(0.3);
     m.names = 0;
     m.swapped = false;
+    m.facet = NULL;
+    m.plate = NULL;
     m.up = csimi_axis_of(a->kind == CSIM_SHAPE_HALF_SPACE ? pa : pb);
+    return m;
+}
+
+#ifndef CONDSIM_NO_FIELDS
+CSIMI_FN int csimi_meet_facet(const csim_geometry *g, csim_pose p, const csimi_facet *f, const csim_hull_data *hulls,
+                              csim_real margin, csim_touch *touches, int capacity) {
+    csim_geometry plate;
+    csimi_meet m;
+    CSIMI_MEMSET(&plate, 0, sizeof plate);
+    plate.kind = CSIM_SHAPE_HULL;
+    plate.local = csim_pose_identity();
+    m = csimi_meet_of(g, p, &plate, plate.local, hulls, margin, touches, capacity);
+    m.facet = f;
+    m.plate = &plate;
+    if (g->kind == CSIM_SHAPE_CAPSULE)
+        csimi_meet_axis(&m);
+    else
+        csimi_meet_cylinders(&m);
+    return m.count;
+}
+#endif
+
+CSIMI_FN int csimi_meet_pair(const csim_geometry *a, csim_pose pa, const csim_geometry *b, csim_pose pb,
+                             const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity) {
+    csimi_meet m = csimi_meet_of(a, pa, b, pb, hulls, margin, touches, capacity);
     if (a->field || b->field)
         csimi_meet_fields(&m);
     else
         csimi_meet_shapes(&m);
     return m.count;
-}
-
-CSIM_API int csim_collide(const csim_geometry *a, csim_pose pose_a, const csim_geometry *b, csim_pose pose_b,
-                          const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity) {
-    return csimi_collide_at(a, csim_pose_mul(pose_a, a->local), b, csim_pose_mul(pose_b, b->local), hulls, margin,
-                            touches, capacity);
 }
 
 #undef CSIMI_FLAT

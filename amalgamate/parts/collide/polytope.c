@@ -57,6 +57,25 @@ CSIMI_FN void csimi_polytope_of(csimi_polytope *p, const csim_geometry *g, const
     p->size = 2 * g->bound;
 }
 
+static const short csimi_facet_face_start[2] = {0, 3};
+static const unsigned char csimi_facet_face_vertex[3] = {0, 1, 2};
+static const unsigned char csimi_facet_edge_vertex[6] = {0, 1, 1, 2, 2, 0};
+static const unsigned char csimi_facet_edge_face[6] = {0, 1, 0, 2, 0, 3};
+
+CSIMI_FN void csimi_polytope_facet(csimi_polytope *p, const csimi_facet *f) {
+    p->box = false;
+    p->vertex_count = p->edge_count = 3;
+    p->face_count = 1;
+    p->vertex = f->vertex;
+    p->normal = f->normal;
+    p->offset = &f->offset;
+    p->face_start = csimi_facet_face_start;
+    p->face_vertex = csimi_facet_face_vertex;
+    p->edge_vertex = csimi_facet_edge_vertex;
+    p->edge_face = csimi_facet_edge_face;
+    p->size = f->size;
+}
+
 /* Both polytopes, b's pose in the frame of a, and the points found so far, in the frame of a, normals from a to b. */
 typedef struct csimi_pair {
     csimi_polytope a, b;
@@ -506,31 +525,119 @@ static void csimi_pair_to_world(csimi_pair *p, csim_pose world) {
     }
 }
 
+static void csimi_pair_set(csimi_pair *p, csim_pose pose_a, csim_pose pose_b, csim_real margin, csim_touch *touches,
+                           int capacity) {
+    const csim_mat3 R = csim_quat_matrix(csim_quat_mul(csim_quat_conj(pose_a.rotation), pose_b.rotation));
+    CSIMI_MEMCPY(p->R, R.m, sizeof p->R);
+    csimi_store3(p->t, csim_unrotate(pose_a.rotation, csim_sub(pose_b.position, pose_a.position)));
+    p->margin = margin;
+    p->tie = csimi_max(CSIM_R(4e-6) * csimi_min(p->a.size, p->b.size),
+                       16 * CSIMI_EPS * csimi_max(p->a.size, p->b.size));
+    p->slack = 8 * p->tie;
+    p->least = CSIMI_HUGE;
+    p->floor = -CSIMI_HUGE;
+    p->touches = touches;
+    p->count = 0;
+    p->capacity = capacity;
+}
+
+/* Returns the separation of the best axis. */
+static csim_real csimi_pair_meet(csimi_pair *p) {
+    csimi_axis_found fa, fb, e;
+    fa = csimi_best_face(p, 0);
+    if (fa.separation > p->margin) return fa.separation;
+    fb = csimi_best_face(p, 1);
+    if (fb.separation > p->margin) return fb.separation;
+    e = csimi_best_edges(p, csimi_max(fa.separation, fb.separation));
+    if (e.separation > p->margin) return e.separation;
+    csimi_emit_axis(p, fa, fb, e);
+    return csimi_max(e.separation, csimi_max(fa.separation, fb.separation));
+}
+
 CSIMI_FN CSIMI_NOINLINE int csimi_collide_polytopes(const csim_geometry *a, csim_pose pose_a, const csim_geometry *b,
                                                     csim_pose pose_b, const csim_hull_data *hulls, csim_real margin,
                                                     csim_touch *touches, int capacity) {
     csimi_pair p;
-    csimi_axis_found fa, fb, e;
-    csim_mat3 R = csim_quat_matrix(csim_quat_mul(csim_quat_conj(pose_a.rotation), pose_b.rotation));
     csimi_polytope_of(&p.a, a, hulls);
     csimi_polytope_of(&p.b, b, hulls);
-    CSIMI_MEMCPY(p.R, R.m, sizeof p.R);
-    csimi_store3(p.t, csim_unrotate(pose_a.rotation, csim_sub(pose_b.position, pose_a.position)));
-    p.margin = margin;
-    p.tie = csimi_max(CSIM_R(4e-6) * csimi_min(p.a.size, p.b.size), 16 * CSIMI_EPS * csimi_max(p.a.size, p.b.size));
-    p.slack = 8 * p.tie;
-    p.least = CSIMI_HUGE;
-    p.floor = -CSIMI_HUGE;
-    p.touches = touches;
-    p.count = 0;
-    p.capacity = capacity;
-    fa = csimi_best_face(&p, 0);
-    if (fa.separation > margin) return 0;
-    fb = csimi_best_face(&p, 1);
-    if (fb.separation > margin) return 0;
-    e = csimi_best_edges(&p, csimi_max(fa.separation, fb.separation));
-    if (e.separation > margin) return 0;
-    csimi_emit_axis(&p, fa, fb, e);
+    csimi_pair_set(&p, pose_a, pose_b, margin, touches, capacity);
+    csimi_pair_meet(&p);
     csimi_pair_to_world(&p, pose_a);
     return p.count;
 }
+
+#ifndef CONDSIM_NO_FIELDS
+/* ---- one triangle of a level */
+
+/* Touches in the world whose normals the surface has there stay. Returns whether others would do as the triangle's. */
+static bool csimi_facet_touches(const csimi_facet *f, csim_touch *touches, int *count) {
+    bool wanted = false, snaps;
+    int i, kept = 0;
+    for (i = 0; i < *count; i++) {
+        if (csimi_facet_allows(f, touches[i].normal, &snaps))
+            touches[kept++] = touches[i];
+        else
+            wanted = wanted || snaps;
+    }
+    *count = kept;
+    return wanted && kept == 0;
+}
+
+/* How far the shape is beyond the edges of the triangle, in its plane; *k: the edge. */
+static csim_real csimi_beyond_edges(const csimi_pair *p, int *k) {
+    csim_real most = -CSIMI_HUGE;
+    int i;
+    for (i = 0; i < 3; i++) {
+        const csim_vec3 out = csimi_normal_of(p, 1, 1 + i);
+        const csim_real s = csimi_level(p, 0, out) - csim_dot(out, csimi_corner(p, 1, i));
+        if (!(s > most)) continue;
+        most = s;
+        *k = i;
+    }
+    return most;
+}
+
+/* Touches of the pair whose normals the surface has; whether the triangle's own would do where there are none. */
+static bool csimi_facet_keep(csimi_pair *p, csim_pose pose, const csimi_facet *f, int *count) {
+    csimi_pair_to_world(p, pose);
+    *count = csimi_imin(p->count, p->capacity);
+    return csimi_facet_touches(f, p->touches, count);
+}
+
+/* The side that is shown has axes to the front alone. What is beside the triangle and reaches behind it meets what is
+   beyond its edge; where nothing is, the edge. */
+CSIMI_FN CSIMI_NOINLINE int csimi_collide_facet(const csim_geometry *g, csim_pose pose, const csimi_facet *f,
+                                                const csim_hull_data *hulls, csim_real margin, csim_touch *touches,
+                                                int capacity) {
+    const csim_pose level = csim_pose_identity();
+    csimi_pair p;
+    csim_real best, beside;
+    int count, k = 0;
+    bool snaps;
+    csimi_polytope_of(&p.a, g, hulls);
+    csimi_polytope_facet(&p.b, f);
+    csimi_pair_set(&p, pose, level, margin, touches, capacity);
+    beside = csimi_beyond_edges(&p, &k);
+    if (beside > margin) return 0;
+    best = csimi_pair_meet(&p);
+    if (beside > best + p.tie) {
+        const csimi_fold fold = csimi_facet_fold(f, k);
+        if (fold == CSIMI_FOLD_CONVEX || (beside > 0 && fold != CSIMI_FOLD_BORDER)) return 0;
+        if (fold == CSIMI_FOLD_BORDER && beside > 0) {
+            csimi_pair_set(&p, pose, level, margin, touches, capacity);
+            csimi_emit_nearest(&p, csim_scale(-1, csimi_normal_of(&p, 1, 1 + k)));
+        }
+        best = beside;
+        snaps = fold != CSIMI_FOLD_BORDER;
+    } else {
+        snaps = false;
+    }
+    if (snaps || csimi_facet_keep(&p, pose, f, &count)) {
+        csimi_pair_set(&p, pose, level, margin, touches, capacity);
+        p.floor = 4 * csimi_min(best, 0) - p.slack;
+        csimi_emit_face(&p, 1, 0); /* what is over the triangle, along its own normal */
+        csimi_facet_keep(&p, pose, f, &count);
+    }
+    return count;
+}
+#endif

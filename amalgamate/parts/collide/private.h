@@ -46,6 +46,9 @@ CSIMI_FN csim_status csimi_check_block(const char *function, const void *block, 
 /* csim_shape_distance for a shape that is itself at p, its local pose included. */
 CSIMI_FN csim_real csimi_distance_at(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p, csim_vec3 point,
                                      csim_vec3 *normal, uint32_t *feature);
+/* The same, or what is farther than `within`, which levels of triangles do not look for. */
+CSIMI_FN csim_real csimi_distance_within(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p,
+                                         csim_vec3 point, csim_real within, csim_vec3 *normal);
 /* csim_collide for shapes that are themselves at pa and pb. */
 CSIMI_FN int csimi_collide_at(const csim_geometry *a, csim_pose pa, const csim_geometry *b, csim_pose pb,
                               const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity);
@@ -64,12 +67,14 @@ CSIMI_FN int csimi_height_planes(const csim_field *f, csim_vec3 p, csim_real wit
                                  int most);
 /* What a field is in a box of its frame: nothing, the side of one plane (z its normal), or else. */
 typedef enum csimi_under { CSIMI_UNDER_NOTHING, CSIMI_UNDER_PLANE, CSIMI_UNDER_RELIEF } csimi_under;
-CSIMI_FN csimi_under csimi_field_under(const csim_field *f, csim_vec3 lower, csim_vec3 upper, csim_pose *plane);
+CSIMI_FN csimi_under csimi_field_under(const csim_field *f, csim_vec3 lower, csim_vec3 upper, csim_vec3 middle,
+                                       csim_pose *plane); /* middle: of the shape that asks */
 /* Outward normal of the field at a point of its surface; whether a node of heights stands out. */
 CSIMI_FN csim_vec3 csimi_field_normal(const csim_field *f, csim_vec3 p);
 CSIMI_FN bool csimi_height_peak(const csim_field *f, int i, int j);
 CSIMI_FN csim_vec3 csimi_sample_of(const csim_field *f, int i);
 CSIMI_FN csim_vec3 csimi_sample_block(const csim_field *f, int block, csim_real *radius);
+CSIMI_FN csim_pose csimi_plane_pose(csim_vec3 x, csim_vec3 n); /* at x, z axis the unit normal n, by the least turn */
 
 /* ---- surface.c: closed triangle surfaces that deform, with a bounding tree over a fixed order of their triangles */
 
@@ -159,8 +164,90 @@ CSIMI_FN int csimi_collide_polytopes(const csim_geometry *a, csim_pose pose_a, c
 CSIMI_FN void csimi_closest_segments(csim_vec3 p, csim_vec3 d, csim_vec3 q, csim_vec3 e, csim_real *s, csim_real *t);
 
 CSIM_INLINE bool csimi_only_static(csim_shape_kind kind) {
-    return kind == CSIM_SHAPE_HALF_SPACE || kind == CSIM_SHAPE_HEIGHTS;
+    return kind == CSIM_SHAPE_HALF_SPACE || kind == CSIM_SHAPE_HEIGHTS || kind == CSIM_SHAPE_TRIANGLES;
 }
+
+/* ---- triangles.c: levels of triangles. n of their field: vertices, triangles, CSIMI_FIELD_TRIANGLES; samples: bytes
+   of a real; lower: 1 where both sides are met, the depth; cell: the mean edge; error: the rounding of corners. An edge
+   is the one after corner e % 3 of the triangle at place e / 3 of the tree. */
+#define CSIMI_FIELD_TRIANGLES 2
+#define CSIMI_TRIANGLES_NO_EDGE (-1)
+#define CSIMI_TRIANGLES_CROWD (-2)      /* an edge of more than two */
+#define CSIMI_TRIANGLES_NAME 0x00ffffff /* above it: which edges are flat, and corners with flat edges alone */
+#define CSIMI_TRIANGLES_RING 256        /* triangles around a corner that are looked at */
+#define CSIMI_FACET_FLAT (CSIMI_EPS < CSIM_R(1e-12) ? CSIM_R(1e-6) : CSIM_R(1e-4)) /* rad */
+typedef struct csimi_triangles {
+    csimi_surface surface;
+    const int *beyond; /* [3 count] the edge on the other side; < 0: none, or many */
+    const int *name;   /* [count] number as given, and what is flat */
+    const csim_real *normal; /* [3 count] */
+    bool two_sided;
+    csim_real depth, near; /* behind one side; no distance, m */
+} csimi_triangles;
+typedef enum csimi_fold { CSIMI_FOLD_BORDER, CSIMI_FOLD_FLAT, CSIMI_FOLD_HOLLOW, CSIMI_FOLD_CONVEX } csimi_fold;
+CSIMI_FN csimi_triangles csimi_triangles_of(const csim_field *f);
+CSIMI_FN size_t csimi_triangles_reals(const csim_field *f); /* before the indices */
+CSIMI_FN size_t csimi_triangles_used(const csim_field *f); /* bytes */
+CSIMI_FN bool csimi_triangles_sound(const csim_field *f);
+CSIMI_FN uint32_t csimi_triangle_name(const csimi_triangles *t, int place);
+/* Bits: edges that are flat, then corners with flat edges alone. */
+CSIMI_FN int csimi_triangle_flats(const csimi_triangles *t, int place);
+CSIMI_FN csim_vec3 csimi_level_normal(const csimi_triangles *t, int place);
+CSIMI_FN csim_vec3 csimi_triangle_corner(const csimi_triangles *t, int place, int k);
+CSIMI_FN csim_vec3 csimi_triangle_opposite(const csimi_triangles *t, int edge);
+CSIMI_FN csimi_fold csimi_triangle_fold(const csimi_triangles *t, int edge, csim_vec3 n);
+/* Whether nothing around corner k of a triangle rises along n. */
+CSIMI_FN bool csimi_triangle_ring_below(const csimi_triangles *t, int place, int k, csim_vec3 n);
+CSIMI_FN csim_real csimi_distance_triangles(const csim_field *f, csim_vec3 p, csim_real within, csim_vec3 *n,
+                                            uint32_t *name); /* CSIMI_HUGE: farther */
+/* What the level is in a box, for a shape whose middle is given; *at on the plane, *normal towards the middle. */
+CSIMI_FN csimi_under csimi_triangles_under(const csim_field *f, csim_vec3 lower, csim_vec3 upper, csim_vec3 middle,
+                                           csim_vec3 *at, csim_vec3 *normal);
+
+CSIM_INLINE csim_shape_kind csimi_field_kind(const csim_field *f) {
+    if (f && f->n[2] == 1) return CSIM_SHAPE_HEIGHTS;
+    return f && f->n[2] == CSIMI_FIELD_TRIANGLES ? CSIM_SHAPE_TRIANGLES : CSIM_SHAPE_MESH;
+}
+
+/* ---- facet.c: one triangle as a shape meets it, from one side. Also a polytope of one face, whose edges have the
+   directions out of them as their other faces. */
+typedef struct csimi_facet {
+    const csimi_triangles *mesh;
+    int place, corner[3], edge[3]; /* which of the triangle's */
+    csim_vec3 n;
+    csim_real vertex[9], normal[12], offset, size;
+} csimi_facet;
+CSIMI_FN bool csimi_facet_of(csimi_facet *f, const csimi_triangles *t, int place, csim_vec3 middle);
+CSIMI_FN csimi_fold csimi_facet_fold(const csimi_facet *f, int k);
+/* Whether n, from the triangle outward, is a normal of the surface there; else *snaps: the triangle's own would do. */
+CSIMI_FN bool csimi_facet_allows(const csimi_facet *f, csim_vec3 n, bool *snaps);
+CSIMI_FN csim_real csimi_facet_distance(const csimi_facet *f, csim_vec3 x, csim_vec3 *n);
+/* A point against the triangle: within a distance before it or a depth behind it, where no neighbour is nearer. */
+CSIMI_FN bool csimi_facet_point(const csimi_facet *f, csim_vec3 x, csim_real within, csim_real depth, csim_vec3 *n,
+                                csim_real *distance);
+/* The nearest places of the surface around a point, by direction: at most `most`, the nearest first. */
+typedef struct csimi_foot {
+    csim_vec3 normal;
+    csim_real distance;
+    uint32_t name;
+} csimi_foot;
+CSIMI_FN int csimi_triangles_feet(const csim_field *field, csim_vec3 x, csim_real within, csimi_foot *foot, int most);
+/* level.c: csimi_collide_at of a convex shape and triangles that are not one plane. */
+CSIMI_FN int csimi_collide_triangles(const csim_geometry *g, csim_pose p, const csim_geometry *level, csim_pose at,
+                                     const csim_hull_data *hulls, csim_real margin, csim_touch *touch, int capacity);
+/* polytope.c: a box or hull; manifold.c: a capsule or cylinder. Poses in the frame of the level. */
+CSIMI_FN int csimi_collide_facet(const csim_geometry *g, csim_pose p, const csimi_facet *f, const csim_hull_data *hulls,
+                                 csim_real margin, csim_touch *touches, int capacity);
+CSIMI_FN int csimi_meet_facet(const csim_geometry *g, csim_pose p, const csimi_facet *f, const csim_hull_data *hulls,
+                              csim_real margin, csim_touch *touches, int capacity);
+CSIMI_FN void csimi_polytope_facet(csimi_polytope *p, const csimi_facet *f);
+/* manifold.c: how deep x is after tilt k; bin: the axis of the normal, of csimi_normal_bin modulo 3. */
+CSIMI_FN csim_real csimi_tilted(csim_vec3 x, csim_real gap, int bin, int k);
+CSIMI_FN int csimi_normal_bin(csim_vec3 n);
+/* csimi_collide_at but for boxes and hulls against each other, and levels of triangles against what is convex. */
+CSIMI_FN int csimi_meet_pair(const csim_geometry *a, csim_pose pa, const csim_geometry *b, csim_pose pb,
+                             const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity);
+CSIMI_FN int csimi_touch_way(csim_vec3 n); /* level.c: 0..53, finer */
 
 /* ---- sample.c: points of a shape's surface that stand for it against surfaces that are not convex: corners, points on
    edges and rims at most a spacing apart (63 an edge at most), and centres of balls that touch the curved sides from

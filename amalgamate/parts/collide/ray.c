@@ -273,6 +273,29 @@ CSIMI_FN bool csimi_ray_triangle(const csim_vec3 *corner, csim_vec3 origin, csim
     return true;
 }
 
+/* The first triangle of a level; the feature is its number. */
+static CSIMI_NOINLINE int csimi_ray_triangles(const csim_field *f, csim_vec3 x, csim_vec3 w, csim_real most,
+                                              csimi_ray_hit *hit) {
+    const csimi_triangles t = csimi_triangles_of(f);
+    csimi_surface_ray ray;
+    int place, k, found = 0;
+    csimi_surface_ray_along(&ray, &t.surface, x, w, csim_v3(0, 0, 0), most);
+    while ((place = csimi_surface_ray_next(&ray)) >= 0) {
+        csim_vec3 corner[3], n;
+        csim_real fraction, weight[3];
+        const uint32_t name = csimi_triangle_name(&t, place);
+        for (k = 0; k < 3; k++) corner[k] = csimi_triangle_corner(&t, place, k);
+        if (!csimi_ray_triangle(corner, x, w, t.two_sided, ray.most, &fraction, weight)) continue;
+        if (found && !(fraction < hit->fraction) && name > hit->feature) continue;
+        found = CSIMI_RAY_ENTERS;
+        n = csimi_level_normal(&t, place);
+        hit->normal = csim_dot(n, w) > 0 ? csim_scale(-1, n) : n;
+        hit->fraction = ray.most = fraction;
+        hit->feature = name;
+    }
+    return found;
+}
+
 CSIMI_FN int csimi_ray_at(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p, csim_vec3 origin,
                           csim_vec3 way, csim_real most, csimi_ray_hit *hit) {
     const csim_vec3 x = csim_pose_local(p, origin), w = csim_unrotate(p.rotation, way);
@@ -291,6 +314,7 @@ CSIMI_FN int csimi_ray_at(const csim_geometry *g, const csim_hull_data *hulls, c
     case CSIM_SHAPE_HULL: found = csimi_ray_hull(hulls + g->hull, x, w, most, hit); break;
     case CSIM_SHAPE_MESH: found = csimi_ray_mesh(g->field, x, w, 0, most, hit); break;
     case CSIM_SHAPE_HEIGHTS: found = csimi_ray_heights(g->field, x, w, most, hit); break;
+    case CSIM_SHAPE_TRIANGLES: found = csimi_ray_triangles(g->field, x, w, most, hit); break;
     case CSIM_SHAPE_COUNT_: break;
     }
     if (found & CSIMI_RAY_ENTERS) hit->normal = csim_rotate(p.rotation, hit->normal);

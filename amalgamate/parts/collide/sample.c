@@ -137,6 +137,7 @@ CSIMI_FN bool csimi_sampler_next(csimi_sampler *s) {
     case CSIM_SHAPE_HULL: return csimi_sample_polytope(s);
     case CSIM_SHAPE_MESH: return csimi_sample_mesh(s);
     case CSIM_SHAPE_HEIGHTS: return csimi_sample_heights(s);
+    case CSIM_SHAPE_TRIANGLES:
     case CSIM_SHAPE_HALF_SPACE:
     case CSIM_SHAPE_COUNT_: break;
     }

@@ -151,7 +151,8 @@ CSIMI_FN csim_status csimi_check_shape(const char *function, const csim_shape *s
 #endif
     case CSIM_SHAPE_MESH:
     case CSIM_SHAPE_HEIGHTS:
-        if (s->field && (s->field->n[2] == 1) == (s->kind == CSIM_SHAPE_HEIGHTS)) return CSIM_OK;
+    case CSIM_SHAPE_TRIANGLES:
+        if (s->field && csimi_field_kind(s->field) == s->kind) return CSIM_OK;
         return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "field", false, 0, "made by csim_field_shape");
     case CSIM_SHAPE_COUNT_: break;
     }
@@ -213,7 +214,8 @@ CSIM_API csim_status csim_shape_bake(const csim_shape *shape, csim_geometry *geo
 #endif
         break;
     case CSIM_SHAPE_MESH:
-    case CSIM_SHAPE_HEIGHTS: {
+    case CSIM_SHAPE_HEIGHTS:
+    case CSIM_SHAPE_TRIANGLES: {
         const csim_field *f = shape->field;
         g->field = f;
         g->field_hash = f->hash;
@@ -299,8 +301,8 @@ CSIM_API csim_status csim_shape_mass(const csim_shape *shape, csim_real density,
     if (!csimi_finite(density) || !(density > 0))
         return csimi_fail(error, csimi_finite(density) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, function, "density", true,
                           (double)density, "above 0 kg/m^3");
-    if (shape->kind == CSIM_SHAPE_HALF_SPACE || shape->kind == CSIM_SHAPE_HEIGHTS)
-        return csimi_fail(error, CSIM_UNSUPPORTED, function, "a half-space or heights", false, 0,
+    if (csimi_only_static(shape->kind))
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "a half-space, heights or triangles", false, 0,
                           "shapes of finite volume");
     status = csimi_mass_local(function, shape, (double)density, &m, centre, I, error);
     if (status != CSIM_OK) return status;

@@ -19,6 +19,7 @@ typedef enum csim_shape_kind {
     CSIM_SHAPE_HULL,       /* convex hull of points */
     CSIM_SHAPE_MESH,       /* a closed triangle mesh: a field, see field.h */
     CSIM_SHAPE_HEIGHTS,    /* a height field, static bodies only: a field, see field.h */
+    CSIM_SHAPE_TRIANGLES,  /* triangles as they are, static bodies only: a field, see field.h */
     CSIM_SHAPE_COUNT_
 } csim_shape_kind;
 
@@ -37,7 +38,7 @@ typedef struct csim_shape {
     int point_count;
     csim_real spacing; /* distance between contact samples on the rims of cylinders; 0: radius / 2. Rims against flat
                           faces are exact; it is the resolution of rims against edges and other rims */
-    const struct csim_field *field; /* mesh, heights: the caller's, as long as the shape or its body is used */
+    const struct csim_field *field; /* meshes, heights, triangles: the caller's, as long as the shape or body is used */
     const struct csim_surface_def *surface; /* friction, filter and the rest, copied; null (default): its body's */
     bool sensor;     /* detects and never touches; has no mass; default false. docs/events.md */
     void *user_data; /* csim_body_get_shape_user_data */
@@ -78,7 +79,7 @@ typedef struct csim_geometry {
     csim_vec3 centre;     /* of a bounding sphere, in the shape's frame */
     csim_real bound;      /* its radius; half-space: infinite in effect */
     int hull;             /* hulls: index of the hull record in the array given to collision; else -1 */
-    const struct csim_field *field; /* meshes and heights, else null */
+    const struct csim_field *field; /* meshes, heights, triangles, else null */
     uint64_t field_hash;            /* of its bytes */
 } csim_geometry;
 

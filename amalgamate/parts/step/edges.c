@@ -78,18 +78,34 @@ static void csimi_edge_touch(csimi_detector *d, const csimi_edge_meeting *m, con
 }
 
 /* Axis, ends and capsule of edge m->frame; false: it is a point. */
-static bool csimi_edge_set(const csimi_store *s, csimi_edge_meeting *m) {
+static bool csimi_edge_set(const csimi_store *s, csimi_edge_meeting *m, csim_real reach) {
+    csim_real within;
     int k;
     m->at = csimi_edge_capsule(s, s->body + m->a->body, m->frame, &m->edge);
     m->axis = csim_rotate(m->at.rotation, csim_v3(0, 0, m->edge.half_height));
+    within = 2 * m->edge.bound + reach; /* what the edge touches is no farther from its ends */
     for (k = 0; k < 2; k++) {
-        csim_vec3 n;
-        uint32_t zone;
-        m->end[k] = csim_shape_distance(m->shape, s->hull, m->pose, csim_madd(m->at.position, k ? 1 : -1, m->axis), &n,
-                                        &zone);
+        csim_vec3 n = m->axis;
+        m->end[k] = csimi_distance_within(m->shape, s->hull, csim_pose_mul(m->pose, m->shape->local),
+                                          csim_madd(m->at.position, k ? 1 : -1, m->axis), within, &n);
         m->slope[k] = 2 * csim_dot(n, m->axis);
     }
     return m->edge.half_height > 0;
+}
+
+/* Whether an edge has nothing but a plane of triangles in reach: the nodes say all. */
+static bool csimi_edge_over_plane(const csimi_edge_meeting *m, csim_vec3 x, csim_vec3 y, csim_real reach) {
+    const csim_vec3 r = csim_v3(reach, reach, reach);
+    csim_pose at, plane;
+    csim_vec3 low, high;
+    if (m->shape->kind != CSIM_SHAPE_TRIANGLES) return false;
+    at = csim_pose_mul(m->pose, m->shape->local);
+    x = csim_pose_local(at, x);
+    y = csim_pose_local(at, y);
+    low = csim_v3(csimi_min(x.x, y.x), csimi_min(x.y, y.y), csimi_min(x.z, y.z));
+    high = csim_v3(csimi_max(x.x, y.x), csimi_max(x.y, y.y), csimi_max(x.z, y.z));
+    return csimi_field_under(m->shape->field, csim_sub(low, r), csim_add(high, r),
+                             csim_madd(x, CSIM_R(0.5), csim_sub(y, x)), &plane) != CSIMI_UNDER_RELIEF;
 }
 
 CSIMI_FN CSIMI_NOINLINE void csimi_collide_edges(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
@@ -115,7 +131,8 @@ CSIMI_FN CSIMI_NOINLINE void csimi_collide_edges(csimi_detector *d, const csimi_
         const csim_real half = csim_length(csim_sub(y, x)) / 2;
         const csim_vec3 middle = csim_scale(CSIM_R(0.5), csim_add(x, y));
         if (!csimi_near(d, b, middle, a->margin + half + A->radius + A->surface.thickness) ||
-            !csimi_edge_set(s, &m) || !csimi_edge_bulges(&m, reach + m.edge.radius))
+            csimi_edge_over_plane(&m, x, y, reach + A->radius + A->surface.thickness) ||
+            !csimi_edge_set(s, &m, reach) || !csimi_edge_bulges(&m, reach + m.edge.radius))
             continue;
         n = csim_collide(&m.edge, m.at, m.shape, m.pose, s->hull, reach, out, room);
         for (i = 0; i < csimi_imin(n, room); i++) csimi_edge_touch(d, &m, out + i);

@@ -55,6 +55,34 @@ static csim_vec3 csimi_probe_way(const csimi_detector *d, const csimi_probe *p, 
     return csim_scale(d->ahead * d->frame->h, v);
 }
 
+/* A node against a level of triangles: planes around it, named by which way they look. */
+static CSIMI_NOINLINE void csimi_probe_triangles(csimi_detector *d, const csimi_probe *p, const csimi_object *b) {
+    enum { FEET = 4 };
+    csimi_store *s = &d->world->store;
+    const csim_real r = p->radius + csimi_thickness_of(s, b);
+    csimi_foot foot[FEET];
+    const int count = csimi_triangles_feet(s->shape[b->item].field, csim_pose_local(b->at, p->x), p->reach + r, foot,
+                                           FEET);
+    int i, k;
+    for (i = 0; i < count; i++) {
+        const int way = csimi_touch_way(foot[i].normal);
+        const csim_vec3 n = csim_rotate(b->at.rotation, foot[i].normal);
+        csimi_found_contact *c;
+        int alike = 0;
+        for (k = 0; k < i; k++) alike += csimi_touch_way(foot[k].normal) == way;
+        c = csimi_next_found(d, p->body, b->body,
+                             csimi_mix64(p->key, csimi_mix64(csimi_shape_key(s, b), (uint64_t)(FEET * way + alike))));
+        if (!c) continue;
+        c->part_b = b->item;
+        c->radius = r;
+        c->point_a = c->point_b = csim_madd(p->x, -foot[i].distance, n);
+        c->normal = n;
+        c->gap = foot[i].distance - r;
+        csimi_probe_place(s, p, c);
+        c->b = csimi_shape_place(s, b->item, c->meet);
+    }
+}
+
 /* A node against a shape. The feature is left out of the id: a node has one contact with a shape, whichever face is
    nearest. */
 static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csimi_object *b, csim_pose pose) {
@@ -63,6 +91,10 @@ static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csi
     csim_vec3 n;
     uint32_t feature = 0;
     csimi_found_contact *c;
+    if (s->shape[b->item].kind == CSIM_SHAPE_TRIANGLES) {
+        csimi_probe_triangles(d, p, b);
+        return;
+    }
     gap = csim_shape_distance(s->shape + b->item, s->hull, pose, p->x, &n, &feature) - r;
     if (!(gap <= p->reach)) return;
     if (s->body[p->body].kind == CSIM_BODY_CLOTH &&

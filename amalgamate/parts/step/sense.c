@@ -21,8 +21,8 @@ static void csimi_sense_convex(csimi_sense *q, const csimi_convex *c, csim_real 
 
 static void csimi_sense_point(csimi_sense *q, csim_vec3 x, csim_real radius) {
     csim_vec3 n;
-    uint32_t zone;
-    const csim_real gap = csimi_distance_at(q->g, q->d->world->store.hull, q->sensor->at, x, &n, &zone) - radius;
+    const csim_real gap =
+        csimi_distance_within(q->g, q->d->world->store.hull, q->sensor->at, x, q->reach + radius, &n) - radius;
     q->gap = csimi_min(q->gap, gap);
 }
 

@@ -206,9 +206,8 @@ static double csimi_eye_over(const csimi_eye *e, const csimi_state *state, const
     const csimi_store *s = &e->w->store;
     const csim_real r = b->radius + b->surface.thickness + s->skin[shape].surface.thickness;
     csim_vec3 n;
-    uint32_t zone;
-    return (double)(r - csimi_distance_at(s->shape + shape, s->hull, csimi_eye_pose(e, state, shape),
-                                          csimi_load3(state->x + 3 * (size_t)node), &n, &zone));
+    return (double)(r - csimi_distance_within(s->shape + shape, s->hull, csimi_eye_pose(e, state, shape),
+                                              csimi_load3(state->x + 3 * (size_t)node), r, &n));
 }
 
 /* An edge of a cable over a shape at one moment. */

@@ -282,7 +282,7 @@ CSIM_API csim_status csim_body_set_motion(csim_world *w, csim_body_id id, csim_m
         for (i = 0; i < b->shape_count; i++)
             if (motion != CSIM_STATIC && csimi_only_static(s->shape[b->first_shape + i].kind))
                 return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, "csim_body_set_motion", "motion", true, (double)motion,
-                                  "CSIM_STATIC for a body with a half-space or heights");
+                                  "CSIM_STATIC for a body with a half-space, heights or triangles");
         if (motion == CSIM_DYNAMIC &&
             !csimi_rigid_weighs(s->state.rigid_mass[b->rigid], s->state.inertia + 9 * b->rigid))
             return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, "csim_body_set_motion", "motion", true, (double)motion,

@@ -154,7 +154,7 @@ static CSIMI_NOINLINE csim_status csimi_find_fields(csim_world *w, const csimi_s
         csim_geometry g;
         CSIMI_MEMCPY(&g, p + at, sizeof g);
         known[i] = NULL;
-        if (g.kind != CSIM_SHAPE_MESH && g.kind != CSIM_SHAPE_HEIGHTS) continue;
+        if (g.kind != CSIM_SHAPE_MESH && g.kind != CSIM_SHAPE_HEIGHTS && g.kind != CSIM_SHAPE_TRIANGLES) continue;
         for (k = 0; k < s->count.shapes && !known[i]; k++)
             if (s->shape[k].field && s->shape[k].field_hash == g.field_hash) known[i] = s->shape[k].field;
         if (!known[i])

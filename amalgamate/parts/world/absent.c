@@ -449,6 +449,41 @@ CSIM_API csim_status csim_create_height_field_in(const csim_height_field_def *de
                                                  csim_field **field, csim_error *error) {
     return CSIMI_ABSENT(error, "csim_create_height_field_in", "CONDSIM_NO_FIELDS");
 }
+CSIM_API csim_triangle_field_def csim_default_triangle_field_def(void) {
+    csim_triangle_field_def none;
+    CSIMI_MEMSET(&none, 0, sizeof none);
+    return none;
+}
+CSIM_API csim_status csim_triangle_field_bytes(const csim_triangle_field_def *def, size_t *bytes, csim_error *error) {
+    return CSIMI_ABSENT(error, "csim_triangle_field_bytes", "CONDSIM_NO_FIELDS");
+}
+CSIM_API csim_status csim_create_triangle_field_in(const csim_triangle_field_def *def, void *block, size_t bytes, const
+                                                   csim_field **field, csim_error *error) {
+    return CSIMI_ABSENT(error, "csim_create_triangle_field_in", "CONDSIM_NO_FIELDS");
+}
+CSIMI_FN csimi_triangles csimi_triangles_of(const csim_field *f) {
+    csimi_triangles none;
+    CSIMI_MEMSET(&none, 0, sizeof none);
+    return none;
+}
+CSIMI_FN uint32_t csimi_triangle_name(const csimi_triangles *t, int place) { return 0; }
+CSIMI_FN csim_vec3 csimi_level_normal(const csimi_triangles *t, int place) { return csim_v3(0, 0, 1); }
+CSIMI_FN csim_vec3 csimi_triangle_corner(const csimi_triangles *t, int place, int k) { return csim_v3(0, 0, 0); }
+CSIMI_FN csim_real csimi_distance_triangles(const csim_field *f, csim_vec3 p, csim_real within, csim_vec3 *n,
+                                            uint32_t *name) {
+    return CSIMI_HUGE;
+}
+CSIMI_FN bool csimi_facet_allows(const csimi_facet *f, csim_vec3 n, bool *snaps) { return false; }
+CSIMI_FN csimi_fold csimi_facet_fold(const csimi_facet *f, int k) { return CSIMI_FOLD_BORDER; }
+CSIMI_FN csim_real csimi_facet_distance(const csimi_facet *f, csim_vec3 x, csim_vec3 *n) { return CSIMI_HUGE; }
+CSIMI_FN int csimi_touch_way(csim_vec3 n) { return 0; }
+CSIMI_FN int csimi_triangles_feet(const csim_field *field, csim_vec3 x, csim_real within, csimi_foot *foot, int most) {
+    return 0;
+}
+CSIMI_FN int csimi_collide_triangles(const csim_geometry *g, csim_pose p, const csim_geometry *level, csim_pose at,
+                                     const csim_hull_data *hulls, csim_real margin, csim_touch *touch, int capacity) {
+    return 0;
+}
 CSIM_API csim_status csim_open_field(const void *block, size_t bytes, const csim_field **field, csim_error *error) {
     return CSIMI_ABSENT(error, "csim_open_field", "CONDSIM_NO_FIELDS");
 }
@@ -474,7 +509,8 @@ CSIMI_FN int csimi_height_planes(const csim_field *f, csim_vec3 p, csim_real wit
     return 0;
 }
 CSIMI_FN csim_real csimi_least_mesh(const csim_field *f, csim_vec3 p) { return 0; }
-CSIMI_FN csimi_under csimi_field_under(const csim_field *f, csim_vec3 lower, csim_vec3 upper, csim_pose *plane) {
+CSIMI_FN csimi_under csimi_field_under(const csim_field *f, csim_vec3 lower, csim_vec3 upper, csim_vec3 middle,
+                                       csim_pose *plane) {
     return CSIMI_UNDER_RELIEF;
 }
 CSIMI_FN bool csimi_height_peak(const csim_field *f, int i, int j) { return false; }

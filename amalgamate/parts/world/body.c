@@ -103,7 +103,7 @@ static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, c
         *hulls += def->shapes[i].kind == CSIM_SHAPE_HULL;
         if (csimi_only_static(def->shapes[i].kind) && def->motion != CSIM_STATIC)
             return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "motion", true, (double)def->motion,
-                              "CSIM_STATIC for a body with a half-space or heights");
+                              "CSIM_STATIC for a body with a half-space, heights or triangles");
     }
     if ((s = csimi_check_skins(w, fn, def->shapes, def->shape_count)) != 0) return s;
     return csimi_rigid_mass(def, fn, mass, &w->error);

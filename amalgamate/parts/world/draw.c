@@ -125,6 +125,7 @@ static CSIMI_NOINLINE void csimi_draw_shape(const csimi_pen *p, const csim_geome
         break;
     case CSIM_SHAPE_MESH:
     case CSIM_SHAPE_HEIGHTS:
+    case CSIM_SHAPE_TRIANGLES:
     case CSIM_SHAPE_COUNT_:
     default: /* a field: the ball around it */
         csimi_draw_ring(p, at, g->centre, csim_v3(g->bound, 0, 0), csim_v3(0, g->bound, 0));

@@ -485,11 +485,18 @@ static void csimi_near_leaf(csimi_search *q, int slot, int part) {
     csim_geometry own;
     csim_pose pose;
     csim_real ends[6];
-    csim_vec3 n;
-    uint32_t zone;
+    csim_vec3 n = csim_v3(0, 0, 1);
+    uint32_t zone = 0;
     csim_query_hit h;
     const csim_geometry *g = csimi_leaf_shape(q, slot, part, &own, &pose, ends);
-    const csim_real d = csimi_distance_at(g, s->hull, pose, q->origin, &n, &zone);
+    csim_real d;
+    if (g->kind == CSIM_SHAPE_TRIANGLES) {
+        d = csimi_distance_triangles(g->field, csim_pose_local(pose, q->origin),
+                                     csimi_max(q->most, (csim_real)g->field->lower[1]), &n, &zone);
+        n = csim_rotate(pose.rotation, n);
+    } else {
+        d = csimi_distance_at(g, s->hull, pose, q->origin, &n, &zone);
+    }
     if (!(d <= q->most)) return;
     h = csimi_hit_of(q, slot, csimi_part_of(s->body + slot), part);
     h.feature = h.part == CSIM_QUERY_SHAPE ? zone : 0;

@@ -29,7 +29,7 @@ typedef struct csim_query_hit {
     csim_query_part part;
     int index;
     int link;            /* of a tree; else -1 */
-    uint32_t feature;    /* of a shape, as csim_shape_distance names it; heights: the triangle. Else 0 */
+    uint32_t feature;    /* of a shape, as csim_shape_distance names it; heights, triangles: the triangle. Else 0 */
     csim_vec3 point;     /* on the surface, world axes, m */
     csim_vec3 normal; /* outward, unit; of cloth: towards the one who asks. What overlaps from the start of a cast and
                          inside of what a ray begins: against the way, or z without one */

@@ -1,0 +1,492 @@
+/* Levels of triangles against a plain look at every triangle: rays, nearest points, contacts and casts; what goes over
+   them; and what is refused. */
+#include "check.h"
+
+static bool long_runs(void) { return check_long(); }
+
+static void *level_memory(size_t bytes) {
+    static unsigned char *kept[8];
+    static int at;
+    unsigned char *p;
+    free(kept[at % 8]);
+    p = kept[at++ % 8] = (unsigned char *)malloc(bytes + 64);
+    return p + (64 - (uintptr_t)p % 64) % 64;
+}
+
+enum { MOST_CORNERS = 4000, MOST_TRIANGLES = 4000 };
+
+/* A mesh as a list, which the tests look at one by one. */
+typedef struct soup {
+    csim_real x[3 * MOST_CORNERS];
+    int t[3 * MOST_TRIANGLES], corners, triangles;
+} soup;
+
+static csim_vec3 soup_corner(const soup *s, int triangle, int k) {
+    const csim_real *x = s->x + 3 * s->t[3 * triangle + k];
+    return csim_v3(x[0], x[1], x[2]);
+}
+
+static int soup_add(soup *s, double x, double y, double z) {
+    s->x[3 * s->corners] = (csim_real)x;
+    s->x[3 * s->corners + 1] = (csim_real)y;
+    s->x[3 * s->corners + 2] = (csim_real)z;
+    return s->corners++;
+}
+
+static void soup_triangle(soup *s, int a, int b, int c) {
+    int *t = s->t + 3 * s->triangles++;
+    t[0] = a, t[1] = b, t[2] = c;
+}
+
+/* n by n squares from (0, 0) on, with these heights; kind 0: flat, 1: bumps, 2: a flat floor with steps, 3: a slope. */
+static void soup_ground(soup *s, int n, double cell, int kind) {
+    int i, j;
+    s->corners = s->triangles = 0;
+    for (j = 0; j <= n; j++)
+        for (i = 0; i <= n; i++) {
+            double z = 0;
+            if (kind == 1) z = 0.12 * sin(0.9 * i) + 0.1 * cos(1.3 * j) + check_random(-0.05, 0.05);
+            if (kind == 2) z = i > 2 * n / 3 ? 0.4 : 0;
+            if (kind == 3) z = 0.25 * i * cell;
+            soup_add(s, cell * i, cell * j, z);
+        }
+    for (j = 0; j < n; j++)
+        for (i = 0; i < n; i++) {
+            const int a = j * (n + 1) + i;
+            soup_triangle(s, a, a + 1, a + n + 2);
+            soup_triangle(s, a, a + n + 2, a + n + 1);
+        }
+}
+
+/* A box of twelve triangles, seen from outside; inward: a room. */
+static void soup_box(soup *s, csim_vec3 low, csim_vec3 high, bool inward) {
+    static const int face[12][3] = {{0, 2, 3}, {0, 3, 1}, {4, 5, 7}, {4, 7, 6}, {0, 1, 5}, {0, 5, 4},
+                                    {2, 6, 7}, {2, 7, 3}, {0, 4, 6}, {0, 6, 2}, {1, 3, 7}, {1, 7, 5}};
+    const int first = s->corners;
+    int i;
+    for (i = 0; i < 8; i++)
+        soup_add(s, (double)(i & 1 ? high.x : low.x), (double)(i & 2 ? high.y : low.y),
+                 (double)(i & 4 ? high.z : low.z));
+    for (i = 0; i < 12; i++)
+        soup_triangle(s, first + face[i][0], first + face[i][inward ? 2 : 1], first + face[i][inward ? 1 : 2]);
+}
+
+static csim_triangle_field_def soup_def(const soup *s) {
+    csim_triangle_field_def d = csim_default_triangle_field_def();
+    d.vertices = s->x;
+    d.vertex_count = s->corners;
+    d.triangles = s->t;
+    d.triangle_count = s->triangles;
+    return d;
+}
+
+static const csim_field *soup_field(const soup *s, bool two_sided) {
+    csim_triangle_field_def d = soup_def(s);
+    const csim_field *f = NULL;
+    size_t bytes = 0;
+    d.two_sided = two_sided;
+    STATUS(csim_triangle_field_bytes(&d, &bytes, NULL), CSIM_OK);
+    STATUS(csim_create_triangle_field_in(&d, level_memory(bytes), bytes, &f, NULL), CSIM_OK);
+    return f;
+}
+
+static csim_vec3 any_vec(double size) {
+    return csim_v3((csim_real)check_random(-size, size), (csim_real)check_random(-size, size),
+                   (csim_real)check_random(-size, size));
+}
+
+/* ---- geometry of its own: no function of the library but sums and products of vectors */
+
+static double plain_point_segment(csim_vec3 p, csim_vec3 a, csim_vec3 b) {
+    const csim_vec3 e = csim_sub(b, a);
+    double t = (double)csim_dot(csim_sub(p, a), e) / (double)csim_dot(e, e);
+    t = t < 0 ? 0 : t > 1 ? 1 : t;
+    return (double)csim_length(csim_sub(p, csim_madd(a, (csim_real)t, e)));
+}
+
+/* Between two segments: at their ends, or where neither has one. */
+static double plain_segments(csim_vec3 p, csim_vec3 q, csim_vec3 r, csim_vec3 s) {
+    const csim_vec3 d = csim_sub(q, p), e = csim_sub(s, r), n = csim_cross(d, e), w = csim_sub(r, p);
+    const double nn = (double)csim_dot(n, n);
+    double best = fmin(fmin(plain_point_segment(p, r, s), plain_point_segment(q, r, s)),
+                       fmin(plain_point_segment(r, p, q), plain_point_segment(s, p, q)));
+    if (nn > 1e-12) {
+        const double a = (double)csim_dot(csim_cross(w, e), n) / nn, b = (double)csim_dot(csim_cross(w, d), n) / nn;
+        if (a > 0 && a < 1 && b > 0 && b < 1) best = fmin(best, fabs((double)csim_dot(w, n)) / sqrt(nn));
+    }
+    return best;
+}
+
+static double plain_point_triangle(csim_vec3 p, const csim_vec3 *x) {
+    const csim_vec3 n = csim_cross(csim_sub(x[1], x[0]), csim_sub(x[2], x[0]));
+    double best = 1e30;
+    int k, inside = 1;
+    for (k = 0; k < 3; k++) {
+        const csim_vec3 e = csim_sub(x[(k + 1) % 3], x[k]);
+        inside &= csim_dot(csim_cross(n, e), csim_sub(p, x[k])) >= 0;
+        best = fmin(best, plain_point_segment(p, x[k], x[(k + 1) % 3]));
+    }
+    if (inside) best = fmin(best, fabs((double)csim_dot(n, csim_sub(p, x[0]))) / (double)csim_length(n));
+    return best;
+}
+
+/* Between triangles that do not cut each other. */
+static double plain_triangles(const csim_vec3 *a, const csim_vec3 *b) {
+    double best = 1e30;
+    int i, j;
+    for (i = 0; i < 3; i++) {
+        best = fmin(best, fmin(plain_point_triangle(a[i], b), plain_point_triangle(b[i], a)));
+        for (j = 0; j < 3; j++)
+            best = fmin(best, plain_segments(a[i], a[(i + 1) % 3], b[j], b[(j + 1) % 3]));
+    }
+    return best;
+}
+
+static void soup_corners(const soup *s, int i, csim_vec3 *x) {
+    int k;
+    for (k = 0; k < 3; k++) x[k] = soup_corner(s, i, k);
+}
+
+static double plain_nearest(const soup *s, csim_vec3 p) {
+    double best = 1e30;
+    int i;
+    for (i = 0; i < s->triangles; i++) {
+        csim_vec3 x[3];
+        soup_corners(s, i, x);
+        best = fmin(best, plain_point_triangle(p, x));
+    }
+    return best;
+}
+
+/* The first front side that a ray meets: fraction, triangle. */
+static double plain_ray(const soup *s, csim_vec3 o, csim_vec3 w, bool both, int *which) {
+    double first = 2;
+    int i, k;
+    for (i = 0; i < s->triangles; i++) {
+        csim_vec3 x[3], n, at;
+        double t;
+        int inside = 1;
+        soup_corners(s, i, x);
+        n = csim_cross(csim_sub(x[1], x[0]), csim_sub(x[2], x[0]));
+        if (!both && csim_dot(n, w) >= 0) continue;
+        t = (double)(csim_dot(n, csim_sub(x[0], o)) / csim_dot(n, w));
+        if (!(t >= 0 && t <= 1 && t < first)) continue;
+        at = csim_madd(o, (csim_real)t, w);
+        for (k = 0; k < 3; k++)
+            inside &= csim_dot(csim_cross(n, csim_sub(x[(k + 1) % 3], x[k])), csim_sub(at, x[k])) >= 0;
+        if (inside) first = t, *which = i;
+    }
+    return first;
+}
+
+TEST(rays_and_nearest_points_are_those_of_every_triangle) {
+    static soup s;
+    int round, i, hits = 0, misses = 0;
+    for (round = 0; round < 4; round++) {
+        const bool both = round % 2 == 1;
+        csim_shape shape;
+        csim_geometry g;
+        const csim_field *f;
+        soup_ground(&s, 20, 0.2, 1);
+        soup_box(&s, csim_v3(1, 1, CSIM_R(0.5)), csim_v3(2, 2, CSIM_R(1.5)), false);
+        f = soup_field(&s, both);
+        shape = csim_field_shape(f);
+        STATUS(csim_shape_bake(&shape, &g, NULL, NULL), CSIM_OK);
+        for (i = 0; i < 500; i++) {
+            const csim_vec3 o = csim_add(csim_v3(2, 2, 1), any_vec(2)), w = any_vec(3);
+            csimi_ray_hit hit;
+            csim_vec3 n;
+            int which = -1;
+            const double t = plain_ray(&s, o, w, both, &which), d = plain_nearest(&s, o);
+            const int found = csimi_ray_at(&g, NULL, csim_pose_identity(), o, w, 1, &hit);
+            const double own = (double)csim_shape_distance(&g, NULL, csim_pose_identity(), o, &n, NULL);
+            CASE("round %d ray %d: %g", round, i, t);
+            NEAR(fabs(own), d, TOL(1e-12, 2e-6));
+            NEAR(plain_nearest(&s, csim_madd(o, (csim_real)-own, n)), 0, TOL(1e-12, 4e-6)); /* its foot is on it */
+            if ((t < 2) != (found != 0)) { /* through an edge, to rounding */
+                CHECK(TOL(false, plain_nearest(&s, csim_madd(o, hit.fraction, w)) < 1e-5));
+                continue;
+            }
+            hits += found != 0;
+            misses += found == 0;
+            if (!found) continue;
+            NEAR(hit.fraction, t, TOL(1e-12, 1e-4));
+            CHECK(csim_dot(hit.normal, w) < 0);
+            if (fabs(t - (double)hit.fraction) < 1e-13) EQUAL((int)hit.feature, which);
+        }
+    }
+    CASE("%d hits, %d misses", hits, misses);
+    CHECK(hits > 400 && misses > 300);
+}
+
+/* ---- contacts */
+
+static const csim_vec3 tetrahedron[4] = {{CSIM_R(0.2), 0, CSIM_R(-0.1)},
+                                         {CSIM_R(-0.1), CSIM_R(0.2), CSIM_R(-0.1)},
+                                         {CSIM_R(-0.1), CSIM_R(-0.2), CSIM_R(-0.1)},
+                                         {0, 0, CSIM_R(0.2)}};
+
+static csim_shape any_shape(int kind) {
+    csim_shape s = csim_sphere(CSIM_R(0.15));
+    if (kind == 1) s = csim_capsule(CSIM_R(0.1), CSIM_R(0.15));
+    if (kind == 2) s = csim_box(csim_v3(CSIM_R(0.2), CSIM_R(0.15), CSIM_R(0.1)));
+    if (kind == 3) s = csim_hull(tetrahedron, 4);
+    if (kind == 4) s = csim_cylinder(CSIM_R(0.15), CSIM_R(0.1));
+    return s;
+}
+
+static csim_quat any_turn(void) { return csim_quat_exp(any_vec(2)); }
+
+/* The surface of the shape as triangles and a radius around them: a point and a segment are flat ones. Cylinders: many. */
+static int plain_shape(int kind, csim_pose at, csim_vec3 (*face)[3], double *radius) {
+    static const int hull[4][3] = {{0, 1, 2}, {0, 1, 3}, {1, 2, 3}, {2, 0, 3}};
+    static soup s;
+    int i, k, count = 1;
+    *radius = kind == 0 ? 0.15 : kind == 1 ? 0.1 : 0;
+    s.corners = s.triangles = 0;
+    if (kind == 2)
+        soup_box(&s, csim_v3(CSIM_R(-0.2), CSIM_R(-0.15), CSIM_R(-0.1)),
+                 csim_v3(CSIM_R(0.2), CSIM_R(0.15), CSIM_R(0.1)), false);
+    if (kind == 4)
+        for (i = 0; i < 64; i++) {
+            const double a = 6.283185307179586 * i / 64, b = 6.283185307179586 * (i + 1) / 64;
+            const csim_vec3 p = csim_v3((csim_real)(0.15 * cos(a)), (csim_real)(0.15 * sin(a)), CSIM_R(0.1));
+            const csim_vec3 q = csim_v3((csim_real)(0.15 * cos(b)), (csim_real)(0.15 * sin(b)), CSIM_R(0.1));
+            const int first = s.corners;
+            soup_add(&s, (double)p.x, (double)p.y, 0.1), soup_add(&s, (double)q.x, (double)q.y, 0.1);
+            soup_add(&s, (double)p.x, (double)p.y, -0.1), soup_add(&s, (double)q.x, (double)q.y, -0.1);
+            soup_add(&s, 0, 0, 0.1), soup_add(&s, 0, 0, -0.1);
+            soup_triangle(&s, first, first + 1, first + 2), soup_triangle(&s, first + 1, first + 2, first + 3);
+            soup_triangle(&s, first, first + 1, first + 4), soup_triangle(&s, first + 2, first + 3, first + 5);
+        }
+    if (kind == 2 || kind == 4) count = s.triangles;
+    if (kind == 3) count = 4;
+    for (i = 0; i < count; i++)
+        for (k = 0; k < 3; k++) {
+            csim_vec3 x = csim_v3(0, 0, 0);
+            if (kind == 1) x.z = k ? CSIM_R(0.15) : CSIM_R(-0.15);
+            if (kind == 2 || kind == 4) x = soup_corner(&s, i, k);
+            if (kind == 3) x = tetrahedron[hull[i][k]];
+            face[i][k] = csim_pose_point(at, x);
+        }
+    return count;
+}
+
+static double plain_apart(const soup *s, int kind, csim_pose at) {
+    csim_vec3 face[300][3], x[3];
+    double radius, best = 1;
+    const int count = plain_shape(kind, at, face, &radius);
+    int i, j;
+    for (i = 0; i < s->triangles; i++) {
+        soup_corners(s, i, x);
+        if (plain_point_triangle(at.position, x) > 0.32) continue;
+        for (j = 0; j < count; j++) {
+            double d = kind == 0   ? plain_point_triangle(at.position, x)
+                       : kind == 1 ? fmin(fmin(plain_point_triangle(face[j][0], x), plain_point_triangle(face[j][1], x)),
+                                          fmin(fmin(plain_segments(face[j][0], face[j][1], x[0], x[1]),
+                                                    plain_segments(face[j][0], face[j][1], x[1], x[2])),
+                                               plain_segments(face[j][0], face[j][1], x[2], x[0])))
+                                   : plain_triangles(face[j], x);
+            best = fmin(best, d - radius);
+        }
+    }
+    return best;
+}
+
+static bool plain_cuts(const soup *s, int kind, csim_pose at) { /* an edge of one goes through a triangle of the other */
+    csim_vec3 face[300][3], x[3];
+    double radius;
+    const int count = plain_shape(kind, at, face, &radius);
+    int i, j, k;
+    soup one;
+    one.corners = 3, one.triangles = 1, one.t[0] = 0, one.t[1] = 1, one.t[2] = 2;
+    for (i = 0; i < s->triangles; i++) {
+        soup_corners(s, i, x);
+        if (plain_point_triangle(at.position, x) > 0.4) continue;
+        for (j = 0; j < count; j++)
+            for (k = 0; k < 3; k++) {
+                int which, c;
+                const csim_vec3 *from[2] = {face[j], x}, *to[2] = {x, face[j]};
+                int way;
+                for (way = 0; way < 2; way++) {
+                    for (c = 0; c < 3; c++) {
+                        one.x[3 * c] = to[way][c].x;
+                        one.x[3 * c + 1] = to[way][c].y;
+                        one.x[3 * c + 2] = to[way][c].z;
+                    }
+                    if (plain_ray(&one, from[way][k], csim_sub(from[way][(k + 1) % 3], from[way][k]), true, &which) <= 1)
+                        return true;
+                }
+            }
+    }
+    return false;
+}
+
+/* Where a shape is apart, the least gap that is told is its distance; where it cuts triangles, something is told. */
+TEST(contacts_are_as_near_as_every_triangle_says) {
+    static soup s;
+    int i, told = 0, free = 0, deep = 0, cylinders = 0, below = 0;
+    for (i = 0; i < (long_runs() ? 6000 : 1750); i++) {
+        const int kind = i % 5;
+        const csim_shape shape = any_shape(kind);
+        csim_geometry g, level;
+        csim_hull_data hull;
+        csim_touch t[128];
+        csim_pose at;
+        csim_shape floor;
+        double d, least = 1;
+        int n, k;
+        if (i % 250 == 0) {
+            soup_ground(&s, 12, i % 500 == 0 ? 0.3 : 0.12, 1);
+            if (i % 500 == 0) soup_box(&s, csim_v3(1, 1, 0), csim_v3(2, 2, CSIM_R(0.7)), false);
+        }
+        if (i % 250 == 0) {
+            floor = csim_field_shape(soup_field(&s, false));
+            STATUS(csim_shape_bake(&floor, &level, NULL, NULL), CSIM_OK);
+        }
+        STATUS(csim_shape_bake(&shape, &g, &hull, NULL), CSIM_OK);
+        g.hull = kind == 3 ? 0 : -1;
+        at.rotation = any_turn();
+        at.position = csim_v3((csim_real)check_random(0.4, i % 500 < 250 ? 3.2 : 1.0),
+                              (csim_real)check_random(0.4, i % 500 < 250 ? 3.2 : 1.0),
+                              (csim_real)check_random(0.1, i % 500 < 250 ? 1.1 : 0.6));
+        n = csim_collide(&g, at, &level, csim_pose_identity(), &hull, CSIM_R(0.05), t, 128);
+        REQUIRE(n <= 128);
+        for (k = 0; k < n; k++) least = fmin(least, (double)t[k].gap);
+        d = plain_apart(&s, kind, at);
+        CASE("case %d: kind %d, %d contacts, distance %.9g", i, kind, n, d);
+        for (k = 0; k < n; k++) {
+            NEAR(csim_length(t[k].normal), 1, TOL(1e-12, 1e-5));
+            NEAR(csim_dot(t[k].normal, csim_sub(t[k].point_a, t[k].point_b)), t[k].gap, TOL(1e-9, 1e-5));
+        }
+        {
+            int which;
+            if (plain_ray(&s, csim_add(at.position, csim_v3(0, 0, 9)), csim_v3(0, 0, -9), false, &which) < 1) {
+                below++; /* its middle is behind the triangles: they are not there */
+                continue;
+            }
+        }
+        if (kind > 1 && plain_cuts(&s, kind, at)) {
+            deep++;
+            continue;
+        }
+        if (d > 0.051) {
+            free++;
+            CHECK(n == 0 || kind == 4);
+        } else if (d > 1e-3 && d < 0.049) {
+            told++;
+            if (kind != 4) NEAR(least, d, TOL(1e-7, 1e-4));
+            if (kind == 4) cylinders++, NEAR(least, d, 5e-3); /* rims are samples */
+        }
+    }
+    CASE("%d told, %d free, %d deep, %d cylinders, %d below", told, free, deep, cylinders, below);
+    CHECK(told > 100 && free > 200 && deep > 50 && cylinders > 20);
+}
+
+/* ---- what is refused, and what is saved */
+
+#define REFUSED(change, status, words)                                                                 \
+    do {                                                                                               \
+        csim_triangle_field_def d = soup_def(&s);                                                      \
+        csim_error error;                                                                              \
+        const csim_field *f = NULL;                                                                    \
+        size_t bytes = 0;                                                                              \
+        csim_status got;                                                                               \
+        error.text[0] = 0;                                                                             \
+        change;                                                                                        \
+        got = csim_triangle_field_bytes(&d, &bytes, &error);                                           \
+        if (got == CSIM_OK) got = csim_create_triangle_field_in(&d, level_memory(bytes), bytes, &f, &error); \
+        CASE("%s", error.text);                                                                        \
+        EQUAL(got, status);                                                                            \
+        CHECK(f == NULL && strstr(error.text, words) != NULL);                                         \
+    } while (0)
+
+TEST(what_is_no_level_is_named) {
+    static soup s;
+    soup_ground(&s, 4, 0.5, 1);
+    REFUSED(d.guard = 0, CSIM_DEF_NOT_INITIALISED, "csim_default_triangle_field_def");
+    REFUSED(d.vertices = NULL, CSIM_NULL_ARGUMENT, "vertices");
+    REFUSED(d.triangle_count = 0, CSIM_OUT_OF_RANGE, "triangle_count");
+    REFUSED(d.vertex_count = 2, CSIM_OUT_OF_RANGE, "vertex_count");
+    REFUSED(d.vertex_count = 24, CSIM_BAD_MESH, "24");
+    REFUSED(d.scale = (csim_real)NAN, CSIM_NOT_FINITE, "scale");
+    REFUSED(d.scale = 0, CSIM_OUT_OF_RANGE, "scale");
+    REFUSED(d.depth = -1, CSIM_OUT_OF_RANGE, "depth");
+    s.x[7] = (csim_real)NAN;
+    REFUSED((void)0, CSIM_NOT_FINITE, "vertices");
+    s.x[7] = CSIM_R(2e6);
+    REFUSED((void)0, CSIM_OUT_OF_RANGE, "vertices");
+    s.x[7] = 0;
+    s.t[3 * 9 + 1] = s.t[3 * 9];
+    REFUSED((void)0, CSIM_BAD_MESH, "triangle without area is 9");
+    s.t[3 * 9 + 1] = -1;
+    REFUSED((void)0, CSIM_BAD_MESH, "-1");
+}
+
+TEST(saved_levels_are_opened_and_damaged_ones_are_not) {
+    static soup s, split;
+    const csim_field *f, *g = NULL;
+    csim_shape shape;
+    csim_geometry a, b, own;
+    csim_hull_data hull;
+    csim_field_info info;
+    unsigned char *copy;
+    size_t i;
+    int k, n, refused = 0;
+    soup_ground(&s, 8, 0.3, 1);
+    f = soup_field(&s, false);
+    info = csim_field_get_info(f);
+    EQUAL(info.nodes[1], 128);
+    EQUAL(info.open_edges, 32);
+    EQUAL(info.crowded_edges + info.flipped_edges, 0);
+    copy = (unsigned char *)level_memory(info.bytes);
+    memcpy(copy, f, info.bytes);
+    STATUS(csim_open_field(copy, info.bytes, &g, NULL), CSIM_OK);
+    STATUS(csim_open_field(copy, info.bytes - 1, &g, NULL), CSIM_BAD_SNAPSHOT);
+    for (i = 0; i < info.bytes; i += 7) { /* any byte */
+        copy[i] ^= 0x5a;
+        refused += csim_open_field(copy, info.bytes, &g, NULL) != CSIM_OK;
+        copy[i] ^= 0x5a;
+    }
+    EQUAL(refused, (int)((info.bytes + 6) / 7));
+    for (i = 24; i < info.bytes; i += 4) { /* with a hash that fits: nothing that a walk could leave its memory by */
+        csim_field *h = (csim_field *)(void *)copy;
+        int was;
+        memcpy(&was, copy + i, 4);
+        memcpy(copy + i, i % 8 ? "\xff\xff\xff\x7f" : "\x00\x00\x00\x80", 4);
+        h->hash = csimi_fnv(CSIMI_FNV_START, copy + 16, info.bytes - 16);
+        if (csim_open_field(copy, info.bytes, &g, NULL) == CSIM_OK) {
+            csim_vec3 at = csim_v3(1, 1, 0), normal;
+            csimi_foot foot[4];
+            csimi_distance_triangles(g, at, 2, &normal, NULL);
+            csimi_triangles_feet(g, at, 1, foot, 4);
+        }
+        memcpy(copy + i, &was, 4);
+    }
+    /* corners of their own for each triangle: the same level */
+    split.corners = split.triangles = 0;
+    for (k = 0; k < 3 * s.triangles; k++) {
+        const csim_real *x = s.x + 3 * s.t[k];
+        split.t[k] = soup_add(&split, (double)x[0], (double)x[1], (double)x[2]);
+    }
+    split.triangles = s.triangles;
+    EQUAL(csim_field_get_info(soup_field(&split, false)).open_edges, 32);
+    shape = csim_field_shape(f);
+    STATUS(csim_shape_bake(&shape, &a, NULL, NULL), CSIM_OK);
+    shape = csim_field_shape(soup_field(&split, false));
+    STATUS(csim_shape_bake(&shape, &b, NULL, NULL), CSIM_OK);
+    for (k = 0; k < 300; k++) {
+        csim_touch t[2][64];
+        csim_pose at;
+        int m;
+        shape = any_shape(k % 5);
+        STATUS(csim_shape_bake(&shape, &own, &hull, NULL), CSIM_OK);
+        own.hull = k % 5 == 3 ? 0 : -1;
+        at.rotation = any_turn();
+        at.position = csim_add(csim_v3(CSIM_R(1.2), CSIM_R(1.2), CSIM_R(0.3)), any_vec(0.4));
+        n = csim_collide(&own, at, &a, csim_pose_identity(), &hull, CSIM_R(0.02), t[0], 64);
+        m = csim_collide(&own, at, &b, csim_pose_identity(), &hull, CSIM_R(0.02), t[1], 64);
+        EQUAL(n, m);
+        CHECK(n == 0 || memcmp(&t[0][0].point_a, &t[1][0].point_a, sizeof t[0][0].point_a) == 0);
+    }
+}
