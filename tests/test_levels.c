@@ -162,8 +162,8 @@ TEST(a_wheel_over_relief_tells_its_deepest_point) {
 /* ---- bodies of every kind go over it */
 
 SLOW_TEST(bodies_slide_and_roll_over_triangles_as_over_a_plane) {
-    static const char *const floors[] = {"floor=heights", "floor=heights speed=9 cell=0.07", "floor=mesh", "floor=triangles",
-                                         "floor=triangles speed=7 cell=0.11"};
+    static const char *const floors[] = {"floor=heights", "floor=heights speed=9 cell=0.07", "floor=mesh",
+                                         "floor=triangles", "floor=triangles speed=7 cell=0.11"};
     static const double step[] = {1.0 / 120, 1.0 / 60, 1.0 / 200, 1.0 / 120, 1.0 / 60};
     int i;
     for (i = 0; i < 5; i++) {

@@ -237,7 +237,7 @@ static csim_shape any_shape(int kind) {
 
 static csim_quat any_turn(void) { return csim_quat_exp(any_vec(2)); }
 
-/* The surface of the shape as triangles and a radius around them: a point and a segment are flat ones. Cylinders: many. */
+/* The surface of the shape as triangles and a radius around them: a point and a segment are flat ones. */
 static int plain_shape(int kind, csim_pose at, csim_vec3 (*face)[3], double *radius) {
     static const int hull[4][3] = {{0, 1, 2}, {0, 1, 3}, {1, 2, 3}, {2, 0, 3}};
     static soup s;
@@ -282,7 +282,8 @@ static double plain_apart(const soup *s, int kind, csim_pose at) {
         if (plain_point_triangle(at.position, x) > 0.32) continue;
         for (j = 0; j < count; j++) {
             double d = kind == 0   ? plain_point_triangle(at.position, x)
-                       : kind == 1 ? fmin(fmin(plain_point_triangle(face[j][0], x), plain_point_triangle(face[j][1], x)),
+                       : kind == 1 ? fmin(fmin(plain_point_triangle(face[j][0], x),
+                                               plain_point_triangle(face[j][1], x)),
                                           fmin(fmin(plain_segments(face[j][0], face[j][1], x[0], x[1]),
                                                     plain_segments(face[j][0], face[j][1], x[1], x[2])),
                                                plain_segments(face[j][0], face[j][1], x[2], x[0])))
@@ -293,7 +294,8 @@ static double plain_apart(const soup *s, int kind, csim_pose at) {
     return best;
 }
 
-static bool plain_cuts(const soup *s, int kind, csim_pose at) { /* an edge of one goes through a triangle of the other */
+/* An edge of one goes through a triangle of the other. */
+static bool plain_cuts(const soup *s, int kind, csim_pose at) {
     csim_vec3 face[300][3], x[3];
     double radius;
     const int count = plain_shape(kind, at, face, &radius);
@@ -314,7 +316,8 @@ static bool plain_cuts(const soup *s, int kind, csim_pose at) { /* an edge of on
                         one.x[3 * c + 1] = to[way][c].y;
                         one.x[3 * c + 2] = to[way][c].z;
                     }
-                    if (plain_ray(&one, from[way][k], csim_sub(from[way][(k + 1) % 3], from[way][k]), true, &which) <= 1)
+                    if (plain_ray(&one, from[way][k], csim_sub(from[way][(k + 1) % 3], from[way][k]), true,
+                                  &which) <= 1)
                         return true;
                 }
             }
@@ -489,4 +492,192 @@ TEST(saved_levels_are_opened_and_damaged_ones_are_not) {
         EQUAL(n, m);
         CHECK(n == 0 || memcmp(&t[0][0].point_a, &t[1][0].point_a, sizeof t[0][0].point_a) == 0);
     }
+}
+
+/* ---- worlds */
+
+static csim_world *level_world(bool follow) {
+    csim_world_def def = csim_default_world_def();
+    csim_world *w = NULL;
+    csim_error error;
+    def.follow_paths = follow;
+    STATUS(csim_create_world(&def, &w, &error), CSIM_OK);
+    return w;
+}
+
+static csim_body_id level_put(csim_world *w, csim_shape shape, csim_vec3 at, csim_vec3 velocity, csim_vec3 spin,
+                              csim_motion motion, double friction) {
+    csim_rigid_def d = csim_default_rigid_def();
+    csim_body_id id = {0, 0, 0};
+    d.shapes = &shape;
+    d.shape_count = 1;
+    d.pose.position = at;
+    d.velocity = velocity;
+    d.angular_velocity = spin;
+    d.motion = motion;
+    d.surface.friction = (csim_real)friction;
+    STATUS(csim_create_rigid(w, &d, &id), CSIM_OK);
+    return id;
+}
+
+static csim_body_id level_drop(csim_world *w, csim_vec3 at, csim_vec3 velocity, double radius) {
+    csim_particle_def d = csim_default_particle_def();
+    csim_body_id id = {0, 0, 0};
+    d.position = at;
+    d.velocity = velocity;
+    d.radius = (csim_real)radius;
+    d.surface.friction = 0;
+    STATUS(csim_create_particle(w, &d, &id), CSIM_OK);
+    return id;
+}
+
+static void level_steps(csim_world *w, int steps) {
+    int i;
+    for (i = 0; i < steps; i++) STATUS(csim_world_step(w, CSIM_R(1.0) / 120), CSIM_OK);
+}
+
+static double level_height(csim_world *w, csim_body_id id) {
+    csim_pose p = csim_pose_identity();
+    csim_body_get_pose(w, id, &p);
+    return (double)p.position.z;
+}
+
+/* A sheet without any thickness, seen from above, or from both sides, and what is thrown at it. */
+TEST(a_sheet_of_triangles_is_not_passed) {
+    static soup s;
+    int both, i;
+    for (both = 0; both < 2; both++) {
+        csim_world *w = level_world(true);
+        csim_body_id id[12];
+        const csim_field *f;
+        soup_ground(&s, 20, 0.2, 1);
+        f = soup_field(&s, both == 1);
+        level_put(w, csim_field_shape(f), csim_v3(0, 0, 0), csim_v3(0, 0, 0), csim_v3(0, 0, 0), CSIM_STATIC, 0.5);
+        for (i = 0; i < 10; i++)
+            id[i] = level_put(w, any_shape(i % 5), csim_v3(CSIM_R(0.6) + CSIM_R(0.7) * (csim_real)(i % 5),
+                                                           i < 5 ? CSIM_R(1.2) : CSIM_R(2.7), 1),
+                              csim_v3(0, 0, i < 5 ? -60 : -5), i < 5 ? any_vec(20) : any_vec(60), CSIM_DYNAMIC, 0.6);
+        for (i = 10; i < 12; i++)
+            id[i] = level_drop(w, csim_v3((csim_real)(i - 9), 2, 1), csim_v3(1, 0, -40), i == 10 ? 0.05 : 0.01);
+        for (i = 0; i < 30; i++) {
+            int k;
+            level_steps(w, 4);
+            for (k = 0; k < 12; k++) {
+                csim_pose p = csim_pose_identity();
+                int which;
+                csim_body_get_pose(w, id[k], &p);
+                if (p.position.x < 0 || p.position.x > 4 || p.position.y < 0 || p.position.y > 4) continue;
+                CASE("sides %d, body %d, step %d at %g %g %g", both + 1, k, 4 * i, (double)p.position.x,
+                     (double)p.position.y, (double)p.position.z);
+                CHECK(p.position.z > -1 &&
+                      plain_ray(&s, csim_add(p.position, csim_v3(0, 0, 5)), csim_v3(0, 0, -5), true, &which) >
+                          TOL(1 - 1e-3, 1 - 1e-2));
+            }
+        }
+        csim_destroy_world(w);
+    }
+}
+
+/* What comes from below meets two sides and not one. */
+TEST(a_side_is_there_for_what_is_before_it) {
+    static soup s;
+    int both;
+    for (both = 0; both < 2; both++) {
+        csim_world *w = level_world(false);
+        csim_body_id ball, box;
+        soup_ground(&s, 10, 0.4, 0);
+        level_put(w, csim_field_shape(soup_field(&s, both == 1)), csim_v3(0, 0, 0), csim_v3(0, 0, 0), csim_v3(0, 0, 0),
+                  CSIM_STATIC, 0.5);
+        ball = level_put(w, any_shape(0), csim_v3(1, 1, -1), csim_v3(0, 0, 9), csim_v3(0, 0, 0), CSIM_DYNAMIC, 0);
+        box = level_put(w, any_shape(2), csim_v3(3, 3, -1), csim_v3(0, 0, 9), csim_v3(1, 2, 0), CSIM_DYNAMIC, 0);
+        level_steps(w, 60);
+        CASE("%d sides: %g and %g", both + 1, level_height(w, ball), level_height(w, box));
+        CHECK((level_height(w, ball) > 1) == (both == 0) && (level_height(w, box) > 1) == (both == 0));
+        csim_destroy_world(w);
+    }
+}
+
+/* A room seen from inside, and a block in it: what slides into corners stays, and what lies comes to rest. */
+TEST(corners_of_a_room_hold) {
+    static soup s;
+    csim_world *w = level_world(false);
+    csim_body_id id[8];
+    int i;
+    s.corners = s.triangles = 0;
+    soup_box(&s, csim_v3(0, 0, 0), csim_v3(4, 4, 3), true);
+    soup_box(&s, csim_v3(1, 1, 0), csim_v3(2, 2, CSIM_R(0.5)), false);
+    level_put(w, csim_field_shape(soup_field(&s, false)), csim_v3(0, 0, 0), csim_v3(0, 0, 0), csim_v3(0, 0, 0),
+              CSIM_STATIC, 0);
+    for (i = 0; i < 5; i++)
+        id[i] = level_put(w, any_shape(i), csim_v3(3, CSIM_R(0.7) + CSIM_R(0.7) * (csim_real)i, CSIM_R(0.4)),
+                          csim_v3(3, 2, 0), csim_v3(0, 0, 0), CSIM_DYNAMIC, 0);
+    id[5] = level_drop(w, csim_v3(3, 3, CSIM_R(0.5)), csim_v3(5, 4, 0), 0);
+    id[6] = level_drop(w, csim_v3(3, 3, CSIM_R(1.5)), csim_v3(4, 5, 3), 0.03);
+    id[7] = level_put(w, any_shape(2), csim_v3(CSIM_R(1.95), CSIM_R(1.5), CSIM_R(0.61)), csim_v3(0, 0, 0),
+                      csim_v3(0, 0, 0), CSIM_DYNAMIC, 0.5); /* its middle is over the block: it stays on it */
+    for (i = 0; i < 50; i++) {
+        int k;
+        level_steps(w, 6);
+        for (k = 0; k < 8; k++) {
+            csim_pose p = csim_pose_identity();
+            csim_body_get_pose(w, id[k], &p);
+            CASE("body %d after %d steps at %g %g %g", k, 6 * i, (double)p.position.x, (double)p.position.y,
+                 (double)p.position.z);
+            CHECK(p.position.x < CSIM_R(4.0001) && p.position.y < CSIM_R(4.0001) && p.position.z > CSIM_R(-1e-4));
+        }
+    }
+    CASE("on the block: %.9g", level_height(w, id[7]));
+    NEAR(level_height(w, id[7]), 0.6, TOL(1e-6, 1e-4));
+    csim_destroy_world(w);
+}
+
+/* A world with a level goes on from a snapshot as it went on without, and queries see what is there. */
+TEST(levels_in_snapshots_and_queries) {
+    static soup s;
+    csim_world *w = level_world(false);
+    const csim_field *f;
+    csim_body_id id;
+    csim_query_hit hit;
+    unsigned char *saved;
+    uint64_t hash;
+    size_t bytes;
+    int i, which, met = 0;
+    soup_ground(&s, 16, 0.25, 1);
+    f = soup_field(&s, false);
+    level_put(w, csim_field_shape(f), csim_v3(0, 0, 0), csim_v3(0, 0, 0), csim_v3(0, 0, 0), CSIM_STATIC, 0.5);
+    for (i = 0; i < 300; i++) {
+        const csim_vec3 o = csim_add(csim_v3(2, 2, 1), any_vec(1)), way = any_vec(3);
+        const double t = plain_ray(&s, o, way, false, &which);
+        const bool found = csim_world_cast_ray(w, NULL, o, way, &hit);
+        const csim_shape ball = csim_sphere(CSIM_R(0.2));
+        csim_pose at = csim_pose_identity();
+        double d;
+        CASE("ray %d: %g", i, t);
+        if (found) NEAR(hit.fraction, t, TOL(1e-9, 1e-4));
+        if (found) met++, EQUAL((int)hit.feature, which);
+        at.position = o;
+        if (plain_ray(&s, csim_add(o, csim_v3(0, 0, 9)), csim_v3(0, 0, -9), false, &which) < 1) continue;
+        d = plain_nearest(&s, o);
+        CHECK(csim_world_closest_point(w, NULL, o, 4, &hit));
+        NEAR(hit.distance, d, TOL(1e-9, 1e-5));
+        EQUAL(csim_world_overlap_shape(w, NULL, &ball, at, &hit, 1), d < 0.2);
+        if (d > 0.2 && csim_world_cast_shape(w, NULL, &ball, at, csim_v3(0, 0, -3), &hit))
+            NEAR(plain_nearest(&s, csim_madd(o, hit.fraction, csim_v3(0, 0, -3))), 0.2, TOL(1e-6, 1e-3));
+    }
+    CHECK(met > 60);
+    id = level_put(w, any_shape(2), csim_v3(2, 2, 1), csim_v3(1, 0, 0), csim_v3(1, 2, 3), CSIM_DYNAMIC, 0.5);
+    level_steps(w, 40);
+    bytes = 0;
+    csim_world_save(w, NULL, &bytes);
+    saved = (unsigned char *)malloc(bytes);
+    REQUIRE(saved != NULL);
+    STATUS(csim_world_save(w, saved, &bytes), CSIM_OK);
+    level_steps(w, 40);
+    hash = csim_world_hash(w);
+    STATUS(csim_world_restore(w, saved, bytes), CSIM_OK);
+    level_steps(w, 40);
+    CHECK(csim_world_hash(w) == hash);
+    CHECK(level_height(w, id) > -0.5);
+    free(saved);
+    csim_destroy_world(w);
 }

@@ -50,7 +50,7 @@ static const scene_key level_floor_keys[] = {
     {"speed", "4", "of all bodies, m/s", NULL},
     {"direction", "0.4", "in which they go, rad from the x axis of the grid; --seed adds another", NULL},
     {"cell", "0.25", "side of the squares that two triangles make, m", NULL},
-    {"floor", "heights", "a height field, the distance field of a mesh, triangles as they are, or the half-space once more",
+    {"floor", "heights", "a height field, the distances of a mesh, triangles as they are, or the half-space once more",
      "heights|mesh|triangles|half-space"},
     {"only", "-1", "one kind of body alone, 0..12; -1: all of them", NULL},
     {NULL, NULL, NULL, NULL}};

@@ -604,6 +604,29 @@ static bool csimi_facet_keep(csimi_pair *p, csim_pose pose, const csimi_facet *f
     return csimi_facet_touches(f, p->touches, count);
 }
 
+/* How far apart they are at least by the best axis, less than 0 where they overlap; n: from the triangle. */
+CSIMI_FN CSIMI_NOINLINE csim_real csimi_facet_gap(const csim_geometry *g, csim_pose pose, const csimi_facet *f,
+                                                  const csim_hull_data *hulls, csim_vec3 *n) {
+    csimi_pair p;
+    csimi_axis_found fa, fb, e;
+    csim_vec3 axis;
+    csim_real best, beside;
+    int k = 0;
+    csimi_polytope_of(&p.a, g, hulls);
+    csimi_polytope_facet(&p.b, f);
+    csimi_pair_set(&p, pose, csim_pose_identity(), CSIMI_HUGE, NULL, 0);
+    fa = csimi_best_face(&p, 0);
+    fb = csimi_best_face(&p, 1);
+    e = csimi_best_edges(&p, csimi_max(fa.separation, fb.separation));
+    beside = csimi_beyond_edges(&p, &k);
+    best = csimi_max(e.separation, csimi_max(fa.separation, fb.separation));
+    axis = fa.separation > fb.separation ? csim_scale(-1, csimi_normal_of(&p, 0, fa.a)) : csimi_normal_of(&p, 1, 0);
+    if (e.a >= 0) axis = csim_scale(-1, csimi_pair_normal(&p, e));
+    if (beside > best) axis = csimi_normal_of(&p, 1, 1 + k);
+    *n = csim_rotate(pose.rotation, axis);
+    return csimi_max(best, beside);
+}
+
 /* The side that is shown has axes to the front alone. What is beside the triangle and reaches behind it meets what is
    beyond its edge; where nothing is, the edge. */
 CSIMI_FN CSIMI_NOINLINE int csimi_collide_facet(const csim_geometry *g, csim_pose pose, const csimi_facet *f,

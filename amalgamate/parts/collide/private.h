@@ -240,6 +240,8 @@ CSIMI_FN int csimi_collide_facet(const csim_geometry *g, csim_pose p, const csim
                                  csim_real margin, csim_touch *touches, int capacity);
 CSIMI_FN int csimi_meet_facet(const csim_geometry *g, csim_pose p, const csimi_facet *f, const csim_hull_data *hulls,
                               csim_real margin, csim_touch *touches, int capacity);
+CSIMI_FN csim_real csimi_facet_gap(const csim_geometry *g, csim_pose pose, const csimi_facet *f,
+                                   const csim_hull_data *hulls, csim_vec3 *n);
 CSIMI_FN void csimi_polytope_facet(csimi_polytope *p, const csimi_facet *f);
 /* manifold.c: how deep x is after tilt k; bin: the axis of the normal, of csimi_normal_bin modulo 3. */
 CSIMI_FN csim_real csimi_tilted(csim_vec3 x, csim_real gap, int bin, int k);

@@ -247,6 +247,7 @@ typedef struct csimi_path_pair {
     csim_real way, spin, thick;
     csim_real slack; /* how far they may overlap by their ways, and how well their distance must be known */
     csim_real round; /* > 0: their distance is that of cores which are smaller by so much */
+    const csimi_facet *facet; /* of b, a level of triangles, instead of all of it; or null */
 } csimi_path_pair;
 
 /* Half of what a shape is thick where it is thinnest. */
@@ -313,6 +314,28 @@ static bool csimi_path_cores(const csimi_paths *p, const csimi_path_pair *q, csi
     return *gap <= margin;
 }
 
+/* Against one triangle of a level, which does not move. Boxes and hulls by their axes, which say how deep they are. */
+static CSIMI_NOINLINE bool csimi_path_facet_gap(const csimi_paths *p, const csimi_path_pair *q, csim_pose at,
+                                                csim_pose level, csim_real margin, csim_real *gap, csim_vec3 *n) {
+    const csimi_store *s = &p->w->store;
+    const csim_geometry *g = s->shape + q->a;
+    csimi_convex a, b;
+    csim_vec3 on, normal = csim_v3(0, 0, 0);
+    at.position = csim_pose_local(level, at.position);
+    at.rotation = csim_quat_mul(csim_quat_conj(level.rotation), at.rotation);
+    if (g->kind == CSIM_SHAPE_BOX || g->kind == CSIM_SHAPE_HULL) {
+        *gap = csimi_facet_gap(g, at, q->facet, s->hull, &normal) - q->thick;
+    } else {
+        csimi_path_core(p, q->a, at, q->round, &a);
+        csimi_convex_points(&b, q->facet->vertex, 3);
+        *gap = -a.round - q->thick;
+        a.round = 0;
+        *gap += csimi_convex_distance(&a, csim_v3(0, 0, 0), &b, &on, &normal);
+    }
+    if (csim_dot(normal, normal) > 0) *n = csim_rotate(level.rotation, normal);
+    return *gap <= margin;
+}
+
 /* Least gap of two shapes at t, and its normal from b to a; beyond the margin: false. */
 static bool csimi_path_gap(const csimi_paths *p, const csimi_path_pair *q, csim_real t, csim_real margin,
                            csim_real *gap, csim_vec3 *n) {
@@ -320,6 +343,7 @@ static bool csimi_path_gap(const csimi_paths *p, const csimi_path_pair *q, csim_
     const csim_pose at = csimi_path_shape(p, q->a, t), bt = csimi_path_shape(p, q->b, t);
     csim_touch touch[8];
     int i, count;
+    if (q->facet) return csimi_path_facet_gap(p, q, at, bt, margin, gap, n);
     if (q->round > 0) return csimi_path_cores(p, q, at, bt, margin, gap, n);
     count = csimi_collide_at(s->shape + q->a, at, s->shape + q->b, bt, s->hull, margin + q->thick, touch, 8);
     *gap = margin;
@@ -350,6 +374,7 @@ static csimi_path_pair csimi_path_pair_of(const csimi_paths *p, int a, int b) {
     q.thick = s->skin[a].surface.thickness + s->skin[b].surface.thickness;
     q.slack = csimi_min(p->slack, thin / 4);
     q.round = 0;
+    q.facet = NULL;
     if ((A == CSIM_SHAPE_CYLINDER || B == CSIM_SHAPE_CYLINDER) && A != CSIM_SHAPE_HALF_SPACE &&
         B != CSIM_SHAPE_HALF_SPACE)
         q.round = q.slack;
@@ -363,9 +388,9 @@ static csim_real csimi_path_floor(csim_real gap, csim_real slack) {
 }
 
 /* The share of the step at which the gap of two shapes has fallen too far; 1: never. */
-static csim_real csimi_path_meet(const csimi_paths *p, int a, int b) {
-    const csimi_path_pair q = csimi_path_pair_of(p, a, b);
-    const csim_vec3 shift = csim_sub(csimi_path_shift(p, a), csimi_path_shift(p, b));
+static csim_real csimi_path_advance(const csimi_paths *p, const csimi_path_pair *pair) {
+    const csimi_path_pair q = *pair;
+    const csim_vec3 shift = csim_sub(csimi_path_shift(p, q.a), csimi_path_shift(p, q.b));
     csim_real t = 0, last = 0, gap, floor, near;
     csim_vec3 n = csim_v3(0, 0, 1);
     int look;
@@ -384,6 +409,35 @@ static csim_real csimi_path_meet(const csimi_paths *p, int a, int b) {
     }
     return t;
 }
+
+/* A level of triangles: each by itself, for the nearest of them does not tell what is ahead. */
+static CSIMI_NOINLINE csim_real csimi_path_level(const csimi_paths *p, csimi_path_pair *q) {
+    const csim_geometry *g = p->w->store.shape + q->b;
+    const csimi_triangles t = csimi_triangles_of(g->field);
+    const csim_pose at = csimi_path_shape(p, q->b, 0), from = csimi_path_shape(p, q->a, 0);
+    const csim_vec3 middle = csim_pose_local(at, csim_pose_point(from, p->w->store.shape[q->a].centre));
+    const csim_real reach = p->w->store.shape[q->a].bound + q->way + q->thick + q->slack;
+    const csim_vec3 r = csim_v3(reach, reach, reach);
+    csimi_surface_walk walk = csimi_surface_walk_in(&t.surface, csim_sub(middle, r), csim_add(middle, r));
+    csim_real first = 1;
+    csimi_facet facet;
+    int place;
+    while ((place = csimi_surface_walk_next(&walk)) >= 0) {
+        csim_vec3 n;
+        if (!csimi_facet_of(&facet, &t, place, middle) || csimi_facet_distance(&facet, middle, &n) > reach) continue;
+        q->facet = &facet;
+        first = csimi_min(first, csimi_path_advance(p, q));
+    }
+    return first;
+}
+
+static csim_real csimi_path_meet(const csimi_paths *p, int a, int b) {
+    csimi_path_pair q = csimi_path_pair_of(p, a, b);
+    return p->w->store.shape[b].kind == CSIM_SHAPE_TRIANGLES ? csimi_path_level(p, &q) : csimi_path_advance(p, &q);
+}
+
+/* What ways do not look at: grids and heights. */
+static bool csimi_path_leaves(const csim_geometry *g) { return g->field && g->kind != CSIM_SHAPE_TRIANGLES; }
 
 static bool csimi_path_near(const csimi_paths *p, int a, int b) {
     int k;
@@ -423,7 +477,7 @@ static bool csimi_path_pairs(csimi_paths *p) {
             const int other = s->shape_body[b];
             csim_real t;
             if (s->body[slot].disabled || s->body[other].disabled) continue;
-            if (other == slot || s->shape[b].field || p->group[other] == p->group[slot]) continue;
+            if (other == slot || csimi_path_leaves(s->shape + b) || p->group[other] == p->group[slot]) continue;
             if (s->body[slot].motion != CSIM_DYNAMIC && s->body[other].motion != CSIM_DYNAMIC) continue;
             if ((p->looked[other] && b < a) || !csimi_path_near(p, a, b)) continue;
             if (s->skin[a].sensor || s->skin[b].sensor || !csimi_may_touch(&p->filter, slot, a, other, b)) continue;
@@ -461,6 +515,44 @@ static csim_real csimi_path_node_meets(const csimi_paths *p, csim_vec3 x, csim_v
     return t;
 }
 
+/* A node, a ball of r, on its way d through a level of triangles: until it is a slack deep in one that it comes to. */
+static CSIMI_NOINLINE csim_real csimi_path_node_level(const csimi_paths *p, csim_vec3 x, csim_vec3 d, csim_real r,
+                                                      int shape) {
+    const csimi_triangles t = csimi_triangles_of(p->w->store.shape[shape].field);
+    const csim_pose at = csimi_path_shape(p, shape, 0);
+    const csim_real core = csimi_max(r - p->slack, 0);
+    csimi_surface_ray ray;
+    csimi_convex ball, face;
+    csimi_facet f;
+    csim_real fraction, weight[3];
+    csim_vec3 on, n;
+    int place, k;
+    x = csim_pose_local(at, x);
+    d = csim_unrotate(at.rotation, d);
+    CSIMI_MEMSET(&ball, 0, sizeof ball);
+    ball.kind = CSIM_SHAPE_SPHERE;
+    ball.pose = csim_pose_identity();
+    ball.pose.position = x;
+    ball.round = ball.size = core;
+    csimi_surface_ray_along(&ray, &t.surface, x, d, csim_v3(core, core, core), 1);
+    while ((place = csimi_surface_ray_next(&ray)) >= 0) {
+        csim_vec3 corner[3];
+        if (!csimi_facet_of(&f, &t, place, x) || !(csim_dot(f.n, d) < 0)) continue;
+        for (k = 0; k < 3; k++) corner[k] = csimi_load3(f.vertex + 3 * k);
+        /* what it is deep in already it may go a slack deeper into */
+        ball.round = ball.size = csimi_min(core, csimi_facet_distance(&f, x, &n) - p->slack);
+        if (ball.round > 0) {
+            csimi_convex_points(&face, f.vertex, 3);
+            if (!csimi_convex_cast(&ball, d, &face, ray.most, &fraction, &on, &n)) continue;
+        } else {
+            if (!csimi_ray_triangle(corner, x, d, false, ray.most, &fraction, weight)) continue;
+            fraction += csimi_max(p->slack - r, 0) / -csim_dot(f.n, d);
+        }
+        ray.most = csimi_min(ray.most, fraction);
+    }
+    return ray.most;
+}
+
 /* A node that goes far enough to be followed. */
 static bool csimi_path_goes(const csimi_paths *p, int node) {
     return p->w->store.state.node_mode[node] == CSIMI_FREE &&
@@ -490,7 +582,8 @@ static int csimi_path_list(csimi_paths *p, int slot, int count) {
     for (k = 0; k < s->count.shapes && low[0] <= high[0]; k++) {
         const csim_real *from = p->lower + 3 * (size_t)k, *to = p->upper + 3 * (size_t)k;
         const csim_real reach = r + s->skin[k].surface.thickness;
-        if (s->shape[k].field || low[0] - reach > to[0] || low[1] - reach > to[1] || low[2] - reach > to[2] ||
+        if (csimi_path_leaves(s->shape + k)) continue;
+        if (low[0] - reach > to[0] || low[1] - reach > to[1] || low[2] - reach > to[2] ||
             high[0] + reach < from[0] || high[1] + reach < from[1] || high[2] + reach < from[2])
             continue;
         if (s->body[s->shape_body[k]].disabled || s->skin[k].sensor) continue;
@@ -511,7 +604,8 @@ static csim_real csimi_path_node(csimi_paths *p, int slot, int i) {
     for (k = 0; k < p->near_count; k++) {
         const int shape = p->near[k], other = s->shape_body[shape];
         const csim_real r = b->radius + b->surface.thickness + s->skin[shape].surface.thickness;
-        const csim_real t = csimi_path_node_meets(p, x, d, r, shape);
+        const csim_real t = s->shape[shape].kind == CSIM_SHAPE_TRIANGLES ? csimi_path_node_level(p, x, d, r, shape)
+                                                                         : csimi_path_node_meets(p, x, d, r, shape);
         if (!(t < until)) continue;
         until = t;
         carrier = s->body[other].kind == CSIM_RIGID && s->body[other].motion == CSIM_KINEMATIC ? other : -1;

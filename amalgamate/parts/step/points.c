@@ -57,7 +57,7 @@ static csim_vec3 csimi_probe_way(const csimi_detector *d, const csimi_probe *p, 
 
 /* A node against a level of triangles: planes around it, named by which way they look. */
 static CSIMI_NOINLINE void csimi_probe_triangles(csimi_detector *d, const csimi_probe *p, const csimi_object *b) {
-    enum { FEET = 4 };
+    enum { FEET = 8 };
     csimi_store *s = &d->world->store;
     const csim_real r = p->radius + csimi_thickness_of(s, b);
     csimi_foot foot[FEET];

@@ -106,6 +106,20 @@ static double csimi_eye_depth(const csimi_eye *e, const csimi_state *state, int 
     return deepest;
 }
 
+/* Through a level of triangles, which are a surface: who has its middle behind is not in it any more. */
+static double csimi_eye_crossed(const csimi_eye *e, int a, int b) {
+    const csimi_store *s = &e->w->store;
+    const csim_geometry *g = s->shape + a;
+    csim_vec3 from, way;
+    csimi_ray_hit hit;
+    if (s->shape[b].kind != CSIM_SHAPE_TRIANGLES) return 0;
+    from = csim_pose_point(csimi_eye_pose(e, &s->state, a), g->centre);
+    way = csim_sub(csim_pose_point(csimi_eye_pose(e, &e->f->next, a), g->centre), from);
+    return csimi_ray_at(s->shape + b, s->hull, csimi_eye_pose(e, &s->state, b), from, way, 1, &hit) & CSIMI_RAY_ENTERS
+               ? (double)g->bound
+               : 0;
+}
+
 /* Contacts first .. end - 1 of one pair of shapes. */
 static void csimi_eye_pair(csimi_eye *e, int first, int end) {
     const csimi_found_contact *c = e->f->found + first;
@@ -121,6 +135,7 @@ static void csimi_eye_pair(csimi_eye *e, int first, int end) {
     }
     /* planes go on beyond the shapes */
     if (turns || depth > before + (double)small) depth = csimi_eye_depth(e, &e->f->next, c->part_a, c->part_b);
+    depth = csimi_deeper(depth, csimi_eye_crossed(e, c->part_a, c->part_b));
     csimi_eye_found(e, depth, before, c->body_a, c->body_b);
 }
 
@@ -152,7 +167,7 @@ static bool csimi_eye_near(const csimi_eye *e, int slot, int own, csim_vec3 cent
 
 static void csimi_eye_again(csimi_eye *e, int a, int b) {
     const csimi_store *s = &e->w->store;
-    const double depth = csimi_eye_depth(e, &e->f->next, a, b);
+    const double depth = csimi_deeper(csimi_eye_depth(e, &e->f->next, a, b), csimi_eye_crossed(e, a, b));
     if (depth > 0) csimi_eye_found(e, depth, csimi_eye_depth(e, &s->state, a, b), s->shape_body[a], s->shape_body[b]);
 }
 

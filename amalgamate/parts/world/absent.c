@@ -474,6 +474,11 @@ CSIMI_FN csim_real csimi_distance_triangles(const csim_field *f, csim_vec3 p, cs
     return CSIMI_HUGE;
 }
 CSIMI_FN bool csimi_facet_allows(const csimi_facet *f, csim_vec3 n, bool *snaps) { return false; }
+CSIMI_FN bool csimi_facet_of(csimi_facet *f, const csimi_triangles *t, int place, csim_vec3 middle) { return false; }
+CSIMI_FN csim_real csimi_facet_gap(const csim_geometry *g, csim_pose pose, const csimi_facet *f,
+                                   const csim_hull_data *hulls, csim_vec3 *n) {
+    return CSIMI_HUGE;
+}
 CSIMI_FN csimi_fold csimi_facet_fold(const csimi_facet *f, int k) { return CSIMI_FOLD_BORDER; }
 CSIMI_FN csim_real csimi_facet_distance(const csimi_facet *f, csim_vec3 x, csim_vec3 *n) { return CSIMI_HUGE; }
 CSIMI_FN int csimi_touch_way(csim_vec3 n) { return 0; }

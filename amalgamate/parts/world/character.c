@@ -73,6 +73,39 @@ static CSIMI_NOINLINE void csimi_sample_planes(csimi_reach *r, int shape, csim_p
     if (deepest) csimi_keep_plane(r, &best);
 }
 
+/* Of a level of triangles: those in reach whose side is shown to the middle of the capsule, where none is nearer. */
+static CSIMI_NOINLINE void csimi_level_planes(csimi_reach *r, int shape, csim_pose pose, csim_plane p) {
+    const csimi_triangles t = csimi_triangles_of(r->w->store.shape[shape].field);
+    const csim_real grow = r->radius + r->within;
+    const csim_vec3 a = csim_pose_local(pose, csimi_axis_point(r, 0));
+    const csim_vec3 b = csim_pose_local(pose, csimi_axis_point(r, 1));
+    const csim_vec3 e = csim_v3(grow, grow, grow), middle = csim_scale(CSIM_R(0.5), csim_add(a, b));
+    csim_real ends[6];
+    csimi_convex axis, face;
+    csimi_surface_walk walk;
+    csimi_facet f;
+    int place;
+    csimi_store3(ends, a);
+    csimi_store3(ends + 3, b);
+    csimi_convex_segment(&axis, ends, 0);
+    walk = csimi_surface_walk_in(
+        &t.surface, csim_sub(csim_v3(csimi_min(a.x, b.x), csimi_min(a.y, b.y), csimi_min(a.z, b.z)), e),
+        csim_add(csim_v3(csimi_max(a.x, b.x), csimi_max(a.y, b.y), csimi_max(a.z, b.z)), e));
+    while ((place = csimi_surface_walk_next(&walk)) >= 0) {
+        csim_vec3 n, on;
+        bool snaps;
+        if (!csimi_facet_of(&f, &t, place, middle)) continue;
+        csimi_convex_points(&face, f.vertex, 3);
+        p.gap = csimi_convex_distance(&axis, csim_v3(0, 0, 0), &face, &on, &n);
+        if (!(p.gap > 0)) n = f.n, on = middle; /* the axis goes through it */
+        if (!csimi_facet_allows(&f, n, &snaps)) continue;
+        p.normal = csim_rotate(pose.rotation, n);
+        p.point = csim_pose_point(pose, on);
+        p.gap -= r->radius;
+        csimi_keep_plane(r, &p);
+    }
+}
+
 static CSIMI_NOINLINE void csimi_shape_plane(csimi_reach *r, int slot, int index) {
     const csimi_store *s = &r->w->store;
     const int shape = s->body[slot].first_shape + index;
@@ -80,6 +113,10 @@ static CSIMI_NOINLINE void csimi_shape_plane(csimi_reach *r, int slot, int index
     const csim_pose pose = csim_pose_mul(csimi_shape_pose(s, &s->state, shape), g->local);
     csim_plane p = csimi_plane_of(r, slot, CSIM_QUERY_SHAPE, index);
     csimi_convex b;
+    if (g->kind == CSIM_SHAPE_TRIANGLES) {
+        csimi_level_planes(r, shape, pose, p);
+        return;
+    }
     if (csimi_only_static(g->kind) || g->kind == CSIM_SHAPE_MESH) {
         csimi_sample_planes(r, shape, pose, false, p);
         return;
