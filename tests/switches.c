@@ -38,6 +38,9 @@ static const char left_out[] = " "
 #ifdef CONDSIM_NO_EVENTS
     "events "
 #endif
+#ifdef CONDSIM_NO_PATHS
+    "paths "
+#endif
 #ifdef CONDSIM_NO_SLEEP
     "sleep "
 #endif
@@ -304,6 +307,13 @@ static csim_status asleep(stage *s) {
     return status;
 }
 
+/* A rod that spins in flight; its path is followed (play sets that). */
+static csim_status followed(stage *s) {
+    const csim_status status = shape_at(s, csim_capsule(R(0.01), R(0.2)));
+    csim_body_set_velocity(s->world, s->id, csim_v3(0, 0, R(-1)), csim_v3(R(60), R(3), 0));
+    return status;
+}
+
 typedef struct scene {
     const char *name, *uses; /* features, each with a space on both sides */
     csim_solver solver;
@@ -349,6 +359,7 @@ static const scene scenes[] = {
     {"recorded", " record snapshots sweep ", CSIM_SOLVER_SWEEP, recorded},
     {"told", " events sweep ", CSIM_SOLVER_SWEEP, told},
     {"asleep", " sleep sweep ", CSIM_SOLVER_SWEEP, asleep},
+    {"followed", " paths sweep ", CSIM_SOLVER_SWEEP, followed},
     {"saved", " snapshots sweep ", CSIM_SOLVER_SWEEP, saved},
     {"measured", " statistics sweep ", CSIM_SOLVER_SWEEP, measured},
 };
@@ -377,6 +388,7 @@ static csim_status play(const scene *of, uint64_t *hash, csim_error *error) {
     def.solver.solver = of->solver;
     def.solver.max_iterations = 200;
     def.can_sleep = of->build == asleep;
+    def.follow_paths = of->build == followed;
     if ((status = csim_create_world(&def, &s.world, error)) != 0) return status;
     status = csim_create_ground(s.world, csim_v3(0, 0, 0), csim_v3(0, 0, 1), R(0.5), &ground);
     if (!status) status = of->build(&s);

@@ -41,6 +41,7 @@
      CONDSIM_NO_SLEEP                           bodies at rest fall asleep and cost nothing
      CONDSIM_NO_LOADERS, URDF, SNAPSHOTS, STATISTICS, ERROR_TEXT        files, save and restore, measures, sentences
      CONDSIM_NO_EVENTS                          csim_world_events
+     CONDSIM_NO_PATHS                           csim_world_def.follow_paths
    Presets: CONDSIM_GAME leaves out comparisons, reduced bodies and loaders; CONDSIM_TINY everything but particles and
    rigid bodies under SWEEP. CONDSIM_WITH_TREE and the like keep a feature that a preset would leave out. */
 
@@ -101,6 +102,9 @@
 #endif
 #if !defined(CONDSIM_WITH_EVENTS) && !defined(CONDSIM_NO_EVENTS)
 #define CONDSIM_NO_EVENTS
+#endif
+#if !defined(CONDSIM_WITH_PATHS) && !defined(CONDSIM_NO_PATHS)
+#define CONDSIM_NO_PATHS
 #endif
 #if !defined(CONDSIM_WITH_STATISTICS) && !defined(CONDSIM_NO_STATISTICS)
 #define CONDSIM_NO_STATISTICS

@@ -674,10 +674,6 @@ static void csimi_path_write(csimi_paths *p) {
     }
 }
 
-CSIMI_FN csim_real csimi_path_slack(const csim_world *w) {
-    return csimi_clamp(w->def.contact_distance, CSIM_R(1e-4), CSIM_R(1e-3));
-}
-
 CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, csimi_arena *arena) {
     const csimi_store *s = &w->store;
     const size_t mark = arena->used;

@@ -390,13 +390,27 @@ CSIMI_FN double csimi_imbalance(const csim_world *world, csimi_step_frame *frame
 /* ---- path.c */
 /* Stops poses of frame->next, of bodies and nodes, where their true paths, of h at the velocities of the step, lead
    into what they did not know of. */
+#ifndef CONDSIM_NO_PATHS
 CSIMI_FN void csimi_hold_paths(csim_world *world, csimi_step_frame *frame, csim_real h, csimi_arena *arena);
 CSIMI_FN size_t csimi_path_scratch(const csimi_counts *n);
+#else
+CSIM_INLINE void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, csimi_arena *arena) {
+    (void)w, (void)f, (void)h, (void)arena;
+}
+CSIM_INLINE size_t csimi_path_scratch(const csimi_counts *n) { return n ? 0 : 0; }
+#endif
+/* ---- unseen.c: for paths and for statistics; a build without both does not look */
+#if !defined(CONDSIM_NO_PATHS) || !defined(CONDSIM_NO_STATISTICS)
 CSIMI_FN csim_real csimi_path_slack(const csim_world *world); /* m: what ways may lead shapes into each other */
-/* ---- unseen.c */
 /* Looks at shapes and nodes where they are after the step; sets frame->driven, stats.penetration and unseen. */
 CSIMI_FN void csimi_look_unseen(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 CSIMI_FN size_t csimi_unseen_scratch(const csimi_counts *n);
+#else
+CSIM_INLINE void csimi_look_unseen(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
+    (void)w, (void)f, (void)arena;
+}
+CSIM_INLINE size_t csimi_unseen_scratch(const csimi_counts *n) { return n ? 0 : 0; }
+#endif
 /* ---- measure.c */
 CSIMI_FN void csimi_measure(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 CSIMI_FN void csimi_report_contacts(csim_world *world, csimi_step_frame *frame);

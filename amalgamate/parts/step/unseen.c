@@ -21,6 +21,10 @@ typedef struct csimi_eye {
     double deepest;
 } csimi_eye;
 
+CSIMI_FN csim_real csimi_path_slack(const csim_world *w) {
+    return csimi_clamp(w->def.contact_distance, CSIM_R(1e-4), CSIM_R(1e-3));
+}
+
 static double csimi_deeper(double a, double b) { return a > b ? a : b; }
 
 static void csimi_eye_layout(csimi_eye *e, const csimi_counts *n, csimi_arena *arena) {

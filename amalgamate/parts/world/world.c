@@ -63,6 +63,16 @@ static csim_status csimi_check_capacity(const csim_capacity *c, const char *func
     return CSIM_OK;
 }
 
+static csim_status csimi_check_paths(bool follow, const char *function, csim_error *error) {
+#ifdef CONDSIM_NO_PATHS
+    if (follow)
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "follow_paths", true, 1, "builds without CONDSIM_NO_PATHS");
+#else
+    (void)follow, (void)function, (void)error;
+#endif
+    return CSIM_OK;
+}
+
 static csim_status csimi_check_budget(const csim_solver_params *solver, int budget, const char *function,
                                       csim_error *error) {
     if (budget < 0)
@@ -106,6 +116,7 @@ static csim_status csimi_check_world_def(const csim_world_def *d, const char *fu
                           "alloc and free both set, or both null");
     if ((s = csimi_check_capacity(&d->capacity, function, error)) != 0) return s;
     if ((s = csimi_check_budget(&d->solver, d->budget, function, error)) != 0) return s;
+    if ((s = csimi_check_paths(d->follow_paths, function, error)) != 0) return s;
     return csimi_check_solver_params(&d->solver, function, error);
 }
 
