@@ -47,6 +47,9 @@ static const char left_out[] = " "
 #ifdef CONDSIM_NO_SPRINGS
     "springs "
 #endif
+#ifdef CONDSIM_NO_CYLINDERS
+    "cylinders "
+#endif
 #ifdef CONDSIM_NO_HULLS
     "hulls "
 #endif
@@ -145,6 +148,15 @@ static csim_status particles(stage *s) {
 static csim_status round_shapes(stage *s) {
     const csim_status status = shape_at(s, csim_sphere(R(0.1)));
     return status ? status : shape_at(s, csim_capsule(R(0.05), R(0.1)));
+}
+static csim_status drums(stage *s) { /* one on its rim on the ground, one across it */
+    csim_rigid_def def = csim_default_rigid_def();
+    const csim_shape shape = csim_cylinder(R(0.1), R(0.15));
+    const csim_status status = shape_at(s, shape);
+    def.shapes = &shape, def.shape_count = 1;
+    def.pose.position = csim_v3(0, 0, R(0.45));
+    def.pose.rotation.x = def.pose.rotation.w = R(0.70710678);
+    return status ? status : csim_create_rigid(s->world, &def, &s->other);
 }
 static csim_status spring(stage *s) {
     csim_spring_def def = csim_default_spring_def();
@@ -338,6 +350,7 @@ static const scene scenes[] = {
     {"tree-sweep", " tree sweep ", CSIM_SOLVER_SWEEP, tree},
     {"tree-cond", " tree cond ", CSIM_SOLVER_COND, tree},
     {"reduced", " reduced ", CSIM_SOLVER_AUTO, reduced},
+    {"drums", " cylinders sweep ", CSIM_SOLVER_SWEEP, drums},
     {"hull", " hulls sweep ", CSIM_SOLVER_SWEEP, hull},
     {"heights", " fields sweep ", CSIM_SOLVER_SWEEP, heights},
     {"bounded", " bounded ", CSIM_SOLVER_BOUNDED, boxes},

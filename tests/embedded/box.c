@@ -1,6 +1,7 @@
 /* One box falls, tilted, on a plane: 8 contacts, the sweeps. */
 #include "program.h"
 #define CONDSIM_TINY
+#define CONDSIM_NO_CYLINDERS
 #include "condsim.h"
 
 static union {

@@ -1,6 +1,7 @@
 /* Ten particles in a row, a spring between neighbours, fall on a plane: COND. */
 #include "program.h"
 #define CONDSIM_TINY
+#define CONDSIM_NO_CYLINDERS
 #define CONDSIM_WITH_COND
 #define CONDSIM_WITH_SPRINGS
 #define CONDSIM_NO_SWEEP

@@ -150,7 +150,7 @@ static void csimi_meet_at(csimi_meet *m, const csimi_line *line, csim_real z, cs
     d += csim_dot(n, line->axis) * (z - flat);
     out = n;
     if (line->q && (d > m->margin || !csimi_supports(m, line->q, x, n))) return;
-    if (m->a->kind == CSIM_SHAPE_CYLINDER) { /* only what lies beside it: the rims say the rest */
+    if (csimi_cylinder(m->a)) { /* only what lies beside it: the rims say the rest */
         out = csim_madd(n, -csim_dot(n, line->axis), line->axis);
         across = csim_length(out);
         if (across < (d > 0 ? 1 - CSIM_R(1e-6) : CSIM_R(0.1))) return; /* where b holds the axis, any way out will do */
@@ -323,7 +323,7 @@ static void csimi_meet_flat(csimi_meet *m) {
         csimi_polytope_facet(&q, m->facet);
     else
         csimi_polytope_of(&q, m->a, m->hulls);
-    if (m->b->kind == CSIM_SHAPE_CYLINDER) {
+    if (csimi_cylinder(m->b)) {
         csimi_meet_edges(m, &q);
         return;
     }
@@ -343,7 +343,7 @@ static void csimi_meet_cylinders(csimi_meet *m) {
     if (m->b->kind == CSIM_SHAPE_HALF_SPACE) return;
     csimi_meet_swap(m);
     m->names = 0x10000u;
-    if (m->a->kind == CSIM_SHAPE_CYLINDER)
+    if (csimi_cylinder(m->a))
         csimi_meet_cylinder(m);
     else
         csimi_meet_flat(m);
@@ -419,7 +419,7 @@ static bool csimi_sample_faces(const csimi_meet *m, csim_vec3 point, csim_vec3 n
 /* Whether it is one of a rim that lies on its side: csimi_meet_field_rims speaks for it. */
 static bool csimi_sample_rolls(const csimi_meet *m, const csimi_sampler *s, csim_vec3 n) {
     csim_real along;
-    if (m->a->kind != CSIM_SHAPE_CYLINDER || s->radius > 0) return false;
+    if (!csimi_cylinder(m->a) || s->radius > 0) return false;
     along = csim_dot(n, csimi_axis_of(m->pa));
     return 1 - along * along > CSIMI_LIES * CSIMI_LIES;
 }
@@ -579,7 +579,7 @@ static void csimi_meet_fields(csimi_meet *m) {
         return;
     }
     csimi_meet_samples(m);
-    if (m->a->kind == CSIM_SHAPE_CYLINDER) csimi_meet_field_rims(m);
+    if (csimi_cylinder(m->a)) csimi_meet_field_rims(m);
     csimi_meet_swap(m);
     m->names = 0x80000000u;
     if (m->a->kind != CSIM_SHAPE_TRIANGLES) csimi_meet_samples(m);
@@ -600,12 +600,14 @@ static void csimi_meet_shapes(csimi_meet *m) {
         else
             csimi_meet_axis(m);
         return;
+#ifndef CONDSIM_NO_CYLINDERS
     case 2:
         csimi_meet_cylinders(m);
         if (m->count > 0) return;
         m->cone = 2;
         csimi_meet_cylinders(m);
         return;
+#endif
     default: csimi_meet_flat(m); return;
     }
 }

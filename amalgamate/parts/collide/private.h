@@ -5,6 +5,13 @@
 #include "../math/private.h"
 #include "field.h"
 
+CSIM_INLINE bool csimi_cylinder(const csim_geometry *g) { /* never, in a build without them: what is theirs goes too */
+#ifndef CONDSIM_NO_CYLINDERS
+    return g->kind == CSIM_SHAPE_CYLINDER;
+#else
+    return (void)g, false;
+#endif
+}
 /* ---- shape.c: bounds of a shape whose own axes are at pose */
 CSIMI_FN void csimi_bounds_at(const csim_geometry *g, const csim_hull_data *hulls, csim_pose pose, csim_vec3 *lower,
                               csim_vec3 *upper);

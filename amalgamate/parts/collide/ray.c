@@ -310,7 +310,9 @@ CSIMI_FN int csimi_ray_at(const csim_geometry *g, const csim_hull_data *hulls, c
     case CSIM_SHAPE_SPHERE: found = csimi_ray_ball(csim_v3(0, 0, 0), g->radius, x, w, most, 0, hit); break;
     case CSIM_SHAPE_CAPSULE: found = csimi_ray_capsule(g, x, w, most, hit); break;
     case CSIM_SHAPE_BOX: found = csimi_ray_box(g, x, w, most, hit); break;
+#ifndef CONDSIM_NO_CYLINDERS
     case CSIM_SHAPE_CYLINDER: found = csimi_ray_cylinder(g, x, w, most, hit); break;
+#endif
     case CSIM_SHAPE_HULL: found = csimi_ray_hull(hulls + g->hull, x, w, most, hit); break;
     case CSIM_SHAPE_MESH: found = csimi_ray_mesh(g->field, x, w, 0, most, hit); break;
     case CSIM_SHAPE_HEIGHTS: found = csimi_ray_heights(g->field, x, w, most, hit); break;

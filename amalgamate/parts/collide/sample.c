@@ -132,7 +132,9 @@ CSIMI_FN bool csimi_sampler_next(csimi_sampler *s) {
     switch (s->geometry->kind) {
     case CSIM_SHAPE_SPHERE: return csimi_sample_axis(s, 0);
     case CSIM_SHAPE_CAPSULE: return csimi_sample_axis(s, s->geometry->half_height);
+#ifndef CONDSIM_NO_CYLINDERS
     case CSIM_SHAPE_CYLINDER: return csimi_sample_cylinder(s);
+#endif
     case CSIM_SHAPE_BOX:
     case CSIM_SHAPE_HULL: return csimi_sample_polytope(s);
     case CSIM_SHAPE_MESH: return csimi_sample_mesh(s);

@@ -133,8 +133,14 @@ CSIMI_FN csim_status csimi_check_shape(const char *function, const csim_shape *s
     switch (s->kind) {
     case CSIM_SHAPE_HALF_SPACE: return CSIM_OK;
     case CSIM_SHAPE_SPHERE: return csimi_check_length(function, "radius", s->radius, false, error);
-    case CSIM_SHAPE_CAPSULE:
+#ifdef CONDSIM_NO_CYLINDERS
     case CSIM_SHAPE_CYLINDER:
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "kind", true, (double)s->kind,
+                          "builds without CONDSIM_NO_CYLINDERS");
+#else
+    case CSIM_SHAPE_CYLINDER:
+#endif
+    case CSIM_SHAPE_CAPSULE:
         if ((status = csimi_check_length(function, "radius", s->radius, false, error)) != CSIM_OK) return status;
         status = csimi_check_length(function, "half_height", s->half_height, s->kind == CSIM_SHAPE_CAPSULE, error);
         return status != CSIM_OK ? status : csimi_check_spacing(function, s, error);
@@ -327,7 +333,7 @@ CSIM_API csim_status csim_shape_mass(const csim_shape *shape, csim_real density,
 static csim_real csimi_half_extent(const csim_geometry *g, const csim_real *d) {
     if (g->kind == CSIM_SHAPE_BOX || g->field)
         return csimi_abs(d[0]) * g->half.x + csimi_abs(d[1]) * g->half.y + csimi_abs(d[2]) * g->half.z;
-    if (g->kind == CSIM_SHAPE_CYLINDER)
+    if (csimi_cylinder(g))
         return csimi_abs(d[2]) * g->half_height + CSIMI_SQRT(d[0] * d[0] + d[1] * d[1]) * g->radius;
     return csimi_abs(d[2]) * g->half_height + g->radius;
 }
