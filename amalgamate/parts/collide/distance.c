@@ -134,6 +134,8 @@ CSIMI_FN csim_real csimi_distance_at(const csim_geometry *g, const csim_hull_dat
     case CSIM_SHAPE_BOX: d = csimi_distance_box(g, x, &n, &zone); break;
 #ifndef CONDSIM_NO_CYLINDERS
     case CSIM_SHAPE_CYLINDER: d = csimi_distance_cylinder(g, x, &n, &zone); break;
+#else
+    case CSIM_SHAPE_CYLINDER: break;
 #endif
     case CSIM_SHAPE_HULL: d = csimi_distance_hull(g, hulls + g->hull, x, &n, &zone); break;
     case CSIM_SHAPE_MESH: d = csimi_distance_mesh(g->field, x, &n); break;

@@ -5,7 +5,8 @@
 #include "../math/private.h"
 #include "field.h"
 
-CSIM_INLINE bool csimi_cylinder(const csim_geometry *g) { /* never, in a build without them: what is theirs goes too */
+/* Never, in a build without cylinders: what is for them alone goes with them. */
+CSIM_INLINE bool csimi_cylinder(const csim_geometry *g) {
 #ifndef CONDSIM_NO_CYLINDERS
     return g->kind == CSIM_SHAPE_CYLINDER;
 #else

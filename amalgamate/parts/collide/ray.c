@@ -312,6 +312,8 @@ CSIMI_FN int csimi_ray_at(const csim_geometry *g, const csim_hull_data *hulls, c
     case CSIM_SHAPE_BOX: found = csimi_ray_box(g, x, w, most, hit); break;
 #ifndef CONDSIM_NO_CYLINDERS
     case CSIM_SHAPE_CYLINDER: found = csimi_ray_cylinder(g, x, w, most, hit); break;
+#else
+    case CSIM_SHAPE_CYLINDER: break;
 #endif
     case CSIM_SHAPE_HULL: found = csimi_ray_hull(hulls + g->hull, x, w, most, hit); break;
     case CSIM_SHAPE_MESH: found = csimi_ray_mesh(g->field, x, w, 0, most, hit); break;

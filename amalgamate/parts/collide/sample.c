@@ -134,6 +134,8 @@ CSIMI_FN bool csimi_sampler_next(csimi_sampler *s) {
     case CSIM_SHAPE_CAPSULE: return csimi_sample_axis(s, s->geometry->half_height);
 #ifndef CONDSIM_NO_CYLINDERS
     case CSIM_SHAPE_CYLINDER: return csimi_sample_cylinder(s);
+#else
+    case CSIM_SHAPE_CYLINDER: break;
 #endif
     case CSIM_SHAPE_BOX:
     case CSIM_SHAPE_HULL: return csimi_sample_polytope(s);

@@ -66,7 +66,8 @@ static csim_status csimi_check_capacity(const csim_capacity *c, const char *func
 static csim_status csimi_check_paths(bool follow, const char *function, csim_error *error) {
 #ifdef CONDSIM_NO_PATHS
     if (follow)
-        return csimi_fail(error, CSIM_UNSUPPORTED, function, "follow_paths", true, 1, "builds without CONDSIM_NO_PATHS");
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "follow_paths", true, 1,
+                          "builds without CONDSIM_NO_PATHS");
 #else
     (void)follow, (void)function, (void)error;
 #endif
