@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 90ec3379854001a3
+   Hash of the parts: faf2a8df6452dfb1
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -4066,6 +4066,8 @@ CSIMI_FN int csimi_collide_facet(const csim_geometry *g, csim_pose p, const csim
                                  csim_real margin, csim_touch *touches, int capacity);
 CSIMI_FN int csimi_meet_facet(const csim_geometry *g, csim_pose p, const csimi_facet *f, const csim_hull_data *hulls,
                               csim_real margin, csim_touch *touches, int capacity);
+CSIMI_FN csim_real csimi_facet_gap(const csim_geometry *g, csim_pose pose, const csimi_facet *f,
+                                   const csim_hull_data *hulls, csim_vec3 *n);
 CSIMI_FN void csimi_polytope_facet(csimi_polytope *p, const csimi_facet *f);
 /* manifold.c: how deep x is after tilt k; bin: the axis of the normal, of csimi_normal_bin modulo 3. */
 CSIMI_FN csim_real csimi_tilted(csim_vec3 x, csim_real gap, int bin, int k);
@@ -13479,6 +13481,29 @@ static bool csimi_facet_keep(csimi_pair *p, csim_pose pose, const csimi_facet *f
     csimi_pair_to_world(p, pose);
     *count = csimi_imin(p->count, p->capacity);
     return csimi_facet_touches(f, p->touches, count);
+}
+
+/* How far apart they are at least by the best axis, less than 0 where they overlap; n: from the triangle. */
+CSIMI_FN CSIMI_NOINLINE csim_real csimi_facet_gap(const csim_geometry *g, csim_pose pose, const csimi_facet *f,
+                                                  const csim_hull_data *hulls, csim_vec3 *n) {
+    csimi_pair p;
+    csimi_axis_found fa, fb, e;
+    csim_vec3 axis;
+    csim_real best, beside;
+    int k = 0;
+    csimi_polytope_of(&p.a, g, hulls);
+    csimi_polytope_facet(&p.b, f);
+    csimi_pair_set(&p, pose, csim_pose_identity(), CSIMI_HUGE, NULL, 0);
+    fa = csimi_best_face(&p, 0);
+    fb = csimi_best_face(&p, 1);
+    e = csimi_best_edges(&p, csimi_max(fa.separation, fb.separation));
+    beside = csimi_beyond_edges(&p, &k);
+    best = csimi_max(e.separation, csimi_max(fa.separation, fb.separation));
+    axis = fa.separation > fb.separation ? csim_scale(-1, csimi_normal_of(&p, 0, fa.a)) : csimi_normal_of(&p, 1, 0);
+    if (e.a >= 0) axis = csim_scale(-1, csimi_pair_normal(&p, e));
+    if (beside > best) axis = csimi_normal_of(&p, 1, 1 + k);
+    *n = csim_rotate(pose.rotation, axis);
+    return csimi_max(best, beside);
 }
 
 /* The side that is shown has axes to the front alone. What is beside the triangle and reaches behind it meets what is
@@ -36993,7 +37018,7 @@ static csim_vec3 csimi_probe_way(const csimi_detector *d, const csimi_probe *p, 
 
 /* A node against a level of triangles: planes around it, named by which way they look. */
 static CSIMI_NOINLINE void csimi_probe_triangles(csimi_detector *d, const csimi_probe *p, const csimi_object *b) {
-    enum { FEET = 4 };
+    enum { FEET = 8 };
     csimi_store *s = &d->world->store;
     const csim_real r = p->radius + csimi_thickness_of(s, b);
     csimi_foot foot[FEET];
@@ -40369,6 +40394,7 @@ typedef struct csimi_path_pair {
     csim_real way, spin, thick;
     csim_real slack; /* how far they may overlap by their ways, and how well their distance must be known */
     csim_real round; /* > 0: their distance is that of cores which are smaller by so much */
+    const csimi_facet *facet; /* of b, a level of triangles, instead of all of it; or null */
 } csimi_path_pair;
 
 /* Half of what a shape is thick where it is thinnest. */
@@ -40435,6 +40461,28 @@ static bool csimi_path_cores(const csimi_paths *p, const csimi_path_pair *q, csi
     return *gap <= margin;
 }
 
+/* Against one triangle of a level, which does not move. Boxes and hulls by their axes, which say how deep they are. */
+static CSIMI_NOINLINE bool csimi_path_facet_gap(const csimi_paths *p, const csimi_path_pair *q, csim_pose at,
+                                                csim_pose level, csim_real margin, csim_real *gap, csim_vec3 *n) {
+    const csimi_store *s = &p->w->store;
+    const csim_geometry *g = s->shape + q->a;
+    csimi_convex a, b;
+    csim_vec3 on, normal = csim_v3(0, 0, 0);
+    at.position = csim_pose_local(level, at.position);
+    at.rotation = csim_quat_mul(csim_quat_conj(level.rotation), at.rotation);
+    if (g->kind == CSIM_SHAPE_BOX || g->kind == CSIM_SHAPE_HULL) {
+        *gap = csimi_facet_gap(g, at, q->facet, s->hull, &normal) - q->thick;
+    } else {
+        csimi_path_core(p, q->a, at, q->round, &a);
+        csimi_convex_points(&b, q->facet->vertex, 3);
+        *gap = -a.round - q->thick;
+        a.round = 0;
+        *gap += csimi_convex_distance(&a, csim_v3(0, 0, 0), &b, &on, &normal);
+    }
+    if (csim_dot(normal, normal) > 0) *n = csim_rotate(level.rotation, normal);
+    return *gap <= margin;
+}
+
 /* Least gap of two shapes at t, and its normal from b to a; beyond the margin: false. */
 static bool csimi_path_gap(const csimi_paths *p, const csimi_path_pair *q, csim_real t, csim_real margin,
                            csim_real *gap, csim_vec3 *n) {
@@ -40442,6 +40490,7 @@ static bool csimi_path_gap(const csimi_paths *p, const csimi_path_pair *q, csim_
     const csim_pose at = csimi_path_shape(p, q->a, t), bt = csimi_path_shape(p, q->b, t);
     csim_touch touch[8];
     int i, count;
+    if (q->facet) return csimi_path_facet_gap(p, q, at, bt, margin, gap, n);
     if (q->round > 0) return csimi_path_cores(p, q, at, bt, margin, gap, n);
     count = csimi_collide_at(s->shape + q->a, at, s->shape + q->b, bt, s->hull, margin + q->thick, touch, 8);
     *gap = margin;
@@ -40472,6 +40521,7 @@ static csimi_path_pair csimi_path_pair_of(const csimi_paths *p, int a, int b) {
     q.thick = s->skin[a].surface.thickness + s->skin[b].surface.thickness;
     q.slack = csimi_min(p->slack, thin / 4);
     q.round = 0;
+    q.facet = NULL;
     if ((A == CSIM_SHAPE_CYLINDER || B == CSIM_SHAPE_CYLINDER) && A != CSIM_SHAPE_HALF_SPACE &&
         B != CSIM_SHAPE_HALF_SPACE)
         q.round = q.slack;
@@ -40485,9 +40535,9 @@ static csim_real csimi_path_floor(csim_real gap, csim_real slack) {
 }
 
 /* The share of the step at which the gap of two shapes has fallen too far; 1: never. */
-static csim_real csimi_path_meet(const csimi_paths *p, int a, int b) {
-    const csimi_path_pair q = csimi_path_pair_of(p, a, b);
-    const csim_vec3 shift = csim_sub(csimi_path_shift(p, a), csimi_path_shift(p, b));
+static csim_real csimi_path_advance(const csimi_paths *p, const csimi_path_pair *pair) {
+    const csimi_path_pair q = *pair;
+    const csim_vec3 shift = csim_sub(csimi_path_shift(p, q.a), csimi_path_shift(p, q.b));
     csim_real t = 0, last = 0, gap, floor, near;
     csim_vec3 n = csim_v3(0, 0, 1);
     int look;
@@ -40506,6 +40556,35 @@ static csim_real csimi_path_meet(const csimi_paths *p, int a, int b) {
     }
     return t;
 }
+
+/* A level of triangles: each by itself, for the nearest of them does not tell what is ahead. */
+static CSIMI_NOINLINE csim_real csimi_path_level(const csimi_paths *p, csimi_path_pair *q) {
+    const csim_geometry *g = p->w->store.shape + q->b;
+    const csimi_triangles t = csimi_triangles_of(g->field);
+    const csim_pose at = csimi_path_shape(p, q->b, 0), from = csimi_path_shape(p, q->a, 0);
+    const csim_vec3 middle = csim_pose_local(at, csim_pose_point(from, p->w->store.shape[q->a].centre));
+    const csim_real reach = p->w->store.shape[q->a].bound + q->way + q->thick + q->slack;
+    const csim_vec3 r = csim_v3(reach, reach, reach);
+    csimi_surface_walk walk = csimi_surface_walk_in(&t.surface, csim_sub(middle, r), csim_add(middle, r));
+    csim_real first = 1;
+    csimi_facet facet;
+    int place;
+    while ((place = csimi_surface_walk_next(&walk)) >= 0) {
+        csim_vec3 n;
+        if (!csimi_facet_of(&facet, &t, place, middle) || csimi_facet_distance(&facet, middle, &n) > reach) continue;
+        q->facet = &facet;
+        first = csimi_min(first, csimi_path_advance(p, q));
+    }
+    return first;
+}
+
+static csim_real csimi_path_meet(const csimi_paths *p, int a, int b) {
+    csimi_path_pair q = csimi_path_pair_of(p, a, b);
+    return p->w->store.shape[b].kind == CSIM_SHAPE_TRIANGLES ? csimi_path_level(p, &q) : csimi_path_advance(p, &q);
+}
+
+/* What ways do not look at: grids and heights. */
+static bool csimi_path_leaves(const csim_geometry *g) { return g->field && g->kind != CSIM_SHAPE_TRIANGLES; }
 
 static bool csimi_path_near(const csimi_paths *p, int a, int b) {
     int k;
@@ -40545,7 +40624,7 @@ static bool csimi_path_pairs(csimi_paths *p) {
             const int other = s->shape_body[b];
             csim_real t;
             if (s->body[slot].disabled || s->body[other].disabled) continue;
-            if (other == slot || s->shape[b].field || p->group[other] == p->group[slot]) continue;
+            if (other == slot || csimi_path_leaves(s->shape + b) || p->group[other] == p->group[slot]) continue;
             if (s->body[slot].motion != CSIM_DYNAMIC && s->body[other].motion != CSIM_DYNAMIC) continue;
             if ((p->looked[other] && b < a) || !csimi_path_near(p, a, b)) continue;
             if (s->skin[a].sensor || s->skin[b].sensor || !csimi_may_touch(&p->filter, slot, a, other, b)) continue;
@@ -40583,6 +40662,44 @@ static csim_real csimi_path_node_meets(const csimi_paths *p, csim_vec3 x, csim_v
     return t;
 }
 
+/* A node, a ball of r, on its way d through a level of triangles: until it is a slack deep in one that it comes to. */
+static CSIMI_NOINLINE csim_real csimi_path_node_level(const csimi_paths *p, csim_vec3 x, csim_vec3 d, csim_real r,
+                                                      int shape) {
+    const csimi_triangles t = csimi_triangles_of(p->w->store.shape[shape].field);
+    const csim_pose at = csimi_path_shape(p, shape, 0);
+    const csim_real core = csimi_max(r - p->slack, 0);
+    csimi_surface_ray ray;
+    csimi_convex ball, face;
+    csimi_facet f;
+    csim_real fraction, weight[3];
+    csim_vec3 on, n;
+    int place, k;
+    x = csim_pose_local(at, x);
+    d = csim_unrotate(at.rotation, d);
+    CSIMI_MEMSET(&ball, 0, sizeof ball);
+    ball.kind = CSIM_SHAPE_SPHERE;
+    ball.pose = csim_pose_identity();
+    ball.pose.position = x;
+    ball.round = ball.size = core;
+    csimi_surface_ray_along(&ray, &t.surface, x, d, csim_v3(core, core, core), 1);
+    while ((place = csimi_surface_ray_next(&ray)) >= 0) {
+        csim_vec3 corner[3];
+        if (!csimi_facet_of(&f, &t, place, x) || !(csim_dot(f.n, d) < 0)) continue;
+        for (k = 0; k < 3; k++) corner[k] = csimi_load3(f.vertex + 3 * k);
+        /* what it is deep in already it may go a slack deeper into */
+        ball.round = ball.size = csimi_min(core, csimi_facet_distance(&f, x, &n) - p->slack);
+        if (ball.round > 0) {
+            csimi_convex_points(&face, f.vertex, 3);
+            if (!csimi_convex_cast(&ball, d, &face, ray.most, &fraction, &on, &n)) continue;
+        } else {
+            if (!csimi_ray_triangle(corner, x, d, false, ray.most, &fraction, weight)) continue;
+            fraction += csimi_max(p->slack - r, 0) / -csim_dot(f.n, d);
+        }
+        ray.most = csimi_min(ray.most, fraction);
+    }
+    return ray.most;
+}
+
 /* A node that goes far enough to be followed. */
 static bool csimi_path_goes(const csimi_paths *p, int node) {
     return p->w->store.state.node_mode[node] == CSIMI_FREE &&
@@ -40612,7 +40729,8 @@ static int csimi_path_list(csimi_paths *p, int slot, int count) {
     for (k = 0; k < s->count.shapes && low[0] <= high[0]; k++) {
         const csim_real *from = p->lower + 3 * (size_t)k, *to = p->upper + 3 * (size_t)k;
         const csim_real reach = r + s->skin[k].surface.thickness;
-        if (s->shape[k].field || low[0] - reach > to[0] || low[1] - reach > to[1] || low[2] - reach > to[2] ||
+        if (csimi_path_leaves(s->shape + k)) continue;
+        if (low[0] - reach > to[0] || low[1] - reach > to[1] || low[2] - reach > to[2] ||
             high[0] + reach < from[0] || high[1] + reach < from[1] || high[2] + reach < from[2])
             continue;
         if (s->body[s->shape_body[k]].disabled || s->skin[k].sensor) continue;
@@ -40633,7 +40751,8 @@ static csim_real csimi_path_node(csimi_paths *p, int slot, int i) {
     for (k = 0; k < p->near_count; k++) {
         const int shape = p->near[k], other = s->shape_body[shape];
         const csim_real r = b->radius + b->surface.thickness + s->skin[shape].surface.thickness;
-        const csim_real t = csimi_path_node_meets(p, x, d, r, shape);
+        const csim_real t = s->shape[shape].kind == CSIM_SHAPE_TRIANGLES ? csimi_path_node_level(p, x, d, r, shape)
+                                                                         : csimi_path_node_meets(p, x, d, r, shape);
         if (!(t < until)) continue;
         until = t;
         carrier = s->body[other].kind == CSIM_RIGID && s->body[other].motion == CSIM_KINEMATIC ? other : -1;
@@ -40852,6 +40971,20 @@ static double csimi_eye_depth(const csimi_eye *e, const csimi_state *state, int 
     return deepest;
 }
 
+/* Through a level of triangles, which are a surface: who has its middle behind is not in it any more. */
+static double csimi_eye_crossed(const csimi_eye *e, int a, int b) {
+    const csimi_store *s = &e->w->store;
+    const csim_geometry *g = s->shape + a;
+    csim_vec3 from, way;
+    csimi_ray_hit hit;
+    if (s->shape[b].kind != CSIM_SHAPE_TRIANGLES) return 0;
+    from = csim_pose_point(csimi_eye_pose(e, &s->state, a), g->centre);
+    way = csim_sub(csim_pose_point(csimi_eye_pose(e, &e->f->next, a), g->centre), from);
+    return csimi_ray_at(s->shape + b, s->hull, csimi_eye_pose(e, &s->state, b), from, way, 1, &hit) & CSIMI_RAY_ENTERS
+               ? (double)g->bound
+               : 0;
+}
+
 /* Contacts first .. end - 1 of one pair of shapes. */
 static void csimi_eye_pair(csimi_eye *e, int first, int end) {
     const csimi_found_contact *c = e->f->found + first;
@@ -40867,6 +41000,7 @@ static void csimi_eye_pair(csimi_eye *e, int first, int end) {
     }
     /* planes go on beyond the shapes */
     if (turns || depth > before + (double)small) depth = csimi_eye_depth(e, &e->f->next, c->part_a, c->part_b);
+    depth = csimi_deeper(depth, csimi_eye_crossed(e, c->part_a, c->part_b));
     csimi_eye_found(e, depth, before, c->body_a, c->body_b);
 }
 
@@ -40898,7 +41032,7 @@ static bool csimi_eye_near(const csimi_eye *e, int slot, int own, csim_vec3 cent
 
 static void csimi_eye_again(csimi_eye *e, int a, int b) {
     const csimi_store *s = &e->w->store;
-    const double depth = csimi_eye_depth(e, &e->f->next, a, b);
+    const double depth = csimi_deeper(csimi_eye_depth(e, &e->f->next, a, b), csimi_eye_crossed(e, a, b));
     if (depth > 0) csimi_eye_found(e, depth, csimi_eye_depth(e, &s->state, a, b), s->shape_body[a], s->shape_body[b]);
 }
 
@@ -45713,6 +45847,39 @@ static CSIMI_NOINLINE void csimi_sample_planes(csimi_reach *r, int shape, csim_p
     if (deepest) csimi_keep_plane(r, &best);
 }
 
+/* Of a level of triangles: those in reach whose side is shown to the middle of the capsule, where none is nearer. */
+static CSIMI_NOINLINE void csimi_level_planes(csimi_reach *r, int shape, csim_pose pose, csim_plane p) {
+    const csimi_triangles t = csimi_triangles_of(r->w->store.shape[shape].field);
+    const csim_real grow = r->radius + r->within;
+    const csim_vec3 a = csim_pose_local(pose, csimi_axis_point(r, 0));
+    const csim_vec3 b = csim_pose_local(pose, csimi_axis_point(r, 1));
+    const csim_vec3 e = csim_v3(grow, grow, grow), middle = csim_scale(CSIM_R(0.5), csim_add(a, b));
+    csim_real ends[6];
+    csimi_convex axis, face;
+    csimi_surface_walk walk;
+    csimi_facet f;
+    int place;
+    csimi_store3(ends, a);
+    csimi_store3(ends + 3, b);
+    csimi_convex_segment(&axis, ends, 0);
+    walk = csimi_surface_walk_in(
+        &t.surface, csim_sub(csim_v3(csimi_min(a.x, b.x), csimi_min(a.y, b.y), csimi_min(a.z, b.z)), e),
+        csim_add(csim_v3(csimi_max(a.x, b.x), csimi_max(a.y, b.y), csimi_max(a.z, b.z)), e));
+    while ((place = csimi_surface_walk_next(&walk)) >= 0) {
+        csim_vec3 n, on;
+        bool snaps;
+        if (!csimi_facet_of(&f, &t, place, middle)) continue;
+        csimi_convex_points(&face, f.vertex, 3);
+        p.gap = csimi_convex_distance(&axis, csim_v3(0, 0, 0), &face, &on, &n);
+        if (!(p.gap > 0)) n = f.n, on = middle; /* the axis goes through it */
+        if (!csimi_facet_allows(&f, n, &snaps)) continue;
+        p.normal = csim_rotate(pose.rotation, n);
+        p.point = csim_pose_point(pose, on);
+        p.gap -= r->radius;
+        csimi_keep_plane(r, &p);
+    }
+}
+
 static CSIMI_NOINLINE void csimi_shape_plane(csimi_reach *r, int slot, int index) {
     const csimi_store *s = &r->w->store;
     const int shape = s->body[slot].first_shape + index;
@@ -45720,6 +45887,10 @@ static CSIMI_NOINLINE void csimi_shape_plane(csimi_reach *r, int slot, int index
     const csim_pose pose = csim_pose_mul(csimi_shape_pose(s, &s->state, shape), g->local);
     csim_plane p = csimi_plane_of(r, slot, CSIM_QUERY_SHAPE, index);
     csimi_convex b;
+    if (g->kind == CSIM_SHAPE_TRIANGLES) {
+        csimi_level_planes(r, shape, pose, p);
+        return;
+    }
     if (csimi_only_static(g->kind) || g->kind == CSIM_SHAPE_MESH) {
         csimi_sample_planes(r, shape, pose, false, p);
         return;
@@ -47547,6 +47718,11 @@ CSIMI_FN csim_real csimi_distance_triangles(const csim_field *f, csim_vec3 p, cs
     return CSIMI_HUGE;
 }
 CSIMI_FN bool csimi_facet_allows(const csimi_facet *f, csim_vec3 n, bool *snaps) { return false; }
+CSIMI_FN bool csimi_facet_of(csimi_facet *f, const csimi_triangles *t, int place, csim_vec3 middle) { return false; }
+CSIMI_FN csim_real csimi_facet_gap(const csim_geometry *g, csim_pose pose, const csimi_facet *f,
+                                   const csim_hull_data *hulls, csim_vec3 *n) {
+    return CSIMI_HUGE;
+}
 CSIMI_FN csimi_fold csimi_facet_fold(const csimi_facet *f, int k) { return CSIMI_FOLD_BORDER; }
 CSIMI_FN csim_real csimi_facet_distance(const csimi_facet *f, csim_vec3 x, csim_vec3 *n) { return CSIMI_HUGE; }
 CSIMI_FN int csimi_touch_way(csim_vec3 n) { return 0; }
