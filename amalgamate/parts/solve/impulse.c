@@ -69,12 +69,33 @@ static csim_real *csimi_impulse_layout(csimi_delassus *W, csimi_arena *arena, in
     return CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
 }
 
+/* ---- AUTO: SWEEP, and Newton's proximal loop for what that misses */
+
+static csim_solver_params csimi_impulse_as(const csim_solver_params *params, csim_solver solver) {
+    csim_solver_params p = *params;
+    p.solver = solver;
+    return p;
+}
+
+static size_t csimi_impulse_solver_bytes(int contacts, const csim_solver_params *params) {
+    const csim_solver_params first = csimi_impulse_as(params, csimi_impulse_choice(params));
+    size_t most = csimi_impulse_solver_of(first.solver)->bytes(contacts, &first);
+#ifndef CONDSIM_NO_NEWTON
+    if (params->solver == CSIM_SOLVER_AUTO) {
+        const csim_solver_params last = csimi_impulse_as(params, CSIM_SOLVER_NEWTON_PROXIMAL);
+        const size_t kept = 3 * (size_t)contacts * sizeof(csim_real) + 64;
+        most = csimi_most_bytes(most, kept + csimi_nonsmooth_bytes(contacts, &last));
+    }
+#endif
+    return most;
+}
+
 CSIM_API size_t csim_impulse_bytes(const csim_impulse_problem *problem, const csim_solver_params *params) {
     csimi_arena arena = csimi_arena_counting();
     csimi_delassus W;
     if (!problem || !params || problem->contact_count < 0 || !csimi_impulse_known(params)) return 0;
     (void)csimi_impulse_layout(&W, &arena, problem->contact_count);
-    csimi_push(&arena, csimi_impulse_solver_of(csimi_impulse_choice(params))->bytes(problem->contact_count, params), 1);
+    csimi_push(&arena, csimi_impulse_solver_bytes(problem->contact_count, params), 1);
     return arena.overflow ? SIZE_MAX : arena.high + 64;
 }
 
@@ -198,8 +219,9 @@ static bool csimi_impulse_certified(const csim_outcome *outcome, double toleranc
            outcome->certificate.work <= tolerance;
 }
 
-CSIMI_FN bool csimi_impulse_run_solver(csimi_delassus *W, const csim_solver_params *params, double target,
-                                       csimi_arena *arena, csim_real *r, csim_real *u, csim_outcome *outcome) {
+/* One solver from r; false when its numbers broke. */
+static bool csimi_impulse_attempt(csimi_delassus *W, const csim_solver_params *params, double target,
+                                  csimi_arena *arena, csim_real *r, csim_real *u, csim_outcome *outcome) {
     const size_t mark = arena->used;
     csimi_impulse_run run;
     bool ok;
@@ -211,11 +233,50 @@ CSIMI_FN bool csimi_impulse_run_solver(csimi_delassus *W, const csim_solver_para
     run.judged = false;
     run.target = target;
     run.outcome = outcome;
-    ok = csimi_impulse_solver_of(csimi_impulse_choice(params))->solve(&run) && csimi_all_finite(r, 3 * W->contacts);
+    ok = csimi_impulse_solver_of(params->solver)->solve(&run) && csimi_all_finite(r, 3 * W->contacts);
     csimi_pop(arena, mark);
     if (!ok) return false;
     if (!run.judged) outcome->residual = csimi_delassus_measure(W, r, u, false);
     return outcome->residual < 1e300;
+}
+
+#ifndef CONDSIM_NO_NEWTON
+/* Newton's proximal loop from rest; the better of its impulses and those in r stays. */
+static bool csimi_impulse_proximal(csimi_delassus *W, const csim_solver_params *params, double target,
+                                   csimi_arena *arena, csim_real *r, csim_real *u, csim_outcome *outcome) {
+    const csim_solver_params other = csimi_impulse_as(params, CSIM_SOLVER_NEWTON_PROXIMAL);
+    const size_t mark = arena->used, bytes = 3 * (size_t)W->contacts * sizeof *r;
+    const double before = outcome->residual;
+    csim_real *kept = CSIMI_PUSH(arena, csim_real, 3 * (size_t)W->contacts);
+    if (arena->overflow) return false;
+    CSIMI_MEMCPY(kept, r, bytes);
+    CSIMI_MEMSET(r, 0, bytes);
+    if (csimi_impulse_attempt(W, &other, target, arena, r, u, outcome) && outcome->residual < before) {
+        outcome->solver = other.solver;
+    } else {
+        CSIMI_MEMCPY(r, kept, bytes);
+        outcome->residual = csimi_delassus_measure(W, r, u, false);
+    }
+    csimi_pop(arena, mark);
+    return true;
+}
+#endif
+
+/* The solver of the parameters. AUTO keeps an eighth of the iterations for what SWEEP misses; who solved it then goes on
+   with a smaller target. */
+CSIMI_FN bool csimi_impulse_run_solver(csimi_delassus *W, const csim_solver_params *params, double target,
+                                       csimi_arena *arena, csim_real *r, csim_real *u, csim_outcome *outcome) {
+    csim_solver_params first = csimi_impulse_as(params, csimi_impulse_choice(params));
+    if (params->solver == CSIM_SOLVER_AUTO) first.solver = outcome->solver;
+#ifndef CONDSIM_NO_NEWTON
+    if (params->solver == CSIM_SOLVER_AUTO && first.solver == CSIM_SOLVER_SWEEP && csimi_fischer_takes(W)) {
+        first.max_iterations -= params->max_iterations / 8;
+        return csimi_impulse_attempt(W, &first, target, arena, r, u, outcome) &&
+               (outcome->residual <= target || outcome->iterations >= params->max_iterations ||
+                csimi_impulse_proximal(W, params, target, arena, r, u, outcome));
+    }
+#endif
+    return csimi_impulse_attempt(W, &first, target, arena, r, u, outcome);
 }
 
 /* Solves, and goes on with a smaller target where the velocities are not content. */
