@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 68aaee596a4a381f
+   Hash of the parts: b664f257c5851c25
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -27102,8 +27102,8 @@ static void csimi_solution_copy(const csim_problem *problem, csim_solution *to, 
     CSIMI_MEMCPY(to->lambda, from->lambda, 3 * (size_t)problem->contact_count * sizeof(csim_real));
 }
 
-/* One more attempt, with COND, at what was missed: from the start of the first attempt, or from rest with virtual nodes
-   ten times softer, which leads past many a start that COND gets lost from. A certified answer replaces the first;
+/* One more attempt, with COND, at what was missed: from the start of the first attempt, from rest with virtual nodes ten
+   times softer, which leads past many a start that COND gets lost from, or from the best of the first attempt. A certified answer replaces the first;
    otherwise that stands, because with virtual nodes a better figure is not yet a better motion. Of the iterations that
    max_iterations leaves it may take one in share. */
 static csim_status csimi_second_attempt(const csim_problem *problem, const csim_solver_params *params, int share,
@@ -27139,8 +27139,9 @@ static bool csimi_missed(csim_status status, const csim_outcome *outcome) {
 }
 
 /* SWEEP where it fits, COND where it does not. What SWEEP missed on a small island COND solves from the same start;
-   what was missed still, COND solves from rest. The first attempt leaves half of max_iterations to those that may
-   follow. other: a second start, then the better of two results. */
+   what was missed still, COND solves from rest, and with what is left of the iterations from where the first attempt
+   ended. That leaves half of max_iterations to those that may follow. other: a second start, then the better of two
+   results. */
 static csim_status csimi_auto_run(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
                                   const csim_tasks *tasks, csim_solution *other, csim_solution *solution,
                                   csim_outcome *outcome, csim_error *error) {
@@ -27168,7 +27169,10 @@ static csim_status csimi_auto_run(const csim_problem *problem, const csim_solver
     CSIMI_MEMSET(other->v, 0, 3 * (size_t)problem->A.n * sizeof(csim_real));
     CSIMI_MEMSET(other->lambda, 0, 3 * (size_t)problem->contact_count * sizeof(csim_real));
     softer.gain = csimi_max(1, params->gain / 10);
-    return csimi_second_attempt(problem, &softer, 1, arena, tasks, other, solution, outcome, error);
+    status = csimi_second_attempt(problem, &softer, 1, arena, tasks, other, solution, outcome, error);
+    if (!csimi_missed(status, outcome)) return status;
+    csimi_solution_copy(problem, other, solution);
+    return csimi_second_attempt(problem, params, 1, arena, tasks, other, solution, outcome, error);
 }
 
 CSIMI_FN csim_status csimi_auto_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,

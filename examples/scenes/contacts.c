@@ -404,6 +404,9 @@ static const scene_key everything_keys[] = {CONTACT_MATERIAL("1e5", "0.5"),
                                              "sum of 1 rigid bodies, 2 particles, 4 solids, 8 reduced, 16 tree, 32 "
                                              "cable, 64 cloth, 128 joined bodies",
                                              NULL},
+                                            {"mass", "1",
+                                             "factor of the masses of rigid bodies and particles; --seed turns bodies",
+                                             NULL},
                                             {NULL, NULL, NULL, NULL}};
 
 static void everything_keep(scene *s, csim_status status, csim_body_id id) {
@@ -471,8 +474,8 @@ static void everything_rigid(scene *s) {
         csim_rigid_def d = scene_rigid_def(0, scene_number(s, "mu"), 0.07 * (i % 3 - 1) + 0.004 * i,
                                            0.07 * (i / 3 - 1) - 0.003 * i, 0.05 + 0.012 * i);
         csim_body_id id;
-        d.pose.rotation = scene_turn(1, 0.4 * i, 0.3, 0.7 * i);
-        d.density = 800;
+        d.pose.rotation = scene_turn(1, 0.4 * i, 0.3, 0.7 * i + 2.39996 * (double)(s->options.seed % 1000));
+        d.density = (csim_real)(800 * scene_number(s, "mass"));
         d.angular_damping = 2; /* balls have no rolling friction: they would turn for ever */
         d.shapes = shape + i;
         d.shape_count = i == 6 ? 2 : 1;
@@ -485,7 +488,7 @@ static void everything_particles(scene *s) {
     csim_body_id id;
     int i;
     d.radius = CSIM_R(0.015);
-    d.mass = CSIM_R(0.02);
+    d.mass = (csim_real)(0.02 * scene_number(s, "mass"));
     d.surface.friction = (csim_real)scene_number(s, "mu");
     for (i = 0; i < 3; i++) {
         d.position = scene_v3(0.09 - 0.05 * i, 0.09 - 0.08 * i, 0.13 + 0.02 * i);
@@ -628,7 +631,7 @@ static void everything_joined(scene *s) {
     csim_body_id id[4];
     csim_link_id link;
     int i;
-    d.density = 800;
+    d.density = (csim_real)(800 * scene_number(s, "mass"));
     d.angular_damping = 2;
     d.shape_count = 1;
     for (i = 0; i < 3 && !s->failed; i++) {
@@ -638,7 +641,7 @@ static void everything_joined(scene *s) {
     }
     p.position = scene_v3(-0.09, 0, 0.46);
     p.radius = CSIM_R(0.012);
-    p.mass = CSIM_R(0.02);
+    p.mass = (csim_real)(0.02 * scene_number(s, "mass"));
     if (!s->failed) everything_keep(s, csim_create_particle(s->world, &p, id + 3), id[3]);
     if (s->failed) return;
     j.kind = CSIM_JOINT_HINGE;
@@ -664,8 +667,6 @@ static void everything_build(scene *s) {
                                               everything_cloth, everything_joined};
     int i;
     s->rest_speed = 1e-3; /* as for every pile */
-    /* nodes of cloth and solids carry other bodies here: softer couplings than the library's take fewer iterations */
-    if (!(scene_number(s, "gain") > 0)) s->def.solver.gain = 300;
     scene_begin(s);
     scene_add_ground(s, scene_number(s, "mu"));
     heap_walls(s, 0.13, 0.12);
