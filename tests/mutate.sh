@@ -18,14 +18,31 @@ FLAGS="-std=c99 -w -O1 -DCONDSIM_OWN_MATH -DCONDSIM_REFERENCE -DCONDSIM_LINKED -
 ulimit -v 6000000 2>/dev/null # a change that asks for all memory
 LIBRARY="$OUT/double/libscenes.a $OUT/double/libcondsim.a"
 
-tests_of() { # a part
+tests_of() { # a part: the tests of its own subject first, then those of its room
+    case $1 in
+    */queries.c | */ray*.c | */look.c | collide/distance.c) echo queries ;;
+    */character.c) echo character ;;
+    */draw.c) echo draw ;;
+    */record.c) echo record ;;
+    */link.c | */remove.c | store/change.c) echo alter ;;
+    */axes_*) echo axes ;;
+    */sleep.c | */kept.c | */still.c | store/bed.c) echo sleep ;;
+    */tell.c | */sense.c | */touching.c) echo events ;;
+    */path.c | */unseen.c | */shorten.c) echo shots ;;
+    */intact.c | */snapshot.c) echo bytes sleep ;;
+    */bounds_tree.c) echo bounds_tree ;;
+    */bounded.c) echo bounded ;;
+    */restrain.c) echo restrain ;;
+    */reduced*) echo reduced ;;
+    esac
     case $1 in
     contact/*) echo settings contact fc3d impulse sweep baselines cond world world_solvers golden ;;
-    solve/*) echo single baselines newton sweep fc3d impulse reference cond world_solvers agreement golden ;;
-    collide/*) echo collide manifold field touch world golden ;;
+    solve/*) echo single baselines newton sweep fc3d impulse reference cond bounded world_solvers agreement golden ;;
+    collide/*) echo collide manifold field touch queries levels world golden ;;
     model/*) echo model material cloth cable tree joint reduced golden ;;
-    io/*) echo io urdf field ;;
-    *) echo settings world joint tree cable cloth touch reduced variational urdf world_solvers golden ;;
+    io/*) echo io urdf field bytes ;;
+    *) echo settings world joint axes tree cable cloth touch alter events sleep reduced variational bounded urdf \
+        world_solvers golden ;;
     esac
 }
 holds() { # a test that includes the source of a part cannot be linked with another copy of it
@@ -37,7 +54,8 @@ $CC -std=c99 -O1 tests/mutate.c -o "$OUT/mutate" || { echo "0 passed, 1 failed";
 make -s BUILD="$OUT" CFLAGS=-O1 $LIBRARY || { echo "the library does not build"; echo "0 passed, 1 failed"; exit 1; }
 rm -rf "$OUT/tree" && mkdir -p "$OUT/tree/amalgamate" && cp -R amalgamate/parts "$OUT/tree/amalgamate/"
 for t in settings contact fc3d impulse sweep baselines cond world world_solvers golden single newton reference agreement collide \
-    manifold field touch model material cloth cable tree joint reduced variational io urdf; do
+    manifold field touch model material cloth cable tree joint reduced variational io urdf queries character draw record alter \
+    axes sleep events shots bytes bounds_tree bounded restrain levels; do
     o=$OUT/tests/$t.o
     [ "$o" -nt "tests/test_$t.c" ] && [ "$o" -nt "$OUT/double/libcondsim.a" ] && continue
     # what must hold without a change, and how long it takes

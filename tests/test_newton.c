@@ -452,6 +452,16 @@ static int rod_steps(bool stiffened, const double *p, csim_real *v) {
     return step;
 }
 
+/* The slope of the force against the way, by hand; none where the force grows with the way, or where nothing moved. */
+TEST(geometric_stiffness_is_the_slope_of_the_force) {
+    const csim_real v[6] = {1, 2, 3, 1, 2, 5}, before[6] = {CSIM_R(0.5), 3, 3, 2, 0, 1};
+    const csim_real change[6] = {-2, 4, 1, -3, 4, -8}, slope[6] = {4, 4, 0, 0, 0, 2};
+    csim_real D[6];
+    int k;
+    csim_geometric_stiffness(2, v, before, change, D);
+    for (k = 0; k < 6; k++) NEAR(D[k], slope[k], 0);
+}
+
 /* q + h v = L times the direction of q + h p / m: the exact answer of a step. Under a strong pull the plain iteration
    swings about it for ever (the paper's figure 12). */
 TEST(geometric_stiffness_settles_a_rod) {
