@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: b664f257c5851c25
+   Hash of the parts: 3c0de4d112f41235
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -504,6 +504,7 @@ typedef enum csim_shape_kind {
     CSIM_SHAPE_HULL,       /* convex hull of points */
     CSIM_SHAPE_MESH,       /* a closed triangle mesh: a field, see field.h */
     CSIM_SHAPE_HEIGHTS,    /* a height field, static bodies only: a field, see field.h */
+    CSIM_SHAPE_TRIANGLES,  /* triangles as they are, static bodies only: a field, see field.h */
     CSIM_SHAPE_COUNT_
 } csim_shape_kind;
 
@@ -522,7 +523,7 @@ typedef struct csim_shape {
     int point_count;
     csim_real spacing; /* distance between contact samples on the rims of cylinders; 0: radius / 2. Rims against flat
                           faces are exact; it is the resolution of rims against edges and other rims */
-    const struct csim_field *field; /* mesh, heights: the caller's, as long as the shape or its body is used */
+    const struct csim_field *field; /* meshes, heights, triangles: the caller's, as long as the shape or body is used */
     const struct csim_surface_def *surface; /* friction, filter and the rest, copied; null (default): its body's */
     bool sensor;     /* detects and never touches; has no mass; default false. docs/events.md */
     void *user_data; /* csim_body_get_shape_user_data */
@@ -563,7 +564,7 @@ typedef struct csim_geometry {
     csim_vec3 centre;     /* of a bounding sphere, in the shape's frame */
     csim_real bound;      /* its radius; half-space: infinite in effect */
     int hull;             /* hulls: index of the hull record in the array given to collision; else -1 */
-    const struct csim_field *field; /* meshes and heights, else null */
+    const struct csim_field *field; /* meshes, heights, triangles, else null */
     uint64_t field_hash;            /* of its bytes */
 } csim_geometry;
 
@@ -625,6 +626,8 @@ CSIM_API void csim_shape_bounds(const csim_geometry *geometry, const csim_hull_d
 /* ==== begin collide/field.h ===================================================================================== */
 /* collide/field: triangle meshes and height fields as shapes: a block of bytes that shapes refer to, made at load.
 
+   Triangles of a level are kept as they are, with a tree over them: what touches them touches them exactly.
+
    A mesh becomes distances on a grid: exact to the triangles at the nodes, smooth between them (quadratic B-splines),
    negative where the generalized winding number (Jacobson, Kavan and Sorkine-Hornung 2013) is above 1/2, so that holes
    and flipped triangles do little harm. What is thinner than a cell may be missing: csim_field_info.error says how far
@@ -648,6 +651,20 @@ typedef struct csim_mesh_field_def {
     uint32_t guard;
 } csim_mesh_field_def;
 
+/* Triangles of a level, open or closed, as they are. */
+typedef struct csim_triangle_field_def {
+    const csim_real *vertices; /* [3 vertex_count] m; corners in one place are one corner, whatever their numbers */
+    int vertex_count;          /* 3..1e7 */
+    const int *triangles;      /* [3 triangle_count] 0-based, counter-clockwise from their front */
+    int triangle_count;        /* 1..1e7 */
+    csim_real scale;           /* of the vertices, > 0; default 1 */
+    bool two_sided; /* both sides are met, each by what has its middle there; default false: what has its middle behind
+                       a triangle does not meet it */
+    csim_real depth; /* one-sided: points (nodes, particles) behind a triangle by less than this have come from its
+                        front, and are pushed back, m; default 0.1 */
+    uint32_t guard;
+} csim_triangle_field_def;
+
 /* Heights on a rectangular grid. */
 typedef struct csim_height_field_def {
     const csim_real *heights; /* [count_x count_y] m, x fastest; the solid is below, without end */
@@ -657,44 +674,51 @@ typedef struct csim_height_field_def {
     uint32_t guard;
 } csim_height_field_def;
 
-/* No mesh, no heights yet; the defaults above. */
+/* No mesh, no triangles, no heights yet; the defaults above. */
 CSIM_API csim_mesh_field_def csim_default_mesh_field_def(void);
+CSIM_API csim_triangle_field_def csim_default_triangle_field_def(void);
 CSIM_API csim_height_field_def csim_default_height_field_def(void);
 
 /* Position-free bytes: the first csim_field_get_info(field).bytes of them may be written to a file, read back to any
-   address that is a multiple of 8 and opened again, in float and double builds. */
+   address that is a multiple of 8 and opened again, in float and double builds; triangles in builds of the csim_real
+   they were made with. */
 typedef struct csim_field csim_field;
 
 /* What a field is like. */
 typedef struct csim_field_info {
     size_t bytes;    /* to keep */
-    int nodes[3];    /* of the grid; heights: the last is 1 */
+    int nodes[3];    /* of the grid; heights: the last is 1; triangles: vertices, triangles, 2 */
     int samples;     /* points that stand for the surface */
-    csim_real cell;  /* m */
-    csim_real error; /* most distance of the grid's surface from a sample, m; heights: 0 */
+    csim_real cell;  /* m; triangles: their mean edge */
+    csim_real error; /* most distance of the grid's surface from a sample, m; heights: 0; triangles: corners this far
+                        off a plane, the rounding of floats of their size, are on it */
     int open_edges, flipped_edges, crowded_edges; /* in one triangle, in two the same way, in more */
-    csim_real volume; /* m^3, of closed meshes exact; heights: 0 */
+    csim_real volume; /* m^3, of closed meshes exact; heights, triangles: 0 */
 } csim_field_info;
 
 /* bytes: what the create call below needs, scratch included; the rest of the block is free again after it.
    Fails: CSIM_DEF_NOT_INITIALISED, CSIM_NULL_ARGUMENT, CSIM_OUT_OF_RANGE, CSIM_NOT_FINITE, CSIM_BAD_MESH. error may be
    null everywhere. */
 CSIM_API csim_status csim_mesh_field_bytes(const csim_mesh_field_def *def, size_t *bytes, csim_error *error);
+CSIM_API csim_status csim_triangle_field_bytes(const csim_triangle_field_def *def, size_t *bytes, csim_error *error);
 CSIM_API csim_status csim_height_field_bytes(const csim_height_field_def *def, size_t *bytes, csim_error *error);
 /* block: aligned to 64, the caller's; it must live, and not move, as long as a shape or body refers to the field.
    Deterministic. Also CSIM_CAPACITY, and CSIM_BAD_MESH: a mesh without an inside, or inside out; strict: not closed or
-   flipped. */
+   flipped; a triangle without area. Triangles: O(n), some 160 bytes each of which 90 are kept (double). */
 CSIM_API csim_status csim_create_mesh_field_in(const csim_mesh_field_def *def, void *block, size_t bytes,
                                                const csim_field **field, csim_error *error);
+CSIM_API csim_status csim_create_triangle_field_in(const csim_triangle_field_def *def, void *block, size_t bytes,
+                                                   const csim_field **field, csim_error *error);
 CSIM_API csim_status csim_create_height_field_in(const csim_height_field_def *def, void *block, size_t bytes,
                                                  const csim_field **field, csim_error *error);
 /* Checks bytes that were saved, and uses them where they are. Fails: CSIM_NULL_ARGUMENT, CSIM_BAD_SNAPSHOT. */
 CSIM_API csim_status csim_open_field(const void *block, size_t bytes, const csim_field **field, csim_error *error);
 /* Sizes and quality of a field (not null). */
 CSIM_API csim_field_info csim_field_get_info(const csim_field *field);
-/* The field as a shape of static, kinematic and free bodies; of heights: static bodies only. Both are touched by points
-   and radii of everything, and by the corners, edge points and samples of other shapes; theirs touch others too. A
-   snapshot keeps which field a body has, not the field: the world that restores it needs a body with the same one. */
+/* The field as a shape of static, kinematic and free bodies; of heights and triangles: static bodies only. Triangles
+   are touched exactly; the others by points and radii of everything, and by the corners, edge points and samples of
+   other shapes; theirs touch others too. A snapshot keeps which field a body has, not the field: the world that
+   restores it needs a body with the same one. */
 CSIM_API csim_shape csim_field_shape(const csim_field *field);
 
 #endif
@@ -2324,7 +2348,7 @@ typedef struct csim_query_hit {
     csim_query_part part;
     int index;
     int link;            /* of a tree; else -1 */
-    uint32_t feature;    /* of a shape, as csim_shape_distance names it; heights: the triangle. Else 0 */
+    uint32_t feature;    /* of a shape, as csim_shape_distance names it; heights, triangles: the triangle. Else 0 */
     csim_vec3 point;     /* on the surface, world axes, m */
     csim_vec3 normal; /* outward, unit; of cloth: towards the one who asks. What overlaps from the start of a cast and
                          inside of what a ray begins: against the way, or z without one */
@@ -3836,6 +3860,9 @@ CSIMI_FN csim_status csimi_check_block(const char *function, const void *block, 
 /* csim_shape_distance for a shape that is itself at p, its local pose included. */
 CSIMI_FN csim_real csimi_distance_at(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p, csim_vec3 point,
                                      csim_vec3 *normal, uint32_t *feature);
+/* The same, or what is farther than `within`, which levels of triangles do not look for. */
+CSIMI_FN csim_real csimi_distance_within(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p,
+                                         csim_vec3 point, csim_real within, csim_vec3 *normal);
 /* csim_collide for shapes that are themselves at pa and pb. */
 CSIMI_FN int csimi_collide_at(const csim_geometry *a, csim_pose pa, const csim_geometry *b, csim_pose pb,
                               const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity);
@@ -3854,12 +3881,14 @@ CSIMI_FN int csimi_height_planes(const csim_field *f, csim_vec3 p, csim_real wit
                                  int most);
 /* What a field is in a box of its frame: nothing, the side of one plane (z its normal), or else. */
 typedef enum csimi_under { CSIMI_UNDER_NOTHING, CSIMI_UNDER_PLANE, CSIMI_UNDER_RELIEF } csimi_under;
-CSIMI_FN csimi_under csimi_field_under(const csim_field *f, csim_vec3 lower, csim_vec3 upper, csim_pose *plane);
+CSIMI_FN csimi_under csimi_field_under(const csim_field *f, csim_vec3 lower, csim_vec3 upper, csim_vec3 middle,
+                                       csim_pose *plane); /* middle: of the shape that asks */
 /* Outward normal of the field at a point of its surface; whether a node of heights stands out. */
 CSIMI_FN csim_vec3 csimi_field_normal(const csim_field *f, csim_vec3 p);
 CSIMI_FN bool csimi_height_peak(const csim_field *f, int i, int j);
 CSIMI_FN csim_vec3 csimi_sample_of(const csim_field *f, int i);
 CSIMI_FN csim_vec3 csimi_sample_block(const csim_field *f, int block, csim_real *radius);
+CSIMI_FN csim_pose csimi_plane_pose(csim_vec3 x, csim_vec3 n); /* at x, z axis the unit normal n, by the least turn */
 
 /* ---- surface.c: closed triangle surfaces that deform, with a bounding tree over a fixed order of their triangles */
 
@@ -3949,8 +3978,90 @@ CSIMI_FN int csimi_collide_polytopes(const csim_geometry *a, csim_pose pose_a, c
 CSIMI_FN void csimi_closest_segments(csim_vec3 p, csim_vec3 d, csim_vec3 q, csim_vec3 e, csim_real *s, csim_real *t);
 
 CSIM_INLINE bool csimi_only_static(csim_shape_kind kind) {
-    return kind == CSIM_SHAPE_HALF_SPACE || kind == CSIM_SHAPE_HEIGHTS;
+    return kind == CSIM_SHAPE_HALF_SPACE || kind == CSIM_SHAPE_HEIGHTS || kind == CSIM_SHAPE_TRIANGLES;
 }
+
+/* ---- triangles.c: levels of triangles. n of their field: vertices, triangles, CSIMI_FIELD_TRIANGLES; samples: bytes
+   of a real; lower: 1 where both sides are met, the depth; cell: the mean edge; error: the rounding of corners. An edge
+   is the one after corner e % 3 of the triangle at place e / 3 of the tree. */
+#define CSIMI_FIELD_TRIANGLES 2
+#define CSIMI_TRIANGLES_NO_EDGE (-1)
+#define CSIMI_TRIANGLES_CROWD (-2)      /* an edge of more than two */
+#define CSIMI_TRIANGLES_NAME 0x00ffffff /* above it: which edges are flat, and corners with flat edges alone */
+#define CSIMI_TRIANGLES_RING 256        /* triangles around a corner that are looked at */
+#define CSIMI_FACET_FLAT (CSIMI_EPS < CSIM_R(1e-12) ? CSIM_R(1e-6) : CSIM_R(1e-4)) /* rad */
+typedef struct csimi_triangles {
+    csimi_surface surface;
+    const int *beyond; /* [3 count] the edge on the other side; < 0: none, or many */
+    const int *name;   /* [count] number as given, and what is flat */
+    const csim_real *normal; /* [3 count] */
+    bool two_sided;
+    csim_real depth, near; /* behind one side; no distance, m */
+} csimi_triangles;
+typedef enum csimi_fold { CSIMI_FOLD_BORDER, CSIMI_FOLD_FLAT, CSIMI_FOLD_HOLLOW, CSIMI_FOLD_CONVEX } csimi_fold;
+CSIMI_FN csimi_triangles csimi_triangles_of(const csim_field *f);
+CSIMI_FN size_t csimi_triangles_reals(const csim_field *f); /* before the indices */
+CSIMI_FN size_t csimi_triangles_used(const csim_field *f); /* bytes */
+CSIMI_FN bool csimi_triangles_sound(const csim_field *f);
+CSIMI_FN uint32_t csimi_triangle_name(const csimi_triangles *t, int place);
+/* Bits: edges that are flat, then corners with flat edges alone. */
+CSIMI_FN int csimi_triangle_flats(const csimi_triangles *t, int place);
+CSIMI_FN csim_vec3 csimi_level_normal(const csimi_triangles *t, int place);
+CSIMI_FN csim_vec3 csimi_triangle_corner(const csimi_triangles *t, int place, int k);
+CSIMI_FN csim_vec3 csimi_triangle_opposite(const csimi_triangles *t, int edge);
+CSIMI_FN csimi_fold csimi_triangle_fold(const csimi_triangles *t, int edge, csim_vec3 n);
+/* Whether nothing around corner k of a triangle rises along n. */
+CSIMI_FN bool csimi_triangle_ring_below(const csimi_triangles *t, int place, int k, csim_vec3 n);
+CSIMI_FN csim_real csimi_distance_triangles(const csim_field *f, csim_vec3 p, csim_real within, csim_vec3 *n,
+                                            uint32_t *name); /* CSIMI_HUGE: farther */
+/* What the level is in a box, for a shape whose middle is given; *at on the plane, *normal towards the middle. */
+CSIMI_FN csimi_under csimi_triangles_under(const csim_field *f, csim_vec3 lower, csim_vec3 upper, csim_vec3 middle,
+                                           csim_vec3 *at, csim_vec3 *normal);
+
+CSIM_INLINE csim_shape_kind csimi_field_kind(const csim_field *f) {
+    if (f && f->n[2] == 1) return CSIM_SHAPE_HEIGHTS;
+    return f && f->n[2] == CSIMI_FIELD_TRIANGLES ? CSIM_SHAPE_TRIANGLES : CSIM_SHAPE_MESH;
+}
+
+/* ---- facet.c: one triangle as a shape meets it, from one side. Also a polytope of one face, whose edges have the
+   directions out of them as their other faces. */
+typedef struct csimi_facet {
+    const csimi_triangles *mesh;
+    int place, corner[3], edge[3]; /* which of the triangle's */
+    csim_vec3 n;
+    csim_real vertex[9], normal[12], offset, size;
+} csimi_facet;
+CSIMI_FN bool csimi_facet_of(csimi_facet *f, const csimi_triangles *t, int place, csim_vec3 middle);
+CSIMI_FN csimi_fold csimi_facet_fold(const csimi_facet *f, int k);
+/* Whether n, from the triangle outward, is a normal of the surface there; else *snaps: the triangle's own would do. */
+CSIMI_FN bool csimi_facet_allows(const csimi_facet *f, csim_vec3 n, bool *snaps);
+CSIMI_FN csim_real csimi_facet_distance(const csimi_facet *f, csim_vec3 x, csim_vec3 *n);
+/* A point against the triangle: within a distance before it or a depth behind it, where no neighbour is nearer. */
+CSIMI_FN bool csimi_facet_point(const csimi_facet *f, csim_vec3 x, csim_real within, csim_real depth, csim_vec3 *n,
+                                csim_real *distance);
+/* The nearest places of the surface around a point, by direction: at most `most`, the nearest first. */
+typedef struct csimi_foot {
+    csim_vec3 normal;
+    csim_real distance;
+    uint32_t name;
+} csimi_foot;
+CSIMI_FN int csimi_triangles_feet(const csim_field *field, csim_vec3 x, csim_real within, csimi_foot *foot, int most);
+/* level.c: csimi_collide_at of a convex shape and triangles that are not one plane. */
+CSIMI_FN int csimi_collide_triangles(const csim_geometry *g, csim_pose p, const csim_geometry *level, csim_pose at,
+                                     const csim_hull_data *hulls, csim_real margin, csim_touch *touch, int capacity);
+/* polytope.c: a box or hull; manifold.c: a capsule or cylinder. Poses in the frame of the level. */
+CSIMI_FN int csimi_collide_facet(const csim_geometry *g, csim_pose p, const csimi_facet *f, const csim_hull_data *hulls,
+                                 csim_real margin, csim_touch *touches, int capacity);
+CSIMI_FN int csimi_meet_facet(const csim_geometry *g, csim_pose p, const csimi_facet *f, const csim_hull_data *hulls,
+                              csim_real margin, csim_touch *touches, int capacity);
+CSIMI_FN void csimi_polytope_facet(csimi_polytope *p, const csimi_facet *f);
+/* manifold.c: how deep x is after tilt k; bin: the axis of the normal, of csimi_normal_bin modulo 3. */
+CSIMI_FN csim_real csimi_tilted(csim_vec3 x, csim_real gap, int bin, int k);
+CSIMI_FN int csimi_normal_bin(csim_vec3 n);
+/* csimi_collide_at but for boxes and hulls against each other, and levels of triangles against what is convex. */
+CSIMI_FN int csimi_meet_pair(const csim_geometry *a, csim_pose pa, const csim_geometry *b, csim_pose pb,
+                             const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity);
+CSIMI_FN int csimi_touch_way(csim_vec3 n); /* level.c: 0..53, finer */
 
 /* ---- sample.c: points of a shape's surface that stand for it against surfaces that are not convex: corners, points on
    edges and rims at most a spacing apart (63 an edge at most), and centres of balls that touch the curved sides from
@@ -11866,7 +11977,8 @@ CSIMI_FN csim_status csimi_check_shape(const char *function, const csim_shape *s
 #endif
     case CSIM_SHAPE_MESH:
     case CSIM_SHAPE_HEIGHTS:
-        if (s->field && (s->field->n[2] == 1) == (s->kind == CSIM_SHAPE_HEIGHTS)) return CSIM_OK;
+    case CSIM_SHAPE_TRIANGLES:
+        if (s->field && csimi_field_kind(s->field) == s->kind) return CSIM_OK;
         return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "field", false, 0, "made by csim_field_shape");
     case CSIM_SHAPE_COUNT_: break;
     }
@@ -11928,7 +12040,8 @@ CSIM_API csim_status csim_shape_bake(const csim_shape *shape, csim_geometry *geo
 #endif
         break;
     case CSIM_SHAPE_MESH:
-    case CSIM_SHAPE_HEIGHTS: {
+    case CSIM_SHAPE_HEIGHTS:
+    case CSIM_SHAPE_TRIANGLES: {
         const csim_field *f = shape->field;
         g->field = f;
         g->field_hash = f->hash;
@@ -12014,8 +12127,8 @@ CSIM_API csim_status csim_shape_mass(const csim_shape *shape, csim_real density,
     if (!csimi_finite(density) || !(density > 0))
         return csimi_fail(error, csimi_finite(density) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, function, "density", true,
                           (double)density, "above 0 kg/m^3");
-    if (shape->kind == CSIM_SHAPE_HALF_SPACE || shape->kind == CSIM_SHAPE_HEIGHTS)
-        return csimi_fail(error, CSIM_UNSUPPORTED, function, "a half-space or heights", false, 0,
+    if (csimi_only_static(shape->kind))
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "a half-space, heights or triangles", false, 0,
                           "shapes of finite volume");
     status = csimi_mass_local(function, shape, (double)density, &m, centre, I, error);
     if (status != CSIM_OK) return status;
@@ -12789,6 +12902,25 @@ CSIMI_FN void csimi_polytope_of(csimi_polytope *p, const csim_geometry *g, const
     p->size = 2 * g->bound;
 }
 
+static const short csimi_facet_face_start[2] = {0, 3};
+static const unsigned char csimi_facet_face_vertex[3] = {0, 1, 2};
+static const unsigned char csimi_facet_edge_vertex[6] = {0, 1, 1, 2, 2, 0};
+static const unsigned char csimi_facet_edge_face[6] = {0, 1, 0, 2, 0, 3};
+
+CSIMI_FN void csimi_polytope_facet(csimi_polytope *p, const csimi_facet *f) {
+    p->box = false;
+    p->vertex_count = p->edge_count = 3;
+    p->face_count = 1;
+    p->vertex = f->vertex;
+    p->normal = f->normal;
+    p->offset = &f->offset;
+    p->face_start = csimi_facet_face_start;
+    p->face_vertex = csimi_facet_face_vertex;
+    p->edge_vertex = csimi_facet_edge_vertex;
+    p->edge_face = csimi_facet_edge_face;
+    p->size = f->size;
+}
+
 /* Both polytopes, b's pose in the frame of a, and the points found so far, in the frame of a, normals from a to b. */
 typedef struct csimi_pair {
     csimi_polytope a, b;
@@ -13238,34 +13370,122 @@ static void csimi_pair_to_world(csimi_pair *p, csim_pose world) {
     }
 }
 
+static void csimi_pair_set(csimi_pair *p, csim_pose pose_a, csim_pose pose_b, csim_real margin, csim_touch *touches,
+                           int capacity) {
+    const csim_mat3 R = csim_quat_matrix(csim_quat_mul(csim_quat_conj(pose_a.rotation), pose_b.rotation));
+    CSIMI_MEMCPY(p->R, R.m, sizeof p->R);
+    csimi_store3(p->t, csim_unrotate(pose_a.rotation, csim_sub(pose_b.position, pose_a.position)));
+    p->margin = margin;
+    p->tie = csimi_max(CSIM_R(4e-6) * csimi_min(p->a.size, p->b.size),
+                       16 * CSIMI_EPS * csimi_max(p->a.size, p->b.size));
+    p->slack = 8 * p->tie;
+    p->least = CSIMI_HUGE;
+    p->floor = -CSIMI_HUGE;
+    p->touches = touches;
+    p->count = 0;
+    p->capacity = capacity;
+}
+
+/* Returns the separation of the best axis. */
+static csim_real csimi_pair_meet(csimi_pair *p) {
+    csimi_axis_found fa, fb, e;
+    fa = csimi_best_face(p, 0);
+    if (fa.separation > p->margin) return fa.separation;
+    fb = csimi_best_face(p, 1);
+    if (fb.separation > p->margin) return fb.separation;
+    e = csimi_best_edges(p, csimi_max(fa.separation, fb.separation));
+    if (e.separation > p->margin) return e.separation;
+    csimi_emit_axis(p, fa, fb, e);
+    return csimi_max(e.separation, csimi_max(fa.separation, fb.separation));
+}
+
 CSIMI_FN CSIMI_NOINLINE int csimi_collide_polytopes(const csim_geometry *a, csim_pose pose_a, const csim_geometry *b,
                                                     csim_pose pose_b, const csim_hull_data *hulls, csim_real margin,
                                                     csim_touch *touches, int capacity) {
     csimi_pair p;
-    csimi_axis_found fa, fb, e;
-    csim_mat3 R = csim_quat_matrix(csim_quat_mul(csim_quat_conj(pose_a.rotation), pose_b.rotation));
     csimi_polytope_of(&p.a, a, hulls);
     csimi_polytope_of(&p.b, b, hulls);
-    CSIMI_MEMCPY(p.R, R.m, sizeof p.R);
-    csimi_store3(p.t, csim_unrotate(pose_a.rotation, csim_sub(pose_b.position, pose_a.position)));
-    p.margin = margin;
-    p.tie = csimi_max(CSIM_R(4e-6) * csimi_min(p.a.size, p.b.size), 16 * CSIMI_EPS * csimi_max(p.a.size, p.b.size));
-    p.slack = 8 * p.tie;
-    p.least = CSIMI_HUGE;
-    p.floor = -CSIMI_HUGE;
-    p.touches = touches;
-    p.count = 0;
-    p.capacity = capacity;
-    fa = csimi_best_face(&p, 0);
-    if (fa.separation > margin) return 0;
-    fb = csimi_best_face(&p, 1);
-    if (fb.separation > margin) return 0;
-    e = csimi_best_edges(&p, csimi_max(fa.separation, fb.separation));
-    if (e.separation > margin) return 0;
-    csimi_emit_axis(&p, fa, fb, e);
+    csimi_pair_set(&p, pose_a, pose_b, margin, touches, capacity);
+    csimi_pair_meet(&p);
     csimi_pair_to_world(&p, pose_a);
     return p.count;
 }
+
+#ifndef CONDSIM_NO_FIELDS
+/* ---- one triangle of a level */
+
+/* Touches in the world whose normals the surface has there stay. Returns whether others would do as the triangle's. */
+static bool csimi_facet_touches(const csimi_facet *f, csim_touch *touches, int *count) {
+    bool wanted = false, snaps;
+    int i, kept = 0;
+    for (i = 0; i < *count; i++) {
+        if (csimi_facet_allows(f, touches[i].normal, &snaps))
+            touches[kept++] = touches[i];
+        else
+            wanted = wanted || snaps;
+    }
+    *count = kept;
+    return wanted && kept == 0;
+}
+
+/* How far the shape is beyond the edges of the triangle, in its plane; *k: the edge. */
+static csim_real csimi_beyond_edges(const csimi_pair *p, int *k) {
+    csim_real most = -CSIMI_HUGE;
+    int i;
+    for (i = 0; i < 3; i++) {
+        const csim_vec3 out = csimi_normal_of(p, 1, 1 + i);
+        const csim_real s = csimi_level(p, 0, out) - csim_dot(out, csimi_corner(p, 1, i));
+        if (!(s > most)) continue;
+        most = s;
+        *k = i;
+    }
+    return most;
+}
+
+/* Touches of the pair whose normals the surface has; whether the triangle's own would do where there are none. */
+static bool csimi_facet_keep(csimi_pair *p, csim_pose pose, const csimi_facet *f, int *count) {
+    csimi_pair_to_world(p, pose);
+    *count = csimi_imin(p->count, p->capacity);
+    return csimi_facet_touches(f, p->touches, count);
+}
+
+/* The side that is shown has axes to the front alone. What is beside the triangle and reaches behind it meets what is
+   beyond its edge; where nothing is, the edge. */
+CSIMI_FN CSIMI_NOINLINE int csimi_collide_facet(const csim_geometry *g, csim_pose pose, const csimi_facet *f,
+                                                const csim_hull_data *hulls, csim_real margin, csim_touch *touches,
+                                                int capacity) {
+    const csim_pose level = csim_pose_identity();
+    csimi_pair p;
+    csim_real best, beside;
+    int count, k = 0;
+    bool snaps;
+    csimi_polytope_of(&p.a, g, hulls);
+    csimi_polytope_facet(&p.b, f);
+    csimi_pair_set(&p, pose, level, margin, touches, capacity);
+    beside = csimi_beyond_edges(&p, &k);
+    if (beside > margin) return 0;
+    best = csimi_pair_meet(&p);
+    if (beside > best + p.tie) {
+        const csimi_fold fold = csimi_facet_fold(f, k);
+        if (fold == CSIMI_FOLD_CONVEX || (beside > 0 && fold != CSIMI_FOLD_BORDER)) return 0;
+        if (fold == CSIMI_FOLD_BORDER && beside > 0) {
+            csimi_pair_set(&p, pose, level, margin, touches, capacity);
+            csimi_emit_nearest(&p, csim_scale(-1, csimi_normal_of(&p, 1, 1 + k)));
+        }
+        best = beside;
+        snaps = fold != CSIMI_FOLD_BORDER;
+    } else {
+        snaps = false;
+    }
+    if (snaps || csimi_facet_keep(&p, pose, f, &count)) {
+        csimi_pair_set(&p, pose, level, margin, touches, capacity);
+        p.floor = 4 * csimi_min(best, 0) - p.slack;
+        csimi_emit_face(&p, 1, 0); /* what is over the triangle, along its own normal */
+        csimi_facet_keep(&p, pose, f, &count);
+    }
+    return count;
+}
+#endif
 /* ==== end collide/polytope.c */
 
 /* ==== begin collide/manifold.c ================================================================================== */
@@ -13293,6 +13513,8 @@ typedef struct csimi_meet {
     csim_real cone; /* how far from a cone of normals, rad: tilt up to which all points of a face are told */
     uint32_t names; /* added to the names of points: each shape in its turn names its own */
     bool swapped;   /* the caller's a is our b */
+    const csimi_facet *facet; /* that `plate` stands for, or null */
+    const csim_geometry *plate;
 } csimi_meet;
 
 static void csimi_meet_swap(csimi_meet *m) {
@@ -13305,13 +13527,19 @@ static void csimi_meet_swap(csimi_meet *m) {
     m->swapped = !m->swapped;
 }
 
+/* Whether n, from b to a, is a normal that the triangle of a level has. */
+static bool csimi_meet_allows(const csimi_meet *m, csim_vec3 n) {
+    bool snaps;
+    return !m->facet || csimi_facet_allows(m->facet, m->b == m->plate ? n : csim_scale(-1, n), &snaps);
+}
+
 /* n from b to a. Of points within 1e-3 of a radius the first stays. */
 static void csimi_meet_emit(csimi_meet *m, csim_vec3 on_a, csim_vec3 on_b, csim_vec3 n, csim_real gap,
                             uint32_t feature) {
     csim_real near = csimi_max(m->a->radius, m->b->radius) * CSIM_R(1e-3);
     csim_touch t;
     int i;
-    if (!(gap <= m->margin)) return;
+    if (!(gap <= m->margin) || !csimi_meet_allows(m, n)) return;
     t.point_a = m->swapped ? on_b : on_a;
     t.point_b = m->swapped ? on_a : on_b;
     t.normal = m->swapped ? csim_scale(-1, n) : n;
@@ -13333,6 +13561,7 @@ static csim_real csimi_meet_distance(const csimi_meet *m, csim_vec3 x, csim_vec3
         *n = m->up;
         return csim_dot(m->up, csim_sub(x, m->pb.position));
     }
+    if (m->facet && m->b == m->plate) return csimi_facet_distance(m->facet, x, n);
     return csimi_distance_at(m->b, m->hulls, m->pb, x, n, NULL);
 }
 
@@ -13580,7 +13809,10 @@ static void csimi_meet_rim(csimi_meet *m, int top) {
 static void csimi_meet_flat(csimi_meet *m) {
     csimi_polytope q;
     int i;
-    csimi_polytope_of(&q, m->a, m->hulls);
+    if (m->a == m->plate)
+        csimi_polytope_facet(&q, m->facet);
+    else
+        csimi_polytope_of(&q, m->a, m->hulls);
     if (m->b->kind == CSIM_SHAPE_CYLINDER) {
         csimi_meet_edges(m, &q);
         return;
@@ -13609,8 +13841,6 @@ static void csimi_meet_cylinders(csimi_meet *m) {
     m->names = 0;
 }
 
-static bool csimi_flat(csim_shape_kind k) { return k == CSIM_SHAPE_BOX || k == CSIM_SHAPE_HULL; }
-
 /* Spheres offer their centre, capsules their axis, then the rest. */
 static int csimi_roundness(csim_shape_kind k) {
     switch (k) {
@@ -13621,6 +13851,7 @@ static int csimi_roundness(csim_shape_kind k) {
     case CSIM_SHAPE_HULL: return 1;
     case CSIM_SHAPE_MESH:
     case CSIM_SHAPE_HEIGHTS:
+    case CSIM_SHAPE_TRIANGLES:
     case CSIM_SHAPE_HALF_SPACE:
     case CSIM_SHAPE_COUNT_: break;
     }
@@ -13639,7 +13870,7 @@ typedef struct csimi_choice {
 } csimi_choice;
 
 /* How deep x, in b's frame, is after tilt k; bin: the direction of the normal. */
-static csim_real csimi_tilted(csim_vec3 x, csim_real gap, int bin, int k) {
+CSIMI_FN csim_real csimi_tilted(csim_vec3 x, csim_real gap, int bin, int k) {
     static const signed char side[18] = {0, 0, 10, 0, -10, 0, 0, 10, 0, -10, 7, 7, -7, 7, 7, -7, -7, -7};
     csim_real p[3];
     const csim_real tilt = k > 16 ? CSIM_R(0.1) : k > 8 ? CSIM_R(0.0125) : CSIM_R(0.0002); /* sides are tens */
@@ -13648,7 +13879,7 @@ static csim_real csimi_tilted(csim_vec3 x, csim_real gap, int bin, int k) {
     return tilt * ((csim_real)side[2 * k] * p[(bin + 1) % 3] + (csim_real)side[2 * k + 1] * p[(bin + 2) % 3]) - gap;
 }
 
-static int csimi_normal_bin(csim_vec3 n) {
+CSIMI_FN int csimi_normal_bin(csim_vec3 n) {
     const csim_real x = csimi_abs(n.x), y = csimi_abs(n.y), z = csimi_abs(n.z);
     const int k = x >= y && x >= z ? 0 : y >= z ? 1 : 2;
     return (k == 0 ? n.x : k == 1 ? n.y : n.z) < 0 ? k + 3 : k;
@@ -13841,7 +14072,7 @@ static void csimi_meet_fields(csimi_meet *m) {
     if (m->a->kind == CSIM_SHAPE_CYLINDER) csimi_meet_field_rims(m);
     csimi_meet_swap(m);
     m->names = 0x80000000u;
-    csimi_meet_samples(m);
+    if (m->a->kind != CSIM_SHAPE_TRIANGLES) csimi_meet_samples(m);
     csimi_meet_swap(m);
     m->names = 0;
 }
@@ -13869,38 +14100,9 @@ static void csimi_meet_shapes(csimi_meet *m) {
     }
 }
 
-/* A field f at *pose of which a shape g at p meets one plane alone becomes that half-space, flat, at *pose: many
-   triangles are no more than one then, and the edges between them are not there. */
-static csimi_under csimi_flatten(const csim_geometry **f, csim_pose *pose, const csim_geometry *g, csim_pose p,
-                                 const csim_hull_data *hulls, csim_real margin, csim_geometry *flat) {
-    const csim_vec3 extra = csim_v3(margin, margin, margin);
-    csim_vec3 lower, upper;
-    csim_pose plane;
-    csimi_under under;
-    if (!(*f)->field || g->kind == CSIM_SHAPE_HALF_SPACE) return CSIMI_UNDER_RELIEF;
-    p.position = csim_pose_local(*pose, p.position);
-    p.rotation = csim_quat_mul(csim_quat_conj(pose->rotation), p.rotation);
-    csimi_bounds_at(g, hulls, p, &lower, &upper);
-    under = csimi_field_under((*f)->field, csim_sub(lower, extra), csim_add(upper, extra), &plane);
-    if (under != CSIMI_UNDER_PLANE) return under;
-    *flat = **f;
-    flat->kind = CSIM_SHAPE_HALF_SPACE;
-    flat->field = NULL;
-    *f = flat;
-    *pose = csim_pose_mul(*pose, plane);
-    return under;
-}
-
-CSIMI_FN int csimi_collide_at(const csim_geometry *a, csim_pose pa, const csim_geometry *b, csim_pose pb,
-                              const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity) {
+static csimi_meet csimi_meet_of(const csim_geometry *a, csim_pose pa, const csim_geometry *b, csim_pose pb,
+                                const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity) {
     csimi_meet m;
-    csim_geometry flat;
-    csimi_under under;
-    if (csimi_flat(a->kind) && csimi_flat(b->kind))
-        return csimi_collide_polytopes(a, pa, b, pb, hulls, margin, touches, capacity);
-    under = csimi_flatten(&b, &pb, a, pa, hulls, margin, &flat);
-    if (under == CSIMI_UNDER_RELIEF) under = csimi_flatten(&a, &pa, b, pb, hulls, margin, &flat);
-    if (under == CSIMI_UNDER_NOTHING) return 0;
     m.a = a;
     m.b = b;
     m.pa = pa;
@@ -13913,18 +14115,39 @@ CSIMI_FN int csimi_collide_at(const csim_geometry *a, csim_pose pa, const csim_g
     m.cone = CSIM_R(0.3);
     m.names = 0;
     m.swapped = false;
+    m.facet = NULL;
+    m.plate = NULL;
     m.up = csimi_axis_of(a->kind == CSIM_SHAPE_HALF_SPACE ? pa : pb);
+    return m;
+}
+
+#ifndef CONDSIM_NO_FIELDS
+CSIMI_FN int csimi_meet_facet(const csim_geometry *g, csim_pose p, const csimi_facet *f, const csim_hull_data *hulls,
+                              csim_real margin, csim_touch *touches, int capacity) {
+    csim_geometry plate;
+    csimi_meet m;
+    CSIMI_MEMSET(&plate, 0, sizeof plate);
+    plate.kind = CSIM_SHAPE_HULL;
+    plate.local = csim_pose_identity();
+    m = csimi_meet_of(g, p, &plate, plate.local, hulls, margin, touches, capacity);
+    m.facet = f;
+    m.plate = &plate;
+    if (g->kind == CSIM_SHAPE_CAPSULE)
+        csimi_meet_axis(&m);
+    else
+        csimi_meet_cylinders(&m);
+    return m.count;
+}
+#endif
+
+CSIMI_FN int csimi_meet_pair(const csim_geometry *a, csim_pose pa, const csim_geometry *b, csim_pose pb,
+                             const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity) {
+    csimi_meet m = csimi_meet_of(a, pa, b, pb, hulls, margin, touches, capacity);
     if (a->field || b->field)
         csimi_meet_fields(&m);
     else
         csimi_meet_shapes(&m);
     return m.count;
-}
-
-CSIM_API int csim_collide(const csim_geometry *a, csim_pose pose_a, const csim_geometry *b, csim_pose pose_b,
-                          const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity) {
-    return csimi_collide_at(a, csim_pose_mul(pose_a, a->local), b, csim_pose_mul(pose_b, b->local), hulls, margin,
-                            touches, capacity);
 }
 
 #undef CSIMI_FLAT
@@ -14655,7 +14878,7 @@ CSIM_API csim_height_field_def csim_default_height_field_def(void) {
 
 CSIM_API csim_shape csim_field_shape(const csim_field *field) {
     csim_shape s = csim_sphere(0);
-    s.kind = field && field->n[2] == 1 ? CSIM_SHAPE_HEIGHTS : CSIM_SHAPE_MESH;
+    s.kind = csimi_field_kind(field);
     s.field = field;
     return s;
 }
@@ -14664,10 +14887,12 @@ CSIM_API csim_shape csim_field_shape(const csim_field *field) {
 
 CSIMI_FN size_t csimi_field_values(const csim_field *f) { return (size_t)f->n[0] * (size_t)f->n[1] * (size_t)f->n[2]; }
 
-static size_t csimi_field_size(const csim_field *f) {
-    return (sizeof *f + sizeof(float) * (csimi_field_values(f) + 3 * (size_t)f->samples + 4 * (size_t)f->blocks) + 7) /
-           8 * 8;
+static size_t csimi_field_used(const csim_field *f) {
+    if (f->n[2] == CSIMI_FIELD_TRIANGLES) return csimi_triangles_used(f);
+    return sizeof *f + sizeof(float) * (csimi_field_values(f) + 3 * (size_t)f->samples + 4 * (size_t)f->blocks);
 }
+
+static size_t csimi_field_size(const csim_field *f) { return (csimi_field_used(f) + 7) / 8 * 8; }
 
 CSIMI_FN const float *csimi_field_value(const csim_field *f) { return (const float *)(const void *)(f + 1); }
 CSIMI_FN const float *csimi_field_sample(const csim_field *f) { return csimi_field_value(f) + csimi_field_values(f); }
@@ -14679,8 +14904,7 @@ static uint64_t csimi_field_hash(const csim_field *f) {
 }
 
 CSIMI_FN void csimi_field_seal(csim_field *f) {
-    const size_t used =
-        sizeof *f + sizeof(float) * (csimi_field_values(f) + 3 * (size_t)f->samples + 4 * (size_t)f->blocks);
+    const size_t used = csimi_field_used(f);
     f->magic = CSIMI_FIELD_MAGIC;
     f->bytes = csimi_field_size(f);
     CSIMI_MEMSET((unsigned char *)f + used, 0, (size_t)f->bytes - used);
@@ -14694,22 +14918,30 @@ static bool csimi_all_finite64(const double *x, int count) {
     return true;
 }
 
+static bool csimi_box_sound(const csim_field *f) {
+    int i;
+    if (!(f->cell > 0) || !csimi_all_finite64(&f->cell, 1) || !csimi_all_finite64(f->lower, 3) ||
+        !csimi_all_finite64(f->low, 3) || !csimi_all_finite64(f->high, 3))
+        return false;
+    for (i = 0; i < 3; i++)
+        if (!(f->low[i] <= f->high[i])) return false;
+    return true;
+}
+
 /* Heights have two nodes at least along both sides and no samples; a grid has what its splines read around a node, and
    a ball for each block of samples. */
 static bool csimi_field_sound(const csim_field *f) {
     const size_t values = csimi_field_values(f), count = values + 3 * (size_t)f->samples + 4 * (size_t)f->blocks;
     const float *x = csimi_field_value(f);
     size_t i;
+    if (f->n[2] == CSIMI_FIELD_TRIANGLES) return f->blocks == 0 && csimi_triangles_sound(f) && csimi_box_sound(f);
     if (f->n[2] == 1 ? f->n[0] < 2 || f->n[1] < 2 || f->samples > 0
                      : f->n[0] < 4 || f->n[1] < 4 || f->n[2] < 4)
         return false;
     if (f->blocks != f->samples / CSIMI_SAMPLE_BLOCK + (f->samples % CSIMI_SAMPLE_BLOCK > 0)) return false;
-    if (!(f->cell > 0) || !csimi_all_finite64(&f->cell, 1) || !csimi_all_finite64(f->lower, 3) ||
-        !csimi_all_finite64(f->low, 3) || !csimi_all_finite64(f->high, 3) || !csimi_all_finite64(&f->error, 1) ||
-        !csimi_all_finite64(&f->volume, 1) || !csimi_all_finite64(f->centre, 3) || !csimi_all_finite64(f->second, 6))
+    if (!csimi_box_sound(f) || !csimi_all_finite64(&f->error, 1) || !csimi_all_finite64(&f->volume, 1) ||
+        !csimi_all_finite64(f->centre, 3) || !csimi_all_finite64(f->second, 6))
         return false;
-    for (i = 0; i < 3; i++)
-        if (!(f->low[i] <= f->high[i])) return false;
     for (i = 0; i < count; i++)
         if (!(x[i] >= -1e30f && x[i] <= 1e30f)) return false;
     return true;
@@ -14718,15 +14950,20 @@ static bool csimi_field_sound(const csim_field *f) {
 CSIM_API csim_status csim_open_field(const void *block, size_t bytes, const csim_field **field, csim_error *error) {
     static const char fn[] = "csim_open_field";
     const csim_field *f = (const csim_field *)block;
-    int k;
+    int k, most = 20000;
     if (!block || !field)
         return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, block ? "field" : "block", false, 0, "not null");
     if ((uintptr_t)block % 8 != 0 || bytes < sizeof *f || f->magic != CSIMI_FIELD_MAGIC)
         return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "block", false, 0,
                           "bytes of a field, aligned to 8, of a machine of the same byte order");
+    if (f->n[2] == CSIMI_FIELD_TRIANGLES && f->samples != (int)sizeof(csim_real))
+        return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "bytes of a number", true, (double)f->samples,
+                          "triangles made by a build with this csim_real");
+    if (f->n[2] == CSIMI_FIELD_TRIANGLES) most = 10000000;
     for (k = 0; k < 3; k++)
-        if (f->n[k] < 1 || f->n[k] > 20000 || f->samples < 0 || f->blocks < 0 || csimi_field_values(f) > SIZE_MAX / 64)
-            return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "nodes", true, (double)f->n[k], "1..20000");
+        if (f->n[k] < 1 || f->n[k] > most || f->samples < 0 || f->blocks < 0 || csimi_field_values(f) > SIZE_MAX / 64)
+            return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "nodes", true, (double)f->n[k],
+                              "1..20000, of triangles 1e7");
     if (f->bytes > bytes || f->bytes != csimi_field_size(f))
         return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "bytes", true, (double)bytes, "all the bytes of the field");
     if (f->hash != csimi_field_hash(f))
@@ -14744,7 +14981,7 @@ CSIM_API csim_field_info csim_field_get_info(const csim_field *f) {
     if (!f) return i;
     i.bytes = (size_t)f->bytes;
     for (k = 0; k < 3; k++) i.nodes[k] = f->n[k];
-    i.samples = f->samples;
+    i.samples = f->n[2] == CSIMI_FIELD_TRIANGLES ? 0 : f->samples;
     i.cell = (csim_real)f->cell;
     i.error = (csim_real)f->error;
     i.open_edges = f->open;
@@ -14952,8 +15189,7 @@ CSIMI_FN int csimi_height_planes(const csim_field *f, csim_vec3 p, csim_real wit
     return count;
 }
 
-/* A pose at x whose z axis is the unit normal n, by the least turn. */
-static csim_pose csimi_plane_pose(csim_vec3 x, csim_vec3 n) {
+CSIMI_FN csim_pose csimi_plane_pose(csim_vec3 x, csim_vec3 n) {
     csim_pose p;
     p.position = x;
     p.rotation.w = n.z > CSIM_R(-0.999999) ? 1 + n.z : 0;
@@ -15054,8 +15290,15 @@ static csimi_under csimi_grid_under(const csim_field *f, csim_vec3 lower, csim_v
     return csimi_grid_plane_of(f, first, last, plane) ? CSIMI_UNDER_PLANE : CSIMI_UNDER_RELIEF;
 }
 
-CSIMI_FN csimi_under csimi_field_under(const csim_field *f, csim_vec3 lower, csim_vec3 upper, csim_pose *plane) {
-    return f->n[2] > 1 ? csimi_grid_under(f, lower, upper, plane) : csimi_height_under(f, lower, upper, plane);
+CSIMI_FN csimi_under csimi_field_under(const csim_field *f, csim_vec3 lower, csim_vec3 upper, csim_vec3 middle,
+                                       csim_pose *plane) {
+    csim_vec3 at = middle, n = middle;
+    csimi_under under;
+    if (f->n[2] == 1) return csimi_height_under(f, lower, upper, plane);
+    if (f->n[2] != CSIMI_FIELD_TRIANGLES) return csimi_grid_under(f, lower, upper, plane);
+    under = csimi_triangles_under(f, lower, upper, middle, &at, &n);
+    if (under == CSIMI_UNDER_PLANE) *plane = csimi_plane_pose(at, n);
+    return under;
 }
 
 /* Above the middle of its neighbours along x, y or the diagonal of the cells. */
@@ -15071,6 +15314,7 @@ CSIMI_FN bool csimi_height_peak(const csim_field *f, int i, int j) {
 CSIMI_FN csim_vec3 csimi_field_normal(const csim_field *f, csim_vec3 p) {
     csim_vec3 n, west, east, south, north;
     int i, j;
+    if (f->n[2] == CSIMI_FIELD_TRIANGLES) return csim_v3(0, 0, 0); /* nothing asks: they offer no points */
     if (f->n[2] > 1) {
         csimi_distance_mesh(f, p, &n);
         return n;
@@ -15317,11 +15561,21 @@ CSIMI_FN csim_real csimi_distance_at(const csim_geometry *g, const csim_hull_dat
     case CSIM_SHAPE_HULL: d = csimi_distance_hull(g, hulls + g->hull, x, &n, &zone); break;
     case CSIM_SHAPE_MESH: d = csimi_distance_mesh(g->field, x, &n); break;
     case CSIM_SHAPE_HEIGHTS: d = csimi_distance_heights(g->field, x, &n); break;
+    case CSIM_SHAPE_TRIANGLES: d = csimi_distance_triangles(g->field, x, CSIMI_HUGE, &n, &zone); break;
     case CSIM_SHAPE_COUNT_: break;
     }
     if (normal) *normal = csim_rotate(p.rotation, n);
     if (feature) *feature = zone;
     return d;
+}
+
+CSIMI_FN csim_real csimi_distance_within(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p,
+                                         csim_vec3 point, csim_real within, csim_vec3 *normal) {
+    csimi_foot foot;
+    if (g->kind != CSIM_SHAPE_TRIANGLES) return csimi_distance_at(g, hulls, p, point, normal, NULL);
+    if (csimi_triangles_feet(g->field, csim_pose_local(p, point), within, &foot, 1) == 0) return CSIMI_HUGE;
+    *normal = csim_rotate(p.rotation, foot.normal);
+    return foot.distance;
 }
 
 CSIM_API csim_real csim_shape_distance(const csim_geometry *geometry, const csim_hull_data *hulls, csim_pose pose,
@@ -15845,6 +16099,765 @@ CSIM_API csim_status csim_create_mesh_field_in(const csim_mesh_field_def *def, v
 #endif
 /* ==== end collide/meshfield.c */
 
+/* ==== begin collide/triangles.c ================================================================================= */
+#if !defined(CONDSIM_NO_FIELDS)
+/* collide/triangles: levels of triangles, exactly as they are given: their bytes, what is beyond an edge or around a
+   corner, the nearest point, what lies in a box. Behind the header: corners, normals, boxes of the tree, triangles in
+   the order of the tree, the edge on the other side of each edge, names. */
+
+
+/* ---- bytes */
+
+CSIMI_FN size_t csimi_triangles_reals(const csim_field *f) {
+    return 3 * ((size_t)f->n[0] + (size_t)f->n[1]) + 6 * (size_t)csimi_surface_boxes(f->n[1]);
+}
+
+CSIMI_FN size_t csimi_triangles_used(const csim_field *f) {
+    return sizeof *f + sizeof(csim_real) * csimi_triangles_reals(f) + sizeof(int) * 7 * (size_t)f->n[1];
+}
+
+CSIMI_FN csimi_triangles csimi_triangles_of(const csim_field *f) {
+    csimi_triangles t;
+    const csim_real *x = (const csim_real *)(const void *)(f + 1);
+    const int *face = (const int *)(const void *)(x + csimi_triangles_reals(f));
+    const size_t count = (size_t)f->n[1];
+    t.surface.count = f->n[1];
+    t.surface.x = x;
+    t.normal = x + 3 * (size_t)f->n[0];
+    t.surface.box = (csim_real *)(uintptr_t)(t.normal + 3 * count);
+    t.surface.leaves = csimi_surface_boxes(f->n[1]) / 2;
+    t.surface.triangle = face;
+    t.beyond = face + 3 * count;
+    t.name = face + 6 * count;
+    t.two_sided = f->lower[0] > 0;
+    t.depth = (csim_real)f->lower[1];
+    t.near = (csim_real)f->error;
+    return t;
+}
+
+CSIMI_FN uint32_t csimi_triangle_name(const csimi_triangles *t, int place) {
+    return (uint32_t)(t->name[place] & CSIMI_TRIANGLES_NAME);
+}
+
+CSIMI_FN int csimi_triangle_flats(const csimi_triangles *t, int place) { return t->name[place] >> 24 & 63; }
+
+CSIMI_FN csim_vec3 csimi_level_normal(const csimi_triangles *t, int place) {
+    return csimi_load3(t->normal + 3 * (size_t)place);
+}
+
+CSIMI_FN csim_vec3 csimi_triangle_corner(const csimi_triangles *t, int place, int k) {
+    return csimi_load3(t->surface.x + 3 * (size_t)t->surface.triangle[3 * (size_t)place + (size_t)k]);
+}
+
+/* Indices inside, numbers finite: what a walk needs to end where it should. */
+CSIMI_FN bool csimi_triangles_sound(const csim_field *f) {
+    const csimi_triangles t = csimi_triangles_of(f);
+    const size_t reals = csimi_triangles_reals(f), count = 3 * (size_t)f->n[1];
+    size_t i;
+    if (!(f->lower[1] >= 0 && f->lower[1] <= 1e6 && f->error >= 0 && f->error <= 1)) return false;
+    for (i = 0; i < reals; i++)
+        if (!(t.surface.x[i] >= -CSIMI_HUGE && t.surface.x[i] <= CSIMI_HUGE)) return false;
+    for (i = 0; i < 3 * (size_t)f->n[0]; i++)
+        if (!(csimi_abs(t.surface.x[i]) <= CSIM_R(1e6))) return false;
+    for (i = 0; i < count; i++) {
+        if (t.surface.triangle[i] < 0 || t.surface.triangle[i] >= f->n[0]) return false;
+        if (t.beyond[i] < CSIMI_TRIANGLES_CROWD || t.beyond[i] >= (int)count) return false;
+        if (i < count / 3 && (t.name[i] < 0 || (t.name[i] & CSIMI_TRIANGLES_NAME) >= f->n[1])) return false;
+    }
+    return true;
+}
+
+/* ---- beyond an edge */
+
+/* The corner that the triangle on the other side of an edge has beside it. */
+CSIMI_FN csim_vec3 csimi_triangle_opposite(const csimi_triangles *t, int edge) {
+    const int other = t->beyond[edge];
+    return csimi_triangle_corner(t, other / 3, (other % 3 + 2) % 3);
+}
+
+/* How the surface goes on beyond an edge, seen from the side of the normal n of its triangle. */
+CSIMI_FN csimi_fold csimi_triangle_fold(const csimi_triangles *t, int edge, csim_vec3 n) {
+    const csim_vec3 a = csimi_triangle_corner(t, edge / 3, edge % 3);
+    const csim_vec3 e = csim_normalize(csim_sub(csimi_triangle_corner(t, edge / 3, (edge + 1) % 3), a));
+    const csim_vec3 inner = csim_sub(csimi_triangle_corner(t, edge / 3, (edge + 2) % 3), a);
+    csim_vec3 over;
+    csim_real rise, across, small;
+    if (t->beyond[edge] < 0) return CSIMI_FOLD_BORDER;
+    over = csim_sub(csimi_triangle_opposite(t, edge), a);
+    over = csim_madd(over, -csim_dot(over, e), e);
+    across = csim_length(over);
+    rise = csim_dot(n, over);
+    small = CSIMI_FACET_FLAT * across + 2 * t->near;
+    if (csim_dot(over, inner) >= 0 && csimi_abs(rise) <= small) return CSIMI_FOLD_CONVEX; /* folded back */
+    if (csimi_abs(rise) <= small) return CSIMI_FOLD_FLAT;
+    return rise > 0 ? CSIMI_FOLD_HOLLOW : CSIMI_FOLD_CONVEX;
+}
+
+/* n points from corner a of a triangle into the open: whether no triangle around the corner rises against it, going
+   round from one edge of it; *closed: the way came back. */
+static bool csimi_ring_below(const csimi_triangles *t, int place, int k, bool back, csim_vec3 n, bool *closed) {
+    const int *face = t->surface.triangle;
+    const int v = face[3 * (size_t)place + (size_t)k];
+    int edge = 3 * place + (back ? (k + 2) % 3 : k), steps;
+    *closed = false;
+    for (steps = 0; steps < CSIMI_TRIANGLES_RING; steps++) {
+        const int other = t->beyond[edge], first = other - other % 3;
+        int at, far;
+        csim_vec3 d;
+        if (other < 0) return true;
+        at = face[other] == v ? other % 3 : (other % 3 + 1) % 3; /* v in the next triangle */
+        edge = first + (at == other % 3 ? (at + 2) % 3 : at);
+        far = at == other % 3 ? (at + 2) % 3 : (at + 1) % 3;
+        d = csim_sub(csimi_load3(t->surface.x + 3 * (size_t)face[first + far]),
+                     csimi_load3(t->surface.x + 3 * (size_t)v));
+        if (csim_dot(n, d) > CSIMI_FACET_FLAT * csim_length(d)) return false;
+        if (first == 3 * place) {
+            *closed = true;
+            return true;
+        }
+    }
+    return true;
+}
+
+CSIMI_FN bool csimi_triangle_ring_below(const csimi_triangles *t, int place, int k, csim_vec3 n) {
+    const csim_vec3 x = csimi_triangle_corner(t, place, k);
+    bool closed;
+    int i;
+    for (i = 1; i < 3; i++) {
+        const csim_vec3 d = csim_sub(csimi_triangle_corner(t, place, (k + i) % 3), x);
+        if (csim_dot(n, d) > CSIMI_FACET_FLAT * csim_length(d)) return false;
+    }
+    if (!csimi_ring_below(t, place, k, false, n, &closed)) return false;
+    return closed || csimi_ring_below(t, place, k, true, n, &closed);
+}
+
+/* ---- points */
+
+/* Signed where they have one side: behind it within the depth is inside. */
+CSIMI_FN csim_real csimi_distance_triangles(const csim_field *f, csim_vec3 p, csim_real within, csim_vec3 *n,
+                                            uint32_t *name) {
+    const csimi_triangles t = csimi_triangles_of(f);
+    csimi_surface_hit hit;
+    csim_vec3 d;
+    csim_real side = 1;
+    if (!csimi_surface_nearest(&t.surface, p, within, NULL, &hit)) return CSIMI_HUGE;
+    if (!t.two_sided && hit.inside && !hit.border && hit.distance <= t.depth) side = -1;
+    d = csim_sub(p, hit.point);
+    *n = hit.normal;
+    if (hit.distance > 64 * CSIMI_EPS * (csimi_abs(p.x) + csimi_abs(p.y) + csimi_abs(p.z) + (csim_real)f->cell))
+        *n = csim_scale(side / hit.distance, d);
+    else if (side > 0 && csim_dot(d, *n) < 0)
+        *n = csim_scale(-1, *n);
+    if (name) *name = csimi_triangle_name(&t, hit.triangle);
+    return side * hit.distance;
+}
+
+/* ---- what lies in a box */
+
+static bool csimi_segment_in_box(csim_vec3 a, csim_vec3 b, csim_vec3 lower, csim_vec3 upper) {
+    csim_real x[3], d[3], low[3], high[3], first = 0, last = 1;
+    int k;
+    csimi_store3(x, a);
+    csimi_store3(d, csim_sub(b, a));
+    csimi_store3(low, lower);
+    csimi_store3(high, upper);
+    for (k = 0; k < 3; k++) {
+        if (d[k] > 0 || d[k] < 0) {
+            const csim_real s = (low[k] - x[k]) / d[k], t = (high[k] - x[k]) / d[k];
+            first = csimi_max(first, csimi_min(s, t));
+            last = csimi_min(last, csimi_max(s, t));
+        } else if (x[k] < low[k] || x[k] > high[k]) {
+            return false;
+        }
+    }
+    return first <= last;
+}
+
+/* Whether a triangle may have a point in a box: by its own box, and by its plane, n its normal. */
+static bool csimi_triangle_in_box(const csimi_triangles *t, int place, csim_vec3 n, csim_vec3 lower, csim_vec3 upper) {
+    const csim_vec3 a = csimi_triangle_corner(t, place, 0), b = csimi_triangle_corner(t, place, 1),
+                    c = csimi_triangle_corner(t, place, 2), middle = csim_scale(CSIM_R(0.5), csim_add(lower, upper)),
+                    half = csim_scale(CSIM_R(0.5), csim_sub(upper, lower));
+    const csim_real reach = csimi_abs(n.x) * half.x + csimi_abs(n.y) * half.y + csimi_abs(n.z) * half.z;
+    return csimi_max(a.x, csimi_max(b.x, c.x)) >= lower.x && csimi_min(a.x, csimi_min(b.x, c.x)) <= upper.x &&
+           csimi_max(a.y, csimi_max(b.y, c.y)) >= lower.y && csimi_min(a.y, csimi_min(b.y, c.y)) <= upper.y &&
+           csimi_max(a.z, csimi_max(b.z, c.z)) >= lower.z && csimi_min(a.z, csimi_min(b.z, c.z)) <= upper.z &&
+           csimi_abs(csim_dot(n, csim_sub(middle, a))) <= reach * (1 + 16 * CSIMI_EPS) + 2 * t->near;
+}
+
+/* Twice the area along the normal. */
+static csim_vec3 csimi_triangle_area(const csimi_triangles *t, int place) {
+    const csim_vec3 a = csimi_triangle_corner(t, place, 0);
+    return csim_cross(csim_sub(csimi_triangle_corner(t, place, 1), a), csim_sub(csimi_triangle_corner(t, place, 2), a));
+}
+
+/* Whether a triangle ends in a box: at an edge behind which its plane does not go on. */
+static bool csimi_triangle_ends_in(const csimi_triangles *t, int place, csim_vec3 lower, csim_vec3 upper) {
+    const int flats = csimi_triangle_flats(t, place);
+    int k;
+    for (k = 0; k < 3; k++)
+        if (!(flats >> k & 1) && csimi_segment_in_box(csimi_triangle_corner(t, place, k),
+                                                      csimi_triangle_corner(t, place, (k + 1) % 3), lower, upper))
+            return true;
+    return false;
+}
+
+static bool csimi_triangle_on(const csimi_triangles *t, int place, csim_vec3 at, csim_vec3 n) {
+    int k;
+    for (k = 0; k < 3; k++)
+        if (!(csimi_abs(csim_dot(n, csim_sub(csimi_triangle_corner(t, place, k), at))) <= 2 * t->near)) return false;
+    return true;
+}
+
+/* Whether all triangles in a box lie on the plane of one. */
+static bool csimi_triangles_on(const csimi_triangles *t, csim_vec3 lower, csim_vec3 upper, int chosen) {
+    const csim_vec3 n = csimi_level_normal(t, chosen), at = csimi_triangle_corner(t, chosen, 0);
+    csimi_surface_walk walk = csimi_surface_walk_in(&t->surface, lower, upper);
+    int place;
+    while ((place = csimi_surface_walk_next(&walk)) >= 0)
+        if (csimi_triangle_in_box(t, place, csimi_level_normal(t, place), lower, upper) &&
+            !csimi_triangle_on(t, place, at, n))
+            return false;
+    return true;
+}
+
+/* The plane of the first or largest triangle in a box; false: others look elsewhere, or one ends there. */
+static bool csimi_triangles_plane(const csimi_triangles *t, csim_vec3 lower, csim_vec3 upper, bool largest, int *chosen,
+                                  bool *even) {
+    csimi_surface_walk walk = csimi_surface_walk_in(&t->surface, lower, upper);
+    csim_real most = 0;
+    csim_vec3 n = lower, at = lower;
+    int place;
+    *chosen = -1;
+    *even = true;
+    while ((place = csimi_surface_walk_next(&walk)) >= 0) {
+        const csim_vec3 own = csimi_level_normal(t, place);
+        csim_real size = 1;
+        if (!csimi_triangle_in_box(t, place, own, lower, upper)) continue;
+        if (*chosen >= 0 && csim_dot(own, n) < CSIM_R(0.999)) return false;
+        if (csimi_triangle_ends_in(t, place, lower, upper)) return false;
+        if (*chosen >= 0 && !largest) *even = *even && csimi_triangle_on(t, place, at, n);
+        if (largest) size = csim_length(csimi_triangle_area(t, place));
+        if (!(size > most)) continue;
+        most = size;
+        *chosen = place;
+        n = own;
+        at = csimi_triangle_corner(t, place, 0);
+    }
+    return true;
+}
+
+/* The triangles of a box are one plane when they are flat in it and all edges in the box are flat: what they cover has
+   no border there. Where the first does not give the plane well enough the largest does. */
+CSIMI_FN csimi_under csimi_triangles_under(const csim_field *f, csim_vec3 lower, csim_vec3 upper, csim_vec3 middle,
+                                           csim_vec3 *at, csim_vec3 *normal) {
+    const csimi_triangles t = csimi_triangles_of(f);
+    int chosen;
+    bool even;
+    if (!csimi_triangles_plane(&t, lower, upper, false, &chosen, &even)) return CSIMI_UNDER_RELIEF;
+    if (chosen < 0) return CSIMI_UNDER_NOTHING;
+    if (!even) {
+        csimi_triangles_plane(&t, lower, upper, true, &chosen, &even);
+        even = csimi_triangles_on(&t, lower, upper, chosen);
+    }
+    if (!even) return CSIMI_UNDER_RELIEF;
+    *normal = csimi_level_normal(&t, chosen);
+    *at = csimi_triangle_corner(&t, chosen, 0);
+    if (csim_dot(*normal, csim_sub(middle, *at)) >= 0) return CSIMI_UNDER_PLANE;
+    if (!t.two_sided) return CSIMI_UNDER_NOTHING;
+    *normal = csim_scale(-1, *normal);
+    return CSIMI_UNDER_PLANE;
+}
+#endif
+/* ==== end collide/triangles.c */
+
+/* ==== begin collide/trianglefield.c ============================================================================= */
+#if !defined(CONDSIM_NO_FIELDS)
+/* collide/trianglefield: making a level of triangles: checks, corners in one place made one, the order of the tree,
+   neighbours, and what is flat. Corners in one place are one corner, so that the lists of any modeller do. */
+
+CSIM_API csim_triangle_field_def csim_default_triangle_field_def(void) {
+    csim_triangle_field_def d;
+    CSIMI_MEMSET(&d, 0, sizeof d);
+    d.scale = 1;
+    d.depth = CSIM_R(0.1);
+    d.guard = CSIMI_FIELD_GUARD;
+    return d;
+}
+
+typedef struct csimi_triangles_build {
+    const csim_triangle_field_def *def;
+    csim_field *field;
+    csim_real *x;
+    int *face, *beyond, *name, *order, *weld;
+    uint64_t *key, *other; /* [max(3 triangles, vertices)] in one piece */
+    csimi_surface surface;
+} csimi_triangles_build;
+
+static csim_status csimi_check_triangles(const csim_triangle_field_def *d, const char *fn, csim_error *error) {
+    int i;
+    if (!d) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "def", false, 0, "not null");
+    if (d->guard != CSIMI_FIELD_GUARD)
+        return csimi_fail(error, CSIM_DEF_NOT_INITIALISED, fn, "def", false, 0,
+                          "made by csim_default_triangle_field_def()");
+    if (d->vertex_count < 3 || d->vertex_count > 10000000)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "vertex_count", true, (double)d->vertex_count, "3..1e7");
+    if (d->triangle_count < 1 || d->triangle_count > 10000000)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "triangle_count", true, (double)d->triangle_count, "1..1e7");
+    if (!d->vertices || !d->triangles)
+        return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, d->vertices ? "triangles" : "vertices", false, 0, "not null");
+    if (!csimi_finite(d->scale) || !csimi_finite(d->depth))
+        return csimi_fail(error, CSIM_NOT_FINITE, fn, csimi_finite(d->scale) ? "depth" : "scale", false, 0, "finite");
+    if (!(d->scale > 0) || d->scale > CSIM_R(1e9))
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "scale", true, (double)d->scale, "above 0, at most 1e9");
+    if (!(d->depth >= 0) || d->depth > CSIM_R(1e6))
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "depth", true, (double)d->depth, "0..1e6 m");
+    for (i = 0; i < 3 * d->vertex_count; i++) {
+        const csim_real x = d->vertices[i];
+        if (!csimi_finite(x))
+            return csimi_fail(error, CSIM_NOT_FINITE, fn, "vertices", true, (double)x, "finite numbers");
+        if (!(csimi_abs(x) * d->scale <= CSIM_R(1e6)))
+            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "vertices", true, (double)x, "within 1e6 m when scaled");
+    }
+    for (i = 0; i < 3 * d->triangle_count; i++)
+        if (d->triangles[i] < 0 || d->triangles[i] >= d->vertex_count)
+            return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles", true, (double)d->triangles[i],
+                              "0..vertex_count - 1");
+    return CSIM_OK;
+}
+
+/* The field with its sizes, then room to work in. */
+static void csimi_triangles_layout(csimi_triangles_build *b, csimi_arena *arena) {
+    const size_t triangles = (size_t)b->def->triangle_count, vertices = (size_t)b->def->vertex_count;
+    csim_field sizes;
+    char *block;
+    CSIMI_MEMSET(&sizes, 0, sizeof sizes);
+    sizes.n[0] = b->def->vertex_count;
+    sizes.n[1] = b->def->triangle_count;
+    block = CSIMI_PUSH(arena, char, csimi_triangles_used(&sizes) + 8);
+    b->key = CSIMI_PUSH(arena, uint64_t, 2 * (3 * triangles > vertices ? 3 * triangles : vertices));
+    b->order = CSIMI_PUSH(arena, int, triangles);
+    b->weld = CSIMI_PUSH(arena, int, vertices);
+    if (!block) return;
+    b->field = (csim_field *)(void *)block;
+    CSIMI_MEMSET(b->field, 0, sizeof *b->field);
+    b->field->n[0] = sizes.n[0];
+    b->field->n[1] = sizes.n[1];
+    b->field->n[2] = CSIMI_FIELD_TRIANGLES;
+    b->x = (csim_real *)(void *)(b->field + 1);
+    b->surface.box = b->x + 3 * (vertices + triangles);
+    b->face = (int *)(void *)(b->x + csimi_triangles_reals(b->field));
+    b->beyond = b->face + 3 * triangles;
+    b->name = b->face + 6 * triangles;
+    b->surface.count = sizes.n[1];
+    b->surface.triangle = b->face;
+    b->surface.x = b->x;
+}
+
+/* Sorts keys whose upper halves are hashes. */
+static const uint64_t *csimi_triangles_sort(csimi_triangles_build *b, int count) {
+    uint64_t *key = b->key, *other = b->key + count;
+    csimi_radix_sort(count, &key, &other);
+    return key;
+}
+
+static bool csimi_same_place(const csim_real *a, const csim_real *b) {
+    const csim_vec3 d = csim_sub(csimi_load3(a), csimi_load3(b));
+    return !(csim_dot(d, d) > 0) && !(csimi_abs(d.x) + csimi_abs(d.y) + csimi_abs(d.z) > 0);
+}
+
+/* The first vertex in the same place, for each. */
+static void csimi_triangles_weld(csimi_triangles_build *b) {
+    const int count = b->def->vertex_count;
+    const uint64_t *key;
+    int i, j, k;
+    for (i = 0; i < count; i++) {
+        csim_real x[3];
+        for (k = 0; k < 3; k++) x[k] = b->x[3 * (size_t)i + (size_t)k] + 0; /* -0 is 0 */
+        b->key[i] = (csimi_fnv(CSIMI_FNV_START, x, sizeof x) & 0xffffffff00000000ull) | (uint32_t)i;
+        b->weld[i] = i;
+    }
+    key = csimi_triangles_sort(b, count);
+    for (i = 0; i < count; i = j) {
+        const uint64_t hash = key[i] >> 32;
+        int distinct = i;
+        for (j = i + 1; j < count && key[j] >> 32 == hash; j++) {
+            const int own = (int)(key[j] & 0xffffffffu);
+            for (k = i; k <= distinct && b->weld[own] == own; k++) {
+                const int first = (int)(key[k] & 0xffffffffu);
+                if (b->weld[first] == first && csimi_same_place(b->x + 3 * (size_t)first, b->x + 3 * (size_t)own))
+                    b->weld[own] = first;
+            }
+            if (b->weld[own] == own) distinct = j;
+        }
+    }
+}
+
+static uint64_t csimi_seam_hash(uint64_t low, uint64_t high) {
+    uint64_t h = (low << 32 | high) * 0x9e3779b97f4a7c15ull;
+    h ^= h >> 29;
+    return (h * 0xbf58476d1ce4e5b9ull) & 0xffffffff00000000ull;
+}
+
+static void csimi_seam_ends(const csimi_triangles_build *b, int edge, int *low, int *high) {
+    const int u = b->face[edge], v = b->face[edge % 3 == 2 ? edge - 2 : edge + 1];
+    *low = csimi_imin(u, v);
+    *high = csimi_imax(u, v);
+}
+
+/* The edges of a run of equal hashes that have the ends of edge key[i]: paired where they are two. */
+static void csimi_triangles_pair(csimi_triangles_build *b, const uint64_t *key, int i, int end) {
+    const int own = (int)(key[i] & 0xffffffffu);
+    int low, high, last = own, found = 1, j;
+    if (b->beyond[own] != CSIMI_TRIANGLES_NO_EDGE) return;
+    csimi_seam_ends(b, own, &low, &high);
+    for (j = i + 1; j < end; j++) {
+        const int other = (int)(key[j] & 0xffffffffu);
+        int u, v;
+        csimi_seam_ends(b, other, &u, &v);
+        if (u != low || v != high) continue;
+        found++;
+        b->beyond[other] = found == 2 ? own : CSIMI_TRIANGLES_CROWD;
+        if (found == 2) last = other;
+    }
+    b->beyond[own] = found == 1 ? CSIMI_TRIANGLES_NO_EDGE : found == 2 ? last : CSIMI_TRIANGLES_CROWD;
+    if (found > 2) b->beyond[last] = CSIMI_TRIANGLES_CROWD;
+    b->field->open += found == 1;
+    b->field->crowded += found > 2;
+    b->field->flipped += found == 2 && b->face[own] == b->face[last];
+}
+
+static void csimi_triangles_join(csimi_triangles_build *b) {
+    const int count = 3 * b->def->triangle_count;
+    const uint64_t *key;
+    int i, j, k;
+    for (i = 0; i < count; i++) {
+        int low, high;
+        csimi_seam_ends(b, i, &low, &high);
+        b->key[i] = csimi_seam_hash((uint64_t)low, (uint64_t)high) | (uint32_t)i;
+        b->beyond[i] = CSIMI_TRIANGLES_NO_EDGE;
+    }
+    key = csimi_triangles_sort(b, count);
+    for (i = 0; i < count; i = j) {
+        for (j = i + 1; j < count && key[j] >> 32 == key[i] >> 32; j++) {
+        }
+        for (k = i; k < j; k++) csimi_triangles_pair(b, key, k, j);
+    }
+}
+
+/* Whether all edges that go round from an edge at a corner are flat. */
+static bool csimi_ring_flat(const csimi_triangles *t, int place, int k) {
+    const int *face = t->surface.triangle, v = face[3 * (size_t)place + (size_t)k];
+    int edge = 3 * place + k, steps;
+    for (steps = 0; steps < CSIMI_TRIANGLES_RING; steps++) {
+        const int other = t->beyond[edge];
+        int at;
+        if (other < 0 || !(t->name[edge / 3] >> (24 + edge % 3) & 1)) return false;
+        at = face[other] == v ? other % 3 : (other % 3 + 1) % 3;
+        edge = other - other % 3 + (at == other % 3 ? (at + 2) % 3 : at);
+        if (other / 3 == place) return true;
+    }
+    return false;
+}
+
+/* Normals; marks edges between triangles of one plane, to the rounding of float corners, and corners among them. */
+static void csimi_triangles_flatten(csimi_triangles_build *b) {
+    const csimi_triangles t = csimi_triangles_of(b->field);
+    csim_real *normal = b->x + 3 * (size_t)b->def->vertex_count;
+    int i, k;
+    for (i = 0; i < t.surface.count; i++) {
+        const csim_vec3 n = csimi_triangle_normal(&t.surface, i);
+        csimi_store3(normal + 3 * (size_t)i, n);
+        for (k = 0; k < 3; k++)
+            if (csimi_triangle_fold(&t, 3 * i + k, n) == CSIMI_FOLD_FLAT) b->name[i] |= 1 << (24 + k);
+    }
+    for (i = 0; i < 3 * t.surface.count; i++)
+        if (csimi_ring_flat(&t, i / 3, i % 3)) b->name[i / 3] |= 1 << (27 + i % 3);
+}
+
+/* Corners, the order of the tree, neighbours; the number of a flat triangle, or -1. */
+static int csimi_triangles_set(csimi_triangles_build *b) {
+    const csim_triangle_field_def *d = b->def;
+    csim_real largest = 0;
+    int i, k;
+    for (i = 0; i < 3 * d->vertex_count; i++) {
+        b->x[i] = d->scale * d->vertices[i];
+        largest = csimi_max(largest, csimi_abs(b->x[i]));
+    }
+    b->field->error = (double)(CSIM_R(1.2e-7) * largest);
+    csimi_triangles_weld(b);
+    csimi_surface_order(d->triangle_count, d->triangles, b->x, b->order, b->key);
+    for (i = 0; i < d->triangle_count; i++) {
+        csim_vec3 e[3];
+        csim_real longest = 0;
+        b->name[i] = b->order[i];
+        for (k = 0; k < 3; k++) b->face[3 * i + k] = b->weld[d->triangles[3 * b->order[i] + k]];
+        for (k = 0; k < 3; k++) {
+            e[k] = csim_sub(csimi_load3(b->x + 3 * (size_t)b->face[3 * i + (k + 1) % 3]),
+                            csimi_load3(b->x + 3 * (size_t)b->face[3 * i + k]));
+            longest = csimi_max(longest, csim_dot(e[k], e[k]));
+            b->field->cell += (double)csim_length(e[k]) / (3 * (double)d->triangle_count);
+        }
+        if (!(csim_length(csim_cross(e[0], e[1])) > 16 * CSIMI_EPS * longest) || !(longest > CSIMI_TINY))
+            return b->order[i];
+    }
+    csimi_surface_refit(&b->surface);
+    csimi_triangles_join(b);
+    csimi_triangles_flatten(b);
+    return -1;
+}
+
+CSIM_API csim_status csim_triangle_field_bytes(const csim_triangle_field_def *def, size_t *bytes, csim_error *error) {
+    static const char fn[] = "csim_triangle_field_bytes";
+    csimi_triangles_build b;
+    csimi_arena arena = csimi_arena_counting();
+    csim_status s = csimi_check_triangles(def, fn, error);
+    if (s) return s;
+    if (!bytes) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "bytes", false, 0, "not null");
+    CSIMI_MEMSET(&b, 0, sizeof b);
+    b.def = def;
+    csimi_triangles_layout(&b, &arena);
+    if (arena.overflow)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "triangle_count", true, (double)def->triangle_count,
+                          "what memory can hold");
+    *bytes = arena.used;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_create_triangle_field_in(const csim_triangle_field_def *def, void *block, size_t bytes,
+                                                   const csim_field **field, csim_error *error) {
+    static const char fn[] = "csim_create_triangle_field_in";
+    csimi_triangles_build b;
+    csimi_arena arena;
+    size_t needed = 0;
+    int k, flat;
+    csim_status s = csim_triangle_field_bytes(def, &needed, error);
+    if (s) return s;
+    if ((s = csimi_check_block(fn, block, bytes, needed, field, error)) != 0) return s;
+    CSIMI_MEMSET(&b, 0, sizeof b);
+    b.def = def;
+    arena = csimi_arena_in(block, bytes);
+    csimi_triangles_layout(&b, &arena);
+    b.field->lower[0] = def->two_sided ? 1 : 0;
+    b.field->lower[1] = (double)def->depth;
+    b.field->samples = (int32_t)sizeof(csim_real);
+    flat = csimi_triangles_set(&b);
+    if (flat >= 0)
+        return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles: index of a triangle without area", true, (double)flat,
+                          "three corners that are not in one line");
+    for (k = 0; k < 3; k++) {
+        b.field->low[k] = (double)b.surface.box[6 + k];
+        b.field->high[k] = (double)b.surface.box[9 + k];
+    }
+    csimi_field_seal(b.field);
+    *field = b.field;
+    return CSIM_OK;
+}
+#endif
+/* ==== end collide/trianglefield.c */
+
+/* ==== begin collide/facet.c ===================================================================================== */
+#if !defined(CONDSIM_NO_FIELDS)
+/* collide/facet: one triangle of a level as a point or shape meets it. A triangle alone would stop what slides
+   over its edges; so a contact counts only where the surface around it has no nearer point: its normal must lie among
+   those that the edge or corner has, which on flat and hollow edges are none but those of the triangles. */
+
+/* The triangle as the side of it where the middle of a shape is. False: it is behind one that has one side. */
+CSIMI_FN bool csimi_facet_of(csimi_facet *f, const csimi_triangles *t, int place, csim_vec3 middle) {
+    csim_vec3 n = csimi_level_normal(t, place), e;
+    const bool back = csim_dot(n, csim_sub(middle, csimi_triangle_corner(t, place, 0))) < 0;
+    csim_real longest = 0;
+    int k;
+    if (back && !t->two_sided) return false;
+    f->mesh = t;
+    f->place = place;
+    if (back) n = csim_scale(-1, n);
+    f->n = n;
+    for (k = 0; k < 3; k++) { /* counter-clockwise from that side */
+        f->corner[k] = back ? (3 - k) % 3 : k;
+        f->edge[k] = 3 * place + (back ? 2 - k : k);
+        csimi_store3(f->vertex + 3 * k, csimi_triangle_corner(t, place, f->corner[k]));
+    }
+    csimi_store3(f->normal, n);
+    for (k = 0; k < 3; k++) {
+        e = csim_sub(csimi_load3(f->vertex + 3 * ((k + 1) % 3)), csimi_load3(f->vertex + 3 * k));
+        longest = csimi_max(longest, csim_length(e));
+        csimi_store3(f->normal + 3 + 3 * k, csim_normalize(csim_cross(e, n)));
+    }
+    f->offset = csim_dot(n, csimi_load3(f->vertex));
+    f->size = longest;
+    return true;
+}
+
+static csim_vec3 csimi_facet_corner(const csimi_facet *f, int k) { return csimi_load3(f->vertex + 3 * k); }
+
+CSIMI_FN csimi_fold csimi_facet_fold(const csimi_facet *f, int k) {
+    const int flats = csimi_triangle_flats(f->mesh, f->place);
+    return flats >> f->edge[k] % 3 & 1 ? CSIMI_FOLD_FLAT : csimi_triangle_fold(f->mesh, f->edge[k], f->n);
+}
+
+/* Whether the surface goes on beyond an edge, and does not fall. */
+static bool csimi_facet_goes_on(const csimi_facet *f, int k) {
+    const csimi_fold fold = csimi_facet_fold(f, k);
+    return fold == CSIMI_FOLD_FLAT || fold == CSIMI_FOLD_HOLLOW;
+}
+
+/* What of the triangle reaches farthest along n: bits of its corners. */
+static int csimi_facet_support(const csimi_facet *f, csim_vec3 n) {
+    csim_real h[3], top;
+    int k, bits = 0;
+    for (k = 0; k < 3; k++) h[k] = csim_dot(n, csim_sub(csimi_facet_corner(f, k), csimi_facet_corner(f, 0)));
+    top = csimi_max(h[0], csimi_max(h[1], h[2]));
+    for (k = 0; k < 3; k++) bits |= h[k] >= top - 2 * CSIMI_FACET_FLAT * f->size ? 1 << k : 0;
+    return bits;
+}
+
+/* The edge between two corners of a set of three bits; -1: it is not two. */
+static int csimi_facet_edge_of(int bits) { return bits == 3 ? 0 : bits == 6 ? 1 : bits == 5 ? 2 : -1; }
+
+CSIMI_FN bool csimi_facet_allows(const csimi_facet *f, csim_vec3 n, bool *snaps) {
+    const csim_real sine = csim_length(csim_cross(n, f->n));
+    int bits, k;
+    *snaps = false;
+    if (csim_dot(n, f->n) > 0 && sine <= 4 * CSIMI_FACET_FLAT) return true;
+    bits = csimi_facet_support(f, n);
+    k = csimi_facet_edge_of(bits);
+    if (csim_dot(n, f->n) < -CSIMI_FACET_FLAT)
+        return f->mesh->two_sided && k >= 0 && csimi_facet_fold(f, k) == CSIMI_FOLD_BORDER;
+    if (k >= 0) {
+        const csimi_fold fold = csimi_facet_fold(f, k);
+        csim_vec3 d;
+        *snaps = csimi_facet_goes_on(f, k);
+        if (fold != CSIMI_FOLD_CONVEX) return fold == CSIMI_FOLD_BORDER;
+        d = csim_sub(csimi_triangle_opposite(f->mesh, f->edge[k]), csimi_facet_corner(f, k));
+        return csim_dot(n, d) <= 4 * CSIMI_FACET_FLAT * csim_length(d);
+    }
+    for (k = 0; k < 3 && bits != 1 << k; k++) {
+    }
+    if (k == 3 || csimi_triangle_ring_below(f->mesh, f->place, f->corner[k], n)) return true;
+    *snaps = csimi_facet_goes_on(f, k) && csimi_facet_goes_on(f, (k + 2) % 3);
+    return false;
+}
+
+/* To the triangle; less than 0 behind it, not beside it. */
+CSIMI_FN csim_real csimi_facet_distance(const csimi_facet *f, csim_vec3 x, csim_vec3 *n) {
+    csim_real w[3], d, s;
+    csim_vec3 r = x;
+    int k;
+    const int feature =
+        csimi_closest_triangle(x, csimi_facet_corner(f, 0), csimi_facet_corner(f, 1), csimi_facet_corner(f, 2), w);
+    s = csim_dot(f->n, csim_sub(x, csimi_facet_corner(f, 0)));
+    *n = f->n;
+    if (feature == 0) return s;
+    for (k = 0; k < 3; k++) r = csim_madd(r, -w[k], csimi_facet_corner(f, k));
+    d = csim_length(r);
+    if (d > 64 * CSIMI_EPS * (f->size + csimi_abs(f->offset))) *n = csim_scale(1 / d, r);
+    return d;
+}
+
+/* Whether x, beyond edge k, is over the triangle there, and the edge is hollow: then the plane goes on behind that. */
+static bool csimi_facet_extends(const csimi_facet *f, int k, csim_vec3 x) {
+    const csimi_triangles *t = f->mesh;
+    const int other = t->beyond[f->edge[k]];
+    csim_vec3 n;
+    int i;
+    if (csimi_facet_fold(f, k) != CSIMI_FOLD_HOLLOW) return false;
+    n = csimi_level_normal(t, other / 3);
+    for (i = 1; i < 3; i++) {
+        const csim_vec3 a = csimi_triangle_corner(t, other / 3, (other + i) % 3);
+        const csim_vec3 e = csim_sub(csimi_triangle_corner(t, other / 3, (other + i + 1) % 3), a);
+        if (csim_dot(csim_cross(e, n), csim_sub(x, a)) > CSIM_R(1e-4) * csim_dot(e, e)) return false;
+    }
+    return true;
+}
+
+/* A point against the triangle: over it, and over what a hollow edge would be without its other side, by its plane;
+   else by the nearest edge or corner, where no neighbour is nearer. */
+CSIMI_FN bool csimi_facet_point(const csimi_facet *f, csim_vec3 x, csim_real within, csim_real depth, csim_vec3 *n,
+                                csim_real *distance) {
+    const csim_real s = csim_dot(f->n, csim_sub(x, csimi_facet_corner(f, 0)));
+    bool snaps, over = true;
+    int k;
+    if (s > within || s < -depth) return false;
+    *n = f->n;
+    *distance = csimi_facet_distance(f, x, n);
+    if (csimi_abs(*distance) > csimi_max(within, depth)) return false;
+    for (k = 0; k < 3 && over; k++) {
+        const csim_real out = csim_dot(csimi_load3(f->normal + 3 + 3 * k), csim_sub(x, csimi_facet_corner(f, k)));
+        over = !(out > CSIMI_FACET_FLAT * f->size * CSIM_R(1e-3)) || csimi_facet_extends(f, k, x);
+    }
+    if (over) {
+        *n = f->n;
+        *distance = s;
+        return true;
+    }
+    return s >= 0 && *distance <= within && csimi_facet_allows(f, *n, &snaps);
+}
+
+/* Of feet alike the nearer one stays; of those behind, the nearest: there is one way out. */
+static int csimi_keep_foot(csimi_foot *foot, int count, int most, const csimi_foot *one) {
+    int i, at;
+    for (i = 0; i < count; i++) {
+        if (one->distance < 0 && foot[i].distance < 0) {
+            if (one->distance > foot[i].distance) foot[i] = *one;
+            return count;
+        }
+        if (csim_dot(foot[i].normal, one->normal) < CSIM_R(0.9999)) continue;
+        if (one->distance < foot[i].distance) foot[i] = *one;
+        return count;
+    }
+    if (count == most && !(one->distance < foot[most - 1].distance)) return count;
+    at = count < most ? count++ : most - 1;
+    for (; at > 0 && one->distance < foot[at - 1].distance; at--) foot[at] = foot[at - 1];
+    foot[at] = *one;
+    return count;
+}
+
+/* What most triangles are to a point: out of reach of their planes, or beyond what is flat. */
+static bool csimi_point_passes(const csimi_triangles *t, int place, csim_vec3 x, csim_real within, csim_real depth) {
+    const csim_vec3 n = csimi_level_normal(t, place), a = csimi_triangle_corner(t, place, 0);
+    const csim_real s = csim_dot(n, csim_sub(x, a));
+    const int flats = csimi_triangle_flats(t, place);
+    int k;
+    if (t->two_sided ? csimi_abs(s) > within : s > within || s < -depth) return true;
+    for (k = 0; k < 3; k++) {
+        const csim_vec3 u = csimi_triangle_corner(t, place, k);
+        const csim_vec3 e = csim_sub(csimi_triangle_corner(t, place, (k + 1) % 3), u);
+        const bool flat = (flats >> k & 1) && (flats >> (3 + k) & 1) && (flats >> (3 + (k + 1) % 3) & 1);
+        if (csim_dot(csim_cross(e, n), csim_sub(x, u)) > CSIM_R(1e-9) * csim_dot(e, e) && flat) return true;
+    }
+    return false;
+}
+
+static int csimi_feet_in(const csimi_triangles *t, csim_vec3 x, csim_real within, csim_real depth, csim_real reach,
+                         csimi_foot *foot, int most) {
+    const csim_vec3 r = csim_v3(reach, reach, reach);
+    csimi_surface_walk walk = csimi_surface_walk_in(&t->surface, csim_sub(x, r), csim_add(x, r));
+    int place, count = 0;
+    while ((place = csimi_surface_walk_next(&walk)) >= 0) {
+        csimi_facet f;
+        csimi_foot one;
+        if (csimi_point_passes(t, place, x, within, depth)) continue;
+        /* as the side that is shown: what is behind one side is told from the front */
+        csimi_facet_of(&f, t, place,
+                       t->two_sided ? x : csim_add(csimi_triangle_corner(t, place, 0), csimi_level_normal(t, place)));
+        one.name = csimi_triangle_name(t, place);
+        if (csimi_facet_point(&f, x, within, depth, &one.normal, &one.distance))
+            count = csimi_keep_foot(foot, count, most, &one);
+    }
+    return count;
+}
+
+/* What is deep behind is looked for where nothing is near. */
+CSIMI_FN int csimi_triangles_feet(const csim_field *field, csim_vec3 x, csim_real within, csimi_foot *foot, int most) {
+    const csimi_triangles t = csimi_triangles_of(field);
+    const csim_real depth = t.two_sided ? 0 : t.depth;
+    const int count = csimi_feet_in(&t, x, within, depth, within, foot, most);
+    return count > 0 || depth <= within ? count : csimi_feet_in(&t, x, within, depth, depth, foot, most);
+}
+#endif
+/* ==== end collide/facet.c */
+
 /* ==== begin collide/sample.c ==================================================================================== */
 #if !defined(CONDSIM_NO_FIELDS) || !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || \
     !defined(CONDSIM_NO_CABLE) || !defined(CONDSIM_NO_REDUCED)
@@ -15986,6 +16999,7 @@ CSIMI_FN bool csimi_sampler_next(csimi_sampler *s) {
     case CSIM_SHAPE_HULL: return csimi_sample_polytope(s);
     case CSIM_SHAPE_MESH: return csimi_sample_mesh(s);
     case CSIM_SHAPE_HEIGHTS: return csimi_sample_heights(s);
+    case CSIM_SHAPE_TRIANGLES:
     case CSIM_SHAPE_HALF_SPACE:
     case CSIM_SHAPE_COUNT_: break;
     }
@@ -16821,6 +17835,29 @@ CSIMI_FN bool csimi_ray_triangle(const csim_vec3 *corner, csim_vec3 origin, csim
     return true;
 }
 
+/* The first triangle of a level; the feature is its number. */
+static CSIMI_NOINLINE int csimi_ray_triangles(const csim_field *f, csim_vec3 x, csim_vec3 w, csim_real most,
+                                              csimi_ray_hit *hit) {
+    const csimi_triangles t = csimi_triangles_of(f);
+    csimi_surface_ray ray;
+    int place, k, found = 0;
+    csimi_surface_ray_along(&ray, &t.surface, x, w, csim_v3(0, 0, 0), most);
+    while ((place = csimi_surface_ray_next(&ray)) >= 0) {
+        csim_vec3 corner[3], n;
+        csim_real fraction, weight[3];
+        const uint32_t name = csimi_triangle_name(&t, place);
+        for (k = 0; k < 3; k++) corner[k] = csimi_triangle_corner(&t, place, k);
+        if (!csimi_ray_triangle(corner, x, w, t.two_sided, ray.most, &fraction, weight)) continue;
+        if (found && !(fraction < hit->fraction) && name > hit->feature) continue;
+        found = CSIMI_RAY_ENTERS;
+        n = csimi_level_normal(&t, place);
+        hit->normal = csim_dot(n, w) > 0 ? csim_scale(-1, n) : n;
+        hit->fraction = ray.most = fraction;
+        hit->feature = name;
+    }
+    return found;
+}
+
 CSIMI_FN int csimi_ray_at(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p, csim_vec3 origin,
                           csim_vec3 way, csim_real most, csimi_ray_hit *hit) {
     const csim_vec3 x = csim_pose_local(p, origin), w = csim_unrotate(p.rotation, way);
@@ -16839,6 +17876,7 @@ CSIMI_FN int csimi_ray_at(const csim_geometry *g, const csim_hull_data *hulls, c
     case CSIM_SHAPE_HULL: found = csimi_ray_hull(hulls + g->hull, x, w, most, hit); break;
     case CSIM_SHAPE_MESH: found = csimi_ray_mesh(g->field, x, w, 0, most, hit); break;
     case CSIM_SHAPE_HEIGHTS: found = csimi_ray_heights(g->field, x, w, most, hit); break;
+    case CSIM_SHAPE_TRIANGLES: found = csimi_ray_triangles(g->field, x, w, most, hit); break;
     case CSIM_SHAPE_COUNT_: break;
     }
     if (found & CSIMI_RAY_ENTERS) hit->normal = csim_rotate(p.rotation, hit->normal);
@@ -17168,6 +18206,7 @@ static csim_vec3 csimi_convex_support(const csimi_convex *c, csim_vec3 d) {
     case CSIM_SHAPE_HALF_SPACE:
     case CSIM_SHAPE_MESH:
     case CSIM_SHAPE_HEIGHTS:
+    case CSIM_SHAPE_TRIANGLES:
     case CSIM_SHAPE_COUNT_: break;
     }
     return csim_pose_point(c->pose, x);
@@ -17557,6 +18596,25 @@ static void csimi_cast_field_samples(csimi_cast *c, const csim_field *f) {
     }
 }
 
+static void csimi_cast_triangles(csimi_cast *c, const csim_field *f) {
+    const csimi_triangles t = csimi_triangles_of(f);
+    csim_vec3 lower, upper, centre, half;
+    csimi_surface_ray ray;
+    int place, k;
+    csimi_convex_bounds(c->a, &lower, &upper);
+    centre = csim_scale(CSIM_R(0.5), csim_add(lower, upper));
+    half = csim_scale(CSIM_R(0.5), csim_sub(upper, lower));
+    csimi_surface_ray_along(&ray, &t.surface, centre, c->way, half, c->best);
+    while ((place = csimi_surface_ray_next(&ray)) >= 0) {
+        const csim_vec3 n = csimi_level_normal(&t, place), x = csimi_triangle_corner(&t, place, 0);
+        csim_real corner[9];
+        if (!t.two_sided && csim_dot(n, csim_sub(centre, x)) < 0) continue;
+        for (k = 0; k < 3; k++) csimi_store3(corner + 3 * k, csimi_triangle_corner(&t, place, k));
+        csimi_cast_piece(c, corner, 3, csimi_triangle_name(&t, place));
+        ray.most = c->best;
+    }
+}
+
 static void csimi_cast_half_space(csimi_cast *c) {
     const csim_vec3 x = csimi_convex_support(c->a, csim_v3(0, 0, -1));
     const csim_real above = x.z - c->a->round, t = above > 0 && c->way.z < 0 ? above / -c->way.z : 0;
@@ -17583,6 +18641,8 @@ CSIMI_FN bool csimi_cast_at(const csimi_convex *a, csim_vec3 way, const csim_geo
         csimi_cast_half_space(&c);
     } else if (g->kind == CSIM_SHAPE_HEIGHTS) {
         csimi_cast_heights(&c, g->field);
+    } else if (g->kind == CSIM_SHAPE_TRIANGLES) {
+        csimi_cast_triangles(&c, g->field);
     } else if (g->kind == CSIM_SHAPE_MESH) {
         csimi_cast_own_samples(&c, g->field);
         if (a->kind != CSIM_SHAPE_SPHERE && (!c.found || c.best > 0)) csimi_cast_field_samples(&c, g->field);
@@ -17606,6 +18666,216 @@ CSIMI_FN bool csimi_cast_at(const csimi_convex *a, csim_vec3 way, const csim_geo
 #undef CSIMI_GJK_IDLE
 #undef CSIMI_CAST_STEPS
 /* ==== end collide/convex.c */
+
+/* ==== begin collide/level.c ===================================================================================== */
+#if !defined(CONDSIM_NO_FIELDS)
+/* collide/level: levels of triangles against shapes, one triangle at a time; of the many touches those that matter. */
+
+#define CSIMI_TOUCHES_FEW 12   /* that are not thinned */
+#define CSIMI_TOUCHES_MANY 192 /* at a time */
+
+enum { CSIMI_FACET_TILTS = 17, CSIMI_FACET_WAYS = 54 };
+
+/* Of many touches, those that stay: the deepest as the shapes lie, and tilted, for each of so many ways of normals. */
+CSIMI_FN int csimi_touch_way(csim_vec3 n) {
+    const int bin = csimi_normal_bin(n), k = bin % 3;
+    csim_real x[3], u, v;
+    csimi_store3(x, n);
+    u = x[(k + 1) % 3];
+    v = x[(k + 2) % 3];
+    return 9 * bin + 3 * (u > CSIM_R(0.25) ? 2 : u < CSIM_R(-0.25) ? 0 : 1) +
+           (v > CSIM_R(0.25) ? 2 : v < CSIM_R(-0.25) ? 0 : 1);
+}
+
+static CSIMI_NOINLINE int csimi_thin_touches(csim_touch *t, int count) {
+    unsigned char best[CSIMI_FACET_WAYS * CSIMI_FACET_TILTS], keep[CSIMI_TOUCHES_MANY];
+    int i, k, kept = 0;
+    CSIMI_MEMSET(best, 255, sizeof best);
+    CSIMI_MEMSET(keep, 0, sizeof keep);
+    for (i = 0; i < count; i++) {
+        const int way = csimi_touch_way(t[i].normal), bin = csimi_normal_bin(t[i].normal) % 3;
+        for (k = 0; k < CSIMI_FACET_TILTS; k++) {
+            unsigned char *b = best + CSIMI_FACET_TILTS * way + k;
+            if (*b == 255 || csimi_tilted(t[i].point_a, t[i].gap, bin, k) >
+                                 csimi_tilted(t[*b].point_a, t[*b].gap, bin, k))
+                *b = (unsigned char)i;
+        }
+    }
+    for (k = 0; k < CSIMI_FACET_WAYS * CSIMI_FACET_TILTS; k++)
+        if (best[k] != 255) keep[best[k]] = 1;
+    for (i = 0; i < count; i++)
+        if (keep[i]) t[kept++] = t[i];
+    return kept;
+}
+
+/* The nearest come first; the rest is given up. */
+static int csimi_nearest_touches(csim_touch *t, int count, int most) {
+    int i, j;
+    for (i = 0; i < most && i < count; i++) {
+        int least = i;
+        csim_touch swap;
+        for (j = i + 1; j < count; j++)
+            if (t[j].gap < t[least].gap) least = j;
+        swap = t[i];
+        t[i] = t[least];
+        t[least] = swap;
+    }
+    return csimi_imin(count, most);
+}
+
+/* Touches first .. end - 1 come from one more triangle: named by it, those left out that others have told. */
+static int csimi_join_touches(csim_touch *t, int first, int end, uint32_t name, csim_real near) {
+    int i, j, count = first;
+    for (i = first; i < end; i++) {
+        for (j = 0; j < first; j++) {
+            const csim_vec3 d = csim_sub(t[i].point_a, t[j].point_a), e = csim_sub(t[i].point_b, t[j].point_b);
+            if (csim_dot(d, d) + csim_dot(e, e) < near * near &&
+                csim_dot(t[i].normal, t[j].normal) > 1 - CSIM_R(1e-6))
+                break;
+        }
+        if (j < first) continue;
+        t[count] = t[i];
+        t[count++].feature = (t[i].feature ^ name * 0x9e3779b1u) * 0x85ebca6bu;
+    }
+    return count;
+}
+
+/* A shape of any convex kind against one triangle; as far as there is room. */
+static int csimi_touch_facet(const csim_geometry *g, csim_pose p, const csimi_facet *f, const csim_hull_data *hulls,
+                             csim_real margin, csim_touch *t, int room) {
+    if (g->kind == CSIM_SHAPE_SPHERE) {
+        csim_vec3 n;
+        csim_real d;
+        if (room < 1 || !csimi_facet_point(f, p.position, g->radius + margin, CSIMI_HUGE, &n, &d)) return 0;
+        t->point_a = csim_madd(p.position, -g->radius, n);
+        t->point_b = csim_madd(p.position, -d, n);
+        t->normal = n;
+        t->gap = d - g->radius;
+        t->feature = 1;
+        return t->gap <= margin;
+    }
+    if (g->kind == CSIM_SHAPE_BOX || g->kind == CSIM_SHAPE_HULL)
+        return csimi_collide_facet(g, p, f, hulls, margin, t, room);
+    return csimi_meet_facet(g, p, f, hulls, margin, t, room);
+}
+
+/* Makes room for what one triangle can have; what is given up is counted. */
+static int csimi_touches_room(csim_touch *t, int count, int capacity, int *lost) {
+    const int needed = csimi_imin(24, (capacity + 1) / 2);
+    int left;
+    if (count < CSIMI_TOUCHES_MANY - 24 && capacity - count >= needed) return count;
+    left = csimi_thin_touches(t, csimi_imin(count, CSIMI_TOUCHES_MANY));
+    if (capacity - left >= needed && left <= CSIMI_TOUCHES_MANY / 2) return left;
+    count = csimi_nearest_touches(t, left, csimi_imin(capacity - needed, CSIMI_TOUCHES_MANY / 2));
+    *lost += left - count;
+    return count;
+}
+
+CSIMI_FN CSIMI_NOINLINE int csimi_collide_triangles(const csim_geometry *g, csim_pose p, const csim_geometry *level,
+                                                    csim_pose at, const csim_hull_data *hulls, csim_real margin,
+                                                    csim_touch *touch, int capacity) {
+    const csimi_triangles t = csimi_triangles_of(level->field);
+    csimi_surface_walk walk;
+    csim_vec3 lower, upper, middle, extra = csim_v3(margin, margin, margin);
+    int place, count = 0, lost = 0, i;
+    p.position = csim_pose_local(at, p.position);
+    p.rotation = csim_quat_mul(csim_quat_conj(at.rotation), p.rotation);
+    csimi_bounds_at(g, hulls, p, &lower, &upper);
+    middle = csim_pose_point(p, g->centre);
+    walk = csimi_surface_walk_in(&t.surface, csim_sub(lower, extra), csim_add(upper, extra));
+    while ((place = csimi_surface_walk_next(&walk)) >= 0) {
+        csimi_facet f;
+        csim_vec3 n;
+        int found;
+        if (!csimi_facet_of(&f, &t, place, middle) ||
+            csimi_facet_distance(&f, middle, &n) > g->bound + margin)
+            continue;
+        count = csimi_touches_room(touch, count, capacity, &lost);
+        found = csimi_touch_facet(g, p, &f, hulls, margin, touch + count, capacity - count);
+        lost += csimi_imax(0, found - (capacity - count));
+        count = csimi_join_touches(touch, count, count + csimi_imin(found, capacity - count),
+                                   csimi_triangle_name(&t, place), CSIM_R(1e-4) * g->bound);
+    }
+    if (count > CSIMI_TOUCHES_FEW) count = csimi_thin_touches(touch, csimi_imin(count, CSIMI_TOUCHES_MANY));
+    for (i = 0; i < count; i++) {
+        touch[i].point_a = csim_pose_point(at, touch[i].point_a);
+        touch[i].point_b = csim_pose_point(at, touch[i].point_b);
+        touch[i].normal = csim_rotate(at.rotation, touch[i].normal);
+    }
+    return count + lost;
+}
+
+#undef CSIMI_TOUCHES_FEW
+#undef CSIMI_TOUCHES_MANY
+#endif
+/* ==== end collide/level.c */
+
+/* ==== begin collide/collide.c =================================================================================== */
+/* collide/collide: csim_collide: what a level is where a shape is, and who meets whom. */
+
+static bool csimi_flat_sided(csim_shape_kind k) { return k == CSIM_SHAPE_BOX || k == CSIM_SHAPE_HULL; }
+static bool csimi_is_convex(const csim_geometry *g) { return !g->field && g->kind != CSIM_SHAPE_HALF_SPACE; }
+
+/* A field f at *pose of which a shape g at p meets one plane alone becomes that half-space, flat, at *pose: many
+   triangles are no more than one then, and the edges between them are not there. */
+static csimi_under csimi_flatten(const csim_geometry **f, csim_pose *pose, const csim_geometry *g, csim_pose p,
+                                 const csim_hull_data *hulls, csim_real margin, csim_geometry *flat) {
+    const csim_vec3 extra = csim_v3(margin, margin, margin);
+    csim_vec3 lower, upper;
+    csim_pose plane;
+    csimi_under under;
+    if (!(*f)->field || g->kind == CSIM_SHAPE_HALF_SPACE) return CSIMI_UNDER_RELIEF;
+    p.position = csim_pose_local(*pose, p.position);
+    p.rotation = csim_quat_mul(csim_quat_conj(pose->rotation), p.rotation);
+    csimi_bounds_at(g, hulls, p, &lower, &upper);
+    under = csimi_field_under((*f)->field, csim_sub(lower, extra), csim_add(upper, extra),
+                              csim_pose_point(p, g->centre), &plane);
+    if (under != CSIMI_UNDER_PLANE) return under;
+    *flat = **f;
+    flat->kind = CSIM_SHAPE_HALF_SPACE;
+    flat->field = NULL;
+    *f = flat;
+    *pose = csim_pose_mul(*pose, plane);
+    return under;
+}
+
+/* Triangles against a convex shape, which of the two is a. */
+static int csimi_meet_level(const csim_geometry *a, csim_pose pa, const csim_geometry *b, csim_pose pb,
+                            const csim_hull_data *hulls, csim_real margin, csim_touch *t, int capacity) {
+    const bool swapped = a->kind == CSIM_SHAPE_TRIANGLES;
+    const int count = swapped ? csimi_collide_triangles(b, pb, a, pa, hulls, margin, t, capacity)
+                              : csimi_collide_triangles(a, pa, b, pb, hulls, margin, t, capacity);
+    int i;
+    for (i = 0; i < csimi_imin(count, capacity) && swapped; i++) {
+        const csim_vec3 x = t[i].point_a;
+        t[i].point_a = t[i].point_b;
+        t[i].point_b = x;
+        t[i].normal = csim_scale(-1, t[i].normal);
+    }
+    return count;
+}
+
+CSIMI_FN int csimi_collide_at(const csim_geometry *a, csim_pose pa, const csim_geometry *b, csim_pose pb,
+                              const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity) {
+    csim_geometry flat;
+    csimi_under under;
+    if (csimi_flat_sided(a->kind) && csimi_flat_sided(b->kind))
+        return csimi_collide_polytopes(a, pa, b, pb, hulls, margin, touches, capacity);
+    under = csimi_flatten(&b, &pb, a, pa, hulls, margin, &flat);
+    if (under == CSIMI_UNDER_RELIEF) under = csimi_flatten(&a, &pa, b, pb, hulls, margin, &flat);
+    if (under == CSIMI_UNDER_NOTHING) return 0;
+    if ((a->kind == CSIM_SHAPE_TRIANGLES && csimi_is_convex(b)) ||
+        (b->kind == CSIM_SHAPE_TRIANGLES && csimi_is_convex(a)))
+        return csimi_meet_level(a, pa, b, pb, hulls, margin, touches, capacity);
+    return csimi_meet_pair(a, pa, b, pb, hulls, margin, touches, capacity);
+}
+
+CSIM_API int csim_collide(const csim_geometry *a, csim_pose pose_a, const csim_geometry *b, csim_pose pose_b,
+                          const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity) {
+    return csimi_collide_at(a, csim_pose_mul(pose_a, a->local), b, csim_pose_mul(pose_b, b->local), hulls, margin,
+                            touches, capacity);
+}
+/* ==== end collide/collide.c */
 
 /* ==== begin contact/problem.c =================================================================================== */
 /* contact/problem: is this a problem at all? */
@@ -32145,7 +33415,7 @@ CSIM_API csim_status csim_body_set_motion(csim_world *w, csim_body_id id, csim_m
         for (i = 0; i < b->shape_count; i++)
             if (motion != CSIM_STATIC && csimi_only_static(s->shape[b->first_shape + i].kind))
                 return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, "csim_body_set_motion", "motion", true, (double)motion,
-                                  "CSIM_STATIC for a body with a half-space or heights");
+                                  "CSIM_STATIC for a body with a half-space, heights or triangles");
         if (motion == CSIM_DYNAMIC &&
             !csimi_rigid_weighs(s->state.rigid_mass[b->rigid], s->state.inertia + 9 * b->rigid))
             return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, "csim_body_set_motion", "motion", true, (double)motion,
@@ -34203,7 +35473,7 @@ static CSIMI_NOINLINE csim_status csimi_find_fields(csim_world *w, const csimi_s
         csim_geometry g;
         CSIMI_MEMCPY(&g, p + at, sizeof g);
         known[i] = NULL;
-        if (g.kind != CSIM_SHAPE_MESH && g.kind != CSIM_SHAPE_HEIGHTS) continue;
+        if (g.kind != CSIM_SHAPE_MESH && g.kind != CSIM_SHAPE_HEIGHTS && g.kind != CSIM_SHAPE_TRIANGLES) continue;
         for (k = 0; k < s->count.shapes && !known[i]; k++)
             if (s->shape[k].field && s->shape[k].field_hash == g.field_hash) known[i] = s->shape[k].field;
         if (!known[i])
@@ -35740,6 +37010,34 @@ static csim_vec3 csimi_probe_way(const csimi_detector *d, const csimi_probe *p, 
     return csim_scale(d->ahead * d->frame->h, v);
 }
 
+/* A node against a level of triangles: planes around it, named by which way they look. */
+static CSIMI_NOINLINE void csimi_probe_triangles(csimi_detector *d, const csimi_probe *p, const csimi_object *b) {
+    enum { FEET = 4 };
+    csimi_store *s = &d->world->store;
+    const csim_real r = p->radius + csimi_thickness_of(s, b);
+    csimi_foot foot[FEET];
+    const int count = csimi_triangles_feet(s->shape[b->item].field, csim_pose_local(b->at, p->x), p->reach + r, foot,
+                                           FEET);
+    int i, k;
+    for (i = 0; i < count; i++) {
+        const int way = csimi_touch_way(foot[i].normal);
+        const csim_vec3 n = csim_rotate(b->at.rotation, foot[i].normal);
+        csimi_found_contact *c;
+        int alike = 0;
+        for (k = 0; k < i; k++) alike += csimi_touch_way(foot[k].normal) == way;
+        c = csimi_next_found(d, p->body, b->body,
+                             csimi_mix64(p->key, csimi_mix64(csimi_shape_key(s, b), (uint64_t)(FEET * way + alike))));
+        if (!c) continue;
+        c->part_b = b->item;
+        c->radius = r;
+        c->point_a = c->point_b = csim_madd(p->x, -foot[i].distance, n);
+        c->normal = n;
+        c->gap = foot[i].distance - r;
+        csimi_probe_place(s, p, c);
+        c->b = csimi_shape_place(s, b->item, c->meet);
+    }
+}
+
 /* A node against a shape. The feature is left out of the id: a node has one contact with a shape, whichever face is
    nearest. */
 static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csimi_object *b, csim_pose pose) {
@@ -35748,6 +37046,10 @@ static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csi
     csim_vec3 n;
     uint32_t feature = 0;
     csimi_found_contact *c;
+    if (s->shape[b->item].kind == CSIM_SHAPE_TRIANGLES) {
+        csimi_probe_triangles(d, p, b);
+        return;
+    }
     gap = csim_shape_distance(s->shape + b->item, s->hull, pose, p->x, &n, &feature) - r;
     if (!(gap <= p->reach)) return;
     if (s->body[p->body].kind == CSIM_BODY_CLOTH &&
@@ -36095,18 +37397,34 @@ static void csimi_edge_touch(csimi_detector *d, const csimi_edge_meeting *m, con
 }
 
 /* Axis, ends and capsule of edge m->frame; false: it is a point. */
-static bool csimi_edge_set(const csimi_store *s, csimi_edge_meeting *m) {
+static bool csimi_edge_set(const csimi_store *s, csimi_edge_meeting *m, csim_real reach) {
+    csim_real within;
     int k;
     m->at = csimi_edge_capsule(s, s->body + m->a->body, m->frame, &m->edge);
     m->axis = csim_rotate(m->at.rotation, csim_v3(0, 0, m->edge.half_height));
+    within = 2 * m->edge.bound + reach; /* what the edge touches is no farther from its ends */
     for (k = 0; k < 2; k++) {
-        csim_vec3 n;
-        uint32_t zone;
-        m->end[k] = csim_shape_distance(m->shape, s->hull, m->pose, csim_madd(m->at.position, k ? 1 : -1, m->axis), &n,
-                                        &zone);
+        csim_vec3 n = m->axis;
+        m->end[k] = csimi_distance_within(m->shape, s->hull, csim_pose_mul(m->pose, m->shape->local),
+                                          csim_madd(m->at.position, k ? 1 : -1, m->axis), within, &n);
         m->slope[k] = 2 * csim_dot(n, m->axis);
     }
     return m->edge.half_height > 0;
+}
+
+/* Whether an edge has nothing but a plane of triangles in reach: the nodes say all. */
+static bool csimi_edge_over_plane(const csimi_edge_meeting *m, csim_vec3 x, csim_vec3 y, csim_real reach) {
+    const csim_vec3 r = csim_v3(reach, reach, reach);
+    csim_pose at, plane;
+    csim_vec3 low, high;
+    if (m->shape->kind != CSIM_SHAPE_TRIANGLES) return false;
+    at = csim_pose_mul(m->pose, m->shape->local);
+    x = csim_pose_local(at, x);
+    y = csim_pose_local(at, y);
+    low = csim_v3(csimi_min(x.x, y.x), csimi_min(x.y, y.y), csimi_min(x.z, y.z));
+    high = csim_v3(csimi_max(x.x, y.x), csimi_max(x.y, y.y), csimi_max(x.z, y.z));
+    return csimi_field_under(m->shape->field, csim_sub(low, r), csim_add(high, r),
+                             csim_madd(x, CSIM_R(0.5), csim_sub(y, x)), &plane) != CSIMI_UNDER_RELIEF;
 }
 
 CSIMI_FN CSIMI_NOINLINE void csimi_collide_edges(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
@@ -36132,7 +37450,8 @@ CSIMI_FN CSIMI_NOINLINE void csimi_collide_edges(csimi_detector *d, const csimi_
         const csim_real half = csim_length(csim_sub(y, x)) / 2;
         const csim_vec3 middle = csim_scale(CSIM_R(0.5), csim_add(x, y));
         if (!csimi_near(d, b, middle, a->margin + half + A->radius + A->surface.thickness) ||
-            !csimi_edge_set(s, &m) || !csimi_edge_bulges(&m, reach + m.edge.radius))
+            csimi_edge_over_plane(&m, x, y, reach + A->radius + A->surface.thickness) ||
+            !csimi_edge_set(s, &m, reach) || !csimi_edge_bulges(&m, reach + m.edge.radius))
             continue;
         n = csim_collide(&m.edge, m.at, m.shape, m.pose, s->hull, reach, out, room);
         for (i = 0; i < csimi_imin(n, room); i++) csimi_edge_touch(d, &m, out + i);
@@ -36165,8 +37484,8 @@ static void csimi_sense_convex(csimi_sense *q, const csimi_convex *c, csim_real 
 
 static void csimi_sense_point(csimi_sense *q, csim_vec3 x, csim_real radius) {
     csim_vec3 n;
-    uint32_t zone;
-    const csim_real gap = csimi_distance_at(q->g, q->d->world->store.hull, q->sensor->at, x, &n, &zone) - radius;
+    const csim_real gap =
+        csimi_distance_within(q->g, q->d->world->store.hull, q->sensor->at, x, q->reach + radius, &n) - radius;
     q->gap = csimi_min(q->gap, gap);
 }
 
@@ -39649,9 +40968,8 @@ static double csimi_eye_over(const csimi_eye *e, const csimi_state *state, const
     const csimi_store *s = &e->w->store;
     const csim_real r = b->radius + b->surface.thickness + s->skin[shape].surface.thickness;
     csim_vec3 n;
-    uint32_t zone;
-    return (double)(r - csimi_distance_at(s->shape + shape, s->hull, csimi_eye_pose(e, state, shape),
-                                          csimi_load3(state->x + 3 * (size_t)node), &n, &zone));
+    return (double)(r - csimi_distance_within(s->shape + shape, s->hull, csimi_eye_pose(e, state, shape),
+                                              csimi_load3(state->x + 3 * (size_t)node), r, &n));
 }
 
 /* An edge of a cable over a shape at one moment. */
@@ -41594,7 +42912,7 @@ static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, c
         *hulls += def->shapes[i].kind == CSIM_SHAPE_HULL;
         if (csimi_only_static(def->shapes[i].kind) && def->motion != CSIM_STATIC)
             return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "motion", true, (double)def->motion,
-                              "CSIM_STATIC for a body with a half-space or heights");
+                              "CSIM_STATIC for a body with a half-space, heights or triangles");
     }
     if ((s = csimi_check_skins(w, fn, def->shapes, def->shape_count)) != 0) return s;
     return csimi_rigid_mass(def, fn, mass, &w->error);
@@ -44265,11 +45583,18 @@ static void csimi_near_leaf(csimi_search *q, int slot, int part) {
     csim_geometry own;
     csim_pose pose;
     csim_real ends[6];
-    csim_vec3 n;
-    uint32_t zone;
+    csim_vec3 n = csim_v3(0, 0, 1);
+    uint32_t zone = 0;
     csim_query_hit h;
     const csim_geometry *g = csimi_leaf_shape(q, slot, part, &own, &pose, ends);
-    const csim_real d = csimi_distance_at(g, s->hull, pose, q->origin, &n, &zone);
+    csim_real d;
+    if (g->kind == CSIM_SHAPE_TRIANGLES) {
+        d = csimi_distance_triangles(g->field, csim_pose_local(pose, q->origin),
+                                     csimi_max(q->most, (csim_real)g->field->lower[1]), &n, &zone);
+        n = csim_rotate(pose.rotation, n);
+    } else {
+        d = csimi_distance_at(g, s->hull, pose, q->origin, &n, &zone);
+    }
     if (!(d <= q->most)) return;
     h = csimi_hit_of(q, slot, csimi_part_of(s->body + slot), part);
     h.feature = h.part == CSIM_QUERY_SHAPE ? zone : 0;
@@ -44872,6 +46197,7 @@ static CSIMI_NOINLINE void csimi_draw_shape(const csimi_pen *p, const csim_geome
         break;
     case CSIM_SHAPE_MESH:
     case CSIM_SHAPE_HEIGHTS:
+    case CSIM_SHAPE_TRIANGLES:
     case CSIM_SHAPE_COUNT_:
     default: /* a field: the ball around it */
         csimi_draw_ring(p, at, g->centre, csim_v3(g->bound, 0, 0), csim_v3(0, g->bound, 0));
@@ -46199,6 +47525,41 @@ CSIM_API csim_status csim_create_height_field_in(const csim_height_field_def *de
                                                  csim_field **field, csim_error *error) {
     return CSIMI_ABSENT(error, "csim_create_height_field_in", "CONDSIM_NO_FIELDS");
 }
+CSIM_API csim_triangle_field_def csim_default_triangle_field_def(void) {
+    csim_triangle_field_def none;
+    CSIMI_MEMSET(&none, 0, sizeof none);
+    return none;
+}
+CSIM_API csim_status csim_triangle_field_bytes(const csim_triangle_field_def *def, size_t *bytes, csim_error *error) {
+    return CSIMI_ABSENT(error, "csim_triangle_field_bytes", "CONDSIM_NO_FIELDS");
+}
+CSIM_API csim_status csim_create_triangle_field_in(const csim_triangle_field_def *def, void *block, size_t bytes, const
+                                                   csim_field **field, csim_error *error) {
+    return CSIMI_ABSENT(error, "csim_create_triangle_field_in", "CONDSIM_NO_FIELDS");
+}
+CSIMI_FN csimi_triangles csimi_triangles_of(const csim_field *f) {
+    csimi_triangles none;
+    CSIMI_MEMSET(&none, 0, sizeof none);
+    return none;
+}
+CSIMI_FN uint32_t csimi_triangle_name(const csimi_triangles *t, int place) { return 0; }
+CSIMI_FN csim_vec3 csimi_level_normal(const csimi_triangles *t, int place) { return csim_v3(0, 0, 1); }
+CSIMI_FN csim_vec3 csimi_triangle_corner(const csimi_triangles *t, int place, int k) { return csim_v3(0, 0, 0); }
+CSIMI_FN csim_real csimi_distance_triangles(const csim_field *f, csim_vec3 p, csim_real within, csim_vec3 *n,
+                                            uint32_t *name) {
+    return CSIMI_HUGE;
+}
+CSIMI_FN bool csimi_facet_allows(const csimi_facet *f, csim_vec3 n, bool *snaps) { return false; }
+CSIMI_FN csimi_fold csimi_facet_fold(const csimi_facet *f, int k) { return CSIMI_FOLD_BORDER; }
+CSIMI_FN csim_real csimi_facet_distance(const csimi_facet *f, csim_vec3 x, csim_vec3 *n) { return CSIMI_HUGE; }
+CSIMI_FN int csimi_touch_way(csim_vec3 n) { return 0; }
+CSIMI_FN int csimi_triangles_feet(const csim_field *field, csim_vec3 x, csim_real within, csimi_foot *foot, int most) {
+    return 0;
+}
+CSIMI_FN int csimi_collide_triangles(const csim_geometry *g, csim_pose p, const csim_geometry *level, csim_pose at,
+                                     const csim_hull_data *hulls, csim_real margin, csim_touch *touch, int capacity) {
+    return 0;
+}
 CSIM_API csim_status csim_open_field(const void *block, size_t bytes, const csim_field **field, csim_error *error) {
     return CSIMI_ABSENT(error, "csim_open_field", "CONDSIM_NO_FIELDS");
 }
@@ -46224,7 +47585,8 @@ CSIMI_FN int csimi_height_planes(const csim_field *f, csim_vec3 p, csim_real wit
     return 0;
 }
 CSIMI_FN csim_real csimi_least_mesh(const csim_field *f, csim_vec3 p) { return 0; }
-CSIMI_FN csimi_under csimi_field_under(const csim_field *f, csim_vec3 lower, csim_vec3 upper, csim_pose *plane) {
+CSIMI_FN csimi_under csimi_field_under(const csim_field *f, csim_vec3 lower, csim_vec3 upper, csim_vec3 middle,
+                                       csim_pose *plane) {
     return CSIMI_UNDER_RELIEF;
 }
 CSIMI_FN bool csimi_height_peak(const csim_field *f, int i, int j) { return false; }
@@ -49035,6 +50397,12 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_COLLIDE_PRIVATE_H
 #undef CSIMI_FIELD_GUARD
 #undef CSIMI_SAMPLE_BLOCK
+#undef CSIMI_FIELD_TRIANGLES
+#undef CSIMI_TRIANGLES_NO_EDGE
+#undef CSIMI_TRIANGLES_CROWD
+#undef CSIMI_TRIANGLES_NAME
+#undef CSIMI_TRIANGLES_RING
+#undef CSIMI_FACET_FLAT
 #undef CSIMI_BOUNDS_DEPTH
 #undef CSIMI_NO_FEATURE
 #undef CSIMI_CONTACT_PRIVATE_H
@@ -49104,6 +50472,8 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_GJK_STEPS
 #undef CSIMI_GJK_IDLE
 #undef CSIMI_CAST_STEPS
+#undef CSIMI_TOUCHES_FEW
+#undef CSIMI_TOUCHES_MANY
 #undef CSIMI_CERT_NOISE
 #undef CSIMI_CERT_COARSE
 #undef CSIMI_ANDERSON_TIKHONOV
