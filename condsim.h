@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 3c0de4d112f41235
+   Hash of the parts: c58dd83a34db7d03
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -72,7 +72,7 @@
    for what is left out returns CSIM_UNSUPPORTED (docs/building.md).
      CONDSIM_NO_SOFT, CABLE, CLOTH, TREE, REDUCED, JOINTS, SPRINGS      bodies and links (pins are joints)
      CONDSIM_NO_CHARACTER, DRAW, RECORD         moves of a capsule; debug drawing; record and replay
-     CONDSIM_NO_HULLS, FIELDS                   convex hulls; meshes and height fields as shapes
+     CONDSIM_NO_CYLINDERS, HULLS, FIELDS        cylinders; convex hulls; meshes and height fields as shapes
      CONDSIM_NO_COND, SWEEP                     one of the two solvers of worlds (one must stay)
      CONDSIM_NO_BOUNDED                         the solver of bounded work
      CONDSIM_NO_IMPULSE                         csim_impulse_solve, all solvers of that level, SWEEP beyond rigid bodies
@@ -81,6 +81,7 @@
      CONDSIM_NO_SLEEP                           bodies at rest fall asleep and cost nothing
      CONDSIM_NO_LOADERS, URDF, SNAPSHOTS, STATISTICS, ERROR_TEXT        files, save and restore, measures, sentences
      CONDSIM_NO_EVENTS                          csim_world_events
+     CONDSIM_NO_PATHS                           csim_world_def.follow_paths
    Presets: CONDSIM_GAME leaves out comparisons, reduced bodies and loaders; CONDSIM_TINY everything but particles and
    rigid bodies under SWEEP. CONDSIM_WITH_TREE and the like keep a feature that a preset would leave out. */
 
@@ -141,6 +142,9 @@
 #endif
 #if !defined(CONDSIM_WITH_EVENTS) && !defined(CONDSIM_NO_EVENTS)
 #define CONDSIM_NO_EVENTS
+#endif
+#if !defined(CONDSIM_WITH_PATHS) && !defined(CONDSIM_NO_PATHS)
+#define CONDSIM_NO_PATHS
 #endif
 #if !defined(CONDSIM_WITH_STATISTICS) && !defined(CONDSIM_NO_STATISTICS)
 #define CONDSIM_NO_STATISTICS
@@ -3819,6 +3823,14 @@ CSIMI_FN int csimi_reduced_terms(const csimi_state *s, int count, const int *nod
 #define CSIMI_COLLIDE_PRIVATE_H
 
 
+/* Never, in a build without cylinders: what is for them alone goes with them. */
+CSIM_INLINE bool csimi_cylinder(const csim_geometry *g) {
+#ifndef CONDSIM_NO_CYLINDERS
+    return g->kind == CSIM_SHAPE_CYLINDER;
+#else
+    return (void)g, false;
+#endif
+}
 /* ---- shape.c: bounds of a shape whose own axes are at pose */
 CSIMI_FN void csimi_bounds_at(const csim_geometry *g, const csim_hull_data *hulls, csim_pose pose, csim_vec3 *lower,
                               csim_vec3 *upper);
@@ -4054,6 +4066,8 @@ CSIMI_FN int csimi_collide_facet(const csim_geometry *g, csim_pose p, const csim
                                  csim_real margin, csim_touch *touches, int capacity);
 CSIMI_FN int csimi_meet_facet(const csim_geometry *g, csim_pose p, const csimi_facet *f, const csim_hull_data *hulls,
                               csim_real margin, csim_touch *touches, int capacity);
+CSIMI_FN csim_real csimi_facet_gap(const csim_geometry *g, csim_pose pose, const csimi_facet *f,
+                                   const csim_hull_data *hulls, csim_vec3 *n);
 CSIMI_FN void csimi_polytope_facet(csimi_polytope *p, const csimi_facet *f);
 /* manifold.c: how deep x is after tilt k; bin: the axis of the normal, of csimi_normal_bin modulo 3. */
 CSIMI_FN csim_real csimi_tilted(csim_vec3 x, csim_real gap, int bin, int k);
@@ -6199,13 +6213,27 @@ CSIMI_FN double csimi_imbalance(const csim_world *world, csimi_step_frame *frame
 /* ---- path.c */
 /* Stops poses of frame->next, of bodies and nodes, where their true paths, of h at the velocities of the step, lead
    into what they did not know of. */
+#ifndef CONDSIM_NO_PATHS
 CSIMI_FN void csimi_hold_paths(csim_world *world, csimi_step_frame *frame, csim_real h, csimi_arena *arena);
 CSIMI_FN size_t csimi_path_scratch(const csimi_counts *n);
+#else
+CSIM_INLINE void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, csimi_arena *arena) {
+    (void)w, (void)f, (void)h, (void)arena;
+}
+CSIM_INLINE size_t csimi_path_scratch(const csimi_counts *n) { return n ? 0 : 0; }
+#endif
+/* ---- unseen.c: for paths and for statistics; a build without both does not look */
+#if !defined(CONDSIM_NO_PATHS) || !defined(CONDSIM_NO_STATISTICS)
 CSIMI_FN csim_real csimi_path_slack(const csim_world *world); /* m: what ways may lead shapes into each other */
-/* ---- unseen.c */
 /* Looks at shapes and nodes where they are after the step; sets frame->driven, stats.penetration and unseen. */
 CSIMI_FN void csimi_look_unseen(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 CSIMI_FN size_t csimi_unseen_scratch(const csimi_counts *n);
+#else
+CSIM_INLINE void csimi_look_unseen(csim_world *w, csimi_step_frame *f, csimi_arena *arena) {
+    (void)w, (void)f, (void)arena;
+}
+CSIM_INLINE size_t csimi_unseen_scratch(const csimi_counts *n) { return n ? 0 : 0; }
+#endif
 /* ---- measure.c */
 CSIMI_FN void csimi_measure(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 CSIMI_FN void csimi_report_contacts(csim_world *world, csimi_step_frame *frame);
@@ -11959,8 +11987,14 @@ CSIMI_FN csim_status csimi_check_shape(const char *function, const csim_shape *s
     switch (s->kind) {
     case CSIM_SHAPE_HALF_SPACE: return CSIM_OK;
     case CSIM_SHAPE_SPHERE: return csimi_check_length(function, "radius", s->radius, false, error);
-    case CSIM_SHAPE_CAPSULE:
+#ifdef CONDSIM_NO_CYLINDERS
     case CSIM_SHAPE_CYLINDER:
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "kind", true, (double)s->kind,
+                          "builds without CONDSIM_NO_CYLINDERS");
+#else
+    case CSIM_SHAPE_CYLINDER:
+#endif
+    case CSIM_SHAPE_CAPSULE:
         if ((status = csimi_check_length(function, "radius", s->radius, false, error)) != CSIM_OK) return status;
         status = csimi_check_length(function, "half_height", s->half_height, s->kind == CSIM_SHAPE_CAPSULE, error);
         return status != CSIM_OK ? status : csimi_check_spacing(function, s, error);
@@ -12153,7 +12187,7 @@ CSIM_API csim_status csim_shape_mass(const csim_shape *shape, csim_real density,
 static csim_real csimi_half_extent(const csim_geometry *g, const csim_real *d) {
     if (g->kind == CSIM_SHAPE_BOX || g->field)
         return csimi_abs(d[0]) * g->half.x + csimi_abs(d[1]) * g->half.y + csimi_abs(d[2]) * g->half.z;
-    if (g->kind == CSIM_SHAPE_CYLINDER)
+    if (csimi_cylinder(g))
         return csimi_abs(d[2]) * g->half_height + CSIMI_SQRT(d[0] * d[0] + d[1] * d[1]) * g->radius;
     return csimi_abs(d[2]) * g->half_height + g->radius;
 }
@@ -13449,6 +13483,29 @@ static bool csimi_facet_keep(csimi_pair *p, csim_pose pose, const csimi_facet *f
     return csimi_facet_touches(f, p->touches, count);
 }
 
+/* How far apart they are at least by the best axis, less than 0 where they overlap; n: from the triangle. */
+CSIMI_FN CSIMI_NOINLINE csim_real csimi_facet_gap(const csim_geometry *g, csim_pose pose, const csimi_facet *f,
+                                                  const csim_hull_data *hulls, csim_vec3 *n) {
+    csimi_pair p;
+    csimi_axis_found fa, fb, e;
+    csim_vec3 axis;
+    csim_real best, beside;
+    int k = 0;
+    csimi_polytope_of(&p.a, g, hulls);
+    csimi_polytope_facet(&p.b, f);
+    csimi_pair_set(&p, pose, csim_pose_identity(), CSIMI_HUGE, NULL, 0);
+    fa = csimi_best_face(&p, 0);
+    fb = csimi_best_face(&p, 1);
+    e = csimi_best_edges(&p, csimi_max(fa.separation, fb.separation));
+    beside = csimi_beyond_edges(&p, &k);
+    best = csimi_max(e.separation, csimi_max(fa.separation, fb.separation));
+    axis = fa.separation > fb.separation ? csim_scale(-1, csimi_normal_of(&p, 0, fa.a)) : csimi_normal_of(&p, 1, 0);
+    if (e.a >= 0) axis = csim_scale(-1, csimi_pair_normal(&p, e));
+    if (beside > best) axis = csimi_normal_of(&p, 1, 1 + k);
+    *n = csim_rotate(pose.rotation, axis);
+    return csimi_max(best, beside);
+}
+
 /* The side that is shown has axes to the front alone. What is beside the triangle and reaches behind it meets what is
    beyond its edge; where nothing is, the edge. */
 CSIMI_FN CSIMI_NOINLINE int csimi_collide_facet(const csim_geometry *g, csim_pose pose, const csimi_facet *f,
@@ -13640,7 +13697,7 @@ static void csimi_meet_at(csimi_meet *m, const csimi_line *line, csim_real z, cs
     d += csim_dot(n, line->axis) * (z - flat);
     out = n;
     if (line->q && (d > m->margin || !csimi_supports(m, line->q, x, n))) return;
-    if (m->a->kind == CSIM_SHAPE_CYLINDER) { /* only what lies beside it: the rims say the rest */
+    if (csimi_cylinder(m->a)) { /* only what lies beside it: the rims say the rest */
         out = csim_madd(n, -csim_dot(n, line->axis), line->axis);
         across = csim_length(out);
         if (across < (d > 0 ? 1 - CSIM_R(1e-6) : CSIM_R(0.1))) return; /* where b holds the axis, any way out will do */
@@ -13813,7 +13870,7 @@ static void csimi_meet_flat(csimi_meet *m) {
         csimi_polytope_facet(&q, m->facet);
     else
         csimi_polytope_of(&q, m->a, m->hulls);
-    if (m->b->kind == CSIM_SHAPE_CYLINDER) {
+    if (csimi_cylinder(m->b)) {
         csimi_meet_edges(m, &q);
         return;
     }
@@ -13833,7 +13890,7 @@ static void csimi_meet_cylinders(csimi_meet *m) {
     if (m->b->kind == CSIM_SHAPE_HALF_SPACE) return;
     csimi_meet_swap(m);
     m->names = 0x10000u;
-    if (m->a->kind == CSIM_SHAPE_CYLINDER)
+    if (csimi_cylinder(m->a))
         csimi_meet_cylinder(m);
     else
         csimi_meet_flat(m);
@@ -13909,7 +13966,7 @@ static bool csimi_sample_faces(const csimi_meet *m, csim_vec3 point, csim_vec3 n
 /* Whether it is one of a rim that lies on its side: csimi_meet_field_rims speaks for it. */
 static bool csimi_sample_rolls(const csimi_meet *m, const csimi_sampler *s, csim_vec3 n) {
     csim_real along;
-    if (m->a->kind != CSIM_SHAPE_CYLINDER || s->radius > 0) return false;
+    if (!csimi_cylinder(m->a) || s->radius > 0) return false;
     along = csim_dot(n, csimi_axis_of(m->pa));
     return 1 - along * along > CSIMI_LIES * CSIMI_LIES;
 }
@@ -14069,7 +14126,7 @@ static void csimi_meet_fields(csimi_meet *m) {
         return;
     }
     csimi_meet_samples(m);
-    if (m->a->kind == CSIM_SHAPE_CYLINDER) csimi_meet_field_rims(m);
+    if (csimi_cylinder(m->a)) csimi_meet_field_rims(m);
     csimi_meet_swap(m);
     m->names = 0x80000000u;
     if (m->a->kind != CSIM_SHAPE_TRIANGLES) csimi_meet_samples(m);
@@ -14090,12 +14147,14 @@ static void csimi_meet_shapes(csimi_meet *m) {
         else
             csimi_meet_axis(m);
         return;
+#ifndef CONDSIM_NO_CYLINDERS
     case 2:
         csimi_meet_cylinders(m);
         if (m->count > 0) return;
         m->cone = 2;
         csimi_meet_cylinders(m);
         return;
+#endif
     default: csimi_meet_flat(m); return;
     }
 }
@@ -15557,7 +15616,11 @@ CSIMI_FN csim_real csimi_distance_at(const csim_geometry *g, const csim_hull_dat
         break;
     case CSIM_SHAPE_CAPSULE: d = csimi_distance_capsule(g, x, &n, &zone); break;
     case CSIM_SHAPE_BOX: d = csimi_distance_box(g, x, &n, &zone); break;
+#ifndef CONDSIM_NO_CYLINDERS
     case CSIM_SHAPE_CYLINDER: d = csimi_distance_cylinder(g, x, &n, &zone); break;
+#else
+    case CSIM_SHAPE_CYLINDER: break;
+#endif
     case CSIM_SHAPE_HULL: d = csimi_distance_hull(g, hulls + g->hull, x, &n, &zone); break;
     case CSIM_SHAPE_MESH: d = csimi_distance_mesh(g->field, x, &n); break;
     case CSIM_SHAPE_HEIGHTS: d = csimi_distance_heights(g->field, x, &n); break;
@@ -16994,7 +17057,11 @@ CSIMI_FN bool csimi_sampler_next(csimi_sampler *s) {
     switch (s->geometry->kind) {
     case CSIM_SHAPE_SPHERE: return csimi_sample_axis(s, 0);
     case CSIM_SHAPE_CAPSULE: return csimi_sample_axis(s, s->geometry->half_height);
+#ifndef CONDSIM_NO_CYLINDERS
     case CSIM_SHAPE_CYLINDER: return csimi_sample_cylinder(s);
+#else
+    case CSIM_SHAPE_CYLINDER: break;
+#endif
     case CSIM_SHAPE_BOX:
     case CSIM_SHAPE_HULL: return csimi_sample_polytope(s);
     case CSIM_SHAPE_MESH: return csimi_sample_mesh(s);
@@ -17872,7 +17939,11 @@ CSIMI_FN int csimi_ray_at(const csim_geometry *g, const csim_hull_data *hulls, c
     case CSIM_SHAPE_SPHERE: found = csimi_ray_ball(csim_v3(0, 0, 0), g->radius, x, w, most, 0, hit); break;
     case CSIM_SHAPE_CAPSULE: found = csimi_ray_capsule(g, x, w, most, hit); break;
     case CSIM_SHAPE_BOX: found = csimi_ray_box(g, x, w, most, hit); break;
+#ifndef CONDSIM_NO_CYLINDERS
     case CSIM_SHAPE_CYLINDER: found = csimi_ray_cylinder(g, x, w, most, hit); break;
+#else
+    case CSIM_SHAPE_CYLINDER: break;
+#endif
     case CSIM_SHAPE_HULL: found = csimi_ray_hull(hulls + g->hull, x, w, most, hit); break;
     case CSIM_SHAPE_MESH: found = csimi_ray_mesh(g->field, x, w, 0, most, hit); break;
     case CSIM_SHAPE_HEIGHTS: found = csimi_ray_heights(g->field, x, w, most, hit); break;
@@ -37012,7 +37083,7 @@ static csim_vec3 csimi_probe_way(const csimi_detector *d, const csimi_probe *p, 
 
 /* A node against a level of triangles: planes around it, named by which way they look. */
 static CSIMI_NOINLINE void csimi_probe_triangles(csimi_detector *d, const csimi_probe *p, const csimi_object *b) {
-    enum { FEET = 4 };
+    enum { FEET = 8 };
     csimi_store *s = &d->world->store;
     const csim_real r = p->radius + csimi_thickness_of(s, b);
     csimi_foot foot[FEET];
@@ -40139,6 +40210,7 @@ CSIMI_FN csim_status csimi_integrate(csim_world *w, csimi_step_frame *f, const c
 /* ==== end step/integrate.c */
 
 /* ==== begin step/path.c ========================================================================================= */
+#if !defined(CONDSIM_NO_PATHS)
 /* step/path: nothing passes through. The rows of a step are linear in its motion, and contacts are looked for as far as
    the velocities of its start reach: a body that turns by a good part of a radian, or is thrown by its first hit, may
    go where no row holds it. After positions have been advanced, the true paths of such bodies and of nodes are followed
@@ -40387,6 +40459,7 @@ typedef struct csimi_path_pair {
     csim_real way, spin, thick;
     csim_real slack; /* how far they may overlap by their ways, and how well their distance must be known */
     csim_real round; /* > 0: their distance is that of cores which are smaller by so much */
+    const csimi_facet *facet; /* of b, a level of triangles, instead of all of it; or null */
 } csimi_path_pair;
 
 /* Half of what a shape is thick where it is thinnest. */
@@ -40453,6 +40526,28 @@ static bool csimi_path_cores(const csimi_paths *p, const csimi_path_pair *q, csi
     return *gap <= margin;
 }
 
+/* Against one triangle of a level, which does not move. Boxes and hulls by their axes, which say how deep they are. */
+static CSIMI_NOINLINE bool csimi_path_facet_gap(const csimi_paths *p, const csimi_path_pair *q, csim_pose at,
+                                                csim_pose level, csim_real margin, csim_real *gap, csim_vec3 *n) {
+    const csimi_store *s = &p->w->store;
+    const csim_geometry *g = s->shape + q->a;
+    csimi_convex a, b;
+    csim_vec3 on, normal = csim_v3(0, 0, 0);
+    at.position = csim_pose_local(level, at.position);
+    at.rotation = csim_quat_mul(csim_quat_conj(level.rotation), at.rotation);
+    if (g->kind == CSIM_SHAPE_BOX || g->kind == CSIM_SHAPE_HULL) {
+        *gap = csimi_facet_gap(g, at, q->facet, s->hull, &normal) - q->thick;
+    } else {
+        csimi_path_core(p, q->a, at, q->round, &a);
+        csimi_convex_points(&b, q->facet->vertex, 3);
+        *gap = -a.round - q->thick;
+        a.round = 0;
+        *gap += csimi_convex_distance(&a, csim_v3(0, 0, 0), &b, &on, &normal);
+    }
+    if (csim_dot(normal, normal) > 0) *n = csim_rotate(level.rotation, normal);
+    return *gap <= margin;
+}
+
 /* Least gap of two shapes at t, and its normal from b to a; beyond the margin: false. */
 static bool csimi_path_gap(const csimi_paths *p, const csimi_path_pair *q, csim_real t, csim_real margin,
                            csim_real *gap, csim_vec3 *n) {
@@ -40460,6 +40555,7 @@ static bool csimi_path_gap(const csimi_paths *p, const csimi_path_pair *q, csim_
     const csim_pose at = csimi_path_shape(p, q->a, t), bt = csimi_path_shape(p, q->b, t);
     csim_touch touch[8];
     int i, count;
+    if (q->facet) return csimi_path_facet_gap(p, q, at, bt, margin, gap, n);
     if (q->round > 0) return csimi_path_cores(p, q, at, bt, margin, gap, n);
     count = csimi_collide_at(s->shape + q->a, at, s->shape + q->b, bt, s->hull, margin + q->thick, touch, 8);
     *gap = margin;
@@ -40490,6 +40586,7 @@ static csimi_path_pair csimi_path_pair_of(const csimi_paths *p, int a, int b) {
     q.thick = s->skin[a].surface.thickness + s->skin[b].surface.thickness;
     q.slack = csimi_min(p->slack, thin / 4);
     q.round = 0;
+    q.facet = NULL;
     if ((A == CSIM_SHAPE_CYLINDER || B == CSIM_SHAPE_CYLINDER) && A != CSIM_SHAPE_HALF_SPACE &&
         B != CSIM_SHAPE_HALF_SPACE)
         q.round = q.slack;
@@ -40503,9 +40600,9 @@ static csim_real csimi_path_floor(csim_real gap, csim_real slack) {
 }
 
 /* The share of the step at which the gap of two shapes has fallen too far; 1: never. */
-static csim_real csimi_path_meet(const csimi_paths *p, int a, int b) {
-    const csimi_path_pair q = csimi_path_pair_of(p, a, b);
-    const csim_vec3 shift = csim_sub(csimi_path_shift(p, a), csimi_path_shift(p, b));
+static csim_real csimi_path_advance(const csimi_paths *p, const csimi_path_pair *pair) {
+    const csimi_path_pair q = *pair;
+    const csim_vec3 shift = csim_sub(csimi_path_shift(p, q.a), csimi_path_shift(p, q.b));
     csim_real t = 0, last = 0, gap, floor, near;
     csim_vec3 n = csim_v3(0, 0, 1);
     int look;
@@ -40524,6 +40621,35 @@ static csim_real csimi_path_meet(const csimi_paths *p, int a, int b) {
     }
     return t;
 }
+
+/* A level of triangles: each by itself, for the nearest of them does not tell what is ahead. */
+static CSIMI_NOINLINE csim_real csimi_path_level(const csimi_paths *p, csimi_path_pair *q) {
+    const csim_geometry *g = p->w->store.shape + q->b;
+    const csimi_triangles t = csimi_triangles_of(g->field);
+    const csim_pose at = csimi_path_shape(p, q->b, 0), from = csimi_path_shape(p, q->a, 0);
+    const csim_vec3 middle = csim_pose_local(at, csim_pose_point(from, p->w->store.shape[q->a].centre));
+    const csim_real reach = p->w->store.shape[q->a].bound + q->way + q->thick + q->slack;
+    const csim_vec3 r = csim_v3(reach, reach, reach);
+    csimi_surface_walk walk = csimi_surface_walk_in(&t.surface, csim_sub(middle, r), csim_add(middle, r));
+    csim_real first = 1;
+    csimi_facet facet;
+    int place;
+    while ((place = csimi_surface_walk_next(&walk)) >= 0) {
+        csim_vec3 n;
+        if (!csimi_facet_of(&facet, &t, place, middle) || csimi_facet_distance(&facet, middle, &n) > reach) continue;
+        q->facet = &facet;
+        first = csimi_min(first, csimi_path_advance(p, q));
+    }
+    return first;
+}
+
+static csim_real csimi_path_meet(const csimi_paths *p, int a, int b) {
+    csimi_path_pair q = csimi_path_pair_of(p, a, b);
+    return p->w->store.shape[b].kind == CSIM_SHAPE_TRIANGLES ? csimi_path_level(p, &q) : csimi_path_advance(p, &q);
+}
+
+/* What ways do not look at: grids and heights. */
+static bool csimi_path_leaves(const csim_geometry *g) { return g->field && g->kind != CSIM_SHAPE_TRIANGLES; }
 
 static bool csimi_path_near(const csimi_paths *p, int a, int b) {
     int k;
@@ -40563,7 +40689,7 @@ static bool csimi_path_pairs(csimi_paths *p) {
             const int other = s->shape_body[b];
             csim_real t;
             if (s->body[slot].disabled || s->body[other].disabled) continue;
-            if (other == slot || s->shape[b].field || p->group[other] == p->group[slot]) continue;
+            if (other == slot || csimi_path_leaves(s->shape + b) || p->group[other] == p->group[slot]) continue;
             if (s->body[slot].motion != CSIM_DYNAMIC && s->body[other].motion != CSIM_DYNAMIC) continue;
             if ((p->looked[other] && b < a) || !csimi_path_near(p, a, b)) continue;
             if (s->skin[a].sensor || s->skin[b].sensor || !csimi_may_touch(&p->filter, slot, a, other, b)) continue;
@@ -40601,6 +40727,44 @@ static csim_real csimi_path_node_meets(const csimi_paths *p, csim_vec3 x, csim_v
     return t;
 }
 
+/* A node, a ball of r, on its way d through a level of triangles: until it is a slack deep in one that it comes to. */
+static CSIMI_NOINLINE csim_real csimi_path_node_level(const csimi_paths *p, csim_vec3 x, csim_vec3 d, csim_real r,
+                                                      int shape) {
+    const csimi_triangles t = csimi_triangles_of(p->w->store.shape[shape].field);
+    const csim_pose at = csimi_path_shape(p, shape, 0);
+    const csim_real core = csimi_max(r - p->slack, 0);
+    csimi_surface_ray ray;
+    csimi_convex ball, face;
+    csimi_facet f;
+    csim_real fraction, weight[3];
+    csim_vec3 on, n;
+    int place, k;
+    x = csim_pose_local(at, x);
+    d = csim_unrotate(at.rotation, d);
+    CSIMI_MEMSET(&ball, 0, sizeof ball);
+    ball.kind = CSIM_SHAPE_SPHERE;
+    ball.pose = csim_pose_identity();
+    ball.pose.position = x;
+    ball.round = ball.size = core;
+    csimi_surface_ray_along(&ray, &t.surface, x, d, csim_v3(core, core, core), 1);
+    while ((place = csimi_surface_ray_next(&ray)) >= 0) {
+        csim_vec3 corner[3];
+        if (!csimi_facet_of(&f, &t, place, x) || !(csim_dot(f.n, d) < 0)) continue;
+        for (k = 0; k < 3; k++) corner[k] = csimi_load3(f.vertex + 3 * k);
+        /* what it is deep in already it may go a slack deeper into */
+        ball.round = ball.size = csimi_min(core, csimi_facet_distance(&f, x, &n) - p->slack);
+        if (ball.round > 0) {
+            csimi_convex_points(&face, f.vertex, 3);
+            if (!csimi_convex_cast(&ball, d, &face, ray.most, &fraction, &on, &n)) continue;
+        } else {
+            if (!csimi_ray_triangle(corner, x, d, false, ray.most, &fraction, weight)) continue;
+            fraction += csimi_max(p->slack - r, 0) / -csim_dot(f.n, d);
+        }
+        ray.most = csimi_min(ray.most, fraction);
+    }
+    return ray.most;
+}
+
 /* A node that goes far enough to be followed. */
 static bool csimi_path_goes(const csimi_paths *p, int node) {
     return p->w->store.state.node_mode[node] == CSIMI_FREE &&
@@ -40630,7 +40794,8 @@ static int csimi_path_list(csimi_paths *p, int slot, int count) {
     for (k = 0; k < s->count.shapes && low[0] <= high[0]; k++) {
         const csim_real *from = p->lower + 3 * (size_t)k, *to = p->upper + 3 * (size_t)k;
         const csim_real reach = r + s->skin[k].surface.thickness;
-        if (s->shape[k].field || low[0] - reach > to[0] || low[1] - reach > to[1] || low[2] - reach > to[2] ||
+        if (csimi_path_leaves(s->shape + k)) continue;
+        if (low[0] - reach > to[0] || low[1] - reach > to[1] || low[2] - reach > to[2] ||
             high[0] + reach < from[0] || high[1] + reach < from[1] || high[2] + reach < from[2])
             continue;
         if (s->body[s->shape_body[k]].disabled || s->skin[k].sensor) continue;
@@ -40651,7 +40816,8 @@ static csim_real csimi_path_node(csimi_paths *p, int slot, int i) {
     for (k = 0; k < p->near_count; k++) {
         const int shape = p->near[k], other = s->shape_body[shape];
         const csim_real r = b->radius + b->surface.thickness + s->skin[shape].surface.thickness;
-        const csim_real t = csimi_path_node_meets(p, x, d, r, shape);
+        const csim_real t = s->shape[shape].kind == CSIM_SHAPE_TRIANGLES ? csimi_path_node_level(p, x, d, r, shape)
+                                                                         : csimi_path_node_meets(p, x, d, r, shape);
         if (!(t < until)) continue;
         until = t;
         carrier = s->body[other].kind == CSIM_RIGID && s->body[other].motion == CSIM_KINEMATIC ? other : -1;
@@ -40720,10 +40886,6 @@ static void csimi_path_write(csimi_paths *p) {
     }
 }
 
-CSIMI_FN csim_real csimi_path_slack(const csim_world *w) {
-    return csimi_clamp(w->def.contact_distance, CSIM_R(1e-4), CSIM_R(1e-3));
-}
-
 CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, csimi_arena *arena) {
     const csimi_store *s = &w->store;
     const size_t mark = arena->used;
@@ -40758,9 +40920,11 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
 }
 
 #undef CSIMI_PATH_LOOKS
+#endif
 /* ==== end step/path.c */
 
 /* ==== begin step/unseen.c ======================================================================================= */
+#if !defined(CONDSIM_NO_PATHS) || !defined(CONDSIM_NO_STATISTICS)
 /* step/unseen: one look after a step, where motion can have led into something that no row knew of. Rows are linear in
    the motion of a step and hold the features that lie within the margin of their start; so that
 
@@ -40782,6 +40946,10 @@ typedef struct csimi_eye {
     int *near;                /* [shapes] that the nodes of one body come near */
     double deepest;
 } csimi_eye;
+
+CSIMI_FN csim_real csimi_path_slack(const csim_world *w) {
+    return csimi_clamp(w->def.contact_distance, CSIM_R(1e-4), CSIM_R(1e-3));
+}
 
 static double csimi_deeper(double a, double b) { return a > b ? a : b; }
 
@@ -40868,6 +41036,20 @@ static double csimi_eye_depth(const csimi_eye *e, const csimi_state *state, int 
     return deepest;
 }
 
+/* Through a level of triangles, which are a surface: who has its middle behind is not in it any more. */
+static double csimi_eye_crossed(const csimi_eye *e, int a, int b) {
+    const csimi_store *s = &e->w->store;
+    const csim_geometry *g = s->shape + a;
+    csim_vec3 from, way;
+    csimi_ray_hit hit;
+    if (s->shape[b].kind != CSIM_SHAPE_TRIANGLES) return 0;
+    from = csim_pose_point(csimi_eye_pose(e, &s->state, a), g->centre);
+    way = csim_sub(csim_pose_point(csimi_eye_pose(e, &e->f->next, a), g->centre), from);
+    return csimi_ray_at(s->shape + b, s->hull, csimi_eye_pose(e, &s->state, b), from, way, 1, &hit) & CSIMI_RAY_ENTERS
+               ? (double)g->bound
+               : 0;
+}
+
 /* Contacts first .. end - 1 of one pair of shapes. */
 static void csimi_eye_pair(csimi_eye *e, int first, int end) {
     const csimi_found_contact *c = e->f->found + first;
@@ -40883,6 +41065,7 @@ static void csimi_eye_pair(csimi_eye *e, int first, int end) {
     }
     /* planes go on beyond the shapes */
     if (turns || depth > before + (double)small) depth = csimi_eye_depth(e, &e->f->next, c->part_a, c->part_b);
+    depth = csimi_deeper(depth, csimi_eye_crossed(e, c->part_a, c->part_b));
     csimi_eye_found(e, depth, before, c->body_a, c->body_b);
 }
 
@@ -40914,7 +41097,7 @@ static bool csimi_eye_near(const csimi_eye *e, int slot, int own, csim_vec3 cent
 
 static void csimi_eye_again(csimi_eye *e, int a, int b) {
     const csimi_store *s = &e->w->store;
-    const double depth = csimi_eye_depth(e, &e->f->next, a, b);
+    const double depth = csimi_deeper(csimi_eye_depth(e, &e->f->next, a, b), csimi_eye_crossed(e, a, b));
     if (depth > 0) csimi_eye_found(e, depth, csimi_eye_depth(e, &s->state, a, b), s->shape_body[a], s->shape_body[b]);
 }
 
@@ -41053,6 +41236,7 @@ CSIMI_FN void csimi_look_unseen(csim_world *w, csimi_step_frame *f, csimi_arena 
 }
 
 #undef CSIMI_UNSEEN_SHARE
+#endif
 /* ==== end step/unseen.c */
 
 /* ==== begin step/measure.c ====================================================================================== */
@@ -45728,6 +45912,39 @@ static CSIMI_NOINLINE void csimi_sample_planes(csimi_reach *r, int shape, csim_p
     if (deepest) csimi_keep_plane(r, &best);
 }
 
+/* Of a level of triangles: those in reach whose side is shown to the middle of the capsule, where none is nearer. */
+static CSIMI_NOINLINE void csimi_level_planes(csimi_reach *r, int shape, csim_pose pose, csim_plane p) {
+    const csimi_triangles t = csimi_triangles_of(r->w->store.shape[shape].field);
+    const csim_real grow = r->radius + r->within;
+    const csim_vec3 a = csim_pose_local(pose, csimi_axis_point(r, 0));
+    const csim_vec3 b = csim_pose_local(pose, csimi_axis_point(r, 1));
+    const csim_vec3 e = csim_v3(grow, grow, grow), middle = csim_scale(CSIM_R(0.5), csim_add(a, b));
+    csim_real ends[6];
+    csimi_convex axis, face;
+    csimi_surface_walk walk;
+    csimi_facet f;
+    int place;
+    csimi_store3(ends, a);
+    csimi_store3(ends + 3, b);
+    csimi_convex_segment(&axis, ends, 0);
+    walk = csimi_surface_walk_in(
+        &t.surface, csim_sub(csim_v3(csimi_min(a.x, b.x), csimi_min(a.y, b.y), csimi_min(a.z, b.z)), e),
+        csim_add(csim_v3(csimi_max(a.x, b.x), csimi_max(a.y, b.y), csimi_max(a.z, b.z)), e));
+    while ((place = csimi_surface_walk_next(&walk)) >= 0) {
+        csim_vec3 n, on;
+        bool snaps;
+        if (!csimi_facet_of(&f, &t, place, middle)) continue;
+        csimi_convex_points(&face, f.vertex, 3);
+        p.gap = csimi_convex_distance(&axis, csim_v3(0, 0, 0), &face, &on, &n);
+        if (!(p.gap > 0)) n = f.n, on = middle; /* the axis goes through it */
+        if (!csimi_facet_allows(&f, n, &snaps)) continue;
+        p.normal = csim_rotate(pose.rotation, n);
+        p.point = csim_pose_point(pose, on);
+        p.gap -= r->radius;
+        csimi_keep_plane(r, &p);
+    }
+}
+
 static CSIMI_NOINLINE void csimi_shape_plane(csimi_reach *r, int slot, int index) {
     const csimi_store *s = &r->w->store;
     const int shape = s->body[slot].first_shape + index;
@@ -45735,6 +45952,10 @@ static CSIMI_NOINLINE void csimi_shape_plane(csimi_reach *r, int slot, int index
     const csim_pose pose = csim_pose_mul(csimi_shape_pose(s, &s->state, shape), g->local);
     csim_plane p = csimi_plane_of(r, slot, CSIM_QUERY_SHAPE, index);
     csimi_convex b;
+    if (g->kind == CSIM_SHAPE_TRIANGLES) {
+        csimi_level_planes(r, shape, pose, p);
+        return;
+    }
     if (csimi_only_static(g->kind) || g->kind == CSIM_SHAPE_MESH) {
         csimi_sample_planes(r, shape, pose, false, p);
         return;
@@ -46789,6 +47010,17 @@ static csim_status csimi_check_capacity(const csim_capacity *c, const char *func
     return CSIM_OK;
 }
 
+static csim_status csimi_check_paths(bool follow, const char *function, csim_error *error) {
+#ifdef CONDSIM_NO_PATHS
+    if (follow)
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "follow_paths", true, 1,
+                          "builds without CONDSIM_NO_PATHS");
+#else
+    (void)follow, (void)function, (void)error;
+#endif
+    return CSIM_OK;
+}
+
 static csim_status csimi_check_budget(const csim_solver_params *solver, int budget, const char *function,
                                       csim_error *error) {
     if (budget < 0)
@@ -46832,6 +47064,7 @@ static csim_status csimi_check_world_def(const csim_world_def *d, const char *fu
                           "alloc and free both set, or both null");
     if ((s = csimi_check_capacity(&d->capacity, function, error)) != 0) return s;
     if ((s = csimi_check_budget(&d->solver, d->budget, function, error)) != 0) return s;
+    if ((s = csimi_check_paths(d->follow_paths, function, error)) != 0) return s;
     return csimi_check_solver_params(&d->solver, function, error);
 }
 
@@ -47550,6 +47783,11 @@ CSIMI_FN csim_real csimi_distance_triangles(const csim_field *f, csim_vec3 p, cs
     return CSIMI_HUGE;
 }
 CSIMI_FN bool csimi_facet_allows(const csimi_facet *f, csim_vec3 n, bool *snaps) { return false; }
+CSIMI_FN bool csimi_facet_of(csimi_facet *f, const csimi_triangles *t, int place, csim_vec3 middle) { return false; }
+CSIMI_FN csim_real csimi_facet_gap(const csim_geometry *g, csim_pose pose, const csimi_facet *f,
+                                   const csim_hull_data *hulls, csim_vec3 *n) {
+    return CSIMI_HUGE;
+}
 CSIMI_FN csimi_fold csimi_facet_fold(const csimi_facet *f, int k) { return CSIMI_FOLD_BORDER; }
 CSIMI_FN csim_real csimi_facet_distance(const csimi_facet *f, csim_vec3 x, csim_vec3 *n) { return CSIMI_HUGE; }
 CSIMI_FN int csimi_touch_way(csim_vec3 n) { return 0; }
