@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: b0ca715186734a5d
+   Hash of the parts: 18d45986cab59e2b
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -28443,8 +28443,8 @@ static void csimi_solution_copy(const csim_problem *problem, csim_solution *to, 
     CSIMI_MEMCPY(to->lambda, from->lambda, 3 * (size_t)problem->contact_count * sizeof(csim_real));
 }
 
-/* One more attempt, with COND, at what was missed: from the start of the first attempt, from rest with virtual nodes ten
-   times softer, which leads past many a start that COND gets lost from, or from the best of the first attempt. A
+/* One more attempt, with COND, at what was missed: from the start of the first attempt, from rest with virtual nodes
+   ten times softer, which leads past many a start that COND gets lost from, or from the best of the first attempt. A
    certified answer replaces the first; otherwise that stands, because with virtual nodes a better figure is not yet a
    better motion. Of the iterations that max_iterations leaves it may take one in share. */
 static csim_status csimi_second_attempt(const csim_problem *problem, const csim_solver_params *params, int share,
