@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 18d45986cab59e2b
+   Hash of the parts: 048996ed9e986c65
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -27902,8 +27902,8 @@ static bool csimi_impulse_proximal(csimi_delassus *W, const csim_solver_params *
 }
 #endif
 
-/* The solver of the parameters. AUTO keeps an eighth of the iterations for what SWEEP misses; who solved it then goes on
-   with a smaller target. */
+/* The solver of the parameters. AUTO keeps an eighth of the iterations for what SWEEP misses; who solved it then goes
+   on with a smaller target. */
 CSIMI_FN bool csimi_impulse_run_solver(csimi_delassus *W, const csim_solver_params *params, double target,
                                        csimi_arena *arena, csim_real *r, csim_real *u, csim_outcome *outcome) {
     csim_solver_params first = csimi_impulse_as(params, csimi_impulse_choice(params));

@@ -262,8 +262,8 @@ static bool csimi_impulse_proximal(csimi_delassus *W, const csim_solver_params *
 }
 #endif
 
-/* The solver of the parameters. AUTO keeps an eighth of the iterations for what SWEEP misses; who solved it then goes on
-   with a smaller target. */
+/* The solver of the parameters. AUTO keeps an eighth of the iterations for what SWEEP misses; who solved it then goes
+   on with a smaller target. */
 CSIMI_FN bool csimi_impulse_run_solver(csimi_delassus *W, const csim_solver_params *params, double target,
                                        csimi_arena *arena, csim_real *r, csim_real *u, csim_outcome *outcome) {
     csim_solver_params first = csimi_impulse_as(params, csimi_impulse_choice(params));
