@@ -824,7 +824,7 @@ TEST(bake_refuses_with_a_sentence) {
     memset(&s, 0, sizeof s);
     s.kind = CSIM_SHAPE_COUNT_;
     s.local = csim_pose_identity();
-    check_refused(s, CSIM_OUT_OF_RANGE, "kind is 8");
+    check_refused(s, CSIM_OUT_OF_RANGE, "kind is 9");
     STATUS(csim_shape_bake(NULL, &g, NULL, NULL), CSIM_NULL_ARGUMENT);
     s = csim_sphere(1);
     STATUS(csim_shape_bake(&s, NULL, NULL, NULL), CSIM_NULL_ARGUMENT);
