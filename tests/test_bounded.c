@@ -486,3 +486,189 @@ TEST(budgets_that_make_no_sense_are_refused) {
     STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
     csim_destroy_world(w);
 }
+
+/* ---- soft bodies: through a factor of A, or block by block where a budget does not pay for one */
+
+static double jitter(int *seed, double low, double high) {
+    *seed = (int)(((unsigned)*seed * 1103515245u + 12345u) & 0x7fffffffu);
+    return low + (high - low) * (double)(*seed >> 8) / (double)(1 << 23);
+}
+
+/* A sheet of 6 x 6, a cable and six boxes, jittered by seed, over the ground; apart: where they do not meet. */
+static pile soft_things(int budget, int seed, double floor, double apart) {
+    pile p = open_pile(budget ? CSIM_SOLVER_AUTO : CSIM_SOLVER_BOUNDED, budget, 0);
+    csim_cloth_def cloth = csim_default_cloth_def();
+    csim_cable_def cable = csim_default_cable_def();
+    csim_real x[3 * 36];
+    int triangle[3 * 50], n = 0, i;
+    csim_body_id id;
+    for (i = 0; i < 36; i++) {
+        x[3 * i] = CSIM_R(0.1) * (csim_real)(i % 6), x[3 * i + 1] = CSIM_R(0.1) * (csim_real)(i / 6);
+        x[3 * i + 2] = CSIM_R(floor + 0.35);
+        if (i % 6 == 5 || i / 6 == 5) continue;
+        triangle[n] = i, triangle[n + 1] = i + 1, triangle[n + 2] = i + 7;
+        triangle[n + 3] = i, triangle[n + 4] = i + 7, triangle[n + 5] = i + 6;
+        n += 6;
+    }
+    cloth.vertices = x, cloth.vertex_count = 36, cloth.triangles = triangle, cloth.triangle_count = 50;
+    STATUS(csim_create_cloth(p.world, &cloth, &id), CSIM_OK);
+    cable.start = csim_v3(-1, CSIM_R(apart), CSIM_R(floor + 0.3));
+    cable.end = csim_v3(1, CSIM_R(0.3 + apart), CSIM_R(floor + 0.4));
+    cable.segments = 20, cable.radius = CSIM_R(0.02);
+    STATUS(csim_create_cable(p.world, &cable, &id), CSIM_OK);
+    for (i = 0; i < 6; i++)
+        put_box(&p, (0.6 + apart) * (i % 3 - 1) + jitter(&seed, -0.05, 0.05),
+                (0.6 + apart) * (i / 3) - 0.2 + jitter(&seed, -0.05, 0.05) - 3 * apart,
+                floor + 0.8 + jitter(&seed, 0, 0.1), jitter(&seed, -0.5, 0.5));
+    return p;
+}
+
+/* Energy is lost in all of them: nothing becomes faster than a fall from where it began. */
+TEST(soft_bodies_settle_in_any_budget) {
+    static const int budget[6] = {0, 1, 300, 8000, 25000, 200000};
+    int k, seed;
+    for (k = 0; k < 6; k++)
+        for (seed = 0; seed < 3; seed++) {
+            pile p = soft_things(budget[k], seed, 0, 0);
+            csim_step_stats s;
+            double fastest;
+            int i;
+            CASE("budget %d, seed %d", budget[k], seed);
+            for (i = 0; i < 150; i++) {
+                const csim_status status = csim_world_step(p.world, CSIM_R(1.0 / 60));
+                STATUS(status, CSIM_OK);
+                if (status) break;
+                s = csim_world_stats(p.world);
+                fastest = csim_world_rms_speed(p.world);
+                CHECK(fastest < 4.5); /* sqrt(2 g z) */
+                if (budget[k] >= 8000) CHECK((double)s.work <= 1.1 * budget[k]);
+            }
+            CHECK(csim_world_rms_speed(p.world) < 0.05);
+            csim_destroy_world(p.world);
+        }
+}
+
+/* In the air nothing is to be solved but A v = b: soft bodies fall as fast as boxes, by either kind of frame. */
+TEST(soft_bodies_fall_as_everything_does) {
+    static const int budget[2] = {1, 0};
+    int k, i;
+    for (k = 0; k < 2; k++) {
+        pile p = soft_things(budget[k], 0, 20, 2);
+        csim_body_id all[16];
+        const int count = csim_world_bodies(p.world, all, 16);
+        CASE("budget %d", budget[k]);
+        for (i = 0; i < 30; i++) STATUS(csim_world_step(p.world, CSIM_R(1.0 / 60)), CSIM_OK);
+        for (i = 0; i < count; i++) {
+            csim_vec3 v;
+            csim_body_kind kind;
+            csim_real nodes[3 * 36];
+            int n, j;
+            double mean = 0;
+            STATUS(csim_body_get_kind(p.world, all[i], &kind), CSIM_OK);
+            if (kind == CSIM_RIGID) {
+                STATUS(csim_body_get_velocity(p.world, all[i], &v, NULL), CSIM_OK);
+                if (v.z < 0) NEAR((double)v.z, -9.81 / 2, TOL(1e-10, 1e-4));
+                continue;
+            }
+            n = csim_body_node_count(p.world, all[i]);
+            STATUS(csim_body_get_node_velocities(p.world, all[i], nodes, 3), CSIM_OK);
+            for (j = 0; j < n; j++) mean += (double)nodes[3 * j + 2] / n;
+            NEAR(mean, -9.81 / 2, TOL(1e-8, 1e-3));
+        }
+        csim_destroy_world(p.world);
+    }
+}
+
+/* A chain of blocks on springs with one end on a contact: the frame is an answer of A v = b + J' Lambda, which the
+   certificate measures with A itself, and it presses as hard as an exact solver says once it has settled. */
+TEST(what_springs_couple_is_solved_through_a_factor) {
+    enum { N = 40 };
+    static int row[N + 1], col[3 * N], diag[N];
+    static csim_real val[27 * N], b[3 * N], v[2][3 * N];
+    csim_contact contact[2];
+    csim_term term[2];
+    csim_problem p;
+    csim_solver_params params = csim_default_solver_params();
+    csim_real lambda[2][6] = {{0}}, pulse[6] = {0};
+    csim_problem_size size;
+    csim_outcome out;
+    size_t bytes;
+    void *memory;
+    int i, k, at = 0, frame;
+    memset(&p, 0, sizeof p);
+    memset(val, 0, sizeof val);
+    memset(contact, 0, sizeof contact);
+    memset(term, 0, sizeof term);
+    for (i = 0; i < N; i++) { /* masses of 1, springs of 30: (h + beta) h k */
+        row[i] = at;
+        for (k = i - 1; k <= i + 1; k++) {
+            int c;
+            if (k < 0 || k >= N) continue;
+            if (k == i) diag[i] = at;
+            for (c = 0; c < 3; c++) val[9 * at + 4 * c] = k == i ? 1 + (i > 0 ? 30 : 0) + (i < N - 1 ? 30 : 0) : -30;
+            col[at++] = k;
+        }
+        b[3 * i + 2] = CSIM_R(-0.1);
+    }
+    row[N] = at;
+    for (i = 0; i < 2; i++) {
+        term[i].block = i * (N - 1);
+        for (k = 0; k < 3; k++) term[i].J[4 * k] = 1;
+        contact[i].a.first = i, contact[i].a.count = 1;
+        contact[i].R[2] = contact[i].R[3] = contact[i].R[7] = 1; /* the normal is z */
+        contact[i].mu[0] = contact[i].mu[1] = CSIM_R(0.5);
+        contact[i].law = CSIM_LAW_STRICT;
+    }
+    p.A.n = N, p.A.row = row, p.A.col = col, p.A.diag = diag, p.A.val = val, p.b = b;
+    p.contact_count = 2, p.contacts = contact, p.term_count = 2, p.terms = term, p.theta = 1;
+    for (k = 0; k < 2; k++) {
+        csim_solution solution;
+        solution.v = v[k], solution.lambda = lambda[k];
+        params.solver = k ? CSIM_SOLVER_BOUNDED : CSIM_SOLVER_COND;
+        params.tolerance = k ? CSIM_R(1e-3) : CSIM_R(1e-5);
+        params.pulse = k ? pulse : NULL;
+        size = csim_problem_measure(&p);
+        CHECK(!size.rigid);
+        bytes = csim_solver_bytes(&size, &params);
+        memory = malloc(bytes);
+        for (frame = 0; frame < (k ? 60 : 1); frame++) {
+            memset(v[k], 0, sizeof v[k]);
+            STATUS(csim_problem_solve(&p, &params, memory, bytes, NULL, &solution, &out, NULL), CSIM_OK);
+            CHECK(out.bytes <= bytes);
+        }
+        EQUAL((int)out.result, (int)CSIM_RESULT_CONVERGED);
+        if (k) CHECK(out.certificate.dynamics < TOL(1e-13, 1e-5));
+        free(memory);
+    }
+    for (i = 0; i < 2; i++) {
+        CHECK(lambda[0][3 * i] > CSIM_R(0.1));
+        NEAR((double)lambda[1][3 * i], (double)lambda[0][3 * i], 2e-3 * (double)lambda[0][3 * i]);
+    }
+}
+
+TEST(soft_frames_repeat_their_bits_and_come_back_from_a_snapshot) {
+    static const int budget[2] = {300, 25000};
+    int b, k;
+    for (b = 0; b < 2; b++) {
+        uint64_t hash[2];
+        double fastest;
+        for (k = 0; k < 2; k++) {
+            pile p = soft_things(budget[b], 0, 0, 0);
+            steps(&p, 40, &fastest);
+            if (k) {
+                size_t bytes = 0;
+                void *snapshot;
+                STATUS(csim_world_save(p.world, NULL, &bytes), CSIM_OK);
+                snapshot = malloc(bytes);
+                STATUS(csim_world_save(p.world, snapshot, &bytes), CSIM_OK);
+                steps(&p, 7, &fastest);
+                STATUS(csim_world_restore(p.world, snapshot, bytes), CSIM_OK);
+                free(snapshot);
+            }
+            steps(&p, 40, &fastest);
+            hash[k] = csim_world_hash(p.world);
+            csim_destroy_world(p.world);
+        }
+        CHECK(hash[0] == hash[1]);
+    }
+}

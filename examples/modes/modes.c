@@ -719,15 +719,15 @@ static csim_status modes_factor(modes_work *w, csimi_heap *heap, unsigned char *
     }
     for (c = 0; c < 3; c++) diagonal += (high[c] - low[c]) * (high[c] - low[c]);
     shift = 1e-4 * (double)w->def->young / ((double)w->def->density * diagonal);
-    csimi_factor_plan(&w->factor, &w->A);
-    csimi_factor_layout_blocks(&w->factor, &arena);
+    csimi_factor_plan(&w->factor, &w->A, NULL);
+    csimi_factor_layout_blocks(&w->factor, &arena, w->factor.first[w->factor.n]);
     *bytes = arena.used;
     *block = arena.overflow ? NULL : (unsigned char *)csimi_heap_alloc(heap, arena.used);
     if (!*block)
         return csimi_fail(e, CSIM_OUT_OF_MEMORY, "modes_create", "bytes", true, (double)arena.used,
                           "what the allocator and its limits give");
     arena = csimi_arena_in(*block, *bytes);
-    csimi_factor_layout_blocks(&w->factor, &arena);
+    csimi_factor_layout_blocks(&w->factor, &arena, w->factor.first[w->factor.n]);
     for (turn = 0; turn < 5; turn++, shift *= 100) {
         modes_matrix(w, shift);
         if (csimi_factor_compute(&w->factor, &w->A)) return CSIM_OK;

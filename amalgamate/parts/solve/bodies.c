@@ -56,9 +56,7 @@ CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, in
     b->factor = CSIMI_PUSH(arena, double, 9 * (size_t)factor_blocks);
 }
 
-/* C of a symmetric 3x3 block H (its lower triangle), H^-1 = C C', lower triangular: what is zero stays so to the bit.
-   False when a pivot is not positive. */
-static bool csimi_pivot(const double *H, double *C) {
+CSIMI_FN bool csimi_pivot(const double *H, double *C) {
     const double p = H[8], l0 = H[6] / p, l1 = H[7] / p, q = H[4] - l1 * H[7], h = H[3] - l1 * H[6], l = h / q;
     const double r = H[0] - l0 * H[6] - l * h;
     if (!(p > 0 && q > 0 && r > 0)) return false;

@@ -15,7 +15,7 @@
    w = E v (bodies.c), where the mass is 1. */
 #include "private.h"
 
-enum { CSIMI_BOUNDED_SUBSTEPS = 8 };
+enum { CSIMI_BOUNDED_SUBSTEPS = 8, CSIMI_BOUNDED_ROUNDS = 4 }; /* of either sweep, where A couples bodies */
 #define CSIMI_PUSH_SPEED 3 /* m/s: springs push no faster */
 #define CSIMI_HOLD_SHARE CSIM_R(0.2) /* of what a joint has drifted, back in a substep */
 
@@ -51,25 +51,43 @@ typedef struct csimi_bounded_row {
 
 typedef struct csimi_bounded {
     const csim_problem *problem;
-    int n, substeps, quick, slow; /* contacts of either kind */
+    int n, substeps, rounds, quick, slow; /* contacts of either kind */
     csim_real share;              /* 1 / substeps */
     csimi_soft soft[2];           /* against the ground, between bodies */
     csimi_bodies bodies;
+    csimi_coupled coupled;
+    csimi_lumped lumped;
+    bool couples, lumps;         /* by coupled, by lumped, else by bodies alone */
     csimi_normal *normal;
     csimi_tangent *tangent;
     csimi_bounded_row *row;
     csimi_piece *pieces;
     csim_real *w, *way, *step; /* [3n + 6] velocities, their sum over substeps / S, change by forces in a substep */
+    csim_real *mean;           /* [3n + 6] coupled: their sum without the springs / S */
     csim_real *sum;            /* [3 contacts] */
     double *wide;              /* [3n] */
     void *scratch;
     size_t scratch_bytes;
 } csimi_bounded;
 
-static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, int blocks, int factor_blocks, int pieces,
-                                 int contacts) {
-    const size_t numbers = 3 * (size_t)blocks + 6;
-    csimi_bodies_layout(&s->bodies, arena, blocks, factor_blocks);
+/* What is done about A: nothing beside its bodies, one factor, or neither. */
+typedef enum csimi_bounded_kind { CSIMI_BOUNDED_BODIES, CSIMI_BOUNDED_COUPLED, CSIMI_BOUNDED_LUMPED } csimi_bounded_kind;
+
+static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, csimi_bounded_kind kind,
+                                 const csim_problem_size *size) {
+    const size_t numbers = 3 * (size_t)size->blocks + 6, contacts = (size_t)size->contacts;
+    int pieces = size->terms + size->reach_blocks;
+    s->couples = kind == CSIMI_BOUNDED_COUPLED;
+    s->lumps = kind == CSIMI_BOUNDED_LUMPED;
+    if (s->couples)
+        csimi_coupled_layout(&s->coupled, arena, size->blocks, size->matrix_blocks);
+    else
+        csimi_bodies_layout(&s->bodies, arena, size->blocks,
+                            s->lumps ? CSIMI_BODY_BLOCKS * size->blocks : csimi_factor_blocks_of(size));
+    if (s->lumps) csimi_lumped_layout(&s->lumped, arena, size->blocks);
+    if (s->couples) pieces = csimi_coupled_most_pieces(size->blocks, size->terms, size->contacts);
+    if (s->lumps) pieces = CSIMI_BODY_BLOCKS * size->terms;
+    s->mean = CSIMI_PUSH(arena, csim_real, kind == CSIMI_BOUNDED_BODIES ? 0 : numbers);
     s->pieces = CSIMI_PUSH(arena, csimi_piece, pieces);
     s->normal = CSIMI_PUSH(arena, csimi_normal, contacts);
     s->tangent = CSIMI_PUSH(arena, csimi_tangent, contacts);
@@ -77,19 +95,24 @@ static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, int block
     s->w = CSIMI_PUSH(arena, csim_real, numbers);
     s->way = CSIMI_PUSH(arena, csim_real, numbers);
     s->step = CSIMI_PUSH(arena, csim_real, numbers);
-    s->sum = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
-    s->wide = CSIMI_PUSH(arena, double, 3 * (size_t)blocks);
-    s->scratch_bytes = csim_certificate_bytes(blocks, contacts);
+    s->sum = CSIMI_PUSH(arena, csim_real, 3 * contacts);
+    s->wide = CSIMI_PUSH(arena, double, 3 * (size_t)size->blocks);
+    s->scratch_bytes = csim_certificate_bytes(size->blocks, size->contacts);
     s->scratch = csimi_push(arena, s->scratch_bytes, 1);
 }
 
 CSIMI_FN size_t csimi_bounded_bytes(const csim_problem_size *size, const csim_solver_params *params) {
-    csimi_arena arena = csimi_arena_counting();
-    csimi_bounded s;
+    size_t most = 0;
+    int kind;
     (void)params;
-    csimi_bounded_layout(&s, &arena, size->blocks, csimi_factor_blocks_of(size), size->terms + size->reach_blocks,
-                         size->contacts);
-    return arena.high;
+    for (kind = CSIMI_BOUNDED_BODIES; kind <= CSIMI_BOUNDED_LUMPED; ++kind) {
+        csimi_arena arena = csimi_arena_counting();
+        csimi_bounded s;
+        if (kind > CSIMI_BOUNDED_BODIES && size->rigid) break;
+        csimi_bounded_layout(&s, &arena, (csimi_bounded_kind)kind, size);
+        most = csimi_most_bytes(most, arena.high);
+    }
+    return most;
 }
 
 /* ---- one number of both bodies of a contact */
@@ -185,7 +208,7 @@ static void csimi_quick_slide(csimi_tangent *t, csim_real radius, csim_real *a, 
 }
 
 /* time: share of the frame that is over. */
-static void csimi_quick_relax(csimi_bounded *s, csim_real time) {
+static void csimi_quick_relax(csimi_bounded *s, csim_real time, bool last) {
     const csim_real substeps = (csim_real)s->substeps;
     csimi_normal *n = s->normal, *end = n + s->quick;
     csimi_tangent *t = s->tangent;
@@ -198,6 +221,7 @@ static void csimi_quick_relax(csimi_bounded *s, csim_real time) {
             csimi_quick_slide(t, t->mu * next, a, b);
         }
         n->lambda = next;
+        if (!last) continue;
         sum[0] += next;
         sum[1] += t->lambda[0];
         sum[2] += t->lambda[1];
@@ -326,7 +350,7 @@ static void csimi_slow_limit(csimi_bounded *s, csimi_bounded_row *r) {
     }
 }
 
-static void csimi_slow_relax(csimi_bounded *s, csim_real time) {
+static void csimi_slow_relax(csimi_bounded *s, csim_real time, bool last) {
     csimi_bounded_row *r = s->row, *end = r + s->slow;
     int k;
     for (; r < end; ++r) {
@@ -337,21 +361,37 @@ static void csimi_slow_relax(csimi_bounded *s, csim_real time) {
             csimi_slow_hold(s, r);
         else
             csimi_slow_limit(s, r);
-        for (k = 0; k < 3; ++k) sum[k] += r->lambda[k];
+        for (k = 0; k < 3 && last; ++k) sum[k] += r->lambda[k];
     }
 }
 
 /* ---- opening a problem */
 
+static void csimi_bounded_whiten(const csimi_bounded *s, double *x) {
+    if (s->couples)
+        csimi_factor_whiten(&s->coupled.factor, x);
+    else
+        csimi_bodies_whiten(&s->bodies, x);
+}
+
+static void csimi_bounded_restore(const csimi_bounded *s, double *x) {
+    if (s->couples)
+        csimi_factor_restore(&s->coupled.factor, x);
+    else
+        csimi_bodies_restore(&s->bodies, x);
+}
+
 /* Whether the pieces of a contact are those of two rigid bodies, or of one and the ground; where they begin. */
 static bool csimi_bounded_is_quick(const csimi_bounded *s, const csim_contact *c, const csimi_piece *piece, int count,
                                    int *at) {
+    const int *begin = s->couples ? s->coupled.first : s->bodies.first;
+    const int *size = s->couples ? s->coupled.size : s->bodies.size;
     int k, sides = 0;
     if (c->law != CSIM_LAW_STRICT) return false;
     at[0] = at[1] = 3 * s->n;
     for (k = 0; k < count; ++k) {
-        const int first = s->bodies.first[piece[k].block];
-        if (s->bodies.size[first] != 2) return false;
+        const int first = begin[piece[k].block];
+        if (size[first] != 2) return false;
         if (sides > 0 && at[sides - 1] == 3 * first) continue;
         if (sides == 2) return false;
         at[sides++] = 3 * first;
@@ -440,14 +480,15 @@ static void csimi_bounded_start(csimi_bounded *s, const csim_real *v) {
     CSIMI_MEMSET(s->wide, 0, 3 * (size_t)s->n * sizeof *s->wide);
     csimi_less_product(&p->A, v, s->wide);
     for (i = 0; i < 3 * s->n; ++i) s->wide[i] = -s->wide[i];
-    csimi_bodies_whiten(&s->bodies, s->wide);
+    csimi_bounded_whiten(s, s->wide);
     for (i = 0; i < 3 * s->n; ++i) s->w[i] = (csim_real)s->wide[i];
     for (i = 0; i < 3 * s->n; ++i) s->wide[i] = (double)p->b[i];
     csimi_less_product(&p->A, v, s->wide);
-    csimi_bodies_whiten(&s->bodies, s->wide);
+    csimi_bounded_whiten(s, s->wide);
     for (i = 0; i < 3 * s->n; ++i) s->step[i] = (csim_real)s->wide[i] * s->share;
     for (i = 3 * s->n; i < 3 * s->n + 6; ++i) s->w[i] = s->step[i] = 0;
     for (i = 0; i < 3 * s->n + 6; ++i) s->way[i] = 0;
+    for (i = 0; (s->couples || s->lumps) && i < 3 * s->n + 6; ++i) s->mean[i] = 0;
 }
 
 static void csimi_bounded_contacts(csimi_bounded *s, const csim_solver_params *params, const csim_real *lambda) {
@@ -456,7 +497,8 @@ static void csimi_bounded_contacts(csimi_bounded *s, const csim_solver_params *p
     s->quick = s->slow = 0;
     for (m = 0; m < p->contact_count; ++m) {
         csimi_piece *piece = s->pieces + at;
-        const int count = csimi_pieces_make(p, &s->bodies, m, piece);
+        const int count = s->couples ? csimi_coupled_rows(&s->coupled, p, m, piece)
+                                     : csimi_pieces_make(p, &s->bodies, m, piece);
         csim_real W[9], start[3];
         int side[2];
         csimi_pieces_delassus(piece, count, W);
@@ -479,18 +521,38 @@ static void csimi_bounded_contacts(csimi_bounded *s, const csim_solver_params *p
 
 static void csimi_bounded_frame(csimi_bounded *s) {
     const int numbers = 3 * s->n;
-    int k, i;
+    int k, i, round;
     for (k = 0; k < s->substeps; ++k) {
         const csim_real time = (csim_real)k * s->share, end = (csim_real)(k + 1) * s->share;
         for (i = 0; i < numbers; ++i) s->w[i] += s->step[i];
         csimi_slow_warm(s);
         csimi_quick_warm(s);
-        csimi_slow_bias(s, time);
-        csimi_quick_bias(s);
+        for (round = 0; round < s->rounds; ++round) {
+            csimi_slow_bias(s, time);
+            csimi_quick_bias(s);
+        }
         for (i = 0; i < numbers; ++i) s->way[i] += s->w[i] * s->share;
-        csimi_slow_relax(s, end);
-        csimi_quick_relax(s, end);
+        for (round = 1; round <= s->rounds; ++round) {
+            csimi_slow_relax(s, end, round == s->rounds);
+            csimi_quick_relax(s, end, round == s->rounds);
+        }
+        for (i = 0; (s->couples || s->lumps) && i < numbers; ++i) s->mean[i] += s->w[i] * s->share;
     }
+}
+
+/* By which velocity positions go. What is elastic has taken the whole step at once, implicitly: it goes by its velocity
+   at the end, and by what the springs of contacts pushed it besides. On the way of the substeps it would lose the
+   damping of that, and stiff cables would shake themselves to pieces. */
+static void csimi_bounded_way(csimi_bounded *s) {
+    int i;
+    for (i = 0; i < 3 * s->n; ++i) {
+        s->wide[i] = (double)s->way[i];
+        if (s->couples && s->coupled.size[i / 3] > CSIMI_BODY_BLOCKS)
+            s->wide[i] += (double)s->w[i] - (double)s->mean[i];
+    }
+    csimi_bounded_restore(s, s->wide);
+    for (i = 0; s->lumps && i < 3 * s->n; ++i)
+        if (s->lumped.alone[i / 3]) s->wide[i] = (double)s->step[i];
 }
 
 /* The impulses of the last substep, as large as a frame of them. */
@@ -507,14 +569,16 @@ static void csimi_bounded_pulses(const csimi_bounded *s, csim_real *pulse) {
         for (k = 0; k < 3; ++k) pulse[3 * (ptrdiff_t)s->row[i].index + k] = s->row[i].lambda[k] * substeps;
 }
 
-static csim_result csimi_bounded_end(csimi_bounded *s, const csim_solver_params *params, csim_solution *solution,
-                                     csim_certificate *certificate) {
-    const csim_problem *p = s->problem;
+static csim_result csimi_bounded_end(csimi_bounded *s, const csim_problem *p, const csim_solver_params *params,
+                                     csim_solution *solution, csim_certificate *certificate) {
     const double tolerance = (double)params->tolerance;
     int i;
-    csimi_bodies_velocities(&s->bodies, p, s->sum, s->step, s->wide);
-    for (i = 0; i < 3 * s->n; ++i) s->wide[i] = (double)s->way[i];
-    csimi_bodies_restore(&s->bodies, s->wide);
+    csimi_problem_load(s->problem, s->sum, s->wide);
+    csimi_bounded_whiten(s, s->wide);
+    csimi_bounded_restore(s, s->wide);
+    for (i = 0; i < 3 * s->n; ++i) s->step[i] = (csim_real)s->wide[i];
+    if (s->lumps) csimi_lumped_close(&s->lumped, p, s->sum, s->wide, s->step);
+    csimi_bounded_way(s);
     if (csim_problem_certify(p, s->step, s->sum, s->scratch, s->scratch_bytes, certificate) != CSIM_OK)
         return CSIM_RESULT_NOT_FINITE;
     for (i = 0; params->move && i < 3 * s->n; ++i) params->move[i] = (csim_real)s->wide[i];
@@ -525,12 +589,65 @@ static csim_result csimi_bounded_end(csimi_bounded *s, const csim_solver_params 
     return csim_certificate_worst(certificate) <= tolerance ? CSIM_RESULT_CONVERGED : CSIM_RESULT_CAP;
 }
 
-CSIMI_FN bool csimi_bounded_takes(const csim_problem *problem) { return csimi_bodies_take(problem); }
+CSIMI_FN bool csimi_bounded_takes(const csim_problem *problem) {
+    (void)problem;
+    return true;
+}
+
+/* Visits (docs/realtime.md): a contact of rigid bodies is visited three times a substep, with some 130 products of
+   numbers; a piece of a row on what is coupled takes 60 of them a round. */
+CSIMI_FN long csimi_bounded_work(const csim_problem *problem, long left, csimi_arena *arena, int *substeps) {
+    const size_t mark = arena->used;
+    double each = 3.0 * problem->contact_count, once = 0;
+    bool fits = true;
+    if (!csimi_bodies_take(problem)) {
+        csimi_coupled c;
+        CSIMI_MEMSET(&c, 0, sizeof c);
+        csimi_coupled_layout(&c, arena, problem->A.n, problem->A.row[problem->A.n]);
+        fits = !arena->overflow && csimi_coupled_plan(&c, problem);
+        once = c.products / 2 + 3.0 * problem->A.n;
+        each += 0.75 * (double)(CSIMI_BOUNDED_ROUNDS * c.pieces);
+        csimi_pop(arena, mark);
+    }
+    while (*substeps > 1 && once + *substeps * each > (double)left) *substeps /= 2;
+    return fits && once + *substeps * each <= (double)left ? (long)(once + *substeps * each) : -1;
+}
+
+CSIMI_FN long csimi_lumped_work(const csim_problem *problem, int substeps) {
+    const double work = 3.0 * substeps * problem->contact_count + 1.0 * problem->A.row[problem->A.n];
+    return work < 1e9 ? (long)work : 1000000000L;
+}
+
+static csim_problem_size csimi_bounded_size(const csim_problem *p, csimi_bounded_kind kind) {
+    csim_problem_size size;
+    CSIMI_MEMSET(&size, 0, sizeof size);
+    size.blocks = p->A.n;
+    size.matrix_blocks = p->A.row[p->A.n];
+    size.contacts = p->contact_count;
+    size.terms = csimi_pieces_count(p);
+    if (kind != CSIMI_BOUNDED_BODIES) return size;
+    size.factor_blocks = csimi_bodies_factor_blocks(p);
+    size.reach_blocks = csimi_bodies_reach_blocks(p);
+    return size;
+}
+
+static bool csimi_bounded_open(csimi_bounded *s, const csim_problem *problem, const csim_solver_params *params,
+                               const csim_solution *solution) {
+    if (s->couples) return csimi_coupled_plan(&s->coupled, problem) && csimi_coupled_open(&s->coupled, problem);
+    if (!s->lumps) return csimi_bodies_open(&s->bodies, problem);
+    s->problem = &s->lumped.problem;
+    return csimi_lumped_open(&s->lumped, problem, &s->bodies, solution->v,
+                             params->pulse ? params->pulse : solution->lambda);
+}
 
 CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim_solver_params *params,
                                          csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
                                          csim_outcome *outcome, csim_error *error) {
     const csim_real phase = CSIM_R(6.283185307179586) / 8; /* an eighth of a turn a substep: more does not settle */
+    const csimi_bounded_kind kind = csimi_bodies_take(problem) ? CSIMI_BOUNDED_BODIES
+                                    : params->inner > 0        ? CSIMI_BOUNDED_LUMPED
+                                                               : CSIMI_BOUNDED_COUPLED;
+    const csim_problem_size size = csimi_bounded_size(problem, kind);
     const size_t mark = arena->used;
     csimi_bounded s;
     (void)tasks;
@@ -541,14 +658,14 @@ CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim
     s.share = 1 / (csim_real)s.substeps;
     s.soft[0] = csimi_soft_make(2 * phase, 10, s.substeps);
     s.soft[1] = csimi_soft_make(phase, 20, s.substeps);
-    csimi_bounded_layout(&s, arena, s.n, csimi_bodies_factor_blocks(problem),
-                         csimi_pieces_count(problem) + csimi_bodies_reach_blocks(problem), problem->contact_count);
+    s.rounds = kind == CSIMI_BOUNDED_COUPLED ? CSIMI_BOUNDED_ROUNDS : 1;
+    csimi_bounded_layout(&s, arena, kind, &size);
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
                           "csim_solver_bytes of the problem's size");
-    if (!csimi_bodies_take(problem) || !csimi_bodies_open(&s.bodies, problem))
+    if (!csimi_bounded_open(&s, problem, params, solution))
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
-                          "for BOUNDED: positive definite, in bodies of 1 to 4 neighbouring blocks (32 named ones)");
+                          "for BOUNDED: positive definite, and small enough for a factor where params.inner is 0");
     outcome->solver = CSIM_SOLVER_BOUNDED;
     outcome->result = CSIM_RESULT_NOT_FINITE;
     outcome->iterations = outcome->outer = s.substeps;
@@ -556,7 +673,7 @@ CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim
         csimi_bounded_start(&s, solution->v);
         csimi_bounded_contacts(&s, params, solution->lambda);
         csimi_bounded_frame(&s);
-        outcome->result = csimi_bounded_end(&s, params, solution, &outcome->certificate);
+        outcome->result = csimi_bounded_end(&s, problem, params, solution, &outcome->certificate);
         outcome->residual = csim_certificate_worst(&outcome->certificate);
     }
     outcome->bytes = arena->used - mark;

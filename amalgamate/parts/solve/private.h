@@ -487,6 +487,19 @@ CSIMI_FN bool csimi_penalty_takes(const csim_problem *problem);
 CSIMI_FN csim_status csimi_penalty_solve(const csim_problem *problem, const csim_solver_params *params,
                                          csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
                                          csim_outcome *outcome, csim_error *error);
+/* Visits that a frame takes: not more than are left, with fewer substeps where that is not enough for all; -1: with none,
+   or what A couples is too large for a factor. And of a frame without one. */
+#ifndef CONDSIM_NO_BOUNDED
+CSIMI_FN long csimi_bounded_work(const csim_problem *problem, long left, csimi_arena *arena, int *substeps);
+CSIMI_FN long csimi_lumped_work(const csim_problem *problem, int substeps);
+#else
+CSIM_INLINE long csimi_bounded_work(const csim_problem *problem, long left, csimi_arena *arena, int *substeps) {
+    return (void)problem, (void)left, (void)arena, (void)substeps, -1;
+}
+CSIM_INLINE long csimi_lumped_work(const csim_problem *problem, int substeps) {
+    return (void)problem, (void)substeps, 0;
+}
+#endif
 CSIMI_FN size_t csimi_bounded_bytes(const csim_problem_size *size, const csim_solver_params *params);
 CSIMI_FN bool csimi_bounded_takes(const csim_problem *problem);
 CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim_solver_params *params,
@@ -526,6 +539,9 @@ typedef struct csimi_piece {
 /* C += A B and C += A' B of 3x3 blocks; C is neither A nor B. */
 CSIMI_FN void csimi_add_product(const double *A, const double *B, double *CSIMI_RESTRICT C);
 CSIMI_FN void csimi_add_productT(const double *A, const double *B, double *CSIMI_RESTRICT C);
+/* C of a symmetric 3x3 block H (its lower triangle), H^-1 = C C', lower triangular: what is zero stays so to the bit.
+   False when a pivot is not positive. */
+CSIMI_FN bool csimi_pivot(const double *H, double *C);
 /* Whether A is block diagonal in bodies. */
 CSIMI_FN bool csimi_bodies_take(const csim_problem *problem);
 /* Sum over the bodies of their blocks squared; 4 n when they are none. */
@@ -564,6 +580,47 @@ CSIMI_FN void csimi_pieces_velocity_wide(const csimi_piece *piece, int count, co
 CSIMI_FN void csimi_pieces_push_wide(const csimi_piece *piece, int count, const csim_real *impulse, double *w);
 /* W = J E^-1 E'^-1 J' of one contact */
 CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_real *W);
+
+/* ---- coupled.c: the same where A couples bodies, in one sparse factor; w is in the order of its rows */
+
+#ifndef CONDSIM_NO_BOUNDED
+typedef struct csimi_coupled {
+    int n;
+    size_t blocks;       /* room in the factor */
+    int *first, *size;   /* [n] of each row of L: where the piece of A begins that it belongs to, and its blocks */
+    unsigned char *late; /* [n] by block: contacts touch it */
+    int pieces;          /* of all contacts */
+    double products;     /* of blocks, that the factor and the pieces take: of what is more than small bodies */
+    csimi_factor factor;
+} csimi_coupled;
+CSIMI_FN size_t csimi_coupled_most_blocks(int n, int matrix_blocks);
+CSIMI_FN int csimi_coupled_most_pieces(int n, int terms, int contacts);
+CSIMI_FN void csimi_coupled_layout(csimi_coupled *c, csimi_arena *arena, int n, int matrix_blocks);
+/* The order, and what there is to be done; false: it does not fit. */
+CSIMI_FN bool csimi_coupled_plan(csimi_coupled *c, const csim_problem *problem);
+CSIMI_FN bool csimi_coupled_open(csimi_coupled *c, const csim_problem *problem); /* false: A is not positive definite */
+/* Pieces of contact m, once and in ascending m; returns their number. Those of a small body come in the order of its
+   blocks. */
+CSIMI_FN int csimi_coupled_rows(csimi_coupled *c, const csim_problem *problem, int m, csimi_piece *pieces);
+
+/* ---- lumped.c: and where that is too large for a factor */
+typedef struct csimi_lumped {
+    csim_problem problem;  /* with A' and b' */
+    int *row, *col, *diag; /* of A' */
+    csim_real *val, *b;
+    csim_real *v;                   /* [3n] where the frame begins */
+    unsigned char *alone, *touched; /* [n] of a larger piece, which A' takes apart; something acts on it */
+    int *queue;                     /* [n] */
+    double *r;                      /* [3n] b - A v */
+} csimi_lumped;
+CSIMI_FN void csimi_lumped_layout(csimi_lumped *l, csimi_arena *arena, int n);
+/* A' and b' of a frame that begins at v with the impulses lambda, in bodies that are opened. */
+CSIMI_FN bool csimi_lumped_open(csimi_lumped *l, const csim_problem *problem, csimi_bodies *bodies, const csim_real *v,
+                                const csim_real *lambda);
+/* At the end: takes from v what would gain energy. load [3n]: scratch */
+CSIMI_FN void csimi_lumped_close(csimi_lumped *l, const csim_problem *problem, const csim_real *lambda, double *load,
+                                 csim_real *v);
+#endif
 
 /* ---- sweep.c and burst.c: islands of small dense bodies at the level of impulses */
 

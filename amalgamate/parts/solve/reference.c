@@ -38,14 +38,14 @@ static csim_status csimi_reference_factor(csim_reference *r, csim_error *error) 
     if (!r->tree) return csimi_fail(error, CSIM_OUT_OF_MEMORY, "csim_create_reference", "problem", false, 0, NULL);
     arena = csimi_arena_in(r->tree, r->tree_bytes);
     csimi_reference_layout(r, &arena, r->problem);
-    csimi_factor_plan(&r->factor, &r->problem->A);
+    csimi_factor_plan(&r->factor, &r->problem->A, NULL);
     arena = csimi_arena_counting();
-    csimi_factor_layout_blocks(&r->factor, &arena);
+    csimi_factor_layout_blocks(&r->factor, &arena, r->factor.first[r->factor.n]);
     r->blocks_bytes = arena.high + 64;
     r->blocks = csimi_heap_alloc(&r->heap, r->blocks_bytes);
     if (!r->blocks) return csimi_fail(error, CSIM_OUT_OF_MEMORY, "csim_create_reference", "problem", false, 0, NULL);
     arena = csimi_arena_in(r->blocks, r->blocks_bytes);
-    csimi_factor_layout_blocks(&r->factor, &arena);
+    csimi_factor_layout_blocks(&r->factor, &arena, r->factor.first[r->factor.n]);
     if (csimi_factor_compute(&r->factor, &r->problem->A)) return CSIM_OK;
     return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_create_reference", "problem.A", false, 0, "positive definite");
 }

@@ -23,7 +23,7 @@
     X(XPBD, 12, "position-based dynamics in small substeps of one sweep, bodies and cables, backward Euler") \
     X(PENALTY, 13, "springs and dampers at contacts, taken at the end of the step: implicit") \
     X(PENALTY_EXPLICIT, 14, "springs and dampers at contacts, taken at its start, backward Euler") \
-    X(BOUNDED, 15, "soft substeps of one sweep each: work known beforehand, settles, certifies when calm; bodies")
+    X(BOUNDED, 15, "soft substeps of one sweep each: work known beforehand, settles, certifies when calm")
 
 /* Who solves; default CSIM_SOLVER_AUTO. docs/solvers.md. */
 typedef enum csim_solver {
@@ -97,7 +97,8 @@ typedef struct csim_solver_params {
                                 depends on the units) are to be <= tolerance too; default false */
     csim_ncp ncp;            /* NEWTON; default Fischer-Burmeister */
     csim_linear linear;      /* NEWTON; default conjugate residuals */
-    int inner;               /* NEWTON: linear iterations of a step at most, 0..1e6; 0: 40 */
+    int inner;               /* NEWTON: linear iterations of a step at most, 0..1e6; 0: 40. BOUNDED, where A couples bodies:
+                                0: through a factor of A; else without one, each block by itself (docs/realtime.md) */
     csim_real scaling;       /* NEWTON: r of phi(u_n, r lambda_n), 1/kg, 0 or more; 0: the diagonal of W (the
                                 complementarity preconditioner); 1/h^2 is the paper's r = 1, 1 its r = h^2 */
     bool geometric;          /* worlds: the diagonal geometric stiffness of hard joints is added to the inertia of

@@ -8,7 +8,6 @@ CSIMI_FN const csimi_solver_traits *csimi_solver_traits_of(csim_solver solver) {
                                "backward Euler; no proximal law";
     static const char penalty[] = "contacts of the laws strict, bilateral and box";
     static const char explicit_penalty[] = "strict, anisotropic, bilateral and box laws in backward Euler";
-    static const char small[] = "a set of bodies of 1 to 4 coupled blocks, trees and what joints and springs merge";
     static const char any[] = "a positive definite A, with every contact on blocks that can move";
     static const csimi_solver_traits traits[CSIM_SOLVER_COUNT_] = {
         /* name; rows of W; laws; needs */
@@ -27,7 +26,7 @@ CSIMI_FN const csimi_solver_traits *csimi_solver_traits_of(csim_solver solver) {
         {"xpbd", false, CSIMI_XPBD_LAWS, xpbd},
         {"penalty", false, CSIMI_PENALTY_LAWS, penalty},
         {"penalty-explicit", false, CSIMI_PENALTY_EXPLICIT_LAWS, explicit_penalty},
-        {"bounded", false, CSIMI_ALL_LAWS, small},
+        {"bounded", false, CSIMI_ALL_LAWS, any},
 #ifdef CONDSIM_REFERENCE
         {"lemke", false, CSIMI_ALL_LAWS, any},
 #endif

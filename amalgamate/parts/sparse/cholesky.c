@@ -1,10 +1,10 @@
-/* sparse/cholesky: P A P' = L L' of a sparse positive definite block matrix, in double; reference build only, for L has
-   more blocks than A and nothing on the usual path may grow like that. The order is a nested dissection by
+/* sparse/cholesky: P A P' = L L' of a sparse positive definite block matrix, in double; for the reference build and for
+   bounded frames of soft bodies that are small enough: L has more blocks than A. The order is a nested dissection by
    breadth-first levels (George and Liu); the pattern of row k of L is what the elimination tree reaches from row k of A
    (Liu), and rows are made one after the other from the rows above (up-looking). */
 #include "private.h"
 
-#ifdef CONDSIM_REFERENCE
+#if defined(CONDSIM_REFERENCE) || !defined(CONDSIM_NO_BOUNDED)
 
 enum { CSIMI_LEAF = 8 }; /* blocks that are not dissected further */
 
@@ -22,9 +22,9 @@ CSIMI_FN void csimi_factor_layout(csimi_factor *f, csimi_arena *arena, int n) {
     f->x = CSIMI_PUSH(arena, double, 3 * (size_t)n);
 }
 
-CSIMI_FN void csimi_factor_layout_blocks(csimi_factor *f, csimi_arena *arena) {
-    f->index = CSIMI_PUSH(arena, int, f->first[f->n]);
-    f->value = CSIMI_PUSH(arena, double, 9 * f->first[f->n]);
+CSIMI_FN void csimi_factor_layout_blocks(csimi_factor *f, csimi_arena *arena, size_t blocks) {
+    f->index = CSIMI_PUSH(arena, int, blocks);
+    f->value = CSIMI_PUSH(arena, double, 9 * blocks);
 }
 
 /* ---- order */
@@ -95,21 +95,13 @@ static bool csimi_dissect_piece(csimi_dissection *d, int *above, int *on) {
     return true;
 }
 
-/* stack holds the pieces that wait, as pairs: never more than n of them. */
-static void csimi_dissect(csimi_factor *f, const csim_block_matrix *A) {
-    csimi_dissection d;
-    int waiting = 0, labels = 0, above = 0, on = 0, i;
-    d.A = A;
-    d.order = f->order;
-    d.label = f->place;
-    d.level = f->parent;
-    d.queue = f->mark;
-    for (i = 0; i < f->n; i++) {
-        f->order[i] = i;
-        d.label[i] = 0;
-    }
-    f->stack[waiting++] = 0;
-    f->stack[waiting++] = f->n;
+/* Dissects order[first, last), of one label, and labels its parts from `labels` on. stack holds the pieces that wait,
+   as pairs: never more than n of them. Returns the last label used. */
+static int csimi_dissect(const csimi_factor *f, const csimi_dissection *whole, int first, int last, int labels) {
+    csimi_dissection d = *whole;
+    int waiting = 0, above = 0, on = 0, i;
+    f->stack[waiting++] = first;
+    f->stack[waiting++] = last;
     while (waiting > 0) {
         d.last = f->stack[--waiting];
         d.first = f->stack[--waiting];
@@ -121,13 +113,65 @@ static void csimi_dissect(csimi_factor *f, const csim_block_matrix *A) {
         f->stack[waiting++] = above;
         f->stack[waiting++] = on;
     }
+    return labels;
+}
+
+/* The blocks that A couples to block `from` into order, from place `at` on, the late ones last; returns
+   their end, *late_at where the late ones begin. */
+static int csimi_factor_component(csimi_dissection *d, int from, int at, const unsigned char *late, int *late_at) {
+    int head = 0, tail = 0, k, pass, end = at;
+    d->label[from] = 0;
+    d->queue[tail++] = from;
+    while (head < tail) {
+        const int b = d->queue[head++];
+        for (k = d->A->row[b]; k < d->A->row[b + 1]; k++)
+            if (d->label[d->A->col[k]] < 0) {
+                d->label[d->A->col[k]] = 0;
+                d->queue[tail++] = d->A->col[k];
+            }
+    }
+    for (pass = 0; pass < 2; pass++) {
+        for (k = 0; k < tail; k++)
+            if ((late[d->queue[k]] != 0) == (pass == 1)) d->order[end++] = d->queue[k];
+        if (pass == 0) *late_at = end;
+    }
+    return end;
+}
+
+/* All as one piece; or, with late ones, every piece that A couples by itself, of which small ones are not dissected. */
+static void csimi_factor_order(csimi_factor *f, const csim_block_matrix *A, const unsigned char *late) {
+    csimi_dissection d;
+    int i, k, at = 0, labels = 0;
+    d.A = A;
+    d.order = f->order;
+    d.label = f->place;
+    d.level = f->parent;
+    d.queue = f->mark;
+    d.first = d.last = 0;
+    for (i = 0; i < f->n; i++) {
+        f->order[i] = i;
+        d.label[i] = late ? -1 : 0;
+    }
+    if (!late) (void)csimi_dissect(f, &d, 0, f->n, 0);
+    for (i = 0; i < f->n && late; i++) {
+        int late_at = 0, end;
+        if (d.label[i] >= 0) continue;
+        end = csimi_factor_component(&d, i, at, late, &late_at);
+        if (end - at > CSIMI_LEAF) {
+            labels += 2;
+            for (k = at; k < end; k++) d.label[d.order[k]] = k < late_at ? labels - 1 : labels;
+            if (late_at > at) labels = csimi_dissect(f, &d, at, late_at, labels);
+            if (end > late_at) labels = csimi_dissect(f, &d, late_at, end, labels);
+        }
+        at = end;
+    }
 }
 
 /* ---- the tree */
 
-CSIMI_FN void csimi_factor_plan(csimi_factor *f, const csim_block_matrix *A) {
+CSIMI_FN void csimi_factor_plan(csimi_factor *f, const csim_block_matrix *A, const unsigned char *late) {
     int k, p, i, next;
-    csimi_dissect(f, A);
+    csimi_factor_order(f, A, late);
     for (k = 0; k < f->n; k++) f->place[f->order[k]] = k;
     for (k = 0; k < f->n; k++) { /* mark: the highest ancestor known so far */
         f->parent[k] = f->mark[k] = -1;
@@ -183,11 +227,18 @@ static void csimi_pivot_backward(const double *G, double *x) {
 }
 
 /* y -= X Y' for 3x3 */
-static void csimi_factor_take(const double *X, const double *Y, double *y) {
-    int i, j;
-    for (i = 0; i < 3; i++)
-        for (j = 0; j < 3; j++)
-            y[3 * i + j] -= X[3 * i] * Y[3 * j] + X[3 * i + 1] * Y[3 * j + 1] + X[3 * i + 2] * Y[3 * j + 2];
+CSIMI_FN void csimi_factor_take(const double *X, const double *Y, double *CSIMI_RESTRICT y) {
+    int i;
+    for (i = 0; i < 3; i++, X += 3, y += 3) {
+        y[0] -= X[0] * Y[0] + X[1] * Y[1] + X[2] * Y[2];
+        y[1] -= X[0] * Y[3] + X[1] * Y[4] + X[2] * Y[5];
+        y[2] -= X[0] * Y[6] + X[1] * Y[7] + X[2] * Y[8];
+    }
+}
+
+CSIMI_FN void csimi_factor_side(const csimi_factor *f, int k, double *X) {
+    int c;
+    for (c = 0; c < 3; c++) csimi_pivot_forward(f->pivot + 9 * (size_t)k, X + 3 * c);
 }
 
 /* Columns of row k of L, descendants before ancestors: stack[returned .. n). row gets the blocks of A. */
@@ -218,7 +269,7 @@ static bool csimi_factor_row(csimi_factor *f, const csim_block_matrix *A, int k)
     for (; top < f->n; top++) {
         const int i = f->stack[top];
         double *x = f->row + 9 * (size_t)i, *L = f->value + 9 * f->end[i];
-        for (c = 0; c < 3; c++) csimi_pivot_forward(f->pivot + 9 * (size_t)i, x + 3 * c); /* x G^-T, row by row */
+        csimi_factor_side(f, i, x);
         for (p = f->first[i]; p < f->end[i]; p++)
             csimi_factor_take(x, f->value + 9 * p, f->row + 9 * (size_t)f->index[p]);
         csimi_factor_take(x, x, D);
@@ -243,12 +294,12 @@ CSIMI_FN bool csimi_factor_compute(csimi_factor *f, const csim_block_matrix *A) 
     return true;
 }
 
-CSIMI_FN void csimi_factor_solve(const csimi_factor *f, const csim_real *b, csim_real *y) {
+CSIMI_FN void csimi_factor_whiten(const csimi_factor *f, double *y) {
     double *x = f->x;
     int k, c;
     size_t p;
     for (k = 0; k < f->n; k++)
-        for (c = 0; c < 3; c++) x[3 * k + c] = (double)b[3 * f->order[k] + c];
+        for (c = 0; c < 3; c++) x[3 * k + c] = y[3 * f->order[k] + c];
     for (k = 0; k < f->n; k++) {
         const double *a = x + 3 * (size_t)k;
         csimi_pivot_forward(f->pivot + 9 * (size_t)k, x + 3 * (size_t)k);
@@ -258,6 +309,14 @@ CSIMI_FN void csimi_factor_solve(const csimi_factor *f, const csim_real *b, csim
                 x[3 * f->index[p] + c] -= L[3 * c] * a[0] + L[3 * c + 1] * a[1] + L[3 * c + 2] * a[2];
         }
     }
+    for (k = 0; k < 3 * f->n; k++) y[k] = x[k];
+}
+
+CSIMI_FN void csimi_factor_restore(const csimi_factor *f, double *y) {
+    double *x = f->x;
+    int k, c;
+    size_t p;
+    for (k = 0; k < 3 * f->n; k++) x[k] = y[k];
     for (k = f->n - 1; k >= 0; k--) {
         double *a = x + 3 * (size_t)k;
         for (p = f->first[k]; p < f->first[k + 1]; p++) {
@@ -267,7 +326,21 @@ CSIMI_FN void csimi_factor_solve(const csimi_factor *f, const csim_real *b, csim
         csimi_pivot_backward(f->pivot + 9 * (size_t)k, a);
     }
     for (k = 0; k < f->n; k++)
-        for (c = 0; c < 3; c++) y[3 * f->order[k] + c] = (csim_real)x[3 * k + c];
+        for (c = 0; c < 3; c++) y[3 * f->order[k] + c] = x[3 * k + c];
 }
+
+#ifdef CONDSIM_REFERENCE
+CSIMI_FN void csimi_factor_solve(const csimi_factor *f, const csim_real *b, csim_real *y) {
+    double *x = f->row; /* zeros between two rows */
+    int k;
+    for (k = 0; k < 3 * f->n; k++) x[k] = (double)b[k];
+    csimi_factor_whiten(f, x);
+    csimi_factor_restore(f, x);
+    for (k = 0; k < 3 * f->n; k++) {
+        y[k] = (csim_real)x[k];
+        x[k] = 0;
+    }
+}
+#endif
 
 #endif

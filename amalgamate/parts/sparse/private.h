@@ -67,7 +67,7 @@ CSIMI_FN bool csimi_chain_factor(csimi_chain *c, int first, int last);
 /* x[6 links]: right-hand side in, solution out; nothing moves off its face. */
 CSIMI_FN void csimi_chain_solve(const csimi_chain *c, int first, int last, double *x);
 
-#ifdef CONDSIM_REFERENCE
+#if defined(CONDSIM_REFERENCE) || !defined(CONDSIM_NO_BOUNDED)
 /* ---- cholesky.c: P A P' = L L' of a sparse matrix. Block k is order[k]; column i of L holds rows index[first[i]] on,
    below the diagonal, as 3x3 blocks value; the diagonal blocks are pivot, lower triangles. */
 typedef struct csimi_factor {
@@ -80,11 +80,21 @@ typedef struct csimi_factor {
     double *row, *x;             /* [9 n], [3n] scratch */
 } csimi_factor;
 CSIMI_FN void csimi_factor_layout(csimi_factor *f, csimi_arena *arena, int n);
-/* Order, tree and the number of blocks, first[n]; then csimi_factor_layout_blocks takes room for them. */
-CSIMI_FN void csimi_factor_plan(csimi_factor *f, const csim_block_matrix *A);
-CSIMI_FN void csimi_factor_layout_blocks(csimi_factor *f, csimi_arena *arena);
+/* Order, tree and the number of blocks, first[n]; then csimi_factor_layout_blocks takes room for them. late [n], may be
+   null: what A couples stays together, and of each such piece the blocks marked there come last, so that the rows of L
+   that a vector on them reaches are few. */
+CSIMI_FN void csimi_factor_plan(csimi_factor *f, const csim_block_matrix *A, const unsigned char *late);
+CSIMI_FN void csimi_factor_layout_blocks(csimi_factor *f, csimi_arena *arena, size_t blocks);
 CSIMI_FN bool csimi_factor_compute(csimi_factor *f, const csim_block_matrix *A); /* false: not positive definite */
+#ifdef CONDSIM_REFERENCE
 CSIMI_FN void csimi_factor_solve(const csimi_factor *f, const csim_real *b, csim_real *y); /* may alias; y = A^-1 b */
+#endif
+/* y -= X Y' of 3x3 blocks, and the three rows of X times the inverse transpose of pivot k. */
+CSIMI_FN void csimi_factor_take(const double *X, const double *Y, double *CSIMI_RESTRICT y);
+CSIMI_FN void csimi_factor_side(const csimi_factor *f, int k, double *X);
+/* x <- L^-1 P x and x <- P' L'^-1 x, [3n]; one after the other: A^-1 x. */
+CSIMI_FN void csimi_factor_whiten(const csimi_factor *f, double *x);
+CSIMI_FN void csimi_factor_restore(const csimi_factor *f, double *x);
 #endif
 
 /* ---- aggregate.c: groups of blocks from the graph alone */

@@ -9,7 +9,8 @@ CSIMI_FN void csimi_judge_outcome(csim_outcome *o, csim_real tolerance) {
     if (csim_certificate_worst(&o->certificate) <= (double)tolerance) o->result = CSIM_RESULT_CONVERGED;
 }
 
-enum { CSIMI_WITHIN_SUBSTEPS = 8, CSIMI_WITHIN_GUESS = 8, CSIMI_WITHIN_MISSES = 5 };
+enum { CSIMI_WITHIN_SUBSTEPS = 8, CSIMI_WITHIN_GUESS = 8, CSIMI_WITHIN_MISSES = 5, CSIMI_WITHIN_LUMPED = 2,
+       CSIMI_WITHIN_LEAST = 4, CSIMI_WITHIN_REST = 30 };
 
 static long csimi_within_frame(int contacts, int substeps) { return 3L * substeps * contacts; }
 
@@ -63,8 +64,19 @@ static void csimi_within_rows(const csim_world *w, const csimi_step_frame *f, cs
     }
 }
 
+/* Impulses on a matrix that was taken apart say nothing about one that is not: a frame after a lumped one starts
+   without. */
+static void csimi_within_forget(const csim_world *w, const csimi_step_frame *f, csimi_within *c) {
+    bool lumped = false;
+    int i;
+    for (i = 0; i < c->n && !lumped; i++)
+        lumped = f->pace[csimi_block_owner(&w->store, c->block[i])].bounded == CSIMI_WITHIN_LUMPED;
+    for (i = 0; i < 3 * c->count && lumped; i++) c->solution->lambda[i] = 0;
+    if (lumped) CSIMI_MEMSET(c->pulse, 0, 3 * (size_t)c->count * sizeof *c->pulse);
+}
+
 /* What the next step wants to know of the contacts and bodies of an island. */
-static void csimi_within_keep(csim_world *w, csimi_step_frame *f, const csimi_within *c, bool bounded, bool calm) {
+static void csimi_within_keep(csim_world *w, csimi_step_frame *f, const csimi_within *c, int bounded, bool calm) {
     int i, k;
     for (i = 0; i < c->count; i++) {
         csim_real world[3] = {0, 0, 0};
@@ -72,7 +84,7 @@ static void csimi_within_keep(csim_world *w, csimi_step_frame *f, const csimi_wi
         if (c->contact[i] >= f->found_count) continue;
         kept = &f->found[c->contact[i]].kept;
         kept->calm = calm;
-        kept->bounded = bounded;
+        kept->bounded = bounded > 0;
         if (bounded) csimi_addmulT3(c->rows[i].R, c->pulse + 3 * i, world);
         kept->pulse = csimi_load3(world);
     }
@@ -107,18 +119,42 @@ static void csimi_within_pace(csimi_pace *pace, bool missed, int iterations) {
     pace->wait = missed ? (1 << pace->misses) - 1 : 0;
 }
 
+/* Visits of a bounded frame of an island whose A couples bodies, with what is left, and its substeps. *lumped, in: it has
+   to be; out: it is, for there is not enough for a factor and four substeps. */
+static long csimi_within_price(const csim_problem *p, long left, csimi_arena *arena, int *substeps, bool *lumped) {
+    const int most = *substeps, least = csimi_imin(most, CSIMI_WITHIN_LEAST);
+    const long own = *lumped ? -1 : csimi_bounded_work(p, left, arena, substeps);
+    *lumped = own < 0 || *substeps < least;
+    if (!*lumped) return own;
+    for (*substeps = most; *substeps > 1 && csimi_lumped_work(p, *substeps) > left;) *substeps /= 2;
+    return csimi_lumped_work(p, *substeps);
+}
+
+/* What an iteration of COND takes: of dense coarse factors, and of contacts that need virtual nodes, its share too. */
+static long csimi_within_iteration(const csim_problem *p) {
+    const long groups = csimi_imin(csimi_coarse_usable(p->structure) ? p->structure->aggregate_count : 0, 150);
+    long general = 0;
+    int i;
+    for (i = 0; i < p->contact_count; i++) general += p->contacts[i].a.count + p->contacts[i].b.count > 1;
+    return p->contact_count + p->A.row[p->A.n] / 8 + groups * groups * groups / 5 + general * general / 2;
+}
+
 CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csimi_within *c, csim_solver_params *params,
                                         csimi_arena *arena, csim_outcome *outcome) {
     const bool bodies = csimi_bodies_take(c->problem), forced = params->solver == CSIM_SOLVER_BOUNDED;
-    const long own = csimi_within_frame(c->count, f->substeps) + c->problem->A.row[c->n] / 8;
-    const long each = c->count + (bodies ? 0 : c->problem->A.row[c->n] / 8);
+    const long each = bodies ? c->count : csimi_within_iteration(c->problem);
     csimi_pace *pace = f->pace + csimi_block_owner(&w->store, c->block[0]);
     csim_status status;
-    long left;
+    int substeps = f->substeps;
+    bool lumped = !forced && pace->bounded == CSIMI_WITHIN_LUMPED && pace->wait > 0;
+    long left, own = csimi_within_frame(c->count, f->substeps) + c->problem->A.row[c->n] / 8;
     if (!f->again) f->reserved -= own;
-    left = w->def.budget - f->work - f->reserved - (bodies ? own : 0);
-    c->bounded = (bodies && !f->again) || forced;
-    if (!forced && (!c->bounded || (pace->wait == 0 && left >= each * csimi_imax(pace->sweeps, CSIMI_WITHIN_GUESS)))) {
+    left = w->def.budget - f->work - f->reserved;
+    c->bounded = !f->again || forced;
+    if (!bodies && c->bounded)
+        own = csimi_within_price(c->problem, forced ? INT32_MAX : left, arena, &substeps, &lumped);
+    if (c->bounded) left -= own;
+    if (!c->bounded || (!forced && pace->wait == 0 && left >= each * csimi_imax(pace->sweeps, CSIMI_WITHIN_GUESS))) {
         const long most = each > 0 ? left / each : params->max_iterations;
         params->max_iterations = most < 1 ? 1 : most < params->max_iterations ? (int)most : params->max_iterations;
         params->solver = bodies ? CSIM_SOLVER_SWEEP : CSIM_SOLVER_COND;
@@ -131,20 +167,23 @@ CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csim
     } else if (pace->wait > 0) {
         pace->wait--;
     }
+    if (c->bounded && lumped && pace->wait == 0) pace->wait = CSIMI_WITHIN_REST; /* going to and fro shakes */
     if (c->bounded) {
         params->solver = CSIM_SOLVER_BOUNDED;
-        params->substeps = f->substeps;
+        params->substeps = substeps;
+        params->inner = lumped;
         params->tolerance = w->def.solver.tolerance;
         params->gap = c->gap;
         params->pulse = c->pulse;
         params->move = c->move;
         csimi_within_start(f, c, true);
         csimi_within_rows(w, f, c);
+        if (!lumped) csimi_within_forget(w, f, c);
         if ((status = csimi_within_try(w, c, params, arena, outcome)) != 0) return status;
-        f->work += csimi_within_frame(c->count, f->substeps);
+        f->work += bodies ? csimi_within_frame(c->count, f->substeps) : own;
     } else {
         CSIMI_MEMCPY(c->move, c->solution->v, 3 * (size_t)c->n * sizeof *c->move);
     }
-    csimi_within_keep(w, f, c, c->bounded, outcome->result == CSIM_RESULT_CONVERGED);
+    csimi_within_keep(w, f, c, !c->bounded ? 0 : lumped ? CSIMI_WITHIN_LUMPED : 1, outcome->result == CSIM_RESULT_CONVERGED);
     return CSIM_OK;
 }

@@ -1,0 +1,128 @@
+/* solve/coupled: A as one sparse factor, A = E' E with E = L' P (sparse/cholesky.c), and the rows of contacts on it, as
+   bodies.c has them where A is a set of small bodies: in w = E v the matrix is the identity, and a row J of a contact is
+   J E^-1. It is not zero on what the elimination tree reaches from the blocks of the contact: log n of them on a cable,
+   a separator or the blocks that contacts touch on a sheet or a solid.
+
+   What that costs is known before anything is computed, in block products, and L is bounded by
+   csimi_coupled_most_blocks, the rows by csimi_coupled_most_pieces: what needs more is refused. */
+#include "private.h"
+
+CSIMI_FN size_t csimi_coupled_most_blocks(int n, int matrix_blocks) {
+    const size_t all = (size_t)n * ((size_t)n + 1) / 2, some = 6 * (size_t)matrix_blocks + 64;
+    return all < some ? all : some;
+}
+
+CSIMI_FN int csimi_coupled_most_pieces(int n, int terms, int contacts) {
+    const double most = 12.0 * terms + 24.0 * contacts, all = 2.0 * n * contacts;
+    return (int)(all < most ? all : most < INT32_MAX / 64 ? most : INT32_MAX / 64);
+}
+
+CSIMI_FN void csimi_coupled_layout(csimi_coupled *c, csimi_arena *arena, int n, int matrix_blocks) {
+    c->n = n;
+    c->blocks = csimi_coupled_most_blocks(n, matrix_blocks);
+    c->late = CSIMI_PUSH(arena, unsigned char, n);
+    c->first = CSIMI_PUSH(arena, int, n);
+    c->size = CSIMI_PUSH(arena, int, n);
+    csimi_factor_layout(&c->factor, arena, n);
+    csimi_factor_layout_blocks(&c->factor, arena, c->blocks);
+}
+
+/* ---- what is to be done */
+
+/* Places that the blocks of a contact reach in w, descendants first, into stack[returned .. n). */
+static int csimi_coupled_reach(csimi_coupled *c, const csim_problem *p, const csim_contact *contact, int mark) {
+    csimi_factor *f = &c->factor;
+    int side, k, i, top = c->n, length;
+    for (side = 0; side < 2; ++side) {
+        const csim_side *s = side ? &contact->b : &contact->a;
+        for (k = s->first; k < s->first + s->count; ++k) {
+            for (length = 0, i = f->place[p->terms[k].block]; i >= 0 && f->mark[i] != mark; i = f->parent[i]) {
+                f->stack[length++] = i;
+                f->mark[i] = mark;
+            }
+            while (length > 0) f->stack[--top] = f->stack[--length];
+        }
+    }
+    return top;
+}
+
+/* first and size of every place: of the piece of A that it belongs to. */
+static void csimi_coupled_pieces_of(csimi_coupled *c) {
+    const csimi_factor *f = &c->factor;
+    int k, start = c->n;
+    for (k = c->n - 1; k >= 0; --k) { /* pieces follow each other, and each ends with its root */
+        c->first[k] = 0;
+        if (f->parent[k] < 0) start = k + 1;
+        c->size[k] = start;
+    }
+    for (k = 0; k < c->n; ++k) c->first[k] = k > 0 && c->size[k] == c->size[k - 1] ? c->first[k - 1] : k;
+    for (k = 0; k < c->n; ++k) c->size[k] -= c->first[k];
+}
+
+CSIMI_FN bool csimi_coupled_plan(csimi_coupled *c, const csim_problem *p) {
+    csimi_factor *f = &c->factor;
+    const int most = csimi_coupled_most_pieces(c->n, csimi_pieces_count(p), p->contact_count);
+    int k, m;
+    CSIMI_MEMSET(c->late, 0, (size_t)c->n);
+    for (k = 0; k < p->term_count; ++k) c->late[p->terms[k].block] = 1;
+    csimi_factor_plan(f, &p->A, c->late);
+    c->pieces = 0;
+    c->products = 0;
+    if (f->first[c->n] > c->blocks) return false;
+    csimi_coupled_pieces_of(c);
+    for (k = 0; k < c->n; ++k) {
+        const double length = (double)(f->first[k + 1] - f->first[k]);
+        if (c->size[k] > CSIMI_BODY_BLOCKS) c->products += length * (length + 3) / 2;
+        f->mark[k] = -1;
+    }
+    for (m = 0; m < p->contact_count; ++m) {
+        const int top = csimi_coupled_reach(c, p, p->contacts + m, m);
+        for (k = top; k < c->n; ++k)
+            if (c->size[f->stack[k]] > CSIMI_BODY_BLOCKS)
+                c->products += (double)(f->first[f->stack[k] + 1] - f->first[f->stack[k]] + 1);
+        c->pieces += c->n - top;
+        if (c->pieces > most) return false;
+    }
+    return true;
+}
+
+CSIMI_FN bool csimi_coupled_open(csimi_coupled *c, const csim_problem *p) {
+    int k;
+    if (!csimi_factor_compute(&c->factor, &p->A)) return false;
+    for (k = 0; k < c->n; ++k) c->factor.mark[k] = -1;
+    return true;
+}
+
+/* ---- rows */
+
+static void csimi_coupled_term(const csimi_coupled *c, const csim_contact *contact, const csim_term *t, bool b) {
+    double *X = c->factor.row + 9 * (size_t)c->factor.place[t->block];
+    csim_real J[9];
+    int r;
+    csimi_matmul(contact->R, t->J, J);
+    for (r = 0; r < 9; ++r) X[r] += b ? -(double)J[r] : (double)J[r];
+}
+
+CSIMI_FN int csimi_coupled_rows(csimi_coupled *c, const csim_problem *p, int m, csimi_piece *piece) {
+    const csim_contact *contact = p->contacts + m;
+    csimi_factor *f = &c->factor;
+    int top = csimi_coupled_reach(c, p, contact, m), k, r, count = 0;
+    size_t at;
+    for (k = contact->a.first; k < contact->a.first + contact->a.count; ++k)
+        csimi_coupled_term(c, contact, p->terms + k, false);
+    for (k = contact->b.first; k < contact->b.first + contact->b.count; ++k)
+        csimi_coupled_term(c, contact, p->terms + k, true);
+    for (; top < c->n; ++top, ++count) {
+        const int i = f->stack[top];
+        double *X = f->row + 9 * (size_t)i;
+        csimi_factor_side(f, i, X);
+        for (at = f->first[i]; at < f->first[i + 1]; ++at)
+            csimi_factor_take(X, f->value + 9 * at, f->row + 9 * (size_t)f->index[at]);
+        piece[count].block = i;
+        for (r = 0; r < 9; ++r) {
+            piece[count].J[r] = (csim_real)X[r];
+            X[r] = 0;
+        }
+    }
+    return count;
+}
