@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 048996ed9e986c65
+   Hash of the parts: 875e58d9f3f25c41
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1045,7 +1045,7 @@ CSIM_API csim_status csim_solve_contact(const csim_real *W, const csim_real *c, 
     X(XPBD, 12, "position-based dynamics in small substeps of one sweep, bodies and cables, backward Euler") \
     X(PENALTY, 13, "springs and dampers at contacts, taken at the end of the step: implicit") \
     X(PENALTY_EXPLICIT, 14, "springs and dampers at contacts, taken at its start, backward Euler") \
-    X(BOUNDED, 15, "soft substeps of one sweep each: work known beforehand, settles, certifies when calm; bodies")
+    X(BOUNDED, 15, "soft substeps of one sweep each: work known beforehand, settles, certifies when calm")
 
 /* Who solves; default CSIM_SOLVER_AUTO. docs/solvers.md. */
 typedef enum csim_solver {
@@ -1119,7 +1119,8 @@ typedef struct csim_solver_params {
                                 depends on the units) are to be <= tolerance too; default false */
     csim_ncp ncp;            /* NEWTON; default Fischer-Burmeister */
     csim_linear linear;      /* NEWTON; default conjugate residuals */
-    int inner;               /* NEWTON: linear iterations of a step at most, 0..1e6; 0: 40 */
+    int inner;               /* NEWTON: linear iterations of a step at most, 0..1e6; 0: 40. BOUNDED, where A couples bodies:
+                                0: through a factor of A; else without one, each block by itself (docs/realtime.md) */
     csim_real scaling;       /* NEWTON: r of phi(u_n, r lambda_n), 1/kg, 0 or more; 0: the diagonal of W (the
                                 complementarity preconditioner); 1/h^2 is the paper's r = 1, 1 its r = h^2 */
     bool geometric;          /* worlds: the diagonal geometric stiffness of hard joints is added to the inertia of
@@ -3285,7 +3286,7 @@ CSIMI_FN bool csimi_chain_factor(csimi_chain *c, int first, int last);
 /* x[6 links]: right-hand side in, solution out; nothing moves off its face. */
 CSIMI_FN void csimi_chain_solve(const csimi_chain *c, int first, int last, double *x);
 
-#ifdef CONDSIM_REFERENCE
+#if defined(CONDSIM_REFERENCE) || !defined(CONDSIM_NO_BOUNDED)
 /* ---- cholesky.c: P A P' = L L' of a sparse matrix. Block k is order[k]; column i of L holds rows index[first[i]] on,
    below the diagonal, as 3x3 blocks value; the diagonal blocks are pivot, lower triangles. */
 typedef struct csimi_factor {
@@ -3298,11 +3299,21 @@ typedef struct csimi_factor {
     double *row, *x;             /* [9 n], [3n] scratch */
 } csimi_factor;
 CSIMI_FN void csimi_factor_layout(csimi_factor *f, csimi_arena *arena, int n);
-/* Order, tree and the number of blocks, first[n]; then csimi_factor_layout_blocks takes room for them. */
-CSIMI_FN void csimi_factor_plan(csimi_factor *f, const csim_block_matrix *A);
-CSIMI_FN void csimi_factor_layout_blocks(csimi_factor *f, csimi_arena *arena);
+/* Order, tree and the number of blocks, first[n]; then csimi_factor_layout_blocks takes room for them. late [n], may be
+   null: what A couples stays together, and of each such piece the blocks marked there come last, so that the rows of L
+   that a vector on them reaches are few. */
+CSIMI_FN void csimi_factor_plan(csimi_factor *f, const csim_block_matrix *A, const unsigned char *late);
+CSIMI_FN void csimi_factor_layout_blocks(csimi_factor *f, csimi_arena *arena, size_t blocks);
 CSIMI_FN bool csimi_factor_compute(csimi_factor *f, const csim_block_matrix *A); /* false: not positive definite */
+#ifdef CONDSIM_REFERENCE
 CSIMI_FN void csimi_factor_solve(const csimi_factor *f, const csim_real *b, csim_real *y); /* may alias; y = A^-1 b */
+#endif
+/* y -= X Y' of 3x3 blocks, and the three rows of X times the inverse transpose of pivot k. */
+CSIMI_FN void csimi_factor_take(const double *X, const double *Y, double *CSIMI_RESTRICT y);
+CSIMI_FN void csimi_factor_side(const csimi_factor *f, int k, double *X);
+/* x <- L^-1 P x and x <- P' L'^-1 x, [3n]; one after the other: A^-1 x. */
+CSIMI_FN void csimi_factor_whiten(const csimi_factor *f, double *x);
+CSIMI_FN void csimi_factor_restore(const csimi_factor *f, double *x);
 #endif
 
 /* ---- aggregate.c: groups of blocks from the graph alone */
@@ -4777,6 +4788,19 @@ CSIMI_FN bool csimi_penalty_takes(const csim_problem *problem);
 CSIMI_FN csim_status csimi_penalty_solve(const csim_problem *problem, const csim_solver_params *params,
                                          csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
                                          csim_outcome *outcome, csim_error *error);
+/* Visits that a frame takes: not more than are left, with fewer substeps where that is not enough for all; -1: with none,
+   or what A couples is too large for a factor. And of a frame without one. */
+#ifndef CONDSIM_NO_BOUNDED
+CSIMI_FN long csimi_bounded_work(const csim_problem *problem, long left, csimi_arena *arena, int *substeps);
+CSIMI_FN long csimi_lumped_work(const csim_problem *problem, int substeps);
+#else
+CSIM_INLINE long csimi_bounded_work(const csim_problem *problem, long left, csimi_arena *arena, int *substeps) {
+    return (void)problem, (void)left, (void)arena, (void)substeps, -1;
+}
+CSIM_INLINE long csimi_lumped_work(const csim_problem *problem, int substeps) {
+    return (void)problem, (void)substeps, 0;
+}
+#endif
 CSIMI_FN size_t csimi_bounded_bytes(const csim_problem_size *size, const csim_solver_params *params);
 CSIMI_FN bool csimi_bounded_takes(const csim_problem *problem);
 CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim_solver_params *params,
@@ -4816,6 +4840,9 @@ typedef struct csimi_piece {
 /* C += A B and C += A' B of 3x3 blocks; C is neither A nor B. */
 CSIMI_FN void csimi_add_product(const double *A, const double *B, double *CSIMI_RESTRICT C);
 CSIMI_FN void csimi_add_productT(const double *A, const double *B, double *CSIMI_RESTRICT C);
+/* C of a symmetric 3x3 block H (its lower triangle), H^-1 = C C', lower triangular: what is zero stays so to the bit.
+   False when a pivot is not positive. */
+CSIMI_FN bool csimi_pivot(const double *H, double *C);
 /* Whether A is block diagonal in bodies. */
 CSIMI_FN bool csimi_bodies_take(const csim_problem *problem);
 /* Sum over the bodies of their blocks squared; 4 n when they are none. */
@@ -4854,6 +4881,47 @@ CSIMI_FN void csimi_pieces_velocity_wide(const csimi_piece *piece, int count, co
 CSIMI_FN void csimi_pieces_push_wide(const csimi_piece *piece, int count, const csim_real *impulse, double *w);
 /* W = J E^-1 E'^-1 J' of one contact */
 CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_real *W);
+
+/* ---- coupled.c: the same where A couples bodies, in one sparse factor; w is in the order of its rows */
+
+#ifndef CONDSIM_NO_BOUNDED
+typedef struct csimi_coupled {
+    int n;
+    size_t blocks;       /* room in the factor */
+    int *first, *size;   /* [n] of each row of L: where the piece of A begins that it belongs to, and its blocks */
+    unsigned char *late; /* [n] by block: contacts touch it */
+    int pieces;          /* of all contacts */
+    double products;     /* of blocks, that the factor and the pieces take: of what is more than small bodies */
+    csimi_factor factor;
+} csimi_coupled;
+CSIMI_FN size_t csimi_coupled_most_blocks(int n, int matrix_blocks);
+CSIMI_FN int csimi_coupled_most_pieces(int n, int terms, int contacts);
+CSIMI_FN void csimi_coupled_layout(csimi_coupled *c, csimi_arena *arena, int n, int matrix_blocks);
+/* The order, and what there is to be done; false: it does not fit. */
+CSIMI_FN bool csimi_coupled_plan(csimi_coupled *c, const csim_problem *problem);
+CSIMI_FN bool csimi_coupled_open(csimi_coupled *c, const csim_problem *problem); /* false: A is not positive definite */
+/* Pieces of contact m, once and in ascending m; returns their number. Those of a small body come in the order of its
+   blocks. */
+CSIMI_FN int csimi_coupled_rows(csimi_coupled *c, const csim_problem *problem, int m, csimi_piece *pieces);
+
+/* ---- lumped.c: and where that is too large for a factor */
+typedef struct csimi_lumped {
+    csim_problem problem;  /* with A' and b' */
+    int *row, *col, *diag; /* of A' */
+    csim_real *val, *b;
+    csim_real *v;                   /* [3n] where the frame begins */
+    unsigned char *alone, *touched; /* [n] of a larger piece, which A' takes apart; something acts on it */
+    int *queue;                     /* [n] */
+    double *r;                      /* [3n] b - A v */
+} csimi_lumped;
+CSIMI_FN void csimi_lumped_layout(csimi_lumped *l, csimi_arena *arena, int n);
+/* A' and b' of a frame that begins at v with the impulses lambda, in bodies that are opened. */
+CSIMI_FN bool csimi_lumped_open(csimi_lumped *l, const csim_problem *problem, csimi_bodies *bodies, const csim_real *v,
+                                const csim_real *lambda);
+/* At the end: takes from v what would gain energy. load [3n]: scratch */
+CSIMI_FN void csimi_lumped_close(csimi_lumped *l, const csim_problem *problem, const csim_real *lambda, double *load,
+                                 csim_real *v);
+#endif
 
 /* ---- sweep.c and burst.c: islands of small dense bodies at the level of impulses */
 
@@ -7755,12 +7823,12 @@ CSIMI_FN void csimi_lu_solve(int m, const double *LU, const int *pivot, double *
 /* ==== end sparse/dense.c */
 
 /* ==== begin sparse/cholesky.c =================================================================================== */
-/* sparse/cholesky: P A P' = L L' of a sparse positive definite block matrix, in double; reference build only, for L has
-   more blocks than A and nothing on the usual path may grow like that. The order is a nested dissection by
+/* sparse/cholesky: P A P' = L L' of a sparse positive definite block matrix, in double; for the reference build and for
+   bounded frames of soft bodies that are small enough: L has more blocks than A. The order is a nested dissection by
    breadth-first levels (George and Liu); the pattern of row k of L is what the elimination tree reaches from row k of A
    (Liu), and rows are made one after the other from the rows above (up-looking). */
 
-#ifdef CONDSIM_REFERENCE
+#if defined(CONDSIM_REFERENCE) || !defined(CONDSIM_NO_BOUNDED)
 
 enum { CSIMI_LEAF = 8 }; /* blocks that are not dissected further */
 
@@ -7778,9 +7846,9 @@ CSIMI_FN void csimi_factor_layout(csimi_factor *f, csimi_arena *arena, int n) {
     f->x = CSIMI_PUSH(arena, double, 3 * (size_t)n);
 }
 
-CSIMI_FN void csimi_factor_layout_blocks(csimi_factor *f, csimi_arena *arena) {
-    f->index = CSIMI_PUSH(arena, int, f->first[f->n]);
-    f->value = CSIMI_PUSH(arena, double, 9 * f->first[f->n]);
+CSIMI_FN void csimi_factor_layout_blocks(csimi_factor *f, csimi_arena *arena, size_t blocks) {
+    f->index = CSIMI_PUSH(arena, int, blocks);
+    f->value = CSIMI_PUSH(arena, double, 9 * blocks);
 }
 
 /* ---- order */
@@ -7851,21 +7919,13 @@ static bool csimi_dissect_piece(csimi_dissection *d, int *above, int *on) {
     return true;
 }
 
-/* stack holds the pieces that wait, as pairs: never more than n of them. */
-static void csimi_dissect(csimi_factor *f, const csim_block_matrix *A) {
-    csimi_dissection d;
-    int waiting = 0, labels = 0, above = 0, on = 0, i;
-    d.A = A;
-    d.order = f->order;
-    d.label = f->place;
-    d.level = f->parent;
-    d.queue = f->mark;
-    for (i = 0; i < f->n; i++) {
-        f->order[i] = i;
-        d.label[i] = 0;
-    }
-    f->stack[waiting++] = 0;
-    f->stack[waiting++] = f->n;
+/* Dissects order[first, last), of one label, and labels its parts from `labels` on. stack holds the pieces that wait,
+   as pairs: never more than n of them. Returns the last label used. */
+static int csimi_dissect(const csimi_factor *f, const csimi_dissection *whole, int first, int last, int labels) {
+    csimi_dissection d = *whole;
+    int waiting = 0, above = 0, on = 0, i;
+    f->stack[waiting++] = first;
+    f->stack[waiting++] = last;
     while (waiting > 0) {
         d.last = f->stack[--waiting];
         d.first = f->stack[--waiting];
@@ -7877,13 +7937,65 @@ static void csimi_dissect(csimi_factor *f, const csim_block_matrix *A) {
         f->stack[waiting++] = above;
         f->stack[waiting++] = on;
     }
+    return labels;
+}
+
+/* The blocks that A couples to block `from` into order, from place `at` on, the late ones last; returns
+   their end, *late_at where the late ones begin. */
+static int csimi_factor_component(csimi_dissection *d, int from, int at, const unsigned char *late, int *late_at) {
+    int head = 0, tail = 0, k, pass, end = at;
+    d->label[from] = 0;
+    d->queue[tail++] = from;
+    while (head < tail) {
+        const int b = d->queue[head++];
+        for (k = d->A->row[b]; k < d->A->row[b + 1]; k++)
+            if (d->label[d->A->col[k]] < 0) {
+                d->label[d->A->col[k]] = 0;
+                d->queue[tail++] = d->A->col[k];
+            }
+    }
+    for (pass = 0; pass < 2; pass++) {
+        for (k = 0; k < tail; k++)
+            if ((late[d->queue[k]] != 0) == (pass == 1)) d->order[end++] = d->queue[k];
+        if (pass == 0) *late_at = end;
+    }
+    return end;
+}
+
+/* All as one piece; or, with late ones, every piece that A couples by itself, of which small ones are not dissected. */
+static void csimi_factor_order(csimi_factor *f, const csim_block_matrix *A, const unsigned char *late) {
+    csimi_dissection d;
+    int i, k, at = 0, labels = 0;
+    d.A = A;
+    d.order = f->order;
+    d.label = f->place;
+    d.level = f->parent;
+    d.queue = f->mark;
+    d.first = d.last = 0;
+    for (i = 0; i < f->n; i++) {
+        f->order[i] = i;
+        d.label[i] = late ? -1 : 0;
+    }
+    if (!late) (void)csimi_dissect(f, &d, 0, f->n, 0);
+    for (i = 0; i < f->n && late; i++) {
+        int late_at = 0, end;
+        if (d.label[i] >= 0) continue;
+        end = csimi_factor_component(&d, i, at, late, &late_at);
+        if (end - at > CSIMI_LEAF) {
+            labels += 2;
+            for (k = at; k < end; k++) d.label[d.order[k]] = k < late_at ? labels - 1 : labels;
+            if (late_at > at) labels = csimi_dissect(f, &d, at, late_at, labels);
+            if (end > late_at) labels = csimi_dissect(f, &d, late_at, end, labels);
+        }
+        at = end;
+    }
 }
 
 /* ---- the tree */
 
-CSIMI_FN void csimi_factor_plan(csimi_factor *f, const csim_block_matrix *A) {
+CSIMI_FN void csimi_factor_plan(csimi_factor *f, const csim_block_matrix *A, const unsigned char *late) {
     int k, p, i, next;
-    csimi_dissect(f, A);
+    csimi_factor_order(f, A, late);
     for (k = 0; k < f->n; k++) f->place[f->order[k]] = k;
     for (k = 0; k < f->n; k++) { /* mark: the highest ancestor known so far */
         f->parent[k] = f->mark[k] = -1;
@@ -7939,11 +8051,18 @@ static void csimi_pivot_backward(const double *G, double *x) {
 }
 
 /* y -= X Y' for 3x3 */
-static void csimi_factor_take(const double *X, const double *Y, double *y) {
-    int i, j;
-    for (i = 0; i < 3; i++)
-        for (j = 0; j < 3; j++)
-            y[3 * i + j] -= X[3 * i] * Y[3 * j] + X[3 * i + 1] * Y[3 * j + 1] + X[3 * i + 2] * Y[3 * j + 2];
+CSIMI_FN void csimi_factor_take(const double *X, const double *Y, double *CSIMI_RESTRICT y) {
+    int i;
+    for (i = 0; i < 3; i++, X += 3, y += 3) {
+        y[0] -= X[0] * Y[0] + X[1] * Y[1] + X[2] * Y[2];
+        y[1] -= X[0] * Y[3] + X[1] * Y[4] + X[2] * Y[5];
+        y[2] -= X[0] * Y[6] + X[1] * Y[7] + X[2] * Y[8];
+    }
+}
+
+CSIMI_FN void csimi_factor_side(const csimi_factor *f, int k, double *X) {
+    int c;
+    for (c = 0; c < 3; c++) csimi_pivot_forward(f->pivot + 9 * (size_t)k, X + 3 * c);
 }
 
 /* Columns of row k of L, descendants before ancestors: stack[returned .. n). row gets the blocks of A. */
@@ -7974,7 +8093,7 @@ static bool csimi_factor_row(csimi_factor *f, const csim_block_matrix *A, int k)
     for (; top < f->n; top++) {
         const int i = f->stack[top];
         double *x = f->row + 9 * (size_t)i, *L = f->value + 9 * f->end[i];
-        for (c = 0; c < 3; c++) csimi_pivot_forward(f->pivot + 9 * (size_t)i, x + 3 * c); /* x G^-T, row by row */
+        csimi_factor_side(f, i, x);
         for (p = f->first[i]; p < f->end[i]; p++)
             csimi_factor_take(x, f->value + 9 * p, f->row + 9 * (size_t)f->index[p]);
         csimi_factor_take(x, x, D);
@@ -7999,12 +8118,12 @@ CSIMI_FN bool csimi_factor_compute(csimi_factor *f, const csim_block_matrix *A) 
     return true;
 }
 
-CSIMI_FN void csimi_factor_solve(const csimi_factor *f, const csim_real *b, csim_real *y) {
+CSIMI_FN void csimi_factor_whiten(const csimi_factor *f, double *y) {
     double *x = f->x;
     int k, c;
     size_t p;
     for (k = 0; k < f->n; k++)
-        for (c = 0; c < 3; c++) x[3 * k + c] = (double)b[3 * f->order[k] + c];
+        for (c = 0; c < 3; c++) x[3 * k + c] = y[3 * f->order[k] + c];
     for (k = 0; k < f->n; k++) {
         const double *a = x + 3 * (size_t)k;
         csimi_pivot_forward(f->pivot + 9 * (size_t)k, x + 3 * (size_t)k);
@@ -8014,6 +8133,14 @@ CSIMI_FN void csimi_factor_solve(const csimi_factor *f, const csim_real *b, csim
                 x[3 * f->index[p] + c] -= L[3 * c] * a[0] + L[3 * c + 1] * a[1] + L[3 * c + 2] * a[2];
         }
     }
+    for (k = 0; k < 3 * f->n; k++) y[k] = x[k];
+}
+
+CSIMI_FN void csimi_factor_restore(const csimi_factor *f, double *y) {
+    double *x = f->x;
+    int k, c;
+    size_t p;
+    for (k = 0; k < 3 * f->n; k++) x[k] = y[k];
     for (k = f->n - 1; k >= 0; k--) {
         double *a = x + 3 * (size_t)k;
         for (p = f->first[k]; p < f->first[k + 1]; p++) {
@@ -8023,8 +8150,22 @@ CSIMI_FN void csimi_factor_solve(const csimi_factor *f, const csim_real *b, csim
         csimi_pivot_backward(f->pivot + 9 * (size_t)k, a);
     }
     for (k = 0; k < f->n; k++)
-        for (c = 0; c < 3; c++) y[3 * f->order[k] + c] = (csim_real)x[3 * k + c];
+        for (c = 0; c < 3; c++) y[3 * f->order[k] + c] = x[3 * k + c];
 }
+
+#ifdef CONDSIM_REFERENCE
+CSIMI_FN void csimi_factor_solve(const csimi_factor *f, const csim_real *b, csim_real *y) {
+    double *x = f->row; /* zeros between two rows */
+    int k;
+    for (k = 0; k < 3 * f->n; k++) x[k] = (double)b[k];
+    csimi_factor_whiten(f, x);
+    csimi_factor_restore(f, x);
+    for (k = 0; k < 3 * f->n; k++) {
+        y[k] = (csim_real)x[k];
+        x[k] = 0;
+    }
+}
+#endif
 
 #endif
 /* ==== end sparse/cholesky.c */
@@ -20368,7 +20509,6 @@ CSIMI_FN const csimi_solver_traits *csimi_solver_traits_of(csim_solver solver) {
                                "backward Euler; no proximal law";
     static const char penalty[] = "contacts of the laws strict, bilateral and box";
     static const char explicit_penalty[] = "strict, anisotropic, bilateral and box laws in backward Euler";
-    static const char small[] = "a set of bodies of 1 to 4 coupled blocks, trees and what joints and springs merge";
     static const char any[] = "a positive definite A, with every contact on blocks that can move";
     static const csimi_solver_traits traits[CSIM_SOLVER_COUNT_] = {
         /* name; rows of W; laws; needs */
@@ -20387,7 +20527,7 @@ CSIMI_FN const csimi_solver_traits *csimi_solver_traits_of(csim_solver solver) {
         {"xpbd", false, CSIMI_XPBD_LAWS, xpbd},
         {"penalty", false, CSIMI_PENALTY_LAWS, penalty},
         {"penalty-explicit", false, CSIMI_PENALTY_EXPLICIT_LAWS, explicit_penalty},
-        {"bounded", false, CSIMI_ALL_LAWS, small},
+        {"bounded", false, CSIMI_ALL_LAWS, any},
 #ifdef CONDSIM_REFERENCE
         {"lemke", false, CSIMI_ALL_LAWS, any},
 #endif
@@ -23856,9 +23996,7 @@ CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, in
     b->factor = CSIMI_PUSH(arena, double, 9 * (size_t)factor_blocks);
 }
 
-/* C of a symmetric 3x3 block H (its lower triangle), H^-1 = C C', lower triangular: what is zero stays so to the bit.
-   False when a pivot is not positive. */
-static bool csimi_pivot(const double *H, double *C) {
+CSIMI_FN bool csimi_pivot(const double *H, double *C) {
     const double p = H[8], l0 = H[6] / p, l1 = H[7] / p, q = H[4] - l1 * H[7], h = H[3] - l1 * H[6], l = h / q;
     const double r = H[0] - l0 * H[6] - l * h;
     if (!(p > 0 && q > 0 && r > 0)) return false;
@@ -24229,6 +24367,344 @@ CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_re
     }
 }
 /* ==== end solve/bodies.c */
+
+/* ==== begin solve/coupled.c ===================================================================================== */
+#if !defined(CONDSIM_NO_BOUNDED)
+/* solve/coupled: A as one sparse factor, A = E' E with E = L' P (sparse/cholesky.c), and the rows of contacts on it, as
+   bodies.c has them where A is a set of small bodies: in w = E v the matrix is the identity, and a row J of a contact is
+   J E^-1. It is not zero on what the elimination tree reaches from the blocks of the contact: log n of them on a cable,
+   a separator or the blocks that contacts touch on a sheet or a solid.
+
+   What that costs is known before anything is computed, in block products, and L is bounded by
+   csimi_coupled_most_blocks, the rows by csimi_coupled_most_pieces: what needs more is refused. */
+
+CSIMI_FN size_t csimi_coupled_most_blocks(int n, int matrix_blocks) {
+    const size_t all = (size_t)n * ((size_t)n + 1) / 2, some = 6 * (size_t)matrix_blocks + 64;
+    return all < some ? all : some;
+}
+
+CSIMI_FN int csimi_coupled_most_pieces(int n, int terms, int contacts) {
+    const double most = 12.0 * terms + 24.0 * contacts, all = 2.0 * n * contacts;
+    return (int)(all < most ? all : most < INT32_MAX / 64 ? most : INT32_MAX / 64);
+}
+
+CSIMI_FN void csimi_coupled_layout(csimi_coupled *c, csimi_arena *arena, int n, int matrix_blocks) {
+    c->n = n;
+    c->blocks = csimi_coupled_most_blocks(n, matrix_blocks);
+    c->late = CSIMI_PUSH(arena, unsigned char, n);
+    c->first = CSIMI_PUSH(arena, int, n);
+    c->size = CSIMI_PUSH(arena, int, n);
+    csimi_factor_layout(&c->factor, arena, n);
+    csimi_factor_layout_blocks(&c->factor, arena, c->blocks);
+}
+
+/* ---- what is to be done */
+
+/* Places that the blocks of a contact reach in w, descendants first, into stack[returned .. n). */
+static int csimi_coupled_reach(csimi_coupled *c, const csim_problem *p, const csim_contact *contact, int mark) {
+    csimi_factor *f = &c->factor;
+    int side, k, i, top = c->n, length;
+    for (side = 0; side < 2; ++side) {
+        const csim_side *s = side ? &contact->b : &contact->a;
+        for (k = s->first; k < s->first + s->count; ++k) {
+            for (length = 0, i = f->place[p->terms[k].block]; i >= 0 && f->mark[i] != mark; i = f->parent[i]) {
+                f->stack[length++] = i;
+                f->mark[i] = mark;
+            }
+            while (length > 0) f->stack[--top] = f->stack[--length];
+        }
+    }
+    return top;
+}
+
+/* first and size of every place: of the piece of A that it belongs to. */
+static void csimi_coupled_pieces_of(csimi_coupled *c) {
+    const csimi_factor *f = &c->factor;
+    int k, start = c->n;
+    for (k = c->n - 1; k >= 0; --k) { /* pieces follow each other, and each ends with its root */
+        c->first[k] = 0;
+        if (f->parent[k] < 0) start = k + 1;
+        c->size[k] = start;
+    }
+    for (k = 0; k < c->n; ++k) c->first[k] = k > 0 && c->size[k] == c->size[k - 1] ? c->first[k - 1] : k;
+    for (k = 0; k < c->n; ++k) c->size[k] -= c->first[k];
+}
+
+CSIMI_FN bool csimi_coupled_plan(csimi_coupled *c, const csim_problem *p) {
+    csimi_factor *f = &c->factor;
+    const int most = csimi_coupled_most_pieces(c->n, csimi_pieces_count(p), p->contact_count);
+    int k, m;
+    CSIMI_MEMSET(c->late, 0, (size_t)c->n);
+    for (k = 0; k < p->term_count; ++k) c->late[p->terms[k].block] = 1;
+    csimi_factor_plan(f, &p->A, c->late);
+    c->pieces = 0;
+    c->products = 0;
+    if (f->first[c->n] > c->blocks) return false;
+    csimi_coupled_pieces_of(c);
+    for (k = 0; k < c->n; ++k) {
+        const double length = (double)(f->first[k + 1] - f->first[k]);
+        if (c->size[k] > CSIMI_BODY_BLOCKS) c->products += length * (length + 3) / 2;
+        f->mark[k] = -1;
+    }
+    for (m = 0; m < p->contact_count; ++m) {
+        const int top = csimi_coupled_reach(c, p, p->contacts + m, m);
+        for (k = top; k < c->n; ++k)
+            if (c->size[f->stack[k]] > CSIMI_BODY_BLOCKS)
+                c->products += (double)(f->first[f->stack[k] + 1] - f->first[f->stack[k]] + 1);
+        c->pieces += c->n - top;
+        if (c->pieces > most) return false;
+    }
+    return true;
+}
+
+CSIMI_FN bool csimi_coupled_open(csimi_coupled *c, const csim_problem *p) {
+    int k;
+    if (!csimi_factor_compute(&c->factor, &p->A)) return false;
+    for (k = 0; k < c->n; ++k) c->factor.mark[k] = -1;
+    return true;
+}
+
+/* ---- rows */
+
+static void csimi_coupled_term(const csimi_coupled *c, const csim_contact *contact, const csim_term *t, bool b) {
+    double *X = c->factor.row + 9 * (size_t)c->factor.place[t->block];
+    csim_real J[9];
+    int r;
+    csimi_matmul(contact->R, t->J, J);
+    for (r = 0; r < 9; ++r) X[r] += b ? -(double)J[r] : (double)J[r];
+}
+
+CSIMI_FN int csimi_coupled_rows(csimi_coupled *c, const csim_problem *p, int m, csimi_piece *piece) {
+    const csim_contact *contact = p->contacts + m;
+    csimi_factor *f = &c->factor;
+    int top = csimi_coupled_reach(c, p, contact, m), k, r, count = 0;
+    size_t at;
+    for (k = contact->a.first; k < contact->a.first + contact->a.count; ++k)
+        csimi_coupled_term(c, contact, p->terms + k, false);
+    for (k = contact->b.first; k < contact->b.first + contact->b.count; ++k)
+        csimi_coupled_term(c, contact, p->terms + k, true);
+    for (; top < c->n; ++top, ++count) {
+        const int i = f->stack[top];
+        double *X = f->row + 9 * (size_t)i;
+        csimi_factor_side(f, i, X);
+        for (at = f->first[i]; at < f->first[i + 1]; ++at)
+            csimi_factor_take(X, f->value + 9 * at, f->row + 9 * (size_t)f->index[at]);
+        piece[count].block = i;
+        for (r = 0; r < 9; ++r) {
+            piece[count].J[r] = (csim_real)X[r];
+            X[r] = 0;
+        }
+    }
+    return count;
+}
+#endif
+/* ==== end solve/coupled.c */
+
+/* ==== begin solve/lumped.c ====================================================================================== */
+#if !defined(CONDSIM_NO_BOUNDED)
+/* solve/lumped: the matrix of a bounded frame where a factor of A costs too much. Bodies that A couples are taken apart:
+   each block has a_i = sum over its row of |A_ij|, for which v'A v <= sum a_i v_i^2 for all v. The frame begins at the
+   velocity v0 before it, and its motion obeys A'v = b + J'lambda + (A' - A) v0: what changes, changes as if it were
+   stiffer, and at rest nothing is different. What nothing touched begins at v0 and the velocity by which its momentum
+   grows, so that it falls as it should. Two or three products of A a frame.
+
+   At the end every piece goes on with the share s of its velocity, 1 at most, for which v'(A v - b - J'lambda) = 0: then
+   what happens to its energy is what happens in a step that is solved exactly, and nothing can shake itself up. */
+
+CSIMI_FN void csimi_lumped_layout(csimi_lumped *l, csimi_arena *arena, int n) {
+    const size_t numbers = 3 * (size_t)n;
+    l->row = CSIMI_PUSH(arena, int, (size_t)n + 1);
+    l->col = CSIMI_PUSH(arena, int, CSIMI_BODY_BLOCKS * (size_t)n);
+    l->diag = CSIMI_PUSH(arena, int, n);
+    l->val = CSIMI_PUSH(arena, csim_real, 9 * CSIMI_BODY_BLOCKS * (size_t)n);
+    l->b = CSIMI_PUSH(arena, csim_real, numbers);
+    l->v = CSIMI_PUSH(arena, csim_real, numbers);
+    l->alone = CSIMI_PUSH(arena, unsigned char, n);
+    l->touched = CSIMI_PUSH(arena, unsigned char, n);
+    l->queue = CSIMI_PUSH(arena, int, n);
+    l->r = CSIMI_PUSH(arena, double, numbers);
+}
+
+/* ---- A' */
+
+/* The end of the small body that begins with block i, or -1: A couples it to more. */
+static int csimi_lumped_body(const csim_block_matrix *A, int i) {
+    int k, end = i;
+    for (k = i; k <= end; ++k) {
+        if (A->col[A->row[k]] < i) return -1;
+        end = csimi_imax(end, A->col[A->row[k + 1] - 1]);
+        if (end - i >= CSIMI_BODY_BLOCKS) return -1;
+    }
+    return end + 1;
+}
+
+static void csimi_lumped_block(csimi_lumped *l, const csim_block_matrix *A, int i, int at) {
+    csim_real *to = l->val + 9 * (ptrdiff_t)at;
+    double sum = 0;
+    int k, c;
+    for (k = A->row[i]; k < A->row[i + 1]; ++k) {
+        const csim_real *a = A->val + 9 * (ptrdiff_t)k;
+        double square = 0;
+        for (c = 0; c < 9; ++c) square += (double)a[c] * (double)a[c];
+        sum += csimi_sqrt64(square);
+    }
+    for (c = 0; c < 9; ++c) to[c] = c % 4 == 0 ? (csim_real)sum : 0;
+    l->alone[i] = 1;
+    l->row[i] = l->diag[i] = at;
+    l->col[at] = i;
+}
+
+static void csimi_lumped_matrix(csimi_lumped *l, const csim_problem *p) {
+    const csim_block_matrix *A = &p->A;
+    int i, k, end, at = 0;
+    for (i = 0; i < A->n; i = end) {
+        end = csimi_lumped_body(A, i);
+        if (end < 0) {
+            csimi_lumped_block(l, A, i, at++);
+            end = i + 1;
+            continue;
+        }
+        for (; i < end; ++i) {
+            l->alone[i] = 0;
+            l->row[i] = at;
+            for (k = A->row[i]; k < A->row[i + 1]; ++k, ++at) {
+                if (A->col[k] == i) l->diag[i] = at;
+                l->col[at] = A->col[k];
+                CSIMI_MEMCPY(l->val + 9 * (ptrdiff_t)at, A->val + 9 * (ptrdiff_t)k, 9 * sizeof *l->val);
+            }
+        }
+    }
+    l->row[A->n] = at;
+    l->problem = *p;
+    l->problem.structure = NULL;
+    l->problem.A.row = l->row;
+    l->problem.A.col = l->col;
+    l->problem.A.diag = l->diag;
+    l->problem.A.val = l->val;
+    l->problem.b = l->b;
+}
+
+/* ---- where a frame begins */
+
+/* The blocks that A couples to block i, into queue, and their mark; returns how many, *touched whether something
+   acts on them. */
+static int csimi_lumped_piece(csimi_lumped *l, const csim_block_matrix *A, int i, unsigned char mark,
+                              bool *touched) {
+    int head = 0, tail = 0, k;
+    *touched = false;
+    l->alone[i] = mark;
+    l->queue[tail++] = i;
+    for (; head < tail; ++head) {
+        const int from = l->queue[head];
+        *touched |= l->touched[from] != 0;
+        for (k = A->row[from]; k < A->row[from + 1]; ++k) {
+            if (l->alone[A->col[k]] == mark) continue;
+            l->alone[A->col[k]] = mark;
+            l->queue[tail++] = A->col[k];
+        }
+    }
+    return tail;
+}
+
+/* The one velocity of a piece for which what is left of its equations sums up to nothing; blocks that turn stay. */
+static void csimi_lumped_shift(csimi_lumped *l, const csim_problem *p, int count) {
+    const unsigned char *turns = p->structure ? p->structure->rotation : NULL;
+    const csim_block_matrix *A = &p->A;
+    double M[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, C[9], sum[3] = {0, 0, 0}, x[3];
+    int j, k, c;
+    for (j = 0; j < count; ++j) {
+        const int from = l->queue[j];
+        if (turns && turns[from]) continue;
+        for (c = 0; c < 3; ++c) sum[c] += l->r[3 * (ptrdiff_t)from + c];
+        for (k = A->row[from]; k < A->row[from + 1]; ++k)
+            for (c = 0; c < 9 && !(turns && turns[A->col[k]]); ++c) M[c] += (double)A->val[9 * (ptrdiff_t)k + c];
+    }
+    if (!csimi_pivot(M, C)) return;
+    for (c = 0; c < 3; ++c) x[c] = C[c] * sum[0] + C[3 + c] * sum[1] + C[6 + c] * sum[2];
+    for (c = 2; c >= 0; --c) x[c] = C[3 * c] * x[0] + C[3 * c + 1] * x[1] + C[3 * c + 2] * x[2];
+    for (j = 0; j < count; ++j)
+        for (c = 0; c < 3 && !(turns && turns[l->queue[j]]); ++c)
+            l->v[3 * (ptrdiff_t)l->queue[j] + c] += (csim_real)x[c];
+}
+
+static void csimi_lumped_touch(csimi_lumped *l, const csim_problem *p, const csim_real *lambda) {
+    int m, side, k;
+    CSIMI_MEMSET(l->touched, 0, (size_t)p->A.n);
+    for (m = 0; m < p->contact_count; ++m, lambda += 3) {
+        if (!(lambda[0] < 0 || lambda[0] > 0 || lambda[1] < 0 || lambda[1] > 0 || lambda[2] < 0 || lambda[2] > 0))
+            continue;
+        for (side = 0; side < 2; ++side) {
+            const csim_side *s = side ? &p->contacts[m].b : &p->contacts[m].a;
+            for (k = s->first; k < s->first + s->count; ++k) l->touched[p->terms[k].block] = 1;
+        }
+    }
+}
+
+static void csimi_lumped_residual(csimi_lumped *l, const csim_problem *p) {
+    int i;
+    for (i = 0; i < 3 * p->A.n; ++i) l->r[i] = (double)p->b[i];
+    csimi_less_product(&p->A, l->v, l->r);
+}
+
+CSIMI_FN bool csimi_lumped_open(csimi_lumped *l, const csim_problem *p, csimi_bodies *bodies, const csim_real *v,
+                                const csim_real *lambda) {
+    bool touched, shifted = false;
+    int i, count;
+    csimi_lumped_matrix(l, p);
+    if (!csimi_bodies_open(bodies, &l->problem)) return false;
+    csimi_lumped_touch(l, p, lambda);
+    CSIMI_MEMCPY(l->v, v, 3 * (size_t)p->A.n * sizeof *v);
+    csimi_lumped_residual(l, p);
+    for (i = 0; i < p->A.n; ++i) {
+        if (l->alone[i] != 1) continue;
+        count = csimi_lumped_piece(l, &p->A, i, 2, &touched);
+        if (touched) continue;
+        csimi_lumped_shift(l, p, count);
+        shifted = true;
+    }
+    if (shifted) csimi_lumped_residual(l, p);
+    for (i = 0; i < 3 * p->A.n; ++i) { /* A' is diagonal there */
+        const double own = (double)l->val[9 * (ptrdiff_t)l->diag[i / 3] + 4 * (i % 3)] * (double)l->v[i];
+        l->b[i] = l->alone[i / 3] ? (csim_real)(own + l->r[i]) : p->b[i];
+    }
+    return csimi_all_finite(l->b, 3 * p->A.n);
+}
+
+/* v'(b + J'lambda) over v'A v of a piece, both from r = b + J'lambda - A v: 0 to 1. */
+static double csimi_lumped_share(const csimi_lumped *l, const double *load, const csim_real *v, int count) {
+    double given = 0, left = 0;
+    int j, c;
+    for (j = 0; j < count; ++j)
+        for (c = 0; c < 3; ++c) {
+            const ptrdiff_t at = 3 * (ptrdiff_t)l->queue[j] + c;
+            given += (double)v[at] * load[at];
+            left += (double)v[at] * l->r[at];
+        }
+    if (!(left < 0)) return 1; /* v'A v <= v'(b + J'lambda) */
+    return given > 0 ? given / (given - left) : 0;
+}
+
+CSIMI_FN void csimi_lumped_close(csimi_lumped *l, const csim_problem *p, const csim_real *lambda, double *load,
+                                 csim_real *v) {
+    bool touched;
+    int i, j, c, count;
+    csimi_problem_load(p, lambda, load);
+    for (i = 0; i < 3 * p->A.n; ++i) l->r[i] = load[i];
+    csimi_less_product(&p->A, v, l->r);
+    for (i = 0; i < p->A.n; ++i) {
+        double share;
+        if (l->alone[i] != 2) continue;
+        count = csimi_lumped_piece(l, &p->A, i, 3, &touched);
+        share = csimi_lumped_share(l, load, v, count);
+        for (j = 0; j < count; ++j)
+            for (c = 0; c < 3; ++c) {
+                csim_real *own = v + 3 * (ptrdiff_t)l->queue[j] + c;
+                *own = (csim_real)(share * (double)*own);
+            }
+    }
+}
+#endif
+/* ==== end solve/lumped.c */
 
 /* ==== begin solve/stages.c ====================================================================================== */
 #if !defined(CONDSIM_NO_SWEEP) || !defined(CONDSIM_NO_IMPULSE)
@@ -27709,33 +28185,12 @@ static csim_real *csimi_impulse_layout(csimi_delassus *W, csimi_arena *arena, in
     return CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
 }
 
-/* ---- AUTO: SWEEP, and Newton's proximal loop for what that misses */
-
-static csim_solver_params csimi_impulse_as(const csim_solver_params *params, csim_solver solver) {
-    csim_solver_params p = *params;
-    p.solver = solver;
-    return p;
-}
-
-static size_t csimi_impulse_solver_bytes(int contacts, const csim_solver_params *params) {
-    const csim_solver_params first = csimi_impulse_as(params, csimi_impulse_choice(params));
-    size_t most = csimi_impulse_solver_of(first.solver)->bytes(contacts, &first);
-#ifndef CONDSIM_NO_NEWTON
-    if (params->solver == CSIM_SOLVER_AUTO) {
-        const csim_solver_params last = csimi_impulse_as(params, CSIM_SOLVER_NEWTON_PROXIMAL);
-        const size_t kept = 3 * (size_t)contacts * sizeof(csim_real) + 64;
-        most = csimi_most_bytes(most, kept + csimi_nonsmooth_bytes(contacts, &last));
-    }
-#endif
-    return most;
-}
-
 CSIM_API size_t csim_impulse_bytes(const csim_impulse_problem *problem, const csim_solver_params *params) {
     csimi_arena arena = csimi_arena_counting();
     csimi_delassus W;
     if (!problem || !params || problem->contact_count < 0 || !csimi_impulse_known(params)) return 0;
     (void)csimi_impulse_layout(&W, &arena, problem->contact_count);
-    csimi_push(&arena, csimi_impulse_solver_bytes(problem->contact_count, params), 1);
+    csimi_push(&arena, csimi_impulse_solver_of(csimi_impulse_choice(params))->bytes(problem->contact_count, params), 1);
     return arena.overflow ? SIZE_MAX : arena.high + 64;
 }
 
@@ -27859,9 +28314,8 @@ static bool csimi_impulse_certified(const csim_outcome *outcome, double toleranc
            outcome->certificate.work <= tolerance;
 }
 
-/* One solver from r; false when its numbers broke. */
-static bool csimi_impulse_attempt(csimi_delassus *W, const csim_solver_params *params, double target,
-                                  csimi_arena *arena, csim_real *r, csim_real *u, csim_outcome *outcome) {
+CSIMI_FN bool csimi_impulse_run_solver(csimi_delassus *W, const csim_solver_params *params, double target,
+                                       csimi_arena *arena, csim_real *r, csim_real *u, csim_outcome *outcome) {
     const size_t mark = arena->used;
     csimi_impulse_run run;
     bool ok;
@@ -27873,50 +28327,11 @@ static bool csimi_impulse_attempt(csimi_delassus *W, const csim_solver_params *p
     run.judged = false;
     run.target = target;
     run.outcome = outcome;
-    ok = csimi_impulse_solver_of(params->solver)->solve(&run) && csimi_all_finite(r, 3 * W->contacts);
+    ok = csimi_impulse_solver_of(csimi_impulse_choice(params))->solve(&run) && csimi_all_finite(r, 3 * W->contacts);
     csimi_pop(arena, mark);
     if (!ok) return false;
     if (!run.judged) outcome->residual = csimi_delassus_measure(W, r, u, false);
     return outcome->residual < 1e300;
-}
-
-#ifndef CONDSIM_NO_NEWTON
-/* Newton's proximal loop from rest; the better of its impulses and those in r stays. */
-static bool csimi_impulse_proximal(csimi_delassus *W, const csim_solver_params *params, double target,
-                                   csimi_arena *arena, csim_real *r, csim_real *u, csim_outcome *outcome) {
-    const csim_solver_params other = csimi_impulse_as(params, CSIM_SOLVER_NEWTON_PROXIMAL);
-    const size_t mark = arena->used, bytes = 3 * (size_t)W->contacts * sizeof *r;
-    const double before = outcome->residual;
-    csim_real *kept = CSIMI_PUSH(arena, csim_real, 3 * (size_t)W->contacts);
-    if (arena->overflow) return false;
-    CSIMI_MEMCPY(kept, r, bytes);
-    CSIMI_MEMSET(r, 0, bytes);
-    if (csimi_impulse_attempt(W, &other, target, arena, r, u, outcome) && outcome->residual < before) {
-        outcome->solver = other.solver;
-    } else {
-        CSIMI_MEMCPY(r, kept, bytes);
-        outcome->residual = csimi_delassus_measure(W, r, u, false);
-    }
-    csimi_pop(arena, mark);
-    return true;
-}
-#endif
-
-/* The solver of the parameters. AUTO keeps an eighth of the iterations for what SWEEP misses; who solved it then goes
-   on with a smaller target. */
-CSIMI_FN bool csimi_impulse_run_solver(csimi_delassus *W, const csim_solver_params *params, double target,
-                                       csimi_arena *arena, csim_real *r, csim_real *u, csim_outcome *outcome) {
-    csim_solver_params first = csimi_impulse_as(params, csimi_impulse_choice(params));
-    if (params->solver == CSIM_SOLVER_AUTO) first.solver = outcome->solver;
-#ifndef CONDSIM_NO_NEWTON
-    if (params->solver == CSIM_SOLVER_AUTO && first.solver == CSIM_SOLVER_SWEEP && csimi_fischer_takes(W)) {
-        first.max_iterations -= params->max_iterations / 8;
-        return csimi_impulse_attempt(W, &first, target, arena, r, u, outcome) &&
-               (outcome->residual <= target || outcome->iterations >= params->max_iterations ||
-                csimi_impulse_proximal(W, params, target, arena, r, u, outcome));
-    }
-#endif
-    return csimi_impulse_attempt(W, &first, target, arena, r, u, outcome);
 }
 
 /* Solves, and goes on with a smaller target where the velocities are not content. */
@@ -28443,10 +28858,10 @@ static void csimi_solution_copy(const csim_problem *problem, csim_solution *to, 
     CSIMI_MEMCPY(to->lambda, from->lambda, 3 * (size_t)problem->contact_count * sizeof(csim_real));
 }
 
-/* One more attempt, with COND, at what was missed: from the start of the first attempt, from rest with virtual nodes
-   ten times softer, which leads past many a start that COND gets lost from, or from the best of the first attempt. A
-   certified answer replaces the first; otherwise that stands, because with virtual nodes a better figure is not yet a
-   better motion. Of the iterations that max_iterations leaves it may take one in share. */
+/* One more attempt, with COND, at what was missed: from the start of the first attempt, or from rest with virtual nodes
+   ten times softer, which leads past many a start that COND gets lost from. A certified answer replaces the first;
+   otherwise that stands, because with virtual nodes a better figure is not yet a better motion. Of the iterations that
+   max_iterations leaves it may take one in share. */
 static csim_status csimi_second_attempt(const csim_problem *problem, const csim_solver_params *params, int share,
                                         csimi_arena *arena, const csim_tasks *tasks, csim_solution *other,
                                         csim_solution *solution, csim_outcome *outcome, csim_error *error) {
@@ -28480,9 +28895,8 @@ static bool csimi_missed(csim_status status, const csim_outcome *outcome) {
 }
 
 /* SWEEP where it fits, COND where it does not. What SWEEP missed on a small island COND solves from the same start;
-   what was missed still, COND solves from rest, and with what is left of the iterations from where the first attempt
-   ended. That leaves half of max_iterations to those that may follow. other: a second start, then the better of two
-   results. */
+   what was missed still, COND solves from rest. The first attempt leaves half of max_iterations to those that may
+   follow. other: a second start, then the better of two results. */
 static csim_status csimi_auto_run(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
                                   const csim_tasks *tasks, csim_solution *other, csim_solution *solution,
                                   csim_outcome *outcome, csim_error *error) {
@@ -28510,10 +28924,7 @@ static csim_status csimi_auto_run(const csim_problem *problem, const csim_solver
     CSIMI_MEMSET(other->v, 0, 3 * (size_t)problem->A.n * sizeof(csim_real));
     CSIMI_MEMSET(other->lambda, 0, 3 * (size_t)problem->contact_count * sizeof(csim_real));
     softer.gain = csimi_max(1, params->gain / 10);
-    status = csimi_second_attempt(problem, &softer, 1, arena, tasks, other, solution, outcome, error);
-    if (!csimi_missed(status, outcome)) return status;
-    csimi_solution_copy(problem, other, solution);
-    return csimi_second_attempt(problem, params, 1, arena, tasks, other, solution, outcome, error);
+    return csimi_second_attempt(problem, &softer, 1, arena, tasks, other, solution, outcome, error);
 }
 
 CSIMI_FN csim_status csimi_auto_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
@@ -29126,7 +29537,7 @@ CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_so
    h does not appear: gaps are given over h, m/s, and the springs by their phase in a substep. Bodies are read in
    w = E v (bodies.c), where the mass is 1. */
 
-enum { CSIMI_BOUNDED_SUBSTEPS = 8 };
+enum { CSIMI_BOUNDED_SUBSTEPS = 8, CSIMI_BOUNDED_ROUNDS = 4 }; /* of either sweep, where A couples bodies */
 #define CSIMI_PUSH_SPEED 3 /* m/s: springs push no faster */
 #define CSIMI_HOLD_SHARE CSIM_R(0.2) /* of what a joint has drifted, back in a substep */
 
@@ -29162,25 +29573,43 @@ typedef struct csimi_bounded_row {
 
 typedef struct csimi_bounded {
     const csim_problem *problem;
-    int n, substeps, quick, slow; /* contacts of either kind */
+    int n, substeps, rounds, quick, slow; /* contacts of either kind */
     csim_real share;              /* 1 / substeps */
     csimi_soft soft[2];           /* against the ground, between bodies */
     csimi_bodies bodies;
+    csimi_coupled coupled;
+    csimi_lumped lumped;
+    bool couples, lumps;         /* by coupled, by lumped, else by bodies alone */
     csimi_normal *normal;
     csimi_tangent *tangent;
     csimi_bounded_row *row;
     csimi_piece *pieces;
     csim_real *w, *way, *step; /* [3n + 6] velocities, their sum over substeps / S, change by forces in a substep */
+    csim_real *mean;           /* [3n + 6] coupled: their sum without the springs / S */
     csim_real *sum;            /* [3 contacts] */
     double *wide;              /* [3n] */
     void *scratch;
     size_t scratch_bytes;
 } csimi_bounded;
 
-static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, int blocks, int factor_blocks, int pieces,
-                                 int contacts) {
-    const size_t numbers = 3 * (size_t)blocks + 6;
-    csimi_bodies_layout(&s->bodies, arena, blocks, factor_blocks);
+/* What is done about A: nothing beside its bodies, one factor, or neither. */
+typedef enum csimi_bounded_kind { CSIMI_BOUNDED_BODIES, CSIMI_BOUNDED_COUPLED, CSIMI_BOUNDED_LUMPED } csimi_bounded_kind;
+
+static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, csimi_bounded_kind kind,
+                                 const csim_problem_size *size) {
+    const size_t numbers = 3 * (size_t)size->blocks + 6, contacts = (size_t)size->contacts;
+    int pieces = size->terms + size->reach_blocks;
+    s->couples = kind == CSIMI_BOUNDED_COUPLED;
+    s->lumps = kind == CSIMI_BOUNDED_LUMPED;
+    if (s->couples)
+        csimi_coupled_layout(&s->coupled, arena, size->blocks, size->matrix_blocks);
+    else
+        csimi_bodies_layout(&s->bodies, arena, size->blocks,
+                            s->lumps ? CSIMI_BODY_BLOCKS * size->blocks : csimi_factor_blocks_of(size));
+    if (s->lumps) csimi_lumped_layout(&s->lumped, arena, size->blocks);
+    if (s->couples) pieces = csimi_coupled_most_pieces(size->blocks, size->terms, size->contacts);
+    if (s->lumps) pieces = CSIMI_BODY_BLOCKS * size->terms;
+    s->mean = CSIMI_PUSH(arena, csim_real, kind == CSIMI_BOUNDED_BODIES ? 0 : numbers);
     s->pieces = CSIMI_PUSH(arena, csimi_piece, pieces);
     s->normal = CSIMI_PUSH(arena, csimi_normal, contacts);
     s->tangent = CSIMI_PUSH(arena, csimi_tangent, contacts);
@@ -29188,19 +29617,24 @@ static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, int block
     s->w = CSIMI_PUSH(arena, csim_real, numbers);
     s->way = CSIMI_PUSH(arena, csim_real, numbers);
     s->step = CSIMI_PUSH(arena, csim_real, numbers);
-    s->sum = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
-    s->wide = CSIMI_PUSH(arena, double, 3 * (size_t)blocks);
-    s->scratch_bytes = csim_certificate_bytes(blocks, contacts);
+    s->sum = CSIMI_PUSH(arena, csim_real, 3 * contacts);
+    s->wide = CSIMI_PUSH(arena, double, 3 * (size_t)size->blocks);
+    s->scratch_bytes = csim_certificate_bytes(size->blocks, size->contacts);
     s->scratch = csimi_push(arena, s->scratch_bytes, 1);
 }
 
 CSIMI_FN size_t csimi_bounded_bytes(const csim_problem_size *size, const csim_solver_params *params) {
-    csimi_arena arena = csimi_arena_counting();
-    csimi_bounded s;
+    size_t most = 0;
+    int kind;
     (void)params;
-    csimi_bounded_layout(&s, &arena, size->blocks, csimi_factor_blocks_of(size), size->terms + size->reach_blocks,
-                         size->contacts);
-    return arena.high;
+    for (kind = CSIMI_BOUNDED_BODIES; kind <= CSIMI_BOUNDED_LUMPED; ++kind) {
+        csimi_arena arena = csimi_arena_counting();
+        csimi_bounded s;
+        if (kind > CSIMI_BOUNDED_BODIES && size->rigid) break;
+        csimi_bounded_layout(&s, &arena, (csimi_bounded_kind)kind, size);
+        most = csimi_most_bytes(most, arena.high);
+    }
+    return most;
 }
 
 /* ---- one number of both bodies of a contact */
@@ -29296,7 +29730,7 @@ static void csimi_quick_slide(csimi_tangent *t, csim_real radius, csim_real *a, 
 }
 
 /* time: share of the frame that is over. */
-static void csimi_quick_relax(csimi_bounded *s, csim_real time) {
+static void csimi_quick_relax(csimi_bounded *s, csim_real time, bool last) {
     const csim_real substeps = (csim_real)s->substeps;
     csimi_normal *n = s->normal, *end = n + s->quick;
     csimi_tangent *t = s->tangent;
@@ -29309,6 +29743,7 @@ static void csimi_quick_relax(csimi_bounded *s, csim_real time) {
             csimi_quick_slide(t, t->mu * next, a, b);
         }
         n->lambda = next;
+        if (!last) continue;
         sum[0] += next;
         sum[1] += t->lambda[0];
         sum[2] += t->lambda[1];
@@ -29437,7 +29872,7 @@ static void csimi_slow_limit(csimi_bounded *s, csimi_bounded_row *r) {
     }
 }
 
-static void csimi_slow_relax(csimi_bounded *s, csim_real time) {
+static void csimi_slow_relax(csimi_bounded *s, csim_real time, bool last) {
     csimi_bounded_row *r = s->row, *end = r + s->slow;
     int k;
     for (; r < end; ++r) {
@@ -29448,21 +29883,37 @@ static void csimi_slow_relax(csimi_bounded *s, csim_real time) {
             csimi_slow_hold(s, r);
         else
             csimi_slow_limit(s, r);
-        for (k = 0; k < 3; ++k) sum[k] += r->lambda[k];
+        for (k = 0; k < 3 && last; ++k) sum[k] += r->lambda[k];
     }
 }
 
 /* ---- opening a problem */
 
+static void csimi_bounded_whiten(const csimi_bounded *s, double *x) {
+    if (s->couples)
+        csimi_factor_whiten(&s->coupled.factor, x);
+    else
+        csimi_bodies_whiten(&s->bodies, x);
+}
+
+static void csimi_bounded_restore(const csimi_bounded *s, double *x) {
+    if (s->couples)
+        csimi_factor_restore(&s->coupled.factor, x);
+    else
+        csimi_bodies_restore(&s->bodies, x);
+}
+
 /* Whether the pieces of a contact are those of two rigid bodies, or of one and the ground; where they begin. */
 static bool csimi_bounded_is_quick(const csimi_bounded *s, const csim_contact *c, const csimi_piece *piece, int count,
                                    int *at) {
+    const int *begin = s->couples ? s->coupled.first : s->bodies.first;
+    const int *size = s->couples ? s->coupled.size : s->bodies.size;
     int k, sides = 0;
     if (c->law != CSIM_LAW_STRICT) return false;
     at[0] = at[1] = 3 * s->n;
     for (k = 0; k < count; ++k) {
-        const int first = s->bodies.first[piece[k].block];
-        if (s->bodies.size[first] != 2) return false;
+        const int first = begin[piece[k].block];
+        if (size[first] != 2) return false;
         if (sides > 0 && at[sides - 1] == 3 * first) continue;
         if (sides == 2) return false;
         at[sides++] = 3 * first;
@@ -29551,14 +30002,15 @@ static void csimi_bounded_start(csimi_bounded *s, const csim_real *v) {
     CSIMI_MEMSET(s->wide, 0, 3 * (size_t)s->n * sizeof *s->wide);
     csimi_less_product(&p->A, v, s->wide);
     for (i = 0; i < 3 * s->n; ++i) s->wide[i] = -s->wide[i];
-    csimi_bodies_whiten(&s->bodies, s->wide);
+    csimi_bounded_whiten(s, s->wide);
     for (i = 0; i < 3 * s->n; ++i) s->w[i] = (csim_real)s->wide[i];
     for (i = 0; i < 3 * s->n; ++i) s->wide[i] = (double)p->b[i];
     csimi_less_product(&p->A, v, s->wide);
-    csimi_bodies_whiten(&s->bodies, s->wide);
+    csimi_bounded_whiten(s, s->wide);
     for (i = 0; i < 3 * s->n; ++i) s->step[i] = (csim_real)s->wide[i] * s->share;
     for (i = 3 * s->n; i < 3 * s->n + 6; ++i) s->w[i] = s->step[i] = 0;
     for (i = 0; i < 3 * s->n + 6; ++i) s->way[i] = 0;
+    for (i = 0; (s->couples || s->lumps) && i < 3 * s->n + 6; ++i) s->mean[i] = 0;
 }
 
 static void csimi_bounded_contacts(csimi_bounded *s, const csim_solver_params *params, const csim_real *lambda) {
@@ -29567,7 +30019,8 @@ static void csimi_bounded_contacts(csimi_bounded *s, const csim_solver_params *p
     s->quick = s->slow = 0;
     for (m = 0; m < p->contact_count; ++m) {
         csimi_piece *piece = s->pieces + at;
-        const int count = csimi_pieces_make(p, &s->bodies, m, piece);
+        const int count = s->couples ? csimi_coupled_rows(&s->coupled, p, m, piece)
+                                     : csimi_pieces_make(p, &s->bodies, m, piece);
         csim_real W[9], start[3];
         int side[2];
         csimi_pieces_delassus(piece, count, W);
@@ -29590,18 +30043,38 @@ static void csimi_bounded_contacts(csimi_bounded *s, const csim_solver_params *p
 
 static void csimi_bounded_frame(csimi_bounded *s) {
     const int numbers = 3 * s->n;
-    int k, i;
+    int k, i, round;
     for (k = 0; k < s->substeps; ++k) {
         const csim_real time = (csim_real)k * s->share, end = (csim_real)(k + 1) * s->share;
         for (i = 0; i < numbers; ++i) s->w[i] += s->step[i];
         csimi_slow_warm(s);
         csimi_quick_warm(s);
-        csimi_slow_bias(s, time);
-        csimi_quick_bias(s);
+        for (round = 0; round < s->rounds; ++round) {
+            csimi_slow_bias(s, time);
+            csimi_quick_bias(s);
+        }
         for (i = 0; i < numbers; ++i) s->way[i] += s->w[i] * s->share;
-        csimi_slow_relax(s, end);
-        csimi_quick_relax(s, end);
+        for (round = 1; round <= s->rounds; ++round) {
+            csimi_slow_relax(s, end, round == s->rounds);
+            csimi_quick_relax(s, end, round == s->rounds);
+        }
+        for (i = 0; (s->couples || s->lumps) && i < numbers; ++i) s->mean[i] += s->w[i] * s->share;
     }
+}
+
+/* By which velocity positions go. What is elastic has taken the whole step at once, implicitly: it goes by its velocity
+   at the end, and by what the springs of contacts pushed it besides. On the way of the substeps it would lose the
+   damping of that, and stiff cables would shake themselves to pieces. */
+static void csimi_bounded_way(csimi_bounded *s) {
+    int i;
+    for (i = 0; i < 3 * s->n; ++i) {
+        s->wide[i] = (double)s->way[i];
+        if (s->couples && s->coupled.size[i / 3] > CSIMI_BODY_BLOCKS)
+            s->wide[i] += (double)s->w[i] - (double)s->mean[i];
+    }
+    csimi_bounded_restore(s, s->wide);
+    for (i = 0; s->lumps && i < 3 * s->n; ++i)
+        if (s->lumped.alone[i / 3]) s->wide[i] = (double)s->step[i];
 }
 
 /* The impulses of the last substep, as large as a frame of them. */
@@ -29618,14 +30091,16 @@ static void csimi_bounded_pulses(const csimi_bounded *s, csim_real *pulse) {
         for (k = 0; k < 3; ++k) pulse[3 * (ptrdiff_t)s->row[i].index + k] = s->row[i].lambda[k] * substeps;
 }
 
-static csim_result csimi_bounded_end(csimi_bounded *s, const csim_solver_params *params, csim_solution *solution,
-                                     csim_certificate *certificate) {
-    const csim_problem *p = s->problem;
+static csim_result csimi_bounded_end(csimi_bounded *s, const csim_problem *p, const csim_solver_params *params,
+                                     csim_solution *solution, csim_certificate *certificate) {
     const double tolerance = (double)params->tolerance;
     int i;
-    csimi_bodies_velocities(&s->bodies, p, s->sum, s->step, s->wide);
-    for (i = 0; i < 3 * s->n; ++i) s->wide[i] = (double)s->way[i];
-    csimi_bodies_restore(&s->bodies, s->wide);
+    csimi_problem_load(s->problem, s->sum, s->wide);
+    csimi_bounded_whiten(s, s->wide);
+    csimi_bounded_restore(s, s->wide);
+    for (i = 0; i < 3 * s->n; ++i) s->step[i] = (csim_real)s->wide[i];
+    if (s->lumps) csimi_lumped_close(&s->lumped, p, s->sum, s->wide, s->step);
+    csimi_bounded_way(s);
     if (csim_problem_certify(p, s->step, s->sum, s->scratch, s->scratch_bytes, certificate) != CSIM_OK)
         return CSIM_RESULT_NOT_FINITE;
     for (i = 0; params->move && i < 3 * s->n; ++i) params->move[i] = (csim_real)s->wide[i];
@@ -29636,12 +30111,65 @@ static csim_result csimi_bounded_end(csimi_bounded *s, const csim_solver_params 
     return csim_certificate_worst(certificate) <= tolerance ? CSIM_RESULT_CONVERGED : CSIM_RESULT_CAP;
 }
 
-CSIMI_FN bool csimi_bounded_takes(const csim_problem *problem) { return csimi_bodies_take(problem); }
+CSIMI_FN bool csimi_bounded_takes(const csim_problem *problem) {
+    (void)problem;
+    return true;
+}
+
+/* Visits (docs/realtime.md): a contact of rigid bodies is visited three times a substep, with some 130 products of
+   numbers; a piece of a row on what is coupled takes 60 of them a round. */
+CSIMI_FN long csimi_bounded_work(const csim_problem *problem, long left, csimi_arena *arena, int *substeps) {
+    const size_t mark = arena->used;
+    double each = 3.0 * problem->contact_count, once = 0;
+    bool fits = true;
+    if (!csimi_bodies_take(problem)) {
+        csimi_coupled c;
+        CSIMI_MEMSET(&c, 0, sizeof c);
+        csimi_coupled_layout(&c, arena, problem->A.n, problem->A.row[problem->A.n]);
+        fits = !arena->overflow && csimi_coupled_plan(&c, problem);
+        once = c.products / 2 + 3.0 * problem->A.n;
+        each += 0.75 * (double)(CSIMI_BOUNDED_ROUNDS * c.pieces);
+        csimi_pop(arena, mark);
+    }
+    while (*substeps > 1 && once + *substeps * each > (double)left) *substeps /= 2;
+    return fits && once + *substeps * each <= (double)left ? (long)(once + *substeps * each) : -1;
+}
+
+CSIMI_FN long csimi_lumped_work(const csim_problem *problem, int substeps) {
+    const double work = 3.0 * substeps * problem->contact_count + 1.0 * problem->A.row[problem->A.n];
+    return work < 1e9 ? (long)work : 1000000000L;
+}
+
+static csim_problem_size csimi_bounded_size(const csim_problem *p, csimi_bounded_kind kind) {
+    csim_problem_size size;
+    CSIMI_MEMSET(&size, 0, sizeof size);
+    size.blocks = p->A.n;
+    size.matrix_blocks = p->A.row[p->A.n];
+    size.contacts = p->contact_count;
+    size.terms = csimi_pieces_count(p);
+    if (kind != CSIMI_BOUNDED_BODIES) return size;
+    size.factor_blocks = csimi_bodies_factor_blocks(p);
+    size.reach_blocks = csimi_bodies_reach_blocks(p);
+    return size;
+}
+
+static bool csimi_bounded_open(csimi_bounded *s, const csim_problem *problem, const csim_solver_params *params,
+                               const csim_solution *solution) {
+    if (s->couples) return csimi_coupled_plan(&s->coupled, problem) && csimi_coupled_open(&s->coupled, problem);
+    if (!s->lumps) return csimi_bodies_open(&s->bodies, problem);
+    s->problem = &s->lumped.problem;
+    return csimi_lumped_open(&s->lumped, problem, &s->bodies, solution->v,
+                             params->pulse ? params->pulse : solution->lambda);
+}
 
 CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim_solver_params *params,
                                          csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
                                          csim_outcome *outcome, csim_error *error) {
     const csim_real phase = CSIM_R(6.283185307179586) / 8; /* an eighth of a turn a substep: more does not settle */
+    const csimi_bounded_kind kind = csimi_bodies_take(problem) ? CSIMI_BOUNDED_BODIES
+                                    : params->inner > 0        ? CSIMI_BOUNDED_LUMPED
+                                                               : CSIMI_BOUNDED_COUPLED;
+    const csim_problem_size size = csimi_bounded_size(problem, kind);
     const size_t mark = arena->used;
     csimi_bounded s;
     (void)tasks;
@@ -29652,14 +30180,14 @@ CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim
     s.share = 1 / (csim_real)s.substeps;
     s.soft[0] = csimi_soft_make(2 * phase, 10, s.substeps);
     s.soft[1] = csimi_soft_make(phase, 20, s.substeps);
-    csimi_bounded_layout(&s, arena, s.n, csimi_bodies_factor_blocks(problem),
-                         csimi_pieces_count(problem) + csimi_bodies_reach_blocks(problem), problem->contact_count);
+    s.rounds = kind == CSIMI_BOUNDED_COUPLED ? CSIMI_BOUNDED_ROUNDS : 1;
+    csimi_bounded_layout(&s, arena, kind, &size);
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
                           "csim_solver_bytes of the problem's size");
-    if (!csimi_bodies_take(problem) || !csimi_bodies_open(&s.bodies, problem))
+    if (!csimi_bounded_open(&s, problem, params, solution))
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
-                          "for BOUNDED: positive definite, in bodies of 1 to 4 neighbouring blocks (32 named ones)");
+                          "for BOUNDED: positive definite, and small enough for a factor where params.inner is 0");
     outcome->solver = CSIM_SOLVER_BOUNDED;
     outcome->result = CSIM_RESULT_NOT_FINITE;
     outcome->iterations = outcome->outer = s.substeps;
@@ -29667,7 +30195,7 @@ CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim
         csimi_bounded_start(&s, solution->v);
         csimi_bounded_contacts(&s, params, solution->lambda);
         csimi_bounded_frame(&s);
-        outcome->result = csimi_bounded_end(&s, params, solution, &outcome->certificate);
+        outcome->result = csimi_bounded_end(&s, problem, params, solution, &outcome->certificate);
         outcome->residual = csim_certificate_worst(&outcome->certificate);
     }
     outcome->bytes = arena->used - mark;
@@ -29719,14 +30247,14 @@ static csim_status csimi_reference_factor(csim_reference *r, csim_error *error) 
     if (!r->tree) return csimi_fail(error, CSIM_OUT_OF_MEMORY, "csim_create_reference", "problem", false, 0, NULL);
     arena = csimi_arena_in(r->tree, r->tree_bytes);
     csimi_reference_layout(r, &arena, r->problem);
-    csimi_factor_plan(&r->factor, &r->problem->A);
+    csimi_factor_plan(&r->factor, &r->problem->A, NULL);
     arena = csimi_arena_counting();
-    csimi_factor_layout_blocks(&r->factor, &arena);
+    csimi_factor_layout_blocks(&r->factor, &arena, r->factor.first[r->factor.n]);
     r->blocks_bytes = arena.high + 64;
     r->blocks = csimi_heap_alloc(&r->heap, r->blocks_bytes);
     if (!r->blocks) return csimi_fail(error, CSIM_OUT_OF_MEMORY, "csim_create_reference", "problem", false, 0, NULL);
     arena = csimi_arena_in(r->blocks, r->blocks_bytes);
-    csimi_factor_layout_blocks(&r->factor, &arena);
+    csimi_factor_layout_blocks(&r->factor, &arena, r->factor.first[r->factor.n]);
     if (csimi_factor_compute(&r->factor, &r->problem->A)) return CSIM_OK;
     return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_create_reference", "problem.A", false, 0, "positive definite");
 }
@@ -39319,7 +39847,8 @@ CSIMI_FN void csimi_judge_outcome(csim_outcome *o, csim_real tolerance) {
     if (csim_certificate_worst(&o->certificate) <= (double)tolerance) o->result = CSIM_RESULT_CONVERGED;
 }
 
-enum { CSIMI_WITHIN_SUBSTEPS = 8, CSIMI_WITHIN_GUESS = 8, CSIMI_WITHIN_MISSES = 5 };
+enum { CSIMI_WITHIN_SUBSTEPS = 8, CSIMI_WITHIN_GUESS = 8, CSIMI_WITHIN_MISSES = 5, CSIMI_WITHIN_LUMPED = 2,
+       CSIMI_WITHIN_LEAST = 4, CSIMI_WITHIN_REST = 30 };
 
 static long csimi_within_frame(int contacts, int substeps) { return 3L * substeps * contacts; }
 
@@ -39373,8 +39902,19 @@ static void csimi_within_rows(const csim_world *w, const csimi_step_frame *f, cs
     }
 }
 
+/* Impulses on a matrix that was taken apart say nothing about one that is not: a frame after a lumped one starts
+   without. */
+static void csimi_within_forget(const csim_world *w, const csimi_step_frame *f, csimi_within *c) {
+    bool lumped = false;
+    int i;
+    for (i = 0; i < c->n && !lumped; i++)
+        lumped = f->pace[csimi_block_owner(&w->store, c->block[i])].bounded == CSIMI_WITHIN_LUMPED;
+    for (i = 0; i < 3 * c->count && lumped; i++) c->solution->lambda[i] = 0;
+    if (lumped) CSIMI_MEMSET(c->pulse, 0, 3 * (size_t)c->count * sizeof *c->pulse);
+}
+
 /* What the next step wants to know of the contacts and bodies of an island. */
-static void csimi_within_keep(csim_world *w, csimi_step_frame *f, const csimi_within *c, bool bounded, bool calm) {
+static void csimi_within_keep(csim_world *w, csimi_step_frame *f, const csimi_within *c, int bounded, bool calm) {
     int i, k;
     for (i = 0; i < c->count; i++) {
         csim_real world[3] = {0, 0, 0};
@@ -39382,7 +39922,7 @@ static void csimi_within_keep(csim_world *w, csimi_step_frame *f, const csimi_wi
         if (c->contact[i] >= f->found_count) continue;
         kept = &f->found[c->contact[i]].kept;
         kept->calm = calm;
-        kept->bounded = bounded;
+        kept->bounded = bounded > 0;
         if (bounded) csimi_addmulT3(c->rows[i].R, c->pulse + 3 * i, world);
         kept->pulse = csimi_load3(world);
     }
@@ -39417,18 +39957,42 @@ static void csimi_within_pace(csimi_pace *pace, bool missed, int iterations) {
     pace->wait = missed ? (1 << pace->misses) - 1 : 0;
 }
 
+/* Visits of a bounded frame of an island whose A couples bodies, with what is left, and its substeps. *lumped, in: it has
+   to be; out: it is, for there is not enough for a factor and four substeps. */
+static long csimi_within_price(const csim_problem *p, long left, csimi_arena *arena, int *substeps, bool *lumped) {
+    const int most = *substeps, least = csimi_imin(most, CSIMI_WITHIN_LEAST);
+    const long own = *lumped ? -1 : csimi_bounded_work(p, left, arena, substeps);
+    *lumped = own < 0 || *substeps < least;
+    if (!*lumped) return own;
+    for (*substeps = most; *substeps > 1 && csimi_lumped_work(p, *substeps) > left;) *substeps /= 2;
+    return csimi_lumped_work(p, *substeps);
+}
+
+/* What an iteration of COND takes: of dense coarse factors, and of contacts that need virtual nodes, its share too. */
+static long csimi_within_iteration(const csim_problem *p) {
+    const long groups = csimi_imin(csimi_coarse_usable(p->structure) ? p->structure->aggregate_count : 0, 150);
+    long general = 0;
+    int i;
+    for (i = 0; i < p->contact_count; i++) general += p->contacts[i].a.count + p->contacts[i].b.count > 1;
+    return p->contact_count + p->A.row[p->A.n] / 8 + groups * groups * groups / 5 + general * general / 2;
+}
+
 CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csimi_within *c, csim_solver_params *params,
                                         csimi_arena *arena, csim_outcome *outcome) {
     const bool bodies = csimi_bodies_take(c->problem), forced = params->solver == CSIM_SOLVER_BOUNDED;
-    const long own = csimi_within_frame(c->count, f->substeps) + c->problem->A.row[c->n] / 8;
-    const long each = c->count + (bodies ? 0 : c->problem->A.row[c->n] / 8);
+    const long each = bodies ? c->count : csimi_within_iteration(c->problem);
     csimi_pace *pace = f->pace + csimi_block_owner(&w->store, c->block[0]);
     csim_status status;
-    long left;
+    int substeps = f->substeps;
+    bool lumped = !forced && pace->bounded == CSIMI_WITHIN_LUMPED && pace->wait > 0;
+    long left, own = csimi_within_frame(c->count, f->substeps) + c->problem->A.row[c->n] / 8;
     if (!f->again) f->reserved -= own;
-    left = w->def.budget - f->work - f->reserved - (bodies ? own : 0);
-    c->bounded = (bodies && !f->again) || forced;
-    if (!forced && (!c->bounded || (pace->wait == 0 && left >= each * csimi_imax(pace->sweeps, CSIMI_WITHIN_GUESS)))) {
+    left = w->def.budget - f->work - f->reserved;
+    c->bounded = !f->again || forced;
+    if (!bodies && c->bounded)
+        own = csimi_within_price(c->problem, forced ? INT32_MAX : left, arena, &substeps, &lumped);
+    if (c->bounded) left -= own;
+    if (!c->bounded || (!forced && pace->wait == 0 && left >= each * csimi_imax(pace->sweeps, CSIMI_WITHIN_GUESS))) {
         const long most = each > 0 ? left / each : params->max_iterations;
         params->max_iterations = most < 1 ? 1 : most < params->max_iterations ? (int)most : params->max_iterations;
         params->solver = bodies ? CSIM_SOLVER_SWEEP : CSIM_SOLVER_COND;
@@ -39441,21 +40005,24 @@ CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csim
     } else if (pace->wait > 0) {
         pace->wait--;
     }
+    if (c->bounded && lumped && pace->wait == 0) pace->wait = CSIMI_WITHIN_REST; /* going to and fro shakes */
     if (c->bounded) {
         params->solver = CSIM_SOLVER_BOUNDED;
-        params->substeps = f->substeps;
+        params->substeps = substeps;
+        params->inner = lumped;
         params->tolerance = w->def.solver.tolerance;
         params->gap = c->gap;
         params->pulse = c->pulse;
         params->move = c->move;
         csimi_within_start(f, c, true);
         csimi_within_rows(w, f, c);
+        if (!lumped) csimi_within_forget(w, f, c);
         if ((status = csimi_within_try(w, c, params, arena, outcome)) != 0) return status;
-        f->work += csimi_within_frame(c->count, f->substeps);
+        f->work += bodies ? csimi_within_frame(c->count, f->substeps) : own;
     } else {
         CSIMI_MEMCPY(c->move, c->solution->v, 3 * (size_t)c->n * sizeof *c->move);
     }
-    csimi_within_keep(w, f, c, c->bounded, outcome->result == CSIM_RESULT_CONVERGED);
+    csimi_within_keep(w, f, c, !c->bounded ? 0 : lumped ? CSIMI_WITHIN_LUMPED : 1, outcome->result == CSIM_RESULT_CONVERGED);
     return CSIM_OK;
 }
 /* ==== end step/within.c */
