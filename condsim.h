@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 875e58d9f3f25c41
+   Hash of the parts: c10bfc16974fb8cb
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1119,8 +1119,9 @@ typedef struct csim_solver_params {
                                 depends on the units) are to be <= tolerance too; default false */
     csim_ncp ncp;            /* NEWTON; default Fischer-Burmeister */
     csim_linear linear;      /* NEWTON; default conjugate residuals */
-    int inner;               /* NEWTON: linear iterations of a step at most, 0..1e6; 0: 40. BOUNDED, where A couples bodies:
-                                0: through a factor of A; else without one, each block by itself (docs/realtime.md) */
+    int inner;               /* NEWTON: linear iterations of a step at most, 0..1e6; 0: 40. BOUNDED, where A couples
+                                bodies: 0: through a factor of A; else without one, each block by itself
+                                (docs/realtime.md) */
     csim_real scaling;       /* NEWTON: r of phi(u_n, r lambda_n), 1/kg, 0 or more; 0: the diagonal of W (the
                                 complementarity preconditioner); 1/h^2 is the paper's r = 1, 1 its r = h^2 */
     bool geometric;          /* worlds: the diagonal geometric stiffness of hard joints is added to the inertia of
@@ -4788,8 +4789,8 @@ CSIMI_FN bool csimi_penalty_takes(const csim_problem *problem);
 CSIMI_FN csim_status csimi_penalty_solve(const csim_problem *problem, const csim_solver_params *params,
                                          csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
                                          csim_outcome *outcome, csim_error *error);
-/* Visits that a frame takes: not more than are left, with fewer substeps where that is not enough for all; -1: with none,
-   or what A couples is too large for a factor. And of a frame without one. */
+/* Visits that a frame takes: not more than are left, with fewer substeps where that is not enough for all; -1: with
+   none, or what A couples is too large for a factor. And of a frame without one. */
 #ifndef CONDSIM_NO_BOUNDED
 CSIMI_FN long csimi_bounded_work(const csim_problem *problem, long left, csimi_arena *arena, int *substeps);
 CSIMI_FN long csimi_lumped_work(const csim_problem *problem, int substeps);
@@ -24370,10 +24371,10 @@ CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_re
 
 /* ==== begin solve/coupled.c ===================================================================================== */
 #if !defined(CONDSIM_NO_BOUNDED)
-/* solve/coupled: A as one sparse factor, A = E' E with E = L' P (sparse/cholesky.c), and the rows of contacts on it, as
-   bodies.c has them where A is a set of small bodies: in w = E v the matrix is the identity, and a row J of a contact is
-   J E^-1. It is not zero on what the elimination tree reaches from the blocks of the contact: log n of them on a cable,
-   a separator or the blocks that contacts touch on a sheet or a solid.
+/* solve/coupled: A as one sparse factor, A = E' E with E = L' P (sparse/cholesky.c), and the rows of contacts on it,
+   as bodies.c has them where A is a set of small bodies: in w = E v the matrix is the identity, and a row J of a
+   contact is J E^-1. It is not zero on what the elimination tree reaches from the blocks of the contact: log n of them
+   on a cable, a separator or the blocks that contacts touch on a sheet or a solid.
 
    What that costs is known before anything is computed, in block products, and L is bounded by
    csimi_coupled_most_blocks, the rows by csimi_coupled_most_pieces: what needs more is refused. */
@@ -24502,14 +24503,15 @@ CSIMI_FN int csimi_coupled_rows(csimi_coupled *c, const csim_problem *p, int m, 
 
 /* ==== begin solve/lumped.c ====================================================================================== */
 #if !defined(CONDSIM_NO_BOUNDED)
-/* solve/lumped: the matrix of a bounded frame where a factor of A costs too much. Bodies that A couples are taken apart:
-   each block has a_i = sum over its row of |A_ij|, for which v'A v <= sum a_i v_i^2 for all v. The frame begins at the
-   velocity v0 before it, and its motion obeys A'v = b + J'lambda + (A' - A) v0: what changes, changes as if it were
-   stiffer, and at rest nothing is different. What nothing touched begins at v0 and the velocity by which its momentum
-   grows, so that it falls as it should. Two or three products of A a frame.
+/* solve/lumped: the matrix of a bounded frame where a factor of A costs too much. Bodies that A couples are taken
+   apart: each block has a_i = sum over its row of |A_ij|, for which v'A v <= sum a_i v_i^2 for all v. The frame begins
+   at the velocity v0 before it, and its motion obeys A'v = b + J'lambda + (A' - A) v0: what changes, changes as if it
+   were stiffer, and at rest nothing is different. What nothing touched begins at v0 and the velocity by which its
+   momentum grows, so that it falls as it should. Two or three products of A a frame.
 
-   At the end every piece goes on with the share s of its velocity, 1 at most, for which v'(A v - b - J'lambda) = 0: then
-   what happens to its energy is what happens in a step that is solved exactly, and nothing can shake itself up. */
+   At the end every piece goes on with the share s of its velocity, 1 at most, for which v'(A v - b - J'lambda) = 0:
+   then what happens to its energy is what happens in a step that is solved exactly, but where it slips against what
+   holds it. */
 
 CSIMI_FN void csimi_lumped_layout(csimi_lumped *l, csimi_arena *arena, int n) {
     const size_t numbers = 3 * (size_t)n;
@@ -29593,7 +29595,11 @@ typedef struct csimi_bounded {
 } csimi_bounded;
 
 /* What is done about A: nothing beside its bodies, one factor, or neither. */
-typedef enum csimi_bounded_kind { CSIMI_BOUNDED_BODIES, CSIMI_BOUNDED_COUPLED, CSIMI_BOUNDED_LUMPED } csimi_bounded_kind;
+typedef enum csimi_bounded_kind {
+    CSIMI_BOUNDED_BODIES,
+    CSIMI_BOUNDED_COUPLED,
+    CSIMI_BOUNDED_LUMPED
+} csimi_bounded_kind;
 
 static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, csimi_bounded_kind kind,
                                  const csim_problem_size *size) {
@@ -39957,8 +39963,8 @@ static void csimi_within_pace(csimi_pace *pace, bool missed, int iterations) {
     pace->wait = missed ? (1 << pace->misses) - 1 : 0;
 }
 
-/* Visits of a bounded frame of an island whose A couples bodies, with what is left, and its substeps. *lumped, in: it has
-   to be; out: it is, for there is not enough for a factor and four substeps. */
+/* Visits of a bounded frame of an island whose A couples bodies, with what is left, and its substeps. *lumped, in: it
+   has to be; out: it is, for there is not enough for a factor and four substeps. */
 static long csimi_within_price(const csim_problem *p, long left, csimi_arena *arena, int *substeps, bool *lumped) {
     const int most = *substeps, least = csimi_imin(most, CSIMI_WITHIN_LEAST);
     const long own = *lumped ? -1 : csimi_bounded_work(p, left, arena, substeps);
@@ -40022,7 +40028,8 @@ CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csim
     } else {
         CSIMI_MEMCPY(c->move, c->solution->v, 3 * (size_t)c->n * sizeof *c->move);
     }
-    csimi_within_keep(w, f, c, !c->bounded ? 0 : lumped ? CSIMI_WITHIN_LUMPED : 1, outcome->result == CSIM_RESULT_CONVERGED);
+    csimi_within_keep(w, f, c, !c->bounded ? 0 : lumped ? CSIMI_WITHIN_LUMPED : 1,
+                      outcome->result == CSIM_RESULT_CONVERGED);
     return CSIM_OK;
 }
 /* ==== end step/within.c */

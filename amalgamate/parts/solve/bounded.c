@@ -71,7 +71,11 @@ typedef struct csimi_bounded {
 } csimi_bounded;
 
 /* What is done about A: nothing beside its bodies, one factor, or neither. */
-typedef enum csimi_bounded_kind { CSIMI_BOUNDED_BODIES, CSIMI_BOUNDED_COUPLED, CSIMI_BOUNDED_LUMPED } csimi_bounded_kind;
+typedef enum csimi_bounded_kind {
+    CSIMI_BOUNDED_BODIES,
+    CSIMI_BOUNDED_COUPLED,
+    CSIMI_BOUNDED_LUMPED
+} csimi_bounded_kind;
 
 static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, csimi_bounded_kind kind,
                                  const csim_problem_size *size) {

@@ -1,7 +1,7 @@
-/* solve/coupled: A as one sparse factor, A = E' E with E = L' P (sparse/cholesky.c), and the rows of contacts on it, as
-   bodies.c has them where A is a set of small bodies: in w = E v the matrix is the identity, and a row J of a contact is
-   J E^-1. It is not zero on what the elimination tree reaches from the blocks of the contact: log n of them on a cable,
-   a separator or the blocks that contacts touch on a sheet or a solid.
+/* solve/coupled: A as one sparse factor, A = E' E with E = L' P (sparse/cholesky.c), and the rows of contacts on it,
+   as bodies.c has them where A is a set of small bodies: in w = E v the matrix is the identity, and a row J of a
+   contact is J E^-1. It is not zero on what the elimination tree reaches from the blocks of the contact: log n of them
+   on a cable, a separator or the blocks that contacts touch on a sheet or a solid.
 
    What that costs is known before anything is computed, in block products, and L is bounded by
    csimi_coupled_most_blocks, the rows by csimi_coupled_most_pieces: what needs more is refused. */

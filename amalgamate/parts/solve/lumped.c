@@ -1,11 +1,12 @@
-/* solve/lumped: the matrix of a bounded frame where a factor of A costs too much. Bodies that A couples are taken apart:
-   each block has a_i = sum over its row of |A_ij|, for which v'A v <= sum a_i v_i^2 for all v. The frame begins at the
-   velocity v0 before it, and its motion obeys A'v = b + J'lambda + (A' - A) v0: what changes, changes as if it were
-   stiffer, and at rest nothing is different. What nothing touched begins at v0 and the velocity by which its momentum
-   grows, so that it falls as it should. Two or three products of A a frame.
+/* solve/lumped: the matrix of a bounded frame where a factor of A costs too much. Bodies that A couples are taken
+   apart: each block has a_i = sum over its row of |A_ij|, for which v'A v <= sum a_i v_i^2 for all v. The frame begins
+   at the velocity v0 before it, and its motion obeys A'v = b + J'lambda + (A' - A) v0: what changes, changes as if it
+   were stiffer, and at rest nothing is different. What nothing touched begins at v0 and the velocity by which its
+   momentum grows, so that it falls as it should. Two or three products of A a frame.
 
-   At the end every piece goes on with the share s of its velocity, 1 at most, for which v'(A v - b - J'lambda) = 0: then
-   what happens to its energy is what happens in a step that is solved exactly, and nothing can shake itself up. */
+   At the end every piece goes on with the share s of its velocity, 1 at most, for which v'(A v - b - J'lambda) = 0:
+   then what happens to its energy is what happens in a step that is solved exactly, but where it slips against what
+   holds it. */
 #include "private.h"
 
 CSIMI_FN void csimi_lumped_layout(csimi_lumped *l, csimi_arena *arena, int n) {

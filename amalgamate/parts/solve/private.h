@@ -487,8 +487,8 @@ CSIMI_FN bool csimi_penalty_takes(const csim_problem *problem);
 CSIMI_FN csim_status csimi_penalty_solve(const csim_problem *problem, const csim_solver_params *params,
                                          csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
                                          csim_outcome *outcome, csim_error *error);
-/* Visits that a frame takes: not more than are left, with fewer substeps where that is not enough for all; -1: with none,
-   or what A couples is too large for a factor. And of a frame without one. */
+/* Visits that a frame takes: not more than are left, with fewer substeps where that is not enough for all; -1: with
+   none, or what A couples is too large for a factor. And of a frame without one. */
 #ifndef CONDSIM_NO_BOUNDED
 CSIMI_FN long csimi_bounded_work(const csim_problem *problem, long left, csimi_arena *arena, int *substeps);
 CSIMI_FN long csimi_lumped_work(const csim_problem *problem, int substeps);

@@ -119,8 +119,8 @@ static void csimi_within_pace(csimi_pace *pace, bool missed, int iterations) {
     pace->wait = missed ? (1 << pace->misses) - 1 : 0;
 }
 
-/* Visits of a bounded frame of an island whose A couples bodies, with what is left, and its substeps. *lumped, in: it has
-   to be; out: it is, for there is not enough for a factor and four substeps. */
+/* Visits of a bounded frame of an island whose A couples bodies, with what is left, and its substeps. *lumped, in: it
+   has to be; out: it is, for there is not enough for a factor and four substeps. */
 static long csimi_within_price(const csim_problem *p, long left, csimi_arena *arena, int *substeps, bool *lumped) {
     const int most = *substeps, least = csimi_imin(most, CSIMI_WITHIN_LEAST);
     const long own = *lumped ? -1 : csimi_bounded_work(p, left, arena, substeps);
@@ -184,6 +184,7 @@ CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csim
     } else {
         CSIMI_MEMCPY(c->move, c->solution->v, 3 * (size_t)c->n * sizeof *c->move);
     }
-    csimi_within_keep(w, f, c, !c->bounded ? 0 : lumped ? CSIMI_WITHIN_LUMPED : 1, outcome->result == CSIM_RESULT_CONVERGED);
+    csimi_within_keep(w, f, c, !c->bounded ? 0 : lumped ? CSIMI_WITHIN_LUMPED : 1,
+                      outcome->result == CSIM_RESULT_CONVERGED);
     return CSIM_OK;
 }
