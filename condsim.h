@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: c10bfc16974fb8cb
+   Hash of the parts: 6ad4b9ba46902883
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -28187,12 +28187,33 @@ static csim_real *csimi_impulse_layout(csimi_delassus *W, csimi_arena *arena, in
     return CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
 }
 
+/* ---- AUTO: SWEEP, and Newton's proximal loop for what that misses */
+
+static csim_solver_params csimi_impulse_as(const csim_solver_params *params, csim_solver solver) {
+    csim_solver_params p = *params;
+    p.solver = solver;
+    return p;
+}
+
+static size_t csimi_impulse_solver_bytes(int contacts, const csim_solver_params *params) {
+    const csim_solver_params first = csimi_impulse_as(params, csimi_impulse_choice(params));
+    size_t most = csimi_impulse_solver_of(first.solver)->bytes(contacts, &first);
+#ifndef CONDSIM_NO_NEWTON
+    if (params->solver == CSIM_SOLVER_AUTO) {
+        const csim_solver_params last = csimi_impulse_as(params, CSIM_SOLVER_NEWTON_PROXIMAL);
+        const size_t kept = 3 * (size_t)contacts * sizeof(csim_real) + 64;
+        most = csimi_most_bytes(most, kept + csimi_nonsmooth_bytes(contacts, &last));
+    }
+#endif
+    return most;
+}
+
 CSIM_API size_t csim_impulse_bytes(const csim_impulse_problem *problem, const csim_solver_params *params) {
     csimi_arena arena = csimi_arena_counting();
     csimi_delassus W;
     if (!problem || !params || problem->contact_count < 0 || !csimi_impulse_known(params)) return 0;
     (void)csimi_impulse_layout(&W, &arena, problem->contact_count);
-    csimi_push(&arena, csimi_impulse_solver_of(csimi_impulse_choice(params))->bytes(problem->contact_count, params), 1);
+    csimi_push(&arena, csimi_impulse_solver_bytes(problem->contact_count, params), 1);
     return arena.overflow ? SIZE_MAX : arena.high + 64;
 }
 
@@ -28316,8 +28337,9 @@ static bool csimi_impulse_certified(const csim_outcome *outcome, double toleranc
            outcome->certificate.work <= tolerance;
 }
 
-CSIMI_FN bool csimi_impulse_run_solver(csimi_delassus *W, const csim_solver_params *params, double target,
-                                       csimi_arena *arena, csim_real *r, csim_real *u, csim_outcome *outcome) {
+/* One solver from r; false when its numbers broke. */
+static bool csimi_impulse_attempt(csimi_delassus *W, const csim_solver_params *params, double target,
+                                  csimi_arena *arena, csim_real *r, csim_real *u, csim_outcome *outcome) {
     const size_t mark = arena->used;
     csimi_impulse_run run;
     bool ok;
@@ -28329,11 +28351,50 @@ CSIMI_FN bool csimi_impulse_run_solver(csimi_delassus *W, const csim_solver_para
     run.judged = false;
     run.target = target;
     run.outcome = outcome;
-    ok = csimi_impulse_solver_of(csimi_impulse_choice(params))->solve(&run) && csimi_all_finite(r, 3 * W->contacts);
+    ok = csimi_impulse_solver_of(params->solver)->solve(&run) && csimi_all_finite(r, 3 * W->contacts);
     csimi_pop(arena, mark);
     if (!ok) return false;
     if (!run.judged) outcome->residual = csimi_delassus_measure(W, r, u, false);
     return outcome->residual < 1e300;
+}
+
+#ifndef CONDSIM_NO_NEWTON
+/* Newton's proximal loop from rest; the better of its impulses and those in r stays. */
+static bool csimi_impulse_proximal(csimi_delassus *W, const csim_solver_params *params, double target,
+                                   csimi_arena *arena, csim_real *r, csim_real *u, csim_outcome *outcome) {
+    const csim_solver_params other = csimi_impulse_as(params, CSIM_SOLVER_NEWTON_PROXIMAL);
+    const size_t mark = arena->used, bytes = 3 * (size_t)W->contacts * sizeof *r;
+    const double before = outcome->residual;
+    csim_real *kept = CSIMI_PUSH(arena, csim_real, 3 * (size_t)W->contacts);
+    if (arena->overflow) return false;
+    CSIMI_MEMCPY(kept, r, bytes);
+    CSIMI_MEMSET(r, 0, bytes);
+    if (csimi_impulse_attempt(W, &other, target, arena, r, u, outcome) && outcome->residual < before) {
+        outcome->solver = other.solver;
+    } else {
+        CSIMI_MEMCPY(r, kept, bytes);
+        outcome->residual = csimi_delassus_measure(W, r, u, false);
+    }
+    csimi_pop(arena, mark);
+    return true;
+}
+#endif
+
+/* The solver of the parameters. AUTO keeps an eighth of the iterations for what SWEEP misses; who solved it then goes
+   on with a smaller target. */
+CSIMI_FN bool csimi_impulse_run_solver(csimi_delassus *W, const csim_solver_params *params, double target,
+                                       csimi_arena *arena, csim_real *r, csim_real *u, csim_outcome *outcome) {
+    csim_solver_params first = csimi_impulse_as(params, csimi_impulse_choice(params));
+    if (params->solver == CSIM_SOLVER_AUTO) first.solver = outcome->solver;
+#ifndef CONDSIM_NO_NEWTON
+    if (params->solver == CSIM_SOLVER_AUTO && first.solver == CSIM_SOLVER_SWEEP && csimi_fischer_takes(W)) {
+        first.max_iterations -= params->max_iterations / 8;
+        return csimi_impulse_attempt(W, &first, target, arena, r, u, outcome) &&
+               (outcome->residual <= target || outcome->iterations >= params->max_iterations ||
+                csimi_impulse_proximal(W, params, target, arena, r, u, outcome));
+    }
+#endif
+    return csimi_impulse_attempt(W, &first, target, arena, r, u, outcome);
 }
 
 /* Solves, and goes on with a smaller target where the velocities are not content. */
@@ -28860,10 +28921,10 @@ static void csimi_solution_copy(const csim_problem *problem, csim_solution *to, 
     CSIMI_MEMCPY(to->lambda, from->lambda, 3 * (size_t)problem->contact_count * sizeof(csim_real));
 }
 
-/* One more attempt, with COND, at what was missed: from the start of the first attempt, or from rest with virtual nodes
-   ten times softer, which leads past many a start that COND gets lost from. A certified answer replaces the first;
-   otherwise that stands, because with virtual nodes a better figure is not yet a better motion. Of the iterations that
-   max_iterations leaves it may take one in share. */
+/* One more attempt, with COND, at what was missed: from the start of the first attempt, from rest with virtual nodes
+   ten times softer, which leads past many a start that COND gets lost from, or from the best of the first attempt. A
+   certified answer replaces the first; otherwise that stands, because with virtual nodes a better figure is not yet a
+   better motion. Of the iterations that max_iterations leaves it may take one in share. */
 static csim_status csimi_second_attempt(const csim_problem *problem, const csim_solver_params *params, int share,
                                         csimi_arena *arena, const csim_tasks *tasks, csim_solution *other,
                                         csim_solution *solution, csim_outcome *outcome, csim_error *error) {
@@ -28897,8 +28958,9 @@ static bool csimi_missed(csim_status status, const csim_outcome *outcome) {
 }
 
 /* SWEEP where it fits, COND where it does not. What SWEEP missed on a small island COND solves from the same start;
-   what was missed still, COND solves from rest. The first attempt leaves half of max_iterations to those that may
-   follow. other: a second start, then the better of two results. */
+   what was missed still, COND solves from rest, and with what is left of the iterations from where the first attempt
+   ended. That leaves half of max_iterations to those that may follow. other: a second start, then the better of two
+   results. */
 static csim_status csimi_auto_run(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
                                   const csim_tasks *tasks, csim_solution *other, csim_solution *solution,
                                   csim_outcome *outcome, csim_error *error) {
@@ -28926,7 +28988,10 @@ static csim_status csimi_auto_run(const csim_problem *problem, const csim_solver
     CSIMI_MEMSET(other->v, 0, 3 * (size_t)problem->A.n * sizeof(csim_real));
     CSIMI_MEMSET(other->lambda, 0, 3 * (size_t)problem->contact_count * sizeof(csim_real));
     softer.gain = csimi_max(1, params->gain / 10);
-    return csimi_second_attempt(problem, &softer, 1, arena, tasks, other, solution, outcome, error);
+    status = csimi_second_attempt(problem, &softer, 1, arena, tasks, other, solution, outcome, error);
+    if (!csimi_missed(status, outcome)) return status;
+    csimi_solution_copy(problem, other, solution);
+    return csimi_second_attempt(problem, params, 1, arena, tasks, other, solution, outcome, error);
 }
 
 CSIMI_FN csim_status csimi_auto_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
