@@ -386,6 +386,92 @@ TEST(contacts_are_as_near_as_every_triangle_says) {
     CHECK(told > 100 && free > 200 && deep > 50 && cylinders > 20);
 }
 
+/* ---- who is beside whom */
+
+static bool same_place(csim_vec3 a, csim_vec3 b) { return csim_length(csim_sub(a, b)) <= 0; }
+
+/* Whether triangle i has both places as corners. */
+static bool has_places(const soup *s, int i, csim_vec3 a, csim_vec3 b) {
+    int k, found = 0;
+    for (k = 0; k < 3; k++) found += same_place(soup_corner(s, i, k), a) || same_place(soup_corner(s, i, k), b);
+    return found == 2;
+}
+
+static csim_vec3 plain_normal(const soup *s, int i) {
+    const csim_vec3 a = soup_corner(s, i, 0);
+    return csim_normalize(csim_cross(csim_sub(soup_corner(s, i, 1), a), csim_sub(soup_corner(s, i, 2), a)));
+}
+
+/* Triangles beside i at the edge after its corner k; *flat: one, in the same plane. */
+static int plain_beside(const soup *s, int i, int k, bool *flat) {
+    int j, count = 0;
+    *flat = false;
+    for (j = 0; j < s->triangles; j++)
+        if (j != i && has_places(s, j, soup_corner(s, i, k), soup_corner(s, i, (k + 1) % 3))) {
+            count++;
+            *flat = count == 1 && csim_dot(plain_normal(s, i), plain_normal(s, j)) > CSIM_R(0.999999);
+        }
+    return count;
+}
+
+/* Whether every edge that ends in this place is one of two triangles of one plane. */
+static bool plain_flat_around(const soup *s, csim_vec3 place) {
+    int i, k;
+    bool flat;
+    for (i = 0; i < s->triangles; i++)
+        for (k = 0; k < 3; k++)
+            if (same_place(soup_corner(s, i, k), place) || same_place(soup_corner(s, i, (k + 1) % 3), place))
+                if (plain_beside(s, i, k, &flat) != 1 || !flat) return false;
+    return true;
+}
+
+/* A floor with a step, every triangle with corners of its own, and two fins that stand on edges of the flat part. */
+TEST(neighbours_and_what_is_flat_are_those_of_every_pair) {
+    static soup ground, s;
+    const csim_field *f;
+    csimi_triangles t;
+    int i, k, crowds = 0, borders = 0, flats = 0, corners = 0;
+    soup_ground(&ground, 6, 0.5, 2);
+    s.corners = s.triangles = 0;
+    for (i = 0; i < ground.triangles; i++) {
+        int at[3];
+        for (k = 0; k < 3; k++) {
+            const csim_vec3 x = soup_corner(&ground, i, k);
+            at[k] = soup_add(&s, (double)x.x, (double)x.y, (double)x.z);
+        }
+        soup_triangle(&s, at[0], at[1], at[2]);
+    }
+    for (i = 0; i < 2; i++) {
+        const int a = soup_add(&s, 0.5, 1 + i, 0), b = soup_add(&s, 1, 1 + i, 0);
+        soup_triangle(&s, a, b, soup_add(&s, 0.75, 1 + i, 0.3));
+    }
+    f = soup_field(&s, false);
+    REQUIRE(f);
+    t = csimi_triangles_of(f);
+    for (i = 0; i < s.triangles; i++) {
+        const int own = (int)csimi_triangle_name(&t, i), bits = csimi_triangle_flats(&t, i);
+        int turn = 0;
+        while (turn < 3 && !same_place(csimi_triangle_corner(&t, i, 0), soup_corner(&s, own, turn))) turn++;
+        for (k = 0; k < 3; k++) {
+            bool flat;
+            const int from = (k + turn) % 3, count = plain_beside(&s, own, from, &flat), beyond = t.beyond[3 * i + k];
+            CASE("triangle %d, edge %d", own, from);
+            if (count == 0) EQUAL(beyond, CSIMI_TRIANGLES_NO_EDGE);
+            if (count > 1) EQUAL(beyond, CSIMI_TRIANGLES_CROWD);
+            if (count == 1) {
+                CHECK(beyond >= 0 && t.beyond[beyond] == 3 * i + k);
+                CHECK(has_places(&s, (int)csimi_triangle_name(&t, beyond / 3), soup_corner(&s, own, from),
+                                 soup_corner(&s, own, (from + 1) % 3)));
+            }
+            EQUAL(bits >> k & 1, flat);
+            EQUAL(bits >> (3 + k) & 1, plain_flat_around(&s, soup_corner(&s, own, from)));
+            crowds += count > 1, borders += count == 0, flats += flat, corners += bits >> (3 + k) & 1;
+        }
+    }
+    CASE("%d of many, %d borders, %d flat, %d corners", crowds, borders, flats, corners);
+    CHECK(crowds == 6 && borders == 4 * 6 + 4 && flats > 60 && corners > 20);
+}
+
 /* ---- what is refused, and what is saved */
 
 #define REFUSED(change, status, words)                                                                 \
