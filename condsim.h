@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 6ad4b9ba46902883
+   Hash of the parts: d1637bc087882794
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3881,6 +3881,10 @@ CSIMI_FN const float *csimi_field_sample(const csim_field *f);
 CSIMI_FN void csimi_field_seal(csim_field *f); /* magic, size, hash */
 CSIMI_FN csim_status csimi_check_block(const char *function, const void *block, size_t bytes, size_t needed,
                                        const csim_field **field, csim_error *error);
+/* What definitions of a grid and of a level ask of their lists. */
+CSIMI_FN csim_status csimi_check_mesh_list(const csim_real *vertices, int vertex_count, const int *triangles,
+                                           int triangle_count, csim_real scale, const char *function,
+                                           csim_error *error);
 /* csim_shape_distance for a shape that is itself at p, its local pose included. */
 CSIMI_FN csim_real csimi_distance_at(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p, csim_vec3 point,
                                      csim_vec3 *normal, uint32_t *feature);
@@ -15605,6 +15609,32 @@ CSIMI_FN csim_status csimi_check_block(const char *fn, const void *block, size_t
     return CSIM_OK;
 }
 
+CSIMI_FN csim_status csimi_check_mesh_list(const csim_real *vertices, int vertex_count, const int *triangles,
+                                           int triangle_count, csim_real scale, const char *fn, csim_error *error) {
+    int i;
+    if (vertex_count < 3 || vertex_count > 10000000)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "vertex_count", true, (double)vertex_count, "3..1e7");
+    if (triangle_count < 1 || triangle_count > 10000000)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "triangle_count", true, (double)triangle_count, "1..1e7");
+    if (!vertices || !triangles)
+        return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, vertices ? "triangles" : "vertices", false, 0, "not null");
+    if (!csimi_finite(scale)) return csimi_fail(error, CSIM_NOT_FINITE, fn, "scale", false, 0, "finite");
+    if (!(scale > 0) || scale > CSIM_R(1e9))
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "scale", true, (double)scale, "above 0, at most 1e9");
+    for (i = 0; i < 3 * vertex_count; i++) {
+        const csim_real x = vertices[i];
+        if (!csimi_finite(x))
+            return csimi_fail(error, CSIM_NOT_FINITE, fn, "vertices", true, (double)x, "finite numbers");
+        if (!(csimi_abs(x) * scale <= CSIM_R(1e6)))
+            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "vertices", true, (double)x, "within 1e6 m when scaled");
+    }
+    for (i = 0; i < 3 * triangle_count; i++)
+        if (triangles[i] < 0 || triangles[i] >= vertex_count)
+            return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles", true, (double)triangles[i],
+                              "0..vertex_count - 1");
+    return CSIM_OK;
+}
+
 /* ---- what collision asks of a field */
 
 CSIMI_FN csim_vec3 csimi_sample_of(const csim_field *f, int i) {
@@ -15838,34 +15868,17 @@ typedef struct csimi_mesh_build {
 /* ---- checks and sizes */
 
 static csim_status csimi_check_mesh_field(const csim_mesh_field_def *d, const char *fn, csim_error *error) {
-    int i;
+    csim_status status;
     if (!d) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "def", false, 0, "not null");
     if (d->guard != CSIMI_FIELD_GUARD)
         return csimi_fail(error, CSIM_DEF_NOT_INITIALISED, fn, "def", false, 0,
                           "made by csim_default_mesh_field_def()");
-    if (d->vertex_count < 3 || d->vertex_count > 10000000)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "vertex_count", true, (double)d->vertex_count, "3..1e7");
-    if (d->triangle_count < 1 || d->triangle_count > 10000000)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "triangle_count", true, (double)d->triangle_count, "1..1e7");
-    if (!d->vertices || !d->triangles)
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, d->vertices ? "triangles" : "vertices", false, 0, "not null");
-    if (!csimi_finite(d->scale) || !csimi_finite(d->spacing))
-        return csimi_fail(error, CSIM_NOT_FINITE, fn, csimi_finite(d->scale) ? "spacing" : "scale", false, 0, "finite");
-    if (!(d->scale > 0) || d->scale > CSIM_R(1e9))
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "scale", true, (double)d->scale, "above 0, at most 1e9");
+    if ((status = csimi_check_mesh_list(d->vertices, d->vertex_count, d->triangles, d->triangle_count, d->scale, fn,
+                                        error)) != CSIM_OK)
+        return status;
+    if (!csimi_finite(d->spacing)) return csimi_fail(error, CSIM_NOT_FINITE, fn, "spacing", false, 0, "finite");
     if (d->resolution < 4 || d->resolution > 400)
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "resolution", true, (double)d->resolution, "4..400");
-    for (i = 0; i < 3 * d->vertex_count; i++) {
-        const csim_real x = d->vertices[i];
-        if (!csimi_finite(x))
-            return csimi_fail(error, CSIM_NOT_FINITE, fn, "vertices", true, (double)x, "finite numbers");
-        if (!(csimi_abs(x) * d->scale <= CSIM_R(1e6)))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "vertices", true, (double)x, "within 1e6 m when scaled");
-    }
-    for (i = 0; i < 3 * d->triangle_count; i++)
-        if (d->triangles[i] < 0 || d->triangles[i] >= d->vertex_count)
-            return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles", true, (double)d->triangles[i],
-                              "0..vertex_count - 1");
     return CSIM_OK;
 }
 
@@ -16600,34 +16613,17 @@ typedef struct csimi_triangles_build {
 } csimi_triangles_build;
 
 static csim_status csimi_check_triangles(const csim_triangle_field_def *d, const char *fn, csim_error *error) {
-    int i;
+    csim_status status;
     if (!d) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "def", false, 0, "not null");
     if (d->guard != CSIMI_FIELD_GUARD)
         return csimi_fail(error, CSIM_DEF_NOT_INITIALISED, fn, "def", false, 0,
                           "made by csim_default_triangle_field_def()");
-    if (d->vertex_count < 3 || d->vertex_count > 10000000)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "vertex_count", true, (double)d->vertex_count, "3..1e7");
-    if (d->triangle_count < 1 || d->triangle_count > 10000000)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "triangle_count", true, (double)d->triangle_count, "1..1e7");
-    if (!d->vertices || !d->triangles)
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, d->vertices ? "triangles" : "vertices", false, 0, "not null");
-    if (!csimi_finite(d->scale) || !csimi_finite(d->depth))
-        return csimi_fail(error, CSIM_NOT_FINITE, fn, csimi_finite(d->scale) ? "depth" : "scale", false, 0, "finite");
-    if (!(d->scale > 0) || d->scale > CSIM_R(1e9))
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "scale", true, (double)d->scale, "above 0, at most 1e9");
+    if ((status = csimi_check_mesh_list(d->vertices, d->vertex_count, d->triangles, d->triangle_count, d->scale, fn,
+                                        error)) != CSIM_OK)
+        return status;
+    if (!csimi_finite(d->depth)) return csimi_fail(error, CSIM_NOT_FINITE, fn, "depth", false, 0, "finite");
     if (!(d->depth >= 0) || d->depth > CSIM_R(1e6))
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "depth", true, (double)d->depth, "0..1e6 m");
-    for (i = 0; i < 3 * d->vertex_count; i++) {
-        const csim_real x = d->vertices[i];
-        if (!csimi_finite(x))
-            return csimi_fail(error, CSIM_NOT_FINITE, fn, "vertices", true, (double)x, "finite numbers");
-        if (!(csimi_abs(x) * d->scale <= CSIM_R(1e6)))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "vertices", true, (double)x, "within 1e6 m when scaled");
-    }
-    for (i = 0; i < 3 * d->triangle_count; i++)
-        if (d->triangles[i] < 0 || d->triangles[i] >= d->vertex_count)
-            return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles", true, (double)d->triangles[i],
-                              "0..vertex_count - 1");
     return CSIM_OK;
 }
 

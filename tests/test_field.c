@@ -1,5 +1,6 @@
 /* Meshes by distance grids, and height fields: distances, signs, mass, what is refused, and what lies on them. */
 #include "check.h"
+#include "field_memory.h"
 
 #include "../examples/scenes/mesh.c"
 
@@ -94,16 +95,6 @@ static csim_mesh_field_def def_of(const soup *s, int resolution) {
     d.triangle_count = s->nt;
     d.resolution = resolution;
     return d;
-}
-
-/* A block aligned to 64 as long as the test runs. */
-static void *block_of(size_t bytes) {
-    static unsigned char *kept[64];
-    static int at;
-    unsigned char *p;
-    free(kept[at % 64]);
-    p = kept[at++ % 64] = (unsigned char *)malloc(bytes + 64);
-    return p + (64 - (uintptr_t)p % 64) % 64;
 }
 
 static const csim_field *field_of(const csim_mesh_field_def *d) {

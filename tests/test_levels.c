@@ -1,20 +1,12 @@
 /* Floors of many triangles, and what goes over them: the edges between triangles of one plane are not there. */
 #include "check.h"
+#include "field_memory.h"
 
 #include "../examples/scenes/columns.h"
 #include "../examples/scenes/scene.h"
 #include "scene_run.h"
 
 /* ---- one body against a flat part of a field, and against the plane that it is */
-
-static void *level_memory(size_t bytes) {
-    static unsigned char *kept[8];
-    static int at;
-    unsigned char *p;
-    free(kept[at % 8]);
-    p = kept[at++ % 8] = (unsigned char *)malloc(bytes + 64);
-    return p + (64 - (uintptr_t)p % 64) % 64;
-}
 
 enum { ACROSS = 33 };
 static const csim_real level_cell = CSIM_R(0.125);
@@ -34,7 +26,7 @@ static const csim_field *ramp(double slope) {
     d.count_x = d.count_y = ACROSS;
     d.cell = level_cell;
     STATUS(csim_height_field_bytes(&d, &bytes, NULL), CSIM_OK);
-    block = level_memory(bytes);
+    block = block_of(bytes);
     STATUS(csim_create_height_field_in(&d, block, bytes, &f, NULL), CSIM_OK);
     return f;
 }
@@ -126,7 +118,7 @@ TEST(a_wheel_over_relief_tells_its_deepest_point) {
     d.count_x = d.count_y = ACROSS;
     d.cell = level_cell;
     STATUS(csim_height_field_bytes(&d, &bytes, NULL), CSIM_OK);
-    block = level_memory(bytes);
+    block = block_of(bytes);
     STATUS(csim_create_height_field_in(&d, block, bytes, &f, NULL), CSIM_OK);
     floor = csim_field_shape(f);
     STATUS(csim_shape_bake(&floor, &field, NULL, NULL), CSIM_OK);

@@ -1,17 +1,9 @@
 /* Levels of triangles against a plain look at every triangle: rays, nearest points, contacts and casts; what goes over
    them; and what is refused. */
 #include "check.h"
+#include "field_memory.h"
 
 static bool long_runs(void) { return check_long(); }
-
-static void *level_memory(size_t bytes) {
-    static unsigned char *kept[8];
-    static int at;
-    unsigned char *p;
-    free(kept[at % 8]);
-    p = kept[at++ % 8] = (unsigned char *)malloc(bytes + 64);
-    return p + (64 - (uintptr_t)p % 64) % 64;
-}
 
 enum { MOST_CORNERS = 4000, MOST_TRIANGLES = 4000 };
 
@@ -86,7 +78,7 @@ static const csim_field *soup_field(const soup *s, bool two_sided) {
     size_t bytes = 0;
     d.two_sided = two_sided;
     STATUS(csim_triangle_field_bytes(&d, &bytes, NULL), CSIM_OK);
-    STATUS(csim_create_triangle_field_in(&d, level_memory(bytes), bytes, &f, NULL), CSIM_OK);
+    STATUS(csim_create_triangle_field_in(&d, block_of(bytes), bytes, &f, NULL), CSIM_OK);
     return f;
 }
 
@@ -484,7 +476,7 @@ TEST(neighbours_and_what_is_flat_are_those_of_every_pair) {
         error.text[0] = 0;                                                                             \
         change;                                                                                        \
         got = csim_triangle_field_bytes(&d, &bytes, &error);                                           \
-        if (got == CSIM_OK) got = csim_create_triangle_field_in(&d, level_memory(bytes), bytes, &f, &error); \
+        if (got == CSIM_OK) got = csim_create_triangle_field_in(&d, block_of(bytes), bytes, &f, &error); \
         CASE("%s", error.text);                                                                        \
         EQUAL(got, status);                                                                            \
         CHECK(f == NULL && strstr(error.text, words) != NULL);                                         \
@@ -528,7 +520,7 @@ TEST(saved_levels_are_opened_and_damaged_ones_are_not) {
     EQUAL(info.nodes[1], 128);
     EQUAL(info.open_edges, 32);
     EQUAL(info.crowded_edges + info.flipped_edges, 0);
-    copy = (unsigned char *)level_memory(info.bytes);
+    copy = (unsigned char *)block_of(info.bytes);
     memcpy(copy, f, info.bytes);
     STATUS(csim_open_field(copy, info.bytes, &g, NULL), CSIM_OK);
     STATUS(csim_open_field(copy, info.bytes - 1, &g, NULL), CSIM_BAD_SNAPSHOT);

@@ -550,6 +550,32 @@ CSIMI_FN csim_status csimi_check_block(const char *fn, const void *block, size_t
     return CSIM_OK;
 }
 
+CSIMI_FN csim_status csimi_check_mesh_list(const csim_real *vertices, int vertex_count, const int *triangles,
+                                           int triangle_count, csim_real scale, const char *fn, csim_error *error) {
+    int i;
+    if (vertex_count < 3 || vertex_count > 10000000)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "vertex_count", true, (double)vertex_count, "3..1e7");
+    if (triangle_count < 1 || triangle_count > 10000000)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "triangle_count", true, (double)triangle_count, "1..1e7");
+    if (!vertices || !triangles)
+        return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, vertices ? "triangles" : "vertices", false, 0, "not null");
+    if (!csimi_finite(scale)) return csimi_fail(error, CSIM_NOT_FINITE, fn, "scale", false, 0, "finite");
+    if (!(scale > 0) || scale > CSIM_R(1e9))
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "scale", true, (double)scale, "above 0, at most 1e9");
+    for (i = 0; i < 3 * vertex_count; i++) {
+        const csim_real x = vertices[i];
+        if (!csimi_finite(x))
+            return csimi_fail(error, CSIM_NOT_FINITE, fn, "vertices", true, (double)x, "finite numbers");
+        if (!(csimi_abs(x) * scale <= CSIM_R(1e6)))
+            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "vertices", true, (double)x, "within 1e6 m when scaled");
+    }
+    for (i = 0; i < 3 * triangle_count; i++)
+        if (triangles[i] < 0 || triangles[i] >= vertex_count)
+            return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles", true, (double)triangles[i],
+                              "0..vertex_count - 1");
+    return CSIM_OK;
+}
+
 /* ---- what collision asks of a field */
 
 CSIMI_FN csim_vec3 csimi_sample_of(const csim_field *f, int i) {

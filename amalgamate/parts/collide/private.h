@@ -51,6 +51,10 @@ CSIMI_FN const float *csimi_field_sample(const csim_field *f);
 CSIMI_FN void csimi_field_seal(csim_field *f); /* magic, size, hash */
 CSIMI_FN csim_status csimi_check_block(const char *function, const void *block, size_t bytes, size_t needed,
                                        const csim_field **field, csim_error *error);
+/* What definitions of a grid and of a level ask of their lists. */
+CSIMI_FN csim_status csimi_check_mesh_list(const csim_real *vertices, int vertex_count, const int *triangles,
+                                           int triangle_count, csim_real scale, const char *function,
+                                           csim_error *error);
 /* csim_shape_distance for a shape that is itself at p, its local pose included. */
 CSIMI_FN csim_real csimi_distance_at(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p, csim_vec3 point,
                                      csim_vec3 *normal, uint32_t *feature);

@@ -21,34 +21,17 @@ typedef struct csimi_triangles_build {
 } csimi_triangles_build;
 
 static csim_status csimi_check_triangles(const csim_triangle_field_def *d, const char *fn, csim_error *error) {
-    int i;
+    csim_status status;
     if (!d) return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, "def", false, 0, "not null");
     if (d->guard != CSIMI_FIELD_GUARD)
         return csimi_fail(error, CSIM_DEF_NOT_INITIALISED, fn, "def", false, 0,
                           "made by csim_default_triangle_field_def()");
-    if (d->vertex_count < 3 || d->vertex_count > 10000000)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "vertex_count", true, (double)d->vertex_count, "3..1e7");
-    if (d->triangle_count < 1 || d->triangle_count > 10000000)
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "triangle_count", true, (double)d->triangle_count, "1..1e7");
-    if (!d->vertices || !d->triangles)
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, fn, d->vertices ? "triangles" : "vertices", false, 0, "not null");
-    if (!csimi_finite(d->scale) || !csimi_finite(d->depth))
-        return csimi_fail(error, CSIM_NOT_FINITE, fn, csimi_finite(d->scale) ? "depth" : "scale", false, 0, "finite");
-    if (!(d->scale > 0) || d->scale > CSIM_R(1e9))
-        return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "scale", true, (double)d->scale, "above 0, at most 1e9");
+    if ((status = csimi_check_mesh_list(d->vertices, d->vertex_count, d->triangles, d->triangle_count, d->scale, fn,
+                                        error)) != CSIM_OK)
+        return status;
+    if (!csimi_finite(d->depth)) return csimi_fail(error, CSIM_NOT_FINITE, fn, "depth", false, 0, "finite");
     if (!(d->depth >= 0) || d->depth > CSIM_R(1e6))
         return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "depth", true, (double)d->depth, "0..1e6 m");
-    for (i = 0; i < 3 * d->vertex_count; i++) {
-        const csim_real x = d->vertices[i];
-        if (!csimi_finite(x))
-            return csimi_fail(error, CSIM_NOT_FINITE, fn, "vertices", true, (double)x, "finite numbers");
-        if (!(csimi_abs(x) * d->scale <= CSIM_R(1e6)))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, fn, "vertices", true, (double)x, "within 1e6 m when scaled");
-    }
-    for (i = 0; i < 3 * d->triangle_count; i++)
-        if (d->triangles[i] < 0 || d->triangles[i] >= d->vertex_count)
-            return csimi_fail(error, CSIM_BAD_MESH, fn, "triangles", true, (double)d->triangles[i],
-                              "0..vertex_count - 1");
     return CSIM_OK;
 }
 
