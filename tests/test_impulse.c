@@ -221,16 +221,17 @@ TEST(the_measure_is_the_natural_map_of_the_files) {
 }
 
 /* AUTO against SWEEP with what AUTO leaves it: nothing less is solved, and some of what sweeps miss. Few bodies of 1 to
-   1000 kg in many contacts with much friction; Newton's method from rest solves two of these, nobody the others. */
+   1000 kg in many contacts with much friction; from the fourteenth on five bodies, which Newton's method solves from
+   rest and not from where the sweeps ended. */
 TEST(auto_asks_another_solver_before_it_gives_up) {
-    static const unsigned seeds[12] = {1, 2, 3, 4, 5, 6, 7, 8, 122, 124, 239, 266};
+    static const unsigned seeds[16] = {1, 2, 3, 4, 5, 6, 7, 8, 51, 122, 124, 239, 266, 30, 78, 166};
     const int cap = 16000;
     int k, swept = 0, more = 0;
-    for (k = 0; k < 12; k++) {
+    for (k = 0; k < 16; k++) {
         csim_solver_params params = params_of(CSIM_SOLVER_SWEEP, TOL(1e-8, 1e-5));
         csim_outcome sweep, out;
         check.random = 1000003u * seeds[k];
-        make_random(24, 6, 1000, 10);
+        make_random(24, k < 13 ? 6 : 5, k < 13 ? 1000 : 10, k < 13 ? 10 : 30);
         use_form(DENSE);
         CASE("seed %u", seeds[k]);
         params.max_iterations = cap - cap / 8;
@@ -245,8 +246,8 @@ TEST(auto_asks_another_solver_before_it_gives_up) {
         swept += sweep.result == CSIM_RESULT_CONVERGED;
         more += out.result == CSIM_RESULT_CONVERGED && sweep.result != CSIM_RESULT_CONVERGED;
     }
-    printf("    24 contacts, masses to 1000, mu to 10: SWEEP solves %d of 12, AUTO %d more\n", swept, more);
-    CHECK(more >= 2);
+    printf("    24 contacts, masses to 1000, mu to 30: SWEEP solves %d of 16, AUTO %d more\n", swept, more);
+    CHECK(more >= TOL(6, 2)); /* float: the same numbers, rounded, are other problems */
 }
 
 /* ---- agreement */
