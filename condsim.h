@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: d1637bc087882794
+   Hash of the parts: c977434e6fd98244
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1778,7 +1778,8 @@ CSIM_API csim_status csim_body_set_motion(csim_world *world, csim_body_id id, cs
 /* From the next step on; >= 0. */
 CSIM_API csim_status csim_body_set_friction(csim_world *world, csim_body_id id, csim_real friction);
 
-/* Shapes of a rigid body, for drawing: geometry in body axes; hull is set for hulls, else null. World's memory. */
+/* Shapes of a rigid body, for drawing: geometry in body axes; hull is set for hulls, else null. World's memory. The
+   count is of numbers: CSIM_OUT_OF_RANGE for that of a shape which was removed. */
 CSIM_API int csim_body_shape_count(const csim_world *world, csim_body_id id);
 CSIM_API csim_status csim_body_shape(const csim_world *world, csim_body_id id, int shape,
                                      const csim_geometry **geometry, const csim_hull_data **hull);
@@ -2526,6 +2527,26 @@ CSIM_API csim_status csim_body_get_shape_sensor(const csim_world *world, csim_bo
 CSIM_API csim_status csim_body_set_shape_sensor(csim_world *world, csim_body_id id, int shape, bool sensor);
 /* The link of a tree that a shape is on; -1: of other bodies. */
 CSIM_API csim_status csim_body_get_shape_link(const csim_world *world, csim_body_id id, int shape, int *link);
+
+/* ---- shapes added, replaced, removed, switched off. A shape keeps its number: that of one removed belongs to none
+   (calls with it return CSIM_OUT_OF_RANGE) until the next is added. Mass, centre and inertia stay as they are;
+   csim_body_set_density takes them from the shapes anew. Contacts and events of a shape that is no longer there end in
+   the next step; where another has its number and touches the same, they go on. */
+
+/* Another shape for a rigid body, in body axes, copied: number (may be null) becomes the lowest that is free. Fails:
+   also what csim_shape_bake fails with; CSIM_CAPACITY, CSIM_OUT_OF_MEMORY; CSIM_OUT_OF_RANGE: a half-space, heights or
+   triangles on a body that is not static, more than 10000 shapes. */
+CSIM_API csim_status csim_body_add_shape(csim_world *world, csim_body_id id, const csim_shape *shape, int *number);
+/* Another shape, surface, sensor flag and pointer under the number of one that is there; null: removes it. Fails as
+   csim_body_add_shape. */
+CSIM_API csim_status csim_body_set_shape(csim_world *world, csim_body_id id, int shape, const csim_shape *to);
+/* A shape that is not enabled is met by nothing, as a body that is not; of trees too. Default true. */
+CSIM_API csim_status csim_body_set_shape_enabled(csim_world *world, csim_body_id id, int shape, bool enabled);
+CSIM_API csim_status csim_body_get_shape_enabled(const csim_world *world, csim_body_id id, int shape, bool *enabled);
+/* Mass, centre and inertia of a rigid body from its shapes as they are, of this density, kg/m^3, > 0, as
+   csim_create_rigid takes them (of a hull: those of its corners); sensors and shapes that are not enabled have none.
+   Positions and velocities follow as with csim_body_set_mass. CSIM_OUT_OF_RANGE: no shape has a mass. */
+CSIM_API csim_status csim_body_set_density(csim_world *world, csim_body_id id, csim_real density);
 
 /* ---- pointers of the user */
 
@@ -3847,6 +3868,9 @@ CSIM_INLINE bool csimi_cylinder(const csim_geometry *g) {
 CSIMI_FN void csimi_bounds_at(const csim_geometry *g, const csim_hull_data *hulls, csim_pose pose, csim_vec3 *lower,
                               csim_vec3 *upper);
 CSIMI_FN csim_status csimi_check_shape(const char *function, const csim_shape *s, csim_error *error);
+/* csim_shape_mass of a shape that has been baked: the same bits, of hulls what their corners give. */
+CSIMI_FN csim_status csimi_geometry_mass(const char *function, const csim_geometry *g, const csim_hull_data *hulls,
+                                         csim_real density, csim_mass *mass, csim_error *error);
 CSIMI_FN csim_quat csimi_quat_from_z(csim_vec3 n); /* the shortest turn of z to the unit vector n */
 /* ---- broad.c: all pairs i < j of axis-aligned boxes that overlap and whose groups differ or are negative.
    lower, upper [3 count]; group[count]: two boxes of the same group >= 0 never pair (one body, or all static ones).
@@ -5246,6 +5270,8 @@ typedef struct csimi_skin {
     csim_surface_def surface; /* its own, or a copy of its body's */
     void *user_data;
     bool own, sensor;
+    bool disabled; /* met by nothing */
+    bool gone;     /* removed, which disabled it: its number waits for another */
 } csimi_skin;
 
 typedef enum csimi_link_kind { CSIMI_SPRING, CSIMI_JOINT, CSIMI_CLAMP, CSIMI_EXCLUSION } csimi_link_kind;
@@ -5600,6 +5626,8 @@ typedef enum csimi_axis {
 #undef CSIMI_X
 } csimi_axis;
 CSIMI_FN void csimi_remove(csimi_store *store, csimi_axis axis, int first, int n);
+/* Makes a gap of one item, whose bytes are any, before item `at`; there is room. */
+CSIMI_FN void csimi_open_gap(csimi_store *store, csimi_axis axis, int at);
 /* The last n items of the axis take the place of [first, first + n), which are those themselves or wholly before. */
 CSIMI_FN void csimi_replace(csimi_store *store, csimi_axis axis, int first, int n);
 /* Takes a body out of the list; names all places in it anew. */
@@ -5682,6 +5710,7 @@ CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion mot
                              void *user_data);
 CSIMI_FN void csimi_write_node(csimi_store *s, int i, csim_vec3 x, csim_vec3 v, csim_real mass, csim_real damping,
                                csim_motion motion, int slot);
+CSIMI_FN void csimi_note_high(csim_world *w); /* what world_used tells */
 CSIMI_FN void csimi_finish_create(csim_world *w, int slot, csim_body_id *id);
 /* Surface, sensor and pointer of a shape of a body that has its slot; and of all its shapes, after the surface of the
    body has changed. */
@@ -5690,6 +5719,10 @@ CSIMI_FN void csimi_spread_surface(csimi_store *s, int slot);
 /* The surface of a shape, or of a body of nodes: -1. */
 CSIM_INLINE const csim_surface_def *csimi_surface_def_of(const csimi_store *s, int slot, int shape) {
     return shape >= 0 ? &s->skin[shape].surface : &s->body[slot].surface;
+}
+/* Whether nothing meets it: a shape, or a body of nodes: -1. */
+CSIM_INLINE bool csimi_is_off(const csimi_store *s, int slot, int shape) {
+    return s->body[slot].disabled || (shape >= 0 && s->skin[shape].disabled);
 }
 /* Takes a link slot; item is its place in the array of its kind. */
 CSIMI_FN int csimi_take_link(csim_world *w, csimi_link_kind kind, int item, const int *bodies, csim_real break_force);
@@ -5746,6 +5779,9 @@ CSIMI_FN csimi_surface csimi_look_surface(const csimi_store *s, int slot);
 
 /* change.c: mass, centre and inertia that a rigid definition gives, over those of its shapes. */
 CSIMI_FN csim_status csimi_check_inertia(const csim_rigid_def *def, const char *fn, csim_mass *mass, csim_error *error);
+
+/* Shapes of a body, or how they touch, have changed: wakes it and what is near. */
+CSIMI_FN void csimi_shape_changed(csim_world *w, int slot);
 
 /* ---- access.c, cable_state.c */
 
@@ -6370,6 +6406,9 @@ CSIMI_FN csim_status csimi_check_mesh_choices(csim_world *w, const char *functio
    surface nodes, order and keys: scratch of the triangles. */
 CSIMI_FN void csimi_write_surface(csimi_store *s, int slot, const csim_real *rest, const int *index, int *order,
                                   uint64_t *keys);
+
+/* Whether a body that moves like this may have the shape. */
+CSIMI_FN csim_status csimi_check_static(csim_world *w, const char *fn, csim_motion motion, const csim_shape *shape);
 
 /* ---- link.c */
 
@@ -12294,16 +12333,14 @@ static csim_status csimi_mass_local(const char *function, const csim_shape *s, d
     return CSIM_OK;
 }
 
-CSIM_API csim_status csim_shape_mass(const csim_shape *shape, csim_real density, csim_mass *mass, csim_error *error) {
-    static const char function[] = "csim_shape_mass";
+/* Of a sound shape at a pose. */
+static csim_status csimi_mass_at(const char *function, const csim_shape *shape, csim_pose pose, csim_real density,
+                                 csim_mass *mass, csim_error *error) {
     double m = 0, centre[3], I[9];
     csim_real local[9], turned[9], smallest;
     csim_mat3 R;
-    csim_pose pose;
+    csim_status status;
     int k;
-    csim_status status = csimi_check_shape(function, shape, error);
-    if (status != CSIM_OK) return status;
-    if (!mass) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "mass", false, 0, "where to write");
     if (!csimi_finite(density) || !(density > 0))
         return csimi_fail(error, csimi_finite(density) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, function, "density", true,
                           (double)density, "above 0 kg/m^3");
@@ -12313,8 +12350,6 @@ CSIM_API csim_status csim_shape_mass(const csim_shape *shape, csim_real density,
     status = csimi_mass_local(function, shape, (double)density, &m, centre, I, error);
     if (status != CSIM_OK) return status;
     for (k = 0; k < 9; ++k) local[k] = (csim_real)I[k];
-    pose.position = shape->local.position;
-    pose.rotation = csim_quat_normalize(shape->local.rotation);
     R = csim_quat_matrix(pose.rotation);
     mass->mass = (csim_real)m;
     mass->centre = csim_pose_point(pose, csim_v3((csim_real)centre[0], (csim_real)centre[1], (csim_real)centre[2]));
@@ -12325,6 +12360,32 @@ CSIM_API csim_status csim_shape_mass(const csim_shape *shape, csim_real density,
     if (smallest > 0 && csimi_weighs(m) && csimi_all_finite(local, 9)) return CSIM_OK;
     return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "density", true, (double)density,
                       "mass and inertia within the range of csim_real");
+}
+
+CSIM_API csim_status csim_shape_mass(const csim_shape *shape, csim_real density, csim_mass *mass, csim_error *error) {
+    static const char function[] = "csim_shape_mass";
+    csim_pose pose;
+    csim_status status = csimi_check_shape(function, shape, error);
+    if (status != CSIM_OK) return status;
+    if (!mass) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "mass", false, 0, "where to write");
+    pose.position = shape->local.position;
+    pose.rotation = csim_quat_normalize(shape->local.rotation);
+    return csimi_mass_at(function, shape, pose, density, mass, error);
+}
+
+CSIMI_FN csim_status csimi_geometry_mass(const char *function, const csim_geometry *g, const csim_hull_data *hulls,
+                                         csim_real density, csim_mass *mass, csim_error *error) {
+    csim_shape s = csimi_shape_of(g->kind);
+    csim_vec3 corner[CSIM_HULL_MAX_VERTICES];
+    int i;
+    s.half = g->half;
+    s.radius = g->radius;
+    s.half_height = g->half_height;
+    s.field = g->field;
+    s.points = corner;
+    s.point_count = g->hull >= 0 ? hulls[g->hull].vertex_count : 0;
+    for (i = 0; i < s.point_count; ++i) corner[i] = csimi_load3(hulls[g->hull].vertex + 3 * i);
+    return csimi_mass_at(function, &s, g->local, density, mass, error);
 }
 
 /* ---- bounds */
@@ -31071,6 +31132,7 @@ CSIMI_FN void csimi_look_add(csimi_store *s, int slot) {
     }
     for (part = csimi_look_parts(b) - 1; part >= 0; part--) {
         int leaf;
+        if (b->shape_count > 0 && s->skin[b->first_shape + part].disabled) continue;
         csimi_look_bounds(s, slot, part, &pose, &lower, &upper);
         leaf = csimi_bounds_insert(&l->tree, lower, upper);
         l->leaf_body[leaf] = slot;
@@ -31432,6 +31494,17 @@ CSIMI_FN void csimi_replace(csimi_store *s, csimi_axis which, int first, int n) 
     csimi_shrink(s, which, n);
 }
 
+CSIMI_FN void csimi_open_gap(csimi_store *s, csimi_axis which, int at) {
+    int i;
+#define CSIMI_X(axis, type, name, per, holds)                                                                  \
+    for (i = s->count.axis; which == CSIMI_AXIS_##axis && i > at; i--)                                         \
+        CSIMI_MEMCPY(s->name + (size_t)(per) * (size_t)i, s->name + (size_t)(per) * (size_t)(i - 1),           \
+                     sizeof(type) * (size_t)(per));
+    CSIMI_WORLD_ARRAYS(CSIMI_X)
+#undef CSIMI_X
+    csimi_shrink(s, which, -1);
+}
+
 CSIMI_FN void csimi_list_anew(csim_world *w) {
     int i;
     for (i = 0; i < w->live_bodies; i++) w->store.listed[w->store.body_list[i]] = i;
@@ -31711,7 +31784,7 @@ CSIMI_FN unsigned char csimi_mode_of(csim_motion motion) {
     return motion == CSIM_DYNAMIC ? CSIMI_FREE : motion == CSIM_STATIC ? CSIMI_FIXED : CSIMI_KINEMATIC;
 }
 
-static void csimi_note_high(csim_world *w) {
+CSIMI_FN void csimi_note_high(csim_world *w) {
     const csimi_counts *c = &w->store.count;
     csimi_counts *h = &w->high;
 #define CSIMI_X(axis) h->axis = csimi_imax(h->axis, c->axis);
@@ -34131,7 +34204,7 @@ CSIM_API int csim_body_shape_count(const csim_world *w, csim_body_id id) {
 CSIM_API csim_status csim_body_shape(const csim_world *w, csim_body_id id, int shape, const csim_geometry **geometry,
                                      const csim_hull_data **hull) {
     CSIMI_READ_BODY(w, id, geometry);
-    if (shape < 0 || shape >= b->shape_count) return CSIM_OUT_OF_RANGE;
+    if (shape < 0 || shape >= b->shape_count || s->skin[b->first_shape + shape].gone) return CSIM_OUT_OF_RANGE;
     *geometry = s->shape + b->first_shape + shape;
     if (hull) *hull = (*geometry)->hull >= 0 ? s->hull + (*geometry)->hull : NULL;
     return CSIM_OK;
@@ -34287,8 +34360,9 @@ static csim_status csimi_open_shape(csim_world *w, csim_body_id id, int shape, c
     csim_status status = csimi_open_body(w, id, fn, &slot);
     if (status) return status;
     b = w->store.body + slot;
-    if (shape < 0 || shape >= b->shape_count)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shape", true, (double)shape, "0..shape count - 1");
+    if (shape < 0 || shape >= b->shape_count || w->store.skin[b->first_shape + shape].gone)
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shape", true, (double)shape,
+                          "0..shape count - 1, not removed");
     *skin = w->store.skin + b->first_shape + shape;
     return CSIM_OK;
 }
@@ -34299,8 +34373,8 @@ static csim_status csimi_read_shape(const csim_world *w, csim_body_id id, int sh
     csim_status status;
     if (!w || !out) return CSIM_NULL_ARGUMENT;
     if ((status = csimi_find_body(w, id, "a csim_body_get function", &slot, NULL)) != 0) return status;
-    if (shape < 0 || shape >= w->store.body[slot].shape_count) return CSIM_OUT_OF_RANGE;
     *index = w->store.body[slot].first_shape + shape;
+    if (shape < 0 || shape >= w->store.body[slot].shape_count || w->store.skin[*index].gone) return CSIM_OUT_OF_RANGE;
     return CSIM_OK;
 }
 
@@ -34319,15 +34393,19 @@ static csim_status csimi_wrong_kind(csim_world *w, csim_body_id id, const char *
 
 /* ---- surfaces */
 
+CSIMI_FN void csimi_shape_changed(csim_world *w, int slot) {
+    csimi_wake(w, slot);
+    csimi_wake_near(w, slot);
+    w->bed_stale = true; /* thickness, sensors */
+}
+
 static csim_status csimi_change_surface(csim_world *w, int slot, const csim_surface_def *surface, const char *fn) {
     csim_status status = csimi_check_surface(&w->error, fn, surface);
     if (status) return status;
     w->store.body[slot].surface = *surface;
     csimi_spread_surface(&w->store, slot);
     csimi_look_moved(&w->store, slot);
-    csimi_wake(w, slot);
-    csimi_wake_near(w, slot);
-    w->bed_stale = true; /* thickness */
+    csimi_shape_changed(w, slot);
     return CSIM_OK;
 }
 
@@ -34386,9 +34464,7 @@ CSIM_API csim_status csim_body_set_shape_surface(csim_world *w, csim_body_id id,
     if (surface && (status = csimi_check_surface(&w->error, fn, surface)) != 0) return status;
     skin->own = surface != NULL;
     skin->surface = surface ? *surface : w->store.body[id.index1 - 1].surface;
-    csimi_wake(w, (int)id.index1 - 1);
-    csimi_wake_near(w, (int)id.index1 - 1);
-    w->bed_stale = true;
+    csimi_shape_changed(w, (int)id.index1 - 1);
     return CSIM_OK;
 }
 
@@ -34409,9 +34485,25 @@ CSIM_API csim_status csim_body_set_shape_sensor(csim_world *w, csim_body_id id, 
         return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "sensor", true, 1, "builds without CONDSIM_NO_EVENTS");
 #endif
     skin->sensor = sensor;
-    csimi_wake(w, (int)id.index1 - 1);
-    csimi_wake_near(w, (int)id.index1 - 1);
-    w->bed_stale = true;
+    csimi_shape_changed(w, (int)id.index1 - 1);
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_body_get_shape_enabled(const csim_world *w, csim_body_id id, int shape, bool *enabled) {
+    int i;
+    csim_status status = csimi_read_shape(w, id, shape, enabled, &i);
+    if (status == CSIM_OK) *enabled = !w->store.skin[i].disabled;
+    return status;
+}
+
+CSIM_API csim_status csim_body_set_shape_enabled(csim_world *w, csim_body_id id, int shape, bool enabled) {
+    csimi_skin *skin = NULL;
+    csim_status status = csimi_open_shape(w, id, shape, "csim_body_set_shape_enabled", &skin);
+    if (status || skin->disabled == !enabled) return status;
+    csimi_look_drop(&w->store, (int)id.index1 - 1);
+    skin->disabled = !enabled;
+    csimi_look_add(&w->store, (int)id.index1 - 1);
+    csimi_shape_changed(w, (int)id.index1 - 1);
     return CSIM_OK;
 }
 
@@ -34959,7 +35051,9 @@ static bool csimi_hull_sound(const csimi_staged *s, const csimi_array *a) {
 }
 
 static bool csimi_skin_sound(const csimi_staged *s, const csimi_array *a) {
-    static const csimi_part parts[] = {CSIMI_PART(csimi_skin, own, FLAG, 0), CSIMI_PART(csimi_skin, sensor, FLAG, 0)};
+    static const csimi_part parts[] = {CSIMI_PART(csimi_skin, own, FLAG, 0), CSIMI_PART(csimi_skin, sensor, FLAG, 0),
+                                       CSIMI_PART(csimi_skin, disabled, FLAG, 0),
+                                       CSIMI_PART(csimi_skin, gone, FLAG, 0)};
     int i;
     if (!csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts))) return false;
     for (i = 0; i < a->count; i++) {
@@ -38403,6 +38497,7 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
     csim_real speed = 0, acceleration = 0, t = s->skin[shape].surface.thickness;
     csim_vec3 extra = csim_v3(t, t, t);
     csim_pose at = csim_pose_mul(pose, g->local);
+    if (s->skin[shape].disabled) return;
     if (csimi_lies(s, slot)) {
         speed = 0;
     } else if (b->kind == CSIM_BODY_TREE && s->state.tree[b->tree].mode == CSIMI_FREE) {
@@ -41323,7 +41418,7 @@ static bool csimi_path_pairs(csimi_paths *p) {
         for (b = 0; b < s->count.shapes; b++) {
             const int other = s->shape_body[b];
             csim_real t;
-            if (s->body[slot].disabled || s->body[other].disabled) continue;
+            if (csimi_is_off(s, slot, a) || csimi_is_off(s, other, b)) continue;
             if (other == slot || csimi_path_leaves(s->shape + b) || p->group[other] == p->group[slot]) continue;
             if (s->body[slot].motion != CSIM_DYNAMIC && s->body[other].motion != CSIM_DYNAMIC) continue;
             if ((p->looked[other] && b < a) || !csimi_path_near(p, a, b)) continue;
@@ -41433,7 +41528,7 @@ static int csimi_path_list(csimi_paths *p, int slot, int count) {
         if (low[0] - reach > to[0] || low[1] - reach > to[1] || low[2] - reach > to[2] ||
             high[0] + reach < from[0] || high[1] + reach < from[1] || high[2] + reach < from[2])
             continue;
-        if (s->body[s->shape_body[k]].disabled || s->skin[k].sensor) continue;
+        if (csimi_is_off(s, s->shape_body[k], k) || s->skin[k].sensor) continue;
         if (!csimi_may_touch(&p->filter, slot, -1, s->shape_body[k], k)) continue;
         p->near[p->near_count++] = k;
     }
@@ -41725,7 +41820,7 @@ static bool csimi_eye_near(const csimi_eye *e, int slot, int own, csim_vec3 cent
     const csim_real reach = radius + s->shape[b].bound + s->skin[b].surface.thickness;
     const csim_vec3 d = csim_sub(centre, csimi_eye_centre(e, b));
     if (other == slot || (s->body[slot].motion != CSIM_DYNAMIC && s->body[other].motion != CSIM_DYNAMIC)) return false;
-    if (s->body[slot].disabled || s->body[other].disabled || s->skin[b].sensor) return false;
+    if (csimi_is_off(s, slot, own) || csimi_is_off(s, other, b) || s->skin[b].sensor) return false;
     if (own >= 0 && s->skin[own].sensor) return false;
     return csim_dot(d, d) < reach * reach && csimi_may_touch(&e->filter, slot, own, other, b);
 }
@@ -42421,7 +42516,8 @@ CSIMI_FN void *csimi_told_user_data(const csim_world *w, csim_body_id id, void *
 
 CSIMI_FN void *csimi_told_shape_data(const csim_world *w, csim_body_id id, int shape, void *gone) {
     const csimi_body *b = csimi_told_of(w, id);
-    return b && shape >= 0 && shape < b->shape_count ? w->store.skin[b->first_shape + shape].user_data : gone;
+    if (!b || shape < 0 || shape >= b->shape_count || w->store.skin[b->first_shape + shape].gone) return gone;
+    return w->store.skin[b->first_shape + shape].user_data;
 }
 
 static void csimi_write_encounter(const csim_world *w, csimi_encounters *p, const csimi_encounter *pair) {
@@ -42688,7 +42784,7 @@ static csim_real csimi_outmost(const csimi_store *s, const csimi_body *b, int li
     int i;
     for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
         const csim_geometry *g = s->shape + i;
-        if (link >= 0 && s->shape_link[i] != link) continue;
+        if (s->skin[i].disabled || (link >= 0 && s->shape_link[i] != link)) continue;
         most = csimi_max(most, csim_length(csim_sub(csim_pose_point(g->local, g->centre), x)) + g->bound);
     }
     return most;
@@ -43703,6 +43799,12 @@ CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn,
     return csimi_check_inertia(def, fn, mass, error);
 }
 
+CSIMI_FN csim_status csimi_check_static(csim_world *w, const char *fn, csim_motion motion, const csim_shape *shape) {
+    if (motion == CSIM_STATIC || !csimi_only_static(shape->kind)) return CSIM_OK;
+    return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "motion", true, (double)motion,
+                      "CSIM_STATIC for a body with a half-space, heights or triangles");
+}
+
 static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, csim_mass *mass, int *hulls) {
     static const char fn[] = "csim_create_rigid";
     static const csimi_field fields[] = {
@@ -43729,9 +43831,7 @@ static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, c
     *hulls = 0;
     for (i = 0; i < def->shape_count; i++) {
         *hulls += def->shapes[i].kind == CSIM_SHAPE_HULL;
-        if (csimi_only_static(def->shapes[i].kind) && def->motion != CSIM_STATIC)
-            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "motion", true, (double)def->motion,
-                              "CSIM_STATIC for a body with a half-space, heights or triangles");
+        if ((s = csimi_check_static(w, fn, def->motion, def->shapes + i)) != 0) return s;
     }
     if ((s = csimi_check_skins(w, fn, def->shapes, def->shape_count)) != 0) return s;
     return csimi_rigid_mass(def, fn, mass, &w->error);
@@ -44142,6 +44242,183 @@ CSIMI_FN void csimi_write_surface(csimi_store *s, int slot, const csim_real *res
 }
 #endif
 /* ==== end world/soft.c */
+
+/* ==== begin world/reshape.c ===================================================================================== */
+/* world/reshape: shapes of rigid bodies that are added, replaced and removed while a world runs. A shape keeps its
+   number: one that is removed leaves a gap among those of its body, for the next that is added. */
+
+/* ---- where things stand */
+
+/* Where the hull of a shape stands, or would: behind those of the shapes before it. */
+static int csimi_hull_place(const csimi_store *s, int shape) {
+    while (--shape >= 0)
+        if (s->shape[shape].hull >= 0) return s->shape[shape].hull + 1;
+    return 0;
+}
+
+/* Hulls from place `at` on have moved by n. */
+static void csimi_shift_hulls(csimi_store *s, int at, int n) {
+    int i;
+    for (i = 0; i < s->count.shapes; i++)
+        if (s->shape[i].hull >= at) s->shape[i].hull += n;
+}
+
+static void csimi_drop_hull(csimi_store *s, int shape) {
+    const int hull = s->shape[shape].hull;
+    if (hull < 0) return;
+    s->shape[shape].hull = -1;
+    csimi_remove(s, CSIMI_AXIS_hulls, hull, 1);
+    csimi_shift_hulls(s, hull, -1);
+}
+
+/* Another shape at the end of a body's, which is that of nothing yet. */
+static int csimi_append_shape(csimi_store *s, int slot) {
+    csimi_body *b = s->body + slot;
+    int i, at;
+    if (b->shape_count == 0) b->first_shape = s->count.shapes;
+    at = b->first_shape + b->shape_count;
+    csimi_open_gap(s, CSIMI_AXIS_shapes, at);
+    for (i = 0; i < s->count.bodies; i++)
+        if (s->body[i].alive && s->body[i].shape_count > 0 && s->body[i].first_shape >= at) s->body[i].first_shape++;
+    s->shape_body[at] = slot;
+    s->shape_link[at] = s->shape[at].hull = -1;
+    b->shape_count++;
+    return at;
+}
+
+/* What steps have kept of a shape that is another one now: its manifolds in worlds with bounded frames. */
+static void csimi_forget_manifolds(csim_contact_info *c, csimi_kept *kept, int count, csim_body_id id, int shape) {
+    int i;
+    for (i = 0; i < count; i++)
+        if ((c[i].body_a.index1 == id.index1 && c[i].shape_a == shape) ||
+            (c[i].body_b.index1 == id.index1 && c[i].shape_b == shape))
+            kept[i].pair = 0;
+}
+
+static void csimi_forget_shape(csim_world *w, csim_body_id id, int shape) {
+    csimi_store *s = &w->store;
+    csimi_forget_manifolds(s->contact, s->kept, csimi_imin(s->count.kept, s->count.contacts), id, shape);
+#ifndef CONDSIM_NO_SLEEP
+    csimi_forget_manifolds(s->slept, s->slept_kept, csimi_imin(s->count.slept_kept, s->count.slept), id, shape);
+#endif
+}
+
+/* ---- the calls */
+
+static csim_status csimi_open_rigid(csim_world *w, csim_body_id id, const char *fn, int *slot) {
+    csim_status status;
+    if (!w) return CSIM_NULL_ARGUMENT;
+    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
+    if ((status = csimi_find_body(w, id, fn, slot, &w->error)) != 0) return status;
+    if (w->store.body[*slot].kind == CSIM_RIGID) return CSIM_OK;
+    return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a rigid body");
+}
+
+/* Makes room for a shape, beside `more` others, and bakes it: a hull waits in the scratch. */
+static csim_status csimi_bake_new(csim_world *w, const char *fn, int slot, const csim_shape *shape, int more,
+                                  csim_geometry *g) {
+    const csimi_body *b = w->store.body + slot;
+    csimi_counts need = w->store.count;
+    csim_status s;
+    if (!shape) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "shape", false, 0, "not null");
+    if ((s = csimi_check_static(w, fn, b->disabled ? b->motion_then : b->motion, shape)) != 0) return s;
+    if ((s = csimi_check_skins(w, fn, shape, 1)) != 0) return s;
+    if ((s = csimi_check_shape(fn, shape, &w->error)) != 0) return s;
+    need.shapes += more;
+    need.hulls += shape->kind == CSIM_SHAPE_HULL;
+    if ((s = csimi_make_room(w, need, fn)) != 0) return s;
+    need = w->store.capacity;
+    if (w->grows && shape->field) need.contacts += 96;
+    if ((s = csimi_ensure(w, &need, fn)) != 0) return s;
+    return csim_shape_bake(shape, g, (csim_hull_data *)(void *)w->store.scratch, &w->error);
+}
+
+/* Writes a baked shape in the place of one of the body's, and everything that follows from it. */
+static void csimi_write_shape(csim_world *w, csim_body_id id, int at, const csim_shape *shape, const csim_geometry *g,
+                              bool disabled, bool gone) {
+    csimi_store *s = &w->store;
+    const int slot = (int)id.index1 - 1;
+    csimi_drop_hull(s, at);
+    s->shape[at] = *g;
+    if (g->kind == CSIM_SHAPE_HULL) {
+        const int hull = csimi_hull_place(s, at);
+        csimi_open_gap(s, CSIMI_AXIS_hulls, hull);
+        csimi_shift_hulls(s, hull, 1);
+        CSIMI_MEMCPY(s->hull + hull, s->scratch, sizeof *s->hull);
+        s->shape[at].hull = hull;
+    }
+    csimi_write_skin(s, at, slot, shape);
+    s->skin[at].disabled = disabled;
+    s->skin[at].gone = gone;
+    csimi_forget_shape(w, id, csimi_own_shape(s, slot, at));
+    csimi_look_add(s, slot);
+    csimi_note_high(w);
+    csimi_shape_changed(w, slot);
+}
+
+CSIM_API csim_status csim_body_add_shape(csim_world *w, csim_body_id id, const csim_shape *shape, int *number) {
+    static const char fn[] = "csim_body_add_shape";
+    csim_geometry g;
+    const csimi_body *b;
+    int slot, own = 0;
+    csim_status status = csimi_open_rigid(w, id, fn, &slot);
+    if (status) return status;
+    b = w->store.body + slot;
+    while (own < b->shape_count && !w->store.skin[b->first_shape + own].gone) own++;
+    if (own >= 10000) return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shape", true, (double)own, "0..9999");
+    if ((status = csimi_bake_new(w, fn, slot, shape, own == b->shape_count, &g)) != 0) return status;
+    csimi_wake(w, slot);
+    csimi_look_drop(&w->store, slot);
+    b = w->store.body + slot;
+    if (own == b->shape_count) csimi_append_shape(&w->store, slot);
+    csimi_write_shape(w, id, b->first_shape + own, shape, &g, false, false);
+    if (number) *number = own;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_body_set_shape(csim_world *w, csim_body_id id, int shape, const csim_shape *to) {
+    static const char fn[] = "csim_body_set_shape";
+    const csim_shape nothing = csim_sphere(1);
+    const csim_geometry *was;
+    csim_geometry g;
+    int slot, at;
+    csim_status status = csimi_open_rigid(w, id, fn, &slot);
+    if (status) return status;
+    if (csim_body_shape(w, id, shape, &was, NULL) != CSIM_OK)
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shape", true, (double)shape,
+                          "0..shape count - 1, not removed");
+    if ((status = csimi_bake_new(w, fn, slot, to ? to : &nothing, 0, &g)) != 0) return status;
+    at = w->store.body[slot].first_shape + shape;
+    csimi_shape_changed(w, slot); /* what lay on it */
+    csimi_look_drop(&w->store, slot);
+    csimi_write_shape(w, id, at, to ? to : &nothing, &g, !to || w->store.skin[at].disabled, !to);
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_body_set_density(csim_world *w, csim_body_id id, csim_real density) {
+    static const char fn[] = "csim_body_set_density";
+    const csimi_store *s;
+    const csimi_body *b;
+    csim_mass mass, part;
+    int slot, i;
+    csim_status status = csimi_open_rigid(w, id, fn, &slot);
+    if (status) return status;
+    s = &w->store;
+    b = s->body + slot;
+    CSIMI_MEMSET(&mass, 0, sizeof mass);
+    for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
+        if (csimi_only_static(s->shape[i].kind) || s->skin[i].sensor || s->skin[i].disabled) continue;
+        if ((status = csimi_geometry_mass(fn, s->shape + i, s->hull, density, &part, &w->error)) != 0) return status;
+        if (mass.mass > 0)
+            csimi_add_mass(&mass, &part);
+        else
+            mass = part;
+    }
+    if (!(mass.mass > 0))
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shapes", false, 0, "at least one that has a mass");
+    return csim_body_set_mass(w, id, &mass);
+}
+/* ==== end world/reshape.c */
 
 /* ==== begin world/link.c ======================================================================================== */
 /* world/link: making springs and exclusions; the ends of links. */
@@ -47070,7 +47347,7 @@ static void csimi_draw_body(const csimi_pen *p, const csimi_body *b) {
     const csimi_store *s = &p->w->store;
     int i;
     for (i = b->first_shape; i < b->first_shape + b->shape_count; i++)
-        csimi_draw_shape(p, s->shape + i, csimi_drawn_pose(s, i));
+        if (!s->skin[i].gone) csimi_draw_shape(p, s->shape + i, csimi_drawn_pose(s, i));
     for (i = b->first_frame; i < b->first_frame + b->frame_count; i++)
         csimi_draw_line(p, csimi_load3(s->state.x + 3 * (size_t)s->state.edge_node[2 * i]),
                    csimi_load3(s->state.x + 3 * (size_t)s->state.edge_node[2 * i + 1]));
@@ -47096,7 +47373,7 @@ static CSIMI_NOINLINE void csimi_draw_bounds(const csimi_pen *p, int slot) {
         const csim_geometry *g = s->shape + i;
         csimi_convex c;
         csim_vec3 low, high;
-        if (csimi_only_static(g->kind)) continue;
+        if (csimi_only_static(g->kind) || s->skin[i].gone) continue;
         if (g->kind == CSIM_SHAPE_MESH) {
             const csim_vec3 at = csim_pose_point(csimi_drawn_pose(s, i), g->centre);
             const csim_vec3 r = csim_v3(g->bound, g->bound, g->bound);
@@ -47755,6 +48032,7 @@ static size_t csimi_world_scratch(const csimi_counts *n, const csim_solver_param
     size_t most = csimi_step_scratch(n, solver);
     if (most == SIZE_MAX) return most;
     most = csimi_most_bytes(most, csimi_bed_scratch(n));
+    most = csimi_most_bytes(most, n->hulls > 0 ? sizeof(csim_hull_data) : 0); /* reshape.c */
     most = csimi_most_bytes(most, csimi_mesh_scratch(n));
     most = csimi_most_bytes(most, csimi_cloth_scratch(n));
     most = csimi_most_bytes(most, csimi_tree_scratch(n));

@@ -111,33 +111,49 @@ static csim_surface_def surface(void) {
     return d;
 }
 
+static csim_shape some_shape(void) {
+    static csim_vec3 point[24];
+    csim_shape shape;
+    int k;
+    switch (below(9)) {
+    case 7: shape = csim_field_shape(field[below(FIELDS)]); break;
+    case 0: shape = csim_sphere(number(0.02, 0.2)); break;
+    case 1: shape = csim_capsule(number(0.02, 0.1), number(0, 0.2)); break;
+    case 2: shape = csim_cylinder(number(0.02, 0.1), number(0.02, 0.2)); break;
+    case 3:
+        for (k = 0; k < 24; k++) point[k] = vector(0.15);
+        shape = csim_hull(point, below(24));
+        break;
+    case 4:
+        if (!below(4)) {
+            shape = csim_half_space(vector(1), vector(1));
+            break;
+        } /* fall through */
+    default: shape = csim_box(csim_v3(number(0.02, 0.2), number(0.02, 0.2), number(0.02, 0.2))); break;
+    }
+    if (below(2)) shape.local.position = vector(0.1);
+    if (!below(3)) shape.local.rotation = csim_quat_axis_angle(vector(1), number(-3, 3));
+    return shape;
+}
+
+static void reshape(session *s, csim_body_id id) {
+    const csim_shape shape = some_shape();
+    int number_of = 0;
+    switch (below(5)) {
+    case 0: note(csim_body_set_shape(s->w, id, below(5) - 1, below(3) ? &shape : NULL)); break;
+    case 1: note(csim_body_set_shape_enabled(s->w, id, below(5) - 1, below(2) != 0)); break;
+    case 2: note(csim_body_set_density(s->w, id, number(10, 8000))); break;
+    default: note(csim_body_add_shape(s->w, id, below(40) ? &shape : NULL, below(2) ? &number_of : NULL)); break;
+    }
+}
+
 static void create_rigid(session *s) {
     csim_rigid_def d = csim_default_rigid_def();
     csim_shape shape[3];
-    csim_vec3 point[24];
     csim_body_id id;
     int i, k;
     d.shape_count = below(8) ? 1 + below(2) : below(4);
-    for (i = 0; i < 3; i++) {
-        switch (below(9)) {
-        case 7: shape[i] = csim_field_shape(field[below(FIELDS)]); break;
-        case 0: shape[i] = csim_sphere(number(0.02, 0.2)); break;
-        case 1: shape[i] = csim_capsule(number(0.02, 0.1), number(0, 0.2)); break;
-        case 2: shape[i] = csim_cylinder(number(0.02, 0.1), number(0.02, 0.2)); break;
-        case 3:
-            for (k = 0; k < 24; k++) point[k] = vector(0.15);
-            shape[i] = csim_hull(point, below(24));
-            break;
-        case 4:
-            if (!below(4)) {
-                shape[i] = csim_half_space(vector(1), vector(1));
-                break;
-            } /* fall through */
-        default: shape[i] = csim_box(csim_v3(number(0.02, 0.2), number(0.02, 0.2), number(0.02, 0.2))); break;
-        }
-        if (below(2)) shape[i].local.position = vector(0.1);
-        if (!below(3)) shape[i].local.rotation = csim_quat_axis_angle(vector(1), number(-3, 3));
-    }
+    for (i = 0; i < 3; i++) shape[i] = some_shape();
     d.shapes = below(40) ? shape : NULL;
     d.pose.position = csim_v3(number(-1, 1), number(-1, 1), number(0, 2));
     d.pose.rotation = below(30) ? csim_quat_axis_angle(vector(1), uniform(-3, 3)) : d.pose.rotation;
@@ -568,6 +584,7 @@ static void change(session *s) {
     case 5: note(csim_body_add_node_force(s->w, id, below(30) - 2, vector(10))); break;
     case 6: note(csim_world_set_gravity(s->w, vector(10))); break;
     case 7: note(csim_world_set_integrator(s->w, (csim_integrator)below(5))); break;
+    case 17: reshape(s, id); break;
     default: note(csim_body_set_friction(s->w, id, number(0, 1))); break;
     }
 }

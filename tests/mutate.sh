@@ -24,7 +24,7 @@ tests_of() { # a part: the tests of its own subject first, then those of its roo
     */character.c) echo character ;;
     */draw.c) echo draw ;;
     */record.c) echo record ;;
-    */link.c | */remove.c | store/change.c) echo alter ;;
+    */link.c | */remove.c | */reshape.c | store/change.c) echo alter ;;
     */axes_*) echo axes ;;
     */sleep.c | */kept.c | */still.c | store/bed.c) echo sleep ;;
     */tell.c | */sense.c | */touching.c) echo events ;;

@@ -496,3 +496,213 @@ TEST(destroying_disturbs_no_other) {
     }
     CHECK(gone == 96 && with_contacts > 40 && asleep > 100);
 }
+
+/* ---- shapes that come and go */
+
+static csim_shape at(csim_shape s, double x, double y, double z) {
+    s.local.position = csim_v3((csim_real)x, (csim_real)y, (csim_real)z);
+    s.local.rotation = csim_quat_axis_angle(csim_v3(1, 2, 3), (csim_real)x);
+    return s;
+}
+
+/* Four bodies on a slope, of boxes, hulls, a ball and a capsule: made at once, or of one shape each, shuffled by calls
+   until they are the same. */
+static csim_world *reshaped(bool later, csim_body_id *id) {
+    static csim_vec3 corner[14];
+    csim_shape s[4][3], own;
+    csim_world *w = empty_world(10);
+    int i, k, number = -1;
+    for (i = 0; i < 14; i++)
+        corner[i] = csim_scale(CSIM_R(0.1), csim_v3((csim_real)(i % 3 - 1), (csim_real)(i % 5 - 2), (csim_real)(i % 7 - 3)));
+    for (i = 0; i < 4; i++) {
+        s[i][0] = csim_box(csim_v3(CSIM_R(0.1), CSIM_R(0.2), CSIM_R(0.15)));
+        s[i][1] = at(csim_hull(corner, 14 - i), 0.3, 0.1, 0);
+        s[i][2] = at(i % 2 ? csim_sphere(CSIM_R(0.1)) : csim_capsule(CSIM_R(0.1), CSIM_R(0.2)), -0.3, 0, 0.1);
+    }
+    s[2][1] = at(csim_box(csim_v3(CSIM_R(0.2), CSIM_R(0.1), CSIM_R(0.1))), 0.2, 0, 0.1);
+    csim_create_ground(w, csim_v3(0, 0, 0), csim_v3(CSIM_R(0.1), 0, 1), CSIM_R(0.3), id);
+    for (i = 0; i < 4; i++)
+        id[1 + i] = put(w, s[i], later ? 1 : 3, csim_v3((csim_real)(i * 1.3), 0, CSIM_R(0.6)), CSIM_DYNAMIC);
+    if (!later) return w;
+    for (k = 0; k < 4; k++) {
+        i = (k * 3 + 1) % 4;
+        own = at(csim_hull(corner, 8), 0, 1, 0); /* wrong ones first: a hull where none stays, none where one does */
+        STATUS(csim_body_add_shape(w, id[1 + i], i == 2 ? &own : s[0], &number), CSIM_OK);
+        EQUAL(number, 1);
+        STATUS(csim_body_add_shape(w, id[1 + i], k % 2 ? &own : s[i] + 2, &number), CSIM_OK);
+        EQUAL(number, 2);
+        STATUS(csim_body_set_shape(w, id[1 + i], 1, NULL), CSIM_OK);
+        STATUS(csim_body_add_shape(w, id[1 + i], s[i] + 1, &number), CSIM_OK);
+        EQUAL(number, 1); /* the lowest that is free */
+        STATUS(csim_body_set_shape(w, id[1 + i], 2, s[i] + 2), CSIM_OK);
+        STATUS(csim_body_set_density(w, id[1 + i], csim_default_rigid_def().density), CSIM_OK);
+    }
+    return w;
+}
+
+TEST(shapes_come_and_go_as_if_they_had_been_made_so) {
+    csim_body_id id[5], other[5];
+    csim_world *a = reshaped(false, id), *b = reshaped(true, other);
+    csim_mass m, n;
+    csim_pose p, q;
+    int i, step;
+    for (i = 1; i < 5; i++) {
+        STATUS(csim_body_get_mass(a, id[i], &m), CSIM_OK);
+        STATUS(csim_body_get_mass(b, other[i], &n), CSIM_OK);
+        NEAR((double)n.mass, (double)m.mass, i == 3 ? 0 : TOL(1e-12, 1e-5) * (double)m.mass); /* 3: without a hull */
+        NEAR((double)csim_length(csim_sub(n.centre, m.centre)), 0, i == 3 ? 0 : TOL(1e-12, 1e-6));
+        for (step = 0; step < 9; step++)
+            NEAR((double)n.inertia.m[step], (double)m.inertia.m[step],
+                 i == 3 ? 0 : TOL(1e-12, 1e-5) * (double)m.inertia.m[0]);
+        STATUS(csim_body_set_mass(b, other[i], &m), CSIM_OK); /* the last bits of the hulls */
+        STATUS(csim_body_get_pose(a, id[i], &p), CSIM_OK);
+        STATUS(csim_body_set_pose(a, id[i], p), CSIM_OK);
+        STATUS(csim_body_set_pose(b, other[i], p), CSIM_OK);
+    }
+    CHECK(csim_world_used(b).hulls > csim_world_used(a).hulls); /* some were replaced */
+    for (step = 0; step < 120; step++) {
+        STATUS(csim_world_step(a, CSIM_R(0.01)), CSIM_OK);
+        STATUS(csim_world_step(b, CSIM_R(0.01)), CSIM_OK);
+        EQUAL(csim_world_stats(b).contacts, csim_world_stats(a).contacts);
+    }
+    for (i = 1; i < 5; i++) {
+        csim_body_get_pose(a, id[i], &p), csim_body_get_pose(b, other[i], &q);
+        CHECK(!memcmp(&p, &q, sizeof p));
+    }
+    CHECK(csim_world_hash(a) == csim_world_hash(b));
+    csim_destroy_world(a), csim_destroy_world(b);
+}
+
+/* A ball on a table of two boards: what becomes of it, of events, rays, sleep and snapshots when boards go. */
+TEST(what_lies_on_a_shape_that_goes) {
+    enum { GO, OFF, OTHER, WAYS };
+    int way, bounded, i, number = -1;
+    for (way = 0; way < 2 * WAYS; way++) {
+        csim_world_def def = csim_default_world_def();
+        csim_world *w = NULL;
+        csim_shape board[2], ball = csim_sphere(CSIM_R(0.1)), low;
+        csim_body_id table, id;
+        csim_query_hit hit;
+        csim_events e;
+        csim_pose pose;
+        size_t bytes = 0;
+        void *saved;
+        uint64_t hash;
+        char name;
+        bool on = true;
+        bounded = way >= WAYS;
+        CASE("way %d, bounded %d", way % WAYS, bounded);
+        def.can_sleep = true;
+        def.budget = bounded ? 20000 : 0;
+        STATUS(csim_create_world(&def, &w, NULL), CSIM_OK);
+        for (i = 0; i < 2; i++) board[i] = at(csim_box(csim_v3(CSIM_R(0.5), 1, CSIM_R(0.1))), i, 0, -0.1);
+        board[0].local.rotation = board[1].local.rotation = csim_quat_identity();
+        board[1].user_data = &name;
+        low = board[1];
+        low.local.position.z -= CSIM_R(0.05);
+        table = put(w, board, 2, csim_v3(0, 0, 0), CSIM_STATIC);
+        id = put(w, &ball, 1, csim_v3(1, 0, CSIM_R(0.1)), CSIM_DYNAMIC);
+        for (i = 0; i < 120; i++) STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+        EQUAL(csim_world_stats(w).asleep, 1);
+        CHECK(csim_world_cast_ray(w, NULL, csim_v3(CSIM_R(1.2), 0, 1), csim_v3(0, 0, -2), &hit) && hit.index == 1);
+        if (way % WAYS == GO) STATUS(csim_body_set_shape(w, table, 1, NULL), CSIM_OK);
+        if (way % WAYS == OFF) STATUS(csim_body_set_shape_enabled(w, table, 1, false), CSIM_OK);
+        if (way % WAYS == OTHER) STATUS(csim_body_set_shape(w, table, 1, &low), CSIM_OK);
+        EQUAL(csim_body_shape_count(w, table), 2);
+        EQUAL(csim_body_get_shape_enabled(w, table, 1, &on), way % WAYS == GO ? CSIM_OUT_OF_RANGE : CSIM_OK);
+        CHECK(on == (way % WAYS != OFF));
+        i = csim_world_cast_ray(w, NULL, csim_v3(CSIM_R(1.2), 0, 1), csim_v3(0, 0, -2), &hit);
+        EQUAL(i, way % WAYS == OTHER);
+        if (i) NEAR((double)hit.point.z, -0.05, TOL(1e-12, 1e-6));
+        csim_world_save(w, NULL, &bytes);
+        saved = malloc(bytes);
+        STATUS(csim_world_save(w, saved, &bytes), CSIM_OK);
+        STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK); /* it is awake, and begins to fall */
+        e = csim_world_events(w);
+        EQUAL(csim_world_stats(w).asleep, 0);
+        EQUAL(e.end_count, 1);
+        for (i = 0; i < e.end_count; i++)
+            if (e.ends[i].shape_a == 1) CHECK(e.ends[i].shape_user_data_a == &name);
+        for (i = 0; i < 40; i++) STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+        csim_body_get_pose(w, id, &pose);
+        if (way % WAYS == OTHER)
+            NEAR((double)pose.position.z, 0.05, 2e-3); /* it lies 5 cm lower */
+        else
+            NEAR((double)pose.position.z, 0.1 - 9.81 * 0.41 * 0.42 / 2, TOL(1e-9, 1e-5)); /* free fall in 41 steps */
+        hash = csim_world_hash(w);
+        STATUS(csim_world_restore(w, saved, bytes), CSIM_OK);
+        for (i = 0; i < 41; i++) STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+        CHECK(csim_world_hash(w) == hash);
+        STATUS(csim_world_restore(w, saved, bytes), CSIM_OK);
+        if (way % WAYS == GO) STATUS(csim_body_add_shape(w, table, board + 1, &number), CSIM_OK), EQUAL(number, 1);
+        if (way % WAYS == OFF) STATUS(csim_body_set_shape_enabled(w, table, 1, true), CSIM_OK);
+        if (way % WAYS == OTHER) STATUS(csim_body_set_shape(w, table, 1, board + 1), CSIM_OK);
+        for (i = 0; i < 10; i++) STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK); /* back in time: nothing happened */
+        EQUAL(csim_world_events(w).touching_count, 1);
+        csim_body_get_pose(w, id, &pose);
+        NEAR((double)pose.position.z, 0.1, TOL(1e-5, 1e-5));
+        free(saved);
+        csim_destroy_world(w);
+    }
+}
+
+TEST(shapes_that_are_refused) {
+    static double block[1 << 16];
+    void *aligned = (char *)block + (64 - (size_t)block % 64) % 64;
+    const csim_shape ball = csim_sphere(CSIM_R(0.1)), plane = csim_half_space(csim_v3(0, 0, 0), csim_v3(0, 0, 1));
+    const csim_vec3 flat[4] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {1, 1, 0}};
+    const csim_shape hull = csim_hull(flat, 4);
+    csim_particle_def pd = csim_default_particle_def();
+    csim_world_def def = csim_default_world_def();
+    csim_world *w = NULL;
+    csim_body_id id, still, particle;
+    csim_shape wrong = ball;
+    uint64_t hash;
+    size_t bytes;
+    int i, number = 7;
+    def.capacity.bodies = 3, def.capacity.shapes = 4, def.capacity.nodes = 1, def.capacity.hulls = 1;
+    def.gravity = csim_v3(0, 0, 0);
+    STATUS(csim_world_bytes(&def, &bytes, NULL), CSIM_OK);
+    CHECK(bytes <= sizeof block - 64);
+    STATUS(csim_create_world_in(&def, aligned, bytes, &w, NULL), CSIM_OK);
+    id = put(w, &ball, 1, csim_v3(0, 0, 0), CSIM_DYNAMIC);
+    still = put(w, &plane, 1, csim_v3(0, 0, -3), CSIM_STATIC);
+    STATUS(csim_create_particle(w, &pd, &particle), CSIM_OK);
+    hash = csim_world_hash(w);
+    wrong.radius = -1;
+    STATUS(csim_body_add_shape(NULL, id, &ball, &number), CSIM_NULL_ARGUMENT);
+    STATUS(csim_body_add_shape(w, id, NULL, &number), CSIM_NULL_ARGUMENT);
+    STATUS(csim_body_add_shape(w, id, &wrong, &number), CSIM_OUT_OF_RANGE);
+    CHECK(strstr(csim_last_error(w), "radius") != NULL);
+    STATUS(csim_body_add_shape(w, id, &hull, &number), CSIM_BAD_MESH);
+    STATUS(csim_body_add_shape(w, id, &plane, &number), CSIM_OUT_OF_RANGE);
+    STATUS(csim_body_add_shape(w, particle, &ball, &number), CSIM_WRONG_KIND);
+    STATUS(csim_body_set_shape(w, id, 1, &ball), CSIM_OUT_OF_RANGE);
+    STATUS(csim_body_set_shape(w, id, -1, NULL), CSIM_OUT_OF_RANGE);
+    STATUS(csim_body_set_shape_enabled(w, id, 1, false), CSIM_OUT_OF_RANGE);
+    STATUS(csim_body_set_density(w, id, 0), CSIM_OUT_OF_RANGE);
+    STATUS(csim_body_set_density(w, still, 1), CSIM_OUT_OF_RANGE);
+    CHECK(strstr(csim_last_error(w), "at least one that has a mass") != NULL);
+    CHECK(csim_world_hash(w) == hash);
+    EQUAL(number, 7);
+    for (i = 0; i < 2; i++) STATUS(csim_body_add_shape(w, id, &ball, &number), CSIM_OK);
+    STATUS(csim_body_add_shape(w, still, &ball, &number), CSIM_CAPACITY);
+    CHECK(strstr(csim_last_error(w), "capacity.shapes") != NULL);
+    STATUS(csim_body_set_shape(w, id, 1, NULL), CSIM_OK);
+    STATUS(csim_body_set_shape(w, id, 1, &ball), CSIM_OUT_OF_RANGE); /* it is gone */
+    STATUS(csim_body_set_shape_sensor(w, id, 1, true), CSIM_OUT_OF_RANGE);
+    STATUS(csim_body_add_shape(w, still, &ball, &number), CSIM_CAPACITY); /* its number is the body's */
+    STATUS(csim_body_add_shape(w, id, &ball, &number), CSIM_OK);
+    EQUAL(number, 1);
+    csim_destroy_world(w);
+    /* a heap world grows; all shapes removed, the body stays what it was */
+    w = empty_world(0);
+    id = put(w, &ball, 1, csim_v3(0, 0, 0), CSIM_DYNAMIC);
+    for (i = 1; i < 300; i++) STATUS(csim_body_add_shape(w, id, &ball, &number), CSIM_OK);
+    EQUAL(number, 299);
+    for (i = 0; i < 300; i++) STATUS(csim_body_set_shape(w, id, i, NULL), CSIM_OK);
+    STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+    STATUS(csim_body_set_density(w, id, 1), CSIM_OUT_OF_RANGE);
+    STATUS(csim_destroy_body(w, id), CSIM_OK);
+    csim_destroy_world(w);
+}

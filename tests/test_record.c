@@ -32,6 +32,7 @@ static csim_recording record(int every, size_t bytes, int *done) {
     csim_solver_params p = csim_default_solver_params();
     csim_link_id link;
     csim_motor motor;
+    const csim_shape ball = csim_sphere(CSIM_R(0.11));
     int i;
     STATUS(csim_record_start(&r, log_memory, bytes, scratch, sizeof scratch, every), CSIM_OK);
     STATUS(csim_create_ground(w, csim_v3(0, 0, 0), csim_v3(0, 0, 1), CSIM_R(0.5), &ground), CSIM_OK);
@@ -46,6 +47,10 @@ static csim_recording record(int every, size_t bytes, int *done) {
         if (i % 7 == 3) STATUS(csim_body_add_force(w, body[i % 3], csim_v3(20, 5, 0), csim_v3(0, 0, 1)), CSIM_OK);
         if (i == 20) more = crate(w, 1, 0.5);
         if (i == 40) STATUS(csim_body_set_velocity(w, more, csim_v3(-2, 0, 1), csim_v3(0, 3, 0)), CSIM_OK);
+        if (i == 50) STATUS(csim_body_add_shape(w, body[1], &ball, NULL), CSIM_OK);
+        if (i == 55) STATUS(csim_body_set_shape_enabled(w, body[1], 0, false), CSIM_OK);
+        if (i == 58) STATUS(csim_body_set_shape(w, body[1], 0, NULL), CSIM_OK);
+        if (i == 59) STATUS(csim_body_set_density(w, body[1], 500), CSIM_OK);
         if (i == 60) STATUS(csim_destroy_body(w, body[0]), CSIM_OK), body[0] = body[1];
         if (i == 70) {
             motor.kind = CSIM_MOTOR_VELOCITY;

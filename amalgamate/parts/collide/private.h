@@ -17,6 +17,9 @@ CSIM_INLINE bool csimi_cylinder(const csim_geometry *g) {
 CSIMI_FN void csimi_bounds_at(const csim_geometry *g, const csim_hull_data *hulls, csim_pose pose, csim_vec3 *lower,
                               csim_vec3 *upper);
 CSIMI_FN csim_status csimi_check_shape(const char *function, const csim_shape *s, csim_error *error);
+/* csim_shape_mass of a shape that has been baked: the same bits, of hulls what their corners give. */
+CSIMI_FN csim_status csimi_geometry_mass(const char *function, const csim_geometry *g, const csim_hull_data *hulls,
+                                         csim_real density, csim_mass *mass, csim_error *error);
 CSIMI_FN csim_quat csimi_quat_from_z(csim_vec3 n); /* the shortest turn of z to the unit vector n */
 /* ---- broad.c: all pairs i < j of axis-aligned boxes that overlap and whose groups differ or are negative.
    lower, upper [3 count]; group[count]: two boxes of the same group >= 0 never pair (one body, or all static ones).

@@ -294,16 +294,14 @@ static csim_status csimi_mass_local(const char *function, const csim_shape *s, d
     return CSIM_OK;
 }
 
-CSIM_API csim_status csim_shape_mass(const csim_shape *shape, csim_real density, csim_mass *mass, csim_error *error) {
-    static const char function[] = "csim_shape_mass";
+/* Of a sound shape at a pose. */
+static csim_status csimi_mass_at(const char *function, const csim_shape *shape, csim_pose pose, csim_real density,
+                                 csim_mass *mass, csim_error *error) {
     double m = 0, centre[3], I[9];
     csim_real local[9], turned[9], smallest;
     csim_mat3 R;
-    csim_pose pose;
+    csim_status status;
     int k;
-    csim_status status = csimi_check_shape(function, shape, error);
-    if (status != CSIM_OK) return status;
-    if (!mass) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "mass", false, 0, "where to write");
     if (!csimi_finite(density) || !(density > 0))
         return csimi_fail(error, csimi_finite(density) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, function, "density", true,
                           (double)density, "above 0 kg/m^3");
@@ -313,8 +311,6 @@ CSIM_API csim_status csim_shape_mass(const csim_shape *shape, csim_real density,
     status = csimi_mass_local(function, shape, (double)density, &m, centre, I, error);
     if (status != CSIM_OK) return status;
     for (k = 0; k < 9; ++k) local[k] = (csim_real)I[k];
-    pose.position = shape->local.position;
-    pose.rotation = csim_quat_normalize(shape->local.rotation);
     R = csim_quat_matrix(pose.rotation);
     mass->mass = (csim_real)m;
     mass->centre = csim_pose_point(pose, csim_v3((csim_real)centre[0], (csim_real)centre[1], (csim_real)centre[2]));
@@ -325,6 +321,32 @@ CSIM_API csim_status csim_shape_mass(const csim_shape *shape, csim_real density,
     if (smallest > 0 && csimi_weighs(m) && csimi_all_finite(local, 9)) return CSIM_OK;
     return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "density", true, (double)density,
                       "mass and inertia within the range of csim_real");
+}
+
+CSIM_API csim_status csim_shape_mass(const csim_shape *shape, csim_real density, csim_mass *mass, csim_error *error) {
+    static const char function[] = "csim_shape_mass";
+    csim_pose pose;
+    csim_status status = csimi_check_shape(function, shape, error);
+    if (status != CSIM_OK) return status;
+    if (!mass) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "mass", false, 0, "where to write");
+    pose.position = shape->local.position;
+    pose.rotation = csim_quat_normalize(shape->local.rotation);
+    return csimi_mass_at(function, shape, pose, density, mass, error);
+}
+
+CSIMI_FN csim_status csimi_geometry_mass(const char *function, const csim_geometry *g, const csim_hull_data *hulls,
+                                         csim_real density, csim_mass *mass, csim_error *error) {
+    csim_shape s = csimi_shape_of(g->kind);
+    csim_vec3 corner[CSIM_HULL_MAX_VERTICES];
+    int i;
+    s.half = g->half;
+    s.radius = g->radius;
+    s.half_height = g->half_height;
+    s.field = g->field;
+    s.points = corner;
+    s.point_count = g->hull >= 0 ? hulls[g->hull].vertex_count : 0;
+    for (i = 0; i < s.point_count; ++i) corner[i] = csimi_load3(hulls[g->hull].vertex + 3 * i);
+    return csimi_mass_at(function, &s, g->local, density, mass, error);
 }
 
 /* ---- bounds */

@@ -62,6 +62,7 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
     csim_real speed = 0, acceleration = 0, t = s->skin[shape].surface.thickness;
     csim_vec3 extra = csim_v3(t, t, t);
     csim_pose at = csim_pose_mul(pose, g->local);
+    if (s->skin[shape].disabled) return;
     if (csimi_lies(s, slot)) {
         speed = 0;
     } else if (b->kind == CSIM_BODY_TREE && s->state.tree[b->tree].mode == CSIMI_FREE) {

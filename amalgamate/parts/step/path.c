@@ -476,7 +476,7 @@ static bool csimi_path_pairs(csimi_paths *p) {
         for (b = 0; b < s->count.shapes; b++) {
             const int other = s->shape_body[b];
             csim_real t;
-            if (s->body[slot].disabled || s->body[other].disabled) continue;
+            if (csimi_is_off(s, slot, a) || csimi_is_off(s, other, b)) continue;
             if (other == slot || csimi_path_leaves(s->shape + b) || p->group[other] == p->group[slot]) continue;
             if (s->body[slot].motion != CSIM_DYNAMIC && s->body[other].motion != CSIM_DYNAMIC) continue;
             if ((p->looked[other] && b < a) || !csimi_path_near(p, a, b)) continue;
@@ -586,7 +586,7 @@ static int csimi_path_list(csimi_paths *p, int slot, int count) {
         if (low[0] - reach > to[0] || low[1] - reach > to[1] || low[2] - reach > to[2] ||
             high[0] + reach < from[0] || high[1] + reach < from[1] || high[2] + reach < from[2])
             continue;
-        if (s->body[s->shape_body[k]].disabled || s->skin[k].sensor) continue;
+        if (csimi_is_off(s, s->shape_body[k], k) || s->skin[k].sensor) continue;
         if (!csimi_may_touch(&p->filter, slot, -1, s->shape_body[k], k)) continue;
         p->near[p->near_count++] = k;
     }

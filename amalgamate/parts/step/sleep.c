@@ -39,7 +39,7 @@ static csim_real csimi_outmost(const csimi_store *s, const csimi_body *b, int li
     int i;
     for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
         const csim_geometry *g = s->shape + i;
-        if (link >= 0 && s->shape_link[i] != link) continue;
+        if (s->skin[i].disabled || (link >= 0 && s->shape_link[i] != link)) continue;
         most = csimi_max(most, csim_length(csim_sub(csim_pose_point(g->local, g->centre), x)) + g->bound);
     }
     return most;

@@ -180,7 +180,8 @@ CSIMI_FN void *csimi_told_user_data(const csim_world *w, csim_body_id id, void *
 
 CSIMI_FN void *csimi_told_shape_data(const csim_world *w, csim_body_id id, int shape, void *gone) {
     const csimi_body *b = csimi_told_of(w, id);
-    return b && shape >= 0 && shape < b->shape_count ? w->store.skin[b->first_shape + shape].user_data : gone;
+    if (!b || shape < 0 || shape >= b->shape_count || w->store.skin[b->first_shape + shape].gone) return gone;
+    return w->store.skin[b->first_shape + shape].user_data;
 }
 
 static void csimi_write_encounter(const csim_world *w, csimi_encounters *p, const csimi_encounter *pair) {

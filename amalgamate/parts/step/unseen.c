@@ -164,7 +164,7 @@ static bool csimi_eye_near(const csimi_eye *e, int slot, int own, csim_vec3 cent
     const csim_real reach = radius + s->shape[b].bound + s->skin[b].surface.thickness;
     const csim_vec3 d = csim_sub(centre, csimi_eye_centre(e, b));
     if (other == slot || (s->body[slot].motion != CSIM_DYNAMIC && s->body[other].motion != CSIM_DYNAMIC)) return false;
-    if (s->body[slot].disabled || s->body[other].disabled || s->skin[b].sensor) return false;
+    if (csimi_is_off(s, slot, own) || csimi_is_off(s, other, b) || s->skin[b].sensor) return false;
     if (own >= 0 && s->skin[own].sensor) return false;
     return csim_dot(d, d) < reach * reach && csimi_may_touch(&e->filter, slot, own, other, b);
 }

@@ -332,7 +332,7 @@ CSIM_API int csim_body_shape_count(const csim_world *w, csim_body_id id) {
 CSIM_API csim_status csim_body_shape(const csim_world *w, csim_body_id id, int shape, const csim_geometry **geometry,
                                      const csim_hull_data **hull) {
     CSIMI_READ_BODY(w, id, geometry);
-    if (shape < 0 || shape >= b->shape_count) return CSIM_OUT_OF_RANGE;
+    if (shape < 0 || shape >= b->shape_count || s->skin[b->first_shape + shape].gone) return CSIM_OUT_OF_RANGE;
     *geometry = s->shape + b->first_shape + shape;
     if (hull) *hull = (*geometry)->hull >= 0 ? s->hull + (*geometry)->hull : NULL;
     return CSIM_OK;

@@ -13,8 +13,9 @@ static csim_status csimi_open_shape(csim_world *w, csim_body_id id, int shape, c
     csim_status status = csimi_open_body(w, id, fn, &slot);
     if (status) return status;
     b = w->store.body + slot;
-    if (shape < 0 || shape >= b->shape_count)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shape", true, (double)shape, "0..shape count - 1");
+    if (shape < 0 || shape >= b->shape_count || w->store.skin[b->first_shape + shape].gone)
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shape", true, (double)shape,
+                          "0..shape count - 1, not removed");
     *skin = w->store.skin + b->first_shape + shape;
     return CSIM_OK;
 }
@@ -25,8 +26,8 @@ static csim_status csimi_read_shape(const csim_world *w, csim_body_id id, int sh
     csim_status status;
     if (!w || !out) return CSIM_NULL_ARGUMENT;
     if ((status = csimi_find_body(w, id, "a csim_body_get function", &slot, NULL)) != 0) return status;
-    if (shape < 0 || shape >= w->store.body[slot].shape_count) return CSIM_OUT_OF_RANGE;
     *index = w->store.body[slot].first_shape + shape;
+    if (shape < 0 || shape >= w->store.body[slot].shape_count || w->store.skin[*index].gone) return CSIM_OUT_OF_RANGE;
     return CSIM_OK;
 }
 
@@ -45,15 +46,19 @@ static csim_status csimi_wrong_kind(csim_world *w, csim_body_id id, const char *
 
 /* ---- surfaces */
 
+CSIMI_FN void csimi_shape_changed(csim_world *w, int slot) {
+    csimi_wake(w, slot);
+    csimi_wake_near(w, slot);
+    w->bed_stale = true; /* thickness, sensors */
+}
+
 static csim_status csimi_change_surface(csim_world *w, int slot, const csim_surface_def *surface, const char *fn) {
     csim_status status = csimi_check_surface(&w->error, fn, surface);
     if (status) return status;
     w->store.body[slot].surface = *surface;
     csimi_spread_surface(&w->store, slot);
     csimi_look_moved(&w->store, slot);
-    csimi_wake(w, slot);
-    csimi_wake_near(w, slot);
-    w->bed_stale = true; /* thickness */
+    csimi_shape_changed(w, slot);
     return CSIM_OK;
 }
 
@@ -112,9 +117,7 @@ CSIM_API csim_status csim_body_set_shape_surface(csim_world *w, csim_body_id id,
     if (surface && (status = csimi_check_surface(&w->error, fn, surface)) != 0) return status;
     skin->own = surface != NULL;
     skin->surface = surface ? *surface : w->store.body[id.index1 - 1].surface;
-    csimi_wake(w, (int)id.index1 - 1);
-    csimi_wake_near(w, (int)id.index1 - 1);
-    w->bed_stale = true;
+    csimi_shape_changed(w, (int)id.index1 - 1);
     return CSIM_OK;
 }
 
@@ -135,9 +138,25 @@ CSIM_API csim_status csim_body_set_shape_sensor(csim_world *w, csim_body_id id, 
         return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "sensor", true, 1, "builds without CONDSIM_NO_EVENTS");
 #endif
     skin->sensor = sensor;
-    csimi_wake(w, (int)id.index1 - 1);
-    csimi_wake_near(w, (int)id.index1 - 1);
-    w->bed_stale = true;
+    csimi_shape_changed(w, (int)id.index1 - 1);
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_body_get_shape_enabled(const csim_world *w, csim_body_id id, int shape, bool *enabled) {
+    int i;
+    csim_status status = csimi_read_shape(w, id, shape, enabled, &i);
+    if (status == CSIM_OK) *enabled = !w->store.skin[i].disabled;
+    return status;
+}
+
+CSIM_API csim_status csim_body_set_shape_enabled(csim_world *w, csim_body_id id, int shape, bool enabled) {
+    csimi_skin *skin = NULL;
+    csim_status status = csimi_open_shape(w, id, shape, "csim_body_set_shape_enabled", &skin);
+    if (status || skin->disabled == !enabled) return status;
+    csimi_look_drop(&w->store, (int)id.index1 - 1);
+    skin->disabled = !enabled;
+    csimi_look_add(&w->store, (int)id.index1 - 1);
+    csimi_shape_changed(w, (int)id.index1 - 1);
     return CSIM_OK;
 }
 

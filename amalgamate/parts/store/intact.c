@@ -244,7 +244,9 @@ static bool csimi_hull_sound(const csimi_staged *s, const csimi_array *a) {
 }
 
 static bool csimi_skin_sound(const csimi_staged *s, const csimi_array *a) {
-    static const csimi_part parts[] = {CSIMI_PART(csimi_skin, own, FLAG, 0), CSIMI_PART(csimi_skin, sensor, FLAG, 0)};
+    static const csimi_part parts[] = {CSIMI_PART(csimi_skin, own, FLAG, 0), CSIMI_PART(csimi_skin, sensor, FLAG, 0),
+                                       CSIMI_PART(csimi_skin, disabled, FLAG, 0),
+                                       CSIMI_PART(csimi_skin, gone, FLAG, 0)};
     int i;
     if (!csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts))) return false;
     for (i = 0; i < a->count; i++) {

@@ -261,6 +261,17 @@ CSIMI_FN void csimi_replace(csimi_store *s, csimi_axis which, int first, int n) 
     csimi_shrink(s, which, n);
 }
 
+CSIMI_FN void csimi_open_gap(csimi_store *s, csimi_axis which, int at) {
+    int i;
+#define CSIMI_X(axis, type, name, per, holds)                                                                  \
+    for (i = s->count.axis; which == CSIMI_AXIS_##axis && i > at; i--)                                         \
+        CSIMI_MEMCPY(s->name + (size_t)(per) * (size_t)i, s->name + (size_t)(per) * (size_t)(i - 1),           \
+                     sizeof(type) * (size_t)(per));
+    CSIMI_WORLD_ARRAYS(CSIMI_X)
+#undef CSIMI_X
+    csimi_shrink(s, which, -1);
+}
+
 CSIMI_FN void csimi_list_anew(csim_world *w) {
     int i;
     for (i = 0; i < w->live_bodies; i++) w->store.listed[w->store.body_list[i]] = i;

@@ -120,6 +120,7 @@ CSIMI_FN void csimi_look_add(csimi_store *s, int slot) {
     }
     for (part = csimi_look_parts(b) - 1; part >= 0; part--) {
         int leaf;
+        if (b->shape_count > 0 && s->skin[b->first_shape + part].disabled) continue;
         csimi_look_bounds(s, slot, part, &pose, &lower, &upper);
         leaf = csimi_bounds_insert(&l->tree, lower, upper);
         l->leaf_body[leaf] = slot;

@@ -87,6 +87,8 @@ typedef struct csimi_skin {
     csim_surface_def surface; /* its own, or a copy of its body's */
     void *user_data;
     bool own, sensor;
+    bool disabled; /* met by nothing */
+    bool gone;     /* removed, which disabled it: its number waits for another */
 } csimi_skin;
 
 typedef enum csimi_link_kind { CSIMI_SPRING, CSIMI_JOINT, CSIMI_CLAMP, CSIMI_EXCLUSION } csimi_link_kind;
@@ -441,6 +443,8 @@ typedef enum csimi_axis {
 #undef CSIMI_X
 } csimi_axis;
 CSIMI_FN void csimi_remove(csimi_store *store, csimi_axis axis, int first, int n);
+/* Makes a gap of one item, whose bytes are any, before item `at`; there is room. */
+CSIMI_FN void csimi_open_gap(csimi_store *store, csimi_axis axis, int at);
 /* The last n items of the axis take the place of [first, first + n), which are those themselves or wholly before. */
 CSIMI_FN void csimi_replace(csimi_store *store, csimi_axis axis, int first, int n);
 /* Takes a body out of the list; names all places in it anew. */
@@ -523,6 +527,7 @@ CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion mot
                              void *user_data);
 CSIMI_FN void csimi_write_node(csimi_store *s, int i, csim_vec3 x, csim_vec3 v, csim_real mass, csim_real damping,
                                csim_motion motion, int slot);
+CSIMI_FN void csimi_note_high(csim_world *w); /* what world_used tells */
 CSIMI_FN void csimi_finish_create(csim_world *w, int slot, csim_body_id *id);
 /* Surface, sensor and pointer of a shape of a body that has its slot; and of all its shapes, after the surface of the
    body has changed. */
@@ -531,6 +536,10 @@ CSIMI_FN void csimi_spread_surface(csimi_store *s, int slot);
 /* The surface of a shape, or of a body of nodes: -1. */
 CSIM_INLINE const csim_surface_def *csimi_surface_def_of(const csimi_store *s, int slot, int shape) {
     return shape >= 0 ? &s->skin[shape].surface : &s->body[slot].surface;
+}
+/* Whether nothing meets it: a shape, or a body of nodes: -1. */
+CSIM_INLINE bool csimi_is_off(const csimi_store *s, int slot, int shape) {
+    return s->body[slot].disabled || (shape >= 0 && s->skin[shape].disabled);
 }
 /* Takes a link slot; item is its place in the array of its kind. */
 CSIMI_FN int csimi_take_link(csim_world *w, csimi_link_kind kind, int item, const int *bodies, csim_real break_force);
@@ -587,6 +596,9 @@ CSIMI_FN csimi_surface csimi_look_surface(const csimi_store *s, int slot);
 
 /* change.c: mass, centre and inertia that a rigid definition gives, over those of its shapes. */
 CSIMI_FN csim_status csimi_check_inertia(const csim_rigid_def *def, const char *fn, csim_mass *mass, csim_error *error);
+
+/* Shapes of a body, or how they touch, have changed: wakes it and what is near. */
+CSIMI_FN void csimi_shape_changed(csim_world *w, int slot);
 
 /* ---- access.c, cable_state.c */
 

@@ -147,7 +147,7 @@ CSIMI_FN unsigned char csimi_mode_of(csim_motion motion) {
     return motion == CSIM_DYNAMIC ? CSIMI_FREE : motion == CSIM_STATIC ? CSIMI_FIXED : CSIMI_KINEMATIC;
 }
 
-static void csimi_note_high(csim_world *w) {
+CSIMI_FN void csimi_note_high(csim_world *w) {
     const csimi_counts *c = &w->store.count;
     csimi_counts *h = &w->high;
 #define CSIMI_X(axis) h->axis = csimi_imax(h->axis, c->axis);

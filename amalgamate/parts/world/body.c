@@ -75,6 +75,12 @@ CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn,
     return csimi_check_inertia(def, fn, mass, error);
 }
 
+CSIMI_FN csim_status csimi_check_static(csim_world *w, const char *fn, csim_motion motion, const csim_shape *shape) {
+    if (motion == CSIM_STATIC || !csimi_only_static(shape->kind)) return CSIM_OK;
+    return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "motion", true, (double)motion,
+                      "CSIM_STATIC for a body with a half-space, heights or triangles");
+}
+
 static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, csim_mass *mass, int *hulls) {
     static const char fn[] = "csim_create_rigid";
     static const csimi_field fields[] = {
@@ -101,9 +107,7 @@ static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, c
     *hulls = 0;
     for (i = 0; i < def->shape_count; i++) {
         *hulls += def->shapes[i].kind == CSIM_SHAPE_HULL;
-        if (csimi_only_static(def->shapes[i].kind) && def->motion != CSIM_STATIC)
-            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "motion", true, (double)def->motion,
-                              "CSIM_STATIC for a body with a half-space, heights or triangles");
+        if ((s = csimi_check_static(w, fn, def->motion, def->shapes + i)) != 0) return s;
     }
     if ((s = csimi_check_skins(w, fn, def->shapes, def->shape_count)) != 0) return s;
     return csimi_rigid_mass(def, fn, mass, &w->error);

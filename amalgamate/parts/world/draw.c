@@ -142,7 +142,7 @@ static void csimi_draw_body(const csimi_pen *p, const csimi_body *b) {
     const csimi_store *s = &p->w->store;
     int i;
     for (i = b->first_shape; i < b->first_shape + b->shape_count; i++)
-        csimi_draw_shape(p, s->shape + i, csimi_drawn_pose(s, i));
+        if (!s->skin[i].gone) csimi_draw_shape(p, s->shape + i, csimi_drawn_pose(s, i));
     for (i = b->first_frame; i < b->first_frame + b->frame_count; i++)
         csimi_draw_line(p, csimi_load3(s->state.x + 3 * (size_t)s->state.edge_node[2 * i]),
                    csimi_load3(s->state.x + 3 * (size_t)s->state.edge_node[2 * i + 1]));
@@ -168,7 +168,7 @@ static CSIMI_NOINLINE void csimi_draw_bounds(const csimi_pen *p, int slot) {
         const csim_geometry *g = s->shape + i;
         csimi_convex c;
         csim_vec3 low, high;
-        if (csimi_only_static(g->kind)) continue;
+        if (csimi_only_static(g->kind) || s->skin[i].gone) continue;
         if (g->kind == CSIM_SHAPE_MESH) {
             const csim_vec3 at = csim_pose_point(csimi_drawn_pose(s, i), g->centre);
             const csim_vec3 r = csim_v3(g->bound, g->bound, g->bound);

@@ -35,6 +35,9 @@ CSIMI_FN csim_status csimi_check_mesh_choices(csim_world *w, const char *functio
 CSIMI_FN void csimi_write_surface(csimi_store *s, int slot, const csim_real *rest, const int *index, int *order,
                                   uint64_t *keys);
 
+/* Whether a body that moves like this may have the shape. */
+CSIMI_FN csim_status csimi_check_static(csim_world *w, const char *fn, csim_motion motion, const csim_shape *shape);
+
 /* ---- link.c */
 
 CSIMI_FN csim_status csimi_link_ends(csim_world *w, const csim_attachment *a, const csim_attachment *b,

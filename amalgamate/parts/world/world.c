@@ -173,6 +173,7 @@ static size_t csimi_world_scratch(const csimi_counts *n, const csim_solver_param
     size_t most = csimi_step_scratch(n, solver);
     if (most == SIZE_MAX) return most;
     most = csimi_most_bytes(most, csimi_bed_scratch(n));
+    most = csimi_most_bytes(most, n->hulls > 0 ? sizeof(csim_hull_data) : 0); /* reshape.c */
     most = csimi_most_bytes(most, csimi_mesh_scratch(n));
     most = csimi_most_bytes(most, csimi_cloth_scratch(n));
     most = csimi_most_bytes(most, csimi_tree_scratch(n));

@@ -483,7 +483,8 @@ CSIM_API csim_status csim_body_set_motion(csim_world *world, csim_body_id id, cs
 /* From the next step on; >= 0. */
 CSIM_API csim_status csim_body_set_friction(csim_world *world, csim_body_id id, csim_real friction);
 
-/* Shapes of a rigid body, for drawing: geometry in body axes; hull is set for hulls, else null. World's memory. */
+/* Shapes of a rigid body, for drawing: geometry in body axes; hull is set for hulls, else null. World's memory. The
+   count is of numbers: CSIM_OUT_OF_RANGE for that of a shape which was removed. */
 CSIM_API int csim_body_shape_count(const csim_world *world, csim_body_id id);
 CSIM_API csim_status csim_body_shape(const csim_world *world, csim_body_id id, int shape,
                                      const csim_geometry **geometry, const csim_hull_data **hull);
