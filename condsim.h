@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: c977434e6fd98244
+   Hash of the parts: 3e553bdcc3480196
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1134,6 +1134,10 @@ typedef struct csim_solver_params {
                                 max(phi_n, 0). Worlds set it */
     csim_real *pulse;        /* BOUNDED: [3 contact_count] start of the impulses in place of lambda; gets those of the
                                 last substep times the substeps, N s: the better start of the next frame. May be null */
+    int certify;             /* worlds: every so many steps are certified, 1 (default): all; 0: none; up to 1e9.
+                                csim_problem_solve: 0 leaves it out. Only SWEEP and the solvers of the impulse level
+                                have a measure of their own to stop by and can leave it out, and only where that is
+                                met; by_impulse certifies always. docs/certificate.md */
     csim_real damping;       /* PENALTY, and XPBD under the invertible law: damper of a contact over h times its spring,
                                 0..1e3; default 1 */
     double *history;         /* [history_capacity] the solver's residual of each iteration, may be null; NEWTON: the
@@ -1144,6 +1148,8 @@ typedef struct csim_solver_params {
 /* How a solve ended. */
 typedef enum csim_result {
     CSIM_RESULT_CONVERGED,   /* certified at the tolerance */
+    CSIM_RESULT_UNCHECKED,   /* params.certify left the certificate out: the solver's own measure, the contact figure,
+                                meets the tolerance; its dynamics, velocity and work are huge: not known */
     CSIM_RESULT_CAP,         /* the iteration cap was reached first; the best iterate is returned */
     CSIM_RESULT_STALLED,     /* no more progress in this precision; the best iterate is returned */
     CSIM_RESULT_NOT_FINITE,  /* the data made a NaN or an infinity; v and lambda are the start */
@@ -1633,7 +1639,8 @@ enum {
     CSIM_FLAG_CONTACTS_FULL = 4, /* capacity.contacts was too small: the step was undone */
     CSIM_FLAG_PAIRS_FULL = 8,    /* capacity.pairs was too small: the step was undone */
     CSIM_FLAG_UNCERTIFIED = 16,  /* the certificate misses the tolerance */
-    CSIM_FLAG_BOUNDED = 32       /* an island was solved by a bounded frame */
+    CSIM_FLAG_BOUNDED = 32,      /* an island was solved by a bounded frame */
+    CSIM_FLAG_UNCHECKED = 64     /* an island was not certified, because solver.certify left this step out */
 };
 
 /* What the last step did. After a failed step the counts tell what it needed. */
@@ -1649,10 +1656,12 @@ typedef struct csim_step_stats {
     long total_iterations;       /* summed over the islands */
     int products;                /* summed */
     int rejections, virtual_nodes; /* summed; see csim_outcome */
-    csim_certificate certificate;                            /* worst over the islands */
+    csim_certificate certificate; /* worst over the islands that were certified; CSIM_FLAG_UNCHECKED without
+                                     CSIM_FLAG_UNCERTIFIED: contact, dynamics, velocity and work are huge, not known */
     double virtual_slip;                                     /* m/s, see csim_outcome */
     int bounded;                 /* islands solved by bounded frames, csim_body_get_bounded says which */
     int uncertified;             /* steps in a row that missed the tolerance, this one the last; 0: certified */
+    int unchecked;               /* steps in a row with islands that were not certified, as solver.certify asks */
     long work;                   /* visits of contacts that bounded worlds counted, see csim_world_def.budget */
     double pushed;               /* m: largest |x+ - x - h v+| of a bounded frame: what its springs pushed out */
     int unseen;           /* pairs that it drove into each other by more than rows know (docs/contact.md), and left */
@@ -1670,7 +1679,8 @@ typedef struct csim_step_stats {
    contacts or pairs than it has room for makes room and does the step, to the bit as if the room had been there. Either
    the whole step happens, or the status tells why not and the world is bit for bit as before (the stats excepted).
    A solve that misses its tolerance is CSIM_OK with stats.result and CSIM_FLAG_UNCERTIFIED, unless the definition says
-   otherwise. COND paper eq. 4-9 and 11.
+   otherwise; one whose certificate solver.certify leaves out has CSIM_RESULT_UNCHECKED at best. COND paper eq. 4-9
+   and 11.
    Fails: CSIM_OUT_OF_RANGE and CSIM_NOT_FINITE (h), CSIM_CAPACITY (fixed block), CSIM_OUT_OF_MEMORY (heap),
    CSIM_NON_FINITE_RESULT, CSIM_UNCERTIFIED,
    CSIM_LOCKED (called from a filter), CSIM_BAD_PROBLEM (a mixing rule returned a negative number, or solver.solver
@@ -1778,8 +1788,7 @@ CSIM_API csim_status csim_body_set_motion(csim_world *world, csim_body_id id, cs
 /* From the next step on; >= 0. */
 CSIM_API csim_status csim_body_set_friction(csim_world *world, csim_body_id id, csim_real friction);
 
-/* Shapes of a rigid body, for drawing: geometry in body axes; hull is set for hulls, else null. World's memory. The
-   count is of numbers: CSIM_OUT_OF_RANGE for that of a shape which was removed. */
+/* Shapes of a rigid body, for drawing: geometry in body axes; hull is set for hulls, else null. World's memory. */
 CSIM_API int csim_body_shape_count(const csim_world *world, csim_body_id id);
 CSIM_API csim_status csim_body_shape(const csim_world *world, csim_body_id id, int shape,
                                      const csim_geometry **geometry, const csim_hull_data **hull);
@@ -2527,26 +2536,6 @@ CSIM_API csim_status csim_body_get_shape_sensor(const csim_world *world, csim_bo
 CSIM_API csim_status csim_body_set_shape_sensor(csim_world *world, csim_body_id id, int shape, bool sensor);
 /* The link of a tree that a shape is on; -1: of other bodies. */
 CSIM_API csim_status csim_body_get_shape_link(const csim_world *world, csim_body_id id, int shape, int *link);
-
-/* ---- shapes added, replaced, removed, switched off. A shape keeps its number: that of one removed belongs to none
-   (calls with it return CSIM_OUT_OF_RANGE) until the next is added. Mass, centre and inertia stay as they are;
-   csim_body_set_density takes them from the shapes anew. Contacts and events of a shape that is no longer there end in
-   the next step; where another has its number and touches the same, they go on. */
-
-/* Another shape for a rigid body, in body axes, copied: number (may be null) becomes the lowest that is free. Fails:
-   also what csim_shape_bake fails with; CSIM_CAPACITY, CSIM_OUT_OF_MEMORY; CSIM_OUT_OF_RANGE: a half-space, heights or
-   triangles on a body that is not static, more than 10000 shapes. */
-CSIM_API csim_status csim_body_add_shape(csim_world *world, csim_body_id id, const csim_shape *shape, int *number);
-/* Another shape, surface, sensor flag and pointer under the number of one that is there; null: removes it. Fails as
-   csim_body_add_shape. */
-CSIM_API csim_status csim_body_set_shape(csim_world *world, csim_body_id id, int shape, const csim_shape *to);
-/* A shape that is not enabled is met by nothing, as a body that is not; of trees too. Default true. */
-CSIM_API csim_status csim_body_set_shape_enabled(csim_world *world, csim_body_id id, int shape, bool enabled);
-CSIM_API csim_status csim_body_get_shape_enabled(const csim_world *world, csim_body_id id, int shape, bool *enabled);
-/* Mass, centre and inertia of a rigid body from its shapes as they are, of this density, kg/m^3, > 0, as
-   csim_create_rigid takes them (of a hull: those of its corners); sensors and shapes that are not enabled have none.
-   Positions and velocities follow as with csim_body_set_mass. CSIM_OUT_OF_RANGE: no shape has a mass. */
-CSIM_API csim_status csim_body_set_density(csim_world *world, csim_body_id id, csim_real density);
 
 /* ---- pointers of the user */
 
@@ -3868,9 +3857,6 @@ CSIM_INLINE bool csimi_cylinder(const csim_geometry *g) {
 CSIMI_FN void csimi_bounds_at(const csim_geometry *g, const csim_hull_data *hulls, csim_pose pose, csim_vec3 *lower,
                               csim_vec3 *upper);
 CSIMI_FN csim_status csimi_check_shape(const char *function, const csim_shape *s, csim_error *error);
-/* csim_shape_mass of a shape that has been baked: the same bits, of hulls what their corners give. */
-CSIMI_FN csim_status csimi_geometry_mass(const char *function, const csim_geometry *g, const csim_hull_data *hulls,
-                                         csim_real density, csim_mass *mass, csim_error *error);
 CSIMI_FN csim_quat csimi_quat_from_z(csim_vec3 n); /* the shortest turn of z to the unit vector n */
 /* ---- broad.c: all pairs i < j of axis-aligned boxes that overlap and whose groups differ or are negative.
    lower, upper [3 count]; group[count]: two boxes of the same group >= 0 never pair (one body, or all static ones).
@@ -4408,6 +4394,8 @@ CSIMI_FN bool csimi_solver_gaps(csim_solver solver);
 /* Whether solver takes the laws of contacts [count]. */
 CSIMI_FN bool csimi_solver_laws(csim_solver solver, const csim_contact *contacts, int count);
 CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error *error);
+/* What is said of an answer whose certificate is left out; measure: the solver's own. */
+CSIMI_FN csim_result csimi_leave_unchecked(double measure, csim_certificate *certificate);
 
 /* ---- auto.c: SWEEP where it fits, COND where it does not */
 CSIMI_FN size_t csimi_auto_bytes(const csim_problem_size *size, const csim_solver_params *params);
@@ -5270,8 +5258,6 @@ typedef struct csimi_skin {
     csim_surface_def surface; /* its own, or a copy of its body's */
     void *user_data;
     bool own, sensor;
-    bool disabled; /* met by nothing */
-    bool gone;     /* removed, which disabled it: its number waits for another */
 } csimi_skin;
 
 typedef enum csimi_link_kind { CSIMI_SPRING, CSIMI_JOINT, CSIMI_CLAMP, CSIMI_EXCLUSION } csimi_link_kind;
@@ -5626,8 +5612,6 @@ typedef enum csimi_axis {
 #undef CSIMI_X
 } csimi_axis;
 CSIMI_FN void csimi_remove(csimi_store *store, csimi_axis axis, int first, int n);
-/* Makes a gap of one item, whose bytes are any, before item `at`; there is room. */
-CSIMI_FN void csimi_open_gap(csimi_store *store, csimi_axis axis, int at);
 /* The last n items of the axis take the place of [first, first + n), which are those themselves or wholly before. */
 CSIMI_FN void csimi_replace(csimi_store *store, csimi_axis axis, int first, int n);
 /* Takes a body out of the list; names all places in it anew. */
@@ -5710,7 +5694,6 @@ CSIMI_FN int csimi_take_body(csim_world *w, csim_body_kind kind, csim_motion mot
                              void *user_data);
 CSIMI_FN void csimi_write_node(csimi_store *s, int i, csim_vec3 x, csim_vec3 v, csim_real mass, csim_real damping,
                                csim_motion motion, int slot);
-CSIMI_FN void csimi_note_high(csim_world *w); /* what world_used tells */
 CSIMI_FN void csimi_finish_create(csim_world *w, int slot, csim_body_id *id);
 /* Surface, sensor and pointer of a shape of a body that has its slot; and of all its shapes, after the surface of the
    body has changed. */
@@ -5719,10 +5702,6 @@ CSIMI_FN void csimi_spread_surface(csimi_store *s, int slot);
 /* The surface of a shape, or of a body of nodes: -1. */
 CSIM_INLINE const csim_surface_def *csimi_surface_def_of(const csimi_store *s, int slot, int shape) {
     return shape >= 0 ? &s->skin[shape].surface : &s->body[slot].surface;
-}
-/* Whether nothing meets it: a shape, or a body of nodes: -1. */
-CSIM_INLINE bool csimi_is_off(const csimi_store *s, int slot, int shape) {
-    return s->body[slot].disabled || (shape >= 0 && s->skin[shape].disabled);
 }
 /* Takes a link slot; item is its place in the array of its kind. */
 CSIMI_FN int csimi_take_link(csim_world *w, csimi_link_kind kind, int item, const int *bodies, csim_real break_force);
@@ -5779,9 +5758,6 @@ CSIMI_FN csimi_surface csimi_look_surface(const csimi_store *s, int slot);
 
 /* change.c: mass, centre and inertia that a rigid definition gives, over those of its shapes. */
 CSIMI_FN csim_status csimi_check_inertia(const csim_rigid_def *def, const char *fn, csim_mass *mass, csim_error *error);
-
-/* Shapes of a body, or how they touch, have changed: wakes it and what is near. */
-CSIMI_FN void csimi_shape_changed(csim_world *w, int slot);
 
 /* ---- access.c, cable_state.c */
 
@@ -6406,9 +6382,6 @@ CSIMI_FN csim_status csimi_check_mesh_choices(csim_world *w, const char *functio
    surface nodes, order and keys: scratch of the triangles. */
 CSIMI_FN void csimi_write_surface(csimi_store *s, int slot, const csim_real *rest, const int *index, int *order,
                                   uint64_t *keys);
-
-/* Whether a body that moves like this may have the shape. */
-CSIMI_FN csim_status csimi_check_static(csim_world *w, const char *fn, csim_motion motion, const csim_shape *shape);
 
 /* ---- link.c */
 
@@ -12333,14 +12306,16 @@ static csim_status csimi_mass_local(const char *function, const csim_shape *s, d
     return CSIM_OK;
 }
 
-/* Of a sound shape at a pose. */
-static csim_status csimi_mass_at(const char *function, const csim_shape *shape, csim_pose pose, csim_real density,
-                                 csim_mass *mass, csim_error *error) {
+CSIM_API csim_status csim_shape_mass(const csim_shape *shape, csim_real density, csim_mass *mass, csim_error *error) {
+    static const char function[] = "csim_shape_mass";
     double m = 0, centre[3], I[9];
     csim_real local[9], turned[9], smallest;
     csim_mat3 R;
-    csim_status status;
+    csim_pose pose;
     int k;
+    csim_status status = csimi_check_shape(function, shape, error);
+    if (status != CSIM_OK) return status;
+    if (!mass) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "mass", false, 0, "where to write");
     if (!csimi_finite(density) || !(density > 0))
         return csimi_fail(error, csimi_finite(density) ? CSIM_OUT_OF_RANGE : CSIM_NOT_FINITE, function, "density", true,
                           (double)density, "above 0 kg/m^3");
@@ -12350,6 +12325,8 @@ static csim_status csimi_mass_at(const char *function, const csim_shape *shape, 
     status = csimi_mass_local(function, shape, (double)density, &m, centre, I, error);
     if (status != CSIM_OK) return status;
     for (k = 0; k < 9; ++k) local[k] = (csim_real)I[k];
+    pose.position = shape->local.position;
+    pose.rotation = csim_quat_normalize(shape->local.rotation);
     R = csim_quat_matrix(pose.rotation);
     mass->mass = (csim_real)m;
     mass->centre = csim_pose_point(pose, csim_v3((csim_real)centre[0], (csim_real)centre[1], (csim_real)centre[2]));
@@ -12360,32 +12337,6 @@ static csim_status csimi_mass_at(const char *function, const csim_shape *shape, 
     if (smallest > 0 && csimi_weighs(m) && csimi_all_finite(local, 9)) return CSIM_OK;
     return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "density", true, (double)density,
                       "mass and inertia within the range of csim_real");
-}
-
-CSIM_API csim_status csim_shape_mass(const csim_shape *shape, csim_real density, csim_mass *mass, csim_error *error) {
-    static const char function[] = "csim_shape_mass";
-    csim_pose pose;
-    csim_status status = csimi_check_shape(function, shape, error);
-    if (status != CSIM_OK) return status;
-    if (!mass) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "mass", false, 0, "where to write");
-    pose.position = shape->local.position;
-    pose.rotation = csim_quat_normalize(shape->local.rotation);
-    return csimi_mass_at(function, shape, pose, density, mass, error);
-}
-
-CSIMI_FN csim_status csimi_geometry_mass(const char *function, const csim_geometry *g, const csim_hull_data *hulls,
-                                         csim_real density, csim_mass *mass, csim_error *error) {
-    csim_shape s = csimi_shape_of(g->kind);
-    csim_vec3 corner[CSIM_HULL_MAX_VERTICES];
-    int i;
-    s.half = g->half;
-    s.radius = g->radius;
-    s.half_height = g->half_height;
-    s.field = g->field;
-    s.points = corner;
-    s.point_count = g->hull >= 0 ? hulls[g->hull].vertex_count : 0;
-    for (i = 0; i < s.point_count; ++i) corner[i] = csimi_load3(hulls[g->hull].vertex + 3 * i);
-    return csimi_mass_at(function, &s, g->local, density, mass, error);
 }
 
 /* ---- bounds */
@@ -20619,8 +20570,19 @@ CSIM_API csim_solver_params csim_default_solver_params(void) {
     p.gain = CSIM_R(1e3);
     p.shift = true;
     p.geometric = true;
+    p.certify = 1;
     p.damping = 1;
     return p;
+}
+
+/* ---- a certificate that is left out */
+
+CSIMI_FN csim_result csimi_leave_unchecked(double measure, csim_certificate *certificate) {
+    CSIMI_MEMSET(certificate, 0, sizeof *certificate);
+    certificate->worst_contact = -1;
+    certificate->contact = measure;
+    certificate->dynamics = certificate->velocity = certificate->work = (double)CSIMI_HUGE;
+    return CSIM_RESULT_UNCHECKED;
 }
 
 /* ---- parameters */
@@ -20667,6 +20629,8 @@ CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error 
         return csimi_solver_range(error, "params.scaling", (double)p->scaling, "0 or more, 1/kg");
     if (p->substeps < 0 || p->substeps > 100000)
         return csimi_solver_range(error, "params.substeps", (double)p->substeps, "0 to 100000");
+    if (p->certify < 0 || p->certify > 1000000000)
+        return csimi_solver_range(error, "params.certify", (double)p->certify, "0 to 1e9");
     if (!(p->damping >= 0 && p->damping <= 1000))
         return csimi_solver_range(error, "params.damping", (double)p->damping, "0 to 1000");
     if (p->history_capacity < 0)
@@ -25679,6 +25643,11 @@ static void csimi_sweep_cascade(csimi_sweep *s, double good, bool again) {
     CSIMI_MEMCPY(s->loop.x, s->loop.best, (size_t)s->loop.length * sizeof *s->loop.x);
 }
 
+/* Whether its own measure is good, and v a velocity. */
+static bool csimi_sweep_met(const csimi_sweep *s, double good) {
+    return (s->contact_count == 0 || s->loop.best_measure <= good) && csimi_all_finite(s->v, 3 * s->n);
+}
+
 /* Solves, certifies, and goes on with a smaller target where the certificate is not content. */
 static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *params, void *scratch, size_t bytes,
                                    csim_certificate *certificate) {
@@ -25694,6 +25663,8 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
             if (s->loop.broken) return CSIM_RESULT_NOT_FINITE;
         }
         csimi_bodies_velocities(&s->bodies, s->problem, s->loop.x, s->v, (double *)scratch);
+        if (!params->certify && trial == 0 && csimi_sweep_met(s, good))
+            return csimi_leave_unchecked(s->contact_count > 0 ? s->loop.best_measure : 0, certificate);
         if (csim_problem_certify(s->problem, s->v, s->loop.x, scratch, bytes, certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
         if (csim_certificate_worst(certificate) <= (double)params->tolerance) return CSIM_RESULT_CONVERGED;
@@ -28852,6 +28823,9 @@ static csim_result csimi_lift_run(csimi_lift *l, csimi_delassus *W, const csim_s
         CSIMI_MEMCPY(solution->lambda, r, vector);
         csimi_delassus_leave(W, solution->lambda);
         csimi_lift_velocities(l, solution->lambda, solution->v, (double *)scratch);
+        if (!params->certify && trial == 0 && !l->broken && (W->contacts == 0 || outcome->residual <= target) &&
+            csimi_all_finite(solution->v, 3 * l->problem->A.n))
+            return csimi_leave_unchecked(W->contacts > 0 ? outcome->residual : 0, &outcome->certificate);
         if (l->broken || csim_problem_certify(l->problem, solution->v, solution->lambda, scratch, bytes,
                                               &outcome->certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
@@ -29011,7 +28985,7 @@ static csim_status csimi_second_attempt(const csim_problem *problem, const csim_
 }
 
 static bool csimi_missed(csim_status status, const csim_outcome *outcome) {
-    return status == CSIM_OK && outcome->result != CSIM_RESULT_CONVERGED && outcome->result != CSIM_RESULT_NOT_FINITE;
+    return status == CSIM_OK && outcome->result > CSIM_RESULT_UNCHECKED && outcome->result != CSIM_RESULT_NOT_FINITE;
 }
 
 /* SWEEP where it fits, COND where it does not. What SWEEP missed on a small island COND solves from the same start;
@@ -30820,6 +30794,7 @@ static csim_status csimi_solve_by_impulse(const csim_problem *problem, const csi
     csim_outcome sum = *outcome;
     const size_t mark = arena->used;
     int trial;
+    p.certify = 1;
     for (trial = 0; trial < 8; ++trial, csimi_pop(arena, mark)) {
         const csim_certificate *f = &outcome->certificate;
         csim_status status;
@@ -31132,7 +31107,6 @@ CSIMI_FN void csimi_look_add(csimi_store *s, int slot) {
     }
     for (part = csimi_look_parts(b) - 1; part >= 0; part--) {
         int leaf;
-        if (b->shape_count > 0 && s->skin[b->first_shape + part].disabled) continue;
         csimi_look_bounds(s, slot, part, &pose, &lower, &upper);
         leaf = csimi_bounds_insert(&l->tree, lower, upper);
         l->leaf_body[leaf] = slot;
@@ -31494,17 +31468,6 @@ CSIMI_FN void csimi_replace(csimi_store *s, csimi_axis which, int first, int n) 
     csimi_shrink(s, which, n);
 }
 
-CSIMI_FN void csimi_open_gap(csimi_store *s, csimi_axis which, int at) {
-    int i;
-#define CSIMI_X(axis, type, name, per, holds)                                                                  \
-    for (i = s->count.axis; which == CSIMI_AXIS_##axis && i > at; i--)                                         \
-        CSIMI_MEMCPY(s->name + (size_t)(per) * (size_t)i, s->name + (size_t)(per) * (size_t)(i - 1),           \
-                     sizeof(type) * (size_t)(per));
-    CSIMI_WORLD_ARRAYS(CSIMI_X)
-#undef CSIMI_X
-    csimi_shrink(s, which, -1);
-}
-
 CSIMI_FN void csimi_list_anew(csim_world *w) {
     int i;
     for (i = 0; i < w->live_bodies; i++) w->store.listed[w->store.body_list[i]] = i;
@@ -31784,7 +31747,7 @@ CSIMI_FN unsigned char csimi_mode_of(csim_motion motion) {
     return motion == CSIM_DYNAMIC ? CSIMI_FREE : motion == CSIM_STATIC ? CSIMI_FIXED : CSIMI_KINEMATIC;
 }
 
-CSIMI_FN void csimi_note_high(csim_world *w) {
+static void csimi_note_high(csim_world *w) {
     const csimi_counts *c = &w->store.count;
     csimi_counts *h = &w->high;
 #define CSIMI_X(axis) h->axis = csimi_imax(h->axis, c->axis);
@@ -34204,7 +34167,7 @@ CSIM_API int csim_body_shape_count(const csim_world *w, csim_body_id id) {
 CSIM_API csim_status csim_body_shape(const csim_world *w, csim_body_id id, int shape, const csim_geometry **geometry,
                                      const csim_hull_data **hull) {
     CSIMI_READ_BODY(w, id, geometry);
-    if (shape < 0 || shape >= b->shape_count || s->skin[b->first_shape + shape].gone) return CSIM_OUT_OF_RANGE;
+    if (shape < 0 || shape >= b->shape_count) return CSIM_OUT_OF_RANGE;
     *geometry = s->shape + b->first_shape + shape;
     if (hull) *hull = (*geometry)->hull >= 0 ? s->hull + (*geometry)->hull : NULL;
     return CSIM_OK;
@@ -34360,9 +34323,8 @@ static csim_status csimi_open_shape(csim_world *w, csim_body_id id, int shape, c
     csim_status status = csimi_open_body(w, id, fn, &slot);
     if (status) return status;
     b = w->store.body + slot;
-    if (shape < 0 || shape >= b->shape_count || w->store.skin[b->first_shape + shape].gone)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shape", true, (double)shape,
-                          "0..shape count - 1, not removed");
+    if (shape < 0 || shape >= b->shape_count)
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shape", true, (double)shape, "0..shape count - 1");
     *skin = w->store.skin + b->first_shape + shape;
     return CSIM_OK;
 }
@@ -34373,8 +34335,8 @@ static csim_status csimi_read_shape(const csim_world *w, csim_body_id id, int sh
     csim_status status;
     if (!w || !out) return CSIM_NULL_ARGUMENT;
     if ((status = csimi_find_body(w, id, "a csim_body_get function", &slot, NULL)) != 0) return status;
+    if (shape < 0 || shape >= w->store.body[slot].shape_count) return CSIM_OUT_OF_RANGE;
     *index = w->store.body[slot].first_shape + shape;
-    if (shape < 0 || shape >= w->store.body[slot].shape_count || w->store.skin[*index].gone) return CSIM_OUT_OF_RANGE;
     return CSIM_OK;
 }
 
@@ -34393,19 +34355,15 @@ static csim_status csimi_wrong_kind(csim_world *w, csim_body_id id, const char *
 
 /* ---- surfaces */
 
-CSIMI_FN void csimi_shape_changed(csim_world *w, int slot) {
-    csimi_wake(w, slot);
-    csimi_wake_near(w, slot);
-    w->bed_stale = true; /* thickness, sensors */
-}
-
 static csim_status csimi_change_surface(csim_world *w, int slot, const csim_surface_def *surface, const char *fn) {
     csim_status status = csimi_check_surface(&w->error, fn, surface);
     if (status) return status;
     w->store.body[slot].surface = *surface;
     csimi_spread_surface(&w->store, slot);
     csimi_look_moved(&w->store, slot);
-    csimi_shape_changed(w, slot);
+    csimi_wake(w, slot);
+    csimi_wake_near(w, slot);
+    w->bed_stale = true; /* thickness */
     return CSIM_OK;
 }
 
@@ -34464,7 +34422,9 @@ CSIM_API csim_status csim_body_set_shape_surface(csim_world *w, csim_body_id id,
     if (surface && (status = csimi_check_surface(&w->error, fn, surface)) != 0) return status;
     skin->own = surface != NULL;
     skin->surface = surface ? *surface : w->store.body[id.index1 - 1].surface;
-    csimi_shape_changed(w, (int)id.index1 - 1);
+    csimi_wake(w, (int)id.index1 - 1);
+    csimi_wake_near(w, (int)id.index1 - 1);
+    w->bed_stale = true;
     return CSIM_OK;
 }
 
@@ -34485,25 +34445,9 @@ CSIM_API csim_status csim_body_set_shape_sensor(csim_world *w, csim_body_id id, 
         return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "sensor", true, 1, "builds without CONDSIM_NO_EVENTS");
 #endif
     skin->sensor = sensor;
-    csimi_shape_changed(w, (int)id.index1 - 1);
-    return CSIM_OK;
-}
-
-CSIM_API csim_status csim_body_get_shape_enabled(const csim_world *w, csim_body_id id, int shape, bool *enabled) {
-    int i;
-    csim_status status = csimi_read_shape(w, id, shape, enabled, &i);
-    if (status == CSIM_OK) *enabled = !w->store.skin[i].disabled;
-    return status;
-}
-
-CSIM_API csim_status csim_body_set_shape_enabled(csim_world *w, csim_body_id id, int shape, bool enabled) {
-    csimi_skin *skin = NULL;
-    csim_status status = csimi_open_shape(w, id, shape, "csim_body_set_shape_enabled", &skin);
-    if (status || skin->disabled == !enabled) return status;
-    csimi_look_drop(&w->store, (int)id.index1 - 1);
-    skin->disabled = !enabled;
-    csimi_look_add(&w->store, (int)id.index1 - 1);
-    csimi_shape_changed(w, (int)id.index1 - 1);
+    csimi_wake(w, (int)id.index1 - 1);
+    csimi_wake_near(w, (int)id.index1 - 1);
+    w->bed_stale = true;
     return CSIM_OK;
 }
 
@@ -35051,9 +34995,7 @@ static bool csimi_hull_sound(const csimi_staged *s, const csimi_array *a) {
 }
 
 static bool csimi_skin_sound(const csimi_staged *s, const csimi_array *a) {
-    static const csimi_part parts[] = {CSIMI_PART(csimi_skin, own, FLAG, 0), CSIMI_PART(csimi_skin, sensor, FLAG, 0),
-                                       CSIMI_PART(csimi_skin, disabled, FLAG, 0),
-                                       CSIMI_PART(csimi_skin, gone, FLAG, 0)};
+    static const csimi_part parts[] = {CSIMI_PART(csimi_skin, own, FLAG, 0), CSIMI_PART(csimi_skin, sensor, FLAG, 0)};
     int i;
     if (!csimi_records_sound(s, a, parts, CSIMI_COUNT_OF(parts))) return false;
     for (i = 0; i < a->count; i++) {
@@ -38497,7 +38439,6 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
     csim_real speed = 0, acceleration = 0, t = s->skin[shape].surface.thickness;
     csim_vec3 extra = csim_v3(t, t, t);
     csim_pose at = csim_pose_mul(pose, g->local);
-    if (s->skin[shape].disabled) return;
     if (csimi_lies(s, slot)) {
         speed = 0;
     } else if (b->kind == CSIM_BODY_TREE && s->state.tree[b->tree].mode == CSIMI_FREE) {
@@ -40162,8 +40103,8 @@ CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csim
         if ((status = csimi_within_try(w, c, params, arena, outcome)) != 0) return status;
         f->work += each * outcome->iterations;
         csimi_judge_outcome(outcome, w->def.solver.tolerance);
-        if (!f->again) csimi_within_pace(pace, outcome->result != CSIM_RESULT_CONVERGED, outcome->iterations);
-        c->bounded = c->bounded && outcome->result != CSIM_RESULT_CONVERGED;
+        if (!f->again) csimi_within_pace(pace, outcome->result > CSIM_RESULT_UNCHECKED, outcome->iterations);
+        c->bounded = c->bounded && outcome->result > CSIM_RESULT_UNCHECKED;
     } else if (pace->wait > 0) {
         pace->wait--;
     }
@@ -40185,7 +40126,7 @@ CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csim
         CSIMI_MEMCPY(c->move, c->solution->v, 3 * (size_t)c->n * sizeof *c->move);
     }
     csimi_within_keep(w, f, c, !c->bounded ? 0 : lumped ? CSIMI_WITHIN_LUMPED : 1,
-                      outcome->result == CSIM_RESULT_CONVERGED);
+                      outcome->result <= CSIM_RESULT_UNCHECKED);
     return CSIM_OK;
 }
 /* ==== end step/within.c */
@@ -40616,7 +40557,7 @@ static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
 
 static void csimi_count_outcome(csimi_step_frame *f, const csim_outcome *o, int blocks, int contacts) {
     csim_step_stats *t = &f->stats;
-    csimi_worse(&t->certificate, &o->certificate);
+    if (o->result != CSIM_RESULT_UNCHECKED) csimi_worse(&t->certificate, &o->certificate);
     if (contacts > 0 && !f->again) {
         t->islands++;
         t->largest_island = csimi_imax(t->largest_island, blocks);
@@ -40630,7 +40571,8 @@ static void csimi_count_outcome(csimi_step_frame *f, const csim_outcome *o, int 
     if (o->result > t->result) t->result = o->result;
     if (o->result == CSIM_RESULT_CAP) t->flags |= CSIM_FLAG_CAP;
     if (o->result == CSIM_RESULT_STALLED) t->flags |= CSIM_FLAG_STALLED;
-    if (o->result != CSIM_RESULT_CONVERGED) t->flags |= CSIM_FLAG_UNCERTIFIED;
+    if (o->result == CSIM_RESULT_UNCHECKED) t->flags |= CSIM_FLAG_UNCHECKED;
+    if (o->result > CSIM_RESULT_UNCHECKED) t->flags |= CSIM_FLAG_UNCERTIFIED;
 }
 
 /* What is left unsolved opens joints, so that islands of rigid bodies with joints are solved far beyond the tolerance
@@ -40644,6 +40586,12 @@ static csim_real csimi_island_tolerance(const csim_world *w, const csimi_step_fr
     if (joints == 0 || !csimi_bodies_take(problem)) return asked;
     return csimi_min(asked,
                      csimi_max(1000 * CSIMI_EPS, joints < problem->contact_count ? CSIM_R(1e-6) : CSIM_R(1e-11)));
+}
+
+/* Whether the step that is being done is to be certified. */
+static bool csimi_certifies(const csim_world *w) {
+    const int every = w->def.solver.certify;
+    return every > 0 && (w->stats.step + 1) % (uint64_t)every == 0;
 }
 
 /* Room in the arena for the problem of an island. */
@@ -40718,6 +40666,7 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
     csimi_island_room(w, f, island, &p, arena);
     csimi_island_fill(w, f, island, &p);
     params.sigma = w->store.body[leader].sigma;
+    params.certify = csimi_certifies(w);
     params.tolerance = csimi_island_tolerance(w, f, &p.problem, contact);
     params.move = f->moves && !csimi_keeps(w) ? CSIMI_PUSH(arena, csim_real, 3 * (size_t)n) : NULL;
 #ifndef CONDSIM_NO_SWEEP
@@ -40745,7 +40694,7 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
     csimi_judge_outcome(&outcome, w->def.solver.tolerance);
     csimi_keep_outcome(w, &p.problem, begun, arena, &p.solution, &outcome);
     csimi_count_outcome(f, &outcome, n, contacts);
-    for (i = 0; i < n && outcome.result != CSIM_RESULT_CONVERGED; i++) f->missed[block[i]] = 1;
+    for (i = 0; i < n && outcome.result > CSIM_RESULT_UNCHECKED; i++) f->missed[block[i]] = 1;
     for (i = 0; i < n; i++)
         for (k = 0; k < 3; k++) {
             f->v[3 * block[i] + k] = p.solution.v[3 * i + k];
@@ -41418,7 +41367,7 @@ static bool csimi_path_pairs(csimi_paths *p) {
         for (b = 0; b < s->count.shapes; b++) {
             const int other = s->shape_body[b];
             csim_real t;
-            if (csimi_is_off(s, slot, a) || csimi_is_off(s, other, b)) continue;
+            if (s->body[slot].disabled || s->body[other].disabled) continue;
             if (other == slot || csimi_path_leaves(s->shape + b) || p->group[other] == p->group[slot]) continue;
             if (s->body[slot].motion != CSIM_DYNAMIC && s->body[other].motion != CSIM_DYNAMIC) continue;
             if ((p->looked[other] && b < a) || !csimi_path_near(p, a, b)) continue;
@@ -41528,7 +41477,7 @@ static int csimi_path_list(csimi_paths *p, int slot, int count) {
         if (low[0] - reach > to[0] || low[1] - reach > to[1] || low[2] - reach > to[2] ||
             high[0] + reach < from[0] || high[1] + reach < from[1] || high[2] + reach < from[2])
             continue;
-        if (csimi_is_off(s, s->shape_body[k], k) || s->skin[k].sensor) continue;
+        if (s->body[s->shape_body[k]].disabled || s->skin[k].sensor) continue;
         if (!csimi_may_touch(&p->filter, slot, -1, s->shape_body[k], k)) continue;
         p->near[p->near_count++] = k;
     }
@@ -41820,7 +41769,7 @@ static bool csimi_eye_near(const csimi_eye *e, int slot, int own, csim_vec3 cent
     const csim_real reach = radius + s->shape[b].bound + s->skin[b].surface.thickness;
     const csim_vec3 d = csim_sub(centre, csimi_eye_centre(e, b));
     if (other == slot || (s->body[slot].motion != CSIM_DYNAMIC && s->body[other].motion != CSIM_DYNAMIC)) return false;
-    if (csimi_is_off(s, slot, own) || csimi_is_off(s, other, b) || s->skin[b].sensor) return false;
+    if (s->body[slot].disabled || s->body[other].disabled || s->skin[b].sensor) return false;
     if (own >= 0 && s->skin[own].sensor) return false;
     return csim_dot(d, d) < reach * reach && csimi_may_touch(&e->filter, slot, own, other, b);
 }
@@ -42516,8 +42465,7 @@ CSIMI_FN void *csimi_told_user_data(const csim_world *w, csim_body_id id, void *
 
 CSIMI_FN void *csimi_told_shape_data(const csim_world *w, csim_body_id id, int shape, void *gone) {
     const csimi_body *b = csimi_told_of(w, id);
-    if (!b || shape < 0 || shape >= b->shape_count || w->store.skin[b->first_shape + shape].gone) return gone;
-    return w->store.skin[b->first_shape + shape].user_data;
+    return b && shape >= 0 && shape < b->shape_count ? w->store.skin[b->first_shape + shape].user_data : gone;
 }
 
 static void csimi_write_encounter(const csim_world *w, csimi_encounters *p, const csimi_encounter *pair) {
@@ -42784,7 +42732,7 @@ static csim_real csimi_outmost(const csimi_store *s, const csimi_body *b, int li
     int i;
     for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
         const csim_geometry *g = s->shape + i;
-        if (s->skin[i].disabled || (link >= 0 && s->shape_link[i] != link)) continue;
+        if (link >= 0 && s->shape_link[i] != link) continue;
         most = csimi_max(most, csim_length(csim_sub(csim_pose_point(g->local, g->centre), x)) + g->bound);
     }
     return most;
@@ -43548,12 +43496,21 @@ static csim_status csimi_grow(csim_world *w, const csim_step_stats *found) {
     return status ? status : CSIMI_AGAIN;
 }
 
+/* A step that is not certified, and missed nothing it knows of, has no figures. */
+static void csimi_tell_unchecked(csim_step_stats *stats) {
+    if (!(stats->flags & CSIM_FLAG_UNCHECKED) || (stats->flags & CSIM_FLAG_UNCERTIFIED)) return;
+    (void)csimi_leave_unchecked((double)CSIMI_HUGE, &stats->certificate);
+}
+
 static void csimi_keep_stats(csim_world *w, const csim_step_stats *stats, csim_status status) {
     const uint64_t steps = w->stats.step;
-    int missed = w->stats.uncertified;
+    int missed = w->stats.uncertified, unchecked = w->stats.unchecked;
     if (!status) missed = stats->flags & CSIM_FLAG_UNCERTIFIED ? missed + 1 : 0;
+    if (!status) unchecked = stats->flags & CSIM_FLAG_UNCHECKED ? unchecked + 1 : 0;
     w->stats = *stats;
     w->stats.uncertified = missed;
+    w->stats.unchecked = unchecked;
+    csimi_tell_unchecked(&w->stats);
     w->stats.step = steps + (status ? 0u : 1u);
     w->stats.time = w->time;
     w->stats.memory_bytes = w->heap.held;
@@ -43799,12 +43756,6 @@ CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn,
     return csimi_check_inertia(def, fn, mass, error);
 }
 
-CSIMI_FN csim_status csimi_check_static(csim_world *w, const char *fn, csim_motion motion, const csim_shape *shape) {
-    if (motion == CSIM_STATIC || !csimi_only_static(shape->kind)) return CSIM_OK;
-    return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "motion", true, (double)motion,
-                      "CSIM_STATIC for a body with a half-space, heights or triangles");
-}
-
 static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, csim_mass *mass, int *hulls) {
     static const char fn[] = "csim_create_rigid";
     static const csimi_field fields[] = {
@@ -43831,7 +43782,9 @@ static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, c
     *hulls = 0;
     for (i = 0; i < def->shape_count; i++) {
         *hulls += def->shapes[i].kind == CSIM_SHAPE_HULL;
-        if ((s = csimi_check_static(w, fn, def->motion, def->shapes + i)) != 0) return s;
+        if (csimi_only_static(def->shapes[i].kind) && def->motion != CSIM_STATIC)
+            return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "motion", true, (double)def->motion,
+                              "CSIM_STATIC for a body with a half-space, heights or triangles");
     }
     if ((s = csimi_check_skins(w, fn, def->shapes, def->shape_count)) != 0) return s;
     return csimi_rigid_mass(def, fn, mass, &w->error);
@@ -44242,183 +44195,6 @@ CSIMI_FN void csimi_write_surface(csimi_store *s, int slot, const csim_real *res
 }
 #endif
 /* ==== end world/soft.c */
-
-/* ==== begin world/reshape.c ===================================================================================== */
-/* world/reshape: shapes of rigid bodies that are added, replaced and removed while a world runs. A shape keeps its
-   number: one that is removed leaves a gap among those of its body, for the next that is added. */
-
-/* ---- where things stand */
-
-/* Where the hull of a shape stands, or would: behind those of the shapes before it. */
-static int csimi_hull_place(const csimi_store *s, int shape) {
-    while (--shape >= 0)
-        if (s->shape[shape].hull >= 0) return s->shape[shape].hull + 1;
-    return 0;
-}
-
-/* Hulls from place `at` on have moved by n. */
-static void csimi_shift_hulls(csimi_store *s, int at, int n) {
-    int i;
-    for (i = 0; i < s->count.shapes; i++)
-        if (s->shape[i].hull >= at) s->shape[i].hull += n;
-}
-
-static void csimi_drop_hull(csimi_store *s, int shape) {
-    const int hull = s->shape[shape].hull;
-    if (hull < 0) return;
-    s->shape[shape].hull = -1;
-    csimi_remove(s, CSIMI_AXIS_hulls, hull, 1);
-    csimi_shift_hulls(s, hull, -1);
-}
-
-/* Another shape at the end of a body's, which is that of nothing yet. */
-static int csimi_append_shape(csimi_store *s, int slot) {
-    csimi_body *b = s->body + slot;
-    int i, at;
-    if (b->shape_count == 0) b->first_shape = s->count.shapes;
-    at = b->first_shape + b->shape_count;
-    csimi_open_gap(s, CSIMI_AXIS_shapes, at);
-    for (i = 0; i < s->count.bodies; i++)
-        if (s->body[i].alive && s->body[i].shape_count > 0 && s->body[i].first_shape >= at) s->body[i].first_shape++;
-    s->shape_body[at] = slot;
-    s->shape_link[at] = s->shape[at].hull = -1;
-    b->shape_count++;
-    return at;
-}
-
-/* What steps have kept of a shape that is another one now: its manifolds in worlds with bounded frames. */
-static void csimi_forget_manifolds(csim_contact_info *c, csimi_kept *kept, int count, csim_body_id id, int shape) {
-    int i;
-    for (i = 0; i < count; i++)
-        if ((c[i].body_a.index1 == id.index1 && c[i].shape_a == shape) ||
-            (c[i].body_b.index1 == id.index1 && c[i].shape_b == shape))
-            kept[i].pair = 0;
-}
-
-static void csimi_forget_shape(csim_world *w, csim_body_id id, int shape) {
-    csimi_store *s = &w->store;
-    csimi_forget_manifolds(s->contact, s->kept, csimi_imin(s->count.kept, s->count.contacts), id, shape);
-#ifndef CONDSIM_NO_SLEEP
-    csimi_forget_manifolds(s->slept, s->slept_kept, csimi_imin(s->count.slept_kept, s->count.slept), id, shape);
-#endif
-}
-
-/* ---- the calls */
-
-static csim_status csimi_open_rigid(csim_world *w, csim_body_id id, const char *fn, int *slot) {
-    csim_status status;
-    if (!w) return CSIM_NULL_ARGUMENT;
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
-    if ((status = csimi_find_body(w, id, fn, slot, &w->error)) != 0) return status;
-    if (w->store.body[*slot].kind == CSIM_RIGID) return CSIM_OK;
-    return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a rigid body");
-}
-
-/* Makes room for a shape, beside `more` others, and bakes it: a hull waits in the scratch. */
-static csim_status csimi_bake_new(csim_world *w, const char *fn, int slot, const csim_shape *shape, int more,
-                                  csim_geometry *g) {
-    const csimi_body *b = w->store.body + slot;
-    csimi_counts need = w->store.count;
-    csim_status s;
-    if (!shape) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "shape", false, 0, "not null");
-    if ((s = csimi_check_static(w, fn, b->disabled ? b->motion_then : b->motion, shape)) != 0) return s;
-    if ((s = csimi_check_skins(w, fn, shape, 1)) != 0) return s;
-    if ((s = csimi_check_shape(fn, shape, &w->error)) != 0) return s;
-    need.shapes += more;
-    need.hulls += shape->kind == CSIM_SHAPE_HULL;
-    if ((s = csimi_make_room(w, need, fn)) != 0) return s;
-    need = w->store.capacity;
-    if (w->grows && shape->field) need.contacts += 96;
-    if ((s = csimi_ensure(w, &need, fn)) != 0) return s;
-    return csim_shape_bake(shape, g, (csim_hull_data *)(void *)w->store.scratch, &w->error);
-}
-
-/* Writes a baked shape in the place of one of the body's, and everything that follows from it. */
-static void csimi_write_shape(csim_world *w, csim_body_id id, int at, const csim_shape *shape, const csim_geometry *g,
-                              bool disabled, bool gone) {
-    csimi_store *s = &w->store;
-    const int slot = (int)id.index1 - 1;
-    csimi_drop_hull(s, at);
-    s->shape[at] = *g;
-    if (g->kind == CSIM_SHAPE_HULL) {
-        const int hull = csimi_hull_place(s, at);
-        csimi_open_gap(s, CSIMI_AXIS_hulls, hull);
-        csimi_shift_hulls(s, hull, 1);
-        CSIMI_MEMCPY(s->hull + hull, s->scratch, sizeof *s->hull);
-        s->shape[at].hull = hull;
-    }
-    csimi_write_skin(s, at, slot, shape);
-    s->skin[at].disabled = disabled;
-    s->skin[at].gone = gone;
-    csimi_forget_shape(w, id, csimi_own_shape(s, slot, at));
-    csimi_look_add(s, slot);
-    csimi_note_high(w);
-    csimi_shape_changed(w, slot);
-}
-
-CSIM_API csim_status csim_body_add_shape(csim_world *w, csim_body_id id, const csim_shape *shape, int *number) {
-    static const char fn[] = "csim_body_add_shape";
-    csim_geometry g;
-    const csimi_body *b;
-    int slot, own = 0;
-    csim_status status = csimi_open_rigid(w, id, fn, &slot);
-    if (status) return status;
-    b = w->store.body + slot;
-    while (own < b->shape_count && !w->store.skin[b->first_shape + own].gone) own++;
-    if (own >= 10000) return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shape", true, (double)own, "0..9999");
-    if ((status = csimi_bake_new(w, fn, slot, shape, own == b->shape_count, &g)) != 0) return status;
-    csimi_wake(w, slot);
-    csimi_look_drop(&w->store, slot);
-    b = w->store.body + slot;
-    if (own == b->shape_count) csimi_append_shape(&w->store, slot);
-    csimi_write_shape(w, id, b->first_shape + own, shape, &g, false, false);
-    if (number) *number = own;
-    return CSIM_OK;
-}
-
-CSIM_API csim_status csim_body_set_shape(csim_world *w, csim_body_id id, int shape, const csim_shape *to) {
-    static const char fn[] = "csim_body_set_shape";
-    const csim_shape nothing = csim_sphere(1);
-    const csim_geometry *was;
-    csim_geometry g;
-    int slot, at;
-    csim_status status = csimi_open_rigid(w, id, fn, &slot);
-    if (status) return status;
-    if (csim_body_shape(w, id, shape, &was, NULL) != CSIM_OK)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shape", true, (double)shape,
-                          "0..shape count - 1, not removed");
-    if ((status = csimi_bake_new(w, fn, slot, to ? to : &nothing, 0, &g)) != 0) return status;
-    at = w->store.body[slot].first_shape + shape;
-    csimi_shape_changed(w, slot); /* what lay on it */
-    csimi_look_drop(&w->store, slot);
-    csimi_write_shape(w, id, at, to ? to : &nothing, &g, !to || w->store.skin[at].disabled, !to);
-    return CSIM_OK;
-}
-
-CSIM_API csim_status csim_body_set_density(csim_world *w, csim_body_id id, csim_real density) {
-    static const char fn[] = "csim_body_set_density";
-    const csimi_store *s;
-    const csimi_body *b;
-    csim_mass mass, part;
-    int slot, i;
-    csim_status status = csimi_open_rigid(w, id, fn, &slot);
-    if (status) return status;
-    s = &w->store;
-    b = s->body + slot;
-    CSIMI_MEMSET(&mass, 0, sizeof mass);
-    for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
-        if (csimi_only_static(s->shape[i].kind) || s->skin[i].sensor || s->skin[i].disabled) continue;
-        if ((status = csimi_geometry_mass(fn, s->shape + i, s->hull, density, &part, &w->error)) != 0) return status;
-        if (mass.mass > 0)
-            csimi_add_mass(&mass, &part);
-        else
-            mass = part;
-    }
-    if (!(mass.mass > 0))
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shapes", false, 0, "at least one that has a mass");
-    return csim_body_set_mass(w, id, &mass);
-}
-/* ==== end world/reshape.c */
 
 /* ==== begin world/link.c ======================================================================================== */
 /* world/link: making springs and exclusions; the ends of links. */
@@ -47347,7 +47123,7 @@ static void csimi_draw_body(const csimi_pen *p, const csimi_body *b) {
     const csimi_store *s = &p->w->store;
     int i;
     for (i = b->first_shape; i < b->first_shape + b->shape_count; i++)
-        if (!s->skin[i].gone) csimi_draw_shape(p, s->shape + i, csimi_drawn_pose(s, i));
+        csimi_draw_shape(p, s->shape + i, csimi_drawn_pose(s, i));
     for (i = b->first_frame; i < b->first_frame + b->frame_count; i++)
         csimi_draw_line(p, csimi_load3(s->state.x + 3 * (size_t)s->state.edge_node[2 * i]),
                    csimi_load3(s->state.x + 3 * (size_t)s->state.edge_node[2 * i + 1]));
@@ -47373,7 +47149,7 @@ static CSIMI_NOINLINE void csimi_draw_bounds(const csimi_pen *p, int slot) {
         const csim_geometry *g = s->shape + i;
         csimi_convex c;
         csim_vec3 low, high;
-        if (csimi_only_static(g->kind) || s->skin[i].gone) continue;
+        if (csimi_only_static(g->kind)) continue;
         if (g->kind == CSIM_SHAPE_MESH) {
             const csim_vec3 at = csim_pose_point(csimi_drawn_pose(s, i), g->centre);
             const csim_vec3 r = csim_v3(g->bound, g->bound, g->bound);
@@ -47882,6 +47658,9 @@ static csim_status csimi_check_solver_params(const csim_solver_params *p, const 
     if (p->window < 0 || p->window > 32)
         return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "solver.window", true, (double)p->window,
                           "0 (default) or 1..32");
+    if (p->certify < 0 || p->certify > 1000000000)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "solver.certify", true, (double)p->certify,
+                          "0 (no step) or 1..1e9");
     return csimi_check_fields(error, function, p, fields, CSIMI_COUNT_OF(fields));
 }
 
@@ -48032,7 +47811,6 @@ static size_t csimi_world_scratch(const csimi_counts *n, const csim_solver_param
     size_t most = csimi_step_scratch(n, solver);
     if (most == SIZE_MAX) return most;
     most = csimi_most_bytes(most, csimi_bed_scratch(n));
-    most = csimi_most_bytes(most, n->hulls > 0 ? sizeof(csim_hull_data) : 0); /* reshape.c */
     most = csimi_most_bytes(most, csimi_mesh_scratch(n));
     most = csimi_most_bytes(most, csimi_cloth_scratch(n));
     most = csimi_most_bytes(most, csimi_tree_scratch(n));

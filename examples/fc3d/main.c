@@ -71,7 +71,7 @@ static void solve_timed(const fc3d_model *m, const csim_solver_params *params, d
 }
 
 static const char *result_name(const run *x) {
-    static const char *const names[CSIM_RESULT_COUNT_] = {"ok", "cap", "stalled", "not-finite"};
+    static const char *const names[CSIM_RESULT_COUNT_] = {"ok", "unchecked", "cap", "stalled", "not-finite"};
     return x->status != CSIM_OK ? "refused" : names[x->out.result];
 }
 

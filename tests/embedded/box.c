@@ -24,6 +24,9 @@ int program_begin(void) {
     def.capacity.pairs = 2;
     def.solver.solver = CSIM_SOLVER_SWEEP;
     def.solver.window = 4;
+#ifdef BOX_CERTIFY
+    def.solver.certify = BOX_CERTIFY;
+#endif
     if (csim_world_bytes(&def, &block, NULL) != CSIM_OK || block > sizeof room - 64) return 1;
     if (csim_create_world_in(&def, memory, block, &world, NULL) != CSIM_OK) return 2;
     if (csim_create_ground(world, csim_v3(0, 0, 0), csim_v3(0, 0, 1), CSIM_R(0.5), &id) != CSIM_OK) return 3;

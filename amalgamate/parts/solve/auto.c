@@ -111,7 +111,7 @@ static csim_status csimi_second_attempt(const csim_problem *problem, const csim_
 }
 
 static bool csimi_missed(csim_status status, const csim_outcome *outcome) {
-    return status == CSIM_OK && outcome->result != CSIM_RESULT_CONVERGED && outcome->result != CSIM_RESULT_NOT_FINITE;
+    return status == CSIM_OK && outcome->result > CSIM_RESULT_UNCHECKED && outcome->result != CSIM_RESULT_NOT_FINITE;
 }
 
 /* SWEEP where it fits, COND where it does not. What SWEEP missed on a small island COND solves from the same start;

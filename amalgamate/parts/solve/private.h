@@ -78,6 +78,8 @@ CSIMI_FN bool csimi_solver_gaps(csim_solver solver);
 /* Whether solver takes the laws of contacts [count]. */
 CSIMI_FN bool csimi_solver_laws(csim_solver solver, const csim_contact *contacts, int count);
 CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error *error);
+/* What is said of an answer whose certificate is left out; measure: the solver's own. */
+CSIMI_FN csim_result csimi_leave_unchecked(double measure, csim_certificate *certificate);
 
 /* ---- auto.c: SWEEP where it fits, COND where it does not */
 CSIMI_FN size_t csimi_auto_bytes(const csim_problem_size *size, const csim_solver_params *params);

@@ -112,6 +112,10 @@ typedef struct csim_solver_params {
                                 max(phi_n, 0). Worlds set it */
     csim_real *pulse;        /* BOUNDED: [3 contact_count] start of the impulses in place of lambda; gets those of the
                                 last substep times the substeps, N s: the better start of the next frame. May be null */
+    int certify;             /* worlds: every so many steps are certified, 1 (default): all; 0: none; up to 1e9.
+                                csim_problem_solve: 0 leaves it out. Only SWEEP and the solvers of the impulse level
+                                have a measure of their own to stop by and can leave it out, and only where that is
+                                met; by_impulse certifies always. docs/certificate.md */
     csim_real damping;       /* PENALTY, and XPBD under the invertible law: damper of a contact over h times its spring,
                                 0..1e3; default 1 */
     double *history;         /* [history_capacity] the solver's residual of each iteration, may be null; NEWTON: the
@@ -122,6 +126,8 @@ typedef struct csim_solver_params {
 /* How a solve ended. */
 typedef enum csim_result {
     CSIM_RESULT_CONVERGED,   /* certified at the tolerance */
+    CSIM_RESULT_UNCHECKED,   /* params.certify left the certificate out: the solver's own measure, the contact figure,
+                                meets the tolerance; its dynamics, velocity and work are huge: not known */
     CSIM_RESULT_CAP,         /* the iteration cap was reached first; the best iterate is returned */
     CSIM_RESULT_STALLED,     /* no more progress in this precision; the best iterate is returned */
     CSIM_RESULT_NOT_FINITE,  /* the data made a NaN or an infinity; v and lambda are the start */

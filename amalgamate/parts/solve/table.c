@@ -166,6 +166,7 @@ static csim_status csimi_solve_by_impulse(const csim_problem *problem, const csi
     csim_outcome sum = *outcome;
     const size_t mark = arena->used;
     int trial;
+    p.certify = 1;
     for (trial = 0; trial < 8; ++trial, csimi_pop(arena, mark)) {
         const csim_certificate *f = &outcome->certificate;
         csim_status status;

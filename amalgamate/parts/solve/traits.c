@@ -60,8 +60,19 @@ CSIM_API csim_solver_params csim_default_solver_params(void) {
     p.gain = CSIM_R(1e3);
     p.shift = true;
     p.geometric = true;
+    p.certify = 1;
     p.damping = 1;
     return p;
+}
+
+/* ---- a certificate that is left out */
+
+CSIMI_FN csim_result csimi_leave_unchecked(double measure, csim_certificate *certificate) {
+    CSIMI_MEMSET(certificate, 0, sizeof *certificate);
+    certificate->worst_contact = -1;
+    certificate->contact = measure;
+    certificate->dynamics = certificate->velocity = certificate->work = (double)CSIMI_HUGE;
+    return CSIM_RESULT_UNCHECKED;
 }
 
 /* ---- parameters */
@@ -108,6 +119,8 @@ CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error 
         return csimi_solver_range(error, "params.scaling", (double)p->scaling, "0 or more, 1/kg");
     if (p->substeps < 0 || p->substeps > 100000)
         return csimi_solver_range(error, "params.substeps", (double)p->substeps, "0 to 100000");
+    if (p->certify < 0 || p->certify > 1000000000)
+        return csimi_solver_range(error, "params.certify", (double)p->certify, "0 to 1e9");
     if (!(p->damping >= 0 && p->damping <= 1000))
         return csimi_solver_range(error, "params.damping", (double)p->damping, "0 to 1000");
     if (p->history_capacity < 0)

@@ -424,7 +424,7 @@ static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
 
 static void csimi_count_outcome(csimi_step_frame *f, const csim_outcome *o, int blocks, int contacts) {
     csim_step_stats *t = &f->stats;
-    csimi_worse(&t->certificate, &o->certificate);
+    if (o->result != CSIM_RESULT_UNCHECKED) csimi_worse(&t->certificate, &o->certificate);
     if (contacts > 0 && !f->again) {
         t->islands++;
         t->largest_island = csimi_imax(t->largest_island, blocks);
@@ -438,7 +438,8 @@ static void csimi_count_outcome(csimi_step_frame *f, const csim_outcome *o, int 
     if (o->result > t->result) t->result = o->result;
     if (o->result == CSIM_RESULT_CAP) t->flags |= CSIM_FLAG_CAP;
     if (o->result == CSIM_RESULT_STALLED) t->flags |= CSIM_FLAG_STALLED;
-    if (o->result != CSIM_RESULT_CONVERGED) t->flags |= CSIM_FLAG_UNCERTIFIED;
+    if (o->result == CSIM_RESULT_UNCHECKED) t->flags |= CSIM_FLAG_UNCHECKED;
+    if (o->result > CSIM_RESULT_UNCHECKED) t->flags |= CSIM_FLAG_UNCERTIFIED;
 }
 
 /* What is left unsolved opens joints, so that islands of rigid bodies with joints are solved far beyond the tolerance
@@ -452,6 +453,12 @@ static csim_real csimi_island_tolerance(const csim_world *w, const csimi_step_fr
     if (joints == 0 || !csimi_bodies_take(problem)) return asked;
     return csimi_min(asked,
                      csimi_max(1000 * CSIMI_EPS, joints < problem->contact_count ? CSIM_R(1e-6) : CSIM_R(1e-11)));
+}
+
+/* Whether the step that is being done is to be certified. */
+static bool csimi_certifies(const csim_world *w) {
+    const int every = w->def.solver.certify;
+    return every > 0 && (w->stats.step + 1) % (uint64_t)every == 0;
 }
 
 /* Room in the arena for the problem of an island. */
@@ -526,6 +533,7 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
     csimi_island_room(w, f, island, &p, arena);
     csimi_island_fill(w, f, island, &p);
     params.sigma = w->store.body[leader].sigma;
+    params.certify = csimi_certifies(w);
     params.tolerance = csimi_island_tolerance(w, f, &p.problem, contact);
     params.move = f->moves && !csimi_keeps(w) ? CSIMI_PUSH(arena, csim_real, 3 * (size_t)n) : NULL;
 #ifndef CONDSIM_NO_SWEEP
@@ -553,7 +561,7 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
     csimi_judge_outcome(&outcome, w->def.solver.tolerance);
     csimi_keep_outcome(w, &p.problem, begun, arena, &p.solution, &outcome);
     csimi_count_outcome(f, &outcome, n, contacts);
-    for (i = 0; i < n && outcome.result != CSIM_RESULT_CONVERGED; i++) f->missed[block[i]] = 1;
+    for (i = 0; i < n && outcome.result > CSIM_RESULT_UNCHECKED; i++) f->missed[block[i]] = 1;
     for (i = 0; i < n; i++)
         for (k = 0; k < 3; k++) {
             f->v[3 * block[i] + k] = p.solution.v[3 * i + k];

@@ -463,12 +463,21 @@ static csim_status csimi_grow(csim_world *w, const csim_step_stats *found) {
     return status ? status : CSIMI_AGAIN;
 }
 
+/* A step that is not certified, and missed nothing it knows of, has no figures. */
+static void csimi_tell_unchecked(csim_step_stats *stats) {
+    if (!(stats->flags & CSIM_FLAG_UNCHECKED) || (stats->flags & CSIM_FLAG_UNCERTIFIED)) return;
+    (void)csimi_leave_unchecked((double)CSIMI_HUGE, &stats->certificate);
+}
+
 static void csimi_keep_stats(csim_world *w, const csim_step_stats *stats, csim_status status) {
     const uint64_t steps = w->stats.step;
-    int missed = w->stats.uncertified;
+    int missed = w->stats.uncertified, unchecked = w->stats.unchecked;
     if (!status) missed = stats->flags & CSIM_FLAG_UNCERTIFIED ? missed + 1 : 0;
+    if (!status) unchecked = stats->flags & CSIM_FLAG_UNCHECKED ? unchecked + 1 : 0;
     w->stats = *stats;
     w->stats.uncertified = missed;
+    w->stats.unchecked = unchecked;
+    csimi_tell_unchecked(&w->stats);
     w->stats.step = steps + (status ? 0u : 1u);
     w->stats.time = w->time;
     w->stats.memory_bytes = w->heap.held;

@@ -162,8 +162,8 @@ CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csim
         if ((status = csimi_within_try(w, c, params, arena, outcome)) != 0) return status;
         f->work += each * outcome->iterations;
         csimi_judge_outcome(outcome, w->def.solver.tolerance);
-        if (!f->again) csimi_within_pace(pace, outcome->result != CSIM_RESULT_CONVERGED, outcome->iterations);
-        c->bounded = c->bounded && outcome->result != CSIM_RESULT_CONVERGED;
+        if (!f->again) csimi_within_pace(pace, outcome->result > CSIM_RESULT_UNCHECKED, outcome->iterations);
+        c->bounded = c->bounded && outcome->result > CSIM_RESULT_UNCHECKED;
     } else if (pace->wait > 0) {
         pace->wait--;
     }
@@ -185,6 +185,6 @@ CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csim
         CSIMI_MEMCPY(c->move, c->solution->v, 3 * (size_t)c->n * sizeof *c->move);
     }
     csimi_within_keep(w, f, c, !c->bounded ? 0 : lumped ? CSIMI_WITHIN_LUMPED : 1,
-                      outcome->result == CSIM_RESULT_CONVERGED);
+                      outcome->result <= CSIM_RESULT_UNCHECKED);
     return CSIM_OK;
 }

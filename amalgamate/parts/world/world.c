@@ -23,6 +23,9 @@ static csim_status csimi_check_solver_params(const csim_solver_params *p, const 
     if (p->window < 0 || p->window > 32)
         return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "solver.window", true, (double)p->window,
                           "0 (default) or 1..32");
+    if (p->certify < 0 || p->certify > 1000000000)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "solver.certify", true, (double)p->certify,
+                          "0 (no step) or 1..1e9");
     return csimi_check_fields(error, function, p, fields, CSIMI_COUNT_OF(fields));
 }
 

@@ -338,7 +338,8 @@ enum {
     CSIM_FLAG_CONTACTS_FULL = 4, /* capacity.contacts was too small: the step was undone */
     CSIM_FLAG_PAIRS_FULL = 8,    /* capacity.pairs was too small: the step was undone */
     CSIM_FLAG_UNCERTIFIED = 16,  /* the certificate misses the tolerance */
-    CSIM_FLAG_BOUNDED = 32       /* an island was solved by a bounded frame */
+    CSIM_FLAG_BOUNDED = 32,      /* an island was solved by a bounded frame */
+    CSIM_FLAG_UNCHECKED = 64     /* an island was not certified, because solver.certify left this step out */
 };
 
 /* What the last step did. After a failed step the counts tell what it needed. */
@@ -354,10 +355,12 @@ typedef struct csim_step_stats {
     long total_iterations;       /* summed over the islands */
     int products;                /* summed */
     int rejections, virtual_nodes; /* summed; see csim_outcome */
-    csim_certificate certificate;                            /* worst over the islands */
+    csim_certificate certificate; /* worst over the islands that were certified; CSIM_FLAG_UNCHECKED without
+                                     CSIM_FLAG_UNCERTIFIED: contact, dynamics, velocity and work are huge, not known */
     double virtual_slip;                                     /* m/s, see csim_outcome */
     int bounded;                 /* islands solved by bounded frames, csim_body_get_bounded says which */
     int uncertified;             /* steps in a row that missed the tolerance, this one the last; 0: certified */
+    int unchecked;               /* steps in a row with islands that were not certified, as solver.certify asks */
     long work;                   /* visits of contacts that bounded worlds counted, see csim_world_def.budget */
     double pushed;               /* m: largest |x+ - x - h v+| of a bounded frame: what its springs pushed out */
     int unseen;           /* pairs that it drove into each other by more than rows know (docs/contact.md), and left */
@@ -375,7 +378,8 @@ typedef struct csim_step_stats {
    contacts or pairs than it has room for makes room and does the step, to the bit as if the room had been there. Either
    the whole step happens, or the status tells why not and the world is bit for bit as before (the stats excepted).
    A solve that misses its tolerance is CSIM_OK with stats.result and CSIM_FLAG_UNCERTIFIED, unless the definition says
-   otherwise. COND paper eq. 4-9 and 11.
+   otherwise; one whose certificate solver.certify leaves out has CSIM_RESULT_UNCHECKED at best. COND paper eq. 4-9
+   and 11.
    Fails: CSIM_OUT_OF_RANGE and CSIM_NOT_FINITE (h), CSIM_CAPACITY (fixed block), CSIM_OUT_OF_MEMORY (heap),
    CSIM_NON_FINITE_RESULT, CSIM_UNCERTIFIED,
    CSIM_LOCKED (called from a filter), CSIM_BAD_PROBLEM (a mixing rule returned a negative number, or solver.solver
