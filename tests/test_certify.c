@@ -49,7 +49,7 @@ TEST(an_unchecked_answer_is_the_certified_one_where_that_is_content) {
             CHECK(!equal);
             sent_back[p.solver > CSIM_SOLVER_SWEEP]++;
         }
-        if (p.solver <= CSIM_SOLVER_SWEEP) { /* rho: of both sides together here, of each there; 1.13 apart at most here */
+        if (p.solver <= CSIM_SOLVER_SWEEP) { /* rho: of both sides together here, of each there; 1.13 apart at most */
             const double own = out[0].certificate.contact, noise = TOL(1e-9, 2e-5);
             CHECK(c.contact <= 1.25 * own + noise && own <= 1.25 * c.contact + noise);
         }
