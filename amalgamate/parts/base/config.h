@@ -16,6 +16,8 @@
      CONDSIM_IMPLEMENTATION  in exactly one C or C++ file: compile the bodies there
      CONDSIM_STATIC          every function is static to the file that holds the implementation
      CONDSIM_FLOAT           csim_real is float (default double)
+     CONDSIM_SINGLE          with CONDSIM_FLOAT and CONDSIM_TINY: sums and small factorisations in float too, for
+                             processors without a unit for doubles (docs/embedded.md)
      CONDSIM_NO_STDIO        leave out the functions that open files
      CONDSIM_NO_HEAP         no malloc/free: worlds live in the caller's block or use the caller's allocator
      CONDSIM_REFERENCE       add what is for comparisons only: sparse Cholesky, the full Delassus matrix, Lemke's method

@@ -32,19 +32,19 @@ CSIMI_FN void csimi_parallel(const csim_tasks *tasks, int count, int grain, csim
 /* Partial sums of 2^level neighbouring chunks, at most one a level, as the digits of a binary counter: the tree of
    csimi_tree_sum without storing the leaves. */
 typedef struct csimi_counter {
-    double part[32];
+    csimi_wide part[32];
     unsigned chunks;
 } csimi_counter;
 
-static void csimi_counter_add(csimi_counter *c, double sum) {
+static void csimi_counter_add(csimi_counter *c, csimi_wide sum) {
     unsigned full = c->chunks++;
     int level = 0;
     for (; full & 1; full >>= 1) sum = c->part[level++] + sum;
     c->part[level] = sum;
 }
 
-static double csimi_counter_total(const csimi_counter *c) {
-    double sum = 0;
+static csimi_wide csimi_counter_total(const csimi_counter *c) {
+    csimi_wide sum = 0;
     unsigned left = c->chunks;
     bool first = true;
     int level;
@@ -56,7 +56,7 @@ static double csimi_counter_total(const csimi_counter *c) {
     return sum;
 }
 
-CSIMI_FN double csimi_tree_sum(int count, double *x) {
+CSIMI_FN csimi_wide csimi_tree_sum(int count, csimi_wide *x) {
     int i;
     if (count <= 0) return 0;
     for (; count > 1; count = (count + 1) / 2) {
@@ -66,53 +66,53 @@ CSIMI_FN double csimi_tree_sum(int count, double *x) {
     return x[0];
 }
 
-static double csimi_join_lanes(const double *s) {
+static csimi_wide csimi_join_lanes(const csimi_wide *s) {
     return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
 }
 
 /* One chunk. Eight independent lanes hide the latency of the adder and let the compiler vectorise a sum whose order
    it must not change: 2.5 to 4 times a single accumulator. They are written out because gcc -O2 leaves an array of
    lanes in memory, three times slower. */
-static double csimi_chunk_dot(int count, const csim_real *CSIMI_RESTRICT a, const csim_real *CSIMI_RESTRICT b) {
-    double s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0, s6 = 0, s7 = 0, lane[8];
+static csimi_wide csimi_chunk_dot(int count, const csim_real *CSIMI_RESTRICT a, const csim_real *CSIMI_RESTRICT b) {
+    csimi_wide s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0, s6 = 0, s7 = 0, lane[8];
     int i, k;
     for (i = 0; i + 8 <= count; i += 8) {
-        s0 += (double)a[i] * (double)b[i];
-        s1 += (double)a[i + 1] * (double)b[i + 1];
-        s2 += (double)a[i + 2] * (double)b[i + 2];
-        s3 += (double)a[i + 3] * (double)b[i + 3];
-        s4 += (double)a[i + 4] * (double)b[i + 4];
-        s5 += (double)a[i + 5] * (double)b[i + 5];
-        s6 += (double)a[i + 6] * (double)b[i + 6];
-        s7 += (double)a[i + 7] * (double)b[i + 7];
+        s0 += (csimi_wide)a[i] * (csimi_wide)b[i];
+        s1 += (csimi_wide)a[i + 1] * (csimi_wide)b[i + 1];
+        s2 += (csimi_wide)a[i + 2] * (csimi_wide)b[i + 2];
+        s3 += (csimi_wide)a[i + 3] * (csimi_wide)b[i + 3];
+        s4 += (csimi_wide)a[i + 4] * (csimi_wide)b[i + 4];
+        s5 += (csimi_wide)a[i + 5] * (csimi_wide)b[i + 5];
+        s6 += (csimi_wide)a[i + 6] * (csimi_wide)b[i + 6];
+        s7 += (csimi_wide)a[i + 7] * (csimi_wide)b[i + 7];
     }
     lane[0] = s0, lane[1] = s1, lane[2] = s2, lane[3] = s3;
     lane[4] = s4, lane[5] = s5, lane[6] = s6, lane[7] = s7;
-    for (k = 0; i < count; ++i, ++k) lane[k] += (double)a[i] * (double)b[i];
+    for (k = 0; i < count; ++i, ++k) lane[k] += (csimi_wide)a[i] * (csimi_wide)b[i];
     return csimi_join_lanes(lane);
 }
 
-static double csimi_chunk_weighted(int count, const csim_real *CSIMI_RESTRICT w, const csim_real *CSIMI_RESTRICT a,
+static csimi_wide csimi_chunk_weighted(int count, const csim_real *CSIMI_RESTRICT w, const csim_real *CSIMI_RESTRICT a,
                                    const csim_real *CSIMI_RESTRICT b) {
-    double s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0, s6 = 0, s7 = 0, lane[8];
+    csimi_wide s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0, s6 = 0, s7 = 0, lane[8];
     int i, k;
     for (i = 0; i + 8 <= count; i += 8) {
-        s0 += (double)w[i] * (double)a[i] * (double)b[i];
-        s1 += (double)w[i + 1] * (double)a[i + 1] * (double)b[i + 1];
-        s2 += (double)w[i + 2] * (double)a[i + 2] * (double)b[i + 2];
-        s3 += (double)w[i + 3] * (double)a[i + 3] * (double)b[i + 3];
-        s4 += (double)w[i + 4] * (double)a[i + 4] * (double)b[i + 4];
-        s5 += (double)w[i + 5] * (double)a[i + 5] * (double)b[i + 5];
-        s6 += (double)w[i + 6] * (double)a[i + 6] * (double)b[i + 6];
-        s7 += (double)w[i + 7] * (double)a[i + 7] * (double)b[i + 7];
+        s0 += (csimi_wide)w[i] * (csimi_wide)a[i] * (csimi_wide)b[i];
+        s1 += (csimi_wide)w[i + 1] * (csimi_wide)a[i + 1] * (csimi_wide)b[i + 1];
+        s2 += (csimi_wide)w[i + 2] * (csimi_wide)a[i + 2] * (csimi_wide)b[i + 2];
+        s3 += (csimi_wide)w[i + 3] * (csimi_wide)a[i + 3] * (csimi_wide)b[i + 3];
+        s4 += (csimi_wide)w[i + 4] * (csimi_wide)a[i + 4] * (csimi_wide)b[i + 4];
+        s5 += (csimi_wide)w[i + 5] * (csimi_wide)a[i + 5] * (csimi_wide)b[i + 5];
+        s6 += (csimi_wide)w[i + 6] * (csimi_wide)a[i + 6] * (csimi_wide)b[i + 6];
+        s7 += (csimi_wide)w[i + 7] * (csimi_wide)a[i + 7] * (csimi_wide)b[i + 7];
     }
     lane[0] = s0, lane[1] = s1, lane[2] = s2, lane[3] = s3;
     lane[4] = s4, lane[5] = s5, lane[6] = s6, lane[7] = s7;
-    for (k = 0; i < count; ++i, ++k) lane[k] += (double)w[i] * (double)a[i] * (double)b[i];
+    for (k = 0; i < count; ++i, ++k) lane[k] += (csimi_wide)w[i] * (csimi_wide)a[i] * (csimi_wide)b[i];
     return csimi_join_lanes(lane);
 }
 
-CSIMI_FN double csimi_sum_dot(int count, const csim_real *a, const csim_real *b) {
+CSIMI_FN csimi_wide csimi_sum_dot(int count, const csim_real *a, const csim_real *b) {
     csimi_counter c;
     int i;
     c.chunks = 0;
@@ -121,7 +121,7 @@ CSIMI_FN double csimi_sum_dot(int count, const csim_real *a, const csim_real *b)
     return csimi_counter_total(&c);
 }
 
-CSIMI_FN double csimi_sum_weighted(int count, const csim_real *w, const csim_real *a, const csim_real *b) {
+CSIMI_FN csimi_wide csimi_sum_weighted(int count, const csim_real *w, const csim_real *a, const csim_real *b) {
     csimi_counter c;
     int i;
     c.chunks = 0;

@@ -89,6 +89,13 @@
 #endif
 #define CSIMI_PI CSIM_R(3.14159265358979323846)
 
+/* What sums over many numbers and small factorisations are made in. */
+#ifdef CONDSIM_SINGLE
+typedef float csimi_wide;
+#else
+typedef double csimi_wide;
+#endif
+
 CSIM_INLINE csim_real csimi_min(csim_real a, csim_real b) { return a < b ? a : b; }
 CSIM_INLINE csim_real csimi_max(csim_real a, csim_real b) { return a > b ? a : b; }
 CSIM_INLINE csim_real csimi_clamp(csim_real x, csim_real lo, csim_real hi) { return x < lo ? lo : x > hi ? hi : x; }
@@ -157,10 +164,10 @@ CSIMI_FN void csimi_parallel(const csim_tasks *tasks, int count, int grain, csim
 /* Sums with 8 lanes inside chunks of 1024 and a binary tree over the chunks: the same bits for any thread count,
    about the accuracy of pairwise summation. double accumulators in both builds. */
 #define CSIMI_CHUNK 1024
-CSIMI_FN double csimi_sum_dot(int count, const csim_real *a, const csim_real *b); /* sum a b */
-CSIMI_FN double csimi_sum_weighted(int count, const csim_real *w, const csim_real *a,
+CSIMI_FN csimi_wide csimi_sum_dot(int count, const csim_real *a, const csim_real *b); /* sum a b */
+CSIMI_FN csimi_wide csimi_sum_weighted(int count, const csim_real *w, const csim_real *a,
                                    const csim_real *b); /* sum w a b */
-CSIMI_FN double csimi_tree_sum(int count, double *x);   /* binary-tree sum of chunk sums; destroys x */
+CSIMI_FN csimi_wide csimi_tree_sum(int count, csimi_wide *x);   /* binary-tree sum of chunk sums; destroys x */
 
 #ifdef CONDSIM_OWN_MATH
 /* ---- elementary.c: what CSIMI_SIN ... call under CONDSIM_OWN_MATH. */

@@ -5,52 +5,54 @@
 
 /* Impulses and velocities below this many rounding errors of the numbers they come from count as zero: the "tiny" of
    certificate.h. Without it an island of open contacts, whose median impulse is 0, would measure only rounding. */
-#define CSIMI_CERT_NOISE (1e5 * (double)CSIMI_EPS)
+#define CSIMI_CERT_NOISE (1e5 * (csimi_wide)CSIMI_EPS)
 #define CSIMI_CERT_COARSE 0.01 /* of a speed: impulses whose last bits are worth more are too coarse to be forgiven */
 
 /* What one contact looks like to the certificate, with u + omega lambda in the place of u for the invertible law. */
 typedef struct csimi_cert_contact {
     const csim_contact *contact;
-    double u[3], lambda[3];
-    double speed; /* sum of the magnitudes u is a difference of */
-    double rho;   /* kg */
-    double tiny;  /* N s */
+    csimi_wide u[3], lambda[3];
+    csimi_wide speed; /* sum of the magnitudes u is a difference of */
+    csimi_wide rho;   /* kg */
+    csimi_wide tiny;  /* N s */
 } csimi_cert_contact;
 
-static double csimi_cert_abs(double x) { return x < 0 ? -x : x; }
-static double csimi_cert_max(double a, double b) { return a > b ? a : b; }
-static double csimi_cert_norm2(const double *x) { return csimi_sqrt64(x[0] * x[0] + x[1] * x[1]); }
-static double csimi_cert_norm3(const double *x) { return csimi_sqrt64(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
+static csimi_wide csimi_cert_abs(csimi_wide x) { return x < 0 ? -x : x; }
+static csimi_wide csimi_cert_max(csimi_wide a, csimi_wide b) { return a > b ? a : b; }
+static csimi_wide csimi_cert_norm2(const csimi_wide *x) { return csimi_sqrt64(x[0] * x[0] + x[1] * x[1]); }
+static csimi_wide csimi_cert_norm3(const csimi_wide *x) {
+    return csimi_sqrt64(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
+}
 
 /* y = J x, x in double */
-CSIM_INLINE void csimi_cert_times(const csim_real *J, const double *x, double *y) {
-    y[0] = (double)J[0] * x[0] + (double)J[1] * x[1] + (double)J[2] * x[2];
-    y[1] = (double)J[3] * x[0] + (double)J[4] * x[1] + (double)J[5] * x[2];
-    y[2] = (double)J[6] * x[0] + (double)J[7] * x[1] + (double)J[8] * x[2];
+CSIM_INLINE void csimi_cert_times(const csim_real *J, const csimi_wide *x, csimi_wide *y) {
+    y[0] = (csimi_wide)J[0] * x[0] + (csimi_wide)J[1] * x[1] + (csimi_wide)J[2] * x[2];
+    y[1] = (csimi_wide)J[3] * x[0] + (csimi_wide)J[4] * x[1] + (csimi_wide)J[5] * x[2];
+    y[2] = (csimi_wide)J[6] * x[0] + (csimi_wide)J[7] * x[1] + (csimi_wide)J[8] * x[2];
 }
 
 /* ---- dynamics */
 
 /* g += J' lambda for one side, or its magnitude. */
-static void csimi_cert_scatter(const csim_problem *p, const csim_side *side, const double *impulse, bool magnitudes,
-                               double *g) {
+static void csimi_cert_scatter(const csim_problem *p, const csim_side *side, const csimi_wide *impulse, bool magnitudes,
+                               csimi_wide *g) {
     int k, i;
     for (k = side->first; k < side->first + side->count; ++k) {
-        double y[3] = {0, 0, 0}, *to = g + 3 * (ptrdiff_t)p->terms[k].block;
+        csimi_wide y[3] = {0, 0, 0}, *to = g + 3 * (ptrdiff_t)p->terms[k].block;
         csimi_addmulT3_wide(p->terms[k].J, impulse, y);
         for (i = 0; i < 3; ++i) to[i] += magnitudes ? csimi_cert_abs(y[i]) : y[i];
     }
 }
 
 /* g = J' lambda; magnitudes: the sum of what each side of a contact puts in, without signs. */
-static void csimi_cert_impulses(const csim_problem *p, const csim_real *lambda, bool magnitudes, double *g) {
+static void csimi_cert_impulses(const csim_problem *p, const csim_real *lambda, bool magnitudes, csimi_wide *g) {
     int m, i;
     for (i = 0; i < 3 * p->A.n; ++i) g[i] = 0;
     for (m = 0; m < p->contact_count; ++m) {
         const csim_contact *c = p->contacts + m;
         const csim_real *l = lambda + 3 * (ptrdiff_t)m;
-        double world[3] = {0, 0, 0}, impulse[3];
-        for (i = 0; i < 3; ++i) impulse[i] = (double)l[i];
+        csimi_wide world[3] = {0, 0, 0}, impulse[3];
+        for (i = 0; i < 3; ++i) impulse[i] = (csimi_wide)l[i];
         csimi_addmulT3_wide(c->R, impulse, world);
         csimi_cert_scatter(p, &c->a, world, magnitudes, g);
         for (i = 0; i < 3; ++i) world[i] = -world[i];
@@ -59,24 +61,24 @@ static void csimi_cert_impulses(const csim_problem *p, const csim_real *lambda, 
 }
 
 /* |A v - b - J'lambda| / max(|b|, |J'lambda|, tiny) in the norm of 1 / diag A, and the energy that passes through. */
-static void csimi_cert_dynamics(const csim_problem *p, const csim_real *v, const double *g, csim_certificate *out) {
+static void csimi_cert_dynamics(const csim_problem *p, const csim_real *v, const csimi_wide *g, csim_certificate *out) {
     const csim_block_matrix *A = &p->A;
-    double residual = 0, load = 0, impulse = 0, motion = 0, scale;
+    csimi_wide residual = 0, load = 0, impulse = 0, motion = 0, scale;
     int i, k, r;
     for (i = 0; i < A->n; ++i) {
-        double y[3] = {0, 0, 0};
+        csimi_wide y[3] = {0, 0, 0};
         for (k = A->row[i]; k < A->row[i + 1]; ++k)
             csimi_addmul3_wide(A->val + 9 * (ptrdiff_t)k, v + 3 * (ptrdiff_t)A->col[k], y);
         for (r = 0; r < 3; ++r) {
-            const double d = 1 / (double)A->val[9 * (ptrdiff_t)A->diag[i] + 4 * r];
-            const double b = (double)p->b[3 * i + r], f = g[3 * i + r], e = y[r] - b - f;
+            const csimi_wide d = 1 / (csimi_wide)A->val[9 * (ptrdiff_t)A->diag[i] + 4 * r];
+            const csimi_wide b = (csimi_wide)p->b[3 * i + r], f = g[3 * i + r], e = y[r] - b - f;
             residual += e * e * d;
             load += b * b * d;
             impulse += f * f * d;
-            motion += (double)v[3 * i + r] * y[r];
+            motion += (csimi_wide)v[3 * i + r] * y[r];
         }
     }
-    scale = csimi_cert_max(csimi_cert_max(csimi_sqrt64(load), csimi_sqrt64(impulse)), (double)CSIMI_TINY);
+    scale = csimi_cert_max(csimi_cert_max(csimi_sqrt64(load), csimi_sqrt64(impulse)), (csimi_wide)CSIMI_TINY);
     out->dynamics = csimi_sqrt64(residual) / scale;
     out->energy = csimi_cert_max(load, motion);
 }
@@ -85,14 +87,15 @@ static void csimi_cert_dynamics(const csim_problem *p, const csim_real *v, const
 
 /* tr(J D^-1 J') = tr(D^-1 J'J) of a symmetric block D, by its cofactors; with the diagonal of D alone when it is not
    positive. */
-static double csimi_cert_trace(const csim_real *D, const csim_real *J) {
-    const double a = (double)D[0], b = (double)D[1], c = (double)D[2], d = (double)D[4], e = (double)D[5];
-    const double f = (double)D[8], aa = d * f - e * e, ab = c * e - b * f, ac = b * e - c * d;
-    const double det = a * aa + b * ab + c * ac;
-    double xx = 0, xy = 0, xz = 0, yy = 0, yz = 0, zz = 0; /* J'J */
+static csimi_wide csimi_cert_trace(const csim_real *D, const csim_real *J) {
+    const csimi_wide a = (csimi_wide)D[0], b = (csimi_wide)D[1], c = (csimi_wide)D[2], d = (csimi_wide)D[4],
+                     e = (csimi_wide)D[5];
+    const csimi_wide f = (csimi_wide)D[8], aa = d * f - e * e, ab = c * e - b * f, ac = b * e - c * d;
+    const csimi_wide det = a * aa + b * ab + c * ac;
+    csimi_wide xx = 0, xy = 0, xz = 0, yy = 0, yz = 0, zz = 0; /* J'J */
     int k;
     for (k = 0; k < 3; ++k, J += 3) {
-        const double x = (double)J[0], y = (double)J[1], z = (double)J[2];
+        const csimi_wide x = (csimi_wide)J[0], y = (csimi_wide)J[1], z = (csimi_wide)J[2];
         xx += x * x;
         xy += x * y;
         xz += x * z;
@@ -108,19 +111,19 @@ static double csimi_cert_trace(const csim_real *D, const csim_real *J) {
 static bool csimi_cert_identity(const csim_real *J) {
     int i;
     for (i = 0; i < 9; ++i)
-        if (csimi_cert_abs((double)J[i] - (i % 4 == 0 ? 1 : 0)) > 0) return false;
+        if (csimi_cert_abs((csimi_wide)J[i] - (i % 4 == 0 ? 1 : 0)) > 0) return false;
     return true;
 }
 
 /* 1 / m of a side: from the mass given, from its node, or from tr(J D^-1 J') / 3 with the diagonal blocks D of A. */
-static double csimi_cert_mobility(const csim_problem *p, const csim_side *side, csim_real mass) {
-    double trace = 0;
+static csimi_wide csimi_cert_mobility(const csim_problem *p, const csim_side *side, csim_real mass) {
+    csimi_wide trace = 0;
     int k;
     if (side->count <= 0) return 0;
-    if (mass > 0) return 1 / (double)mass;
+    if (mass > 0) return 1 / (csimi_wide)mass;
     if (side->count == 1 && csimi_cert_identity(p->terms[side->first].J)) {
         const csim_real *D = p->A.val + 9 * (ptrdiff_t)p->A.diag[p->terms[side->first].block];
-        return 3 / ((double)D[0] + (double)D[4] + (double)D[8]);
+        return 3 / ((csimi_wide)D[0] + (csimi_wide)D[4] + (csimi_wide)D[8]);
     }
     for (k = side->first; k < side->first + side->count; ++k)
         trace += csimi_cert_trace(p->A.val + 9 * (ptrdiff_t)p->A.diag[p->terms[k].block], p->terms[k].J);
@@ -129,16 +132,16 @@ static double csimi_cert_mobility(const csim_problem *p, const csim_side *side, 
 
 /* speed: the magnitudes that w is a difference of, and the free ones, J b / diag A, from which v was solved: a joint of
    a robot that falls does not move, by the cancellation of what all of it does. */
-static void csimi_cert_velocity(const csim_problem *p, const csim_side *side, const csim_real *v, double sign,
-                                double *w, double *speed) {
+static void csimi_cert_velocity(const csim_problem *p, const csim_side *side, const csim_real *v, csimi_wide sign,
+                                csimi_wide *w, csimi_wide *speed) {
     int k, i;
     for (k = side->first; k < side->first + side->count; ++k) {
         const ptrdiff_t block = p->terms[k].block;
         const csim_real *D = p->A.val + 9 * (ptrdiff_t)p->A.diag[block];
-        double x[3], y[3], term[3], loaded[3];
+        csimi_wide x[3], y[3], term[3], loaded[3];
         for (i = 0; i < 3; ++i) {
-            x[i] = (double)v[3 * block + i];
-            y[i] = (double)p->b[3 * block + i] / (double)D[4 * i];
+            x[i] = (csimi_wide)v[3 * block + i];
+            y[i] = (csimi_wide)p->b[3 * block + i] / (csimi_wide)D[4 * i];
         }
         csimi_cert_times(p->terms[k].J, x, term);
         csimi_cert_times(p->terms[k].J, y, loaded);
@@ -150,10 +153,10 @@ static void csimi_cert_velocity(const csim_problem *p, const csim_side *side, co
 }
 
 /* most: the largest impulse of the problem. */
-static void csimi_cert_read(const csim_problem *p, int m, const csim_real *v, const csim_real *lambda, double most,
+static void csimi_cert_read(const csim_problem *p, int m, const csim_real *v, const csim_real *lambda, csimi_wide most,
                             csimi_cert_contact *c) {
     const csim_contact *contact = p->contacts + m;
-    double w[3] = {0, 0, 0}, phi[3], mobility;
+    csimi_wide w[3] = {0, 0, 0}, phi[3], mobility;
     int i;
     c->contact = contact;
     c->speed = 0;
@@ -161,30 +164,30 @@ static void csimi_cert_read(const csim_problem *p, int m, const csim_real *v, co
     csimi_cert_velocity(p, &contact->b, v, -1, w, &c->speed);
     csimi_cert_times(contact->R, w, c->u);
     for (i = 0; i < 3; ++i) {
-        phi[i] = (double)contact->phi[i];
-        c->lambda[i] = (double)lambda[3 * (ptrdiff_t)m + i];
+        phi[i] = (csimi_wide)contact->phi[i];
+        c->lambda[i] = (csimi_wide)lambda[3 * (ptrdiff_t)m + i];
         c->u[i] += phi[i];
-        if (contact->law == CSIM_LAW_INVERTIBLE) c->u[i] += (double)contact->omega[i > 0] * c->lambda[i];
+        if (contact->law == CSIM_LAW_INVERTIBLE) c->u[i] += (csimi_wide)contact->omega[i > 0] * c->lambda[i];
     }
     c->speed += csimi_cert_norm3(phi);
     mobility =
         csimi_cert_mobility(p, &contact->a, contact->mass[0]) + csimi_cert_mobility(p, &contact->b, contact->mass[1]);
     c->rho = mobility > 0 ? 1 / mobility : 1;
-    c->tiny = csimi_cert_max(CSIMI_CERT_NOISE * csimi_cert_max(most, c->rho * c->speed), (double)CSIMI_TINY);
+    c->tiny = csimi_cert_max(CSIMI_CERT_NOISE * csimi_cert_max(most, c->rho * c->speed), (csimi_wide)CSIMI_TINY);
 }
 
 /* ---- projections */
 
-static void csimi_cert_disk(double radius, const double *x, double *y) {
-    const double length = csimi_cert_norm2(x), s = length > radius ? radius / length : 1;
+static void csimi_cert_disk(csimi_wide radius, const csimi_wide *x, csimi_wide *y) {
+    const csimi_wide length = csimi_cert_norm2(x), s = length > radius ? radius / length : 1;
     y[0] = s * x[0];
     y[1] = s * x[1];
 }
 
 /* Nearest point of the cone |t| <= mu n. */
-static void csimi_cert_cone(double mu, const double *x, double *y) {
-    const double t = csimi_cert_norm2(x + 1);
-    double along, s; /* the ray (1, mu) of the boundary that x lies over */
+static void csimi_cert_cone(csimi_wide mu, const csimi_wide *x, csimi_wide *y) {
+    const csimi_wide t = csimi_cert_norm2(x + 1);
+    csimi_wide along, s; /* the ray (1, mu) of the boundary that x lies over */
     int i;
     for (i = 0; i < 3; ++i) y[i] = x[i];
     if (t <= mu * x[0]) return;
@@ -197,8 +200,8 @@ static void csimi_cert_cone(double mu, const double *x, double *y) {
 
 /* Nearest point of the ellipse with semi-axes a: the multiplier s of (x_i a_i / (a_i^2 + s))^2 summing to 1 by plain
    bisection. */
-static void csimi_cert_ellipse(const double *a, const double *x, double *y) {
-    double lo = 0, hi, s;
+static void csimi_cert_ellipse(const csimi_wide *a, const csimi_wide *x, csimi_wide *y) {
+    csimi_wide lo = 0, hi, s;
     int i, k;
     for (i = 0; i < 2; ++i) y[i] = x[i];
     if (!(a[0] > 0 && a[1] > 0)) { /* flat: a segment or a point */
@@ -208,7 +211,7 @@ static void csimi_cert_ellipse(const double *a, const double *x, double *y) {
     if (x[0] / a[0] * (x[0] / a[0]) + x[1] / a[1] * (x[1] / a[1]) <= 1) return;
     hi = a[0] * csimi_cert_abs(x[0]) + a[1] * csimi_cert_abs(x[1]);
     for (k = 0; k < 200; ++k) {
-        double sum = 0;
+        csimi_wide sum = 0;
         s = 0.5 * (lo + hi);
         if (s <= lo || s >= hi) break;
         for (i = 0; i < 2; ++i) sum += x[i] * a[i] / (a[i] * a[i] + s) * (x[i] * a[i] / (a[i] * a[i] + s));
@@ -222,14 +225,14 @@ static void csimi_cert_ellipse(const double *a, const double *x, double *y) {
 }
 
 /* The friction set of a law for a normal impulse n >= 0. */
-static void csimi_cert_friction(const csim_contact *c, double n, const double *x, double *y) {
+static void csimi_cert_friction(const csim_contact *c, csimi_wide n, const csimi_wide *x, csimi_wide *y) {
     if (c->law == CSIM_LAW_ANISOTROPIC) {
-        double axes[2];
-        axes[0] = (double)c->mu[0] * n;
-        axes[1] = (double)c->mu[1] * n;
+        csimi_wide axes[2];
+        axes[0] = (csimi_wide)c->mu[0] * n;
+        axes[1] = (csimi_wide)c->mu[1] * n;
         csimi_cert_ellipse(axes, x, y);
     } else {
-        csimi_cert_disk((double)c->mu[0] * n, x, y);
+        csimi_cert_disk((csimi_wide)c->mu[0] * n, x, y);
     }
 }
 
@@ -239,9 +242,9 @@ static bool csimi_cert_frictional(csim_law law) {
 }
 
 /* r = lambda - Project(lambda - rho u), the natural residual of each law. */
-static double csimi_cert_residual(const csimi_cert_contact *c) {
+static csimi_wide csimi_cert_residual(const csimi_cert_contact *c) {
     const csim_contact *contact = c->contact;
-    double x[3], y[3] = {0, 0, 0}, r[3];
+    csimi_wide x[3], y[3] = {0, 0, 0}, r[3];
     int i;
     for (i = 0; i < 3; ++i) x[i] = c->lambda[i] - c->rho * c->u[i];
     switch (contact->law) {
@@ -251,14 +254,14 @@ static double csimi_cert_residual(const csimi_cert_contact *c) {
         y[0] = csimi_cert_max(0, x[0]);
         csimi_cert_friction(contact, csimi_cert_max(0, c->lambda[0]), x + 1, y + 1);
         break;
-    case CSIM_LAW_PROXIMAL: csimi_cert_cone((double)contact->mu[0], x, y); break;
+    case CSIM_LAW_PROXIMAL: csimi_cert_cone((csimi_wide)contact->mu[0], x, y); break;
     case CSIM_LAW_BILATERAL:
         for (i = 0; i < 3; ++i) y[i] = (contact->mask >> i) & 1u ? x[i] : 0;
         break;
     case CSIM_LAW_BOX:
         for (i = 0; i < 3; ++i)
-            y[i] = x[i] < (double)contact->lo[i]   ? (double)contact->lo[i]
-                   : x[i] > (double)contact->hi[i] ? (double)contact->hi[i]
+            y[i] = x[i] < (csimi_wide)contact->lo[i]   ? (csimi_wide)contact->lo[i]
+                   : x[i] > (csimi_wide)contact->hi[i] ? (csimi_wide)contact->hi[i]
                                                    : x[i];
         break;
     case CSIM_LAW_COUNT_:
@@ -270,11 +273,11 @@ static double csimi_cert_residual(const csimi_cert_contact *c) {
 
 /* ---- figures of the friction laws */
 
-static double csimi_cert_cone_excess(const csimi_cert_contact *c) {
-    const double *t = c->lambda + 1;
-    double near[2], d[2];
+static csimi_wide csimi_cert_cone_excess(const csimi_cert_contact *c) {
+    const csimi_wide *t = c->lambda + 1;
+    csimi_wide near[2], d[2];
     if (c->contact->law != CSIM_LAW_ANISOTROPIC)
-        return csimi_cert_max(0, csimi_cert_norm2(t) - (double)c->contact->mu[0] * c->lambda[0]);
+        return csimi_cert_max(0, csimi_cert_norm2(t) - (csimi_wide)c->contact->mu[0] * c->lambda[0]);
     csimi_cert_friction(c->contact, csimi_cert_max(0, c->lambda[0]), t, near);
     d[0] = t[0] - near[0];
     d[1] = t[1] - near[1];
@@ -282,20 +285,20 @@ static double csimi_cert_cone_excess(const csimi_cert_contact *c) {
 }
 
 /* A set without width resists along one axis only: |u| of that axis when it sticks, else twice what is not opposed. */
-static double csimi_cert_segment(double mu_n, double trial, double u, double lambda) {
+static csimi_wide csimi_cert_segment(csimi_wide mu_n, csimi_wide trial, csimi_wide u, csimi_wide lambda) {
     if (csimi_cert_abs(trial) <= mu_n || csimi_cert_abs(lambda) <= 0) return csimi_cert_abs(u);
     return csimi_cert_abs(u + (lambda > 0 ? csimi_cert_abs(u) : -csimi_cert_abs(u)));
 }
 
 /* Distance from stick (the trial impulse stays inside the friction set: |u_t|) or from slip against the outward normal
    of the set at lambda_t (for the disk lambda_t / |lambda_t|). Open and frictionless contacts cannot miss. */
-static double csimi_cert_dissipation(const csimi_cert_contact *c) {
+static csimi_wide csimi_cert_dissipation(const csimi_cert_contact *c) {
     const csim_contact *contact = c->contact;
-    const double speed = csimi_cert_norm2(c->u + 1), n = c->lambda[0];
-    double mu[2], trial[2], near[2], d[2], length;
+    const csimi_wide speed = csimi_cert_norm2(c->u + 1), n = c->lambda[0];
+    csimi_wide mu[2], trial[2], near[2], d[2], length;
     int i;
     for (i = 0; i < 2; ++i) {
-        mu[i] = (double)contact->mu[contact->law == CSIM_LAW_ANISOTROPIC ? i : 0];
+        mu[i] = (csimi_wide)contact->mu[contact->law == CSIM_LAW_ANISOTROPIC ? i : 0];
         trial[i] = c->lambda[i + 1] - c->rho * c->u[i + 1];
     }
     if (n <= c->tiny || !(mu[0] > 0 || mu[1] > 0)) return 0;
@@ -310,17 +313,17 @@ static double csimi_cert_dissipation(const csimi_cert_contact *c) {
 }
 
 /* |most power friction can take + power it takes| */
-static double csimi_cert_power(const csimi_cert_contact *c) {
+static csimi_wide csimi_cert_power(const csimi_cert_contact *c) {
     const csim_contact *contact = c->contact;
-    double w[2];
-    w[0] = (double)contact->mu[0] * c->u[1];
-    w[1] = (double)contact->mu[contact->law == CSIM_LAW_ANISOTROPIC ? 1 : 0] * c->u[2];
+    csimi_wide w[2];
+    w[0] = (csimi_wide)contact->mu[0] * c->u[1];
+    w[1] = (csimi_wide)contact->mu[contact->law == CSIM_LAW_ANISOTROPIC ? 1 : 0] * c->u[2];
     return csimi_cert_abs(csimi_cert_max(0, c->lambda[0]) * csimi_cert_norm2(w) + c->lambda[1] * c->u[1] +
                           c->lambda[2] * c->u[2]);
 }
 
 /* What a contact with friction does that its law does not allow: 0 when lambda and u obey it. */
-static double csimi_cert_work(const csimi_cert_contact *c) {
+static csimi_wide csimi_cert_work(const csimi_cert_contact *c) {
     if (!csimi_cert_frictional(c->contact->law)) return 0;
     if (c->contact->law == CSIM_LAW_PROXIMAL)
         return csimi_cert_abs(c->lambda[0] * c->u[0] + c->lambda[1] * c->u[1] + c->lambda[2] * c->u[2]);
@@ -328,9 +331,9 @@ static double csimi_cert_work(const csimi_cert_contact *c) {
 }
 
 /* |r - P_K(r - rho (u + mu |u_t| n))|^2 of de Saxce's form. */
-static double csimi_cert_natural_map2(const csimi_cert_contact *c, double rho) {
-    const double mu = (double)c->contact->mu[0];
-    double x[3], y[3], sum = 0;
+static csimi_wide csimi_cert_natural_map2(const csimi_cert_contact *c, csimi_wide rho) {
+    const csimi_wide mu = (csimi_wide)c->contact->mu[0];
+    csimi_wide x[3], y[3], sum = 0;
     int i;
     for (i = 0; i < 3; ++i) x[i] = c->lambda[i] - rho * c->u[i];
     x[0] -= rho * mu * csimi_cert_norm2(c->u + 1);
@@ -342,17 +345,17 @@ static double csimi_cert_natural_map2(const csimi_cert_contact *c, double rho) {
 /* ---- median */
 
 /* The k-th smallest of x[count], which is reordered; quickselect with the middle of three as pivot. */
-static double csimi_cert_select(double *x, int count, int k) {
+static csimi_wide csimi_cert_select(csimi_wide *x, int count, int k) {
     int lo = 0, hi = count - 1;
     while (lo < hi) {
-        const double a = x[lo], b = x[lo + (hi - lo) / 2], c = x[hi];
-        const double pivot = csimi_cert_max(a < b ? a : b, csimi_cert_max(a, b) < c ? csimi_cert_max(a, b) : c);
+        const csimi_wide a = x[lo], b = x[lo + (hi - lo) / 2], c = x[hi];
+        const csimi_wide pivot = csimi_cert_max(a < b ? a : b, csimi_cert_max(a, b) < c ? csimi_cert_max(a, b) : c);
         int i = lo, j = hi;
         while (i <= j) {
             while (x[i] < pivot) ++i;
             while (x[j] > pivot) --j;
             if (i <= j) {
-                const double swap = x[i];
+                const csimi_wide swap = x[i];
                 x[i++] = x[j];
                 x[j--] = swap;
             }
@@ -368,8 +371,8 @@ static double csimi_cert_select(double *x, int count, int k) {
 }
 
 /* Mean of the two middle values for an even count. */
-static double csimi_cert_median(double *x, int count) {
-    const double upper = csimi_cert_select(x, count, count / 2);
+static csimi_wide csimi_cert_median(csimi_wide *x, int count) {
+    const csimi_wide upper = csimi_cert_select(x, count, count / 2);
     return count % 2 ? upper : 0.5 * (upper + csimi_cert_select(x, count, count / 2 - 1));
 }
 
@@ -378,61 +381,62 @@ static double csimi_cert_median(double *x, int count) {
 CSIM_API size_t csim_certificate_bytes(int n, int contact_count) {
     csimi_arena arena = csimi_arena_counting();
     int k;
-    csimi_push(&arena, 3 * (size_t)n, sizeof(double));
-    for (k = 0; k < 4; ++k) csimi_push(&arena, (size_t)contact_count, sizeof(double));
+    csimi_push(&arena, 3 * (size_t)n, sizeof(csimi_wide));
+    for (k = 0; k < 4; ++k) csimi_push(&arena, (size_t)contact_count, sizeof(csimi_wide));
     return arena.high;
 }
 
-static void csimi_cert_take(double *worst, double x) {
+static void csimi_cert_take(csimi_wide *worst, csimi_wide x) {
     if (x > *worst) *worst = x;
 }
 
 /* What the last bits of impulses are worth at one side, m/s; g [3n]: magnitudes of the impulses on each block. */
-static double csimi_cert_rounded(const csim_problem *p, const csim_side *side, const double *g) {
-    double sum = 0;
+static csimi_wide csimi_cert_rounded(const csim_problem *p, const csim_side *side, const csimi_wide *g) {
+    csimi_wide sum = 0;
     int k, i, j;
     for (k = side->first; k < side->first + side->count; ++k) {
         const ptrdiff_t block = p->terms[k].block;
         const csim_real *D = p->A.val + 9 * (ptrdiff_t)p->A.diag[block], *J = p->terms[k].J;
-        double y[3] = {0, 0, 0};
+        csimi_wide y[3] = {0, 0, 0};
         for (i = 0; i < 3; ++i)
-            for (j = 0; j < 3; ++j) y[i] += csimi_cert_abs((double)J[3 * i + j]) * g[3 * block + j] / (double)D[4 * j];
+            for (j = 0; j < 3; ++j)
+                y[i] += csimi_cert_abs((csimi_wide)J[3 * i + j]) * g[3 * block + j] / (csimi_wide)D[4 * j];
         sum += csimi_cert_norm3(y);
     }
-    return (double)CSIMI_EPS * sum;
+    return (csimi_wide)CSIMI_EPS * sum;
 }
 
 /* What is kept of each contact until the speeds of all are known, [contacts] each. */
 typedef struct csimi_cert_kept {
-    double *missed; /* m/s: the residual as a velocity */
-    double *speed;  /* m/s: what it is held against */
-    double *work;   /* J: against the law */
-    double *norm;   /* N s */
+    csimi_wide *missed; /* m/s: the residual as a velocity */
+    csimi_wide *speed;  /* m/s: what it is held against */
+    csimi_wide *work;   /* J: against the law */
+    csimi_wide *norm;   /* N s */
 } csimi_cert_kept;
 
 /* The figures of velocities and work, both less what the last bits of impulses are worth unless those are too coarse;
    rms: of all speeds, g as above. */
-static void csimi_cert_motion(const csim_problem *p, const csimi_cert_kept *kept, double rms, const double *g,
+static void csimi_cert_motion(const csim_problem *p, const csimi_cert_kept *kept, csimi_wide rms, const csimi_wide *g,
                               csim_certificate *out) {
-    double work = 0;
+    csimi_wide work = 0;
     int m;
     for (m = 0; m < p->contact_count; ++m) {
-        const double scale = csimi_cert_max(csimi_cert_max(kept->speed[m], rms), (double)CSIMI_TINY);
-        double rounded = csimi_cert_rounded(p, &p->contacts[m].a, g) + csimi_cert_rounded(p, &p->contacts[m].b, g);
+        const csimi_wide scale = csimi_cert_max(csimi_cert_max(kept->speed[m], rms), (csimi_wide)CSIMI_TINY);
+        csimi_wide rounded = csimi_cert_rounded(p, &p->contacts[m].a, g) + csimi_cert_rounded(p, &p->contacts[m].b, g);
         if (rounded > CSIMI_CERT_COARSE * scale) rounded = 0;
         csimi_cert_take(&out->velocity, (kept->missed[m] - rounded) / scale);
         work += csimi_cert_max(0, kept->work[m] - 2 * kept->norm[m] * rounded);
     }
-    out->work = work / csimi_cert_max(out->energy, (double)CSIMI_TINY);
+    out->work = work / csimi_cert_max(out->energy, (csimi_wide)CSIMI_TINY);
 }
 
 /* Median of the impulses that carry something, and the largest of all. */
-static double csimi_cert_carried(const csim_real *lambda, int count, double *norms, double *most) {
+static csimi_wide csimi_cert_carried(const csim_real *lambda, int count, csimi_wide *norms, csimi_wide *most) {
     int m, i, carrying = 0;
     *most = 0;
     for (m = 0; m < count; ++m) {
-        double l[3];
-        for (i = 0; i < 3; ++i) l[i] = (double)lambda[3 * (ptrdiff_t)m + i];
+        csimi_wide l[3];
+        for (i = 0; i < 3; ++i) l[i] = (csimi_wide)lambda[3 * (ptrdiff_t)m + i];
         norms[m] = csimi_cert_norm3(l);
         csimi_cert_take(most, norms[m]);
     }
@@ -442,13 +446,13 @@ static double csimi_cert_carried(const csim_real *lambda, int count, double *nor
 }
 
 static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const csim_real *lambda,
-                                const csimi_cert_kept *kept, double *g, csim_certificate *out) {
-    double most, map2 = 0, plain2 = 0, norm2 = 0, speed2 = 0, weighed = 0, weight = 0, pressed = 0;
-    const double median = csimi_cert_carried(lambda, p->contact_count, kept->norm, &most);
+                                const csimi_cert_kept *kept, csimi_wide *g, csim_certificate *out) {
+    csimi_wide most, map2 = 0, plain2 = 0, norm2 = 0, speed2 = 0, weighed = 0, weight = 0, pressed = 0;
+    const csimi_wide median = csimi_cert_carried(lambda, p->contact_count, kept->norm, &most);
     int m;
     for (m = 0; m < p->contact_count; ++m) {
         csimi_cert_contact c;
-        double figure, residual;
+        csimi_wide figure, residual;
         csimi_cert_read(p, m, v, lambda, most, &c);
         residual = csimi_cert_residual(&c);
         figure = residual / csimi_cert_max(csimi_cert_norm3(c.lambda), csimi_cert_max(median, c.tiny));
@@ -484,8 +488,8 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
     out->natural_map_siconos = speed2 > 0 ? csimi_sqrt64(plain2 / speed2) : 0;
 }
 
-CSIM_API double csim_certificate_worst(const csim_certificate *certificate) {
-    if (!certificate) return (double)CSIMI_HUGE;
+CSIM_API csimi_wide csim_certificate_worst(const csim_certificate *certificate) {
+    if (!certificate) return (csimi_wide)CSIMI_HUGE;
     return csimi_cert_max(csimi_cert_max(certificate->dynamics, certificate->contact),
                           csimi_cert_max(certificate->velocity, certificate->work));
 }
@@ -494,20 +498,21 @@ CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csi
                                           void *scratch, size_t scratch_bytes, csim_certificate *certificate) {
     csimi_arena arena;
     csimi_cert_kept kept;
-    double *g;
+    csimi_wide *g;
     if (!certificate || !problem) return CSIM_NULL_ARGUMENT;
     CSIMI_MEMSET(certificate, 0, sizeof *certificate);
     certificate->worst_contact = -1;
     if ((problem->A.n > 0 && (!v || !scratch)) || (problem->contact_count > 0 && !lambda)) return CSIM_NULL_ARGUMENT;
     arena = csimi_arena_in(scratch, scratch_bytes);
-    g = CSIMI_PUSH(&arena, double, 3 * (size_t)problem->A.n);
-    kept.missed = CSIMI_PUSH(&arena, double, problem->contact_count);
-    kept.speed = CSIMI_PUSH(&arena, double, problem->contact_count);
-    kept.work = CSIMI_PUSH(&arena, double, problem->contact_count);
-    kept.norm = CSIMI_PUSH(&arena, double, problem->contact_count);
+    g = CSIMI_PUSH(&arena, csimi_wide, 3 * (size_t)problem->A.n);
+    kept.missed = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
+    kept.speed = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
+    kept.work = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
+    kept.norm = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
     if (arena.overflow) return CSIM_CAPACITY;
     if (!csimi_all_finite(v, 3 * problem->A.n) || !csimi_all_finite(lambda, 3 * problem->contact_count)) {
-        certificate->dynamics = certificate->contact = certificate->velocity = certificate->work = (double)CSIMI_HUGE;
+        certificate->dynamics = certificate->contact = certificate->velocity = certificate->work =
+            (csimi_wide)CSIMI_HUGE;
         return CSIM_NOT_FINITE;
     }
     csimi_cert_impulses(problem, lambda, false, g);

@@ -35,13 +35,13 @@ CSIM_API void csim_project_cone(csim_real mu, const csim_real *trial, csim_real 
 /* The multiplier s of the nearest point of an ellipse, in units of its short axis squared: the root of
    (r x / (s + r))^2 + (y / (s + 1))^2 = 1, where r = (long / short)^2 and (r x, y) = axes * point / short^2 lies
    outside. Newton on the reciprocal length, which is nearly linear in s, kept inside a bracket by bisection. */
-static double csimi_ellipse_multiplier(double r, double x, double y) {
-    double lo = y > 1 ? y - 1 : 0, hi = r * x + y, s = lo;
+static csimi_wide csimi_ellipse_multiplier(csimi_wide r, csimi_wide x, csimi_wide y) {
+    csimi_wide lo = y > 1 ? y - 1 : 0, hi = r * x + y, s = lo;
     int k;
     for (k = 0; k < 100; ++k) {
-        const double a = r * x / (s + r), b = y / (s + 1), g = a * a + b * b;
-        const double slope = a * a / (s + r) + b * b / (s + 1);
-        double next = s + g * (csimi_sqrt64(g) - 1) / slope;
+        const csimi_wide a = r * x / (s + r), b = y / (s + 1), g = a * a + b * b;
+        const csimi_wide slope = a * a / (s + r) + b * b / (s + 1);
+        csimi_wide next = s + g * (csimi_sqrt64(g) - 1) / slope;
         if (g > 1)
             lo = s;
         else
@@ -55,9 +55,9 @@ static double csimi_ellipse_multiplier(double r, double x, double y) {
 
 CSIM_API void csim_project_ellipse(csim_real a, csim_real b, const csim_real *trial, csim_real *t) {
     const int big = a >= b ? 0 : 1, small = 1 - big;
-    const double major = (double)csimi_max(a, b), minor = (double)csimi_min(a, b);
-    const double p = (double)csimi_abs(trial[big]), q = (double)csimi_abs(trial[small]);
-    double x, y;
+    const csimi_wide major = (csimi_wide)csimi_max(a, b), minor = (csimi_wide)csimi_min(a, b);
+    const csimi_wide p = (csimi_wide)csimi_abs(trial[big]), q = (csimi_wide)csimi_abs(trial[small]);
+    csimi_wide x, y;
     if (major <= minor) { /* a disk is no search */
         csimi_clip_disk(a, trial, t);
         return;
@@ -69,8 +69,8 @@ CSIM_API void csim_project_ellipse(csim_real a, csim_real b, const csim_real *tr
         x = p;
         y = q;
     } else {
-        const double ratio = major / minor, r = ratio * ratio;
-        const double s = csimi_ellipse_multiplier(r, p / major, q / minor);
+        const csimi_wide ratio = major / minor, r = ratio * ratio;
+        const csimi_wide s = csimi_ellipse_multiplier(r, p / major, q / minor);
         x = r * p / (s + r);
         y = q / (s + 1);
     }

@@ -37,27 +37,27 @@ CSIM_INLINE void csimi_addmulT3(const csim_real *M, const csim_real *x, csim_rea
     y[2] += M[2] * a + M[5] * b + M[8] * c;
 }
 /* y += M x, y -= M x and y += M' x summed in double */
-CSIM_INLINE void csimi_addmul3_wide(const csim_real *M, const csim_real *x, double *y) {
-    const double a = (double)x[0], b = (double)x[1], c = (double)x[2];
-    y[0] = y[0] + (double)M[0] * a + (double)M[1] * b + (double)M[2] * c;
-    y[1] = y[1] + (double)M[3] * a + (double)M[4] * b + (double)M[5] * c;
-    y[2] = y[2] + (double)M[6] * a + (double)M[7] * b + (double)M[8] * c;
+CSIM_INLINE void csimi_addmul3_wide(const csim_real *M, const csim_real *x, csimi_wide *y) {
+    const csimi_wide a = (csimi_wide)x[0], b = (csimi_wide)x[1], c = (csimi_wide)x[2];
+    y[0] = y[0] + (csimi_wide)M[0] * a + (csimi_wide)M[1] * b + (csimi_wide)M[2] * c;
+    y[1] = y[1] + (csimi_wide)M[3] * a + (csimi_wide)M[4] * b + (csimi_wide)M[5] * c;
+    y[2] = y[2] + (csimi_wide)M[6] * a + (csimi_wide)M[7] * b + (csimi_wide)M[8] * c;
 }
-CSIM_INLINE void csimi_submul3_wide(const csim_real *M, const csim_real *x, double *y) {
-    const double a = (double)x[0], b = (double)x[1], c = (double)x[2];
-    y[0] = y[0] - (double)M[0] * a - (double)M[1] * b - (double)M[2] * c;
-    y[1] = y[1] - (double)M[3] * a - (double)M[4] * b - (double)M[5] * c;
-    y[2] = y[2] - (double)M[6] * a - (double)M[7] * b - (double)M[8] * c;
+CSIM_INLINE void csimi_submul3_wide(const csim_real *M, const csim_real *x, csimi_wide *y) {
+    const csimi_wide a = (csimi_wide)x[0], b = (csimi_wide)x[1], c = (csimi_wide)x[2];
+    y[0] = y[0] - (csimi_wide)M[0] * a - (csimi_wide)M[1] * b - (csimi_wide)M[2] * c;
+    y[1] = y[1] - (csimi_wide)M[3] * a - (csimi_wide)M[4] * b - (csimi_wide)M[5] * c;
+    y[2] = y[2] - (csimi_wide)M[6] * a - (csimi_wide)M[7] * b - (csimi_wide)M[8] * c;
 }
-CSIM_INLINE void csimi_addmulT3_wide(const csim_real *M, const double *x, double *y) {
-    y[0] += (double)M[0] * x[0] + (double)M[3] * x[1] + (double)M[6] * x[2];
-    y[1] += (double)M[1] * x[0] + (double)M[4] * x[1] + (double)M[7] * x[2];
-    y[2] += (double)M[2] * x[0] + (double)M[5] * x[1] + (double)M[8] * x[2];
+CSIM_INLINE void csimi_addmulT3_wide(const csim_real *M, const csimi_wide *x, csimi_wide *y) {
+    y[0] += (csimi_wide)M[0] * x[0] + (csimi_wide)M[3] * x[1] + (csimi_wide)M[6] * x[2];
+    y[1] += (csimi_wide)M[1] * x[0] + (csimi_wide)M[4] * x[1] + (csimi_wide)M[7] * x[2];
+    y[2] += (csimi_wide)M[2] * x[0] + (csimi_wide)M[5] * x[1] + (csimi_wide)M[8] * x[2];
 }
-/* Square root to double precision in both builds; 0 for 0, NaN for NaN and negative numbers. */
-CSIM_INLINE double csimi_sqrt64(double x) {
-#ifdef CONDSIM_FLOAT
-    double y = (double)CSIMI_SQRT((csim_real)x);
+/* Square root to the precision of csimi_wide; 0 for 0, NaN for NaN and negative numbers. */
+CSIM_INLINE csimi_wide csimi_sqrt64(csimi_wide x) {
+#if defined(CONDSIM_FLOAT) && !defined(CONDSIM_SINGLE)
+    csimi_wide y = (csimi_wide)CSIMI_SQRT((csim_real)x);
     if (y > 0) y = 0.5 * (y + x / y);
     if (y > 0) y = 0.5 * (y + x / y); /* twice, for x near the smallest float */
     return y;

@@ -11,8 +11,8 @@ CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n
     a->window = window;
     a->f = CSIMI_PUSH(arena, csim_real, pairs);
     a->p = CSIMI_PUSH(arena, csim_real, pairs);
-    a->gram = CSIMI_PUSH(arena, double, window *window);
-    a->work = CSIMI_PUSH(arena, double, window *(window + 3));
+    a->gram = CSIMI_PUSH(arena, csimi_wide, window *window);
+    a->work = CSIMI_PUSH(arena, csimi_wide, window *(window + 3));
     csimi_anderson_clear(a);
 }
 
@@ -36,7 +36,7 @@ typedef struct csimi_gram_row {
 
 /* sums[4 k + i % 4] = f_k M f over [begin, end) for four pairs k: M and f are read once for four. */
 static void csimi_gram_quads(const csim_real *CSIMI_RESTRICT M, const csim_real *CSIMI_RESTRICT f,
-                             const csim_real *const *pair, int begin, int end, double *sums) {
+                             const csim_real *const *pair, int begin, int end, csimi_wide *sums) {
     const csim_real *CSIMI_RESTRICT a = pair[0], *CSIMI_RESTRICT b = pair[1];
     const csim_real *CSIMI_RESTRICT c = pair[2], *CSIMI_RESTRICT d = pair[3];
     int i = begin, k;
@@ -54,18 +54,19 @@ static void csimi_gram_quads(const csim_real *CSIMI_RESTRICT M, const csim_real 
     for (k = 0; k < 16; ++k) sums[k] = 0;
 #endif
     for (; i < end; ++i) {
-        const double x = (double)M[i] * (double)f[i];
+        const csimi_wide x = (csimi_wide)M[i] * (csimi_wide)f[i];
         k = (i - begin) % 4;
-        sums[k] += x * (double)a[i];
-        sums[4 + k] += x * (double)b[i];
-        sums[8 + k] += x * (double)c[i];
-        sums[12 + k] += x * (double)d[i];
+        sums[k] += x * (csimi_wide)a[i];
+        sums[4 + k] += x * (csimi_wide)b[i];
+        sums[8 + k] += x * (csimi_wide)c[i];
+        sums[12 + k] += x * (csimi_wide)d[i];
     }
 }
 
 /* Four products f_k M f in chunks. */
-static void csimi_gram_four(int n, const csim_real *M, const csim_real *f, const csim_real *const *pair, double *dot) {
-    double sums[16];
+static void csimi_gram_four(int n, const csim_real *M, const csim_real *f, const csim_real *const *pair,
+                            csimi_wide *dot) {
+    csimi_wide sums[16];
     int begin, k;
     dot[0] = dot[1] = dot[2] = dot[3] = 0;
     for (begin = 0; begin < n; begin += CSIMI_CHUNK) {
@@ -80,7 +81,7 @@ static void csimi_gram_range(void *context, int begin, int end) {
     const csimi_gram_row *row = (const csimi_gram_row *)context;
     const csimi_anderson *a = row->a;
     const csim_real *newest = a->f + (size_t)a->newest * (size_t)a->n, *pair[4];
-    double dot[4];
+    csimi_wide dot[4];
     int four, k;
     for (four = begin; four < end; ++four) {
         const int first = 4 * four, count = csimi_imin(4, a->count - first);
@@ -95,29 +96,29 @@ static void csimi_gram_range(void *context, int begin, int end) {
 
 /* Minimises |f_N + sum c_j (f_j - f_N)|: alpha_j = c_j and alpha_N = 1 - sum c_j. The newest pair alone when the
    normal equations cannot be solved. work: the m x m matrix, its right-hand side, its scale. */
-static void csimi_anderson_weights(const csimi_anderson *a, double *alpha) {
+static void csimi_anderson_weights(const csimi_anderson *a, csimi_wide *alpha) {
     const int m = a->count - 1, N = a->newest, w = a->window;
-    double *H = a->work, *c = H + m * m, *scale = c + m, sum = 0;
-    const double *G = a->gram;
+    csimi_wide *H = a->work, *c = H + m * m, *scale = c + m, sum = 0;
+    const csimi_wide *G = a->gram;
     int i, j;
     for (i = 0; i < a->count; ++i) alpha[i] = 0;
     alpha[N] = 1;
     for (i = 0; i < m; ++i) {
         const int s = i < N ? i : i + 1;
-        const double d = G[s * w + s] - 2 * G[s * w + N] + G[N * w + N];
+        const csimi_wide d = G[s * w + s] - 2 * G[s * w + N] + G[N * w + N];
         scale[i] = d > 0 ? 1 / csimi_sqrt64(d) : 0;
         c[i] = -scale[i] * (G[s * w + N] - G[N * w + N]);
     }
     for (i = 0; i < m; ++i)
         for (j = 0; j < m; ++j) {
             const int s = i < N ? i : i + 1, t = j < N ? j : j + 1;
-            const double d = G[s * w + t] - G[s * w + N] - G[t * w + N] + G[N * w + N];
+            const csimi_wide d = G[s * w + t] - G[s * w + N] - G[t * w + N] + G[N * w + N];
             H[i * m + j] = i == j ? 1 + CSIMI_ANDERSON_TIKHONOV : scale[i] * scale[j] * d;
         }
     if (!csimi_cholesky(m, H)) return;
     csimi_cholesky_solve(m, H, c);
     for (i = 0; i < m; ++i) {
-        const double weight = scale[i] * c[i];
+        const csimi_wide weight = scale[i] * c[i];
         if (!(csimi_abs((csim_real)weight) < CSIM_R(1e8))) return; /* nonsense from rounding */
         sum += weight;
     }
@@ -129,7 +130,7 @@ static void csimi_anderson_weights(const csimi_anderson *a, double *alpha) {
 
 typedef struct csimi_combination {
     const csimi_anderson *a;
-    const double *alpha;
+    const csimi_wide *alpha;
     csim_real *next;
 } csimi_combination;
 
@@ -173,7 +174,7 @@ CSIMI_FN void csimi_anderson_step(csimi_anderson *a, const csim_real *metric, cs
                                   const csim_tasks *tasks) {
     csimi_gram_row row;
     csimi_combination combination;
-    double *alpha = a->work + (a->window - 1) * (a->window + 1);
+    csimi_wide *alpha = a->work + (a->window - 1) * (a->window + 1);
     a->newest = (a->newest + 1) % a->window;
     a->count = csimi_imin(a->count + 1, a->window);
     row.a = a;

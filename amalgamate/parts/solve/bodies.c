@@ -52,13 +52,13 @@ CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, in
     b->size = CSIMI_PUSH(arena, int, n);
     b->row = CSIMI_PUSH(arena, int, n);
     b->on = CSIMI_PUSH(arena, unsigned, n);
-    b->rows = CSIMI_PUSH(arena, double, 9 * (size_t)csimi_imin(n, CSIMI_BODY_LARGEST));
-    b->factor = CSIMI_PUSH(arena, double, 9 * (size_t)factor_blocks);
+    b->rows = CSIMI_PUSH(arena, csimi_wide, 9 * (size_t)csimi_imin(n, CSIMI_BODY_LARGEST));
+    b->factor = CSIMI_PUSH(arena, csimi_wide, 9 * (size_t)factor_blocks);
 }
 
-CSIMI_FN bool csimi_pivot(const double *H, double *C) {
-    const double p = H[8], l0 = H[6] / p, l1 = H[7] / p, q = H[4] - l1 * H[7], h = H[3] - l1 * H[6], l = h / q;
-    const double r = H[0] - l0 * H[6] - l * h;
+CSIMI_FN bool csimi_pivot(const csimi_wide *H, csimi_wide *C) {
+    const csimi_wide p = H[8], l0 = H[6] / p, l1 = H[7] / p, q = H[4] - l1 * H[7], h = H[3] - l1 * H[6], l = h / q;
+    const csimi_wide r = H[0] - l0 * H[6] - l * h;
     if (!(p > 0 && q > 0 && r > 0)) return false;
     C[0] = 1 / csimi_sqrt64(r);
     C[3] = -l * C[0];
@@ -70,7 +70,7 @@ CSIMI_FN bool csimi_pivot(const double *H, double *C) {
     return true;
 }
 
-CSIMI_FN void csimi_add_product(const double *A, const double *B, double *CSIMI_RESTRICT C) {
+CSIMI_FN void csimi_add_product(const csimi_wide *A, const csimi_wide *B, csimi_wide *CSIMI_RESTRICT C) {
     int i;
     for (i = 0; i < 3; ++i, A += 3, C += 3) {
         C[0] += A[0] * B[0] + A[1] * B[3] + A[2] * B[6];
@@ -79,7 +79,7 @@ CSIMI_FN void csimi_add_product(const double *A, const double *B, double *CSIMI_
     }
 }
 
-CSIMI_FN void csimi_add_productT(const double *A, const double *B, double *CSIMI_RESTRICT C) {
+CSIMI_FN void csimi_add_productT(const csimi_wide *A, const csimi_wide *B, csimi_wide *CSIMI_RESTRICT C) {
     int i;
     for (i = 0; i < 3; ++i, ++A, C += 3) {
         C[0] += A[0] * B[0] + A[3] * B[3] + A[6] * B[6];
@@ -90,17 +90,17 @@ CSIMI_FN void csimi_add_productT(const double *A, const double *B, double *CSIMI
 
 /* The lower blocks of the body [first, first + m) that are not zero into H [m m blocks], bit j of on[i] for block
    (i, j). */
-static void csimi_body_read(const csim_block_matrix *A, int first, int m, double *H, unsigned *on) {
+static void csimi_body_read(const csim_block_matrix *A, int first, int m, csimi_wide *H, unsigned *on) {
     int i, k, r;
     for (i = 0; i < m; ++i) {
         on[i] = 0;
         for (k = A->row[first + i]; k <= A->diag[first + i]; ++k) {
             const csim_real *from = A->val + 9 * (ptrdiff_t)k;
             const int j = A->col[k] - first;
-            double *to = H + 9 * (ptrdiff_t)(m * i + j);
+            csimi_wide *to = H + 9 * (ptrdiff_t)(m * i + j);
             bool some = false;
             for (r = 0; r < 9; ++r) {
-                to[r] = (double)from[r];
+                to[r] = (csimi_wide)from[r];
                 some |= from[r] < 0 || from[r] > 0;
             }
             if (some) on[i] |= 1u << j;
@@ -110,14 +110,14 @@ static void csimi_body_read(const csim_block_matrix *A, int first, int m, double
 
 /* A = E' E by blocks from the last row up, E lower triangular: a tree whose base comes first fills no zero of A this
    way (Featherstone 2008, 6.5). Leaves E_kk^-1 = C on the diagonal and -E_ki = -C' A_ki in block (k, i). */
-static bool csimi_body_factor(int m, double *H, unsigned *on) {
+static bool csimi_body_factor(int m, csimi_wide *H, unsigned *on) {
     int i, j, k, r;
     for (k = m - 1; k >= 0; --k) {
-        double *row = H + 9 * (ptrdiff_t)(m * k), C[9];
+        csimi_wide *row = H + 9 * (ptrdiff_t)(m * k), C[9];
         if (!csimi_pivot(row + 9 * k, C)) return false;
         CSIMI_MEMCPY(row + 9 * k, C, sizeof C);
         for (i = 0; i < k; ++i) {
-            double E[9], *own = row + 9 * i;
+            csimi_wide E[9], *own = row + 9 * i;
             if (!(on[k] >> i & 1u)) continue;
             for (r = 0; r < 3; ++r) { /* column r of C' A_ki */
                 E[r] = C[0] * own[r] + C[3] * own[3 + r] + C[6] * own[6 + r];
@@ -128,7 +128,7 @@ static bool csimi_body_factor(int m, double *H, unsigned *on) {
                 own[6 + r] = -E[6 + r];
             }
             for (j = 0; j <= i; ++j) {
-                double *to = H + 9 * (ptrdiff_t)(m * i + j);
+                csimi_wide *to = H + 9 * (ptrdiff_t)(m * i + j);
                 if (!(on[k] >> j & 1u)) continue;
                 if (!(on[i] >> j & 1u)) CSIMI_MEMSET(to, 0, 9 * sizeof *to);
                 on[i] |= 1u << j;
@@ -155,24 +155,24 @@ CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_problem *problem) {
     return true;
 }
 
-static void csimi_addmul3_double(const double *M, const double *x, double *y) {
+static void csimi_addmul3_double(const csimi_wide *M, const csimi_wide *x, csimi_wide *y) {
     y[0] += M[0] * x[0] + M[1] * x[1] + M[2] * x[2];
     y[1] += M[3] * x[0] + M[4] * x[1] + M[5] * x[2];
     y[2] += M[6] * x[0] + M[7] * x[1] + M[8] * x[2];
 }
 
 /* y += M' x */
-static void csimi_addmulT3_double(const double *M, const double *x, double *y) {
+static void csimi_addmulT3_double(const csimi_wide *M, const csimi_wide *x, csimi_wide *y) {
     y[0] += M[0] * x[0] + M[3] * x[1] + M[6] * x[2];
     y[1] += M[1] * x[0] + M[4] * x[1] + M[7] * x[2];
     y[2] += M[2] * x[0] + M[5] * x[1] + M[8] * x[2];
 }
 
-CSIMI_FN void csimi_bodies_whiten(const csimi_bodies *b, double *x) {
+CSIMI_FN void csimi_bodies_whiten(const csimi_bodies *b, csimi_wide *x) {
     int i, k;
     for (k = b->n - 1; k >= 0; --k) {
-        const double *E = b->factor + 9 * (ptrdiff_t)b->row[k], *C = E + 9 * (k - b->first[k]);
-        double *body = x + 3 * (ptrdiff_t)b->first[k], *own = x + 3 * (ptrdiff_t)k;
+        const csimi_wide *E = b->factor + 9 * (ptrdiff_t)b->row[k], *C = E + 9 * (k - b->first[k]);
+        csimi_wide *body = x + 3 * (ptrdiff_t)b->first[k], *own = x + 3 * (ptrdiff_t)k;
         own[0] = C[0] * own[0] + C[3] * own[1] + C[6] * own[2];
         own[1] = C[4] * own[1] + C[7] * own[2];
         own[2] = C[8] * own[2];
@@ -181,11 +181,11 @@ CSIMI_FN void csimi_bodies_whiten(const csimi_bodies *b, double *x) {
     }
 }
 
-CSIMI_FN void csimi_bodies_restore(const csimi_bodies *b, double *x) {
+CSIMI_FN void csimi_bodies_restore(const csimi_bodies *b, csimi_wide *x) {
     int i, k;
     for (k = 0; k < b->n; ++k) {
-        const double *E = b->factor + 9 * (ptrdiff_t)b->row[k], *C = E + 9 * (k - b->first[k]);
-        double *body = x + 3 * (ptrdiff_t)b->first[k], *own = x + 3 * (ptrdiff_t)k;
+        const csimi_wide *E = b->factor + 9 * (ptrdiff_t)b->row[k], *C = E + 9 * (k - b->first[k]);
+        csimi_wide *body = x + 3 * (ptrdiff_t)b->first[k], *own = x + 3 * (ptrdiff_t)k;
         for (i = 0; E < C; ++i, E += 9)
             if (b->on[k] >> i & 1u) csimi_addmul3_double(E, body + 3 * i, own);
         own[2] = C[6] * own[0] + C[7] * own[1] + C[8] * own[2];
@@ -194,20 +194,20 @@ CSIMI_FN void csimi_bodies_restore(const csimi_bodies *b, double *x) {
     }
 }
 
-CSIMI_FN void csimi_less_product(const csim_block_matrix *A, const csim_real *v, double *residual) {
+CSIMI_FN void csimi_less_product(const csim_block_matrix *A, const csim_real *v, csimi_wide *residual) {
     int i, k;
     for (i = 0; i < A->n; ++i)
         for (k = A->row[i]; k < A->row[i + 1]; ++k)
             csimi_submul3_wide(A->val + 9 * (ptrdiff_t)k, v + 3 * (ptrdiff_t)A->col[k], residual + 3 * (ptrdiff_t)i);
 }
 
-CSIMI_FN void csimi_problem_load(const csim_problem *p, const csim_real *lambda, double *g) {
+CSIMI_FN void csimi_problem_load(const csim_problem *p, const csim_real *lambda, csimi_wide *g) {
     int i, k, m;
-    for (i = 0; i < 3 * p->A.n; ++i) g[i] = (double)p->b[i];
+    for (i = 0; i < 3 * p->A.n; ++i) g[i] = (csimi_wide)p->b[i];
     for (m = 0; lambda && m < p->contact_count; ++m) {
         const csim_contact *c = p->contacts + m;
-        double world[3] = {0, 0, 0}, impulse[3];
-        for (i = 0; i < 3; ++i) impulse[i] = (double)lambda[3 * (ptrdiff_t)m + i];
+        csimi_wide world[3] = {0, 0, 0}, impulse[3];
+        for (i = 0; i < 3; ++i) impulse[i] = (csimi_wide)lambda[3 * (ptrdiff_t)m + i];
         csimi_addmulT3_wide(c->R, impulse, world);
         for (k = c->a.first; k < c->a.first + c->a.count; ++k)
             csimi_addmulT3_wide(p->terms[k].J, world, g + 3 * (ptrdiff_t)p->terms[k].block);
@@ -218,7 +218,7 @@ CSIMI_FN void csimi_problem_load(const csim_problem *p, const csim_real *lambda,
 }
 
 CSIMI_FN void csimi_bodies_velocities(const csimi_bodies *b, const csim_problem *p, const csim_real *lambda,
-                                      csim_real *v, double *scratch) {
+                                      csim_real *v, csimi_wide *scratch) {
     int i;
     csimi_problem_load(p, lambda, scratch);
     csimi_bodies_whiten(b, scratch);
@@ -275,15 +275,15 @@ CSIMI_FN int csimi_bodies_reach_blocks(const csim_problem *p) {
 
 /* The rows X [blocks of the body from first] of the blocks in mask, J of a contact, become J E^-1: pieces on those
    blocks and on the ones before that E couples them to. Returns their number. */
-static int csimi_pieces_whiten(const csimi_bodies *b, int first, double *X, unsigned mask, csimi_piece *piece) {
+static int csimi_pieces_whiten(const csimi_bodies *b, int first, csimi_wide *X, unsigned mask, csimi_piece *piece) {
     int i, k, r, count = 0;
     for (k = b->size[first] - 1; k >= 0; --k) {
-        const double *E = b->factor + 9 * (ptrdiff_t)b->row[first + k], *C = E + 9 * k;
+        const csimi_wide *E = b->factor + 9 * (ptrdiff_t)b->row[first + k], *C = E + 9 * k;
         csim_real *J = piece[count].J;
-        double Y[9];
+        csimi_wide Y[9];
         if (!(mask >> k & 1u)) continue;
         for (r = 0; r < 9; r += 3) { /* X C, C lower triangular */
-            const double *x = X + 9 * k + r;
+            const csimi_wide *x = X + 9 * k + r;
             J[r] = (csim_real)(Y[r] = x[0] * C[0] + x[1] * C[3] + x[2] * C[6]);
             J[r + 1] = (csim_real)(Y[r + 1] = x[1] * C[4] + x[2] * C[7]);
             J[r + 2] = (csim_real)(Y[r + 2] = x[2] * C[8]);
@@ -301,7 +301,7 @@ static int csimi_pieces_whiten(const csimi_bodies *b, int first, double *X, unsi
 
 CSIMI_FN int csimi_pieces_make(const csim_problem *p, const csimi_bodies *b, int m, csimi_piece *pieces) {
     const csim_contact *contact = p->contacts + m;
-    double *X = b ? b->rows : NULL;
+    csimi_wide *X = b ? b->rows : NULL;
     unsigned mask = 0;
     int side, k, r, body = -1, count = 0;
     for (side = 0; side < 2; ++side) {
@@ -324,11 +324,11 @@ CSIMI_FN int csimi_pieces_make(const csim_problem *p, const csimi_bodies *b, int
             }
             {
                 const int at = t->block - body;
-                double *to = X + 9 * at;
+                csimi_wide *to = X + 9 * at;
                 if (!(mask >> at & 1u))
-                    for (r = 0; r < 9; ++r) to[r] = (double)J[r];
+                    for (r = 0; r < 9; ++r) to[r] = (csimi_wide)J[r];
                 else
-                    for (r = 0; r < 9; ++r) to[r] += (double)J[r];
+                    for (r = 0; r < 9; ++r) to[r] += (csimi_wide)J[r];
                 mask |= 1u << at;
             }
         }
@@ -383,23 +383,23 @@ CSIMI_FN void csimi_pieces_push(const csimi_piece *piece, int count, const csim_
     for (; piece < end; ++piece) csimi_addmulT3(piece->J, impulse, w + 3 * (ptrdiff_t)piece->block);
 }
 
-CSIMI_FN void csimi_pieces_velocity_wide(const csimi_piece *piece, int count, const double *v, csim_real *u) {
+CSIMI_FN void csimi_pieces_velocity_wide(const csimi_piece *piece, int count, const csimi_wide *v, csim_real *u) {
     const csimi_piece *end = piece + count;
-    double a = (double)u[0], b = (double)u[1], c = (double)u[2];
+    csimi_wide a = (csimi_wide)u[0], b = (csimi_wide)u[1], c = (csimi_wide)u[2];
     for (; piece < end; ++piece) {
-        const double *x = v + 3 * (ptrdiff_t)piece->block;
+        const csimi_wide *x = v + 3 * (ptrdiff_t)piece->block;
         const csim_real *J = piece->J;
-        a += (double)J[0] * x[0] + (double)J[1] * x[1] + (double)J[2] * x[2];
-        b += (double)J[3] * x[0] + (double)J[4] * x[1] + (double)J[5] * x[2];
-        c += (double)J[6] * x[0] + (double)J[7] * x[1] + (double)J[8] * x[2];
+        a += (csimi_wide)J[0] * x[0] + (csimi_wide)J[1] * x[1] + (csimi_wide)J[2] * x[2];
+        b += (csimi_wide)J[3] * x[0] + (csimi_wide)J[4] * x[1] + (csimi_wide)J[5] * x[2];
+        c += (csimi_wide)J[6] * x[0] + (csimi_wide)J[7] * x[1] + (csimi_wide)J[8] * x[2];
     }
     u[0] = (csim_real)a, u[1] = (csim_real)b, u[2] = (csim_real)c;
 }
 
-CSIMI_FN void csimi_pieces_push_wide(const csimi_piece *piece, int count, const csim_real *impulse, double *w) {
+CSIMI_FN void csimi_pieces_push_wide(const csimi_piece *piece, int count, const csim_real *impulse, csimi_wide *w) {
     const csimi_piece *end = piece + count;
-    double x[3];
-    x[0] = (double)impulse[0], x[1] = (double)impulse[1], x[2] = (double)impulse[2];
+    csimi_wide x[3];
+    x[0] = (csimi_wide)impulse[0], x[1] = (csimi_wide)impulse[1], x[2] = (csimi_wide)impulse[2];
     for (; piece < end; ++piece) csimi_addmulT3_wide(piece->J, x, w + 3 * (ptrdiff_t)piece->block);
 }
 

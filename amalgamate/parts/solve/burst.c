@@ -25,7 +25,7 @@ CSIMI_FN void csimi_sweep_velocities(csimi_sweep *s) {
                                s->w);
 }
 
-CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, double eps) {
+CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, csimi_wide eps) {
     int m;
     for (m = 0; m < s->contact_count; ++m)
         csimi_local_prepare(&s->contacts[m].local, s->contacts[m].contact, (csim_real)eps);
@@ -111,7 +111,7 @@ static void csimi_burst_envelope(csimi_sweep *s) {
     e->blocks = 0;
     s->work = 0;
     for (i = 0; i < s->n; ++i) {
-        const double width = i - e->first[i];
+        const csimi_wide width = i - e->first[i];
         e->start[i] = e->blocks;
         e->blocks += (size_t)(i - e->first[i]);
         s->work += 27 * (width + 1) * (width + 1);
@@ -120,30 +120,31 @@ static void csimi_burst_envelope(csimi_sweep *s) {
 
 /* The ring of the stages; small islands have a larger one of their own. */
 static csimi_arena csimi_burst_ring(const csimi_sweep *s) {
-    return s->spare_count > 0 ? csimi_arena_in(s->spare, s->spare_count * sizeof(double)) : csimi_stages_ring(&s->loop);
+    return s->spare_count > 0 ? csimi_arena_in(s->spare, s->spare_count * sizeof(csimi_wide))
+                              : csimi_stages_ring(&s->loop);
 }
 
 /* Vectors of one Newton step. */
 typedef struct csimi_burst_vectors {
-    double *F, *direction, *start; /* [3n]; start: velocities a line search starts from */
+    csimi_wide *F, *direction, *start; /* [3n]; start: velocities a line search starts from */
 } csimi_burst_vectors;
 
 /* The vectors and the factors. */
 static bool csimi_burst_layout(csimi_sweep *s, csimi_burst_vectors *x) {
     csimi_arena ring = csimi_burst_ring(s);
     csimi_envelope *e = &s->envelope;
-    x->F = CSIMI_PUSH(&ring, double, 3 * (size_t)s->n);
-    x->direction = CSIMI_PUSH(&ring, double, 3 * (size_t)s->n);
-    x->start = CSIMI_PUSH(&ring, double, 3 * (size_t)s->n);
-    e->lower = CSIMI_PUSH(&ring, double, 9 * e->blocks);
-    e->upper = CSIMI_PUSH(&ring, double, 9 * e->blocks);
-    e->diag = CSIMI_PUSH(&ring, double, 9 * (size_t)s->n);
+    x->F = CSIMI_PUSH(&ring, csimi_wide, 3 * (size_t)s->n);
+    x->direction = CSIMI_PUSH(&ring, csimi_wide, 3 * (size_t)s->n);
+    x->start = CSIMI_PUSH(&ring, csimi_wide, 3 * (size_t)s->n);
+    e->lower = CSIMI_PUSH(&ring, csimi_wide, 9 * e->blocks);
+    e->upper = CSIMI_PUSH(&ring, csimi_wide, 9 * e->blocks);
+    e->diag = CSIMI_PUSH(&ring, csimi_wide, 9 * (size_t)s->n);
     return !ring.overflow;
 }
 
 /* Small islands have memory for any order, so that the plan can wait until sweeps have not done. */
 CSIMI_FN bool csimi_burst_fits(const csimi_sweep *s) {
-    const size_t n = (size_t)s->n, room = csimi_burst_ring(s).size / sizeof(double);
+    const size_t n = (size_t)s->n, room = csimi_burst_ring(s).size / sizeof(csimi_wide);
     size_t ints = n + 2;
     int m;
     for (m = 0; m < s->contact_count; ++m) ints += (size_t)s->contacts[m].count;
@@ -170,9 +171,9 @@ CSIMI_FN void csimi_burst_plan(csimi_sweep *s) {
 /* ---- lambda(w) and its derivative */
 
 /* d(clip of t to the disk of radius mu n) by n and t, rows 1 and 2 of G; slip only. */
-static void csimi_burst_disk(double mu, const double *t, double n, double *G) {
-    const double length = csimi_sqrt64(t[1] * t[1] + t[2] * t[2]), x = t[1] / length, y = t[2] / length;
-    const double k = mu * n / length;
+static void csimi_burst_disk(csimi_wide mu, const csimi_wide *t, csimi_wide n, csimi_wide *G) {
+    const csimi_wide length = csimi_sqrt64(t[1] * t[1] + t[2] * t[2]), x = t[1] / length, y = t[2] / length;
+    const csimi_wide k = mu * n / length;
     G[3] = mu * x;
     G[6] = mu * y;
     G[4] = k * y * y;
@@ -181,20 +182,21 @@ static void csimi_burst_disk(double mu, const double *t, double n, double *G) {
 }
 
 /* The same for the ellipse of semi-axes mu n, at its point y nearest to t: y = a^2 t / (a^2 + s). */
-static void csimi_burst_ellipse(const double *mu, const double *t, double n, const double *y, double *G) {
-    double g[2], normal[2], w[2], sum = 0, s = 0;
+static void csimi_burst_ellipse(const csimi_wide *mu, const csimi_wide *t, csimi_wide n, const csimi_wide *y,
+                                csimi_wide *G) {
+    csimi_wide g[2], normal[2], w[2], sum = 0, s = 0;
     int i, j;
     for (i = 0; i < 2; ++i)
         if (csimi_abs((csim_real)y[i]) > 0) s = (t[i + 1] / y[i] - 1) * mu[i] * mu[i] * n * n;
     for (i = 0; i < 2; ++i) {
-        const double a2 = mu[i] * mu[i] * n * n;
+        const csimi_wide a2 = mu[i] * mu[i] * n * n;
         g[i] = a2 > 0 ? a2 / (a2 + s) : 0;
         normal[i] = a2 > 0 ? y[i] / a2 : 0;
         w[i] = a2 > 0 ? y[i] / (a2 + s) : 0;
         sum += normal[i] * w[i];
     }
     for (i = 0; i < 2; ++i) {
-        double homogeneous = y[i]; /* of degree one in (n, t): n dy/dn + (dy/dt) t = y */
+        csimi_wide homogeneous = y[i]; /* of degree one in (n, t): n dy/dn + (dy/dt) t = y */
         for (j = 0; j < 2; ++j) {
             G[3 * (i + 1) + j + 1] = (i == j ? g[i] : 0) - (sum > 0 ? w[i] * normal[j] * g[j] / sum : 0);
             homogeneous -= G[3 * (i + 1) + j + 1] * t[j + 1];
@@ -204,9 +206,9 @@ static void csimi_burst_ellipse(const double *mu, const double *t, double n, con
 }
 
 /* Projection on the boundary of the cone: along (1, mu d). */
-static void csimi_burst_cone(double mu, const double *t, double *G) {
-    const double length = csimi_sqrt64(t[1] * t[1] + t[2] * t[2]), x = t[1] / length, y = t[2] / length;
-    const double c = 1 / (1 + mu * mu), n = c * (t[0] + mu * length), k = mu * n / length;
+static void csimi_burst_cone(csimi_wide mu, const csimi_wide *t, csimi_wide *G) {
+    const csimi_wide length = csimi_sqrt64(t[1] * t[1] + t[2] * t[2]), x = t[1] / length, y = t[2] / length;
+    const csimi_wide c = 1 / (1 + mu * mu), n = c * (t[0] + mu * length), k = mu * n / length;
     G[0] = c;
     G[1] = G[3] = c * mu * x;
     G[2] = G[6] = c * mu * y;
@@ -216,9 +218,10 @@ static void csimi_burst_cone(double mu, const double *t, double *G) {
 }
 
 /* Derivative of the projection at trial t with the projected impulse l. */
-static void csimi_burst_derivative(int law, const csim_contact *c, const double *t, const csim_real *l, double *G) {
-    const double mu = (double)c->mu[0], length2 = t[1] * t[1] + t[2] * t[2];
-    double axes[2], y[2];
+static void csimi_burst_derivative(int law, const csim_contact *c, const csimi_wide *t, const csim_real *l,
+                                   csimi_wide *G) {
+    const csimi_wide mu = (csimi_wide)c->mu[0], length2 = t[1] * t[1] + t[2] * t[2];
+    csimi_wide axes[2], y[2];
     int k;
     for (k = 0; k < 9; ++k) G[k] = k % 4 == 0 ? 1 : 0;
     switch (law) {
@@ -228,17 +231,17 @@ static void csimi_burst_derivative(int law, const csim_contact *c, const double 
         if (!(t[0] > 0)) {
             G[0] = G[4] = G[8] = 0;
         } else if (law == CSIM_LAW_ANISOTROPIC) {
-            y[0] = (double)l[1];
-            y[1] = (double)l[2];
+            y[0] = (csimi_wide)l[1];
+            y[1] = (csimi_wide)l[2];
             axes[0] = mu;
-            axes[1] = (double)c->mu[1];
+            axes[1] = (csimi_wide)c->mu[1];
             if (y[0] < t[1] || y[0] > t[1] || y[1] < t[2] || y[1] > t[2]) csimi_burst_ellipse(axes, t, t[0], y, G);
         } else if (length2 > mu * t[0] * mu * t[0]) {
             csimi_burst_disk(mu, t, t[0], G);
         }
         break;
     case CSIM_LAW_PROXIMAL:
-        if (!((double)l[0] > 0))
+        if (!((csimi_wide)l[0] > 0))
             G[0] = G[4] = G[8] = 0;
         else if (length2 > mu * t[0] * mu * t[0] || t[0] < 0)
             csimi_burst_cone(mu, t, G);
@@ -247,7 +250,7 @@ static void csimi_burst_derivative(int law, const csim_contact *c, const double 
         for (k = 0; k < 3; ++k) G[4 * k] = c->mask >> k & 1u ? 1 : 0;
         break;
     case CSIM_LAW_BOX:
-        for (k = 0; k < 3; ++k) G[4 * k] = t[k] > (double)c->lo[k] && t[k] < (double)c->hi[k] ? 1 : 0;
+        for (k = 0; k < 3; ++k) G[4 * k] = t[k] > (csimi_wide)c->lo[k] && t[k] < (csimi_wide)c->hi[k] ? 1 : 0;
         break;
     case CSIM_LAW_COUNT_:
     default: break;
@@ -296,8 +299,8 @@ static void csimi_burst_project(const csim_contact *contact, const csim_real *tr
 }
 
 /* lambda(w), F, and the merit F' F. */
-static double csimi_burst_evaluate(csimi_sweep *s, double *F) {
-    double merit = 0, change[3];
+static csimi_wide csimi_burst_evaluate(csimi_sweep *s, csimi_wide *F) {
+    csimi_wide merit = 0, change[3];
     int m, i;
     for (i = 0; i < 3 * s->n; ++i) F[i] = -s->w[i];
     for (m = 0; m < s->contact_count; ++m) {
@@ -308,7 +311,7 @@ static double csimi_burst_evaluate(csimi_sweep *s, double *F) {
             csim_project_cone(c->contact->mu[0], trial, lambda);
         else
             csimi_burst_project(c->contact, trial, lambda);
-        for (i = 0; i < 3; ++i) change[i] = (double)lambda[i] - (double)s->loop.centre[3 * m + i];
+        for (i = 0; i < 3; ++i) change[i] = (csimi_wide)lambda[i] - (csimi_wide)s->loop.centre[3 * m + i];
         for (i = c->first; i < c->first + c->count; ++i)
             csimi_addmulT3_wide(s->pieces[i].J, change, F + 3 * (ptrdiff_t)s->pieces[i].block);
     }
@@ -323,20 +326,20 @@ static void csimi_burst_add_contact(csimi_sweep *s, int m) {
     const csimi_sweep_contact *c = s->contacts + m;
     const csimi_piece *p, *q, *begin = s->pieces + c->first, *end = begin + c->count;
     csim_real compliance[3], trial[3];
-    double t[3], G[9], J[9];
+    csimi_wide t[3], G[9], J[9];
     int k;
     csimi_burst_trial(s, m, compliance, trial);
-    for (k = 0; k < 3; ++k) t[k] = (double)trial[k];
+    for (k = 0; k < 3; ++k) t[k] = (csimi_wide)trial[k];
     csimi_burst_derivative(csimi_burst_is_convex(s, c) ? (int)CSIM_LAW_PROXIMAL : (int)c->contact->law, c->contact, t,
                            s->loop.x + 3 * (ptrdiff_t)m, G);
     if (G[0] == 0 && G[4] == 0 && G[8] == 0) return; /* open, or at its limits */
-    for (k = 0; k < 9; ++k) G[k] /= (double)compliance[k % 3];
+    for (k = 0; k < 9; ++k) G[k] /= (csimi_wide)compliance[k % 3];
     for (q = begin; q < end; ++q) {
-        double T[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
-        for (k = 0; k < 9; ++k) J[k] = (double)q->J[k];
+        csimi_wide T[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+        for (k = 0; k < 9; ++k) J[k] = (csimi_wide)q->J[k];
         csimi_add_product(G, J, T);
         for (p = begin; p < end; ++p) {
-            for (k = 0; k < 9; ++k) J[k] = (double)p->J[k];
+            for (k = 0; k < 9; ++k) J[k] = (csimi_wide)p->J[k];
             csimi_add_productT(J, T, csimi_envelope_block(&s->envelope, s->place[p->block], s->place[q->block]));
         }
     }
@@ -358,7 +361,7 @@ static void csimi_burst_direction(csimi_sweep *s, csimi_burst_vectors *x) {
 }
 
 /* Moves to start + alpha direction and evaluates there. */
-static double csimi_burst_move(csimi_sweep *s, csimi_burst_vectors *x, double alpha) {
+static csimi_wide csimi_burst_move(csimi_sweep *s, csimi_burst_vectors *x, csimi_wide alpha) {
     int i;
     for (i = 0; i < 3 * s->n; ++i) s->w[i] = x->start[i] + alpha * x->direction[3 * (ptrdiff_t)s->place[i / 3] + i % 3];
     return csimi_burst_evaluate(s, x->F);
@@ -366,33 +369,33 @@ static double csimi_burst_move(csimi_sweep *s, csimi_burst_vectors *x, double al
 
 /* Steps back from the full step until the merit falls. At a kink of the projections no step may do: then the full one
    is taken all the same, since the pieces beyond the kink are what Newton needs to see. */
-static double csimi_burst_search(csimi_sweep *s, csimi_burst_vectors *x, double merit) {
-    double alpha = 1;
+static csimi_wide csimi_burst_search(csimi_sweep *s, csimi_burst_vectors *x, csimi_wide merit) {
+    csimi_wide alpha = 1;
     int k;
     CSIMI_MEMCPY(x->start, s->w, 3 * (size_t)s->n * sizeof *x->start);
     for (k = 0; k < 4; ++k, alpha *= 0.4) {
-        const double now = csimi_burst_move(s, x, alpha);
+        const csimi_wide now = csimi_burst_move(s, x, alpha);
         if (now < (1 - 1e-3 * alpha) * merit) return now;
     }
     return csimi_burst_move(s, x, 1);
 }
 
 /* F . direction: the slope of the convex function along the step, with its sign turned. */
-static double csimi_burst_slope(const csimi_sweep *s, const csimi_burst_vectors *x) {
-    double sum = 0;
+static csimi_wide csimi_burst_slope(const csimi_sweep *s, const csimi_burst_vectors *x) {
+    csimi_wide sum = 0;
     int i;
     for (i = 0; i < 3 * s->n; ++i) sum += x->F[i] * x->direction[3 * (ptrdiff_t)s->place[i / 3] + i % 3];
     return sum;
 }
 
 /* The same for a convex step, by the slope alone: shorter while the step ends well beyond the least value. */
-static double csimi_burst_search_convex(csimi_sweep *s, csimi_burst_vectors *x) {
-    const double slope = csimi_burst_slope(s, x);
-    double alpha = 1, merit;
+static csimi_wide csimi_burst_search_convex(csimi_sweep *s, csimi_burst_vectors *x) {
+    const csimi_wide slope = csimi_burst_slope(s, x);
+    csimi_wide alpha = 1, merit;
     int k;
     CSIMI_MEMCPY(x->start, s->w, 3 * (size_t)s->n * sizeof *x->start);
     for (k = 0;; ++k) {
-        double now, shorter;
+        csimi_wide now, shorter;
         merit = csimi_burst_move(s, x, alpha);
         now = csimi_burst_slope(s, x);
         if (now >= -0.5 * slope || k == 10) return merit;
@@ -402,8 +405,9 @@ static double csimi_burst_search_convex(csimi_sweep *s, csimi_burst_vectors *x) 
 }
 
 /* A proximal step may stop when F is small against what the step itself changes, eps |lambda - centre|. */
-static double csimi_burst_enough(const csimi_sweep *s, double eps) {
-    return 0.01 * eps * eps * csimi_stages_travel2(&s->loop) + 1e2 * (double)CSIMI_EPS * (double)CSIMI_EPS * s->load;
+static csimi_wide csimi_burst_enough(const csimi_sweep *s, csimi_wide eps) {
+    return 0.01 * eps * eps * csimi_stages_travel2(&s->loop) +
+           1e2 * (csimi_wide)CSIMI_EPS * (csimi_wide)CSIMI_EPS * s->load;
 }
 
 /* During a step w holds what the step adds and phi the u at its start. Impulses are differences of u divided
@@ -424,10 +428,10 @@ static void csimi_burst_leave(csimi_sweep *s) {
         CSIMI_MEMCPY(s->contacts[m].phi, s->contacts[m].free, sizeof s->contacts[m].phi);
 }
 
-CSIMI_FN bool csimi_burst_step(csimi_sweep *s, double eps, int *iterations) {
+CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) {
     const size_t bytes = 3 * (size_t)s->contact_count * sizeof *s->loop.x;
     csimi_burst_vectors x;
-    double merit, first, before;
+    csimi_wide merit, first, before;
     bool there;
     int k;
     *iterations = 0;
@@ -438,12 +442,12 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, double eps, int *iterations) {
     if (s->convex) csimi_burst_lag(s);
     before = first = merit = csimi_burst_evaluate(s, x.F);
     for (k = 0;; ++k) {
-        const double enough = csimi_burst_enough(s, eps);
+        const csimi_wide enough = csimi_burst_enough(s, eps);
         /* or as far as rounding lets it: no gain any more, far below the start */
         there = (merit <= enough || (merit > 0.25 * before && merit < CSIMI_BURST_ROUNDING * first)) &&
-                enough < (double)CSIMI_HUGE;
+                enough < (csimi_wide)CSIMI_HUGE;
         before = merit;
-        if (there || !(merit < (double)CSIMI_HUGE) || k == 30 || s->loop.sweeps >= s->loop.cap ||
+        if (there || !(merit < (csimi_wide)CSIMI_HUGE) || k == 30 || s->loop.sweeps >= s->loop.cap ||
             !csimi_burst_factor(s))
             break;
         csimi_burst_direction(s, &x);

@@ -6,20 +6,21 @@
 CSIMI_FN size_t csimi_envelope_numbers(int n, size_t blocks) { return 18 * blocks + 9 * (size_t)n; }
 
 CSIMI_FN void csimi_envelope_clear(csimi_envelope *e) {
-    CSIMI_MEMSET(e->lower, 0, 9 * e->blocks * sizeof(double));
-    CSIMI_MEMSET(e->upper, 0, 9 * e->blocks * sizeof(double));
-    CSIMI_MEMSET(e->diag, 0, 9 * (size_t)e->n * sizeof(double));
+    CSIMI_MEMSET(e->lower, 0, 9 * e->blocks * sizeof(csimi_wide));
+    CSIMI_MEMSET(e->upper, 0, 9 * e->blocks * sizeof(csimi_wide));
+    CSIMI_MEMSET(e->diag, 0, 9 * (size_t)e->n * sizeof(csimi_wide));
 }
 
-CSIMI_FN double *csimi_envelope_block(csimi_envelope *e, int i, int j) {
+CSIMI_FN csimi_wide *csimi_envelope_block(csimi_envelope *e, int i, int j) {
     if (i == j) return e->diag + 9 * (ptrdiff_t)i;
     if (i > j) return e->lower + 9 * (e->start[i] + (size_t)(j - e->first[i]));
     return e->upper + 9 * (e->start[j] + (size_t)(i - e->first[j]));
 }
 
 /* C -= sum A_k B_k over count blocks. */
-static void csimi_envelope_dot(int count, const double *CSIMI_RESTRICT A, const double *CSIMI_RESTRICT B, double *C) {
-    double c0 = 0, c1 = 0, c2 = 0, c3 = 0, c4 = 0, c5 = 0, c6 = 0, c7 = 0, c8 = 0;
+static void csimi_envelope_dot(int count, const csimi_wide *CSIMI_RESTRICT A, const csimi_wide *CSIMI_RESTRICT B,
+                               csimi_wide *C) {
+    csimi_wide c0 = 0, c1 = 0, c2 = 0, c3 = 0, c4 = 0, c5 = 0, c6 = 0, c7 = 0, c8 = 0;
     for (; count > 0; --count, A += 9, B += 9) {
         c0 += A[0] * B[0] + A[1] * B[3] + A[2] * B[6];
         c1 += A[0] * B[1] + A[1] * B[4] + A[2] * B[7];
@@ -43,11 +44,11 @@ static void csimi_envelope_dot(int count, const double *CSIMI_RESTRICT A, const 
 }
 
 /* In place by cofactors; false when singular. */
-static bool csimi_envelope_invert(double *M) {
-    double inv[9], det;
+static bool csimi_envelope_invert(csimi_wide *M) {
+    csimi_wide inv[9], det;
     int i, k;
     for (k = 0; k < 3; ++k) { /* column k: the cross product of the other rows */
-        const double *x = M + (k < 2 ? 3 * k + 3 : 0), *y = M + (k > 0 ? 3 * k - 3 : 6);
+        const csimi_wide *x = M + (k < 2 ? 3 * k + 3 : 0), *y = M + (k > 0 ? 3 * k - 3 : 6);
         inv[k] = x[1] * y[2] - x[2] * y[1];
         inv[3 + k] = x[2] * y[0] - x[0] * y[2];
         inv[6 + k] = x[0] * y[1] - x[1] * y[0];
@@ -64,12 +65,12 @@ CSIMI_FN bool csimi_envelope_factor(csimi_envelope *e) {
     int i, j, k;
     for (i = 0; i < e->n; ++i) {
         const int fi = e->first[i];
-        double *L = e->lower + 9 * e->start[i], *U = e->upper + 9 * e->start[i];
+        csimi_wide *L = e->lower + 9 * e->start[i], *U = e->upper + 9 * e->start[i];
         for (j = fi; j < i; ++j) {
             const int fj = e->first[j], from = csimi_imax(fi, fj);
-            const double *Lj = e->lower + 9 * e->start[j], *Uj = e->upper + 9 * e->start[j],
+            const csimi_wide *Lj = e->lower + 9 * e->start[j], *Uj = e->upper + 9 * e->start[j],
                          *D = e->diag + 9 * (ptrdiff_t)j;
-            double *l = L + 9 * (j - fi), scaled[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+            csimi_wide *l = L + 9 * (j - fi), scaled[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
             csimi_envelope_dot(j - from, L + 9 * (from - fi), Uj + 9 * (from - fj), l);
             csimi_envelope_dot(j - from, Lj + 9 * (from - fj), U + 9 * (from - fi), U + 9 * (j - fi));
             csimi_envelope_dot(1, l, D, scaled);
@@ -81,20 +82,20 @@ CSIMI_FN bool csimi_envelope_factor(csimi_envelope *e) {
     return true;
 }
 
-static void csimi_envelope_subtract(const double *M, const double *x, double *y) {
+static void csimi_envelope_subtract(const csimi_wide *M, const csimi_wide *x, csimi_wide *y) {
     y[0] -= M[0] * x[0] + M[1] * x[1] + M[2] * x[2];
     y[1] -= M[3] * x[0] + M[4] * x[1] + M[5] * x[2];
     y[2] -= M[6] * x[0] + M[7] * x[1] + M[8] * x[2];
 }
 
-CSIMI_FN void csimi_envelope_solve(const csimi_envelope *e, double *x) {
+CSIMI_FN void csimi_envelope_solve(const csimi_envelope *e, csimi_wide *x) {
     int i, j;
     for (i = 0; i < e->n; ++i)
         for (j = e->first[i]; j < i; ++j)
             csimi_envelope_subtract(e->lower + 9 * (e->start[i] + (size_t)(j - e->first[i])), x + 3 * (ptrdiff_t)j,
                                     x + 3 * (ptrdiff_t)i);
     for (i = e->n - 1; i >= 0; --i) {
-        double y[3] = {0, 0, 0};
+        csimi_wide y[3] = {0, 0, 0};
         csimi_envelope_subtract(e->diag + 9 * (ptrdiff_t)i, x + 3 * (ptrdiff_t)i, y);
         for (j = 0; j < 3; ++j) x[3 * (ptrdiff_t)i + j] = -y[j];
         for (j = e->first[i]; j < i; ++j)

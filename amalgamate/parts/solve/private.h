@@ -15,7 +15,7 @@ CSIM_INLINE csim_real csimi_norm3(const csim_real *x) { return CSIMI_SQRT(x[0] *
 #if (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9)) && \
     !(defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0)
 #define CSIMI_QUADS 1
-typedef double csimi_quad __attribute__((vector_size(32)));
+typedef csimi_wide csimi_quad __attribute__((vector_size(4 * sizeof(csimi_wide))));
 typedef csim_real csimi_quad_real
     __attribute__((vector_size(4 * CSIM_REAL_SIZE), aligned(CSIM_REAL_SIZE), may_alias));
 #define CSIMI_QUAD(p) __builtin_convertvector(*(const csimi_quad_real *)(p), csimi_quad)
@@ -113,8 +113,8 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
 typedef struct csimi_anderson {
     int n, window, count, newest;
     csim_real *f, *p; /* [window n] */
-    double *gram;     /* [window window] f_i M f_j */
-    double *work;     /* [window (window + 3)] */
+    csimi_wide *gram;     /* [window window] f_i M f_j */
+    csimi_wide *work;     /* [window (window + 3)] */
 } csimi_anderson;
 CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window);
 CSIMI_FN void csimi_anderson_clear(csimi_anderson *a);
@@ -131,7 +131,7 @@ typedef struct csimi_stages {
     csim_real *best, *centre, *metric;     /* [length] best seen; centre of the proximal step; weights of |.|^2 */
     csimi_anderson anderson;
     const csim_tasks *tasks;
-    double measure, best_measure, target;  /* of x, of best, and to reach */
+    csimi_wide measure, best_measure, target;  /* of x, of best, and to reach */
     int sweeps, cap, rejections;
     bool broken;                           /* a sweep made a NaN or an infinity */
     double *history;
@@ -141,8 +141,8 @@ typedef struct csimi_stages {
     void (*pass)(void *problem);                /* one sweep over x for u + eps (x - centre) */
     void (*project)(void *problem);             /* x to the nearest impulses the laws allow */
     void (*moved)(void *problem);               /* x was replaced: what follows from it */
-    double (*look)(void *problem);              /* measure of x */
-    void (*prepare)(void *problem, double eps); /* models of single contacts for W + eps */
+    csimi_wide (*look)(void *problem);              /* measure of x */
+    void (*prepare)(void *problem, csimi_wide eps); /* models of single contacts for W + eps */
 } csimi_stages;
 #define CSIMI_IMPULSE_NOISE (CSIM_R(1e5) * CSIMI_EPS)
 CSIMI_FN void csimi_impulse_allow(const csim_contact *contact, csim_real *x); /* to the nearest that the law allows */
@@ -156,7 +156,7 @@ CSIMI_FN void csimi_stages_look(csimi_stages *s);    /* measures x, keeps the be
 CSIMI_FN void csimi_stages_restore(csimi_stages *s); /* x = best */
 CSIMI_FN bool csimi_stages_done(const csimi_stages *s);
 CSIMI_FN void csimi_stages_log(csimi_stages *s);            /* fills the history up to the last sweep */
-CSIMI_FN double csimi_stages_travel2(const csimi_stages *s); /* |x - centre|^2 in the metric */
+CSIMI_FN csimi_wide csimi_stages_travel2(const csimi_stages *s); /* |x - centre|^2 in the metric */
 /* Accelerated sweeps until measured good, or no halving of the measure for patience sweeps. */
 CSIMI_FN void csimi_stages_accelerated(csimi_stages *s, int patience);
 /* From the best: W + eps solved around the last answer, with eps as small as the sweeps inside bear. A step ends when
@@ -264,13 +264,13 @@ typedef struct csimi_envelope {
     int *first;                   /* [n] */
     size_t *start;                /* [n] */
     size_t blocks;                /* sum of i - first[i] */
-    double *lower, *upper, *diag; /* [9 blocks], [9 blocks], [9 n] */
+    csimi_wide *lower, *upper, *diag; /* [9 blocks], [9 blocks], [9 n] */
 } csimi_envelope;
 CSIMI_FN size_t csimi_envelope_numbers(int n, size_t blocks); /* doubles in the three arrays */
 CSIMI_FN void csimi_envelope_clear(csimi_envelope *e);
-CSIMI_FN double *csimi_envelope_block(csimi_envelope *e, int i, int j); /* inside the envelope */
+CSIMI_FN csimi_wide *csimi_envelope_block(csimi_envelope *e, int i, int j); /* inside the envelope */
 CSIMI_FN bool csimi_envelope_factor(csimi_envelope *e);                 /* false: a pivot has no positive determinant */
-CSIMI_FN void csimi_envelope_solve(const csimi_envelope *e, double *x);
+CSIMI_FN void csimi_envelope_solve(const csimi_envelope *e, csimi_wide *x);
 
 /* ---- single.c: one contact alone. The model u = W lambda + c is kept in normalised form: tangential impulses are
    y = lambda_t / mu component by component, so that every friction cone (the elliptic one too) is |y| <= lambda_n, and
@@ -530,8 +530,8 @@ typedef struct csimi_bodies {
     int n;
     int *first, *size, *row; /* [n] of the body of each block; row: where its row of the factor starts, 3x3 blocks */
     unsigned *on;            /* [n] bit j: block j of the body is not zero in this row */
-    double *factor;          /* [9 csimi_bodies_factor_blocks] of A = E' E: E_kk^-1 and -E_kj, j < k */
-    double *rows;            /* of a contact on one body, while its pieces are made */
+    csimi_wide *factor;          /* [9 csimi_bodies_factor_blocks] of A = E' E: E_kk^-1 and -E_kj, j < k */
+    csimi_wide *rows;            /* of a contact on one body, while its pieces are made */
 } csimi_bodies;
 /* One block a contact acts on: J rows in the contact frame, signed. */
 typedef struct csimi_piece {
@@ -539,11 +539,11 @@ typedef struct csimi_piece {
     csim_real J[9];
 } csimi_piece;
 /* C += A B and C += A' B of 3x3 blocks; C is neither A nor B. */
-CSIMI_FN void csimi_add_product(const double *A, const double *B, double *CSIMI_RESTRICT C);
-CSIMI_FN void csimi_add_productT(const double *A, const double *B, double *CSIMI_RESTRICT C);
+CSIMI_FN void csimi_add_product(const csimi_wide *A, const csimi_wide *B, csimi_wide *CSIMI_RESTRICT C);
+CSIMI_FN void csimi_add_productT(const csimi_wide *A, const csimi_wide *B, csimi_wide *CSIMI_RESTRICT C);
 /* C of a symmetric 3x3 block H (its lower triangle), H^-1 = C C', lower triangular: what is zero stays so to the bit.
    False when a pivot is not positive. */
-CSIMI_FN bool csimi_pivot(const double *H, double *C);
+CSIMI_FN bool csimi_pivot(const csimi_wide *H, csimi_wide *C);
 /* Whether A is block diagonal in bodies. */
 CSIMI_FN bool csimi_bodies_take(const csim_problem *problem);
 /* Sum over the bodies of their blocks squared; 4 n when they are none. */
@@ -555,15 +555,15 @@ CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, in
 /* Finds the bodies of a problem that csimi_bodies_take takes and factors them. False: A is not positive definite. */
 CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_problem *problem);
 /* x <- E'^-1 x and x <- E^-1 x, [3n]; one after the other: A^-1 x. */
-CSIMI_FN void csimi_bodies_whiten(const csimi_bodies *b, double *x);
-CSIMI_FN void csimi_bodies_restore(const csimi_bodies *b, double *x);
+CSIMI_FN void csimi_bodies_whiten(const csimi_bodies *b, csimi_wide *x);
+CSIMI_FN void csimi_bodies_restore(const csimi_bodies *b, csimi_wide *x);
 /* g [3n] = b + J' lambda, in double; lambda may be null: b */
-CSIMI_FN void csimi_problem_load(const csim_problem *problem, const csim_real *lambda, double *g);
+CSIMI_FN void csimi_problem_load(const csim_problem *problem, const csim_real *lambda, csimi_wide *g);
 /* v = A^-1 (b + J' lambda) in the same way; scratch [3n] */
 CSIMI_FN void csimi_bodies_velocities(const csimi_bodies *b, const csim_problem *problem, const csim_real *lambda,
-                                      csim_real *v, double *scratch);
+                                      csim_real *v, csimi_wide *scratch);
 /* residual [3n] -= A v, in double */
-CSIMI_FN void csimi_less_product(const csim_block_matrix *A, const csim_real *v, double *residual);
+CSIMI_FN void csimi_less_product(const csim_block_matrix *A, const csim_real *v, csimi_wide *residual);
 /* Terms that contacts name: pieces without bodies. With them: as many more as csimi_bodies_reach_blocks. */
 CSIMI_FN int csimi_pieces_count(const csim_problem *p);
 /* Mean over the three rows of J D^-1 J', D the diagonal of A, 1/kg: the mobility of a contact. */
@@ -578,8 +578,8 @@ CSIMI_FN void csimi_pieces_velocity(const csimi_piece *piece, int count, const c
 /* w += J' impulse of one contact */
 CSIMI_FN void csimi_pieces_push(const csimi_piece *piece, int count, const csim_real *impulse, csim_real *w);
 /* u += J v and w += J' impulse summed in double */
-CSIMI_FN void csimi_pieces_velocity_wide(const csimi_piece *piece, int count, const double *v, csim_real *u);
-CSIMI_FN void csimi_pieces_push_wide(const csimi_piece *piece, int count, const csim_real *impulse, double *w);
+CSIMI_FN void csimi_pieces_velocity_wide(const csimi_piece *piece, int count, const csimi_wide *v, csim_real *u);
+CSIMI_FN void csimi_pieces_push_wide(const csimi_piece *piece, int count, const csim_real *impulse, csimi_wide *w);
 /* W = J E^-1 E'^-1 J' of one contact */
 CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_real *W);
 
@@ -642,27 +642,27 @@ typedef struct csimi_sweep {
     const csim_problem *problem;
     int n, contact_count;
     csimi_bodies bodies;
-    double load;         /* b' A^-1 b, twice the kinetic energy of the load */
+    csimi_wide load;         /* b' A^-1 b, twice the kinetic energy of the load */
     csim_real *v;        /* [3n] A^-1 b, and at the end A^-1 (b + J' lambda) */
-    double *w;           /* [3n] what the impulses add to E v, bodies.c; inside a step of Newton: what the step adds.
-                            Small differences of large sums, a thousand kilograms on one: float would sweep on its last
-                            bits */
+    csimi_wide *w;       /* [3n] what the impulses add to E v, bodies.c; inside a step of Newton: what the step adds.
+                        Small differences of large sums, a thousand kilograms on one: float would sweep on its last
+                        bits */
     csimi_piece *pieces; /* of J E^-1 */
     csimi_sweep_contact *contacts;
     csimi_stages loop;   /* over the impulses loop.x; measure: the larger of the contact and the velocity figure */
     csim_real *norms;    /* [contact_count] */
     csimi_envelope envelope; /* of the Newton burst; its numbers live in the ring of anderson */
     int *order, *place;      /* [n] block at each row of the envelope, and back */
-    double *spare;           /* [spare_count] memory of the Newton burst where the ring would be too small */
+    csimi_wide *spare;           /* [spare_count] memory of the Newton burst where the ring would be too small */
     size_t spare_count;
     bool planned;                 /* the order and work are known; not yet: they will fit */
-    double work;  /* multiplications of a factorisation; 0: it does not fit */
+    csimi_wide work;  /* multiplications of a factorisation; 0: it does not fit */
     bool convex;  /* Newton takes convex steps */
 } csimi_sweep;
 
 CSIMI_FN void csimi_contact_velocity(const csimi_sweep *s, const csimi_sweep_contact *c, csim_real *u);
 CSIMI_FN void csimi_sweep_velocities(csimi_sweep *s);          /* w from lambda */
-CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, double eps); /* local models of W + eps (tr W_ii / 3) I */
+CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, csimi_wide eps); /* local models of W + eps (tr W_ii / 3) I */
 
 /* Orders the blocks, lays the envelope into the ring and estimates the work. */
 CSIMI_FN void csimi_burst_plan(csimi_sweep *s);
@@ -671,7 +671,7 @@ CSIMI_FN bool csimi_burst_fits(const csimi_sweep *s); /* without looking at the 
 #define CSIMI_BURST_NUMBERS(n) (9 * (n) * (n) + 12 * (n) + 64)
 /* One proximal step lambda -> argument of W + eps I around lambda, by Newton on the body velocities. False, with
    lambda and w as before, when it does not get there. */
-CSIMI_FN bool csimi_burst_step(csimi_sweep *s, double eps, int *iterations);
+CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations);
 
 /* ---- restrain.c: what stays of a solve that missed: impulses inside their laws that put no energy in, and the exact
    motion under them. start: [3 contacts] the impulses before the solve; solution: the best iterate, replaced together

@@ -19,7 +19,7 @@ typedef struct csimi_restrainer {
     csim_real *lambda[CSIMI_RESTRAIN_STARTS]; /* [3 contacts] */
     csim_real *v[CSIMI_RESTRAIN_STARTS];      /* [3n] A^-1 J'lambda */
     csim_real *free, *load, *krylov;      /* [3n] A^-1 b; [3n]; [21n] */
-    double *sum;                          /* [3n] */
+    csimi_wide *sum;                          /* [3n] */
     void *scratch;
     size_t scratch_bytes;
 } csimi_restrainer;
@@ -33,7 +33,7 @@ static void csimi_restrain_layout(csimi_restrainer *k, csimi_arena *arena, int n
     k->free = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     k->load = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     k->krylov = CSIMI_PUSH(arena, csim_real, 21 * (size_t)n);
-    k->sum = CSIMI_PUSH(arena, double, 3 * (size_t)n);
+    k->sum = CSIMI_PUSH(arena, csimi_wide, 3 * (size_t)n);
     k->scratch_bytes = csim_certificate_bytes(n, contacts);
     k->scratch = csimi_push(arena, k->scratch_bytes, 1);
 }
@@ -54,7 +54,7 @@ static bool csimi_restrain_motion(const csim_problem *p, csimi_restrainer *k, bo
     for (pass = 0; pass < 2; ++pass) {
         csimi_problem_load(p, lambda, k->sum);
         if (!with_b)
-            for (i = 0; i < m; ++i) k->sum[i] -= (double)p->b[i];
+            for (i = 0; i < m; ++i) k->sum[i] -= (csimi_wide)p->b[i];
         csimi_less_product(&p->A, y, k->sum);
         for (i = 0; i < m; ++i) k->load[i] = (csim_real)k->sum[i];
         CSIMI_MEMSET(k->krylov, 0, (size_t)m * sizeof *y);
@@ -67,38 +67,38 @@ static bool csimi_restrain_motion(const csim_problem *p, csimi_restrainer *k, bo
 }
 
 /* x . (J v + phi), phi only where asked for. */
-static double csimi_restrain_work(const csim_problem *p, const csim_real *x, const csim_real *v, bool phi) {
-    double sum = 0;
+static csimi_wide csimi_restrain_work(const csim_problem *p, const csim_real *x, const csim_real *v, bool phi) {
+    csimi_wide sum = 0;
     int c, i;
     for (c = 0; c < p->contact_count; ++c) {
         csim_real u[3];
         (void)csimi_contact_motion(p, p->contacts + c, v, u);
         for (i = 0; i < 3; ++i)
-            sum += (double)x[3 * c + i] * ((double)u[i] + (phi ? (double)p->contacts[c].phi[i] : 0));
+            sum += (csimi_wide)x[3 * c + i] * ((csimi_wide)u[i] + (phi ? (csimi_wide)p->contacts[c].phi[i] : 0));
     }
     return sum;
 }
 
 /* Least of s'G s / 2 + g's over the triangle s >= 0, s_1 + s_2 <= 1: inside, or on one of its sides. */
-static void csimi_restrain_shares(double G[2][2], const double *g, double *s) {
-    static const double from[3][2] = {{0, 0}, {0, 0}, {1, 0}}, way[3][2] = {{1, 0}, {0, 1}, {-1, 1}};
-    const double det = G[0][0] * G[1][1] - G[0][1] * G[0][1];
-    double best = 0;
+static void csimi_restrain_shares(csimi_wide G[2][2], const csimi_wide *g, csimi_wide *s) {
+    static const csimi_wide from[3][2] = {{0, 0}, {0, 0}, {1, 0}}, way[3][2] = {{1, 0}, {0, 1}, {-1, 1}};
+    const csimi_wide det = G[0][0] * G[1][1] - G[0][1] * G[0][1];
+    csimi_wide best = 0;
     int i;
     s[0] = s[1] = 0;
     for (i = 0; i < 4; ++i) {
-        double x[2], value;
+        csimi_wide x[2], value;
         if (i == 3) {
             if (!(det > 1e-12 * G[0][0] * G[1][1])) break;
             x[0] = (g[1] * G[0][1] - g[0] * G[1][1]) / det;
             x[1] = (g[0] * G[0][1] - g[1] * G[0][0]) / det;
             if (!(x[0] >= 0 && x[1] >= 0 && x[0] + x[1] <= 1)) break;
         } else {
-            const double *a = from[i], *d = way[i];
-            const double curve = d[0] * (G[0][0] * d[0] + 2 * G[0][1] * d[1]) + G[1][1] * d[1] * d[1];
-            const double slope = d[0] * (G[0][0] * a[0] + G[0][1] * a[1] + g[0]) +
+            const csimi_wide *a = from[i], *d = way[i];
+            const csimi_wide curve = d[0] * (G[0][0] * d[0] + 2 * G[0][1] * d[1]) + G[1][1] * d[1] * d[1];
+            const csimi_wide slope = d[0] * (G[0][0] * a[0] + G[0][1] * a[1] + g[0]) +
                                  d[1] * (G[0][1] * a[0] + G[1][1] * a[1] + g[1]);
-            double t = slope < 0 && curve > 0 ? -slope / curve : 0;
+            csimi_wide t = slope < 0 && curve > 0 ? -slope / curve : 0;
             if (t > 1) t = 1;
             x[0] = a[0] + t * d[0];
             x[1] = a[1] + t * d[1];
@@ -127,7 +127,7 @@ CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csim
                              csim_solution *solution, csim_outcome *outcome) {
     const size_t mark = arena->used;
     csimi_restrainer k;
-    double G[2][2], g[2], s[2] = {0, 0};
+    csimi_wide G[2][2], g[2], s[2] = {0, 0};
     int i, j;
     bool ok;
     csimi_restrain_layout(&k, arena, p->A.n, p->contact_count);
@@ -142,9 +142,10 @@ CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csim
     if (ok) csimi_restrain_shares(G, g, s);
     if (ok && s[0] + s[1] >= CSIMI_RESTRAIN_LEAST) {
         for (i = 0; i < 3 * p->contact_count; ++i)
-            solution->lambda[i] = (csim_real)(s[0] * (double)k.lambda[0][i] + s[1] * (double)k.lambda[1][i]);
+            solution->lambda[i] = (csim_real)(s[0] * (csimi_wide)k.lambda[0][i] + s[1] * (csimi_wide)k.lambda[1][i]);
         for (i = 0; i < 3 * p->A.n; ++i)
-            solution->v[i] = (csim_real)((double)k.free[i] + s[0] * (double)k.v[0][i] + s[1] * (double)k.v[1][i]);
+            solution->v[i] =
+                (csim_real)((csimi_wide)k.free[i] + s[0] * (csimi_wide)k.v[0][i] + s[1] * (csimi_wide)k.v[1][i]);
         ok = csimi_all_finite(solution->v, 3 * p->A.n) &&
              csim_problem_certify(p, solution->v, solution->lambda, k.scratch, k.scratch_bytes,
                                   &outcome->certificate) == CSIM_OK;

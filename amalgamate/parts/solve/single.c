@@ -54,15 +54,15 @@ static void csimi_local_prepare_friction(csimi_local *c, csim_real normal, csim_
 static void csimi_local_prepare_linear(csimi_local *c, unsigned mask) {
     static const int at[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
     const csim_real lift = c->extra + 16 * CSIMI_EPS * (c->W[0] + c->W[3] + c->W[5]) + CSIMI_TINY;
-    double H[9], x[3];
+    csimi_wide H[9], x[3];
     int i, j;
     for (i = 0; i < 3; ++i)
         for (j = 0; j < 3; ++j) {
             const bool on = (mask >> i & mask >> j & 1u) != 0;
-            H[3 * i + j] = on ? (double)(c->W[at[3 * i + j]] + (i == j ? lift : 0)) : i == j ? 1 : 0;
+            H[3 * i + j] = on ? (csimi_wide)(c->W[at[3 * i + j]] + (i == j ? lift : 0)) : i == j ? 1 : 0;
         }
     if (!csimi_cholesky(3, H))
-        for (i = 0; i < 9; ++i) H[i] = i % 4 == 0 ? (double)(c->W[0] + c->W[3] + c->W[5] + lift) : 0;
+        for (i = 0; i < 9; ++i) H[i] = i % 4 == 0 ? (csimi_wide)(c->W[0] + c->W[3] + c->W[5] + lift) : 0;
     for (j = 0; j < 3; ++j) {
         x[0] = x[1] = x[2] = 0;
         x[j] = mask >> j & 1u ? 1 : 0;
@@ -297,39 +297,39 @@ static void csimi_conic_golden(const csimi_conic *k, csim_real width, csim_real 
 /* ---- the quartic */
 
 /* Real cube root to double precision. */
-static double csimi_cbrt64(double x) {
-    const double size = x < 0 ? -x : x;
-    double y;
+static csimi_wide csimi_cbrt64(csimi_wide x) {
+    const csimi_wide size = x < 0 ? -x : x;
+    csimi_wide y;
     int k;
-    if (!(size > (double)CSIMI_TINY)) return 0;
-    y = (double)CSIMI_EXP(CSIMI_LOG((csim_real)size) / 3);
+    if (!(size > (csimi_wide)CSIMI_TINY)) return 0;
+    y = (csimi_wide)CSIMI_EXP(CSIMI_LOG((csim_real)size) / 3);
     for (k = 0; k < 3; ++k) y -= (y - size / (y * y)) / 3;
     return x < 0 ? -y : y;
 }
 
 /* The largest real root of x^3 + a x^2 + b x + c: Cardano, or the cosine where all three are real; then Newton. */
-static double csimi_cubic_root(double a, double b, double c) {
-    const double Q = (a * a - 3 * b) / 9, R = (a * (9 * b - 2 * a * a) - 27 * c) / 54;
-    const double D = R * R - Q * Q * Q;
-    double x;
+static csimi_wide csimi_cubic_root(csimi_wide a, csimi_wide b, csimi_wide c) {
+    const csimi_wide Q = (a * a - 3 * b) / 9, R = (a * (9 * b - 2 * a * a) - 27 * c) / 54;
+    const csimi_wide D = R * R - Q * Q * Q;
+    csimi_wide x;
     int k;
     if (D > 0) {
-        const double A = csimi_cbrt64(R < 0 ? R - csimi_sqrt64(D) : R + csimi_sqrt64(D));
+        const csimi_wide A = csimi_cbrt64(R < 0 ? R - csimi_sqrt64(D) : R + csimi_sqrt64(D));
         x = A + (A < 0 || A > 0 ? Q / A : 0) - a / 3;
     } else {
         const csim_real angle = CSIMI_ATAN2((csim_real)csimi_sqrt64(-D), (csim_real)R) / 3;
-        x = 2 * csimi_sqrt64(Q > 0 ? Q : 0) * (double)CSIMI_COS(angle) - a / 3;
+        x = 2 * csimi_sqrt64(Q > 0 ? Q : 0) * (csimi_wide)CSIMI_COS(angle) - a / 3;
     }
     for (k = 0; k < 3; ++k) {
-        const double slope = (3 * x + 2 * a) * x + b, step = slope > 0 ? (((x + a) * x + b) * x + c) / slope : 0;
+        const csimi_wide slope = (3 * x + 2 * a) * x + b, step = slope > 0 ? (((x + a) * x + b) * x + c) / slope : 0;
         x -= step;
     }
     return x;
 }
 
 /* Real parts of the roots of x^2 + b x + c that are real, or nearly: a double root that rounding has split. */
-static int csimi_quadratic_roots(double b, double c, double *x) {
-    const double D = b * b / 4 - c;
+static int csimi_quadratic_roots(csimi_wide b, csimi_wide c, csimi_wide *x) {
+    const csimi_wide D = b * b / 4 - c;
     if (D < -1e-6 * (b * b + (c < 0 ? -c : c))) return 0;
     x[0] = -b / 2;
     if (D <= 0) return 1;
@@ -339,12 +339,12 @@ static int csimi_quadratic_roots(double b, double c, double *x) {
 }
 
 /* Real roots of k[4] x^4 + ... + k[0], k[4] not zero: Ferrari. */
-static int csimi_quartic_roots(const double *k, double *x) {
-    const double b = k[3] / k[4], c = k[2] / k[4], d = k[1] / k[4], e = k[0] / k[4];
-    const double P = c - 3 * b * b / 8, Q = d - b * c / 2 + b * b * b / 8;
-    const double R = e - b * d / 4 + b * b * c / 16 - 3 * b * b * b * b / 256;
-    const double m = csimi_cubic_root(P, P * P / 4 - R, -Q * Q / 8), root = csimi_sqrt64(m > 0 ? 2 * m : 0);
-    const double half = root > 0 ? Q / (2 * root) : 0;
+static int csimi_quartic_roots(const csimi_wide *k, csimi_wide *x) {
+    const csimi_wide b = k[3] / k[4], c = k[2] / k[4], d = k[1] / k[4], e = k[0] / k[4];
+    const csimi_wide P = c - 3 * b * b / 8, Q = d - b * c / 2 + b * b * b / 8;
+    const csimi_wide R = e - b * d / 4 + b * b * c / 16 - 3 * b * b * b * b / 256;
+    const csimi_wide m = csimi_cubic_root(P, P * P / 4 - R, -Q * Q / 8), root = csimi_sqrt64(m > 0 ? 2 * m : 0);
+    const csimi_wide half = root > 0 ? Q / (2 * root) : 0;
     int count = csimi_quadratic_roots(-root, P / 2 + m + half, x), i;
     count += csimi_quadratic_roots(root, P / 2 + m - half, x + count);
     for (i = 0; i < count; ++i) x[i] -= b / 4;
@@ -353,16 +353,16 @@ static int csimi_quartic_roots(const double *k, double *x) {
 
 /* (p s e + d (1 + q . e)) across (e + q) is a quadratic in e = (cosine, sine): a quartic in t = tan(angle / 2), the
    angle taken from e0. */
-static void csimi_conic_quartic(const csimi_conic *k, double *poly) {
-    const double p = (double)k->p, q0 = (double)k->q[0], q1 = (double)k->q[1], d0 = (double)k->d[0];
-    const double d1 = (double)k->d[1], s0 = (double)k->s[0], s1 = (double)k->s[1];
-    const double x = (double)k->e0[0], y = (double)k->e0[1];
-    const double one = d1 * q0 - d0 * q1, kx = d1 * (1 + q0 * q0) - q1 * (p * s0 + d0 * q0);
-    const double ky = q0 * (p * s1 + d1 * q1) - d0 * (1 + q1 * q1);
-    const double kxx = d1 * q0, kyy = -d0 * q1, kxy = p * (s1 - s0) + d1 * q1 - d0 * q0;
-    const double u = kx * x + ky * y, v = ky * x - kx * y; /* in axes along e0 and across */
-    const double uu = kxx * x * x + kxy * x * y + kyy * y * y, vv = kxx * y * y - kxy * x * y + kyy * x * x;
-    const double uv = 2 * (kyy - kxx) * x * y + kxy * (x * x - y * y);
+static void csimi_conic_quartic(const csimi_conic *k, csimi_wide *poly) {
+    const csimi_wide p = (csimi_wide)k->p, q0 = (csimi_wide)k->q[0], q1 = (csimi_wide)k->q[1], d0 = (csimi_wide)k->d[0];
+    const csimi_wide d1 = (csimi_wide)k->d[1], s0 = (csimi_wide)k->s[0], s1 = (csimi_wide)k->s[1];
+    const csimi_wide x = (csimi_wide)k->e0[0], y = (csimi_wide)k->e0[1];
+    const csimi_wide one = d1 * q0 - d0 * q1, kx = d1 * (1 + q0 * q0) - q1 * (p * s0 + d0 * q0);
+    const csimi_wide ky = q0 * (p * s1 + d1 * q1) - d0 * (1 + q1 * q1);
+    const csimi_wide kxx = d1 * q0, kyy = -d0 * q1, kxy = p * (s1 - s0) + d1 * q1 - d0 * q0;
+    const csimi_wide u = kx * x + ky * y, v = ky * x - kx * y; /* in axes along e0 and across */
+    const csimi_wide uu = kxx * x * x + kxy * x * y + kyy * y * y, vv = kxx * y * y - kxy * x * y + kyy * x * x;
+    const csimi_wide uv = 2 * (kyy - kxx) * x * y + kxy * (x * x - y * y);
     poly[0] = one + u + uu;
     poly[1] = 2 * (v + uv);
     poly[2] = 2 * (one - uu) + 4 * vv;
@@ -391,7 +391,7 @@ static void csimi_conic_polish(const csimi_conic *k, csim_real *e) {
 
 /* The stationary point in sight; bisection where rounding has lost it. */
 static void csimi_conic_analytic(const csimi_conic *k, csim_real *e) {
-    double poly[5], reversed[5], root[4];
+    csimi_wide poly[5], reversed[5], root[4];
     csim_real best = CSIMI_HUGE;
     int i, count;
     bool flip;
@@ -401,7 +401,7 @@ static void csimi_conic_analytic(const csimi_conic *k, csim_real *e) {
     count = poly[0] < 0 || poly[0] > 0 || poly[4] < 0 || poly[4] > 0 ? csimi_quartic_roots(flip ? reversed : poly, root)
                                                                      : 0;
     for (i = 0; i < count; ++i) { /* (1 - t^2, 2 t) / (1 + t^2), or with 1 / t for t */
-        const double t = root[i], length = 1 / (1 + t * t), x = (1 - t * t) * length;
+        const csimi_wide t = root[i], length = 1 / (1 + t * t), x = (1 - t * t) * length;
         csim_real trial[2], energy, r;
         csimi_turn2(k->e0, (csim_real)(flip ? -x : x), (csim_real)(2 * t * length), trial);
         csimi_conic_polish(k, trial);

@@ -52,8 +52,8 @@ CSIMI_FN csim_real csimi_impulse_floor(csim_real *norms, int count) {
 
 /* ---- the stages */
 
-CSIMI_FN double csimi_next_target(double target, const csim_certificate *certificate, csim_real tolerance) {
-    const double share = 0.5 * (double)tolerance / csim_certificate_worst(certificate);
+CSIMI_FN csimi_wide csimi_next_target(csimi_wide target, const csim_certificate *certificate, csim_real tolerance) {
+    const csimi_wide share = 0.5 * (csimi_wide)tolerance / csim_certificate_worst(certificate);
     return target * (share < 1e-3 ? 1e-3 : share < 0.3 ? share : 0.3);
 }
 
@@ -92,7 +92,7 @@ CSIMI_FN void csimi_stages_log(csimi_stages *s) {
 }
 
 /* One sweep whose change goes into the next slot of the ring: f = g - x, p = g. Returns |f| in the metric. */
-static double csimi_stages_record(csimi_stages *s) {
+static csimi_wide csimi_stages_record(csimi_stages *s) {
     csim_real *f, *p;
     int i;
     csimi_anderson_slot(&s->anderson, &f, &p);
@@ -114,26 +114,26 @@ static void csimi_stages_extrapolate(csimi_stages *s) {
     s->moved(s->problem);
 }
 
-CSIMI_FN double csimi_stages_travel2(const csimi_stages *s) {
-    double sum = 0;
+CSIMI_FN csimi_wide csimi_stages_travel2(const csimi_stages *s) {
+    csimi_wide sum = 0;
     int i;
     for (i = 0; i < s->length; ++i) {
-        const double way = (double)s->x[i] - (double)s->centre[i];
-        sum += (double)s->metric[i] * way * way;
+        const csimi_wide way = (csimi_wide)s->x[i] - (csimi_wide)s->centre[i];
+        sum += (csimi_wide)s->metric[i] * way * way;
     }
     return sum;
 }
 
 /* Returns the number of sweeps; false in *settled when it gave up. */
-static int csimi_stages_run(csimi_stages *s, double eps, int budget, bool *settled) {
-    double least = (double)CSIMI_HUGE, halved = s->best_measure;
+static int csimi_stages_run(csimi_stages *s, csimi_wide eps, int budget, bool *settled) {
+    csimi_wide least = (csimi_wide)CSIMI_HUGE, halved = s->best_measure;
     int count = 0, since = 0;
     csimi_anderson_clear(&s->anderson);
     for (*settled = false;;) {
-        const double change = csimi_stages_record(s);
+        const csimi_wide change = csimi_stages_record(s);
         ++count;
         ++since;
-        s->broken = !(change < (double)CSIMI_HUGE);
+        s->broken = !(change < (csimi_wide)CSIMI_HUGE);
         if (s->broken) break;
         if (s->sweeps == 1 || s->sweeps % 2 == 0) csimi_stages_look(s);
         csimi_stages_log(s);
@@ -149,7 +149,7 @@ static int csimi_stages_run(csimi_stages *s, double eps, int budget, bool *settl
         }
         if (change > 1.5 * least) { /* the extrapolation did harm: forget it */
             csimi_anderson_clear(&s->anderson);
-            least = (double)CSIMI_HUGE;
+            least = (csimi_wide)CSIMI_HUGE;
             ++s->rejections;
         } else {
             if (change < least) least = change;
@@ -165,7 +165,7 @@ CSIMI_FN void csimi_stages_accelerated(csimi_stages *s, int patience) {
 }
 
 CSIMI_FN void csimi_stages_proximal(csimi_stages *s) {
-    double eps = 1e-2;
+    csimi_wide eps = 1e-2;
     csimi_stages_restore(s);
     while (!csimi_stages_done(s)) {
         bool settled;

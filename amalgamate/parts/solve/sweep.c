@@ -83,7 +83,7 @@ static csim_real csimi_sweep_speed(const csimi_sweep *s, const csimi_sweep_conta
 
 /* Worst natural residual over max(|lambda|, median, tiny). The speeds that tiny needs are looked at only where the
    other scales do not already settle it. */
-static double csimi_sweep_look(void *problem) {
+static csimi_wide csimi_sweep_look(void *problem) {
     csimi_sweep *s = (csimi_sweep *)problem;
     csim_real floor, worst = 0;
     int m;
@@ -98,20 +98,23 @@ static double csimi_sweep_look(void *problem) {
         scale = csimi_max(scale, CSIMI_IMPULSE_NOISE * c->rho * csimi_sweep_speed(s, c));
         worst = residual < CSIMI_HUGE ? csimi_max(worst, residual / scale) : CSIMI_HUGE;
     }
-    return (double)worst;
+    return (csimi_wide)worst;
 }
 
 /* ---- stages */
 
 static void csimi_sweep_moved(void *problem) { csimi_sweep_velocities((csimi_sweep *)problem); }
-static void csimi_sweep_ready(void *problem, double eps) { csimi_sweep_prepare((csimi_sweep *)problem, eps); }
+static void csimi_sweep_ready(void *problem, csimi_wide eps) { csimi_sweep_prepare((csimi_sweep *)problem, eps); }
 
 /* Stage 2: proximal steps by Newton, with eps falling while they converge. Below what was asked for it goes on while it
    gains, because what is left unsolved moves bodies and costs more in the next step than here. again: it has been there
    before and is near. */
-static void csimi_sweep_burst(csimi_sweep *s, double good, bool again) {
+static void csimi_sweep_burst(csimi_sweep *s, csimi_wide good, bool again) {
     const int budget = s->loop.sweeps + 200;
-    double eps = again ? 1e-5 : s->loop.best_measure > 1e-2 ? 1e-2 : 1e-3, fall = 0.1, halved = s->loop.best_measure;
+    csimi_wide eps = again                         ? 1e-5
+                     : s->loop.best_measure > 1e-2 ? 1e-2
+                                                   : 1e-3,
+               fall = 0.1, halved = s->loop.best_measure;
     int iterations, failures = 0, idle = 0;
     if (!s->planned) csimi_burst_plan(s);
     s->convex = false;
@@ -155,7 +158,7 @@ static void csimi_sweep_bind(csimi_sweep *s) {
 static size_t csimi_sweep_spare(int n, int contacts, int window) {
     const size_t most = 32768, rows = (size_t)n;
     const size_t full = rows > 200 ? most : CSIMI_BURST_NUMBERS(rows);
-    const size_t ring = 6 * (size_t)window * (size_t)contacts * sizeof(csim_real) / sizeof(double);
+    const size_t ring = 6 * (size_t)window * (size_t)contacts * sizeof(csim_real) / sizeof(csimi_wide);
     const size_t wanted = full < most ? full : most;
     return contacts > 0 && wanted > ring ? wanted : 0;
 }
@@ -164,7 +167,7 @@ static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, int n, int fa
                                int contacts, int window) {
     csimi_bodies_layout(&s->bodies, arena, n, factor_blocks);
     s->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
-    s->w = CSIMI_PUSH(arena, double, 3 * (size_t)n);
+    s->w = CSIMI_PUSH(arena, csimi_wide, 3 * (size_t)n);
     s->pieces = CSIMI_PUSH(arena, csimi_piece, pieces);
     s->contacts = CSIMI_PUSH(arena, csimi_sweep_contact, contacts);
     s->loop.x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
@@ -174,7 +177,7 @@ static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, int n, int fa
     s->envelope.first = CSIMI_PUSH(arena, int, n);
     s->envelope.start = CSIMI_PUSH(arena, size_t, n);
     s->spare_count = csimi_sweep_spare(n, contacts, window);
-    s->spare = CSIMI_PUSH(arena, double, s->spare_count);
+    s->spare = CSIMI_PUSH(arena, csimi_wide, s->spare_count);
     csimi_stages_layout(&s->loop, arena, contacts, window);
 }
 
@@ -204,10 +207,10 @@ static csim_real csimi_sweep_rho(const csimi_sweep_contact *c) {
 }
 
 static void csimi_sweep_contacts(csimi_sweep *s) {
-    double sum = 0, weight = 0;
+    csimi_wide sum = 0, weight = 0;
     csim_real rms;
     int m, k, at = 0;
-    for (k = 0; k < 3 * s->n; ++k) s->load += (double)s->problem->b[k] * (double)s->v[k];
+    for (k = 0; k < 3 * s->n; ++k) s->load += (csimi_wide)s->problem->b[k] * (csimi_wide)s->v[k];
     for (m = 0; m < s->contact_count; ++m) {
         csimi_sweep_contact *c = s->contacts + m;
         const csim_contact *contact = s->problem->contacts + m;
@@ -222,8 +225,8 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
         csimi_pieces_delassus(s->pieces + c->first, c->count, W);
         csimi_local_set(&c->local, W);
         c->rho = csimi_sweep_rho(c);
-        sum += (double)c->rho * (double)c->speed * (double)c->speed;
-        weight += (double)c->rho;
+        sum += (csimi_wide)c->rho * (csimi_wide)c->speed * (csimi_wide)c->speed;
+        weight += (csimi_wide)c->rho;
         scale = csimi_max((c->local.W[0] + c->local.W[3] + c->local.W[5]) / 3, CSIMI_TINY);
         for (k = 0; k < 3; ++k) {
             s->loop.metric[3 * (ptrdiff_t)m + k] = scale;
@@ -240,11 +243,11 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
 
 /* Runs the stages until the measure is good. Leaves the best impulses, and w of any. again: good is smaller than what
    was asked. */
-static void csimi_sweep_cascade(csimi_sweep *s, double good, bool again) {
+static void csimi_sweep_cascade(csimi_sweep *s, csimi_wide good, bool again) {
     const bool newton = s->work > 0 || !s->planned;
-    const double eps = (double)CSIMI_EPS;
+    const csimi_wide eps = (csimi_wide)CSIMI_EPS;
     /* Newton is cheap near the answer, and what is left over becomes drift: 0.02 drifts a hundred times more */
-    double beyond = 2e-4 * good + (0.1 * good < 1e4 * eps ? 0.1 * good : 1e4 * eps);
+    csimi_wide beyond = 2e-4 * good + (0.1 * good < 1e4 * eps ? 0.1 * good : 1e4 * eps);
     if (again && beyond < CSIMI_SWEEP_LAST * eps) beyond = CSIMI_SWEEP_LAST * eps;
     s->loop.target = newton && beyond < good ? beyond : good;
     csimi_stages_accelerated(&s->loop, newton ? 4 : CSIMI_SWEEP_PATIENCE);
@@ -258,30 +261,30 @@ static void csimi_sweep_cascade(csimi_sweep *s, double good, bool again) {
 }
 
 /* Whether its own measure is good, and v a velocity. */
-static bool csimi_sweep_met(const csimi_sweep *s, double good) {
+static bool csimi_sweep_met(const csimi_sweep *s, csimi_wide good) {
     return (s->contact_count == 0 || s->loop.best_measure <= good) && csimi_all_finite(s->v, 3 * s->n);
 }
 
 /* Solves, certifies, and goes on with a smaller target where the certificate is not content. */
 static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *params, void *scratch, size_t bytes,
                                    csim_certificate *certificate) {
-    double good = 0.9 * (double)params->tolerance;
+    csimi_wide good = 0.9 * (csimi_wide)params->tolerance;
     int trial;
     s->planned = false;
     if (!csimi_burst_fits(s)) csimi_burst_plan(s);
     for (trial = 0; trial < 5; ++trial, good = csimi_next_target(good, certificate, params->tolerance)) {
-        s->loop.best_measure = (double)CSIMI_HUGE;
+        s->loop.best_measure = (csimi_wide)CSIMI_HUGE;
         if (trial > 0) csimi_sweep_velocities(s);
         if (s->contact_count > 0) {
             csimi_sweep_cascade(s, good, trial > 0);
             if (s->loop.broken) return CSIM_RESULT_NOT_FINITE;
         }
-        csimi_bodies_velocities(&s->bodies, s->problem, s->loop.x, s->v, (double *)scratch);
+        csimi_bodies_velocities(&s->bodies, s->problem, s->loop.x, s->v, (csimi_wide *)scratch);
         if (!params->certify && trial == 0 && csimi_sweep_met(s, good))
             return csimi_leave_unchecked(s->contact_count > 0 ? s->loop.best_measure : 0, certificate);
         if (csim_problem_certify(s->problem, s->v, s->loop.x, scratch, bytes, certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
-        if (csim_certificate_worst(certificate) <= (double)params->tolerance) return CSIM_RESULT_CONVERGED;
+        if (csim_certificate_worst(certificate) <= (csimi_wide)params->tolerance) return CSIM_RESULT_CONVERGED;
         if (s->loop.sweeps >= s->loop.cap || s->contact_count == 0) break;
     }
     return s->loop.sweeps >= s->loop.cap ? CSIM_RESULT_CAP : CSIM_RESULT_STALLED;
@@ -313,7 +316,7 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     if (!csimi_sweep_takes(problem) || !csimi_bodies_open(&s.bodies, problem))
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
                           "for SWEEP: positive definite, in bodies of 1 to 4 neighbouring blocks (32 named ones)");
-    csimi_bodies_velocities(&s.bodies, problem, NULL, s.v, (double *)scratch);
+    csimi_bodies_velocities(&s.bodies, problem, NULL, s.v, (csimi_wide *)scratch);
     csimi_sweep_contacts(&s);
     CSIMI_MEMCPY(s.loop.x, solution->lambda, vector);
     CSIMI_MEMCPY(s.loop.best, solution->lambda, vector);

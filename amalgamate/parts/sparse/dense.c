@@ -3,10 +3,11 @@
 
 /* y -= a[0] U_0 + ... + a[3] U_3 over [0, count) for four rows U_k of stride m: one load and store of y for four rows,
    and no reduction, so that it vectorises as written. */
-static void csimi_subtract_rows4(int count, const double *a, const double *U, size_t m, double *CSIMI_RESTRICT y) {
-    const double *CSIMI_RESTRICT u0 = U, *CSIMI_RESTRICT u1 = U + m;
-    const double *CSIMI_RESTRICT u2 = U + 2 * m, *CSIMI_RESTRICT u3 = U + 3 * m;
-    double a0 = a[0], a1 = a[1], a2 = a[2], a3 = a[3];
+static void csimi_subtract_rows4(int count, const csimi_wide *a, const csimi_wide *U, size_t m,
+                                 csimi_wide *CSIMI_RESTRICT y) {
+    const csimi_wide *CSIMI_RESTRICT u0 = U, *CSIMI_RESTRICT u1 = U + m;
+    const csimi_wide *CSIMI_RESTRICT u2 = U + 2 * m, *CSIMI_RESTRICT u3 = U + 3 * m;
+    csimi_wide a0 = a[0], a1 = a[1], a2 = a[2], a3 = a[3];
     int j;
     for (j = 0; j + 4 <= count; j += 4) { /* written out: gcc -O2 makes pairs of neighbours but not of loop turns */
         y[j] -= (a0 * u0[j] + a1 * u1[j]) + (a2 * u2[j] + a3 * u3[j]);
@@ -17,7 +18,8 @@ static void csimi_subtract_rows4(int count, const double *a, const double *U, si
     for (; j < count; j++) y[j] -= (a0 * u0[j] + a1 * u1[j]) + (a2 * u2[j] + a3 * u3[j]);
 }
 
-static void csimi_subtract_row(int count, double a, const double *CSIMI_RESTRICT u, double *CSIMI_RESTRICT y) {
+static void csimi_subtract_row(int count, csimi_wide a, const csimi_wide *CSIMI_RESTRICT u,
+                               csimi_wide *CSIMI_RESTRICT y) {
     int j;
     for (j = 0; j + 4 <= count; j += 4) {
         y[j] -= a * u[j];
@@ -29,11 +31,11 @@ static void csimi_subtract_row(int count, double a, const double *CSIMI_RESTRICT
 }
 
 /* x <- L^-1 x on the first count unknowns; unit L, read from the rows of the upper triangle, where L' lies. */
-static void csimi_forward(int m, int count, const double *H, double *x) {
+static void csimi_forward(int m, int count, const csimi_wide *H, csimi_wide *x) {
     int k = 0, j;
     size_t stride = (size_t)m;
     for (; k + 4 <= count; k += 4) {
-        const double *U = H + stride * (size_t)k;
+        const csimi_wide *U = H + stride * (size_t)k;
         for (j = k; j < k + 3; j++)
             csimi_subtract_row(k + 3 - j, x[j], H + stride * (size_t)j + (size_t)j + 1, x + j + 1);
         csimi_subtract_rows4(count - k - 4, x + k, U + k + 4, stride, x + k + 4);
@@ -42,14 +44,14 @@ static void csimi_forward(int m, int count, const double *H, double *x) {
 }
 
 /* Row by row, H = L D L': the row i of L D solves L (l D)' = h_i. Without square roots. */
-CSIMI_FN bool csimi_cholesky(int m, double *H) {
+CSIMI_FN bool csimi_cholesky(int m, csimi_wide *H) {
     int i, k;
     size_t stride = (size_t)m;
     for (i = 0; i < m; i++) {
-        double *h = H + stride * (size_t)i, pivot = h[i];
+        csimi_wide *h = H + stride * (size_t)i, pivot = h[i];
         csimi_forward(m, i, H, h);
         for (k = 0; k < i; k++) {
-            double l = h[k] / H[stride * (size_t)k + (size_t)k];
+            csimi_wide l = h[k] / H[stride * (size_t)k + (size_t)k];
             pivot -= l * h[k];
             h[k] = H[stride * (size_t)k + (size_t)i] = l;
         }
@@ -60,11 +62,11 @@ CSIMI_FN bool csimi_cholesky(int m, double *H) {
 }
 
 /* x <- L^-T x: row k of L takes its part from the unknowns before it, four rows a pass. */
-static void csimi_backward(int m, const double *L, double *x) {
+static void csimi_backward(int m, const csimi_wide *L, csimi_wide *x) {
     const size_t stride = (size_t)m;
     int k = m, j;
     for (; k >= 4; k -= 4) {
-        const double *rows = L + stride * (size_t)(k - 4);
+        const csimi_wide *rows = L + stride * (size_t)(k - 4);
         for (j = k - 1; j > k - 4; j--)
             csimi_subtract_row(j - (k - 4), x[j], L + stride * (size_t)j + k - 4, x + k - 4);
         csimi_subtract_rows4(k - 4, x + k - 4, rows, stride, x);
@@ -72,18 +74,18 @@ static void csimi_backward(int m, const double *L, double *x) {
     for (; k > 1; k--) csimi_subtract_row(k - 1, x[k - 1], L + stride * (size_t)(k - 1), x);
 }
 
-CSIMI_FN void csimi_cholesky_solve(int m, const double *L, double *x) {
+CSIMI_FN void csimi_cholesky_solve(int m, const csimi_wide *L, csimi_wide *x) {
     int k;
     csimi_forward(m, m, L, x);
     for (k = 0; k < m; k++) x[k] /= L[(size_t)m * (size_t)k + (size_t)k];
     csimi_backward(m, L, x);
 }
 
-static double csimi_size(double x) { return x < 0 ? -x : x; }
+static csimi_wide csimi_size(csimi_wide x) { return x < 0 ? -x : x; }
 
 /* Four sums hide the latency of one. */
-static double csimi_dense_dot(int count, const double *a, const double *b) {
-    double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+static csimi_wide csimi_dense_dot(int count, const csimi_wide *a, const csimi_wide *b) {
+    csimi_wide s0 = 0, s1 = 0, s2 = 0, s3 = 0;
     int j;
     for (j = 0; j + 4 <= count; j += 4) {
         s0 += a[j] * b[j];
@@ -95,19 +97,19 @@ static double csimi_dense_dot(int count, const double *a, const double *b) {
     return (s0 + s1) + (s2 + s3);
 }
 
-static void csimi_swap_rows(int m, double *a, double *b) {
+static void csimi_swap_rows(int m, csimi_wide *a, csimi_wide *b) {
     int j;
     for (j = 0; j < m; j++) {
-        const double x = a[j];
+        const csimi_wide x = a[j];
         a[j] = b[j];
         b[j] = x;
     }
 }
 
 /* Column k of L, and what it takes from the columns after it up to last; false without a pivot. */
-static bool csimi_lu_column(int m, double *A, int k, int last, int *pivot) {
+static bool csimi_lu_column(int m, csimi_wide *A, int k, int last, int *pivot) {
     const size_t stride = (size_t)m;
-    double *row = A + stride * (size_t)k;
+    csimi_wide *row = A + stride * (size_t)k;
     int i, best = k;
     for (i = k + 1; i < m; i++)
         if (csimi_size(A[stride * (size_t)i + (size_t)k]) > csimi_size(A[stride * (size_t)best + (size_t)k])) best = i;
@@ -115,7 +117,7 @@ static bool csimi_lu_column(int m, double *A, int k, int last, int *pivot) {
     if (best != k) csimi_swap_rows(m, row, A + stride * (size_t)best);
     if (!(csimi_size(row[k]) > 0 && csimi_size(row[k]) < 1e300)) return false;
     for (i = k + 1; i < m; i++) {
-        double *h = A + stride * (size_t)i;
+        csimi_wide *h = A + stride * (size_t)i;
         h[k] /= row[k];
         csimi_subtract_row(last - k - 1, h[k], row + k + 1, h + k + 1);
     }
@@ -123,22 +125,22 @@ static bool csimi_lu_column(int m, double *A, int k, int last, int *pivot) {
 }
 
 /* Four columns at a time, so that the rest of a row is read and written once for four. */
-CSIMI_FN bool csimi_lu(int m, double *A, int *pivot) {
+CSIMI_FN bool csimi_lu(int m, csimi_wide *A, int *pivot) {
     const size_t stride = (size_t)m;
     int first, last, i, k;
     for (first = 0; first < m; first = last) {
-        const double *U;
+        const csimi_wide *U;
         last = first + 4 < m ? first + 4 : m;
         U = A + stride * (size_t)first + last;
         for (k = first; k < last; k++)
             if (!csimi_lu_column(m, A, k, last, pivot)) return false;
         for (i = first + 1; i < last; i++)
             for (k = first; k < i; k++) {
-                double *h = A + stride * (size_t)i;
+                csimi_wide *h = A + stride * (size_t)i;
                 csimi_subtract_row(m - last, h[k], A + stride * (size_t)k + last, h + last);
             }
         for (i = last; i < m; i++) {
-            double *h = A + stride * (size_t)i;
+            csimi_wide *h = A + stride * (size_t)i;
             if (h[first] == 0 && h[first + 1] == 0 && h[first + 2] == 0 && h[first + 3] == 0) continue;
             csimi_subtract_rows4(m - last, h + first, U, stride, h + last);
         }
@@ -146,17 +148,17 @@ CSIMI_FN bool csimi_lu(int m, double *A, int *pivot) {
     return true;
 }
 
-CSIMI_FN void csimi_lu_solve(int m, const double *LU, const int *pivot, double *x) {
+CSIMI_FN void csimi_lu_solve(int m, const csimi_wide *LU, const int *pivot, csimi_wide *x) {
     int i;
     for (i = 0; i < m; i++)
         if (pivot[i] != i) {
-            const double t = x[i];
+            const csimi_wide t = x[i];
             x[i] = x[pivot[i]];
             x[pivot[i]] = t;
         }
     for (i = 0; i < m; i++) x[i] -= csimi_dense_dot(i, LU + (size_t)m * (size_t)i, x);
     for (i = m - 1; i >= 0; i--) {
-        const double *row = LU + (size_t)m * (size_t)i;
+        const csimi_wide *row = LU + (size_t)m * (size_t)i;
         x[i] = (x[i] - csimi_dense_dot(m - 1 - i, row + i + 1, x + i + 1)) / row[i];
     }
 }

@@ -38,12 +38,12 @@ CSIMI_FN csim_real csimi_power_sigma(const csim_block_matrix *A, const csim_real
 
 /* Square-root-free Cholesky H = L D L' of the lower triangle of H [m*m] in place, row-major; false when a pivot is not
    positive. Afterwards D is on the diagonal, L below and L' above: csimi_cholesky_solve reads both. O(m^3/3). */
-CSIMI_FN bool csimi_cholesky(int m, double *H);
-CSIMI_FN void csimi_cholesky_solve(int m, const double *L, double *x);
+CSIMI_FN bool csimi_cholesky(int m, csimi_wide *H);
+CSIMI_FN void csimi_cholesky_solve(int m, const csimi_wide *L, csimi_wide *x);
 
 /* LU of a general A [m*m], row-major, in place with row exchanges; false when a column has no pivot. */
-CSIMI_FN bool csimi_lu(int m, double *A, int *pivot);
-CSIMI_FN void csimi_lu_solve(int m, const double *LU, const int *pivot, double *x);
+CSIMI_FN bool csimi_lu(int m, csimi_wide *A, int *pivot);
+CSIMI_FN void csimi_lu_solve(int m, const csimi_wide *LU, const int *pivot, csimi_wide *x);
 
 /* ---- tridiagonal.c: links of two 3-blocks, each coupled to the links before and after it: LU in O(links), 72 numbers
    a link. A block may be pressed onto a face of the directions it can move in: rows by left, columns by right (a
