@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 8da2f32d080f5034
+   Hash of the parts: 15362fd5797363e7
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -209,6 +209,12 @@
 #endif
 #if defined(CONDSIM_NO_COND) && defined(CONDSIM_NO_SWEEP)
 #error "condsim: CONDSIM_NO_COND and CONDSIM_NO_SWEEP leave no solver"
+#endif
+#if defined(CONDSIM_SINGLE) &&                                                                                        \
+    !(defined(CONDSIM_FLOAT) && defined(CONDSIM_NO_SOFT) && defined(CONDSIM_NO_CABLE) && defined(CONDSIM_NO_CLOTH) && \
+      defined(CONDSIM_NO_TREE) && defined(CONDSIM_NO_REDUCED) && defined(CONDSIM_NO_COND) &&                          \
+      defined(CONDSIM_NO_BOUNDED) && defined(CONDSIM_NO_IMPULSE))
+#error "condsim: CONDSIM_SINGLE is for CONDSIM_FLOAT with CONDSIM_TINY"
 #endif
 #if defined(CONDSIM_NO_IMPULSE) && defined(CONDSIM_REFERENCE)
 #error "condsim: CONDSIM_REFERENCE compares with the impulse level, which CONDSIM_NO_IMPULSE leaves out"
@@ -3054,9 +3060,14 @@ CSIM_API void csim_urdf_free(csim_urdf *robot);
 /* What sums over many numbers and small factorisations are made in. */
 #ifdef CONDSIM_SINGLE
 typedef float csimi_wide;
+#define CSIMI_WIDE_HUGE 1e38f
+#define CSIMI_WIDE_SMALL 1e-6f /* of a difference: what rounding may have left */
 #else
 typedef double csimi_wide;
+#define CSIMI_WIDE_HUGE 1e300
+#define CSIMI_WIDE_SMALL 1e-12
 #endif
+#define CSIMI_WIDE(x) ((csimi_wide)(x))
 
 CSIM_INLINE csim_real csimi_min(csim_real a, csim_real b) { return a < b ? a : b; }
 CSIM_INLINE csim_real csimi_max(csim_real a, csim_real b) { return a > b ? a : b; }
@@ -4349,7 +4360,7 @@ typedef csim_real csimi_quad_real
 #else
 #define CSIMI_QUADS 0
 typedef struct csimi_quad {
-    double of[4];
+    csimi_wide of[4];
 } csimi_quad;
 #define CSIMI_QUAD_SET(q, a, b, c, d) ((q).of[0] = (a), (q).of[1] = (b), (q).of[2] = (c), (q).of[3] = (d))
 #define CSIMI_QUAD_ADD(sum, w, a) \
@@ -7741,7 +7752,7 @@ CSIMI_FN bool csimi_cholesky(int m, csimi_wide *H) {
             pivot -= l * h[k];
             h[k] = H[stride * (size_t)k + (size_t)i] = l;
         }
-        if (!(pivot > 0 && pivot < 1e300)) return false;
+        if (!(pivot > 0 && pivot < CSIMI_WIDE_HUGE)) return false;
         h[i] = pivot;
     }
     return true;
@@ -7801,7 +7812,7 @@ static bool csimi_lu_column(int m, csimi_wide *A, int k, int last, int *pivot) {
         if (csimi_size(A[stride * (size_t)i + (size_t)k]) > csimi_size(A[stride * (size_t)best + (size_t)k])) best = i;
     pivot[k] = best;
     if (best != k) csimi_swap_rows(m, row, A + stride * (size_t)best);
-    if (!(csimi_size(row[k]) > 0 && csimi_size(row[k]) < 1e300)) return false;
+    if (!(csimi_size(row[k]) > 0 && csimi_size(row[k]) < CSIMI_WIDE_HUGE)) return false;
     for (i = k + 1; i < m; i++) {
         csimi_wide *h = A + stride * (size_t)i;
         h[k] /= row[k];
@@ -19469,8 +19480,8 @@ static csimi_wide csimi_ellipse_multiplier(csimi_wide r, csimi_wide x, csimi_wid
             lo = s;
         else
             hi = s;
-        if (!(next > lo && next < hi)) next = 0.5 * (lo + hi);
-        if (next == s || hi - lo <= 4e-16 * hi) break;
+        if (!(next > lo && next < hi)) next = CSIMI_WIDE(0.5) * (lo + hi);
+        if (next == s || hi - lo <= CSIMI_WIDE(4e-16) * hi) break;
         s = next;
     }
     return s;
@@ -19485,7 +19496,7 @@ CSIM_API void csim_project_ellipse(csim_real a, csim_real b, const csim_real *tr
         csimi_clip_disk(a, trial, t);
         return;
     }
-    if (minor <= 1e-12 * major || major <= 0) { /* a segment, or a point */
+    if (minor <= CSIMI_WIDE_SMALL * major || major <= 0) { /* a segment, or a point */
         x = p < major ? p : major;
         y = 0;
     } else if ((p / major) * (p / major) + (q / minor) * (q / minor) <= 1) {
@@ -20004,8 +20015,9 @@ CSIMI_FN csim_status csimi_nodalize(const csim_problem *problem, csim_real gain,
 
 /* Impulses and velocities below this many rounding errors of the numbers they come from count as zero: the "tiny" of
    certificate.h. Without it an island of open contacts, whose median impulse is 0, would measure only rounding. */
-#define CSIMI_CERT_NOISE (1e5 * (csimi_wide)CSIMI_EPS)
-#define CSIMI_CERT_COARSE 0.01 /* of a speed: impulses whose last bits are worth more are too coarse to be forgiven */
+#define CSIMI_CERT_NOISE (CSIMI_WIDE(1e5) * (csimi_wide)CSIMI_EPS)
+/* Of a speed: impulses whose last bits are worth more are too coarse to be forgiven. */
+#define CSIMI_CERT_COARSE CSIMI_WIDE(0.01)
 
 /* What one contact looks like to the certificate, with u + omega lambda in the place of u for the invertible law. */
 typedef struct csimi_cert_contact {
@@ -20211,7 +20223,7 @@ static void csimi_cert_ellipse(const csimi_wide *a, const csimi_wide *x, csimi_w
     hi = a[0] * csimi_cert_abs(x[0]) + a[1] * csimi_cert_abs(x[1]);
     for (k = 0; k < 200; ++k) {
         csimi_wide sum = 0;
-        s = 0.5 * (lo + hi);
+        s = CSIMI_WIDE(0.5) * (lo + hi);
         if (s <= lo || s >= hi) break;
         for (i = 0; i < 2; ++i) sum += x[i] * a[i] / (a[i] * a[i] + s) * (x[i] * a[i] / (a[i] * a[i] + s));
         if (sum > 1)
@@ -20219,7 +20231,7 @@ static void csimi_cert_ellipse(const csimi_wide *a, const csimi_wide *x, csimi_w
         else
             hi = s;
     }
-    s = 0.5 * (lo + hi);
+    s = CSIMI_WIDE(0.5) * (lo + hi);
     for (i = 0; i < 2; ++i) y[i] = x[i] * a[i] * a[i] / (a[i] * a[i] + s);
 }
 
@@ -20372,7 +20384,7 @@ static csimi_wide csimi_cert_select(csimi_wide *x, int count, int k) {
 /* Mean of the two middle values for an even count. */
 static csimi_wide csimi_cert_median(csimi_wide *x, int count) {
     const csimi_wide upper = csimi_cert_select(x, count, count / 2);
-    return count % 2 ? upper : 0.5 * (upper + csimi_cert_select(x, count, count / 2 - 1));
+    return count % 2 ? upper : CSIMI_WIDE(0.5) * (upper + csimi_cert_select(x, count, count / 2 - 1));
 }
 
 /* ---- all of it */
@@ -20385,8 +20397,8 @@ CSIM_API size_t csim_certificate_bytes(int n, int contact_count) {
     return arena.high;
 }
 
-static void csimi_cert_take(csimi_wide *worst, csimi_wide x) {
-    if (x > *worst) *worst = x;
+static void csimi_cert_take(double *worst, csimi_wide x) {
+    if ((double)x > *worst) *worst = (double)x;
 }
 
 /* What the last bits of impulses are worth at one side, m/s; g [3n]: magnitudes of the impulses on each block. */
@@ -20437,7 +20449,7 @@ static csimi_wide csimi_cert_carried(const csim_real *lambda, int count, csimi_w
         csimi_wide l[3];
         for (i = 0; i < 3; ++i) l[i] = (csimi_wide)lambda[3 * (ptrdiff_t)m + i];
         norms[m] = csimi_cert_norm3(l);
-        csimi_cert_take(most, norms[m]);
+        *most = csimi_cert_max(*most, norms[m]);
     }
     for (m = 0; m < count; ++m)
         if (norms[m] > CSIMI_CERT_NOISE * *most) norms[carrying++] = norms[m];
@@ -20462,7 +20474,7 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
         weighed += c.rho * c.speed * c.speed;
         weight += c.rho;
         pressed += kept->norm[m] * c.speed;
-        if (figure > out->contact || out->worst_contact < 0) {
+        if ((double)figure > out->contact || out->worst_contact < 0) {
             out->contact = figure;
             out->worst_contact = m;
         }
@@ -20487,10 +20499,12 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
     out->natural_map_siconos = speed2 > 0 ? csimi_sqrt64(plain2 / speed2) : 0;
 }
 
-CSIM_API csimi_wide csim_certificate_worst(const csim_certificate *certificate) {
-    if (!certificate) return (csimi_wide)CSIMI_HUGE;
-    return csimi_cert_max(csimi_cert_max(certificate->dynamics, certificate->contact),
-                          csimi_cert_max(certificate->velocity, certificate->work));
+CSIM_API double csim_certificate_worst(const csim_certificate *certificate) {
+    double worst;
+    if (!certificate) return (double)CSIMI_HUGE;
+    worst = certificate->dynamics > certificate->contact ? certificate->dynamics : certificate->contact;
+    worst = certificate->velocity > worst ? certificate->velocity : worst;
+    return certificate->work > worst ? certificate->work : worst;
 }
 
 CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csim_real *v, const csim_real *lambda,
@@ -20661,7 +20675,7 @@ CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error 
    pair, the Gram matrix kept up to date by one row a step. */
 
 /* Relative to the diagonal of the normalised Gram matrix: directions that rounding alone tells apart get no weight. */
-#define CSIMI_ANDERSON_TIKHONOV 1e-12
+#define CSIMI_ANDERSON_TIKHONOV CSIMI_WIDE_SMALL
 
 CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window) {
     const size_t pairs = (size_t)window * (size_t)n;
@@ -21181,7 +21195,7 @@ static csimi_wide csimi_cubic_root(csimi_wide a, csimi_wide b, csimi_wide c) {
 /* Real parts of the roots of x^2 + b x + c that are real, or nearly: a double root that rounding has split. */
 static int csimi_quadratic_roots(csimi_wide b, csimi_wide c, csimi_wide *x) {
     const csimi_wide D = b * b / 4 - c;
-    if (D < -1e-6 * (b * b + (c < 0 ? -c : c))) return 0;
+    if (D < -CSIMI_WIDE(1e-6) * (b * b + (c < 0 ? -c : c))) return 0;
     x[0] = -b / 2;
     if (D <= 0) return 1;
     x[0] += b < 0 ? csimi_sqrt64(D) : -csimi_sqrt64(D);
@@ -23926,7 +23940,7 @@ static bool csimi_envelope_invert(csimi_wide *M) {
         inv[6 + k] = x[0] * y[1] - x[1] * y[0];
     }
     det = M[0] * inv[0] + M[1] * inv[3] + M[2] * inv[6];
-    if (!(det > 0 && det < 1e300)) return false;
+    if (!(det > 0 && det < CSIMI_WIDE_HUGE)) return false;
     det = 1 / det;
     for (i = 0; i < 9; ++i) M[i] = inv[i] * det;
     return true;
@@ -24802,8 +24816,8 @@ CSIMI_FN csim_real csimi_impulse_floor(csim_real *norms, int count) {
 
 /* ---- the stages */
 
-CSIMI_FN csimi_wide csimi_next_target(csimi_wide target, const csim_certificate *certificate, csim_real tolerance) {
-    const csimi_wide share = 0.5 * (csimi_wide)tolerance / csim_certificate_worst(certificate);
+CSIMI_FN double csimi_next_target(double target, const csim_certificate *certificate, csim_real tolerance) {
+    const double share = 0.5 * (double)tolerance / csim_certificate_worst(certificate);
     return target * (share < 1e-3 ? 1e-3 : share < 0.3 ? share : 0.3);
 }
 
@@ -24888,7 +24902,7 @@ static int csimi_stages_run(csimi_stages *s, csimi_wide eps, int budget, bool *s
         if (s->sweeps == 1 || s->sweeps % 2 == 0) csimi_stages_look(s);
         csimi_stages_log(s);
         if (csimi_stages_done(s)) break;
-        if (s->best_measure < 0.5 * halved) {
+        if (s->best_measure < CSIMI_WIDE(0.5) * halved) {
             halved = s->best_measure;
             since = 0;
         }
@@ -24897,7 +24911,7 @@ static int csimi_stages_run(csimi_stages *s, csimi_wide eps, int budget, bool *s
             *settled = true;
             break;
         }
-        if (change > 1.5 * least) { /* the extrapolation did harm: forget it */
+        if (change > CSIMI_WIDE(1.5) * least) { /* the extrapolation did harm: forget it */
             csimi_anderson_clear(&s->anderson);
             least = (csimi_wide)CSIMI_HUGE;
             ++s->rejections;
@@ -24915,7 +24929,7 @@ CSIMI_FN void csimi_stages_accelerated(csimi_stages *s, int patience) {
 }
 
 CSIMI_FN void csimi_stages_proximal(csimi_stages *s) {
-    csimi_wide eps = 1e-2;
+    csimi_wide eps = CSIMI_WIDE(1e-2);
     csimi_stages_restore(s);
     while (!csimi_stages_done(s)) {
         bool settled;
@@ -24926,10 +24940,10 @@ CSIMI_FN void csimi_stages_proximal(csimi_stages *s) {
         if (!settled)
             eps = eps * 3 < 1 ? eps * 3 : 1;
         else if (count < CSIMI_STAGES_INNER / 3 + 1)
-            eps *= 0.1;
+            eps *= CSIMI_WIDE(0.1);
         else if (count < 2 * CSIMI_STAGES_INNER / 3)
-            eps *= 0.3;
-        if (eps < 1e-9) eps = 1e-9;
+            eps *= CSIMI_WIDE(0.3);
+        if (eps < CSIMI_WIDE(1e-9)) eps = CSIMI_WIDE(1e-9);
     }
     s->prepare(s->problem, 0);
 }
@@ -24946,7 +24960,7 @@ CSIMI_FN void csimi_stages_proximal(csimi_stages *s) {
    J' (lambda(w) - centre) - w = 0 is an equation in w alone with the Jacobian I + J' (Project' / e) J. Its factors live
    in the memory of Anderson's ring, idle meanwhile; where they do not fit, the sweeps go on alone. */
 
-#define CSIMI_BURST_ROUNDING 1e-8 /* of the first merit, a square */
+#define CSIMI_BURST_ROUNDING CSIMI_WIDE(1e-8) /* of the first merit, a square */
 
 /* ---- what sweeps and bursts share */
 
@@ -25314,9 +25328,9 @@ static csimi_wide csimi_burst_search(csimi_sweep *s, csimi_burst_vectors *x, csi
     csimi_wide alpha = 1;
     int k;
     CSIMI_MEMCPY(x->start, s->w, 3 * (size_t)s->n * sizeof *x->start);
-    for (k = 0; k < 4; ++k, alpha *= 0.4) {
+    for (k = 0; k < 4; ++k, alpha *= CSIMI_WIDE(0.4)) {
         const csimi_wide now = csimi_burst_move(s, x, alpha);
-        if (now < (1 - 1e-3 * alpha) * merit) return now;
+        if (now < (1 - CSIMI_WIDE(1e-3) * alpha) * merit) return now;
     }
     return csimi_burst_move(s, x, 1);
 }
@@ -25339,16 +25353,16 @@ static csimi_wide csimi_burst_search_convex(csimi_sweep *s, csimi_burst_vectors 
         csimi_wide now, shorter;
         merit = csimi_burst_move(s, x, alpha);
         now = csimi_burst_slope(s, x);
-        if (now >= -0.5 * slope || k == 10) return merit;
+        if (now >= -CSIMI_WIDE(0.5) * slope || k == 10) return merit;
         shorter = slope / (slope - now);
-        alpha *= shorter < 0.1 ? 0.1 : shorter;
+        alpha *= shorter < CSIMI_WIDE(0.1) ? CSIMI_WIDE(0.1) : shorter;
     }
 }
 
 /* A proximal step may stop when F is small against what the step itself changes, eps |lambda - centre|. */
 static csimi_wide csimi_burst_enough(const csimi_sweep *s, csimi_wide eps) {
-    return 0.01 * eps * eps * csimi_stages_travel2(&s->loop) +
-           1e2 * (csimi_wide)CSIMI_EPS * (csimi_wide)CSIMI_EPS * s->load;
+    return CSIMI_WIDE(0.01) * eps * eps * csimi_stages_travel2(&s->loop) +
+           CSIMI_WIDE(1e2) * (csimi_wide)CSIMI_EPS * (csimi_wide)CSIMI_EPS * s->load;
 }
 
 /* During a step w holds what the step adds and phi the u at its start. Impulses are differences of u divided
@@ -25385,7 +25399,7 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
     for (k = 0;; ++k) {
         const csimi_wide enough = csimi_burst_enough(s, eps);
         /* or as far as rounding lets it: no gain any more, far below the start */
-        there = (merit <= enough || (merit > 0.25 * before && merit < CSIMI_BURST_ROUNDING * first)) &&
+        there = (merit <= enough || (merit > CSIMI_WIDE(0.25) * before && merit < CSIMI_BURST_ROUNDING * first)) &&
                 enough < (csimi_wide)CSIMI_HUGE;
         before = merit;
         if (there || !(merit < (csimi_wide)CSIMI_HUGE) || k == 30 || s->loop.sweeps >= s->loop.cap ||
@@ -25519,10 +25533,8 @@ static void csimi_sweep_ready(void *problem, csimi_wide eps) { csimi_sweep_prepa
    before and is near. */
 static void csimi_sweep_burst(csimi_sweep *s, csimi_wide good, bool again) {
     const int budget = s->loop.sweeps + 200;
-    csimi_wide eps = again                         ? 1e-5
-                     : s->loop.best_measure > 1e-2 ? 1e-2
-                                                   : 1e-3,
-               fall = 0.1, halved = s->loop.best_measure;
+    csimi_wide fall = CSIMI_WIDE(0.1), halved = s->loop.best_measure;
+    csimi_wide eps = again ? CSIMI_WIDE(1e-5) : halved > CSIMI_WIDE(1e-2) ? CSIMI_WIDE(1e-2) : CSIMI_WIDE(1e-3);
     int iterations, failures = 0, idle = 0;
     if (!s->planned) csimi_burst_plan(s);
     s->convex = false;
@@ -25530,17 +25542,17 @@ static void csimi_sweep_burst(csimi_sweep *s, csimi_wide good, bool again) {
     while (!csimi_stages_done(&s->loop) && s->loop.sweeps < budget && failures < 7 && eps < 1) {
         if (csimi_burst_step(s, eps, &iterations)) {
             csimi_stages_look(&s->loop);
-            if (iterations < 8 && eps > 1e-8) eps *= fall;
+            if (iterations < 8 && eps > CSIMI_WIDE(1e-8)) eps *= fall;
         } else if (!s->convex) {
             s->convex = true;
             ++failures;
         } else {
             eps *= 10;
-            fall = 0.3;
+            fall = CSIMI_WIDE(0.3);
             ++failures;
         }
         csimi_stages_log(&s->loop);
-        if (s->loop.best_measure < 0.5 * halved) {
+        if (s->loop.best_measure < CSIMI_WIDE(0.5) * halved) {
             halved = s->loop.best_measure;
             idle = 0;
         } else if (++idle >= 10 && s->loop.best_measure <= good) {
@@ -25655,7 +25667,8 @@ static void csimi_sweep_cascade(csimi_sweep *s, csimi_wide good, bool again) {
     const bool newton = s->work > 0 || !s->planned;
     const csimi_wide eps = (csimi_wide)CSIMI_EPS;
     /* Newton is cheap near the answer, and what is left over becomes drift: 0.02 drifts a hundred times more */
-    csimi_wide beyond = 2e-4 * good + (0.1 * good < 1e4 * eps ? 0.1 * good : 1e4 * eps);
+    const csimi_wide tenth = CSIMI_WIDE(0.1) * good, coarse = CSIMI_WIDE(1e4) * eps;
+    csimi_wide beyond = CSIMI_WIDE(2e-4) * good + (tenth < coarse ? tenth : coarse);
     if (again && beyond < CSIMI_SWEEP_LAST * eps) beyond = CSIMI_SWEEP_LAST * eps;
     s->loop.target = newton && beyond < good ? beyond : good;
     csimi_stages_accelerated(&s->loop, newton ? 4 : CSIMI_SWEEP_PATIENCE);
@@ -25676,7 +25689,7 @@ static bool csimi_sweep_met(const csimi_sweep *s, csimi_wide good) {
 /* Solves, certifies, and goes on with a smaller target where the certificate is not content. */
 static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *params, void *scratch, size_t bytes,
                                    csim_certificate *certificate) {
-    csimi_wide good = 0.9 * (csimi_wide)params->tolerance;
+    csimi_wide good = CSIMI_WIDE(0.9) * (csimi_wide)params->tolerance;
     int trial;
     s->planned = false;
     if (!csimi_burst_fits(s)) csimi_burst_plan(s);
@@ -25692,7 +25705,7 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
             return csimi_leave_unchecked(s->contact_count > 0 ? s->loop.best_measure : 0, certificate);
         if (csim_problem_certify(s->problem, s->v, s->loop.x, scratch, bytes, certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
-        if (csim_certificate_worst(certificate) <= (csimi_wide)params->tolerance) return CSIM_RESULT_CONVERGED;
+        if (csim_certificate_worst(certificate) <= (double)params->tolerance) return CSIM_RESULT_CONVERGED;
         if (s->loop.sweeps >= s->loop.cap || s->contact_count == 0) break;
     }
     return s->loop.sweeps >= s->loop.cap ? CSIM_RESULT_CAP : CSIM_RESULT_STALLED;
@@ -30508,7 +30521,7 @@ enum { CSIMI_RESTRAIN_STARTS = 2 };
 
 /* Where less than this is left of all impulses together, one of them is far too large, and its share would take the
    floor away from under everything else: bodies would fall through. */
-#define CSIMI_RESTRAIN_LEAST 0.5
+#define CSIMI_RESTRAIN_LEAST CSIMI_WIDE(0.5)
 
 typedef struct csimi_restrainer {
     csim_real *lambda[CSIMI_RESTRAIN_STARTS]; /* [3 contacts] */
@@ -30584,7 +30597,7 @@ static void csimi_restrain_shares(csimi_wide G[2][2], const csimi_wide *g, csimi
     for (i = 0; i < 4; ++i) {
         csimi_wide x[2], value;
         if (i == 3) {
-            if (!(det > 1e-12 * G[0][0] * G[1][1])) break;
+            if (!(det > CSIMI_WIDE_SMALL * G[0][0] * G[1][1])) break;
             x[0] = (g[1] * G[0][1] - g[0] * G[1][1]) / det;
             x[1] = (g[0] * G[0][1] - g[1] * G[0][0]) / det;
             if (!(x[0] >= 0 && x[1] >= 0 && x[0] + x[1] <= 1)) break;
@@ -51336,6 +51349,9 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_HUGE
 #undef CSIMI_HUGE_WORD
 #undef CSIMI_PI
+#undef CSIMI_WIDE_HUGE
+#undef CSIMI_WIDE_SMALL
+#undef CSIMI_WIDE
 #undef CSIMI_MASSES
 #undef CSIMI_PUSH
 #undef CSIMI_FNV_START

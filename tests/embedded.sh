@@ -14,7 +14,7 @@ FLAGS="-std=c99 -w -Os -ffp-contract=off -fno-math-errno -ffunction-sections -fd
 ARM="-mthumb -mfloat-abi=hard -nostartfiles -nostdlib -Wl,--gc-sections -T $HERE/arm.ld"
 passed=0 failed=0
 echo "program,target,flash,block,stack,instructions,most,hash" >"$OUT"
-for program in box seldom problem particles quadruped; do
+for program in box seldom single problem problem_single particles quadruped; do
     # shellcheck disable=SC2086
     ${CC:-cc} $FLAGS -O1 "$HERE/host.c" "$HERE/run.c" "$HERE/$program.c" -o "$T/$program.host" -lm || exit 1
     want=$("$T/$program.host" | awk '{ print $2 }')

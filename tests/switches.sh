@@ -46,6 +46,9 @@ try() { # CC EXPECTED FLAGS
     fi
     count=$((count + 1))
 }
+if $CC -std=c99 -w -I. tests/single.c -o "$T/single" -lm && "$T/single" >"$T/said" 2>&1; then count=$((count + 1))
+else echo "FAIL CONDSIM_SINGLE"; head -8 "$T/said"; failed=$((failed + 1))
+fi
 while read -r flags; do
     try "$SMALL" small "$flags"
     case $flags in -DCONDSIM_GAME | -DCONDSIM_TINY) [ "$SMALL" = "$CC" ] || try "$CC" large "$flags" ;; esac

@@ -170,6 +170,12 @@
 #if defined(CONDSIM_NO_COND) && defined(CONDSIM_NO_SWEEP)
 #error "condsim: CONDSIM_NO_COND and CONDSIM_NO_SWEEP leave no solver"
 #endif
+#if defined(CONDSIM_SINGLE) &&                                                                                        \
+    !(defined(CONDSIM_FLOAT) && defined(CONDSIM_NO_SOFT) && defined(CONDSIM_NO_CABLE) && defined(CONDSIM_NO_CLOTH) && \
+      defined(CONDSIM_NO_TREE) && defined(CONDSIM_NO_REDUCED) && defined(CONDSIM_NO_COND) &&                          \
+      defined(CONDSIM_NO_BOUNDED) && defined(CONDSIM_NO_IMPULSE))
+#error "condsim: CONDSIM_SINGLE is for CONDSIM_FLOAT with CONDSIM_TINY"
+#endif
 #if defined(CONDSIM_NO_IMPULSE) && defined(CONDSIM_REFERENCE)
 #error "condsim: CONDSIM_REFERENCE compares with the impulse level, which CONDSIM_NO_IMPULSE leaves out"
 #endif

@@ -92,9 +92,14 @@
 /* What sums over many numbers and small factorisations are made in. */
 #ifdef CONDSIM_SINGLE
 typedef float csimi_wide;
+#define CSIMI_WIDE_HUGE 1e38f
+#define CSIMI_WIDE_SMALL 1e-6f /* of a difference: what rounding may have left */
 #else
 typedef double csimi_wide;
+#define CSIMI_WIDE_HUGE 1e300
+#define CSIMI_WIDE_SMALL 1e-12
 #endif
+#define CSIMI_WIDE(x) ((csimi_wide)(x))
 
 CSIM_INLINE csim_real csimi_min(csim_real a, csim_real b) { return a < b ? a : b; }
 CSIM_INLINE csim_real csimi_max(csim_real a, csim_real b) { return a > b ? a : b; }

@@ -5,8 +5,9 @@
 
 /* Impulses and velocities below this many rounding errors of the numbers they come from count as zero: the "tiny" of
    certificate.h. Without it an island of open contacts, whose median impulse is 0, would measure only rounding. */
-#define CSIMI_CERT_NOISE (1e5 * (csimi_wide)CSIMI_EPS)
-#define CSIMI_CERT_COARSE 0.01 /* of a speed: impulses whose last bits are worth more are too coarse to be forgiven */
+#define CSIMI_CERT_NOISE (CSIMI_WIDE(1e5) * (csimi_wide)CSIMI_EPS)
+/* Of a speed: impulses whose last bits are worth more are too coarse to be forgiven. */
+#define CSIMI_CERT_COARSE CSIMI_WIDE(0.01)
 
 /* What one contact looks like to the certificate, with u + omega lambda in the place of u for the invertible law. */
 typedef struct csimi_cert_contact {
@@ -212,7 +213,7 @@ static void csimi_cert_ellipse(const csimi_wide *a, const csimi_wide *x, csimi_w
     hi = a[0] * csimi_cert_abs(x[0]) + a[1] * csimi_cert_abs(x[1]);
     for (k = 0; k < 200; ++k) {
         csimi_wide sum = 0;
-        s = 0.5 * (lo + hi);
+        s = CSIMI_WIDE(0.5) * (lo + hi);
         if (s <= lo || s >= hi) break;
         for (i = 0; i < 2; ++i) sum += x[i] * a[i] / (a[i] * a[i] + s) * (x[i] * a[i] / (a[i] * a[i] + s));
         if (sum > 1)
@@ -220,7 +221,7 @@ static void csimi_cert_ellipse(const csimi_wide *a, const csimi_wide *x, csimi_w
         else
             hi = s;
     }
-    s = 0.5 * (lo + hi);
+    s = CSIMI_WIDE(0.5) * (lo + hi);
     for (i = 0; i < 2; ++i) y[i] = x[i] * a[i] * a[i] / (a[i] * a[i] + s);
 }
 
@@ -373,7 +374,7 @@ static csimi_wide csimi_cert_select(csimi_wide *x, int count, int k) {
 /* Mean of the two middle values for an even count. */
 static csimi_wide csimi_cert_median(csimi_wide *x, int count) {
     const csimi_wide upper = csimi_cert_select(x, count, count / 2);
-    return count % 2 ? upper : 0.5 * (upper + csimi_cert_select(x, count, count / 2 - 1));
+    return count % 2 ? upper : CSIMI_WIDE(0.5) * (upper + csimi_cert_select(x, count, count / 2 - 1));
 }
 
 /* ---- all of it */
@@ -386,8 +387,8 @@ CSIM_API size_t csim_certificate_bytes(int n, int contact_count) {
     return arena.high;
 }
 
-static void csimi_cert_take(csimi_wide *worst, csimi_wide x) {
-    if (x > *worst) *worst = x;
+static void csimi_cert_take(double *worst, csimi_wide x) {
+    if ((double)x > *worst) *worst = (double)x;
 }
 
 /* What the last bits of impulses are worth at one side, m/s; g [3n]: magnitudes of the impulses on each block. */
@@ -438,7 +439,7 @@ static csimi_wide csimi_cert_carried(const csim_real *lambda, int count, csimi_w
         csimi_wide l[3];
         for (i = 0; i < 3; ++i) l[i] = (csimi_wide)lambda[3 * (ptrdiff_t)m + i];
         norms[m] = csimi_cert_norm3(l);
-        csimi_cert_take(most, norms[m]);
+        *most = csimi_cert_max(*most, norms[m]);
     }
     for (m = 0; m < count; ++m)
         if (norms[m] > CSIMI_CERT_NOISE * *most) norms[carrying++] = norms[m];
@@ -463,7 +464,7 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
         weighed += c.rho * c.speed * c.speed;
         weight += c.rho;
         pressed += kept->norm[m] * c.speed;
-        if (figure > out->contact || out->worst_contact < 0) {
+        if ((double)figure > out->contact || out->worst_contact < 0) {
             out->contact = figure;
             out->worst_contact = m;
         }
@@ -488,10 +489,12 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
     out->natural_map_siconos = speed2 > 0 ? csimi_sqrt64(plain2 / speed2) : 0;
 }
 
-CSIM_API csimi_wide csim_certificate_worst(const csim_certificate *certificate) {
-    if (!certificate) return (csimi_wide)CSIMI_HUGE;
-    return csimi_cert_max(csimi_cert_max(certificate->dynamics, certificate->contact),
-                          csimi_cert_max(certificate->velocity, certificate->work));
+CSIM_API double csim_certificate_worst(const csim_certificate *certificate) {
+    double worst;
+    if (!certificate) return (double)CSIMI_HUGE;
+    worst = certificate->dynamics > certificate->contact ? certificate->dynamics : certificate->contact;
+    worst = certificate->velocity > worst ? certificate->velocity : worst;
+    return certificate->work > worst ? certificate->work : worst;
 }
 
 CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csim_real *v, const csim_real *lambda,

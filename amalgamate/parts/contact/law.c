@@ -46,8 +46,8 @@ static csimi_wide csimi_ellipse_multiplier(csimi_wide r, csimi_wide x, csimi_wid
             lo = s;
         else
             hi = s;
-        if (!(next > lo && next < hi)) next = 0.5 * (lo + hi);
-        if (next == s || hi - lo <= 4e-16 * hi) break;
+        if (!(next > lo && next < hi)) next = CSIMI_WIDE(0.5) * (lo + hi);
+        if (next == s || hi - lo <= CSIMI_WIDE(4e-16) * hi) break;
         s = next;
     }
     return s;
@@ -62,7 +62,7 @@ CSIM_API void csim_project_ellipse(csim_real a, csim_real b, const csim_real *tr
         csimi_clip_disk(a, trial, t);
         return;
     }
-    if (minor <= 1e-12 * major || major <= 0) { /* a segment, or a point */
+    if (minor <= CSIMI_WIDE_SMALL * major || major <= 0) { /* a segment, or a point */
         x = p < major ? p : major;
         y = 0;
     } else if ((p / major) * (p / major) + (q / minor) * (q / minor) <= 1) {

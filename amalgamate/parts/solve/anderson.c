@@ -3,7 +3,7 @@
 #include "private.h"
 
 /* Relative to the diagonal of the normalised Gram matrix: directions that rounding alone tells apart get no weight. */
-#define CSIMI_ANDERSON_TIKHONOV 1e-12
+#define CSIMI_ANDERSON_TIKHONOV CSIMI_WIDE_SMALL
 
 CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window) {
     const size_t pairs = (size_t)window * (size_t)n;

@@ -5,7 +5,7 @@
    in the memory of Anderson's ring, idle meanwhile; where they do not fit, the sweeps go on alone. */
 #include "private.h"
 
-#define CSIMI_BURST_ROUNDING 1e-8 /* of the first merit, a square */
+#define CSIMI_BURST_ROUNDING CSIMI_WIDE(1e-8) /* of the first merit, a square */
 
 /* ---- what sweeps and bursts share */
 
@@ -373,9 +373,9 @@ static csimi_wide csimi_burst_search(csimi_sweep *s, csimi_burst_vectors *x, csi
     csimi_wide alpha = 1;
     int k;
     CSIMI_MEMCPY(x->start, s->w, 3 * (size_t)s->n * sizeof *x->start);
-    for (k = 0; k < 4; ++k, alpha *= 0.4) {
+    for (k = 0; k < 4; ++k, alpha *= CSIMI_WIDE(0.4)) {
         const csimi_wide now = csimi_burst_move(s, x, alpha);
-        if (now < (1 - 1e-3 * alpha) * merit) return now;
+        if (now < (1 - CSIMI_WIDE(1e-3) * alpha) * merit) return now;
     }
     return csimi_burst_move(s, x, 1);
 }
@@ -398,16 +398,16 @@ static csimi_wide csimi_burst_search_convex(csimi_sweep *s, csimi_burst_vectors 
         csimi_wide now, shorter;
         merit = csimi_burst_move(s, x, alpha);
         now = csimi_burst_slope(s, x);
-        if (now >= -0.5 * slope || k == 10) return merit;
+        if (now >= -CSIMI_WIDE(0.5) * slope || k == 10) return merit;
         shorter = slope / (slope - now);
-        alpha *= shorter < 0.1 ? 0.1 : shorter;
+        alpha *= shorter < CSIMI_WIDE(0.1) ? CSIMI_WIDE(0.1) : shorter;
     }
 }
 
 /* A proximal step may stop when F is small against what the step itself changes, eps |lambda - centre|. */
 static csimi_wide csimi_burst_enough(const csimi_sweep *s, csimi_wide eps) {
-    return 0.01 * eps * eps * csimi_stages_travel2(&s->loop) +
-           1e2 * (csimi_wide)CSIMI_EPS * (csimi_wide)CSIMI_EPS * s->load;
+    return CSIMI_WIDE(0.01) * eps * eps * csimi_stages_travel2(&s->loop) +
+           CSIMI_WIDE(1e2) * (csimi_wide)CSIMI_EPS * (csimi_wide)CSIMI_EPS * s->load;
 }
 
 /* During a step w holds what the step adds and phi the u at its start. Impulses are differences of u divided
@@ -444,7 +444,7 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
     for (k = 0;; ++k) {
         const csimi_wide enough = csimi_burst_enough(s, eps);
         /* or as far as rounding lets it: no gain any more, far below the start */
-        there = (merit <= enough || (merit > 0.25 * before && merit < CSIMI_BURST_ROUNDING * first)) &&
+        there = (merit <= enough || (merit > CSIMI_WIDE(0.25) * before && merit < CSIMI_BURST_ROUNDING * first)) &&
                 enough < (csimi_wide)CSIMI_HUGE;
         before = merit;
         if (there || !(merit < (csimi_wide)CSIMI_HUGE) || k == 30 || s->loop.sweeps >= s->loop.cap ||

@@ -54,7 +54,7 @@ static bool csimi_envelope_invert(csimi_wide *M) {
         inv[6 + k] = x[0] * y[1] - x[1] * y[0];
     }
     det = M[0] * inv[0] + M[1] * inv[3] + M[2] * inv[6];
-    if (!(det > 0 && det < 1e300)) return false;
+    if (!(det > 0 && det < CSIMI_WIDE_HUGE)) return false;
     det = 1 / det;
     for (i = 0; i < 9; ++i) M[i] = inv[i] * det;
     return true;

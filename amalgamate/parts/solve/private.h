@@ -24,7 +24,7 @@ typedef csim_real csimi_quad_real
 #else
 #define CSIMI_QUADS 0
 typedef struct csimi_quad {
-    double of[4];
+    csimi_wide of[4];
 } csimi_quad;
 #define CSIMI_QUAD_SET(q, a, b, c, d) ((q).of[0] = (a), (q).of[1] = (b), (q).of[2] = (c), (q).of[3] = (d))
 #define CSIMI_QUAD_ADD(sum, w, a) \

@@ -13,7 +13,7 @@ enum { CSIMI_RESTRAIN_STARTS = 2 };
 
 /* Where less than this is left of all impulses together, one of them is far too large, and its share would take the
    floor away from under everything else: bodies would fall through. */
-#define CSIMI_RESTRAIN_LEAST 0.5
+#define CSIMI_RESTRAIN_LEAST CSIMI_WIDE(0.5)
 
 typedef struct csimi_restrainer {
     csim_real *lambda[CSIMI_RESTRAIN_STARTS]; /* [3 contacts] */
@@ -89,7 +89,7 @@ static void csimi_restrain_shares(csimi_wide G[2][2], const csimi_wide *g, csimi
     for (i = 0; i < 4; ++i) {
         csimi_wide x[2], value;
         if (i == 3) {
-            if (!(det > 1e-12 * G[0][0] * G[1][1])) break;
+            if (!(det > CSIMI_WIDE_SMALL * G[0][0] * G[1][1])) break;
             x[0] = (g[1] * G[0][1] - g[0] * G[1][1]) / det;
             x[1] = (g[0] * G[0][1] - g[1] * G[0][0]) / det;
             if (!(x[0] >= 0 && x[1] >= 0 && x[0] + x[1] <= 1)) break;

@@ -330,7 +330,7 @@ static csimi_wide csimi_cubic_root(csimi_wide a, csimi_wide b, csimi_wide c) {
 /* Real parts of the roots of x^2 + b x + c that are real, or nearly: a double root that rounding has split. */
 static int csimi_quadratic_roots(csimi_wide b, csimi_wide c, csimi_wide *x) {
     const csimi_wide D = b * b / 4 - c;
-    if (D < -1e-6 * (b * b + (c < 0 ? -c : c))) return 0;
+    if (D < -CSIMI_WIDE(1e-6) * (b * b + (c < 0 ? -c : c))) return 0;
     x[0] = -b / 2;
     if (D <= 0) return 1;
     x[0] += b < 0 ? csimi_sqrt64(D) : -csimi_sqrt64(D);

@@ -52,8 +52,8 @@ CSIMI_FN csim_real csimi_impulse_floor(csim_real *norms, int count) {
 
 /* ---- the stages */
 
-CSIMI_FN csimi_wide csimi_next_target(csimi_wide target, const csim_certificate *certificate, csim_real tolerance) {
-    const csimi_wide share = 0.5 * (csimi_wide)tolerance / csim_certificate_worst(certificate);
+CSIMI_FN double csimi_next_target(double target, const csim_certificate *certificate, csim_real tolerance) {
+    const double share = 0.5 * (double)tolerance / csim_certificate_worst(certificate);
     return target * (share < 1e-3 ? 1e-3 : share < 0.3 ? share : 0.3);
 }
 
@@ -138,7 +138,7 @@ static int csimi_stages_run(csimi_stages *s, csimi_wide eps, int budget, bool *s
         if (s->sweeps == 1 || s->sweeps % 2 == 0) csimi_stages_look(s);
         csimi_stages_log(s);
         if (csimi_stages_done(s)) break;
-        if (s->best_measure < 0.5 * halved) {
+        if (s->best_measure < CSIMI_WIDE(0.5) * halved) {
             halved = s->best_measure;
             since = 0;
         }
@@ -147,7 +147,7 @@ static int csimi_stages_run(csimi_stages *s, csimi_wide eps, int budget, bool *s
             *settled = true;
             break;
         }
-        if (change > 1.5 * least) { /* the extrapolation did harm: forget it */
+        if (change > CSIMI_WIDE(1.5) * least) { /* the extrapolation did harm: forget it */
             csimi_anderson_clear(&s->anderson);
             least = (csimi_wide)CSIMI_HUGE;
             ++s->rejections;
@@ -165,7 +165,7 @@ CSIMI_FN void csimi_stages_accelerated(csimi_stages *s, int patience) {
 }
 
 CSIMI_FN void csimi_stages_proximal(csimi_stages *s) {
-    csimi_wide eps = 1e-2;
+    csimi_wide eps = CSIMI_WIDE(1e-2);
     csimi_stages_restore(s);
     while (!csimi_stages_done(s)) {
         bool settled;
@@ -176,10 +176,10 @@ CSIMI_FN void csimi_stages_proximal(csimi_stages *s) {
         if (!settled)
             eps = eps * 3 < 1 ? eps * 3 : 1;
         else if (count < CSIMI_STAGES_INNER / 3 + 1)
-            eps *= 0.1;
+            eps *= CSIMI_WIDE(0.1);
         else if (count < 2 * CSIMI_STAGES_INNER / 3)
-            eps *= 0.3;
-        if (eps < 1e-9) eps = 1e-9;
+            eps *= CSIMI_WIDE(0.3);
+        if (eps < CSIMI_WIDE(1e-9)) eps = CSIMI_WIDE(1e-9);
     }
     s->prepare(s->problem, 0);
 }

@@ -111,10 +111,8 @@ static void csimi_sweep_ready(void *problem, csimi_wide eps) { csimi_sweep_prepa
    before and is near. */
 static void csimi_sweep_burst(csimi_sweep *s, csimi_wide good, bool again) {
     const int budget = s->loop.sweeps + 200;
-    csimi_wide eps = again                         ? 1e-5
-                     : s->loop.best_measure > 1e-2 ? 1e-2
-                                                   : 1e-3,
-               fall = 0.1, halved = s->loop.best_measure;
+    csimi_wide fall = CSIMI_WIDE(0.1), halved = s->loop.best_measure;
+    csimi_wide eps = again ? CSIMI_WIDE(1e-5) : halved > CSIMI_WIDE(1e-2) ? CSIMI_WIDE(1e-2) : CSIMI_WIDE(1e-3);
     int iterations, failures = 0, idle = 0;
     if (!s->planned) csimi_burst_plan(s);
     s->convex = false;
@@ -122,17 +120,17 @@ static void csimi_sweep_burst(csimi_sweep *s, csimi_wide good, bool again) {
     while (!csimi_stages_done(&s->loop) && s->loop.sweeps < budget && failures < 7 && eps < 1) {
         if (csimi_burst_step(s, eps, &iterations)) {
             csimi_stages_look(&s->loop);
-            if (iterations < 8 && eps > 1e-8) eps *= fall;
+            if (iterations < 8 && eps > CSIMI_WIDE(1e-8)) eps *= fall;
         } else if (!s->convex) {
             s->convex = true;
             ++failures;
         } else {
             eps *= 10;
-            fall = 0.3;
+            fall = CSIMI_WIDE(0.3);
             ++failures;
         }
         csimi_stages_log(&s->loop);
-        if (s->loop.best_measure < 0.5 * halved) {
+        if (s->loop.best_measure < CSIMI_WIDE(0.5) * halved) {
             halved = s->loop.best_measure;
             idle = 0;
         } else if (++idle >= 10 && s->loop.best_measure <= good) {
@@ -247,7 +245,8 @@ static void csimi_sweep_cascade(csimi_sweep *s, csimi_wide good, bool again) {
     const bool newton = s->work > 0 || !s->planned;
     const csimi_wide eps = (csimi_wide)CSIMI_EPS;
     /* Newton is cheap near the answer, and what is left over becomes drift: 0.02 drifts a hundred times more */
-    csimi_wide beyond = 2e-4 * good + (0.1 * good < 1e4 * eps ? 0.1 * good : 1e4 * eps);
+    const csimi_wide tenth = CSIMI_WIDE(0.1) * good, coarse = CSIMI_WIDE(1e4) * eps;
+    csimi_wide beyond = CSIMI_WIDE(2e-4) * good + (tenth < coarse ? tenth : coarse);
     if (again && beyond < CSIMI_SWEEP_LAST * eps) beyond = CSIMI_SWEEP_LAST * eps;
     s->loop.target = newton && beyond < good ? beyond : good;
     csimi_stages_accelerated(&s->loop, newton ? 4 : CSIMI_SWEEP_PATIENCE);
@@ -268,7 +267,7 @@ static bool csimi_sweep_met(const csimi_sweep *s, csimi_wide good) {
 /* Solves, certifies, and goes on with a smaller target where the certificate is not content. */
 static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *params, void *scratch, size_t bytes,
                                    csim_certificate *certificate) {
-    csimi_wide good = 0.9 * (csimi_wide)params->tolerance;
+    csimi_wide good = CSIMI_WIDE(0.9) * (csimi_wide)params->tolerance;
     int trial;
     s->planned = false;
     if (!csimi_burst_fits(s)) csimi_burst_plan(s);
@@ -284,7 +283,7 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
             return csimi_leave_unchecked(s->contact_count > 0 ? s->loop.best_measure : 0, certificate);
         if (csim_problem_certify(s->problem, s->v, s->loop.x, scratch, bytes, certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
-        if (csim_certificate_worst(certificate) <= (csimi_wide)params->tolerance) return CSIM_RESULT_CONVERGED;
+        if (csim_certificate_worst(certificate) <= (double)params->tolerance) return CSIM_RESULT_CONVERGED;
         if (s->loop.sweeps >= s->loop.cap || s->contact_count == 0) break;
     }
     return s->loop.sweeps >= s->loop.cap ? CSIM_RESULT_CAP : CSIM_RESULT_STALLED;

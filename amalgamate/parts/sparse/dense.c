@@ -55,7 +55,7 @@ CSIMI_FN bool csimi_cholesky(int m, csimi_wide *H) {
             pivot -= l * h[k];
             h[k] = H[stride * (size_t)k + (size_t)i] = l;
         }
-        if (!(pivot > 0 && pivot < 1e300)) return false;
+        if (!(pivot > 0 && pivot < CSIMI_WIDE_HUGE)) return false;
         h[i] = pivot;
     }
     return true;
@@ -115,7 +115,7 @@ static bool csimi_lu_column(int m, csimi_wide *A, int k, int last, int *pivot) {
         if (csimi_size(A[stride * (size_t)i + (size_t)k]) > csimi_size(A[stride * (size_t)best + (size_t)k])) best = i;
     pivot[k] = best;
     if (best != k) csimi_swap_rows(m, row, A + stride * (size_t)best);
-    if (!(csimi_size(row[k]) > 0 && csimi_size(row[k]) < 1e300)) return false;
+    if (!(csimi_size(row[k]) > 0 && csimi_size(row[k]) < CSIMI_WIDE_HUGE)) return false;
     for (i = k + 1; i < m; i++) {
         csimi_wide *h = A + stride * (size_t)i;
         h[k] /= row[k];

@@ -1,0 +1,3 @@
+/* The problem with all sums in float. */
+#define CONDSIM_SINGLE
+#include "problem.c"

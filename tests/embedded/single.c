@@ -1,0 +1,3 @@
+/* The box with all sums in float. */
+#define CONDSIM_SINGLE
+#include "box.c"
