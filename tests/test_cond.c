@@ -563,7 +563,7 @@ TEST(what_is_missed_is_solved_from_rest) {
     toy s;
     csim_solver_params p = cond_params();
     int k, i;
-    toy_grip(&s, 5, 1e6);
+    toy_grip(&s, 10, 1e6); /* too large for a factor */
     toy_drive(&s, 0.02, 0.02);
     for (k = 0; k < 9; ++k) STATUS(toy_step(&s, &p), CSIM_OK);
     toy_problem(&s);

@@ -1,4 +1,5 @@
-/* solve/auto: SWEEP on any problem, and AUTO: SWEEP where it fits, COND elsewhere. */
+/* solve/auto: SWEEP on any problem, and AUTO: SWEEP where it fits, COND elsewhere, and SWEEP through a factor for what
+   COND has missed. */
 #include "private.h"
 
 /* ---- SWEEP on any problem: on bodies where A is a set of bodies, through W elsewhere. AUTO asks csimi_sweep_takes. */
@@ -68,6 +69,7 @@ CSIMI_FN size_t csimi_auto_bytes(const csim_problem_size *size, const csim_solve
 #else
     size_t most = csimi_cond_bytes(size->rigid ? &second : size, params);
     if (size->rigid || size->factor_blocks) most = csimi_most_bytes(most, csimi_any_sweep_bytes(size, params));
+    if (!size->rigid) most = csimi_most_bytes(most, csimi_sweep_coupled_bytes(size, params));
 #endif
     (void)csimi_solution_push(&arena, size->blocks, size->contacts);
     return arena.high > SIZE_MAX - 64 - most ? SIZE_MAX : arena.high + most;
@@ -78,23 +80,31 @@ static void csimi_solution_copy(const csim_problem *problem, csim_solution *to, 
     CSIMI_MEMCPY(to->lambda, from->lambda, 3 * (size_t)problem->contact_count * sizeof(csim_real));
 }
 
-/* One more attempt, with COND, at what was missed: from the start of the first attempt, from rest with virtual nodes
-   ten times softer, which leads past many a start that COND gets lost from, or from the best of the first attempt. A
-   certified answer replaces the first; otherwise that stands, because with virtual nodes a better figure is not yet a
-   better motion. Of the iterations that max_iterations leaves it may take one in share. */
-static csim_status csimi_second_attempt(const csim_problem *problem, const csim_solver_params *params, int share,
-                                        csimi_arena *arena, const csim_tasks *tasks, csim_solution *other,
-                                        csim_solution *solution, csim_outcome *outcome, csim_error *error) {
+typedef csim_status csimi_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
+                                const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
+                                csim_error *error);
+
+/* One more attempt, from the start in other. A certified answer replaces the first; otherwise that stands, because with
+   virtual nodes a better figure is not yet a better motion. Of the iterations that max_iterations leaves it may take
+   one in share. */
+static csim_status csimi_attempt(csimi_solve *solve, const csim_problem *problem, const csim_solver_params *params,
+                                 int share, csimi_arena *arena, const csim_tasks *tasks, csim_solution *other,
+                                 csim_solution *solution, csim_outcome *outcome, csim_error *error) {
     const size_t mark = arena->used;
     csim_solver_params rest = *params;
     csim_outcome second;
     csim_status status;
     rest.max_iterations = (params->max_iterations - outcome->iterations) / share;
+    rest.certify = 1;
     if (rest.max_iterations < 1) return CSIM_OK;
     CSIMI_MEMSET(&second, 0, sizeof second);
     second.certificate.worst_contact = -1;
-    status = csimi_cond_solve(problem, &rest, arena, tasks, other, &second, error);
+    status = solve(problem, &rest, arena, tasks, other, &second, error);
     csimi_pop(arena, mark);
+    if (status == CSIM_BAD_PROBLEM) { /* too much is coupled for a factor: the first answer stands */
+        if (error) CSIMI_MEMSET(error, 0, sizeof *error);
+        return CSIM_OK;
+    }
     if (status != CSIM_OK) return status;
     second.iterations += outcome->iterations;
     second.products += outcome->products;
@@ -114,10 +124,48 @@ static bool csimi_missed(csim_status status, const csim_outcome *outcome) {
     return status == CSIM_OK && outcome->result > CSIM_RESULT_UNCHECKED && outcome->result != CSIM_RESULT_NOT_FINITE;
 }
 
-/* SWEEP where it fits, COND where it does not. What SWEEP missed on a small island COND solves from the same start;
-   what was missed still, COND solves from rest, and with what is left of the iterations from where the first attempt
-   ended. That leaves half of max_iterations to those that may follow. other: a second start, then the better of two
-   results. */
+enum { CSIMI_AUTO_FEW = 25 }; /* iterations by which COND has solved most of what it solves quickly */
+
+/* Whether sweeps through a factor of A are worth it: a contact of several blocks costs COND virtual nodes. */
+static bool csimi_auto_couples(const csim_problem *problem) {
+#ifdef CONDSIM_NO_SWEEP
+    return (void)problem, false;
+#else
+    int m;
+    if (!csimi_sweep_couples(problem)) return false;
+    for (m = 0; m < problem->contact_count; ++m)
+        if (problem->contacts[m].a.count > 1 || problem->contacts[m].b.count > 1) return true;
+    return false;
+#endif
+}
+
+/* The first attempt, from the start in solution and in other: SWEEP where it fits, COND where it does not. An island
+   where soft bodies share contacts of several blocks gets few iterations of COND, and sweeps through a factor of A from
+   the same start for what those have missed. */
+static csim_status csimi_auto_first(const csim_problem *problem, const csim_solver_params *params, bool sweeps,
+                                    csimi_arena *arena, const csim_tasks *tasks, csim_solution *other,
+                                    csim_solution *solution, csim_outcome *outcome, csim_error *error) {
+    csim_solver_params few = *params;
+    csim_status status;
+#ifndef CONDSIM_NO_SWEEP
+    if (sweeps) return csimi_any_sweep_solve(problem, params, arena, tasks, solution, outcome, error);
+#endif
+    if (!csimi_auto_couples(problem)) return csimi_cond_solve(problem, params, arena, tasks, solution, outcome, error);
+    few.max_iterations = csimi_imin(CSIMI_AUTO_FEW, few.max_iterations);
+    status = csimi_cond_solve(problem, &few, arena, tasks, solution, outcome, error);
+#ifndef CONDSIM_NO_SWEEP
+    if (csimi_missed(status, outcome))
+        status = csimi_attempt(csimi_sweep_solve, problem, params, 2, arena, tasks, other, solution, outcome, error);
+#endif
+    if (!csimi_missed(status, outcome)) return status;
+    csimi_solution_copy(problem, other, solution);
+    return csimi_attempt(csimi_cond_solve, problem, params, 1, arena, tasks, other, solution, outcome, error);
+}
+
+/* What SWEEP missed on a small island COND solves from the same start; what was missed still COND solves from rest with
+   virtual nodes ten times softer, which leads past many a start that it gets lost from, and with what is left of the
+   iterations from where the first attempt ended. That leaves half of max_iterations to those that may follow. other: a
+   second start, then the better of two results. */
 static csim_status csimi_auto_run(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
                                   const csim_tasks *tasks, csim_solution *other, csim_solution *solution,
                                   csim_outcome *outcome, csim_error *error) {
@@ -132,23 +180,19 @@ static csim_status csimi_auto_run(const csim_problem *problem, const csim_solver
     csim_status status;
     if (!alone) first.max_iterations = csimi_imax(1, params->max_iterations / 2);
     if (!arena->overflow) csimi_solution_copy(problem, other, solution);
-#ifndef CONDSIM_NO_SWEEP
-    if (sweeps)
-        status = csimi_any_sweep_solve(problem, &first, arena, tasks, solution, outcome, error);
-    else
-#endif
-        status = csimi_cond_solve(problem, &first, arena, tasks, solution, outcome, error);
+    status = csimi_auto_first(problem, &first, sweeps, arena, tasks, other, solution, outcome, error);
     csimi_pop(arena, mark);
     if (!csimi_missed(status, outcome) || alone) return status;
-    if (sweeps) status = csimi_second_attempt(problem, params, 2, arena, tasks, other, solution, outcome, error);
+    if (sweeps)
+        status = csimi_attempt(csimi_cond_solve, problem, params, 2, arena, tasks, other, solution, outcome, error);
     if (!csimi_missed(status, outcome)) return status;
     CSIMI_MEMSET(other->v, 0, 3 * (size_t)problem->A.n * sizeof(csim_real));
     CSIMI_MEMSET(other->lambda, 0, 3 * (size_t)problem->contact_count * sizeof(csim_real));
     softer.gain = csimi_max(1, params->gain / 10);
-    status = csimi_second_attempt(problem, &softer, 1, arena, tasks, other, solution, outcome, error);
+    status = csimi_attempt(csimi_cond_solve, problem, &softer, 1, arena, tasks, other, solution, outcome, error);
     if (!csimi_missed(status, outcome)) return status;
     csimi_solution_copy(problem, other, solution);
-    return csimi_second_attempt(problem, params, 1, arena, tasks, other, solution, outcome, error);
+    return csimi_attempt(csimi_cond_solve, problem, params, 1, arena, tasks, other, solution, outcome, error);
 }
 
 CSIMI_FN csim_status csimi_auto_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,

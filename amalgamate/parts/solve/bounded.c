@@ -54,10 +54,9 @@ typedef struct csimi_bounded {
     int n, substeps, rounds, quick, slow; /* contacts of either kind */
     csim_real share;              /* 1 / substeps */
     csimi_soft soft[2];           /* against the ground, between bodies */
-    csimi_bodies bodies;
-    csimi_coupled coupled;
+    csimi_basis basis;
     csimi_lumped lumped;
-    bool couples, lumps;         /* by coupled, by lumped, else by bodies alone */
+    bool lumps;                  /* the bodies of lumped, not those of the problem */
     csimi_normal *normal;
     csimi_tangent *tangent;
     csimi_bounded_row *row;
@@ -80,16 +79,12 @@ typedef enum csimi_bounded_kind {
 static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, csimi_bounded_kind kind,
                                  const csim_problem_size *size) {
     const size_t numbers = 3 * (size_t)size->blocks + 6, contacts = (size_t)size->contacts;
-    int pieces = size->terms + size->reach_blocks;
-    s->couples = kind == CSIMI_BOUNDED_COUPLED;
+    csim_problem_size own = *size;
+    int pieces;
     s->lumps = kind == CSIMI_BOUNDED_LUMPED;
-    if (s->couples)
-        csimi_coupled_layout(&s->coupled, arena, size->blocks, size->matrix_blocks);
-    else
-        csimi_bodies_layout(&s->bodies, arena, size->blocks,
-                            s->lumps ? CSIMI_BODY_BLOCKS * size->blocks : csimi_factor_blocks_of(size));
+    if (s->lumps) own.factor_blocks = 0;
+    pieces = csimi_basis_layout(&s->basis, arena, kind == CSIMI_BOUNDED_COUPLED, &own);
     if (s->lumps) csimi_lumped_layout(&s->lumped, arena, size->blocks);
-    if (s->couples) pieces = csimi_coupled_most_pieces(size->blocks, size->terms, size->contacts);
     if (s->lumps) pieces = CSIMI_BODY_BLOCKS * size->terms;
     s->mean = CSIMI_PUSH(arena, csim_real, kind == CSIMI_BOUNDED_BODIES ? 0 : numbers);
     s->pieces = CSIMI_PUSH(arena, csimi_piece, pieces);
@@ -371,25 +366,12 @@ static void csimi_slow_relax(csimi_bounded *s, csim_real time, bool last) {
 
 /* ---- opening a problem */
 
-static void csimi_bounded_whiten(const csimi_bounded *s, double *x) {
-    if (s->couples)
-        csimi_factor_whiten(&s->coupled.factor, x);
-    else
-        csimi_bodies_whiten(&s->bodies, x);
-}
-
-static void csimi_bounded_restore(const csimi_bounded *s, double *x) {
-    if (s->couples)
-        csimi_factor_restore(&s->coupled.factor, x);
-    else
-        csimi_bodies_restore(&s->bodies, x);
-}
-
 /* Whether the pieces of a contact are those of two rigid bodies, or of one and the ground; where they begin. */
 static bool csimi_bounded_is_quick(const csimi_bounded *s, const csim_contact *c, const csimi_piece *piece, int count,
                                    int *at) {
-    const int *begin = s->couples ? s->coupled.first : s->bodies.first;
-    const int *size = s->couples ? s->coupled.size : s->bodies.size;
+    const csimi_basis *e = &s->basis;
+    const int *begin = e->couples ? e->coupled.first : e->bodies.first;
+    const int *size = e->couples ? e->coupled.size : e->bodies.size;
     int k, sides = 0;
     if (c->law != CSIM_LAW_STRICT) return false;
     at[0] = at[1] = 3 * s->n;
@@ -484,15 +466,15 @@ static void csimi_bounded_start(csimi_bounded *s, const csim_real *v) {
     CSIMI_MEMSET(s->wide, 0, 3 * (size_t)s->n * sizeof *s->wide);
     csimi_less_product(&p->A, v, s->wide);
     for (i = 0; i < 3 * s->n; ++i) s->wide[i] = -s->wide[i];
-    csimi_bounded_whiten(s, s->wide);
+    csimi_basis_whiten(&s->basis, s->wide);
     for (i = 0; i < 3 * s->n; ++i) s->w[i] = (csim_real)s->wide[i];
     for (i = 0; i < 3 * s->n; ++i) s->wide[i] = (double)p->b[i];
     csimi_less_product(&p->A, v, s->wide);
-    csimi_bounded_whiten(s, s->wide);
+    csimi_basis_whiten(&s->basis, s->wide);
     for (i = 0; i < 3 * s->n; ++i) s->step[i] = (csim_real)s->wide[i] * s->share;
     for (i = 3 * s->n; i < 3 * s->n + 6; ++i) s->w[i] = s->step[i] = 0;
     for (i = 0; i < 3 * s->n + 6; ++i) s->way[i] = 0;
-    for (i = 0; (s->couples || s->lumps) && i < 3 * s->n + 6; ++i) s->mean[i] = 0;
+    for (i = 0; (s->basis.couples || s->lumps) && i < 3 * s->n + 6; ++i) s->mean[i] = 0;
 }
 
 static void csimi_bounded_contacts(csimi_bounded *s, const csim_solver_params *params, const csim_real *lambda) {
@@ -501,8 +483,7 @@ static void csimi_bounded_contacts(csimi_bounded *s, const csim_solver_params *p
     s->quick = s->slow = 0;
     for (m = 0; m < p->contact_count; ++m) {
         csimi_piece *piece = s->pieces + at;
-        const int count = s->couples ? csimi_coupled_rows(&s->coupled, p, m, piece)
-                                     : csimi_pieces_make(p, &s->bodies, m, piece);
+        const int count = csimi_basis_rows(&s->basis, p, m, piece);
         csim_real W[9], start[3];
         int side[2];
         csimi_pieces_delassus(piece, count, W);
@@ -540,7 +521,7 @@ static void csimi_bounded_frame(csimi_bounded *s) {
             csimi_slow_relax(s, end, round == s->rounds);
             csimi_quick_relax(s, end, round == s->rounds);
         }
-        for (i = 0; (s->couples || s->lumps) && i < numbers; ++i) s->mean[i] += s->w[i] * s->share;
+        for (i = 0; (s->basis.couples || s->lumps) && i < numbers; ++i) s->mean[i] += s->w[i] * s->share;
     }
 }
 
@@ -551,10 +532,10 @@ static void csimi_bounded_way(csimi_bounded *s) {
     int i;
     for (i = 0; i < 3 * s->n; ++i) {
         s->wide[i] = (double)s->way[i];
-        if (s->couples && s->coupled.size[i / 3] > CSIMI_BODY_BLOCKS)
+        if (s->basis.couples && s->basis.coupled.size[i / 3] > CSIMI_BODY_BLOCKS)
             s->wide[i] += (double)s->w[i] - (double)s->mean[i];
     }
-    csimi_bounded_restore(s, s->wide);
+    csimi_basis_restore(&s->basis, s->wide);
     for (i = 0; s->lumps && i < 3 * s->n; ++i)
         if (s->lumped.alone[i / 3]) s->wide[i] = (double)s->step[i];
 }
@@ -578,8 +559,8 @@ static csim_result csimi_bounded_end(csimi_bounded *s, const csim_problem *p, co
     const double tolerance = (double)params->tolerance;
     int i;
     csimi_problem_load(s->problem, s->sum, s->wide);
-    csimi_bounded_whiten(s, s->wide);
-    csimi_bounded_restore(s, s->wide);
+    csimi_basis_whiten(&s->basis, s->wide);
+    csimi_basis_restore(&s->basis, s->wide);
     for (i = 0; i < 3 * s->n; ++i) s->step[i] = (csim_real)s->wide[i];
     if (s->lumps) csimi_lumped_close(&s->lumped, p, s->sum, s->wide, s->step);
     csimi_bounded_way(s);
@@ -622,25 +603,11 @@ CSIMI_FN long csimi_lumped_work(const csim_problem *problem, int substeps) {
     return work < 1e9 ? (long)work : 1000000000L;
 }
 
-static csim_problem_size csimi_bounded_size(const csim_problem *p, csimi_bounded_kind kind) {
-    csim_problem_size size;
-    CSIMI_MEMSET(&size, 0, sizeof size);
-    size.blocks = p->A.n;
-    size.matrix_blocks = p->A.row[p->A.n];
-    size.contacts = p->contact_count;
-    size.terms = csimi_pieces_count(p);
-    if (kind != CSIMI_BOUNDED_BODIES) return size;
-    size.factor_blocks = csimi_bodies_factor_blocks(p);
-    size.reach_blocks = csimi_bodies_reach_blocks(p);
-    return size;
-}
-
 static bool csimi_bounded_open(csimi_bounded *s, const csim_problem *problem, const csim_solver_params *params,
                                const csim_solution *solution) {
-    if (s->couples) return csimi_coupled_plan(&s->coupled, problem) && csimi_coupled_open(&s->coupled, problem);
-    if (!s->lumps) return csimi_bodies_open(&s->bodies, problem);
+    if (!s->lumps) return csimi_basis_open(&s->basis, problem);
     s->problem = &s->lumped.problem;
-    return csimi_lumped_open(&s->lumped, problem, &s->bodies, solution->v,
+    return csimi_lumped_open(&s->lumped, problem, &s->basis.bodies, solution->v,
                              params->pulse ? params->pulse : solution->lambda);
 }
 
@@ -651,7 +618,7 @@ CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim
     const csimi_bounded_kind kind = csimi_bodies_take(problem) ? CSIMI_BOUNDED_BODIES
                                     : params->inner > 0        ? CSIMI_BOUNDED_LUMPED
                                                                : CSIMI_BOUNDED_COUPLED;
-    const csim_problem_size size = csimi_bounded_size(problem, kind);
+    const csim_problem_size size = csimi_basis_size(problem, kind != CSIMI_BOUNDED_BODIES);
     const size_t mark = arena->used;
     csimi_bounded s;
     (void)tasks;

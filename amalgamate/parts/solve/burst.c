@@ -158,7 +158,7 @@ CSIMI_FN void csimi_burst_plan(csimi_sweep *s) {
     s->work = 0;
     s->planned = true;
     if (s->contact_count == 0) return;
-    if (s->bodies.size[0] == s->n) {
+    if (!s->basis.couples && s->basis.bodies.size[0] == s->n) {
         csimi_burst_order_tree(s);
     } else {
         if (!csimi_burst_lists(s, &ring, &list_start, &list)) return;

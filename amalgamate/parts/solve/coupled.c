@@ -13,7 +13,7 @@ CSIMI_FN size_t csimi_coupled_most_blocks(int n, int matrix_blocks) {
 }
 
 CSIMI_FN int csimi_coupled_most_pieces(int n, int terms, int contacts) {
-    const double most = 12.0 * terms + 24.0 * contacts, all = 2.0 * n * contacts;
+    const double most = 6.0 * terms + 12.0 * contacts, all = 2.0 * n * contacts;
     return (int)(all < most ? all : most < INT32_MAX / 64 ? most : INT32_MAX / 64);
 }
 

@@ -104,6 +104,9 @@ CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_so
 /* ---- sweep.c */
 CSIMI_FN size_t csimi_sweep_bytes(const csim_problem_size *size, const csim_solver_params *params);
 CSIMI_FN bool csimi_sweep_takes(const csim_problem *problem);
+/* Islands that A couples, small enough to be swept through a factor of A; csimi_sweep_solve does either kind. */
+CSIMI_FN bool csimi_sweep_couples(const csim_problem *problem);
+CSIMI_FN size_t csimi_sweep_coupled_bytes(const csim_problem_size *size, const csim_solver_params *params);
 CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_solver_params *params,
                                        csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
                                        csim_outcome *outcome, csim_error *error);
@@ -585,7 +588,8 @@ CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_re
 
 /* ---- coupled.c: the same where A couples bodies, in one sparse factor; w is in the order of its rows */
 
-#ifndef CONDSIM_NO_BOUNDED
+#if !defined(CONDSIM_NO_BOUNDED) || !defined(CONDSIM_NO_COND)
+#define CSIMI_COUPLES
 typedef struct csimi_coupled {
     int n;
     size_t blocks;       /* room in the factor */
@@ -604,7 +608,32 @@ CSIMI_FN bool csimi_coupled_open(csimi_coupled *c, const csim_problem *problem);
 /* Pieces of contact m, once and in ascending m; returns their number. Those of a small body come in the order of its
    blocks. */
 CSIMI_FN int csimi_coupled_rows(csimi_coupled *c, const csim_problem *problem, int m, csimi_piece *pieces);
+#endif
 
+/* ---- basis.c: E of either kind */
+
+typedef struct csimi_basis {
+    csimi_bodies bodies;
+#ifdef CSIMI_COUPLES
+    csimi_coupled coupled;
+#endif
+    bool couples;
+} csimi_basis;
+/* What a basis of this problem is laid out for; couples: a sparse factor, where there is more than small bodies. */
+CSIMI_FN csim_problem_size csimi_basis_size(const csim_problem *problem, bool couples);
+/* Returns the most pieces that the contacts of such a problem have. */
+CSIMI_FN int csimi_basis_layout(csimi_basis *e, csimi_arena *arena, bool couples, const csim_problem_size *size);
+/* False: A is not positive definite, or more is coupled than there is room for. */
+CSIMI_FN bool csimi_basis_open(csimi_basis *e, const csim_problem *problem);
+CSIMI_FN void csimi_basis_whiten(const csimi_basis *e, double *x);  /* x <- E'^-1 x, [3n] */
+CSIMI_FN void csimi_basis_restore(const csimi_basis *e, double *x); /* x <- E^-1 x */
+/* Pieces of contact m, once and in ascending m; returns their number. */
+CSIMI_FN int csimi_basis_rows(csimi_basis *e, const csim_problem *problem, int m, csimi_piece *pieces);
+/* v = A^-1 (b + J' lambda); lambda may be null; scratch [3n] */
+CSIMI_FN void csimi_basis_velocities(const csimi_basis *e, const csim_problem *problem, const csim_real *lambda,
+                                     csim_real *v, double *scratch);
+
+#ifndef CONDSIM_NO_BOUNDED
 /* ---- lumped.c: and where that is too large for a factor */
 typedef struct csimi_lumped {
     csim_problem problem;  /* with A' and b' */
@@ -624,7 +653,7 @@ CSIMI_FN void csimi_lumped_close(csimi_lumped *l, const csim_problem *problem, c
                                  csim_real *v);
 #endif
 
-/* ---- sweep.c and burst.c: islands of small dense bodies at the level of impulses */
+/* ---- sweep.c and burst.c: islands of small dense bodies, or of a factor, at the level of impulses */
 
 /* One contact. */
 typedef struct csimi_sweep_contact {
@@ -641,8 +670,8 @@ typedef struct csimi_sweep_contact {
 typedef struct csimi_sweep {
     const csim_problem *problem;
     int n, contact_count;
-    csimi_bodies bodies;
-    csimi_wide load;         /* b' A^-1 b, twice the kinetic energy of the load */
+    csimi_basis basis;
+    csimi_wide load;     /* b' A^-1 b, twice the kinetic energy of the load */
     csim_real *v;        /* [3n] A^-1 b, and at the end A^-1 (b + J' lambda) */
     csimi_wide *w;       /* [3n] what the impulses add to E v, bodies.c; inside a step of Newton: what the step adds.
                         Small differences of large sums, a thousand kilograms on one: float would sweep on its last

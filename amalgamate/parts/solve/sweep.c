@@ -1,6 +1,6 @@
-/* solve/sweep: islands of rigid bodies (or of any small dense bodies), solved at the level of impulses without ever
-   forming J A^-1 J'. Gauss-Seidel sweeps visit the contacts, solve each one exactly for its law with everything else
-   held, and carry the change into the velocities of its bodies, taken as w = E v with A = E' E (solve/bodies.c). The
+/* solve/sweep: islands of rigid bodies (or of any small dense bodies, or small ones of soft bodies too), solved at the
+   level of impulses without ever forming J A^-1 J'. Gauss-Seidel sweeps visit the contacts, solve each one exactly for its law with everything else
+   held, and carry the change into the velocities of its bodies, taken as w = E v with A = E' E (solve/basis.c). The
    cascade:
      1  sweeps accelerated by Anderson's method, while they halve the measure every few sweeps
      2  Newton on the body velocities (solve/burst.c), where its factors fit into the memory of the ring
@@ -14,8 +14,6 @@
 #define CSIMI_SWEEP_PATIENCE 100 /* sweeps without a halving before the next stage; 4 before Newton */
 
 CSIMI_FN bool csimi_sweep_takes(const csim_problem *problem) { return csimi_bodies_take(problem); }
-
-/* ---- velocities */
 
 /* ---- a sweep */
 
@@ -161,9 +159,10 @@ static size_t csimi_sweep_spare(int n, int contacts, int window) {
     return contacts > 0 && wanted > ring ? wanted : 0;
 }
 
-static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, int n, int factor_blocks, int pieces,
-                               int contacts, int window) {
-    csimi_bodies_layout(&s->bodies, arena, n, factor_blocks);
+static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples, const csim_problem_size *size,
+                               int window) {
+    const int n = size->blocks, contacts = size->contacts;
+    const int pieces = csimi_basis_layout(&s->basis, arena, couples, size);
     s->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->w = CSIMI_PUSH(arena, csimi_wide, 3 * (size_t)n);
     s->pieces = CSIMI_PUSH(arena, csimi_piece, pieces);
@@ -183,14 +182,42 @@ static int csimi_sweep_window(const csim_solver_params *params) {
     return params->window > 0 ? params->window : CSIMI_SWEEP_WINDOW;
 }
 
-CSIMI_FN size_t csimi_sweep_bytes(const csim_problem_size *size, const csim_solver_params *params) {
+static size_t csimi_sweep_count(const csim_problem_size *size, const csim_solver_params *params, bool couples) {
     csimi_arena arena = csimi_arena_counting();
     csimi_sweep s;
-    csimi_sweep_layout(&s, &arena, size->blocks, csimi_factor_blocks_of(size), size->terms + size->reach_blocks,
-                       size->contacts, csimi_sweep_window(params));
+    csimi_sweep_layout(&s, &arena, couples, size, csimi_sweep_window(params));
     csimi_push(&arena, csim_certificate_bytes(size->blocks, size->contacts), 1);
     return arena.high;
 }
+
+CSIMI_FN size_t csimi_sweep_bytes(const csim_problem_size *size, const csim_solver_params *params) {
+    return csimi_sweep_count(size, params, false);
+}
+
+#ifdef CSIMI_COUPLES
+/* Larger islands are left to COND: rows through a factor grow longer with it, products of A do not. */
+enum {
+    CSIMI_SWEEP_COUPLED_BLOCKS = 1024,
+    CSIMI_SWEEP_COUPLED_MATRIX = 16 * CSIMI_SWEEP_COUPLED_BLOCKS,
+    CSIMI_SWEEP_COUPLED_CONTACTS = 1024,
+    CSIMI_SWEEP_COUPLED_TERMS = 8 * CSIMI_SWEEP_COUPLED_CONTACTS
+};
+
+CSIMI_FN bool csimi_sweep_couples(const csim_problem *problem) {
+    return problem->A.n <= CSIMI_SWEEP_COUPLED_BLOCKS && problem->A.row[problem->A.n] <= CSIMI_SWEEP_COUPLED_MATRIX &&
+           problem->contact_count <= CSIMI_SWEEP_COUPLED_CONTACTS &&
+           csimi_pieces_count(problem) <= CSIMI_SWEEP_COUPLED_TERMS;
+}
+
+CSIMI_FN size_t csimi_sweep_coupled_bytes(const csim_problem_size *size, const csim_solver_params *params) {
+    csim_problem_size s = *size;
+    s.blocks = csimi_imin(s.blocks, CSIMI_SWEEP_COUPLED_BLOCKS);
+    s.matrix_blocks = csimi_imin(s.matrix_blocks, CSIMI_SWEEP_COUPLED_MATRIX);
+    s.contacts = csimi_imin(s.contacts, CSIMI_SWEEP_COUPLED_CONTACTS);
+    s.terms = csimi_imin(s.terms, CSIMI_SWEEP_COUPLED_TERMS);
+    return csimi_sweep_count(&s, params, true);
+}
+#endif
 
 /* The certificate's rho where the sides have masses of their own, else 3 / tr W, which is the same for rigid bodies. */
 static csim_real csimi_sweep_rho(const csimi_sweep_contact *c) {
@@ -216,7 +243,7 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
         CSIMI_MEMSET(c, 0, sizeof *c);
         c->contact = contact;
         c->first = at;
-        c->count = csimi_pieces_make(s->problem, &s->bodies, m, s->pieces + at);
+        c->count = csimi_basis_rows(&s->basis, s->problem, m, s->pieces + at);
         at += c->count;
         c->speed = csimi_contact_motion(s->problem, contact, s->v, c->free) + csimi_norm3(contact->phi);
         for (k = 0; k < 3; ++k) c->phi[k] = c->free[k] += contact->phi[k];
@@ -278,7 +305,7 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
             csimi_sweep_cascade(s, good, trial > 0);
             if (s->loop.broken) return CSIM_RESULT_NOT_FINITE;
         }
-        csimi_bodies_velocities(&s->bodies, s->problem, s->loop.x, s->v, (csimi_wide *)scratch);
+        csimi_basis_velocities(&s->basis, s->problem, s->loop.x, s->v, (csimi_wide *)scratch);
         if (!params->certify && trial == 0 && csimi_sweep_met(s, good))
             return csimi_leave_unchecked(s->contact_count > 0 ? s->loop.best_measure : 0, certificate);
         if (csim_problem_certify(s->problem, s->v, s->loop.x, scratch, bytes, certificate) != CSIM_OK)
@@ -294,6 +321,8 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
                                        csim_outcome *outcome, csim_error *error) {
     const size_t vector = 3 * (size_t)problem->contact_count * sizeof(csim_real);
     const size_t bytes = csim_certificate_bytes(problem->A.n, problem->contact_count), mark = arena->used;
+    const bool couples = !csimi_bodies_take(problem);
+    const csim_problem_size size = csimi_basis_size(problem, couples);
     csimi_sweep s;
     void *scratch;
     CSIMI_MEMSET(&s, 0, sizeof s);
@@ -305,17 +334,15 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     s.loop.cap = csimi_imax(params->max_iterations, 1);
     s.loop.history = params->history;
     s.loop.history_capacity = params->history ? params->history_capacity : 0;
-    csimi_sweep_layout(&s, arena, s.n, csimi_bodies_factor_blocks(problem),
-                       csimi_pieces_count(problem) + csimi_bodies_reach_blocks(problem), s.contact_count,
-                       csimi_sweep_window(params));
+    csimi_sweep_layout(&s, arena, couples, &size, csimi_sweep_window(params));
     scratch = csimi_push(arena, bytes, 1);
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
                           "csim_solver_bytes of the problem's size");
-    if (!csimi_sweep_takes(problem) || !csimi_bodies_open(&s.bodies, problem))
+    if (!csimi_basis_open(&s.basis, problem))
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
                           "for SWEEP: positive definite, in bodies of 1 to 4 neighbouring blocks (32 named ones)");
-    csimi_bodies_velocities(&s.bodies, problem, NULL, s.v, (csimi_wide *)scratch);
+    csimi_basis_velocities(&s.basis, problem, NULL, s.v, (csimi_wide *)scratch);
     csimi_sweep_contacts(&s);
     CSIMI_MEMCPY(s.loop.x, solution->lambda, vector);
     CSIMI_MEMCPY(s.loop.best, solution->lambda, vector);
