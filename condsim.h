@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 3e76a14645d94752
+   Hash of the parts: fed07b1a96ce02e2
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1030,7 +1030,7 @@ CSIM_API csim_status csim_solve_contact(const csim_real *W, const csim_real *c, 
 
 /* name, value, one line. */
 #define CSIM_SOLVER_LIST(X)                                                                           \
-    X(AUTO, 0, "SWEEP when A is block diagonal in small bodies, COND otherwise and where SWEEP falls short") \
+    X(AUTO, 0, "SWEEP when A is block diagonal in small bodies, COND otherwise, and each where the other falls short") \
     X(COND, 1, "velocity fixed-point iteration on nodal contacts (Lee et al.)")                       \
     X(SWEEP, 2, "Anderson-accelerated exact-Coulomb Gauss-Seidel, Newton and a proximal loop, rigid bodies") \
     X(ANDERSON, 3, "the first stage of SWEEP alone: accelerated exact-Coulomb Gauss-Seidel, impulse level") \
@@ -25454,9 +25454,9 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, double eps, int *iterations) {
 /* ==== begin solve/sweep.c ======================================================================================= */
 #if !defined(CONDSIM_NO_SWEEP)
 /* solve/sweep: islands of rigid bodies (or of any small dense bodies, or small ones of soft bodies too), solved at the
-   level of impulses without ever forming J A^-1 J'. Gauss-Seidel sweeps visit the contacts, solve each one exactly for its law with everything else
-   held, and carry the change into the velocities of its bodies, taken as w = E v with A = E' E (solve/basis.c). The
-   cascade:
+   level of impulses without ever forming J A^-1 J'. Gauss-Seidel sweeps visit the contacts, solve each one exactly for
+   its law with everything else held, and carry the change into the velocities of its bodies, taken as w = E v with
+   A = E' E (solve/basis.c). The cascade:
      1  sweeps accelerated by Anderson's method, while they halve the measure every few sweeps
      2  Newton on the body velocities (solve/burst.c), where its factors fit into the memory of the ring
      3  accelerated sweeps again, then a proximal loop of them: problems a little better conditioned than the true one,
@@ -29103,6 +29103,7 @@ static bool csimi_auto_couples(const csim_problem *problem) {
 static csim_status csimi_auto_first(const csim_problem *problem, const csim_solver_params *params, bool sweeps,
                                     csimi_arena *arena, const csim_tasks *tasks, csim_solution *other,
                                     csim_solution *solution, csim_outcome *outcome, csim_error *error) {
+    const size_t mark = arena->used;
     csim_solver_params few = *params;
     csim_status status;
 #ifndef CONDSIM_NO_SWEEP
@@ -29111,6 +29112,7 @@ static csim_status csimi_auto_first(const csim_problem *problem, const csim_solv
     if (!csimi_auto_couples(problem)) return csimi_cond_solve(problem, params, arena, tasks, solution, outcome, error);
     few.max_iterations = csimi_imin(CSIMI_AUTO_FEW, few.max_iterations);
     status = csimi_cond_solve(problem, &few, arena, tasks, solution, outcome, error);
+    csimi_pop(arena, mark);
 #ifndef CONDSIM_NO_SWEEP
     if (csimi_missed(status, outcome))
         status = csimi_attempt(csimi_sweep_solve, problem, params, 2, arena, tasks, other, solution, outcome, error);

@@ -582,6 +582,146 @@ TEST(what_is_missed_is_solved_from_rest) {
     toy_free(&s);
 }
 
+/* ---- sweeps through a factor of A */
+
+/* A gripped ball, some steps on. */
+static void gripped_ball(toy *s, int cells, double young) {
+    csim_solver_params p = cond_params();
+    int k;
+    toy_grip(s, cells, young);
+    toy_drive(s, 0.02, 0.02);
+    for (k = 0; k < 9; ++k) STATUS(toy_step(s, &p), CSIM_OK);
+    toy_problem(s);
+}
+
+/* Rows J E^-1 of nodes and plates on the factor: what the impulse of one contact does to the velocities of another is
+   J A^-1 J', here by elimination on the full matrix; and A^-1 J' itself through the same factor. */
+TEST(rows_on_a_factor_are_those_of_the_dense_matrix) {
+    toy s;
+    gripped_ball(&s, 3, 1e5);
+    {
+        const csim_problem *p = &s.problem;
+        const csim_problem_size size = csimi_basis_size(p, true);
+        const int n = p->A.n, m = 3 * n, nc = p->contact_count;
+        double *dense = (double *)toy_alloc((size_t)m * (size_t)m, sizeof(double)), worst = 0, scale = 0;
+        double *x = (double *)toy_alloc((size_t)m, sizeof(double)), *w = (double *)toy_alloc((size_t)m, sizeof(double));
+        double *y = (double *)toy_alloc((size_t)m, sizeof(double));
+        csim_real *v = (csim_real *)toy_alloc((size_t)m, sizeof(csim_real));
+        int *first = (int *)toy_alloc((size_t)nc + 1, sizeof(int)), i, j, k, r, c, most;
+        csimi_arena arena = csimi_arena_counting();
+        csimi_basis e;
+        csimi_piece *piece;
+        void *memory;
+        memset(&e, 0, sizeof e);
+        most = csimi_basis_layout(&e, &arena, true, &size);
+        memory = malloc(arena.high + 64);
+        arena = csimi_arena_in(memory, arena.high + 64);
+        (void)csimi_basis_layout(&e, &arena, true, &size);
+        piece = (csimi_piece *)toy_alloc((size_t)most, sizeof *piece);
+        CHECK(nc > 5 && !csimi_bodies_take(p) && csimi_sweep_couples(p));
+        REQUIRE(csimi_basis_open(&e, p));
+        for (i = 0; i < nc; ++i) first[i + 1] = first[i] + csimi_basis_rows(&e, p, i, piece + first[i]);
+        CHECK(first[nc] <= most);
+        for (i = 0; i < n; ++i)
+            for (k = p->A.row[i]; k < p->A.row[i + 1]; ++k)
+                for (r = 0; r < 9; ++r)
+                    dense[m * (3 * i + r / 3) + 3 * p->A.col[k] + r % 3] = (double)p->A.val[9 * k + r];
+        REQUIRE(csimi_cholesky(m, dense));
+        for (j = 0; j < nc; j += 3)
+            for (c = 0; c < 3; ++c) {
+                csim_real impulse[3] = {0, 0, 0}, u[3], *lambda = (csim_real *)toy_alloc(3 * (size_t)nc, sizeof *lambda);
+                impulse[c] = lambda[3 * j + c] = 1;
+                csimi_problem_load(p, lambda, x);
+                for (i = 0; i < m; ++i) x[i] -= (double)p->b[i];
+                for (i = 0; i < m; ++i) y[i] = x[i];
+                csimi_cholesky_solve(m, dense, x);
+                csimi_basis_whiten(&e, y);
+                csimi_basis_restore(&e, y);
+                for (i = 0; i < m; ++i) {
+                    NEAR(y[i], x[i], TOL(1e-11, 1e-5));
+                    v[i] = (csim_real)x[i];
+                    w[i] = 0;
+                }
+                csimi_pieces_push_wide(piece + first[j], first[j + 1] - first[j], impulse, w);
+                for (i = 0; i < nc; ++i) {
+                    csim_real known[3];
+                    (void)csimi_contact_motion(p, p->contacts + i, v, known);
+                    u[0] = u[1] = u[2] = 0;
+                    csimi_pieces_velocity_wide(piece + first[i], first[i + 1] - first[i], w, u);
+                    for (r = 0; r < 3; ++r) {
+                        worst = fmax(worst, fabs((double)u[r] - (double)known[r]));
+                        scale = fmax(scale, fabs((double)known[r]));
+                    }
+                }
+                free(lambda);
+            }
+        CHECK(scale > 1e-3);
+        CHECK(worst <= TOL(1e-11, 1e-5) * scale); /* the condition of A is some 1e4 */
+        free(dense), free(x), free(w), free(y), free(v), free(first), free(memory), free(piece);
+    }
+    toy_free(&s);
+}
+
+/* The same problem by COND and by the sweeps: both certified, v by the factor exact to rounding, and the same motion. */
+TEST(sweeps_through_a_factor_move_as_cond_does) {
+    static const double young[3] = {3e4, 1e6, 3e7};
+    int trial, k, i;
+    for (trial = 0; trial < 3; ++trial) {
+        toy s;
+        csim_real *v[2];
+        double speed = 0, apart = 0;
+        CASE("E %g", young[trial]);
+        gripped_ball(&s, 5, young[trial]);
+        for (k = 0; k < 2; ++k) {
+            const csim_problem_size size = csim_problem_measure(&s.problem);
+            csim_solver_params p = cond_params();
+            csimi_arena arena;
+            size_t bytes;
+            void *memory;
+            p.tolerance = CSIM_R(TOL(1e-7, 1e-4));
+            bytes = k ? csimi_sweep_coupled_bytes(&size, &p) : csimi_cond_bytes(&size, &p);
+            memory = malloc(bytes + 64);
+            arena = csimi_arena_in(memory, bytes + 64);
+            memset(&s.outcome, 0, sizeof s.outcome);
+            memset(s.solution.lambda, 0, 3 * (size_t)s.row_count * sizeof(csim_real));
+            STATUS((k ? csimi_sweep_solve : csimi_cond_solve)(&s.problem, &p, &arena, NULL, &s.solution, &s.outcome, NULL),
+                   CSIM_OK);
+            EQUAL((int)s.outcome.result, (int)CSIM_RESULT_CONVERGED);
+            if (k) CHECK(s.outcome.certificate.dynamics <= TOL(1e-12, 3e-5)); /* v rounded, times A of stiff solids */
+            v[k] = (csim_real *)toy_alloc(3 * (size_t)s.blocks, sizeof(csim_real));
+            memcpy(v[k], s.solution.v, 3 * (size_t)s.blocks * sizeof(csim_real));
+            free(memory);
+        }
+        for (i = 0; i < 3 * s.blocks; ++i) {
+            speed = fmax(speed, fabs((double)v[0][i]));
+            apart = fmax(apart, fabs((double)v[1][i] - (double)v[0][i]));
+        }
+        CHECK(apart <= TOL(2e-5, 1e-2) * speed); /* a hundred tolerances */
+        free(v[0]), free(v[1]);
+        toy_free(&s);
+    }
+}
+
+/* What COND misses from a start far off AUTO sweeps: few iterations of COND, then the sweeps, and they add up. */
+TEST(what_cond_misses_is_swept_through_a_factor) {
+    toy s;
+    csim_solver_params p = cond_params();
+    int k, i;
+    gripped_ball(&s, 5, 1e6);
+    for (k = 0; k < 2; ++k) {
+        for (i = 0; i < 3 * s.blocks; ++i) s.solution.v[i] = (csim_real)(1e5 * sin(i));
+        for (i = 0; i < 3 * s.row_count; ++i) s.solution.lambda[i] = (csim_real)(1e6 * sin(7 * i));
+        p.solver = k ? CSIM_SOLVER_AUTO : CSIM_SOLVER_COND;
+        p.max_iterations = k ? 2000 : 200;
+        STATUS(toy_solve(&s, &p), CSIM_OK);
+        EQUAL(s.outcome.result == CSIM_RESULT_CONVERGED, k == 1);
+    }
+    EQUAL((int)s.outcome.solver, (int)CSIM_SOLVER_SWEEP);
+    CHECK(s.outcome.iterations > 25 && s.outcome.iterations <= p.max_iterations / 2 + 25);
+    CHECK(s.outcome.bytes <= s.workspace_bytes);
+    toy_free(&s);
+}
+
 /* ---- a problem of somebody else: rigid boxes, 82 contacts */
 
 static double *read_numbers(FILE *f, int count) {

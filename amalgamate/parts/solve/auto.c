@@ -145,6 +145,7 @@ static bool csimi_auto_couples(const csim_problem *problem) {
 static csim_status csimi_auto_first(const csim_problem *problem, const csim_solver_params *params, bool sweeps,
                                     csimi_arena *arena, const csim_tasks *tasks, csim_solution *other,
                                     csim_solution *solution, csim_outcome *outcome, csim_error *error) {
+    const size_t mark = arena->used;
     csim_solver_params few = *params;
     csim_status status;
 #ifndef CONDSIM_NO_SWEEP
@@ -153,6 +154,7 @@ static csim_status csimi_auto_first(const csim_problem *problem, const csim_solv
     if (!csimi_auto_couples(problem)) return csimi_cond_solve(problem, params, arena, tasks, solution, outcome, error);
     few.max_iterations = csimi_imin(CSIMI_AUTO_FEW, few.max_iterations);
     status = csimi_cond_solve(problem, &few, arena, tasks, solution, outcome, error);
+    csimi_pop(arena, mark);
 #ifndef CONDSIM_NO_SWEEP
     if (csimi_missed(status, outcome))
         status = csimi_attempt(csimi_sweep_solve, problem, params, 2, arena, tasks, other, solution, outcome, error);

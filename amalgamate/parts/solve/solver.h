@@ -8,7 +8,7 @@
 
 /* name, value, one line. */
 #define CSIM_SOLVER_LIST(X)                                                                           \
-    X(AUTO, 0, "SWEEP when A is block diagonal in small bodies, COND otherwise and where SWEEP falls short") \
+    X(AUTO, 0, "SWEEP when A is block diagonal in small bodies, COND otherwise, and each where the other falls short") \
     X(COND, 1, "velocity fixed-point iteration on nodal contacts (Lee et al.)")                       \
     X(SWEEP, 2, "Anderson-accelerated exact-Coulomb Gauss-Seidel, Newton and a proximal loop, rigid bodies") \
     X(ANDERSON, 3, "the first stage of SWEEP alone: accelerated exact-Coulomb Gauss-Seidel, impulse level") \

@@ -1,7 +1,7 @@
 /* solve/sweep: islands of rigid bodies (or of any small dense bodies, or small ones of soft bodies too), solved at the
-   level of impulses without ever forming J A^-1 J'. Gauss-Seidel sweeps visit the contacts, solve each one exactly for its law with everything else
-   held, and carry the change into the velocities of its bodies, taken as w = E v with A = E' E (solve/basis.c). The
-   cascade:
+   level of impulses without ever forming J A^-1 J'. Gauss-Seidel sweeps visit the contacts, solve each one exactly for
+   its law with everything else held, and carry the change into the velocities of its bodies, taken as w = E v with
+   A = E' E (solve/basis.c). The cascade:
      1  sweeps accelerated by Anderson's method, while they halve the measure every few sweeps
      2  Newton on the body velocities (solve/burst.c), where its factors fit into the memory of the ring
      3  accelerated sweeps again, then a proximal loop of them: problems a little better conditioned than the true one,
