@@ -38,11 +38,11 @@ CSIMI_FN bool csimi_basis_open(csimi_basis *e, const csim_problem *p) {
                        csimi_bodies_take(p) && csimi_bodies_open(&e->bodies, p));
 }
 
-CSIMI_FN void csimi_basis_whiten(const csimi_basis *e, double *x) {
+CSIMI_FN void csimi_basis_whiten(const csimi_basis *e, csimi_wide *x) {
     CSIMI_BASIS(csimi_factor_whiten(&e->coupled.factor, x), csimi_bodies_whiten(&e->bodies, x));
 }
 
-CSIMI_FN void csimi_basis_restore(const csimi_basis *e, double *x) {
+CSIMI_FN void csimi_basis_restore(const csimi_basis *e, csimi_wide *x) {
     CSIMI_BASIS(csimi_factor_restore(&e->coupled.factor, x), csimi_bodies_restore(&e->bodies, x));
 }
 
@@ -51,7 +51,7 @@ CSIMI_FN int csimi_basis_rows(csimi_basis *e, const csim_problem *p, int m, csim
 }
 
 CSIMI_FN void csimi_basis_velocities(const csimi_basis *e, const csim_problem *p, const csim_real *lambda, csim_real *v,
-                                     double *scratch) {
+                                     csimi_wide *scratch) {
     int i;
     csimi_problem_load(p, lambda, scratch);
     csimi_basis_whiten(e, scratch);

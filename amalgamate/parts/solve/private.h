@@ -625,13 +625,13 @@ CSIMI_FN csim_problem_size csimi_basis_size(const csim_problem *problem, bool co
 CSIMI_FN int csimi_basis_layout(csimi_basis *e, csimi_arena *arena, bool couples, const csim_problem_size *size);
 /* False: A is not positive definite, or more is coupled than there is room for. */
 CSIMI_FN bool csimi_basis_open(csimi_basis *e, const csim_problem *problem);
-CSIMI_FN void csimi_basis_whiten(const csimi_basis *e, double *x);  /* x <- E'^-1 x, [3n] */
-CSIMI_FN void csimi_basis_restore(const csimi_basis *e, double *x); /* x <- E^-1 x */
+CSIMI_FN void csimi_basis_whiten(const csimi_basis *e, csimi_wide *x);  /* x <- E'^-1 x, [3n] */
+CSIMI_FN void csimi_basis_restore(const csimi_basis *e, csimi_wide *x); /* x <- E^-1 x */
 /* Pieces of contact m, once and in ascending m; returns their number. */
 CSIMI_FN int csimi_basis_rows(csimi_basis *e, const csim_problem *problem, int m, csimi_piece *pieces);
 /* v = A^-1 (b + J' lambda); lambda may be null; scratch [3n] */
 CSIMI_FN void csimi_basis_velocities(const csimi_basis *e, const csim_problem *problem, const csim_real *lambda,
-                                     csim_real *v, double *scratch);
+                                     csim_real *v, csimi_wide *scratch);
 
 #ifndef CONDSIM_NO_BOUNDED
 /* ---- lumped.c: and where that is too large for a factor */
