@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 424b67ee1a68efca
+   Hash of the parts: 98702473522f712c
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1038,7 +1038,7 @@ CSIM_API csim_status csim_solve_contact(const csim_real *W, const csim_real *c, 
 
 /* name, value, one line. */
 #define CSIM_SOLVER_LIST(X)                                                                           \
-    X(AUTO, 0, "SWEEP when A is block diagonal in small bodies, COND otherwise, and each where the other falls short") \
+    X(AUTO, 0, "SWEEP when A is block diagonal in small bodies, COND otherwise and where SWEEP falls short") \
     X(COND, 1, "velocity fixed-point iteration on nodal contacts (Lee et al.)")                       \
     X(SWEEP, 2, "Anderson-accelerated exact-Coulomb Gauss-Seidel, Newton and a proximal loop, rigid bodies") \
     X(ANDERSON, 3, "the first stage of SWEEP alone: accelerated exact-Coulomb Gauss-Seidel, impulse level") \
@@ -4464,9 +4464,6 @@ CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_so
 /* ---- sweep.c */
 CSIMI_FN size_t csimi_sweep_bytes(const csim_problem_size *size, const csim_solver_params *params);
 CSIMI_FN bool csimi_sweep_takes(const csim_problem *problem);
-/* Islands that A couples, small enough to be swept through a factor of A; csimi_sweep_solve does either kind. */
-CSIMI_FN bool csimi_sweep_couples(const csim_problem *problem);
-CSIMI_FN size_t csimi_sweep_coupled_bytes(const csim_problem_size *size, const csim_solver_params *params);
 CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_solver_params *params,
                                        csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
                                        csim_outcome *outcome, csim_error *error);
@@ -4948,8 +4945,7 @@ CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_re
 
 /* ---- coupled.c: the same where A couples bodies, in one sparse factor; w is in the order of its rows */
 
-#if !defined(CONDSIM_NO_BOUNDED) || !defined(CONDSIM_NO_COND)
-#define CSIMI_COUPLES
+#ifndef CONDSIM_NO_BOUNDED
 typedef struct csimi_coupled {
     int n;
     size_t blocks;       /* room in the factor */
@@ -4968,32 +4964,7 @@ CSIMI_FN bool csimi_coupled_open(csimi_coupled *c, const csim_problem *problem);
 /* Pieces of contact m, once and in ascending m; returns their number. Those of a small body come in the order of its
    blocks. */
 CSIMI_FN int csimi_coupled_rows(csimi_coupled *c, const csim_problem *problem, int m, csimi_piece *pieces);
-#endif
 
-/* ---- basis.c: E of either kind */
-
-typedef struct csimi_basis {
-    csimi_bodies bodies;
-#ifdef CSIMI_COUPLES
-    csimi_coupled coupled;
-#endif
-    bool couples;
-} csimi_basis;
-/* What a basis of this problem is laid out for; couples: a sparse factor, where there is more than small bodies. */
-CSIMI_FN csim_problem_size csimi_basis_size(const csim_problem *problem, bool couples);
-/* Returns the most pieces that the contacts of such a problem have. */
-CSIMI_FN int csimi_basis_layout(csimi_basis *e, csimi_arena *arena, bool couples, const csim_problem_size *size);
-/* False: A is not positive definite, or more is coupled than there is room for. */
-CSIMI_FN bool csimi_basis_open(csimi_basis *e, const csim_problem *problem);
-CSIMI_FN void csimi_basis_whiten(const csimi_basis *e, csimi_wide *x);  /* x <- E'^-1 x, [3n] */
-CSIMI_FN void csimi_basis_restore(const csimi_basis *e, csimi_wide *x); /* x <- E^-1 x */
-/* Pieces of contact m, once and in ascending m; returns their number. */
-CSIMI_FN int csimi_basis_rows(csimi_basis *e, const csim_problem *problem, int m, csimi_piece *pieces);
-/* v = A^-1 (b + J' lambda); lambda may be null; scratch [3n] */
-CSIMI_FN void csimi_basis_velocities(const csimi_basis *e, const csim_problem *problem, const csim_real *lambda,
-                                     csim_real *v, csimi_wide *scratch);
-
-#ifndef CONDSIM_NO_BOUNDED
 /* ---- lumped.c: and where that is too large for a factor */
 typedef struct csimi_lumped {
     csim_problem problem;  /* with A' and b' */
@@ -5013,7 +4984,7 @@ CSIMI_FN void csimi_lumped_close(csimi_lumped *l, const csim_problem *problem, c
                                  csim_real *v);
 #endif
 
-/* ---- sweep.c and burst.c: islands of small dense bodies, or of a factor, at the level of impulses */
+/* ---- sweep.c and burst.c: islands of small dense bodies at the level of impulses */
 
 /* One contact. */
 typedef struct csimi_sweep_contact {
@@ -5030,8 +5001,8 @@ typedef struct csimi_sweep_contact {
 typedef struct csimi_sweep {
     const csim_problem *problem;
     int n, contact_count;
-    csimi_basis basis;
-    csimi_wide load;     /* b' A^-1 b, twice the kinetic energy of the load */
+    csimi_bodies bodies;
+    csimi_wide load;         /* b' A^-1 b, twice the kinetic energy of the load */
     csim_real *v;        /* [3n] A^-1 b, and at the end A^-1 (b + J' lambda) */
     csimi_wide *w;       /* [3n] what the impulses add to E v, bodies.c; inside a step of Newton: what the step adds.
                         Small differences of large sums, a thousand kilograms on one: float would sweep on its last
@@ -5648,7 +5619,8 @@ typedef size_t csimi_scratch_fn(const csimi_counts *capacity, const csim_solver_
 struct csim_world {
     csim_world_def def;
     csimi_heap heap;
-    bool grows; /* heap world */
+    /* heap worlds: more of what need says, which lacks wanted of lack; null: a fixed block, whose program does without */
+    csim_status (*grow)(csim_world *world, const csimi_counts *need, const char *function, const char *lack, int wanted);
     csimi_scratch_fn *scratch; /* what is asked of the tail of the block, told by whoever works there */
     unsigned char *block;
     size_t block_bytes;
@@ -5680,6 +5652,8 @@ CSIMI_FN int csimi_touches_of(int pairs); /* records of touching that so many pa
 CSIMI_FN void csimi_store_layout(csimi_store *store, size_t scratch, csimi_arena *arena);
 /* Makes each capacity at least need; the world is unchanged when this fails. */
 CSIMI_FN csim_status csimi_ensure(csim_world *world, const csimi_counts *need, const char *function);
+CSIMI_FN csim_status csimi_grow_store(csim_world *world, const csimi_counts *need, const char *function,
+                                      const char *lack, int wanted); /* csim_world.grow of heap worlds */
 /* Removes items [first, first + n) of one axis from every array of that axis. */
 typedef enum csimi_axis {
 #define CSIMI_X(axis) CSIMI_AXIS_##axis,
@@ -6249,7 +6223,12 @@ CSIMI_FN void csimi_collide_edges(csimi_detector *d, const csimi_object *a, cons
 CSIMI_FN void csimi_collide_self(csimi_detector *d, int i); /* a solid with itself */
 /* ---- kept.c: rows that stay. */
 CSIM_INLINE bool csimi_keeps(const csim_world *w) { /* whether a world has bounded frames */
+#ifdef CONDSIM_NO_BOUNDED
+    (void)w;
+    return false;
+#else
     return w->store.capacity.kept > 0 && (w->def.budget > 0 || w->def.solver.solver == CSIM_SOLVER_BOUNDED);
+#endif
 }
 CSIM_INLINE bool csimi_spent(const csim_world *w, const csimi_step_frame *f) { /* the budget */
     return w->def.budget > 0 && f->work >= w->def.budget;
@@ -21388,7 +21367,11 @@ static void csimi_conic_refine(const csimi_conic *k, csim_real *y) {
     y[1] += step1;
 }
 
-/* Least energy on the conic: lambda_n, and y. width: of the last arc, radians. */
+/* Another answer to a slip than the exact Coulomb one: lambda_n, and y. width: of the last arc, radians. */
+typedef csim_real csimi_dissipate(const csimi_local *c, csim_contact_method method, csim_real width, csim_real cn,
+                                  const csim_real *d, csim_real *y);
+
+/* Least energy on the conic. */
 static csim_real csimi_local_dissipate(const csimi_local *c, csim_contact_method method, csim_real width, csim_real cn,
                                        const csim_real *d, csim_real *y) {
     csimi_conic k;
@@ -21422,9 +21405,9 @@ static csim_real csimi_local_dissipate(const csimi_local *c, csim_contact_method
 
 /* ---- friction */
 
-/* Signorini-Coulomb in its exact form, the convex law, or maximal dissipation. */
-static void csimi_local_friction(csimi_local *c, csim_contact_method method, csim_real width, const csim_real *v,
-                                 csim_real *lambda) {
+/* Signorini-Coulomb in its exact form, the convex law, or maximal dissipation: dissipate, null: exact. */
+static void csimi_local_friction(csimi_local *c, csimi_dissipate *dissipate, csim_contact_method method,
+                                 csim_real width, const csim_real *v, csim_real *lambda) {
     const bool convex = c->contact->law == CSIM_LAW_PROXIMAL;
     const csim_real t0 = c->mu[0] * v[1], t1 = c->mu[1] * v[2];
     csim_real w[3], d[2], y[2], normal;
@@ -21445,10 +21428,8 @@ static void csimi_local_friction(csimi_local *c, csim_contact_method method, csi
             normal = ray[0];
             y[0] = ray[1];
             y[1] = ray[2];
-        } else if (method == CSIM_CONTACT_NEWTON) {
-            normal = csimi_local_slip(c, w[0], d, y);
         } else {
-            normal = csimi_local_dissipate(c, method, width, w[0], d, y);
+            normal = dissipate ? dissipate(c, method, width, w[0], d, y) : csimi_local_slip(c, w[0], d, y);
         }
     }
     lambda[0] = normal;
@@ -21489,13 +21470,13 @@ static void csimi_local_box(const csimi_local *c, const csim_real *v, csim_real 
     }
 }
 
-CSIMI_FN void csimi_local_solve_by(csimi_local *c, csim_contact_method method, csim_real width, const csim_real *v,
-                                   csim_real *lambda) {
+static void csimi_local_any(csimi_local *c, csimi_dissipate *dissipate, csim_contact_method method, csim_real width,
+                            const csim_real *v, csim_real *lambda) {
     switch (c->contact->law) {
     case CSIM_LAW_STRICT:
     case CSIM_LAW_PROXIMAL:
     case CSIM_LAW_ANISOTROPIC:
-    case CSIM_LAW_INVERTIBLE: csimi_local_friction(c, method, width, v, lambda); break;
+    case CSIM_LAW_INVERTIBLE: csimi_local_friction(c, dissipate, method, width, v, lambda); break;
     case CSIM_LAW_BILATERAL: csimi_local_linear(c, v, lambda); break;
     case CSIM_LAW_BOX: csimi_local_box(c, v, lambda); break;
     case CSIM_LAW_COUNT_:
@@ -21503,8 +21484,14 @@ CSIMI_FN void csimi_local_solve_by(csimi_local *c, csim_contact_method method, c
     }
 }
 
+CSIMI_FN void csimi_local_solve_by(csimi_local *c, csim_contact_method method, csim_real width, const csim_real *v,
+                                   csim_real *lambda) {
+    csimi_local_any(c, method == CSIM_CONTACT_NEWTON ? NULL : csimi_local_dissipate, method, width, v, lambda);
+}
+
+/* A program that comes by here alone is linked without the other methods. */
 CSIMI_FN void csimi_local_solve(csimi_local *c, const csim_real *v, csim_real *lambda) {
-    csimi_local_solve_by(c, CSIM_CONTACT_NEWTON, 0, v, lambda);
+    csimi_local_any(c, NULL, CSIM_CONTACT_NEWTON, 0, v, lambda);
 }
 
 CSIM_API csim_status csim_solve_contact(const csim_real *W, const csim_real *c, csim_real mu,
@@ -24513,7 +24500,7 @@ CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_re
 /* ==== end solve/bodies.c */
 
 /* ==== begin solve/coupled.c ===================================================================================== */
-#if !defined(CONDSIM_NO_COND) || !defined(CONDSIM_NO_BOUNDED)
+#if !defined(CONDSIM_NO_BOUNDED)
 /* solve/coupled: A as one sparse factor, A = E' E with E = L' P (sparse/cholesky.c), and the rows of contacts on it,
    as bodies.c has them where A is a set of small bodies: in w = E v the matrix is the identity, and a row J of a
    contact is J E^-1. It is not zero on what the elimination tree reaches from the blocks of the contact: log n of them
@@ -24528,7 +24515,7 @@ CSIMI_FN size_t csimi_coupled_most_blocks(int n, int matrix_blocks) {
 }
 
 CSIMI_FN int csimi_coupled_most_pieces(int n, int terms, int contacts) {
-    const double most = 6.0 * terms + 12.0 * contacts, all = 2.0 * n * contacts;
+    const double most = 12.0 * terms + 24.0 * contacts, all = 2.0 * n * contacts;
     return (int)(all < most ? all : most < INT32_MAX / 64 ? most : INT32_MAX / 64);
 }
 
@@ -24643,70 +24630,6 @@ CSIMI_FN int csimi_coupled_rows(csimi_coupled *c, const csim_problem *p, int m, 
 }
 #endif
 /* ==== end solve/coupled.c */
-
-/* ==== begin solve/basis.c ======================================================================================= */
-/* solve/basis: the factor of A = E' E that rows of contacts are read on, J E^-1: bodies.c where A is nothing but small
-   bodies, coupled.c where it couples more. */
-
-#ifdef CSIMI_COUPLES
-#define CSIMI_BASIS(of_coupled, of_bodies) (e->couples ? (of_coupled) : (of_bodies))
-#else
-#define CSIMI_BASIS(of_coupled, of_bodies) (of_bodies)
-#endif
-
-CSIMI_FN csim_problem_size csimi_basis_size(const csim_problem *p, bool couples) {
-    csim_problem_size size;
-    CSIMI_MEMSET(&size, 0, sizeof size);
-    size.blocks = p->A.n;
-    size.matrix_blocks = p->A.row[p->A.n];
-    size.contacts = p->contact_count;
-    size.terms = csimi_pieces_count(p);
-    if (couples) return size;
-    size.factor_blocks = csimi_bodies_factor_blocks(p);
-    size.reach_blocks = csimi_bodies_reach_blocks(p);
-    return size;
-}
-
-CSIMI_FN int csimi_basis_layout(csimi_basis *e, csimi_arena *arena, bool couples, const csim_problem_size *size) {
-    e->couples = couples;
-#ifdef CSIMI_COUPLES
-    if (couples) {
-        csimi_coupled_layout(&e->coupled, arena, size->blocks, size->matrix_blocks);
-        return csimi_coupled_most_pieces(size->blocks, size->terms, size->contacts);
-    }
-#endif
-    csimi_bodies_layout(&e->bodies, arena, size->blocks, csimi_factor_blocks_of(size));
-    return size->terms + size->reach_blocks;
-}
-
-CSIMI_FN bool csimi_basis_open(csimi_basis *e, const csim_problem *p) {
-    return CSIMI_BASIS(csimi_coupled_plan(&e->coupled, p) && csimi_coupled_open(&e->coupled, p),
-                       csimi_bodies_take(p) && csimi_bodies_open(&e->bodies, p));
-}
-
-CSIMI_FN void csimi_basis_whiten(const csimi_basis *e, csimi_wide *x) {
-    CSIMI_BASIS(csimi_factor_whiten(&e->coupled.factor, x), csimi_bodies_whiten(&e->bodies, x));
-}
-
-CSIMI_FN void csimi_basis_restore(const csimi_basis *e, csimi_wide *x) {
-    CSIMI_BASIS(csimi_factor_restore(&e->coupled.factor, x), csimi_bodies_restore(&e->bodies, x));
-}
-
-CSIMI_FN int csimi_basis_rows(csimi_basis *e, const csim_problem *p, int m, csimi_piece *pieces) {
-    return CSIMI_BASIS(csimi_coupled_rows(&e->coupled, p, m, pieces), csimi_pieces_make(p, &e->bodies, m, pieces));
-}
-
-CSIMI_FN void csimi_basis_velocities(const csimi_basis *e, const csim_problem *p, const csim_real *lambda, csim_real *v,
-                                     csimi_wide *scratch) {
-    int i;
-    csimi_problem_load(p, lambda, scratch);
-    csimi_basis_whiten(e, scratch);
-    csimi_basis_restore(e, scratch);
-    for (i = 0; i < 3 * p->A.n; ++i) v[i] = (csim_real)scratch[i];
-}
-
-#undef CSIMI_BASIS
-/* ==== end solve/basis.c */
 
 /* ==== begin solve/lumped.c ====================================================================================== */
 #if !defined(CONDSIM_NO_BOUNDED)
@@ -25267,7 +25190,7 @@ CSIMI_FN void csimi_burst_plan(csimi_sweep *s) {
     s->work = 0;
     s->planned = true;
     if (s->contact_count == 0) return;
-    if (!s->basis.couples && s->basis.bodies.size[0] == s->n) {
+    if (s->bodies.size[0] == s->n) {
         csimi_burst_order_tree(s);
     } else {
         if (!csimi_burst_lists(s, &ring, &list_start, &list)) return;
@@ -25575,10 +25498,10 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
 
 /* ==== begin solve/sweep.c ======================================================================================= */
 #if !defined(CONDSIM_NO_SWEEP)
-/* solve/sweep: islands of rigid bodies (or of any small dense bodies, or small ones of soft bodies too), solved at the
-   level of impulses without ever forming J A^-1 J'. Gauss-Seidel sweeps visit the contacts, solve each one exactly for
-   its law with everything else held, and carry the change into the velocities of its bodies, taken as w = E v with
-   A = E' E (solve/basis.c). The cascade:
+/* solve/sweep: islands of rigid bodies (or of any small dense bodies), solved at the level of impulses without ever
+   forming J A^-1 J'. Gauss-Seidel sweeps visit the contacts, solve each one exactly for its law with everything else
+   held, and carry the change into the velocities of its bodies, taken as w = E v with A = E' E (solve/bodies.c). The
+   cascade:
      1  sweeps accelerated by Anderson's method, while they halve the measure every few sweeps
      2  Newton on the body velocities (solve/burst.c), where its factors fit into the memory of the ring
      3  accelerated sweeps again, then a proximal loop of them: problems a little better conditioned than the true one,
@@ -25590,6 +25513,8 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
 #define CSIMI_SWEEP_PATIENCE 100 /* sweeps without a halving before the next stage; 4 before Newton */
 
 CSIMI_FN bool csimi_sweep_takes(const csim_problem *problem) { return csimi_bodies_take(problem); }
+
+/* ---- velocities */
 
 /* ---- a sweep */
 
@@ -25735,10 +25660,9 @@ static size_t csimi_sweep_spare(int n, int contacts, int window) {
     return contacts > 0 && wanted > ring ? wanted : 0;
 }
 
-static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples, const csim_problem_size *size,
-                               int window) {
-    const int n = size->blocks, contacts = size->contacts;
-    const int pieces = csimi_basis_layout(&s->basis, arena, couples, size);
+static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, int n, int factor_blocks, int pieces,
+                               int contacts, int window) {
+    csimi_bodies_layout(&s->bodies, arena, n, factor_blocks);
     s->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->w = CSIMI_PUSH(arena, csimi_wide, 3 * (size_t)n);
     s->pieces = CSIMI_PUSH(arena, csimi_piece, pieces);
@@ -25758,42 +25682,14 @@ static int csimi_sweep_window(const csim_solver_params *params) {
     return params->window > 0 ? params->window : CSIMI_SWEEP_WINDOW;
 }
 
-static size_t csimi_sweep_count(const csim_problem_size *size, const csim_solver_params *params, bool couples) {
+CSIMI_FN size_t csimi_sweep_bytes(const csim_problem_size *size, const csim_solver_params *params) {
     csimi_arena arena = csimi_arena_counting();
     csimi_sweep s;
-    csimi_sweep_layout(&s, &arena, couples, size, csimi_sweep_window(params));
+    csimi_sweep_layout(&s, &arena, size->blocks, csimi_factor_blocks_of(size), size->terms + size->reach_blocks,
+                       size->contacts, csimi_sweep_window(params));
     csimi_push(&arena, csim_certificate_bytes(size->blocks, size->contacts), 1);
     return arena.high;
 }
-
-CSIMI_FN size_t csimi_sweep_bytes(const csim_problem_size *size, const csim_solver_params *params) {
-    return csimi_sweep_count(size, params, false);
-}
-
-#ifdef CSIMI_COUPLES
-/* Larger islands are left to COND: rows through a factor grow longer with it, products of A do not. */
-enum {
-    CSIMI_SWEEP_COUPLED_BLOCKS = 1024,
-    CSIMI_SWEEP_COUPLED_MATRIX = 16 * CSIMI_SWEEP_COUPLED_BLOCKS,
-    CSIMI_SWEEP_COUPLED_CONTACTS = 1024,
-    CSIMI_SWEEP_COUPLED_TERMS = 8 * CSIMI_SWEEP_COUPLED_CONTACTS
-};
-
-CSIMI_FN bool csimi_sweep_couples(const csim_problem *problem) {
-    return problem->A.n <= CSIMI_SWEEP_COUPLED_BLOCKS && problem->A.row[problem->A.n] <= CSIMI_SWEEP_COUPLED_MATRIX &&
-           problem->contact_count <= CSIMI_SWEEP_COUPLED_CONTACTS &&
-           csimi_pieces_count(problem) <= CSIMI_SWEEP_COUPLED_TERMS;
-}
-
-CSIMI_FN size_t csimi_sweep_coupled_bytes(const csim_problem_size *size, const csim_solver_params *params) {
-    csim_problem_size s = *size;
-    s.blocks = csimi_imin(s.blocks, CSIMI_SWEEP_COUPLED_BLOCKS);
-    s.matrix_blocks = csimi_imin(s.matrix_blocks, CSIMI_SWEEP_COUPLED_MATRIX);
-    s.contacts = csimi_imin(s.contacts, CSIMI_SWEEP_COUPLED_CONTACTS);
-    s.terms = csimi_imin(s.terms, CSIMI_SWEEP_COUPLED_TERMS);
-    return csimi_sweep_count(&s, params, true);
-}
-#endif
 
 /* The certificate's rho where the sides have masses of their own, else 3 / tr W, which is the same for rigid bodies. */
 static csim_real csimi_sweep_rho(const csimi_sweep_contact *c) {
@@ -25819,7 +25715,7 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
         CSIMI_MEMSET(c, 0, sizeof *c);
         c->contact = contact;
         c->first = at;
-        c->count = csimi_basis_rows(&s->basis, s->problem, m, s->pieces + at);
+        c->count = csimi_pieces_make(s->problem, &s->bodies, m, s->pieces + at);
         at += c->count;
         c->speed = csimi_contact_motion(s->problem, contact, s->v, c->free) + csimi_norm3(contact->phi);
         for (k = 0; k < 3; ++k) c->phi[k] = c->free[k] += contact->phi[k];
@@ -25881,7 +25777,7 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
             csimi_sweep_cascade(s, good, trial > 0);
             if (s->loop.broken) return CSIM_RESULT_NOT_FINITE;
         }
-        csimi_basis_velocities(&s->basis, s->problem, s->loop.x, s->v, (csimi_wide *)scratch);
+        csimi_bodies_velocities(&s->bodies, s->problem, s->loop.x, s->v, (csimi_wide *)scratch);
         if (!params->certify && trial == 0 && csimi_sweep_met(s, good))
             return csimi_leave_unchecked(s->contact_count > 0 ? s->loop.best_measure : 0, certificate);
         if (csim_problem_certify(s->problem, s->v, s->loop.x, scratch, bytes, certificate) != CSIM_OK)
@@ -25897,8 +25793,6 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
                                        csim_outcome *outcome, csim_error *error) {
     const size_t vector = 3 * (size_t)problem->contact_count * sizeof(csim_real);
     const size_t bytes = csim_certificate_bytes(problem->A.n, problem->contact_count), mark = arena->used;
-    const bool couples = !csimi_bodies_take(problem);
-    const csim_problem_size size = csimi_basis_size(problem, couples);
     csimi_sweep s;
     void *scratch;
     CSIMI_MEMSET(&s, 0, sizeof s);
@@ -25910,15 +25804,17 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     s.loop.cap = csimi_imax(params->max_iterations, 1);
     s.loop.history = params->history;
     s.loop.history_capacity = params->history ? params->history_capacity : 0;
-    csimi_sweep_layout(&s, arena, couples, &size, csimi_sweep_window(params));
+    csimi_sweep_layout(&s, arena, s.n, csimi_bodies_factor_blocks(problem),
+                       csimi_pieces_count(problem) + csimi_bodies_reach_blocks(problem), s.contact_count,
+                       csimi_sweep_window(params));
     scratch = csimi_push(arena, bytes, 1);
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
                           "csim_solver_bytes of the problem's size");
-    if (!csimi_basis_open(&s.basis, problem))
+    if (!csimi_sweep_takes(problem) || !csimi_bodies_open(&s.bodies, problem))
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
                           "for SWEEP: positive definite, in bodies of 1 to 4 neighbouring blocks (32 named ones)");
-    csimi_basis_velocities(&s.basis, problem, NULL, s.v, (csimi_wide *)scratch);
+    csimi_bodies_velocities(&s.bodies, problem, NULL, s.v, (csimi_wide *)scratch);
     csimi_sweep_contacts(&s);
     CSIMI_MEMCPY(s.loop.x, solution->lambda, vector);
     CSIMI_MEMCPY(s.loop.best, solution->lambda, vector);
@@ -29092,8 +28988,7 @@ CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_so
 /* ==== end solve/lift.c */
 
 /* ==== begin solve/auto.c ======================================================================================== */
-/* solve/auto: SWEEP on any problem, and AUTO: SWEEP where it fits, COND elsewhere, and SWEEP through a factor for what
-   COND has missed. */
+/* solve/auto: SWEEP on any problem, and AUTO: SWEEP where it fits, COND elsewhere. */
 
 /* ---- SWEEP on any problem: on bodies where A is a set of bodies, through W elsewhere. AUTO asks csimi_sweep_takes. */
 
@@ -29162,7 +29057,6 @@ CSIMI_FN size_t csimi_auto_bytes(const csim_problem_size *size, const csim_solve
 #else
     size_t most = csimi_cond_bytes(size->rigid ? &second : size, params);
     if (size->rigid || size->factor_blocks) most = csimi_most_bytes(most, csimi_any_sweep_bytes(size, params));
-    if (!size->rigid) most = csimi_most_bytes(most, csimi_sweep_coupled_bytes(size, params));
 #endif
     (void)csimi_solution_push(&arena, size->blocks, size->contacts);
     return arena.high > SIZE_MAX - 64 - most ? SIZE_MAX : arena.high + most;
@@ -29173,31 +29067,23 @@ static void csimi_solution_copy(const csim_problem *problem, csim_solution *to, 
     CSIMI_MEMCPY(to->lambda, from->lambda, 3 * (size_t)problem->contact_count * sizeof(csim_real));
 }
 
-typedef csim_status csimi_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
-                                const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
-                                csim_error *error);
-
-/* One more attempt, from the start in other. A certified answer replaces the first; otherwise that stands, because with
-   virtual nodes a better figure is not yet a better motion. Of the iterations that max_iterations leaves it may take
-   one in share. */
-static csim_status csimi_attempt(csimi_solve *solve, const csim_problem *problem, const csim_solver_params *params,
-                                 int share, csimi_arena *arena, const csim_tasks *tasks, csim_solution *other,
-                                 csim_solution *solution, csim_outcome *outcome, csim_error *error) {
+/* One more attempt, with COND, at what was missed: from the start of the first attempt, from rest with virtual nodes
+   ten times softer, which leads past many a start that COND gets lost from, or from the best of the first attempt. A
+   certified answer replaces the first; otherwise that stands, because with virtual nodes a better figure is not yet a
+   better motion. Of the iterations that max_iterations leaves it may take one in share. */
+static csim_status csimi_second_attempt(const csim_problem *problem, const csim_solver_params *params, int share,
+                                        csimi_arena *arena, const csim_tasks *tasks, csim_solution *other,
+                                        csim_solution *solution, csim_outcome *outcome, csim_error *error) {
     const size_t mark = arena->used;
     csim_solver_params rest = *params;
     csim_outcome second;
     csim_status status;
     rest.max_iterations = (params->max_iterations - outcome->iterations) / share;
-    rest.certify = 1;
     if (rest.max_iterations < 1) return CSIM_OK;
     CSIMI_MEMSET(&second, 0, sizeof second);
     second.certificate.worst_contact = -1;
-    status = solve(problem, &rest, arena, tasks, other, &second, error);
+    status = csimi_cond_solve(problem, &rest, arena, tasks, other, &second, error);
     csimi_pop(arena, mark);
-    if (status == CSIM_BAD_PROBLEM) { /* too much is coupled for a factor: the first answer stands */
-        if (error) CSIMI_MEMSET(error, 0, sizeof *error);
-        return CSIM_OK;
-    }
     if (status != CSIM_OK) return status;
     second.iterations += outcome->iterations;
     second.products += outcome->products;
@@ -29217,50 +29103,10 @@ static bool csimi_missed(csim_status status, const csim_outcome *outcome) {
     return status == CSIM_OK && outcome->result > CSIM_RESULT_UNCHECKED && outcome->result != CSIM_RESULT_NOT_FINITE;
 }
 
-enum { CSIMI_AUTO_FEW = 25 }; /* iterations by which COND has solved most of what it solves quickly */
-
-/* Whether sweeps through a factor of A are worth it: a contact of several blocks costs COND virtual nodes. */
-static bool csimi_auto_couples(const csim_problem *problem) {
-#ifdef CONDSIM_NO_SWEEP
-    return (void)problem, false;
-#else
-    int m;
-    if (!csimi_sweep_couples(problem)) return false;
-    for (m = 0; m < problem->contact_count; ++m)
-        if (problem->contacts[m].a.count > 1 || problem->contacts[m].b.count > 1) return true;
-    return false;
-#endif
-}
-
-/* The first attempt, from the start in solution and in other: SWEEP where it fits, COND where it does not. An island
-   where soft bodies share contacts of several blocks gets few iterations of COND, and sweeps through a factor of A from
-   the same start for what those have missed. */
-static csim_status csimi_auto_first(const csim_problem *problem, const csim_solver_params *params, bool sweeps,
-                                    csimi_arena *arena, const csim_tasks *tasks, csim_solution *other,
-                                    csim_solution *solution, csim_outcome *outcome, csim_error *error) {
-    const size_t mark = arena->used;
-    csim_solver_params few = *params;
-    csim_status status;
-#ifndef CONDSIM_NO_SWEEP
-    if (sweeps) return csimi_any_sweep_solve(problem, params, arena, tasks, solution, outcome, error);
-#endif
-    if (!csimi_auto_couples(problem)) return csimi_cond_solve(problem, params, arena, tasks, solution, outcome, error);
-    few.max_iterations = csimi_imin(CSIMI_AUTO_FEW, few.max_iterations);
-    status = csimi_cond_solve(problem, &few, arena, tasks, solution, outcome, error);
-    csimi_pop(arena, mark);
-#ifndef CONDSIM_NO_SWEEP
-    if (csimi_missed(status, outcome))
-        status = csimi_attempt(csimi_sweep_solve, problem, params, 2, arena, tasks, other, solution, outcome, error);
-#endif
-    if (!csimi_missed(status, outcome)) return status;
-    csimi_solution_copy(problem, other, solution);
-    return csimi_attempt(csimi_cond_solve, problem, params, 1, arena, tasks, other, solution, outcome, error);
-}
-
-/* What SWEEP missed on a small island COND solves from the same start; what was missed still COND solves from rest with
-   virtual nodes ten times softer, which leads past many a start that it gets lost from, and with what is left of the
-   iterations from where the first attempt ended. That leaves half of max_iterations to those that may follow. other: a
-   second start, then the better of two results. */
+/* SWEEP where it fits, COND where it does not. What SWEEP missed on a small island COND solves from the same start;
+   what was missed still, COND solves from rest, and with what is left of the iterations from where the first attempt
+   ended. That leaves half of max_iterations to those that may follow. other: a second start, then the better of two
+   results. */
 static csim_status csimi_auto_run(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
                                   const csim_tasks *tasks, csim_solution *other, csim_solution *solution,
                                   csim_outcome *outcome, csim_error *error) {
@@ -29275,19 +29121,23 @@ static csim_status csimi_auto_run(const csim_problem *problem, const csim_solver
     csim_status status;
     if (!alone) first.max_iterations = csimi_imax(1, params->max_iterations / 2);
     if (!arena->overflow) csimi_solution_copy(problem, other, solution);
-    status = csimi_auto_first(problem, &first, sweeps, arena, tasks, other, solution, outcome, error);
+#ifndef CONDSIM_NO_SWEEP
+    if (sweeps)
+        status = csimi_any_sweep_solve(problem, &first, arena, tasks, solution, outcome, error);
+    else
+#endif
+        status = csimi_cond_solve(problem, &first, arena, tasks, solution, outcome, error);
     csimi_pop(arena, mark);
     if (!csimi_missed(status, outcome) || alone) return status;
-    if (sweeps)
-        status = csimi_attempt(csimi_cond_solve, problem, params, 2, arena, tasks, other, solution, outcome, error);
+    if (sweeps) status = csimi_second_attempt(problem, params, 2, arena, tasks, other, solution, outcome, error);
     if (!csimi_missed(status, outcome)) return status;
     CSIMI_MEMSET(other->v, 0, 3 * (size_t)problem->A.n * sizeof(csim_real));
     CSIMI_MEMSET(other->lambda, 0, 3 * (size_t)problem->contact_count * sizeof(csim_real));
     softer.gain = csimi_max(1, params->gain / 10);
-    status = csimi_attempt(csimi_cond_solve, problem, &softer, 1, arena, tasks, other, solution, outcome, error);
+    status = csimi_second_attempt(problem, &softer, 1, arena, tasks, other, solution, outcome, error);
     if (!csimi_missed(status, outcome)) return status;
     csimi_solution_copy(problem, other, solution);
-    return csimi_attempt(csimi_cond_solve, problem, params, 1, arena, tasks, other, solution, outcome, error);
+    return csimi_second_attempt(problem, params, 1, arena, tasks, other, solution, outcome, error);
 }
 
 CSIMI_FN csim_status csimi_auto_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
@@ -29939,9 +29789,10 @@ typedef struct csimi_bounded {
     int n, substeps, rounds, quick, slow; /* contacts of either kind */
     csim_real share;              /* 1 / substeps */
     csimi_soft soft[2];           /* against the ground, between bodies */
-    csimi_basis basis;
+    csimi_bodies bodies;
+    csimi_coupled coupled;
     csimi_lumped lumped;
-    bool lumps;                  /* the bodies of lumped, not those of the problem */
+    bool couples, lumps;         /* by coupled, by lumped, else by bodies alone */
     csimi_normal *normal;
     csimi_tangent *tangent;
     csimi_bounded_row *row;
@@ -29964,12 +29815,16 @@ typedef enum csimi_bounded_kind {
 static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, csimi_bounded_kind kind,
                                  const csim_problem_size *size) {
     const size_t numbers = 3 * (size_t)size->blocks + 6, contacts = (size_t)size->contacts;
-    csim_problem_size own = *size;
-    int pieces;
+    int pieces = size->terms + size->reach_blocks;
+    s->couples = kind == CSIMI_BOUNDED_COUPLED;
     s->lumps = kind == CSIMI_BOUNDED_LUMPED;
-    if (s->lumps) own.factor_blocks = 0;
-    pieces = csimi_basis_layout(&s->basis, arena, kind == CSIMI_BOUNDED_COUPLED, &own);
+    if (s->couples)
+        csimi_coupled_layout(&s->coupled, arena, size->blocks, size->matrix_blocks);
+    else
+        csimi_bodies_layout(&s->bodies, arena, size->blocks,
+                            s->lumps ? CSIMI_BODY_BLOCKS * size->blocks : csimi_factor_blocks_of(size));
     if (s->lumps) csimi_lumped_layout(&s->lumped, arena, size->blocks);
+    if (s->couples) pieces = csimi_coupled_most_pieces(size->blocks, size->terms, size->contacts);
     if (s->lumps) pieces = CSIMI_BODY_BLOCKS * size->terms;
     s->mean = CSIMI_PUSH(arena, csim_real, kind == CSIMI_BOUNDED_BODIES ? 0 : numbers);
     s->pieces = CSIMI_PUSH(arena, csimi_piece, pieces);
@@ -30251,12 +30106,25 @@ static void csimi_slow_relax(csimi_bounded *s, csim_real time, bool last) {
 
 /* ---- opening a problem */
 
+static void csimi_bounded_whiten(const csimi_bounded *s, double *x) {
+    if (s->couples)
+        csimi_factor_whiten(&s->coupled.factor, x);
+    else
+        csimi_bodies_whiten(&s->bodies, x);
+}
+
+static void csimi_bounded_restore(const csimi_bounded *s, double *x) {
+    if (s->couples)
+        csimi_factor_restore(&s->coupled.factor, x);
+    else
+        csimi_bodies_restore(&s->bodies, x);
+}
+
 /* Whether the pieces of a contact are those of two rigid bodies, or of one and the ground; where they begin. */
 static bool csimi_bounded_is_quick(const csimi_bounded *s, const csim_contact *c, const csimi_piece *piece, int count,
                                    int *at) {
-    const csimi_basis *e = &s->basis;
-    const int *begin = e->couples ? e->coupled.first : e->bodies.first;
-    const int *size = e->couples ? e->coupled.size : e->bodies.size;
+    const int *begin = s->couples ? s->coupled.first : s->bodies.first;
+    const int *size = s->couples ? s->coupled.size : s->bodies.size;
     int k, sides = 0;
     if (c->law != CSIM_LAW_STRICT) return false;
     at[0] = at[1] = 3 * s->n;
@@ -30351,15 +30219,15 @@ static void csimi_bounded_start(csimi_bounded *s, const csim_real *v) {
     CSIMI_MEMSET(s->wide, 0, 3 * (size_t)s->n * sizeof *s->wide);
     csimi_less_product(&p->A, v, s->wide);
     for (i = 0; i < 3 * s->n; ++i) s->wide[i] = -s->wide[i];
-    csimi_basis_whiten(&s->basis, s->wide);
+    csimi_bounded_whiten(s, s->wide);
     for (i = 0; i < 3 * s->n; ++i) s->w[i] = (csim_real)s->wide[i];
     for (i = 0; i < 3 * s->n; ++i) s->wide[i] = (double)p->b[i];
     csimi_less_product(&p->A, v, s->wide);
-    csimi_basis_whiten(&s->basis, s->wide);
+    csimi_bounded_whiten(s, s->wide);
     for (i = 0; i < 3 * s->n; ++i) s->step[i] = (csim_real)s->wide[i] * s->share;
     for (i = 3 * s->n; i < 3 * s->n + 6; ++i) s->w[i] = s->step[i] = 0;
     for (i = 0; i < 3 * s->n + 6; ++i) s->way[i] = 0;
-    for (i = 0; (s->basis.couples || s->lumps) && i < 3 * s->n + 6; ++i) s->mean[i] = 0;
+    for (i = 0; (s->couples || s->lumps) && i < 3 * s->n + 6; ++i) s->mean[i] = 0;
 }
 
 static void csimi_bounded_contacts(csimi_bounded *s, const csim_solver_params *params, const csim_real *lambda) {
@@ -30368,7 +30236,8 @@ static void csimi_bounded_contacts(csimi_bounded *s, const csim_solver_params *p
     s->quick = s->slow = 0;
     for (m = 0; m < p->contact_count; ++m) {
         csimi_piece *piece = s->pieces + at;
-        const int count = csimi_basis_rows(&s->basis, p, m, piece);
+        const int count = s->couples ? csimi_coupled_rows(&s->coupled, p, m, piece)
+                                     : csimi_pieces_make(p, &s->bodies, m, piece);
         csim_real W[9], start[3];
         int side[2];
         csimi_pieces_delassus(piece, count, W);
@@ -30406,7 +30275,7 @@ static void csimi_bounded_frame(csimi_bounded *s) {
             csimi_slow_relax(s, end, round == s->rounds);
             csimi_quick_relax(s, end, round == s->rounds);
         }
-        for (i = 0; (s->basis.couples || s->lumps) && i < numbers; ++i) s->mean[i] += s->w[i] * s->share;
+        for (i = 0; (s->couples || s->lumps) && i < numbers; ++i) s->mean[i] += s->w[i] * s->share;
     }
 }
 
@@ -30417,10 +30286,10 @@ static void csimi_bounded_way(csimi_bounded *s) {
     int i;
     for (i = 0; i < 3 * s->n; ++i) {
         s->wide[i] = (double)s->way[i];
-        if (s->basis.couples && s->basis.coupled.size[i / 3] > CSIMI_BODY_BLOCKS)
+        if (s->couples && s->coupled.size[i / 3] > CSIMI_BODY_BLOCKS)
             s->wide[i] += (double)s->w[i] - (double)s->mean[i];
     }
-    csimi_basis_restore(&s->basis, s->wide);
+    csimi_bounded_restore(s, s->wide);
     for (i = 0; s->lumps && i < 3 * s->n; ++i)
         if (s->lumped.alone[i / 3]) s->wide[i] = (double)s->step[i];
 }
@@ -30444,8 +30313,8 @@ static csim_result csimi_bounded_end(csimi_bounded *s, const csim_problem *p, co
     const double tolerance = (double)params->tolerance;
     int i;
     csimi_problem_load(s->problem, s->sum, s->wide);
-    csimi_basis_whiten(&s->basis, s->wide);
-    csimi_basis_restore(&s->basis, s->wide);
+    csimi_bounded_whiten(s, s->wide);
+    csimi_bounded_restore(s, s->wide);
     for (i = 0; i < 3 * s->n; ++i) s->step[i] = (csim_real)s->wide[i];
     if (s->lumps) csimi_lumped_close(&s->lumped, p, s->sum, s->wide, s->step);
     csimi_bounded_way(s);
@@ -30488,11 +30357,25 @@ CSIMI_FN long csimi_lumped_work(const csim_problem *problem, int substeps) {
     return work < 1e9 ? (long)work : 1000000000L;
 }
 
+static csim_problem_size csimi_bounded_size(const csim_problem *p, csimi_bounded_kind kind) {
+    csim_problem_size size;
+    CSIMI_MEMSET(&size, 0, sizeof size);
+    size.blocks = p->A.n;
+    size.matrix_blocks = p->A.row[p->A.n];
+    size.contacts = p->contact_count;
+    size.terms = csimi_pieces_count(p);
+    if (kind != CSIMI_BOUNDED_BODIES) return size;
+    size.factor_blocks = csimi_bodies_factor_blocks(p);
+    size.reach_blocks = csimi_bodies_reach_blocks(p);
+    return size;
+}
+
 static bool csimi_bounded_open(csimi_bounded *s, const csim_problem *problem, const csim_solver_params *params,
                                const csim_solution *solution) {
-    if (!s->lumps) return csimi_basis_open(&s->basis, problem);
+    if (s->couples) return csimi_coupled_plan(&s->coupled, problem) && csimi_coupled_open(&s->coupled, problem);
+    if (!s->lumps) return csimi_bodies_open(&s->bodies, problem);
     s->problem = &s->lumped.problem;
-    return csimi_lumped_open(&s->lumped, problem, &s->basis.bodies, solution->v,
+    return csimi_lumped_open(&s->lumped, problem, &s->bodies, solution->v,
                              params->pulse ? params->pulse : solution->lambda);
 }
 
@@ -30503,7 +30386,7 @@ CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim
     const csimi_bounded_kind kind = csimi_bodies_take(problem) ? CSIMI_BOUNDED_BODIES
                                     : params->inner > 0        ? CSIMI_BOUNDED_LUMPED
                                                                : CSIMI_BOUNDED_COUPLED;
-    const csim_problem_size size = csimi_basis_size(problem, kind != CSIMI_BOUNDED_BODIES);
+    const csim_problem_size size = csimi_bounded_size(problem, kind);
     const size_t mark = arena->used;
     csimi_bounded s;
     (void)tasks;
@@ -31615,22 +31498,12 @@ static void csimi_round_up(csimi_counts *n, const csimi_counts *had) {
     if (n->slept_kept > 0) n->slept_kept = n->contacts;
 }
 
-CSIMI_FN csim_status csimi_ensure(csim_world *w, const csimi_counts *need, const char *function) {
-    csimi_store grown;
+CSIMI_FN csim_status csimi_grow_store(csim_world *w, const csimi_counts *need, const char *function, const char *lack,
+                                      int wanted) {
+    csimi_store grown = w->store;
     csimi_arena arena;
     size_t scratch;
     unsigned char *block;
-    int wanted = 0, have = 0;
-    const char *lack = csimi_lacking(&w->store.capacity, need, &wanted, &have);
-    if (!lack) return CSIM_OK;
-    if (!w->grows) {
-        char allowed[64];
-        size_t length = csimi_append_text(allowed, sizeof allowed, 0, "at most ");
-        length = csimi_append_int(allowed, sizeof allowed, length, have);
-        csimi_append_text(allowed, sizeof allowed, length, " in this fixed block");
-        return csimi_fail(&w->error, CSIM_CAPACITY, function, lack, true, (double)wanted, allowed);
-    }
-    grown = w->store;
     grown.capacity = csimi_counts_max(&w->store.capacity, need);
     csimi_round_up(&grown.capacity, &w->store.capacity);
     arena = csimi_arena_counting();
@@ -31661,6 +31534,19 @@ CSIMI_FN csim_status csimi_ensure(csim_world *w, const csimi_counts *need, const
     w->block_bytes = arena.used;
     w->pattern_stale = true;
     return CSIM_OK;
+}
+
+CSIMI_FN csim_status csimi_ensure(csim_world *w, const csimi_counts *need, const char *function) {
+    char allowed[64];
+    size_t length;
+    int wanted = 0, have = 0;
+    const char *lack = csimi_lacking(&w->store.capacity, need, &wanted, &have);
+    if (!lack) return CSIM_OK;
+    if (w->grow) return w->grow(w, need, function, lack, wanted);
+    length = csimi_append_text(allowed, sizeof allowed, 0, "at most ");
+    length = csimi_append_int(allowed, sizeof allowed, length, have);
+    csimi_append_text(allowed, sizeof allowed, length, " in this fixed block");
+    return csimi_fail(&w->error, CSIM_CAPACITY, function, lack, true, (double)wanted, allowed);
 }
 
 static void csimi_remove_bytes(void *array, size_t stride, int count, int first, int n) {
@@ -31910,7 +31796,7 @@ static void csimi_expect_contacts(csimi_counts *n) {
 /* Room for what the counts plus the additions need. */
 CSIMI_FN csim_status csimi_make_room(csim_world *w, csimi_counts need, const char *function) {
     need.bodies = csimi_imax(need.bodies, 1);
-    if (w->grows) {
+    if (w->grow) {
         csimi_expect_contacts(&need);
     } else {
         need.contacts = need.ended = need.pairs = 0;
@@ -43820,7 +43706,7 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
     do {
         status = csimi_try_step(w, h, &arena, &frame);
         stats = frame->stats; /* it lies in what may be given back now */
-        if (status == CSIM_CAPACITY && w->grows) status = csimi_grow(w, &stats);
+        if (status == CSIM_CAPACITY && w->grow) status = csimi_grow(w, &stats);
     } while (status == CSIMI_AGAIN);
     w->locked = false;
     if (!status && arena.overflow)
@@ -44080,7 +43966,7 @@ CSIM_API csim_status csim_create_rigid(csim_world *w, const csim_rigid_def *def,
     need.matrix_blocks += 4;
     if ((status = csimi_make_room(w, need, fn)) != 0) return status;
     need = w->store.capacity;
-    for (i = 0; i < def->shape_count && w->grows; i++) need.contacts += def->shapes[i].field ? 96 : 0;
+    for (i = 0; i < def->shape_count && w->grow; i++) need.contacts += def->shapes[i].field ? 96 : 0;
     if ((status = csimi_ensure(w, &need, fn)) != 0) return status;
     s = &w->store;
     for (i = 0, hulls = s->count.hulls; i < def->shape_count; i++) {
@@ -44553,7 +44439,7 @@ static csim_status csimi_bake_new(csim_world *w, const char *fn, int slot, const
     need.hulls += shape->kind == CSIM_SHAPE_HULL;
     if ((s = csimi_make_room(w, need, fn)) != 0) return s;
     need = w->store.capacity;
-    if (w->grows && shape->field) need.contacts += 96;
+    if (w->grow && shape->field) need.contacts += 96;
     if ((s = csimi_ensure(w, &need, fn)) != 0) return s;
     return csim_shape_bake(shape, g, (csim_hull_data *)(void *)w->store.scratch, &w->error);
 }
@@ -48343,7 +48229,7 @@ CSIM_API csim_status csim_create_world(const csim_world_def *def, csim_world **w
                           "what the allocator and its limits give");
     csimi_start_world(w, def);
     w->heap = heap;
-    w->grows = true;
+    w->grow = csimi_grow_store;
     first = csimi_first_capacity(def);
     s = csimi_ensure(w, &first, "csim_create_world");
     if (s) {
@@ -48358,7 +48244,7 @@ CSIM_API csim_status csim_create_world(const csim_world_def *def, csim_world **w
 
 CSIM_API void csim_destroy_world(csim_world *w) {
     csimi_heap heap;
-    if (!w || !w->grows) return;
+    if (!w || !w->grow) return;
     heap = w->heap;
     csimi_heap_free(&heap, w->block, w->block_bytes);
     csimi_heap_free(&heap, w, csimi_header_bytes());
@@ -51795,7 +51681,6 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_QUAD_ADD
 #undef CSIMI_SOLVERS_THERE
 #undef CSIMI_IMPULSE_NOISE
-#undef CSIMI_COUPLES
 #undef CSIMI_BURST_NUMBERS
 #undef CSIMI_COND_H
 #undef CSIMI_STORE_PRIVATE_H
@@ -51872,7 +51757,6 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_COND_SOFT
 #undef CSIMI_COND_HARDEN
 #undef CSIMI_COND_STIFF
-#undef CSIMI_BASIS
 #undef CSIMI_STAGES_INNER
 #undef CSIMI_BURST_ROUNDING
 #undef CSIMI_SWEEP_WINDOW

@@ -433,7 +433,11 @@ static void csimi_conic_refine(const csimi_conic *k, csim_real *y) {
     y[1] += step1;
 }
 
-/* Least energy on the conic: lambda_n, and y. width: of the last arc, radians. */
+/* Another answer to a slip than the exact Coulomb one: lambda_n, and y. width: of the last arc, radians. */
+typedef csim_real csimi_dissipate(const csimi_local *c, csim_contact_method method, csim_real width, csim_real cn,
+                                  const csim_real *d, csim_real *y);
+
+/* Least energy on the conic. */
 static csim_real csimi_local_dissipate(const csimi_local *c, csim_contact_method method, csim_real width, csim_real cn,
                                        const csim_real *d, csim_real *y) {
     csimi_conic k;
@@ -467,9 +471,9 @@ static csim_real csimi_local_dissipate(const csimi_local *c, csim_contact_method
 
 /* ---- friction */
 
-/* Signorini-Coulomb in its exact form, the convex law, or maximal dissipation. */
-static void csimi_local_friction(csimi_local *c, csim_contact_method method, csim_real width, const csim_real *v,
-                                 csim_real *lambda) {
+/* Signorini-Coulomb in its exact form, the convex law, or maximal dissipation: dissipate, null: exact. */
+static void csimi_local_friction(csimi_local *c, csimi_dissipate *dissipate, csim_contact_method method,
+                                 csim_real width, const csim_real *v, csim_real *lambda) {
     const bool convex = c->contact->law == CSIM_LAW_PROXIMAL;
     const csim_real t0 = c->mu[0] * v[1], t1 = c->mu[1] * v[2];
     csim_real w[3], d[2], y[2], normal;
@@ -490,10 +494,8 @@ static void csimi_local_friction(csimi_local *c, csim_contact_method method, csi
             normal = ray[0];
             y[0] = ray[1];
             y[1] = ray[2];
-        } else if (method == CSIM_CONTACT_NEWTON) {
-            normal = csimi_local_slip(c, w[0], d, y);
         } else {
-            normal = csimi_local_dissipate(c, method, width, w[0], d, y);
+            normal = dissipate ? dissipate(c, method, width, w[0], d, y) : csimi_local_slip(c, w[0], d, y);
         }
     }
     lambda[0] = normal;
@@ -534,13 +536,13 @@ static void csimi_local_box(const csimi_local *c, const csim_real *v, csim_real 
     }
 }
 
-CSIMI_FN void csimi_local_solve_by(csimi_local *c, csim_contact_method method, csim_real width, const csim_real *v,
-                                   csim_real *lambda) {
+static void csimi_local_any(csimi_local *c, csimi_dissipate *dissipate, csim_contact_method method, csim_real width,
+                            const csim_real *v, csim_real *lambda) {
     switch (c->contact->law) {
     case CSIM_LAW_STRICT:
     case CSIM_LAW_PROXIMAL:
     case CSIM_LAW_ANISOTROPIC:
-    case CSIM_LAW_INVERTIBLE: csimi_local_friction(c, method, width, v, lambda); break;
+    case CSIM_LAW_INVERTIBLE: csimi_local_friction(c, dissipate, method, width, v, lambda); break;
     case CSIM_LAW_BILATERAL: csimi_local_linear(c, v, lambda); break;
     case CSIM_LAW_BOX: csimi_local_box(c, v, lambda); break;
     case CSIM_LAW_COUNT_:
@@ -548,8 +550,14 @@ CSIMI_FN void csimi_local_solve_by(csimi_local *c, csim_contact_method method, c
     }
 }
 
+CSIMI_FN void csimi_local_solve_by(csimi_local *c, csim_contact_method method, csim_real width, const csim_real *v,
+                                   csim_real *lambda) {
+    csimi_local_any(c, method == CSIM_CONTACT_NEWTON ? NULL : csimi_local_dissipate, method, width, v, lambda);
+}
+
+/* A program that comes by here alone is linked without the other methods. */
 CSIMI_FN void csimi_local_solve(csimi_local *c, const csim_real *v, csim_real *lambda) {
-    csimi_local_solve_by(c, CSIM_CONTACT_NEWTON, 0, v, lambda);
+    csimi_local_any(c, NULL, CSIM_CONTACT_NEWTON, 0, v, lambda);
 }
 
 CSIM_API csim_status csim_solve_contact(const csim_real *W, const csim_real *c, csim_real mu,

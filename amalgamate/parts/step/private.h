@@ -256,7 +256,12 @@ CSIMI_FN void csimi_collide_edges(csimi_detector *d, const csimi_object *a, cons
 CSIMI_FN void csimi_collide_self(csimi_detector *d, int i); /* a solid with itself */
 /* ---- kept.c: rows that stay. */
 CSIM_INLINE bool csimi_keeps(const csim_world *w) { /* whether a world has bounded frames */
+#ifdef CONDSIM_NO_BOUNDED
+    (void)w;
+    return false;
+#else
     return w->store.capacity.kept > 0 && (w->def.budget > 0 || w->def.solver.solver == CSIM_SOLVER_BOUNDED);
+#endif
 }
 CSIM_INLINE bool csimi_spent(const csim_world *w, const csimi_step_frame *f) { /* the budget */
     return w->def.budget > 0 && f->work >= w->def.budget;

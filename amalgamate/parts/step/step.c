@@ -519,7 +519,7 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
     do {
         status = csimi_try_step(w, h, &arena, &frame);
         stats = frame->stats; /* it lies in what may be given back now */
-        if (status == CSIM_CAPACITY && w->grows) status = csimi_grow(w, &stats);
+        if (status == CSIM_CAPACITY && w->grow) status = csimi_grow(w, &stats);
     } while (status == CSIMI_AGAIN);
     w->locked = false;
     if (!status && arena.overflow)

@@ -174,22 +174,12 @@ static void csimi_round_up(csimi_counts *n, const csimi_counts *had) {
     if (n->slept_kept > 0) n->slept_kept = n->contacts;
 }
 
-CSIMI_FN csim_status csimi_ensure(csim_world *w, const csimi_counts *need, const char *function) {
-    csimi_store grown;
+CSIMI_FN csim_status csimi_grow_store(csim_world *w, const csimi_counts *need, const char *function, const char *lack,
+                                      int wanted) {
+    csimi_store grown = w->store;
     csimi_arena arena;
     size_t scratch;
     unsigned char *block;
-    int wanted = 0, have = 0;
-    const char *lack = csimi_lacking(&w->store.capacity, need, &wanted, &have);
-    if (!lack) return CSIM_OK;
-    if (!w->grows) {
-        char allowed[64];
-        size_t length = csimi_append_text(allowed, sizeof allowed, 0, "at most ");
-        length = csimi_append_int(allowed, sizeof allowed, length, have);
-        csimi_append_text(allowed, sizeof allowed, length, " in this fixed block");
-        return csimi_fail(&w->error, CSIM_CAPACITY, function, lack, true, (double)wanted, allowed);
-    }
-    grown = w->store;
     grown.capacity = csimi_counts_max(&w->store.capacity, need);
     csimi_round_up(&grown.capacity, &w->store.capacity);
     arena = csimi_arena_counting();
@@ -220,6 +210,19 @@ CSIMI_FN csim_status csimi_ensure(csim_world *w, const csimi_counts *need, const
     w->block_bytes = arena.used;
     w->pattern_stale = true;
     return CSIM_OK;
+}
+
+CSIMI_FN csim_status csimi_ensure(csim_world *w, const csimi_counts *need, const char *function) {
+    char allowed[64];
+    size_t length;
+    int wanted = 0, have = 0;
+    const char *lack = csimi_lacking(&w->store.capacity, need, &wanted, &have);
+    if (!lack) return CSIM_OK;
+    if (w->grow) return w->grow(w, need, function, lack, wanted);
+    length = csimi_append_text(allowed, sizeof allowed, 0, "at most ");
+    length = csimi_append_int(allowed, sizeof allowed, length, have);
+    csimi_append_text(allowed, sizeof allowed, length, " in this fixed block");
+    return csimi_fail(&w->error, CSIM_CAPACITY, function, lack, true, (double)wanted, allowed);
 }
 
 static void csimi_remove_bytes(void *array, size_t stride, int count, int first, int n) {

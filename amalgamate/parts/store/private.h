@@ -404,7 +404,8 @@ typedef size_t csimi_scratch_fn(const csimi_counts *capacity, const csim_solver_
 struct csim_world {
     csim_world_def def;
     csimi_heap heap;
-    bool grows; /* heap world */
+    /* heap worlds: more of what need says, which lacks wanted of lack; null: a fixed block, whose program does without */
+    csim_status (*grow)(csim_world *world, const csimi_counts *need, const char *function, const char *lack, int wanted);
     csimi_scratch_fn *scratch; /* what is asked of the tail of the block, told by whoever works there */
     unsigned char *block;
     size_t block_bytes;
@@ -436,6 +437,8 @@ CSIMI_FN int csimi_touches_of(int pairs); /* records of touching that so many pa
 CSIMI_FN void csimi_store_layout(csimi_store *store, size_t scratch, csimi_arena *arena);
 /* Makes each capacity at least need; the world is unchanged when this fails. */
 CSIMI_FN csim_status csimi_ensure(csim_world *world, const csimi_counts *need, const char *function);
+CSIMI_FN csim_status csimi_grow_store(csim_world *world, const csimi_counts *need, const char *function,
+                                      const char *lack, int wanted); /* csim_world.grow of heap worlds */
 /* Removes items [first, first + n) of one axis from every array of that axis. */
 typedef enum csimi_axis {
 #define CSIMI_X(axis) CSIMI_AXIS_##axis,

@@ -65,7 +65,7 @@ static void csimi_expect_contacts(csimi_counts *n) {
 /* Room for what the counts plus the additions need. */
 CSIMI_FN csim_status csimi_make_room(csim_world *w, csimi_counts need, const char *function) {
     need.bodies = csimi_imax(need.bodies, 1);
-    if (w->grows) {
+    if (w->grow) {
         csimi_expect_contacts(&need);
     } else {
         need.contacts = need.ended = need.pairs = 0;

@@ -131,7 +131,7 @@ CSIM_API csim_status csim_create_rigid(csim_world *w, const csim_rigid_def *def,
     need.matrix_blocks += 4;
     if ((status = csimi_make_room(w, need, fn)) != 0) return status;
     need = w->store.capacity;
-    for (i = 0; i < def->shape_count && w->grows; i++) need.contacts += def->shapes[i].field ? 96 : 0;
+    for (i = 0; i < def->shape_count && w->grow; i++) need.contacts += def->shapes[i].field ? 96 : 0;
     if ((status = csimi_ensure(w, &need, fn)) != 0) return status;
     s = &w->store;
     for (i = 0, hulls = s->count.hulls; i < def->shape_count; i++) {

@@ -83,7 +83,7 @@ static csim_status csimi_bake_new(csim_world *w, const char *fn, int slot, const
     need.hulls += shape->kind == CSIM_SHAPE_HULL;
     if ((s = csimi_make_room(w, need, fn)) != 0) return s;
     need = w->store.capacity;
-    if (w->grows && shape->field) need.contacts += 96;
+    if (w->grow && shape->field) need.contacts += 96;
     if ((s = csimi_ensure(w, &need, fn)) != 0) return s;
     return csim_shape_bake(shape, g, (csim_hull_data *)(void *)w->store.scratch, &w->error);
 }

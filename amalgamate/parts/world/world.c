@@ -259,7 +259,7 @@ CSIM_API csim_status csim_create_world(const csim_world_def *def, csim_world **w
                           "what the allocator and its limits give");
     csimi_start_world(w, def);
     w->heap = heap;
-    w->grows = true;
+    w->grow = csimi_grow_store;
     first = csimi_first_capacity(def);
     s = csimi_ensure(w, &first, "csim_create_world");
     if (s) {
@@ -274,7 +274,7 @@ CSIM_API csim_status csim_create_world(const csim_world_def *def, csim_world **w
 
 CSIM_API void csim_destroy_world(csim_world *w) {
     csimi_heap heap;
-    if (!w || !w->grows) return;
+    if (!w || !w->grow) return;
     heap = w->heap;
     csimi_heap_free(&heap, w->block, w->block_bytes);
     csimi_heap_free(&heap, w, csimi_header_bytes());
