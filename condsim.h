@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 98702473522f712c
+   Hash of the parts: 60d32e8d0068ef00
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3113,9 +3113,25 @@ CSIMI_FN csim_status csimi_fail(csim_error *error, csim_status status, const cha
                                 bool has_value, double value, const char *allowed);
 /* Appends text, a signed integer or a number (6 significant digits) to a zero-terminated buffer of given capacity;
    truncates, never overruns; returns the new length. */
+#ifdef CONDSIM_NO_ERROR_TEXT
+CSIM_INLINE size_t csimi_append_text(char *buffer, size_t capacity, size_t length, const char *text) {
+    (void)length, (void)text;
+    if (capacity > 0) buffer[0] = 0;
+    return 0;
+}
+CSIM_INLINE size_t csimi_append_int(char *buffer, size_t capacity, size_t length, long value) {
+    (void)value;
+    return csimi_append_text(buffer, capacity, length, "");
+}
+CSIM_INLINE size_t csimi_append_real(char *buffer, size_t capacity, size_t length, double value) {
+    (void)value;
+    return csimi_append_text(buffer, capacity, length, "");
+}
+#else
 CSIMI_FN size_t csimi_append_text(char *buffer, size_t capacity, size_t length, const char *text);
 CSIMI_FN size_t csimi_append_int(char *buffer, size_t capacity, size_t length, long value);
 CSIMI_FN size_t csimi_append_real(char *buffer, size_t capacity, size_t length, double value);
+#endif
 
 /* ---- memory.c */
 
@@ -4370,10 +4386,10 @@ CSIMI_FN void csimi_project_as(int law, const csim_contact *contact, csim_real g
 CSIM_INLINE csim_real csimi_norm3(const csim_real *x) { return CSIMI_SQRT(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
 
 /* Four doubles at once: vectors of gcc and clang; other compilers take them one by one, to the same bits, and so does
-   who counts in long double (x87), where a scalar does not fit a vector. CSIMI_QUAD reads four csim_real, where there
+   who counts in long double (x87), where a scalar does not fit a vector, or has none (Cortex-M). CSIMI_QUAD reads four csim_real, where there
    are vectors; CSIMI_QUAD_ADD is sum += w a. */
 #if (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9)) && \
-    !(defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0)
+    !(defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0) && !defined(__ARM_ARCH_7EM__)
 #define CSIMI_QUADS 1
 typedef csimi_wide csimi_quad __attribute__((vector_size(4 * sizeof(csimi_wide))));
 typedef csim_real csimi_quad_real
@@ -5619,8 +5635,10 @@ typedef size_t csimi_scratch_fn(const csimi_counts *capacity, const csim_solver_
 struct csim_world {
     csim_world_def def;
     csimi_heap heap;
-    /* heap worlds: more of what need says, which lacks wanted of lack; null: a fixed block, whose program does without */
-    csim_status (*grow)(csim_world *world, const csimi_counts *need, const char *function, const char *lack, int wanted);
+    /* of heap worlds: makes room for need, where lack is what is too small; null: a fixed block, and a program of such
+       worlds alone is linked without it */
+    csim_status (*grow)(csim_world *world, const csimi_counts *need, const char *function, const char *lack,
+                        int wanted);
     csimi_scratch_fn *scratch; /* what is asked of the tail of the block, told by whoever works there */
     unsigned char *block;
     size_t block_bytes;
@@ -6646,6 +6664,7 @@ CSIMI_FN bool csimi_all_finite(const csim_real *x, int count) {
 }
 #undef CSIMI_EXPONENT
 
+#ifndef CONDSIM_NO_ERROR_TEXT
 CSIMI_FN size_t csimi_append_text(char *buffer, size_t capacity, size_t length, const char *text) {
     if (capacity == 0) return 0;
     while (*text && length + 1 < capacity) buffer[length++] = *text++;
@@ -6722,6 +6741,7 @@ CSIMI_FN size_t csimi_append_real(char *buffer, size_t capacity, size_t length, 
     length = csimi_append_text(buffer, capacity, length, exponent < 0 ? "e" : "e+");
     return csimi_append_int(buffer, capacity, length, exponent);
 }
+#endif
 
 CSIMI_FN csim_status csimi_fail(csim_error *error, csim_status status, const char *function, const char *field,
                                 bool has_value, double value, const char *allowed) {
@@ -36538,7 +36558,12 @@ CSIMI_FN int csimi_most_rows(const csimi_counts *n) {
 
 /* A rigid body is one; trees have one for two blocks of coordinates. */
 CSIMI_FN int csimi_most_aggregates(const csimi_counts *n) {
+#ifdef CONDSIM_NO_COND
+    (void)n;
+    return 0;
+#else
     return n->aggregates + n->rigids + (n->coords + n->trees) / 2;
+#endif
 }
 
 CSIMI_FN int csimi_most_terms(const csimi_counts *n) {
@@ -40378,8 +40403,9 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     return arena.used;
 }
 
-/* ---- aggregates: groups of the coarse correction with their centres and radii, for the whole world */
+/* ---- aggregates: groups of the coarse correction of COND with their centres and radii, for the whole world */
 
+#ifndef CONDSIM_NO_COND
 /* Nodes of a solid are numbered by aggregate: each is a run of them. */
 static void csimi_solid_aggregates(const csimi_store *s, csimi_step_frame *f, const csimi_body *b, int first) {
     int i = b->first_node, j, end = b->first_node + b->node_count;
@@ -40401,11 +40427,14 @@ static void csimi_solid_aggregates(const csimi_store *s, csimi_step_frame *f, co
     }
 }
 
+#endif
+
 /* Second block of a pair of coordinates, of which it takes the angular part. */
 static bool csimi_second_of_pair(const csim_world *w, int coord) {
     return (coord - w->store.state.tree[w->store.coord_tree[coord]].first_block) % 2 == 1;
 }
 
+#ifndef CONDSIM_NO_COND
 static csim_real csimi_block_trace(const csim_block_matrix *A, int i) {
     const csim_real *D = A->val + 9 * (size_t)A->diag[i];
     return D[0] + D[4] + D[8];
@@ -40429,11 +40458,9 @@ static void csimi_tree_aggregates(const csim_world *w, csimi_step_frame *f, cons
     }
 }
 
-static void csimi_aggregates(const csim_world *w, csimi_step_frame *f) {
+static void csimi_find_aggregates(const csim_world *w, csimi_step_frame *f) {
     const csimi_store *s = &w->store;
     int i;
-    for (i = 0; i < f->blocks; i++) f->aggregate_of[i] = -1;
-    f->aggregates = 0;
     for (i = 0; i < s->count.trees; i++) csimi_tree_aggregates(w, f, s->state.tree + i);
     for (i = 0; i < w->store.active_count; i++) {
         const csimi_body *b = s->body + s->active[i];
@@ -40449,6 +40476,18 @@ static void csimi_aggregates(const csim_world *w, csimi_step_frame *f) {
             f->aggregate_radius[f->aggregates++] = csimi_max(radius, CSIM_R(1e-9));
         }
     }
+}
+#endif
+
+static void csimi_aggregates(const csim_world *w, csimi_step_frame *f) {
+    int i;
+    for (i = 0; i < f->blocks; i++) f->aggregate_of[i] = -1;
+    f->aggregates = 0;
+#ifdef CONDSIM_NO_COND
+    (void)w;
+#else
+    csimi_find_aggregates(w, f);
+#endif
 }
 
 /* ---- one island */
@@ -40595,6 +40634,7 @@ static void csimi_island_structure(const csim_world *w, const csimi_step_frame *
     p->problem.theta = f->theta;
 }
 
+#ifndef CONDSIM_NO_CABLE
 /* Number inside the island of a block of the world, -1: it is not in it. */
 static int csimi_island_local(const csimi_step_frame *f, int island, int block) {
     return f->island[block] == island ? f->local[block] : -1;
@@ -40689,6 +40729,7 @@ static void csimi_island_elements(const csim_world *w, const csimi_step_frame *f
     p->structure.elastic_count = at;
     p->structure.elastic = p->elastic;
 }
+#endif
 
 static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
 #define CSIMI_WORSE(x) \
@@ -40770,8 +40811,10 @@ static void csimi_island_fill(const csim_world *w, const csimi_step_frame *f, in
     csimi_island_matrix(w, f, p, block, n);
     csimi_island_contacts(f, p, contact, contacts);
     csimi_island_structure(w, f, p, block, n, contacts > 0 && contact[contacts - 1] >= f->found_count);
+#ifndef CONDSIM_NO_CABLE
     csimi_island_chains(w, f, p, block, n);
     csimi_island_elements(w, f, p, island);
+#endif
 }
 
 static csimi_within csimi_within_of(const csimi_step_frame *f, int island, csimi_island_work *p, csimi_arena *arena) {
@@ -43276,6 +43319,7 @@ static void csimi_move_on(csim_world *w, csimi_step_frame *f, csimi_step *step) 
     stats->total_iterations = iterations;
 }
 
+#ifndef CONDSIM_NO_JOINTS
 /* Islands with a frame of the bounded solver keep it. */
 static void csimi_begin_closing(const csim_world *w, const csimi_step_frame *f, csimi_closing *c, csimi_arena *arena) {
     const size_t most = (size_t)f->blocks;
@@ -43313,6 +43357,7 @@ static csim_status csimi_close_joints(csim_world *w, csimi_step_frame *f, const 
     csimi_pop(arena, mark);
     return status;
 }
+#endif
 
 /* The state is the next one, v its representative, and forces have had their effect. */
 static void csimi_commit_state(csimi_store *s, const csimi_step_frame *f) {
@@ -43410,6 +43455,7 @@ static void csimi_begin_forces(csim_world *w, csimi_step_frame *f, csimi_step *s
     csimi_joints_stiffen(w, f);
 }
 
+#ifndef CONDSIM_NO_CABLE
 /* Along d = v - v*, at v* + share d: d (A0 v - b0 - h f(q) - J'lambda), the slope of the potential that backward Euler
    minimises, less the work of the contacts. Leaves A and b of that place. */
 static double csimi_turn_slope(csim_world *w, csimi_step_frame *f, const csimi_step *step, csim_real share) {
@@ -43453,6 +43499,7 @@ static bool csimi_cables_turn(csim_world *w, csimi_step_frame *f, const csimi_st
     CSIMI_MEMCPY(f->aim, f->v_end, sizeof(csim_real) * 3 * (size_t)f->blocks);
     return true;
 }
+#endif
 
 /* Whether the islands are to be solved once more with other forces: a midpoint world moves its elements on once, a
    half-step world goes on until forces and motion agree. */
@@ -43460,7 +43507,11 @@ static bool csimi_goes_on(csim_world *w, csimi_step_frame *f, const csimi_step *
     switch (w->def.integrator) {
     case CSIM_MIDPOINT: return pass == 1 && csimi_has_elements(&w->store.count);
     case CSIM_HALF_STEP: return csimi_is_elastic(&w->store.count) && csimi_unsettled(w, f, step, pass, before);
+#ifndef CONDSIM_NO_CABLE
     case CSIM_BACKWARD_EULER: return csimi_cables_turn(w, f, step, pass);
+#else
+    case CSIM_BACKWARD_EULER:
+#endif
     case CSIM_TWO_STEP:
     case CSIM_INTEGRATOR_COUNT_: break;
     }
@@ -43506,9 +43557,11 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
     csimi_tree_rows(w, f, step);
     t2 = csimi_now(w);
     if ((status = csimi_solve_bounded(w, f, step, arena)) != 0) return status;
+#ifndef CONDSIM_NO_JOINTS
     if (w->store.count.joints > 0 && !csimi_solver_gaps(w->def.solver.solver) &&
         (status = csimi_close_joints(w, f, step, arena)) != 0)
         return status;
+#endif
     t3 = csimi_now(w);
     if ((f->stats.flags & CSIM_FLAG_UNCERTIFIED) && w->def.on_uncertified == CSIM_REJECT_UNCERTIFIED)
         return csimi_fail(&w->error, CSIM_UNCERTIFIED, "csim_world_step", "certificate", true,

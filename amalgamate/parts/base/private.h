@@ -124,9 +124,25 @@ CSIMI_FN csim_status csimi_fail(csim_error *error, csim_status status, const cha
                                 bool has_value, double value, const char *allowed);
 /* Appends text, a signed integer or a number (6 significant digits) to a zero-terminated buffer of given capacity;
    truncates, never overruns; returns the new length. */
+#ifdef CONDSIM_NO_ERROR_TEXT
+CSIM_INLINE size_t csimi_append_text(char *buffer, size_t capacity, size_t length, const char *text) {
+    (void)length, (void)text;
+    if (capacity > 0) buffer[0] = 0;
+    return 0;
+}
+CSIM_INLINE size_t csimi_append_int(char *buffer, size_t capacity, size_t length, long value) {
+    (void)value;
+    return csimi_append_text(buffer, capacity, length, "");
+}
+CSIM_INLINE size_t csimi_append_real(char *buffer, size_t capacity, size_t length, double value) {
+    (void)value;
+    return csimi_append_text(buffer, capacity, length, "");
+}
+#else
 CSIMI_FN size_t csimi_append_text(char *buffer, size_t capacity, size_t length, const char *text);
 CSIMI_FN size_t csimi_append_int(char *buffer, size_t capacity, size_t length, long value);
 CSIMI_FN size_t csimi_append_real(char *buffer, size_t capacity, size_t length, double value);
+#endif
 
 /* ---- memory.c */
 

@@ -54,6 +54,7 @@ CSIMI_FN bool csimi_all_finite(const csim_real *x, int count) {
 }
 #undef CSIMI_EXPONENT
 
+#ifndef CONDSIM_NO_ERROR_TEXT
 CSIMI_FN size_t csimi_append_text(char *buffer, size_t capacity, size_t length, const char *text) {
     if (capacity == 0) return 0;
     while (*text && length + 1 < capacity) buffer[length++] = *text++;
@@ -130,6 +131,7 @@ CSIMI_FN size_t csimi_append_real(char *buffer, size_t capacity, size_t length, 
     length = csimi_append_text(buffer, capacity, length, exponent < 0 ? "e" : "e+");
     return csimi_append_int(buffer, capacity, length, exponent);
 }
+#endif
 
 CSIMI_FN csim_status csimi_fail(csim_error *error, csim_status status, const char *function, const char *field,
                                 bool has_value, double value, const char *allowed) {

@@ -92,8 +92,9 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     return arena.used;
 }
 
-/* ---- aggregates: groups of the coarse correction with their centres and radii, for the whole world */
+/* ---- aggregates: groups of the coarse correction of COND with their centres and radii, for the whole world */
 
+#ifndef CONDSIM_NO_COND
 /* Nodes of a solid are numbered by aggregate: each is a run of them. */
 static void csimi_solid_aggregates(const csimi_store *s, csimi_step_frame *f, const csimi_body *b, int first) {
     int i = b->first_node, j, end = b->first_node + b->node_count;
@@ -115,11 +116,14 @@ static void csimi_solid_aggregates(const csimi_store *s, csimi_step_frame *f, co
     }
 }
 
+#endif
+
 /* Second block of a pair of coordinates, of which it takes the angular part. */
 static bool csimi_second_of_pair(const csim_world *w, int coord) {
     return (coord - w->store.state.tree[w->store.coord_tree[coord]].first_block) % 2 == 1;
 }
 
+#ifndef CONDSIM_NO_COND
 static csim_real csimi_block_trace(const csim_block_matrix *A, int i) {
     const csim_real *D = A->val + 9 * (size_t)A->diag[i];
     return D[0] + D[4] + D[8];
@@ -143,11 +147,9 @@ static void csimi_tree_aggregates(const csim_world *w, csimi_step_frame *f, cons
     }
 }
 
-static void csimi_aggregates(const csim_world *w, csimi_step_frame *f) {
+static void csimi_find_aggregates(const csim_world *w, csimi_step_frame *f) {
     const csimi_store *s = &w->store;
     int i;
-    for (i = 0; i < f->blocks; i++) f->aggregate_of[i] = -1;
-    f->aggregates = 0;
     for (i = 0; i < s->count.trees; i++) csimi_tree_aggregates(w, f, s->state.tree + i);
     for (i = 0; i < w->store.active_count; i++) {
         const csimi_body *b = s->body + s->active[i];
@@ -163,6 +165,18 @@ static void csimi_aggregates(const csim_world *w, csimi_step_frame *f) {
             f->aggregate_radius[f->aggregates++] = csimi_max(radius, CSIM_R(1e-9));
         }
     }
+}
+#endif
+
+static void csimi_aggregates(const csim_world *w, csimi_step_frame *f) {
+    int i;
+    for (i = 0; i < f->blocks; i++) f->aggregate_of[i] = -1;
+    f->aggregates = 0;
+#ifdef CONDSIM_NO_COND
+    (void)w;
+#else
+    csimi_find_aggregates(w, f);
+#endif
 }
 
 /* ---- one island */
@@ -309,6 +323,7 @@ static void csimi_island_structure(const csim_world *w, const csimi_step_frame *
     p->problem.theta = f->theta;
 }
 
+#ifndef CONDSIM_NO_CABLE
 /* Number inside the island of a block of the world, -1: it is not in it. */
 static int csimi_island_local(const csimi_step_frame *f, int island, int block) {
     return f->island[block] == island ? f->local[block] : -1;
@@ -403,6 +418,7 @@ static void csimi_island_elements(const csim_world *w, const csimi_step_frame *f
     p->structure.elastic_count = at;
     p->structure.elastic = p->elastic;
 }
+#endif
 
 static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
 #define CSIMI_WORSE(x) \
@@ -484,8 +500,10 @@ static void csimi_island_fill(const csim_world *w, const csimi_step_frame *f, in
     csimi_island_matrix(w, f, p, block, n);
     csimi_island_contacts(f, p, contact, contacts);
     csimi_island_structure(w, f, p, block, n, contacts > 0 && contact[contacts - 1] >= f->found_count);
+#ifndef CONDSIM_NO_CABLE
     csimi_island_chains(w, f, p, block, n);
     csimi_island_elements(w, f, p, island);
+#endif
 }
 
 static csimi_within csimi_within_of(const csimi_step_frame *f, int island, csimi_island_work *p, csimi_arena *arena) {

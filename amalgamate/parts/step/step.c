@@ -89,6 +89,7 @@ static void csimi_move_on(csim_world *w, csimi_step_frame *f, csimi_step *step) 
     stats->total_iterations = iterations;
 }
 
+#ifndef CONDSIM_NO_JOINTS
 /* Islands with a frame of the bounded solver keep it. */
 static void csimi_begin_closing(const csim_world *w, const csimi_step_frame *f, csimi_closing *c, csimi_arena *arena) {
     const size_t most = (size_t)f->blocks;
@@ -126,6 +127,7 @@ static csim_status csimi_close_joints(csim_world *w, csimi_step_frame *f, const 
     csimi_pop(arena, mark);
     return status;
 }
+#endif
 
 /* The state is the next one, v its representative, and forces have had their effect. */
 static void csimi_commit_state(csimi_store *s, const csimi_step_frame *f) {
@@ -223,6 +225,7 @@ static void csimi_begin_forces(csim_world *w, csimi_step_frame *f, csimi_step *s
     csimi_joints_stiffen(w, f);
 }
 
+#ifndef CONDSIM_NO_CABLE
 /* Along d = v - v*, at v* + share d: d (A0 v - b0 - h f(q) - J'lambda), the slope of the potential that backward Euler
    minimises, less the work of the contacts. Leaves A and b of that place. */
 static double csimi_turn_slope(csim_world *w, csimi_step_frame *f, const csimi_step *step, csim_real share) {
@@ -266,6 +269,7 @@ static bool csimi_cables_turn(csim_world *w, csimi_step_frame *f, const csimi_st
     CSIMI_MEMCPY(f->aim, f->v_end, sizeof(csim_real) * 3 * (size_t)f->blocks);
     return true;
 }
+#endif
 
 /* Whether the islands are to be solved once more with other forces: a midpoint world moves its elements on once, a
    half-step world goes on until forces and motion agree. */
@@ -273,7 +277,11 @@ static bool csimi_goes_on(csim_world *w, csimi_step_frame *f, const csimi_step *
     switch (w->def.integrator) {
     case CSIM_MIDPOINT: return pass == 1 && csimi_has_elements(&w->store.count);
     case CSIM_HALF_STEP: return csimi_is_elastic(&w->store.count) && csimi_unsettled(w, f, step, pass, before);
+#ifndef CONDSIM_NO_CABLE
     case CSIM_BACKWARD_EULER: return csimi_cables_turn(w, f, step, pass);
+#else
+    case CSIM_BACKWARD_EULER:
+#endif
     case CSIM_TWO_STEP:
     case CSIM_INTEGRATOR_COUNT_: break;
     }
@@ -319,9 +327,11 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
     csimi_tree_rows(w, f, step);
     t2 = csimi_now(w);
     if ((status = csimi_solve_bounded(w, f, step, arena)) != 0) return status;
+#ifndef CONDSIM_NO_JOINTS
     if (w->store.count.joints > 0 && !csimi_solver_gaps(w->def.solver.solver) &&
         (status = csimi_close_joints(w, f, step, arena)) != 0)
         return status;
+#endif
     t3 = csimi_now(w);
     if ((f->stats.flags & CSIM_FLAG_UNCERTIFIED) && w->def.on_uncertified == CSIM_REJECT_UNCERTIFIED)
         return csimi_fail(&w->error, CSIM_UNCERTIFIED, "csim_world_step", "certificate", true,

@@ -404,8 +404,10 @@ typedef size_t csimi_scratch_fn(const csimi_counts *capacity, const csim_solver_
 struct csim_world {
     csim_world_def def;
     csimi_heap heap;
-    /* heap worlds: more of what need says, which lacks wanted of lack; null: a fixed block, whose program does without */
-    csim_status (*grow)(csim_world *world, const csimi_counts *need, const char *function, const char *lack, int wanted);
+    /* of heap worlds: makes room for need, where lack is what is too small; null: a fixed block, and a program of such
+       worlds alone is linked without it */
+    csim_status (*grow)(csim_world *world, const csimi_counts *need, const char *function, const char *lack,
+                        int wanted);
     csimi_scratch_fn *scratch; /* what is asked of the tail of the block, told by whoever works there */
     unsigned char *block;
     size_t block_bytes;
