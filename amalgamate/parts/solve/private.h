@@ -9,9 +9,9 @@
 
 CSIM_INLINE csim_real csimi_norm3(const csim_real *x) { return CSIMI_SQRT(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
 
-/* Four doubles at once: vectors of gcc and clang; other compilers take them one by one, to the same bits, and so does
-   who counts in long double (x87), where a scalar does not fit a vector, or has none (Cortex-M). CSIMI_QUAD reads four csim_real, where there
-   are vectors; CSIMI_QUAD_ADD is sum += w a. */
+/* Four numbers at once: vectors of gcc and clang; other compilers take them one by one, to the same bits, and so do
+   machines that have none (Cortex-M) or count in long double (x87), where a scalar does not fit a vector. CSIMI_QUAD
+   reads four csim_real, where there are vectors; CSIMI_QUAD_ADD is sum += w a. */
 #if (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9)) && \
     !(defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0) && !defined(__ARM_ARCH_7EM__)
 #define CSIMI_QUADS 1
