@@ -576,12 +576,12 @@ TEST(shapes_come_and_go_as_if_they_had_been_made_so) {
 /* A ball on a table of two boards: what becomes of it, of events, rays, sleep and snapshots when boards go. */
 TEST(what_lies_on_a_shape_that_goes) {
     enum { GO, OFF, OTHER, WAYS };
-    int way, bounded, i, number = -1;
-    for (way = 0; way < 2 * WAYS; way++) {
+    int way, bounded, sleeps, i, number = -1;
+    for (way = 0; way < 4 * WAYS; way++) {
         csim_world_def def = csim_default_world_def();
         csim_world *w = NULL;
         csim_shape board[2], ball = csim_sphere(CSIM_R(0.1)), low;
-        csim_body_id table, id;
+        csim_body_id table, id, lift;
         csim_query_hit hit;
         csim_events e;
         csim_pose pose;
@@ -590,9 +590,10 @@ TEST(what_lies_on_a_shape_that_goes) {
         uint64_t hash;
         char name;
         bool on = true;
-        bounded = way >= WAYS;
-        CASE("way %d, bounded %d", way % WAYS, bounded);
-        def.can_sleep = true;
+        bounded = way / WAYS % 2;
+        sleeps = way < 2 * WAYS;
+        CASE("way %d, bounded %d, sleeps %d", way % WAYS, bounded, sleeps);
+        def.can_sleep = sleeps;
         def.budget = bounded ? 20000 : 0;
         STATUS(csim_create_world(&def, &w, NULL), CSIM_OK);
         for (i = 0; i < 2; i++) board[i] = at(csim_box(csim_v3(CSIM_R(0.5), 1, CSIM_R(0.1))), i, 0, -0.1);
@@ -603,7 +604,7 @@ TEST(what_lies_on_a_shape_that_goes) {
         table = put(w, board, 2, csim_v3(0, 0, 0), CSIM_STATIC);
         id = put(w, &ball, 1, csim_v3(1, 0, CSIM_R(0.1)), CSIM_DYNAMIC);
         for (i = 0; i < 120; i++) STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
-        EQUAL(csim_world_stats(w).asleep, 1);
+        EQUAL(csim_world_stats(w).asleep, sleeps);
         CHECK(csim_world_cast_ray(w, NULL, csim_v3(CSIM_R(1.2), 0, 1), csim_v3(0, 0, -2), &hit) && hit.index == 1);
         if (way % WAYS == GO) STATUS(csim_body_set_shape(w, table, 1, NULL), CSIM_OK);
         if (way % WAYS == OFF) STATUS(csim_body_set_shape_enabled(w, table, 1, false), CSIM_OK);
@@ -641,6 +642,21 @@ TEST(what_lies_on_a_shape_that_goes) {
         EQUAL(csim_world_events(w).touching_count, 1);
         csim_body_get_pose(w, id, &pose);
         NEAR((double)pose.position.z, 0.1, TOL(1e-5, 1e-5));
+        for (i = 0; i < 120; i++) STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+        EQUAL(csim_world_stats(w).asleep, sleeps);
+        board[1].local.position.z += CSIM_R(0.02); /* another board comes up: it wakes and is lifted */
+        board[1].local.position.y = -3;
+        lift = put(w, &ball, 1, csim_v3(0, 3, 0), CSIM_STATIC);
+        STATUS(csim_body_add_shape(w, lift, board + 1, &number), CSIM_OK);
+        EQUAL(number, 1);
+        for (i = 0; i < 80; i++) STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+        csim_body_get_pose(w, id, &pose);
+        NEAR((double)pose.position.z, 0.12, 3e-3);
+        board[1].local.position.z -= CSIM_R(0.005); /* less than what looks for contacts, more than is kept of them */
+        STATUS(csim_body_set_shape(w, lift, 1, board + 1), CSIM_OK);
+        for (i = 0; i < 80; i++) STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+        csim_body_get_pose(w, id, &pose);
+        NEAR((double)pose.position.z, 0.115, 3e-3);
         free(saved);
         csim_destroy_world(w);
     }

@@ -122,7 +122,6 @@ CSIM_API csim_status csim_body_add_shape(csim_world *w, csim_body_id id, const c
     while (own < b->shape_count && !w->store.skin[b->first_shape + own].gone) own++;
     if (own >= 10000) return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shape", true, (double)own, "0..9999");
     if ((status = csimi_bake_new(w, fn, slot, shape, own == b->shape_count, &g)) != 0) return status;
-    csimi_wake(w, slot);
     csimi_look_drop(&w->store, slot);
     b = w->store.body + slot;
     if (own == b->shape_count) csimi_append_shape(&w->store, slot);
