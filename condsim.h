@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 2e0da1d46cfa6943
+   Hash of the parts: b3464e31c496bda1
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1457,6 +1457,8 @@ typedef struct csim_surface_def {
     int group;                    /* two bodies of the same group > 0 never touch; default 0 */
     csim_vec3 velocity; /* of the surface against its body, m/s, axes of the body or link: a conveyor. Of a contact its
                            part along the surface counts; default 0 */
+    csim_real rolling_resistance; /* m, >= 0: contacts of shapes of rigid bodies resist rolling with a couple of at most
+                                     this length, the larger of both, times the normal force; default 0. docs/bodies.md */
 } csim_surface_def;
 
 /* A point mass that touches others as a sphere of the given radius. */
@@ -6012,6 +6014,7 @@ typedef struct csimi_step_frame {
     csim_term *terms;       /* [csimi_most_terms] */
     csim_real *lambda;      /* [3 csimi_most_rows] */
     int contact_count, term_count;
+    int first_joint_row;         /* behind those of contacts and of rolling */
     int first_tree_row;          /* rows of joints of trees, behind those of contacts and joints ... */
     int *tree_row;               /* [rows of joints] ... and where their impulses are kept */
     int *island, *contact_island; /* [blocks], [csimi_most_rows] */
@@ -6227,13 +6230,23 @@ CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csi
                              csim_real approach, csim_real free_end);
 /* ---- rows.c: found contacts and joints to rows of the problem, with phi, laws and warm starts */
 CSIMI_FN void csimi_rows(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
+/* Half-step: components first and first + 1 hold at the end of the step. */
+CSIMI_FN void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c, int first);
+/* ---- rolling.c: rows that resist rolling, behind those of the contacts; how many there are at most */
+#ifndef CONDSIM_NO_JOINTS
+CSIMI_FN int csimi_rolling_count(const csim_world *w, const csimi_step_frame *f);
+CSIMI_FN void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f);
+#else
+CSIM_INLINE int csimi_rolling_count(const csim_world *w, const csimi_step_frame *f) { return (void)w, (void)f, 0; }
+CSIM_INLINE void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f) { (void)w, (void)f; }
+#endif
 /* ---- joint_sides.c: what rows of joints are made of */
 /* Side of a row from terms on rigid bodies. */
 CSIMI_FN void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_contact *c, int second, int n,
                                const int *block, const csim_real *J);
 CSIMI_FN csim_vec3 csimi_joint_way(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p,
                                    csim_vec3 point);
-CSIMI_FN csim_real csimi_joint_scale(const csimi_state *s, const csimi_joint *j);
+CSIMI_FN csim_real csimi_turn_scale(const csimi_state *s, const csimi_place *a, const csimi_place *b);
 CSIMI_FN void csimi_joint_row_velocity(const csimi_step_frame *f, const csim_contact *c, csim_real *u);
 /* ---- axes_rows.c: rows of joints with settings of axes, as those of others in joint_rows.c */
 CSIMI_FN void csimi_axes_rows(csim_world *w, csimi_step_frame *f, csimi_joint *j);
@@ -30920,9 +30933,15 @@ CSIMI_FN csim_status csimi_check_surface(csim_error *error, const char *function
         {"surface.velocity.x", offsetof(csim_surface_def, velocity.x), -1e9, 1e9, false, false, "-1e9..1e9"},
         {"surface.velocity.y", offsetof(csim_surface_def, velocity.y), -1e9, 1e9, false, false, "-1e9..1e9"},
         {"surface.velocity.z", offsetof(csim_surface_def, velocity.z), -1e9, 1e9, false, false, "-1e9..1e9"},
+        {"surface.rolling_resistance", offsetof(csim_surface_def, rolling_resistance), 0, 1e3, false, false, "0..1000"},
     };
     csim_status s = csimi_check_fields(error, function, def, fields, CSIMI_COUNT_OF(fields));
     if (s) return s;
+#ifdef CONDSIM_NO_JOINTS
+    if (def->rolling_resistance > 0)
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "surface.rolling_resistance", true,
+                          (double)def->rolling_resistance, "builds without CONDSIM_NO_JOINTS");
+#endif
     if (def->friction2 >= 0 && !(csim_length(def->friction_direction) > 0))
         return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "surface.friction_direction", true, 0,
                           "not the zero vector");
@@ -38627,10 +38646,10 @@ CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_aren
     if ((status = csimi_pairs_found(&d, csimi_touch_cables(&d))) != 0) return status;
     if (d.woke) return CSIMI_AGAIN;
     f->stats.contacts = d.needed;
-    d.needed += w->store.capacity.contacts - d.room;
+    d.needed += w->store.capacity.contacts - d.room + csimi_rolling_count(w, f);
     w->high.contacts = csimi_imax(w->high.contacts, d.needed);
     csimi_pop(arena, mark);
-    if (f->stats.contacts > f->found_count) {
+    if (d.needed > w->store.capacity.contacts) {
         f->stats.flags |= CSIM_FLAG_CONTACTS_FULL;
         return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "contacts needed", true, (double)d.needed,
                           "at most capacity.contacts; call csim_world_reserve");
@@ -38784,12 +38803,13 @@ CSIMI_FN csim_vec3 csimi_joint_way(const csimi_step_frame *f, const csimi_state 
 }
 
 /* scale^2 = tr(sum of 1/m) / tr(sum of I^-1): a turn of the bodies moves as much mass as a push. */
-CSIMI_FN csim_real csimi_joint_scale(const csimi_state *s, const csimi_joint *j) {
+CSIMI_FN csim_real csimi_turn_scale(const csimi_state *s, const csimi_place *a, const csimi_place *b) {
     csim_real push = 0, turn = 0;
     int end;
     for (end = 0; end < 2; end++) {
-        const int k = j->end[end].item;
-        if (j->end[end].kind != CSIMI_PLACE_RIGID || s->rigid_mode[k] != CSIMI_FREE) continue;
+        const csimi_place *p = end ? b : a;
+        const int k = p->item;
+        if (p->kind != CSIMI_PLACE_RIGID || s->rigid_mode[k] != CSIMI_FREE) continue;
         push += 3 / s->rigid_mass[k];
         turn +=
             s->rigid_inverse[9 * (size_t)k] + s->rigid_inverse[9 * (size_t)k + 4] + s->rigid_inverse[9 * (size_t)k + 8];
@@ -38813,6 +38833,105 @@ CSIMI_FN void csimi_joint_row_velocity(const csimi_step_frame *f, const csim_con
 }
 #endif
 /* ==== end step/joint_sides.c */
+
+/* ==== begin step/rolling.c ====================================================================================== */
+#if !defined(CONDSIM_NO_JOINTS)
+/* step/rolling: a couple that resists rolling. A contact that presses with N resists with at most c N along the surface,
+   c the larger rolling_resistance of the two surfaces [m]: how far ahead of its middle the pressure of a wheel acts. N is
+   that of the step before, so that the couple is a row with fixed bounds, the certificate judges it as it does dry
+   friction of a joint, and neither law knows of the other. */
+
+/* Nodes and links would have to take the couple otherwise. */
+static bool csimi_takes_couple(const csimi_place *p) {
+    return p->kind == CSIMI_PLACE_RIGID || p->kind == CSIMI_PLACE_GROUND;
+}
+
+static bool csimi_turns_freely(const csimi_state *s, const csimi_place *p) {
+    return p->kind == CSIMI_PLACE_RIGID && s->rigid_mode[p->item] == CSIMI_FREE;
+}
+
+static int csimi_turn_block(const csimi_state *s, const csimi_place *p) { return s->node_count + 2 * p->item + 1; }
+
+static csim_real csimi_rolling_length(const csimi_store *s, const csimi_found_contact *c) {
+    if (!csimi_takes_couple(&c->a) || !csimi_takes_couple(&c->b)) return 0;
+    return csimi_max(csimi_surface_def_of(s, c->body_a, c->part_a)->rolling_resistance,
+                     csimi_surface_def_of(s, c->body_b, c->part_b)->rolling_resistance);
+}
+
+CSIMI_FN int csimi_rolling_count(const csim_world *w, const csimi_step_frame *f) {
+    int i, n = 0;
+    for (i = 0; i < f->found_count; i++) n += csimi_rolling_length(&w->store, f->found + i) > 0;
+    return n;
+}
+
+static csim_vec3 csimi_along(csim_vec3 x, csim_vec3 n) { return csim_madd(x, -csim_dot(x, n), n); }
+
+/* What the couple on a has to do, N m s: to take its turning against b along the surface, and near rest also what
+   friction of the step before turned it by. */
+static csim_vec3 csimi_rolling_trial(const csimi_step_frame *f, const csimi_state *s, const csimi_found_contact *c,
+                                     csim_vec3 push, csim_real inertia, csim_real bound) {
+    csim_vec3 turn = csim_v3(0, 0, 0), couple = turn;
+    int k;
+    for (k = 1; k >= 0; k--) {
+        const csimi_place *p = k ? &c->b : &c->a;
+        if (p->kind == CSIMI_PLACE_RIGID)
+            turn = csim_sub(csimi_load3(f->vk + 3 * (size_t)csimi_turn_block(s, p)), turn); /* of a less that of b */
+        else
+            turn = csim_scale(-1, turn);
+        if (csimi_turns_freely(s, p)) /* of a, if it can */
+            couple = csim_cross(csim_sub(c->meet, csimi_load3(s->com + 3 * (size_t)p->item)), push);
+    }
+    turn = csim_scale(inertia, csimi_along(turn, c->normal));
+    return csim_length(turn) > bound ? turn : csim_add(turn, csimi_along(couple, c->normal));
+}
+
+/* scale (omega_a - omega_b): first along what is to be stopped, then across; about the normal it is free. */
+static void csimi_rolling_row(const csim_world *w, csimi_step_frame *f, const csimi_found_contact *found,
+                              csim_real bound) {
+    const csimi_state *s = &w->store.state;
+    const csim_contact_info *last = w->store.contact + found->last;
+    const csim_vec3 n = found->normal, push = csim_scale(csimi_warm_scale(w, f), csimi_along(last->impulse, n));
+    const csimi_place *end[2] = {&found->a, &found->b};
+    csim_contact *c = f->contacts + f->contact_count;
+    csim_real *lambda = f->lambda + 3 * (size_t)f->contact_count++;
+    csim_real scale = csimi_turn_scale(s, &found->a, &found->b), mass = 0, axis[3];
+    csim_vec3 trial;
+    int k, i;
+    CSIMI_MEMSET(c, 0, sizeof *c);
+    for (k = 0; k < 2; k++)
+        if (csimi_turns_freely(s, end[k])) mass += 1 / s->rigid_mass[end[k]->item];
+    trial = csimi_rolling_trial(f, s, found, push, mass > 0 ? scale * scale / mass : 0, bound);
+    csimi_store3(axis, csim_dot(trial, trial) > 0 ? csim_normalize(trial)
+                                                  : csimi_load3(f->contacts[found - f->found].R + 3));
+    csimi_store3(c->R + 6, n);
+    CSIMI_MEMCPY(c->R, axis, sizeof axis);
+    csimi_store3(c->R + 3, csim_cross(n, csimi_load3(axis)));
+    c->law = CSIM_LAW_BOX;
+    for (k = 0; k < 2; k++) {
+        const int block = csimi_turn_block(s, end[k]);
+        csim_real J[9];
+        for (i = 0; i < 9; i++) J[i] = i % 4 == 0 ? scale : 0;
+        csimi_joint_side(f, s, c, k, end[k]->kind == CSIMI_PLACE_RIGID, &block, J);
+        c->hi[k] = bound / scale;
+        c->lo[k] = -c->hi[k];
+    }
+    lambda[0] = -csimi_min(csim_length(trial), bound) / scale;
+    lambda[1] = lambda[2] = 0;
+    if (w->def.integrator == CSIM_HALF_STEP) csimi_slip_of_the_end(f, c, 0);
+}
+
+CSIMI_FN void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f) {
+    const csimi_store *s = &w->store;
+    int i;
+    for (i = 0; i < f->found_count; i++) {
+        const csimi_found_contact *c = f->found + i;
+        const csim_real length = c->last >= 0 ? csimi_rolling_length(s, c) : 0;
+        const csim_real bound = length > 0 ? length * csimi_warm_scale(w, f) * s->contact[c->last].normal_impulse : 0;
+        if (bound > 0) csimi_rolling_row(w, f, c, bound);
+    }
+}
+#endif
+/* ==== end step/rolling.c */
 
 /* ==== begin step/axes_rows.c ==================================================================================== */
 #if !defined(CONDSIM_NO_JOINTS)
@@ -39119,7 +39238,7 @@ CSIMI_FN void csimi_axes_rows(csim_world *w, csimi_step_frame *f, csimi_joint *j
     csimi_axes *ax = w->store.axes + j->axes;
     csimi_axes_pose p;
     int line, k;
-    if (csimi_axes_turn(j)) j->scale = csimi_joint_scale(&w->store.state, j);
+    if (csimi_axes_turn(j)) j->scale = csimi_turn_scale(&w->store.state, j->end, j->end + 1);
     p = csimi_axes_at(&w->store.state, j, ax);
     for (k = 0; k < 6; k++) ax->position[k] = p.q[k];
     csimi_axes_frame(j, ax, &p);
@@ -39402,7 +39521,7 @@ static void csimi_joint_rows_of(csim_world *w, csimi_step_frame *f, csimi_joint 
     const csimi_state *s = &w->store.state;
     const csimi_joint_pose p = csimi_joint_at(s, j);
     csim_contact *c;
-    if (csimi_joint_has_axes(j->kind)) j->scale = csimi_joint_scale(s, j);
+    if (csimi_joint_has_axes(j->kind)) j->scale = csimi_turn_scale(s, j->end, j->end + 1);
     j->position = csimi_joint_coordinate(j, &p);
     csimi_joint_turn_rows(s, j);
     c = csimi_joint_row(w, f, j, CSIMI_ROW_POINT);
@@ -39941,11 +40060,11 @@ static void csimi_row_velocity(const csimi_step_frame *f, const csim_contact *c,
 
 /* Half-step: friction opposes v_{k+1} = 2 v - v_k, thesis (4.51). The tangential rows carry half of it, v - v_k / 2:
    with the same lambda the law is the same. phi holds -u of the ground. */
-static void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c) {
+CSIMI_FN void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c, int first) {
     csim_real u[3] = {0, 0, 0};
     int k;
     csimi_row_velocity(f, c, u);
-    for (k = 1; k < 3; k++) c->phi[k] = (c->phi[k] - u[k]) / 2;
+    for (k = first; k < first + 2; k++) c->phi[k] = (c->phi[k] - u[k]) / 2;
 }
 
 static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_last_table *r, int i) {
@@ -39974,7 +40093,7 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     found->left = csimi_keeps(w) ? csimi_kept_phi(w, f, i, restitution, approach)
                                  : csimi_phi(w, f, found->gap, restitution, approach, free_end);
     c->phi[0] += found->left;
-    if (w->def.integrator == CSIM_HALF_STEP) csimi_slip_of_the_end(f, c);
+    if (w->def.integrator == CSIM_HALF_STEP) csimi_slip_of_the_end(f, c, 1);
     lambda[0] = lambda[1] = lambda[2] = 0;
     if (found->last >= 0) {
         csim_real world[3];
@@ -39993,6 +40112,8 @@ CSIMI_FN void csimi_rows(csim_world *w, csimi_step_frame *f, csimi_arena *arena)
     f->term_count = 0;
     for (i = 0; i < f->found_count; i++) csimi_contact_row(w, f, &r, i);
     f->contact_count = f->found_count;
+    csimi_rolling_rows(w, f);
+    f->first_joint_row = f->contact_count;
     csimi_joint_rows(w, f);
     csimi_pop(arena, mark);
 }
@@ -40640,7 +40761,7 @@ static csim_real csimi_island_tolerance(const csim_world *w, const csimi_step_fr
                                         const int *contact) {
     const csim_real asked = w->def.solver.tolerance;
     int i, joints = 0;
-    for (i = 0; i < problem->contact_count; i++) joints += contact[i] >= f->found_count;
+    for (i = 0; i < problem->contact_count; i++) joints += contact[i] >= f->first_joint_row;
     if (joints == 0 || !csimi_bodies_take(problem)) return asked;
     return csimi_min(asked,
                      csimi_max(1000 * CSIMI_EPS, joints < problem->contact_count ? CSIM_R(1e-6) : CSIM_R(1e-11)));
@@ -40668,7 +40789,7 @@ static void csimi_island_fill(const csim_world *w, const csimi_step_frame *f, in
     const int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
     csimi_island_matrix(w, f, p, block, n);
     csimi_island_contacts(f, p, contact, contacts);
-    csimi_island_structure(w, f, p, block, n, contacts > 0 && contact[contacts - 1] >= f->found_count);
+    csimi_island_structure(w, f, p, block, n, contacts > 0 && contact[contacts - 1] >= f->first_joint_row);
     csimi_island_chains(w, f, p, block, n);
     csimi_island_elements(w, f, p, island);
 }

@@ -107,6 +107,7 @@ static csim_surface_def surface(void) {
     if (!below(5)) d.friction2 = number(0, 1);
     if (!below(5)) d.friction_direction = vector(1);
     if (!below(8)) d.mask = draw();
+    if (!below(5)) d.rolling_resistance = number(0, 0.05);
     d.group = below(10) ? 0 : below(3);
     return d;
 }

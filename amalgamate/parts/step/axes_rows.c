@@ -302,7 +302,7 @@ CSIMI_FN void csimi_axes_rows(csim_world *w, csimi_step_frame *f, csimi_joint *j
     csimi_axes *ax = w->store.axes + j->axes;
     csimi_axes_pose p;
     int line, k;
-    if (csimi_axes_turn(j)) j->scale = csimi_joint_scale(&w->store.state, j);
+    if (csimi_axes_turn(j)) j->scale = csimi_turn_scale(&w->store.state, j->end, j->end + 1);
     p = csimi_axes_at(&w->store.state, j, ax);
     for (k = 0; k < 6; k++) ax->position[k] = p.q[k];
     csimi_axes_frame(j, ax, &p);

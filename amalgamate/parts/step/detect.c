@@ -192,10 +192,10 @@ CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_aren
     if ((status = csimi_pairs_found(&d, csimi_touch_cables(&d))) != 0) return status;
     if (d.woke) return CSIMI_AGAIN;
     f->stats.contacts = d.needed;
-    d.needed += w->store.capacity.contacts - d.room;
+    d.needed += w->store.capacity.contacts - d.room + csimi_rolling_count(w, f);
     w->high.contacts = csimi_imax(w->high.contacts, d.needed);
     csimi_pop(arena, mark);
-    if (f->stats.contacts > f->found_count) {
+    if (d.needed > w->store.capacity.contacts) {
         f->stats.flags |= CSIM_FLAG_CONTACTS_FULL;
         return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "contacts needed", true, (double)d.needed,
                           "at most capacity.contacts; call csim_world_reserve");

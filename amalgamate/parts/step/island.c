@@ -465,7 +465,7 @@ static csim_real csimi_island_tolerance(const csim_world *w, const csimi_step_fr
                                         const int *contact) {
     const csim_real asked = w->def.solver.tolerance;
     int i, joints = 0;
-    for (i = 0; i < problem->contact_count; i++) joints += contact[i] >= f->found_count;
+    for (i = 0; i < problem->contact_count; i++) joints += contact[i] >= f->first_joint_row;
     if (joints == 0 || !csimi_bodies_take(problem)) return asked;
     return csimi_min(asked,
                      csimi_max(1000 * CSIMI_EPS, joints < problem->contact_count ? CSIM_R(1e-6) : CSIM_R(1e-11)));
@@ -499,7 +499,7 @@ static void csimi_island_fill(const csim_world *w, const csimi_step_frame *f, in
     const int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
     csimi_island_matrix(w, f, p, block, n);
     csimi_island_contacts(f, p, contact, contacts);
-    csimi_island_structure(w, f, p, block, n, contacts > 0 && contact[contacts - 1] >= f->found_count);
+    csimi_island_structure(w, f, p, block, n, contacts > 0 && contact[contacts - 1] >= f->first_joint_row);
 #ifndef CONDSIM_NO_CABLE
     csimi_island_chains(w, f, p, block, n);
     csimi_island_elements(w, f, p, island);

@@ -143,7 +143,7 @@ static void csimi_joint_rows_of(csim_world *w, csimi_step_frame *f, csimi_joint 
     const csimi_state *s = &w->store.state;
     const csimi_joint_pose p = csimi_joint_at(s, j);
     csim_contact *c;
-    if (csimi_joint_has_axes(j->kind)) j->scale = csimi_joint_scale(s, j);
+    if (csimi_joint_has_axes(j->kind)) j->scale = csimi_turn_scale(s, j->end, j->end + 1);
     j->position = csimi_joint_coordinate(j, &p);
     csimi_joint_turn_rows(s, j);
     c = csimi_joint_row(w, f, j, CSIMI_ROW_POINT);

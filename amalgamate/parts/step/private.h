@@ -80,6 +80,7 @@ typedef struct csimi_step_frame {
     csim_term *terms;       /* [csimi_most_terms] */
     csim_real *lambda;      /* [3 csimi_most_rows] */
     int contact_count, term_count;
+    int first_joint_row;         /* behind those of contacts and of rolling */
     int first_tree_row;          /* rows of joints of trees, behind those of contacts and joints ... */
     int *tree_row;               /* [rows of joints] ... and where their impulses are kept */
     int *island, *contact_island; /* [blocks], [csimi_most_rows] */
@@ -300,13 +301,23 @@ CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csi
                              csim_real approach, csim_real free_end);
 /* ---- rows.c: found contacts and joints to rows of the problem, with phi, laws and warm starts */
 CSIMI_FN void csimi_rows(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
+/* Half-step: components first and first + 1 hold at the end of the step. */
+CSIMI_FN void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c, int first);
+/* ---- rolling.c: rows that resist rolling, behind those of the contacts; how many there are at most */
+#ifndef CONDSIM_NO_JOINTS
+CSIMI_FN int csimi_rolling_count(const csim_world *w, const csimi_step_frame *f);
+CSIMI_FN void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f);
+#else
+CSIM_INLINE int csimi_rolling_count(const csim_world *w, const csimi_step_frame *f) { return (void)w, (void)f, 0; }
+CSIM_INLINE void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f) { (void)w, (void)f; }
+#endif
 /* ---- joint_sides.c: what rows of joints are made of */
 /* Side of a row from terms on rigid bodies. */
 CSIMI_FN void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_contact *c, int second, int n,
                                const int *block, const csim_real *J);
 CSIMI_FN csim_vec3 csimi_joint_way(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p,
                                    csim_vec3 point);
-CSIMI_FN csim_real csimi_joint_scale(const csimi_state *s, const csimi_joint *j);
+CSIMI_FN csim_real csimi_turn_scale(const csimi_state *s, const csimi_place *a, const csimi_place *b);
 CSIMI_FN void csimi_joint_row_velocity(const csimi_step_frame *f, const csim_contact *c, csim_real *u);
 /* ---- axes_rows.c: rows of joints with settings of axes, as those of others in joint_rows.c */
 CSIMI_FN void csimi_axes_rows(csim_world *w, csimi_step_frame *f, csimi_joint *j);

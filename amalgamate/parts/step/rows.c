@@ -72,11 +72,11 @@ static void csimi_row_velocity(const csimi_step_frame *f, const csim_contact *c,
 
 /* Half-step: friction opposes v_{k+1} = 2 v - v_k, thesis (4.51). The tangential rows carry half of it, v - v_k / 2:
    with the same lambda the law is the same. phi holds -u of the ground. */
-static void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c) {
+CSIMI_FN void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c, int first) {
     csim_real u[3] = {0, 0, 0};
     int k;
     csimi_row_velocity(f, c, u);
-    for (k = 1; k < 3; k++) c->phi[k] = (c->phi[k] - u[k]) / 2;
+    for (k = first; k < first + 2; k++) c->phi[k] = (c->phi[k] - u[k]) / 2;
 }
 
 static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_last_table *r, int i) {
@@ -105,7 +105,7 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     found->left = csimi_keeps(w) ? csimi_kept_phi(w, f, i, restitution, approach)
                                  : csimi_phi(w, f, found->gap, restitution, approach, free_end);
     c->phi[0] += found->left;
-    if (w->def.integrator == CSIM_HALF_STEP) csimi_slip_of_the_end(f, c);
+    if (w->def.integrator == CSIM_HALF_STEP) csimi_slip_of_the_end(f, c, 1);
     lambda[0] = lambda[1] = lambda[2] = 0;
     if (found->last >= 0) {
         csim_real world[3];
@@ -124,6 +124,8 @@ CSIMI_FN void csimi_rows(csim_world *w, csimi_step_frame *f, csimi_arena *arena)
     f->term_count = 0;
     for (i = 0; i < f->found_count; i++) csimi_contact_row(w, f, &r, i);
     f->contact_count = f->found_count;
+    csimi_rolling_rows(w, f);
+    f->first_joint_row = f->contact_count;
     csimi_joint_rows(w, f);
     csimi_pop(arena, mark);
 }

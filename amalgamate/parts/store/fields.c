@@ -36,9 +36,15 @@ CSIMI_FN csim_status csimi_check_surface(csim_error *error, const char *function
         {"surface.velocity.x", offsetof(csim_surface_def, velocity.x), -1e9, 1e9, false, false, "-1e9..1e9"},
         {"surface.velocity.y", offsetof(csim_surface_def, velocity.y), -1e9, 1e9, false, false, "-1e9..1e9"},
         {"surface.velocity.z", offsetof(csim_surface_def, velocity.z), -1e9, 1e9, false, false, "-1e9..1e9"},
+        {"surface.rolling_resistance", offsetof(csim_surface_def, rolling_resistance), 0, 1e3, false, false, "0..1000"},
     };
     csim_status s = csimi_check_fields(error, function, def, fields, CSIMI_COUNT_OF(fields));
     if (s) return s;
+#ifdef CONDSIM_NO_JOINTS
+    if (def->rolling_resistance > 0)
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "surface.rolling_resistance", true,
+                          (double)def->rolling_resistance, "builds without CONDSIM_NO_JOINTS");
+#endif
     if (def->friction2 >= 0 && !(csim_length(def->friction_direction) > 0))
         return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "surface.friction_direction", true, 0,
                           "not the zero vector");

@@ -1,0 +1,95 @@
+/* step/rolling: a couple that resists rolling. A contact that presses with N resists with at most c N along the surface,
+   c the larger rolling_resistance of the two surfaces [m]: how far ahead of its middle the pressure of a wheel acts. N is
+   that of the step before, so that the couple is a row with fixed bounds, the certificate judges it as it does dry
+   friction of a joint, and neither law knows of the other. */
+#include "private.h"
+
+/* Nodes and links would have to take the couple otherwise. */
+static bool csimi_takes_couple(const csimi_place *p) {
+    return p->kind == CSIMI_PLACE_RIGID || p->kind == CSIMI_PLACE_GROUND;
+}
+
+static bool csimi_turns_freely(const csimi_state *s, const csimi_place *p) {
+    return p->kind == CSIMI_PLACE_RIGID && s->rigid_mode[p->item] == CSIMI_FREE;
+}
+
+static int csimi_turn_block(const csimi_state *s, const csimi_place *p) { return s->node_count + 2 * p->item + 1; }
+
+static csim_real csimi_rolling_length(const csimi_store *s, const csimi_found_contact *c) {
+    if (!csimi_takes_couple(&c->a) || !csimi_takes_couple(&c->b)) return 0;
+    return csimi_max(csimi_surface_def_of(s, c->body_a, c->part_a)->rolling_resistance,
+                     csimi_surface_def_of(s, c->body_b, c->part_b)->rolling_resistance);
+}
+
+CSIMI_FN int csimi_rolling_count(const csim_world *w, const csimi_step_frame *f) {
+    int i, n = 0;
+    for (i = 0; i < f->found_count; i++) n += csimi_rolling_length(&w->store, f->found + i) > 0;
+    return n;
+}
+
+static csim_vec3 csimi_along(csim_vec3 x, csim_vec3 n) { return csim_madd(x, -csim_dot(x, n), n); }
+
+/* What the couple on a has to do, N m s: to take its turning against b along the surface, and near rest also what
+   friction of the step before turned it by. */
+static csim_vec3 csimi_rolling_trial(const csimi_step_frame *f, const csimi_state *s, const csimi_found_contact *c,
+                                     csim_vec3 push, csim_real inertia, csim_real bound) {
+    csim_vec3 turn = csim_v3(0, 0, 0), couple = turn;
+    int k;
+    for (k = 1; k >= 0; k--) {
+        const csimi_place *p = k ? &c->b : &c->a;
+        if (p->kind == CSIMI_PLACE_RIGID)
+            turn = csim_sub(csimi_load3(f->vk + 3 * (size_t)csimi_turn_block(s, p)), turn); /* of a less that of b */
+        else
+            turn = csim_scale(-1, turn);
+        if (csimi_turns_freely(s, p)) /* of a, if it can */
+            couple = csim_cross(csim_sub(c->meet, csimi_load3(s->com + 3 * (size_t)p->item)), push);
+    }
+    turn = csim_scale(inertia, csimi_along(turn, c->normal));
+    return csim_length(turn) > bound ? turn : csim_add(turn, csimi_along(couple, c->normal));
+}
+
+/* scale (omega_a - omega_b): first along what is to be stopped, then across; about the normal it is free. */
+static void csimi_rolling_row(const csim_world *w, csimi_step_frame *f, const csimi_found_contact *found,
+                              csim_real bound) {
+    const csimi_state *s = &w->store.state;
+    const csim_contact_info *last = w->store.contact + found->last;
+    const csim_vec3 n = found->normal, push = csim_scale(csimi_warm_scale(w, f), csimi_along(last->impulse, n));
+    const csimi_place *end[2] = {&found->a, &found->b};
+    csim_contact *c = f->contacts + f->contact_count;
+    csim_real *lambda = f->lambda + 3 * (size_t)f->contact_count++;
+    csim_real scale = csimi_turn_scale(s, &found->a, &found->b), mass = 0, axis[3];
+    csim_vec3 trial;
+    int k, i;
+    CSIMI_MEMSET(c, 0, sizeof *c);
+    for (k = 0; k < 2; k++)
+        if (csimi_turns_freely(s, end[k])) mass += 1 / s->rigid_mass[end[k]->item];
+    trial = csimi_rolling_trial(f, s, found, push, mass > 0 ? scale * scale / mass : 0, bound);
+    csimi_store3(axis, csim_dot(trial, trial) > 0 ? csim_normalize(trial)
+                                                  : csimi_load3(f->contacts[found - f->found].R + 3));
+    csimi_store3(c->R + 6, n);
+    CSIMI_MEMCPY(c->R, axis, sizeof axis);
+    csimi_store3(c->R + 3, csim_cross(n, csimi_load3(axis)));
+    c->law = CSIM_LAW_BOX;
+    for (k = 0; k < 2; k++) {
+        const int block = csimi_turn_block(s, end[k]);
+        csim_real J[9];
+        for (i = 0; i < 9; i++) J[i] = i % 4 == 0 ? scale : 0;
+        csimi_joint_side(f, s, c, k, end[k]->kind == CSIMI_PLACE_RIGID, &block, J);
+        c->hi[k] = bound / scale;
+        c->lo[k] = -c->hi[k];
+    }
+    lambda[0] = -csimi_min(csim_length(trial), bound) / scale;
+    lambda[1] = lambda[2] = 0;
+    if (w->def.integrator == CSIM_HALF_STEP) csimi_slip_of_the_end(f, c, 0);
+}
+
+CSIMI_FN void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f) {
+    const csimi_store *s = &w->store;
+    int i;
+    for (i = 0; i < f->found_count; i++) {
+        const csimi_found_contact *c = f->found + i;
+        const csim_real length = c->last >= 0 ? csimi_rolling_length(s, c) : 0;
+        const csim_real bound = length > 0 ? length * csimi_warm_scale(w, f) * s->contact[c->last].normal_impulse : 0;
+        if (bound > 0) csimi_rolling_row(w, f, c, bound);
+    }
+}
