@@ -1,7 +1,7 @@
-/* step/rolling: a couple that resists rolling. A contact that presses with N resists with at most c N along the surface,
-   c the larger rolling_resistance of the two surfaces [m]: how far ahead of its middle the pressure of a wheel acts. N is
-   that of the step before, so that the couple is a row with fixed bounds, the certificate judges it as it does dry
-   friction of a joint, and neither law knows of the other. */
+/* step/rolling: a couple that resists rolling. A contact that presses with N resists with at most c N along the
+   surface, c the larger rolling_resistance of the two surfaces [m]: how far ahead of its middle the ground presses on a
+   wheel. N is that of the step before, so that the couple is a row with fixed bounds, the certificate judges it as it
+   does dry friction of a joint, and neither law knows of the other. */
 #include "private.h"
 
 /* Nodes and links would have to take the couple otherwise. */

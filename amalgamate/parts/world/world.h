@@ -162,8 +162,8 @@ typedef struct csim_surface_def {
     int group;                    /* two bodies of the same group > 0 never touch; default 0 */
     csim_vec3 velocity; /* of the surface against its body, m/s, axes of the body or link: a conveyor. Of a contact its
                            part along the surface counts; default 0 */
-    csim_real rolling_resistance; /* m, >= 0: contacts of shapes of rigid bodies resist rolling with a couple of at most
-                                     this length, the larger of both, times the normal force; default 0. docs/bodies.md */
+    csim_real rolling_resistance; /* m, >= 0: contacts of shapes of rigid bodies resist rolling by a couple of at most
+                                     this length, the larger of both, times the normal force; default 0 */
 } csim_surface_def;
 
 /* A point mass that touches others as a sphere of the given radius. */
