@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: b3464e31c496bda1
+   Hash of the parts: 9e0d70982bd25e40
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -56,6 +56,8 @@
      CONDSIM_IMPLEMENTATION  in exactly one C or C++ file: compile the bodies there
      CONDSIM_STATIC          every function is static to the file that holds the implementation
      CONDSIM_FLOAT           csim_real is float (default double)
+     CONDSIM_SINGLE          with CONDSIM_FLOAT and CONDSIM_TINY: sums and small factorisations in float too, for
+                             processors without a unit for doubles (docs/embedded.md)
      CONDSIM_NO_STDIO        leave out the functions that open files
      CONDSIM_NO_HEAP         no malloc/free: worlds live in the caller's block or use the caller's allocator
      CONDSIM_REFERENCE       add what is for comparisons only: sparse Cholesky, the full Delassus matrix, Lemke's method
@@ -207,6 +209,12 @@
 #endif
 #if defined(CONDSIM_NO_COND) && defined(CONDSIM_NO_SWEEP)
 #error "condsim: CONDSIM_NO_COND and CONDSIM_NO_SWEEP leave no solver"
+#endif
+#if defined(CONDSIM_SINGLE) &&                                                                                        \
+    !(defined(CONDSIM_FLOAT) && defined(CONDSIM_NO_SOFT) && defined(CONDSIM_NO_CABLE) && defined(CONDSIM_NO_CLOTH) && \
+      defined(CONDSIM_NO_TREE) && defined(CONDSIM_NO_REDUCED) && defined(CONDSIM_NO_COND) &&                          \
+      defined(CONDSIM_NO_BOUNDED) && defined(CONDSIM_NO_IMPULSE))
+#error "condsim: CONDSIM_SINGLE is for CONDSIM_FLOAT with CONDSIM_TINY"
 #endif
 #if defined(CONDSIM_NO_IMPULSE) && defined(CONDSIM_REFERENCE)
 #error "condsim: CONDSIM_REFERENCE compares with the impulse level, which CONDSIM_NO_IMPULSE leaves out"
@@ -1134,6 +1142,10 @@ typedef struct csim_solver_params {
                                 max(phi_n, 0). Worlds set it */
     csim_real *pulse;        /* BOUNDED: [3 contact_count] start of the impulses in place of lambda; gets those of the
                                 last substep times the substeps, N s: the better start of the next frame. May be null */
+    int certify;             /* worlds: every so many steps are certified, 1 (default): all; 0: none; up to 1e9.
+                                csim_problem_solve: 0 leaves it out. Only SWEEP and the solvers of the impulse level
+                                have a measure of their own to stop by and can leave it out, and only where that is
+                                met; by_impulse certifies always. docs/certificate.md */
     csim_real damping;       /* PENALTY, and XPBD under the invertible law: damper of a contact over h times its spring,
                                 0..1e3; default 1 */
     double *history;         /* [history_capacity] the solver's residual of each iteration, may be null; NEWTON: the
@@ -1144,6 +1156,8 @@ typedef struct csim_solver_params {
 /* How a solve ended. */
 typedef enum csim_result {
     CSIM_RESULT_CONVERGED,   /* certified at the tolerance */
+    CSIM_RESULT_UNCHECKED,   /* params.certify left the certificate out: the solver's own measure, the contact figure,
+                                meets the tolerance; its dynamics, velocity and work are huge: not known */
     CSIM_RESULT_CAP,         /* the iteration cap was reached first; the best iterate is returned */
     CSIM_RESULT_STALLED,     /* no more progress in this precision; the best iterate is returned */
     CSIM_RESULT_NOT_FINITE,  /* the data made a NaN or an infinity; v and lambda are the start */
@@ -1457,8 +1471,8 @@ typedef struct csim_surface_def {
     int group;                    /* two bodies of the same group > 0 never touch; default 0 */
     csim_vec3 velocity; /* of the surface against its body, m/s, axes of the body or link: a conveyor. Of a contact its
                            part along the surface counts; default 0 */
-    csim_real rolling_resistance; /* m, >= 0: contacts of shapes of rigid bodies resist rolling with a couple of at most
-                                     this length, the larger of both, times the normal force; default 0. docs/bodies.md */
+    csim_real rolling_resistance; /* m, >= 0: contacts of shapes of rigid bodies resist rolling by a couple of at most
+                                     this length, the larger of both, times the normal force; default 0 */
 } csim_surface_def;
 
 /* A point mass that touches others as a sphere of the given radius. */
@@ -1635,7 +1649,8 @@ enum {
     CSIM_FLAG_CONTACTS_FULL = 4, /* capacity.contacts was too small: the step was undone */
     CSIM_FLAG_PAIRS_FULL = 8,    /* capacity.pairs was too small: the step was undone */
     CSIM_FLAG_UNCERTIFIED = 16,  /* the certificate misses the tolerance */
-    CSIM_FLAG_BOUNDED = 32       /* an island was solved by a bounded frame */
+    CSIM_FLAG_BOUNDED = 32,      /* an island was solved by a bounded frame */
+    CSIM_FLAG_UNCHECKED = 64     /* an island was not certified, because solver.certify left this step out */
 };
 
 /* What the last step did. After a failed step the counts tell what it needed. */
@@ -1651,10 +1666,12 @@ typedef struct csim_step_stats {
     long total_iterations;       /* summed over the islands */
     int products;                /* summed */
     int rejections, virtual_nodes; /* summed; see csim_outcome */
-    csim_certificate certificate;                            /* worst over the islands */
+    csim_certificate certificate; /* worst over the islands that were certified; CSIM_FLAG_UNCHECKED without
+                                     CSIM_FLAG_UNCERTIFIED: contact, dynamics, velocity and work are huge, not known */
     double virtual_slip;                                     /* m/s, see csim_outcome */
     int bounded;                 /* islands solved by bounded frames, csim_body_get_bounded says which */
     int uncertified;             /* steps in a row that missed the tolerance, this one the last; 0: certified */
+    int unchecked;               /* steps in a row with islands that were not certified, as solver.certify asks */
     long work;                   /* visits of contacts that bounded worlds counted, see csim_world_def.budget */
     double pushed;               /* m: largest |x+ - x - h v+| of a bounded frame: what its springs pushed out */
     int unseen;           /* pairs that it drove into each other by more than rows know (docs/contact.md), and left */
@@ -1672,7 +1689,8 @@ typedef struct csim_step_stats {
    contacts or pairs than it has room for makes room and does the step, to the bit as if the room had been there. Either
    the whole step happens, or the status tells why not and the world is bit for bit as before (the stats excepted).
    A solve that misses its tolerance is CSIM_OK with stats.result and CSIM_FLAG_UNCERTIFIED, unless the definition says
-   otherwise. COND paper eq. 4-9 and 11.
+   otherwise; one whose certificate solver.certify leaves out has CSIM_RESULT_UNCHECKED at best. COND paper eq. 4-9
+   and 11.
    Fails: CSIM_OUT_OF_RANGE and CSIM_NOT_FINITE (h), CSIM_CAPACITY (fixed block), CSIM_OUT_OF_MEMORY (heap),
    CSIM_NON_FINITE_RESULT, CSIM_UNCERTIFIED,
    CSIM_LOCKED (called from a filter), CSIM_BAD_PROBLEM (a mixing rule returned a negative number, or solver.solver
@@ -3062,6 +3080,18 @@ CSIM_API void csim_urdf_free(csim_urdf *robot);
 #endif
 #define CSIMI_PI CSIM_R(3.14159265358979323846)
 
+/* What sums over many numbers and small factorisations are made in. */
+#ifdef CONDSIM_SINGLE
+typedef float csimi_wide;
+#define CSIMI_WIDE_HUGE 1e38f
+#define CSIMI_WIDE_SMALL 1e-6f /* of a difference: what rounding may have left */
+#else
+typedef double csimi_wide;
+#define CSIMI_WIDE_HUGE 1e300
+#define CSIMI_WIDE_SMALL 1e-12
+#endif
+#define CSIMI_WIDE(x) ((csimi_wide)(x))
+
 CSIM_INLINE csim_real csimi_min(csim_real a, csim_real b) { return a < b ? a : b; }
 CSIM_INLINE csim_real csimi_max(csim_real a, csim_real b) { return a > b ? a : b; }
 CSIM_INLINE csim_real csimi_clamp(csim_real x, csim_real lo, csim_real hi) { return x < lo ? lo : x > hi ? hi : x; }
@@ -3130,10 +3160,10 @@ CSIMI_FN void csimi_parallel(const csim_tasks *tasks, int count, int grain, csim
 /* Sums with 8 lanes inside chunks of 1024 and a binary tree over the chunks: the same bits for any thread count,
    about the accuracy of pairwise summation. double accumulators in both builds. */
 #define CSIMI_CHUNK 1024
-CSIMI_FN double csimi_sum_dot(int count, const csim_real *a, const csim_real *b); /* sum a b */
-CSIMI_FN double csimi_sum_weighted(int count, const csim_real *w, const csim_real *a,
+CSIMI_FN csimi_wide csimi_sum_dot(int count, const csim_real *a, const csim_real *b); /* sum a b */
+CSIMI_FN csimi_wide csimi_sum_weighted(int count, const csim_real *w, const csim_real *a,
                                    const csim_real *b); /* sum w a b */
-CSIMI_FN double csimi_tree_sum(int count, double *x);   /* binary-tree sum of chunk sums; destroys x */
+CSIMI_FN csimi_wide csimi_tree_sum(int count, csimi_wide *x);   /* binary-tree sum of chunk sums; destroys x */
 
 #ifdef CONDSIM_OWN_MATH
 /* ---- elementary.c: what CSIMI_SIN ... call under CONDSIM_OWN_MATH. */
@@ -3185,27 +3215,27 @@ CSIM_INLINE void csimi_addmulT3(const csim_real *M, const csim_real *x, csim_rea
     y[2] += M[2] * a + M[5] * b + M[8] * c;
 }
 /* y += M x, y -= M x and y += M' x summed in double */
-CSIM_INLINE void csimi_addmul3_wide(const csim_real *M, const csim_real *x, double *y) {
-    const double a = (double)x[0], b = (double)x[1], c = (double)x[2];
-    y[0] = y[0] + (double)M[0] * a + (double)M[1] * b + (double)M[2] * c;
-    y[1] = y[1] + (double)M[3] * a + (double)M[4] * b + (double)M[5] * c;
-    y[2] = y[2] + (double)M[6] * a + (double)M[7] * b + (double)M[8] * c;
+CSIM_INLINE void csimi_addmul3_wide(const csim_real *M, const csim_real *x, csimi_wide *y) {
+    const csimi_wide a = (csimi_wide)x[0], b = (csimi_wide)x[1], c = (csimi_wide)x[2];
+    y[0] = y[0] + (csimi_wide)M[0] * a + (csimi_wide)M[1] * b + (csimi_wide)M[2] * c;
+    y[1] = y[1] + (csimi_wide)M[3] * a + (csimi_wide)M[4] * b + (csimi_wide)M[5] * c;
+    y[2] = y[2] + (csimi_wide)M[6] * a + (csimi_wide)M[7] * b + (csimi_wide)M[8] * c;
 }
-CSIM_INLINE void csimi_submul3_wide(const csim_real *M, const csim_real *x, double *y) {
-    const double a = (double)x[0], b = (double)x[1], c = (double)x[2];
-    y[0] = y[0] - (double)M[0] * a - (double)M[1] * b - (double)M[2] * c;
-    y[1] = y[1] - (double)M[3] * a - (double)M[4] * b - (double)M[5] * c;
-    y[2] = y[2] - (double)M[6] * a - (double)M[7] * b - (double)M[8] * c;
+CSIM_INLINE void csimi_submul3_wide(const csim_real *M, const csim_real *x, csimi_wide *y) {
+    const csimi_wide a = (csimi_wide)x[0], b = (csimi_wide)x[1], c = (csimi_wide)x[2];
+    y[0] = y[0] - (csimi_wide)M[0] * a - (csimi_wide)M[1] * b - (csimi_wide)M[2] * c;
+    y[1] = y[1] - (csimi_wide)M[3] * a - (csimi_wide)M[4] * b - (csimi_wide)M[5] * c;
+    y[2] = y[2] - (csimi_wide)M[6] * a - (csimi_wide)M[7] * b - (csimi_wide)M[8] * c;
 }
-CSIM_INLINE void csimi_addmulT3_wide(const csim_real *M, const double *x, double *y) {
-    y[0] += (double)M[0] * x[0] + (double)M[3] * x[1] + (double)M[6] * x[2];
-    y[1] += (double)M[1] * x[0] + (double)M[4] * x[1] + (double)M[7] * x[2];
-    y[2] += (double)M[2] * x[0] + (double)M[5] * x[1] + (double)M[8] * x[2];
+CSIM_INLINE void csimi_addmulT3_wide(const csim_real *M, const csimi_wide *x, csimi_wide *y) {
+    y[0] += (csimi_wide)M[0] * x[0] + (csimi_wide)M[3] * x[1] + (csimi_wide)M[6] * x[2];
+    y[1] += (csimi_wide)M[1] * x[0] + (csimi_wide)M[4] * x[1] + (csimi_wide)M[7] * x[2];
+    y[2] += (csimi_wide)M[2] * x[0] + (csimi_wide)M[5] * x[1] + (csimi_wide)M[8] * x[2];
 }
-/* Square root to double precision in both builds; 0 for 0, NaN for NaN and negative numbers. */
-CSIM_INLINE double csimi_sqrt64(double x) {
-#ifdef CONDSIM_FLOAT
-    double y = (double)CSIMI_SQRT((csim_real)x);
+/* Square root to the precision of csimi_wide; 0 for 0, NaN for NaN and negative numbers. */
+CSIM_INLINE csimi_wide csimi_sqrt64(csimi_wide x) {
+#if defined(CONDSIM_FLOAT) && !defined(CONDSIM_SINGLE)
+    csimi_wide y = (csimi_wide)CSIMI_SQRT((csim_real)x);
     if (y > 0) y = 0.5 * (y + x / y);
     if (y > 0) y = 0.5 * (y + x / y); /* twice, for x near the smallest float */
     return y;
@@ -3281,12 +3311,12 @@ CSIMI_FN csim_real csimi_power_sigma(const csim_block_matrix *A, const csim_real
 
 /* Square-root-free Cholesky H = L D L' of the lower triangle of H [m*m] in place, row-major; false when a pivot is not
    positive. Afterwards D is on the diagonal, L below and L' above: csimi_cholesky_solve reads both. O(m^3/3). */
-CSIMI_FN bool csimi_cholesky(int m, double *H);
-CSIMI_FN void csimi_cholesky_solve(int m, const double *L, double *x);
+CSIMI_FN bool csimi_cholesky(int m, csimi_wide *H);
+CSIMI_FN void csimi_cholesky_solve(int m, const csimi_wide *L, csimi_wide *x);
 
 /* LU of a general A [m*m], row-major, in place with row exchanges; false when a column has no pivot. */
-CSIMI_FN bool csimi_lu(int m, double *A, int *pivot);
-CSIMI_FN void csimi_lu_solve(int m, const double *LU, const int *pivot, double *x);
+CSIMI_FN bool csimi_lu(int m, csimi_wide *A, int *pivot);
+CSIMI_FN void csimi_lu_solve(int m, const csimi_wide *LU, const int *pivot, csimi_wide *x);
 
 /* ---- tridiagonal.c: links of two 3-blocks, each coupled to the links before and after it: LU in O(links), 72 numbers
    a link. A block may be pressed onto a face of the directions it can move in: rows by left, columns by right (a
@@ -4347,7 +4377,7 @@ CSIM_INLINE csim_real csimi_norm3(const csim_real *x) { return CSIMI_SQRT(x[0] *
 #if (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9)) && \
     !(defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0)
 #define CSIMI_QUADS 1
-typedef double csimi_quad __attribute__((vector_size(32)));
+typedef csimi_wide csimi_quad __attribute__((vector_size(4 * sizeof(csimi_wide))));
 typedef csim_real csimi_quad_real
     __attribute__((vector_size(4 * CSIM_REAL_SIZE), aligned(CSIM_REAL_SIZE), may_alias));
 #define CSIMI_QUAD(p) __builtin_convertvector(*(const csimi_quad_real *)(p), csimi_quad)
@@ -4356,7 +4386,7 @@ typedef csim_real csimi_quad_real
 #else
 #define CSIMI_QUADS 0
 typedef struct csimi_quad {
-    double of[4];
+    csimi_wide of[4];
 } csimi_quad;
 #define CSIMI_QUAD_SET(q, a, b, c, d) ((q).of[0] = (a), (q).of[1] = (b), (q).of[2] = (c), (q).of[3] = (d))
 #define CSIMI_QUAD_ADD(sum, w, a) \
@@ -4410,6 +4440,8 @@ CSIMI_FN bool csimi_solver_gaps(csim_solver solver);
 /* Whether solver takes the laws of contacts [count]. */
 CSIMI_FN bool csimi_solver_laws(csim_solver solver, const csim_contact *contacts, int count);
 CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error *error);
+/* What is said of an answer whose certificate is left out; measure: the solver's own. */
+CSIMI_FN csim_result csimi_leave_unchecked(double measure, csim_certificate *certificate);
 
 /* ---- auto.c: SWEEP where it fits, COND where it does not */
 CSIMI_FN size_t csimi_auto_bytes(const csim_problem_size *size, const csim_solver_params *params);
@@ -4443,8 +4475,8 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
 typedef struct csimi_anderson {
     int n, window, count, newest;
     csim_real *f, *p; /* [window n] */
-    double *gram;     /* [window window] f_i M f_j */
-    double *work;     /* [window (window + 3)] */
+    csimi_wide *gram;     /* [window window] f_i M f_j */
+    csimi_wide *work;     /* [window (window + 3)] */
 } csimi_anderson;
 CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window);
 CSIMI_FN void csimi_anderson_clear(csimi_anderson *a);
@@ -4461,7 +4493,7 @@ typedef struct csimi_stages {
     csim_real *best, *centre, *metric;     /* [length] best seen; centre of the proximal step; weights of |.|^2 */
     csimi_anderson anderson;
     const csim_tasks *tasks;
-    double measure, best_measure, target;  /* of x, of best, and to reach */
+    csimi_wide measure, best_measure, target;  /* of x, of best, and to reach */
     int sweeps, cap, rejections;
     bool broken;                           /* a sweep made a NaN or an infinity */
     double *history;
@@ -4471,8 +4503,8 @@ typedef struct csimi_stages {
     void (*pass)(void *problem);                /* one sweep over x for u + eps (x - centre) */
     void (*project)(void *problem);             /* x to the nearest impulses the laws allow */
     void (*moved)(void *problem);               /* x was replaced: what follows from it */
-    double (*look)(void *problem);              /* measure of x */
-    void (*prepare)(void *problem, double eps); /* models of single contacts for W + eps */
+    csimi_wide (*look)(void *problem);              /* measure of x */
+    void (*prepare)(void *problem, csimi_wide eps); /* models of single contacts for W + eps */
 } csimi_stages;
 #define CSIMI_IMPULSE_NOISE (CSIM_R(1e5) * CSIMI_EPS)
 CSIMI_FN void csimi_impulse_allow(const csim_contact *contact, csim_real *x); /* to the nearest that the law allows */
@@ -4486,7 +4518,7 @@ CSIMI_FN void csimi_stages_look(csimi_stages *s);    /* measures x, keeps the be
 CSIMI_FN void csimi_stages_restore(csimi_stages *s); /* x = best */
 CSIMI_FN bool csimi_stages_done(const csimi_stages *s);
 CSIMI_FN void csimi_stages_log(csimi_stages *s);            /* fills the history up to the last sweep */
-CSIMI_FN double csimi_stages_travel2(const csimi_stages *s); /* |x - centre|^2 in the metric */
+CSIMI_FN csimi_wide csimi_stages_travel2(const csimi_stages *s); /* |x - centre|^2 in the metric */
 /* Accelerated sweeps until measured good, or no halving of the measure for patience sweeps. */
 CSIMI_FN void csimi_stages_accelerated(csimi_stages *s, int patience);
 /* From the best: W + eps solved around the last answer, with eps as small as the sweeps inside bear. A step ends when
@@ -4594,13 +4626,13 @@ typedef struct csimi_envelope {
     int *first;                   /* [n] */
     size_t *start;                /* [n] */
     size_t blocks;                /* sum of i - first[i] */
-    double *lower, *upper, *diag; /* [9 blocks], [9 blocks], [9 n] */
+    csimi_wide *lower, *upper, *diag; /* [9 blocks], [9 blocks], [9 n] */
 } csimi_envelope;
 CSIMI_FN size_t csimi_envelope_numbers(int n, size_t blocks); /* doubles in the three arrays */
 CSIMI_FN void csimi_envelope_clear(csimi_envelope *e);
-CSIMI_FN double *csimi_envelope_block(csimi_envelope *e, int i, int j); /* inside the envelope */
+CSIMI_FN csimi_wide *csimi_envelope_block(csimi_envelope *e, int i, int j); /* inside the envelope */
 CSIMI_FN bool csimi_envelope_factor(csimi_envelope *e);                 /* false: a pivot has no positive determinant */
-CSIMI_FN void csimi_envelope_solve(const csimi_envelope *e, double *x);
+CSIMI_FN void csimi_envelope_solve(const csimi_envelope *e, csimi_wide *x);
 
 /* ---- single.c: one contact alone. The model u = W lambda + c is kept in normalised form: tangential impulses are
    y = lambda_t / mu component by component, so that every friction cone (the elliptic one too) is |y| <= lambda_n, and
@@ -4860,8 +4892,8 @@ typedef struct csimi_bodies {
     int n;
     int *first, *size, *row; /* [n] of the body of each block; row: where its row of the factor starts, 3x3 blocks */
     unsigned *on;            /* [n] bit j: block j of the body is not zero in this row */
-    double *factor;          /* [9 csimi_bodies_factor_blocks] of A = E' E: E_kk^-1 and -E_kj, j < k */
-    double *rows;            /* of a contact on one body, while its pieces are made */
+    csimi_wide *factor;          /* [9 csimi_bodies_factor_blocks] of A = E' E: E_kk^-1 and -E_kj, j < k */
+    csimi_wide *rows;            /* of a contact on one body, while its pieces are made */
 } csimi_bodies;
 /* One block a contact acts on: J rows in the contact frame, signed. */
 typedef struct csimi_piece {
@@ -4869,11 +4901,11 @@ typedef struct csimi_piece {
     csim_real J[9];
 } csimi_piece;
 /* C += A B and C += A' B of 3x3 blocks; C is neither A nor B. */
-CSIMI_FN void csimi_add_product(const double *A, const double *B, double *CSIMI_RESTRICT C);
-CSIMI_FN void csimi_add_productT(const double *A, const double *B, double *CSIMI_RESTRICT C);
+CSIMI_FN void csimi_add_product(const csimi_wide *A, const csimi_wide *B, csimi_wide *CSIMI_RESTRICT C);
+CSIMI_FN void csimi_add_productT(const csimi_wide *A, const csimi_wide *B, csimi_wide *CSIMI_RESTRICT C);
 /* C of a symmetric 3x3 block H (its lower triangle), H^-1 = C C', lower triangular: what is zero stays so to the bit.
    False when a pivot is not positive. */
-CSIMI_FN bool csimi_pivot(const double *H, double *C);
+CSIMI_FN bool csimi_pivot(const csimi_wide *H, csimi_wide *C);
 /* Whether A is block diagonal in bodies. */
 CSIMI_FN bool csimi_bodies_take(const csim_problem *problem);
 /* Sum over the bodies of their blocks squared; 4 n when they are none. */
@@ -4885,15 +4917,15 @@ CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, in
 /* Finds the bodies of a problem that csimi_bodies_take takes and factors them. False: A is not positive definite. */
 CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_problem *problem);
 /* x <- E'^-1 x and x <- E^-1 x, [3n]; one after the other: A^-1 x. */
-CSIMI_FN void csimi_bodies_whiten(const csimi_bodies *b, double *x);
-CSIMI_FN void csimi_bodies_restore(const csimi_bodies *b, double *x);
+CSIMI_FN void csimi_bodies_whiten(const csimi_bodies *b, csimi_wide *x);
+CSIMI_FN void csimi_bodies_restore(const csimi_bodies *b, csimi_wide *x);
 /* g [3n] = b + J' lambda, in double; lambda may be null: b */
-CSIMI_FN void csimi_problem_load(const csim_problem *problem, const csim_real *lambda, double *g);
+CSIMI_FN void csimi_problem_load(const csim_problem *problem, const csim_real *lambda, csimi_wide *g);
 /* v = A^-1 (b + J' lambda) in the same way; scratch [3n] */
 CSIMI_FN void csimi_bodies_velocities(const csimi_bodies *b, const csim_problem *problem, const csim_real *lambda,
-                                      csim_real *v, double *scratch);
+                                      csim_real *v, csimi_wide *scratch);
 /* residual [3n] -= A v, in double */
-CSIMI_FN void csimi_less_product(const csim_block_matrix *A, const csim_real *v, double *residual);
+CSIMI_FN void csimi_less_product(const csim_block_matrix *A, const csim_real *v, csimi_wide *residual);
 /* Terms that contacts name: pieces without bodies. With them: as many more as csimi_bodies_reach_blocks. */
 CSIMI_FN int csimi_pieces_count(const csim_problem *p);
 /* Mean over the three rows of J D^-1 J', D the diagonal of A, 1/kg: the mobility of a contact. */
@@ -4908,8 +4940,8 @@ CSIMI_FN void csimi_pieces_velocity(const csimi_piece *piece, int count, const c
 /* w += J' impulse of one contact */
 CSIMI_FN void csimi_pieces_push(const csimi_piece *piece, int count, const csim_real *impulse, csim_real *w);
 /* u += J v and w += J' impulse summed in double */
-CSIMI_FN void csimi_pieces_velocity_wide(const csimi_piece *piece, int count, const double *v, csim_real *u);
-CSIMI_FN void csimi_pieces_push_wide(const csimi_piece *piece, int count, const csim_real *impulse, double *w);
+CSIMI_FN void csimi_pieces_velocity_wide(const csimi_piece *piece, int count, const csimi_wide *v, csim_real *u);
+CSIMI_FN void csimi_pieces_push_wide(const csimi_piece *piece, int count, const csim_real *impulse, csimi_wide *w);
 /* W = J E^-1 E'^-1 J' of one contact */
 CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_real *W);
 
@@ -4972,27 +5004,27 @@ typedef struct csimi_sweep {
     const csim_problem *problem;
     int n, contact_count;
     csimi_bodies bodies;
-    double load;         /* b' A^-1 b, twice the kinetic energy of the load */
+    csimi_wide load;         /* b' A^-1 b, twice the kinetic energy of the load */
     csim_real *v;        /* [3n] A^-1 b, and at the end A^-1 (b + J' lambda) */
-    double *w;           /* [3n] what the impulses add to E v, bodies.c; inside a step of Newton: what the step adds.
-                            Small differences of large sums, a thousand kilograms on one: float would sweep on its last
-                            bits */
+    csimi_wide *w;       /* [3n] what the impulses add to E v, bodies.c; inside a step of Newton: what the step adds.
+                        Small differences of large sums, a thousand kilograms on one: float would sweep on its last
+                        bits */
     csimi_piece *pieces; /* of J E^-1 */
     csimi_sweep_contact *contacts;
     csimi_stages loop;   /* over the impulses loop.x; measure: the larger of the contact and the velocity figure */
     csim_real *norms;    /* [contact_count] */
     csimi_envelope envelope; /* of the Newton burst; its numbers live in the ring of anderson */
     int *order, *place;      /* [n] block at each row of the envelope, and back */
-    double *spare;           /* [spare_count] memory of the Newton burst where the ring would be too small */
+    csimi_wide *spare;           /* [spare_count] memory of the Newton burst where the ring would be too small */
     size_t spare_count;
     bool planned;                 /* the order and work are known; not yet: they will fit */
-    double work;  /* multiplications of a factorisation; 0: it does not fit */
+    csimi_wide work;  /* multiplications of a factorisation; 0: it does not fit */
     bool convex;  /* Newton takes convex steps */
 } csimi_sweep;
 
 CSIMI_FN void csimi_contact_velocity(const csimi_sweep *s, const csimi_sweep_contact *c, csim_real *u);
 CSIMI_FN void csimi_sweep_velocities(csimi_sweep *s);          /* w from lambda */
-CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, double eps); /* local models of W + eps (tr W_ii / 3) I */
+CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, csimi_wide eps); /* local models of W + eps (tr W_ii / 3) I */
 
 /* Orders the blocks, lays the envelope into the ring and estimates the work. */
 CSIMI_FN void csimi_burst_plan(csimi_sweep *s);
@@ -5001,7 +5033,7 @@ CSIMI_FN bool csimi_burst_fits(const csimi_sweep *s); /* without looking at the 
 #define CSIMI_BURST_NUMBERS(n) (9 * (n) * (n) + 12 * (n) + 64)
 /* One proximal step lambda -> argument of W + eps I around lambda, by Newton on the body velocities. False, with
    lambda and w as before, when it does not get there. */
-CSIMI_FN bool csimi_burst_step(csimi_sweep *s, double eps, int *iterations);
+CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations);
 
 /* ---- restrain.c: what stays of a solve that missed: impulses inside their laws that put no energy in, and the exact
    motion under them. start: [3 contacts] the impulses before the solve; solution: the best iterate, replaced together
@@ -6879,19 +6911,19 @@ CSIMI_FN void csimi_parallel(const csim_tasks *tasks, int count, int grain, csim
 /* Partial sums of 2^level neighbouring chunks, at most one a level, as the digits of a binary counter: the tree of
    csimi_tree_sum without storing the leaves. */
 typedef struct csimi_counter {
-    double part[32];
+    csimi_wide part[32];
     unsigned chunks;
 } csimi_counter;
 
-static void csimi_counter_add(csimi_counter *c, double sum) {
+static void csimi_counter_add(csimi_counter *c, csimi_wide sum) {
     unsigned full = c->chunks++;
     int level = 0;
     for (; full & 1; full >>= 1) sum = c->part[level++] + sum;
     c->part[level] = sum;
 }
 
-static double csimi_counter_total(const csimi_counter *c) {
-    double sum = 0;
+static csimi_wide csimi_counter_total(const csimi_counter *c) {
+    csimi_wide sum = 0;
     unsigned left = c->chunks;
     bool first = true;
     int level;
@@ -6903,7 +6935,7 @@ static double csimi_counter_total(const csimi_counter *c) {
     return sum;
 }
 
-CSIMI_FN double csimi_tree_sum(int count, double *x) {
+CSIMI_FN csimi_wide csimi_tree_sum(int count, csimi_wide *x) {
     int i;
     if (count <= 0) return 0;
     for (; count > 1; count = (count + 1) / 2) {
@@ -6913,53 +6945,53 @@ CSIMI_FN double csimi_tree_sum(int count, double *x) {
     return x[0];
 }
 
-static double csimi_join_lanes(const double *s) {
+static csimi_wide csimi_join_lanes(const csimi_wide *s) {
     return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
 }
 
 /* One chunk. Eight independent lanes hide the latency of the adder and let the compiler vectorise a sum whose order
    it must not change: 2.5 to 4 times a single accumulator. They are written out because gcc -O2 leaves an array of
    lanes in memory, three times slower. */
-static double csimi_chunk_dot(int count, const csim_real *CSIMI_RESTRICT a, const csim_real *CSIMI_RESTRICT b) {
-    double s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0, s6 = 0, s7 = 0, lane[8];
+static csimi_wide csimi_chunk_dot(int count, const csim_real *CSIMI_RESTRICT a, const csim_real *CSIMI_RESTRICT b) {
+    csimi_wide s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0, s6 = 0, s7 = 0, lane[8];
     int i, k;
     for (i = 0; i + 8 <= count; i += 8) {
-        s0 += (double)a[i] * (double)b[i];
-        s1 += (double)a[i + 1] * (double)b[i + 1];
-        s2 += (double)a[i + 2] * (double)b[i + 2];
-        s3 += (double)a[i + 3] * (double)b[i + 3];
-        s4 += (double)a[i + 4] * (double)b[i + 4];
-        s5 += (double)a[i + 5] * (double)b[i + 5];
-        s6 += (double)a[i + 6] * (double)b[i + 6];
-        s7 += (double)a[i + 7] * (double)b[i + 7];
+        s0 += (csimi_wide)a[i] * (csimi_wide)b[i];
+        s1 += (csimi_wide)a[i + 1] * (csimi_wide)b[i + 1];
+        s2 += (csimi_wide)a[i + 2] * (csimi_wide)b[i + 2];
+        s3 += (csimi_wide)a[i + 3] * (csimi_wide)b[i + 3];
+        s4 += (csimi_wide)a[i + 4] * (csimi_wide)b[i + 4];
+        s5 += (csimi_wide)a[i + 5] * (csimi_wide)b[i + 5];
+        s6 += (csimi_wide)a[i + 6] * (csimi_wide)b[i + 6];
+        s7 += (csimi_wide)a[i + 7] * (csimi_wide)b[i + 7];
     }
     lane[0] = s0, lane[1] = s1, lane[2] = s2, lane[3] = s3;
     lane[4] = s4, lane[5] = s5, lane[6] = s6, lane[7] = s7;
-    for (k = 0; i < count; ++i, ++k) lane[k] += (double)a[i] * (double)b[i];
+    for (k = 0; i < count; ++i, ++k) lane[k] += (csimi_wide)a[i] * (csimi_wide)b[i];
     return csimi_join_lanes(lane);
 }
 
-static double csimi_chunk_weighted(int count, const csim_real *CSIMI_RESTRICT w, const csim_real *CSIMI_RESTRICT a,
+static csimi_wide csimi_chunk_weighted(int count, const csim_real *CSIMI_RESTRICT w, const csim_real *CSIMI_RESTRICT a,
                                    const csim_real *CSIMI_RESTRICT b) {
-    double s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0, s6 = 0, s7 = 0, lane[8];
+    csimi_wide s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0, s6 = 0, s7 = 0, lane[8];
     int i, k;
     for (i = 0; i + 8 <= count; i += 8) {
-        s0 += (double)w[i] * (double)a[i] * (double)b[i];
-        s1 += (double)w[i + 1] * (double)a[i + 1] * (double)b[i + 1];
-        s2 += (double)w[i + 2] * (double)a[i + 2] * (double)b[i + 2];
-        s3 += (double)w[i + 3] * (double)a[i + 3] * (double)b[i + 3];
-        s4 += (double)w[i + 4] * (double)a[i + 4] * (double)b[i + 4];
-        s5 += (double)w[i + 5] * (double)a[i + 5] * (double)b[i + 5];
-        s6 += (double)w[i + 6] * (double)a[i + 6] * (double)b[i + 6];
-        s7 += (double)w[i + 7] * (double)a[i + 7] * (double)b[i + 7];
+        s0 += (csimi_wide)w[i] * (csimi_wide)a[i] * (csimi_wide)b[i];
+        s1 += (csimi_wide)w[i + 1] * (csimi_wide)a[i + 1] * (csimi_wide)b[i + 1];
+        s2 += (csimi_wide)w[i + 2] * (csimi_wide)a[i + 2] * (csimi_wide)b[i + 2];
+        s3 += (csimi_wide)w[i + 3] * (csimi_wide)a[i + 3] * (csimi_wide)b[i + 3];
+        s4 += (csimi_wide)w[i + 4] * (csimi_wide)a[i + 4] * (csimi_wide)b[i + 4];
+        s5 += (csimi_wide)w[i + 5] * (csimi_wide)a[i + 5] * (csimi_wide)b[i + 5];
+        s6 += (csimi_wide)w[i + 6] * (csimi_wide)a[i + 6] * (csimi_wide)b[i + 6];
+        s7 += (csimi_wide)w[i + 7] * (csimi_wide)a[i + 7] * (csimi_wide)b[i + 7];
     }
     lane[0] = s0, lane[1] = s1, lane[2] = s2, lane[3] = s3;
     lane[4] = s4, lane[5] = s5, lane[6] = s6, lane[7] = s7;
-    for (k = 0; i < count; ++i, ++k) lane[k] += (double)w[i] * (double)a[i] * (double)b[i];
+    for (k = 0; i < count; ++i, ++k) lane[k] += (csimi_wide)w[i] * (csimi_wide)a[i] * (csimi_wide)b[i];
     return csimi_join_lanes(lane);
 }
 
-CSIMI_FN double csimi_sum_dot(int count, const csim_real *a, const csim_real *b) {
+CSIMI_FN csimi_wide csimi_sum_dot(int count, const csim_real *a, const csim_real *b) {
     csimi_counter c;
     int i;
     c.chunks = 0;
@@ -6968,7 +7000,7 @@ CSIMI_FN double csimi_sum_dot(int count, const csim_real *a, const csim_real *b)
     return csimi_counter_total(&c);
 }
 
-CSIMI_FN double csimi_sum_weighted(int count, const csim_real *w, const csim_real *a, const csim_real *b) {
+CSIMI_FN csimi_wide csimi_sum_weighted(int count, const csim_real *w, const csim_real *a, const csim_real *b) {
     csimi_counter c;
     int i;
     c.chunks = 0;
@@ -7720,10 +7752,11 @@ CSIMI_FN csim_real csimi_power_sigma(const csim_block_matrix *A, const csim_real
 
 /* y -= a[0] U_0 + ... + a[3] U_3 over [0, count) for four rows U_k of stride m: one load and store of y for four rows,
    and no reduction, so that it vectorises as written. */
-static void csimi_subtract_rows4(int count, const double *a, const double *U, size_t m, double *CSIMI_RESTRICT y) {
-    const double *CSIMI_RESTRICT u0 = U, *CSIMI_RESTRICT u1 = U + m;
-    const double *CSIMI_RESTRICT u2 = U + 2 * m, *CSIMI_RESTRICT u3 = U + 3 * m;
-    double a0 = a[0], a1 = a[1], a2 = a[2], a3 = a[3];
+static void csimi_subtract_rows4(int count, const csimi_wide *a, const csimi_wide *U, size_t m,
+                                 csimi_wide *CSIMI_RESTRICT y) {
+    const csimi_wide *CSIMI_RESTRICT u0 = U, *CSIMI_RESTRICT u1 = U + m;
+    const csimi_wide *CSIMI_RESTRICT u2 = U + 2 * m, *CSIMI_RESTRICT u3 = U + 3 * m;
+    csimi_wide a0 = a[0], a1 = a[1], a2 = a[2], a3 = a[3];
     int j;
     for (j = 0; j + 4 <= count; j += 4) { /* written out: gcc -O2 makes pairs of neighbours but not of loop turns */
         y[j] -= (a0 * u0[j] + a1 * u1[j]) + (a2 * u2[j] + a3 * u3[j]);
@@ -7734,7 +7767,8 @@ static void csimi_subtract_rows4(int count, const double *a, const double *U, si
     for (; j < count; j++) y[j] -= (a0 * u0[j] + a1 * u1[j]) + (a2 * u2[j] + a3 * u3[j]);
 }
 
-static void csimi_subtract_row(int count, double a, const double *CSIMI_RESTRICT u, double *CSIMI_RESTRICT y) {
+static void csimi_subtract_row(int count, csimi_wide a, const csimi_wide *CSIMI_RESTRICT u,
+                               csimi_wide *CSIMI_RESTRICT y) {
     int j;
     for (j = 0; j + 4 <= count; j += 4) {
         y[j] -= a * u[j];
@@ -7746,11 +7780,11 @@ static void csimi_subtract_row(int count, double a, const double *CSIMI_RESTRICT
 }
 
 /* x <- L^-1 x on the first count unknowns; unit L, read from the rows of the upper triangle, where L' lies. */
-static void csimi_forward(int m, int count, const double *H, double *x) {
+static void csimi_forward(int m, int count, const csimi_wide *H, csimi_wide *x) {
     int k = 0, j;
     size_t stride = (size_t)m;
     for (; k + 4 <= count; k += 4) {
-        const double *U = H + stride * (size_t)k;
+        const csimi_wide *U = H + stride * (size_t)k;
         for (j = k; j < k + 3; j++)
             csimi_subtract_row(k + 3 - j, x[j], H + stride * (size_t)j + (size_t)j + 1, x + j + 1);
         csimi_subtract_rows4(count - k - 4, x + k, U + k + 4, stride, x + k + 4);
@@ -7759,29 +7793,29 @@ static void csimi_forward(int m, int count, const double *H, double *x) {
 }
 
 /* Row by row, H = L D L': the row i of L D solves L (l D)' = h_i. Without square roots. */
-CSIMI_FN bool csimi_cholesky(int m, double *H) {
+CSIMI_FN bool csimi_cholesky(int m, csimi_wide *H) {
     int i, k;
     size_t stride = (size_t)m;
     for (i = 0; i < m; i++) {
-        double *h = H + stride * (size_t)i, pivot = h[i];
+        csimi_wide *h = H + stride * (size_t)i, pivot = h[i];
         csimi_forward(m, i, H, h);
         for (k = 0; k < i; k++) {
-            double l = h[k] / H[stride * (size_t)k + (size_t)k];
+            csimi_wide l = h[k] / H[stride * (size_t)k + (size_t)k];
             pivot -= l * h[k];
             h[k] = H[stride * (size_t)k + (size_t)i] = l;
         }
-        if (!(pivot > 0 && pivot < 1e300)) return false;
+        if (!(pivot > 0 && pivot < CSIMI_WIDE_HUGE)) return false;
         h[i] = pivot;
     }
     return true;
 }
 
 /* x <- L^-T x: row k of L takes its part from the unknowns before it, four rows a pass. */
-static void csimi_backward(int m, const double *L, double *x) {
+static void csimi_backward(int m, const csimi_wide *L, csimi_wide *x) {
     const size_t stride = (size_t)m;
     int k = m, j;
     for (; k >= 4; k -= 4) {
-        const double *rows = L + stride * (size_t)(k - 4);
+        const csimi_wide *rows = L + stride * (size_t)(k - 4);
         for (j = k - 1; j > k - 4; j--)
             csimi_subtract_row(j - (k - 4), x[j], L + stride * (size_t)j + k - 4, x + k - 4);
         csimi_subtract_rows4(k - 4, x + k - 4, rows, stride, x);
@@ -7789,18 +7823,18 @@ static void csimi_backward(int m, const double *L, double *x) {
     for (; k > 1; k--) csimi_subtract_row(k - 1, x[k - 1], L + stride * (size_t)(k - 1), x);
 }
 
-CSIMI_FN void csimi_cholesky_solve(int m, const double *L, double *x) {
+CSIMI_FN void csimi_cholesky_solve(int m, const csimi_wide *L, csimi_wide *x) {
     int k;
     csimi_forward(m, m, L, x);
     for (k = 0; k < m; k++) x[k] /= L[(size_t)m * (size_t)k + (size_t)k];
     csimi_backward(m, L, x);
 }
 
-static double csimi_size(double x) { return x < 0 ? -x : x; }
+static csimi_wide csimi_size(csimi_wide x) { return x < 0 ? -x : x; }
 
 /* Four sums hide the latency of one. */
-static double csimi_dense_dot(int count, const double *a, const double *b) {
-    double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+static csimi_wide csimi_dense_dot(int count, const csimi_wide *a, const csimi_wide *b) {
+    csimi_wide s0 = 0, s1 = 0, s2 = 0, s3 = 0;
     int j;
     for (j = 0; j + 4 <= count; j += 4) {
         s0 += a[j] * b[j];
@@ -7812,27 +7846,27 @@ static double csimi_dense_dot(int count, const double *a, const double *b) {
     return (s0 + s1) + (s2 + s3);
 }
 
-static void csimi_swap_rows(int m, double *a, double *b) {
+static void csimi_swap_rows(int m, csimi_wide *a, csimi_wide *b) {
     int j;
     for (j = 0; j < m; j++) {
-        const double x = a[j];
+        const csimi_wide x = a[j];
         a[j] = b[j];
         b[j] = x;
     }
 }
 
 /* Column k of L, and what it takes from the columns after it up to last; false without a pivot. */
-static bool csimi_lu_column(int m, double *A, int k, int last, int *pivot) {
+static bool csimi_lu_column(int m, csimi_wide *A, int k, int last, int *pivot) {
     const size_t stride = (size_t)m;
-    double *row = A + stride * (size_t)k;
+    csimi_wide *row = A + stride * (size_t)k;
     int i, best = k;
     for (i = k + 1; i < m; i++)
         if (csimi_size(A[stride * (size_t)i + (size_t)k]) > csimi_size(A[stride * (size_t)best + (size_t)k])) best = i;
     pivot[k] = best;
     if (best != k) csimi_swap_rows(m, row, A + stride * (size_t)best);
-    if (!(csimi_size(row[k]) > 0 && csimi_size(row[k]) < 1e300)) return false;
+    if (!(csimi_size(row[k]) > 0 && csimi_size(row[k]) < CSIMI_WIDE_HUGE)) return false;
     for (i = k + 1; i < m; i++) {
-        double *h = A + stride * (size_t)i;
+        csimi_wide *h = A + stride * (size_t)i;
         h[k] /= row[k];
         csimi_subtract_row(last - k - 1, h[k], row + k + 1, h + k + 1);
     }
@@ -7840,22 +7874,22 @@ static bool csimi_lu_column(int m, double *A, int k, int last, int *pivot) {
 }
 
 /* Four columns at a time, so that the rest of a row is read and written once for four. */
-CSIMI_FN bool csimi_lu(int m, double *A, int *pivot) {
+CSIMI_FN bool csimi_lu(int m, csimi_wide *A, int *pivot) {
     const size_t stride = (size_t)m;
     int first, last, i, k;
     for (first = 0; first < m; first = last) {
-        const double *U;
+        const csimi_wide *U;
         last = first + 4 < m ? first + 4 : m;
         U = A + stride * (size_t)first + last;
         for (k = first; k < last; k++)
             if (!csimi_lu_column(m, A, k, last, pivot)) return false;
         for (i = first + 1; i < last; i++)
             for (k = first; k < i; k++) {
-                double *h = A + stride * (size_t)i;
+                csimi_wide *h = A + stride * (size_t)i;
                 csimi_subtract_row(m - last, h[k], A + stride * (size_t)k + last, h + last);
             }
         for (i = last; i < m; i++) {
-            double *h = A + stride * (size_t)i;
+            csimi_wide *h = A + stride * (size_t)i;
             if (h[first] == 0 && h[first + 1] == 0 && h[first + 2] == 0 && h[first + 3] == 0) continue;
             csimi_subtract_rows4(m - last, h + first, U, stride, h + last);
         }
@@ -7863,17 +7897,17 @@ CSIMI_FN bool csimi_lu(int m, double *A, int *pivot) {
     return true;
 }
 
-CSIMI_FN void csimi_lu_solve(int m, const double *LU, const int *pivot, double *x) {
+CSIMI_FN void csimi_lu_solve(int m, const csimi_wide *LU, const int *pivot, csimi_wide *x) {
     int i;
     for (i = 0; i < m; i++)
         if (pivot[i] != i) {
-            const double t = x[i];
+            const csimi_wide t = x[i];
             x[i] = x[pivot[i]];
             x[pivot[i]] = t;
         }
     for (i = 0; i < m; i++) x[i] -= csimi_dense_dot(i, LU + (size_t)m * (size_t)i, x);
     for (i = m - 1; i >= 0; i--) {
-        const double *row = LU + (size_t)m * (size_t)i;
+        const csimi_wide *row = LU + (size_t)m * (size_t)i;
         x[i] = (x[i] - csimi_dense_dot(m - 1 - i, row + i + 1, x + i + 1)) / row[i];
     }
 }
@@ -19509,19 +19543,19 @@ CSIM_API void csim_project_cone(csim_real mu, const csim_real *trial, csim_real 
 /* The multiplier s of the nearest point of an ellipse, in units of its short axis squared: the root of
    (r x / (s + r))^2 + (y / (s + 1))^2 = 1, where r = (long / short)^2 and (r x, y) = axes * point / short^2 lies
    outside. Newton on the reciprocal length, which is nearly linear in s, kept inside a bracket by bisection. */
-static double csimi_ellipse_multiplier(double r, double x, double y) {
-    double lo = y > 1 ? y - 1 : 0, hi = r * x + y, s = lo;
+static csimi_wide csimi_ellipse_multiplier(csimi_wide r, csimi_wide x, csimi_wide y) {
+    csimi_wide lo = y > 1 ? y - 1 : 0, hi = r * x + y, s = lo;
     int k;
     for (k = 0; k < 100; ++k) {
-        const double a = r * x / (s + r), b = y / (s + 1), g = a * a + b * b;
-        const double slope = a * a / (s + r) + b * b / (s + 1);
-        double next = s + g * (csimi_sqrt64(g) - 1) / slope;
+        const csimi_wide a = r * x / (s + r), b = y / (s + 1), g = a * a + b * b;
+        const csimi_wide slope = a * a / (s + r) + b * b / (s + 1);
+        csimi_wide next = s + g * (csimi_sqrt64(g) - 1) / slope;
         if (g > 1)
             lo = s;
         else
             hi = s;
-        if (!(next > lo && next < hi)) next = 0.5 * (lo + hi);
-        if (next == s || hi - lo <= 4e-16 * hi) break;
+        if (!(next > lo && next < hi)) next = CSIMI_WIDE(0.5) * (lo + hi);
+        if (next == s || hi - lo <= CSIMI_WIDE(4e-16) * hi) break;
         s = next;
     }
     return s;
@@ -19529,22 +19563,22 @@ static double csimi_ellipse_multiplier(double r, double x, double y) {
 
 CSIM_API void csim_project_ellipse(csim_real a, csim_real b, const csim_real *trial, csim_real *t) {
     const int big = a >= b ? 0 : 1, small = 1 - big;
-    const double major = (double)csimi_max(a, b), minor = (double)csimi_min(a, b);
-    const double p = (double)csimi_abs(trial[big]), q = (double)csimi_abs(trial[small]);
-    double x, y;
+    const csimi_wide major = (csimi_wide)csimi_max(a, b), minor = (csimi_wide)csimi_min(a, b);
+    const csimi_wide p = (csimi_wide)csimi_abs(trial[big]), q = (csimi_wide)csimi_abs(trial[small]);
+    csimi_wide x, y;
     if (major <= minor) { /* a disk is no search */
         csimi_clip_disk(a, trial, t);
         return;
     }
-    if (minor <= 1e-12 * major || major <= 0) { /* a segment, or a point */
+    if (minor <= CSIMI_WIDE_SMALL * major || major <= 0) { /* a segment, or a point */
         x = p < major ? p : major;
         y = 0;
     } else if ((p / major) * (p / major) + (q / minor) * (q / minor) <= 1) {
         x = p;
         y = q;
     } else {
-        const double ratio = major / minor, r = ratio * ratio;
-        const double s = csimi_ellipse_multiplier(r, p / major, q / minor);
+        const csimi_wide ratio = major / minor, r = ratio * ratio;
+        const csimi_wide s = csimi_ellipse_multiplier(r, p / major, q / minor);
         x = r * p / (s + r);
         y = q / (s + 1);
     }
@@ -20055,52 +20089,55 @@ CSIMI_FN csim_status csimi_nodalize(const csim_problem *problem, csim_real gain,
 
 /* Impulses and velocities below this many rounding errors of the numbers they come from count as zero: the "tiny" of
    certificate.h. Without it an island of open contacts, whose median impulse is 0, would measure only rounding. */
-#define CSIMI_CERT_NOISE (1e5 * (double)CSIMI_EPS)
-#define CSIMI_CERT_COARSE 0.01 /* of a speed: impulses whose last bits are worth more are too coarse to be forgiven */
+#define CSIMI_CERT_NOISE (CSIMI_WIDE(1e5) * (csimi_wide)CSIMI_EPS)
+/* Of a speed: impulses whose last bits are worth more are too coarse to be forgiven. */
+#define CSIMI_CERT_COARSE CSIMI_WIDE(0.01)
 
 /* What one contact looks like to the certificate, with u + omega lambda in the place of u for the invertible law. */
 typedef struct csimi_cert_contact {
     const csim_contact *contact;
-    double u[3], lambda[3];
-    double speed; /* sum of the magnitudes u is a difference of */
-    double rho;   /* kg */
-    double tiny;  /* N s */
+    csimi_wide u[3], lambda[3];
+    csimi_wide speed; /* sum of the magnitudes u is a difference of */
+    csimi_wide rho;   /* kg */
+    csimi_wide tiny;  /* N s */
 } csimi_cert_contact;
 
-static double csimi_cert_abs(double x) { return x < 0 ? -x : x; }
-static double csimi_cert_max(double a, double b) { return a > b ? a : b; }
-static double csimi_cert_norm2(const double *x) { return csimi_sqrt64(x[0] * x[0] + x[1] * x[1]); }
-static double csimi_cert_norm3(const double *x) { return csimi_sqrt64(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
+static csimi_wide csimi_cert_abs(csimi_wide x) { return x < 0 ? -x : x; }
+static csimi_wide csimi_cert_max(csimi_wide a, csimi_wide b) { return a > b ? a : b; }
+static csimi_wide csimi_cert_norm2(const csimi_wide *x) { return csimi_sqrt64(x[0] * x[0] + x[1] * x[1]); }
+static csimi_wide csimi_cert_norm3(const csimi_wide *x) {
+    return csimi_sqrt64(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
+}
 
 /* y = J x, x in double */
-CSIM_INLINE void csimi_cert_times(const csim_real *J, const double *x, double *y) {
-    y[0] = (double)J[0] * x[0] + (double)J[1] * x[1] + (double)J[2] * x[2];
-    y[1] = (double)J[3] * x[0] + (double)J[4] * x[1] + (double)J[5] * x[2];
-    y[2] = (double)J[6] * x[0] + (double)J[7] * x[1] + (double)J[8] * x[2];
+CSIM_INLINE void csimi_cert_times(const csim_real *J, const csimi_wide *x, csimi_wide *y) {
+    y[0] = (csimi_wide)J[0] * x[0] + (csimi_wide)J[1] * x[1] + (csimi_wide)J[2] * x[2];
+    y[1] = (csimi_wide)J[3] * x[0] + (csimi_wide)J[4] * x[1] + (csimi_wide)J[5] * x[2];
+    y[2] = (csimi_wide)J[6] * x[0] + (csimi_wide)J[7] * x[1] + (csimi_wide)J[8] * x[2];
 }
 
 /* ---- dynamics */
 
 /* g += J' lambda for one side, or its magnitude. */
-static void csimi_cert_scatter(const csim_problem *p, const csim_side *side, const double *impulse, bool magnitudes,
-                               double *g) {
+static void csimi_cert_scatter(const csim_problem *p, const csim_side *side, const csimi_wide *impulse, bool magnitudes,
+                               csimi_wide *g) {
     int k, i;
     for (k = side->first; k < side->first + side->count; ++k) {
-        double y[3] = {0, 0, 0}, *to = g + 3 * (ptrdiff_t)p->terms[k].block;
+        csimi_wide y[3] = {0, 0, 0}, *to = g + 3 * (ptrdiff_t)p->terms[k].block;
         csimi_addmulT3_wide(p->terms[k].J, impulse, y);
         for (i = 0; i < 3; ++i) to[i] += magnitudes ? csimi_cert_abs(y[i]) : y[i];
     }
 }
 
 /* g = J' lambda; magnitudes: the sum of what each side of a contact puts in, without signs. */
-static void csimi_cert_impulses(const csim_problem *p, const csim_real *lambda, bool magnitudes, double *g) {
+static void csimi_cert_impulses(const csim_problem *p, const csim_real *lambda, bool magnitudes, csimi_wide *g) {
     int m, i;
     for (i = 0; i < 3 * p->A.n; ++i) g[i] = 0;
     for (m = 0; m < p->contact_count; ++m) {
         const csim_contact *c = p->contacts + m;
         const csim_real *l = lambda + 3 * (ptrdiff_t)m;
-        double world[3] = {0, 0, 0}, impulse[3];
-        for (i = 0; i < 3; ++i) impulse[i] = (double)l[i];
+        csimi_wide world[3] = {0, 0, 0}, impulse[3];
+        for (i = 0; i < 3; ++i) impulse[i] = (csimi_wide)l[i];
         csimi_addmulT3_wide(c->R, impulse, world);
         csimi_cert_scatter(p, &c->a, world, magnitudes, g);
         for (i = 0; i < 3; ++i) world[i] = -world[i];
@@ -20109,24 +20146,24 @@ static void csimi_cert_impulses(const csim_problem *p, const csim_real *lambda, 
 }
 
 /* |A v - b - J'lambda| / max(|b|, |J'lambda|, tiny) in the norm of 1 / diag A, and the energy that passes through. */
-static void csimi_cert_dynamics(const csim_problem *p, const csim_real *v, const double *g, csim_certificate *out) {
+static void csimi_cert_dynamics(const csim_problem *p, const csim_real *v, const csimi_wide *g, csim_certificate *out) {
     const csim_block_matrix *A = &p->A;
-    double residual = 0, load = 0, impulse = 0, motion = 0, scale;
+    csimi_wide residual = 0, load = 0, impulse = 0, motion = 0, scale;
     int i, k, r;
     for (i = 0; i < A->n; ++i) {
-        double y[3] = {0, 0, 0};
+        csimi_wide y[3] = {0, 0, 0};
         for (k = A->row[i]; k < A->row[i + 1]; ++k)
             csimi_addmul3_wide(A->val + 9 * (ptrdiff_t)k, v + 3 * (ptrdiff_t)A->col[k], y);
         for (r = 0; r < 3; ++r) {
-            const double d = 1 / (double)A->val[9 * (ptrdiff_t)A->diag[i] + 4 * r];
-            const double b = (double)p->b[3 * i + r], f = g[3 * i + r], e = y[r] - b - f;
+            const csimi_wide d = 1 / (csimi_wide)A->val[9 * (ptrdiff_t)A->diag[i] + 4 * r];
+            const csimi_wide b = (csimi_wide)p->b[3 * i + r], f = g[3 * i + r], e = y[r] - b - f;
             residual += e * e * d;
             load += b * b * d;
             impulse += f * f * d;
-            motion += (double)v[3 * i + r] * y[r];
+            motion += (csimi_wide)v[3 * i + r] * y[r];
         }
     }
-    scale = csimi_cert_max(csimi_cert_max(csimi_sqrt64(load), csimi_sqrt64(impulse)), (double)CSIMI_TINY);
+    scale = csimi_cert_max(csimi_cert_max(csimi_sqrt64(load), csimi_sqrt64(impulse)), (csimi_wide)CSIMI_TINY);
     out->dynamics = csimi_sqrt64(residual) / scale;
     out->energy = csimi_cert_max(load, motion);
 }
@@ -20135,14 +20172,15 @@ static void csimi_cert_dynamics(const csim_problem *p, const csim_real *v, const
 
 /* tr(J D^-1 J') = tr(D^-1 J'J) of a symmetric block D, by its cofactors; with the diagonal of D alone when it is not
    positive. */
-static double csimi_cert_trace(const csim_real *D, const csim_real *J) {
-    const double a = (double)D[0], b = (double)D[1], c = (double)D[2], d = (double)D[4], e = (double)D[5];
-    const double f = (double)D[8], aa = d * f - e * e, ab = c * e - b * f, ac = b * e - c * d;
-    const double det = a * aa + b * ab + c * ac;
-    double xx = 0, xy = 0, xz = 0, yy = 0, yz = 0, zz = 0; /* J'J */
+static csimi_wide csimi_cert_trace(const csim_real *D, const csim_real *J) {
+    const csimi_wide a = (csimi_wide)D[0], b = (csimi_wide)D[1], c = (csimi_wide)D[2], d = (csimi_wide)D[4],
+                     e = (csimi_wide)D[5];
+    const csimi_wide f = (csimi_wide)D[8], aa = d * f - e * e, ab = c * e - b * f, ac = b * e - c * d;
+    const csimi_wide det = a * aa + b * ab + c * ac;
+    csimi_wide xx = 0, xy = 0, xz = 0, yy = 0, yz = 0, zz = 0; /* J'J */
     int k;
     for (k = 0; k < 3; ++k, J += 3) {
-        const double x = (double)J[0], y = (double)J[1], z = (double)J[2];
+        const csimi_wide x = (csimi_wide)J[0], y = (csimi_wide)J[1], z = (csimi_wide)J[2];
         xx += x * x;
         xy += x * y;
         xz += x * z;
@@ -20158,19 +20196,19 @@ static double csimi_cert_trace(const csim_real *D, const csim_real *J) {
 static bool csimi_cert_identity(const csim_real *J) {
     int i;
     for (i = 0; i < 9; ++i)
-        if (csimi_cert_abs((double)J[i] - (i % 4 == 0 ? 1 : 0)) > 0) return false;
+        if (csimi_cert_abs((csimi_wide)J[i] - (i % 4 == 0 ? 1 : 0)) > 0) return false;
     return true;
 }
 
 /* 1 / m of a side: from the mass given, from its node, or from tr(J D^-1 J') / 3 with the diagonal blocks D of A. */
-static double csimi_cert_mobility(const csim_problem *p, const csim_side *side, csim_real mass) {
-    double trace = 0;
+static csimi_wide csimi_cert_mobility(const csim_problem *p, const csim_side *side, csim_real mass) {
+    csimi_wide trace = 0;
     int k;
     if (side->count <= 0) return 0;
-    if (mass > 0) return 1 / (double)mass;
+    if (mass > 0) return 1 / (csimi_wide)mass;
     if (side->count == 1 && csimi_cert_identity(p->terms[side->first].J)) {
         const csim_real *D = p->A.val + 9 * (ptrdiff_t)p->A.diag[p->terms[side->first].block];
-        return 3 / ((double)D[0] + (double)D[4] + (double)D[8]);
+        return 3 / ((csimi_wide)D[0] + (csimi_wide)D[4] + (csimi_wide)D[8]);
     }
     for (k = side->first; k < side->first + side->count; ++k)
         trace += csimi_cert_trace(p->A.val + 9 * (ptrdiff_t)p->A.diag[p->terms[k].block], p->terms[k].J);
@@ -20179,16 +20217,16 @@ static double csimi_cert_mobility(const csim_problem *p, const csim_side *side, 
 
 /* speed: the magnitudes that w is a difference of, and the free ones, J b / diag A, from which v was solved: a joint of
    a robot that falls does not move, by the cancellation of what all of it does. */
-static void csimi_cert_velocity(const csim_problem *p, const csim_side *side, const csim_real *v, double sign,
-                                double *w, double *speed) {
+static void csimi_cert_velocity(const csim_problem *p, const csim_side *side, const csim_real *v, csimi_wide sign,
+                                csimi_wide *w, csimi_wide *speed) {
     int k, i;
     for (k = side->first; k < side->first + side->count; ++k) {
         const ptrdiff_t block = p->terms[k].block;
         const csim_real *D = p->A.val + 9 * (ptrdiff_t)p->A.diag[block];
-        double x[3], y[3], term[3], loaded[3];
+        csimi_wide x[3], y[3], term[3], loaded[3];
         for (i = 0; i < 3; ++i) {
-            x[i] = (double)v[3 * block + i];
-            y[i] = (double)p->b[3 * block + i] / (double)D[4 * i];
+            x[i] = (csimi_wide)v[3 * block + i];
+            y[i] = (csimi_wide)p->b[3 * block + i] / (csimi_wide)D[4 * i];
         }
         csimi_cert_times(p->terms[k].J, x, term);
         csimi_cert_times(p->terms[k].J, y, loaded);
@@ -20200,10 +20238,10 @@ static void csimi_cert_velocity(const csim_problem *p, const csim_side *side, co
 }
 
 /* most: the largest impulse of the problem. */
-static void csimi_cert_read(const csim_problem *p, int m, const csim_real *v, const csim_real *lambda, double most,
+static void csimi_cert_read(const csim_problem *p, int m, const csim_real *v, const csim_real *lambda, csimi_wide most,
                             csimi_cert_contact *c) {
     const csim_contact *contact = p->contacts + m;
-    double w[3] = {0, 0, 0}, phi[3], mobility;
+    csimi_wide w[3] = {0, 0, 0}, phi[3], mobility;
     int i;
     c->contact = contact;
     c->speed = 0;
@@ -20211,30 +20249,30 @@ static void csimi_cert_read(const csim_problem *p, int m, const csim_real *v, co
     csimi_cert_velocity(p, &contact->b, v, -1, w, &c->speed);
     csimi_cert_times(contact->R, w, c->u);
     for (i = 0; i < 3; ++i) {
-        phi[i] = (double)contact->phi[i];
-        c->lambda[i] = (double)lambda[3 * (ptrdiff_t)m + i];
+        phi[i] = (csimi_wide)contact->phi[i];
+        c->lambda[i] = (csimi_wide)lambda[3 * (ptrdiff_t)m + i];
         c->u[i] += phi[i];
-        if (contact->law == CSIM_LAW_INVERTIBLE) c->u[i] += (double)contact->omega[i > 0] * c->lambda[i];
+        if (contact->law == CSIM_LAW_INVERTIBLE) c->u[i] += (csimi_wide)contact->omega[i > 0] * c->lambda[i];
     }
     c->speed += csimi_cert_norm3(phi);
     mobility =
         csimi_cert_mobility(p, &contact->a, contact->mass[0]) + csimi_cert_mobility(p, &contact->b, contact->mass[1]);
     c->rho = mobility > 0 ? 1 / mobility : 1;
-    c->tiny = csimi_cert_max(CSIMI_CERT_NOISE * csimi_cert_max(most, c->rho * c->speed), (double)CSIMI_TINY);
+    c->tiny = csimi_cert_max(CSIMI_CERT_NOISE * csimi_cert_max(most, c->rho * c->speed), (csimi_wide)CSIMI_TINY);
 }
 
 /* ---- projections */
 
-static void csimi_cert_disk(double radius, const double *x, double *y) {
-    const double length = csimi_cert_norm2(x), s = length > radius ? radius / length : 1;
+static void csimi_cert_disk(csimi_wide radius, const csimi_wide *x, csimi_wide *y) {
+    const csimi_wide length = csimi_cert_norm2(x), s = length > radius ? radius / length : 1;
     y[0] = s * x[0];
     y[1] = s * x[1];
 }
 
 /* Nearest point of the cone |t| <= mu n. */
-static void csimi_cert_cone(double mu, const double *x, double *y) {
-    const double t = csimi_cert_norm2(x + 1);
-    double along, s; /* the ray (1, mu) of the boundary that x lies over */
+static void csimi_cert_cone(csimi_wide mu, const csimi_wide *x, csimi_wide *y) {
+    const csimi_wide t = csimi_cert_norm2(x + 1);
+    csimi_wide along, s; /* the ray (1, mu) of the boundary that x lies over */
     int i;
     for (i = 0; i < 3; ++i) y[i] = x[i];
     if (t <= mu * x[0]) return;
@@ -20247,8 +20285,8 @@ static void csimi_cert_cone(double mu, const double *x, double *y) {
 
 /* Nearest point of the ellipse with semi-axes a: the multiplier s of (x_i a_i / (a_i^2 + s))^2 summing to 1 by plain
    bisection. */
-static void csimi_cert_ellipse(const double *a, const double *x, double *y) {
-    double lo = 0, hi, s;
+static void csimi_cert_ellipse(const csimi_wide *a, const csimi_wide *x, csimi_wide *y) {
+    csimi_wide lo = 0, hi, s;
     int i, k;
     for (i = 0; i < 2; ++i) y[i] = x[i];
     if (!(a[0] > 0 && a[1] > 0)) { /* flat: a segment or a point */
@@ -20258,8 +20296,8 @@ static void csimi_cert_ellipse(const double *a, const double *x, double *y) {
     if (x[0] / a[0] * (x[0] / a[0]) + x[1] / a[1] * (x[1] / a[1]) <= 1) return;
     hi = a[0] * csimi_cert_abs(x[0]) + a[1] * csimi_cert_abs(x[1]);
     for (k = 0; k < 200; ++k) {
-        double sum = 0;
-        s = 0.5 * (lo + hi);
+        csimi_wide sum = 0;
+        s = CSIMI_WIDE(0.5) * (lo + hi);
         if (s <= lo || s >= hi) break;
         for (i = 0; i < 2; ++i) sum += x[i] * a[i] / (a[i] * a[i] + s) * (x[i] * a[i] / (a[i] * a[i] + s));
         if (sum > 1)
@@ -20267,19 +20305,19 @@ static void csimi_cert_ellipse(const double *a, const double *x, double *y) {
         else
             hi = s;
     }
-    s = 0.5 * (lo + hi);
+    s = CSIMI_WIDE(0.5) * (lo + hi);
     for (i = 0; i < 2; ++i) y[i] = x[i] * a[i] * a[i] / (a[i] * a[i] + s);
 }
 
 /* The friction set of a law for a normal impulse n >= 0. */
-static void csimi_cert_friction(const csim_contact *c, double n, const double *x, double *y) {
+static void csimi_cert_friction(const csim_contact *c, csimi_wide n, const csimi_wide *x, csimi_wide *y) {
     if (c->law == CSIM_LAW_ANISOTROPIC) {
-        double axes[2];
-        axes[0] = (double)c->mu[0] * n;
-        axes[1] = (double)c->mu[1] * n;
+        csimi_wide axes[2];
+        axes[0] = (csimi_wide)c->mu[0] * n;
+        axes[1] = (csimi_wide)c->mu[1] * n;
         csimi_cert_ellipse(axes, x, y);
     } else {
-        csimi_cert_disk((double)c->mu[0] * n, x, y);
+        csimi_cert_disk((csimi_wide)c->mu[0] * n, x, y);
     }
 }
 
@@ -20289,9 +20327,9 @@ static bool csimi_cert_frictional(csim_law law) {
 }
 
 /* r = lambda - Project(lambda - rho u), the natural residual of each law. */
-static double csimi_cert_residual(const csimi_cert_contact *c) {
+static csimi_wide csimi_cert_residual(const csimi_cert_contact *c) {
     const csim_contact *contact = c->contact;
-    double x[3], y[3] = {0, 0, 0}, r[3];
+    csimi_wide x[3], y[3] = {0, 0, 0}, r[3];
     int i;
     for (i = 0; i < 3; ++i) x[i] = c->lambda[i] - c->rho * c->u[i];
     switch (contact->law) {
@@ -20301,14 +20339,14 @@ static double csimi_cert_residual(const csimi_cert_contact *c) {
         y[0] = csimi_cert_max(0, x[0]);
         csimi_cert_friction(contact, csimi_cert_max(0, c->lambda[0]), x + 1, y + 1);
         break;
-    case CSIM_LAW_PROXIMAL: csimi_cert_cone((double)contact->mu[0], x, y); break;
+    case CSIM_LAW_PROXIMAL: csimi_cert_cone((csimi_wide)contact->mu[0], x, y); break;
     case CSIM_LAW_BILATERAL:
         for (i = 0; i < 3; ++i) y[i] = (contact->mask >> i) & 1u ? x[i] : 0;
         break;
     case CSIM_LAW_BOX:
         for (i = 0; i < 3; ++i)
-            y[i] = x[i] < (double)contact->lo[i]   ? (double)contact->lo[i]
-                   : x[i] > (double)contact->hi[i] ? (double)contact->hi[i]
+            y[i] = x[i] < (csimi_wide)contact->lo[i]   ? (csimi_wide)contact->lo[i]
+                   : x[i] > (csimi_wide)contact->hi[i] ? (csimi_wide)contact->hi[i]
                                                    : x[i];
         break;
     case CSIM_LAW_COUNT_:
@@ -20320,11 +20358,11 @@ static double csimi_cert_residual(const csimi_cert_contact *c) {
 
 /* ---- figures of the friction laws */
 
-static double csimi_cert_cone_excess(const csimi_cert_contact *c) {
-    const double *t = c->lambda + 1;
-    double near[2], d[2];
+static csimi_wide csimi_cert_cone_excess(const csimi_cert_contact *c) {
+    const csimi_wide *t = c->lambda + 1;
+    csimi_wide near[2], d[2];
     if (c->contact->law != CSIM_LAW_ANISOTROPIC)
-        return csimi_cert_max(0, csimi_cert_norm2(t) - (double)c->contact->mu[0] * c->lambda[0]);
+        return csimi_cert_max(0, csimi_cert_norm2(t) - (csimi_wide)c->contact->mu[0] * c->lambda[0]);
     csimi_cert_friction(c->contact, csimi_cert_max(0, c->lambda[0]), t, near);
     d[0] = t[0] - near[0];
     d[1] = t[1] - near[1];
@@ -20332,20 +20370,20 @@ static double csimi_cert_cone_excess(const csimi_cert_contact *c) {
 }
 
 /* A set without width resists along one axis only: |u| of that axis when it sticks, else twice what is not opposed. */
-static double csimi_cert_segment(double mu_n, double trial, double u, double lambda) {
+static csimi_wide csimi_cert_segment(csimi_wide mu_n, csimi_wide trial, csimi_wide u, csimi_wide lambda) {
     if (csimi_cert_abs(trial) <= mu_n || csimi_cert_abs(lambda) <= 0) return csimi_cert_abs(u);
     return csimi_cert_abs(u + (lambda > 0 ? csimi_cert_abs(u) : -csimi_cert_abs(u)));
 }
 
 /* Distance from stick (the trial impulse stays inside the friction set: |u_t|) or from slip against the outward normal
    of the set at lambda_t (for the disk lambda_t / |lambda_t|). Open and frictionless contacts cannot miss. */
-static double csimi_cert_dissipation(const csimi_cert_contact *c) {
+static csimi_wide csimi_cert_dissipation(const csimi_cert_contact *c) {
     const csim_contact *contact = c->contact;
-    const double speed = csimi_cert_norm2(c->u + 1), n = c->lambda[0];
-    double mu[2], trial[2], near[2], d[2], length;
+    const csimi_wide speed = csimi_cert_norm2(c->u + 1), n = c->lambda[0];
+    csimi_wide mu[2], trial[2], near[2], d[2], length;
     int i;
     for (i = 0; i < 2; ++i) {
-        mu[i] = (double)contact->mu[contact->law == CSIM_LAW_ANISOTROPIC ? i : 0];
+        mu[i] = (csimi_wide)contact->mu[contact->law == CSIM_LAW_ANISOTROPIC ? i : 0];
         trial[i] = c->lambda[i + 1] - c->rho * c->u[i + 1];
     }
     if (n <= c->tiny || !(mu[0] > 0 || mu[1] > 0)) return 0;
@@ -20360,17 +20398,17 @@ static double csimi_cert_dissipation(const csimi_cert_contact *c) {
 }
 
 /* |most power friction can take + power it takes| */
-static double csimi_cert_power(const csimi_cert_contact *c) {
+static csimi_wide csimi_cert_power(const csimi_cert_contact *c) {
     const csim_contact *contact = c->contact;
-    double w[2];
-    w[0] = (double)contact->mu[0] * c->u[1];
-    w[1] = (double)contact->mu[contact->law == CSIM_LAW_ANISOTROPIC ? 1 : 0] * c->u[2];
+    csimi_wide w[2];
+    w[0] = (csimi_wide)contact->mu[0] * c->u[1];
+    w[1] = (csimi_wide)contact->mu[contact->law == CSIM_LAW_ANISOTROPIC ? 1 : 0] * c->u[2];
     return csimi_cert_abs(csimi_cert_max(0, c->lambda[0]) * csimi_cert_norm2(w) + c->lambda[1] * c->u[1] +
                           c->lambda[2] * c->u[2]);
 }
 
 /* What a contact with friction does that its law does not allow: 0 when lambda and u obey it. */
-static double csimi_cert_work(const csimi_cert_contact *c) {
+static csimi_wide csimi_cert_work(const csimi_cert_contact *c) {
     if (!csimi_cert_frictional(c->contact->law)) return 0;
     if (c->contact->law == CSIM_LAW_PROXIMAL)
         return csimi_cert_abs(c->lambda[0] * c->u[0] + c->lambda[1] * c->u[1] + c->lambda[2] * c->u[2]);
@@ -20378,9 +20416,9 @@ static double csimi_cert_work(const csimi_cert_contact *c) {
 }
 
 /* |r - P_K(r - rho (u + mu |u_t| n))|^2 of de Saxce's form. */
-static double csimi_cert_natural_map2(const csimi_cert_contact *c, double rho) {
-    const double mu = (double)c->contact->mu[0];
-    double x[3], y[3], sum = 0;
+static csimi_wide csimi_cert_natural_map2(const csimi_cert_contact *c, csimi_wide rho) {
+    const csimi_wide mu = (csimi_wide)c->contact->mu[0];
+    csimi_wide x[3], y[3], sum = 0;
     int i;
     for (i = 0; i < 3; ++i) x[i] = c->lambda[i] - rho * c->u[i];
     x[0] -= rho * mu * csimi_cert_norm2(c->u + 1);
@@ -20392,17 +20430,17 @@ static double csimi_cert_natural_map2(const csimi_cert_contact *c, double rho) {
 /* ---- median */
 
 /* The k-th smallest of x[count], which is reordered; quickselect with the middle of three as pivot. */
-static double csimi_cert_select(double *x, int count, int k) {
+static csimi_wide csimi_cert_select(csimi_wide *x, int count, int k) {
     int lo = 0, hi = count - 1;
     while (lo < hi) {
-        const double a = x[lo], b = x[lo + (hi - lo) / 2], c = x[hi];
-        const double pivot = csimi_cert_max(a < b ? a : b, csimi_cert_max(a, b) < c ? csimi_cert_max(a, b) : c);
+        const csimi_wide a = x[lo], b = x[lo + (hi - lo) / 2], c = x[hi];
+        const csimi_wide pivot = csimi_cert_max(a < b ? a : b, csimi_cert_max(a, b) < c ? csimi_cert_max(a, b) : c);
         int i = lo, j = hi;
         while (i <= j) {
             while (x[i] < pivot) ++i;
             while (x[j] > pivot) --j;
             if (i <= j) {
-                const double swap = x[i];
+                const csimi_wide swap = x[i];
                 x[i++] = x[j];
                 x[j--] = swap;
             }
@@ -20418,9 +20456,9 @@ static double csimi_cert_select(double *x, int count, int k) {
 }
 
 /* Mean of the two middle values for an even count. */
-static double csimi_cert_median(double *x, int count) {
-    const double upper = csimi_cert_select(x, count, count / 2);
-    return count % 2 ? upper : 0.5 * (upper + csimi_cert_select(x, count, count / 2 - 1));
+static csimi_wide csimi_cert_median(csimi_wide *x, int count) {
+    const csimi_wide upper = csimi_cert_select(x, count, count / 2);
+    return count % 2 ? upper : CSIMI_WIDE(0.5) * (upper + csimi_cert_select(x, count, count / 2 - 1));
 }
 
 /* ---- all of it */
@@ -20428,63 +20466,64 @@ static double csimi_cert_median(double *x, int count) {
 CSIM_API size_t csim_certificate_bytes(int n, int contact_count) {
     csimi_arena arena = csimi_arena_counting();
     int k;
-    csimi_push(&arena, 3 * (size_t)n, sizeof(double));
-    for (k = 0; k < 4; ++k) csimi_push(&arena, (size_t)contact_count, sizeof(double));
+    csimi_push(&arena, 3 * (size_t)n, sizeof(csimi_wide));
+    for (k = 0; k < 4; ++k) csimi_push(&arena, (size_t)contact_count, sizeof(csimi_wide));
     return arena.high;
 }
 
-static void csimi_cert_take(double *worst, double x) {
-    if (x > *worst) *worst = x;
+static void csimi_cert_take(double *worst, csimi_wide x) {
+    if ((double)x > *worst) *worst = (double)x;
 }
 
 /* What the last bits of impulses are worth at one side, m/s; g [3n]: magnitudes of the impulses on each block. */
-static double csimi_cert_rounded(const csim_problem *p, const csim_side *side, const double *g) {
-    double sum = 0;
+static csimi_wide csimi_cert_rounded(const csim_problem *p, const csim_side *side, const csimi_wide *g) {
+    csimi_wide sum = 0;
     int k, i, j;
     for (k = side->first; k < side->first + side->count; ++k) {
         const ptrdiff_t block = p->terms[k].block;
         const csim_real *D = p->A.val + 9 * (ptrdiff_t)p->A.diag[block], *J = p->terms[k].J;
-        double y[3] = {0, 0, 0};
+        csimi_wide y[3] = {0, 0, 0};
         for (i = 0; i < 3; ++i)
-            for (j = 0; j < 3; ++j) y[i] += csimi_cert_abs((double)J[3 * i + j]) * g[3 * block + j] / (double)D[4 * j];
+            for (j = 0; j < 3; ++j)
+                y[i] += csimi_cert_abs((csimi_wide)J[3 * i + j]) * g[3 * block + j] / (csimi_wide)D[4 * j];
         sum += csimi_cert_norm3(y);
     }
-    return (double)CSIMI_EPS * sum;
+    return (csimi_wide)CSIMI_EPS * sum;
 }
 
 /* What is kept of each contact until the speeds of all are known, [contacts] each. */
 typedef struct csimi_cert_kept {
-    double *missed; /* m/s: the residual as a velocity */
-    double *speed;  /* m/s: what it is held against */
-    double *work;   /* J: against the law */
-    double *norm;   /* N s */
+    csimi_wide *missed; /* m/s: the residual as a velocity */
+    csimi_wide *speed;  /* m/s: what it is held against */
+    csimi_wide *work;   /* J: against the law */
+    csimi_wide *norm;   /* N s */
 } csimi_cert_kept;
 
 /* The figures of velocities and work, both less what the last bits of impulses are worth unless those are too coarse;
    rms: of all speeds, g as above. */
-static void csimi_cert_motion(const csim_problem *p, const csimi_cert_kept *kept, double rms, const double *g,
+static void csimi_cert_motion(const csim_problem *p, const csimi_cert_kept *kept, csimi_wide rms, const csimi_wide *g,
                               csim_certificate *out) {
-    double work = 0;
+    csimi_wide work = 0;
     int m;
     for (m = 0; m < p->contact_count; ++m) {
-        const double scale = csimi_cert_max(csimi_cert_max(kept->speed[m], rms), (double)CSIMI_TINY);
-        double rounded = csimi_cert_rounded(p, &p->contacts[m].a, g) + csimi_cert_rounded(p, &p->contacts[m].b, g);
+        const csimi_wide scale = csimi_cert_max(csimi_cert_max(kept->speed[m], rms), (csimi_wide)CSIMI_TINY);
+        csimi_wide rounded = csimi_cert_rounded(p, &p->contacts[m].a, g) + csimi_cert_rounded(p, &p->contacts[m].b, g);
         if (rounded > CSIMI_CERT_COARSE * scale) rounded = 0;
         csimi_cert_take(&out->velocity, (kept->missed[m] - rounded) / scale);
         work += csimi_cert_max(0, kept->work[m] - 2 * kept->norm[m] * rounded);
     }
-    out->work = work / csimi_cert_max(out->energy, (double)CSIMI_TINY);
+    out->work = work / csimi_cert_max(out->energy, (csimi_wide)CSIMI_TINY);
 }
 
 /* Median of the impulses that carry something, and the largest of all. */
-static double csimi_cert_carried(const csim_real *lambda, int count, double *norms, double *most) {
+static csimi_wide csimi_cert_carried(const csim_real *lambda, int count, csimi_wide *norms, csimi_wide *most) {
     int m, i, carrying = 0;
     *most = 0;
     for (m = 0; m < count; ++m) {
-        double l[3];
-        for (i = 0; i < 3; ++i) l[i] = (double)lambda[3 * (ptrdiff_t)m + i];
+        csimi_wide l[3];
+        for (i = 0; i < 3; ++i) l[i] = (csimi_wide)lambda[3 * (ptrdiff_t)m + i];
         norms[m] = csimi_cert_norm3(l);
-        csimi_cert_take(most, norms[m]);
+        *most = csimi_cert_max(*most, norms[m]);
     }
     for (m = 0; m < count; ++m)
         if (norms[m] > CSIMI_CERT_NOISE * *most) norms[carrying++] = norms[m];
@@ -20492,13 +20531,13 @@ static double csimi_cert_carried(const csim_real *lambda, int count, double *nor
 }
 
 static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const csim_real *lambda,
-                                const csimi_cert_kept *kept, double *g, csim_certificate *out) {
-    double most, map2 = 0, plain2 = 0, norm2 = 0, speed2 = 0, weighed = 0, weight = 0, pressed = 0;
-    const double median = csimi_cert_carried(lambda, p->contact_count, kept->norm, &most);
+                                const csimi_cert_kept *kept, csimi_wide *g, csim_certificate *out) {
+    csimi_wide most, map2 = 0, plain2 = 0, norm2 = 0, speed2 = 0, weighed = 0, weight = 0, pressed = 0;
+    const csimi_wide median = csimi_cert_carried(lambda, p->contact_count, kept->norm, &most);
     int m;
     for (m = 0; m < p->contact_count; ++m) {
         csimi_cert_contact c;
-        double figure, residual;
+        csimi_wide figure, residual;
         csimi_cert_read(p, m, v, lambda, most, &c);
         residual = csimi_cert_residual(&c);
         figure = residual / csimi_cert_max(csimi_cert_norm3(c.lambda), csimi_cert_max(median, c.tiny));
@@ -20509,7 +20548,7 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
         weighed += c.rho * c.speed * c.speed;
         weight += c.rho;
         pressed += kept->norm[m] * c.speed;
-        if (figure > out->contact || out->worst_contact < 0) {
+        if ((double)figure > out->contact || out->worst_contact < 0) {
             out->contact = figure;
             out->worst_contact = m;
         }
@@ -20535,29 +20574,32 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
 }
 
 CSIM_API double csim_certificate_worst(const csim_certificate *certificate) {
+    double worst;
     if (!certificate) return (double)CSIMI_HUGE;
-    return csimi_cert_max(csimi_cert_max(certificate->dynamics, certificate->contact),
-                          csimi_cert_max(certificate->velocity, certificate->work));
+    worst = certificate->dynamics > certificate->contact ? certificate->dynamics : certificate->contact;
+    worst = certificate->velocity > worst ? certificate->velocity : worst;
+    return certificate->work > worst ? certificate->work : worst;
 }
 
 CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csim_real *v, const csim_real *lambda,
                                           void *scratch, size_t scratch_bytes, csim_certificate *certificate) {
     csimi_arena arena;
     csimi_cert_kept kept;
-    double *g;
+    csimi_wide *g;
     if (!certificate || !problem) return CSIM_NULL_ARGUMENT;
     CSIMI_MEMSET(certificate, 0, sizeof *certificate);
     certificate->worst_contact = -1;
     if ((problem->A.n > 0 && (!v || !scratch)) || (problem->contact_count > 0 && !lambda)) return CSIM_NULL_ARGUMENT;
     arena = csimi_arena_in(scratch, scratch_bytes);
-    g = CSIMI_PUSH(&arena, double, 3 * (size_t)problem->A.n);
-    kept.missed = CSIMI_PUSH(&arena, double, problem->contact_count);
-    kept.speed = CSIMI_PUSH(&arena, double, problem->contact_count);
-    kept.work = CSIMI_PUSH(&arena, double, problem->contact_count);
-    kept.norm = CSIMI_PUSH(&arena, double, problem->contact_count);
+    g = CSIMI_PUSH(&arena, csimi_wide, 3 * (size_t)problem->A.n);
+    kept.missed = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
+    kept.speed = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
+    kept.work = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
+    kept.norm = CSIMI_PUSH(&arena, csimi_wide, problem->contact_count);
     if (arena.overflow) return CSIM_CAPACITY;
     if (!csimi_all_finite(v, 3 * problem->A.n) || !csimi_all_finite(lambda, 3 * problem->contact_count)) {
-        certificate->dynamics = certificate->contact = certificate->velocity = certificate->work = (double)CSIMI_HUGE;
+        certificate->dynamics = certificate->contact = certificate->velocity = certificate->work =
+            (csimi_wide)CSIMI_HUGE;
         return CSIM_NOT_FINITE;
     }
     csimi_cert_impulses(problem, lambda, false, g);
@@ -20632,8 +20674,19 @@ CSIM_API csim_solver_params csim_default_solver_params(void) {
     p.gain = CSIM_R(1e3);
     p.shift = true;
     p.geometric = true;
+    p.certify = 1;
     p.damping = 1;
     return p;
+}
+
+/* ---- a certificate that is left out */
+
+CSIMI_FN csim_result csimi_leave_unchecked(double measure, csim_certificate *certificate) {
+    CSIMI_MEMSET(certificate, 0, sizeof *certificate);
+    certificate->worst_contact = -1;
+    certificate->contact = measure;
+    certificate->dynamics = certificate->velocity = certificate->work = (double)CSIMI_HUGE;
+    return CSIM_RESULT_UNCHECKED;
 }
 
 /* ---- parameters */
@@ -20680,6 +20733,8 @@ CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error 
         return csimi_solver_range(error, "params.scaling", (double)p->scaling, "0 or more, 1/kg");
     if (p->substeps < 0 || p->substeps > 100000)
         return csimi_solver_range(error, "params.substeps", (double)p->substeps, "0 to 100000");
+    if (p->certify < 0 || p->certify > 1000000000)
+        return csimi_solver_range(error, "params.certify", (double)p->certify, "0 to 1e9");
     if (!(p->damping >= 0 && p->damping <= 1000))
         return csimi_solver_range(error, "params.damping", (double)p->damping, "0 to 1000");
     if (p->history_capacity < 0)
@@ -20694,7 +20749,7 @@ CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error 
    pair, the Gram matrix kept up to date by one row a step. */
 
 /* Relative to the diagonal of the normalised Gram matrix: directions that rounding alone tells apart get no weight. */
-#define CSIMI_ANDERSON_TIKHONOV 1e-12
+#define CSIMI_ANDERSON_TIKHONOV CSIMI_WIDE_SMALL
 
 CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window) {
     const size_t pairs = (size_t)window * (size_t)n;
@@ -20702,8 +20757,8 @@ CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n
     a->window = window;
     a->f = CSIMI_PUSH(arena, csim_real, pairs);
     a->p = CSIMI_PUSH(arena, csim_real, pairs);
-    a->gram = CSIMI_PUSH(arena, double, window *window);
-    a->work = CSIMI_PUSH(arena, double, window *(window + 3));
+    a->gram = CSIMI_PUSH(arena, csimi_wide, window *window);
+    a->work = CSIMI_PUSH(arena, csimi_wide, window *(window + 3));
     csimi_anderson_clear(a);
 }
 
@@ -20727,7 +20782,7 @@ typedef struct csimi_gram_row {
 
 /* sums[4 k + i % 4] = f_k M f over [begin, end) for four pairs k: M and f are read once for four. */
 static void csimi_gram_quads(const csim_real *CSIMI_RESTRICT M, const csim_real *CSIMI_RESTRICT f,
-                             const csim_real *const *pair, int begin, int end, double *sums) {
+                             const csim_real *const *pair, int begin, int end, csimi_wide *sums) {
     const csim_real *CSIMI_RESTRICT a = pair[0], *CSIMI_RESTRICT b = pair[1];
     const csim_real *CSIMI_RESTRICT c = pair[2], *CSIMI_RESTRICT d = pair[3];
     int i = begin, k;
@@ -20745,18 +20800,19 @@ static void csimi_gram_quads(const csim_real *CSIMI_RESTRICT M, const csim_real 
     for (k = 0; k < 16; ++k) sums[k] = 0;
 #endif
     for (; i < end; ++i) {
-        const double x = (double)M[i] * (double)f[i];
+        const csimi_wide x = (csimi_wide)M[i] * (csimi_wide)f[i];
         k = (i - begin) % 4;
-        sums[k] += x * (double)a[i];
-        sums[4 + k] += x * (double)b[i];
-        sums[8 + k] += x * (double)c[i];
-        sums[12 + k] += x * (double)d[i];
+        sums[k] += x * (csimi_wide)a[i];
+        sums[4 + k] += x * (csimi_wide)b[i];
+        sums[8 + k] += x * (csimi_wide)c[i];
+        sums[12 + k] += x * (csimi_wide)d[i];
     }
 }
 
 /* Four products f_k M f in chunks. */
-static void csimi_gram_four(int n, const csim_real *M, const csim_real *f, const csim_real *const *pair, double *dot) {
-    double sums[16];
+static void csimi_gram_four(int n, const csim_real *M, const csim_real *f, const csim_real *const *pair,
+                            csimi_wide *dot) {
+    csimi_wide sums[16];
     int begin, k;
     dot[0] = dot[1] = dot[2] = dot[3] = 0;
     for (begin = 0; begin < n; begin += CSIMI_CHUNK) {
@@ -20771,7 +20827,7 @@ static void csimi_gram_range(void *context, int begin, int end) {
     const csimi_gram_row *row = (const csimi_gram_row *)context;
     const csimi_anderson *a = row->a;
     const csim_real *newest = a->f + (size_t)a->newest * (size_t)a->n, *pair[4];
-    double dot[4];
+    csimi_wide dot[4];
     int four, k;
     for (four = begin; four < end; ++four) {
         const int first = 4 * four, count = csimi_imin(4, a->count - first);
@@ -20786,29 +20842,29 @@ static void csimi_gram_range(void *context, int begin, int end) {
 
 /* Minimises |f_N + sum c_j (f_j - f_N)|: alpha_j = c_j and alpha_N = 1 - sum c_j. The newest pair alone when the
    normal equations cannot be solved. work: the m x m matrix, its right-hand side, its scale. */
-static void csimi_anderson_weights(const csimi_anderson *a, double *alpha) {
+static void csimi_anderson_weights(const csimi_anderson *a, csimi_wide *alpha) {
     const int m = a->count - 1, N = a->newest, w = a->window;
-    double *H = a->work, *c = H + m * m, *scale = c + m, sum = 0;
-    const double *G = a->gram;
+    csimi_wide *H = a->work, *c = H + m * m, *scale = c + m, sum = 0;
+    const csimi_wide *G = a->gram;
     int i, j;
     for (i = 0; i < a->count; ++i) alpha[i] = 0;
     alpha[N] = 1;
     for (i = 0; i < m; ++i) {
         const int s = i < N ? i : i + 1;
-        const double d = G[s * w + s] - 2 * G[s * w + N] + G[N * w + N];
+        const csimi_wide d = G[s * w + s] - 2 * G[s * w + N] + G[N * w + N];
         scale[i] = d > 0 ? 1 / csimi_sqrt64(d) : 0;
         c[i] = -scale[i] * (G[s * w + N] - G[N * w + N]);
     }
     for (i = 0; i < m; ++i)
         for (j = 0; j < m; ++j) {
             const int s = i < N ? i : i + 1, t = j < N ? j : j + 1;
-            const double d = G[s * w + t] - G[s * w + N] - G[t * w + N] + G[N * w + N];
+            const csimi_wide d = G[s * w + t] - G[s * w + N] - G[t * w + N] + G[N * w + N];
             H[i * m + j] = i == j ? 1 + CSIMI_ANDERSON_TIKHONOV : scale[i] * scale[j] * d;
         }
     if (!csimi_cholesky(m, H)) return;
     csimi_cholesky_solve(m, H, c);
     for (i = 0; i < m; ++i) {
-        const double weight = scale[i] * c[i];
+        const csimi_wide weight = scale[i] * c[i];
         if (!(csimi_abs((csim_real)weight) < CSIM_R(1e8))) return; /* nonsense from rounding */
         sum += weight;
     }
@@ -20820,7 +20876,7 @@ static void csimi_anderson_weights(const csimi_anderson *a, double *alpha) {
 
 typedef struct csimi_combination {
     const csimi_anderson *a;
-    const double *alpha;
+    const csimi_wide *alpha;
     csim_real *next;
 } csimi_combination;
 
@@ -20864,7 +20920,7 @@ CSIMI_FN void csimi_anderson_step(csimi_anderson *a, const csim_real *metric, cs
                                   const csim_tasks *tasks) {
     csimi_gram_row row;
     csimi_combination combination;
-    double *alpha = a->work + (a->window - 1) * (a->window + 1);
+    csimi_wide *alpha = a->work + (a->window - 1) * (a->window + 1);
     a->newest = (a->newest + 1) % a->window;
     a->count = csimi_imin(a->count + 1, a->window);
     row.a = a;
@@ -20937,15 +20993,15 @@ static void csimi_local_prepare_friction(csimi_local *c, csim_real normal, csim_
 static void csimi_local_prepare_linear(csimi_local *c, unsigned mask) {
     static const int at[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
     const csim_real lift = c->extra + 16 * CSIMI_EPS * (c->W[0] + c->W[3] + c->W[5]) + CSIMI_TINY;
-    double H[9], x[3];
+    csimi_wide H[9], x[3];
     int i, j;
     for (i = 0; i < 3; ++i)
         for (j = 0; j < 3; ++j) {
             const bool on = (mask >> i & mask >> j & 1u) != 0;
-            H[3 * i + j] = on ? (double)(c->W[at[3 * i + j]] + (i == j ? lift : 0)) : i == j ? 1 : 0;
+            H[3 * i + j] = on ? (csimi_wide)(c->W[at[3 * i + j]] + (i == j ? lift : 0)) : i == j ? 1 : 0;
         }
     if (!csimi_cholesky(3, H))
-        for (i = 0; i < 9; ++i) H[i] = i % 4 == 0 ? (double)(c->W[0] + c->W[3] + c->W[5] + lift) : 0;
+        for (i = 0; i < 9; ++i) H[i] = i % 4 == 0 ? (csimi_wide)(c->W[0] + c->W[3] + c->W[5] + lift) : 0;
     for (j = 0; j < 3; ++j) {
         x[0] = x[1] = x[2] = 0;
         x[j] = mask >> j & 1u ? 1 : 0;
@@ -21180,40 +21236,40 @@ static void csimi_conic_golden(const csimi_conic *k, csim_real width, csim_real 
 /* ---- the quartic */
 
 /* Real cube root to double precision. */
-static double csimi_cbrt64(double x) {
-    const double size = x < 0 ? -x : x;
-    double y;
+static csimi_wide csimi_cbrt64(csimi_wide x) {
+    const csimi_wide size = x < 0 ? -x : x;
+    csimi_wide y;
     int k;
-    if (!(size > (double)CSIMI_TINY)) return 0;
-    y = (double)CSIMI_EXP(CSIMI_LOG((csim_real)size) / 3);
+    if (!(size > (csimi_wide)CSIMI_TINY)) return 0;
+    y = (csimi_wide)CSIMI_EXP(CSIMI_LOG((csim_real)size) / 3);
     for (k = 0; k < 3; ++k) y -= (y - size / (y * y)) / 3;
     return x < 0 ? -y : y;
 }
 
 /* The largest real root of x^3 + a x^2 + b x + c: Cardano, or the cosine where all three are real; then Newton. */
-static double csimi_cubic_root(double a, double b, double c) {
-    const double Q = (a * a - 3 * b) / 9, R = (a * (9 * b - 2 * a * a) - 27 * c) / 54;
-    const double D = R * R - Q * Q * Q;
-    double x;
+static csimi_wide csimi_cubic_root(csimi_wide a, csimi_wide b, csimi_wide c) {
+    const csimi_wide Q = (a * a - 3 * b) / 9, R = (a * (9 * b - 2 * a * a) - 27 * c) / 54;
+    const csimi_wide D = R * R - Q * Q * Q;
+    csimi_wide x;
     int k;
     if (D > 0) {
-        const double A = csimi_cbrt64(R < 0 ? R - csimi_sqrt64(D) : R + csimi_sqrt64(D));
+        const csimi_wide A = csimi_cbrt64(R < 0 ? R - csimi_sqrt64(D) : R + csimi_sqrt64(D));
         x = A + (A < 0 || A > 0 ? Q / A : 0) - a / 3;
     } else {
         const csim_real angle = CSIMI_ATAN2((csim_real)csimi_sqrt64(-D), (csim_real)R) / 3;
-        x = 2 * csimi_sqrt64(Q > 0 ? Q : 0) * (double)CSIMI_COS(angle) - a / 3;
+        x = 2 * csimi_sqrt64(Q > 0 ? Q : 0) * (csimi_wide)CSIMI_COS(angle) - a / 3;
     }
     for (k = 0; k < 3; ++k) {
-        const double slope = (3 * x + 2 * a) * x + b, step = slope > 0 ? (((x + a) * x + b) * x + c) / slope : 0;
+        const csimi_wide slope = (3 * x + 2 * a) * x + b, step = slope > 0 ? (((x + a) * x + b) * x + c) / slope : 0;
         x -= step;
     }
     return x;
 }
 
 /* Real parts of the roots of x^2 + b x + c that are real, or nearly: a double root that rounding has split. */
-static int csimi_quadratic_roots(double b, double c, double *x) {
-    const double D = b * b / 4 - c;
-    if (D < -1e-6 * (b * b + (c < 0 ? -c : c))) return 0;
+static int csimi_quadratic_roots(csimi_wide b, csimi_wide c, csimi_wide *x) {
+    const csimi_wide D = b * b / 4 - c;
+    if (D < -CSIMI_WIDE(1e-6) * (b * b + (c < 0 ? -c : c))) return 0;
     x[0] = -b / 2;
     if (D <= 0) return 1;
     x[0] += b < 0 ? csimi_sqrt64(D) : -csimi_sqrt64(D);
@@ -21222,12 +21278,12 @@ static int csimi_quadratic_roots(double b, double c, double *x) {
 }
 
 /* Real roots of k[4] x^4 + ... + k[0], k[4] not zero: Ferrari. */
-static int csimi_quartic_roots(const double *k, double *x) {
-    const double b = k[3] / k[4], c = k[2] / k[4], d = k[1] / k[4], e = k[0] / k[4];
-    const double P = c - 3 * b * b / 8, Q = d - b * c / 2 + b * b * b / 8;
-    const double R = e - b * d / 4 + b * b * c / 16 - 3 * b * b * b * b / 256;
-    const double m = csimi_cubic_root(P, P * P / 4 - R, -Q * Q / 8), root = csimi_sqrt64(m > 0 ? 2 * m : 0);
-    const double half = root > 0 ? Q / (2 * root) : 0;
+static int csimi_quartic_roots(const csimi_wide *k, csimi_wide *x) {
+    const csimi_wide b = k[3] / k[4], c = k[2] / k[4], d = k[1] / k[4], e = k[0] / k[4];
+    const csimi_wide P = c - 3 * b * b / 8, Q = d - b * c / 2 + b * b * b / 8;
+    const csimi_wide R = e - b * d / 4 + b * b * c / 16 - 3 * b * b * b * b / 256;
+    const csimi_wide m = csimi_cubic_root(P, P * P / 4 - R, -Q * Q / 8), root = csimi_sqrt64(m > 0 ? 2 * m : 0);
+    const csimi_wide half = root > 0 ? Q / (2 * root) : 0;
     int count = csimi_quadratic_roots(-root, P / 2 + m + half, x), i;
     count += csimi_quadratic_roots(root, P / 2 + m - half, x + count);
     for (i = 0; i < count; ++i) x[i] -= b / 4;
@@ -21236,16 +21292,16 @@ static int csimi_quartic_roots(const double *k, double *x) {
 
 /* (p s e + d (1 + q . e)) across (e + q) is a quadratic in e = (cosine, sine): a quartic in t = tan(angle / 2), the
    angle taken from e0. */
-static void csimi_conic_quartic(const csimi_conic *k, double *poly) {
-    const double p = (double)k->p, q0 = (double)k->q[0], q1 = (double)k->q[1], d0 = (double)k->d[0];
-    const double d1 = (double)k->d[1], s0 = (double)k->s[0], s1 = (double)k->s[1];
-    const double x = (double)k->e0[0], y = (double)k->e0[1];
-    const double one = d1 * q0 - d0 * q1, kx = d1 * (1 + q0 * q0) - q1 * (p * s0 + d0 * q0);
-    const double ky = q0 * (p * s1 + d1 * q1) - d0 * (1 + q1 * q1);
-    const double kxx = d1 * q0, kyy = -d0 * q1, kxy = p * (s1 - s0) + d1 * q1 - d0 * q0;
-    const double u = kx * x + ky * y, v = ky * x - kx * y; /* in axes along e0 and across */
-    const double uu = kxx * x * x + kxy * x * y + kyy * y * y, vv = kxx * y * y - kxy * x * y + kyy * x * x;
-    const double uv = 2 * (kyy - kxx) * x * y + kxy * (x * x - y * y);
+static void csimi_conic_quartic(const csimi_conic *k, csimi_wide *poly) {
+    const csimi_wide p = (csimi_wide)k->p, q0 = (csimi_wide)k->q[0], q1 = (csimi_wide)k->q[1], d0 = (csimi_wide)k->d[0];
+    const csimi_wide d1 = (csimi_wide)k->d[1], s0 = (csimi_wide)k->s[0], s1 = (csimi_wide)k->s[1];
+    const csimi_wide x = (csimi_wide)k->e0[0], y = (csimi_wide)k->e0[1];
+    const csimi_wide one = d1 * q0 - d0 * q1, kx = d1 * (1 + q0 * q0) - q1 * (p * s0 + d0 * q0);
+    const csimi_wide ky = q0 * (p * s1 + d1 * q1) - d0 * (1 + q1 * q1);
+    const csimi_wide kxx = d1 * q0, kyy = -d0 * q1, kxy = p * (s1 - s0) + d1 * q1 - d0 * q0;
+    const csimi_wide u = kx * x + ky * y, v = ky * x - kx * y; /* in axes along e0 and across */
+    const csimi_wide uu = kxx * x * x + kxy * x * y + kyy * y * y, vv = kxx * y * y - kxy * x * y + kyy * x * x;
+    const csimi_wide uv = 2 * (kyy - kxx) * x * y + kxy * (x * x - y * y);
     poly[0] = one + u + uu;
     poly[1] = 2 * (v + uv);
     poly[2] = 2 * (one - uu) + 4 * vv;
@@ -21274,7 +21330,7 @@ static void csimi_conic_polish(const csimi_conic *k, csim_real *e) {
 
 /* The stationary point in sight; bisection where rounding has lost it. */
 static void csimi_conic_analytic(const csimi_conic *k, csim_real *e) {
-    double poly[5], reversed[5], root[4];
+    csimi_wide poly[5], reversed[5], root[4];
     csim_real best = CSIMI_HUGE;
     int i, count;
     bool flip;
@@ -21284,7 +21340,7 @@ static void csimi_conic_analytic(const csimi_conic *k, csim_real *e) {
     count = poly[0] < 0 || poly[0] > 0 || poly[4] < 0 || poly[4] > 0 ? csimi_quartic_roots(flip ? reversed : poly, root)
                                                                      : 0;
     for (i = 0; i < count; ++i) { /* (1 - t^2, 2 t) / (1 + t^2), or with 1 / t for t */
-        const double t = root[i], length = 1 / (1 + t * t), x = (1 - t * t) * length;
+        const csimi_wide t = root[i], length = 1 / (1 + t * t), x = (1 - t * t) * length;
         csim_real trial[2], energy, r;
         csimi_turn2(k->e0, (csim_real)(flip ? -x : x), (csim_real)(2 * t * length), trial);
         csimi_conic_polish(k, trial);
@@ -23910,20 +23966,21 @@ CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_so
 CSIMI_FN size_t csimi_envelope_numbers(int n, size_t blocks) { return 18 * blocks + 9 * (size_t)n; }
 
 CSIMI_FN void csimi_envelope_clear(csimi_envelope *e) {
-    CSIMI_MEMSET(e->lower, 0, 9 * e->blocks * sizeof(double));
-    CSIMI_MEMSET(e->upper, 0, 9 * e->blocks * sizeof(double));
-    CSIMI_MEMSET(e->diag, 0, 9 * (size_t)e->n * sizeof(double));
+    CSIMI_MEMSET(e->lower, 0, 9 * e->blocks * sizeof(csimi_wide));
+    CSIMI_MEMSET(e->upper, 0, 9 * e->blocks * sizeof(csimi_wide));
+    CSIMI_MEMSET(e->diag, 0, 9 * (size_t)e->n * sizeof(csimi_wide));
 }
 
-CSIMI_FN double *csimi_envelope_block(csimi_envelope *e, int i, int j) {
+CSIMI_FN csimi_wide *csimi_envelope_block(csimi_envelope *e, int i, int j) {
     if (i == j) return e->diag + 9 * (ptrdiff_t)i;
     if (i > j) return e->lower + 9 * (e->start[i] + (size_t)(j - e->first[i]));
     return e->upper + 9 * (e->start[j] + (size_t)(i - e->first[j]));
 }
 
 /* C -= sum A_k B_k over count blocks. */
-static void csimi_envelope_dot(int count, const double *CSIMI_RESTRICT A, const double *CSIMI_RESTRICT B, double *C) {
-    double c0 = 0, c1 = 0, c2 = 0, c3 = 0, c4 = 0, c5 = 0, c6 = 0, c7 = 0, c8 = 0;
+static void csimi_envelope_dot(int count, const csimi_wide *CSIMI_RESTRICT A, const csimi_wide *CSIMI_RESTRICT B,
+                               csimi_wide *C) {
+    csimi_wide c0 = 0, c1 = 0, c2 = 0, c3 = 0, c4 = 0, c5 = 0, c6 = 0, c7 = 0, c8 = 0;
     for (; count > 0; --count, A += 9, B += 9) {
         c0 += A[0] * B[0] + A[1] * B[3] + A[2] * B[6];
         c1 += A[0] * B[1] + A[1] * B[4] + A[2] * B[7];
@@ -23947,17 +24004,17 @@ static void csimi_envelope_dot(int count, const double *CSIMI_RESTRICT A, const 
 }
 
 /* In place by cofactors; false when singular. */
-static bool csimi_envelope_invert(double *M) {
-    double inv[9], det;
+static bool csimi_envelope_invert(csimi_wide *M) {
+    csimi_wide inv[9], det;
     int i, k;
     for (k = 0; k < 3; ++k) { /* column k: the cross product of the other rows */
-        const double *x = M + (k < 2 ? 3 * k + 3 : 0), *y = M + (k > 0 ? 3 * k - 3 : 6);
+        const csimi_wide *x = M + (k < 2 ? 3 * k + 3 : 0), *y = M + (k > 0 ? 3 * k - 3 : 6);
         inv[k] = x[1] * y[2] - x[2] * y[1];
         inv[3 + k] = x[2] * y[0] - x[0] * y[2];
         inv[6 + k] = x[0] * y[1] - x[1] * y[0];
     }
     det = M[0] * inv[0] + M[1] * inv[3] + M[2] * inv[6];
-    if (!(det > 0 && det < 1e300)) return false;
+    if (!(det > 0 && det < CSIMI_WIDE_HUGE)) return false;
     det = 1 / det;
     for (i = 0; i < 9; ++i) M[i] = inv[i] * det;
     return true;
@@ -23968,12 +24025,12 @@ CSIMI_FN bool csimi_envelope_factor(csimi_envelope *e) {
     int i, j, k;
     for (i = 0; i < e->n; ++i) {
         const int fi = e->first[i];
-        double *L = e->lower + 9 * e->start[i], *U = e->upper + 9 * e->start[i];
+        csimi_wide *L = e->lower + 9 * e->start[i], *U = e->upper + 9 * e->start[i];
         for (j = fi; j < i; ++j) {
             const int fj = e->first[j], from = csimi_imax(fi, fj);
-            const double *Lj = e->lower + 9 * e->start[j], *Uj = e->upper + 9 * e->start[j],
+            const csimi_wide *Lj = e->lower + 9 * e->start[j], *Uj = e->upper + 9 * e->start[j],
                          *D = e->diag + 9 * (ptrdiff_t)j;
-            double *l = L + 9 * (j - fi), scaled[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+            csimi_wide *l = L + 9 * (j - fi), scaled[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
             csimi_envelope_dot(j - from, L + 9 * (from - fi), Uj + 9 * (from - fj), l);
             csimi_envelope_dot(j - from, Lj + 9 * (from - fj), U + 9 * (from - fi), U + 9 * (j - fi));
             csimi_envelope_dot(1, l, D, scaled);
@@ -23985,20 +24042,20 @@ CSIMI_FN bool csimi_envelope_factor(csimi_envelope *e) {
     return true;
 }
 
-static void csimi_envelope_subtract(const double *M, const double *x, double *y) {
+static void csimi_envelope_subtract(const csimi_wide *M, const csimi_wide *x, csimi_wide *y) {
     y[0] -= M[0] * x[0] + M[1] * x[1] + M[2] * x[2];
     y[1] -= M[3] * x[0] + M[4] * x[1] + M[5] * x[2];
     y[2] -= M[6] * x[0] + M[7] * x[1] + M[8] * x[2];
 }
 
-CSIMI_FN void csimi_envelope_solve(const csimi_envelope *e, double *x) {
+CSIMI_FN void csimi_envelope_solve(const csimi_envelope *e, csimi_wide *x) {
     int i, j;
     for (i = 0; i < e->n; ++i)
         for (j = e->first[i]; j < i; ++j)
             csimi_envelope_subtract(e->lower + 9 * (e->start[i] + (size_t)(j - e->first[i])), x + 3 * (ptrdiff_t)j,
                                     x + 3 * (ptrdiff_t)i);
     for (i = e->n - 1; i >= 0; --i) {
-        double y[3] = {0, 0, 0};
+        csimi_wide y[3] = {0, 0, 0};
         csimi_envelope_subtract(e->diag + 9 * (ptrdiff_t)i, x + 3 * (ptrdiff_t)i, y);
         for (j = 0; j < 3; ++j) x[3 * (ptrdiff_t)i + j] = -y[j];
         for (j = e->first[i]; j < i; ++j)
@@ -24063,13 +24120,13 @@ CSIMI_FN void csimi_bodies_layout(csimi_bodies *b, csimi_arena *arena, int n, in
     b->size = CSIMI_PUSH(arena, int, n);
     b->row = CSIMI_PUSH(arena, int, n);
     b->on = CSIMI_PUSH(arena, unsigned, n);
-    b->rows = CSIMI_PUSH(arena, double, 9 * (size_t)csimi_imin(n, CSIMI_BODY_LARGEST));
-    b->factor = CSIMI_PUSH(arena, double, 9 * (size_t)factor_blocks);
+    b->rows = CSIMI_PUSH(arena, csimi_wide, 9 * (size_t)csimi_imin(n, CSIMI_BODY_LARGEST));
+    b->factor = CSIMI_PUSH(arena, csimi_wide, 9 * (size_t)factor_blocks);
 }
 
-CSIMI_FN bool csimi_pivot(const double *H, double *C) {
-    const double p = H[8], l0 = H[6] / p, l1 = H[7] / p, q = H[4] - l1 * H[7], h = H[3] - l1 * H[6], l = h / q;
-    const double r = H[0] - l0 * H[6] - l * h;
+CSIMI_FN bool csimi_pivot(const csimi_wide *H, csimi_wide *C) {
+    const csimi_wide p = H[8], l0 = H[6] / p, l1 = H[7] / p, q = H[4] - l1 * H[7], h = H[3] - l1 * H[6], l = h / q;
+    const csimi_wide r = H[0] - l0 * H[6] - l * h;
     if (!(p > 0 && q > 0 && r > 0)) return false;
     C[0] = 1 / csimi_sqrt64(r);
     C[3] = -l * C[0];
@@ -24081,7 +24138,7 @@ CSIMI_FN bool csimi_pivot(const double *H, double *C) {
     return true;
 }
 
-CSIMI_FN void csimi_add_product(const double *A, const double *B, double *CSIMI_RESTRICT C) {
+CSIMI_FN void csimi_add_product(const csimi_wide *A, const csimi_wide *B, csimi_wide *CSIMI_RESTRICT C) {
     int i;
     for (i = 0; i < 3; ++i, A += 3, C += 3) {
         C[0] += A[0] * B[0] + A[1] * B[3] + A[2] * B[6];
@@ -24090,7 +24147,7 @@ CSIMI_FN void csimi_add_product(const double *A, const double *B, double *CSIMI_
     }
 }
 
-CSIMI_FN void csimi_add_productT(const double *A, const double *B, double *CSIMI_RESTRICT C) {
+CSIMI_FN void csimi_add_productT(const csimi_wide *A, const csimi_wide *B, csimi_wide *CSIMI_RESTRICT C) {
     int i;
     for (i = 0; i < 3; ++i, ++A, C += 3) {
         C[0] += A[0] * B[0] + A[3] * B[3] + A[6] * B[6];
@@ -24101,17 +24158,17 @@ CSIMI_FN void csimi_add_productT(const double *A, const double *B, double *CSIMI
 
 /* The lower blocks of the body [first, first + m) that are not zero into H [m m blocks], bit j of on[i] for block
    (i, j). */
-static void csimi_body_read(const csim_block_matrix *A, int first, int m, double *H, unsigned *on) {
+static void csimi_body_read(const csim_block_matrix *A, int first, int m, csimi_wide *H, unsigned *on) {
     int i, k, r;
     for (i = 0; i < m; ++i) {
         on[i] = 0;
         for (k = A->row[first + i]; k <= A->diag[first + i]; ++k) {
             const csim_real *from = A->val + 9 * (ptrdiff_t)k;
             const int j = A->col[k] - first;
-            double *to = H + 9 * (ptrdiff_t)(m * i + j);
+            csimi_wide *to = H + 9 * (ptrdiff_t)(m * i + j);
             bool some = false;
             for (r = 0; r < 9; ++r) {
-                to[r] = (double)from[r];
+                to[r] = (csimi_wide)from[r];
                 some |= from[r] < 0 || from[r] > 0;
             }
             if (some) on[i] |= 1u << j;
@@ -24121,14 +24178,14 @@ static void csimi_body_read(const csim_block_matrix *A, int first, int m, double
 
 /* A = E' E by blocks from the last row up, E lower triangular: a tree whose base comes first fills no zero of A this
    way (Featherstone 2008, 6.5). Leaves E_kk^-1 = C on the diagonal and -E_ki = -C' A_ki in block (k, i). */
-static bool csimi_body_factor(int m, double *H, unsigned *on) {
+static bool csimi_body_factor(int m, csimi_wide *H, unsigned *on) {
     int i, j, k, r;
     for (k = m - 1; k >= 0; --k) {
-        double *row = H + 9 * (ptrdiff_t)(m * k), C[9];
+        csimi_wide *row = H + 9 * (ptrdiff_t)(m * k), C[9];
         if (!csimi_pivot(row + 9 * k, C)) return false;
         CSIMI_MEMCPY(row + 9 * k, C, sizeof C);
         for (i = 0; i < k; ++i) {
-            double E[9], *own = row + 9 * i;
+            csimi_wide E[9], *own = row + 9 * i;
             if (!(on[k] >> i & 1u)) continue;
             for (r = 0; r < 3; ++r) { /* column r of C' A_ki */
                 E[r] = C[0] * own[r] + C[3] * own[3 + r] + C[6] * own[6 + r];
@@ -24139,7 +24196,7 @@ static bool csimi_body_factor(int m, double *H, unsigned *on) {
                 own[6 + r] = -E[6 + r];
             }
             for (j = 0; j <= i; ++j) {
-                double *to = H + 9 * (ptrdiff_t)(m * i + j);
+                csimi_wide *to = H + 9 * (ptrdiff_t)(m * i + j);
                 if (!(on[k] >> j & 1u)) continue;
                 if (!(on[i] >> j & 1u)) CSIMI_MEMSET(to, 0, 9 * sizeof *to);
                 on[i] |= 1u << j;
@@ -24166,24 +24223,24 @@ CSIMI_FN bool csimi_bodies_open(csimi_bodies *b, const csim_problem *problem) {
     return true;
 }
 
-static void csimi_addmul3_double(const double *M, const double *x, double *y) {
+static void csimi_addmul3_double(const csimi_wide *M, const csimi_wide *x, csimi_wide *y) {
     y[0] += M[0] * x[0] + M[1] * x[1] + M[2] * x[2];
     y[1] += M[3] * x[0] + M[4] * x[1] + M[5] * x[2];
     y[2] += M[6] * x[0] + M[7] * x[1] + M[8] * x[2];
 }
 
 /* y += M' x */
-static void csimi_addmulT3_double(const double *M, const double *x, double *y) {
+static void csimi_addmulT3_double(const csimi_wide *M, const csimi_wide *x, csimi_wide *y) {
     y[0] += M[0] * x[0] + M[3] * x[1] + M[6] * x[2];
     y[1] += M[1] * x[0] + M[4] * x[1] + M[7] * x[2];
     y[2] += M[2] * x[0] + M[5] * x[1] + M[8] * x[2];
 }
 
-CSIMI_FN void csimi_bodies_whiten(const csimi_bodies *b, double *x) {
+CSIMI_FN void csimi_bodies_whiten(const csimi_bodies *b, csimi_wide *x) {
     int i, k;
     for (k = b->n - 1; k >= 0; --k) {
-        const double *E = b->factor + 9 * (ptrdiff_t)b->row[k], *C = E + 9 * (k - b->first[k]);
-        double *body = x + 3 * (ptrdiff_t)b->first[k], *own = x + 3 * (ptrdiff_t)k;
+        const csimi_wide *E = b->factor + 9 * (ptrdiff_t)b->row[k], *C = E + 9 * (k - b->first[k]);
+        csimi_wide *body = x + 3 * (ptrdiff_t)b->first[k], *own = x + 3 * (ptrdiff_t)k;
         own[0] = C[0] * own[0] + C[3] * own[1] + C[6] * own[2];
         own[1] = C[4] * own[1] + C[7] * own[2];
         own[2] = C[8] * own[2];
@@ -24192,11 +24249,11 @@ CSIMI_FN void csimi_bodies_whiten(const csimi_bodies *b, double *x) {
     }
 }
 
-CSIMI_FN void csimi_bodies_restore(const csimi_bodies *b, double *x) {
+CSIMI_FN void csimi_bodies_restore(const csimi_bodies *b, csimi_wide *x) {
     int i, k;
     for (k = 0; k < b->n; ++k) {
-        const double *E = b->factor + 9 * (ptrdiff_t)b->row[k], *C = E + 9 * (k - b->first[k]);
-        double *body = x + 3 * (ptrdiff_t)b->first[k], *own = x + 3 * (ptrdiff_t)k;
+        const csimi_wide *E = b->factor + 9 * (ptrdiff_t)b->row[k], *C = E + 9 * (k - b->first[k]);
+        csimi_wide *body = x + 3 * (ptrdiff_t)b->first[k], *own = x + 3 * (ptrdiff_t)k;
         for (i = 0; E < C; ++i, E += 9)
             if (b->on[k] >> i & 1u) csimi_addmul3_double(E, body + 3 * i, own);
         own[2] = C[6] * own[0] + C[7] * own[1] + C[8] * own[2];
@@ -24205,20 +24262,20 @@ CSIMI_FN void csimi_bodies_restore(const csimi_bodies *b, double *x) {
     }
 }
 
-CSIMI_FN void csimi_less_product(const csim_block_matrix *A, const csim_real *v, double *residual) {
+CSIMI_FN void csimi_less_product(const csim_block_matrix *A, const csim_real *v, csimi_wide *residual) {
     int i, k;
     for (i = 0; i < A->n; ++i)
         for (k = A->row[i]; k < A->row[i + 1]; ++k)
             csimi_submul3_wide(A->val + 9 * (ptrdiff_t)k, v + 3 * (ptrdiff_t)A->col[k], residual + 3 * (ptrdiff_t)i);
 }
 
-CSIMI_FN void csimi_problem_load(const csim_problem *p, const csim_real *lambda, double *g) {
+CSIMI_FN void csimi_problem_load(const csim_problem *p, const csim_real *lambda, csimi_wide *g) {
     int i, k, m;
-    for (i = 0; i < 3 * p->A.n; ++i) g[i] = (double)p->b[i];
+    for (i = 0; i < 3 * p->A.n; ++i) g[i] = (csimi_wide)p->b[i];
     for (m = 0; lambda && m < p->contact_count; ++m) {
         const csim_contact *c = p->contacts + m;
-        double world[3] = {0, 0, 0}, impulse[3];
-        for (i = 0; i < 3; ++i) impulse[i] = (double)lambda[3 * (ptrdiff_t)m + i];
+        csimi_wide world[3] = {0, 0, 0}, impulse[3];
+        for (i = 0; i < 3; ++i) impulse[i] = (csimi_wide)lambda[3 * (ptrdiff_t)m + i];
         csimi_addmulT3_wide(c->R, impulse, world);
         for (k = c->a.first; k < c->a.first + c->a.count; ++k)
             csimi_addmulT3_wide(p->terms[k].J, world, g + 3 * (ptrdiff_t)p->terms[k].block);
@@ -24229,7 +24286,7 @@ CSIMI_FN void csimi_problem_load(const csim_problem *p, const csim_real *lambda,
 }
 
 CSIMI_FN void csimi_bodies_velocities(const csimi_bodies *b, const csim_problem *p, const csim_real *lambda,
-                                      csim_real *v, double *scratch) {
+                                      csim_real *v, csimi_wide *scratch) {
     int i;
     csimi_problem_load(p, lambda, scratch);
     csimi_bodies_whiten(b, scratch);
@@ -24286,15 +24343,15 @@ CSIMI_FN int csimi_bodies_reach_blocks(const csim_problem *p) {
 
 /* The rows X [blocks of the body from first] of the blocks in mask, J of a contact, become J E^-1: pieces on those
    blocks and on the ones before that E couples them to. Returns their number. */
-static int csimi_pieces_whiten(const csimi_bodies *b, int first, double *X, unsigned mask, csimi_piece *piece) {
+static int csimi_pieces_whiten(const csimi_bodies *b, int first, csimi_wide *X, unsigned mask, csimi_piece *piece) {
     int i, k, r, count = 0;
     for (k = b->size[first] - 1; k >= 0; --k) {
-        const double *E = b->factor + 9 * (ptrdiff_t)b->row[first + k], *C = E + 9 * k;
+        const csimi_wide *E = b->factor + 9 * (ptrdiff_t)b->row[first + k], *C = E + 9 * k;
         csim_real *J = piece[count].J;
-        double Y[9];
+        csimi_wide Y[9];
         if (!(mask >> k & 1u)) continue;
         for (r = 0; r < 9; r += 3) { /* X C, C lower triangular */
-            const double *x = X + 9 * k + r;
+            const csimi_wide *x = X + 9 * k + r;
             J[r] = (csim_real)(Y[r] = x[0] * C[0] + x[1] * C[3] + x[2] * C[6]);
             J[r + 1] = (csim_real)(Y[r + 1] = x[1] * C[4] + x[2] * C[7]);
             J[r + 2] = (csim_real)(Y[r + 2] = x[2] * C[8]);
@@ -24312,7 +24369,7 @@ static int csimi_pieces_whiten(const csimi_bodies *b, int first, double *X, unsi
 
 CSIMI_FN int csimi_pieces_make(const csim_problem *p, const csimi_bodies *b, int m, csimi_piece *pieces) {
     const csim_contact *contact = p->contacts + m;
-    double *X = b ? b->rows : NULL;
+    csimi_wide *X = b ? b->rows : NULL;
     unsigned mask = 0;
     int side, k, r, body = -1, count = 0;
     for (side = 0; side < 2; ++side) {
@@ -24335,11 +24392,11 @@ CSIMI_FN int csimi_pieces_make(const csim_problem *p, const csimi_bodies *b, int
             }
             {
                 const int at = t->block - body;
-                double *to = X + 9 * at;
+                csimi_wide *to = X + 9 * at;
                 if (!(mask >> at & 1u))
-                    for (r = 0; r < 9; ++r) to[r] = (double)J[r];
+                    for (r = 0; r < 9; ++r) to[r] = (csimi_wide)J[r];
                 else
-                    for (r = 0; r < 9; ++r) to[r] += (double)J[r];
+                    for (r = 0; r < 9; ++r) to[r] += (csimi_wide)J[r];
                 mask |= 1u << at;
             }
         }
@@ -24394,23 +24451,23 @@ CSIMI_FN void csimi_pieces_push(const csimi_piece *piece, int count, const csim_
     for (; piece < end; ++piece) csimi_addmulT3(piece->J, impulse, w + 3 * (ptrdiff_t)piece->block);
 }
 
-CSIMI_FN void csimi_pieces_velocity_wide(const csimi_piece *piece, int count, const double *v, csim_real *u) {
+CSIMI_FN void csimi_pieces_velocity_wide(const csimi_piece *piece, int count, const csimi_wide *v, csim_real *u) {
     const csimi_piece *end = piece + count;
-    double a = (double)u[0], b = (double)u[1], c = (double)u[2];
+    csimi_wide a = (csimi_wide)u[0], b = (csimi_wide)u[1], c = (csimi_wide)u[2];
     for (; piece < end; ++piece) {
-        const double *x = v + 3 * (ptrdiff_t)piece->block;
+        const csimi_wide *x = v + 3 * (ptrdiff_t)piece->block;
         const csim_real *J = piece->J;
-        a += (double)J[0] * x[0] + (double)J[1] * x[1] + (double)J[2] * x[2];
-        b += (double)J[3] * x[0] + (double)J[4] * x[1] + (double)J[5] * x[2];
-        c += (double)J[6] * x[0] + (double)J[7] * x[1] + (double)J[8] * x[2];
+        a += (csimi_wide)J[0] * x[0] + (csimi_wide)J[1] * x[1] + (csimi_wide)J[2] * x[2];
+        b += (csimi_wide)J[3] * x[0] + (csimi_wide)J[4] * x[1] + (csimi_wide)J[5] * x[2];
+        c += (csimi_wide)J[6] * x[0] + (csimi_wide)J[7] * x[1] + (csimi_wide)J[8] * x[2];
     }
     u[0] = (csim_real)a, u[1] = (csim_real)b, u[2] = (csim_real)c;
 }
 
-CSIMI_FN void csimi_pieces_push_wide(const csimi_piece *piece, int count, const csim_real *impulse, double *w) {
+CSIMI_FN void csimi_pieces_push_wide(const csimi_piece *piece, int count, const csim_real *impulse, csimi_wide *w) {
     const csimi_piece *end = piece + count;
-    double x[3];
-    x[0] = (double)impulse[0], x[1] = (double)impulse[1], x[2] = (double)impulse[2];
+    csimi_wide x[3];
+    x[0] = (csimi_wide)impulse[0], x[1] = (csimi_wide)impulse[1], x[2] = (csimi_wide)impulse[2];
     for (; piece < end; ++piece) csimi_addmulT3_wide(piece->J, x, w + 3 * (ptrdiff_t)piece->block);
 }
 
@@ -24873,7 +24930,7 @@ CSIMI_FN void csimi_stages_log(csimi_stages *s) {
 }
 
 /* One sweep whose change goes into the next slot of the ring: f = g - x, p = g. Returns |f| in the metric. */
-static double csimi_stages_record(csimi_stages *s) {
+static csimi_wide csimi_stages_record(csimi_stages *s) {
     csim_real *f, *p;
     int i;
     csimi_anderson_slot(&s->anderson, &f, &p);
@@ -24895,31 +24952,31 @@ static void csimi_stages_extrapolate(csimi_stages *s) {
     s->moved(s->problem);
 }
 
-CSIMI_FN double csimi_stages_travel2(const csimi_stages *s) {
-    double sum = 0;
+CSIMI_FN csimi_wide csimi_stages_travel2(const csimi_stages *s) {
+    csimi_wide sum = 0;
     int i;
     for (i = 0; i < s->length; ++i) {
-        const double way = (double)s->x[i] - (double)s->centre[i];
-        sum += (double)s->metric[i] * way * way;
+        const csimi_wide way = (csimi_wide)s->x[i] - (csimi_wide)s->centre[i];
+        sum += (csimi_wide)s->metric[i] * way * way;
     }
     return sum;
 }
 
 /* Returns the number of sweeps; false in *settled when it gave up. */
-static int csimi_stages_run(csimi_stages *s, double eps, int budget, bool *settled) {
-    double least = (double)CSIMI_HUGE, halved = s->best_measure;
+static int csimi_stages_run(csimi_stages *s, csimi_wide eps, int budget, bool *settled) {
+    csimi_wide least = (csimi_wide)CSIMI_HUGE, halved = s->best_measure;
     int count = 0, since = 0;
     csimi_anderson_clear(&s->anderson);
     for (*settled = false;;) {
-        const double change = csimi_stages_record(s);
+        const csimi_wide change = csimi_stages_record(s);
         ++count;
         ++since;
-        s->broken = !(change < (double)CSIMI_HUGE);
+        s->broken = !(change < (csimi_wide)CSIMI_HUGE);
         if (s->broken) break;
         if (s->sweeps == 1 || s->sweeps % 2 == 0) csimi_stages_look(s);
         csimi_stages_log(s);
         if (csimi_stages_done(s)) break;
-        if (s->best_measure < 0.5 * halved) {
+        if (s->best_measure < CSIMI_WIDE(0.5) * halved) {
             halved = s->best_measure;
             since = 0;
         }
@@ -24928,9 +24985,9 @@ static int csimi_stages_run(csimi_stages *s, double eps, int budget, bool *settl
             *settled = true;
             break;
         }
-        if (change > 1.5 * least) { /* the extrapolation did harm: forget it */
+        if (change > CSIMI_WIDE(1.5) * least) { /* the extrapolation did harm: forget it */
             csimi_anderson_clear(&s->anderson);
-            least = (double)CSIMI_HUGE;
+            least = (csimi_wide)CSIMI_HUGE;
             ++s->rejections;
         } else {
             if (change < least) least = change;
@@ -24946,7 +25003,7 @@ CSIMI_FN void csimi_stages_accelerated(csimi_stages *s, int patience) {
 }
 
 CSIMI_FN void csimi_stages_proximal(csimi_stages *s) {
-    double eps = 1e-2;
+    csimi_wide eps = CSIMI_WIDE(1e-2);
     csimi_stages_restore(s);
     while (!csimi_stages_done(s)) {
         bool settled;
@@ -24957,10 +25014,10 @@ CSIMI_FN void csimi_stages_proximal(csimi_stages *s) {
         if (!settled)
             eps = eps * 3 < 1 ? eps * 3 : 1;
         else if (count < CSIMI_STAGES_INNER / 3 + 1)
-            eps *= 0.1;
+            eps *= CSIMI_WIDE(0.1);
         else if (count < 2 * CSIMI_STAGES_INNER / 3)
-            eps *= 0.3;
-        if (eps < 1e-9) eps = 1e-9;
+            eps *= CSIMI_WIDE(0.3);
+        if (eps < CSIMI_WIDE(1e-9)) eps = CSIMI_WIDE(1e-9);
     }
     s->prepare(s->problem, 0);
 }
@@ -24977,7 +25034,7 @@ CSIMI_FN void csimi_stages_proximal(csimi_stages *s) {
    J' (lambda(w) - centre) - w = 0 is an equation in w alone with the Jacobian I + J' (Project' / e) J. Its factors live
    in the memory of Anderson's ring, idle meanwhile; where they do not fit, the sweeps go on alone. */
 
-#define CSIMI_BURST_ROUNDING 1e-8 /* of the first merit, a square */
+#define CSIMI_BURST_ROUNDING CSIMI_WIDE(1e-8) /* of the first merit, a square */
 
 /* ---- what sweeps and bursts share */
 
@@ -24997,7 +25054,7 @@ CSIMI_FN void csimi_sweep_velocities(csimi_sweep *s) {
                                s->w);
 }
 
-CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, double eps) {
+CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, csimi_wide eps) {
     int m;
     for (m = 0; m < s->contact_count; ++m)
         csimi_local_prepare(&s->contacts[m].local, s->contacts[m].contact, (csim_real)eps);
@@ -25083,7 +25140,7 @@ static void csimi_burst_envelope(csimi_sweep *s) {
     e->blocks = 0;
     s->work = 0;
     for (i = 0; i < s->n; ++i) {
-        const double width = i - e->first[i];
+        const csimi_wide width = i - e->first[i];
         e->start[i] = e->blocks;
         e->blocks += (size_t)(i - e->first[i]);
         s->work += 27 * (width + 1) * (width + 1);
@@ -25092,30 +25149,31 @@ static void csimi_burst_envelope(csimi_sweep *s) {
 
 /* The ring of the stages; small islands have a larger one of their own. */
 static csimi_arena csimi_burst_ring(const csimi_sweep *s) {
-    return s->spare_count > 0 ? csimi_arena_in(s->spare, s->spare_count * sizeof(double)) : csimi_stages_ring(&s->loop);
+    return s->spare_count > 0 ? csimi_arena_in(s->spare, s->spare_count * sizeof(csimi_wide))
+                              : csimi_stages_ring(&s->loop);
 }
 
 /* Vectors of one Newton step. */
 typedef struct csimi_burst_vectors {
-    double *F, *direction, *start; /* [3n]; start: velocities a line search starts from */
+    csimi_wide *F, *direction, *start; /* [3n]; start: velocities a line search starts from */
 } csimi_burst_vectors;
 
 /* The vectors and the factors. */
 static bool csimi_burst_layout(csimi_sweep *s, csimi_burst_vectors *x) {
     csimi_arena ring = csimi_burst_ring(s);
     csimi_envelope *e = &s->envelope;
-    x->F = CSIMI_PUSH(&ring, double, 3 * (size_t)s->n);
-    x->direction = CSIMI_PUSH(&ring, double, 3 * (size_t)s->n);
-    x->start = CSIMI_PUSH(&ring, double, 3 * (size_t)s->n);
-    e->lower = CSIMI_PUSH(&ring, double, 9 * e->blocks);
-    e->upper = CSIMI_PUSH(&ring, double, 9 * e->blocks);
-    e->diag = CSIMI_PUSH(&ring, double, 9 * (size_t)s->n);
+    x->F = CSIMI_PUSH(&ring, csimi_wide, 3 * (size_t)s->n);
+    x->direction = CSIMI_PUSH(&ring, csimi_wide, 3 * (size_t)s->n);
+    x->start = CSIMI_PUSH(&ring, csimi_wide, 3 * (size_t)s->n);
+    e->lower = CSIMI_PUSH(&ring, csimi_wide, 9 * e->blocks);
+    e->upper = CSIMI_PUSH(&ring, csimi_wide, 9 * e->blocks);
+    e->diag = CSIMI_PUSH(&ring, csimi_wide, 9 * (size_t)s->n);
     return !ring.overflow;
 }
 
 /* Small islands have memory for any order, so that the plan can wait until sweeps have not done. */
 CSIMI_FN bool csimi_burst_fits(const csimi_sweep *s) {
-    const size_t n = (size_t)s->n, room = csimi_burst_ring(s).size / sizeof(double);
+    const size_t n = (size_t)s->n, room = csimi_burst_ring(s).size / sizeof(csimi_wide);
     size_t ints = n + 2;
     int m;
     for (m = 0; m < s->contact_count; ++m) ints += (size_t)s->contacts[m].count;
@@ -25142,9 +25200,9 @@ CSIMI_FN void csimi_burst_plan(csimi_sweep *s) {
 /* ---- lambda(w) and its derivative */
 
 /* d(clip of t to the disk of radius mu n) by n and t, rows 1 and 2 of G; slip only. */
-static void csimi_burst_disk(double mu, const double *t, double n, double *G) {
-    const double length = csimi_sqrt64(t[1] * t[1] + t[2] * t[2]), x = t[1] / length, y = t[2] / length;
-    const double k = mu * n / length;
+static void csimi_burst_disk(csimi_wide mu, const csimi_wide *t, csimi_wide n, csimi_wide *G) {
+    const csimi_wide length = csimi_sqrt64(t[1] * t[1] + t[2] * t[2]), x = t[1] / length, y = t[2] / length;
+    const csimi_wide k = mu * n / length;
     G[3] = mu * x;
     G[6] = mu * y;
     G[4] = k * y * y;
@@ -25153,20 +25211,21 @@ static void csimi_burst_disk(double mu, const double *t, double n, double *G) {
 }
 
 /* The same for the ellipse of semi-axes mu n, at its point y nearest to t: y = a^2 t / (a^2 + s). */
-static void csimi_burst_ellipse(const double *mu, const double *t, double n, const double *y, double *G) {
-    double g[2], normal[2], w[2], sum = 0, s = 0;
+static void csimi_burst_ellipse(const csimi_wide *mu, const csimi_wide *t, csimi_wide n, const csimi_wide *y,
+                                csimi_wide *G) {
+    csimi_wide g[2], normal[2], w[2], sum = 0, s = 0;
     int i, j;
     for (i = 0; i < 2; ++i)
         if (csimi_abs((csim_real)y[i]) > 0) s = (t[i + 1] / y[i] - 1) * mu[i] * mu[i] * n * n;
     for (i = 0; i < 2; ++i) {
-        const double a2 = mu[i] * mu[i] * n * n;
+        const csimi_wide a2 = mu[i] * mu[i] * n * n;
         g[i] = a2 > 0 ? a2 / (a2 + s) : 0;
         normal[i] = a2 > 0 ? y[i] / a2 : 0;
         w[i] = a2 > 0 ? y[i] / (a2 + s) : 0;
         sum += normal[i] * w[i];
     }
     for (i = 0; i < 2; ++i) {
-        double homogeneous = y[i]; /* of degree one in (n, t): n dy/dn + (dy/dt) t = y */
+        csimi_wide homogeneous = y[i]; /* of degree one in (n, t): n dy/dn + (dy/dt) t = y */
         for (j = 0; j < 2; ++j) {
             G[3 * (i + 1) + j + 1] = (i == j ? g[i] : 0) - (sum > 0 ? w[i] * normal[j] * g[j] / sum : 0);
             homogeneous -= G[3 * (i + 1) + j + 1] * t[j + 1];
@@ -25176,9 +25235,9 @@ static void csimi_burst_ellipse(const double *mu, const double *t, double n, con
 }
 
 /* Projection on the boundary of the cone: along (1, mu d). */
-static void csimi_burst_cone(double mu, const double *t, double *G) {
-    const double length = csimi_sqrt64(t[1] * t[1] + t[2] * t[2]), x = t[1] / length, y = t[2] / length;
-    const double c = 1 / (1 + mu * mu), n = c * (t[0] + mu * length), k = mu * n / length;
+static void csimi_burst_cone(csimi_wide mu, const csimi_wide *t, csimi_wide *G) {
+    const csimi_wide length = csimi_sqrt64(t[1] * t[1] + t[2] * t[2]), x = t[1] / length, y = t[2] / length;
+    const csimi_wide c = 1 / (1 + mu * mu), n = c * (t[0] + mu * length), k = mu * n / length;
     G[0] = c;
     G[1] = G[3] = c * mu * x;
     G[2] = G[6] = c * mu * y;
@@ -25188,9 +25247,10 @@ static void csimi_burst_cone(double mu, const double *t, double *G) {
 }
 
 /* Derivative of the projection at trial t with the projected impulse l. */
-static void csimi_burst_derivative(int law, const csim_contact *c, const double *t, const csim_real *l, double *G) {
-    const double mu = (double)c->mu[0], length2 = t[1] * t[1] + t[2] * t[2];
-    double axes[2], y[2];
+static void csimi_burst_derivative(int law, const csim_contact *c, const csimi_wide *t, const csim_real *l,
+                                   csimi_wide *G) {
+    const csimi_wide mu = (csimi_wide)c->mu[0], length2 = t[1] * t[1] + t[2] * t[2];
+    csimi_wide axes[2], y[2];
     int k;
     for (k = 0; k < 9; ++k) G[k] = k % 4 == 0 ? 1 : 0;
     switch (law) {
@@ -25200,17 +25260,17 @@ static void csimi_burst_derivative(int law, const csim_contact *c, const double 
         if (!(t[0] > 0)) {
             G[0] = G[4] = G[8] = 0;
         } else if (law == CSIM_LAW_ANISOTROPIC) {
-            y[0] = (double)l[1];
-            y[1] = (double)l[2];
+            y[0] = (csimi_wide)l[1];
+            y[1] = (csimi_wide)l[2];
             axes[0] = mu;
-            axes[1] = (double)c->mu[1];
+            axes[1] = (csimi_wide)c->mu[1];
             if (y[0] < t[1] || y[0] > t[1] || y[1] < t[2] || y[1] > t[2]) csimi_burst_ellipse(axes, t, t[0], y, G);
         } else if (length2 > mu * t[0] * mu * t[0]) {
             csimi_burst_disk(mu, t, t[0], G);
         }
         break;
     case CSIM_LAW_PROXIMAL:
-        if (!((double)l[0] > 0))
+        if (!((csimi_wide)l[0] > 0))
             G[0] = G[4] = G[8] = 0;
         else if (length2 > mu * t[0] * mu * t[0] || t[0] < 0)
             csimi_burst_cone(mu, t, G);
@@ -25219,7 +25279,7 @@ static void csimi_burst_derivative(int law, const csim_contact *c, const double 
         for (k = 0; k < 3; ++k) G[4 * k] = c->mask >> k & 1u ? 1 : 0;
         break;
     case CSIM_LAW_BOX:
-        for (k = 0; k < 3; ++k) G[4 * k] = t[k] > (double)c->lo[k] && t[k] < (double)c->hi[k] ? 1 : 0;
+        for (k = 0; k < 3; ++k) G[4 * k] = t[k] > (csimi_wide)c->lo[k] && t[k] < (csimi_wide)c->hi[k] ? 1 : 0;
         break;
     case CSIM_LAW_COUNT_:
     default: break;
@@ -25268,8 +25328,8 @@ static void csimi_burst_project(const csim_contact *contact, const csim_real *tr
 }
 
 /* lambda(w), F, and the merit F' F. */
-static double csimi_burst_evaluate(csimi_sweep *s, double *F) {
-    double merit = 0, change[3];
+static csimi_wide csimi_burst_evaluate(csimi_sweep *s, csimi_wide *F) {
+    csimi_wide merit = 0, change[3];
     int m, i;
     for (i = 0; i < 3 * s->n; ++i) F[i] = -s->w[i];
     for (m = 0; m < s->contact_count; ++m) {
@@ -25280,7 +25340,7 @@ static double csimi_burst_evaluate(csimi_sweep *s, double *F) {
             csim_project_cone(c->contact->mu[0], trial, lambda);
         else
             csimi_burst_project(c->contact, trial, lambda);
-        for (i = 0; i < 3; ++i) change[i] = (double)lambda[i] - (double)s->loop.centre[3 * m + i];
+        for (i = 0; i < 3; ++i) change[i] = (csimi_wide)lambda[i] - (csimi_wide)s->loop.centre[3 * m + i];
         for (i = c->first; i < c->first + c->count; ++i)
             csimi_addmulT3_wide(s->pieces[i].J, change, F + 3 * (ptrdiff_t)s->pieces[i].block);
     }
@@ -25295,20 +25355,20 @@ static void csimi_burst_add_contact(csimi_sweep *s, int m) {
     const csimi_sweep_contact *c = s->contacts + m;
     const csimi_piece *p, *q, *begin = s->pieces + c->first, *end = begin + c->count;
     csim_real compliance[3], trial[3];
-    double t[3], G[9], J[9];
+    csimi_wide t[3], G[9], J[9];
     int k;
     csimi_burst_trial(s, m, compliance, trial);
-    for (k = 0; k < 3; ++k) t[k] = (double)trial[k];
+    for (k = 0; k < 3; ++k) t[k] = (csimi_wide)trial[k];
     csimi_burst_derivative(csimi_burst_is_convex(s, c) ? (int)CSIM_LAW_PROXIMAL : (int)c->contact->law, c->contact, t,
                            s->loop.x + 3 * (ptrdiff_t)m, G);
     if (G[0] == 0 && G[4] == 0 && G[8] == 0) return; /* open, or at its limits */
-    for (k = 0; k < 9; ++k) G[k] /= (double)compliance[k % 3];
+    for (k = 0; k < 9; ++k) G[k] /= (csimi_wide)compliance[k % 3];
     for (q = begin; q < end; ++q) {
-        double T[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
-        for (k = 0; k < 9; ++k) J[k] = (double)q->J[k];
+        csimi_wide T[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+        for (k = 0; k < 9; ++k) J[k] = (csimi_wide)q->J[k];
         csimi_add_product(G, J, T);
         for (p = begin; p < end; ++p) {
-            for (k = 0; k < 9; ++k) J[k] = (double)p->J[k];
+            for (k = 0; k < 9; ++k) J[k] = (csimi_wide)p->J[k];
             csimi_add_productT(J, T, csimi_envelope_block(&s->envelope, s->place[p->block], s->place[q->block]));
         }
     }
@@ -25330,7 +25390,7 @@ static void csimi_burst_direction(csimi_sweep *s, csimi_burst_vectors *x) {
 }
 
 /* Moves to start + alpha direction and evaluates there. */
-static double csimi_burst_move(csimi_sweep *s, csimi_burst_vectors *x, double alpha) {
+static csimi_wide csimi_burst_move(csimi_sweep *s, csimi_burst_vectors *x, csimi_wide alpha) {
     int i;
     for (i = 0; i < 3 * s->n; ++i) s->w[i] = x->start[i] + alpha * x->direction[3 * (ptrdiff_t)s->place[i / 3] + i % 3];
     return csimi_burst_evaluate(s, x->F);
@@ -25338,44 +25398,45 @@ static double csimi_burst_move(csimi_sweep *s, csimi_burst_vectors *x, double al
 
 /* Steps back from the full step until the merit falls. At a kink of the projections no step may do: then the full one
    is taken all the same, since the pieces beyond the kink are what Newton needs to see. */
-static double csimi_burst_search(csimi_sweep *s, csimi_burst_vectors *x, double merit) {
-    double alpha = 1;
+static csimi_wide csimi_burst_search(csimi_sweep *s, csimi_burst_vectors *x, csimi_wide merit) {
+    csimi_wide alpha = 1;
     int k;
     CSIMI_MEMCPY(x->start, s->w, 3 * (size_t)s->n * sizeof *x->start);
-    for (k = 0; k < 4; ++k, alpha *= 0.4) {
-        const double now = csimi_burst_move(s, x, alpha);
-        if (now < (1 - 1e-3 * alpha) * merit) return now;
+    for (k = 0; k < 4; ++k, alpha *= CSIMI_WIDE(0.4)) {
+        const csimi_wide now = csimi_burst_move(s, x, alpha);
+        if (now < (1 - CSIMI_WIDE(1e-3) * alpha) * merit) return now;
     }
     return csimi_burst_move(s, x, 1);
 }
 
 /* F . direction: the slope of the convex function along the step, with its sign turned. */
-static double csimi_burst_slope(const csimi_sweep *s, const csimi_burst_vectors *x) {
-    double sum = 0;
+static csimi_wide csimi_burst_slope(const csimi_sweep *s, const csimi_burst_vectors *x) {
+    csimi_wide sum = 0;
     int i;
     for (i = 0; i < 3 * s->n; ++i) sum += x->F[i] * x->direction[3 * (ptrdiff_t)s->place[i / 3] + i % 3];
     return sum;
 }
 
 /* The same for a convex step, by the slope alone: shorter while the step ends well beyond the least value. */
-static double csimi_burst_search_convex(csimi_sweep *s, csimi_burst_vectors *x) {
-    const double slope = csimi_burst_slope(s, x);
-    double alpha = 1, merit;
+static csimi_wide csimi_burst_search_convex(csimi_sweep *s, csimi_burst_vectors *x) {
+    const csimi_wide slope = csimi_burst_slope(s, x);
+    csimi_wide alpha = 1, merit;
     int k;
     CSIMI_MEMCPY(x->start, s->w, 3 * (size_t)s->n * sizeof *x->start);
     for (k = 0;; ++k) {
-        double now, shorter;
+        csimi_wide now, shorter;
         merit = csimi_burst_move(s, x, alpha);
         now = csimi_burst_slope(s, x);
-        if (now >= -0.5 * slope || k == 10) return merit;
+        if (now >= -CSIMI_WIDE(0.5) * slope || k == 10) return merit;
         shorter = slope / (slope - now);
-        alpha *= shorter < 0.1 ? 0.1 : shorter;
+        alpha *= shorter < CSIMI_WIDE(0.1) ? CSIMI_WIDE(0.1) : shorter;
     }
 }
 
 /* A proximal step may stop when F is small against what the step itself changes, eps |lambda - centre|. */
-static double csimi_burst_enough(const csimi_sweep *s, double eps) {
-    return 0.01 * eps * eps * csimi_stages_travel2(&s->loop) + 1e2 * (double)CSIMI_EPS * (double)CSIMI_EPS * s->load;
+static csimi_wide csimi_burst_enough(const csimi_sweep *s, csimi_wide eps) {
+    return CSIMI_WIDE(0.01) * eps * eps * csimi_stages_travel2(&s->loop) +
+           CSIMI_WIDE(1e2) * (csimi_wide)CSIMI_EPS * (csimi_wide)CSIMI_EPS * s->load;
 }
 
 /* During a step w holds what the step adds and phi the u at its start. Impulses are differences of u divided
@@ -25396,10 +25457,10 @@ static void csimi_burst_leave(csimi_sweep *s) {
         CSIMI_MEMCPY(s->contacts[m].phi, s->contacts[m].free, sizeof s->contacts[m].phi);
 }
 
-CSIMI_FN bool csimi_burst_step(csimi_sweep *s, double eps, int *iterations) {
+CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) {
     const size_t bytes = 3 * (size_t)s->contact_count * sizeof *s->loop.x;
     csimi_burst_vectors x;
-    double merit, first, before;
+    csimi_wide merit, first, before;
     bool there;
     int k;
     *iterations = 0;
@@ -25410,12 +25471,12 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, double eps, int *iterations) {
     if (s->convex) csimi_burst_lag(s);
     before = first = merit = csimi_burst_evaluate(s, x.F);
     for (k = 0;; ++k) {
-        const double enough = csimi_burst_enough(s, eps);
+        const csimi_wide enough = csimi_burst_enough(s, eps);
         /* or as far as rounding lets it: no gain any more, far below the start */
-        there = (merit <= enough || (merit > 0.25 * before && merit < CSIMI_BURST_ROUNDING * first)) &&
-                enough < (double)CSIMI_HUGE;
+        there = (merit <= enough || (merit > CSIMI_WIDE(0.25) * before && merit < CSIMI_BURST_ROUNDING * first)) &&
+                enough < (csimi_wide)CSIMI_HUGE;
         before = merit;
-        if (there || !(merit < (double)CSIMI_HUGE) || k == 30 || s->loop.sweeps >= s->loop.cap ||
+        if (there || !(merit < (csimi_wide)CSIMI_HUGE) || k == 30 || s->loop.sweeps >= s->loop.cap ||
             !csimi_burst_factor(s))
             break;
         csimi_burst_direction(s, &x);
@@ -25518,7 +25579,7 @@ static csim_real csimi_sweep_speed(const csimi_sweep *s, const csimi_sweep_conta
 
 /* Worst natural residual over max(|lambda|, median, tiny). The speeds that tiny needs are looked at only where the
    other scales do not already settle it. */
-static double csimi_sweep_look(void *problem) {
+static csimi_wide csimi_sweep_look(void *problem) {
     csimi_sweep *s = (csimi_sweep *)problem;
     csim_real floor, worst = 0;
     int m;
@@ -25533,20 +25594,21 @@ static double csimi_sweep_look(void *problem) {
         scale = csimi_max(scale, CSIMI_IMPULSE_NOISE * c->rho * csimi_sweep_speed(s, c));
         worst = residual < CSIMI_HUGE ? csimi_max(worst, residual / scale) : CSIMI_HUGE;
     }
-    return (double)worst;
+    return (csimi_wide)worst;
 }
 
 /* ---- stages */
 
 static void csimi_sweep_moved(void *problem) { csimi_sweep_velocities((csimi_sweep *)problem); }
-static void csimi_sweep_ready(void *problem, double eps) { csimi_sweep_prepare((csimi_sweep *)problem, eps); }
+static void csimi_sweep_ready(void *problem, csimi_wide eps) { csimi_sweep_prepare((csimi_sweep *)problem, eps); }
 
 /* Stage 2: proximal steps by Newton, with eps falling while they converge. Below what was asked for it goes on while it
    gains, because what is left unsolved moves bodies and costs more in the next step than here. again: it has been there
    before and is near. */
-static void csimi_sweep_burst(csimi_sweep *s, double good, bool again) {
+static void csimi_sweep_burst(csimi_sweep *s, csimi_wide good, bool again) {
     const int budget = s->loop.sweeps + 200;
-    double eps = again ? 1e-5 : s->loop.best_measure > 1e-2 ? 1e-2 : 1e-3, fall = 0.1, halved = s->loop.best_measure;
+    csimi_wide fall = CSIMI_WIDE(0.1), halved = s->loop.best_measure;
+    csimi_wide eps = again ? CSIMI_WIDE(1e-5) : halved > CSIMI_WIDE(1e-2) ? CSIMI_WIDE(1e-2) : CSIMI_WIDE(1e-3);
     int iterations, failures = 0, idle = 0;
     if (!s->planned) csimi_burst_plan(s);
     s->convex = false;
@@ -25554,17 +25616,17 @@ static void csimi_sweep_burst(csimi_sweep *s, double good, bool again) {
     while (!csimi_stages_done(&s->loop) && s->loop.sweeps < budget && failures < 7 && eps < 1) {
         if (csimi_burst_step(s, eps, &iterations)) {
             csimi_stages_look(&s->loop);
-            if (iterations < 8 && eps > 1e-8) eps *= fall;
+            if (iterations < 8 && eps > CSIMI_WIDE(1e-8)) eps *= fall;
         } else if (!s->convex) {
             s->convex = true;
             ++failures;
         } else {
             eps *= 10;
-            fall = 0.3;
+            fall = CSIMI_WIDE(0.3);
             ++failures;
         }
         csimi_stages_log(&s->loop);
-        if (s->loop.best_measure < 0.5 * halved) {
+        if (s->loop.best_measure < CSIMI_WIDE(0.5) * halved) {
             halved = s->loop.best_measure;
             idle = 0;
         } else if (++idle >= 10 && s->loop.best_measure <= good) {
@@ -25590,7 +25652,7 @@ static void csimi_sweep_bind(csimi_sweep *s) {
 static size_t csimi_sweep_spare(int n, int contacts, int window) {
     const size_t most = 32768, rows = (size_t)n;
     const size_t full = rows > 200 ? most : CSIMI_BURST_NUMBERS(rows);
-    const size_t ring = 6 * (size_t)window * (size_t)contacts * sizeof(csim_real) / sizeof(double);
+    const size_t ring = 6 * (size_t)window * (size_t)contacts * sizeof(csim_real) / sizeof(csimi_wide);
     const size_t wanted = full < most ? full : most;
     return contacts > 0 && wanted > ring ? wanted : 0;
 }
@@ -25599,7 +25661,7 @@ static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, int n, int fa
                                int contacts, int window) {
     csimi_bodies_layout(&s->bodies, arena, n, factor_blocks);
     s->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
-    s->w = CSIMI_PUSH(arena, double, 3 * (size_t)n);
+    s->w = CSIMI_PUSH(arena, csimi_wide, 3 * (size_t)n);
     s->pieces = CSIMI_PUSH(arena, csimi_piece, pieces);
     s->contacts = CSIMI_PUSH(arena, csimi_sweep_contact, contacts);
     s->loop.x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
@@ -25609,7 +25671,7 @@ static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, int n, int fa
     s->envelope.first = CSIMI_PUSH(arena, int, n);
     s->envelope.start = CSIMI_PUSH(arena, size_t, n);
     s->spare_count = csimi_sweep_spare(n, contacts, window);
-    s->spare = CSIMI_PUSH(arena, double, s->spare_count);
+    s->spare = CSIMI_PUSH(arena, csimi_wide, s->spare_count);
     csimi_stages_layout(&s->loop, arena, contacts, window);
 }
 
@@ -25639,10 +25701,10 @@ static csim_real csimi_sweep_rho(const csimi_sweep_contact *c) {
 }
 
 static void csimi_sweep_contacts(csimi_sweep *s) {
-    double sum = 0, weight = 0;
+    csimi_wide sum = 0, weight = 0;
     csim_real rms;
     int m, k, at = 0;
-    for (k = 0; k < 3 * s->n; ++k) s->load += (double)s->problem->b[k] * (double)s->v[k];
+    for (k = 0; k < 3 * s->n; ++k) s->load += (csimi_wide)s->problem->b[k] * (csimi_wide)s->v[k];
     for (m = 0; m < s->contact_count; ++m) {
         csimi_sweep_contact *c = s->contacts + m;
         const csim_contact *contact = s->problem->contacts + m;
@@ -25657,8 +25719,8 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
         csimi_pieces_delassus(s->pieces + c->first, c->count, W);
         csimi_local_set(&c->local, W);
         c->rho = csimi_sweep_rho(c);
-        sum += (double)c->rho * (double)c->speed * (double)c->speed;
-        weight += (double)c->rho;
+        sum += (csimi_wide)c->rho * (csimi_wide)c->speed * (csimi_wide)c->speed;
+        weight += (csimi_wide)c->rho;
         scale = csimi_max((c->local.W[0] + c->local.W[3] + c->local.W[5]) / 3, CSIMI_TINY);
         for (k = 0; k < 3; ++k) {
             s->loop.metric[3 * (ptrdiff_t)m + k] = scale;
@@ -25675,11 +25737,12 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
 
 /* Runs the stages until the measure is good. Leaves the best impulses, and w of any. again: good is smaller than what
    was asked. */
-static void csimi_sweep_cascade(csimi_sweep *s, double good, bool again) {
+static void csimi_sweep_cascade(csimi_sweep *s, csimi_wide good, bool again) {
     const bool newton = s->work > 0 || !s->planned;
-    const double eps = (double)CSIMI_EPS;
+    const csimi_wide eps = (csimi_wide)CSIMI_EPS;
     /* Newton is cheap near the answer, and what is left over becomes drift: 0.02 drifts a hundred times more */
-    double beyond = 2e-4 * good + (0.1 * good < 1e4 * eps ? 0.1 * good : 1e4 * eps);
+    const csimi_wide tenth = CSIMI_WIDE(0.1) * good, coarse = CSIMI_WIDE(1e4) * eps;
+    csimi_wide beyond = CSIMI_WIDE(2e-4) * good + (tenth < coarse ? tenth : coarse);
     if (again && beyond < CSIMI_SWEEP_LAST * eps) beyond = CSIMI_SWEEP_LAST * eps;
     s->loop.target = newton && beyond < good ? beyond : good;
     csimi_stages_accelerated(&s->loop, newton ? 4 : CSIMI_SWEEP_PATIENCE);
@@ -25692,21 +25755,28 @@ static void csimi_sweep_cascade(csimi_sweep *s, double good, bool again) {
     CSIMI_MEMCPY(s->loop.x, s->loop.best, (size_t)s->loop.length * sizeof *s->loop.x);
 }
 
+/* Whether its own measure is good, and v a velocity. */
+static bool csimi_sweep_met(const csimi_sweep *s, csimi_wide good) {
+    return (s->contact_count == 0 || s->loop.best_measure <= good) && csimi_all_finite(s->v, 3 * s->n);
+}
+
 /* Solves, certifies, and goes on with a smaller target where the certificate is not content. */
 static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *params, void *scratch, size_t bytes,
                                    csim_certificate *certificate) {
-    double good = 0.9 * (double)params->tolerance;
+    csimi_wide good = CSIMI_WIDE(0.9) * (csimi_wide)params->tolerance;
     int trial;
     s->planned = false;
     if (!csimi_burst_fits(s)) csimi_burst_plan(s);
     for (trial = 0; trial < 5; ++trial, good = csimi_next_target(good, certificate, params->tolerance)) {
-        s->loop.best_measure = (double)CSIMI_HUGE;
+        s->loop.best_measure = (csimi_wide)CSIMI_HUGE;
         if (trial > 0) csimi_sweep_velocities(s);
         if (s->contact_count > 0) {
             csimi_sweep_cascade(s, good, trial > 0);
             if (s->loop.broken) return CSIM_RESULT_NOT_FINITE;
         }
-        csimi_bodies_velocities(&s->bodies, s->problem, s->loop.x, s->v, (double *)scratch);
+        csimi_bodies_velocities(&s->bodies, s->problem, s->loop.x, s->v, (csimi_wide *)scratch);
+        if (!params->certify && trial == 0 && csimi_sweep_met(s, good))
+            return csimi_leave_unchecked(s->contact_count > 0 ? s->loop.best_measure : 0, certificate);
         if (csim_problem_certify(s->problem, s->v, s->loop.x, scratch, bytes, certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
         if (csim_certificate_worst(certificate) <= (double)params->tolerance) return CSIM_RESULT_CONVERGED;
@@ -25741,7 +25811,7 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     if (!csimi_sweep_takes(problem) || !csimi_bodies_open(&s.bodies, problem))
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
                           "for SWEEP: positive definite, in bodies of 1 to 4 neighbouring blocks (32 named ones)");
-    csimi_bodies_velocities(&s.bodies, problem, NULL, s.v, (double *)scratch);
+    csimi_bodies_velocities(&s.bodies, problem, NULL, s.v, (csimi_wide *)scratch);
     csimi_sweep_contacts(&s);
     CSIMI_MEMCPY(s.loop.x, solution->lambda, vector);
     CSIMI_MEMCPY(s.loop.best, solution->lambda, vector);
@@ -28865,6 +28935,9 @@ static csim_result csimi_lift_run(csimi_lift *l, csimi_delassus *W, const csim_s
         CSIMI_MEMCPY(solution->lambda, r, vector);
         csimi_delassus_leave(W, solution->lambda);
         csimi_lift_velocities(l, solution->lambda, solution->v, (double *)scratch);
+        if (!params->certify && trial == 0 && !l->broken && (W->contacts == 0 || outcome->residual <= target) &&
+            csimi_all_finite(solution->v, 3 * l->problem->A.n))
+            return csimi_leave_unchecked(W->contacts > 0 ? outcome->residual : 0, &outcome->certificate);
         if (l->broken || csim_problem_certify(l->problem, solution->v, solution->lambda, scratch, bytes,
                                               &outcome->certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
@@ -29024,7 +29097,7 @@ static csim_status csimi_second_attempt(const csim_problem *problem, const csim_
 }
 
 static bool csimi_missed(csim_status status, const csim_outcome *outcome) {
-    return status == CSIM_OK && outcome->result != CSIM_RESULT_CONVERGED && outcome->result != CSIM_RESULT_NOT_FINITE;
+    return status == CSIM_OK && outcome->result > CSIM_RESULT_UNCHECKED && outcome->result != CSIM_RESULT_NOT_FINITE;
 }
 
 /* SWEEP where it fits, COND where it does not. What SWEEP missed on a small island COND solves from the same start;
@@ -30522,13 +30595,13 @@ enum { CSIMI_RESTRAIN_STARTS = 2 };
 
 /* Where less than this is left of all impulses together, one of them is far too large, and its share would take the
    floor away from under everything else: bodies would fall through. */
-#define CSIMI_RESTRAIN_LEAST 0.5
+#define CSIMI_RESTRAIN_LEAST CSIMI_WIDE(0.5)
 
 typedef struct csimi_restrainer {
     csim_real *lambda[CSIMI_RESTRAIN_STARTS]; /* [3 contacts] */
     csim_real *v[CSIMI_RESTRAIN_STARTS];      /* [3n] A^-1 J'lambda */
     csim_real *free, *load, *krylov;      /* [3n] A^-1 b; [3n]; [21n] */
-    double *sum;                          /* [3n] */
+    csimi_wide *sum;                          /* [3n] */
     void *scratch;
     size_t scratch_bytes;
 } csimi_restrainer;
@@ -30542,7 +30615,7 @@ static void csimi_restrain_layout(csimi_restrainer *k, csimi_arena *arena, int n
     k->free = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     k->load = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     k->krylov = CSIMI_PUSH(arena, csim_real, 21 * (size_t)n);
-    k->sum = CSIMI_PUSH(arena, double, 3 * (size_t)n);
+    k->sum = CSIMI_PUSH(arena, csimi_wide, 3 * (size_t)n);
     k->scratch_bytes = csim_certificate_bytes(n, contacts);
     k->scratch = csimi_push(arena, k->scratch_bytes, 1);
 }
@@ -30563,7 +30636,7 @@ static bool csimi_restrain_motion(const csim_problem *p, csimi_restrainer *k, bo
     for (pass = 0; pass < 2; ++pass) {
         csimi_problem_load(p, lambda, k->sum);
         if (!with_b)
-            for (i = 0; i < m; ++i) k->sum[i] -= (double)p->b[i];
+            for (i = 0; i < m; ++i) k->sum[i] -= (csimi_wide)p->b[i];
         csimi_less_product(&p->A, y, k->sum);
         for (i = 0; i < m; ++i) k->load[i] = (csim_real)k->sum[i];
         CSIMI_MEMSET(k->krylov, 0, (size_t)m * sizeof *y);
@@ -30576,38 +30649,38 @@ static bool csimi_restrain_motion(const csim_problem *p, csimi_restrainer *k, bo
 }
 
 /* x . (J v + phi), phi only where asked for. */
-static double csimi_restrain_work(const csim_problem *p, const csim_real *x, const csim_real *v, bool phi) {
-    double sum = 0;
+static csimi_wide csimi_restrain_work(const csim_problem *p, const csim_real *x, const csim_real *v, bool phi) {
+    csimi_wide sum = 0;
     int c, i;
     for (c = 0; c < p->contact_count; ++c) {
         csim_real u[3];
         (void)csimi_contact_motion(p, p->contacts + c, v, u);
         for (i = 0; i < 3; ++i)
-            sum += (double)x[3 * c + i] * ((double)u[i] + (phi ? (double)p->contacts[c].phi[i] : 0));
+            sum += (csimi_wide)x[3 * c + i] * ((csimi_wide)u[i] + (phi ? (csimi_wide)p->contacts[c].phi[i] : 0));
     }
     return sum;
 }
 
 /* Least of s'G s / 2 + g's over the triangle s >= 0, s_1 + s_2 <= 1: inside, or on one of its sides. */
-static void csimi_restrain_shares(double G[2][2], const double *g, double *s) {
-    static const double from[3][2] = {{0, 0}, {0, 0}, {1, 0}}, way[3][2] = {{1, 0}, {0, 1}, {-1, 1}};
-    const double det = G[0][0] * G[1][1] - G[0][1] * G[0][1];
-    double best = 0;
+static void csimi_restrain_shares(csimi_wide G[2][2], const csimi_wide *g, csimi_wide *s) {
+    static const csimi_wide from[3][2] = {{0, 0}, {0, 0}, {1, 0}}, way[3][2] = {{1, 0}, {0, 1}, {-1, 1}};
+    const csimi_wide det = G[0][0] * G[1][1] - G[0][1] * G[0][1];
+    csimi_wide best = 0;
     int i;
     s[0] = s[1] = 0;
     for (i = 0; i < 4; ++i) {
-        double x[2], value;
+        csimi_wide x[2], value;
         if (i == 3) {
-            if (!(det > 1e-12 * G[0][0] * G[1][1])) break;
+            if (!(det > CSIMI_WIDE_SMALL * G[0][0] * G[1][1])) break;
             x[0] = (g[1] * G[0][1] - g[0] * G[1][1]) / det;
             x[1] = (g[0] * G[0][1] - g[1] * G[0][0]) / det;
             if (!(x[0] >= 0 && x[1] >= 0 && x[0] + x[1] <= 1)) break;
         } else {
-            const double *a = from[i], *d = way[i];
-            const double curve = d[0] * (G[0][0] * d[0] + 2 * G[0][1] * d[1]) + G[1][1] * d[1] * d[1];
-            const double slope = d[0] * (G[0][0] * a[0] + G[0][1] * a[1] + g[0]) +
+            const csimi_wide *a = from[i], *d = way[i];
+            const csimi_wide curve = d[0] * (G[0][0] * d[0] + 2 * G[0][1] * d[1]) + G[1][1] * d[1] * d[1];
+            const csimi_wide slope = d[0] * (G[0][0] * a[0] + G[0][1] * a[1] + g[0]) +
                                  d[1] * (G[0][1] * a[0] + G[1][1] * a[1] + g[1]);
-            double t = slope < 0 && curve > 0 ? -slope / curve : 0;
+            csimi_wide t = slope < 0 && curve > 0 ? -slope / curve : 0;
             if (t > 1) t = 1;
             x[0] = a[0] + t * d[0];
             x[1] = a[1] + t * d[1];
@@ -30636,7 +30709,7 @@ CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csim
                              csim_solution *solution, csim_outcome *outcome) {
     const size_t mark = arena->used;
     csimi_restrainer k;
-    double G[2][2], g[2], s[2] = {0, 0};
+    csimi_wide G[2][2], g[2], s[2] = {0, 0};
     int i, j;
     bool ok;
     csimi_restrain_layout(&k, arena, p->A.n, p->contact_count);
@@ -30651,9 +30724,10 @@ CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csim
     if (ok) csimi_restrain_shares(G, g, s);
     if (ok && s[0] + s[1] >= CSIMI_RESTRAIN_LEAST) {
         for (i = 0; i < 3 * p->contact_count; ++i)
-            solution->lambda[i] = (csim_real)(s[0] * (double)k.lambda[0][i] + s[1] * (double)k.lambda[1][i]);
+            solution->lambda[i] = (csim_real)(s[0] * (csimi_wide)k.lambda[0][i] + s[1] * (csimi_wide)k.lambda[1][i]);
         for (i = 0; i < 3 * p->A.n; ++i)
-            solution->v[i] = (csim_real)((double)k.free[i] + s[0] * (double)k.v[0][i] + s[1] * (double)k.v[1][i]);
+            solution->v[i] =
+                (csim_real)((csimi_wide)k.free[i] + s[0] * (csimi_wide)k.v[0][i] + s[1] * (csimi_wide)k.v[1][i]);
         ok = csimi_all_finite(solution->v, 3 * p->A.n) &&
              csim_problem_certify(p, solution->v, solution->lambda, k.scratch, k.scratch_bytes,
                                   &outcome->certificate) == CSIM_OK;
@@ -30833,6 +30907,7 @@ static csim_status csimi_solve_by_impulse(const csim_problem *problem, const csi
     csim_outcome sum = *outcome;
     const size_t mark = arena->used;
     int trial;
+    p.certify = 1;
     for (trial = 0; trial < 8; ++trial, csimi_pop(arena, mark)) {
         const csim_certificate *f = &outcome->certificate;
         csim_status status;
@@ -38836,10 +38911,10 @@ CSIMI_FN void csimi_joint_row_velocity(const csimi_step_frame *f, const csim_con
 
 /* ==== begin step/rolling.c ====================================================================================== */
 #if !defined(CONDSIM_NO_JOINTS)
-/* step/rolling: a couple that resists rolling. A contact that presses with N resists with at most c N along the surface,
-   c the larger rolling_resistance of the two surfaces [m]: how far ahead of its middle the pressure of a wheel acts. N is
-   that of the step before, so that the couple is a row with fixed bounds, the certificate judges it as it does dry
-   friction of a joint, and neither law knows of the other. */
+/* step/rolling: a couple that resists rolling. A contact that presses with N resists with at most c N along the
+   surface, c the larger rolling_resistance of the two surfaces [m]: how far ahead of its middle the ground presses on a
+   wheel. N is that of the step before, so that the couple is a row with fixed bounds, the certificate judges it as it
+   does dry friction of a joint, and neither law knows of the other. */
 
 /* Nodes and links would have to take the couple otherwise. */
 static bool csimi_takes_couple(const csimi_place *p) {
@@ -40283,8 +40358,8 @@ CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csim
         if ((status = csimi_within_try(w, c, params, arena, outcome)) != 0) return status;
         f->work += each * outcome->iterations;
         csimi_judge_outcome(outcome, w->def.solver.tolerance);
-        if (!f->again) csimi_within_pace(pace, outcome->result != CSIM_RESULT_CONVERGED, outcome->iterations);
-        c->bounded = c->bounded && outcome->result != CSIM_RESULT_CONVERGED;
+        if (!f->again) csimi_within_pace(pace, outcome->result > CSIM_RESULT_UNCHECKED, outcome->iterations);
+        c->bounded = c->bounded && outcome->result > CSIM_RESULT_UNCHECKED;
     } else if (pace->wait > 0) {
         pace->wait--;
     }
@@ -40306,7 +40381,7 @@ CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csim
         CSIMI_MEMCPY(c->move, c->solution->v, 3 * (size_t)c->n * sizeof *c->move);
     }
     csimi_within_keep(w, f, c, !c->bounded ? 0 : lumped ? CSIMI_WITHIN_LUMPED : 1,
-                      outcome->result == CSIM_RESULT_CONVERGED);
+                      outcome->result <= CSIM_RESULT_UNCHECKED);
     return CSIM_OK;
 }
 /* ==== end step/within.c */
@@ -40737,7 +40812,7 @@ static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
 
 static void csimi_count_outcome(csimi_step_frame *f, const csim_outcome *o, int blocks, int contacts) {
     csim_step_stats *t = &f->stats;
-    csimi_worse(&t->certificate, &o->certificate);
+    if (o->result != CSIM_RESULT_UNCHECKED) csimi_worse(&t->certificate, &o->certificate);
     if (contacts > 0 && !f->again) {
         t->islands++;
         t->largest_island = csimi_imax(t->largest_island, blocks);
@@ -40751,7 +40826,8 @@ static void csimi_count_outcome(csimi_step_frame *f, const csim_outcome *o, int 
     if (o->result > t->result) t->result = o->result;
     if (o->result == CSIM_RESULT_CAP) t->flags |= CSIM_FLAG_CAP;
     if (o->result == CSIM_RESULT_STALLED) t->flags |= CSIM_FLAG_STALLED;
-    if (o->result != CSIM_RESULT_CONVERGED) t->flags |= CSIM_FLAG_UNCERTIFIED;
+    if (o->result == CSIM_RESULT_UNCHECKED) t->flags |= CSIM_FLAG_UNCHECKED;
+    if (o->result > CSIM_RESULT_UNCHECKED) t->flags |= CSIM_FLAG_UNCERTIFIED;
 }
 
 /* What is left unsolved opens joints, so that islands of rigid bodies with joints are solved far beyond the tolerance
@@ -40765,6 +40841,12 @@ static csim_real csimi_island_tolerance(const csim_world *w, const csimi_step_fr
     if (joints == 0 || !csimi_bodies_take(problem)) return asked;
     return csimi_min(asked,
                      csimi_max(1000 * CSIMI_EPS, joints < problem->contact_count ? CSIM_R(1e-6) : CSIM_R(1e-11)));
+}
+
+/* Whether the step that is being done is to be certified. */
+static bool csimi_certifies(const csim_world *w) {
+    const int every = w->def.solver.certify;
+    return every > 0 && (w->stats.step + 1) % (uint64_t)every == 0;
 }
 
 /* Room in the arena for the problem of an island. */
@@ -40839,6 +40921,7 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
     csimi_island_room(w, f, island, &p, arena);
     csimi_island_fill(w, f, island, &p);
     params.sigma = w->store.body[leader].sigma;
+    params.certify = csimi_certifies(w);
     params.tolerance = csimi_island_tolerance(w, f, &p.problem, contact);
     params.move = f->moves && !csimi_keeps(w) ? CSIMI_PUSH(arena, csim_real, 3 * (size_t)n) : NULL;
 #ifndef CONDSIM_NO_SWEEP
@@ -40866,7 +40949,7 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
     csimi_judge_outcome(&outcome, w->def.solver.tolerance);
     csimi_keep_outcome(w, &p.problem, begun, arena, &p.solution, &outcome);
     csimi_count_outcome(f, &outcome, n, contacts);
-    for (i = 0; i < n && outcome.result != CSIM_RESULT_CONVERGED; i++) f->missed[block[i]] = 1;
+    for (i = 0; i < n && outcome.result > CSIM_RESULT_UNCHECKED; i++) f->missed[block[i]] = 1;
     for (i = 0; i < n; i++)
         for (k = 0; k < 3; k++) {
             f->v[3 * block[i] + k] = p.solution.v[3 * i + k];
@@ -43669,12 +43752,21 @@ static csim_status csimi_grow(csim_world *w, const csim_step_stats *found) {
     return status ? status : CSIMI_AGAIN;
 }
 
+/* A step that is not certified, and missed nothing it knows of, has no figures. */
+static void csimi_tell_unchecked(csim_step_stats *stats) {
+    if (!(stats->flags & CSIM_FLAG_UNCHECKED) || (stats->flags & CSIM_FLAG_UNCERTIFIED)) return;
+    (void)csimi_leave_unchecked((double)CSIMI_HUGE, &stats->certificate);
+}
+
 static void csimi_keep_stats(csim_world *w, const csim_step_stats *stats, csim_status status) {
     const uint64_t steps = w->stats.step;
-    int missed = w->stats.uncertified;
+    int missed = w->stats.uncertified, unchecked = w->stats.unchecked;
     if (!status) missed = stats->flags & CSIM_FLAG_UNCERTIFIED ? missed + 1 : 0;
+    if (!status) unchecked = stats->flags & CSIM_FLAG_UNCHECKED ? unchecked + 1 : 0;
     w->stats = *stats;
     w->stats.uncertified = missed;
+    w->stats.unchecked = unchecked;
+    csimi_tell_unchecked(&w->stats);
     w->stats.step = steps + (status ? 0u : 1u);
     w->stats.time = w->time;
     w->stats.memory_bytes = w->heap.held;
@@ -48002,6 +48094,9 @@ static csim_status csimi_check_solver_params(const csim_solver_params *p, const 
     if (p->window < 0 || p->window > 32)
         return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "solver.window", true, (double)p->window,
                           "0 (default) or 1..32");
+    if (p->certify < 0 || p->certify > 1000000000)
+        return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "solver.certify", true, (double)p->certify,
+                          "0 (no step) or 1..1e9");
     return csimi_check_fields(error, function, p, fields, CSIMI_COUNT_OF(fields));
 }
 
@@ -51652,6 +51747,9 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_HUGE
 #undef CSIMI_HUGE_WORD
 #undef CSIMI_PI
+#undef CSIMI_WIDE_HUGE
+#undef CSIMI_WIDE_SMALL
+#undef CSIMI_WIDE
 #undef CSIMI_MASSES
 #undef CSIMI_PUSH
 #undef CSIMI_FNV_START
