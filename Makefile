@@ -10,6 +10,7 @@
 #   make mutate     one line of the library changed at a time: which test notices; COUNT=20 SEED=1 for a sample; hours
 #   make audit      steps judged from outside by a program of its own: docs/results/audit.md; AUDIT="--worlds 5 --seed 7"
 #   make bench      the benchmarks
+#   make bench-queries  rays among 4000 bodies and into 1e5 triangles, beside Box3D where the optional shared folder has it
 #   make peers      the same scenes in another engine and here, from the optional shared folder, into build/peers
 #   make embedded   four programs on Cortex-M7 and M4 under qemu; WRITE=1 puts the table into docs/embedded.md
 #   make sizes      linked bytes by feature: build/sizes.csv
@@ -264,6 +265,21 @@ $(BUILD)/bench/%: tests/%.c $(TEST_HEADERS) condsim.h
 	@mkdir -p $(@D)
 	$(CC) -std=c99 -w $(BENCH_FLAGS) -I. $< $(if $(filter %scenes.c,$<),examples/modes/modes.c) -o $@ -lm
 
+# rays, and the same by Box3D where the optional shared folder has it, built alike
+SHARED ?= ../shared
+BOX3D := $(SHARED)/peers/box3d
+BOX3D_OBJECTS := $(patsubst $(BOX3D)/src/%.c,$(BUILD)/bench/box3d/%.o,$(wildcard $(BOX3D)/src/*.c))
+$(BUILD)/bench/box3d/%.o: $(BOX3D)/src/%.c
+	@mkdir -p $(@D)
+	$(CC) -std=c17 -w $(BENCH_FLAGS) -DNDEBUG -I$(BOX3D)/include -I$(BOX3D)/src -c $< -o $@
+
+$(BUILD)/bench/bench_queries: tests/bench_queries.c condsim.h $(BOX3D_OBJECTS)
+	@mkdir -p $(@D)
+	$(CC) -std=c99 -w $(BENCH_FLAGS) -I. $(if $(BOX3D_OBJECTS),-DBENCH_BOX3D -I$(BOX3D)/include) $< $(BOX3D_OBJECTS) -o $@ -lm -lpthread
+
+bench-queries: $(BUILD)/bench/bench_queries
+	@$<
+
 $(BUILD)/bench/condsim-scene: $(wildcard examples/scenes/*.c) examples/modes/modes.c $(SCENE_HEADERS) condsim.h
 	@mkdir -p $(@D)
 	$(CC) -std=c99 -w $(BENCH_FLAGS) -I. $(filter %.c,$^) -o $@ -lm
@@ -351,7 +367,7 @@ clean:
 	rm -rf $(BUILD)
 
 FORCE:
-.PHONY: all help header run tables fc3d readme test test-shared test-physics_audit audit golden mutate check long bench lib clean FORCE peers embedded sizes
+.PHONY: all help header run tables fc3d readme test test-shared test-physics_audit audit golden mutate check long bench bench-queries lib clean FORCE peers embedded sizes
 .PHONY: film gallery test-samples docs dist test-packages install live test-live
 .SECONDARY:
 .DELETE_ON_ERROR:

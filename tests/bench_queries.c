@@ -1,6 +1,6 @@
-/* Closest rays: among 4000 bodies, and into meshes of 1e5 triangles: a distance field, and cloth, whose triangles are
-   met one by one. With BENCH_BOX3D (Makefile: where the optional shared folder is) the same rays by Box3D in the same
-   run, in turns. name=value lines; times in ns of one ray, the best of many passes over the same rays. */
+/* Closest rays: among 4000 bodies, and into 1e5 triangles: a level of exact ones, cloth, heights. With BENCH_BOX3D
+   (Makefile: where the optional shared folder is) the same rays by Box3D in the same run, in turns. name=value lines;
+   times in ns of one ray, the best of many passes over the same rays. */
 #define _POSIX_C_SOURCE 200112L
 #define CONDSIM_IMPLEMENTATION
 #include "../condsim.h"
@@ -75,40 +75,65 @@ static void make_sheet(void) {
         }
 }
 
-static csim_world *sheet_world(bool cloth) {
+/* A field and a static body of it; its block is the program's. */
+static csim_world *field_world(const csim_field *field) {
+    const csim_shape s = csim_field_shape(field);
+    csim_rigid_def d = csim_default_rigid_def();
     csim_world *w = new_world();
     csim_body_id id;
-    if (cloth) {
-        csim_cloth_def d = csim_default_cloth_def();
-        d.vertices = sheet_x;
-        d.vertex_count = (SIDE + 1) * (SIDE + 1);
-        d.triangles = sheet_t;
-        d.triangle_count = 2 * SIDE * SIDE;
-        if (csim_create_cloth(w, &d, &id) != CSIM_OK) printf("%s\n", csim_last_error(w)), exit(1);
-    } else {
-        static csim_real z[(SIDE + 1) * (SIDE + 1)];
-        csim_height_field_def h = csim_default_height_field_def();
-        csim_rigid_def d = csim_default_rigid_def();
-        const csim_field *field = NULL;
-        csim_error error;
-        csim_shape s;
-        size_t bytes;
-        char *block;
-        int i;
-        for (i = 0; i < (SIDE + 1) * (SIDE + 1); i++) z[i] = sheet_x[3 * i + 2];
-        h.heights = z;
-        h.count_x = h.count_y = SIDE + 1;
-        h.cell = CSIM_R(0.1);
-        if (csim_height_field_bytes(&h, &bytes, &error) != CSIM_OK) exit(1);
-        block = (char *)malloc(bytes + 64);
-        block += 64 - (size_t)((uintptr_t)block % 64);
-        if (csim_create_height_field_in(&h, block, bytes, &field, &error) != CSIM_OK) exit(1);
-        s = csim_field_shape(field);
-        d.motion = CSIM_STATIC;
-        d.shapes = &s;
-        d.shape_count = 1;
-        if (csim_create_rigid(w, &d, &id) != CSIM_OK) exit(1);
-    }
+    d.motion = CSIM_STATIC;
+    d.shapes = &s;
+    d.shape_count = 1;
+    if (csim_create_rigid(w, &d, &id) != CSIM_OK) exit(1);
+    return w;
+}
+
+static char *block_of(size_t bytes) {
+    char *block = (char *)malloc(bytes + 64);
+    return block + (64 - (size_t)((uintptr_t)block % 64));
+}
+
+static csim_world *triangles_world(void) {
+    csim_triangle_field_def d = csim_default_triangle_field_def();
+    const csim_field *field = NULL;
+    csim_error error;
+    size_t bytes;
+    d.vertices = sheet_x;
+    d.vertex_count = (SIDE + 1) * (SIDE + 1);
+    d.triangles = sheet_t;
+    d.triangle_count = 2 * SIDE * SIDE;
+    if (csim_triangle_field_bytes(&d, &bytes, &error) != CSIM_OK ||
+        csim_create_triangle_field_in(&d, block_of(bytes), bytes, &field, &error) != CSIM_OK)
+        printf("%s\n", error.text), exit(1);
+    return field_world(field);
+}
+
+static csim_world *heights_world(void) {
+    static csim_real z[(SIDE + 1) * (SIDE + 1)];
+    csim_height_field_def h = csim_default_height_field_def();
+    const csim_field *field = NULL;
+    csim_error error;
+    size_t bytes;
+    int i;
+    for (i = 0; i < (SIDE + 1) * (SIDE + 1); i++) z[i] = sheet_x[3 * i + 2];
+    h.heights = z;
+    h.count_x = h.count_y = SIDE + 1;
+    h.cell = CSIM_R(0.1);
+    if (csim_height_field_bytes(&h, &bytes, &error) != CSIM_OK ||
+        csim_create_height_field_in(&h, block_of(bytes), bytes, &field, &error) != CSIM_OK)
+        exit(1);
+    return field_world(field);
+}
+
+static csim_world *cloth_world(void) {
+    csim_cloth_def d = csim_default_cloth_def();
+    csim_world *w = new_world();
+    csim_body_id id;
+    d.vertices = sheet_x;
+    d.vertex_count = (SIDE + 1) * (SIDE + 1);
+    d.triangles = sheet_t;
+    d.triangle_count = 2 * SIDE * SIDE;
+    if (csim_create_cloth(w, &d, &id) != CSIM_OK) printf("%s\n", csim_last_error(w)), exit(1);
     return w;
 }
 
@@ -233,7 +258,8 @@ int main(void) {
     peer = peer_sheet();
     b3World_Step(peer, 1e-6f, 1);
 #endif
-    measure("ray_100000_triangles_cloth", sheet_world(true), peer, both);
-    measure("ray_100000_triangles_heights", sheet_world(false), peer, both);
+    measure("ray_100000_triangles", triangles_world(), peer, both);
+    measure("ray_100000_triangles_cloth", cloth_world(), peer, both);
+    measure("ray_100000_triangles_heights", heights_world(), peer, both);
     return 0;
 }
