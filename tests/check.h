@@ -24,8 +24,8 @@
 
    TOL(double build, float build) picks a tolerance; say beside it why it has its size. check_random(lo, hi) draws
    numbers that are the same in every run. Command line: parts of test names to run; --list; -q (failures and slow
-   tests only). Programs run from the root of the project. The last line is "N passed, N failed". C99 and C++11;
-   registration needs gcc or clang in C. */
+   tests only); --first (up to the first that fails). Programs run from the root of the project. The last line is
+   "N passed, N failed". C99 and C++11; registration needs gcc or clang in C. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -220,7 +220,7 @@ static bool check_there(const check_test *test) {
 
 int main(int argc, char **argv) {
     int passed = 0, failed = 0, lacking = 0, i;
-    bool quiet = false, list = false, shared = false, slow = false;
+    bool quiet = false, list = false, shared = false, slow = false, first = false;
     check_test *test;
     for (i = 1; i < argc; ++i) {
         if (strcmp(argv[i], "--list") == 0)
@@ -231,13 +231,15 @@ int main(int argc, char **argv) {
             shared = true;
         else if (strcmp(argv[i], "--slow") == 0)
             slow = true;
+        else if (strcmp(argv[i], "--first") == 0)
+            first = true;
         else if (argv[i][0] == '-') {
-            printf("usage: %s [-q] [--list] [--shared] [--slow] [part of a test name ...]\n", argv[0]);
+            printf("usage: %s [-q] [--list] [--shared] [--slow] [--first] [part of a test name ...]\n", argv[0]);
             return 2;
         }
     }
     setvbuf(stdout, NULL, _IOLBF, 1024); /* keeps what was said when a test crashes */
-    for (test = check.first; test; test = test->next) {
+    for (test = check.first; test && !(first && failed); test = test->next) {
         clock_t start = clock();
         double ms;
         if (!check_wanted(test, shared, slow, argc, argv)) continue;

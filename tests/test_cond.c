@@ -272,6 +272,27 @@ TEST(nodal_matrix_is_the_coupled_one) {
         NEAR(nodal.start[3 * n + k], u[k] - (k == 2 ? 2 / nodal.kappa[0] : 0), TOL(1e-14, 1e-5));
     }
     free(D);
+    /* a mass that a contact brings is kept; where it brings none: 3 / tr(J D^-1 J') with the diagonal blocks D of A */
+    for (m = 0; m < 2; ++m) {
+        const csim_term *t = s.term + s.row[2].a.first;
+        const csim_real *mass;
+        double trace = 0;
+        s.row[2].mass[0] = m ? 7 : 0;
+        arena = csimi_arena_in(block, 1 << 22);
+        STATUS(csimi_nodalize(&s.problem, 100, 0, 0, true, s.v, s.lambda, &arena, &nodal), CSIM_OK);
+        for (i = 0; i < s.row[2].a.count; ++i, ++t) {
+            double d[9], x[9];
+            for (j = 0; j < 9; ++j) {
+                d[j] = (double)s.A.val[9 * s.A.diag[t->block] + j];
+                x[j] = (double)t->J[j % 3 * 3 + j / 3];
+            }
+            dense_solve(3, d, 3, x); /* D^-1 J' */
+            for (j = 0; j < 9; ++j) trace += (double)t->J[j] * x[j % 3 * 3 + j / 3];
+        }
+        mass = nodal.problem.contacts[2].mass;
+        NEAR(mass[0], m ? 7 : 3 / trace, TOL(1e-13, 1e-5)); /* rounding of two sums */
+        NEAR(nodal.kappa[3], 100 / (1 / (double)mass[0] + 1 / (double)mass[1]), TOL(1e-11, 1e-4));
+    }
     free(block);
     toy_free(&s);
 }

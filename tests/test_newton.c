@@ -492,6 +492,32 @@ static void no_rows(void *user, const csim_real *x, csim_real *y) {
     for (i = 0; i < SIDE; i++) y[i] = x[i];
 }
 
+/* Two contacts whose velocities are beyond any number once they press: the step that finds it is the last. */
+TEST(newton_ends_with_the_step_that_broke) {
+    csim_solver_params p = params_of(CSIM_SOLVER_NEWTON, CSIM_NCP_FISCHER, 1e-4, 4000);
+    csim_impulse_problem impulse;
+    csim_outcome out;
+    csim_real r[6] = {0, 0, 0, 0, 0, 0};
+    int i;
+    memset(&impulse, 0, sizeof impulse);
+    memset(dense, 0, sizeof dense);
+    for (i = 0; i < 6; i++) {
+        dense[7 * i] = 1;
+        q[i] = i % 3 ? 0 : -1;
+    }
+    dense[3] = dense[18] = -TOL(CSIM_R(1e200), CSIM_R(1e30));
+    mu[0] = mu[1] = 0;
+    p.linear = CSIM_LINEAR_GAUSS_SEIDEL; /* takes the whole step however the residual grows */
+    p.inner = 2;
+    impulse.contact_count = 2;
+    impulse.dense = dense;
+    impulse.q = q;
+    impulse.mu = mu;
+    STATUS(csim_impulse_solve(&impulse, &p, memory, sizeof memory, NULL, r, &out, NULL), CSIM_OK);
+    CHECK(out.result != CSIM_RESULT_CONVERGED && csimi_all_finite(r, 6));
+    EQUAL(out.outer, 1);
+}
+
 TEST(what_newton_does_not_take_is_told) {
     static csim_real r[SIDE], diagonal[9 * CONTACTS];
     csim_solver_params p = params_of(CSIM_SOLVER_NEWTON, CSIM_NCP_FISCHER, 1e-4, 100);
