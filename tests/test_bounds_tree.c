@@ -139,6 +139,51 @@ TEST(bounds_tree_finds_what_a_list_finds) {
     free(b.block);
 }
 
+/* A box that shares but a corner is found, whatever the size: boxes are kept in floats, rounded outwards. */
+TEST(bounds_tree_finds_what_it_touches) {
+    static boxes b;
+    static csimi_bounds_walk walk;
+    int i, k;
+    boxes_start(&b);
+    for (i = 0; i < LEAVES; i++) {
+        const csim_real size = CSIM_R(pow(10, check_random(-6, 6)));
+        boxes_draw(&b.lower[i], &b.upper[i]);
+        b.lower[i] = csim_scale(size, b.lower[i]);
+        b.upper[i] = csim_scale(size, b.upper[i]);
+        EQUAL(csimi_bounds_insert(&b.tree, b.lower[i], b.upper[i]), i);
+    }
+    for (i = 0; i < LEAVES; i++)
+        for (k = 0; k < 2; k++) {
+            const csim_vec3 corner = k ? b.lower[i] : b.upper[i];
+            int leaf, found = 0;
+            csimi_bounds_walk_in(&walk, &b.tree, corner, corner);
+            while ((leaf = csimi_bounds_next(&walk)) >= 0) found += leaf == i;
+            EQUAL(found, 1);
+        }
+    free(b.block);
+}
+
+/* Boxes apart in a row far from the origin, put in without order: a tree built anew parts them along the row, so that
+   of each level one box holds a point. */
+TEST(bounds_tree_parts_a_row) {
+    static boxes b;
+    int i, n;
+    boxes_start(&b);
+    for (i = 0; i < LEAVES; i++) {
+        const csim_real z = CSIM_R(7 * i % LEAVES);
+        csimi_bounds_insert(&b.tree, csim_v3(999, 0, z), csim_v3(1000, 1, z + CSIM_R(0.5)));
+    }
+    csimi_bounds_tend(&b.tree, true);
+    for (i = 0; i < LEAVES; i++) {
+        const float z = (float)i + 0.25f;
+        int hold = 0;
+        for (n = 0; n < b.tree.node_high; n++) hold += b.tree.node[n].lower[2] <= z && z <= b.tree.node[n].upper[2];
+        CHECK(hold <= b.tree.height[b.tree.root] + 1);
+    }
+    CHECK(b.tree.height[b.tree.root] <= 14); /* of 600: 10 if all were even */
+    free(b.block);
+}
+
 /* Boxes in a row, each twice as large as the one before, put in in the worst order: depth stays within the stacks. */
 TEST(bounds_tree_stays_shallow) {
     static boxes b;

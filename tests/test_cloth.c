@@ -224,6 +224,30 @@ TEST(cloth_tangent_at_rest_is_the_hessian) {
 }
 
 /* Any constant curvature z = x'Cx / 2 on meshes of parallelograms: inner triangles hold the plate's energy exactly. */
+/* Two triangles with a fold between them at rest; one is then collapsed onto it: what has no normal has no angle. */
+TEST(a_collapsed_triangle_does_not_bend) {
+    double stored[2], force[2][12];
+    int bends, i, k;
+    for (bends = 0; bends < 2; bends++) {
+        sheet s = make_sheet(1, 1, 1, 1, 0);
+        csim_cloth_def d = stiff_def(&s);
+        model m;
+        s.x[3 * 3 + 2] = CSIM_R(0.5);
+        d.bending = CSIM_R(bends);
+        m = make_model(&d);
+        NEAR(energy(&m), 0, TOL(1e-20, 1e-10));
+        for (k = 0; k < 3; k++) m.s->x[k] = (m.s->x[3 + k] + m.s->x[6 + k]) / 2;
+        stored[bends] = energy(&m);
+        assemble(&m);
+        for (i = 0; i < 12; i++) force[bends][i] = (double)m.system.b[i];
+        free_model(&m);
+        free_sheet(&s);
+    }
+    CHECK(stored[0] > 0);
+    NEAR(stored[1], stored[0], 0);
+    for (i = 0; i < 12; i++) NEAR(force[1][i], force[0][i], 0);
+}
+
 TEST(bending_reproduces_constant_curvature) {
     int trial;
     for (trial = 0; trial < 30; trial++) {

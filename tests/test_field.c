@@ -206,6 +206,31 @@ TEST(nodes_of_a_box_and_a_ball_are_exact) {
     free_soup(&ball);
 }
 
+/* What is told to be a plane within a box is one at every point of that box. */
+TEST(a_grid_is_a_plane_where_it_is_one) {
+    soup box = make_box(csim_v3(CSIM_R(0.3), CSIM_R(0.2), CSIM_R(0.1)));
+    csim_mesh_field_def d = def_of(&box, 24);
+    const csim_field *f = field_of(&d);
+    int planes = 0, reliefs = 0, i, k;
+    for (i = 0; i < 4000; i++) {
+        const csim_vec3 at = random_point(0.35), half = csim_scale(CSIM_R(0.1), random_point(0.35));
+        const csim_vec3 size = csim_v3(csimi_abs(half.x), csimi_abs(half.y), csimi_abs(half.z));
+        csim_pose plane;
+        const csimi_under under = csimi_field_under(f, csim_sub(at, size), csim_add(at, size), at, &plane);
+        planes += under == CSIMI_UNDER_PLANE;
+        reliefs += under == CSIMI_UNDER_RELIEF;
+        for (k = 0; under == CSIMI_UNDER_PLANE && k < 20; k++) {
+            const csim_vec3 p = csim_add(at, csim_v3(size.x * CSIM_R(check_random(-1, 1)), size.y * CSIM_R(check_random(-1, 1)),
+                                                     size.z * CSIM_R(check_random(-1, 1))));
+            csim_vec3 n, up = csim_rotate(plane.rotation, csim_v3(0, 0, 1));
+            NEAR(csimi_distance_mesh(f, p, &n), csim_dot(up, csim_sub(p, plane.position)), 3e-6); /* nodes are floats */
+            CHECK(csim_dot(n, up) > CSIM_R(0.9999));
+        }
+    }
+    CHECK(planes > 200 && reliefs > 200);
+    free_soup(&box);
+}
+
 /* The gradient is that of the distance inside each cell. */
 TEST(normals_are_gradients) {
     soup ball = make_ball(11, 20, 0.5);
@@ -745,6 +770,49 @@ TEST(distance_to_heights_is_exact) {
     }
     CHECK(inside > 1000 && inside < 3000);
     CHECK(normals > 3200);
+}
+
+/* Fraction of the way at which it goes through a triangle, by Cramer's rule; 2: not at all. */
+static double through(const csim_vec3 *x, csim_vec3 o, csim_vec3 w) {
+    const double e[3] = {(double)x[1].x - (double)x[0].x, (double)x[1].y - (double)x[0].y, (double)x[1].z - (double)x[0].z};
+    const double f[3] = {(double)x[2].x - (double)x[0].x, (double)x[2].y - (double)x[0].y, (double)x[2].z - (double)x[0].z};
+    const double r[3] = {(double)o.x - (double)x[0].x, (double)o.y - (double)x[0].y, (double)o.z - (double)x[0].z};
+    const double d[3] = {-(double)w.x, -(double)w.y, -(double)w.z};
+#define DET(a, b, c) \
+    (a[0] * (b[1] * c[2] - b[2] * c[1]) - a[1] * (b[0] * c[2] - b[2] * c[0]) + a[2] * (b[0] * c[1] - b[1] * c[0]))
+    const double all = DET(e, f, d), u = DET(r, f, d) / all, v = DET(e, r, d) / all, t = DET(e, f, r) / all;
+#undef DET
+    return u >= -1e-9 && v >= -1e-9 && u + v <= 1 + 1e-9 && t >= 0 && t <= 1 ? t : 2;
+}
+
+/* Steep and flat rays over many cells, from above all hills: the first of all triangles. */
+TEST(rays_on_heights_meet_the_first_triangle) {
+    const csim_field *f = heights_of(21, 17, 0.1, hills);
+    const csim_shape shape = csim_field_shape(f);
+    csim_geometry g;
+    int i, a, b, half, hits = 0;
+    STATUS(csim_shape_bake(&shape, &g, NULL, NULL), CSIM_OK);
+    for (i = 0; i < 2000; i++) {
+        const csim_vec3 o = csim_v3(uniform(0, 2), uniform(0, 1.6), CSIM_R(0.4));
+        const csim_vec3 w = csim_sub(csim_v3(uniform(0, 2), uniform(0, 1.6), uniform(-0.6, 0.3)), o);
+        csimi_ray_hit hit;
+        double first = 2;
+        bool found;
+        for (b = 0; b < 16; b++)
+            for (a = 0; a < 20; a++)
+                for (half = 0; half < 2; half++) {
+                    csim_vec3 x[3];
+                    x[0] = csimi_height_node(f, a, b);
+                    x[1] = half ? csimi_height_node(f, a + 1, b + 1) : csimi_height_node(f, a + 1, b);
+                    x[2] = half ? csimi_height_node(f, a, b + 1) : csimi_height_node(f, a + 1, b + 1);
+                    first = fmin(first, through(x, o, w));
+                }
+        found = csimi_ray_at(&g, NULL, csim_pose_identity(), o, w, 1, &hit) == CSIMI_RAY_ENTERS;
+        EQUAL(found, first <= 1);
+        if (found) NEAR(hit.fraction, first, TOL(1e-9, 1e-3));
+        hits += found;
+    }
+    CHECK(hits > 500 && hits < 1900);
 }
 
 /* A slope of triangles carries as the plane it is: ball, box, capsule and soft cube go the same way on both. */

@@ -449,19 +449,24 @@ TEST(assembly_has_the_same_bits_in_pieces) {
     rig r = box_rig(15, 12, 12, 1, 0.2, 1000, CSIM_R(0.4));
     size_t blocks = sizeof(csim_real) * 9 * (size_t)r.system.A.row[r.n], rows = sizeof(csim_real) * 3 * (size_t)r.n;
     csim_real *val = REALS(9 * r.system.A.row[r.n]), *b = REALS(3 * r.n);
-    int ranges = 0;
+    int ranges = 0, mixed, t;
     csim_tasks tasks;
     tasks.run = backwards;
     tasks.user = &ranges;
     shake_nodes(&r, 0.2);
-    assemble(&r);
-    memcpy(val, r.system.A.val, blocks);
-    memcpy(b, r.system.b, rows);
-    r.step.tasks = &tasks;
-    assemble(&r);
-    CHECK(ranges > 1);
-    CHECK(memcmp(val, r.system.A.val, blocks) == 0);
-    CHECK(memcmp(b, r.system.b, rows) == 0);
+    for (mixed = 0; mixed < 2; mixed++) { /* co-rotational alone, then elements of every material in turn */
+        CASE("mixed %d", mixed);
+        for (t = 0; mixed && t < r.s.tet_count; t++) r.s.tet_material[t] = (unsigned char)(t % CSIM_MATERIAL_COUNT_);
+        r.step.tasks = NULL;
+        assemble(&r);
+        memcpy(val, r.system.A.val, blocks);
+        memcpy(b, r.system.b, rows);
+        r.step.tasks = &tasks;
+        assemble(&r);
+        CHECK(ranges > 1);
+        CHECK(memcmp(val, r.system.A.val, blocks) == 0);
+        CHECK(memcmp(b, r.system.b, rows) == 0);
+    }
     free(val);
     free(b);
     free_rig(&r);

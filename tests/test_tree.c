@@ -817,6 +817,67 @@ TEST(state_is_saved_restored_and_survives_removal_of_others) {
     csim_destroy_world(r.w);
 }
 
+/* A pendulum of three links at a place of its own, a spring from the ground to its last link, a pin to its second. */
+static csim_body_id tied_pendulum(csim_world *w, int k) {
+    csim_tree_def d = csim_default_tree_def();
+    csim_tree_link_def link[3];
+    csim_spring_def spring = csim_default_spring_def();
+    csim_pin_def pin = csim_default_pin_def();
+    csim_body_id id;
+    csim_link_id tie;
+    int i;
+    for (i = 0; i < 3; i++) {
+        link[i] = csim_default_tree_link_def();
+        link[i].parent = i - 1;
+        link[i].joint = CSIM_TREE_BALL;
+        link[i].frame.position = csim_v3(i ? CSIM_R(0.5) : 0, 0, 0);
+        link[i].mass = CSIM_R(1 + k);
+        link[i].centre = csim_v3(CSIM_R(0.25), 0, 0);
+        link[i].inertia = diagonal(0.02, 0.03, 0.03);
+    }
+    d.links = link;
+    d.link_count = 3;
+    d.pose.position = csim_v3(0, (csim_real)(3 * k), 0);
+    STATUS(csim_create_tree(w, &d, &id), CSIM_OK);
+    spring.a.body = pin.a.body = id;
+    spring.a.node = 2;
+    spring.a.point = csim_v3(CSIM_R(1.5), (csim_real)(3 * k), 0);
+    spring.b.point = csim_v3(2, (csim_real)(3 * k), 1);
+    spring.stiffness = 50;
+    STATUS(csim_create_spring(w, &spring, &tie), CSIM_OK);
+    pin.a.node = 1;
+    pin.a.point = pin.b.point = csim_v3(CSIM_R(0.75), (csim_real)(3 * k), 0);
+    STATUS(csim_create_pin(w, &pin, &tie), CSIM_OK);
+    return id;
+}
+
+/* Springs and pins stay with their links when the first, middle or last of three trees goes: the two that are left move
+   as where the third never was. */
+TEST(ties_of_links_survive_removal_of_other_trees) {
+    int gone, k, i, step;
+    for (gone = 0; gone < 3; gone++) {
+        csim_world *w[2];
+        csim_body_id id[2][3];
+        csim_real x[2][12];
+        for (i = 0; i < 2; i++) {
+            w[i] = make_world(csim_v3(0, 0, -9), CSIM_BACKWARD_EULER);
+            for (k = 0; k < 3; k++)
+                if (i == 0 || k != gone) id[i][k] = tied_pendulum(w[i], k);
+        }
+        STATUS(csim_destroy_body(w[0], id[0][gone]), CSIM_OK);
+        for (step = 0; step < 20; step++)
+            for (i = 0; i < 2; i++) STATUS(csim_world_step(w[i], CSIM_R(0.01)), CSIM_OK);
+        for (k = 0; k < 3; k++) {
+            if (k == gone) continue;
+            CASE("gone %d, tree %d", gone, k);
+            for (i = 0; i < 2; i++) csim_tree_get_state(w[i], id[i][k], x[i], NULL);
+            for (i = 0; i < 12; i++) NEAR(x[0][i], x[1][i], TOL(1e-12, 1e-5));
+            CHECK(fabs((double)x[0][8]) < 0.9999); /* the last link turned */
+        }
+        for (i = 0; i < 2; i++) csim_destroy_world(w[i]);
+    }
+}
+
 static const char *refused(csim_tree_link_def *link, int count, csim_status wanted) {
     static csim_world *w;
     static char text[400];
