@@ -235,6 +235,28 @@ TEST(filter_and_enabled) {
     csim_destroy_world(w);
 }
 
+/* A shape keeps the surface it was given later when that of its body changes, until it is told to have none. */
+TEST(own_surfaces_stay) {
+    const csim_shape two[2] = {csim_sphere(CSIM_R(0.1)), csim_sphere(CSIM_R(0.2))};
+    const csim_real body[3] = {CSIM_R(0.25), CSIM_R(0.75), CSIM_R(0.125)}, first[3] = {1, 1, CSIM_R(0.125)};
+    csim_world *w = empty_world(10);
+    const csim_body_id id = put(w, two, 2, csim_v3(0, 0, 1), CSIM_DYNAMIC);
+    csim_surface_def own = csim_default_surface_def(), got;
+    int k;
+    own.friction = 1;
+    STATUS(csim_body_set_shape_surface(w, id, 0, &own), CSIM_OK);
+    for (k = 0; k < 3; k++) {
+        CASE("change %d", k);
+        if (k == 2) STATUS(csim_body_set_shape_surface(w, id, 0, NULL), CSIM_OK);
+        STATUS(csim_body_set_friction(w, id, body[k]), CSIM_OK);
+        STATUS(csim_body_get_shape_surface(w, id, 0, &got), CSIM_OK);
+        NEAR((double)got.friction, (double)first[k], 0);
+        STATUS(csim_body_get_shape_surface(w, id, 1, &got), CSIM_OK);
+        NEAR((double)got.friction, (double)body[k], 0);
+    }
+    csim_destroy_world(w);
+}
+
 /* Surfaces, flags and pointers of single shapes, of links too; a world that was saved with them goes on the same. */
 TEST(shapes_one_by_one) {
     csim_tree_link_def link[2];

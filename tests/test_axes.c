@@ -471,6 +471,28 @@ TEST(rods_with_springs_and_between_limits) {
     csim_destroy_world(w);
 }
 
+/* A rod of 1 m, its axis held by name, whose particle is put 1.3 m away: .3 m off. */
+TEST(a_held_rod_says_how_far_it_is_off) {
+    csim_world *w = joint_world(CSIM_BACKWARD_EULER, 0);
+    csim_particle_def p = csim_default_particle_def();
+    csim_joint_def d = csim_default_joint_def();
+    csim_pose pose = csim_pose_identity();
+    csim_body_id a;
+    csim_link_id id;
+    p.position = csim_v3(0, 0, -1);
+    STATUS(csim_create_particle(w, &p, &a), CSIM_OK);
+    d.kind = CSIM_JOINT_DISTANCE;
+    d.a.body = a;
+    d.a.point = p.position;
+    d.axes[0].hold = CSIM_HOLD_LOCKED;
+    id = make(w, &d);
+    NEAR(state_of(w, id).error, 0, TOL(1e-14, 1e-6));
+    pose.position = csim_v3(0, 0, CSIM_R(-1.3));
+    STATUS(csim_body_set_pose(w, a, pose), CSIM_OK);
+    NEAR(state_of(w, id).error, 0.3, TOL(1e-14, 1e-6));
+    csim_destroy_world(w);
+}
+
 /* A mouse drags a rigid body by a corner, a particle and a node of a solid to its target. */
 TEST(a_mouse_drags_bodies_and_nodes) {
     csim_world *w = joint_world(CSIM_BACKWARD_EULER, 0);

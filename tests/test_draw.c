@@ -128,6 +128,51 @@ TEST(surfaces_cables_and_particles) {
     csim_destroy_world(w);
 }
 
+static void corners(csim_vec3 *low, csim_vec3 *high) {
+    int i;
+    *low = *high = all.from[0];
+    for (i = 0; i < all.kept; i++) {
+        const csim_vec3 a = all.from[i], b = all.to[i];
+        *low = csim_v3(csimi_min(low->x, csimi_min(a.x, b.x)), csimi_min(low->y, csimi_min(a.y, b.y)),
+                       csimi_min(low->z, csimi_min(a.z, b.z)));
+        *high = csim_v3(csimi_max(high->x, csimi_max(a.x, b.x)), csimi_max(high->y, csimi_max(a.y, b.y)),
+                        csimi_max(high->z, csimi_max(a.z, b.z)));
+    }
+}
+
+/* A sphere, and a solid whose box is that of its corners. */
+TEST(bounds_are_drawn_where_they_are) {
+    static const csim_real vertex[12] = {0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3};
+    static const int tet[4] = {0, 1, 2, 3};
+    static const csim_real wanted[2][6] = {{CSIM_R(4.5), CSIM_R(-0.5), CSIM_R(5.5), CSIM_R(5.5), CSIM_R(0.5), CSIM_R(6.5)},
+                                           {2, 3, 4, 3, 5, 7}};
+    int kind, k;
+    for (kind = 0; kind < 2; kind++) {
+        csim_world *w = empty(0);
+        csim_soft_def soft = csim_default_soft_def();
+        csim_body_id id;
+        csim_draw d;
+        csim_vec3 low, high;
+        csim_real got[6];
+        CASE("kind %d", kind);
+        soft.vertices = vertex;
+        soft.vertex_count = 4;
+        soft.tets = tet;
+        soft.tet_count = 1;
+        soft.pose.position = csim_v3(2, 3, 4);
+        if (kind) STATUS(csim_create_soft(w, &soft, &id), CSIM_OK);
+        else put(w, csim_sphere(CSIM_R(0.5)), 5, 6);
+        d = pens(only(CSIM_DRAW_BOUNDS));
+        STATUS(csim_world_draw(w, &d), CSIM_OK);
+        EQUAL(all.lines[CSIM_DRAW_BOUNDS], 12);
+        corners(&low, &high);
+        csimi_store3(got, low);
+        csimi_store3(got + 3, high);
+        for (k = 0; k < 6; k++) NEAR(got[k], wanted[kind][k], 1e-6);
+        csim_destroy_world(w);
+    }
+}
+
 TEST(contacts_and_impulses_carry_the_weight) {
     csim_world *w = empty(10);
     csim_body_id ground;
