@@ -67,14 +67,60 @@ TEST(pushes_at_points) {
         NEAR(after.angular_momentum[2] - before.angular_momentum[2], (double)L.z, i % 2 ? TOL(1e-9, 2e-3) : 1e-2);
     }
     pd.mass = 2, pd.position = csim_v3(9, 0, 0);
-    STATUS(csim_create_particle(w, &pd, &particle), CSIM_OK);
-    STATUS(csim_body_add_impulse_at(w, particle, csim_v3(4, 0, 0), csim_v3(1, 1, 1)), CSIM_OK);
-    csim_body_get_velocity(w, particle, &v, NULL);
-    NEAR((double)v.x, 2, 1e-6);
+    for (i = 0; i < 2; i++) { /* the second has a speed of its own, which stays */
+        pd.velocity = csim_v3(0, (csim_real)(3 * i), 0);
+        STATUS(csim_create_particle(w, &pd, &particle), CSIM_OK);
+        STATUS(csim_body_add_impulse_at(w, particle, csim_v3(4, 0, 0), csim_v3(1, 1, 1)), CSIM_OK);
+        csim_body_get_velocity(w, particle, &v, NULL);
+        NEAR((double)v.x, 2, 1e-6);
+        NEAR((double)v.y, 3 * i, 1e-6);
+    }
     STATUS(csim_body_set_motion(w, id, CSIM_STATIC), CSIM_OK);
     STATUS(csim_body_add_impulse_at(w, id, J, x), CSIM_OK);
     csim_body_get_velocity(w, id, &v, NULL);
     CHECK(!(csim_length(v) > 0));
+    csim_destroy_world(w);
+}
+
+/* A velocity and a spin given to a solid and a cable are those of every node, about the mean of the nodes. */
+TEST(nodes_turn_with_their_body) {
+    static const csim_real vertex[12] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
+    static const int tet[4] = {0, 1, 2, 3};
+    const double u[3] = {1, -2, 3}, spin[3] = {0.5, 2, -1};
+    csim_world *w = empty_world(0);
+    csim_soft_def soft = csim_default_soft_def();
+    csim_cable_def cable = csim_default_cable_def();
+    csim_body_id id[3];
+    int k, i, c;
+    soft.vertices = vertex;
+    soft.vertex_count = 4;
+    soft.tets = tet;
+    soft.tet_count = 1;
+    for (k = 0; k < 2; k++) {
+        soft.pose.position = csim_v3((csim_real)(3 * k), 0, 0);
+        STATUS(csim_create_soft(w, &soft, id + k), CSIM_OK);
+    }
+    cable.start = csim_v3(0, 3, 0);
+    cable.end = csim_v3(1, 3, 1);
+    cable.segments = 6;
+    STATUS(csim_create_cable(w, &cable, id + 2), CSIM_OK);
+    for (k = 0; k < 3; k++) {
+        csim_real x[21], v[21];
+        double mean[3] = {0, 0, 0};
+        const int n = csim_body_node_count(w, id[k]);
+        CASE("body %d", k);
+        REQUIRE(n > 0 && n <= 7);
+        STATUS(csim_body_set_velocity(w, id[k], csim_v3(1, -2, 3), csim_v3(CSIM_R(0.5), 2, -1)), CSIM_OK);
+        STATUS(csim_body_get_nodes(w, id[k], x, 3), CSIM_OK);
+        STATUS(csim_body_get_node_velocities(w, id[k], v, 3), CSIM_OK);
+        for (i = 0; i < 3 * n; i++) mean[i % 3] += (double)x[i] / n;
+        for (i = 0; i < n; i++)
+            for (c = 0; c < 3; c++) {
+                const int a = (c + 1) % 3, b = (c + 2) % 3;
+                const double p = (double)x[3 * i + a] - mean[a], q = (double)x[3 * i + b] - mean[b];
+                NEAR(v[3 * i + c], u[c] + spin[a] * q - spin[b] * p, TOL(1e-13, 1e-5));
+            }
+    }
     csim_destroy_world(w);
 }
 

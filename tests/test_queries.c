@@ -687,6 +687,37 @@ TEST(queries_do_not_depend_on_the_past) {
     csim_destroy_world(v);
 }
 
+/* What is hit says what part of its body it is. */
+TEST(parts_are_named) {
+    csim_world *w = make_world(0);
+    csim_query_def q = csim_default_query_def();
+    csim_query_hit hit[64];
+    csim_shape ball = csim_sphere(CSIM_R(0.05));
+    int seen[CSIM_QUERY_INSIDE + 1] = {0, 0, 0, 0, 0}, i, k, n;
+    for (k = 0; k < 400; k++) {
+        const csim_vec3 o = draw(4), way = csim_sub(draw(3), o);
+        csim_pose pose = csim_pose_identity();
+        pose.position = o;
+        n = csim_world_cast_ray_all(w, &q, o, way, hit, 60);
+        n = n < 60 ? n : 60;
+        n += csim_world_cast_shape(w, &q, &ball, pose, way, hit + n);
+        n += csim_world_closest_point(w, &q, o, 2, hit + n);
+        for (i = 0; i < n; i++) {
+            csim_body_kind kind = CSIM_RIGID;
+            csim_query_part part;
+            STATUS(csim_body_get_kind(w, hit[i].body, &kind), CSIM_OK);
+            part = kind == CSIM_PARTICLE     ? CSIM_QUERY_PARTICLE
+                   : kind == CSIM_BODY_CABLE ? CSIM_QUERY_EDGE
+                   : csim_body_shape_count(w, hit[i].body) > 0 ? CSIM_QUERY_SHAPE
+                                                               : CSIM_QUERY_TRIANGLE;
+            CHECK(hit[i].part == part || (part == CSIM_QUERY_TRIANGLE && hit[i].part == CSIM_QUERY_INSIDE));
+            seen[hit[i].part]++;
+        }
+    }
+    for (i = 0; i < CSIM_QUERY_INSIDE; i++) CHECK(seen[i] > 0);
+    csim_destroy_world(w);
+}
+
 static bool refuse_first(void *user, csim_body_id body, void *data, csim_query_part part, int index) {
     (void)data;
     (void)part;

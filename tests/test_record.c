@@ -2,7 +2,9 @@
 #include "check.h"
 
 enum { STEPS = 120 };
-static double log_memory[1 << 18], scratch[1 << 16], own_scratch[1 << 16]; /* aligned */
+enum { ROOM = 1 << 16 };
+static double log_memory[1 << 18], own_scratch[ROOM]; /* aligned */
+static double scratch[3 * ROOM];                        /* the middle third is given away */
 static uint64_t hashes[STEPS + 1];
 
 static csim_world *empty(void) {
@@ -34,7 +36,8 @@ static csim_recording record(int every, size_t bytes, int *done) {
     csim_motor motor;
     const csim_shape ball = csim_sphere(CSIM_R(0.11));
     int i;
-    STATUS(csim_record_start(&r, log_memory, bytes, scratch, sizeof scratch, every), CSIM_OK);
+    for (i = 0; i < 3 * ROOM; i++) scratch[i] = 7;
+    STATUS(csim_record_start(&r, log_memory, bytes, scratch + ROOM, ROOM * sizeof *scratch, every), CSIM_OK);
     STATUS(csim_create_ground(w, csim_v3(0, 0, 0), csim_v3(0, 0, 1), CSIM_R(0.5), &ground), CSIM_OK);
     for (i = 0; i < 4; i++) body[i] = crate(w, 0.02 * i, 0.1 + 0.2 * i);
     j.kind = CSIM_JOINT_HINGE;
@@ -66,6 +69,9 @@ static csim_recording record(int every, size_t bytes, int *done) {
         hashes[i + 1] = csim_world_hash(w);
     }
     *done = i;
+    for (i = 0; i < ROOM && scratch[i] == 7 && scratch[2 * ROOM + i] == 7; i++) {
+    }
+    EQUAL(i, ROOM); /* nothing is written beside what was given */
     csim_destroy_world(w);
     return r;
 }

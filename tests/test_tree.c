@@ -878,6 +878,41 @@ TEST(ties_of_links_survive_removal_of_other_trees) {
     }
 }
 
+/* The second of three pendulums swings while the others sleep, which puts its links elsewhere in memory, and back when
+   one is pushed: it moves as in a world where nobody sleeps. */
+TEST(ties_of_links_survive_sleep) {
+    csim_world *w[2];
+    csim_body_id id[2][3];
+    csim_real rate[9], x[2][12];
+    bool awake = true;
+    int i, k, step;
+    for (i = 0; i < 9; i++) rate[i] = i < 6 ? 0 : 2;
+    for (i = 0; i < 2; i++) {
+        csim_world_def d = csim_default_world_def();
+        d.gravity = csim_v3(0, 0, 0);
+        d.can_sleep = i == 0;
+        STATUS(csim_create_world(&d, w + i, NULL), CSIM_OK);
+        for (k = 0; k < 3; k++) id[i][k] = tied_pendulum(w[i], k);
+        STATUS(csim_tree_set_state(w[i], id[i][1], NULL, rate), CSIM_OK);
+    }
+    for (step = 0; step < 120; step++) {
+        if (step == 100) {
+            STATUS(csim_body_is_awake(w[0], id[0][0], &awake), CSIM_OK);
+            CHECK(!awake);
+            for (i = 0; i < 2; i++) STATUS(csim_tree_set_state(w[i], id[i][0], NULL, rate), CSIM_OK);
+        }
+        for (i = 0; i < 2; i++) STATUS(csim_world_step(w[i], CSIM_R(0.01)), CSIM_OK);
+    }
+    STATUS(csim_body_is_awake(w[0], id[0][1], &awake), CSIM_OK);
+    CHECK(awake);
+    for (k = 0; k < 3; k++) {
+        CASE("tree %d", k);
+        for (i = 0; i < 2; i++) csim_tree_get_state(w[i], id[i][k], x[i], NULL);
+        for (i = 0; i < 12; i++) NEAR(x[0][i], x[1][i], TOL(1e-9, 1e-4));
+    }
+    for (i = 0; i < 2; i++) csim_destroy_world(w[i]);
+}
+
 static const char *refused(csim_tree_link_def *link, int count, csim_status wanted) {
     static csim_world *w;
     static char text[400];
