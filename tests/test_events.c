@@ -792,6 +792,34 @@ TEST(hit_of_two_balls) {
     csim_destroy_world(w);
 }
 
+/* Three pairs of balls that meet in the same step, each at a speed of its own: every one is told. */
+TEST(hits_of_one_step) {
+    csim_world_def def = csim_default_world_def();
+    csim_world *w;
+    char user[3];
+    int i, k, m, told[3] = {0, 0, 0};
+    def.gravity = csim_v3(0, 0, 0);
+    STATUS(csim_create_world(&def, &w, NULL), CSIM_OK);
+    for (k = 0; k < 3; k++) {
+        const csim_real v = (csim_real)(k + 1), y = (csim_real)(5 * k), x = CSIM_R(1.005) * v + CSIM_R(0.1);
+        put(w, csim_sphere(CSIM_R(0.1)), csim_v3(-x, y, 0), csim_v3(v, 0, 0), user + k);
+        put(w, csim_sphere(CSIM_R(0.1)), csim_v3(x, y, 0), csim_v3(-v, 0, 0), user + k);
+    }
+    for (i = 0; i < 120; i++) {
+        csim_events e;
+        STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+        e = csim_world_events(w);
+        CHECK(e.hit_count % 3 == 0);
+        for (m = 0; m < e.hit_count; m++) {
+            k = (int)((char *)e.hits[m].user_data_a - user);
+            NEAR((double)e.hits[m].speed, 2 * (k + 1), TOL(1e-12, 1e-5));
+            told[k]++;
+        }
+    }
+    for (k = 0; k < 3; k++) EQUAL(told[k], 1);
+    csim_destroy_world(w);
+}
+
 /* What is destroyed between two steps ends in the next, with its pointer and the old name, also when another body took
    its slot and lies in the same place. */
 TEST(the_destroyed_ends) {
