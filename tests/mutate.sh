@@ -42,7 +42,7 @@ tests_of() { # a part: the tests of its own subject first, then those of its roo
     contact/*) by_time settings contact fc3d impulse sweep baselines cond world world_solvers ;;
     solve/*) by_time single baselines newton sweep fc3d impulse reference cond bounded world_solvers agreement ;;
     collide/*) by_time collide manifold field touch queries levels triangles world ;;
-    model/*) by_time model material cloth cable tree joint reduced ;;
+    model/*) by_time settings model material cloth cable tree joint reduced ;;
     io/*) by_time io urdf field bytes ;;
     *) by_time settings world joint axes tree cable cloth touch alter events sleep reduced variational bounded urdf world_solvers ;;
     esac
@@ -85,7 +85,7 @@ for n in $numbers; do
     path=$("$OUT/mutate" apply "$LIST" "$n" amalgamate/parts "$OUT/tree/amalgamate/parts")
     case $? in
     0) ;;
-    3) echo "stale||$what" >>"$OUT/results.txt"
+    3) printf '%s\n' "stale||$what" >>"$OUT/results.txt"
         [ -z "$path" ] || cp "amalgamate/parts/$path" "$OUT/tree/amalgamate/parts/$path"
         continue ;;
     *) echo "cannot apply line $n of $LIST"; exit 2 ;;
@@ -110,7 +110,7 @@ for n in $numbers; do
         done
     fi
     cp "amalgamate/parts/$path" "$OUT/tree/amalgamate/parts/$path"
-    echo "$verdict|$by|$what" >>"$OUT/results.txt"
+    printf '%s\n' "$verdict|$by|$what" >>"$OUT/results.txt"
     printf '%-10s %-14s %s\n' "$verdict" "$by" "$what"
 done
 

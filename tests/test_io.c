@@ -794,6 +794,34 @@ TEST(a_long_mesh_with_scattered_ids) {
     free(text);
 }
 
+/* What the library makes itself is one block, given back. */
+TEST(made_meshes_are_one_block) {
+    counter c;
+    csim_allocator a = counted(&c);
+    csim_mesh mesh;
+    STATUS(csim_mesh_make_box(csim_v3(1, 1, 1), 2, 3, 4, &a, &mesh, NULL), CSIM_OK);
+    EQUAL(c.calls, 1);
+    csim_mesh_free(&mesh);
+    STATUS(csim_mesh_make_sheet(1, 2, 3, 4, &a, &mesh, NULL), CSIM_OK);
+    EQUAL(c.calls, 2);
+    csim_mesh_free(&mesh);
+    CHECK(c.held == 0 && c.overruns == 0);
+}
+
+/* Names without a value are passed over, at the end of a tag too, behind which nothing is read. */
+TEST(attributes_without_a_value) {
+    static const char text[] = "flag name='a' other = \"b\" last='c'";
+    csimi_xml_tag tag;
+    csimi_slice value;
+    memset(&tag, 0, sizeof tag);
+    tag.attributes.begin = text;
+    tag.attributes.end = text + strlen(text) - strlen("='c'");
+    CHECK(csimi_xml_attribute(&tag, "name", &value) && csimi_slice_is(value, "a"));
+    CHECK(csimi_xml_attribute(&tag, "other", &value) && csimi_slice_is(value, "b"));
+    CHECK(!csimi_xml_attribute(&tag, "flag", &value));
+    CHECK(!csimi_xml_attribute(&tag, "last", &value));
+}
+
 /* ---- files */
 
 static bool write_file(const char *path, const char *text) {

@@ -703,6 +703,41 @@ TEST(cloth_lies_on_itself) {
     csim_destroy_world(w);
 }
 
+/* A solid of two tetrahedra, 0.3 m apart, the upper one on its way down: they meet when that is more than self_distance,
+   else they pass. 0 is two mean edges. */
+TEST(parts_of_a_solid_touch_when_they_were_apart) {
+    static const csim_real x[24] = {0, 0, CSIM_R(-0.5), CSIM_R(0.5), 0, CSIM_R(-0.5), 0, CSIM_R(0.5), CSIM_R(-0.5), 0, 0, 0,
+                                    CSIM_R(-0.1), CSIM_R(-0.1), CSIM_R(0.3), CSIM_R(0.4), CSIM_R(-0.1), CSIM_R(0.3),
+                                    CSIM_R(-0.1), CSIM_R(0.4), CSIM_R(0.3), 0, 0, CSIM_R(0.8)};
+    static const int tets[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+    static const csim_real distance[3] = {CSIM_R(0.2), CSIM_R(0.5), 0};
+    int k, i;
+    for (k = 0; k < 3; k++) {
+        csim_soft_def d = csim_default_soft_def();
+        csim_world_def wd = csim_default_world_def();
+        csim_world *w = NULL;
+        csim_body_id id;
+        csim_real v[24];
+        double down = 0;
+        CASE("distance %g", (double)distance[k]);
+        wd.gravity = csim_v3(0, 0, 0);
+        STATUS(csim_create_world(&wd, &w, NULL), CSIM_OK);
+        d.vertices = x, d.vertex_count = 8;
+        d.tets = tets, d.tet_count = 2;
+        d.self_collision = true;
+        d.self_distance = distance[k];
+        STATUS(csim_create_soft(w, &d, &id), CSIM_OK);
+        for (i = 4; i < 8; i++)
+            STATUS(csim_body_set_node(w, id, i, csimi_load3(x + 3 * i), csim_v3(0, 0, -1)), CSIM_OK);
+        for (i = 0; i < 50; i++) STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+        STATUS(csim_body_get_node_velocities(w, id, v, 3), CSIM_OK);
+        for (i = 4; i < 8; i++) down -= (double)v[3 * i + 2] / 4;
+        if (k == 0) CHECK(down < 0.9); /* it was met */
+        else NEAR(down, 1, 1e-3);
+        csim_destroy_world(w);
+    }
+}
+
 /* A strip of two triangles 40 cm long in the plane of its first two axes. */
 static csim_body_id add_strip(csim_world *w, csim_vec3 along, csim_vec3 across, csim_vec3 at, csim_vec3 velocity,
                               bool edges) {
