@@ -428,7 +428,7 @@ static void csimi_cert_motion(const csim_problem *p, const csimi_cert_kept *kept
         csimi_cert_take(&out->velocity, (kept->missed[m] - rounded) / scale);
         work += csimi_cert_max(0, kept->work[m] - 2 * kept->norm[m] * rounded);
     }
-    out->work = work / csimi_cert_max(out->energy, (csimi_wide)CSIMI_TINY);
+    out->work = (double)(work / csimi_cert_max((csimi_wide)out->energy, (csimi_wide)CSIMI_TINY));
 }
 
 /* Median of the impulses that carry something, and the largest of all. */

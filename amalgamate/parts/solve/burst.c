@@ -111,7 +111,7 @@ static void csimi_burst_envelope(csimi_sweep *s) {
     e->blocks = 0;
     s->work = 0;
     for (i = 0; i < s->n; ++i) {
-        const csimi_wide width = i - e->first[i];
+        const csimi_wide width = CSIMI_WIDE(i - e->first[i]);
         e->start[i] = e->blocks;
         e->blocks += (size_t)(i - e->first[i]);
         s->work += 27 * (width + 1) * (width + 1);
@@ -247,7 +247,7 @@ static void csimi_burst_derivative(int law, const csim_contact *c, const csimi_w
             csimi_burst_cone(mu, t, G);
         break;
     case CSIM_LAW_BILATERAL:
-        for (k = 0; k < 3; ++k) G[4 * k] = c->mask >> k & 1u ? 1 : 0;
+        for (k = 0; k < 3; ++k) G[4 * k] = CSIMI_WIDE(c->mask >> k & 1u ? 1 : 0);
         break;
     case CSIM_LAW_BOX:
         for (k = 0; k < 3; ++k) G[4 * k] = t[k] > (csimi_wide)c->lo[k] && t[k] < (csimi_wide)c->hi[k] ? 1 : 0;

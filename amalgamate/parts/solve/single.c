@@ -65,7 +65,7 @@ static void csimi_local_prepare_linear(csimi_local *c, unsigned mask) {
         for (i = 0; i < 9; ++i) H[i] = i % 4 == 0 ? (csimi_wide)(c->W[0] + c->W[3] + c->W[5] + lift) : 0;
     for (j = 0; j < 3; ++j) {
         x[0] = x[1] = x[2] = 0;
-        x[j] = mask >> j & 1u ? 1 : 0;
+        x[j] = CSIMI_WIDE(mask >> j & 1u ? 1 : 0);
         csimi_cholesky_solve(3, H, x);
         for (i = 0; i <= j; ++i) c->inverse[at[3 * i + j]] = (csim_real)x[i];
     }

@@ -294,7 +294,7 @@ static bool csimi_sweep_met(const csimi_sweep *s, csimi_wide good) {
 /* Solves, certifies, and goes on with a smaller target where the certificate is not content. */
 static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *params, void *scratch, size_t bytes,
                                    csim_certificate *certificate) {
-    csimi_wide good = CSIMI_WIDE(0.9) * (csimi_wide)params->tolerance;
+    double good = 0.9 * (double)params->tolerance;
     int trial;
     s->planned = false;
     if (!csimi_burst_fits(s)) csimi_burst_plan(s);
@@ -302,11 +302,11 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
         s->loop.best_measure = (csimi_wide)CSIMI_HUGE;
         if (trial > 0) csimi_sweep_velocities(s);
         if (s->contact_count > 0) {
-            csimi_sweep_cascade(s, good, trial > 0);
+            csimi_sweep_cascade(s, (csimi_wide)good, trial > 0);
             if (s->loop.broken) return CSIM_RESULT_NOT_FINITE;
         }
         csimi_basis_velocities(&s->basis, s->problem, s->loop.x, s->v, (csimi_wide *)scratch);
-        if (!params->certify && trial == 0 && csimi_sweep_met(s, good))
+        if (!params->certify && trial == 0 && csimi_sweep_met(s, (csimi_wide)good))
             return csimi_leave_unchecked(s->contact_count > 0 ? s->loop.best_measure : 0, certificate);
         if (csim_problem_certify(s->problem, s->v, s->loop.x, scratch, bytes, certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;

@@ -24,7 +24,7 @@ CSIMI_FN int csimi_pcg(const csim_block_matrix *A, const csim_real *rhs, csim_re
     double rz, old, target;
     if (!csimi_invert_diagonal(A, inverse)) return -1;
     csimi_apply_diagonal(A->n, inverse, rhs, z);
-    target = (double)tol * (double)tol * csimi_sum_dot(m, rhs, z);
+    target = (double)tol * (double)tol * (double)csimi_sum_dot(m, rhs, z);
     csimi_product(A, x, q, tasks);
     for (i = 0; i < m; i++) r[i] = rhs[i] - q[i];
     csimi_apply_diagonal(A->n, inverse, r, z);
@@ -62,7 +62,7 @@ CSIMI_FN csim_real csimi_power_sigma(const csim_block_matrix *A, const csim_real
         for (i = 0; i < m; i++) wy[i] = w[i] * y[i];
         energy = csimi_sum_dot(m, x, y);
         if (!(energy > 0)) return (csim_real)sigma;
-        sigma = csimi_sum_dot(m, y, wy) / energy;
+        sigma = (double)csimi_sum_dot(m, y, wy) / energy;
         if (!(sigma > 0)) return (csim_real)sigma;
         scale = 1 / (csim_real)sigma; /* keeps the iterate of the size of the start */
         for (i = 0; i < m; i++) x[i] = scale * wy[i];

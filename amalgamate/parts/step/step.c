@@ -405,10 +405,10 @@ static bool csimi_countable(const csimi_counts *n) {
     const int64_t side = csimi_imax(n->tets + n->membranes + n->frames > 0 ? 3 : 2,
                                     csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
     const int64_t span = csimi_imax(n->tree_span, CSIMI_BODY_LARGEST);
-#define CSIMI_X(axis) \
-    if (n->axis > most) return false;
-    CSIMI_WORLD_AXES(CSIMI_X)
-#undef CSIMI_X
+    int axis[CSIMI_AXES], i;
+    CSIMI_MEMCPY(axis, n, sizeof axis);
+    for (i = 0; i < CSIMI_AXES; i++)
+        if (axis[i] > most) return false;
     return 2 * side * n->contacts + 2 * (side > 4 ? side : 4) * CSIMI_JOINT_ROWS * (int64_t)n->joints +
                    (int64_t)CSIMI_TREE_JOINT_ROWS * n->tree_links + (2 * side + 1) * CSIMI_AXES_LINES * n->axes <=
                (INT32_MAX - n->matrix_blocks) / 9 && /* nodalisation stores eight blocks a term beside A */

@@ -68,5 +68,5 @@ CSIMI_FN double csimi_imbalance(const csim_world *w, csimi_step_frame *f) {
         pushed2 += (double)pushed[i] * (double)pushed[i] / D;
     }
     if (pushed2 > b2) b2 = pushed2;
-    return b2 > 0 ? csimi_sqrt64(rest2 / b2) : 0;
+    return b2 > 0 ? (double)csimi_sqrt64((csimi_wide)(rest2 / b2)) : 0;
 }

@@ -98,7 +98,7 @@ static void csimi_within_keep(csim_world *w, csimi_step_frame *f, const csimi_wi
             const double d = (double)f->h * (double)(c->move[3 * i + k] - c->solution->v[3 * i + k]);
             way += d * d;
         }
-        way = csimi_sqrt64(way);
+        way = (double)csimi_sqrt64((csimi_wide)way);
         if (!c->rotation[i] && way > f->stats.pushed) f->stats.pushed = way;
     }
 }

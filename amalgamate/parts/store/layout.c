@@ -91,11 +91,40 @@ static void csimi_told_copy(csimi_told *to, const csimi_told *from) {
     if (from->sleep_count > 0) CSIMI_MEMCPY(to->sleep, from->sleep, sizeof *to->sleep * (size_t)from->sleep_count);
 }
 
-CSIMI_FN void csimi_store_layout(csimi_store *s, size_t scratch, csimi_arena *arena) {
-    const csimi_counts *c = &s->capacity;
-#define CSIMI_X(axis, type, name, per, holds) s->name = CSIMI_PUSH(arena, type, (size_t)c->axis * (per));
+/* An array of the store in numbers: where its pointer is, where its count, bytes of an item. A loop over a table is a
+   tenth of the code that a line for each array is. */
+typedef struct csimi_array_line {
+    uint16_t pointer, axis, bytes;
+} csimi_array_line;
+
+static const csimi_array_line csimi_array_lines[] = {
+#define CSIMI_X(axis, type, name, per, holds) \
+    {(uint16_t)offsetof(csimi_store, name), (uint16_t)offsetof(csimi_counts, axis), (uint16_t)(sizeof(type) * (per))},
     CSIMI_WORLD_ARRAYS(CSIMI_X)
 #undef CSIMI_X
+};
+enum { CSIMI_ARRAY_LINES = sizeof csimi_array_lines / sizeof *csimi_array_lines };
+
+static size_t csimi_line_count(const csimi_array_line *line, const csimi_counts *n) {
+    int count;
+    CSIMI_MEMCPY(&count, (const unsigned char *)n + line->axis, sizeof count);
+    return (size_t)count;
+}
+
+static void *csimi_line_array(const csimi_array_line *line, const csimi_store *s) {
+    void *array;
+    CSIMI_MEMCPY(&array, (const unsigned char *)s + line->pointer, sizeof array);
+    return array;
+}
+
+CSIMI_FN void csimi_store_layout(csimi_store *s, size_t scratch, csimi_arena *arena) {
+    const csimi_counts *c = &s->capacity;
+    int i;
+    for (i = 0; i < CSIMI_ARRAY_LINES; i++) {
+        const csimi_array_line *line = csimi_array_lines + i;
+        void *array = csimi_push(arena, csimi_line_count(line, c), line->bytes);
+        CSIMI_MEMCPY((unsigned char *)s + line->pointer, &array, sizeof array);
+    }
     /* what follows from the rest: not copied, not saved */
     s->state.tet_slot = CSIMI_PUSH(arena, int, (size_t)c->tets * 16);
     s->state.membrane_slot = CSIMI_PUSH(arena, int, (size_t)c->membranes * 36);
@@ -131,32 +160,44 @@ CSIMI_FN void csimi_sync_state(csimi_store *s) {
 }
 
 static void csimi_store_copy(csimi_store *to, const csimi_store *from) {
-#define CSIMI_X(axis, type, name, per, holds) \
-    if (from->count.axis > 0) CSIMI_MEMCPY(to->name, from->name, sizeof(type) * (size_t)from->count.axis * (per));
-    CSIMI_WORLD_ARRAYS(CSIMI_X)
-#undef CSIMI_X
+    int i;
+    for (i = 0; i < CSIMI_ARRAY_LINES; i++) {
+        const csimi_array_line *line = csimi_array_lines + i;
+        const size_t count = csimi_line_count(line, &from->count);
+        if (count > 0) CSIMI_MEMCPY(csimi_line_array(line, to), csimi_line_array(line, from), count * line->bytes);
+    }
 }
 
-/* Axes that must not shrink, as numbers: the largest of both. */
-static csimi_counts csimi_counts_max(const csimi_counts *a, const csimi_counts *b) {
-    csimi_counts n;
-#define CSIMI_X(axis) n.axis = csimi_imax(a->axis, b->axis);
-    CSIMI_WORLD_AXES(CSIMI_X)
-#undef CSIMI_X
-    return n;
+CSIMI_FN void csimi_counts_raise(csimi_counts *n, const csimi_counts *least) {
+    int own[CSIMI_AXES], other[CSIMI_AXES], i;
+    CSIMI_MEMCPY(own, n, sizeof own);
+    CSIMI_MEMCPY(other, least, sizeof other);
+    for (i = 0; i < CSIMI_AXES; i++) own[i] = csimi_imax(own[i], other[i]);
+    CSIMI_MEMCPY(n, own, sizeof own);
 }
 
 /* The first axis of need that capacity lacks, by name; null: none. */
 static const char *csimi_lacking(const csimi_counts *capacity, const csimi_counts *need, int *wanted, int *have) {
-#define CSIMI_X(axis)                  \
-    if (need->axis > capacity->axis) { \
-        *wanted = need->axis;          \
-        *have = capacity->axis;        \
-        return "capacity." #axis;      \
-    }
-    CSIMI_WORLD_AXES(CSIMI_X)
+#ifndef CONDSIM_NO_ERROR_TEXT
+    static const char *const names[] = {
+#define CSIMI_X(axis) "capacity." #axis,
+        CSIMI_WORLD_AXES(CSIMI_X)
 #undef CSIMI_X
-    return NULL;
+    };
+#endif
+    int has[CSIMI_AXES], needs[CSIMI_AXES], i;
+    CSIMI_MEMCPY(has, capacity, sizeof has);
+    CSIMI_MEMCPY(needs, need, sizeof needs);
+    for (i = 0; i < CSIMI_AXES && needs[i] <= has[i]; i++) {
+    }
+    if (i == CSIMI_AXES) return NULL;
+    *wanted = needs[i];
+    *have = has[i];
+#ifdef CONDSIM_NO_ERROR_TEXT
+    return "";
+#else
+    return names[i];
+#endif
 }
 
 /* A world that grows takes half as much again as it needs, so that adding bodies one by one costs linear time. */
@@ -180,7 +221,7 @@ CSIMI_FN csim_status csimi_grow_store(csim_world *w, const csimi_counts *need, c
     csimi_arena arena;
     size_t scratch;
     unsigned char *block;
-    grown.capacity = csimi_counts_max(&w->store.capacity, need);
+    csimi_counts_raise(&grown.capacity, need);
     csimi_round_up(&grown.capacity, &w->store.capacity);
     arena = csimi_arena_counting();
     scratch = w->scratch(&grown.capacity, &w->def.solver);

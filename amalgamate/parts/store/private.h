@@ -277,6 +277,7 @@ typedef struct csimi_counts {
     CSIMI_WORLD_AXES(CSIMI_X)
 #undef CSIMI_X
 } csimi_counts;
+enum { CSIMI_AXES = sizeof(csimi_counts) / sizeof(int) };
 
 /* The unknowns of a step are velocity blocks, kind by kind in this order: one line a kind of body.
    X(kind, axis, blocks of an item, velocity, its representative in the last step, what pushes in the coming step) */
@@ -438,6 +439,7 @@ CSIMI_FN int csimi_touches_of(int pairs); /* records of touching that so many pa
 /* Sets every pointer of the store for its capacity, with so much scratch behind; counts when the arena counts. */
 CSIMI_FN void csimi_store_layout(csimi_store *store, size_t scratch, csimi_arena *arena);
 /* Makes each capacity at least need; the world is unchanged when this fails. */
+CSIMI_FN void csimi_counts_raise(csimi_counts *n, const csimi_counts *least); /* each to at least that */
 CSIMI_FN csim_status csimi_ensure(csim_world *world, const csimi_counts *need, const char *function);
 CSIMI_FN csim_status csimi_grow_store(csim_world *world, const csimi_counts *need, const char *function,
                                       const char *lack, int wanted); /* csim_world.grow of heap worlds */

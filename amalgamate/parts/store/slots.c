@@ -147,14 +147,8 @@ CSIMI_FN unsigned char csimi_mode_of(csim_motion motion) {
     return motion == CSIM_DYNAMIC ? CSIMI_FREE : motion == CSIM_STATIC ? CSIMI_FIXED : CSIMI_KINEMATIC;
 }
 
-CSIMI_FN void csimi_note_high(csim_world *w) {
-    const csimi_counts *c = &w->store.count;
-    csimi_counts *h = &w->high;
-#define CSIMI_X(axis) h->axis = csimi_imax(h->axis, c->axis);
-    CSIMI_WORLD_AXES(
-        CSIMI_X) /* matrix_blocks as creation counts them: the same calls fit, the pattern may share some */
-#undef CSIMI_X
-}
+/* matrix_blocks as creation counts them: the same calls fit, the pattern may share some. */
+CSIMI_FN void csimi_note_high(csim_world *w) { csimi_counts_raise(&w->high, &w->store.count); }
 
 CSIMI_FN void csimi_finish_create(csim_world *w, int slot, csim_body_id *id) {
     csimi_sync_state(&w->store);
