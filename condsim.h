@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 1719fb562c852b9b
+   Hash of the parts: 91013ce42a682d69
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1038,7 +1038,7 @@ CSIM_API csim_status csim_solve_contact(const csim_real *W, const csim_real *c, 
 
 /* name, value, one line. */
 #define CSIM_SOLVER_LIST(X)                                                                           \
-    X(AUTO, 0, "SWEEP when A is block diagonal in small bodies, COND otherwise and where SWEEP falls short") \
+    X(AUTO, 0, "SWEEP when A is block diagonal in small bodies, COND otherwise, and each where the other falls short") \
     X(COND, 1, "velocity fixed-point iteration on nodal contacts (Lee et al.)")                       \
     X(SWEEP, 2, "Anderson-accelerated exact-Coulomb Gauss-Seidel, Newton and a proximal loop, rigid bodies") \
     X(ANDERSON, 3, "the first stage of SWEEP alone: accelerated exact-Coulomb Gauss-Seidel, impulse level") \
@@ -1471,6 +1471,8 @@ typedef struct csim_surface_def {
     int group;                    /* two bodies of the same group > 0 never touch; default 0 */
     csim_vec3 velocity; /* of the surface against its body, m/s, axes of the body or link: a conveyor. Of a contact its
                            part along the surface counts; default 0 */
+    csim_real rolling_resistance; /* m, >= 0: contacts of shapes of rigid bodies resist rolling by a couple of at most
+                                     this length, the larger of both, times the normal force; default 0 */
 } csim_surface_def;
 
 /* A point mass that touches others as a sphere of the given radius. */
@@ -4480,6 +4482,9 @@ CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_so
 /* ---- sweep.c */
 CSIMI_FN size_t csimi_sweep_bytes(const csim_problem_size *size, const csim_solver_params *params);
 CSIMI_FN bool csimi_sweep_takes(const csim_problem *problem);
+/* Islands that A couples, small enough to be swept through a factor of A; csimi_sweep_solve does either kind. */
+CSIMI_FN bool csimi_sweep_couples(const csim_problem *problem);
+CSIMI_FN size_t csimi_sweep_coupled_bytes(const csim_problem_size *size, const csim_solver_params *params);
 CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_solver_params *params,
                                        csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
                                        csim_outcome *outcome, csim_error *error);
@@ -4961,7 +4966,8 @@ CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_re
 
 /* ---- coupled.c: the same where A couples bodies, in one sparse factor; w is in the order of its rows */
 
-#ifndef CONDSIM_NO_BOUNDED
+#if !defined(CONDSIM_NO_BOUNDED) || !defined(CONDSIM_NO_COND)
+#define CSIMI_COUPLES
 typedef struct csimi_coupled {
     int n;
     size_t blocks;       /* room in the factor */
@@ -4980,7 +4986,32 @@ CSIMI_FN bool csimi_coupled_open(csimi_coupled *c, const csim_problem *problem);
 /* Pieces of contact m, once and in ascending m; returns their number. Those of a small body come in the order of its
    blocks. */
 CSIMI_FN int csimi_coupled_rows(csimi_coupled *c, const csim_problem *problem, int m, csimi_piece *pieces);
+#endif
 
+/* ---- basis.c: E of either kind */
+
+typedef struct csimi_basis {
+    csimi_bodies bodies;
+#ifdef CSIMI_COUPLES
+    csimi_coupled coupled;
+#endif
+    bool couples;
+} csimi_basis;
+/* What a basis of this problem is laid out for; couples: a sparse factor, where there is more than small bodies. */
+CSIMI_FN csim_problem_size csimi_basis_size(const csim_problem *problem, bool couples);
+/* Returns the most pieces that the contacts of such a problem have. */
+CSIMI_FN int csimi_basis_layout(csimi_basis *e, csimi_arena *arena, bool couples, const csim_problem_size *size);
+/* False: A is not positive definite, or more is coupled than there is room for. */
+CSIMI_FN bool csimi_basis_open(csimi_basis *e, const csim_problem *problem);
+CSIMI_FN void csimi_basis_whiten(const csimi_basis *e, csimi_wide *x);  /* x <- E'^-1 x, [3n] */
+CSIMI_FN void csimi_basis_restore(const csimi_basis *e, csimi_wide *x); /* x <- E^-1 x */
+/* Pieces of contact m, once and in ascending m; returns their number. */
+CSIMI_FN int csimi_basis_rows(csimi_basis *e, const csim_problem *problem, int m, csimi_piece *pieces);
+/* v = A^-1 (b + J' lambda); lambda may be null; scratch [3n] */
+CSIMI_FN void csimi_basis_velocities(const csimi_basis *e, const csim_problem *problem, const csim_real *lambda,
+                                     csim_real *v, csimi_wide *scratch);
+
+#ifndef CONDSIM_NO_BOUNDED
 /* ---- lumped.c: and where that is too large for a factor */
 typedef struct csimi_lumped {
     csim_problem problem;  /* with A' and b' */
@@ -5000,7 +5031,7 @@ CSIMI_FN void csimi_lumped_close(csimi_lumped *l, const csim_problem *problem, c
                                  csim_real *v);
 #endif
 
-/* ---- sweep.c and burst.c: islands of small dense bodies at the level of impulses */
+/* ---- sweep.c and burst.c: islands of small dense bodies, or of a factor, at the level of impulses */
 
 /* One contact. */
 typedef struct csimi_sweep_contact {
@@ -5017,8 +5048,8 @@ typedef struct csimi_sweep_contact {
 typedef struct csimi_sweep {
     const csim_problem *problem;
     int n, contact_count;
-    csimi_bodies bodies;
-    csimi_wide load;         /* b' A^-1 b, twice the kinetic energy of the load */
+    csimi_basis basis;
+    csimi_wide load;     /* b' A^-1 b, twice the kinetic energy of the load */
     csim_real *v;        /* [3n] A^-1 b, and at the end A^-1 (b + J' lambda) */
     csimi_wide *w;       /* [3n] what the impulses add to E v, bodies.c; inside a step of Newton: what the step adds.
                         Small differences of large sums, a thousand kilograms on one: float would sweep on its last
@@ -6067,6 +6098,7 @@ typedef struct csimi_step_frame {
     csim_term *terms;       /* [csimi_most_terms] */
     csim_real *lambda;      /* [3 csimi_most_rows] */
     int contact_count, term_count;
+    int first_joint_row;         /* behind those of contacts and of rolling */
     int first_tree_row;          /* rows of joints of trees, behind those of contacts and joints ... */
     int *tree_row;               /* [rows of joints] ... and where their impulses are kept */
     int *island, *contact_island; /* [blocks], [csimi_most_rows] */
@@ -6287,13 +6319,23 @@ CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csi
                              csim_real approach, csim_real free_end);
 /* ---- rows.c: found contacts and joints to rows of the problem, with phi, laws and warm starts */
 CSIMI_FN void csimi_rows(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
+/* Half-step: components first and first + 1 hold at the end of the step. */
+CSIMI_FN void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c, int first);
+/* ---- rolling.c: rows that resist rolling, behind those of the contacts; how many there are at most */
+#ifndef CONDSIM_NO_JOINTS
+CSIMI_FN int csimi_rolling_count(const csim_world *w, const csimi_step_frame *f);
+CSIMI_FN void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f);
+#else
+CSIM_INLINE int csimi_rolling_count(const csim_world *w, const csimi_step_frame *f) { return (void)w, (void)f, 0; }
+CSIM_INLINE void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f) { (void)w, (void)f; }
+#endif
 /* ---- joint_sides.c: what rows of joints are made of */
 /* Side of a row from terms on rigid bodies. */
 CSIMI_FN void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_contact *c, int second, int n,
                                const int *block, const csim_real *J);
 CSIMI_FN csim_vec3 csimi_joint_way(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p,
                                    csim_vec3 point);
-CSIMI_FN csim_real csimi_joint_scale(const csimi_state *s, const csimi_joint *j);
+CSIMI_FN csim_real csimi_turn_scale(const csimi_state *s, const csimi_place *a, const csimi_place *b);
 CSIMI_FN void csimi_joint_row_velocity(const csimi_step_frame *f, const csim_contact *c, csim_real *u);
 /* ---- axes_rows.c: rows of joints with settings of axes, as those of others in joint_rows.c */
 CSIMI_FN void csimi_axes_rows(csim_world *w, csimi_step_frame *f, csimi_joint *j);
@@ -24522,7 +24564,7 @@ CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_re
 /* ==== end solve/bodies.c */
 
 /* ==== begin solve/coupled.c ===================================================================================== */
-#if !defined(CONDSIM_NO_BOUNDED)
+#if !defined(CONDSIM_NO_COND) || !defined(CONDSIM_NO_BOUNDED)
 /* solve/coupled: A as one sparse factor, A = E' E with E = L' P (sparse/cholesky.c), and the rows of contacts on it,
    as bodies.c has them where A is a set of small bodies: in w = E v the matrix is the identity, and a row J of a
    contact is J E^-1. It is not zero on what the elimination tree reaches from the blocks of the contact: log n of them
@@ -24537,7 +24579,7 @@ CSIMI_FN size_t csimi_coupled_most_blocks(int n, int matrix_blocks) {
 }
 
 CSIMI_FN int csimi_coupled_most_pieces(int n, int terms, int contacts) {
-    const double most = 12.0 * terms + 24.0 * contacts, all = 2.0 * n * contacts;
+    const double most = 6.0 * terms + 12.0 * contacts, all = 2.0 * n * contacts;
     return (int)(all < most ? all : most < INT32_MAX / 64 ? most : INT32_MAX / 64);
 }
 
@@ -24652,6 +24694,70 @@ CSIMI_FN int csimi_coupled_rows(csimi_coupled *c, const csim_problem *p, int m, 
 }
 #endif
 /* ==== end solve/coupled.c */
+
+/* ==== begin solve/basis.c ======================================================================================= */
+/* solve/basis: the factor of A = E' E that rows of contacts are read on, J E^-1: bodies.c where A is nothing but small
+   bodies, coupled.c where it couples more. */
+
+#ifdef CSIMI_COUPLES
+#define CSIMI_BASIS(of_coupled, of_bodies) (e->couples ? (of_coupled) : (of_bodies))
+#else
+#define CSIMI_BASIS(of_coupled, of_bodies) (of_bodies)
+#endif
+
+CSIMI_FN csim_problem_size csimi_basis_size(const csim_problem *p, bool couples) {
+    csim_problem_size size;
+    CSIMI_MEMSET(&size, 0, sizeof size);
+    size.blocks = p->A.n;
+    size.matrix_blocks = p->A.row[p->A.n];
+    size.contacts = p->contact_count;
+    size.terms = csimi_pieces_count(p);
+    if (couples) return size;
+    size.factor_blocks = csimi_bodies_factor_blocks(p);
+    size.reach_blocks = csimi_bodies_reach_blocks(p);
+    return size;
+}
+
+CSIMI_FN int csimi_basis_layout(csimi_basis *e, csimi_arena *arena, bool couples, const csim_problem_size *size) {
+    e->couples = couples;
+#ifdef CSIMI_COUPLES
+    if (couples) {
+        csimi_coupled_layout(&e->coupled, arena, size->blocks, size->matrix_blocks);
+        return csimi_coupled_most_pieces(size->blocks, size->terms, size->contacts);
+    }
+#endif
+    csimi_bodies_layout(&e->bodies, arena, size->blocks, csimi_factor_blocks_of(size));
+    return size->terms + size->reach_blocks;
+}
+
+CSIMI_FN bool csimi_basis_open(csimi_basis *e, const csim_problem *p) {
+    return CSIMI_BASIS(csimi_coupled_plan(&e->coupled, p) && csimi_coupled_open(&e->coupled, p),
+                       csimi_bodies_take(p) && csimi_bodies_open(&e->bodies, p));
+}
+
+CSIMI_FN void csimi_basis_whiten(const csimi_basis *e, csimi_wide *x) {
+    CSIMI_BASIS(csimi_factor_whiten(&e->coupled.factor, x), csimi_bodies_whiten(&e->bodies, x));
+}
+
+CSIMI_FN void csimi_basis_restore(const csimi_basis *e, csimi_wide *x) {
+    CSIMI_BASIS(csimi_factor_restore(&e->coupled.factor, x), csimi_bodies_restore(&e->bodies, x));
+}
+
+CSIMI_FN int csimi_basis_rows(csimi_basis *e, const csim_problem *p, int m, csimi_piece *pieces) {
+    return CSIMI_BASIS(csimi_coupled_rows(&e->coupled, p, m, pieces), csimi_pieces_make(p, &e->bodies, m, pieces));
+}
+
+CSIMI_FN void csimi_basis_velocities(const csimi_basis *e, const csim_problem *p, const csim_real *lambda, csim_real *v,
+                                     csimi_wide *scratch) {
+    int i;
+    csimi_problem_load(p, lambda, scratch);
+    csimi_basis_whiten(e, scratch);
+    csimi_basis_restore(e, scratch);
+    for (i = 0; i < 3 * p->A.n; ++i) v[i] = (csim_real)scratch[i];
+}
+
+#undef CSIMI_BASIS
+/* ==== end solve/basis.c */
 
 /* ==== begin solve/lumped.c ====================================================================================== */
 #if !defined(CONDSIM_NO_BOUNDED)
@@ -25212,7 +25318,7 @@ CSIMI_FN void csimi_burst_plan(csimi_sweep *s) {
     s->work = 0;
     s->planned = true;
     if (s->contact_count == 0) return;
-    if (s->bodies.size[0] == s->n) {
+    if (!s->basis.couples && s->basis.bodies.size[0] == s->n) {
         csimi_burst_order_tree(s);
     } else {
         if (!csimi_burst_lists(s, &ring, &list_start, &list)) return;
@@ -25520,10 +25626,10 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
 
 /* ==== begin solve/sweep.c ======================================================================================= */
 #if !defined(CONDSIM_NO_SWEEP)
-/* solve/sweep: islands of rigid bodies (or of any small dense bodies), solved at the level of impulses without ever
-   forming J A^-1 J'. Gauss-Seidel sweeps visit the contacts, solve each one exactly for its law with everything else
-   held, and carry the change into the velocities of its bodies, taken as w = E v with A = E' E (solve/bodies.c). The
-   cascade:
+/* solve/sweep: islands of rigid bodies (or of any small dense bodies, or small ones of soft bodies too), solved at the
+   level of impulses without ever forming J A^-1 J'. Gauss-Seidel sweeps visit the contacts, solve each one exactly for
+   its law with everything else held, and carry the change into the velocities of its bodies, taken as w = E v with
+   A = E' E (solve/basis.c). The cascade:
      1  sweeps accelerated by Anderson's method, while they halve the measure every few sweeps
      2  Newton on the body velocities (solve/burst.c), where its factors fit into the memory of the ring
      3  accelerated sweeps again, then a proximal loop of them: problems a little better conditioned than the true one,
@@ -25535,8 +25641,6 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
 #define CSIMI_SWEEP_PATIENCE 100 /* sweeps without a halving before the next stage; 4 before Newton */
 
 CSIMI_FN bool csimi_sweep_takes(const csim_problem *problem) { return csimi_bodies_take(problem); }
-
-/* ---- velocities */
 
 /* ---- a sweep */
 
@@ -25682,9 +25786,10 @@ static size_t csimi_sweep_spare(int n, int contacts, int window) {
     return contacts > 0 && wanted > ring ? wanted : 0;
 }
 
-static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, int n, int factor_blocks, int pieces,
-                               int contacts, int window) {
-    csimi_bodies_layout(&s->bodies, arena, n, factor_blocks);
+static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples, const csim_problem_size *size,
+                               int window) {
+    const int n = size->blocks, contacts = size->contacts;
+    const int pieces = csimi_basis_layout(&s->basis, arena, couples, size);
     s->v = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n);
     s->w = CSIMI_PUSH(arena, csimi_wide, 3 * (size_t)n);
     s->pieces = CSIMI_PUSH(arena, csimi_piece, pieces);
@@ -25704,14 +25809,42 @@ static int csimi_sweep_window(const csim_solver_params *params) {
     return params->window > 0 ? params->window : CSIMI_SWEEP_WINDOW;
 }
 
-CSIMI_FN size_t csimi_sweep_bytes(const csim_problem_size *size, const csim_solver_params *params) {
+static size_t csimi_sweep_count(const csim_problem_size *size, const csim_solver_params *params, bool couples) {
     csimi_arena arena = csimi_arena_counting();
     csimi_sweep s;
-    csimi_sweep_layout(&s, &arena, size->blocks, csimi_factor_blocks_of(size), size->terms + size->reach_blocks,
-                       size->contacts, csimi_sweep_window(params));
+    csimi_sweep_layout(&s, &arena, couples, size, csimi_sweep_window(params));
     csimi_push(&arena, csim_certificate_bytes(size->blocks, size->contacts), 1);
     return arena.high;
 }
+
+CSIMI_FN size_t csimi_sweep_bytes(const csim_problem_size *size, const csim_solver_params *params) {
+    return csimi_sweep_count(size, params, false);
+}
+
+#ifdef CSIMI_COUPLES
+/* Larger islands are left to COND: rows through a factor grow longer with it, products of A do not. */
+enum {
+    CSIMI_SWEEP_COUPLED_BLOCKS = 1024,
+    CSIMI_SWEEP_COUPLED_MATRIX = 16 * CSIMI_SWEEP_COUPLED_BLOCKS,
+    CSIMI_SWEEP_COUPLED_CONTACTS = 1024,
+    CSIMI_SWEEP_COUPLED_TERMS = 8 * CSIMI_SWEEP_COUPLED_CONTACTS
+};
+
+CSIMI_FN bool csimi_sweep_couples(const csim_problem *problem) {
+    return problem->A.n <= CSIMI_SWEEP_COUPLED_BLOCKS && problem->A.row[problem->A.n] <= CSIMI_SWEEP_COUPLED_MATRIX &&
+           problem->contact_count <= CSIMI_SWEEP_COUPLED_CONTACTS &&
+           csimi_pieces_count(problem) <= CSIMI_SWEEP_COUPLED_TERMS;
+}
+
+CSIMI_FN size_t csimi_sweep_coupled_bytes(const csim_problem_size *size, const csim_solver_params *params) {
+    csim_problem_size s = *size;
+    s.blocks = csimi_imin(s.blocks, CSIMI_SWEEP_COUPLED_BLOCKS);
+    s.matrix_blocks = csimi_imin(s.matrix_blocks, CSIMI_SWEEP_COUPLED_MATRIX);
+    s.contacts = csimi_imin(s.contacts, CSIMI_SWEEP_COUPLED_CONTACTS);
+    s.terms = csimi_imin(s.terms, CSIMI_SWEEP_COUPLED_TERMS);
+    return csimi_sweep_count(&s, params, true);
+}
+#endif
 
 /* The certificate's rho where the sides have masses of their own, else 3 / tr W, which is the same for rigid bodies. */
 static csim_real csimi_sweep_rho(const csimi_sweep_contact *c) {
@@ -25737,7 +25870,7 @@ static void csimi_sweep_contacts(csimi_sweep *s) {
         CSIMI_MEMSET(c, 0, sizeof *c);
         c->contact = contact;
         c->first = at;
-        c->count = csimi_pieces_make(s->problem, &s->bodies, m, s->pieces + at);
+        c->count = csimi_basis_rows(&s->basis, s->problem, m, s->pieces + at);
         at += c->count;
         c->speed = csimi_contact_motion(s->problem, contact, s->v, c->free) + csimi_norm3(contact->phi);
         for (k = 0; k < 3; ++k) c->phi[k] = c->free[k] += contact->phi[k];
@@ -25799,7 +25932,7 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
             csimi_sweep_cascade(s, (csimi_wide)good, trial > 0);
             if (s->loop.broken) return CSIM_RESULT_NOT_FINITE;
         }
-        csimi_bodies_velocities(&s->bodies, s->problem, s->loop.x, s->v, (csimi_wide *)scratch);
+        csimi_basis_velocities(&s->basis, s->problem, s->loop.x, s->v, (csimi_wide *)scratch);
         if (!params->certify && trial == 0 && csimi_sweep_met(s, (csimi_wide)good))
             return csimi_leave_unchecked(s->contact_count > 0 ? s->loop.best_measure : 0, certificate);
         if (csim_problem_certify(s->problem, s->v, s->loop.x, scratch, bytes, certificate) != CSIM_OK)
@@ -25815,6 +25948,8 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
                                        csim_outcome *outcome, csim_error *error) {
     const size_t vector = 3 * (size_t)problem->contact_count * sizeof(csim_real);
     const size_t bytes = csim_certificate_bytes(problem->A.n, problem->contact_count), mark = arena->used;
+    const bool couples = !csimi_bodies_take(problem);
+    const csim_problem_size size = csimi_basis_size(problem, couples);
     csimi_sweep s;
     void *scratch;
     CSIMI_MEMSET(&s, 0, sizeof s);
@@ -25826,17 +25961,15 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     s.loop.cap = csimi_imax(params->max_iterations, 1);
     s.loop.history = params->history;
     s.loop.history_capacity = params->history ? params->history_capacity : 0;
-    csimi_sweep_layout(&s, arena, s.n, csimi_bodies_factor_blocks(problem),
-                       csimi_pieces_count(problem) + csimi_bodies_reach_blocks(problem), s.contact_count,
-                       csimi_sweep_window(params));
+    csimi_sweep_layout(&s, arena, couples, &size, csimi_sweep_window(params));
     scratch = csimi_push(arena, bytes, 1);
     if (arena->overflow)
         return csimi_fail(error, CSIM_CAPACITY, "csim_problem_solve", "workspace_bytes", false, 0,
                           "csim_solver_bytes of the problem's size");
-    if (!csimi_sweep_takes(problem) || !csimi_bodies_open(&s.bodies, problem))
+    if (!csimi_basis_open(&s.basis, problem))
         return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "problem.A", false, 0,
                           "for SWEEP: positive definite, in bodies of 1 to 4 neighbouring blocks (32 named ones)");
-    csimi_bodies_velocities(&s.bodies, problem, NULL, s.v, (csimi_wide *)scratch);
+    csimi_basis_velocities(&s.basis, problem, NULL, s.v, (csimi_wide *)scratch);
     csimi_sweep_contacts(&s);
     CSIMI_MEMCPY(s.loop.x, solution->lambda, vector);
     CSIMI_MEMCPY(s.loop.best, solution->lambda, vector);
@@ -29010,7 +29143,8 @@ CSIMI_FN csim_status csimi_lift_solve(const csim_problem *problem, const csim_so
 /* ==== end solve/lift.c */
 
 /* ==== begin solve/auto.c ======================================================================================== */
-/* solve/auto: SWEEP on any problem, and AUTO: SWEEP where it fits, COND elsewhere. */
+/* solve/auto: SWEEP on any problem, and AUTO: SWEEP where it fits, COND elsewhere, and SWEEP through a factor for what
+   COND has missed. */
 
 /* ---- SWEEP on any problem: on bodies where A is a set of bodies, through W elsewhere. AUTO asks csimi_sweep_takes. */
 
@@ -29079,6 +29213,7 @@ CSIMI_FN size_t csimi_auto_bytes(const csim_problem_size *size, const csim_solve
 #else
     size_t most = csimi_cond_bytes(size->rigid ? &second : size, params);
     if (size->rigid || size->factor_blocks) most = csimi_most_bytes(most, csimi_any_sweep_bytes(size, params));
+    if (!size->rigid) most = csimi_most_bytes(most, csimi_sweep_coupled_bytes(size, params));
 #endif
     (void)csimi_solution_push(&arena, size->blocks, size->contacts);
     return arena.high > SIZE_MAX - 64 - most ? SIZE_MAX : arena.high + most;
@@ -29089,23 +29224,31 @@ static void csimi_solution_copy(const csim_problem *problem, csim_solution *to, 
     CSIMI_MEMCPY(to->lambda, from->lambda, 3 * (size_t)problem->contact_count * sizeof(csim_real));
 }
 
-/* One more attempt, with COND, at what was missed: from the start of the first attempt, from rest with virtual nodes
-   ten times softer, which leads past many a start that COND gets lost from, or from the best of the first attempt. A
-   certified answer replaces the first; otherwise that stands, because with virtual nodes a better figure is not yet a
-   better motion. Of the iterations that max_iterations leaves it may take one in share. */
-static csim_status csimi_second_attempt(const csim_problem *problem, const csim_solver_params *params, int share,
-                                        csimi_arena *arena, const csim_tasks *tasks, csim_solution *other,
-                                        csim_solution *solution, csim_outcome *outcome, csim_error *error) {
+typedef csim_status csimi_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
+                                const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
+                                csim_error *error);
+
+/* One more attempt, from the start in other. A certified answer replaces the first; otherwise that stands, because with
+   virtual nodes a better figure is not yet a better motion. Of the iterations that max_iterations leaves it may take
+   one in share. */
+static csim_status csimi_attempt(csimi_solve *solve, const csim_problem *problem, const csim_solver_params *params,
+                                 int share, csimi_arena *arena, const csim_tasks *tasks, csim_solution *other,
+                                 csim_solution *solution, csim_outcome *outcome, csim_error *error) {
     const size_t mark = arena->used;
     csim_solver_params rest = *params;
     csim_outcome second;
     csim_status status;
     rest.max_iterations = (params->max_iterations - outcome->iterations) / share;
+    rest.certify = 1;
     if (rest.max_iterations < 1) return CSIM_OK;
     CSIMI_MEMSET(&second, 0, sizeof second);
     second.certificate.worst_contact = -1;
-    status = csimi_cond_solve(problem, &rest, arena, tasks, other, &second, error);
+    status = solve(problem, &rest, arena, tasks, other, &second, error);
     csimi_pop(arena, mark);
+    if (status == CSIM_BAD_PROBLEM) { /* too much is coupled for a factor: the first answer stands */
+        if (error) CSIMI_MEMSET(error, 0, sizeof *error);
+        return CSIM_OK;
+    }
     if (status != CSIM_OK) return status;
     second.iterations += outcome->iterations;
     second.products += outcome->products;
@@ -29125,10 +29268,50 @@ static bool csimi_missed(csim_status status, const csim_outcome *outcome) {
     return status == CSIM_OK && outcome->result > CSIM_RESULT_UNCHECKED && outcome->result != CSIM_RESULT_NOT_FINITE;
 }
 
-/* SWEEP where it fits, COND where it does not. What SWEEP missed on a small island COND solves from the same start;
-   what was missed still, COND solves from rest, and with what is left of the iterations from where the first attempt
-   ended. That leaves half of max_iterations to those that may follow. other: a second start, then the better of two
-   results. */
+enum { CSIMI_AUTO_FEW = 25 }; /* iterations by which COND has solved most of what it solves quickly */
+
+/* Whether sweeps through a factor of A are worth it: a contact of several blocks costs COND virtual nodes. */
+static bool csimi_auto_couples(const csim_problem *problem) {
+#ifdef CONDSIM_NO_SWEEP
+    return (void)problem, false;
+#else
+    int m;
+    if (!csimi_sweep_couples(problem)) return false;
+    for (m = 0; m < problem->contact_count; ++m)
+        if (problem->contacts[m].a.count > 1 || problem->contacts[m].b.count > 1) return true;
+    return false;
+#endif
+}
+
+/* The first attempt, from the start in solution and in other: SWEEP where it fits, COND where it does not. An island
+   where soft bodies share contacts of several blocks gets few iterations of COND, and sweeps through a factor of A from
+   the same start for what those have missed. */
+static csim_status csimi_auto_first(const csim_problem *problem, const csim_solver_params *params, bool sweeps,
+                                    csimi_arena *arena, const csim_tasks *tasks, csim_solution *other,
+                                    csim_solution *solution, csim_outcome *outcome, csim_error *error) {
+    const size_t mark = arena->used;
+    csim_solver_params few = *params;
+    csim_status status;
+#ifndef CONDSIM_NO_SWEEP
+    if (sweeps) return csimi_any_sweep_solve(problem, params, arena, tasks, solution, outcome, error);
+#endif
+    if (!csimi_auto_couples(problem)) return csimi_cond_solve(problem, params, arena, tasks, solution, outcome, error);
+    few.max_iterations = csimi_imin(CSIMI_AUTO_FEW, few.max_iterations);
+    status = csimi_cond_solve(problem, &few, arena, tasks, solution, outcome, error);
+    csimi_pop(arena, mark);
+#ifndef CONDSIM_NO_SWEEP
+    if (csimi_missed(status, outcome))
+        status = csimi_attempt(csimi_sweep_solve, problem, params, 2, arena, tasks, other, solution, outcome, error);
+#endif
+    if (!csimi_missed(status, outcome)) return status;
+    csimi_solution_copy(problem, other, solution);
+    return csimi_attempt(csimi_cond_solve, problem, params, 1, arena, tasks, other, solution, outcome, error);
+}
+
+/* What SWEEP missed on a small island COND solves from the same start; what was missed still COND solves from rest with
+   virtual nodes ten times softer, which leads past many a start that it gets lost from, and with what is left of the
+   iterations from where the first attempt ended. That leaves half of max_iterations to those that may follow. other: a
+   second start, then the better of two results. */
 static csim_status csimi_auto_run(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
                                   const csim_tasks *tasks, csim_solution *other, csim_solution *solution,
                                   csim_outcome *outcome, csim_error *error) {
@@ -29143,23 +29326,19 @@ static csim_status csimi_auto_run(const csim_problem *problem, const csim_solver
     csim_status status;
     if (!alone) first.max_iterations = csimi_imax(1, params->max_iterations / 2);
     if (!arena->overflow) csimi_solution_copy(problem, other, solution);
-#ifndef CONDSIM_NO_SWEEP
-    if (sweeps)
-        status = csimi_any_sweep_solve(problem, &first, arena, tasks, solution, outcome, error);
-    else
-#endif
-        status = csimi_cond_solve(problem, &first, arena, tasks, solution, outcome, error);
+    status = csimi_auto_first(problem, &first, sweeps, arena, tasks, other, solution, outcome, error);
     csimi_pop(arena, mark);
     if (!csimi_missed(status, outcome) || alone) return status;
-    if (sweeps) status = csimi_second_attempt(problem, params, 2, arena, tasks, other, solution, outcome, error);
+    if (sweeps)
+        status = csimi_attempt(csimi_cond_solve, problem, params, 2, arena, tasks, other, solution, outcome, error);
     if (!csimi_missed(status, outcome)) return status;
     CSIMI_MEMSET(other->v, 0, 3 * (size_t)problem->A.n * sizeof(csim_real));
     CSIMI_MEMSET(other->lambda, 0, 3 * (size_t)problem->contact_count * sizeof(csim_real));
     softer.gain = csimi_max(1, params->gain / 10);
-    status = csimi_second_attempt(problem, &softer, 1, arena, tasks, other, solution, outcome, error);
+    status = csimi_attempt(csimi_cond_solve, problem, &softer, 1, arena, tasks, other, solution, outcome, error);
     if (!csimi_missed(status, outcome)) return status;
     csimi_solution_copy(problem, other, solution);
-    return csimi_second_attempt(problem, params, 1, arena, tasks, other, solution, outcome, error);
+    return csimi_attempt(csimi_cond_solve, problem, params, 1, arena, tasks, other, solution, outcome, error);
 }
 
 CSIMI_FN csim_status csimi_auto_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
@@ -29811,10 +29990,9 @@ typedef struct csimi_bounded {
     int n, substeps, rounds, quick, slow; /* contacts of either kind */
     csim_real share;              /* 1 / substeps */
     csimi_soft soft[2];           /* against the ground, between bodies */
-    csimi_bodies bodies;
-    csimi_coupled coupled;
+    csimi_basis basis;
     csimi_lumped lumped;
-    bool couples, lumps;         /* by coupled, by lumped, else by bodies alone */
+    bool lumps;                  /* the bodies of lumped, not those of the problem */
     csimi_normal *normal;
     csimi_tangent *tangent;
     csimi_bounded_row *row;
@@ -29837,16 +30015,12 @@ typedef enum csimi_bounded_kind {
 static void csimi_bounded_layout(csimi_bounded *s, csimi_arena *arena, csimi_bounded_kind kind,
                                  const csim_problem_size *size) {
     const size_t numbers = 3 * (size_t)size->blocks + 6, contacts = (size_t)size->contacts;
-    int pieces = size->terms + size->reach_blocks;
-    s->couples = kind == CSIMI_BOUNDED_COUPLED;
+    csim_problem_size own = *size;
+    int pieces;
     s->lumps = kind == CSIMI_BOUNDED_LUMPED;
-    if (s->couples)
-        csimi_coupled_layout(&s->coupled, arena, size->blocks, size->matrix_blocks);
-    else
-        csimi_bodies_layout(&s->bodies, arena, size->blocks,
-                            s->lumps ? CSIMI_BODY_BLOCKS * size->blocks : csimi_factor_blocks_of(size));
+    if (s->lumps) own.factor_blocks = 0;
+    pieces = csimi_basis_layout(&s->basis, arena, kind == CSIMI_BOUNDED_COUPLED, &own);
     if (s->lumps) csimi_lumped_layout(&s->lumped, arena, size->blocks);
-    if (s->couples) pieces = csimi_coupled_most_pieces(size->blocks, size->terms, size->contacts);
     if (s->lumps) pieces = CSIMI_BODY_BLOCKS * size->terms;
     s->mean = CSIMI_PUSH(arena, csim_real, kind == CSIMI_BOUNDED_BODIES ? 0 : numbers);
     s->pieces = CSIMI_PUSH(arena, csimi_piece, pieces);
@@ -30128,25 +30302,12 @@ static void csimi_slow_relax(csimi_bounded *s, csim_real time, bool last) {
 
 /* ---- opening a problem */
 
-static void csimi_bounded_whiten(const csimi_bounded *s, double *x) {
-    if (s->couples)
-        csimi_factor_whiten(&s->coupled.factor, x);
-    else
-        csimi_bodies_whiten(&s->bodies, x);
-}
-
-static void csimi_bounded_restore(const csimi_bounded *s, double *x) {
-    if (s->couples)
-        csimi_factor_restore(&s->coupled.factor, x);
-    else
-        csimi_bodies_restore(&s->bodies, x);
-}
-
 /* Whether the pieces of a contact are those of two rigid bodies, or of one and the ground; where they begin. */
 static bool csimi_bounded_is_quick(const csimi_bounded *s, const csim_contact *c, const csimi_piece *piece, int count,
                                    int *at) {
-    const int *begin = s->couples ? s->coupled.first : s->bodies.first;
-    const int *size = s->couples ? s->coupled.size : s->bodies.size;
+    const csimi_basis *e = &s->basis;
+    const int *begin = e->couples ? e->coupled.first : e->bodies.first;
+    const int *size = e->couples ? e->coupled.size : e->bodies.size;
     int k, sides = 0;
     if (c->law != CSIM_LAW_STRICT) return false;
     at[0] = at[1] = 3 * s->n;
@@ -30241,15 +30402,15 @@ static void csimi_bounded_start(csimi_bounded *s, const csim_real *v) {
     CSIMI_MEMSET(s->wide, 0, 3 * (size_t)s->n * sizeof *s->wide);
     csimi_less_product(&p->A, v, s->wide);
     for (i = 0; i < 3 * s->n; ++i) s->wide[i] = -s->wide[i];
-    csimi_bounded_whiten(s, s->wide);
+    csimi_basis_whiten(&s->basis, s->wide);
     for (i = 0; i < 3 * s->n; ++i) s->w[i] = (csim_real)s->wide[i];
     for (i = 0; i < 3 * s->n; ++i) s->wide[i] = (double)p->b[i];
     csimi_less_product(&p->A, v, s->wide);
-    csimi_bounded_whiten(s, s->wide);
+    csimi_basis_whiten(&s->basis, s->wide);
     for (i = 0; i < 3 * s->n; ++i) s->step[i] = (csim_real)s->wide[i] * s->share;
     for (i = 3 * s->n; i < 3 * s->n + 6; ++i) s->w[i] = s->step[i] = 0;
     for (i = 0; i < 3 * s->n + 6; ++i) s->way[i] = 0;
-    for (i = 0; (s->couples || s->lumps) && i < 3 * s->n + 6; ++i) s->mean[i] = 0;
+    for (i = 0; (s->basis.couples || s->lumps) && i < 3 * s->n + 6; ++i) s->mean[i] = 0;
 }
 
 static void csimi_bounded_contacts(csimi_bounded *s, const csim_solver_params *params, const csim_real *lambda) {
@@ -30258,8 +30419,7 @@ static void csimi_bounded_contacts(csimi_bounded *s, const csim_solver_params *p
     s->quick = s->slow = 0;
     for (m = 0; m < p->contact_count; ++m) {
         csimi_piece *piece = s->pieces + at;
-        const int count = s->couples ? csimi_coupled_rows(&s->coupled, p, m, piece)
-                                     : csimi_pieces_make(p, &s->bodies, m, piece);
+        const int count = csimi_basis_rows(&s->basis, p, m, piece);
         csim_real W[9], start[3];
         int side[2];
         csimi_pieces_delassus(piece, count, W);
@@ -30297,7 +30457,7 @@ static void csimi_bounded_frame(csimi_bounded *s) {
             csimi_slow_relax(s, end, round == s->rounds);
             csimi_quick_relax(s, end, round == s->rounds);
         }
-        for (i = 0; (s->couples || s->lumps) && i < numbers; ++i) s->mean[i] += s->w[i] * s->share;
+        for (i = 0; (s->basis.couples || s->lumps) && i < numbers; ++i) s->mean[i] += s->w[i] * s->share;
     }
 }
 
@@ -30308,10 +30468,10 @@ static void csimi_bounded_way(csimi_bounded *s) {
     int i;
     for (i = 0; i < 3 * s->n; ++i) {
         s->wide[i] = (double)s->way[i];
-        if (s->couples && s->coupled.size[i / 3] > CSIMI_BODY_BLOCKS)
+        if (s->basis.couples && s->basis.coupled.size[i / 3] > CSIMI_BODY_BLOCKS)
             s->wide[i] += (double)s->w[i] - (double)s->mean[i];
     }
-    csimi_bounded_restore(s, s->wide);
+    csimi_basis_restore(&s->basis, s->wide);
     for (i = 0; s->lumps && i < 3 * s->n; ++i)
         if (s->lumped.alone[i / 3]) s->wide[i] = (double)s->step[i];
 }
@@ -30335,8 +30495,8 @@ static csim_result csimi_bounded_end(csimi_bounded *s, const csim_problem *p, co
     const double tolerance = (double)params->tolerance;
     int i;
     csimi_problem_load(s->problem, s->sum, s->wide);
-    csimi_bounded_whiten(s, s->wide);
-    csimi_bounded_restore(s, s->wide);
+    csimi_basis_whiten(&s->basis, s->wide);
+    csimi_basis_restore(&s->basis, s->wide);
     for (i = 0; i < 3 * s->n; ++i) s->step[i] = (csim_real)s->wide[i];
     if (s->lumps) csimi_lumped_close(&s->lumped, p, s->sum, s->wide, s->step);
     csimi_bounded_way(s);
@@ -30379,25 +30539,11 @@ CSIMI_FN long csimi_lumped_work(const csim_problem *problem, int substeps) {
     return work < 1e9 ? (long)work : 1000000000L;
 }
 
-static csim_problem_size csimi_bounded_size(const csim_problem *p, csimi_bounded_kind kind) {
-    csim_problem_size size;
-    CSIMI_MEMSET(&size, 0, sizeof size);
-    size.blocks = p->A.n;
-    size.matrix_blocks = p->A.row[p->A.n];
-    size.contacts = p->contact_count;
-    size.terms = csimi_pieces_count(p);
-    if (kind != CSIMI_BOUNDED_BODIES) return size;
-    size.factor_blocks = csimi_bodies_factor_blocks(p);
-    size.reach_blocks = csimi_bodies_reach_blocks(p);
-    return size;
-}
-
 static bool csimi_bounded_open(csimi_bounded *s, const csim_problem *problem, const csim_solver_params *params,
                                const csim_solution *solution) {
-    if (s->couples) return csimi_coupled_plan(&s->coupled, problem) && csimi_coupled_open(&s->coupled, problem);
-    if (!s->lumps) return csimi_bodies_open(&s->bodies, problem);
+    if (!s->lumps) return csimi_basis_open(&s->basis, problem);
     s->problem = &s->lumped.problem;
-    return csimi_lumped_open(&s->lumped, problem, &s->bodies, solution->v,
+    return csimi_lumped_open(&s->lumped, problem, &s->basis.bodies, solution->v,
                              params->pulse ? params->pulse : solution->lambda);
 }
 
@@ -30408,7 +30554,7 @@ CSIMI_FN csim_status csimi_bounded_solve(const csim_problem *problem, const csim
     const csimi_bounded_kind kind = csimi_bodies_take(problem) ? CSIMI_BOUNDED_BODIES
                                     : params->inner > 0        ? CSIMI_BOUNDED_LUMPED
                                                                : CSIMI_BOUNDED_COUPLED;
-    const csim_problem_size size = csimi_bounded_size(problem, kind);
+    const csim_problem_size size = csimi_basis_size(problem, kind != CSIMI_BOUNDED_BODIES);
     const size_t mark = arena->used;
     csimi_bounded s;
     (void)tasks;
@@ -31033,9 +31179,15 @@ CSIMI_FN csim_status csimi_check_surface(csim_error *error, const char *function
         {"surface.velocity.x", offsetof(csim_surface_def, velocity.x), -1e9, 1e9, false, false, "-1e9..1e9"},
         {"surface.velocity.y", offsetof(csim_surface_def, velocity.y), -1e9, 1e9, false, false, "-1e9..1e9"},
         {"surface.velocity.z", offsetof(csim_surface_def, velocity.z), -1e9, 1e9, false, false, "-1e9..1e9"},
+        {"surface.rolling_resistance", offsetof(csim_surface_def, rolling_resistance), 0, 1e3, false, false, "0..1000"},
     };
     csim_status s = csimi_check_fields(error, function, def, fields, CSIMI_COUNT_OF(fields));
     if (s) return s;
+#ifdef CONDSIM_NO_JOINTS
+    if (def->rolling_resistance > 0)
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "surface.rolling_resistance", true,
+                          (double)def->rolling_resistance, "builds without CONDSIM_NO_JOINTS");
+#endif
     if (def->friction2 >= 0 && !(csim_length(def->friction_direction) > 0))
         return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "surface.friction_direction", true, 0,
                           "not the zero vector");
@@ -38783,10 +38935,10 @@ CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_aren
     if ((status = csimi_pairs_found(&d, csimi_touch_cables(&d))) != 0) return status;
     if (d.woke) return CSIMI_AGAIN;
     f->stats.contacts = d.needed;
-    d.needed += w->store.capacity.contacts - d.room;
+    d.needed += w->store.capacity.contacts - d.room + csimi_rolling_count(w, f);
     w->high.contacts = csimi_imax(w->high.contacts, d.needed);
     csimi_pop(arena, mark);
-    if (f->stats.contacts > f->found_count) {
+    if (d.needed > w->store.capacity.contacts) {
         f->stats.flags |= CSIM_FLAG_CONTACTS_FULL;
         return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "contacts needed", true, (double)d.needed,
                           "at most capacity.contacts; call csim_world_reserve");
@@ -38940,12 +39092,13 @@ CSIMI_FN csim_vec3 csimi_joint_way(const csimi_step_frame *f, const csimi_state 
 }
 
 /* scale^2 = tr(sum of 1/m) / tr(sum of I^-1): a turn of the bodies moves as much mass as a push. */
-CSIMI_FN csim_real csimi_joint_scale(const csimi_state *s, const csimi_joint *j) {
+CSIMI_FN csim_real csimi_turn_scale(const csimi_state *s, const csimi_place *a, const csimi_place *b) {
     csim_real push = 0, turn = 0;
     int end;
     for (end = 0; end < 2; end++) {
-        const int k = j->end[end].item;
-        if (j->end[end].kind != CSIMI_PLACE_RIGID || s->rigid_mode[k] != CSIMI_FREE) continue;
+        const csimi_place *p = end ? b : a;
+        const int k = p->item;
+        if (p->kind != CSIMI_PLACE_RIGID || s->rigid_mode[k] != CSIMI_FREE) continue;
         push += 3 / s->rigid_mass[k];
         turn +=
             s->rigid_inverse[9 * (size_t)k] + s->rigid_inverse[9 * (size_t)k + 4] + s->rigid_inverse[9 * (size_t)k + 8];
@@ -38969,6 +39122,105 @@ CSIMI_FN void csimi_joint_row_velocity(const csimi_step_frame *f, const csim_con
 }
 #endif
 /* ==== end step/joint_sides.c */
+
+/* ==== begin step/rolling.c ====================================================================================== */
+#if !defined(CONDSIM_NO_JOINTS)
+/* step/rolling: a couple that resists rolling. A contact that presses with N resists with at most c N along the
+   surface, c the larger rolling_resistance of the two surfaces [m]: how far ahead of its middle the ground presses on a
+   wheel. N is that of the step before, so that the couple is a row with fixed bounds, the certificate judges it as it
+   does dry friction of a joint, and neither law knows of the other. */
+
+/* Nodes and links would have to take the couple otherwise. */
+static bool csimi_takes_couple(const csimi_place *p) {
+    return p->kind == CSIMI_PLACE_RIGID || p->kind == CSIMI_PLACE_GROUND;
+}
+
+static bool csimi_turns_freely(const csimi_state *s, const csimi_place *p) {
+    return p->kind == CSIMI_PLACE_RIGID && s->rigid_mode[p->item] == CSIMI_FREE;
+}
+
+static int csimi_turn_block(const csimi_state *s, const csimi_place *p) { return s->node_count + 2 * p->item + 1; }
+
+static csim_real csimi_rolling_length(const csimi_store *s, const csimi_found_contact *c) {
+    if (!csimi_takes_couple(&c->a) || !csimi_takes_couple(&c->b)) return 0;
+    return csimi_max(csimi_surface_def_of(s, c->body_a, c->part_a)->rolling_resistance,
+                     csimi_surface_def_of(s, c->body_b, c->part_b)->rolling_resistance);
+}
+
+CSIMI_FN int csimi_rolling_count(const csim_world *w, const csimi_step_frame *f) {
+    int i, n = 0;
+    for (i = 0; i < f->found_count; i++) n += csimi_rolling_length(&w->store, f->found + i) > 0;
+    return n;
+}
+
+static csim_vec3 csimi_along(csim_vec3 x, csim_vec3 n) { return csim_madd(x, -csim_dot(x, n), n); }
+
+/* What the couple on a has to do, N m s: to take its turning against b along the surface, and near rest also what
+   friction of the step before turned it by. */
+static csim_vec3 csimi_rolling_trial(const csimi_step_frame *f, const csimi_state *s, const csimi_found_contact *c,
+                                     csim_vec3 push, csim_real inertia, csim_real bound) {
+    csim_vec3 turn = csim_v3(0, 0, 0), couple = turn;
+    int k;
+    for (k = 1; k >= 0; k--) {
+        const csimi_place *p = k ? &c->b : &c->a;
+        if (p->kind == CSIMI_PLACE_RIGID)
+            turn = csim_sub(csimi_load3(f->vk + 3 * (size_t)csimi_turn_block(s, p)), turn); /* of a less that of b */
+        else
+            turn = csim_scale(-1, turn);
+        if (csimi_turns_freely(s, p)) /* of a, if it can */
+            couple = csim_cross(csim_sub(c->meet, csimi_load3(s->com + 3 * (size_t)p->item)), push);
+    }
+    turn = csim_scale(inertia, csimi_along(turn, c->normal));
+    return csim_length(turn) > bound ? turn : csim_add(turn, csimi_along(couple, c->normal));
+}
+
+/* scale (omega_a - omega_b): first along what is to be stopped, then across; about the normal it is free. */
+static void csimi_rolling_row(const csim_world *w, csimi_step_frame *f, const csimi_found_contact *found,
+                              csim_real bound) {
+    const csimi_state *s = &w->store.state;
+    const csim_contact_info *last = w->store.contact + found->last;
+    const csim_vec3 n = found->normal, push = csim_scale(csimi_warm_scale(w, f), csimi_along(last->impulse, n));
+    const csimi_place *end[2] = {&found->a, &found->b};
+    csim_contact *c = f->contacts + f->contact_count;
+    csim_real *lambda = f->lambda + 3 * (size_t)f->contact_count++;
+    csim_real scale = csimi_turn_scale(s, &found->a, &found->b), mass = 0, axis[3];
+    csim_vec3 trial;
+    int k, i;
+    CSIMI_MEMSET(c, 0, sizeof *c);
+    for (k = 0; k < 2; k++)
+        if (csimi_turns_freely(s, end[k])) mass += 1 / s->rigid_mass[end[k]->item];
+    trial = csimi_rolling_trial(f, s, found, push, mass > 0 ? scale * scale / mass : 0, bound);
+    csimi_store3(axis, csim_dot(trial, trial) > 0 ? csim_normalize(trial)
+                                                  : csimi_load3(f->contacts[found - f->found].R + 3));
+    csimi_store3(c->R + 6, n);
+    CSIMI_MEMCPY(c->R, axis, sizeof axis);
+    csimi_store3(c->R + 3, csim_cross(n, csimi_load3(axis)));
+    c->law = CSIM_LAW_BOX;
+    for (k = 0; k < 2; k++) {
+        const int block = csimi_turn_block(s, end[k]);
+        csim_real J[9];
+        for (i = 0; i < 9; i++) J[i] = i % 4 == 0 ? scale : 0;
+        csimi_joint_side(f, s, c, k, end[k]->kind == CSIMI_PLACE_RIGID, &block, J);
+        c->hi[k] = bound / scale;
+        c->lo[k] = -c->hi[k];
+    }
+    lambda[0] = -csimi_min(csim_length(trial), bound) / scale;
+    lambda[1] = lambda[2] = 0;
+    if (w->def.integrator == CSIM_HALF_STEP) csimi_slip_of_the_end(f, c, 0);
+}
+
+CSIMI_FN void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f) {
+    const csimi_store *s = &w->store;
+    int i;
+    for (i = 0; i < f->found_count; i++) {
+        const csimi_found_contact *c = f->found + i;
+        const csim_real length = c->last >= 0 ? csimi_rolling_length(s, c) : 0;
+        const csim_real bound = length > 0 ? length * csimi_warm_scale(w, f) * s->contact[c->last].normal_impulse : 0;
+        if (bound > 0) csimi_rolling_row(w, f, c, bound);
+    }
+}
+#endif
+/* ==== end step/rolling.c */
 
 /* ==== begin step/axes_rows.c ==================================================================================== */
 #if !defined(CONDSIM_NO_JOINTS)
@@ -39275,7 +39527,7 @@ CSIMI_FN void csimi_axes_rows(csim_world *w, csimi_step_frame *f, csimi_joint *j
     csimi_axes *ax = w->store.axes + j->axes;
     csimi_axes_pose p;
     int line, k;
-    if (csimi_axes_turn(j)) j->scale = csimi_joint_scale(&w->store.state, j);
+    if (csimi_axes_turn(j)) j->scale = csimi_turn_scale(&w->store.state, j->end, j->end + 1);
     p = csimi_axes_at(&w->store.state, j, ax);
     for (k = 0; k < 6; k++) ax->position[k] = p.q[k];
     csimi_axes_frame(j, ax, &p);
@@ -39558,7 +39810,7 @@ static void csimi_joint_rows_of(csim_world *w, csimi_step_frame *f, csimi_joint 
     const csimi_state *s = &w->store.state;
     const csimi_joint_pose p = csimi_joint_at(s, j);
     csim_contact *c;
-    if (csimi_joint_has_axes(j->kind)) j->scale = csimi_joint_scale(s, j);
+    if (csimi_joint_has_axes(j->kind)) j->scale = csimi_turn_scale(s, j->end, j->end + 1);
     j->position = csimi_joint_coordinate(j, &p);
     csimi_joint_turn_rows(s, j);
     c = csimi_joint_row(w, f, j, CSIMI_ROW_POINT);
@@ -40097,11 +40349,11 @@ static void csimi_row_velocity(const csimi_step_frame *f, const csim_contact *c,
 
 /* Half-step: friction opposes v_{k+1} = 2 v - v_k, thesis (4.51). The tangential rows carry half of it, v - v_k / 2:
    with the same lambda the law is the same. phi holds -u of the ground. */
-static void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c) {
+CSIMI_FN void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c, int first) {
     csim_real u[3] = {0, 0, 0};
     int k;
     csimi_row_velocity(f, c, u);
-    for (k = 1; k < 3; k++) c->phi[k] = (c->phi[k] - u[k]) / 2;
+    for (k = first; k < first + 2; k++) c->phi[k] = (c->phi[k] - u[k]) / 2;
 }
 
 static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_last_table *r, int i) {
@@ -40130,7 +40382,7 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     found->left = csimi_keeps(w) ? csimi_kept_phi(w, f, i, restitution, approach)
                                  : csimi_phi(w, f, found->gap, restitution, approach, free_end);
     c->phi[0] += found->left;
-    if (w->def.integrator == CSIM_HALF_STEP) csimi_slip_of_the_end(f, c);
+    if (w->def.integrator == CSIM_HALF_STEP) csimi_slip_of_the_end(f, c, 1);
     lambda[0] = lambda[1] = lambda[2] = 0;
     if (found->last >= 0) {
         csim_real world[3];
@@ -40149,6 +40401,8 @@ CSIMI_FN void csimi_rows(csim_world *w, csimi_step_frame *f, csimi_arena *arena)
     f->term_count = 0;
     for (i = 0; i < f->found_count; i++) csimi_contact_row(w, f, &r, i);
     f->contact_count = f->found_count;
+    csimi_rolling_rows(w, f);
+    f->first_joint_row = f->contact_count;
     csimi_joint_rows(w, f);
     csimi_pop(arena, mark);
 }
@@ -40813,7 +41067,7 @@ static csim_real csimi_island_tolerance(const csim_world *w, const csimi_step_fr
                                         const int *contact) {
     const csim_real asked = w->def.solver.tolerance;
     int i, joints = 0;
-    for (i = 0; i < problem->contact_count; i++) joints += contact[i] >= f->found_count;
+    for (i = 0; i < problem->contact_count; i++) joints += contact[i] >= f->first_joint_row;
     if (joints == 0 || !csimi_bodies_take(problem)) return asked;
     return csimi_min(asked,
                      csimi_max(1000 * CSIMI_EPS, joints < problem->contact_count ? CSIM_R(1e-6) : CSIM_R(1e-11)));
@@ -40847,7 +41101,7 @@ static void csimi_island_fill(const csim_world *w, const csimi_step_frame *f, in
     const int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
     csimi_island_matrix(w, f, p, block, n);
     csimi_island_contacts(f, p, contact, contacts);
-    csimi_island_structure(w, f, p, block, n, contacts > 0 && contact[contacts - 1] >= f->found_count);
+    csimi_island_structure(w, f, p, block, n, contacts > 0 && contact[contacts - 1] >= f->first_joint_row);
 #ifndef CONDSIM_NO_CABLE
     csimi_island_chains(w, f, p, block, n);
     csimi_island_elements(w, f, p, island);
@@ -44568,7 +44822,6 @@ CSIM_API csim_status csim_body_add_shape(csim_world *w, csim_body_id id, const c
     while (own < b->shape_count && !w->store.skin[b->first_shape + own].gone) own++;
     if (own >= 10000) return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shape", true, (double)own, "0..9999");
     if ((status = csimi_bake_new(w, fn, slot, shape, own == b->shape_count, &g)) != 0) return status;
-    csimi_wake(w, slot);
     csimi_look_drop(&w->store, slot);
     b = w->store.body + slot;
     if (own == b->shape_count) csimi_append_shape(&w->store, slot);
@@ -51771,6 +52024,7 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_QUAD_ADD
 #undef CSIMI_SOLVERS_THERE
 #undef CSIMI_IMPULSE_NOISE
+#undef CSIMI_COUPLES
 #undef CSIMI_BURST_NUMBERS
 #undef CSIMI_COND_H
 #undef CSIMI_STORE_PRIVATE_H
@@ -51847,6 +52101,7 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_COND_SOFT
 #undef CSIMI_COND_HARDEN
 #undef CSIMI_COND_STIFF
+#undef CSIMI_BASIS
 #undef CSIMI_STAGES_INNER
 #undef CSIMI_BURST_ROUNDING
 #undef CSIMI_SWEEP_WINDOW
