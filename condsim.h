@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 91013ce42a682d69
+   Hash of the parts: 9ce1ea71796bf629
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -41076,7 +41076,7 @@ static csim_real csimi_island_tolerance(const csim_world *w, const csimi_step_fr
 /* Whether the step that is being done is to be certified. */
 static bool csimi_certifies(const csim_world *w) {
     const int every = w->def.solver.certify;
-    return every > 0 && (w->stats.step + 1) % (uint64_t)every == 0;
+    return every > 0 && ((uint32_t)w->stats.step + 1u) % (uint32_t)every == 0;
 }
 
 /* Room in the arena for the problem of an island. */
@@ -43711,9 +43711,23 @@ static bool csimi_unsettled(csim_world *w, csimi_step_frame *f, const csimi_step
     return false;
 }
 
-static bool csimi_has_elements(const csimi_counts *n) { return n->tets + n->membranes > 0; }
+/* What a build leaves out is in no world of it: whole stages go with it. */
+static bool csimi_has_elements(const csimi_counts *n) {
+#if defined(CONDSIM_NO_SOFT) && defined(CONDSIM_NO_CLOTH)
+    (void)n;
+    return false;
+#else
+    return n->tets + n->membranes > 0;
+#endif
+}
 
-static bool csimi_is_elastic(const csimi_counts *n) { return csimi_has_elements(n) || n->springs + n->frames > 0; }
+static bool csimi_is_elastic(const csimi_counts *n) {
+#if defined(CONDSIM_NO_SPRINGS) && defined(CONDSIM_NO_CABLE)
+    return csimi_has_elements(n);
+#else
+    return csimi_has_elements(n) || n->springs + n->frames > 0;
+#endif
+}
 
 /* Solvers that walk through gaps know one integrator; the anchors of PENALTY bear any that solves a step once. */
 static bool csimi_solver_fits(const csim_world *w) {

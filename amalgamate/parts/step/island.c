@@ -474,7 +474,7 @@ static csim_real csimi_island_tolerance(const csim_world *w, const csimi_step_fr
 /* Whether the step that is being done is to be certified. */
 static bool csimi_certifies(const csim_world *w) {
     const int every = w->def.solver.certify;
-    return every > 0 && (w->stats.step + 1) % (uint64_t)every == 0;
+    return every > 0 && ((uint32_t)w->stats.step + 1u) % (uint32_t)every == 0;
 }
 
 /* Room in the arena for the problem of an island. */

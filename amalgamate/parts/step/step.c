@@ -190,9 +190,23 @@ static bool csimi_unsettled(csim_world *w, csimi_step_frame *f, const csimi_step
     return false;
 }
 
-static bool csimi_has_elements(const csimi_counts *n) { return n->tets + n->membranes > 0; }
+/* What a build leaves out is in no world of it: whole stages go with it. */
+static bool csimi_has_elements(const csimi_counts *n) {
+#if defined(CONDSIM_NO_SOFT) && defined(CONDSIM_NO_CLOTH)
+    (void)n;
+    return false;
+#else
+    return n->tets + n->membranes > 0;
+#endif
+}
 
-static bool csimi_is_elastic(const csimi_counts *n) { return csimi_has_elements(n) || n->springs + n->frames > 0; }
+static bool csimi_is_elastic(const csimi_counts *n) {
+#if defined(CONDSIM_NO_SPRINGS) && defined(CONDSIM_NO_CABLE)
+    return csimi_has_elements(n);
+#else
+    return csimi_has_elements(n) || n->springs + n->frames > 0;
+#endif
+}
 
 /* Solvers that walk through gaps know one integrator; the anchors of PENALTY bear any that solves a step once. */
 static bool csimi_solver_fits(const csim_world *w) {
