@@ -128,6 +128,9 @@ CSIMI_FN int csimi_surface_boxes(int count); /* at most count + 4 */
 /* An order that keeps neighbours together: along a Morton curve through the centroids. order [count] gets indices of
    triangles; keys [2 count]. Vertices are numbered as in x. */
 CSIMI_FN void csimi_surface_order(int count, const int *triangle, const csim_real *x, int *order, uint64_t *keys);
+/* One that fits the tree, for what stays as it is: halved across its longer side as the tree is. Slower to make, and
+   boxes of the tree overlap little. */
+CSIMI_FN void csimi_surface_split(int count, const int *triangle, const csim_real *x, int *order, uint64_t *keys);
 CSIMI_FN void csimi_order_points(int count, const float *x, int *order, uint64_t *keys); /* the same of points */
 CSIMI_FN void csimi_surface_refit(csimi_surface *s);
 /* Makes the boxes above a triangle hold the point p too. */
@@ -152,8 +155,8 @@ CSIMI_FN int csimi_surface_walk_next(csimi_surface_walk *w); /* -1: no more */
    nearer leaves first; most may be lowered on the way. */
 typedef struct csimi_surface_ray {
     const csimi_surface *surface;
-    csim_real origin[3], inverse[3], half[3], most, enter[32];
-    int stack[32], top, next, end;
+    csim_real from[3], to[3], inverse[3], most, enter[32]; /* where the sides that are entered and left count from */
+    int in[3], out[3], stack[32], top, next, end;          /* those sides, as numbers of a box */
 } csimi_surface_ray;
 CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface *s, csim_vec3 origin, csim_vec3 way,
                                       csim_vec3 half, csim_real most);

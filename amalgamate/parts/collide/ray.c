@@ -259,16 +259,16 @@ CSIMI_FN bool csimi_ray_triangle(const csim_vec3 *corner, csim_vec3 origin, csim
     int k;
     if (!(rise < 0) && !(both && rise > 0)) return false;
     for (k = 0; k < 3; k++) d[k] = csim_sub(corner[k], origin);
+    *fraction = csim_dot(n, d[0]) / rise;
+    if (!(*fraction >= 0 && *fraction <= most)) return false;
     for (k = 0; k < 3; k++) { /* volumes of the way with the edges */
         side[k] = -csim_dot(way, csim_cross(d[(k + 1) % 3], d[(k + 2) % 3]));
         if (rise > 0) side[k] = -side[k];
-        if (side[k] < -csimi_seam(way, d[(k + 1) % 3], d[(k + 2) % 3])) return false;
+        if (side[k] < 0 && side[k] < -csimi_seam(way, d[(k + 1) % 3], d[(k + 2) % 3])) return false;
         side[k] = csimi_max(side[k], 0);
         sum += side[k];
     }
     if (!(sum > 0)) return false;
-    *fraction = csim_dot(n, d[0]) / rise;
-    if (!(*fraction >= 0 && *fraction <= most)) return false;
     for (k = 0; k < 3; k++) weight[k] = side[k] / sum;
     return true;
 }

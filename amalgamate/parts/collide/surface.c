@@ -134,6 +134,62 @@ CSIMI_FN void csimi_surface_order(int count, const int *triangle, const csim_rea
     csimi_order_by(count, keys, order);
 }
 
+/* Three times where a triangle is along an axis. */
+static csim_real csimi_split_place(const int *triangle, const csim_real *x, int i, int axis) {
+    const int *t = triangle + 3 * (size_t)i;
+    return x[3 * (size_t)t[0] + (size_t)axis] + x[3 * (size_t)t[1] + (size_t)axis] + x[3 * (size_t)t[2] + (size_t)axis];
+}
+
+static void csimi_sort_few(int count, uint64_t *key) {
+    int i, k;
+    for (i = 1; i < count; ++i) {
+        const uint64_t x = key[i];
+        for (k = i; k > 0 && key[k - 1] > x; --k) key[k] = key[k - 1];
+        key[k] = x;
+    }
+}
+
+/* Along the axis in which they spread most. */
+static void csimi_split_sort(int count, int *order, const int *triangle, const csim_real *x, uint64_t *keys) {
+    uint64_t *key = keys, *other = keys + count;
+    csim_real low[3], high[3];
+    int i, k, axis = 0;
+    for (k = 0; k < 3; ++k) {
+        low[k] = high[k] = csimi_split_place(triangle, x, order[0], k);
+        for (i = 1; i < count; ++i) {
+            const csim_real c = csimi_split_place(triangle, x, order[i], k);
+            low[k] = csimi_min(low[k], c);
+            high[k] = csimi_max(high[k], c);
+        }
+        if (high[k] - low[k] > high[axis] - low[axis]) axis = k;
+    }
+    for (i = 0; i < count; ++i) {
+        const csim_real size = high[axis] - low[axis], c = csimi_split_place(triangle, x, order[i], axis) - low[axis];
+        key[i] = (uint64_t)(size > 0 ? c / size * CSIM_R(4e9) : 0) << 32 | (uint32_t)order[i];
+    }
+    if (count <= 64)
+        csimi_sort_few(count, key);
+    else
+        csimi_radix_sort(count, &key, &other);
+    for (i = 0; i < count; ++i) order[i] = (int)(key[i] & 0xffffffffu);
+}
+
+CSIMI_FN void csimi_surface_split(int count, const int *triangle, const csim_real *x, int *order, uint64_t *keys) {
+    int first[CSIMI_SURFACE_DEPTH], size[CSIMI_SURFACE_DEPTH], top = 0, i;
+    for (i = 0; i < count; ++i) order[i] = i;
+    first[0] = 0;
+    size[top++] = count;
+    while (top > 0) { /* the lower half of the leaves is full: what goes there is on one side */
+        const int from = first[--top], n = size[top], half = csimi_surface_leaves(n) / 2 * CSIMI_LEAF;
+        if (n <= CSIMI_LEAF) continue;
+        csimi_split_sort(n, order + from, triangle, x, keys);
+        first[top] = from;
+        size[top++] = half;
+        first[top] = from + half;
+        size[top++] = n - half;
+    }
+}
+
 static void csimi_box_empty(csim_real *box) {
     int k;
     for (k = 0; k < 3; ++k) {
@@ -220,13 +276,20 @@ CSIMI_FN void csimi_surface_stretch(csimi_surface *s, int triangle, csim_vec3 p)
 
 CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface *s, csim_vec3 origin, csim_vec3 way,
                                       csim_vec3 half, csim_real most) {
+    csim_real x[3], wide[3];
     int k;
     r->surface = s;
-    csimi_store3(r->origin, origin);
-    csimi_store3(r->half, half);
+    csimi_store3(x, origin);
+    csimi_store3(wide, half);
     csimi_ray_inverse(way, r->inverse);
-    for (k = 0; k < 3 && s->count > 0; ++k)
-        r->half[k] += 8 * CSIMI_EPS * (csimi_abs(s->box[6 + k]) + csimi_abs(s->box[9 + k]));
+    for (k = 0; k < 3; ++k) {
+        const bool up = r->inverse[k] > 0;
+        if (s->count > 0) wide[k] += 8 * CSIMI_EPS * (csimi_abs(s->box[6 + k]) + csimi_abs(s->box[9 + k]));
+        r->in[k] = up ? k : 3 + k;
+        r->out[k] = up ? 3 + k : k;
+        r->from[k] = up ? x[k] + wide[k] : x[k] - wide[k];
+        r->to[k] = up ? x[k] - wide[k] : x[k] + wide[k];
+    }
     r->most = most;
     r->enter[0] = 0;
     r->stack[0] = 1;
@@ -240,13 +303,11 @@ static bool csimi_surface_ray_meets(const csimi_surface_ray *r, const csim_real 
     csim_real first = 0, last = r->most;
     int k;
     for (k = 0; k < 3; ++k) {
-        const csim_real a = (box[k] - r->half[k] - r->origin[k]) * r->inverse[k];
-        const csim_real b = (box[3 + k] + r->half[k] - r->origin[k]) * r->inverse[k];
-        first = csimi_max(first, csimi_min(a, b));
-        last = csimi_min(last, csimi_max(a, b));
+        first = csimi_max(first, (box[r->in[k]] - r->from[k]) * r->inverse[k]);
+        last = csimi_min(last, (box[r->out[k]] - r->to[k]) * r->inverse[k]);
     }
     *enter = first;
-    return first <= last * (1 + 8 * CSIMI_EPS) && box[0] <= box[3];
+    return first <= last * (1 + 8 * CSIMI_EPS);
 }
 
 CSIMI_FN int csimi_surface_ray_next(csimi_surface_ray *r) {

@@ -195,7 +195,7 @@ static int csimi_triangles_set(csimi_triangles_build *b) {
     }
     b->field->error = (double)(CSIM_R(1.2e-7) * largest);
     csimi_triangles_weld(b);
-    csimi_surface_order(d->triangle_count, d->triangles, b->x, b->order, b->key);
+    csimi_surface_split(d->triangle_count, d->triangles, b->x, b->order, b->key);
     for (i = 0; i < d->triangle_count; i++) {
         csim_vec3 e[3];
         csim_real longest = 0;
