@@ -150,6 +150,8 @@ static csim_status csimi_auto_first(const csim_problem *problem, const csim_solv
     csim_status status;
 #ifndef CONDSIM_NO_SWEEP
     if (sweeps) return csimi_any_sweep_solve(problem, params, arena, tasks, solution, outcome, error);
+#else
+    (void)sweeps;
 #endif
     if (!csimi_auto_couples(problem)) return csimi_cond_solve(problem, params, arena, tasks, solution, outcome, error);
     few.max_iterations = csimi_imin(CSIMI_AUTO_FEW, few.max_iterations);

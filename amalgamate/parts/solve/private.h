@@ -588,8 +588,7 @@ CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_re
 
 /* ---- coupled.c: the same where A couples bodies, in one sparse factor; w is in the order of its rows */
 
-#if !defined(CONDSIM_NO_BOUNDED) || !defined(CONDSIM_NO_COND)
-#define CSIMI_COUPLES
+#ifdef CSIMI_COUPLES
 typedef struct csimi_coupled {
     int n;
     size_t blocks;       /* room in the factor */

@@ -4,7 +4,7 @@
    (Liu), and rows are made one after the other from the rows above (up-looking). */
 #include "private.h"
 
-#if defined(CONDSIM_REFERENCE) || !defined(CONDSIM_NO_BOUNDED)
+#if defined(CONDSIM_REFERENCE) || defined(CSIMI_COUPLES)
 
 enum { CSIMI_LEAF = 8 }; /* blocks that are not dissected further */
 

@@ -67,7 +67,10 @@ CSIMI_FN bool csimi_chain_factor(csimi_chain *c, int first, int last);
 /* x[6 links]: right-hand side in, solution out; nothing moves off its face. */
 CSIMI_FN void csimi_chain_solve(const csimi_chain *c, int first, int last, double *x);
 
-#if defined(CONDSIM_REFERENCE) || !defined(CONDSIM_NO_BOUNDED)
+#if !defined(CONDSIM_NO_BOUNDED) || !defined(CONDSIM_NO_COND)
+#define CSIMI_COUPLES /* matrices that couple bodies are factored */
+#endif
+#if defined(CONDSIM_REFERENCE) || defined(CSIMI_COUPLES)
 /* ---- cholesky.c: P A P' = L L' of a sparse matrix. Block k is order[k]; column i of L holds rows index[first[i]] on,
    below the diagonal, as 3x3 blocks value; the diagonal blocks are pivot, lower triangles. */
 typedef struct csimi_factor {
