@@ -14,7 +14,9 @@
 
 
 #if defined(CONDSIM_NO_CABLE)
-CSIMI_FN void csimi_frame_inertia_world(const csimi_state *s, int k, csim_real *I) { CSIMI_MEMSET(I, 0, 9 * sizeof *I); }
+CSIMI_FN void csimi_frame_inertia_world(const csimi_state *s, int k, csim_real *I) {
+    CSIMI_MEMSET(I, 0, 9 * sizeof *I);
+}
 CSIMI_FN int csimi_bend_block(const csimi_state *s, const csimi_bend_end *end) { return 0; }
 CSIMI_FN void csimi_set_frame_velocity(csimi_store *s, int frame, csim_vec3 w) {}
 CSIM_API csim_cable_def csim_default_cable_def(void) {
