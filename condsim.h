@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 6a1745a11f75df19
+   Hash of the parts: 190fa2f87095e241
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1471,6 +1471,8 @@ typedef struct csim_surface_def {
     int group;                    /* two bodies of the same group > 0 never touch; default 0 */
     csim_vec3 velocity; /* of the surface against its body, m/s, axes of the body or link: a conveyor. Of a contact its
                            part along the surface counts; default 0 */
+    csim_real rolling_resistance; /* m, >= 0: contacts of shapes of rigid bodies resist rolling by a couple of at most
+                                     this length, the larger of both, times the normal force; default 0 */
 } csim_surface_def;
 
 /* A point mass that touches others as a sphere of the given radius. */
@@ -3113,9 +3115,25 @@ CSIMI_FN csim_status csimi_fail(csim_error *error, csim_status status, const cha
                                 bool has_value, double value, const char *allowed);
 /* Appends text, a signed integer or a number (6 significant digits) to a zero-terminated buffer of given capacity;
    truncates, never overruns; returns the new length. */
+#ifdef CONDSIM_NO_ERROR_TEXT
+CSIM_INLINE size_t csimi_append_text(char *buffer, size_t capacity, size_t length, const char *text) {
+    (void)length, (void)text;
+    if (capacity > 0) buffer[0] = 0;
+    return 0;
+}
+CSIM_INLINE size_t csimi_append_int(char *buffer, size_t capacity, size_t length, long value) {
+    (void)value;
+    return csimi_append_text(buffer, capacity, length, "");
+}
+CSIM_INLINE size_t csimi_append_real(char *buffer, size_t capacity, size_t length, double value) {
+    (void)value;
+    return csimi_append_text(buffer, capacity, length, "");
+}
+#else
 CSIMI_FN size_t csimi_append_text(char *buffer, size_t capacity, size_t length, const char *text);
 CSIMI_FN size_t csimi_append_int(char *buffer, size_t capacity, size_t length, long value);
 CSIMI_FN size_t csimi_append_real(char *buffer, size_t capacity, size_t length, double value);
+#endif
 
 /* ---- memory.c */
 
@@ -4372,11 +4390,11 @@ CSIMI_FN void csimi_project_as(int law, const csim_contact *contact, csim_real g
 
 CSIM_INLINE csim_real csimi_norm3(const csim_real *x) { return CSIMI_SQRT(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
 
-/* Four doubles at once: vectors of gcc and clang; other compilers take them one by one, to the same bits, and so does
-   who counts in long double (x87), where a scalar does not fit a vector. CSIMI_QUAD reads four csim_real, where there
-   are vectors; CSIMI_QUAD_ADD is sum += w a. */
+/* Four numbers at once: vectors of gcc and clang; other compilers take them one by one, to the same bits, and so do
+   machines that have none (Cortex-M) or count in long double (x87), where a scalar does not fit a vector. CSIMI_QUAD
+   reads four csim_real, where there are vectors; CSIMI_QUAD_ADD is sum += w a. */
 #if (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9)) && \
-    !(defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0)
+    !(defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0) && !defined(__ARM_ARCH_7EM__)
 #define CSIMI_QUADS 1
 typedef csimi_wide csimi_quad __attribute__((vector_size(4 * sizeof(csimi_wide))));
 typedef csim_real csimi_quad_real
@@ -5650,7 +5668,10 @@ typedef size_t csimi_scratch_fn(const csimi_counts *capacity, const csim_solver_
 struct csim_world {
     csim_world_def def;
     csimi_heap heap;
-    bool grows; /* heap world */
+    /* of heap worlds: makes room for need, where lack is what is too small; null: a fixed block, and a program of such
+       worlds alone is linked without it */
+    csim_status (*grow)(csim_world *world, const csimi_counts *need, const char *function, const char *lack,
+                        int wanted);
     csimi_scratch_fn *scratch; /* what is asked of the tail of the block, told by whoever works there */
     unsigned char *block;
     size_t block_bytes;
@@ -5682,6 +5703,8 @@ CSIMI_FN int csimi_touches_of(int pairs); /* records of touching that so many pa
 CSIMI_FN void csimi_store_layout(csimi_store *store, size_t scratch, csimi_arena *arena);
 /* Makes each capacity at least need; the world is unchanged when this fails. */
 CSIMI_FN csim_status csimi_ensure(csim_world *world, const csimi_counts *need, const char *function);
+CSIMI_FN csim_status csimi_grow_store(csim_world *world, const csimi_counts *need, const char *function,
+                                      const char *lack, int wanted); /* csim_world.grow of heap worlds */
 /* Removes items [first, first + n) of one axis from every array of that axis. */
 typedef enum csimi_axis {
 #define CSIMI_X(axis) CSIMI_AXIS_##axis,
@@ -6075,6 +6098,7 @@ typedef struct csimi_step_frame {
     csim_term *terms;       /* [csimi_most_terms] */
     csim_real *lambda;      /* [3 csimi_most_rows] */
     int contact_count, term_count;
+    int first_joint_row;         /* behind those of contacts and of rolling */
     int first_tree_row;          /* rows of joints of trees, behind those of contacts and joints ... */
     int *tree_row;               /* [rows of joints] ... and where their impulses are kept */
     int *island, *contact_island; /* [blocks], [csimi_most_rows] */
@@ -6251,7 +6275,12 @@ CSIMI_FN void csimi_collide_edges(csimi_detector *d, const csimi_object *a, cons
 CSIMI_FN void csimi_collide_self(csimi_detector *d, int i); /* a solid with itself */
 /* ---- kept.c: rows that stay. */
 CSIM_INLINE bool csimi_keeps(const csim_world *w) { /* whether a world has bounded frames */
+#ifdef CONDSIM_NO_BOUNDED
+    (void)w;
+    return false;
+#else
     return w->store.capacity.kept > 0 && (w->def.budget > 0 || w->def.solver.solver == CSIM_SOLVER_BOUNDED);
+#endif
 }
 CSIM_INLINE bool csimi_spent(const csim_world *w, const csimi_step_frame *f) { /* the budget */
     return w->def.budget > 0 && f->work >= w->def.budget;
@@ -6290,13 +6319,23 @@ CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csi
                              csim_real approach, csim_real free_end);
 /* ---- rows.c: found contacts and joints to rows of the problem, with phi, laws and warm starts */
 CSIMI_FN void csimi_rows(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
+/* Half-step: components first and first + 1 hold at the end of the step. */
+CSIMI_FN void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c, int first);
+/* ---- rolling.c: rows that resist rolling, behind those of the contacts; how many there are at most */
+#ifndef CONDSIM_NO_JOINTS
+CSIMI_FN int csimi_rolling_count(const csim_world *w, const csimi_step_frame *f);
+CSIMI_FN void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f);
+#else
+CSIM_INLINE int csimi_rolling_count(const csim_world *w, const csimi_step_frame *f) { return (void)w, (void)f, 0; }
+CSIM_INLINE void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f) { (void)w, (void)f; }
+#endif
 /* ---- joint_sides.c: what rows of joints are made of */
 /* Side of a row from terms on rigid bodies. */
 CSIMI_FN void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_contact *c, int second, int n,
                                const int *block, const csim_real *J);
 CSIMI_FN csim_vec3 csimi_joint_way(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p,
                                    csim_vec3 point);
-CSIMI_FN csim_real csimi_joint_scale(const csimi_state *s, const csimi_joint *j);
+CSIMI_FN csim_real csimi_turn_scale(const csimi_state *s, const csimi_place *a, const csimi_place *b);
 CSIMI_FN void csimi_joint_row_velocity(const csimi_step_frame *f, const csim_contact *c, csim_real *u);
 /* ---- axes_rows.c: rows of joints with settings of axes, as those of others in joint_rows.c */
 CSIMI_FN void csimi_axes_rows(csim_world *w, csimi_step_frame *f, csimi_joint *j);
@@ -6669,6 +6708,7 @@ CSIMI_FN bool csimi_all_finite(const csim_real *x, int count) {
 }
 #undef CSIMI_EXPONENT
 
+#ifndef CONDSIM_NO_ERROR_TEXT
 CSIMI_FN size_t csimi_append_text(char *buffer, size_t capacity, size_t length, const char *text) {
     if (capacity == 0) return 0;
     while (*text && length + 1 < capacity) buffer[length++] = *text++;
@@ -6745,6 +6785,7 @@ CSIMI_FN size_t csimi_append_real(char *buffer, size_t capacity, size_t length, 
     length = csimi_append_text(buffer, capacity, length, exponent < 0 ? "e" : "e+");
     return csimi_append_int(buffer, capacity, length, exponent);
 }
+#endif
 
 CSIMI_FN csim_status csimi_fail(csim_error *error, csim_status status, const char *function, const char *field,
                                 bool has_value, double value, const char *allowed) {
@@ -21390,7 +21431,11 @@ static void csimi_conic_refine(const csimi_conic *k, csim_real *y) {
     y[1] += step1;
 }
 
-/* Least energy on the conic: lambda_n, and y. width: of the last arc, radians. */
+/* Another answer to a slip than the exact Coulomb one: lambda_n, and y. width: of the last arc, radians. */
+typedef csim_real csimi_dissipate(const csimi_local *c, csim_contact_method method, csim_real width, csim_real cn,
+                                  const csim_real *d, csim_real *y);
+
+/* Least energy on the conic. */
 static csim_real csimi_local_dissipate(const csimi_local *c, csim_contact_method method, csim_real width, csim_real cn,
                                        const csim_real *d, csim_real *y) {
     csimi_conic k;
@@ -21424,9 +21469,9 @@ static csim_real csimi_local_dissipate(const csimi_local *c, csim_contact_method
 
 /* ---- friction */
 
-/* Signorini-Coulomb in its exact form, the convex law, or maximal dissipation. */
-static void csimi_local_friction(csimi_local *c, csim_contact_method method, csim_real width, const csim_real *v,
-                                 csim_real *lambda) {
+/* Signorini-Coulomb in its exact form, the convex law, or maximal dissipation: dissipate, null: exact. */
+static void csimi_local_friction(csimi_local *c, csimi_dissipate *dissipate, csim_contact_method method,
+                                 csim_real width, const csim_real *v, csim_real *lambda) {
     const bool convex = c->contact->law == CSIM_LAW_PROXIMAL;
     const csim_real t0 = c->mu[0] * v[1], t1 = c->mu[1] * v[2];
     csim_real w[3], d[2], y[2], normal;
@@ -21447,10 +21492,8 @@ static void csimi_local_friction(csimi_local *c, csim_contact_method method, csi
             normal = ray[0];
             y[0] = ray[1];
             y[1] = ray[2];
-        } else if (method == CSIM_CONTACT_NEWTON) {
-            normal = csimi_local_slip(c, w[0], d, y);
         } else {
-            normal = csimi_local_dissipate(c, method, width, w[0], d, y);
+            normal = dissipate ? dissipate(c, method, width, w[0], d, y) : csimi_local_slip(c, w[0], d, y);
         }
     }
     lambda[0] = normal;
@@ -21491,13 +21534,13 @@ static void csimi_local_box(const csimi_local *c, const csim_real *v, csim_real 
     }
 }
 
-CSIMI_FN void csimi_local_solve_by(csimi_local *c, csim_contact_method method, csim_real width, const csim_real *v,
-                                   csim_real *lambda) {
+static void csimi_local_any(csimi_local *c, csimi_dissipate *dissipate, csim_contact_method method, csim_real width,
+                            const csim_real *v, csim_real *lambda) {
     switch (c->contact->law) {
     case CSIM_LAW_STRICT:
     case CSIM_LAW_PROXIMAL:
     case CSIM_LAW_ANISOTROPIC:
-    case CSIM_LAW_INVERTIBLE: csimi_local_friction(c, method, width, v, lambda); break;
+    case CSIM_LAW_INVERTIBLE: csimi_local_friction(c, dissipate, method, width, v, lambda); break;
     case CSIM_LAW_BILATERAL: csimi_local_linear(c, v, lambda); break;
     case CSIM_LAW_BOX: csimi_local_box(c, v, lambda); break;
     case CSIM_LAW_COUNT_:
@@ -21505,8 +21548,14 @@ CSIMI_FN void csimi_local_solve_by(csimi_local *c, csim_contact_method method, c
     }
 }
 
+CSIMI_FN void csimi_local_solve_by(csimi_local *c, csim_contact_method method, csim_real width, const csim_real *v,
+                                   csim_real *lambda) {
+    csimi_local_any(c, method == CSIM_CONTACT_NEWTON ? NULL : csimi_local_dissipate, method, width, v, lambda);
+}
+
+/* A program that comes by here alone is linked without the other methods. */
 CSIMI_FN void csimi_local_solve(csimi_local *c, const csim_real *v, csim_real *lambda) {
-    csimi_local_solve_by(c, CSIM_CONTACT_NEWTON, 0, v, lambda);
+    csimi_local_any(c, NULL, CSIM_CONTACT_NEWTON, 0, v, lambda);
 }
 
 CSIM_API csim_status csim_solve_contact(const csim_real *W, const csim_real *c, csim_real mu,
@@ -31132,9 +31181,15 @@ CSIMI_FN csim_status csimi_check_surface(csim_error *error, const char *function
         {"surface.velocity.x", offsetof(csim_surface_def, velocity.x), -1e9, 1e9, false, false, "-1e9..1e9"},
         {"surface.velocity.y", offsetof(csim_surface_def, velocity.y), -1e9, 1e9, false, false, "-1e9..1e9"},
         {"surface.velocity.z", offsetof(csim_surface_def, velocity.z), -1e9, 1e9, false, false, "-1e9..1e9"},
+        {"surface.rolling_resistance", offsetof(csim_surface_def, rolling_resistance), 0, 1e3, false, false, "0..1000"},
     };
     csim_status s = csimi_check_fields(error, function, def, fields, CSIMI_COUNT_OF(fields));
     if (s) return s;
+#ifdef CONDSIM_NO_JOINTS
+    if (def->rolling_resistance > 0)
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "surface.rolling_resistance", true,
+                          (double)def->rolling_resistance, "builds without CONDSIM_NO_JOINTS");
+#endif
     if (def->friction2 >= 0 && !(csim_length(def->friction_direction) > 0))
         return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "surface.friction_direction", true, 0,
                           "not the zero vector");
@@ -31619,22 +31674,12 @@ static void csimi_round_up(csimi_counts *n, const csimi_counts *had) {
     if (n->slept_kept > 0) n->slept_kept = n->contacts;
 }
 
-CSIMI_FN csim_status csimi_ensure(csim_world *w, const csimi_counts *need, const char *function) {
-    csimi_store grown;
+CSIMI_FN csim_status csimi_grow_store(csim_world *w, const csimi_counts *need, const char *function, const char *lack,
+                                      int wanted) {
+    csimi_store grown = w->store;
     csimi_arena arena;
     size_t scratch;
     unsigned char *block;
-    int wanted = 0, have = 0;
-    const char *lack = csimi_lacking(&w->store.capacity, need, &wanted, &have);
-    if (!lack) return CSIM_OK;
-    if (!w->grows) {
-        char allowed[64];
-        size_t length = csimi_append_text(allowed, sizeof allowed, 0, "at most ");
-        length = csimi_append_int(allowed, sizeof allowed, length, have);
-        csimi_append_text(allowed, sizeof allowed, length, " in this fixed block");
-        return csimi_fail(&w->error, CSIM_CAPACITY, function, lack, true, (double)wanted, allowed);
-    }
-    grown = w->store;
     grown.capacity = csimi_counts_max(&w->store.capacity, need);
     csimi_round_up(&grown.capacity, &w->store.capacity);
     arena = csimi_arena_counting();
@@ -31665,6 +31710,19 @@ CSIMI_FN csim_status csimi_ensure(csim_world *w, const csimi_counts *need, const
     w->block_bytes = arena.used;
     w->pattern_stale = true;
     return CSIM_OK;
+}
+
+CSIMI_FN csim_status csimi_ensure(csim_world *w, const csimi_counts *need, const char *function) {
+    char allowed[64];
+    size_t length;
+    int wanted = 0, have = 0;
+    const char *lack = csimi_lacking(&w->store.capacity, need, &wanted, &have);
+    if (!lack) return CSIM_OK;
+    if (w->grow) return w->grow(w, need, function, lack, wanted);
+    length = csimi_append_text(allowed, sizeof allowed, 0, "at most ");
+    length = csimi_append_int(allowed, sizeof allowed, length, have);
+    csimi_append_text(allowed, sizeof allowed, length, " in this fixed block");
+    return csimi_fail(&w->error, CSIM_CAPACITY, function, lack, true, (double)wanted, allowed);
 }
 
 static void csimi_remove_bytes(void *array, size_t stride, int count, int first, int n) {
@@ -31914,7 +31972,7 @@ static void csimi_expect_contacts(csimi_counts *n) {
 /* Room for what the counts plus the additions need. */
 CSIMI_FN csim_status csimi_make_room(csim_world *w, csimi_counts need, const char *function) {
     need.bodies = csimi_imax(need.bodies, 1);
-    if (w->grows) {
+    if (w->grow) {
         csimi_expect_contacts(&need);
     } else {
         need.contacts = need.ended = need.pairs = 0;
@@ -36656,7 +36714,12 @@ CSIMI_FN int csimi_most_rows(const csimi_counts *n) {
 
 /* A rigid body is one; trees have one for two blocks of coordinates. */
 CSIMI_FN int csimi_most_aggregates(const csimi_counts *n) {
+#ifdef CONDSIM_NO_COND
+    (void)n;
+    return 0;
+#else
     return n->aggregates + n->rigids + (n->coords + n->trees) / 2;
+#endif
 }
 
 CSIMI_FN int csimi_most_terms(const csimi_counts *n) {
@@ -38839,10 +38902,10 @@ CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_aren
     if ((status = csimi_pairs_found(&d, csimi_touch_cables(&d))) != 0) return status;
     if (d.woke) return CSIMI_AGAIN;
     f->stats.contacts = d.needed;
-    d.needed += w->store.capacity.contacts - d.room;
+    d.needed += w->store.capacity.contacts - d.room + csimi_rolling_count(w, f);
     w->high.contacts = csimi_imax(w->high.contacts, d.needed);
     csimi_pop(arena, mark);
-    if (f->stats.contacts > f->found_count) {
+    if (d.needed > w->store.capacity.contacts) {
         f->stats.flags |= CSIM_FLAG_CONTACTS_FULL;
         return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "contacts needed", true, (double)d.needed,
                           "at most capacity.contacts; call csim_world_reserve");
@@ -38996,12 +39059,13 @@ CSIMI_FN csim_vec3 csimi_joint_way(const csimi_step_frame *f, const csimi_state 
 }
 
 /* scale^2 = tr(sum of 1/m) / tr(sum of I^-1): a turn of the bodies moves as much mass as a push. */
-CSIMI_FN csim_real csimi_joint_scale(const csimi_state *s, const csimi_joint *j) {
+CSIMI_FN csim_real csimi_turn_scale(const csimi_state *s, const csimi_place *a, const csimi_place *b) {
     csim_real push = 0, turn = 0;
     int end;
     for (end = 0; end < 2; end++) {
-        const int k = j->end[end].item;
-        if (j->end[end].kind != CSIMI_PLACE_RIGID || s->rigid_mode[k] != CSIMI_FREE) continue;
+        const csimi_place *p = end ? b : a;
+        const int k = p->item;
+        if (p->kind != CSIMI_PLACE_RIGID || s->rigid_mode[k] != CSIMI_FREE) continue;
         push += 3 / s->rigid_mass[k];
         turn +=
             s->rigid_inverse[9 * (size_t)k] + s->rigid_inverse[9 * (size_t)k + 4] + s->rigid_inverse[9 * (size_t)k + 8];
@@ -39025,6 +39089,105 @@ CSIMI_FN void csimi_joint_row_velocity(const csimi_step_frame *f, const csim_con
 }
 #endif
 /* ==== end step/joint_sides.c */
+
+/* ==== begin step/rolling.c ====================================================================================== */
+#if !defined(CONDSIM_NO_JOINTS)
+/* step/rolling: a couple that resists rolling. A contact that presses with N resists with at most c N along the
+   surface, c the larger rolling_resistance of the two surfaces [m]: how far ahead of its middle the ground presses on a
+   wheel. N is that of the step before, so that the couple is a row with fixed bounds, the certificate judges it as it
+   does dry friction of a joint, and neither law knows of the other. */
+
+/* Nodes and links would have to take the couple otherwise. */
+static bool csimi_takes_couple(const csimi_place *p) {
+    return p->kind == CSIMI_PLACE_RIGID || p->kind == CSIMI_PLACE_GROUND;
+}
+
+static bool csimi_turns_freely(const csimi_state *s, const csimi_place *p) {
+    return p->kind == CSIMI_PLACE_RIGID && s->rigid_mode[p->item] == CSIMI_FREE;
+}
+
+static int csimi_turn_block(const csimi_state *s, const csimi_place *p) { return s->node_count + 2 * p->item + 1; }
+
+static csim_real csimi_rolling_length(const csimi_store *s, const csimi_found_contact *c) {
+    if (!csimi_takes_couple(&c->a) || !csimi_takes_couple(&c->b)) return 0;
+    return csimi_max(csimi_surface_def_of(s, c->body_a, c->part_a)->rolling_resistance,
+                     csimi_surface_def_of(s, c->body_b, c->part_b)->rolling_resistance);
+}
+
+CSIMI_FN int csimi_rolling_count(const csim_world *w, const csimi_step_frame *f) {
+    int i, n = 0;
+    for (i = 0; i < f->found_count; i++) n += csimi_rolling_length(&w->store, f->found + i) > 0;
+    return n;
+}
+
+static csim_vec3 csimi_along(csim_vec3 x, csim_vec3 n) { return csim_madd(x, -csim_dot(x, n), n); }
+
+/* What the couple on a has to do, N m s: to take its turning against b along the surface, and near rest also what
+   friction of the step before turned it by. */
+static csim_vec3 csimi_rolling_trial(const csimi_step_frame *f, const csimi_state *s, const csimi_found_contact *c,
+                                     csim_vec3 push, csim_real inertia, csim_real bound) {
+    csim_vec3 turn = csim_v3(0, 0, 0), couple = turn;
+    int k;
+    for (k = 1; k >= 0; k--) {
+        const csimi_place *p = k ? &c->b : &c->a;
+        if (p->kind == CSIMI_PLACE_RIGID)
+            turn = csim_sub(csimi_load3(f->vk + 3 * (size_t)csimi_turn_block(s, p)), turn); /* of a less that of b */
+        else
+            turn = csim_scale(-1, turn);
+        if (csimi_turns_freely(s, p)) /* of a, if it can */
+            couple = csim_cross(csim_sub(c->meet, csimi_load3(s->com + 3 * (size_t)p->item)), push);
+    }
+    turn = csim_scale(inertia, csimi_along(turn, c->normal));
+    return csim_length(turn) > bound ? turn : csim_add(turn, csimi_along(couple, c->normal));
+}
+
+/* scale (omega_a - omega_b): first along what is to be stopped, then across; about the normal it is free. */
+static void csimi_rolling_row(const csim_world *w, csimi_step_frame *f, const csimi_found_contact *found,
+                              csim_real bound) {
+    const csimi_state *s = &w->store.state;
+    const csim_contact_info *last = w->store.contact + found->last;
+    const csim_vec3 n = found->normal, push = csim_scale(csimi_warm_scale(w, f), csimi_along(last->impulse, n));
+    const csimi_place *end[2] = {&found->a, &found->b};
+    csim_contact *c = f->contacts + f->contact_count;
+    csim_real *lambda = f->lambda + 3 * (size_t)f->contact_count++;
+    csim_real scale = csimi_turn_scale(s, &found->a, &found->b), mass = 0, axis[3];
+    csim_vec3 trial;
+    int k, i;
+    CSIMI_MEMSET(c, 0, sizeof *c);
+    for (k = 0; k < 2; k++)
+        if (csimi_turns_freely(s, end[k])) mass += 1 / s->rigid_mass[end[k]->item];
+    trial = csimi_rolling_trial(f, s, found, push, mass > 0 ? scale * scale / mass : 0, bound);
+    csimi_store3(axis, csim_dot(trial, trial) > 0 ? csim_normalize(trial)
+                                                  : csimi_load3(f->contacts[found - f->found].R + 3));
+    csimi_store3(c->R + 6, n);
+    CSIMI_MEMCPY(c->R, axis, sizeof axis);
+    csimi_store3(c->R + 3, csim_cross(n, csimi_load3(axis)));
+    c->law = CSIM_LAW_BOX;
+    for (k = 0; k < 2; k++) {
+        const int block = csimi_turn_block(s, end[k]);
+        csim_real J[9];
+        for (i = 0; i < 9; i++) J[i] = i % 4 == 0 ? scale : 0;
+        csimi_joint_side(f, s, c, k, end[k]->kind == CSIMI_PLACE_RIGID, &block, J);
+        c->hi[k] = bound / scale;
+        c->lo[k] = -c->hi[k];
+    }
+    lambda[0] = -csimi_min(csim_length(trial), bound) / scale;
+    lambda[1] = lambda[2] = 0;
+    if (w->def.integrator == CSIM_HALF_STEP) csimi_slip_of_the_end(f, c, 0);
+}
+
+CSIMI_FN void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f) {
+    const csimi_store *s = &w->store;
+    int i;
+    for (i = 0; i < f->found_count; i++) {
+        const csimi_found_contact *c = f->found + i;
+        const csim_real length = c->last >= 0 ? csimi_rolling_length(s, c) : 0;
+        const csim_real bound = length > 0 ? length * csimi_warm_scale(w, f) * s->contact[c->last].normal_impulse : 0;
+        if (bound > 0) csimi_rolling_row(w, f, c, bound);
+    }
+}
+#endif
+/* ==== end step/rolling.c */
 
 /* ==== begin step/axes_rows.c ==================================================================================== */
 #if !defined(CONDSIM_NO_JOINTS)
@@ -39331,7 +39494,7 @@ CSIMI_FN void csimi_axes_rows(csim_world *w, csimi_step_frame *f, csimi_joint *j
     csimi_axes *ax = w->store.axes + j->axes;
     csimi_axes_pose p;
     int line, k;
-    if (csimi_axes_turn(j)) j->scale = csimi_joint_scale(&w->store.state, j);
+    if (csimi_axes_turn(j)) j->scale = csimi_turn_scale(&w->store.state, j->end, j->end + 1);
     p = csimi_axes_at(&w->store.state, j, ax);
     for (k = 0; k < 6; k++) ax->position[k] = p.q[k];
     csimi_axes_frame(j, ax, &p);
@@ -39614,7 +39777,7 @@ static void csimi_joint_rows_of(csim_world *w, csimi_step_frame *f, csimi_joint 
     const csimi_state *s = &w->store.state;
     const csimi_joint_pose p = csimi_joint_at(s, j);
     csim_contact *c;
-    if (csimi_joint_has_axes(j->kind)) j->scale = csimi_joint_scale(s, j);
+    if (csimi_joint_has_axes(j->kind)) j->scale = csimi_turn_scale(s, j->end, j->end + 1);
     j->position = csimi_joint_coordinate(j, &p);
     csimi_joint_turn_rows(s, j);
     c = csimi_joint_row(w, f, j, CSIMI_ROW_POINT);
@@ -40153,11 +40316,11 @@ static void csimi_row_velocity(const csimi_step_frame *f, const csim_contact *c,
 
 /* Half-step: friction opposes v_{k+1} = 2 v - v_k, thesis (4.51). The tangential rows carry half of it, v - v_k / 2:
    with the same lambda the law is the same. phi holds -u of the ground. */
-static void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c) {
+CSIMI_FN void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c, int first) {
     csim_real u[3] = {0, 0, 0};
     int k;
     csimi_row_velocity(f, c, u);
-    for (k = 1; k < 3; k++) c->phi[k] = (c->phi[k] - u[k]) / 2;
+    for (k = first; k < first + 2; k++) c->phi[k] = (c->phi[k] - u[k]) / 2;
 }
 
 static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_last_table *r, int i) {
@@ -40186,7 +40349,7 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     found->left = csimi_keeps(w) ? csimi_kept_phi(w, f, i, restitution, approach)
                                  : csimi_phi(w, f, found->gap, restitution, approach, free_end);
     c->phi[0] += found->left;
-    if (w->def.integrator == CSIM_HALF_STEP) csimi_slip_of_the_end(f, c);
+    if (w->def.integrator == CSIM_HALF_STEP) csimi_slip_of_the_end(f, c, 1);
     lambda[0] = lambda[1] = lambda[2] = 0;
     if (found->last >= 0) {
         csim_real world[3];
@@ -40205,6 +40368,8 @@ CSIMI_FN void csimi_rows(csim_world *w, csimi_step_frame *f, csimi_arena *arena)
     f->term_count = 0;
     for (i = 0; i < f->found_count; i++) csimi_contact_row(w, f, &r, i);
     f->contact_count = f->found_count;
+    csimi_rolling_rows(w, f);
+    f->first_joint_row = f->contact_count;
     csimi_joint_rows(w, f);
     csimi_pop(arena, mark);
 }
@@ -40496,8 +40661,9 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     return arena.used;
 }
 
-/* ---- aggregates: groups of the coarse correction with their centres and radii, for the whole world */
+/* ---- aggregates: groups of the coarse correction of COND with their centres and radii, for the whole world */
 
+#ifndef CONDSIM_NO_COND
 /* Nodes of a solid are numbered by aggregate: each is a run of them. */
 static void csimi_solid_aggregates(const csimi_store *s, csimi_step_frame *f, const csimi_body *b, int first) {
     int i = b->first_node, j, end = b->first_node + b->node_count;
@@ -40519,11 +40685,14 @@ static void csimi_solid_aggregates(const csimi_store *s, csimi_step_frame *f, co
     }
 }
 
+#endif
+
 /* Second block of a pair of coordinates, of which it takes the angular part. */
 static bool csimi_second_of_pair(const csim_world *w, int coord) {
     return (coord - w->store.state.tree[w->store.coord_tree[coord]].first_block) % 2 == 1;
 }
 
+#ifndef CONDSIM_NO_COND
 static csim_real csimi_block_trace(const csim_block_matrix *A, int i) {
     const csim_real *D = A->val + 9 * (size_t)A->diag[i];
     return D[0] + D[4] + D[8];
@@ -40547,11 +40716,9 @@ static void csimi_tree_aggregates(const csim_world *w, csimi_step_frame *f, cons
     }
 }
 
-static void csimi_aggregates(const csim_world *w, csimi_step_frame *f) {
+static void csimi_find_aggregates(const csim_world *w, csimi_step_frame *f) {
     const csimi_store *s = &w->store;
     int i;
-    for (i = 0; i < f->blocks; i++) f->aggregate_of[i] = -1;
-    f->aggregates = 0;
     for (i = 0; i < s->count.trees; i++) csimi_tree_aggregates(w, f, s->state.tree + i);
     for (i = 0; i < w->store.active_count; i++) {
         const csimi_body *b = s->body + s->active[i];
@@ -40567,6 +40734,18 @@ static void csimi_aggregates(const csim_world *w, csimi_step_frame *f) {
             f->aggregate_radius[f->aggregates++] = csimi_max(radius, CSIM_R(1e-9));
         }
     }
+}
+#endif
+
+static void csimi_aggregates(const csim_world *w, csimi_step_frame *f) {
+    int i;
+    for (i = 0; i < f->blocks; i++) f->aggregate_of[i] = -1;
+    f->aggregates = 0;
+#ifdef CONDSIM_NO_COND
+    (void)w;
+#else
+    csimi_find_aggregates(w, f);
+#endif
 }
 
 /* ---- one island */
@@ -40713,6 +40892,7 @@ static void csimi_island_structure(const csim_world *w, const csimi_step_frame *
     p->problem.theta = f->theta;
 }
 
+#ifndef CONDSIM_NO_CABLE
 /* Number inside the island of a block of the world, -1: it is not in it. */
 static int csimi_island_local(const csimi_step_frame *f, int island, int block) {
     return f->island[block] == island ? f->local[block] : -1;
@@ -40807,6 +40987,7 @@ static void csimi_island_elements(const csim_world *w, const csimi_step_frame *f
     p->structure.elastic_count = at;
     p->structure.elastic = p->elastic;
 }
+#endif
 
 static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
 #define CSIMI_WORSE(x) \
@@ -40853,7 +41034,7 @@ static csim_real csimi_island_tolerance(const csim_world *w, const csimi_step_fr
                                         const int *contact) {
     const csim_real asked = w->def.solver.tolerance;
     int i, joints = 0;
-    for (i = 0; i < problem->contact_count; i++) joints += contact[i] >= f->found_count;
+    for (i = 0; i < problem->contact_count; i++) joints += contact[i] >= f->first_joint_row;
     if (joints == 0 || !csimi_bodies_take(problem)) return asked;
     return csimi_min(asked,
                      csimi_max(1000 * CSIMI_EPS, joints < problem->contact_count ? CSIM_R(1e-6) : CSIM_R(1e-11)));
@@ -40887,9 +41068,11 @@ static void csimi_island_fill(const csim_world *w, const csimi_step_frame *f, in
     const int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
     csimi_island_matrix(w, f, p, block, n);
     csimi_island_contacts(f, p, contact, contacts);
-    csimi_island_structure(w, f, p, block, n, contacts > 0 && contact[contacts - 1] >= f->found_count);
+    csimi_island_structure(w, f, p, block, n, contacts > 0 && contact[contacts - 1] >= f->first_joint_row);
+#ifndef CONDSIM_NO_CABLE
     csimi_island_chains(w, f, p, block, n);
     csimi_island_elements(w, f, p, island);
+#endif
 }
 
 static csimi_within csimi_within_of(const csimi_step_frame *f, int island, csimi_island_work *p, csimi_arena *arena) {
@@ -43394,6 +43577,7 @@ static void csimi_move_on(csim_world *w, csimi_step_frame *f, csimi_step *step) 
     stats->total_iterations = iterations;
 }
 
+#ifndef CONDSIM_NO_JOINTS
 /* Islands with a frame of the bounded solver keep it. */
 static void csimi_begin_closing(const csim_world *w, const csimi_step_frame *f, csimi_closing *c, csimi_arena *arena) {
     const size_t most = (size_t)f->blocks;
@@ -43431,6 +43615,7 @@ static csim_status csimi_close_joints(csim_world *w, csimi_step_frame *f, const 
     csimi_pop(arena, mark);
     return status;
 }
+#endif
 
 /* The state is the next one, v its representative, and forces have had their effect. */
 static void csimi_commit_state(csimi_store *s, const csimi_step_frame *f) {
@@ -43528,6 +43713,7 @@ static void csimi_begin_forces(csim_world *w, csimi_step_frame *f, csimi_step *s
     csimi_joints_stiffen(w, f);
 }
 
+#ifndef CONDSIM_NO_CABLE
 /* Along d = v - v*, at v* + share d: d (A0 v - b0 - h f(q) - J'lambda), the slope of the potential that backward Euler
    minimises, less the work of the contacts. Leaves A and b of that place. */
 static double csimi_turn_slope(csim_world *w, csimi_step_frame *f, const csimi_step *step, csim_real share) {
@@ -43571,6 +43757,7 @@ static bool csimi_cables_turn(csim_world *w, csimi_step_frame *f, const csimi_st
     CSIMI_MEMCPY(f->aim, f->v_end, sizeof(csim_real) * 3 * (size_t)f->blocks);
     return true;
 }
+#endif
 
 /* Whether the islands are to be solved once more with other forces: a midpoint world moves its elements on once, a
    half-step world goes on until forces and motion agree. */
@@ -43578,7 +43765,11 @@ static bool csimi_goes_on(csim_world *w, csimi_step_frame *f, const csimi_step *
     switch (w->def.integrator) {
     case CSIM_MIDPOINT: return pass == 1 && csimi_has_elements(&w->store.count);
     case CSIM_HALF_STEP: return csimi_is_elastic(&w->store.count) && csimi_unsettled(w, f, step, pass, before);
+#ifndef CONDSIM_NO_CABLE
     case CSIM_BACKWARD_EULER: return csimi_cables_turn(w, f, step, pass);
+#else
+    case CSIM_BACKWARD_EULER:
+#endif
     case CSIM_TWO_STEP:
     case CSIM_INTEGRATOR_COUNT_: break;
     }
@@ -43624,9 +43815,11 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
     csimi_tree_rows(w, f, step);
     t2 = csimi_now(w);
     if ((status = csimi_solve_bounded(w, f, step, arena)) != 0) return status;
+#ifndef CONDSIM_NO_JOINTS
     if (w->store.count.joints > 0 && !csimi_solver_gaps(w->def.solver.solver) &&
         (status = csimi_close_joints(w, f, step, arena)) != 0)
         return status;
+#endif
     t3 = csimi_now(w);
     if ((f->stats.flags & CSIM_FLAG_UNCERTIFIED) && w->def.on_uncertified == CSIM_REJECT_UNCERTIFIED)
         return csimi_fail(&w->error, CSIM_UNCERTIFIED, "csim_world_step", "certificate", true,
@@ -43824,7 +44017,7 @@ CSIM_API csim_status csim_world_step(csim_world *w, csim_real h) {
     do {
         status = csimi_try_step(w, h, &arena, &frame);
         stats = frame->stats; /* it lies in what may be given back now */
-        if (status == CSIM_CAPACITY && w->grows) status = csimi_grow(w, &stats);
+        if (status == CSIM_CAPACITY && w->grow) status = csimi_grow(w, &stats);
     } while (status == CSIMI_AGAIN);
     w->locked = false;
     if (!status && arena.overflow)
@@ -44084,7 +44277,7 @@ CSIM_API csim_status csim_create_rigid(csim_world *w, const csim_rigid_def *def,
     need.matrix_blocks += 4;
     if ((status = csimi_make_room(w, need, fn)) != 0) return status;
     need = w->store.capacity;
-    for (i = 0; i < def->shape_count && w->grows; i++) need.contacts += def->shapes[i].field ? 96 : 0;
+    for (i = 0; i < def->shape_count && w->grow; i++) need.contacts += def->shapes[i].field ? 96 : 0;
     if ((status = csimi_ensure(w, &need, fn)) != 0) return status;
     s = &w->store;
     for (i = 0, hulls = s->count.hulls; i < def->shape_count; i++) {
@@ -44557,7 +44750,7 @@ static csim_status csimi_bake_new(csim_world *w, const char *fn, int slot, const
     need.hulls += shape->kind == CSIM_SHAPE_HULL;
     if ((s = csimi_make_room(w, need, fn)) != 0) return s;
     need = w->store.capacity;
-    if (w->grows && shape->field) need.contacts += 96;
+    if (w->grow && shape->field) need.contacts += 96;
     if ((s = csimi_ensure(w, &need, fn)) != 0) return s;
     return csim_shape_bake(shape, g, (csim_hull_data *)(void *)w->store.scratch, &w->error);
 }
@@ -44596,7 +44789,6 @@ CSIM_API csim_status csim_body_add_shape(csim_world *w, csim_body_id id, const c
     while (own < b->shape_count && !w->store.skin[b->first_shape + own].gone) own++;
     if (own >= 10000) return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shape", true, (double)own, "0..9999");
     if ((status = csimi_bake_new(w, fn, slot, shape, own == b->shape_count, &g)) != 0) return status;
-    csimi_wake(w, slot);
     csimi_look_drop(&w->store, slot);
     b = w->store.body + slot;
     if (own == b->shape_count) csimi_append_shape(&w->store, slot);
@@ -48347,7 +48539,7 @@ CSIM_API csim_status csim_create_world(const csim_world_def *def, csim_world **w
                           "what the allocator and its limits give");
     csimi_start_world(w, def);
     w->heap = heap;
-    w->grows = true;
+    w->grow = csimi_grow_store;
     first = csimi_first_capacity(def);
     s = csimi_ensure(w, &first, "csim_create_world");
     if (s) {
@@ -48362,7 +48554,7 @@ CSIM_API csim_status csim_create_world(const csim_world_def *def, csim_world **w
 
 CSIM_API void csim_destroy_world(csim_world *w) {
     csimi_heap heap;
-    if (!w || !w->grows) return;
+    if (!w || !w->grow) return;
     heap = w->heap;
     csimi_heap_free(&heap, w->block, w->block_bytes);
     csimi_heap_free(&heap, w, csimi_header_bytes());
@@ -48468,7 +48660,9 @@ CSIM_API csim_status csim_world_set_integrator(csim_world *w, csim_integrator in
 
 
 #if defined(CONDSIM_NO_CABLE)
-CSIMI_FN void csimi_frame_inertia_world(const csimi_state *s, int k, csim_real *I) { CSIMI_MEMSET(I, 0, 9 * sizeof *I); }
+CSIMI_FN void csimi_frame_inertia_world(const csimi_state *s, int k, csim_real *I) {
+    CSIMI_MEMSET(I, 0, 9 * sizeof *I);
+}
 CSIMI_FN int csimi_bend_block(const csimi_state *s, const csimi_bend_end *end) { return 0; }
 CSIMI_FN void csimi_set_frame_velocity(csimi_store *s, int frame, csim_vec3 w) {}
 CSIM_API csim_cable_def csim_default_cable_def(void) {
