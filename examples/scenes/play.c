@@ -216,7 +216,7 @@ static void car_finish(scene *s) {
 
 /* ---- ragdoll: --size bodies are pushed down a staircase */
 
-enum { RAGDOLL_STAIRS = 14, RAGDOLL_MOST = 16 };
+enum { RAGDOLL_STAIRS = 14, RAGDOLL_MOST = 24 };
 
 typedef struct ragdolls {
     ragdoll body[RAGDOLL_MOST];
