@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 40a1f68eb1d25b06
+   Hash of the parts: 190fa2f87095e241
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -40529,7 +40529,7 @@ CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csim
     left = w->def.budget - f->work - f->reserved;
     c->bounded = !f->again || forced;
     if (!bodies && c->bounded)
-        own = csimi_within_price(c->problem, forced && w->def.budget <= 0 ? INT32_MAX : left, arena, &substeps, &lumped);
+        own = csimi_within_price(c->problem, forced ? INT32_MAX : left, arena, &substeps, &lumped);
     if (c->bounded) left -= own;
     if (!c->bounded || (!forced && pace->wait == 0 && left >= each * csimi_imax(pace->sweeps, CSIMI_WITHIN_GUESS))) {
         const long most = each > 0 ? left / each : params->max_iterations;
