@@ -9,7 +9,7 @@
 #
 # Results go to build/mutate/results.txt, one line a change as it ends: a run that was stopped goes on. The last line is
 # "N passed, N failed": killed, survived. A survivor that is known is named with its reason in docs/results/mutations.md
-# and does not count as a failure.
+# and does not count as a failure. The command fails when less than 95 % of the others are killed.
 set -u
 export LC_ALL=C
 CC=${CC:-cc}
@@ -131,4 +131,4 @@ done <"$LIST"
 echo "$killed killed ($golden by golden hashes alone), $survived survived, $known of them known; $stale lines of the list are stale"
 [ $((killed + survived)) -gt 0 ] && echo "kill rate $((1000 * killed / (killed + survived - known))) per mille without these"
 echo "$killed passed, $((survived - known)) failed"
-[ "$survived" -eq "$known" ] && [ "$killed" -gt 0 ]
+[ "$killed" -gt 0 ] && [ $((100 * killed)) -ge $((95 * (killed + survived - known))) ]
