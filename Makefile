@@ -58,7 +58,10 @@ help:
 
 # ---- the header
 
-header: condsim.h docs
+# always made: after a merge the times of files say nothing
+header: $(BUILD)/amalgamate
+	@$(BUILD)/amalgamate
+	@$(MAKE) -s docs
 
 $(BUILD)/amalgamate: amalgamate/amalgamate.c amalgamate/text.h
 	@mkdir -p $(@D)

@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 190fa2f87095e241
+   Hash of the parts: 65e3615c00c404d2
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -4030,6 +4030,9 @@ CSIMI_FN int csimi_surface_boxes(int count); /* at most count + 4 */
 /* An order that keeps neighbours together: along a Morton curve through the centroids. order [count] gets indices of
    triangles; keys [2 count]. Vertices are numbered as in x. */
 CSIMI_FN void csimi_surface_order(int count, const int *triangle, const csim_real *x, int *order, uint64_t *keys);
+/* One that fits the tree, for what stays as it is: halved across its longer side as the tree is. Slower to make, and
+   boxes of the tree overlap little. */
+CSIMI_FN void csimi_surface_split(int count, const int *triangle, const csim_real *x, int *order, uint64_t *keys);
 CSIMI_FN void csimi_order_points(int count, const float *x, int *order, uint64_t *keys); /* the same of points */
 CSIMI_FN void csimi_surface_refit(csimi_surface *s);
 /* Makes the boxes above a triangle hold the point p too. */
@@ -4054,8 +4057,8 @@ CSIMI_FN int csimi_surface_walk_next(csimi_surface_walk *w); /* -1: no more */
    nearer leaves first; most may be lowered on the way. */
 typedef struct csimi_surface_ray {
     const csimi_surface *surface;
-    csim_real origin[3], inverse[3], half[3], most, enter[32];
-    int stack[32], top, next, end;
+    csim_real from[3], to[3], inverse[3], most, enter[32]; /* where the sides that are entered and left count from */
+    int in[3], out[3], stack[32], top, next, end;          /* those sides, as numbers of a box */
 } csimi_surface_ray;
 CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface *s, csim_vec3 origin, csim_vec3 way,
                                       csim_vec3 half, csim_real most);
@@ -5541,6 +5544,7 @@ typedef struct csimi_counts {
     CSIMI_WORLD_AXES(CSIMI_X)
 #undef CSIMI_X
 } csimi_counts;
+enum { CSIMI_AXES = sizeof(csimi_counts) / sizeof(int) };
 
 /* The unknowns of a step are velocity blocks, kind by kind in this order: one line a kind of body.
    X(kind, axis, blocks of an item, velocity, its representative in the last step, what pushes in the coming step) */
@@ -5702,6 +5706,7 @@ CSIMI_FN int csimi_touches_of(int pairs); /* records of touching that so many pa
 /* Sets every pointer of the store for its capacity, with so much scratch behind; counts when the arena counts. */
 CSIMI_FN void csimi_store_layout(csimi_store *store, size_t scratch, csimi_arena *arena);
 /* Makes each capacity at least need; the world is unchanged when this fails. */
+CSIMI_FN void csimi_counts_raise(csimi_counts *n, const csimi_counts *least); /* each to at least that */
 CSIMI_FN csim_status csimi_ensure(csim_world *world, const csimi_counts *need, const char *function);
 CSIMI_FN csim_status csimi_grow_store(csim_world *world, const csimi_counts *need, const char *function,
                                       const char *lack, int wanted); /* csim_world.grow of heap worlds */
@@ -7759,7 +7764,7 @@ CSIMI_FN int csimi_pcg(const csim_block_matrix *A, const csim_real *rhs, csim_re
     double rz, old, target;
     if (!csimi_invert_diagonal(A, inverse)) return -1;
     csimi_apply_diagonal(A->n, inverse, rhs, z);
-    target = (double)tol * (double)tol * csimi_sum_dot(m, rhs, z);
+    target = (double)tol * (double)tol * (double)csimi_sum_dot(m, rhs, z);
     csimi_product(A, x, q, tasks);
     for (i = 0; i < m; i++) r[i] = rhs[i] - q[i];
     csimi_apply_diagonal(A->n, inverse, r, z);
@@ -7797,7 +7802,7 @@ CSIMI_FN csim_real csimi_power_sigma(const csim_block_matrix *A, const csim_real
         for (i = 0; i < m; i++) wy[i] = w[i] * y[i];
         energy = csimi_sum_dot(m, x, y);
         if (!(energy > 0)) return (csim_real)sigma;
-        sigma = csimi_sum_dot(m, y, wy) / energy;
+        sigma = (double)csimi_sum_dot(m, y, wy) / energy;
         if (!(sigma > 0)) return (csim_real)sigma;
         scale = 1 / (csim_real)sigma; /* keeps the iterate of the size of the start */
         for (i = 0; i < m; i++) x[i] = scale * wy[i];
@@ -14887,6 +14892,62 @@ CSIMI_FN void csimi_surface_order(int count, const int *triangle, const csim_rea
     csimi_order_by(count, keys, order);
 }
 
+/* Three times where a triangle is along an axis. */
+static csim_real csimi_split_place(const int *triangle, const csim_real *x, int i, int axis) {
+    const int *t = triangle + 3 * (size_t)i;
+    return x[3 * (size_t)t[0] + (size_t)axis] + x[3 * (size_t)t[1] + (size_t)axis] + x[3 * (size_t)t[2] + (size_t)axis];
+}
+
+static void csimi_sort_few(int count, uint64_t *key) {
+    int i, k;
+    for (i = 1; i < count; ++i) {
+        const uint64_t x = key[i];
+        for (k = i; k > 0 && key[k - 1] > x; --k) key[k] = key[k - 1];
+        key[k] = x;
+    }
+}
+
+/* Along the axis in which they spread most. */
+static void csimi_split_sort(int count, int *order, const int *triangle, const csim_real *x, uint64_t *keys) {
+    uint64_t *key = keys, *other = keys + count;
+    csim_real low[3], high[3];
+    int i, k, axis = 0;
+    for (k = 0; k < 3; ++k) {
+        low[k] = high[k] = csimi_split_place(triangle, x, order[0], k);
+        for (i = 1; i < count; ++i) {
+            const csim_real c = csimi_split_place(triangle, x, order[i], k);
+            low[k] = csimi_min(low[k], c);
+            high[k] = csimi_max(high[k], c);
+        }
+        if (high[k] - low[k] > high[axis] - low[axis]) axis = k;
+    }
+    for (i = 0; i < count; ++i) {
+        const csim_real size = high[axis] - low[axis], c = csimi_split_place(triangle, x, order[i], axis) - low[axis];
+        key[i] = (uint64_t)(size > 0 ? c / size * CSIM_R(4e9) : 0) << 32 | (uint32_t)order[i];
+    }
+    if (count <= 64)
+        csimi_sort_few(count, key);
+    else
+        csimi_radix_sort(count, &key, &other);
+    for (i = 0; i < count; ++i) order[i] = (int)(key[i] & 0xffffffffu);
+}
+
+CSIMI_FN void csimi_surface_split(int count, const int *triangle, const csim_real *x, int *order, uint64_t *keys) {
+    int first[CSIMI_SURFACE_DEPTH], size[CSIMI_SURFACE_DEPTH], top = 0, i;
+    for (i = 0; i < count; ++i) order[i] = i;
+    first[0] = 0;
+    size[top++] = count;
+    while (top > 0) { /* the lower half of the leaves is full: what goes there is on one side */
+        const int from = first[--top], n = size[top], half = csimi_surface_leaves(n) / 2 * CSIMI_LEAF;
+        if (n <= CSIMI_LEAF) continue;
+        csimi_split_sort(n, order + from, triangle, x, keys);
+        first[top] = from;
+        size[top++] = half;
+        first[top] = from + half;
+        size[top++] = n - half;
+    }
+}
+
 static void csimi_box_empty(csim_real *box) {
     int k;
     for (k = 0; k < 3; ++k) {
@@ -14973,13 +15034,20 @@ CSIMI_FN void csimi_surface_stretch(csimi_surface *s, int triangle, csim_vec3 p)
 
 CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface *s, csim_vec3 origin, csim_vec3 way,
                                       csim_vec3 half, csim_real most) {
+    csim_real x[3], wide[3];
     int k;
     r->surface = s;
-    csimi_store3(r->origin, origin);
-    csimi_store3(r->half, half);
+    csimi_store3(x, origin);
+    csimi_store3(wide, half);
     csimi_ray_inverse(way, r->inverse);
-    for (k = 0; k < 3 && s->count > 0; ++k)
-        r->half[k] += 8 * CSIMI_EPS * (csimi_abs(s->box[6 + k]) + csimi_abs(s->box[9 + k]));
+    for (k = 0; k < 3; ++k) {
+        const bool up = r->inverse[k] > 0;
+        if (s->count > 0) wide[k] += 8 * CSIMI_EPS * (csimi_abs(s->box[6 + k]) + csimi_abs(s->box[9 + k]));
+        r->in[k] = up ? k : 3 + k;
+        r->out[k] = up ? 3 + k : k;
+        r->from[k] = up ? x[k] + wide[k] : x[k] - wide[k];
+        r->to[k] = up ? x[k] - wide[k] : x[k] + wide[k];
+    }
     r->most = most;
     r->enter[0] = 0;
     r->stack[0] = 1;
@@ -14993,13 +15061,11 @@ static bool csimi_surface_ray_meets(const csimi_surface_ray *r, const csim_real 
     csim_real first = 0, last = r->most;
     int k;
     for (k = 0; k < 3; ++k) {
-        const csim_real a = (box[k] - r->half[k] - r->origin[k]) * r->inverse[k];
-        const csim_real b = (box[3 + k] + r->half[k] - r->origin[k]) * r->inverse[k];
-        first = csimi_max(first, csimi_min(a, b));
-        last = csimi_min(last, csimi_max(a, b));
+        first = csimi_max(first, (box[r->in[k]] - r->from[k]) * r->inverse[k]);
+        last = csimi_min(last, (box[r->out[k]] - r->to[k]) * r->inverse[k]);
     }
     *enter = first;
-    return first <= last * (1 + 8 * CSIMI_EPS) && box[0] <= box[3];
+    return first <= last * (1 + 8 * CSIMI_EPS);
 }
 
 CSIMI_FN int csimi_surface_ray_next(csimi_surface_ray *r) {
@@ -16954,7 +17020,7 @@ static int csimi_triangles_set(csimi_triangles_build *b) {
     }
     b->field->error = (double)(CSIM_R(1.2e-7) * largest);
     csimi_triangles_weld(b);
-    csimi_surface_order(d->triangle_count, d->triangles, b->x, b->order, b->key);
+    csimi_surface_split(d->triangle_count, d->triangles, b->x, b->order, b->key);
     for (i = 0; i < d->triangle_count; i++) {
         csim_vec3 e[3];
         csim_real longest = 0;
@@ -18193,16 +18259,16 @@ CSIMI_FN bool csimi_ray_triangle(const csim_vec3 *corner, csim_vec3 origin, csim
     int k;
     if (!(rise < 0) && !(both && rise > 0)) return false;
     for (k = 0; k < 3; k++) d[k] = csim_sub(corner[k], origin);
+    *fraction = csim_dot(n, d[0]) / rise;
+    if (!(*fraction >= 0 && *fraction <= most)) return false;
     for (k = 0; k < 3; k++) { /* volumes of the way with the edges */
         side[k] = -csim_dot(way, csim_cross(d[(k + 1) % 3], d[(k + 2) % 3]));
         if (rise > 0) side[k] = -side[k];
-        if (side[k] < -csimi_seam(way, d[(k + 1) % 3], d[(k + 2) % 3])) return false;
+        if (side[k] < 0 && side[k] < -csimi_seam(way, d[(k + 1) % 3], d[(k + 2) % 3])) return false;
         side[k] = csimi_max(side[k], 0);
         sum += side[k];
     }
     if (!(sum > 0)) return false;
-    *fraction = csim_dot(n, d[0]) / rise;
-    if (!(*fraction >= 0 && *fraction <= most)) return false;
     for (k = 0; k < 3; k++) weight[k] = side[k] / sum;
     return true;
 }
@@ -20571,7 +20637,7 @@ static void csimi_cert_motion(const csim_problem *p, const csimi_cert_kept *kept
         csimi_cert_take(&out->velocity, (kept->missed[m] - rounded) / scale);
         work += csimi_cert_max(0, kept->work[m] - 2 * kept->norm[m] * rounded);
     }
-    out->work = work / csimi_cert_max(out->energy, (csimi_wide)CSIMI_TINY);
+    out->work = (double)(work / csimi_cert_max((csimi_wide)out->energy, (csimi_wide)CSIMI_TINY));
 }
 
 /* Median of the impulses that carry something, and the largest of all. */
@@ -21063,7 +21129,7 @@ static void csimi_local_prepare_linear(csimi_local *c, unsigned mask) {
         for (i = 0; i < 9; ++i) H[i] = i % 4 == 0 ? (csimi_wide)(c->W[0] + c->W[3] + c->W[5] + lift) : 0;
     for (j = 0; j < 3; ++j) {
         x[0] = x[1] = x[2] = 0;
-        x[j] = mask >> j & 1u ? 1 : 0;
+        x[j] = CSIMI_WIDE(mask >> j & 1u ? 1 : 0);
         csimi_cholesky_solve(3, H, x);
         for (i = 0; i <= j; ++i) c->inverse[at[3 * i + j]] = (csim_real)x[i];
     }
@@ -25271,7 +25337,7 @@ static void csimi_burst_envelope(csimi_sweep *s) {
     e->blocks = 0;
     s->work = 0;
     for (i = 0; i < s->n; ++i) {
-        const csimi_wide width = i - e->first[i];
+        const csimi_wide width = CSIMI_WIDE(i - e->first[i]);
         e->start[i] = e->blocks;
         e->blocks += (size_t)(i - e->first[i]);
         s->work += 27 * (width + 1) * (width + 1);
@@ -25407,7 +25473,7 @@ static void csimi_burst_derivative(int law, const csim_contact *c, const csimi_w
             csimi_burst_cone(mu, t, G);
         break;
     case CSIM_LAW_BILATERAL:
-        for (k = 0; k < 3; ++k) G[4 * k] = c->mask >> k & 1u ? 1 : 0;
+        for (k = 0; k < 3; ++k) G[4 * k] = CSIMI_WIDE(c->mask >> k & 1u ? 1 : 0);
         break;
     case CSIM_LAW_BOX:
         for (k = 0; k < 3; ++k) G[4 * k] = t[k] > (csimi_wide)c->lo[k] && t[k] < (csimi_wide)c->hi[k] ? 1 : 0;
@@ -25921,7 +25987,7 @@ static bool csimi_sweep_met(const csimi_sweep *s, csimi_wide good) {
 /* Solves, certifies, and goes on with a smaller target where the certificate is not content. */
 static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *params, void *scratch, size_t bytes,
                                    csim_certificate *certificate) {
-    csimi_wide good = CSIMI_WIDE(0.9) * (csimi_wide)params->tolerance;
+    double good = 0.9 * (double)params->tolerance;
     int trial;
     s->planned = false;
     if (!csimi_burst_fits(s)) csimi_burst_plan(s);
@@ -25929,11 +25995,11 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
         s->loop.best_measure = (csimi_wide)CSIMI_HUGE;
         if (trial > 0) csimi_sweep_velocities(s);
         if (s->contact_count > 0) {
-            csimi_sweep_cascade(s, good, trial > 0);
+            csimi_sweep_cascade(s, (csimi_wide)good, trial > 0);
             if (s->loop.broken) return CSIM_RESULT_NOT_FINITE;
         }
         csimi_basis_velocities(&s->basis, s->problem, s->loop.x, s->v, (csimi_wide *)scratch);
-        if (!params->certify && trial == 0 && csimi_sweep_met(s, good))
+        if (!params->certify && trial == 0 && csimi_sweep_met(s, (csimi_wide)good))
             return csimi_leave_unchecked(s->contact_count > 0 ? s->loop.best_measure : 0, certificate);
         if (csim_problem_certify(s->problem, s->v, s->loop.x, scratch, bytes, certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
@@ -31591,11 +31657,40 @@ static void csimi_told_copy(csimi_told *to, const csimi_told *from) {
     if (from->sleep_count > 0) CSIMI_MEMCPY(to->sleep, from->sleep, sizeof *to->sleep * (size_t)from->sleep_count);
 }
 
-CSIMI_FN void csimi_store_layout(csimi_store *s, size_t scratch, csimi_arena *arena) {
-    const csimi_counts *c = &s->capacity;
-#define CSIMI_X(axis, type, name, per, holds) s->name = CSIMI_PUSH(arena, type, (size_t)c->axis * (per));
+/* An array of the store in numbers: where its pointer is, where its count, bytes of an item. A loop over a table is a
+   tenth of the code that a line for each array is. */
+typedef struct csimi_array_line {
+    uint16_t pointer, axis, bytes;
+} csimi_array_line;
+
+static const csimi_array_line csimi_array_lines[] = {
+#define CSIMI_X(axis, type, name, per, holds) \
+    {(uint16_t)offsetof(csimi_store, name), (uint16_t)offsetof(csimi_counts, axis), (uint16_t)(sizeof(type) * (per))},
     CSIMI_WORLD_ARRAYS(CSIMI_X)
 #undef CSIMI_X
+};
+enum { CSIMI_ARRAY_LINES = sizeof csimi_array_lines / sizeof *csimi_array_lines };
+
+static size_t csimi_line_count(const csimi_array_line *line, const csimi_counts *n) {
+    int count;
+    CSIMI_MEMCPY(&count, (const unsigned char *)n + line->axis, sizeof count);
+    return (size_t)count;
+}
+
+static void *csimi_line_array(const csimi_array_line *line, const csimi_store *s) {
+    void *array;
+    CSIMI_MEMCPY(&array, (const unsigned char *)s + line->pointer, sizeof array);
+    return array;
+}
+
+CSIMI_FN void csimi_store_layout(csimi_store *s, size_t scratch, csimi_arena *arena) {
+    const csimi_counts *c = &s->capacity;
+    int i;
+    for (i = 0; i < CSIMI_ARRAY_LINES; i++) {
+        const csimi_array_line *line = csimi_array_lines + i;
+        void *array = csimi_push(arena, csimi_line_count(line, c), line->bytes);
+        CSIMI_MEMCPY((unsigned char *)s + line->pointer, &array, sizeof array);
+    }
     /* what follows from the rest: not copied, not saved */
     s->state.tet_slot = CSIMI_PUSH(arena, int, (size_t)c->tets * 16);
     s->state.membrane_slot = CSIMI_PUSH(arena, int, (size_t)c->membranes * 36);
@@ -31631,32 +31726,44 @@ CSIMI_FN void csimi_sync_state(csimi_store *s) {
 }
 
 static void csimi_store_copy(csimi_store *to, const csimi_store *from) {
-#define CSIMI_X(axis, type, name, per, holds) \
-    if (from->count.axis > 0) CSIMI_MEMCPY(to->name, from->name, sizeof(type) * (size_t)from->count.axis * (per));
-    CSIMI_WORLD_ARRAYS(CSIMI_X)
-#undef CSIMI_X
+    int i;
+    for (i = 0; i < CSIMI_ARRAY_LINES; i++) {
+        const csimi_array_line *line = csimi_array_lines + i;
+        const size_t count = csimi_line_count(line, &from->count);
+        if (count > 0) CSIMI_MEMCPY(csimi_line_array(line, to), csimi_line_array(line, from), count * line->bytes);
+    }
 }
 
-/* Axes that must not shrink, as numbers: the largest of both. */
-static csimi_counts csimi_counts_max(const csimi_counts *a, const csimi_counts *b) {
-    csimi_counts n;
-#define CSIMI_X(axis) n.axis = csimi_imax(a->axis, b->axis);
-    CSIMI_WORLD_AXES(CSIMI_X)
-#undef CSIMI_X
-    return n;
+CSIMI_FN void csimi_counts_raise(csimi_counts *n, const csimi_counts *least) {
+    int own[CSIMI_AXES], other[CSIMI_AXES], i;
+    CSIMI_MEMCPY(own, n, sizeof own);
+    CSIMI_MEMCPY(other, least, sizeof other);
+    for (i = 0; i < CSIMI_AXES; i++) own[i] = csimi_imax(own[i], other[i]);
+    CSIMI_MEMCPY(n, own, sizeof own);
 }
 
 /* The first axis of need that capacity lacks, by name; null: none. */
 static const char *csimi_lacking(const csimi_counts *capacity, const csimi_counts *need, int *wanted, int *have) {
-#define CSIMI_X(axis)                  \
-    if (need->axis > capacity->axis) { \
-        *wanted = need->axis;          \
-        *have = capacity->axis;        \
-        return "capacity." #axis;      \
-    }
-    CSIMI_WORLD_AXES(CSIMI_X)
+#ifndef CONDSIM_NO_ERROR_TEXT
+    static const char *const names[] = {
+#define CSIMI_X(axis) "capacity." #axis,
+        CSIMI_WORLD_AXES(CSIMI_X)
 #undef CSIMI_X
-    return NULL;
+    };
+#endif
+    int has[CSIMI_AXES], needs[CSIMI_AXES], i;
+    CSIMI_MEMCPY(has, capacity, sizeof has);
+    CSIMI_MEMCPY(needs, need, sizeof needs);
+    for (i = 0; i < CSIMI_AXES && needs[i] <= has[i]; i++) {
+    }
+    if (i == CSIMI_AXES) return NULL;
+    *wanted = needs[i];
+    *have = has[i];
+#ifdef CONDSIM_NO_ERROR_TEXT
+    return "";
+#else
+    return names[i];
+#endif
 }
 
 /* A world that grows takes half as much again as it needs, so that adding bodies one by one costs linear time. */
@@ -31680,7 +31787,7 @@ CSIMI_FN csim_status csimi_grow_store(csim_world *w, const csimi_counts *need, c
     csimi_arena arena;
     size_t scratch;
     unsigned char *block;
-    grown.capacity = csimi_counts_max(&w->store.capacity, need);
+    csimi_counts_raise(&grown.capacity, need);
     csimi_round_up(&grown.capacity, &w->store.capacity);
     arena = csimi_arena_counting();
     scratch = w->scratch(&grown.capacity, &w->def.solver);
@@ -32054,14 +32161,8 @@ CSIMI_FN unsigned char csimi_mode_of(csim_motion motion) {
     return motion == CSIM_DYNAMIC ? CSIMI_FREE : motion == CSIM_STATIC ? CSIMI_FIXED : CSIMI_KINEMATIC;
 }
 
-CSIMI_FN void csimi_note_high(csim_world *w) {
-    const csimi_counts *c = &w->store.count;
-    csimi_counts *h = &w->high;
-#define CSIMI_X(axis) h->axis = csimi_imax(h->axis, c->axis);
-    CSIMI_WORLD_AXES(
-        CSIMI_X) /* matrix_blocks as creation counts them: the same calls fit, the pattern may share some */
-#undef CSIMI_X
-}
+/* matrix_blocks as creation counts them: the same calls fit, the pattern may share some. */
+CSIMI_FN void csimi_note_high(csim_world *w) { csimi_counts_raise(&w->high, &w->store.count); }
 
 CSIMI_FN void csimi_finish_create(csim_world *w, int slot, csim_body_id *id) {
     csimi_sync_state(&w->store);
@@ -40475,7 +40576,7 @@ static void csimi_within_keep(csim_world *w, csimi_step_frame *f, const csimi_wi
             const double d = (double)f->h * (double)(c->move[3 * i + k] - c->solution->v[3 * i + k]);
             way += d * d;
         }
-        way = csimi_sqrt64(way);
+        way = (double)csimi_sqrt64((csimi_wide)way);
         if (!c->rotation[i] && way > f->stats.pushed) f->stats.pushed = way;
     }
 }
@@ -41043,7 +41144,7 @@ static csim_real csimi_island_tolerance(const csim_world *w, const csimi_step_fr
 /* Whether the step that is being done is to be certified. */
 static bool csimi_certifies(const csim_world *w) {
     const int every = w->def.solver.certify;
-    return every > 0 && (w->stats.step + 1) % (uint64_t)every == 0;
+    return every > 0 && ((uint32_t)w->stats.step + 1u) % (uint32_t)every == 0;
 }
 
 /* Room in the arena for the problem of an island. */
@@ -41296,7 +41397,7 @@ CSIMI_FN double csimi_imbalance(const csim_world *w, csimi_step_frame *f) {
         pushed2 += (double)pushed[i] * (double)pushed[i] / D;
     }
     if (pushed2 > b2) b2 = pushed2;
-    return b2 > 0 ? csimi_sqrt64(rest2 / b2) : 0;
+    return b2 > 0 ? (double)csimi_sqrt64((csimi_wide)(rest2 / b2)) : 0;
 }
 /* ==== end step/variational.c */
 
@@ -43678,9 +43779,23 @@ static bool csimi_unsettled(csim_world *w, csimi_step_frame *f, const csimi_step
     return false;
 }
 
-static bool csimi_has_elements(const csimi_counts *n) { return n->tets + n->membranes > 0; }
+/* What a build leaves out is in no world of it: whole stages go with it. */
+static bool csimi_has_elements(const csimi_counts *n) {
+#if defined(CONDSIM_NO_SOFT) && defined(CONDSIM_NO_CLOTH)
+    (void)n;
+    return false;
+#else
+    return n->tets + n->membranes > 0;
+#endif
+}
 
-static bool csimi_is_elastic(const csimi_counts *n) { return csimi_has_elements(n) || n->springs + n->frames > 0; }
+static bool csimi_is_elastic(const csimi_counts *n) {
+#if defined(CONDSIM_NO_SPRINGS) && defined(CONDSIM_NO_CABLE)
+    return csimi_has_elements(n);
+#else
+    return csimi_has_elements(n) || n->springs + n->frames > 0;
+#endif
+}
 
 /* Solvers that walk through gaps know one integrator; the anchors of PENALTY bear any that solves a step once. */
 static bool csimi_solver_fits(const csim_world *w) {
@@ -43893,10 +44008,10 @@ static bool csimi_countable(const csimi_counts *n) {
     const int64_t side = csimi_imax(n->tets + n->membranes + n->frames > 0 ? 3 : 2,
                                     csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
     const int64_t span = csimi_imax(n->tree_span, CSIMI_BODY_LARGEST);
-#define CSIMI_X(axis) \
-    if (n->axis > most) return false;
-    CSIMI_WORLD_AXES(CSIMI_X)
-#undef CSIMI_X
+    int axis[CSIMI_AXES], i;
+    CSIMI_MEMCPY(axis, n, sizeof axis);
+    for (i = 0; i < CSIMI_AXES; i++)
+        if (axis[i] > most) return false;
     return 2 * side * n->contacts + 2 * (side > 4 ? side : 4) * CSIMI_JOINT_ROWS * (int64_t)n->joints +
                    (int64_t)CSIMI_TREE_JOINT_ROWS * n->tree_links + (2 * side + 1) * CSIMI_AXES_LINES * n->axes <=
                (INT32_MAX - n->matrix_blocks) / 9 && /* nodalisation stores eight blocks a term beside A */
