@@ -72,7 +72,7 @@ static void mixed_heap_build(scene *s) {
     int i;
     scene_begin(s);
     scene_add_ground(s, scene_number(s, "mu"));
-    pace_pen(s, 0.55, 0.6);
+    pace_pen(s, 0.55, 1.3);
     if (!scene_mesh_ball(&mesh, 5, 1, 0.3)) {
         scene_fail(s, "out of memory");
         return;
@@ -178,14 +178,16 @@ static void cape_build(scene *s) {
         pin.b.node = i;
         scene_ok(s, csim_create_pin(s->world, &pin, &link));
     }
-    c.start = csim_v3(chest.position.x, chest.position.y, chest.position.z + CSIM_R(0.6));
-    c.end = scene_v3(1.2, 0, (double)c.start.z + 1);
+    c.start = csim_v3(chest.position.x + CSIM_R(-0.1), chest.position.y, chest.position.z + CSIM_R(0.1));
+    c.end = scene_v3(1.2, 0, (double)c.start.z + 1.2);
     c.segments = 30;
     c.radius = CSIM_R(0.01);
     c.young = CSIM_R(1e7);
     c.end_end = CSIM_CABLE_PINNED;
     c.surface.friction = (csim_real)scene_number(s, "mu");
     if (s->failed || !scene_ok(s, csim_create_cable(s->world, &c, &cable))) return;
+    for (i = 0; i < RAGDOLL_PARTS && !s->failed; i++) /* its end lies inside the chest */
+        scene_ok(s, csim_create_exclusion(s->world, cable, r.part[i], &link));
     pin.b.body = cable;
     pin.b.node = 0;
     pin.a.point = c.start;
