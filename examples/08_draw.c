@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 static const char *const name[CSIM_DRAW_KIND_COUNT_] = {"shapes", "surfaces", "joints", "limits", "contacts",
-                                                        "impulses", "bounds", "centres", "islands"};
+                                                        "impulses", "bounds", "centres", "islands", "sleep"};
 
 typedef struct counter {
     int lines[CSIM_DRAW_KIND_COUNT_], points[CSIM_DRAW_KIND_COUNT_];

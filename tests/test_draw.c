@@ -271,6 +271,87 @@ TEST(islands_have_a_leader_and_a_colour) {
     csim_destroy_world(w);
 }
 
+/* A square of 8 x 8 cells on a body that is turned: each edge once, all of them or those near a point. */
+TEST(edges_of_levels_are_drawn_once) {
+    enum { SIDE = 8, EDGES = 2 * SIDE * (SIDE + 1) + SIDE * SIDE };
+    static csim_real x[3 * (SIDE + 1) * (SIDE + 1)];
+    static int t[6 * SIDE * SIDE];
+    static double block[1 << 15];
+    csim_triangle_field_def fd = csim_default_triangle_field_def();
+    const csim_field *field = NULL;
+    csim_rigid_def d = csim_default_rigid_def();
+    csim_world *w = empty(0);
+    csim_draw pen;
+    csim_shape shape;
+    csim_error error;
+    csim_body_id id;
+    size_t bytes;
+    int i, j, k, n = 0;
+    for (j = 0; j <= SIDE; j++)
+        for (i = 0; i <= SIDE; i++, n++) x[3 * n] = (csim_real)i, x[3 * n + 1] = (csim_real)j, x[3 * n + 2] = 0;
+    for (n = j = 0; j < SIDE; j++)
+        for (i = 0; i < SIDE; i++) {
+            const int a = i + (SIDE + 1) * j;
+            t[n++] = a, t[n++] = a + 1, t[n++] = a + SIDE + 2;
+            t[n++] = a, t[n++] = a + SIDE + 2, t[n++] = a + SIDE + 1;
+        }
+    fd.vertices = x, fd.vertex_count = (SIDE + 1) * (SIDE + 1), fd.triangles = t, fd.triangle_count = 2 * SIDE * SIDE;
+    STATUS(csim_triangle_field_bytes(&fd, &bytes, &error), CSIM_OK);
+    CHECK(bytes < sizeof block - 64);
+    STATUS(csim_create_triangle_field_in(&fd, (char *)block + (64 - (size_t)block % 64) % 64, bytes, &field, &error),
+           CSIM_OK);
+    shape = csim_field_shape(field);
+    d.shapes = &shape, d.shape_count = 1, d.motion = CSIM_STATIC;
+    d.pose.position = csim_v3(1, 2, 3);
+    d.pose.rotation = csim_quat_axis_angle(csim_v3(1, 0, 0), CSIM_R(1.5707963267948966)); /* y of the level is z */
+    STATUS(csim_create_rigid(w, &d, &id), CSIM_OK);
+    pen = pens(only(CSIM_DRAW_SHAPES));
+    STATUS(csim_world_draw(w, &pen), CSIM_OK);
+    EQUAL(all.lines[CSIM_DRAW_SHAPES], EDGES);
+    for (i = 0; i < all.kept; i++) {
+        const double length = (double)csim_length(csim_sub(all.to[i], all.from[i]));
+        NEAR((double)all.from[i].y, 2, TOL(1e-14, 1e-5));
+        CHECK(fabs(length - 1) < 1e-5 || fabs(length - sqrt(2)) < 1e-5);
+        for (k = 0; k < i; k++)
+            CHECK(csim_length(csim_sub(csim_add(all.from[k], all.to[k]), csim_add(all.from[i], all.to[i]))) >
+                  CSIM_R(0.1)); /* no two in one place */
+    }
+    pen = pens(only(CSIM_DRAW_SHAPES));
+    pen.around = csim_v3(CSIM_R(3.5), 2, CSIM_R(5.5)), pen.within = CSIM_R(0.1); /* cell 2, 2, on its diagonal */
+    STATUS(csim_world_draw(w, &pen), CSIM_OK);
+    EQUAL(all.lines[CSIM_DRAW_SHAPES], 5);
+    for (i = 0; i < 5; i++) NEAR((double)csim_length(csim_sub(all.from[i], pen.around)), 0.5 * sqrt(2), 1e-5);
+    pen = pens(only(CSIM_DRAW_SHAPES));
+    pen.triangles = 10;
+    STATUS(csim_world_draw(w, &pen), CSIM_OK);
+    CHECK(all.lines[CSIM_DRAW_SHAPES] >= 12 && all.lines[CSIM_DRAW_SHAPES] <= 30);
+    csim_destroy_world(w);
+}
+
+TEST(what_sleeps_has_a_colour) {
+    csim_world_def wd = csim_default_world_def();
+    csim_world *w = NULL;
+    csim_body_id ground;
+    csim_draw d;
+    int i, asleep = 0;
+    wd.can_sleep = true;
+    STATUS(csim_create_world(&wd, &w, NULL), CSIM_OK);
+    STATUS(csim_create_ground(w, csim_v3(0, 0, -1), csim_v3(0, 0, 1), CSIM_R(0.5), &ground), CSIM_OK);
+    put(w, csim_box(csim_v3(CSIM_R(0.1), CSIM_R(0.1), CSIM_R(0.1))), 0, -0.9);
+    for (i = 0; i < 200; i++) STATUS(csim_world_step(w, CSIM_R(0.01)), CSIM_OK);
+    EQUAL(csim_world_stats(w).asleep, 1);
+    put(w, csim_box(csim_v3(CSIM_R(0.1), CSIM_R(0.1), CSIM_R(0.1))), 3, 5);
+    d = pens(only(CSIM_DRAW_SHAPES) | only(CSIM_DRAW_SLEEP));
+    STATUS(csim_world_draw(w, &d), CSIM_OK);
+    EQUAL(all.lines[CSIM_DRAW_SLEEP], 0);
+    for (i = 0; i < all.kept; i++) asleep += all.colour[i] == d.colour[CSIM_DRAW_SLEEP];
+    EQUAL(asleep, 12); /* the box that lies there, not the one in the air, nor the ground */
+    d = pens(only(CSIM_DRAW_SHAPES));
+    STATUS(csim_world_draw(w, &d), CSIM_OK);
+    for (i = 0; i < all.kept; i++) CHECK(all.colour[i] == d.colour[CSIM_DRAW_SHAPES]);
+    csim_destroy_world(w);
+}
+
 TEST(what_cannot_be_drawn_is_refused) {
     csim_world *w = empty(10);
     csim_draw d = pens(0x1ff);
@@ -281,6 +362,9 @@ TEST(what_cannot_be_drawn_is_refused) {
     EQUAL(csim_world_draw(w, NULL), CSIM_NULL_ARGUMENT);
     memset(&none, 0, sizeof none);
     EQUAL(csim_world_draw(w, &none), CSIM_DEF_NOT_INITIALISED);
+    d.triangles = -1;
+    EQUAL(csim_world_draw(w, &d), CSIM_OUT_OF_RANGE);
+    d.triangles = 1;
     d.size = (csim_real)NAN;
     EQUAL(csim_world_draw(w, &d), CSIM_OUT_OF_RANGE);
     none = csim_default_draw(); /* no callbacks: nothing to do */

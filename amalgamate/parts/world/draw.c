@@ -5,13 +5,15 @@
 
 CSIM_API csim_draw csim_default_draw(void) {
     static const uint32_t colour[CSIM_DRAW_KIND_COUNT_] = {0xb0c4de, 0x8fbc8f, 0xffa500, 0xff4500, 0xffff00,
-                                                           0xff00ff, 0x708090, 0xffffff, 0x00ffff};
+                                                           0xff00ff, 0x708090, 0xffffff, 0x00ffff, 0x506070};
     csim_draw d;
     CSIMI_MEMSET(&d, 0, sizeof d);
     d.kinds = (1u << CSIM_DRAW_KIND_COUNT_) - 1u - (1u << CSIM_DRAW_BOUNDS) - (1u << CSIM_DRAW_ISLANDS);
     d.size = CSIM_R(0.2);
     d.per_impulse = CSIM_R(0.1);
     d.ground = 10;
+    d.within = CSIM_R(1e9);
+    d.triangles = 10000;
     CSIMI_MEMCPY(d.colour, colour, sizeof colour);
     d.guard = CSIMI_GUARD;
     return d;
@@ -105,6 +107,37 @@ static void csimi_draw_hull(const csimi_pen *p, csim_pose at, const csim_hull_da
                       csimi_load3(h->vertex + 3 * h->edge_vertex[2 * i + 1]));
 }
 
+static bool csimi_triangle_in(const csimi_triangles *t, int place, csim_vec3 low, csim_vec3 high) {
+    csim_vec3 a = csimi_triangle_corner(t, place, 0), b = a;
+    int k;
+    for (k = 1; k < 3; k++) {
+        const csim_vec3 x = csimi_triangle_corner(t, place, k);
+        a = csim_v3(csimi_min(a.x, x.x), csimi_min(a.y, x.y), csimi_min(a.z, x.z));
+        b = csim_v3(csimi_max(b.x, x.x), csimi_max(b.y, x.y), csimi_max(b.z, x.z));
+    }
+    return a.x <= high.x && a.y <= high.y && a.z <= high.z && b.x >= low.x && b.y >= low.y && b.z >= low.z;
+}
+
+/* Edges of the triangles of a level whose bounds meet a cube, each once. */
+static CSIMI_NOINLINE void csimi_draw_level(const csimi_pen *p, const csim_field *f, csim_pose at) {
+    const csimi_triangles t = csimi_triangles_of(f);
+    const csim_real r = p->d->within;
+    const csim_vec3 c = csim_pose_local(at, p->d->around), low = csim_sub(c, csim_v3(r, r, r)),
+                    high = csim_add(c, csim_v3(r, r, r));
+    csimi_surface_walk walk = csimi_surface_walk_in(&t.surface, low, high);
+    int place, k, count = 0;
+    while (count < p->d->triangles && (place = csimi_surface_walk_next(&walk)) >= 0) {
+        if (!csimi_triangle_in(&t, place, low, high)) continue;
+        count++;
+        for (k = 0; k < 3; k++) {
+            const int other = t.beyond[3 * place + k];
+            if (other >= 0 && other < 3 * place && csimi_triangle_in(&t, other / 3, low, high)) continue;
+            csimi_draw_line_in(p, at, csimi_triangle_corner(&t, place, k),
+                               csimi_triangle_corner(&t, place, (k + 1) % 3));
+        }
+    }
+}
+
 static CSIMI_NOINLINE void csimi_draw_shape(const csimi_pen *p, const csim_geometry *g, csim_pose at) {
     const csim_real r = g->radius, far = p->d->ground;
     switch (g->kind) {
@@ -123,11 +156,11 @@ static CSIMI_NOINLINE void csimi_draw_shape(const csimi_pen *p, const csim_geome
         csimi_draw_line_in(p, at, csim_v3(-far, far, 0), csim_v3(far, -far, 0));
         csimi_draw_line_in(p, at, csim_v3(0, 0, 0), csim_v3(0, 0, p->d->size));
         break;
+    case CSIM_SHAPE_TRIANGLES: csimi_draw_level(p, g->field, at); break;
     case CSIM_SHAPE_MESH:
     case CSIM_SHAPE_HEIGHTS:
-    case CSIM_SHAPE_TRIANGLES:
     case CSIM_SHAPE_COUNT_:
-    default: /* a field: the ball around it */
+    default: /* a grid: the ball around it */
         csimi_draw_ring(p, at, g->centre, csim_v3(g->bound, 0, 0), csim_v3(0, g->bound, 0));
         csimi_draw_ring(p, at, g->centre, csim_v3(0, g->bound, 0), csim_v3(0, 0, g->bound));
         break;
@@ -334,6 +367,7 @@ static CSIMI_NOINLINE void csimi_draw_one(csimi_pen *p, int slot) {
         if (!csimi_draw_shows(p, (csim_draw_kind)kind)) continue;
         csimi_draw_as(p, (csim_draw_kind)kind);
         if (grouped) p->colour = csimi_island_colour(p->d->islands[slot]);
+        if (b->rest.asleep && csimi_draw_shows(p, CSIM_DRAW_SLEEP)) p->colour = p->d->colour[CSIM_DRAW_SLEEP];
         if (kind == CSIM_DRAW_SHAPES) csimi_draw_body(p, b);
         if (kind == CSIM_DRAW_SURFACES) csimi_draw_surface(p, b);
         if (kind == CSIM_DRAW_BOUNDS) csimi_draw_bounds(p, slot);
@@ -354,7 +388,8 @@ CSIM_API csim_status csim_world_draw(const csim_world *w, const csim_draw *d) {
     if (d->guard != CSIMI_GUARD) return CSIM_DEF_NOT_INITIALISED;
     if (w->locked) return CSIM_LOCKED;
     if (!(d->size >= 0 && d->size <= CSIM_R(1e9) && d->ground >= 0 && d->ground <= CSIM_R(1e9)) ||
-        !(d->per_impulse >= 0 && d->per_impulse <= CSIM_R(1e9)))
+        !(d->per_impulse >= 0 && d->per_impulse <= CSIM_R(1e9)) || !(d->within >= 0 && d->within <= CSIM_R(1e9)) ||
+        !(csim_length(d->around) <= CSIM_R(1e9)) || d->triangles < 0)
         return CSIM_OUT_OF_RANGE;
     if ((d->kinds >> CSIM_DRAW_ISLANDS & 1u) && (!d->islands || d->island_count < w->store.count.bodies))
         return d->islands ? CSIM_CAPACITY : CSIM_NULL_ARGUMENT;

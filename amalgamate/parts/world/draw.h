@@ -7,7 +7,7 @@
 
 /* What a line, triangle or point means. */
 typedef enum csim_draw_kind {
-    CSIM_DRAW_SHAPES,   /* edges of rigid shapes and links, segments of cables, particles */
+    CSIM_DRAW_SHAPES,   /* edges of rigid shapes, links and levels of triangles, segments of cables, particles */
     CSIM_DRAW_SURFACES, /* triangles of solids, cloth and reduced bodies */
     CSIM_DRAW_JOINTS,   /* points, the way between them, axes; springs and pins too */
     CSIM_DRAW_LIMITS,   /* arcs of twists, ellipses of cones, ways between limits; where the axis is now */
@@ -16,6 +16,7 @@ typedef enum csim_draw_kind {
     CSIM_DRAW_BOUNDS,   /* boxes along the axes of the world */
     CSIM_DRAW_CENTRES,  /* axes of rigid bodies and links at their poses */
     CSIM_DRAW_ISLANDS,  /* from each body to the first one of its island; needs `islands` */
+    CSIM_DRAW_SLEEP,    /* nothing of its own: bodies that are asleep have its colour, whatever is drawn of them */
     CSIM_DRAW_KIND_COUNT_
 } csim_draw_kind;
 
@@ -30,6 +31,9 @@ typedef struct csim_draw {
     csim_real size;         /* m: of axes, normals, arcs; default 0.2 */
     csim_real per_impulse;  /* m per N s; default 0.1 */
     csim_real ground;       /* m: half of the square that stands for a half-space; default 10 */
+    csim_vec3 around;       /* levels of triangles are drawn in a cube around this point, along their own axes, */
+    csim_real within;       /* of half this side, m; default 0, 0, 0 and 1e9: everywhere */
+    int triangles;          /* at most so many of each level; default 10000 */
     uint32_t colour[CSIM_DRAW_KIND_COUNT_]; /* dynamic bodies of an island share one of their own where islands are
                                                drawn; default: a colour for each kind */
     int *islands;           /* [island_count] room to number islands in, one for each body there has ever been at once
@@ -42,7 +46,7 @@ typedef struct csim_draw {
 CSIM_API csim_draw csim_default_draw(void);
 /* Draws the world as it lies now, contacts and impulses of the last step, bodies in the order in which they were made.
    The same world draws the same. Fails: CSIM_NULL_ARGUMENT, CSIM_DEF_NOT_INITIALISED, CSIM_OUT_OF_RANGE (size,
-   per_impulse, ground), CSIM_CAPACITY (island_count), CSIM_LOCKED; nothing is drawn then. */
+   per_impulse, ground, around, within, triangles), CSIM_CAPACITY (island_count), CSIM_LOCKED; nothing is drawn then. */
 CSIM_API csim_status csim_world_draw(const csim_world *world, const csim_draw *draw);
 
 #endif
