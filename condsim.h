@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: fba7b74b716c5891
+   Hash of the parts: 9d3500e806da050f
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3360,7 +3360,10 @@ CSIMI_FN bool csimi_chain_factor(csimi_chain *c, int first, int last);
 /* x[6 links]: right-hand side in, solution out; nothing moves off its face. */
 CSIMI_FN void csimi_chain_solve(const csimi_chain *c, int first, int last, double *x);
 
-#if defined(CONDSIM_REFERENCE) || !defined(CONDSIM_NO_BOUNDED)
+#if !defined(CONDSIM_NO_BOUNDED) || !defined(CONDSIM_NO_COND)
+#define CSIMI_COUPLES /* matrices that couple bodies are factored */
+#endif
+#if defined(CONDSIM_REFERENCE) || defined(CSIMI_COUPLES)
 /* ---- cholesky.c: P A P' = L L' of a sparse matrix. Block k is order[k]; column i of L holds rows index[first[i]] on,
    below the diagonal, as 3x3 blocks value; the diagonal blocks are pivot, lower triangles. */
 typedef struct csimi_factor {
@@ -4973,8 +4976,7 @@ CSIMI_FN void csimi_pieces_delassus(const csimi_piece *begin, int count, csim_re
 
 /* ---- coupled.c: the same where A couples bodies, in one sparse factor; w is in the order of its rows */
 
-#if !defined(CONDSIM_NO_BOUNDED) || !defined(CONDSIM_NO_COND)
-#define CSIMI_COUPLES
+#ifdef CSIMI_COUPLES
 typedef struct csimi_coupled {
     int n;
     size_t blocks;       /* room in the factor */
@@ -5546,6 +5548,7 @@ typedef struct csimi_counts {
     CSIMI_WORLD_AXES(CSIMI_X)
 #undef CSIMI_X
 } csimi_counts;
+enum { CSIMI_AXES = sizeof(csimi_counts) / sizeof(int) };
 
 /* The unknowns of a step are velocity blocks, kind by kind in this order: one line a kind of body.
    X(kind, axis, blocks of an item, velocity, its representative in the last step, what pushes in the coming step) */
@@ -5707,6 +5710,7 @@ CSIMI_FN int csimi_touches_of(int pairs); /* records of touching that so many pa
 /* Sets every pointer of the store for its capacity, with so much scratch behind; counts when the arena counts. */
 CSIMI_FN void csimi_store_layout(csimi_store *store, size_t scratch, csimi_arena *arena);
 /* Makes each capacity at least need; the world is unchanged when this fails. */
+CSIMI_FN void csimi_counts_raise(csimi_counts *n, const csimi_counts *least); /* each to at least that */
 CSIMI_FN csim_status csimi_ensure(csim_world *world, const csimi_counts *need, const char *function);
 CSIMI_FN csim_status csimi_grow_store(csim_world *world, const csimi_counts *need, const char *function,
                                       const char *lack, int wanted); /* csim_world.grow of heap worlds */
@@ -7764,7 +7768,7 @@ CSIMI_FN int csimi_pcg(const csim_block_matrix *A, const csim_real *rhs, csim_re
     double rz, old, target;
     if (!csimi_invert_diagonal(A, inverse)) return -1;
     csimi_apply_diagonal(A->n, inverse, rhs, z);
-    target = (double)tol * (double)tol * csimi_sum_dot(m, rhs, z);
+    target = (double)tol * (double)tol * (double)csimi_sum_dot(m, rhs, z);
     csimi_product(A, x, q, tasks);
     for (i = 0; i < m; i++) r[i] = rhs[i] - q[i];
     csimi_apply_diagonal(A->n, inverse, r, z);
@@ -7802,7 +7806,7 @@ CSIMI_FN csim_real csimi_power_sigma(const csim_block_matrix *A, const csim_real
         for (i = 0; i < m; i++) wy[i] = w[i] * y[i];
         energy = csimi_sum_dot(m, x, y);
         if (!(energy > 0)) return (csim_real)sigma;
-        sigma = csimi_sum_dot(m, y, wy) / energy;
+        sigma = (double)csimi_sum_dot(m, y, wy) / energy;
         if (!(sigma > 0)) return (csim_real)sigma;
         scale = 1 / (csim_real)sigma; /* keeps the iterate of the size of the start */
         for (i = 0; i < m; i++) x[i] = scale * wy[i];
@@ -7983,7 +7987,7 @@ CSIMI_FN void csimi_lu_solve(int m, const csimi_wide *LU, const int *pivot, csim
    breadth-first levels (George and Liu); the pattern of row k of L is what the elimination tree reaches from row k of A
    (Liu), and rows are made one after the other from the rows above (up-looking). */
 
-#if defined(CONDSIM_REFERENCE) || !defined(CONDSIM_NO_BOUNDED)
+#if defined(CONDSIM_REFERENCE) || defined(CSIMI_COUPLES)
 
 enum { CSIMI_LEAF = 8 }; /* blocks that are not dissected further */
 
@@ -20637,7 +20641,7 @@ static void csimi_cert_motion(const csim_problem *p, const csimi_cert_kept *kept
         csimi_cert_take(&out->velocity, (kept->missed[m] - rounded) / scale);
         work += csimi_cert_max(0, kept->work[m] - 2 * kept->norm[m] * rounded);
     }
-    out->work = work / csimi_cert_max(out->energy, (csimi_wide)CSIMI_TINY);
+    out->work = (double)(work / csimi_cert_max((csimi_wide)out->energy, (csimi_wide)CSIMI_TINY));
 }
 
 /* Median of the impulses that carry something, and the largest of all. */
@@ -21129,7 +21133,7 @@ static void csimi_local_prepare_linear(csimi_local *c, unsigned mask) {
         for (i = 0; i < 9; ++i) H[i] = i % 4 == 0 ? (csimi_wide)(c->W[0] + c->W[3] + c->W[5] + lift) : 0;
     for (j = 0; j < 3; ++j) {
         x[0] = x[1] = x[2] = 0;
-        x[j] = mask >> j & 1u ? 1 : 0;
+        x[j] = CSIMI_WIDE(mask >> j & 1u ? 1 : 0);
         csimi_cholesky_solve(3, H, x);
         for (i = 0; i <= j; ++i) c->inverse[at[3 * i + j]] = (csim_real)x[i];
     }
@@ -25337,7 +25341,7 @@ static void csimi_burst_envelope(csimi_sweep *s) {
     e->blocks = 0;
     s->work = 0;
     for (i = 0; i < s->n; ++i) {
-        const csimi_wide width = i - e->first[i];
+        const csimi_wide width = CSIMI_WIDE(i - e->first[i]);
         e->start[i] = e->blocks;
         e->blocks += (size_t)(i - e->first[i]);
         s->work += 27 * (width + 1) * (width + 1);
@@ -25473,7 +25477,7 @@ static void csimi_burst_derivative(int law, const csim_contact *c, const csimi_w
             csimi_burst_cone(mu, t, G);
         break;
     case CSIM_LAW_BILATERAL:
-        for (k = 0; k < 3; ++k) G[4 * k] = c->mask >> k & 1u ? 1 : 0;
+        for (k = 0; k < 3; ++k) G[4 * k] = CSIMI_WIDE(c->mask >> k & 1u ? 1 : 0);
         break;
     case CSIM_LAW_BOX:
         for (k = 0; k < 3; ++k) G[4 * k] = t[k] > (csimi_wide)c->lo[k] && t[k] < (csimi_wide)c->hi[k] ? 1 : 0;
@@ -25987,7 +25991,7 @@ static bool csimi_sweep_met(const csimi_sweep *s, csimi_wide good) {
 /* Solves, certifies, and goes on with a smaller target where the certificate is not content. */
 static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *params, void *scratch, size_t bytes,
                                    csim_certificate *certificate) {
-    csimi_wide good = CSIMI_WIDE(0.9) * (csimi_wide)params->tolerance;
+    double good = 0.9 * (double)params->tolerance;
     int trial;
     s->planned = false;
     if (!csimi_burst_fits(s)) csimi_burst_plan(s);
@@ -25995,11 +25999,11 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
         s->loop.best_measure = (csimi_wide)CSIMI_HUGE;
         if (trial > 0) csimi_sweep_velocities(s);
         if (s->contact_count > 0) {
-            csimi_sweep_cascade(s, good, trial > 0);
+            csimi_sweep_cascade(s, (csimi_wide)good, trial > 0);
             if (s->loop.broken) return CSIM_RESULT_NOT_FINITE;
         }
         csimi_basis_velocities(&s->basis, s->problem, s->loop.x, s->v, (csimi_wide *)scratch);
-        if (!params->certify && trial == 0 && csimi_sweep_met(s, good))
+        if (!params->certify && trial == 0 && csimi_sweep_met(s, (csimi_wide)good))
             return csimi_leave_unchecked(s->contact_count > 0 ? s->loop.best_measure : 0, certificate);
         if (csim_problem_certify(s->problem, s->v, s->loop.x, scratch, bytes, certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
@@ -29360,6 +29364,8 @@ static csim_status csimi_auto_first(const csim_problem *problem, const csim_solv
     csim_status status;
 #ifndef CONDSIM_NO_SWEEP
     if (sweeps) return csimi_any_sweep_solve(problem, params, arena, tasks, solution, outcome, error);
+#else
+    (void)sweeps;
 #endif
     if (!csimi_auto_couples(problem)) return csimi_cond_solve(problem, params, arena, tasks, solution, outcome, error);
     few.max_iterations = csimi_imin(CSIMI_AUTO_FEW, few.max_iterations);
@@ -31655,11 +31661,40 @@ static void csimi_told_copy(csimi_told *to, const csimi_told *from) {
     if (from->sleep_count > 0) CSIMI_MEMCPY(to->sleep, from->sleep, sizeof *to->sleep * (size_t)from->sleep_count);
 }
 
-CSIMI_FN void csimi_store_layout(csimi_store *s, size_t scratch, csimi_arena *arena) {
-    const csimi_counts *c = &s->capacity;
-#define CSIMI_X(axis, type, name, per, holds) s->name = CSIMI_PUSH(arena, type, (size_t)c->axis * (per));
+/* An array of the store in numbers: where its pointer is, where its count, bytes of an item. A loop over a table is a
+   tenth of the code that a line for each array is. */
+typedef struct csimi_array_line {
+    uint16_t pointer, axis, bytes;
+} csimi_array_line;
+
+static const csimi_array_line csimi_array_lines[] = {
+#define CSIMI_X(axis, type, name, per, holds) \
+    {(uint16_t)offsetof(csimi_store, name), (uint16_t)offsetof(csimi_counts, axis), (uint16_t)(sizeof(type) * (per))},
     CSIMI_WORLD_ARRAYS(CSIMI_X)
 #undef CSIMI_X
+};
+enum { CSIMI_ARRAY_LINES = sizeof csimi_array_lines / sizeof *csimi_array_lines };
+
+static size_t csimi_line_count(const csimi_array_line *line, const csimi_counts *n) {
+    int count;
+    CSIMI_MEMCPY(&count, (const unsigned char *)n + line->axis, sizeof count);
+    return (size_t)count;
+}
+
+static void *csimi_line_array(const csimi_array_line *line, const csimi_store *s) {
+    void *array;
+    CSIMI_MEMCPY(&array, (const unsigned char *)s + line->pointer, sizeof array);
+    return array;
+}
+
+CSIMI_FN void csimi_store_layout(csimi_store *s, size_t scratch, csimi_arena *arena) {
+    const csimi_counts *c = &s->capacity;
+    int i;
+    for (i = 0; i < CSIMI_ARRAY_LINES; i++) {
+        const csimi_array_line *line = csimi_array_lines + i;
+        void *array = csimi_push(arena, csimi_line_count(line, c), line->bytes);
+        CSIMI_MEMCPY((unsigned char *)s + line->pointer, &array, sizeof array);
+    }
     /* what follows from the rest: not copied, not saved */
     s->state.tet_slot = CSIMI_PUSH(arena, int, (size_t)c->tets * 16);
     s->state.membrane_slot = CSIMI_PUSH(arena, int, (size_t)c->membranes * 36);
@@ -31695,32 +31730,44 @@ CSIMI_FN void csimi_sync_state(csimi_store *s) {
 }
 
 static void csimi_store_copy(csimi_store *to, const csimi_store *from) {
-#define CSIMI_X(axis, type, name, per, holds) \
-    if (from->count.axis > 0) CSIMI_MEMCPY(to->name, from->name, sizeof(type) * (size_t)from->count.axis * (per));
-    CSIMI_WORLD_ARRAYS(CSIMI_X)
-#undef CSIMI_X
+    int i;
+    for (i = 0; i < CSIMI_ARRAY_LINES; i++) {
+        const csimi_array_line *line = csimi_array_lines + i;
+        const size_t count = csimi_line_count(line, &from->count);
+        if (count > 0) CSIMI_MEMCPY(csimi_line_array(line, to), csimi_line_array(line, from), count * line->bytes);
+    }
 }
 
-/* Axes that must not shrink, as numbers: the largest of both. */
-static csimi_counts csimi_counts_max(const csimi_counts *a, const csimi_counts *b) {
-    csimi_counts n;
-#define CSIMI_X(axis) n.axis = csimi_imax(a->axis, b->axis);
-    CSIMI_WORLD_AXES(CSIMI_X)
-#undef CSIMI_X
-    return n;
+CSIMI_FN void csimi_counts_raise(csimi_counts *n, const csimi_counts *least) {
+    int own[CSIMI_AXES], other[CSIMI_AXES], i;
+    CSIMI_MEMCPY(own, n, sizeof own);
+    CSIMI_MEMCPY(other, least, sizeof other);
+    for (i = 0; i < CSIMI_AXES; i++) own[i] = csimi_imax(own[i], other[i]);
+    CSIMI_MEMCPY(n, own, sizeof own);
 }
 
 /* The first axis of need that capacity lacks, by name; null: none. */
 static const char *csimi_lacking(const csimi_counts *capacity, const csimi_counts *need, int *wanted, int *have) {
-#define CSIMI_X(axis)                  \
-    if (need->axis > capacity->axis) { \
-        *wanted = need->axis;          \
-        *have = capacity->axis;        \
-        return "capacity." #axis;      \
-    }
-    CSIMI_WORLD_AXES(CSIMI_X)
+#ifndef CONDSIM_NO_ERROR_TEXT
+    static const char *const names[] = {
+#define CSIMI_X(axis) "capacity." #axis,
+        CSIMI_WORLD_AXES(CSIMI_X)
 #undef CSIMI_X
-    return NULL;
+    };
+#endif
+    int has[CSIMI_AXES], needs[CSIMI_AXES], i;
+    CSIMI_MEMCPY(has, capacity, sizeof has);
+    CSIMI_MEMCPY(needs, need, sizeof needs);
+    for (i = 0; i < CSIMI_AXES && needs[i] <= has[i]; i++) {
+    }
+    if (i == CSIMI_AXES) return NULL;
+    *wanted = needs[i];
+    *have = has[i];
+#ifdef CONDSIM_NO_ERROR_TEXT
+    return "";
+#else
+    return names[i];
+#endif
 }
 
 /* A world that grows takes half as much again as it needs, so that adding bodies one by one costs linear time. */
@@ -31744,7 +31791,7 @@ CSIMI_FN csim_status csimi_grow_store(csim_world *w, const csimi_counts *need, c
     csimi_arena arena;
     size_t scratch;
     unsigned char *block;
-    grown.capacity = csimi_counts_max(&w->store.capacity, need);
+    csimi_counts_raise(&grown.capacity, need);
     csimi_round_up(&grown.capacity, &w->store.capacity);
     arena = csimi_arena_counting();
     scratch = w->scratch(&grown.capacity, &w->def.solver);
@@ -32118,14 +32165,8 @@ CSIMI_FN unsigned char csimi_mode_of(csim_motion motion) {
     return motion == CSIM_DYNAMIC ? CSIMI_FREE : motion == CSIM_STATIC ? CSIMI_FIXED : CSIMI_KINEMATIC;
 }
 
-CSIMI_FN void csimi_note_high(csim_world *w) {
-    const csimi_counts *c = &w->store.count;
-    csimi_counts *h = &w->high;
-#define CSIMI_X(axis) h->axis = csimi_imax(h->axis, c->axis);
-    CSIMI_WORLD_AXES(
-        CSIMI_X) /* matrix_blocks as creation counts them: the same calls fit, the pattern may share some */
-#undef CSIMI_X
-}
+/* matrix_blocks as creation counts them: the same calls fit, the pattern may share some. */
+CSIMI_FN void csimi_note_high(csim_world *w) { csimi_counts_raise(&w->high, &w->store.count); }
 
 CSIMI_FN void csimi_finish_create(csim_world *w, int slot, csim_body_id *id) {
     csimi_sync_state(&w->store);
@@ -40539,7 +40580,7 @@ static void csimi_within_keep(csim_world *w, csimi_step_frame *f, const csimi_wi
             const double d = (double)f->h * (double)(c->move[3 * i + k] - c->solution->v[3 * i + k]);
             way += d * d;
         }
-        way = csimi_sqrt64(way);
+        way = (double)csimi_sqrt64((csimi_wide)way);
         if (!c->rotation[i] && way > f->stats.pushed) f->stats.pushed = way;
     }
 }
@@ -41107,7 +41148,7 @@ static csim_real csimi_island_tolerance(const csim_world *w, const csimi_step_fr
 /* Whether the step that is being done is to be certified. */
 static bool csimi_certifies(const csim_world *w) {
     const int every = w->def.solver.certify;
-    return every > 0 && (w->stats.step + 1) % (uint64_t)every == 0;
+    return every > 0 && ((uint32_t)w->stats.step + 1u) % (uint32_t)every == 0;
 }
 
 /* Room in the arena for the problem of an island. */
@@ -41360,7 +41401,7 @@ CSIMI_FN double csimi_imbalance(const csim_world *w, csimi_step_frame *f) {
         pushed2 += (double)pushed[i] * (double)pushed[i] / D;
     }
     if (pushed2 > b2) b2 = pushed2;
-    return b2 > 0 ? csimi_sqrt64(rest2 / b2) : 0;
+    return b2 > 0 ? (double)csimi_sqrt64((csimi_wide)(rest2 / b2)) : 0;
 }
 /* ==== end step/variational.c */
 
@@ -43742,9 +43783,23 @@ static bool csimi_unsettled(csim_world *w, csimi_step_frame *f, const csimi_step
     return false;
 }
 
-static bool csimi_has_elements(const csimi_counts *n) { return n->tets + n->membranes > 0; }
+/* What a build leaves out is in no world of it: whole stages go with it. */
+static bool csimi_has_elements(const csimi_counts *n) {
+#if defined(CONDSIM_NO_SOFT) && defined(CONDSIM_NO_CLOTH)
+    (void)n;
+    return false;
+#else
+    return n->tets + n->membranes > 0;
+#endif
+}
 
-static bool csimi_is_elastic(const csimi_counts *n) { return csimi_has_elements(n) || n->springs + n->frames > 0; }
+static bool csimi_is_elastic(const csimi_counts *n) {
+#if defined(CONDSIM_NO_SPRINGS) && defined(CONDSIM_NO_CABLE)
+    return csimi_has_elements(n);
+#else
+    return csimi_has_elements(n) || n->springs + n->frames > 0;
+#endif
+}
 
 /* Solvers that walk through gaps know one integrator; the anchors of PENALTY bear any that solves a step once. */
 static bool csimi_solver_fits(const csim_world *w) {
@@ -43957,10 +44012,10 @@ static bool csimi_countable(const csimi_counts *n) {
     const int64_t side = csimi_imax(n->tets + n->membranes + n->frames > 0 ? 3 : 2,
                                     csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
     const int64_t span = csimi_imax(n->tree_span, CSIMI_BODY_LARGEST);
-#define CSIMI_X(axis) \
-    if (n->axis > most) return false;
-    CSIMI_WORLD_AXES(CSIMI_X)
-#undef CSIMI_X
+    int axis[CSIMI_AXES], i;
+    CSIMI_MEMCPY(axis, n, sizeof axis);
+    for (i = 0; i < CSIMI_AXES; i++)
+        if (axis[i] > most) return false;
     return 2 * side * n->contacts + 2 * (side > 4 ? side : 4) * CSIMI_JOINT_ROWS * (int64_t)n->joints +
                    (int64_t)CSIMI_TREE_JOINT_ROWS * n->tree_links + (2 * side + 1) * CSIMI_AXES_LINES * n->axes <=
                (INT32_MAX - n->matrix_blocks) / 9 && /* nodalisation stores eight blocks a term beside A */
@@ -48759,7 +48814,9 @@ CSIM_API csim_status csim_world_set_integrator(csim_world *w, csim_integrator in
 
 
 #if defined(CONDSIM_NO_CABLE)
-CSIMI_FN void csimi_frame_inertia_world(const csimi_state *s, int k, csim_real *I) {}
+CSIMI_FN void csimi_frame_inertia_world(const csimi_state *s, int k, csim_real *I) {
+    CSIMI_MEMSET(I, 0, 9 * sizeof *I);
+}
 CSIMI_FN int csimi_bend_block(const csimi_state *s, const csimi_bend_end *end) { return 0; }
 CSIMI_FN void csimi_set_frame_velocity(csimi_store *s, int frame, csim_vec3 w) {}
 CSIM_API csim_cable_def csim_default_cable_def(void) {
@@ -52064,6 +52121,7 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_CHUNK
 #undef CSIMI_MATH_PRIVATE_H
 #undef CSIMI_SPARSE_PRIVATE_H
+#undef CSIMI_COUPLES
 #undef CSIMI_MODEL_PRIVATE_H
 #undef CSIMI_PLACE_TERMS
 #undef CSIMI_MODEL_ASSEMBLE
@@ -52090,7 +52148,6 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_QUAD_ADD
 #undef CSIMI_SOLVERS_THERE
 #undef CSIMI_IMPULSE_NOISE
-#undef CSIMI_COUPLES
 #undef CSIMI_BURST_NUMBERS
 #undef CSIMI_COND_H
 #undef CSIMI_STORE_PRIVATE_H
