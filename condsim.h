@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 9d3500e806da050f
+   Hash of the parts: d1d2cadb3c058bb8
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -6323,13 +6323,14 @@ CSIMI_FN csim_side csimi_terms_side(csimi_step_frame *f, int n, const int *block
 /* Both sides of a row; phi += R (the velocity of what is given). */
 CSIMI_FN void csimi_sides(csimi_step_frame *f, const csimi_state *s, const csimi_place *a, csim_vec3 point_a,
                           const csimi_place *b, csim_vec3 point_b, csim_contact *c);
+CSIMI_FN void csimi_row_velocity(const csimi_step_frame *f, const csim_contact *c, csim_real *u); /* u += R J v_k */
+CSIMI_FN void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c, int first);
 /* phi of a gap that closes at `approach` now and would at `free_end` without contact. */
 CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csim_real gap, csim_real restitution,
                              csim_real approach, csim_real free_end);
 /* ---- rows.c: found contacts and joints to rows of the problem, with phi, laws and warm starts */
 CSIMI_FN void csimi_rows(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
 /* Half-step: components first and first + 1 hold at the end of the step. */
-CSIMI_FN void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c, int first);
 /* ---- rolling.c: rows that resist rolling, behind those of the contacts; how many there are at most */
 #ifndef CONDSIM_NO_JOINTS
 CSIMI_FN int csimi_rolling_count(const csim_world *w, const csimi_step_frame *f);
@@ -39112,6 +39113,27 @@ CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csi
     if (approach < 0 && gap + f->h * (3 - e) / 2 * csimi_min(approach, free_end) < 0) return -(1 - e) / 2 * approach;
     return phi;
 }
+
+/* u += R J v of the terms of a row, at the velocities v_k of the start of the step. */
+CSIMI_FN void csimi_row_velocity(const csimi_step_frame *f, const csim_contact *c, csim_real *u) {
+    csim_real w[2][3] = {{0, 0, 0}, {0, 0, 0}};
+    int k;
+    for (k = c->a.first; k < c->a.first + c->a.count; k++)
+        csimi_addmul3(f->terms[k].J, f->vk + 3 * (size_t)f->terms[k].block, w[0]);
+    for (k = c->b.first; k < c->b.first + c->b.count; k++)
+        csimi_addmul3(f->terms[k].J, f->vk + 3 * (size_t)f->terms[k].block, w[1]);
+    for (k = 0; k < 3; k++) w[0][k] -= w[1][k];
+    csimi_addmul3(c->R, w[0], u);
+}
+
+/* Half-step: friction opposes v_{k+1} = 2 v - v_k, thesis (4.51). The tangential rows carry half of it, v - v_k / 2:
+   with the same lambda the law is the same. phi holds -u of the ground. */
+CSIMI_FN void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c, int first) {
+    csim_real u[3] = {0, 0, 0};
+    int k;
+    csimi_row_velocity(f, c, u);
+    for (k = first; k < first + 2; k++) c->phi[k] = (c->phi[k] - u[k]) / 2;
+}
 /* ==== end step/terms.c */
 
 /* ==== begin step/joint_sides.c ================================================================================== */
@@ -40405,27 +40427,6 @@ static void csimi_add_belts(const csimi_store *s, const csimi_found_contact *f, 
     if (!(csim_dot(d, d) > 0)) return;
     c->phi[1] += csim_dot(csimi_load3(c->R + 3), d);
     c->phi[2] += csim_dot(csimi_load3(c->R + 6), d);
-}
-
-/* u += R J v of the terms of a row, at the velocities v_k of the start of the step. */
-static void csimi_row_velocity(const csimi_step_frame *f, const csim_contact *c, csim_real *u) {
-    csim_real w[2][3] = {{0, 0, 0}, {0, 0, 0}};
-    int k;
-    for (k = c->a.first; k < c->a.first + c->a.count; k++)
-        csimi_addmul3(f->terms[k].J, f->vk + 3 * (size_t)f->terms[k].block, w[0]);
-    for (k = c->b.first; k < c->b.first + c->b.count; k++)
-        csimi_addmul3(f->terms[k].J, f->vk + 3 * (size_t)f->terms[k].block, w[1]);
-    for (k = 0; k < 3; k++) w[0][k] -= w[1][k];
-    csimi_addmul3(c->R, w[0], u);
-}
-
-/* Half-step: friction opposes v_{k+1} = 2 v - v_k, thesis (4.51). The tangential rows carry half of it, v - v_k / 2:
-   with the same lambda the law is the same. phi holds -u of the ground. */
-CSIMI_FN void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c, int first) {
-    csim_real u[3] = {0, 0, 0};
-    int k;
-    csimi_row_velocity(f, c, u);
-    for (k = first; k < first + 2; k++) c->phi[k] = (c->phi[k] - u[k]) / 2;
 }
 
 static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_last_table *r, int i) {

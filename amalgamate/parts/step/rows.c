@@ -58,27 +58,6 @@ static void csimi_add_belts(const csimi_store *s, const csimi_found_contact *f, 
     c->phi[2] += csim_dot(csimi_load3(c->R + 6), d);
 }
 
-/* u += R J v of the terms of a row, at the velocities v_k of the start of the step. */
-static void csimi_row_velocity(const csimi_step_frame *f, const csim_contact *c, csim_real *u) {
-    csim_real w[2][3] = {{0, 0, 0}, {0, 0, 0}};
-    int k;
-    for (k = c->a.first; k < c->a.first + c->a.count; k++)
-        csimi_addmul3(f->terms[k].J, f->vk + 3 * (size_t)f->terms[k].block, w[0]);
-    for (k = c->b.first; k < c->b.first + c->b.count; k++)
-        csimi_addmul3(f->terms[k].J, f->vk + 3 * (size_t)f->terms[k].block, w[1]);
-    for (k = 0; k < 3; k++) w[0][k] -= w[1][k];
-    csimi_addmul3(c->R, w[0], u);
-}
-
-/* Half-step: friction opposes v_{k+1} = 2 v - v_k, thesis (4.51). The tangential rows carry half of it, v - v_k / 2:
-   with the same lambda the law is the same. phi holds -u of the ground. */
-CSIMI_FN void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c, int first) {
-    csim_real u[3] = {0, 0, 0};
-    int k;
-    csimi_row_velocity(f, c, u);
-    for (k = first; k < first + 2; k++) c->phi[k] = (c->phi[k] - u[k]) / 2;
-}
-
 static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_last_table *r, int i) {
     csimi_found_contact *found = f->found + i;
     const csimi_state *s = &w->store.state;

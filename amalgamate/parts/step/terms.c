@@ -68,3 +68,24 @@ CSIMI_FN csim_real csimi_phi(const csim_world *w, const csimi_step_frame *f, csi
     if (approach < 0 && gap + f->h * (3 - e) / 2 * csimi_min(approach, free_end) < 0) return -(1 - e) / 2 * approach;
     return phi;
 }
+
+/* u += R J v of the terms of a row, at the velocities v_k of the start of the step. */
+CSIMI_FN void csimi_row_velocity(const csimi_step_frame *f, const csim_contact *c, csim_real *u) {
+    csim_real w[2][3] = {{0, 0, 0}, {0, 0, 0}};
+    int k;
+    for (k = c->a.first; k < c->a.first + c->a.count; k++)
+        csimi_addmul3(f->terms[k].J, f->vk + 3 * (size_t)f->terms[k].block, w[0]);
+    for (k = c->b.first; k < c->b.first + c->b.count; k++)
+        csimi_addmul3(f->terms[k].J, f->vk + 3 * (size_t)f->terms[k].block, w[1]);
+    for (k = 0; k < 3; k++) w[0][k] -= w[1][k];
+    csimi_addmul3(c->R, w[0], u);
+}
+
+/* Half-step: friction opposes v_{k+1} = 2 v - v_k, thesis (4.51). The tangential rows carry half of it, v - v_k / 2:
+   with the same lambda the law is the same. phi holds -u of the ground. */
+CSIMI_FN void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c, int first) {
+    csim_real u[3] = {0, 0, 0};
+    int k;
+    csimi_row_velocity(f, c, u);
+    for (k = first; k < first + 2; k++) c->phi[k] = (c->phi[k] - u[k]) / 2;
+}
