@@ -5,21 +5,7 @@
 #define CSIMI_KEEP_MACROS
 #define CONDSIM_IMPLEMENTATION
 #include "condsim.h"
-#include "../examples/scenes/scene.c"
-#include "../examples/scenes/levels.c"
-#include "../examples/scenes/play.c"
-#include "../examples/scenes/sleepers.c"
-#include "../examples/scenes/shots.c"
-#include "../examples/scenes/mesh.c"
-#include "../examples/scenes/sat.c"
-#include "../examples/scenes/rigid.c"
-#include "../examples/scenes/soft.c"
-#include "../examples/scenes/solids.c"
-#include "../examples/scenes/mixed.c"
-#include "../examples/scenes/cables.c"
-#include "../examples/scenes/robots.c"
-#include "../examples/scenes/contacts.c"
-#include "../examples/scenes/papers.c"
+#include "../examples/scenes/all.h"
 #include <time.h>
 
 static double bench_clock(void *user) {

@@ -32,21 +32,7 @@ static csim_status golden_create_world(const csim_world_def *given, csim_world *
 }
 #undef csim_create_world
 #define csim_create_world golden_create_world
-#include "../examples/scenes/scene.c"
-#include "../examples/scenes/levels.c"
-#include "../examples/scenes/play.c"
-#include "../examples/scenes/sleepers.c"
-#include "../examples/scenes/shots.c"
-#include "../examples/scenes/mesh.c"
-#include "../examples/scenes/sat.c"
-#include "../examples/scenes/rigid.c"
-#include "../examples/scenes/soft.c"
-#include "../examples/scenes/solids.c"
-#include "../examples/scenes/mixed.c"
-#include "../examples/scenes/cables.c"
-#include "../examples/scenes/robots.c"
-#include "../examples/scenes/contacts.c"
-#include "../examples/scenes/papers.c"
+#include "../examples/scenes/all.h"
 
 /* The ranges in an order that is neither up nor down. */
 static void golden_shuffle(void *user, int count, int grain, csim_range_fn *fn, void *context) {

@@ -3,21 +3,7 @@
 #include <math.h>
 
 #include "../examples/scenes/columns.c"
-#include "../examples/scenes/mesh.c"
-#include "../examples/scenes/mixed.c"
-#include "../examples/scenes/cables.c"
-#include "../examples/scenes/robots.c"
-#include "../examples/scenes/contacts.c"
-#include "../examples/scenes/papers.c"
-#include "../examples/scenes/rigid.c"
-#include "../examples/scenes/sat.c"
-#include "../examples/scenes/scene.c"
-#include "../examples/scenes/levels.c"
-#include "../examples/scenes/play.c"
-#include "../examples/scenes/sleepers.c"
-#include "../examples/scenes/shots.c"
-#include "../examples/scenes/soft.c"
-#include "../examples/scenes/solids.c"
+#include "../examples/scenes/all.h"
 #include "scene_run.h"
 
 /* 45 g in a grip of 12 N and 60 N: what is held does not creep, the grip is what was asked for, and its friction is the
