@@ -334,8 +334,9 @@ CSIM_API csim_status csim_shape_mass(const csim_shape *shape, csim_real density,
     return csimi_mass_at(function, shape, pose, density, mass, error);
 }
 
-CSIMI_FN csim_status csimi_geometry_mass(const char *function, const csim_geometry *g, const csim_hull_data *hulls,
-                                         csim_real density, csim_mass *mass, csim_error *error) {
+CSIMI_FN CSIMI_NOINLINE csim_status csimi_geometry_mass(const char *function, const csim_geometry *g,
+                                                        const csim_hull_data *hulls, csim_real density,
+                                                        csim_mass *mass, csim_error *error) {
     csim_shape s = csimi_shape_of(g->kind);
     csim_vec3 corner[CSIM_HULL_MAX_VERTICES];
     int i;

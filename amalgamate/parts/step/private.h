@@ -63,20 +63,18 @@ typedef struct csimi_step_frame {
     csimi_state drift;          /* two-step worlds: where bodies are after half a step; own positions and rotations */
     csim_real *aim;             /* [6 blocks] worlds with cables or joints: v* of Newton's method, and more */
     csim_real *frozen;          /* [3 blocks] half-step worlds: A v of what is not elastic */
-    int blocks;                 /* of the whole world */
     csimi_state next;           /* state after the step: own positions, shared constants */
     csim_real *vk, *b, *v;      /* [3 blocks] */
     csim_real *v_end;           /* [3 blocks] v_{k+1} */
     csim_real *rep;             /* [3 blocks] last representative velocity; where `moves`, then that of positions */
     const csim_real *start;     /* [3 blocks] start of the solve */
-    bool moves;                 /* the solver says by which velocity positions go (XPBD) */
     unsigned char *skip;        /* [blocks] 1: not an unknown */
     csim_real *margin;          /* [shapes] how far each may go and be seen, m */
     unsigned char *driven;      /* [bodies] 1: it went into something that no row knew of */
     unsigned char *missed;      /* [blocks] 1: of an island whose solve missed */
     csimi_found_contact *found; /* [contacts] */
-    int found_count;
-    csim_contact *contacts; /* [csimi_most_rows] */
+    int blocks, found_count; /* of the whole world */
+    csim_contact *contacts;  /* [csimi_most_rows] */
     csim_term *terms;       /* [csimi_most_terms] */
     csim_real *lambda;      /* [3 csimi_most_rows] */
     int contact_count, term_count;
@@ -84,6 +82,7 @@ typedef struct csimi_step_frame {
     int first_tree_row;          /* rows of joints of trees, behind those of contacts and joints ... */
     int *tree_row;               /* [rows of joints] ... and where their impulses are kept */
     int *island, *contact_island; /* [blocks], [csimi_most_rows] */
+    bool moves;                   /* the solver says by which velocity positions go (XPBD) */
     bool again;                   /* islands are being solved once more */
     int island_count;
     int *local;                               /* [blocks] number inside its island */
@@ -93,7 +92,7 @@ typedef struct csimi_step_frame {
     csim_real *aggregate_centre;              /* [3 aggregates] per solid aggregate and rigid body */
     csim_real *aggregate_radius;
     int *aggregate_of; /* [blocks], -1: none */
-    int aggregates;
+    int aggregates, substeps; /* substeps: of bounded frames */
     csimi_joint *joint;       /* [joints] as they were: a step writes its rows into them, one that fails undoes that */
     csimi_axes *axes;         /* [axes] the same */
     csim_contact_info *info; /* [contacts] the next contact list */
@@ -103,7 +102,6 @@ typedef struct csimi_step_frame {
     csim_real *sigma_of_body; /* [bodies] next spectral estimates */
     csim_real *gap;           /* [csimi_most_rows] gap over h, m/s; this and the next in worlds with bounded frames */
     csimi_pace *pace;         /* [bodies] */
-    int substeps;             /* of bounded frames */
     long work, reserved;      /* visits done, and kept for the bounded frames of islands to come */
     csimi_encounters pairs;
     csimi_sensed *sensed; /* [pairs] */
