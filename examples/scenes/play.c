@@ -7,25 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Numbers that are the same for a seed. */
-static double play_draw(unsigned long long *x, double low, double high) {
-    *x = *x * 6364136223846793005ULL + 1442695040888963407ULL;
-    return low + (high - low) * ((double)(*x >> 11) / 9007199254740992.0);
-}
-
-static csim_body_id play_static(scene *s, csim_shape shape, double friction, double x, double y, double z,
-                                double tilt) {
-    csim_rigid_def d = scene_rigid_def(0, friction, x, y, z);
-    csim_body_id id;
-    memset(&id, 0, sizeof id);
-    d.motion = CSIM_STATIC;
-    d.pose.rotation = scene_turn(0, 1, 0, tilt);
-    d.shapes = &shape;
-    d.shape_count = 1;
-    if (!s->failed) scene_ok(s, csim_create_rigid(s->world, &d, &id));
-    return id;
-}
-
 /* ---- car: sixty seconds round a circle over hills of 156 800 triangles; the same car twice, of bodies and joints, and
    as a tree, each in a world of its own */
 
@@ -78,7 +59,7 @@ static void car_build(scene *s) {
     unsigned long long seed = s->options.seed + 1;
     double high = -1e9;
     int i;
-    for (i = 0; i < 3; i++) c->phase[i] = play_draw(&seed, 0, 6.28);
+    for (i = 0; i < 3; i++) c->phase[i] = scene_draw(&seed, 0, 6.28);
     c->hills = scene_number(s, "hills");
     c->shown = strcmp(scene_text_of(s, "body"), "tree") == 0;
     hills = scene_heights(s, CAR_ACROSS, car_cell, car_height, c);
@@ -252,20 +233,20 @@ static void ragdoll_build(scene *s) {
     s->rest_speed = 1e-3;
     scene_begin(s);
     scene_add_ground(s, mu);
-    play_static(s, csim_box(scene_v3(2, 8, top / 2)), mu, -2, 0, top / 2, 0);
+    scene_add_static(s, csim_box(scene_v3(2, 8, top / 2)), mu, -2, 0, top / 2, 0);
     for (i = 0; i < RAGDOLL_STAIRS - 1; i++) {
         const double z = stair_rise * (RAGDOLL_STAIRS - 1 - i);
-        play_static(s, csim_box(scene_v3(stair_tread / 2, 8, z / 2)), mu, stair_tread * (i + 0.5), 0, z / 2, 0);
+        scene_add_static(s, csim_box(scene_v3(stair_tread / 2, 8, z / 2)), mu, stair_tread * (i + 0.5), 0, z / 2, 0);
     }
     for (i = 0; i < s->size && !s->failed; i++) {
         ragdoll_def d = ragdoll_default();
-        d.height = (csim_real)play_draw(&seed, 1.5, 1.9);
+        d.height = (csim_real)scene_draw(&seed, 1.5, 1.9);
         d.mass = (csim_real)(22 * (double)(d.height * d.height));
         d.friction = (csim_real)mu;
         d.pose.position = scene_v3(-0.4 - 0.5 * (i % 2), 1.1 * (i - (s->size - 1) / 2.0), top + 0.02);
-        d.pose.rotation = scene_turn(0, 0, 1, play_draw(&seed, -3.1, 3.1));
-        d.velocity = scene_v3(scene_number(s, "push") * play_draw(&seed, 0.8, 1.3), play_draw(&seed, -0.3, 0.3), 0.5);
-        d.spin = scene_v3(play_draw(&seed, -1, 1), play_draw(&seed, 0.5, 2), play_draw(&seed, -1, 1));
+        d.pose.rotation = scene_turn(0, 0, 1, scene_draw(&seed, -3.1, 3.1));
+        d.velocity = scene_v3(scene_number(s, "push") * scene_draw(&seed, 0.8, 1.3), scene_draw(&seed, -0.3, 0.3), 0.5);
+        d.spin = scene_v3(scene_draw(&seed, -1, 1), scene_draw(&seed, 0.5, 2), scene_draw(&seed, -1, 1));
         scene_ok(s, ragdoll_create(s->world, &d, r->body + i));
     }
 }
@@ -361,14 +342,14 @@ static void character_build(scene *s) {
     int i;
     scene_begin(s);
     scene_add_ground(s, 0.5);
-    play_static(s, scene_heights(s, 48, 0.125, character_bumps, NULL), 0.5, 4, 0, 0, 0);
+    scene_add_static(s, scene_heights(s, 48, 0.125, character_bumps, NULL), 0.5, 4, 0, 0, 0);
     for (i = 0; i < 4; i++) /* stairs of a quarter of a metre */
-        play_static(s, csim_box(scene_v3(0.25, 1.5, 0.125 * (i + 1))), 0.5, 7.75 + 0.5 * i, 0, 0.125 * (i + 1), 0);
-    play_static(s, csim_box(scene_v3(1.25, 1.5, 0.5)), 0.5, 10.75, 0, 0.5, 0);
-    play_static(s, csim_box(scene_v3(1, 1.5, 0.5)), 0.5, course_far + 1, 0, 0.5, 0);
-    play_static(s, csim_box(scene_v3(2.05, 1.5, 0.1)), 0.5, course_far + 3.96, 0, 0.405, 0.2527); /* down to 0 */
-    play_static(s, csim_box(scene_v3(0.2, 1.5, 0.1)), 0.5, 25, 0, 1.3, 0); /* 1.2 m above ground */
-    play_static(s, csim_box(scene_v3(1, 1.5, 0.1)), 0.5, 34, 0, 0.7, -1.1);                       /* too steep */
+        scene_add_static(s, csim_box(scene_v3(0.25, 1.5, 0.125 * (i + 1))), 0.5, 7.75 + 0.5 * i, 0, 0.125 * (i + 1), 0);
+    scene_add_static(s, csim_box(scene_v3(1.25, 1.5, 0.5)), 0.5, 10.75, 0, 0.5, 0);
+    scene_add_static(s, csim_box(scene_v3(1, 1.5, 0.5)), 0.5, course_far + 1, 0, 0.5, 0);
+    scene_add_static(s, csim_box(scene_v3(2.05, 1.5, 0.1)), 0.5, course_far + 3.96, 0, 0.405, 0.2527); /* down to 0 */
+    scene_add_static(s, csim_box(scene_v3(0.2, 1.5, 0.1)), 0.5, 25, 0, 1.3, 0); /* 1.2 m above ground */
+    scene_add_static(s, csim_box(scene_v3(1, 1.5, 0.1)), 0.5, 34, 0, 0.7, -1.1);                       /* too steep */
     d.density = 200;
     d.pose.position = scene_v3(28, 0, 0.3);
     c->crate = scene_add_box(s, &d, 0.3, 0.3, 0.3);

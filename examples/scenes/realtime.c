@@ -2,7 +2,6 @@
 #include "scene.h"
 #include "../ragdoll.h"
 #include <math.h>
-#include <stdlib.h>
 
 /* ---- what all of them measure */
 
@@ -18,7 +17,8 @@ static void pace_after(scene *s) {
     const csim_step_stats stats = csim_world_stats(s->world);
     p->worst = fmax(p->worst, s->seconds - p->spent);
     p->spent = s->seconds;
-    if (s->options.budget > 0 && (long)stats.work - s->options.budget > p->over) p->over = (long)stats.work - s->options.budget;
+    if (s->options.budget > 0 && (long)stats.work - s->options.budget > p->over)
+        p->over = (long)stats.work - s->options.budget;
     if (!(stats.flags & CSIM_FLAG_UNCERTIFIED)) return;
     p->uncertified++;
     p->last = s->step;
@@ -44,30 +44,19 @@ static const scene_key soft_pace_keys[] = {{"mu", "0.5", "friction coefficient",
                                            {"beta", "2e-3", "stiffness-proportional damping, s", NULL},
                                            {NULL, NULL, NULL, NULL}};
 
-static void pace_static(scene *s, csim_shape shape, double x, double y, double z) {
-    csim_rigid_def d = scene_rigid_def(0, scene_number(s, "mu"), x, y, z);
-    d.motion = CSIM_STATIC;
-    scene_add_rigid(s, &d, shape);
-}
-
 static void pace_pen(scene *s, double inside, double high) {
     int i;
     for (i = 0; i < 4; i++) {
         const double side = (i % 2 ? 1 : -1) * (inside + 0.05);
-        pace_static(s, csim_box(i < 2 ? scene_v3(0.05, inside + 0.1, high) : scene_v3(inside + 0.1, 0.05, high)),
-                    i < 2 ? side : 0, i < 2 ? 0 : side, high);
+        scene_add_static(s, csim_box(i < 2 ? scene_v3(0.05, inside + 0.1, high) : scene_v3(inside + 0.1, 0.05, high)),
+                         scene_number(s, "mu"), i < 2 ? side : 0, i < 2 ? 0 : side, high, 0);
     }
-}
-
-static double pace_draw(scene *s, unsigned i, unsigned k) { /* -1 to 1, of this seed */
-    unsigned long long x = s->options.seed * 0x9e3779b97f4a7c15ull + i * 0xbf58476d1ce4e5b9ull + k * 0x94d049bb133111ebull + 1;
-    x ^= x >> 31, x *= 0xd6e8feb86659fd93ull, x ^= x >> 32;
-    return (double)(x % 2000001) / 1e6 - 1;
 }
 
 /* ---- mixed-heap: --size boxes of .2 m fall on a soft ball of 216 nodes in a pen */
 
 static void mixed_heap_build(scene *s) {
+    unsigned long long seed = s->options.seed + 1;
     scene_mesh mesh;
     int i;
     scene_begin(s);
@@ -83,10 +72,11 @@ static void mixed_heap_build(scene *s) {
     }
     scene_mesh_free(&mesh);
     for (i = 0; i < s->size && !s->failed; i++) {
-        csim_rigid_def d = scene_rigid_def(0, scene_number(s, "mu"), 0.33 * (i % 3 - 1) + 0.03 * pace_draw(s, (unsigned)i, 0),
-                                           0.33 * (i / 3 % 3 - 1) + 0.03 * pace_draw(s, (unsigned)i, 1), 0.8 + 0.3 * (i / 9));
+        const double x = 0.33 * (i % 3 - 1) + scene_draw(&seed, -0.03, 0.03);
+        const double y = 0.33 * (i / 3 % 3 - 1) + scene_draw(&seed, -0.03, 0.03);
+        csim_rigid_def d = scene_rigid_def(0, scene_number(s, "mu"), x, y, 0.8 + 0.3 * (i / 9));
         d.density = 300;
-        d.pose.rotation = scene_turn(1, 0.3 * i, 0.5, 0.2 * pace_draw(s, (unsigned)i, 2));
+        d.pose.rotation = scene_turn(1, 0.3 * i, 0.5, scene_draw(&seed, -0.2, 0.2));
         scene_add_box(s, &d, 0.1, 0.1, 0.1);
     }
 }
@@ -101,21 +91,24 @@ static double crates_hill(void *user, double x, double y) {
 static void crates_build(scene *s) {
     pace *p = (pace *)s->state;
     csim_rigid_def d = scene_rigid_def(0, scene_number(s, "mu"), 0, 0, 0);
+    unsigned long long seed = s->options.seed + 1;
     int i;
     scene_begin(s);
-    pace_static(s, scene_heights(s, 64, 0.25, crates_hill, NULL), 0, 0, 0);
+    scene_add_static(s, scene_heights(s, 64, 0.25, crates_hill, NULL), scene_number(s, "mu"), 0, 0, 0, 0);
     for (i = 0; i < s->size && !s->failed; i++) {
         const double x = 0.7 * (i % 14 - 6.5), y = 0.7 * (i / 14 - 6.5);
-        csim_rigid_def c = scene_rigid_def(0, scene_number(s, "mu"), x, y, 0.5 + crates_hill(NULL, x, y));
+        const int lifted = fabs(x - 3) < 1.4 && fabs(y - 3) < 1.4; /* begins above the lift */
+        const double z = lifted ? 1.0 : 0.5 + crates_hill(NULL, x, y);
+        csim_rigid_def c = scene_rigid_def(0, scene_number(s, "mu"), x, y, z);
         c.density = 200;
-        c.pose.rotation = scene_turn(0, 0, 1, pace_draw(s, (unsigned)i, 0));
+        c.pose.rotation = scene_turn(0, 0, 1, scene_draw(&seed, -1, 1));
         scene_add_box(s, &c, 0.2, 0.2, 0.15 + 0.05 * (i % 3));
     }
     d.motion = CSIM_KINEMATIC;
     d.pose.position = scene_v3(-6.5, 0, 0.5);
-    p->mover = scene_add_box(s, &d, 0.1, 1.5, 0.6);
-    d.pose.position = scene_v3(2, 2, 0.6);
-    p->lift = scene_add_box(s, &d, 1, 1, 0.05);
+    p->mover = scene_add_box(s, &d, 0.1, 1.5, 1); /* both reach below the hills: nothing is pressed under them */
+    d.pose.position = scene_v3(3, 3, -0.3);
+    p->lift = scene_add_box(s, &d, 1, 1, 0.95);
 }
 
 static void crates_drive(scene *s) {

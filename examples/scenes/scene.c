@@ -414,6 +414,23 @@ void scene_add_ground(scene *s, double friction) {
         scene_ok(s, csim_create_ground(s->world, csim_v3(0, 0, 0), csim_v3(0, 0, 1), (csim_real)friction, &id));
 }
 
+csim_body_id scene_add_static(scene *s, csim_shape shape, double friction, double x, double y, double z, double tilt) {
+    csim_rigid_def d = scene_rigid_def(0, friction, x, y, z);
+    csim_body_id id;
+    memset(&id, 0, sizeof id);
+    d.motion = CSIM_STATIC;
+    d.pose.rotation = scene_turn(0, 1, 0, tilt);
+    d.shapes = &shape;
+    d.shape_count = 1;
+    if (!s->failed) scene_ok(s, csim_create_rigid(s->world, &d, &id));
+    return id;
+}
+
+double scene_draw(unsigned long long *x, double low, double high) {
+    *x = *x * 6364136223846793005ULL + 1442695040888963407ULL;
+    return low + (high - low) * ((double)(*x >> 11) / 9007199254740992.0);
+}
+
 /* ---- stepping */
 
 double scene_time(const scene *s) { return s->step * s->h; }

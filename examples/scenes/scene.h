@@ -164,6 +164,9 @@ csim_rigid_def scene_rigid_def(double mass, double friction, double x, double y,
 csim_body_id scene_add_rigid(scene *s, csim_rigid_def *def, csim_shape shape);
 csim_body_id scene_add_box(scene *s, csim_rigid_def *def, double half_x, double half_y, double half_z);
 void scene_add_ground(scene *s, double friction);
+/* A shape that stands, turned about y by tilt; not watched. */
+csim_body_id scene_add_static(scene *s, csim_shape shape, double friction, double x, double y, double z, double tilt);
+double scene_draw(unsigned long long *seed, double low, double high); /* the next of a row of numbers */
 /* Material of the scene's keys E, nu, rho, beta, as far as it has them; damping of its own only where beta says so. */
 csim_soft_def scene_soft_def(const scene *s, const scene_mesh *mesh, double friction, double x, double y, double z);
 csim_body_id scene_add_soft(scene *s, const csim_soft_def *def); /* not watched */
