@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 0ea460b50fef8fd3
+   Hash of the parts: 6bbf7e2d88aa40ff
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3967,7 +3967,7 @@ CSIMI_FN csim_status csimi_check_mesh_list(const csim_real *vertices, int vertex
 /* csim_shape_distance for a shape that is itself at p, its local pose included. */
 CSIMI_FN csim_real csimi_distance_at(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p, csim_vec3 point,
                                      csim_vec3 *normal, uint32_t *feature);
-/* The same, or what is farther than `within`, which levels of triangles do not look for. */
+/* The same, or more than `within` where it is more: levels do not look for what is farther. */
 CSIMI_FN csim_real csimi_distance_within(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p,
                                          csim_vec3 point, csim_real within, csim_vec3 *normal);
 /* csim_collide for shapes that are themselves at pa and pb. */
@@ -3976,7 +3976,8 @@ CSIMI_FN int csimi_collide_at(const csim_geometry *a, csim_pose pa, const csim_g
 /* Signed distances in the shape's frame, outward unit normals. */
 CSIMI_FN csim_real csimi_distance_mesh(const csim_field *f, csim_vec3 p, csim_vec3 *n);
 CSIMI_FN csim_real csimi_least_mesh(const csim_field *f, csim_vec3 p); /* at most the distance, also far away */
-CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_vec3 *n);
+/* What is farther outside than `within` may be said farther than it is. */
+CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_real within, csim_vec3 *n);
 CSIMI_FN csim_vec3 csimi_height_node(const csim_field *f, int i, int j);
 /* The triangles that have p above their inside, within a distance, the nearest first; at most `most`. */
 typedef struct csimi_height_plane {
@@ -13944,10 +13945,16 @@ static csim_real csimi_meet_distance(const csimi_meet *m, csim_vec3 x, csim_vec3
     return csimi_distance_at(m->b, m->hulls, m->pb, x, n, NULL);
 }
 
+/* The same where it is at most `within`, else more than that. */
+static csim_real csimi_meet_within(const csimi_meet *m, csim_vec3 x, csim_real within, csim_vec3 *n) {
+    return m->b->kind == CSIM_SHAPE_HEIGHTS ? csimi_distance_within(m->b, m->hulls, m->pb, x, within, n)
+                                            : csimi_meet_distance(m, x, n);
+}
+
 /* A sphere of radius r about x, a piece of a, against all of b. */
 static void csimi_meet_ball(csimi_meet *m, csim_vec3 x, csim_real r, uint32_t feature) {
     csim_vec3 n;
-    csim_real d = csimi_meet_distance(m, x, &n);
+    csim_real d = csimi_meet_within(m, x, m->margin + r, &n);
     csimi_meet_emit(m, csim_madd(x, -r, n), csim_madd(x, -d, n), n, d - r, feature);
 }
 
@@ -14316,7 +14323,7 @@ static CSIMI_NOINLINE void csimi_choose_samples(const csimi_meet *m, csimi_choic
             csimi_sampler_pass(&s);
             continue;
         }
-        gap = csimi_meet_distance(m, x, &n) - s.radius;
+        gap = csimi_meet_within(m, x, m->margin + s.radius, &n) - s.radius;
         if (!(gap <= m->margin) || !csimi_sample_faces(m, s.point, n) || csimi_sample_rolls(m, &s, n)) continue;
         bin = csimi_normal_bin(csim_unrotate(m->pb.rotation, n));
         x = csim_pose_local(m->pb, x);
@@ -15546,22 +15553,46 @@ static csim_real csimi_height_above(const csim_field *f, csim_vec3 p, csim_vec3 
                  : p.z - (x[0].z + u * (x[1].z - x[0].z) + v * (x[2].z - x[1].z));
 }
 
+/* What the coordinates of a point over a cell are rounded by, with room to spare. */
+static csim_real csimi_height_rounding(const csim_field *f, csim_vec3 p) {
+    return 8 * CSIMI_EPS * (csimi_abs(p.x) + csimi_abs(p.y) + (csim_real)f->cell);
+}
+
 /* How far p is, along x and y, from what lies outside of its own cell; rounded down. */
 static csim_real csimi_height_inside(const csim_field *f, csim_vec3 p, int i, int j) {
     const csim_real cell = (csim_real)f->cell, u = p.x - cell * (csim_real)i, v = p.y - cell * (csim_real)j;
     const csim_real in = csimi_min(csimi_min(u, cell - u), csimi_min(v, cell - v));
-    return csimi_max(0, in - 8 * CSIMI_EPS * (csimi_abs(p.x) + csimi_abs(p.y) + cell));
+    return csimi_max(0, in - csimi_height_rounding(f, p));
 }
 
-/* The nearest point of the surface, ring of cells by ring until none can be nearer. */
-static csim_real csimi_height_nearest(const csim_field *f, csim_vec3 p, csim_real best, csim_vec3 *foot) {
+static csim_real csimi_height_out(csim_real x, csim_real low, csim_real high, csim_real rounding) {
+    return csimi_max(0, csimi_max(low - x, x - high) - rounding);
+}
+
+/* Whether the box around the two triangles of a cell is farther from p than `far`. */
+static bool csimi_height_beside(const csim_field *f, csim_vec3 p, int a, int b, csim_real far) {
+    const float *z = csimi_field_value(f) + (size_t)b * (size_t)f->n[0] + (size_t)a, *over = z + f->n[0];
+    const csim_real cell = (csim_real)f->cell, round = csimi_height_rounding(f, p);
+    const csim_real low = (csim_real)csimi_min(csimi_min(z[0], z[1]), csimi_min(over[0], over[1]));
+    const csim_real high = (csim_real)csimi_max(csimi_max(z[0], z[1]), csimi_max(over[0], over[1]));
+    csim_vec3 d;
+    d.x = csimi_height_out(p.x, cell * (csim_real)a, cell * (csim_real)(a + 1), round);
+    d.y = csimi_height_out(p.y, cell * (csim_real)b, cell * (csim_real)(b + 1), round);
+    d.z = csimi_height_out(p.z, low, high, round + 8 * CSIMI_EPS * csimi_abs(p.z));
+    return csim_dot(d, d) > far * far * (1 + 32 * CSIMI_EPS);
+}
+
+/* The nearest point of the surface, ring of cells by ring until none can be nearer, or none as near as `within`. */
+static csim_real csimi_height_nearest(const csim_field *f, csim_vec3 p, csim_real within, csim_real best,
+                                      csim_vec3 *foot) {
     const int i = csimi_height_cell(f, p.x, 0), j = csimi_height_cell(f, p.y, 1);
     const csim_real cell = (csim_real)f->cell, inside = csimi_height_inside(f, p, i, j);
     int ring, a, b, half;
-    for (ring = 0; ring <= CSIMI_FIELD_RINGS && (csim_real)(ring - 1) * cell + inside < best; ring++)
+    for (ring = 0; ring <= CSIMI_FIELD_RINGS && (csim_real)(ring - 1) * cell + inside < csimi_min(best, within); ring++)
         for (b = csimi_imax(j - ring, 0); b <= csimi_imin(j + ring, f->n[1] - 2); b++)
             for (a = csimi_imax(i - ring, 0); a <= csimi_imin(i + ring, f->n[0] - 2); a++) {
                 if (a != i - ring && a != i + ring && b != j - ring && b != j + ring) continue;
+                if (csimi_height_beside(f, p, a, b, csimi_min(best, within))) continue;
                 for (half = 0; half < 2; half++) {
                     csim_vec3 x[3], c;
                     csim_real w[3], d;
@@ -15578,7 +15609,7 @@ static csim_real csimi_height_nearest(const csim_field *f, csim_vec3 p, csim_rea
 }
 
 /* Of the solid below the surface, which ends in walls at the border of the field. */
-CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_vec3 *n) {
+CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_real within, csim_vec3 *n) {
     csim_vec3 rest = p, foot, slope, wall = csim_v3(0, 0, 0);
     csim_real beyond, above, d, inner;
     rest.x = csimi_clamp(p.x, 0, (csim_real)(f->cell * (double)(f->n[0] - 1)));
@@ -15591,7 +15622,8 @@ CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim
         return beyond;
     }
     foot = csim_sub(rest, csim_v3(0, 0, above));
-    d = csimi_height_nearest(f, p, csim_length(csim_sub(p, foot)), &foot);
+    if (above <= 0 && !(beyond > 0)) within = CSIMI_HUGE; /* how deep it is, whatever that is */
+    d = csimi_height_nearest(f, p, within, csim_length(csim_sub(p, foot)), &foot);
     inner = csim_length(csim_sub(p, foot));
     if (inner > 64 * CSIMI_EPS * (csimi_abs(p.x) + csimi_abs(p.y) + csimi_abs(p.z) + (csim_real)f->cell))
         *n = csim_scale((above < 0 ? -1 : 1) / inner, csim_sub(p, foot));
@@ -16032,7 +16064,7 @@ CSIMI_FN csim_real csimi_distance_at(const csim_geometry *g, const csim_hull_dat
 #endif
     case CSIM_SHAPE_HULL: d = csimi_distance_hull(g, hulls + g->hull, x, &n, &zone); break;
     case CSIM_SHAPE_MESH: d = csimi_distance_mesh(g->field, x, &n); break;
-    case CSIM_SHAPE_HEIGHTS: d = csimi_distance_heights(g->field, x, &n); break;
+    case CSIM_SHAPE_HEIGHTS: d = csimi_distance_heights(g->field, x, CSIMI_HUGE, &n); break;
     case CSIM_SHAPE_TRIANGLES: d = csimi_distance_triangles(g->field, x, CSIMI_HUGE, &n, &zone); break;
     case CSIM_SHAPE_COUNT_: break;
     }
@@ -16044,6 +16076,11 @@ CSIMI_FN csim_real csimi_distance_at(const csim_geometry *g, const csim_hull_dat
 CSIMI_FN csim_real csimi_distance_within(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p,
                                          csim_vec3 point, csim_real within, csim_vec3 *normal) {
     csimi_foot foot;
+    if (g->kind == CSIM_SHAPE_HEIGHTS) {
+        const csim_real d = csimi_distance_heights(g->field, csim_pose_local(p, point), within, normal);
+        *normal = csim_rotate(p.rotation, *normal);
+        return d;
+    }
     if (g->kind != CSIM_SHAPE_TRIANGLES) return csimi_distance_at(g, hulls, p, point, normal, NULL);
     if (csimi_triangles_feet(g->field, csim_pose_local(p, point), within, &foot, 1) == 0) return CSIMI_HUGE;
     *normal = csim_rotate(p.rotation, foot.normal);
@@ -18987,7 +19024,7 @@ static void csimi_cast_heights(csimi_cast *c, const csim_field *f) {
         low[k] = (int)csimi_clamp(from[k] / (csim_real)f->cell, 0, (csim_real)(f->n[k] - 2));
         high[k] = (int)csimi_clamp(to[k] / (csim_real)f->cell, 0, (csim_real)(f->n[k] - 2));
     }
-    if (csimi_distance_heights(f, any, &n) < 0) {
+    if (csimi_distance_heights(f, any, 0, &n) < 0) {
         csimi_cast_keep(c, 0, any, csimi_against(c->way), CSIMI_NO_FEATURE);
         return;
     }
@@ -49304,7 +49341,7 @@ CSIM_API csim_shape csim_field_shape(const csim_field *field) {
     CSIMI_MEMSET(&none, 0, sizeof none);
     return none;
 }
-CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_vec3 *n) { return 0; }
+CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_real within, csim_vec3 *n) { return 0; }
 CSIMI_FN csim_real csimi_distance_mesh(const csim_field *f, csim_vec3 p, csim_vec3 *n) { return 0; }
 CSIMI_FN int csimi_ray_mesh(const csim_field *f, csim_vec3 origin, csim_vec3 way, csim_real level, csim_real most,
                             csimi_ray_hit *hit) {

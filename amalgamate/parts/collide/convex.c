@@ -405,7 +405,7 @@ static void csimi_cast_heights(csimi_cast *c, const csim_field *f) {
         low[k] = (int)csimi_clamp(from[k] / (csim_real)f->cell, 0, (csim_real)(f->n[k] - 2));
         high[k] = (int)csimi_clamp(to[k] / (csim_real)f->cell, 0, (csim_real)(f->n[k] - 2));
     }
-    if (csimi_distance_heights(f, any, &n) < 0) {
+    if (csimi_distance_heights(f, any, 0, &n) < 0) {
         csimi_cast_keep(c, 0, any, csimi_against(c->way), CSIMI_NO_FEATURE);
         return;
     }

@@ -139,7 +139,7 @@ CSIMI_FN csim_real csimi_distance_at(const csim_geometry *g, const csim_hull_dat
 #endif
     case CSIM_SHAPE_HULL: d = csimi_distance_hull(g, hulls + g->hull, x, &n, &zone); break;
     case CSIM_SHAPE_MESH: d = csimi_distance_mesh(g->field, x, &n); break;
-    case CSIM_SHAPE_HEIGHTS: d = csimi_distance_heights(g->field, x, &n); break;
+    case CSIM_SHAPE_HEIGHTS: d = csimi_distance_heights(g->field, x, CSIMI_HUGE, &n); break;
     case CSIM_SHAPE_TRIANGLES: d = csimi_distance_triangles(g->field, x, CSIMI_HUGE, &n, &zone); break;
     case CSIM_SHAPE_COUNT_: break;
     }
@@ -151,6 +151,11 @@ CSIMI_FN csim_real csimi_distance_at(const csim_geometry *g, const csim_hull_dat
 CSIMI_FN csim_real csimi_distance_within(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p,
                                          csim_vec3 point, csim_real within, csim_vec3 *normal) {
     csimi_foot foot;
+    if (g->kind == CSIM_SHAPE_HEIGHTS) {
+        const csim_real d = csimi_distance_heights(g->field, csim_pose_local(p, point), within, normal);
+        *normal = csim_rotate(p.rotation, *normal);
+        return d;
+    }
     if (g->kind != CSIM_SHAPE_TRIANGLES) return csimi_distance_at(g, hulls, p, point, normal, NULL);
     if (csimi_triangles_feet(g->field, csim_pose_local(p, point), within, &foot, 1) == 0) return CSIMI_HUGE;
     *normal = csim_rotate(p.rotation, foot.normal);

@@ -250,22 +250,46 @@ static csim_real csimi_height_above(const csim_field *f, csim_vec3 p, csim_vec3 
                  : p.z - (x[0].z + u * (x[1].z - x[0].z) + v * (x[2].z - x[1].z));
 }
 
+/* What the coordinates of a point over a cell are rounded by, with room to spare. */
+static csim_real csimi_height_rounding(const csim_field *f, csim_vec3 p) {
+    return 8 * CSIMI_EPS * (csimi_abs(p.x) + csimi_abs(p.y) + (csim_real)f->cell);
+}
+
 /* How far p is, along x and y, from what lies outside of its own cell; rounded down. */
 static csim_real csimi_height_inside(const csim_field *f, csim_vec3 p, int i, int j) {
     const csim_real cell = (csim_real)f->cell, u = p.x - cell * (csim_real)i, v = p.y - cell * (csim_real)j;
     const csim_real in = csimi_min(csimi_min(u, cell - u), csimi_min(v, cell - v));
-    return csimi_max(0, in - 8 * CSIMI_EPS * (csimi_abs(p.x) + csimi_abs(p.y) + cell));
+    return csimi_max(0, in - csimi_height_rounding(f, p));
 }
 
-/* The nearest point of the surface, ring of cells by ring until none can be nearer. */
-static csim_real csimi_height_nearest(const csim_field *f, csim_vec3 p, csim_real best, csim_vec3 *foot) {
+static csim_real csimi_height_out(csim_real x, csim_real low, csim_real high, csim_real rounding) {
+    return csimi_max(0, csimi_max(low - x, x - high) - rounding);
+}
+
+/* Whether the box around the two triangles of a cell is farther from p than `far`. */
+static bool csimi_height_beside(const csim_field *f, csim_vec3 p, int a, int b, csim_real far) {
+    const float *z = csimi_field_value(f) + (size_t)b * (size_t)f->n[0] + (size_t)a, *over = z + f->n[0];
+    const csim_real cell = (csim_real)f->cell, round = csimi_height_rounding(f, p);
+    const csim_real low = (csim_real)csimi_min(csimi_min(z[0], z[1]), csimi_min(over[0], over[1]));
+    const csim_real high = (csim_real)csimi_max(csimi_max(z[0], z[1]), csimi_max(over[0], over[1]));
+    csim_vec3 d;
+    d.x = csimi_height_out(p.x, cell * (csim_real)a, cell * (csim_real)(a + 1), round);
+    d.y = csimi_height_out(p.y, cell * (csim_real)b, cell * (csim_real)(b + 1), round);
+    d.z = csimi_height_out(p.z, low, high, round + 8 * CSIMI_EPS * csimi_abs(p.z));
+    return csim_dot(d, d) > far * far * (1 + 32 * CSIMI_EPS);
+}
+
+/* The nearest point of the surface, ring of cells by ring until none can be nearer, or none as near as `within`. */
+static csim_real csimi_height_nearest(const csim_field *f, csim_vec3 p, csim_real within, csim_real best,
+                                      csim_vec3 *foot) {
     const int i = csimi_height_cell(f, p.x, 0), j = csimi_height_cell(f, p.y, 1);
     const csim_real cell = (csim_real)f->cell, inside = csimi_height_inside(f, p, i, j);
     int ring, a, b, half;
-    for (ring = 0; ring <= CSIMI_FIELD_RINGS && (csim_real)(ring - 1) * cell + inside < best; ring++)
+    for (ring = 0; ring <= CSIMI_FIELD_RINGS && (csim_real)(ring - 1) * cell + inside < csimi_min(best, within); ring++)
         for (b = csimi_imax(j - ring, 0); b <= csimi_imin(j + ring, f->n[1] - 2); b++)
             for (a = csimi_imax(i - ring, 0); a <= csimi_imin(i + ring, f->n[0] - 2); a++) {
                 if (a != i - ring && a != i + ring && b != j - ring && b != j + ring) continue;
+                if (csimi_height_beside(f, p, a, b, csimi_min(best, within))) continue;
                 for (half = 0; half < 2; half++) {
                     csim_vec3 x[3], c;
                     csim_real w[3], d;
@@ -282,7 +306,7 @@ static csim_real csimi_height_nearest(const csim_field *f, csim_vec3 p, csim_rea
 }
 
 /* Of the solid below the surface, which ends in walls at the border of the field. */
-CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_vec3 *n) {
+CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_real within, csim_vec3 *n) {
     csim_vec3 rest = p, foot, slope, wall = csim_v3(0, 0, 0);
     csim_real beyond, above, d, inner;
     rest.x = csimi_clamp(p.x, 0, (csim_real)(f->cell * (double)(f->n[0] - 1)));
@@ -295,7 +319,8 @@ CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim
         return beyond;
     }
     foot = csim_sub(rest, csim_v3(0, 0, above));
-    d = csimi_height_nearest(f, p, csim_length(csim_sub(p, foot)), &foot);
+    if (above <= 0 && !(beyond > 0)) within = CSIMI_HUGE; /* how deep it is, whatever that is */
+    d = csimi_height_nearest(f, p, within, csim_length(csim_sub(p, foot)), &foot);
     inner = csim_length(csim_sub(p, foot));
     if (inner > 64 * CSIMI_EPS * (csimi_abs(p.x) + csimi_abs(p.y) + csimi_abs(p.z) + (csim_real)f->cell))
         *n = csim_scale((above < 0 ? -1 : 1) / inner, csim_sub(p, foot));

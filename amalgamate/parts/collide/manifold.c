@@ -75,10 +75,16 @@ static csim_real csimi_meet_distance(const csimi_meet *m, csim_vec3 x, csim_vec3
     return csimi_distance_at(m->b, m->hulls, m->pb, x, n, NULL);
 }
 
+/* The same where it is at most `within`, else more than that. */
+static csim_real csimi_meet_within(const csimi_meet *m, csim_vec3 x, csim_real within, csim_vec3 *n) {
+    return m->b->kind == CSIM_SHAPE_HEIGHTS ? csimi_distance_within(m->b, m->hulls, m->pb, x, within, n)
+                                            : csimi_meet_distance(m, x, n);
+}
+
 /* A sphere of radius r about x, a piece of a, against all of b. */
 static void csimi_meet_ball(csimi_meet *m, csim_vec3 x, csim_real r, uint32_t feature) {
     csim_vec3 n;
-    csim_real d = csimi_meet_distance(m, x, &n);
+    csim_real d = csimi_meet_within(m, x, m->margin + r, &n);
     csimi_meet_emit(m, csim_madd(x, -r, n), csim_madd(x, -d, n), n, d - r, feature);
 }
 
@@ -447,7 +453,7 @@ static CSIMI_NOINLINE void csimi_choose_samples(const csimi_meet *m, csimi_choic
             csimi_sampler_pass(&s);
             continue;
         }
-        gap = csimi_meet_distance(m, x, &n) - s.radius;
+        gap = csimi_meet_within(m, x, m->margin + s.radius, &n) - s.radius;
         if (!(gap <= m->margin) || !csimi_sample_faces(m, s.point, n) || csimi_sample_rolls(m, &s, n)) continue;
         bin = csimi_normal_bin(csim_unrotate(m->pb.rotation, n));
         x = csim_pose_local(m->pb, x);

@@ -61,7 +61,7 @@ CSIMI_FN csim_status csimi_check_mesh_list(const csim_real *vertices, int vertex
 /* csim_shape_distance for a shape that is itself at p, its local pose included. */
 CSIMI_FN csim_real csimi_distance_at(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p, csim_vec3 point,
                                      csim_vec3 *normal, uint32_t *feature);
-/* The same, or what is farther than `within`, which levels of triangles do not look for. */
+/* The same, or more than `within` where it is more: levels do not look for what is farther. */
 CSIMI_FN csim_real csimi_distance_within(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p,
                                          csim_vec3 point, csim_real within, csim_vec3 *normal);
 /* csim_collide for shapes that are themselves at pa and pb. */
@@ -70,7 +70,8 @@ CSIMI_FN int csimi_collide_at(const csim_geometry *a, csim_pose pa, const csim_g
 /* Signed distances in the shape's frame, outward unit normals. */
 CSIMI_FN csim_real csimi_distance_mesh(const csim_field *f, csim_vec3 p, csim_vec3 *n);
 CSIMI_FN csim_real csimi_least_mesh(const csim_field *f, csim_vec3 p); /* at most the distance, also far away */
-CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_vec3 *n);
+/* What is farther outside than `within` may be said farther than it is. */
+CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_real within, csim_vec3 *n);
 CSIMI_FN csim_vec3 csimi_height_node(const csim_field *f, int i, int j);
 /* The triangles that have p above their inside, within a distance, the nearest first; at most `most`. */
 typedef struct csimi_height_plane {
