@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 6bbf7e2d88aa40ff
+   Hash of the parts: e8491b51342a511b
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -4504,11 +4504,13 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
    is sum alpha_j p_j with the alpha that minimise |sum alpha_j f_j|_M, sum alpha = 1, M a positive diagonal. */
 typedef struct csimi_anderson {
     int n, window, count, newest;
-    csim_real *f, *p; /* [window n] */
+    size_t room;          /* pairs of reals from f on, p among them */
+    csim_real *f, *p;     /* [window n] */
     csimi_wide *gram;     /* [window window] f_i M f_j */
     csimi_wide *work;     /* [window (window + 3)] */
 } csimi_anderson;
-CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window);
+/* least: reals that f and p and what follows them have together at least, for who works there meanwhile. */
+CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window, size_t least);
 CSIMI_FN void csimi_anderson_clear(csimi_anderson *a);
 /* The slot the next pair is written into: two pointers to n numbers each. */
 CSIMI_FN void csimi_anderson_slot(csimi_anderson *a, csim_real **f, csim_real **p);
@@ -4541,8 +4543,8 @@ CSIMI_FN void csimi_impulse_allow(const csim_contact *contact, csim_real *x); /*
 /* What impulses below it are measured against: the median of those that carry, and the noise of the largest. Reorders
    norms. */
 CSIMI_FN csim_real csimi_impulse_floor(csim_real *norms, int count);
-CSIMI_FN void csimi_stages_layout(csimi_stages *s, csimi_arena *arena, int contacts, int window);
-/* The memory of the ring as an arena: between two stages it is free. */
+CSIMI_FN void csimi_stages_layout(csimi_stages *s, csimi_arena *arena, int contacts, int window, size_t least);
+/* The memory of the ring, `least` reals or more, as an arena: between two stages it is free. */
 CSIMI_FN csimi_arena csimi_stages_ring(const csimi_stages *s);
 CSIMI_FN void csimi_stages_look(csimi_stages *s);    /* measures x, keeps the best */
 CSIMI_FN void csimi_stages_restore(csimi_stages *s); /* x = best */
@@ -5070,8 +5072,6 @@ typedef struct csimi_sweep {
     csim_real *norms;    /* [contact_count] */
     csimi_envelope envelope; /* of the Newton burst; its numbers live in the ring of anderson */
     int *order, *place;      /* [n] block at each row of the envelope, and back */
-    csimi_wide *spare;           /* [spare_count] memory of the Newton burst where the ring would be too small */
-    size_t spare_count;
     bool planned;                 /* the order and work are known; not yet: they will fit */
     csimi_wide work;  /* multiplications of a factorisation; 0: it does not fit */
     bool convex;  /* Newton takes convex steps */
@@ -20917,12 +20917,13 @@ CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error 
 /* Relative to the diagonal of the normalised Gram matrix: directions that rounding alone tells apart get no weight. */
 #define CSIMI_ANDERSON_TIKHONOV CSIMI_WIDE_SMALL
 
-CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window) {
-    const size_t pairs = (size_t)window * (size_t)n;
+CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window, size_t least) {
+    const size_t line = 64 / sizeof(csim_real), half = ((size_t)window * (size_t)n + line - 1) / line * line;
     a->n = n;
     a->window = window;
-    a->f = CSIMI_PUSH(arena, csim_real, pairs);
-    a->p = CSIMI_PUSH(arena, csim_real, pairs);
+    a->room = half > (least + 1) / 2 ? half : (least + 1) / 2;
+    a->f = (csim_real *)csimi_push(arena, a->room, 2 * sizeof(csim_real));
+    a->p = a->f ? a->f + half : NULL;
     a->gram = CSIMI_PUSH(arena, csimi_wide, window *window);
     a->work = CSIMI_PUSH(arena, csimi_wide, window *(window + 3));
     csimi_anderson_clear(a);
@@ -23796,7 +23797,7 @@ static void csimi_cond_layout(csimi_cond *c, csimi_arena *arena, int n, int cont
     c->map.lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     c->policy.best_lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     if (virtual_nodes) {
-        csimi_anderson_layout(&c->centre.ring, arena, 3 * contacts, CSIMI_COND_CENTRES);
+        csimi_anderson_layout(&c->centre.ring, arena, 3 * contacts, CSIMI_COND_CENTRES, 0);
         c->centre.spread = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     }
     c->map.row_sum = CSIMI_PUSH(arena, double, n / CSIMI_COND_ROWS + 1);
@@ -23808,7 +23809,7 @@ static void csimi_cond_layout(csimi_cond *c, csimi_arena *arena, int n, int cont
     c->map.work = CSIMI_PUSH(arena, csim_real, 3 * vector);
     csimi_pop(arena, mark);
     if (csimi_cond_rings(c)) {
-        csimi_anderson_layout(&c->ring.pairs, arena, 3 * n, window);
+        csimi_anderson_layout(&c->ring.pairs, arena, 3 * n, window, 0);
     } else {
         c->map.f = CSIMI_PUSH(arena, csim_real, vector);
         c->map.p = CSIMI_PUSH(arena, csim_real, vector);
@@ -25133,18 +25134,16 @@ CSIMI_FN double csimi_next_target(double target, const csim_certificate *certifi
     return target * (share < 1e-3 ? 1e-3 : share < 0.3 ? share : 0.3);
 }
 
-CSIMI_FN void csimi_stages_layout(csimi_stages *s, csimi_arena *arena, int contacts, int window) {
+CSIMI_FN void csimi_stages_layout(csimi_stages *s, csimi_arena *arena, int contacts, int window, size_t least) {
     s->length = 3 * contacts;
     s->best = CSIMI_PUSH(arena, csim_real, s->length);
     s->centre = CSIMI_PUSH(arena, csim_real, s->length);
     s->metric = CSIMI_PUSH(arena, csim_real, s->length);
-    csimi_anderson_layout(&s->anderson, arena, s->length, window);
+    csimi_anderson_layout(&s->anderson, arena, s->length, window, least);
 }
 
 CSIMI_FN csimi_arena csimi_stages_ring(const csimi_stages *s) {
-    const csimi_anderson *a = &s->anderson;
-    unsigned char *base = (unsigned char *)a->f;
-    return csimi_arena_in(base, (size_t)((unsigned char *)(a->p + (size_t)a->window * (size_t)a->n) - base));
+    return csimi_arena_in(s->anderson.f, s->anderson.room * 2 * sizeof(csim_real));
 }
 
 CSIMI_FN void csimi_stages_look(csimi_stages *s) {
@@ -25385,12 +25384,6 @@ static void csimi_burst_envelope(csimi_sweep *s) {
     }
 }
 
-/* The ring of the stages; small islands have a larger one of their own. */
-static csimi_arena csimi_burst_ring(const csimi_sweep *s) {
-    return s->spare_count > 0 ? csimi_arena_in(s->spare, s->spare_count * sizeof(csimi_wide))
-                              : csimi_stages_ring(&s->loop);
-}
-
 /* Vectors of one Newton step. */
 typedef struct csimi_burst_vectors {
     csimi_wide *F, *direction, *start; /* [3n]; start: velocities a line search starts from */
@@ -25398,7 +25391,7 @@ typedef struct csimi_burst_vectors {
 
 /* The vectors and the factors. */
 static bool csimi_burst_layout(csimi_sweep *s, csimi_burst_vectors *x) {
-    csimi_arena ring = csimi_burst_ring(s);
+    csimi_arena ring = csimi_stages_ring(&s->loop);
     csimi_envelope *e = &s->envelope;
     x->F = CSIMI_PUSH(&ring, csimi_wide, 3 * (size_t)s->n);
     x->direction = CSIMI_PUSH(&ring, csimi_wide, 3 * (size_t)s->n);
@@ -25411,7 +25404,7 @@ static bool csimi_burst_layout(csimi_sweep *s, csimi_burst_vectors *x) {
 
 /* Small islands have memory for any order, so that the plan can wait until sweeps have not done. */
 CSIMI_FN bool csimi_burst_fits(const csimi_sweep *s) {
-    const size_t n = (size_t)s->n, room = csimi_burst_ring(s).size / sizeof(csimi_wide);
+    const size_t n = (size_t)s->n, room = csimi_stages_ring(&s->loop).size / sizeof(csimi_wide);
     size_t ints = n + 2;
     int m;
     for (m = 0; m < s->contact_count; ++m) ints += (size_t)s->contacts[m].count;
@@ -25419,7 +25412,7 @@ CSIMI_FN bool csimi_burst_fits(const csimi_sweep *s) {
 }
 
 CSIMI_FN void csimi_burst_plan(csimi_sweep *s) {
-    csimi_arena ring = csimi_burst_ring(s);
+    csimi_arena ring = csimi_stages_ring(&s->loop);
     int *list_start, *list;
     csimi_burst_vectors x;
     s->work = 0;
@@ -25884,13 +25877,12 @@ static void csimi_sweep_bind(csimi_sweep *s) {
     s->loop.prepare = csimi_sweep_ready;
 }
 
-/* Doubles that Newton gets besides the ring, a quarter of a megabyte: small islands fit, whatever their graph. */
-static size_t csimi_sweep_spare(int n, int contacts, int window) {
+/* Reals that the ring has at least, for Newton works there: small islands fit, whatever their graph. In double that is
+   a quarter of a megabyte at most. */
+static size_t csimi_sweep_ring(int n, int contacts) {
     const size_t most = 32768, rows = (size_t)n;
     const size_t full = rows > 200 ? most : CSIMI_BURST_NUMBERS(rows);
-    const size_t ring = 6 * (size_t)window * (size_t)contacts * sizeof(csim_real) / sizeof(csimi_wide);
-    const size_t wanted = full < most ? full : most;
-    return contacts > 0 && wanted > ring ? wanted : 0;
+    return contacts > 0 ? (full < most ? full : most) * (sizeof(csimi_wide) / sizeof(csim_real)) : 0;
 }
 
 static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples, const csim_problem_size *size,
@@ -25907,9 +25899,7 @@ static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples,
     s->place = CSIMI_PUSH(arena, int, n);
     s->envelope.first = CSIMI_PUSH(arena, int, n);
     s->envelope.start = CSIMI_PUSH(arena, size_t, n);
-    s->spare_count = csimi_sweep_spare(n, contacts, window);
-    s->spare = CSIMI_PUSH(arena, csimi_wide, s->spare_count);
-    csimi_stages_layout(&s->loop, arena, contacts, window);
+    csimi_stages_layout(&s->loop, arena, contacts, window, csimi_sweep_ring(n, contacts));
 }
 
 static int csimi_sweep_window(const csim_solver_params *params) {
@@ -27033,7 +27023,7 @@ static int csimi_cascade_window(const csim_solver_params *params) {
 
 static void csimi_cascade_layout(csimi_cascade *s, csimi_arena *arena, int contacts, int window) {
     s->local = CSIMI_PUSH(arena, csimi_local, contacts);
-    csimi_stages_layout(&s->loop, arena, contacts, window);
+    csimi_stages_layout(&s->loop, arena, contacts, window, 0);
 }
 
 CSIMI_FN size_t csimi_cascade_bytes(int contacts, const csim_solver_params *params) {

@@ -730,7 +730,7 @@ TEST(distance_to_heights_is_exact) {
     int i, a, b, half, k, inside = 0, normals = 0;
     for (i = 0; i < 4000; i++) {
         csim_vec3 p = csim_v3(uniform(-0.3, 2.3), uniform(-0.3, 1.9), uniform(-0.8, 0.9)), n, c, foot = p;
-        double best = 1e9, value = (double)csimi_distance_heights(f, p, &n), step;
+        double best = 1e9, value = (double)csimi_distance_heights(f, p, CSIMI_HUGE, &n), step;
         const double px = fmin(fmax((double)p.x, 0), 2), py = fmin(fmax((double)p.y, 0), 1.6);
         const double beyond = hypot((double)p.x - px, (double)p.y - py);
         bool below = false;
@@ -762,9 +762,9 @@ TEST(distance_to_heights_is_exact) {
         step = 1e-3; /* the normal leads away from what is nearest: one step out adds a step, where nothing else is
                         nearer */
         if (fabs(best) > 0.01 &&
-            (double)csimi_distance_heights(f, csim_madd(p, (csim_real)step, n), &c) - value > 0.99 * step)
+            (double)csimi_distance_heights(f, csim_madd(p, (csim_real)step, n), CSIMI_HUGE, &c) - value > 0.99 * step)
             normals++;
-        CHECK((double)csimi_distance_heights(f, csim_madd(p, (csim_real)step, n), &c) - value <
+        CHECK((double)csimi_distance_heights(f, csim_madd(p, (csim_real)step, n), CSIMI_HUGE, &c) - value <
               step * 1.001 + TOL(1e-9, 2e-6));
         (void)foot;
     }
@@ -786,6 +786,27 @@ static double through(const csim_vec3 *x, csim_vec3 o, csim_vec3 w) {
 }
 
 /* Steep and flat rays over many cells, from above all hills: the first of all triangles. */
+/* With a bound it is the same number, to the last bit, or one that is above the bound as well. */
+TEST(distance_to_heights_within_a_bound) {
+    const csim_field *f = heights_of(21, 17, 0.1, hills);
+    int i, within_count = 0;
+    for (i = 0; i < 20000; i++) {
+        const csim_vec3 p = csim_v3((csim_real)check_random(-0.2, 2.2), (csim_real)check_random(-0.2, 1.8),
+                                    (csim_real)check_random(-0.3, 0.8));
+        const csim_real bound = (csim_real)check_random(0, 0.3);
+        csim_vec3 n, m;
+        const csim_real d = csimi_distance_heights(f, p, CSIMI_HUGE, &n), e = csimi_distance_heights(f, p, bound, &m);
+        CASE("at %g %g %g, bound %g", (double)p.x, (double)p.y, (double)p.z, (double)bound);
+        if (d <= bound) {
+            CHECK(memcmp(&d, &e, sizeof d) == 0 && memcmp(&n, &m, sizeof n) == 0);
+            within_count++;
+        } else {
+            CHECK(e > bound && e >= d);
+        }
+    }
+    CHECK(within_count > 4000 && within_count < 16000);
+}
+
 TEST(rays_on_heights_meet_the_first_triangle) {
     const csim_field *f = heights_of(21, 17, 0.1, hills);
     const csim_shape shape = csim_field_shape(f);

@@ -140,7 +140,7 @@ TEST(a_wheel_over_relief_tells_its_deepest_point) {
             const csim_vec3 local = csim_v3((csim_real)(0.3 * cos(a)), (csim_real)(0.3 * sin(a)),
                                             CSIM_R(0.1) * (csim_real)(j / 180 - 1));
             csim_vec3 normal;
-            deepest = fmin(deepest, (double)csimi_distance_heights(f, csim_pose_point(at, local), &normal));
+            deepest = fmin(deepest, (double)csimi_distance_heights(f, csim_pose_point(at, local), CSIMI_HUGE, &normal));
         }
         CASE("wheel %d at %g %g", i, (double)at.position.x, (double)at.position.y);
         if (deepest > 0.04) continue;

@@ -21,7 +21,7 @@ TEST(anderson_solves_linear_maps_in_dimension_steps) {
     int i, j, step;
     double error = 0, first = 0;
     csimi_arena arena = csimi_arena_in(memory, sizeof memory);
-    csimi_anderson_layout(&a, &arena, N, 10);
+    csimi_anderson_layout(&a, &arena, N, 10, 0);
     CHECK(!arena.overflow);
     for (i = 0; i < N; i++) {
         fixed[i] = CSIM_R(check_random(-1, 1));
@@ -443,6 +443,37 @@ TEST(workspace_is_exact_and_linear) {
                (double)bytes / size.contacts, ((double)bytes - blocks) / vector, blocks / size.contacts);
         CHECK(((double)bytes - blocks) / vector <= 50); /* the bodies included, at 2.5 contacts a block */
     }
+}
+
+/* What is enough for a problem is enough for a smaller one. */
+TEST(workspace_never_shrinks_as_problems_grow) {
+    csim_solver_params params = params_at(5e-5);
+    int solver, trial, k;
+    for (solver = 0; solver < CSIM_SOLVER_COUNT_; solver++)
+        for (trial = 0; trial < 300; trial++) {
+            csim_problem_size small, large;
+            int *field[7];
+            params.solver = (csim_solver)solver;
+            memset(&small, 0, sizeof small);
+            small.blocks = 1 + cp_int(0, trial % 2 ? 80 : 3000);
+            small.contacts = cp_int(0, 6 * small.blocks);
+            small.terms = 2 * small.contacts;
+            small.matrix_blocks = small.blocks * (1 + cp_int(0, 12));
+            small.aggregates = small.blocks / 3;
+            small.rigid = trial % 3 != 0;
+            small.factor_blocks = small.rigid ? 4 * small.blocks : 0;
+            large = small;
+            field[0] = &large.blocks, field[1] = &large.matrix_blocks, field[2] = &large.contacts;
+            field[3] = &large.terms, field[4] = &large.aggregates, field[5] = &large.links;
+            field[6] = &large.reach_blocks;
+            for (k = 0; k < 7; k++) {
+                const size_t before = csim_solver_bytes(&large, &params);
+                *field[k] += cp_int(1, trial % 5 ? 3 : 300);
+                if (large.factor_blocks > 0) large.factor_blocks = 4 * large.blocks;
+                CASE("solver %d, trial %d: %d blocks, %d contacts, field %d", solver, trial, small.blocks, small.contacts, k);
+                CHECK(csim_solver_bytes(&large, &params) >= before);
+            }
+        }
 }
 
 TEST(never_solved_without_a_sweep_and_bad_numbers_are_told) {

@@ -5,12 +5,13 @@
 /* Relative to the diagonal of the normalised Gram matrix: directions that rounding alone tells apart get no weight. */
 #define CSIMI_ANDERSON_TIKHONOV CSIMI_WIDE_SMALL
 
-CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window) {
-    const size_t pairs = (size_t)window * (size_t)n;
+CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window, size_t least) {
+    const size_t line = 64 / sizeof(csim_real), half = ((size_t)window * (size_t)n + line - 1) / line * line;
     a->n = n;
     a->window = window;
-    a->f = CSIMI_PUSH(arena, csim_real, pairs);
-    a->p = CSIMI_PUSH(arena, csim_real, pairs);
+    a->room = half > (least + 1) / 2 ? half : (least + 1) / 2;
+    a->f = (csim_real *)csimi_push(arena, a->room, 2 * sizeof(csim_real));
+    a->p = a->f ? a->f + half : NULL;
     a->gram = CSIMI_PUSH(arena, csimi_wide, window *window);
     a->work = CSIMI_PUSH(arena, csimi_wide, window *(window + 3));
     csimi_anderson_clear(a);

@@ -118,12 +118,6 @@ static void csimi_burst_envelope(csimi_sweep *s) {
     }
 }
 
-/* The ring of the stages; small islands have a larger one of their own. */
-static csimi_arena csimi_burst_ring(const csimi_sweep *s) {
-    return s->spare_count > 0 ? csimi_arena_in(s->spare, s->spare_count * sizeof(csimi_wide))
-                              : csimi_stages_ring(&s->loop);
-}
-
 /* Vectors of one Newton step. */
 typedef struct csimi_burst_vectors {
     csimi_wide *F, *direction, *start; /* [3n]; start: velocities a line search starts from */
@@ -131,7 +125,7 @@ typedef struct csimi_burst_vectors {
 
 /* The vectors and the factors. */
 static bool csimi_burst_layout(csimi_sweep *s, csimi_burst_vectors *x) {
-    csimi_arena ring = csimi_burst_ring(s);
+    csimi_arena ring = csimi_stages_ring(&s->loop);
     csimi_envelope *e = &s->envelope;
     x->F = CSIMI_PUSH(&ring, csimi_wide, 3 * (size_t)s->n);
     x->direction = CSIMI_PUSH(&ring, csimi_wide, 3 * (size_t)s->n);
@@ -144,7 +138,7 @@ static bool csimi_burst_layout(csimi_sweep *s, csimi_burst_vectors *x) {
 
 /* Small islands have memory for any order, so that the plan can wait until sweeps have not done. */
 CSIMI_FN bool csimi_burst_fits(const csimi_sweep *s) {
-    const size_t n = (size_t)s->n, room = csimi_burst_ring(s).size / sizeof(csimi_wide);
+    const size_t n = (size_t)s->n, room = csimi_stages_ring(&s->loop).size / sizeof(csimi_wide);
     size_t ints = n + 2;
     int m;
     for (m = 0; m < s->contact_count; ++m) ints += (size_t)s->contacts[m].count;
@@ -152,7 +146,7 @@ CSIMI_FN bool csimi_burst_fits(const csimi_sweep *s) {
 }
 
 CSIMI_FN void csimi_burst_plan(csimi_sweep *s) {
-    csimi_arena ring = csimi_burst_ring(s);
+    csimi_arena ring = csimi_stages_ring(&s->loop);
     int *list_start, *list;
     csimi_burst_vectors x;
     s->work = 0;

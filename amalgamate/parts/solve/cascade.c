@@ -25,7 +25,7 @@ static int csimi_cascade_window(const csim_solver_params *params) {
 
 static void csimi_cascade_layout(csimi_cascade *s, csimi_arena *arena, int contacts, int window) {
     s->local = CSIMI_PUSH(arena, csimi_local, contacts);
-    csimi_stages_layout(&s->loop, arena, contacts, window);
+    csimi_stages_layout(&s->loop, arena, contacts, window, 0);
 }
 
 CSIMI_FN size_t csimi_cascade_bytes(int contacts, const csim_solver_params *params) {

@@ -40,7 +40,7 @@ static void csimi_cond_layout(csimi_cond *c, csimi_arena *arena, int n, int cont
     c->map.lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     c->policy.best_lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     if (virtual_nodes) {
-        csimi_anderson_layout(&c->centre.ring, arena, 3 * contacts, CSIMI_COND_CENTRES);
+        csimi_anderson_layout(&c->centre.ring, arena, 3 * contacts, CSIMI_COND_CENTRES, 0);
         c->centre.spread = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     }
     c->map.row_sum = CSIMI_PUSH(arena, double, n / CSIMI_COND_ROWS + 1);
@@ -52,7 +52,7 @@ static void csimi_cond_layout(csimi_cond *c, csimi_arena *arena, int n, int cont
     c->map.work = CSIMI_PUSH(arena, csim_real, 3 * vector);
     csimi_pop(arena, mark);
     if (csimi_cond_rings(c)) {
-        csimi_anderson_layout(&c->ring.pairs, arena, 3 * n, window);
+        csimi_anderson_layout(&c->ring.pairs, arena, 3 * n, window, 0);
     } else {
         c->map.f = CSIMI_PUSH(arena, csim_real, vector);
         c->map.p = CSIMI_PUSH(arena, csim_real, vector);

@@ -115,11 +115,13 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
    is sum alpha_j p_j with the alpha that minimise |sum alpha_j f_j|_M, sum alpha = 1, M a positive diagonal. */
 typedef struct csimi_anderson {
     int n, window, count, newest;
-    csim_real *f, *p; /* [window n] */
+    size_t room;          /* pairs of reals from f on, p among them */
+    csim_real *f, *p;     /* [window n] */
     csimi_wide *gram;     /* [window window] f_i M f_j */
     csimi_wide *work;     /* [window (window + 3)] */
 } csimi_anderson;
-CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window);
+/* least: reals that f and p and what follows them have together at least, for who works there meanwhile. */
+CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window, size_t least);
 CSIMI_FN void csimi_anderson_clear(csimi_anderson *a);
 /* The slot the next pair is written into: two pointers to n numbers each. */
 CSIMI_FN void csimi_anderson_slot(csimi_anderson *a, csim_real **f, csim_real **p);
@@ -152,8 +154,8 @@ CSIMI_FN void csimi_impulse_allow(const csim_contact *contact, csim_real *x); /*
 /* What impulses below it are measured against: the median of those that carry, and the noise of the largest. Reorders
    norms. */
 CSIMI_FN csim_real csimi_impulse_floor(csim_real *norms, int count);
-CSIMI_FN void csimi_stages_layout(csimi_stages *s, csimi_arena *arena, int contacts, int window);
-/* The memory of the ring as an arena: between two stages it is free. */
+CSIMI_FN void csimi_stages_layout(csimi_stages *s, csimi_arena *arena, int contacts, int window, size_t least);
+/* The memory of the ring, `least` reals or more, as an arena: between two stages it is free. */
 CSIMI_FN csimi_arena csimi_stages_ring(const csimi_stages *s);
 CSIMI_FN void csimi_stages_look(csimi_stages *s);    /* measures x, keeps the best */
 CSIMI_FN void csimi_stages_restore(csimi_stages *s); /* x = best */
@@ -681,8 +683,6 @@ typedef struct csimi_sweep {
     csim_real *norms;    /* [contact_count] */
     csimi_envelope envelope; /* of the Newton burst; its numbers live in the ring of anderson */
     int *order, *place;      /* [n] block at each row of the envelope, and back */
-    csimi_wide *spare;           /* [spare_count] memory of the Newton burst where the ring would be too small */
-    size_t spare_count;
     bool planned;                 /* the order and work are known; not yet: they will fit */
     csimi_wide work;  /* multiplications of a factorisation; 0: it does not fit */
     bool convex;  /* Newton takes convex steps */

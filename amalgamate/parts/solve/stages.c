@@ -57,18 +57,16 @@ CSIMI_FN double csimi_next_target(double target, const csim_certificate *certifi
     return target * (share < 1e-3 ? 1e-3 : share < 0.3 ? share : 0.3);
 }
 
-CSIMI_FN void csimi_stages_layout(csimi_stages *s, csimi_arena *arena, int contacts, int window) {
+CSIMI_FN void csimi_stages_layout(csimi_stages *s, csimi_arena *arena, int contacts, int window, size_t least) {
     s->length = 3 * contacts;
     s->best = CSIMI_PUSH(arena, csim_real, s->length);
     s->centre = CSIMI_PUSH(arena, csim_real, s->length);
     s->metric = CSIMI_PUSH(arena, csim_real, s->length);
-    csimi_anderson_layout(&s->anderson, arena, s->length, window);
+    csimi_anderson_layout(&s->anderson, arena, s->length, window, least);
 }
 
 CSIMI_FN csimi_arena csimi_stages_ring(const csimi_stages *s) {
-    const csimi_anderson *a = &s->anderson;
-    unsigned char *base = (unsigned char *)a->f;
-    return csimi_arena_in(base, (size_t)((unsigned char *)(a->p + (size_t)a->window * (size_t)a->n) - base));
+    return csimi_arena_in(s->anderson.f, s->anderson.room * 2 * sizeof(csim_real));
 }
 
 CSIMI_FN void csimi_stages_look(csimi_stages *s) {

@@ -150,13 +150,12 @@ static void csimi_sweep_bind(csimi_sweep *s) {
     s->loop.prepare = csimi_sweep_ready;
 }
 
-/* Doubles that Newton gets besides the ring, a quarter of a megabyte: small islands fit, whatever their graph. */
-static size_t csimi_sweep_spare(int n, int contacts, int window) {
+/* Reals that the ring has at least, for Newton works there: small islands fit, whatever their graph. In double that is
+   a quarter of a megabyte at most. */
+static size_t csimi_sweep_ring(int n, int contacts) {
     const size_t most = 32768, rows = (size_t)n;
     const size_t full = rows > 200 ? most : CSIMI_BURST_NUMBERS(rows);
-    const size_t ring = 6 * (size_t)window * (size_t)contacts * sizeof(csim_real) / sizeof(csimi_wide);
-    const size_t wanted = full < most ? full : most;
-    return contacts > 0 && wanted > ring ? wanted : 0;
+    return contacts > 0 ? (full < most ? full : most) * (sizeof(csimi_wide) / sizeof(csim_real)) : 0;
 }
 
 static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples, const csim_problem_size *size,
@@ -173,9 +172,7 @@ static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples,
     s->place = CSIMI_PUSH(arena, int, n);
     s->envelope.first = CSIMI_PUSH(arena, int, n);
     s->envelope.start = CSIMI_PUSH(arena, size_t, n);
-    s->spare_count = csimi_sweep_spare(n, contacts, window);
-    s->spare = CSIMI_PUSH(arena, csimi_wide, s->spare_count);
-    csimi_stages_layout(&s->loop, arena, contacts, window);
+    csimi_stages_layout(&s->loop, arena, contacts, window, csimi_sweep_ring(n, contacts));
 }
 
 static int csimi_sweep_window(const csim_solver_params *params) {
