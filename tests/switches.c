@@ -26,8 +26,14 @@ static const char left_out[] = " "
 #ifdef CONDSIM_NO_JOINTS
     "joints "
 #endif
+#ifdef CONDSIM_NO_PARTICLES
+    "particles "
+#endif
 #ifdef CONDSIM_NO_CHARACTER
     "character "
+#endif
+#ifdef CONDSIM_NO_QUERIES
+    "queries "
 #endif
 #ifdef CONDSIM_NO_RECORD
     "record "
@@ -46,6 +52,9 @@ static const char left_out[] = " "
 #endif
 #ifdef CONDSIM_NO_SPRINGS
     "springs "
+#endif
+#ifdef CONDSIM_NO_LAWS
+    "laws "
 #endif
 #ifdef CONDSIM_NO_CYLINDERS
     "cylinders "
@@ -141,6 +150,14 @@ static csim_status boxes(stage *s) {
     const csim_status status = box_at(s, 0, R(0.11), &s->id);
     return status ? status : box_at(s, R(0.02), R(0.32), &s->other);
 }
+static csim_status grained(stage *s) { /* slides along the grain */
+    csim_surface_def surface = csim_default_surface_def();
+    csim_shape shape = csim_box(csim_v3(R(0.1), R(0.1), R(0.1)));
+    surface.friction = R(0.2), surface.friction2 = R(0.8);
+    surface.friction_direction = csim_v3(1, 1, 0);
+    shape.surface = &surface;
+    return shape_at(s, shape);
+}
 static csim_status particles(stage *s) {
     const csim_status status = particle_at(s, 0, &s->id);
     return status ? status : particle_at(s, R(0.3), &s->other);
@@ -183,6 +200,17 @@ static csim_status character(stage *s) {
     def.error = &error;
     gone = csim_world_move_capsule(s->world, &def, &m, csim_v3(1, R(0.5), -1), R(0.01), NULL, 0, NULL);
     s->more ^= (uint64_t)(1e6 * ((double)gone.x + 3 * (double)gone.z));
+    return status ? status : error.status;
+}
+static csim_status asked(stage *s) {
+    csim_query_def def = csim_default_query_def();
+    csim_status status = boxes(s);
+    csim_query_hit hit;
+    csim_error error;
+    memset(&error, 0, sizeof error);
+    def.error = &error;
+    if (csim_world_cast_ray(s->world, &def, csim_v3(R(0.05), 0, 1), csim_v3(0, 0, -2), &hit))
+        s->more = (uint64_t)(1e5 * (double)hit.fraction);
     return status ? status : error.status;
 }
 static csim_status recorded(stage *s) {
@@ -335,12 +363,12 @@ typedef struct scene {
 static const scene scenes[] = {
     {"boxes-sweep", " sweep ", CSIM_SOLVER_SWEEP, boxes},
     {"boxes-cond", " cond ", CSIM_SOLVER_COND, boxes},
-    {"particles-sweep", " sweep ", CSIM_SOLVER_SWEEP, particles},
-    {"particles-cond", " cond ", CSIM_SOLVER_COND, particles},
+    {"particles-sweep", " particles sweep ", CSIM_SOLVER_SWEEP, particles},
+    {"particles-cond", " particles cond ", CSIM_SOLVER_COND, particles},
     {"round-sweep", " sweep ", CSIM_SOLVER_SWEEP, round_shapes},
     {"round-cond", " cond ", CSIM_SOLVER_COND, round_shapes},
-    {"spring-cond", " springs cond ", CSIM_SOLVER_COND, spring},
-    {"spring-sweep", " springs sweep ", CSIM_SOLVER_SWEEP, spring},
+    {"spring-cond", " springs particles cond ", CSIM_SOLVER_COND, spring},
+    {"spring-sweep", " springs particles sweep ", CSIM_SOLVER_SWEEP, spring},
     {"joint-sweep", " joints sweep ", CSIM_SOLVER_SWEEP, joint},
     {"joint-cond", " joints cond ", CSIM_SOLVER_COND, joint},
     {"soft", " soft cond ", CSIM_SOLVER_COND, soft},
@@ -368,8 +396,10 @@ static const scene scenes[] = {
     {"penalty-explicit", " penalty ", CSIM_SOLVER_PENALTY_EXPLICIT, boxes},
     {"impulse", " impulse ", CSIM_SOLVER_AUTO, by_impulse},
     {"character", " character sweep ", CSIM_SOLVER_SWEEP, character},
+    {"asked", " queries sweep ", CSIM_SOLVER_SWEEP, asked},
     {"drawn", " draw sweep ", CSIM_SOLVER_SWEEP, drawn},
     {"recorded", " record snapshots sweep ", CSIM_SOLVER_SWEEP, recorded},
+    {"grained", " laws sweep ", CSIM_SOLVER_SWEEP, grained},
     {"told", " events sweep ", CSIM_SOLVER_SWEEP, told},
     {"asleep", " sleep sweep ", CSIM_SOLVER_SWEEP, asleep},
     {"followed", " paths sweep ", CSIM_SOLVER_SWEEP, followed},

@@ -2,6 +2,7 @@
 #include "program.h"
 #define CONDSIM_TINY
 #define CONDSIM_NO_CYLINDERS
+#define CONDSIM_NO_PARTICLES
 #include "condsim.h"
 
 static union {

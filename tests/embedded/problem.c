@@ -58,10 +58,6 @@ int program_step(void) {
 }
 
 uint64_t program_hash(void) {
-    uint64_t h = 0xcbf29ce484222325u;
-    size_t i;
-    for (i = 0; i < sizeof v; ++i) h = (h ^ ((const unsigned char *)v)[i]) * 1099511628211u;
-    for (i = 0; i < sizeof lambda; ++i) h = (h ^ ((const unsigned char *)lambda)[i]) * 1099511628211u;
-    return h;
+    return program_fold(program_fold(PROGRAM_FOLD_START, v, sizeof v), lambda, sizeof lambda);
 }
 size_t program_block(void) { return block; }

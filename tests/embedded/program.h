@@ -10,6 +10,10 @@ int program_step(void);       /* 0: done */
 uint64_t program_hash(void);  /* of its state */
 size_t program_block(void);   /* bytes of memory that the library was given */
 
+/* run.c: Fowler, Noll and Vo's hash of some more bytes, 1a. */
+#define PROGRAM_FOLD_START 0xcbf29ce484222325u
+uint64_t program_fold(uint64_t hash, const void *data, size_t bytes);
+
 #define CONDSIM_FLOAT
 #define CONDSIM_NO_HEAP
 #define CONDSIM_NO_STDIO

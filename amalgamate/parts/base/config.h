@@ -33,7 +33,10 @@
    Features are switches: one macro each leaves out what a program does not use. What stays gives the same bits. A call
    for what is left out returns CSIM_UNSUPPORTED (docs/building.md).
      CONDSIM_NO_SOFT, CABLE, CLOTH, TREE, REDUCED, JOINTS, SPRINGS      bodies and links (pins are joints)
+     CONDSIM_NO_PARTICLES                       particles
      CONDSIM_NO_CHARACTER, DRAW, RECORD         moves of a capsule; debug drawing; record and replay
+     CONDSIM_NO_QUERIES                         rays, casts, overlaps, nearest points, and CHARACTER
+     CONDSIM_NO_LAWS                            friction other than Coulomb's with one coefficient, and PENALTY
      CONDSIM_NO_CYLINDERS, HULLS, FIELDS        cylinders; convex hulls; meshes and height fields as shapes
      CONDSIM_NO_COND, SWEEP                     one of the two solvers of worlds (one must stay)
      CONDSIM_NO_BOUNDED                         the solver of bounded work
@@ -66,6 +69,9 @@
 #if !defined(CONDSIM_WITH_JOINTS) && !defined(CONDSIM_NO_JOINTS)
 #define CONDSIM_NO_JOINTS
 #endif
+#if !defined(CONDSIM_WITH_QUERIES) && !defined(CONDSIM_WITH_CHARACTER) && !defined(CONDSIM_NO_QUERIES)
+#define CONDSIM_NO_QUERIES
+#endif
 #if !defined(CONDSIM_WITH_CHARACTER) && !defined(CONDSIM_NO_CHARACTER)
 #define CONDSIM_NO_CHARACTER
 #endif
@@ -83,6 +89,9 @@
 #endif
 #if !defined(CONDSIM_WITH_FIELDS) && !defined(CONDSIM_NO_FIELDS)
 #define CONDSIM_NO_FIELDS
+#endif
+#if !defined(CONDSIM_WITH_LAWS) && !defined(CONDSIM_NO_LAWS)
+#define CONDSIM_NO_LAWS
 #endif
 #if !defined(CONDSIM_WITH_BOUNDED) && !defined(CONDSIM_NO_BOUNDED)
 #define CONDSIM_NO_BOUNDED
@@ -160,6 +169,23 @@
 #ifndef CONDSIM_NO_NEWTON
 #define CONDSIM_NO_NEWTON
 #endif
+#endif
+#if !defined(CONDSIM_NO_PARTICLES) || !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || \
+    !defined(CONDSIM_NO_CABLE) || !defined(CONDSIM_NO_REDUCED)
+#define CSIMI_HAS_NODES 1
+#else
+#define CSIMI_HAS_NODES 0
+#endif
+#if !defined(CONDSIM_NO_TREE) || !defined(CONDSIM_NO_REDUCED)
+#define CSIMI_HAS_TREES 1
+#else
+#define CSIMI_HAS_TREES 0
+#endif
+#if defined(CONDSIM_NO_LAWS) && !defined(CONDSIM_NO_PENALTY)
+#define CONDSIM_NO_PENALTY
+#endif
+#if defined(CONDSIM_NO_QUERIES) && !defined(CONDSIM_NO_CHARACTER)
+#define CONDSIM_NO_CHARACTER
 #endif
 #if defined(CONDSIM_NO_SNAPSHOTS) && !defined(CONDSIM_NO_RECORD)
 #define CONDSIM_NO_RECORD

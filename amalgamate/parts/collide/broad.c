@@ -43,7 +43,7 @@ static csim_real csimi_typical_side(int count, const csim_real *lower, const csi
     csim_real side[63];
     int samples = csimi_imin(count, 63), i, k;
     for (k = 0; k < samples; ++k) {
-        size_t box = 3 * (size_t)((int64_t)k * count / samples);
+        size_t box = 3 * (size_t)(k * (count / samples) + k * (count % samples) / samples);
         csim_real s = csimi_longest_side(lower + box, upper + box);
         for (i = k; i > 0 && side[i - 1] > s; --i) side[i] = side[i - 1];
         side[i] = s;

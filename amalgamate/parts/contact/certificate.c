@@ -168,7 +168,7 @@ static void csimi_cert_read(const csim_problem *p, int m, const csim_real *v, co
         phi[i] = (csimi_wide)contact->phi[i];
         c->lambda[i] = (csimi_wide)lambda[3 * (ptrdiff_t)m + i];
         c->u[i] += phi[i];
-        if (contact->law == CSIM_LAW_INVERTIBLE) c->u[i] += (csimi_wide)contact->omega[i > 0] * c->lambda[i];
+        if (csimi_law_is(contact, CSIM_LAW_INVERTIBLE)) c->u[i] += (csimi_wide)contact->omega[i > 0] * c->lambda[i];
     }
     c->speed += csimi_cert_norm3(phi);
     mobility =
@@ -227,7 +227,7 @@ static void csimi_cert_ellipse(const csimi_wide *a, const csimi_wide *x, csimi_w
 
 /* The friction set of a law for a normal impulse n >= 0. */
 static void csimi_cert_friction(const csim_contact *c, csimi_wide n, const csimi_wide *x, csimi_wide *y) {
-    if (c->law == CSIM_LAW_ANISOTROPIC) {
+    if (csimi_law_is(c, CSIM_LAW_ANISOTROPIC)) {
         csimi_wide axes[2];
         axes[0] = (csimi_wide)c->mu[0] * n;
         axes[1] = (csimi_wide)c->mu[1] * n;
@@ -237,9 +237,9 @@ static void csimi_cert_friction(const csim_contact *c, csimi_wide n, const csimi
     }
 }
 
-static bool csimi_cert_frictional(csim_law law) {
-    return law == CSIM_LAW_STRICT || law == CSIM_LAW_PROXIMAL || law == CSIM_LAW_ANISOTROPIC ||
-           law == CSIM_LAW_INVERTIBLE;
+static bool csimi_cert_frictional(const csim_contact *c) {
+    return csimi_law_is(c, CSIM_LAW_STRICT) || csimi_law_is(c, CSIM_LAW_PROXIMAL) ||
+           csimi_law_is(c, CSIM_LAW_ANISOTROPIC) || csimi_law_is(c, CSIM_LAW_INVERTIBLE);
 }
 
 /* r = lambda - Project(lambda - rho u), the natural residual of each law. */
@@ -248,14 +248,16 @@ static csimi_wide csimi_cert_residual(const csimi_cert_contact *c) {
     csimi_wide x[3], y[3] = {0, 0, 0}, r[3];
     int i;
     for (i = 0; i < 3; ++i) x[i] = c->lambda[i] - c->rho * c->u[i];
-    switch (contact->law) {
+    switch (csimi_law_of(contact)) {
     case CSIM_LAW_STRICT:
     case CSIM_LAW_ANISOTROPIC:
     case CSIM_LAW_INVERTIBLE: /* the disk has the radius of the impulse at hand, not of the projected one */
         y[0] = csimi_cert_max(0, x[0]);
         csimi_cert_friction(contact, csimi_cert_max(0, c->lambda[0]), x + 1, y + 1);
         break;
-    case CSIM_LAW_PROXIMAL: csimi_cert_cone((csimi_wide)contact->mu[0], x, y); break;
+    case CSIM_LAW_PROXIMAL:
+        if (CSIMI_HAS_LAWS) csimi_cert_cone((csimi_wide)contact->mu[0], x, y);
+        break;
     case CSIM_LAW_BILATERAL:
         for (i = 0; i < 3; ++i) y[i] = (contact->mask >> i) & 1u ? x[i] : 0;
         break;
@@ -277,7 +279,7 @@ static csimi_wide csimi_cert_residual(const csimi_cert_contact *c) {
 static csimi_wide csimi_cert_cone_excess(const csimi_cert_contact *c) {
     const csimi_wide *t = c->lambda + 1;
     csimi_wide near[2], d[2];
-    if (c->contact->law != CSIM_LAW_ANISOTROPIC)
+    if (!csimi_law_is(c->contact, CSIM_LAW_ANISOTROPIC))
         return csimi_cert_max(0, csimi_cert_norm2(t) - (csimi_wide)c->contact->mu[0] * c->lambda[0]);
     csimi_cert_friction(c->contact, csimi_cert_max(0, c->lambda[0]), t, near);
     d[0] = t[0] - near[0];
@@ -299,7 +301,7 @@ static csimi_wide csimi_cert_dissipation(const csimi_cert_contact *c) {
     csimi_wide mu[2], trial[2], near[2], d[2], length;
     int i;
     for (i = 0; i < 2; ++i) {
-        mu[i] = (csimi_wide)contact->mu[contact->law == CSIM_LAW_ANISOTROPIC ? i : 0];
+        mu[i] = (csimi_wide)contact->mu[csimi_law_is(contact, CSIM_LAW_ANISOTROPIC) ? i : 0];
         trial[i] = c->lambda[i + 1] - c->rho * c->u[i + 1];
     }
     if (n <= c->tiny || !(mu[0] > 0 || mu[1] > 0)) return 0;
@@ -318,15 +320,15 @@ static csimi_wide csimi_cert_power(const csimi_cert_contact *c) {
     const csim_contact *contact = c->contact;
     csimi_wide w[2];
     w[0] = (csimi_wide)contact->mu[0] * c->u[1];
-    w[1] = (csimi_wide)contact->mu[contact->law == CSIM_LAW_ANISOTROPIC ? 1 : 0] * c->u[2];
+    w[1] = (csimi_wide)contact->mu[csimi_law_is(contact, CSIM_LAW_ANISOTROPIC) ? 1 : 0] * c->u[2];
     return csimi_cert_abs(csimi_cert_max(0, c->lambda[0]) * csimi_cert_norm2(w) + c->lambda[1] * c->u[1] +
                           c->lambda[2] * c->u[2]);
 }
 
 /* What a contact with friction does that its law does not allow: 0 when lambda and u obey it. */
 static csimi_wide csimi_cert_work(const csimi_cert_contact *c) {
-    if (!csimi_cert_frictional(c->contact->law)) return 0;
-    if (c->contact->law == CSIM_LAW_PROXIMAL)
+    if (!csimi_cert_frictional(c->contact)) return 0;
+    if (csimi_law_is(c->contact, CSIM_LAW_PROXIMAL))
         return csimi_cert_abs(c->lambda[0] * c->u[0] + c->lambda[1] * c->u[1] + c->lambda[2] * c->u[2]);
     return csimi_cert_abs(c->lambda[0] * c->u[0]) + csimi_cert_power(c);
 }
@@ -468,13 +470,13 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
             out->contact = figure;
             out->worst_contact = m;
         }
-        if (!csimi_cert_frictional(c.contact->law)) continue;
+        if (!csimi_cert_frictional(c.contact)) continue;
         csimi_cert_take(&out->approach, -c.u[0]);
         csimi_cert_take(&out->complementarity, csimi_cert_abs(c.lambda[0] * c.u[0]));
         csimi_cert_take(&out->cone, csimi_cert_cone_excess(&c));
         csimi_cert_take(&out->dissipation, csimi_cert_dissipation(&c));
         csimi_cert_take(&out->dissipation_power, csimi_cert_power(&c));
-        if (c.contact->law != CSIM_LAW_STRICT && c.contact->law != CSIM_LAW_INVERTIBLE) continue;
+        if (!csimi_law_is(c.contact, CSIM_LAW_STRICT) && !csimi_law_is(c.contact, CSIM_LAW_INVERTIBLE)) continue;
         map2 += csimi_cert_natural_map2(&c, c.rho);
         plain2 += csimi_cert_natural_map2(&c, 1);
         norm2 += c.lambda[0] * c.lambda[0] + c.lambda[1] * c.lambda[1] + c.lambda[2] * c.lambda[2];

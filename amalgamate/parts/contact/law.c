@@ -78,6 +78,13 @@ CSIM_API void csim_project_ellipse(csim_real a, csim_real b, const csim_real *tr
     t[small] = (csim_real)(trial[small] < 0 ? -y : y);
 }
 
+CSIMI_FN void csimi_clip_ellipse(csim_real a, csim_real b, const csim_real *trial, csim_real *t) {
+    if (CSIMI_HAS_LAWS)
+        csim_project_ellipse(a, b, trial, t);
+    else
+        csimi_clip_disk(a, trial, t);
+}
+
 static void csimi_project_anisotropic(const csim_real *mu, const csim_real *trial, csim_real *lambda) {
     lambda[0] = csimi_max(trial[0], 0);
     csim_project_ellipse(mu[0] * lambda[0], mu[1] * lambda[0], trial + 1, lambda + 1);
@@ -96,11 +103,17 @@ static void csimi_project_invertible(const csim_contact *contact, csim_real gamm
 
 CSIM_API void csim_project(const csim_contact *contact, csim_real gamma, const csim_real *trial, csim_real *lambda) {
     int k;
-    switch (contact->law) {
+    switch (csimi_law_of(contact)) {
     case CSIM_LAW_STRICT: csimi_project_strict(contact->mu[0], trial, lambda); break;
-    case CSIM_LAW_PROXIMAL: csim_project_cone(contact->mu[0], trial, lambda); break;
-    case CSIM_LAW_ANISOTROPIC: csimi_project_anisotropic(contact->mu, trial, lambda); break;
-    case CSIM_LAW_INVERTIBLE: csimi_project_invertible(contact, gamma, trial, lambda); break;
+    case CSIM_LAW_PROXIMAL:
+        if (CSIMI_HAS_LAWS) csim_project_cone(contact->mu[0], trial, lambda);
+        break;
+    case CSIM_LAW_ANISOTROPIC:
+        if (CSIMI_HAS_LAWS) csimi_project_anisotropic(contact->mu, trial, lambda);
+        break;
+    case CSIM_LAW_INVERTIBLE:
+        if (CSIMI_HAS_LAWS) csimi_project_invertible(contact, gamma, trial, lambda);
+        break;
     case CSIM_LAW_BILATERAL:
         for (k = 0; k < 3; ++k) lambda[k] = (contact->mask >> k) & 1u ? trial[k] : 0;
         break;

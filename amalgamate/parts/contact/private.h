@@ -7,6 +7,27 @@
 #include "law.h"
 #include "problem.h"
 
+/* The law of a contact, one of those that this build has, for csim_problem_check lets no other pass: code for the
+   others is left out. Rows of joints and trees are bilateral or boxes. */
+#ifndef CONDSIM_NO_LAWS
+#define CSIMI_HAS_LAWS 1
+CSIM_INLINE csim_law csimi_law_of(const csim_contact *c) { return c->law; }
+#else
+#define CSIMI_HAS_LAWS 0
+CSIM_INLINE csim_law csimi_law_of(const csim_contact *c) {
+#if defined(CONDSIM_NO_JOINTS) && defined(CONDSIM_NO_TREE)
+    return (void)c, CSIM_LAW_STRICT;
+#else
+    if (c->law == CSIM_LAW_BILATERAL) return CSIM_LAW_BILATERAL;
+    return c->law == CSIM_LAW_BOX ? CSIM_LAW_BOX : CSIM_LAW_STRICT;
+#endif
+}
+#endif
+CSIM_INLINE bool csimi_law_is(const csim_contact *c, csim_law law) {
+    const bool row = law == CSIM_LAW_STRICT || law == CSIM_LAW_BILATERAL || law == CSIM_LAW_BOX;
+    return (CSIMI_HAS_LAWS || row) && csimi_law_of(c) == law;
+}
+
 /* ---- problem.c: whether the law of contact m is one, as csim_problem_check says it. */
 CSIMI_FN csim_status csimi_check_contact_law(const csim_contact *contact, int m, csim_error *error);
 
@@ -43,6 +64,8 @@ CSIMI_FN csim_status csimi_nodalize(const csim_problem *problem, csim_real gain,
                                     csimi_arena *arena, csimi_nodal *nodal);
 
 /* ---- law.c */
+/* csim_project_ellipse, or the disk of radius a in builds where both are one. */
+CSIMI_FN void csimi_clip_ellipse(csim_real a, csim_real b, const csim_real *trial, csim_real *t);
 /* Projection under the strict law, in place. */
 CSIMI_FN void csimi_clip_friction(csim_real mu, csim_real *lambda);
 /* Projection of contact under a law that may stand in for its own. */

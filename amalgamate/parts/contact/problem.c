@@ -127,13 +127,13 @@ static csim_status csimi_check_frame(csimi_spot *place, int m, const csim_real *
 }
 
 static csim_status csimi_check_friction(csimi_spot *place, const csim_contact *c, int m) {
-    int k, count = c->law == CSIM_LAW_ANISOTROPIC ? 2 : 1;
+    int k, count = csimi_law_is(c, CSIM_LAW_ANISOTROPIC) ? 2 : 1;
     csim_status status = csimi_check_finite(place, "contacts", m, ".mu", c->mu, count);
     for (k = 0; k < count && status == CSIM_OK; ++k)
         if (c->mu[k] < 0)
             status = csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, k ? ".mu[1]" : ".mu[0]",
                                         (double)c->mu[k], "0 or more");
-    if (c->law != CSIM_LAW_INVERTIBLE || status != CSIM_OK) return status;
+    if (!csimi_law_is(c, CSIM_LAW_INVERTIBLE) || status != CSIM_OK) return status;
     status = csimi_check_finite(place, "contacts", m, ".omega", c->omega, 2);
     for (k = 0; k < 2 && status == CSIM_OK; ++k)
         if (!(c->omega[k] > 0))
@@ -144,7 +144,10 @@ static csim_status csimi_check_friction(csimi_spot *place, const csim_contact *c
 
 static csim_status csimi_check_law(csimi_spot *place, const csim_contact *c, int m) {
     int k;
-    switch (c->law) {
+    if (csimi_law_of(c) != c->law)
+        return csimi_problem_fail(place, CSIM_UNSUPPORTED, "contacts", m, ".law", (double)c->law,
+                                  "CSIM_LAW_STRICT, or builds without CONDSIM_NO_LAWS");
+    switch (csimi_law_of(c)) {
     case CSIM_LAW_STRICT:
     case CSIM_LAW_PROXIMAL:
     case CSIM_LAW_ANISOTROPIC:

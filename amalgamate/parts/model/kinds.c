@@ -4,7 +4,11 @@
 CSIMI_FN const csimi_model *csimi_model_table(void) {
     /* what a build leaves out does nothing */
     static const csimi_model table[CSIMI_MODEL_COUNT] = {
+#if CSIMI_HAS_NODES
         {"point", NULL, NULL, NULL, csimi_point_assemble, csimi_point_advance, csimi_point_energy},
+#else
+        {"point", NULL, NULL, NULL, NULL, NULL, NULL},
+#endif
         {"rigid", csimi_rigid_couple, NULL, csimi_rigid_prepare, csimi_rigid_assemble, csimi_rigid_advance,
          csimi_rigid_energy},
 #ifndef CONDSIM_NO_SOFT

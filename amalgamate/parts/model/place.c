@@ -6,6 +6,16 @@ static void csimi_place_scaled_identity(csim_real a, csim_real *J) {
     for (k = 0; k < 9; k++) J[k] = k % 4 == 0 ? a : 0;
 }
 
+/* The kind of a place, one of those that this build can make: code for the others is left out. */
+static csimi_place_kind csimi_place_kind_of(const csimi_place *p) {
+#if CSIMI_HAS_NODES
+    return p->kind;
+#else
+    if (p->kind == CSIMI_PLACE_RIGID) return CSIMI_PLACE_RIGID;
+    return CSIMI_HAS_TREES && p->kind == CSIMI_PLACE_LINK ? CSIMI_PLACE_LINK : CSIMI_PLACE_GROUND;
+#endif
+}
+
 /* ---- making */
 
 static csimi_place csimi_place_of(csimi_place_kind kind) {
@@ -132,7 +142,7 @@ static void csimi_face_terms(const csimi_state *s, const csimi_place *p, csim_re
 CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p) {
     csim_vec3 x = csimi_load3(p->local);
     int k;
-    switch (p->kind) {
+    switch (csimi_place_kind_of(p)) {
     case CSIMI_PLACE_GROUND: break;
     case CSIMI_PLACE_VERTEX:
     case CSIMI_PLACE_NODE: return csimi_load3(s->x + 3 * (size_t)p->item);
@@ -153,7 +163,7 @@ CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p)
 CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
     csim_real J[27], v[3] = {0, 0, 0};
     int k;
-    switch (p->kind) {
+    switch (csimi_place_kind_of(p)) {
     case CSIMI_PLACE_GROUND: break;
     case CSIMI_PLACE_VERTEX:
     case CSIMI_PLACE_NODE: return csimi_load3(s->v + 3 * (size_t)p->item);
@@ -183,7 +193,7 @@ static csim_vec3 csimi_node_acceleration(const csimi_state *s, int node) {
 CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_place *p) {
     csim_vec3 a = csim_v3(0, 0, 0);
     int k;
-    switch (p->kind) {
+    switch (csimi_place_kind_of(p)) {
     case CSIMI_PLACE_GROUND: break;
     case CSIMI_PLACE_NODE: return csimi_node_acceleration(s, p->item);
     case CSIMI_PLACE_RIGID:
@@ -206,7 +216,7 @@ CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_pl
 CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_vec3 point, int *block, csim_real *J) {
     csim_real x[3], W[27];
     int k, n = csimi_place_term_count(p);
-    switch (p->kind) {
+    switch (csimi_place_kind_of(p)) {
     case CSIMI_PLACE_GROUND: break;
     case CSIMI_PLACE_NODE:
         block[0] = p->item;
@@ -241,7 +251,7 @@ CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_
 }
 
 CSIMI_FN int csimi_place_term_count(const csimi_place *p) {
-    switch (p->kind) {
+    switch (csimi_place_kind_of(p)) {
     case CSIMI_PLACE_GROUND: return 0;
     case CSIMI_PLACE_NODE: return 1;
     case CSIMI_PLACE_RIGID: return 2;
@@ -270,7 +280,7 @@ CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, 
     csim_real trace = 0, x[3], J[27], JI[9], I[9], inverse[9];
     int k;
     if (!csimi_place_free(s, p)) return 0;
-    switch (p->kind) {
+    switch (csimi_place_kind_of(p)) {
     case CSIMI_PLACE_GROUND: return 0;
     case CSIMI_PLACE_NODE: return s->node_mass[p->item];
     case CSIMI_PLACE_VERTEX:
@@ -308,7 +318,7 @@ CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, 
 
 CSIMI_FN bool csimi_place_free(const csimi_state *s, const csimi_place *p) {
     int k;
-    switch (p->kind) {
+    switch (csimi_place_kind_of(p)) {
     case CSIMI_PLACE_GROUND: break;
     case CSIMI_PLACE_NODE: return s->node_mode[p->item] == CSIMI_FREE;
     case CSIMI_PLACE_RIGID: return s->rigid_mode[p->item] == CSIMI_FREE;
@@ -358,7 +368,7 @@ static csim_vec3 csimi_face_carry(const csimi_place *p, const csimi_state *then,
 
 CSIMI_FN csim_vec3 csimi_place_carry(const csimi_place *p, const csimi_state *then, const csimi_state *now,
                                      csim_vec3 direction) {
-    switch (p->kind) {
+    switch (csimi_place_kind_of(p)) {
     case CSIMI_PLACE_GROUND:
     case CSIMI_PLACE_VERTEX:
     case CSIMI_PLACE_NODE: break;
@@ -378,7 +388,7 @@ CSIMI_FN csim_vec3 csimi_place_carry(const csimi_place *p, const csimi_state *th
 
 CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count) {
     int k;
-    switch (p->kind) {
+    switch (csimi_place_kind_of(p)) {
     case CSIMI_PLACE_GROUND: break;
     case CSIMI_PLACE_VERTEX:
     case CSIMI_PLACE_NODE:

@@ -212,7 +212,7 @@ static void csimi_burst_cone(csimi_wide mu, const csimi_wide *t, csimi_wide *G) 
 }
 
 /* Derivative of the projection at trial t with the projected impulse l. */
-static void csimi_burst_derivative(int law, const csim_contact *c, const csimi_wide *t, const csim_real *l,
+static void csimi_burst_derivative(csim_law law, const csim_contact *c, const csimi_wide *t, const csim_real *l,
                                    csimi_wide *G) {
     const csimi_wide mu = (csimi_wide)c->mu[0], length2 = t[1] * t[1] + t[2] * t[2];
     csimi_wide axes[2], y[2];
@@ -254,7 +254,7 @@ static void csimi_burst_derivative(int law, const csim_contact *c, const csimi_w
 /* Contacts of a convex step: the projection is onto the cone, with the slip of the centre in the place of the true one
    (de Saxce's change of variable), so that F is the gradient of a convex function. */
 static bool csimi_burst_is_convex(const csimi_sweep *s, const csimi_sweep_contact *c) {
-    return s->convex && c->contact->law == CSIM_LAW_STRICT;
+    return s->convex && csimi_law_is(c->contact, CSIM_LAW_STRICT);
 }
 
 /* mu |u_t| of every contact at w. */
@@ -277,16 +277,16 @@ static void csimi_burst_trial(const csimi_sweep *s, int m, csim_real *compliance
     csimi_contact_velocity(s, c, u);
     for (k = 0; k < 3; ++k) {
         compliance[k] = c->local.extra;
-        if (c->contact->law == CSIM_LAW_INVERTIBLE) compliance[k] += c->contact->omega[k > 0];
+        if (csimi_law_is(c->contact, CSIM_LAW_INVERTIBLE)) compliance[k] += c->contact->omega[k > 0];
         trial[k] = (c->local.extra * centre[k] - u[k]) / compliance[k];
     }
     if (csimi_burst_is_convex(s, c)) trial[0] -= c->lag / compliance[0];
 }
 
 static void csimi_burst_project(const csim_contact *contact, const csim_real *trial, csim_real *lambda) {
-    if (contact->law == CSIM_LAW_INVERTIBLE) { /* the compliance already holds omega */
+    if (csimi_law_is(contact, CSIM_LAW_INVERTIBLE)) { /* the compliance already holds omega */
         lambda[0] = csimi_max(trial[0], 0);
-        csim_project_ellipse(contact->mu[0] * lambda[0], contact->mu[0] * lambda[0], trial + 1, lambda + 1);
+        csimi_clip_ellipse(contact->mu[0] * lambda[0], contact->mu[0] * lambda[0], trial + 1, lambda + 1);
     } else {
         csim_project(contact, 1, trial, lambda);
     }
@@ -324,7 +324,7 @@ static void csimi_burst_add_contact(csimi_sweep *s, int m) {
     int k;
     csimi_burst_trial(s, m, compliance, trial);
     for (k = 0; k < 3; ++k) t[k] = (csimi_wide)trial[k];
-    csimi_burst_derivative(csimi_burst_is_convex(s, c) ? (int)CSIM_LAW_PROXIMAL : (int)c->contact->law, c->contact, t,
+    csimi_burst_derivative(csimi_burst_is_convex(s, c) ? CSIM_LAW_PROXIMAL : csimi_law_of(c->contact), c->contact, t,
                            s->loop.x + 3 * (ptrdiff_t)m, G);
     if (G[0] == 0 && G[4] == 0 && G[8] == 0) return; /* open, or at its limits */
     for (k = 0; k < 9; ++k) G[k] /= (csimi_wide)compliance[k % 3];

@@ -34,7 +34,7 @@ static void csimi_eigen_sym2(csim_real p, csim_real q, csim_real r, csim_real fl
 static void csimi_local_prepare_friction(csimi_local *c, csim_real normal, csim_real tangent) {
     const csim_real *W = c->W, trace = W[0] + W[3] + W[5] + normal + 2 * tangent;
     const csim_real nn = csimi_max(W[0] + normal, 16 * CSIMI_EPS * trace);
-    const int other = c->contact->law == CSIM_LAW_ANISOTROPIC ? 1 : 0;
+    const int other = csimi_law_is(c->contact, CSIM_LAW_ANISOTROPIC) ? 1 : 0;
     csim_real b[2], p, q, r;
     c->mu[0] = c->contact->mu[0];
     c->mu[1] = c->contact->mu[other];
@@ -75,7 +75,7 @@ static void csimi_local_prepare_linear(csimi_local *c, unsigned mask) {
 CSIMI_FN void csimi_local_prepare(csimi_local *c, const csim_contact *contact, csim_real eps) {
     c->contact = contact;
     c->extra = eps * (c->W[0] + c->W[3] + c->W[5]) / 3;
-    switch (contact->law) {
+    switch (csimi_law_of(contact)) {
     case CSIM_LAW_STRICT:
     case CSIM_LAW_PROXIMAL:
     case CSIM_LAW_ANISOTROPIC: csimi_local_prepare_friction(c, c->extra, c->extra); break;
@@ -474,7 +474,7 @@ static csim_real csimi_local_dissipate(const csimi_local *c, csim_contact_method
 /* Signorini-Coulomb in its exact form, the convex law, or maximal dissipation: dissipate, null: exact. */
 static void csimi_local_friction(csimi_local *c, csimi_dissipate *dissipate, csim_contact_method method,
                                  csim_real width, const csim_real *v, csim_real *lambda) {
-    const bool convex = c->contact->law == CSIM_LAW_PROXIMAL;
+    const bool convex = csimi_law_is(c->contact, CSIM_LAW_PROXIMAL);
     const csim_real t0 = c->mu[0] * v[1], t1 = c->mu[1] * v[2];
     csim_real w[3], d[2], y[2], normal;
     lambda[0] = lambda[1] = lambda[2] = 0;
@@ -538,7 +538,7 @@ static void csimi_local_box(const csimi_local *c, const csim_real *v, csim_real 
 
 static void csimi_local_any(csimi_local *c, csimi_dissipate *dissipate, csim_contact_method method, csim_real width,
                             const csim_real *v, csim_real *lambda) {
-    switch (c->contact->law) {
+    switch (csimi_law_of(c->contact)) {
     case CSIM_LAW_STRICT:
     case CSIM_LAW_PROXIMAL:
     case CSIM_LAW_ANISOTROPIC:

@@ -8,7 +8,7 @@
 /* ---- what both of them need of impulses */
 
 CSIMI_FN void csimi_impulse_allow(const csim_contact *contact, csim_real *x) {
-    if (contact->law == CSIM_LAW_STRICT || contact->law == CSIM_LAW_INVERTIBLE)
+    if (csimi_law_is(contact, CSIM_LAW_STRICT) || csimi_law_is(contact, CSIM_LAW_INVERTIBLE))
         csim_project_cone(contact->mu[0], x, x);
     else
         csim_project(contact, 1, x, x);

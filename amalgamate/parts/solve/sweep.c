@@ -52,14 +52,14 @@ static csim_real csimi_sweep_residual(const csimi_sweep *s, const csimi_sweep_co
     int k;
     csimi_contact_velocity(s, c, u);
     for (k = 0; k < 3; ++k) {
-        if (contact->law == CSIM_LAW_INVERTIBLE) u[k] += contact->omega[k > 0] * lambda[k];
+        if (csimi_law_is(contact, CSIM_LAW_INVERTIBLE)) u[k] += contact->omega[k > 0] * lambda[k];
         x[k] = lambda[k] - c->rho * u[k];
     }
-    if (contact->law == CSIM_LAW_STRICT || contact->law == CSIM_LAW_ANISOTROPIC ||
-        contact->law == CSIM_LAW_INVERTIBLE) {
+    if (csimi_law_is(contact, CSIM_LAW_STRICT) || csimi_law_is(contact, CSIM_LAW_ANISOTROPIC) ||
+        csimi_law_is(contact, CSIM_LAW_INVERTIBLE)) {
         const csim_real normal = csimi_max(lambda[0], 0);
         y[0] = csimi_max(x[0], 0);
-        csim_project_ellipse(c->local.mu[0] * normal, c->local.mu[1] * normal, x + 1, y + 1);
+        csimi_clip_ellipse(c->local.mu[0] * normal, c->local.mu[1] * normal, x + 1, y + 1);
     } else {
         csim_project(contact, 1, x, y);
     }

@@ -21,7 +21,7 @@ static void csimi_mix(const csim_world *w, const csimi_found_contact *f, csim_co
         if (w->def.mix_restitution) *restitution = w->def.mix_restitution(w->def.callback_user, &info);
     }
     c->mu[1] = c->mu[0];
-    if (A->friction2 >= 0 || B->friction2 >= 0) {
+    if (CSIMI_HAS_LAWS && (A->friction2 >= 0 || B->friction2 >= 0)) {
         csim_real p = A->friction2 >= 0 ? A->friction2 : A->friction,
                   q = B->friction2 >= 0 ? B->friction2 : B->friction;
         c->law = CSIM_LAW_ANISOTROPIC;
@@ -69,7 +69,7 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     c->law = w->def.law;
     csimi_mix(w, found, c, &restitution);
     csimi_store3(n, found->normal);
-    csimi_frame(n, csimi_friction_direction(w, found, hint) ? hint : NULL, c->R);
+    csimi_frame(n, CSIMI_HAS_LAWS && csimi_friction_direction(w, found, hint) ? hint : NULL, c->R);
     c->omega[0] = w->def.omega[0];
     c->omega[1] = w->def.omega[1];
     c->mask = 7;

@@ -45,6 +45,11 @@ CSIMI_FN csim_status csimi_check_surface(csim_error *error, const char *function
         return csimi_fail(error, CSIM_UNSUPPORTED, function, "surface.rolling_resistance", true,
                           (double)def->rolling_resistance, "builds without CONDSIM_NO_JOINTS");
 #endif
+#ifdef CONDSIM_NO_LAWS
+    if (def->friction2 >= 0)
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "surface.friction2", true, (double)def->friction2,
+                          "builds without CONDSIM_NO_LAWS");
+#endif
     if (def->friction2 >= 0 && !(csim_length(def->friction_direction) > 0))
         return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "surface.friction_direction", true, 0,
                           "not the zero vector");

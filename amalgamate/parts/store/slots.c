@@ -56,7 +56,7 @@ CSIM_API bool csim_link_valid(const csim_world *w, csim_link_id id) {
 /* Contacts and pairs that a heap world reserves for what it holds: a first program never meets a full capacity. */
 static void csimi_expect_contacts(csimi_counts *n) {
     n->contacts = csimi_most_items((int64_t)16 * n->shapes + (int64_t)2 * n->surface +
-                                   (int64_t)6 * n->nodes / (n->tets > 0 ? 6 : 1) + 32);
+                                   (int64_t)(n->tets > 0 ? 1 : 6) * n->nodes + 32);
     n->pairs = csimi_most_items((int64_t)12 * (n->shapes + n->bodies) + (int64_t)16 * n->frames + 32);
     n->ended = n->contacts;
     n->touches = csimi_touches_of(n->pairs);

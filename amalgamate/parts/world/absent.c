@@ -78,6 +78,18 @@ CSIM_API csim_status csim_create_cloth(csim_world *world, const csim_cloth_def *
 }
 #endif
 
+#if defined(CONDSIM_NO_PARTICLES)
+CSIM_API csim_status csim_create_particle(csim_world *world, const csim_particle_def *def, csim_body_id *id) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_particle", "CONDSIM_NO_PARTICLES");
+}
+#endif
+
+#if !CSIMI_HAS_NODES
+CSIMI_FN void csimi_collide_points(csimi_detector *d, const csimi_object *a, const csimi_object *b) {}
+CSIMI_FN void csimi_collide_samples(csimi_detector *d, const csimi_object *a, const csimi_object *b) {}
+CSIMI_FN void csimi_collide_self(csimi_detector *d, int i) {}
+#endif
+
 #if defined(CONDSIM_NO_SOFT)
 CSIMI_FN size_t csimi_mesh_scratch(const csimi_counts *n) { return 0; }
 CSIM_API csim_status csim_create_soft(csim_world *world, const csim_soft_def *def, csim_body_id *id) {
@@ -338,6 +350,65 @@ CSIM_API csim_vec3 csim_world_move_capsule(const csim_world *world, const csim_q
     return csim_v3(0, 0, 0);
 }
 #undef CSIMI_NO_CHARACTER
+#endif
+
+#if defined(CONDSIM_NO_QUERIES)
+#define CSIMI_NO_QUERY(def, what) (void)CSIMI_ABSENT((def) ? (def)->error : NULL, what, "CONDSIM_NO_QUERIES")
+CSIM_API csim_query_def csim_default_query_def(void) {
+    csim_query_def none;
+    CSIMI_MEMSET(&none, 0, sizeof none);
+    return none;
+}
+CSIM_API bool csim_world_cast_ray(const csim_world *world, const csim_query_def *def, csim_vec3 origin, csim_vec3 way,
+                                  csim_query_hit *hit) {
+    CSIMI_NO_QUERY(def, "csim_world_cast_ray");
+    return false;
+}
+CSIM_API int csim_world_cast_ray_all(const csim_world *world, const csim_query_def *def, csim_vec3 origin,
+                                     csim_vec3 way, csim_query_hit *hits, int capacity) {
+    CSIMI_NO_QUERY(def, "csim_world_cast_ray_all");
+    return 0;
+}
+CSIM_API bool csim_world_ray_meets(const csim_world *world, const csim_query_def *def, csim_vec3 origin,
+                                   csim_vec3 way) {
+    CSIMI_NO_QUERY(def, "csim_world_ray_meets");
+    return false;
+}
+CSIM_API bool csim_world_cast_shape(const csim_world *world, const csim_query_def *def, const csim_shape *shape,
+                                    csim_pose pose, csim_vec3 way, csim_query_hit *hit) {
+    CSIMI_NO_QUERY(def, "csim_world_cast_shape");
+    return false;
+}
+CSIM_API int csim_world_overlap_shape(const csim_world *world, const csim_query_def *def, const csim_shape *shape,
+                                      csim_pose pose, csim_query_hit *hits, int capacity) {
+    CSIMI_NO_QUERY(def, "csim_world_overlap_shape");
+    return 0;
+}
+CSIM_API int csim_world_overlap_box(const csim_world *world, const csim_query_def *def, csim_vec3 lower,
+                                    csim_vec3 upper, csim_query_hit *hits, int capacity) {
+    CSIMI_NO_QUERY(def, "csim_world_overlap_box");
+    return 0;
+}
+CSIM_API bool csim_world_closest_point(const csim_world *world, const csim_query_def *def, csim_vec3 point,
+                                       csim_real within, csim_query_hit *hit) {
+    CSIMI_NO_QUERY(def, "csim_world_closest_point");
+    return false;
+}
+#undef CSIMI_NO_QUERY
+#endif
+
+#if defined(CONDSIM_NO_QUERIES) && defined(CONDSIM_NO_DRAW) && defined(CONDSIM_NO_SLEEP) && \
+    defined(CONDSIM_NO_SOFT) && defined(CONDSIM_NO_CLOTH) && defined(CONDSIM_NO_CABLE) && defined(CONDSIM_NO_REDUCED)
+CSIMI_FN void csimi_look_layout(csimi_look *l, const csimi_counts *n, csimi_arena *arena) {}
+CSIMI_FN void csimi_look_clear(csimi_look *l, const csimi_counts *n) {}
+CSIMI_FN void csimi_look_copy(csimi_store *to, const csimi_store *from) {}
+CSIMI_FN void csimi_look_anew(csim_world *w) {}
+CSIMI_FN void csimi_look_add(csimi_store *s, int slot) {}
+CSIMI_FN void csimi_look_drop(csimi_store *s, int slot) {}
+CSIMI_FN void csimi_look_surfaces(csim_world *w) {}
+CSIMI_FN void csimi_look_moved(csimi_store *s, int slot) {}
+CSIMI_FN void csimi_look_node(csimi_store *s, int slot, int node, csim_vec3 from) {}
+CSIMI_FN void csimi_look_step(csim_world *w) {}
 #endif
 
 #if defined(CONDSIM_NO_DRAW)

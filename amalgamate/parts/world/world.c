@@ -114,6 +114,11 @@ static csim_status csimi_check_world_def(const csim_world_def *d, const char *fu
     if (d->law != CSIM_LAW_STRICT && d->law != CSIM_LAW_PROXIMAL && d->law != CSIM_LAW_INVERTIBLE)
         return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "law", true, (double)d->law,
                           "CSIM_LAW_STRICT, CSIM_LAW_PROXIMAL or CSIM_LAW_INVERTIBLE");
+#ifdef CONDSIM_NO_LAWS
+    if (d->law != CSIM_LAW_STRICT)
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "law", true, (double)d->law,
+                          "builds without CONDSIM_NO_LAWS");
+#endif
     if ((s = csimi_check_integrator(d, d->integrator, 0, 0, function, error)) != 0) return s;
     if ((d->allocator.alloc == NULL) != (d->allocator.free == NULL))
         return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "allocator", false, 0,
