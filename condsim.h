@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: ee4cbbe21de2d05c
+   Hash of the parts: b651897ec72dab94
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3993,7 +3993,7 @@ CSIMI_FN csim_status csimi_check_mesh_list(const csim_real *vertices, int vertex
 /* csim_shape_distance for a shape that is itself at p, its local pose included. */
 CSIMI_FN csim_real csimi_distance_at(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p, csim_vec3 point,
                                      csim_vec3 *normal, uint32_t *feature);
-/* The same, or what is farther than `within`, which levels of triangles do not look for. */
+/* The same, or more than `within` where it is more: levels do not look for what is farther. */
 CSIMI_FN csim_real csimi_distance_within(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p,
                                          csim_vec3 point, csim_real within, csim_vec3 *normal);
 /* csim_collide for shapes that are themselves at pa and pb. */
@@ -4002,7 +4002,8 @@ CSIMI_FN int csimi_collide_at(const csim_geometry *a, csim_pose pa, const csim_g
 /* Signed distances in the shape's frame, outward unit normals. */
 CSIMI_FN csim_real csimi_distance_mesh(const csim_field *f, csim_vec3 p, csim_vec3 *n);
 CSIMI_FN csim_real csimi_least_mesh(const csim_field *f, csim_vec3 p); /* at most the distance, also far away */
-CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_vec3 *n);
+/* What is farther outside than `within` may be said farther than it is. */
+CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_real within, csim_vec3 *n);
 CSIMI_FN csim_vec3 csimi_height_node(const csim_field *f, int i, int j);
 /* The triangles that have p above their inside, within a distance, the nearest first; at most `most`. */
 typedef struct csimi_height_plane {
@@ -4552,11 +4553,13 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
    is sum alpha_j p_j with the alpha that minimise |sum alpha_j f_j|_M, sum alpha = 1, M a positive diagonal. */
 typedef struct csimi_anderson {
     int n, window, count, newest;
-    csim_real *f, *p; /* [window n] */
+    size_t room;          /* pairs of reals from f on, p among them */
+    csim_real *f, *p;     /* [window n] */
     csimi_wide *gram;     /* [window window] f_i M f_j */
     csimi_wide *work;     /* [window (window + 3)] */
 } csimi_anderson;
-CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window);
+/* least: reals that f and p and what follows them have together at least, for who works there meanwhile. */
+CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window, size_t least);
 CSIMI_FN void csimi_anderson_clear(csimi_anderson *a);
 /* The slot the next pair is written into: two pointers to n numbers each. */
 CSIMI_FN void csimi_anderson_slot(csimi_anderson *a, csim_real **f, csim_real **p);
@@ -4589,8 +4592,8 @@ CSIMI_FN void csimi_impulse_allow(const csim_contact *contact, csim_real *x); /*
 /* What impulses below it are measured against: the median of those that carry, and the noise of the largest. Reorders
    norms. */
 CSIMI_FN csim_real csimi_impulse_floor(csim_real *norms, int count);
-CSIMI_FN void csimi_stages_layout(csimi_stages *s, csimi_arena *arena, int contacts, int window);
-/* The memory of the ring as an arena: between two stages it is free. */
+CSIMI_FN void csimi_stages_layout(csimi_stages *s, csimi_arena *arena, int contacts, int window, size_t least);
+/* The memory of the ring, `least` reals or more, as an arena: between two stages it is free. */
 CSIMI_FN csimi_arena csimi_stages_ring(const csimi_stages *s);
 CSIMI_FN void csimi_stages_look(csimi_stages *s);    /* measures x, keeps the best */
 CSIMI_FN void csimi_stages_restore(csimi_stages *s); /* x = best */
@@ -5118,8 +5121,6 @@ typedef struct csimi_sweep {
     csim_real *norms;    /* [contact_count] */
     csimi_envelope envelope; /* of the Newton burst; its numbers live in the ring of anderson */
     int *order, *place;      /* [n] block at each row of the envelope, and back */
-    csimi_wide *spare;           /* [spare_count] memory of the Newton burst where the ring would be too small */
-    size_t spare_count;
     bool planned;                 /* the order and work are known; not yet: they will fit */
     csimi_wide work;  /* multiplications of a factorisation; 0: it does not fit */
     bool convex;  /* Newton takes convex steps */
@@ -14010,10 +14011,16 @@ static csim_real csimi_meet_distance(const csimi_meet *m, csim_vec3 x, csim_vec3
     return csimi_distance_at(m->b, m->hulls, m->pb, x, n, NULL);
 }
 
+/* The same where it is at most `within`, else more than that. */
+static csim_real csimi_meet_within(const csimi_meet *m, csim_vec3 x, csim_real within, csim_vec3 *n) {
+    return m->b->kind == CSIM_SHAPE_HEIGHTS ? csimi_distance_within(m->b, m->hulls, m->pb, x, within, n)
+                                            : csimi_meet_distance(m, x, n);
+}
+
 /* A sphere of radius r about x, a piece of a, against all of b. */
 static void csimi_meet_ball(csimi_meet *m, csim_vec3 x, csim_real r, uint32_t feature) {
     csim_vec3 n;
-    csim_real d = csimi_meet_distance(m, x, &n);
+    csim_real d = csimi_meet_within(m, x, m->margin + r, &n);
     csimi_meet_emit(m, csim_madd(x, -r, n), csim_madd(x, -d, n), n, d - r, feature);
 }
 
@@ -14382,7 +14389,7 @@ static CSIMI_NOINLINE void csimi_choose_samples(const csimi_meet *m, csimi_choic
             csimi_sampler_pass(&s);
             continue;
         }
-        gap = csimi_meet_distance(m, x, &n) - s.radius;
+        gap = csimi_meet_within(m, x, m->margin + s.radius, &n) - s.radius;
         if (!(gap <= m->margin) || !csimi_sample_faces(m, s.point, n) || csimi_sample_rolls(m, &s, n)) continue;
         bin = csimi_normal_bin(csim_unrotate(m->pb.rotation, n));
         x = csim_pose_local(m->pb, x);
@@ -15612,22 +15619,46 @@ static csim_real csimi_height_above(const csim_field *f, csim_vec3 p, csim_vec3 
                  : p.z - (x[0].z + u * (x[1].z - x[0].z) + v * (x[2].z - x[1].z));
 }
 
+/* What the coordinates of a point over a cell are rounded by, with room to spare. */
+static csim_real csimi_height_rounding(const csim_field *f, csim_vec3 p) {
+    return 8 * CSIMI_EPS * (csimi_abs(p.x) + csimi_abs(p.y) + (csim_real)f->cell);
+}
+
 /* How far p is, along x and y, from what lies outside of its own cell; rounded down. */
 static csim_real csimi_height_inside(const csim_field *f, csim_vec3 p, int i, int j) {
     const csim_real cell = (csim_real)f->cell, u = p.x - cell * (csim_real)i, v = p.y - cell * (csim_real)j;
     const csim_real in = csimi_min(csimi_min(u, cell - u), csimi_min(v, cell - v));
-    return csimi_max(0, in - 8 * CSIMI_EPS * (csimi_abs(p.x) + csimi_abs(p.y) + cell));
+    return csimi_max(0, in - csimi_height_rounding(f, p));
 }
 
-/* The nearest point of the surface, ring of cells by ring until none can be nearer. */
-static csim_real csimi_height_nearest(const csim_field *f, csim_vec3 p, csim_real best, csim_vec3 *foot) {
+static csim_real csimi_height_out(csim_real x, csim_real low, csim_real high, csim_real rounding) {
+    return csimi_max(0, csimi_max(low - x, x - high) - rounding);
+}
+
+/* Whether the box around the two triangles of a cell is farther from p than `far`. */
+static bool csimi_height_beside(const csim_field *f, csim_vec3 p, int a, int b, csim_real far) {
+    const float *z = csimi_field_value(f) + (size_t)b * (size_t)f->n[0] + (size_t)a, *over = z + f->n[0];
+    const csim_real cell = (csim_real)f->cell, round = csimi_height_rounding(f, p);
+    const csim_real low = (csim_real)csimi_min(csimi_min(z[0], z[1]), csimi_min(over[0], over[1]));
+    const csim_real high = (csim_real)csimi_max(csimi_max(z[0], z[1]), csimi_max(over[0], over[1]));
+    csim_vec3 d;
+    d.x = csimi_height_out(p.x, cell * (csim_real)a, cell * (csim_real)(a + 1), round);
+    d.y = csimi_height_out(p.y, cell * (csim_real)b, cell * (csim_real)(b + 1), round);
+    d.z = csimi_height_out(p.z, low, high, round + 8 * CSIMI_EPS * csimi_abs(p.z));
+    return csim_dot(d, d) > far * far * (1 + 32 * CSIMI_EPS);
+}
+
+/* The nearest point of the surface, ring of cells by ring until none can be nearer, or none as near as `within`. */
+static csim_real csimi_height_nearest(const csim_field *f, csim_vec3 p, csim_real within, csim_real best,
+                                      csim_vec3 *foot) {
     const int i = csimi_height_cell(f, p.x, 0), j = csimi_height_cell(f, p.y, 1);
     const csim_real cell = (csim_real)f->cell, inside = csimi_height_inside(f, p, i, j);
     int ring, a, b, half;
-    for (ring = 0; ring <= CSIMI_FIELD_RINGS && (csim_real)(ring - 1) * cell + inside < best; ring++)
+    for (ring = 0; ring <= CSIMI_FIELD_RINGS && (csim_real)(ring - 1) * cell + inside < csimi_min(best, within); ring++)
         for (b = csimi_imax(j - ring, 0); b <= csimi_imin(j + ring, f->n[1] - 2); b++)
             for (a = csimi_imax(i - ring, 0); a <= csimi_imin(i + ring, f->n[0] - 2); a++) {
                 if (a != i - ring && a != i + ring && b != j - ring && b != j + ring) continue;
+                if (csimi_height_beside(f, p, a, b, csimi_min(best, within))) continue;
                 for (half = 0; half < 2; half++) {
                     csim_vec3 x[3], c;
                     csim_real w[3], d;
@@ -15644,7 +15675,7 @@ static csim_real csimi_height_nearest(const csim_field *f, csim_vec3 p, csim_rea
 }
 
 /* Of the solid below the surface, which ends in walls at the border of the field. */
-CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_vec3 *n) {
+CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_real within, csim_vec3 *n) {
     csim_vec3 rest = p, foot, slope, wall = csim_v3(0, 0, 0);
     csim_real beyond, above, d, inner;
     rest.x = csimi_clamp(p.x, 0, (csim_real)(f->cell * (double)(f->n[0] - 1)));
@@ -15657,7 +15688,8 @@ CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim
         return beyond;
     }
     foot = csim_sub(rest, csim_v3(0, 0, above));
-    d = csimi_height_nearest(f, p, csim_length(csim_sub(p, foot)), &foot);
+    if (above <= 0 && !(beyond > 0)) within = CSIMI_HUGE; /* how deep it is, whatever that is */
+    d = csimi_height_nearest(f, p, within, csim_length(csim_sub(p, foot)), &foot);
     inner = csim_length(csim_sub(p, foot));
     if (inner > 64 * CSIMI_EPS * (csimi_abs(p.x) + csimi_abs(p.y) + csimi_abs(p.z) + (csim_real)f->cell))
         *n = csim_scale((above < 0 ? -1 : 1) / inner, csim_sub(p, foot));
@@ -16098,7 +16130,7 @@ CSIMI_FN csim_real csimi_distance_at(const csim_geometry *g, const csim_hull_dat
 #endif
     case CSIM_SHAPE_HULL: d = csimi_distance_hull(g, hulls + g->hull, x, &n, &zone); break;
     case CSIM_SHAPE_MESH: d = csimi_distance_mesh(g->field, x, &n); break;
-    case CSIM_SHAPE_HEIGHTS: d = csimi_distance_heights(g->field, x, &n); break;
+    case CSIM_SHAPE_HEIGHTS: d = csimi_distance_heights(g->field, x, CSIMI_HUGE, &n); break;
     case CSIM_SHAPE_TRIANGLES: d = csimi_distance_triangles(g->field, x, CSIMI_HUGE, &n, &zone); break;
     case CSIM_SHAPE_COUNT_: break;
     }
@@ -16110,6 +16142,11 @@ CSIMI_FN csim_real csimi_distance_at(const csim_geometry *g, const csim_hull_dat
 CSIMI_FN csim_real csimi_distance_within(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p,
                                          csim_vec3 point, csim_real within, csim_vec3 *normal) {
     csimi_foot foot;
+    if (g->kind == CSIM_SHAPE_HEIGHTS) {
+        const csim_real d = csimi_distance_heights(g->field, csim_pose_local(p, point), within, normal);
+        *normal = csim_rotate(p.rotation, *normal);
+        return d;
+    }
     if (g->kind != CSIM_SHAPE_TRIANGLES) return csimi_distance_at(g, hulls, p, point, normal, NULL);
     if (csimi_triangles_feet(g->field, csim_pose_local(p, point), within, &foot, 1) == 0) return CSIMI_HUGE;
     *normal = csim_rotate(p.rotation, foot.normal);
@@ -19057,7 +19094,7 @@ static void csimi_cast_heights(csimi_cast *c, const csim_field *f) {
         low[k] = (int)csimi_clamp(from[k] / (csim_real)f->cell, 0, (csim_real)(f->n[k] - 2));
         high[k] = (int)csimi_clamp(to[k] / (csim_real)f->cell, 0, (csim_real)(f->n[k] - 2));
     }
-    if (csimi_distance_heights(f, any, &n) < 0) {
+    if (csimi_distance_heights(f, any, 0, &n) < 0) {
         csimi_cast_keep(c, 0, any, csimi_against(c->way), CSIMI_NO_FEATURE);
         return;
     }
@@ -20968,12 +21005,13 @@ CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error 
 /* Relative to the diagonal of the normalised Gram matrix: directions that rounding alone tells apart get no weight. */
 #define CSIMI_ANDERSON_TIKHONOV CSIMI_WIDE_SMALL
 
-CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window) {
-    const size_t pairs = (size_t)window * (size_t)n;
+CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window, size_t least) {
+    const size_t line = 64 / sizeof(csim_real), half = ((size_t)window * (size_t)n + line - 1) / line * line;
     a->n = n;
     a->window = window;
-    a->f = CSIMI_PUSH(arena, csim_real, pairs);
-    a->p = CSIMI_PUSH(arena, csim_real, pairs);
+    a->room = half > (least + 1) / 2 ? half : (least + 1) / 2;
+    a->f = (csim_real *)csimi_push(arena, a->room, 2 * sizeof(csim_real));
+    a->p = a->f ? a->f + half : NULL;
     a->gram = CSIMI_PUSH(arena, csimi_wide, window *window);
     a->work = CSIMI_PUSH(arena, csimi_wide, window *(window + 3));
     csimi_anderson_clear(a);
@@ -23847,7 +23885,7 @@ static void csimi_cond_layout(csimi_cond *c, csimi_arena *arena, int n, int cont
     c->map.lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     c->policy.best_lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     if (virtual_nodes) {
-        csimi_anderson_layout(&c->centre.ring, arena, 3 * contacts, CSIMI_COND_CENTRES);
+        csimi_anderson_layout(&c->centre.ring, arena, 3 * contacts, CSIMI_COND_CENTRES, 0);
         c->centre.spread = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     }
     c->map.row_sum = CSIMI_PUSH(arena, double, n / CSIMI_COND_ROWS + 1);
@@ -23859,7 +23897,7 @@ static void csimi_cond_layout(csimi_cond *c, csimi_arena *arena, int n, int cont
     c->map.work = CSIMI_PUSH(arena, csim_real, 3 * vector);
     csimi_pop(arena, mark);
     if (csimi_cond_rings(c)) {
-        csimi_anderson_layout(&c->ring.pairs, arena, 3 * n, window);
+        csimi_anderson_layout(&c->ring.pairs, arena, 3 * n, window, 0);
     } else {
         c->map.f = CSIMI_PUSH(arena, csim_real, vector);
         c->map.p = CSIMI_PUSH(arena, csim_real, vector);
@@ -25184,18 +25222,16 @@ CSIMI_FN double csimi_next_target(double target, const csim_certificate *certifi
     return target * (share < 1e-3 ? 1e-3 : share < 0.3 ? share : 0.3);
 }
 
-CSIMI_FN void csimi_stages_layout(csimi_stages *s, csimi_arena *arena, int contacts, int window) {
+CSIMI_FN void csimi_stages_layout(csimi_stages *s, csimi_arena *arena, int contacts, int window, size_t least) {
     s->length = 3 * contacts;
     s->best = CSIMI_PUSH(arena, csim_real, s->length);
     s->centre = CSIMI_PUSH(arena, csim_real, s->length);
     s->metric = CSIMI_PUSH(arena, csim_real, s->length);
-    csimi_anderson_layout(&s->anderson, arena, s->length, window);
+    csimi_anderson_layout(&s->anderson, arena, s->length, window, least);
 }
 
 CSIMI_FN csimi_arena csimi_stages_ring(const csimi_stages *s) {
-    const csimi_anderson *a = &s->anderson;
-    unsigned char *base = (unsigned char *)a->f;
-    return csimi_arena_in(base, (size_t)((unsigned char *)(a->p + (size_t)a->window * (size_t)a->n) - base));
+    return csimi_arena_in(s->anderson.f, s->anderson.room * 2 * sizeof(csim_real));
 }
 
 CSIMI_FN void csimi_stages_look(csimi_stages *s) {
@@ -25436,12 +25472,6 @@ static void csimi_burst_envelope(csimi_sweep *s) {
     }
 }
 
-/* The ring of the stages; small islands have a larger one of their own. */
-static csimi_arena csimi_burst_ring(const csimi_sweep *s) {
-    return s->spare_count > 0 ? csimi_arena_in(s->spare, s->spare_count * sizeof(csimi_wide))
-                              : csimi_stages_ring(&s->loop);
-}
-
 /* Vectors of one Newton step. */
 typedef struct csimi_burst_vectors {
     csimi_wide *F, *direction, *start; /* [3n]; start: velocities a line search starts from */
@@ -25449,7 +25479,7 @@ typedef struct csimi_burst_vectors {
 
 /* The vectors and the factors. */
 static bool csimi_burst_layout(csimi_sweep *s, csimi_burst_vectors *x) {
-    csimi_arena ring = csimi_burst_ring(s);
+    csimi_arena ring = csimi_stages_ring(&s->loop);
     csimi_envelope *e = &s->envelope;
     x->F = CSIMI_PUSH(&ring, csimi_wide, 3 * (size_t)s->n);
     x->direction = CSIMI_PUSH(&ring, csimi_wide, 3 * (size_t)s->n);
@@ -25462,7 +25492,7 @@ static bool csimi_burst_layout(csimi_sweep *s, csimi_burst_vectors *x) {
 
 /* Small islands have memory for any order, so that the plan can wait until sweeps have not done. */
 CSIMI_FN bool csimi_burst_fits(const csimi_sweep *s) {
-    const size_t n = (size_t)s->n, room = csimi_burst_ring(s).size / sizeof(csimi_wide);
+    const size_t n = (size_t)s->n, room = csimi_stages_ring(&s->loop).size / sizeof(csimi_wide);
     size_t ints = n + 2;
     int m;
     for (m = 0; m < s->contact_count; ++m) ints += (size_t)s->contacts[m].count;
@@ -25470,7 +25500,7 @@ CSIMI_FN bool csimi_burst_fits(const csimi_sweep *s) {
 }
 
 CSIMI_FN void csimi_burst_plan(csimi_sweep *s) {
-    csimi_arena ring = csimi_burst_ring(s);
+    csimi_arena ring = csimi_stages_ring(&s->loop);
     int *list_start, *list;
     csimi_burst_vectors x;
     s->work = 0;
@@ -25935,13 +25965,12 @@ static void csimi_sweep_bind(csimi_sweep *s) {
     s->loop.prepare = csimi_sweep_ready;
 }
 
-/* Doubles that Newton gets besides the ring, a quarter of a megabyte: small islands fit, whatever their graph. */
-static size_t csimi_sweep_spare(int n, int contacts, int window) {
+/* Reals that the ring has at least, for Newton works there: small islands fit, whatever their graph. In double that is
+   a quarter of a megabyte at most. */
+static size_t csimi_sweep_ring(int n, int contacts) {
     const size_t most = 32768, rows = (size_t)n;
     const size_t full = rows > 200 ? most : CSIMI_BURST_NUMBERS(rows);
-    const size_t ring = 6 * (size_t)window * (size_t)contacts * sizeof(csim_real) / sizeof(csimi_wide);
-    const size_t wanted = full < most ? full : most;
-    return contacts > 0 && wanted > ring ? wanted : 0;
+    return contacts > 0 ? (full < most ? full : most) * (sizeof(csimi_wide) / sizeof(csim_real)) : 0;
 }
 
 static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples, const csim_problem_size *size,
@@ -25958,9 +25987,7 @@ static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples,
     s->place = CSIMI_PUSH(arena, int, n);
     s->envelope.first = CSIMI_PUSH(arena, int, n);
     s->envelope.start = CSIMI_PUSH(arena, size_t, n);
-    s->spare_count = csimi_sweep_spare(n, contacts, window);
-    s->spare = CSIMI_PUSH(arena, csimi_wide, s->spare_count);
-    csimi_stages_layout(&s->loop, arena, contacts, window);
+    csimi_stages_layout(&s->loop, arena, contacts, window, csimi_sweep_ring(n, contacts));
 }
 
 static int csimi_sweep_window(const csim_solver_params *params) {
@@ -27084,7 +27111,7 @@ static int csimi_cascade_window(const csim_solver_params *params) {
 
 static void csimi_cascade_layout(csimi_cascade *s, csimi_arena *arena, int contacts, int window) {
     s->local = CSIMI_PUSH(arena, csimi_local, contacts);
-    csimi_stages_layout(&s->loop, arena, contacts, window);
+    csimi_stages_layout(&s->loop, arena, contacts, window, 0);
 }
 
 CSIMI_FN size_t csimi_cascade_bytes(int contacts, const csim_solver_params *params) {
@@ -49488,7 +49515,9 @@ CSIM_API csim_shape csim_field_shape(const csim_field *field) {
     CSIMI_MEMSET(&none, 0, sizeof none);
     return none;
 }
-CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_vec3 *n) { return 0; }
+CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_real within, csim_vec3 *n) {
+    return 0;
+}
 CSIMI_FN csim_real csimi_distance_mesh(const csim_field *f, csim_vec3 p, csim_vec3 *n) { return 0; }
 CSIMI_FN int csimi_ray_mesh(const csim_field *f, csim_vec3 origin, csim_vec3 way, csim_real level, csim_real most,
                             csimi_ray_hit *hit) {
