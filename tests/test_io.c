@@ -1204,8 +1204,7 @@ TEST(made_sheet_is_a_cloth_and_made_box_a_solid) {
     NEAR(mass.mass, 2 * 1 * 0.5, TOL(1e-13, 1e-6)); /* 0.5 kg/m^2 */
     csim_mesh_free(&mesh);
     STATUS(csim_mesh_make_box(csim_v3(1, 1, CSIM_R(0.5)), 2, 2, 1, NULL, &mesh, NULL), CSIM_OK);
-    soft.vertices = mesh.vertices, soft.vertex_count = mesh.vertex_count;
-    soft.tets = mesh.tets, soft.tet_count = mesh.tet_count;
+    soft = csim_mesh_soft_def(&mesh);
     STATUS(csim_create_soft(world, &soft, &id), CSIM_OK);
     STATUS(csim_body_get_mass(world, id, &mass), CSIM_OK);
     NEAR(mass.mass, 4000, TOL(1e-9, 1e-2));

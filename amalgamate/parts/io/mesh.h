@@ -4,6 +4,7 @@
 
 #include "../base/memory.h"
 #include "../math/vec3.h"
+#include "../world/world.h"
 
 #ifdef CONDSIM_FLOAT
 #define csim_mesh_load_text csim_mesh_load_text_float
@@ -12,6 +13,7 @@
 #define csim_mesh_check csim_mesh_check_float
 #define csim_mesh_compact csim_mesh_compact_float
 #define csim_mesh_make_box csim_mesh_make_box_float
+#define csim_mesh_soft_def csim_mesh_soft_def_float
 #define csim_mesh_make_sheet csim_mesh_make_sheet_float
 #endif
 
@@ -71,6 +73,9 @@ CSIM_API csim_status csim_mesh_make_box(csim_vec3 half, int nx, int ny, int nz, 
 /* The same for a rectangle in z = 0 of nx ny cells with two triangles each, their normals along z: for cloth. */
 CSIM_API csim_status csim_mesh_make_sheet(csim_real half_x, csim_real half_y, int nx, int ny,
                                           const csim_allocator *allocator, csim_mesh *mesh, csim_error *error);
+
+/* csim_default_soft_def() with the vertices and tets of a mesh, which must live until the body is created. */
+CSIM_API csim_soft_def csim_mesh_soft_def(const csim_mesh *mesh);
 
 /* Gives back what a loader or a maker allocated and sets everything to zero. mesh may be null or freed before. */
 CSIM_API void csim_mesh_free(csim_mesh *mesh);

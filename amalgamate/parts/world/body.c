@@ -145,6 +145,14 @@ CSIM_API csim_status csim_create_rigid(csim_world *w, const csim_rigid_def *def,
     return CSIM_OK;
 }
 
+CSIM_API csim_status csim_create_shape(csim_world *w, csim_shape shape, csim_vec3 position, csim_body_id *id) {
+    csim_rigid_def def = csim_default_rigid_def();
+    def.shapes = &shape;
+    def.shape_count = 1;
+    def.pose.position = position;
+    return csim_create_rigid(w, &def, id);
+}
+
 CSIM_API csim_status csim_create_ground(csim_world *w, csim_vec3 point, csim_vec3 normal, csim_real friction,
                                         csim_body_id *id) {
     csim_rigid_def def = csim_default_rigid_def();

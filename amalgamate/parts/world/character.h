@@ -1,6 +1,6 @@
 /* world/character: moving a capsule among everything else without being a body: planes in reach, a slide along them,
    a cast, and the three together. Nothing is kept between calls: a controller is a function of the world and of the
-   numbers it keeps for itself (examples/07_character.c, scene character). As queries, these calls change nothing, take
+   numbers it keeps for itself (examples/08_character.c, scene character). As queries, these calls change nothing, take
    no memory and may be asked from many threads. docs/characters.md. */
 #ifndef CSIM_CHARACTER_H
 #define CSIM_CHARACTER_H

@@ -1,5 +1,6 @@
 /* world/definitions: what every definition begins with. */
 #include "private.h"
+#include "../io/mesh.h"
 
 CSIM_API csim_world_def csim_default_world_def(void) {
     csim_world_def d;
@@ -87,6 +88,16 @@ CSIM_API csim_soft_def csim_default_soft_def(void) {
     d.stiffness_damping = CSIM_R(1e-3);
     d.surface = csim_default_surface_def();
     d.guard = CSIMI_GUARD;
+    return d;
+}
+
+CSIM_API csim_soft_def csim_mesh_soft_def(const csim_mesh *mesh) {
+    csim_soft_def d = csim_default_soft_def();
+    if (!mesh) return d;
+    d.vertices = mesh->vertices;
+    d.vertex_count = mesh->vertex_count;
+    d.tets = mesh->tets;
+    d.tet_count = mesh->tet_count;
     return d;
 }
 

@@ -249,12 +249,13 @@ CSIM_API csim_status csim_create_world_in(const csim_world_def *def, void *block
 }
 
 CSIM_API csim_status csim_create_world(const csim_world_def *def, csim_world **world, csim_error *error) {
+    const csim_world_def standard = csim_default_world_def();
     csimi_heap heap;
     csimi_counts first;
     csim_world *w;
     csim_status s;
-    if (!def || !world)
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_create_world", def ? "world" : "def", false, 0, "not null");
+    if (!world) return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_create_world", "world", false, 0, "not null");
+    if (!def) def = &standard;
     if ((s = csimi_check_world_def(def, "csim_create_world", error)) != 0) return s;
     CSIMI_MEMSET(&heap, 0, sizeof heap);
     heap.hooks = def->allocator;

@@ -290,7 +290,7 @@ CSIM_API csim_status csim_world_bytes(const csim_world_def *def, size_t *bytes, 
    move. Such a world never grows: a full capacity is CSIM_CAPACITY. */
 CSIM_API csim_status csim_create_world_in(const csim_world_def *def, void *block, size_t bytes, csim_world **world,
                                           csim_error *error);
-/* The same on the heap: the allocator of the definition, or malloc. */
+/* The same on the heap: the allocator of the definition, or malloc. def may be null: csim_default_world_def(). */
 CSIM_API csim_status csim_create_world(const csim_world_def *def, csim_world **world, csim_error *error);
 /* Frees what the world holds; null is allowed. A world in a caller's block just ends: the block is free again. */
 CSIM_API void csim_destroy_world(csim_world *world);
@@ -314,6 +314,8 @@ CSIM_API const char *csim_last_error(const csim_world *world);
 CSIM_API csim_status csim_create_particle(csim_world *world, const csim_particle_def *def, csim_body_id *id);
 CSIM_API csim_status csim_create_rigid(csim_world *world, const csim_rigid_def *def, csim_body_id *id);
 CSIM_API csim_status csim_create_soft(csim_world *world, const csim_soft_def *def, csim_body_id *id);
+/* A rigid body of one shape, at rest with its axes those of the world; the rest is csim_default_rigid_def(). */
+CSIM_API csim_status csim_create_shape(csim_world *world, csim_shape shape, csim_vec3 position, csim_body_id *id);
 /* A static half-space: everything below the plane through point with the outward normal (normalised here). */
 CSIM_API csim_status csim_create_ground(csim_world *world, csim_vec3 point, csim_vec3 normal, csim_real friction,
                                         csim_body_id *id);

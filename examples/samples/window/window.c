@@ -56,12 +56,11 @@ static csim_body_id add_rigid(app *a, csim_shape shape, csim_vec3 half, csim_vec
 }
 
 static void add_soft(app *a, csim_vec3 at) {
-    csim_soft_def def = csim_default_soft_def();
+    csim_soft_def def;
     thing *t = a->thing + a->things;
     csim_mesh mesh;
     if (csim_mesh_make_box(csim_v3(0.4, 0.4, 0.3), 4, 4, 3, NULL, &mesh, NULL) != CSIM_OK) return;
-    def.vertices = mesh.vertices, def.vertex_count = mesh.vertex_count;
-    def.tets = mesh.tets, def.tet_count = mesh.tet_count;
+    def = csim_mesh_soft_def(&mesh);
     def.young = 3e4, def.density = 300;
     def.pose.position = at;
     if (csim_create_soft(a->world, &def, &t->id) == CSIM_OK) {

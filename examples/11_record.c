@@ -1,5 +1,5 @@
 /* Record and replay: a game writes down what it does to a world; a bug report is the bytes.
-   Build: cc 09_record.c -lm */
+   Build: cc 11_record.c -lm */
 #define CONDSIM_IMPLEMENTATION
 #include "../condsim.h"
 #include <stdio.h>

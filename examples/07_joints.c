@@ -1,5 +1,5 @@
 /* A door with a closer, a wheel on its suspension, an arm on a shoulder, and a crate dragged by a corner.
-   Build: cc 06_joints.c -lm */
+   Build: cc 07_joints.c -lm */
 #define CONDSIM_IMPLEMENTATION
 #include "../condsim.h"
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* A stack of crates under a door, drawn: here into a text, in a game on its screen. Build: cc 08_draw.c -lm */
+/* A stack of crates under a door, drawn: here into a text, in a game on its screen. Build: cc 10_draw.c -lm */
 #define CONDSIM_IMPLEMENTATION
 #include "../condsim.h"
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* A level of triangles: hills as heights, a flat floor of triangles as a mesh. A ball rolls down the hill; a crate
-   slides over 2888 triangles without friction and is as fast behind them as before. Build: cc 12_level.c -lm */
+   slides over 2888 triangles without friction and is as fast behind them as before. Build: cc 14_level.c -lm */
 #define CONDSIM_IMPLEMENTATION
 #include "../condsim.h"
 #include <math.h>

@@ -1,4 +1,4 @@
-/* A body of fifteen capsules is pushed and falls. Build: cc 11_ragdoll.c -lm (ragdoll.h lies beside it) */
+/* A body of fifteen capsules is pushed and falls. Build: cc 13_ragdoll.c -lm (ragdoll.h lies beside it) */
 #define CONDSIM_IMPLEMENTATION
 #include "../condsim.h"
 #include "ragdoll.h"

@@ -1,5 +1,5 @@
 /* Rollback as a game over a network does it: every frame the last seven are taken back and done again, for
-   the other player's input comes late. What the frames lead to is the same to the bit. Build: cc 13_rollback.c -lm */
+   the other player's input comes late. What the frames lead to is the same to the bit. Build: cc 15_rollback.c -lm */
 #define CONDSIM_IMPLEMENTATION
 #include "../condsim.h"
 #include <stdio.h>

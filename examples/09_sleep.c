@@ -1,4 +1,4 @@
-/* A stack falls asleep and costs nothing; a ball that hits it wakes it. Build: cc 07_sleep.c -lm */
+/* A stack falls asleep and costs nothing; a ball that hits it wakes it. Build: cc 09_sleep.c -lm */
 #define CONDSIM_IMPLEMENTATION
 #include "condsim.h"
 #include <stdio.h>

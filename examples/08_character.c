@@ -1,5 +1,5 @@
 /* A walker: slopes, stairs, a lift, a crate to push, a beam to crouch under, a soft mat. It is no body of the world: a
-   few numbers, and functions of the world as it lies. Build: cc 07_character.c -lm */
+   few numbers, and functions of the world as it lies. Build: cc 08_character.c -lm */
 #define CONDSIM_IMPLEMENTATION
 #include "../condsim.h"
 #include "walker.h"

@@ -1,5 +1,5 @@
 /* Two cars, one of bodies and joints, one a tree, side by side: they set off, turn and brake.
-   Build: cc 10_vehicle.c -lm (vehicle.h lies beside it) */
+   Build: cc 12_vehicle.c -lm (vehicle.h lies beside it) */
 #define CONDSIM_IMPLEMENTATION
 #include "../condsim.h"
 #include "vehicle.h"
