@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: c522a72820c69236
+   Hash of the parts: 52b7e3c448d8bfdd
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -73,7 +73,10 @@
    Features are switches: one macro each leaves out what a program does not use. What stays gives the same bits. A call
    for what is left out returns CSIM_UNSUPPORTED (docs/building.md).
      CONDSIM_NO_SOFT, CABLE, CLOTH, TREE, REDUCED, JOINTS, SPRINGS      bodies and links (pins are joints)
+     CONDSIM_NO_PARTICLES                       particles
      CONDSIM_NO_CHARACTER, DRAW, RECORD         moves of a capsule; debug drawing; record and replay
+     CONDSIM_NO_QUERIES                         rays, casts, overlaps, nearest points, and CHARACTER
+     CONDSIM_NO_LAWS                            friction other than Coulomb's with one coefficient, and PENALTY
      CONDSIM_NO_CYLINDERS, HULLS, FIELDS        cylinders; convex hulls; meshes and height fields as shapes
      CONDSIM_NO_COND, SWEEP                     one of the two solvers of worlds (one must stay)
      CONDSIM_NO_BOUNDED                         the solver of bounded work
@@ -106,6 +109,9 @@
 #if !defined(CONDSIM_WITH_JOINTS) && !defined(CONDSIM_NO_JOINTS)
 #define CONDSIM_NO_JOINTS
 #endif
+#if !defined(CONDSIM_WITH_QUERIES) && !defined(CONDSIM_WITH_CHARACTER) && !defined(CONDSIM_NO_QUERIES)
+#define CONDSIM_NO_QUERIES
+#endif
 #if !defined(CONDSIM_WITH_CHARACTER) && !defined(CONDSIM_NO_CHARACTER)
 #define CONDSIM_NO_CHARACTER
 #endif
@@ -123,6 +129,9 @@
 #endif
 #if !defined(CONDSIM_WITH_FIELDS) && !defined(CONDSIM_NO_FIELDS)
 #define CONDSIM_NO_FIELDS
+#endif
+#if !defined(CONDSIM_WITH_LAWS) && !defined(CONDSIM_NO_LAWS)
+#define CONDSIM_NO_LAWS
 #endif
 #if !defined(CONDSIM_WITH_BOUNDED) && !defined(CONDSIM_NO_BOUNDED)
 #define CONDSIM_NO_BOUNDED
@@ -200,6 +209,23 @@
 #ifndef CONDSIM_NO_NEWTON
 #define CONDSIM_NO_NEWTON
 #endif
+#endif
+#if !defined(CONDSIM_NO_PARTICLES) || !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || \
+    !defined(CONDSIM_NO_CABLE) || !defined(CONDSIM_NO_REDUCED)
+#define CSIMI_HAS_NODES 1
+#else
+#define CSIMI_HAS_NODES 0
+#endif
+#if !defined(CONDSIM_NO_TREE) || !defined(CONDSIM_NO_REDUCED)
+#define CSIMI_HAS_TREES 1
+#else
+#define CSIMI_HAS_TREES 0
+#endif
+#if defined(CONDSIM_NO_LAWS) && !defined(CONDSIM_NO_PENALTY)
+#define CONDSIM_NO_PENALTY
+#endif
+#if defined(CONDSIM_NO_QUERIES) && !defined(CONDSIM_NO_CHARACTER)
+#define CONDSIM_NO_CHARACTER
 #endif
 #if defined(CONDSIM_NO_SNAPSHOTS) && !defined(CONDSIM_NO_RECORD)
 #define CONDSIM_NO_RECORD
@@ -3973,7 +3999,7 @@ CSIMI_FN csim_status csimi_check_mesh_list(const csim_real *vertices, int vertex
 /* csim_shape_distance for a shape that is itself at p, its local pose included. */
 CSIMI_FN csim_real csimi_distance_at(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p, csim_vec3 point,
                                      csim_vec3 *normal, uint32_t *feature);
-/* The same, or what is farther than `within`, which levels of triangles do not look for. */
+/* The same, or more than `within` where it is more: levels do not look for what is farther. */
 CSIMI_FN csim_real csimi_distance_within(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p,
                                          csim_vec3 point, csim_real within, csim_vec3 *normal);
 /* csim_collide for shapes that are themselves at pa and pb. */
@@ -3982,7 +4008,8 @@ CSIMI_FN int csimi_collide_at(const csim_geometry *a, csim_pose pa, const csim_g
 /* Signed distances in the shape's frame, outward unit normals. */
 CSIMI_FN csim_real csimi_distance_mesh(const csim_field *f, csim_vec3 p, csim_vec3 *n);
 CSIMI_FN csim_real csimi_least_mesh(const csim_field *f, csim_vec3 p); /* at most the distance, also far away */
-CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_vec3 *n);
+/* What is farther outside than `within` may be said farther than it is. */
+CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_real within, csim_vec3 *n);
 CSIMI_FN csim_vec3 csimi_height_node(const csim_field *f, int i, int j);
 /* The triangles that have p above their inside, within a distance, the nearest first; at most `most`. */
 typedef struct csimi_height_plane {
@@ -4351,6 +4378,27 @@ CSIMI_FN void csimi_convex_bounds(const csimi_convex *c, csim_vec3 *lower, csim_
 #define CSIMI_CONTACT_PRIVATE_H
 
 
+/* The law of a contact, one of those that this build has, for csim_problem_check lets no other pass: code for the
+   others is left out. Rows of joints and trees are bilateral or boxes. */
+#ifndef CONDSIM_NO_LAWS
+#define CSIMI_HAS_LAWS 1
+CSIM_INLINE csim_law csimi_law_of(const csim_contact *c) { return c->law; }
+#else
+#define CSIMI_HAS_LAWS 0
+CSIM_INLINE csim_law csimi_law_of(const csim_contact *c) {
+#if defined(CONDSIM_NO_JOINTS) && defined(CONDSIM_NO_TREE)
+    return (void)c, CSIM_LAW_STRICT;
+#else
+    if (c->law == CSIM_LAW_BILATERAL) return CSIM_LAW_BILATERAL;
+    return c->law == CSIM_LAW_BOX ? CSIM_LAW_BOX : CSIM_LAW_STRICT;
+#endif
+}
+#endif
+CSIM_INLINE bool csimi_law_is(const csim_contact *c, csim_law law) {
+    const bool row = law == CSIM_LAW_STRICT || law == CSIM_LAW_BILATERAL || law == CSIM_LAW_BOX;
+    return (CSIMI_HAS_LAWS || row) && csimi_law_of(c) == law;
+}
+
 /* ---- problem.c: whether the law of contact m is one, as csim_problem_check says it. */
 CSIMI_FN csim_status csimi_check_contact_law(const csim_contact *contact, int m, csim_error *error);
 
@@ -4387,6 +4435,8 @@ CSIMI_FN csim_status csimi_nodalize(const csim_problem *problem, csim_real gain,
                                     csimi_arena *arena, csimi_nodal *nodal);
 
 /* ---- law.c */
+/* csim_project_ellipse, or the disk of radius a in builds where both are one. */
+CSIMI_FN void csimi_clip_ellipse(csim_real a, csim_real b, const csim_real *trial, csim_real *t);
 /* Projection under the strict law, in place. */
 CSIMI_FN void csimi_clip_friction(csim_real mu, csim_real *lambda);
 /* Projection of contact under a law that may stand in for its own. */
@@ -4509,11 +4559,13 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
    is sum alpha_j p_j with the alpha that minimise |sum alpha_j f_j|_M, sum alpha = 1, M a positive diagonal. */
 typedef struct csimi_anderson {
     int n, window, count, newest;
-    csim_real *f, *p; /* [window n] */
+    size_t room;          /* pairs of reals from f on, p among them */
+    csim_real *f, *p;     /* [window n] */
     csimi_wide *gram;     /* [window window] f_i M f_j */
     csimi_wide *work;     /* [window (window + 3)] */
 } csimi_anderson;
-CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window);
+/* least: reals that f and p and what follows them have together at least, for who works there meanwhile. */
+CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window, size_t least);
 CSIMI_FN void csimi_anderson_clear(csimi_anderson *a);
 /* The slot the next pair is written into: two pointers to n numbers each. */
 CSIMI_FN void csimi_anderson_slot(csimi_anderson *a, csim_real **f, csim_real **p);
@@ -4546,8 +4598,8 @@ CSIMI_FN void csimi_impulse_allow(const csim_contact *contact, csim_real *x); /*
 /* What impulses below it are measured against: the median of those that carry, and the noise of the largest. Reorders
    norms. */
 CSIMI_FN csim_real csimi_impulse_floor(csim_real *norms, int count);
-CSIMI_FN void csimi_stages_layout(csimi_stages *s, csimi_arena *arena, int contacts, int window);
-/* The memory of the ring as an arena: between two stages it is free. */
+CSIMI_FN void csimi_stages_layout(csimi_stages *s, csimi_arena *arena, int contacts, int window, size_t least);
+/* The memory of the ring, `least` reals or more, as an arena: between two stages it is free. */
 CSIMI_FN csimi_arena csimi_stages_ring(const csimi_stages *s);
 CSIMI_FN void csimi_stages_look(csimi_stages *s);    /* measures x, keeps the best */
 CSIMI_FN void csimi_stages_restore(csimi_stages *s); /* x = best */
@@ -5075,8 +5127,6 @@ typedef struct csimi_sweep {
     csim_real *norms;    /* [contact_count] */
     csimi_envelope envelope; /* of the Newton burst; its numbers live in the ring of anderson */
     int *order, *place;      /* [n] block at each row of the envelope, and back */
-    csimi_wide *spare;           /* [spare_count] memory of the Newton burst where the ring would be too small */
-    size_t spare_count;
     bool planned;                 /* the order and work are known; not yet: they will fit */
     csimi_wide work;  /* multiplications of a factorisation; 0: it does not fit */
     bool convex;  /* Newton takes convex steps */
@@ -8599,6 +8649,8 @@ CSIMI_FN int csimi_aggregate(int n, const int *row, const int *col, const csim_r
 /* ==== end sparse/aggregate.c */
 
 /* ==== begin model/particle.c ==================================================================================== */
+#if !defined(CONDSIM_NO_PARTICLES) || !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || \
+    !defined(CONDSIM_NO_CABLE) || !defined(CONDSIM_NO_REDUCED)
 /* model/particle: points with a mass: particles, vertices of solids and cloth, nodes of cables. */
 
 /* Lumped masses of particles and of the vertices of solids: inertia, weight, user forces, mass damping. */
@@ -8630,6 +8682,7 @@ CSIMI_FN void csimi_point_energy(const csimi_state *s, csimi_energy *energy) {
             energy->gravity -= mass * (double)(s->node_gravity[i] * s->gravity[c]) * (double)s->x[3 * i + c];
         }
 }
+#endif
 /* ==== end model/particle.c */
 
 /* ==== begin model/rigid.c ======================================================================================= */
@@ -9371,6 +9424,16 @@ static void csimi_place_scaled_identity(csim_real a, csim_real *J) {
     for (k = 0; k < 9; k++) J[k] = k % 4 == 0 ? a : 0;
 }
 
+/* The kind of a place, one of those that this build can make: code for the others is left out. */
+static csimi_place_kind csimi_place_kind_of(const csimi_place *p) {
+#if CSIMI_HAS_NODES
+    return p->kind;
+#else
+    if (p->kind == CSIMI_PLACE_RIGID) return CSIMI_PLACE_RIGID;
+    return CSIMI_HAS_TREES && p->kind == CSIMI_PLACE_LINK ? CSIMI_PLACE_LINK : CSIMI_PLACE_GROUND;
+#endif
+}
+
 /* ---- making */
 
 static csimi_place csimi_place_of(csimi_place_kind kind) {
@@ -9497,7 +9560,7 @@ static void csimi_face_terms(const csimi_state *s, const csimi_place *p, csim_re
 CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p) {
     csim_vec3 x = csimi_load3(p->local);
     int k;
-    switch (p->kind) {
+    switch (csimi_place_kind_of(p)) {
     case CSIMI_PLACE_GROUND: break;
     case CSIMI_PLACE_VERTEX:
     case CSIMI_PLACE_NODE: return csimi_load3(s->x + 3 * (size_t)p->item);
@@ -9518,7 +9581,7 @@ CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p)
 CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
     csim_real J[27], v[3] = {0, 0, 0};
     int k;
-    switch (p->kind) {
+    switch (csimi_place_kind_of(p)) {
     case CSIMI_PLACE_GROUND: break;
     case CSIMI_PLACE_VERTEX:
     case CSIMI_PLACE_NODE: return csimi_load3(s->v + 3 * (size_t)p->item);
@@ -9548,7 +9611,7 @@ static csim_vec3 csimi_node_acceleration(const csimi_state *s, int node) {
 CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_place *p) {
     csim_vec3 a = csim_v3(0, 0, 0);
     int k;
-    switch (p->kind) {
+    switch (csimi_place_kind_of(p)) {
     case CSIMI_PLACE_GROUND: break;
     case CSIMI_PLACE_NODE: return csimi_node_acceleration(s, p->item);
     case CSIMI_PLACE_RIGID:
@@ -9571,7 +9634,7 @@ CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_pl
 CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_vec3 point, int *block, csim_real *J) {
     csim_real x[3], W[27];
     int k, n = csimi_place_term_count(p);
-    switch (p->kind) {
+    switch (csimi_place_kind_of(p)) {
     case CSIMI_PLACE_GROUND: break;
     case CSIMI_PLACE_NODE:
         block[0] = p->item;
@@ -9606,7 +9669,7 @@ CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_
 }
 
 CSIMI_FN int csimi_place_term_count(const csimi_place *p) {
-    switch (p->kind) {
+    switch (csimi_place_kind_of(p)) {
     case CSIMI_PLACE_GROUND: return 0;
     case CSIMI_PLACE_NODE: return 1;
     case CSIMI_PLACE_RIGID: return 2;
@@ -9635,7 +9698,7 @@ CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, 
     csim_real trace = 0, x[3], J[27], JI[9], I[9], inverse[9];
     int k;
     if (!csimi_place_free(s, p)) return 0;
-    switch (p->kind) {
+    switch (csimi_place_kind_of(p)) {
     case CSIMI_PLACE_GROUND: return 0;
     case CSIMI_PLACE_NODE: return s->node_mass[p->item];
     case CSIMI_PLACE_VERTEX:
@@ -9673,7 +9736,7 @@ CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, 
 
 CSIMI_FN bool csimi_place_free(const csimi_state *s, const csimi_place *p) {
     int k;
-    switch (p->kind) {
+    switch (csimi_place_kind_of(p)) {
     case CSIMI_PLACE_GROUND: break;
     case CSIMI_PLACE_NODE: return s->node_mode[p->item] == CSIMI_FREE;
     case CSIMI_PLACE_RIGID: return s->rigid_mode[p->item] == CSIMI_FREE;
@@ -9723,7 +9786,7 @@ static csim_vec3 csimi_face_carry(const csimi_place *p, const csimi_state *then,
 
 CSIMI_FN csim_vec3 csimi_place_carry(const csimi_place *p, const csimi_state *then, const csimi_state *now,
                                      csim_vec3 direction) {
-    switch (p->kind) {
+    switch (csimi_place_kind_of(p)) {
     case CSIMI_PLACE_GROUND:
     case CSIMI_PLACE_VERTEX:
     case CSIMI_PLACE_NODE: break;
@@ -9743,7 +9806,7 @@ CSIMI_FN csim_vec3 csimi_place_carry(const csimi_place *p, const csimi_state *th
 
 CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count) {
     int k;
-    switch (p->kind) {
+    switch (csimi_place_kind_of(p)) {
     case CSIMI_PLACE_GROUND: break;
     case CSIMI_PLACE_VERTEX:
     case CSIMI_PLACE_NODE:
@@ -12122,7 +12185,11 @@ CSIMI_FN void csimi_trees_settle(const csimi_state *s, const csimi_step *step, c
 CSIMI_FN const csimi_model *csimi_model_table(void) {
     /* what a build leaves out does nothing */
     static const csimi_model table[CSIMI_MODEL_COUNT] = {
+#if CSIMI_HAS_NODES
         {"point", NULL, NULL, NULL, csimi_point_assemble, csimi_point_advance, csimi_point_energy},
+#else
+        {"point", NULL, NULL, NULL, NULL, NULL, NULL},
+#endif
         {"rigid", csimi_rigid_couple, NULL, csimi_rigid_prepare, csimi_rigid_assemble, csimi_rigid_advance,
          csimi_rigid_energy},
 #ifndef CONDSIM_NO_SOFT
@@ -13950,10 +14017,16 @@ static csim_real csimi_meet_distance(const csimi_meet *m, csim_vec3 x, csim_vec3
     return csimi_distance_at(m->b, m->hulls, m->pb, x, n, NULL);
 }
 
+/* The same where it is at most `within`, else more than that. */
+static csim_real csimi_meet_within(const csimi_meet *m, csim_vec3 x, csim_real within, csim_vec3 *n) {
+    return m->b->kind == CSIM_SHAPE_HEIGHTS ? csimi_distance_within(m->b, m->hulls, m->pb, x, within, n)
+                                            : csimi_meet_distance(m, x, n);
+}
+
 /* A sphere of radius r about x, a piece of a, against all of b. */
 static void csimi_meet_ball(csimi_meet *m, csim_vec3 x, csim_real r, uint32_t feature) {
     csim_vec3 n;
-    csim_real d = csimi_meet_distance(m, x, &n);
+    csim_real d = csimi_meet_within(m, x, m->margin + r, &n);
     csimi_meet_emit(m, csim_madd(x, -r, n), csim_madd(x, -d, n), n, d - r, feature);
 }
 
@@ -14322,7 +14395,7 @@ static CSIMI_NOINLINE void csimi_choose_samples(const csimi_meet *m, csimi_choic
             csimi_sampler_pass(&s);
             continue;
         }
-        gap = csimi_meet_distance(m, x, &n) - s.radius;
+        gap = csimi_meet_within(m, x, m->margin + s.radius, &n) - s.radius;
         if (!(gap <= m->margin) || !csimi_sample_faces(m, s.point, n) || csimi_sample_rolls(m, &s, n)) continue;
         bin = csimi_normal_bin(csim_unrotate(m->pb.rotation, n));
         x = csim_pose_local(m->pb, x);
@@ -14586,7 +14659,7 @@ static csim_real csimi_typical_side(int count, const csim_real *lower, const csi
     csim_real side[63];
     int samples = csimi_imin(count, 63), i, k;
     for (k = 0; k < samples; ++k) {
-        size_t box = 3 * (size_t)((int64_t)k * count / samples);
+        size_t box = 3 * (size_t)(k * (count / samples) + k * (count % samples) / samples);
         csim_real s = csimi_longest_side(lower + box, upper + box);
         for (i = k; i > 0 && side[i - 1] > s; --i) side[i] = side[i - 1];
         side[i] = s;
@@ -15552,22 +15625,46 @@ static csim_real csimi_height_above(const csim_field *f, csim_vec3 p, csim_vec3 
                  : p.z - (x[0].z + u * (x[1].z - x[0].z) + v * (x[2].z - x[1].z));
 }
 
+/* What the coordinates of a point over a cell are rounded by, with room to spare. */
+static csim_real csimi_height_rounding(const csim_field *f, csim_vec3 p) {
+    return 8 * CSIMI_EPS * (csimi_abs(p.x) + csimi_abs(p.y) + (csim_real)f->cell);
+}
+
 /* How far p is, along x and y, from what lies outside of its own cell; rounded down. */
 static csim_real csimi_height_inside(const csim_field *f, csim_vec3 p, int i, int j) {
     const csim_real cell = (csim_real)f->cell, u = p.x - cell * (csim_real)i, v = p.y - cell * (csim_real)j;
     const csim_real in = csimi_min(csimi_min(u, cell - u), csimi_min(v, cell - v));
-    return csimi_max(0, in - 8 * CSIMI_EPS * (csimi_abs(p.x) + csimi_abs(p.y) + cell));
+    return csimi_max(0, in - csimi_height_rounding(f, p));
 }
 
-/* The nearest point of the surface, ring of cells by ring until none can be nearer. */
-static csim_real csimi_height_nearest(const csim_field *f, csim_vec3 p, csim_real best, csim_vec3 *foot) {
+static csim_real csimi_height_out(csim_real x, csim_real low, csim_real high, csim_real rounding) {
+    return csimi_max(0, csimi_max(low - x, x - high) - rounding);
+}
+
+/* Whether the box around the two triangles of a cell is farther from p than `far`. */
+static bool csimi_height_beside(const csim_field *f, csim_vec3 p, int a, int b, csim_real far) {
+    const float *z = csimi_field_value(f) + (size_t)b * (size_t)f->n[0] + (size_t)a, *over = z + f->n[0];
+    const csim_real cell = (csim_real)f->cell, round = csimi_height_rounding(f, p);
+    const csim_real low = (csim_real)csimi_min(csimi_min(z[0], z[1]), csimi_min(over[0], over[1]));
+    const csim_real high = (csim_real)csimi_max(csimi_max(z[0], z[1]), csimi_max(over[0], over[1]));
+    csim_vec3 d;
+    d.x = csimi_height_out(p.x, cell * (csim_real)a, cell * (csim_real)(a + 1), round);
+    d.y = csimi_height_out(p.y, cell * (csim_real)b, cell * (csim_real)(b + 1), round);
+    d.z = csimi_height_out(p.z, low, high, round + 8 * CSIMI_EPS * csimi_abs(p.z));
+    return csim_dot(d, d) > far * far * (1 + 32 * CSIMI_EPS);
+}
+
+/* The nearest point of the surface, ring of cells by ring until none can be nearer, or none as near as `within`. */
+static csim_real csimi_height_nearest(const csim_field *f, csim_vec3 p, csim_real within, csim_real best,
+                                      csim_vec3 *foot) {
     const int i = csimi_height_cell(f, p.x, 0), j = csimi_height_cell(f, p.y, 1);
     const csim_real cell = (csim_real)f->cell, inside = csimi_height_inside(f, p, i, j);
     int ring, a, b, half;
-    for (ring = 0; ring <= CSIMI_FIELD_RINGS && (csim_real)(ring - 1) * cell + inside < best; ring++)
+    for (ring = 0; ring <= CSIMI_FIELD_RINGS && (csim_real)(ring - 1) * cell + inside < csimi_min(best, within); ring++)
         for (b = csimi_imax(j - ring, 0); b <= csimi_imin(j + ring, f->n[1] - 2); b++)
             for (a = csimi_imax(i - ring, 0); a <= csimi_imin(i + ring, f->n[0] - 2); a++) {
                 if (a != i - ring && a != i + ring && b != j - ring && b != j + ring) continue;
+                if (csimi_height_beside(f, p, a, b, csimi_min(best, within))) continue;
                 for (half = 0; half < 2; half++) {
                     csim_vec3 x[3], c;
                     csim_real w[3], d;
@@ -15584,7 +15681,7 @@ static csim_real csimi_height_nearest(const csim_field *f, csim_vec3 p, csim_rea
 }
 
 /* Of the solid below the surface, which ends in walls at the border of the field. */
-CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_vec3 *n) {
+CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_real within, csim_vec3 *n) {
     csim_vec3 rest = p, foot, slope, wall = csim_v3(0, 0, 0);
     csim_real beyond, above, d, inner;
     rest.x = csimi_clamp(p.x, 0, (csim_real)(f->cell * (double)(f->n[0] - 1)));
@@ -15597,7 +15694,8 @@ CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim
         return beyond;
     }
     foot = csim_sub(rest, csim_v3(0, 0, above));
-    d = csimi_height_nearest(f, p, csim_length(csim_sub(p, foot)), &foot);
+    if (above <= 0 && !(beyond > 0)) within = CSIMI_HUGE; /* how deep it is, whatever that is */
+    d = csimi_height_nearest(f, p, within, csim_length(csim_sub(p, foot)), &foot);
     inner = csim_length(csim_sub(p, foot));
     if (inner > 64 * CSIMI_EPS * (csimi_abs(p.x) + csimi_abs(p.y) + csimi_abs(p.z) + (csim_real)f->cell))
         *n = csim_scale((above < 0 ? -1 : 1) / inner, csim_sub(p, foot));
@@ -16038,7 +16136,7 @@ CSIMI_FN csim_real csimi_distance_at(const csim_geometry *g, const csim_hull_dat
 #endif
     case CSIM_SHAPE_HULL: d = csimi_distance_hull(g, hulls + g->hull, x, &n, &zone); break;
     case CSIM_SHAPE_MESH: d = csimi_distance_mesh(g->field, x, &n); break;
-    case CSIM_SHAPE_HEIGHTS: d = csimi_distance_heights(g->field, x, &n); break;
+    case CSIM_SHAPE_HEIGHTS: d = csimi_distance_heights(g->field, x, CSIMI_HUGE, &n); break;
     case CSIM_SHAPE_TRIANGLES: d = csimi_distance_triangles(g->field, x, CSIMI_HUGE, &n, &zone); break;
     case CSIM_SHAPE_COUNT_: break;
     }
@@ -16050,6 +16148,11 @@ CSIMI_FN csim_real csimi_distance_at(const csim_geometry *g, const csim_hull_dat
 CSIMI_FN csim_real csimi_distance_within(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p,
                                          csim_vec3 point, csim_real within, csim_vec3 *normal) {
     csimi_foot foot;
+    if (g->kind == CSIM_SHAPE_HEIGHTS) {
+        const csim_real d = csimi_distance_heights(g->field, csim_pose_local(p, point), within, normal);
+        *normal = csim_rotate(p.rotation, *normal);
+        return d;
+    }
     if (g->kind != CSIM_SHAPE_TRIANGLES) return csimi_distance_at(g, hulls, p, point, normal, NULL);
     if (csimi_triangles_feet(g->field, csim_pose_local(p, point), within, &foot, 1) == 0) return CSIMI_HUGE;
     *normal = csim_rotate(p.rotation, foot.normal);
@@ -17459,6 +17562,9 @@ CSIMI_FN bool csimi_sampler_next(csimi_sampler *s) {
 /* ==== end collide/sample.c */
 
 /* ==== begin collide/bounds_tree.c =============================================================================== */
+#if !defined(CONDSIM_NO_QUERIES) || !defined(CONDSIM_NO_DRAW) || !defined(CONDSIM_NO_SLEEP) || \
+    !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || !defined(CONDSIM_NO_CABLE) || \
+    !defined(CONDSIM_NO_REDUCED) || !defined(CONDSIM_NO_FIELDS)
 /* collide/bounds_tree: a tree of boxes that is kept from step to step. */
 
 #define CSIMI_BOUNDS_BINS 12
@@ -18006,6 +18112,7 @@ CSIMI_FN int csimi_bounds_near_next(csimi_bounds_near *q) {
 #undef CSIMI_BOUNDS_EVEN
 #undef CSIMI_BOUNDS_WIDE
 #undef CSIMI_BOUNDS_DECAY
+#endif
 /* ==== end collide/bounds_tree.c */
 
 /* ==== begin collide/ray.c ======================================================================================= */
@@ -18993,7 +19100,7 @@ static void csimi_cast_heights(csimi_cast *c, const csim_field *f) {
         low[k] = (int)csimi_clamp(from[k] / (csim_real)f->cell, 0, (csim_real)(f->n[k] - 2));
         high[k] = (int)csimi_clamp(to[k] / (csim_real)f->cell, 0, (csim_real)(f->n[k] - 2));
     }
-    if (csimi_distance_heights(f, any, &n) < 0) {
+    if (csimi_distance_heights(f, any, 0, &n) < 0) {
         csimi_cast_keep(c, 0, any, csimi_against(c->way), CSIMI_NO_FEATURE);
         return;
     }
@@ -19457,13 +19564,13 @@ static csim_status csimi_check_frame(csimi_spot *place, int m, const csim_real *
 }
 
 static csim_status csimi_check_friction(csimi_spot *place, const csim_contact *c, int m) {
-    int k, count = c->law == CSIM_LAW_ANISOTROPIC ? 2 : 1;
+    int k, count = csimi_law_is(c, CSIM_LAW_ANISOTROPIC) ? 2 : 1;
     csim_status status = csimi_check_finite(place, "contacts", m, ".mu", c->mu, count);
     for (k = 0; k < count && status == CSIM_OK; ++k)
         if (c->mu[k] < 0)
             status = csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, k ? ".mu[1]" : ".mu[0]",
                                         (double)c->mu[k], "0 or more");
-    if (c->law != CSIM_LAW_INVERTIBLE || status != CSIM_OK) return status;
+    if (!csimi_law_is(c, CSIM_LAW_INVERTIBLE) || status != CSIM_OK) return status;
     status = csimi_check_finite(place, "contacts", m, ".omega", c->omega, 2);
     for (k = 0; k < 2 && status == CSIM_OK; ++k)
         if (!(c->omega[k] > 0))
@@ -19474,7 +19581,10 @@ static csim_status csimi_check_friction(csimi_spot *place, const csim_contact *c
 
 static csim_status csimi_check_law(csimi_spot *place, const csim_contact *c, int m) {
     int k;
-    switch (c->law) {
+    if (csimi_law_of(c) != c->law)
+        return csimi_problem_fail(place, CSIM_UNSUPPORTED, "contacts", m, ".law", (double)c->law,
+                                  "CSIM_LAW_STRICT, or builds without CONDSIM_NO_LAWS");
+    switch (csimi_law_of(c)) {
     case CSIM_LAW_STRICT:
     case CSIM_LAW_PROXIMAL:
     case CSIM_LAW_ANISOTROPIC:
@@ -19721,6 +19831,13 @@ CSIM_API void csim_project_ellipse(csim_real a, csim_real b, const csim_real *tr
     t[small] = (csim_real)(trial[small] < 0 ? -y : y);
 }
 
+CSIMI_FN void csimi_clip_ellipse(csim_real a, csim_real b, const csim_real *trial, csim_real *t) {
+    if (CSIMI_HAS_LAWS)
+        csim_project_ellipse(a, b, trial, t);
+    else
+        csimi_clip_disk(a, trial, t);
+}
+
 static void csimi_project_anisotropic(const csim_real *mu, const csim_real *trial, csim_real *lambda) {
     lambda[0] = csimi_max(trial[0], 0);
     csim_project_ellipse(mu[0] * lambda[0], mu[1] * lambda[0], trial + 1, lambda + 1);
@@ -19739,11 +19856,17 @@ static void csimi_project_invertible(const csim_contact *contact, csim_real gamm
 
 CSIM_API void csim_project(const csim_contact *contact, csim_real gamma, const csim_real *trial, csim_real *lambda) {
     int k;
-    switch (contact->law) {
+    switch (csimi_law_of(contact)) {
     case CSIM_LAW_STRICT: csimi_project_strict(contact->mu[0], trial, lambda); break;
-    case CSIM_LAW_PROXIMAL: csim_project_cone(contact->mu[0], trial, lambda); break;
-    case CSIM_LAW_ANISOTROPIC: csimi_project_anisotropic(contact->mu, trial, lambda); break;
-    case CSIM_LAW_INVERTIBLE: csimi_project_invertible(contact, gamma, trial, lambda); break;
+    case CSIM_LAW_PROXIMAL:
+        if (CSIMI_HAS_LAWS) csim_project_cone(contact->mu[0], trial, lambda);
+        break;
+    case CSIM_LAW_ANISOTROPIC:
+        if (CSIMI_HAS_LAWS) csimi_project_anisotropic(contact->mu, trial, lambda);
+        break;
+    case CSIM_LAW_INVERTIBLE:
+        if (CSIMI_HAS_LAWS) csimi_project_invertible(contact, gamma, trial, lambda);
+        break;
     case CSIM_LAW_BILATERAL:
         for (k = 0; k < 3; ++k) lambda[k] = (contact->mask >> k) & 1u ? trial[k] : 0;
         break;
@@ -20387,7 +20510,7 @@ static void csimi_cert_read(const csim_problem *p, int m, const csim_real *v, co
         phi[i] = (csimi_wide)contact->phi[i];
         c->lambda[i] = (csimi_wide)lambda[3 * (ptrdiff_t)m + i];
         c->u[i] += phi[i];
-        if (contact->law == CSIM_LAW_INVERTIBLE) c->u[i] += (csimi_wide)contact->omega[i > 0] * c->lambda[i];
+        if (csimi_law_is(contact, CSIM_LAW_INVERTIBLE)) c->u[i] += (csimi_wide)contact->omega[i > 0] * c->lambda[i];
     }
     c->speed += csimi_cert_norm3(phi);
     mobility =
@@ -20446,7 +20569,7 @@ static void csimi_cert_ellipse(const csimi_wide *a, const csimi_wide *x, csimi_w
 
 /* The friction set of a law for a normal impulse n >= 0. */
 static void csimi_cert_friction(const csim_contact *c, csimi_wide n, const csimi_wide *x, csimi_wide *y) {
-    if (c->law == CSIM_LAW_ANISOTROPIC) {
+    if (csimi_law_is(c, CSIM_LAW_ANISOTROPIC)) {
         csimi_wide axes[2];
         axes[0] = (csimi_wide)c->mu[0] * n;
         axes[1] = (csimi_wide)c->mu[1] * n;
@@ -20456,9 +20579,9 @@ static void csimi_cert_friction(const csim_contact *c, csimi_wide n, const csimi
     }
 }
 
-static bool csimi_cert_frictional(csim_law law) {
-    return law == CSIM_LAW_STRICT || law == CSIM_LAW_PROXIMAL || law == CSIM_LAW_ANISOTROPIC ||
-           law == CSIM_LAW_INVERTIBLE;
+static bool csimi_cert_frictional(const csim_contact *c) {
+    return csimi_law_is(c, CSIM_LAW_STRICT) || csimi_law_is(c, CSIM_LAW_PROXIMAL) ||
+           csimi_law_is(c, CSIM_LAW_ANISOTROPIC) || csimi_law_is(c, CSIM_LAW_INVERTIBLE);
 }
 
 /* r = lambda - Project(lambda - rho u), the natural residual of each law. */
@@ -20467,14 +20590,16 @@ static csimi_wide csimi_cert_residual(const csimi_cert_contact *c) {
     csimi_wide x[3], y[3] = {0, 0, 0}, r[3];
     int i;
     for (i = 0; i < 3; ++i) x[i] = c->lambda[i] - c->rho * c->u[i];
-    switch (contact->law) {
+    switch (csimi_law_of(contact)) {
     case CSIM_LAW_STRICT:
     case CSIM_LAW_ANISOTROPIC:
     case CSIM_LAW_INVERTIBLE: /* the disk has the radius of the impulse at hand, not of the projected one */
         y[0] = csimi_cert_max(0, x[0]);
         csimi_cert_friction(contact, csimi_cert_max(0, c->lambda[0]), x + 1, y + 1);
         break;
-    case CSIM_LAW_PROXIMAL: csimi_cert_cone((csimi_wide)contact->mu[0], x, y); break;
+    case CSIM_LAW_PROXIMAL:
+        if (CSIMI_HAS_LAWS) csimi_cert_cone((csimi_wide)contact->mu[0], x, y);
+        break;
     case CSIM_LAW_BILATERAL:
         for (i = 0; i < 3; ++i) y[i] = (contact->mask >> i) & 1u ? x[i] : 0;
         break;
@@ -20496,7 +20621,7 @@ static csimi_wide csimi_cert_residual(const csimi_cert_contact *c) {
 static csimi_wide csimi_cert_cone_excess(const csimi_cert_contact *c) {
     const csimi_wide *t = c->lambda + 1;
     csimi_wide near[2], d[2];
-    if (c->contact->law != CSIM_LAW_ANISOTROPIC)
+    if (!csimi_law_is(c->contact, CSIM_LAW_ANISOTROPIC))
         return csimi_cert_max(0, csimi_cert_norm2(t) - (csimi_wide)c->contact->mu[0] * c->lambda[0]);
     csimi_cert_friction(c->contact, csimi_cert_max(0, c->lambda[0]), t, near);
     d[0] = t[0] - near[0];
@@ -20518,7 +20643,7 @@ static csimi_wide csimi_cert_dissipation(const csimi_cert_contact *c) {
     csimi_wide mu[2], trial[2], near[2], d[2], length;
     int i;
     for (i = 0; i < 2; ++i) {
-        mu[i] = (csimi_wide)contact->mu[contact->law == CSIM_LAW_ANISOTROPIC ? i : 0];
+        mu[i] = (csimi_wide)contact->mu[csimi_law_is(contact, CSIM_LAW_ANISOTROPIC) ? i : 0];
         trial[i] = c->lambda[i + 1] - c->rho * c->u[i + 1];
     }
     if (n <= c->tiny || !(mu[0] > 0 || mu[1] > 0)) return 0;
@@ -20537,15 +20662,15 @@ static csimi_wide csimi_cert_power(const csimi_cert_contact *c) {
     const csim_contact *contact = c->contact;
     csimi_wide w[2];
     w[0] = (csimi_wide)contact->mu[0] * c->u[1];
-    w[1] = (csimi_wide)contact->mu[contact->law == CSIM_LAW_ANISOTROPIC ? 1 : 0] * c->u[2];
+    w[1] = (csimi_wide)contact->mu[csimi_law_is(contact, CSIM_LAW_ANISOTROPIC) ? 1 : 0] * c->u[2];
     return csimi_cert_abs(csimi_cert_max(0, c->lambda[0]) * csimi_cert_norm2(w) + c->lambda[1] * c->u[1] +
                           c->lambda[2] * c->u[2]);
 }
 
 /* What a contact with friction does that its law does not allow: 0 when lambda and u obey it. */
 static csimi_wide csimi_cert_work(const csimi_cert_contact *c) {
-    if (!csimi_cert_frictional(c->contact->law)) return 0;
-    if (c->contact->law == CSIM_LAW_PROXIMAL)
+    if (!csimi_cert_frictional(c->contact)) return 0;
+    if (csimi_law_is(c->contact, CSIM_LAW_PROXIMAL))
         return csimi_cert_abs(c->lambda[0] * c->u[0] + c->lambda[1] * c->u[1] + c->lambda[2] * c->u[2]);
     return csimi_cert_abs(c->lambda[0] * c->u[0]) + csimi_cert_power(c);
 }
@@ -20687,13 +20812,13 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
             out->contact = figure;
             out->worst_contact = m;
         }
-        if (!csimi_cert_frictional(c.contact->law)) continue;
+        if (!csimi_cert_frictional(c.contact)) continue;
         csimi_cert_take(&out->approach, -c.u[0]);
         csimi_cert_take(&out->complementarity, csimi_cert_abs(c.lambda[0] * c.u[0]));
         csimi_cert_take(&out->cone, csimi_cert_cone_excess(&c));
         csimi_cert_take(&out->dissipation, csimi_cert_dissipation(&c));
         csimi_cert_take(&out->dissipation_power, csimi_cert_power(&c));
-        if (c.contact->law != CSIM_LAW_STRICT && c.contact->law != CSIM_LAW_INVERTIBLE) continue;
+        if (!csimi_law_is(c.contact, CSIM_LAW_STRICT) && !csimi_law_is(c.contact, CSIM_LAW_INVERTIBLE)) continue;
         map2 += csimi_cert_natural_map2(&c, c.rho);
         plain2 += csimi_cert_natural_map2(&c, 1);
         norm2 += c.lambda[0] * c.lambda[0] + c.lambda[1] * c.lambda[1] + c.lambda[2] * c.lambda[2];
@@ -20886,12 +21011,13 @@ CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error 
 /* Relative to the diagonal of the normalised Gram matrix: directions that rounding alone tells apart get no weight. */
 #define CSIMI_ANDERSON_TIKHONOV CSIMI_WIDE_SMALL
 
-CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window) {
-    const size_t pairs = (size_t)window * (size_t)n;
+CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window, size_t least) {
+    const size_t line = 64 / sizeof(csim_real), half = ((size_t)window * (size_t)n + line - 1) / line * line;
     a->n = n;
     a->window = window;
-    a->f = CSIMI_PUSH(arena, csim_real, pairs);
-    a->p = CSIMI_PUSH(arena, csim_real, pairs);
+    a->room = half > (least + 1) / 2 ? half : (least + 1) / 2;
+    a->f = (csim_real *)csimi_push(arena, a->room, 2 * sizeof(csim_real));
+    a->p = a->f ? a->f + half : NULL;
     a->gram = CSIMI_PUSH(arena, csimi_wide, window *window);
     a->work = CSIMI_PUSH(arena, csimi_wide, window *(window + 3));
     csimi_anderson_clear(a);
@@ -21108,7 +21234,7 @@ static void csimi_eigen_sym2(csim_real p, csim_real q, csim_real r, csim_real fl
 static void csimi_local_prepare_friction(csimi_local *c, csim_real normal, csim_real tangent) {
     const csim_real *W = c->W, trace = W[0] + W[3] + W[5] + normal + 2 * tangent;
     const csim_real nn = csimi_max(W[0] + normal, 16 * CSIMI_EPS * trace);
-    const int other = c->contact->law == CSIM_LAW_ANISOTROPIC ? 1 : 0;
+    const int other = csimi_law_is(c->contact, CSIM_LAW_ANISOTROPIC) ? 1 : 0;
     csim_real b[2], p, q, r;
     c->mu[0] = c->contact->mu[0];
     c->mu[1] = c->contact->mu[other];
@@ -21149,7 +21275,7 @@ static void csimi_local_prepare_linear(csimi_local *c, unsigned mask) {
 CSIMI_FN void csimi_local_prepare(csimi_local *c, const csim_contact *contact, csim_real eps) {
     c->contact = contact;
     c->extra = eps * (c->W[0] + c->W[3] + c->W[5]) / 3;
-    switch (contact->law) {
+    switch (csimi_law_of(contact)) {
     case CSIM_LAW_STRICT:
     case CSIM_LAW_PROXIMAL:
     case CSIM_LAW_ANISOTROPIC: csimi_local_prepare_friction(c, c->extra, c->extra); break;
@@ -21548,7 +21674,7 @@ static csim_real csimi_local_dissipate(const csimi_local *c, csim_contact_method
 /* Signorini-Coulomb in its exact form, the convex law, or maximal dissipation: dissipate, null: exact. */
 static void csimi_local_friction(csimi_local *c, csimi_dissipate *dissipate, csim_contact_method method,
                                  csim_real width, const csim_real *v, csim_real *lambda) {
-    const bool convex = c->contact->law == CSIM_LAW_PROXIMAL;
+    const bool convex = csimi_law_is(c->contact, CSIM_LAW_PROXIMAL);
     const csim_real t0 = c->mu[0] * v[1], t1 = c->mu[1] * v[2];
     csim_real w[3], d[2], y[2], normal;
     lambda[0] = lambda[1] = lambda[2] = 0;
@@ -21612,7 +21738,7 @@ static void csimi_local_box(const csimi_local *c, const csim_real *v, csim_real 
 
 static void csimi_local_any(csimi_local *c, csimi_dissipate *dissipate, csim_contact_method method, csim_real width,
                             const csim_real *v, csim_real *lambda) {
-    switch (c->contact->law) {
+    switch (csimi_law_of(c->contact)) {
     case CSIM_LAW_STRICT:
     case CSIM_LAW_PROXIMAL:
     case CSIM_LAW_ANISOTROPIC:
@@ -23765,7 +23891,7 @@ static void csimi_cond_layout(csimi_cond *c, csimi_arena *arena, int n, int cont
     c->map.lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     c->policy.best_lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     if (virtual_nodes) {
-        csimi_anderson_layout(&c->centre.ring, arena, 3 * contacts, CSIMI_COND_CENTRES);
+        csimi_anderson_layout(&c->centre.ring, arena, 3 * contacts, CSIMI_COND_CENTRES, 0);
         c->centre.spread = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     }
     c->map.row_sum = CSIMI_PUSH(arena, double, n / CSIMI_COND_ROWS + 1);
@@ -23777,7 +23903,7 @@ static void csimi_cond_layout(csimi_cond *c, csimi_arena *arena, int n, int cont
     c->map.work = CSIMI_PUSH(arena, csim_real, 3 * vector);
     csimi_pop(arena, mark);
     if (csimi_cond_rings(c)) {
-        csimi_anderson_layout(&c->ring.pairs, arena, 3 * n, window);
+        csimi_anderson_layout(&c->ring.pairs, arena, 3 * n, window, 0);
     } else {
         c->map.f = CSIMI_PUSH(arena, csim_real, vector);
         c->map.p = CSIMI_PUSH(arena, csim_real, vector);
@@ -25053,7 +25179,7 @@ CSIMI_FN void csimi_lumped_close(csimi_lumped *l, const csim_problem *p, const c
 /* ---- what both of them need of impulses */
 
 CSIMI_FN void csimi_impulse_allow(const csim_contact *contact, csim_real *x) {
-    if (contact->law == CSIM_LAW_STRICT || contact->law == CSIM_LAW_INVERTIBLE)
+    if (csimi_law_is(contact, CSIM_LAW_STRICT) || csimi_law_is(contact, CSIM_LAW_INVERTIBLE))
         csim_project_cone(contact->mu[0], x, x);
     else
         csim_project(contact, 1, x, x);
@@ -25102,18 +25228,16 @@ CSIMI_FN double csimi_next_target(double target, const csim_certificate *certifi
     return target * (share < 1e-3 ? 1e-3 : share < 0.3 ? share : 0.3);
 }
 
-CSIMI_FN void csimi_stages_layout(csimi_stages *s, csimi_arena *arena, int contacts, int window) {
+CSIMI_FN void csimi_stages_layout(csimi_stages *s, csimi_arena *arena, int contacts, int window, size_t least) {
     s->length = 3 * contacts;
     s->best = CSIMI_PUSH(arena, csim_real, s->length);
     s->centre = CSIMI_PUSH(arena, csim_real, s->length);
     s->metric = CSIMI_PUSH(arena, csim_real, s->length);
-    csimi_anderson_layout(&s->anderson, arena, s->length, window);
+    csimi_anderson_layout(&s->anderson, arena, s->length, window, least);
 }
 
 CSIMI_FN csimi_arena csimi_stages_ring(const csimi_stages *s) {
-    const csimi_anderson *a = &s->anderson;
-    unsigned char *base = (unsigned char *)a->f;
-    return csimi_arena_in(base, (size_t)((unsigned char *)(a->p + (size_t)a->window * (size_t)a->n) - base));
+    return csimi_arena_in(s->anderson.f, s->anderson.room * 2 * sizeof(csim_real));
 }
 
 CSIMI_FN void csimi_stages_look(csimi_stages *s) {
@@ -25354,12 +25478,6 @@ static void csimi_burst_envelope(csimi_sweep *s) {
     }
 }
 
-/* The ring of the stages; small islands have a larger one of their own. */
-static csimi_arena csimi_burst_ring(const csimi_sweep *s) {
-    return s->spare_count > 0 ? csimi_arena_in(s->spare, s->spare_count * sizeof(csimi_wide))
-                              : csimi_stages_ring(&s->loop);
-}
-
 /* Vectors of one Newton step. */
 typedef struct csimi_burst_vectors {
     csimi_wide *F, *direction, *start; /* [3n]; start: velocities a line search starts from */
@@ -25367,7 +25485,7 @@ typedef struct csimi_burst_vectors {
 
 /* The vectors and the factors. */
 static bool csimi_burst_layout(csimi_sweep *s, csimi_burst_vectors *x) {
-    csimi_arena ring = csimi_burst_ring(s);
+    csimi_arena ring = csimi_stages_ring(&s->loop);
     csimi_envelope *e = &s->envelope;
     x->F = CSIMI_PUSH(&ring, csimi_wide, 3 * (size_t)s->n);
     x->direction = CSIMI_PUSH(&ring, csimi_wide, 3 * (size_t)s->n);
@@ -25380,7 +25498,7 @@ static bool csimi_burst_layout(csimi_sweep *s, csimi_burst_vectors *x) {
 
 /* Small islands have memory for any order, so that the plan can wait until sweeps have not done. */
 CSIMI_FN bool csimi_burst_fits(const csimi_sweep *s) {
-    const size_t n = (size_t)s->n, room = csimi_burst_ring(s).size / sizeof(csimi_wide);
+    const size_t n = (size_t)s->n, room = csimi_stages_ring(&s->loop).size / sizeof(csimi_wide);
     size_t ints = n + 2;
     int m;
     for (m = 0; m < s->contact_count; ++m) ints += (size_t)s->contacts[m].count;
@@ -25388,7 +25506,7 @@ CSIMI_FN bool csimi_burst_fits(const csimi_sweep *s) {
 }
 
 CSIMI_FN void csimi_burst_plan(csimi_sweep *s) {
-    csimi_arena ring = csimi_burst_ring(s);
+    csimi_arena ring = csimi_stages_ring(&s->loop);
     int *list_start, *list;
     csimi_burst_vectors x;
     s->work = 0;
@@ -25454,7 +25572,7 @@ static void csimi_burst_cone(csimi_wide mu, const csimi_wide *t, csimi_wide *G) 
 }
 
 /* Derivative of the projection at trial t with the projected impulse l. */
-static void csimi_burst_derivative(int law, const csim_contact *c, const csimi_wide *t, const csim_real *l,
+static void csimi_burst_derivative(csim_law law, const csim_contact *c, const csimi_wide *t, const csim_real *l,
                                    csimi_wide *G) {
     const csimi_wide mu = (csimi_wide)c->mu[0], length2 = t[1] * t[1] + t[2] * t[2];
     csimi_wide axes[2], y[2];
@@ -25496,7 +25614,7 @@ static void csimi_burst_derivative(int law, const csim_contact *c, const csimi_w
 /* Contacts of a convex step: the projection is onto the cone, with the slip of the centre in the place of the true one
    (de Saxce's change of variable), so that F is the gradient of a convex function. */
 static bool csimi_burst_is_convex(const csimi_sweep *s, const csimi_sweep_contact *c) {
-    return s->convex && c->contact->law == CSIM_LAW_STRICT;
+    return s->convex && csimi_law_is(c->contact, CSIM_LAW_STRICT);
 }
 
 /* mu |u_t| of every contact at w. */
@@ -25519,16 +25637,16 @@ static void csimi_burst_trial(const csimi_sweep *s, int m, csim_real *compliance
     csimi_contact_velocity(s, c, u);
     for (k = 0; k < 3; ++k) {
         compliance[k] = c->local.extra;
-        if (c->contact->law == CSIM_LAW_INVERTIBLE) compliance[k] += c->contact->omega[k > 0];
+        if (csimi_law_is(c->contact, CSIM_LAW_INVERTIBLE)) compliance[k] += c->contact->omega[k > 0];
         trial[k] = (c->local.extra * centre[k] - u[k]) / compliance[k];
     }
     if (csimi_burst_is_convex(s, c)) trial[0] -= c->lag / compliance[0];
 }
 
 static void csimi_burst_project(const csim_contact *contact, const csim_real *trial, csim_real *lambda) {
-    if (contact->law == CSIM_LAW_INVERTIBLE) { /* the compliance already holds omega */
+    if (csimi_law_is(contact, CSIM_LAW_INVERTIBLE)) { /* the compliance already holds omega */
         lambda[0] = csimi_max(trial[0], 0);
-        csim_project_ellipse(contact->mu[0] * lambda[0], contact->mu[0] * lambda[0], trial + 1, lambda + 1);
+        csimi_clip_ellipse(contact->mu[0] * lambda[0], contact->mu[0] * lambda[0], trial + 1, lambda + 1);
     } else {
         csim_project(contact, 1, trial, lambda);
     }
@@ -25566,7 +25684,7 @@ static void csimi_burst_add_contact(csimi_sweep *s, int m) {
     int k;
     csimi_burst_trial(s, m, compliance, trial);
     for (k = 0; k < 3; ++k) t[k] = (csimi_wide)trial[k];
-    csimi_burst_derivative(csimi_burst_is_convex(s, c) ? (int)CSIM_LAW_PROXIMAL : (int)c->contact->law, c->contact, t,
+    csimi_burst_derivative(csimi_burst_is_convex(s, c) ? CSIM_LAW_PROXIMAL : csimi_law_of(c->contact), c->contact, t,
                            s->loop.x + 3 * (ptrdiff_t)m, G);
     if (G[0] == 0 && G[4] == 0 && G[8] == 0) return; /* open, or at its limits */
     for (k = 0; k < 9; ++k) G[k] /= (csimi_wide)compliance[k % 3];
@@ -25755,14 +25873,14 @@ static csim_real csimi_sweep_residual(const csimi_sweep *s, const csimi_sweep_co
     int k;
     csimi_contact_velocity(s, c, u);
     for (k = 0; k < 3; ++k) {
-        if (contact->law == CSIM_LAW_INVERTIBLE) u[k] += contact->omega[k > 0] * lambda[k];
+        if (csimi_law_is(contact, CSIM_LAW_INVERTIBLE)) u[k] += contact->omega[k > 0] * lambda[k];
         x[k] = lambda[k] - c->rho * u[k];
     }
-    if (contact->law == CSIM_LAW_STRICT || contact->law == CSIM_LAW_ANISOTROPIC ||
-        contact->law == CSIM_LAW_INVERTIBLE) {
+    if (csimi_law_is(contact, CSIM_LAW_STRICT) || csimi_law_is(contact, CSIM_LAW_ANISOTROPIC) ||
+        csimi_law_is(contact, CSIM_LAW_INVERTIBLE)) {
         const csim_real normal = csimi_max(lambda[0], 0);
         y[0] = csimi_max(x[0], 0);
-        csim_project_ellipse(c->local.mu[0] * normal, c->local.mu[1] * normal, x + 1, y + 1);
+        csimi_clip_ellipse(c->local.mu[0] * normal, c->local.mu[1] * normal, x + 1, y + 1);
     } else {
         csim_project(contact, 1, x, y);
     }
@@ -25853,13 +25971,12 @@ static void csimi_sweep_bind(csimi_sweep *s) {
     s->loop.prepare = csimi_sweep_ready;
 }
 
-/* Doubles that Newton gets besides the ring, a quarter of a megabyte: small islands fit, whatever their graph. */
-static size_t csimi_sweep_spare(int n, int contacts, int window) {
+/* Reals that the ring has at least, for Newton works there: small islands fit, whatever their graph. In double that is
+   a quarter of a megabyte at most. */
+static size_t csimi_sweep_ring(int n, int contacts) {
     const size_t most = 32768, rows = (size_t)n;
     const size_t full = rows > 200 ? most : CSIMI_BURST_NUMBERS(rows);
-    const size_t ring = 6 * (size_t)window * (size_t)contacts * sizeof(csim_real) / sizeof(csimi_wide);
-    const size_t wanted = full < most ? full : most;
-    return contacts > 0 && wanted > ring ? wanted : 0;
+    return contacts > 0 ? (full < most ? full : most) * (sizeof(csimi_wide) / sizeof(csim_real)) : 0;
 }
 
 static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples, const csim_problem_size *size,
@@ -25876,9 +25993,7 @@ static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples,
     s->place = CSIMI_PUSH(arena, int, n);
     s->envelope.first = CSIMI_PUSH(arena, int, n);
     s->envelope.start = CSIMI_PUSH(arena, size_t, n);
-    s->spare_count = csimi_sweep_spare(n, contacts, window);
-    s->spare = CSIMI_PUSH(arena, csimi_wide, s->spare_count);
-    csimi_stages_layout(&s->loop, arena, contacts, window);
+    csimi_stages_layout(&s->loop, arena, contacts, window, csimi_sweep_ring(n, contacts));
 }
 
 static int csimi_sweep_window(const csim_solver_params *params) {
@@ -27002,7 +27117,7 @@ static int csimi_cascade_window(const csim_solver_params *params) {
 
 static void csimi_cascade_layout(csimi_cascade *s, csimi_arena *arena, int contacts, int window) {
     s->local = CSIMI_PUSH(arena, csimi_local, contacts);
-    csimi_stages_layout(&s->loop, arena, contacts, window);
+    csimi_stages_layout(&s->loop, arena, contacts, window, 0);
 }
 
 CSIMI_FN size_t csimi_cascade_bytes(int contacts, const csim_solver_params *params) {
@@ -31266,6 +31381,11 @@ CSIMI_FN csim_status csimi_check_surface(csim_error *error, const char *function
         return csimi_fail(error, CSIM_UNSUPPORTED, function, "surface.rolling_resistance", true,
                           (double)def->rolling_resistance, "builds without CONDSIM_NO_JOINTS");
 #endif
+#ifdef CONDSIM_NO_LAWS
+    if (def->friction2 >= 0)
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "surface.friction2", true, (double)def->friction2,
+                          "builds without CONDSIM_NO_LAWS");
+#endif
     if (def->friction2 >= 0 && !(csim_length(def->friction_direction) > 0))
         return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "surface.friction_direction", true, 0,
                           "not the zero vector");
@@ -31354,6 +31474,9 @@ CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_inte
 /* ==== end store/fields.c */
 
 /* ==== begin store/look.c ======================================================================================== */
+#if !defined(CONDSIM_NO_QUERIES) || !defined(CONDSIM_NO_DRAW) || !defined(CONDSIM_NO_SLEEP) || \
+    !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || !defined(CONDSIM_NO_CABLE) || \
+    !defined(CONDSIM_NO_REDUCED)
 /* store/look: keeps the tree that queries look into current in every call that moves something. Boxes of leaves are
    larger than what they hold, so that what moves little costs a comparison. */
 
@@ -31572,6 +31695,7 @@ CSIMI_FN void csimi_look_step(csim_world *w) {
     }
     csimi_bounds_tend(&s->look.tree, false);
 }
+#endif
 /* ==== end store/look.c */
 
 /* ==== begin store/layout.c ====================================================================================== */
@@ -32080,7 +32204,7 @@ CSIM_API bool csim_link_valid(const csim_world *w, csim_link_id id) {
 /* Contacts and pairs that a heap world reserves for what it holds: a first program never meets a full capacity. */
 static void csimi_expect_contacts(csimi_counts *n) {
     n->contacts = csimi_most_items((int64_t)16 * n->shapes + (int64_t)2 * n->surface +
-                                   (int64_t)6 * n->nodes / (n->tets > 0 ? 6 : 1) + 32);
+                                   (int64_t)(n->tets > 0 ? 1 : 6) * n->nodes + 32);
     n->pairs = csimi_most_items((int64_t)12 * (n->shapes + n->bodies) + (int64_t)16 * n->frames + 32);
     n->ended = n->contacts;
     n->touches = csimi_touches_of(n->pairs);
@@ -38100,6 +38224,8 @@ CSIMI_FN void csimi_touch_surface(csimi_detector *d, const csimi_object *a, cons
 /* ==== end step/touch.c */
 
 /* ==== begin step/points.c ======================================================================================= */
+#if !defined(CONDSIM_NO_PARTICLES) || !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || \
+    !defined(CONDSIM_NO_CABLE) || !defined(CONDSIM_NO_REDUCED)
 /* step/points: points against shapes, particles and surfaces: nodes of particles and solids, samples of shapes. */
 
 /* ---- probes: points with a radius, against volumes */
@@ -38459,6 +38585,7 @@ CSIMI_FN void csimi_collide_self(csimi_detector *d, int i) {
     }
     if (A->kind == CSIM_BODY_CLOTH && A->edge_contact) csimi_touch_sheets(d, a, a);
 }
+#endif
 /* ==== end step/points.c */
 
 /* ==== begin step/edges.c ======================================================================================== */
@@ -40397,7 +40524,7 @@ static void csimi_mix(const csim_world *w, const csimi_found_contact *f, csim_co
         if (w->def.mix_restitution) *restitution = w->def.mix_restitution(w->def.callback_user, &info);
     }
     c->mu[1] = c->mu[0];
-    if (A->friction2 >= 0 || B->friction2 >= 0) {
+    if (CSIMI_HAS_LAWS && (A->friction2 >= 0 || B->friction2 >= 0)) {
         csim_real p = A->friction2 >= 0 ? A->friction2 : A->friction,
                   q = B->friction2 >= 0 ? B->friction2 : B->friction;
         c->law = CSIM_LAW_ANISOTROPIC;
@@ -40445,7 +40572,7 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     c->law = w->def.law;
     csimi_mix(w, found, c, &restitution);
     csimi_store3(n, found->normal);
-    csimi_frame(n, csimi_friction_direction(w, found, hint) ? hint : NULL, c->R);
+    csimi_frame(n, CSIMI_HAS_LAWS && csimi_friction_direction(w, found, hint) ? hint : NULL, c->R);
     c->omega[0] = w->def.omega[0];
     c->omega[1] = w->def.omega[1];
     c->mask = 7;
@@ -44279,8 +44406,9 @@ CSIM_API csim_pin_def csim_default_pin_def(void) {
 }
 /* ==== end world/definitions.c */
 
-/* ==== begin world/body.c ======================================================================================== */
-/* world/body: making particles and rigid bodies. */
+/* ==== begin world/particle.c ==================================================================================== */
+#if !defined(CONDSIM_NO_PARTICLES)
+/* world/particle: making particles. */
 
 CSIM_API csim_status csim_create_particle(csim_world *w, const csim_particle_def *def, csim_body_id *id) {
     static const char fn[] = "csim_create_particle";
@@ -44320,6 +44448,11 @@ CSIM_API csim_status csim_create_particle(csim_world *w, const csim_particle_def
     csimi_finish_create(w, slot, id);
     return CSIM_OK;
 }
+#endif
+/* ==== end world/particle.c */
+
+/* ==== begin world/body.c ======================================================================================== */
+/* world/body: making rigid bodies. */
 
 CSIMI_FN csim_status csimi_check_skins(csim_world *w, const char *fn, const csim_shape *shapes, int count) {
     int i;
@@ -46757,6 +46890,7 @@ CSIM_API csim_status csim_destroy_body(csim_world *w, csim_body_id id) {
 /* ==== end world/remove.c */
 
 /* ==== begin world/queries.c ===================================================================================== */
+#if !defined(CONDSIM_NO_QUERIES)
 /* world/queries: the doors of queries, and what they ask of one leaf of the tree. */
 
 #define CSIMI_QUERY_GUARD 0x435351u /* "CSQ" */
@@ -47310,6 +47444,7 @@ CSIM_API bool csim_world_closest_point(const csim_world *w, const csim_query_def
 }
 
 #undef CSIMI_QUERY_GUARD
+#endif
 /* ==== end world/queries.c */
 
 /* ==== begin world/character.c =================================================================================== */
@@ -48572,6 +48707,11 @@ static csim_status csimi_check_world_def(const csim_world_def *d, const char *fu
     if (d->law != CSIM_LAW_STRICT && d->law != CSIM_LAW_PROXIMAL && d->law != CSIM_LAW_INVERTIBLE)
         return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "law", true, (double)d->law,
                           "CSIM_LAW_STRICT, CSIM_LAW_PROXIMAL or CSIM_LAW_INVERTIBLE");
+#ifdef CONDSIM_NO_LAWS
+    if (d->law != CSIM_LAW_STRICT)
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "law", true, (double)d->law,
+                          "builds without CONDSIM_NO_LAWS");
+#endif
     if ((s = csimi_check_integrator(d, d->integrator, 0, 0, function, error)) != 0) return s;
     if ((d->allocator.alloc == NULL) != (d->allocator.free == NULL))
         return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "allocator", false, 0,
@@ -48903,6 +49043,18 @@ CSIM_API csim_status csim_create_cloth(csim_world *world, const csim_cloth_def *
 }
 #endif
 
+#if defined(CONDSIM_NO_PARTICLES)
+CSIM_API csim_status csim_create_particle(csim_world *world, const csim_particle_def *def, csim_body_id *id) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_particle", "CONDSIM_NO_PARTICLES");
+}
+#endif
+
+#if !CSIMI_HAS_NODES
+CSIMI_FN void csimi_collide_points(csimi_detector *d, const csimi_object *a, const csimi_object *b) {}
+CSIMI_FN void csimi_collide_samples(csimi_detector *d, const csimi_object *a, const csimi_object *b) {}
+CSIMI_FN void csimi_collide_self(csimi_detector *d, int i) {}
+#endif
+
 #if defined(CONDSIM_NO_SOFT)
 CSIMI_FN size_t csimi_mesh_scratch(const csimi_counts *n) { return 0; }
 CSIM_API csim_status csim_create_soft(csim_world *world, const csim_soft_def *def, csim_body_id *id) {
@@ -49165,6 +49317,65 @@ CSIM_API csim_vec3 csim_world_move_capsule(const csim_world *world, const csim_q
 #undef CSIMI_NO_CHARACTER
 #endif
 
+#if defined(CONDSIM_NO_QUERIES)
+#define CSIMI_NO_QUERY(def, what) (void)CSIMI_ABSENT((def) ? (def)->error : NULL, what, "CONDSIM_NO_QUERIES")
+CSIM_API csim_query_def csim_default_query_def(void) {
+    csim_query_def none;
+    CSIMI_MEMSET(&none, 0, sizeof none);
+    return none;
+}
+CSIM_API bool csim_world_cast_ray(const csim_world *world, const csim_query_def *def, csim_vec3 origin, csim_vec3 way,
+                                  csim_query_hit *hit) {
+    CSIMI_NO_QUERY(def, "csim_world_cast_ray");
+    return false;
+}
+CSIM_API int csim_world_cast_ray_all(const csim_world *world, const csim_query_def *def, csim_vec3 origin,
+                                     csim_vec3 way, csim_query_hit *hits, int capacity) {
+    CSIMI_NO_QUERY(def, "csim_world_cast_ray_all");
+    return 0;
+}
+CSIM_API bool csim_world_ray_meets(const csim_world *world, const csim_query_def *def, csim_vec3 origin,
+                                   csim_vec3 way) {
+    CSIMI_NO_QUERY(def, "csim_world_ray_meets");
+    return false;
+}
+CSIM_API bool csim_world_cast_shape(const csim_world *world, const csim_query_def *def, const csim_shape *shape,
+                                    csim_pose pose, csim_vec3 way, csim_query_hit *hit) {
+    CSIMI_NO_QUERY(def, "csim_world_cast_shape");
+    return false;
+}
+CSIM_API int csim_world_overlap_shape(const csim_world *world, const csim_query_def *def, const csim_shape *shape,
+                                      csim_pose pose, csim_query_hit *hits, int capacity) {
+    CSIMI_NO_QUERY(def, "csim_world_overlap_shape");
+    return 0;
+}
+CSIM_API int csim_world_overlap_box(const csim_world *world, const csim_query_def *def, csim_vec3 lower,
+                                    csim_vec3 upper, csim_query_hit *hits, int capacity) {
+    CSIMI_NO_QUERY(def, "csim_world_overlap_box");
+    return 0;
+}
+CSIM_API bool csim_world_closest_point(const csim_world *world, const csim_query_def *def, csim_vec3 point,
+                                       csim_real within, csim_query_hit *hit) {
+    CSIMI_NO_QUERY(def, "csim_world_closest_point");
+    return false;
+}
+#undef CSIMI_NO_QUERY
+#endif
+
+#if defined(CONDSIM_NO_QUERIES) && defined(CONDSIM_NO_DRAW) && defined(CONDSIM_NO_SLEEP) && \
+    defined(CONDSIM_NO_SOFT) && defined(CONDSIM_NO_CLOTH) && defined(CONDSIM_NO_CABLE) && defined(CONDSIM_NO_REDUCED)
+CSIMI_FN void csimi_look_layout(csimi_look *l, const csimi_counts *n, csimi_arena *arena) {}
+CSIMI_FN void csimi_look_clear(csimi_look *l, const csimi_counts *n) {}
+CSIMI_FN void csimi_look_copy(csimi_store *to, const csimi_store *from) {}
+CSIMI_FN void csimi_look_anew(csim_world *w) {}
+CSIMI_FN void csimi_look_add(csimi_store *s, int slot) {}
+CSIMI_FN void csimi_look_drop(csimi_store *s, int slot) {}
+CSIMI_FN void csimi_look_surfaces(csim_world *w) {}
+CSIMI_FN void csimi_look_moved(csimi_store *s, int slot) {}
+CSIMI_FN void csimi_look_node(csimi_store *s, int slot, int node, csim_vec3 from) {}
+CSIMI_FN void csimi_look_step(csim_world *w) {}
+#endif
+
 #if defined(CONDSIM_NO_DRAW)
 CSIM_API csim_draw csim_default_draw(void) {
     csim_draw none;
@@ -49329,7 +49540,9 @@ CSIM_API csim_shape csim_field_shape(const csim_field *field) {
     CSIMI_MEMSET(&none, 0, sizeof none);
     return none;
 }
-CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_vec3 *n) { return 0; }
+CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_real within, csim_vec3 *n) {
+    return 0;
+}
 CSIMI_FN csim_real csimi_distance_mesh(const csim_field *f, csim_vec3 p, csim_vec3 *n) { return 0; }
 CSIMI_FN int csimi_ray_mesh(const csim_field *f, csim_vec3 origin, csim_vec3 way, csim_real level, csim_real most,
                             csimi_ray_hit *hit) {
@@ -52166,6 +52379,7 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_BOUNDS_DEPTH
 #undef CSIMI_NO_FEATURE
 #undef CSIMI_CONTACT_PRIVATE_H
+#undef CSIMI_HAS_LAWS
 #undef CSIMI_SOLVE_PRIVATE_H
 #undef CSIMI_QUADS
 #undef CSIMI_QUAD
@@ -52350,6 +52564,7 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_ABSENT
 #undef CSIMI_ERROR_OF
 #undef CSIMI_NO_CHARACTER
+#undef CSIMI_NO_QUERY
 #endif
 
 #endif /* CONDSIM_IMPLEMENTATION */
