@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 52b7e3c448d8bfdd
+   Hash of the parts: fda5d5cb4888065b
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -6141,6 +6141,15 @@ typedef struct csimi_sensed {
     csim_real gap;
 } csimi_sensed;
 
+/* Two shapes with a contact in sight whose straight ways of the step miss each other: it is none, as long as they keep
+   to these ways. */
+typedef struct csimi_passing {
+    int a, b;
+    csim_vec3 way; /* of a beside b, m */
+    csim_real pad; /* how far off it they may come, m */
+    bool strays;   /* they came farther */
+} csimi_passing;
+
 typedef struct csimi_step_frame {
     csim_real h, theta, sigma;
     csimi_state drift;          /* two-step worlds: where bodies are after half a step; own positions and rotations */
@@ -6156,6 +6165,8 @@ typedef struct csimi_step_frame {
     unsigned char *driven;      /* [bodies] 1: it went into something that no row knew of */
     unsigned char *missed;      /* [blocks] 1: of an island whose solve missed */
     csimi_found_contact *found; /* [contacts] */
+    csimi_passing *passing;     /* [shapes] as many as there is room for */
+    int passing_count, strays;
     int blocks, found_count; /* of the whole world */
     csim_contact *contacts;  /* [csimi_most_rows] */
     csim_term *terms;       /* [csimi_most_terms] */
@@ -6232,6 +6243,8 @@ typedef struct csimi_object {
     csim_real margin; /* how far its surface may come in this step, m */
     csim_real push;   /* its part without velocity: half the contact distance and accelerations, m */
     csim_pose at;     /* of a shape, its local pose included */
+    csim_vec3 v;      /* of its middle */
+    csim_real turn;   /* how far turning may take its points beside that, m */
 } csimi_object;
 
 /* Edges of cables, for their own broad phase. */
@@ -36990,6 +37003,9 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->driven = CSIMI_PUSH(arena, unsigned char, n->bodies);
     f->missed = CSIMI_PUSH(arena, unsigned char, blocks);
     f->found = CSIMI_PUSH(arena, csimi_found_contact, n->contacts);
+#ifndef CONDSIM_NO_PATHS
+    f->passing = CSIMI_PUSH(arena, csimi_passing, n->shapes);
+#endif
     f->contacts = CSIMI_PUSH(arena, csim_contact, rows);
     f->terms = CSIMI_PUSH(arena, csim_term, csimi_most_terms(n));
     f->lambda = CSIMI_PUSH(arena, csim_real, 3 * rows);
@@ -37646,6 +37662,55 @@ CSIMI_FN csim_real csimi_kept_phi(const csim_world *w, csimi_step_frame *f, int 
 /* ==== begin step/shapes.c ======================================================================================= */
 /* step/shapes: contacts of two shapes. */
 
+#ifndef CONDSIM_NO_PATHS
+/* Paths cannot stop what joints hold together. */
+static bool csimi_in_joints(const csimi_store *s, int slot) {
+    int i;
+    for (i = 0; i < s->count.joints; i++) {
+        const csimi_link *l = s->link + s->joint[i].link;
+        if (l->body[0] == slot || l->body[1] == slot) return true;
+    }
+    return false;
+}
+
+/* A contact in sight is a plane that goes on beyond the shapes. Where it would turn a free motion aside and the
+   straight ways of the shapes, grown by what may lead off them, miss each other, there is none; unseen.c looks whether
+   they kept to their ways, path.c follows those that did not. near: those nearer may touch whatever they do. */
+static CSIMI_NOINLINE bool csimi_pass_by(csimi_detector *d, const csimi_object *a, const csimi_object *b,
+                                         const csim_touch *t, int n, csim_real near) {
+    const csimi_store *s = &d->world->store;
+    csimi_step_frame *f = d->frame;
+    const csim_geometry *A = s->shape + a->item, *B = s->shape + b->item;
+    const csim_vec3 way = csim_scale(f->h, csim_sub(a->v, b->v));
+    const csim_real thickness = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
+    const csim_real pad = csimi_max(a->push, b->push) + a->turn + b->turn; /* they fall alike, or one of them */
+    csimi_convex x;
+    csimi_ray_hit hit;
+    csimi_passing *p = f->passing + f->passing_count;
+    csim_vec3 on;
+    bool turned = false;
+    int i;
+    for (i = 0; i < n; i++) {
+        if (t[i].gap <= near + thickness) return false;
+        if (t[i].gap - thickness + csim_dot(t[i].normal, way) < pad) turned = true;
+    }
+    if (!turned || a->body == b->body || A->field || (B->field && B->kind != CSIM_SHAPE_TRIANGLES)) return false;
+    if (B->kind == CSIM_SHAPE_HALF_SPACE || A->kind == CSIM_SHAPE_HALF_SPACE) return false;
+    /* where impacts are stopped farther ahead than a step, what paths have stopped at a shape is late */
+    if (f->passing_count >= s->capacity.shapes || d->world->def.integrator != CSIM_BACKWARD_EULER) return false;
+    if (csimi_in_joints(s, a->body) && csimi_in_joints(s, b->body)) return false;
+    csimi_convex_of(&x, A, s->hull, a->at);
+    x.round += pad + thickness;
+    if (csimi_cast_at(&x, way, B, s->hull, b->at, 1, &hit, &on)) return false;
+    p->a = a->item;
+    p->b = b->item;
+    p->way = way;
+    p->pad = pad;
+    f->passing_count++;
+    return true;
+}
+#endif
+
 CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
     csim_world *w = d->world;
     csimi_store *s = &w->store;
@@ -37654,15 +37719,19 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
     csim_touch *out = (csim_touch *)(void *)f->info; /* free until the contacts are reported */
     int i, n, room = (int)((size_t)s->capacity.contacts * sizeof(csim_contact_info) / sizeof(csim_touch));
     const bool keeps = csimi_keeps(w);
-    csim_real reach = a->margin + b->margin + thickness;
+    const csim_real reach = a->margin + b->margin + thickness;
+    csim_real far = 0;
     uint64_t key = csimi_mix64(csimi_shape_key(s, a), csimi_shape_key(s, b));
     if (keeps && csimi_keep_pair(d, a, b, key)) return;
-    if (keeps) reach += csimi_keep_distance(s, a->item, b->item); /* what comes near before it is looked for again */
-    n = csimi_collide_at(s->shape + a->item, a->at, s->shape + b->item, b->at, s->hull, reach, out, room);
+    if (keeps) far = csimi_keep_distance(s, a->item, b->item); /* what comes near before it is looked for again */
+    n = csimi_collide_at(s->shape + a->item, a->at, s->shape + b->item, b->at, s->hull, reach + far, out, room);
     if (n > room) {
         d->needed += n - room;
         n = room;
     }
+#ifndef CONDSIM_NO_PATHS
+    if (n > 0 && csimi_pass_by(d, a, b, out, n, a->push + b->push + far)) return;
+#endif
     if (keeps) n = csimi_keep_four(out, n);
     for (i = 0; i < n; i++) {
         csimi_found_contact *c = csimi_next_found(d, a->body, b->body, csimi_mix64(key, out[i].feature));
@@ -39008,8 +39077,9 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
     const csim_geometry *g = s->shape + shape;
     csim_vec3 lower, upper;
     csim_real speed = 0, acceleration = 0, t = s->skin[shape].surface.thickness;
-    csim_vec3 extra = csim_v3(t, t, t);
+    csim_vec3 extra = csim_v3(t, t, t), v = csim_v3(0, 0, 0), turn = v;
     csim_pose at = csim_pose_mul(pose, g->local);
+    const csim_vec3 x = csim_pose_point(at, g->centre);
     if (s->skin[shape].disabled) return;
     if (csimi_lies(s, slot)) {
         speed = 0;
@@ -39017,25 +39087,27 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
         /* the assembly has just been over the tree and left the motions of its links, about its origin */
         const int first = s->state.tree[b->tree].first_link;
         const csimi_twist *V = &s->state.link_work[first + s->shape_link[shape]].V;
-        const csim_vec3 x = csim_pose_point(at, g->centre), o = csimi_load3(s->state.link_pose + 7 * first);
-        const csim_vec3 v = csim_add(V->v, csim_cross(V->w, csim_sub(x, o)));
-        speed = CSIMI_SQRT(csim_dot(v, v)) + g->bound * CSIMI_SQRT(csim_dot(V->w, V->w));
+        turn = V->w;
+        v = csim_add(V->v, csim_cross(turn, csim_sub(x, csimi_load3(s->state.link_pose + 7 * first))));
+        speed = CSIMI_SQRT(csim_dot(v, v)) + g->bound * CSIMI_SQRT(csim_dot(turn, turn));
     } else if (b->kind == CSIM_BODY_TREE) {
-        csim_vec3 turn, v = csimi_link_velocity(&s->state, s->state.tree[b->tree].first_link + s->shape_link[shape],
-                                                csim_pose_point(at, g->centre),
-                                                s->state.coord_rate, &turn);
+        v = csimi_link_velocity(&s->state, s->state.tree[b->tree].first_link + s->shape_link[shape], x,
+                                s->state.coord_rate, &turn);
         speed = csim_length(v) + g->bound * csim_length(turn);
     } else if (b->motion != CSIM_STATIC) {
-        const csim_real *v = s->state.velocity + 6 * b->rigid, *f = s->state.wrench + 6 * b->rigid;
-        csim_real reach =
-            csim_length(csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre))) + g->bound;
-        speed = csim_length(csimi_load3(v)) + reach * csim_length(csimi_load3(v + 3));
+        const csim_real *u = s->state.velocity + 6 * b->rigid, *f = s->state.wrench + 6 * b->rigid;
+        const csim_vec3 arm = csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre));
+        turn = csimi_load3(u + 3);
+        v = csim_add(csimi_load3(u), csim_cross(turn, csim_rotate(pose.rotation, arm)));
+        speed = csim_length(csimi_load3(u)) + (csim_length(arm) + g->bound) * csim_length(turn);
         if (b->motion == CSIM_DYNAMIC)
             acceleration = csim_length(csimi_load3(f)) / s->state.rigid_mass[b->rigid] +
                            csimi_max(csimi_abs(s->state.rigid_gravity[b->rigid]) - 1, 0) * d->fall;
     }
     csimi_bounds_at(g, s->hull, at, &lower, &upper);
     d->object[d->count].at = at;
+    d->object[d->count].v = v;
+    d->object[d->count].turn = g->kind == CSIM_SHAPE_SPHERE ? 0 : d->frame->h * g->bound * csim_length(turn);
     csimi_add_object(d, CSIMI_OBJECT_SHAPE, slot, shape, speed, acceleration, csim_sub(lower, extra),
                      csim_add(upper, extra));
 }
@@ -39133,7 +39205,7 @@ CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_aren
     if (w->store.count.membranes > 0 || d.near_count > 0) csimi_index_contacts(w, &d.last);
     pairs = csimi_broad_pairs(d.count, d.lower, d.upper, d.group, d.pairs, w->store.capacity.pairs, d.broad);
     if ((status = csimi_pairs_found(&d, pairs)) != 0) return status;
-    f->found_count = f->sensed_count = 0;
+    f->found_count = f->sensed_count = f->passing_count = f->strays = 0;
     for (i = 0; i < pairs; i++) csimi_collide_pair(&d, d.pairs[2 * i], d.pairs[2 * i + 1]);
     for (i = 0; i < d.first_still; i++)
         if (w->store.body[d.object[i].body].self_distance > 0) csimi_collide_self(&d, i);
@@ -42073,6 +42145,23 @@ static bool csimi_path_pairs(csimi_paths *p) {
     return stopped;
 }
 
+/* Those that passed by each other and did not keep to their ways. */
+static bool csimi_path_strays(csimi_paths *p) {
+    const int *slot = p->w->store.shape_body;
+    bool stopped = false;
+    int i;
+    for (i = 0; i < p->f->passing_count; i++) {
+        const csimi_passing *q = p->f->passing + i;
+        csim_real t;
+        if (!q->strays) continue;
+        t = csimi_path_meet(p, q->a, q->b);
+        if (!(t < 1)) continue;
+        stopped = csimi_path_stop(p, slot[q->a], slot[q->b], t) || stopped;
+        stopped = csimi_path_stop(p, slot[q->b], slot[q->a], t) || stopped;
+    }
+    return stopped;
+}
+
 /* ---- nodes: each by itself, for what it belongs to is soft */
 
 static csim_real csimi_path_node_meets(const csimi_paths *p, csim_vec3 x, csim_vec3 d, csim_real r, int shape) {
@@ -42261,7 +42350,8 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
     const csimi_store *s = &w->store;
     const size_t mark = arena->used;
     csimi_paths p;
-    bool bodies = false, nodes = s->count.surface > 0;
+    const bool all = w->def.follow_paths; /* else those that strayed alone */
+    bool bodies = f->strays > 0, nodes = all && s->count.surface > 0;
     int i, k, pass;
     CSIMI_MEMSET(&p, 0, sizeof p);
     p.w = w;
@@ -42273,17 +42363,19 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
     csimi_path_groups(&p);
     for (i = 0; i < w->store.active_count; i++) {
         const int slot = s->active[i];
-        nodes = nodes || s->body[slot].kind == CSIM_PARTICLE;
-        p.looked[slot] = csimi_path_ways(&p, slot);
-        if (f->driven[slot] && s->body[slot].motion == CSIM_DYNAMIC) p.looked[slot] = 1;
+        nodes = nodes || (all && s->body[slot].kind == CSIM_PARTICLE);
+        p.looked[slot] = csimi_path_ways(&p, slot) && all;
+        if (all && f->driven[slot] && s->body[slot].motion == CSIM_DYNAMIC) p.looked[slot] = 1;
         bodies = bodies || p.looked[slot];
     }
     if (bodies || (nodes && s->count.shapes > 0)) {
         p.filter.world = w;
         csimi_list_excluded(&p.filter, p.filter.excluded + s->capacity.links);
         for (k = 0; k < s->count.shapes; k++) csimi_path_bounds(&p, k);
-        for (pass = 0; pass < CSIMI_PATH_PASSES && bodies; pass++)
-            if (!csimi_path_pairs(&p)) break;
+        for (pass = 0; pass < CSIMI_PATH_PASSES && bodies; pass++) {
+            const bool stopped = all && csimi_path_pairs(&p);
+            if (!csimi_path_strays(&p) && !stopped) break;
+        }
         if (nodes) csimi_path_nodes(&p);
         if (bodies) csimi_path_write(&p);
     }
@@ -42301,7 +42393,8 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
 
        two shapes which have rows      are as deep as their planes say, but for what their turning moves: both terms are
                                        small for most pairs, and the others are collided once more;
-       two shapes which have none      are apart, unless one went farther than its contacts were looked for.
+       two shapes which have none      are apart, unless one went farther than its contacts were looked for, or two
+                                       whose ways missed each other did not keep to them.
 
    Nodes and edges of cables that move by more than the slack are looked at where they come near shapes. */
 
@@ -42484,6 +42577,28 @@ static void csimi_eye_thrown(csimi_eye *e) {
     }
 }
 
+/* Those that passed by each other, as far as they did not keep to their ways. */
+static void csimi_eye_passing(csimi_eye *e) {
+    const csimi_store *s = &e->w->store;
+    int i, k;
+    for (i = 0; i < e->f->passing_count; i++) {
+        csimi_passing *p = e->f->passing + i;
+        const int shape[2] = {p->a, p->b};
+        csim_vec3 off = p->way;
+        csim_real spin = 0;
+        for (k = 0; k < 2; k++) {
+            const csim_geometry *g = s->shape + shape[k];
+            const csim_vec3 from = csim_pose_point(csimi_eye_pose(e, &s->state, shape[k]), g->centre);
+            off = csim_madd(off, k ? 1 : -1, csim_sub(csimi_eye_centre(e, shape[k]), from));
+            if (g->kind != CSIM_SHAPE_SPHERE) spin += csimi_eye_spin(e, shape[k]);
+        }
+        p->strays = csim_length(off) + spin > p->pad;
+        if (!p->strays) continue;
+        e->f->strays++;
+        csimi_eye_again(e, p->a, p->b);
+    }
+}
+
 /* ---- nodes, and edges of cables between them, that move by more than the slack */
 
 static int csimi_eye_node(const csimi_eye *e, const csimi_body *b, int k) {
@@ -42593,7 +42708,7 @@ CSIMI_FN void csimi_look_unseen(csim_world *w, csimi_step_frame *f, csimi_arena 
     e.w = w;
     e.f = f;
     e.slack = csimi_path_slack(w);
-    f->stats.unseen = 0;
+    f->stats.unseen = f->strays = 0;
     CSIMI_MEMSET(f->driven, 0, (size_t)w->store.count.bodies);
     csimi_eye_layout(&e, &w->store.capacity, arena);
     e.filter.world = w;
@@ -42601,6 +42716,7 @@ CSIMI_FN void csimi_look_unseen(csim_world *w, csimi_step_frame *f, csimi_arena 
     csimi_eye_shapes(&e);
     csimi_eye_pairs(&e);
     csimi_eye_thrown(&e);
+    csimi_eye_passing(&e);
     csimi_eye_bodies(&e);
     f->stats.penetration = e.deepest;
     csimi_pop(arena, mark);
@@ -44079,7 +44195,7 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
     status = csimi_can_shorten(w, f) ? csimi_shorten(w, f, step, arena) : csimi_integrate(w, f, step);
     if (status) return status;
     csimi_look_unseen(w, f, arena);
-    if (w->def.follow_paths) {
+    if (w->def.follow_paths || f->strays > 0) {
         csimi_hold_paths(w, f, w->def.integrator == CSIM_TWO_STEP ? f->h / 2 : f->h, arena);
         if (f->stats.stopped > 0) csimi_look_unseen(w, f, arena);
     }

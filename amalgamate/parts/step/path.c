@@ -490,6 +490,23 @@ static bool csimi_path_pairs(csimi_paths *p) {
     return stopped;
 }
 
+/* Those that passed by each other and did not keep to their ways. */
+static bool csimi_path_strays(csimi_paths *p) {
+    const int *slot = p->w->store.shape_body;
+    bool stopped = false;
+    int i;
+    for (i = 0; i < p->f->passing_count; i++) {
+        const csimi_passing *q = p->f->passing + i;
+        csim_real t;
+        if (!q->strays) continue;
+        t = csimi_path_meet(p, q->a, q->b);
+        if (!(t < 1)) continue;
+        stopped = csimi_path_stop(p, slot[q->a], slot[q->b], t) || stopped;
+        stopped = csimi_path_stop(p, slot[q->b], slot[q->a], t) || stopped;
+    }
+    return stopped;
+}
+
 /* ---- nodes: each by itself, for what it belongs to is soft */
 
 static csim_real csimi_path_node_meets(const csimi_paths *p, csim_vec3 x, csim_vec3 d, csim_real r, int shape) {
@@ -678,7 +695,8 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
     const csimi_store *s = &w->store;
     const size_t mark = arena->used;
     csimi_paths p;
-    bool bodies = false, nodes = s->count.surface > 0;
+    const bool all = w->def.follow_paths; /* else those that strayed alone */
+    bool bodies = f->strays > 0, nodes = all && s->count.surface > 0;
     int i, k, pass;
     CSIMI_MEMSET(&p, 0, sizeof p);
     p.w = w;
@@ -690,17 +708,19 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
     csimi_path_groups(&p);
     for (i = 0; i < w->store.active_count; i++) {
         const int slot = s->active[i];
-        nodes = nodes || s->body[slot].kind == CSIM_PARTICLE;
-        p.looked[slot] = csimi_path_ways(&p, slot);
-        if (f->driven[slot] && s->body[slot].motion == CSIM_DYNAMIC) p.looked[slot] = 1;
+        nodes = nodes || (all && s->body[slot].kind == CSIM_PARTICLE);
+        p.looked[slot] = csimi_path_ways(&p, slot) && all;
+        if (all && f->driven[slot] && s->body[slot].motion == CSIM_DYNAMIC) p.looked[slot] = 1;
         bodies = bodies || p.looked[slot];
     }
     if (bodies || (nodes && s->count.shapes > 0)) {
         p.filter.world = w;
         csimi_list_excluded(&p.filter, p.filter.excluded + s->capacity.links);
         for (k = 0; k < s->count.shapes; k++) csimi_path_bounds(&p, k);
-        for (pass = 0; pass < CSIMI_PATH_PASSES && bodies; pass++)
-            if (!csimi_path_pairs(&p)) break;
+        for (pass = 0; pass < CSIMI_PATH_PASSES && bodies; pass++) {
+            const bool stopped = all && csimi_path_pairs(&p);
+            if (!csimi_path_strays(&p) && !stopped) break;
+        }
         if (nodes) csimi_path_nodes(&p);
         if (bodies) csimi_path_write(&p);
     }

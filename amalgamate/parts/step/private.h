@@ -58,6 +58,15 @@ typedef struct csimi_sensed {
     csim_real gap;
 } csimi_sensed;
 
+/* Two shapes with a contact in sight whose straight ways of the step miss each other: it is none, as long as they keep
+   to these ways. */
+typedef struct csimi_passing {
+    int a, b;
+    csim_vec3 way; /* of a beside b, m */
+    csim_real pad; /* how far off it they may come, m */
+    bool strays;   /* they came farther */
+} csimi_passing;
+
 typedef struct csimi_step_frame {
     csim_real h, theta, sigma;
     csimi_state drift;          /* two-step worlds: where bodies are after half a step; own positions and rotations */
@@ -73,6 +82,8 @@ typedef struct csimi_step_frame {
     unsigned char *driven;      /* [bodies] 1: it went into something that no row knew of */
     unsigned char *missed;      /* [blocks] 1: of an island whose solve missed */
     csimi_found_contact *found; /* [contacts] */
+    csimi_passing *passing;     /* [shapes] as many as there is room for */
+    int passing_count, strays;
     int blocks, found_count; /* of the whole world */
     csim_contact *contacts;  /* [csimi_most_rows] */
     csim_term *terms;       /* [csimi_most_terms] */
@@ -149,6 +160,8 @@ typedef struct csimi_object {
     csim_real margin; /* how far its surface may come in this step, m */
     csim_real push;   /* its part without velocity: half the contact distance and accelerations, m */
     csim_pose at;     /* of a shape, its local pose included */
+    csim_vec3 v;      /* of its middle */
+    csim_real turn;   /* how far turning may take its points beside that, m */
 } csimi_object;
 
 /* Edges of cables, for their own broad phase. */

@@ -3,7 +3,8 @@
 
        two shapes which have rows      are as deep as their planes say, but for what their turning moves: both terms are
                                        small for most pairs, and the others are collided once more;
-       two shapes which have none      are apart, unless one went farther than its contacts were looked for.
+       two shapes which have none      are apart, unless one went farther than its contacts were looked for, or two
+                                       whose ways missed each other did not keep to them.
 
    Nodes and edges of cables that move by more than the slack are looked at where they come near shapes. */
 #include "private.h"
@@ -187,6 +188,28 @@ static void csimi_eye_thrown(csimi_eye *e) {
     }
 }
 
+/* Those that passed by each other, as far as they did not keep to their ways. */
+static void csimi_eye_passing(csimi_eye *e) {
+    const csimi_store *s = &e->w->store;
+    int i, k;
+    for (i = 0; i < e->f->passing_count; i++) {
+        csimi_passing *p = e->f->passing + i;
+        const int shape[2] = {p->a, p->b};
+        csim_vec3 off = p->way;
+        csim_real spin = 0;
+        for (k = 0; k < 2; k++) {
+            const csim_geometry *g = s->shape + shape[k];
+            const csim_vec3 from = csim_pose_point(csimi_eye_pose(e, &s->state, shape[k]), g->centre);
+            off = csim_madd(off, k ? 1 : -1, csim_sub(csimi_eye_centre(e, shape[k]), from));
+            if (g->kind != CSIM_SHAPE_SPHERE) spin += csimi_eye_spin(e, shape[k]);
+        }
+        p->strays = csim_length(off) + spin > p->pad;
+        if (!p->strays) continue;
+        e->f->strays++;
+        csimi_eye_again(e, p->a, p->b);
+    }
+}
+
 /* ---- nodes, and edges of cables between them, that move by more than the slack */
 
 static int csimi_eye_node(const csimi_eye *e, const csimi_body *b, int k) {
@@ -296,7 +319,7 @@ CSIMI_FN void csimi_look_unseen(csim_world *w, csimi_step_frame *f, csimi_arena 
     e.w = w;
     e.f = f;
     e.slack = csimi_path_slack(w);
-    f->stats.unseen = 0;
+    f->stats.unseen = f->strays = 0;
     CSIMI_MEMSET(f->driven, 0, (size_t)w->store.count.bodies);
     csimi_eye_layout(&e, &w->store.capacity, arena);
     e.filter.world = w;
@@ -304,6 +327,7 @@ CSIMI_FN void csimi_look_unseen(csim_world *w, csimi_step_frame *f, csimi_arena 
     csimi_eye_shapes(&e);
     csimi_eye_pairs(&e);
     csimi_eye_thrown(&e);
+    csimi_eye_passing(&e);
     csimi_eye_bodies(&e);
     f->stats.penetration = e.deepest;
     csimi_pop(arena, mark);
