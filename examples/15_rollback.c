@@ -54,15 +54,15 @@ int main(void) {
     for (frame = 0; frame < FRAMES; ++frame) {
         const int slot = frame % BACK;
         bytes[slot] = 0;
-        csim_world_save(rolled.world, NULL, bytes + slot); /* how many it takes now */
+        csim_world_keep(rolled.world, NULL, bytes + slot); /* how many it takes now */
         kept[slot] = realloc(kept[slot], bytes[slot]);
-        if (!kept[slot] || csim_world_save(rolled.world, kept[slot], bytes + slot) != CSIM_OK) return 1;
+        if (!kept[slot] || csim_world_keep(rolled.world, kept[slot], bytes + slot) != CSIM_OK) return 1;
         room = bytes[slot] > room ? bytes[slot] : room;
         if (!game_frame(&rolled, frame) || !game_frame(&straight, frame)) return 1;
         if (frame >= BACK - 1) { /* an input of seven frames ago has come: back, and the seven again with it */
             const int from = frame - BACK + 1;
             const void *then = kept[from % BACK];
-            if (csim_world_restore(rolled.world, then, bytes[from % BACK]) != CSIM_OK) return 1;
+            if (csim_world_take_back(rolled.world, then, bytes[from % BACK]) != CSIM_OK) return 1;
             for (k = from; k <= frame; ++k) again += game_frame(&rolled, k);
         }
         equal += csim_world_hash(rolled.world) == csim_world_hash(straight.world);

@@ -221,6 +221,14 @@ group_pinch() {
         done
     done
 }
+group_rollback() { # and tests/test_play.c
+    run rollback rollback --seconds 60 --mode bounded --budget 50000
+    figure differ = 0
+    figure again '>=' 25000
+    figure us_both
+    figure us_keep
+    figure us_take_back
+}
 group_papers() {
     run beam beam
     figure joint_open_m '<' 1e-6
@@ -289,7 +297,7 @@ at() { for g in $standing; do printf '%s:%s ' "$g" "$1"; done; }
 case ${1:-long} in
 check) all $(at 60) ;;
 long) all "fuzz:$FUZZ" $(for f in snapshot gmsh vtk vtu tetgen obj urdf modes field problem fc3d; do echo "bytes_$f:$BYTES"; done) $(at "$SECONDS_LONG") pile creep soft_creep cond raptor liver mascot soft fold growth grip sliding linkage chain winding pinch \
-    papers ;;
+    rollback papers ;;
 in)
     group=${2%%:*}
     case $2 in *:*) "group_$group" "${2#*:}" ;; *) "group_$group" 60 ;; esac >"$OUT/$group.log" 2>&1 ;;

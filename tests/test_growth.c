@@ -151,6 +151,45 @@ TEST(restore_takes_a_buffer_larger_than_the_snapshot) {
     csim_destroy_world(w);
 }
 
+/* What is kept is for its own world alone, and neither call takes the bytes of the other pair. */
+TEST(what_is_kept_is_taken_back) {
+    csim_world *w = knot(NULL, false, 0, NULL, 0), *other = knot(NULL, false, 0, NULL, 0);
+    size_t size = 0, small;
+    unsigned char *kept, *saved;
+    uint64_t hash, later;
+    int k;
+    STATUS(csim_world_keep(w, NULL, &size), CSIM_OK);
+    kept = (unsigned char *)malloc(size);
+    saved = (unsigned char *)malloc(size);
+    REQUIRE(kept && saved);
+    STATUS(csim_world_save(w, saved, &size), CSIM_OK);
+    STATUS(csim_world_keep(w, kept, &size), CSIM_OK);
+    hash = csim_world_hash(w);
+    STATUS(csim_world_step(w, CSIM_R(0.001)), CSIM_OK);
+    later = csim_world_hash(w);
+    STATUS(csim_world_restore(w, kept, size), CSIM_BAD_SNAPSHOT);
+    STATUS(csim_world_take_back(w, saved, size), CSIM_BAD_SNAPSHOT);
+    STATUS(csim_world_take_back(other, kept, size), CSIM_BAD_SNAPSHOT);
+    STATUS(csim_world_take_back(w, kept, size - 1), CSIM_BAD_SNAPSHOT);
+    STATUS(csim_world_take_back(w, kept, 8), CSIM_BAD_SNAPSHOT);
+    STATUS(csim_world_take_back(w, NULL, size), CSIM_NULL_ARGUMENT);
+    small = size - 1;
+    STATUS(csim_world_keep(w, kept, &small), CSIM_CAPACITY);
+    CHECK(csim_world_hash(w) == later);
+    for (k = 0; k < 3; k++) { /* again and again, a body more in between too */
+        csim_body_id id;
+        STATUS(csim_world_take_back(w, kept, size), CSIM_OK);
+        CHECK(csim_world_hash(w) == hash);
+        STATUS(csim_world_step(w, CSIM_R(0.001)), CSIM_OK);
+        CHECK(csim_world_hash(w) == later);
+        if (k == 1) STATUS(csim_create_ground(w, csim_v3(0, 0, -9), csim_v3(0, 0, 1), 1, &id), CSIM_OK);
+    }
+    free(kept);
+    free(saved);
+    csim_destroy_world(w);
+    csim_destroy_world(other);
+}
+
 /* Sizes are counted in ints: every capacity of the documented range is laid out or refused, whatever the others are. */
 TEST(capacities_that_ints_cannot_count_are_refused) {
     int i, laid = 0, refused = 0;

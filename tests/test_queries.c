@@ -440,7 +440,16 @@ static double item_traced(const item *t, csim_vec3 o, csim_vec3 w, double r) {
     double at = 0;
     int k;
     if (t->part == CSIM_QUERY_TRIANGLE && r == 0) return triangle_ray(t, o, w, !t->sheet);
-    if (item_off(t, o) <= r) return r > 0 ? 0 : -1;
+    if (item_off(t, o) <= r) {
+        if (r > 0) return 0;
+        if (t->shape.kind != CSIM_SHAPE_MESH && t->shape.kind != CSIM_SHAPE_HEIGHTS) return -1; /* convex */
+        for (k = 0; k < 600 && at <= 1; k++) { /* out of it first: what is hollow may be met again */
+            const double d = item_off(t, csim_madd(o, (csim_real)at, w));
+            if (d > 1e4 * near) break;
+            at += fmax(pace * -d, 1e4 * near) / speed;
+        }
+        if (at > 1) return -1;
+    }
     for (k = 0; k < 600; k++) {
         const double d = item_off(t, csim_madd(o, (csim_real)at, w)) - r;
         if (d <= near) return at;
@@ -587,11 +596,6 @@ static void compare_closest(const csim_world *w, int number) {
     if (found) NEAR(hit.distance, best, TOL(6e-9, 1e-5));
 }
 
-static long cases_asked(long usual) {
-    const char *s = getenv("QUERY_CASES");
-    return s ? atol(s) : usual;
-}
-
 static void compare_all(const csim_world *w, long cases, long first) {
     long k;
     list_items(w);
@@ -641,8 +645,8 @@ static void change(csim_world *w, int round) {
     }
 }
 
-TEST(queries_find_what_brute_force_finds) {
-    const long cases = cases_asked(1600), rounds = 8;
+static void against_brute_force(long cases) {
+    const long rounds = 8;
     csim_world *w;
     int round;
     if (getenv("QUERY_SEED"))
@@ -653,10 +657,15 @@ TEST(queries_find_what_brute_force_finds) {
         compare_all(w, cases / rounds, 0);
         change(w, round);
     }
-    if (getenv("QUERY_CASES")) printf("query_cases=%ld query_unclear=%ld\n", compared, unclear);
+    if (cases > 1600) printf("query_cases=%ld query_unclear=%ld\n", compared, unclear);
     CHECK(compared > cases * 9 / 10);
     csim_destroy_world(w);
 }
+
+TEST(queries_find_what_brute_force_finds) { against_brute_force(1600); }
+
+/* In float ways that graze differ by roundings in every few thousand. */
+LONG_TEST(a_million_queries_find_what_brute_force_finds) { against_brute_force(CSIM_REAL_SIZE == 8 ? 1002000 : 1600); }
 
 /* Answers are those of a world that was restored, whose tree is another. */
 TEST(queries_do_not_depend_on_the_past) {

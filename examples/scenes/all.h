@@ -18,5 +18,6 @@
 #include "levels.c"
 #include "play.c"
 #include "realtime.c"
+#include "rollback.c"
 
 #endif

@@ -11,7 +11,7 @@ static const scene_kind *const scene_tables[] = {scene_rigid_kinds, scene_soft_k
                                                  scene_mixed_kinds, scene_cable_kinds,
                                                  scene_robot_kinds, scene_contact_kinds, scene_paper_kinds,
                                                  scene_shot_kinds, scene_sleeper_kinds, scene_level_kinds,
-                                                 scene_play_kinds,  scene_realtime_kinds};
+                                                 scene_play_kinds,  scene_realtime_kinds, scene_rollback_kinds};
 enum { SCENE_TABLES = sizeof scene_tables / sizeof scene_tables[0] };
 
 const scene_kind *scene_kind_at(int index) {

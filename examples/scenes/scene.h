@@ -134,7 +134,7 @@ extern const scene_kind scene_solid_kinds[];
 extern const scene_kind scene_robot_kinds[];
 extern const scene_kind scene_contact_kinds[], scene_paper_kinds[];
 extern const scene_kind scene_shot_kinds[], scene_level_kinds[], scene_play_kinds[], scene_sleeper_kinds[];
-extern const scene_kind scene_realtime_kinds[];
+extern const scene_kind scene_realtime_kinds[], scene_rollback_kinds[];
 extern const scene_kind scene_cable_kinds[]; /* end with a null name */
 
 double scene_time(const scene *s); /* of the steps done, s */

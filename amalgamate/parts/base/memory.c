@@ -40,6 +40,18 @@ CSIMI_FN uint64_t csimi_fnv(uint64_t h, const void *data, size_t bytes) {
     return h;
 }
 
+CSIMI_FN uint64_t csimi_sum(uint64_t h, const void *data, size_t bytes) {
+    const unsigned char *p = (const unsigned char *)data;
+    uint64_t lane[8], word[8];
+    int k;
+    for (k = 0; k < 8; k++) lane[k] = h + (uint64_t)k;
+    for (; bytes >= sizeof word; bytes -= sizeof word, p += sizeof word) { /* lanes that wait for none of the others */
+        CSIMI_MEMCPY(word, p, sizeof word);
+        for (k = 0; k < 8; k++) lane[k] = (lane[k] ^ word[k]) * 0x9e3779b97f4a7c15ull;
+    }
+    return csimi_fnv(csimi_fnv(h, lane, sizeof lane), p, bytes);
+}
+
 CSIMI_FN void csimi_pop(csimi_arena *arena, size_t mark) { arena->used = mark; }
 
 /* ---- the heap */

@@ -168,6 +168,8 @@ CSIM_INLINE size_t csimi_most_bytes(size_t a, size_t b) { return a > b ? a : b; 
 /* Fowler, Noll and Vo's hash of bytes, 1a; begins with CSIMI_FNV_START. */
 #define CSIMI_FNV_START 0xcbf29ce484222325ull
 CSIMI_FN uint64_t csimi_fnv(uint64_t h, const void *data, size_t bytes);
+/* A sum of many bytes, word by word in the order of this machine's bytes: any word that changes changes it. */
+CSIMI_FN uint64_t csimi_sum(uint64_t h, const void *data, size_t bytes);
 
 /* Allocation through the user's hooks with both limits kept; null when refused. held and calls are the counters. */
 typedef struct csimi_heap {

@@ -179,17 +179,32 @@ static bool csimi_mesh_march(const csimi_mesh_ray *r, csim_real first, csim_real
     return false;
 }
 
-/* Outside of the grid a level above 0 may lie too: distances are steps that never go too far. False: the grid begins at
-   *t, or nothing does. */
+/* How far the point at fraction t is beyond the level. */
+static csim_real csimi_mesh_beyond(const csim_field *f, csim_vec3 x, csim_vec3 w, csim_real level, csim_real t) {
+    csim_vec3 n;
+    return csimi_distance_mesh(f, csim_madd(x, t, w), &n) - level;
+}
+
+/* Outside of the grid a level above 0 may lie too. What is told there may be more than the distance: steps are half of
+   it, or what the distance is at least, less a cell. Flat ways come to the surface by halvings: within that little of
+   it there is one root. False: the grid begins at *t, or nothing does. */
 static bool csimi_mesh_approach(const csim_field *f, csim_vec3 x, csim_vec3 w, csim_real level, csim_real end,
                                 csim_real *t) {
-    const csim_real speed = csim_length(w), small = 64 * CSIMI_EPS * (csim_real)f->cell * (csim_real)f->n[0];
-    csim_vec3 n;
+    const csim_real speed = csim_length(w), cell = (csim_real)f->cell;
+    const csim_real small = 64 * CSIMI_EPS * cell * (csim_real)f->n[0], near = cell * CSIM_R(1e-4);
     int k;
-    for (k = 0; k < 256 && *t < end; k++) {
-        const csim_real d = csimi_distance_mesh(f, csim_madd(x, *t, w), &n) - level;
+    for (k = 0; k < 600 && *t < end; k++) {
+        const csim_real d = csimi_mesh_beyond(f, x, w, level, *t);
+        csim_real high = *t + 256 * d / speed;
         if (d <= small) return true;
-        *t += d / speed;
+        if (d < near && csimi_mesh_beyond(f, x, w, level, high) < 0) {
+            for (k = 0; k < 60; k++) {
+                const csim_real middle = (*t + high) / 2;
+                *(csimi_mesh_beyond(f, x, w, level, middle) > 0 ? t : &high) = middle;
+            }
+            return true;
+        }
+        *t += csimi_max(csimi_least_mesh(f, csim_madd(x, *t, w)) - level - cell, d / 2) / speed;
     }
     return false;
 }

@@ -99,8 +99,10 @@ static long csimi_whole_part(const csimi_part *part, const unsigned char *from) 
 static bool csimi_numbers_sound(const csimi_staged *s, const char *array, long item, const csimi_part *part,
                                 const unsigned char *from) {
     const int count = (int)(part->bytes / sizeof(csim_real));
-    csim_real q[4];
+    csim_real q[4], none = 0;
     int k;
+    for (k = 0; k < count; k++) none += csimi_real_in(from, k) * 0; /* 0 of finite numbers, else not a number */
+    if (part->kind == CSIMI_PART_REALS && csimi_finite(none)) return true;
     for (k = 0; k < count; k++) {
         const csim_real x = csimi_real_in(from, k);
         if (!csimi_finite(x)) return csimi_unsound(s, array, item, part->name, (double)x, "finite numbers");
@@ -560,8 +562,7 @@ static bool csimi_own_sound(const csimi_staged *s, const csimi_array *a) { retur
 
 /* ---- what arrays say about each other */
 
-/* Where an array of the store begins in the bytes. */
-static const unsigned char *csimi_staged_at(const csimi_staged *s, size_t member) {
+CSIMI_FN const unsigned char *csimi_staged_at(const csimi_staged *s, size_t member) {
     size_t at = 0;
 #define CSIMI_X(axis, type, name, per, holds)                        \
     if (member == offsetof(csimi_store, name)) return s->bytes + at; \
@@ -570,7 +571,7 @@ static const unsigned char *csimi_staged_at(const csimi_staged *s, size_t member
 #undef CSIMI_X
     return NULL;
 }
-#define CSIMI_AT(s, name) csimi_staged_at(s, offsetof(csimi_store, name))
+#define CSIMI_AT CSIMI_STAGED_AT
 
 static bool csimi_arrays_sound(const csimi_staged *s) {
     csimi_array a;
@@ -698,15 +699,15 @@ static bool csimi_body_counts(const csimi_staged *s, int slot, const csimi_body 
 }
 
 static bool csimi_body_nodes(const csimi_staged *s, int slot, const csimi_body *b) {
-    const unsigned char *body = CSIMI_AT(s, node_body), *user = CSIMI_AT(s, node_user),
-                        *mass = CSIMI_AT(s, state.node_mass);
-    const unsigned char *of_user = CSIMI_AT(s, node_of_user), *aggregate = CSIMI_AT(s, node_aggregate);
-    const unsigned char *tree = CSIMI_AT(s, state.node_tree);
+    const unsigned char *body, *user, *mass, *of_user, *aggregate, *tree;
     const bool grouped = b->kind == CSIM_SOFT || b->kind == CSIM_BODY_CLOTH;
     int i, last = 0;
     if (b->aggregate_count < (grouped ? 1 : 0) || b->aggregate_count > (grouped ? b->node_count : 0))
         return csimi_outside(s, "body", slot, "aggregate_count", b->aggregate_count, grouped,
                              grouped ? b->node_count : 0);
+    if (b->node_count == 0) return true;
+    body = CSIMI_AT(s, node_body), user = CSIMI_AT(s, node_user), mass = CSIMI_AT(s, state.node_mass);
+    of_user = CSIMI_AT(s, node_of_user), aggregate = CSIMI_AT(s, node_aggregate), tree = CSIMI_AT(s, state.node_tree);
     for (i = b->first_node; i < b->first_node + b->node_count; i++) {
         const int mine = csimi_int_in(user, i), group = csimi_int_in(aggregate, i);
         if (csimi_int_in(body, i) != slot)
@@ -728,10 +729,11 @@ static bool csimi_body_nodes(const csimi_staged *s, int slot, const csimi_body *
 
 /* The elements and the surface of a body of nodes refer to its own nodes alone. */
 static bool csimi_body_elements(const csimi_staged *s, const csimi_body *b) {
-    const unsigned char *tet = CSIMI_AT(s, state.tet), *membrane = CSIMI_AT(s, state.membrane);
-    const unsigned char *beyond = CSIMI_AT(s, state.membrane_beyond);
+    const unsigned char *tet, *membrane, *beyond;
     const int first = b->first_node, last = first + b->node_count - 1;
     int i, j, k;
+    if (b->tet_count + b->membrane_count + b->surface_count + b->triangle_count == 0) return true;
+    tet = CSIMI_AT(s, state.tet), membrane = CSIMI_AT(s, state.membrane), beyond = CSIMI_AT(s, state.membrane_beyond);
     if (!csimi_range_within(s, "state.tet", tet, 4 * b->first_tet, 4 * (b->first_tet + b->tet_count), first, last) ||
         !csimi_range_within(s, "state.membrane", membrane, 3 * b->first_membrane,
                             3 * (b->first_membrane + b->membrane_count), first, last) ||
@@ -765,10 +767,11 @@ static bool csimi_bend_is(const csimi_staged *s, int i, int before, int after) {
 }
 
 static bool csimi_body_edges(const csimi_staged *s, int slot, const csimi_body *b) {
-    const unsigned char *body = CSIMI_AT(s, frame_body), *node = CSIMI_AT(s, state.edge_node);
+    const unsigned char *body, *node;
     const int first = b->first_frame, last = first + b->frame_count - 1;
     int i, bend = b->first_bend;
     if (b->frame_count == 0) return true;
+    body = CSIMI_AT(s, frame_body), node = CSIMI_AT(s, state.edge_node);
     for (i = 0; i < b->frame_count; i++) {
         if (csimi_int_in(body, first + i) != slot)
             return csimi_unsound(s, "frame_body", first + i, "", csimi_int_in(body, first + i), "its body");

@@ -156,6 +156,28 @@ CSIMI_FN CSIMI_NOINLINE void csimi_look_anew(csim_world *w) {
     csimi_bounds_tend(&w->store.look.tree, true);
 }
 
+CSIMI_FN bool csimi_look_fits(const csim_world *w, const csimi_staged *to) {
+    const unsigned char *bodies = CSIMI_STAGED_AT(to, body), *skins = CSIMI_STAGED_AT(to, skin);
+    const csimi_store *s = &w->store;
+    int i;
+    if (to->live_bodies != w->live_bodies || to->n->bodies != s->count.bodies || to->n->shapes != s->count.shapes)
+        return false;
+    for (i = 0; i < s->count.bodies; i++) {
+        const csimi_body *a = s->body + i;
+        csimi_body b;
+        CSIMI_MEMCPY(&b, bodies + sizeof b * (size_t)i, sizeof b);
+        if (a->alive != b.alive || a->kind != b.kind || a->first_shape != b.first_shape ||
+            a->shape_count != b.shape_count || a->frame_count != b.frame_count ||
+            a->first_triangle != b.first_triangle || a->triangle_count != b.triangle_count ||
+            a->first_surface != b.first_surface || a->surface_count != b.surface_count)
+            return false;
+    }
+    for (i = 0; i < s->count.shapes; i++)
+        if (s->skin[i].disabled != (bool)skins[sizeof(csimi_skin) * (size_t)i + offsetof(csimi_skin, disabled)])
+            return false;
+    return true;
+}
+
 /* A box that is left gets a sixteenth of its size as room. */
 static void csimi_look_leaf(csimi_store *s, int leaf, const csim_pose *pose) {
     csimi_look *l = &s->look;
@@ -206,6 +228,12 @@ CSIMI_FN void csimi_look_node(csimi_store *s, int slot, int node, csim_vec3 from
         edge = s->state.edge_node + 2 * (size_t)(b->first_frame + s->look.leaf_part[leaf]);
         if (edge[0] == node || edge[1] == node) csimi_look_leaf(s, leaf, &pose);
     }
+}
+
+CSIMI_FN void csimi_look_all_moved(csim_world *w) {
+    int i;
+    for (i = 0; i < w->live_bodies; i++) csimi_look_moved(&w->store, w->store.body_list[i]);
+    csimi_bounds_tend(&w->store.look.tree, false);
 }
 
 CSIMI_FN void csimi_look_step(csim_world *w) {

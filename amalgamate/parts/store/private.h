@@ -705,6 +705,12 @@ typedef struct csimi_staged {
     const unsigned char *bytes; /* of the arrays, anywhere */
 } csimi_staged;
 
+/* Where an array of the store, by its offset there, begins in the bytes. */
+CSIMI_FN const unsigned char *csimi_staged_at(const csimi_staged *s, size_t member);
+#define CSIMI_STAGED_AT(s, name) csimi_staged_at(s, offsetof(csimi_store, name))
+/* Whether the tree of boxes has leaves for the bodies and shapes of a snapshot, and then, once they are there. */
+CSIMI_FN bool csimi_look_fits(const csim_world *w, const csimi_staged *to);
+CSIMI_FN void csimi_look_all_moved(csim_world *w);
 /* Whether every index, count, choice and number is one that a world may hold. */
 CSIMI_FN bool csimi_snapshot_sound(const csimi_staged *s);
 /* The rest, which needs the fields of shapes, and memory: mark [bends]. */

@@ -33,15 +33,17 @@ static uint32_t csimi_layout_stamp(void) {
     return (uint32_t)(sizeof(csimi_body) + 7 * sizeof(csim_contact_info) + 31 * sizeof(csim_geometry));
 }
 
-/* p: a snapshot of h->bytes, whose header is h. */
-static uint64_t csimi_snapshot_hash(const csimi_snapshot_header *h, const unsigned char *p) {
+/* p: a snapshot of h->bytes, whose header is h. What is kept has one of the header alone, which is no other's. */
+static uint64_t csimi_snapshot_hash(const csimi_snapshot_header *h, const unsigned char *p, bool kept) {
     csimi_snapshot_header own;
+    uint64_t hash;
     CSIMI_MEMCPY(&own, h, sizeof own);
     own.hash = 0;
-    return csimi_fnv(csimi_fnv(CSIMI_FNV_START, &own, sizeof own), p + sizeof own, (size_t)h->bytes - sizeof own);
+    hash = csimi_fnv(CSIMI_FNV_START, &own, sizeof own);
+    return kept ? ~hash : csimi_sum(hash, p + sizeof own, (size_t)h->bytes - sizeof own);
 }
 
-CSIM_API csim_status csim_world_save(const csim_world *w, void *buffer, size_t *bytes) {
+static csim_status csimi_save(const csim_world *w, void *buffer, size_t *bytes, bool keep) {
     csimi_snapshot_header h;
     const csimi_store *s;
     unsigned char *p = (unsigned char *)buffer;
@@ -82,10 +84,18 @@ CSIM_API csim_status csim_world_save(const csim_world *w, void *buffer, size_t *
     h.step = w->stats.step;
     h.gravity = w->def.gravity;
     h.integrator = w->def.integrator;
-    h.hash = csimi_snapshot_hash(&h, (const unsigned char *)buffer);
+    h.hash = csimi_snapshot_hash(&h, (const unsigned char *)buffer, keep);
     CSIMI_MEMCPY(buffer, &h, sizeof h);
     *bytes = size;
     return CSIM_OK;
+}
+
+CSIM_API csim_status csim_world_save(const csim_world *w, void *buffer, size_t *bytes) {
+    return csimi_save(w, buffer, bytes, false);
+}
+
+CSIM_API csim_status csim_world_keep(const csim_world *w, void *buffer, size_t *bytes) {
+    return csimi_save(w, buffer, bytes, true);
 }
 
 static csim_status csimi_bad_snapshot(csim_world *w, const char *field, double value, const char *allowed) {
@@ -112,7 +122,7 @@ static bool csimi_groups_sound(const csimi_snapshot_header *h) {
 }
 
 static CSIMI_NOINLINE csim_status csimi_check_snapshot(csim_world *w, const csimi_snapshot_header *h,
-                                                       const unsigned char *p, size_t bytes) {
+                                                       const unsigned char *p, size_t bytes, bool kept) {
     if (h->magic != CSIMI_MAGIC)
         return csimi_bad_snapshot(w, "magic", 0, "bytes of csim_world_save on a machine of the same byte order");
     if (h->version != CSIM_VERSION) return csimi_bad_snapshot(w, "version", (double)h->version, "this version");
@@ -123,7 +133,10 @@ static CSIMI_NOINLINE csim_status csimi_check_snapshot(csim_world *w, const csim
     if (!csimi_counts_sane(&h->count)) return csimi_bad_snapshot(w, "counts", 0, "0..1e8");
     if (h->bytes > bytes || csimi_snapshot_bytes(&h->count) != h->bytes)
         return csimi_bad_snapshot(w, "bytes", (double)bytes, "the size the snapshot says, or more");
-    if (h->hash != csimi_snapshot_hash(h, p)) return csimi_bad_snapshot(w, "hash", 0, "undamaged bytes");
+    if (h->hash != csimi_snapshot_hash(h, p, kept))
+        return csimi_bad_snapshot(w, "hash", 0, kept ? "bytes of csim_world_keep" : "undamaged bytes of csim_world_save");
+    if (kept && h->stamp != w->stamp)
+        return csimi_bad_snapshot(w, "world", (double)h->stamp, "bytes that this world kept");
     if (!(h->time > -1e300 && h->time < 1e300) || !(h->last_h >= 0 && h->last_h <= 1))
         return csimi_bad_snapshot(w, "time", h->time, "finite, after steps of 0..1 s");
     if (csimi_check_vec(NULL, "csim_world_restore", "gravity", h->gravity))
@@ -138,21 +151,14 @@ static CSIMI_NOINLINE csim_status csimi_check_snapshot(csim_world *w, const csim
 }
 
 /* The fields that bodies of the snapshot refer to, found by their hash among those this world knows, into known. */
-static CSIMI_NOINLINE csim_status csimi_find_fields(csim_world *w, const csimi_snapshot_header *h,
-                                                    const unsigned char *p, const csim_field **known) {
+static CSIMI_NOINLINE csim_status csimi_find_fields(csim_world *w, const csimi_staged *staged,
+                                                    const csim_field **known) {
     const csimi_store *s = &w->store;
-    size_t at = sizeof *h;
+    const unsigned char *at = CSIMI_STAGED_AT(staged, shape);
     int i, k;
-#define CSIMI_X(axis, type, name, per, holds)                 \
-    if (CSIMI_AXIS_##axis == CSIMI_AXIS_shapes) break; \
-    at += sizeof(type) * (size_t)h->count.axis * (per);
-    do {
-        CSIMI_WORLD_ARRAYS(CSIMI_X)
-    } while (0);
-#undef CSIMI_X
-    for (i = 0; i < h->count.shapes; i++, at += sizeof(csim_geometry)) {
+    for (i = 0; i < staged->n->shapes; i++, at += sizeof(csim_geometry)) {
         csim_geometry g;
-        CSIMI_MEMCPY(&g, p + at, sizeof g);
+        CSIMI_MEMCPY(&g, at, sizeof g);
         known[i] = NULL;
         if (g.kind != CSIM_SHAPE_MESH && g.kind != CSIM_SHAPE_HEIGHTS && g.kind != CSIM_SHAPE_TRIANGLES) continue;
         for (k = 0; k < s->count.shapes && !known[i]; k++)
@@ -164,7 +170,7 @@ static CSIMI_NOINLINE csim_status csimi_find_fields(csim_world *w, const csimi_s
     return CSIM_OK;
 }
 
-CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_t bytes) {
+static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes, bool kept) {
     csimi_snapshot_header h;
     csimi_store *s;
     const unsigned char *p = (const unsigned char *)buffer;
@@ -172,13 +178,14 @@ CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_
     csimi_staged staged;
     csimi_counts need;
     csim_status status;
+    bool same_leaves;
     int i;
     if (!w) return CSIM_NULL_ARGUMENT;
     if (!buffer) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, "csim_world_restore", "buffer", false, 0, "not null");
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_world_restore", NULL, false, 0, NULL);
     if (bytes < sizeof h) return csimi_bad_snapshot(w, "bytes", (double)bytes, "at least a header");
     CSIMI_MEMCPY(&h, p, sizeof h);
-    if ((status = csimi_check_snapshot(w, &h, p, bytes)) != 0) return status;
+    if ((status = csimi_check_snapshot(w, &h, p, bytes, kept)) != 0) return status;
     staged.error = &w->error;
     staged.n = &h.count;
     staged.live_bodies = h.live_bodies;
@@ -187,7 +194,7 @@ CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_
     staged.bytes = p + sizeof h;
     staged.asleep = h.asleep;
     staged.bedded = h.bedded;
-    if (!csimi_snapshot_sound(&staged)) return CSIM_BAD_SNAPSHOT;
+    if (!kept && !csimi_snapshot_sound(&staged)) return CSIM_BAD_SNAPSHOT;
     need = h.count;
     if (h.bedded > 0) need.slept = csimi_imax(need.slept, 1); /* what sleeps takes room to be moved */
     if ((status = csimi_ensure(w, &need, "csim_world_restore")) != 0) return status;
@@ -196,8 +203,9 @@ CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_
     if (s->scratch_bytes < sizeof *known * (size_t)h.count.shapes + (size_t)h.count.bends)
         return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_restore", "scratch", true, (double)s->scratch_bytes,
                           "a larger block");
-    if ((status = csimi_find_fields(w, &h, p, known)) != 0) return status;
-    if (!csimi_snapshot_fits(&staged, known, (unsigned char *)(known + h.count.shapes))) return CSIM_BAD_SNAPSHOT;
+    if ((status = csimi_find_fields(w, &staged, known)) != 0) return status;
+    if (!kept && !csimi_snapshot_fits(&staged, known, (unsigned char *)(known + h.count.shapes))) return CSIM_BAD_SNAPSHOT;
+    same_leaves = csimi_look_fits(w, &staged);
     s->count = h.count;
     p += sizeof h;
 #define CSIMI_X(axis, type, name, per, holds)                                                             \
@@ -228,7 +236,10 @@ CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_
     csimi_list_anew(w);
     csimi_sync_state(s);
     csimi_meets_anew(s);
-    csimi_look_anew(w);
+    if (same_leaves)
+        csimi_look_all_moved(w);
+    else
+        csimi_look_anew(w);
     w->pattern_stale = true;
 #ifndef CONDSIM_NO_SLEEP
     s->bedded = h.bedded;
@@ -239,13 +250,22 @@ CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_
 #endif
     return CSIM_OK;
 }
+
+CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_t bytes) {
+    return csimi_restore(w, buffer, bytes, false);
+}
+
+CSIM_API csim_status csim_world_take_back(csim_world *w, const void *buffer, size_t bytes) {
+    return csimi_restore(w, buffer, bytes, true);
+}
+
 /* Bytes of a snapshot that were changed get the checksum that they then have. */
 CSIMI_FN void csimi_snapshot_seal(unsigned char *bytes, size_t size) {
     csimi_snapshot_header h;
     if (size < sizeof h) return;
     CSIMI_MEMCPY(&h, bytes, sizeof h);
     if (h.bytes != size) return;
-    h.hash = csimi_snapshot_hash(&h, bytes);
+    h.hash = csimi_snapshot_hash(&h, bytes, false);
     CSIMI_MEMCPY(bytes, &h, sizeof h);
 }
 

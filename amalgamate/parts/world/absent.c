@@ -668,6 +668,12 @@ CSIM_API csim_status csim_world_save(const csim_world *world, void *buffer, size
 CSIM_API csim_status csim_world_restore(csim_world *world, const void *buffer, size_t bytes) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_world_restore", "CONDSIM_NO_SNAPSHOTS");
 }
+CSIM_API csim_status csim_world_keep(const csim_world *world, void *buffer, size_t *bytes) {
+    return CSIMI_ABSENT(NULL, "csim_world_keep", "CONDSIM_NO_SNAPSHOTS");
+}
+CSIM_API csim_status csim_world_take_back(csim_world *world, const void *buffer, size_t bytes) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_world_take_back", "CONDSIM_NO_SNAPSHOTS");
+}
 #endif
 
 #ifdef __GNUC__

@@ -547,6 +547,12 @@ CSIM_API csim_status csim_world_save(const csim_world *world, void *buffer, size
    on the heap. The contacts of the last step come back with it; its stats do not.
    Fails: CSIM_BAD_SNAPSHOT, CSIM_CAPACITY, CSIM_OUT_OF_MEMORY. */
 CSIM_API csim_status csim_world_restore(csim_world *world, const void *buffer, size_t bytes);
+/* The pair for rollback inside of one program, four times as quick: as csim_world_save, without a checksum over all,
+   and back into the same world, with nothing looked at but the header. Bytes that anything else wrote, or touched, are
+   not for csim_world_take_back, and may end the program: what comes from a file or a network is csim_world_restore's.
+   Fails: as the two above; CSIM_BAD_SNAPSHOT also for another world and for bytes of csim_world_save. */
+CSIM_API csim_status csim_world_keep(const csim_world *world, void *buffer, size_t *bytes);
+CSIM_API csim_status csim_world_take_back(csim_world *world, const void *buffer, size_t bytes);
 /* 64-bit hash of the state (positions, velocities, contact impulses, who is asleep): equal bits, equal hash. */
 CSIM_API uint64_t csim_world_hash(const csim_world *world);
 /* One line: version, scalar, options. Constant text. */
