@@ -641,6 +641,91 @@ TEST(shapes_come_and_go_as_if_they_had_been_made_so) {
     csim_destroy_world(a), csim_destroy_world(b);
 }
 
+/* A tree of two links on a slope, made at once, or of wrong shapes that calls make right. */
+static csim_world *reshaped_tree(bool later, csim_body_id *id) {
+    static csim_vec3 corner[8];
+    csim_shape s[3], wrong = csim_sphere(CSIM_R(0.3));
+    csim_tree_link_def link[2];
+    csim_tree_def d = csim_default_tree_def();
+    csim_world *w = empty_world(10);
+    csim_body_id ground;
+    int i, number = -1;
+    for (i = 0; i < 8; i++)
+        corner[i] = csim_scale(CSIM_R(0.1), csim_v3((csim_real)(i % 2), (csim_real)(i / 2 % 2), (csim_real)(i / 4)));
+    s[0] = csim_box(csim_v3(CSIM_R(0.2), CSIM_R(0.1), CSIM_R(0.1)));
+    s[1] = at(csim_hull(corner, 8), 0.1, 0, 0);
+    s[2] = at(csim_capsule(CSIM_R(0.05), CSIM_R(0.2)), 0.3, 0, 0.05);
+    for (i = 0; i < 2; i++) link[i] = csim_default_tree_link_def();
+    link[0].joint = CSIM_TREE_FLOATING;
+    link[1].joint = CSIM_TREE_REVOLUTE;
+    link[1].parent = 0;
+    link[1].axis = csim_v3(0, 1, 0);
+    link[1].frame.position = csim_v3(CSIM_R(0.25), 0, 0);
+    link[0].shapes = later ? &wrong : s, link[0].shape_count = 1;
+    link[1].shapes = later ? &wrong : s + 1, link[1].shape_count = later ? 1 : 2;
+    d.links = link, d.link_count = 2;
+    d.pose.position = csim_v3(0, 0, 1);
+    csim_create_ground(w, csim_v3(0, 0, 0), csim_v3(CSIM_R(0.2), 0, 1), CSIM_R(0.3), &ground);
+    STATUS(csim_create_tree(w, &d, id), CSIM_OK);
+    if (!later) return w;
+    STATUS(csim_body_set_shape(w, *id, 0, s), CSIM_OK);
+    STATUS(csim_tree_add_shape(w, *id, 1, s + 1, &number), CSIM_OK); /* in the place of the wrong one later */
+    EQUAL(number, 2);
+    STATUS(csim_body_set_shape(w, *id, 1, NULL), CSIM_OK);
+    STATUS(csim_tree_add_shape(w, *id, 0, &wrong, &number), CSIM_OK); /* what is free is link 1's */
+    EQUAL(number, 3);
+    STATUS(csim_body_set_shape(w, *id, 3, NULL), CSIM_OK);
+    STATUS(csim_tree_add_shape(w, *id, 1, s + 1, &number), CSIM_OK);
+    EQUAL(number, 1);
+    STATUS(csim_body_set_shape(w, *id, 2, s + 2), CSIM_OK);
+    STATUS(csim_body_get_shape_link(w, *id, 2, &number), CSIM_OK);
+    EQUAL(number, 1);
+    for (i = 0; i < 2; i++) STATUS(csim_tree_set_link_density(w, *id, i, link[i].density), CSIM_OK);
+    return w;
+}
+
+TEST(shapes_of_links_come_and_go_as_if_they_had_been_made_so) {
+    csim_body_id id, other, rigid;
+    csim_world *a = reshaped_tree(false, &id), *b = reshaped_tree(true, &other);
+    csim_real A[49], B[49];
+    csim_shape ball = csim_sphere(CSIM_R(0.1)), plane = csim_half_space(csim_v3(0, 0, 0), csim_v3(0, 0, 1));
+    csim_mass none;
+    csim_pose p, q;
+    uint64_t hash = csim_world_hash(b);
+    int i, number = 9;
+    memset(&none, 0, sizeof none);
+    rigid = put(b, &ball, 1, csim_v3(9, 9, 9), CSIM_STATIC);
+    STATUS(csim_tree_add_shape(b, other, 2, &ball, &number), CSIM_OUT_OF_RANGE);
+    STATUS(csim_tree_add_shape(b, other, -1, &ball, &number), CSIM_OUT_OF_RANGE);
+    STATUS(csim_tree_add_shape(b, other, 0, &plane, &number), CSIM_OUT_OF_RANGE);
+    STATUS(csim_tree_add_shape(b, rigid, 0, &ball, &number), CSIM_WRONG_KIND);
+    STATUS(csim_body_add_shape(b, other, &ball, &number), CSIM_WRONG_KIND);
+    CHECK(strstr(csim_last_error(b), "csim_tree_add_shape") != NULL);
+    STATUS(csim_tree_add_shape(b, other, 0, NULL, &number), CSIM_NULL_ARGUMENT);
+    STATUS(csim_body_set_density(b, other, 1), CSIM_WRONG_KIND);
+    STATUS(csim_tree_set_link_density(b, other, 0, 0), CSIM_OUT_OF_RANGE);
+    STATUS(csim_tree_set_link_mass(b, other, 0, &none), CSIM_OUT_OF_RANGE);
+    STATUS(csim_tree_set_link_mass(b, other, 0, NULL), CSIM_NULL_ARGUMENT);
+    EQUAL(number, 9);
+    STATUS(csim_destroy_body(b, rigid), CSIM_OK);
+    CHECK(csim_world_hash(b) == hash);
+    STATUS(csim_tree_mass_matrix(a, id, A), CSIM_OK);
+    STATUS(csim_tree_mass_matrix(b, other, B), CSIM_OK);
+    for (i = 0; i < 49; i++) NEAR((double)B[i], (double)A[i], TOL(1e-12, 1e-5) * (double)A[0]);
+    for (i = 0; i < 120; i++) {
+        STATUS(csim_world_step(a, CSIM_R(0.01)), CSIM_OK);
+        STATUS(csim_world_step(b, CSIM_R(0.01)), CSIM_OK);
+        EQUAL(csim_world_stats(b).contacts, csim_world_stats(a).contacts);
+    }
+    for (i = 0; i < 2; i++) {
+        STATUS(csim_tree_link_pose(a, id, i, &p), CSIM_OK);
+        STATUS(csim_tree_link_pose(b, other, i, &q), CSIM_OK);
+        NEAR((double)csim_length(csim_sub(p.position, q.position)), 0, TOL(1e-9, 1e-3));
+    }
+    CHECK((double)p.position.z < 0.6); /* it lies on the slope */
+    csim_destroy_world(a), csim_destroy_world(b);
+}
+
 /* A ball on a table of two boards: what becomes of it, of events, rays, sleep and snapshots when boards go. */
 TEST(what_lies_on_a_shape_that_goes) {
     enum { GO, OFF, OTHER, WAYS };

@@ -159,6 +159,16 @@ CSIM_API csim_status csim_tree_get_effort(const csim_world *world, csim_body_id 
                                           csim_real *limit) {
     return CSIMI_ABSENT(NULL, "csim_tree_get_effort", "CONDSIM_NO_TREE");
 }
+CSIM_API csim_status csim_tree_add_shape(csim_world *world, csim_body_id id, int link, const csim_shape *shape,
+                                         int *number) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_add_shape", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_set_link_mass(csim_world *world, csim_body_id id, int link, const csim_mass *mass) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_link_mass", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_set_link_density(csim_world *world, csim_body_id id, int link, csim_real density) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_link_density", "CONDSIM_NO_TREE");
+}
 CSIM_API csim_status csim_tree_shape_link(const csim_world *world, csim_body_id id, int shape, int *link) {
     return CSIMI_ABSENT(NULL, "csim_tree_shape_link", "CONDSIM_NO_TREE");
 }

@@ -45,6 +45,9 @@ CSIMI_FN csim_status csimi_link_ends(csim_world *w, const csim_attachment *a, co
 
 /* ---- tree.c */
 
+/* Whether M of tree t is positive definite: every joint moves some mass. */
+CSIMI_FN bool csimi_tree_has_mass(csimi_store *s, int t);
+CSIMI_FN void csimi_link_weigh(csimi_tree_link *link, const csim_mass *mass);
 CSIMI_FN void csimi_write_tree(csimi_store *s, const csim_tree_def *def, csimi_tree *tree);
 
 #endif

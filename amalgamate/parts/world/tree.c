@@ -172,6 +172,14 @@ static csim_status csimi_check_tree(csim_world *w, const csim_tree_def *def, csi
 
 /* ---- writing */
 
+CSIMI_FN void csimi_link_weigh(csimi_tree_link *link, const csim_mass *mass) {
+    static const int upper[6] = {0, 1, 2, 4, 5, 8};
+    int k;
+    link->mass = mass->mass;
+    link->com = mass->centre;
+    for (k = 0; k < 6; k++) link->inertia[k] = mass->inertia.m[upper[k]];
+}
+
 static void csimi_write_link(csimi_store *s, const csim_tree_def *def, int i, int link, csimi_tree *tree) {
     const csim_tree_link_def *d = def->links + i;
     csimi_tree_link *out = s->state.tree_link + link;
@@ -195,14 +203,7 @@ static void csimi_write_link(csimi_store *s, const csim_tree_def *def, int i, in
         out->frame = d->joint == CSIM_TREE_FLOATING ? pose : csim_pose_mul(pose, out->frame);
     }
     out->axis = csim_normalize(d->axis);
-    out->mass = mass.mass;
-    out->com = mass.centre;
-    out->inertia[0] = mass.inertia.m[0];
-    out->inertia[1] = mass.inertia.m[1];
-    out->inertia[2] = mass.inertia.m[2];
-    out->inertia[3] = mass.inertia.m[4];
-    out->inertia[4] = mass.inertia.m[5];
-    out->inertia[5] = mass.inertia.m[8];
+    csimi_link_weigh(out, &mass);
     out->armature = d->armature;
     out->damping = d->damping;
     out->friction = d->friction;
@@ -300,8 +301,7 @@ CSIMI_FN size_t csimi_tree_scratch(const csimi_counts *n) {
     return arena.used;
 }
 
-/* Whether M of a tree written behind the counts is positive definite: every joint moves some mass. */
-static bool csimi_tree_has_mass(csimi_store *s, int t) {
+CSIMI_FN bool csimi_tree_has_mass(csimi_store *s, int t) {
     const csimi_tree *tree = s->state.tree + t;
     csimi_arena arena = csimi_arena_in(s->scratch, s->scratch_bytes);
     const size_t n = (size_t)tree->dof_count;

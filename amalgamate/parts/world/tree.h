@@ -121,6 +121,16 @@ CSIM_API csim_status csim_tree_set_drive(csim_world *world, csim_body_id id, int
                                          csim_real rate_gain, csim_real effort);
 /* 0..1, as in the definition. */
 CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *world, csim_body_id id, int link, csim_real share);
+/* Another shape for a link, in its axes, as csim_body_add_shape does it for rigid bodies: number (may be null) becomes
+   the lowest of the body that is free for this link. csim_body_set_shape replaces and removes, also those of trees.
+   Mass, centre and inertia of the link stay as they are. Fails as csim_body_add_shape. */
+CSIM_API csim_status csim_tree_add_shape(csim_world *world, csim_body_id id, int link, const csim_shape *shape,
+                                         int *number);
+/* Mass, centre and inertia of a link: given, in its axes, or those of its shapes as they are, of this density, kg/m^3,
+   > 0 (sensors and shapes that are not enabled have none). Positions and rates stay. CSIM_OUT_OF_RANGE also: a joint
+   would move no mass; no shape has a mass. */
+CSIM_API csim_status csim_tree_set_link_mass(csim_world *world, csim_body_id id, int link, const csim_mass *mass);
+CSIM_API csim_status csim_tree_set_link_density(csim_world *world, csim_body_id id, int link, csim_real density);
 /* Joint forces [rates] for the next step only; they add up. */
 CSIM_API csim_status csim_tree_add_forces(csim_world *world, csim_body_id id, const csim_real *forces);
 /* Force [N] at a point of a link and torque [N m] on it for the next step only, world; they add up. */
