@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: df8d7f453a52b0e7
+   Hash of the parts: e84a449861d1ddbe
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -73,7 +73,10 @@
    Features are switches: one macro each leaves out what a program does not use. What stays gives the same bits. A call
    for what is left out returns CSIM_UNSUPPORTED (docs/building.md).
      CONDSIM_NO_SOFT, CABLE, CLOTH, TREE, REDUCED, JOINTS, SPRINGS      bodies and links (pins are joints)
+     CONDSIM_NO_PARTICLES                       particles
      CONDSIM_NO_CHARACTER, DRAW, RECORD         moves of a capsule; debug drawing; record and replay
+     CONDSIM_NO_QUERIES                         rays, casts, overlaps, nearest points, and CHARACTER
+     CONDSIM_NO_LAWS                            friction other than Coulomb's with one coefficient, and PENALTY
      CONDSIM_NO_CYLINDERS, HULLS, FIELDS        cylinders; convex hulls; meshes and height fields as shapes
      CONDSIM_NO_COND, SWEEP                     one of the two solvers of worlds (one must stay)
      CONDSIM_NO_BOUNDED                         the solver of bounded work
@@ -106,6 +109,9 @@
 #if !defined(CONDSIM_WITH_JOINTS) && !defined(CONDSIM_NO_JOINTS)
 #define CONDSIM_NO_JOINTS
 #endif
+#if !defined(CONDSIM_WITH_QUERIES) && !defined(CONDSIM_WITH_CHARACTER) && !defined(CONDSIM_NO_QUERIES)
+#define CONDSIM_NO_QUERIES
+#endif
 #if !defined(CONDSIM_WITH_CHARACTER) && !defined(CONDSIM_NO_CHARACTER)
 #define CONDSIM_NO_CHARACTER
 #endif
@@ -123,6 +129,9 @@
 #endif
 #if !defined(CONDSIM_WITH_FIELDS) && !defined(CONDSIM_NO_FIELDS)
 #define CONDSIM_NO_FIELDS
+#endif
+#if !defined(CONDSIM_WITH_LAWS) && !defined(CONDSIM_NO_LAWS)
+#define CONDSIM_NO_LAWS
 #endif
 #if !defined(CONDSIM_WITH_BOUNDED) && !defined(CONDSIM_NO_BOUNDED)
 #define CONDSIM_NO_BOUNDED
@@ -200,6 +209,23 @@
 #ifndef CONDSIM_NO_NEWTON
 #define CONDSIM_NO_NEWTON
 #endif
+#endif
+#if !defined(CONDSIM_NO_PARTICLES) || !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || \
+    !defined(CONDSIM_NO_CABLE) || !defined(CONDSIM_NO_REDUCED)
+#define CSIMI_HAS_NODES 1
+#else
+#define CSIMI_HAS_NODES 0
+#endif
+#if !defined(CONDSIM_NO_TREE) || !defined(CONDSIM_NO_REDUCED)
+#define CSIMI_HAS_TREES 1
+#else
+#define CSIMI_HAS_TREES 0
+#endif
+#if defined(CONDSIM_NO_LAWS) && !defined(CONDSIM_NO_PENALTY)
+#define CONDSIM_NO_PENALTY
+#endif
+#if defined(CONDSIM_NO_QUERIES) && !defined(CONDSIM_NO_CHARACTER)
+#define CONDSIM_NO_CHARACTER
 #endif
 #if defined(CONDSIM_NO_SNAPSHOTS) && !defined(CONDSIM_NO_RECORD)
 #define CONDSIM_NO_RECORD
@@ -1599,7 +1625,7 @@ CSIM_API csim_status csim_world_bytes(const csim_world_def *def, size_t *bytes, 
    move. Such a world never grows: a full capacity is CSIM_CAPACITY. */
 CSIM_API csim_status csim_create_world_in(const csim_world_def *def, void *block, size_t bytes, csim_world **world,
                                           csim_error *error);
-/* The same on the heap: the allocator of the definition, or malloc. */
+/* The same on the heap: the allocator of the definition, or malloc. def may be null: csim_default_world_def(). */
 CSIM_API csim_status csim_create_world(const csim_world_def *def, csim_world **world, csim_error *error);
 /* Frees what the world holds; null is allowed. A world in a caller's block just ends: the block is free again. */
 CSIM_API void csim_destroy_world(csim_world *world);
@@ -1623,6 +1649,8 @@ CSIM_API const char *csim_last_error(const csim_world *world);
 CSIM_API csim_status csim_create_particle(csim_world *world, const csim_particle_def *def, csim_body_id *id);
 CSIM_API csim_status csim_create_rigid(csim_world *world, const csim_rigid_def *def, csim_body_id *id);
 CSIM_API csim_status csim_create_soft(csim_world *world, const csim_soft_def *def, csim_body_id *id);
+/* A rigid body of one shape, at rest with its axes those of the world; the rest is csim_default_rigid_def(). */
+CSIM_API csim_status csim_create_shape(csim_world *world, csim_shape shape, csim_vec3 position, csim_body_id *id);
 /* A static half-space: everything below the plane through point with the outward normal (normalised here). */
 CSIM_API csim_status csim_create_ground(csim_world *world, csim_vec3 point, csim_vec3 normal, csim_real friction,
                                         csim_body_id *id);
@@ -2300,6 +2328,16 @@ CSIM_API csim_status csim_tree_set_drive(csim_world *world, csim_body_id id, int
                                          csim_real rate_gain, csim_real effort);
 /* 0..1, as in the definition. */
 CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *world, csim_body_id id, int link, csim_real share);
+/* Another shape for a link, in its axes, as csim_body_add_shape does it for rigid bodies: number (may be null) becomes
+   the lowest of the body that is free for this link. csim_body_set_shape replaces and removes, also those of trees.
+   Mass, centre and inertia of the link stay as they are. Fails as csim_body_add_shape. */
+CSIM_API csim_status csim_tree_add_shape(csim_world *world, csim_body_id id, int link, const csim_shape *shape,
+                                         int *number);
+/* Mass, centre and inertia of a link: given, in its axes, or those of its shapes as they are, of this density, kg/m^3,
+   > 0 (sensors and shapes that are not enabled have none). Positions and rates stay. CSIM_OUT_OF_RANGE also: a joint
+   would move no mass; no shape has a mass. */
+CSIM_API csim_status csim_tree_set_link_mass(csim_world *world, csim_body_id id, int link, const csim_mass *mass);
+CSIM_API csim_status csim_tree_set_link_density(csim_world *world, csim_body_id id, int link, csim_real density);
 /* Joint forces [rates] for the next step only; they add up. */
 CSIM_API csim_status csim_tree_add_forces(csim_world *world, csim_body_id id, const csim_real *forces);
 /* Force [N] at a point of a link and torque [N m] on it for the next step only, world; they add up. */
@@ -2554,22 +2592,22 @@ CSIM_API csim_status csim_body_set_shape_sensor(csim_world *world, csim_body_id 
 /* The link of a tree that a shape is on; -1: of other bodies. */
 CSIM_API csim_status csim_body_get_shape_link(const csim_world *world, csim_body_id id, int shape, int *link);
 
-/* ---- shapes added, replaced, removed, switched off. A shape keeps its number: that of one removed belongs to none
+/* ---- shapes added, replaced, removed, switched off; of links of trees too. A shape keeps its number: that of one removed belongs to none
    (calls with it return CSIM_OUT_OF_RANGE) until the next is added. Mass, centre and inertia stay as they are;
    csim_body_set_density takes them from the shapes anew. Contacts and events of a shape that is no longer there end in
    the next step; where another has its number and touches the same, they go on. */
 
-/* Another shape for a rigid body, in body axes, copied: number (may be null) becomes the lowest that is free. Fails:
+/* Another shape for a rigid body (a link: csim_tree_add_shape), in body axes, copied: number (may be null) becomes the lowest that is free. Fails:
    also what csim_shape_bake fails with; CSIM_CAPACITY, CSIM_OUT_OF_MEMORY; CSIM_OUT_OF_RANGE: a half-space, heights or
    triangles on a body that is not static, more than 10000 shapes. */
 CSIM_API csim_status csim_body_add_shape(csim_world *world, csim_body_id id, const csim_shape *shape, int *number);
-/* Another shape, surface, sensor flag and pointer under the number of one that is there; null: removes it. Fails as
-   csim_body_add_shape. */
+/* Another shape, surface, sensor flag and pointer under the number of one that is there; null: removes it. On
+   trees it stays on its link. Fails as csim_body_add_shape. */
 CSIM_API csim_status csim_body_set_shape(csim_world *world, csim_body_id id, int shape, const csim_shape *to);
-/* A shape that is not enabled is met by nothing, as a body that is not; of trees too. Default true. */
+/* A shape that is not enabled is met by nothing, as a body that is not. Default true. */
 CSIM_API csim_status csim_body_set_shape_enabled(csim_world *world, csim_body_id id, int shape, bool enabled);
 CSIM_API csim_status csim_body_get_shape_enabled(const csim_world *world, csim_body_id id, int shape, bool *enabled);
-/* Mass, centre and inertia of a rigid body from its shapes as they are, of this density, kg/m^3, > 0, as
+/* Mass, centre and inertia of a rigid body (a link: csim_tree_set_link_density) from its shapes as they are, of this density, kg/m^3, > 0, as
    csim_create_rigid takes them (of a hull: those of its corners); sensors and shapes that are not enabled have none.
    Positions and velocities follow as with csim_body_set_mass. CSIM_OUT_OF_RANGE: no shape has a mass. */
 CSIM_API csim_status csim_body_set_density(csim_world *world, csim_body_id id, csim_real density);
@@ -2628,7 +2666,7 @@ CSIM_API int csim_body_contacts(const csim_world *world, csim_body_id id, csim_c
 /* ==== begin world/character.h =================================================================================== */
 /* world/character: moving a capsule among everything else without being a body: planes in reach, a slide along them,
    a cast, and the three together. Nothing is kept between calls: a controller is a function of the world and of the
-   numbers it keeps for itself (examples/07_character.c, scene character). As queries, these calls change nothing, take
+   numbers it keeps for itself (examples/08_character.c, scene character). As queries, these calls change nothing, take
    no memory and may be asked from many threads. docs/characters.md. */
 #ifndef CSIM_CHARACTER_H
 #define CSIM_CHARACTER_H
@@ -2798,6 +2836,7 @@ CSIM_API csim_status csim_replay_seek(csim_replay *replay, csim_world *world, in
 #define csim_mesh_check csim_mesh_check_float
 #define csim_mesh_compact csim_mesh_compact_float
 #define csim_mesh_make_box csim_mesh_make_box_float
+#define csim_mesh_soft_def csim_mesh_soft_def_float
 #define csim_mesh_make_sheet csim_mesh_make_sheet_float
 #endif
 
@@ -2857,6 +2896,9 @@ CSIM_API csim_status csim_mesh_make_box(csim_vec3 half, int nx, int ny, int nz, 
 /* The same for a rectangle in z = 0 of nx ny cells with two triangles each, their normals along z: for cloth. */
 CSIM_API csim_status csim_mesh_make_sheet(csim_real half_x, csim_real half_y, int nx, int ny,
                                           const csim_allocator *allocator, csim_mesh *mesh, csim_error *error);
+
+/* csim_default_soft_def() with the vertices and tets of a mesh, which must live until the body is created. */
+CSIM_API csim_soft_def csim_mesh_soft_def(const csim_mesh *mesh);
 
 /* Gives back what a loader or a maker allocated and sets everything to zero. mesh may be null or freed before. */
 CSIM_API void csim_mesh_free(csim_mesh *mesh);
@@ -3975,7 +4017,7 @@ CSIMI_FN csim_status csimi_check_mesh_list(const csim_real *vertices, int vertex
 /* csim_shape_distance for a shape that is itself at p, its local pose included. */
 CSIMI_FN csim_real csimi_distance_at(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p, csim_vec3 point,
                                      csim_vec3 *normal, uint32_t *feature);
-/* The same, or what is farther than `within`, which levels of triangles do not look for. */
+/* The same, or more than `within` where it is more: levels do not look for what is farther. */
 CSIMI_FN csim_real csimi_distance_within(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p,
                                          csim_vec3 point, csim_real within, csim_vec3 *normal);
 /* csim_collide for shapes that are themselves at pa and pb. */
@@ -3984,7 +4026,8 @@ CSIMI_FN int csimi_collide_at(const csim_geometry *a, csim_pose pa, const csim_g
 /* Signed distances in the shape's frame, outward unit normals. */
 CSIMI_FN csim_real csimi_distance_mesh(const csim_field *f, csim_vec3 p, csim_vec3 *n);
 CSIMI_FN csim_real csimi_least_mesh(const csim_field *f, csim_vec3 p); /* at most the distance, also far away */
-CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_vec3 *n);
+/* What is farther outside than `within` may be said farther than it is. */
+CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_real within, csim_vec3 *n);
 CSIMI_FN csim_vec3 csimi_height_node(const csim_field *f, int i, int j);
 /* The triangles that have p above their inside, within a distance, the nearest first; at most `most`. */
 typedef struct csimi_height_plane {
@@ -4353,6 +4396,27 @@ CSIMI_FN void csimi_convex_bounds(const csimi_convex *c, csim_vec3 *lower, csim_
 #define CSIMI_CONTACT_PRIVATE_H
 
 
+/* The law of a contact, one of those that this build has, for csim_problem_check lets no other pass: code for the
+   others is left out. Rows of joints and trees are bilateral or boxes. */
+#ifndef CONDSIM_NO_LAWS
+#define CSIMI_HAS_LAWS 1
+CSIM_INLINE csim_law csimi_law_of(const csim_contact *c) { return c->law; }
+#else
+#define CSIMI_HAS_LAWS 0
+CSIM_INLINE csim_law csimi_law_of(const csim_contact *c) {
+#if defined(CONDSIM_NO_JOINTS) && defined(CONDSIM_NO_TREE)
+    return (void)c, CSIM_LAW_STRICT;
+#else
+    if (c->law == CSIM_LAW_BILATERAL) return CSIM_LAW_BILATERAL;
+    return c->law == CSIM_LAW_BOX ? CSIM_LAW_BOX : CSIM_LAW_STRICT;
+#endif
+}
+#endif
+CSIM_INLINE bool csimi_law_is(const csim_contact *c, csim_law law) {
+    const bool row = law == CSIM_LAW_STRICT || law == CSIM_LAW_BILATERAL || law == CSIM_LAW_BOX;
+    return (CSIMI_HAS_LAWS || row) && csimi_law_of(c) == law;
+}
+
 /* ---- problem.c: whether the law of contact m is one, as csim_problem_check says it. */
 CSIMI_FN csim_status csimi_check_contact_law(const csim_contact *contact, int m, csim_error *error);
 
@@ -4389,6 +4453,8 @@ CSIMI_FN csim_status csimi_nodalize(const csim_problem *problem, csim_real gain,
                                     csimi_arena *arena, csimi_nodal *nodal);
 
 /* ---- law.c */
+/* csim_project_ellipse, or the disk of radius a in builds where both are one. */
+CSIMI_FN void csimi_clip_ellipse(csim_real a, csim_real b, const csim_real *trial, csim_real *t);
 /* Projection under the strict law, in place. */
 CSIMI_FN void csimi_clip_friction(csim_real mu, csim_real *lambda);
 /* Projection of contact under a law that may stand in for its own. */
@@ -4511,11 +4577,13 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
    is sum alpha_j p_j with the alpha that minimise |sum alpha_j f_j|_M, sum alpha = 1, M a positive diagonal. */
 typedef struct csimi_anderson {
     int n, window, count, newest;
-    csim_real *f, *p; /* [window n] */
+    size_t room;          /* pairs of reals from f on, p among them */
+    csim_real *f, *p;     /* [window n] */
     csimi_wide *gram;     /* [window window] f_i M f_j */
     csimi_wide *work;     /* [window (window + 3)] */
 } csimi_anderson;
-CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window);
+/* least: reals that f and p and what follows them have together at least, for who works there meanwhile. */
+CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window, size_t least);
 CSIMI_FN void csimi_anderson_clear(csimi_anderson *a);
 /* The slot the next pair is written into: two pointers to n numbers each. */
 CSIMI_FN void csimi_anderson_slot(csimi_anderson *a, csim_real **f, csim_real **p);
@@ -4548,8 +4616,8 @@ CSIMI_FN void csimi_impulse_allow(const csim_contact *contact, csim_real *x); /*
 /* What impulses below it are measured against: the median of those that carry, and the noise of the largest. Reorders
    norms. */
 CSIMI_FN csim_real csimi_impulse_floor(csim_real *norms, int count);
-CSIMI_FN void csimi_stages_layout(csimi_stages *s, csimi_arena *arena, int contacts, int window);
-/* The memory of the ring as an arena: between two stages it is free. */
+CSIMI_FN void csimi_stages_layout(csimi_stages *s, csimi_arena *arena, int contacts, int window, size_t least);
+/* The memory of the ring, `least` reals or more, as an arena: between two stages it is free. */
 CSIMI_FN csimi_arena csimi_stages_ring(const csimi_stages *s);
 CSIMI_FN void csimi_stages_look(csimi_stages *s);    /* measures x, keeps the best */
 CSIMI_FN void csimi_stages_restore(csimi_stages *s); /* x = best */
@@ -5077,8 +5145,6 @@ typedef struct csimi_sweep {
     csim_real *norms;    /* [contact_count] */
     csimi_envelope envelope; /* of the Newton burst; its numbers live in the ring of anderson */
     int *order, *place;      /* [n] block at each row of the envelope, and back */
-    csimi_wide *spare;           /* [spare_count] memory of the Newton burst where the ring would be too small */
-    size_t spare_count;
     bool planned;                 /* the order and work are known; not yet: they will fit */
     csimi_wide work;  /* multiplications of a factorisation; 0: it does not fit */
     bool convex;  /* Newton takes convex steps */
@@ -6099,6 +6165,15 @@ typedef struct csimi_sensed {
     csim_real gap;
 } csimi_sensed;
 
+/* Two shapes with a contact in sight whose straight ways of the step miss each other: it is none, as long as they keep
+   to these ways. */
+typedef struct csimi_passing {
+    int a, b;
+    csim_vec3 way; /* of a beside b, m */
+    csim_real pad; /* how far off it they may come, m */
+    bool strays;   /* they came farther */
+} csimi_passing;
+
 typedef struct csimi_step_frame {
     csim_real h, theta, sigma;
     csimi_state drift;          /* two-step worlds: where bodies are after half a step; own positions and rotations */
@@ -6114,6 +6189,8 @@ typedef struct csimi_step_frame {
     unsigned char *driven;      /* [bodies] 1: it went into something that no row knew of */
     unsigned char *missed;      /* [blocks] 1: of an island whose solve missed */
     csimi_found_contact *found; /* [contacts] */
+    csimi_passing *passing;     /* [shapes] as many as there is room for */
+    int passing_count, strays;
     int blocks, found_count; /* of the whole world */
     csim_contact *contacts;  /* [csimi_most_rows] */
     csim_term *terms;       /* [csimi_most_terms] */
@@ -6190,6 +6267,8 @@ typedef struct csimi_object {
     csim_real margin; /* how far its surface may come in this step, m */
     csim_real push;   /* its part without velocity: half the contact distance and accelerations, m */
     csim_pose at;     /* of a shape, its local pose included */
+    csim_vec3 v;      /* of its middle */
+    csim_real turn;   /* how far turning may take its points beside that, m */
 } csimi_object;
 
 /* Edges of cables, for their own broad phase. */
@@ -6541,6 +6620,9 @@ CSIMI_FN csim_status csimi_link_ends(csim_world *w, const csim_attachment *a, co
 
 /* ---- tree.c */
 
+/* Whether M of tree t is positive definite: every joint moves some mass. */
+CSIMI_FN bool csimi_tree_has_mass(csimi_store *s, int t);
+CSIMI_FN void csimi_link_weigh(csimi_tree_link *link, const csim_mass *mass);
 CSIMI_FN void csimi_write_tree(csimi_store *s, const csim_tree_def *def, csimi_tree *tree);
 
 #endif
@@ -8619,6 +8701,8 @@ CSIMI_FN int csimi_aggregate(int n, const int *row, const int *col, const csim_r
 /* ==== end sparse/aggregate.c */
 
 /* ==== begin model/particle.c ==================================================================================== */
+#if !defined(CONDSIM_NO_PARTICLES) || !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || \
+    !defined(CONDSIM_NO_CABLE) || !defined(CONDSIM_NO_REDUCED)
 /* model/particle: points with a mass: particles, vertices of solids and cloth, nodes of cables. */
 
 /* Lumped masses of particles and of the vertices of solids: inertia, weight, user forces, mass damping. */
@@ -8650,6 +8734,7 @@ CSIMI_FN void csimi_point_energy(const csimi_state *s, csimi_energy *energy) {
             energy->gravity -= mass * (double)(s->node_gravity[i] * s->gravity[c]) * (double)s->x[3 * i + c];
         }
 }
+#endif
 /* ==== end model/particle.c */
 
 /* ==== begin model/rigid.c ======================================================================================= */
@@ -9391,6 +9476,16 @@ static void csimi_place_scaled_identity(csim_real a, csim_real *J) {
     for (k = 0; k < 9; k++) J[k] = k % 4 == 0 ? a : 0;
 }
 
+/* The kind of a place, one of those that this build can make: code for the others is left out. */
+static csimi_place_kind csimi_place_kind_of(const csimi_place *p) {
+#if CSIMI_HAS_NODES
+    return p->kind;
+#else
+    if (p->kind == CSIMI_PLACE_RIGID) return CSIMI_PLACE_RIGID;
+    return CSIMI_HAS_TREES && p->kind == CSIMI_PLACE_LINK ? CSIMI_PLACE_LINK : CSIMI_PLACE_GROUND;
+#endif
+}
+
 /* ---- making */
 
 static csimi_place csimi_place_of(csimi_place_kind kind) {
@@ -9517,7 +9612,7 @@ static void csimi_face_terms(const csimi_state *s, const csimi_place *p, csim_re
 CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p) {
     csim_vec3 x = csimi_load3(p->local);
     int k;
-    switch (p->kind) {
+    switch (csimi_place_kind_of(p)) {
     case CSIMI_PLACE_GROUND: break;
     case CSIMI_PLACE_VERTEX:
     case CSIMI_PLACE_NODE: return csimi_load3(s->x + 3 * (size_t)p->item);
@@ -9538,7 +9633,7 @@ CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p)
 CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
     csim_real J[27], v[3] = {0, 0, 0};
     int k;
-    switch (p->kind) {
+    switch (csimi_place_kind_of(p)) {
     case CSIMI_PLACE_GROUND: break;
     case CSIMI_PLACE_VERTEX:
     case CSIMI_PLACE_NODE: return csimi_load3(s->v + 3 * (size_t)p->item);
@@ -9568,7 +9663,7 @@ static csim_vec3 csimi_node_acceleration(const csimi_state *s, int node) {
 CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_place *p) {
     csim_vec3 a = csim_v3(0, 0, 0);
     int k;
-    switch (p->kind) {
+    switch (csimi_place_kind_of(p)) {
     case CSIMI_PLACE_GROUND: break;
     case CSIMI_PLACE_NODE: return csimi_node_acceleration(s, p->item);
     case CSIMI_PLACE_RIGID:
@@ -9591,7 +9686,7 @@ CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_pl
 CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_vec3 point, int *block, csim_real *J) {
     csim_real x[3], W[27];
     int k, n = csimi_place_term_count(p);
-    switch (p->kind) {
+    switch (csimi_place_kind_of(p)) {
     case CSIMI_PLACE_GROUND: break;
     case CSIMI_PLACE_NODE:
         block[0] = p->item;
@@ -9626,7 +9721,7 @@ CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_
 }
 
 CSIMI_FN int csimi_place_term_count(const csimi_place *p) {
-    switch (p->kind) {
+    switch (csimi_place_kind_of(p)) {
     case CSIMI_PLACE_GROUND: return 0;
     case CSIMI_PLACE_NODE: return 1;
     case CSIMI_PLACE_RIGID: return 2;
@@ -9655,7 +9750,7 @@ CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, 
     csim_real trace = 0, x[3], J[27], JI[9], I[9], inverse[9];
     int k;
     if (!csimi_place_free(s, p)) return 0;
-    switch (p->kind) {
+    switch (csimi_place_kind_of(p)) {
     case CSIMI_PLACE_GROUND: return 0;
     case CSIMI_PLACE_NODE: return s->node_mass[p->item];
     case CSIMI_PLACE_VERTEX:
@@ -9693,7 +9788,7 @@ CSIMI_FN csim_real csimi_place_mass(const csimi_state *s, const csimi_place *p, 
 
 CSIMI_FN bool csimi_place_free(const csimi_state *s, const csimi_place *p) {
     int k;
-    switch (p->kind) {
+    switch (csimi_place_kind_of(p)) {
     case CSIMI_PLACE_GROUND: break;
     case CSIMI_PLACE_NODE: return s->node_mode[p->item] == CSIMI_FREE;
     case CSIMI_PLACE_RIGID: return s->rigid_mode[p->item] == CSIMI_FREE;
@@ -9743,7 +9838,7 @@ static csim_vec3 csimi_face_carry(const csimi_place *p, const csimi_state *then,
 
 CSIMI_FN csim_vec3 csimi_place_carry(const csimi_place *p, const csimi_state *then, const csimi_state *now,
                                      csim_vec3 direction) {
-    switch (p->kind) {
+    switch (csimi_place_kind_of(p)) {
     case CSIMI_PLACE_GROUND:
     case CSIMI_PLACE_VERTEX:
     case CSIMI_PLACE_NODE: break;
@@ -9763,7 +9858,7 @@ CSIMI_FN csim_vec3 csimi_place_carry(const csimi_place *p, const csimi_state *th
 
 CSIMI_FN void csimi_place_shift(csimi_place *p, int first_node, int node_count) {
     int k;
-    switch (p->kind) {
+    switch (csimi_place_kind_of(p)) {
     case CSIMI_PLACE_GROUND: break;
     case CSIMI_PLACE_VERTEX:
     case CSIMI_PLACE_NODE:
@@ -12142,7 +12237,11 @@ CSIMI_FN void csimi_trees_settle(const csimi_state *s, const csimi_step *step, c
 CSIMI_FN const csimi_model *csimi_model_table(void) {
     /* what a build leaves out does nothing */
     static const csimi_model table[CSIMI_MODEL_COUNT] = {
+#if CSIMI_HAS_NODES
         {"point", NULL, NULL, NULL, csimi_point_assemble, csimi_point_advance, csimi_point_energy},
+#else
+        {"point", NULL, NULL, NULL, NULL, NULL, NULL},
+#endif
         {"rigid", csimi_rigid_couple, NULL, csimi_rigid_prepare, csimi_rigid_assemble, csimi_rigid_advance,
          csimi_rigid_energy},
 #ifndef CONDSIM_NO_SOFT
@@ -13970,10 +14069,16 @@ static csim_real csimi_meet_distance(const csimi_meet *m, csim_vec3 x, csim_vec3
     return csimi_distance_at(m->b, m->hulls, m->pb, x, n, NULL);
 }
 
+/* The same where it is at most `within`, else more than that. */
+static csim_real csimi_meet_within(const csimi_meet *m, csim_vec3 x, csim_real within, csim_vec3 *n) {
+    return m->b->kind == CSIM_SHAPE_HEIGHTS ? csimi_distance_within(m->b, m->hulls, m->pb, x, within, n)
+                                            : csimi_meet_distance(m, x, n);
+}
+
 /* A sphere of radius r about x, a piece of a, against all of b. */
 static void csimi_meet_ball(csimi_meet *m, csim_vec3 x, csim_real r, uint32_t feature) {
     csim_vec3 n;
-    csim_real d = csimi_meet_distance(m, x, &n);
+    csim_real d = csimi_meet_within(m, x, m->margin + r, &n);
     csimi_meet_emit(m, csim_madd(x, -r, n), csim_madd(x, -d, n), n, d - r, feature);
 }
 
@@ -14342,7 +14447,7 @@ static CSIMI_NOINLINE void csimi_choose_samples(const csimi_meet *m, csimi_choic
             csimi_sampler_pass(&s);
             continue;
         }
-        gap = csimi_meet_distance(m, x, &n) - s.radius;
+        gap = csimi_meet_within(m, x, m->margin + s.radius, &n) - s.radius;
         if (!(gap <= m->margin) || !csimi_sample_faces(m, s.point, n) || csimi_sample_rolls(m, &s, n)) continue;
         bin = csimi_normal_bin(csim_unrotate(m->pb.rotation, n));
         x = csim_pose_local(m->pb, x);
@@ -14606,7 +14711,7 @@ static csim_real csimi_typical_side(int count, const csim_real *lower, const csi
     csim_real side[63];
     int samples = csimi_imin(count, 63), i, k;
     for (k = 0; k < samples; ++k) {
-        size_t box = 3 * (size_t)((int64_t)k * count / samples);
+        size_t box = 3 * (size_t)(k * (count / samples) + k * (count % samples) / samples);
         csim_real s = csimi_longest_side(lower + box, upper + box);
         for (i = k; i > 0 && side[i - 1] > s; --i) side[i] = side[i - 1];
         side[i] = s;
@@ -15572,22 +15677,46 @@ static csim_real csimi_height_above(const csim_field *f, csim_vec3 p, csim_vec3 
                  : p.z - (x[0].z + u * (x[1].z - x[0].z) + v * (x[2].z - x[1].z));
 }
 
+/* What the coordinates of a point over a cell are rounded by, with room to spare. */
+static csim_real csimi_height_rounding(const csim_field *f, csim_vec3 p) {
+    return 8 * CSIMI_EPS * (csimi_abs(p.x) + csimi_abs(p.y) + (csim_real)f->cell);
+}
+
 /* How far p is, along x and y, from what lies outside of its own cell; rounded down. */
 static csim_real csimi_height_inside(const csim_field *f, csim_vec3 p, int i, int j) {
     const csim_real cell = (csim_real)f->cell, u = p.x - cell * (csim_real)i, v = p.y - cell * (csim_real)j;
     const csim_real in = csimi_min(csimi_min(u, cell - u), csimi_min(v, cell - v));
-    return csimi_max(0, in - 8 * CSIMI_EPS * (csimi_abs(p.x) + csimi_abs(p.y) + cell));
+    return csimi_max(0, in - csimi_height_rounding(f, p));
 }
 
-/* The nearest point of the surface, ring of cells by ring until none can be nearer. */
-static csim_real csimi_height_nearest(const csim_field *f, csim_vec3 p, csim_real best, csim_vec3 *foot) {
+static csim_real csimi_height_out(csim_real x, csim_real low, csim_real high, csim_real rounding) {
+    return csimi_max(0, csimi_max(low - x, x - high) - rounding);
+}
+
+/* Whether the box around the two triangles of a cell is farther from p than `far`. */
+static bool csimi_height_beside(const csim_field *f, csim_vec3 p, int a, int b, csim_real far) {
+    const float *z = csimi_field_value(f) + (size_t)b * (size_t)f->n[0] + (size_t)a, *over = z + f->n[0];
+    const csim_real cell = (csim_real)f->cell, round = csimi_height_rounding(f, p);
+    const csim_real low = (csim_real)csimi_min(csimi_min(z[0], z[1]), csimi_min(over[0], over[1]));
+    const csim_real high = (csim_real)csimi_max(csimi_max(z[0], z[1]), csimi_max(over[0], over[1]));
+    csim_vec3 d;
+    d.x = csimi_height_out(p.x, cell * (csim_real)a, cell * (csim_real)(a + 1), round);
+    d.y = csimi_height_out(p.y, cell * (csim_real)b, cell * (csim_real)(b + 1), round);
+    d.z = csimi_height_out(p.z, low, high, round + 8 * CSIMI_EPS * csimi_abs(p.z));
+    return csim_dot(d, d) > far * far * (1 + 32 * CSIMI_EPS);
+}
+
+/* The nearest point of the surface, ring of cells by ring until none can be nearer, or none as near as `within`. */
+static csim_real csimi_height_nearest(const csim_field *f, csim_vec3 p, csim_real within, csim_real best,
+                                      csim_vec3 *foot) {
     const int i = csimi_height_cell(f, p.x, 0), j = csimi_height_cell(f, p.y, 1);
     const csim_real cell = (csim_real)f->cell, inside = csimi_height_inside(f, p, i, j);
     int ring, a, b, half;
-    for (ring = 0; ring <= CSIMI_FIELD_RINGS && (csim_real)(ring - 1) * cell + inside < best; ring++)
+    for (ring = 0; ring <= CSIMI_FIELD_RINGS && (csim_real)(ring - 1) * cell + inside < csimi_min(best, within); ring++)
         for (b = csimi_imax(j - ring, 0); b <= csimi_imin(j + ring, f->n[1] - 2); b++)
             for (a = csimi_imax(i - ring, 0); a <= csimi_imin(i + ring, f->n[0] - 2); a++) {
                 if (a != i - ring && a != i + ring && b != j - ring && b != j + ring) continue;
+                if (csimi_height_beside(f, p, a, b, csimi_min(best, within))) continue;
                 for (half = 0; half < 2; half++) {
                     csim_vec3 x[3], c;
                     csim_real w[3], d;
@@ -15604,7 +15733,7 @@ static csim_real csimi_height_nearest(const csim_field *f, csim_vec3 p, csim_rea
 }
 
 /* Of the solid below the surface, which ends in walls at the border of the field. */
-CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_vec3 *n) {
+CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_real within, csim_vec3 *n) {
     csim_vec3 rest = p, foot, slope, wall = csim_v3(0, 0, 0);
     csim_real beyond, above, d, inner;
     rest.x = csimi_clamp(p.x, 0, (csim_real)(f->cell * (double)(f->n[0] - 1)));
@@ -15617,7 +15746,8 @@ CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim
         return beyond;
     }
     foot = csim_sub(rest, csim_v3(0, 0, above));
-    d = csimi_height_nearest(f, p, csim_length(csim_sub(p, foot)), &foot);
+    if (above <= 0 && !(beyond > 0)) within = CSIMI_HUGE; /* how deep it is, whatever that is */
+    d = csimi_height_nearest(f, p, within, csim_length(csim_sub(p, foot)), &foot);
     inner = csim_length(csim_sub(p, foot));
     if (inner > 64 * CSIMI_EPS * (csimi_abs(p.x) + csimi_abs(p.y) + csimi_abs(p.z) + (csim_real)f->cell))
         *n = csim_scale((above < 0 ? -1 : 1) / inner, csim_sub(p, foot));
@@ -16058,7 +16188,7 @@ CSIMI_FN csim_real csimi_distance_at(const csim_geometry *g, const csim_hull_dat
 #endif
     case CSIM_SHAPE_HULL: d = csimi_distance_hull(g, hulls + g->hull, x, &n, &zone); break;
     case CSIM_SHAPE_MESH: d = csimi_distance_mesh(g->field, x, &n); break;
-    case CSIM_SHAPE_HEIGHTS: d = csimi_distance_heights(g->field, x, &n); break;
+    case CSIM_SHAPE_HEIGHTS: d = csimi_distance_heights(g->field, x, CSIMI_HUGE, &n); break;
     case CSIM_SHAPE_TRIANGLES: d = csimi_distance_triangles(g->field, x, CSIMI_HUGE, &n, &zone); break;
     case CSIM_SHAPE_COUNT_: break;
     }
@@ -16070,6 +16200,11 @@ CSIMI_FN csim_real csimi_distance_at(const csim_geometry *g, const csim_hull_dat
 CSIMI_FN csim_real csimi_distance_within(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p,
                                          csim_vec3 point, csim_real within, csim_vec3 *normal) {
     csimi_foot foot;
+    if (g->kind == CSIM_SHAPE_HEIGHTS) {
+        const csim_real d = csimi_distance_heights(g->field, csim_pose_local(p, point), within, normal);
+        *normal = csim_rotate(p.rotation, *normal);
+        return d;
+    }
     if (g->kind != CSIM_SHAPE_TRIANGLES) return csimi_distance_at(g, hulls, p, point, normal, NULL);
     if (csimi_triangles_feet(g->field, csim_pose_local(p, point), within, &foot, 1) == 0) return CSIMI_HUGE;
     *normal = csim_rotate(p.rotation, foot.normal);
@@ -17479,6 +17614,9 @@ CSIMI_FN bool csimi_sampler_next(csimi_sampler *s) {
 /* ==== end collide/sample.c */
 
 /* ==== begin collide/bounds_tree.c =============================================================================== */
+#if !defined(CONDSIM_NO_QUERIES) || !defined(CONDSIM_NO_DRAW) || !defined(CONDSIM_NO_SLEEP) || \
+    !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || !defined(CONDSIM_NO_CABLE) || \
+    !defined(CONDSIM_NO_REDUCED) || !defined(CONDSIM_NO_FIELDS)
 /* collide/bounds_tree: a tree of boxes that is kept from step to step. */
 
 #define CSIMI_BOUNDS_BINS 12
@@ -18026,6 +18164,7 @@ CSIMI_FN int csimi_bounds_near_next(csimi_bounds_near *q) {
 #undef CSIMI_BOUNDS_EVEN
 #undef CSIMI_BOUNDS_WIDE
 #undef CSIMI_BOUNDS_DECAY
+#endif
 /* ==== end collide/bounds_tree.c */
 
 /* ==== begin collide/ray.c ======================================================================================= */
@@ -19028,7 +19167,7 @@ static void csimi_cast_heights(csimi_cast *c, const csim_field *f) {
         low[k] = (int)csimi_clamp(from[k] / (csim_real)f->cell, 0, (csim_real)(f->n[k] - 2));
         high[k] = (int)csimi_clamp(to[k] / (csim_real)f->cell, 0, (csim_real)(f->n[k] - 2));
     }
-    if (csimi_distance_heights(f, any, &n) < 0) {
+    if (csimi_distance_heights(f, any, 0, &n) < 0) {
         csimi_cast_keep(c, 0, any, csimi_against(c->way), CSIMI_NO_FEATURE);
         return;
     }
@@ -19492,13 +19631,13 @@ static csim_status csimi_check_frame(csimi_spot *place, int m, const csim_real *
 }
 
 static csim_status csimi_check_friction(csimi_spot *place, const csim_contact *c, int m) {
-    int k, count = c->law == CSIM_LAW_ANISOTROPIC ? 2 : 1;
+    int k, count = csimi_law_is(c, CSIM_LAW_ANISOTROPIC) ? 2 : 1;
     csim_status status = csimi_check_finite(place, "contacts", m, ".mu", c->mu, count);
     for (k = 0; k < count && status == CSIM_OK; ++k)
         if (c->mu[k] < 0)
             status = csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, k ? ".mu[1]" : ".mu[0]",
                                         (double)c->mu[k], "0 or more");
-    if (c->law != CSIM_LAW_INVERTIBLE || status != CSIM_OK) return status;
+    if (!csimi_law_is(c, CSIM_LAW_INVERTIBLE) || status != CSIM_OK) return status;
     status = csimi_check_finite(place, "contacts", m, ".omega", c->omega, 2);
     for (k = 0; k < 2 && status == CSIM_OK; ++k)
         if (!(c->omega[k] > 0))
@@ -19509,7 +19648,10 @@ static csim_status csimi_check_friction(csimi_spot *place, const csim_contact *c
 
 static csim_status csimi_check_law(csimi_spot *place, const csim_contact *c, int m) {
     int k;
-    switch (c->law) {
+    if (csimi_law_of(c) != c->law)
+        return csimi_problem_fail(place, CSIM_UNSUPPORTED, "contacts", m, ".law", (double)c->law,
+                                  "CSIM_LAW_STRICT, or builds without CONDSIM_NO_LAWS");
+    switch (csimi_law_of(c)) {
     case CSIM_LAW_STRICT:
     case CSIM_LAW_PROXIMAL:
     case CSIM_LAW_ANISOTROPIC:
@@ -19756,6 +19898,13 @@ CSIM_API void csim_project_ellipse(csim_real a, csim_real b, const csim_real *tr
     t[small] = (csim_real)(trial[small] < 0 ? -y : y);
 }
 
+CSIMI_FN void csimi_clip_ellipse(csim_real a, csim_real b, const csim_real *trial, csim_real *t) {
+    if (CSIMI_HAS_LAWS)
+        csim_project_ellipse(a, b, trial, t);
+    else
+        csimi_clip_disk(a, trial, t);
+}
+
 static void csimi_project_anisotropic(const csim_real *mu, const csim_real *trial, csim_real *lambda) {
     lambda[0] = csimi_max(trial[0], 0);
     csim_project_ellipse(mu[0] * lambda[0], mu[1] * lambda[0], trial + 1, lambda + 1);
@@ -19774,11 +19923,17 @@ static void csimi_project_invertible(const csim_contact *contact, csim_real gamm
 
 CSIM_API void csim_project(const csim_contact *contact, csim_real gamma, const csim_real *trial, csim_real *lambda) {
     int k;
-    switch (contact->law) {
+    switch (csimi_law_of(contact)) {
     case CSIM_LAW_STRICT: csimi_project_strict(contact->mu[0], trial, lambda); break;
-    case CSIM_LAW_PROXIMAL: csim_project_cone(contact->mu[0], trial, lambda); break;
-    case CSIM_LAW_ANISOTROPIC: csimi_project_anisotropic(contact->mu, trial, lambda); break;
-    case CSIM_LAW_INVERTIBLE: csimi_project_invertible(contact, gamma, trial, lambda); break;
+    case CSIM_LAW_PROXIMAL:
+        if (CSIMI_HAS_LAWS) csim_project_cone(contact->mu[0], trial, lambda);
+        break;
+    case CSIM_LAW_ANISOTROPIC:
+        if (CSIMI_HAS_LAWS) csimi_project_anisotropic(contact->mu, trial, lambda);
+        break;
+    case CSIM_LAW_INVERTIBLE:
+        if (CSIMI_HAS_LAWS) csimi_project_invertible(contact, gamma, trial, lambda);
+        break;
     case CSIM_LAW_BILATERAL:
         for (k = 0; k < 3; ++k) lambda[k] = (contact->mask >> k) & 1u ? trial[k] : 0;
         break;
@@ -20422,7 +20577,7 @@ static void csimi_cert_read(const csim_problem *p, int m, const csim_real *v, co
         phi[i] = (csimi_wide)contact->phi[i];
         c->lambda[i] = (csimi_wide)lambda[3 * (ptrdiff_t)m + i];
         c->u[i] += phi[i];
-        if (contact->law == CSIM_LAW_INVERTIBLE) c->u[i] += (csimi_wide)contact->omega[i > 0] * c->lambda[i];
+        if (csimi_law_is(contact, CSIM_LAW_INVERTIBLE)) c->u[i] += (csimi_wide)contact->omega[i > 0] * c->lambda[i];
     }
     c->speed += csimi_cert_norm3(phi);
     mobility =
@@ -20481,7 +20636,7 @@ static void csimi_cert_ellipse(const csimi_wide *a, const csimi_wide *x, csimi_w
 
 /* The friction set of a law for a normal impulse n >= 0. */
 static void csimi_cert_friction(const csim_contact *c, csimi_wide n, const csimi_wide *x, csimi_wide *y) {
-    if (c->law == CSIM_LAW_ANISOTROPIC) {
+    if (csimi_law_is(c, CSIM_LAW_ANISOTROPIC)) {
         csimi_wide axes[2];
         axes[0] = (csimi_wide)c->mu[0] * n;
         axes[1] = (csimi_wide)c->mu[1] * n;
@@ -20491,9 +20646,9 @@ static void csimi_cert_friction(const csim_contact *c, csimi_wide n, const csimi
     }
 }
 
-static bool csimi_cert_frictional(csim_law law) {
-    return law == CSIM_LAW_STRICT || law == CSIM_LAW_PROXIMAL || law == CSIM_LAW_ANISOTROPIC ||
-           law == CSIM_LAW_INVERTIBLE;
+static bool csimi_cert_frictional(const csim_contact *c) {
+    return csimi_law_is(c, CSIM_LAW_STRICT) || csimi_law_is(c, CSIM_LAW_PROXIMAL) ||
+           csimi_law_is(c, CSIM_LAW_ANISOTROPIC) || csimi_law_is(c, CSIM_LAW_INVERTIBLE);
 }
 
 /* r = lambda - Project(lambda - rho u), the natural residual of each law. */
@@ -20502,14 +20657,16 @@ static csimi_wide csimi_cert_residual(const csimi_cert_contact *c) {
     csimi_wide x[3], y[3] = {0, 0, 0}, r[3];
     int i;
     for (i = 0; i < 3; ++i) x[i] = c->lambda[i] - c->rho * c->u[i];
-    switch (contact->law) {
+    switch (csimi_law_of(contact)) {
     case CSIM_LAW_STRICT:
     case CSIM_LAW_ANISOTROPIC:
     case CSIM_LAW_INVERTIBLE: /* the disk has the radius of the impulse at hand, not of the projected one */
         y[0] = csimi_cert_max(0, x[0]);
         csimi_cert_friction(contact, csimi_cert_max(0, c->lambda[0]), x + 1, y + 1);
         break;
-    case CSIM_LAW_PROXIMAL: csimi_cert_cone((csimi_wide)contact->mu[0], x, y); break;
+    case CSIM_LAW_PROXIMAL:
+        if (CSIMI_HAS_LAWS) csimi_cert_cone((csimi_wide)contact->mu[0], x, y);
+        break;
     case CSIM_LAW_BILATERAL:
         for (i = 0; i < 3; ++i) y[i] = (contact->mask >> i) & 1u ? x[i] : 0;
         break;
@@ -20531,7 +20688,7 @@ static csimi_wide csimi_cert_residual(const csimi_cert_contact *c) {
 static csimi_wide csimi_cert_cone_excess(const csimi_cert_contact *c) {
     const csimi_wide *t = c->lambda + 1;
     csimi_wide near[2], d[2];
-    if (c->contact->law != CSIM_LAW_ANISOTROPIC)
+    if (!csimi_law_is(c->contact, CSIM_LAW_ANISOTROPIC))
         return csimi_cert_max(0, csimi_cert_norm2(t) - (csimi_wide)c->contact->mu[0] * c->lambda[0]);
     csimi_cert_friction(c->contact, csimi_cert_max(0, c->lambda[0]), t, near);
     d[0] = t[0] - near[0];
@@ -20553,7 +20710,7 @@ static csimi_wide csimi_cert_dissipation(const csimi_cert_contact *c) {
     csimi_wide mu[2], trial[2], near[2], d[2], length;
     int i;
     for (i = 0; i < 2; ++i) {
-        mu[i] = (csimi_wide)contact->mu[contact->law == CSIM_LAW_ANISOTROPIC ? i : 0];
+        mu[i] = (csimi_wide)contact->mu[csimi_law_is(contact, CSIM_LAW_ANISOTROPIC) ? i : 0];
         trial[i] = c->lambda[i + 1] - c->rho * c->u[i + 1];
     }
     if (n <= c->tiny || !(mu[0] > 0 || mu[1] > 0)) return 0;
@@ -20572,15 +20729,15 @@ static csimi_wide csimi_cert_power(const csimi_cert_contact *c) {
     const csim_contact *contact = c->contact;
     csimi_wide w[2];
     w[0] = (csimi_wide)contact->mu[0] * c->u[1];
-    w[1] = (csimi_wide)contact->mu[contact->law == CSIM_LAW_ANISOTROPIC ? 1 : 0] * c->u[2];
+    w[1] = (csimi_wide)contact->mu[csimi_law_is(contact, CSIM_LAW_ANISOTROPIC) ? 1 : 0] * c->u[2];
     return csimi_cert_abs(csimi_cert_max(0, c->lambda[0]) * csimi_cert_norm2(w) + c->lambda[1] * c->u[1] +
                           c->lambda[2] * c->u[2]);
 }
 
 /* What a contact with friction does that its law does not allow: 0 when lambda and u obey it. */
 static csimi_wide csimi_cert_work(const csimi_cert_contact *c) {
-    if (!csimi_cert_frictional(c->contact->law)) return 0;
-    if (c->contact->law == CSIM_LAW_PROXIMAL)
+    if (!csimi_cert_frictional(c->contact)) return 0;
+    if (csimi_law_is(c->contact, CSIM_LAW_PROXIMAL))
         return csimi_cert_abs(c->lambda[0] * c->u[0] + c->lambda[1] * c->u[1] + c->lambda[2] * c->u[2]);
     return csimi_cert_abs(c->lambda[0] * c->u[0]) + csimi_cert_power(c);
 }
@@ -20722,13 +20879,13 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
             out->contact = figure;
             out->worst_contact = m;
         }
-        if (!csimi_cert_frictional(c.contact->law)) continue;
+        if (!csimi_cert_frictional(c.contact)) continue;
         csimi_cert_take(&out->approach, -c.u[0]);
         csimi_cert_take(&out->complementarity, csimi_cert_abs(c.lambda[0] * c.u[0]));
         csimi_cert_take(&out->cone, csimi_cert_cone_excess(&c));
         csimi_cert_take(&out->dissipation, csimi_cert_dissipation(&c));
         csimi_cert_take(&out->dissipation_power, csimi_cert_power(&c));
-        if (c.contact->law != CSIM_LAW_STRICT && c.contact->law != CSIM_LAW_INVERTIBLE) continue;
+        if (!csimi_law_is(c.contact, CSIM_LAW_STRICT) && !csimi_law_is(c.contact, CSIM_LAW_INVERTIBLE)) continue;
         map2 += csimi_cert_natural_map2(&c, c.rho);
         plain2 += csimi_cert_natural_map2(&c, 1);
         norm2 += c.lambda[0] * c.lambda[0] + c.lambda[1] * c.lambda[1] + c.lambda[2] * c.lambda[2];
@@ -20921,12 +21078,13 @@ CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error 
 /* Relative to the diagonal of the normalised Gram matrix: directions that rounding alone tells apart get no weight. */
 #define CSIMI_ANDERSON_TIKHONOV CSIMI_WIDE_SMALL
 
-CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window) {
-    const size_t pairs = (size_t)window * (size_t)n;
+CSIMI_FN void csimi_anderson_layout(csimi_anderson *a, csimi_arena *arena, int n, int window, size_t least) {
+    const size_t line = 64 / sizeof(csim_real), half = ((size_t)window * (size_t)n + line - 1) / line * line;
     a->n = n;
     a->window = window;
-    a->f = CSIMI_PUSH(arena, csim_real, pairs);
-    a->p = CSIMI_PUSH(arena, csim_real, pairs);
+    a->room = half > (least + 1) / 2 ? half : (least + 1) / 2;
+    a->f = (csim_real *)csimi_push(arena, a->room, 2 * sizeof(csim_real));
+    a->p = a->f ? a->f + half : NULL;
     a->gram = CSIMI_PUSH(arena, csimi_wide, window *window);
     a->work = CSIMI_PUSH(arena, csimi_wide, window *(window + 3));
     csimi_anderson_clear(a);
@@ -21143,7 +21301,7 @@ static void csimi_eigen_sym2(csim_real p, csim_real q, csim_real r, csim_real fl
 static void csimi_local_prepare_friction(csimi_local *c, csim_real normal, csim_real tangent) {
     const csim_real *W = c->W, trace = W[0] + W[3] + W[5] + normal + 2 * tangent;
     const csim_real nn = csimi_max(W[0] + normal, 16 * CSIMI_EPS * trace);
-    const int other = c->contact->law == CSIM_LAW_ANISOTROPIC ? 1 : 0;
+    const int other = csimi_law_is(c->contact, CSIM_LAW_ANISOTROPIC) ? 1 : 0;
     csim_real b[2], p, q, r;
     c->mu[0] = c->contact->mu[0];
     c->mu[1] = c->contact->mu[other];
@@ -21184,7 +21342,7 @@ static void csimi_local_prepare_linear(csimi_local *c, unsigned mask) {
 CSIMI_FN void csimi_local_prepare(csimi_local *c, const csim_contact *contact, csim_real eps) {
     c->contact = contact;
     c->extra = eps * (c->W[0] + c->W[3] + c->W[5]) / 3;
-    switch (contact->law) {
+    switch (csimi_law_of(contact)) {
     case CSIM_LAW_STRICT:
     case CSIM_LAW_PROXIMAL:
     case CSIM_LAW_ANISOTROPIC: csimi_local_prepare_friction(c, c->extra, c->extra); break;
@@ -21583,7 +21741,7 @@ static csim_real csimi_local_dissipate(const csimi_local *c, csim_contact_method
 /* Signorini-Coulomb in its exact form, the convex law, or maximal dissipation: dissipate, null: exact. */
 static void csimi_local_friction(csimi_local *c, csimi_dissipate *dissipate, csim_contact_method method,
                                  csim_real width, const csim_real *v, csim_real *lambda) {
-    const bool convex = c->contact->law == CSIM_LAW_PROXIMAL;
+    const bool convex = csimi_law_is(c->contact, CSIM_LAW_PROXIMAL);
     const csim_real t0 = c->mu[0] * v[1], t1 = c->mu[1] * v[2];
     csim_real w[3], d[2], y[2], normal;
     lambda[0] = lambda[1] = lambda[2] = 0;
@@ -21647,7 +21805,7 @@ static void csimi_local_box(const csimi_local *c, const csim_real *v, csim_real 
 
 static void csimi_local_any(csimi_local *c, csimi_dissipate *dissipate, csim_contact_method method, csim_real width,
                             const csim_real *v, csim_real *lambda) {
-    switch (c->contact->law) {
+    switch (csimi_law_of(c->contact)) {
     case CSIM_LAW_STRICT:
     case CSIM_LAW_PROXIMAL:
     case CSIM_LAW_ANISOTROPIC:
@@ -23800,7 +23958,7 @@ static void csimi_cond_layout(csimi_cond *c, csimi_arena *arena, int n, int cont
     c->map.lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     c->policy.best_lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     if (virtual_nodes) {
-        csimi_anderson_layout(&c->centre.ring, arena, 3 * contacts, CSIMI_COND_CENTRES);
+        csimi_anderson_layout(&c->centre.ring, arena, 3 * contacts, CSIMI_COND_CENTRES, 0);
         c->centre.spread = CSIMI_PUSH(arena, csim_real, 3 * (size_t)contacts);
     }
     c->map.row_sum = CSIMI_PUSH(arena, double, n / CSIMI_COND_ROWS + 1);
@@ -23812,7 +23970,7 @@ static void csimi_cond_layout(csimi_cond *c, csimi_arena *arena, int n, int cont
     c->map.work = CSIMI_PUSH(arena, csim_real, 3 * vector);
     csimi_pop(arena, mark);
     if (csimi_cond_rings(c)) {
-        csimi_anderson_layout(&c->ring.pairs, arena, 3 * n, window);
+        csimi_anderson_layout(&c->ring.pairs, arena, 3 * n, window, 0);
     } else {
         c->map.f = CSIMI_PUSH(arena, csim_real, vector);
         c->map.p = CSIMI_PUSH(arena, csim_real, vector);
@@ -25088,7 +25246,7 @@ CSIMI_FN void csimi_lumped_close(csimi_lumped *l, const csim_problem *p, const c
 /* ---- what both of them need of impulses */
 
 CSIMI_FN void csimi_impulse_allow(const csim_contact *contact, csim_real *x) {
-    if (contact->law == CSIM_LAW_STRICT || contact->law == CSIM_LAW_INVERTIBLE)
+    if (csimi_law_is(contact, CSIM_LAW_STRICT) || csimi_law_is(contact, CSIM_LAW_INVERTIBLE))
         csim_project_cone(contact->mu[0], x, x);
     else
         csim_project(contact, 1, x, x);
@@ -25137,18 +25295,16 @@ CSIMI_FN double csimi_next_target(double target, const csim_certificate *certifi
     return target * (share < 1e-3 ? 1e-3 : share < 0.3 ? share : 0.3);
 }
 
-CSIMI_FN void csimi_stages_layout(csimi_stages *s, csimi_arena *arena, int contacts, int window) {
+CSIMI_FN void csimi_stages_layout(csimi_stages *s, csimi_arena *arena, int contacts, int window, size_t least) {
     s->length = 3 * contacts;
     s->best = CSIMI_PUSH(arena, csim_real, s->length);
     s->centre = CSIMI_PUSH(arena, csim_real, s->length);
     s->metric = CSIMI_PUSH(arena, csim_real, s->length);
-    csimi_anderson_layout(&s->anderson, arena, s->length, window);
+    csimi_anderson_layout(&s->anderson, arena, s->length, window, least);
 }
 
 CSIMI_FN csimi_arena csimi_stages_ring(const csimi_stages *s) {
-    const csimi_anderson *a = &s->anderson;
-    unsigned char *base = (unsigned char *)a->f;
-    return csimi_arena_in(base, (size_t)((unsigned char *)(a->p + (size_t)a->window * (size_t)a->n) - base));
+    return csimi_arena_in(s->anderson.f, s->anderson.room * 2 * sizeof(csim_real));
 }
 
 CSIMI_FN void csimi_stages_look(csimi_stages *s) {
@@ -25389,12 +25545,6 @@ static void csimi_burst_envelope(csimi_sweep *s) {
     }
 }
 
-/* The ring of the stages; small islands have a larger one of their own. */
-static csimi_arena csimi_burst_ring(const csimi_sweep *s) {
-    return s->spare_count > 0 ? csimi_arena_in(s->spare, s->spare_count * sizeof(csimi_wide))
-                              : csimi_stages_ring(&s->loop);
-}
-
 /* Vectors of one Newton step. */
 typedef struct csimi_burst_vectors {
     csimi_wide *F, *direction, *start; /* [3n]; start: velocities a line search starts from */
@@ -25402,7 +25552,7 @@ typedef struct csimi_burst_vectors {
 
 /* The vectors and the factors. */
 static bool csimi_burst_layout(csimi_sweep *s, csimi_burst_vectors *x) {
-    csimi_arena ring = csimi_burst_ring(s);
+    csimi_arena ring = csimi_stages_ring(&s->loop);
     csimi_envelope *e = &s->envelope;
     x->F = CSIMI_PUSH(&ring, csimi_wide, 3 * (size_t)s->n);
     x->direction = CSIMI_PUSH(&ring, csimi_wide, 3 * (size_t)s->n);
@@ -25415,7 +25565,7 @@ static bool csimi_burst_layout(csimi_sweep *s, csimi_burst_vectors *x) {
 
 /* Small islands have memory for any order, so that the plan can wait until sweeps have not done. */
 CSIMI_FN bool csimi_burst_fits(const csimi_sweep *s) {
-    const size_t n = (size_t)s->n, room = csimi_burst_ring(s).size / sizeof(csimi_wide);
+    const size_t n = (size_t)s->n, room = csimi_stages_ring(&s->loop).size / sizeof(csimi_wide);
     size_t ints = n + 2;
     int m;
     for (m = 0; m < s->contact_count; ++m) ints += (size_t)s->contacts[m].count;
@@ -25423,7 +25573,7 @@ CSIMI_FN bool csimi_burst_fits(const csimi_sweep *s) {
 }
 
 CSIMI_FN void csimi_burst_plan(csimi_sweep *s) {
-    csimi_arena ring = csimi_burst_ring(s);
+    csimi_arena ring = csimi_stages_ring(&s->loop);
     int *list_start, *list;
     csimi_burst_vectors x;
     s->work = 0;
@@ -25489,7 +25639,7 @@ static void csimi_burst_cone(csimi_wide mu, const csimi_wide *t, csimi_wide *G) 
 }
 
 /* Derivative of the projection at trial t with the projected impulse l. */
-static void csimi_burst_derivative(int law, const csim_contact *c, const csimi_wide *t, const csim_real *l,
+static void csimi_burst_derivative(csim_law law, const csim_contact *c, const csimi_wide *t, const csim_real *l,
                                    csimi_wide *G) {
     const csimi_wide mu = (csimi_wide)c->mu[0], length2 = t[1] * t[1] + t[2] * t[2];
     csimi_wide axes[2], y[2];
@@ -25531,7 +25681,7 @@ static void csimi_burst_derivative(int law, const csim_contact *c, const csimi_w
 /* Contacts of a convex step: the projection is onto the cone, with the slip of the centre in the place of the true one
    (de Saxce's change of variable), so that F is the gradient of a convex function. */
 static bool csimi_burst_is_convex(const csimi_sweep *s, const csimi_sweep_contact *c) {
-    return s->convex && c->contact->law == CSIM_LAW_STRICT;
+    return s->convex && csimi_law_is(c->contact, CSIM_LAW_STRICT);
 }
 
 /* mu |u_t| of every contact at w. */
@@ -25554,16 +25704,16 @@ static void csimi_burst_trial(const csimi_sweep *s, int m, csim_real *compliance
     csimi_contact_velocity(s, c, u);
     for (k = 0; k < 3; ++k) {
         compliance[k] = c->local.extra;
-        if (c->contact->law == CSIM_LAW_INVERTIBLE) compliance[k] += c->contact->omega[k > 0];
+        if (csimi_law_is(c->contact, CSIM_LAW_INVERTIBLE)) compliance[k] += c->contact->omega[k > 0];
         trial[k] = (c->local.extra * centre[k] - u[k]) / compliance[k];
     }
     if (csimi_burst_is_convex(s, c)) trial[0] -= c->lag / compliance[0];
 }
 
 static void csimi_burst_project(const csim_contact *contact, const csim_real *trial, csim_real *lambda) {
-    if (contact->law == CSIM_LAW_INVERTIBLE) { /* the compliance already holds omega */
+    if (csimi_law_is(contact, CSIM_LAW_INVERTIBLE)) { /* the compliance already holds omega */
         lambda[0] = csimi_max(trial[0], 0);
-        csim_project_ellipse(contact->mu[0] * lambda[0], contact->mu[0] * lambda[0], trial + 1, lambda + 1);
+        csimi_clip_ellipse(contact->mu[0] * lambda[0], contact->mu[0] * lambda[0], trial + 1, lambda + 1);
     } else {
         csim_project(contact, 1, trial, lambda);
     }
@@ -25601,7 +25751,7 @@ static void csimi_burst_add_contact(csimi_sweep *s, int m) {
     int k;
     csimi_burst_trial(s, m, compliance, trial);
     for (k = 0; k < 3; ++k) t[k] = (csimi_wide)trial[k];
-    csimi_burst_derivative(csimi_burst_is_convex(s, c) ? (int)CSIM_LAW_PROXIMAL : (int)c->contact->law, c->contact, t,
+    csimi_burst_derivative(csimi_burst_is_convex(s, c) ? CSIM_LAW_PROXIMAL : csimi_law_of(c->contact), c->contact, t,
                            s->loop.x + 3 * (ptrdiff_t)m, G);
     if (G[0] == 0 && G[4] == 0 && G[8] == 0) return; /* open, or at its limits */
     for (k = 0; k < 9; ++k) G[k] /= (csimi_wide)compliance[k % 3];
@@ -25790,14 +25940,14 @@ static csim_real csimi_sweep_residual(const csimi_sweep *s, const csimi_sweep_co
     int k;
     csimi_contact_velocity(s, c, u);
     for (k = 0; k < 3; ++k) {
-        if (contact->law == CSIM_LAW_INVERTIBLE) u[k] += contact->omega[k > 0] * lambda[k];
+        if (csimi_law_is(contact, CSIM_LAW_INVERTIBLE)) u[k] += contact->omega[k > 0] * lambda[k];
         x[k] = lambda[k] - c->rho * u[k];
     }
-    if (contact->law == CSIM_LAW_STRICT || contact->law == CSIM_LAW_ANISOTROPIC ||
-        contact->law == CSIM_LAW_INVERTIBLE) {
+    if (csimi_law_is(contact, CSIM_LAW_STRICT) || csimi_law_is(contact, CSIM_LAW_ANISOTROPIC) ||
+        csimi_law_is(contact, CSIM_LAW_INVERTIBLE)) {
         const csim_real normal = csimi_max(lambda[0], 0);
         y[0] = csimi_max(x[0], 0);
-        csim_project_ellipse(c->local.mu[0] * normal, c->local.mu[1] * normal, x + 1, y + 1);
+        csimi_clip_ellipse(c->local.mu[0] * normal, c->local.mu[1] * normal, x + 1, y + 1);
     } else {
         csim_project(contact, 1, x, y);
     }
@@ -25888,13 +26038,12 @@ static void csimi_sweep_bind(csimi_sweep *s) {
     s->loop.prepare = csimi_sweep_ready;
 }
 
-/* Doubles that Newton gets besides the ring, a quarter of a megabyte: small islands fit, whatever their graph. */
-static size_t csimi_sweep_spare(int n, int contacts, int window) {
+/* Reals that the ring has at least, for Newton works there: small islands fit, whatever their graph. In double that is
+   a quarter of a megabyte at most. */
+static size_t csimi_sweep_ring(int n, int contacts) {
     const size_t most = 32768, rows = (size_t)n;
     const size_t full = rows > 200 ? most : CSIMI_BURST_NUMBERS(rows);
-    const size_t ring = 6 * (size_t)window * (size_t)contacts * sizeof(csim_real) / sizeof(csimi_wide);
-    const size_t wanted = full < most ? full : most;
-    return contacts > 0 && wanted > ring ? wanted : 0;
+    return contacts > 0 ? (full < most ? full : most) * (sizeof(csimi_wide) / sizeof(csim_real)) : 0;
 }
 
 static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples, const csim_problem_size *size,
@@ -25911,9 +26060,7 @@ static void csimi_sweep_layout(csimi_sweep *s, csimi_arena *arena, bool couples,
     s->place = CSIMI_PUSH(arena, int, n);
     s->envelope.first = CSIMI_PUSH(arena, int, n);
     s->envelope.start = CSIMI_PUSH(arena, size_t, n);
-    s->spare_count = csimi_sweep_spare(n, contacts, window);
-    s->spare = CSIMI_PUSH(arena, csimi_wide, s->spare_count);
-    csimi_stages_layout(&s->loop, arena, contacts, window);
+    csimi_stages_layout(&s->loop, arena, contacts, window, csimi_sweep_ring(n, contacts));
 }
 
 static int csimi_sweep_window(const csim_solver_params *params) {
@@ -27037,7 +27184,7 @@ static int csimi_cascade_window(const csim_solver_params *params) {
 
 static void csimi_cascade_layout(csimi_cascade *s, csimi_arena *arena, int contacts, int window) {
     s->local = CSIMI_PUSH(arena, csimi_local, contacts);
-    csimi_stages_layout(&s->loop, arena, contacts, window);
+    csimi_stages_layout(&s->loop, arena, contacts, window, 0);
 }
 
 CSIMI_FN size_t csimi_cascade_bytes(int contacts, const csim_solver_params *params) {
@@ -31301,6 +31448,11 @@ CSIMI_FN csim_status csimi_check_surface(csim_error *error, const char *function
         return csimi_fail(error, CSIM_UNSUPPORTED, function, "surface.rolling_resistance", true,
                           (double)def->rolling_resistance, "builds without CONDSIM_NO_JOINTS");
 #endif
+#ifdef CONDSIM_NO_LAWS
+    if (def->friction2 >= 0)
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "surface.friction2", true, (double)def->friction2,
+                          "builds without CONDSIM_NO_LAWS");
+#endif
     if (def->friction2 >= 0 && !(csim_length(def->friction_direction) > 0))
         return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "surface.friction_direction", true, 0,
                           "not the zero vector");
@@ -31389,6 +31541,9 @@ CSIMI_FN csim_status csimi_check_integrator(const csim_world_def *def, csim_inte
 /* ==== end store/fields.c */
 
 /* ==== begin store/look.c ======================================================================================== */
+#if !defined(CONDSIM_NO_QUERIES) || !defined(CONDSIM_NO_DRAW) || !defined(CONDSIM_NO_SLEEP) || \
+    !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || !defined(CONDSIM_NO_CABLE) || \
+    !defined(CONDSIM_NO_REDUCED)
 /* store/look: keeps the tree that queries look into current in every call that moves something. Boxes of leaves are
    larger than what they hold, so that what moves little costs a comparison. */
 
@@ -31635,6 +31790,7 @@ CSIMI_FN void csimi_look_step(csim_world *w) {
     }
     csimi_bounds_tend(&s->look.tree, false);
 }
+#endif
 /* ==== end store/look.c */
 
 /* ==== begin store/layout.c ====================================================================================== */
@@ -32143,7 +32299,7 @@ CSIM_API bool csim_link_valid(const csim_world *w, csim_link_id id) {
 /* Contacts and pairs that a heap world reserves for what it holds: a first program never meets a full capacity. */
 static void csimi_expect_contacts(csimi_counts *n) {
     n->contacts = csimi_most_items((int64_t)16 * n->shapes + (int64_t)2 * n->surface +
-                                   (int64_t)6 * n->nodes / (n->tets > 0 ? 6 : 1) + 32);
+                                   (int64_t)(n->tets > 0 ? 1 : 6) * n->nodes + 32);
     n->pairs = csimi_most_items((int64_t)12 * (n->shapes + n->bodies) + (int64_t)16 * n->frames + 32);
     n->ended = n->contacts;
     n->touches = csimi_touches_of(n->pairs);
@@ -36952,6 +37108,9 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->driven = CSIMI_PUSH(arena, unsigned char, n->bodies);
     f->missed = CSIMI_PUSH(arena, unsigned char, blocks);
     f->found = CSIMI_PUSH(arena, csimi_found_contact, n->contacts);
+#ifndef CONDSIM_NO_PATHS
+    f->passing = CSIMI_PUSH(arena, csimi_passing, n->shapes);
+#endif
     f->contacts = CSIMI_PUSH(arena, csim_contact, rows);
     f->terms = CSIMI_PUSH(arena, csim_term, csimi_most_terms(n));
     f->lambda = CSIMI_PUSH(arena, csim_real, 3 * rows);
@@ -37608,6 +37767,55 @@ CSIMI_FN csim_real csimi_kept_phi(const csim_world *w, csimi_step_frame *f, int 
 /* ==== begin step/shapes.c ======================================================================================= */
 /* step/shapes: contacts of two shapes. */
 
+#ifndef CONDSIM_NO_PATHS
+/* Paths cannot stop what joints hold together. */
+static bool csimi_in_joints(const csimi_store *s, int slot) {
+    int i;
+    for (i = 0; i < s->count.joints; i++) {
+        const csimi_link *l = s->link + s->joint[i].link;
+        if (l->body[0] == slot || l->body[1] == slot) return true;
+    }
+    return false;
+}
+
+/* A contact in sight is a plane that goes on beyond the shapes. Where it would turn a free motion aside and the
+   straight ways of the shapes, grown by what may lead off them, miss each other, there is none; unseen.c looks whether
+   they kept to their ways, path.c follows those that did not. near: those nearer may touch whatever they do. */
+static CSIMI_NOINLINE bool csimi_pass_by(csimi_detector *d, const csimi_object *a, const csimi_object *b,
+                                         const csim_touch *t, int n, csim_real near) {
+    const csimi_store *s = &d->world->store;
+    csimi_step_frame *f = d->frame;
+    const csim_geometry *A = s->shape + a->item, *B = s->shape + b->item;
+    const csim_vec3 way = csim_scale(f->h, csim_sub(a->v, b->v));
+    const csim_real thickness = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
+    const csim_real pad = csimi_max(a->push, b->push) + a->turn + b->turn; /* they fall alike, or one of them */
+    csimi_convex x;
+    csimi_ray_hit hit;
+    csimi_passing *p = f->passing + f->passing_count;
+    csim_vec3 on;
+    bool turned = false;
+    int i;
+    for (i = 0; i < n; i++) {
+        if (t[i].gap <= near + thickness) return false;
+        if (t[i].gap - thickness + csim_dot(t[i].normal, way) < pad) turned = true;
+    }
+    if (!turned || a->body == b->body || A->field || (B->field && B->kind != CSIM_SHAPE_TRIANGLES)) return false;
+    if (B->kind == CSIM_SHAPE_HALF_SPACE || A->kind == CSIM_SHAPE_HALF_SPACE) return false;
+    /* where impacts are stopped farther ahead than a step, what paths have stopped at a shape is late */
+    if (f->passing_count >= s->capacity.shapes || d->world->def.integrator != CSIM_BACKWARD_EULER) return false;
+    if (csimi_in_joints(s, a->body) && csimi_in_joints(s, b->body)) return false;
+    csimi_convex_of(&x, A, s->hull, a->at);
+    x.round += pad + thickness;
+    if (csimi_cast_at(&x, way, B, s->hull, b->at, 1, &hit, &on)) return false;
+    p->a = a->item;
+    p->b = b->item;
+    p->way = way;
+    p->pad = pad;
+    f->passing_count++;
+    return true;
+}
+#endif
+
 CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
     csim_world *w = d->world;
     csimi_store *s = &w->store;
@@ -37616,15 +37824,19 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
     csim_touch *out = (csim_touch *)(void *)f->info; /* free until the contacts are reported */
     int i, n, room = (int)((size_t)s->capacity.contacts * sizeof(csim_contact_info) / sizeof(csim_touch));
     const bool keeps = csimi_keeps(w);
-    csim_real reach = a->margin + b->margin + thickness;
+    const csim_real reach = a->margin + b->margin + thickness;
+    csim_real far = 0;
     uint64_t key = csimi_mix64(csimi_shape_key(s, a), csimi_shape_key(s, b));
     if (keeps && csimi_keep_pair(d, a, b, key)) return;
-    if (keeps) reach += csimi_keep_distance(s, a->item, b->item); /* what comes near before it is looked for again */
-    n = csimi_collide_at(s->shape + a->item, a->at, s->shape + b->item, b->at, s->hull, reach, out, room);
+    if (keeps) far = csimi_keep_distance(s, a->item, b->item); /* what comes near before it is looked for again */
+    n = csimi_collide_at(s->shape + a->item, a->at, s->shape + b->item, b->at, s->hull, reach + far, out, room);
     if (n > room) {
         d->needed += n - room;
         n = room;
     }
+#ifndef CONDSIM_NO_PATHS
+    if (n > 0 && csimi_pass_by(d, a, b, out, n, a->push + b->push + far)) return;
+#endif
     if (keeps) n = csimi_keep_four(out, n);
     for (i = 0; i < n; i++) {
         csimi_found_contact *c = csimi_next_found(d, a->body, b->body, csimi_mix64(key, out[i].feature));
@@ -38186,6 +38398,8 @@ CSIMI_FN void csimi_touch_surface(csimi_detector *d, const csimi_object *a, cons
 /* ==== end step/touch.c */
 
 /* ==== begin step/points.c ======================================================================================= */
+#if !defined(CONDSIM_NO_PARTICLES) || !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || \
+    !defined(CONDSIM_NO_CABLE) || !defined(CONDSIM_NO_REDUCED)
 /* step/points: points against shapes, particles and surfaces: nodes of particles and solids, samples of shapes. */
 
 /* ---- probes: points with a radius, against volumes */
@@ -38545,6 +38759,7 @@ CSIMI_FN void csimi_collide_self(csimi_detector *d, int i) {
     }
     if (A->kind == CSIM_BODY_CLOTH && A->edge_contact) csimi_touch_sheets(d, a, a);
 }
+#endif
 /* ==== end step/points.c */
 
 /* ==== begin step/edges.c ======================================================================================== */
@@ -38967,8 +39182,9 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
     const csim_geometry *g = s->shape + shape;
     csim_vec3 lower, upper;
     csim_real speed = 0, acceleration = 0, t = s->skin[shape].surface.thickness;
-    csim_vec3 extra = csim_v3(t, t, t);
+    csim_vec3 extra = csim_v3(t, t, t), v = csim_v3(0, 0, 0), turn = v;
     csim_pose at = csim_pose_mul(pose, g->local);
+    const csim_vec3 x = csim_pose_point(at, g->centre);
     if (s->skin[shape].disabled) return;
     if (csimi_lies(s, slot)) {
         speed = 0;
@@ -38976,25 +39192,27 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
         /* the assembly has just been over the tree and left the motions of its links, about its origin */
         const int first = s->state.tree[b->tree].first_link;
         const csimi_twist *V = &s->state.link_work[first + s->shape_link[shape]].V;
-        const csim_vec3 x = csim_pose_point(at, g->centre), o = csimi_load3(s->state.link_pose + 7 * first);
-        const csim_vec3 v = csim_add(V->v, csim_cross(V->w, csim_sub(x, o)));
-        speed = CSIMI_SQRT(csim_dot(v, v)) + g->bound * CSIMI_SQRT(csim_dot(V->w, V->w));
+        turn = V->w;
+        v = csim_add(V->v, csim_cross(turn, csim_sub(x, csimi_load3(s->state.link_pose + 7 * first))));
+        speed = CSIMI_SQRT(csim_dot(v, v)) + g->bound * CSIMI_SQRT(csim_dot(turn, turn));
     } else if (b->kind == CSIM_BODY_TREE) {
-        csim_vec3 turn, v = csimi_link_velocity(&s->state, s->state.tree[b->tree].first_link + s->shape_link[shape],
-                                                csim_pose_point(at, g->centre),
-                                                s->state.coord_rate, &turn);
+        v = csimi_link_velocity(&s->state, s->state.tree[b->tree].first_link + s->shape_link[shape], x,
+                                s->state.coord_rate, &turn);
         speed = csim_length(v) + g->bound * csim_length(turn);
     } else if (b->motion != CSIM_STATIC) {
-        const csim_real *v = s->state.velocity + 6 * b->rigid, *f = s->state.wrench + 6 * b->rigid;
-        csim_real reach =
-            csim_length(csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre))) + g->bound;
-        speed = csim_length(csimi_load3(v)) + reach * csim_length(csimi_load3(v + 3));
+        const csim_real *u = s->state.velocity + 6 * b->rigid, *f = s->state.wrench + 6 * b->rigid;
+        const csim_vec3 arm = csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre));
+        turn = csimi_load3(u + 3);
+        v = csim_add(csimi_load3(u), csim_cross(turn, csim_rotate(pose.rotation, arm)));
+        speed = csim_length(csimi_load3(u)) + (csim_length(arm) + g->bound) * csim_length(turn);
         if (b->motion == CSIM_DYNAMIC)
             acceleration = csim_length(csimi_load3(f)) / s->state.rigid_mass[b->rigid] +
                            csimi_max(csimi_abs(s->state.rigid_gravity[b->rigid]) - 1, 0) * d->fall;
     }
     csimi_bounds_at(g, s->hull, at, &lower, &upper);
     d->object[d->count].at = at;
+    d->object[d->count].v = v;
+    d->object[d->count].turn = g->kind == CSIM_SHAPE_SPHERE ? 0 : d->frame->h * g->bound * csim_length(turn);
     csimi_add_object(d, CSIMI_OBJECT_SHAPE, slot, shape, speed, acceleration, csim_sub(lower, extra),
                      csim_add(upper, extra));
 }
@@ -39092,7 +39310,7 @@ CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_aren
     if (w->store.count.membranes > 0 || d.near_count > 0) csimi_index_contacts(w, &d.last);
     pairs = csimi_broad_pairs(d.count, d.lower, d.upper, d.group, d.pairs, w->store.capacity.pairs, d.broad);
     if ((status = csimi_pairs_found(&d, pairs)) != 0) return status;
-    f->found_count = f->sensed_count = 0;
+    f->found_count = f->sensed_count = f->passing_count = f->strays = 0;
     for (i = 0; i < pairs; i++) csimi_collide_pair(&d, d.pairs[2 * i], d.pairs[2 * i + 1]);
     for (i = 0; i < d.first_still; i++)
         if (w->store.body[d.object[i].body].self_distance > 0) csimi_collide_self(&d, i);
@@ -40483,7 +40701,7 @@ static void csimi_mix(const csim_world *w, const csimi_found_contact *f, csim_co
         if (w->def.mix_restitution) *restitution = w->def.mix_restitution(w->def.callback_user, &info);
     }
     c->mu[1] = c->mu[0];
-    if (A->friction2 >= 0 || B->friction2 >= 0) {
+    if (CSIMI_HAS_LAWS && (A->friction2 >= 0 || B->friction2 >= 0)) {
         csim_real p = A->friction2 >= 0 ? A->friction2 : A->friction,
                   q = B->friction2 >= 0 ? B->friction2 : B->friction;
         c->law = CSIM_LAW_ANISOTROPIC;
@@ -40531,7 +40749,7 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     c->law = w->def.law;
     csimi_mix(w, found, c, &restitution);
     csimi_store3(n, found->normal);
-    csimi_frame(n, csimi_friction_direction(w, found, hint) ? hint : NULL, c->R);
+    csimi_frame(n, CSIMI_HAS_LAWS && csimi_friction_direction(w, found, hint) ? hint : NULL, c->R);
     c->omega[0] = w->def.omega[0];
     c->omega[1] = w->def.omega[1];
     c->mask = 7;
@@ -42032,6 +42250,23 @@ static bool csimi_path_pairs(csimi_paths *p) {
     return stopped;
 }
 
+/* Those that passed by each other and did not keep to their ways. */
+static bool csimi_path_strays(csimi_paths *p) {
+    const int *slot = p->w->store.shape_body;
+    bool stopped = false;
+    int i;
+    for (i = 0; i < p->f->passing_count; i++) {
+        const csimi_passing *q = p->f->passing + i;
+        csim_real t;
+        if (!q->strays) continue;
+        t = csimi_path_meet(p, q->a, q->b);
+        if (!(t < 1)) continue;
+        stopped = csimi_path_stop(p, slot[q->a], slot[q->b], t) || stopped;
+        stopped = csimi_path_stop(p, slot[q->b], slot[q->a], t) || stopped;
+    }
+    return stopped;
+}
+
 /* ---- nodes: each by itself, for what it belongs to is soft */
 
 static csim_real csimi_path_node_meets(const csimi_paths *p, csim_vec3 x, csim_vec3 d, csim_real r, int shape) {
@@ -42220,7 +42455,8 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
     const csimi_store *s = &w->store;
     const size_t mark = arena->used;
     csimi_paths p;
-    bool bodies = false, nodes = s->count.surface > 0;
+    const bool all = w->def.follow_paths; /* else those that strayed alone */
+    bool bodies = f->strays > 0, nodes = all && s->count.surface > 0;
     int i, k, pass;
     CSIMI_MEMSET(&p, 0, sizeof p);
     p.w = w;
@@ -42232,17 +42468,19 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
     csimi_path_groups(&p);
     for (i = 0; i < w->store.active_count; i++) {
         const int slot = s->active[i];
-        nodes = nodes || s->body[slot].kind == CSIM_PARTICLE;
-        p.looked[slot] = csimi_path_ways(&p, slot);
-        if (f->driven[slot] && s->body[slot].motion == CSIM_DYNAMIC) p.looked[slot] = 1;
+        nodes = nodes || (all && s->body[slot].kind == CSIM_PARTICLE);
+        p.looked[slot] = csimi_path_ways(&p, slot) && all;
+        if (all && f->driven[slot] && s->body[slot].motion == CSIM_DYNAMIC) p.looked[slot] = 1;
         bodies = bodies || p.looked[slot];
     }
     if (bodies || (nodes && s->count.shapes > 0)) {
         p.filter.world = w;
         csimi_list_excluded(&p.filter, p.filter.excluded + s->capacity.links);
         for (k = 0; k < s->count.shapes; k++) csimi_path_bounds(&p, k);
-        for (pass = 0; pass < CSIMI_PATH_PASSES && bodies; pass++)
-            if (!csimi_path_pairs(&p)) break;
+        for (pass = 0; pass < CSIMI_PATH_PASSES && bodies; pass++) {
+            const bool stopped = all && csimi_path_pairs(&p);
+            if (!csimi_path_strays(&p) && !stopped) break;
+        }
         if (nodes) csimi_path_nodes(&p);
         if (bodies) csimi_path_write(&p);
     }
@@ -42260,7 +42498,8 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
 
        two shapes which have rows      are as deep as their planes say, but for what their turning moves: both terms are
                                        small for most pairs, and the others are collided once more;
-       two shapes which have none      are apart, unless one went farther than its contacts were looked for.
+       two shapes which have none      are apart, unless one went farther than its contacts were looked for, or two
+                                       whose ways missed each other did not keep to them.
 
    Nodes and edges of cables that move by more than the slack are looked at where they come near shapes. */
 
@@ -42443,6 +42682,28 @@ static void csimi_eye_thrown(csimi_eye *e) {
     }
 }
 
+/* Those that passed by each other, as far as they did not keep to their ways. */
+static void csimi_eye_passing(csimi_eye *e) {
+    const csimi_store *s = &e->w->store;
+    int i, k;
+    for (i = 0; i < e->f->passing_count; i++) {
+        csimi_passing *p = e->f->passing + i;
+        const int shape[2] = {p->a, p->b};
+        csim_vec3 off = p->way;
+        csim_real spin = 0;
+        for (k = 0; k < 2; k++) {
+            const csim_geometry *g = s->shape + shape[k];
+            const csim_vec3 from = csim_pose_point(csimi_eye_pose(e, &s->state, shape[k]), g->centre);
+            off = csim_madd(off, k ? 1 : -1, csim_sub(csimi_eye_centre(e, shape[k]), from));
+            if (g->kind != CSIM_SHAPE_SPHERE) spin += csimi_eye_spin(e, shape[k]);
+        }
+        p->strays = csim_length(off) + spin > p->pad;
+        if (!p->strays) continue;
+        e->f->strays++;
+        csimi_eye_again(e, p->a, p->b);
+    }
+}
+
 /* ---- nodes, and edges of cables between them, that move by more than the slack */
 
 static int csimi_eye_node(const csimi_eye *e, const csimi_body *b, int k) {
@@ -42552,7 +42813,7 @@ CSIMI_FN void csimi_look_unseen(csim_world *w, csimi_step_frame *f, csimi_arena 
     e.w = w;
     e.f = f;
     e.slack = csimi_path_slack(w);
-    f->stats.unseen = 0;
+    f->stats.unseen = f->strays = 0;
     CSIMI_MEMSET(f->driven, 0, (size_t)w->store.count.bodies);
     csimi_eye_layout(&e, &w->store.capacity, arena);
     e.filter.world = w;
@@ -42560,6 +42821,7 @@ CSIMI_FN void csimi_look_unseen(csim_world *w, csimi_step_frame *f, csimi_arena 
     csimi_eye_shapes(&e);
     csimi_eye_pairs(&e);
     csimi_eye_thrown(&e);
+    csimi_eye_passing(&e);
     csimi_eye_bodies(&e);
     f->stats.penetration = e.deepest;
     csimi_pop(arena, mark);
@@ -44038,7 +44300,7 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
     status = csimi_can_shorten(w, f) ? csimi_shorten(w, f, step, arena) : csimi_integrate(w, f, step);
     if (status) return status;
     csimi_look_unseen(w, f, arena);
-    if (w->def.follow_paths) {
+    if (w->def.follow_paths || f->strays > 0) {
         csimi_hold_paths(w, f, w->def.integrator == CSIM_TWO_STEP ? f->h / 2 : f->h, arena);
         if (f->stats.stopped > 0) csimi_look_unseen(w, f, arena);
     }
@@ -44338,6 +44600,16 @@ CSIM_API csim_soft_def csim_default_soft_def(void) {
     return d;
 }
 
+CSIM_API csim_soft_def csim_mesh_soft_def(const csim_mesh *mesh) {
+    csim_soft_def d = csim_default_soft_def();
+    if (!mesh) return d;
+    d.vertices = mesh->vertices;
+    d.vertex_count = mesh->vertex_count;
+    d.tets = mesh->tets;
+    d.tet_count = mesh->tet_count;
+    return d;
+}
+
 CSIM_API csim_spring_def csim_default_spring_def(void) {
     csim_spring_def d;
     CSIMI_MEMSET(&d, 0, sizeof d);
@@ -44355,8 +44627,9 @@ CSIM_API csim_pin_def csim_default_pin_def(void) {
 }
 /* ==== end world/definitions.c */
 
-/* ==== begin world/body.c ======================================================================================== */
-/* world/body: making particles and rigid bodies. */
+/* ==== begin world/particle.c ==================================================================================== */
+#if !defined(CONDSIM_NO_PARTICLES)
+/* world/particle: making particles. */
 
 CSIM_API csim_status csim_create_particle(csim_world *w, const csim_particle_def *def, csim_body_id *id) {
     static const char fn[] = "csim_create_particle";
@@ -44396,6 +44669,11 @@ CSIM_API csim_status csim_create_particle(csim_world *w, const csim_particle_def
     csimi_finish_create(w, slot, id);
     return CSIM_OK;
 }
+#endif
+/* ==== end world/particle.c */
+
+/* ==== begin world/body.c ======================================================================================== */
+/* world/body: making rigid bodies. */
 
 CSIMI_FN csim_status csimi_check_skins(csim_world *w, const char *fn, const csim_shape *shapes, int count) {
     int i;
@@ -44539,6 +44817,14 @@ CSIM_API csim_status csim_create_rigid(csim_world *w, const csim_rigid_def *def,
     s->state.rigid_mode[i] = csimi_mode_of(def->motion);
     csimi_finish_create(w, slot, id);
     return CSIM_OK;
+}
+
+CSIM_API csim_status csim_create_shape(csim_world *w, csim_shape shape, csim_vec3 position, csim_body_id *id) {
+    csim_rigid_def def = csim_default_rigid_def();
+    def.shapes = &shape;
+    def.shape_count = 1;
+    def.pose.position = position;
+    return csim_create_rigid(w, &def, id);
 }
 
 CSIM_API csim_status csim_create_ground(csim_world *w, csim_vec3 point, csim_vec3 normal, csim_real friction,
@@ -44877,7 +45163,7 @@ CSIMI_FN void csimi_write_surface(csimi_store *s, int slot, const csim_real *res
 /* ==== end world/soft.c */
 
 /* ==== begin world/reshape.c ===================================================================================== */
-/* world/reshape: shapes of rigid bodies that are added, replaced and removed while a world runs. A shape keeps its
+/* world/reshape: shapes of rigid bodies and of links of trees that are added, replaced and removed while a world runs. A shape keeps its
    number: one that is removed leaves a gap among those of its body, for the next that is added. */
 
 /* ---- where things stand */
@@ -44904,8 +45190,8 @@ static void csimi_drop_hull(csimi_store *s, int shape) {
     csimi_shift_hulls(s, hull, -1);
 }
 
-/* Another shape at the end of a body's, which is that of nothing yet. */
-static int csimi_append_shape(csimi_store *s, int slot) {
+/* Another shape at the end of a body's, which is that of nothing yet; link: of a tree, else -1. */
+static int csimi_append_shape(csimi_store *s, int slot, int link) {
     csimi_body *b = s->body + slot;
     int i, at;
     if (b->shape_count == 0) b->first_shape = s->count.shapes;
@@ -44914,7 +45200,8 @@ static int csimi_append_shape(csimi_store *s, int slot) {
     for (i = 0; i < s->count.bodies; i++)
         if (s->body[i].alive && s->body[i].shape_count > 0 && s->body[i].first_shape >= at) s->body[i].first_shape++;
     s->shape_body[at] = slot;
-    s->shape_link[at] = s->shape[at].hull = -1;
+    s->shape_link[at] = link;
+    s->shape[at].hull = -1;
     b->shape_count++;
     return at;
 }
@@ -44938,13 +45225,13 @@ static void csimi_forget_shape(csim_world *w, csim_body_id id, int shape) {
 
 /* ---- the calls */
 
-static csim_status csimi_open_rigid(csim_world *w, csim_body_id id, const char *fn, int *slot) {
+static csim_status csimi_open_shaped(csim_world *w, csim_body_id id, const char *fn, int *slot) {
     csim_status status;
     if (!w) return CSIM_NULL_ARGUMENT;
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
     if ((status = csimi_find_body(w, id, fn, slot, &w->error)) != 0) return status;
-    if (w->store.body[*slot].kind == CSIM_RIGID) return CSIM_OK;
-    return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a rigid body");
+    if (w->store.body[*slot].kind == CSIM_RIGID || w->store.body[*slot].kind == CSIM_BODY_TREE) return CSIM_OK;
+    return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a rigid body or a tree");
 }
 
 /* Makes room for a shape, beside `more` others, and bakes it: a hull waits in the scratch. */
@@ -44954,7 +45241,12 @@ static csim_status csimi_bake_new(csim_world *w, const char *fn, int slot, const
     csimi_counts need = w->store.count;
     csim_status s;
     if (!shape) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "shape", false, 0, "not null");
-    if ((s = csimi_check_static(w, fn, b->disabled ? b->motion_then : b->motion, shape)) != 0) return s;
+    if ((s = csimi_check_static(w, fn,
+                                b->tree >= 0  ? CSIM_DYNAMIC
+                                : b->disabled ? b->motion_then
+                                              : b->motion,
+                                shape)) != 0)
+        return s;
     if ((s = csimi_check_skins(w, fn, shape, 1)) != 0) return s;
     if ((s = csimi_check_shape(fn, shape, &w->error)) != 0) return s;
     need.shapes += more;
@@ -44989,23 +45281,35 @@ static void csimi_write_shape(csim_world *w, csim_body_id id, int at, const csim
     csimi_shape_changed(w, slot);
 }
 
-CSIM_API csim_status csim_body_add_shape(csim_world *w, csim_body_id id, const csim_shape *shape, int *number) {
-    static const char fn[] = "csim_body_add_shape";
+static csim_status csimi_add_a_shape(csim_world *w, const char *fn, csim_body_id id, int link, const csim_shape *shape,
+                                     int *number) {
     csim_geometry g;
-    const csimi_body *b;
-    int slot, own = 0;
-    csim_status status = csimi_open_rigid(w, id, fn, &slot);
-    if (status) return status;
-    b = w->store.body + slot;
-    while (own < b->shape_count && !w->store.skin[b->first_shape + own].gone) own++;
+    const int slot = (int)id.index1 - 1;
+    const csimi_body *b = w->store.body + slot;
+    int own = 0;
+    csim_status status;
+    while (own < b->shape_count && !(w->store.skin[b->first_shape + own].gone &&
+                                     w->store.shape_link[b->first_shape + own] == link))
+        own++;
     if (own >= 10000) return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shape", true, (double)own, "0..9999");
     if ((status = csimi_bake_new(w, fn, slot, shape, own == b->shape_count, &g)) != 0) return status;
     csimi_look_drop(&w->store, slot);
     b = w->store.body + slot;
-    if (own == b->shape_count) csimi_append_shape(&w->store, slot);
+    if (own == b->shape_count) csimi_append_shape(&w->store, slot, link);
     csimi_write_shape(w, id, b->first_shape + own, shape, &g, false, false);
     if (number) *number = own;
     return CSIM_OK;
+}
+
+CSIM_API csim_status csim_body_add_shape(csim_world *w, csim_body_id id, const csim_shape *shape, int *number) {
+    static const char fn[] = "csim_body_add_shape";
+    int slot;
+    csim_status status = csimi_open_shaped(w, id, fn, &slot);
+    if (status) return status;
+    if (w->store.body[slot].kind != CSIM_RIGID)
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1,
+                          "a rigid body; csim_tree_add_shape puts shapes on links");
+    return csimi_add_a_shape(w, fn, id, -1, shape, number);
 }
 
 CSIM_API csim_status csim_body_set_shape(csim_world *w, csim_body_id id, int shape, const csim_shape *to) {
@@ -45014,7 +45318,7 @@ CSIM_API csim_status csim_body_set_shape(csim_world *w, csim_body_id id, int sha
     const csim_geometry *was;
     csim_geometry g;
     int slot, at;
-    csim_status status = csimi_open_rigid(w, id, fn, &slot);
+    csim_status status = csimi_open_shaped(w, id, fn, &slot);
     if (status) return status;
     if (csim_body_shape(w, id, shape, &was, NULL) != CSIM_OK)
         return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shape", true, (double)shape,
@@ -45027,29 +45331,107 @@ CSIM_API csim_status csim_body_set_shape(csim_world *w, csim_body_id id, int sha
     return CSIM_OK;
 }
 
-CSIM_API csim_status csim_body_set_density(csim_world *w, csim_body_id id, csim_real density) {
-    static const char fn[] = "csim_body_set_density";
-    const csimi_store *s;
-    const csimi_body *b;
-    csim_mass mass, part;
-    int slot, i;
-    csim_status status = csimi_open_rigid(w, id, fn, &slot);
-    if (status) return status;
-    s = &w->store;
-    b = s->body + slot;
-    CSIMI_MEMSET(&mass, 0, sizeof mass);
+/* What the shapes of a body weigh together; link: those of a link of a tree, else -1. */
+static csim_status csimi_shapes_mass(csim_world *w, const char *fn, int slot, int link, csim_real density,
+                                     csim_mass *mass) {
+    const csimi_store *s = &w->store;
+    const csimi_body *b = s->body + slot;
+    csim_mass part;
+    csim_status status;
+    int i;
+    CSIMI_MEMSET(mass, 0, sizeof *mass);
     for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
         if (csimi_only_static(s->shape[i].kind) || s->skin[i].sensor || s->skin[i].disabled) continue;
+        if (s->shape_link[i] != link) continue;
         if ((status = csimi_geometry_mass(fn, s->shape + i, s->hull, density, &part, &w->error)) != 0) return status;
-        if (mass.mass > 0)
-            csimi_add_mass(&mass, &part);
+        if (mass->mass > 0)
+            csimi_add_mass(mass, &part);
         else
-            mass = part;
+            *mass = part;
     }
-    if (!(mass.mass > 0))
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shapes", false, 0, "at least one that has a mass");
-    return csim_body_set_mass(w, id, &mass);
+    if (mass->mass > 0) return CSIM_OK;
+    return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shapes", false, 0, "at least one that has a mass");
 }
+
+CSIM_API csim_status csim_body_set_density(csim_world *w, csim_body_id id, csim_real density) {
+    static const char fn[] = "csim_body_set_density";
+    csim_mass mass;
+    int slot;
+    csim_status status = csimi_open_shaped(w, id, fn, &slot);
+    if (status) return status;
+    if (w->store.body[slot].kind != CSIM_RIGID)
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1,
+                          "a rigid body; csim_tree_set_link_density is for links");
+    status = csimi_shapes_mass(w, fn, slot, -1, density, &mass);
+    return status ? status : csim_body_set_mass(w, id, &mass);
+}
+
+#ifndef CONDSIM_NO_TREE
+static csim_status csimi_open_link(csim_world *w, csim_body_id id, int link, const char *fn, int *slot) {
+    csim_status status = csimi_open_shaped(w, id, fn, slot);
+    const csimi_body *b;
+    if (status) return status;
+    b = w->store.body + *slot;
+    if (b->kind != CSIM_BODY_TREE)
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a tree");
+    if (link < 0 || link >= w->store.state.tree[b->tree].link_count)
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "link", true, (double)link, "0..link count - 1");
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_tree_add_shape(csim_world *w, csim_body_id id, int link, const csim_shape *shape,
+                                         int *number) {
+    static const char fn[] = "csim_tree_add_shape";
+    int slot;
+    csim_status status = csimi_open_link(w, id, link, fn, &slot);
+    return status ? status : csimi_add_a_shape(w, fn, id, link, shape, number);
+}
+
+/* Mass, centre and inertia of a link; back to what they were where the joints would then move no mass. */
+static csim_status csimi_write_link_mass(csim_world *w, const char *fn, int slot, int link, const csim_mass *m) {
+    const int tree = w->store.body[slot].tree;
+    csimi_tree_link *l = w->store.state.tree_link + w->store.state.tree[tree].first_link + link, was = *l;
+    csimi_link_weigh(l, m);
+    if (!csimi_tree_has_mass(&w->store, tree)) {
+        *l = was;
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "the mass matrix", false, 0,
+                          "positive definite: every joint moves some mass or has armature");
+    }
+    csimi_wake(w, slot);
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_tree_set_link_mass(csim_world *w, csim_body_id id, int link, const csim_mass *mass) {
+    static const char fn[] = "csim_tree_set_link_mass";
+    csim_rigid_def def;
+    csim_mass checked;
+    int slot;
+    csim_status status = csimi_open_link(w, id, link, fn, &slot);
+    if (status) return status;
+    if (!mass) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "mass", false, 0, "not null");
+    if ((status = csimi_check_vec(&w->error, fn, "mass.centre", mass->centre)) != 0) return status;
+    if ((status = csimi_check_reals(&w->error, fn, "mass.inertia", mass->inertia.m, 9)) != 0) return status;
+    if (!csimi_finite(mass->mass) || !(mass->mass > 0 && mass->mass <= CSIM_R(1e15)))
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "mass.mass", true, (double)mass->mass,
+                          "above 0, at most 1e15");
+    CSIMI_MEMSET(&def, 0, sizeof def);
+    def.mass = mass->mass;
+    def.inertia = mass->inertia;
+    def.centre = mass->centre;
+    CSIMI_MEMSET(&checked, 0, sizeof checked);
+    if ((status = csimi_check_inertia(&def, fn, &checked, &w->error)) != 0) return status;
+    return csimi_write_link_mass(w, fn, slot, link, &checked);
+}
+
+CSIM_API csim_status csim_tree_set_link_density(csim_world *w, csim_body_id id, int link, csim_real density) {
+    static const char fn[] = "csim_tree_set_link_density";
+    csim_mass mass;
+    int slot;
+    csim_status status = csimi_open_link(w, id, link, fn, &slot);
+    if (status == CSIM_OK) status = csimi_shapes_mass(w, fn, slot, link, density, &mass);
+    return status ? status : csimi_write_link_mass(w, fn, slot, link, &mass);
+}
+#endif
 /* ==== end world/reshape.c */
 
 /* ==== begin world/link.c ======================================================================================== */
@@ -46200,6 +46582,14 @@ static csim_status csimi_check_tree(csim_world *w, const csim_tree_def *def, csi
 
 /* ---- writing */
 
+CSIMI_FN void csimi_link_weigh(csimi_tree_link *link, const csim_mass *mass) {
+    static const int upper[6] = {0, 1, 2, 4, 5, 8};
+    int k;
+    link->mass = mass->mass;
+    link->com = mass->centre;
+    for (k = 0; k < 6; k++) link->inertia[k] = mass->inertia.m[upper[k]];
+}
+
 static void csimi_write_link(csimi_store *s, const csim_tree_def *def, int i, int link, csimi_tree *tree) {
     const csim_tree_link_def *d = def->links + i;
     csimi_tree_link *out = s->state.tree_link + link;
@@ -46223,14 +46613,7 @@ static void csimi_write_link(csimi_store *s, const csim_tree_def *def, int i, in
         out->frame = d->joint == CSIM_TREE_FLOATING ? pose : csim_pose_mul(pose, out->frame);
     }
     out->axis = csim_normalize(d->axis);
-    out->mass = mass.mass;
-    out->com = mass.centre;
-    out->inertia[0] = mass.inertia.m[0];
-    out->inertia[1] = mass.inertia.m[1];
-    out->inertia[2] = mass.inertia.m[2];
-    out->inertia[3] = mass.inertia.m[4];
-    out->inertia[4] = mass.inertia.m[5];
-    out->inertia[5] = mass.inertia.m[8];
+    csimi_link_weigh(out, &mass);
     out->armature = d->armature;
     out->damping = d->damping;
     out->friction = d->friction;
@@ -46328,8 +46711,7 @@ CSIMI_FN size_t csimi_tree_scratch(const csimi_counts *n) {
     return arena.used;
 }
 
-/* Whether M of a tree written behind the counts is positive definite: every joint moves some mass. */
-static bool csimi_tree_has_mass(csimi_store *s, int t) {
+CSIMI_FN bool csimi_tree_has_mass(csimi_store *s, int t) {
     const csimi_tree *tree = s->state.tree + t;
     csimi_arena arena = csimi_arena_in(s->scratch, s->scratch_bytes);
     const size_t n = (size_t)tree->dof_count;
@@ -46825,6 +47207,7 @@ CSIM_API csim_status csim_destroy_body(csim_world *w, csim_body_id id) {
 /* ==== end world/remove.c */
 
 /* ==== begin world/queries.c ===================================================================================== */
+#if !defined(CONDSIM_NO_QUERIES)
 /* world/queries: the doors of queries, and what they ask of one leaf of the tree. */
 
 #define CSIMI_QUERY_GUARD 0x435351u /* "CSQ" */
@@ -47065,6 +47448,7 @@ static bool csimi_query_inside(const csimi_search *q, int slot, const csimi_surf
                                csimi_surface_hit *hit) {
     csim_real p[3];
     int k;
+    CSIMI_MEMSET(hit, 0, sizeof *hit);
     if (q->w->store.body[slot].kind == CSIM_BODY_CLOTH) return false;
     csimi_store3(p, x);
     for (k = 0; k < 3; k++)
@@ -47378,6 +47762,7 @@ CSIM_API bool csim_world_closest_point(const csim_world *w, const csim_query_def
 }
 
 #undef CSIMI_QUERY_GUARD
+#endif
 /* ==== end world/queries.c */
 
 /* ==== begin world/character.c =================================================================================== */
@@ -48640,6 +49025,11 @@ static csim_status csimi_check_world_def(const csim_world_def *d, const char *fu
     if (d->law != CSIM_LAW_STRICT && d->law != CSIM_LAW_PROXIMAL && d->law != CSIM_LAW_INVERTIBLE)
         return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "law", true, (double)d->law,
                           "CSIM_LAW_STRICT, CSIM_LAW_PROXIMAL or CSIM_LAW_INVERTIBLE");
+#ifdef CONDSIM_NO_LAWS
+    if (d->law != CSIM_LAW_STRICT)
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "law", true, (double)d->law,
+                          "builds without CONDSIM_NO_LAWS");
+#endif
     if ((s = csimi_check_integrator(d, d->integrator, 0, 0, function, error)) != 0) return s;
     if ((d->allocator.alloc == NULL) != (d->allocator.free == NULL))
         return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "allocator", false, 0,
@@ -48770,12 +49160,13 @@ CSIM_API csim_status csim_create_world_in(const csim_world_def *def, void *block
 }
 
 CSIM_API csim_status csim_create_world(const csim_world_def *def, csim_world **world, csim_error *error) {
+    const csim_world_def standard = csim_default_world_def();
     csimi_heap heap;
     csimi_counts first;
     csim_world *w;
     csim_status s;
-    if (!def || !world)
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_create_world", def ? "world" : "def", false, 0, "not null");
+    if (!world) return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_create_world", "world", false, 0, "not null");
+    if (!def) def = &standard;
     if ((s = csimi_check_world_def(def, "csim_create_world", error)) != 0) return s;
     CSIMI_MEMSET(&heap, 0, sizeof heap);
     heap.hooks = def->allocator;
@@ -48970,6 +49361,18 @@ CSIM_API csim_status csim_create_cloth(csim_world *world, const csim_cloth_def *
 }
 #endif
 
+#if defined(CONDSIM_NO_PARTICLES)
+CSIM_API csim_status csim_create_particle(csim_world *world, const csim_particle_def *def, csim_body_id *id) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_create_particle", "CONDSIM_NO_PARTICLES");
+}
+#endif
+
+#if !CSIMI_HAS_NODES
+CSIMI_FN void csimi_collide_points(csimi_detector *d, const csimi_object *a, const csimi_object *b) {}
+CSIMI_FN void csimi_collide_samples(csimi_detector *d, const csimi_object *a, const csimi_object *b) {}
+CSIMI_FN void csimi_collide_self(csimi_detector *d, int i) {}
+#endif
+
 #if defined(CONDSIM_NO_SOFT)
 CSIMI_FN size_t csimi_mesh_scratch(const csimi_counts *n) { return 0; }
 CSIM_API csim_status csim_create_soft(csim_world *world, const csim_soft_def *def, csim_body_id *id) {
@@ -49038,6 +49441,16 @@ CSIM_API csim_status csim_tree_inverse_dynamics(const csim_world *world, csim_bo
 CSIM_API csim_status csim_tree_get_effort(const csim_world *world, csim_body_id id, int link, csim_real *drive,
                                           csim_real *limit) {
     return CSIMI_ABSENT(NULL, "csim_tree_get_effort", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_add_shape(csim_world *world, csim_body_id id, int link, const csim_shape *shape,
+                                         int *number) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_add_shape", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_set_link_mass(csim_world *world, csim_body_id id, int link, const csim_mass *mass) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_link_mass", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_set_link_density(csim_world *world, csim_body_id id, int link, csim_real density) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_link_density", "CONDSIM_NO_TREE");
 }
 CSIM_API csim_status csim_tree_shape_link(const csim_world *world, csim_body_id id, int shape, int *link) {
     return CSIMI_ABSENT(NULL, "csim_tree_shape_link", "CONDSIM_NO_TREE");
@@ -49232,6 +49645,65 @@ CSIM_API csim_vec3 csim_world_move_capsule(const csim_world *world, const csim_q
 #undef CSIMI_NO_CHARACTER
 #endif
 
+#if defined(CONDSIM_NO_QUERIES)
+#define CSIMI_NO_QUERY(def, what) (void)CSIMI_ABSENT((def) ? (def)->error : NULL, what, "CONDSIM_NO_QUERIES")
+CSIM_API csim_query_def csim_default_query_def(void) {
+    csim_query_def none;
+    CSIMI_MEMSET(&none, 0, sizeof none);
+    return none;
+}
+CSIM_API bool csim_world_cast_ray(const csim_world *world, const csim_query_def *def, csim_vec3 origin, csim_vec3 way,
+                                  csim_query_hit *hit) {
+    CSIMI_NO_QUERY(def, "csim_world_cast_ray");
+    return false;
+}
+CSIM_API int csim_world_cast_ray_all(const csim_world *world, const csim_query_def *def, csim_vec3 origin,
+                                     csim_vec3 way, csim_query_hit *hits, int capacity) {
+    CSIMI_NO_QUERY(def, "csim_world_cast_ray_all");
+    return 0;
+}
+CSIM_API bool csim_world_ray_meets(const csim_world *world, const csim_query_def *def, csim_vec3 origin,
+                                   csim_vec3 way) {
+    CSIMI_NO_QUERY(def, "csim_world_ray_meets");
+    return false;
+}
+CSIM_API bool csim_world_cast_shape(const csim_world *world, const csim_query_def *def, const csim_shape *shape,
+                                    csim_pose pose, csim_vec3 way, csim_query_hit *hit) {
+    CSIMI_NO_QUERY(def, "csim_world_cast_shape");
+    return false;
+}
+CSIM_API int csim_world_overlap_shape(const csim_world *world, const csim_query_def *def, const csim_shape *shape,
+                                      csim_pose pose, csim_query_hit *hits, int capacity) {
+    CSIMI_NO_QUERY(def, "csim_world_overlap_shape");
+    return 0;
+}
+CSIM_API int csim_world_overlap_box(const csim_world *world, const csim_query_def *def, csim_vec3 lower,
+                                    csim_vec3 upper, csim_query_hit *hits, int capacity) {
+    CSIMI_NO_QUERY(def, "csim_world_overlap_box");
+    return 0;
+}
+CSIM_API bool csim_world_closest_point(const csim_world *world, const csim_query_def *def, csim_vec3 point,
+                                       csim_real within, csim_query_hit *hit) {
+    CSIMI_NO_QUERY(def, "csim_world_closest_point");
+    return false;
+}
+#undef CSIMI_NO_QUERY
+#endif
+
+#if defined(CONDSIM_NO_QUERIES) && defined(CONDSIM_NO_DRAW) && defined(CONDSIM_NO_SLEEP) && \
+    defined(CONDSIM_NO_SOFT) && defined(CONDSIM_NO_CLOTH) && defined(CONDSIM_NO_CABLE) && defined(CONDSIM_NO_REDUCED)
+CSIMI_FN void csimi_look_layout(csimi_look *l, const csimi_counts *n, csimi_arena *arena) {}
+CSIMI_FN void csimi_look_clear(csimi_look *l, const csimi_counts *n) {}
+CSIMI_FN void csimi_look_copy(csimi_store *to, const csimi_store *from) {}
+CSIMI_FN void csimi_look_anew(csim_world *w) {}
+CSIMI_FN void csimi_look_add(csimi_store *s, int slot) {}
+CSIMI_FN void csimi_look_drop(csimi_store *s, int slot) {}
+CSIMI_FN void csimi_look_surfaces(csim_world *w) {}
+CSIMI_FN void csimi_look_moved(csimi_store *s, int slot) {}
+CSIMI_FN void csimi_look_node(csimi_store *s, int slot, int node, csim_vec3 from) {}
+CSIMI_FN void csimi_look_step(csim_world *w) {}
+#endif
+
 #if defined(CONDSIM_NO_DRAW)
 CSIM_API csim_draw csim_default_draw(void) {
     csim_draw none;
@@ -49396,7 +49868,9 @@ CSIM_API csim_shape csim_field_shape(const csim_field *field) {
     CSIMI_MEMSET(&none, 0, sizeof none);
     return none;
 }
-CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_vec3 *n) { return 0; }
+CSIMI_FN csim_real csimi_distance_heights(const csim_field *f, csim_vec3 p, csim_real within, csim_vec3 *n) {
+    return 0;
+}
 CSIMI_FN csim_real csimi_distance_mesh(const csim_field *f, csim_vec3 p, csim_vec3 *n) { return 0; }
 CSIMI_FN int csimi_ray_mesh(const csim_field *f, csim_vec3 origin, csim_vec3 way, csim_real level, csim_real most,
                             csimi_ray_hit *hit) {
@@ -52239,6 +52713,7 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_BOUNDS_DEPTH
 #undef CSIMI_NO_FEATURE
 #undef CSIMI_CONTACT_PRIVATE_H
+#undef CSIMI_HAS_LAWS
 #undef CSIMI_SOLVE_PRIVATE_H
 #undef CSIMI_QUADS
 #undef CSIMI_QUAD
@@ -52424,6 +52899,7 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_ABSENT
 #undef CSIMI_ERROR_OF
 #undef CSIMI_NO_CHARACTER
+#undef CSIMI_NO_QUERY
 #endif
 
 #endif /* CONDSIM_IMPLEMENTATION */

@@ -239,6 +239,7 @@ static bool csimi_query_inside(const csimi_search *q, int slot, const csimi_surf
                                csimi_surface_hit *hit) {
     csim_real p[3];
     int k;
+    CSIMI_MEMSET(hit, 0, sizeof *hit);
     if (q->w->store.body[slot].kind == CSIM_BODY_CLOTH) return false;
     csimi_store3(p, x);
     for (k = 0; k < 3; k++)
