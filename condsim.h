@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: e84a449861d1ddbe
+   Hash of the parts: 40ddc7e5b61f3c95
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -2592,14 +2592,14 @@ CSIM_API csim_status csim_body_set_shape_sensor(csim_world *world, csim_body_id 
 /* The link of a tree that a shape is on; -1: of other bodies. */
 CSIM_API csim_status csim_body_get_shape_link(const csim_world *world, csim_body_id id, int shape, int *link);
 
-/* ---- shapes added, replaced, removed, switched off; of links of trees too. A shape keeps its number: that of one removed belongs to none
-   (calls with it return CSIM_OUT_OF_RANGE) until the next is added. Mass, centre and inertia stay as they are;
-   csim_body_set_density takes them from the shapes anew. Contacts and events of a shape that is no longer there end in
-   the next step; where another has its number and touches the same, they go on. */
+/* ---- shapes added, replaced, removed, switched off; of links of trees too. A shape keeps its number: that of one
+   removed belongs to none (calls with it return CSIM_OUT_OF_RANGE) until the next is added. Mass, centre and inertia
+   stay as they are; csim_body_set_density takes them from the shapes anew. Contacts and events of a shape that is no
+   longer there end in the next step; where another has its number and touches the same, they go on. */
 
-/* Another shape for a rigid body (a link: csim_tree_add_shape), in body axes, copied: number (may be null) becomes the lowest that is free. Fails:
-   also what csim_shape_bake fails with; CSIM_CAPACITY, CSIM_OUT_OF_MEMORY; CSIM_OUT_OF_RANGE: a half-space, heights or
-   triangles on a body that is not static, more than 10000 shapes. */
+/* Another shape for a rigid body (a link: csim_tree_add_shape), in body axes, copied: number (may be null) becomes
+   the lowest that is free. Fails: also what csim_shape_bake fails with; CSIM_CAPACITY, CSIM_OUT_OF_MEMORY;
+   CSIM_OUT_OF_RANGE: a half-space, heights or triangles on a body that is not static, more than 10000 shapes. */
 CSIM_API csim_status csim_body_add_shape(csim_world *world, csim_body_id id, const csim_shape *shape, int *number);
 /* Another shape, surface, sensor flag and pointer under the number of one that is there; null: removes it. On
    trees it stays on its link. Fails as csim_body_add_shape. */
@@ -2607,9 +2607,10 @@ CSIM_API csim_status csim_body_set_shape(csim_world *world, csim_body_id id, int
 /* A shape that is not enabled is met by nothing, as a body that is not. Default true. */
 CSIM_API csim_status csim_body_set_shape_enabled(csim_world *world, csim_body_id id, int shape, bool enabled);
 CSIM_API csim_status csim_body_get_shape_enabled(const csim_world *world, csim_body_id id, int shape, bool *enabled);
-/* Mass, centre and inertia of a rigid body (a link: csim_tree_set_link_density) from its shapes as they are, of this density, kg/m^3, > 0, as
-   csim_create_rigid takes them (of a hull: those of its corners); sensors and shapes that are not enabled have none.
-   Positions and velocities follow as with csim_body_set_mass. CSIM_OUT_OF_RANGE: no shape has a mass. */
+/* Mass, centre and inertia of a rigid body (a link: csim_tree_set_link_density) from its shapes as they are, of this
+   density, kg/m^3, > 0, as csim_create_rigid takes them (of a hull: those of its corners); sensors and shapes that are
+   not enabled have none. Positions and velocities follow as with csim_body_set_mass. CSIM_OUT_OF_RANGE: no shape has a
+   mass. */
 CSIM_API csim_status csim_body_set_density(csim_world *world, csim_body_id id, csim_real density);
 
 /* ---- pointers of the user */
@@ -31701,6 +31702,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_look_anew(csim_world *w) {
     csimi_bounds_tend(&w->store.look.tree, true);
 }
 
+#ifndef CONDSIM_NO_SNAPSHOTS
 CSIMI_FN bool csimi_look_fits(const csim_world *w, const csimi_staged *to) {
     const unsigned char *bodies = CSIMI_STAGED_AT(to, body), *skins = CSIMI_STAGED_AT(to, skin);
     const csimi_store *s = &w->store;
@@ -31722,6 +31724,7 @@ CSIMI_FN bool csimi_look_fits(const csim_world *w, const csimi_staged *to) {
             return false;
     return true;
 }
+#endif
 
 /* A box that is left gets a sixteenth of its size as room. */
 static void csimi_look_leaf(csimi_store *s, int leaf, const csim_pose *pose) {
@@ -31775,11 +31778,13 @@ CSIMI_FN void csimi_look_node(csimi_store *s, int slot, int node, csim_vec3 from
     }
 }
 
+#ifndef CONDSIM_NO_SNAPSHOTS
 CSIMI_FN void csimi_look_all_moved(csim_world *w) {
     int i;
     for (i = 0; i < w->live_bodies; i++) csimi_look_moved(&w->store, w->store.body_list[i]);
     csimi_bounds_tend(&w->store.look.tree, false);
 }
+#endif
 
 CSIMI_FN void csimi_look_step(csim_world *w) {
     csimi_store *s = &w->store;
@@ -36816,7 +36821,8 @@ static CSIMI_NOINLINE csim_status csimi_check_snapshot(csim_world *w, const csim
     if (h->bytes > bytes || csimi_snapshot_bytes(&h->count) != h->bytes)
         return csimi_bad_snapshot(w, "bytes", (double)bytes, "the size the snapshot says, or more");
     if (h->hash != csimi_snapshot_hash(h, p, kept))
-        return csimi_bad_snapshot(w, "hash", 0, kept ? "bytes of csim_world_keep" : "undamaged bytes of csim_world_save");
+        return csimi_bad_snapshot(w, "hash", 0,
+                                  kept ? "bytes of csim_world_keep" : "undamaged bytes of csim_world_save");
     if (kept && h->stamp != w->stamp)
         return csimi_bad_snapshot(w, "world", (double)h->stamp, "bytes that this world kept");
     if (!(h->time > -1e300 && h->time < 1e300) || !(h->last_h >= 0 && h->last_h <= 1))
@@ -36886,7 +36892,8 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
         return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_restore", "scratch", true, (double)s->scratch_bytes,
                           "a larger block");
     if ((status = csimi_find_fields(w, &staged, known)) != 0) return status;
-    if (!kept && !csimi_snapshot_fits(&staged, known, (unsigned char *)(known + h.count.shapes))) return CSIM_BAD_SNAPSHOT;
+    if (!kept && !csimi_snapshot_fits(&staged, known, (unsigned char *)(known + h.count.shapes)))
+        return CSIM_BAD_SNAPSHOT;
     same_leaves = csimi_look_fits(w, &staged);
     s->count = h.count;
     p += sizeof h;
@@ -45163,8 +45170,8 @@ CSIMI_FN void csimi_write_surface(csimi_store *s, int slot, const csim_real *res
 /* ==== end world/soft.c */
 
 /* ==== begin world/reshape.c ===================================================================================== */
-/* world/reshape: shapes of rigid bodies and of links of trees that are added, replaced and removed while a world runs. A shape keeps its
-   number: one that is removed leaves a gap among those of its body, for the next that is added. */
+/* world/reshape: shapes of rigid bodies and of links of trees that are added, replaced and removed while a world runs.
+   A shape keeps its number: one that is removed leaves a gap among those of its body, for the next that is added. */
 
 /* ---- where things stand */
 
@@ -47557,6 +47564,7 @@ static CSIMI_NOINLINE bool csimi_cast_faces(csimi_search *q, int slot, const csi
     csim_real corner[9], t, most = q->most;
     bool found = false;
     int face;
+    CSIMI_MEMSET(first, 0, sizeof *first);
     csimi_surface_ray_along(&ray, surface, csim_add(q->lower, half), q->way, half, most);
     while ((face = csimi_surface_ray_next(&ray)) >= 0) {
         csimi_convex piece;
@@ -49890,6 +49898,7 @@ CSIMI_FN bool csimi_height_peak(const csim_field *f, int i, int j) { return fals
 CSIMI_FN csim_vec3 csimi_height_node(const csim_field *f, int i, int j) { return csim_v3(0, 0, 0); }
 CSIMI_FN csim_vec3 csimi_sample_of(const csim_field *f, int i) { return csim_v3(0, 0, 0); }
 CSIMI_FN csim_vec3 csimi_sample_block(const csim_field *f, int block, csim_real *radius) {
+    *radius = 0;
     return csim_v3(0, 0, 0);
 }
 #endif

@@ -156,6 +156,7 @@ CSIMI_FN CSIMI_NOINLINE void csimi_look_anew(csim_world *w) {
     csimi_bounds_tend(&w->store.look.tree, true);
 }
 
+#ifndef CONDSIM_NO_SNAPSHOTS
 CSIMI_FN bool csimi_look_fits(const csim_world *w, const csimi_staged *to) {
     const unsigned char *bodies = CSIMI_STAGED_AT(to, body), *skins = CSIMI_STAGED_AT(to, skin);
     const csimi_store *s = &w->store;
@@ -177,6 +178,7 @@ CSIMI_FN bool csimi_look_fits(const csim_world *w, const csimi_staged *to) {
             return false;
     return true;
 }
+#endif
 
 /* A box that is left gets a sixteenth of its size as room. */
 static void csimi_look_leaf(csimi_store *s, int leaf, const csim_pose *pose) {
@@ -230,11 +232,13 @@ CSIMI_FN void csimi_look_node(csimi_store *s, int slot, int node, csim_vec3 from
     }
 }
 
+#ifndef CONDSIM_NO_SNAPSHOTS
 CSIMI_FN void csimi_look_all_moved(csim_world *w) {
     int i;
     for (i = 0; i < w->live_bodies; i++) csimi_look_moved(&w->store, w->store.body_list[i]);
     csimi_bounds_tend(&w->store.look.tree, false);
 }
+#endif
 
 CSIMI_FN void csimi_look_step(csim_world *w) {
     csimi_store *s = &w->store;

@@ -134,7 +134,8 @@ static CSIMI_NOINLINE csim_status csimi_check_snapshot(csim_world *w, const csim
     if (h->bytes > bytes || csimi_snapshot_bytes(&h->count) != h->bytes)
         return csimi_bad_snapshot(w, "bytes", (double)bytes, "the size the snapshot says, or more");
     if (h->hash != csimi_snapshot_hash(h, p, kept))
-        return csimi_bad_snapshot(w, "hash", 0, kept ? "bytes of csim_world_keep" : "undamaged bytes of csim_world_save");
+        return csimi_bad_snapshot(w, "hash", 0,
+                                  kept ? "bytes of csim_world_keep" : "undamaged bytes of csim_world_save");
     if (kept && h->stamp != w->stamp)
         return csimi_bad_snapshot(w, "world", (double)h->stamp, "bytes that this world kept");
     if (!(h->time > -1e300 && h->time < 1e300) || !(h->last_h >= 0 && h->last_h <= 1))
@@ -204,7 +205,8 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
         return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_restore", "scratch", true, (double)s->scratch_bytes,
                           "a larger block");
     if ((status = csimi_find_fields(w, &staged, known)) != 0) return status;
-    if (!kept && !csimi_snapshot_fits(&staged, known, (unsigned char *)(known + h.count.shapes))) return CSIM_BAD_SNAPSHOT;
+    if (!kept && !csimi_snapshot_fits(&staged, known, (unsigned char *)(known + h.count.shapes)))
+        return CSIM_BAD_SNAPSHOT;
     same_leaves = csimi_look_fits(w, &staged);
     s->count = h.count;
     p += sizeof h;

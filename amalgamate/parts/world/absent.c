@@ -607,6 +607,7 @@ CSIMI_FN bool csimi_height_peak(const csim_field *f, int i, int j) { return fals
 CSIMI_FN csim_vec3 csimi_height_node(const csim_field *f, int i, int j) { return csim_v3(0, 0, 0); }
 CSIMI_FN csim_vec3 csimi_sample_of(const csim_field *f, int i) { return csim_v3(0, 0, 0); }
 CSIMI_FN csim_vec3 csimi_sample_block(const csim_field *f, int block, csim_real *radius) {
+    *radius = 0;
     return csim_v3(0, 0, 0);
 }
 #endif

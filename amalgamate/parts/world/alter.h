@@ -28,14 +28,14 @@ CSIM_API csim_status csim_body_set_shape_sensor(csim_world *world, csim_body_id 
 /* The link of a tree that a shape is on; -1: of other bodies. */
 CSIM_API csim_status csim_body_get_shape_link(const csim_world *world, csim_body_id id, int shape, int *link);
 
-/* ---- shapes added, replaced, removed, switched off; of links of trees too. A shape keeps its number: that of one removed belongs to none
-   (calls with it return CSIM_OUT_OF_RANGE) until the next is added. Mass, centre and inertia stay as they are;
-   csim_body_set_density takes them from the shapes anew. Contacts and events of a shape that is no longer there end in
-   the next step; where another has its number and touches the same, they go on. */
+/* ---- shapes added, replaced, removed, switched off; of links of trees too. A shape keeps its number: that of one
+   removed belongs to none (calls with it return CSIM_OUT_OF_RANGE) until the next is added. Mass, centre and inertia
+   stay as they are; csim_body_set_density takes them from the shapes anew. Contacts and events of a shape that is no
+   longer there end in the next step; where another has its number and touches the same, they go on. */
 
-/* Another shape for a rigid body (a link: csim_tree_add_shape), in body axes, copied: number (may be null) becomes the lowest that is free. Fails:
-   also what csim_shape_bake fails with; CSIM_CAPACITY, CSIM_OUT_OF_MEMORY; CSIM_OUT_OF_RANGE: a half-space, heights or
-   triangles on a body that is not static, more than 10000 shapes. */
+/* Another shape for a rigid body (a link: csim_tree_add_shape), in body axes, copied: number (may be null) becomes
+   the lowest that is free. Fails: also what csim_shape_bake fails with; CSIM_CAPACITY, CSIM_OUT_OF_MEMORY;
+   CSIM_OUT_OF_RANGE: a half-space, heights or triangles on a body that is not static, more than 10000 shapes. */
 CSIM_API csim_status csim_body_add_shape(csim_world *world, csim_body_id id, const csim_shape *shape, int *number);
 /* Another shape, surface, sensor flag and pointer under the number of one that is there; null: removes it. On
    trees it stays on its link. Fails as csim_body_add_shape. */
@@ -43,9 +43,10 @@ CSIM_API csim_status csim_body_set_shape(csim_world *world, csim_body_id id, int
 /* A shape that is not enabled is met by nothing, as a body that is not. Default true. */
 CSIM_API csim_status csim_body_set_shape_enabled(csim_world *world, csim_body_id id, int shape, bool enabled);
 CSIM_API csim_status csim_body_get_shape_enabled(const csim_world *world, csim_body_id id, int shape, bool *enabled);
-/* Mass, centre and inertia of a rigid body (a link: csim_tree_set_link_density) from its shapes as they are, of this density, kg/m^3, > 0, as
-   csim_create_rigid takes them (of a hull: those of its corners); sensors and shapes that are not enabled have none.
-   Positions and velocities follow as with csim_body_set_mass. CSIM_OUT_OF_RANGE: no shape has a mass. */
+/* Mass, centre and inertia of a rigid body (a link: csim_tree_set_link_density) from its shapes as they are, of this
+   density, kg/m^3, > 0, as csim_create_rigid takes them (of a hull: those of its corners); sensors and shapes that are
+   not enabled have none. Positions and velocities follow as with csim_body_set_mass. CSIM_OUT_OF_RANGE: no shape has a
+   mass. */
 CSIM_API csim_status csim_body_set_density(csim_world *world, csim_body_id id, csim_real density);
 
 /* ---- pointers of the user */

@@ -348,6 +348,7 @@ static CSIMI_NOINLINE bool csimi_cast_faces(csimi_search *q, int slot, const csi
     csim_real corner[9], t, most = q->most;
     bool found = false;
     int face;
+    CSIMI_MEMSET(first, 0, sizeof *first);
     csimi_surface_ray_along(&ray, surface, csim_add(q->lower, half), q->way, half, most);
     while ((face = csimi_surface_ray_next(&ray)) >= 0) {
         csimi_convex piece;

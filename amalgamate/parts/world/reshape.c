@@ -1,5 +1,5 @@
-/* world/reshape: shapes of rigid bodies and of links of trees that are added, replaced and removed while a world runs. A shape keeps its
-   number: one that is removed leaves a gap among those of its body, for the next that is added. */
+/* world/reshape: shapes of rigid bodies and of links of trees that are added, replaced and removed while a world runs.
+   A shape keeps its number: one that is removed leaves a gap among those of its body, for the next that is added. */
 #include "private.h"
 
 /* ---- where things stand */
