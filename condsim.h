@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 40ddc7e5b61f3c95
+   Hash of the parts: 69e91b1565f21f4b
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -36858,6 +36858,19 @@ static CSIMI_NOINLINE csim_status csimi_find_fields(csim_world *w, const csimi_s
     return CSIM_OK;
 }
 
+/* What is of this world and not of the one that was saved. */
+static void csimi_stamp_ids(csimi_store *s, uint32_t stamp, const csim_field **known) {
+    int i;
+    for (i = 0; i < s->count.shapes; i++) s->shape[i].field = known[i];
+    for (i = 0; i < s->count.contacts; i++) s->contact[i].body_a.world = s->contact[i].body_b.world = stamp;
+    for (i = 0; i < s->count.touches; i++) s->touch[i].body_a.world = s->touch[i].body_b.world = stamp;
+#ifndef CONDSIM_NO_SLEEP
+    for (i = 0; i < s->count.slept_touches; i++)
+        s->slept_touch[i].body_a.world = s->slept_touch[i].body_b.world = stamp;
+    for (i = 0; i < s->count.slept; i++) s->slept[i].body_a.world = s->slept[i].body_b.world = stamp;
+#endif
+}
+
 static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes, bool kept) {
     csimi_snapshot_header h;
     csimi_store *s;
@@ -36867,7 +36880,6 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     csimi_counts need;
     csim_status status;
     bool same_leaves;
-    int i;
     if (!w) return CSIM_NULL_ARGUMENT;
     if (!buffer) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, "csim_world_restore", "buffer", false, 0, "not null");
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_world_restore", NULL, false, 0, NULL);
@@ -36882,7 +36894,7 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     staged.bytes = p + sizeof h;
     staged.asleep = h.asleep;
     staged.bedded = h.bedded;
-    if (!kept && !csimi_snapshot_sound(&staged)) return CSIM_BAD_SNAPSHOT;
+    if (!kept && !csimi_snapshot_sound(&staged)) return CSIM_BAD_SNAPSHOT; /* it has said why */
     need = h.count;
     if (h.bedded > 0) need.slept = csimi_imax(need.slept, 1); /* what sleeps takes room to be moved */
     if ((status = csimi_ensure(w, &need, "csim_world_restore")) != 0) return status;
@@ -36902,14 +36914,7 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     p += sizeof(type) * (size_t)s->count.axis * (per);
     CSIMI_WORLD_ARRAYS(CSIMI_X)
 #undef CSIMI_X
-    for (i = 0; i < s->count.shapes; i++) s->shape[i].field = known[i];
-    for (i = 0; i < s->count.contacts; i++) s->contact[i].body_a.world = s->contact[i].body_b.world = w->stamp;
-    for (i = 0; i < s->count.touches; i++) s->touch[i].body_a.world = s->touch[i].body_b.world = w->stamp;
-#ifndef CONDSIM_NO_SLEEP
-    for (i = 0; i < s->count.slept_touches; i++)
-        s->slept_touch[i].body_a.world = s->slept_touch[i].body_b.world = w->stamp;
-    for (i = 0; i < s->count.slept; i++) s->slept[i].body_a.world = s->slept[i].body_b.world = w->stamp;
-#endif
+    csimi_stamp_ids(s, w->stamp, known);
     w->live_bodies = h.live_bodies;
     w->free_body = h.free_body;
     w->free_link = h.free_link;
