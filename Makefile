@@ -76,6 +76,7 @@ condsim.h: $(BUILD)/amalgamate amalgamate/parts.list amalgamate/manual.txt LICEN
 
 LIBRARY_FLAGS = -DCONDSIM_OWN_MATH -DCONDSIM_REFERENCE -DCONDSIM_LINKED
 ASSERTS = -include assert.h '-DCONDSIM_ASSERT(x)=assert(x)'
+SCENE_FLAGS = -O1
 REAL_double =
 REAL_float = -DCONDSIM_FLOAT
 define REAL_RULES
@@ -85,11 +86,11 @@ $(BUILD)/$1/parts/%.o: amalgamate/parts/%.c
 
 $(BUILD)/$1/scenes/%.o: examples/scenes/%.c $(SCENE_HEADERS) condsim.h
 	@mkdir -p $$(@D)
-	@$$(COMPILE) $(LIBRARY_FLAGS) $(REAL_$1) -I. -c $$< -o $$@
+	@$$(COMPILE) $(SCENE_FLAGS) $(LIBRARY_FLAGS) $(REAL_$1) -I. -c $$< -o $$@
 
 $(BUILD)/$1/scenes/modes.o: examples/modes/modes.c examples/modes/modes.h condsim.h
 	@mkdir -p $$(@D)
-	@$$(COMPILE) $(LIBRARY_FLAGS) $(REAL_$1) -I. -c $$< -o $$@
+	@$$(COMPILE) $(SCENE_FLAGS) $(LIBRARY_FLAGS) $(REAL_$1) -I. -c $$< -o $$@
 
 $(BUILD)/$1/libcondsim.a: $(BODIES:amalgamate/parts/%.c=$(BUILD)/$1/parts/%.o)
 	@rm -f $$@
@@ -144,11 +145,17 @@ tables: $(BUILD)/bin/condsim-tables-double $(BUILD)/bin/condsim-tables-float
 fc3d: $(BUILD)/bin/condsim-fc3d
 	@sh tests/fc3d.sh $(BUILD)/bin/condsim-fc3d $(BUILD)/fc3d
 
-run: $(BUILD)/bin/condsim-scene
+# the scene program with the file of one scene: the others take as long to compile as this one to run
+RUN_SCENES := runner scene mixed soft mesh sat columns picture replay replay_mesh threads modes
+$(BUILD)/bin/condsim-run: examples/scenes/run/others.c $(RUN_SCENES:%=$(BUILD)/double/scenes/%.o) $(LIBRARY)
+	@mkdir -p $(@D)
+	@$(COMPILE) $(SCENE_FLAGS) $(LIBRARY_FLAGS) -I. $^ -o $@ -lm
+
+run: $(BUILD)/bin/condsim-run
 	@mkdir -p $(BUILD)/run
-	@$(BUILD)/bin/condsim-scene drop-mesh $(if $(MESH),--set mesh=$(MESH)) --out $(BUILD)/run
-	@echo "open $(BUILD)/run/index.html in a browser; $(BUILD)/bin/condsim-scene --list names the other scenes, docs/scenes.md shows"
-	@echo "their figures, and examples/01_hello.c with docs/guide.md is where a program of your own begins"
+	@$(BUILD)/bin/condsim-run drop-mesh $(if $(MESH),--set mesh=$(MESH)) --out $(BUILD)/run
+	@echo "open $(BUILD)/run/index.html in a browser. make builds the other scenes: $(BUILD)/bin/condsim-scene --list names them,"
+	@echo "docs/scenes.md shows their figures; a program of your own begins with examples/01_hello.c and docs/guide.md"
 
 # the program of README.md, as it is now and with what it prints now
 readme: $(BUILD)/bin/01_hello
