@@ -101,6 +101,20 @@ console.log("it stands, certified, with the library from npm");
 END
     node use.mjs >>log 2>&1
     check "npm package in node" log
+    # the programs of docs/web.md say what stands under them
+    awk -v t="$work/npm/page" '/^```/ && on { on = 0; next } /^```js$/ { out = t (++n) ".mjs"; on = 1; next }
+        /^```text$/ { out = t ".want" (++m); on = 1; next } /^```/ { on = 1; out = "/dev/null"; next } on { print > out }' \
+        "$root/docs/web.md"
+    (node page2.mjs | diff - page.want2 && echo "$wanted") >log 2>&1
+    check "docs/web.md: the package" log
+    if command -v clang >/dev/null && [ -d /usr/include/wasm32-wasi ]; then
+        sed 's,"\.\./condsim,"condsim,' "$root/examples/16_web.c" >16_web.c
+        sed -n '/^clang /,/^```/p' "$root/docs/web.md" | sed '/^```/d;s,16_web.c,-I'"$root/include"' 16_web.c,' >build.sh
+        (sh build.sh && node page1.mjs | diff - page.want1 && echo "$wanted") >log 2>&1
+        check "docs/web.md: a program of one's own" log
+    else
+        missing "docs/web.md" "clang or wasi-libc"
+    fi
 else
     missing "npm package" "node or condsim.wasm"
 fi
