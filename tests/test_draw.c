@@ -328,6 +328,102 @@ TEST(edges_of_levels_are_drawn_once) {
     csim_destroy_world(w);
 }
 
+static void *aligned(double *block) { return (char *)block + (64 - (size_t)block % 64) % 64; }
+
+static void put_field(csim_world *w, const csim_field *field) {
+    const csim_shape shape = csim_field_shape(field);
+    csim_rigid_def d = csim_default_rigid_def();
+    csim_body_id id;
+    d.shapes = &shape, d.shape_count = 1, d.motion = CSIM_STATIC;
+    d.pose.position = csim_v3(1, 2, 3);
+    d.pose.rotation = csim_quat_axis_angle(csim_v3(0, 0, 1), CSIM_R(1.5707963267948966));
+    STATUS(csim_create_rigid(w, &d, &id), CSIM_OK);
+}
+
+/* Hills of 8 x 5 cells: each edge of the triangles once, both its ends on nodes. */
+TEST(height_fields_are_drawn_by_their_edges) {
+    enum { X = 8, Y = 5, EDGES = X * (Y + 1) + Y * (X + 1) + X * Y };
+    static double block[1 << 13];
+    csim_real z[(X + 1) * (Y + 1)];
+    csim_height_field_def h = csim_default_height_field_def();
+    const csim_field *field = NULL;
+    csim_world *w = empty(0);
+    csim_error error;
+    csim_draw pen;
+    size_t bytes;
+    int i, k;
+    for (i = 0; i < (X + 1) * (Y + 1); i++) z[i] = CSIM_R(0.01) * (csim_real)(i * i % 37);
+    h.heights = z, h.count_x = X + 1, h.count_y = Y + 1, h.cell = CSIM_R(0.5);
+    STATUS(csim_height_field_bytes(&h, &bytes, &error), CSIM_OK);
+    CHECK(bytes < sizeof block - 64);
+    STATUS(csim_create_height_field_in(&h, aligned(block), bytes, &field, &error), CSIM_OK);
+    put_field(w, field);
+    pen = pens(only(CSIM_DRAW_SHAPES));
+    STATUS(csim_world_draw(w, &pen), CSIM_OK);
+    EQUAL(all.lines[CSIM_DRAW_SHAPES], EDGES);
+    for (i = 0; i < all.kept; i++) {
+        for (k = 0; k < 2; k++) { /* the field's x is the world's y */
+            const csim_vec3 x = csim_sub(k ? all.to[i] : all.from[i], csim_v3(1, 2, 3));
+            const int n = (int)((double)x.y / 0.5 + 0.5) + (X + 1) * (int)(-(double)x.x / 0.5 + 0.5);
+            NEAR((double)x.z, (double)(float)z[n], TOL(1e-7, 1e-6));
+        }
+        for (k = 0; k < i; k++)
+            CHECK(csim_length(csim_sub(csim_add(all.from[k], all.to[k]), csim_add(all.from[i], all.to[i]))) >
+                  CSIM_R(0.1));
+    }
+    pen = pens(only(CSIM_DRAW_SHAPES));
+    pen.around = csim_v3(CSIM_R(-0.25), CSIM_R(3.25), 3), pen.within = CSIM_R(0.1); /* the middle of one cell */
+    STATUS(csim_world_draw(w, &pen), CSIM_OK);
+    EQUAL(all.lines[CSIM_DRAW_SHAPES], 5);
+    pen = pens(only(CSIM_DRAW_SHAPES));
+    pen.triangles = 8;
+    STATUS(csim_world_draw(w, &pen), CSIM_OK);
+    CHECK(all.lines[CSIM_DRAW_SHAPES] >= 12 && all.lines[CSIM_DRAW_SHAPES] <= 20);
+    csim_destroy_world(w);
+}
+
+/* A cube as a grid: its net lies on its faces, covers all six, and is the same from each side. */
+TEST(meshes_are_drawn_by_a_net_over_their_surface) {
+    static const int t[36] = {0, 2, 3, 0, 3, 1, 4, 5, 7, 4, 7, 6, 0, 1, 5, 0, 5, 4,
+                              2, 6, 7, 2, 7, 3, 0, 4, 6, 0, 6, 2, 1, 3, 7, 1, 7, 5};
+    static double block[1 << 17];
+    csim_mesh_field_def m = csim_default_mesh_field_def();
+    csim_real x[24];
+    const csim_field *field = NULL;
+    csim_world *w = empty(0);
+    csim_error error;
+    csim_draw pen;
+    size_t bytes;
+    int i, k, on[6] = {0, 0, 0, 0, 0, 0};
+    for (i = 0; i < 24; i++) x[i] = i / 3 >> i % 3 & 1 ? CSIM_R(0.5) : CSIM_R(-0.5);
+    m.vertices = x, m.vertex_count = 8, m.triangles = t, m.triangle_count = 12;
+    m.resolution = 16;
+    STATUS(csim_mesh_field_bytes(&m, &bytes, &error), CSIM_OK);
+    CHECK(bytes < sizeof block - 64);
+    STATUS(csim_create_mesh_field_in(&m, aligned(block), bytes, &field, &error), CSIM_OK);
+    put_field(w, field);
+    pen = pens(only(CSIM_DRAW_SHAPES));
+    STATUS(csim_world_draw(w, &pen), CSIM_OK);
+    CHECK(all.lines[CSIM_DRAW_SHAPES] > 6 * 2 * 15 * 14);
+    for (i = 0; i < all.kept; i++) {
+        const csim_vec3 p = csim_sub(all.from[i], csim_v3(1, 2, 3)), q = csim_sub(all.to[i], csim_v3(1, 2, 3));
+        const double cell = (double)csim_field_get_info(field).cell;
+        double c[3] = {(double)p.x, (double)p.y, (double)p.z}, most = 0;
+        CHECK((double)csim_length(csim_sub(p, q)) < 2 * cell);
+        for (k = 0; k < 3; k++) {
+            most = fmax(most, fabs(c[k]));
+            if (fabs(fabs(c[k]) - 0.5) < 1e-3) on[2 * k + (c[k] > 0)]++;
+        }
+        CHECK(fabs(most - 0.5) < 0.75 * cell); /* edges are cut by half a cell, corners by two thirds */
+    }
+    for (i = 0; i < 6; i++) CHECK(on[i] == on[0] && on[i] > 2 * 14 * 13); /* two lines a cell */
+    pen = pens(only(CSIM_DRAW_SHAPES));
+    pen.triangles = 40;
+    STATUS(csim_world_draw(w, &pen), CSIM_OK);
+    CHECK(all.lines[CSIM_DRAW_SHAPES] > 0 && all.lines[CSIM_DRAW_SHAPES] <= 60);
+    csim_destroy_world(w);
+}
+
 TEST(what_sleeps_has_a_colour) {
     csim_world_def wd = csim_default_world_def();
     csim_world *w = NULL;

@@ -606,6 +606,7 @@ CSIMI_FN csimi_under csimi_field_under(const csim_field *f, csim_vec3 lower, csi
 CSIMI_FN bool csimi_height_peak(const csim_field *f, int i, int j) { return false; }
 CSIMI_FN csim_vec3 csimi_height_node(const csim_field *f, int i, int j) { return csim_v3(0, 0, 0); }
 CSIMI_FN csim_vec3 csimi_sample_of(const csim_field *f, int i) { return csim_v3(0, 0, 0); }
+CSIMI_FN const float *csimi_field_value(const csim_field *f) { return NULL; }
 CSIMI_FN csim_vec3 csimi_sample_block(const csim_field *f, int block, csim_real *radius) {
     *radius = 0;
     return csim_v3(0, 0, 0);

@@ -7,7 +7,7 @@
 
 /* What a line, triangle or point means. */
 typedef enum csim_draw_kind {
-    CSIM_DRAW_SHAPES,   /* edges of rigid shapes, links and levels of triangles, segments of cables, particles */
+    CSIM_DRAW_SHAPES,   /* edges of rigid shapes, links, levels and meshes, segments of cables, particles */
     CSIM_DRAW_SURFACES, /* triangles of solids, cloth and reduced bodies */
     CSIM_DRAW_JOINTS,   /* points, the way between them, axes; springs and pins too */
     CSIM_DRAW_LIMITS,   /* arcs of twists, ellipses of cones, ways between limits; where the axis is now */
@@ -31,9 +31,9 @@ typedef struct csim_draw {
     csim_real size;         /* m: of axes, normals, arcs; default 0.2 */
     csim_real per_impulse;  /* m per N s; default 0.1 */
     csim_real ground;       /* m: half of the square that stands for a half-space; default 10 */
-    csim_vec3 around;       /* levels of triangles are drawn in a cube around this point, along their own axes, */
-    csim_real within;       /* of half this side, m; default 0, 0, 0 and 1e9: everywhere */
-    int triangles;          /* at most so many of each level; default 10000 */
+    csim_vec3 around;       /* levels, height fields and meshes are drawn in a cube around this point, along */
+    csim_real within;       /* their own axes, of half this side, m; default 0, 0, 0 and 1e9: everywhere */
+    int triangles;          /* at most so many of each; default 10000 */
     uint32_t colour[CSIM_DRAW_KIND_COUNT_]; /* dynamic bodies of an island share one of their own where islands are
                                                drawn; default: a colour for each kind */
     int *islands;           /* [island_count] room to number islands in, one for each body there has ever been at once
