@@ -145,11 +145,17 @@ tables: $(BUILD)/bin/condsim-tables-double $(BUILD)/bin/condsim-tables-float
 fc3d: $(BUILD)/bin/condsim-fc3d
 	@sh tests/fc3d.sh $(BUILD)/bin/condsim-fc3d $(BUILD)/fc3d
 
-# the scene program with the file of one scene: the others take as long to compile as this one to run
+# the scene program with the file of one scene: the others take as long to compile as this one to run, and their tables
+# are empty here
 RUN_SCENES := runner scene mixed soft mesh sat columns picture replay replay_mesh threads modes
-$(BUILD)/bin/condsim-run: examples/scenes/run/others.c $(RUN_SCENES:%=$(BUILD)/double/scenes/%.o) $(LIBRARY)
+$(BUILD)/others.c: examples/scenes/scene.h
 	@mkdir -p $(@D)
-	@$(COMPILE) $(SCENE_FLAGS) $(LIBRARY_FLAGS) -I. $^ -o $@ -lm
+	@{ echo '#include "scene.h"'; grep -o 'scene_[a-z]*_kinds' $< | grep -v -e _mixed_ -e _soft_ | \
+	    sed 's/.*/const scene_kind &[1];/'; } >$@
+
+$(BUILD)/bin/condsim-run: $(BUILD)/others.c $(RUN_SCENES:%=$(BUILD)/double/scenes/%.o) $(LIBRARY)
+	@mkdir -p $(@D)
+	@$(COMPILE) $(SCENE_FLAGS) $(LIBRARY_FLAGS) -I. -Iexamples/scenes $^ -o $@ -lm
 
 run: $(BUILD)/bin/condsim-run
 	@mkdir -p $(BUILD)/run

@@ -3,7 +3,9 @@
 #include "../condsim.h"
 #include <stdio.h>
 
-static const char *name_of(const csim_query_hit *hit) { return hit->user_data ? (const char *)hit->user_data : "ground"; }
+static const char *name_of(const csim_query_hit *hit) {
+    return hit->user_data ? (const char *)hit->user_data : "ground";
+}
 
 static void put(csim_world *world, csim_shape shape, csim_vec3 at, char *name) {
     csim_rigid_def def = csim_default_rigid_def();

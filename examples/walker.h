@@ -1,6 +1,6 @@
 /* walker: a controller of a character, to copy and to change: slopes, stairs, lifts, pushing, crouching. It is no body
-   of the world: a few numbers, and functions of the world as it lies (docs/characters.md). SI units, z up; include condsim.h before
-   this. */
+   of the world: a few numbers, and functions of the world as it lies (docs/characters.md). SI units, z up; include
+   condsim.h before this. */
 #ifndef WALKER_H
 #define WALKER_H
 

@@ -1,5 +1,5 @@
 /* live: scenes for a page that one can play with. The page (live.html) calls these functions, compiled to WebAssembly;
-   the same functions compiled for this machine run the same scenes to the same bits (main below). One scene at a time. */
+   the same functions compiled for this machine run the same scenes to the same bits (main below). One at a time. */
 #include "cast.h"
 #include "picture.h"
 #include "scene.h"
@@ -24,15 +24,18 @@ typedef struct live_row {
 } live_row;
 
 static const live_row live_table[] = {
-    {"Soft creature", "A soft animal of tetrahedra and three rigid bodies fall on a table.", "drop-mesh", "", 0, 1e-3, 0},
+    {"Soft creature", "A soft animal of tetrahedra and three rigid bodies fall on a table.", "drop-mesh", "", 0, 1e-3,
+     0},
     {"House of cards", "It stands by friction alone, and for as long as you like.", "card-house", "", 4, 0, 0},
     {"Arch", "Stones without mortar. Take one out, if you can.", "arch", "", 21, 0, 0},
     {"Pile", "Boxes and balls fall into a bin.", "pile", "", 200, 1e-3, 0},
     {"Heavy on light", "Ten boxes, 1 kg at the bottom, 1000 kg on top.", "heavy-stack", "", 10, 0, 0},
     {"Cable on a drum", "A cable is wound around a cylinder.", "cable-winding", "", 120, 1e-3, 0},
     {"Cloth on a ball", "A sheet falls on a sphere and hangs there by friction.", "cloth", "", 24, 1e-3, 0},
-    {"Robot dog", "Eighteen degrees of freedom trot by the drives of the joints.", "quadruped", "task=trot", 0, 1e-3, 0},
-    {"Pneumatic fingers", "Three soft fingers are inflated, close round a ball and lift it.", "pneunet", "", 0, 1e-3, 0},
+    {"Robot dog", "Eighteen degrees of freedom trot by the drives of the joints.", "quadruped", "task=trot", 0, 1e-3,
+     0},
+    {"Pneumatic fingers", "Three soft fingers are inflated, close round a ball and lift it.", "pneunet", "", 0, 1e-3,
+     0},
     {"Glass in a hand", "Three jointed fingers close round a glass and lift it.", "grasp", "", 0, 1e-3, 0},
     {"Chain mail", "Rings that link rings catch a ball.", "net", "", 4, 1e-3, 0},
     {"Everything", "Robot, cloth, cable, solids and rigid bodies in one pen.", "everything", "", 0, 1e-3, 0},
@@ -199,7 +202,8 @@ LIVE(live_refresh) int live_refresh(void) {
     return others ? 2 : 1;
 }
 
-/* time s, contacts that touch, iterations, certificate, 1 when it is met, penetration m, energy J, bodies, past steps */
+/* time s, contacts that touch, iterations, certificate, 1 when it is met, penetration m, energy J, bodies, past
+   steps */
 LIVE(live_figure) double live_figure(int i) {
     csim_step_stats t;
     csim_totals e;
@@ -310,7 +314,7 @@ LIVE(live_throw) int live_throw(double x, double y, double z, double dx, double 
 }
 
 #ifndef __wasm__
-/* The native twin: condsim-live SCENE STEPS prints the hash of the world after so many steps; without them, the titles. */
+/* The native twin: condsim-live SCENE STEPS prints the hash of the world after so many steps; without, the titles. */
 int main(int argc, char **argv) {
     const int i = argc > 1 ? atoi(argv[1]) : -1, steps = argc > 2 ? atoi(argv[2]) : 0;
     int k;

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- cable-winding: the cable benchmark of the COND paper. Its end follows a path of 5500 samples around a cylinder; the
-   other end is clamped straight below the first sample, where the line touches the cylinder. */
+/* ---- cable-winding: the cable benchmark of the COND paper. Its end follows a path of 5500 samples around a cylinder;
+   the other end is clamped straight below the first sample, where the line touches the cylinder. */
 
 enum { WINDING_SAMPLES = 5500 };
 
@@ -18,7 +18,8 @@ typedef struct winding {
     csim_real *values;
 } winding;
 
-static const scene_key winding_keys[] = {{"path", "", "file with the 16500 coordinates of the end; empty: the paper's path", "*"},
+static const scene_key winding_keys[] = {{"path", "", "file with the 16500 coordinates of the end; empty: the paper's",
+                                          "*"},
                                          {"speed", "1", "samples of the path in 10 ms", NULL},
                                          {"mu", "1.3", "friction coefficient", NULL},
                                          {"E", "2.954e6", "Young's modulus, Pa", NULL},
@@ -27,8 +28,8 @@ static const scene_key winding_keys[] = {{"path", "", "file with the 16500 coord
                                          {"beta", "0", "stiffness-proportional damping, s", NULL},
                                          {NULL, NULL, NULL, NULL}};
 
-/* What the recording of the paper holds (INRoL/inrol_sim_cablewinding), to the 1 um it is written in: 499 samples along a
-   line, then a taut length that shrinks in proportion to the turn about a post of WINDING_POST and climbs. */
+/* What the recording of the paper holds (INRoL/inrol_sim_cablewinding), to the 1 um it is written in: 499 samples along
+   a line, then a taut length that shrinks in proportion to the turn about a post of WINDING_POST and climbs. */
 #define WINDING_POST 0.022
 static void winding_paper(winding *w) {
     const int first = 499;

@@ -505,7 +505,8 @@ static void everything_solids(scene *s) {
         scene_mesh mesh;
         csim_soft_def d;
         csim_body_id id;
-        if (!(i == 0 ? scene_mesh_ball(&mesh, 2, 1, 0.03) : scene_mesh_box(&mesh, 2, 2, 2, csim_scale(-1, half), half))) {
+        if (!(i == 0 ? scene_mesh_ball(&mesh, 2, 1, 0.03)
+                     : scene_mesh_box(&mesh, 2, 2, 2, csim_scale(-1, half), half))) {
             scene_fail(s, "out of memory");
             return;
         }

@@ -189,7 +189,8 @@ static void reduced_build(scene *s) {
         csim_reduced_def d = csim_default_reduced_def();
         csim_body_id id;
         d.modes = m;
-        d.pose.position = scene_v3(0.15 * longest * i, 0.1 * longest * i, scene_number(s, "height") + 1.1 * longest * i);
+        d.pose.position = scene_v3(0.15 * longest * i, 0.1 * longest * i,
+                                   scene_number(s, "height") + 1.1 * longest * i);
         d.pose.rotation = scene_turn(0.3, 0.5, 1, 0.7 * i);
         d.stiffness_damping = (csim_real)scene_number(s, "beta");
         d.surface.friction = (csim_real)mu;

@@ -384,7 +384,7 @@ typedef struct woven {
     double start[9][2 * WOVEN_STRIPS];
 } woven;
 
-static const scene_key woven_keys[] = {{"mu", "0.3", "middle coefficient of friction; the others: 0.2 less and more", NULL},
+static const scene_key woven_keys[] = {{"mu", "0.3", "middle coefficient of friction; others: 0.2 less and more", NULL},
                                        {"E", "2e6", "middle Young's modulus, Pa", NULL},
                                        {"ratio", "4", "of neighbouring moduli", NULL},
                                        {"only", "0", "1 to 9: this piece alone, counted as they are listed", NULL},

@@ -460,7 +460,8 @@ int replay_contact(replay *r, const float point[3], const float force[3], int st
     memcpy(x, point, 3 * sizeof(float));
     memcpy(x + 3, force, 3 * sizeof(float));
     x[6] = state == REPLAY_STICK || state == REPLAY_SLIP ? (float)state : (float)REPLAY_OPEN;
-    if (!finite_floats(x, 6)) return fail(r, REPLAY_NOT_FINITE, "replay: a contact at %g s is not finite", r->last_time);
+    if (!finite_floats(x, 6))
+        return fail(r, REPLAY_NOT_FINITE, "replay: a contact at %g s is not finite", r->last_time);
     if (append(&r->contacts, x, sizeof x)) return no_memory(r);
     ++contact_counts(r)[r->frame_count - 1];
     return 0;
@@ -593,7 +594,8 @@ static scale find_scale(const replay *r) {
     scale s;
     const float *c = contact_data(r);
     size_t i, count = r->contacts.size / (CONTACT_VALUES * sizeof(float));
-    double begin = r->frame_count ? widest(r, 0, 1) + widest_shape(r) : 1, all = r->frame_count ? widest(r, 0, r->frame_count) : 1;
+    double begin = r->frame_count ? widest(r, 0, 1) + widest_shape(r) : 1;
+    double all = r->frame_count ? widest(r, 0, r->frame_count) : 1;
     if (begin < 1e-6) begin = 1e-6;
     if (all < begin) all = begin;
     if (all > 64 * begin) all = 64 * begin;
@@ -648,7 +650,8 @@ static double cloth_quantum(const replay *r, const cloth *c) {
     return most / 32766;
 }
 
-static int pack_cloth(const replay *r, const cloth *c, double quantum, track *t, const scale *s, int frame, bytes *out) {
+static int pack_cloth(const replay *r, const cloth *c, double quantum, track *t, const scale *s, int frame,
+                      bytes *out) {
     const float *x = frame_data(r, frame) + c->offset;
     double centre[3];
     int i, k, n = c->count;
@@ -681,7 +684,8 @@ static int pack_frames(const replay *r, const scale *s, const double *quantum, t
     for (f = 0; f < r->frame_count && !bad; ++f) {
         bad = pack_poses(r, &tracks[0], s, f, out);
         for (i = 0; i < soft && !bad; ++i) {
-            const cloth *c = i < r->surface_count ? cloths(&r->surfaces) + i : cloths(&r->points) + (i - r->surface_count);
+            const cloth *c =
+                i < r->surface_count ? cloths(&r->surfaces) + i : cloths(&r->points) + (i - r->surface_count);
             bad = pack_cloth(r, c, quantum[i], &tracks[1 + i], s, f, out);
         }
         if (!bad) bad = pack_contacts(contact, contact_counts(r)[f], &tracks[1 + soft], s, out);
@@ -742,7 +746,8 @@ static void write_base64(FILE *file, const bytes *blob) {
     size_t i, k = 0;
     for (i = 0; i < blob->size; i += 3) {
         size_t left = blob->size - i;
-        uint32_t v = (uint32_t)x[i] << 16 | (uint32_t)(left > 1 ? x[i + 1] : 0) << 8 | (uint32_t)(left > 2 ? x[i + 2] : 0);
+        uint32_t v = (uint32_t)x[i] << 16 | (uint32_t)(left > 1 ? x[i + 1] : 0) << 8 |
+                     (uint32_t)(left > 2 ? x[i + 2] : 0);
         line[k++] = digit[v >> 18];
         line[k++] = digit[v >> 12 & 63];
         line[k++] = left > 1 ? digit[v >> 6 & 63] : '=';
@@ -798,7 +803,8 @@ static int finish(replay *r) {
     for (i = 0; i < soft && !bad; ++i)
         quantum[i] = cloth_quantum(r, i < r->surface_count ? cloths(&r->surfaces) + i
                                                            : cloths(&r->points) + (i - r->surface_count));
-    if (!bad) bad = write_static(r, &blob) || pack_frames(r, &s, quantum, t, &blob) || write_head(r, &s, quantum, &head);
+    if (!bad)
+        bad = write_static(r, &blob) || pack_frames(r, &s, quantum, t, &blob) || write_head(r, &s, quantum, &head);
     bad = bad ? no_memory(r) : write_page(r, &head, &blob);
     for (i = 0; t && i < (int)tracks; ++i) free(t[i].memory);
     free(t);

@@ -15,8 +15,8 @@
        replay_fact(r, "contacts at the end", "%d", count);
        if (replay_close(r, error, sizeof error) != 0) puts(error);
 
-   Everything is in SI units, right-handed, z up. Quaternions are (w, x, y, z). The first failure is kept: later calls do
-   nothing and return it again, replay_close reports it, so that a caller may look at the end only. Functions
+   Everything is in SI units, right-handed, z up. Quaternions are (w, x, y, z). The first failure is kept: later calls
+   do nothing and return it again, replay_close reports it, so that a caller may look at the end only. Functions
    return >= 0 when all is well and one of the negative codes below otherwise. A NULL replay is an out-of-memory one. */
 #ifndef REPLAY_H
 #define REPLAY_H

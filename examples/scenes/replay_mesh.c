@@ -239,7 +239,8 @@ int replay_mesh_hull(replay_mesh *m, const float *points, int count) {
     memset(m, 0, sizeof *m);
     if (count < 4 || count > HULL_MOST) return REPLAY_BAD_CALL;
     for (i = 0; i < 3 * count; ++i)
-        if (fabs((double)points[i] - (double)points[i % 3]) > size) size = fabs((double)points[i] - (double)points[i % 3]);
+        if (fabs((double)points[i] - (double)points[i % 3]) > size)
+            size = fabs((double)points[i] - (double)points[i % 3]);
     h.p = points, h.count = count, h.near = 2e-6 * size, h.known_count = 0;
     h.known = (unsigned char(*)[HULL_MOST])calloc((size_t)most, sizeof *h.known);
     triangle = (int *)malloc(3 * sizeof(int) * (size_t)most);
@@ -250,7 +251,8 @@ int replay_mesh_hull(replay_mesh *m, const float *points, int count) {
                 remember(&h);
                 n = walk_face(&h, normal, loop);
                 for (q = 2; q < n && made < most; ++q, ++made)
-                    triangle[3 * made] = loop[0], triangle[3 * made + 1] = loop[q - 1], triangle[3 * made + 2] = loop[q];
+                    triangle[3 * made] = loop[0], triangle[3 * made + 1] = loop[q - 1],
+                    triangle[3 * made + 2] = loop[q];
             }
     if (!h.known || !triangle)
         bad = REPLAY_NO_MEMORY;

@@ -47,8 +47,8 @@ static csim_body_id robot_create(scene *s, const csim_tree_def *d) {
 
 static const scene_key quadruped_keys[] = {
     {"task", "trot",
-     "trot: in place; hang: in the air by its back; drop: falls on its side, limp; random: any targets; feet: limp, and "
-     "nothing but its feet stops at the ground, from which it hangs upside down (Hwangbo's task hang)",
+     "trot: in place; hang: in the air by its back; drop: falls on its side, limp; random: any targets; feet: limp, "
+     "and nothing but its feet stops at the ground, from which it hangs upside down (Hwangbo's task hang)",
      "trot|hang|drop|random|feet"},
     {"urdf", "../shared/real/robots/anymal.urdf", "file; when it is missing a built-in robot of that size", "*"},
     {"mu", "0.8", "friction coefficient", NULL},
@@ -377,7 +377,9 @@ static void arm_reach(scene *s, csim_body_id arm, csim_vec3 tip, csim_vec3 behin
     double A[6][7], e[6];
     csim_real q[7];
     int i, j, k;
-    if (s->failed || csim_tree_get_state(s->world, arm, q, NULL) != CSIM_OK || csim_tree_link_pose(s->world, arm, ARM_TIP, &pose) != CSIM_OK) return;
+    if (s->failed || csim_tree_get_state(s->world, arm, q, NULL) != CSIM_OK ||
+        csim_tree_link_pose(s->world, arm, ARM_TIP, &pose) != CSIM_OK)
+        return;
     at[0] = csim_pose_point(pose, scene_v3(0, 0, arm_tool));
     at[1] = csim_pose_point(pose, scene_v3(0, 0, arm_tool - 0.1));
     to[0] = tip;
@@ -677,7 +679,8 @@ static void soft_ball_finish(scene *s) {
 
 const scene_kind scene_robot_kinds[] = {
     {"quadruped", "an ANYmal or a robot of its size trots, hangs, falls or fidgets; --set task=",
-     ROBOT_FIGURES " lowest_m highest_m dof mass_kg step_us_median mass_matrix_us step_over_mass_matrix", 0.001, 5, 0, 0,
+     ROBOT_FIGURES " lowest_m highest_m dof mass_kg step_us_median mass_matrix_us step_over_mass_matrix", 0.001, 5, 0,
+     0,
      CSIM_BACKWARD_EULER, 0, sizeof(quadruped), quadruped_keys, quadruped_build, quadruped_drive, quadruped_measure,
      quadruped_finish},
     {"arm", "an arm of seven joints draws a circle with its tool", ROBOT_FIGURES " track_error_mm", 0.002, 10, 0, 0,

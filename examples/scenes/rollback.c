@@ -349,8 +349,10 @@ static void rollback_finish(scene *s) {
 }
 
 const scene_kind scene_rollback_kinds[] = {
-    {"rollback", "a game of --size crates and one of everything; every frame the last seven are taken back and done again",
-     "bodies again differ hash walker_x_m begins ends hits sensed fell_asleep most_asleep kilobytes us_keep us_take_back us_both",
+    {"rollback",
+     "a game of --size crates and one of everything; every frame the last seven are taken back and done again",
+     "bodies again differ hash walker_x_m begins ends hits sensed fell_asleep most_asleep kilobytes us_keep us_take_back "
+     "us_both",
      1.0 / 60, 8, 1e-3, 460, CSIM_BACKWARD_EULER, 0, sizeof(rollback), rollback_keys, rollback_build, rollback_before,
      rollback_after, rollback_finish},
     {NULL, NULL, NULL, 0, 0, 0, 0, CSIM_BACKWARD_EULER, 0, 0, NULL, NULL, NULL, NULL, NULL}};

@@ -52,8 +52,8 @@ static const char runner_usage[] = "usage: condsim-scene NAME [options]     run 
                                    "  --out DIR                  DIR/index.html and DIR/steps.csv; DIR must exist\n"
                                    "  --summary                  ends with name=value lines\n";
 
-static const char runner_flags[] = "--solver, --mode, --budget, --integrator, --steps, --seconds, --h, --size, --tol, --threads, --seed, "
-                                   "--set, --csv, --html, --out, --summary, --list, --help";
+static const char runner_flags[] = "--solver, --mode, --budget, --integrator, --steps, --seconds, --h, --size, "
+                                   "--tol, --threads, --seed, --set, --csv, --html, --out, --summary, --list, --help";
 
 /* A number within [low, high], or a sentence. */
 static bool runner_number(const char *flag, const char *text, double low, double high, bool whole, double *value) {

@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-enum { SLEEPERS_HIGH = 4, SLEEPERS_WAIT = 100, SLEEPERS_CHANGES = 1000 }; /* steps asleep before the hit; crates exchanged */
+/* crates in a stack; steps asleep before the hit; crates exchanged */
+enum { SLEEPERS_HIGH = 4, SLEEPERS_WAIT = 100, SLEEPERS_CHANGES = 1000 };
 
 typedef struct sleepers {
     csim_body_id *crate;
@@ -106,7 +107,8 @@ static void sleepers_finish(scene *s) {
 
 const scene_kind scene_sleeper_kinds[] = {
     {"sleepers", "--size crates in stacks of four fall asleep; one of them is hit",
-     "asleep_after_s us_awake us_asleep us_after_hit woke islands_awake us_destroy us_create asleep_at_end", 0.01, 4, 0, 4000,
+     "asleep_after_s us_awake us_asleep us_after_hit woke islands_awake us_destroy us_create asleep_at_end",
+     0.01, 4, 0, 4000,
      CSIM_BACKWARD_EULER, SCENE_STANDS, sizeof(sleepers), NULL, sleepers_build, sleepers_hit, sleepers_look,
      sleepers_finish},
     {NULL, NULL, NULL, 0, 0, 0, 0, CSIM_BACKWARD_EULER, 0, 0, NULL, NULL, NULL, NULL, NULL}};

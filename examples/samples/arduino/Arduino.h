@@ -1,4 +1,4 @@
-/* Arduino.h: as much of Arduino as stack.ino uses, so that a test can compile it, and run it where there is no board. */
+/* Arduino.h: as much of Arduino as stack.ino uses, so that a test can compile and run it without a board. */
 #ifndef ARDUINO_STAND_IN_H
 #define ARDUINO_STAND_IN_H
 
