@@ -4,9 +4,9 @@
 
 static csim_real found_v[3 * CP_BLOCKS], found_lambda[3 * CP_CONTACTS];
 
-/* Two blocks with so many contacts that half of the iterations are not enough, and that COND from rest with softer virtual
-   nodes stalls on while there are still iterations: from where the first attempt ended they are solved. Two of some
-   20000 such, for each real type, found by looking. */
+/* Two blocks with so many contacts that half of the iterations are not enough, and that COND from rest with softer
+   virtual nodes stalls on while there are still iterations: from where the first attempt ended they are solved. Two of
+   some 20000 such, for each real type, found by looking. */
 static csim_solver_params hard_problem(int k) {
     static const unsigned seed[2][2] = {{12347, 7916}, {26747, 38018}};
     static const int contacts[2][2] = {{8, 7}, {8, 4}};
@@ -155,8 +155,8 @@ static csim_outcome solve_graph(const csim_problem *p, const csim_solver_params 
     return o;
 }
 
-/* A graph whose factor would be too full: SWEEP refuses it, which AUTO, whose sweeps it is within the sizes of, keeps to
-   itself; its answer is that of COND. */
+/* A graph whose factor would be too full: SWEEP refuses it, which AUTO, whose sweeps it is within the sizes of, keeps
+   to itself; its answer is that of COND. */
 TEST(what_no_factor_takes_stays_with_cond) {
     csim_solver_params p = csim_default_solver_params();
     csim_problem problem;
