@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 6cfaa16918c6acfb
+   Hash of the parts: d8257e22e665e15d
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -6432,7 +6432,10 @@ CSIM_INLINE int csimi_rolling_count(const csim_world *w, const csimi_step_frame 
 CSIM_INLINE void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f) { (void)w, (void)f; }
 #endif
 /* ---- joint_sides.c: what rows of joints are made of */
-/* Side of a row from terms on rigid bodies. */
+CSIMI_FN bool csimi_link_weighs(const csimi_state *s, const csimi_place *p); /* a free link with mass and inertia */
+CSIMI_FN int csimi_turn_terms(const csimi_state *s, const csimi_place *p, const csim_real *D, int *block,
+                              csim_real *J /* [9 CSIMI_PLACE_TERMS] */);
+/* Side of a row from terms on rigid bodies or links. */
 CSIMI_FN void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_contact *c, int second, int n,
                                const int *block, const csim_real *J);
 CSIMI_FN csim_vec3 csimi_joint_way(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p,
@@ -38496,27 +38499,6 @@ static CSIMI_NOINLINE void csimi_probe_triangles(csimi_detector *d, const csimi_
     }
 }
 
-/* The plane in which a node that comes from afar meets a shape: the nearest one, but where that would turn it aside and
-   its way passes by, the one it passes. Sheets, of which every vertex would have one, meet all in the way's plane, and
-   those they pass by not at all: false. */
-static bool csimi_probe_ahead(const csimi_detector *d, const csimi_probe *p, const csimi_object *b, csim_pose pose,
-                              csim_real r, csim_vec3 *n, csim_real *gap) {
-    const csimi_store *s = &d->world->store;
-    const bool sheet = s->body[p->body].kind == CSIM_BODY_CLOTH;
-    csim_vec3 way, ahead = *n;
-    csim_real off = *gap;
-    bool meets;
-    if (!(*gap > p->push)) return true;
-    way = csimi_probe_way(d, p, csimi_shape_place(s, b->item, p->x));
-    if (!sheet && !(*gap + csim_dot(*n, way) < p->push)) return true;
-    meets = csimi_meets_on_its_way(s->shape + b->item, s->hull, pose, p->x, way, r, p->push, &ahead, &off);
-    if (sheet || !meets) {
-        *n = ahead;
-        *gap = off;
-    }
-    return meets || !sheet;
-}
-
 /* A node against a shape. The feature is left out of the id: a node has one contact with a shape, whichever face is
    nearest. */
 static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csimi_object *b, csim_pose pose) {
@@ -38531,7 +38513,10 @@ static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csi
     }
     gap = csim_shape_distance(s->shape + b->item, s->hull, pose, p->x, &n, &feature) - r;
     if (!(gap <= p->reach)) return;
-    if (!csimi_probe_ahead(d, p, b, pose, r, &n, &gap)) return;
+    if (s->body[p->body].kind == CSIM_BODY_CLOTH &&
+        !csimi_meets_on_its_way(s->shape + b->item, s->hull, pose, p->x,
+                                csimi_probe_way(d, p, csimi_shape_place(s, b->item, p->x)), r, p->push, &n, &gap))
+        return;
     c = csimi_next_found(d, p->body, b->body, csimi_mix64(p->key, csimi_shape_key(s, b)));
     if (!c) return;
     c->shape_b = c->part_b = b->item;
@@ -39479,12 +39464,13 @@ CSIMI_FN void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c, 
 #if !defined(CONDSIM_NO_JOINTS)
 /* step/joint_sides: what the rows of joints are made of. */
 
-/* 3 / tr(J M^-1 J') of terms on rigid bodies. */
+/* 3 / tr(J M^-1 J') of terms on rigid bodies; 0: from A. */
 static csim_real csimi_terms_mass(const csimi_state *s, int n, const int *block, const csim_real *J) {
     csim_real trace = 0, JI[9];
     int i, k;
     for (i = 0; i < n; i++, J += 9) {
         const int rigid = (block[i] - s->node_count) / 2;
+        if (block[i] >= csimi_first_frame_block(s)) return 0; /* of trees: from A */
         if (s->rigid_mode[rigid] != CSIMI_FREE) continue;
         if ((block[i] - s->node_count) % 2 == 0) {
             for (k = 0; k < 9; k++) trace += J[k] * J[k] / s->rigid_mass[rigid];
@@ -39496,7 +39482,7 @@ static csim_real csimi_terms_mass(const csimi_state *s, int n, const int *block,
     return trace > 0 ? 3 / trace : 0;
 }
 
-/* Side of a row from terms on rigid bodies; sign -1 for the second side. */
+/* Side of a row from terms on rigid bodies or links; sign -1 for the second side. */
 CSIMI_FN void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_contact *c, int second, int n,
                              const int *block, const csim_real *J) {
     csim_real moved[3];
@@ -39509,6 +39495,40 @@ CSIMI_FN void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_c
     c->mass[second] = csimi_terms_mass(s, n, block, J) / f->theta;
     for (k = 0; k < 3; k++) moved[k] = second ? -moved[k] : moved[k];
     csimi_addmul3(c->R, moved, c->phi);
+}
+
+/* How fast what a place is on turns, times D (3x3, of a rigid body or a link), as terms; returns how many. A link's
+   points move linearly with where they are: those a metre along x and y tell how it turns. */
+CSIMI_FN CSIMI_NOINLINE int csimi_turn_terms(const csimi_state *s, const csimi_place *p, const csim_real *D, int *block,
+                                             csim_real *J) {
+    csim_real base[9 * CSIMI_PLACE_TERMS], off[9 * CSIMI_PLACE_TERMS], W[9];
+    csim_vec3 at;
+    int n, i, k, axis;
+    if (p->kind == CSIMI_PLACE_RIGID) {
+        block[0] = s->node_count + 2 * p->item + 1;
+        CSIMI_MEMCPY(J, D, 9 * sizeof *J);
+        return 1;
+    }
+    if (p->kind != CSIMI_PLACE_LINK) return 0;
+    at = csimi_place_point(s, p);
+    n = csimi_place_terms(s, p, at, block, base);
+    for (axis = 0; axis < 2; axis++) {
+        csimi_place_terms(s, p, csim_add(at, csim_v3(axis == 0, axis == 1, 0)), block, off);
+        for (i = 0; i < n; i++)
+            for (k = 0; k < 3; k++) { /* w x e_x = (0, w_z, -w_y), w x e_y = (-w_z, 0, w_x) */
+                if (axis == 1) {
+                    J[9 * i + k] = off[9 * i + 6 + k] - base[9 * i + 6 + k];
+                    continue;
+                }
+                J[9 * i + 3 + k] = base[9 * i + 6 + k] - off[9 * i + 6 + k];
+                J[9 * i + 6 + k] = off[9 * i + 3 + k] - base[9 * i + 3 + k];
+            }
+    }
+    for (i = 0; i < n; i++) {
+        csimi_matmul(D, J + 9 * i, W);
+        CSIMI_MEMCPY(J + 9 * i, W, sizeof W);
+    }
+    return n;
 }
 
 /* The point that goes the way of an end: R+ r - R r = theta x (sin(t/2) / (t/2) Rm r) for turns theta, t = |theta|,
@@ -39524,6 +39544,12 @@ CSIMI_FN csim_vec3 csimi_joint_way(const csimi_step_frame *f, const csimi_state 
     return half > 0 ? csim_madd(com, CSIMI_SIN(half) / half, csim_sub(point, com)) : point;
 }
 
+CSIMI_FN bool csimi_link_weighs(const csimi_state *s, const csimi_place *p) {
+    const csimi_tree_link *l = s->tree_link + p->item;
+    return p->kind == CSIMI_PLACE_LINK && s->tree[l->tree].mode == CSIMI_FREE && l->mass > 0 &&
+           l->inertia[0] + l->inertia[3] + l->inertia[5] > 0;
+}
+
 /* scale^2 = tr(sum of 1/m) / tr(sum of I^-1): a turn of the bodies moves as much mass as a push. */
 CSIMI_FN csim_real csimi_turn_scale(const csimi_state *s, const csimi_place *a, const csimi_place *b) {
     csim_real push = 0, turn = 0;
@@ -39531,6 +39557,11 @@ CSIMI_FN csim_real csimi_turn_scale(const csimi_state *s, const csimi_place *a, 
     for (end = 0; end < 2; end++) {
         const csimi_place *p = end ? b : a;
         const int k = p->item;
+        if (csimi_link_weighs(s, p)) { /* the link by itself */
+            const csimi_tree_link *l = s->tree_link + k;
+            push += 3 / l->mass;
+            turn += 9 / (l->inertia[0] + l->inertia[3] + l->inertia[5]);
+        }
         if (p->kind != CSIMI_PLACE_RIGID || s->rigid_mode[k] != CSIMI_FREE) continue;
         push += 3 / s->rigid_mass[k];
         turn +=
@@ -39563,16 +39594,33 @@ CSIMI_FN void csimi_joint_row_velocity(const csimi_step_frame *f, const csim_con
    wheel. N is that of the step before, so that the couple is a row with fixed bounds, the certificate judges it as it
    does dry friction of a joint, and neither law knows of the other. */
 
-/* Nodes and links would have to take the couple otherwise. */
+/* Nodes would have to take the couple otherwise. */
 static bool csimi_takes_couple(const csimi_place *p) {
-    return p->kind == CSIMI_PLACE_RIGID || p->kind == CSIMI_PLACE_GROUND;
+    return p->kind == CSIMI_PLACE_RIGID || p->kind == CSIMI_PLACE_LINK || p->kind == CSIMI_PLACE_GROUND;
 }
 
 static bool csimi_turns_freely(const csimi_state *s, const csimi_place *p) {
-    return p->kind == CSIMI_PLACE_RIGID && s->rigid_mode[p->item] == CSIMI_FREE;
+    return (p->kind == CSIMI_PLACE_RIGID && s->rigid_mode[p->item] == CSIMI_FREE) || csimi_link_weighs(s, p);
 }
 
-static int csimi_turn_block(const csimi_state *s, const csimi_place *p) { return s->node_count + 2 * p->item + 1; }
+static csim_real csimi_rolling_mass(const csimi_state *s, const csimi_place *p) {
+    return p->kind == CSIMI_PLACE_LINK ? s->tree_link[p->item].mass : s->rigid_mass[p->item];
+}
+
+static csim_vec3 csimi_rolling_centre(const csimi_state *s, const csimi_place *p) {
+    if (p->kind != CSIMI_PLACE_LINK) return csimi_load3(s->com + 3 * (size_t)p->item);
+    return csim_pose_point(csimi_link_pose(s, p->item), s->tree_link[p->item].com);
+}
+
+/* How it turns at the start of the step. */
+static csim_vec3 csimi_rolling_turn(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p) {
+    csim_vec3 turn = csim_v3(0, 0, 0);
+    if (p->kind == CSIMI_PLACE_RIGID)
+        turn = csimi_load3(f->vk + 3 * ((size_t)s->node_count + 2 * (size_t)p->item + 1));
+    else if (p->kind == CSIMI_PLACE_LINK)
+        csimi_link_velocity(s, p->item, csimi_place_point(s, p), s->coord_rate, &turn);
+    return turn;
+}
 
 static csim_real csimi_rolling_length(const csimi_store *s, const csimi_found_contact *c) {
     if (!csimi_takes_couple(&c->a) || !csimi_takes_couple(&c->b)) return 0;
@@ -39596,12 +39644,9 @@ static csim_vec3 csimi_rolling_trial(const csimi_step_frame *f, const csimi_stat
     int k;
     for (k = 1; k >= 0; k--) {
         const csimi_place *p = k ? &c->b : &c->a;
-        if (p->kind == CSIMI_PLACE_RIGID)
-            turn = csim_sub(csimi_load3(f->vk + 3 * (size_t)csimi_turn_block(s, p)), turn); /* of a less that of b */
-        else
-            turn = csim_scale(-1, turn);
+        turn = csim_sub(csimi_rolling_turn(f, s, p), turn); /* of a less that of b */
         if (csimi_turns_freely(s, p)) /* of a, if it can */
-            couple = csim_cross(csim_sub(c->meet, csimi_load3(s->com + 3 * (size_t)p->item)), push);
+            couple = csim_cross(csim_sub(c->meet, csimi_rolling_centre(s, p)), push);
     }
     turn = csim_scale(inertia, csimi_along(turn, c->normal));
     return csim_length(turn) > bound ? turn : csim_add(turn, csimi_along(couple, c->normal));
@@ -39621,7 +39666,7 @@ static void csimi_rolling_row(const csim_world *w, csimi_step_frame *f, const cs
     int k, i;
     CSIMI_MEMSET(c, 0, sizeof *c);
     for (k = 0; k < 2; k++)
-        if (csimi_turns_freely(s, end[k])) mass += 1 / s->rigid_mass[end[k]->item];
+        if (csimi_turns_freely(s, end[k])) mass += 1 / csimi_rolling_mass(s, end[k]);
     trial = csimi_rolling_trial(f, s, found, push, mass > 0 ? scale * scale / mass : 0, bound);
     csimi_store3(axis, csim_dot(trial, trial) > 0 ? csim_normalize(trial)
                                                   : csimi_load3(f->contacts[found - f->found].R + 3));
@@ -39630,10 +39675,10 @@ static void csimi_rolling_row(const csim_world *w, csimi_step_frame *f, const cs
     csimi_store3(c->R + 3, csim_cross(n, csimi_load3(axis)));
     c->law = CSIM_LAW_BOX;
     for (k = 0; k < 2; k++) {
-        const int block = csimi_turn_block(s, end[k]);
-        csim_real J[9];
-        for (i = 0; i < 9; i++) J[i] = i % 4 == 0 ? scale : 0;
-        csimi_joint_side(f, s, c, k, end[k]->kind == CSIMI_PLACE_RIGID, &block, J);
+        csim_real J[9 * CSIMI_PLACE_TERMS], D[9];
+        int block[CSIMI_PLACE_TERMS];
+        for (i = 0; i < 9; i++) D[i] = i % 4 == 0 ? scale : 0;
+        csimi_joint_side(f, s, c, k, csimi_turn_terms(s, end[k], D, block, J), block, J);
         c->hi[k] = bound / scale;
         c->lo[k] = -c->hi[k];
     }

@@ -1,12 +1,13 @@
 /* step/joint_sides: what the rows of joints are made of. */
 #include "private.h"
 
-/* 3 / tr(J M^-1 J') of terms on rigid bodies. */
+/* 3 / tr(J M^-1 J') of terms on rigid bodies; 0: from A. */
 static csim_real csimi_terms_mass(const csimi_state *s, int n, const int *block, const csim_real *J) {
     csim_real trace = 0, JI[9];
     int i, k;
     for (i = 0; i < n; i++, J += 9) {
         const int rigid = (block[i] - s->node_count) / 2;
+        if (block[i] >= csimi_first_frame_block(s)) return 0; /* of trees: from A */
         if (s->rigid_mode[rigid] != CSIMI_FREE) continue;
         if ((block[i] - s->node_count) % 2 == 0) {
             for (k = 0; k < 9; k++) trace += J[k] * J[k] / s->rigid_mass[rigid];
@@ -18,7 +19,7 @@ static csim_real csimi_terms_mass(const csimi_state *s, int n, const int *block,
     return trace > 0 ? 3 / trace : 0;
 }
 
-/* Side of a row from terms on rigid bodies; sign -1 for the second side. */
+/* Side of a row from terms on rigid bodies or links; sign -1 for the second side. */
 CSIMI_FN void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_contact *c, int second, int n,
                              const int *block, const csim_real *J) {
     csim_real moved[3];
@@ -31,6 +32,40 @@ CSIMI_FN void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_c
     c->mass[second] = csimi_terms_mass(s, n, block, J) / f->theta;
     for (k = 0; k < 3; k++) moved[k] = second ? -moved[k] : moved[k];
     csimi_addmul3(c->R, moved, c->phi);
+}
+
+/* How fast what a place is on turns, times D (3x3, of a rigid body or a link), as terms; returns how many. A link's
+   points move linearly with where they are: those a metre along x and y tell how it turns. */
+CSIMI_FN CSIMI_NOINLINE int csimi_turn_terms(const csimi_state *s, const csimi_place *p, const csim_real *D, int *block,
+                                             csim_real *J) {
+    csim_real base[9 * CSIMI_PLACE_TERMS], off[9 * CSIMI_PLACE_TERMS], W[9];
+    csim_vec3 at;
+    int n, i, k, axis;
+    if (p->kind == CSIMI_PLACE_RIGID) {
+        block[0] = s->node_count + 2 * p->item + 1;
+        CSIMI_MEMCPY(J, D, 9 * sizeof *J);
+        return 1;
+    }
+    if (p->kind != CSIMI_PLACE_LINK) return 0;
+    at = csimi_place_point(s, p);
+    n = csimi_place_terms(s, p, at, block, base);
+    for (axis = 0; axis < 2; axis++) {
+        csimi_place_terms(s, p, csim_add(at, csim_v3(axis == 0, axis == 1, 0)), block, off);
+        for (i = 0; i < n; i++)
+            for (k = 0; k < 3; k++) { /* w x e_x = (0, w_z, -w_y), w x e_y = (-w_z, 0, w_x) */
+                if (axis == 1) {
+                    J[9 * i + k] = off[9 * i + 6 + k] - base[9 * i + 6 + k];
+                    continue;
+                }
+                J[9 * i + 3 + k] = base[9 * i + 6 + k] - off[9 * i + 6 + k];
+                J[9 * i + 6 + k] = off[9 * i + 3 + k] - base[9 * i + 3 + k];
+            }
+    }
+    for (i = 0; i < n; i++) {
+        csimi_matmul(D, J + 9 * i, W);
+        CSIMI_MEMCPY(J + 9 * i, W, sizeof W);
+    }
+    return n;
 }
 
 /* The point that goes the way of an end: R+ r - R r = theta x (sin(t/2) / (t/2) Rm r) for turns theta, t = |theta|,
@@ -46,6 +81,12 @@ CSIMI_FN csim_vec3 csimi_joint_way(const csimi_step_frame *f, const csimi_state 
     return half > 0 ? csim_madd(com, CSIMI_SIN(half) / half, csim_sub(point, com)) : point;
 }
 
+CSIMI_FN bool csimi_link_weighs(const csimi_state *s, const csimi_place *p) {
+    const csimi_tree_link *l = s->tree_link + p->item;
+    return p->kind == CSIMI_PLACE_LINK && s->tree[l->tree].mode == CSIMI_FREE && l->mass > 0 &&
+           l->inertia[0] + l->inertia[3] + l->inertia[5] > 0;
+}
+
 /* scale^2 = tr(sum of 1/m) / tr(sum of I^-1): a turn of the bodies moves as much mass as a push. */
 CSIMI_FN csim_real csimi_turn_scale(const csimi_state *s, const csimi_place *a, const csimi_place *b) {
     csim_real push = 0, turn = 0;
@@ -53,6 +94,11 @@ CSIMI_FN csim_real csimi_turn_scale(const csimi_state *s, const csimi_place *a, 
     for (end = 0; end < 2; end++) {
         const csimi_place *p = end ? b : a;
         const int k = p->item;
+        if (csimi_link_weighs(s, p)) { /* the link by itself */
+            const csimi_tree_link *l = s->tree_link + k;
+            push += 3 / l->mass;
+            turn += 9 / (l->inertia[0] + l->inertia[3] + l->inertia[5]);
+        }
         if (p->kind != CSIMI_PLACE_RIGID || s->rigid_mode[k] != CSIMI_FREE) continue;
         push += 3 / s->rigid_mass[k];
         turn +=

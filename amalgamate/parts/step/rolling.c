@@ -4,16 +4,33 @@
    does dry friction of a joint, and neither law knows of the other. */
 #include "private.h"
 
-/* Nodes and links would have to take the couple otherwise. */
+/* Nodes would have to take the couple otherwise. */
 static bool csimi_takes_couple(const csimi_place *p) {
-    return p->kind == CSIMI_PLACE_RIGID || p->kind == CSIMI_PLACE_GROUND;
+    return p->kind == CSIMI_PLACE_RIGID || p->kind == CSIMI_PLACE_LINK || p->kind == CSIMI_PLACE_GROUND;
 }
 
 static bool csimi_turns_freely(const csimi_state *s, const csimi_place *p) {
-    return p->kind == CSIMI_PLACE_RIGID && s->rigid_mode[p->item] == CSIMI_FREE;
+    return (p->kind == CSIMI_PLACE_RIGID && s->rigid_mode[p->item] == CSIMI_FREE) || csimi_link_weighs(s, p);
 }
 
-static int csimi_turn_block(const csimi_state *s, const csimi_place *p) { return s->node_count + 2 * p->item + 1; }
+static csim_real csimi_rolling_mass(const csimi_state *s, const csimi_place *p) {
+    return p->kind == CSIMI_PLACE_LINK ? s->tree_link[p->item].mass : s->rigid_mass[p->item];
+}
+
+static csim_vec3 csimi_rolling_centre(const csimi_state *s, const csimi_place *p) {
+    if (p->kind != CSIMI_PLACE_LINK) return csimi_load3(s->com + 3 * (size_t)p->item);
+    return csim_pose_point(csimi_link_pose(s, p->item), s->tree_link[p->item].com);
+}
+
+/* How it turns at the start of the step. */
+static csim_vec3 csimi_rolling_turn(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p) {
+    csim_vec3 turn = csim_v3(0, 0, 0);
+    if (p->kind == CSIMI_PLACE_RIGID)
+        turn = csimi_load3(f->vk + 3 * ((size_t)s->node_count + 2 * (size_t)p->item + 1));
+    else if (p->kind == CSIMI_PLACE_LINK)
+        csimi_link_velocity(s, p->item, csimi_place_point(s, p), s->coord_rate, &turn);
+    return turn;
+}
 
 static csim_real csimi_rolling_length(const csimi_store *s, const csimi_found_contact *c) {
     if (!csimi_takes_couple(&c->a) || !csimi_takes_couple(&c->b)) return 0;
@@ -37,12 +54,9 @@ static csim_vec3 csimi_rolling_trial(const csimi_step_frame *f, const csimi_stat
     int k;
     for (k = 1; k >= 0; k--) {
         const csimi_place *p = k ? &c->b : &c->a;
-        if (p->kind == CSIMI_PLACE_RIGID)
-            turn = csim_sub(csimi_load3(f->vk + 3 * (size_t)csimi_turn_block(s, p)), turn); /* of a less that of b */
-        else
-            turn = csim_scale(-1, turn);
+        turn = csim_sub(csimi_rolling_turn(f, s, p), turn); /* of a less that of b */
         if (csimi_turns_freely(s, p)) /* of a, if it can */
-            couple = csim_cross(csim_sub(c->meet, csimi_load3(s->com + 3 * (size_t)p->item)), push);
+            couple = csim_cross(csim_sub(c->meet, csimi_rolling_centre(s, p)), push);
     }
     turn = csim_scale(inertia, csimi_along(turn, c->normal));
     return csim_length(turn) > bound ? turn : csim_add(turn, csimi_along(couple, c->normal));
@@ -62,7 +76,7 @@ static void csimi_rolling_row(const csim_world *w, csimi_step_frame *f, const cs
     int k, i;
     CSIMI_MEMSET(c, 0, sizeof *c);
     for (k = 0; k < 2; k++)
-        if (csimi_turns_freely(s, end[k])) mass += 1 / s->rigid_mass[end[k]->item];
+        if (csimi_turns_freely(s, end[k])) mass += 1 / csimi_rolling_mass(s, end[k]);
     trial = csimi_rolling_trial(f, s, found, push, mass > 0 ? scale * scale / mass : 0, bound);
     csimi_store3(axis, csim_dot(trial, trial) > 0 ? csim_normalize(trial)
                                                   : csimi_load3(f->contacts[found - f->found].R + 3));
@@ -71,10 +85,10 @@ static void csimi_rolling_row(const csim_world *w, csimi_step_frame *f, const cs
     csimi_store3(c->R + 3, csim_cross(n, csimi_load3(axis)));
     c->law = CSIM_LAW_BOX;
     for (k = 0; k < 2; k++) {
-        const int block = csimi_turn_block(s, end[k]);
-        csim_real J[9];
-        for (i = 0; i < 9; i++) J[i] = i % 4 == 0 ? scale : 0;
-        csimi_joint_side(f, s, c, k, end[k]->kind == CSIMI_PLACE_RIGID, &block, J);
+        csim_real J[9 * CSIMI_PLACE_TERMS], D[9];
+        int block[CSIMI_PLACE_TERMS];
+        for (i = 0; i < 9; i++) D[i] = i % 4 == 0 ? scale : 0;
+        csimi_joint_side(f, s, c, k, csimi_turn_terms(s, end[k], D, block, J), block, J);
         c->hi[k] = bound / scale;
         c->lo[k] = -c->hi[k];
     }
