@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: d8257e22e665e15d
+   Hash of the parts: 7cad6ce53f3a1846
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -2087,7 +2087,7 @@ typedef struct csim_axis_def {
 /* A joint between two attachments, or a gear between two joints. */
 typedef struct csim_joint_def {
     csim_joint_kind kind;       /* default CSIM_JOINT_BALL */
-    csim_attachment a, b;       /* hinge, slider, weld, wheel: rigid bodies, or the world for one; gear: unused */
+    csim_attachment a, b;       /* hinge, slider, weld, wheel: rigid bodies or links, or the world for one; gear: unused */
     csim_vec3 axis;             /* x axis, world, now; normalised here; default z */
     csim_real length;           /* distance, rope: m; < 0 (default): as it is now */
     bool limited;               /* hinge, slider: the coordinate stays between lower and upper. These three and motor
@@ -2099,7 +2099,7 @@ typedef struct csim_joint_def {
     csim_real break_force, break_torque; /* N, N m: beyond these the joint lets go for good; 0 (default): never */
     bool collide; /* default false: two rigid bodies do not touch while a joint holds them (rods, ropes and mice: do) */
     csim_vec3 axis2;       /* world: where the z axis points; default 0: anywhere across axis */
-    csim_axis_def axes[6]; /* by csim_axis. Turns need rigid bodies, or the world for one of them */
+    csim_axis_def axes[6]; /* by csim_axis. Turns need rigid bodies or links, or the world for one of them */
     csim_real cone[2];     /* rad, 0..3: the swing stays in the ellipse of these half angles about y and z; default 0:
                               no cone. Both or none */
     csim_softness cone_limit; /* of its wall */
@@ -2127,7 +2127,7 @@ typedef struct csim_axis_state {
 /* A ball joint between points of the world, no limits, no motor, never breaks. */
 CSIM_API csim_joint_def csim_default_joint_def(void);
 /* As the create calls of world.h; the joint takes the bodies as they lie now. Also CSIM_WRONG_KIND: a hinge, slider or
-   weld on anything but rigid bodies, a gear on other links. csim_destroy_link removes it, a gear with its joints. A
+   weld on anything but rigid bodies and links of trees, a gear on other links or on hinges and sliders of trees. csim_destroy_link removes it, a gear with its joints. A
    joint with settings in `axes` or a cone, and every wheel, six axes and mouse, takes one of capacity.axes. */
 CSIM_API csim_status csim_create_joint(csim_world *world, const csim_joint_def *def, csim_link_id *id);
 /* Fails: CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_WRONG_KIND (no joint), CSIM_NULL_ARGUMENT. */
@@ -2138,7 +2138,7 @@ CSIM_API csim_status csim_joint_set_motor(csim_world *world, csim_link_id id, co
 CSIM_API csim_status csim_joint_set_limits(csim_world *world, csim_link_id id, bool limited, csim_real lower,
                                            csim_real upper);
 /* The settings of one axis from the next step on; failures as of csim_create_joint. A joint that had none anywhere
-   takes one of capacity.axes. CSIM_WRONG_KIND: a gear, a rope, turns of what is no rigid body. */
+   takes one of capacity.axes. CSIM_WRONG_KIND: a gear, a rope, turns of nodes. */
 CSIM_API csim_status csim_joint_set_axis(csim_world *world, csim_link_id id, csim_axis axis, const csim_axis_def *def);
 /* CSIM_WRONG_KIND: a gear, or a joint without settings of axes. */
 CSIM_API csim_status csim_joint_get_axis(const csim_world *world, csim_link_id id, csim_axis axis,
@@ -3825,6 +3825,10 @@ CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p)
 CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 point);
 /* Acceleration without contacts and inner forces: gravity and the user's force; 0 where nothing is free. */
 CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_place *p);
+/* Rigid bodies, links and the world have axes, that turn with them; another point of the same. */
+CSIMI_FN bool csimi_place_has_axes(const csimi_place *p);
+CSIMI_FN csim_quat csimi_place_axes(const csimi_state *s, const csimi_place *p);
+CSIMI_FN csimi_place csimi_place_beside(const csimi_state *s, const csimi_place *p, csim_vec3 point);
 /* The point moves with sum J v[block]: fills up to CSIMI_PLACE_TERMS (block, 3x3) terms, returns how many. */
 CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_vec3 point, int *block,
                                csim_real *J /* [9 CSIMI_PLACE_TERMS] */);
@@ -6433,8 +6437,9 @@ CSIM_INLINE void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f) { 
 #endif
 /* ---- joint_sides.c: what rows of joints are made of */
 CSIMI_FN bool csimi_link_weighs(const csimi_state *s, const csimi_place *p); /* a free link with mass and inertia */
-CSIMI_FN int csimi_turn_terms(const csimi_state *s, const csimi_place *p, const csim_real *D, int *block,
-                              csim_real *J /* [9 CSIMI_PLACE_TERMS] */);
+/* Side of a row from how a rigid body or link turns, times D (3x3). */
+CSIMI_FN void csimi_turn_side(csimi_step_frame *f, const csimi_state *s, const csimi_place *p, const csim_real *D,
+                              csim_contact *c, int second);
 /* Side of a row from terms on rigid bodies or links. */
 CSIMI_FN void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_contact *c, int second, int n,
                                const int *block, const csim_real *J);
@@ -9573,6 +9578,20 @@ CSIMI_FN csimi_place csimi_place_link(const csimi_state *s, int link, csim_vec3 
     p.node[0] = s->tree_link[link].terms;
     csimi_store3(p.local, csim_pose_local(csimi_link_pose(s, link), point));
     return p;
+}
+
+CSIMI_FN bool csimi_place_has_axes(const csimi_place *p) {
+    return p->kind == CSIMI_PLACE_RIGID || p->kind == CSIMI_PLACE_LINK || p->kind == CSIMI_PLACE_GROUND;
+}
+
+CSIMI_FN csim_quat csimi_place_axes(const csimi_state *s, const csimi_place *p) {
+    if (p->kind == CSIMI_PLACE_RIGID) return csimi_load_quat(s->rotation + 4 * (size_t)p->item);
+    return p->kind == CSIMI_PLACE_LINK ? csimi_link_pose(s, p->item).rotation : csim_pose_identity().rotation;
+}
+
+CSIMI_FN csimi_place csimi_place_beside(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
+    if (p->kind == CSIMI_PLACE_RIGID) return csimi_place_rigid(s, p->item, point);
+    return p->kind == CSIMI_PLACE_LINK ? csimi_place_link(s, p->item, point) : csimi_place_ground(point);
 }
 
 /* ---- where it is and how it moves */
@@ -32581,9 +32600,10 @@ CSIMI_FN bool csimi_joint_has_coordinate(csim_joint_kind kind) {
 }
 
 static csim_quat csimi_joint_axes(const csimi_state *s, const csimi_joint *j, int end) {
-    csim_quat q = csimi_load_quat(j->frame[end]);
-    if (j->end[end].kind != CSIMI_PLACE_RIGID) return q;
-    return csim_quat_mul(csimi_load_quat(s->rotation + 4 * (size_t)j->end[end].item), q);
+    const csim_quat q = csimi_load_quat(j->frame[end]);
+    const csimi_place_kind kind = j->end[end].kind;
+    if (kind != CSIMI_PLACE_RIGID && kind != CSIMI_PLACE_LINK) return q;
+    return csim_quat_mul(csimi_place_axes(s, j->end + end), q);
 }
 
 CSIMI_FN csimi_joint_pose csimi_joint_at(const csimi_state *s, const csimi_joint *j) {
@@ -32752,12 +32772,8 @@ CSIMI_FN bool csimi_axis_locked(csim_joint_kind kind, const csim_axis_def *a, in
     return (csimi_joint_table(kind).locked >> i & 1u) && !csimi_axis_used(a);
 }
 
-static bool csimi_has_frame(const csimi_place *p) {
-    return p->kind == CSIMI_PLACE_RIGID || p->kind == CSIMI_PLACE_GROUND;
-}
-
 CSIMI_FN bool csimi_axes_turn(const csimi_joint *j) {
-    return csimi_has_frame(j->end) && csimi_has_frame(j->end + 1) && j->kind != CSIM_JOINT_DISTANCE &&
+    return csimi_place_has_axes(j->end) && csimi_place_has_axes(j->end + 1) && j->kind != CSIM_JOINT_DISTANCE &&
            j->kind != CSIM_JOINT_MOUSE;
 }
 
@@ -33556,7 +33572,11 @@ static csim_status csimi_find_joint(const csim_world *w, csim_link_id id, const 
 }
 
 static csim_vec3 csimi_end_spin(const csimi_state *s, const csimi_place *end) {
-    return end->kind == CSIMI_PLACE_RIGID ? csimi_load3(s->velocity + 6 * (size_t)end->item + 3) : csim_v3(0, 0, 0);
+    csim_vec3 turn = csim_v3(0, 0, 0);
+    if (end->kind == CSIMI_PLACE_RIGID) return csimi_load3(s->velocity + 6 * (size_t)end->item + 3);
+    if (end->kind == CSIMI_PLACE_LINK)
+        csimi_link_velocity(s, end->item, csimi_place_point(s, end), s->coord_rate, &turn);
+    return turn;
 }
 
 /* Rate along an axis at the end velocities. */
@@ -33568,7 +33588,7 @@ static csim_real csimi_axis_speed(const csimi_state *s, const csimi_joint *j, co
         return csim_dot(p->turn[i - 3], csim_sub(csimi_end_spin(s, j->end), csimi_end_spin(s, j->end + 1)));
     if (!csimi_axes_points(j, ax)) {
         at = p->at.a;
-        if (base.kind == CSIMI_PLACE_RIGID) base = csimi_place_rigid(s, base.item, at);
+        base = csimi_place_beside(s, &base, at);
     }
     return csim_dot(p->push[i], csim_sub(csimi_place_velocity(s, j->end, p->at.a), csimi_place_velocity(s, &base, at)));
 }
@@ -36493,7 +36513,8 @@ static bool csimi_gear_stands(const csimi_staged *s, int slot) {
     CSIMI_READ(csimi_link, CSIMI_AT(s, link), slot, &l);
     if (!l.alive || l.kind != CSIMI_JOINT || l.item < 0 || l.item >= s->n->joints) return false;
     CSIMI_READ(csimi_joint, CSIMI_AT(s, joint), l.item, &j);
-    return j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER;
+    return (j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER) && j.end[0].kind != CSIMI_PLACE_LINK &&
+           j.end[1].kind != CSIMI_PLACE_LINK;
 }
 
 /* The settings of axes of a joint: its own, of axes that it has. */
@@ -36531,9 +36552,9 @@ static bool csimi_joint_stands(const csimi_staged *s, int slot, const csimi_link
         const bool axes = j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER || j.kind == CSIM_JOINT_WELD;
         if (j.kind == CSIM_JOINT_GEAR ? !csimi_gear_stands(s, j.gear[k]) || j.gear[0] == j.gear[1] : j.gear[k] != -1)
             return csimi_unsound(s, "joint", l->item, "gear", j.gear[k], "two joints, of a gear; else -1");
-        if (axes && j.end[k].kind != CSIMI_PLACE_RIGID && j.end[k].kind != CSIMI_PLACE_GROUND)
+        if (axes && !csimi_place_has_axes(j.end + k))
             return csimi_unsound(s, "joint", l->item, "end.kind", (double)(int)j.end[k].kind,
-                                 "rigid bodies or the world");
+                                 "rigid bodies, links or the world");
         if (axes && !csimi_is_turn(j.frame[k]))
             return csimi_unsound(s, "joint", l->item, "frame", (double)j.frame[k][0], "unit quaternions");
         if (l->apart && j.end[k].kind != CSIMI_PLACE_RIGID)
@@ -39499,8 +39520,8 @@ CSIMI_FN void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_c
 
 /* How fast what a place is on turns, times D (3x3, of a rigid body or a link), as terms; returns how many. A link's
    points move linearly with where they are: those a metre along x and y tell how it turns. */
-CSIMI_FN CSIMI_NOINLINE int csimi_turn_terms(const csimi_state *s, const csimi_place *p, const csim_real *D, int *block,
-                                             csim_real *J) {
+static CSIMI_NOINLINE int csimi_turn_terms(const csimi_state *s, const csimi_place *p, const csim_real *D, int *block,
+                                           csim_real *J) {
     csim_real base[9 * CSIMI_PLACE_TERMS], off[9 * CSIMI_PLACE_TERMS], W[9];
     csim_vec3 at;
     int n, i, k, axis;
@@ -39529,6 +39550,14 @@ CSIMI_FN CSIMI_NOINLINE int csimi_turn_terms(const csimi_state *s, const csimi_p
         CSIMI_MEMCPY(J + 9 * i, W, sizeof W);
     }
     return n;
+}
+
+CSIMI_FN void csimi_turn_side(csimi_step_frame *f, const csimi_state *s, const csimi_place *p, const csim_real *D,
+                              csim_contact *c, int second) {
+    csim_real J[9 * CSIMI_PLACE_TERMS];
+    int block[CSIMI_PLACE_TERMS];
+    const int n = csimi_turn_terms(s, p, D, block, J);
+    csimi_joint_side(f, s, c, second, n, block, J);
 }
 
 /* The point that goes the way of an end: R+ r - R r = theta x (sin(t/2) / (t/2) Rm r) for turns theta, t = |theta|,
@@ -39675,10 +39704,9 @@ static void csimi_rolling_row(const csim_world *w, csimi_step_frame *f, const cs
     csimi_store3(c->R + 3, csim_cross(n, csimi_load3(axis)));
     c->law = CSIM_LAW_BOX;
     for (k = 0; k < 2; k++) {
-        csim_real J[9 * CSIMI_PLACE_TERMS], D[9];
-        int block[CSIMI_PLACE_TERMS];
+        csim_real D[9];
         for (i = 0; i < 9; i++) D[i] = i % 4 == 0 ? scale : 0;
-        csimi_joint_side(f, s, c, k, csimi_turn_terms(s, end[k], D, block, J), block, J);
+        csimi_turn_side(f, s, end[k], D, c, k);
         c->hi[k] = bound / scale;
         c->lo[k] = -c->hi[k];
     }
@@ -39720,11 +39748,16 @@ typedef struct csimi_axes_part {
 } csimi_axes_part;
 
 /* Not between rigid bodies: 1 / (row M^-1 row') of component k of a row, over both sides; 0: nothing moves. */
-static csim_real csimi_axes_mass(const csimi_step_frame *f, const csimi_state *s, const csim_contact *c, int k) {
+static csim_real csimi_axes_mass(const csimi_step_frame *f, const csimi_state *s, const csimi_joint *j,
+                                 const csim_contact *c, int k) {
     csim_real sum = 0;
     int side, t;
     for (side = 0; side < 2; side++) {
         const csim_side *x = side ? &c->b : &c->a;
+        if (j->end[side].kind == CSIMI_PLACE_LINK) { /* by itself; turns weigh as pushes: csimi_turn_scale */
+            if (csimi_link_weighs(s, j->end + side)) sum += 1 / s->tree_link[j->end[side].item].mass;
+            continue;
+        }
         for (t = x->first; t < x->first + x->count; t++) {
             const int block = f->terms[t].block, rigid = (block - s->node_count) / 2;
             csim_real row[3] = {0, 0, 0}, y[3];
@@ -39748,6 +39781,10 @@ static csim_real csimi_axes_mass(const csimi_step_frame *f, const csimi_state *s
 typedef struct csimi_axes_pull {
     csim_vec3 J[4];
 } csimi_axes_pull;
+
+static bool csimi_axes_rigid(const csimi_joint *j) {
+    return csimi_axes_turn(j) && j->end[0].kind != CSIMI_PLACE_LINK && j->end[1].kind != CSIMI_PLACE_LINK;
+}
 
 static csimi_axes_pull csimi_axes_pull_of(const csimi_step_frame *f, const csimi_state *s, const csimi_joint *j,
                                           const csim_contact *c, int k) {
@@ -39890,8 +39927,8 @@ static csimi_axes_part csimi_axes_ask(const csim_world *w, const csimi_step_fram
         csimi_axes_hold(w, f, j, ax, i, p->q[i], unit, &part);
         return part;
     }
-    mass = csimi_axes_turn(j) ? csimi_axes_held_mass(f, &w->store.state, j, ax, row, c)
-                              : csimi_axes_mass(f, &w->store.state, row, c);
+    mass = csimi_axes_rigid(j) ? csimi_axes_held_mass(f, &w->store.state, j, ax, row, c)
+                               : csimi_axes_mass(f, &w->store.state, j, row, c);
     csimi_axes_law(line >= CSIMI_LINE_SPRING ? &a->spring : cone ? &ax->cone_limit : &a->limit, mass, unit, &k,
                    &damping);
     kappa = f->sigma * f->h * f->h * k + f->h * damping;
@@ -39915,13 +39952,13 @@ static csimi_axes_part csimi_axes_ask(const csim_world *w, const csimi_step_fram
 /* The pushes: points against each other, or the point of a against axes that turn with b. */
 static void csimi_axes_push_sides(csimi_step_frame *f, const csimi_state *s, const csimi_joint *j, const csimi_axes *ax,
                                   const csimi_axes_pose *p, csim_contact *c) {
-    csimi_place base = j->end[1];
+    csimi_place base;
     if (csimi_axes_points(j, ax)) {
         csimi_sides(f, s, j->end, csimi_joint_way(f, s, j->end, p->at.a), j->end + 1,
                     csimi_joint_way(f, s, j->end + 1, p->at.b), c);
         return;
     }
-    base = base.kind == CSIMI_PLACE_RIGID ? csimi_place_rigid(s, base.item, p->at.a) : csimi_place_ground(p->at.a);
+    base = csimi_place_beside(s, j->end + 1, p->at.a);
     csimi_sides(f, s, j->end, p->at.a, &base, p->at.a, c);
 }
 
@@ -39930,14 +39967,12 @@ static void csimi_axes_turn_sides(csimi_step_frame *f, const csimi_state *s, con
                                   const csimi_axes *ax, int line, csim_contact *c) {
     int end, k;
     for (end = 0; end < 2; end++) {
-        const bool rigid = j->end[end].kind == CSIMI_PLACE_RIGID;
-        const int block = rigid ? s->node_count + 2 * j->end[end].item + 1 : 0;
-        csim_real J[9];
+        csim_real D[9];
         for (k = 0; k < 3; k++) {
             const bool cone = line / 2 == CSIMI_LINE_LIMIT / 2 && k == 1 && ax->cone[0] > 0;
-            csimi_store3(J + 3 * k, csim_scale(j->scale, csimi_load3(ax->turn + 3 * (cone ? 3 : k))));
+            csimi_store3(D + 3 * k, csim_scale(j->scale, csimi_load3(ax->turn + 3 * (cone ? 3 : k))));
         }
-        csimi_joint_side(f, s, c, end, rigid ? 1 : 0, &block, J);
+        csimi_turn_side(f, s, j->end + end, D, c, end);
     }
 }
 
@@ -40153,26 +40188,24 @@ CSIMI_FN void csimi_axes_commit(csim_world *w, const csimi_step_frame *f, csimi_
 
 /* scale (omega_a - omega_b). */
 static void csimi_turn_sides(csimi_step_frame *f, const csimi_state *s, const csimi_joint *j, csim_contact *c) {
-    int end, k, block;
+    int end, k;
     for (end = 0; end < 2; end++) {
-        csim_real J[9];
-        const bool rigid = j->end[end].kind == CSIMI_PLACE_RIGID;
-        for (k = 0; k < 9; k++) J[k] = k % 4 == 0 ? j->scale : 0;
-        block = rigid ? s->node_count + 2 * j->end[end].item + 1 : 0;
-        csimi_joint_side(f, s, c, end, rigid ? 1 : 0, &block, J);
+        csim_real D[9];
+        for (k = 0; k < 9; k++) D[k] = k % 4 == 0 ? j->scale : 0;
+        csimi_turn_side(f, s, j->end + end, D, c, end);
     }
 }
 
 /* The points against each other; a slider is measured at the point of a, on a line that turns with b. */
 static void csimi_point_sides(csimi_step_frame *f, const csimi_state *s, const csimi_joint *j, csim_contact *c) {
     const csimi_joint_pose p = csimi_joint_at(s, j);
-    csimi_place base = j->end[1];
+    csimi_place base;
     if (j->kind != CSIM_JOINT_SLIDER) {
         csimi_sides(f, s, j->end, csimi_joint_way(f, s, j->end, p.a), j->end + 1,
                     csimi_joint_way(f, s, j->end + 1, p.b), c);
         return;
     }
-    base = base.kind == CSIMI_PLACE_RIGID ? csimi_place_rigid(s, base.item, p.a) : csimi_place_ground(p.a);
+    base = csimi_place_beside(s, j->end + 1, p.a);
     csimi_sides(f, s, j->end, p.a, &base, p.a, c);
 }
 
@@ -46060,8 +46093,11 @@ static csim_status csimi_gear_links(csim_world *w, const csim_joint_def *d, cons
         const csimi_link *l;
         if ((status = csimi_find_link(w, k ? d->second : d->first, fn, j->gear + k, &w->error)) != 0) return status;
         l = w->store.link + j->gear[k];
-        if (l->kind != CSIMI_JOINT || !csimi_joint_has_coordinate(w->store.joint[l->item].kind))
-            return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "second" : "first", false, 0, "a hinge or slider");
+        if (l->kind != CSIMI_JOINT || !csimi_joint_has_coordinate(w->store.joint[l->item].kind) ||
+            w->store.joint[l->item].end[0].kind == CSIMI_PLACE_LINK ||
+            w->store.joint[l->item].end[1].kind == CSIMI_PLACE_LINK)
+            return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "second" : "first", false, 0,
+                              "a hinge or slider of rigid bodies");
     }
     if (j->gear[0] == j->gear[1])
         return csimi_joint_range(&w->error, fn, "second", (double)j->gear[1], "another joint than first");
@@ -46107,8 +46143,9 @@ static void csimi_joint_frames(const csimi_state *s, const csim_joint_def *d, cs
     int end;
     for (end = 0; end < 2; end++) {
         csim_quat q = world;
-        if (j->end[end].kind == CSIMI_PLACE_RIGID && (axes || csimi_joint_has_axes(d->kind)))
-            q = csim_quat_mul(csim_quat_conj(csimi_load_quat(s->rotation + 4 * (size_t)j->end[end].item)), q);
+        if (j->end[end].kind != CSIMI_PLACE_GROUND && csimi_place_has_axes(j->end + end) &&
+            (axes || csimi_joint_has_axes(d->kind)))
+            q = csim_quat_mul(csim_quat_conj(csimi_place_axes(s, j->end + end)), q);
         csimi_store_quat(j->frame[end], q);
     }
 }
@@ -46166,9 +46203,9 @@ static csim_status csimi_joint_fill(csim_world *w, const csim_joint_def *d, cons
     if (d->kind == CSIM_JOINT_GEAR) return csimi_gear_links(w, d, fn, j);
     if ((status = csimi_link_ends(w, &d->a, &d->b, fn, j->end, bodies)) != 0) return status;
     for (k = 0; k < 2; k++)
-        if ((csimi_joint_has_axes(d->kind) || csimi_joint_turns(d)) && bodies[k] >= 0 &&
-            j->end[k].kind != CSIMI_PLACE_RIGID)
-            return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "b.body" : "a.body", false, 0, "a rigid body");
+        if ((csimi_joint_has_axes(d->kind) || csimi_joint_turns(d)) && !csimi_place_has_axes(j->end + k))
+            return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "b.body" : "a.body", false, 0,
+                              "a rigid body or a link of a tree");
     csimi_joint_frames(&w->store.state, d, j);
     {
         const csimi_joint_pose p = csimi_joint_at(&w->store.state, j);

@@ -753,3 +753,152 @@ TEST(settings_are_refused_by_name) {
     EQUAL(csim_joint_set_anchor(w, six, csim_v3((csim_real)NAN, 0, 0)), CSIM_NOT_FINITE);
     csim_destroy_world(w);
 }
+
+/* ---- links of trees */
+
+/* The same as a tree of one link, of which the inertia is a ball's: then it turns as a body does. */
+static csim_body_id link_at(csim_world *w, double mass, double inertia, csim_vec3 at) {
+    csim_tree_link_def link = csim_default_tree_link_def();
+    csim_tree_def t = csim_default_tree_def();
+    csim_body_id id = {0, 0, 0};
+    link.joint = CSIM_TREE_FLOATING;
+    link.mass = (csim_real)mass;
+    link.inertia.m[0] = link.inertia.m[4] = link.inertia.m[8] = (csim_real)inertia;
+    t.links = &link, t.link_count = 1;
+    t.pose.position = at;
+    t.velocity = csim_v3(0, CSIM_R(0.5), 0);
+    t.angular_velocity = csim_v3(CSIM_R(0.5), 1, CSIM_R(-0.7));
+    STATUS(csim_create_tree(w, &t, &id), CSIM_OK);
+    return id;
+}
+
+static void joint_for_links(int kind, csim_joint_def *d) {
+    int i;
+    switch (kind) {
+    case 0: /* a hinge between its stops, with a spring */
+        d->kind = CSIM_JOINT_HINGE;
+        d->axes[CSIM_AXIS_TWIST].limited = true;
+        d->axes[CSIM_AXIS_TWIST].upper = CSIM_R(0.6), d->axes[CSIM_AXIS_TWIST].lower = CSIM_R(-0.6);
+        d->axes[CSIM_AXIS_TWIST].spring.stiffness = 2;
+        break;
+    case 1: d->kind = CSIM_JOINT_HINGE; break;
+    case 2: d->kind = CSIM_JOINT_SLIDER, d->axis = csim_v3(0, 1, CSIM_R(-0.5)); break;
+    case 3: d->kind = CSIM_JOINT_WELD; break;
+    case 4: /* a shoulder */
+        d->kind = CSIM_JOINT_BALL;
+        d->cone[0] = CSIM_R(0.3), d->cone[1] = CSIM_R(0.5);
+        d->axes[CSIM_AXIS_TWIST].limited = true;
+        d->axes[CSIM_AXIS_TWIST].upper = CSIM_R(0.1), d->axes[CSIM_AXIS_TWIST].lower = CSIM_R(-0.1);
+        break;
+    case 5: /* axes locked: it moves in a plane and turns about its normal */
+        d->kind = CSIM_JOINT_SIX;
+        d->axes[CSIM_AXIS_X].hold = CSIM_HOLD_LOCKED;
+        d->axes[CSIM_AXIS_SWING_Y].hold = d->axes[CSIM_AXIS_SWING_Z].hold = CSIM_HOLD_LOCKED;
+        break;
+    default: /* springs along all axes, turns too, and a motor */
+        d->kind = CSIM_JOINT_SIX;
+        for (i = 0; i < 6; i++) d->axes[i].spring.stiffness = 40, d->axes[i].spring.damping = 1;
+        d->axes[CSIM_AXIS_TWIST].motor.kind = CSIM_MOTOR_VELOCITY;
+        d->axes[CSIM_AXIS_TWIST].motor.target = 1, d->axes[CSIM_AXIS_TWIST].motor.force = CSIM_R(0.3);
+    }
+}
+
+/* Joints of every sort hold a link as they hold a rigid body, to the world and to another. */
+TEST(joints_hold_links_as_they_hold_bodies) {
+    int kind, pair, step, i;
+    for (kind = 0; kind < 7; kind++)
+        for (pair = 0; pair < 2; pair++) {
+            csim_body_id id[2], base[2] = {{0, 0, 0}, {0, 0, 0}};
+            csim_link_id link[2];
+            csim_world *w[2];
+            csim_pose p, q;
+            double open = 0;
+            CASE("kind %d, %s", kind, pair ? "on a body" : "on the world");
+            for (i = 0; i < 2; i++) {
+                csim_joint_def d;
+                w[i] = joint_world(CSIM_BACKWARD_EULER, 9.81);
+                if (i) {
+                    id[i] = link_at(w[i], 2, 0.1, csim_v3(CSIM_R(0.3), 0, 0));
+                } else {
+                    id[i] = body_at(w[i], 2, 0.1, 0.1, 0.1, csim_v3(CSIM_R(0.3), 0, 0));
+                    csim_body_set_velocity(w[i], id[i], csim_v3(0, CSIM_R(0.5), 0), csim_v3(CSIM_R(0.5), 1, CSIM_R(-0.7)));
+                }
+                if (pair) base[i] = body_at(w[i], 3, 0.2, 0.2, 0.2, csim_v3(CSIM_R(-0.4), 0, CSIM_R(0.1)));
+                d = joint_of(CSIM_JOINT_BALL, id[i], base[i], csim_v3(0, 0, 0));
+                joint_for_links(kind, &d);
+                link[i] = make(w[i], &d);
+            }
+            for (step = 0; step < 300; step++)
+                for (i = 0; i < 2; i++) {
+                    STATUS(csim_world_step(w[i], CSIM_R(0.002)), CSIM_OK);
+                    if (i) open = fmax(open, (double)(state_of(w[1], link[1]).error + state_of(w[1], link[1]).error_angle));
+                }
+            STATUS(csim_body_get_pose(w[0], id[0], &p), CSIM_OK);
+            STATUS(csim_tree_link_pose(w[1], id[1], 0, &q), CSIM_OK);
+            NEAR(csim_length(csim_sub(p.position, q.position)), 0, TOL(2e-5, 5e-3));
+            NEAR(csim_length(csim_sub(csim_rotate(p.rotation, csim_v3(1, 2, 3)), csim_rotate(q.rotation, csim_v3(1, 2, 3)))),
+                 0, TOL(2e-4, 5e-2));
+            if (kind < 6) NEAR(open, 0, TOL(1e-8, 2e-4));
+            for (i = 0; i < 6 && kind != 1 && kind != 2 && kind != 3; i++) {
+                const csim_axis_state a = axis_of(w[0], link[0], (csim_axis)i), b = axis_of(w[1], link[1], (csim_axis)i);
+                NEAR(b.position, a.position, TOL(5e-5, 2e-2));
+                NEAR(b.speed, a.speed, TOL(1e-3, 0.1));
+                if (kind == 5 && (i == 0 || i > 3)) NEAR(b.position, 0, TOL(1e-8, 2e-4));
+            }
+            for (i = 0; i < 2; i++) csim_destroy_world(w[i]);
+        }
+}
+
+/* A tree of two links on a ball: its cone and the limits of its twist are a joint beside it; a mouse draws its end. */
+TEST(a_joint_beside_a_ball_of_a_tree_is_its_cone) {
+    csim_tree_link_def link[2];
+    csim_tree_def t = csim_default_tree_def();
+    csim_world *w = joint_world(CSIM_BACKWARD_EULER, 9.81);
+    csim_joint_def d = csim_default_joint_def();
+    csim_body_id id = {0, 0, 0};
+    csim_link_id cone, mouse;
+    csim_vec3 at;
+    csim_pose p;
+    int i;
+    for (i = 0; i < 2; i++) link[i] = csim_default_tree_link_def();
+    link[1].parent = 0;
+    link[1].joint = CSIM_TREE_BALL;
+    link[1].mass = 1;
+    link[1].inertia.m[0] = link[1].inertia.m[4] = link[1].inertia.m[8] = CSIM_R(0.02);
+    link[1].centre = csim_v3(CSIM_R(0.4), 0, 0);
+    t.links = link, t.link_count = 2;
+    STATUS(csim_create_tree(w, &t, &id), CSIM_OK);
+    d.kind = CSIM_JOINT_SIX;
+    d.a.body = d.b.body = id;
+    d.a.node = 1;
+    d.axis = csim_v3(1, 0, 0);
+    d.cone[0] = d.cone[1] = CSIM_R(0.5);
+    d.axes[CSIM_AXIS_TWIST].limited = true;
+    d.axes[CSIM_AXIS_TWIST].lower = CSIM_R(-0.2), d.axes[CSIM_AXIS_TWIST].upper = CSIM_R(0.2);
+    cone = make(w, &d);
+    for (i = 0; i < 600; i++) { /* it hangs down as far as the cone lets it */
+        const csim_real turn[3] = {CSIM_R(0.02), 0, 0};
+        STATUS(csim_tree_add_forces(w, id, turn), CSIM_OK);
+        STATUS(csim_world_step(w, CSIM_R(0.005)), CSIM_OK);
+        if (i < 300) continue;
+        CHECK(axis_of(w, cone, CSIM_AXIS_TWIST).position < CSIM_R(0.2) + CSIM_R(TOL(1e-6, 1e-3)));
+        STATUS(csim_tree_link_pose(w, id, 1, &p), CSIM_OK);
+        at = csim_rotate(p.rotation, csim_v3(1, 0, 0));
+        CHECK((double)at.x > cos(0.5) - TOL(1e-6, 1e-3));
+    }
+    NEAR(at.z, -sin(0.5), TOL(1e-3, 1e-2));
+    NEAR(axis_of(w, cone, CSIM_AXIS_TWIST).position, 0.2, TOL(1e-3, 1e-2));
+    d = csim_default_joint_def();
+    d.kind = CSIM_JOINT_MOUSE;
+    d.a.body = id;
+    d.a.node = 1;
+    d.a.point = d.b.point = csim_pose_point(p, csim_v3(CSIM_R(0.4), 0, 0));
+    for (i = 0; i < 3; i++) d.axes[i].spring.frequency = 10, d.axes[i].spring.ratio = 1;
+    mouse = make(w, &d);
+    STATUS(csim_joint_set_anchor(w, mouse, csim_v3(CSIM_R(0.4), 0, 0)), CSIM_OK);
+    for (i = 0; i < 400; i++) STATUS(csim_world_step(w, CSIM_R(0.005)), CSIM_OK);
+    STATUS(csim_tree_link_pose(w, id, 1, &p), CSIM_OK);
+    NEAR(csim_length(csim_sub(csim_pose_point(p, csim_v3(CSIM_R(0.4), 0, 0)), csim_v3(CSIM_R(0.4), 0, 0))),
+         9.81 / (4 * pi * pi * 100), 5e-4); /* it hangs below by g / omega^2 */
+    csim_destroy_world(w);
+}

@@ -101,6 +101,20 @@ CSIMI_FN csimi_place csimi_place_link(const csimi_state *s, int link, csim_vec3 
     return p;
 }
 
+CSIMI_FN bool csimi_place_has_axes(const csimi_place *p) {
+    return p->kind == CSIMI_PLACE_RIGID || p->kind == CSIMI_PLACE_LINK || p->kind == CSIMI_PLACE_GROUND;
+}
+
+CSIMI_FN csim_quat csimi_place_axes(const csimi_state *s, const csimi_place *p) {
+    if (p->kind == CSIMI_PLACE_RIGID) return csimi_load_quat(s->rotation + 4 * (size_t)p->item);
+    return p->kind == CSIMI_PLACE_LINK ? csimi_link_pose(s, p->item).rotation : csim_pose_identity().rotation;
+}
+
+CSIMI_FN csimi_place csimi_place_beside(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
+    if (p->kind == CSIMI_PLACE_RIGID) return csimi_place_rigid(s, p->item, point);
+    return p->kind == CSIMI_PLACE_LINK ? csimi_place_link(s, p->item, point) : csimi_place_ground(point);
+}
+
 /* ---- where it is and how it moves */
 
 /* Corners, unit normal and twice the area of a face. */

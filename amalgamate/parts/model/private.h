@@ -368,6 +368,10 @@ CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p)
 CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 point);
 /* Acceleration without contacts and inner forces: gravity and the user's force; 0 where nothing is free. */
 CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_place *p);
+/* Rigid bodies, links and the world have axes, that turn with them; another point of the same. */
+CSIMI_FN bool csimi_place_has_axes(const csimi_place *p);
+CSIMI_FN csim_quat csimi_place_axes(const csimi_state *s, const csimi_place *p);
+CSIMI_FN csimi_place csimi_place_beside(const csimi_state *s, const csimi_place *p, csim_vec3 point);
 /* The point moves with sum J v[block]: fills up to CSIMI_PLACE_TERMS (block, 3x3) terms, returns how many. */
 CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_vec3 point, int *block,
                                csim_real *J /* [9 CSIMI_PLACE_TERMS] */);

@@ -17,11 +17,16 @@ typedef struct csimi_axes_part {
 } csimi_axes_part;
 
 /* Not between rigid bodies: 1 / (row M^-1 row') of component k of a row, over both sides; 0: nothing moves. */
-static csim_real csimi_axes_mass(const csimi_step_frame *f, const csimi_state *s, const csim_contact *c, int k) {
+static csim_real csimi_axes_mass(const csimi_step_frame *f, const csimi_state *s, const csimi_joint *j,
+                                 const csim_contact *c, int k) {
     csim_real sum = 0;
     int side, t;
     for (side = 0; side < 2; side++) {
         const csim_side *x = side ? &c->b : &c->a;
+        if (j->end[side].kind == CSIMI_PLACE_LINK) { /* by itself; turns weigh as pushes: csimi_turn_scale */
+            if (csimi_link_weighs(s, j->end + side)) sum += 1 / s->tree_link[j->end[side].item].mass;
+            continue;
+        }
         for (t = x->first; t < x->first + x->count; t++) {
             const int block = f->terms[t].block, rigid = (block - s->node_count) / 2;
             csim_real row[3] = {0, 0, 0}, y[3];
@@ -45,6 +50,10 @@ static csim_real csimi_axes_mass(const csimi_step_frame *f, const csimi_state *s
 typedef struct csimi_axes_pull {
     csim_vec3 J[4];
 } csimi_axes_pull;
+
+static bool csimi_axes_rigid(const csimi_joint *j) {
+    return csimi_axes_turn(j) && j->end[0].kind != CSIMI_PLACE_LINK && j->end[1].kind != CSIMI_PLACE_LINK;
+}
 
 static csimi_axes_pull csimi_axes_pull_of(const csimi_step_frame *f, const csimi_state *s, const csimi_joint *j,
                                           const csim_contact *c, int k) {
@@ -187,8 +196,8 @@ static csimi_axes_part csimi_axes_ask(const csim_world *w, const csimi_step_fram
         csimi_axes_hold(w, f, j, ax, i, p->q[i], unit, &part);
         return part;
     }
-    mass = csimi_axes_turn(j) ? csimi_axes_held_mass(f, &w->store.state, j, ax, row, c)
-                              : csimi_axes_mass(f, &w->store.state, row, c);
+    mass = csimi_axes_rigid(j) ? csimi_axes_held_mass(f, &w->store.state, j, ax, row, c)
+                               : csimi_axes_mass(f, &w->store.state, j, row, c);
     csimi_axes_law(line >= CSIMI_LINE_SPRING ? &a->spring : cone ? &ax->cone_limit : &a->limit, mass, unit, &k,
                    &damping);
     kappa = f->sigma * f->h * f->h * k + f->h * damping;
@@ -212,13 +221,13 @@ static csimi_axes_part csimi_axes_ask(const csim_world *w, const csimi_step_fram
 /* The pushes: points against each other, or the point of a against axes that turn with b. */
 static void csimi_axes_push_sides(csimi_step_frame *f, const csimi_state *s, const csimi_joint *j, const csimi_axes *ax,
                                   const csimi_axes_pose *p, csim_contact *c) {
-    csimi_place base = j->end[1];
+    csimi_place base;
     if (csimi_axes_points(j, ax)) {
         csimi_sides(f, s, j->end, csimi_joint_way(f, s, j->end, p->at.a), j->end + 1,
                     csimi_joint_way(f, s, j->end + 1, p->at.b), c);
         return;
     }
-    base = base.kind == CSIMI_PLACE_RIGID ? csimi_place_rigid(s, base.item, p->at.a) : csimi_place_ground(p->at.a);
+    base = csimi_place_beside(s, j->end + 1, p->at.a);
     csimi_sides(f, s, j->end, p->at.a, &base, p->at.a, c);
 }
 
@@ -227,14 +236,12 @@ static void csimi_axes_turn_sides(csimi_step_frame *f, const csimi_state *s, con
                                   const csimi_axes *ax, int line, csim_contact *c) {
     int end, k;
     for (end = 0; end < 2; end++) {
-        const bool rigid = j->end[end].kind == CSIMI_PLACE_RIGID;
-        const int block = rigid ? s->node_count + 2 * j->end[end].item + 1 : 0;
-        csim_real J[9];
+        csim_real D[9];
         for (k = 0; k < 3; k++) {
             const bool cone = line / 2 == CSIMI_LINE_LIMIT / 2 && k == 1 && ax->cone[0] > 0;
-            csimi_store3(J + 3 * k, csim_scale(j->scale, csimi_load3(ax->turn + 3 * (cone ? 3 : k))));
+            csimi_store3(D + 3 * k, csim_scale(j->scale, csimi_load3(ax->turn + 3 * (cone ? 3 : k))));
         }
-        csimi_joint_side(f, s, c, end, rigid ? 1 : 0, &block, J);
+        csimi_turn_side(f, s, j->end + end, D, c, end);
     }
 }
 

@@ -8,26 +8,24 @@
 
 /* scale (omega_a - omega_b). */
 static void csimi_turn_sides(csimi_step_frame *f, const csimi_state *s, const csimi_joint *j, csim_contact *c) {
-    int end, k, block;
+    int end, k;
     for (end = 0; end < 2; end++) {
-        csim_real J[9];
-        const bool rigid = j->end[end].kind == CSIMI_PLACE_RIGID;
-        for (k = 0; k < 9; k++) J[k] = k % 4 == 0 ? j->scale : 0;
-        block = rigid ? s->node_count + 2 * j->end[end].item + 1 : 0;
-        csimi_joint_side(f, s, c, end, rigid ? 1 : 0, &block, J);
+        csim_real D[9];
+        for (k = 0; k < 9; k++) D[k] = k % 4 == 0 ? j->scale : 0;
+        csimi_turn_side(f, s, j->end + end, D, c, end);
     }
 }
 
 /* The points against each other; a slider is measured at the point of a, on a line that turns with b. */
 static void csimi_point_sides(csimi_step_frame *f, const csimi_state *s, const csimi_joint *j, csim_contact *c) {
     const csimi_joint_pose p = csimi_joint_at(s, j);
-    csimi_place base = j->end[1];
+    csimi_place base;
     if (j->kind != CSIM_JOINT_SLIDER) {
         csimi_sides(f, s, j->end, csimi_joint_way(f, s, j->end, p.a), j->end + 1,
                     csimi_joint_way(f, s, j->end + 1, p.b), c);
         return;
     }
-    base = base.kind == CSIMI_PLACE_RIGID ? csimi_place_rigid(s, base.item, p.a) : csimi_place_ground(p.a);
+    base = csimi_place_beside(s, j->end + 1, p.a);
     csimi_sides(f, s, j->end, p.a, &base, p.a, c);
 }
 

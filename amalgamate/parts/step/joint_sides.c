@@ -36,8 +36,8 @@ CSIMI_FN void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_c
 
 /* How fast what a place is on turns, times D (3x3, of a rigid body or a link), as terms; returns how many. A link's
    points move linearly with where they are: those a metre along x and y tell how it turns. */
-CSIMI_FN CSIMI_NOINLINE int csimi_turn_terms(const csimi_state *s, const csimi_place *p, const csim_real *D, int *block,
-                                             csim_real *J) {
+static CSIMI_NOINLINE int csimi_turn_terms(const csimi_state *s, const csimi_place *p, const csim_real *D, int *block,
+                                           csim_real *J) {
     csim_real base[9 * CSIMI_PLACE_TERMS], off[9 * CSIMI_PLACE_TERMS], W[9];
     csim_vec3 at;
     int n, i, k, axis;
@@ -66,6 +66,14 @@ CSIMI_FN CSIMI_NOINLINE int csimi_turn_terms(const csimi_state *s, const csimi_p
         CSIMI_MEMCPY(J + 9 * i, W, sizeof W);
     }
     return n;
+}
+
+CSIMI_FN void csimi_turn_side(csimi_step_frame *f, const csimi_state *s, const csimi_place *p, const csim_real *D,
+                              csim_contact *c, int second) {
+    csim_real J[9 * CSIMI_PLACE_TERMS];
+    int block[CSIMI_PLACE_TERMS];
+    const int n = csimi_turn_terms(s, p, D, block, J);
+    csimi_joint_side(f, s, c, second, n, block, J);
 }
 
 /* The point that goes the way of an end: R+ r - R r = theta x (sin(t/2) / (t/2) Rm r) for turns theta, t = |theta|,

@@ -325,8 +325,9 @@ CSIM_INLINE void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f) { 
 #endif
 /* ---- joint_sides.c: what rows of joints are made of */
 CSIMI_FN bool csimi_link_weighs(const csimi_state *s, const csimi_place *p); /* a free link with mass and inertia */
-CSIMI_FN int csimi_turn_terms(const csimi_state *s, const csimi_place *p, const csim_real *D, int *block,
-                              csim_real *J /* [9 CSIMI_PLACE_TERMS] */);
+/* Side of a row from how a rigid body or link turns, times D (3x3). */
+CSIMI_FN void csimi_turn_side(csimi_step_frame *f, const csimi_state *s, const csimi_place *p, const csim_real *D,
+                              csim_contact *c, int second);
 /* Side of a row from terms on rigid bodies or links. */
 CSIMI_FN void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_contact *c, int second, int n,
                                const int *block, const csim_real *J);

@@ -85,10 +85,9 @@ static void csimi_rolling_row(const csim_world *w, csimi_step_frame *f, const cs
     csimi_store3(c->R + 3, csim_cross(n, csimi_load3(axis)));
     c->law = CSIM_LAW_BOX;
     for (k = 0; k < 2; k++) {
-        csim_real J[9 * CSIMI_PLACE_TERMS], D[9];
-        int block[CSIMI_PLACE_TERMS];
+        csim_real D[9];
         for (i = 0; i < 9; i++) D[i] = i % 4 == 0 ? scale : 0;
-        csimi_joint_side(f, s, c, k, csimi_turn_terms(s, end[k], D, block, J), block, J);
+        csimi_turn_side(f, s, end[k], D, c, k);
         c->hi[k] = bound / scale;
         c->lo[k] = -c->hi[k];
     }

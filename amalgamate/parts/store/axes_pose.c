@@ -41,12 +41,8 @@ CSIMI_FN bool csimi_axis_locked(csim_joint_kind kind, const csim_axis_def *a, in
     return (csimi_joint_table(kind).locked >> i & 1u) && !csimi_axis_used(a);
 }
 
-static bool csimi_has_frame(const csimi_place *p) {
-    return p->kind == CSIMI_PLACE_RIGID || p->kind == CSIMI_PLACE_GROUND;
-}
-
 CSIMI_FN bool csimi_axes_turn(const csimi_joint *j) {
-    return csimi_has_frame(j->end) && csimi_has_frame(j->end + 1) && j->kind != CSIM_JOINT_DISTANCE &&
+    return csimi_place_has_axes(j->end) && csimi_place_has_axes(j->end + 1) && j->kind != CSIM_JOINT_DISTANCE &&
            j->kind != CSIM_JOINT_MOUSE;
 }
 

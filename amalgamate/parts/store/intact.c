@@ -1078,7 +1078,8 @@ static bool csimi_gear_stands(const csimi_staged *s, int slot) {
     CSIMI_READ(csimi_link, CSIMI_AT(s, link), slot, &l);
     if (!l.alive || l.kind != CSIMI_JOINT || l.item < 0 || l.item >= s->n->joints) return false;
     CSIMI_READ(csimi_joint, CSIMI_AT(s, joint), l.item, &j);
-    return j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER;
+    return (j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER) && j.end[0].kind != CSIMI_PLACE_LINK &&
+           j.end[1].kind != CSIMI_PLACE_LINK;
 }
 
 /* The settings of axes of a joint: its own, of axes that it has. */
@@ -1116,9 +1117,9 @@ static bool csimi_joint_stands(const csimi_staged *s, int slot, const csimi_link
         const bool axes = j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER || j.kind == CSIM_JOINT_WELD;
         if (j.kind == CSIM_JOINT_GEAR ? !csimi_gear_stands(s, j.gear[k]) || j.gear[0] == j.gear[1] : j.gear[k] != -1)
             return csimi_unsound(s, "joint", l->item, "gear", j.gear[k], "two joints, of a gear; else -1");
-        if (axes && j.end[k].kind != CSIMI_PLACE_RIGID && j.end[k].kind != CSIMI_PLACE_GROUND)
+        if (axes && !csimi_place_has_axes(j.end + k))
             return csimi_unsound(s, "joint", l->item, "end.kind", (double)(int)j.end[k].kind,
-                                 "rigid bodies or the world");
+                                 "rigid bodies, links or the world");
         if (axes && !csimi_is_turn(j.frame[k]))
             return csimi_unsound(s, "joint", l->item, "frame", (double)j.frame[k][0], "unit quaternions");
         if (l->apart && j.end[k].kind != CSIMI_PLACE_RIGID)

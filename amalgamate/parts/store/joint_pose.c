@@ -15,9 +15,10 @@ CSIMI_FN bool csimi_joint_has_coordinate(csim_joint_kind kind) {
 }
 
 static csim_quat csimi_joint_axes(const csimi_state *s, const csimi_joint *j, int end) {
-    csim_quat q = csimi_load_quat(j->frame[end]);
-    if (j->end[end].kind != CSIMI_PLACE_RIGID) return q;
-    return csim_quat_mul(csimi_load_quat(s->rotation + 4 * (size_t)j->end[end].item), q);
+    const csim_quat q = csimi_load_quat(j->frame[end]);
+    const csimi_place_kind kind = j->end[end].kind;
+    if (kind != CSIMI_PLACE_RIGID && kind != CSIMI_PLACE_LINK) return q;
+    return csim_quat_mul(csimi_place_axes(s, j->end + end), q);
 }
 
 CSIMI_FN csimi_joint_pose csimi_joint_at(const csimi_state *s, const csimi_joint *j) {

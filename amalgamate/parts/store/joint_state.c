@@ -87,7 +87,11 @@ static csim_status csimi_find_joint(const csim_world *w, csim_link_id id, const 
 }
 
 static csim_vec3 csimi_end_spin(const csimi_state *s, const csimi_place *end) {
-    return end->kind == CSIMI_PLACE_RIGID ? csimi_load3(s->velocity + 6 * (size_t)end->item + 3) : csim_v3(0, 0, 0);
+    csim_vec3 turn = csim_v3(0, 0, 0);
+    if (end->kind == CSIMI_PLACE_RIGID) return csimi_load3(s->velocity + 6 * (size_t)end->item + 3);
+    if (end->kind == CSIMI_PLACE_LINK)
+        csimi_link_velocity(s, end->item, csimi_place_point(s, end), s->coord_rate, &turn);
+    return turn;
 }
 
 /* Rate along an axis at the end velocities. */
@@ -99,7 +103,7 @@ static csim_real csimi_axis_speed(const csimi_state *s, const csimi_joint *j, co
         return csim_dot(p->turn[i - 3], csim_sub(csimi_end_spin(s, j->end), csimi_end_spin(s, j->end + 1)));
     if (!csimi_axes_points(j, ax)) {
         at = p->at.a;
-        if (base.kind == CSIMI_PLACE_RIGID) base = csimi_place_rigid(s, base.item, at);
+        base = csimi_place_beside(s, &base, at);
     }
     return csim_dot(p->push[i], csim_sub(csimi_place_velocity(s, j->end, p->at.a), csimi_place_velocity(s, &base, at)));
 }

@@ -74,8 +74,11 @@ static csim_status csimi_gear_links(csim_world *w, const csim_joint_def *d, cons
         const csimi_link *l;
         if ((status = csimi_find_link(w, k ? d->second : d->first, fn, j->gear + k, &w->error)) != 0) return status;
         l = w->store.link + j->gear[k];
-        if (l->kind != CSIMI_JOINT || !csimi_joint_has_coordinate(w->store.joint[l->item].kind))
-            return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "second" : "first", false, 0, "a hinge or slider");
+        if (l->kind != CSIMI_JOINT || !csimi_joint_has_coordinate(w->store.joint[l->item].kind) ||
+            w->store.joint[l->item].end[0].kind == CSIMI_PLACE_LINK ||
+            w->store.joint[l->item].end[1].kind == CSIMI_PLACE_LINK)
+            return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "second" : "first", false, 0,
+                              "a hinge or slider of rigid bodies");
     }
     if (j->gear[0] == j->gear[1])
         return csimi_joint_range(&w->error, fn, "second", (double)j->gear[1], "another joint than first");
@@ -121,8 +124,9 @@ static void csimi_joint_frames(const csimi_state *s, const csim_joint_def *d, cs
     int end;
     for (end = 0; end < 2; end++) {
         csim_quat q = world;
-        if (j->end[end].kind == CSIMI_PLACE_RIGID && (axes || csimi_joint_has_axes(d->kind)))
-            q = csim_quat_mul(csim_quat_conj(csimi_load_quat(s->rotation + 4 * (size_t)j->end[end].item)), q);
+        if (j->end[end].kind != CSIMI_PLACE_GROUND && csimi_place_has_axes(j->end + end) &&
+            (axes || csimi_joint_has_axes(d->kind)))
+            q = csim_quat_mul(csim_quat_conj(csimi_place_axes(s, j->end + end)), q);
         csimi_store_quat(j->frame[end], q);
     }
 }
@@ -180,9 +184,9 @@ static csim_status csimi_joint_fill(csim_world *w, const csim_joint_def *d, cons
     if (d->kind == CSIM_JOINT_GEAR) return csimi_gear_links(w, d, fn, j);
     if ((status = csimi_link_ends(w, &d->a, &d->b, fn, j->end, bodies)) != 0) return status;
     for (k = 0; k < 2; k++)
-        if ((csimi_joint_has_axes(d->kind) || csimi_joint_turns(d)) && bodies[k] >= 0 &&
-            j->end[k].kind != CSIMI_PLACE_RIGID)
-            return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "b.body" : "a.body", false, 0, "a rigid body");
+        if ((csimi_joint_has_axes(d->kind) || csimi_joint_turns(d)) && !csimi_place_has_axes(j->end + k))
+            return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "b.body" : "a.body", false, 0,
+                              "a rigid body or a link of a tree");
     csimi_joint_frames(&w->store.state, d, j);
     {
         const csimi_joint_pose p = csimi_joint_at(&w->store.state, j);

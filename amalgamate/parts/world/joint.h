@@ -87,7 +87,7 @@ typedef struct csim_axis_def {
 /* A joint between two attachments, or a gear between two joints. */
 typedef struct csim_joint_def {
     csim_joint_kind kind;       /* default CSIM_JOINT_BALL */
-    csim_attachment a, b;       /* hinge, slider, weld, wheel: rigid bodies, or the world for one; gear: unused */
+    csim_attachment a, b;       /* hinge, slider, weld, wheel: rigid bodies or links, or the world for one; gear: unused */
     csim_vec3 axis;             /* x axis, world, now; normalised here; default z */
     csim_real length;           /* distance, rope: m; < 0 (default): as it is now */
     bool limited;               /* hinge, slider: the coordinate stays between lower and upper. These three and motor
@@ -99,7 +99,7 @@ typedef struct csim_joint_def {
     csim_real break_force, break_torque; /* N, N m: beyond these the joint lets go for good; 0 (default): never */
     bool collide; /* default false: two rigid bodies do not touch while a joint holds them (rods, ropes and mice: do) */
     csim_vec3 axis2;       /* world: where the z axis points; default 0: anywhere across axis */
-    csim_axis_def axes[6]; /* by csim_axis. Turns need rigid bodies, or the world for one of them */
+    csim_axis_def axes[6]; /* by csim_axis. Turns need rigid bodies or links, or the world for one of them */
     csim_real cone[2];     /* rad, 0..3: the swing stays in the ellipse of these half angles about y and z; default 0:
                               no cone. Both or none */
     csim_softness cone_limit; /* of its wall */
@@ -127,7 +127,7 @@ typedef struct csim_axis_state {
 /* A ball joint between points of the world, no limits, no motor, never breaks. */
 CSIM_API csim_joint_def csim_default_joint_def(void);
 /* As the create calls of world.h; the joint takes the bodies as they lie now. Also CSIM_WRONG_KIND: a hinge, slider or
-   weld on anything but rigid bodies, a gear on other links. csim_destroy_link removes it, a gear with its joints. A
+   weld on anything but rigid bodies and links of trees, a gear on other links or on hinges and sliders of trees. csim_destroy_link removes it, a gear with its joints. A
    joint with settings in `axes` or a cone, and every wheel, six axes and mouse, takes one of capacity.axes. */
 CSIM_API csim_status csim_create_joint(csim_world *world, const csim_joint_def *def, csim_link_id *id);
 /* Fails: CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_WRONG_KIND (no joint), CSIM_NULL_ARGUMENT. */
@@ -138,7 +138,7 @@ CSIM_API csim_status csim_joint_set_motor(csim_world *world, csim_link_id id, co
 CSIM_API csim_status csim_joint_set_limits(csim_world *world, csim_link_id id, bool limited, csim_real lower,
                                            csim_real upper);
 /* The settings of one axis from the next step on; failures as of csim_create_joint. A joint that had none anywhere
-   takes one of capacity.axes. CSIM_WRONG_KIND: a gear, a rope, turns of what is no rigid body. */
+   takes one of capacity.axes. CSIM_WRONG_KIND: a gear, a rope, turns of nodes. */
 CSIM_API csim_status csim_joint_set_axis(csim_world *world, csim_link_id id, csim_axis axis, const csim_axis_def *def);
 /* CSIM_WRONG_KIND: a gear, or a joint without settings of axes. */
 CSIM_API csim_status csim_joint_get_axis(const csim_world *world, csim_link_id id, csim_axis axis,
