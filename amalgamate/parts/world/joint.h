@@ -87,7 +87,7 @@ typedef struct csim_axis_def {
 /* A joint between two attachments, or a gear between two joints. */
 typedef struct csim_joint_def {
     csim_joint_kind kind;       /* default CSIM_JOINT_BALL */
-    csim_attachment a, b;       /* hinge, slider, weld, wheel: rigid bodies or links, or the world for one; gear: unused */
+    csim_attachment a, b;       /* hinge, slider, weld, wheel: rigid bodies, links, the world for one; gear: unused */
     csim_vec3 axis;             /* x axis, world, now; normalised here; default z */
     csim_real length;           /* distance, rope: m; < 0 (default): as it is now */
     bool limited;               /* hinge, slider: the coordinate stays between lower and upper. These three and motor
@@ -126,9 +126,10 @@ typedef struct csim_axis_state {
 
 /* A ball joint between points of the world, no limits, no motor, never breaks. */
 CSIM_API csim_joint_def csim_default_joint_def(void);
-/* As the create calls of world.h; the joint takes the bodies as they lie now. Also CSIM_WRONG_KIND: a hinge, slider or
-   weld on anything but rigid bodies and links of trees, a gear on other links or on hinges and sliders of trees. csim_destroy_link removes it, a gear with its joints. A
-   joint with settings in `axes` or a cone, and every wheel, six axes and mouse, takes one of capacity.axes. */
+/* As the create calls of world.h; the joint takes the bodies as they lie now. Also CSIM_WRONG_KIND: a hinge, slider
+   or weld on anything but rigid bodies and links of trees, a gear on other links or on hinges and sliders of trees.
+   csim_destroy_link removes it, a gear with its joints. A joint with settings in `axes` or a cone, and every wheel, six
+   axes and mouse, takes one of capacity.axes. */
 CSIM_API csim_status csim_create_joint(csim_world *world, const csim_joint_def *def, csim_link_id *id);
 /* Fails: CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_WRONG_KIND (no joint), CSIM_NULL_ARGUMENT. */
 CSIM_API csim_status csim_joint_get(const csim_world *world, csim_link_id id, csim_joint_state *state);
