@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 14054cb1b9551980
+   Hash of the parts: 575132a5b86b0e0c
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -38521,6 +38521,27 @@ static CSIMI_NOINLINE void csimi_probe_triangles(csimi_detector *d, const csimi_
     }
 }
 
+/* The plane in which a node that comes from afar meets a shape: the nearest one, but where that would turn it aside and
+   its way passes by, the one it passes. Sheets, of which every vertex would have one, meet all in the way's plane, and
+   those they pass by not at all: false. */
+static bool csimi_probe_ahead(const csimi_detector *d, const csimi_probe *p, const csimi_object *b, csim_pose pose,
+                              csim_real r, csim_vec3 *n, csim_real *gap) {
+    const csimi_store *s = &d->world->store;
+    const bool sheet = s->body[p->body].kind == CSIM_BODY_CLOTH;
+    csim_vec3 way, ahead = *n;
+    csim_real off = *gap;
+    bool meets;
+    if (!(*gap > p->push)) return true;
+    way = csimi_probe_way(d, p, csimi_shape_place(s, b->item, p->x));
+    if (!sheet && !(*gap + csim_dot(*n, way) < p->push)) return true;
+    meets = csimi_meets_on_its_way(s->shape + b->item, s->hull, pose, p->x, way, r, p->push, &ahead, &off);
+    if (sheet || !meets) {
+        *n = ahead;
+        *gap = off;
+    }
+    return meets || !sheet;
+}
+
 /* A node against a shape. The feature is left out of the id: a node has one contact with a shape, whichever face is
    nearest. */
 static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csimi_object *b, csim_pose pose) {
@@ -38535,10 +38556,7 @@ static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csi
     }
     gap = csim_shape_distance(s->shape + b->item, s->hull, pose, p->x, &n, &feature) - r;
     if (!(gap <= p->reach)) return;
-    if (s->body[p->body].kind == CSIM_BODY_CLOTH &&
-        !csimi_meets_on_its_way(s->shape + b->item, s->hull, pose, p->x,
-                                csimi_probe_way(d, p, csimi_shape_place(s, b->item, p->x)), r, p->push, &n, &gap))
-        return;
+    if (!csimi_probe_ahead(d, p, b, pose, r, &n, &gap)) return;
     c = csimi_next_found(d, p->body, b->body, csimi_mix64(p->key, csimi_shape_key(s, b)));
     if (!c) return;
     c->shape_b = c->part_b = b->item;
