@@ -449,6 +449,7 @@ static double item_traced(const item *t, csim_vec3 o, csim_vec3 w, double r) {
             at += fmax(pace * -d, 1e4 * near) / speed;
         }
         if (at > 1) return -1;
+        if (k == 600) return -2; /* along its wall */
     }
     for (k = 0; k < 600; k++) {
         const double d = item_off(t, csim_madd(o, (csim_real)at, w)) - r;
