@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: b417880f40a19dbf
+   Hash of the parts: 2dbf32126870a1e8
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -78,15 +78,16 @@
      CONDSIM_NO_QUERIES                         rays, casts, overlaps, nearest points, and CHARACTER
      CONDSIM_NO_LAWS                            friction other than Coulomb's with one coefficient, and PENALTY
      CONDSIM_NO_CYLINDERS, HULLS, FIELDS        cylinders; convex hulls; meshes and height fields as shapes
-     CONDSIM_NO_COND, SWEEP                     one of the two solvers of worlds (one must stay)
-     CONDSIM_NO_BOUNDED                         the solver of bounded work
-     CONDSIM_NO_IMPULSE                         csim_impulse_solve, all solvers of that level, SWEEP beyond rigid bodies
-     CONDSIM_NO_PGS, APGD, PERCONTACT, STAGGERED, CCS, NEWTON, XPBD, PENALTY     solvers that serve comparisons ...
-     CONDSIM_NO_COMPARISON                      ... all of these, and CONDSIM_NO_IMPULSE
-     CONDSIM_NO_SLEEP                           bodies at rest fall asleep and cost nothing
-     CONDSIM_NO_LOADERS, URDF, SNAPSHOTS, STATISTICS, ERROR_TEXT        files, save and restore, measures, sentences
-     CONDSIM_NO_EVENTS                          csim_world_events
-     CONDSIM_NO_PATHS                           csim_world_def.follow_paths
+     CONDSIM_NO_ROUND, BOXES, STACKS            balls, capsules and cylinders; boxes; boxes and hulls against each
+   other: a world then has one body with such shapes CONDSIM_NO_RESTRAINT                       what keeps missed solves
+   from gaining energy: their best is taken as it is CONDSIM_NO_BROAD                           the sorted broad phase:
+   each box is looked at with all, for tens of bodies CONDSIM_NO_COND, SWEEP                     one of the two solvers
+   of worlds (one must stay) CONDSIM_NO_BOUNDED                         the solver of bounded work CONDSIM_NO_IMPULSE
+   csim_impulse_solve, all solvers of that level, SWEEP beyond rigid bodies CONDSIM_NO_PGS, APGD, PERCONTACT, STAGGERED,
+   CCS, NEWTON, XPBD, PENALTY     solvers that serve comparisons ... CONDSIM_NO_COMPARISON                      ... all
+   of these, and CONDSIM_NO_IMPULSE CONDSIM_NO_SLEEP                           bodies at rest fall asleep and cost
+   nothing CONDSIM_NO_LOADERS, URDF, SNAPSHOTS, STATISTICS, ERROR_TEXT        files, save and restore, measures,
+   sentences CONDSIM_NO_EVENTS                          csim_world_events CONDSIM_NO_PATHS csim_world_def.follow_paths
    Presets: CONDSIM_GAME leaves out comparisons, reduced bodies and loaders; CONDSIM_TINY everything but particles and
    rigid bodies under SWEEP. CONDSIM_WITH_TREE and the like keep a feature that a preset would leave out. */
 
@@ -132,6 +133,9 @@
 #endif
 #if !defined(CONDSIM_WITH_LAWS) && !defined(CONDSIM_NO_LAWS)
 #define CONDSIM_NO_LAWS
+#endif
+#if !defined(CONDSIM_WITH_BROAD) && !defined(CONDSIM_NO_BROAD)
+#define CONDSIM_NO_BROAD
 #endif
 #if !defined(CONDSIM_WITH_BOUNDED) && !defined(CONDSIM_NO_BOUNDED)
 #define CONDSIM_NO_BOUNDED
@@ -221,6 +225,12 @@
 #else
 #define CSIMI_HAS_TREES 0
 #endif
+#if defined(CONDSIM_NO_ROUND) && !defined(CONDSIM_NO_CYLINDERS)
+#define CONDSIM_NO_CYLINDERS
+#endif
+#if defined(CONDSIM_NO_BOXES) && defined(CONDSIM_NO_HULLS) && !defined(CONDSIM_NO_STACKS)
+#define CONDSIM_NO_STACKS
+#endif
 #if defined(CONDSIM_NO_LAWS) && !defined(CONDSIM_NO_PENALTY)
 #define CONDSIM_NO_PENALTY
 #endif
@@ -283,6 +293,12 @@ typedef double csim_real;
 #define CSIM_API extern
 #endif
 #define CSIM_INLINE static inline CSIMI_UNUSED
+/* Small questions about a build, whose answers are to be known where they are asked. */
+#if defined(__GNUC__) || defined(__clang__)
+#define CSIMI_KNOWN static inline CSIMI_UNUSED __attribute__((always_inline))
+#else
+#define CSIMI_KNOWN CSIM_INLINE
+#endif
 
 /* Public functions whose meaning depends on csim_real carry its name in the symbol, so that a float user
    and a double library fail to link instead of crashing. */
@@ -1625,7 +1641,7 @@ CSIM_API csim_status csim_world_bytes(const csim_world_def *def, size_t *bytes, 
    move. Such a world never grows: a full capacity is CSIM_CAPACITY. */
 CSIM_API csim_status csim_create_world_in(const csim_world_def *def, void *block, size_t bytes, csim_world **world,
                                           csim_error *error);
-/* The same on the heap: the allocator of the definition, or malloc. def may be null: csim_default_world_def(). */
+/* The same on the heap: the allocator of the definition, or malloc. */
 CSIM_API csim_status csim_create_world(const csim_world_def *def, csim_world **world, csim_error *error);
 /* Frees what the world holds; null is allowed. A world in a caller's block just ends: the block is free again. */
 CSIM_API void csim_destroy_world(csim_world *world);
@@ -1649,8 +1665,6 @@ CSIM_API const char *csim_last_error(const csim_world *world);
 CSIM_API csim_status csim_create_particle(csim_world *world, const csim_particle_def *def, csim_body_id *id);
 CSIM_API csim_status csim_create_rigid(csim_world *world, const csim_rigid_def *def, csim_body_id *id);
 CSIM_API csim_status csim_create_soft(csim_world *world, const csim_soft_def *def, csim_body_id *id);
-/* A rigid body of one shape, at rest with its axes those of the world; the rest is csim_default_rigid_def(). */
-CSIM_API csim_status csim_create_shape(csim_world *world, csim_shape shape, csim_vec3 position, csim_body_id *id);
 /* A static half-space: everything below the plane through point with the outward normal (normalised here). */
 CSIM_API csim_status csim_create_ground(csim_world *world, csim_vec3 point, csim_vec3 normal, csim_real friction,
                                         csim_body_id *id);
@@ -1882,12 +1896,6 @@ CSIM_API csim_status csim_world_save(const csim_world *world, void *buffer, size
    on the heap. The contacts of the last step come back with it; its stats do not.
    Fails: CSIM_BAD_SNAPSHOT, CSIM_CAPACITY, CSIM_OUT_OF_MEMORY. */
 CSIM_API csim_status csim_world_restore(csim_world *world, const void *buffer, size_t bytes);
-/* The pair for rollback inside of one program, four times as quick: as csim_world_save, without a checksum over all,
-   and back into the same world, with nothing looked at but the header. Bytes that anything else wrote, or touched, are
-   not for csim_world_take_back, and may end the program: what comes from a file or a network is csim_world_restore's.
-   Fails: as the two above; CSIM_BAD_SNAPSHOT also for another world and for bytes of csim_world_save. */
-CSIM_API csim_status csim_world_keep(const csim_world *world, void *buffer, size_t *bytes);
-CSIM_API csim_status csim_world_take_back(csim_world *world, const void *buffer, size_t bytes);
 /* 64-bit hash of the state (positions, velocities, contact impulses, who is asleep): equal bits, equal hash. */
 CSIM_API uint64_t csim_world_hash(const csim_world *world);
 /* One line: version, scalar, options. Constant text. */
@@ -2087,7 +2095,7 @@ typedef struct csim_axis_def {
 /* A joint between two attachments, or a gear between two joints. */
 typedef struct csim_joint_def {
     csim_joint_kind kind;       /* default CSIM_JOINT_BALL */
-    csim_attachment a, b;       /* hinge, slider, weld, wheel: rigid bodies, links, the world for one; gear: unused */
+    csim_attachment a, b;       /* hinge, slider, weld, wheel: rigid bodies, or the world for one; gear: unused */
     csim_vec3 axis;             /* x axis, world, now; normalised here; default z */
     csim_real length;           /* distance, rope: m; < 0 (default): as it is now */
     bool limited;               /* hinge, slider: the coordinate stays between lower and upper. These three and motor
@@ -2099,7 +2107,7 @@ typedef struct csim_joint_def {
     csim_real break_force, break_torque; /* N, N m: beyond these the joint lets go for good; 0 (default): never */
     bool collide; /* default false: two rigid bodies do not touch while a joint holds them (rods, ropes and mice: do) */
     csim_vec3 axis2;       /* world: where the z axis points; default 0: anywhere across axis */
-    csim_axis_def axes[6]; /* by csim_axis. Turns need rigid bodies or links, or the world for one of them */
+    csim_axis_def axes[6]; /* by csim_axis. Turns need rigid bodies, or the world for one of them */
     csim_real cone[2];     /* rad, 0..3: the swing stays in the ellipse of these half angles about y and z; default 0:
                               no cone. Both or none */
     csim_softness cone_limit; /* of its wall */
@@ -2126,10 +2134,9 @@ typedef struct csim_axis_state {
 
 /* A ball joint between points of the world, no limits, no motor, never breaks. */
 CSIM_API csim_joint_def csim_default_joint_def(void);
-/* As the create calls of world.h; the joint takes the bodies as they lie now. Also CSIM_WRONG_KIND: a hinge, slider
-   or weld on anything but rigid bodies and links of trees, a gear on other links or on hinges and sliders of trees.
-   csim_destroy_link removes it, a gear with its joints. A joint with settings in `axes` or a cone, and every wheel, six
-   axes and mouse, takes one of capacity.axes. */
+/* As the create calls of world.h; the joint takes the bodies as they lie now. Also CSIM_WRONG_KIND: a hinge, slider or
+   weld on anything but rigid bodies, a gear on other links. csim_destroy_link removes it, a gear with its joints. A
+   joint with settings in `axes` or a cone, and every wheel, six axes and mouse, takes one of capacity.axes. */
 CSIM_API csim_status csim_create_joint(csim_world *world, const csim_joint_def *def, csim_link_id *id);
 /* Fails: CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_WRONG_KIND (no joint), CSIM_NULL_ARGUMENT. */
 CSIM_API csim_status csim_joint_get(const csim_world *world, csim_link_id id, csim_joint_state *state);
@@ -2139,7 +2146,7 @@ CSIM_API csim_status csim_joint_set_motor(csim_world *world, csim_link_id id, co
 CSIM_API csim_status csim_joint_set_limits(csim_world *world, csim_link_id id, bool limited, csim_real lower,
                                            csim_real upper);
 /* The settings of one axis from the next step on; failures as of csim_create_joint. A joint that had none anywhere
-   takes one of capacity.axes. CSIM_WRONG_KIND: a gear, a rope, turns of nodes. */
+   takes one of capacity.axes. CSIM_WRONG_KIND: a gear, a rope, turns of what is no rigid body. */
 CSIM_API csim_status csim_joint_set_axis(csim_world *world, csim_link_id id, csim_axis axis, const csim_axis_def *def);
 /* CSIM_WRONG_KIND: a gear, or a joint without settings of axes. */
 CSIM_API csim_status csim_joint_get_axis(const csim_world *world, csim_link_id id, csim_axis axis,
@@ -2329,16 +2336,6 @@ CSIM_API csim_status csim_tree_set_drive(csim_world *world, csim_body_id id, int
                                          csim_real rate_gain, csim_real effort);
 /* 0..1, as in the definition. */
 CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *world, csim_body_id id, int link, csim_real share);
-/* Another shape for a link, in its axes, as csim_body_add_shape does it for rigid bodies: number (may be null) becomes
-   the lowest of the body that is free for this link. csim_body_set_shape replaces and removes, also those of trees.
-   Mass, centre and inertia of the link stay as they are. Fails as csim_body_add_shape. */
-CSIM_API csim_status csim_tree_add_shape(csim_world *world, csim_body_id id, int link, const csim_shape *shape,
-                                         int *number);
-/* Mass, centre and inertia of a link: given, in its axes, or those of its shapes as they are, of this density, kg/m^3,
-   > 0 (sensors and shapes that are not enabled have none). Positions and rates stay. CSIM_OUT_OF_RANGE also: a joint
-   would move no mass; no shape has a mass. */
-CSIM_API csim_status csim_tree_set_link_mass(csim_world *world, csim_body_id id, int link, const csim_mass *mass);
-CSIM_API csim_status csim_tree_set_link_density(csim_world *world, csim_body_id id, int link, csim_real density);
 /* Joint forces [rates] for the next step only; they add up. */
 CSIM_API csim_status csim_tree_add_forces(csim_world *world, csim_body_id id, const csim_real *forces);
 /* Force [N] at a point of a link and torque [N m] on it for the next step only, world; they add up. */
@@ -2593,25 +2590,24 @@ CSIM_API csim_status csim_body_set_shape_sensor(csim_world *world, csim_body_id 
 /* The link of a tree that a shape is on; -1: of other bodies. */
 CSIM_API csim_status csim_body_get_shape_link(const csim_world *world, csim_body_id id, int shape, int *link);
 
-/* ---- shapes added, replaced, removed, switched off; of links of trees too. A shape keeps its number: that of one
-   removed belongs to none (calls with it return CSIM_OUT_OF_RANGE) until the next is added. Mass, centre and inertia
-   stay as they are; csim_body_set_density takes them from the shapes anew. Contacts and events of a shape that is no
-   longer there end in the next step; where another has its number and touches the same, they go on. */
+/* ---- shapes added, replaced, removed, switched off. A shape keeps its number: that of one removed belongs to none
+   (calls with it return CSIM_OUT_OF_RANGE) until the next is added. Mass, centre and inertia stay as they are;
+   csim_body_set_density takes them from the shapes anew. Contacts and events of a shape that is no longer there end in
+   the next step; where another has its number and touches the same, they go on. */
 
-/* Another shape for a rigid body (a link: csim_tree_add_shape), in body axes, copied: number (may be null) becomes
-   the lowest that is free. Fails: also what csim_shape_bake fails with; CSIM_CAPACITY, CSIM_OUT_OF_MEMORY;
-   CSIM_OUT_OF_RANGE: a half-space, heights or triangles on a body that is not static, more than 10000 shapes. */
+/* Another shape for a rigid body, in body axes, copied: number (may be null) becomes the lowest that is free. Fails:
+   also what csim_shape_bake fails with; CSIM_CAPACITY, CSIM_OUT_OF_MEMORY; CSIM_OUT_OF_RANGE: a half-space, heights or
+   triangles on a body that is not static, more than 10000 shapes. */
 CSIM_API csim_status csim_body_add_shape(csim_world *world, csim_body_id id, const csim_shape *shape, int *number);
-/* Another shape, surface, sensor flag and pointer under the number of one that is there; null: removes it. On
-   trees it stays on its link. Fails as csim_body_add_shape. */
+/* Another shape, surface, sensor flag and pointer under the number of one that is there; null: removes it. Fails as
+   csim_body_add_shape. */
 CSIM_API csim_status csim_body_set_shape(csim_world *world, csim_body_id id, int shape, const csim_shape *to);
-/* A shape that is not enabled is met by nothing, as a body that is not. Default true. */
+/* A shape that is not enabled is met by nothing, as a body that is not; of trees too. Default true. */
 CSIM_API csim_status csim_body_set_shape_enabled(csim_world *world, csim_body_id id, int shape, bool enabled);
 CSIM_API csim_status csim_body_get_shape_enabled(const csim_world *world, csim_body_id id, int shape, bool *enabled);
-/* Mass, centre and inertia of a rigid body (a link: csim_tree_set_link_density) from its shapes as they are, of this
-   density, kg/m^3, > 0, as csim_create_rigid takes them (of a hull: those of its corners); sensors and shapes that are
-   not enabled have none. Positions and velocities follow as with csim_body_set_mass. CSIM_OUT_OF_RANGE: no shape has a
-   mass. */
+/* Mass, centre and inertia of a rigid body from its shapes as they are, of this density, kg/m^3, > 0, as
+   csim_create_rigid takes them (of a hull: those of its corners); sensors and shapes that are not enabled have none.
+   Positions and velocities follow as with csim_body_set_mass. CSIM_OUT_OF_RANGE: no shape has a mass. */
 CSIM_API csim_status csim_body_set_density(csim_world *world, csim_body_id id, csim_real density);
 
 /* ---- pointers of the user */
@@ -2668,7 +2664,7 @@ CSIM_API int csim_body_contacts(const csim_world *world, csim_body_id id, csim_c
 /* ==== begin world/character.h =================================================================================== */
 /* world/character: moving a capsule among everything else without being a body: planes in reach, a slide along them,
    a cast, and the three together. Nothing is kept between calls: a controller is a function of the world and of the
-   numbers it keeps for itself (examples/08_character.c, scene character). As queries, these calls change nothing, take
+   numbers it keeps for itself (examples/07_character.c, scene character). As queries, these calls change nothing, take
    no memory and may be asked from many threads. docs/characters.md. */
 #ifndef CSIM_CHARACTER_H
 #define CSIM_CHARACTER_H
@@ -2725,7 +2721,7 @@ CSIM_API csim_vec3 csim_world_move_capsule(const csim_world *world, const csim_q
 
 /* What a line, triangle or point means. */
 typedef enum csim_draw_kind {
-    CSIM_DRAW_SHAPES,   /* edges of rigid shapes, links, levels and meshes, segments of cables, particles */
+    CSIM_DRAW_SHAPES,   /* edges of rigid shapes, links and levels of triangles, segments of cables, particles */
     CSIM_DRAW_SURFACES, /* triangles of solids, cloth and reduced bodies */
     CSIM_DRAW_JOINTS,   /* points, the way between them, axes; springs and pins too */
     CSIM_DRAW_LIMITS,   /* arcs of twists, ellipses of cones, ways between limits; where the axis is now */
@@ -2749,9 +2745,9 @@ typedef struct csim_draw {
     csim_real size;         /* m: of axes, normals, arcs; default 0.2 */
     csim_real per_impulse;  /* m per N s; default 0.1 */
     csim_real ground;       /* m: half of the square that stands for a half-space; default 10 */
-    csim_vec3 around;       /* levels, height fields and meshes are drawn in a cube around this point, along */
-    csim_real within;       /* their own axes, of half this side, m; default 0, 0, 0 and 1e9: everywhere */
-    int triangles;          /* at most so many of each; default 10000 */
+    csim_vec3 around;       /* levels of triangles are drawn in a cube around this point, along their own axes, */
+    csim_real within;       /* of half this side, m; default 0, 0, 0 and 1e9: everywhere */
+    int triangles;          /* at most so many of each level; default 10000 */
     uint32_t colour[CSIM_DRAW_KIND_COUNT_]; /* dynamic bodies of an island share one of their own where islands are
                                                drawn; default: a colour for each kind */
     int *islands;           /* [island_count] room to number islands in, one for each body there has ever been at once
@@ -2838,7 +2834,6 @@ CSIM_API csim_status csim_replay_seek(csim_replay *replay, csim_world *world, in
 #define csim_mesh_check csim_mesh_check_float
 #define csim_mesh_compact csim_mesh_compact_float
 #define csim_mesh_make_box csim_mesh_make_box_float
-#define csim_mesh_soft_def csim_mesh_soft_def_float
 #define csim_mesh_make_sheet csim_mesh_make_sheet_float
 #endif
 
@@ -2898,9 +2893,6 @@ CSIM_API csim_status csim_mesh_make_box(csim_vec3 half, int nx, int ny, int nz, 
 /* The same for a rectangle in z = 0 of nx ny cells with two triangles each, their normals along z: for cloth. */
 CSIM_API csim_status csim_mesh_make_sheet(csim_real half_x, csim_real half_y, int nx, int ny,
                                           const csim_allocator *allocator, csim_mesh *mesh, csim_error *error);
-
-/* csim_default_soft_def() with the vertices and tets of a mesh, which must live until the body is created. */
-CSIM_API csim_soft_def csim_mesh_soft_def(const csim_mesh *mesh);
 
 /* Gives back what a loader or a maker allocated and sets everything to zero. mesh may be null or freed before. */
 CSIM_API void csim_mesh_free(csim_mesh *mesh);
@@ -3156,6 +3148,13 @@ CSIM_INLINE bool csimi_weighs(double mass) { return mass > (double)CSIMI_TINY &&
 CSIM_INLINE int csimi_imin(int a, int b) { return a < b ? a : b; }
 CSIM_INLINE int csimi_imax(int a, int b) { return a > b ? a : b; }
 
+/* What is said, or nothing in builds without sentences. */
+#ifndef CONDSIM_NO_ERROR_TEXT
+#define CSIMI_SAID(text) text
+#else
+#define CSIMI_SAID(text) ""
+#endif
+
 /* ---- status.c */
 
 /* True when x is neither NaN nor infinite, by its bits (works under any compiler flag). */
@@ -3213,8 +3212,6 @@ CSIM_INLINE size_t csimi_most_bytes(size_t a, size_t b) { return a > b ? a : b; 
 /* Fowler, Noll and Vo's hash of bytes, 1a; begins with CSIMI_FNV_START. */
 #define CSIMI_FNV_START 0xcbf29ce484222325ull
 CSIMI_FN uint64_t csimi_fnv(uint64_t h, const void *data, size_t bytes);
-/* A sum of many bytes, word by word in the order of this machine's bytes: any word that changes changes it. */
-CSIMI_FN uint64_t csimi_sum(uint64_t h, const void *data, size_t bytes);
 
 /* Allocation through the user's hooks with both limits kept; null when refused. held and calls are the counters. */
 typedef struct csimi_heap {
@@ -3826,10 +3823,6 @@ CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p)
 CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 point);
 /* Acceleration without contacts and inner forces: gravity and the user's force; 0 where nothing is free. */
 CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_place *p);
-/* Rigid bodies, links and the world have axes, that turn with them; another point of the same. */
-CSIMI_FN bool csimi_place_has_axes(const csimi_place *p);
-CSIMI_FN csim_quat csimi_place_axes(const csimi_state *s, const csimi_place *p);
-CSIMI_FN csimi_place csimi_place_beside(const csimi_state *s, const csimi_place *p, csim_vec3 point);
 /* The point moves with sum J v[block]: fills up to CSIMI_PLACE_TERMS (block, 3x3) terms, returns how many. */
 CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_vec3 point, int *block,
                                csim_real *J /* [9 CSIMI_PLACE_TERMS] */);
@@ -3967,14 +3960,46 @@ CSIMI_FN int csimi_reduced_terms(const csimi_state *s, int count, const int *nod
 #define CSIMI_COLLIDE_PRIVATE_H
 
 
-/* Never, in a build without cylinders: what is for them alone goes with them. */
-CSIM_INLINE bool csimi_cylinder(const csim_geometry *g) {
+/* Whether a build has shapes of a kind, and the kind of one, which csimi_check_shape has looked at: code for what is
+   left out goes with it. */
+CSIMI_KNOWN bool csimi_has_shape(csim_shape_kind kind) {
+    switch (kind) {
+    case CSIM_SHAPE_HALF_SPACE: return true;
+#ifndef CONDSIM_NO_ROUND
+    case CSIM_SHAPE_SPHERE:
+    case CSIM_SHAPE_CAPSULE: return true;
+#endif
+#ifndef CONDSIM_NO_BOXES
+    case CSIM_SHAPE_BOX: return true;
+#endif
 #ifndef CONDSIM_NO_CYLINDERS
-    return g->kind == CSIM_SHAPE_CYLINDER;
+    case CSIM_SHAPE_CYLINDER: return true;
+#endif
+#ifndef CONDSIM_NO_HULLS
+    case CSIM_SHAPE_HULL: return true;
+#endif
+#ifndef CONDSIM_NO_FIELDS
+    case CSIM_SHAPE_MESH:
+    case CSIM_SHAPE_HEIGHTS:
+    case CSIM_SHAPE_TRIANGLES: return true;
+#endif
+    default: return false;
+    }
+}
+CSIMI_KNOWN bool csimi_shape_is(const csim_geometry *g, csim_shape_kind kind) {
+    return csimi_has_shape(kind) && g->kind == kind;
+}
+CSIMI_KNOWN csim_shape_kind csimi_kind_of(const csim_geometry *g) {
+#if defined(CONDSIM_NO_CYLINDERS) && defined(CONDSIM_NO_HULLS) && defined(CONDSIM_NO_FIELDS)
+    if (csimi_shape_is(g, CSIM_SHAPE_BOX)) return CSIM_SHAPE_BOX;
+    if (csimi_shape_is(g, CSIM_SHAPE_SPHERE)) return CSIM_SHAPE_SPHERE;
+    return csimi_shape_is(g, CSIM_SHAPE_CAPSULE) ? CSIM_SHAPE_CAPSULE : CSIM_SHAPE_HALF_SPACE;
 #else
-    return (void)g, false;
+    return g->kind;
 #endif
 }
+CSIMI_KNOWN bool csimi_cylinder(const csim_geometry *g) { return csimi_shape_is(g, CSIM_SHAPE_CYLINDER); }
+CSIMI_KNOWN bool csimi_flat_sided(csim_shape_kind k) { return k == CSIM_SHAPE_BOX || k == CSIM_SHAPE_HULL; }
 /* ---- shape.c: bounds of a shape whose own axes are at pose */
 CSIMI_FN void csimi_bounds_at(const csim_geometry *g, const csim_hull_data *hulls, csim_pose pose, csim_vec3 *lower,
                               csim_vec3 *upper);
@@ -4406,10 +4431,10 @@ CSIMI_FN void csimi_convex_bounds(const csimi_convex *c, csim_vec3 *lower, csim_
    others is left out. Rows of joints and trees are bilateral or boxes. */
 #ifndef CONDSIM_NO_LAWS
 #define CSIMI_HAS_LAWS 1
-CSIM_INLINE csim_law csimi_law_of(const csim_contact *c) { return c->law; }
+CSIMI_KNOWN csim_law csimi_law_of(const csim_contact *c) { return c->law; }
 #else
 #define CSIMI_HAS_LAWS 0
-CSIM_INLINE csim_law csimi_law_of(const csim_contact *c) {
+CSIMI_KNOWN csim_law csimi_law_of(const csim_contact *c) {
 #if defined(CONDSIM_NO_JOINTS) && defined(CONDSIM_NO_TREE)
     return (void)c, CSIM_LAW_STRICT;
 #else
@@ -4418,7 +4443,7 @@ CSIM_INLINE csim_law csimi_law_of(const csim_contact *c) {
 #endif
 }
 #endif
-CSIM_INLINE bool csimi_law_is(const csim_contact *c, csim_law law) {
+CSIMI_KNOWN bool csimi_law_is(const csim_contact *c, csim_law law) {
     const bool row = law == CSIM_LAW_STRICT || law == CSIM_LAW_BILATERAL || law == CSIM_LAW_BOX;
     return (CSIMI_HAS_LAWS || row) && csimi_law_of(c) == law;
 }
@@ -5632,12 +5657,12 @@ enum { CSIMI_AXES = sizeof(csimi_counts) / sizeof(int) };
 
 /* The unknowns of a step are velocity blocks, kind by kind in this order: one line a kind of body.
    X(kind, axis, blocks of an item, velocity, its representative in the last step, what pushes in the coming step) */
-#define CSIMI_UNKNOWNS(X)                                       \
-    X(node, nodes, 1, v, node_rep, node_force)                  \
-    X(rigid, rigids, 2, velocity, rigid_rep, wrench)            \
-    X(edge, frames, 1, frame_velocity, frame_rep, frame_torque) \
-    X(coord, coords, 1, coord_rate, coord_rep, coord_force)     \
-    X(slack, axes, CSIMI_AXES_SLACKS, slack_rate, slack_rep, slack_force)
+#define CSIMI_UNKNOWNS(X)                            \
+    CSIMI_NODE_UNKNOWNS(X)                           \
+    X(rigid, rigids, 2, velocity, rigid_rep, wrench) \
+    CSIMI_EDGE_UNKNOWNS(X)                           \
+    CSIMI_COORD_UNKNOWNS(X)                          \
+    CSIMI_SLACK_UNKNOWNS(X)
 
 /* The axes in which what sleeps lies behind what is awake: X(axis). bed.c */
 #define CSIMI_BED_AXES(X) \
@@ -5645,14 +5670,37 @@ enum { CSIMI_AXES = sizeof(csimi_counts) / sizeof(int) };
         X(modal) X(axes)
 
 /* What those velocities move: X(axis, member of csimi_state, numbers of an item) */
-#define CSIMI_POSITIONS(X)          \
-    X(nodes, x, 3)                  \
-    X(rigids, com, 3)               \
-    X(rigids, rotation, 4)          \
-    X(frames, frame, 4)             \
-    X(tree_links, link_position, 7) \
-    X(tree_links, link_pose, 7)     \
-    X(coords, coord_position, 3)
+#define CSIMI_POSITIONS(X) \
+    CSIMI_NODE_POSITIONS(X) X(rigids, com, 3) X(rigids, rotation, 4) CSIMI_EDGE_POSITIONS(X) CSIMI_COORD_POSITIONS(X)
+
+/* Lines of kinds that a build leaves out are none. */
+#if CSIMI_HAS_NODES
+#define CSIMI_NODE_UNKNOWNS(X) X(node, nodes, 1, v, node_rep, node_force)
+#define CSIMI_NODE_POSITIONS(X) X(nodes, x, 3)
+#else
+#define CSIMI_NODE_UNKNOWNS(X)
+#define CSIMI_NODE_POSITIONS(X)
+#endif
+#ifndef CONDSIM_NO_CABLE
+#define CSIMI_EDGE_UNKNOWNS(X) X(edge, frames, 1, frame_velocity, frame_rep, frame_torque)
+#define CSIMI_EDGE_POSITIONS(X) X(frames, frame, 4)
+#else
+#define CSIMI_EDGE_UNKNOWNS(X)
+#define CSIMI_EDGE_POSITIONS(X)
+#endif
+#if CSIMI_HAS_TREES
+#define CSIMI_COORD_UNKNOWNS(X) X(coord, coords, 1, coord_rate, coord_rep, coord_force)
+#define CSIMI_COORD_POSITIONS(X) \
+    X(tree_links, link_position, 7) X(tree_links, link_pose, 7) X(coords, coord_position, 3)
+#else
+#define CSIMI_COORD_UNKNOWNS(X)
+#define CSIMI_COORD_POSITIONS(X)
+#endif
+#ifndef CONDSIM_NO_JOINTS
+#define CSIMI_SLACK_UNKNOWNS(X) X(slack, axes, CSIMI_AXES_SLACKS, slack_rate, slack_rep, slack_force)
+#else
+#define CSIMI_SLACK_UNKNOWNS(X)
+#endif
 
 /* What models read of the counts: X(axis, member of csimi_state) */
 #define CSIMI_STATE_COUNTS(X)      \
@@ -6056,12 +6104,6 @@ typedef struct csimi_staged {
     const unsigned char *bytes; /* of the arrays, anywhere */
 } csimi_staged;
 
-/* Where an array of the store, by its offset there, begins in the bytes. */
-CSIMI_FN const unsigned char *csimi_staged_at(const csimi_staged *s, size_t member);
-#define CSIMI_STAGED_AT(s, name) csimi_staged_at(s, offsetof(csimi_store, name))
-/* Whether the tree of boxes has leaves for the bodies and shapes of a snapshot, and then, once they are there. */
-CSIMI_FN bool csimi_look_fits(const csim_world *w, const csimi_staged *to);
-CSIMI_FN void csimi_look_all_moved(csim_world *w);
 /* Whether every index, count, choice and number is one that a world may hold. */
 CSIMI_FN bool csimi_snapshot_sound(const csimi_staged *s);
 /* The rest, which needs the fields of shapes, and memory: mark [bends]. */
@@ -6071,26 +6113,31 @@ CSIMI_FN bool csimi_snapshot_fits(const csimi_staged *s, const csim_field **know
 
 /* A numeric field of a definition: its place and range. */
 typedef struct csimi_field {
-    const char *name;
-    size_t offset;
-    double lowest, highest;
+    csim_real lowest, highest;
+    uint16_t offset;
     bool open_low, open_high; /* the end itself is not allowed */
-    const char *range;        /* the same in words */
+#ifndef CONDSIM_NO_ERROR_TEXT
+    const char *name, *range; /* range: the same in words */
+#endif
 } csimi_field;
+#ifndef CONDSIM_NO_ERROR_TEXT
+#define CSIMI_FIELD(name, offset, lowest, highest, open_low, open_high, range) \
+    { CSIM_R(lowest), CSIM_R(highest), (uint16_t)(offset), open_low, open_high, name, range }
+#else
+#define CSIMI_FIELD(name, offset, lowest, highest, open_low, open_high, range) \
+    { CSIM_R(lowest), CSIM_R(highest), (uint16_t)(offset), open_low, open_high }
+#endif
 /* Lines of a table of fields. More than 1e9 m or m/s is a slip of units. */
-#define CSIMI_ANY(type, field) \
-    { #field, offsetof(type, field), -1e9, 1e9, false, false, "-1e9..1e9" }
+#define CSIMI_ANY(type, field) CSIMI_FIELD(#field, offsetof(type, field), -1e9, 1e9, false, false, "-1e9..1e9")
 #define CSIMI_ANY3(type, vec3) CSIMI_ANY(type, vec3.x), CSIMI_ANY(type, vec3.y), CSIMI_ANY(type, vec3.z)
 #define CSIMI_ANY9(type, mat3)                                                                                      \
     CSIMI_ANY(type, mat3.m[0]), CSIMI_ANY(type, mat3.m[1]), CSIMI_ANY(type, mat3.m[2]), CSIMI_ANY(type, mat3.m[3]), \
         CSIMI_ANY(type, mat3.m[4]), CSIMI_ANY(type, mat3.m[5]), CSIMI_ANY(type, mat3.m[6]),                         \
         CSIMI_ANY(type, mat3.m[7]), CSIMI_ANY(type, mat3.m[8])
-#define CSIMI_AT_LEAST_0(type, field) \
-    { #field, offsetof(type, field), 0, 1e15, false, false, "0..1e15" }
+#define CSIMI_AT_LEAST_0(type, field) CSIMI_FIELD(#field, offsetof(type, field), 0, 1e15, false, false, "0..1e15")
 #define CSIMI_POSITIVE(type, field) \
-    { #field, offsetof(type, field), 0, 1e15, true, false, "above 0, at most 1e15" }
-#define CSIMI_UNIT(type, field) \
-    { #field, offsetof(type, field), 0, 1, false, false, "0..1" }
+    CSIMI_FIELD(#field, offsetof(type, field), 0, 1e15, true, false, "above 0, at most 1e15")
+#define CSIMI_UNIT(type, field) CSIMI_FIELD(#field, offsetof(type, field), 0, 1, false, false, "0..1")
 #define CSIMI_COUNT_OF(a) ((int)(sizeof(a) / sizeof((a)[0])))
 CSIMI_FN csim_status csimi_check_fields(csim_error *error, const char *function, const void *def,
                                         const csimi_field *fields, int count);
@@ -6171,15 +6218,6 @@ typedef struct csimi_sensed {
     csim_real gap;
 } csimi_sensed;
 
-/* Two shapes with a contact in sight whose straight ways of the step miss each other: it is none, as long as they keep
-   to these ways. */
-typedef struct csimi_passing {
-    int a, b;
-    csim_vec3 way; /* of a beside b, m */
-    csim_real pad; /* how far off it they may come, m */
-    bool strays;   /* they came farther */
-} csimi_passing;
-
 typedef struct csimi_step_frame {
     csim_real h, theta, sigma;
     csimi_state drift;          /* two-step worlds: where bodies are after half a step; own positions and rotations */
@@ -6195,8 +6233,6 @@ typedef struct csimi_step_frame {
     unsigned char *driven;      /* [bodies] 1: it went into something that no row knew of */
     unsigned char *missed;      /* [blocks] 1: of an island whose solve missed */
     csimi_found_contact *found; /* [contacts] */
-    csimi_passing *passing;     /* [shapes] as many as there is room for */
-    int passing_count, strays;
     int blocks, found_count; /* of the whole world */
     csim_contact *contacts;  /* [csimi_most_rows] */
     csim_term *terms;       /* [csimi_most_terms] */
@@ -6273,8 +6309,6 @@ typedef struct csimi_object {
     csim_real margin; /* how far its surface may come in this step, m */
     csim_real push;   /* its part without velocity: half the contact distance and accelerations, m */
     csim_pose at;     /* of a shape, its local pose included */
-    csim_vec3 v;      /* of its middle */
-    csim_real turn;   /* how far turning may take its points beside that, m */
 } csimi_object;
 
 /* Edges of cables, for their own broad phase. */
@@ -6437,11 +6471,7 @@ CSIM_INLINE int csimi_rolling_count(const csim_world *w, const csimi_step_frame 
 CSIM_INLINE void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f) { (void)w, (void)f; }
 #endif
 /* ---- joint_sides.c: what rows of joints are made of */
-CSIMI_FN bool csimi_link_weighs(const csimi_state *s, const csimi_place *p); /* a free link with mass and inertia */
-/* Side of a row from how a rigid body or link turns, times D (3x3). */
-CSIMI_FN void csimi_turn_side(csimi_step_frame *f, const csimi_state *s, const csimi_place *p, const csim_real *D,
-                              csim_contact *c, int second);
-/* Side of a row from terms on rigid bodies or links. */
+/* Side of a row from terms on rigid bodies. */
 CSIMI_FN void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_contact *c, int second, int n,
                                const int *block, const csim_real *J);
 CSIMI_FN csim_vec3 csimi_joint_way(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p,
@@ -6602,8 +6632,9 @@ CSIMI_FN size_t csimi_reduced_scratch(const csimi_counts *n); /* reduced.c: to w
 
 /* ---- body.c, soft.c */
 
-/* What shapes bring beside their geometry. */
-CSIMI_FN csim_status csimi_check_skins(csim_world *w, const char *function, const csim_shape *shapes, int count);
+/* What shapes bring beside their geometry; slot: of the body that gets them, -1: a new one. */
+CSIMI_FN csim_status csimi_check_skins(csim_world *w, const char *function, int slot, const csim_shape *shapes,
+                                       int count);
 
 /* Mass, centre and inertia of a rigid definition; static bodies may have none. */
 CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn, csim_mass *mass, csim_error *error);
@@ -6630,9 +6661,6 @@ CSIMI_FN csim_status csimi_link_ends(csim_world *w, const csim_attachment *a, co
 
 /* ---- tree.c */
 
-/* Whether M of tree t is positive definite: every joint moves some mass. */
-CSIMI_FN bool csimi_tree_has_mass(csimi_store *s, int t);
-CSIMI_FN void csimi_link_weigh(csimi_tree_link *link, const csim_mass *mass);
 CSIMI_FN void csimi_write_tree(csimi_store *s, const csim_tree_def *def, csimi_tree *tree);
 
 #endif
@@ -6970,18 +6998,6 @@ CSIMI_FN uint64_t csimi_fnv(uint64_t h, const void *data, size_t bytes) {
     size_t i;
     for (i = 0; i < bytes; i++) h = (h ^ p[i]) * 0x100000001b3ull;
     return h;
-}
-
-CSIMI_FN uint64_t csimi_sum(uint64_t h, const void *data, size_t bytes) {
-    const unsigned char *p = (const unsigned char *)data;
-    uint64_t lane[8], word[8];
-    int k;
-    for (k = 0; k < 8; k++) lane[k] = h + (uint64_t)k;
-    for (; bytes >= sizeof word; bytes -= sizeof word, p += sizeof word) { /* lanes that wait for none of the others */
-        CSIMI_MEMCPY(word, p, sizeof word);
-        for (k = 0; k < 8; k++) lane[k] = (lane[k] ^ word[k]) * 0x9e3779b97f4a7c15ull;
-    }
-    return csimi_fnv(csimi_fnv(h, lane, sizeof lane), p, bytes);
 }
 
 CSIMI_FN void csimi_pop(csimi_arena *arena, size_t mark) { arena->used = mark; }
@@ -9487,7 +9503,7 @@ static void csimi_place_scaled_identity(csim_real a, csim_real *J) {
 }
 
 /* The kind of a place, one of those that this build can make: code for the others is left out. */
-static csimi_place_kind csimi_place_kind_of(const csimi_place *p) {
+CSIMI_KNOWN csimi_place_kind csimi_place_kind_of(const csimi_place *p) {
 #if CSIMI_HAS_NODES
     return p->kind;
 #else
@@ -9579,20 +9595,6 @@ CSIMI_FN csimi_place csimi_place_link(const csimi_state *s, int link, csim_vec3 
     p.node[0] = s->tree_link[link].terms;
     csimi_store3(p.local, csim_pose_local(csimi_link_pose(s, link), point));
     return p;
-}
-
-CSIMI_FN bool csimi_place_has_axes(const csimi_place *p) {
-    return p->kind == CSIMI_PLACE_RIGID || p->kind == CSIMI_PLACE_LINK || p->kind == CSIMI_PLACE_GROUND;
-}
-
-CSIMI_FN csim_quat csimi_place_axes(const csimi_state *s, const csimi_place *p) {
-    if (p->kind == CSIMI_PLACE_RIGID) return csimi_load_quat(s->rotation + 4 * (size_t)p->item);
-    return p->kind == CSIMI_PLACE_LINK ? csimi_link_pose(s, p->item).rotation : csim_pose_identity().rotation;
-}
-
-CSIMI_FN csimi_place csimi_place_beside(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
-    if (p->kind == CSIMI_PLACE_RIGID) return csimi_place_rigid(s, p->item, point);
-    return p->kind == CSIMI_PLACE_LINK ? csimi_place_link(s, p->item, point) : csimi_place_ground(point);
 }
 
 /* ---- where it is and how it moves */
@@ -12432,16 +12434,13 @@ CSIMI_FN csim_status csimi_check_shape(const char *function, const csim_shape *s
     csim_status status;
     if (!s) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "shape", false, 0, "a shape");
     if ((status = csimi_check_local(function, &s->local, error)) != CSIM_OK) return status;
+    if ((unsigned)s->kind < (unsigned)CSIM_SHAPE_COUNT_ && !csimi_has_shape(s->kind))
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "kind", true, (double)s->kind,
+                          "builds without CONDSIM_NO_ROUND, BOXES, CYLINDERS, HULLS or FIELDS");
     switch (s->kind) {
     case CSIM_SHAPE_HALF_SPACE: return CSIM_OK;
     case CSIM_SHAPE_SPHERE: return csimi_check_length(function, "radius", s->radius, false, error);
-#ifdef CONDSIM_NO_CYLINDERS
     case CSIM_SHAPE_CYLINDER:
-        return csimi_fail(error, CSIM_UNSUPPORTED, function, "kind", true, (double)s->kind,
-                          "builds without CONDSIM_NO_CYLINDERS");
-#else
-    case CSIM_SHAPE_CYLINDER:
-#endif
     case CSIM_SHAPE_CAPSULE:
         if ((status = csimi_check_length(function, "radius", s->radius, false, error)) != CSIM_OK) return status;
         status = csimi_check_length(function, "half_height", s->half_height, s->kind == CSIM_SHAPE_CAPSULE, error);
@@ -12450,13 +12449,7 @@ CSIMI_FN csim_status csimi_check_shape(const char *function, const csim_shape *s
         if ((status = csimi_check_length(function, "half.x", s->half.x, false, error)) != CSIM_OK) return status;
         if ((status = csimi_check_length(function, "half.y", s->half.y, false, error)) != CSIM_OK) return status;
         return csimi_check_length(function, "half.z", s->half.z, false, error);
-#ifdef CONDSIM_NO_HULLS
-    case CSIM_SHAPE_HULL:
-        return csimi_fail(error, CSIM_UNSUPPORTED, function, "kind", true, (double)s->kind,
-                          "builds without CONDSIM_NO_HULLS");
-#else
     case CSIM_SHAPE_HULL: return csimi_check_points(function, s, error);
-#endif
     case CSIM_SHAPE_MESH:
     case CSIM_SHAPE_HEIGHTS:
     case CSIM_SHAPE_TRIANGLES:
@@ -12656,7 +12649,7 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_geometry_mass(const char *function, co
 
 /* Half the size of a box, cylinder or capsule along a direction given in its frame. */
 static csim_real csimi_half_extent(const csim_geometry *g, const csim_real *d) {
-    if (g->kind == CSIM_SHAPE_BOX || g->field)
+    if (csimi_shape_is(g, CSIM_SHAPE_BOX) || g->field)
         return csimi_abs(d[0]) * g->half.x + csimi_abs(d[1]) * g->half.y + csimi_abs(d[2]) * g->half.z;
     if (csimi_cylinder(g))
         return csimi_abs(d[2]) * g->half_height + CSIMI_SQRT(d[0] * d[0] + d[1] * d[1]) * g->radius;
@@ -12685,7 +12678,7 @@ CSIMI_FN void csimi_bounds_at(const csim_geometry *g, const csim_hull_data *hull
     csim_mat3 R = csim_quat_matrix(p.rotation);
     csim_real half[3];
     int i;
-    if (g->kind == CSIM_SHAPE_HULL) {
+    if (csimi_shape_is(g, CSIM_SHAPE_HULL)) {
         const csim_hull_data *hull = hulls + g->hull;
         csim_vec3 lo = csim_v3(CSIMI_HUGE, CSIMI_HUGE, CSIMI_HUGE), up = csim_scale(-1, lo);
         for (i = 0; i < hull->vertex_count; ++i) {
@@ -12697,7 +12690,7 @@ CSIMI_FN void csimi_bounds_at(const csim_geometry *g, const csim_hull_data *hull
         *upper = up;
         return;
     }
-    if (g->kind == CSIM_SHAPE_HALF_SPACE) {
+    if (csimi_shape_is(g, CSIM_SHAPE_HALF_SPACE)) {
         csimi_half_space_bounds(R.m, &p, lower, upper);
         return;
     }
@@ -13388,7 +13381,7 @@ static void csimi_polytope_box(csimi_polytope *p, csim_vec3 half) {
 
 CSIMI_FN void csimi_polytope_of(csimi_polytope *p, const csim_geometry *g, const csim_hull_data *hulls) {
     const csim_hull_data *h;
-    p->box = g->kind == CSIM_SHAPE_BOX;
+    p->box = csimi_shape_is(g, CSIM_SHAPE_BOX);
     if (p->box) {
         csimi_polytope_box(p, g->half);
         return;
@@ -14085,7 +14078,7 @@ static csim_vec3 csimi_axis_of(csim_pose p) { return csim_rotate(p.rotation, csi
 
 /* Distance of a point to b. */
 static csim_real csimi_meet_distance(const csimi_meet *m, csim_vec3 x, csim_vec3 *n) {
-    if (m->b->kind == CSIM_SHAPE_HALF_SPACE) {
+    if (csimi_shape_is(m->b, CSIM_SHAPE_HALF_SPACE)) {
         *n = m->up;
         return csim_dot(m->up, csim_sub(x, m->pb.position));
     }
@@ -14290,7 +14283,7 @@ static void csimi_meet_rim_point(csimi_meet *m, const csimi_rim *rim, csim_vec3 
 static csim_real csimi_rim_deepest(const csimi_meet *m, const csimi_rim *rim, csim_vec3 x, csim_vec3 *side,
                                    csim_vec3 *n) {
     csim_real tilt = 0;
-    int k, passes = m->b->kind == CSIM_SHAPE_HALF_SPACE ? 1 : 3;
+    int k, passes = csimi_shape_is(m->b, CSIM_SHAPE_HALF_SPACE) ? 1 : 3;
     for (k = 0; k < passes; k++) {
         csimi_meet_distance(m, x, n);
         *side = csim_cross(rim->cap, csim_cross(rim->cap, *n)); /* across the cap to rounding, however small */
@@ -14310,7 +14303,7 @@ static void csimi_meet_rim_samples(csimi_meet *m, const csimi_rim *rim, csim_rea
     const csim_vec3 v = csim_cross(axis, u);
     csim_real c = 1, s = 0, ci, si, old;
     csim_vec3 n, side;
-    if (m->b->kind == CSIM_SHAPE_HALF_SPACE) samples = 4; /* any triangle about the centre carries it */
+    if (csimi_shape_is(m->b, CSIM_SHAPE_HALF_SPACE)) samples = 4; /* any triangle about the centre carries it */
     ci = samples == 4 ? 0 : CSIMI_COS(2 * CSIMI_PI / (csim_real)samples);
     si = samples == 4 ? 1 : CSIMI_SIN(2 * CSIMI_PI / (csim_real)samples);
     for (i = 0; i < samples; i++) {
@@ -14358,13 +14351,13 @@ static void csimi_meet_flat(csimi_meet *m) {
 static void csimi_meet_cylinder(csimi_meet *m) {
     csimi_meet_rim(m, 0);
     csimi_meet_rim(m, 1);
-    if (m->b->kind != CSIM_SHAPE_HALF_SPACE) csimi_meet_axis(m); /* the rims say all on flat ground */
+    if (!csimi_shape_is(m->b, CSIM_SHAPE_HALF_SPACE)) csimi_meet_axis(m); /* the rims say all on flat ground */
 }
 
 /* A cylinder a, and b in its turn. */
 static void csimi_meet_cylinders(csimi_meet *m) {
     csimi_meet_cylinder(m);
-    if (m->b->kind == CSIM_SHAPE_HALF_SPACE) return;
+    if (csimi_shape_is(m->b, CSIM_SHAPE_HALF_SPACE)) return;
     csimi_meet_swap(m);
     m->names = 0x10000u;
     if (csimi_cylinder(m->a))
@@ -14376,7 +14369,7 @@ static void csimi_meet_cylinders(csimi_meet *m) {
 }
 
 /* Spheres offer their centre, capsules their axis, then the rest. */
-static int csimi_roundness(csim_shape_kind k) {
+CSIMI_KNOWN int csimi_roundness(csim_shape_kind k) {
     switch (k) {
     case CSIM_SHAPE_SPHERE: return 4;
     case CSIM_SHAPE_CAPSULE: return 3;
@@ -14424,7 +14417,7 @@ static void csimi_field_sampler(const csimi_meet *m, csimi_sampler *s) {
     csim_vec3 lower, upper, extra = csim_v3(m->margin, m->margin, m->margin);
     csim_real size = m->b->field ? 4 * (csim_real)m->b->field->cell : m->a->bound / 4;
     csimi_sampler_start(s, m->a, m->hulls, m->a->spacing > 0 ? m->a->spacing : size);
-    if (m->a->kind != CSIM_SHAPE_HEIGHTS) return;
+    if (!csimi_shape_is(m->a, CSIM_SHAPE_HEIGHTS)) return;
     back.position = csim_pose_local(m->pa, m->pb.position);
     back.rotation = csim_quat_mul(csim_quat_conj(m->pa.rotation), m->pb.rotation);
     csimi_bounds_at(m->b, m->hulls, back, &lower, &upper);
@@ -14453,15 +14446,12 @@ static bool csimi_block_far(const csimi_meet *m, const csimi_sampler *s) {
     const csim_vec3 x = csim_pose_point(m->pa, s->middle);
     csim_vec3 n;
     if (!s->begins) return false;
-    return (m->b->kind == CSIM_SHAPE_MESH ? csimi_least_mesh(m->b->field, csim_pose_local(m->pb, x))
-                                          : csimi_meet_distance(m, x, &n)) > s->ball + m->margin;
+    return (csimi_shape_is(m->b, CSIM_SHAPE_MESH) ? csimi_least_mesh(m->b->field, csim_pose_local(m->pb, x))
+                                                  : csimi_meet_distance(m, x, &n)) > s->ball + m->margin;
 }
 
-static uint64_t csimi_sample_bit(int number) { return (uint64_t)1 << (number & 63); }
-
-/* Samples of a whose best score over b is told; returns the bits of their numbers. */
-static CSIMI_NOINLINE uint64_t csimi_choose_samples(const csimi_meet *m, csimi_choice *choice) {
-    uint64_t bits = 0;
+/* Samples of a whose best score over b is told. */
+static CSIMI_NOINLINE void csimi_choose_samples(const csimi_meet *m, csimi_choice *choice) {
     csimi_sampler s;
     int k;
     for (k = 0; k < CSIMI_CHOICES; k++) choice[k].number = -1;
@@ -14484,27 +14474,23 @@ static CSIMI_NOINLINE uint64_t csimi_choose_samples(const csimi_meet *m, csimi_c
             if (c->number >= 0 && score <= c->score) continue;
             c->score = score;
             c->number = s.number;
-            bits |= csimi_sample_bit(s.number);
         }
     }
-    return bits;
 }
 
 static void csimi_meet_samples(csimi_meet *m) {
     csimi_choice choice[CSIMI_CHOICES];
     csimi_sampler s;
-    uint64_t chosen;
     int k;
-    if (m->a->kind == CSIM_SHAPE_HALF_SPACE || (m->a->field && m->b->kind == CSIM_SHAPE_CAPSULE)) return;
-    chosen = csimi_choose_samples(m, choice);
-    if (!chosen) return;
+    if (csimi_shape_is(m->a, CSIM_SHAPE_HALF_SPACE) || (m->a->field && csimi_shape_is(m->b, CSIM_SHAPE_CAPSULE)))
+        return;
+    csimi_choose_samples(m, choice);
     csimi_field_sampler(m, &s);
     while (csimi_sampler_next(&s)) {
         if (csimi_block_far(m, &s)) {
             csimi_sampler_pass(&s);
             continue;
         }
-        if (!(chosen & csimi_sample_bit(s.number))) continue;
         for (k = 0; k < CSIMI_CHOICES && choice[k].number != s.number; k++) {
         }
         if (k < CSIMI_CHOICES)
@@ -14520,7 +14506,8 @@ static void csimi_meet_field_ball(csimi_meet *m) {
     csim_vec3 n;
     csim_real d = csimi_meet_distance(m, m->pa.position, &n);
     int i, count = 0;
-    if (m->b->kind == CSIM_SHAPE_HEIGHTS && d > 0) count = csimi_height_planes(m->b->field, c, r + m->margin, plane, 8);
+    if (csimi_shape_is(m->b, CSIM_SHAPE_HEIGHTS) && d > 0)
+        count = csimi_height_planes(m->b->field, c, r + m->margin, plane, 8);
     for (i = 0; i < count; i++) {
         n = csim_rotate(m->pb.rotation, plane[i].normal);
         csimi_meet_emit(m, csim_madd(m->pa.position, -r, n), csim_madd(m->pa.position, -plane[i].distance, n), n,
@@ -14606,7 +14593,7 @@ static void csimi_meet_field_rims(csimi_meet *m) {
 /* A sphere is its centre; what else is beside a field has samples and is met by those of the field. */
 static void csimi_meet_fields(csimi_meet *m) {
     if (!m->b->field) csimi_meet_swap(m);
-    if (m->a->kind == CSIM_SHAPE_SPHERE) {
+    if (csimi_shape_is(m->a, CSIM_SHAPE_SPHERE)) {
         csimi_meet_field_ball(m);
         return;
     }
@@ -14614,20 +14601,20 @@ static void csimi_meet_fields(csimi_meet *m) {
     if (csimi_cylinder(m->a)) csimi_meet_field_rims(m);
     csimi_meet_swap(m);
     m->names = 0x80000000u;
-    if (m->a->kind != CSIM_SHAPE_TRIANGLES) csimi_meet_samples(m);
+    if (!csimi_shape_is(m->a, CSIM_SHAPE_TRIANGLES)) csimi_meet_samples(m);
     csimi_meet_swap(m);
     m->names = 0;
 }
 
 static void csimi_meet_shapes(csimi_meet *m) {
     csim_vec3 n;
-    if (csimi_roundness(m->a->kind) < csimi_roundness(m->b->kind)) csimi_meet_swap(m);
-    if (m->a->kind == CSIM_SHAPE_HALF_SPACE) return;
+    if (csimi_roundness(csimi_kind_of(m->a)) < csimi_roundness(csimi_kind_of(m->b))) csimi_meet_swap(m);
+    if (csimi_shape_is(m->a, CSIM_SHAPE_HALF_SPACE)) return;
     if (csimi_meet_distance(m, csim_pose_point(m->pa, m->a->centre), &n) > m->a->bound + m->margin) return;
-    switch (csimi_roundness(m->a->kind)) {
+    switch (csimi_roundness(csimi_kind_of(m->a))) {
     case 4: csimi_meet_ball(m, m->pa.position, m->a->radius, 0); return;
     case 3:
-        if (m->b->kind == CSIM_SHAPE_CAPSULE)
+        if (csimi_shape_is(m->b, CSIM_SHAPE_CAPSULE))
             csimi_meet_capsules(m);
         else
             csimi_meet_axis(m);
@@ -14661,7 +14648,7 @@ static csimi_meet csimi_meet_of(const csim_geometry *a, csim_pose pa, const csim
     m.swapped = false;
     m.facet = NULL;
     m.plate = NULL;
-    m.up = csimi_axis_of(a->kind == CSIM_SHAPE_HALF_SPACE ? pa : pb);
+    m.up = csimi_axis_of(csimi_shape_is(a, CSIM_SHAPE_HALF_SPACE) ? pa : pb);
     return m;
 }
 
@@ -14702,6 +14689,56 @@ CSIMI_FN int csimi_meet_pair(const csim_geometry *a, csim_pose pa, const csim_ge
 /* collide/broad: sort and sweep along one axis. A box is tested against the boxes that begin inside it, so a floor
    costs O(n) and small boxes cost only their neighbours; the axis is chosen without regard to the long boxes. */
 
+/* Passes whose digit is the same everywhere are skipped. */
+CSIMI_FN void csimi_radix_sort(int count, uint64_t **order, uint64_t **other) {
+    int shift, i, k;
+    if (count < 2) return;
+    for (shift = 32; shift < 64; shift += 8) {
+        int start[256], total = 0;
+        uint64_t *from = *order, *to = *other;
+        CSIMI_MEMSET(start, 0, sizeof start);
+        for (i = 0; i < count; ++i) ++start[from[i] >> shift & 255];
+        if (start[from[0] >> shift & 255] == count) continue;
+        for (k = 0; k < 256; ++k) {
+            int here = start[k];
+            start[k] = total;
+            total += here;
+        }
+        for (i = 0; i < count; ++i) to[start[from[i] >> shift & 255]++] = from[i];
+        *other = from;
+        *order = to;
+    }
+}
+
+/* A few boxes, each against all: no more work than to sort them, and the pairs come in order. */
+static int csimi_broad_few(int count, const csim_real *lower, const csim_real *upper, const int *group, int *pairs,
+                           int capacity) {
+    int found = 0, i, j, run = 0; /* end of the boxes of one group that follow each other */
+    for (i = 0; i < count; ++i) {
+        if (run <= i)
+            for (run = i + 1; run < count && group[i] >= 0 && group[run] == group[i]; ++run) {
+            }
+        for (j = run; j < count; ++j) {
+            const csim_real *a = lower + 3 * i, *A = upper + 3 * i, *b = lower + 3 * j, *B = upper + 3 * j;
+            if (group[i] >= 0 && group[i] == group[j]) continue;
+            if (a[0] > B[0] || b[0] > A[0] || a[1] > B[1] || b[1] > A[1] || a[2] > B[2] || b[2] > A[2]) continue;
+            if (found++ >= capacity) continue;
+            pairs[2 * found - 2] = i;
+            pairs[2 * found - 1] = j;
+        }
+    }
+    return found;
+}
+
+#ifdef CONDSIM_NO_BROAD
+CSIMI_FN size_t csimi_broad_scratch(int count) { return count ? 0 : 0; }
+
+CSIMI_FN int csimi_broad_pairs(int count, const csim_real *lower, const csim_real *upper, const int *group, int *pairs,
+                               int capacity, void *scratch) {
+    (void)scratch;
+    return csimi_broad_few(count, lower, upper, group, pairs, capacity);
+}
+#else
 enum { CSIMI_BROAD_FEW = 32 }; /* boxes that are not worth sorting */
 
 typedef struct csimi_broad {
@@ -14724,12 +14761,6 @@ static csimi_broad csimi_broad_layout(int count, csimi_arena *arena) {
     s.first = CSIMI_PUSH(arena, int, count + 1);
     s.last = CSIMI_PUSH(arena, int, count + 1);
     return s;
-}
-
-CSIMI_FN size_t csimi_broad_scratch(int count) {
-    csimi_arena arena = csimi_arena_counting();
-    csimi_broad_layout(csimi_imax(count, 0), &arena);
-    return arena.used + 64; /* the caller's block may start anywhere */
 }
 
 /* ---- the axis */
@@ -14783,27 +14814,6 @@ static uint32_t csimi_broad_key(csim_real x) {
     CSIMI_MEMCPY(&bits, &f, sizeof bits);
     if (bits == 0x80000000u) bits = 0; /* -0 ties with 0 */
     return bits >> 31 ? ~bits : bits | 0x80000000u;
-}
-
-/* Passes whose digit is the same everywhere are skipped. */
-CSIMI_FN void csimi_radix_sort(int count, uint64_t **order, uint64_t **other) {
-    int shift, i, k;
-    if (count < 2) return;
-    for (shift = 32; shift < 64; shift += 8) {
-        int start[256], total = 0;
-        uint64_t *from = *order, *to = *other;
-        CSIMI_MEMSET(start, 0, sizeof start);
-        for (i = 0; i < count; ++i) ++start[from[i] >> shift & 255];
-        if (start[from[0] >> shift & 255] == count) continue;
-        for (k = 0; k < 256; ++k) {
-            int here = start[k];
-            start[k] = total;
-            total += here;
-        }
-        for (i = 0; i < count; ++i) to[start[from[i] >> shift & 255]++] = from[i];
-        *other = from;
-        *order = to;
-    }
 }
 
 static void csimi_broad_gather(csimi_broad *s, int axis, const csim_real *lower, const csim_real *upper,
@@ -14885,24 +14895,10 @@ static void csimi_broad_order(csimi_broad *s, int *pairs) {
     }
 }
 
-/* A few boxes, each against all: no more work than to sort them, and the pairs come in order. */
-static int csimi_broad_few(int count, const csim_real *lower, const csim_real *upper, const int *group, int *pairs,
-                           int capacity) {
-    int found = 0, i, j, run = 0; /* end of the boxes of one group that follow each other */
-    for (i = 0; i < count; ++i) {
-        if (run <= i)
-            for (run = i + 1; run < count && group[i] >= 0 && group[run] == group[i]; ++run) {
-            }
-        for (j = run; j < count; ++j) {
-            const csim_real *a = lower + 3 * i, *A = upper + 3 * i, *b = lower + 3 * j, *B = upper + 3 * j;
-            if (group[i] >= 0 && group[i] == group[j]) continue;
-            if (a[0] > B[0] || b[0] > A[0] || a[1] > B[1] || b[1] > A[1] || a[2] > B[2] || b[2] > A[2]) continue;
-            if (found++ >= capacity) continue;
-            pairs[2 * found - 2] = i;
-            pairs[2 * found - 1] = j;
-        }
-    }
-    return found;
+CSIMI_FN size_t csimi_broad_scratch(int count) {
+    csimi_arena arena = csimi_arena_counting();
+    csimi_broad_layout(csimi_imax(count, 0), &arena);
+    return arena.used + 64; /* the caller's block may start anywhere */
 }
 
 CSIMI_FN int csimi_broad_pairs(int count, const csim_real *lower, const csim_real *upper, const int *group, int *pairs,
@@ -14919,6 +14915,7 @@ CSIMI_FN int csimi_broad_pairs(int count, const csim_real *lower, const csim_rea
     csimi_broad_order(&s, pairs);
     return found;
 }
+#endif
 /* ==== end collide/broad.c */
 
 /* ==== begin collide/surface.c =================================================================================== */
@@ -16205,7 +16202,7 @@ CSIMI_FN csim_real csimi_distance_at(const csim_geometry *g, const csim_hull_dat
     csim_vec3 x = csim_pose_local(p, point), n = csim_v3(0, 0, 1);
     csim_real d = 0;
     uint32_t zone = 0;
-    switch (g->kind) {
+    switch (csimi_kind_of(g)) {
     case CSIM_SHAPE_HALF_SPACE: d = x.z; break;
     case CSIM_SHAPE_SPHERE:
         n = csimi_direction(x, n);
@@ -16213,11 +16210,7 @@ CSIMI_FN csim_real csimi_distance_at(const csim_geometry *g, const csim_hull_dat
         break;
     case CSIM_SHAPE_CAPSULE: d = csimi_distance_capsule(g, x, &n, &zone); break;
     case CSIM_SHAPE_BOX: d = csimi_distance_box(g, x, &n, &zone); break;
-#ifndef CONDSIM_NO_CYLINDERS
     case CSIM_SHAPE_CYLINDER: d = csimi_distance_cylinder(g, x, &n, &zone); break;
-#else
-    case CSIM_SHAPE_CYLINDER: break;
-#endif
     case CSIM_SHAPE_HULL: d = csimi_distance_hull(g, hulls + g->hull, x, &n, &zone); break;
     case CSIM_SHAPE_MESH: d = csimi_distance_mesh(g->field, x, &n); break;
     case CSIM_SHAPE_HEIGHTS: d = csimi_distance_heights(g->field, x, CSIMI_HUGE, &n); break;
@@ -18709,32 +18702,17 @@ static bool csimi_mesh_march(const csimi_mesh_ray *r, csim_real first, csim_real
     return false;
 }
 
-/* How far the point at fraction t is beyond the level. */
-static csim_real csimi_mesh_beyond(const csim_field *f, csim_vec3 x, csim_vec3 w, csim_real level, csim_real t) {
-    csim_vec3 n;
-    return csimi_distance_mesh(f, csim_madd(x, t, w), &n) - level;
-}
-
-/* Outside of the grid a level above 0 may lie too. What is told there may be more than the distance: steps are half of
-   it, or what the distance is at least, less a cell. Flat ways come to the surface by halvings: within that little of
-   it there is one root. False: the grid begins at *t, or nothing does. */
+/* Outside of the grid a level above 0 may lie too: distances are steps that never go too far. False: the grid begins at
+   *t, or nothing does. */
 static bool csimi_mesh_approach(const csim_field *f, csim_vec3 x, csim_vec3 w, csim_real level, csim_real end,
                                 csim_real *t) {
-    const csim_real speed = csim_length(w), cell = (csim_real)f->cell;
-    const csim_real small = 64 * CSIMI_EPS * cell * (csim_real)f->n[0], near = cell * CSIM_R(1e-4);
+    const csim_real speed = csim_length(w), small = 64 * CSIMI_EPS * (csim_real)f->cell * (csim_real)f->n[0];
+    csim_vec3 n;
     int k;
-    for (k = 0; k < 600 && *t < end; k++) {
-        const csim_real d = csimi_mesh_beyond(f, x, w, level, *t);
-        csim_real high = *t + 256 * d / speed;
+    for (k = 0; k < 256 && *t < end; k++) {
+        const csim_real d = csimi_distance_mesh(f, csim_madd(x, *t, w), &n) - level;
         if (d <= small) return true;
-        if (d < near && csimi_mesh_beyond(f, x, w, level, high) < 0) {
-            for (k = 0; k < 60; k++) {
-                const csim_real middle = (*t + high) / 2;
-                *(csimi_mesh_beyond(f, x, w, level, middle) > 0 ? t : &high) = middle;
-            }
-            return true;
-        }
-        *t += csimi_max(csimi_least_mesh(f, csim_madd(x, *t, w)) - level - cell, d / 2) / speed;
+        *t += d / speed;
     }
     return false;
 }
@@ -19471,7 +19449,6 @@ CSIMI_FN CSIMI_NOINLINE int csimi_collide_triangles(const csim_geometry *g, csim
 /* ==== begin collide/collide.c =================================================================================== */
 /* collide/collide: csim_collide: what a level is where a shape is, and who meets whom. */
 
-static bool csimi_flat_sided(csim_shape_kind k) { return k == CSIM_SHAPE_BOX || k == CSIM_SHAPE_HULL; }
 static bool csimi_is_convex(const csim_geometry *g) { return !g->field && g->kind != CSIM_SHAPE_HALF_SPACE; }
 
 /* A field f at *pose of which a shape g at p meets one plane alone becomes that half-space, flat, at *pose: many
@@ -19517,8 +19494,12 @@ CSIMI_FN int csimi_collide_at(const csim_geometry *a, csim_pose pa, const csim_g
                               const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity) {
     csim_geometry flat;
     csimi_under under;
-    if (csimi_flat_sided(a->kind) && csimi_flat_sided(b->kind))
+    if (csimi_flat_sided(csimi_kind_of(a)) && csimi_flat_sided(csimi_kind_of(b)))
+#ifdef CONDSIM_NO_STACKS
+        return 0;
+#else
         return csimi_collide_polytopes(a, pa, b, pb, hulls, margin, touches, capacity);
+#endif
     under = csimi_flatten(&b, &pb, a, pa, hulls, margin, &flat);
     if (under == CSIMI_UNDER_RELIEF) under = csimi_flatten(&a, &pa, b, pb, hulls, margin, &flat);
     if (under == CSIMI_UNDER_NOTHING) return 0;
@@ -20889,9 +20870,43 @@ static csimi_wide csimi_cert_carried(const csim_real *lambda, int count, csimi_w
     return carrying > 0 ? csimi_cert_median(norms, carrying) : 0;
 }
 
+/* Figures that no tolerance judges. Builds without statistics leave them 0, unless the impulse level asks for some. */
+#if defined(CONDSIM_NO_STATISTICS) && defined(CONDSIM_NO_IMPULSE)
+#define CSIMI_CERT_ALL 0
+#else
+#define CSIMI_CERT_ALL 1
+#endif
+
+/* Sums over Coulomb contacts, for the natural maps. */
+typedef struct csimi_cert_maps {
+    csimi_wide map2, plain2, norm2, speed2;
+} csimi_cert_maps;
+
+static void csimi_cert_describe(const csimi_cert_contact *c, csimi_cert_maps *sum, csim_certificate *out) {
+    if (!csimi_cert_frictional(c->contact)) return;
+    csimi_cert_take(&out->approach, -c->u[0]);
+    csimi_cert_take(&out->complementarity, csimi_cert_abs(c->lambda[0] * c->u[0]));
+    csimi_cert_take(&out->cone, csimi_cert_cone_excess(c));
+    csimi_cert_take(&out->dissipation, csimi_cert_dissipation(c));
+    csimi_cert_take(&out->dissipation_power, csimi_cert_power(c));
+    if (!csimi_law_is(c->contact, CSIM_LAW_STRICT) && !csimi_law_is(c->contact, CSIM_LAW_INVERTIBLE)) return;
+    sum->map2 += csimi_cert_natural_map2(c, c->rho);
+    sum->plain2 += csimi_cert_natural_map2(c, 1);
+    sum->norm2 += c->lambda[0] * c->lambda[0] + c->lambda[1] * c->lambda[1] + c->lambda[2] * c->lambda[2];
+    sum->speed2 += c->u[0] * c->u[0] + c->u[1] * c->u[1] + c->u[2] * c->u[2];
+}
+
+/* No impulse at all is right or altogether wrong: no norm to measure against. */
+static void csimi_cert_map(const csimi_cert_maps *sum, csim_certificate *out) {
+    const csimi_wide speed2 = csimi_cert_max(sum->norm2, sum->speed2);
+    out->natural_map_scaled = sum->norm2 > 0 ? csimi_sqrt64(sum->map2 / sum->norm2) : sum->map2 > 0 ? 1 : 0;
+    out->natural_map_siconos = speed2 > 0 ? csimi_sqrt64(sum->plain2 / speed2) : 0;
+}
+
 static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const csim_real *lambda,
                                 const csimi_cert_kept *kept, csimi_wide *g, csim_certificate *out) {
-    csimi_wide most, map2 = 0, plain2 = 0, norm2 = 0, speed2 = 0, weighed = 0, weight = 0, pressed = 0;
+    csimi_wide most, weighed = 0, weight = 0, pressed = 0;
+    csimi_cert_maps sum = {0, 0, 0, 0};
     const csimi_wide median = csimi_cert_carried(lambda, p->contact_count, kept->norm, &most);
     int m;
     for (m = 0; m < p->contact_count; ++m) {
@@ -20911,25 +20926,12 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
             out->contact = figure;
             out->worst_contact = m;
         }
-        if (!csimi_cert_frictional(c.contact)) continue;
-        csimi_cert_take(&out->approach, -c.u[0]);
-        csimi_cert_take(&out->complementarity, csimi_cert_abs(c.lambda[0] * c.u[0]));
-        csimi_cert_take(&out->cone, csimi_cert_cone_excess(&c));
-        csimi_cert_take(&out->dissipation, csimi_cert_dissipation(&c));
-        csimi_cert_take(&out->dissipation_power, csimi_cert_power(&c));
-        if (!csimi_law_is(c.contact, CSIM_LAW_STRICT) && !csimi_law_is(c.contact, CSIM_LAW_INVERTIBLE)) continue;
-        map2 += csimi_cert_natural_map2(&c, c.rho);
-        plain2 += csimi_cert_natural_map2(&c, 1);
-        norm2 += c.lambda[0] * c.lambda[0] + c.lambda[1] * c.lambda[1] + c.lambda[2] * c.lambda[2];
-        speed2 += c.u[0] * c.u[0] + c.u[1] * c.u[1] + c.u[2] * c.u[2];
+        if (CSIMI_CERT_ALL) csimi_cert_describe(&c, &sum, out);
     }
     csimi_cert_take(&out->energy, pressed);
     csimi_cert_impulses(p, lambda, true, g);
     csimi_cert_motion(p, kept, csimi_sqrt64(weighed / weight), g, out);
-    /* no impulse at all is right or altogether wrong: no norm to measure against */
-    out->natural_map_scaled = norm2 > 0 ? csimi_sqrt64(map2 / norm2) : map2 > 0 ? 1 : 0;
-    speed2 = csimi_cert_max(norm2, speed2);
-    out->natural_map_siconos = speed2 > 0 ? csimi_sqrt64(plain2 / speed2) : 0;
+    if (CSIMI_CERT_ALL) csimi_cert_map(&sum, out);
 }
 
 CSIM_API double csim_certificate_worst(const csim_certificate *certificate) {
@@ -20969,19 +20971,21 @@ CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csi
 
 #undef CSIMI_CERT_NOISE
 #undef CSIMI_CERT_COARSE
+#undef CSIMI_CERT_ALL
 /* ==== end contact/certificate.c */
 
 /* ==== begin solve/traits.c ====================================================================================== */
 /* solve/traits: what is known of each solver before it runs, and the parameters. */
 
 CSIMI_FN const csimi_solver_traits *csimi_solver_traits_of(csim_solver solver) {
-    static const char blocks[] = "a problem of bodies of 1 to 4 blocks, W in blocks or dense, or at most 32 contacts";
-    static const char newton[] = "contacts of the laws strict, invertible, bilateral and box";
-    static const char xpbd[] = "bodies of 1 to 4 coupled blocks and cables (no chains of springs, cloth, solids) in "
-                               "backward Euler; no proximal law";
-    static const char penalty[] = "contacts of the laws strict, bilateral and box";
-    static const char explicit_penalty[] = "strict, anisotropic, bilateral and box laws in backward Euler";
-    static const char any[] = "a positive definite A, with every contact on blocks that can move";
+    static const char blocks[] =
+        CSIMI_SAID("a problem of bodies of 1 to 4 blocks, W in blocks or dense, or at most 32 contacts");
+    static const char newton[] = CSIMI_SAID("contacts of the laws strict, invertible, bilateral and box");
+    static const char xpbd[] = CSIMI_SAID("bodies of 1 to 4 coupled blocks and cables (no chains of springs, cloth, "
+                                          "solids) in backward Euler; no proximal law");
+    static const char penalty[] = CSIMI_SAID("contacts of the laws strict, bilateral and box");
+    static const char explicit_penalty[] = CSIMI_SAID("strict, anisotropic, bilateral and box laws in backward Euler");
+    static const char any[] = CSIMI_SAID("a positive definite A, with every contact on blocks that can move");
     static const csimi_solver_traits traits[CSIM_SOLVER_COUNT_] = {
         /* name; rows of W; laws; needs */
         {"auto", false, CSIMI_ALL_LAWS, any},
@@ -31044,6 +31048,7 @@ CSIM_API size_t csim_reference_blocks(const csim_reference *r) {
 /* ==== end solve/reference.c */
 
 /* ==== begin solve/restrain.c ==================================================================================== */
+#if !defined(CONDSIM_NO_RESTRAINT)
 /* solve/restrain: what is kept of a solve that missed. A best iterate may be far from obeying A v = b + J'lambda, or
    hold impulses that fit no motion, and either puts energy into a world. What is returned here does not: impulses that
    obey their laws, as combinations s_1 lambda_1 + s_2 lambda_2 of the best iterate and of the start (s >= 0, sum <= 1:
@@ -31200,6 +31205,7 @@ CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csim
 }
 
 #undef CSIMI_RESTRAIN_LEAST
+#endif
 /* ==== end solve/restrain.c */
 
 /* ==== begin solve/table.c ======================================================================================= */
@@ -31446,32 +31452,38 @@ CSIMI_FN csim_status csimi_check_fields(csim_error *error, const char *function,
     int i;
     for (i = 0; i < count; i++) {
         const csimi_field *f = fields + i;
+#ifndef CONDSIM_NO_ERROR_TEXT
+        const char *name = f->name, *range = f->range;
+#else
+        const char *name = NULL, *range = NULL;
+#endif
         csim_real x;
         CSIMI_MEMCPY(&x, (const unsigned char *)def + f->offset, sizeof x);
-        if (!csimi_finite(x)) return csimi_fail(error, CSIM_NOT_FINITE, function, f->name, true, (double)x, f->range);
-        if ((double)x < f->lowest || (double)x > f->highest || (f->open_low && (double)x <= f->lowest) ||
-            (f->open_high && (double)x >= f->highest))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, function, f->name, true, (double)x, f->range);
+        if (!csimi_finite(x)) return csimi_fail(error, CSIM_NOT_FINITE, function, name, true, (double)x, range);
+        if (x < f->lowest || x > f->highest || (f->open_low && x <= f->lowest) || (f->open_high && x >= f->highest))
+            return csimi_fail(error, CSIM_OUT_OF_RANGE, function, name, true, (double)x, range);
     }
     return CSIM_OK;
 }
 
 CSIMI_FN csim_status csimi_check_surface(csim_error *error, const char *function, const csim_surface_def *def) {
     static const csimi_field fields[] = {
-        {"surface.friction", offsetof(csim_surface_def, friction), 0, 1e6, false, false, "0..1e6"},
-        {"surface.friction2", offsetof(csim_surface_def, friction2), -1, 1e6, false, false, "-1 (isotropic) or 0..1e6"},
-        {"surface.friction_direction.x", offsetof(csim_surface_def, friction_direction.x), -1e9, 1e9, false, false,
-         "finite"},
-        {"surface.friction_direction.y", offsetof(csim_surface_def, friction_direction.y), -1e9, 1e9, false, false,
-         "finite"},
-        {"surface.friction_direction.z", offsetof(csim_surface_def, friction_direction.z), -1e9, 1e9, false, false,
-         "finite"},
-        {"surface.restitution", offsetof(csim_surface_def, restitution), 0, 1, false, false, "0..1"},
-        {"surface.thickness", offsetof(csim_surface_def, thickness), 0, 1e3, false, false, "0..1000"},
-        {"surface.velocity.x", offsetof(csim_surface_def, velocity.x), -1e9, 1e9, false, false, "-1e9..1e9"},
-        {"surface.velocity.y", offsetof(csim_surface_def, velocity.y), -1e9, 1e9, false, false, "-1e9..1e9"},
-        {"surface.velocity.z", offsetof(csim_surface_def, velocity.z), -1e9, 1e9, false, false, "-1e9..1e9"},
-        {"surface.rolling_resistance", offsetof(csim_surface_def, rolling_resistance), 0, 1e3, false, false, "0..1000"},
+        CSIMI_FIELD("surface.friction", offsetof(csim_surface_def, friction), 0, 1e6, false, false, "0..1e6"),
+        CSIMI_FIELD("surface.friction2", offsetof(csim_surface_def, friction2), -1, 1e6, false, false,
+                    "-1 (isotropic) or 0..1e6"),
+        CSIMI_FIELD("surface.friction_direction.x", offsetof(csim_surface_def, friction_direction.x), -1e9, 1e9, false,
+                    false, "finite"),
+        CSIMI_FIELD("surface.friction_direction.y", offsetof(csim_surface_def, friction_direction.y), -1e9, 1e9, false,
+                    false, "finite"),
+        CSIMI_FIELD("surface.friction_direction.z", offsetof(csim_surface_def, friction_direction.z), -1e9, 1e9, false,
+                    false, "finite"),
+        CSIMI_FIELD("surface.restitution", offsetof(csim_surface_def, restitution), 0, 1, false, false, "0..1"),
+        CSIMI_FIELD("surface.thickness", offsetof(csim_surface_def, thickness), 0, 1e3, false, false, "0..1000"),
+        CSIMI_FIELD("surface.velocity.x", offsetof(csim_surface_def, velocity.x), -1e9, 1e9, false, false, "-1e9..1e9"),
+        CSIMI_FIELD("surface.velocity.y", offsetof(csim_surface_def, velocity.y), -1e9, 1e9, false, false, "-1e9..1e9"),
+        CSIMI_FIELD("surface.velocity.z", offsetof(csim_surface_def, velocity.z), -1e9, 1e9, false, false, "-1e9..1e9"),
+        CSIMI_FIELD("surface.rolling_resistance", offsetof(csim_surface_def, rolling_resistance), 0, 1e3, false, false,
+                    "0..1000"),
     };
     csim_status s = csimi_check_fields(error, function, def, fields, CSIMI_COUNT_OF(fields));
     if (s) return s;
@@ -31733,30 +31745,6 @@ CSIMI_FN CSIMI_NOINLINE void csimi_look_anew(csim_world *w) {
     csimi_bounds_tend(&w->store.look.tree, true);
 }
 
-#ifndef CONDSIM_NO_SNAPSHOTS
-CSIMI_FN bool csimi_look_fits(const csim_world *w, const csimi_staged *to) {
-    const unsigned char *bodies = CSIMI_STAGED_AT(to, body), *skins = CSIMI_STAGED_AT(to, skin);
-    const csimi_store *s = &w->store;
-    int i;
-    if (to->live_bodies != w->live_bodies || to->n->bodies != s->count.bodies || to->n->shapes != s->count.shapes)
-        return false;
-    for (i = 0; i < s->count.bodies; i++) {
-        const csimi_body *a = s->body + i;
-        csimi_body b;
-        CSIMI_MEMCPY(&b, bodies + sizeof b * (size_t)i, sizeof b);
-        if (a->alive != b.alive || a->kind != b.kind || a->first_shape != b.first_shape ||
-            a->shape_count != b.shape_count || a->frame_count != b.frame_count ||
-            a->first_triangle != b.first_triangle || a->triangle_count != b.triangle_count ||
-            a->first_surface != b.first_surface || a->surface_count != b.surface_count)
-            return false;
-    }
-    for (i = 0; i < s->count.shapes; i++)
-        if (s->skin[i].disabled != (bool)skins[sizeof(csimi_skin) * (size_t)i + offsetof(csimi_skin, disabled)])
-            return false;
-    return true;
-}
-#endif
-
 /* A box that is left gets a sixteenth of its size as room. */
 static void csimi_look_leaf(csimi_store *s, int leaf, const csim_pose *pose) {
     csimi_look *l = &s->look;
@@ -31808,14 +31796,6 @@ CSIMI_FN void csimi_look_node(csimi_store *s, int slot, int node, csim_vec3 from
         if (edge[0] == node || edge[1] == node) csimi_look_leaf(s, leaf, &pose);
     }
 }
-
-#ifndef CONDSIM_NO_SNAPSHOTS
-CSIMI_FN void csimi_look_all_moved(csim_world *w) {
-    int i;
-    for (i = 0; i < w->live_bodies; i++) csimi_look_moved(&w->store, w->store.body_list[i]);
-    csimi_bounds_tend(&w->store.look.tree, false);
-}
-#endif
 
 CSIMI_FN void csimi_look_step(csim_world *w) {
     csimi_store *s = &w->store;
@@ -32496,25 +32476,25 @@ CSIMI_FN void csimi_finish_link(csim_world *w, int slot, csim_link_id *id) {
 /* store/spans: the unknowns of a step, one line of CSIMI_UNKNOWNS a kind of body. Models know where the blocks of their
    kind begin (model/private.h); here is where their velocities, last representatives and forces are kept. */
 
-static bool csimi_node_held(const csimi_store *s, int i) { return s->state.node_mode[i] != CSIMI_FREE; }
-static int csimi_node_owner(const csimi_store *s, int i) { return s->node_body[i]; }
+static CSIMI_UNUSED bool csimi_node_held(const csimi_store *s, int i) { return s->state.node_mode[i] != CSIMI_FREE; }
+static CSIMI_UNUSED int csimi_node_owner(const csimi_store *s, int i) { return s->node_body[i]; }
 
-static bool csimi_rigid_held(const csimi_store *s, int i) { return s->state.rigid_mode[i] != CSIMI_FREE; }
-static int csimi_rigid_owner(const csimi_store *s, int i) { return s->rigid_body[i]; }
+static CSIMI_UNUSED bool csimi_rigid_held(const csimi_store *s, int i) { return s->state.rigid_mode[i] != CSIMI_FREE; }
+static CSIMI_UNUSED int csimi_rigid_owner(const csimi_store *s, int i) { return s->rigid_body[i]; }
 
-static bool csimi_edge_held(const csimi_store *s, int i) { return s->state.frame_mode[i] != CSIMI_FREE; }
-static int csimi_edge_owner(const csimi_store *s, int i) { return s->frame_body[i]; }
+static CSIMI_UNUSED bool csimi_edge_held(const csimi_store *s, int i) { return s->state.frame_mode[i] != CSIMI_FREE; }
+static CSIMI_UNUSED int csimi_edge_owner(const csimi_store *s, int i) { return s->frame_body[i]; }
 
 /* An anchored base does not move, though it keeps its coordinates. */
-static bool csimi_coord_held(const csimi_store *s, int i) {
+static CSIMI_UNUSED bool csimi_coord_held(const csimi_store *s, int i) {
     const csimi_tree *tree = s->state.tree + s->coord_tree[i];
     return tree->mode != CSIMI_FREE || (tree->anchored && i < tree->first_block + tree->base_blocks);
 }
-static int csimi_coord_owner(const csimi_store *s, int i) { return s->tree_body[s->coord_tree[i]]; }
+static CSIMI_UNUSED int csimi_coord_owner(const csimi_store *s, int i) { return s->tree_body[s->coord_tree[i]]; }
 
 /* Nothing holds on to a massless coordinate until a soft row does. */
-static bool csimi_slack_held(const csimi_store *s, int i) { return s->axes[i].link >= 0; }
-static int csimi_slack_owner(const csimi_store *s, int i) {
+static CSIMI_UNUSED bool csimi_slack_held(const csimi_store *s, int i) { return s->axes[i].link >= 0; }
+static CSIMI_UNUSED int csimi_slack_owner(const csimi_store *s, int i) {
     const csimi_link *l = s->link + s->axes[i].link;
     return l->body[l->body[0] < 0 || s->body[l->body[0]].motion != CSIM_DYNAMIC ? 1 : 0];
 }
@@ -32609,10 +32589,9 @@ CSIMI_FN bool csimi_joint_has_coordinate(csim_joint_kind kind) {
 }
 
 static csim_quat csimi_joint_axes(const csimi_state *s, const csimi_joint *j, int end) {
-    const csim_quat q = csimi_load_quat(j->frame[end]);
-    const csimi_place_kind kind = j->end[end].kind;
-    if (kind != CSIMI_PLACE_RIGID && kind != CSIMI_PLACE_LINK) return q;
-    return csim_quat_mul(csimi_place_axes(s, j->end + end), q);
+    csim_quat q = csimi_load_quat(j->frame[end]);
+    if (j->end[end].kind != CSIMI_PLACE_RIGID) return q;
+    return csim_quat_mul(csimi_load_quat(s->rotation + 4 * (size_t)j->end[end].item), q);
 }
 
 CSIMI_FN csimi_joint_pose csimi_joint_at(const csimi_state *s, const csimi_joint *j) {
@@ -32781,8 +32760,12 @@ CSIMI_FN bool csimi_axis_locked(csim_joint_kind kind, const csim_axis_def *a, in
     return (csimi_joint_table(kind).locked >> i & 1u) && !csimi_axis_used(a);
 }
 
+static bool csimi_has_frame(const csimi_place *p) {
+    return p->kind == CSIMI_PLACE_RIGID || p->kind == CSIMI_PLACE_GROUND;
+}
+
 CSIMI_FN bool csimi_axes_turn(const csimi_joint *j) {
-    return csimi_place_has_axes(j->end) && csimi_place_has_axes(j->end + 1) && j->kind != CSIM_JOINT_DISTANCE &&
+    return csimi_has_frame(j->end) && csimi_has_frame(j->end + 1) && j->kind != CSIM_JOINT_DISTANCE &&
            j->kind != CSIM_JOINT_MOUSE;
 }
 
@@ -33513,8 +33496,8 @@ CSIMI_FN csim_status csimi_check_motor(csim_error *e, const char *fn, const csim
 CSIMI_FN csim_status csimi_check_softness(csim_error *e, const char *fn, const csim_softness *s) {
     static const csimi_field fields[] = {
         CSIMI_AT_LEAST_0(csim_softness, stiffness), CSIMI_AT_LEAST_0(csim_softness, damping),
-        {"frequency", offsetof(csim_softness, frequency), 0, 1e6, false, false, "0..1e6"},
-        {"ratio", offsetof(csim_softness, ratio), 0, 1e6, false, false, "0..1e6"}};
+        CSIMI_FIELD("frequency", offsetof(csim_softness, frequency), 0, 1e6, false, false, "0..1e6"),
+        CSIMI_FIELD("ratio", offsetof(csim_softness, ratio), 0, 1e6, false, false, "0..1e6")};
     return csimi_check_fields(e, fn, s, fields, CSIMI_COUNT_OF(fields));
 }
 
@@ -33581,11 +33564,7 @@ static csim_status csimi_find_joint(const csim_world *w, csim_link_id id, const 
 }
 
 static csim_vec3 csimi_end_spin(const csimi_state *s, const csimi_place *end) {
-    csim_vec3 turn = csim_v3(0, 0, 0);
-    if (end->kind == CSIMI_PLACE_RIGID) return csimi_load3(s->velocity + 6 * (size_t)end->item + 3);
-    if (end->kind == CSIMI_PLACE_LINK)
-        csimi_link_velocity(s, end->item, csimi_place_point(s, end), s->coord_rate, &turn);
-    return turn;
+    return end->kind == CSIMI_PLACE_RIGID ? csimi_load3(s->velocity + 6 * (size_t)end->item + 3) : csim_v3(0, 0, 0);
 }
 
 /* Rate along an axis at the end velocities. */
@@ -33597,7 +33576,7 @@ static csim_real csimi_axis_speed(const csimi_state *s, const csimi_joint *j, co
         return csim_dot(p->turn[i - 3], csim_sub(csimi_end_spin(s, j->end), csimi_end_spin(s, j->end + 1)));
     if (!csimi_axes_points(j, ax)) {
         at = p->at.a;
-        base = csimi_place_beside(s, &base, at);
+        if (base.kind == CSIMI_PLACE_RIGID) base = csimi_place_rigid(s, base.item, at);
     }
     return csim_dot(p->push[i], csim_sub(csimi_place_velocity(s, j->end, p->at.a), csimi_place_velocity(s, &base, at)));
 }
@@ -34932,8 +34911,8 @@ CSIM_API csim_status csim_body_add_node_force(csim_world *w, csim_body_id id, in
 
 static csim_status csimi_check_activation(csim_world *w, const csim_activation *a, const char *function) {
     static const csimi_field fields[] = {
-        {"pressure", offsetof(csim_activation, pressure), -1e15, 1e15, false, false, "-1e15..1e15"},
-        {"tension", offsetof(csim_activation, tension), -1e15, 1e15, false, false, "-1e15..1e15"},
+        CSIMI_FIELD("pressure", offsetof(csim_activation, pressure), -1e15, 1e15, false, false, "-1e15..1e15"),
+        CSIMI_FIELD("tension", offsetof(csim_activation, tension), -1e15, 1e15, false, false, "-1e15..1e15"),
     };
     csim_status status;
     if (!a) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, function, "activation", false, 0, "not null");
@@ -35543,10 +35522,8 @@ static long csimi_whole_part(const csimi_part *part, const unsigned char *from) 
 static bool csimi_numbers_sound(const csimi_staged *s, const char *array, long item, const csimi_part *part,
                                 const unsigned char *from) {
     const int count = (int)(part->bytes / sizeof(csim_real));
-    csim_real q[4], none = 0;
+    csim_real q[4];
     int k;
-    for (k = 0; k < count; k++) none += csimi_real_in(from, k) * 0; /* 0 of finite numbers, else not a number */
-    if (part->kind == CSIMI_PART_REALS && csimi_finite(none)) return true;
     for (k = 0; k < count; k++) {
         const csim_real x = csimi_real_in(from, k);
         if (!csimi_finite(x)) return csimi_unsound(s, array, item, part->name, (double)x, "finite numbers");
@@ -36006,7 +35983,8 @@ static bool csimi_own_sound(const csimi_staged *s, const csimi_array *a) { retur
 
 /* ---- what arrays say about each other */
 
-CSIMI_FN const unsigned char *csimi_staged_at(const csimi_staged *s, size_t member) {
+/* Where an array of the store begins in the bytes. */
+static const unsigned char *csimi_staged_at(const csimi_staged *s, size_t member) {
     size_t at = 0;
 #define CSIMI_X(axis, type, name, per, holds)                        \
     if (member == offsetof(csimi_store, name)) return s->bytes + at; \
@@ -36015,7 +35993,7 @@ CSIMI_FN const unsigned char *csimi_staged_at(const csimi_staged *s, size_t memb
 #undef CSIMI_X
     return NULL;
 }
-#define CSIMI_AT CSIMI_STAGED_AT
+#define CSIMI_AT(s, name) csimi_staged_at(s, offsetof(csimi_store, name))
 
 static bool csimi_arrays_sound(const csimi_staged *s) {
     csimi_array a;
@@ -36143,15 +36121,15 @@ static bool csimi_body_counts(const csimi_staged *s, int slot, const csimi_body 
 }
 
 static bool csimi_body_nodes(const csimi_staged *s, int slot, const csimi_body *b) {
-    const unsigned char *body, *user, *mass, *of_user, *aggregate, *tree;
+    const unsigned char *body = CSIMI_AT(s, node_body), *user = CSIMI_AT(s, node_user),
+                        *mass = CSIMI_AT(s, state.node_mass);
+    const unsigned char *of_user = CSIMI_AT(s, node_of_user), *aggregate = CSIMI_AT(s, node_aggregate);
+    const unsigned char *tree = CSIMI_AT(s, state.node_tree);
     const bool grouped = b->kind == CSIM_SOFT || b->kind == CSIM_BODY_CLOTH;
     int i, last = 0;
     if (b->aggregate_count < (grouped ? 1 : 0) || b->aggregate_count > (grouped ? b->node_count : 0))
         return csimi_outside(s, "body", slot, "aggregate_count", b->aggregate_count, grouped,
                              grouped ? b->node_count : 0);
-    if (b->node_count == 0) return true;
-    body = CSIMI_AT(s, node_body), user = CSIMI_AT(s, node_user), mass = CSIMI_AT(s, state.node_mass);
-    of_user = CSIMI_AT(s, node_of_user), aggregate = CSIMI_AT(s, node_aggregate), tree = CSIMI_AT(s, state.node_tree);
     for (i = b->first_node; i < b->first_node + b->node_count; i++) {
         const int mine = csimi_int_in(user, i), group = csimi_int_in(aggregate, i);
         if (csimi_int_in(body, i) != slot)
@@ -36173,11 +36151,10 @@ static bool csimi_body_nodes(const csimi_staged *s, int slot, const csimi_body *
 
 /* The elements and the surface of a body of nodes refer to its own nodes alone. */
 static bool csimi_body_elements(const csimi_staged *s, const csimi_body *b) {
-    const unsigned char *tet, *membrane, *beyond;
+    const unsigned char *tet = CSIMI_AT(s, state.tet), *membrane = CSIMI_AT(s, state.membrane);
+    const unsigned char *beyond = CSIMI_AT(s, state.membrane_beyond);
     const int first = b->first_node, last = first + b->node_count - 1;
     int i, j, k;
-    if (b->tet_count + b->membrane_count + b->surface_count + b->triangle_count == 0) return true;
-    tet = CSIMI_AT(s, state.tet), membrane = CSIMI_AT(s, state.membrane), beyond = CSIMI_AT(s, state.membrane_beyond);
     if (!csimi_range_within(s, "state.tet", tet, 4 * b->first_tet, 4 * (b->first_tet + b->tet_count), first, last) ||
         !csimi_range_within(s, "state.membrane", membrane, 3 * b->first_membrane,
                             3 * (b->first_membrane + b->membrane_count), first, last) ||
@@ -36211,11 +36188,10 @@ static bool csimi_bend_is(const csimi_staged *s, int i, int before, int after) {
 }
 
 static bool csimi_body_edges(const csimi_staged *s, int slot, const csimi_body *b) {
-    const unsigned char *body, *node;
+    const unsigned char *body = CSIMI_AT(s, frame_body), *node = CSIMI_AT(s, state.edge_node);
     const int first = b->first_frame, last = first + b->frame_count - 1;
     int i, bend = b->first_bend;
     if (b->frame_count == 0) return true;
-    body = CSIMI_AT(s, frame_body), node = CSIMI_AT(s, state.edge_node);
     for (i = 0; i < b->frame_count; i++) {
         if (csimi_int_in(body, first + i) != slot)
             return csimi_unsound(s, "frame_body", first + i, "", csimi_int_in(body, first + i), "its body");
@@ -36522,8 +36498,7 @@ static bool csimi_gear_stands(const csimi_staged *s, int slot) {
     CSIMI_READ(csimi_link, CSIMI_AT(s, link), slot, &l);
     if (!l.alive || l.kind != CSIMI_JOINT || l.item < 0 || l.item >= s->n->joints) return false;
     CSIMI_READ(csimi_joint, CSIMI_AT(s, joint), l.item, &j);
-    return (j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER) && j.end[0].kind != CSIMI_PLACE_LINK &&
-           j.end[1].kind != CSIMI_PLACE_LINK;
+    return j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER;
 }
 
 /* The settings of axes of a joint: its own, of axes that it has. */
@@ -36561,9 +36536,9 @@ static bool csimi_joint_stands(const csimi_staged *s, int slot, const csimi_link
         const bool axes = j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER || j.kind == CSIM_JOINT_WELD;
         if (j.kind == CSIM_JOINT_GEAR ? !csimi_gear_stands(s, j.gear[k]) || j.gear[0] == j.gear[1] : j.gear[k] != -1)
             return csimi_unsound(s, "joint", l->item, "gear", j.gear[k], "two joints, of a gear; else -1");
-        if (axes && !csimi_place_has_axes(j.end + k))
+        if (axes && j.end[k].kind != CSIMI_PLACE_RIGID && j.end[k].kind != CSIMI_PLACE_GROUND)
             return csimi_unsound(s, "joint", l->item, "end.kind", (double)(int)j.end[k].kind,
-                                 "rigid bodies, links or the world");
+                                 "rigid bodies or the world");
         if (axes && !csimi_is_turn(j.frame[k]))
             return csimi_unsound(s, "joint", l->item, "frame", (double)j.frame[k][0], "unit quaternions");
         if (l->apart && j.end[k].kind != CSIMI_PLACE_RIGID)
@@ -36753,17 +36728,15 @@ static uint32_t csimi_layout_stamp(void) {
     return (uint32_t)(sizeof(csimi_body) + 7 * sizeof(csim_contact_info) + 31 * sizeof(csim_geometry));
 }
 
-/* p: a snapshot of h->bytes, whose header is h. What is kept has one of the header alone, which is no other's. */
-static uint64_t csimi_snapshot_hash(const csimi_snapshot_header *h, const unsigned char *p, bool kept) {
+/* p: a snapshot of h->bytes, whose header is h. */
+static uint64_t csimi_snapshot_hash(const csimi_snapshot_header *h, const unsigned char *p) {
     csimi_snapshot_header own;
-    uint64_t hash;
     CSIMI_MEMCPY(&own, h, sizeof own);
     own.hash = 0;
-    hash = csimi_fnv(CSIMI_FNV_START, &own, sizeof own);
-    return kept ? ~hash : csimi_sum(hash, p + sizeof own, (size_t)h->bytes - sizeof own);
+    return csimi_fnv(csimi_fnv(CSIMI_FNV_START, &own, sizeof own), p + sizeof own, (size_t)h->bytes - sizeof own);
 }
 
-static csim_status csimi_save(const csim_world *w, void *buffer, size_t *bytes, bool keep) {
+CSIM_API csim_status csim_world_save(const csim_world *w, void *buffer, size_t *bytes) {
     csimi_snapshot_header h;
     const csimi_store *s;
     unsigned char *p = (unsigned char *)buffer;
@@ -36804,18 +36777,10 @@ static csim_status csimi_save(const csim_world *w, void *buffer, size_t *bytes, 
     h.step = w->stats.step;
     h.gravity = w->def.gravity;
     h.integrator = w->def.integrator;
-    h.hash = csimi_snapshot_hash(&h, (const unsigned char *)buffer, keep);
+    h.hash = csimi_snapshot_hash(&h, (const unsigned char *)buffer);
     CSIMI_MEMCPY(buffer, &h, sizeof h);
     *bytes = size;
     return CSIM_OK;
-}
-
-CSIM_API csim_status csim_world_save(const csim_world *w, void *buffer, size_t *bytes) {
-    return csimi_save(w, buffer, bytes, false);
-}
-
-CSIM_API csim_status csim_world_keep(const csim_world *w, void *buffer, size_t *bytes) {
-    return csimi_save(w, buffer, bytes, true);
 }
 
 static csim_status csimi_bad_snapshot(csim_world *w, const char *field, double value, const char *allowed) {
@@ -36842,7 +36807,7 @@ static bool csimi_groups_sound(const csimi_snapshot_header *h) {
 }
 
 static CSIMI_NOINLINE csim_status csimi_check_snapshot(csim_world *w, const csimi_snapshot_header *h,
-                                                       const unsigned char *p, size_t bytes, bool kept) {
+                                                       const unsigned char *p, size_t bytes) {
     if (h->magic != CSIMI_MAGIC)
         return csimi_bad_snapshot(w, "magic", 0, "bytes of csim_world_save on a machine of the same byte order");
     if (h->version != CSIM_VERSION) return csimi_bad_snapshot(w, "version", (double)h->version, "this version");
@@ -36853,11 +36818,7 @@ static CSIMI_NOINLINE csim_status csimi_check_snapshot(csim_world *w, const csim
     if (!csimi_counts_sane(&h->count)) return csimi_bad_snapshot(w, "counts", 0, "0..1e8");
     if (h->bytes > bytes || csimi_snapshot_bytes(&h->count) != h->bytes)
         return csimi_bad_snapshot(w, "bytes", (double)bytes, "the size the snapshot says, or more");
-    if (h->hash != csimi_snapshot_hash(h, p, kept))
-        return csimi_bad_snapshot(w, "hash", 0,
-                                  kept ? "bytes of csim_world_keep" : "undamaged bytes of csim_world_save");
-    if (kept && h->stamp != w->stamp)
-        return csimi_bad_snapshot(w, "world", (double)h->stamp, "bytes that this world kept");
+    if (h->hash != csimi_snapshot_hash(h, p)) return csimi_bad_snapshot(w, "hash", 0, "undamaged bytes");
     if (!(h->time > -1e300 && h->time < 1e300) || !(h->last_h >= 0 && h->last_h <= 1))
         return csimi_bad_snapshot(w, "time", h->time, "finite, after steps of 0..1 s");
     if (csimi_check_vec(NULL, "csim_world_restore", "gravity", h->gravity))
@@ -36872,14 +36833,21 @@ static CSIMI_NOINLINE csim_status csimi_check_snapshot(csim_world *w, const csim
 }
 
 /* The fields that bodies of the snapshot refer to, found by their hash among those this world knows, into known. */
-static CSIMI_NOINLINE csim_status csimi_find_fields(csim_world *w, const csimi_staged *staged,
-                                                    const csim_field **known) {
+static CSIMI_NOINLINE csim_status csimi_find_fields(csim_world *w, const csimi_snapshot_header *h,
+                                                    const unsigned char *p, const csim_field **known) {
     const csimi_store *s = &w->store;
-    const unsigned char *at = CSIMI_STAGED_AT(staged, shape);
+    size_t at = sizeof *h;
     int i, k;
-    for (i = 0; i < staged->n->shapes; i++, at += sizeof(csim_geometry)) {
+#define CSIMI_X(axis, type, name, per, holds)                 \
+    if (CSIMI_AXIS_##axis == CSIMI_AXIS_shapes) break; \
+    at += sizeof(type) * (size_t)h->count.axis * (per);
+    do {
+        CSIMI_WORLD_ARRAYS(CSIMI_X)
+    } while (0);
+#undef CSIMI_X
+    for (i = 0; i < h->count.shapes; i++, at += sizeof(csim_geometry)) {
         csim_geometry g;
-        CSIMI_MEMCPY(&g, at, sizeof g);
+        CSIMI_MEMCPY(&g, p + at, sizeof g);
         known[i] = NULL;
         if (g.kind != CSIM_SHAPE_MESH && g.kind != CSIM_SHAPE_HEIGHTS && g.kind != CSIM_SHAPE_TRIANGLES) continue;
         for (k = 0; k < s->count.shapes && !known[i]; k++)
@@ -36891,20 +36859,7 @@ static CSIMI_NOINLINE csim_status csimi_find_fields(csim_world *w, const csimi_s
     return CSIM_OK;
 }
 
-/* What is of this world and not of the one that was saved. */
-static void csimi_stamp_ids(csimi_store *s, uint32_t stamp, const csim_field **known) {
-    int i;
-    for (i = 0; i < s->count.shapes; i++) s->shape[i].field = known[i];
-    for (i = 0; i < s->count.contacts; i++) s->contact[i].body_a.world = s->contact[i].body_b.world = stamp;
-    for (i = 0; i < s->count.touches; i++) s->touch[i].body_a.world = s->touch[i].body_b.world = stamp;
-#ifndef CONDSIM_NO_SLEEP
-    for (i = 0; i < s->count.slept_touches; i++)
-        s->slept_touch[i].body_a.world = s->slept_touch[i].body_b.world = stamp;
-    for (i = 0; i < s->count.slept; i++) s->slept[i].body_a.world = s->slept[i].body_b.world = stamp;
-#endif
-}
-
-static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes, bool kept) {
+CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_t bytes) {
     csimi_snapshot_header h;
     csimi_store *s;
     const unsigned char *p = (const unsigned char *)buffer;
@@ -36912,13 +36867,13 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     csimi_staged staged;
     csimi_counts need;
     csim_status status;
-    bool same_leaves;
+    int i;
     if (!w) return CSIM_NULL_ARGUMENT;
     if (!buffer) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, "csim_world_restore", "buffer", false, 0, "not null");
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_world_restore", NULL, false, 0, NULL);
     if (bytes < sizeof h) return csimi_bad_snapshot(w, "bytes", (double)bytes, "at least a header");
     CSIMI_MEMCPY(&h, p, sizeof h);
-    if ((status = csimi_check_snapshot(w, &h, p, bytes, kept)) != 0) return status;
+    if ((status = csimi_check_snapshot(w, &h, p, bytes)) != 0) return status;
     staged.error = &w->error;
     staged.n = &h.count;
     staged.live_bodies = h.live_bodies;
@@ -36927,7 +36882,7 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     staged.bytes = p + sizeof h;
     staged.asleep = h.asleep;
     staged.bedded = h.bedded;
-    if (!kept && !csimi_snapshot_sound(&staged)) return CSIM_BAD_SNAPSHOT; /* it has said why */
+    if (!csimi_snapshot_sound(&staged)) return CSIM_BAD_SNAPSHOT;
     need = h.count;
     if (h.bedded > 0) need.slept = csimi_imax(need.slept, 1); /* what sleeps takes room to be moved */
     if ((status = csimi_ensure(w, &need, "csim_world_restore")) != 0) return status;
@@ -36936,10 +36891,8 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     if (s->scratch_bytes < sizeof *known * (size_t)h.count.shapes + (size_t)h.count.bends)
         return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_restore", "scratch", true, (double)s->scratch_bytes,
                           "a larger block");
-    if ((status = csimi_find_fields(w, &staged, known)) != 0) return status;
-    if (!kept && !csimi_snapshot_fits(&staged, known, (unsigned char *)(known + h.count.shapes)))
-        return CSIM_BAD_SNAPSHOT;
-    same_leaves = csimi_look_fits(w, &staged);
+    if ((status = csimi_find_fields(w, &h, p, known)) != 0) return status;
+    if (!csimi_snapshot_fits(&staged, known, (unsigned char *)(known + h.count.shapes))) return CSIM_BAD_SNAPSHOT;
     s->count = h.count;
     p += sizeof h;
 #define CSIMI_X(axis, type, name, per, holds)                                                             \
@@ -36947,7 +36900,14 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     p += sizeof(type) * (size_t)s->count.axis * (per);
     CSIMI_WORLD_ARRAYS(CSIMI_X)
 #undef CSIMI_X
-    csimi_stamp_ids(s, w->stamp, known);
+    for (i = 0; i < s->count.shapes; i++) s->shape[i].field = known[i];
+    for (i = 0; i < s->count.contacts; i++) s->contact[i].body_a.world = s->contact[i].body_b.world = w->stamp;
+    for (i = 0; i < s->count.touches; i++) s->touch[i].body_a.world = s->touch[i].body_b.world = w->stamp;
+#ifndef CONDSIM_NO_SLEEP
+    for (i = 0; i < s->count.slept_touches; i++)
+        s->slept_touch[i].body_a.world = s->slept_touch[i].body_b.world = w->stamp;
+    for (i = 0; i < s->count.slept; i++) s->slept[i].body_a.world = s->slept[i].body_b.world = w->stamp;
+#endif
     w->live_bodies = h.live_bodies;
     w->free_body = h.free_body;
     w->free_link = h.free_link;
@@ -36963,10 +36923,7 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     csimi_list_anew(w);
     csimi_sync_state(s);
     csimi_meets_anew(s);
-    if (same_leaves)
-        csimi_look_all_moved(w);
-    else
-        csimi_look_anew(w);
+    csimi_look_anew(w);
     w->pattern_stale = true;
 #ifndef CONDSIM_NO_SLEEP
     s->bedded = h.bedded;
@@ -36977,22 +36934,13 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
 #endif
     return CSIM_OK;
 }
-
-CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_t bytes) {
-    return csimi_restore(w, buffer, bytes, false);
-}
-
-CSIM_API csim_status csim_world_take_back(csim_world *w, const void *buffer, size_t bytes) {
-    return csimi_restore(w, buffer, bytes, true);
-}
-
 /* Bytes of a snapshot that were changed get the checksum that they then have. */
 CSIMI_FN void csimi_snapshot_seal(unsigned char *bytes, size_t size) {
     csimi_snapshot_header h;
     if (size < sizeof h) return;
     CSIMI_MEMCPY(&h, bytes, sizeof h);
     if (h.bytes != size) return;
-    h.hash = csimi_snapshot_hash(&h, bytes, false);
+    h.hash = csimi_snapshot_hash(&h, bytes);
     CSIMI_MEMCPY(bytes, &h, sizeof h);
 }
 
@@ -37153,9 +37101,6 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->driven = CSIMI_PUSH(arena, unsigned char, n->bodies);
     f->missed = CSIMI_PUSH(arena, unsigned char, blocks);
     f->found = CSIMI_PUSH(arena, csimi_found_contact, n->contacts);
-#ifndef CONDSIM_NO_PATHS
-    f->passing = CSIMI_PUSH(arena, csimi_passing, n->shapes);
-#endif
     f->contacts = CSIMI_PUSH(arena, csim_contact, rows);
     f->terms = CSIMI_PUSH(arena, csim_term, csimi_most_terms(n));
     f->lambda = CSIMI_PUSH(arena, csim_real, 3 * rows);
@@ -37812,55 +37757,6 @@ CSIMI_FN csim_real csimi_kept_phi(const csim_world *w, csimi_step_frame *f, int 
 /* ==== begin step/shapes.c ======================================================================================= */
 /* step/shapes: contacts of two shapes. */
 
-#ifndef CONDSIM_NO_PATHS
-/* Paths cannot stop what joints hold together. */
-static bool csimi_in_joints(const csimi_store *s, int slot) {
-    int i;
-    for (i = 0; i < s->count.joints; i++) {
-        const csimi_link *l = s->link + s->joint[i].link;
-        if (l->body[0] == slot || l->body[1] == slot) return true;
-    }
-    return false;
-}
-
-/* A contact in sight is a plane that goes on beyond the shapes. Where it would turn a free motion aside and the
-   straight ways of the shapes, grown by what may lead off them, miss each other, there is none; unseen.c looks whether
-   they kept to their ways, path.c follows those that did not. near: those nearer may touch whatever they do. */
-static CSIMI_NOINLINE bool csimi_pass_by(csimi_detector *d, const csimi_object *a, const csimi_object *b,
-                                         const csim_touch *t, int n, csim_real near) {
-    const csimi_store *s = &d->world->store;
-    csimi_step_frame *f = d->frame;
-    const csim_geometry *A = s->shape + a->item, *B = s->shape + b->item;
-    const csim_vec3 way = csim_scale(f->h, csim_sub(a->v, b->v));
-    const csim_real thickness = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
-    const csim_real pad = csimi_max(a->push, b->push) + a->turn + b->turn; /* they fall alike, or one of them */
-    csimi_convex x;
-    csimi_ray_hit hit;
-    csimi_passing *p = f->passing + f->passing_count;
-    csim_vec3 on;
-    bool turned = false;
-    int i;
-    for (i = 0; i < n; i++) {
-        if (t[i].gap <= near + thickness) return false;
-        if (t[i].gap - thickness + csim_dot(t[i].normal, way) < pad) turned = true;
-    }
-    if (!turned || a->body == b->body || A->field || (B->field && B->kind != CSIM_SHAPE_TRIANGLES)) return false;
-    if (B->kind == CSIM_SHAPE_HALF_SPACE || A->kind == CSIM_SHAPE_HALF_SPACE) return false;
-    /* where impacts are stopped farther ahead than a step, what paths have stopped at a shape is late */
-    if (f->passing_count >= s->capacity.shapes || d->world->def.integrator != CSIM_BACKWARD_EULER) return false;
-    if (csimi_in_joints(s, a->body) && csimi_in_joints(s, b->body)) return false;
-    csimi_convex_of(&x, A, s->hull, a->at);
-    x.round += pad + thickness;
-    if (csimi_cast_at(&x, way, B, s->hull, b->at, 1, &hit, &on)) return false;
-    p->a = a->item;
-    p->b = b->item;
-    p->way = way;
-    p->pad = pad;
-    f->passing_count++;
-    return true;
-}
-#endif
-
 CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
     csim_world *w = d->world;
     csimi_store *s = &w->store;
@@ -37869,19 +37765,15 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
     csim_touch *out = (csim_touch *)(void *)f->info; /* free until the contacts are reported */
     int i, n, room = (int)((size_t)s->capacity.contacts * sizeof(csim_contact_info) / sizeof(csim_touch));
     const bool keeps = csimi_keeps(w);
-    const csim_real reach = a->margin + b->margin + thickness;
-    csim_real far = 0;
+    csim_real reach = a->margin + b->margin + thickness;
     uint64_t key = csimi_mix64(csimi_shape_key(s, a), csimi_shape_key(s, b));
     if (keeps && csimi_keep_pair(d, a, b, key)) return;
-    if (keeps) far = csimi_keep_distance(s, a->item, b->item); /* what comes near before it is looked for again */
-    n = csimi_collide_at(s->shape + a->item, a->at, s->shape + b->item, b->at, s->hull, reach + far, out, room);
+    if (keeps) reach += csimi_keep_distance(s, a->item, b->item); /* what comes near before it is looked for again */
+    n = csimi_collide_at(s->shape + a->item, a->at, s->shape + b->item, b->at, s->hull, reach, out, room);
     if (n > room) {
         d->needed += n - room;
         n = room;
     }
-#ifndef CONDSIM_NO_PATHS
-    if (n > 0 && csimi_pass_by(d, a, b, out, n, a->push + b->push + far)) return;
-#endif
     if (keeps) n = csimi_keep_four(out, n);
     for (i = 0; i < n; i++) {
         csimi_found_contact *c = csimi_next_found(d, a->body, b->body, csimi_mix64(key, out[i].feature));
@@ -38529,27 +38421,6 @@ static CSIMI_NOINLINE void csimi_probe_triangles(csimi_detector *d, const csimi_
     }
 }
 
-/* The plane in which a node that comes from afar meets a shape: the nearest one, but where that would turn it aside and
-   its way passes by, the one it passes. Sheets, of which every vertex would have one, meet all in the way's plane, and
-   those they pass by not at all: false. */
-static bool csimi_probe_ahead(const csimi_detector *d, const csimi_probe *p, const csimi_object *b, csim_pose pose,
-                              csim_real r, csim_vec3 *n, csim_real *gap) {
-    const csimi_store *s = &d->world->store;
-    const bool sheet = s->body[p->body].kind == CSIM_BODY_CLOTH;
-    csim_vec3 way, ahead = *n;
-    csim_real off = *gap;
-    bool meets;
-    if (!(*gap > p->push)) return true;
-    way = csimi_probe_way(d, p, csimi_shape_place(s, b->item, p->x));
-    if (!sheet && !(*gap + csim_dot(*n, way) < p->push)) return true;
-    meets = csimi_meets_on_its_way(s->shape + b->item, s->hull, pose, p->x, way, r, p->push, &ahead, &off);
-    if (sheet || !meets) {
-        *n = ahead;
-        *gap = off;
-    }
-    return meets || !sheet;
-}
-
 /* A node against a shape. The feature is left out of the id: a node has one contact with a shape, whichever face is
    nearest. */
 static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csimi_object *b, csim_pose pose) {
@@ -38564,7 +38435,10 @@ static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csi
     }
     gap = csim_shape_distance(s->shape + b->item, s->hull, pose, p->x, &n, &feature) - r;
     if (!(gap <= p->reach)) return;
-    if (!csimi_probe_ahead(d, p, b, pose, r, &n, &gap)) return;
+    if (s->body[p->body].kind == CSIM_BODY_CLOTH &&
+        !csimi_meets_on_its_way(s->shape + b->item, s->hull, pose, p->x,
+                                csimi_probe_way(d, p, csimi_shape_place(s, b->item, p->x)), r, p->push, &n, &gap))
+        return;
     c = csimi_next_found(d, p->body, b->body, csimi_mix64(p->key, csimi_shape_key(s, b)));
     if (!c) return;
     c->shape_b = c->part_b = b->item;
@@ -39245,9 +39119,8 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
     const csim_geometry *g = s->shape + shape;
     csim_vec3 lower, upper;
     csim_real speed = 0, acceleration = 0, t = s->skin[shape].surface.thickness;
-    csim_vec3 extra = csim_v3(t, t, t), v = csim_v3(0, 0, 0), turn = v;
+    csim_vec3 extra = csim_v3(t, t, t);
     csim_pose at = csim_pose_mul(pose, g->local);
-    const csim_vec3 x = csim_pose_point(at, g->centre);
     if (s->skin[shape].disabled) return;
     if (csimi_lies(s, slot)) {
         speed = 0;
@@ -39255,27 +39128,25 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
         /* the assembly has just been over the tree and left the motions of its links, about its origin */
         const int first = s->state.tree[b->tree].first_link;
         const csimi_twist *V = &s->state.link_work[first + s->shape_link[shape]].V;
-        turn = V->w;
-        v = csim_add(V->v, csim_cross(turn, csim_sub(x, csimi_load3(s->state.link_pose + 7 * first))));
-        speed = CSIMI_SQRT(csim_dot(v, v)) + g->bound * CSIMI_SQRT(csim_dot(turn, turn));
+        const csim_vec3 x = csim_pose_point(at, g->centre), o = csimi_load3(s->state.link_pose + 7 * first);
+        const csim_vec3 v = csim_add(V->v, csim_cross(V->w, csim_sub(x, o)));
+        speed = CSIMI_SQRT(csim_dot(v, v)) + g->bound * CSIMI_SQRT(csim_dot(V->w, V->w));
     } else if (b->kind == CSIM_BODY_TREE) {
-        v = csimi_link_velocity(&s->state, s->state.tree[b->tree].first_link + s->shape_link[shape], x,
-                                s->state.coord_rate, &turn);
+        csim_vec3 turn, v = csimi_link_velocity(&s->state, s->state.tree[b->tree].first_link + s->shape_link[shape],
+                                                csim_pose_point(at, g->centre),
+                                                s->state.coord_rate, &turn);
         speed = csim_length(v) + g->bound * csim_length(turn);
     } else if (b->motion != CSIM_STATIC) {
-        const csim_real *u = s->state.velocity + 6 * b->rigid, *f = s->state.wrench + 6 * b->rigid;
-        const csim_vec3 arm = csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre));
-        turn = csimi_load3(u + 3);
-        v = csim_add(csimi_load3(u), csim_cross(turn, csim_rotate(pose.rotation, arm)));
-        speed = csim_length(csimi_load3(u)) + (csim_length(arm) + g->bound) * csim_length(turn);
+        const csim_real *v = s->state.velocity + 6 * b->rigid, *f = s->state.wrench + 6 * b->rigid;
+        csim_real reach =
+            csim_length(csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre))) + g->bound;
+        speed = csim_length(csimi_load3(v)) + reach * csim_length(csimi_load3(v + 3));
         if (b->motion == CSIM_DYNAMIC)
             acceleration = csim_length(csimi_load3(f)) / s->state.rigid_mass[b->rigid] +
                            csimi_max(csimi_abs(s->state.rigid_gravity[b->rigid]) - 1, 0) * d->fall;
     }
     csimi_bounds_at(g, s->hull, at, &lower, &upper);
     d->object[d->count].at = at;
-    d->object[d->count].v = v;
-    d->object[d->count].turn = g->kind == CSIM_SHAPE_SPHERE ? 0 : d->frame->h * g->bound * csim_length(turn);
     csimi_add_object(d, CSIMI_OBJECT_SHAPE, slot, shape, speed, acceleration, csim_sub(lower, extra),
                      csim_add(upper, extra));
 }
@@ -39313,10 +39184,10 @@ static void csimi_add_objects(csimi_detector *d) {
         if (b->kind == CSIM_RIGID) {
             csim_pose pose = csimi_body_pose(&w->store, &w->store.state, slot);
             for (k = 0; k < b->shape_count; k++) csimi_add_shape(d, slot, b->first_shape + k, pose);
-        } else if (b->kind == CSIM_BODY_TREE) {
+        } else if (CSIMI_HAS_TREES && b->kind == CSIM_BODY_TREE) {
             for (k = b->first_shape; k < b->first_shape + b->shape_count; k++)
                 csimi_add_shape(d, slot, k, csimi_shape_pose(&w->store, &w->store.state, k));
-        } else {
+        } else if (CSIMI_HAS_NODES) {
             csimi_add_points(d, slot);
         }
     }
@@ -39334,7 +39205,7 @@ static void csimi_add_still_objects(csimi_detector *d) {
         if (b->disabled) continue;
         if (b->shape_count > 0)
             csimi_add_shape(d, slot, b->first_shape + part, csimi_shape_pose(s, &s->state, b->first_shape + part));
-        else if (i == 0 || (int)(d->near[i - 1] >> 32) != slot)
+        else if (CSIMI_HAS_NODES && (i == 0 || (int)(d->near[i - 1] >> 32) != slot))
             csimi_add_points(d, slot);
     }
 }
@@ -39373,7 +39244,7 @@ CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_aren
     if (w->store.count.membranes > 0 || d.near_count > 0) csimi_index_contacts(w, &d.last);
     pairs = csimi_broad_pairs(d.count, d.lower, d.upper, d.group, d.pairs, w->store.capacity.pairs, d.broad);
     if ((status = csimi_pairs_found(&d, pairs)) != 0) return status;
-    f->found_count = f->sensed_count = f->passing_count = f->strays = 0;
+    f->found_count = f->sensed_count = 0;
     for (i = 0; i < pairs; i++) csimi_collide_pair(&d, d.pairs[2 * i], d.pairs[2 * i + 1]);
     for (i = 0; i < d.first_still; i++)
         if (w->store.body[d.object[i].body].self_distance > 0) csimi_collide_self(&d, i);
@@ -39512,13 +39383,12 @@ CSIMI_FN void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c, 
 #if !defined(CONDSIM_NO_JOINTS)
 /* step/joint_sides: what the rows of joints are made of. */
 
-/* 3 / tr(J M^-1 J') of terms on rigid bodies; 0: from A. */
+/* 3 / tr(J M^-1 J') of terms on rigid bodies. */
 static csim_real csimi_terms_mass(const csimi_state *s, int n, const int *block, const csim_real *J) {
     csim_real trace = 0, JI[9];
     int i, k;
     for (i = 0; i < n; i++, J += 9) {
         const int rigid = (block[i] - s->node_count) / 2;
-        if (block[i] >= csimi_first_frame_block(s)) return 0; /* of trees: from A */
         if (s->rigid_mode[rigid] != CSIMI_FREE) continue;
         if ((block[i] - s->node_count) % 2 == 0) {
             for (k = 0; k < 9; k++) trace += J[k] * J[k] / s->rigid_mass[rigid];
@@ -39530,7 +39400,7 @@ static csim_real csimi_terms_mass(const csimi_state *s, int n, const int *block,
     return trace > 0 ? 3 / trace : 0;
 }
 
-/* Side of a row from terms on rigid bodies or links; sign -1 for the second side. */
+/* Side of a row from terms on rigid bodies; sign -1 for the second side. */
 CSIMI_FN void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_contact *c, int second, int n,
                              const int *block, const csim_real *J) {
     csim_real moved[3];
@@ -39543,48 +39413,6 @@ CSIMI_FN void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_c
     c->mass[second] = csimi_terms_mass(s, n, block, J) / f->theta;
     for (k = 0; k < 3; k++) moved[k] = second ? -moved[k] : moved[k];
     csimi_addmul3(c->R, moved, c->phi);
-}
-
-/* How fast what a place is on turns, times D (3x3, of a rigid body or a link), as terms; returns how many. A link's
-   points move linearly with where they are: those a metre along x and y tell how it turns. */
-static CSIMI_NOINLINE int csimi_turn_terms(const csimi_state *s, const csimi_place *p, const csim_real *D, int *block,
-                                           csim_real *J) {
-    csim_real base[9 * CSIMI_PLACE_TERMS], off[9 * CSIMI_PLACE_TERMS], W[9];
-    csim_vec3 at;
-    int n, i, k, axis;
-    if (p->kind == CSIMI_PLACE_RIGID) {
-        block[0] = s->node_count + 2 * p->item + 1;
-        CSIMI_MEMCPY(J, D, 9 * sizeof *J);
-        return 1;
-    }
-    if (p->kind != CSIMI_PLACE_LINK) return 0;
-    at = csimi_place_point(s, p);
-    n = csimi_place_terms(s, p, at, block, base);
-    for (axis = 0; axis < 2; axis++) {
-        csimi_place_terms(s, p, csim_add(at, csim_v3(axis == 0, axis == 1, 0)), block, off);
-        for (i = 0; i < n; i++)
-            for (k = 0; k < 3; k++) { /* w x e_x = (0, w_z, -w_y), w x e_y = (-w_z, 0, w_x) */
-                if (axis == 1) {
-                    J[9 * i + k] = off[9 * i + 6 + k] - base[9 * i + 6 + k];
-                    continue;
-                }
-                J[9 * i + 3 + k] = base[9 * i + 6 + k] - off[9 * i + 6 + k];
-                J[9 * i + 6 + k] = off[9 * i + 3 + k] - base[9 * i + 3 + k];
-            }
-    }
-    for (i = 0; i < n; i++) {
-        csimi_matmul(D, J + 9 * i, W);
-        CSIMI_MEMCPY(J + 9 * i, W, sizeof W);
-    }
-    return n;
-}
-
-CSIMI_FN void csimi_turn_side(csimi_step_frame *f, const csimi_state *s, const csimi_place *p, const csim_real *D,
-                              csim_contact *c, int second) {
-    csim_real J[9 * CSIMI_PLACE_TERMS];
-    int block[CSIMI_PLACE_TERMS];
-    const int n = csimi_turn_terms(s, p, D, block, J);
-    csimi_joint_side(f, s, c, second, n, block, J);
 }
 
 /* The point that goes the way of an end: R+ r - R r = theta x (sin(t/2) / (t/2) Rm r) for turns theta, t = |theta|,
@@ -39600,12 +39428,6 @@ CSIMI_FN csim_vec3 csimi_joint_way(const csimi_step_frame *f, const csimi_state 
     return half > 0 ? csim_madd(com, CSIMI_SIN(half) / half, csim_sub(point, com)) : point;
 }
 
-CSIMI_FN bool csimi_link_weighs(const csimi_state *s, const csimi_place *p) {
-    const csimi_tree_link *l = s->tree_link + p->item;
-    return p->kind == CSIMI_PLACE_LINK && s->tree[l->tree].mode == CSIMI_FREE && l->mass > 0 &&
-           l->inertia[0] + l->inertia[3] + l->inertia[5] > 0;
-}
-
 /* scale^2 = tr(sum of 1/m) / tr(sum of I^-1): a turn of the bodies moves as much mass as a push. */
 CSIMI_FN csim_real csimi_turn_scale(const csimi_state *s, const csimi_place *a, const csimi_place *b) {
     csim_real push = 0, turn = 0;
@@ -39613,11 +39435,6 @@ CSIMI_FN csim_real csimi_turn_scale(const csimi_state *s, const csimi_place *a, 
     for (end = 0; end < 2; end++) {
         const csimi_place *p = end ? b : a;
         const int k = p->item;
-        if (csimi_link_weighs(s, p)) { /* the link by itself */
-            const csimi_tree_link *l = s->tree_link + k;
-            push += 3 / l->mass;
-            turn += 9 / (l->inertia[0] + l->inertia[3] + l->inertia[5]);
-        }
         if (p->kind != CSIMI_PLACE_RIGID || s->rigid_mode[k] != CSIMI_FREE) continue;
         push += 3 / s->rigid_mass[k];
         turn +=
@@ -39650,33 +39467,16 @@ CSIMI_FN void csimi_joint_row_velocity(const csimi_step_frame *f, const csim_con
    wheel. N is that of the step before, so that the couple is a row with fixed bounds, the certificate judges it as it
    does dry friction of a joint, and neither law knows of the other. */
 
-/* Nodes would have to take the couple otherwise. */
+/* Nodes and links would have to take the couple otherwise. */
 static bool csimi_takes_couple(const csimi_place *p) {
-    return p->kind == CSIMI_PLACE_RIGID || p->kind == CSIMI_PLACE_LINK || p->kind == CSIMI_PLACE_GROUND;
+    return p->kind == CSIMI_PLACE_RIGID || p->kind == CSIMI_PLACE_GROUND;
 }
 
 static bool csimi_turns_freely(const csimi_state *s, const csimi_place *p) {
-    return (p->kind == CSIMI_PLACE_RIGID && s->rigid_mode[p->item] == CSIMI_FREE) || csimi_link_weighs(s, p);
+    return p->kind == CSIMI_PLACE_RIGID && s->rigid_mode[p->item] == CSIMI_FREE;
 }
 
-static csim_real csimi_rolling_mass(const csimi_state *s, const csimi_place *p) {
-    return p->kind == CSIMI_PLACE_LINK ? s->tree_link[p->item].mass : s->rigid_mass[p->item];
-}
-
-static csim_vec3 csimi_rolling_centre(const csimi_state *s, const csimi_place *p) {
-    if (p->kind != CSIMI_PLACE_LINK) return csimi_load3(s->com + 3 * (size_t)p->item);
-    return csim_pose_point(csimi_link_pose(s, p->item), s->tree_link[p->item].com);
-}
-
-/* How it turns at the start of the step. */
-static csim_vec3 csimi_rolling_turn(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p) {
-    csim_vec3 turn = csim_v3(0, 0, 0);
-    if (p->kind == CSIMI_PLACE_RIGID)
-        turn = csimi_load3(f->vk + 3 * ((size_t)s->node_count + 2 * (size_t)p->item + 1));
-    else if (p->kind == CSIMI_PLACE_LINK)
-        csimi_link_velocity(s, p->item, csimi_place_point(s, p), s->coord_rate, &turn);
-    return turn;
-}
+static int csimi_turn_block(const csimi_state *s, const csimi_place *p) { return s->node_count + 2 * p->item + 1; }
 
 static csim_real csimi_rolling_length(const csimi_store *s, const csimi_found_contact *c) {
     if (!csimi_takes_couple(&c->a) || !csimi_takes_couple(&c->b)) return 0;
@@ -39700,9 +39500,12 @@ static csim_vec3 csimi_rolling_trial(const csimi_step_frame *f, const csimi_stat
     int k;
     for (k = 1; k >= 0; k--) {
         const csimi_place *p = k ? &c->b : &c->a;
-        turn = csim_sub(csimi_rolling_turn(f, s, p), turn); /* of a less that of b */
+        if (p->kind == CSIMI_PLACE_RIGID)
+            turn = csim_sub(csimi_load3(f->vk + 3 * (size_t)csimi_turn_block(s, p)), turn); /* of a less that of b */
+        else
+            turn = csim_scale(-1, turn);
         if (csimi_turns_freely(s, p)) /* of a, if it can */
-            couple = csim_cross(csim_sub(c->meet, csimi_rolling_centre(s, p)), push);
+            couple = csim_cross(csim_sub(c->meet, csimi_load3(s->com + 3 * (size_t)p->item)), push);
     }
     turn = csim_scale(inertia, csimi_along(turn, c->normal));
     return csim_length(turn) > bound ? turn : csim_add(turn, csimi_along(couple, c->normal));
@@ -39722,7 +39525,7 @@ static void csimi_rolling_row(const csim_world *w, csimi_step_frame *f, const cs
     int k, i;
     CSIMI_MEMSET(c, 0, sizeof *c);
     for (k = 0; k < 2; k++)
-        if (csimi_turns_freely(s, end[k])) mass += 1 / csimi_rolling_mass(s, end[k]);
+        if (csimi_turns_freely(s, end[k])) mass += 1 / s->rigid_mass[end[k]->item];
     trial = csimi_rolling_trial(f, s, found, push, mass > 0 ? scale * scale / mass : 0, bound);
     csimi_store3(axis, csim_dot(trial, trial) > 0 ? csim_normalize(trial)
                                                   : csimi_load3(f->contacts[found - f->found].R + 3));
@@ -39731,9 +39534,10 @@ static void csimi_rolling_row(const csim_world *w, csimi_step_frame *f, const cs
     csimi_store3(c->R + 3, csim_cross(n, csimi_load3(axis)));
     c->law = CSIM_LAW_BOX;
     for (k = 0; k < 2; k++) {
-        csim_real D[9];
-        for (i = 0; i < 9; i++) D[i] = i % 4 == 0 ? scale : 0;
-        csimi_turn_side(f, s, end[k], D, c, k);
+        const int block = csimi_turn_block(s, end[k]);
+        csim_real J[9];
+        for (i = 0; i < 9; i++) J[i] = i % 4 == 0 ? scale : 0;
+        csimi_joint_side(f, s, c, k, end[k]->kind == CSIMI_PLACE_RIGID, &block, J);
         c->hi[k] = bound / scale;
         c->lo[k] = -c->hi[k];
     }
@@ -39775,16 +39579,11 @@ typedef struct csimi_axes_part {
 } csimi_axes_part;
 
 /* Not between rigid bodies: 1 / (row M^-1 row') of component k of a row, over both sides; 0: nothing moves. */
-static csim_real csimi_axes_mass(const csimi_step_frame *f, const csimi_state *s, const csimi_joint *j,
-                                 const csim_contact *c, int k) {
+static csim_real csimi_axes_mass(const csimi_step_frame *f, const csimi_state *s, const csim_contact *c, int k) {
     csim_real sum = 0;
     int side, t;
     for (side = 0; side < 2; side++) {
         const csim_side *x = side ? &c->b : &c->a;
-        if (j->end[side].kind == CSIMI_PLACE_LINK) { /* by itself; turns weigh as pushes: csimi_turn_scale */
-            if (csimi_link_weighs(s, j->end + side)) sum += 1 / s->tree_link[j->end[side].item].mass;
-            continue;
-        }
         for (t = x->first; t < x->first + x->count; t++) {
             const int block = f->terms[t].block, rigid = (block - s->node_count) / 2;
             csim_real row[3] = {0, 0, 0}, y[3];
@@ -39808,10 +39607,6 @@ static csim_real csimi_axes_mass(const csimi_step_frame *f, const csimi_state *s
 typedef struct csimi_axes_pull {
     csim_vec3 J[4];
 } csimi_axes_pull;
-
-static bool csimi_axes_rigid(const csimi_joint *j) {
-    return csimi_axes_turn(j) && j->end[0].kind != CSIMI_PLACE_LINK && j->end[1].kind != CSIMI_PLACE_LINK;
-}
 
 static csimi_axes_pull csimi_axes_pull_of(const csimi_step_frame *f, const csimi_state *s, const csimi_joint *j,
                                           const csim_contact *c, int k) {
@@ -39954,8 +39749,8 @@ static csimi_axes_part csimi_axes_ask(const csim_world *w, const csimi_step_fram
         csimi_axes_hold(w, f, j, ax, i, p->q[i], unit, &part);
         return part;
     }
-    mass = csimi_axes_rigid(j) ? csimi_axes_held_mass(f, &w->store.state, j, ax, row, c)
-                               : csimi_axes_mass(f, &w->store.state, j, row, c);
+    mass = csimi_axes_turn(j) ? csimi_axes_held_mass(f, &w->store.state, j, ax, row, c)
+                              : csimi_axes_mass(f, &w->store.state, row, c);
     csimi_axes_law(line >= CSIMI_LINE_SPRING ? &a->spring : cone ? &ax->cone_limit : &a->limit, mass, unit, &k,
                    &damping);
     kappa = f->sigma * f->h * f->h * k + f->h * damping;
@@ -39979,13 +39774,13 @@ static csimi_axes_part csimi_axes_ask(const csim_world *w, const csimi_step_fram
 /* The pushes: points against each other, or the point of a against axes that turn with b. */
 static void csimi_axes_push_sides(csimi_step_frame *f, const csimi_state *s, const csimi_joint *j, const csimi_axes *ax,
                                   const csimi_axes_pose *p, csim_contact *c) {
-    csimi_place base;
+    csimi_place base = j->end[1];
     if (csimi_axes_points(j, ax)) {
         csimi_sides(f, s, j->end, csimi_joint_way(f, s, j->end, p->at.a), j->end + 1,
                     csimi_joint_way(f, s, j->end + 1, p->at.b), c);
         return;
     }
-    base = csimi_place_beside(s, j->end + 1, p->at.a);
+    base = base.kind == CSIMI_PLACE_RIGID ? csimi_place_rigid(s, base.item, p->at.a) : csimi_place_ground(p->at.a);
     csimi_sides(f, s, j->end, p->at.a, &base, p->at.a, c);
 }
 
@@ -39994,12 +39789,14 @@ static void csimi_axes_turn_sides(csimi_step_frame *f, const csimi_state *s, con
                                   const csimi_axes *ax, int line, csim_contact *c) {
     int end, k;
     for (end = 0; end < 2; end++) {
-        csim_real D[9];
+        const bool rigid = j->end[end].kind == CSIMI_PLACE_RIGID;
+        const int block = rigid ? s->node_count + 2 * j->end[end].item + 1 : 0;
+        csim_real J[9];
         for (k = 0; k < 3; k++) {
             const bool cone = line / 2 == CSIMI_LINE_LIMIT / 2 && k == 1 && ax->cone[0] > 0;
-            csimi_store3(D + 3 * k, csim_scale(j->scale, csimi_load3(ax->turn + 3 * (cone ? 3 : k))));
+            csimi_store3(J + 3 * k, csim_scale(j->scale, csimi_load3(ax->turn + 3 * (cone ? 3 : k))));
         }
-        csimi_turn_side(f, s, j->end + end, D, c, end);
+        csimi_joint_side(f, s, c, end, rigid ? 1 : 0, &block, J);
     }
 }
 
@@ -40215,24 +40012,26 @@ CSIMI_FN void csimi_axes_commit(csim_world *w, const csimi_step_frame *f, csimi_
 
 /* scale (omega_a - omega_b). */
 static void csimi_turn_sides(csimi_step_frame *f, const csimi_state *s, const csimi_joint *j, csim_contact *c) {
-    int end, k;
+    int end, k, block;
     for (end = 0; end < 2; end++) {
-        csim_real D[9];
-        for (k = 0; k < 9; k++) D[k] = k % 4 == 0 ? j->scale : 0;
-        csimi_turn_side(f, s, j->end + end, D, c, end);
+        csim_real J[9];
+        const bool rigid = j->end[end].kind == CSIMI_PLACE_RIGID;
+        for (k = 0; k < 9; k++) J[k] = k % 4 == 0 ? j->scale : 0;
+        block = rigid ? s->node_count + 2 * j->end[end].item + 1 : 0;
+        csimi_joint_side(f, s, c, end, rigid ? 1 : 0, &block, J);
     }
 }
 
 /* The points against each other; a slider is measured at the point of a, on a line that turns with b. */
 static void csimi_point_sides(csimi_step_frame *f, const csimi_state *s, const csimi_joint *j, csim_contact *c) {
     const csimi_joint_pose p = csimi_joint_at(s, j);
-    csimi_place base;
+    csimi_place base = j->end[1];
     if (j->kind != CSIM_JOINT_SLIDER) {
         csimi_sides(f, s, j->end, csimi_joint_way(f, s, j->end, p.a), j->end + 1,
                     csimi_joint_way(f, s, j->end + 1, p.b), c);
         return;
     }
-    base = csimi_place_beside(s, j->end + 1, p.a);
+    base = base.kind == CSIMI_PLACE_RIGID ? csimi_place_rigid(s, base.item, p.a) : csimi_place_ground(p.a);
     csimi_sides(f, s, j->end, p.a, &base, p.a, c);
 }
 
@@ -41539,22 +41338,16 @@ static void csimi_island_elements(const csim_world *w, const csimi_step_frame *f
 }
 #endif
 
+/* All figures are numbers, one behind the other. */
 static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
-#define CSIMI_WORSE(x) \
-    if (c->x > worst->x) worst->x = c->x;
-    CSIMI_WORSE(dynamics)
-    CSIMI_WORSE(contact)
-    CSIMI_WORSE(velocity)
-    CSIMI_WORSE(work)
-    CSIMI_WORSE(energy)
-    CSIMI_WORSE(approach)
-    CSIMI_WORSE(complementarity)
-    CSIMI_WORSE(cone)
-    CSIMI_WORSE(dissipation)
-    CSIMI_WORSE(dissipation_power)
-    CSIMI_WORSE(natural_map_scaled)
-    CSIMI_WORSE(natural_map_siconos)
-#undef CSIMI_WORSE
+    enum { FIGURES = offsetof(csim_certificate, worst_contact) / sizeof(double) };
+    double most[FIGURES], figure[FIGURES];
+    int i;
+    CSIMI_MEMCPY(most, worst, sizeof most);
+    CSIMI_MEMCPY(figure, c, sizeof figure);
+    for (i = 0; i < FIGURES; i++)
+        if (figure[i] > most[i]) most[i] = figure[i];
+    CSIMI_MEMCPY(worst, most, sizeof most);
 }
 
 static void csimi_count_outcome(csimi_step_frame *f, const csim_outcome *o, int blocks, int contacts) {
@@ -42385,23 +42178,6 @@ static bool csimi_path_pairs(csimi_paths *p) {
     return stopped;
 }
 
-/* Those that passed by each other and did not keep to their ways. */
-static bool csimi_path_strays(csimi_paths *p) {
-    const int *slot = p->w->store.shape_body;
-    bool stopped = false;
-    int i;
-    for (i = 0; i < p->f->passing_count; i++) {
-        const csimi_passing *q = p->f->passing + i;
-        csim_real t;
-        if (!q->strays) continue;
-        t = csimi_path_meet(p, q->a, q->b);
-        if (!(t < 1)) continue;
-        stopped = csimi_path_stop(p, slot[q->a], slot[q->b], t) || stopped;
-        stopped = csimi_path_stop(p, slot[q->b], slot[q->a], t) || stopped;
-    }
-    return stopped;
-}
-
 /* ---- nodes: each by itself, for what it belongs to is soft */
 
 static csim_real csimi_path_node_meets(const csimi_paths *p, csim_vec3 x, csim_vec3 d, csim_real r, int shape) {
@@ -42590,8 +42366,7 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
     const csimi_store *s = &w->store;
     const size_t mark = arena->used;
     csimi_paths p;
-    const bool all = w->def.follow_paths; /* else those that strayed alone */
-    bool bodies = f->strays > 0, nodes = all && s->count.surface > 0;
+    bool bodies = false, nodes = s->count.surface > 0;
     int i, k, pass;
     CSIMI_MEMSET(&p, 0, sizeof p);
     p.w = w;
@@ -42603,19 +42378,17 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
     csimi_path_groups(&p);
     for (i = 0; i < w->store.active_count; i++) {
         const int slot = s->active[i];
-        nodes = nodes || (all && s->body[slot].kind == CSIM_PARTICLE);
-        p.looked[slot] = csimi_path_ways(&p, slot) && all;
-        if (all && f->driven[slot] && s->body[slot].motion == CSIM_DYNAMIC) p.looked[slot] = 1;
+        nodes = nodes || s->body[slot].kind == CSIM_PARTICLE;
+        p.looked[slot] = csimi_path_ways(&p, slot);
+        if (f->driven[slot] && s->body[slot].motion == CSIM_DYNAMIC) p.looked[slot] = 1;
         bodies = bodies || p.looked[slot];
     }
     if (bodies || (nodes && s->count.shapes > 0)) {
         p.filter.world = w;
         csimi_list_excluded(&p.filter, p.filter.excluded + s->capacity.links);
         for (k = 0; k < s->count.shapes; k++) csimi_path_bounds(&p, k);
-        for (pass = 0; pass < CSIMI_PATH_PASSES && bodies; pass++) {
-            const bool stopped = all && csimi_path_pairs(&p);
-            if (!csimi_path_strays(&p) && !stopped) break;
-        }
+        for (pass = 0; pass < CSIMI_PATH_PASSES && bodies; pass++)
+            if (!csimi_path_pairs(&p)) break;
         if (nodes) csimi_path_nodes(&p);
         if (bodies) csimi_path_write(&p);
     }
@@ -42633,8 +42406,7 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
 
        two shapes which have rows      are as deep as their planes say, but for what their turning moves: both terms are
                                        small for most pairs, and the others are collided once more;
-       two shapes which have none      are apart, unless one went farther than its contacts were looked for, or two
-                                       whose ways missed each other did not keep to them.
+       two shapes which have none      are apart, unless one went farther than its contacts were looked for.
 
    Nodes and edges of cables that move by more than the slack are looked at where they come near shapes. */
 
@@ -42817,28 +42589,6 @@ static void csimi_eye_thrown(csimi_eye *e) {
     }
 }
 
-/* Those that passed by each other, as far as they did not keep to their ways. */
-static void csimi_eye_passing(csimi_eye *e) {
-    const csimi_store *s = &e->w->store;
-    int i, k;
-    for (i = 0; i < e->f->passing_count; i++) {
-        csimi_passing *p = e->f->passing + i;
-        const int shape[2] = {p->a, p->b};
-        csim_vec3 off = p->way;
-        csim_real spin = 0;
-        for (k = 0; k < 2; k++) {
-            const csim_geometry *g = s->shape + shape[k];
-            const csim_vec3 from = csim_pose_point(csimi_eye_pose(e, &s->state, shape[k]), g->centre);
-            off = csim_madd(off, k ? 1 : -1, csim_sub(csimi_eye_centre(e, shape[k]), from));
-            if (g->kind != CSIM_SHAPE_SPHERE) spin += csimi_eye_spin(e, shape[k]);
-        }
-        p->strays = csim_length(off) + spin > p->pad;
-        if (!p->strays) continue;
-        e->f->strays++;
-        csimi_eye_again(e, p->a, p->b);
-    }
-}
-
 /* ---- nodes, and edges of cables between them, that move by more than the slack */
 
 static int csimi_eye_node(const csimi_eye *e, const csimi_body *b, int k) {
@@ -42948,7 +42698,7 @@ CSIMI_FN void csimi_look_unseen(csim_world *w, csimi_step_frame *f, csimi_arena 
     e.w = w;
     e.f = f;
     e.slack = csimi_path_slack(w);
-    f->stats.unseen = f->strays = 0;
+    f->stats.unseen = 0;
     CSIMI_MEMSET(f->driven, 0, (size_t)w->store.count.bodies);
     csimi_eye_layout(&e, &w->store.capacity, arena);
     e.filter.world = w;
@@ -42956,7 +42706,6 @@ CSIMI_FN void csimi_look_unseen(csim_world *w, csimi_step_frame *f, csimi_arena 
     csimi_eye_shapes(&e);
     csimi_eye_pairs(&e);
     csimi_eye_thrown(&e);
-    csimi_eye_passing(&e);
     csimi_eye_bodies(&e);
     f->stats.penetration = e.deepest;
     csimi_pop(arena, mark);
@@ -43187,6 +42936,7 @@ CSIM_API double csim_world_rms_speed(const csim_world *w) {
 /* ==== end step/measure.c */
 
 /* ==== begin step/shorten.c ====================================================================================== */
+#if !defined(CONDSIM_NO_RESTRAINT)
 /* step/shorten: the last rung below a missed solve. Impulses that gain nothing in the linear model of a step
    (solve/restrain.c) may still gain where forces are far from linear, as in a cable whose edges turn by a radian. The
    motion of the islands that missed is then shortened, v <- alpha v, until their energy after the step is no more than
@@ -43328,6 +43078,7 @@ CSIMI_FN csim_status csimi_shorten(csim_world *w, csimi_step_frame *f, const csi
 
 #undef CSIMI_SHORTEN_HALVINGS
 #undef CSIMI_SHORTEN_TRIALS
+#endif
 /* ==== end step/shorten.c */
 
 /* ==== begin step/touching.c ===================================================================================== */
@@ -44435,7 +44186,7 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
     status = csimi_can_shorten(w, f) ? csimi_shorten(w, f, step, arena) : csimi_integrate(w, f, step);
     if (status) return status;
     csimi_look_unseen(w, f, arena);
-    if (w->def.follow_paths || f->strays > 0) {
+    if (w->def.follow_paths) {
         csimi_hold_paths(w, f, w->def.integrator == CSIM_TWO_STEP ? f->h / 2 : f->h, arena);
         if (f->stats.stopped > 0) csimi_look_unseen(w, f, arena);
     }
@@ -44735,16 +44486,6 @@ CSIM_API csim_soft_def csim_default_soft_def(void) {
     return d;
 }
 
-CSIM_API csim_soft_def csim_mesh_soft_def(const csim_mesh *mesh) {
-    csim_soft_def d = csim_default_soft_def();
-    if (!mesh) return d;
-    d.vertices = mesh->vertices;
-    d.vertex_count = mesh->vertex_count;
-    d.tets = mesh->tets;
-    d.tet_count = mesh->tet_count;
-    return d;
-}
-
 CSIM_API csim_spring_def csim_default_spring_def(void) {
     csim_spring_def d;
     CSIMI_MEMSET(&d, 0, sizeof d);
@@ -44771,8 +44512,8 @@ CSIM_API csim_status csim_create_particle(csim_world *w, const csim_particle_def
     static const csimi_field fields[] = {
         CSIMI_ANY3(csim_particle_def, position),
         CSIMI_ANY3(csim_particle_def, velocity),
-        {"mass", offsetof(csim_particle_def, mass), (double)CSIMI_TINY, 1e15, true, false,
-         "above " CSIMI_TINY_WORD ", at most 1e15"},
+        CSIMI_FIELD("mass", offsetof(csim_particle_def, mass), (double)CSIMI_TINY, 1e15, true, false,
+                    "above " CSIMI_TINY_WORD ", at most 1e15"),
         CSIMI_AT_LEAST_0(csim_particle_def, radius),
         CSIMI_AT_LEAST_0(csim_particle_def, damping),
     };
@@ -44810,11 +44551,27 @@ CSIM_API csim_status csim_create_particle(csim_world *w, const csim_particle_def
 /* ==== begin world/body.c ======================================================================================== */
 /* world/body: making rigid bodies. */
 
-CSIMI_FN csim_status csimi_check_skins(csim_world *w, const char *fn, const csim_shape *shapes, int count) {
+#ifdef CONDSIM_NO_STACKS
+/* Whether another body has boxes or hulls. */
+static bool csimi_stacks(const csim_world *w, int slot) {
+    int k;
+    for (k = 0; k < w->store.count.shapes; k++)
+        if (w->store.shape_body[k] != slot && csimi_flat_sided(w->store.shape[k].kind)) return true;
+    return false;
+}
+#endif
+
+CSIMI_FN csim_status csimi_check_skins(csim_world *w, const char *fn, int slot, const csim_shape *shapes, int count) {
     int i;
+    (void)slot;
     for (i = 0; i < count; i++) {
         csim_status s = shapes[i].surface ? csimi_check_surface(&w->error, fn, shapes[i].surface) : CSIM_OK;
         if (s) return s;
+#ifdef CONDSIM_NO_STACKS
+        if (csimi_flat_sided(shapes[i].kind) && csimi_stacks(w, slot))
+            return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "shapes", false, 0,
+                              "boxes and hulls of one body, or builds without CONDSIM_NO_STACKS");
+#endif
 #ifdef CONDSIM_NO_EVENTS
         if (shapes[i].sensor)
             return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "shape.sensor", true, 1,
@@ -44879,7 +44636,7 @@ static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, c
         *hulls += def->shapes[i].kind == CSIM_SHAPE_HULL;
         if ((s = csimi_check_static(w, fn, def->motion, def->shapes + i)) != 0) return s;
     }
-    if ((s = csimi_check_skins(w, fn, def->shapes, def->shape_count)) != 0) return s;
+    if ((s = csimi_check_skins(w, fn, -1, def->shapes, def->shape_count)) != 0) return s;
     return csimi_rigid_mass(def, fn, mass, &w->error);
 }
 
@@ -44952,14 +44709,6 @@ CSIM_API csim_status csim_create_rigid(csim_world *w, const csim_rigid_def *def,
     s->state.rigid_mode[i] = csimi_mode_of(def->motion);
     csimi_finish_create(w, slot, id);
     return CSIM_OK;
-}
-
-CSIM_API csim_status csim_create_shape(csim_world *w, csim_shape shape, csim_vec3 position, csim_body_id *id) {
-    csim_rigid_def def = csim_default_rigid_def();
-    def.shapes = &shape;
-    def.shape_count = 1;
-    def.pose.position = position;
-    return csim_create_rigid(w, &def, id);
 }
 
 CSIM_API csim_status csim_create_ground(csim_world *w, csim_vec3 point, csim_vec3 normal, csim_real friction,
@@ -45042,7 +44791,7 @@ static csim_status csimi_check_soft(csim_world *w, const csim_soft_def *def) {
         CSIMI_POSITIVE(csim_soft_def, scale),
         CSIMI_ANY3(csim_soft_def, velocity),
         CSIMI_POSITIVE(csim_soft_def, young),
-        {"poisson", offsetof(csim_soft_def, poisson), -1, 0.5, true, true, "above -1, below 0.5"},
+        CSIMI_FIELD("poisson", offsetof(csim_soft_def, poisson), -1, 0.5, true, true, "above -1, below 0.5"),
         CSIMI_POSITIVE(csim_soft_def, density),
         CSIMI_AT_LEAST_0(csim_soft_def, mass_damping),
         CSIMI_AT_LEAST_0(csim_soft_def, stiffness_damping),
@@ -45298,8 +45047,8 @@ CSIMI_FN void csimi_write_surface(csimi_store *s, int slot, const csim_real *res
 /* ==== end world/soft.c */
 
 /* ==== begin world/reshape.c ===================================================================================== */
-/* world/reshape: shapes of rigid bodies and of links of trees that are added, replaced and removed while a world runs.
-   A shape keeps its number: one that is removed leaves a gap among those of its body, for the next that is added. */
+/* world/reshape: shapes of rigid bodies that are added, replaced and removed while a world runs. A shape keeps its
+   number: one that is removed leaves a gap among those of its body, for the next that is added. */
 
 /* ---- where things stand */
 
@@ -45325,8 +45074,8 @@ static void csimi_drop_hull(csimi_store *s, int shape) {
     csimi_shift_hulls(s, hull, -1);
 }
 
-/* Another shape at the end of a body's, which is that of nothing yet; link: of a tree, else -1. */
-static int csimi_append_shape(csimi_store *s, int slot, int link) {
+/* Another shape at the end of a body's, which is that of nothing yet. */
+static int csimi_append_shape(csimi_store *s, int slot) {
     csimi_body *b = s->body + slot;
     int i, at;
     if (b->shape_count == 0) b->first_shape = s->count.shapes;
@@ -45335,8 +45084,7 @@ static int csimi_append_shape(csimi_store *s, int slot, int link) {
     for (i = 0; i < s->count.bodies; i++)
         if (s->body[i].alive && s->body[i].shape_count > 0 && s->body[i].first_shape >= at) s->body[i].first_shape++;
     s->shape_body[at] = slot;
-    s->shape_link[at] = link;
-    s->shape[at].hull = -1;
+    s->shape_link[at] = s->shape[at].hull = -1;
     b->shape_count++;
     return at;
 }
@@ -45360,13 +45108,13 @@ static void csimi_forget_shape(csim_world *w, csim_body_id id, int shape) {
 
 /* ---- the calls */
 
-static csim_status csimi_open_shaped(csim_world *w, csim_body_id id, const char *fn, int *slot) {
+static csim_status csimi_open_rigid(csim_world *w, csim_body_id id, const char *fn, int *slot) {
     csim_status status;
     if (!w) return CSIM_NULL_ARGUMENT;
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
     if ((status = csimi_find_body(w, id, fn, slot, &w->error)) != 0) return status;
-    if (w->store.body[*slot].kind == CSIM_RIGID || w->store.body[*slot].kind == CSIM_BODY_TREE) return CSIM_OK;
-    return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a rigid body or a tree");
+    if (w->store.body[*slot].kind == CSIM_RIGID) return CSIM_OK;
+    return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a rigid body");
 }
 
 /* Makes room for a shape, beside `more` others, and bakes it: a hull waits in the scratch. */
@@ -45376,13 +45124,8 @@ static csim_status csimi_bake_new(csim_world *w, const char *fn, int slot, const
     csimi_counts need = w->store.count;
     csim_status s;
     if (!shape) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "shape", false, 0, "not null");
-    if ((s = csimi_check_static(w, fn,
-                                b->tree >= 0  ? CSIM_DYNAMIC
-                                : b->disabled ? b->motion_then
-                                              : b->motion,
-                                shape)) != 0)
-        return s;
-    if ((s = csimi_check_skins(w, fn, shape, 1)) != 0) return s;
+    if ((s = csimi_check_static(w, fn, b->disabled ? b->motion_then : b->motion, shape)) != 0) return s;
+    if ((s = csimi_check_skins(w, fn, slot, shape, 1)) != 0) return s;
     if ((s = csimi_check_shape(fn, shape, &w->error)) != 0) return s;
     need.shapes += more;
     need.hulls += shape->kind == CSIM_SHAPE_HULL;
@@ -45416,35 +45159,23 @@ static void csimi_write_shape(csim_world *w, csim_body_id id, int at, const csim
     csimi_shape_changed(w, slot);
 }
 
-static csim_status csimi_add_a_shape(csim_world *w, const char *fn, csim_body_id id, int link, const csim_shape *shape,
-                                     int *number) {
+CSIM_API csim_status csim_body_add_shape(csim_world *w, csim_body_id id, const csim_shape *shape, int *number) {
+    static const char fn[] = "csim_body_add_shape";
     csim_geometry g;
-    const int slot = (int)id.index1 - 1;
-    const csimi_body *b = w->store.body + slot;
-    int own = 0;
-    csim_status status;
-    while (own < b->shape_count && !(w->store.skin[b->first_shape + own].gone &&
-                                     w->store.shape_link[b->first_shape + own] == link))
-        own++;
+    const csimi_body *b;
+    int slot, own = 0;
+    csim_status status = csimi_open_rigid(w, id, fn, &slot);
+    if (status) return status;
+    b = w->store.body + slot;
+    while (own < b->shape_count && !w->store.skin[b->first_shape + own].gone) own++;
     if (own >= 10000) return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shape", true, (double)own, "0..9999");
     if ((status = csimi_bake_new(w, fn, slot, shape, own == b->shape_count, &g)) != 0) return status;
     csimi_look_drop(&w->store, slot);
     b = w->store.body + slot;
-    if (own == b->shape_count) csimi_append_shape(&w->store, slot, link);
+    if (own == b->shape_count) csimi_append_shape(&w->store, slot);
     csimi_write_shape(w, id, b->first_shape + own, shape, &g, false, false);
     if (number) *number = own;
     return CSIM_OK;
-}
-
-CSIM_API csim_status csim_body_add_shape(csim_world *w, csim_body_id id, const csim_shape *shape, int *number) {
-    static const char fn[] = "csim_body_add_shape";
-    int slot;
-    csim_status status = csimi_open_shaped(w, id, fn, &slot);
-    if (status) return status;
-    if (w->store.body[slot].kind != CSIM_RIGID)
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1,
-                          "a rigid body; csim_tree_add_shape puts shapes on links");
-    return csimi_add_a_shape(w, fn, id, -1, shape, number);
 }
 
 CSIM_API csim_status csim_body_set_shape(csim_world *w, csim_body_id id, int shape, const csim_shape *to) {
@@ -45453,7 +45184,7 @@ CSIM_API csim_status csim_body_set_shape(csim_world *w, csim_body_id id, int sha
     const csim_geometry *was;
     csim_geometry g;
     int slot, at;
-    csim_status status = csimi_open_shaped(w, id, fn, &slot);
+    csim_status status = csimi_open_rigid(w, id, fn, &slot);
     if (status) return status;
     if (csim_body_shape(w, id, shape, &was, NULL) != CSIM_OK)
         return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shape", true, (double)shape,
@@ -45466,107 +45197,29 @@ CSIM_API csim_status csim_body_set_shape(csim_world *w, csim_body_id id, int sha
     return CSIM_OK;
 }
 
-/* What the shapes of a body weigh together; link: those of a link of a tree, else -1. */
-static csim_status csimi_shapes_mass(csim_world *w, const char *fn, int slot, int link, csim_real density,
-                                     csim_mass *mass) {
-    const csimi_store *s = &w->store;
-    const csimi_body *b = s->body + slot;
-    csim_mass part;
-    csim_status status;
-    int i;
-    CSIMI_MEMSET(mass, 0, sizeof *mass);
-    for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
-        if (csimi_only_static(s->shape[i].kind) || s->skin[i].sensor || s->skin[i].disabled) continue;
-        if (s->shape_link[i] != link) continue;
-        if ((status = csimi_geometry_mass(fn, s->shape + i, s->hull, density, &part, &w->error)) != 0) return status;
-        if (mass->mass > 0)
-            csimi_add_mass(mass, &part);
-        else
-            *mass = part;
-    }
-    if (mass->mass > 0) return CSIM_OK;
-    return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shapes", false, 0, "at least one that has a mass");
-}
-
 CSIM_API csim_status csim_body_set_density(csim_world *w, csim_body_id id, csim_real density) {
     static const char fn[] = "csim_body_set_density";
-    csim_mass mass;
-    int slot;
-    csim_status status = csimi_open_shaped(w, id, fn, &slot);
-    if (status) return status;
-    if (w->store.body[slot].kind != CSIM_RIGID)
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1,
-                          "a rigid body; csim_tree_set_link_density is for links");
-    status = csimi_shapes_mass(w, fn, slot, -1, density, &mass);
-    return status ? status : csim_body_set_mass(w, id, &mass);
-}
-
-#ifndef CONDSIM_NO_TREE
-static csim_status csimi_open_link(csim_world *w, csim_body_id id, int link, const char *fn, int *slot) {
-    csim_status status = csimi_open_shaped(w, id, fn, slot);
+    const csimi_store *s;
     const csimi_body *b;
+    csim_mass mass, part;
+    int slot, i;
+    csim_status status = csimi_open_rigid(w, id, fn, &slot);
     if (status) return status;
-    b = w->store.body + *slot;
-    if (b->kind != CSIM_BODY_TREE)
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a tree");
-    if (link < 0 || link >= w->store.state.tree[b->tree].link_count)
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "link", true, (double)link, "0..link count - 1");
-    return CSIM_OK;
-}
-
-CSIM_API csim_status csim_tree_add_shape(csim_world *w, csim_body_id id, int link, const csim_shape *shape,
-                                         int *number) {
-    static const char fn[] = "csim_tree_add_shape";
-    int slot;
-    csim_status status = csimi_open_link(w, id, link, fn, &slot);
-    return status ? status : csimi_add_a_shape(w, fn, id, link, shape, number);
-}
-
-/* Mass, centre and inertia of a link; back to what they were where the joints would then move no mass. */
-static csim_status csimi_write_link_mass(csim_world *w, const char *fn, int slot, int link, const csim_mass *m) {
-    const int tree = w->store.body[slot].tree;
-    csimi_tree_link *l = w->store.state.tree_link + w->store.state.tree[tree].first_link + link, was = *l;
-    csimi_link_weigh(l, m);
-    if (!csimi_tree_has_mass(&w->store, tree)) {
-        *l = was;
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "the mass matrix", false, 0,
-                          "positive definite: every joint moves some mass or has armature");
+    s = &w->store;
+    b = s->body + slot;
+    CSIMI_MEMSET(&mass, 0, sizeof mass);
+    for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
+        if (csimi_only_static(s->shape[i].kind) || s->skin[i].sensor || s->skin[i].disabled) continue;
+        if ((status = csimi_geometry_mass(fn, s->shape + i, s->hull, density, &part, &w->error)) != 0) return status;
+        if (mass.mass > 0)
+            csimi_add_mass(&mass, &part);
+        else
+            mass = part;
     }
-    csimi_wake(w, slot);
-    return CSIM_OK;
+    if (!(mass.mass > 0))
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shapes", false, 0, "at least one that has a mass");
+    return csim_body_set_mass(w, id, &mass);
 }
-
-CSIM_API csim_status csim_tree_set_link_mass(csim_world *w, csim_body_id id, int link, const csim_mass *mass) {
-    static const char fn[] = "csim_tree_set_link_mass";
-    csim_rigid_def def;
-    csim_mass checked;
-    int slot;
-    csim_status status = csimi_open_link(w, id, link, fn, &slot);
-    if (status) return status;
-    if (!mass) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "mass", false, 0, "not null");
-    if ((status = csimi_check_vec(&w->error, fn, "mass.centre", mass->centre)) != 0) return status;
-    if ((status = csimi_check_reals(&w->error, fn, "mass.inertia", mass->inertia.m, 9)) != 0) return status;
-    if (!csimi_finite(mass->mass) || !(mass->mass > 0 && mass->mass <= CSIM_R(1e15)))
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "mass.mass", true, (double)mass->mass,
-                          "above 0, at most 1e15");
-    CSIMI_MEMSET(&def, 0, sizeof def);
-    def.mass = mass->mass;
-    def.inertia = mass->inertia;
-    def.centre = mass->centre;
-    CSIMI_MEMSET(&checked, 0, sizeof checked);
-    if ((status = csimi_check_inertia(&def, fn, &checked, &w->error)) != 0) return status;
-    return csimi_write_link_mass(w, fn, slot, link, &checked);
-}
-
-CSIM_API csim_status csim_tree_set_link_density(csim_world *w, csim_body_id id, int link, csim_real density) {
-    static const char fn[] = "csim_tree_set_link_density";
-    csim_mass mass;
-    int slot;
-    csim_status status = csimi_open_link(w, id, link, fn, &slot);
-    if (status == CSIM_OK) status = csimi_shapes_mass(w, fn, slot, link, density, &mass);
-    return status ? status : csimi_write_link_mass(w, fn, slot, link, &mass);
-}
-#endif
 /* ==== end world/reshape.c */
 
 /* ==== begin world/link.c ======================================================================================== */
@@ -45618,8 +45271,8 @@ CSIMI_FN csim_status csimi_link_ends(csim_world *w, const csim_attachment *a, co
 CSIM_API csim_status csim_create_spring(csim_world *w, const csim_spring_def *def, csim_link_id *id) {
     static const char fn[] = "csim_create_spring";
     static const csimi_field fields[] = {
-        {"rest_length", offsetof(csim_spring_def, rest_length), -1e9, 1e9, false, false,
-         "below 0 (as it is now) or 0..1e9"},
+        CSIMI_FIELD("rest_length", offsetof(csim_spring_def, rest_length), -1e9, 1e9, false, false,
+                    "below 0 (as it is now) or 0..1e9"),
         CSIMI_AT_LEAST_0(csim_spring_def, stiffness),
         CSIMI_AT_LEAST_0(csim_spring_def, damping),
         CSIMI_AT_LEAST_0(csim_spring_def, break_force),
@@ -45759,7 +45412,7 @@ static csim_status csimi_cable_shape(csim_world *w, const csim_cable_def *d, con
 static csim_status csimi_check_cable(csim_world *w, const csim_cable_def *d) {
     static const char fn[] = "csim_create_cable";
 #define CSIMI_SECTION(name, low, open, text) \
-    { #name, offsetof(csim_cable_def, name), low, 1e15, open, false, text }
+    CSIMI_FIELD(#name, offsetof(csim_cable_def, name), low, 1e15, open, false, text)
     static const csimi_field fields[] = {
         CSIMI_ANY3(csim_cable_def, start),
         CSIMI_ANY3(csim_cable_def, end),
@@ -45768,13 +45421,13 @@ static csim_status csimi_check_cable(csim_world *w, const csim_cable_def *d) {
         CSIMI_POSITIVE(csim_cable_def, radius),
         CSIMI_POSITIVE(csim_cable_def, density),
         CSIMI_POSITIVE(csim_cable_def, young),
-        {"poisson", offsetof(csim_cable_def, poisson), -1, 0.5, true, false, "above -1, at most 0.5"},
+        CSIMI_FIELD("poisson", offsetof(csim_cable_def, poisson), -1, 0.5, true, false, "above -1, at most 0.5"),
         CSIMI_SECTION(stretch_stiffness, -1e15, false, "below 0 (from the material) or above 0"),
         CSIMI_SECTION(shear_stiffness, -1e15, false, "below 0 (from the material) or above 0"),
         CSIMI_SECTION(bend_stiffness, -1e15, false, "below 0 (from the material) or 0..1e15"),
         CSIMI_SECTION(bend_stiffness2, -1e15, false, "below 0 (as bend_stiffness) or 0..1e15"),
         CSIMI_SECTION(twist_stiffness, -1e15, false, "below 0 (from the material) or 0..1e15"),
-        {"strain", offsetof(csim_cable_def, strain), -0.9, 10, false, false, "-0.9..10"},
+        CSIMI_FIELD("strain", offsetof(csim_cable_def, strain), -0.9, 10, false, false, "-0.9..10"),
         CSIMI_ANY3(csim_cable_def, rest_curvature),
         CSIMI_AT_LEAST_0(csim_cable_def, mass_damping),
         CSIMI_AT_LEAST_0(csim_cable_def, stiffness_damping),
@@ -46088,7 +45741,8 @@ static csim_status csimi_check_joint_axes(csim_error *e, const char *fn, const c
 
 static csim_status csimi_check_joint(csim_error *e, const char *fn, const csim_joint_def *d) {
     static const csimi_field fields[] = {
-        {"length", offsetof(csim_joint_def, length), -1e9, 1e9, false, false, "below 0 (as it is now) or 0..1e9"},
+        CSIMI_FIELD("length", offsetof(csim_joint_def, length), -1e9, 1e9, false, false,
+                    "below 0 (as it is now) or 0..1e9"),
         CSIMI_ANY(csim_joint_def, lower),
         CSIMI_ANY(csim_joint_def, upper),
         CSIMI_ANY(csim_joint_def, ratio),
@@ -46120,11 +45774,8 @@ static csim_status csimi_gear_links(csim_world *w, const csim_joint_def *d, cons
         const csimi_link *l;
         if ((status = csimi_find_link(w, k ? d->second : d->first, fn, j->gear + k, &w->error)) != 0) return status;
         l = w->store.link + j->gear[k];
-        if (l->kind != CSIMI_JOINT || !csimi_joint_has_coordinate(w->store.joint[l->item].kind) ||
-            w->store.joint[l->item].end[0].kind == CSIMI_PLACE_LINK ||
-            w->store.joint[l->item].end[1].kind == CSIMI_PLACE_LINK)
-            return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "second" : "first", false, 0,
-                              "a hinge or slider of rigid bodies");
+        if (l->kind != CSIMI_JOINT || !csimi_joint_has_coordinate(w->store.joint[l->item].kind))
+            return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "second" : "first", false, 0, "a hinge or slider");
     }
     if (j->gear[0] == j->gear[1])
         return csimi_joint_range(&w->error, fn, "second", (double)j->gear[1], "another joint than first");
@@ -46170,9 +45821,8 @@ static void csimi_joint_frames(const csimi_state *s, const csim_joint_def *d, cs
     int end;
     for (end = 0; end < 2; end++) {
         csim_quat q = world;
-        if (j->end[end].kind != CSIMI_PLACE_GROUND && csimi_place_has_axes(j->end + end) &&
-            (axes || csimi_joint_has_axes(d->kind)))
-            q = csim_quat_mul(csim_quat_conj(csimi_place_axes(s, j->end + end)), q);
+        if (j->end[end].kind == CSIMI_PLACE_RIGID && (axes || csimi_joint_has_axes(d->kind)))
+            q = csim_quat_mul(csim_quat_conj(csimi_load_quat(s->rotation + 4 * (size_t)j->end[end].item)), q);
         csimi_store_quat(j->frame[end], q);
     }
 }
@@ -46230,9 +45880,9 @@ static csim_status csimi_joint_fill(csim_world *w, const csim_joint_def *d, cons
     if (d->kind == CSIM_JOINT_GEAR) return csimi_gear_links(w, d, fn, j);
     if ((status = csimi_link_ends(w, &d->a, &d->b, fn, j->end, bodies)) != 0) return status;
     for (k = 0; k < 2; k++)
-        if ((csimi_joint_has_axes(d->kind) || csimi_joint_turns(d)) && !csimi_place_has_axes(j->end + k))
-            return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "b.body" : "a.body", false, 0,
-                              "a rigid body or a link of a tree");
+        if ((csimi_joint_has_axes(d->kind) || csimi_joint_turns(d)) && bodies[k] >= 0 &&
+            j->end[k].kind != CSIMI_PLACE_RIGID)
+            return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "b.body" : "a.body", false, 0, "a rigid body");
     csimi_joint_frames(&w->store.state, d, j);
     {
         const csimi_joint_pose p = csimi_joint_at(&w->store.state, j);
@@ -46343,11 +45993,11 @@ static csim_status csimi_check_cloth(csim_world *w, const csim_cloth_def *def) {
         CSIMI_POSITIVE(csim_cloth_def, scale),
         CSIMI_ANY3(csim_cloth_def, velocity),
         CSIMI_POSITIVE(csim_cloth_def, young),
-        {"poisson", offsetof(csim_cloth_def, poisson), -1, 0.5, true, true, "above -1, below 0.5"},
-        {"thickness", offsetof(csim_cloth_def, thickness), 0, 1e3, true, false, "above 0, at most 1000"},
+        CSIMI_FIELD("poisson", offsetof(csim_cloth_def, poisson), -1, 0.5, true, true, "above -1, below 0.5"),
+        CSIMI_FIELD("thickness", offsetof(csim_cloth_def, thickness), 0, 1e3, true, false, "above 0, at most 1000"),
         CSIMI_POSITIVE(csim_cloth_def, density),
-        {"bending", offsetof(csim_cloth_def, bending), -1e15, 1e15, false, false,
-         "below 0 (from thickness) or 0..1e15"},
+        CSIMI_FIELD("bending", offsetof(csim_cloth_def, bending), -1e15, 1e15, false, false,
+                    "below 0 (from thickness) or 0..1e15"),
         CSIMI_AT_LEAST_0(csim_cloth_def, mass_damping),
         CSIMI_AT_LEAST_0(csim_cloth_def, stiffness_damping),
         CSIMI_AT_LEAST_0(csim_cloth_def, self_distance),
@@ -46701,9 +46351,14 @@ static csim_status csimi_check_tree(csim_world *w, const csim_tree_def *def, csi
                 return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, name, "shapes", true, (double)k, "no half-space");
             need->hulls += d->shapes[k].kind == CSIM_SHAPE_HULL;
         }
-        if ((s = csimi_check_skins(w, name, d->shapes, d->shape_count)) != 0) return s;
+        if ((s = csimi_check_skins(w, name, -1, d->shapes, d->shape_count)) != 0) return s;
         need->shapes += d->shape_count;
     }
+#ifdef CONDSIM_NO_STACKS
+    if (!def->no_self_contact && need->shapes > w->store.count.shapes + 1)
+        return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "no_self_contact", true, 0,
+                          "true, or builds without CONDSIM_NO_STACKS");
+#endif
     base = csimi_tree_has_base(def) ? csimi_tree_dofs(def->links[0].joint) / 3 : 0;
     need->matrix_blocks += base * base;
     for (i = 0; i < def->link_count; i++) {
@@ -46720,14 +46375,6 @@ static csim_status csimi_check_tree(csim_world *w, const csim_tree_def *def, csi
 }
 
 /* ---- writing */
-
-CSIMI_FN void csimi_link_weigh(csimi_tree_link *link, const csim_mass *mass) {
-    static const int upper[6] = {0, 1, 2, 4, 5, 8};
-    int k;
-    link->mass = mass->mass;
-    link->com = mass->centre;
-    for (k = 0; k < 6; k++) link->inertia[k] = mass->inertia.m[upper[k]];
-}
 
 static void csimi_write_link(csimi_store *s, const csim_tree_def *def, int i, int link, csimi_tree *tree) {
     const csim_tree_link_def *d = def->links + i;
@@ -46752,7 +46399,14 @@ static void csimi_write_link(csimi_store *s, const csim_tree_def *def, int i, in
         out->frame = d->joint == CSIM_TREE_FLOATING ? pose : csim_pose_mul(pose, out->frame);
     }
     out->axis = csim_normalize(d->axis);
-    csimi_link_weigh(out, &mass);
+    out->mass = mass.mass;
+    out->com = mass.centre;
+    out->inertia[0] = mass.inertia.m[0];
+    out->inertia[1] = mass.inertia.m[1];
+    out->inertia[2] = mass.inertia.m[2];
+    out->inertia[3] = mass.inertia.m[4];
+    out->inertia[4] = mass.inertia.m[5];
+    out->inertia[5] = mass.inertia.m[8];
     out->armature = d->armature;
     out->damping = d->damping;
     out->friction = d->friction;
@@ -46850,7 +46504,8 @@ CSIMI_FN size_t csimi_tree_scratch(const csimi_counts *n) {
     return arena.used;
 }
 
-CSIMI_FN bool csimi_tree_has_mass(csimi_store *s, int t) {
+/* Whether M of a tree written behind the counts is positive definite: every joint moves some mass. */
+static bool csimi_tree_has_mass(csimi_store *s, int t) {
     const csimi_tree *tree = s->state.tree + t;
     csimi_arena arena = csimi_arena_in(s->scratch, s->scratch_bytes);
     const size_t n = (size_t)tree->dof_count;
@@ -47587,7 +47242,6 @@ static bool csimi_query_inside(const csimi_search *q, int slot, const csimi_surf
                                csimi_surface_hit *hit) {
     csim_real p[3];
     int k;
-    CSIMI_MEMSET(hit, 0, sizeof *hit);
     if (q->w->store.body[slot].kind == CSIM_BODY_CLOTH) return false;
     csimi_store3(p, x);
     for (k = 0; k < 3; k++)
@@ -47696,7 +47350,6 @@ static CSIMI_NOINLINE bool csimi_cast_faces(csimi_search *q, int slot, const csi
     csim_real corner[9], t, most = q->most;
     bool found = false;
     int face;
-    CSIMI_MEMSET(first, 0, sizeof *first);
     csimi_surface_ray_along(&ray, surface, csim_add(q->lower, half), q->way, half, most);
     while ((face = csimi_surface_ray_next(&ray)) >= 0) {
         csimi_convex piece;
@@ -48500,98 +48153,6 @@ static CSIMI_NOINLINE void csimi_draw_level(const csimi_pen *p, const csim_field
     }
 }
 
-/* ---- grids: what of them lies in the cube around a point, along their axes */
-
-/* Cells [first, last) of a grid along its axes; node 0 at lower. */
-static void csimi_drawn_cells(const csimi_pen *p, csim_pose at, const csim_field *f, const double *lower, int axes,
-                              int *first, int *last) {
-    csim_real c[3];
-    int k;
-    csimi_store3(c, csim_pose_local(at, p->d->around));
-    for (k = 0; k < axes; k++) {
-        const csim_real from = (c[k] - p->d->within - (csim_real)lower[k]) / (csim_real)f->cell;
-        const csim_real to = (c[k] + p->d->within - (csim_real)lower[k]) / (csim_real)f->cell;
-        first[k] = (int)csimi_clamp(from, 0, (csim_real)(f->n[k] - 1));
-        last[k] = (int)csimi_clamp(to + 1, 0, (csim_real)(f->n[k] - 1));
-    }
-}
-
-/* The edges of the triangles of a height field, each once. */
-static CSIMI_NOINLINE void csimi_draw_heights(const csimi_pen *p, const csim_field *f, csim_pose at) {
-    static const double origin[2] = {0, 0};
-    int first[2], last[2], i, j, left = p->d->triangles / 2;
-    csimi_drawn_cells(p, at, f, origin, 2, first, last);
-    for (j = first[1]; j < last[1]; j++)
-        for (i = first[0]; i < last[0] && left > 0; i++, left--) {
-            const csim_vec3 x = csimi_height_node(f, i, j), y = csimi_height_node(f, i + 1, j),
-                            z = csimi_height_node(f, i, j + 1), end = csimi_height_node(f, i + 1, j + 1);
-            csimi_draw_line_in(p, at, x, y);
-            csimi_draw_line_in(p, at, x, z);
-            csimi_draw_line_in(p, at, x, end);
-            if (i + 1 == last[0]) csimi_draw_line_in(p, at, y, end);
-            if (j + 1 == last[1]) csimi_draw_line_in(p, at, z, end);
-        }
-}
-
-/* The middle of where the distance is 0 on the edges of a cell; false: it is nowhere. */
-static bool csimi_grid_point(const csim_field *f, const int *cell, csim_vec3 *point) {
-    const float *value = csimi_field_value(f);
-    csim_real sum[3] = {0, 0, 0}, count = 0;
-    int edge, k;
-    for (edge = 0; edge < 12; edge++) {
-        const int axis = edge / 4, u = (axis + 1) % 3, v = (axis + 2) % 3;
-        int n[3];
-        size_t a, b;
-        csim_real d[2];
-        for (k = 0; k < 3; k++) n[k] = cell[k];
-        n[u] += edge & 1, n[v] += edge >> 1 & 1;
-        a = ((size_t)n[2] * (size_t)f->n[1] + (size_t)n[1]) * (size_t)f->n[0] + (size_t)n[0];
-        b = a + (axis == 0 ? 1 : axis == 1 ? (size_t)f->n[0] : (size_t)f->n[0] * (size_t)f->n[1]);
-        d[0] = (csim_real)value[a], d[1] = (csim_real)value[b];
-        if ((d[0] < 0) == (d[1] < 0)) continue;
-        for (k = 0; k < 3; k++) sum[k] += (csim_real)n[k] + (k == axis ? d[0] / (d[0] - d[1]) : 0);
-        count += 1;
-    }
-    if (!(count > 0)) return false;
-    for (k = 0; k < 3; k++) sum[k] = (csim_real)f->lower[k] + (csim_real)f->cell * sum[k] / count;
-    *point = csimi_load3(sum);
-    return true;
-}
-
-/* Whether the surface goes through the face that a cell shares with the one before it along an axis. */
-static bool csimi_grid_crosses(const csim_field *f, const int *cell, int axis) {
-    const float *value = csimi_field_value(f);
-    int k, below = 0;
-    for (k = 0; k < 4; k++) {
-        int n[3];
-        n[axis] = cell[axis];
-        n[(axis + 1) % 3] = cell[(axis + 1) % 3] + (k & 1);
-        n[(axis + 2) % 3] = cell[(axis + 2) % 3] + (k >> 1);
-        below += value[((size_t)n[2] * (size_t)f->n[1] + (size_t)n[1]) * (size_t)f->n[0] + (size_t)n[0]] < 0;
-    }
-    return below > 0 && below < 4;
-}
-
-/* A net over the surface of a mesh that is a grid of distances: the middles of its cells, joined through their faces.
-   Every cell has about two triangles. */
-static CSIMI_NOINLINE void csimi_draw_grid(const csimi_pen *p, const csim_field *f, csim_pose at) {
-    int first[3], last[3], cell[3], k, left = p->d->triangles / 2;
-    csim_vec3 x, y;
-    csimi_drawn_cells(p, at, f, f->lower, 3, first, last);
-    for (cell[2] = first[2]; cell[2] < last[2]; cell[2]++)
-        for (cell[1] = first[1]; cell[1] < last[1]; cell[1]++)
-            for (cell[0] = first[0]; cell[0] < last[0] && left > 0; cell[0]++) {
-                if (!csimi_grid_point(f, cell, &x)) continue;
-                left--;
-                for (k = 0; k < 3; k++) {
-                    int before[3];
-                    CSIMI_MEMCPY(before, cell, sizeof before);
-                    if (--before[k] < first[k] || !csimi_grid_crosses(f, cell, k)) continue;
-                    if (csimi_grid_point(f, before, &y)) csimi_draw_line_in(p, at, y, x);
-                }
-            }
-}
-
 static CSIMI_NOINLINE void csimi_draw_shape(const csimi_pen *p, const csim_geometry *g, csim_pose at) {
     const csim_real r = g->radius, far = p->d->ground;
     switch (g->kind) {
@@ -48611,10 +48172,13 @@ static CSIMI_NOINLINE void csimi_draw_shape(const csimi_pen *p, const csim_geome
         csimi_draw_line_in(p, at, csim_v3(0, 0, 0), csim_v3(0, 0, p->d->size));
         break;
     case CSIM_SHAPE_TRIANGLES: csimi_draw_level(p, g->field, at); break;
-    case CSIM_SHAPE_MESH: csimi_draw_grid(p, g->field, at); break;
-    case CSIM_SHAPE_HEIGHTS: csimi_draw_heights(p, g->field, at); break;
+    case CSIM_SHAPE_MESH:
+    case CSIM_SHAPE_HEIGHTS:
     case CSIM_SHAPE_COUNT_:
-    default: break;
+    default: /* a grid: the ball around it */
+        csimi_draw_ring(p, at, g->centre, csim_v3(g->bound, 0, 0), csim_v3(0, g->bound, 0));
+        csimi_draw_ring(p, at, g->centre, csim_v3(0, g->bound, 0), csim_v3(0, 0, g->bound));
+        break;
     }
 }
 
@@ -49143,10 +48707,13 @@ CSIM_API csim_status csim_replay_seek(csim_replay *p, csim_world *w, int64_t ste
 
 static csim_status csimi_check_solver_params(const csim_solver_params *p, const char *function, csim_error *error) {
     static const csimi_field fields[] = {
-        {"solver.tolerance", offsetof(csim_solver_params, tolerance), 0, 0.1, true, false, "above 0, at most 0.1"},
-        {"solver.gain", offsetof(csim_solver_params, gain), 1, 1e8, false, false, "1..1e8"},
-        {"solver.kappa", offsetof(csim_solver_params, kappa), 0, 1e15, false, false, "0 (use gain) or up to 1e15"},
-        {"solver.sigma", offsetof(csim_solver_params, sigma), 0, 1e15, false, false, "0 (estimate) or up to 1e15"},
+        CSIMI_FIELD("solver.tolerance", offsetof(csim_solver_params, tolerance), 0, 0.1, true, false,
+                    "above 0, at most 0.1"),
+        CSIMI_FIELD("solver.gain", offsetof(csim_solver_params, gain), 1, 1e8, false, false, "1..1e8"),
+        CSIMI_FIELD("solver.kappa", offsetof(csim_solver_params, kappa), 0, 1e15, false, false,
+                    "0 (use gain) or up to 1e15"),
+        CSIMI_FIELD("solver.sigma", offsetof(csim_solver_params, sigma), 0, 1e15, false, false,
+                    "0 (estimate) or up to 1e15"),
     };
     csim_status s;
     if ((s = csimi_check_enum(error, function, "solver.solver", (int)p->solver, CSIM_SOLVER_COUNT_)) != 0) return s;
@@ -49231,18 +48798,18 @@ static csim_status csimi_check_budget(const csim_solver_params *solver, int budg
 static csim_status csimi_check_world_def(const csim_world_def *d, const char *function, csim_error *error) {
     static const csimi_field fields[] = {
         CSIMI_ANY3(csim_world_def, gravity),
-        {"omega[0]", offsetof(csim_world_def, omega[0]), 0, 1e9, true, false, "above 0, at most 1e9"},
-        {"omega[1]", offsetof(csim_world_def, omega[1]), 0, 1e9, true, false, "above 0, at most 1e9"},
-        {"contact_distance", offsetof(csim_world_def, contact_distance), 0, 1e3, false, false, "0..1000"},
+        CSIMI_FIELD("omega[0]", offsetof(csim_world_def, omega[0]), 0, 1e9, true, false, "above 0, at most 1e9"),
+        CSIMI_FIELD("omega[1]", offsetof(csim_world_def, omega[1]), 0, 1e9, true, false, "above 0, at most 1e9"),
+        CSIMI_FIELD("contact_distance", offsetof(csim_world_def, contact_distance), 0, 1e3, false, false, "0..1000"),
         CSIMI_UNIT(csim_world_def, stabilization),
-        {"slop", offsetof(csim_world_def, slop), 0, 1e3, false, false, "0..1000"},
+        CSIMI_FIELD("slop", offsetof(csim_world_def, slop), 0, 1e3, false, false, "0..1000"),
         CSIMI_AT_LEAST_0(csim_world_def, push_out_speed),
         CSIMI_AT_LEAST_0(csim_world_def, restitution_threshold),
-        {"touch_distance", offsetof(csim_world_def, touch_distance), 0, 1e3, false, false, "0..1000"},
+        CSIMI_FIELD("touch_distance", offsetof(csim_world_def, touch_distance), 0, 1e3, false, false, "0..1000"),
         CSIMI_AT_LEAST_0(csim_world_def, hit_speed),
         CSIMI_AT_LEAST_0(csim_world_def, sleep_speed),
         CSIMI_AT_LEAST_0(csim_world_def, sleep_drift),
-        {"sleep_time", offsetof(csim_world_def, sleep_time), 0, 1e6, false, false, "0..1e6"},
+        CSIMI_FIELD("sleep_time", offsetof(csim_world_def, sleep_time), 0, 1e6, false, false, "0..1e6"),
     };
     csim_status s;
     if ((s = csimi_check_guard(error, function, "made by csim_default_world_def()", d->guard)) != 0) return s;
@@ -49389,13 +48956,12 @@ CSIM_API csim_status csim_create_world_in(const csim_world_def *def, void *block
 }
 
 CSIM_API csim_status csim_create_world(const csim_world_def *def, csim_world **world, csim_error *error) {
-    const csim_world_def standard = csim_default_world_def();
     csimi_heap heap;
     csimi_counts first;
     csim_world *w;
     csim_status s;
-    if (!world) return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_create_world", "world", false, 0, "not null");
-    if (!def) def = &standard;
+    if (!def || !world)
+        return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_create_world", def ? "world" : "def", false, 0, "not null");
     if ((s = csimi_check_world_def(def, "csim_create_world", error)) != 0) return s;
     CSIMI_MEMSET(&heap, 0, sizeof heap);
     heap.hooks = def->allocator;
@@ -49670,16 +49236,6 @@ CSIM_API csim_status csim_tree_inverse_dynamics(const csim_world *world, csim_bo
 CSIM_API csim_status csim_tree_get_effort(const csim_world *world, csim_body_id id, int link, csim_real *drive,
                                           csim_real *limit) {
     return CSIMI_ABSENT(NULL, "csim_tree_get_effort", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_add_shape(csim_world *world, csim_body_id id, int link, const csim_shape *shape,
-                                         int *number) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_add_shape", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_set_link_mass(csim_world *world, csim_body_id id, int link, const csim_mass *mass) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_link_mass", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_set_link_density(csim_world *world, csim_body_id id, int link, csim_real density) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_link_density", "CONDSIM_NO_TREE");
 }
 CSIM_API csim_status csim_tree_shape_link(const csim_world *world, csim_body_id id, int shape, int *link) {
     return CSIMI_ABSENT(NULL, "csim_tree_shape_link", "CONDSIM_NO_TREE");
@@ -50118,9 +49674,7 @@ CSIMI_FN csimi_under csimi_field_under(const csim_field *f, csim_vec3 lower, csi
 CSIMI_FN bool csimi_height_peak(const csim_field *f, int i, int j) { return false; }
 CSIMI_FN csim_vec3 csimi_height_node(const csim_field *f, int i, int j) { return csim_v3(0, 0, 0); }
 CSIMI_FN csim_vec3 csimi_sample_of(const csim_field *f, int i) { return csim_v3(0, 0, 0); }
-CSIMI_FN const float *csimi_field_value(const csim_field *f) { return NULL; }
 CSIMI_FN csim_vec3 csimi_sample_block(const csim_field *f, int block, csim_real *radius) {
-    *radius = 0;
     return csim_v3(0, 0, 0);
 }
 #endif
@@ -50139,6 +49693,18 @@ CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, con
                                         *workspace, size_t workspace_bytes, const csim_tasks *tasks, csim_real *r,
                                         csim_outcome *outcome, csim_error *error) {
     return CSIMI_ABSENT(error, "csim_impulse_solve", "CONDSIM_NO_IMPULSE");
+}
+#endif
+
+#if defined(CONDSIM_NO_RESTRAINT)
+CSIMI_FN size_t csimi_restrain_bytes(const csim_problem_size *size) { return 0; }
+CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csimi_arena *arena, const csim_tasks *tasks,
+                             csim_solution *solution, csim_outcome *outcome) {
+    return false;
+}
+CSIMI_FN bool csimi_can_shorten(const csim_world *w, const csimi_step_frame *f) { return false; }
+CSIMI_FN csim_status csimi_shorten(csim_world *w, csimi_step_frame *f, const csimi_step *step, csimi_arena *arena) {
+    return CSIM_OK;
 }
 #endif
 
@@ -50191,12 +49757,6 @@ CSIM_API csim_status csim_world_save(const csim_world *world, void *buffer, size
 }
 CSIM_API csim_status csim_world_restore(csim_world *world, const void *buffer, size_t bytes) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_world_restore", "CONDSIM_NO_SNAPSHOTS");
-}
-CSIM_API csim_status csim_world_keep(const csim_world *world, void *buffer, size_t *bytes) {
-    return CSIMI_ABSENT(NULL, "csim_world_keep", "CONDSIM_NO_SNAPSHOTS");
-}
-CSIM_API csim_status csim_world_take_back(csim_world *world, const void *buffer, size_t bytes) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_world_take_back", "CONDSIM_NO_SNAPSHOTS");
 }
 #endif
 
@@ -52919,6 +52479,7 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_WIDE_SMALL
 #undef CSIMI_WIDE
 #undef CSIMI_MASSES
+#undef CSIMI_SAID
 #undef CSIMI_PUSH
 #undef CSIMI_FNV_START
 #undef CSIMI_CHUNK
@@ -52961,8 +52522,15 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_UNKNOWNS
 #undef CSIMI_BED_AXES
 #undef CSIMI_POSITIONS
+#undef CSIMI_NODE_UNKNOWNS
+#undef CSIMI_NODE_POSITIONS
+#undef CSIMI_EDGE_UNKNOWNS
+#undef CSIMI_EDGE_POSITIONS
+#undef CSIMI_COORD_UNKNOWNS
+#undef CSIMI_COORD_POSITIONS
+#undef CSIMI_SLACK_UNKNOWNS
 #undef CSIMI_STATE_COUNTS
-#undef CSIMI_STAGED_AT
+#undef CSIMI_FIELD
 #undef CSIMI_ANY
 #undef CSIMI_ANY3
 #undef CSIMI_ANY9
@@ -53016,6 +52584,7 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_TOUCHES_MANY
 #undef CSIMI_CERT_NOISE
 #undef CSIMI_CERT_COARSE
+#undef CSIMI_CERT_ALL
 #undef CSIMI_ANDERSON_TIKHONOV
 #undef CSIMI_COND_THREAD
 #undef CSIMI_LOST_BEST
@@ -53111,7 +52680,6 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_JOINT_CLOSED
 #undef CSIMI_JOINT_SETTLED
 #undef CSIMI_NEAR
-#undef CSIMI_WORSE
 #undef CSIMI_PATH_LOOKS
 #undef CSIMI_UNSEEN_SHARE
 #undef CSIMI_SHORTEN_HALVINGS

@@ -1,7 +1,9 @@
 /* One box falls, tilted, on a plane: 8 contacts, the sweeps. */
 #include "program.h"
 #define CONDSIM_TINY
-#define CONDSIM_NO_CYLINDERS
+#define CONDSIM_NO_ROUND
+#define CONDSIM_NO_STACKS
+#define CONDSIM_NO_RESTRAINT
 #define CONDSIM_NO_PARTICLES
 #include "condsim.h"
 

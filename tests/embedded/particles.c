@@ -1,7 +1,9 @@
 /* Ten particles in a row, a spring between neighbours, fall on a plane: COND. */
 #include "program.h"
 #define CONDSIM_TINY
-#define CONDSIM_NO_CYLINDERS
+#define CONDSIM_NO_ROUND
+#define CONDSIM_NO_BOXES
+#define CONDSIM_NO_RESTRAINT
 #define CONDSIM_WITH_COND
 #define CONDSIM_WITH_SPRINGS
 #define CONDSIM_NO_SWEEP

@@ -1,7 +1,7 @@
 /* A quadruped of 13 links with drives drops on its feet and stands. */
 #include "program.h"
 #define CONDSIM_TINY
-#define CONDSIM_NO_CYLINDERS
+#define CONDSIM_NO_ROUND
 #define CONDSIM_NO_PARTICLES
 #define CONDSIM_WITH_TREE
 #include "condsim.h"

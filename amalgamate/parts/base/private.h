@@ -111,6 +111,13 @@ CSIM_INLINE bool csimi_weighs(double mass) { return mass > (double)CSIMI_TINY &&
 CSIM_INLINE int csimi_imin(int a, int b) { return a < b ? a : b; }
 CSIM_INLINE int csimi_imax(int a, int b) { return a > b ? a : b; }
 
+/* What is said, or nothing in builds without sentences. */
+#ifndef CONDSIM_NO_ERROR_TEXT
+#define CSIMI_SAID(text) text
+#else
+#define CSIMI_SAID(text) ""
+#endif
+
 /* ---- status.c */
 
 /* True when x is neither NaN nor infinite, by its bits (works under any compiler flag). */

@@ -2,6 +2,56 @@
    costs O(n) and small boxes cost only their neighbours; the axis is chosen without regard to the long boxes. */
 #include "private.h"
 
+/* Passes whose digit is the same everywhere are skipped. */
+CSIMI_FN void csimi_radix_sort(int count, uint64_t **order, uint64_t **other) {
+    int shift, i, k;
+    if (count < 2) return;
+    for (shift = 32; shift < 64; shift += 8) {
+        int start[256], total = 0;
+        uint64_t *from = *order, *to = *other;
+        CSIMI_MEMSET(start, 0, sizeof start);
+        for (i = 0; i < count; ++i) ++start[from[i] >> shift & 255];
+        if (start[from[0] >> shift & 255] == count) continue;
+        for (k = 0; k < 256; ++k) {
+            int here = start[k];
+            start[k] = total;
+            total += here;
+        }
+        for (i = 0; i < count; ++i) to[start[from[i] >> shift & 255]++] = from[i];
+        *other = from;
+        *order = to;
+    }
+}
+
+/* A few boxes, each against all: no more work than to sort them, and the pairs come in order. */
+static int csimi_broad_few(int count, const csim_real *lower, const csim_real *upper, const int *group, int *pairs,
+                           int capacity) {
+    int found = 0, i, j, run = 0; /* end of the boxes of one group that follow each other */
+    for (i = 0; i < count; ++i) {
+        if (run <= i)
+            for (run = i + 1; run < count && group[i] >= 0 && group[run] == group[i]; ++run) {
+            }
+        for (j = run; j < count; ++j) {
+            const csim_real *a = lower + 3 * i, *A = upper + 3 * i, *b = lower + 3 * j, *B = upper + 3 * j;
+            if (group[i] >= 0 && group[i] == group[j]) continue;
+            if (a[0] > B[0] || b[0] > A[0] || a[1] > B[1] || b[1] > A[1] || a[2] > B[2] || b[2] > A[2]) continue;
+            if (found++ >= capacity) continue;
+            pairs[2 * found - 2] = i;
+            pairs[2 * found - 1] = j;
+        }
+    }
+    return found;
+}
+
+#ifdef CONDSIM_NO_BROAD
+CSIMI_FN size_t csimi_broad_scratch(int count) { return count ? 0 : 0; }
+
+CSIMI_FN int csimi_broad_pairs(int count, const csim_real *lower, const csim_real *upper, const int *group, int *pairs,
+                               int capacity, void *scratch) {
+    (void)scratch;
+    return csimi_broad_few(count, lower, upper, group, pairs, capacity);
+}
+#else
 enum { CSIMI_BROAD_FEW = 32 }; /* boxes that are not worth sorting */
 
 typedef struct csimi_broad {
@@ -24,12 +74,6 @@ static csimi_broad csimi_broad_layout(int count, csimi_arena *arena) {
     s.first = CSIMI_PUSH(arena, int, count + 1);
     s.last = CSIMI_PUSH(arena, int, count + 1);
     return s;
-}
-
-CSIMI_FN size_t csimi_broad_scratch(int count) {
-    csimi_arena arena = csimi_arena_counting();
-    csimi_broad_layout(csimi_imax(count, 0), &arena);
-    return arena.used + 64; /* the caller's block may start anywhere */
 }
 
 /* ---- the axis */
@@ -83,27 +127,6 @@ static uint32_t csimi_broad_key(csim_real x) {
     CSIMI_MEMCPY(&bits, &f, sizeof bits);
     if (bits == 0x80000000u) bits = 0; /* -0 ties with 0 */
     return bits >> 31 ? ~bits : bits | 0x80000000u;
-}
-
-/* Passes whose digit is the same everywhere are skipped. */
-CSIMI_FN void csimi_radix_sort(int count, uint64_t **order, uint64_t **other) {
-    int shift, i, k;
-    if (count < 2) return;
-    for (shift = 32; shift < 64; shift += 8) {
-        int start[256], total = 0;
-        uint64_t *from = *order, *to = *other;
-        CSIMI_MEMSET(start, 0, sizeof start);
-        for (i = 0; i < count; ++i) ++start[from[i] >> shift & 255];
-        if (start[from[0] >> shift & 255] == count) continue;
-        for (k = 0; k < 256; ++k) {
-            int here = start[k];
-            start[k] = total;
-            total += here;
-        }
-        for (i = 0; i < count; ++i) to[start[from[i] >> shift & 255]++] = from[i];
-        *other = from;
-        *order = to;
-    }
 }
 
 static void csimi_broad_gather(csimi_broad *s, int axis, const csim_real *lower, const csim_real *upper,
@@ -185,24 +208,10 @@ static void csimi_broad_order(csimi_broad *s, int *pairs) {
     }
 }
 
-/* A few boxes, each against all: no more work than to sort them, and the pairs come in order. */
-static int csimi_broad_few(int count, const csim_real *lower, const csim_real *upper, const int *group, int *pairs,
-                           int capacity) {
-    int found = 0, i, j, run = 0; /* end of the boxes of one group that follow each other */
-    for (i = 0; i < count; ++i) {
-        if (run <= i)
-            for (run = i + 1; run < count && group[i] >= 0 && group[run] == group[i]; ++run) {
-            }
-        for (j = run; j < count; ++j) {
-            const csim_real *a = lower + 3 * i, *A = upper + 3 * i, *b = lower + 3 * j, *B = upper + 3 * j;
-            if (group[i] >= 0 && group[i] == group[j]) continue;
-            if (a[0] > B[0] || b[0] > A[0] || a[1] > B[1] || b[1] > A[1] || a[2] > B[2] || b[2] > A[2]) continue;
-            if (found++ >= capacity) continue;
-            pairs[2 * found - 2] = i;
-            pairs[2 * found - 1] = j;
-        }
-    }
-    return found;
+CSIMI_FN size_t csimi_broad_scratch(int count) {
+    csimi_arena arena = csimi_arena_counting();
+    csimi_broad_layout(csimi_imax(count, 0), &arena);
+    return arena.used + 64; /* the caller's block may start anywhere */
 }
 
 CSIMI_FN int csimi_broad_pairs(int count, const csim_real *lower, const csim_real *upper, const int *group, int *pairs,
@@ -219,3 +228,4 @@ CSIMI_FN int csimi_broad_pairs(int count, const csim_real *lower, const csim_rea
     csimi_broad_order(&s, pairs);
     return found;
 }
+#endif

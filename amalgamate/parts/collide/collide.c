@@ -1,7 +1,6 @@
 /* collide/collide: csim_collide: what a level is where a shape is, and who meets whom. */
 #include "private.h"
 
-static bool csimi_flat_sided(csim_shape_kind k) { return k == CSIM_SHAPE_BOX || k == CSIM_SHAPE_HULL; }
 static bool csimi_is_convex(const csim_geometry *g) { return !g->field && g->kind != CSIM_SHAPE_HALF_SPACE; }
 
 /* A field f at *pose of which a shape g at p meets one plane alone becomes that half-space, flat, at *pose: many
@@ -47,8 +46,12 @@ CSIMI_FN int csimi_collide_at(const csim_geometry *a, csim_pose pa, const csim_g
                               const csim_hull_data *hulls, csim_real margin, csim_touch *touches, int capacity) {
     csim_geometry flat;
     csimi_under under;
-    if (csimi_flat_sided(a->kind) && csimi_flat_sided(b->kind))
+    if (csimi_flat_sided(csimi_kind_of(a)) && csimi_flat_sided(csimi_kind_of(b)))
+#ifdef CONDSIM_NO_STACKS
+        return 0;
+#else
         return csimi_collide_polytopes(a, pa, b, pb, hulls, margin, touches, capacity);
+#endif
     under = csimi_flatten(&b, &pb, a, pa, hulls, margin, &flat);
     if (under == CSIMI_UNDER_RELIEF) under = csimi_flatten(&a, &pa, b, pb, hulls, margin, &flat);
     if (under == CSIMI_UNDER_NOTHING) return 0;

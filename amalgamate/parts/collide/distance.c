@@ -124,7 +124,7 @@ CSIMI_FN csim_real csimi_distance_at(const csim_geometry *g, const csim_hull_dat
     csim_vec3 x = csim_pose_local(p, point), n = csim_v3(0, 0, 1);
     csim_real d = 0;
     uint32_t zone = 0;
-    switch (g->kind) {
+    switch (csimi_kind_of(g)) {
     case CSIM_SHAPE_HALF_SPACE: d = x.z; break;
     case CSIM_SHAPE_SPHERE:
         n = csimi_direction(x, n);
@@ -132,11 +132,7 @@ CSIMI_FN csim_real csimi_distance_at(const csim_geometry *g, const csim_hull_dat
         break;
     case CSIM_SHAPE_CAPSULE: d = csimi_distance_capsule(g, x, &n, &zone); break;
     case CSIM_SHAPE_BOX: d = csimi_distance_box(g, x, &n, &zone); break;
-#ifndef CONDSIM_NO_CYLINDERS
     case CSIM_SHAPE_CYLINDER: d = csimi_distance_cylinder(g, x, &n, &zone); break;
-#else
-    case CSIM_SHAPE_CYLINDER: break;
-#endif
     case CSIM_SHAPE_HULL: d = csimi_distance_hull(g, hulls + g->hull, x, &n, &zone); break;
     case CSIM_SHAPE_MESH: d = csimi_distance_mesh(g->field, x, &n); break;
     case CSIM_SHAPE_HEIGHTS: d = csimi_distance_heights(g->field, x, CSIMI_HUGE, &n); break;

@@ -67,7 +67,7 @@ static csim_vec3 csimi_axis_of(csim_pose p) { return csim_rotate(p.rotation, csi
 
 /* Distance of a point to b. */
 static csim_real csimi_meet_distance(const csimi_meet *m, csim_vec3 x, csim_vec3 *n) {
-    if (m->b->kind == CSIM_SHAPE_HALF_SPACE) {
+    if (csimi_shape_is(m->b, CSIM_SHAPE_HALF_SPACE)) {
         *n = m->up;
         return csim_dot(m->up, csim_sub(x, m->pb.position));
     }
@@ -272,7 +272,7 @@ static void csimi_meet_rim_point(csimi_meet *m, const csimi_rim *rim, csim_vec3 
 static csim_real csimi_rim_deepest(const csimi_meet *m, const csimi_rim *rim, csim_vec3 x, csim_vec3 *side,
                                    csim_vec3 *n) {
     csim_real tilt = 0;
-    int k, passes = m->b->kind == CSIM_SHAPE_HALF_SPACE ? 1 : 3;
+    int k, passes = csimi_shape_is(m->b, CSIM_SHAPE_HALF_SPACE) ? 1 : 3;
     for (k = 0; k < passes; k++) {
         csimi_meet_distance(m, x, n);
         *side = csim_cross(rim->cap, csim_cross(rim->cap, *n)); /* across the cap to rounding, however small */
@@ -292,7 +292,7 @@ static void csimi_meet_rim_samples(csimi_meet *m, const csimi_rim *rim, csim_rea
     const csim_vec3 v = csim_cross(axis, u);
     csim_real c = 1, s = 0, ci, si, old;
     csim_vec3 n, side;
-    if (m->b->kind == CSIM_SHAPE_HALF_SPACE) samples = 4; /* any triangle about the centre carries it */
+    if (csimi_shape_is(m->b, CSIM_SHAPE_HALF_SPACE)) samples = 4; /* any triangle about the centre carries it */
     ci = samples == 4 ? 0 : CSIMI_COS(2 * CSIMI_PI / (csim_real)samples);
     si = samples == 4 ? 1 : CSIMI_SIN(2 * CSIMI_PI / (csim_real)samples);
     for (i = 0; i < samples; i++) {
@@ -340,13 +340,13 @@ static void csimi_meet_flat(csimi_meet *m) {
 static void csimi_meet_cylinder(csimi_meet *m) {
     csimi_meet_rim(m, 0);
     csimi_meet_rim(m, 1);
-    if (m->b->kind != CSIM_SHAPE_HALF_SPACE) csimi_meet_axis(m); /* the rims say all on flat ground */
+    if (!csimi_shape_is(m->b, CSIM_SHAPE_HALF_SPACE)) csimi_meet_axis(m); /* the rims say all on flat ground */
 }
 
 /* A cylinder a, and b in its turn. */
 static void csimi_meet_cylinders(csimi_meet *m) {
     csimi_meet_cylinder(m);
-    if (m->b->kind == CSIM_SHAPE_HALF_SPACE) return;
+    if (csimi_shape_is(m->b, CSIM_SHAPE_HALF_SPACE)) return;
     csimi_meet_swap(m);
     m->names = 0x10000u;
     if (csimi_cylinder(m->a))
@@ -358,7 +358,7 @@ static void csimi_meet_cylinders(csimi_meet *m) {
 }
 
 /* Spheres offer their centre, capsules their axis, then the rest. */
-static int csimi_roundness(csim_shape_kind k) {
+CSIMI_KNOWN int csimi_roundness(csim_shape_kind k) {
     switch (k) {
     case CSIM_SHAPE_SPHERE: return 4;
     case CSIM_SHAPE_CAPSULE: return 3;
@@ -406,7 +406,7 @@ static void csimi_field_sampler(const csimi_meet *m, csimi_sampler *s) {
     csim_vec3 lower, upper, extra = csim_v3(m->margin, m->margin, m->margin);
     csim_real size = m->b->field ? 4 * (csim_real)m->b->field->cell : m->a->bound / 4;
     csimi_sampler_start(s, m->a, m->hulls, m->a->spacing > 0 ? m->a->spacing : size);
-    if (m->a->kind != CSIM_SHAPE_HEIGHTS) return;
+    if (!csimi_shape_is(m->a, CSIM_SHAPE_HEIGHTS)) return;
     back.position = csim_pose_local(m->pa, m->pb.position);
     back.rotation = csim_quat_mul(csim_quat_conj(m->pa.rotation), m->pb.rotation);
     csimi_bounds_at(m->b, m->hulls, back, &lower, &upper);
@@ -435,8 +435,8 @@ static bool csimi_block_far(const csimi_meet *m, const csimi_sampler *s) {
     const csim_vec3 x = csim_pose_point(m->pa, s->middle);
     csim_vec3 n;
     if (!s->begins) return false;
-    return (m->b->kind == CSIM_SHAPE_MESH ? csimi_least_mesh(m->b->field, csim_pose_local(m->pb, x))
-                                          : csimi_meet_distance(m, x, &n)) > s->ball + m->margin;
+    return (csimi_shape_is(m->b, CSIM_SHAPE_MESH) ? csimi_least_mesh(m->b->field, csim_pose_local(m->pb, x))
+                                                  : csimi_meet_distance(m, x, &n)) > s->ball + m->margin;
 }
 
 static uint64_t csimi_sample_bit(int number) { return (uint64_t)1 << (number & 63); }
@@ -477,7 +477,8 @@ static void csimi_meet_samples(csimi_meet *m) {
     csimi_sampler s;
     uint64_t chosen;
     int k;
-    if (m->a->kind == CSIM_SHAPE_HALF_SPACE || (m->a->field && m->b->kind == CSIM_SHAPE_CAPSULE)) return;
+    if (csimi_shape_is(m->a, CSIM_SHAPE_HALF_SPACE) || (m->a->field && csimi_shape_is(m->b, CSIM_SHAPE_CAPSULE)))
+        return;
     chosen = csimi_choose_samples(m, choice);
     if (!chosen) return;
     csimi_field_sampler(m, &s);
@@ -502,7 +503,8 @@ static void csimi_meet_field_ball(csimi_meet *m) {
     csim_vec3 n;
     csim_real d = csimi_meet_distance(m, m->pa.position, &n);
     int i, count = 0;
-    if (m->b->kind == CSIM_SHAPE_HEIGHTS && d > 0) count = csimi_height_planes(m->b->field, c, r + m->margin, plane, 8);
+    if (csimi_shape_is(m->b, CSIM_SHAPE_HEIGHTS) && d > 0)
+        count = csimi_height_planes(m->b->field, c, r + m->margin, plane, 8);
     for (i = 0; i < count; i++) {
         n = csim_rotate(m->pb.rotation, plane[i].normal);
         csimi_meet_emit(m, csim_madd(m->pa.position, -r, n), csim_madd(m->pa.position, -plane[i].distance, n), n,
@@ -588,7 +590,7 @@ static void csimi_meet_field_rims(csimi_meet *m) {
 /* A sphere is its centre; what else is beside a field has samples and is met by those of the field. */
 static void csimi_meet_fields(csimi_meet *m) {
     if (!m->b->field) csimi_meet_swap(m);
-    if (m->a->kind == CSIM_SHAPE_SPHERE) {
+    if (csimi_shape_is(m->a, CSIM_SHAPE_SPHERE)) {
         csimi_meet_field_ball(m);
         return;
     }
@@ -596,20 +598,20 @@ static void csimi_meet_fields(csimi_meet *m) {
     if (csimi_cylinder(m->a)) csimi_meet_field_rims(m);
     csimi_meet_swap(m);
     m->names = 0x80000000u;
-    if (m->a->kind != CSIM_SHAPE_TRIANGLES) csimi_meet_samples(m);
+    if (!csimi_shape_is(m->a, CSIM_SHAPE_TRIANGLES)) csimi_meet_samples(m);
     csimi_meet_swap(m);
     m->names = 0;
 }
 
 static void csimi_meet_shapes(csimi_meet *m) {
     csim_vec3 n;
-    if (csimi_roundness(m->a->kind) < csimi_roundness(m->b->kind)) csimi_meet_swap(m);
-    if (m->a->kind == CSIM_SHAPE_HALF_SPACE) return;
+    if (csimi_roundness(csimi_kind_of(m->a)) < csimi_roundness(csimi_kind_of(m->b))) csimi_meet_swap(m);
+    if (csimi_shape_is(m->a, CSIM_SHAPE_HALF_SPACE)) return;
     if (csimi_meet_distance(m, csim_pose_point(m->pa, m->a->centre), &n) > m->a->bound + m->margin) return;
-    switch (csimi_roundness(m->a->kind)) {
+    switch (csimi_roundness(csimi_kind_of(m->a))) {
     case 4: csimi_meet_ball(m, m->pa.position, m->a->radius, 0); return;
     case 3:
-        if (m->b->kind == CSIM_SHAPE_CAPSULE)
+        if (csimi_shape_is(m->b, CSIM_SHAPE_CAPSULE))
             csimi_meet_capsules(m);
         else
             csimi_meet_axis(m);
@@ -643,7 +645,7 @@ static csimi_meet csimi_meet_of(const csim_geometry *a, csim_pose pa, const csim
     m.swapped = false;
     m.facet = NULL;
     m.plate = NULL;
-    m.up = csimi_axis_of(a->kind == CSIM_SHAPE_HALF_SPACE ? pa : pb);
+    m.up = csimi_axis_of(csimi_shape_is(a, CSIM_SHAPE_HALF_SPACE) ? pa : pb);
     return m;
 }
 

@@ -38,7 +38,7 @@ static void csimi_polytope_box(csimi_polytope *p, csim_vec3 half) {
 
 CSIMI_FN void csimi_polytope_of(csimi_polytope *p, const csim_geometry *g, const csim_hull_data *hulls) {
     const csim_hull_data *h;
-    p->box = g->kind == CSIM_SHAPE_BOX;
+    p->box = csimi_shape_is(g, CSIM_SHAPE_BOX);
     if (p->box) {
         csimi_polytope_box(p, g->half);
         return;

@@ -5,14 +5,46 @@
 #include "../math/private.h"
 #include "field.h"
 
-/* Never, in a build without cylinders: what is for them alone goes with them. */
-CSIM_INLINE bool csimi_cylinder(const csim_geometry *g) {
+/* Whether a build has shapes of a kind, and the kind of one, which csimi_check_shape has looked at: code for what is
+   left out goes with it. */
+CSIMI_KNOWN bool csimi_has_shape(csim_shape_kind kind) {
+    switch (kind) {
+    case CSIM_SHAPE_HALF_SPACE: return true;
+#ifndef CONDSIM_NO_ROUND
+    case CSIM_SHAPE_SPHERE:
+    case CSIM_SHAPE_CAPSULE: return true;
+#endif
+#ifndef CONDSIM_NO_BOXES
+    case CSIM_SHAPE_BOX: return true;
+#endif
 #ifndef CONDSIM_NO_CYLINDERS
-    return g->kind == CSIM_SHAPE_CYLINDER;
+    case CSIM_SHAPE_CYLINDER: return true;
+#endif
+#ifndef CONDSIM_NO_HULLS
+    case CSIM_SHAPE_HULL: return true;
+#endif
+#ifndef CONDSIM_NO_FIELDS
+    case CSIM_SHAPE_MESH:
+    case CSIM_SHAPE_HEIGHTS:
+    case CSIM_SHAPE_TRIANGLES: return true;
+#endif
+    default: return false;
+    }
+}
+CSIMI_KNOWN bool csimi_shape_is(const csim_geometry *g, csim_shape_kind kind) {
+    return csimi_has_shape(kind) && g->kind == kind;
+}
+CSIMI_KNOWN csim_shape_kind csimi_kind_of(const csim_geometry *g) {
+#if defined(CONDSIM_NO_CYLINDERS) && defined(CONDSIM_NO_HULLS) && defined(CONDSIM_NO_FIELDS)
+    if (csimi_shape_is(g, CSIM_SHAPE_BOX)) return CSIM_SHAPE_BOX;
+    if (csimi_shape_is(g, CSIM_SHAPE_SPHERE)) return CSIM_SHAPE_SPHERE;
+    return csimi_shape_is(g, CSIM_SHAPE_CAPSULE) ? CSIM_SHAPE_CAPSULE : CSIM_SHAPE_HALF_SPACE;
 #else
-    return (void)g, false;
+    return g->kind;
 #endif
 }
+CSIMI_KNOWN bool csimi_cylinder(const csim_geometry *g) { return csimi_shape_is(g, CSIM_SHAPE_CYLINDER); }
+CSIMI_KNOWN bool csimi_flat_sided(csim_shape_kind k) { return k == CSIM_SHAPE_BOX || k == CSIM_SHAPE_HULL; }
 /* ---- shape.c: bounds of a shape whose own axes are at pose */
 CSIMI_FN void csimi_bounds_at(const csim_geometry *g, const csim_hull_data *hulls, csim_pose pose, csim_vec3 *lower,
                               csim_vec3 *upper);

@@ -130,16 +130,13 @@ CSIMI_FN csim_status csimi_check_shape(const char *function, const csim_shape *s
     csim_status status;
     if (!s) return csimi_fail(error, CSIM_NULL_ARGUMENT, function, "shape", false, 0, "a shape");
     if ((status = csimi_check_local(function, &s->local, error)) != CSIM_OK) return status;
+    if ((unsigned)s->kind < (unsigned)CSIM_SHAPE_COUNT_ && !csimi_has_shape(s->kind))
+        return csimi_fail(error, CSIM_UNSUPPORTED, function, "kind", true, (double)s->kind,
+                          "builds without CONDSIM_NO_ROUND, BOXES, CYLINDERS, HULLS or FIELDS");
     switch (s->kind) {
     case CSIM_SHAPE_HALF_SPACE: return CSIM_OK;
     case CSIM_SHAPE_SPHERE: return csimi_check_length(function, "radius", s->radius, false, error);
-#ifdef CONDSIM_NO_CYLINDERS
     case CSIM_SHAPE_CYLINDER:
-        return csimi_fail(error, CSIM_UNSUPPORTED, function, "kind", true, (double)s->kind,
-                          "builds without CONDSIM_NO_CYLINDERS");
-#else
-    case CSIM_SHAPE_CYLINDER:
-#endif
     case CSIM_SHAPE_CAPSULE:
         if ((status = csimi_check_length(function, "radius", s->radius, false, error)) != CSIM_OK) return status;
         status = csimi_check_length(function, "half_height", s->half_height, s->kind == CSIM_SHAPE_CAPSULE, error);
@@ -148,13 +145,7 @@ CSIMI_FN csim_status csimi_check_shape(const char *function, const csim_shape *s
         if ((status = csimi_check_length(function, "half.x", s->half.x, false, error)) != CSIM_OK) return status;
         if ((status = csimi_check_length(function, "half.y", s->half.y, false, error)) != CSIM_OK) return status;
         return csimi_check_length(function, "half.z", s->half.z, false, error);
-#ifdef CONDSIM_NO_HULLS
-    case CSIM_SHAPE_HULL:
-        return csimi_fail(error, CSIM_UNSUPPORTED, function, "kind", true, (double)s->kind,
-                          "builds without CONDSIM_NO_HULLS");
-#else
     case CSIM_SHAPE_HULL: return csimi_check_points(function, s, error);
-#endif
     case CSIM_SHAPE_MESH:
     case CSIM_SHAPE_HEIGHTS:
     case CSIM_SHAPE_TRIANGLES:
@@ -354,7 +345,7 @@ CSIMI_FN CSIMI_NOINLINE csim_status csimi_geometry_mass(const char *function, co
 
 /* Half the size of a box, cylinder or capsule along a direction given in its frame. */
 static csim_real csimi_half_extent(const csim_geometry *g, const csim_real *d) {
-    if (g->kind == CSIM_SHAPE_BOX || g->field)
+    if (csimi_shape_is(g, CSIM_SHAPE_BOX) || g->field)
         return csimi_abs(d[0]) * g->half.x + csimi_abs(d[1]) * g->half.y + csimi_abs(d[2]) * g->half.z;
     if (csimi_cylinder(g))
         return csimi_abs(d[2]) * g->half_height + CSIMI_SQRT(d[0] * d[0] + d[1] * d[1]) * g->radius;
@@ -383,7 +374,7 @@ CSIMI_FN void csimi_bounds_at(const csim_geometry *g, const csim_hull_data *hull
     csim_mat3 R = csim_quat_matrix(p.rotation);
     csim_real half[3];
     int i;
-    if (g->kind == CSIM_SHAPE_HULL) {
+    if (csimi_shape_is(g, CSIM_SHAPE_HULL)) {
         const csim_hull_data *hull = hulls + g->hull;
         csim_vec3 lo = csim_v3(CSIMI_HUGE, CSIMI_HUGE, CSIMI_HUGE), up = csim_scale(-1, lo);
         for (i = 0; i < hull->vertex_count; ++i) {
@@ -395,7 +386,7 @@ CSIMI_FN void csimi_bounds_at(const csim_geometry *g, const csim_hull_data *hull
         *upper = up;
         return;
     }
-    if (g->kind == CSIM_SHAPE_HALF_SPACE) {
+    if (csimi_shape_is(g, CSIM_SHAPE_HALF_SPACE)) {
         csimi_half_space_bounds(R.m, &p, lower, upper);
         return;
     }

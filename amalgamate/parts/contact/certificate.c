@@ -448,9 +448,43 @@ static csimi_wide csimi_cert_carried(const csim_real *lambda, int count, csimi_w
     return carrying > 0 ? csimi_cert_median(norms, carrying) : 0;
 }
 
+/* Figures that no tolerance judges. Builds without statistics leave them 0, unless the impulse level asks for some. */
+#if defined(CONDSIM_NO_STATISTICS) && defined(CONDSIM_NO_IMPULSE)
+#define CSIMI_CERT_ALL 0
+#else
+#define CSIMI_CERT_ALL 1
+#endif
+
+/* Sums over Coulomb contacts, for the natural maps. */
+typedef struct csimi_cert_maps {
+    csimi_wide map2, plain2, norm2, speed2;
+} csimi_cert_maps;
+
+static void csimi_cert_describe(const csimi_cert_contact *c, csimi_cert_maps *sum, csim_certificate *out) {
+    if (!csimi_cert_frictional(c->contact)) return;
+    csimi_cert_take(&out->approach, -c->u[0]);
+    csimi_cert_take(&out->complementarity, csimi_cert_abs(c->lambda[0] * c->u[0]));
+    csimi_cert_take(&out->cone, csimi_cert_cone_excess(c));
+    csimi_cert_take(&out->dissipation, csimi_cert_dissipation(c));
+    csimi_cert_take(&out->dissipation_power, csimi_cert_power(c));
+    if (!csimi_law_is(c->contact, CSIM_LAW_STRICT) && !csimi_law_is(c->contact, CSIM_LAW_INVERTIBLE)) return;
+    sum->map2 += csimi_cert_natural_map2(c, c->rho);
+    sum->plain2 += csimi_cert_natural_map2(c, 1);
+    sum->norm2 += c->lambda[0] * c->lambda[0] + c->lambda[1] * c->lambda[1] + c->lambda[2] * c->lambda[2];
+    sum->speed2 += c->u[0] * c->u[0] + c->u[1] * c->u[1] + c->u[2] * c->u[2];
+}
+
+/* No impulse at all is right or altogether wrong: no norm to measure against. */
+static void csimi_cert_map(const csimi_cert_maps *sum, csim_certificate *out) {
+    const csimi_wide speed2 = csimi_cert_max(sum->norm2, sum->speed2);
+    out->natural_map_scaled = sum->norm2 > 0 ? csimi_sqrt64(sum->map2 / sum->norm2) : sum->map2 > 0 ? 1 : 0;
+    out->natural_map_siconos = speed2 > 0 ? csimi_sqrt64(sum->plain2 / speed2) : 0;
+}
+
 static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const csim_real *lambda,
                                 const csimi_cert_kept *kept, csimi_wide *g, csim_certificate *out) {
-    csimi_wide most, map2 = 0, plain2 = 0, norm2 = 0, speed2 = 0, weighed = 0, weight = 0, pressed = 0;
+    csimi_wide most, weighed = 0, weight = 0, pressed = 0;
+    csimi_cert_maps sum = {0, 0, 0, 0};
     const csimi_wide median = csimi_cert_carried(lambda, p->contact_count, kept->norm, &most);
     int m;
     for (m = 0; m < p->contact_count; ++m) {
@@ -470,25 +504,12 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
             out->contact = figure;
             out->worst_contact = m;
         }
-        if (!csimi_cert_frictional(c.contact)) continue;
-        csimi_cert_take(&out->approach, -c.u[0]);
-        csimi_cert_take(&out->complementarity, csimi_cert_abs(c.lambda[0] * c.u[0]));
-        csimi_cert_take(&out->cone, csimi_cert_cone_excess(&c));
-        csimi_cert_take(&out->dissipation, csimi_cert_dissipation(&c));
-        csimi_cert_take(&out->dissipation_power, csimi_cert_power(&c));
-        if (!csimi_law_is(c.contact, CSIM_LAW_STRICT) && !csimi_law_is(c.contact, CSIM_LAW_INVERTIBLE)) continue;
-        map2 += csimi_cert_natural_map2(&c, c.rho);
-        plain2 += csimi_cert_natural_map2(&c, 1);
-        norm2 += c.lambda[0] * c.lambda[0] + c.lambda[1] * c.lambda[1] + c.lambda[2] * c.lambda[2];
-        speed2 += c.u[0] * c.u[0] + c.u[1] * c.u[1] + c.u[2] * c.u[2];
+        if (CSIMI_CERT_ALL) csimi_cert_describe(&c, &sum, out);
     }
     csimi_cert_take(&out->energy, pressed);
     csimi_cert_impulses(p, lambda, true, g);
     csimi_cert_motion(p, kept, csimi_sqrt64(weighed / weight), g, out);
-    /* no impulse at all is right or altogether wrong: no norm to measure against */
-    out->natural_map_scaled = norm2 > 0 ? csimi_sqrt64(map2 / norm2) : map2 > 0 ? 1 : 0;
-    speed2 = csimi_cert_max(norm2, speed2);
-    out->natural_map_siconos = speed2 > 0 ? csimi_sqrt64(plain2 / speed2) : 0;
+    if (CSIMI_CERT_ALL) csimi_cert_map(&sum, out);
 }
 
 CSIM_API double csim_certificate_worst(const csim_certificate *certificate) {
@@ -528,3 +549,4 @@ CSIM_API csim_status csim_problem_certify(const csim_problem *problem, const csi
 
 #undef CSIMI_CERT_NOISE
 #undef CSIMI_CERT_COARSE
+#undef CSIMI_CERT_ALL

@@ -11,10 +11,10 @@
    others is left out. Rows of joints and trees are bilateral or boxes. */
 #ifndef CONDSIM_NO_LAWS
 #define CSIMI_HAS_LAWS 1
-CSIM_INLINE csim_law csimi_law_of(const csim_contact *c) { return c->law; }
+CSIMI_KNOWN csim_law csimi_law_of(const csim_contact *c) { return c->law; }
 #else
 #define CSIMI_HAS_LAWS 0
-CSIM_INLINE csim_law csimi_law_of(const csim_contact *c) {
+CSIMI_KNOWN csim_law csimi_law_of(const csim_contact *c) {
 #if defined(CONDSIM_NO_JOINTS) && defined(CONDSIM_NO_TREE)
     return (void)c, CSIM_LAW_STRICT;
 #else
@@ -23,7 +23,7 @@ CSIM_INLINE csim_law csimi_law_of(const csim_contact *c) {
 #endif
 }
 #endif
-CSIM_INLINE bool csimi_law_is(const csim_contact *c, csim_law law) {
+CSIMI_KNOWN bool csimi_law_is(const csim_contact *c, csim_law law) {
     const bool row = law == CSIM_LAW_STRICT || law == CSIM_LAW_BILATERAL || law == CSIM_LAW_BOX;
     return (CSIMI_HAS_LAWS || row) && csimi_law_of(c) == law;
 }

@@ -7,7 +7,7 @@ static void csimi_place_scaled_identity(csim_real a, csim_real *J) {
 }
 
 /* The kind of a place, one of those that this build can make: code for the others is left out. */
-static csimi_place_kind csimi_place_kind_of(const csimi_place *p) {
+CSIMI_KNOWN csimi_place_kind csimi_place_kind_of(const csimi_place *p) {
 #if CSIMI_HAS_NODES
     return p->kind;
 #else

@@ -2,13 +2,14 @@
 #include "private.h"
 
 CSIMI_FN const csimi_solver_traits *csimi_solver_traits_of(csim_solver solver) {
-    static const char blocks[] = "a problem of bodies of 1 to 4 blocks, W in blocks or dense, or at most 32 contacts";
-    static const char newton[] = "contacts of the laws strict, invertible, bilateral and box";
-    static const char xpbd[] = "bodies of 1 to 4 coupled blocks and cables (no chains of springs, cloth, solids) in "
-                               "backward Euler; no proximal law";
-    static const char penalty[] = "contacts of the laws strict, bilateral and box";
-    static const char explicit_penalty[] = "strict, anisotropic, bilateral and box laws in backward Euler";
-    static const char any[] = "a positive definite A, with every contact on blocks that can move";
+    static const char blocks[] =
+        CSIMI_SAID("a problem of bodies of 1 to 4 blocks, W in blocks or dense, or at most 32 contacts");
+    static const char newton[] = CSIMI_SAID("contacts of the laws strict, invertible, bilateral and box");
+    static const char xpbd[] = CSIMI_SAID("bodies of 1 to 4 coupled blocks and cables (no chains of springs, cloth, "
+                                          "solids) in backward Euler; no proximal law");
+    static const char penalty[] = CSIMI_SAID("contacts of the laws strict, bilateral and box");
+    static const char explicit_penalty[] = CSIMI_SAID("strict, anisotropic, bilateral and box laws in backward Euler");
+    static const char any[] = CSIMI_SAID("a positive definite A, with every contact on blocks that can move");
     static const csimi_solver_traits traits[CSIM_SOLVER_COUNT_] = {
         /* name; rows of W; laws; needs */
         {"auto", false, CSIMI_ALL_LAWS, any},

@@ -128,10 +128,10 @@ static void csimi_add_objects(csimi_detector *d) {
         if (b->kind == CSIM_RIGID) {
             csim_pose pose = csimi_body_pose(&w->store, &w->store.state, slot);
             for (k = 0; k < b->shape_count; k++) csimi_add_shape(d, slot, b->first_shape + k, pose);
-        } else if (b->kind == CSIM_BODY_TREE) {
+        } else if (CSIMI_HAS_TREES && b->kind == CSIM_BODY_TREE) {
             for (k = b->first_shape; k < b->first_shape + b->shape_count; k++)
                 csimi_add_shape(d, slot, k, csimi_shape_pose(&w->store, &w->store.state, k));
-        } else {
+        } else if (CSIMI_HAS_NODES) {
             csimi_add_points(d, slot);
         }
     }
@@ -149,7 +149,7 @@ static void csimi_add_still_objects(csimi_detector *d) {
         if (b->disabled) continue;
         if (b->shape_count > 0)
             csimi_add_shape(d, slot, b->first_shape + part, csimi_shape_pose(s, &s->state, b->first_shape + part));
-        else if (i == 0 || (int)(d->near[i - 1] >> 32) != slot)
+        else if (CSIMI_HAS_NODES && (i == 0 || (int)(d->near[i - 1] >> 32) != slot))
             csimi_add_points(d, slot);
     }
 }

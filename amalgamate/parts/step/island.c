@@ -420,22 +420,16 @@ static void csimi_island_elements(const csim_world *w, const csimi_step_frame *f
 }
 #endif
 
+/* All figures are numbers, one behind the other. */
 static void csimi_worse(csim_certificate *worst, const csim_certificate *c) {
-#define CSIMI_WORSE(x) \
-    if (c->x > worst->x) worst->x = c->x;
-    CSIMI_WORSE(dynamics)
-    CSIMI_WORSE(contact)
-    CSIMI_WORSE(velocity)
-    CSIMI_WORSE(work)
-    CSIMI_WORSE(energy)
-    CSIMI_WORSE(approach)
-    CSIMI_WORSE(complementarity)
-    CSIMI_WORSE(cone)
-    CSIMI_WORSE(dissipation)
-    CSIMI_WORSE(dissipation_power)
-    CSIMI_WORSE(natural_map_scaled)
-    CSIMI_WORSE(natural_map_siconos)
-#undef CSIMI_WORSE
+    enum { FIGURES = offsetof(csim_certificate, worst_contact) / sizeof(double) };
+    double most[FIGURES], figure[FIGURES];
+    int i;
+    CSIMI_MEMCPY(most, worst, sizeof most);
+    CSIMI_MEMCPY(figure, c, sizeof figure);
+    for (i = 0; i < FIGURES; i++)
+        if (figure[i] > most[i]) most[i] = figure[i];
+    CSIMI_MEMCPY(worst, most, sizeof most);
 }
 
 static void csimi_count_outcome(csimi_step_frame *f, const csim_outcome *o, int blocks, int contacts) {

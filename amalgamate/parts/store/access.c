@@ -423,8 +423,8 @@ CSIM_API csim_status csim_body_add_node_force(csim_world *w, csim_body_id id, in
 
 static csim_status csimi_check_activation(csim_world *w, const csim_activation *a, const char *function) {
     static const csimi_field fields[] = {
-        {"pressure", offsetof(csim_activation, pressure), -1e15, 1e15, false, false, "-1e15..1e15"},
-        {"tension", offsetof(csim_activation, tension), -1e15, 1e15, false, false, "-1e15..1e15"},
+        CSIMI_FIELD("pressure", offsetof(csim_activation, pressure), -1e15, 1e15, false, false, "-1e15..1e15"),
+        CSIMI_FIELD("tension", offsetof(csim_activation, tension), -1e15, 1e15, false, false, "-1e15..1e15"),
     };
     csim_status status;
     if (!a) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, function, "activation", false, 0, "not null");

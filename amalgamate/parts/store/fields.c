@@ -11,32 +11,38 @@ CSIMI_FN csim_status csimi_check_fields(csim_error *error, const char *function,
     int i;
     for (i = 0; i < count; i++) {
         const csimi_field *f = fields + i;
+#ifndef CONDSIM_NO_ERROR_TEXT
+        const char *name = f->name, *range = f->range;
+#else
+        const char *name = NULL, *range = NULL;
+#endif
         csim_real x;
         CSIMI_MEMCPY(&x, (const unsigned char *)def + f->offset, sizeof x);
-        if (!csimi_finite(x)) return csimi_fail(error, CSIM_NOT_FINITE, function, f->name, true, (double)x, f->range);
-        if ((double)x < f->lowest || (double)x > f->highest || (f->open_low && (double)x <= f->lowest) ||
-            (f->open_high && (double)x >= f->highest))
-            return csimi_fail(error, CSIM_OUT_OF_RANGE, function, f->name, true, (double)x, f->range);
+        if (!csimi_finite(x)) return csimi_fail(error, CSIM_NOT_FINITE, function, name, true, (double)x, range);
+        if (x < f->lowest || x > f->highest || (f->open_low && x <= f->lowest) || (f->open_high && x >= f->highest))
+            return csimi_fail(error, CSIM_OUT_OF_RANGE, function, name, true, (double)x, range);
     }
     return CSIM_OK;
 }
 
 CSIMI_FN csim_status csimi_check_surface(csim_error *error, const char *function, const csim_surface_def *def) {
     static const csimi_field fields[] = {
-        {"surface.friction", offsetof(csim_surface_def, friction), 0, 1e6, false, false, "0..1e6"},
-        {"surface.friction2", offsetof(csim_surface_def, friction2), -1, 1e6, false, false, "-1 (isotropic) or 0..1e6"},
-        {"surface.friction_direction.x", offsetof(csim_surface_def, friction_direction.x), -1e9, 1e9, false, false,
-         "finite"},
-        {"surface.friction_direction.y", offsetof(csim_surface_def, friction_direction.y), -1e9, 1e9, false, false,
-         "finite"},
-        {"surface.friction_direction.z", offsetof(csim_surface_def, friction_direction.z), -1e9, 1e9, false, false,
-         "finite"},
-        {"surface.restitution", offsetof(csim_surface_def, restitution), 0, 1, false, false, "0..1"},
-        {"surface.thickness", offsetof(csim_surface_def, thickness), 0, 1e3, false, false, "0..1000"},
-        {"surface.velocity.x", offsetof(csim_surface_def, velocity.x), -1e9, 1e9, false, false, "-1e9..1e9"},
-        {"surface.velocity.y", offsetof(csim_surface_def, velocity.y), -1e9, 1e9, false, false, "-1e9..1e9"},
-        {"surface.velocity.z", offsetof(csim_surface_def, velocity.z), -1e9, 1e9, false, false, "-1e9..1e9"},
-        {"surface.rolling_resistance", offsetof(csim_surface_def, rolling_resistance), 0, 1e3, false, false, "0..1000"},
+        CSIMI_FIELD("surface.friction", offsetof(csim_surface_def, friction), 0, 1e6, false, false, "0..1e6"),
+        CSIMI_FIELD("surface.friction2", offsetof(csim_surface_def, friction2), -1, 1e6, false, false,
+                    "-1 (isotropic) or 0..1e6"),
+        CSIMI_FIELD("surface.friction_direction.x", offsetof(csim_surface_def, friction_direction.x), -1e9, 1e9, false,
+                    false, "finite"),
+        CSIMI_FIELD("surface.friction_direction.y", offsetof(csim_surface_def, friction_direction.y), -1e9, 1e9, false,
+                    false, "finite"),
+        CSIMI_FIELD("surface.friction_direction.z", offsetof(csim_surface_def, friction_direction.z), -1e9, 1e9, false,
+                    false, "finite"),
+        CSIMI_FIELD("surface.restitution", offsetof(csim_surface_def, restitution), 0, 1, false, false, "0..1"),
+        CSIMI_FIELD("surface.thickness", offsetof(csim_surface_def, thickness), 0, 1e3, false, false, "0..1000"),
+        CSIMI_FIELD("surface.velocity.x", offsetof(csim_surface_def, velocity.x), -1e9, 1e9, false, false, "-1e9..1e9"),
+        CSIMI_FIELD("surface.velocity.y", offsetof(csim_surface_def, velocity.y), -1e9, 1e9, false, false, "-1e9..1e9"),
+        CSIMI_FIELD("surface.velocity.z", offsetof(csim_surface_def, velocity.z), -1e9, 1e9, false, false, "-1e9..1e9"),
+        CSIMI_FIELD("surface.rolling_resistance", offsetof(csim_surface_def, rolling_resistance), 0, 1e3, false, false,
+                    "0..1000"),
     };
     csim_status s = csimi_check_fields(error, function, def, fields, CSIMI_COUNT_OF(fields));
     if (s) return s;

@@ -19,8 +19,8 @@ CSIMI_FN csim_status csimi_check_motor(csim_error *e, const char *fn, const csim
 CSIMI_FN csim_status csimi_check_softness(csim_error *e, const char *fn, const csim_softness *s) {
     static const csimi_field fields[] = {
         CSIMI_AT_LEAST_0(csim_softness, stiffness), CSIMI_AT_LEAST_0(csim_softness, damping),
-        {"frequency", offsetof(csim_softness, frequency), 0, 1e6, false, false, "0..1e6"},
-        {"ratio", offsetof(csim_softness, ratio), 0, 1e6, false, false, "0..1e6"}};
+        CSIMI_FIELD("frequency", offsetof(csim_softness, frequency), 0, 1e6, false, false, "0..1e6"),
+        CSIMI_FIELD("ratio", offsetof(csim_softness, ratio), 0, 1e6, false, false, "0..1e6")};
     return csimi_check_fields(e, fn, s, fields, CSIMI_COUNT_OF(fields));
 }
 

@@ -281,12 +281,12 @@ enum { CSIMI_AXES = sizeof(csimi_counts) / sizeof(int) };
 
 /* The unknowns of a step are velocity blocks, kind by kind in this order: one line a kind of body.
    X(kind, axis, blocks of an item, velocity, its representative in the last step, what pushes in the coming step) */
-#define CSIMI_UNKNOWNS(X)                                       \
-    X(node, nodes, 1, v, node_rep, node_force)                  \
-    X(rigid, rigids, 2, velocity, rigid_rep, wrench)            \
-    X(edge, frames, 1, frame_velocity, frame_rep, frame_torque) \
-    X(coord, coords, 1, coord_rate, coord_rep, coord_force)     \
-    X(slack, axes, CSIMI_AXES_SLACKS, slack_rate, slack_rep, slack_force)
+#define CSIMI_UNKNOWNS(X)                            \
+    CSIMI_NODE_UNKNOWNS(X)                           \
+    X(rigid, rigids, 2, velocity, rigid_rep, wrench) \
+    CSIMI_EDGE_UNKNOWNS(X)                           \
+    CSIMI_COORD_UNKNOWNS(X)                          \
+    CSIMI_SLACK_UNKNOWNS(X)
 
 /* The axes in which what sleeps lies behind what is awake: X(axis). bed.c */
 #define CSIMI_BED_AXES(X) \
@@ -294,14 +294,37 @@ enum { CSIMI_AXES = sizeof(csimi_counts) / sizeof(int) };
         X(modal) X(axes)
 
 /* What those velocities move: X(axis, member of csimi_state, numbers of an item) */
-#define CSIMI_POSITIONS(X)          \
-    X(nodes, x, 3)                  \
-    X(rigids, com, 3)               \
-    X(rigids, rotation, 4)          \
-    X(frames, frame, 4)             \
-    X(tree_links, link_position, 7) \
-    X(tree_links, link_pose, 7)     \
-    X(coords, coord_position, 3)
+#define CSIMI_POSITIONS(X) \
+    CSIMI_NODE_POSITIONS(X) X(rigids, com, 3) X(rigids, rotation, 4) CSIMI_EDGE_POSITIONS(X) CSIMI_COORD_POSITIONS(X)
+
+/* Lines of kinds that a build leaves out are none. */
+#if CSIMI_HAS_NODES
+#define CSIMI_NODE_UNKNOWNS(X) X(node, nodes, 1, v, node_rep, node_force)
+#define CSIMI_NODE_POSITIONS(X) X(nodes, x, 3)
+#else
+#define CSIMI_NODE_UNKNOWNS(X)
+#define CSIMI_NODE_POSITIONS(X)
+#endif
+#ifndef CONDSIM_NO_CABLE
+#define CSIMI_EDGE_UNKNOWNS(X) X(edge, frames, 1, frame_velocity, frame_rep, frame_torque)
+#define CSIMI_EDGE_POSITIONS(X) X(frames, frame, 4)
+#else
+#define CSIMI_EDGE_UNKNOWNS(X)
+#define CSIMI_EDGE_POSITIONS(X)
+#endif
+#if CSIMI_HAS_TREES
+#define CSIMI_COORD_UNKNOWNS(X) X(coord, coords, 1, coord_rate, coord_rep, coord_force)
+#define CSIMI_COORD_POSITIONS(X) \
+    X(tree_links, link_position, 7) X(tree_links, link_pose, 7) X(coords, coord_position, 3)
+#else
+#define CSIMI_COORD_UNKNOWNS(X)
+#define CSIMI_COORD_POSITIONS(X)
+#endif
+#ifndef CONDSIM_NO_JOINTS
+#define CSIMI_SLACK_UNKNOWNS(X) X(slack, axes, CSIMI_AXES_SLACKS, slack_rate, slack_rep, slack_force)
+#else
+#define CSIMI_SLACK_UNKNOWNS(X)
+#endif
 
 /* What models read of the counts: X(axis, member of csimi_state) */
 #define CSIMI_STATE_COUNTS(X)      \
@@ -720,26 +743,31 @@ CSIMI_FN bool csimi_snapshot_fits(const csimi_staged *s, const csim_field **know
 
 /* A numeric field of a definition: its place and range. */
 typedef struct csimi_field {
-    const char *name;
-    size_t offset;
-    double lowest, highest;
+    csim_real lowest, highest;
+    uint16_t offset;
     bool open_low, open_high; /* the end itself is not allowed */
-    const char *range;        /* the same in words */
+#ifndef CONDSIM_NO_ERROR_TEXT
+    const char *name, *range; /* range: the same in words */
+#endif
 } csimi_field;
+#ifndef CONDSIM_NO_ERROR_TEXT
+#define CSIMI_FIELD(name, offset, lowest, highest, open_low, open_high, range) \
+    { CSIM_R(lowest), CSIM_R(highest), (uint16_t)(offset), open_low, open_high, name, range }
+#else
+#define CSIMI_FIELD(name, offset, lowest, highest, open_low, open_high, range) \
+    { CSIM_R(lowest), CSIM_R(highest), (uint16_t)(offset), open_low, open_high }
+#endif
 /* Lines of a table of fields. More than 1e9 m or m/s is a slip of units. */
-#define CSIMI_ANY(type, field) \
-    { #field, offsetof(type, field), -1e9, 1e9, false, false, "-1e9..1e9" }
+#define CSIMI_ANY(type, field) CSIMI_FIELD(#field, offsetof(type, field), -1e9, 1e9, false, false, "-1e9..1e9")
 #define CSIMI_ANY3(type, vec3) CSIMI_ANY(type, vec3.x), CSIMI_ANY(type, vec3.y), CSIMI_ANY(type, vec3.z)
 #define CSIMI_ANY9(type, mat3)                                                                                      \
     CSIMI_ANY(type, mat3.m[0]), CSIMI_ANY(type, mat3.m[1]), CSIMI_ANY(type, mat3.m[2]), CSIMI_ANY(type, mat3.m[3]), \
         CSIMI_ANY(type, mat3.m[4]), CSIMI_ANY(type, mat3.m[5]), CSIMI_ANY(type, mat3.m[6]),                         \
         CSIMI_ANY(type, mat3.m[7]), CSIMI_ANY(type, mat3.m[8])
-#define CSIMI_AT_LEAST_0(type, field) \
-    { #field, offsetof(type, field), 0, 1e15, false, false, "0..1e15" }
+#define CSIMI_AT_LEAST_0(type, field) CSIMI_FIELD(#field, offsetof(type, field), 0, 1e15, false, false, "0..1e15")
 #define CSIMI_POSITIVE(type, field) \
-    { #field, offsetof(type, field), 0, 1e15, true, false, "above 0, at most 1e15" }
-#define CSIMI_UNIT(type, field) \
-    { #field, offsetof(type, field), 0, 1, false, false, "0..1" }
+    CSIMI_FIELD(#field, offsetof(type, field), 0, 1e15, true, false, "above 0, at most 1e15")
+#define CSIMI_UNIT(type, field) CSIMI_FIELD(#field, offsetof(type, field), 0, 1, false, false, "0..1")
 #define CSIMI_COUNT_OF(a) ((int)(sizeof(a) / sizeof((a)[0])))
 CSIMI_FN csim_status csimi_check_fields(csim_error *error, const char *function, const void *def,
                                         const csimi_field *fields, int count);

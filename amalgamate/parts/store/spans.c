@@ -2,25 +2,25 @@
    kind begin (model/private.h); here is where their velocities, last representatives and forces are kept. */
 #include "private.h"
 
-static bool csimi_node_held(const csimi_store *s, int i) { return s->state.node_mode[i] != CSIMI_FREE; }
-static int csimi_node_owner(const csimi_store *s, int i) { return s->node_body[i]; }
+static CSIMI_UNUSED bool csimi_node_held(const csimi_store *s, int i) { return s->state.node_mode[i] != CSIMI_FREE; }
+static CSIMI_UNUSED int csimi_node_owner(const csimi_store *s, int i) { return s->node_body[i]; }
 
-static bool csimi_rigid_held(const csimi_store *s, int i) { return s->state.rigid_mode[i] != CSIMI_FREE; }
-static int csimi_rigid_owner(const csimi_store *s, int i) { return s->rigid_body[i]; }
+static CSIMI_UNUSED bool csimi_rigid_held(const csimi_store *s, int i) { return s->state.rigid_mode[i] != CSIMI_FREE; }
+static CSIMI_UNUSED int csimi_rigid_owner(const csimi_store *s, int i) { return s->rigid_body[i]; }
 
-static bool csimi_edge_held(const csimi_store *s, int i) { return s->state.frame_mode[i] != CSIMI_FREE; }
-static int csimi_edge_owner(const csimi_store *s, int i) { return s->frame_body[i]; }
+static CSIMI_UNUSED bool csimi_edge_held(const csimi_store *s, int i) { return s->state.frame_mode[i] != CSIMI_FREE; }
+static CSIMI_UNUSED int csimi_edge_owner(const csimi_store *s, int i) { return s->frame_body[i]; }
 
 /* An anchored base does not move, though it keeps its coordinates. */
-static bool csimi_coord_held(const csimi_store *s, int i) {
+static CSIMI_UNUSED bool csimi_coord_held(const csimi_store *s, int i) {
     const csimi_tree *tree = s->state.tree + s->coord_tree[i];
     return tree->mode != CSIMI_FREE || (tree->anchored && i < tree->first_block + tree->base_blocks);
 }
-static int csimi_coord_owner(const csimi_store *s, int i) { return s->tree_body[s->coord_tree[i]]; }
+static CSIMI_UNUSED int csimi_coord_owner(const csimi_store *s, int i) { return s->tree_body[s->coord_tree[i]]; }
 
 /* Nothing holds on to a massless coordinate until a soft row does. */
-static bool csimi_slack_held(const csimi_store *s, int i) { return s->axes[i].link >= 0; }
-static int csimi_slack_owner(const csimi_store *s, int i) {
+static CSIMI_UNUSED bool csimi_slack_held(const csimi_store *s, int i) { return s->axes[i].link >= 0; }
+static CSIMI_UNUSED int csimi_slack_owner(const csimi_store *s, int i) {
     const csimi_link *l = s->link + s->axes[i].link;
     return l->body[l->body[0] < 0 || s->body[l->body[0]].motion != CSIM_DYNAMIC ? 1 : 0];
 }

@@ -630,6 +630,18 @@ CSIM_API csim_status csim_impulse_solve(const csim_impulse_problem *problem, con
 }
 #endif
 
+#if defined(CONDSIM_NO_RESTRAINT)
+CSIMI_FN size_t csimi_restrain_bytes(const csim_problem_size *size) { return 0; }
+CSIMI_FN bool csimi_restrain(const csim_problem *p, const csim_real *start, csimi_arena *arena, const csim_tasks *tasks,
+                             csim_solution *solution, csim_outcome *outcome) {
+    return false;
+}
+CSIMI_FN bool csimi_can_shorten(const csim_world *w, const csimi_step_frame *f) { return false; }
+CSIMI_FN csim_status csimi_shorten(csim_world *w, csimi_step_frame *f, const csimi_step *step, csimi_arena *arena) {
+    return CSIM_OK;
+}
+#endif
+
 #if defined(CONDSIM_NO_STATISTICS)
 CSIMI_FN void csimi_measure(csim_world *world, csimi_step_frame *frame, csimi_arena *arena) {}
 CSIM_API csim_totals csim_world_totals(const csim_world *world) {

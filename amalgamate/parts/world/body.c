@@ -1,11 +1,30 @@
 /* world/body: making rigid bodies. */
 #include "private.h"
 
-CSIMI_FN csim_status csimi_check_skins(csim_world *w, const char *fn, const csim_shape *shapes, int count) {
+#ifdef CONDSIM_NO_STACKS
+/* Whether another body, or a tree that touches itself, has boxes or hulls already. */
+static bool csimi_stacks(const csim_world *w, int slot) {
+    const csimi_store *s = &w->store;
+    const bool self = CSIMI_HAS_TREES && slot >= 0 && s->body[slot].kind == CSIM_BODY_TREE &&
+                      s->state.tree[s->body[slot].tree].self_contact;
+    int k;
+    for (k = 0; k < s->count.shapes; k++)
+        if ((self || s->shape_body[k] != slot) && csimi_flat_sided(s->shape[k].kind)) return true;
+    return false;
+}
+#endif
+
+CSIMI_FN csim_status csimi_check_skins(csim_world *w, const char *fn, int slot, const csim_shape *shapes, int count) {
     int i;
+    (void)slot;
     for (i = 0; i < count; i++) {
         csim_status s = shapes[i].surface ? csimi_check_surface(&w->error, fn, shapes[i].surface) : CSIM_OK;
         if (s) return s;
+#ifdef CONDSIM_NO_STACKS
+        if (csimi_flat_sided(shapes[i].kind) && csimi_stacks(w, slot))
+            return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "shapes", false, 0,
+                              "boxes and hulls of one body, or builds without CONDSIM_NO_STACKS");
+#endif
 #ifdef CONDSIM_NO_EVENTS
         if (shapes[i].sensor)
             return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "shape.sensor", true, 1,
@@ -70,7 +89,7 @@ static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, c
         *hulls += def->shapes[i].kind == CSIM_SHAPE_HULL;
         if ((s = csimi_check_static(w, fn, def->motion, def->shapes + i)) != 0) return s;
     }
-    if ((s = csimi_check_skins(w, fn, def->shapes, def->shape_count)) != 0) return s;
+    if ((s = csimi_check_skins(w, fn, -1, def->shapes, def->shape_count)) != 0) return s;
     return csimi_rigid_mass(def, fn, mass, &w->error);
 }
 

@@ -42,7 +42,8 @@ static csim_status csimi_check_joint_axes(csim_error *e, const char *fn, const c
 
 static csim_status csimi_check_joint(csim_error *e, const char *fn, const csim_joint_def *d) {
     static const csimi_field fields[] = {
-        {"length", offsetof(csim_joint_def, length), -1e9, 1e9, false, false, "below 0 (as it is now) or 0..1e9"},
+        CSIMI_FIELD("length", offsetof(csim_joint_def, length), -1e9, 1e9, false, false,
+                    "below 0 (as it is now) or 0..1e9"),
         CSIMI_ANY(csim_joint_def, lower),
         CSIMI_ANY(csim_joint_def, upper),
         CSIMI_ANY(csim_joint_def, ratio),

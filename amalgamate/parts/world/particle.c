@@ -6,8 +6,8 @@ CSIM_API csim_status csim_create_particle(csim_world *w, const csim_particle_def
     static const csimi_field fields[] = {
         CSIMI_ANY3(csim_particle_def, position),
         CSIMI_ANY3(csim_particle_def, velocity),
-        {"mass", offsetof(csim_particle_def, mass), (double)CSIMI_TINY, 1e15, true, false,
-         "above " CSIMI_TINY_WORD ", at most 1e15"},
+        CSIMI_FIELD("mass", offsetof(csim_particle_def, mass), (double)CSIMI_TINY, 1e15, true, false,
+                    "above " CSIMI_TINY_WORD ", at most 1e15"),
         CSIMI_AT_LEAST_0(csim_particle_def, radius),
         CSIMI_AT_LEAST_0(csim_particle_def, damping),
     };

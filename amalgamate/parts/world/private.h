@@ -17,8 +17,9 @@ CSIMI_FN size_t csimi_reduced_scratch(const csimi_counts *n); /* reduced.c: to w
 
 /* ---- body.c, soft.c */
 
-/* What shapes bring beside their geometry. */
-CSIMI_FN csim_status csimi_check_skins(csim_world *w, const char *function, const csim_shape *shapes, int count);
+/* What shapes bring beside their geometry; slot: of the body that gets them, -1: a new one. */
+CSIMI_FN csim_status csimi_check_skins(csim_world *w, const char *function, int slot, const csim_shape *shapes,
+                                       int count);
 
 /* Mass, centre and inertia of a rigid definition; static bodies may have none. */
 CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn, csim_mass *mass, csim_error *error);

@@ -83,7 +83,7 @@ static csim_status csimi_bake_new(csim_world *w, const char *fn, int slot, const
                                               : b->motion,
                                 shape)) != 0)
         return s;
-    if ((s = csimi_check_skins(w, fn, shape, 1)) != 0) return s;
+    if ((s = csimi_check_skins(w, fn, slot, shape, 1)) != 0) return s;
     if ((s = csimi_check_shape(fn, shape, &w->error)) != 0) return s;
     need.shapes += more;
     need.hulls += shape->kind == CSIM_SHAPE_HULL;

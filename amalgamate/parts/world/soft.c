@@ -58,7 +58,7 @@ static csim_status csimi_check_soft(csim_world *w, const csim_soft_def *def) {
         CSIMI_POSITIVE(csim_soft_def, scale),
         CSIMI_ANY3(csim_soft_def, velocity),
         CSIMI_POSITIVE(csim_soft_def, young),
-        {"poisson", offsetof(csim_soft_def, poisson), -1, 0.5, true, true, "above -1, below 0.5"},
+        CSIMI_FIELD("poisson", offsetof(csim_soft_def, poisson), -1, 0.5, true, true, "above -1, below 0.5"),
         CSIMI_POSITIVE(csim_soft_def, density),
         CSIMI_AT_LEAST_0(csim_soft_def, mass_damping),
         CSIMI_AT_LEAST_0(csim_soft_def, stiffness_damping),

@@ -152,9 +152,14 @@ static csim_status csimi_check_tree(csim_world *w, const csim_tree_def *def, csi
                 return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, name, "shapes", true, (double)k, "no half-space");
             need->hulls += d->shapes[k].kind == CSIM_SHAPE_HULL;
         }
-        if ((s = csimi_check_skins(w, name, d->shapes, d->shape_count)) != 0) return s;
+        if ((s = csimi_check_skins(w, name, -1, d->shapes, d->shape_count)) != 0) return s;
         need->shapes += d->shape_count;
     }
+#ifdef CONDSIM_NO_STACKS
+    if (!def->no_self_contact && need->shapes > w->store.count.shapes + 1)
+        return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "no_self_contact", true, 0,
+                          "true, or builds without CONDSIM_NO_STACKS");
+#endif
     base = csimi_tree_has_base(def) ? csimi_tree_dofs(def->links[0].joint) / 3 : 0;
     need->matrix_blocks += base * base;
     for (i = 0; i < def->link_count; i++) {

@@ -3,10 +3,13 @@
 
 static csim_status csimi_check_solver_params(const csim_solver_params *p, const char *function, csim_error *error) {
     static const csimi_field fields[] = {
-        {"solver.tolerance", offsetof(csim_solver_params, tolerance), 0, 0.1, true, false, "above 0, at most 0.1"},
-        {"solver.gain", offsetof(csim_solver_params, gain), 1, 1e8, false, false, "1..1e8"},
-        {"solver.kappa", offsetof(csim_solver_params, kappa), 0, 1e15, false, false, "0 (use gain) or up to 1e15"},
-        {"solver.sigma", offsetof(csim_solver_params, sigma), 0, 1e15, false, false, "0 (estimate) or up to 1e15"},
+        CSIMI_FIELD("solver.tolerance", offsetof(csim_solver_params, tolerance), 0, 0.1, true, false,
+                    "above 0, at most 0.1"),
+        CSIMI_FIELD("solver.gain", offsetof(csim_solver_params, gain), 1, 1e8, false, false, "1..1e8"),
+        CSIMI_FIELD("solver.kappa", offsetof(csim_solver_params, kappa), 0, 1e15, false, false,
+                    "0 (use gain) or up to 1e15"),
+        CSIMI_FIELD("solver.sigma", offsetof(csim_solver_params, sigma), 0, 1e15, false, false,
+                    "0 (estimate) or up to 1e15"),
     };
     csim_status s;
     if ((s = csimi_check_enum(error, function, "solver.solver", (int)p->solver, CSIM_SOLVER_COUNT_)) != 0) return s;
@@ -91,18 +94,18 @@ static csim_status csimi_check_budget(const csim_solver_params *solver, int budg
 static csim_status csimi_check_world_def(const csim_world_def *d, const char *function, csim_error *error) {
     static const csimi_field fields[] = {
         CSIMI_ANY3(csim_world_def, gravity),
-        {"omega[0]", offsetof(csim_world_def, omega[0]), 0, 1e9, true, false, "above 0, at most 1e9"},
-        {"omega[1]", offsetof(csim_world_def, omega[1]), 0, 1e9, true, false, "above 0, at most 1e9"},
-        {"contact_distance", offsetof(csim_world_def, contact_distance), 0, 1e3, false, false, "0..1000"},
+        CSIMI_FIELD("omega[0]", offsetof(csim_world_def, omega[0]), 0, 1e9, true, false, "above 0, at most 1e9"),
+        CSIMI_FIELD("omega[1]", offsetof(csim_world_def, omega[1]), 0, 1e9, true, false, "above 0, at most 1e9"),
+        CSIMI_FIELD("contact_distance", offsetof(csim_world_def, contact_distance), 0, 1e3, false, false, "0..1000"),
         CSIMI_UNIT(csim_world_def, stabilization),
-        {"slop", offsetof(csim_world_def, slop), 0, 1e3, false, false, "0..1000"},
+        CSIMI_FIELD("slop", offsetof(csim_world_def, slop), 0, 1e3, false, false, "0..1000"),
         CSIMI_AT_LEAST_0(csim_world_def, push_out_speed),
         CSIMI_AT_LEAST_0(csim_world_def, restitution_threshold),
-        {"touch_distance", offsetof(csim_world_def, touch_distance), 0, 1e3, false, false, "0..1000"},
+        CSIMI_FIELD("touch_distance", offsetof(csim_world_def, touch_distance), 0, 1e3, false, false, "0..1000"),
         CSIMI_AT_LEAST_0(csim_world_def, hit_speed),
         CSIMI_AT_LEAST_0(csim_world_def, sleep_speed),
         CSIMI_AT_LEAST_0(csim_world_def, sleep_drift),
-        {"sleep_time", offsetof(csim_world_def, sleep_time), 0, 1e6, false, false, "0..1e6"},
+        CSIMI_FIELD("sleep_time", offsetof(csim_world_def, sleep_time), 0, 1e6, false, false, "0..1e6"),
     };
     csim_status s;
     if ((s = csimi_check_guard(error, function, "made by csim_default_world_def()", d->guard)) != 0) return s;
