@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 2dbf32126870a1e8
+   Hash of the parts: 69dc05807bb87ca9
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -4450,6 +4450,8 @@ CSIMI_KNOWN bool csimi_law_is(const csim_contact *c, csim_law law) {
 
 /* ---- problem.c: whether the law of contact m is one, as csim_problem_check says it. */
 CSIMI_FN csim_status csimi_check_contact_law(const csim_contact *contact, int m, csim_error *error);
+/* What csim_problem_check says of the numbers of A, b, terms and contacts, whose indices are sound. */
+CSIMI_FN csim_status csimi_check_numbers(const csim_problem *problem, csim_error *error);
 
 /* ---- islands.c: union-find on blocks.
    Joins blocks coupled by A and blocks named by one contact (static sides join nothing); skip[n] (may be null) marks
@@ -4571,6 +4573,11 @@ CSIMI_FN bool csimi_solver_gaps(csim_solver solver);
 /* Whether solver takes the laws of contacts [count]. */
 CSIMI_FN bool csimi_solver_laws(csim_solver solver, const csim_contact *contacts, int count);
 CSIMI_FN csim_status csimi_solver_check(const csim_solver_params *p, csim_error *error);
+/* csim_problem_solve in what is left of an arena, for a world: it checked the parameters when it got them, and made the
+   indices of the problem itself. table.c */
+CSIMI_FN csim_status csimi_problem_solve(const csim_problem *problem, const csim_solver_params *params,
+                                         csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
+                                         csim_outcome *outcome, csim_error *error);
 /* What is said of an answer whose certificate is left out; measure: the solver's own. */
 CSIMI_FN csim_result csimi_leave_unchecked(double measure, csim_certificate *certificate);
 
@@ -6961,7 +6968,11 @@ CSIMI_FN csim_status csimi_fail(csim_error *error, csim_status status, const cha
 /* ==== begin base/memory.c ======================================================================================= */
 /* base/memory: an arena that counts and lays out by the same code, and the heap behind the user's hooks. */
 
+#ifndef CONDSIM_TINY
 #define CSIMI_ALIGN 64 /* a cache line, and the widest vector register */
+#else
+#define CSIMI_ALIGN 8 /* neither is there, and memory is dear */
+#endif
 
 CSIMI_FN csimi_arena csimi_arena_counting(void) {
     csimi_arena arena;
@@ -19599,13 +19610,18 @@ static csim_status csimi_check_values(csimi_spot *place, const csim_block_matrix
     return CSIM_OK;
 }
 
-static csim_status csimi_check_matrix(csimi_spot *place, const csim_problem *p) {
+static csim_status csimi_check_rows(csimi_spot *place, const csim_problem *p) {
     csim_status status = CSIM_OK;
     int i;
     if (p->A.n > 0 && p->A.row[0] != 0)
         return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.row", 0, "", p->A.row[0], "0");
     for (i = 0; i < p->A.n && status == CSIM_OK; ++i) status = csimi_check_row(place, &p->A, i);
-    if (status == CSIM_OK) status = csimi_check_values(place, &p->A);
+    return status;
+}
+
+static csim_status csimi_check_matrix(csimi_spot *place, const csim_problem *p) {
+    csim_status status = csimi_check_values(place, &p->A);
+    int i;
     if (status != CSIM_OK || csimi_all_finite(p->b, 3 * p->A.n)) return status;
     for (i = 0; i < p->A.n && status == CSIM_OK; ++i)
         status = csimi_check_finite(place, "b, block ", i, "", p->b + 3 * (ptrdiff_t)i, 3);
@@ -19685,15 +19701,20 @@ static csim_status csimi_check_law(csimi_spot *place, const csim_contact *c, int
     return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, ".law", (double)c->law, "a value of csim_law");
 }
 
-static csim_status csimi_check_contact(csimi_spot *place, const csim_problem *p, int m) {
+static csim_status csimi_check_sides(csimi_spot *place, const csim_problem *p, int m) {
     const csim_contact *c = p->contacts + m;
     csim_status status = csimi_check_side(place, p, m, &c->a, ".a.first", ".a.count");
-    int k;
     if (status == CSIM_OK) status = csimi_check_side(place, p, m, &c->b, ".b.first", ".b.count");
     if (status == CSIM_OK && c->a.count + c->b.count == 0)
         status = csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, ".a.count", 0,
                                     "at least one term in a or b (nothing can move)");
-    if (status == CSIM_OK) status = csimi_check_frame(place, m, c->R);
+    return status;
+}
+
+static csim_status csimi_check_contact(csimi_spot *place, const csim_problem *p, int m) {
+    const csim_contact *c = p->contacts + m;
+    csim_status status = csimi_check_frame(place, m, c->R);
+    int k;
     if (!csimi_finite(c->phi[0] + c->phi[1] + c->phi[2] + c->mass[0] + c->mass[1])) {
         if (status == CSIM_OK) status = csimi_check_finite(place, "contacts", m, ".phi", c->phi, 3);
         if (status == CSIM_OK) status = csimi_check_finite(place, "contacts", m, ".mass", c->mass, 2);
@@ -19705,13 +19726,19 @@ static csim_status csimi_check_contact(csimi_spot *place, const csim_problem *p,
     return status == CSIM_OK ? csimi_check_law(place, c, m) : status;
 }
 
+static csim_status csimi_check_blocks(csimi_spot *place, const csim_problem *p) {
+    int k;
+    for (k = 0; k < p->term_count; ++k)
+        if (p->terms[k].block < 0 || p->terms[k].block >= p->A.n)
+            return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "terms", k, ".block", p->terms[k].block, "0 to n - 1");
+    return CSIM_OK;
+}
+
 static csim_status csimi_check_terms(csimi_spot *place, const csim_problem *p) {
     csim_status status = CSIM_OK;
     int k;
     for (k = 0; k < p->term_count && status == CSIM_OK; ++k) {
         const csim_real *J = p->terms[k].J;
-        if (p->terms[k].block < 0 || p->terms[k].block >= p->A.n)
-            return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "terms", k, ".block", p->terms[k].block, "0 to n - 1");
         if (!csimi_finite(J[0] + J[1] + J[2] + J[3] + J[4] + J[5] + J[6] + J[7] + J[8])) /* a sum hides none */
             status = csimi_check_finite(place, "terms", k, ".J", J, 9);
     }
@@ -19803,6 +19830,17 @@ static csim_status csimi_check_elastics(csimi_spot *place, const csim_problem *p
     return status;
 }
 
+CSIMI_FN csim_status csimi_check_numbers(const csim_problem *problem, csim_error *error) {
+    csimi_spot place;
+    csim_status status;
+    int m;
+    place.error = error;
+    status = csimi_check_matrix(&place, problem);
+    if (status == CSIM_OK) status = csimi_check_terms(&place, problem);
+    for (m = 0; m < problem->contact_count && status == CSIM_OK; ++m) status = csimi_check_contact(&place, problem, m);
+    return status;
+}
+
 CSIM_API csim_status csim_problem_check(const csim_problem *problem, csim_error *error) {
     csimi_spot place;
     csim_status status;
@@ -19816,9 +19854,10 @@ CSIM_API csim_status csim_problem_check(const csim_problem *problem, csim_error 
     if (problem->term_count < 0)
         return csimi_problem_fail(&place, CSIM_BAD_PROBLEM, "term_count", -1, "", problem->term_count, "0 or more");
     status = csimi_check_pointers(problem, error);
-    if (status == CSIM_OK) status = csimi_check_matrix(&place, problem);
-    if (status == CSIM_OK) status = csimi_check_terms(&place, problem);
-    for (m = 0; m < problem->contact_count && status == CSIM_OK; ++m) status = csimi_check_contact(&place, problem, m);
+    if (status == CSIM_OK) status = csimi_check_rows(&place, problem);
+    if (status == CSIM_OK) status = csimi_check_blocks(&place, problem);
+    for (m = 0; m < problem->contact_count && status == CSIM_OK; ++m) status = csimi_check_sides(&place, problem, m);
+    if (status == CSIM_OK) status = csimi_check_numbers(problem, error);
     if (status == CSIM_OK) status = csimi_check_aggregates(&place, problem);
     if (status == CSIM_OK) status = csimi_check_structure(&place, problem);
     if (status == CSIM_OK) status = csimi_check_chains(&place, problem);
@@ -31401,10 +31440,39 @@ static csim_status csimi_solve_by_impulse(const csim_problem *problem, const csi
 }
 #endif
 
+/* Solves what params and a check have let pass. */
+static csim_status csimi_problem_run(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
+                                     csim_status checked, const csim_tasks *tasks, csim_solution *solution,
+                                     csim_outcome *outcome, csim_error *error) {
+    const csimi_velocity_solver *solver = csimi_velocity_solver_of(params->solver);
+    CSIMI_MEMSET(outcome, 0, sizeof *outcome);
+    outcome->result = CSIM_RESULT_NOT_FINITE;
+    outcome->solver = params->solver;
+    outcome->certificate.worst_contact = -1;
+    if (checked == CSIM_NOT_FINITE) return CSIM_OK; /* an outcome, not a mistake of the call: a diverged scene */
+    if (checked != CSIM_OK) return checked;
+    if (!solver->takes(problem) || !csimi_solver_laws(params->solver, problem->contacts, problem->contact_count))
+        return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", true,
+                          (double)(int)params->solver, csimi_solver_traits_of(params->solver)->needs);
+#ifndef CONDSIM_NO_IMPULSE
+    if (params->by_impulse) return csimi_solve_by_impulse(problem, params, arena, tasks, solution, outcome, error);
+#endif
+    return solver->solve(problem, params, arena, tasks, solution, outcome, error);
+}
+
+CSIMI_FN csim_status csimi_problem_solve(const csim_problem *problem, const csim_solver_params *params,
+                                         csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
+                                         csim_outcome *outcome, csim_error *error) {
+    csimi_arena rest = csimi_arena_in(arena->base + arena->used, arena->size - arena->used);
+    const csim_status status = csimi_problem_run(problem, params, &rest, csimi_check_numbers(problem, error), tasks,
+                                                 solution, outcome, error);
+    if (status == CSIM_OK && arena->used + outcome->bytes > arena->high) arena->high = arena->used + outcome->bytes;
+    return status;
+}
+
 CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_solver_params *params, void *workspace,
                                         size_t workspace_bytes, const csim_tasks *tasks, csim_solution *solution,
                                         csim_outcome *outcome, csim_error *error) {
-    const csimi_velocity_solver *solver;
     csimi_arena arena = csimi_arena_in(workspace, workspace_bytes);
     csim_status status;
     if (!problem || !params || !workspace || !solution || !outcome)
@@ -31420,22 +31488,8 @@ CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_
     if (!csimi_solver_there(params))
         return csimi_fail(error, CSIM_UNSUPPORTED, "csim_problem_solve", "params.solver", true,
                           (double)(int)params->solver, CSIMI_SOLVERS_THERE);
-    CSIMI_MEMSET(outcome, 0, sizeof *outcome);
-    outcome->result = CSIM_RESULT_NOT_FINITE;
-    outcome->solver = params->solver;
-    outcome->certificate.worst_contact = -1;
-    status = csim_problem_check(problem, error);
-    if (status == CSIM_NOT_FINITE) return CSIM_OK; /* an outcome, not a mistake of the call: a diverged scene */
-    if (status != CSIM_OK) return status;
-    solver = csimi_velocity_solver_of(params->solver);
-    if (!solver->takes(problem) || !csimi_solver_laws(params->solver, problem->contacts, problem->contact_count))
-        return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", true,
-                          (double)(int)params->solver, csimi_solver_traits_of(params->solver)->needs);
-#ifndef CONDSIM_NO_IMPULSE
-    if (params->by_impulse)
-        return csimi_solve_by_impulse(problem, params, &arena, tasks, solution, outcome, error);
-#endif
-    return solver->solve(problem, params, &arena, tasks, solution, outcome, error);
+    return csimi_problem_run(problem, params, &arena, csim_problem_check(problem, error), tasks, solution, outcome,
+                             error);
 }
 /* ==== end solve/table.c */
 
@@ -40831,11 +40885,7 @@ static void csimi_within_keep(csim_world *w, csimi_step_frame *f, const csimi_wi
 
 static csim_status csimi_within_try(csim_world *w, csimi_within *c, const csim_solver_params *params,
                                     csimi_arena *arena, csim_outcome *outcome) {
-    const csim_status status = csim_problem_solve(c->problem, params, arena->base + arena->used,
-                                                  arena->size - arena->used, &w->def.tasks, c->solution, outcome,
-                                                  &w->error);
-    if (status == CSIM_OK && arena->used + outcome->bytes > arena->high) arena->high = arena->used + outcome->bytes;
-    return status;
+    return csimi_problem_solve(c->problem, params, arena, &w->def.tasks, c->solution, outcome, &w->error);
 }
 
 /* One more miss: the next attempt waits twice as long. */
@@ -41479,9 +41529,7 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
         status = csimi_within_solve(w, f, &within, &params, arena, &outcome);
         params.move = within.move;
     } else {
-        status = csim_problem_solve(&p.problem, &params, arena->base + arena->used, arena->size - arena->used,
-                                    &w->def.tasks, &p.solution, &outcome, &w->error);
-        if (!status && arena->used + outcome.bytes > arena->high) arena->high = arena->used + outcome.bytes;
+        status = csimi_problem_solve(&p.problem, &params, arena, &w->def.tasks, &p.solution, &outcome, &w->error);
     }
     if (status) return status;
     if (outcome.result == CSIM_RESULT_NOT_FINITE)
@@ -48733,7 +48781,8 @@ static csim_status csimi_check_solver_params(const csim_solver_params *p, const 
     if (p->certify < 0 || p->certify > 1000000000)
         return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "solver.certify", true, (double)p->certify,
                           "0 (no step) or 1..1e9");
-    return csimi_check_fields(error, function, p, fields, CSIMI_COUNT_OF(fields));
+    if ((s = csimi_check_fields(error, function, p, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
+    return csimi_solver_check(p, error); /* no step asks again */
 }
 
 static csim_status csimi_check_capacity(const csim_capacity *c, const char *function, csim_error *error) {

@@ -30,6 +30,8 @@ CSIMI_KNOWN bool csimi_law_is(const csim_contact *c, csim_law law) {
 
 /* ---- problem.c: whether the law of contact m is one, as csim_problem_check says it. */
 CSIMI_FN csim_status csimi_check_contact_law(const csim_contact *contact, int m, csim_error *error);
+/* What csim_problem_check says of the numbers of A, b, terms and contacts, whose indices are sound. */
+CSIMI_FN csim_status csimi_check_numbers(const csim_problem *problem, csim_error *error);
 
 /* ---- islands.c: union-find on blocks.
    Joins blocks coupled by A and blocks named by one contact (static sides join nothing); skip[n] (may be null) marks

@@ -82,13 +82,18 @@ static csim_status csimi_check_values(csimi_spot *place, const csim_block_matrix
     return CSIM_OK;
 }
 
-static csim_status csimi_check_matrix(csimi_spot *place, const csim_problem *p) {
+static csim_status csimi_check_rows(csimi_spot *place, const csim_problem *p) {
     csim_status status = CSIM_OK;
     int i;
     if (p->A.n > 0 && p->A.row[0] != 0)
         return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "A.row", 0, "", p->A.row[0], "0");
     for (i = 0; i < p->A.n && status == CSIM_OK; ++i) status = csimi_check_row(place, &p->A, i);
-    if (status == CSIM_OK) status = csimi_check_values(place, &p->A);
+    return status;
+}
+
+static csim_status csimi_check_matrix(csimi_spot *place, const csim_problem *p) {
+    csim_status status = csimi_check_values(place, &p->A);
+    int i;
     if (status != CSIM_OK || csimi_all_finite(p->b, 3 * p->A.n)) return status;
     for (i = 0; i < p->A.n && status == CSIM_OK; ++i)
         status = csimi_check_finite(place, "b, block ", i, "", p->b + 3 * (ptrdiff_t)i, 3);
@@ -168,15 +173,20 @@ static csim_status csimi_check_law(csimi_spot *place, const csim_contact *c, int
     return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, ".law", (double)c->law, "a value of csim_law");
 }
 
-static csim_status csimi_check_contact(csimi_spot *place, const csim_problem *p, int m) {
+static csim_status csimi_check_sides(csimi_spot *place, const csim_problem *p, int m) {
     const csim_contact *c = p->contacts + m;
     csim_status status = csimi_check_side(place, p, m, &c->a, ".a.first", ".a.count");
-    int k;
     if (status == CSIM_OK) status = csimi_check_side(place, p, m, &c->b, ".b.first", ".b.count");
     if (status == CSIM_OK && c->a.count + c->b.count == 0)
         status = csimi_problem_fail(place, CSIM_BAD_PROBLEM, "contacts", m, ".a.count", 0,
                                     "at least one term in a or b (nothing can move)");
-    if (status == CSIM_OK) status = csimi_check_frame(place, m, c->R);
+    return status;
+}
+
+static csim_status csimi_check_contact(csimi_spot *place, const csim_problem *p, int m) {
+    const csim_contact *c = p->contacts + m;
+    csim_status status = csimi_check_frame(place, m, c->R);
+    int k;
     if (!csimi_finite(c->phi[0] + c->phi[1] + c->phi[2] + c->mass[0] + c->mass[1])) {
         if (status == CSIM_OK) status = csimi_check_finite(place, "contacts", m, ".phi", c->phi, 3);
         if (status == CSIM_OK) status = csimi_check_finite(place, "contacts", m, ".mass", c->mass, 2);
@@ -188,13 +198,19 @@ static csim_status csimi_check_contact(csimi_spot *place, const csim_problem *p,
     return status == CSIM_OK ? csimi_check_law(place, c, m) : status;
 }
 
+static csim_status csimi_check_blocks(csimi_spot *place, const csim_problem *p) {
+    int k;
+    for (k = 0; k < p->term_count; ++k)
+        if (p->terms[k].block < 0 || p->terms[k].block >= p->A.n)
+            return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "terms", k, ".block", p->terms[k].block, "0 to n - 1");
+    return CSIM_OK;
+}
+
 static csim_status csimi_check_terms(csimi_spot *place, const csim_problem *p) {
     csim_status status = CSIM_OK;
     int k;
     for (k = 0; k < p->term_count && status == CSIM_OK; ++k) {
         const csim_real *J = p->terms[k].J;
-        if (p->terms[k].block < 0 || p->terms[k].block >= p->A.n)
-            return csimi_problem_fail(place, CSIM_BAD_PROBLEM, "terms", k, ".block", p->terms[k].block, "0 to n - 1");
         if (!csimi_finite(J[0] + J[1] + J[2] + J[3] + J[4] + J[5] + J[6] + J[7] + J[8])) /* a sum hides none */
             status = csimi_check_finite(place, "terms", k, ".J", J, 9);
     }
@@ -286,6 +302,17 @@ static csim_status csimi_check_elastics(csimi_spot *place, const csim_problem *p
     return status;
 }
 
+CSIMI_FN csim_status csimi_check_numbers(const csim_problem *problem, csim_error *error) {
+    csimi_spot place;
+    csim_status status;
+    int m;
+    place.error = error;
+    status = csimi_check_matrix(&place, problem);
+    if (status == CSIM_OK) status = csimi_check_terms(&place, problem);
+    for (m = 0; m < problem->contact_count && status == CSIM_OK; ++m) status = csimi_check_contact(&place, problem, m);
+    return status;
+}
+
 CSIM_API csim_status csim_problem_check(const csim_problem *problem, csim_error *error) {
     csimi_spot place;
     csim_status status;
@@ -299,9 +326,10 @@ CSIM_API csim_status csim_problem_check(const csim_problem *problem, csim_error 
     if (problem->term_count < 0)
         return csimi_problem_fail(&place, CSIM_BAD_PROBLEM, "term_count", -1, "", problem->term_count, "0 or more");
     status = csimi_check_pointers(problem, error);
-    if (status == CSIM_OK) status = csimi_check_matrix(&place, problem);
-    if (status == CSIM_OK) status = csimi_check_terms(&place, problem);
-    for (m = 0; m < problem->contact_count && status == CSIM_OK; ++m) status = csimi_check_contact(&place, problem, m);
+    if (status == CSIM_OK) status = csimi_check_rows(&place, problem);
+    if (status == CSIM_OK) status = csimi_check_blocks(&place, problem);
+    for (m = 0; m < problem->contact_count && status == CSIM_OK; ++m) status = csimi_check_sides(&place, problem, m);
+    if (status == CSIM_OK) status = csimi_check_numbers(problem, error);
     if (status == CSIM_OK) status = csimi_check_aggregates(&place, problem);
     if (status == CSIM_OK) status = csimi_check_structure(&place, problem);
     if (status == CSIM_OK) status = csimi_check_chains(&place, problem);

@@ -191,10 +191,39 @@ static csim_status csimi_solve_by_impulse(const csim_problem *problem, const csi
 }
 #endif
 
+/* Solves what params and a check have let pass. */
+static csim_status csimi_problem_run(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
+                                     csim_status checked, const csim_tasks *tasks, csim_solution *solution,
+                                     csim_outcome *outcome, csim_error *error) {
+    const csimi_velocity_solver *solver = csimi_velocity_solver_of(params->solver);
+    CSIMI_MEMSET(outcome, 0, sizeof *outcome);
+    outcome->result = CSIM_RESULT_NOT_FINITE;
+    outcome->solver = params->solver;
+    outcome->certificate.worst_contact = -1;
+    if (checked == CSIM_NOT_FINITE) return CSIM_OK; /* an outcome, not a mistake of the call: a diverged scene */
+    if (checked != CSIM_OK) return checked;
+    if (!solver->takes(problem) || !csimi_solver_laws(params->solver, problem->contacts, problem->contact_count))
+        return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", true,
+                          (double)(int)params->solver, csimi_solver_traits_of(params->solver)->needs);
+#ifndef CONDSIM_NO_IMPULSE
+    if (params->by_impulse) return csimi_solve_by_impulse(problem, params, arena, tasks, solution, outcome, error);
+#endif
+    return solver->solve(problem, params, arena, tasks, solution, outcome, error);
+}
+
+CSIMI_FN csim_status csimi_problem_solve(const csim_problem *problem, const csim_solver_params *params,
+                                         csimi_arena *arena, const csim_tasks *tasks, csim_solution *solution,
+                                         csim_outcome *outcome, csim_error *error) {
+    csimi_arena rest = csimi_arena_in(arena->base + arena->used, arena->size - arena->used);
+    const csim_status status = csimi_problem_run(problem, params, &rest, csimi_check_numbers(problem, error), tasks,
+                                                 solution, outcome, error);
+    if (status == CSIM_OK && arena->used + outcome->bytes > arena->high) arena->high = arena->used + outcome->bytes;
+    return status;
+}
+
 CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_solver_params *params, void *workspace,
                                         size_t workspace_bytes, const csim_tasks *tasks, csim_solution *solution,
                                         csim_outcome *outcome, csim_error *error) {
-    const csimi_velocity_solver *solver;
     csimi_arena arena = csimi_arena_in(workspace, workspace_bytes);
     csim_status status;
     if (!problem || !params || !workspace || !solution || !outcome)
@@ -210,20 +239,6 @@ CSIM_API csim_status csim_problem_solve(const csim_problem *problem, const csim_
     if (!csimi_solver_there(params))
         return csimi_fail(error, CSIM_UNSUPPORTED, "csim_problem_solve", "params.solver", true,
                           (double)(int)params->solver, CSIMI_SOLVERS_THERE);
-    CSIMI_MEMSET(outcome, 0, sizeof *outcome);
-    outcome->result = CSIM_RESULT_NOT_FINITE;
-    outcome->solver = params->solver;
-    outcome->certificate.worst_contact = -1;
-    status = csim_problem_check(problem, error);
-    if (status == CSIM_NOT_FINITE) return CSIM_OK; /* an outcome, not a mistake of the call: a diverged scene */
-    if (status != CSIM_OK) return status;
-    solver = csimi_velocity_solver_of(params->solver);
-    if (!solver->takes(problem) || !csimi_solver_laws(params->solver, problem->contacts, problem->contact_count))
-        return csimi_fail(error, CSIM_BAD_PROBLEM, "csim_problem_solve", "params.solver", true,
-                          (double)(int)params->solver, csimi_solver_traits_of(params->solver)->needs);
-#ifndef CONDSIM_NO_IMPULSE
-    if (params->by_impulse)
-        return csimi_solve_by_impulse(problem, params, &arena, tasks, solution, outcome, error);
-#endif
-    return solver->solve(problem, params, &arena, tasks, solution, outcome, error);
+    return csimi_problem_run(problem, params, &arena, csim_problem_check(problem, error), tasks, solution, outcome,
+                             error);
 }

@@ -561,9 +561,7 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
         status = csimi_within_solve(w, f, &within, &params, arena, &outcome);
         params.move = within.move;
     } else {
-        status = csim_problem_solve(&p.problem, &params, arena->base + arena->used, arena->size - arena->used,
-                                    &w->def.tasks, &p.solution, &outcome, &w->error);
-        if (!status && arena->used + outcome.bytes > arena->high) arena->high = arena->used + outcome.bytes;
+        status = csimi_problem_solve(&p.problem, &params, arena, &w->def.tasks, &p.solution, &outcome, &w->error);
     }
     if (status) return status;
     if (outcome.result == CSIM_RESULT_NOT_FINITE)

@@ -105,11 +105,7 @@ static void csimi_within_keep(csim_world *w, csimi_step_frame *f, const csimi_wi
 
 static csim_status csimi_within_try(csim_world *w, csimi_within *c, const csim_solver_params *params,
                                     csimi_arena *arena, csim_outcome *outcome) {
-    const csim_status status = csim_problem_solve(c->problem, params, arena->base + arena->used,
-                                                  arena->size - arena->used, &w->def.tasks, c->solution, outcome,
-                                                  &w->error);
-    if (status == CSIM_OK && arena->used + outcome->bytes > arena->high) arena->high = arena->used + outcome->bytes;
-    return status;
+    return csimi_problem_solve(c->problem, params, arena, &w->def.tasks, c->solution, outcome, &w->error);
 }
 
 /* One more miss: the next attempt waits twice as long. */

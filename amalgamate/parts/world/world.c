@@ -29,7 +29,8 @@ static csim_status csimi_check_solver_params(const csim_solver_params *p, const 
     if (p->certify < 0 || p->certify > 1000000000)
         return csimi_fail(error, CSIM_OUT_OF_RANGE, function, "solver.certify", true, (double)p->certify,
                           "0 (no step) or 1..1e9");
-    return csimi_check_fields(error, function, p, fields, CSIMI_COUNT_OF(fields));
+    if ((s = csimi_check_fields(error, function, p, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
+    return csimi_solver_check(p, error); /* no step asks again */
 }
 
 static csim_status csimi_check_capacity(const csim_capacity *c, const char *function, csim_error *error) {
