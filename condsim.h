@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 69dc05807bb87ca9
+   Hash of the parts: 87e4259f72d13bf7
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1641,7 +1641,7 @@ CSIM_API csim_status csim_world_bytes(const csim_world_def *def, size_t *bytes, 
    move. Such a world never grows: a full capacity is CSIM_CAPACITY. */
 CSIM_API csim_status csim_create_world_in(const csim_world_def *def, void *block, size_t bytes, csim_world **world,
                                           csim_error *error);
-/* The same on the heap: the allocator of the definition, or malloc. */
+/* The same on the heap: the allocator of the definition, or malloc. def may be null: csim_default_world_def(). */
 CSIM_API csim_status csim_create_world(const csim_world_def *def, csim_world **world, csim_error *error);
 /* Frees what the world holds; null is allowed. A world in a caller's block just ends: the block is free again. */
 CSIM_API void csim_destroy_world(csim_world *world);
@@ -1665,6 +1665,8 @@ CSIM_API const char *csim_last_error(const csim_world *world);
 CSIM_API csim_status csim_create_particle(csim_world *world, const csim_particle_def *def, csim_body_id *id);
 CSIM_API csim_status csim_create_rigid(csim_world *world, const csim_rigid_def *def, csim_body_id *id);
 CSIM_API csim_status csim_create_soft(csim_world *world, const csim_soft_def *def, csim_body_id *id);
+/* A rigid body of one shape, at rest with its axes those of the world; the rest is csim_default_rigid_def(). */
+CSIM_API csim_status csim_create_shape(csim_world *world, csim_shape shape, csim_vec3 position, csim_body_id *id);
 /* A static half-space: everything below the plane through point with the outward normal (normalised here). */
 CSIM_API csim_status csim_create_ground(csim_world *world, csim_vec3 point, csim_vec3 normal, csim_real friction,
                                         csim_body_id *id);
@@ -1896,6 +1898,12 @@ CSIM_API csim_status csim_world_save(const csim_world *world, void *buffer, size
    on the heap. The contacts of the last step come back with it; its stats do not.
    Fails: CSIM_BAD_SNAPSHOT, CSIM_CAPACITY, CSIM_OUT_OF_MEMORY. */
 CSIM_API csim_status csim_world_restore(csim_world *world, const void *buffer, size_t bytes);
+/* The pair for rollback inside of one program, four times as quick: as csim_world_save, without a checksum over all,
+   and back into the same world, with nothing looked at but the header. Bytes that anything else wrote, or touched, are
+   not for csim_world_take_back, and may end the program: what comes from a file or a network is csim_world_restore's.
+   Fails: as the two above; CSIM_BAD_SNAPSHOT also for another world and for bytes of csim_world_save. */
+CSIM_API csim_status csim_world_keep(const csim_world *world, void *buffer, size_t *bytes);
+CSIM_API csim_status csim_world_take_back(csim_world *world, const void *buffer, size_t bytes);
 /* 64-bit hash of the state (positions, velocities, contact impulses, who is asleep): equal bits, equal hash. */
 CSIM_API uint64_t csim_world_hash(const csim_world *world);
 /* One line: version, scalar, options. Constant text. */
@@ -2336,6 +2344,16 @@ CSIM_API csim_status csim_tree_set_drive(csim_world *world, csim_body_id id, int
                                          csim_real rate_gain, csim_real effort);
 /* 0..1, as in the definition. */
 CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *world, csim_body_id id, int link, csim_real share);
+/* Another shape for a link, in its axes, as csim_body_add_shape does it for rigid bodies: number (may be null) becomes
+   the lowest of the body that is free for this link. csim_body_set_shape replaces and removes, also those of trees.
+   Mass, centre and inertia of the link stay as they are. Fails as csim_body_add_shape. */
+CSIM_API csim_status csim_tree_add_shape(csim_world *world, csim_body_id id, int link, const csim_shape *shape,
+                                         int *number);
+/* Mass, centre and inertia of a link: given, in its axes, or those of its shapes as they are, of this density, kg/m^3,
+   > 0 (sensors and shapes that are not enabled have none). Positions and rates stay. CSIM_OUT_OF_RANGE also: a joint
+   would move no mass; no shape has a mass. */
+CSIM_API csim_status csim_tree_set_link_mass(csim_world *world, csim_body_id id, int link, const csim_mass *mass);
+CSIM_API csim_status csim_tree_set_link_density(csim_world *world, csim_body_id id, int link, csim_real density);
 /* Joint forces [rates] for the next step only; they add up. */
 CSIM_API csim_status csim_tree_add_forces(csim_world *world, csim_body_id id, const csim_real *forces);
 /* Force [N] at a point of a link and torque [N m] on it for the next step only, world; they add up. */
@@ -2590,24 +2608,25 @@ CSIM_API csim_status csim_body_set_shape_sensor(csim_world *world, csim_body_id 
 /* The link of a tree that a shape is on; -1: of other bodies. */
 CSIM_API csim_status csim_body_get_shape_link(const csim_world *world, csim_body_id id, int shape, int *link);
 
-/* ---- shapes added, replaced, removed, switched off. A shape keeps its number: that of one removed belongs to none
-   (calls with it return CSIM_OUT_OF_RANGE) until the next is added. Mass, centre and inertia stay as they are;
-   csim_body_set_density takes them from the shapes anew. Contacts and events of a shape that is no longer there end in
-   the next step; where another has its number and touches the same, they go on. */
+/* ---- shapes added, replaced, removed, switched off; of links of trees too. A shape keeps its number: that of one
+   removed belongs to none (calls with it return CSIM_OUT_OF_RANGE) until the next is added. Mass, centre and inertia
+   stay as they are; csim_body_set_density takes them from the shapes anew. Contacts and events of a shape that is no
+   longer there end in the next step; where another has its number and touches the same, they go on. */
 
-/* Another shape for a rigid body, in body axes, copied: number (may be null) becomes the lowest that is free. Fails:
-   also what csim_shape_bake fails with; CSIM_CAPACITY, CSIM_OUT_OF_MEMORY; CSIM_OUT_OF_RANGE: a half-space, heights or
-   triangles on a body that is not static, more than 10000 shapes. */
+/* Another shape for a rigid body (a link: csim_tree_add_shape), in body axes, copied: number (may be null) becomes
+   the lowest that is free. Fails: also what csim_shape_bake fails with; CSIM_CAPACITY, CSIM_OUT_OF_MEMORY;
+   CSIM_OUT_OF_RANGE: a half-space, heights or triangles on a body that is not static, more than 10000 shapes. */
 CSIM_API csim_status csim_body_add_shape(csim_world *world, csim_body_id id, const csim_shape *shape, int *number);
-/* Another shape, surface, sensor flag and pointer under the number of one that is there; null: removes it. Fails as
-   csim_body_add_shape. */
+/* Another shape, surface, sensor flag and pointer under the number of one that is there; null: removes it. On
+   trees it stays on its link. Fails as csim_body_add_shape. */
 CSIM_API csim_status csim_body_set_shape(csim_world *world, csim_body_id id, int shape, const csim_shape *to);
-/* A shape that is not enabled is met by nothing, as a body that is not; of trees too. Default true. */
+/* A shape that is not enabled is met by nothing, as a body that is not. Default true. */
 CSIM_API csim_status csim_body_set_shape_enabled(csim_world *world, csim_body_id id, int shape, bool enabled);
 CSIM_API csim_status csim_body_get_shape_enabled(const csim_world *world, csim_body_id id, int shape, bool *enabled);
-/* Mass, centre and inertia of a rigid body from its shapes as they are, of this density, kg/m^3, > 0, as
-   csim_create_rigid takes them (of a hull: those of its corners); sensors and shapes that are not enabled have none.
-   Positions and velocities follow as with csim_body_set_mass. CSIM_OUT_OF_RANGE: no shape has a mass. */
+/* Mass, centre and inertia of a rigid body (a link: csim_tree_set_link_density) from its shapes as they are, of this
+   density, kg/m^3, > 0, as csim_create_rigid takes them (of a hull: those of its corners); sensors and shapes that are
+   not enabled have none. Positions and velocities follow as with csim_body_set_mass. CSIM_OUT_OF_RANGE: no shape has a
+   mass. */
 CSIM_API csim_status csim_body_set_density(csim_world *world, csim_body_id id, csim_real density);
 
 /* ---- pointers of the user */
@@ -2664,7 +2683,7 @@ CSIM_API int csim_body_contacts(const csim_world *world, csim_body_id id, csim_c
 /* ==== begin world/character.h =================================================================================== */
 /* world/character: moving a capsule among everything else without being a body: planes in reach, a slide along them,
    a cast, and the three together. Nothing is kept between calls: a controller is a function of the world and of the
-   numbers it keeps for itself (examples/07_character.c, scene character). As queries, these calls change nothing, take
+   numbers it keeps for itself (examples/08_character.c, scene character). As queries, these calls change nothing, take
    no memory and may be asked from many threads. docs/characters.md. */
 #ifndef CSIM_CHARACTER_H
 #define CSIM_CHARACTER_H
@@ -2834,6 +2853,7 @@ CSIM_API csim_status csim_replay_seek(csim_replay *replay, csim_world *world, in
 #define csim_mesh_check csim_mesh_check_float
 #define csim_mesh_compact csim_mesh_compact_float
 #define csim_mesh_make_box csim_mesh_make_box_float
+#define csim_mesh_soft_def csim_mesh_soft_def_float
 #define csim_mesh_make_sheet csim_mesh_make_sheet_float
 #endif
 
@@ -2893,6 +2913,9 @@ CSIM_API csim_status csim_mesh_make_box(csim_vec3 half, int nx, int ny, int nz, 
 /* The same for a rectangle in z = 0 of nx ny cells with two triangles each, their normals along z: for cloth. */
 CSIM_API csim_status csim_mesh_make_sheet(csim_real half_x, csim_real half_y, int nx, int ny,
                                           const csim_allocator *allocator, csim_mesh *mesh, csim_error *error);
+
+/* csim_default_soft_def() with the vertices and tets of a mesh, which must live until the body is created. */
+CSIM_API csim_soft_def csim_mesh_soft_def(const csim_mesh *mesh);
 
 /* Gives back what a loader or a maker allocated and sets everything to zero. mesh may be null or freed before. */
 CSIM_API void csim_mesh_free(csim_mesh *mesh);
@@ -3212,6 +3235,8 @@ CSIM_INLINE size_t csimi_most_bytes(size_t a, size_t b) { return a > b ? a : b; 
 /* Fowler, Noll and Vo's hash of bytes, 1a; begins with CSIMI_FNV_START. */
 #define CSIMI_FNV_START 0xcbf29ce484222325ull
 CSIMI_FN uint64_t csimi_fnv(uint64_t h, const void *data, size_t bytes);
+/* A sum of many bytes, word by word in the order of this machine's bytes: any word that changes changes it. */
+CSIMI_FN uint64_t csimi_sum(uint64_t h, const void *data, size_t bytes);
 
 /* Allocation through the user's hooks with both limits kept; null when refused. held and calls are the counters. */
 typedef struct csimi_heap {
@@ -6111,6 +6136,12 @@ typedef struct csimi_staged {
     const unsigned char *bytes; /* of the arrays, anywhere */
 } csimi_staged;
 
+/* Where an array of the store, by its offset there, begins in the bytes. */
+CSIMI_FN const unsigned char *csimi_staged_at(const csimi_staged *s, size_t member);
+#define CSIMI_STAGED_AT(s, name) csimi_staged_at(s, offsetof(csimi_store, name))
+/* Whether the tree of boxes has leaves for the bodies and shapes of a snapshot, and then, once they are there. */
+CSIMI_FN bool csimi_look_fits(const csim_world *w, const csimi_staged *to);
+CSIMI_FN void csimi_look_all_moved(csim_world *w);
 /* Whether every index, count, choice and number is one that a world may hold. */
 CSIMI_FN bool csimi_snapshot_sound(const csimi_staged *s);
 /* The rest, which needs the fields of shapes, and memory: mark [bends]. */
@@ -6225,6 +6256,15 @@ typedef struct csimi_sensed {
     csim_real gap;
 } csimi_sensed;
 
+/* Two shapes with a contact in sight whose straight ways of the step miss each other: it is none, as long as they keep
+   to these ways. */
+typedef struct csimi_passing {
+    int a, b;
+    csim_vec3 way; /* of a beside b, m */
+    csim_real pad; /* how far off it they may come, m */
+    bool strays;   /* they came farther */
+} csimi_passing;
+
 typedef struct csimi_step_frame {
     csim_real h, theta, sigma;
     csimi_state drift;          /* two-step worlds: where bodies are after half a step; own positions and rotations */
@@ -6240,6 +6280,8 @@ typedef struct csimi_step_frame {
     unsigned char *driven;      /* [bodies] 1: it went into something that no row knew of */
     unsigned char *missed;      /* [blocks] 1: of an island whose solve missed */
     csimi_found_contact *found; /* [contacts] */
+    csimi_passing *passing;     /* [shapes] as many as there is room for */
+    int passing_count, strays;
     int blocks, found_count; /* of the whole world */
     csim_contact *contacts;  /* [csimi_most_rows] */
     csim_term *terms;       /* [csimi_most_terms] */
@@ -6316,6 +6358,8 @@ typedef struct csimi_object {
     csim_real margin; /* how far its surface may come in this step, m */
     csim_real push;   /* its part without velocity: half the contact distance and accelerations, m */
     csim_pose at;     /* of a shape, its local pose included */
+    csim_vec3 v;      /* of its middle */
+    csim_real turn;   /* how far turning may take its points beside that, m */
 } csimi_object;
 
 /* Edges of cables, for their own broad phase. */
@@ -6668,6 +6712,9 @@ CSIMI_FN csim_status csimi_link_ends(csim_world *w, const csim_attachment *a, co
 
 /* ---- tree.c */
 
+/* Whether M of tree t is positive definite: every joint moves some mass. */
+CSIMI_FN bool csimi_tree_has_mass(csimi_store *s, int t);
+CSIMI_FN void csimi_link_weigh(csimi_tree_link *link, const csim_mass *mass);
 CSIMI_FN void csimi_write_tree(csimi_store *s, const csim_tree_def *def, csimi_tree *tree);
 
 #endif
@@ -7009,6 +7056,18 @@ CSIMI_FN uint64_t csimi_fnv(uint64_t h, const void *data, size_t bytes) {
     size_t i;
     for (i = 0; i < bytes; i++) h = (h ^ p[i]) * 0x100000001b3ull;
     return h;
+}
+
+CSIMI_FN uint64_t csimi_sum(uint64_t h, const void *data, size_t bytes) {
+    const unsigned char *p = (const unsigned char *)data;
+    uint64_t lane[8], word[8];
+    int k;
+    for (k = 0; k < 8; k++) lane[k] = h + (uint64_t)k;
+    for (; bytes >= sizeof word; bytes -= sizeof word, p += sizeof word) { /* lanes that wait for none of the others */
+        CSIMI_MEMCPY(word, p, sizeof word);
+        for (k = 0; k < 8; k++) lane[k] = (lane[k] ^ word[k]) * 0x9e3779b97f4a7c15ull;
+    }
+    return csimi_fnv(csimi_fnv(h, lane, sizeof lane), p, bytes);
 }
 
 CSIMI_FN void csimi_pop(csimi_arena *arena, size_t mark) { arena->used = mark; }
@@ -8478,6 +8537,8 @@ CSIMI_FN void csimi_factor_solve(const csimi_factor *f, const csim_real *b, csim
 /* sparse/tridiagonal: chains of 6x6 blocks, each coupled to its neighbours alone, factored and solved in O(n), in
    double. */
 
+#ifndef CONDSIM_NO_CABLE
+
 /* L U in place without exchanges, unit L, the reciprocals of the pivots on the diagonal: the blocks are positive
    definite, or nearly so with friction. False when a pivot is not positive against the diagonal it began with. An
    explicit inverse would not do: a cord without bending stiffness has blocks of condition 1e14. */
@@ -8620,6 +8681,7 @@ CSIMI_FN void csimi_chain_solve(const csimi_chain *c, int first, int last, doubl
         for (k = 0; k < 6; k++) xi[k] += y[k];
     }
 }
+#endif
 #endif
 /* ==== end sparse/tridiagonal.c */
 
@@ -9515,10 +9577,12 @@ static void csimi_place_scaled_identity(csim_real a, csim_real *J) {
 
 /* The kind of a place, one of those that this build can make: code for the others is left out. */
 CSIMI_KNOWN csimi_place_kind csimi_place_kind_of(const csimi_place *p) {
-#if CSIMI_HAS_NODES
+#if !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || !defined(CONDSIM_NO_CABLE) || \
+    !defined(CONDSIM_NO_REDUCED)
     return p->kind;
 #else
     if (p->kind == CSIMI_PLACE_RIGID) return CSIMI_PLACE_RIGID;
+    if (CSIMI_HAS_NODES && p->kind == CSIMI_PLACE_NODE) return CSIMI_PLACE_NODE;
     return CSIMI_HAS_TREES && p->kind == CSIMI_PLACE_LINK ? CSIMI_PLACE_LINK : CSIMI_PLACE_GROUND;
 #endif
 }
@@ -18713,17 +18777,32 @@ static bool csimi_mesh_march(const csimi_mesh_ray *r, csim_real first, csim_real
     return false;
 }
 
-/* Outside of the grid a level above 0 may lie too: distances are steps that never go too far. False: the grid begins at
-   *t, or nothing does. */
+/* How far the point at fraction t is beyond the level. */
+static csim_real csimi_mesh_beyond(const csim_field *f, csim_vec3 x, csim_vec3 w, csim_real level, csim_real t) {
+    csim_vec3 n;
+    return csimi_distance_mesh(f, csim_madd(x, t, w), &n) - level;
+}
+
+/* Outside of the grid a level above 0 may lie too. What is told there may be more than the distance: steps are half of
+   it, or what the distance is at least, less a cell. Flat ways come to the surface by halvings: within that little of
+   it there is one root. False: the grid begins at *t, or nothing does. */
 static bool csimi_mesh_approach(const csim_field *f, csim_vec3 x, csim_vec3 w, csim_real level, csim_real end,
                                 csim_real *t) {
-    const csim_real speed = csim_length(w), small = 64 * CSIMI_EPS * (csim_real)f->cell * (csim_real)f->n[0];
-    csim_vec3 n;
+    const csim_real speed = csim_length(w), cell = (csim_real)f->cell;
+    const csim_real small = 64 * CSIMI_EPS * cell * (csim_real)f->n[0], near = cell * CSIM_R(1e-4);
     int k;
-    for (k = 0; k < 256 && *t < end; k++) {
-        const csim_real d = csimi_distance_mesh(f, csim_madd(x, *t, w), &n) - level;
+    for (k = 0; k < 600 && *t < end; k++) {
+        const csim_real d = csimi_mesh_beyond(f, x, w, level, *t);
+        csim_real high = *t + 256 * d / speed;
         if (d <= small) return true;
-        *t += d / speed;
+        if (d < near && csimi_mesh_beyond(f, x, w, level, high) < 0) {
+            for (k = 0; k < 60; k++) {
+                const csim_real middle = (*t + high) / 2;
+                *(csimi_mesh_beyond(f, x, w, level, middle) > 0 ? t : &high) = middle;
+            }
+            return true;
+        }
+        *t += csimi_max(csimi_least_mesh(f, csim_madd(x, *t, w)) - level - cell, d / 2) / speed;
     }
     return false;
 }
@@ -22147,7 +22226,8 @@ static void csimi_coarse_gather(csimi_coarse *c) {
     for (k = 0; k < c->aggregates; ++k) c->group_member[k] = k;
     CSIMI_MEMSET(c->arm, 0, 3 * (size_t)c->aggregates * sizeof *c->arm);
     if (c->groups < c->aggregates) csimi_coarse_order(c);
-    for (g = 0; g <= c->groups; ++g) c->group_first[g] = (int)((long long)c->aggregates * g / c->groups);
+    for (g = 0; g <= c->groups; ++g)
+        c->group_first[g] = c->aggregates / c->groups * g + c->aggregates % c->groups * g / c->groups;
     for (g = 0; g < c->groups; ++g) {
         for (k = c->group_first[g]; k < c->group_first[g + 1]; ++k) c->group[c->group_member[k]] = g;
         if (c->groups < c->aggregates)
@@ -22755,6 +22835,8 @@ CSIMI_FN void csimi_coarse_apply(csimi_coarse *c, const csim_problem *problem, c
    by virtual nodes enter through their compliance instead; those between moving things, which couple chains, are
    solved with them by the matrix of their answers (Woodbury), one chain solve a row. */
 
+#ifndef CONDSIM_NO_CABLE
+
 CSIMI_FN int csimi_chains_links(const csim_structure *s) {
     return s && s->chain_count > 0 && s->chain_first && s->chain_block ? s->chain_first[s->chain_count] : 0;
 }
@@ -23154,6 +23236,7 @@ CSIMI_FN bool csimi_chains_correct(csimi_chains *c, const csim_problem *problem,
     csimi_chains_spread(c, p);
     return true;
 }
+#endif
 #endif
 /* ==== end solve/chain.c */
 
@@ -31799,6 +31882,30 @@ CSIMI_FN CSIMI_NOINLINE void csimi_look_anew(csim_world *w) {
     csimi_bounds_tend(&w->store.look.tree, true);
 }
 
+#ifndef CONDSIM_NO_SNAPSHOTS
+CSIMI_FN bool csimi_look_fits(const csim_world *w, const csimi_staged *to) {
+    const unsigned char *bodies = CSIMI_STAGED_AT(to, body), *skins = CSIMI_STAGED_AT(to, skin);
+    const csimi_store *s = &w->store;
+    int i;
+    if (to->live_bodies != w->live_bodies || to->n->bodies != s->count.bodies || to->n->shapes != s->count.shapes)
+        return false;
+    for (i = 0; i < s->count.bodies; i++) {
+        const csimi_body *a = s->body + i;
+        csimi_body b;
+        CSIMI_MEMCPY(&b, bodies + sizeof b * (size_t)i, sizeof b);
+        if (a->alive != b.alive || a->kind != b.kind || a->first_shape != b.first_shape ||
+            a->shape_count != b.shape_count || a->frame_count != b.frame_count ||
+            a->first_triangle != b.first_triangle || a->triangle_count != b.triangle_count ||
+            a->first_surface != b.first_surface || a->surface_count != b.surface_count)
+            return false;
+    }
+    for (i = 0; i < s->count.shapes; i++)
+        if (s->skin[i].disabled != (bool)skins[sizeof(csimi_skin) * (size_t)i + offsetof(csimi_skin, disabled)])
+            return false;
+    return true;
+}
+#endif
+
 /* A box that is left gets a sixteenth of its size as room. */
 static void csimi_look_leaf(csimi_store *s, int leaf, const csim_pose *pose) {
     csimi_look *l = &s->look;
@@ -31850,6 +31957,14 @@ CSIMI_FN void csimi_look_node(csimi_store *s, int slot, int node, csim_vec3 from
         if (edge[0] == node || edge[1] == node) csimi_look_leaf(s, leaf, &pose);
     }
 }
+
+#ifndef CONDSIM_NO_SNAPSHOTS
+CSIMI_FN void csimi_look_all_moved(csim_world *w) {
+    int i;
+    for (i = 0; i < w->live_bodies; i++) csimi_look_moved(&w->store, w->store.body_list[i]);
+    csimi_bounds_tend(&w->store.look.tree, false);
+}
+#endif
 
 CSIMI_FN void csimi_look_step(csim_world *w) {
     csimi_store *s = &w->store;
@@ -35576,8 +35691,10 @@ static long csimi_whole_part(const csimi_part *part, const unsigned char *from) 
 static bool csimi_numbers_sound(const csimi_staged *s, const char *array, long item, const csimi_part *part,
                                 const unsigned char *from) {
     const int count = (int)(part->bytes / sizeof(csim_real));
-    csim_real q[4];
+    csim_real q[4], none = 0;
     int k;
+    for (k = 0; k < count; k++) none += csimi_real_in(from, k) * 0; /* 0 of finite numbers, else not a number */
+    if (part->kind == CSIMI_PART_REALS && csimi_finite(none)) return true;
     for (k = 0; k < count; k++) {
         const csim_real x = csimi_real_in(from, k);
         if (!csimi_finite(x)) return csimi_unsound(s, array, item, part->name, (double)x, "finite numbers");
@@ -36037,8 +36154,7 @@ static bool csimi_own_sound(const csimi_staged *s, const csimi_array *a) { retur
 
 /* ---- what arrays say about each other */
 
-/* Where an array of the store begins in the bytes. */
-static const unsigned char *csimi_staged_at(const csimi_staged *s, size_t member) {
+CSIMI_FN const unsigned char *csimi_staged_at(const csimi_staged *s, size_t member) {
     size_t at = 0;
 #define CSIMI_X(axis, type, name, per, holds)                        \
     if (member == offsetof(csimi_store, name)) return s->bytes + at; \
@@ -36047,7 +36163,7 @@ static const unsigned char *csimi_staged_at(const csimi_staged *s, size_t member
 #undef CSIMI_X
     return NULL;
 }
-#define CSIMI_AT(s, name) csimi_staged_at(s, offsetof(csimi_store, name))
+#define CSIMI_AT CSIMI_STAGED_AT
 
 static bool csimi_arrays_sound(const csimi_staged *s) {
     csimi_array a;
@@ -36175,15 +36291,15 @@ static bool csimi_body_counts(const csimi_staged *s, int slot, const csimi_body 
 }
 
 static bool csimi_body_nodes(const csimi_staged *s, int slot, const csimi_body *b) {
-    const unsigned char *body = CSIMI_AT(s, node_body), *user = CSIMI_AT(s, node_user),
-                        *mass = CSIMI_AT(s, state.node_mass);
-    const unsigned char *of_user = CSIMI_AT(s, node_of_user), *aggregate = CSIMI_AT(s, node_aggregate);
-    const unsigned char *tree = CSIMI_AT(s, state.node_tree);
+    const unsigned char *body, *user, *mass, *of_user, *aggregate, *tree;
     const bool grouped = b->kind == CSIM_SOFT || b->kind == CSIM_BODY_CLOTH;
     int i, last = 0;
     if (b->aggregate_count < (grouped ? 1 : 0) || b->aggregate_count > (grouped ? b->node_count : 0))
         return csimi_outside(s, "body", slot, "aggregate_count", b->aggregate_count, grouped,
                              grouped ? b->node_count : 0);
+    if (b->node_count == 0) return true;
+    body = CSIMI_AT(s, node_body), user = CSIMI_AT(s, node_user), mass = CSIMI_AT(s, state.node_mass);
+    of_user = CSIMI_AT(s, node_of_user), aggregate = CSIMI_AT(s, node_aggregate), tree = CSIMI_AT(s, state.node_tree);
     for (i = b->first_node; i < b->first_node + b->node_count; i++) {
         const int mine = csimi_int_in(user, i), group = csimi_int_in(aggregate, i);
         if (csimi_int_in(body, i) != slot)
@@ -36205,10 +36321,11 @@ static bool csimi_body_nodes(const csimi_staged *s, int slot, const csimi_body *
 
 /* The elements and the surface of a body of nodes refer to its own nodes alone. */
 static bool csimi_body_elements(const csimi_staged *s, const csimi_body *b) {
-    const unsigned char *tet = CSIMI_AT(s, state.tet), *membrane = CSIMI_AT(s, state.membrane);
-    const unsigned char *beyond = CSIMI_AT(s, state.membrane_beyond);
+    const unsigned char *tet, *membrane, *beyond;
     const int first = b->first_node, last = first + b->node_count - 1;
     int i, j, k;
+    if (b->tet_count + b->membrane_count + b->surface_count + b->triangle_count == 0) return true;
+    tet = CSIMI_AT(s, state.tet), membrane = CSIMI_AT(s, state.membrane), beyond = CSIMI_AT(s, state.membrane_beyond);
     if (!csimi_range_within(s, "state.tet", tet, 4 * b->first_tet, 4 * (b->first_tet + b->tet_count), first, last) ||
         !csimi_range_within(s, "state.membrane", membrane, 3 * b->first_membrane,
                             3 * (b->first_membrane + b->membrane_count), first, last) ||
@@ -36242,10 +36359,11 @@ static bool csimi_bend_is(const csimi_staged *s, int i, int before, int after) {
 }
 
 static bool csimi_body_edges(const csimi_staged *s, int slot, const csimi_body *b) {
-    const unsigned char *body = CSIMI_AT(s, frame_body), *node = CSIMI_AT(s, state.edge_node);
+    const unsigned char *body, *node;
     const int first = b->first_frame, last = first + b->frame_count - 1;
     int i, bend = b->first_bend;
     if (b->frame_count == 0) return true;
+    body = CSIMI_AT(s, frame_body), node = CSIMI_AT(s, state.edge_node);
     for (i = 0; i < b->frame_count; i++) {
         if (csimi_int_in(body, first + i) != slot)
             return csimi_unsound(s, "frame_body", first + i, "", csimi_int_in(body, first + i), "its body");
@@ -36782,15 +36900,17 @@ static uint32_t csimi_layout_stamp(void) {
     return (uint32_t)(sizeof(csimi_body) + 7 * sizeof(csim_contact_info) + 31 * sizeof(csim_geometry));
 }
 
-/* p: a snapshot of h->bytes, whose header is h. */
-static uint64_t csimi_snapshot_hash(const csimi_snapshot_header *h, const unsigned char *p) {
+/* p: a snapshot of h->bytes, whose header is h. What is kept has one of the header alone, which is no other's. */
+static uint64_t csimi_snapshot_hash(const csimi_snapshot_header *h, const unsigned char *p, bool kept) {
     csimi_snapshot_header own;
+    uint64_t hash;
     CSIMI_MEMCPY(&own, h, sizeof own);
     own.hash = 0;
-    return csimi_fnv(csimi_fnv(CSIMI_FNV_START, &own, sizeof own), p + sizeof own, (size_t)h->bytes - sizeof own);
+    hash = csimi_fnv(CSIMI_FNV_START, &own, sizeof own);
+    return kept ? ~hash : csimi_sum(hash, p + sizeof own, (size_t)h->bytes - sizeof own);
 }
 
-CSIM_API csim_status csim_world_save(const csim_world *w, void *buffer, size_t *bytes) {
+static csim_status csimi_save(const csim_world *w, void *buffer, size_t *bytes, bool keep) {
     csimi_snapshot_header h;
     const csimi_store *s;
     unsigned char *p = (unsigned char *)buffer;
@@ -36831,10 +36951,18 @@ CSIM_API csim_status csim_world_save(const csim_world *w, void *buffer, size_t *
     h.step = w->stats.step;
     h.gravity = w->def.gravity;
     h.integrator = w->def.integrator;
-    h.hash = csimi_snapshot_hash(&h, (const unsigned char *)buffer);
+    h.hash = csimi_snapshot_hash(&h, (const unsigned char *)buffer, keep);
     CSIMI_MEMCPY(buffer, &h, sizeof h);
     *bytes = size;
     return CSIM_OK;
+}
+
+CSIM_API csim_status csim_world_save(const csim_world *w, void *buffer, size_t *bytes) {
+    return csimi_save(w, buffer, bytes, false);
+}
+
+CSIM_API csim_status csim_world_keep(const csim_world *w, void *buffer, size_t *bytes) {
+    return csimi_save(w, buffer, bytes, true);
 }
 
 static csim_status csimi_bad_snapshot(csim_world *w, const char *field, double value, const char *allowed) {
@@ -36861,7 +36989,7 @@ static bool csimi_groups_sound(const csimi_snapshot_header *h) {
 }
 
 static CSIMI_NOINLINE csim_status csimi_check_snapshot(csim_world *w, const csimi_snapshot_header *h,
-                                                       const unsigned char *p, size_t bytes) {
+                                                       const unsigned char *p, size_t bytes, bool kept) {
     if (h->magic != CSIMI_MAGIC)
         return csimi_bad_snapshot(w, "magic", 0, "bytes of csim_world_save on a machine of the same byte order");
     if (h->version != CSIM_VERSION) return csimi_bad_snapshot(w, "version", (double)h->version, "this version");
@@ -36872,7 +37000,11 @@ static CSIMI_NOINLINE csim_status csimi_check_snapshot(csim_world *w, const csim
     if (!csimi_counts_sane(&h->count)) return csimi_bad_snapshot(w, "counts", 0, "0..1e8");
     if (h->bytes > bytes || csimi_snapshot_bytes(&h->count) != h->bytes)
         return csimi_bad_snapshot(w, "bytes", (double)bytes, "the size the snapshot says, or more");
-    if (h->hash != csimi_snapshot_hash(h, p)) return csimi_bad_snapshot(w, "hash", 0, "undamaged bytes");
+    if (h->hash != csimi_snapshot_hash(h, p, kept))
+        return csimi_bad_snapshot(w, "hash", 0,
+                                  kept ? "bytes of csim_world_keep" : "undamaged bytes of csim_world_save");
+    if (kept && h->stamp != w->stamp)
+        return csimi_bad_snapshot(w, "world", (double)h->stamp, "bytes that this world kept");
     if (!(h->time > -1e300 && h->time < 1e300) || !(h->last_h >= 0 && h->last_h <= 1))
         return csimi_bad_snapshot(w, "time", h->time, "finite, after steps of 0..1 s");
     if (csimi_check_vec(NULL, "csim_world_restore", "gravity", h->gravity))
@@ -36887,21 +37019,14 @@ static CSIMI_NOINLINE csim_status csimi_check_snapshot(csim_world *w, const csim
 }
 
 /* The fields that bodies of the snapshot refer to, found by their hash among those this world knows, into known. */
-static CSIMI_NOINLINE csim_status csimi_find_fields(csim_world *w, const csimi_snapshot_header *h,
-                                                    const unsigned char *p, const csim_field **known) {
+static CSIMI_NOINLINE csim_status csimi_find_fields(csim_world *w, const csimi_staged *staged,
+                                                    const csim_field **known) {
     const csimi_store *s = &w->store;
-    size_t at = sizeof *h;
+    const unsigned char *at = CSIMI_STAGED_AT(staged, shape);
     int i, k;
-#define CSIMI_X(axis, type, name, per, holds)                 \
-    if (CSIMI_AXIS_##axis == CSIMI_AXIS_shapes) break; \
-    at += sizeof(type) * (size_t)h->count.axis * (per);
-    do {
-        CSIMI_WORLD_ARRAYS(CSIMI_X)
-    } while (0);
-#undef CSIMI_X
-    for (i = 0; i < h->count.shapes; i++, at += sizeof(csim_geometry)) {
+    for (i = 0; i < staged->n->shapes; i++, at += sizeof(csim_geometry)) {
         csim_geometry g;
-        CSIMI_MEMCPY(&g, p + at, sizeof g);
+        CSIMI_MEMCPY(&g, at, sizeof g);
         known[i] = NULL;
         if (g.kind != CSIM_SHAPE_MESH && g.kind != CSIM_SHAPE_HEIGHTS && g.kind != CSIM_SHAPE_TRIANGLES) continue;
         for (k = 0; k < s->count.shapes && !known[i]; k++)
@@ -36913,7 +37038,20 @@ static CSIMI_NOINLINE csim_status csimi_find_fields(csim_world *w, const csimi_s
     return CSIM_OK;
 }
 
-CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_t bytes) {
+/* What is of this world and not of the one that was saved. */
+static void csimi_stamp_ids(csimi_store *s, uint32_t stamp, const csim_field **known) {
+    int i;
+    for (i = 0; i < s->count.shapes; i++) s->shape[i].field = known[i];
+    for (i = 0; i < s->count.contacts; i++) s->contact[i].body_a.world = s->contact[i].body_b.world = stamp;
+    for (i = 0; i < s->count.touches; i++) s->touch[i].body_a.world = s->touch[i].body_b.world = stamp;
+#ifndef CONDSIM_NO_SLEEP
+    for (i = 0; i < s->count.slept_touches; i++)
+        s->slept_touch[i].body_a.world = s->slept_touch[i].body_b.world = stamp;
+    for (i = 0; i < s->count.slept; i++) s->slept[i].body_a.world = s->slept[i].body_b.world = stamp;
+#endif
+}
+
+static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes, bool kept) {
     csimi_snapshot_header h;
     csimi_store *s;
     const unsigned char *p = (const unsigned char *)buffer;
@@ -36921,13 +37059,13 @@ CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_
     csimi_staged staged;
     csimi_counts need;
     csim_status status;
-    int i;
+    bool same_leaves;
     if (!w) return CSIM_NULL_ARGUMENT;
     if (!buffer) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, "csim_world_restore", "buffer", false, 0, "not null");
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_world_restore", NULL, false, 0, NULL);
     if (bytes < sizeof h) return csimi_bad_snapshot(w, "bytes", (double)bytes, "at least a header");
     CSIMI_MEMCPY(&h, p, sizeof h);
-    if ((status = csimi_check_snapshot(w, &h, p, bytes)) != 0) return status;
+    if ((status = csimi_check_snapshot(w, &h, p, bytes, kept)) != 0) return status;
     staged.error = &w->error;
     staged.n = &h.count;
     staged.live_bodies = h.live_bodies;
@@ -36936,7 +37074,7 @@ CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_
     staged.bytes = p + sizeof h;
     staged.asleep = h.asleep;
     staged.bedded = h.bedded;
-    if (!csimi_snapshot_sound(&staged)) return CSIM_BAD_SNAPSHOT;
+    if (!kept && !csimi_snapshot_sound(&staged)) return CSIM_BAD_SNAPSHOT; /* it has said why */
     need = h.count;
     if (h.bedded > 0) need.slept = csimi_imax(need.slept, 1); /* what sleeps takes room to be moved */
     if ((status = csimi_ensure(w, &need, "csim_world_restore")) != 0) return status;
@@ -36945,8 +37083,10 @@ CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_
     if (s->scratch_bytes < sizeof *known * (size_t)h.count.shapes + (size_t)h.count.bends)
         return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_restore", "scratch", true, (double)s->scratch_bytes,
                           "a larger block");
-    if ((status = csimi_find_fields(w, &h, p, known)) != 0) return status;
-    if (!csimi_snapshot_fits(&staged, known, (unsigned char *)(known + h.count.shapes))) return CSIM_BAD_SNAPSHOT;
+    if ((status = csimi_find_fields(w, &staged, known)) != 0) return status;
+    if (!kept && !csimi_snapshot_fits(&staged, known, (unsigned char *)(known + h.count.shapes)))
+        return CSIM_BAD_SNAPSHOT;
+    same_leaves = csimi_look_fits(w, &staged);
     s->count = h.count;
     p += sizeof h;
 #define CSIMI_X(axis, type, name, per, holds)                                                             \
@@ -36954,14 +37094,7 @@ CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_
     p += sizeof(type) * (size_t)s->count.axis * (per);
     CSIMI_WORLD_ARRAYS(CSIMI_X)
 #undef CSIMI_X
-    for (i = 0; i < s->count.shapes; i++) s->shape[i].field = known[i];
-    for (i = 0; i < s->count.contacts; i++) s->contact[i].body_a.world = s->contact[i].body_b.world = w->stamp;
-    for (i = 0; i < s->count.touches; i++) s->touch[i].body_a.world = s->touch[i].body_b.world = w->stamp;
-#ifndef CONDSIM_NO_SLEEP
-    for (i = 0; i < s->count.slept_touches; i++)
-        s->slept_touch[i].body_a.world = s->slept_touch[i].body_b.world = w->stamp;
-    for (i = 0; i < s->count.slept; i++) s->slept[i].body_a.world = s->slept[i].body_b.world = w->stamp;
-#endif
+    csimi_stamp_ids(s, w->stamp, known);
     w->live_bodies = h.live_bodies;
     w->free_body = h.free_body;
     w->free_link = h.free_link;
@@ -36977,7 +37110,10 @@ CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_
     csimi_list_anew(w);
     csimi_sync_state(s);
     csimi_meets_anew(s);
-    csimi_look_anew(w);
+    if (same_leaves)
+        csimi_look_all_moved(w);
+    else
+        csimi_look_anew(w);
     w->pattern_stale = true;
 #ifndef CONDSIM_NO_SLEEP
     s->bedded = h.bedded;
@@ -36988,13 +37124,22 @@ CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_
 #endif
     return CSIM_OK;
 }
+
+CSIM_API csim_status csim_world_restore(csim_world *w, const void *buffer, size_t bytes) {
+    return csimi_restore(w, buffer, bytes, false);
+}
+
+CSIM_API csim_status csim_world_take_back(csim_world *w, const void *buffer, size_t bytes) {
+    return csimi_restore(w, buffer, bytes, true);
+}
+
 /* Bytes of a snapshot that were changed get the checksum that they then have. */
 CSIMI_FN void csimi_snapshot_seal(unsigned char *bytes, size_t size) {
     csimi_snapshot_header h;
     if (size < sizeof h) return;
     CSIMI_MEMCPY(&h, bytes, sizeof h);
     if (h.bytes != size) return;
-    h.hash = csimi_snapshot_hash(&h, bytes);
+    h.hash = csimi_snapshot_hash(&h, bytes, false);
     CSIMI_MEMCPY(bytes, &h, sizeof h);
 }
 
@@ -37155,6 +37300,9 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->driven = CSIMI_PUSH(arena, unsigned char, n->bodies);
     f->missed = CSIMI_PUSH(arena, unsigned char, blocks);
     f->found = CSIMI_PUSH(arena, csimi_found_contact, n->contacts);
+#ifndef CONDSIM_NO_PATHS
+    f->passing = CSIMI_PUSH(arena, csimi_passing, n->shapes);
+#endif
     f->contacts = CSIMI_PUSH(arena, csim_contact, rows);
     f->terms = CSIMI_PUSH(arena, csim_term, csimi_most_terms(n));
     f->lambda = CSIMI_PUSH(arena, csim_real, 3 * rows);
@@ -37811,6 +37959,55 @@ CSIMI_FN csim_real csimi_kept_phi(const csim_world *w, csimi_step_frame *f, int 
 /* ==== begin step/shapes.c ======================================================================================= */
 /* step/shapes: contacts of two shapes. */
 
+#ifndef CONDSIM_NO_PATHS
+/* Paths cannot stop what joints hold together. */
+static bool csimi_in_joints(const csimi_store *s, int slot) {
+    int i;
+    for (i = 0; i < s->count.joints; i++) {
+        const csimi_link *l = s->link + s->joint[i].link;
+        if (l->body[0] == slot || l->body[1] == slot) return true;
+    }
+    return false;
+}
+
+/* A contact in sight is a plane that goes on beyond the shapes. Where it would turn a free motion aside and the
+   straight ways of the shapes, grown by what may lead off them, miss each other, there is none; unseen.c looks whether
+   they kept to their ways, path.c follows those that did not. near: those nearer may touch whatever they do. */
+static CSIMI_NOINLINE bool csimi_pass_by(csimi_detector *d, const csimi_object *a, const csimi_object *b,
+                                         const csim_touch *t, int n, csim_real near) {
+    const csimi_store *s = &d->world->store;
+    csimi_step_frame *f = d->frame;
+    const csim_geometry *A = s->shape + a->item, *B = s->shape + b->item;
+    const csim_vec3 way = csim_scale(f->h, csim_sub(a->v, b->v));
+    const csim_real thickness = csimi_thickness_of(s, a) + csimi_thickness_of(s, b);
+    const csim_real pad = csimi_max(a->push, b->push) + a->turn + b->turn; /* they fall alike, or one of them */
+    csimi_convex x;
+    csimi_ray_hit hit;
+    csimi_passing *p = f->passing + f->passing_count;
+    csim_vec3 on;
+    bool turned = false;
+    int i;
+    for (i = 0; i < n; i++) {
+        if (t[i].gap <= near + thickness) return false;
+        if (t[i].gap - thickness + csim_dot(t[i].normal, way) < pad) turned = true;
+    }
+    if (!turned || a->body == b->body || A->field || (B->field && B->kind != CSIM_SHAPE_TRIANGLES)) return false;
+    if (B->kind == CSIM_SHAPE_HALF_SPACE || A->kind == CSIM_SHAPE_HALF_SPACE) return false;
+    /* where impacts are stopped farther ahead than a step, what paths have stopped at a shape is late */
+    if (f->passing_count >= s->capacity.shapes || d->world->def.integrator != CSIM_BACKWARD_EULER) return false;
+    if (csimi_in_joints(s, a->body) && csimi_in_joints(s, b->body)) return false;
+    csimi_convex_of(&x, A, s->hull, a->at);
+    x.round += pad + thickness;
+    if (csimi_cast_at(&x, way, B, s->hull, b->at, 1, &hit, &on)) return false;
+    p->a = a->item;
+    p->b = b->item;
+    p->way = way;
+    p->pad = pad;
+    f->passing_count++;
+    return true;
+}
+#endif
+
 CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, const csimi_object *b) {
     csim_world *w = d->world;
     csimi_store *s = &w->store;
@@ -37819,15 +38016,19 @@ CSIMI_FN void csimi_collide_shapes(csimi_detector *d, const csimi_object *a, con
     csim_touch *out = (csim_touch *)(void *)f->info; /* free until the contacts are reported */
     int i, n, room = (int)((size_t)s->capacity.contacts * sizeof(csim_contact_info) / sizeof(csim_touch));
     const bool keeps = csimi_keeps(w);
-    csim_real reach = a->margin + b->margin + thickness;
+    const csim_real reach = a->margin + b->margin + thickness;
+    csim_real far = 0;
     uint64_t key = csimi_mix64(csimi_shape_key(s, a), csimi_shape_key(s, b));
     if (keeps && csimi_keep_pair(d, a, b, key)) return;
-    if (keeps) reach += csimi_keep_distance(s, a->item, b->item); /* what comes near before it is looked for again */
-    n = csimi_collide_at(s->shape + a->item, a->at, s->shape + b->item, b->at, s->hull, reach, out, room);
+    if (keeps) far = csimi_keep_distance(s, a->item, b->item); /* what comes near before it is looked for again */
+    n = csimi_collide_at(s->shape + a->item, a->at, s->shape + b->item, b->at, s->hull, reach + far, out, room);
     if (n > room) {
         d->needed += n - room;
         n = room;
     }
+#ifndef CONDSIM_NO_PATHS
+    if (n > 0 && csimi_pass_by(d, a, b, out, n, a->push + b->push + far)) return;
+#endif
     if (keeps) n = csimi_keep_four(out, n);
     for (i = 0; i < n; i++) {
         csimi_found_contact *c = csimi_next_found(d, a->body, b->body, csimi_mix64(key, out[i].feature));
@@ -38407,6 +38608,15 @@ typedef struct csimi_probe {
     csim_real push;   /* their parts without velocity */
 } csimi_probe;
 
+/* Whether it is a vertex of cloth. */
+CSIMI_KNOWN bool csimi_probe_cloth(const csimi_store *s, const csimi_probe *p) {
+#ifdef CONDSIM_NO_CLOTH
+    return (void)s, (void)p, false;
+#else
+    return s->body[p->body].kind == CSIM_BODY_CLOTH;
+#endif
+}
+
 /* Where the probe touches along the normal, as a place: a node acts at itself, a rigid body at its surface. */
 static void csimi_probe_place(const csimi_store *s, const csimi_probe *p, csimi_found_contact *c) {
     /* of a rigid sample: the shape's own radius */
@@ -38489,7 +38699,7 @@ static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csi
     }
     gap = csim_shape_distance(s->shape + b->item, s->hull, pose, p->x, &n, &feature) - r;
     if (!(gap <= p->reach)) return;
-    if (s->body[p->body].kind == CSIM_BODY_CLOTH &&
+    if (csimi_probe_cloth(s, p) &&
         !csimi_meets_on_its_way(s->shape + b->item, s->hull, pose, p->x,
                                 csimi_probe_way(d, p, csimi_shape_place(s, b->item, p->x)), r, p->push, &n, &gap))
         return;
@@ -38513,9 +38723,9 @@ static void csimi_probe_particle(csimi_detector *d, const csimi_probe *p, const 
     csim_real distance = csim_length(n), gap = distance - p->radius - rb;
     csimi_found_contact *c;
     if (!(p->radius + rb > 0) || !(gap <= p->reach)) return; /* points without extent never touch */
-    if (s->body[p->body].kind == CSIM_BODY_CLOTH && !(B->radius > 0)) return; /* it meets the corners by its side */
+    if (csimi_probe_cloth(s, p) && !(B->radius > 0)) return; /* it meets the corners by its side */
     n = distance > 0 ? csim_scale(1 / distance, n) : csim_v3(0, 0, 1);
-    if (s->body[p->body].kind == CSIM_BODY_CLOTH) {
+    if (csimi_probe_cloth(s, p)) {
         const csim_geometry ball = csimi_ball(0);
         csim_pose pose = csim_pose_identity();
         pose.position = xb;
@@ -39173,8 +39383,9 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
     const csim_geometry *g = s->shape + shape;
     csim_vec3 lower, upper;
     csim_real speed = 0, acceleration = 0, t = s->skin[shape].surface.thickness;
-    csim_vec3 extra = csim_v3(t, t, t);
+    csim_vec3 extra = csim_v3(t, t, t), v = csim_v3(0, 0, 0), turn = v;
     csim_pose at = csim_pose_mul(pose, g->local);
+    const csim_vec3 x = csim_pose_point(at, g->centre);
     if (s->skin[shape].disabled) return;
     if (csimi_lies(s, slot)) {
         speed = 0;
@@ -39182,25 +39393,27 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
         /* the assembly has just been over the tree and left the motions of its links, about its origin */
         const int first = s->state.tree[b->tree].first_link;
         const csimi_twist *V = &s->state.link_work[first + s->shape_link[shape]].V;
-        const csim_vec3 x = csim_pose_point(at, g->centre), o = csimi_load3(s->state.link_pose + 7 * first);
-        const csim_vec3 v = csim_add(V->v, csim_cross(V->w, csim_sub(x, o)));
-        speed = CSIMI_SQRT(csim_dot(v, v)) + g->bound * CSIMI_SQRT(csim_dot(V->w, V->w));
+        turn = V->w;
+        v = csim_add(V->v, csim_cross(turn, csim_sub(x, csimi_load3(s->state.link_pose + 7 * first))));
+        speed = CSIMI_SQRT(csim_dot(v, v)) + g->bound * CSIMI_SQRT(csim_dot(turn, turn));
     } else if (b->kind == CSIM_BODY_TREE) {
-        csim_vec3 turn, v = csimi_link_velocity(&s->state, s->state.tree[b->tree].first_link + s->shape_link[shape],
-                                                csim_pose_point(at, g->centre),
-                                                s->state.coord_rate, &turn);
+        v = csimi_link_velocity(&s->state, s->state.tree[b->tree].first_link + s->shape_link[shape], x,
+                                s->state.coord_rate, &turn);
         speed = csim_length(v) + g->bound * csim_length(turn);
     } else if (b->motion != CSIM_STATIC) {
-        const csim_real *v = s->state.velocity + 6 * b->rigid, *f = s->state.wrench + 6 * b->rigid;
-        csim_real reach =
-            csim_length(csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre))) + g->bound;
-        speed = csim_length(csimi_load3(v)) + reach * csim_length(csimi_load3(v + 3));
+        const csim_real *u = s->state.velocity + 6 * b->rigid, *f = s->state.wrench + 6 * b->rigid;
+        const csim_vec3 arm = csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre));
+        turn = csimi_load3(u + 3);
+        v = csim_add(csimi_load3(u), csim_cross(turn, csim_rotate(pose.rotation, arm)));
+        speed = csim_length(csimi_load3(u)) + (csim_length(arm) + g->bound) * csim_length(turn);
         if (b->motion == CSIM_DYNAMIC)
             acceleration = csim_length(csimi_load3(f)) / s->state.rigid_mass[b->rigid] +
                            csimi_max(csimi_abs(s->state.rigid_gravity[b->rigid]) - 1, 0) * d->fall;
     }
     csimi_bounds_at(g, s->hull, at, &lower, &upper);
     d->object[d->count].at = at;
+    d->object[d->count].v = v;
+    d->object[d->count].turn = g->kind == CSIM_SHAPE_SPHERE ? 0 : d->frame->h * g->bound * csim_length(turn);
     csimi_add_object(d, CSIMI_OBJECT_SHAPE, slot, shape, speed, acceleration, csim_sub(lower, extra),
                      csim_add(upper, extra));
 }
@@ -39298,7 +39511,7 @@ CSIMI_FN csim_status csimi_detect(csim_world *w, csimi_step_frame *f, csimi_aren
     if (w->store.count.membranes > 0 || d.near_count > 0) csimi_index_contacts(w, &d.last);
     pairs = csimi_broad_pairs(d.count, d.lower, d.upper, d.group, d.pairs, w->store.capacity.pairs, d.broad);
     if ((status = csimi_pairs_found(&d, pairs)) != 0) return status;
-    f->found_count = f->sensed_count = 0;
+    f->found_count = f->sensed_count = f->passing_count = f->strays = 0;
     for (i = 0; i < pairs; i++) csimi_collide_pair(&d, d.pairs[2 * i], d.pairs[2 * i + 1]);
     for (i = 0; i < d.first_still; i++)
         if (w->store.body[d.object[i].body].self_distance > 0) csimi_collide_self(&d, i);
@@ -42226,6 +42439,23 @@ static bool csimi_path_pairs(csimi_paths *p) {
     return stopped;
 }
 
+/* Those that passed by each other and did not keep to their ways. */
+static bool csimi_path_strays(csimi_paths *p) {
+    const int *slot = p->w->store.shape_body;
+    bool stopped = false;
+    int i;
+    for (i = 0; i < p->f->passing_count; i++) {
+        const csimi_passing *q = p->f->passing + i;
+        csim_real t;
+        if (!q->strays) continue;
+        t = csimi_path_meet(p, q->a, q->b);
+        if (!(t < 1)) continue;
+        stopped = csimi_path_stop(p, slot[q->a], slot[q->b], t) || stopped;
+        stopped = csimi_path_stop(p, slot[q->b], slot[q->a], t) || stopped;
+    }
+    return stopped;
+}
+
 /* ---- nodes: each by itself, for what it belongs to is soft */
 
 static csim_real csimi_path_node_meets(const csimi_paths *p, csim_vec3 x, csim_vec3 d, csim_real r, int shape) {
@@ -42414,7 +42644,8 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
     const csimi_store *s = &w->store;
     const size_t mark = arena->used;
     csimi_paths p;
-    bool bodies = false, nodes = s->count.surface > 0;
+    const bool all = w->def.follow_paths; /* else those that strayed alone */
+    bool bodies = f->strays > 0, nodes = all && s->count.surface > 0;
     int i, k, pass;
     CSIMI_MEMSET(&p, 0, sizeof p);
     p.w = w;
@@ -42426,17 +42657,19 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
     csimi_path_groups(&p);
     for (i = 0; i < w->store.active_count; i++) {
         const int slot = s->active[i];
-        nodes = nodes || s->body[slot].kind == CSIM_PARTICLE;
-        p.looked[slot] = csimi_path_ways(&p, slot);
-        if (f->driven[slot] && s->body[slot].motion == CSIM_DYNAMIC) p.looked[slot] = 1;
+        nodes = nodes || (all && s->body[slot].kind == CSIM_PARTICLE);
+        p.looked[slot] = csimi_path_ways(&p, slot) && all;
+        if (all && f->driven[slot] && s->body[slot].motion == CSIM_DYNAMIC) p.looked[slot] = 1;
         bodies = bodies || p.looked[slot];
     }
     if (bodies || (nodes && s->count.shapes > 0)) {
         p.filter.world = w;
         csimi_list_excluded(&p.filter, p.filter.excluded + s->capacity.links);
         for (k = 0; k < s->count.shapes; k++) csimi_path_bounds(&p, k);
-        for (pass = 0; pass < CSIMI_PATH_PASSES && bodies; pass++)
-            if (!csimi_path_pairs(&p)) break;
+        for (pass = 0; pass < CSIMI_PATH_PASSES && bodies; pass++) {
+            const bool stopped = all && csimi_path_pairs(&p);
+            if (!csimi_path_strays(&p) && !stopped) break;
+        }
         if (nodes) csimi_path_nodes(&p);
         if (bodies) csimi_path_write(&p);
     }
@@ -42454,7 +42687,8 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
 
        two shapes which have rows      are as deep as their planes say, but for what their turning moves: both terms are
                                        small for most pairs, and the others are collided once more;
-       two shapes which have none      are apart, unless one went farther than its contacts were looked for.
+       two shapes which have none      are apart, unless one went farther than its contacts were looked for, or two
+                                       whose ways missed each other did not keep to them.
 
    Nodes and edges of cables that move by more than the slack are looked at where they come near shapes. */
 
@@ -42637,6 +42871,28 @@ static void csimi_eye_thrown(csimi_eye *e) {
     }
 }
 
+/* Those that passed by each other, as far as they did not keep to their ways. */
+static void csimi_eye_passing(csimi_eye *e) {
+    const csimi_store *s = &e->w->store;
+    int i, k;
+    for (i = 0; i < e->f->passing_count; i++) {
+        csimi_passing *p = e->f->passing + i;
+        const int shape[2] = {p->a, p->b};
+        csim_vec3 off = p->way;
+        csim_real spin = 0;
+        for (k = 0; k < 2; k++) {
+            const csim_geometry *g = s->shape + shape[k];
+            const csim_vec3 from = csim_pose_point(csimi_eye_pose(e, &s->state, shape[k]), g->centre);
+            off = csim_madd(off, k ? 1 : -1, csim_sub(csimi_eye_centre(e, shape[k]), from));
+            if (g->kind != CSIM_SHAPE_SPHERE) spin += csimi_eye_spin(e, shape[k]);
+        }
+        p->strays = csim_length(off) + spin > p->pad;
+        if (!p->strays) continue;
+        e->f->strays++;
+        csimi_eye_again(e, p->a, p->b);
+    }
+}
+
 /* ---- nodes, and edges of cables between them, that move by more than the slack */
 
 static int csimi_eye_node(const csimi_eye *e, const csimi_body *b, int k) {
@@ -42746,7 +43002,7 @@ CSIMI_FN void csimi_look_unseen(csim_world *w, csimi_step_frame *f, csimi_arena 
     e.w = w;
     e.f = f;
     e.slack = csimi_path_slack(w);
-    f->stats.unseen = 0;
+    f->stats.unseen = f->strays = 0;
     CSIMI_MEMSET(f->driven, 0, (size_t)w->store.count.bodies);
     csimi_eye_layout(&e, &w->store.capacity, arena);
     e.filter.world = w;
@@ -42754,6 +43010,7 @@ CSIMI_FN void csimi_look_unseen(csim_world *w, csimi_step_frame *f, csimi_arena 
     csimi_eye_shapes(&e);
     csimi_eye_pairs(&e);
     csimi_eye_thrown(&e);
+    csimi_eye_passing(&e);
     csimi_eye_bodies(&e);
     f->stats.penetration = e.deepest;
     csimi_pop(arena, mark);
@@ -44234,7 +44491,7 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
     status = csimi_can_shorten(w, f) ? csimi_shorten(w, f, step, arena) : csimi_integrate(w, f, step);
     if (status) return status;
     csimi_look_unseen(w, f, arena);
-    if (w->def.follow_paths) {
+    if (w->def.follow_paths || f->strays > 0) {
         csimi_hold_paths(w, f, w->def.integrator == CSIM_TWO_STEP ? f->h / 2 : f->h, arena);
         if (f->stats.stopped > 0) csimi_look_unseen(w, f, arena);
     }
@@ -44534,6 +44791,16 @@ CSIM_API csim_soft_def csim_default_soft_def(void) {
     return d;
 }
 
+CSIM_API csim_soft_def csim_mesh_soft_def(const csim_mesh *mesh) {
+    csim_soft_def d = csim_default_soft_def();
+    if (!mesh) return d;
+    d.vertices = mesh->vertices;
+    d.vertex_count = mesh->vertex_count;
+    d.tets = mesh->tets;
+    d.tet_count = mesh->tet_count;
+    return d;
+}
+
 CSIM_API csim_spring_def csim_default_spring_def(void) {
     csim_spring_def d;
     CSIMI_MEMSET(&d, 0, sizeof d);
@@ -44600,11 +44867,14 @@ CSIM_API csim_status csim_create_particle(csim_world *w, const csim_particle_def
 /* world/body: making rigid bodies. */
 
 #ifdef CONDSIM_NO_STACKS
-/* Whether another body has boxes or hulls. */
+/* Whether another body, or a tree that touches itself, has boxes or hulls already. */
 static bool csimi_stacks(const csim_world *w, int slot) {
+    const csimi_store *s = &w->store;
+    const bool self = CSIMI_HAS_TREES && slot >= 0 && s->body[slot].kind == CSIM_BODY_TREE &&
+                      s->state.tree[s->body[slot].tree].self_contact;
     int k;
-    for (k = 0; k < w->store.count.shapes; k++)
-        if (w->store.shape_body[k] != slot && csimi_flat_sided(w->store.shape[k].kind)) return true;
+    for (k = 0; k < s->count.shapes; k++)
+        if ((self || s->shape_body[k] != slot) && csimi_flat_sided(s->shape[k].kind)) return true;
     return false;
 }
 #endif
@@ -44757,6 +45027,14 @@ CSIM_API csim_status csim_create_rigid(csim_world *w, const csim_rigid_def *def,
     s->state.rigid_mode[i] = csimi_mode_of(def->motion);
     csimi_finish_create(w, slot, id);
     return CSIM_OK;
+}
+
+CSIM_API csim_status csim_create_shape(csim_world *w, csim_shape shape, csim_vec3 position, csim_body_id *id) {
+    csim_rigid_def def = csim_default_rigid_def();
+    def.shapes = &shape;
+    def.shape_count = 1;
+    def.pose.position = position;
+    return csim_create_rigid(w, &def, id);
 }
 
 CSIM_API csim_status csim_create_ground(csim_world *w, csim_vec3 point, csim_vec3 normal, csim_real friction,
@@ -45095,8 +45373,8 @@ CSIMI_FN void csimi_write_surface(csimi_store *s, int slot, const csim_real *res
 /* ==== end world/soft.c */
 
 /* ==== begin world/reshape.c ===================================================================================== */
-/* world/reshape: shapes of rigid bodies that are added, replaced and removed while a world runs. A shape keeps its
-   number: one that is removed leaves a gap among those of its body, for the next that is added. */
+/* world/reshape: shapes of rigid bodies and of links of trees that are added, replaced and removed while a world runs.
+   A shape keeps its number: one that is removed leaves a gap among those of its body, for the next that is added. */
 
 /* ---- where things stand */
 
@@ -45122,8 +45400,8 @@ static void csimi_drop_hull(csimi_store *s, int shape) {
     csimi_shift_hulls(s, hull, -1);
 }
 
-/* Another shape at the end of a body's, which is that of nothing yet. */
-static int csimi_append_shape(csimi_store *s, int slot) {
+/* Another shape at the end of a body's, which is that of nothing yet; link: of a tree, else -1. */
+static int csimi_append_shape(csimi_store *s, int slot, int link) {
     csimi_body *b = s->body + slot;
     int i, at;
     if (b->shape_count == 0) b->first_shape = s->count.shapes;
@@ -45132,7 +45410,8 @@ static int csimi_append_shape(csimi_store *s, int slot) {
     for (i = 0; i < s->count.bodies; i++)
         if (s->body[i].alive && s->body[i].shape_count > 0 && s->body[i].first_shape >= at) s->body[i].first_shape++;
     s->shape_body[at] = slot;
-    s->shape_link[at] = s->shape[at].hull = -1;
+    s->shape_link[at] = link;
+    s->shape[at].hull = -1;
     b->shape_count++;
     return at;
 }
@@ -45156,13 +45435,13 @@ static void csimi_forget_shape(csim_world *w, csim_body_id id, int shape) {
 
 /* ---- the calls */
 
-static csim_status csimi_open_rigid(csim_world *w, csim_body_id id, const char *fn, int *slot) {
+static csim_status csimi_open_shaped(csim_world *w, csim_body_id id, const char *fn, int *slot) {
     csim_status status;
     if (!w) return CSIM_NULL_ARGUMENT;
     if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
     if ((status = csimi_find_body(w, id, fn, slot, &w->error)) != 0) return status;
-    if (w->store.body[*slot].kind == CSIM_RIGID) return CSIM_OK;
-    return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a rigid body");
+    if (w->store.body[*slot].kind == CSIM_RIGID || w->store.body[*slot].kind == CSIM_BODY_TREE) return CSIM_OK;
+    return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a rigid body or a tree");
 }
 
 /* Makes room for a shape, beside `more` others, and bakes it: a hull waits in the scratch. */
@@ -45172,7 +45451,12 @@ static csim_status csimi_bake_new(csim_world *w, const char *fn, int slot, const
     csimi_counts need = w->store.count;
     csim_status s;
     if (!shape) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "shape", false, 0, "not null");
-    if ((s = csimi_check_static(w, fn, b->disabled ? b->motion_then : b->motion, shape)) != 0) return s;
+    if ((s = csimi_check_static(w, fn,
+                                b->tree >= 0  ? CSIM_DYNAMIC
+                                : b->disabled ? b->motion_then
+                                              : b->motion,
+                                shape)) != 0)
+        return s;
     if ((s = csimi_check_skins(w, fn, slot, shape, 1)) != 0) return s;
     if ((s = csimi_check_shape(fn, shape, &w->error)) != 0) return s;
     need.shapes += more;
@@ -45207,23 +45491,35 @@ static void csimi_write_shape(csim_world *w, csim_body_id id, int at, const csim
     csimi_shape_changed(w, slot);
 }
 
-CSIM_API csim_status csim_body_add_shape(csim_world *w, csim_body_id id, const csim_shape *shape, int *number) {
-    static const char fn[] = "csim_body_add_shape";
+static csim_status csimi_add_a_shape(csim_world *w, const char *fn, csim_body_id id, int link, const csim_shape *shape,
+                                     int *number) {
     csim_geometry g;
-    const csimi_body *b;
-    int slot, own = 0;
-    csim_status status = csimi_open_rigid(w, id, fn, &slot);
-    if (status) return status;
-    b = w->store.body + slot;
-    while (own < b->shape_count && !w->store.skin[b->first_shape + own].gone) own++;
+    const int slot = (int)id.index1 - 1;
+    const csimi_body *b = w->store.body + slot;
+    int own = 0;
+    csim_status status;
+    while (own < b->shape_count && !(w->store.skin[b->first_shape + own].gone &&
+                                     w->store.shape_link[b->first_shape + own] == link))
+        own++;
     if (own >= 10000) return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shape", true, (double)own, "0..9999");
     if ((status = csimi_bake_new(w, fn, slot, shape, own == b->shape_count, &g)) != 0) return status;
     csimi_look_drop(&w->store, slot);
     b = w->store.body + slot;
-    if (own == b->shape_count) csimi_append_shape(&w->store, slot);
+    if (own == b->shape_count) csimi_append_shape(&w->store, slot, link);
     csimi_write_shape(w, id, b->first_shape + own, shape, &g, false, false);
     if (number) *number = own;
     return CSIM_OK;
+}
+
+CSIM_API csim_status csim_body_add_shape(csim_world *w, csim_body_id id, const csim_shape *shape, int *number) {
+    static const char fn[] = "csim_body_add_shape";
+    int slot;
+    csim_status status = csimi_open_shaped(w, id, fn, &slot);
+    if (status) return status;
+    if (w->store.body[slot].kind != CSIM_RIGID)
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1,
+                          "a rigid body; csim_tree_add_shape puts shapes on links");
+    return csimi_add_a_shape(w, fn, id, -1, shape, number);
 }
 
 CSIM_API csim_status csim_body_set_shape(csim_world *w, csim_body_id id, int shape, const csim_shape *to) {
@@ -45232,7 +45528,7 @@ CSIM_API csim_status csim_body_set_shape(csim_world *w, csim_body_id id, int sha
     const csim_geometry *was;
     csim_geometry g;
     int slot, at;
-    csim_status status = csimi_open_rigid(w, id, fn, &slot);
+    csim_status status = csimi_open_shaped(w, id, fn, &slot);
     if (status) return status;
     if (csim_body_shape(w, id, shape, &was, NULL) != CSIM_OK)
         return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shape", true, (double)shape,
@@ -45245,29 +45541,107 @@ CSIM_API csim_status csim_body_set_shape(csim_world *w, csim_body_id id, int sha
     return CSIM_OK;
 }
 
-CSIM_API csim_status csim_body_set_density(csim_world *w, csim_body_id id, csim_real density) {
-    static const char fn[] = "csim_body_set_density";
-    const csimi_store *s;
-    const csimi_body *b;
-    csim_mass mass, part;
-    int slot, i;
-    csim_status status = csimi_open_rigid(w, id, fn, &slot);
-    if (status) return status;
-    s = &w->store;
-    b = s->body + slot;
-    CSIMI_MEMSET(&mass, 0, sizeof mass);
+/* What the shapes of a body weigh together; link: those of a link of a tree, else -1. */
+static csim_status csimi_shapes_mass(csim_world *w, const char *fn, int slot, int link, csim_real density,
+                                     csim_mass *mass) {
+    const csimi_store *s = &w->store;
+    const csimi_body *b = s->body + slot;
+    csim_mass part;
+    csim_status status;
+    int i;
+    CSIMI_MEMSET(mass, 0, sizeof *mass);
     for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
         if (csimi_only_static(s->shape[i].kind) || s->skin[i].sensor || s->skin[i].disabled) continue;
+        if (s->shape_link[i] != link) continue;
         if ((status = csimi_geometry_mass(fn, s->shape + i, s->hull, density, &part, &w->error)) != 0) return status;
-        if (mass.mass > 0)
-            csimi_add_mass(&mass, &part);
+        if (mass->mass > 0)
+            csimi_add_mass(mass, &part);
         else
-            mass = part;
+            *mass = part;
     }
-    if (!(mass.mass > 0))
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shapes", false, 0, "at least one that has a mass");
-    return csim_body_set_mass(w, id, &mass);
+    if (mass->mass > 0) return CSIM_OK;
+    return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shapes", false, 0, "at least one that has a mass");
 }
+
+CSIM_API csim_status csim_body_set_density(csim_world *w, csim_body_id id, csim_real density) {
+    static const char fn[] = "csim_body_set_density";
+    csim_mass mass;
+    int slot;
+    csim_status status = csimi_open_shaped(w, id, fn, &slot);
+    if (status) return status;
+    if (w->store.body[slot].kind != CSIM_RIGID)
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1,
+                          "a rigid body; csim_tree_set_link_density is for links");
+    status = csimi_shapes_mass(w, fn, slot, -1, density, &mass);
+    return status ? status : csim_body_set_mass(w, id, &mass);
+}
+
+#ifndef CONDSIM_NO_TREE
+static csim_status csimi_open_link(csim_world *w, csim_body_id id, int link, const char *fn, int *slot) {
+    csim_status status = csimi_open_shaped(w, id, fn, slot);
+    const csimi_body *b;
+    if (status) return status;
+    b = w->store.body + *slot;
+    if (b->kind != CSIM_BODY_TREE)
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a tree");
+    if (link < 0 || link >= w->store.state.tree[b->tree].link_count)
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "link", true, (double)link, "0..link count - 1");
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_tree_add_shape(csim_world *w, csim_body_id id, int link, const csim_shape *shape,
+                                         int *number) {
+    static const char fn[] = "csim_tree_add_shape";
+    int slot;
+    csim_status status = csimi_open_link(w, id, link, fn, &slot);
+    return status ? status : csimi_add_a_shape(w, fn, id, link, shape, number);
+}
+
+/* Mass, centre and inertia of a link; back to what they were where the joints would then move no mass. */
+static csim_status csimi_write_link_mass(csim_world *w, const char *fn, int slot, int link, const csim_mass *m) {
+    const int tree = w->store.body[slot].tree;
+    csimi_tree_link *l = w->store.state.tree_link + w->store.state.tree[tree].first_link + link, was = *l;
+    csimi_link_weigh(l, m);
+    if (!csimi_tree_has_mass(&w->store, tree)) {
+        *l = was;
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "the mass matrix", false, 0,
+                          "positive definite: every joint moves some mass or has armature");
+    }
+    csimi_wake(w, slot);
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_tree_set_link_mass(csim_world *w, csim_body_id id, int link, const csim_mass *mass) {
+    static const char fn[] = "csim_tree_set_link_mass";
+    csim_rigid_def def;
+    csim_mass checked;
+    int slot;
+    csim_status status = csimi_open_link(w, id, link, fn, &slot);
+    if (status) return status;
+    if (!mass) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "mass", false, 0, "not null");
+    if ((status = csimi_check_vec(&w->error, fn, "mass.centre", mass->centre)) != 0) return status;
+    if ((status = csimi_check_reals(&w->error, fn, "mass.inertia", mass->inertia.m, 9)) != 0) return status;
+    if (!csimi_finite(mass->mass) || !(mass->mass > 0 && mass->mass <= CSIM_R(1e15)))
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "mass.mass", true, (double)mass->mass,
+                          "above 0, at most 1e15");
+    CSIMI_MEMSET(&def, 0, sizeof def);
+    def.mass = mass->mass;
+    def.inertia = mass->inertia;
+    def.centre = mass->centre;
+    CSIMI_MEMSET(&checked, 0, sizeof checked);
+    if ((status = csimi_check_inertia(&def, fn, &checked, &w->error)) != 0) return status;
+    return csimi_write_link_mass(w, fn, slot, link, &checked);
+}
+
+CSIM_API csim_status csim_tree_set_link_density(csim_world *w, csim_body_id id, int link, csim_real density) {
+    static const char fn[] = "csim_tree_set_link_density";
+    csim_mass mass;
+    int slot;
+    csim_status status = csimi_open_link(w, id, link, fn, &slot);
+    if (status == CSIM_OK) status = csimi_shapes_mass(w, fn, slot, link, density, &mass);
+    return status ? status : csimi_write_link_mass(w, fn, slot, link, &mass);
+}
+#endif
 /* ==== end world/reshape.c */
 
 /* ==== begin world/link.c ======================================================================================== */
@@ -46424,6 +46798,14 @@ static csim_status csimi_check_tree(csim_world *w, const csim_tree_def *def, csi
 
 /* ---- writing */
 
+CSIMI_FN void csimi_link_weigh(csimi_tree_link *link, const csim_mass *mass) {
+    static const int upper[6] = {0, 1, 2, 4, 5, 8};
+    int k;
+    link->mass = mass->mass;
+    link->com = mass->centre;
+    for (k = 0; k < 6; k++) link->inertia[k] = mass->inertia.m[upper[k]];
+}
+
 static void csimi_write_link(csimi_store *s, const csim_tree_def *def, int i, int link, csimi_tree *tree) {
     const csim_tree_link_def *d = def->links + i;
     csimi_tree_link *out = s->state.tree_link + link;
@@ -46447,14 +46829,7 @@ static void csimi_write_link(csimi_store *s, const csim_tree_def *def, int i, in
         out->frame = d->joint == CSIM_TREE_FLOATING ? pose : csim_pose_mul(pose, out->frame);
     }
     out->axis = csim_normalize(d->axis);
-    out->mass = mass.mass;
-    out->com = mass.centre;
-    out->inertia[0] = mass.inertia.m[0];
-    out->inertia[1] = mass.inertia.m[1];
-    out->inertia[2] = mass.inertia.m[2];
-    out->inertia[3] = mass.inertia.m[4];
-    out->inertia[4] = mass.inertia.m[5];
-    out->inertia[5] = mass.inertia.m[8];
+    csimi_link_weigh(out, &mass);
     out->armature = d->armature;
     out->damping = d->damping;
     out->friction = d->friction;
@@ -46552,8 +46927,7 @@ CSIMI_FN size_t csimi_tree_scratch(const csimi_counts *n) {
     return arena.used;
 }
 
-/* Whether M of a tree written behind the counts is positive definite: every joint moves some mass. */
-static bool csimi_tree_has_mass(csimi_store *s, int t) {
+CSIMI_FN bool csimi_tree_has_mass(csimi_store *s, int t) {
     const csimi_tree *tree = s->state.tree + t;
     csimi_arena arena = csimi_arena_in(s->scratch, s->scratch_bytes);
     const size_t n = (size_t)tree->dof_count;
@@ -47290,6 +47664,7 @@ static bool csimi_query_inside(const csimi_search *q, int slot, const csimi_surf
                                csimi_surface_hit *hit) {
     csim_real p[3];
     int k;
+    CSIMI_MEMSET(hit, 0, sizeof *hit);
     if (q->w->store.body[slot].kind == CSIM_BODY_CLOTH) return false;
     csimi_store3(p, x);
     for (k = 0; k < 3; k++)
@@ -47398,6 +47773,7 @@ static CSIMI_NOINLINE bool csimi_cast_faces(csimi_search *q, int slot, const csi
     csim_real corner[9], t, most = q->most;
     bool found = false;
     int face;
+    CSIMI_MEMSET(first, 0, sizeof *first);
     csimi_surface_ray_along(&ray, surface, csim_add(q->lower, half), q->way, half, most);
     while ((face = csimi_surface_ray_next(&ray)) >= 0) {
         csimi_convex piece;
@@ -49005,12 +49381,13 @@ CSIM_API csim_status csim_create_world_in(const csim_world_def *def, void *block
 }
 
 CSIM_API csim_status csim_create_world(const csim_world_def *def, csim_world **world, csim_error *error) {
+    const csim_world_def standard = csim_default_world_def();
     csimi_heap heap;
     csimi_counts first;
     csim_world *w;
     csim_status s;
-    if (!def || !world)
-        return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_create_world", def ? "world" : "def", false, 0, "not null");
+    if (!world) return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_create_world", "world", false, 0, "not null");
+    if (!def) def = &standard;
     if ((s = csimi_check_world_def(def, "csim_create_world", error)) != 0) return s;
     CSIMI_MEMSET(&heap, 0, sizeof heap);
     heap.hooks = def->allocator;
@@ -49285,6 +49662,16 @@ CSIM_API csim_status csim_tree_inverse_dynamics(const csim_world *world, csim_bo
 CSIM_API csim_status csim_tree_get_effort(const csim_world *world, csim_body_id id, int link, csim_real *drive,
                                           csim_real *limit) {
     return CSIMI_ABSENT(NULL, "csim_tree_get_effort", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_add_shape(csim_world *world, csim_body_id id, int link, const csim_shape *shape,
+                                         int *number) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_add_shape", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_set_link_mass(csim_world *world, csim_body_id id, int link, const csim_mass *mass) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_link_mass", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_set_link_density(csim_world *world, csim_body_id id, int link, csim_real density) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_link_density", "CONDSIM_NO_TREE");
 }
 CSIM_API csim_status csim_tree_shape_link(const csim_world *world, csim_body_id id, int shape, int *link) {
     return CSIMI_ABSENT(NULL, "csim_tree_shape_link", "CONDSIM_NO_TREE");
@@ -49724,12 +50111,25 @@ CSIMI_FN bool csimi_height_peak(const csim_field *f, int i, int j) { return fals
 CSIMI_FN csim_vec3 csimi_height_node(const csim_field *f, int i, int j) { return csim_v3(0, 0, 0); }
 CSIMI_FN csim_vec3 csimi_sample_of(const csim_field *f, int i) { return csim_v3(0, 0, 0); }
 CSIMI_FN csim_vec3 csimi_sample_block(const csim_field *f, int block, csim_real *radius) {
+    *radius = 0;
     return csim_v3(0, 0, 0);
 }
 #endif
 
-#if defined(CONDSIM_NO_COND)
+#if defined(CONDSIM_NO_CABLE) || defined(CONDSIM_NO_COND) /* chains are cables, and COND's */
 CSIMI_FN int csimi_chains_links(const csim_structure *structure) { return 0; }
+CSIMI_FN void csimi_chains_layout(csimi_chains *c, csimi_arena *arena, int blocks, int contacts, int links) {
+    c->links = 0;
+}
+CSIMI_FN void csimi_chains_bind(csimi_chains *c, const csim_problem *problem) {}
+CSIMI_FN bool csimi_chains_correct(csimi_chains *c, const csim_problem *problem, const csim_contact *nodal,
+                                   const unsigned char *law, const csim_real *trial, bool follow, csim_real *p,
+                                   const csim_tasks *tasks) {
+    return false;
+}
+#endif
+
+#if defined(CONDSIM_NO_COND)
 CSIMI_FN bool csimi_coarse_usable(const csim_structure *structure) { return false; }
 CSIMI_FN int csimi_cond_pairs(const csim_problem *problem) { return 0; }
 #endif
@@ -49806,6 +50206,12 @@ CSIM_API csim_status csim_world_save(const csim_world *world, void *buffer, size
 }
 CSIM_API csim_status csim_world_restore(csim_world *world, const void *buffer, size_t bytes) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_world_restore", "CONDSIM_NO_SNAPSHOTS");
+}
+CSIM_API csim_status csim_world_keep(const csim_world *world, void *buffer, size_t *bytes) {
+    return CSIMI_ABSENT(NULL, "csim_world_keep", "CONDSIM_NO_SNAPSHOTS");
+}
+CSIM_API csim_status csim_world_take_back(csim_world *world, const void *buffer, size_t bytes) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_world_take_back", "CONDSIM_NO_SNAPSHOTS");
 }
 #endif
 
@@ -52579,6 +52985,7 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_COORD_POSITIONS
 #undef CSIMI_SLACK_UNKNOWNS
 #undef CSIMI_STATE_COUNTS
+#undef CSIMI_STAGED_AT
 #undef CSIMI_FIELD
 #undef CSIMI_ANY
 #undef CSIMI_ANY3

@@ -8,10 +8,12 @@ static void csimi_place_scaled_identity(csim_real a, csim_real *J) {
 
 /* The kind of a place, one of those that this build can make: code for the others is left out. */
 CSIMI_KNOWN csimi_place_kind csimi_place_kind_of(const csimi_place *p) {
-#if CSIMI_HAS_NODES
+#if !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || !defined(CONDSIM_NO_CABLE) || \
+    !defined(CONDSIM_NO_REDUCED)
     return p->kind;
 #else
     if (p->kind == CSIMI_PLACE_RIGID) return CSIMI_PLACE_RIGID;
+    if (CSIMI_HAS_NODES && p->kind == CSIMI_PLACE_NODE) return CSIMI_PLACE_NODE;
     return CSIMI_HAS_TREES && p->kind == CSIMI_PLACE_LINK ? CSIMI_PLACE_LINK : CSIMI_PLACE_GROUND;
 #endif
 }

@@ -9,6 +9,8 @@
    solved with them by the matrix of their answers (Woodbury), one chain solve a row. */
 #include "private.h"
 
+#ifndef CONDSIM_NO_CABLE
+
 CSIMI_FN int csimi_chains_links(const csim_structure *s) {
     return s && s->chain_count > 0 && s->chain_first && s->chain_block ? s->chain_first[s->chain_count] : 0;
 }
@@ -408,3 +410,4 @@ CSIMI_FN bool csimi_chains_correct(csimi_chains *c, const csim_problem *problem,
     csimi_chains_spread(c, p);
     return true;
 }
+#endif

@@ -111,7 +111,8 @@ static void csimi_coarse_gather(csimi_coarse *c) {
     for (k = 0; k < c->aggregates; ++k) c->group_member[k] = k;
     CSIMI_MEMSET(c->arm, 0, 3 * (size_t)c->aggregates * sizeof *c->arm);
     if (c->groups < c->aggregates) csimi_coarse_order(c);
-    for (g = 0; g <= c->groups; ++g) c->group_first[g] = (int)((long long)c->aggregates * g / c->groups);
+    for (g = 0; g <= c->groups; ++g)
+        c->group_first[g] = c->aggregates / c->groups * g + c->aggregates % c->groups * g / c->groups;
     for (g = 0; g < c->groups; ++g) {
         for (k = c->group_first[g]; k < c->group_first[g + 1]; ++k) c->group[c->group_member[k]] = g;
         if (c->groups < c->aggregates)

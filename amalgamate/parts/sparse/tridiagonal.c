@@ -2,6 +2,8 @@
    double. */
 #include "private.h"
 
+#ifndef CONDSIM_NO_CABLE
+
 /* L U in place without exchanges, unit L, the reciprocals of the pivots on the diagonal: the blocks are positive
    definite, or nearly so with friction. False when a pivot is not positive against the diagonal it began with. An
    explicit inverse would not do: a cord without bending stiffness has blocks of condition 1e14. */
@@ -144,3 +146,4 @@ CSIMI_FN void csimi_chain_solve(const csimi_chain *c, int first, int last, doubl
         for (k = 0; k < 6; k++) xi[k] += y[k];
     }
 }
+#endif

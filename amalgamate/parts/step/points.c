@@ -15,6 +15,15 @@ typedef struct csimi_probe {
     csim_real push;   /* their parts without velocity */
 } csimi_probe;
 
+/* Whether it is a vertex of cloth. */
+CSIMI_KNOWN bool csimi_probe_cloth(const csimi_store *s, const csimi_probe *p) {
+#ifdef CONDSIM_NO_CLOTH
+    return (void)s, (void)p, false;
+#else
+    return s->body[p->body].kind == CSIM_BODY_CLOTH;
+#endif
+}
+
 /* Where the probe touches along the normal, as a place: a node acts at itself, a rigid body at its surface. */
 static void csimi_probe_place(const csimi_store *s, const csimi_probe *p, csimi_found_contact *c) {
     /* of a rigid sample: the shape's own radius */
@@ -139,9 +148,9 @@ static void csimi_probe_particle(csimi_detector *d, const csimi_probe *p, const 
     csim_real distance = csim_length(n), gap = distance - p->radius - rb;
     csimi_found_contact *c;
     if (!(p->radius + rb > 0) || !(gap <= p->reach)) return; /* points without extent never touch */
-    if (s->body[p->body].kind == CSIM_BODY_CLOTH && !(B->radius > 0)) return; /* it meets the corners by its side */
+    if (csimi_probe_cloth(s, p) && !(B->radius > 0)) return; /* it meets the corners by its side */
     n = distance > 0 ? csim_scale(1 / distance, n) : csim_v3(0, 0, 1);
-    if (s->body[p->body].kind == CSIM_BODY_CLOTH) {
+    if (csimi_probe_cloth(s, p)) {
         const csim_geometry ball = csimi_ball(0);
         csim_pose pose = csim_pose_identity();
         pose.position = xb;

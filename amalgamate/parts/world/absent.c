@@ -613,8 +613,20 @@ CSIMI_FN csim_vec3 csimi_sample_block(const csim_field *f, int block, csim_real 
 }
 #endif
 
-#if defined(CONDSIM_NO_COND)
+#if defined(CONDSIM_NO_CABLE) || defined(CONDSIM_NO_COND) /* chains are cables, and COND's */
 CSIMI_FN int csimi_chains_links(const csim_structure *structure) { return 0; }
+CSIMI_FN void csimi_chains_layout(csimi_chains *c, csimi_arena *arena, int blocks, int contacts, int links) {
+    c->links = 0;
+}
+CSIMI_FN void csimi_chains_bind(csimi_chains *c, const csim_problem *problem) {}
+CSIMI_FN bool csimi_chains_correct(csimi_chains *c, const csim_problem *problem, const csim_contact *nodal,
+                                   const unsigned char *law, const csim_real *trial, bool follow, csim_real *p,
+                                   const csim_tasks *tasks) {
+    return false;
+}
+#endif
+
+#if defined(CONDSIM_NO_COND)
 CSIMI_FN bool csimi_coarse_usable(const csim_structure *structure) { return false; }
 CSIMI_FN int csimi_cond_pairs(const csim_problem *problem) { return 0; }
 #endif
