@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 87e4259f72d13bf7
+   Hash of the parts: 535dffd9fab0ca8f
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -73,7 +73,7 @@
    Features are switches: one macro each leaves out what a program does not use. What stays gives the same bits. A call
    for what is left out returns CSIM_UNSUPPORTED (docs/building.md).
      CONDSIM_NO_SOFT, CABLE, CLOTH, TREE, REDUCED, JOINTS, SPRINGS      bodies and links (pins are joints)
-     CONDSIM_NO_PARTICLES                       particles
+     CONDSIM_NO_PARTICLES, RIGID                particles; rigid bodies that move (what stands stays)
      CONDSIM_NO_CHARACTER, DRAW, RECORD         moves of a capsule; debug drawing; record and replay
      CONDSIM_NO_QUERIES                         rays, casts, overlaps, nearest points, and CHARACTER
      CONDSIM_NO_LAWS                            friction other than Coulomb's with one coefficient, and PENALTY
@@ -219,6 +219,16 @@
 #define CSIMI_HAS_NODES 1
 #else
 #define CSIMI_HAS_NODES 0
+#endif
+#ifndef CONDSIM_NO_RIGID
+#define CSIMI_HAS_RIGID 1 /* that may move */
+#else
+#define CSIMI_HAS_RIGID 0
+#endif
+#if !defined(CONDSIM_NO_RIGID) || !defined(CONDSIM_NO_TREE) || !defined(CONDSIM_NO_REDUCED)
+#define CSIMI_HAS_MASS 1 /* of shapes */
+#else
+#define CSIMI_HAS_MASS 0
 #endif
 #if !defined(CONDSIM_NO_TREE) || !defined(CONDSIM_NO_REDUCED)
 #define CSIMI_HAS_TREES 1
@@ -9581,7 +9591,7 @@ CSIMI_KNOWN csimi_place_kind csimi_place_kind_of(const csimi_place *p) {
     !defined(CONDSIM_NO_REDUCED)
     return p->kind;
 #else
-    if (p->kind == CSIMI_PLACE_RIGID) return CSIMI_PLACE_RIGID;
+    if (p->kind == CSIMI_PLACE_RIGID) return CSIMI_PLACE_RIGID; /* links hold on to what stands, too */
     if (CSIMI_HAS_NODES && p->kind == CSIMI_PLACE_NODE) return CSIMI_PLACE_NODE;
     return CSIMI_HAS_TREES && p->kind == CSIMI_PLACE_LINK ? CSIMI_PLACE_LINK : CSIMI_PLACE_GROUND;
 #endif
@@ -9838,7 +9848,7 @@ CSIMI_FN int csimi_place_term_count(const csimi_place *p) {
 
 CSIMI_FN void csimi_place_prepare(csimi_state *s) {
     int i, k;
-    for (i = 0; i < s->rigid_count; i++) {
+    for (i = 0; CSIMI_HAS_RIGID && i < s->rigid_count; i++) {
         csim_real I[9], *inverse = s->rigid_inverse + 9 * (size_t)i;
         for (k = 0; k < 9; k++) inverse[k] = 0;
         if (s->rigid_mode[i] != CSIMI_FREE) continue;
@@ -12343,8 +12353,12 @@ CSIMI_FN const csimi_model *csimi_model_table(void) {
 #else
         {"point", NULL, NULL, NULL, NULL, NULL, NULL},
 #endif
+#ifndef CONDSIM_NO_RIGID
         {"rigid", csimi_rigid_couple, NULL, csimi_rigid_prepare, csimi_rigid_assemble, csimi_rigid_advance,
          csimi_rigid_energy},
+#else
+        {"rigid", NULL, NULL, NULL, NULL, csimi_rigid_advance, NULL}, /* they stand */
+#endif
 #ifndef CONDSIM_NO_SOFT
         {"tet", csimi_tet_couple, csimi_tet_bind, NULL, csimi_tet_assemble, NULL, csimi_tet_energy},
 #else
@@ -34936,6 +34950,9 @@ CSIM_API csim_status csim_body_set_motion(csim_world *w, csim_body_id id, csim_m
                           "a body that is enabled");
     if (b->kind == CSIM_RIGID) {
         int i, k;
+        if (!CSIMI_HAS_RIGID && motion != CSIM_STATIC)
+            return csimi_fail(&w->error, CSIM_UNSUPPORTED, "csim_body_set_motion", "motion", true, (double)motion,
+                              "CSIM_STATIC, or builds without CONDSIM_NO_RIGID");
         for (i = 0; i < b->shape_count; i++)
             if (motion != CSIM_STATIC && csimi_only_static(s->shape[b->first_shape + i].kind))
                 return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, "csim_body_set_motion", "motion", true, (double)motion,
@@ -39400,7 +39417,7 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
         v = csimi_link_velocity(&s->state, s->state.tree[b->tree].first_link + s->shape_link[shape], x,
                                 s->state.coord_rate, &turn);
         speed = csim_length(v) + g->bound * csim_length(turn);
-    } else if (b->motion != CSIM_STATIC) {
+    } else if (CSIMI_HAS_RIGID && b->motion != CSIM_STATIC) {
         const csim_real *u = s->state.velocity + 6 * b->rigid, *f = s->state.wrench + 6 * b->rigid;
         const csim_vec3 arm = csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre));
         turn = csimi_load3(u + 3);
@@ -41337,7 +41354,7 @@ static void csimi_find_aggregates(const csim_world *w, csimi_step_frame *f) {
         if (b->aggregate_count > 0) {
             csimi_solid_aggregates(s, f, b, f->aggregates);
             f->aggregates += b->aggregate_count;
-        } else if (b->kind == CSIM_RIGID && b->motion == CSIM_DYNAMIC) {
+        } else if (CSIMI_HAS_RIGID && b->kind == CSIM_RIGID && b->motion == CSIM_DYNAMIC) {
             int block = s->count.nodes + 2 * b->rigid;
             const csim_real *I = s->state.inertia + 9 * b->rigid;
             csim_real radius = CSIMI_SQRT((I[0] + I[4] + I[8]) / (2 * s->state.rigid_mass[b->rigid]));
@@ -44903,6 +44920,7 @@ CSIMI_FN csim_status csimi_check_skins(csim_world *w, const char *fn, int slot, 
 CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn, csim_mass *mass, csim_error *error) {
     int i, k;
     CSIMI_MEMSET(mass, 0, sizeof *mass);
+    if (!CSIMI_HAS_MASS) return CSIM_OK;
     for (i = 0; i < def->shape_count; i++) {
         csim_mass part;
         csim_status s;
@@ -44945,6 +44963,11 @@ static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, c
     if ((s = csimi_check_fields(&w->error, fn, def, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
     if ((s = csimi_check_enum(&w->error, fn, "motion", (int)def->motion, CSIM_MOTION_COUNT_)) != 0) return s;
     if ((s = csimi_check_surface(&w->error, fn, &def->surface)) != 0) return s;
+#ifdef CONDSIM_NO_RIGID
+    if (def->motion != CSIM_STATIC)
+        return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "motion", true, (double)def->motion,
+                          "CSIM_STATIC, or builds without CONDSIM_NO_RIGID");
+#endif
     if (def->shape_count < 0 || def->shape_count > 10000)
         return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shape_count", true, (double)def->shape_count, "0..10000");
     if (def->shape_count > 0 && !def->shapes)

@@ -33,7 +33,7 @@
    Features are switches: one macro each leaves out what a program does not use. What stays gives the same bits. A call
    for what is left out returns CSIM_UNSUPPORTED (docs/building.md).
      CONDSIM_NO_SOFT, CABLE, CLOTH, TREE, REDUCED, JOINTS, SPRINGS      bodies and links (pins are joints)
-     CONDSIM_NO_PARTICLES                       particles
+     CONDSIM_NO_PARTICLES, RIGID                particles; rigid bodies that move (what stands stays)
      CONDSIM_NO_CHARACTER, DRAW, RECORD         moves of a capsule; debug drawing; record and replay
      CONDSIM_NO_QUERIES                         rays, casts, overlaps, nearest points, and CHARACTER
      CONDSIM_NO_LAWS                            friction other than Coulomb's with one coefficient, and PENALTY
@@ -179,6 +179,16 @@
 #define CSIMI_HAS_NODES 1
 #else
 #define CSIMI_HAS_NODES 0
+#endif
+#ifndef CONDSIM_NO_RIGID
+#define CSIMI_HAS_RIGID 1 /* that may move */
+#else
+#define CSIMI_HAS_RIGID 0
+#endif
+#if !defined(CONDSIM_NO_RIGID) || !defined(CONDSIM_NO_TREE) || !defined(CONDSIM_NO_REDUCED)
+#define CSIMI_HAS_MASS 1 /* of shapes */
+#else
+#define CSIMI_HAS_MASS 0
 #endif
 #if !defined(CONDSIM_NO_TREE) || !defined(CONDSIM_NO_REDUCED)
 #define CSIMI_HAS_TREES 1

@@ -9,8 +9,12 @@ CSIMI_FN const csimi_model *csimi_model_table(void) {
 #else
         {"point", NULL, NULL, NULL, NULL, NULL, NULL},
 #endif
+#ifndef CONDSIM_NO_RIGID
         {"rigid", csimi_rigid_couple, NULL, csimi_rigid_prepare, csimi_rigid_assemble, csimi_rigid_advance,
          csimi_rigid_energy},
+#else
+        {"rigid", NULL, NULL, NULL, NULL, csimi_rigid_advance, NULL}, /* they stand */
+#endif
 #ifndef CONDSIM_NO_SOFT
         {"tet", csimi_tet_couple, csimi_tet_bind, NULL, csimi_tet_assemble, NULL, csimi_tet_energy},
 #else

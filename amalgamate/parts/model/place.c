@@ -12,7 +12,7 @@ CSIMI_KNOWN csimi_place_kind csimi_place_kind_of(const csimi_place *p) {
     !defined(CONDSIM_NO_REDUCED)
     return p->kind;
 #else
-    if (p->kind == CSIMI_PLACE_RIGID) return CSIMI_PLACE_RIGID;
+    if (p->kind == CSIMI_PLACE_RIGID) return CSIMI_PLACE_RIGID; /* links hold on to what stands, too */
     if (CSIMI_HAS_NODES && p->kind == CSIMI_PLACE_NODE) return CSIMI_PLACE_NODE;
     return CSIMI_HAS_TREES && p->kind == CSIMI_PLACE_LINK ? CSIMI_PLACE_LINK : CSIMI_PLACE_GROUND;
 #endif
@@ -283,7 +283,7 @@ CSIMI_FN int csimi_place_term_count(const csimi_place *p) {
 
 CSIMI_FN void csimi_place_prepare(csimi_state *s) {
     int i, k;
-    for (i = 0; i < s->rigid_count; i++) {
+    for (i = 0; CSIMI_HAS_RIGID && i < s->rigid_count; i++) {
         csim_real I[9], *inverse = s->rigid_inverse + 9 * (size_t)i;
         for (k = 0; k < 9; k++) inverse[k] = 0;
         if (s->rigid_mode[i] != CSIMI_FREE) continue;

@@ -77,7 +77,7 @@ static void csimi_add_shape(csimi_detector *d, int slot, int shape, csim_pose po
         v = csimi_link_velocity(&s->state, s->state.tree[b->tree].first_link + s->shape_link[shape], x,
                                 s->state.coord_rate, &turn);
         speed = csim_length(v) + g->bound * csim_length(turn);
-    } else if (b->motion != CSIM_STATIC) {
+    } else if (CSIMI_HAS_RIGID && b->motion != CSIM_STATIC) {
         const csim_real *u = s->state.velocity + 6 * b->rigid, *f = s->state.wrench + 6 * b->rigid;
         const csim_vec3 arm = csim_sub(csim_pose_point(g->local, g->centre), csimi_load3(b->centre));
         turn = csimi_load3(u + 3);

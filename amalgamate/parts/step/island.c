@@ -156,7 +156,7 @@ static void csimi_find_aggregates(const csim_world *w, csimi_step_frame *f) {
         if (b->aggregate_count > 0) {
             csimi_solid_aggregates(s, f, b, f->aggregates);
             f->aggregates += b->aggregate_count;
-        } else if (b->kind == CSIM_RIGID && b->motion == CSIM_DYNAMIC) {
+        } else if (CSIMI_HAS_RIGID && b->kind == CSIM_RIGID && b->motion == CSIM_DYNAMIC) {
             int block = s->count.nodes + 2 * b->rigid;
             const csim_real *I = s->state.inertia + 9 * b->rigid;
             csim_real radius = CSIMI_SQRT((I[0] + I[4] + I[8]) / (2 * s->state.rigid_mass[b->rigid]));

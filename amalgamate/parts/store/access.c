@@ -279,6 +279,9 @@ CSIM_API csim_status csim_body_set_motion(csim_world *w, csim_body_id id, csim_m
                           "a body that is enabled");
     if (b->kind == CSIM_RIGID) {
         int i, k;
+        if (!CSIMI_HAS_RIGID && motion != CSIM_STATIC)
+            return csimi_fail(&w->error, CSIM_UNSUPPORTED, "csim_body_set_motion", "motion", true, (double)motion,
+                              "CSIM_STATIC, or builds without CONDSIM_NO_RIGID");
         for (i = 0; i < b->shape_count; i++)
             if (motion != CSIM_STATIC && csimi_only_static(s->shape[b->first_shape + i].kind))
                 return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, "csim_body_set_motion", "motion", true, (double)motion,

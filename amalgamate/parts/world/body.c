@@ -38,6 +38,7 @@ CSIMI_FN csim_status csimi_check_skins(csim_world *w, const char *fn, int slot, 
 CSIMI_FN csim_status csimi_rigid_mass(const csim_rigid_def *def, const char *fn, csim_mass *mass, csim_error *error) {
     int i, k;
     CSIMI_MEMSET(mass, 0, sizeof *mass);
+    if (!CSIMI_HAS_MASS) return CSIM_OK;
     for (i = 0; i < def->shape_count; i++) {
         csim_mass part;
         csim_status s;
@@ -80,6 +81,11 @@ static csim_status csimi_check_rigid(csim_world *w, const csim_rigid_def *def, c
     if ((s = csimi_check_fields(&w->error, fn, def, fields, CSIMI_COUNT_OF(fields))) != 0) return s;
     if ((s = csimi_check_enum(&w->error, fn, "motion", (int)def->motion, CSIM_MOTION_COUNT_)) != 0) return s;
     if ((s = csimi_check_surface(&w->error, fn, &def->surface)) != 0) return s;
+#ifdef CONDSIM_NO_RIGID
+    if (def->motion != CSIM_STATIC)
+        return csimi_fail(&w->error, CSIM_UNSUPPORTED, fn, "motion", true, (double)def->motion,
+                          "CSIM_STATIC, or builds without CONDSIM_NO_RIGID");
+#endif
     if (def->shape_count < 0 || def->shape_count > 10000)
         return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "shape_count", true, (double)def->shape_count, "0..10000");
     if (def->shape_count > 0 && !def->shapes)
