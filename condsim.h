@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 535dffd9fab0ca8f
+   Hash of the parts: c7fbcff43e78a93d
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -2750,7 +2750,7 @@ CSIM_API csim_vec3 csim_world_move_capsule(const csim_world *world, const csim_q
 
 /* What a line, triangle or point means. */
 typedef enum csim_draw_kind {
-    CSIM_DRAW_SHAPES,   /* edges of rigid shapes, links and levels of triangles, segments of cables, particles */
+    CSIM_DRAW_SHAPES,   /* edges of rigid shapes, links, levels and meshes, segments of cables, particles */
     CSIM_DRAW_SURFACES, /* triangles of solids, cloth and reduced bodies */
     CSIM_DRAW_JOINTS,   /* points, the way between them, axes; springs and pins too */
     CSIM_DRAW_LIMITS,   /* arcs of twists, ellipses of cones, ways between limits; where the axis is now */
@@ -2774,9 +2774,9 @@ typedef struct csim_draw {
     csim_real size;         /* m: of axes, normals, arcs; default 0.2 */
     csim_real per_impulse;  /* m per N s; default 0.1 */
     csim_real ground;       /* m: half of the square that stands for a half-space; default 10 */
-    csim_vec3 around;       /* levels of triangles are drawn in a cube around this point, along their own axes, */
-    csim_real within;       /* of half this side, m; default 0, 0, 0 and 1e9: everywhere */
-    int triangles;          /* at most so many of each level; default 10000 */
+    csim_vec3 around;       /* levels, height fields and meshes are drawn in a cube around this point, along */
+    csim_real within;       /* their own axes, of half this side, m; default 0, 0, 0 and 1e9: everywhere */
+    int triangles;          /* at most so many of each; default 10000 */
     uint32_t colour[CSIM_DRAW_KIND_COUNT_]; /* dynamic bodies of an island share one of their own where islands are
                                                drawn; default: a colour for each kind */
     int *islands;           /* [island_count] room to number islands in, one for each body there has ever been at once
@@ -48600,6 +48600,98 @@ static CSIMI_NOINLINE void csimi_draw_level(const csimi_pen *p, const csim_field
     }
 }
 
+/* ---- grids: what of them lies in the cube around a point, along their axes */
+
+/* Cells [first, last) of a grid along its axes; node 0 at lower. */
+static void csimi_drawn_cells(const csimi_pen *p, csim_pose at, const csim_field *f, const double *lower, int axes,
+                              int *first, int *last) {
+    csim_real c[3];
+    int k;
+    csimi_store3(c, csim_pose_local(at, p->d->around));
+    for (k = 0; k < axes; k++) {
+        const csim_real from = (c[k] - p->d->within - (csim_real)lower[k]) / (csim_real)f->cell;
+        const csim_real to = (c[k] + p->d->within - (csim_real)lower[k]) / (csim_real)f->cell;
+        first[k] = (int)csimi_clamp(from, 0, (csim_real)(f->n[k] - 1));
+        last[k] = (int)csimi_clamp(to + 1, 0, (csim_real)(f->n[k] - 1));
+    }
+}
+
+/* The edges of the triangles of a height field, each once. */
+static CSIMI_NOINLINE void csimi_draw_heights(const csimi_pen *p, const csim_field *f, csim_pose at) {
+    static const double origin[2] = {0, 0};
+    int first[2], last[2], i, j, left = p->d->triangles / 2;
+    csimi_drawn_cells(p, at, f, origin, 2, first, last);
+    for (j = first[1]; j < last[1]; j++)
+        for (i = first[0]; i < last[0] && left > 0; i++, left--) {
+            const csim_vec3 x = csimi_height_node(f, i, j), y = csimi_height_node(f, i + 1, j),
+                            z = csimi_height_node(f, i, j + 1), end = csimi_height_node(f, i + 1, j + 1);
+            csimi_draw_line_in(p, at, x, y);
+            csimi_draw_line_in(p, at, x, z);
+            csimi_draw_line_in(p, at, x, end);
+            if (i + 1 == last[0]) csimi_draw_line_in(p, at, y, end);
+            if (j + 1 == last[1]) csimi_draw_line_in(p, at, z, end);
+        }
+}
+
+/* The middle of where the distance is 0 on the edges of a cell; false: it is nowhere. */
+static bool csimi_grid_point(const csim_field *f, const int *cell, csim_vec3 *point) {
+    const float *value = csimi_field_value(f);
+    csim_real sum[3] = {0, 0, 0}, count = 0;
+    int edge, k;
+    for (edge = 0; edge < 12; edge++) {
+        const int axis = edge / 4, u = (axis + 1) % 3, v = (axis + 2) % 3;
+        int n[3];
+        size_t a, b;
+        csim_real d[2];
+        for (k = 0; k < 3; k++) n[k] = cell[k];
+        n[u] += edge & 1, n[v] += edge >> 1 & 1;
+        a = ((size_t)n[2] * (size_t)f->n[1] + (size_t)n[1]) * (size_t)f->n[0] + (size_t)n[0];
+        b = a + (axis == 0 ? 1 : axis == 1 ? (size_t)f->n[0] : (size_t)f->n[0] * (size_t)f->n[1]);
+        d[0] = (csim_real)value[a], d[1] = (csim_real)value[b];
+        if ((d[0] < 0) == (d[1] < 0)) continue;
+        for (k = 0; k < 3; k++) sum[k] += (csim_real)n[k] + (k == axis ? d[0] / (d[0] - d[1]) : 0);
+        count += 1;
+    }
+    if (!(count > 0)) return false;
+    for (k = 0; k < 3; k++) sum[k] = (csim_real)f->lower[k] + (csim_real)f->cell * sum[k] / count;
+    *point = csimi_load3(sum);
+    return true;
+}
+
+/* Whether the surface goes through the face that a cell shares with the one before it along an axis. */
+static bool csimi_grid_crosses(const csim_field *f, const int *cell, int axis) {
+    const float *value = csimi_field_value(f);
+    int k, below = 0;
+    for (k = 0; k < 4; k++) {
+        int n[3];
+        n[axis] = cell[axis];
+        n[(axis + 1) % 3] = cell[(axis + 1) % 3] + (k & 1);
+        n[(axis + 2) % 3] = cell[(axis + 2) % 3] + (k >> 1);
+        below += value[((size_t)n[2] * (size_t)f->n[1] + (size_t)n[1]) * (size_t)f->n[0] + (size_t)n[0]] < 0;
+    }
+    return below > 0 && below < 4;
+}
+
+/* A net over the surface of a mesh that is a grid of distances: the middles of its cells, joined through their faces.
+   Every cell has about two triangles. */
+static CSIMI_NOINLINE void csimi_draw_grid(const csimi_pen *p, const csim_field *f, csim_pose at) {
+    int first[3], last[3], cell[3], k, left = p->d->triangles / 2;
+    csim_vec3 x, y;
+    csimi_drawn_cells(p, at, f, f->lower, 3, first, last);
+    for (cell[2] = first[2]; cell[2] < last[2]; cell[2]++)
+        for (cell[1] = first[1]; cell[1] < last[1]; cell[1]++)
+            for (cell[0] = first[0]; cell[0] < last[0] && left > 0; cell[0]++) {
+                if (!csimi_grid_point(f, cell, &x)) continue;
+                left--;
+                for (k = 0; k < 3; k++) {
+                    int before[3];
+                    CSIMI_MEMCPY(before, cell, sizeof before);
+                    if (--before[k] < first[k] || !csimi_grid_crosses(f, cell, k)) continue;
+                    if (csimi_grid_point(f, before, &y)) csimi_draw_line_in(p, at, y, x);
+                }
+            }
+}
+
 static CSIMI_NOINLINE void csimi_draw_shape(const csimi_pen *p, const csim_geometry *g, csim_pose at) {
     const csim_real r = g->radius, far = p->d->ground;
     switch (g->kind) {
@@ -48619,13 +48711,10 @@ static CSIMI_NOINLINE void csimi_draw_shape(const csimi_pen *p, const csim_geome
         csimi_draw_line_in(p, at, csim_v3(0, 0, 0), csim_v3(0, 0, p->d->size));
         break;
     case CSIM_SHAPE_TRIANGLES: csimi_draw_level(p, g->field, at); break;
-    case CSIM_SHAPE_MESH:
-    case CSIM_SHAPE_HEIGHTS:
+    case CSIM_SHAPE_MESH: csimi_draw_grid(p, g->field, at); break;
+    case CSIM_SHAPE_HEIGHTS: csimi_draw_heights(p, g->field, at); break;
     case CSIM_SHAPE_COUNT_:
-    default: /* a grid: the ball around it */
-        csimi_draw_ring(p, at, g->centre, csim_v3(g->bound, 0, 0), csim_v3(0, g->bound, 0));
-        csimi_draw_ring(p, at, g->centre, csim_v3(0, g->bound, 0), csim_v3(0, 0, g->bound));
-        break;
+    default: break;
     }
 }
 
@@ -50133,6 +50222,7 @@ CSIMI_FN csimi_under csimi_field_under(const csim_field *f, csim_vec3 lower, csi
 CSIMI_FN bool csimi_height_peak(const csim_field *f, int i, int j) { return false; }
 CSIMI_FN csim_vec3 csimi_height_node(const csim_field *f, int i, int j) { return csim_v3(0, 0, 0); }
 CSIMI_FN csim_vec3 csimi_sample_of(const csim_field *f, int i) { return csim_v3(0, 0, 0); }
+CSIMI_FN const float *csimi_field_value(const csim_field *f) { return NULL; }
 CSIMI_FN csim_vec3 csimi_sample_block(const csim_field *f, int block, csim_real *radius) {
     *radius = 0;
     return csim_v3(0, 0, 0);
