@@ -7,30 +7,27 @@
 
 /* Whether a build has shapes of a kind, and the kind of one, which csimi_check_shape has looked at: code for what is
    left out goes with it. */
-CSIMI_KNOWN bool csimi_has_shape(csim_shape_kind kind) {
-    switch (kind) {
-    case CSIM_SHAPE_HALF_SPACE: return true;
+enum {
+    CSIMI_SHAPES_ROUND = 1 << CSIM_SHAPE_SPHERE | 1 << CSIM_SHAPE_CAPSULE,
+    CSIMI_SHAPES_FIELD = 1 << CSIM_SHAPE_MESH | 1 << CSIM_SHAPE_HEIGHTS | 1 << CSIM_SHAPE_TRIANGLES,
+    CSIMI_SHAPES = 1 << CSIM_SHAPE_HALF_SPACE
 #ifndef CONDSIM_NO_ROUND
-    case CSIM_SHAPE_SPHERE:
-    case CSIM_SHAPE_CAPSULE: return true;
+                   | CSIMI_SHAPES_ROUND
 #endif
 #ifndef CONDSIM_NO_BOXES
-    case CSIM_SHAPE_BOX: return true;
+                   | 1 << CSIM_SHAPE_BOX
 #endif
 #ifndef CONDSIM_NO_CYLINDERS
-    case CSIM_SHAPE_CYLINDER: return true;
+                   | 1 << CSIM_SHAPE_CYLINDER
 #endif
 #ifndef CONDSIM_NO_HULLS
-    case CSIM_SHAPE_HULL: return true;
+                   | 1 << CSIM_SHAPE_HULL
 #endif
 #ifndef CONDSIM_NO_FIELDS
-    case CSIM_SHAPE_MESH:
-    case CSIM_SHAPE_HEIGHTS:
-    case CSIM_SHAPE_TRIANGLES: return true;
+                   | CSIMI_SHAPES_FIELD
 #endif
-    default: return false;
-    }
-}
+};
+CSIMI_KNOWN bool csimi_has_shape(csim_shape_kind kind) { return ((unsigned)CSIMI_SHAPES >> kind & 1u) != 0; }
 CSIMI_KNOWN bool csimi_shape_is(const csim_geometry *g, csim_shape_kind kind) {
     return csimi_has_shape(kind) && g->kind == kind;
 }
