@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: ef4200587ab5a5b3
+   Hash of the parts: 71c154eaa1e5e06a
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -2113,7 +2113,7 @@ typedef struct csim_axis_def {
 /* A joint between two attachments, or a gear between two joints. */
 typedef struct csim_joint_def {
     csim_joint_kind kind;       /* default CSIM_JOINT_BALL */
-    csim_attachment a, b;       /* hinge, slider, weld, wheel: rigid bodies, or the world for one; gear: unused */
+    csim_attachment a, b;       /* hinge, slider, weld, wheel: rigid bodies, links, the world for one; gear: unused */
     csim_vec3 axis;             /* x axis, world, now; normalised here; default z */
     csim_real length;           /* distance, rope: m; < 0 (default): as it is now */
     bool limited;               /* hinge, slider: the coordinate stays between lower and upper. These three and motor
@@ -2125,7 +2125,7 @@ typedef struct csim_joint_def {
     csim_real break_force, break_torque; /* N, N m: beyond these the joint lets go for good; 0 (default): never */
     bool collide; /* default false: two rigid bodies do not touch while a joint holds them (rods, ropes and mice: do) */
     csim_vec3 axis2;       /* world: where the z axis points; default 0: anywhere across axis */
-    csim_axis_def axes[6]; /* by csim_axis. Turns need rigid bodies, or the world for one of them */
+    csim_axis_def axes[6]; /* by csim_axis. Turns need rigid bodies or links, or the world for one of them */
     csim_real cone[2];     /* rad, 0..3: the swing stays in the ellipse of these half angles about y and z; default 0:
                               no cone. Both or none */
     csim_softness cone_limit; /* of its wall */
@@ -2152,9 +2152,10 @@ typedef struct csim_axis_state {
 
 /* A ball joint between points of the world, no limits, no motor, never breaks. */
 CSIM_API csim_joint_def csim_default_joint_def(void);
-/* As the create calls of world.h; the joint takes the bodies as they lie now. Also CSIM_WRONG_KIND: a hinge, slider or
-   weld on anything but rigid bodies, a gear on other links. csim_destroy_link removes it, a gear with its joints. A
-   joint with settings in `axes` or a cone, and every wheel, six axes and mouse, takes one of capacity.axes. */
+/* As the create calls of world.h; the joint takes the bodies as they lie now. Also CSIM_WRONG_KIND: a hinge, slider
+   or weld on anything but rigid bodies and links of trees, a gear on other links or on hinges and sliders of trees.
+   csim_destroy_link removes it, a gear with its joints. A joint with settings in `axes` or a cone, and every wheel, six
+   axes and mouse, takes one of capacity.axes. */
 CSIM_API csim_status csim_create_joint(csim_world *world, const csim_joint_def *def, csim_link_id *id);
 /* Fails: CSIM_STALE_ID, CSIM_WRONG_WORLD, CSIM_WRONG_KIND (no joint), CSIM_NULL_ARGUMENT. */
 CSIM_API csim_status csim_joint_get(const csim_world *world, csim_link_id id, csim_joint_state *state);
@@ -2164,7 +2165,7 @@ CSIM_API csim_status csim_joint_set_motor(csim_world *world, csim_link_id id, co
 CSIM_API csim_status csim_joint_set_limits(csim_world *world, csim_link_id id, bool limited, csim_real lower,
                                            csim_real upper);
 /* The settings of one axis from the next step on; failures as of csim_create_joint. A joint that had none anywhere
-   takes one of capacity.axes. CSIM_WRONG_KIND: a gear, a rope, turns of what is no rigid body. */
+   takes one of capacity.axes. CSIM_WRONG_KIND: a gear, a rope, turns of nodes. */
 CSIM_API csim_status csim_joint_set_axis(csim_world *world, csim_link_id id, csim_axis axis, const csim_axis_def *def);
 /* CSIM_WRONG_KIND: a gear, or a joint without settings of axes. */
 CSIM_API csim_status csim_joint_get_axis(const csim_world *world, csim_link_id id, csim_axis axis,
@@ -3858,6 +3859,10 @@ CSIMI_FN csim_vec3 csimi_place_point(const csimi_state *s, const csimi_place *p)
 CSIMI_FN csim_vec3 csimi_place_velocity(const csimi_state *s, const csimi_place *p, csim_vec3 point);
 /* Acceleration without contacts and inner forces: gravity and the user's force; 0 where nothing is free. */
 CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_place *p);
+/* Rigid bodies, links and the world have axes, that turn with them; another point of the same. */
+CSIMI_FN bool csimi_place_has_axes(const csimi_place *p);
+CSIMI_FN csim_quat csimi_place_axes(const csimi_state *s, const csimi_place *p);
+CSIMI_FN csimi_place csimi_place_beside(const csimi_state *s, const csimi_place *p, csim_vec3 point);
 /* The point moves with sum J v[block]: fills up to CSIMI_PLACE_TERMS (block, 3x3) terms, returns how many. */
 CSIMI_FN int csimi_place_terms(const csimi_state *s, const csimi_place *p, csim_vec3 point, int *block,
                                csim_real *J /* [9 CSIMI_PLACE_TERMS] */);
@@ -6529,7 +6534,11 @@ CSIM_INLINE int csimi_rolling_count(const csim_world *w, const csimi_step_frame 
 CSIM_INLINE void csimi_rolling_rows(const csim_world *w, csimi_step_frame *f) { (void)w, (void)f; }
 #endif
 /* ---- joint_sides.c: what rows of joints are made of */
-/* Side of a row from terms on rigid bodies. */
+CSIMI_FN bool csimi_link_weighs(const csimi_state *s, const csimi_place *p); /* a free link with mass and inertia */
+/* Side of a row from how a rigid body or link turns, times D (3x3). */
+CSIMI_FN void csimi_turn_side(csimi_step_frame *f, const csimi_state *s, const csimi_place *p, const csim_real *D,
+                              csim_contact *c, int second);
+/* Side of a row from terms on rigid bodies or links. */
 CSIMI_FN void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_contact *c, int second, int n,
                                const int *block, const csim_real *J);
 CSIMI_FN csim_vec3 csimi_joint_way(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p,
@@ -9677,6 +9686,20 @@ CSIMI_FN csimi_place csimi_place_link(const csimi_state *s, int link, csim_vec3 
     p.node[0] = s->tree_link[link].terms;
     csimi_store3(p.local, csim_pose_local(csimi_link_pose(s, link), point));
     return p;
+}
+
+CSIMI_FN bool csimi_place_has_axes(const csimi_place *p) {
+    return p->kind == CSIMI_PLACE_RIGID || p->kind == CSIMI_PLACE_LINK || p->kind == CSIMI_PLACE_GROUND;
+}
+
+CSIMI_FN csim_quat csimi_place_axes(const csimi_state *s, const csimi_place *p) {
+    if (p->kind == CSIMI_PLACE_RIGID) return csimi_load_quat(s->rotation + 4 * (size_t)p->item);
+    return p->kind == CSIMI_PLACE_LINK ? csimi_link_pose(s, p->item).rotation : csim_pose_identity().rotation;
+}
+
+CSIMI_FN csimi_place csimi_place_beside(const csimi_state *s, const csimi_place *p, csim_vec3 point) {
+    if (p->kind == CSIMI_PLACE_RIGID) return csimi_place_rigid(s, p->item, point);
+    return p->kind == CSIMI_PLACE_LINK ? csimi_place_link(s, p->item, point) : csimi_place_ground(point);
 }
 
 /* ---- where it is and how it moves */
@@ -32769,9 +32792,10 @@ CSIMI_FN bool csimi_joint_has_coordinate(csim_joint_kind kind) {
 }
 
 static csim_quat csimi_joint_axes(const csimi_state *s, const csimi_joint *j, int end) {
-    csim_quat q = csimi_load_quat(j->frame[end]);
-    if (j->end[end].kind != CSIMI_PLACE_RIGID) return q;
-    return csim_quat_mul(csimi_load_quat(s->rotation + 4 * (size_t)j->end[end].item), q);
+    const csim_quat q = csimi_load_quat(j->frame[end]);
+    const csimi_place_kind kind = j->end[end].kind;
+    if (kind != CSIMI_PLACE_RIGID && kind != CSIMI_PLACE_LINK) return q;
+    return csim_quat_mul(csimi_place_axes(s, j->end + end), q);
 }
 
 CSIMI_FN csimi_joint_pose csimi_joint_at(const csimi_state *s, const csimi_joint *j) {
@@ -32940,12 +32964,8 @@ CSIMI_FN bool csimi_axis_locked(csim_joint_kind kind, const csim_axis_def *a, in
     return (csimi_joint_table(kind).locked >> i & 1u) && !csimi_axis_used(a);
 }
 
-static bool csimi_has_frame(const csimi_place *p) {
-    return p->kind == CSIMI_PLACE_RIGID || p->kind == CSIMI_PLACE_GROUND;
-}
-
 CSIMI_FN bool csimi_axes_turn(const csimi_joint *j) {
-    return csimi_has_frame(j->end) && csimi_has_frame(j->end + 1) && j->kind != CSIM_JOINT_DISTANCE &&
+    return csimi_place_has_axes(j->end) && csimi_place_has_axes(j->end + 1) && j->kind != CSIM_JOINT_DISTANCE &&
            j->kind != CSIM_JOINT_MOUSE;
 }
 
@@ -33744,7 +33764,11 @@ static csim_status csimi_find_joint(const csim_world *w, csim_link_id id, const 
 }
 
 static csim_vec3 csimi_end_spin(const csimi_state *s, const csimi_place *end) {
-    return end->kind == CSIMI_PLACE_RIGID ? csimi_load3(s->velocity + 6 * (size_t)end->item + 3) : csim_v3(0, 0, 0);
+    csim_vec3 turn = csim_v3(0, 0, 0);
+    if (end->kind == CSIMI_PLACE_RIGID) return csimi_load3(s->velocity + 6 * (size_t)end->item + 3);
+    if (end->kind == CSIMI_PLACE_LINK)
+        csimi_link_velocity(s, end->item, csimi_place_point(s, end), s->coord_rate, &turn);
+    return turn;
 }
 
 /* Rate along an axis at the end velocities. */
@@ -33756,7 +33780,7 @@ static csim_real csimi_axis_speed(const csimi_state *s, const csimi_joint *j, co
         return csim_dot(p->turn[i - 3], csim_sub(csimi_end_spin(s, j->end), csimi_end_spin(s, j->end + 1)));
     if (!csimi_axes_points(j, ax)) {
         at = p->at.a;
-        if (base.kind == CSIMI_PLACE_RIGID) base = csimi_place_rigid(s, base.item, at);
+        base = csimi_place_beside(s, &base, at);
     }
     return csim_dot(p->push[i], csim_sub(csimi_place_velocity(s, j->end, p->at.a), csimi_place_velocity(s, &base, at)));
 }
@@ -36684,7 +36708,8 @@ static bool csimi_gear_stands(const csimi_staged *s, int slot) {
     CSIMI_READ(csimi_link, CSIMI_AT(s, link), slot, &l);
     if (!l.alive || l.kind != CSIMI_JOINT || l.item < 0 || l.item >= s->n->joints) return false;
     CSIMI_READ(csimi_joint, CSIMI_AT(s, joint), l.item, &j);
-    return j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER;
+    return (j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER) && j.end[0].kind != CSIMI_PLACE_LINK &&
+           j.end[1].kind != CSIMI_PLACE_LINK;
 }
 
 /* The settings of axes of a joint: its own, of axes that it has. */
@@ -36722,9 +36747,9 @@ static bool csimi_joint_stands(const csimi_staged *s, int slot, const csimi_link
         const bool axes = j.kind == CSIM_JOINT_HINGE || j.kind == CSIM_JOINT_SLIDER || j.kind == CSIM_JOINT_WELD;
         if (j.kind == CSIM_JOINT_GEAR ? !csimi_gear_stands(s, j.gear[k]) || j.gear[0] == j.gear[1] : j.gear[k] != -1)
             return csimi_unsound(s, "joint", l->item, "gear", j.gear[k], "two joints, of a gear; else -1");
-        if (axes && j.end[k].kind != CSIMI_PLACE_RIGID && j.end[k].kind != CSIMI_PLACE_GROUND)
+        if (axes && !csimi_place_has_axes(j.end + k))
             return csimi_unsound(s, "joint", l->item, "end.kind", (double)(int)j.end[k].kind,
-                                 "rigid bodies or the world");
+                                 "rigid bodies, links or the world");
         if (axes && !csimi_is_turn(j.frame[k]))
             return csimi_unsound(s, "joint", l->item, "frame", (double)j.frame[k][0], "unit quaternions");
         if (l->apart && j.end[k].kind != CSIMI_PLACE_RIGID)
@@ -38699,6 +38724,27 @@ static CSIMI_NOINLINE void csimi_probe_triangles(csimi_detector *d, const csimi_
     }
 }
 
+/* The plane in which a node that comes from afar meets a shape: the nearest one, but where that would turn it aside and
+   its way passes by, the one it passes. Sheets, of which every vertex would have one, meet all in the way's plane, and
+   those they pass by not at all: false. */
+static bool csimi_probe_ahead(const csimi_detector *d, const csimi_probe *p, const csimi_object *b, csim_pose pose,
+                              csim_real r, csim_vec3 *n, csim_real *gap) {
+    const csimi_store *s = &d->world->store;
+    const bool sheet = s->body[p->body].kind == CSIM_BODY_CLOTH;
+    csim_vec3 way, ahead = *n;
+    csim_real off = *gap;
+    bool meets;
+    if (!(*gap > p->push)) return true;
+    way = csimi_probe_way(d, p, csimi_shape_place(s, b->item, p->x));
+    if (!sheet && !(*gap + csim_dot(*n, way) < p->push)) return true;
+    meets = csimi_meets_on_its_way(s->shape + b->item, s->hull, pose, p->x, way, r, p->push, &ahead, &off);
+    if (sheet || !meets) {
+        *n = ahead;
+        *gap = off;
+    }
+    return meets || !sheet;
+}
+
 /* A node against a shape. The feature is left out of the id: a node has one contact with a shape, whichever face is
    nearest. */
 static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csimi_object *b, csim_pose pose) {
@@ -38713,10 +38759,7 @@ static void csimi_probe_shape(csimi_detector *d, const csimi_probe *p, const csi
     }
     gap = csim_shape_distance(s->shape + b->item, s->hull, pose, p->x, &n, &feature) - r;
     if (!(gap <= p->reach)) return;
-    if (csimi_probe_cloth(s, p) &&
-        !csimi_meets_on_its_way(s->shape + b->item, s->hull, pose, p->x,
-                                csimi_probe_way(d, p, csimi_shape_place(s, b->item, p->x)), r, p->push, &n, &gap))
-        return;
+    if (!csimi_probe_ahead(d, p, b, pose, r, &n, &gap)) return;
     c = csimi_next_found(d, p->body, b->body, csimi_mix64(p->key, csimi_shape_key(s, b)));
     if (!c) return;
     c->shape_b = c->part_b = b->item;
@@ -39664,12 +39707,13 @@ CSIMI_FN void csimi_slip_of_the_end(const csimi_step_frame *f, csim_contact *c, 
 #if !defined(CONDSIM_NO_JOINTS)
 /* step/joint_sides: what the rows of joints are made of. */
 
-/* 3 / tr(J M^-1 J') of terms on rigid bodies. */
+/* 3 / tr(J M^-1 J') of terms on rigid bodies; 0: from A. */
 static csim_real csimi_terms_mass(const csimi_state *s, int n, const int *block, const csim_real *J) {
     csim_real trace = 0, JI[9];
     int i, k;
     for (i = 0; i < n; i++, J += 9) {
         const int rigid = (block[i] - s->node_count) / 2;
+        if (block[i] >= csimi_first_frame_block(s)) return 0; /* of trees: from A */
         if (s->rigid_mode[rigid] != CSIMI_FREE) continue;
         if ((block[i] - s->node_count) % 2 == 0) {
             for (k = 0; k < 9; k++) trace += J[k] * J[k] / s->rigid_mass[rigid];
@@ -39681,7 +39725,7 @@ static csim_real csimi_terms_mass(const csimi_state *s, int n, const int *block,
     return trace > 0 ? 3 / trace : 0;
 }
 
-/* Side of a row from terms on rigid bodies; sign -1 for the second side. */
+/* Side of a row from terms on rigid bodies or links; sign -1 for the second side. */
 CSIMI_FN void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_contact *c, int second, int n,
                              const int *block, const csim_real *J) {
     csim_real moved[3];
@@ -39694,6 +39738,48 @@ CSIMI_FN void csimi_joint_side(csimi_step_frame *f, const csimi_state *s, csim_c
     c->mass[second] = csimi_terms_mass(s, n, block, J) / f->theta;
     for (k = 0; k < 3; k++) moved[k] = second ? -moved[k] : moved[k];
     csimi_addmul3(c->R, moved, c->phi);
+}
+
+/* How fast what a place is on turns, times D (3x3, of a rigid body or a link), as terms; returns how many. A link's
+   points move linearly with where they are: those a metre along x and y tell how it turns. */
+static CSIMI_NOINLINE int csimi_turn_terms(const csimi_state *s, const csimi_place *p, const csim_real *D, int *block,
+                                           csim_real *J) {
+    csim_real base[9 * CSIMI_PLACE_TERMS], off[9 * CSIMI_PLACE_TERMS], W[9];
+    csim_vec3 at;
+    int n, i, k, axis;
+    if (p->kind == CSIMI_PLACE_RIGID) {
+        block[0] = s->node_count + 2 * p->item + 1;
+        CSIMI_MEMCPY(J, D, 9 * sizeof *J);
+        return 1;
+    }
+    if (p->kind != CSIMI_PLACE_LINK) return 0;
+    at = csimi_place_point(s, p);
+    n = csimi_place_terms(s, p, at, block, base);
+    for (axis = 0; axis < 2; axis++) {
+        csimi_place_terms(s, p, csim_add(at, csim_v3(axis == 0, axis == 1, 0)), block, off);
+        for (i = 0; i < n; i++)
+            for (k = 0; k < 3; k++) { /* w x e_x = (0, w_z, -w_y), w x e_y = (-w_z, 0, w_x) */
+                if (axis == 1) {
+                    J[9 * i + k] = off[9 * i + 6 + k] - base[9 * i + 6 + k];
+                    continue;
+                }
+                J[9 * i + 3 + k] = base[9 * i + 6 + k] - off[9 * i + 6 + k];
+                J[9 * i + 6 + k] = off[9 * i + 3 + k] - base[9 * i + 3 + k];
+            }
+    }
+    for (i = 0; i < n; i++) {
+        csimi_matmul(D, J + 9 * i, W);
+        CSIMI_MEMCPY(J + 9 * i, W, sizeof W);
+    }
+    return n;
+}
+
+CSIMI_FN void csimi_turn_side(csimi_step_frame *f, const csimi_state *s, const csimi_place *p, const csim_real *D,
+                              csim_contact *c, int second) {
+    csim_real J[9 * CSIMI_PLACE_TERMS];
+    int block[CSIMI_PLACE_TERMS];
+    const int n = csimi_turn_terms(s, p, D, block, J);
+    csimi_joint_side(f, s, c, second, n, block, J);
 }
 
 /* The point that goes the way of an end: R+ r - R r = theta x (sin(t/2) / (t/2) Rm r) for turns theta, t = |theta|,
@@ -39709,6 +39795,12 @@ CSIMI_FN csim_vec3 csimi_joint_way(const csimi_step_frame *f, const csimi_state 
     return half > 0 ? csim_madd(com, CSIMI_SIN(half) / half, csim_sub(point, com)) : point;
 }
 
+CSIMI_FN bool csimi_link_weighs(const csimi_state *s, const csimi_place *p) {
+    const csimi_tree_link *l = s->tree_link + p->item;
+    return p->kind == CSIMI_PLACE_LINK && s->tree[l->tree].mode == CSIMI_FREE && l->mass > 0 &&
+           l->inertia[0] + l->inertia[3] + l->inertia[5] > 0;
+}
+
 /* scale^2 = tr(sum of 1/m) / tr(sum of I^-1): a turn of the bodies moves as much mass as a push. */
 CSIMI_FN csim_real csimi_turn_scale(const csimi_state *s, const csimi_place *a, const csimi_place *b) {
     csim_real push = 0, turn = 0;
@@ -39716,6 +39808,11 @@ CSIMI_FN csim_real csimi_turn_scale(const csimi_state *s, const csimi_place *a, 
     for (end = 0; end < 2; end++) {
         const csimi_place *p = end ? b : a;
         const int k = p->item;
+        if (csimi_link_weighs(s, p)) { /* the link by itself */
+            const csimi_tree_link *l = s->tree_link + k;
+            push += 3 / l->mass;
+            turn += 9 / (l->inertia[0] + l->inertia[3] + l->inertia[5]);
+        }
         if (p->kind != CSIMI_PLACE_RIGID || s->rigid_mode[k] != CSIMI_FREE) continue;
         push += 3 / s->rigid_mass[k];
         turn +=
@@ -39748,16 +39845,33 @@ CSIMI_FN void csimi_joint_row_velocity(const csimi_step_frame *f, const csim_con
    wheel. N is that of the step before, so that the couple is a row with fixed bounds, the certificate judges it as it
    does dry friction of a joint, and neither law knows of the other. */
 
-/* Nodes and links would have to take the couple otherwise. */
+/* Nodes would have to take the couple otherwise. */
 static bool csimi_takes_couple(const csimi_place *p) {
-    return p->kind == CSIMI_PLACE_RIGID || p->kind == CSIMI_PLACE_GROUND;
+    return p->kind == CSIMI_PLACE_RIGID || p->kind == CSIMI_PLACE_LINK || p->kind == CSIMI_PLACE_GROUND;
 }
 
 static bool csimi_turns_freely(const csimi_state *s, const csimi_place *p) {
-    return p->kind == CSIMI_PLACE_RIGID && s->rigid_mode[p->item] == CSIMI_FREE;
+    return (p->kind == CSIMI_PLACE_RIGID && s->rigid_mode[p->item] == CSIMI_FREE) || csimi_link_weighs(s, p);
 }
 
-static int csimi_turn_block(const csimi_state *s, const csimi_place *p) { return s->node_count + 2 * p->item + 1; }
+static csim_real csimi_rolling_mass(const csimi_state *s, const csimi_place *p) {
+    return p->kind == CSIMI_PLACE_LINK ? s->tree_link[p->item].mass : s->rigid_mass[p->item];
+}
+
+static csim_vec3 csimi_rolling_centre(const csimi_state *s, const csimi_place *p) {
+    if (p->kind != CSIMI_PLACE_LINK) return csimi_load3(s->com + 3 * (size_t)p->item);
+    return csim_pose_point(csimi_link_pose(s, p->item), s->tree_link[p->item].com);
+}
+
+/* How it turns at the start of the step. */
+static csim_vec3 csimi_rolling_turn(const csimi_step_frame *f, const csimi_state *s, const csimi_place *p) {
+    csim_vec3 turn = csim_v3(0, 0, 0);
+    if (p->kind == CSIMI_PLACE_RIGID)
+        turn = csimi_load3(f->vk + 3 * ((size_t)s->node_count + 2 * (size_t)p->item + 1));
+    else if (p->kind == CSIMI_PLACE_LINK)
+        csimi_link_velocity(s, p->item, csimi_place_point(s, p), s->coord_rate, &turn);
+    return turn;
+}
 
 static csim_real csimi_rolling_length(const csimi_store *s, const csimi_found_contact *c) {
     if (!csimi_takes_couple(&c->a) || !csimi_takes_couple(&c->b)) return 0;
@@ -39781,12 +39895,9 @@ static csim_vec3 csimi_rolling_trial(const csimi_step_frame *f, const csimi_stat
     int k;
     for (k = 1; k >= 0; k--) {
         const csimi_place *p = k ? &c->b : &c->a;
-        if (p->kind == CSIMI_PLACE_RIGID)
-            turn = csim_sub(csimi_load3(f->vk + 3 * (size_t)csimi_turn_block(s, p)), turn); /* of a less that of b */
-        else
-            turn = csim_scale(-1, turn);
+        turn = csim_sub(csimi_rolling_turn(f, s, p), turn); /* of a less that of b */
         if (csimi_turns_freely(s, p)) /* of a, if it can */
-            couple = csim_cross(csim_sub(c->meet, csimi_load3(s->com + 3 * (size_t)p->item)), push);
+            couple = csim_cross(csim_sub(c->meet, csimi_rolling_centre(s, p)), push);
     }
     turn = csim_scale(inertia, csimi_along(turn, c->normal));
     return csim_length(turn) > bound ? turn : csim_add(turn, csimi_along(couple, c->normal));
@@ -39806,7 +39917,7 @@ static void csimi_rolling_row(const csim_world *w, csimi_step_frame *f, const cs
     int k, i;
     CSIMI_MEMSET(c, 0, sizeof *c);
     for (k = 0; k < 2; k++)
-        if (csimi_turns_freely(s, end[k])) mass += 1 / s->rigid_mass[end[k]->item];
+        if (csimi_turns_freely(s, end[k])) mass += 1 / csimi_rolling_mass(s, end[k]);
     trial = csimi_rolling_trial(f, s, found, push, mass > 0 ? scale * scale / mass : 0, bound);
     csimi_store3(axis, csim_dot(trial, trial) > 0 ? csim_normalize(trial)
                                                   : csimi_load3(f->contacts[found - f->found].R + 3));
@@ -39815,10 +39926,9 @@ static void csimi_rolling_row(const csim_world *w, csimi_step_frame *f, const cs
     csimi_store3(c->R + 3, csim_cross(n, csimi_load3(axis)));
     c->law = CSIM_LAW_BOX;
     for (k = 0; k < 2; k++) {
-        const int block = csimi_turn_block(s, end[k]);
-        csim_real J[9];
-        for (i = 0; i < 9; i++) J[i] = i % 4 == 0 ? scale : 0;
-        csimi_joint_side(f, s, c, k, end[k]->kind == CSIMI_PLACE_RIGID, &block, J);
+        csim_real D[9];
+        for (i = 0; i < 9; i++) D[i] = i % 4 == 0 ? scale : 0;
+        csimi_turn_side(f, s, end[k], D, c, k);
         c->hi[k] = bound / scale;
         c->lo[k] = -c->hi[k];
     }
@@ -39860,11 +39970,16 @@ typedef struct csimi_axes_part {
 } csimi_axes_part;
 
 /* Not between rigid bodies: 1 / (row M^-1 row') of component k of a row, over both sides; 0: nothing moves. */
-static csim_real csimi_axes_mass(const csimi_step_frame *f, const csimi_state *s, const csim_contact *c, int k) {
+static csim_real csimi_axes_mass(const csimi_step_frame *f, const csimi_state *s, const csimi_joint *j,
+                                 const csim_contact *c, int k) {
     csim_real sum = 0;
     int side, t;
     for (side = 0; side < 2; side++) {
         const csim_side *x = side ? &c->b : &c->a;
+        if (j->end[side].kind == CSIMI_PLACE_LINK) { /* by itself; turns weigh as pushes: csimi_turn_scale */
+            if (csimi_link_weighs(s, j->end + side)) sum += 1 / s->tree_link[j->end[side].item].mass;
+            continue;
+        }
         for (t = x->first; t < x->first + x->count; t++) {
             const int block = f->terms[t].block, rigid = (block - s->node_count) / 2;
             csim_real row[3] = {0, 0, 0}, y[3];
@@ -39888,6 +40003,10 @@ static csim_real csimi_axes_mass(const csimi_step_frame *f, const csimi_state *s
 typedef struct csimi_axes_pull {
     csim_vec3 J[4];
 } csimi_axes_pull;
+
+static bool csimi_axes_rigid(const csimi_joint *j) {
+    return csimi_axes_turn(j) && j->end[0].kind != CSIMI_PLACE_LINK && j->end[1].kind != CSIMI_PLACE_LINK;
+}
 
 static csimi_axes_pull csimi_axes_pull_of(const csimi_step_frame *f, const csimi_state *s, const csimi_joint *j,
                                           const csim_contact *c, int k) {
@@ -40030,8 +40149,8 @@ static csimi_axes_part csimi_axes_ask(const csim_world *w, const csimi_step_fram
         csimi_axes_hold(w, f, j, ax, i, p->q[i], unit, &part);
         return part;
     }
-    mass = csimi_axes_turn(j) ? csimi_axes_held_mass(f, &w->store.state, j, ax, row, c)
-                              : csimi_axes_mass(f, &w->store.state, row, c);
+    mass = csimi_axes_rigid(j) ? csimi_axes_held_mass(f, &w->store.state, j, ax, row, c)
+                               : csimi_axes_mass(f, &w->store.state, j, row, c);
     csimi_axes_law(line >= CSIMI_LINE_SPRING ? &a->spring : cone ? &ax->cone_limit : &a->limit, mass, unit, &k,
                    &damping);
     kappa = f->sigma * f->h * f->h * k + f->h * damping;
@@ -40055,13 +40174,13 @@ static csimi_axes_part csimi_axes_ask(const csim_world *w, const csimi_step_fram
 /* The pushes: points against each other, or the point of a against axes that turn with b. */
 static void csimi_axes_push_sides(csimi_step_frame *f, const csimi_state *s, const csimi_joint *j, const csimi_axes *ax,
                                   const csimi_axes_pose *p, csim_contact *c) {
-    csimi_place base = j->end[1];
+    csimi_place base;
     if (csimi_axes_points(j, ax)) {
         csimi_sides(f, s, j->end, csimi_joint_way(f, s, j->end, p->at.a), j->end + 1,
                     csimi_joint_way(f, s, j->end + 1, p->at.b), c);
         return;
     }
-    base = base.kind == CSIMI_PLACE_RIGID ? csimi_place_rigid(s, base.item, p->at.a) : csimi_place_ground(p->at.a);
+    base = csimi_place_beside(s, j->end + 1, p->at.a);
     csimi_sides(f, s, j->end, p->at.a, &base, p->at.a, c);
 }
 
@@ -40070,14 +40189,12 @@ static void csimi_axes_turn_sides(csimi_step_frame *f, const csimi_state *s, con
                                   const csimi_axes *ax, int line, csim_contact *c) {
     int end, k;
     for (end = 0; end < 2; end++) {
-        const bool rigid = j->end[end].kind == CSIMI_PLACE_RIGID;
-        const int block = rigid ? s->node_count + 2 * j->end[end].item + 1 : 0;
-        csim_real J[9];
+        csim_real D[9];
         for (k = 0; k < 3; k++) {
             const bool cone = line / 2 == CSIMI_LINE_LIMIT / 2 && k == 1 && ax->cone[0] > 0;
-            csimi_store3(J + 3 * k, csim_scale(j->scale, csimi_load3(ax->turn + 3 * (cone ? 3 : k))));
+            csimi_store3(D + 3 * k, csim_scale(j->scale, csimi_load3(ax->turn + 3 * (cone ? 3 : k))));
         }
-        csimi_joint_side(f, s, c, end, rigid ? 1 : 0, &block, J);
+        csimi_turn_side(f, s, j->end + end, D, c, end);
     }
 }
 
@@ -40293,26 +40410,24 @@ CSIMI_FN void csimi_axes_commit(csim_world *w, const csimi_step_frame *f, csimi_
 
 /* scale (omega_a - omega_b). */
 static void csimi_turn_sides(csimi_step_frame *f, const csimi_state *s, const csimi_joint *j, csim_contact *c) {
-    int end, k, block;
+    int end, k;
     for (end = 0; end < 2; end++) {
-        csim_real J[9];
-        const bool rigid = j->end[end].kind == CSIMI_PLACE_RIGID;
-        for (k = 0; k < 9; k++) J[k] = k % 4 == 0 ? j->scale : 0;
-        block = rigid ? s->node_count + 2 * j->end[end].item + 1 : 0;
-        csimi_joint_side(f, s, c, end, rigid ? 1 : 0, &block, J);
+        csim_real D[9];
+        for (k = 0; k < 9; k++) D[k] = k % 4 == 0 ? j->scale : 0;
+        csimi_turn_side(f, s, j->end + end, D, c, end);
     }
 }
 
 /* The points against each other; a slider is measured at the point of a, on a line that turns with b. */
 static void csimi_point_sides(csimi_step_frame *f, const csimi_state *s, const csimi_joint *j, csim_contact *c) {
     const csimi_joint_pose p = csimi_joint_at(s, j);
-    csimi_place base = j->end[1];
+    csimi_place base;
     if (j->kind != CSIM_JOINT_SLIDER) {
         csimi_sides(f, s, j->end, csimi_joint_way(f, s, j->end, p.a), j->end + 1,
                     csimi_joint_way(f, s, j->end + 1, p.b), c);
         return;
     }
-    base = base.kind == CSIMI_PLACE_RIGID ? csimi_place_rigid(s, base.item, p.a) : csimi_place_ground(p.a);
+    base = csimi_place_beside(s, j->end + 1, p.a);
     csimi_sides(f, s, j->end, p.a, &base, p.a, c);
 }
 
@@ -46216,8 +46331,11 @@ static csim_status csimi_gear_links(csim_world *w, const csim_joint_def *d, cons
         const csimi_link *l;
         if ((status = csimi_find_link(w, k ? d->second : d->first, fn, j->gear + k, &w->error)) != 0) return status;
         l = w->store.link + j->gear[k];
-        if (l->kind != CSIMI_JOINT || !csimi_joint_has_coordinate(w->store.joint[l->item].kind))
-            return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "second" : "first", false, 0, "a hinge or slider");
+        if (l->kind != CSIMI_JOINT || !csimi_joint_has_coordinate(w->store.joint[l->item].kind) ||
+            w->store.joint[l->item].end[0].kind == CSIMI_PLACE_LINK ||
+            w->store.joint[l->item].end[1].kind == CSIMI_PLACE_LINK)
+            return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "second" : "first", false, 0,
+                              "a hinge or slider of rigid bodies");
     }
     if (j->gear[0] == j->gear[1])
         return csimi_joint_range(&w->error, fn, "second", (double)j->gear[1], "another joint than first");
@@ -46263,8 +46381,9 @@ static void csimi_joint_frames(const csimi_state *s, const csim_joint_def *d, cs
     int end;
     for (end = 0; end < 2; end++) {
         csim_quat q = world;
-        if (j->end[end].kind == CSIMI_PLACE_RIGID && (axes || csimi_joint_has_axes(d->kind)))
-            q = csim_quat_mul(csim_quat_conj(csimi_load_quat(s->rotation + 4 * (size_t)j->end[end].item)), q);
+        if (j->end[end].kind != CSIMI_PLACE_GROUND && csimi_place_has_axes(j->end + end) &&
+            (axes || csimi_joint_has_axes(d->kind)))
+            q = csim_quat_mul(csim_quat_conj(csimi_place_axes(s, j->end + end)), q);
         csimi_store_quat(j->frame[end], q);
     }
 }
@@ -46322,9 +46441,9 @@ static csim_status csimi_joint_fill(csim_world *w, const csim_joint_def *d, cons
     if (d->kind == CSIM_JOINT_GEAR) return csimi_gear_links(w, d, fn, j);
     if ((status = csimi_link_ends(w, &d->a, &d->b, fn, j->end, bodies)) != 0) return status;
     for (k = 0; k < 2; k++)
-        if ((csimi_joint_has_axes(d->kind) || csimi_joint_turns(d)) && bodies[k] >= 0 &&
-            j->end[k].kind != CSIMI_PLACE_RIGID)
-            return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "b.body" : "a.body", false, 0, "a rigid body");
+        if ((csimi_joint_has_axes(d->kind) || csimi_joint_turns(d)) && !csimi_place_has_axes(j->end + k))
+            return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, k ? "b.body" : "a.body", false, 0,
+                              "a rigid body or a link of a tree");
     csimi_joint_frames(&w->store.state, d, j);
     {
         const csimi_joint_pose p = csimi_joint_at(&w->store.state, j);
