@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 71c154eaa1e5e06a
+   Hash of the parts: 2fb95de6663eb8e8
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -38730,7 +38730,7 @@ static CSIMI_NOINLINE void csimi_probe_triangles(csimi_detector *d, const csimi_
 static bool csimi_probe_ahead(const csimi_detector *d, const csimi_probe *p, const csimi_object *b, csim_pose pose,
                               csim_real r, csim_vec3 *n, csim_real *gap) {
     const csimi_store *s = &d->world->store;
-    const bool sheet = s->body[p->body].kind == CSIM_BODY_CLOTH;
+    const bool sheet = csimi_probe_cloth(s, p);
     csim_vec3 way, ahead = *n;
     csim_real off = *gap;
     bool meets;

@@ -98,7 +98,7 @@ static CSIMI_NOINLINE void csimi_probe_triangles(csimi_detector *d, const csimi_
 static bool csimi_probe_ahead(const csimi_detector *d, const csimi_probe *p, const csimi_object *b, csim_pose pose,
                               csim_real r, csim_vec3 *n, csim_real *gap) {
     const csimi_store *s = &d->world->store;
-    const bool sheet = s->body[p->body].kind == CSIM_BODY_CLOTH;
+    const bool sheet = csimi_probe_cloth(s, p);
     csim_vec3 way, ahead = *n;
     csim_real off = *gap;
     bool meets;
