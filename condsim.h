@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 2fb95de6663eb8e8
+   Hash of the parts: acf68fad64751345
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -14559,8 +14559,11 @@ static bool csimi_block_far(const csimi_meet *m, const csimi_sampler *s) {
                                                   : csimi_meet_distance(m, x, &n)) > s->ball + m->margin;
 }
 
-/* Samples of a whose best score over b is told. */
-static CSIMI_NOINLINE void csimi_choose_samples(const csimi_meet *m, csimi_choice *choice) {
+static uint64_t csimi_sample_bit(int number) { return (uint64_t)1 << (number & 63); }
+
+/* Samples of a whose best score over b is told; returns the bits of their numbers. */
+static CSIMI_NOINLINE uint64_t csimi_choose_samples(const csimi_meet *m, csimi_choice *choice) {
+    uint64_t bits = 0;
     csimi_sampler s;
     int k;
     for (k = 0; k < CSIMI_CHOICES; k++) choice[k].number = -1;
@@ -14583,23 +14586,28 @@ static CSIMI_NOINLINE void csimi_choose_samples(const csimi_meet *m, csimi_choic
             if (c->number >= 0 && score <= c->score) continue;
             c->score = score;
             c->number = s.number;
+            bits |= csimi_sample_bit(s.number);
         }
     }
+    return bits;
 }
 
 static void csimi_meet_samples(csimi_meet *m) {
     csimi_choice choice[CSIMI_CHOICES];
     csimi_sampler s;
+    uint64_t chosen;
     int k;
     if (csimi_shape_is(m->a, CSIM_SHAPE_HALF_SPACE) || (m->a->field && csimi_shape_is(m->b, CSIM_SHAPE_CAPSULE)))
         return;
-    csimi_choose_samples(m, choice);
+    chosen = csimi_choose_samples(m, choice);
+    if (!chosen) return;
     csimi_field_sampler(m, &s);
     while (csimi_sampler_next(&s)) {
         if (csimi_block_far(m, &s)) {
             csimi_sampler_pass(&s);
             continue;
         }
+        if (!(chosen & csimi_sample_bit(s.number))) continue;
         for (k = 0; k < CSIMI_CHOICES && choice[k].number != s.number; k++) {
         }
         if (k < CSIMI_CHOICES)
