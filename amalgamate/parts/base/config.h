@@ -38,16 +38,19 @@
      CONDSIM_NO_QUERIES                         rays, casts, overlaps, nearest points, and CHARACTER
      CONDSIM_NO_LAWS                            friction other than Coulomb's with one coefficient, and PENALTY
      CONDSIM_NO_CYLINDERS, HULLS, FIELDS        cylinders; convex hulls; meshes and height fields as shapes
-     CONDSIM_NO_ROUND, BOXES, STACKS            balls, capsules and cylinders; boxes; boxes and hulls against each
-   other: a world then has one body with such shapes CONDSIM_NO_RESTRAINT                       what keeps missed solves
-   from gaining energy: their best is taken as it is CONDSIM_NO_BROAD                           the sorted broad phase:
-   each box is looked at with all, for tens of bodies CONDSIM_NO_COND, SWEEP                     one of the two solvers
-   of worlds (one must stay) CONDSIM_NO_BOUNDED                         the solver of bounded work CONDSIM_NO_IMPULSE
-   csim_impulse_solve, all solvers of that level, SWEEP beyond rigid bodies CONDSIM_NO_PGS, APGD, PERCONTACT, STAGGERED,
-   CCS, NEWTON, XPBD, PENALTY     solvers that serve comparisons ... CONDSIM_NO_COMPARISON                      ... all
-   of these, and CONDSIM_NO_IMPULSE CONDSIM_NO_SLEEP                           bodies at rest fall asleep and cost
-   nothing CONDSIM_NO_LOADERS, URDF, SNAPSHOTS, STATISTICS, ERROR_TEXT        files, save and restore, measures,
-   sentences CONDSIM_NO_EVENTS                          csim_world_events CONDSIM_NO_PATHS csim_world_def.follow_paths
+     CONDSIM_NO_ROUND, BOXES                    balls, capsules and cylinders; boxes
+     CONDSIM_NO_STACKS                          boxes and hulls against each other: a world has one body with such
+     CONDSIM_NO_RESTRAINT                       what keeps missed solves from gaining energy: their best is taken
+     CONDSIM_NO_BROAD                           the sorted broad phase: each box is looked at with all, for tens
+     CONDSIM_NO_COND, SWEEP                     one of the two solvers of worlds (one must stay)
+     CONDSIM_NO_BOUNDED                         the solver of bounded work
+     CONDSIM_NO_IMPULSE                         csim_impulse_solve, all solvers of that level, SWEEP beyond rigid bodies
+     CONDSIM_NO_PGS, APGD, PERCONTACT, STAGGERED, CCS, NEWTON, XPBD, PENALTY     solvers that serve comparisons ...
+     CONDSIM_NO_COMPARISON                      ... all of these, and CONDSIM_NO_IMPULSE
+     CONDSIM_NO_SLEEP                           bodies at rest fall asleep and cost nothing
+     CONDSIM_NO_LOADERS, URDF, SNAPSHOTS, STATISTICS, ERROR_TEXT        files, save and restore, measures, sentences
+     CONDSIM_NO_EVENTS                          csim_world_events
+     CONDSIM_NO_PATHS                           csim_world_def.follow_paths
    Presets: CONDSIM_GAME leaves out comparisons, reduced bodies and loaders; CONDSIM_TINY everything but particles and
    rigid bodies under SWEEP. CONDSIM_WITH_TREE and the like keep a feature that a preset would leave out. */
 
