@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 0da1bea7331a29a3
+   Hash of the parts: c3d327da24411c3a
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -8818,10 +8818,10 @@ CSIMI_FN int csimi_aggregate(int n, const int *row, const int *col, const csim_r
 #endif
 /* ==== end sparse/aggregate.c */
 
-/* ==== begin model/particle.c ==================================================================================== */
+/* ==== begin model/point.c ======================================================================================= */
 #if !defined(CONDSIM_NO_PARTICLES) || !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || \
     !defined(CONDSIM_NO_CABLE) || !defined(CONDSIM_NO_REDUCED)
-/* model/particle: points with a mass: particles, vertices of solids and cloth, nodes of cables. */
+/* model/point: points with a mass: particles, vertices of solids and cloth, nodes of cables. */
 
 /* Lumped masses of particles and of the vertices of solids: inertia, weight, user forces, mass damping. */
 CSIMI_FN void csimi_point_assemble(const csimi_state *s, const csimi_step *step, csimi_system *system) {
@@ -8853,7 +8853,7 @@ CSIMI_FN void csimi_point_energy(const csimi_state *s, csimi_energy *energy) {
         }
 }
 #endif
-/* ==== end model/particle.c */
+/* ==== end model/point.c */
 
 /* ==== begin model/rigid.c ======================================================================================= */
 /* model/rigid: rigid bodies and the gyroscopic change of their spin before a step. */
@@ -15846,8 +15846,9 @@ static csim_real csimi_height_out(csim_real x, csim_real low, csim_real high, cs
 static bool csimi_height_beside(const csim_field *f, csim_vec3 p, int a, int b, csim_real far) {
     const float *z = csimi_field_value(f) + (size_t)b * (size_t)f->n[0] + (size_t)a, *over = z + f->n[0];
     const csim_real cell = (csim_real)f->cell, round = csimi_height_rounding(f, p);
-    const csim_real low = (csim_real)csimi_min(csimi_min(z[0], z[1]), csimi_min(over[0], over[1]));
-    const csim_real high = (csim_real)csimi_max(csimi_max(z[0], z[1]), csimi_max(over[0], over[1]));
+    const csim_real z0 = (csim_real)z[0], z1 = (csim_real)z[1], z2 = (csim_real)over[0], z3 = (csim_real)over[1];
+    const csim_real low = csimi_min(csimi_min(z0, z1), csimi_min(z2, z3));
+    const csim_real high = csimi_max(csimi_max(z0, z1), csimi_max(z2, z3));
     csim_vec3 d;
     d.x = csimi_height_out(p.x, cell * (csim_real)a, cell * (csim_real)(a + 1), round);
     d.y = csimi_height_out(p.y, cell * (csim_real)b, cell * (csim_real)(b + 1), round);

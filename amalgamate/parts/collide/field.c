@@ -270,8 +270,9 @@ static csim_real csimi_height_out(csim_real x, csim_real low, csim_real high, cs
 static bool csimi_height_beside(const csim_field *f, csim_vec3 p, int a, int b, csim_real far) {
     const float *z = csimi_field_value(f) + (size_t)b * (size_t)f->n[0] + (size_t)a, *over = z + f->n[0];
     const csim_real cell = (csim_real)f->cell, round = csimi_height_rounding(f, p);
-    const csim_real low = (csim_real)csimi_min(csimi_min(z[0], z[1]), csimi_min(over[0], over[1]));
-    const csim_real high = (csim_real)csimi_max(csimi_max(z[0], z[1]), csimi_max(over[0], over[1]));
+    const csim_real z0 = (csim_real)z[0], z1 = (csim_real)z[1], z2 = (csim_real)over[0], z3 = (csim_real)over[1];
+    const csim_real low = csimi_min(csimi_min(z0, z1), csimi_min(z2, z3));
+    const csim_real high = csimi_max(csimi_max(z0, z1), csimi_max(z2, z3));
     csim_vec3 d;
     d.x = csimi_height_out(p.x, cell * (csim_real)a, cell * (csim_real)(a + 1), round);
     d.y = csimi_height_out(p.y, cell * (csim_real)b, cell * (csim_real)(b + 1), round);

@@ -1,4 +1,4 @@
-/* model/particle: points with a mass: particles, vertices of solids and cloth, nodes of cables. */
+/* model/point: points with a mass: particles, vertices of solids and cloth, nodes of cables. */
 #include "private.h"
 
 /* Lumped masses of particles and of the vertices of solids: inertia, weight, user forces, mass damping. */
