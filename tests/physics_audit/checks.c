@@ -140,7 +140,27 @@ static bool place_velocity(const place *p, const moment *before, const moment *a
 
 static bool is_sheet(const body *b) { return b && b->kind != BODY_RIGID; }
 
-static bool side_velocity(const audit_run *run, int i, const double *point, double *out) {
+/* The same triangle under another point: it goes with the plane of the triangle. */
+static void move_place(place *p, const moment *before, const double *point) {
+    const double *x = before->node + 3 * p->corner[0];
+    double e[2][3], d[3], n[3], part[3];
+    int k, j;
+    for (j = 0; j < 3; j++) {
+        for (k = 0; k < 2; k++) e[k][j] = before->node[3 * p->corner[k + 1] + j] - x[j];
+        d[j] = point[j] - x[j];
+    }
+    cross(e[0], e[1], n);
+    cross(d, e[1], part);
+    p->weight[1] = dot(part, n) / dot(n, n);
+    cross(e[0], d, part);
+    p->weight[2] = dot(part, n) / dot(n, n);
+    p->weight[0] = 1 - p->weight[1] - p->weight[2];
+    for (j = 0; j < 3; j++) p->away[j] = dot(d, n) / dot(n, n) * n[j];
+    p->distance = size(p->away);
+}
+
+/* Of what is at `foot` on the body's surface, with the point. */
+static bool side_velocity(const audit_run *run, int i, const double *foot, const double *point, double *out) {
     const audit_world *w = run->world;
     const moment *before = run->before.body + i, *after = run->after.body + i;
     double arm[3];
@@ -148,7 +168,8 @@ static bool side_velocity(const audit_run *run, int i, const double *point, doub
     memset(out, 0, 3 * sizeof *out);
     if (i < 0 || w->body[i].fixed) return true;
     if (w->body[i].kind != BODY_RIGID) {
-        place p = nearest_place(w, w->body + i, before, point);
+        place p = nearest_place(w, w->body + i, before, foot);
+        if (p.triangle) move_place(&p, before, point);
         return place_velocity(&p, before, after, out);
     }
     for (k = 0; k < 3; k++) arm[k] = point[k] - before->x[k];
@@ -184,18 +205,19 @@ static void find_meet(const audit_run *run, const csim_contact_info *info, conta
     off[1] = (double)info->gap + radius + other;
     off[2] = 0;
     for (i = 0; i < 3; i++) {
-        double p[3], distance;
+        double p[3];
+        place at;
         for (k = 0; k < 3; k++) p[k] = c->point[k] + off[i] * c->n[k];
-        distance = nearest_place(w, c->a, run->before.body + c->ia, p).distance;
-        if (!(distance < best - 1e-9)) continue;
-        best = distance;
-        memcpy(c->meet, p, sizeof p);
+        at = nearest_place(w, c->a, run->before.body + c->ia, p);
+        if (!(at.distance < best - 1e-9)) continue;
+        best = at.distance;
+        for (k = 0; k < 3; k++) c->meet[k] = p[k] - (c->a->kind == BODY_CABLE ? at.away[k] : 0);
     }
 }
 
 static void read_contact(const audit_run *run, const csim_contact_info *info, contact *c) {
     const audit_world *w = run->world;
-    double b[3], g = -(double)w->def.gravity.z;
+    double b[3], foot[3], g = -(double)w->def.gravity.z;
     int k;
     memset(c, 0, sizeof *c);
     c->ia = find_body(w, info->body_a);
@@ -208,8 +230,10 @@ static void read_contact(const audit_run *run, const csim_contact_info *info, co
     numbers(info->impulse, c->impulse);
     memcpy(c->meet, c->point, sizeof c->meet);
     find_meet(run, info, c);
-    c->unseen = !side_velocity(run, c->ia, c->meet, c->u);
-    c->unseen = !side_velocity(run, c->ib, c->meet, b) || c->unseen || c->self ||
+    c->unseen = !side_velocity(run, c->ia, c->meet, c->meet, c->u);
+    for (k = 0; k < 3; k++)
+        foot[k] = is_sheet(c->b) ? c->point[k] - ((double)info->gap + c->b->thickness) * c->n[k] : c->meet[k];
+    c->unseen = !side_velocity(run, c->ib, foot, c->meet, b) || c->unseen || c->self ||
                 (is_sheet(c->b) && fabs((double)info->gap) > audit_seen);
     for (k = 0; k < 3; k++) c->u[k] -= b[k];
     c->un = dot(c->n, c->u);
@@ -229,11 +253,6 @@ static const char *side_name(const body *b) {
     return b->kind == BODY_RIGID ? rigid[b->shape.kind] : other[b->kind];
 }
 
-/* A contact of an edge of a cable with cloth does not say which triangle it is about: its slip is taken as reported. */
-static bool draped(const body *cable, const body *cloth) {
-    return cable && cloth && cable->kind == BODY_CABLE && cloth->kind == BODY_CLOTH;
-}
-
 static void judge_contact(audit_run *run, const csim_contact_info *info, bool certified) {
     contact c;
     double said[3], off[3], speed, limit;
@@ -248,7 +267,6 @@ static void judge_contact(audit_run *run, const csim_contact_info *info, bool ce
     if (!(c.normal > c.floor)) return;
     judge(run, VIOLATION_open, certified, c.un - c.bound, audit_speed);
     numbers(info->slip, said);
-    if (draped(c.a, c.b) || draped(c.b, c.a)) memcpy(c.slip, said, sizeof c.slip);
     for (k = 0; k < 3; k++) off[k] = said[k] - c.slip[k];
     speed = size(c.slip);
     judge(run, VIOLATION_slip, certified, size(off) - 0.01 * speed, audit_speed);

@@ -137,7 +137,7 @@ static void check_all(const char *where, const tally *t, long steps, const bound
 static int run_short(void) {
     static const bound zero[] = {{VIOLATION_failed, 0}, {VIOLATION_two_words, 0}, {VIOLATION_friction, 0},
                                  {VIOLATION_open, 0},   {VIOLATION_cone, 0},      {VIOLATION_slip, 0},
-                                 {VIOLATION_momentum, 0}, {VIOLATION_through, 0}};
+                                 {VIOLATION_approach, 0}, {VIOLATION_momentum, 0}, {VIOLATION_through, 0}};
     static const bound shown[] = {{VIOLATION_hidden, 0}, {VIOLATION_claimed, 0}}; /* of rigid bodies */
     static const bound harmless[] = {
         {VIOLATION_failed, 0}, {VIOLATION_energy_missed, 0}, {VIOLATION_above_start, 0}, {VIOLATION_through, 0}};
