@@ -760,6 +760,35 @@ audit_same_output() {
     examined $n 60 "runs compared"
 }
 
+# every scene begins and goes on with the same bits whatever compiled it: a scene that draws two random numbers in the
+# arguments of one call does not, and the page's hash is then another than this machine's
+audit_alike() {
+    a="-std=gnu99 -w -O1 -ffp-contract=off -include examples/live/own_math.h -DCONDSIM_OWN_MATH -I. -Iexamples/scenes"
+    a="$a tests/alike.c examples/modes/modes.c"
+    run() { # NAME COMMAND...
+        name=$1
+        shift
+        timeout 400 "$@" >"$T/said-$name" 2>"$T/err" || { cat "$T/err"; bad "$name: $(grep fails "$T/said-$name" | head -1)"; }
+        [ "$name" = cc ] || cmp "$T/said-cc" "$T/said-$name" ||
+            bad "$name: $(diff "$T/said-cc" "$T/said-$name" | sed -n 's/^> \([^ ]*\).*/\1/p' | tr '\n' ' ')with other bits"
+        builds="$builds $name"
+    }
+    builds=
+    need clang
+    $CC $a -o "$T/cc" $MATH || bad "it does not build"
+    run cc "$T/cc"
+    clang $a -o "$T/clang" $MATH || bad "it does not build by clang"
+    run clang "$T/clang"
+    $CC -w examples/scenes/embed/embed.c -o "$T/embed" && "$T/embed" examples/scenes/mascot.msh "$T/mascot.h" mascot
+    a="$a -I$T examples/live/files.c -Wl,--wrap=fopen -Wl,-z,stack-size=1048576"
+    if command -v node >/dev/null && clang --target=wasm32-wasi $a -o "$T/wasm" 2>"$T/err"; then
+        run wasm node tests/wasi.js "$T/wasm"
+    else
+        echo "note: no WebAssembly here: node, lld and wasi-libc"
+    fi
+    examined "$(wc -l <"$T/said-cc")" 50 "scenes of$builds"
+}
+
 # what takes many seconds and is no part of make test
 audit_slow() { # REAL
     n=0
@@ -881,6 +910,7 @@ short_list() {
 # the longest first, so that none is left alone at the end; twenty minutes on two cores
 long_list() {
     echo same_output # the longest first: nothing else runs beside the last one
+    echo alike
     for build in ubsan asan; do echo tests $build double quick; done
     echo options gcc c99 double pairs
     echo fuzz asan double 60

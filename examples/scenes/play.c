@@ -228,7 +228,7 @@ static void ragdoll_build(scene *s) {
     ragdolls *r = (ragdolls *)s->state;
     const double mu = scene_number(s, "mu"), top = stair_rise * RAGDOLL_STAIRS;
     unsigned long long seed = s->options.seed + 7;
-    int i;
+    int i, k;
     if (s->size > RAGDOLL_MOST) scene_fail(s, "at most %d ragdolls", (int)RAGDOLL_MOST);
     s->rest_speed = 1e-3;
     scene_begin(s);
@@ -240,13 +240,16 @@ static void ragdoll_build(scene *s) {
     }
     for (i = 0; i < s->size && !s->failed; i++) {
         ragdoll_def d = ragdoll_default();
+        double aside, spin[3];
         d.height = (csim_real)scene_draw(&seed, 1.5, 1.9);
         d.mass = (csim_real)(22 * (double)(d.height * d.height));
         d.friction = (csim_real)mu;
         d.pose.position = scene_v3(-0.4 - 0.5 * (i % 2), 1.1 * (i - (s->size - 1) / 2.0), top + 0.02);
         d.pose.rotation = scene_turn(0, 0, 1, scene_draw(&seed, -3.1, 3.1));
-        d.velocity = scene_v3(scene_number(s, "push") * scene_draw(&seed, 0.8, 1.3), scene_draw(&seed, -0.3, 0.3), 0.5);
-        d.spin = scene_v3(scene_draw(&seed, -1, 1), scene_draw(&seed, 0.5, 2), scene_draw(&seed, -1, 1));
+        aside = scene_draw(&seed, -0.3, 0.3);
+        d.velocity = scene_v3(scene_number(s, "push") * scene_draw(&seed, 0.8, 1.3), aside, 0.5);
+        for (k = 2; k >= 0; k--) spin[k] = k == 1 ? scene_draw(&seed, 0.5, 2) : scene_draw(&seed, -1, 1);
+        d.spin = scene_v3(spin[0], spin[1], spin[2]);
         scene_ok(s, ragdoll_create(s->world, &d, r->body + i));
     }
 }

@@ -216,9 +216,9 @@ static void tower_build(scene *s) {
         const double a = 0.05 + 0.1 * scene_random(&x), b = 0.05 + 0.1 * scene_random(&x);
         const double c = 0.05 + 0.1 * scene_random(&x), share = scene_random(&x);
         const double mass = i == light ? 1 : i == heavy ? ratio : pow(ratio, share);
-        csim_rigid_def d = scene_rigid_def(mass, mu > 0 ? mu : 0.3 + 0.5 * scene_random(&x),
-                                           0.04 * scene_random(&x) - 0.02, 0.04 * scene_random(&x) - 0.02,
-                                           top + c + 1e-3);
+        const double left = 0.04 * scene_random(&x) - 0.02, ahead = 0.04 * scene_random(&x) - 0.02;
+        csim_rigid_def d =
+            scene_rigid_def(mass, mu > 0 ? mu : 0.3 + 0.5 * scene_random(&x), ahead, left, top + c + 1e-3);
         d.pose.rotation = scene_turn(0, 0, 1, scene_pi * scene_random(&x));
         if (scene_random(&x) < 0.3)
             scene_add_rigid(s, &d, csim_sphere((csim_real)c));

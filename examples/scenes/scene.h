@@ -166,7 +166,8 @@ csim_body_id scene_add_box(scene *s, csim_rigid_def *def, double half_x, double 
 void scene_add_ground(scene *s, double friction);
 /* A shape that stands, turned about y by tilt; not watched. */
 csim_body_id scene_add_static(scene *s, csim_shape shape, double friction, double x, double y, double z, double tilt);
-double scene_draw(unsigned long long *seed, double low, double high); /* the next of a row of numbers */
+/* The next of a row of numbers. One in an expression: compilers differ in which of two arguments comes first. */
+double scene_draw(unsigned long long *seed, double low, double high);
 /* Material of the scene's keys E, nu, rho, beta, as far as it has them; damping of its own only where beta says so. */
 csim_soft_def scene_soft_def(const scene *s, const scene_mesh *mesh, double friction, double x, double y, double z);
 csim_body_id scene_add_soft(scene *s, const csim_soft_def *def); /* not watched */

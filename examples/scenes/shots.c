@@ -152,7 +152,7 @@ static void shots_wall(scene *s, shots *all, shot *t, double y) {
 static void shots_build(scene *s) {
     shots *all = (shots *)s->state;
     const double speed = scene_number(s, "speed"), wall = scene_number(s, "wall");
-    int i;
+    int i, k;
     if (!(speed > 0) || !(wall > 0) || s->size > SHOTS_MOST)
         scene_fail(s, "shots need speed > 0, wall > 0 and a size of 1..%d", (int)SHOTS_MOST);
     all->half = wall / 2;
@@ -163,12 +163,13 @@ static void shots_build(scene *s) {
     scene_begin(s);
     for (i = 0; i < s->size && !s->failed; i++) {
         csim_pose at;
+        double draw[3];
         const double y = shots_apart * i;
         const csim_vec3 axis = shots_direction(all);
         at.rotation = csim_quat_axis_angle(axis, (csim_real)shots_draw(all, 0, 3.14159));
         /* the first touch falls anywhere in a step */
-        at.position = scene_v3(-0.3 - all->half - shots_draw(all, 0, 1) * speed * s->h, y + shots_draw(all, -0.3, 0.3),
-                               shots_draw(all, -0.3, 0.3));
+        for (k = 2; k >= 0; k--) draw[k] = k ? shots_draw(all, -0.3, 0.3) : shots_draw(all, 0, 1);
+        at.position = scene_v3(-0.3 - all->half - draw[0] * speed * s->h, y + draw[1], draw[2]);
         shots_wall(s, all, all->shot + i, y);
         shots_throw(s, all, all->shot + i, at);
     }
