@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: c3d327da24411c3a
+   Hash of the parts: 2ec4f0bcf6578afa
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -3517,8 +3517,8 @@ typedef enum csimi_place_kind {
     CSIMI_PLACE_NODE,   /* item: point node */
     CSIMI_PLACE_RIGID,  /* item: rigid body; local: the point in its centre-of-mass frame */
     CSIMI_PLACE_LINK,   /* item: link of a tree, local: the point in its axes, node[0]: terms */
-    CSIMI_PLACE_EDGE,   /* item: edge of a cable; local: offset along its first two axes, m, and the share of the way
-                           from node[0] to node[1] */
+    CSIMI_PLACE_EDGE,   /* item: edge of a cable; local: offset along its first two axes, m, the share of the way from
+                           node[0] to node[1], and the offset along its third axis, most often 0 */
     CSIMI_PLACE_FACE,   /* node[3]: corners of a triangle; local: their weights, which add up to 1, and the height of
                            the point over the triangle's plane, m; node[3]: terms, of a reduced body, else 0 */
     CSIMI_PLACE_VERTEX  /* item: node of a reduced body, node[0]: terms */
@@ -9644,7 +9644,8 @@ CSIMI_FN csimi_place csimi_place_rigid(const csimi_state *s, int k, csim_vec3 po
     return p;
 }
 
-/* x = x_i + t dx + a e1 + b e2, in the axes of the edge; a sheared edge has dx off its third axis. */
+/* x = x_i + t dx + a e1 + b e2 + c e3, in the axes of the edge. A sheared edge has dx off its third axis; c is 0 but for
+   what is far beyond its ends and for edges so bent that they run against their axes: there t is the nearest. */
 CSIMI_FN csimi_place csimi_place_edge(const csimi_state *s, int k, csim_vec3 point) {
     csimi_place p = csimi_place_of(CSIMI_PLACE_EDGE);
     csim_quat q = csimi_load_quat(s->frame + 4 * (size_t)k);
@@ -9656,14 +9657,19 @@ CSIMI_FN csimi_place csimi_place_edge(const csimi_state *s, int k, csim_vec3 poi
     first = csimi_load3(s->x + 3 * (size_t)p.node[0]);
     along = csim_unrotate(q, csim_sub(csimi_load3(s->x + 3 * (size_t)p.node[1]), first));
     off = csim_unrotate(q, csim_sub(point, first));
-    t = along.z > 0 ? csimi_clamp(off.z / along.z, -1, 2) : CSIM_R(0.5); /* an inverted edge has no sensible middle */
+    t = along.z > 0 ? off.z / along.z : -2;
+    if (!(t >= -1 && t <= 2)) {
+        const csim_real square = csim_dot(along, along);
+        t = square > 0 ? csimi_clamp(csim_dot(off, along) / square, 0, 1) : CSIM_R(0.5);
+        p.local[3] = off.z - t * along.z;
+    }
     csimi_store3(p.local, csim_v3(off.x - t * along.x, off.y - t * along.y, t));
     return p;
 }
 
 /* Where the place is off the line of its edge, world axes. */
 static csim_vec3 csimi_edge_offset(const csimi_state *s, const csimi_place *p) {
-    return csim_rotate(csimi_load_quat(s->frame + 4 * (size_t)p->item), csim_v3(p->local[0], p->local[1], 0));
+    return csim_rotate(csimi_load_quat(s->frame + 4 * (size_t)p->item), csim_v3(p->local[0], p->local[1], p->local[3]));
 }
 
 /* Share of a value at the two nodes. */
@@ -15410,13 +15416,16 @@ static bool csimi_surface_skips(const csimi_surface_query *q, int triangle) {
     return csim_dot(d, d) < q->skip->radius * q->skip->radius;
 }
 
-/* Whether no triangle around the edge or corner that p is nearest to is nearer still. */
+/* Whether no triangle around the edge or corner that p is nearest to is nearer still: by more than rounding makes of
+   corners as far from the origin as p, as all of them have the same point. */
 static bool csimi_surface_least(const csimi_surface_query *q, int triangle, int feature, csim_real d2) {
     const csimi_surface *s = q->surface;
     const int *own = s->triangle + 3 * (size_t)triangle;
     const int u = own[(feature - 1) % 3], v = feature < 4 ? own[feature % 3] : u;
     const csim_real *x = s->x + 3 * (size_t)u;
-    int stack[CSIMI_SURFACE_DEPTH], top = 0, i, k;
+    const csim_vec3 p = csimi_load3(q->p);
+    const csim_real least = d2 - 64 * CSIMI_EPS * (d2 + CSIMI_SQRT(d2 * csim_dot(p, p))) - CSIMI_TINY;
+    int stack[CSIMI_SURFACE_DEPTH], top = 0, i;
     stack[top++] = 1;
     while (top > 0) {
         const int node = stack[--top], first = CSIMI_LEAF * (node - s->leaves);
@@ -15428,13 +15437,13 @@ static bool csimi_surface_least(const csimi_surface_query *q, int triangle, int 
         }
         for (i = first; i < csimi_imin(first + CSIMI_LEAF, s->count); ++i) {
             const int *t = s->triangle + 3 * (size_t)i;
-            csim_vec3 d = csimi_load3(q->p);
+            csim_vec3 a, b, c, d;
             csim_real w[3];
             if ((t[0] != u && t[1] != u && t[2] != u) || (t[0] != v && t[1] != v && t[2] != v)) continue;
-            csimi_closest_triangle(d, csimi_surface_corner(s, i, 0), csimi_surface_corner(s, i, 1),
-                                   csimi_surface_corner(s, i, 2), w);
-            for (k = 0; k < 3; k++) d = csim_madd(d, -w[k], csimi_surface_corner(s, i, k));
-            if (csim_dot(d, d) < d2 * (1 - 64 * CSIMI_EPS) - CSIMI_TINY) return false;
+            a = csimi_surface_corner(s, i, 0), b = csimi_surface_corner(s, i, 1), c = csimi_surface_corner(s, i, 2);
+            csimi_closest_triangle(p, a, b, c, w);
+            d = csim_sub(p, csimi_surface_point(a, b, c, w));
+            if (csim_dot(d, d) < least) return false;
         }
     }
     return true;

@@ -1249,9 +1249,15 @@ TEST(an_edge_place_moves_with_its_edge) {
         make_rod(&r, 0.1, 0.3);
         for (k = 0; k < 3 * NODES; k++) r.v[k] = (csim_real)check_random(-1, 1);
         for (k = 0; k < 3 * EDGES; k++) r.turn[k] = (csim_real)check_random(-1, 1);
+        if (trial % 2) { /* an edge that runs against its axes */
+            const csim_quat q = csim_quat_mul(csimi_load_quat(s->frame + 4),
+                                              csim_quat_axis_angle(csim_v3(1, 0, 0), CSIM_R(2.8)));
+            csimi_store_quat(s->frame + 4, q);
+        }
         point = csim_add(csimi_load3(r.x + 3), random_vector(0.05));
         p = csimi_place_edge(s, 1, point);
         NEAR(csim_length(csim_sub(csimi_place_point(s, &p), point)), 0, TOL(1e-15, 1e-6));
+        CHECK(p.local[2] >= -1 && p.local[2] <= 2);
         v = csimi_place_velocity(s, &p, point);
         n = csimi_place_terms(s, &p, point, block, J);
         EQUAL(n, 3);

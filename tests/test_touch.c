@@ -197,6 +197,35 @@ TEST(nearest_point_skips_the_neighbours_at_rest) {
     free_skin(&s);
 }
 
+/* Above the ridge of two triangles far from the origin its edge is as near in one as in the other, but for rounding:
+   one of the two is found wherever the point is. */
+TEST(no_point_near_an_edge_of_a_sheet_is_lost) {
+    static int face[6] = {0, 1, 2, 1, 0, 3};
+    csim_real x[12], box[64] = {0};
+    csimi_surface surface;
+    int i, k, found = 0;
+    memset(&surface, 0, sizeof surface);
+    surface.count = 2;
+    surface.triangle = face;
+    surface.x = x;
+    surface.box = box;
+    REQUIRE(6 * csimi_surface_boxes(2) <= 64);
+    for (i = 0; i < 2000; i++) {
+        const csim_vec3 at = random_point(i % 2 ? 100 : 1), p = csim_add(at, csim_v3(0, 0, CSIM_R(0.02)));
+        const csim_vec3 corner[4] = {csim_v3(CSIM_R(-0.3), uniform(-0.2, 0.2), 0), csim_v3(CSIM_R(0.3), 0, 0),
+                                     csim_v3(0, CSIM_R(0.3), CSIM_R(-0.1)), csim_v3(0, CSIM_R(-0.3), CSIM_R(-0.1))};
+        csimi_surface_skip skip;
+        csimi_surface_hit hit;
+        memset(&skip, 0, sizeof skip);
+        skip.sheet = true;
+        skip.vertex = -1;
+        for (k = 0; k < 4; k++) csimi_store3(x + 3 * k, csim_add(at, corner[k]));
+        csimi_surface_refit(&surface);
+        found += csimi_surface_nearest(&surface, p, CSIM_R(0.3), &skip, &hit);
+    }
+    EQUAL(found, 2000);
+}
+
 /* ---- worlds */
 
 static csim_world *make_world(csim_real gravity, csim_real tolerance) {

@@ -368,13 +368,16 @@ static bool csimi_surface_skips(const csimi_surface_query *q, int triangle) {
     return csim_dot(d, d) < q->skip->radius * q->skip->radius;
 }
 
-/* Whether no triangle around the edge or corner that p is nearest to is nearer still. */
+/* Whether no triangle around the edge or corner that p is nearest to is nearer still: by more than rounding makes of
+   corners as far from the origin as p, as all of them have the same point. */
 static bool csimi_surface_least(const csimi_surface_query *q, int triangle, int feature, csim_real d2) {
     const csimi_surface *s = q->surface;
     const int *own = s->triangle + 3 * (size_t)triangle;
     const int u = own[(feature - 1) % 3], v = feature < 4 ? own[feature % 3] : u;
     const csim_real *x = s->x + 3 * (size_t)u;
-    int stack[CSIMI_SURFACE_DEPTH], top = 0, i, k;
+    const csim_vec3 p = csimi_load3(q->p);
+    const csim_real least = d2 - 64 * CSIMI_EPS * (d2 + CSIMI_SQRT(d2 * csim_dot(p, p))) - CSIMI_TINY;
+    int stack[CSIMI_SURFACE_DEPTH], top = 0, i;
     stack[top++] = 1;
     while (top > 0) {
         const int node = stack[--top], first = CSIMI_LEAF * (node - s->leaves);
@@ -386,13 +389,13 @@ static bool csimi_surface_least(const csimi_surface_query *q, int triangle, int 
         }
         for (i = first; i < csimi_imin(first + CSIMI_LEAF, s->count); ++i) {
             const int *t = s->triangle + 3 * (size_t)i;
-            csim_vec3 d = csimi_load3(q->p);
+            csim_vec3 a, b, c, d;
             csim_real w[3];
             if ((t[0] != u && t[1] != u && t[2] != u) || (t[0] != v && t[1] != v && t[2] != v)) continue;
-            csimi_closest_triangle(d, csimi_surface_corner(s, i, 0), csimi_surface_corner(s, i, 1),
-                                   csimi_surface_corner(s, i, 2), w);
-            for (k = 0; k < 3; k++) d = csim_madd(d, -w[k], csimi_surface_corner(s, i, k));
-            if (csim_dot(d, d) < d2 * (1 - 64 * CSIMI_EPS) - CSIMI_TINY) return false;
+            a = csimi_surface_corner(s, i, 0), b = csimi_surface_corner(s, i, 1), c = csimi_surface_corner(s, i, 2);
+            csimi_closest_triangle(p, a, b, c, w);
+            d = csim_sub(p, csimi_surface_point(a, b, c, w));
+            if (csim_dot(d, d) < least) return false;
         }
     }
     return true;

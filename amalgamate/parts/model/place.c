@@ -56,7 +56,8 @@ CSIMI_FN csimi_place csimi_place_rigid(const csimi_state *s, int k, csim_vec3 po
     return p;
 }
 
-/* x = x_i + t dx + a e1 + b e2, in the axes of the edge; a sheared edge has dx off its third axis. */
+/* x = x_i + t dx + a e1 + b e2 + c e3, in the axes of the edge. A sheared edge has dx off its third axis; c is 0 but for
+   what is far beyond its ends and for edges so bent that they run against their axes: there t is the nearest. */
 CSIMI_FN csimi_place csimi_place_edge(const csimi_state *s, int k, csim_vec3 point) {
     csimi_place p = csimi_place_of(CSIMI_PLACE_EDGE);
     csim_quat q = csimi_load_quat(s->frame + 4 * (size_t)k);
@@ -68,14 +69,19 @@ CSIMI_FN csimi_place csimi_place_edge(const csimi_state *s, int k, csim_vec3 poi
     first = csimi_load3(s->x + 3 * (size_t)p.node[0]);
     along = csim_unrotate(q, csim_sub(csimi_load3(s->x + 3 * (size_t)p.node[1]), first));
     off = csim_unrotate(q, csim_sub(point, first));
-    t = along.z > 0 ? csimi_clamp(off.z / along.z, -1, 2) : CSIM_R(0.5); /* an inverted edge has no sensible middle */
+    t = along.z > 0 ? off.z / along.z : -2;
+    if (!(t >= -1 && t <= 2)) {
+        const csim_real square = csim_dot(along, along);
+        t = square > 0 ? csimi_clamp(csim_dot(off, along) / square, 0, 1) : CSIM_R(0.5);
+        p.local[3] = off.z - t * along.z;
+    }
     csimi_store3(p.local, csim_v3(off.x - t * along.x, off.y - t * along.y, t));
     return p;
 }
 
 /* Where the place is off the line of its edge, world axes. */
 static csim_vec3 csimi_edge_offset(const csimi_state *s, const csimi_place *p) {
-    return csim_rotate(csimi_load_quat(s->frame + 4 * (size_t)p->item), csim_v3(p->local[0], p->local[1], 0));
+    return csim_rotate(csimi_load_quat(s->frame + 4 * (size_t)p->item), csim_v3(p->local[0], p->local[1], p->local[3]));
 }
 
 /* Share of a value at the two nodes. */

@@ -23,8 +23,8 @@ typedef enum csimi_place_kind {
     CSIMI_PLACE_NODE,   /* item: point node */
     CSIMI_PLACE_RIGID,  /* item: rigid body; local: the point in its centre-of-mass frame */
     CSIMI_PLACE_LINK,   /* item: link of a tree, local: the point in its axes, node[0]: terms */
-    CSIMI_PLACE_EDGE,   /* item: edge of a cable; local: offset along its first two axes, m, and the share of the way
-                           from node[0] to node[1] */
+    CSIMI_PLACE_EDGE,   /* item: edge of a cable; local: offset along its first two axes, m, the share of the way from
+                           node[0] to node[1], and the offset along its third axis, most often 0 */
     CSIMI_PLACE_FACE,   /* node[3]: corners of a triangle; local: their weights, which add up to 1, and the height of
                            the point over the triangle's plane, m; node[3]: terms, of a reduced body, else 0 */
     CSIMI_PLACE_VERTEX  /* item: node of a reduced body, node[0]: terms */
