@@ -76,6 +76,11 @@ audit_text() {
     "$T/audit" -q >"$T/said"
     code=$?
     cat "$T/said"
+    # pages: lines of at most 120 characters (bytes that do not go on with one)
+    for f in README.md docs/*.md docs/*/*.md; do
+        awk -v f="$f" '{ s = $0; gsub(/[\200-\277]/, "", s); if (length(s) > 120) print "FAIL " f ":" FNR " has " length(s) " characters" }' "$f"
+    done >"$T/long"
+    [ ! -s "$T/long" ] || { head -n 20 "$T/long"; bad "$(wc -l <"$T/long") lines of pages are longer than 120: tests/fit.awk wraps them"; }
     return $code
 }
 

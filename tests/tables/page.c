@@ -9,7 +9,7 @@ static struct {
     const char *folder, *only;
     bool fast;
     FILE *csv, *md;
-    char name[64], pictures[1024];
+    char name[64], pictures[1024], missing[1024]; /* missing: why, below the table */
     int columns, rows, faults;
     bool certified; /* has the column */
 } page;
@@ -61,7 +61,7 @@ void table_open(const char *file, const char *title, const char *about, const ch
     page.csv = page_open(file, "csv");
     page.md = page_open(file, "md");
     page.rows = 0;
-    page.pictures[0] = 0;
+    page.pictures[0] = page.missing[0] = 0;
     page.certified = strstr(columns, "certificate") != NULL;
     for (page.columns = 1; (at = strchr(at, ',')) != NULL; at++) page.columns++;
     fprintf(page.md, "## %s\n%s\n\n", title, about);
@@ -96,9 +96,11 @@ void table_row(const char *format, ...) {
 }
 
 void table_missing(const char *what, const char *why) {
+    const size_t used = strlen(page.missing);
     int i;
     fprintf(page.csv, "%s", what);
-    fprintf(page.md, "| %s: missing (%s)", what, why);
+    fprintf(page.md, "| %s: missing", what);
+    snprintf(page.missing + used, sizeof page.missing - used, "\nMissing: %s: %s.\n", what, why);
     for (i = 1; i < page.columns; i++) {
         fputs(i == 1 ? ",missing" : ",", page.csv);
         fputs(" | ", page.md);
@@ -113,7 +115,7 @@ void table_close(const char *reasons) {
         fprintf(stderr, "tables: %s has %s\n", page.name, page.rows ? "no certificate column" : "no rows");
         page.faults++;
     }
-    fprintf(page.md, "%s\n%s\n\n", page.pictures, reasons);
+    fprintf(page.md, "%s%s\n%s\n\n", page.missing, page.pictures, reasons);
     fclose(page.csv);
     fclose(page.md);
 }
