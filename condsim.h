@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 2ec4f0bcf6578afa
+   Hash of the parts: a657ea81d485c804
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -9644,8 +9644,8 @@ CSIMI_FN csimi_place csimi_place_rigid(const csimi_state *s, int k, csim_vec3 po
     return p;
 }
 
-/* x = x_i + t dx + a e1 + b e2 + c e3, in the axes of the edge. A sheared edge has dx off its third axis; c is 0 but for
-   what is far beyond its ends and for edges so bent that they run against their axes: there t is the nearest. */
+/* x = x_i + t dx + a e1 + b e2 + c e3, in the axes of the edge. A sheared edge has dx off its third axis; c is 0 but
+   for what is far beyond its ends and for edges so bent that they run against their axes: there t is the nearest. */
 CSIMI_FN csimi_place csimi_place_edge(const csimi_state *s, int k, csim_vec3 point) {
     csimi_place p = csimi_place_of(CSIMI_PLACE_EDGE);
     csim_quat q = csimi_load_quat(s->frame + 4 * (size_t)k);

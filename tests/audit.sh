@@ -1049,6 +1049,8 @@ one)
     WORK=$(mktemp -d "${TMPDIR:-/tmp}/condsim-audit.XXXXXX")
     one "$WORK" "$@"
     cat "$WORK"/*.said "$WORK"/*.code
-    rm -rf "$WORK" ;;
+    code=$(cut -d' ' -f1 "$WORK"/*.code)
+    rm -rf "$WORK"
+    exit "$code" ;;
 *) echo "audit.sh short | long | full | one NAME ARGUMENTS"; exit 2 ;;
 esac
