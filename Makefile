@@ -16,6 +16,7 @@
 #   make sizes      linked bytes by feature: build/sizes.csv
 #   make fc3d       every solver on the contact problems of shared/fc3d: tables, profiles and pictures in build/fc3d
 #   make tables     the papers' experiments beside the papers' figures in build/tables; FAST=1: two minutes of them
+#   make figures    what scenes print, against the figures on the pages: tests/figures.txt; WRITE=1 puts it there
 #   make golden     write tests/golden.txt: the hashes of this tree, after a change that moves bits on purpose
 #   make header     write condsim.h from amalgamate/parts, and make docs
 #   make readme     put examples/01_hello.c and its output into README.md
@@ -141,6 +142,9 @@ $(foreach r,double float,$(eval $(call TABLE_RULES,$r)))
 
 tables: $(BUILD)/bin/condsim-tables-double $(BUILD)/bin/condsim-tables-float
 	@sh tests/tables.sh $(BUILD)/bin/condsim-tables $(BUILD)/tables $(if $(FAST),fast)
+
+figures: $(BUILD)/bin/condsim-scene
+	@sh tests/figures.sh $< $(if $(WRITE),write)
 
 fc3d: $(BUILD)/bin/condsim-fc3d
 	@sh tests/fc3d.sh $(BUILD)/bin/condsim-fc3d $(BUILD)/fc3d
@@ -391,7 +395,7 @@ clean:
 	rm -rf $(BUILD)
 
 FORCE:
-.PHONY: all help header run tables fc3d readme test test-shared test-physics_audit audit golden mutate check long bench bench-queries lib clean FORCE peers embedded sizes
+.PHONY: all help header run tables figures fc3d readme test test-shared test-physics_audit audit golden mutate check long bench bench-queries lib clean FORCE peers embedded sizes
 .PHONY: film gallery test-samples docs dist test-packages install live test-live
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -706,6 +706,17 @@ audit_standing() {
     examined "$(grep -c '^ok ' "$T/said")" 24 "figures over 60 simulated seconds"
 }
 
+# figures of the pages are what the scenes print; and a figure that is not is noticed
+audit_figures() {
+    [ -x build/bin/condsim-scene ] || skip "build/bin/condsim-scene is not built: make"
+    sh tests/figures.sh build/bin/condsim-scene >"$T/said" 2>&1 || { grep FAIL "$T/said"; bad "pages have figures that no scene prints now: make figures WRITE=1"; }
+    echo "figure=2.5e-06" >"$T/scene"
+    echo "| it is 3e-6 mm | here |" >"$T/page.md"
+    TEXT="is {figure %.1e} mm" WRITE= awk -f tests/figures.awk "$T/scene" "$T/page.md" >"$T/err" && bad "a stale figure passed"
+    TEXT="was {figure %.1e} mm" WRITE= awk -f tests/figures.awk "$T/scene" "$T/page.md" >"$T/err" && bad "a figure that is on no page passed"
+    examined "$(tail -n 1 "$T/said" | sed 's/ passed.*//')" 30 "figures"
+}
+
 # the papers' tables in short: each has rows, a certificate column, and a number or the word missing in it
 audit_tables() {
     make -s build/bin/condsim-tables-double build/bin/condsim-tables-float >"$T/said" 2>&1 || { tail -5 "$T/said"; bad "condsim-tables does not build"; }
@@ -933,6 +944,7 @@ long_list() {
     echo programs
     echo options gcc c++11 float alone
     echo standing
+    echo figures
     echo replay
     echo time
     echo freestanding float O1

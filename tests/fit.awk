@@ -124,7 +124,7 @@ function cut(    r, c, n, k, all, key, seen, same, cell, keys, full, from, to, s
             line = "|"
             for (c = 1; c <= all; c++)
                 if (c <= k || (c >= from && c <= to)) line = line (r == 2 ? at[r, c] : " " at[r, c] " ") "|"
-            if (chars(line) > MOST) lower(line)
+            if (chars(line) > MOST && r > 2) lower(line) # a head has one row: shorten it by hand
             else print line
         }
     }
@@ -133,7 +133,7 @@ function cut(    r, c, n, k, all, key, seen, same, cell, keys, full, from, to, s
 function end_table(    r, long, cell) {
     for (r = 1; r <= rows; r++) if (chars(table[r]) > MOST) long = 1
     if (long && cells(table[1], cell) > 4) cut()
-    else for (r = 1; r <= rows; r++) if (chars(table[r]) > MOST) lower(table[r]); else print table[r]
+    else for (r = 1; r <= rows; r++) if (chars(table[r]) > MOST && r > 2) lower(table[r]); else print table[r]
     rows = 0
 }
 
