@@ -38,7 +38,9 @@ static void csimi_nodal_layout_scratch(csimi_arena *arena, csimi_nodal_plan *pla
     plan->cursor = CSIMI_PUSH(arena, int, plan->n);
 }
 
-CSIMI_FN void csimi_nodal_reserve(csimi_arena *arena, int blocks, int matrix_blocks, int contacts, int terms) {
+CSIMI_FN void csimi_nodal_reserve(csimi_arena *arena, int blocks, int matrix_blocks, int contacts, int terms,
+                                  int side) {
+    const int most = side > 0 && side < 4 ? side + 2 : 6; /* k k + 2 k + 1 blocks a side, k at most 4 or counted k k / 4 */
     csimi_nodal_plan plan;
     csimi_nodal nodal;
     size_t mark;
@@ -47,7 +49,7 @@ CSIMI_FN void csimi_nodal_reserve(csimi_arena *arena, int blocks, int matrix_blo
     plan.contacts = contacts;
     plan.virtual_count = csimi_imin(2 * contacts, terms);
     plan.incidences = terms;
-    plan.capacity = matrix_blocks + 6 * terms + plan.virtual_count; /* k k + 2 k + 1 blocks a side */
+    plan.capacity = matrix_blocks + most * terms + plan.virtual_count;
     csimi_nodal_layout(arena, &plan, &nodal);
     mark = arena->used;
     csimi_nodal_layout_scratch(arena, &plan);

@@ -58,7 +58,7 @@ typedef struct csimi_nodal {
 } csimi_nodal;
 
 /* What nodalizing takes from the arena at most, for any problem of these sizes; terms as in csim_problem_size. */
-CSIMI_FN void csimi_nodal_reserve(csimi_arena *arena, int blocks, int matrix_blocks, int contacts, int terms);
+CSIMI_FN void csimi_nodal_reserve(csimi_arena *arena, int blocks, int matrix_blocks, int contacts, int terms, int side);
 /* gain, kappa, shift as in csim_solver_params; share[contact_count] (may be null): factor on the kappa of each contact;
    v[3n], lambda0[3 contact_count]: the start. CSIM_CAPACITY when the arena is too small. */
 CSIMI_FN csim_status csimi_nodalize(const csim_problem *problem, csim_real gain, csim_real kappa,

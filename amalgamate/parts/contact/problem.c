@@ -206,10 +206,10 @@ static csim_status csimi_check_blocks(csimi_spot *place, const csim_problem *p) 
     return CSIM_OK;
 }
 
-static csim_status csimi_check_terms(csimi_spot *place, const csim_problem *p) {
+static csim_status csimi_check_terms(csimi_spot *place, const csim_problem *p, csim_side side) {
     csim_status status = CSIM_OK;
     int k;
-    for (k = 0; k < p->term_count && status == CSIM_OK; ++k) {
+    for (k = side.first; k < side.first + side.count && status == CSIM_OK; ++k) {
         const csim_real *J = p->terms[k].J;
         if (!csimi_finite(J[0] + J[1] + J[2] + J[3] + J[4] + J[5] + J[6] + J[7] + J[8])) /* a sum hides none */
             status = csimi_check_finite(place, "terms", k, ".J", J, 9);
@@ -308,8 +308,11 @@ CSIMI_FN csim_status csimi_check_numbers(const csim_problem *problem, csim_error
     int m;
     place.error = error;
     status = csimi_check_matrix(&place, problem);
-    if (status == CSIM_OK) status = csimi_check_terms(&place, problem);
-    for (m = 0; m < problem->contact_count && status == CSIM_OK; ++m) status = csimi_check_contact(&place, problem, m);
+    for (m = 0; m < problem->contact_count && status == CSIM_OK; ++m) {
+        status = csimi_check_terms(&place, problem, problem->contacts[m].a);
+        if (status == CSIM_OK) status = csimi_check_terms(&place, problem, problem->contacts[m].b);
+        if (status == CSIM_OK) status = csimi_check_contact(&place, problem, m);
+    }
     return status;
 }
 

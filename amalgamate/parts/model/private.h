@@ -349,7 +349,13 @@ CSIMI_FN int csimi_tet_surface(int node_count, int tet_count, const int *tet, in
 CSIMI_FN csim_real csimi_corotational(const csim_real *F, csim_real mu, csim_real lambda, csim_real *P);
 
 /* ---- spring.c */
-#define CSIMI_SPRING_SLOTS (4 * CSIMI_PLACE_TERMS * CSIMI_PLACE_TERMS) /* pairs of the blocks of both ends */
+#if CSIMI_HAS_RIGID || CSIMI_HAS_TREES || !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || \
+    !defined(CONDSIM_NO_CABLE)
+#define CSIMI_SPRING_SIDE 6 /* terms of both ends that have slots; with more the blocks are looked for */
+#else
+#define CSIMI_SPRING_SIDE 2
+#endif
+#define CSIMI_SPRING_SLOTS (CSIMI_SPRING_SIDE * CSIMI_SPRING_SIDE) /* pairs of the blocks of both ends */
 /* Blocks of A that a spring between these ends may couple. */
 CSIMI_FN int csimi_spring_blocks(const csimi_place *ends /* [2] */);
 

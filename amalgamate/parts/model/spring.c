@@ -1,8 +1,6 @@
 /* model/spring: springs and dampers along the line between two places. */
 #include "private.h"
 
-#define CSIMI_SPRING_SIDE 6 /* terms of both ends that have slots; with more the blocks are looked for */
-
 /* A spring as seen by the blocks: stretch direction and the terms of d = point a - point b, signs included. */
 typedef struct csimi_spring_view {
     int count, block[2 * CSIMI_PLACE_TERMS];
@@ -127,5 +125,3 @@ CSIMI_FN void csimi_spring_energy(const csimi_state *s, csimi_energy *energy) {
         energy->elastic += (double)s->spring_data[3 * k + 1] * stretch * stretch / 2;
     }
 }
-
-#undef CSIMI_SPRING_SIDE

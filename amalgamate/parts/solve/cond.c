@@ -76,7 +76,7 @@ CSIMI_FN size_t csimi_cond_bytes(const csim_problem_size *size, const csim_solve
         (void)CSIMI_PUSH(&arena, csim_real, 4 * (size_t)size->blocks);
         (void)CSIMI_PUSH(&arena, int, 2 * (size_t)size->blocks);
     }
-    csimi_nodal_reserve(&arena, size->blocks, size->matrix_blocks, size->contacts, size->terms);
+    csimi_nodal_reserve(&arena, size->blocks, size->matrix_blocks, size->contacts, size->terms, size->side);
     csimi_cond_layout(&c, &arena, size->blocks + csimi_imin(2 * size->contacts, size->terms), size->contacts,
                       size->blocks, size->aggregates, size->links, csimi_cond_window(params), params->shift);
     return arena.high;

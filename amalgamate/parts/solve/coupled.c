@@ -62,9 +62,12 @@ static void csimi_coupled_pieces_of(csimi_coupled *c) {
 CSIMI_FN bool csimi_coupled_plan(csimi_coupled *c, const csim_problem *p) {
     csimi_factor *f = &c->factor;
     const int most = csimi_coupled_most_pieces(c->n, csimi_pieces_count(p), p->contact_count);
+    const csim_side *side;
     int k, m;
     CSIMI_MEMSET(c->late, 0, (size_t)c->n);
-    for (k = 0; k < p->term_count; ++k) c->late[p->terms[k].block] = 1;
+    for (m = 0; m < p->contact_count; ++m)
+        for (side = &p->contacts[m].a; side; side = side == &p->contacts[m].a ? &p->contacts[m].b : NULL)
+            for (k = side->first; k < side->first + side->count; ++k) c->late[p->terms[k].block] = 1;
     csimi_factor_plan(f, &p->A, c->late);
     c->pieces = 0;
     c->products = 0;

@@ -18,6 +18,7 @@ CSIMI_FN csim_problem_size csimi_problem_measure(const csim_problem *problem) {
     for (m = 0; m < problem->contact_count; ++m)
         for (side = 0; side < 2; ++side) {
             const int count = side ? problem->contacts[m].b.count : problem->contacts[m].a.count;
+            size.side = csimi_imax(size.side, count);
             size.terms += count <= 4 ? count : (count * count + 3) / 4;
         }
     size.aggregates = csimi_coarse_usable(s) ? s->aggregate_count : csimi_cond_pairs(problem);

@@ -163,6 +163,7 @@ typedef struct csim_problem_size {
                             SWEEP can take it */
     int factor_blocks;   /* sum over the bodies of their blocks squared; 0: 4 n */
     int reach_blocks;    /* sum over the contacts, and the bodies each acts on, of their blocks that it does not name */
+    int side;            /* terms of a side at most; 0: any number */
 } csim_problem_size;
 
 /* Automatic solver, tolerance 5e-5, 3000 iterations, gain 1e3 with shift; the values stand at the fields. */

@@ -12,8 +12,9 @@ static int csimi_count_pairs(const csimi_state *s) {
 }
 
 static int csimi_most_pairs(const csimi_counts *n) {
+    const int side = csimi_imax(csimi_most_side(n), n->rigids > 0 ? 2 : 1); /* a spring may end on what is fixed */
     /* trees store more blocks than pairs */
-    return 6 * n->tets + 15 * n->membranes + n->rigids + CSIMI_SPRING_SLOTS / 2 * n->springs + 3 * n->frames +
+    return 6 * n->tets + 15 * n->membranes + n->rigids + side * (2 * side - 1) * n->springs + 3 * n->frames +
            n->bends + (n->coords > 0 ? n->matrix_blocks / 2 : 0);
 }
 

@@ -100,6 +100,7 @@ CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, in
     if (f->found_count >= d->room) return NULL;
     c = f->found + f->found_count++;
     CSIMI_MEMSET(c, 0, sizeof *c);
+    if (csimi_keeps(d->world)) CSIMI_MEMSET(f->kept + (c - f->found), 0, sizeof *f->kept);
     c->id = id;
     c->body_a = body_a;
     c->body_b = body_b;

@@ -16,9 +16,14 @@ CSIMI_FN int csimi_most_aggregates(const csimi_counts *n) {
 #endif
 }
 
+CSIMI_FN int csimi_most_side(const csimi_counts *n) {
+    const int rigid = CSIMI_HAS_RIGID && n->rigids > 0 ? 2 : 1; /* where none moves, they have no terms */
+    const int side = n->tets + n->membranes + n->frames > 0 ? 3 : rigid; /* faces of solids, edges of cables */
+    return csimi_imax(side, csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
+}
+
 CSIMI_FN int csimi_most_terms(const csimi_counts *n) {
-    int side = n->tets + n->membranes + n->frames > 0 ? 3 : 2; /* faces of solids, edges of cables; rigid bodies */
-    side = csimi_imax(side, csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
+    const int side = csimi_most_side(n);
     return 2 * side * n->contacts + 2 * csimi_imax(side, 4) * CSIMI_JOINT_ROWS * n->joints /* a gear: four a side */
            + CSIMI_TREE_JOINT_ROWS * n->tree_links + (2 * side + 1) * CSIMI_AXES_LINES * n->axes;
 }
@@ -49,11 +54,13 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->driven = CSIMI_PUSH(arena, unsigned char, n->bodies);
     f->missed = CSIMI_PUSH(arena, unsigned char, blocks);
     f->found = CSIMI_PUSH(arena, csimi_found_contact, n->contacts);
+    f->kept = CSIMI_PUSH(arena, csimi_found_kept, n->kept > 0 ? n->contacts : 0);
 #ifndef CONDSIM_NO_PATHS
     f->passing = CSIMI_PUSH(arena, csimi_passing, n->shapes);
 #endif
     f->contacts = CSIMI_PUSH(arena, csim_contact, rows);
     f->terms = CSIMI_PUSH(arena, csim_term, csimi_most_terms(n));
+    f->term_block = CSIMI_PUSH(arena, int, csimi_most_terms(n));
     f->lambda = CSIMI_PUSH(arena, csim_real, 3 * rows);
     f->tree_row = CSIMI_PUSH(arena, int, CSIMI_TREE_JOINT_ROWS *(size_t)n->tree_links);
     f->island = CSIMI_PUSH(arena, int, blocks);

@@ -11,8 +11,6 @@ typedef struct csimi_island_work {
     csim_solution solution;
     int *row, *col, *diag;
     csim_real *val, *b;
-    csim_contact *contacts;
-    csim_term *terms;
     int *aggregate, *aggregate_local; /* [blocks]; [aggregates of the world] */
     csim_real *offset, *radius, *centre;
     unsigned char *rotation;
@@ -21,8 +19,8 @@ typedef struct csimi_island_work {
     csim_elastic *elastic;          /* [elastic] */
 } csimi_island_work;
 
-static void csimi_island_layout(csimi_island_work *p, int blocks, int matrix_blocks, int rows, int terms,
-                                int aggregates, int links, int elastic, csimi_arena *arena) {
+static void csimi_island_layout(csimi_island_work *p, int blocks, int matrix_blocks, int rows, int aggregates,
+                                int links, int elastic, csimi_arena *arena) {
     size_t n = (size_t)blocks;
     p->row = CSIMI_PUSH(arena, int, n + 1);
     p->col = CSIMI_PUSH(arena, int, matrix_blocks);
@@ -31,8 +29,6 @@ static void csimi_island_layout(csimi_island_work *p, int blocks, int matrix_blo
     p->b = CSIMI_PUSH(arena, csim_real, 3 * n);
     p->solution.v = CSIMI_PUSH(arena, csim_real, 3 * n);
     p->solution.lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)rows);
-    p->contacts = CSIMI_PUSH(arena, csim_contact, rows);
-    p->terms = CSIMI_PUSH(arena, csim_term, terms);
     p->aggregate = CSIMI_PUSH(arena, int, n);
     p->aggregate_local = CSIMI_PUSH(arena, int, aggregates);
     p->offset = CSIMI_PUSH(arena, csim_real, 3 * n);
@@ -57,31 +53,35 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     csimi_island_work p;
     csim_problem_size size;
     csimi_arena arena = csimi_arena_counting();
-    int blocks = csimi_blocks_of(n), rows = csimi_most_rows(n), aggregates = csimi_most_aggregates(n), merged;
-    csimi_island_layout(&p, blocks, n->matrix_blocks, rows, csimi_most_terms(n), aggregates, csimi_most_links(n),
+    const int joint_rows = CSIMI_JOINT_ROWS * n->joints + CSIMI_AXES_LINES * n->axes;
+    int blocks = csimi_blocks_of(n), rows = csimi_most_rows(n), aggregates = csimi_most_aggregates(n), merged, span;
+    csimi_island_layout(&p, blocks, n->matrix_blocks, rows, aggregates, csimi_most_links(n),
                         csimi_most_elastic(n, solver), &arena);
     size.blocks = blocks;
     size.matrix_blocks = n->matrix_blocks;
     size.contacts = rows;
     size.terms = csimi_most_terms(n);
+    size.side = csimi_most_side(n);
     size.aggregates = aggregates;
     size.links = csimi_most_links(n);
     size.elastic = csimi_most_elastic(n, solver);
     size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0 && n->tree_span <= 14;
     merged = n->joints > 0 && n->springs > 0 ? csimi_imin(2 * n->rigids, CSIMI_BODY_LARGEST) : 0;
+    span = csimi_imax(csimi_imax(n->tree_span, merged), n->springs > 0 ? CSIMI_BODY_BLOCKS : 2); /* blocks of a body */
     size.factor_blocks = n->coords > 0 || merged ? 4 * blocks + n->tree_span * n->coords + merged * 2 * n->rigids : 0;
     size.reach_blocks = 2 * CSIMI_JOINT_ROWS * n->joints + 2 * CSIMI_AXES_LINES * n->axes; /* rows on the turning alone
                                                                                               of a rigid body */
     if (size.elastic > 0) size.reach_blocks += 3 * size.terms;
-    if (n->coords > 0 || merged) /* two sides; a gear: two more */
-        size.reach_blocks += csimi_imax(n->tree_span, merged) * (2 * rows + 2 * n->joints);
+    if (n->coords > 0 || merged) /* sides of contacts beyond their terms; two sides of joints, a gear: two more */
+        size.reach_blocks += 2 * (span - csimi_imin(span, csimi_most_side(n))) * n->contacts +
+                             (span - 1) * CSIMI_TREE_JOINT_ROWS * n->tree_links + span * 2 * (joint_rows + n->joints);
     if (solver->solver == CSIM_SOLVER_XPBD) csimi_push(&arena, 3 * sizeof(csim_real) * (size_t)blocks, 1);
     csimi_push(&arena, 3 * sizeof(csim_real) * (size_t)rows + 64, 1); /* where a solve began */
     if (n->kept > 0) { /* worlds with bounded frames */
         csim_solver_params bounded = *solver;
         bounded.solver = CSIM_SOLVER_BOUNDED;
         csimi_push(&arena, csimi_most_bytes(csim_solver_bytes(&size, solver), csim_solver_bytes(&size, &bounded)), 1);
-        CSIMI_PUSH(&arena, csim_real, 4 * (size_t)rows + 3 * (size_t)blocks);
+        CSIMI_PUSH(&arena, csim_real, 5 * (size_t)rows + 3 * (size_t)blocks);
         CSIMI_PUSH(&arena, uint64_t, 2 * (size_t)blocks);
     } else {
         csimi_push(&arena, csimi_most_bytes(csim_solver_bytes(&size, solver), csimi_restrain_bytes(&size)), 1);
@@ -217,32 +217,43 @@ static void csimi_island_matrix(const csim_world *w, const csimi_step_frame *f, 
     p->problem.b = p->b;
 }
 
-static csim_side csimi_island_side(const csimi_step_frame *f, csimi_island_work *p, csim_side side) {
-    csim_side local;
+/* Rows are solved where they are. While islands are, terms name blocks by their numbers in their islands ... */
+static void csimi_terms_to_islands(csimi_step_frame *f) {
     int k;
-    local.first = p->problem.term_count;
-    local.count = side.count;
-    for (k = 0; k < side.count; k++) {
-        csim_term *t = p->terms + p->problem.term_count++;
-        *t = f->terms[side.first + k];
-        t->block = f->local[t->block];
+    for (k = 0; k < f->term_count; k++) {
+        f->term_block[k] = f->terms[k].block;
+        f->terms[k].block = f->local[f->terms[k].block];
     }
-    return local;
 }
 
+static void csimi_terms_to_world(csimi_step_frame *f) {
+    int k;
+    for (k = 0; k < f->term_count; k++) f->terms[k].block = f->term_block[k];
+}
+
+static void csimi_trade_rows(csim_contact *a, csim_contact *b) {
+    const csim_contact c = *a;
+    if (a == b) return;
+    *a = *b;
+    *b = c;
+}
+
+/* ... and the rows of the one that is being solved stand first: each changes places with one that is not behind it, which
+   in most worlds is itself. Done the other way round they are back. */
 static void csimi_island_contacts(const csimi_step_frame *f, csimi_island_work *p, const int *contact, int count) {
     int i, k;
     p->problem.contact_count = count;
-    p->problem.contacts = p->contacts;
-    p->problem.terms = p->terms;
-    p->problem.term_count = 0;
+    p->problem.contacts = f->contacts;
+    p->problem.terms = f->terms;
+    p->problem.term_count = f->term_count;
     for (i = 0; i < count; i++) {
-        csim_contact *c = p->contacts + i;
-        *c = f->contacts[contact[i]];
-        c->a = csimi_island_side(f, p, c->a);
-        c->b = csimi_island_side(f, p, c->b);
+        csimi_trade_rows(f->contacts + i, f->contacts + contact[i]);
         for (k = 0; k < 3; k++) p->solution.lambda[3 * i + k] = f->lambda[3 * contact[i] + k];
     }
+}
+
+static void csimi_island_contacts_back(const csimi_step_frame *f, const int *contact, int count) {
+    while (count-- > 0) csimi_trade_rows(f->contacts + count, f->contacts + contact[count]);
 }
 
 /* Whether a block is the first of a point, a rigid body or a tree. */
@@ -475,14 +486,12 @@ static bool csimi_certifies(const csim_world *w) {
 static void csimi_island_room(const csim_world *w, const csimi_step_frame *f, int island, csimi_island_work *p,
                               csimi_arena *arena) {
     const int *block = f->island_blocks + f->island_first[island];
-    const int *contact = f->island_contacts + f->island_contact_first[island];
     const int n = f->island_first[island + 1] - f->island_first[island];
     const int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
-    int i, matrix = 0, terms = 0;
+    int i, matrix = 0;
     for (i = 0; i < n; i++) matrix += w->store.A.row[block[i] + 1] - w->store.A.row[block[i]];
-    for (i = 0; i < contacts; i++) terms += f->contacts[contact[i]].a.count + f->contacts[contact[i]].b.count;
     CSIMI_MEMSET(p, 0, sizeof *p);
-    csimi_island_layout(p, n, matrix, contacts, terms, f->aggregates, csimi_most_links(&w->store.count),
+    csimi_island_layout(p, n, matrix, contacts, f->aggregates, csimi_most_links(&w->store.count),
                         csimi_most_elastic(&w->store.count, &w->def.solver), arena);
 }
 
@@ -504,7 +513,7 @@ static csimi_within csimi_within_of(const csimi_step_frame *f, int island, csimi
     csimi_within c;
     CSIMI_MEMSET(&c, 0, sizeof c);
     c.problem = &p->problem;
-    c.rows = p->contacts;
+    c.rows = f->contacts;
     c.solution = &p->solution;
     c.block = f->island_blocks + f->island_first[island];
     c.contact = f->island_contacts + f->island_contact_first[island];
@@ -512,6 +521,7 @@ static csimi_within csimi_within_of(const csimi_step_frame *f, int island, csimi
     c.count = p->problem.contact_count;
     c.rotation = p->rotation;
     c.gap = CSIMI_PUSH(arena, csim_real, c.count);
+    c.phi = CSIMI_PUSH(arena, csim_real, c.count);
     c.pulse = CSIMI_PUSH(arena, csim_real, 3 * (size_t)c.count);
     c.move = CSIMI_PUSH(arena, csim_real, 3 * (size_t)c.n);
     return c;
@@ -579,6 +589,7 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
         }
     for (i = 0; i < contacts; i++)
         for (k = 0; k < 3; k++) f->lambda[3 * contact[i] + k] = p.solution.lambda[3 * i + k];
+    csimi_island_contacts_back(f, contact, contacts);
     csimi_pop(arena, mark);
     return CSIM_OK;
 }
@@ -628,11 +639,13 @@ CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csi
     csimi_pop(arena, mark);
     csimi_sort_islands(f);
     csimi_aggregates(w, f);
+    csimi_terms_to_islands(f);
     f->stats.certificate.worst_contact = -1;
     if (csimi_keeps(w)) csimi_within_open(w, f);
     if (csimi_keeps(w)) order = csimi_within_order(f, CSIMI_PUSH(arena, uint64_t, 2 * (size_t)f->island_count));
     for (i = 0; i < f->island_count; i++)
         if ((status = csimi_solve_island(w, f, order ? (int)(order[i] & 0xffffffffu) : i, arena)) != 0) return status;
+    csimi_terms_to_world(f);
     csimi_pop(arena, mark);
     return CSIM_OK;
 }
@@ -641,8 +654,10 @@ CSIMI_FN csim_status csimi_solve_again(csim_world *w, csimi_step_frame *f, const
                                        csimi_arena *arena) {
     csim_status status;
     int i;
+    csimi_terms_to_islands(f);
     for (i = 0; i < f->island_count; i++)
         if (again[i] && (status = csimi_solve_island(w, f, i, arena)) != 0) return status;
+    csimi_terms_to_world(f);
     return CSIM_OK;
 }
 

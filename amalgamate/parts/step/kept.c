@@ -74,8 +74,10 @@ static void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csim
     const csimi_kept *k = s->kept + index;
     const csim_vec3 n = s->contact[index].normal;
     csimi_found_contact *c = csimi_next_found(d, a->body, b->body, s->contact[index].id);
+    csimi_found_kept *own;
     if (!c) return;
-    c->kept = *k;
+    own = d->frame->kept + (c - d->frame->found);
+    own->kept = *k;
     c->part_a = a->item;
     c->part_b = b->item;
     c->normal = n;
@@ -84,7 +86,7 @@ static void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csim
     c->point_b = csimi_carried(k->pose[1], now[1], csim_madd(k->arm[1], -k->gap, n));
     c->gap = csim_dot(n, csim_sub(c->point_a, c->point_b)) - c->radius;
     c->meet = csim_add(now[0].position, k->arm[0]);
-    c->meet_b = csim_add(now[1].position, k->arm[1]);
+    own->meet_b = csim_add(now[1].position, k->arm[1]);
     c->a = csimi_shape_place(s, a->item, c->meet);
     c->b = csimi_shape_place(s, b->item, c->meet);
 }
@@ -111,14 +113,15 @@ CSIMI_FN bool csimi_keep_pair(csimi_detector *d, const csimi_object *a, const cs
 
 CSIMI_FN void csimi_keep_found(csimi_detector *d, csimi_found_contact *c, int shape_a, int shape_b, uint64_t pair) {
     const csimi_store *s = &d->world->store;
-    csimi_kept *k = &c->kept;
+    csimi_found_kept *own = d->frame->kept + (c - d->frame->found);
+    csimi_kept *k = &own->kept;
     k->pair = pair;
     k->pose[0] = csimi_keep_pose(s, shape_a);
     k->pose[1] = csimi_keep_pose(s, shape_b);
     k->arm[0] = csim_sub(c->meet, k->pose[0].position);
     k->arm[1] = csim_sub(c->meet, k->pose[1].position);
     k->gap = c->gap + c->radius;
-    c->meet_b = c->meet;
+    own->meet_b = c->meet;
 }
 
 /* Twice the area of a triangle of contact points as seen along n. */
@@ -169,18 +172,19 @@ static csim_real csimi_sag_of(const csim_world *w, const csimi_step_frame *f, co
 CSIMI_FN csim_real csimi_kept_phi(const csim_world *w, csimi_step_frame *f, int i, csim_real restitution,
                                   csim_real approach) {
     const csim_world_def *def = &w->def;
-    csimi_found_contact *c = f->found + i;
+    const csimi_found_contact *c = f->found + i;
+    csimi_found_kept *own = f->kept + i;
     const csim_real e = approach < -def->restitution_threshold ? restitution : 0;
     const bool bounces = e > 0 && c->gap + f->h * approach < 0;
     const csim_real base = bounces ? e * approach : csimi_max(c->gap, 0) / f->h;
     f->gap[i] = (bounces ? csimi_min(c->gap, 0) : c->gap) / f->h;
-    c->kept.sag = csimi_sag_of(w, f, c);
-    c->push = 0;
+    own->kept.sag = csimi_sag_of(w, f, c);
+    own->push = 0;
     if (c->gap < 0) {
-        const csim_real deep = csimi_min(c->gap + def->slop + c->kept.sag, 0);
-        c->push = csimi_min(csimi_max(def->stabilization * deep / f->h, -def->push_out_speed) - base, 0);
+        const csim_real deep = csimi_min(c->gap + def->slop + own->kept.sag, 0);
+        own->push = csimi_min(csimi_max(def->stabilization * deep / f->h, -def->push_out_speed) - base, 0);
     }
-    return base + c->push;
+    return base + own->push;
 }
 
 #undef CSIMI_KEEP_SHARE

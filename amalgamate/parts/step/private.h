@@ -22,11 +22,15 @@ typedef struct csimi_found_contact {
     int part_a, part_b; /* the shapes, -1: of a body of nodes */
     csim_real left;     /* m/s: how fast they may still close after the step: phi without what is given */
     csim_real approach; /* m/s: how fast they closed at its start, of those that begin to press */
-    csim_vec3 meet_b; /* of kept rows: where the impulse acts on b, beside meet for a */
     csim_real sink;   /* m: how much deeper than the gap says it lies, edges of cables: what their nodes leave */
-    csim_real push;   /* m/s, <= 0: the part of phi that pushes out; worlds with bounded frames */
-    csimi_kept kept;
 } csimi_found_contact;
+
+/* The same in worlds with bounded frames. */
+typedef struct csimi_found_kept {
+    csimi_kept kept;
+    csim_vec3 meet_b; /* of kept rows: where the impulse acts on b, beside meet for a */
+    csim_real push;   /* m/s, <= 0: the part of phi that pushes out */
+} csimi_found_kept;
 
 /* Two shapes of this step or the one before, or the bodies they are of. touching.c */
 typedef struct csimi_encounter {
@@ -82,11 +86,13 @@ typedef struct csimi_step_frame {
     unsigned char *driven;      /* [bodies] 1: it went into something that no row knew of */
     unsigned char *missed;      /* [blocks] 1: of an island whose solve missed */
     csimi_found_contact *found; /* [contacts] */
+    csimi_found_kept *kept;     /* [contacts] in worlds with bounded frames */
     csimi_passing *passing;     /* [shapes] as many as there is room for */
     int passing_count, strays;
     int blocks, found_count; /* of the whole world */
     csim_contact *contacts;  /* [csimi_most_rows] */
     csim_term *terms;       /* [csimi_most_terms] */
+    int *term_block;        /* [csimi_most_terms] blocks of the world, while islands are solved and terms have theirs */
     csim_real *lambda;      /* [3 csimi_most_rows] */
     int contact_count, term_count;
     int first_joint_row;         /* behind those of contacts and of rolling */
@@ -123,6 +129,7 @@ typedef struct csimi_step_frame {
 /* Lays the frame out for the given counts (capacities when counting). */
 CSIMI_FN void csimi_frame_layout(csimi_step_frame *frame, const csimi_counts *n, csimi_arena *arena);
 CSIMI_FN int csimi_most_rows(const csimi_counts *n);        /* contacts, joints, joints of trees */
+CSIMI_FN int csimi_most_side(const csimi_counts *n);        /* of a side of a contact, in terms */
 CSIMI_FN int csimi_most_terms(const csimi_counts *n);       /* of all those rows */
 CSIMI_FN int csimi_most_aggregates(const csimi_counts *n);  /* of the coarse correction */
 
@@ -392,6 +399,7 @@ typedef struct csimi_within {
     int n, count;
     const unsigned char *rotation; /* [n] */
     csim_real *gap, *pulse, *move; /* [count], [3 count], [3 n] room; move: by which velocity positions go */
+    csim_real *phi;                /* [count] of the rows, while a bounded frame has its own */
     bool bounded;             /* out */
 } csimi_within;
 CSIMI_FN void csimi_within_open(const csim_world *w, csimi_step_frame *f);

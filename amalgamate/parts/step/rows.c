@@ -73,7 +73,7 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     c->omega[0] = w->def.omega[0];
     c->omega[1] = w->def.omega[1];
     c->mask = 7;
-    csimi_sides(f, s, a, found->meet, b, found->kept.pair ? found->meet_b : found->meet, c);
+    csimi_sides(f, s, a, found->meet, b, csimi_keeps(w) && f->kept[i].kept.pair ? f->kept[i].meet_b : found->meet, c);
     CSIMI_MEMCPY(u, c->phi, sizeof u); /* what moves by itself, and what is to be solved for */
     csimi_row_velocity(f, c, u);
     approach = u[0];

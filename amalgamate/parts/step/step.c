@@ -155,7 +155,7 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *s
     for (i = 0; i < s->active_count; i++) s->body[s->active[i]].sigma = f->sigma_of_body[s->active[i]];
     csimi_joints_commit(w, f);
     s->count.kept = csimi_keeps(w) ? f->found_count : 0;
-    for (i = 0; i < s->count.kept; i++) s->kept[i] = f->found[i].kept;
+    for (i = 0; i < s->count.kept; i++) s->kept[i] = f->kept[i].kept;
     for (i = 0; i < s->active_count && csimi_keeps(w); i++) s->body[s->active[i]].pace = f->pace[s->active[i]];
     csimi_meets_clear(&s->meets, s->contact, s->count.contacts);
     CSIMI_MEMCPY(s->contact, f->info, sizeof(csim_contact_info) * (size_t)f->found_count);
@@ -412,7 +412,7 @@ static CSIMI_NOINLINE void csimi_count_frame(const csimi_counts *n, csimi_arena 
 /* Whether ints can count all that a step makes of these counts: contacts with their terms, pairs of blocks, blocks of
    bodies and of what contacts reach. The stages below count in ints. */
 static bool csimi_countable(const csimi_counts *n) {
-    const int64_t most = INT32_MAX / 9, links = CSIMI_SPRING_SLOTS / 2;
+    const int64_t most = INT32_MAX / 9, links = CSIMI_PLACE_TERMS * (2 * CSIMI_PLACE_TERMS - 1);
     const int64_t all =
         n->contacts + (int64_t)CSIMI_JOINT_ROWS * n->joints + (int64_t)CSIMI_TREE_JOINT_ROWS * n->tree_links +
         (int64_t)CSIMI_AXES_LINES * n->axes;

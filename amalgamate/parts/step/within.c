@@ -55,7 +55,8 @@ static void csimi_within_rows(const csim_world *w, const csimi_step_frame *f, cs
         const csimi_kept *last = found && found->last >= 0 ? w->store.kept + found->last : NULL;
         c->gap[i] = found ? f->gap[c->contact[i]] : csimi_max(c->rows[i].phi[0], 0);
         for (k = 0; k < 3; k++) c->pulse[3 * i + k] = c->solution->lambda[3 * i + k];
-        if (found) c->rows[i].phi[0] -= found->push;
+        c->phi[i] = c->rows[i].phi[0];
+        if (found) c->rows[i].phi[0] -= f->kept[c->contact[i]].push;
         if (last && last->bounded) {
             csim_real world[3];
             csimi_store3(world, csim_scale(scale, last->pulse));
@@ -82,7 +83,7 @@ static void csimi_within_keep(csim_world *w, csimi_step_frame *f, const csimi_wi
         csim_real world[3] = {0, 0, 0};
         csimi_kept *kept;
         if (c->contact[i] >= f->found_count) continue;
-        kept = &f->found[c->contact[i]].kept;
+        kept = &f->kept[c->contact[i]].kept;
         kept->calm = calm;
         kept->bounded = bounded > 0;
         if (bounded) csimi_addmulT3(c->rows[i].R, c->pulse + 3 * i, world);
@@ -141,7 +142,7 @@ CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csim
     const long each = bodies ? c->count : csimi_within_iteration(c->problem);
     csimi_pace *pace = f->pace + csimi_block_owner(&w->store, c->block[0]);
     csim_status status;
-    int substeps = f->substeps;
+    int substeps = f->substeps, i;
     bool lumped = !forced && pace->bounded == CSIMI_WITHIN_LUMPED && pace->wait > 0;
     long left, own = csimi_within_frame(c->count, f->substeps) + c->problem->A.row[c->n] / 8;
     if (!f->again) f->reserved -= own;
@@ -176,6 +177,7 @@ CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csim
         csimi_within_rows(w, f, c);
         if (!lumped) csimi_within_forget(w, f, c);
         if ((status = csimi_within_try(w, c, params, arena, outcome)) != 0) return status;
+        for (i = 0; i < c->count; i++) c->rows[i].phi[0] = c->phi[i];
         f->work += bodies ? csimi_within_frame(c->count, f->substeps) : own;
     } else {
         CSIMI_MEMCPY(c->move, c->solution->v, 3 * (size_t)c->n * sizeof *c->move);

@@ -17,6 +17,12 @@ CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *c) {
     n.surface = c->surface;
     n.triangles = c->triangles;
     n.links = n.springs = n.joints = c->links;
+#ifdef CONDSIM_NO_SPRINGS
+    n.springs = 0;
+#endif
+#ifdef CONDSIM_NO_JOINTS
+    n.joints = 0;
+#endif
     n.axes = c->axes;
     n.contacts = n.ended = c->contacts;
     n.aggregates = c->aggregates;
