@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 7911bfd0afc73d9c
+   Hash of the parts: dfa96b32fbb85c22
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1433,8 +1433,8 @@ typedef struct csim_capacity {
     int axes;          /* those of them with springs, limits or motors on axes of their own (joint.h); default 0 */
     int frames;        /* edges of cables; default 0 */
     int bends;         /* their bend elements: joints between edges, clamps; default frames + links */
-    int matrix_blocks; /* 3x3 blocks stored in A; default nodes + 4 rigids + 5 tets + 10 membranes + 16 links + 4 axes +
-                          7 frames + 2 bends + span coords */
+    int matrix_blocks; /* 3x3 blocks stored in A; default nodes + 4 rigids + 10 membranes + 16 links + 4 axes +
+                          7 frames + 2 bends + span coords, and with tets 2 (nodes + tets + surface) */
     int contacts;      /* contact points in one step, speculative ones and those of sleeping bodies included; default
                           16 shapes + 2 nodes + 2 frames */
     int pairs;         /* overlapping bounds in one step; default 8 (shapes + bodies) + 16 frames */
@@ -1442,6 +1442,8 @@ typedef struct csim_capacity {
     int tree_links;    /* of all of them; default 0 */
     int coords;        /* blocks of three coordinates of all of them, each limb rounded up; default 0 */
     int tree_span;     /* such blocks of the largest; default coords */
+    int tree_rows;     /* limits near, friction, drives at their effort: of all their joints in one step; default
+                          4 tree_links, which is all. On the heap always all */
     int modal;         /* numbers of the models of reduced bodies, csim_reduced_needs; default 0 */
     int aggregates;    /* groups of the coarse correction; default with tets: n^(2/3) / 6 of the nodes, 4..150 */
 } csim_capacity;
@@ -3518,8 +3520,8 @@ typedef enum csimi_place_kind {
     CSIMI_PLACE_NODE,   /* item: point node */
     CSIMI_PLACE_RIGID,  /* item: rigid body; local: the point in its centre-of-mass frame */
     CSIMI_PLACE_LINK,   /* item: link of a tree, local: the point in its axes, node[0]: terms */
-    CSIMI_PLACE_EDGE,   /* item: edge of a cable; local: offset along its first two axes, m, and the share of the way
-                           from node[0] to node[1] */
+    CSIMI_PLACE_EDGE,   /* item: edge of a cable; local: offset along its first two axes, m, the share of the way from
+                           node[0] to node[1], and the offset along its third axis, most often 0 */
     CSIMI_PLACE_FACE,   /* node[3]: corners of a triangle; local: their weights, which add up to 1, and the height of
                            the point over the triangle's plane, m; node[3]: terms, of a reduced body, else 0 */
     CSIMI_PLACE_VERTEX  /* item: node of a reduced body, node[0]: terms */
@@ -3851,7 +3853,7 @@ CSIMI_FN csim_real csimi_corotational(const csim_real *F, csim_real mu, csim_rea
 #define CSIMI_SPRING_SIDE 2
 #endif
 #define CSIMI_SPRING_SLOTS (CSIMI_SPRING_SIDE * CSIMI_SPRING_SIDE) /* pairs of the blocks of both ends */
-/* Blocks of A that a spring between these ends may couple. */
+/* Blocks of A that a spring between these ends may add. */
 CSIMI_FN int csimi_spring_blocks(const csimi_place *ends /* [2] */);
 
 /* ---- place.c. point: the place's world point now, which the caller has at hand; ignored by kinds that need none. */
@@ -5700,7 +5702,7 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
     X(links)                                                                                                          \
     X(springs) X(joints) X(contacts) X(ended) X(aggregates) X(matrix_blocks) X(pairs) X(frames) X(bends) X(membranes) \
         X(trees) X(tree_links) X(coords) X(tree_span) X(modal) X(kept) X(axes) X(touches) X(slept) X(slept_kept) \
-        X(slept_touches)
+        X(slept_touches) X(tree_rows)
 
 typedef struct csimi_counts {
 #define CSIMI_X(axis) int axis;
@@ -6316,6 +6318,7 @@ typedef struct csimi_step_frame {
     csim_real *lambda;      /* [3 csimi_most_rows] */
     int contact_count, term_count;
     int first_joint_row;         /* behind those of contacts and of rolling */
+    int tree_rows;               /* asked for */
     int first_tree_row;          /* rows of joints of trees, behind those of contacts and joints ... */
     int *tree_row;               /* [rows of joints] ... and where their impulses are kept */
     int *island, *contact_island; /* [blocks], [csimi_most_rows] */
@@ -6332,7 +6335,8 @@ typedef struct csimi_step_frame {
     int aggregates, substeps; /* substeps: of bounded frames */
     csimi_joint *joint;       /* [joints] as they were: a step writes its rows into them, one that fails undoes that */
     csimi_axes *axes;         /* [axes] the same */
-    csim_contact_info *info; /* [contacts] the next contact list */
+    size_t solved_in;        /* mark of the arena: islands are solved from here on, where the next three lie later */
+    csim_contact_info *info; /* [contacts] the next contact list; before islands are solved room for what was found */
     uint64_t *ended;         /* [contacts] */
     unsigned char *carried;  /* [contacts] 1: this record of the step before still carries an impulse */
     int ended_count;
@@ -6599,7 +6603,7 @@ CSIMI_FN void csimi_tree_choose_bounds(csim_world *world);
 CSIMI_FN void csimi_tree_forget_bounds(csim_world *w);
 CSIMI_FN bool csimi_tree_overruns(csim_world *world, const csimi_step_frame *f, const csimi_step *step, int pass);
 /* Rows of all joints behind those of contacts and pins; their impulses into link_impulse. */
-CSIMI_FN void csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step);
+CSIMI_FN csim_status csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step);
 CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, const csimi_step *step);
 /* ---- island.c: each island as a problem of its own, solved and certified */
 CSIMI_FN csim_status csimi_solve_islands(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
@@ -9659,7 +9663,8 @@ CSIMI_FN csimi_place csimi_place_rigid(const csimi_state *s, int k, csim_vec3 po
     return p;
 }
 
-/* x = x_i + t dx + a e1 + b e2, in the axes of the edge; a sheared edge has dx off its third axis. */
+/* x = x_i + t dx + a e1 + b e2 + c e3, in the axes of the edge. A sheared edge has dx off its third axis; c is 0 but
+   for what is far beyond its ends and for edges so bent that they run against their axes: there t is the nearest. */
 CSIMI_FN csimi_place csimi_place_edge(const csimi_state *s, int k, csim_vec3 point) {
     csimi_place p = csimi_place_of(CSIMI_PLACE_EDGE);
     csim_quat q = csimi_load_quat(s->frame + 4 * (size_t)k);
@@ -9671,14 +9676,19 @@ CSIMI_FN csimi_place csimi_place_edge(const csimi_state *s, int k, csim_vec3 poi
     first = csimi_load3(s->x + 3 * (size_t)p.node[0]);
     along = csim_unrotate(q, csim_sub(csimi_load3(s->x + 3 * (size_t)p.node[1]), first));
     off = csim_unrotate(q, csim_sub(point, first));
-    t = along.z > 0 ? csimi_clamp(off.z / along.z, -1, 2) : CSIM_R(0.5); /* an inverted edge has no sensible middle */
+    t = along.z > 0 ? off.z / along.z : -2;
+    if (!(t >= -1 && t <= 2)) {
+        const csim_real square = csim_dot(along, along);
+        t = square > 0 ? csimi_clamp(csim_dot(off, along) / square, 0, 1) : CSIM_R(0.5);
+        p.local[3] = off.z - t * along.z;
+    }
     csimi_store3(p.local, csim_v3(off.x - t * along.x, off.y - t * along.y, t));
     return p;
 }
 
 /* Where the place is off the line of its edge, world axes. */
 static csim_vec3 csimi_edge_offset(const csimi_state *s, const csimi_place *p) {
-    return csim_rotate(csimi_load_quat(s->frame + 4 * (size_t)p->item), csim_v3(p->local[0], p->local[1], 0));
+    return csim_rotate(csimi_load_quat(s->frame + 4 * (size_t)p->item), csim_v3(p->local[0], p->local[1], p->local[3]));
 }
 
 /* Share of a value at the two nodes. */
@@ -10432,7 +10442,7 @@ static csimi_spring_view csimi_spring_look(const csimi_state *s, int k) {
 
 CSIMI_FN int csimi_spring_blocks(const csimi_place *ends) {
     int n = csimi_place_term_count(ends) + csimi_place_term_count(ends + 1);
-    return n * n;
+    return n * (n - 1);
 }
 
 /* Force on end a and the weighted tangent: (w k + h c) e e' + w max(0, tension / length) (I - e e'), w = sigma h^2. At
@@ -15421,13 +15431,16 @@ static bool csimi_surface_skips(const csimi_surface_query *q, int triangle) {
     return csim_dot(d, d) < q->skip->radius * q->skip->radius;
 }
 
-/* Whether no triangle around the edge or corner that p is nearest to is nearer still. */
+/* Whether no triangle around the edge or corner that p is nearest to is nearer still: by more than rounding makes of
+   corners as far from the origin as p, as all of them have the same point. */
 static bool csimi_surface_least(const csimi_surface_query *q, int triangle, int feature, csim_real d2) {
     const csimi_surface *s = q->surface;
     const int *own = s->triangle + 3 * (size_t)triangle;
     const int u = own[(feature - 1) % 3], v = feature < 4 ? own[feature % 3] : u;
     const csim_real *x = s->x + 3 * (size_t)u;
-    int stack[CSIMI_SURFACE_DEPTH], top = 0, i, k;
+    const csim_vec3 p = csimi_load3(q->p);
+    const csim_real least = d2 - 64 * CSIMI_EPS * (d2 + CSIMI_SQRT(d2 * csim_dot(p, p))) - CSIMI_TINY;
+    int stack[CSIMI_SURFACE_DEPTH], top = 0, i;
     stack[top++] = 1;
     while (top > 0) {
         const int node = stack[--top], first = CSIMI_LEAF * (node - s->leaves);
@@ -15439,13 +15452,13 @@ static bool csimi_surface_least(const csimi_surface_query *q, int triangle, int 
         }
         for (i = first; i < csimi_imin(first + CSIMI_LEAF, s->count); ++i) {
             const int *t = s->triangle + 3 * (size_t)i;
-            csim_vec3 d = csimi_load3(q->p);
+            csim_vec3 a, b, c, d;
             csim_real w[3];
             if ((t[0] != u && t[1] != u && t[2] != u) || (t[0] != v && t[1] != v && t[2] != v)) continue;
-            csimi_closest_triangle(d, csimi_surface_corner(s, i, 0), csimi_surface_corner(s, i, 1),
-                                   csimi_surface_corner(s, i, 2), w);
-            for (k = 0; k < 3; k++) d = csim_madd(d, -w[k], csimi_surface_corner(s, i, k));
-            if (csim_dot(d, d) < d2 * (1 - 64 * CSIMI_EPS) - CSIMI_TINY) return false;
+            a = csimi_surface_corner(s, i, 0), b = csimi_surface_corner(s, i, 1), c = csimi_surface_corner(s, i, 2);
+            csimi_closest_triangle(p, a, b, c, w);
+            d = csim_sub(p, csimi_surface_point(a, b, c, w));
+            if (csim_dot(d, d) < least) return false;
         }
     }
     return true;
@@ -20269,7 +20282,8 @@ static void csimi_nodal_layout_scratch(csimi_arena *arena, csimi_nodal_plan *pla
 
 CSIMI_FN void csimi_nodal_reserve(csimi_arena *arena, int blocks, int matrix_blocks, int contacts, int terms,
                                   int side) {
-    const int most = side > 0 && side < 4 ? side + 2 : 6; /* k k + 2 k + 1 blocks a side, k at most 4 or counted k k / 4 */
+    /* k k + 2 k + 1 blocks a side; a k beyond 4 is counted k k / 4 times */
+    const int most = side > 0 && side < 4 ? side + 2 : 6;
     csimi_nodal_plan plan;
     csimi_nodal nodal;
     size_t mark;
@@ -32069,6 +32083,9 @@ CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *c) {
 #ifdef CONDSIM_NO_JOINTS
     n.joints = 0;
 #endif
+#ifdef CONDSIM_NO_CABLE
+    n.bends = 0;
+#endif
     n.axes = c->axes;
     n.contacts = n.ended = c->contacts;
     n.aggregates = c->aggregates;
@@ -32079,6 +32096,7 @@ CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *c) {
     n.tree_links = c->tree_links;
     n.coords = c->coords;
     n.tree_span = c->tree_span;
+    n.tree_rows = c->tree_rows;
     n.modal = c->modal;
     return n;
 }
@@ -32106,6 +32124,7 @@ CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *n) {
     c.tree_links = n->tree_links;
     c.coords = n->coords;
     c.tree_span = n->tree_span;
+    c.tree_rows = n->tree_rows;
     c.modal = n->modal;
     return c;
 }
@@ -32261,6 +32280,7 @@ static void csimi_round_up(csimi_counts *n, const csimi_counts *had) {
 #undef CSIMI_X
     n->ended = n->contacts;
     n->touches = csimi_touches_of(n->pairs);
+    n->tree_rows = csimi_imax(n->tree_rows, CSIMI_TREE_JOINT_ROWS * n->tree_links);
     if (n->kept > 0) n->kept = n->contacts;
     if (n->slept > 0) n->slept = n->contacts;
     if (n->slept > 0) n->slept_touches = n->touches;
@@ -32553,11 +32573,12 @@ CSIM_API bool csim_link_valid(const csim_world *w, csim_link_id id) {
 
 /* ---- room */
 
-/* Contacts and pairs that a heap world reserves for what it holds: a first program never meets a full capacity. */
+/* Contacts and pairs that a heap world reserves for what it holds: what a resting scene needs. A step that finds more
+   makes the room: a contact takes kilobytes with the scratch of its solver, too much for what may never touch. */
 static void csimi_expect_contacts(csimi_counts *n) {
-    n->contacts = csimi_most_items((int64_t)16 * n->shapes + (int64_t)2 * n->surface +
-                                   (int64_t)(n->tets > 0 ? 1 : 6) * n->nodes + 32);
-    n->pairs = csimi_most_items((int64_t)12 * (n->shapes + n->bodies) + (int64_t)16 * n->frames + 32);
+    n->contacts = csimi_most_items((int64_t)5 * n->shapes + n->surface / 4 + (n->tets > 0 ? n->nodes / 16 : n->nodes) +
+                                   (int64_t)2 * n->frames + 32);
+    n->pairs = csimi_most_items((int64_t)4 * (n->shapes + n->bodies) + (int64_t)8 * n->frames + 32);
     n->ended = n->contacts;
     n->touches = csimi_touches_of(n->pairs);
 }
@@ -37330,7 +37351,7 @@ CSIM_API const char *csim_build_info(void) {
 /* step/frame: the scratch of a step, laid out and counted by one routine. */
 
 CSIMI_FN int csimi_most_rows(const csimi_counts *n) {
-    return n->contacts + CSIMI_JOINT_ROWS * n->joints + CSIMI_TREE_JOINT_ROWS * n->tree_links +
+    return n->contacts + CSIMI_JOINT_ROWS * n->joints + n->tree_rows +
            CSIMI_AXES_LINES * n->axes;
 }
 
@@ -37353,7 +37374,7 @@ CSIMI_FN int csimi_most_side(const csimi_counts *n) {
 CSIMI_FN int csimi_most_terms(const csimi_counts *n) {
     const int side = csimi_most_side(n);
     return 2 * side * n->contacts + 2 * csimi_imax(side, 4) * CSIMI_JOINT_ROWS * n->joints /* a gear: four a side */
-           + CSIMI_TREE_JOINT_ROWS * n->tree_links + (2 * side + 1) * CSIMI_AXES_LINES * n->axes;
+           + n->tree_rows + (2 * side + 1) * CSIMI_AXES_LINES * n->axes;
 }
 
 CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
@@ -37390,7 +37411,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->terms = CSIMI_PUSH(arena, csim_term, csimi_most_terms(n));
     f->term_block = CSIMI_PUSH(arena, int, csimi_most_terms(n));
     f->lambda = CSIMI_PUSH(arena, csim_real, 3 * rows);
-    f->tree_row = CSIMI_PUSH(arena, int, CSIMI_TREE_JOINT_ROWS *(size_t)n->tree_links);
+    f->tree_row = CSIMI_PUSH(arena, int, n->tree_rows);
     f->island = CSIMI_PUSH(arena, int, blocks);
     f->contact_island = CSIMI_PUSH(arena, int, rows);
     f->local = CSIMI_PUSH(arena, int, blocks);
@@ -37403,13 +37424,14 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->aggregate_of = CSIMI_PUSH(arena, int, blocks);
     f->joint = CSIMI_PUSH(arena, csimi_joint, n->joints);
     f->axes = CSIMI_PUSH(arena, csimi_axes, n->axes);
-    f->info = CSIMI_PUSH(arena, csim_contact_info, n->contacts);
-    f->ended = CSIMI_PUSH(arena, uint64_t, n->contacts);
-    f->carried = CSIMI_PUSH(arena, unsigned char, n->contacts);
     f->sigma_of_body = CSIMI_PUSH(arena, csim_real, n->bodies);
     f->gap = CSIMI_PUSH(arena, csim_real, n->kept > 0 ? rows : 0);
     f->sensed = CSIMI_PUSH(arena, csimi_sensed, n->touches > 0 ? n->pairs : 0);
     f->pace = CSIMI_PUSH(arena, csimi_pace, n->kept > 0 ? n->bodies : 0);
+    f->solved_in = arena->used;
+    f->info = CSIMI_PUSH(arena, csim_contact_info, n->contacts);
+    f->ended = CSIMI_PUSH(arena, uint64_t, n->contacts);
+    f->carried = CSIMI_PUSH(arena, unsigned char, n->contacts);
 }
 /* ==== end step/frame.c */
 
@@ -40946,9 +40968,11 @@ static void csimi_tree_joint_row(csim_world *w, csimi_step_frame *f, int link, i
                                  csim_real phi, csim_real lo, csim_real hi) {
     const csimi_state *s = &w->store.state;
     const csimi_tree *tree = s->tree + s->tree_link[link].tree;
-    const int i = f->contact_count++, at = CSIMI_TREE_JOINT_ROWS * link + kind;
+    const int i = f->contact_count, at = CSIMI_TREE_JOINT_ROWS * link + kind;
     csim_contact *row = f->contacts + i;
     csim_term *term = f->terms + f->term_count;
+    if (f->tree_rows++ >= w->store.capacity.tree_rows) return;
+    f->contact_count++;
     CSIMI_MEMSET(row, 0, sizeof *row);
     CSIMI_MEMSET(term, 0, sizeof *term);
     row->law = CSIM_LAW_BOX;
@@ -41021,10 +41045,11 @@ CSIMI_FN bool csimi_tree_overruns(csim_world *w, const csimi_step_frame *f, cons
     return found;
 }
 
-CSIMI_FN void csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
+CSIMI_FN csim_status csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
     const csimi_state *s = &w->store.state;
     int i;
     f->first_tree_row = f->contact_count;
+    f->tree_rows = 0;
     for (i = 0; i < s->tree_link_count; i++) {
         const csimi_tree_link *l = s->tree_link + i;
         const csim_real D = csimi_drive_gain(l, step);
@@ -41041,6 +41066,10 @@ CSIMI_FN void csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_st
                                  -f->h * l->effort, f->h * l->effort);
         }
     }
+    w->high.tree_rows = csimi_imax(w->high.tree_rows, f->tree_rows);
+    if (f->tree_rows <= w->store.capacity.tree_rows) return CSIM_OK;
+    return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "tree_rows needed", true, (double)f->tree_rows,
+                      "at most capacity.tree_rows");
 }
 
 CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, const csimi_step *step) {
@@ -41431,13 +41460,15 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0 && n->tree_span <= 14;
     merged = n->joints > 0 && n->springs > 0 ? csimi_imin(2 * n->rigids, CSIMI_BODY_LARGEST) : 0;
     span = csimi_imax(csimi_imax(n->tree_span, merged), n->springs > 0 ? CSIMI_BODY_BLOCKS : 2); /* blocks of a body */
-    size.factor_blocks = n->coords > 0 || merged ? 4 * blocks + n->tree_span * n->coords + merged * 2 * n->rigids : 0;
+    size.factor_blocks = size.rigid ? n->nodes + 4 * n->rigids : 0;
+    if (n->coords > 0 || merged)
+        size.factor_blocks = 4 * (blocks - n->coords) + n->tree_span * n->coords + merged * 2 * n->rigids;
     size.reach_blocks = 2 * CSIMI_JOINT_ROWS * n->joints + 2 * CSIMI_AXES_LINES * n->axes; /* rows on the turning alone
                                                                                               of a rigid body */
     if (size.elastic > 0) size.reach_blocks += 3 * size.terms;
     if (n->coords > 0 || merged) /* sides of contacts beyond their terms; two sides of joints, a gear: two more */
         size.reach_blocks += 2 * (span - csimi_imin(span, csimi_most_side(n))) * n->contacts +
-                             (span - 1) * CSIMI_TREE_JOINT_ROWS * n->tree_links + span * 2 * (joint_rows + n->joints);
+                             (span - 1) * n->tree_rows + span * 2 * (joint_rows + n->joints);
     if (solver->solver == CSIM_SOLVER_XPBD) csimi_push(&arena, 3 * sizeof(csim_real) * (size_t)blocks, 1);
     csimi_push(&arena, 3 * sizeof(csim_real) * (size_t)rows + 64, 1); /* where a solve began */
     if (n->kept > 0) { /* worlds with bounded frames */
@@ -41601,8 +41632,8 @@ static void csimi_trade_rows(csim_contact *a, csim_contact *b) {
     *b = c;
 }
 
-/* ... and the rows of the one that is being solved stand first: each changes places with one that is not behind it, which
-   in most worlds is itself. Done the other way round they are back. */
+/* ... and the rows of the one that is being solved stand first: each changes places with one that is not behind it,
+   which in most worlds is itself. Done the other way round they are back. */
 static void csimi_island_contacts(const csimi_step_frame *f, csimi_island_work *p, const int *contact, int count) {
     int i, k;
     p->problem.contact_count = count;
@@ -44658,9 +44689,22 @@ static csim_status csimi_solve_bounded(csim_world *w, csimi_step_frame *f, csimi
         csimi_joints_stiffen(w, f);
         if (f->contact_count > f->first_tree_row) f->term_count = f->contacts[f->first_tree_row].a.first;
         f->contact_count = f->first_tree_row;
-        csimi_tree_rows(w, f, step);
-        status = csimi_solve_step(w, f, step, arena);
+        if ((status = csimi_tree_rows(w, f, step)) == CSIM_OK) status = csimi_solve_step(w, f, step, arena);
     }
+    return status;
+}
+
+/* The islands, in the room of what is reported afterwards too. */
+static csim_status csimi_solve_all(csim_world *w, csimi_step_frame *f, csimi_step *step, csimi_arena *arena) {
+    const size_t mark = arena->used;
+    csim_status status;
+    csimi_pop(arena, f->solved_in);
+    status = csimi_solve_bounded(w, f, step, arena);
+#ifndef CONDSIM_NO_JOINTS
+    if (status == CSIM_OK && w->store.count.joints > 0 && !csimi_solver_gaps(w->def.solver.solver))
+        status = csimi_close_joints(w, f, step, arena);
+#endif
+    csimi_pop(arena, mark);
     return status;
 }
 
@@ -44673,14 +44717,9 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
     t1 = csimi_now(w);
     if ((status = csimi_detect(w, f, arena)) != 0) return status;
     csimi_rows(w, f, arena);
-    csimi_tree_rows(w, f, step);
+    if ((status = csimi_tree_rows(w, f, step)) != 0) return status;
     t2 = csimi_now(w);
-    if ((status = csimi_solve_bounded(w, f, step, arena)) != 0) return status;
-#ifndef CONDSIM_NO_JOINTS
-    if (w->store.count.joints > 0 && !csimi_solver_gaps(w->def.solver.solver) &&
-        (status = csimi_close_joints(w, f, step, arena)) != 0)
-        return status;
-#endif
+    if ((status = csimi_solve_all(w, f, step, arena)) != 0) return status;
     t3 = csimi_now(w);
     if ((f->stats.flags & CSIM_FLAG_UNCERTIFIED) && w->def.on_uncertified == CSIM_REJECT_UNCERTIFIED)
         return csimi_fail(&w->error, CSIM_UNCERTIFIED, "csim_world_step", "certificate", true,
@@ -44738,10 +44777,11 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
 /* ---- scratch */
 
 /* Not inlined: the frame is a kilobyte of pointers, and the stages have layouts of their own. */
-static CSIMI_NOINLINE void csimi_count_frame(const csimi_counts *n, csimi_arena *arena) {
+static CSIMI_NOINLINE size_t csimi_count_frame(const csimi_counts *n, csimi_arena *arena) {
     csimi_step_frame frame;
     CSIMI_PUSH(arena, csimi_step_frame, 1);
     csimi_frame_layout(&frame, n, arena);
+    return arena->used - frame.solved_in;
 }
 
 /* Whether ints can count all that a step makes of these counts: contacts with their terms, pairs of blocks, blocks of
@@ -44749,7 +44789,7 @@ static CSIMI_NOINLINE void csimi_count_frame(const csimi_counts *n, csimi_arena 
 static bool csimi_countable(const csimi_counts *n) {
     const int64_t most = INT32_MAX / 9, links = CSIMI_PLACE_TERMS * (2 * CSIMI_PLACE_TERMS - 1);
     const int64_t all =
-        n->contacts + (int64_t)CSIMI_JOINT_ROWS * n->joints + (int64_t)CSIMI_TREE_JOINT_ROWS * n->tree_links +
+        n->contacts + (int64_t)CSIMI_JOINT_ROWS * n->joints + n->tree_rows +
         (int64_t)CSIMI_AXES_LINES * n->axes;
     const int64_t side = csimi_imax(n->tets + n->membranes + n->frames > 0 ? 3 : 2,
                                     csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
@@ -44759,7 +44799,7 @@ static bool csimi_countable(const csimi_counts *n) {
     for (i = 0; i < CSIMI_AXES; i++)
         if (axis[i] > most) return false;
     return 2 * side * n->contacts + 2 * (side > 4 ? side : 4) * CSIMI_JOINT_ROWS * (int64_t)n->joints +
-                   (int64_t)CSIMI_TREE_JOINT_ROWS * n->tree_links + (2 * side + 1) * CSIMI_AXES_LINES * n->axes <=
+                   n->tree_rows + (2 * side + 1) * CSIMI_AXES_LINES * n->axes <=
                (INT32_MAX - n->matrix_blocks) / 9 && /* nodalisation stores eight blocks a term beside A */
            (int64_t)6 * n->tets + (int64_t)15 * n->membranes + n->rigids + links * n->springs + (int64_t)3 * n->frames +
                    n->bends + n->matrix_blocks <=
@@ -44772,17 +44812,18 @@ static bool csimi_countable(const csimi_counts *n) {
 
 CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_params *solver) {
     csimi_arena arena = csimi_arena_counting();
-    size_t most;
+    size_t most, solve, later;
     if (!csimi_countable(n)) return SIZE_MAX;
     most = csimi_pattern_build_scratch(n);
-    csimi_count_frame(n, &arena);
+    later = csimi_count_frame(n, &arena);
     most = csimi_most_bytes(most, csimi_detect_scratch(n));
     most = csimi_most_bytes(most, csimi_rows_scratch(n));
     most = csimi_most_bytes(most, csimi_path_scratch(n));
     most = csimi_most_bytes(most, csimi_encounters_scratch(n));
     most = csimi_most_bytes(most, csimi_unseen_scratch(n));
-    most = csimi_most_bytes(most, csimi_island_scratch(n, solver));
     most = csimi_most_bytes(most, csimi_sleep_scratch(n));
+    solve = csimi_island_scratch(n, solver);
+    most = csimi_most_bytes(most, solve > later ? solve - later : 0);
     csimi_push(&arena, most, 1);
     return arena.overflow ? SIZE_MAX : arena.used;
 }
@@ -49463,8 +49504,8 @@ static csim_status csimi_check_capacity(const csim_capacity *c, const char *func
         "capacity.tets",      "capacity.surface", "capacity.triangles",  "capacity.links",  "capacity.matrix_blocks",
         "capacity.contacts",  "capacity.pairs",   "capacity.aggregates", "capacity.frames", "capacity.bends",
         "capacity.membranes", "capacity.trees",   "capacity.tree_links", "capacity.coords", "capacity.tree_span",
-        "capacity.modal",     "capacity.axes"};
-    int value[22], i;
+        "capacity.modal",     "capacity.axes",    "capacity.tree_rows"};
+    int value[23], i;
     value[0] = c->bodies;
     value[1] = c->nodes;
     value[2] = c->rigids;
@@ -49487,7 +49528,8 @@ static csim_status csimi_check_capacity(const csim_capacity *c, const char *func
     value[19] = c->tree_span;
     value[20] = c->modal;
     value[21] = c->axes;
-    for (i = 0; i < 22; i++)
+    value[22] = c->tree_rows;
+    for (i = 0; i < 23; i++)
         if (value[i] < 0 || value[i] > 50000000)
             return csimi_fail(error, CSIM_OUT_OF_RANGE, function, names[i], true, (double)value[i],
                               "0 (default) or 1..5e7");
@@ -49564,13 +49606,20 @@ static bool csimi_bounds_frames(const csim_solver_params *solver, int budget) {
     return solver->solver == CSIM_SOLVER_BOUNDED || budget > 0;
 }
 
+/* Blocks beside the diagonal of meshes of tetrahedra, two an edge: V - E + F - T = 1 of a ball, where faces inside
+   belong to two, gives nodes + tets + nodes of the surface. A mesh of few tets may share nothing. */
+static int64_t csimi_tet_blocks(const csim_capacity *c) {
+    const int64_t edges = (int64_t)c->nodes + c->tets + csimi_imin(c->surface, c->nodes), most = (int64_t)6 * c->tets;
+    return 2 * (edges < most ? edges : most);
+}
+
 static csimi_counts csimi_first_capacity(const csim_world_def *def) {
     csim_capacity c = def->capacity;
     csimi_counts n;
     if (!c.bodies) c.bodies = 16;
     if (!c.rigids) c.rigids = c.bodies;
     if (!c.shapes) c.shapes = c.rigids;
-    if (!c.nodes) c.nodes = c.bodies;
+    if (!c.nodes && CSIMI_HAS_NODES) c.nodes = c.bodies;
     if (!c.hulls) c.hulls = 0;
     if (!c.links) c.links = 0;
     if (!c.surface) c.surface = c.tets || c.frames || c.membranes || c.modal ? c.nodes : 0;
@@ -49578,8 +49627,9 @@ static csimi_counts csimi_first_capacity(const csim_world_def *def) {
     if (!c.aggregates) c.aggregates = c.tets || c.membranes ? csimi_default_aggregates(c.nodes) : 0;
     if (!c.bends) c.bends = c.frames + c.links;
     if (!c.tree_span) c.tree_span = c.coords;
+    if (!c.tree_rows) c.tree_rows = csimi_most_items((int64_t)CSIMI_TREE_JOINT_ROWS * c.tree_links);
     if (!c.matrix_blocks)
-        c.matrix_blocks = csimi_most_items(c.nodes + (int64_t)4 * c.rigids + (int64_t)5 * c.tets +
+        c.matrix_blocks = csimi_most_items(c.nodes + (int64_t)4 * c.rigids + csimi_tet_blocks(&c) +
                                            (int64_t)10 * c.membranes + (int64_t)16 * c.links + (int64_t)4 * c.axes +
                                            (int64_t)7 * c.frames + (int64_t)2 * c.bends +
                                            (int64_t)c.tree_span * c.coords);
@@ -50020,7 +50070,7 @@ CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, con
 CSIMI_FN bool csimi_tree_overruns(csim_world *world, const csimi_step_frame *f, const csimi_step *step, int pass) {
     return false;
 }
-CSIMI_FN void csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step) {}
+CSIMI_FN csim_status csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step) { return CSIM_OK; }
 CSIMI_FN void csimi_tree_base_velocity(const csimi_store *s, int tree, const csim_real *rates, csim_vec3 *linear,
                                        csim_vec3 *angular) {
 }

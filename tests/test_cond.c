@@ -940,7 +940,7 @@ TEST(memory_is_linear_and_exact) {
         /* beyond the nodal problem: 24 vectors of n, 12 of 3 nc, the coarse block */
         csimi_arena nodal = csimi_arena_counting();
         const size_t n = 10000 + 3000, nc = 2000, m = 900;
-        csimi_nodal_reserve(&nodal, 10000, 150000, 2000, 3000);
+        csimi_nodal_reserve(&nodal, 10000, 150000, 2000, 3000, 0);
         vectors = (24 * 3 * n + 12 * 3 * nc) * sizeof(csim_real) + 3 * m * m * sizeof(double);
         printf("    beyond the nodal problem %lu of %lu\n", (unsigned long)(bytes[0] - nodal.high),
                (unsigned long)vectors);

@@ -33,7 +33,7 @@ int program_begin(void) {
     def.capacity.links = PARTICLES - 1;
     def.capacity.contacts = PARTICLES;
     def.capacity.pairs = PARTICLES;
-    def.capacity.matrix_blocks = PARTICLES + 6 * PARTICLES;
+    def.capacity.matrix_blocks = 4 + PARTICLES + 2 * (PARTICLES - 1); /* of the ground; each, and two a spring */
     def.solver.solver = CSIM_SOLVER_COND;
     def.solver.acceleration = CSIM_ACCELERATION_ANDERSON;
     def.solver.window = 4;

@@ -60,14 +60,14 @@ int program_begin(void) {
     build();
     def.capacity.bodies = 2;
     def.capacity.rigids = 1;
-    def.capacity.nodes = 1;
     def.capacity.shapes = LINKS + 1;
     def.capacity.trees = 1;
     def.capacity.tree_links = LINKS;
     def.capacity.coords = 6;
     def.capacity.contacts = CONTACTS;
-    def.capacity.pairs = 3 * LINKS;
-    def.capacity.matrix_blocks = 44;
+    def.capacity.pairs = LINKS; /* with the ground */
+    def.capacity.tree_rows = 8; /* both limits of four knees; drives are not bounded */
+    def.capacity.matrix_blocks = 4 + 28;
     def.solver.solver = CSIM_SOLVER_SWEEP;
     def.solver.window = 4;
     if (csim_world_bytes(&def, &block, NULL) != CSIM_OK || block > sizeof room - 64) return 1;

@@ -40,7 +40,8 @@ static void csimi_nodal_layout_scratch(csimi_arena *arena, csimi_nodal_plan *pla
 
 CSIMI_FN void csimi_nodal_reserve(csimi_arena *arena, int blocks, int matrix_blocks, int contacts, int terms,
                                   int side) {
-    const int most = side > 0 && side < 4 ? side + 2 : 6; /* k k + 2 k + 1 blocks a side, k at most 4 or counted k k / 4 */
+    /* k k + 2 k + 1 blocks a side; a k beyond 4 is counted k k / 4 times */
+    const int most = side > 0 && side < 4 ? side + 2 : 6;
     csimi_nodal_plan plan;
     csimi_nodal nodal;
     size_t mark;

@@ -356,7 +356,7 @@ CSIMI_FN csim_real csimi_corotational(const csim_real *F, csim_real mu, csim_rea
 #define CSIMI_SPRING_SIDE 2
 #endif
 #define CSIMI_SPRING_SLOTS (CSIMI_SPRING_SIDE * CSIMI_SPRING_SIDE) /* pairs of the blocks of both ends */
-/* Blocks of A that a spring between these ends may couple. */
+/* Blocks of A that a spring between these ends may add. */
 CSIMI_FN int csimi_spring_blocks(const csimi_place *ends /* [2] */);
 
 /* ---- place.c. point: the place's world point now, which the caller has at hand; ignored by kinds that need none. */

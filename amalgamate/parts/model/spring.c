@@ -26,7 +26,7 @@ static csimi_spring_view csimi_spring_look(const csimi_state *s, int k) {
 
 CSIMI_FN int csimi_spring_blocks(const csimi_place *ends) {
     int n = csimi_place_term_count(ends) + csimi_place_term_count(ends + 1);
-    return n * n;
+    return n * (n - 1);
 }
 
 /* Force on end a and the weighted tangent: (w k + h c) e e' + w max(0, tension / length) (I - e e'), w = sigma h^2. At

@@ -2,7 +2,7 @@
 #include "private.h"
 
 CSIMI_FN int csimi_most_rows(const csimi_counts *n) {
-    return n->contacts + CSIMI_JOINT_ROWS * n->joints + CSIMI_TREE_JOINT_ROWS * n->tree_links +
+    return n->contacts + CSIMI_JOINT_ROWS * n->joints + n->tree_rows +
            CSIMI_AXES_LINES * n->axes;
 }
 
@@ -25,7 +25,7 @@ CSIMI_FN int csimi_most_side(const csimi_counts *n) {
 CSIMI_FN int csimi_most_terms(const csimi_counts *n) {
     const int side = csimi_most_side(n);
     return 2 * side * n->contacts + 2 * csimi_imax(side, 4) * CSIMI_JOINT_ROWS * n->joints /* a gear: four a side */
-           + CSIMI_TREE_JOINT_ROWS * n->tree_links + (2 * side + 1) * CSIMI_AXES_LINES * n->axes;
+           + n->tree_rows + (2 * side + 1) * CSIMI_AXES_LINES * n->axes;
 }
 
 CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
@@ -62,7 +62,7 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->terms = CSIMI_PUSH(arena, csim_term, csimi_most_terms(n));
     f->term_block = CSIMI_PUSH(arena, int, csimi_most_terms(n));
     f->lambda = CSIMI_PUSH(arena, csim_real, 3 * rows);
-    f->tree_row = CSIMI_PUSH(arena, int, CSIMI_TREE_JOINT_ROWS *(size_t)n->tree_links);
+    f->tree_row = CSIMI_PUSH(arena, int, n->tree_rows);
     f->island = CSIMI_PUSH(arena, int, blocks);
     f->contact_island = CSIMI_PUSH(arena, int, rows);
     f->local = CSIMI_PUSH(arena, int, blocks);
@@ -75,11 +75,12 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->aggregate_of = CSIMI_PUSH(arena, int, blocks);
     f->joint = CSIMI_PUSH(arena, csimi_joint, n->joints);
     f->axes = CSIMI_PUSH(arena, csimi_axes, n->axes);
-    f->info = CSIMI_PUSH(arena, csim_contact_info, n->contacts);
-    f->ended = CSIMI_PUSH(arena, uint64_t, n->contacts);
-    f->carried = CSIMI_PUSH(arena, unsigned char, n->contacts);
     f->sigma_of_body = CSIMI_PUSH(arena, csim_real, n->bodies);
     f->gap = CSIMI_PUSH(arena, csim_real, n->kept > 0 ? rows : 0);
     f->sensed = CSIMI_PUSH(arena, csimi_sensed, n->touches > 0 ? n->pairs : 0);
     f->pace = CSIMI_PUSH(arena, csimi_pace, n->kept > 0 ? n->bodies : 0);
+    f->solved_in = arena->used;
+    f->info = CSIMI_PUSH(arena, csim_contact_info, n->contacts);
+    f->ended = CSIMI_PUSH(arena, uint64_t, n->contacts);
+    f->carried = CSIMI_PUSH(arena, unsigned char, n->contacts);
 }

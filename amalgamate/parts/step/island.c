@@ -68,13 +68,15 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0 && n->tree_span <= 14;
     merged = n->joints > 0 && n->springs > 0 ? csimi_imin(2 * n->rigids, CSIMI_BODY_LARGEST) : 0;
     span = csimi_imax(csimi_imax(n->tree_span, merged), n->springs > 0 ? CSIMI_BODY_BLOCKS : 2); /* blocks of a body */
-    size.factor_blocks = n->coords > 0 || merged ? 4 * blocks + n->tree_span * n->coords + merged * 2 * n->rigids : 0;
+    size.factor_blocks = size.rigid ? n->nodes + 4 * n->rigids : 0;
+    if (n->coords > 0 || merged)
+        size.factor_blocks = 4 * (blocks - n->coords) + n->tree_span * n->coords + merged * 2 * n->rigids;
     size.reach_blocks = 2 * CSIMI_JOINT_ROWS * n->joints + 2 * CSIMI_AXES_LINES * n->axes; /* rows on the turning alone
                                                                                               of a rigid body */
     if (size.elastic > 0) size.reach_blocks += 3 * size.terms;
     if (n->coords > 0 || merged) /* sides of contacts beyond their terms; two sides of joints, a gear: two more */
         size.reach_blocks += 2 * (span - csimi_imin(span, csimi_most_side(n))) * n->contacts +
-                             (span - 1) * CSIMI_TREE_JOINT_ROWS * n->tree_links + span * 2 * (joint_rows + n->joints);
+                             (span - 1) * n->tree_rows + span * 2 * (joint_rows + n->joints);
     if (solver->solver == CSIM_SOLVER_XPBD) csimi_push(&arena, 3 * sizeof(csim_real) * (size_t)blocks, 1);
     csimi_push(&arena, 3 * sizeof(csim_real) * (size_t)rows + 64, 1); /* where a solve began */
     if (n->kept > 0) { /* worlds with bounded frames */
@@ -238,8 +240,8 @@ static void csimi_trade_rows(csim_contact *a, csim_contact *b) {
     *b = c;
 }
 
-/* ... and the rows of the one that is being solved stand first: each changes places with one that is not behind it, which
-   in most worlds is itself. Done the other way round they are back. */
+/* ... and the rows of the one that is being solved stand first: each changes places with one that is not behind it,
+   which in most worlds is itself. Done the other way round they are back. */
 static void csimi_island_contacts(const csimi_step_frame *f, csimi_island_work *p, const int *contact, int count) {
     int i, k;
     p->problem.contact_count = count;

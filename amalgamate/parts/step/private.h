@@ -96,6 +96,7 @@ typedef struct csimi_step_frame {
     csim_real *lambda;      /* [3 csimi_most_rows] */
     int contact_count, term_count;
     int first_joint_row;         /* behind those of contacts and of rolling */
+    int tree_rows;               /* asked for */
     int first_tree_row;          /* rows of joints of trees, behind those of contacts and joints ... */
     int *tree_row;               /* [rows of joints] ... and where their impulses are kept */
     int *island, *contact_island; /* [blocks], [csimi_most_rows] */
@@ -112,7 +113,8 @@ typedef struct csimi_step_frame {
     int aggregates, substeps; /* substeps: of bounded frames */
     csimi_joint *joint;       /* [joints] as they were: a step writes its rows into them, one that fails undoes that */
     csimi_axes *axes;         /* [axes] the same */
-    csim_contact_info *info; /* [contacts] the next contact list */
+    size_t solved_in;        /* mark of the arena: islands are solved from here on, where the next three lie later */
+    csim_contact_info *info; /* [contacts] the next contact list; before islands are solved room for what was found */
     uint64_t *ended;         /* [contacts] */
     unsigned char *carried;  /* [contacts] 1: this record of the step before still carries an impulse */
     int ended_count;
@@ -379,7 +381,7 @@ CSIMI_FN void csimi_tree_choose_bounds(csim_world *world);
 CSIMI_FN void csimi_tree_forget_bounds(csim_world *w);
 CSIMI_FN bool csimi_tree_overruns(csim_world *world, const csimi_step_frame *f, const csimi_step *step, int pass);
 /* Rows of all joints behind those of contacts and pins; their impulses into link_impulse. */
-CSIMI_FN void csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step);
+CSIMI_FN csim_status csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step);
 CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, const csimi_step *step);
 /* ---- island.c: each island as a problem of its own, solved and certified */
 CSIMI_FN csim_status csimi_solve_islands(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);

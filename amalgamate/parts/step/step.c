@@ -323,9 +323,22 @@ static csim_status csimi_solve_bounded(csim_world *w, csimi_step_frame *f, csimi
         csimi_joints_stiffen(w, f);
         if (f->contact_count > f->first_tree_row) f->term_count = f->contacts[f->first_tree_row].a.first;
         f->contact_count = f->first_tree_row;
-        csimi_tree_rows(w, f, step);
-        status = csimi_solve_step(w, f, step, arena);
+        if ((status = csimi_tree_rows(w, f, step)) == CSIM_OK) status = csimi_solve_step(w, f, step, arena);
     }
+    return status;
+}
+
+/* The islands, in the room of what is reported afterwards too. */
+static csim_status csimi_solve_all(csim_world *w, csimi_step_frame *f, csimi_step *step, csimi_arena *arena) {
+    const size_t mark = arena->used;
+    csim_status status;
+    csimi_pop(arena, f->solved_in);
+    status = csimi_solve_bounded(w, f, step, arena);
+#ifndef CONDSIM_NO_JOINTS
+    if (status == CSIM_OK && w->store.count.joints > 0 && !csimi_solver_gaps(w->def.solver.solver))
+        status = csimi_close_joints(w, f, step, arena);
+#endif
+    csimi_pop(arena, mark);
     return status;
 }
 
@@ -338,14 +351,9 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
     t1 = csimi_now(w);
     if ((status = csimi_detect(w, f, arena)) != 0) return status;
     csimi_rows(w, f, arena);
-    csimi_tree_rows(w, f, step);
+    if ((status = csimi_tree_rows(w, f, step)) != 0) return status;
     t2 = csimi_now(w);
-    if ((status = csimi_solve_bounded(w, f, step, arena)) != 0) return status;
-#ifndef CONDSIM_NO_JOINTS
-    if (w->store.count.joints > 0 && !csimi_solver_gaps(w->def.solver.solver) &&
-        (status = csimi_close_joints(w, f, step, arena)) != 0)
-        return status;
-#endif
+    if ((status = csimi_solve_all(w, f, step, arena)) != 0) return status;
     t3 = csimi_now(w);
     if ((f->stats.flags & CSIM_FLAG_UNCERTIFIED) && w->def.on_uncertified == CSIM_REJECT_UNCERTIFIED)
         return csimi_fail(&w->error, CSIM_UNCERTIFIED, "csim_world_step", "certificate", true,
@@ -403,10 +411,11 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
 /* ---- scratch */
 
 /* Not inlined: the frame is a kilobyte of pointers, and the stages have layouts of their own. */
-static CSIMI_NOINLINE void csimi_count_frame(const csimi_counts *n, csimi_arena *arena) {
+static CSIMI_NOINLINE size_t csimi_count_frame(const csimi_counts *n, csimi_arena *arena) {
     csimi_step_frame frame;
     CSIMI_PUSH(arena, csimi_step_frame, 1);
     csimi_frame_layout(&frame, n, arena);
+    return arena->used - frame.solved_in;
 }
 
 /* Whether ints can count all that a step makes of these counts: contacts with their terms, pairs of blocks, blocks of
@@ -414,7 +423,7 @@ static CSIMI_NOINLINE void csimi_count_frame(const csimi_counts *n, csimi_arena 
 static bool csimi_countable(const csimi_counts *n) {
     const int64_t most = INT32_MAX / 9, links = CSIMI_PLACE_TERMS * (2 * CSIMI_PLACE_TERMS - 1);
     const int64_t all =
-        n->contacts + (int64_t)CSIMI_JOINT_ROWS * n->joints + (int64_t)CSIMI_TREE_JOINT_ROWS * n->tree_links +
+        n->contacts + (int64_t)CSIMI_JOINT_ROWS * n->joints + n->tree_rows +
         (int64_t)CSIMI_AXES_LINES * n->axes;
     const int64_t side = csimi_imax(n->tets + n->membranes + n->frames > 0 ? 3 : 2,
                                     csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
@@ -424,7 +433,7 @@ static bool csimi_countable(const csimi_counts *n) {
     for (i = 0; i < CSIMI_AXES; i++)
         if (axis[i] > most) return false;
     return 2 * side * n->contacts + 2 * (side > 4 ? side : 4) * CSIMI_JOINT_ROWS * (int64_t)n->joints +
-                   (int64_t)CSIMI_TREE_JOINT_ROWS * n->tree_links + (2 * side + 1) * CSIMI_AXES_LINES * n->axes <=
+                   n->tree_rows + (2 * side + 1) * CSIMI_AXES_LINES * n->axes <=
                (INT32_MAX - n->matrix_blocks) / 9 && /* nodalisation stores eight blocks a term beside A */
            (int64_t)6 * n->tets + (int64_t)15 * n->membranes + n->rigids + links * n->springs + (int64_t)3 * n->frames +
                    n->bends + n->matrix_blocks <=
@@ -437,17 +446,18 @@ static bool csimi_countable(const csimi_counts *n) {
 
 CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_params *solver) {
     csimi_arena arena = csimi_arena_counting();
-    size_t most;
+    size_t most, solve, later;
     if (!csimi_countable(n)) return SIZE_MAX;
     most = csimi_pattern_build_scratch(n);
-    csimi_count_frame(n, &arena);
+    later = csimi_count_frame(n, &arena);
     most = csimi_most_bytes(most, csimi_detect_scratch(n));
     most = csimi_most_bytes(most, csimi_rows_scratch(n));
     most = csimi_most_bytes(most, csimi_path_scratch(n));
     most = csimi_most_bytes(most, csimi_encounters_scratch(n));
     most = csimi_most_bytes(most, csimi_unseen_scratch(n));
-    most = csimi_most_bytes(most, csimi_island_scratch(n, solver));
     most = csimi_most_bytes(most, csimi_sleep_scratch(n));
+    solve = csimi_island_scratch(n, solver);
+    most = csimi_most_bytes(most, solve > later ? solve - later : 0);
     csimi_push(&arena, most, 1);
     return arena.overflow ? SIZE_MAX : arena.used;
 }

@@ -7,9 +7,11 @@ static void csimi_tree_joint_row(csim_world *w, csimi_step_frame *f, int link, i
                                  csim_real phi, csim_real lo, csim_real hi) {
     const csimi_state *s = &w->store.state;
     const csimi_tree *tree = s->tree + s->tree_link[link].tree;
-    const int i = f->contact_count++, at = CSIMI_TREE_JOINT_ROWS * link + kind;
+    const int i = f->contact_count, at = CSIMI_TREE_JOINT_ROWS * link + kind;
     csim_contact *row = f->contacts + i;
     csim_term *term = f->terms + f->term_count;
+    if (f->tree_rows++ >= w->store.capacity.tree_rows) return;
+    f->contact_count++;
     CSIMI_MEMSET(row, 0, sizeof *row);
     CSIMI_MEMSET(term, 0, sizeof *term);
     row->law = CSIM_LAW_BOX;
@@ -82,10 +84,11 @@ CSIMI_FN bool csimi_tree_overruns(csim_world *w, const csimi_step_frame *f, cons
     return found;
 }
 
-CSIMI_FN void csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
+CSIMI_FN csim_status csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
     const csimi_state *s = &w->store.state;
     int i;
     f->first_tree_row = f->contact_count;
+    f->tree_rows = 0;
     for (i = 0; i < s->tree_link_count; i++) {
         const csimi_tree_link *l = s->tree_link + i;
         const csim_real D = csimi_drive_gain(l, step);
@@ -102,6 +105,10 @@ CSIMI_FN void csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_st
                                  -f->h * l->effort, f->h * l->effort);
         }
     }
+    w->high.tree_rows = csimi_imax(w->high.tree_rows, f->tree_rows);
+    if (f->tree_rows <= w->store.capacity.tree_rows) return CSIM_OK;
+    return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "tree_rows needed", true, (double)f->tree_rows,
+                      "at most capacity.tree_rows");
 }
 
 CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, const csimi_step *step) {

@@ -23,6 +23,9 @@ CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *c) {
 #ifdef CONDSIM_NO_JOINTS
     n.joints = 0;
 #endif
+#ifdef CONDSIM_NO_CABLE
+    n.bends = 0;
+#endif
     n.axes = c->axes;
     n.contacts = n.ended = c->contacts;
     n.aggregates = c->aggregates;
@@ -33,6 +36,7 @@ CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *c) {
     n.tree_links = c->tree_links;
     n.coords = c->coords;
     n.tree_span = c->tree_span;
+    n.tree_rows = c->tree_rows;
     n.modal = c->modal;
     return n;
 }
@@ -60,6 +64,7 @@ CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *n) {
     c.tree_links = n->tree_links;
     c.coords = n->coords;
     c.tree_span = n->tree_span;
+    c.tree_rows = n->tree_rows;
     c.modal = n->modal;
     return c;
 }
@@ -215,6 +220,7 @@ static void csimi_round_up(csimi_counts *n, const csimi_counts *had) {
 #undef CSIMI_X
     n->ended = n->contacts;
     n->touches = csimi_touches_of(n->pairs);
+    n->tree_rows = csimi_imax(n->tree_rows, CSIMI_TREE_JOINT_ROWS * n->tree_links);
     if (n->kept > 0) n->kept = n->contacts;
     if (n->slept > 0) n->slept = n->contacts;
     if (n->slept > 0) n->slept_touches = n->touches;

@@ -270,7 +270,7 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
     X(links)                                                                                                          \
     X(springs) X(joints) X(contacts) X(ended) X(aggregates) X(matrix_blocks) X(pairs) X(frames) X(bends) X(membranes) \
         X(trees) X(tree_links) X(coords) X(tree_span) X(modal) X(kept) X(axes) X(touches) X(slept) X(slept_kept) \
-        X(slept_touches)
+        X(slept_touches) X(tree_rows)
 
 typedef struct csimi_counts {
 #define CSIMI_X(axis) int axis;

@@ -53,11 +53,12 @@ CSIM_API bool csim_link_valid(const csim_world *w, csim_link_id id) {
 
 /* ---- room */
 
-/* Contacts and pairs that a heap world reserves for what it holds: a first program never meets a full capacity. */
+/* Contacts and pairs that a heap world reserves for what it holds: what a resting scene needs. A step that finds more
+   makes the room: a contact takes kilobytes with the scratch of its solver, too much for what may never touch. */
 static void csimi_expect_contacts(csimi_counts *n) {
-    n->contacts = csimi_most_items((int64_t)16 * n->shapes + (int64_t)2 * n->surface +
-                                   (int64_t)(n->tets > 0 ? 1 : 6) * n->nodes + 32);
-    n->pairs = csimi_most_items((int64_t)12 * (n->shapes + n->bodies) + (int64_t)16 * n->frames + 32);
+    n->contacts = csimi_most_items((int64_t)5 * n->shapes + n->surface / 4 + (n->tets > 0 ? n->nodes / 16 : n->nodes) +
+                                   (int64_t)2 * n->frames + 32);
+    n->pairs = csimi_most_items((int64_t)4 * (n->shapes + n->bodies) + (int64_t)8 * n->frames + 32);
     n->ended = n->contacts;
     n->touches = csimi_touches_of(n->pairs);
 }

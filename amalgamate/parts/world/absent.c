@@ -220,7 +220,7 @@ CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, con
 CSIMI_FN bool csimi_tree_overruns(csim_world *world, const csimi_step_frame *f, const csimi_step *step, int pass) {
     return false;
 }
-CSIMI_FN void csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step) {}
+CSIMI_FN csim_status csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step) { return CSIM_OK; }
 CSIMI_FN void csimi_tree_base_velocity(const csimi_store *s, int tree, const csim_real *rates, csim_vec3 *linear,
                                        csim_vec3 *angular) {
 }

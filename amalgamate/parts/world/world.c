@@ -39,8 +39,8 @@ static csim_status csimi_check_capacity(const csim_capacity *c, const char *func
         "capacity.tets",      "capacity.surface", "capacity.triangles",  "capacity.links",  "capacity.matrix_blocks",
         "capacity.contacts",  "capacity.pairs",   "capacity.aggregates", "capacity.frames", "capacity.bends",
         "capacity.membranes", "capacity.trees",   "capacity.tree_links", "capacity.coords", "capacity.tree_span",
-        "capacity.modal",     "capacity.axes"};
-    int value[22], i;
+        "capacity.modal",     "capacity.axes",    "capacity.tree_rows"};
+    int value[23], i;
     value[0] = c->bodies;
     value[1] = c->nodes;
     value[2] = c->rigids;
@@ -63,7 +63,8 @@ static csim_status csimi_check_capacity(const csim_capacity *c, const char *func
     value[19] = c->tree_span;
     value[20] = c->modal;
     value[21] = c->axes;
-    for (i = 0; i < 22; i++)
+    value[22] = c->tree_rows;
+    for (i = 0; i < 23; i++)
         if (value[i] < 0 || value[i] > 50000000)
             return csimi_fail(error, CSIM_OUT_OF_RANGE, function, names[i], true, (double)value[i],
                               "0 (default) or 1..5e7");
@@ -140,13 +141,20 @@ static bool csimi_bounds_frames(const csim_solver_params *solver, int budget) {
     return solver->solver == CSIM_SOLVER_BOUNDED || budget > 0;
 }
 
+/* Blocks beside the diagonal of meshes of tetrahedra, two an edge: V - E + F - T = 1 of a ball, where faces inside
+   belong to two, gives nodes + tets + nodes of the surface. A mesh of few tets may share nothing. */
+static int64_t csimi_tet_blocks(const csim_capacity *c) {
+    const int64_t edges = (int64_t)c->nodes + c->tets + csimi_imin(c->surface, c->nodes), most = (int64_t)6 * c->tets;
+    return 2 * (edges < most ? edges : most);
+}
+
 static csimi_counts csimi_first_capacity(const csim_world_def *def) {
     csim_capacity c = def->capacity;
     csimi_counts n;
     if (!c.bodies) c.bodies = 16;
     if (!c.rigids) c.rigids = c.bodies;
     if (!c.shapes) c.shapes = c.rigids;
-    if (!c.nodes) c.nodes = c.bodies;
+    if (!c.nodes && CSIMI_HAS_NODES) c.nodes = c.bodies;
     if (!c.hulls) c.hulls = 0;
     if (!c.links) c.links = 0;
     if (!c.surface) c.surface = c.tets || c.frames || c.membranes || c.modal ? c.nodes : 0;
@@ -154,8 +162,9 @@ static csimi_counts csimi_first_capacity(const csim_world_def *def) {
     if (!c.aggregates) c.aggregates = c.tets || c.membranes ? csimi_default_aggregates(c.nodes) : 0;
     if (!c.bends) c.bends = c.frames + c.links;
     if (!c.tree_span) c.tree_span = c.coords;
+    if (!c.tree_rows) c.tree_rows = csimi_most_items((int64_t)CSIMI_TREE_JOINT_ROWS * c.tree_links);
     if (!c.matrix_blocks)
-        c.matrix_blocks = csimi_most_items(c.nodes + (int64_t)4 * c.rigids + (int64_t)5 * c.tets +
+        c.matrix_blocks = csimi_most_items(c.nodes + (int64_t)4 * c.rigids + csimi_tet_blocks(&c) +
                                            (int64_t)10 * c.membranes + (int64_t)16 * c.links + (int64_t)4 * c.axes +
                                            (int64_t)7 * c.frames + (int64_t)2 * c.bends +
                                            (int64_t)c.tree_span * c.coords);

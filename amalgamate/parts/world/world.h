@@ -68,8 +68,8 @@ typedef struct csim_capacity {
     int axes;          /* those of them with springs, limits or motors on axes of their own (joint.h); default 0 */
     int frames;        /* edges of cables; default 0 */
     int bends;         /* their bend elements: joints between edges, clamps; default frames + links */
-    int matrix_blocks; /* 3x3 blocks stored in A; default nodes + 4 rigids + 5 tets + 10 membranes + 16 links + 4 axes +
-                          7 frames + 2 bends + span coords */
+    int matrix_blocks; /* 3x3 blocks stored in A; default nodes + 4 rigids + 10 membranes + 16 links + 4 axes +
+                          7 frames + 2 bends + span coords, and with tets 2 (nodes + tets + surface) */
     int contacts;      /* contact points in one step, speculative ones and those of sleeping bodies included; default
                           16 shapes + 2 nodes + 2 frames */
     int pairs;         /* overlapping bounds in one step; default 8 (shapes + bodies) + 16 frames */
@@ -77,6 +77,8 @@ typedef struct csim_capacity {
     int tree_links;    /* of all of them; default 0 */
     int coords;        /* blocks of three coordinates of all of them, each limb rounded up; default 0 */
     int tree_span;     /* such blocks of the largest; default coords */
+    int tree_rows;     /* limits near, friction, drives at their effort: of all their joints in one step; default
+                          4 tree_links, which is all. On the heap always all */
     int modal;         /* numbers of the models of reduced bodies, csim_reduced_needs; default 0 */
     int aggregates;    /* groups of the coarse correction; default with tets: n^(2/3) / 6 of the nodes, 4..150 */
 } csim_capacity;
