@@ -391,11 +391,14 @@ live: $(BUILD)/live/index.html
 test-live: $(BUILD)/live/index.html $(BUILD)/bin/condsim-live
 	@node tests/check_live.js $(BUILD)/live/index.html $(BUILD)/bin/condsim-live
 
+live-shots: $(BUILD)/live/index.html $(BUILD)/bin/condsim-live
+	@node tests/check_live.js $(BUILD)/live/index.html $(BUILD)/bin/condsim-live --shots $(BUILD)/live/shots
+
 clean:
 	rm -rf $(BUILD)
 
 FORCE:
 .PHONY: all help header run tables figures fc3d readme test test-shared test-physics_audit audit golden mutate check long bench bench-queries lib clean FORCE peers embedded sizes
-.PHONY: film gallery test-samples docs dist test-packages install live test-live
+.PHONY: film gallery test-samples docs dist test-packages install live test-live live-shots
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -567,6 +567,7 @@ static void change(session *s) {
         a.tension = number(-1e3, 1e3);
         a.fibre = vector(1);
         note(csim_soft_set_activation(s->w, id, NULL, 0, &a));
+        note(csim_body_scale_stiffness(s->w, id, number(0, 2)));
         break;
     }
     case 12:

@@ -814,6 +814,58 @@ SLOW_IN_FLOAT(midpoint_keeps_the_energy_of_swinging_solids) {
 }
 
 /* Materials and activation are part of the state. */
+/* A solid, a cloth and a cable, held at one end, sag: of a fourfold modulus, or of one that is multiplied by four. */
+static csim_world *sagging(double E, csim_body_id *id) {
+    csim_world *w = NULL;
+    scene_mesh mesh;
+    csim_cloth_def cloth = csim_default_cloth_def();
+    csim_cable_def cable = csim_default_cable_def();
+    static const csim_real corner[12] = {0, 2, 0, 1, 2, 0, 0, 3, 0, 1, 3, 0};
+    static const int triangles[6] = {0, 1, 2, 1, 3, 2};
+    csim_soft_def soft = csim_default_soft_def();
+    int i;
+    STATUS(csim_create_world(NULL, &w, NULL), CSIM_OK);
+    CHECK(scene_mesh_box(&mesh, 2, 2, 2, csim_v3(0, 0, 0), csim_v3(1, 1, 1)));
+    soft.vertices = mesh.vertices, soft.vertex_count = mesh.vertex_count;
+    soft.tets = mesh.tets, soft.tet_count = mesh.tet_count;
+    soft.young = (csim_real)(1e4 * E);
+    STATUS(csim_create_soft(w, &soft, id), CSIM_OK);
+    cloth.vertices = corner, cloth.vertex_count = 4;
+    cloth.triangles = triangles, cloth.triangle_count = 2;
+    cloth.young = (csim_real)(1e3 * E);
+    STATUS(csim_create_cloth(w, &cloth, id + 1), CSIM_OK);
+    cable.start = csim_v3(0, 4, 0), cable.end = csim_v3(1, 4, 0);
+    cable.segments = 4;
+    cable.young = (csim_real)(1e5 * E);
+    cable.start_end = CSIM_CABLE_CLAMPED;
+    STATUS(csim_create_cable(w, &cable, id + 2), CSIM_OK);
+    for (i = 0; i < 3; i++) STATUS(csim_body_set_node_motion(w, id[i / 2], i == 1, CSIM_STATIC), CSIM_OK);
+    scene_mesh_free(&mesh);
+    return w;
+}
+
+TEST(stiffness_by_a_factor_is_that_of_another_modulus) {
+    csim_body_id id[3], particle;
+    csim_particle_def p = csim_default_particle_def();
+    csim_world *w[3];
+    uint64_t hash[3];
+    int i, k;
+    for (i = 0; i < 3; i++) {
+        w[i] = sagging(i == 1 ? 4 : 1, id);
+        for (k = 0; k < 3 && i == 2; k++) STATUS(csim_body_scale_stiffness(w[i], id[k], 4), CSIM_OK);
+        for (k = 0; k < 20; k++) STATUS(csim_world_step(w[i], CSIM_R(0.01)), CSIM_OK);
+        hash[i] = csim_world_hash(w[i]);
+    }
+    CHECK(hash[0] != hash[1]);
+    CHECK(hash[2] == hash[1]);
+    STATUS(csim_body_scale_stiffness(w[2], id[0], 0), CSIM_OUT_OF_RANGE);
+    STATUS(csim_body_scale_stiffness(w[2], id[0], CSIM_R(NAN)), CSIM_NOT_FINITE);
+    STATUS(csim_body_scale_stiffness(NULL, id[0], 1), CSIM_NULL_ARGUMENT);
+    STATUS(csim_create_particle(w[2], &p, &particle), CSIM_OK);
+    STATUS(csim_body_scale_stiffness(w[2], particle, 2), CSIM_WRONG_KIND);
+    for (i = 0; i < 3; i++) csim_destroy_world(w[i]);
+}
+
 TEST(activation_is_saved_and_restored) {
     block b = make_block(CSIM_ST_VENANT_KIRCHHOFF, 1, 1e4, 0.3), other = make_block(CSIM_COROTATIONAL, 1, 1e4, 0.3);
     const csim_activation a = {CSIM_R(1500), CSIM_R(700), {0, 0, 1}};

@@ -511,7 +511,7 @@ static void paint_sample(const paint *p, const cast *c, const paint_view *v, int
         n = paint_unit(n);
         if (paint_dot(n, paint_cross(e1, e2)) < 0) n = paint_scale(-1, n);
         if (paint_dot(paint_cross(e1, e2), toward) < 0) n = paint_scale(-1, n); /* the other side of a sheet */
-        paint_shade(p, item->colour == REPLAY_FIXED ? paint_stone : paint_palette[t->item * 5 % 8], x, n, toward,
+        paint_shade(p, item->colour == REPLAY_FIXED ? paint_stone : paint_palette[item->like * 5 % 8], x, n, toward,
                     item->colour != REPLAY_FIXED, rgb);
     } else {
         const float down = p->has_ground && ray.z < -1e-4f ? (p->ground - v->eye.z) / ray.z : -1;

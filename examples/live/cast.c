@@ -1,5 +1,6 @@
 #include "cast.h"
 #include "replay.h"
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +46,7 @@ static cast_item *cast_add(replay *r, int kind, int colour, int vertex_count, co
     item->colour = colour;
     item->vertex_count = vertex_count;
     item->triangle_count = triangle_count;
+    item->like = c->count;
     item->vertex = (float *)calloc((size_t)vertex_count * 3 + 1, sizeof *item->vertex);
     item->triangle = (int *)calloc((size_t)triangle_count * 3 + 1, sizeof *item->triangle);
     item->pose[3] = 1;
@@ -84,6 +86,36 @@ int replay_floor(replay *r, const float point[3], const float normal[3]) {
     if (!item) return r->failed;
     memcpy(item->pose, point, sizeof(float) * 3);
     memcpy(item->pose + 3, normal, sizeof(float) * 3);
+    return 0;
+}
+
+int cast_stay(int piece) {
+    const cast_item from = cast_only.shown.item[piece];
+    cast_item *item = cast_add(&cast_only, CAST_PIECE, from.colour, from.vertex_count, from.triangle, from.triangle_count);
+    if (!item) return -1;
+    memcpy(item->vertex, from.vertex, sizeof(float) * 3 * (size_t)from.vertex_count);
+    memcpy(item->pose, from.pose, sizeof from.pose);
+    item->like = from.like;
+    return 0;
+}
+
+int cast_plate(int floor, float reach) {
+    const cast_item at = cast_only.shown.item[floor];
+    const float *n = at.pose + 3, thick = 0.02f * reach;
+    float half[3], length = 0, q[4] = {1 + n[2], -n[1], n[0], 0}; /* turns z into n */
+    replay_mesh box;
+    cast_item *item;
+    int k, ok;
+    half[0] = half[1] = reach, half[2] = thick;
+    memset(&box, 0, sizeof box);
+    replay_mesh_box(&box, half[0], half[1], half[2]);
+    ok = replay_piece(&cast_only, "floor", REPLAY_FIXED, &box);
+    replay_mesh_free(&box);
+    if (ok < 0) return -1;
+    item = cast_only.shown.item + ok;
+    for (k = 0; k < 4; k++) length += q[k] * q[k];
+    for (k = 0; k < 4; k++) item->pose[3 + k] = q[k] / sqrtf(length);
+    for (k = 0; k < 3; k++) item->pose[k] = at.pose[k] - thick * n[k];
     return 0;
 }
 

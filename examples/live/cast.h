@@ -10,6 +10,7 @@ typedef struct cast_item {
     float *vertex; /* [3 vertex_count]: of a piece in its own axes, of surfaces and points as they lie now */
     int *triangle; /* [3 triangle_count] */
     float radius;  /* points */
+    int like;      /* the item whose colour it has: itself, unless it is a copy */
     float pose[7]; /* pieces: position, quaternion w first. Floors: point, normal */
 } cast_item;
 
@@ -24,5 +25,9 @@ typedef struct cast {
 
 /* The one that replay_open filled last; of no use before. */
 const cast *cast_now(void);
+/* Leaves a copy of a piece as it is now. -1: out of memory. */
+int cast_stay(int piece);
+/* A plate under the plane of floor i, so far each way. -1: out of memory. */
+int cast_plate(int floor, float reach);
 
 #endif

@@ -33,6 +33,7 @@ static const scene_key car_keys[] = {{"body", "joints", "which of the two cars i
                                      {"speed", "10", "of the car, m/s", NULL},
                                      {"hills", "1", "height of the hills: 0 is flat, 1 rolling country", NULL},
                                      {"mu", "1", "friction of tyres and ground", NULL},
+                                     {"alone", "0", "1: only the car that is shown", "0|1"},
                                      {NULL, NULL, NULL, NULL}};
 
 static double car_height(void *user, double x, double y) {
@@ -75,6 +76,7 @@ static void car_build(scene *s) {
         car_run *r = c->run + i;
         csim_error error;
         csim_status status;
+        if (i != c->shown && scene_number(s, "alone") > 0) continue; /* without a world */
         r->world = s->world;
         if (i != c->shown && csim_create_world(&s->def, &r->world, &error) != CSIM_OK) {
             r->world = NULL;
@@ -162,11 +164,12 @@ static void car_after(scene *s) {
     car *c = (car *)s->state;
     car_run *other = c->run + !c->shown;
     const double start = s->options.clock ? s->options.clock(NULL) : 0;
+    car_look(s, c, c->run + c->shown);
+    if (!other->world) return;
     car_steer(s, other);
     if (csim_world_step(other->world, (csim_real)s->h) != CSIM_OK) scene_fail(s, "%s", csim_last_error(other->world));
     if (s->options.clock) other->seconds += s->options.clock(NULL) - start;
-    car_look(s, c, c->run);
-    car_look(s, c, c->run + 1);
+    car_look(s, c, other);
 }
 
 static void car_finish(scene *s) {
@@ -181,6 +184,7 @@ static void car_finish(scene *s) {
     c->run[c->shown].seconds = s->seconds;
     for (i = 0; i < CAR_WAYS; i++) {
         const car_run *r = c->run + i;
+        if (!r->world) continue;
         scene_report(s, name[i][0], r->way);
         scene_report(s, name[i][1], r->off);
         scene_report(s, name[i][2], r->upright);
@@ -190,7 +194,8 @@ static void car_finish(scene *s) {
         if (s->seconds > 0) scene_report(s, name[i][6], 1e6 * r->seconds / steps);
         if (name[i][7]) scene_report(s, name[i][7], 1e6 * r->open);
     }
-    if (s->seconds > 0) scene_report(s, "tree_over_joints", c->run[1].seconds / c->run[0].seconds);
+    if (s->seconds > 0 && c->run[!c->shown].world)
+        scene_report(s, "tree_over_joints", c->run[1].seconds / c->run[0].seconds);
     csim_destroy_world(c->run[!c->shown].world);
     c->run[!c->shown].world = NULL;
 }

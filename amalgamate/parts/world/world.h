@@ -519,6 +519,9 @@ CSIM_API csim_status csim_body_add_node_force(csim_world *world, csim_body_id id
    -1e15..1e15 Pa. */
 CSIM_API csim_status csim_soft_set_activation(csim_world *world, csim_body_id id, const int *tets, int count,
                                               const csim_activation *activation);
+/* Multiplies the moduli of a solid, cloth or cable, and with them bending, twist and damping by stiffness, from the
+   next step on; factor 1e-6..1e6. What clamps a cable to others keeps its own. Also CSIM_WRONG_KIND. */
+CSIM_API csim_status csim_body_scale_stiffness(csim_world *world, csim_body_id id, csim_real factor);
 /* Triangles of the surface of a solid (outward), of cloth or of a reduced body, in numbers of its nodes; world's
    memory, [3 count]. Others have none: count 0. */
 CSIM_API csim_status csim_body_surface(const csim_world *world, csim_body_id id, const int **triangles, int *count);
