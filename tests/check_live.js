@@ -58,11 +58,12 @@ async function scenes(b) {
     check(colours(later) > 60 && difference(first, later) > 0, title + ": is drawn", colours(later) + " colours");
     const name = String(i).padStart(2, "0") + "-" + title.toLowerCase().replace(/[^a-z]+/g, "-");
     await b.shot(name);
-    await pull(b, title, name);
+    await pull(b, i, title, name);
   }
 }
 
-/* What lies under the mouse comes along when the mouse goes up: a point of a body that moves, found by looking at many. */
+/* What lies under the mouse comes along when the mouse goes up: one of a dozen places of bodies that move, after 0.6 s of
+   the scene. */
 const mouse = (b, type, x, y) => b.send("Input.dispatchMouseEvent", { type, x, y, button: "left", buttons: type === "mouseReleased" ? 0 : 1, clickCount: 1 });
 const aims = `(() => { const out = []; __live.draw();
   for (const i of __live.items) if (!i.still) {
@@ -71,8 +72,10 @@ const aims = `(() => { const out = []; __live.draw();
     out.push([p[2], ...__live.project(p)]); }
   return out.filter(([z, x, y]) => x > 260 && x < innerWidth - 260 && y > 140 && y < innerHeight - 90).sort((a, b) => b[0] - a[0]).map((a) => a.slice(1)).filter((a, k, all) => k % Math.ceil(all.length / 12) === 0); })()`;
 const gap = "(() => { const h = [1, 2, 3, 4, 5, 6].map((k) => __live.lib.live_held(k)); return [Math.hypot(h[0] - h[3], h[1] - h[4], h[2] - h[5]), h.slice(0, 3), h.slice(3)]; })()";
-async function pull(b, title, name) {
-  const spots = await b.run(`__live.setPlaying(false), ${aims}`);
+const go = (seconds) => `(() => { for (let t = 0; t < ${seconds}; t += __live.lib.live_h()) __live.lib.live_step(); __live.refresh(); return 0; })()`;
+async function pull(b, number, title, name) {
+  await b.run(`__live.open(${number}), __live.setPlaying(false), ${go(.6)}`);
+  const spots = await b.run(aims);
   let best = -1, held = 0, said = "";
   for (let n = 0; n < spots.length && held < 12 && best < .3; n++) {
     const [x, y] = spots[n];
@@ -81,7 +84,7 @@ async function pull(b, title, name) {
       held++;
       const [, from] = await b.run(gap);
       await mouse(b, "mouseMoved", x + 12, y - 30), await mouse(b, "mouseMoved", x + 24, y - 72);
-      await b.run("(() => { for (let t = 0; t < .5; t += __live.lib.live_h()) __live.lib.live_step(); __live.refresh(); return 0; })()");
+      await b.run(go(.5));
       const [, to, hand] = await b.run(gap), way = hand.map((v, k) => v - from[k]), gone = to.map((v, k) => v - from[k]);
       const along = way.reduce((sum, v, k) => sum + v * gone[k], 0) / way.reduce((sum, v) => sum + v * v, 0);
       if (along > best) best = along, said = `hand ${Math.hypot(...way).toFixed(3)} m, body ${Math.hypot(...gone).toFixed(3)} m`;
