@@ -195,6 +195,54 @@ TEST(envelope_factors_solve_like_the_dense_matrix) {
     }
 }
 
+/* Nodes of 3, 6, 9 and 12 numbers under random cliques: few, a chain, and so many that all is the root. What is not in the
+   plan is refused. */
+TEST(factors_of_least_degree_solve_like_the_dense_matrix) {
+    enum { N = 24, M = 12 * N };
+    static double dense[M][M], x[M], b[M];
+    static uint64_t memory[400000];
+    int trial, i, j, k, r, c, fill = 0, roots = 0;
+    for (trial = 0; trial < 60; trial++) {
+        csimi_arena arena = csimi_arena_in(memory, sizeof memory);
+        const int n = 1 + trial % N, cliques = trial % 3 == 0 ? n / 2 : trial % 3 == 1 ? n - 1 : 3 * n;
+        bool on[N][N];
+        csimi_degree d;
+        size_t down, right;
+        memset(on, 0, sizeof on);
+        memset(dense, 0, sizeof dense);
+        csimi_degree_open(&d, &arena, n);
+        for (i = 0; i < n; i++) d.size[i] = 3 * cp_int(1, 4);
+        for (k = 0; k < cliques; k++) {
+            int node[4], count = trial % 3 == 1 ? 2 : cp_int(1, 4);
+            for (i = 0; i < count; i++) node[i] = trial % 3 == 1 ? k + i : cp_int(0, n - 1); /* some of them twice */
+            for (i = 0; i < count; i++)
+                for (j = 0; j < count; j++) on[node[i]][node[j]] = true;
+            CHECK(csimi_degree_clique(&d, node, count));
+        }
+        CHECK(csimi_degree_plan(&d, &arena));
+        csimi_degree_clear(&d);
+        for (i = 0; i < n; i++)
+            for (j = 0; j < n; j++) {
+                csimi_wide *to = csimi_degree_block(&d, i, j, &down, &right);
+                CHECK(to || (i != j && !on[i][j]));
+                fill += to && i != j && !on[i][j];
+                for (r = 0; to && r < d.size[i] && (i == j || on[i][j]); r++)
+                    for (c = 0; c < d.size[j]; c++)
+                        dense[d.at[i] + r][d.at[j] + c] = to[(size_t)r * down + (size_t)c * right] =
+                            check_random(-1, 1) + (i == j && r == c ? 40 + 12 * n : 0);
+            }
+        roots += d.root > 0;
+        for (i = 0; i < d.length; i++) x[i] = b[i] = check_random(-1, 1);
+        CHECK(csimi_degree_factor(&d));
+        csimi_degree_solve(&d, x);
+        for (i = 0; i < d.length; i++) {
+            for (k = 0; k < d.length; k++) b[i] -= dense[i][k] * x[k];
+            NEAR(b[i], 0, 1e-13);
+        }
+    }
+    CHECK(fill > 20 && roots > 20);
+}
+
 /* ---- one contact */
 
 /* The exact solution of one contact against its own natural map, for random and nearly singular W. */

@@ -2,10 +2,21 @@
    With a compliance e > 0 around a centre the impulse of every contact is a function of the velocity in closed form,
    lambda = Project(centre - u / e). In w = E v (bodies.c, A = E' E), counted from the start of the step, F(w) =
    J' (lambda(w) - centre) - w = 0 is an equation in w alone with the Jacobian I + J' (Project' / e) J. Its factors live
-   in the memory of Anderson's ring, idle meanwhile; where they do not fit, the sweeps go on alone. */
+   in the memory of Anderson's ring, idle meanwhile; where they do not fit, the sweeps go on alone. On small islands and
+   trees alone they are an envelope of all contacts, elsewhere the contacts that press in an order of least degree. */
 #include "private.h"
 
+#define CSIMI_BURST_SMALL 24 /* blocks of an island up to which every contact is factored, in any order */
+#define CSIMI_BURST_VISIT CSIMI_WIDE(256.0) /* multiplications that take as long as a contact in a sweep */
+#define CSIMI_BURST_MOST CSIMI_WIDE(64.0) /* sweeps that a factor may cost: beyond that they go on alone */
 #define CSIMI_BURST_ROUNDING CSIMI_WIDE(1e-8) /* of the first merit, a square */
+
+#define CSIMI_BURST_CLOSES CSIM_R(0.25)      /* speed of parting over the pace at which a contact may still close */
+#ifdef CSIMI_COUPLES
+#define CSIMI_BURST_COUPLED(s, field) ((s)->basis.coupled.field)
+#else
+#define CSIMI_BURST_COUPLED(s, field) 0
+#endif
 
 /* ---- what sweeps and bursts share */
 
@@ -121,19 +132,130 @@ static void csimi_burst_envelope(csimi_sweep *s) {
 /* Vectors of one Newton step. */
 typedef struct csimi_burst_vectors {
     csimi_wide *F, *direction, *start; /* [3n]; start: velocities a line search starts from */
+    csimi_wide *best, least;           /* [3n] large: velocities of the least merit */
 } csimi_burst_vectors;
+
+/* The vectors of a large island; what is left of the ring is for its plan. */
+static bool csimi_burst_large_layout(csimi_sweep *s, csimi_burst_vectors *x, csimi_arena *ring) {
+    x->F = CSIMI_PUSH(ring, csimi_wide, 3 * (size_t)s->n);
+    x->direction = CSIMI_PUSH(ring, csimi_wide, 3 * (size_t)s->n);
+    x->start = CSIMI_PUSH(ring, csimi_wide, 3 * (size_t)s->n);
+    x->best = CSIMI_PUSH(ring, csimi_wide, 3 * (size_t)s->n);
+    s->active = CSIMI_PUSH(ring, int, s->contact_count);
+    s->covered = CSIMI_PUSH(ring, unsigned char, s->contact_count);
+    return !ring->overflow;
+}
 
 /* The vectors and the factors. */
 static bool csimi_burst_layout(csimi_sweep *s, csimi_burst_vectors *x) {
     csimi_arena ring = csimi_stages_ring(&s->loop);
     csimi_envelope *e = &s->envelope;
+    if (csimi_burst_is_large(s)) return csimi_burst_large_layout(s, x, &ring);
     x->F = CSIMI_PUSH(&ring, csimi_wide, 3 * (size_t)s->n);
     x->direction = CSIMI_PUSH(&ring, csimi_wide, 3 * (size_t)s->n);
     x->start = CSIMI_PUSH(&ring, csimi_wide, 3 * (size_t)s->n);
+    s->active = NULL;
+    s->active_count = s->contact_count;
     e->lower = CSIMI_PUSH(&ring, csimi_wide, 9 * e->blocks);
     e->upper = CSIMI_PUSH(&ring, csimi_wide, 9 * e->blocks);
     e->diag = CSIMI_PUSH(&ring, csimi_wide, 9 * (size_t)s->n);
     return !ring.overflow;
+}
+
+CSIMI_FN bool csimi_burst_is_large(const csimi_sweep *s) {
+    return s->n > CSIMI_BURST_SMALL && (s->basis.couples || s->basis.bodies.size[0] < s->n);
+}
+
+/* Blocks [first, first + count) that are one node where they are few. */
+static int csimi_burst_group(const csimi_sweep *s, int block, int *first) {
+    int size = s->basis.couples ? CSIMI_BURST_COUPLED(s, size[block]) : s->basis.bodies.size[block];
+    *first = s->basis.couples ? CSIMI_BURST_COUPLED(s, first[block]) : s->basis.bodies.first[block];
+    if (3 * size <= CSIMI_DEGREE_MOST) return size;
+    *first = block;
+    return 1;
+}
+
+/* Nodes of the blocks that active contacts touch; returns their number. */
+static int csimi_burst_nodes(csimi_sweep *s) {
+    int i, k, a, first, end, count = 0;
+    for (i = 0; i < s->n; ++i) s->order[i] = -1;
+    for (a = 0; a < s->active_count; ++a) {
+        const csimi_sweep_contact *c = s->contacts + s->active[a];
+        for (k = c->first; k < c->first + c->count; ++k) s->order[s->pieces[k].block] = 0;
+    }
+    for (i = 0; i < s->n; i = end) {
+        bool touched = false;
+        end = csimi_burst_group(s, i, &first) + i;
+        for (k = i; k < end; ++k) touched = touched || s->order[k] == 0;
+        for (k = i; k < end; ++k) s->order[k] = touched ? count : -1;
+        count += touched;
+    }
+    return count;
+}
+
+/* The order of the factors of the active contacts, in what the vectors have left of the ring. */
+static bool csimi_burst_plan_large(csimi_sweep *s) {
+    csimi_arena ring = csimi_stages_ring(&s->loop);
+    csimi_burst_vectors x;
+    csimi_degree *d = &s->degree;
+    int i, a, k, count;
+    s->work = 0;
+    if (!csimi_burst_large_layout(s, &x, &ring)) return false;
+    count = csimi_burst_nodes(s);
+    csimi_degree_open(d, &ring, count);
+    if (ring.overflow) return false;
+    for (i = 0; i < s->n; ++i)
+        if (s->order[i] >= 0) {
+            s->place[i] = d->size[s->order[i]];
+            d->size[s->order[i]] += 3;
+        }
+    CSIMI_MEMSET(s->covered, 0, (size_t)s->contact_count);
+    for (a = 0; a < s->active_count; ++a) {
+        const csimi_sweep_contact *c = s->contacts + s->active[a];
+        for (k = count = 0; k < c->count; ++k) {
+            const int node = s->order[s->pieces[c->first + k].block];
+            if (count == 0 || d->order[count - 1] != node) d->order[count++] = node;
+        }
+        s->covered[s->active[a]] = 1;
+        if (!csimi_degree_clique(d, d->order, count)) return false;
+    }
+    if (!csimi_degree_plan(d, &ring)) return false;
+    if (d->work > CSIMI_BURST_MOST * CSIMI_BURST_VISIT * (csimi_wide)s->contact_count) return false;
+    for (i = 0; i < s->n; ++i) s->place[i] = s->order[i] >= 0 ? s->place[i] + d->at[s->order[i]] : -1;
+    s->work = d->work + 1;
+    return true;
+}
+
+/* Whether the plan has the blocks of a contact. */
+static bool csimi_burst_covers(csimi_sweep *s, int m) {
+    const csimi_sweep_contact *c = s->contacts + m;
+    int p, q;
+    size_t down, right;
+    if (s->covered[m]) return true;
+    for (p = c->first; p < c->first + c->count; ++p) {
+        const int u = s->order[s->pieces[p].block];
+        if (u < 0) return false;
+        for (q = c->first; q < p; ++q)
+            if (!csimi_degree_block(&s->degree, u, s->order[s->pieces[q].block], &down, &right)) return false;
+    }
+    s->covered[m] = 1;
+    return true;
+}
+
+/* The contacts that press or may close in a step from here, and a plan for them. */
+static bool csimi_burst_choose(csimi_sweep *s) {
+    bool covered = s->planned && s->work > 0;
+    int m, a;
+    for (m = s->active_count = 0; m < s->contact_count; ++m) {
+        const csimi_sweep_contact *c = s->contacts + m;
+        const csim_real *lambda = s->loop.x + 3 * (ptrdiff_t)m;
+        const bool friction = c->contact->law != CSIM_LAW_BILATERAL && c->contact->law != CSIM_LAW_BOX;
+        if (friction && !(csimi_norm3(lambda) > 0) && c->phi[0] > CSIMI_BURST_CLOSES * c->pace) continue;
+        s->active[s->active_count++] = m;
+    }
+    for (a = 0; a < s->active_count && covered; ++a) covered = csimi_burst_covers(s, s->active[a]);
+    s->planned = true;
+    return covered || csimi_burst_plan_large(s);
 }
 
 /* Small islands have memory for any order, so that the plan can wait until sweeps have not done. */
@@ -147,11 +269,12 @@ CSIMI_FN bool csimi_burst_fits(const csimi_sweep *s) {
 
 CSIMI_FN void csimi_burst_plan(csimi_sweep *s) {
     csimi_arena ring = csimi_stages_ring(&s->loop);
-    int *list_start, *list;
+    int *list_start, *list, i;
     csimi_burst_vectors x;
     s->work = 0;
     s->planned = true;
     if (s->contact_count == 0) return;
+    if (csimi_burst_is_large(s)) return;
     if (!s->basis.couples && s->basis.bodies.size[0] == s->n) {
         csimi_burst_order_tree(s);
     } else {
@@ -159,6 +282,7 @@ CSIMI_FN void csimi_burst_plan(csimi_sweep *s) {
         csimi_burst_order(s, list_start, list);
     }
     csimi_burst_envelope(s);
+    for (i = 0; i < s->n; ++i) s->place[i] *= 3;
     if (!csimi_burst_layout(s, &x)) s->work = 0;
 }
 
@@ -295,9 +419,10 @@ static void csimi_burst_project(const csim_contact *contact, const csim_real *tr
 /* lambda(w), F, and the merit F' F. */
 static csimi_wide csimi_burst_evaluate(csimi_sweep *s, csimi_wide *F) {
     csimi_wide merit = 0, change[3];
-    int m, i;
+    int a, i;
     for (i = 0; i < 3 * s->n; ++i) F[i] = -s->w[i];
-    for (m = 0; m < s->contact_count; ++m) {
+    for (a = 0; a < s->active_count; ++a) {
+        const int m = s->active ? s->active[a] : a;
         const csimi_sweep_contact *c = s->contacts + m;
         csim_real compliance[3], trial[3], *lambda = s->loop.x + 3 * (ptrdiff_t)m;
         csimi_burst_trial(s, m, compliance, trial);
@@ -316,12 +441,39 @@ static csimi_wide csimi_burst_evaluate(csimi_sweep *s, csimi_wide *F) {
 
 /* ---- the linear system */
 
-static void csimi_burst_add_contact(csimi_sweep *s, int m) {
+/* A place in the matrix: number (i, j) of a block is at[i down + j right]. */
+typedef struct csimi_burst_place {
+    csimi_wide *at;
+    size_t down, right;
+    int u, v; /* nodes */
+} csimi_burst_place;
+
+/* J' T into block (i, j). */
+static void csimi_burst_add_block(csimi_sweep *s, csimi_burst_place *b, int i, int j, const csimi_wide *J,
+                                  const csimi_wide *T) {
+    const int u = s->order[i], v = s->order[j];
+    csimi_wide *to;
+    int r;
+    if (u != b->u || v != b->v) b->at = csimi_degree_block(&s->degree, u, v, &b->down, &b->right);
+    b->u = u;
+    b->v = v;
+    to = b->at + (size_t)(s->place[i] - s->degree.at[u]) * b->down + (size_t)(s->place[j] - s->degree.at[v]) * b->right;
+    for (r = 0; r < 3; ++r, ++J, to += b->down) {
+        to[0] += J[0] * T[0] + J[3] * T[3] + J[6] * T[6];
+        to[b->right] += J[0] * T[1] + J[3] * T[4] + J[6] * T[7];
+        to[2 * b->right] += J[0] * T[2] + J[3] * T[5] + J[6] * T[8];
+    }
+}
+
+/* Into the envelope or, large, the other matrix. */
+static void csimi_burst_add_contact(csimi_sweep *s, int m, bool large) {
     const csimi_sweep_contact *c = s->contacts + m;
     const csimi_piece *p, *q, *begin = s->pieces + c->first, *end = begin + c->count;
     csim_real compliance[3], trial[3];
     csimi_wide t[3], G[9], J[9];
+    csimi_burst_place place;
     int k;
+    place.u = place.v = -1;
     csimi_burst_trial(s, m, compliance, trial);
     for (k = 0; k < 3; ++k) t[k] = (csimi_wide)trial[k];
     csimi_burst_derivative(csimi_burst_is_convex(s, c) ? CSIM_LAW_PROXIMAL : csimi_law_of(c->contact), c->contact, t,
@@ -334,31 +486,61 @@ static void csimi_burst_add_contact(csimi_sweep *s, int m) {
         csimi_add_product(G, J, T);
         for (p = begin; p < end; ++p) {
             for (k = 0; k < 9; ++k) J[k] = (csimi_wide)p->J[k];
-            csimi_add_productT(J, T, csimi_envelope_block(&s->envelope, s->place[p->block], s->place[q->block]));
+            if (large)
+                csimi_burst_add_block(s, &place, p->block, q->block, J, T);
+            else
+                csimi_add_productT(J, T, csimi_envelope_block(&s->envelope, s->place[p->block] / 3,
+                                                              s->place[q->block] / 3));
         }
     }
 }
 
+static bool csimi_burst_factor_large(csimi_sweep *s) {
+    csimi_degree *d = &s->degree;
+    int i, r, a;
+    csimi_degree_clear(d);
+    for (i = 0; i < d->n; ++i) {
+        size_t down, right;
+        csimi_wide *D = csimi_degree_block(d, i, i, &down, &right);
+        for (r = 0; r < d->size[i]; ++r) D[(size_t)r * (down + right)] = 1;
+    }
+    for (a = 0; a < s->active_count; ++a) csimi_burst_add_contact(s, s->active[a], true);
+    return csimi_degree_factor(d);
+}
+
 static bool csimi_burst_factor(csimi_sweep *s) {
     int i, m;
+    s->loop.factors += 1 + (int)(s->work / (CSIMI_BURST_VISIT * (csimi_wide)s->contact_count));
+    if (csimi_burst_is_large(s)) return csimi_burst_factor_large(s);
     csimi_envelope_clear(&s->envelope);
     for (i = 0; i < 9 * s->n; i += i % 9 < 8 ? 4 : 1) s->envelope.diag[i] = 1;
-    for (m = 0; m < s->contact_count; ++m) csimi_burst_add_contact(s, m);
+    for (m = 0; m < s->contact_count; ++m) csimi_burst_add_contact(s, m, false);
     return csimi_envelope_factor(&s->envelope);
 }
 
 static void csimi_burst_direction(csimi_sweep *s, csimi_burst_vectors *x) {
     int i, k;
     for (i = 0; i < s->n; ++i)
-        for (k = 0; k < 3; ++k) x->direction[3 * (ptrdiff_t)s->place[i] + k] = x->F[3 * (ptrdiff_t)i + k];
-    csimi_envelope_solve(&s->envelope, x->direction);
+        for (k = 0; k < 3 && s->place[i] >= 0; ++k) x->direction[s->place[i] + k] = x->F[3 * (ptrdiff_t)i + k];
+    if (csimi_burst_is_large(s))
+        csimi_degree_solve(&s->degree, x->direction);
+    else
+        csimi_envelope_solve(&s->envelope, x->direction);
 }
 
 /* Moves to start + alpha direction and evaluates there. */
 static csimi_wide csimi_burst_move(csimi_sweep *s, csimi_burst_vectors *x, csimi_wide alpha) {
-    int i;
-    for (i = 0; i < 3 * s->n; ++i) s->w[i] = x->start[i] + alpha * x->direction[3 * (ptrdiff_t)s->place[i / 3] + i % 3];
-    return csimi_burst_evaluate(s, x->F);
+    int i, k;
+    csimi_wide merit;
+    for (i = 0; i < s->n; ++i)
+        for (k = 0; k < 3 && s->place[i] >= 0; ++k)
+            s->w[3 * i + k] = x->start[3 * i + k] + alpha * x->direction[s->place[i] + k];
+    merit = csimi_burst_evaluate(s, x->F);
+    if (x->best && merit < x->least) {
+        x->least = merit;
+        CSIMI_MEMCPY(x->best, s->w, 3 * (size_t)s->n * sizeof *x->best);
+    }
+    return merit;
 }
 
 /* Steps back from the full step until the merit falls. At a kink of the projections no step may do: then the full one
@@ -377,8 +559,9 @@ static csimi_wide csimi_burst_search(csimi_sweep *s, csimi_burst_vectors *x, csi
 /* F . direction: the slope of the convex function along the step, with its sign turned. */
 static csimi_wide csimi_burst_slope(const csimi_sweep *s, const csimi_burst_vectors *x) {
     csimi_wide sum = 0;
-    int i;
-    for (i = 0; i < 3 * s->n; ++i) sum += x->F[i] * x->direction[3 * (ptrdiff_t)s->place[i / 3] + i % 3];
+    int i, k;
+    for (i = 0; i < s->n; ++i)
+        for (k = 0; k < 3 && s->place[i] >= 0; ++k) sum += x->F[3 * i + k] * x->direction[s->place[i] + k];
     return sum;
 }
 
@@ -406,10 +589,12 @@ static csimi_wide csimi_burst_enough(const csimi_sweep *s, csimi_wide eps) {
 
 /* During a step w holds what the step adds and phi the u at its start. Impulses are differences of u divided
    by a small eps: taken from changes alone they keep their digits. */
-static void csimi_burst_enter(csimi_sweep *s) {
+static void csimi_burst_enter(csimi_sweep *s, csimi_wide eps) {
     int m;
     for (m = 0; m < s->contact_count; ++m) {
+        const csim_real *W = s->contacts[m].local.W;
         csim_real u[3];
+        s->contacts[m].local.extra = (csim_real)eps * (W[0] + W[3] + W[5]) / 3;
         csimi_contact_velocity(s, s->contacts + m, u);
         CSIMI_MEMCPY(s->contacts[m].phi, u, sizeof u);
     }
@@ -418,40 +603,61 @@ static void csimi_burst_enter(csimi_sweep *s) {
 
 static void csimi_burst_leave(csimi_sweep *s) {
     int m;
-    for (m = 0; m < s->contact_count; ++m)
+    for (m = 0; m < s->contact_count; ++m) {
+        s->contacts[m].local.extra = 0;
         CSIMI_MEMCPY(s->contacts[m].phi, s->contacts[m].free, sizeof s->contacts[m].phi);
+    }
 }
 
 CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) {
     const size_t bytes = 3 * (size_t)s->contact_count * sizeof *s->loop.x;
+    const bool large = csimi_burst_is_large(s);
+    const int most = large ? 8 : 30;
     csimi_burst_vectors x;
     csimi_wide merit, first, before;
     bool there;
     int k;
     *iterations = 0;
-    if (!(s->work > 0) || !csimi_burst_layout(s, &x)) return false;
+    CSIMI_MEMSET(&x, 0, sizeof x);
+    if (!(large || s->work > 0) || !csimi_burst_layout(s, &x)) return false;
     CSIMI_MEMCPY(s->loop.centre, s->loop.x, bytes);
-    csimi_burst_enter(s);
-    csimi_sweep_prepare(s, eps);
+    csimi_burst_enter(s, eps);
+    if (large && !csimi_burst_choose(s)) {
+        csimi_burst_leave(s);
+        csimi_sweep_velocities(s);
+        return false;
+    }
     if (s->convex) csimi_burst_lag(s);
     before = first = merit = csimi_burst_evaluate(s, x.F);
+    x.least = merit;
+    if (large) CSIMI_MEMSET(x.best, 0, 3 * (size_t)s->n * sizeof *x.best);
     for (k = 0;; ++k) {
         const csimi_wide enough = csimi_burst_enough(s, eps);
         /* or as far as rounding lets it: no gain any more, far below the start */
         there = (merit <= enough || (merit > CSIMI_WIDE(0.25) * before && merit < CSIMI_BURST_ROUNDING * first)) &&
                 enough < (csimi_wide)CSIMI_HUGE;
         before = merit;
-        if (there || !(merit < (csimi_wide)CSIMI_HUGE) || k == 30 || s->loop.sweeps >= s->loop.cap ||
+        if (there || !(merit < (csimi_wide)CSIMI_HUGE) || k == most || csimi_stages_capped(&s->loop) ||
             !csimi_burst_factor(s))
             break;
         csimi_burst_direction(s, &x);
         merit = s->convex ? csimi_burst_search_convex(s, &x) : csimi_burst_search(s, &x, merit);
     }
     *iterations = k;
-    if (!there) CSIMI_MEMCPY(s->loop.x, s->loop.centre, bytes);
+    if (!there && large) {
+        CSIMI_MEMCPY(s->w, x.best, 3 * (size_t)s->n * sizeof *x.best);
+        (void)csimi_burst_evaluate(s, x.F);
+    } else if (!there) {
+        CSIMI_MEMCPY(s->loop.x, s->loop.centre, bytes);
+    }
     csimi_burst_leave(s);
     csimi_sweep_velocities(s);
     return there;
 }
 
+#undef CSIMI_BURST_COUPLED
+#undef CSIMI_BURST_CLOSES
+#undef CSIMI_BURST_SMALL
+#undef CSIMI_BURST_MOST
+#undef CSIMI_BURST_VISIT
 #undef CSIMI_BURST_ROUNDING

@@ -134,7 +134,7 @@ CSIMI_FN void csimi_anderson_slot(csimi_anderson *a, csim_real **f, csim_real **
 CSIMI_FN void csimi_anderson_step(csimi_anderson *a, const csim_real *metric, csim_real *next, const csim_tasks *tasks);
 
 /* ---- stages.c: accelerated sweeps and the proximal loop of them over impulses x; sweep.c and cascade.c fill in the
-   problem. sweeps counts what a cap is given for: sweeps, and evaluations of Newton. */
+   problem. sweeps counts sweeps, and evaluations of Newton. */
 typedef struct csimi_stages {
     int length;                            /* 3 contacts */
     csim_real *x;                          /* [length] impulses at hand, by the owner */
@@ -143,6 +143,7 @@ typedef struct csimi_stages {
     const csim_tasks *tasks;
     csimi_wide measure, best_measure, target;  /* of x, of best, and to reach */
     int sweeps, cap, rejections;
+    int factors;                           /* what factors of Newton took, in sweeps: counts for the cap */
     bool broken;                           /* a sweep made a NaN or an infinity */
     double *history;
     int history_capacity, logged;
@@ -165,6 +166,7 @@ CSIMI_FN csimi_arena csimi_stages_ring(const csimi_stages *s);
 CSIMI_FN void csimi_stages_look(csimi_stages *s);    /* measures x, keeps the best */
 CSIMI_FN void csimi_stages_restore(csimi_stages *s); /* x = best */
 CSIMI_FN bool csimi_stages_done(const csimi_stages *s);
+CSIMI_FN bool csimi_stages_capped(const csimi_stages *s);
 CSIMI_FN void csimi_stages_log(csimi_stages *s);            /* fills the history up to the last sweep */
 CSIMI_FN csimi_wide csimi_stages_travel2(const csimi_stages *s); /* |x - centre|^2 in the metric */
 /* Accelerated sweeps until measured good, or no halving of the measure for patience sweeps. */
@@ -281,6 +283,29 @@ CSIMI_FN void csimi_envelope_clear(csimi_envelope *e);
 CSIMI_FN csimi_wide *csimi_envelope_block(csimi_envelope *e, int i, int j); /* inside the envelope */
 CSIMI_FN bool csimi_envelope_factor(csimi_envelope *e);                 /* false: a pivot has no positive determinant */
 CSIMI_FN void csimi_envelope_solve(const csimi_envelope *e, csimi_wide *x);
+
+/* ---- degree.c: L U factors of a matrix of nodes of 3, 6, .. numbers in an order of least degree, in double. */
+enum { CSIMI_DEGREE_MOST = 12 }; /* numbers of a node */
+typedef struct csimi_degree {
+    int n, root, rest, length;  /* nodes; first place of the root, its numbers; numbers of a vector */
+    int *size, *at;             /* [n] numbers of a node, set by who opens it; and where they begin in a vector */
+    int *order, *place;         /* [n] node at each place, and back */
+    int *first, *index, *slot;  /* [root + 1], [first[root]] places of the neighbours behind; scratch */
+    size_t *start, *column;     /* [root + 1] in value: own matrix, later its inverse; L, then U' of a neighbour */
+    size_t numbers;
+    csimi_wide *value, work;    /* [numbers]; multiplications of a factorisation */
+    int *pivot;                 /* of the root */
+    int *degree, *mark, *bucket, *next, *before, *list, *cell; /* the graph while it is ordered: neighbours as lists */
+    int cells, room;
+} csimi_degree;
+CSIMI_FN void csimi_degree_open(csimi_degree *d, csimi_arena *arena, int n); /* no edges; sizes 0 */
+CSIMI_FN bool csimi_degree_clique(csimi_degree *d, const int *node, int count); /* makes them neighbours; no room */
+CSIMI_FN bool csimi_degree_plan(csimi_degree *d, csimi_arena *arena);           /* the order; false: no room */
+CSIMI_FN void csimi_degree_clear(csimi_degree *d);
+/* The block of nodes u, v: number (i, j) is at i down + j right. Null: not inside the plan. */
+CSIMI_FN csimi_wide *csimi_degree_block(csimi_degree *d, int u, int v, size_t *down, size_t *right);
+CSIMI_FN bool csimi_degree_factor(csimi_degree *d);             /* false: singular */
+CSIMI_FN void csimi_degree_solve(csimi_degree *d, csimi_wide *x); /* [length], each node's at its place */
 
 /* ---- single.c: one contact alone. The model u = W lambda + c is kept in normalised form: tangential impulses are
    y = lambda_t / mu component by component, so that every friction cone (the elliptic one too) is |y| <= lambda_n, and
@@ -687,7 +712,11 @@ typedef struct csimi_sweep {
     csimi_stages loop;   /* over the impulses loop.x; measure: the larger of the contact and the velocity figure */
     csim_real *norms;    /* [contact_count] */
     csimi_envelope envelope; /* of the Newton burst; its numbers live in the ring of anderson */
-    int *order, *place;      /* [n] block at each row of the envelope, and back */
+    csimi_degree degree;     /* the same for islands that are not small */
+    unsigned char *covered;  /* [contact_count] inside its plan */
+    int *active, active_count; /* contacts that Newton looks at */
+    int *order, *place;      /* [n] block at each row of the envelope, and where its numbers begin in a vector; degree:
+                                node of each block, -1: none */
     bool planned;                 /* the order and work are known; not yet: they will fit */
     csimi_wide work;  /* multiplications of a factorisation; 0: it does not fit */
     bool convex;  /* Newton takes convex steps */
@@ -700,10 +729,12 @@ CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, csimi_wide eps); /* local mode
 /* Orders the blocks, lays the envelope into the ring and estimates the work. */
 CSIMI_FN void csimi_burst_plan(csimi_sweep *s);
 CSIMI_FN bool csimi_burst_fits(const csimi_sweep *s); /* without looking at the order */
+/* Islands whose factors are made in an order of least degree, for the contacts that press. */
+CSIMI_FN bool csimi_burst_is_large(const csimi_sweep *s);
 /* Doubles that suffice for n blocks in any order. */
 #define CSIMI_BURST_NUMBERS(n) (9 * (n) * (n) + 12 * (n) + 64)
 /* One proximal step lambda -> argument of W + eps I around lambda, by Newton on the body velocities. False, with
-   lambda and w as before, when it does not get there. */
+   lambda and w as before (large: at the best it has seen), when it does not get there. */
 CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations);
 
 /* ---- restrain.c: what stays of a solve that missed: impulses inside their laws that put no energy in, and the exact

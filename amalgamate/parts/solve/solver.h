@@ -140,7 +140,8 @@ typedef struct csim_outcome {
     csim_solver solver;      /* the one that ran, where AUTO was asked */
     int iterations;          /* COND: V-FPI steps, one product of A each; SWEEP: sweeps and Newton evaluations */
     int outer;               /* NEWTON: its steps, while iterations counts linear ones; XPBD: substeps; 0 elsewhere */
-    int products;            /* products of A in all, estimates and certificates included; SWEEP: 0 */
+    int products;            /* products of A in all, estimates and certificates included; SWEEP: what
+                                factors of Newton took, in sweeps, which counts for max_iterations */
     int rejections;          /* iterates thrown away by the safeguards */
     int virtual_nodes;
     double residual;         /* the solver's own last residual */

@@ -3,7 +3,8 @@
    its law with everything else held, and carry the change into the velocities of its bodies, taken as w = E v with
    A = E' E (solve/basis.c). The cascade:
      1  sweeps accelerated by Anderson's method, while they halve the measure every few sweeps
-     2  Newton on the body velocities (solve/burst.c), where its factors fit into the memory of the ring
+     2  Newton on the body velocities (solve/burst.c), where its factors fit into the memory of the ring, and sweeps
+        between its steps on islands that are not small
      3  accelerated sweeps again, then a proximal loop of them: problems a little better conditioned than the true one,
         each solved around the last answer
    Each stage starts from the best impulses seen, and the measure is the contact figure of the certificate. */
@@ -11,6 +12,8 @@
 
 #define CSIMI_SWEEP_WINDOW 19    /* f and p: with the other vectors it makes 50 of 3nc */
 #define CSIMI_SWEEP_LAST 8 /* rounding errors of an impulse: no measure is aimed at below that */
+#define CSIMI_SWEEP_BETWEEN 20   /* plain sweeps after a step of Newton on a large island that has not done */
+#define CSIMI_SWEEP_IDLE 40      /* such steps without a halving before the next stage */
 #define CSIMI_SWEEP_PATIENCE 100 /* sweeps without a halving before the next stage; 4 before Newton */
 
 CSIMI_FN bool csimi_sweep_takes(const csim_problem *problem) { return csimi_bodies_take(problem); }
@@ -104,6 +107,12 @@ static csimi_wide csimi_sweep_look(void *problem) {
 static void csimi_sweep_moved(void *problem) { csimi_sweep_velocities((csimi_sweep *)problem); }
 static void csimi_sweep_ready(void *problem, csimi_wide eps) { csimi_sweep_prepare((csimi_sweep *)problem, eps); }
 
+/* Where the compliance of a large island begins: the better the start, the less. */
+static csimi_wide csimi_sweep_eps(csimi_wide measure) {
+    if (measure > CSIMI_WIDE(1e-2)) return CSIMI_WIDE(0.1);
+    return measure > CSIMI_WIDE(1e-3) ? CSIMI_WIDE(1e-2) : CSIMI_WIDE(1e-3);
+}
+
 /* Stage 2: proximal steps by Newton, with eps falling while they converge. Below what was asked for it goes on while it
    gains, because what is left unsolved moves bodies and costs more in the next step than here. again: it has been there
    before and is near. */
@@ -135,7 +144,44 @@ static void csimi_sweep_burst(csimi_sweep *s, csimi_wide good, bool again) {
             break;
         }
     }
-    csimi_sweep_prepare(s, 0);
+    csimi_stages_restore(&s->loop);
+}
+
+/* What a step of Newton has not done plain sweeps do. */
+static void csimi_sweep_between(csimi_sweep *s) {
+    int k;
+    for (k = 1; k <= CSIMI_SWEEP_BETWEEN && !csimi_stages_done(&s->loop); ++k) {
+        csimi_sweep_pass(s);
+        ++s->loop.sweeps;
+        if (k % 10 == 0) csimi_stages_look(&s->loop);
+    }
+}
+
+/* The same for islands that are not small, by the contacts that press: the exact law alone, and few steps of Newton, of
+   which the best is kept. */
+static void csimi_sweep_burst_large(csimi_sweep *s, csimi_wide good) {
+    csimi_wide halved = s->loop.best_measure, eps = csimi_sweep_eps(halved);
+    int iterations, idle = 0;
+    s->convex = s->planned = false;
+    csimi_stages_restore(&s->loop);
+    while (!csimi_stages_done(&s->loop) && idle < (s->loop.best_measure <= good ? 10 : CSIMI_SWEEP_IDLE)) {
+        const bool there = csimi_burst_step(s, eps, &iterations);
+        if (!(s->work > 0)) break;
+        csimi_stages_look(&s->loop);
+        if (!there && s->loop.best_measure <= good) break;
+        if (!there) {
+            if (eps < CSIMI_WIDE(0.5)) eps *= 8;
+            csimi_sweep_between(s);
+        } else if (iterations <= 4 && eps > CSIMI_WIDE(1e-8)) {
+            eps *= CSIMI_WIDE(0.5);
+        }
+        csimi_stages_log(&s->loop);
+        ++idle;
+        if (s->loop.best_measure < CSIMI_WIDE(0.5) * halved) {
+            halved = s->loop.best_measure;
+            idle = 0;
+        }
+    }
     csimi_stages_restore(&s->loop);
 }
 
@@ -274,7 +320,12 @@ static void csimi_sweep_cascade(csimi_sweep *s, csimi_wide good, bool again) {
     if (again && beyond < CSIMI_SWEEP_LAST * eps) beyond = CSIMI_SWEEP_LAST * eps;
     s->loop.target = newton && beyond < good ? beyond : good;
     csimi_stages_accelerated(&s->loop, newton ? 4 : CSIMI_SWEEP_PATIENCE);
-    if (newton && !csimi_stages_done(&s->loop)) csimi_sweep_burst(s, good, again);
+    if (newton && !csimi_stages_done(&s->loop)) {
+        if (csimi_burst_is_large(s))
+            csimi_sweep_burst_large(s, good);
+        else
+            csimi_sweep_burst(s, good, again);
+    }
     s->loop.target = good;
     if (!(again && s->loop.best_measure <= 16 * CSIMI_SWEEP_LAST * eps)) {
         if (newton && !csimi_stages_done(&s->loop)) csimi_stages_accelerated(&s->loop, CSIMI_SWEEP_PATIENCE);
@@ -294,7 +345,7 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
     double good = 0.9 * (double)params->tolerance;
     int trial;
     s->planned = false;
-    if (!csimi_burst_fits(s)) csimi_burst_plan(s);
+    if (!csimi_burst_is_large(s) && !csimi_burst_fits(s)) csimi_burst_plan(s);
     for (trial = 0; trial < 5; ++trial, good = csimi_next_target(good, certificate, params->tolerance)) {
         s->loop.best_measure = (csimi_wide)CSIMI_HUGE;
         if (trial > 0) csimi_sweep_velocities(s);
@@ -308,9 +359,9 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
         if (csim_problem_certify(s->problem, s->v, s->loop.x, scratch, bytes, certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
         if (csim_certificate_worst(certificate) <= (double)params->tolerance) return CSIM_RESULT_CONVERGED;
-        if (s->loop.sweeps >= s->loop.cap || s->contact_count == 0) break;
+        if (csimi_stages_capped(&s->loop) || s->contact_count == 0) break;
     }
-    return s->loop.sweeps >= s->loop.cap ? CSIM_RESULT_CAP : CSIM_RESULT_STALLED;
+    return csimi_stages_capped(&s->loop) ? CSIM_RESULT_CAP : CSIM_RESULT_STALLED;
 }
 
 CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_solver_params *params,
@@ -348,6 +399,7 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     outcome->solver = CSIM_SOLVER_SWEEP;
     outcome->result = csimi_sweep_run(&s, params, scratch, bytes, &outcome->certificate);
     outcome->iterations = s.loop.sweeps;
+    outcome->products = s.loop.factors;
     outcome->rejections = s.loop.rejections;
     outcome->residual = s.loop.best_measure;
     outcome->bytes = arena->used - mark;
@@ -359,6 +411,8 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     return CSIM_OK;
 }
 
+#undef CSIMI_SWEEP_BETWEEN
+#undef CSIMI_SWEEP_IDLE
 #undef CSIMI_SWEEP_WINDOW
 #undef CSIMI_SWEEP_LAST
 #undef CSIMI_SWEEP_PATIENCE

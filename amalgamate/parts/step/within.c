@@ -1,7 +1,7 @@
 /* step/within: a step within a budget. Every island has the work of a bounded frame reserved; what is left over goes
    to certifying islands, small ones first, and what that misses gets its bounded frame after all. Work is counted in
-   visits of contacts: a bounded frame takes three a contact and substep, a sweep (or an evaluation of Newton) one a
-   contact, an iteration of COND one a contact and eight blocks of A. */
+   visits of contacts: a bounded frame takes three a contact and substep, a sweep (or an evaluation of Newton, whose
+   factors take more) one a contact, an iteration of COND one a contact and eight blocks of A. */
 #include "private.h"
 
 CSIMI_FN void csimi_judge_outcome(csim_outcome *o, csim_real tolerance) {
@@ -142,7 +142,7 @@ CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csim
     const long each = bodies ? c->count : csimi_within_iteration(c->problem);
     csimi_pace *pace = f->pace + csimi_block_owner(&w->store, c->block[0]);
     csim_status status;
-    int substeps = f->substeps, i;
+    int substeps = f->substeps, spent, i;
     bool lumped = !forced && pace->bounded == CSIMI_WITHIN_LUMPED && pace->wait > 0;
     long left, own = csimi_within_frame(c->count, f->substeps) + c->problem->A.row[c->n] / 8;
     if (!f->again) f->reserved -= own;
@@ -157,9 +157,10 @@ CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csim
         params->solver = bodies ? CSIM_SOLVER_SWEEP : CSIM_SOLVER_COND;
         csimi_within_start(f, c, false);
         if ((status = csimi_within_try(w, c, params, arena, outcome)) != 0) return status;
-        f->work += each * outcome->iterations;
+        spent = outcome->iterations + (bodies ? outcome->products : 0);
+        f->work += each * spent;
         csimi_judge_outcome(outcome, w->def.solver.tolerance);
-        if (!f->again) csimi_within_pace(pace, outcome->result > CSIM_RESULT_UNCHECKED, outcome->iterations);
+        if (!f->again) csimi_within_pace(pace, outcome->result > CSIM_RESULT_UNCHECKED, spent);
         c->bounded = c->bounded && outcome->result > CSIM_RESULT_UNCHECKED;
     } else if (pace->wait > 0) {
         pace->wait--;

@@ -1,0 +1,331 @@
+/* solve/degree: L U factors of a matrix of small dense nodes, symmetric in structure, in an order of least degree
+   (Tinney and Walker's second scheme): the node with the fewest neighbours goes next and makes them neighbours of each
+   other. What remains when all are neighbours is one dense matrix, the root. The contacts of a heap that press make
+   nearly a tree, of which little more than itself is filled; what needs more than the memory is refused. In double. */
+#include "private.h"
+
+CSIMI_FN void csimi_degree_open(csimi_degree *d, csimi_arena *arena, int n) {
+    int i;
+    d->n = n;
+    d->size = CSIMI_PUSH(arena, int, n);
+    d->at = CSIMI_PUSH(arena, int, n);
+    d->order = CSIMI_PUSH(arena, int, n);
+    d->place = CSIMI_PUSH(arena, int, n);
+    d->degree = CSIMI_PUSH(arena, int, n);
+    d->mark = CSIMI_PUSH(arena, int, n);
+    d->first = CSIMI_PUSH(arena, int, n + 1);
+    d->start = CSIMI_PUSH(arena, size_t, n + 1);
+    d->bucket = CSIMI_PUSH(arena, int, n + 1);
+    d->next = CSIMI_PUSH(arena, int, n);
+    d->before = CSIMI_PUSH(arena, int, n);
+    d->list = CSIMI_PUSH(arena, int, n);
+    d->cells = 0;
+    d->room = (int)((arena->overflow ? 0 : arena->size - arena->used) / (8 * sizeof(int)));
+    d->cell = CSIMI_PUSH(arena, int, 2 * (size_t)d->room);
+    if (arena->overflow) return;
+    for (i = 0; i < n; ++i) {
+        d->size[i] = 0;
+        d->degree[i] = 0;
+        d->mark[i] = d->list[i] = -1;
+    }
+}
+
+/* ---- the graph */
+
+static bool csimi_degree_join(csimi_degree *d, int u, int v) {
+    if (d->cells == d->room) return false;
+    d->cell[2 * d->cells] = v;
+    d->cell[2 * d->cells + 1] = d->list[u];
+    d->list[u] = d->cells++;
+    ++d->degree[u];
+    return true;
+}
+
+CSIMI_FN bool csimi_degree_clique(csimi_degree *d, const int *node, int count) {
+    int i, k, c;
+    for (i = 0; i < count; ++i) {
+        d->mark[node[i]] = node[i];
+        for (c = d->list[node[i]]; c >= 0; c = d->cell[2 * c + 1]) d->mark[d->cell[2 * c]] = node[i];
+        for (k = 0; k < count; ++k) {
+            if (d->mark[node[k]] == node[i]) continue;
+            d->mark[node[k]] = node[i];
+            if (!csimi_degree_join(d, node[i], node[k])) return false;
+        }
+    }
+    return true;
+}
+
+static void csimi_degree_put(csimi_degree *d, int v) {
+    int *head = d->bucket + d->degree[v];
+    d->next[v] = *head;
+    d->before[v] = -1;
+    if (*head >= 0) d->before[*head] = v;
+    *head = v;
+}
+
+static void csimi_degree_take(csimi_degree *d, int v) {
+    if (d->before[v] >= 0)
+        d->next[d->before[v]] = d->next[v];
+    else
+        d->bucket[d->degree[v]] = d->next[v];
+    if (d->next[v] >= 0) d->before[d->next[v]] = d->before[v];
+}
+
+/* Its neighbours lose v and get each other. */
+static bool csimi_degree_eliminate(csimi_degree *d, int v, int stamp) {
+    int p, q;
+    for (p = d->list[v]; p >= 0; p = d->cell[2 * p + 1]) {
+        const int u = d->cell[2 * p];
+        int *link = d->list + u;
+        csimi_degree_take(d, u);
+        d->mark[u] = ++stamp;
+        while (*link >= 0) {
+            const int x = d->cell[2 * *link];
+            if (x == v) {
+                *link = d->cell[2 * *link + 1];
+                continue;
+            }
+            d->mark[x] = stamp;
+            link = d->cell + 2 * *link + 1;
+        }
+        --d->degree[u];
+        for (q = d->list[v]; q >= 0; q = d->cell[2 * q + 1])
+            if (d->mark[d->cell[2 * q]] != stamp && !csimi_degree_join(d, u, d->cell[2 * q])) return false;
+        csimi_degree_put(d, u);
+    }
+    return true;
+}
+
+/* The order, and the first place of the root; false: no room. */
+static bool csimi_degree_sort(csimi_degree *d) {
+    int i, least = 0, stamp = d->n;
+    for (i = 0; i <= d->n; ++i) d->bucket[i] = -1;
+    for (i = d->n - 1; i >= 0; --i) csimi_degree_put(d, i);
+    for (d->root = 0; d->root < d->n; ++d->root) {
+        int v;
+        least = csimi_imax(least - 1, 0);
+        while (d->bucket[least] < 0) ++least;
+        if (least >= d->n - d->root - 1) break;
+        v = d->bucket[least];
+        csimi_degree_take(d, v);
+        d->place[v] = d->root;
+        d->order[d->root] = v;
+        if (stamp > INT32_MAX / 2 || !csimi_degree_eliminate(d, v, stamp)) return false;
+        stamp += d->degree[v];
+        d->degree[v] = -1;
+    }
+    for (i = 0, least = d->root; i < d->n; ++i)
+        if (d->degree[i] >= 0) {
+            d->place[i] = least;
+            d->order[least++] = i;
+        }
+    return true;
+}
+
+/* Where the numbers of every node begin in a vector, and its neighbours after it in ascending order of their places. */
+static bool csimi_degree_columns(csimi_degree *d, csimi_arena *arena) {
+    int k, p, e, total = 0, at = 0;
+    d->work = 0;
+    for (k = 0; k < d->n; ++k) {
+        d->at[d->order[k]] = at;
+        at += d->size[d->order[k]];
+        for (p = d->list[d->order[k]]; p >= 0 && k < d->root; p = d->cell[2 * p + 1]) ++total;
+    }
+    d->length = at;
+    d->index = CSIMI_PUSH(arena, int, total);
+    d->column = CSIMI_PUSH(arena, size_t, total);
+    d->slot = CSIMI_PUSH(arena, int, d->n);
+    if (arena->overflow) return false;
+    d->numbers = 0;
+    for (k = 0, total = 0; k < d->root; ++k) {
+        const int size = d->size[d->order[k]];
+        int width = 0;
+        d->first[k] = total;
+        for (p = d->list[d->order[k]]; p >= 0; p = d->cell[2 * p + 1], ++total) {
+            const int j = d->place[d->cell[2 * p]];
+            for (e = total; e > d->first[k] && d->index[e - 1] > j; --e) d->index[e] = d->index[e - 1];
+            d->index[e] = j;
+        }
+        d->start[k] = d->numbers;
+        d->numbers += (size_t)(size * size);
+        for (e = d->first[k]; e < total; ++e) {
+            d->column[e] = d->numbers;
+            d->numbers += 2 * (size_t)(size * d->size[d->order[d->index[e]]]);
+            width += d->size[d->order[d->index[e]]];
+        }
+        d->work += (csimi_wide)size * (csimi_wide)(width + size) * (csimi_wide)(width + size);
+    }
+    d->first[k] = total;
+    d->rest = d->root < d->n ? at - d->at[d->order[d->root]] : 0;
+    d->start[k] = d->numbers;
+    d->numbers += (size_t)d->rest * (size_t)d->rest;
+    d->work += (csimi_wide)d->rest * (csimi_wide)d->rest * (csimi_wide)d->rest / 3;
+    return true;
+}
+
+CSIMI_FN bool csimi_degree_plan(csimi_degree *d, csimi_arena *arena) {
+    if (!csimi_degree_sort(d) || !csimi_degree_columns(d, arena)) return false;
+    d->pivot = CSIMI_PUSH(arena, int, d->rest);
+    d->value = CSIMI_PUSH(arena, csimi_wide, d->numbers);
+    return !arena->overflow;
+}
+
+/* ---- numbers */
+
+CSIMI_FN csimi_wide *csimi_degree_block(csimi_degree *d, int u, int v, size_t *down, size_t *right) {
+    const int i = d->place[u], j = d->place[v], k = csimi_imin(i, j);
+    const bool lower = i > j;
+    int e;
+    *down = (size_t)d->size[u];
+    *right = 1;
+    if (k >= d->root) {
+        const int base = d->at[d->order[d->root]];
+        *down = (size_t)d->rest;
+        return d->value + d->start[d->root] + (size_t)(d->at[u] - base) * *down + (size_t)(d->at[v] - base);
+    }
+    if (i == j) return d->value + d->start[k];
+    for (e = d->first[k]; e < d->first[k + 1] && d->index[e] != (lower ? i : j);) ++e;
+    if (e == d->first[k + 1]) return NULL;
+    *down = lower ? (size_t)d->size[v] : 1; /* U is kept as its transpose */
+    *right = lower ? 1 : (size_t)d->size[u];
+    return d->value + d->column[e] + (lower ? 0 : (size_t)(d->size[u] * d->size[v]));
+}
+
+/* C -= X Y' for X [x m] and Y [y m], C with rows of `stride`; all sizes are multiples of three. */
+static void csimi_degree_less(csimi_wide *CSIMI_RESTRICT C, size_t stride, const csimi_wide *X, int x,
+                              const csimi_wide *Y, int y, int m) {
+    int i, j, k;
+    for (i = 0; i < x; i += 3, X += 3 * m, C += 3 * stride)
+        for (j = 0; j < y; j += 3) {
+            const csimi_wide *a = X, *b = Y + (ptrdiff_t)j * m;
+            csimi_wide c0 = 0, c1 = 0, c2 = 0, c3 = 0, c4 = 0, c5 = 0, c6 = 0, c7 = 0, c8 = 0;
+            for (k = 0; k < m; ++k) {
+                c0 += a[k] * b[k];
+                c1 += a[k] * b[m + k];
+                c2 += a[k] * b[2 * m + k];
+                c3 += a[m + k] * b[k];
+                c4 += a[m + k] * b[m + k];
+                c5 += a[m + k] * b[2 * m + k];
+                c6 += a[2 * m + k] * b[k];
+                c7 += a[2 * m + k] * b[m + k];
+                c8 += a[2 * m + k] * b[2 * m + k];
+            }
+            C[j] -= c0;
+            C[j + 1] -= c1;
+            C[j + 2] -= c2;
+            C[stride + (size_t)j] -= c3;
+            C[stride + (size_t)j + 1] -= c4;
+            C[stride + (size_t)j + 2] -= c5;
+            C[2 * stride + (size_t)j] -= c6;
+            C[2 * stride + (size_t)j + 1] -= c7;
+            C[2 * stride + (size_t)j + 2] -= c8;
+        }
+}
+
+/* The inverse of a node's own matrix in its place (Gauss and Jordan, without pivots: it is the identity and more). */
+static bool csimi_degree_invert(csimi_wide *D, int m) {
+    int i, j, k;
+    for (k = 0; k < m; ++k) {
+        csimi_wide *row = D + (ptrdiff_t)m * k;
+        const csimi_wide pivot = 1 / row[k];
+        if (!(pivot > -CSIMI_WIDE_HUGE && pivot < CSIMI_WIDE_HUGE)) return false;
+        for (j = 0; j < m; ++j) row[j] *= pivot;
+        row[k] = pivot;
+        for (i = 0; i < m; ++i) {
+            csimi_wide *to = D + (ptrdiff_t)m * i;
+            const csimi_wide factor = to[k];
+            if (i == k) continue;
+            to[k] = 0;
+            for (j = 0; j < m; ++j) to[j] -= factor * row[j];
+        }
+    }
+    return true;
+}
+
+/* L [rows m] <- L D */
+static void csimi_degree_scale(csimi_wide *L, int rows, const csimi_wide *D, int m) {
+    csimi_wide x[CSIMI_DEGREE_MOST];
+    int i, j, k;
+    for (i = 0; i < rows; ++i, L += m) {
+        for (j = 0; j < m; ++j) x[j] = 0;
+        for (k = 0; k < m; ++k)
+            for (j = 0; j < m; ++j) x[j] += L[k] * D[m * k + j];
+        for (j = 0; j < m; ++j) L[j] = x[j];
+    }
+}
+
+/* What the neighbours of the node at place k get from it. */
+static void csimi_degree_update(csimi_degree *d, int k) {
+    const int m = d->size[d->order[k]], end = d->first[k + 1], base = d->rest > 0 ? d->at[d->order[d->root]] : 0;
+    int a, b, e;
+    for (a = d->first[k]; a < end; ++a) {
+        const int j = d->index[a], J = d->order[j], y = d->size[J];
+        const csimi_wide *L = d->value + d->column[a], *U = L + (ptrdiff_t)y * m;
+        if (j < d->root) {
+            for (e = d->first[j]; e < d->first[j + 1]; ++e) d->slot[d->index[e]] = e;
+            csimi_degree_less(d->value + d->start[j], (size_t)y, L, y, U, y, m);
+            for (b = a + 1; b < end; ++b) {
+                const int x = d->size[d->order[d->index[b]]];
+                const csimi_wide *X = d->value + d->column[b];
+                csimi_wide *to = d->value + d->column[d->slot[d->index[b]]];
+                csimi_degree_less(to, (size_t)y, X, x, U, y, m);
+                csimi_degree_less(to + (ptrdiff_t)x * y, (size_t)y, X + (ptrdiff_t)x * m, x, L, y, m);
+            }
+        } else {
+            csimi_wide *row = d->value + d->start[d->root] + (size_t)(d->at[J] - base) * (size_t)d->rest;
+            for (b = d->first[k]; b < end; ++b) {
+                const int x = d->size[d->order[d->index[b]]];
+                if (d->index[b] < d->root) continue;
+                csimi_degree_less(row + d->at[d->order[d->index[b]]] - base, (size_t)d->rest, L, y,
+                                  d->value + d->column[b] + (ptrdiff_t)x * m, x, m);
+            }
+        }
+    }
+}
+
+CSIMI_FN void csimi_degree_clear(csimi_degree *d) { CSIMI_MEMSET(d->value, 0, d->numbers * sizeof *d->value); }
+
+CSIMI_FN bool csimi_degree_factor(csimi_degree *d) {
+    int k, e;
+    for (k = 0; k < d->root; ++k) {
+        const int m = d->size[d->order[k]];
+        csimi_wide *D = d->value + d->start[k];
+        if (!csimi_degree_invert(D, m)) return false;
+        for (e = d->first[k]; e < d->first[k + 1]; ++e)
+            csimi_degree_scale(d->value + d->column[e], d->size[d->order[d->index[e]]], D, m);
+        csimi_degree_update(d, k);
+    }
+    return csimi_lu(d->rest, d->value + d->start[d->root], d->pivot);
+}
+
+CSIMI_FN void csimi_degree_solve(csimi_degree *d, csimi_wide *x) {
+    int k, e, i, j;
+    for (k = 0; k < d->root; ++k) {
+        const int m = d->size[d->order[k]];
+        const csimi_wide *own = x + d->at[d->order[k]];
+        for (e = d->first[k]; e < d->first[k + 1]; ++e) {
+            const int J = d->order[d->index[e]];
+            const csimi_wide *L = d->value + d->column[e];
+            csimi_wide *y = x + d->at[J];
+            for (i = 0; i < d->size[J]; ++i)
+                for (j = 0; j < m; ++j) y[i] -= L[m * i + j] * own[j];
+        }
+    }
+    if (d->rest > 0) csimi_lu_solve(d->rest, d->value + d->start[d->root], d->pivot, x + d->at[d->order[d->root]]);
+    for (k = d->root - 1; k >= 0; --k) {
+        const int m = d->size[d->order[k]];
+        const csimi_wide *D = d->value + d->start[k];
+        csimi_wide *own = x + d->at[d->order[k]], y[CSIMI_DEGREE_MOST];
+        for (e = d->first[k]; e < d->first[k + 1]; ++e) {
+            const int J = d->order[d->index[e]];
+            const csimi_wide *U = d->value + d->column[e] + (ptrdiff_t)d->size[J] * m;
+            for (i = 0; i < d->size[J]; ++i)
+                for (j = 0; j < m; ++j) own[j] -= U[m * i + j] * x[d->at[J] + i];
+        }
+        for (i = 0; i < m; ++i) y[i] = own[i];
+        for (i = 0; i < m; ++i) {
+            own[i] = 0;
+            for (j = 0; j < m; ++j) own[i] += D[m * i + j] * y[j];
+        }
+    }
+}
