@@ -132,6 +132,25 @@ for k in name version author maintainer sentence paragraph category architecture
 done >"$work/log"
 [ -s "$work/log" ] || echo "$wanted" >"$work/log"
 check "manifest library.properties" "$work/log"
+# ESP-IDF: what its registry asks of idf_component.yml, and what CMakeLists.txt names is there
+(for k in version description license; do grep -q "^$k: *[^ ]" "$root/idf/idf_component.yml" || echo "idf_component.yml lacks $k"; done
+    grep -Eq '^version: "[0-9]+\.[0-9]+\.[0-9]+"$' "$root/idf/idf_component.yml" || echo "idf_component.yml: version"
+    grep -q '^idf_component_register(' "$root/idf/CMakeLists.txt" || echo "idf/CMakeLists.txt registers nothing"
+    for f in $(grep -o '"\.\./[a-z./]*"' "$root/idf/CMakeLists.txt" | tr -d '"'); do [ -e "$root/idf/$f" ] || echo "idf: no $f"; done) >"$work/log"
+[ -s "$work/log" ] || echo "$wanted" >"$work/log"
+check "manifest idf_component.yml" "$work/log"
+# vcpkg: its commands are cmake's; made known as empty ones here, the port runs and finds its files
+if command -v cmake >/dev/null; then
+    {
+        echo 'foreach(f vcpkg_cmake_configure vcpkg_cmake_install vcpkg_cmake_config_fixup vcpkg_install_copyright)'
+        echo '  cmake_language(EVAL CODE "function(${f})\n foreach(a \${ARGN})\n if(IS_ABSOLUTE \"\${a}\" AND NOT EXISTS \"\${a}\")\n message(FATAL_ERROR \"no \${a}\")\n endif()\n endforeach()\n endfunction()")'
+        echo 'endforeach()'
+        echo "set(CURRENT_PACKAGES_DIR \"$work/vcpkg\")"
+        echo "include(\"$root/vcpkg/condsim/portfile.cmake\")"
+    } >"$work/port.cmake"
+    (cmake -P "$work/port.cmake" && echo "$wanted") >"$work/log" 2>&1
+    check "port vcpkg/condsim" "$work/log"
+fi
 if command -v python3 >/dev/null; then
     (python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$root/conanfile.py" && echo "$wanted") >"$work/log" 2>&1
     check "manifest conanfile.py" "$work/log"
