@@ -393,17 +393,18 @@ static void csimi_cert_take(double *worst, csimi_wide x) {
     if ((double)x > *worst) *worst = (double)x;
 }
 
-/* What the last bits of impulses are worth at one side, m/s; g [3n]: magnitudes of the impulses on each block. */
+/* What the last bits of impulses are worth at one side, m/s; g [3n]: magnitudes of the impulses on each block over the
+   diagonal of A. */
 static csimi_wide csimi_cert_rounded(const csim_problem *p, const csim_side *side, const csimi_wide *g) {
     csimi_wide sum = 0;
-    int k, i, j;
+    int k, i;
     for (k = side->first; k < side->first + side->count; ++k) {
-        const ptrdiff_t block = p->terms[k].block;
-        const csim_real *D = p->A.val + 9 * (ptrdiff_t)p->A.diag[block], *J = p->terms[k].J;
-        csimi_wide y[3] = {0, 0, 0};
-        for (i = 0; i < 3; ++i)
-            for (j = 0; j < 3; ++j)
-                y[i] += csimi_cert_abs((csimi_wide)J[3 * i + j]) * g[3 * block + j] / (csimi_wide)D[4 * j];
+        const csimi_wide *at = g + 3 * (ptrdiff_t)p->terms[k].block;
+        const csim_real *J = p->terms[k].J;
+        csimi_wide y[3];
+        for (i = 0; i < 3; ++i, J += 3)
+            y[i] = csimi_cert_abs((csimi_wide)J[0]) * at[0] + csimi_cert_abs((csimi_wide)J[1]) * at[1] +
+                   csimi_cert_abs((csimi_wide)J[2]) * at[2];
         sum += csimi_cert_norm3(y);
     }
     return (csimi_wide)CSIMI_EPS * sum;
@@ -508,6 +509,7 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
     }
     csimi_cert_take(&out->energy, pressed);
     csimi_cert_impulses(p, lambda, true, g);
+    for (m = 0; m < 3 * p->A.n; ++m) g[m] /= (csimi_wide)p->A.val[9 * (ptrdiff_t)p->A.diag[m / 3] + 4 * (m % 3)];
     csimi_cert_motion(p, kept, csimi_sqrt64(weighed / weight), g, out);
     if (CSIMI_CERT_ALL) csimi_cert_map(&sum, out);
 }

@@ -38,7 +38,11 @@ typedef struct csimi_place {
 
 enum { CSIMI_AXES_SLACKS = 4 }; /* soft rows of a joint: limits and springs, of pushes and of turns */
 
+#if CSIMI_HAS_TREES
 #define CSIMI_PLACE_TERMS 10 /* most terms of a place: a link under 30 coordinates, a frame and CSIM_MODES_MOST modes */
+#else
+#define CSIMI_PLACE_TERMS 3 /* a face, an edge of a cable */
+#endif
 
 /* What a bend element holds on to: an edge frame, a body or the world. */
 typedef struct csimi_bend_end {

@@ -1,6 +1,12 @@
 /* sparse/dense: Cholesky and LU of small dense matrices, in double. */
 #include "private.h"
 
+#ifndef CONDSIM_TINY
+#define CSIMI_WRITTEN_OUT 1
+#else
+#define CSIMI_WRITTEN_OUT 0 /* for the small ones it is code */
+#endif
+
 /* y -= a[0] U_0 + ... + a[3] U_3 over [0, count) for four rows U_k of stride m: one load and store of y for four rows,
    and no reduction, so that it vectorises as written. */
 static void csimi_subtract_rows4(int count, const csimi_wide *a, const csimi_wide *U, size_t m,
@@ -9,7 +15,8 @@ static void csimi_subtract_rows4(int count, const csimi_wide *a, const csimi_wid
     const csimi_wide *CSIMI_RESTRICT u2 = U + 2 * m, *CSIMI_RESTRICT u3 = U + 3 * m;
     csimi_wide a0 = a[0], a1 = a[1], a2 = a[2], a3 = a[3];
     int j;
-    for (j = 0; j + 4 <= count; j += 4) { /* written out: gcc -O2 makes pairs of neighbours but not of loop turns */
+    /* written out: gcc -O2 makes pairs of neighbours but not of loop turns */
+    for (j = 0; CSIMI_WRITTEN_OUT && j + 4 <= count; j += 4) {
         y[j] -= (a0 * u0[j] + a1 * u1[j]) + (a2 * u2[j] + a3 * u3[j]);
         y[j + 1] -= (a0 * u0[j + 1] + a1 * u1[j + 1]) + (a2 * u2[j + 1] + a3 * u3[j + 1]);
         y[j + 2] -= (a0 * u0[j + 2] + a1 * u1[j + 2]) + (a2 * u2[j + 2] + a3 * u3[j + 2]);
@@ -21,7 +28,7 @@ static void csimi_subtract_rows4(int count, const csimi_wide *a, const csimi_wid
 static void csimi_subtract_row(int count, csimi_wide a, const csimi_wide *CSIMI_RESTRICT u,
                                csimi_wide *CSIMI_RESTRICT y) {
     int j;
-    for (j = 0; j + 4 <= count; j += 4) {
+    for (j = 0; CSIMI_WRITTEN_OUT && j + 4 <= count; j += 4) {
         y[j] -= a * u[j];
         y[j + 1] -= a * u[j + 1];
         y[j + 2] -= a * u[j + 2];
@@ -162,3 +169,5 @@ CSIMI_FN void csimi_lu_solve(int m, const csimi_wide *LU, const int *pivot, csim
         x[i] = (x[i] - csimi_dense_dot(m - 1 - i, row + i + 1, x + i + 1)) / row[i];
     }
 }
+
+#undef CSIMI_WRITTEN_OUT

@@ -48,7 +48,8 @@ CSIMI_FN csim_pair_info csimi_pair_of(const csim_world *w, int a, int shape_a, i
     return p;
 }
 
-CSIMI_FN void csimi_list_excluded(csimi_detector *d, uint64_t *other) {
+/* Not inlined: sorting takes a kilobyte of stack, which detection need not carry on. */
+CSIMI_FN CSIMI_NOINLINE void csimi_list_excluded(csimi_detector *d, uint64_t *other) {
     const csimi_store *s = &d->world->store;
     int i;
     d->excluded_count = 0;

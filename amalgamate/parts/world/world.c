@@ -215,20 +215,29 @@ static void csimi_start_world(csim_world *w, const csim_world_def *def) {
 
 static size_t csimi_header_bytes(void) { return (sizeof(csim_world) + 63) / 64 * 64; }
 
-CSIM_API csim_status csim_world_bytes(const csim_world_def *def, size_t *bytes, csim_error *error) {
+/* Not inlined: a kilobyte of pointers, which the layouts of the stages need not lie under. SIZE_MAX: too much. */
+static CSIMI_NOINLINE size_t csimi_store_bytes(const csimi_counts *capacity, size_t scratch) {
     csimi_store store;
     csimi_arena arena = csimi_arena_counting();
+    CSIMI_MEMSET(&store, 0, sizeof store);
+    store.capacity = *capacity;
+    csimi_store_layout(&store, scratch, &arena);
+    return arena.overflow ? SIZE_MAX : arena.used;
+}
+
+CSIM_API csim_status csim_world_bytes(const csim_world_def *def, size_t *bytes, csim_error *error) {
+    csimi_counts capacity;
+    size_t used;
     csim_status s;
     if (!def || !bytes)
         return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_world_bytes", def ? "bytes" : "def", false, 0, "not null");
     if ((s = csimi_check_world_def(def, "csim_world_bytes", error)) != 0) return s;
-    CSIMI_MEMSET(&store, 0, sizeof store);
-    store.capacity = csimi_first_capacity(def);
-    csimi_store_layout(&store, csimi_world_scratch(&store.capacity, &def->solver), &arena);
-    if (arena.overflow)
+    capacity = csimi_first_capacity(def);
+    used = csimi_store_bytes(&capacity, csimi_world_scratch(&capacity, &def->solver));
+    if (used > SIZE_MAX - csimi_header_bytes())
         return csimi_fail(error, CSIM_OUT_OF_RANGE, "csim_world_bytes", "capacity", false, 0,
                           "sizes that fit in memory");
-    *bytes = csimi_header_bytes() + arena.used;
+    *bytes = csimi_header_bytes() + used;
     return CSIM_OK;
 }
 
