@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: b34cb191e83f39a6
+   Hash of the parts: 72ddc10b2d71c7f0
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1884,6 +1884,9 @@ CSIM_API csim_status csim_body_add_node_force(csim_world *world, csim_body_id id
    -1e15..1e15 Pa. */
 CSIM_API csim_status csim_soft_set_activation(csim_world *world, csim_body_id id, const int *tets, int count,
                                               const csim_activation *activation);
+/* Multiplies the moduli of a solid, cloth or cable, and with them bending, twist and damping by stiffness, from the
+   next step on; factor 1e-6..1e6. What clamps a cable to others keeps its own. Also CSIM_WRONG_KIND. */
+CSIM_API csim_status csim_body_scale_stiffness(csim_world *world, csim_body_id id, csim_real factor);
 /* Triangles of the surface of a solid (outward), of cloth or of a reduced body, in numbers of its nodes; world's
    memory, [3 count]. Others have none: count 0. */
 CSIM_API csim_status csim_body_surface(const csim_world *world, csim_body_id id, const int **triangles, int *count);
@@ -5601,130 +5604,86 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
 
 /* Lines of what a build leaves out are none, where no snapshot can bring it: they would be code. */
 #if !defined(CONDSIM_NO_SNAPSHOTS) || !defined(CONDSIM_NO_SOFT)
-#define CSIMI_SOLID_ARRAYS(X)                               \
-    X(tets, int, state.tet, 4, node)                        \
-    X(tets, csim_real, state.tet_shape, 9, finite)          \
-    X(tets, csim_real, state.tet_volume, 1, extent)         \
-    X(tets, csim_real, state.tet_lame, 3, finite)           \
-    X(tets, unsigned char, state.tet_material, 1, material) \
-    X(tets, csim_real, state.tet_active, 5, finite)
+#define CSIMI_SOLID_ARRAYS(X)                                                                               \
+    X(tets, int, state.tet, 4, node) X(tets, csim_real, state.tet_shape, 9, finite)                         \
+    X(tets, csim_real, state.tet_volume, 1, extent) X(tets, csim_real, state.tet_lame, 3, finite)           \
+    X(tets, unsigned char, state.tet_material, 1, material) X(tets, csim_real, state.tet_active, 5, finite)
 #else
 #define CSIMI_SOLID_ARRAYS(X)
 #endif
 #if !defined(CONDSIM_NO_SNAPSHOTS) || !defined(CONDSIM_NO_CLOTH)
-#define CSIMI_SHEET_ARRAYS(X)                                         \
-    X(membranes, int, state.membrane, 3, node)                        \
-    X(membranes, int, state.membrane_beyond, 3, any_node)             \
-    X(membranes, csim_real, state.membrane_shape, 4, finite)          \
-    X(membranes, csim_real, state.membrane_data, 4, extent)           \
-    X(membranes, csim_real, state.membrane_fold, 9, finite)           \
+#define CSIMI_SHEET_ARRAYS(X)                                                                        \
+    X(membranes, int, state.membrane, 3, node) X(membranes, int, state.membrane_beyond, 3, any_node) \
+    X(membranes, csim_real, state.membrane_shape, 4, finite)                                         \
+    X(membranes, csim_real, state.membrane_data, 4, extent)                                          \
+    X(membranes, csim_real, state.membrane_fold, 9, finite)                                          \
     X(membranes, unsigned char, state.membrane_material, 1, material)
 #else
 #define CSIMI_SHEET_ARRAYS(X)
 #endif
 #if !defined(CONDSIM_NO_SNAPSHOTS) || !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || \
     !defined(CONDSIM_NO_CABLE) || !defined(CONDSIM_NO_REDUCED)
-#define CSIMI_SURFACE_ARRAYS(X)                    \
-    X(surface, int, surface_node, 1, node)         \
-    X(surface, csim_real, surface_rest, 3, finite) \
-    X(triangles, int, triangle, 3, own)            \
-    X(triangles, int, face, 3, own)                \
+#define CSIMI_SURFACE_ARRAYS(X)                                                           \
+    X(surface, int, surface_node, 1, node) X(surface, csim_real, surface_rest, 3, finite) \
+    X(triangles, int, triangle, 3, own) X(triangles, int, face, 3, own)                   \
     X(triangles, int, face_triangle, 1, own)
 #else
 #define CSIMI_SURFACE_ARRAYS(X)
 #endif
 #if !defined(CONDSIM_NO_SNAPSHOTS) || !defined(CONDSIM_NO_CABLE)
-#define CSIMI_CABLE_ARRAYS(X)                             \
-    X(frames, csim_real, state.frame, 4, turn)            \
-    X(frames, csim_real, state.frame_velocity, 3, finite) \
-    X(frames, csim_real, frame_rep, 3, finite)            \
-    X(frames, csim_real, state.frame_inertia, 3, amount)  \
-    X(frames, csim_real, state.frame_torque, 3, finite)   \
-    X(frames, csim_real, state.frame_damping, 1, amount)  \
-    X(frames, unsigned char, state.frame_mode, 1, mode)   \
-    X(frames, int, frame_body, 1, slot)                   \
-    X(frames, int, state.edge_node, 2, node)              \
-    X(frames, csim_real, state.edge_data, 6, extent)      \
-    X(bends, csimi_bend, state.bend, 1, bend)             \
-    X(bends, csim_real, state.bend_data, 8, extent)
+#define CSIMI_CABLE_ARRAYS(X)                                                                                \
+    X(frames, csim_real, state.frame, 4, turn) X(frames, csim_real, state.frame_velocity, 3, finite)         \
+    X(frames, csim_real, frame_rep, 3, finite) X(frames, csim_real, state.frame_inertia, 3, amount)          \
+    X(frames, csim_real, state.frame_torque, 3, finite) X(frames, csim_real, state.frame_damping, 1, amount) \
+    X(frames, unsigned char, state.frame_mode, 1, mode) X(frames, int, frame_body, 1, slot)                  \
+    X(frames, int, state.edge_node, 2, node) X(frames, csim_real, state.edge_data, 6, extent)                \
+    X(bends, csimi_bend, state.bend, 1, bend) X(bends, csim_real, state.bend_data, 8, extent)
 #else
 #define CSIMI_CABLE_ARRAYS(X)
 #endif
 #if !defined(CONDSIM_NO_SNAPSHOTS) || CSIMI_HAS_TREES
-#define CSIMI_TREE_ARRAYS(X)                                              \
-    X(trees, csimi_tree, state.tree, 1, tree)                             \
-    X(trees, int, tree_body, 1, slot)                                     \
-    X(tree_links, csimi_tree_link, state.tree_link, 1, tree_link)         \
-    X(tree_links, csim_real, state.link_position, 7, turn)                \
-    X(tree_links, csim_real, state.link_pose, 7, turn)                    \
-    X(tree_links, csim_real, state.link_target, 4, finite)                \
-    X(tree_links, csim_real, link_impulse, CSIMI_TREE_JOINT_ROWS, finite) \
-    X(coords, csim_real, state.coord_rate, 3, finite)                     \
-    X(coords, csim_real, coord_rep, 3, finite)                            \
-    X(coords, csim_real, state.coord_force, 3, finite)                    \
-    X(coords, csim_real, state.coord_target, 3, finite)                   \
-    X(coords, int, state.coord_limb, 2, own)                              \
-    X(coords, int, coord_tree, 1, tree_index)                             \
-    X(coords, csim_real, state.coord_position, 3, finite)                 \
-    X(modal, double, state.modal, 1, double)
+#define CSIMI_TREE_ARRAYS(X)                                                                               \
+    X(trees, csimi_tree, state.tree, 1, tree) X(trees, int, tree_body, 1, slot)                            \
+    X(tree_links, csimi_tree_link, state.tree_link, 1, tree_link)                                          \
+    X(tree_links, csim_real, state.link_position, 7, turn)                                                 \
+    X(tree_links, csim_real, state.link_pose, 7, turn)                                                     \
+    X(tree_links, csim_real, state.link_target, 4, finite)                                                 \
+    X(tree_links, csim_real, link_impulse, CSIMI_TREE_JOINT_ROWS, finite)                                  \
+    X(coords, csim_real, state.coord_rate, 3, finite) X(coords, csim_real, coord_rep, 3, finite)           \
+    X(coords, csim_real, state.coord_force, 3, finite) X(coords, csim_real, state.coord_target, 3, finite) \
+    X(coords, int, state.coord_limb, 2, own) X(coords, int, coord_tree, 1, tree_index)                     \
+    X(coords, csim_real, state.coord_position, 3, finite) X(modal, double, state.modal, 1, double)
 #else
 #define CSIMI_TREE_ARRAYS(X)
 #endif
 
-/* X(axis, type, member of csimi_store, numbers per item, rule): one line per array; the axis names a field of
+/* X(axis, type, member of csimi_store, numbers per item, rule): one item per array; the axis names a field of
    csim_capacity that holds both the capacity and the count; the rule csimi_<rule>_sound judges what a snapshot says the
    array holds (intact.c). */
-#define CSIMI_WORLD_ARRAYS(X)                            \
-    X(bodies, csimi_body, body, 1, body)                 \
-    X(bodies, int, body_list, 1, live_slot)              \
-    X(nodes, csim_real, state.x, 3, finite)              \
-    X(nodes, csim_real, state.v, 3, finite)              \
-    X(nodes, csim_real, node_rep, 3, finite)             \
-    X(nodes, csim_real, state.node_mass, 1, amount)      \
-    X(nodes, csim_real, state.node_force, 3, finite)     \
-    X(nodes, csim_real, state.node_damping, 1, amount)   \
-    X(nodes, csim_real, state.node_gravity, 1, finite)   \
-    X(nodes, unsigned char, state.node_mode, 1, mode)    \
-    X(nodes, int, node_body, 1, slot)                    \
-    X(nodes, int, node_user, 1, own)                     \
-    X(nodes, int, node_of_user, 1, own)                  \
-    X(nodes, int, node_aggregate, 1, own)                \
-    X(nodes, int, state.node_tree, 1, any_tree)          \
-    X(rigids, csim_real, state.com, 3, finite)           \
-    X(rigids, csim_real, state.rotation, 4, turn)        \
-    X(rigids, csim_real, state.velocity, 6, finite)      \
-    X(rigids, csim_real, rigid_rep, 6, finite)           \
-    X(rigids, csim_real, state.rigid_mass, 1, amount)    \
-    X(rigids, csim_real, state.inertia, 9, finite)       \
-    X(rigids, csim_real, state.wrench, 6, finite)        \
-    X(rigids, csim_real, state.rigid_damping, 2, amount) \
-    X(rigids, csim_real, state.rigid_gravity, 1, finite) \
-    X(rigids, unsigned char, state.rigid_mode, 1, mode)  \
-    X(rigids, int, rigid_body, 1, slot)                  \
-    X(shapes, csim_geometry, shape, 1, geometry)         \
-    X(shapes, int, shape_body, 1, slot)                  \
-    X(shapes, int, shape_link, 1, own)                   \
-    X(shapes, csimi_skin, skin, 1, skin)                 \
-    X(hulls, csim_hull_data, hull, 1, hull)              \
-    CSIMI_SOLID_ARRAYS(X)                                \
-    CSIMI_SHEET_ARRAYS(X)                                \
-    CSIMI_SURFACE_ARRAYS(X)                              \
-    X(links, csimi_link, link, 1, link)                  \
-    CSIMI_CABLE_ARRAYS(X)                                \
-    X(springs, csimi_place, state.spring, 2, place)      \
-    X(springs, csim_real, state.spring_data, 3, amount)  \
-    X(springs, int, spring_link, 1, link_slot)           \
-    X(joints, csimi_joint, joint, 1, joint)              \
-    X(axes, csimi_axes, axes, 1, axes)                   \
-    X(axes, csim_real, state.slack_rate, 12, finite)     \
-    X(axes, csim_real, slack_rep, 12, finite)            \
-    X(axes, csim_real, state.slack_force, 12, finite)    \
-    CSIMI_TREE_ARRAYS(X)                                 \
-    X(contacts, csim_contact_info, contact, 1, contact)  \
-    X(kept, csimi_kept, kept, 1, kept)                   \
-    X(ended, uint64_t, ended_id, 1, id)                  \
-    X(touches, csim_touch_event, touch, 1, touch)        \
-    CSIMI_SLEEP_ARRAYS(X)
+#define CSIMI_WORLD_ARRAYS(X)                                                                                \
+    X(bodies, csimi_body, body, 1, body) X(bodies, int, body_list, 1, live_slot)                             \
+    X(nodes, csim_real, state.x, 3, finite) X(nodes, csim_real, state.v, 3, finite)                          \
+    X(nodes, csim_real, node_rep, 3, finite) X(nodes, csim_real, state.node_mass, 1, amount)                 \
+    X(nodes, csim_real, state.node_force, 3, finite) X(nodes, csim_real, state.node_damping, 1, amount)      \
+    X(nodes, csim_real, state.node_gravity, 1, finite) X(nodes, unsigned char, state.node_mode, 1, mode)     \
+    X(nodes, int, node_body, 1, slot) X(nodes, int, node_user, 1, own) X(nodes, int, node_of_user, 1, own)   \
+    X(nodes, int, node_aggregate, 1, own) X(nodes, int, state.node_tree, 1, any_tree)                        \
+    X(rigids, csim_real, state.com, 3, finite) X(rigids, csim_real, state.rotation, 4, turn)                 \
+    X(rigids, csim_real, state.velocity, 6, finite) X(rigids, csim_real, rigid_rep, 6, finite)               \
+    X(rigids, csim_real, state.rigid_mass, 1, amount) X(rigids, csim_real, state.inertia, 9, finite)         \
+    X(rigids, csim_real, state.wrench, 6, finite) X(rigids, csim_real, state.rigid_damping, 2, amount)       \
+    X(rigids, csim_real, state.rigid_gravity, 1, finite) X(rigids, unsigned char, state.rigid_mode, 1, mode) \
+    X(rigids, int, rigid_body, 1, slot) X(shapes, csim_geometry, shape, 1, geometry)                         \
+    X(shapes, int, shape_body, 1, slot) X(shapes, int, shape_link, 1, own)                                   \
+    X(shapes, csimi_skin, skin, 1, skin) X(hulls, csim_hull_data, hull, 1, hull) CSIMI_SOLID_ARRAYS(X)       \
+    CSIMI_SHEET_ARRAYS(X) CSIMI_SURFACE_ARRAYS(X) X(links, csimi_link, link, 1, link) CSIMI_CABLE_ARRAYS(X)  \
+    X(springs, csimi_place, state.spring, 2, place) X(springs, csim_real, state.spring_data, 3, amount)      \
+    X(springs, int, spring_link, 1, link_slot) X(joints, csimi_joint, joint, 1, joint)                       \
+    X(axes, csimi_axes, axes, 1, axes) X(axes, csim_real, state.slack_rate, 12, finite)                      \
+    X(axes, csim_real, slack_rep, 12, finite) X(axes, csim_real, state.slack_force, 12, finite)              \
+    CSIMI_TREE_ARRAYS(X) X(contacts, csim_contact_info, contact, 1, contact)                                 \
+    X(kept, csimi_kept, kept, 1, kept) X(ended, uint64_t, ended_id, 1, id)                                   \
+    X(touches, csim_touch_event, touch, 1, touch) CSIMI_SLEEP_ARRAYS(X)
 
 /* Everything that is counted: the axes of the arrays above, the stored blocks of A, the pairs of the broad phase. */
 #define CSIMI_WORLD_AXES(X)                                                                                           \
@@ -35261,6 +35220,29 @@ CSIM_API csim_status csim_soft_set_activation(csim_world *w, csim_body_id id, co
         active[1] = a->tension;
         csimi_store3(active + 2, length > 0 ? csim_scale(1 / length, a->fibre) : csim_v3(0, 0, 0));
     }
+    return CSIM_OK;
+}
+
+/* Columns from..to - 1 of some rows. */
+static void csimi_scale_rows(csim_real *x, int first, int rows, int width, int from, int to, csim_real factor) {
+    int i, k;
+    for (i = first; i < first + rows; i++)
+        for (k = from; k < to; k++) x[(size_t)width * (size_t)i + (size_t)k] *= factor;
+}
+
+CSIM_API csim_status csim_body_scale_stiffness(csim_world *w, csim_body_id id, csim_real factor) {
+    static const csimi_field fields[] = {CSIMI_FIELD("factor", 0, 1e-6, 1e6, false, false, "1e-6..1e6")};
+    static const char fn[] = "csim_body_scale_stiffness";
+    CSIMI_OPEN_BODY(w, id, fn);
+    if ((status = csimi_check_fields(&w->error, fn, &factor, fields, CSIMI_COUNT_OF(fields))) != 0) return status;
+    if (b->kind != CSIM_SOFT && b->kind != CSIM_BODY_CLOTH && b->kind != CSIM_BODY_CABLE)
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a solid, cloth or cable");
+    csimi_wake(w, slot);
+    csimi_scale_rows(s->state.tet_lame, b->first_tet, b->tet_count, 3, 0, 2, factor);
+    csimi_scale_rows(s->state.membrane_data, b->first_membrane, b->membrane_count, 4, 1, 3, factor);
+    csimi_scale_rows(s->state.membrane_fold, b->first_membrane, b->membrane_count, 9, 0, 6, factor);
+    csimi_scale_rows(s->state.edge_data, b->first_frame, b->frame_count, 6, 1, 4, factor);
+    csimi_scale_rows(s->state.bend_data, b->first_bend, b->bend_count, 8, 1, 4, factor);
     return CSIM_OK;
 }
 

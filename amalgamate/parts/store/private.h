@@ -165,130 +165,86 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
 
 /* Lines of what a build leaves out are none, where no snapshot can bring it: they would be code. */
 #if !defined(CONDSIM_NO_SNAPSHOTS) || !defined(CONDSIM_NO_SOFT)
-#define CSIMI_SOLID_ARRAYS(X)                               \
-    X(tets, int, state.tet, 4, node)                        \
-    X(tets, csim_real, state.tet_shape, 9, finite)          \
-    X(tets, csim_real, state.tet_volume, 1, extent)         \
-    X(tets, csim_real, state.tet_lame, 3, finite)           \
-    X(tets, unsigned char, state.tet_material, 1, material) \
-    X(tets, csim_real, state.tet_active, 5, finite)
+#define CSIMI_SOLID_ARRAYS(X)                                                                               \
+    X(tets, int, state.tet, 4, node) X(tets, csim_real, state.tet_shape, 9, finite)                         \
+    X(tets, csim_real, state.tet_volume, 1, extent) X(tets, csim_real, state.tet_lame, 3, finite)           \
+    X(tets, unsigned char, state.tet_material, 1, material) X(tets, csim_real, state.tet_active, 5, finite)
 #else
 #define CSIMI_SOLID_ARRAYS(X)
 #endif
 #if !defined(CONDSIM_NO_SNAPSHOTS) || !defined(CONDSIM_NO_CLOTH)
-#define CSIMI_SHEET_ARRAYS(X)                                         \
-    X(membranes, int, state.membrane, 3, node)                        \
-    X(membranes, int, state.membrane_beyond, 3, any_node)             \
-    X(membranes, csim_real, state.membrane_shape, 4, finite)          \
-    X(membranes, csim_real, state.membrane_data, 4, extent)           \
-    X(membranes, csim_real, state.membrane_fold, 9, finite)           \
+#define CSIMI_SHEET_ARRAYS(X)                                                                        \
+    X(membranes, int, state.membrane, 3, node) X(membranes, int, state.membrane_beyond, 3, any_node) \
+    X(membranes, csim_real, state.membrane_shape, 4, finite)                                         \
+    X(membranes, csim_real, state.membrane_data, 4, extent)                                          \
+    X(membranes, csim_real, state.membrane_fold, 9, finite)                                          \
     X(membranes, unsigned char, state.membrane_material, 1, material)
 #else
 #define CSIMI_SHEET_ARRAYS(X)
 #endif
 #if !defined(CONDSIM_NO_SNAPSHOTS) || !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || \
     !defined(CONDSIM_NO_CABLE) || !defined(CONDSIM_NO_REDUCED)
-#define CSIMI_SURFACE_ARRAYS(X)                    \
-    X(surface, int, surface_node, 1, node)         \
-    X(surface, csim_real, surface_rest, 3, finite) \
-    X(triangles, int, triangle, 3, own)            \
-    X(triangles, int, face, 3, own)                \
+#define CSIMI_SURFACE_ARRAYS(X)                                                           \
+    X(surface, int, surface_node, 1, node) X(surface, csim_real, surface_rest, 3, finite) \
+    X(triangles, int, triangle, 3, own) X(triangles, int, face, 3, own)                   \
     X(triangles, int, face_triangle, 1, own)
 #else
 #define CSIMI_SURFACE_ARRAYS(X)
 #endif
 #if !defined(CONDSIM_NO_SNAPSHOTS) || !defined(CONDSIM_NO_CABLE)
-#define CSIMI_CABLE_ARRAYS(X)                             \
-    X(frames, csim_real, state.frame, 4, turn)            \
-    X(frames, csim_real, state.frame_velocity, 3, finite) \
-    X(frames, csim_real, frame_rep, 3, finite)            \
-    X(frames, csim_real, state.frame_inertia, 3, amount)  \
-    X(frames, csim_real, state.frame_torque, 3, finite)   \
-    X(frames, csim_real, state.frame_damping, 1, amount)  \
-    X(frames, unsigned char, state.frame_mode, 1, mode)   \
-    X(frames, int, frame_body, 1, slot)                   \
-    X(frames, int, state.edge_node, 2, node)              \
-    X(frames, csim_real, state.edge_data, 6, extent)      \
-    X(bends, csimi_bend, state.bend, 1, bend)             \
-    X(bends, csim_real, state.bend_data, 8, extent)
+#define CSIMI_CABLE_ARRAYS(X)                                                                                \
+    X(frames, csim_real, state.frame, 4, turn) X(frames, csim_real, state.frame_velocity, 3, finite)         \
+    X(frames, csim_real, frame_rep, 3, finite) X(frames, csim_real, state.frame_inertia, 3, amount)          \
+    X(frames, csim_real, state.frame_torque, 3, finite) X(frames, csim_real, state.frame_damping, 1, amount) \
+    X(frames, unsigned char, state.frame_mode, 1, mode) X(frames, int, frame_body, 1, slot)                  \
+    X(frames, int, state.edge_node, 2, node) X(frames, csim_real, state.edge_data, 6, extent)                \
+    X(bends, csimi_bend, state.bend, 1, bend) X(bends, csim_real, state.bend_data, 8, extent)
 #else
 #define CSIMI_CABLE_ARRAYS(X)
 #endif
 #if !defined(CONDSIM_NO_SNAPSHOTS) || CSIMI_HAS_TREES
-#define CSIMI_TREE_ARRAYS(X)                                              \
-    X(trees, csimi_tree, state.tree, 1, tree)                             \
-    X(trees, int, tree_body, 1, slot)                                     \
-    X(tree_links, csimi_tree_link, state.tree_link, 1, tree_link)         \
-    X(tree_links, csim_real, state.link_position, 7, turn)                \
-    X(tree_links, csim_real, state.link_pose, 7, turn)                    \
-    X(tree_links, csim_real, state.link_target, 4, finite)                \
-    X(tree_links, csim_real, link_impulse, CSIMI_TREE_JOINT_ROWS, finite) \
-    X(coords, csim_real, state.coord_rate, 3, finite)                     \
-    X(coords, csim_real, coord_rep, 3, finite)                            \
-    X(coords, csim_real, state.coord_force, 3, finite)                    \
-    X(coords, csim_real, state.coord_target, 3, finite)                   \
-    X(coords, int, state.coord_limb, 2, own)                              \
-    X(coords, int, coord_tree, 1, tree_index)                             \
-    X(coords, csim_real, state.coord_position, 3, finite)                 \
-    X(modal, double, state.modal, 1, double)
+#define CSIMI_TREE_ARRAYS(X)                                                                               \
+    X(trees, csimi_tree, state.tree, 1, tree) X(trees, int, tree_body, 1, slot)                            \
+    X(tree_links, csimi_tree_link, state.tree_link, 1, tree_link)                                          \
+    X(tree_links, csim_real, state.link_position, 7, turn)                                                 \
+    X(tree_links, csim_real, state.link_pose, 7, turn)                                                     \
+    X(tree_links, csim_real, state.link_target, 4, finite)                                                 \
+    X(tree_links, csim_real, link_impulse, CSIMI_TREE_JOINT_ROWS, finite)                                  \
+    X(coords, csim_real, state.coord_rate, 3, finite) X(coords, csim_real, coord_rep, 3, finite)           \
+    X(coords, csim_real, state.coord_force, 3, finite) X(coords, csim_real, state.coord_target, 3, finite) \
+    X(coords, int, state.coord_limb, 2, own) X(coords, int, coord_tree, 1, tree_index)                     \
+    X(coords, csim_real, state.coord_position, 3, finite) X(modal, double, state.modal, 1, double)
 #else
 #define CSIMI_TREE_ARRAYS(X)
 #endif
 
-/* X(axis, type, member of csimi_store, numbers per item, rule): one line per array; the axis names a field of
+/* X(axis, type, member of csimi_store, numbers per item, rule): one item per array; the axis names a field of
    csim_capacity that holds both the capacity and the count; the rule csimi_<rule>_sound judges what a snapshot says the
    array holds (intact.c). */
-#define CSIMI_WORLD_ARRAYS(X)                            \
-    X(bodies, csimi_body, body, 1, body)                 \
-    X(bodies, int, body_list, 1, live_slot)              \
-    X(nodes, csim_real, state.x, 3, finite)              \
-    X(nodes, csim_real, state.v, 3, finite)              \
-    X(nodes, csim_real, node_rep, 3, finite)             \
-    X(nodes, csim_real, state.node_mass, 1, amount)      \
-    X(nodes, csim_real, state.node_force, 3, finite)     \
-    X(nodes, csim_real, state.node_damping, 1, amount)   \
-    X(nodes, csim_real, state.node_gravity, 1, finite)   \
-    X(nodes, unsigned char, state.node_mode, 1, mode)    \
-    X(nodes, int, node_body, 1, slot)                    \
-    X(nodes, int, node_user, 1, own)                     \
-    X(nodes, int, node_of_user, 1, own)                  \
-    X(nodes, int, node_aggregate, 1, own)                \
-    X(nodes, int, state.node_tree, 1, any_tree)          \
-    X(rigids, csim_real, state.com, 3, finite)           \
-    X(rigids, csim_real, state.rotation, 4, turn)        \
-    X(rigids, csim_real, state.velocity, 6, finite)      \
-    X(rigids, csim_real, rigid_rep, 6, finite)           \
-    X(rigids, csim_real, state.rigid_mass, 1, amount)    \
-    X(rigids, csim_real, state.inertia, 9, finite)       \
-    X(rigids, csim_real, state.wrench, 6, finite)        \
-    X(rigids, csim_real, state.rigid_damping, 2, amount) \
-    X(rigids, csim_real, state.rigid_gravity, 1, finite) \
-    X(rigids, unsigned char, state.rigid_mode, 1, mode)  \
-    X(rigids, int, rigid_body, 1, slot)                  \
-    X(shapes, csim_geometry, shape, 1, geometry)         \
-    X(shapes, int, shape_body, 1, slot)                  \
-    X(shapes, int, shape_link, 1, own)                   \
-    X(shapes, csimi_skin, skin, 1, skin)                 \
-    X(hulls, csim_hull_data, hull, 1, hull)              \
-    CSIMI_SOLID_ARRAYS(X)                                \
-    CSIMI_SHEET_ARRAYS(X)                                \
-    CSIMI_SURFACE_ARRAYS(X)                              \
-    X(links, csimi_link, link, 1, link)                  \
-    CSIMI_CABLE_ARRAYS(X)                                \
-    X(springs, csimi_place, state.spring, 2, place)      \
-    X(springs, csim_real, state.spring_data, 3, amount)  \
-    X(springs, int, spring_link, 1, link_slot)           \
-    X(joints, csimi_joint, joint, 1, joint)              \
-    X(axes, csimi_axes, axes, 1, axes)                   \
-    X(axes, csim_real, state.slack_rate, 12, finite)     \
-    X(axes, csim_real, slack_rep, 12, finite)            \
-    X(axes, csim_real, state.slack_force, 12, finite)    \
-    CSIMI_TREE_ARRAYS(X)                                 \
-    X(contacts, csim_contact_info, contact, 1, contact)  \
-    X(kept, csimi_kept, kept, 1, kept)                   \
-    X(ended, uint64_t, ended_id, 1, id)                  \
-    X(touches, csim_touch_event, touch, 1, touch)        \
-    CSIMI_SLEEP_ARRAYS(X)
+#define CSIMI_WORLD_ARRAYS(X)                                                                                \
+    X(bodies, csimi_body, body, 1, body) X(bodies, int, body_list, 1, live_slot)                             \
+    X(nodes, csim_real, state.x, 3, finite) X(nodes, csim_real, state.v, 3, finite)                          \
+    X(nodes, csim_real, node_rep, 3, finite) X(nodes, csim_real, state.node_mass, 1, amount)                 \
+    X(nodes, csim_real, state.node_force, 3, finite) X(nodes, csim_real, state.node_damping, 1, amount)      \
+    X(nodes, csim_real, state.node_gravity, 1, finite) X(nodes, unsigned char, state.node_mode, 1, mode)     \
+    X(nodes, int, node_body, 1, slot) X(nodes, int, node_user, 1, own) X(nodes, int, node_of_user, 1, own)   \
+    X(nodes, int, node_aggregate, 1, own) X(nodes, int, state.node_tree, 1, any_tree)                        \
+    X(rigids, csim_real, state.com, 3, finite) X(rigids, csim_real, state.rotation, 4, turn)                 \
+    X(rigids, csim_real, state.velocity, 6, finite) X(rigids, csim_real, rigid_rep, 6, finite)               \
+    X(rigids, csim_real, state.rigid_mass, 1, amount) X(rigids, csim_real, state.inertia, 9, finite)         \
+    X(rigids, csim_real, state.wrench, 6, finite) X(rigids, csim_real, state.rigid_damping, 2, amount)       \
+    X(rigids, csim_real, state.rigid_gravity, 1, finite) X(rigids, unsigned char, state.rigid_mode, 1, mode) \
+    X(rigids, int, rigid_body, 1, slot) X(shapes, csim_geometry, shape, 1, geometry)                         \
+    X(shapes, int, shape_body, 1, slot) X(shapes, int, shape_link, 1, own)                                   \
+    X(shapes, csimi_skin, skin, 1, skin) X(hulls, csim_hull_data, hull, 1, hull) CSIMI_SOLID_ARRAYS(X)       \
+    CSIMI_SHEET_ARRAYS(X) CSIMI_SURFACE_ARRAYS(X) X(links, csimi_link, link, 1, link) CSIMI_CABLE_ARRAYS(X)  \
+    X(springs, csimi_place, state.spring, 2, place) X(springs, csim_real, state.spring_data, 3, amount)      \
+    X(springs, int, spring_link, 1, link_slot) X(joints, csimi_joint, joint, 1, joint)                       \
+    X(axes, csimi_axes, axes, 1, axes) X(axes, csim_real, state.slack_rate, 12, finite)                      \
+    X(axes, csim_real, slack_rep, 12, finite) X(axes, csim_real, state.slack_force, 12, finite)              \
+    CSIMI_TREE_ARRAYS(X) X(contacts, csim_contact_info, contact, 1, contact)                                 \
+    X(kept, csimi_kept, kept, 1, kept) X(ended, uint64_t, ended_id, 1, id)                                   \
+    X(touches, csim_touch_event, touch, 1, touch) CSIMI_SLEEP_ARRAYS(X)
 
 /* Everything that is counted: the axes of the arrays above, the stored blocks of A, the pairs of the broad phase. */
 #define CSIMI_WORLD_AXES(X)                                                                                           \
