@@ -185,8 +185,8 @@ CSIMI_FN int csimi_surface_walk_next(csimi_surface_walk *w); /* -1: no more */
    nearer leaves first; most may be lowered on the way. */
 typedef struct csimi_surface_ray {
     const csimi_surface *surface;
-    csim_real from[3], to[3], inverse[3], most, enter[32]; /* where the sides that are entered and left count from */
-    int in[3], out[3], stack[32], top, next, end;          /* those sides, as numbers of a box */
+    csim_real from[3], to[3], inverse[3], most, enter[52]; /* where the sides that are entered and left count from */
+    int in[3], out[3], stack[52], top, next, end;          /* those sides, as numbers of a box */
 } csimi_surface_ray;
 CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface *s, csim_vec3 origin, csim_vec3 way,
                                       csim_vec3 half, csim_real most);

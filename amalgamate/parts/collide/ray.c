@@ -273,27 +273,30 @@ CSIMI_FN bool csimi_ray_triangle(const csim_vec3 *corner, csim_vec3 origin, csim
     return true;
 }
 
-/* The first triangle of a level; the feature is its number. */
+/* The first triangle of a level; the feature is its number. Numbers and normals of others are not read: each is one more
+   place of memory. */
 static CSIMI_NOINLINE int csimi_ray_triangles(const csim_field *f, csim_vec3 x, csim_vec3 w, csim_real most,
                                               csimi_ray_hit *hit) {
     const csimi_triangles t = csimi_triangles_of(f);
     csimi_surface_ray ray;
-    int place, k, found = 0;
+    csim_vec3 n;
+    int place, k, met = -1;
     csimi_surface_ray_along(&ray, &t.surface, x, w, csim_v3(0, 0, 0), most);
     while ((place = csimi_surface_ray_next(&ray)) >= 0) {
-        csim_vec3 corner[3], n;
+        csim_vec3 corner[3];
         csim_real fraction, weight[3];
-        const uint32_t name = csimi_triangle_name(&t, place);
         for (k = 0; k < 3; k++) corner[k] = csimi_triangle_corner(&t, place, k);
         if (!csimi_ray_triangle(corner, x, w, t.two_sided, ray.most, &fraction, weight)) continue;
-        if (found && !(fraction < hit->fraction) && name > hit->feature) continue;
-        found = CSIMI_RAY_ENTERS;
-        n = csimi_level_normal(&t, place);
-        hit->normal = csim_dot(n, w) > 0 ? csim_scale(-1, n) : n;
-        hit->fraction = ray.most = fraction;
-        hit->feature = name;
+        if (met >= 0 && !(fraction < ray.most) && csimi_triangle_name(&t, place) > csimi_triangle_name(&t, met)) continue;
+        met = place;
+        ray.most = fraction;
     }
-    return found;
+    if (met < 0) return 0;
+    n = csimi_triangle_normal(&t.surface, met);
+    hit->normal = csim_dot(n, w) > 0 ? csim_scale(-1, n) : n;
+    hit->fraction = ray.most;
+    hit->feature = csimi_triangle_name(&t, met);
+    return CSIMI_RAY_ENTERS;
 }
 
 CSIMI_FN int csimi_ray_at(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p, csim_vec3 origin,

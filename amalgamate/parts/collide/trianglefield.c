@@ -184,6 +184,22 @@ static void csimi_triangles_flatten(csimi_triangles_build *b) {
         if (csimi_ring_flat(&t, i / 3, i % 3)) b->name[i / 3] |= 1 << (27 + i % 3);
 }
 
+/* Vertices in the order in which triangles of the tree name them: those of a leaf lie beside each other. */
+static void csimi_triangles_number(csimi_triangles_build *b) {
+    const csim_triangle_field_def *d = b->def;
+    int *number = b->weld, next = 0, i, k;
+    for (i = 0; i < d->vertex_count; i++) number[i] = -1;
+    for (i = 0; i < 3 * d->triangle_count + d->vertex_count; i++) {
+        const int vertex = i < 3 * d->triangle_count ? b->face[i] : i - 3 * d->triangle_count; /* last: what none names */
+        if (number[vertex] < 0) {
+            number[vertex] = next;
+            for (k = 0; k < 3; k++) b->x[3 * next + k] = d->scale * d->vertices[3 * vertex + k];
+            next++;
+        }
+        if (i < 3 * d->triangle_count) b->face[i] = number[vertex];
+    }
+}
+
 /* Corners, the order of the tree, neighbours; the number of a flat triangle, or -1. */
 static int csimi_triangles_set(csimi_triangles_build *b) {
     const csim_triangle_field_def *d = b->def;
@@ -210,6 +226,7 @@ static int csimi_triangles_set(csimi_triangles_build *b) {
         if (!(csim_length(csim_cross(e[0], e[1])) > 16 * CSIMI_EPS * longest) || !(longest > CSIMI_TINY))
             return b->order[i];
     }
+    csimi_triangles_number(b);
     csimi_surface_refit(&b->surface);
     csimi_triangles_join(b);
     csimi_triangles_flatten(b);
