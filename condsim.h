@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: a047dfbbf05f9280
+   Hash of the parts: d528c6f7fe0a45b1
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -4129,7 +4129,7 @@ typedef struct csimi_surface {
     int count;           /* triangles */
     const int *triangle; /* [3 count] vertices, outward counter-clockwise, neighbours near each other in the list */
     const csim_real *x;  /* positions of the vertices */
-    csim_real *box;      /* [6 csimi_surface_boxes(count)]: nodes 1.. of a complete binary tree */
+    float *box;          /* [6 csimi_surface_boxes(count)]: nodes 1.. of a complete binary tree, rounded outward */
     int leaves;
 } csimi_surface;
 /* Which triangles a vertex of the surface itself may not meet: those it belongs to, and those that were nearer than
@@ -4161,6 +4161,7 @@ CSIMI_FN void csimi_surface_order(int count, const int *triangle, const csim_rea
 CSIMI_FN void csimi_surface_split(int count, const int *triangle, const csim_real *x, int *order, uint64_t *keys);
 CSIMI_FN void csimi_order_points(int count, const float *x, int *order, uint64_t *keys); /* the same of points */
 CSIMI_FN void csimi_surface_refit(csimi_surface *s);
+CSIMI_FN void csimi_surface_bounds(const csimi_surface *s, csim_vec3 *lower, csim_vec3 *upper);
 /* Makes the boxes above a triangle hold the point p too. */
 CSIMI_FN void csimi_surface_stretch(csimi_surface *s, int triangle, csim_vec3 p);
 CSIMI_FN csim_vec3 csimi_triangle_normal(const csimi_surface *s, int triangle); /* unit */
@@ -4181,10 +4182,16 @@ CSIMI_FN int csimi_surface_walk_next(csimi_surface_walk *w); /* -1: no more */
 
 /* The triangles whose leaves a point meets that goes from origin by way, boxes being larger by half on each side, the
    nearer leaves first; most may be lowered on the way. */
+typedef struct csimi_surface_slab {
+    float from[3], to[3], inverse[3]; /* where the sides that are entered and left count from */
+    int in[3], out[3];                /* those sides, as numbers of a box */
+} csimi_surface_slab;
 typedef struct csimi_surface_ray {
     const csimi_surface *surface;
-    csim_real from[3], to[3], inverse[3], most, enter[52]; /* where the sides that are entered and left count from */
-    int in[3], out[3], stack[52], top, next, end;          /* those sides, as numbers of a box */
+    csim_real most;
+    csimi_surface_slab slab;
+    float enter[32];
+    int stack[32], top, next, end;
 } csimi_surface_ray;
 CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface *s, csim_vec3 origin, csim_vec3 way,
                                       csim_vec3 half, csim_real most);
@@ -4232,7 +4239,7 @@ typedef struct csimi_triangles {
 } csimi_triangles;
 typedef enum csimi_fold { CSIMI_FOLD_BORDER, CSIMI_FOLD_FLAT, CSIMI_FOLD_HOLLOW, CSIMI_FOLD_CONVEX } csimi_fold;
 CSIMI_FN csimi_triangles csimi_triangles_of(const csim_field *f);
-CSIMI_FN size_t csimi_triangles_reals(const csim_field *f); /* before the indices */
+CSIMI_FN size_t csimi_triangles_reals(const csim_field *f); /* before boxes and indices */
 CSIMI_FN size_t csimi_triangles_used(const csim_field *f); /* bytes */
 CSIMI_FN bool csimi_triangles_sound(const csim_field *f);
 CSIMI_FN uint32_t csimi_triangle_name(const csimi_triangles *t, int place);
@@ -5772,7 +5779,8 @@ typedef struct csimi_look {
     int *body_leaf;                         /* [bodies] the first, by slot */
     int *first_box;                         /* [bodies] boxes of its triangles */
     int boxes;
-    csim_real *x, *box; /* [3 surface] positions of surface nodes, [6 boxes] */
+    csim_real *x; /* [3 surface] positions of surface nodes */
+    float *box;   /* [6 boxes] */
 } csimi_look;
 
 /* Records of csimi_store.touch stand in these groups. */
@@ -6350,7 +6358,8 @@ CSIMI_FN csim_status csimi_integrate(csim_world *world, csimi_step_frame *frame,
 typedef struct csimi_surfaces {
     const csim_world *world;
     const csimi_state *state; /* whose positions */
-    csim_real *x, *box;
+    csim_real *x;
+    float *box;
     csimi_surface *of;   /* [bodies] by slot */
     unsigned char *made; /* [bodies] */
 } csimi_surfaces;
@@ -15232,47 +15241,69 @@ CSIMI_FN void csimi_surface_split(int count, const int *triangle, const csim_rea
     }
 }
 
-static void csimi_box_empty(csim_real *box) {
+/* ---- boxes. Floats, for what a walk reads is what it takes; a number goes outward to the next that holds it. */
+
+static float csimi_box_outward(csim_real x, float sign) {
+    const float f = (float)csimi_clamp(x, -CSIM_R(1e30), CSIM_R(1e30));
+    return (csim_real)(sign * f) >= (csim_real)sign * x ? f : f + sign * ((f < 0 ? -f : f) * 1.2e-7f + 1e-37f);
+}
+
+static void csimi_box_empty(float *box) {
     int k;
     for (k = 0; k < 3; ++k) {
-        box[k] = CSIMI_HUGE;
-        box[3 + k] = -CSIMI_HUGE;
+        box[k] = 1e30f;
+        box[3 + k] = -1e30f;
     }
 }
 
-static void csimi_box_add(csim_real *box, const csim_real *lower, const csim_real *upper) {
+static void csimi_box_add(float *box, const float *lower, const float *upper) {
     int k;
     for (k = 0; k < 3; ++k) {
-        box[k] = csimi_min(box[k], lower[k]);
-        box[3 + k] = csimi_max(box[3 + k], upper[k]);
+        if (lower[k] < box[k]) box[k] = lower[k];
+        if (upper[k] > box[3 + k]) box[3 + k] = upper[k];
+    }
+}
+
+static void csimi_box_leaf(const csimi_surface *s, int leaf, float *box) {
+    csim_real lower[3] = {CSIMI_HUGE, CSIMI_HUGE, CSIMI_HUGE}, upper[3] = {-CSIMI_HUGE, -CSIMI_HUGE, -CSIMI_HUGE};
+    int i, k;
+    csimi_box_empty(box);
+    if (CSIMI_LEAF * leaf >= s->count) return;
+    for (i = 3 * CSIMI_LEAF * leaf; i < 3 * csimi_imin(CSIMI_LEAF * (leaf + 1), s->count); ++i)
+        for (k = 0; k < 3; ++k) {
+            const csim_real x = s->x[3 * (size_t)s->triangle[i] + (size_t)k];
+            lower[k] = csimi_min(lower[k], x);
+            upper[k] = csimi_max(upper[k], x);
+        }
+    for (k = 0; k < 3; ++k) {
+        box[k] = csimi_box_outward(lower[k], -1);
+        box[3 + k] = csimi_box_outward(upper[k], 1);
     }
 }
 
 CSIMI_FN void csimi_surface_refit(csimi_surface *s) {
-    int i, k;
+    int i;
     s->leaves = csimi_surface_leaves(s->count);
-    for (i = 0; i < s->leaves; ++i) {
-        csim_real *box = s->box + 6 * (size_t)(s->leaves + i);
-        csimi_box_empty(box);
-        for (k = 3 * CSIMI_LEAF * i; k < 3 * csimi_imin(CSIMI_LEAF * (i + 1), s->count); ++k) {
-            const csim_real *x = s->x + 3 * (size_t)s->triangle[k];
-            csimi_box_add(box, x, x);
-        }
-    }
+    for (i = 0; i < s->leaves; ++i) csimi_box_leaf(s, i, s->box + 6 * (size_t)(s->leaves + i));
     for (i = s->leaves - 1; i > 0; --i) {
-        csim_real *box = s->box + 6 * (size_t)i, *child = s->box + 12 * (size_t)i;
-        csimi_box_empty(box);
-        csimi_box_add(box, child, child + 3);
+        float *box = s->box + 6 * (size_t)i, *child = s->box + 12 * (size_t)i;
+        CSIMI_MEMCPY(box, child, 6 * sizeof *box);
         csimi_box_add(box, child + 6, child + 9);
     }
 }
 
+CSIMI_FN void csimi_surface_bounds(const csimi_surface *s, csim_vec3 *lower, csim_vec3 *upper) {
+    const float *box = s->box + 6;
+    *lower = csim_v3((csim_real)box[0], (csim_real)box[1], (csim_real)box[2]);
+    *upper = csim_v3((csim_real)box[3], (csim_real)box[4], (csim_real)box[5]);
+}
+
 /* Squared distance to a box; an empty one is far. */
-static csim_real csimi_box_distance2(const csim_real *box, const csim_real *p) {
+static csim_real csimi_box_distance2(const float *box, const csim_real *p) {
     csim_real sum = 0;
     int k;
     for (k = 0; k < 3; ++k) {
-        csim_real d = csimi_max(csimi_max(box[k] - p[k], p[k] - box[3 + k]), 0);
+        csim_real d = csimi_max(csimi_max((csim_real)box[k] - p[k], p[k] - (csim_real)box[3 + k]), 0);
         sum += d * d;
     }
     return sum;
@@ -15292,9 +15323,9 @@ CSIMI_FN csimi_surface_walk csimi_surface_walk_in(const csimi_surface *s, csim_v
 CSIMI_FN int csimi_surface_walk_next(csimi_surface_walk *w) {
     while (w->next >= w->end && w->top > 0) {
         const int node = w->stack[--w->top];
-        const csim_real *box = w->surface->box + 6 * (size_t)node;
+        const float *box = w->surface->box + 6 * (size_t)node;
         int k;
-        for (k = 0; k < 3 && box[k] <= w->upper[k] && box[3 + k] >= w->lower[k]; ++k) {
+        for (k = 0; k < 3 && (csim_real)box[k] <= w->upper[k] && (csim_real)box[3 + k] >= w->lower[k]; ++k) {
         }
         if (k < 3) continue;
         if (node < w->surface->leaves) {
@@ -15311,26 +15342,36 @@ CSIMI_FN int csimi_surface_walk_next(csimi_surface_walk *w) {
 
 CSIMI_FN void csimi_surface_stretch(csimi_surface *s, int triangle, csim_vec3 p) {
     csim_real x[3];
-    int node = s->leaves + triangle / CSIMI_LEAF;
+    float lower[3], upper[3];
+    int node = s->leaves + triangle / CSIMI_LEAF, k;
     csimi_store3(x, p);
-    for (; node > 0; node /= 2) csimi_box_add(s->box + 6 * (size_t)node, x, x);
+    for (k = 0; k < 3; ++k) {
+        lower[k] = csimi_box_outward(x[k], -1);
+        upper[k] = csimi_box_outward(x[k], 1);
+    }
+    for (; node > 0; node /= 2) csimi_box_add(s->box + 6 * (size_t)node, lower, upper);
 }
+
+#define CSIMI_RAY_ROOM 1.2e-6f /* relative: of ten roundings of floats */
 
 CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface *s, csim_vec3 origin, csim_vec3 way,
                                       csim_vec3 half, csim_real most) {
-    csim_real x[3], wide[3];
+    csim_real x[3], wide[3], inverse[3];
     int k;
     r->surface = s;
     csimi_store3(x, origin);
     csimi_store3(wide, half);
-    csimi_ray_inverse(way, r->inverse);
+    csimi_ray_inverse(way, inverse);
     for (k = 0; k < 3; ++k) {
-        const bool up = r->inverse[k] > 0;
-        if (s->count > 0) wide[k] += 8 * CSIMI_EPS * (csimi_abs(s->box[6 + k]) + csimi_abs(s->box[9 + k]));
-        r->in[k] = up ? k : 3 + k;
-        r->out[k] = up ? 3 + k : k;
-        r->from[k] = up ? x[k] + wide[k] : x[k] - wide[k];
-        r->to[k] = up ? x[k] - wide[k] : x[k] + wide[k];
+        const bool up = inverse[k] > 0;
+        wide[k] += (csim_real)CSIMI_RAY_ROOM * csimi_abs(x[k]);
+        if (s->count > 0)
+            wide[k] += (csim_real)CSIMI_RAY_ROOM * (csimi_abs((csim_real)s->box[6 + k]) + csimi_abs((csim_real)s->box[9 + k]));
+        r->slab.inverse[k] = (float)inverse[k];
+        r->slab.in[k] = up ? k : 3 + k;
+        r->slab.out[k] = up ? 3 + k : k;
+        r->slab.from[k] = (float)(up ? x[k] + wide[k] : x[k] - wide[k]);
+        r->slab.to[k] = (float)(up ? x[k] - wide[k] : x[k] + wide[k]);
     }
     r->most = most;
     r->enter[0] = 0;
@@ -15339,32 +15380,34 @@ CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface 
     r->next = r->end = 0;
 }
 
-/* Where the ray enters a box, with a little room for the roundings of both sides: leaves fit their triangles to the
-   bit. False: nowhere; an empty box is far. */
-static bool csimi_surface_ray_meets(const csimi_surface_ray *r, const csim_real *box, csim_real *enter) {
-    csim_real first = 0, last = r->most;
+/* Where the ray enters a box, with room for the roundings of both sides. False: nowhere; an empty box is far. */
+static bool csimi_surface_slab_meets(const csimi_surface_slab *r, const float *box, float last, float *enter) {
+    float first = 0;
     int k;
     for (k = 0; k < 3; ++k) {
-        first = csimi_max(first, (box[r->in[k]] - r->from[k]) * r->inverse[k]);
-        last = csimi_min(last, (box[r->out[k]] - r->to[k]) * r->inverse[k]);
+        const float a = (box[r->in[k]] - r->from[k]) * r->inverse[k], b = (box[r->out[k]] - r->to[k]) * r->inverse[k];
+        first = a > first ? a : first;
+        last = b < last ? b : last;
     }
     *enter = first;
-    return first <= last * (1 + 8 * CSIMI_EPS);
+    return first <= last * (1 + CSIMI_RAY_ROOM);
 }
 
 CSIMI_FN int csimi_surface_ray_next(csimi_surface_ray *r) {
-    const csim_real *box = r->surface->box;
+    const csimi_surface_slab slab = r->slab;
+    const float *box = r->surface->box, most = csimi_box_outward(r->most, 1) * (1 + CSIMI_RAY_ROOM);
+    if (r->next < r->end) return r->next++;
     while (r->next >= r->end && r->top > 0) {
         int node = r->stack[--r->top];
-        if (r->enter[r->top] > r->most) continue;
+        if (r->enter[r->top] > most) continue;
         while (node > 0 && node < r->surface->leaves) {
-            csim_real a, b;
-            const bool left = csimi_surface_ray_meets(r, box + 12 * (size_t)node, &a);
-            const bool right = csimi_surface_ray_meets(r, box + 12 * (size_t)node + 6, &b);
+            float a, b;
+            const bool left = csimi_surface_slab_meets(&slab, box + 12 * (size_t)node, most, &a);
+            const bool right = csimi_surface_slab_meets(&slab, box + 12 * (size_t)node + 6, most, &b);
             if (left && right) { /* the farther one waits */
                 CONDSIM_ASSERT(r->top < 32); /* levels of a tree of 2^31 leaves */
                 r->stack[r->top] = 2 * node + (a <= b);
-                r->enter[r->top++] = csimi_max(a, b);
+                r->enter[r->top++] = a > b ? a : b;
                 node = 2 * node + !(a <= b);
             } else {
                 node = left ? 2 * node : right ? 2 * node + 1 : 0;
@@ -15569,6 +15612,7 @@ CSIMI_FN bool csimi_surface_nearest(const csimi_surface *s, csim_vec3 p, csim_re
 }
 
 #undef CSIMI_LEAF
+#undef CSIMI_RAY_ROOM
 #undef CSIMI_SURFACE_DEPTH
 #endif
 /* ==== end collide/surface.c */
@@ -16493,7 +16537,7 @@ static void csimi_mesh_layout(csimi_mesh_build *m, const csim_field *f, csimi_ar
     m->key = CSIMI_PUSH(arena, uint64_t, 2 * items);
     m->other = m->key ? m->key + items : NULL;
     m->sample = CSIMI_PUSH(arena, float, 3 * samples);
-    m->surface.box = CSIMI_PUSH(arena, csim_real, 6 * (size_t)csimi_surface_boxes(m->def->triangle_count));
+    m->surface.box = CSIMI_PUSH(arena, float, 6 * (size_t)csimi_surface_boxes(m->def->triangle_count));
     m->cluster = CSIMI_PUSH(arena, csimi_cluster, csimi_surface_boxes(m->def->triangle_count));
 }
 
@@ -16584,7 +16628,7 @@ static void csimi_mesh_clusters(csimi_mesh_build *m) {
     int i, k, t;
     for (i = 2 * s->leaves - 1; i > 0; i--) {
         csimi_cluster *c = m->cluster + i;
-        const csim_real *box = s->box + 6 * (size_t)i;
+        const float *box = s->box + 6 * (size_t)i;
         csim_vec3 corner;
         CSIMI_MEMSET(c, 0, sizeof *c);
         if (i < s->leaves) {
@@ -16609,9 +16653,9 @@ static void csimi_mesh_clusters(csimi_mesh_build *m) {
         }
         if (!(c->weight > 0)) continue;
         c->middle = csim_scale(1 / c->weight, c->middle);
-        corner = csim_v3(csimi_max(c->middle.x - box[0], box[3] - c->middle.x),
-                         csimi_max(c->middle.y - box[1], box[4] - c->middle.y),
-                         csimi_max(c->middle.z - box[2], box[5] - c->middle.z));
+        corner = csim_v3(csimi_max(c->middle.x - (csim_real)box[0], (csim_real)box[3] - c->middle.x),
+                         csimi_max(c->middle.y - (csim_real)box[1], (csim_real)box[4] - c->middle.y),
+                         csimi_max(c->middle.z - (csim_real)box[2], (csim_real)box[5] - c->middle.z));
         c->radius = csim_length(corner);
     }
 }
@@ -16871,22 +16915,24 @@ CSIM_API csim_status csim_create_mesh_field_in(const csim_mesh_field_def *def, v
 /* ---- bytes */
 
 CSIMI_FN size_t csimi_triangles_reals(const csim_field *f) {
-    return 3 * ((size_t)f->n[0] + (size_t)f->n[1]) + 6 * (size_t)csimi_surface_boxes(f->n[1]);
+    return 3 * ((size_t)f->n[0] + (size_t)f->n[1]);
 }
 
 CSIMI_FN size_t csimi_triangles_used(const csim_field *f) {
-    return sizeof *f + sizeof(csim_real) * csimi_triangles_reals(f) + sizeof(int) * 7 * (size_t)f->n[1];
+    return sizeof *f + sizeof(csim_real) * csimi_triangles_reals(f) +
+           sizeof(float) * 6 * (size_t)csimi_surface_boxes(f->n[1]) + sizeof(int) * 7 * (size_t)f->n[1];
 }
 
 CSIMI_FN csimi_triangles csimi_triangles_of(const csim_field *f) {
     csimi_triangles t;
     const csim_real *x = (const csim_real *)(const void *)(f + 1);
-    const int *face = (const int *)(const void *)(x + csimi_triangles_reals(f));
+    const float *box = (const float *)(const void *)(x + csimi_triangles_reals(f));
+    const int *face = (const int *)(const void *)(box + 6 * (size_t)csimi_surface_boxes(f->n[1]));
     const size_t count = (size_t)f->n[1];
     t.surface.count = f->n[1];
     t.surface.x = x;
     t.normal = x + 3 * (size_t)f->n[0];
-    t.surface.box = (csim_real *)(uintptr_t)(t.normal + 3 * count);
+    t.surface.box = (float *)(uintptr_t)box;
     t.surface.leaves = csimi_surface_boxes(f->n[1]) / 2;
     t.surface.triangle = face;
     t.beyond = face + 3 * count;
@@ -16919,6 +16965,8 @@ CSIMI_FN bool csimi_triangles_sound(const csim_field *f) {
     if (!(f->lower[1] >= 0 && f->lower[1] <= 1e6 && f->error >= 0 && f->error <= 1)) return false;
     for (i = 0; i < reals; i++)
         if (!(t.surface.x[i] >= -CSIMI_HUGE && t.surface.x[i] <= CSIMI_HUGE)) return false;
+    for (i = 0; i < 6 * (size_t)csimi_surface_boxes(f->n[1]); i++)
+        if (!(t.surface.box[i] >= -1e30f && t.surface.box[i] <= 1e30f)) return false;
     for (i = 0; i < 3 * (size_t)f->n[0]; i++)
         if (!(csimi_abs(t.surface.x[i]) <= CSIM_R(1e6))) return false;
     for (i = 0; i < count; i++) {
@@ -17190,8 +17238,8 @@ static void csimi_triangles_layout(csimi_triangles_build *b, csimi_arena *arena)
     b->field->n[1] = sizes.n[1];
     b->field->n[2] = CSIMI_FIELD_TRIANGLES;
     b->x = (csim_real *)(void *)(b->field + 1);
-    b->surface.box = b->x + 3 * (vertices + triangles);
-    b->face = (int *)(void *)(b->x + csimi_triangles_reals(b->field));
+    b->surface.box = (float *)(void *)(b->x + csimi_triangles_reals(b->field));
+    b->face = (int *)(void *)(b->surface.box + 6 * (size_t)csimi_surface_boxes(sizes.n[1]));
     b->beyond = b->face + 3 * triangles;
     b->name = b->face + 6 * triangles;
     b->surface.count = sizes.n[1];
@@ -31808,7 +31856,7 @@ CSIMI_FN void csimi_look_layout(csimi_look *l, const csimi_counts *n, csimi_aren
     l->body_leaf = CSIMI_PUSH(arena, int, n->bodies);
     l->first_box = CSIMI_PUSH(arena, int, n->bodies);
     l->x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->surface);
-    l->box = CSIMI_PUSH(arena, csim_real, 6 * csimi_look_boxes(n));
+    l->box = CSIMI_PUSH(arena, float, 6 * csimi_look_boxes(n));
 }
 
 CSIMI_FN void csimi_look_clear(csimi_look *l, const csimi_counts *n) {
@@ -31835,7 +31883,7 @@ CSIMI_FN void csimi_look_copy(csimi_store *to, const csimi_store *from) {
     }
     if (from->count.surface > 0)
         CSIMI_MEMCPY(m->x, l->x, sizeof(csim_real) * 3 * (size_t)from->count.surface);
-    if (l->boxes > 0) CSIMI_MEMCPY(m->box, l->box, sizeof(csim_real) * 6 * (size_t)l->boxes);
+    if (l->boxes > 0) CSIMI_MEMCPY(m->box, l->box, sizeof(float) * 6 * (size_t)l->boxes);
 }
 
 /* ---- boxes of parts */
@@ -31881,9 +31929,8 @@ static void csimi_look_bounds(const csimi_store *s, int slot, int part, const cs
         csimi_look_around(csimi_load3(s->state.x + 3 * (size_t)node[0]), csimi_load3(s->state.x + 3 * (size_t)node[1]),
                           b->radius, lower, upper);
     } else if (b->triangle_count > 0) {
-        const csim_real *box = csimi_look_surface(s, slot).box + 6;
-        *lower = csimi_load3(box);
-        *upper = csimi_load3(box + 3);
+        const csimi_surface surface = csimi_look_surface(s, slot);
+        csimi_surface_bounds(&surface, lower, upper);
     } else {
         const csim_vec3 x = csimi_load3(s->state.x + 3 * (size_t)b->first_node);
         csimi_look_around(x, x, b->radius, lower, upper);
@@ -37541,7 +37588,7 @@ CSIMI_FN csim_real csimi_warm_scale(const csim_world *w, const csimi_step_frame 
 CSIMI_FN void csimi_surfaces_layout(csimi_surfaces *s, const csimi_counts *n, csimi_arena *arena) {
     size_t boxes = n->triangles > 0 ? (size_t)n->triangles + 4 * (size_t)n->bodies : 0;
     s->x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->surface);
-    s->box = CSIMI_PUSH(arena, csim_real, 6 * boxes);
+    s->box = CSIMI_PUSH(arena, float, 6 * boxes);
     s->of = CSIMI_PUSH(arena, csimi_surface, n->bodies);
     s->made = CSIMI_PUSH(arena, unsigned char, n->bodies);
 }
@@ -37573,13 +37620,13 @@ CSIMI_FN const csimi_surface *csimi_surface_of(csimi_surfaces *s, int slot) {
 
 /* No point inside lies deeper than half of the shortest side of the bounds. */
 static csim_real csimi_deepest(const csimi_surface *s, csim_vec3 p) {
-    const csim_real *box = s->box + 6;
+    const float *box = s->box + 6;
     csim_real x[3], side = CSIMI_HUGE;
     int k;
     csimi_store3(x, p);
     for (k = 0; k < 3; k++) {
-        if (x[k] < box[k] || x[k] > box[3 + k]) return 0;
-        side = csimi_min(side, box[3 + k] - box[k]);
+        if (x[k] < (csim_real)box[k] || x[k] > (csim_real)box[3 + k]) return 0;
+        side = csimi_min(side, (csim_real)box[3 + k] - (csim_real)box[k]);
     }
     return side / 2;
 }
@@ -47839,7 +47886,7 @@ static bool csimi_query_inside(const csimi_search *q, int slot, const csimi_surf
     if (q->w->store.body[slot].kind == CSIM_BODY_CLOTH) return false;
     csimi_store3(p, x);
     for (k = 0; k < 3; k++)
-        if (p[k] < surface->box[6 + k] || p[k] > surface->box[9 + k]) return false;
+        if (p[k] < (csim_real)surface->box[6 + k] || p[k] > (csim_real)surface->box[9 + k]) return false;
     return csimi_surface_nearest(surface, x, CSIMI_HUGE, NULL, hit) && hit->inside;
 }
 
@@ -48913,7 +48960,9 @@ static CSIMI_NOINLINE void csimi_draw_bounds(const csimi_pen *p, int slot) {
     }
     if (b->triangle_count > 0) {
         const csimi_surface surface = csimi_look_surface(s, slot);
-        csimi_draw_box(p, world, csimi_load3(surface.box + 6), csimi_load3(surface.box + 9));
+        csim_vec3 low, high;
+        csimi_surface_bounds(&surface, &low, &high);
+        csimi_draw_box(p, world, low, high);
     }
 }
 
@@ -50243,6 +50292,7 @@ CSIMI_FN bool csimi_surface_nearest(const csimi_surface *s, csim_vec3 p, csim_re
 }
 CSIMI_FN int csimi_surface_boxes(int count) { return 0; }
 CSIMI_FN void csimi_surface_refit(csimi_surface *s) {}
+CSIMI_FN void csimi_surface_bounds(const csimi_surface *s, csim_vec3 *lower, csim_vec3 *upper) {}
 CSIMI_FN void csimi_surface_stretch(csimi_surface *s, int triangle, csim_vec3 p) {}
 CSIMI_FN csimi_surface_walk csimi_surface_walk_in(const csimi_surface *s, csim_vec3 lower, csim_vec3 upper) {
     csimi_surface_walk none;
@@ -53279,6 +53329,7 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_LIES
 #undef CSIMI_LEAF
 #undef CSIMI_SURFACE_DEPTH
+#undef CSIMI_RAY_ROOM
 #undef CSIMI_FIELD_MAGIC
 #undef CSIMI_FIELD_RINGS
 #undef CSIMI_FIELD_LOOK

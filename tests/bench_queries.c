@@ -12,7 +12,7 @@
 #include "box3d/box3d.h"
 #endif
 
-enum { RAYS = 4096, PASSES = 15, SIDE = 224 };
+enum { RAYS = 4096, PASSES = 40, SIDE = 224 };
 
 static csim_vec3 origin[RAYS], way[RAYS];
 static csim_real sheet_x[3 * (SIDE + 1) * (SIDE + 1)];

@@ -113,7 +113,7 @@ static void csimi_mesh_layout(csimi_mesh_build *m, const csim_field *f, csimi_ar
     m->key = CSIMI_PUSH(arena, uint64_t, 2 * items);
     m->other = m->key ? m->key + items : NULL;
     m->sample = CSIMI_PUSH(arena, float, 3 * samples);
-    m->surface.box = CSIMI_PUSH(arena, csim_real, 6 * (size_t)csimi_surface_boxes(m->def->triangle_count));
+    m->surface.box = CSIMI_PUSH(arena, float, 6 * (size_t)csimi_surface_boxes(m->def->triangle_count));
     m->cluster = CSIMI_PUSH(arena, csimi_cluster, csimi_surface_boxes(m->def->triangle_count));
 }
 
@@ -204,7 +204,7 @@ static void csimi_mesh_clusters(csimi_mesh_build *m) {
     int i, k, t;
     for (i = 2 * s->leaves - 1; i > 0; i--) {
         csimi_cluster *c = m->cluster + i;
-        const csim_real *box = s->box + 6 * (size_t)i;
+        const float *box = s->box + 6 * (size_t)i;
         csim_vec3 corner;
         CSIMI_MEMSET(c, 0, sizeof *c);
         if (i < s->leaves) {
@@ -229,9 +229,9 @@ static void csimi_mesh_clusters(csimi_mesh_build *m) {
         }
         if (!(c->weight > 0)) continue;
         c->middle = csim_scale(1 / c->weight, c->middle);
-        corner = csim_v3(csimi_max(c->middle.x - box[0], box[3] - c->middle.x),
-                         csimi_max(c->middle.y - box[1], box[4] - c->middle.y),
-                         csimi_max(c->middle.z - box[2], box[5] - c->middle.z));
+        corner = csim_v3(csimi_max(c->middle.x - (csim_real)box[0], (csim_real)box[3] - c->middle.x),
+                         csimi_max(c->middle.y - (csim_real)box[1], (csim_real)box[4] - c->middle.y),
+                         csimi_max(c->middle.z - (csim_real)box[2], (csim_real)box[5] - c->middle.z));
         c->radius = csim_length(corner);
     }
 }

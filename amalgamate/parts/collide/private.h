@@ -131,7 +131,7 @@ typedef struct csimi_surface {
     int count;           /* triangles */
     const int *triangle; /* [3 count] vertices, outward counter-clockwise, neighbours near each other in the list */
     const csim_real *x;  /* positions of the vertices */
-    csim_real *box;      /* [6 csimi_surface_boxes(count)]: nodes 1.. of a complete binary tree */
+    float *box;          /* [6 csimi_surface_boxes(count)]: nodes 1.. of a complete binary tree, rounded outward */
     int leaves;
 } csimi_surface;
 /* Which triangles a vertex of the surface itself may not meet: those it belongs to, and those that were nearer than
@@ -163,6 +163,7 @@ CSIMI_FN void csimi_surface_order(int count, const int *triangle, const csim_rea
 CSIMI_FN void csimi_surface_split(int count, const int *triangle, const csim_real *x, int *order, uint64_t *keys);
 CSIMI_FN void csimi_order_points(int count, const float *x, int *order, uint64_t *keys); /* the same of points */
 CSIMI_FN void csimi_surface_refit(csimi_surface *s);
+CSIMI_FN void csimi_surface_bounds(const csimi_surface *s, csim_vec3 *lower, csim_vec3 *upper);
 /* Makes the boxes above a triangle hold the point p too. */
 CSIMI_FN void csimi_surface_stretch(csimi_surface *s, int triangle, csim_vec3 p);
 CSIMI_FN csim_vec3 csimi_triangle_normal(const csimi_surface *s, int triangle); /* unit */
@@ -183,10 +184,16 @@ CSIMI_FN int csimi_surface_walk_next(csimi_surface_walk *w); /* -1: no more */
 
 /* The triangles whose leaves a point meets that goes from origin by way, boxes being larger by half on each side, the
    nearer leaves first; most may be lowered on the way. */
+typedef struct csimi_surface_slab {
+    float from[3], to[3], inverse[3]; /* where the sides that are entered and left count from */
+    int in[3], out[3];                /* those sides, as numbers of a box */
+} csimi_surface_slab;
 typedef struct csimi_surface_ray {
     const csimi_surface *surface;
-    csim_real from[3], to[3], inverse[3], most, enter[52]; /* where the sides that are entered and left count from */
-    int in[3], out[3], stack[52], top, next, end;          /* those sides, as numbers of a box */
+    csim_real most;
+    csimi_surface_slab slab;
+    float enter[32];
+    int stack[32], top, next, end;
 } csimi_surface_ray;
 CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface *s, csim_vec3 origin, csim_vec3 way,
                                       csim_vec3 half, csim_real most);
@@ -234,7 +241,7 @@ typedef struct csimi_triangles {
 } csimi_triangles;
 typedef enum csimi_fold { CSIMI_FOLD_BORDER, CSIMI_FOLD_FLAT, CSIMI_FOLD_HOLLOW, CSIMI_FOLD_CONVEX } csimi_fold;
 CSIMI_FN csimi_triangles csimi_triangles_of(const csim_field *f);
-CSIMI_FN size_t csimi_triangles_reals(const csim_field *f); /* before the indices */
+CSIMI_FN size_t csimi_triangles_reals(const csim_field *f); /* before boxes and indices */
 CSIMI_FN size_t csimi_triangles_used(const csim_field *f); /* bytes */
 CSIMI_FN bool csimi_triangles_sound(const csim_field *f);
 CSIMI_FN uint32_t csimi_triangle_name(const csimi_triangles *t, int place);

@@ -190,47 +190,69 @@ CSIMI_FN void csimi_surface_split(int count, const int *triangle, const csim_rea
     }
 }
 
-static void csimi_box_empty(csim_real *box) {
+/* ---- boxes. Floats, for what a walk reads is what it takes; a number goes outward to the next that holds it. */
+
+static float csimi_box_outward(csim_real x, float sign) {
+    const float f = (float)csimi_clamp(x, -CSIM_R(1e30), CSIM_R(1e30));
+    return (csim_real)(sign * f) >= (csim_real)sign * x ? f : f + sign * ((f < 0 ? -f : f) * 1.2e-7f + 1e-37f);
+}
+
+static void csimi_box_empty(float *box) {
     int k;
     for (k = 0; k < 3; ++k) {
-        box[k] = CSIMI_HUGE;
-        box[3 + k] = -CSIMI_HUGE;
+        box[k] = 1e30f;
+        box[3 + k] = -1e30f;
     }
 }
 
-static void csimi_box_add(csim_real *box, const csim_real *lower, const csim_real *upper) {
+static void csimi_box_add(float *box, const float *lower, const float *upper) {
     int k;
     for (k = 0; k < 3; ++k) {
-        box[k] = csimi_min(box[k], lower[k]);
-        box[3 + k] = csimi_max(box[3 + k], upper[k]);
+        if (lower[k] < box[k]) box[k] = lower[k];
+        if (upper[k] > box[3 + k]) box[3 + k] = upper[k];
+    }
+}
+
+static void csimi_box_leaf(const csimi_surface *s, int leaf, float *box) {
+    csim_real lower[3] = {CSIMI_HUGE, CSIMI_HUGE, CSIMI_HUGE}, upper[3] = {-CSIMI_HUGE, -CSIMI_HUGE, -CSIMI_HUGE};
+    int i, k;
+    csimi_box_empty(box);
+    if (CSIMI_LEAF * leaf >= s->count) return;
+    for (i = 3 * CSIMI_LEAF * leaf; i < 3 * csimi_imin(CSIMI_LEAF * (leaf + 1), s->count); ++i)
+        for (k = 0; k < 3; ++k) {
+            const csim_real x = s->x[3 * (size_t)s->triangle[i] + (size_t)k];
+            lower[k] = csimi_min(lower[k], x);
+            upper[k] = csimi_max(upper[k], x);
+        }
+    for (k = 0; k < 3; ++k) {
+        box[k] = csimi_box_outward(lower[k], -1);
+        box[3 + k] = csimi_box_outward(upper[k], 1);
     }
 }
 
 CSIMI_FN void csimi_surface_refit(csimi_surface *s) {
-    int i, k;
+    int i;
     s->leaves = csimi_surface_leaves(s->count);
-    for (i = 0; i < s->leaves; ++i) {
-        csim_real *box = s->box + 6 * (size_t)(s->leaves + i);
-        csimi_box_empty(box);
-        for (k = 3 * CSIMI_LEAF * i; k < 3 * csimi_imin(CSIMI_LEAF * (i + 1), s->count); ++k) {
-            const csim_real *x = s->x + 3 * (size_t)s->triangle[k];
-            csimi_box_add(box, x, x);
-        }
-    }
+    for (i = 0; i < s->leaves; ++i) csimi_box_leaf(s, i, s->box + 6 * (size_t)(s->leaves + i));
     for (i = s->leaves - 1; i > 0; --i) {
-        csim_real *box = s->box + 6 * (size_t)i, *child = s->box + 12 * (size_t)i;
-        csimi_box_empty(box);
-        csimi_box_add(box, child, child + 3);
+        float *box = s->box + 6 * (size_t)i, *child = s->box + 12 * (size_t)i;
+        CSIMI_MEMCPY(box, child, 6 * sizeof *box);
         csimi_box_add(box, child + 6, child + 9);
     }
 }
 
+CSIMI_FN void csimi_surface_bounds(const csimi_surface *s, csim_vec3 *lower, csim_vec3 *upper) {
+    const float *box = s->box + 6;
+    *lower = csim_v3((csim_real)box[0], (csim_real)box[1], (csim_real)box[2]);
+    *upper = csim_v3((csim_real)box[3], (csim_real)box[4], (csim_real)box[5]);
+}
+
 /* Squared distance to a box; an empty one is far. */
-static csim_real csimi_box_distance2(const csim_real *box, const csim_real *p) {
+static csim_real csimi_box_distance2(const float *box, const csim_real *p) {
     csim_real sum = 0;
     int k;
     for (k = 0; k < 3; ++k) {
-        csim_real d = csimi_max(csimi_max(box[k] - p[k], p[k] - box[3 + k]), 0);
+        csim_real d = csimi_max(csimi_max((csim_real)box[k] - p[k], p[k] - (csim_real)box[3 + k]), 0);
         sum += d * d;
     }
     return sum;
@@ -250,9 +272,9 @@ CSIMI_FN csimi_surface_walk csimi_surface_walk_in(const csimi_surface *s, csim_v
 CSIMI_FN int csimi_surface_walk_next(csimi_surface_walk *w) {
     while (w->next >= w->end && w->top > 0) {
         const int node = w->stack[--w->top];
-        const csim_real *box = w->surface->box + 6 * (size_t)node;
+        const float *box = w->surface->box + 6 * (size_t)node;
         int k;
-        for (k = 0; k < 3 && box[k] <= w->upper[k] && box[3 + k] >= w->lower[k]; ++k) {
+        for (k = 0; k < 3 && (csim_real)box[k] <= w->upper[k] && (csim_real)box[3 + k] >= w->lower[k]; ++k) {
         }
         if (k < 3) continue;
         if (node < w->surface->leaves) {
@@ -269,26 +291,36 @@ CSIMI_FN int csimi_surface_walk_next(csimi_surface_walk *w) {
 
 CSIMI_FN void csimi_surface_stretch(csimi_surface *s, int triangle, csim_vec3 p) {
     csim_real x[3];
-    int node = s->leaves + triangle / CSIMI_LEAF;
+    float lower[3], upper[3];
+    int node = s->leaves + triangle / CSIMI_LEAF, k;
     csimi_store3(x, p);
-    for (; node > 0; node /= 2) csimi_box_add(s->box + 6 * (size_t)node, x, x);
+    for (k = 0; k < 3; ++k) {
+        lower[k] = csimi_box_outward(x[k], -1);
+        upper[k] = csimi_box_outward(x[k], 1);
+    }
+    for (; node > 0; node /= 2) csimi_box_add(s->box + 6 * (size_t)node, lower, upper);
 }
+
+#define CSIMI_RAY_ROOM 1.2e-6f /* relative: of ten roundings of floats */
 
 CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface *s, csim_vec3 origin, csim_vec3 way,
                                       csim_vec3 half, csim_real most) {
-    csim_real x[3], wide[3];
+    csim_real x[3], wide[3], inverse[3];
     int k;
     r->surface = s;
     csimi_store3(x, origin);
     csimi_store3(wide, half);
-    csimi_ray_inverse(way, r->inverse);
+    csimi_ray_inverse(way, inverse);
     for (k = 0; k < 3; ++k) {
-        const bool up = r->inverse[k] > 0;
-        if (s->count > 0) wide[k] += 8 * CSIMI_EPS * (csimi_abs(s->box[6 + k]) + csimi_abs(s->box[9 + k]));
-        r->in[k] = up ? k : 3 + k;
-        r->out[k] = up ? 3 + k : k;
-        r->from[k] = up ? x[k] + wide[k] : x[k] - wide[k];
-        r->to[k] = up ? x[k] - wide[k] : x[k] + wide[k];
+        const bool up = inverse[k] > 0;
+        wide[k] += (csim_real)CSIMI_RAY_ROOM * csimi_abs(x[k]);
+        if (s->count > 0)
+            wide[k] += (csim_real)CSIMI_RAY_ROOM * (csimi_abs((csim_real)s->box[6 + k]) + csimi_abs((csim_real)s->box[9 + k]));
+        r->slab.inverse[k] = (float)inverse[k];
+        r->slab.in[k] = up ? k : 3 + k;
+        r->slab.out[k] = up ? 3 + k : k;
+        r->slab.from[k] = (float)(up ? x[k] + wide[k] : x[k] - wide[k]);
+        r->slab.to[k] = (float)(up ? x[k] - wide[k] : x[k] + wide[k]);
     }
     r->most = most;
     r->enter[0] = 0;
@@ -297,32 +329,34 @@ CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface 
     r->next = r->end = 0;
 }
 
-/* Where the ray enters a box, with a little room for the roundings of both sides: leaves fit their triangles to the
-   bit. False: nowhere; an empty box is far. */
-static bool csimi_surface_ray_meets(const csimi_surface_ray *r, const csim_real *box, csim_real *enter) {
-    csim_real first = 0, last = r->most;
+/* Where the ray enters a box, with room for the roundings of both sides. False: nowhere; an empty box is far. */
+static bool csimi_surface_slab_meets(const csimi_surface_slab *r, const float *box, float last, float *enter) {
+    float first = 0;
     int k;
     for (k = 0; k < 3; ++k) {
-        first = csimi_max(first, (box[r->in[k]] - r->from[k]) * r->inverse[k]);
-        last = csimi_min(last, (box[r->out[k]] - r->to[k]) * r->inverse[k]);
+        const float a = (box[r->in[k]] - r->from[k]) * r->inverse[k], b = (box[r->out[k]] - r->to[k]) * r->inverse[k];
+        first = a > first ? a : first;
+        last = b < last ? b : last;
     }
     *enter = first;
-    return first <= last * (1 + 8 * CSIMI_EPS);
+    return first <= last * (1 + CSIMI_RAY_ROOM);
 }
 
 CSIMI_FN int csimi_surface_ray_next(csimi_surface_ray *r) {
-    const csim_real *box = r->surface->box;
+    const csimi_surface_slab slab = r->slab;
+    const float *box = r->surface->box, most = csimi_box_outward(r->most, 1) * (1 + CSIMI_RAY_ROOM);
+    if (r->next < r->end) return r->next++;
     while (r->next >= r->end && r->top > 0) {
         int node = r->stack[--r->top];
-        if (r->enter[r->top] > r->most) continue;
+        if (r->enter[r->top] > most) continue;
         while (node > 0 && node < r->surface->leaves) {
-            csim_real a, b;
-            const bool left = csimi_surface_ray_meets(r, box + 12 * (size_t)node, &a);
-            const bool right = csimi_surface_ray_meets(r, box + 12 * (size_t)node + 6, &b);
+            float a, b;
+            const bool left = csimi_surface_slab_meets(&slab, box + 12 * (size_t)node, most, &a);
+            const bool right = csimi_surface_slab_meets(&slab, box + 12 * (size_t)node + 6, most, &b);
             if (left && right) { /* the farther one waits */
                 CONDSIM_ASSERT(r->top < 32); /* levels of a tree of 2^31 leaves */
                 r->stack[r->top] = 2 * node + (a <= b);
-                r->enter[r->top++] = csimi_max(a, b);
+                r->enter[r->top++] = a > b ? a : b;
                 node = 2 * node + !(a <= b);
             } else {
                 node = left ? 2 * node : right ? 2 * node + 1 : 0;
@@ -530,4 +564,5 @@ CSIMI_FN bool csimi_surface_nearest(const csimi_surface *s, csim_vec3 p, csim_re
 }
 
 #undef CSIMI_LEAF
+#undef CSIMI_RAY_ROOM
 #undef CSIMI_SURFACE_DEPTH

@@ -54,8 +54,8 @@ static void csimi_triangles_layout(csimi_triangles_build *b, csimi_arena *arena)
     b->field->n[1] = sizes.n[1];
     b->field->n[2] = CSIMI_FIELD_TRIANGLES;
     b->x = (csim_real *)(void *)(b->field + 1);
-    b->surface.box = b->x + 3 * (vertices + triangles);
-    b->face = (int *)(void *)(b->x + csimi_triangles_reals(b->field));
+    b->surface.box = (float *)(void *)(b->x + csimi_triangles_reals(b->field));
+    b->face = (int *)(void *)(b->surface.box + 6 * (size_t)csimi_surface_boxes(sizes.n[1]));
     b->beyond = b->face + 3 * triangles;
     b->name = b->face + 6 * triangles;
     b->surface.count = sizes.n[1];

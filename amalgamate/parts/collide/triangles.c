@@ -7,22 +7,24 @@
 /* ---- bytes */
 
 CSIMI_FN size_t csimi_triangles_reals(const csim_field *f) {
-    return 3 * ((size_t)f->n[0] + (size_t)f->n[1]) + 6 * (size_t)csimi_surface_boxes(f->n[1]);
+    return 3 * ((size_t)f->n[0] + (size_t)f->n[1]);
 }
 
 CSIMI_FN size_t csimi_triangles_used(const csim_field *f) {
-    return sizeof *f + sizeof(csim_real) * csimi_triangles_reals(f) + sizeof(int) * 7 * (size_t)f->n[1];
+    return sizeof *f + sizeof(csim_real) * csimi_triangles_reals(f) +
+           sizeof(float) * 6 * (size_t)csimi_surface_boxes(f->n[1]) + sizeof(int) * 7 * (size_t)f->n[1];
 }
 
 CSIMI_FN csimi_triangles csimi_triangles_of(const csim_field *f) {
     csimi_triangles t;
     const csim_real *x = (const csim_real *)(const void *)(f + 1);
-    const int *face = (const int *)(const void *)(x + csimi_triangles_reals(f));
+    const float *box = (const float *)(const void *)(x + csimi_triangles_reals(f));
+    const int *face = (const int *)(const void *)(box + 6 * (size_t)csimi_surface_boxes(f->n[1]));
     const size_t count = (size_t)f->n[1];
     t.surface.count = f->n[1];
     t.surface.x = x;
     t.normal = x + 3 * (size_t)f->n[0];
-    t.surface.box = (csim_real *)(uintptr_t)(t.normal + 3 * count);
+    t.surface.box = (float *)(uintptr_t)box;
     t.surface.leaves = csimi_surface_boxes(f->n[1]) / 2;
     t.surface.triangle = face;
     t.beyond = face + 3 * count;
@@ -55,6 +57,8 @@ CSIMI_FN bool csimi_triangles_sound(const csim_field *f) {
     if (!(f->lower[1] >= 0 && f->lower[1] <= 1e6 && f->error >= 0 && f->error <= 1)) return false;
     for (i = 0; i < reals; i++)
         if (!(t.surface.x[i] >= -CSIMI_HUGE && t.surface.x[i] <= CSIMI_HUGE)) return false;
+    for (i = 0; i < 6 * (size_t)csimi_surface_boxes(f->n[1]); i++)
+        if (!(t.surface.box[i] >= -1e30f && t.surface.box[i] <= 1e30f)) return false;
     for (i = 0; i < 3 * (size_t)f->n[0]; i++)
         if (!(csimi_abs(t.surface.x[i]) <= CSIM_R(1e6))) return false;
     for (i = 0; i < count; i++) {

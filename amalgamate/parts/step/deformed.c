@@ -4,7 +4,7 @@
 CSIMI_FN void csimi_surfaces_layout(csimi_surfaces *s, const csimi_counts *n, csimi_arena *arena) {
     size_t boxes = n->triangles > 0 ? (size_t)n->triangles + 4 * (size_t)n->bodies : 0;
     s->x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->surface);
-    s->box = CSIMI_PUSH(arena, csim_real, 6 * boxes);
+    s->box = CSIMI_PUSH(arena, float, 6 * boxes);
     s->of = CSIMI_PUSH(arena, csimi_surface, n->bodies);
     s->made = CSIMI_PUSH(arena, unsigned char, n->bodies);
 }
@@ -36,13 +36,13 @@ CSIMI_FN const csimi_surface *csimi_surface_of(csimi_surfaces *s, int slot) {
 
 /* No point inside lies deeper than half of the shortest side of the bounds. */
 static csim_real csimi_deepest(const csimi_surface *s, csim_vec3 p) {
-    const csim_real *box = s->box + 6;
+    const float *box = s->box + 6;
     csim_real x[3], side = CSIMI_HUGE;
     int k;
     csimi_store3(x, p);
     for (k = 0; k < 3; k++) {
-        if (x[k] < box[k] || x[k] > box[3 + k]) return 0;
-        side = csimi_min(side, box[3 + k] - box[k]);
+        if (x[k] < (csim_real)box[k] || x[k] > (csim_real)box[3 + k]) return 0;
+        side = csimi_min(side, (csim_real)box[3 + k] - (csim_real)box[k]);
     }
     return side / 2;
 }

@@ -146,7 +146,8 @@ CSIMI_FN csim_status csimi_integrate(csim_world *world, csimi_step_frame *frame,
 typedef struct csimi_surfaces {
     const csim_world *world;
     const csimi_state *state; /* whose positions */
-    csim_real *x, *box;
+    csim_real *x;
+    float *box;
     csimi_surface *of;   /* [bodies] by slot */
     unsigned char *made; /* [bodies] */
 } csimi_surfaces;

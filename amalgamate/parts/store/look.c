@@ -16,7 +16,7 @@ CSIMI_FN void csimi_look_layout(csimi_look *l, const csimi_counts *n, csimi_aren
     l->body_leaf = CSIMI_PUSH(arena, int, n->bodies);
     l->first_box = CSIMI_PUSH(arena, int, n->bodies);
     l->x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->surface);
-    l->box = CSIMI_PUSH(arena, csim_real, 6 * csimi_look_boxes(n));
+    l->box = CSIMI_PUSH(arena, float, 6 * csimi_look_boxes(n));
 }
 
 CSIMI_FN void csimi_look_clear(csimi_look *l, const csimi_counts *n) {
@@ -43,7 +43,7 @@ CSIMI_FN void csimi_look_copy(csimi_store *to, const csimi_store *from) {
     }
     if (from->count.surface > 0)
         CSIMI_MEMCPY(m->x, l->x, sizeof(csim_real) * 3 * (size_t)from->count.surface);
-    if (l->boxes > 0) CSIMI_MEMCPY(m->box, l->box, sizeof(csim_real) * 6 * (size_t)l->boxes);
+    if (l->boxes > 0) CSIMI_MEMCPY(m->box, l->box, sizeof(float) * 6 * (size_t)l->boxes);
 }
 
 /* ---- boxes of parts */
@@ -89,9 +89,8 @@ static void csimi_look_bounds(const csimi_store *s, int slot, int part, const cs
         csimi_look_around(csimi_load3(s->state.x + 3 * (size_t)node[0]), csimi_load3(s->state.x + 3 * (size_t)node[1]),
                           b->radius, lower, upper);
     } else if (b->triangle_count > 0) {
-        const csim_real *box = csimi_look_surface(s, slot).box + 6;
-        *lower = csimi_load3(box);
-        *upper = csimi_load3(box + 3);
+        const csimi_surface surface = csimi_look_surface(s, slot);
+        csimi_surface_bounds(&surface, lower, upper);
     } else {
         const csim_vec3 x = csimi_load3(s->state.x + 3 * (size_t)b->first_node);
         csimi_look_around(x, x, b->radius, lower, upper);

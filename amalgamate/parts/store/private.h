@@ -338,7 +338,8 @@ typedef struct csimi_look {
     int *body_leaf;                         /* [bodies] the first, by slot */
     int *first_box;                         /* [bodies] boxes of its triangles */
     int boxes;
-    csim_real *x, *box; /* [3 surface] positions of surface nodes, [6 boxes] */
+    csim_real *x; /* [3 surface] positions of surface nodes */
+    float *box;   /* [6 boxes] */
 } csimi_look;
 
 /* Records of csimi_store.touch stand in these groups. */

@@ -303,7 +303,9 @@ static CSIMI_NOINLINE void csimi_draw_bounds(const csimi_pen *p, int slot) {
     }
     if (b->triangle_count > 0) {
         const csimi_surface surface = csimi_look_surface(s, slot);
-        csimi_draw_box(p, world, csimi_load3(surface.box + 6), csimi_load3(surface.box + 9));
+        csim_vec3 low, high;
+        csimi_surface_bounds(&surface, &low, &high);
+        csimi_draw_box(p, world, low, high);
     }
 }
 

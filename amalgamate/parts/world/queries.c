@@ -243,7 +243,7 @@ static bool csimi_query_inside(const csimi_search *q, int slot, const csimi_surf
     if (q->w->store.body[slot].kind == CSIM_BODY_CLOTH) return false;
     csimi_store3(p, x);
     for (k = 0; k < 3; k++)
-        if (p[k] < surface->box[6 + k] || p[k] > surface->box[9 + k]) return false;
+        if (p[k] < (csim_real)surface->box[6 + k] || p[k] > (csim_real)surface->box[9 + k]) return false;
     return csimi_surface_nearest(surface, x, CSIMI_HUGE, NULL, hit) && hit->inside;
 }
 
