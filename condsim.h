@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: d528c6f7fe0a45b1
+   Hash of the parts: ea66847eb4c71a87
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -5067,6 +5067,7 @@ CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_so
 
 #ifdef CONDSIM_REFERENCE
 /* ---- lemke.c */
+enum { CSIMI_LEMKE_LAWS = 1 << CSIM_LAW_STRICT | 1 << CSIM_LAW_ANISOTROPIC | 1 << CSIM_LAW_BILATERAL };
 CSIMI_FN size_t csimi_lemke_bytes(int contacts, const csim_solver_params *params);
 CSIMI_FN bool csimi_lemke_solve(csimi_impulse_run *run);
 #endif
@@ -15731,7 +15732,7 @@ CSIM_API csim_status csim_open_field(const void *block, size_t bytes, const csim
             return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "nodes", true, (double)f->n[k],
                               "1..20000, of triangles 1e7");
     if (f->bytes > bytes || f->bytes != csimi_field_size(f))
-        return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "bytes", true, (double)bytes, "all the bytes of the field");
+        return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "bytes", true, (double)bytes, "all the bytes of the field, made by this version");
     if (f->hash != csimi_field_hash(f))
         return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "hash", false, 0, "undamaged bytes");
     if (!csimi_field_sound(f))
@@ -21217,6 +21218,10 @@ CSIMI_FN const csimi_solver_traits *csimi_solver_traits_of(csim_solver solver) {
                                           "solids) in backward Euler; no proximal law");
     static const char penalty[] = CSIMI_SAID("contacts of the laws strict, bilateral and box");
     static const char explicit_penalty[] = CSIMI_SAID("strict, anisotropic, bilateral and box laws in backward Euler");
+#ifdef CONDSIM_REFERENCE
+    static const char lemke[] = CSIMI_SAID("contacts of the laws strict, anisotropic and bilateral: no limits, motors or "
+                                           "rolling resistance");
+#endif
     static const char any[] = CSIMI_SAID("a positive definite A, with every contact on blocks that can move");
     static const csimi_solver_traits traits[CSIM_SOLVER_COUNT_] = {
         /* name; rows of W; laws; needs */
@@ -21237,7 +21242,7 @@ CSIMI_FN const csimi_solver_traits *csimi_solver_traits_of(csim_solver solver) {
         {"penalty-explicit", false, CSIMI_PENALTY_EXPLICIT_LAWS, explicit_penalty},
         {"bounded", false, CSIMI_ALL_LAWS, any},
 #ifdef CONDSIM_REFERENCE
-        {"lemke", false, CSIMI_ALL_LAWS, any},
+        {"lemke", false, CSIMI_LEMKE_LAWS, lemke},
 #endif
     };
     return traits + solver;
@@ -32000,6 +32005,7 @@ CSIMI_FN bool csimi_look_fits(const csim_world *w, const csimi_staged *to) {
     const unsigned char *bodies = CSIMI_STAGED_AT(to, body), *skins = CSIMI_STAGED_AT(to, skin);
     const csimi_store *s = &w->store;
     int i;
+    if (s->count.bodies >= 0) return true;
     if (to->live_bodies != w->live_bodies || to->n->bodies != s->count.bodies || to->n->shapes != s->count.shapes)
         return false;
     for (i = 0; i < s->count.bodies; i++) {
@@ -37083,8 +37089,10 @@ CSIM_API csim_status csim_world_keep(const csim_world *w, void *buffer, size_t *
     return csimi_save(w, buffer, bytes, true);
 }
 
-static csim_status csimi_bad_snapshot(csim_world *w, const char *field, double value, const char *allowed) {
-    return csimi_fail(&w->error, CSIM_BAD_SNAPSHOT, "csim_world_restore", field, true, value, allowed);
+static const char *csimi_restore_name(bool kept) { return kept ? "csim_world_take_back" : "csim_world_restore"; }
+
+static csim_status csimi_bad_snapshot(csim_world *w, bool kept, const char *field, double value, const char *allowed) {
+    return csimi_fail(&w->error, CSIM_BAD_SNAPSHOT, csimi_restore_name(kept), field, true, value, allowed);
 }
 
 /* Counts that are negative or absurd would overflow the size: they are refused before it is computed. */
@@ -37109,35 +37117,35 @@ static bool csimi_groups_sound(const csimi_snapshot_header *h) {
 static CSIMI_NOINLINE csim_status csimi_check_snapshot(csim_world *w, const csimi_snapshot_header *h,
                                                        const unsigned char *p, size_t bytes, bool kept) {
     if (h->magic != CSIMI_MAGIC)
-        return csimi_bad_snapshot(w, "magic", 0, "bytes of csim_world_save on a machine of the same byte order");
-    if (h->version != CSIM_VERSION) return csimi_bad_snapshot(w, "version", (double)h->version, "this version");
+        return csimi_bad_snapshot(w, kept, "magic", 0, "bytes of csim_world_save on a machine of the same byte order");
+    if (h->version != CSIM_VERSION) return csimi_bad_snapshot(w, kept, "version", (double)h->version, "this version");
     if (h->real_bytes != CSIM_REAL_SIZE)
-        return csimi_bad_snapshot(w, "scalar bytes", (double)h->real_bytes, "those of this build");
+        return csimi_bad_snapshot(w, kept, "scalar bytes", (double)h->real_bytes, "those of this build");
     if (h->options != csimi_layout_stamp())
-        return csimi_bad_snapshot(w, "layout", (double)h->options, "that of this build");
-    if (!csimi_counts_sane(&h->count)) return csimi_bad_snapshot(w, "counts", 0, "0..1e8");
+        return csimi_bad_snapshot(w, kept, "layout", (double)h->options, "that of this build");
+    if (!csimi_counts_sane(&h->count)) return csimi_bad_snapshot(w, kept, "counts", 0, "0..1e8");
     if (h->bytes > bytes || csimi_snapshot_bytes(&h->count) != h->bytes)
-        return csimi_bad_snapshot(w, "bytes", (double)bytes, "the size the snapshot says, or more");
+        return csimi_bad_snapshot(w, kept, "bytes", (double)bytes, "the size the snapshot says, or more");
     if (h->hash != csimi_snapshot_hash(h, p, kept))
-        return csimi_bad_snapshot(w, "hash", 0,
+        return csimi_bad_snapshot(w, kept, "hash", 0,
                                   kept ? "bytes of csim_world_keep" : "undamaged bytes of csim_world_save");
     if (kept && h->stamp != w->stamp)
-        return csimi_bad_snapshot(w, "world", (double)h->stamp, "bytes that this world kept");
+        return csimi_bad_snapshot(w, kept, "world", (double)h->stamp, "bytes that this world kept");
     if (!(h->time > -1e300 && h->time < 1e300) || !(h->last_h >= 0 && h->last_h <= 1))
-        return csimi_bad_snapshot(w, "time", h->time, "finite, after steps of 0..1 s");
-    if (csimi_check_vec(NULL, "csim_world_restore", "gravity", h->gravity))
-        return csimi_bad_snapshot(w, "gravity", (double)h->gravity.z, "-1e9..1e9");
+        return csimi_bad_snapshot(w, kept, "time", h->time, "finite, after steps of 0..1 s");
+    if (csimi_check_vec(NULL, csimi_restore_name(kept), "gravity", h->gravity))
+        return csimi_bad_snapshot(w, kept, "gravity", (double)h->gravity.z, "-1e9..1e9");
     if (h->live_bodies < 0 || h->live_bodies > h->count.bodies || h->free_body < -1 ||
         h->bedded < 0 || h->asleep < 0 || h->woken < 0 || h->woken > h->count.bodies ||
         h->free_body >= h->count.bodies || h->free_link < -1 || h->free_link >= h->count.links ||
         !csimi_groups_sound(h) || (unsigned)h->integrator >= (unsigned)CSIM_INTEGRATOR_COUNT_ ||
-        csimi_check_integrator(&w->def, h->integrator, h->count.trees, h->count.joints, "csim_world_restore", NULL))
-        return csimi_bad_snapshot(w, "header", 0, "indices inside the counts");
+        csimi_check_integrator(&w->def, h->integrator, h->count.trees, h->count.joints, csimi_restore_name(kept), NULL))
+        return csimi_bad_snapshot(w, kept, "header", 0, "indices inside the counts");
     return CSIM_OK;
 }
 
 /* The fields that bodies of the snapshot refer to, found by their hash among those this world knows, into known. */
-static CSIMI_NOINLINE csim_status csimi_find_fields(csim_world *w, const csimi_staged *staged,
+static CSIMI_NOINLINE csim_status csimi_find_fields(csim_world *w, const csimi_staged *staged, bool kept,
                                                     const csim_field **known) {
     const csimi_store *s = &w->store;
     const unsigned char *at = CSIMI_STAGED_AT(staged, shape);
@@ -37150,7 +37158,7 @@ static CSIMI_NOINLINE csim_status csimi_find_fields(csim_world *w, const csimi_s
         for (k = 0; k < s->count.shapes && !known[i]; k++)
             if (s->shape[k].field && s->shape[k].field_hash == g.field_hash) known[i] = s->shape[k].field;
         if (!known[i])
-            return csimi_bad_snapshot(w, "shape with an unknown field", (double)i,
+            return csimi_bad_snapshot(w, kept, "shape with an unknown field", (double)i,
                                       "fields of bodies that this world has now");
     }
     return CSIM_OK;
@@ -37178,10 +37186,11 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     csimi_counts need;
     csim_status status;
     bool same_leaves;
+    const char *fn = csimi_restore_name(kept);
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (!buffer) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, "csim_world_restore", "buffer", false, 0, "not null");
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_world_restore", NULL, false, 0, NULL);
-    if (bytes < sizeof h) return csimi_bad_snapshot(w, "bytes", (double)bytes, "at least a header");
+    if (!buffer) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "buffer", false, 0, "not null");
+    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
+    if (bytes < sizeof h) return csimi_bad_snapshot(w, kept, "bytes", (double)bytes, "at least a header");
     CSIMI_MEMCPY(&h, p, sizeof h);
     if ((status = csimi_check_snapshot(w, &h, p, bytes, kept)) != 0) return status;
     staged.error = &w->error;
@@ -37195,13 +37204,13 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     if (!kept && !csimi_snapshot_sound(&staged)) return CSIM_BAD_SNAPSHOT; /* it has said why */
     need = h.count;
     if (h.bedded > 0) need.slept = csimi_imax(need.slept, 1); /* what sleeps takes room to be moved */
-    if ((status = csimi_ensure(w, &need, "csim_world_restore")) != 0) return status;
+    if ((status = csimi_ensure(w, &need, fn)) != 0) return status;
     s = &w->store;
     known = (const csim_field **)(void *)s->scratch;
     if (s->scratch_bytes < sizeof *known * (size_t)h.count.shapes + (size_t)h.count.bends)
-        return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_restore", "scratch", true, (double)s->scratch_bytes,
+        return csimi_fail(&w->error, CSIM_CAPACITY, fn, "scratch", true, (double)s->scratch_bytes,
                           "a larger block");
-    if ((status = csimi_find_fields(w, &staged, known)) != 0) return status;
+    if ((status = csimi_find_fields(w, &staged, kept, known)) != 0) return status;
     if (!kept && !csimi_snapshot_fits(&staged, known, (unsigned char *)(known + h.count.shapes)))
         return CSIM_BAD_SNAPSHOT;
     same_leaves = csimi_look_fits(w, &staged);
@@ -38113,10 +38122,10 @@ static CSIMI_NOINLINE bool csimi_pass_by(csimi_detector *d, const csimi_object *
     if (B->kind == CSIM_SHAPE_HALF_SPACE || A->kind == CSIM_SHAPE_HALF_SPACE) return false;
     /* where impacts are stopped farther ahead than a step, what paths have stopped at a shape is late */
     if (f->passing_count >= s->capacity.shapes || d->world->def.integrator != CSIM_BACKWARD_EULER) return false;
-    if (csimi_in_joints(s, a->body) && csimi_in_joints(s, b->body)) return false;
     csimi_convex_of(&x, A, s->hull, a->at);
     x.round += pad + thickness;
     if (csimi_cast_at(&x, way, B, s->hull, b->at, 1, &hit, &on)) return false;
+    if (csimi_in_joints(s, a->body) && csimi_in_joints(s, b->body)) return false; /* asked last: it walks all joints */
     p->a = a->item;
     p->b = b->item;
     p->way = way;

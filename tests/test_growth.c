@@ -169,10 +169,14 @@ TEST(what_is_kept_is_taken_back) {
     later = csim_world_hash(w);
     STATUS(csim_world_restore(w, kept, size), CSIM_BAD_SNAPSHOT);
     STATUS(csim_world_take_back(w, saved, size), CSIM_BAD_SNAPSHOT);
+    CHECK(strstr(csim_last_error(w), "csim_world_take_back") != NULL);
     STATUS(csim_world_take_back(other, kept, size), CSIM_BAD_SNAPSHOT);
     STATUS(csim_world_take_back(w, kept, size - 1), CSIM_BAD_SNAPSHOT);
+    CHECK(strstr(csim_last_error(w), "csim_world_take_back") != NULL);
     STATUS(csim_world_take_back(w, kept, 8), CSIM_BAD_SNAPSHOT);
+    CHECK(strstr(csim_last_error(w), "csim_world_take_back") != NULL);
     STATUS(csim_world_take_back(w, NULL, size), CSIM_NULL_ARGUMENT);
+    CHECK(strstr(csim_last_error(w), "csim_world_take_back") != NULL);
     small = size - 1;
     STATUS(csim_world_keep(w, kept, &small), CSIM_CAPACITY);
     CHECK(csim_world_hash(w) == later);
@@ -188,6 +192,55 @@ TEST(what_is_kept_is_taken_back) {
     free(saved);
     csim_destroy_world(w);
     csim_destroy_world(other);
+}
+
+static bool ray_down(const csim_world *w, csim_real x, csim_body_id expected) {
+    csim_query_hit hit;
+    return csim_world_cast_ray(w, NULL, csim_v3(x, 0, 9), csim_v3(0, 0, -20), &hit) && hit.body.index1 == expected.index1;
+}
+
+/* Rays find bodies where they were, whatever moved, came, went, grew or was switched off since. */
+TEST(rays_see_what_is_taken_back) {
+    const csim_shape ball = csim_sphere(CSIM_R(0.3)), large = csim_sphere(3);
+    csim_pose far = csim_pose_identity();
+    int change;
+    for (change = 0; change < 6; change++) {
+        csim_world *w = NULL;
+        csim_body_id id[2], more;
+        csim_rigid_def d = csim_default_rigid_def();
+        size_t size = 0;
+        void *kept;
+        int k;
+        CASE("change %d", change);
+        STATUS(csim_create_world(NULL, &w, NULL), CSIM_OK);
+        d.shapes = &ball, d.shape_count = 1;
+        for (k = 0; k < 2; k++) {
+            d.pose.position.x = CSIM_R(4.0 * k);
+            STATUS(csim_create_rigid(w, &d, id + k), CSIM_OK);
+        }
+        STATUS(csim_world_step(w, CSIM_R(0.001)), CSIM_OK);
+        STATUS(csim_world_keep(w, NULL, &size), CSIM_OK);
+        kept = malloc(size);
+        REQUIRE(kept);
+        STATUS(csim_world_keep(w, kept, &size), CSIM_OK);
+        far.position = csim_v3(20, 0, 0);
+        d.pose = far;
+        if (change == 0) STATUS(csim_body_set_pose(w, id[1], far), CSIM_OK);
+        if (change == 1) STATUS(csim_destroy_body(w, id[1]), CSIM_OK);
+        if (change == 2) STATUS(csim_create_rigid(w, &d, &more), CSIM_OK);
+        if (change == 3) STATUS(csim_body_set_shape(w, id[1], 0, &large), CSIM_OK);
+        if (change == 4) STATUS(csim_body_set_shape_enabled(w, id[1], 0, false), CSIM_OK);
+        if (change == 5) {
+            STATUS(csim_destroy_body(w, id[1]), CSIM_OK);
+            STATUS(csim_create_rigid(w, &d, &more), CSIM_OK);
+        }
+        STATUS(csim_world_take_back(w, kept, size), CSIM_OK);
+        CHECK(ray_down(w, 0, id[0]) && ray_down(w, 4, id[1]));
+        CHECK(!csim_world_ray_meets(w, NULL, csim_v3(20, 0, 9), csim_v3(0, 0, -20)));
+        CHECK(!csim_world_ray_meets(w, NULL, csim_v3(6, 0, 9), csim_v3(0, 0, -20)));
+        free(kept);
+        csim_destroy_world(w);
+    }
 }
 
 /* Sizes are counted in ints: every capacity of the documented range is laid out or refused, whatever the others are. */

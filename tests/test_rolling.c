@@ -207,3 +207,24 @@ TEST(rolling_in_every_world) {
     CHECK(strstr(csim_last_error(w), "rolling_resistance") != NULL);
     csim_destroy_world(w);
 }
+
+#ifdef CONDSIM_REFERENCE
+/* Pivots know no bounded rows: they say so, and the step changes nothing. */
+TEST(lemke_refuses_what_resists_rolling) {
+    csim_world_def def = csim_default_world_def();
+    uint64_t before;
+    lane l;
+    int i;
+    def.solver.solver = CSIM_SOLVER_LEMKE;
+    l = lay(def, csim_sphere(CSIM_R(0.1)), 0, 0.01, 2);
+    for (i = 0; i < 8; i++) { /* the rows come with the impulse of a step before */
+        before = csim_world_hash(l.w);
+        if (csim_world_step(l.w, CSIM_R(0.005)) != CSIM_OK) break;
+    }
+    CHECK(i > 0 && i < 8);
+    STATUS(csim_world_step(l.w, CSIM_R(0.005)), CSIM_BAD_PROBLEM);
+    CHECK(strstr(csim_last_error(l.w), "rolling") != NULL);
+    CHECK(csim_world_hash(l.w) == before);
+    csim_destroy_world(l.w);
+}
+#endif

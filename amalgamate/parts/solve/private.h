@@ -550,6 +550,7 @@ CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_so
 
 #ifdef CONDSIM_REFERENCE
 /* ---- lemke.c */
+enum { CSIMI_LEMKE_LAWS = 1 << CSIM_LAW_STRICT | 1 << CSIM_LAW_ANISOTROPIC | 1 << CSIM_LAW_BILATERAL };
 CSIMI_FN size_t csimi_lemke_bytes(int contacts, const csim_solver_params *params);
 CSIMI_FN bool csimi_lemke_solve(csimi_impulse_run *run);
 #endif

@@ -37,10 +37,10 @@ static CSIMI_NOINLINE bool csimi_pass_by(csimi_detector *d, const csimi_object *
     if (B->kind == CSIM_SHAPE_HALF_SPACE || A->kind == CSIM_SHAPE_HALF_SPACE) return false;
     /* where impacts are stopped farther ahead than a step, what paths have stopped at a shape is late */
     if (f->passing_count >= s->capacity.shapes || d->world->def.integrator != CSIM_BACKWARD_EULER) return false;
-    if (csimi_in_joints(s, a->body) && csimi_in_joints(s, b->body)) return false;
     csimi_convex_of(&x, A, s->hull, a->at);
     x.round += pad + thickness;
     if (csimi_cast_at(&x, way, B, s->hull, b->at, 1, &hit, &on)) return false;
+    if (csimi_in_joints(s, a->body) && csimi_in_joints(s, b->body)) return false; /* asked last: it walks all joints */
     p->a = a->item;
     p->b = b->item;
     p->way = way;

@@ -98,8 +98,10 @@ CSIM_API csim_status csim_world_keep(const csim_world *w, void *buffer, size_t *
     return csimi_save(w, buffer, bytes, true);
 }
 
-static csim_status csimi_bad_snapshot(csim_world *w, const char *field, double value, const char *allowed) {
-    return csimi_fail(&w->error, CSIM_BAD_SNAPSHOT, "csim_world_restore", field, true, value, allowed);
+static const char *csimi_restore_name(bool kept) { return kept ? "csim_world_take_back" : "csim_world_restore"; }
+
+static csim_status csimi_bad_snapshot(csim_world *w, bool kept, const char *field, double value, const char *allowed) {
+    return csimi_fail(&w->error, CSIM_BAD_SNAPSHOT, csimi_restore_name(kept), field, true, value, allowed);
 }
 
 /* Counts that are negative or absurd would overflow the size: they are refused before it is computed. */
@@ -124,35 +126,35 @@ static bool csimi_groups_sound(const csimi_snapshot_header *h) {
 static CSIMI_NOINLINE csim_status csimi_check_snapshot(csim_world *w, const csimi_snapshot_header *h,
                                                        const unsigned char *p, size_t bytes, bool kept) {
     if (h->magic != CSIMI_MAGIC)
-        return csimi_bad_snapshot(w, "magic", 0, "bytes of csim_world_save on a machine of the same byte order");
-    if (h->version != CSIM_VERSION) return csimi_bad_snapshot(w, "version", (double)h->version, "this version");
+        return csimi_bad_snapshot(w, kept, "magic", 0, "bytes of csim_world_save on a machine of the same byte order");
+    if (h->version != CSIM_VERSION) return csimi_bad_snapshot(w, kept, "version", (double)h->version, "this version");
     if (h->real_bytes != CSIM_REAL_SIZE)
-        return csimi_bad_snapshot(w, "scalar bytes", (double)h->real_bytes, "those of this build");
+        return csimi_bad_snapshot(w, kept, "scalar bytes", (double)h->real_bytes, "those of this build");
     if (h->options != csimi_layout_stamp())
-        return csimi_bad_snapshot(w, "layout", (double)h->options, "that of this build");
-    if (!csimi_counts_sane(&h->count)) return csimi_bad_snapshot(w, "counts", 0, "0..1e8");
+        return csimi_bad_snapshot(w, kept, "layout", (double)h->options, "that of this build");
+    if (!csimi_counts_sane(&h->count)) return csimi_bad_snapshot(w, kept, "counts", 0, "0..1e8");
     if (h->bytes > bytes || csimi_snapshot_bytes(&h->count) != h->bytes)
-        return csimi_bad_snapshot(w, "bytes", (double)bytes, "the size the snapshot says, or more");
+        return csimi_bad_snapshot(w, kept, "bytes", (double)bytes, "the size the snapshot says, or more");
     if (h->hash != csimi_snapshot_hash(h, p, kept))
-        return csimi_bad_snapshot(w, "hash", 0,
+        return csimi_bad_snapshot(w, kept, "hash", 0,
                                   kept ? "bytes of csim_world_keep" : "undamaged bytes of csim_world_save");
     if (kept && h->stamp != w->stamp)
-        return csimi_bad_snapshot(w, "world", (double)h->stamp, "bytes that this world kept");
+        return csimi_bad_snapshot(w, kept, "world", (double)h->stamp, "bytes that this world kept");
     if (!(h->time > -1e300 && h->time < 1e300) || !(h->last_h >= 0 && h->last_h <= 1))
-        return csimi_bad_snapshot(w, "time", h->time, "finite, after steps of 0..1 s");
-    if (csimi_check_vec(NULL, "csim_world_restore", "gravity", h->gravity))
-        return csimi_bad_snapshot(w, "gravity", (double)h->gravity.z, "-1e9..1e9");
+        return csimi_bad_snapshot(w, kept, "time", h->time, "finite, after steps of 0..1 s");
+    if (csimi_check_vec(NULL, csimi_restore_name(kept), "gravity", h->gravity))
+        return csimi_bad_snapshot(w, kept, "gravity", (double)h->gravity.z, "-1e9..1e9");
     if (h->live_bodies < 0 || h->live_bodies > h->count.bodies || h->free_body < -1 ||
         h->bedded < 0 || h->asleep < 0 || h->woken < 0 || h->woken > h->count.bodies ||
         h->free_body >= h->count.bodies || h->free_link < -1 || h->free_link >= h->count.links ||
         !csimi_groups_sound(h) || (unsigned)h->integrator >= (unsigned)CSIM_INTEGRATOR_COUNT_ ||
-        csimi_check_integrator(&w->def, h->integrator, h->count.trees, h->count.joints, "csim_world_restore", NULL))
-        return csimi_bad_snapshot(w, "header", 0, "indices inside the counts");
+        csimi_check_integrator(&w->def, h->integrator, h->count.trees, h->count.joints, csimi_restore_name(kept), NULL))
+        return csimi_bad_snapshot(w, kept, "header", 0, "indices inside the counts");
     return CSIM_OK;
 }
 
 /* The fields that bodies of the snapshot refer to, found by their hash among those this world knows, into known. */
-static CSIMI_NOINLINE csim_status csimi_find_fields(csim_world *w, const csimi_staged *staged,
+static CSIMI_NOINLINE csim_status csimi_find_fields(csim_world *w, const csimi_staged *staged, bool kept,
                                                     const csim_field **known) {
     const csimi_store *s = &w->store;
     const unsigned char *at = CSIMI_STAGED_AT(staged, shape);
@@ -165,7 +167,7 @@ static CSIMI_NOINLINE csim_status csimi_find_fields(csim_world *w, const csimi_s
         for (k = 0; k < s->count.shapes && !known[i]; k++)
             if (s->shape[k].field && s->shape[k].field_hash == g.field_hash) known[i] = s->shape[k].field;
         if (!known[i])
-            return csimi_bad_snapshot(w, "shape with an unknown field", (double)i,
+            return csimi_bad_snapshot(w, kept, "shape with an unknown field", (double)i,
                                       "fields of bodies that this world has now");
     }
     return CSIM_OK;
@@ -193,10 +195,11 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     csimi_counts need;
     csim_status status;
     bool same_leaves;
+    const char *fn = csimi_restore_name(kept);
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (!buffer) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, "csim_world_restore", "buffer", false, 0, "not null");
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_world_restore", NULL, false, 0, NULL);
-    if (bytes < sizeof h) return csimi_bad_snapshot(w, "bytes", (double)bytes, "at least a header");
+    if (!buffer) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "buffer", false, 0, "not null");
+    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
+    if (bytes < sizeof h) return csimi_bad_snapshot(w, kept, "bytes", (double)bytes, "at least a header");
     CSIMI_MEMCPY(&h, p, sizeof h);
     if ((status = csimi_check_snapshot(w, &h, p, bytes, kept)) != 0) return status;
     staged.error = &w->error;
@@ -210,13 +213,13 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     if (!kept && !csimi_snapshot_sound(&staged)) return CSIM_BAD_SNAPSHOT; /* it has said why */
     need = h.count;
     if (h.bedded > 0) need.slept = csimi_imax(need.slept, 1); /* what sleeps takes room to be moved */
-    if ((status = csimi_ensure(w, &need, "csim_world_restore")) != 0) return status;
+    if ((status = csimi_ensure(w, &need, fn)) != 0) return status;
     s = &w->store;
     known = (const csim_field **)(void *)s->scratch;
     if (s->scratch_bytes < sizeof *known * (size_t)h.count.shapes + (size_t)h.count.bends)
-        return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_restore", "scratch", true, (double)s->scratch_bytes,
+        return csimi_fail(&w->error, CSIM_CAPACITY, fn, "scratch", true, (double)s->scratch_bytes,
                           "a larger block");
-    if ((status = csimi_find_fields(w, &staged, known)) != 0) return status;
+    if ((status = csimi_find_fields(w, &staged, kept, known)) != 0) return status;
     if (!kept && !csimi_snapshot_fits(&staged, known, (unsigned char *)(known + h.count.shapes)))
         return CSIM_BAD_SNAPSHOT;
     same_leaves = csimi_look_fits(w, &staged);
