@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 38a7a4da0fc9e008
+   Hash of the parts: c0143c67d7785694
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -2359,6 +2359,12 @@ CSIM_API csim_status csim_tree_set_ball_target(csim_world *world, csim_body_id i
 /* Gains and limit of a drive, as in the definition. */
 CSIM_API csim_status csim_tree_set_drive(csim_world *world, csim_body_id id, int link, csim_real stiffness,
                                          csim_real rate_gain, csim_real effort);
+/* Limits of the position of a joint with one coordinate, rad or m; lower > upper: none. What is beyond comes back. */
+CSIM_API csim_status csim_tree_set_limits(csim_world *world, csim_body_id id, int link, csim_real lower,
+                                          csim_real upper);
+/* Damping [N m s/rad or N s/m] and dry friction [N m or N] of a joint, both >= 0, as in the definition. */
+CSIM_API csim_status csim_tree_set_friction(csim_world *world, csim_body_id id, int link, csim_real damping,
+                                            csim_real friction);
 /* 0..1, as in the definition. */
 CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *world, csim_body_id id, int link, csim_real share);
 /* Another shape for a link, in its axes, as csim_body_add_shape does it for rigid bodies: number (may be null) becomes
@@ -2376,6 +2382,10 @@ CSIM_API csim_status csim_tree_add_forces(csim_world *world, csim_body_id id, co
 /* Force [N] at a point of a link and torque [N m] on it for the next step only, world; they add up. */
 CSIM_API csim_status csim_tree_add_link_force(csim_world *world, csim_body_id id, int link, csim_vec3 point,
                                               csim_vec3 force, csim_vec3 torque);
+/* Impulse [N s] at a point of a link, world: all rates of the tree change at once, by M^-1 J' impulse, in O(rates^3).
+   Static and kinematic trees: no change. */
+CSIM_API csim_status csim_tree_add_link_impulse(csim_world *world, csim_body_id id, int link, csim_vec3 point,
+                                                csim_vec3 impulse);
 
 #endif
 /* ==== end world/tree.h */
@@ -2659,7 +2669,7 @@ CSIM_API csim_status csim_body_set_shape_user_data(csim_world *world, csim_body_
 /* ---- how a body moves */
 
 /* Linear and angular damping of a rigid body, 1/s, >= 0; of a particle, solid, cloth or cable the linear one, of its
-   nodes. Trees and reduced bodies: CSIM_WRONG_KIND. */
+   nodes. Trees (csim_tree_set_friction) and reduced bodies: CSIM_WRONG_KIND. */
 CSIM_API csim_status csim_body_set_damping(csim_world *world, csim_body_id id, csim_real linear, csim_real angular);
 /* Gravity of this body as a share of the world's; default 1, 0: none, < 0: it rises. -1000..1000. Trees and reduced
    bodies: CSIM_WRONG_KIND. */
@@ -2678,7 +2688,7 @@ CSIM_API csim_status csim_body_get_enabled(const csim_world *world, csim_body_id
 CSIM_API csim_status csim_body_move_to(csim_world *world, csim_body_id id, csim_pose pose, csim_real h);
 
 /* ---- forces at points. Rigid bodies and, at any point, particles; others: CSIM_WRONG_KIND, for
-   csim_body_add_node_force and csim_tree_add_link_force are for them. */
+   csim_body_add_node_force, csim_tree_add_link_force and csim_tree_add_link_impulse are for them. */
 
 /* Force [N] at a point of the world for the next step only; adds up. */
 CSIM_API csim_status csim_body_add_force_at(csim_world *world, csim_body_id id, csim_vec3 force, csim_vec3 point);
@@ -15388,7 +15398,8 @@ CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface 
         const bool up = inverse[k] > 0;
         wide[k] += (csim_real)CSIMI_RAY_ROOM * csimi_abs(x[k]);
         if (s->count > 0)
-            wide[k] += (csim_real)CSIMI_RAY_ROOM * (csimi_abs((csim_real)s->box[6 + k]) + csimi_abs((csim_real)s->box[9 + k]));
+            wide[k] += (csim_real)CSIMI_RAY_ROOM *
+                       (csimi_abs((csim_real)s->box[6 + k]) + csimi_abs((csim_real)s->box[9 + k]));
         r->slab.inverse[k] = (float)inverse[k];
         r->slab.in[k] = up ? k : 3 + k;
         r->slab.out[k] = up ? 3 + k : k;
@@ -15756,7 +15767,8 @@ CSIM_API csim_status csim_open_field(const void *block, size_t bytes, const csim
             return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "nodes", true, (double)f->n[k],
                               "1..20000, of triangles 1e7");
     if (f->bytes > bytes || f->bytes != csimi_field_size(f))
-        return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "bytes", true, (double)bytes, "all the bytes of the field, made by this version");
+        return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "bytes", true, (double)bytes,
+                          "all the bytes of the field, made by this version");
     if (f->hash != csimi_field_hash(f))
         return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "hash", false, 0, "undamaged bytes");
     if (!csimi_field_sound(f))
@@ -17399,7 +17411,7 @@ static void csimi_triangles_number(csimi_triangles_build *b) {
     int *number = b->weld, next = 0, i, k;
     for (i = 0; i < d->vertex_count; i++) number[i] = -1;
     for (i = 0; i < 3 * d->triangle_count + d->vertex_count; i++) {
-        const int vertex = i < 3 * d->triangle_count ? b->face[i] : i - 3 * d->triangle_count; /* last: what none names */
+        const int vertex = i < 3 * d->triangle_count ? b->face[i] : i - 3 * d->triangle_count; /* last: named by none */
         if (number[vertex] < 0) {
             number[vertex] = next;
             for (k = 0; k < 3; k++) b->x[3 * next + k] = d->scale * d->vertices[3 * vertex + k];
@@ -18678,8 +18690,8 @@ CSIMI_FN bool csimi_ray_triangle(const csim_vec3 *corner, csim_vec3 origin, csim
     return true;
 }
 
-/* The first triangle of a level; the feature is its number. Numbers and normals of others are not read: each is one more
-   place of memory. */
+/* The first triangle of a level; the feature is its number. Numbers and normals of others are not read: each is one
+   more place of memory. */
 static CSIMI_NOINLINE int csimi_ray_triangles(const csim_field *f, csim_vec3 x, csim_vec3 w, csim_real most,
                                               csimi_ray_hit *hit) {
     const csimi_triangles t = csimi_triangles_of(f);
@@ -18692,7 +18704,8 @@ static CSIMI_NOINLINE int csimi_ray_triangles(const csim_field *f, csim_vec3 x, 
         csim_real fraction, weight[3];
         for (k = 0; k < 3; k++) corner[k] = csimi_triangle_corner(&t, place, k);
         if (!csimi_ray_triangle(corner, x, w, t.two_sided, ray.most, &fraction, weight)) continue;
-        if (met >= 0 && !(fraction < ray.most) && csimi_triangle_name(&t, place) > csimi_triangle_name(&t, met)) continue;
+        if (met >= 0 && !(fraction < ray.most) && csimi_triangle_name(&t, place) > csimi_triangle_name(&t, met))
+            continue;
         met = place;
         ray.most = fraction;
     }
@@ -21249,8 +21262,8 @@ CSIMI_FN const csimi_solver_traits *csimi_solver_traits_of(csim_solver solver) {
     static const char penalty[] = CSIMI_SAID("contacts of the laws strict, bilateral and box");
     static const char explicit_penalty[] = CSIMI_SAID("strict, anisotropic, bilateral and box laws in backward Euler");
 #ifdef CONDSIM_REFERENCE
-    static const char lemke[] = CSIMI_SAID("contacts of the laws strict, anisotropic and bilateral: no limits, motors or "
-                                           "rolling resistance");
+    static const char lemke[] = CSIMI_SAID("contacts of the laws strict, anisotropic and bilateral: no limits, motors "
+                                           "or rolling resistance");
 #endif
     static const char any[] = CSIMI_SAID("a positive definite A, with every contact on blocks that can move");
     static const csimi_solver_traits traits[CSIM_SOLVER_COUNT_] = {
@@ -34547,6 +34560,40 @@ CSIM_API csim_status csim_tree_set_drive(csim_world *w, csim_body_id id, int lin
     return CSIM_OK;
 }
 
+CSIM_API csim_status csim_tree_set_limits(csim_world *w, csim_body_id id, int link, csim_real lower, csim_real upper) {
+    static const char fn[] = "csim_tree_set_limits";
+    csimi_tree_link *l;
+    CSIMI_OPEN_TREE(w, id, link, fn);
+    l = s->state.tree_link + tree->first_link + link;
+    if ((status = csimi_one_coordinate(w, l, CSIM_TREE_REVOLUTE, fn)) != 0) return status;
+    if ((status = csimi_check_reals(&w->error, fn, "lower", &lower, 1)) != 0) return status;
+    if ((status = csimi_check_reals(&w->error, fn, "upper", &upper, 1)) != 0) return status;
+    csimi_wake_tree(w, tree);
+    l->lower = lower;
+    l->upper = upper;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_tree_set_friction(csim_world *w, csim_body_id id, int link, csim_real damping,
+                                            csim_real friction) {
+    static const char fn[] = "csim_tree_set_friction";
+    static const csimi_field fields[] = {CSIMI_AT_LEAST_0(csim_tree_link_def, damping),
+                                         CSIMI_AT_LEAST_0(csim_tree_link_def, friction)};
+    csim_tree_link_def d;
+    csimi_tree_link *l;
+    CSIMI_OPEN_TREE(w, id, link, fn);
+    l = s->state.tree_link + tree->first_link + link;
+    CSIMI_MEMSET(&d, 0, sizeof d);
+    d.damping = damping;
+    d.friction = friction;
+    if ((status = csimi_check_fields(&w->error, fn, &d, fields, 2)) != 0) return status;
+    if (friction > 0 && (status = csimi_one_coordinate(w, l, CSIM_TREE_REVOLUTE, fn)) != 0) return status;
+    csimi_wake_tree(w, tree);
+    l->damping = damping;
+    l->friction = friction;
+    return CSIM_OK;
+}
+
 CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *w, csim_body_id id, int link, csim_real share) {
     static const char fn[] = "csim_tree_set_gravity_compensation";
     csimi_tree_link *l;
@@ -37211,9 +37258,10 @@ static CSIMI_NOINLINE csim_status csimi_find_fields(csim_world *w, const csimi_s
 }
 
 /* What is of this world and not of the one that was saved. */
-static void csimi_stamp_ids(csimi_store *s, uint32_t stamp, const csim_field **known) {
+static void csimi_stamp_ids(csimi_store *s, uint32_t stamp, const csim_field **known, bool kept) {
     int i;
     for (i = 0; i < s->count.shapes; i++) s->shape[i].field = known[i];
+    if (kept) return; /* of this world already */
     for (i = 0; i < s->count.contacts; i++) s->contact[i].body_a.world = s->contact[i].body_b.world = stamp;
     for (i = 0; i < s->count.touches; i++) s->touch[i].body_a.world = s->touch[i].body_b.world = stamp;
 #ifndef CONDSIM_NO_SLEEP
@@ -37267,16 +37315,15 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     p += sizeof(type) * (size_t)s->count.axis * (per);
     CSIMI_WORLD_ARRAYS(CSIMI_X)
 #undef CSIMI_X
-    csimi_stamp_ids(s, w->stamp, known);
+    csimi_stamp_ids(s, w->stamp, known, kept);
     w->live_bodies = h.live_bodies;
     w->free_body = h.free_body;
     w->free_link = h.free_link;
     CSIMI_MEMCPY(w->touches, h.touches, sizeof h.touches);
     s->told.hit_count = s->told.move_count = s->told.break_count = s->told.sleep_count = 0;
-    w->time = h.time;
     w->last_h = h.last_h;
     w->stats.step = h.step;
-    w->stats.time = h.time;
+    w->time = w->stats.time = h.time;
     w->def.gravity = h.gravity;
     w->def.integrator = h.integrator;
     csimi_store3(s->state.gravity, h.gravity);
@@ -45960,6 +46007,44 @@ CSIM_API csim_status csim_tree_set_link_density(csim_world *w, csim_body_id id, 
     if (status == CSIM_OK) status = csimi_shapes_mass(w, fn, slot, link, density, &mass);
     return status ? status : csimi_write_link_mass(w, fn, slot, link, &mass);
 }
+
+/* M rates' = J' impulse, by the factor that a look at the masses leaves. */
+CSIM_API csim_status csim_tree_add_link_impulse(csim_world *w, csim_body_id id, int link, csim_vec3 point,
+                                                csim_vec3 impulse) {
+    static const char fn[] = "csim_tree_add_link_impulse";
+    csimi_state *s;
+    const csimi_tree *tree;
+    csimi_arena arena;
+    csimi_wide *H, *x;
+    int slot, i, k;
+    csim_status status = csimi_open_link(w, id, link, fn, &slot);
+    if (status) return status;
+    if ((status = csimi_check_vec(&w->error, fn, "point", point)) != 0) return status;
+    if ((status = csimi_check_vec(&w->error, fn, "impulse", impulse)) != 0) return status;
+    s = &w->store.state;
+    tree = s->tree + w->store.body[slot].tree;
+    if (tree->mode != CSIMI_FREE || tree->dof_count == 0 || !(csim_dot(impulse, impulse) > 0)) return CSIM_OK;
+    if (!csimi_tree_has_mass(&w->store, w->store.body[slot].tree))
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "the mass matrix", false, 0, "positive definite");
+    arena = csimi_arena_in(w->store.scratch, w->store.scratch_bytes); /* the factor, then what is asked of it */
+    H = CSIMI_PUSH(&arena, csimi_wide, (size_t)tree->dof_count * (size_t)tree->dof_count);
+    x = CSIMI_PUSH(&arena, csimi_wide, tree->dof_count);
+    for (i = 0; i < tree->dof_count; i++) x[i] = 0;
+    for (i = tree->first_link + link; i >= 0; i = csimi_link_above(s, i)) {
+        csim_vec3 c[6];
+        csimi_link_columns(s, i, point, c);
+        for (k = 0; k < s->tree_link[i].dofs; k++) x[s->tree_link[i].dof + k] = (csimi_wide)csim_dot(c[k], impulse);
+    }
+    csimi_cholesky_solve(tree->dof_count, H, x);
+    csimi_wake(w, slot);
+    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++)
+        for (k = 0; k < s->tree_link[i].dofs; k++) {
+            csim_real *rate = s->coord_rate + 3 * tree->first_block + s->tree_link[i].coord + k;
+            *rate += (csim_real)x[s->tree_link[i].dof + k];
+            w->store.coord_rep[rate - s->coord_rate] = *rate;
+        }
+    return CSIM_OK;
+}
 #endif
 /* ==== end world/reshape.c */
 
@@ -50114,6 +50199,18 @@ CSIM_API csim_status csim_tree_set_ball_target(csim_world *world, csim_body_id i
 CSIM_API csim_status csim_tree_set_drive(csim_world *world, csim_body_id id, int link, csim_real stiffness,
                                          csim_real rate_gain, csim_real effort) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_drive", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_set_limits(csim_world *world, csim_body_id id, int link, csim_real lower,
+                                          csim_real upper) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_limits", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_set_friction(csim_world *world, csim_body_id id, int link, csim_real damping,
+                                            csim_real friction) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_friction", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_add_link_impulse(csim_world *world, csim_body_id id, int link, csim_vec3 point,
+                                                csim_vec3 impulse) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_add_link_impulse", "CONDSIM_NO_TREE");
 }
 CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *world, csim_body_id id, int link, csim_real
                                                         share) {

@@ -549,7 +549,7 @@ static void reopen(void) {
 static void change(session *s) {
     csim_pose pose = csim_pose_identity();
     csim_body_id id = any_body(s);
-    switch (below(18)) {
+    switch (below(21)) {
     case 13:
     case 14: change_part(s, id); break;
     case 15: {
@@ -560,6 +560,9 @@ static void change(session *s) {
     case 16: reopen(); break;
     case 8: note(csim_tree_set_target(s->w, id, below(12) - 1, number(-1, 1), number(-1, 1))); break;
     case 9: note(csim_tree_set_drive(s->w, id, below(12) - 1, number(0, 100), number(0, 10), number(0, 5))); break;
+    case 17: note(csim_tree_set_limits(s->w, id, below(12) - 1, number(-2, 1), number(-1, 2))); break;
+    case 18: note(csim_tree_set_friction(s->w, id, below(12) - 1, number(0, 3), number(0, 3))); break;
+    case 19: note(csim_tree_add_link_impulse(s->w, id, below(12) - 1, vector(1), vector(1))); break;
     case 10: note(csim_cable_add_torque(s->w, id, below(12) - 1, vector(1))); break;
     case 11: {
         csim_activation a;

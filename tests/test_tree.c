@@ -1017,3 +1017,65 @@ TEST(a_joint_at_its_end_is_certified_in_free_fall) {
     }
     csim_destroy_world(w);
 }
+
+/* An impulse at a point of a link: M change = J' impulse for every link of trees of every joint. */
+TEST(an_impulse_at_a_link_changes_all_rates) {
+    int root, k, i, j;
+    for (root = 0; root < (int)(sizeof roots / sizeof roots[0]); root++) {
+        robot r = make_robot(roots[root], 9, csim_v3(0, 0, -9));
+        const int n = r.rates;
+        csim_real M[60 * 60], J[3 * 60], before[60], after[60];
+        csim_vec3 p = csim_v3(CSIM_R(0.3), CSIM_R(-0.8), CSIM_R(0.5)), at = csim_v3(CSIM_R(0.2), CSIM_R(0.1), 1);
+        double largest = 0;
+        REQUIRE(n <= 60);
+        for (k = 0; k < r.links; k++) {
+            CASE("root %d, link %d", root, k);
+            STATUS(csim_tree_mass_matrix(r.w, r.id, M), CSIM_OK);
+            STATUS(csim_tree_jacobian(r.w, r.id, k, at, J), CSIM_OK);
+            STATUS(csim_tree_get_state(r.w, r.id, NULL, before), CSIM_OK);
+            STATUS(csim_tree_add_link_impulse(r.w, r.id, k, at, p), CSIM_OK);
+            STATUS(csim_tree_get_state(r.w, r.id, NULL, after), CSIM_OK);
+            for (i = 0; i < n; i++) {
+                double sum = 0;
+                for (j = 0; j < n; j++) sum += (double)M[n * i + j] * (double)(after[j] - before[j]);
+                NEAR(sum, J[i] * p.x + J[n + i] * p.y + J[2 * n + i] * p.z, TOL(1e-11, 1e-3));
+                largest = fmax(largest, fabs((double)(after[i] - before[i])));
+            }
+        }
+        CHECK(largest > 0.01);
+        STATUS(csim_tree_add_link_impulse(r.w, r.id, r.links, at, p), CSIM_OUT_OF_RANGE);
+        STATUS(csim_tree_add_link_impulse(r.w, r.id, 0, at, csim_v3(CSIM_R(NAN), 0, 0)), CSIM_NOT_FINITE);
+        csim_destroy_world(r.w);
+    }
+}
+
+/* What a joint is given while the world runs is what it would have been made with. */
+TEST(joints_of_trees_are_changed_while_they_move) {
+    static const int later[2] = {0, 1};
+    double q[2], rate[2];
+    int k, i;
+    for (k = 0; k < 2; k++) {
+        pendulum p = make_pendulum(later[k] ? NULL : limited, 10);
+        if (later[k]) {
+            csim_real start = CSIM_R(0.2), speed = 5;
+            STATUS(csim_tree_set_state(p.w, p.id, &start, &speed), CSIM_OK);
+            STATUS(csim_tree_set_limits(p.w, p.id, 0, CSIM_R(-0.5), CSIM_R(0.3)), CSIM_OK);
+        }
+        STATUS(csim_tree_set_friction(p.w, p.id, 0, CSIM_R(0.2), CSIM_R(0.3)), CSIM_OK);
+        for (i = 0; i < 40; i++) STATUS(csim_world_step(p.w, CSIM_R(1e-3)), CSIM_OK);
+        q[k] = angle_of(&p, rate + k);
+        CHECK(fabs(q[k]) > 0.1 && q[k] < 0.3 + TOL(1e-9, 1e-5));
+        STATUS(csim_tree_set_limits(p.w, p.id, 0, 1, -1), CSIM_OK); /* none: it swings through */
+        STATUS(csim_tree_set_state(p.w, p.id, NULL, (csim_real[]){5}), CSIM_OK);
+        for (i = 0; i < 100; i++) STATUS(csim_world_step(p.w, CSIM_R(1e-3)), CSIM_OK);
+        CHECK(angle_of(&p, NULL) > 0.4);
+        STATUS(csim_tree_set_friction(p.w, p.id, 0, 0, 1000), CSIM_OK); /* stuck */
+        for (i = 0; i < 3; i++) STATUS(csim_world_step(p.w, CSIM_R(1e-3)), CSIM_OK);
+        angle_of(&p, rate + k);
+        NEAR(rate[k], 0, TOL(1e-9, 1e-5));
+        STATUS(csim_tree_set_friction(p.w, p.id, 0, -1, 0), CSIM_OUT_OF_RANGE);
+        STATUS(csim_tree_set_limits(p.w, p.id, 0, CSIM_R(NAN), 0), CSIM_NOT_FINITE);
+        csim_destroy_world(p.w);
+    }
+    NEAR(q[0], q[1], TOL(1e-12, 1e-6));
+}

@@ -273,8 +273,8 @@ CSIMI_FN bool csimi_ray_triangle(const csim_vec3 *corner, csim_vec3 origin, csim
     return true;
 }
 
-/* The first triangle of a level; the feature is its number. Numbers and normals of others are not read: each is one more
-   place of memory. */
+/* The first triangle of a level; the feature is its number. Numbers and normals of others are not read: each is one
+   more place of memory. */
 static CSIMI_NOINLINE int csimi_ray_triangles(const csim_field *f, csim_vec3 x, csim_vec3 w, csim_real most,
                                               csimi_ray_hit *hit) {
     const csimi_triangles t = csimi_triangles_of(f);
@@ -287,7 +287,8 @@ static CSIMI_NOINLINE int csimi_ray_triangles(const csim_field *f, csim_vec3 x, 
         csim_real fraction, weight[3];
         for (k = 0; k < 3; k++) corner[k] = csimi_triangle_corner(&t, place, k);
         if (!csimi_ray_triangle(corner, x, w, t.two_sided, ray.most, &fraction, weight)) continue;
-        if (met >= 0 && !(fraction < ray.most) && csimi_triangle_name(&t, place) > csimi_triangle_name(&t, met)) continue;
+        if (met >= 0 && !(fraction < ray.most) && csimi_triangle_name(&t, place) > csimi_triangle_name(&t, met))
+            continue;
         met = place;
         ray.most = fraction;
     }

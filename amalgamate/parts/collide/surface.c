@@ -315,7 +315,8 @@ CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface 
         const bool up = inverse[k] > 0;
         wide[k] += (csim_real)CSIMI_RAY_ROOM * csimi_abs(x[k]);
         if (s->count > 0)
-            wide[k] += (csim_real)CSIMI_RAY_ROOM * (csimi_abs((csim_real)s->box[6 + k]) + csimi_abs((csim_real)s->box[9 + k]));
+            wide[k] += (csim_real)CSIMI_RAY_ROOM *
+                       (csimi_abs((csim_real)s->box[6 + k]) + csimi_abs((csim_real)s->box[9 + k]));
         r->slab.inverse[k] = (float)inverse[k];
         r->slab.in[k] = up ? k : 3 + k;
         r->slab.out[k] = up ? 3 + k : k;

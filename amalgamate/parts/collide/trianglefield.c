@@ -190,7 +190,7 @@ static void csimi_triangles_number(csimi_triangles_build *b) {
     int *number = b->weld, next = 0, i, k;
     for (i = 0; i < d->vertex_count; i++) number[i] = -1;
     for (i = 0; i < 3 * d->triangle_count + d->vertex_count; i++) {
-        const int vertex = i < 3 * d->triangle_count ? b->face[i] : i - 3 * d->triangle_count; /* last: what none names */
+        const int vertex = i < 3 * d->triangle_count ? b->face[i] : i - 3 * d->triangle_count; /* last: named by none */
         if (number[vertex] < 0) {
             number[vertex] = next;
             for (k = 0; k < 3; k++) b->x[3 * next + k] = d->scale * d->vertices[3 * vertex + k];

@@ -10,8 +10,8 @@ CSIMI_FN const csimi_solver_traits *csimi_solver_traits_of(csim_solver solver) {
     static const char penalty[] = CSIMI_SAID("contacts of the laws strict, bilateral and box");
     static const char explicit_penalty[] = CSIMI_SAID("strict, anisotropic, bilateral and box laws in backward Euler");
 #ifdef CONDSIM_REFERENCE
-    static const char lemke[] = CSIMI_SAID("contacts of the laws strict, anisotropic and bilateral: no limits, motors or "
-                                           "rolling resistance");
+    static const char lemke[] = CSIMI_SAID("contacts of the laws strict, anisotropic and bilateral: no limits, motors "
+                                           "or rolling resistance");
 #endif
     static const char any[] = CSIMI_SAID("a positive definite A, with every contact on blocks that can move");
     static const csimi_solver_traits traits[CSIM_SOLVER_COUNT_] = {

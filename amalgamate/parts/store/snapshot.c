@@ -174,9 +174,10 @@ static CSIMI_NOINLINE csim_status csimi_find_fields(csim_world *w, const csimi_s
 }
 
 /* What is of this world and not of the one that was saved. */
-static void csimi_stamp_ids(csimi_store *s, uint32_t stamp, const csim_field **known) {
+static void csimi_stamp_ids(csimi_store *s, uint32_t stamp, const csim_field **known, bool kept) {
     int i;
     for (i = 0; i < s->count.shapes; i++) s->shape[i].field = known[i];
+    if (kept) return; /* of this world already */
     for (i = 0; i < s->count.contacts; i++) s->contact[i].body_a.world = s->contact[i].body_b.world = stamp;
     for (i = 0; i < s->count.touches; i++) s->touch[i].body_a.world = s->touch[i].body_b.world = stamp;
 #ifndef CONDSIM_NO_SLEEP
@@ -230,16 +231,15 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     p += sizeof(type) * (size_t)s->count.axis * (per);
     CSIMI_WORLD_ARRAYS(CSIMI_X)
 #undef CSIMI_X
-    csimi_stamp_ids(s, w->stamp, known);
+    csimi_stamp_ids(s, w->stamp, known, kept);
     w->live_bodies = h.live_bodies;
     w->free_body = h.free_body;
     w->free_link = h.free_link;
     CSIMI_MEMCPY(w->touches, h.touches, sizeof h.touches);
     s->told.hit_count = s->told.move_count = s->told.break_count = s->told.sleep_count = 0;
-    w->time = h.time;
     w->last_h = h.last_h;
     w->stats.step = h.step;
-    w->stats.time = h.time;
+    w->time = w->stats.time = h.time;
     w->def.gravity = h.gravity;
     w->def.integrator = h.integrator;
     csimi_store3(s->state.gravity, h.gravity);

@@ -354,6 +354,40 @@ CSIM_API csim_status csim_tree_set_drive(csim_world *w, csim_body_id id, int lin
     return CSIM_OK;
 }
 
+CSIM_API csim_status csim_tree_set_limits(csim_world *w, csim_body_id id, int link, csim_real lower, csim_real upper) {
+    static const char fn[] = "csim_tree_set_limits";
+    csimi_tree_link *l;
+    CSIMI_OPEN_TREE(w, id, link, fn);
+    l = s->state.tree_link + tree->first_link + link;
+    if ((status = csimi_one_coordinate(w, l, CSIM_TREE_REVOLUTE, fn)) != 0) return status;
+    if ((status = csimi_check_reals(&w->error, fn, "lower", &lower, 1)) != 0) return status;
+    if ((status = csimi_check_reals(&w->error, fn, "upper", &upper, 1)) != 0) return status;
+    csimi_wake_tree(w, tree);
+    l->lower = lower;
+    l->upper = upper;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_tree_set_friction(csim_world *w, csim_body_id id, int link, csim_real damping,
+                                            csim_real friction) {
+    static const char fn[] = "csim_tree_set_friction";
+    static const csimi_field fields[] = {CSIMI_AT_LEAST_0(csim_tree_link_def, damping),
+                                         CSIMI_AT_LEAST_0(csim_tree_link_def, friction)};
+    csim_tree_link_def d;
+    csimi_tree_link *l;
+    CSIMI_OPEN_TREE(w, id, link, fn);
+    l = s->state.tree_link + tree->first_link + link;
+    CSIMI_MEMSET(&d, 0, sizeof d);
+    d.damping = damping;
+    d.friction = friction;
+    if ((status = csimi_check_fields(&w->error, fn, &d, fields, 2)) != 0) return status;
+    if (friction > 0 && (status = csimi_one_coordinate(w, l, CSIM_TREE_REVOLUTE, fn)) != 0) return status;
+    csimi_wake_tree(w, tree);
+    l->damping = damping;
+    l->friction = friction;
+    return CSIM_OK;
+}
+
 CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *w, csim_body_id id, int link, csim_real share) {
     static const char fn[] = "csim_tree_set_gravity_compensation";
     csimi_tree_link *l;

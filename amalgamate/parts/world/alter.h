@@ -62,7 +62,7 @@ CSIM_API csim_status csim_body_set_shape_user_data(csim_world *world, csim_body_
 /* ---- how a body moves */
 
 /* Linear and angular damping of a rigid body, 1/s, >= 0; of a particle, solid, cloth or cable the linear one, of its
-   nodes. Trees and reduced bodies: CSIM_WRONG_KIND. */
+   nodes. Trees (csim_tree_set_friction) and reduced bodies: CSIM_WRONG_KIND. */
 CSIM_API csim_status csim_body_set_damping(csim_world *world, csim_body_id id, csim_real linear, csim_real angular);
 /* Gravity of this body as a share of the world's; default 1, 0: none, < 0: it rises. -1000..1000. Trees and reduced
    bodies: CSIM_WRONG_KIND. */
@@ -81,7 +81,7 @@ CSIM_API csim_status csim_body_get_enabled(const csim_world *world, csim_body_id
 CSIM_API csim_status csim_body_move_to(csim_world *world, csim_body_id id, csim_pose pose, csim_real h);
 
 /* ---- forces at points. Rigid bodies and, at any point, particles; others: CSIM_WRONG_KIND, for
-   csim_body_add_node_force and csim_tree_add_link_force are for them. */
+   csim_body_add_node_force, csim_tree_add_link_force and csim_tree_add_link_impulse are for them. */
 
 /* Force [N] at a point of the world for the next step only; adds up. */
 CSIM_API csim_status csim_body_add_force_at(csim_world *world, csim_body_id id, csim_vec3 force, csim_vec3 point);

@@ -119,6 +119,12 @@ CSIM_API csim_status csim_tree_set_ball_target(csim_world *world, csim_body_id i
 /* Gains and limit of a drive, as in the definition. */
 CSIM_API csim_status csim_tree_set_drive(csim_world *world, csim_body_id id, int link, csim_real stiffness,
                                          csim_real rate_gain, csim_real effort);
+/* Limits of the position of a joint with one coordinate, rad or m; lower > upper: none. What is beyond comes back. */
+CSIM_API csim_status csim_tree_set_limits(csim_world *world, csim_body_id id, int link, csim_real lower,
+                                          csim_real upper);
+/* Damping [N m s/rad or N s/m] and dry friction [N m or N] of a joint, both >= 0, as in the definition. */
+CSIM_API csim_status csim_tree_set_friction(csim_world *world, csim_body_id id, int link, csim_real damping,
+                                            csim_real friction);
 /* 0..1, as in the definition. */
 CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *world, csim_body_id id, int link, csim_real share);
 /* Another shape for a link, in its axes, as csim_body_add_shape does it for rigid bodies: number (may be null) becomes
@@ -136,5 +142,9 @@ CSIM_API csim_status csim_tree_add_forces(csim_world *world, csim_body_id id, co
 /* Force [N] at a point of a link and torque [N m] on it for the next step only, world; they add up. */
 CSIM_API csim_status csim_tree_add_link_force(csim_world *world, csim_body_id id, int link, csim_vec3 point,
                                               csim_vec3 force, csim_vec3 torque);
+/* Impulse [N s] at a point of a link, world: all rates of the tree change at once, by M^-1 J' impulse, in O(rates^3).
+   Static and kinematic trees: no change. */
+CSIM_API csim_status csim_tree_add_link_impulse(csim_world *world, csim_body_id id, int link, csim_vec3 point,
+                                                csim_vec3 impulse);
 
 #endif
