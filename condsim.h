@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 2a1d746ddcd68590
+   Hash of the parts: a43aa26cb259cf4d
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1225,8 +1225,7 @@ typedef struct csim_outcome {
     csim_solver solver;      /* the one that ran, where AUTO was asked */
     int iterations;          /* COND: V-FPI steps, one product of A each; SWEEP: sweeps and Newton evaluations */
     int outer;               /* NEWTON: its steps, while iterations counts linear ones; XPBD: substeps; 0 elsewhere */
-    int products;            /* products of A in all, estimates and certificates included; SWEEP: what
-                                factors of Newton took, in sweeps, which counts for max_iterations */
+    int products;            /* products of A in all, estimates and certificates included; SWEEP: 0 */
     int rejections;          /* iterates thrown away by the safeguards */
     int virtual_nodes;
     double residual;         /* the solver's own last residual */
@@ -1249,7 +1248,6 @@ typedef struct csim_problem_size {
                             SWEEP can take it */
     int factor_blocks;   /* sum over the bodies of their blocks squared; 0: 4 n */
     int reach_blocks;    /* sum over the contacts, and the bodies each acts on, of their blocks that it does not name */
-    int side;            /* terms of a side at most; 0: any number */
 } csim_problem_size;
 
 /* Automatic solver, tolerance 5e-5, 3000 iterations, gain 1e3 with shift; the values stand at the fields. */
@@ -1434,8 +1432,8 @@ typedef struct csim_capacity {
     int axes;          /* those of them with springs, limits or motors on axes of their own (joint.h); default 0 */
     int frames;        /* edges of cables; default 0 */
     int bends;         /* their bend elements: joints between edges, clamps; default frames + links */
-    int matrix_blocks; /* 3x3 blocks stored in A; default nodes + 4 rigids + 10 membranes + 16 links + 4 axes +
-                          7 frames + 2 bends + span coords, and with tets 2 (nodes + tets + surface) */
+    int matrix_blocks; /* 3x3 blocks stored in A; default nodes + 4 rigids + 5 tets + 10 membranes + 16 links + 4 axes +
+                          7 frames + 2 bends + span coords */
     int contacts;      /* contact points in one step, speculative ones and those of sleeping bodies included; default
                           16 shapes + 2 nodes + 2 frames */
     int pairs;         /* overlapping bounds in one step; default 8 (shapes + bodies) + 16 frames */
@@ -1443,8 +1441,6 @@ typedef struct csim_capacity {
     int tree_links;    /* of all of them; default 0 */
     int coords;        /* blocks of three coordinates of all of them, each limb rounded up; default 0 */
     int tree_span;     /* such blocks of the largest; default coords */
-    int tree_rows;     /* limits near, friction, drives at their effort: of all their joints in one step; default
-                          4 tree_links, which is all. On the heap always all */
     int modal;         /* numbers of the models of reduced bodies, csim_reduced_needs; default 0 */
     int aggregates;    /* groups of the coarse correction; default with tets: n^(2/3) / 6 of the nodes, 4..150 */
 } csim_capacity;
@@ -1885,9 +1881,6 @@ CSIM_API csim_status csim_body_add_node_force(csim_world *world, csim_body_id id
    -1e15..1e15 Pa. */
 CSIM_API csim_status csim_soft_set_activation(csim_world *world, csim_body_id id, const int *tets, int count,
                                               const csim_activation *activation);
-/* Multiplies the moduli of a solid, cloth or cable, and with them bending, twist and damping by stiffness, from the
-   next step on; factor 1e-6..1e6. What clamps a cable to others keeps its own. Also CSIM_WRONG_KIND. */
-CSIM_API csim_status csim_body_scale_stiffness(csim_world *world, csim_body_id id, csim_real factor);
 /* Triangles of the surface of a solid (outward), of cloth or of a reduced body, in numbers of its nodes; world's
    memory, [3 count]. Others have none: count 0. */
 CSIM_API csim_status csim_body_surface(const csim_world *world, csim_body_id id, const int **triangles, int *count);
@@ -2363,12 +2356,6 @@ CSIM_API csim_status csim_tree_set_ball_target(csim_world *world, csim_body_id i
 /* Gains and limit of a drive, as in the definition. */
 CSIM_API csim_status csim_tree_set_drive(csim_world *world, csim_body_id id, int link, csim_real stiffness,
                                          csim_real rate_gain, csim_real effort);
-/* Limits of the position of a joint with one coordinate, rad or m; lower > upper: none. What is beyond comes back. */
-CSIM_API csim_status csim_tree_set_limits(csim_world *world, csim_body_id id, int link, csim_real lower,
-                                          csim_real upper);
-/* Damping [N m s/rad or N s/m] and dry friction [N m or N] of a joint, both >= 0, as in the definition. */
-CSIM_API csim_status csim_tree_set_friction(csim_world *world, csim_body_id id, int link, csim_real damping,
-                                            csim_real friction);
 /* 0..1, as in the definition. */
 CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *world, csim_body_id id, int link, csim_real share);
 /* Another shape for a link, in its axes, as csim_body_add_shape does it for rigid bodies: number (may be null) becomes
@@ -2386,10 +2373,6 @@ CSIM_API csim_status csim_tree_add_forces(csim_world *world, csim_body_id id, co
 /* Force [N] at a point of a link and torque [N m] on it for the next step only, world; they add up. */
 CSIM_API csim_status csim_tree_add_link_force(csim_world *world, csim_body_id id, int link, csim_vec3 point,
                                               csim_vec3 force, csim_vec3 torque);
-/* Impulse [N s] at a point of a link, world: all rates of the tree change at once, by M^-1 J' impulse, in O(rates^3).
-   Static and kinematic trees: no change. */
-CSIM_API csim_status csim_tree_add_link_impulse(csim_world *world, csim_body_id id, int link, csim_vec3 point,
-                                                csim_vec3 impulse);
 
 #endif
 /* ==== end world/tree.h */
@@ -2673,7 +2656,7 @@ CSIM_API csim_status csim_body_set_shape_user_data(csim_world *world, csim_body_
 /* ---- how a body moves */
 
 /* Linear and angular damping of a rigid body, 1/s, >= 0; of a particle, solid, cloth or cable the linear one, of its
-   nodes. Trees (csim_tree_set_friction) and reduced bodies: CSIM_WRONG_KIND. */
+   nodes. Trees and reduced bodies: CSIM_WRONG_KIND. */
 CSIM_API csim_status csim_body_set_damping(csim_world *world, csim_body_id id, csim_real linear, csim_real angular);
 /* Gravity of this body as a share of the world's; default 1, 0: none, < 0: it rises. -1000..1000. Trees and reduced
    bodies: CSIM_WRONG_KIND. */
@@ -2692,7 +2675,7 @@ CSIM_API csim_status csim_body_get_enabled(const csim_world *world, csim_body_id
 CSIM_API csim_status csim_body_move_to(csim_world *world, csim_body_id id, csim_pose pose, csim_real h);
 
 /* ---- forces at points. Rigid bodies and, at any point, particles; others: CSIM_WRONG_KIND, for
-   csim_body_add_node_force, csim_tree_add_link_force and csim_tree_add_link_impulse are for them. */
+   csim_body_add_node_force and csim_tree_add_link_force are for them. */
 
 /* Force [N] at a point of the world for the next step only; adds up. */
 CSIM_API csim_status csim_body_add_force_at(csim_world *world, csim_body_id id, csim_vec3 force, csim_vec3 point);
@@ -3549,11 +3532,7 @@ typedef struct csimi_place {
 
 enum { CSIMI_AXES_SLACKS = 4 }; /* soft rows of a joint: limits and springs, of pushes and of turns */
 
-#if CSIMI_HAS_TREES
 #define CSIMI_PLACE_TERMS 10 /* most terms of a place: a link under 30 coordinates, a frame and CSIM_MODES_MOST modes */
-#else
-#define CSIMI_PLACE_TERMS 3 /* a face, an edge of a cable */
-#endif
 
 /* What a bend element holds on to: an edge frame, a body or the world. */
 typedef struct csimi_bend_end {
@@ -3864,14 +3843,8 @@ CSIMI_FN int csimi_tet_surface(int node_count, int tet_count, const int *tet, in
 CSIMI_FN csim_real csimi_corotational(const csim_real *F, csim_real mu, csim_real lambda, csim_real *P);
 
 /* ---- spring.c */
-#if CSIMI_HAS_RIGID || CSIMI_HAS_TREES || !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || \
-    !defined(CONDSIM_NO_CABLE)
-#define CSIMI_SPRING_SIDE 6 /* terms of both ends that have slots; with more the blocks are looked for */
-#else
-#define CSIMI_SPRING_SIDE 2
-#endif
-#define CSIMI_SPRING_SLOTS (CSIMI_SPRING_SIDE * CSIMI_SPRING_SIDE) /* pairs of the blocks of both ends */
-/* Blocks of A that a spring between these ends may add. */
+#define CSIMI_SPRING_SLOTS (4 * CSIMI_PLACE_TERMS * CSIMI_PLACE_TERMS) /* pairs of the blocks of both ends */
+/* Blocks of A that a spring between these ends may couple. */
 CSIMI_FN int csimi_spring_blocks(const csimi_place *ends /* [2] */);
 
 /* ---- place.c. point: the place's world point now, which the caller has at hand; ignored by kinds that need none. */
@@ -4156,7 +4129,7 @@ typedef struct csimi_surface {
     int count;           /* triangles */
     const int *triangle; /* [3 count] vertices, outward counter-clockwise, neighbours near each other in the list */
     const csim_real *x;  /* positions of the vertices */
-    float *box;          /* [6 csimi_surface_boxes(count)]: nodes 1.. of a complete binary tree, rounded outward */
+    csim_real *box;      /* [6 csimi_surface_boxes(count)]: nodes 1.. of a complete binary tree */
     int leaves;
 } csimi_surface;
 /* Which triangles a vertex of the surface itself may not meet: those it belongs to, and those that were nearer than
@@ -4188,7 +4161,6 @@ CSIMI_FN void csimi_surface_order(int count, const int *triangle, const csim_rea
 CSIMI_FN void csimi_surface_split(int count, const int *triangle, const csim_real *x, int *order, uint64_t *keys);
 CSIMI_FN void csimi_order_points(int count, const float *x, int *order, uint64_t *keys); /* the same of points */
 CSIMI_FN void csimi_surface_refit(csimi_surface *s);
-CSIMI_FN void csimi_surface_bounds(const csimi_surface *s, csim_vec3 *lower, csim_vec3 *upper);
 /* Makes the boxes above a triangle hold the point p too. */
 CSIMI_FN void csimi_surface_stretch(csimi_surface *s, int triangle, csim_vec3 p);
 CSIMI_FN csim_vec3 csimi_triangle_normal(const csimi_surface *s, int triangle); /* unit */
@@ -4209,16 +4181,10 @@ CSIMI_FN int csimi_surface_walk_next(csimi_surface_walk *w); /* -1: no more */
 
 /* The triangles whose leaves a point meets that goes from origin by way, boxes being larger by half on each side, the
    nearer leaves first; most may be lowered on the way. */
-typedef struct csimi_surface_slab {
-    float from[3], to[3], inverse[3]; /* where the sides that are entered and left count from */
-    int in[3], out[3];                /* those sides, as numbers of a box */
-} csimi_surface_slab;
 typedef struct csimi_surface_ray {
     const csimi_surface *surface;
-    csim_real most;
-    csimi_surface_slab slab;
-    float enter[32];
-    int stack[32], top, next, end;
+    csim_real from[3], to[3], inverse[3], most, enter[32]; /* where the sides that are entered and left count from */
+    int in[3], out[3], stack[32], top, next, end;          /* those sides, as numbers of a box */
 } csimi_surface_ray;
 CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface *s, csim_vec3 origin, csim_vec3 way,
                                       csim_vec3 half, csim_real most);
@@ -4266,7 +4232,7 @@ typedef struct csimi_triangles {
 } csimi_triangles;
 typedef enum csimi_fold { CSIMI_FOLD_BORDER, CSIMI_FOLD_FLAT, CSIMI_FOLD_HOLLOW, CSIMI_FOLD_CONVEX } csimi_fold;
 CSIMI_FN csimi_triangles csimi_triangles_of(const csim_field *f);
-CSIMI_FN size_t csimi_triangles_reals(const csim_field *f); /* before boxes and indices */
+CSIMI_FN size_t csimi_triangles_reals(const csim_field *f); /* before the indices */
 CSIMI_FN size_t csimi_triangles_used(const csim_field *f); /* bytes */
 CSIMI_FN bool csimi_triangles_sound(const csim_field *f);
 CSIMI_FN uint32_t csimi_triangle_name(const csimi_triangles *t, int place);
@@ -4552,7 +4518,7 @@ typedef struct csimi_nodal {
 } csimi_nodal;
 
 /* What nodalizing takes from the arena at most, for any problem of these sizes; terms as in csim_problem_size. */
-CSIMI_FN void csimi_nodal_reserve(csimi_arena *arena, int blocks, int matrix_blocks, int contacts, int terms, int side);
+CSIMI_FN void csimi_nodal_reserve(csimi_arena *arena, int blocks, int matrix_blocks, int contacts, int terms);
 /* gain, kappa, shift as in csim_solver_params; share[contact_count] (may be null): factor on the kappa of each contact;
    v[3n], lambda0[3 contact_count]: the start. CSIM_CAPACITY when the arena is too small. */
 CSIMI_FN csim_status csimi_nodalize(const csim_problem *problem, csim_real gain, csim_real kappa,
@@ -4703,7 +4669,7 @@ CSIMI_FN void csimi_anderson_slot(csimi_anderson *a, csim_real **f, csim_real **
 CSIMI_FN void csimi_anderson_step(csimi_anderson *a, const csim_real *metric, csim_real *next, const csim_tasks *tasks);
 
 /* ---- stages.c: accelerated sweeps and the proximal loop of them over impulses x; sweep.c and cascade.c fill in the
-   problem. sweeps counts sweeps, and evaluations of Newton. */
+   problem. sweeps counts what a cap is given for: sweeps, and evaluations of Newton. */
 typedef struct csimi_stages {
     int length;                            /* 3 contacts */
     csim_real *x;                          /* [length] impulses at hand, by the owner */
@@ -4712,7 +4678,6 @@ typedef struct csimi_stages {
     const csim_tasks *tasks;
     csimi_wide measure, best_measure, target;  /* of x, of best, and to reach */
     int sweeps, cap, rejections;
-    int factors;                           /* what factors of Newton took, in sweeps: counts for the cap */
     bool broken;                           /* a sweep made a NaN or an infinity */
     double *history;
     int history_capacity, logged;
@@ -4735,7 +4700,6 @@ CSIMI_FN csimi_arena csimi_stages_ring(const csimi_stages *s);
 CSIMI_FN void csimi_stages_look(csimi_stages *s);    /* measures x, keeps the best */
 CSIMI_FN void csimi_stages_restore(csimi_stages *s); /* x = best */
 CSIMI_FN bool csimi_stages_done(const csimi_stages *s);
-CSIMI_FN bool csimi_stages_capped(const csimi_stages *s);
 CSIMI_FN void csimi_stages_log(csimi_stages *s);            /* fills the history up to the last sweep */
 CSIMI_FN csimi_wide csimi_stages_travel2(const csimi_stages *s); /* |x - centre|^2 in the metric */
 /* Accelerated sweeps until measured good, or no halving of the measure for patience sweeps. */
@@ -4852,29 +4816,6 @@ CSIMI_FN void csimi_envelope_clear(csimi_envelope *e);
 CSIMI_FN csimi_wide *csimi_envelope_block(csimi_envelope *e, int i, int j); /* inside the envelope */
 CSIMI_FN bool csimi_envelope_factor(csimi_envelope *e);                 /* false: a pivot has no positive determinant */
 CSIMI_FN void csimi_envelope_solve(const csimi_envelope *e, csimi_wide *x);
-
-/* ---- degree.c: L U factors of a matrix of nodes of 3, 6, .. numbers in an order of least degree, in double. */
-enum { CSIMI_DEGREE_MOST = 12 }; /* numbers of a node */
-typedef struct csimi_degree {
-    int n, root, rest, length;  /* nodes; first place of the root, its numbers; numbers of a vector */
-    int *size, *at;             /* [n] numbers of a node, set by who opens it; and where they begin in a vector */
-    int *order, *place;         /* [n] node at each place, and back */
-    int *first, *index, *slot;  /* [root + 1], [first[root]] places of the neighbours behind; scratch */
-    size_t *start, *column;     /* [root + 1] in value: own matrix, later its inverse; L, then U' of a neighbour */
-    size_t numbers;
-    csimi_wide *value, work;    /* [numbers]; multiplications of a factorisation */
-    int *pivot;                 /* of the root */
-    int *degree, *mark, *bucket, *next, *before, *list, *cell; /* the graph while it is ordered: neighbours as lists */
-    int cells, room;
-} csimi_degree;
-CSIMI_FN void csimi_degree_open(csimi_degree *d, csimi_arena *arena, int n); /* no edges; sizes 0 */
-CSIMI_FN bool csimi_degree_clique(csimi_degree *d, const int *node, int count); /* makes them neighbours; no room */
-CSIMI_FN bool csimi_degree_plan(csimi_degree *d, csimi_arena *arena);           /* the order; false: no room */
-CSIMI_FN void csimi_degree_clear(csimi_degree *d);
-/* The block of nodes u, v: number (i, j) is at i down + j right. Null: not inside the plan. */
-CSIMI_FN csimi_wide *csimi_degree_block(csimi_degree *d, int u, int v, size_t *down, size_t *right);
-CSIMI_FN bool csimi_degree_factor(csimi_degree *d);             /* false: singular */
-CSIMI_FN void csimi_degree_solve(csimi_degree *d, csimi_wide *x); /* [length], each node's at its place */
 
 /* ---- single.c: one contact alone. The model u = W lambda + c is kept in normalised form: tangential impulses are
    y = lambda_t / mu component by component, so that every friction cone (the elliptic one too) is |y| <= lambda_n, and
@@ -5119,7 +5060,6 @@ CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_so
 
 #ifdef CONDSIM_REFERENCE
 /* ---- lemke.c */
-enum { CSIMI_LEMKE_LAWS = 1 << CSIM_LAW_STRICT | 1 << CSIM_LAW_ANISOTROPIC | 1 << CSIM_LAW_BILATERAL };
 CSIMI_FN size_t csimi_lemke_bytes(int contacts, const csim_solver_params *params);
 CSIMI_FN bool csimi_lemke_solve(csimi_impulse_run *run);
 #endif
@@ -5282,11 +5222,7 @@ typedef struct csimi_sweep {
     csimi_stages loop;   /* over the impulses loop.x; measure: the larger of the contact and the velocity figure */
     csim_real *norms;    /* [contact_count] */
     csimi_envelope envelope; /* of the Newton burst; its numbers live in the ring of anderson */
-    csimi_degree degree;     /* the same for islands that are not small */
-    unsigned char *covered;  /* [contact_count] inside its plan */
-    int *active, active_count; /* contacts that Newton looks at */
-    int *order, *place;      /* [n] block at each row of the envelope, and where its numbers begin in a vector; degree:
-                                node of each block, -1: none */
+    int *order, *place;      /* [n] block at each row of the envelope, and back */
     bool planned;                 /* the order and work are known; not yet: they will fit */
     csimi_wide work;  /* multiplications of a factorisation; 0: it does not fit */
     bool convex;  /* Newton takes convex steps */
@@ -5299,12 +5235,10 @@ CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, csimi_wide eps); /* local mode
 /* Orders the blocks, lays the envelope into the ring and estimates the work. */
 CSIMI_FN void csimi_burst_plan(csimi_sweep *s);
 CSIMI_FN bool csimi_burst_fits(const csimi_sweep *s); /* without looking at the order */
-/* Islands whose factors are made in an order of least degree, for the contacts that press. */
-CSIMI_FN bool csimi_burst_is_large(const csimi_sweep *s);
 /* Doubles that suffice for n blocks in any order. */
 #define CSIMI_BURST_NUMBERS(n) (9 * (n) * (n) + 12 * (n) + 64)
 /* One proximal step lambda -> argument of W + eps I around lambda, by Newton on the body velocities. False, with
-   lambda and w as before (large: at the best it has seen), when it does not get there. */
+   lambda and w as before, when it does not get there. */
 CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations);
 
 /* ---- restrain.c: what stays of a solve that missed: impulses inside their laws that put no energy in, and the exact
@@ -5652,88 +5586,99 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
 #define CSIMI_SLEEP_ARRAYS(X)
 #endif
 
-/* Lines of what a build leaves out are none, where no snapshot can bring it: they would be code. */
-#if !defined(CONDSIM_NO_SNAPSHOTS) || !defined(CONDSIM_NO_SOFT)
-#define CSIMI_SOLID_ARRAYS(X)                                                                               \
-    X(tets, int, state.tet, 4, node) X(tets, csim_real, state.tet_shape, 9, finite)                         \
-    X(tets, csim_real, state.tet_volume, 1, extent) X(tets, csim_real, state.tet_lame, 3, finite)           \
-    X(tets, unsigned char, state.tet_material, 1, material) X(tets, csim_real, state.tet_active, 5, finite)
-#else
-#define CSIMI_SOLID_ARRAYS(X)
-#endif
-#if !defined(CONDSIM_NO_SNAPSHOTS) || !defined(CONDSIM_NO_CLOTH)
-#define CSIMI_SHEET_ARRAYS(X)                                                                        \
-    X(membranes, int, state.membrane, 3, node) X(membranes, int, state.membrane_beyond, 3, any_node) \
-    X(membranes, csim_real, state.membrane_shape, 4, finite)                                         \
-    X(membranes, csim_real, state.membrane_data, 4, extent)                                          \
-    X(membranes, csim_real, state.membrane_fold, 9, finite)                                          \
-    X(membranes, unsigned char, state.membrane_material, 1, material)
-#else
-#define CSIMI_SHEET_ARRAYS(X)
-#endif
-#if !defined(CONDSIM_NO_SNAPSHOTS) || !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || \
-    !defined(CONDSIM_NO_CABLE) || !defined(CONDSIM_NO_REDUCED)
-#define CSIMI_SURFACE_ARRAYS(X)                                                           \
-    X(surface, int, surface_node, 1, node) X(surface, csim_real, surface_rest, 3, finite) \
-    X(triangles, int, triangle, 3, own) X(triangles, int, face, 3, own)                   \
-    X(triangles, int, face_triangle, 1, own)
-#else
-#define CSIMI_SURFACE_ARRAYS(X)
-#endif
-#if !defined(CONDSIM_NO_SNAPSHOTS) || !defined(CONDSIM_NO_CABLE)
-#define CSIMI_CABLE_ARRAYS(X)                                                                                \
-    X(frames, csim_real, state.frame, 4, turn) X(frames, csim_real, state.frame_velocity, 3, finite)         \
-    X(frames, csim_real, frame_rep, 3, finite) X(frames, csim_real, state.frame_inertia, 3, amount)          \
-    X(frames, csim_real, state.frame_torque, 3, finite) X(frames, csim_real, state.frame_damping, 1, amount) \
-    X(frames, unsigned char, state.frame_mode, 1, mode) X(frames, int, frame_body, 1, slot)                  \
-    X(frames, int, state.edge_node, 2, node) X(frames, csim_real, state.edge_data, 6, extent)                \
-    X(bends, csimi_bend, state.bend, 1, bend) X(bends, csim_real, state.bend_data, 8, extent)
-#else
-#define CSIMI_CABLE_ARRAYS(X)
-#endif
-#if !defined(CONDSIM_NO_SNAPSHOTS) || CSIMI_HAS_TREES
-#define CSIMI_TREE_ARRAYS(X)                                                                               \
-    X(trees, csimi_tree, state.tree, 1, tree) X(trees, int, tree_body, 1, slot)                            \
-    X(tree_links, csimi_tree_link, state.tree_link, 1, tree_link)                                          \
-    X(tree_links, csim_real, state.link_position, 7, turn)                                                 \
-    X(tree_links, csim_real, state.link_pose, 7, turn)                                                     \
-    X(tree_links, csim_real, state.link_target, 4, finite)                                                 \
-    X(tree_links, csim_real, link_impulse, CSIMI_TREE_JOINT_ROWS, finite)                                  \
-    X(coords, csim_real, state.coord_rate, 3, finite) X(coords, csim_real, coord_rep, 3, finite)           \
-    X(coords, csim_real, state.coord_force, 3, finite) X(coords, csim_real, state.coord_target, 3, finite) \
-    X(coords, int, state.coord_limb, 2, own) X(coords, int, coord_tree, 1, tree_index)                     \
-    X(coords, csim_real, state.coord_position, 3, finite) X(modal, double, state.modal, 1, double)
-#else
-#define CSIMI_TREE_ARRAYS(X)
-#endif
-
-/* X(axis, type, member of csimi_store, numbers per item, rule): one item per array; the axis names a field of
+/* X(axis, type, member of csimi_store, numbers per item, rule): one line per array; the axis names a field of
    csim_capacity that holds both the capacity and the count; the rule csimi_<rule>_sound judges what a snapshot says the
    array holds (intact.c). */
-#define CSIMI_WORLD_ARRAYS(X)                                                                                \
-    X(bodies, csimi_body, body, 1, body) X(bodies, int, body_list, 1, live_slot)                             \
-    X(nodes, csim_real, state.x, 3, finite) X(nodes, csim_real, state.v, 3, finite)                          \
-    X(nodes, csim_real, node_rep, 3, finite) X(nodes, csim_real, state.node_mass, 1, amount)                 \
-    X(nodes, csim_real, state.node_force, 3, finite) X(nodes, csim_real, state.node_damping, 1, amount)      \
-    X(nodes, csim_real, state.node_gravity, 1, finite) X(nodes, unsigned char, state.node_mode, 1, mode)     \
-    X(nodes, int, node_body, 1, slot) X(nodes, int, node_user, 1, own) X(nodes, int, node_of_user, 1, own)   \
-    X(nodes, int, node_aggregate, 1, own) X(nodes, int, state.node_tree, 1, any_tree)                        \
-    X(rigids, csim_real, state.com, 3, finite) X(rigids, csim_real, state.rotation, 4, turn)                 \
-    X(rigids, csim_real, state.velocity, 6, finite) X(rigids, csim_real, rigid_rep, 6, finite)               \
-    X(rigids, csim_real, state.rigid_mass, 1, amount) X(rigids, csim_real, state.inertia, 9, finite)         \
-    X(rigids, csim_real, state.wrench, 6, finite) X(rigids, csim_real, state.rigid_damping, 2, amount)       \
-    X(rigids, csim_real, state.rigid_gravity, 1, finite) X(rigids, unsigned char, state.rigid_mode, 1, mode) \
-    X(rigids, int, rigid_body, 1, slot) X(shapes, csim_geometry, shape, 1, geometry)                         \
-    X(shapes, int, shape_body, 1, slot) X(shapes, int, shape_link, 1, own)                                   \
-    X(shapes, csimi_skin, skin, 1, skin) X(hulls, csim_hull_data, hull, 1, hull) CSIMI_SOLID_ARRAYS(X)       \
-    CSIMI_SHEET_ARRAYS(X) CSIMI_SURFACE_ARRAYS(X) X(links, csimi_link, link, 1, link) CSIMI_CABLE_ARRAYS(X)  \
-    X(springs, csimi_place, state.spring, 2, place) X(springs, csim_real, state.spring_data, 3, amount)      \
-    X(springs, int, spring_link, 1, link_slot) X(joints, csimi_joint, joint, 1, joint)                       \
-    X(axes, csimi_axes, axes, 1, axes) X(axes, csim_real, state.slack_rate, 12, finite)                      \
-    X(axes, csim_real, slack_rep, 12, finite) X(axes, csim_real, state.slack_force, 12, finite)              \
-    CSIMI_TREE_ARRAYS(X) X(contacts, csim_contact_info, contact, 1, contact)                                 \
-    X(kept, csimi_kept, kept, 1, kept) X(ended, uint64_t, ended_id, 1, id)                                   \
-    X(touches, csim_touch_event, touch, 1, touch) CSIMI_SLEEP_ARRAYS(X)
+#define CSIMI_WORLD_ARRAYS(X)                                         \
+    X(bodies, csimi_body, body, 1, body)                              \
+    X(bodies, int, body_list, 1, live_slot)                           \
+    X(nodes, csim_real, state.x, 3, finite)                           \
+    X(nodes, csim_real, state.v, 3, finite)                           \
+    X(nodes, csim_real, node_rep, 3, finite)                          \
+    X(nodes, csim_real, state.node_mass, 1, amount)                   \
+    X(nodes, csim_real, state.node_force, 3, finite)                  \
+    X(nodes, csim_real, state.node_damping, 1, amount)                \
+    X(nodes, csim_real, state.node_gravity, 1, finite)                \
+    X(nodes, unsigned char, state.node_mode, 1, mode)                 \
+    X(nodes, int, node_body, 1, slot)                                 \
+    X(nodes, int, node_user, 1, own)                                  \
+    X(nodes, int, node_of_user, 1, own)                               \
+    X(nodes, int, node_aggregate, 1, own)                             \
+    X(nodes, int, state.node_tree, 1, any_tree)                       \
+    X(rigids, csim_real, state.com, 3, finite)                        \
+    X(rigids, csim_real, state.rotation, 4, turn)                     \
+    X(rigids, csim_real, state.velocity, 6, finite)                   \
+    X(rigids, csim_real, rigid_rep, 6, finite)                        \
+    X(rigids, csim_real, state.rigid_mass, 1, amount)                 \
+    X(rigids, csim_real, state.inertia, 9, finite)                    \
+    X(rigids, csim_real, state.wrench, 6, finite)                     \
+    X(rigids, csim_real, state.rigid_damping, 2, amount)              \
+    X(rigids, csim_real, state.rigid_gravity, 1, finite)              \
+    X(rigids, unsigned char, state.rigid_mode, 1, mode)               \
+    X(rigids, int, rigid_body, 1, slot)                               \
+    X(shapes, csim_geometry, shape, 1, geometry)                      \
+    X(shapes, int, shape_body, 1, slot)                               \
+    X(shapes, int, shape_link, 1, own)                                \
+    X(shapes, csimi_skin, skin, 1, skin)                              \
+    X(hulls, csim_hull_data, hull, 1, hull)                           \
+    X(tets, int, state.tet, 4, node)                                  \
+    X(tets, csim_real, state.tet_shape, 9, finite)                    \
+    X(tets, csim_real, state.tet_volume, 1, extent)                   \
+    X(tets, csim_real, state.tet_lame, 3, finite)                     \
+    X(tets, unsigned char, state.tet_material, 1, material)           \
+    X(tets, csim_real, state.tet_active, 5, finite)                   \
+    X(membranes, int, state.membrane, 3, node)                        \
+    X(membranes, int, state.membrane_beyond, 3, any_node)             \
+    X(membranes, csim_real, state.membrane_shape, 4, finite)          \
+    X(membranes, csim_real, state.membrane_data, 4, extent)           \
+    X(membranes, csim_real, state.membrane_fold, 9, finite)           \
+    X(membranes, unsigned char, state.membrane_material, 1, material) \
+    X(surface, int, surface_node, 1, node)                            \
+    X(surface, csim_real, surface_rest, 3, finite)                    \
+    X(triangles, int, triangle, 3, own)                               \
+    X(triangles, int, face, 3, own)                                   \
+    X(triangles, int, face_triangle, 1, own)                          \
+    X(links, csimi_link, link, 1, link)                               \
+    X(frames, csim_real, state.frame, 4, turn)                        \
+    X(frames, csim_real, state.frame_velocity, 3, finite)             \
+    X(frames, csim_real, frame_rep, 3, finite)                        \
+    X(frames, csim_real, state.frame_inertia, 3, amount)              \
+    X(frames, csim_real, state.frame_torque, 3, finite)               \
+    X(frames, csim_real, state.frame_damping, 1, amount)              \
+    X(frames, unsigned char, state.frame_mode, 1, mode)               \
+    X(frames, int, frame_body, 1, slot)                               \
+    X(frames, int, state.edge_node, 2, node)                          \
+    X(frames, csim_real, state.edge_data, 6, extent)                  \
+    X(bends, csimi_bend, state.bend, 1, bend)                         \
+    X(bends, csim_real, state.bend_data, 8, extent)                   \
+    X(springs, csimi_place, state.spring, 2, place)                   \
+    X(springs, csim_real, state.spring_data, 3, amount)               \
+    X(springs, int, spring_link, 1, link_slot)                        \
+    X(joints, csimi_joint, joint, 1, joint)                           \
+    X(axes, csimi_axes, axes, 1, axes)                                \
+    X(axes, csim_real, state.slack_rate, 12, finite)                  \
+    X(axes, csim_real, slack_rep, 12, finite)                         \
+    X(axes, csim_real, state.slack_force, 12, finite)                 \
+    X(trees, csimi_tree, state.tree, 1, tree)                         \
+    X(trees, int, tree_body, 1, slot)                                 \
+    X(tree_links, csimi_tree_link, state.tree_link, 1, tree_link)     \
+    X(tree_links, csim_real, state.link_position, 7, turn)            \
+    X(tree_links, csim_real, state.link_pose, 7, turn)                \
+    X(tree_links, csim_real, state.link_target, 4, finite)            \
+    X(tree_links, csim_real, link_impulse, CSIMI_TREE_JOINT_ROWS, finite) \
+    X(coords, csim_real, state.coord_rate, 3, finite)                 \
+    X(coords, csim_real, coord_rep, 3, finite)                        \
+    X(coords, csim_real, state.coord_force, 3, finite)                \
+    X(coords, csim_real, state.coord_target, 3, finite)               \
+    X(coords, int, state.coord_limb, 2, own)                          \
+    X(coords, int, coord_tree, 1, tree_index)                         \
+    X(coords, csim_real, state.coord_position, 3, finite)             \
+    X(modal, double, state.modal, 1, double)                          \
+    X(contacts, csim_contact_info, contact, 1, contact)               \
+    X(kept, csimi_kept, kept, 1, kept)                                \
+    X(ended, uint64_t, ended_id, 1, id)                               \
+    X(touches, csim_touch_event, touch, 1, touch)                   \
+    CSIMI_SLEEP_ARRAYS(X)
 
 /* Everything that is counted: the axes of the arrays above, the stored blocks of A, the pairs of the broad phase. */
 #define CSIMI_WORLD_AXES(X)                                                                                           \
@@ -5748,7 +5693,7 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
     X(links)                                                                                                          \
     X(springs) X(joints) X(contacts) X(ended) X(aggregates) X(matrix_blocks) X(pairs) X(frames) X(bends) X(membranes) \
         X(trees) X(tree_links) X(coords) X(tree_span) X(modal) X(kept) X(axes) X(touches) X(slept) X(slept_kept) \
-        X(slept_touches) X(tree_rows)
+        X(slept_touches)
 
 typedef struct csimi_counts {
 #define CSIMI_X(axis) int axis;
@@ -5827,8 +5772,7 @@ typedef struct csimi_look {
     int *body_leaf;                         /* [bodies] the first, by slot */
     int *first_box;                         /* [bodies] boxes of its triangles */
     int boxes;
-    csim_real *x; /* [3 surface] positions of surface nodes */
-    float *box;   /* [6 boxes] */
+    csim_real *x, *box; /* [3 surface] positions of surface nodes, [6 boxes] */
 } csimi_look;
 
 /* Records of csimi_store.touch stand in these groups. */
@@ -6291,15 +6235,11 @@ typedef struct csimi_found_contact {
     int part_a, part_b; /* the shapes, -1: of a body of nodes */
     csim_real left;     /* m/s: how fast they may still close after the step: phi without what is given */
     csim_real approach; /* m/s: how fast they closed at its start, of those that begin to press */
-    csim_real sink;   /* m: how much deeper than the gap says it lies, edges of cables: what their nodes leave */
-} csimi_found_contact;
-
-/* The same in worlds with bounded frames. */
-typedef struct csimi_found_kept {
-    csimi_kept kept;
     csim_vec3 meet_b; /* of kept rows: where the impulse acts on b, beside meet for a */
-    csim_real push;   /* m/s, <= 0: the part of phi that pushes out */
-} csimi_found_kept;
+    csim_real sink;   /* m: how much deeper than the gap says it lies, edges of cables: what their nodes leave */
+    csim_real push;   /* m/s, <= 0: the part of phi that pushes out; worlds with bounded frames */
+    csimi_kept kept;
+} csimi_found_contact;
 
 /* Two shapes of this step or the one before, or the bodies they are of. touching.c */
 typedef struct csimi_encounter {
@@ -6355,17 +6295,14 @@ typedef struct csimi_step_frame {
     unsigned char *driven;      /* [bodies] 1: it went into something that no row knew of */
     unsigned char *missed;      /* [blocks] 1: of an island whose solve missed */
     csimi_found_contact *found; /* [contacts] */
-    csimi_found_kept *kept;     /* [contacts] in worlds with bounded frames */
     csimi_passing *passing;     /* [shapes] as many as there is room for */
     int passing_count, strays;
     int blocks, found_count; /* of the whole world */
     csim_contact *contacts;  /* [csimi_most_rows] */
     csim_term *terms;       /* [csimi_most_terms] */
-    int *term_block;        /* [csimi_most_terms] blocks of the world, while islands are solved and terms have theirs */
     csim_real *lambda;      /* [3 csimi_most_rows] */
     int contact_count, term_count;
     int first_joint_row;         /* behind those of contacts and of rolling */
-    int tree_rows;               /* asked for */
     int first_tree_row;          /* rows of joints of trees, behind those of contacts and joints ... */
     int *tree_row;               /* [rows of joints] ... and where their impulses are kept */
     int *island, *contact_island; /* [blocks], [csimi_most_rows] */
@@ -6382,8 +6319,7 @@ typedef struct csimi_step_frame {
     int aggregates, substeps; /* substeps: of bounded frames */
     csimi_joint *joint;       /* [joints] as they were: a step writes its rows into them, one that fails undoes that */
     csimi_axes *axes;         /* [axes] the same */
-    size_t solved_in;        /* mark of the arena: islands are solved from here on, where the next three lie later */
-    csim_contact_info *info; /* [contacts] the next contact list; before islands are solved room for what was found */
+    csim_contact_info *info; /* [contacts] the next contact list */
     uint64_t *ended;         /* [contacts] */
     unsigned char *carried;  /* [contacts] 1: this record of the step before still carries an impulse */
     int ended_count;
@@ -6400,7 +6336,6 @@ typedef struct csimi_step_frame {
 /* Lays the frame out for the given counts (capacities when counting). */
 CSIMI_FN void csimi_frame_layout(csimi_step_frame *frame, const csimi_counts *n, csimi_arena *arena);
 CSIMI_FN int csimi_most_rows(const csimi_counts *n);        /* contacts, joints, joints of trees */
-CSIMI_FN int csimi_most_side(const csimi_counts *n);        /* of a side of a contact, in terms */
 CSIMI_FN int csimi_most_terms(const csimi_counts *n);       /* of all those rows */
 CSIMI_FN int csimi_most_aggregates(const csimi_counts *n);  /* of the coarse correction */
 
@@ -6415,8 +6350,7 @@ CSIMI_FN csim_status csimi_integrate(csim_world *world, csimi_step_frame *frame,
 typedef struct csimi_surfaces {
     const csim_world *world;
     const csimi_state *state; /* whose positions */
-    csim_real *x;
-    float *box;
+    csim_real *x, *box;
     csimi_surface *of;   /* [bodies] by slot */
     unsigned char *made; /* [bodies] */
 } csimi_surfaces;
@@ -6651,7 +6585,7 @@ CSIMI_FN void csimi_tree_choose_bounds(csim_world *world);
 CSIMI_FN void csimi_tree_forget_bounds(csim_world *w);
 CSIMI_FN bool csimi_tree_overruns(csim_world *world, const csimi_step_frame *f, const csimi_step *step, int pass);
 /* Rows of all joints behind those of contacts and pins; their impulses into link_impulse. */
-CSIMI_FN csim_status csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step);
+CSIMI_FN void csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step);
 CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, const csimi_step *step);
 /* ---- island.c: each island as a problem of its own, solved and certified */
 CSIMI_FN csim_status csimi_solve_islands(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
@@ -6671,7 +6605,6 @@ typedef struct csimi_within {
     int n, count;
     const unsigned char *rotation; /* [n] */
     csim_real *gap, *pulse, *move; /* [count], [3 count], [3 n] room; move: by which velocity positions go */
-    csim_real *phi;                /* [count] of the rows, while a bounded frame has its own */
     bool bounded;             /* out */
 } csimi_within;
 CSIMI_FN void csimi_within_open(const csim_world *w, csimi_step_frame *f);
@@ -7128,13 +7061,12 @@ CSIMI_FN csimi_arena csimi_arena_in(void *base, size_t size) {
 /* After an overflow nothing is handed out any more, but used and high go on counting what would have been needed. */
 CSIMI_FN void *csimi_push(csimi_arena *arena, size_t count, size_t stride) {
     const size_t most = SIZE_MAX - (CSIMI_ALIGN - 1), start = arena->used;
-    size_t end = start + (count * stride + CSIMI_ALIGN - 1) / CSIMI_ALIGN * CSIMI_ALIGN;
     /* a product of two halves of a word is below `most`: no division for what is not huge */
-    if (end < start || ((count | stride) >> (4 * sizeof(size_t)) != 0 && stride && count > most / stride))
-        end = SIZE_MAX;
-    arena->used = end;
-    if (end > arena->high) arena->high = end;
-    if (end > arena->size || end == SIZE_MAX) arena->overflow = true;
+    const bool huge = (count | stride) >> (4 * sizeof(size_t)) != 0 && stride && count > most / stride;
+    const size_t bytes = huge ? SIZE_MAX : (count * stride + CSIMI_ALIGN - 1) / CSIMI_ALIGN * CSIMI_ALIGN;
+    arena->used = bytes > SIZE_MAX - start ? SIZE_MAX : start + bytes;
+    if (arena->used > arena->size || arena->used == SIZE_MAX) arena->overflow = true;
+    if (arena->used > arena->high) arena->high = arena->used;
     return arena->overflow || !arena->base ? NULL : arena->base + start;
 }
 
@@ -8108,12 +8040,6 @@ CSIMI_FN csim_real csimi_power_sigma(const csim_block_matrix *A, const csim_real
 /* ==== begin sparse/dense.c ====================================================================================== */
 /* sparse/dense: Cholesky and LU of small dense matrices, in double. */
 
-#ifndef CONDSIM_TINY
-#define CSIMI_WRITTEN_OUT 1
-#else
-#define CSIMI_WRITTEN_OUT 0 /* for the small ones it is code */
-#endif
-
 /* y -= a[0] U_0 + ... + a[3] U_3 over [0, count) for four rows U_k of stride m: one load and store of y for four rows,
    and no reduction, so that it vectorises as written. */
 static void csimi_subtract_rows4(int count, const csimi_wide *a, const csimi_wide *U, size_t m,
@@ -8122,8 +8048,7 @@ static void csimi_subtract_rows4(int count, const csimi_wide *a, const csimi_wid
     const csimi_wide *CSIMI_RESTRICT u2 = U + 2 * m, *CSIMI_RESTRICT u3 = U + 3 * m;
     csimi_wide a0 = a[0], a1 = a[1], a2 = a[2], a3 = a[3];
     int j;
-    /* written out: gcc -O2 makes pairs of neighbours but not of loop turns */
-    for (j = 0; CSIMI_WRITTEN_OUT && j + 4 <= count; j += 4) {
+    for (j = 0; j + 4 <= count; j += 4) { /* written out: gcc -O2 makes pairs of neighbours but not of loop turns */
         y[j] -= (a0 * u0[j] + a1 * u1[j]) + (a2 * u2[j] + a3 * u3[j]);
         y[j + 1] -= (a0 * u0[j + 1] + a1 * u1[j + 1]) + (a2 * u2[j + 1] + a3 * u3[j + 1]);
         y[j + 2] -= (a0 * u0[j + 2] + a1 * u1[j + 2]) + (a2 * u2[j + 2] + a3 * u3[j + 2]);
@@ -8135,7 +8060,7 @@ static void csimi_subtract_rows4(int count, const csimi_wide *a, const csimi_wid
 static void csimi_subtract_row(int count, csimi_wide a, const csimi_wide *CSIMI_RESTRICT u,
                                csimi_wide *CSIMI_RESTRICT y) {
     int j;
-    for (j = 0; CSIMI_WRITTEN_OUT && j + 4 <= count; j += 4) {
+    for (j = 0; j + 4 <= count; j += 4) {
         y[j] -= a * u[j];
         y[j + 1] -= a * u[j + 1];
         y[j + 2] -= a * u[j + 2];
@@ -8276,8 +8201,6 @@ CSIMI_FN void csimi_lu_solve(int m, const csimi_wide *LU, const int *pivot, csim
         x[i] = (x[i] - csimi_dense_dot(m - 1 - i, row + i + 1, x + i + 1)) / row[i];
     }
 }
-
-#undef CSIMI_WRITTEN_OUT
 /* ==== end sparse/dense.c */
 
 /* ==== begin sparse/cholesky.c =================================================================================== */
@@ -9721,8 +9644,8 @@ CSIMI_FN csimi_place csimi_place_rigid(const csimi_state *s, int k, csim_vec3 po
     return p;
 }
 
-/* x = x_i + t dx + a e1 + b e2 + c e3, in the axes of the edge. A sheared edge has dx off its third axis; c is 0 but
-   for what is far beyond its ends and for edges so bent that they run against their axes: there t is the nearest. */
+/* x = x_i + t dx + a e1 + b e2 + c e3, in the axes of the edge. A sheared edge has dx off its third axis; c is 0 but for
+   what is far beyond its ends and for edges so bent that they run against their axes: there t is the nearest. */
 CSIMI_FN csimi_place csimi_place_edge(const csimi_state *s, int k, csim_vec3 point) {
     csimi_place p = csimi_place_of(CSIMI_PLACE_EDGE);
     csim_quat q = csimi_load_quat(s->frame + 4 * (size_t)k);
@@ -10475,6 +10398,8 @@ CSIMI_FN void csimi_fold_rest(csimi_state *s, int t) {
 #if !defined(CONDSIM_NO_SPRINGS)
 /* model/spring: springs and dampers along the line between two places. */
 
+#define CSIMI_SPRING_SIDE 6 /* terms of both ends that have slots; with more the blocks are looked for */
+
 /* A spring as seen by the blocks: stretch direction and the terms of d = point a - point b, signs included. */
 typedef struct csimi_spring_view {
     int count, block[2 * CSIMI_PLACE_TERMS];
@@ -10500,7 +10425,7 @@ static csimi_spring_view csimi_spring_look(const csimi_state *s, int k) {
 
 CSIMI_FN int csimi_spring_blocks(const csimi_place *ends) {
     int n = csimi_place_term_count(ends) + csimi_place_term_count(ends + 1);
-    return n * (n - 1);
+    return n * n;
 }
 
 /* Force on end a and the weighted tangent: (w k + h c) e e' + w max(0, tension / length) (I - e e'), w = sigma h^2. At
@@ -10599,6 +10524,8 @@ CSIMI_FN void csimi_spring_energy(const csimi_state *s, csimi_energy *energy) {
         energy->elastic += (double)s->spring_data[3 * k + 1] * stretch * stretch / 2;
     }
 }
+
+#undef CSIMI_SPRING_SIDE
 #endif
 /* ==== end model/spring.c */
 
@@ -15311,69 +15238,47 @@ CSIMI_FN void csimi_surface_split(int count, const int *triangle, const csim_rea
     }
 }
 
-/* ---- boxes. Floats, for what a walk reads is what it takes; a number goes outward to the next that holds it. */
-
-static float csimi_box_outward(csim_real x, float sign) {
-    const float f = (float)csimi_clamp(x, -CSIM_R(1e30), CSIM_R(1e30));
-    return (csim_real)(sign * f) >= (csim_real)sign * x ? f : f + sign * ((f < 0 ? -f : f) * 1.2e-7f + 1e-37f);
-}
-
-static void csimi_box_empty(float *box) {
+static void csimi_box_empty(csim_real *box) {
     int k;
     for (k = 0; k < 3; ++k) {
-        box[k] = 1e30f;
-        box[3 + k] = -1e30f;
+        box[k] = CSIMI_HUGE;
+        box[3 + k] = -CSIMI_HUGE;
     }
 }
 
-static void csimi_box_add(float *box, const float *lower, const float *upper) {
+static void csimi_box_add(csim_real *box, const csim_real *lower, const csim_real *upper) {
     int k;
     for (k = 0; k < 3; ++k) {
-        if (lower[k] < box[k]) box[k] = lower[k];
-        if (upper[k] > box[3 + k]) box[3 + k] = upper[k];
-    }
-}
-
-static void csimi_box_leaf(const csimi_surface *s, int leaf, float *box) {
-    csim_real lower[3] = {CSIMI_HUGE, CSIMI_HUGE, CSIMI_HUGE}, upper[3] = {-CSIMI_HUGE, -CSIMI_HUGE, -CSIMI_HUGE};
-    int i, k;
-    csimi_box_empty(box);
-    if (CSIMI_LEAF * leaf >= s->count) return;
-    for (i = 3 * CSIMI_LEAF * leaf; i < 3 * csimi_imin(CSIMI_LEAF * (leaf + 1), s->count); ++i)
-        for (k = 0; k < 3; ++k) {
-            const csim_real x = s->x[3 * (size_t)s->triangle[i] + (size_t)k];
-            lower[k] = csimi_min(lower[k], x);
-            upper[k] = csimi_max(upper[k], x);
-        }
-    for (k = 0; k < 3; ++k) {
-        box[k] = csimi_box_outward(lower[k], -1);
-        box[3 + k] = csimi_box_outward(upper[k], 1);
+        box[k] = csimi_min(box[k], lower[k]);
+        box[3 + k] = csimi_max(box[3 + k], upper[k]);
     }
 }
 
 CSIMI_FN void csimi_surface_refit(csimi_surface *s) {
-    int i;
+    int i, k;
     s->leaves = csimi_surface_leaves(s->count);
-    for (i = 0; i < s->leaves; ++i) csimi_box_leaf(s, i, s->box + 6 * (size_t)(s->leaves + i));
+    for (i = 0; i < s->leaves; ++i) {
+        csim_real *box = s->box + 6 * (size_t)(s->leaves + i);
+        csimi_box_empty(box);
+        for (k = 3 * CSIMI_LEAF * i; k < 3 * csimi_imin(CSIMI_LEAF * (i + 1), s->count); ++k) {
+            const csim_real *x = s->x + 3 * (size_t)s->triangle[k];
+            csimi_box_add(box, x, x);
+        }
+    }
     for (i = s->leaves - 1; i > 0; --i) {
-        float *box = s->box + 6 * (size_t)i, *child = s->box + 12 * (size_t)i;
-        CSIMI_MEMCPY(box, child, 6 * sizeof *box);
+        csim_real *box = s->box + 6 * (size_t)i, *child = s->box + 12 * (size_t)i;
+        csimi_box_empty(box);
+        csimi_box_add(box, child, child + 3);
         csimi_box_add(box, child + 6, child + 9);
     }
 }
 
-CSIMI_FN void csimi_surface_bounds(const csimi_surface *s, csim_vec3 *lower, csim_vec3 *upper) {
-    const float *box = s->box + 6;
-    *lower = csim_v3((csim_real)box[0], (csim_real)box[1], (csim_real)box[2]);
-    *upper = csim_v3((csim_real)box[3], (csim_real)box[4], (csim_real)box[5]);
-}
-
 /* Squared distance to a box; an empty one is far. */
-static csim_real csimi_box_distance2(const float *box, const csim_real *p) {
+static csim_real csimi_box_distance2(const csim_real *box, const csim_real *p) {
     csim_real sum = 0;
     int k;
     for (k = 0; k < 3; ++k) {
-        csim_real d = csimi_max(csimi_max((csim_real)box[k] - p[k], p[k] - (csim_real)box[3 + k]), 0);
+        csim_real d = csimi_max(csimi_max(box[k] - p[k], p[k] - box[3 + k]), 0);
         sum += d * d;
     }
     return sum;
@@ -15393,9 +15298,9 @@ CSIMI_FN csimi_surface_walk csimi_surface_walk_in(const csimi_surface *s, csim_v
 CSIMI_FN int csimi_surface_walk_next(csimi_surface_walk *w) {
     while (w->next >= w->end && w->top > 0) {
         const int node = w->stack[--w->top];
-        const float *box = w->surface->box + 6 * (size_t)node;
+        const csim_real *box = w->surface->box + 6 * (size_t)node;
         int k;
-        for (k = 0; k < 3 && (csim_real)box[k] <= w->upper[k] && (csim_real)box[3 + k] >= w->lower[k]; ++k) {
+        for (k = 0; k < 3 && box[k] <= w->upper[k] && box[3 + k] >= w->lower[k]; ++k) {
         }
         if (k < 3) continue;
         if (node < w->surface->leaves) {
@@ -15412,37 +15317,26 @@ CSIMI_FN int csimi_surface_walk_next(csimi_surface_walk *w) {
 
 CSIMI_FN void csimi_surface_stretch(csimi_surface *s, int triangle, csim_vec3 p) {
     csim_real x[3];
-    float lower[3], upper[3];
-    int node = s->leaves + triangle / CSIMI_LEAF, k;
+    int node = s->leaves + triangle / CSIMI_LEAF;
     csimi_store3(x, p);
-    for (k = 0; k < 3; ++k) {
-        lower[k] = csimi_box_outward(x[k], -1);
-        upper[k] = csimi_box_outward(x[k], 1);
-    }
-    for (; node > 0; node /= 2) csimi_box_add(s->box + 6 * (size_t)node, lower, upper);
+    for (; node > 0; node /= 2) csimi_box_add(s->box + 6 * (size_t)node, x, x);
 }
-
-#define CSIMI_RAY_ROOM 1.2e-6f /* relative: of ten roundings of floats */
 
 CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface *s, csim_vec3 origin, csim_vec3 way,
                                       csim_vec3 half, csim_real most) {
-    csim_real x[3], wide[3], inverse[3];
+    csim_real x[3], wide[3];
     int k;
     r->surface = s;
     csimi_store3(x, origin);
     csimi_store3(wide, half);
-    csimi_ray_inverse(way, inverse);
+    csimi_ray_inverse(way, r->inverse);
     for (k = 0; k < 3; ++k) {
-        const bool up = inverse[k] > 0;
-        wide[k] += (csim_real)CSIMI_RAY_ROOM * csimi_abs(x[k]);
-        if (s->count > 0)
-            wide[k] += (csim_real)CSIMI_RAY_ROOM *
-                       (csimi_abs((csim_real)s->box[6 + k]) + csimi_abs((csim_real)s->box[9 + k]));
-        r->slab.inverse[k] = (float)inverse[k];
-        r->slab.in[k] = up ? k : 3 + k;
-        r->slab.out[k] = up ? 3 + k : k;
-        r->slab.from[k] = (float)(up ? x[k] + wide[k] : x[k] - wide[k]);
-        r->slab.to[k] = (float)(up ? x[k] - wide[k] : x[k] + wide[k]);
+        const bool up = r->inverse[k] > 0;
+        if (s->count > 0) wide[k] += 8 * CSIMI_EPS * (csimi_abs(s->box[6 + k]) + csimi_abs(s->box[9 + k]));
+        r->in[k] = up ? k : 3 + k;
+        r->out[k] = up ? 3 + k : k;
+        r->from[k] = up ? x[k] + wide[k] : x[k] - wide[k];
+        r->to[k] = up ? x[k] - wide[k] : x[k] + wide[k];
     }
     r->most = most;
     r->enter[0] = 0;
@@ -15451,34 +15345,32 @@ CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface 
     r->next = r->end = 0;
 }
 
-/* Where the ray enters a box, with room for the roundings of both sides. False: nowhere; an empty box is far. */
-static bool csimi_surface_slab_meets(const csimi_surface_slab *r, const float *box, float last, float *enter) {
-    float first = 0;
+/* Where the ray enters a box, with a little room for the roundings of both sides: leaves fit their triangles to the
+   bit. False: nowhere; an empty box is far. */
+static bool csimi_surface_ray_meets(const csimi_surface_ray *r, const csim_real *box, csim_real *enter) {
+    csim_real first = 0, last = r->most;
     int k;
     for (k = 0; k < 3; ++k) {
-        const float a = (box[r->in[k]] - r->from[k]) * r->inverse[k], b = (box[r->out[k]] - r->to[k]) * r->inverse[k];
-        first = a > first ? a : first;
-        last = b < last ? b : last;
+        first = csimi_max(first, (box[r->in[k]] - r->from[k]) * r->inverse[k]);
+        last = csimi_min(last, (box[r->out[k]] - r->to[k]) * r->inverse[k]);
     }
     *enter = first;
-    return first <= last * (1 + CSIMI_RAY_ROOM);
+    return first <= last * (1 + 8 * CSIMI_EPS);
 }
 
 CSIMI_FN int csimi_surface_ray_next(csimi_surface_ray *r) {
-    const csimi_surface_slab slab = r->slab;
-    const float *box = r->surface->box, most = csimi_box_outward(r->most, 1) * (1 + CSIMI_RAY_ROOM);
-    if (r->next < r->end) return r->next++;
+    const csim_real *box = r->surface->box;
     while (r->next >= r->end && r->top > 0) {
         int node = r->stack[--r->top];
-        if (r->enter[r->top] > most) continue;
+        if (r->enter[r->top] > r->most) continue;
         while (node > 0 && node < r->surface->leaves) {
-            float a, b;
-            const bool left = csimi_surface_slab_meets(&slab, box + 12 * (size_t)node, most, &a);
-            const bool right = csimi_surface_slab_meets(&slab, box + 12 * (size_t)node + 6, most, &b);
+            csim_real a, b;
+            const bool left = csimi_surface_ray_meets(r, box + 12 * (size_t)node, &a);
+            const bool right = csimi_surface_ray_meets(r, box + 12 * (size_t)node + 6, &b);
             if (left && right) { /* the farther one waits */
                 CONDSIM_ASSERT(r->top < 32); /* levels of a tree of 2^31 leaves */
                 r->stack[r->top] = 2 * node + (a <= b);
-                r->enter[r->top++] = a > b ? a : b;
+                r->enter[r->top++] = csimi_max(a, b);
                 node = 2 * node + !(a <= b);
             } else {
                 node = left ? 2 * node : right ? 2 * node + 1 : 0;
@@ -15686,7 +15578,6 @@ CSIMI_FN bool csimi_surface_nearest(const csimi_surface *s, csim_vec3 p, csim_re
 }
 
 #undef CSIMI_LEAF
-#undef CSIMI_RAY_ROOM
 #undef CSIMI_SURFACE_DEPTH
 #endif
 /* ==== end collide/surface.c */
@@ -15805,8 +15696,7 @@ CSIM_API csim_status csim_open_field(const void *block, size_t bytes, const csim
             return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "nodes", true, (double)f->n[k],
                               "1..20000, of triangles 1e7");
     if (f->bytes > bytes || f->bytes != csimi_field_size(f))
-        return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "bytes", true, (double)bytes,
-                          "all the bytes of the field, made by this version");
+        return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "bytes", true, (double)bytes, "all the bytes of the field");
     if (f->hash != csimi_field_hash(f))
         return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "hash", false, 0, "undamaged bytes");
     if (!csimi_field_sound(f))
@@ -16612,7 +16502,7 @@ static void csimi_mesh_layout(csimi_mesh_build *m, const csim_field *f, csimi_ar
     m->key = CSIMI_PUSH(arena, uint64_t, 2 * items);
     m->other = m->key ? m->key + items : NULL;
     m->sample = CSIMI_PUSH(arena, float, 3 * samples);
-    m->surface.box = CSIMI_PUSH(arena, float, 6 * (size_t)csimi_surface_boxes(m->def->triangle_count));
+    m->surface.box = CSIMI_PUSH(arena, csim_real, 6 * (size_t)csimi_surface_boxes(m->def->triangle_count));
     m->cluster = CSIMI_PUSH(arena, csimi_cluster, csimi_surface_boxes(m->def->triangle_count));
 }
 
@@ -16703,7 +16593,7 @@ static void csimi_mesh_clusters(csimi_mesh_build *m) {
     int i, k, t;
     for (i = 2 * s->leaves - 1; i > 0; i--) {
         csimi_cluster *c = m->cluster + i;
-        const float *box = s->box + 6 * (size_t)i;
+        const csim_real *box = s->box + 6 * (size_t)i;
         csim_vec3 corner;
         CSIMI_MEMSET(c, 0, sizeof *c);
         if (i < s->leaves) {
@@ -16728,9 +16618,9 @@ static void csimi_mesh_clusters(csimi_mesh_build *m) {
         }
         if (!(c->weight > 0)) continue;
         c->middle = csim_scale(1 / c->weight, c->middle);
-        corner = csim_v3(csimi_max(c->middle.x - (csim_real)box[0], (csim_real)box[3] - c->middle.x),
-                         csimi_max(c->middle.y - (csim_real)box[1], (csim_real)box[4] - c->middle.y),
-                         csimi_max(c->middle.z - (csim_real)box[2], (csim_real)box[5] - c->middle.z));
+        corner = csim_v3(csimi_max(c->middle.x - box[0], box[3] - c->middle.x),
+                         csimi_max(c->middle.y - box[1], box[4] - c->middle.y),
+                         csimi_max(c->middle.z - box[2], box[5] - c->middle.z));
         c->radius = csim_length(corner);
     }
 }
@@ -16990,24 +16880,22 @@ CSIM_API csim_status csim_create_mesh_field_in(const csim_mesh_field_def *def, v
 /* ---- bytes */
 
 CSIMI_FN size_t csimi_triangles_reals(const csim_field *f) {
-    return 3 * ((size_t)f->n[0] + (size_t)f->n[1]);
+    return 3 * ((size_t)f->n[0] + (size_t)f->n[1]) + 6 * (size_t)csimi_surface_boxes(f->n[1]);
 }
 
 CSIMI_FN size_t csimi_triangles_used(const csim_field *f) {
-    return sizeof *f + sizeof(csim_real) * csimi_triangles_reals(f) +
-           sizeof(float) * 6 * (size_t)csimi_surface_boxes(f->n[1]) + sizeof(int) * 7 * (size_t)f->n[1];
+    return sizeof *f + sizeof(csim_real) * csimi_triangles_reals(f) + sizeof(int) * 7 * (size_t)f->n[1];
 }
 
 CSIMI_FN csimi_triangles csimi_triangles_of(const csim_field *f) {
     csimi_triangles t;
     const csim_real *x = (const csim_real *)(const void *)(f + 1);
-    const float *box = (const float *)(const void *)(x + csimi_triangles_reals(f));
-    const int *face = (const int *)(const void *)(box + 6 * (size_t)csimi_surface_boxes(f->n[1]));
+    const int *face = (const int *)(const void *)(x + csimi_triangles_reals(f));
     const size_t count = (size_t)f->n[1];
     t.surface.count = f->n[1];
     t.surface.x = x;
     t.normal = x + 3 * (size_t)f->n[0];
-    t.surface.box = (float *)(uintptr_t)box;
+    t.surface.box = (csim_real *)(uintptr_t)(t.normal + 3 * count);
     t.surface.leaves = csimi_surface_boxes(f->n[1]) / 2;
     t.surface.triangle = face;
     t.beyond = face + 3 * count;
@@ -17040,8 +16928,6 @@ CSIMI_FN bool csimi_triangles_sound(const csim_field *f) {
     if (!(f->lower[1] >= 0 && f->lower[1] <= 1e6 && f->error >= 0 && f->error <= 1)) return false;
     for (i = 0; i < reals; i++)
         if (!(t.surface.x[i] >= -CSIMI_HUGE && t.surface.x[i] <= CSIMI_HUGE)) return false;
-    for (i = 0; i < 6 * (size_t)csimi_surface_boxes(f->n[1]); i++)
-        if (!(t.surface.box[i] >= -1e30f && t.surface.box[i] <= 1e30f)) return false;
     for (i = 0; i < 3 * (size_t)f->n[0]; i++)
         if (!(csimi_abs(t.surface.x[i]) <= CSIM_R(1e6))) return false;
     for (i = 0; i < count; i++) {
@@ -17313,8 +17199,8 @@ static void csimi_triangles_layout(csimi_triangles_build *b, csimi_arena *arena)
     b->field->n[1] = sizes.n[1];
     b->field->n[2] = CSIMI_FIELD_TRIANGLES;
     b->x = (csim_real *)(void *)(b->field + 1);
-    b->surface.box = (float *)(void *)(b->x + csimi_triangles_reals(b->field));
-    b->face = (int *)(void *)(b->surface.box + 6 * (size_t)csimi_surface_boxes(sizes.n[1]));
+    b->surface.box = b->x + 3 * (vertices + triangles);
+    b->face = (int *)(void *)(b->x + csimi_triangles_reals(b->field));
     b->beyond = b->face + 3 * triangles;
     b->name = b->face + 6 * triangles;
     b->surface.count = sizes.n[1];
@@ -17443,22 +17329,6 @@ static void csimi_triangles_flatten(csimi_triangles_build *b) {
         if (csimi_ring_flat(&t, i / 3, i % 3)) b->name[i / 3] |= 1 << (27 + i % 3);
 }
 
-/* Vertices in the order in which triangles of the tree name them: those of a leaf lie beside each other. */
-static void csimi_triangles_number(csimi_triangles_build *b) {
-    const csim_triangle_field_def *d = b->def;
-    int *number = b->weld, next = 0, i, k;
-    for (i = 0; i < d->vertex_count; i++) number[i] = -1;
-    for (i = 0; i < 3 * d->triangle_count + d->vertex_count; i++) {
-        const int vertex = i < 3 * d->triangle_count ? b->face[i] : i - 3 * d->triangle_count; /* last: named by none */
-        if (number[vertex] < 0) {
-            number[vertex] = next;
-            for (k = 0; k < 3; k++) b->x[3 * next + k] = d->scale * d->vertices[3 * vertex + k];
-            next++;
-        }
-        if (i < 3 * d->triangle_count) b->face[i] = number[vertex];
-    }
-}
-
 /* Corners, the order of the tree, neighbours; the number of a flat triangle, or -1. */
 static int csimi_triangles_set(csimi_triangles_build *b) {
     const csim_triangle_field_def *d = b->def;
@@ -17485,7 +17355,6 @@ static int csimi_triangles_set(csimi_triangles_build *b) {
         if (!(csim_length(csim_cross(e[0], e[1])) > 16 * CSIMI_EPS * longest) || !(longest > CSIMI_TINY))
             return b->order[i];
     }
-    csimi_triangles_number(b);
     csimi_surface_refit(&b->surface);
     csimi_triangles_join(b);
     csimi_triangles_flatten(b);
@@ -18728,31 +18597,27 @@ CSIMI_FN bool csimi_ray_triangle(const csim_vec3 *corner, csim_vec3 origin, csim
     return true;
 }
 
-/* The first triangle of a level; the feature is its number. Numbers and normals of others are not read: each is one
-   more place of memory. */
+/* The first triangle of a level; the feature is its number. */
 static CSIMI_NOINLINE int csimi_ray_triangles(const csim_field *f, csim_vec3 x, csim_vec3 w, csim_real most,
                                               csimi_ray_hit *hit) {
     const csimi_triangles t = csimi_triangles_of(f);
     csimi_surface_ray ray;
-    csim_vec3 n;
-    int place, k, met = -1;
+    int place, k, found = 0;
     csimi_surface_ray_along(&ray, &t.surface, x, w, csim_v3(0, 0, 0), most);
     while ((place = csimi_surface_ray_next(&ray)) >= 0) {
-        csim_vec3 corner[3];
+        csim_vec3 corner[3], n;
         csim_real fraction, weight[3];
+        const uint32_t name = csimi_triangle_name(&t, place);
         for (k = 0; k < 3; k++) corner[k] = csimi_triangle_corner(&t, place, k);
         if (!csimi_ray_triangle(corner, x, w, t.two_sided, ray.most, &fraction, weight)) continue;
-        if (met >= 0 && !(fraction < ray.most) && csimi_triangle_name(&t, place) > csimi_triangle_name(&t, met))
-            continue;
-        met = place;
-        ray.most = fraction;
+        if (found && !(fraction < hit->fraction) && name > hit->feature) continue;
+        found = CSIMI_RAY_ENTERS;
+        n = csimi_level_normal(&t, place);
+        hit->normal = csim_dot(n, w) > 0 ? csim_scale(-1, n) : n;
+        hit->fraction = ray.most = fraction;
+        hit->feature = name;
     }
-    if (met < 0) return 0;
-    n = csimi_triangle_normal(&t.surface, met);
-    hit->normal = csim_dot(n, w) > 0 ? csim_scale(-1, n) : n;
-    hit->fraction = ray.most;
-    hit->feature = csimi_triangle_name(&t, met);
-    return CSIMI_RAY_ENTERS;
+    return found;
 }
 
 CSIMI_FN int csimi_ray_at(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p, csim_vec3 origin,
@@ -20003,10 +19868,10 @@ static csim_status csimi_check_blocks(csimi_spot *place, const csim_problem *p) 
     return CSIM_OK;
 }
 
-static csim_status csimi_check_terms(csimi_spot *place, const csim_problem *p, csim_side side) {
+static csim_status csimi_check_terms(csimi_spot *place, const csim_problem *p) {
     csim_status status = CSIM_OK;
     int k;
-    for (k = side.first; k < side.first + side.count && status == CSIM_OK; ++k) {
+    for (k = 0; k < p->term_count && status == CSIM_OK; ++k) {
         const csim_real *J = p->terms[k].J;
         if (!csimi_finite(J[0] + J[1] + J[2] + J[3] + J[4] + J[5] + J[6] + J[7] + J[8])) /* a sum hides none */
             status = csimi_check_finite(place, "terms", k, ".J", J, 9);
@@ -20105,11 +19970,8 @@ CSIMI_FN csim_status csimi_check_numbers(const csim_problem *problem, csim_error
     int m;
     place.error = error;
     status = csimi_check_matrix(&place, problem);
-    for (m = 0; m < problem->contact_count && status == CSIM_OK; ++m) {
-        status = csimi_check_terms(&place, problem, problem->contacts[m].a);
-        if (status == CSIM_OK) status = csimi_check_terms(&place, problem, problem->contacts[m].b);
-        if (status == CSIM_OK) status = csimi_check_contact(&place, problem, m);
-    }
+    if (status == CSIM_OK) status = csimi_check_terms(&place, problem);
+    for (m = 0; m < problem->contact_count && status == CSIM_OK; ++m) status = csimi_check_contact(&place, problem, m);
     return status;
 }
 
@@ -20400,10 +20262,7 @@ static void csimi_nodal_layout_scratch(csimi_arena *arena, csimi_nodal_plan *pla
     plan->cursor = CSIMI_PUSH(arena, int, plan->n);
 }
 
-CSIMI_FN void csimi_nodal_reserve(csimi_arena *arena, int blocks, int matrix_blocks, int contacts, int terms,
-                                  int side) {
-    /* k k + 2 k + 1 blocks a side; a k beyond 4 is counted k k / 4 times */
-    const int most = side > 0 && side < 4 ? side + 2 : 6;
+CSIMI_FN void csimi_nodal_reserve(csimi_arena *arena, int blocks, int matrix_blocks, int contacts, int terms) {
     csimi_nodal_plan plan;
     csimi_nodal nodal;
     size_t mark;
@@ -20412,7 +20271,7 @@ CSIMI_FN void csimi_nodal_reserve(csimi_arena *arena, int blocks, int matrix_blo
     plan.contacts = contacts;
     plan.virtual_count = csimi_imin(2 * contacts, terms);
     plan.incidences = terms;
-    plan.capacity = matrix_blocks + most * terms + plan.virtual_count;
+    plan.capacity = matrix_blocks + 6 * terms + plan.virtual_count; /* k k + 2 k + 1 blocks a side */
     csimi_nodal_layout(arena, &plan, &nodal);
     mark = arena->used;
     csimi_nodal_layout_scratch(arena, &plan);
@@ -21129,18 +20988,17 @@ static void csimi_cert_take(double *worst, csimi_wide x) {
     if ((double)x > *worst) *worst = (double)x;
 }
 
-/* What the last bits of impulses are worth at one side, m/s; g [3n]: magnitudes of the impulses on each block over the
-   diagonal of A. */
+/* What the last bits of impulses are worth at one side, m/s; g [3n]: magnitudes of the impulses on each block. */
 static csimi_wide csimi_cert_rounded(const csim_problem *p, const csim_side *side, const csimi_wide *g) {
     csimi_wide sum = 0;
-    int k, i;
+    int k, i, j;
     for (k = side->first; k < side->first + side->count; ++k) {
-        const csimi_wide *at = g + 3 * (ptrdiff_t)p->terms[k].block;
-        const csim_real *J = p->terms[k].J;
-        csimi_wide y[3];
-        for (i = 0; i < 3; ++i, J += 3)
-            y[i] = csimi_cert_abs((csimi_wide)J[0]) * at[0] + csimi_cert_abs((csimi_wide)J[1]) * at[1] +
-                   csimi_cert_abs((csimi_wide)J[2]) * at[2];
+        const ptrdiff_t block = p->terms[k].block;
+        const csim_real *D = p->A.val + 9 * (ptrdiff_t)p->A.diag[block], *J = p->terms[k].J;
+        csimi_wide y[3] = {0, 0, 0};
+        for (i = 0; i < 3; ++i)
+            for (j = 0; j < 3; ++j)
+                y[i] += csimi_cert_abs((csimi_wide)J[3 * i + j]) * g[3 * block + j] / (csimi_wide)D[4 * j];
         sum += csimi_cert_norm3(y);
     }
     return (csimi_wide)CSIMI_EPS * sum;
@@ -21245,7 +21103,6 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
     }
     csimi_cert_take(&out->energy, pressed);
     csimi_cert_impulses(p, lambda, true, g);
-    for (m = 0; m < 3 * p->A.n; ++m) g[m] /= (csimi_wide)p->A.val[9 * (ptrdiff_t)p->A.diag[m / 3] + 4 * (m % 3)];
     csimi_cert_motion(p, kept, csimi_sqrt64(weighed / weight), g, out);
     if (CSIMI_CERT_ALL) csimi_cert_map(&sum, out);
 }
@@ -21301,10 +21158,6 @@ CSIMI_FN const csimi_solver_traits *csimi_solver_traits_of(csim_solver solver) {
                                           "solids) in backward Euler; no proximal law");
     static const char penalty[] = CSIMI_SAID("contacts of the laws strict, bilateral and box");
     static const char explicit_penalty[] = CSIMI_SAID("strict, anisotropic, bilateral and box laws in backward Euler");
-#ifdef CONDSIM_REFERENCE
-    static const char lemke[] = CSIMI_SAID("contacts of the laws strict, anisotropic and bilateral: no limits, motors "
-                                           "or rolling resistance");
-#endif
     static const char any[] = CSIMI_SAID("a positive definite A, with every contact on blocks that can move");
     static const csimi_solver_traits traits[CSIM_SOLVER_COUNT_] = {
         /* name; rows of W; laws; needs */
@@ -21325,7 +21178,7 @@ CSIMI_FN const csimi_solver_traits *csimi_solver_traits_of(csim_solver solver) {
         {"penalty-explicit", false, CSIMI_PENALTY_EXPLICIT_LAWS, explicit_penalty},
         {"bounded", false, CSIMI_ALL_LAWS, any},
 #ifdef CONDSIM_REFERENCE
-        {"lemke", false, CSIMI_LEMKE_LAWS, lemke},
+        {"lemke", false, CSIMI_ALL_LAWS, any},
 #endif
     };
     return traits + solver;
@@ -24354,7 +24207,7 @@ CSIMI_FN size_t csimi_cond_bytes(const csim_problem_size *size, const csim_solve
         (void)CSIMI_PUSH(&arena, csim_real, 4 * (size_t)size->blocks);
         (void)CSIMI_PUSH(&arena, int, 2 * (size_t)size->blocks);
     }
-    csimi_nodal_reserve(&arena, size->blocks, size->matrix_blocks, size->contacts, size->terms, size->side);
+    csimi_nodal_reserve(&arena, size->blocks, size->matrix_blocks, size->contacts, size->terms);
     csimi_cond_layout(&c, &arena, size->blocks + csimi_imin(2 * size->contacts, size->terms), size->contacts,
                       size->blocks, size->aggregates, size->links, csimi_cond_window(params), params->shift);
     return arena.high;
@@ -24761,341 +24614,6 @@ CSIMI_FN void csimi_envelope_solve(const csimi_envelope *e, csimi_wide *x) {
 }
 #endif
 /* ==== end solve/envelope.c */
-
-/* ==== begin solve/degree.c ====================================================================================== */
-#if !defined(CONDSIM_NO_SWEEP)
-/* solve/degree: L U factors of a matrix of small dense nodes, symmetric in structure, in an order of least degree
-   (Tinney and Walker's second scheme): the node with the fewest neighbours goes next and makes them neighbours of each
-   other. What remains when all are neighbours is one dense matrix, the root. The contacts of a heap that press make
-   nearly a tree, of which little more than itself is filled; what needs more than the memory is refused. In double. */
-
-CSIMI_FN void csimi_degree_open(csimi_degree *d, csimi_arena *arena, int n) {
-    int i;
-    d->n = n;
-    d->size = CSIMI_PUSH(arena, int, n);
-    d->at = CSIMI_PUSH(arena, int, n);
-    d->order = CSIMI_PUSH(arena, int, n);
-    d->place = CSIMI_PUSH(arena, int, n);
-    d->degree = CSIMI_PUSH(arena, int, n);
-    d->mark = CSIMI_PUSH(arena, int, n);
-    d->first = CSIMI_PUSH(arena, int, n + 1);
-    d->start = CSIMI_PUSH(arena, size_t, n + 1);
-    d->bucket = CSIMI_PUSH(arena, int, n + 1);
-    d->next = CSIMI_PUSH(arena, int, n);
-    d->before = CSIMI_PUSH(arena, int, n);
-    d->list = CSIMI_PUSH(arena, int, n);
-    d->cells = 0;
-    d->room = (int)((arena->overflow ? 0 : arena->size - arena->used) / (8 * sizeof(int)));
-    d->cell = CSIMI_PUSH(arena, int, 2 * (size_t)d->room);
-    if (arena->overflow) return;
-    for (i = 0; i < n; ++i) {
-        d->size[i] = 0;
-        d->degree[i] = 0;
-        d->mark[i] = d->list[i] = -1;
-    }
-}
-
-/* ---- the graph */
-
-static bool csimi_degree_join(csimi_degree *d, int u, int v) {
-    if (d->cells == d->room) return false;
-    d->cell[2 * d->cells] = v;
-    d->cell[2 * d->cells + 1] = d->list[u];
-    d->list[u] = d->cells++;
-    ++d->degree[u];
-    return true;
-}
-
-CSIMI_FN bool csimi_degree_clique(csimi_degree *d, const int *node, int count) {
-    int i, k, c;
-    for (i = 0; i < count; ++i) {
-        d->mark[node[i]] = node[i];
-        for (c = d->list[node[i]]; c >= 0; c = d->cell[2 * c + 1]) d->mark[d->cell[2 * c]] = node[i];
-        for (k = 0; k < count; ++k) {
-            if (d->mark[node[k]] == node[i]) continue;
-            d->mark[node[k]] = node[i];
-            if (!csimi_degree_join(d, node[i], node[k])) return false;
-        }
-    }
-    return true;
-}
-
-static void csimi_degree_put(csimi_degree *d, int v) {
-    int *head = d->bucket + d->degree[v];
-    d->next[v] = *head;
-    d->before[v] = -1;
-    if (*head >= 0) d->before[*head] = v;
-    *head = v;
-}
-
-static void csimi_degree_take(csimi_degree *d, int v) {
-    if (d->before[v] >= 0)
-        d->next[d->before[v]] = d->next[v];
-    else
-        d->bucket[d->degree[v]] = d->next[v];
-    if (d->next[v] >= 0) d->before[d->next[v]] = d->before[v];
-}
-
-/* Its neighbours lose v and get each other. */
-static bool csimi_degree_eliminate(csimi_degree *d, int v, int stamp) {
-    int p, q;
-    for (p = d->list[v]; p >= 0; p = d->cell[2 * p + 1]) {
-        const int u = d->cell[2 * p];
-        int *link = d->list + u;
-        csimi_degree_take(d, u);
-        d->mark[u] = ++stamp;
-        while (*link >= 0) {
-            const int x = d->cell[2 * *link];
-            if (x == v) {
-                *link = d->cell[2 * *link + 1];
-                continue;
-            }
-            d->mark[x] = stamp;
-            link = d->cell + 2 * *link + 1;
-        }
-        --d->degree[u];
-        for (q = d->list[v]; q >= 0; q = d->cell[2 * q + 1])
-            if (d->mark[d->cell[2 * q]] != stamp && !csimi_degree_join(d, u, d->cell[2 * q])) return false;
-        csimi_degree_put(d, u);
-    }
-    return true;
-}
-
-/* The order, and the first place of the root; false: no room. */
-static bool csimi_degree_sort(csimi_degree *d) {
-    int i, least = 0, stamp = d->n;
-    for (i = 0; i <= d->n; ++i) d->bucket[i] = -1;
-    for (i = d->n - 1; i >= 0; --i) csimi_degree_put(d, i);
-    for (d->root = 0; d->root < d->n; ++d->root) {
-        int v;
-        least = csimi_imax(least - 1, 0);
-        while (d->bucket[least] < 0) ++least;
-        if (least >= d->n - d->root - 1) break;
-        v = d->bucket[least];
-        csimi_degree_take(d, v);
-        d->place[v] = d->root;
-        d->order[d->root] = v;
-        if (stamp > INT32_MAX / 2 || !csimi_degree_eliminate(d, v, stamp)) return false;
-        stamp += d->degree[v];
-        d->degree[v] = -1;
-    }
-    for (i = 0, least = d->root; i < d->n; ++i)
-        if (d->degree[i] >= 0) {
-            d->place[i] = least;
-            d->order[least++] = i;
-        }
-    return true;
-}
-
-/* Where the numbers of every node begin in a vector, and its neighbours after it in ascending order of their places. */
-static bool csimi_degree_columns(csimi_degree *d, csimi_arena *arena) {
-    int k, p, e, total = 0, at = 0;
-    d->work = 0;
-    for (k = 0; k < d->n; ++k) {
-        d->at[d->order[k]] = at;
-        at += d->size[d->order[k]];
-        for (p = d->list[d->order[k]]; p >= 0 && k < d->root; p = d->cell[2 * p + 1]) ++total;
-    }
-    d->length = at;
-    d->index = CSIMI_PUSH(arena, int, total);
-    d->column = CSIMI_PUSH(arena, size_t, total);
-    d->slot = CSIMI_PUSH(arena, int, d->n);
-    if (arena->overflow) return false;
-    d->numbers = 0;
-    for (k = 0, total = 0; k < d->root; ++k) {
-        const int size = d->size[d->order[k]];
-        int width = 0;
-        d->first[k] = total;
-        for (p = d->list[d->order[k]]; p >= 0; p = d->cell[2 * p + 1], ++total) {
-            const int j = d->place[d->cell[2 * p]];
-            for (e = total; e > d->first[k] && d->index[e - 1] > j; --e) d->index[e] = d->index[e - 1];
-            d->index[e] = j;
-        }
-        d->start[k] = d->numbers;
-        d->numbers += (size_t)(size * size);
-        for (e = d->first[k]; e < total; ++e) {
-            d->column[e] = d->numbers;
-            d->numbers += 2 * (size_t)(size * d->size[d->order[d->index[e]]]);
-            width += d->size[d->order[d->index[e]]];
-        }
-        d->work += (csimi_wide)size * (csimi_wide)(width + size) * (csimi_wide)(width + size);
-    }
-    d->first[k] = total;
-    d->rest = d->root < d->n ? at - d->at[d->order[d->root]] : 0;
-    d->start[k] = d->numbers;
-    d->numbers += (size_t)d->rest * (size_t)d->rest;
-    d->work += (csimi_wide)d->rest * (csimi_wide)d->rest * (csimi_wide)d->rest / 3;
-    return true;
-}
-
-CSIMI_FN bool csimi_degree_plan(csimi_degree *d, csimi_arena *arena) {
-    if (!csimi_degree_sort(d) || !csimi_degree_columns(d, arena)) return false;
-    d->pivot = CSIMI_PUSH(arena, int, d->rest);
-    d->value = CSIMI_PUSH(arena, csimi_wide, d->numbers);
-    return !arena->overflow;
-}
-
-/* ---- numbers */
-
-CSIMI_FN csimi_wide *csimi_degree_block(csimi_degree *d, int u, int v, size_t *down, size_t *right) {
-    const int i = d->place[u], j = d->place[v], k = csimi_imin(i, j);
-    const bool lower = i > j;
-    int e;
-    *down = (size_t)d->size[u];
-    *right = 1;
-    if (k >= d->root) {
-        const int base = d->at[d->order[d->root]];
-        *down = (size_t)d->rest;
-        return d->value + d->start[d->root] + (size_t)(d->at[u] - base) * *down + (size_t)(d->at[v] - base);
-    }
-    if (i == j) return d->value + d->start[k];
-    for (e = d->first[k]; e < d->first[k + 1] && d->index[e] != (lower ? i : j);) ++e;
-    if (e == d->first[k + 1]) return NULL;
-    *down = lower ? (size_t)d->size[v] : 1; /* U is kept as its transpose */
-    *right = lower ? 1 : (size_t)d->size[u];
-    return d->value + d->column[e] + (lower ? 0 : (size_t)(d->size[u] * d->size[v]));
-}
-
-/* C -= X Y' for X [x m] and Y [y m], C with rows of `stride`; all sizes are multiples of three. */
-static void csimi_degree_less(csimi_wide *CSIMI_RESTRICT C, size_t stride, const csimi_wide *X, int x,
-                              const csimi_wide *Y, int y, int m) {
-    int i, j, k;
-    for (i = 0; i < x; i += 3, X += 3 * m, C += 3 * stride)
-        for (j = 0; j < y; j += 3) {
-            const csimi_wide *a = X, *b = Y + (ptrdiff_t)j * m;
-            csimi_wide c0 = 0, c1 = 0, c2 = 0, c3 = 0, c4 = 0, c5 = 0, c6 = 0, c7 = 0, c8 = 0;
-            for (k = 0; k < m; ++k) {
-                c0 += a[k] * b[k];
-                c1 += a[k] * b[m + k];
-                c2 += a[k] * b[2 * m + k];
-                c3 += a[m + k] * b[k];
-                c4 += a[m + k] * b[m + k];
-                c5 += a[m + k] * b[2 * m + k];
-                c6 += a[2 * m + k] * b[k];
-                c7 += a[2 * m + k] * b[m + k];
-                c8 += a[2 * m + k] * b[2 * m + k];
-            }
-            C[j] -= c0;
-            C[j + 1] -= c1;
-            C[j + 2] -= c2;
-            C[stride + (size_t)j] -= c3;
-            C[stride + (size_t)j + 1] -= c4;
-            C[stride + (size_t)j + 2] -= c5;
-            C[2 * stride + (size_t)j] -= c6;
-            C[2 * stride + (size_t)j + 1] -= c7;
-            C[2 * stride + (size_t)j + 2] -= c8;
-        }
-}
-
-/* The inverse of a node's own matrix in its place (Gauss and Jordan, without pivots: it is the identity and more). */
-static bool csimi_degree_invert(csimi_wide *D, int m) {
-    int i, j, k;
-    for (k = 0; k < m; ++k) {
-        csimi_wide *row = D + (ptrdiff_t)m * k;
-        const csimi_wide pivot = 1 / row[k];
-        if (!(pivot > -CSIMI_WIDE_HUGE && pivot < CSIMI_WIDE_HUGE)) return false;
-        for (j = 0; j < m; ++j) row[j] *= pivot;
-        row[k] = pivot;
-        for (i = 0; i < m; ++i) {
-            csimi_wide *to = D + (ptrdiff_t)m * i;
-            const csimi_wide factor = to[k];
-            if (i == k) continue;
-            to[k] = 0;
-            for (j = 0; j < m; ++j) to[j] -= factor * row[j];
-        }
-    }
-    return true;
-}
-
-/* L [rows m] <- L D */
-static void csimi_degree_scale(csimi_wide *L, int rows, const csimi_wide *D, int m) {
-    csimi_wide x[CSIMI_DEGREE_MOST];
-    int i, j, k;
-    for (i = 0; i < rows; ++i, L += m) {
-        for (j = 0; j < m; ++j) x[j] = 0;
-        for (k = 0; k < m; ++k)
-            for (j = 0; j < m; ++j) x[j] += L[k] * D[m * k + j];
-        for (j = 0; j < m; ++j) L[j] = x[j];
-    }
-}
-
-/* What the neighbours of the node at place k get from it. */
-static void csimi_degree_update(csimi_degree *d, int k) {
-    const int m = d->size[d->order[k]], end = d->first[k + 1], base = d->rest > 0 ? d->at[d->order[d->root]] : 0;
-    int a, b, e;
-    for (a = d->first[k]; a < end; ++a) {
-        const int j = d->index[a], J = d->order[j], y = d->size[J];
-        const csimi_wide *L = d->value + d->column[a], *U = L + (ptrdiff_t)y * m;
-        if (j < d->root) {
-            for (e = d->first[j]; e < d->first[j + 1]; ++e) d->slot[d->index[e]] = e;
-            csimi_degree_less(d->value + d->start[j], (size_t)y, L, y, U, y, m);
-            for (b = a + 1; b < end; ++b) {
-                const int x = d->size[d->order[d->index[b]]];
-                const csimi_wide *X = d->value + d->column[b];
-                csimi_wide *to = d->value + d->column[d->slot[d->index[b]]];
-                csimi_degree_less(to, (size_t)y, X, x, U, y, m);
-                csimi_degree_less(to + (ptrdiff_t)x * y, (size_t)y, X + (ptrdiff_t)x * m, x, L, y, m);
-            }
-        } else {
-            csimi_wide *row = d->value + d->start[d->root] + (size_t)(d->at[J] - base) * (size_t)d->rest;
-            for (b = d->first[k]; b < end; ++b) {
-                const int x = d->size[d->order[d->index[b]]];
-                if (d->index[b] < d->root) continue;
-                csimi_degree_less(row + d->at[d->order[d->index[b]]] - base, (size_t)d->rest, L, y,
-                                  d->value + d->column[b] + (ptrdiff_t)x * m, x, m);
-            }
-        }
-    }
-}
-
-CSIMI_FN void csimi_degree_clear(csimi_degree *d) { CSIMI_MEMSET(d->value, 0, d->numbers * sizeof *d->value); }
-
-CSIMI_FN bool csimi_degree_factor(csimi_degree *d) {
-    int k, e;
-    for (k = 0; k < d->root; ++k) {
-        const int m = d->size[d->order[k]];
-        csimi_wide *D = d->value + d->start[k];
-        if (!csimi_degree_invert(D, m)) return false;
-        for (e = d->first[k]; e < d->first[k + 1]; ++e)
-            csimi_degree_scale(d->value + d->column[e], d->size[d->order[d->index[e]]], D, m);
-        csimi_degree_update(d, k);
-    }
-    return csimi_lu(d->rest, d->value + d->start[d->root], d->pivot);
-}
-
-CSIMI_FN void csimi_degree_solve(csimi_degree *d, csimi_wide *x) {
-    int k, e, i, j;
-    for (k = 0; k < d->root; ++k) {
-        const int m = d->size[d->order[k]];
-        const csimi_wide *own = x + d->at[d->order[k]];
-        for (e = d->first[k]; e < d->first[k + 1]; ++e) {
-            const int J = d->order[d->index[e]];
-            const csimi_wide *L = d->value + d->column[e];
-            csimi_wide *y = x + d->at[J];
-            for (i = 0; i < d->size[J]; ++i)
-                for (j = 0; j < m; ++j) y[i] -= L[m * i + j] * own[j];
-        }
-    }
-    if (d->rest > 0) csimi_lu_solve(d->rest, d->value + d->start[d->root], d->pivot, x + d->at[d->order[d->root]]);
-    for (k = d->root - 1; k >= 0; --k) {
-        const int m = d->size[d->order[k]];
-        const csimi_wide *D = d->value + d->start[k];
-        csimi_wide *own = x + d->at[d->order[k]], y[CSIMI_DEGREE_MOST];
-        for (e = d->first[k]; e < d->first[k + 1]; ++e) {
-            const int J = d->order[d->index[e]];
-            const csimi_wide *U = d->value + d->column[e] + (ptrdiff_t)d->size[J] * m;
-            for (i = 0; i < d->size[J]; ++i)
-                for (j = 0; j < m; ++j) own[j] -= U[m * i + j] * x[d->at[J] + i];
-        }
-        for (i = 0; i < m; ++i) y[i] = own[i];
-        for (i = 0; i < m; ++i) {
-            own[i] = 0;
-            for (j = 0; j < m; ++j) own[i] += D[m * i + j] * y[j];
-        }
-    }
-}
-#endif
-/* ==== end solve/degree.c */
 
 /* ==== begin solve/bodies.c ====================================================================================== */
 /* solve/bodies: A as small dense bodies, each factored once, A = E' E, and the rows of contacts on them. In w = E v the
@@ -25592,12 +25110,9 @@ static void csimi_coupled_pieces_of(csimi_coupled *c) {
 CSIMI_FN bool csimi_coupled_plan(csimi_coupled *c, const csim_problem *p) {
     csimi_factor *f = &c->factor;
     const int most = csimi_coupled_most_pieces(c->n, csimi_pieces_count(p), p->contact_count);
-    const csim_side *side;
     int k, m;
     CSIMI_MEMSET(c->late, 0, (size_t)c->n);
-    for (m = 0; m < p->contact_count; ++m)
-        for (side = &p->contacts[m].a; side; side = side == &p->contacts[m].a ? &p->contacts[m].b : NULL)
-            for (k = side->first; k < side->first + side->count; ++k) c->late[p->terms[k].block] = 1;
+    for (k = 0; k < p->term_count; ++k) c->late[p->terms[k].block] = 1;
     csimi_factor_plan(f, &p->A, c->late);
     c->pieces = 0;
     c->products = 0;
@@ -26017,10 +25532,8 @@ CSIMI_FN void csimi_stages_restore(csimi_stages *s) {
     s->moved(s->problem);
 }
 
-CSIMI_FN bool csimi_stages_capped(const csimi_stages *s) { return s->sweeps + s->factors >= s->cap; }
-
 CSIMI_FN bool csimi_stages_done(const csimi_stages *s) {
-    return s->best_measure <= s->target || csimi_stages_capped(s) || s->broken;
+    return s->best_measure <= s->target || s->sweeps >= s->cap || s->broken;
 }
 
 CSIMI_FN void csimi_stages_log(csimi_stages *s) {
@@ -26130,20 +25643,9 @@ CSIMI_FN void csimi_stages_proximal(csimi_stages *s) {
    With a compliance e > 0 around a centre the impulse of every contact is a function of the velocity in closed form,
    lambda = Project(centre - u / e). In w = E v (bodies.c, A = E' E), counted from the start of the step, F(w) =
    J' (lambda(w) - centre) - w = 0 is an equation in w alone with the Jacobian I + J' (Project' / e) J. Its factors live
-   in the memory of Anderson's ring, idle meanwhile; where they do not fit, the sweeps go on alone. On small islands and
-   trees alone they are an envelope of all contacts, elsewhere the contacts that press in an order of least degree. */
+   in the memory of Anderson's ring, idle meanwhile; where they do not fit, the sweeps go on alone. */
 
-#define CSIMI_BURST_SMALL 24 /* blocks of an island up to which every contact is factored, in any order */
-#define CSIMI_BURST_VISIT CSIMI_WIDE(256.0) /* multiplications that take as long as a contact in a sweep */
-#define CSIMI_BURST_MOST CSIMI_WIDE(64.0) /* sweeps that a factor may cost: beyond that they go on alone */
 #define CSIMI_BURST_ROUNDING CSIMI_WIDE(1e-8) /* of the first merit, a square */
-
-#define CSIMI_BURST_CLOSES CSIM_R(0.25)      /* speed of parting over the pace at which a contact may still close */
-#ifdef CSIMI_COUPLES
-#define CSIMI_BURST_COUPLED(s, field) ((s)->basis.coupled.field)
-#else
-#define CSIMI_BURST_COUPLED(s, field) 0
-#endif
 
 /* ---- what sweeps and bursts share */
 
@@ -26259,130 +25761,19 @@ static void csimi_burst_envelope(csimi_sweep *s) {
 /* Vectors of one Newton step. */
 typedef struct csimi_burst_vectors {
     csimi_wide *F, *direction, *start; /* [3n]; start: velocities a line search starts from */
-    csimi_wide *best, least;           /* [3n] large: velocities of the least merit */
 } csimi_burst_vectors;
-
-/* The vectors of a large island; what is left of the ring is for its plan. */
-static bool csimi_burst_large_layout(csimi_sweep *s, csimi_burst_vectors *x, csimi_arena *ring) {
-    x->F = CSIMI_PUSH(ring, csimi_wide, 3 * (size_t)s->n);
-    x->direction = CSIMI_PUSH(ring, csimi_wide, 3 * (size_t)s->n);
-    x->start = CSIMI_PUSH(ring, csimi_wide, 3 * (size_t)s->n);
-    x->best = CSIMI_PUSH(ring, csimi_wide, 3 * (size_t)s->n);
-    s->active = CSIMI_PUSH(ring, int, s->contact_count);
-    s->covered = CSIMI_PUSH(ring, unsigned char, s->contact_count);
-    return !ring->overflow;
-}
 
 /* The vectors and the factors. */
 static bool csimi_burst_layout(csimi_sweep *s, csimi_burst_vectors *x) {
     csimi_arena ring = csimi_stages_ring(&s->loop);
     csimi_envelope *e = &s->envelope;
-    if (csimi_burst_is_large(s)) return csimi_burst_large_layout(s, x, &ring);
     x->F = CSIMI_PUSH(&ring, csimi_wide, 3 * (size_t)s->n);
     x->direction = CSIMI_PUSH(&ring, csimi_wide, 3 * (size_t)s->n);
     x->start = CSIMI_PUSH(&ring, csimi_wide, 3 * (size_t)s->n);
-    s->active = NULL;
-    s->active_count = s->contact_count;
     e->lower = CSIMI_PUSH(&ring, csimi_wide, 9 * e->blocks);
     e->upper = CSIMI_PUSH(&ring, csimi_wide, 9 * e->blocks);
     e->diag = CSIMI_PUSH(&ring, csimi_wide, 9 * (size_t)s->n);
     return !ring.overflow;
-}
-
-CSIMI_FN bool csimi_burst_is_large(const csimi_sweep *s) {
-    return s->n > CSIMI_BURST_SMALL && (s->basis.couples || s->basis.bodies.size[0] < s->n);
-}
-
-/* Blocks [first, first + count) that are one node where they are few. */
-static int csimi_burst_group(const csimi_sweep *s, int block, int *first) {
-    int size = s->basis.couples ? CSIMI_BURST_COUPLED(s, size[block]) : s->basis.bodies.size[block];
-    *first = s->basis.couples ? CSIMI_BURST_COUPLED(s, first[block]) : s->basis.bodies.first[block];
-    if (3 * size <= CSIMI_DEGREE_MOST) return size;
-    *first = block;
-    return 1;
-}
-
-/* Nodes of the blocks that active contacts touch; returns their number. */
-static int csimi_burst_nodes(csimi_sweep *s) {
-    int i, k, a, first, end, count = 0;
-    for (i = 0; i < s->n; ++i) s->order[i] = -1;
-    for (a = 0; a < s->active_count; ++a) {
-        const csimi_sweep_contact *c = s->contacts + s->active[a];
-        for (k = c->first; k < c->first + c->count; ++k) s->order[s->pieces[k].block] = 0;
-    }
-    for (i = 0; i < s->n; i = end) {
-        bool touched = false;
-        end = csimi_burst_group(s, i, &first) + i;
-        for (k = i; k < end; ++k) touched = touched || s->order[k] == 0;
-        for (k = i; k < end; ++k) s->order[k] = touched ? count : -1;
-        count += touched;
-    }
-    return count;
-}
-
-/* The order of the factors of the active contacts, in what the vectors have left of the ring. */
-static bool csimi_burst_plan_large(csimi_sweep *s) {
-    csimi_arena ring = csimi_stages_ring(&s->loop);
-    csimi_burst_vectors x;
-    csimi_degree *d = &s->degree;
-    int i, a, k, count;
-    s->work = 0;
-    if (!csimi_burst_large_layout(s, &x, &ring)) return false;
-    count = csimi_burst_nodes(s);
-    csimi_degree_open(d, &ring, count);
-    if (ring.overflow) return false;
-    for (i = 0; i < s->n; ++i)
-        if (s->order[i] >= 0) {
-            s->place[i] = d->size[s->order[i]];
-            d->size[s->order[i]] += 3;
-        }
-    CSIMI_MEMSET(s->covered, 0, (size_t)s->contact_count);
-    for (a = 0; a < s->active_count; ++a) {
-        const csimi_sweep_contact *c = s->contacts + s->active[a];
-        for (k = count = 0; k < c->count; ++k) {
-            const int node = s->order[s->pieces[c->first + k].block];
-            if (count == 0 || d->order[count - 1] != node) d->order[count++] = node;
-        }
-        s->covered[s->active[a]] = 1;
-        if (!csimi_degree_clique(d, d->order, count)) return false;
-    }
-    if (!csimi_degree_plan(d, &ring)) return false;
-    if (d->work > CSIMI_BURST_MOST * CSIMI_BURST_VISIT * (csimi_wide)s->contact_count) return false;
-    for (i = 0; i < s->n; ++i) s->place[i] = s->order[i] >= 0 ? s->place[i] + d->at[s->order[i]] : -1;
-    s->work = d->work + 1;
-    return true;
-}
-
-/* Whether the plan has the blocks of a contact. */
-static bool csimi_burst_covers(csimi_sweep *s, int m) {
-    const csimi_sweep_contact *c = s->contacts + m;
-    int p, q;
-    size_t down, right;
-    if (s->covered[m]) return true;
-    for (p = c->first; p < c->first + c->count; ++p) {
-        const int u = s->order[s->pieces[p].block];
-        if (u < 0) return false;
-        for (q = c->first; q < p; ++q)
-            if (!csimi_degree_block(&s->degree, u, s->order[s->pieces[q].block], &down, &right)) return false;
-    }
-    s->covered[m] = 1;
-    return true;
-}
-
-/* The contacts that press or may close in a step from here, and a plan for them. */
-static bool csimi_burst_choose(csimi_sweep *s) {
-    bool covered = s->planned && s->work > 0;
-    int m, a;
-    for (m = s->active_count = 0; m < s->contact_count; ++m) {
-        const csimi_sweep_contact *c = s->contacts + m;
-        const csim_real *lambda = s->loop.x + 3 * (ptrdiff_t)m;
-        const bool friction = c->contact->law != CSIM_LAW_BILATERAL && c->contact->law != CSIM_LAW_BOX;
-        if (friction && !(csimi_norm3(lambda) > 0) && c->phi[0] > CSIMI_BURST_CLOSES * c->pace) continue;
-        s->active[s->active_count++] = m;
-    }
-    for (a = 0; a < s->active_count && covered; ++a) covered = csimi_burst_covers(s, s->active[a]);
-    s->planned = true;
-    return covered || csimi_burst_plan_large(s);
 }
 
 /* Small islands have memory for any order, so that the plan can wait until sweeps have not done. */
@@ -26396,12 +25787,11 @@ CSIMI_FN bool csimi_burst_fits(const csimi_sweep *s) {
 
 CSIMI_FN void csimi_burst_plan(csimi_sweep *s) {
     csimi_arena ring = csimi_stages_ring(&s->loop);
-    int *list_start, *list, i;
+    int *list_start, *list;
     csimi_burst_vectors x;
     s->work = 0;
     s->planned = true;
     if (s->contact_count == 0) return;
-    if (csimi_burst_is_large(s)) return;
     if (!s->basis.couples && s->basis.bodies.size[0] == s->n) {
         csimi_burst_order_tree(s);
     } else {
@@ -26409,7 +25799,6 @@ CSIMI_FN void csimi_burst_plan(csimi_sweep *s) {
         csimi_burst_order(s, list_start, list);
     }
     csimi_burst_envelope(s);
-    for (i = 0; i < s->n; ++i) s->place[i] *= 3;
     if (!csimi_burst_layout(s, &x)) s->work = 0;
 }
 
@@ -26546,10 +25935,9 @@ static void csimi_burst_project(const csim_contact *contact, const csim_real *tr
 /* lambda(w), F, and the merit F' F. */
 static csimi_wide csimi_burst_evaluate(csimi_sweep *s, csimi_wide *F) {
     csimi_wide merit = 0, change[3];
-    int a, i;
+    int m, i;
     for (i = 0; i < 3 * s->n; ++i) F[i] = -s->w[i];
-    for (a = 0; a < s->active_count; ++a) {
-        const int m = s->active ? s->active[a] : a;
+    for (m = 0; m < s->contact_count; ++m) {
         const csimi_sweep_contact *c = s->contacts + m;
         csim_real compliance[3], trial[3], *lambda = s->loop.x + 3 * (ptrdiff_t)m;
         csimi_burst_trial(s, m, compliance, trial);
@@ -26568,39 +25956,12 @@ static csimi_wide csimi_burst_evaluate(csimi_sweep *s, csimi_wide *F) {
 
 /* ---- the linear system */
 
-/* A place in the matrix: number (i, j) of a block is at[i down + j right]. */
-typedef struct csimi_burst_place {
-    csimi_wide *at;
-    size_t down, right;
-    int u, v; /* nodes */
-} csimi_burst_place;
-
-/* J' T into block (i, j). */
-static void csimi_burst_add_block(csimi_sweep *s, csimi_burst_place *b, int i, int j, const csimi_wide *J,
-                                  const csimi_wide *T) {
-    const int u = s->order[i], v = s->order[j];
-    csimi_wide *to;
-    int r;
-    if (u != b->u || v != b->v) b->at = csimi_degree_block(&s->degree, u, v, &b->down, &b->right);
-    b->u = u;
-    b->v = v;
-    to = b->at + (size_t)(s->place[i] - s->degree.at[u]) * b->down + (size_t)(s->place[j] - s->degree.at[v]) * b->right;
-    for (r = 0; r < 3; ++r, ++J, to += b->down) {
-        to[0] += J[0] * T[0] + J[3] * T[3] + J[6] * T[6];
-        to[b->right] += J[0] * T[1] + J[3] * T[4] + J[6] * T[7];
-        to[2 * b->right] += J[0] * T[2] + J[3] * T[5] + J[6] * T[8];
-    }
-}
-
-/* Into the envelope or, large, the other matrix. */
-static void csimi_burst_add_contact(csimi_sweep *s, int m, bool large) {
+static void csimi_burst_add_contact(csimi_sweep *s, int m) {
     const csimi_sweep_contact *c = s->contacts + m;
     const csimi_piece *p, *q, *begin = s->pieces + c->first, *end = begin + c->count;
     csim_real compliance[3], trial[3];
     csimi_wide t[3], G[9], J[9];
-    csimi_burst_place place;
     int k;
-    place.u = place.v = -1;
     csimi_burst_trial(s, m, compliance, trial);
     for (k = 0; k < 3; ++k) t[k] = (csimi_wide)trial[k];
     csimi_burst_derivative(csimi_burst_is_convex(s, c) ? CSIM_LAW_PROXIMAL : csimi_law_of(c->contact), c->contact, t,
@@ -26613,61 +25974,31 @@ static void csimi_burst_add_contact(csimi_sweep *s, int m, bool large) {
         csimi_add_product(G, J, T);
         for (p = begin; p < end; ++p) {
             for (k = 0; k < 9; ++k) J[k] = (csimi_wide)p->J[k];
-            if (large)
-                csimi_burst_add_block(s, &place, p->block, q->block, J, T);
-            else
-                csimi_add_productT(J, T, csimi_envelope_block(&s->envelope, s->place[p->block] / 3,
-                                                              s->place[q->block] / 3));
+            csimi_add_productT(J, T, csimi_envelope_block(&s->envelope, s->place[p->block], s->place[q->block]));
         }
     }
 }
 
-static bool csimi_burst_factor_large(csimi_sweep *s) {
-    csimi_degree *d = &s->degree;
-    int i, r, a;
-    csimi_degree_clear(d);
-    for (i = 0; i < d->n; ++i) {
-        size_t down, right;
-        csimi_wide *D = csimi_degree_block(d, i, i, &down, &right);
-        for (r = 0; r < d->size[i]; ++r) D[(size_t)r * (down + right)] = 1;
-    }
-    for (a = 0; a < s->active_count; ++a) csimi_burst_add_contact(s, s->active[a], true);
-    return csimi_degree_factor(d);
-}
-
 static bool csimi_burst_factor(csimi_sweep *s) {
     int i, m;
-    s->loop.factors += 1 + (int)(s->work / (CSIMI_BURST_VISIT * (csimi_wide)s->contact_count));
-    if (csimi_burst_is_large(s)) return csimi_burst_factor_large(s);
     csimi_envelope_clear(&s->envelope);
     for (i = 0; i < 9 * s->n; i += i % 9 < 8 ? 4 : 1) s->envelope.diag[i] = 1;
-    for (m = 0; m < s->contact_count; ++m) csimi_burst_add_contact(s, m, false);
+    for (m = 0; m < s->contact_count; ++m) csimi_burst_add_contact(s, m);
     return csimi_envelope_factor(&s->envelope);
 }
 
 static void csimi_burst_direction(csimi_sweep *s, csimi_burst_vectors *x) {
     int i, k;
     for (i = 0; i < s->n; ++i)
-        for (k = 0; k < 3 && s->place[i] >= 0; ++k) x->direction[s->place[i] + k] = x->F[3 * (ptrdiff_t)i + k];
-    if (csimi_burst_is_large(s))
-        csimi_degree_solve(&s->degree, x->direction);
-    else
-        csimi_envelope_solve(&s->envelope, x->direction);
+        for (k = 0; k < 3; ++k) x->direction[3 * (ptrdiff_t)s->place[i] + k] = x->F[3 * (ptrdiff_t)i + k];
+    csimi_envelope_solve(&s->envelope, x->direction);
 }
 
 /* Moves to start + alpha direction and evaluates there. */
 static csimi_wide csimi_burst_move(csimi_sweep *s, csimi_burst_vectors *x, csimi_wide alpha) {
-    int i, k;
-    csimi_wide merit;
-    for (i = 0; i < s->n; ++i)
-        for (k = 0; k < 3 && s->place[i] >= 0; ++k)
-            s->w[3 * i + k] = x->start[3 * i + k] + alpha * x->direction[s->place[i] + k];
-    merit = csimi_burst_evaluate(s, x->F);
-    if (x->best && merit < x->least) {
-        x->least = merit;
-        CSIMI_MEMCPY(x->best, s->w, 3 * (size_t)s->n * sizeof *x->best);
-    }
-    return merit;
+    int i;
+    for (i = 0; i < 3 * s->n; ++i) s->w[i] = x->start[i] + alpha * x->direction[3 * (ptrdiff_t)s->place[i / 3] + i % 3];
+    return csimi_burst_evaluate(s, x->F);
 }
 
 /* Steps back from the full step until the merit falls. At a kink of the projections no step may do: then the full one
@@ -26686,9 +26017,8 @@ static csimi_wide csimi_burst_search(csimi_sweep *s, csimi_burst_vectors *x, csi
 /* F . direction: the slope of the convex function along the step, with its sign turned. */
 static csimi_wide csimi_burst_slope(const csimi_sweep *s, const csimi_burst_vectors *x) {
     csimi_wide sum = 0;
-    int i, k;
-    for (i = 0; i < s->n; ++i)
-        for (k = 0; k < 3 && s->place[i] >= 0; ++k) sum += x->F[3 * i + k] * x->direction[s->place[i] + k];
+    int i;
+    for (i = 0; i < 3 * s->n; ++i) sum += x->F[i] * x->direction[3 * (ptrdiff_t)s->place[i / 3] + i % 3];
     return sum;
 }
 
@@ -26716,12 +26046,10 @@ static csimi_wide csimi_burst_enough(const csimi_sweep *s, csimi_wide eps) {
 
 /* During a step w holds what the step adds and phi the u at its start. Impulses are differences of u divided
    by a small eps: taken from changes alone they keep their digits. */
-static void csimi_burst_enter(csimi_sweep *s, csimi_wide eps) {
+static void csimi_burst_enter(csimi_sweep *s) {
     int m;
     for (m = 0; m < s->contact_count; ++m) {
-        const csim_real *W = s->contacts[m].local.W;
         csim_real u[3];
-        s->contacts[m].local.extra = (csim_real)eps * (W[0] + W[3] + W[5]) / 3;
         csimi_contact_velocity(s, s->contacts + m, u);
         CSIMI_MEMCPY(s->contacts[m].phi, u, sizeof u);
     }
@@ -26730,63 +26058,42 @@ static void csimi_burst_enter(csimi_sweep *s, csimi_wide eps) {
 
 static void csimi_burst_leave(csimi_sweep *s) {
     int m;
-    for (m = 0; m < s->contact_count; ++m) {
-        s->contacts[m].local.extra = 0;
+    for (m = 0; m < s->contact_count; ++m)
         CSIMI_MEMCPY(s->contacts[m].phi, s->contacts[m].free, sizeof s->contacts[m].phi);
-    }
 }
 
 CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) {
     const size_t bytes = 3 * (size_t)s->contact_count * sizeof *s->loop.x;
-    const bool large = csimi_burst_is_large(s);
-    const int most = large ? 8 : 30;
     csimi_burst_vectors x;
     csimi_wide merit, first, before;
     bool there;
     int k;
     *iterations = 0;
-    CSIMI_MEMSET(&x, 0, sizeof x);
-    if (!(large || s->work > 0) || !csimi_burst_layout(s, &x)) return false;
+    if (!(s->work > 0) || !csimi_burst_layout(s, &x)) return false;
     CSIMI_MEMCPY(s->loop.centre, s->loop.x, bytes);
-    csimi_burst_enter(s, eps);
-    if (large && !csimi_burst_choose(s)) {
-        csimi_burst_leave(s);
-        csimi_sweep_velocities(s);
-        return false;
-    }
+    csimi_burst_enter(s);
+    csimi_sweep_prepare(s, eps);
     if (s->convex) csimi_burst_lag(s);
     before = first = merit = csimi_burst_evaluate(s, x.F);
-    x.least = merit;
-    if (large) CSIMI_MEMSET(x.best, 0, 3 * (size_t)s->n * sizeof *x.best);
     for (k = 0;; ++k) {
         const csimi_wide enough = csimi_burst_enough(s, eps);
         /* or as far as rounding lets it: no gain any more, far below the start */
         there = (merit <= enough || (merit > CSIMI_WIDE(0.25) * before && merit < CSIMI_BURST_ROUNDING * first)) &&
                 enough < (csimi_wide)CSIMI_HUGE;
         before = merit;
-        if (there || !(merit < (csimi_wide)CSIMI_HUGE) || k == most || csimi_stages_capped(&s->loop) ||
+        if (there || !(merit < (csimi_wide)CSIMI_HUGE) || k == 30 || s->loop.sweeps >= s->loop.cap ||
             !csimi_burst_factor(s))
             break;
         csimi_burst_direction(s, &x);
         merit = s->convex ? csimi_burst_search_convex(s, &x) : csimi_burst_search(s, &x, merit);
     }
     *iterations = k;
-    if (!there && large) {
-        CSIMI_MEMCPY(s->w, x.best, 3 * (size_t)s->n * sizeof *x.best);
-        (void)csimi_burst_evaluate(s, x.F);
-    } else if (!there) {
-        CSIMI_MEMCPY(s->loop.x, s->loop.centre, bytes);
-    }
+    if (!there) CSIMI_MEMCPY(s->loop.x, s->loop.centre, bytes);
     csimi_burst_leave(s);
     csimi_sweep_velocities(s);
     return there;
 }
 
-#undef CSIMI_BURST_COUPLED
-#undef CSIMI_BURST_CLOSES
-#undef CSIMI_BURST_SMALL
-#undef CSIMI_BURST_MOST
-#undef CSIMI_BURST_VISIT
 #undef CSIMI_BURST_ROUNDING
 #endif
 /* ==== end solve/burst.c */
@@ -26798,16 +26105,13 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
    its law with everything else held, and carry the change into the velocities of its bodies, taken as w = E v with
    A = E' E (solve/basis.c). The cascade:
      1  sweeps accelerated by Anderson's method, while they halve the measure every few sweeps
-     2  Newton on the body velocities (solve/burst.c), where its factors fit into the memory of the ring, and sweeps
-        between its steps on islands that are not small
+     2  Newton on the body velocities (solve/burst.c), where its factors fit into the memory of the ring
      3  accelerated sweeps again, then a proximal loop of them: problems a little better conditioned than the true one,
         each solved around the last answer
    Each stage starts from the best impulses seen, and the measure is the contact figure of the certificate. */
 
 #define CSIMI_SWEEP_WINDOW 19    /* f and p: with the other vectors it makes 50 of 3nc */
 #define CSIMI_SWEEP_LAST 8 /* rounding errors of an impulse: no measure is aimed at below that */
-#define CSIMI_SWEEP_BETWEEN 20   /* plain sweeps after a step of Newton on a large island that has not done */
-#define CSIMI_SWEEP_IDLE 40      /* such steps without a halving before the next stage */
 #define CSIMI_SWEEP_PATIENCE 100 /* sweeps without a halving before the next stage; 4 before Newton */
 
 CSIMI_FN bool csimi_sweep_takes(const csim_problem *problem) { return csimi_bodies_take(problem); }
@@ -26901,12 +26205,6 @@ static csimi_wide csimi_sweep_look(void *problem) {
 static void csimi_sweep_moved(void *problem) { csimi_sweep_velocities((csimi_sweep *)problem); }
 static void csimi_sweep_ready(void *problem, csimi_wide eps) { csimi_sweep_prepare((csimi_sweep *)problem, eps); }
 
-/* Where the compliance of a large island begins: the better the start, the less. */
-static csimi_wide csimi_sweep_eps(csimi_wide measure) {
-    if (measure > CSIMI_WIDE(1e-2)) return CSIMI_WIDE(0.1);
-    return measure > CSIMI_WIDE(1e-3) ? CSIMI_WIDE(1e-2) : CSIMI_WIDE(1e-3);
-}
-
 /* Stage 2: proximal steps by Newton, with eps falling while they converge. Below what was asked for it goes on while it
    gains, because what is left unsolved moves bodies and costs more in the next step than here. again: it has been there
    before and is near. */
@@ -26938,44 +26236,7 @@ static void csimi_sweep_burst(csimi_sweep *s, csimi_wide good, bool again) {
             break;
         }
     }
-    csimi_stages_restore(&s->loop);
-}
-
-/* What a step of Newton has not done plain sweeps do. */
-static void csimi_sweep_between(csimi_sweep *s) {
-    int k;
-    for (k = 1; k <= CSIMI_SWEEP_BETWEEN && !csimi_stages_done(&s->loop); ++k) {
-        csimi_sweep_pass(s);
-        ++s->loop.sweeps;
-        if (k % 10 == 0) csimi_stages_look(&s->loop);
-    }
-}
-
-/* The same for islands that are not small, by the contacts that press: the exact law alone, and few steps of Newton, of
-   which the best is kept. */
-static void csimi_sweep_burst_large(csimi_sweep *s, csimi_wide good) {
-    csimi_wide halved = s->loop.best_measure, eps = csimi_sweep_eps(halved);
-    int iterations, idle = 0;
-    s->convex = s->planned = false;
-    csimi_stages_restore(&s->loop);
-    while (!csimi_stages_done(&s->loop) && idle < (s->loop.best_measure <= good ? 10 : CSIMI_SWEEP_IDLE)) {
-        const bool there = csimi_burst_step(s, eps, &iterations);
-        if (!(s->work > 0)) break;
-        csimi_stages_look(&s->loop);
-        if (!there && s->loop.best_measure <= good) break;
-        if (!there) {
-            if (eps < CSIMI_WIDE(0.5)) eps *= 8;
-            csimi_sweep_between(s);
-        } else if (iterations <= 4 && eps > CSIMI_WIDE(1e-8)) {
-            eps *= CSIMI_WIDE(0.5);
-        }
-        csimi_stages_log(&s->loop);
-        ++idle;
-        if (s->loop.best_measure < CSIMI_WIDE(0.5) * halved) {
-            halved = s->loop.best_measure;
-            idle = 0;
-        }
-    }
+    csimi_sweep_prepare(s, 0);
     csimi_stages_restore(&s->loop);
 }
 
@@ -27114,12 +26375,7 @@ static void csimi_sweep_cascade(csimi_sweep *s, csimi_wide good, bool again) {
     if (again && beyond < CSIMI_SWEEP_LAST * eps) beyond = CSIMI_SWEEP_LAST * eps;
     s->loop.target = newton && beyond < good ? beyond : good;
     csimi_stages_accelerated(&s->loop, newton ? 4 : CSIMI_SWEEP_PATIENCE);
-    if (newton && !csimi_stages_done(&s->loop)) {
-        if (csimi_burst_is_large(s))
-            csimi_sweep_burst_large(s, good);
-        else
-            csimi_sweep_burst(s, good, again);
-    }
+    if (newton && !csimi_stages_done(&s->loop)) csimi_sweep_burst(s, good, again);
     s->loop.target = good;
     if (!(again && s->loop.best_measure <= 16 * CSIMI_SWEEP_LAST * eps)) {
         if (newton && !csimi_stages_done(&s->loop)) csimi_stages_accelerated(&s->loop, CSIMI_SWEEP_PATIENCE);
@@ -27139,7 +26395,7 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
     double good = 0.9 * (double)params->tolerance;
     int trial;
     s->planned = false;
-    if (!csimi_burst_is_large(s) && !csimi_burst_fits(s)) csimi_burst_plan(s);
+    if (!csimi_burst_fits(s)) csimi_burst_plan(s);
     for (trial = 0; trial < 5; ++trial, good = csimi_next_target(good, certificate, params->tolerance)) {
         s->loop.best_measure = (csimi_wide)CSIMI_HUGE;
         if (trial > 0) csimi_sweep_velocities(s);
@@ -27153,9 +26409,9 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
         if (csim_problem_certify(s->problem, s->v, s->loop.x, scratch, bytes, certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
         if (csim_certificate_worst(certificate) <= (double)params->tolerance) return CSIM_RESULT_CONVERGED;
-        if (csimi_stages_capped(&s->loop) || s->contact_count == 0) break;
+        if (s->loop.sweeps >= s->loop.cap || s->contact_count == 0) break;
     }
-    return csimi_stages_capped(&s->loop) ? CSIM_RESULT_CAP : CSIM_RESULT_STALLED;
+    return s->loop.sweeps >= s->loop.cap ? CSIM_RESULT_CAP : CSIM_RESULT_STALLED;
 }
 
 CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_solver_params *params,
@@ -27193,7 +26449,6 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     outcome->solver = CSIM_SOLVER_SWEEP;
     outcome->result = csimi_sweep_run(&s, params, scratch, bytes, &outcome->certificate);
     outcome->iterations = s.loop.sweeps;
-    outcome->products = s.loop.factors;
     outcome->rejections = s.loop.rejections;
     outcome->residual = s.loop.best_measure;
     outcome->bytes = arena->used - mark;
@@ -27205,8 +26460,6 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     return CSIM_OK;
 }
 
-#undef CSIMI_SWEEP_BETWEEN
-#undef CSIMI_SWEEP_IDLE
 #undef CSIMI_SWEEP_WINDOW
 #undef CSIMI_SWEEP_LAST
 #undef CSIMI_SWEEP_PATIENCE
@@ -30014,7 +29267,6 @@ CSIMI_FN csim_problem_size csimi_problem_measure(const csim_problem *problem) {
     for (m = 0; m < problem->contact_count; ++m)
         for (side = 0; side < 2; ++side) {
             const int count = side ? problem->contacts[m].b.count : problem->contacts[m].a.count;
-            size.side = csimi_imax(size.side, count);
             size.terms += count <= 4 ? count : (count * count + 3) / 4;
         }
     size.aggregates = csimi_coarse_usable(s) ? s->aggregate_count : csimi_cond_pairs(problem);
@@ -32545,7 +31797,7 @@ CSIMI_FN void csimi_look_layout(csimi_look *l, const csimi_counts *n, csimi_aren
     l->body_leaf = CSIMI_PUSH(arena, int, n->bodies);
     l->first_box = CSIMI_PUSH(arena, int, n->bodies);
     l->x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->surface);
-    l->box = CSIMI_PUSH(arena, float, 6 * csimi_look_boxes(n));
+    l->box = CSIMI_PUSH(arena, csim_real, 6 * csimi_look_boxes(n));
 }
 
 CSIMI_FN void csimi_look_clear(csimi_look *l, const csimi_counts *n) {
@@ -32572,7 +31824,7 @@ CSIMI_FN void csimi_look_copy(csimi_store *to, const csimi_store *from) {
     }
     if (from->count.surface > 0)
         CSIMI_MEMCPY(m->x, l->x, sizeof(csim_real) * 3 * (size_t)from->count.surface);
-    if (l->boxes > 0) CSIMI_MEMCPY(m->box, l->box, sizeof(float) * 6 * (size_t)l->boxes);
+    if (l->boxes > 0) CSIMI_MEMCPY(m->box, l->box, sizeof(csim_real) * 6 * (size_t)l->boxes);
 }
 
 /* ---- boxes of parts */
@@ -32618,8 +31870,9 @@ static void csimi_look_bounds(const csimi_store *s, int slot, int part, const cs
         csimi_look_around(csimi_load3(s->state.x + 3 * (size_t)node[0]), csimi_load3(s->state.x + 3 * (size_t)node[1]),
                           b->radius, lower, upper);
     } else if (b->triangle_count > 0) {
-        const csimi_surface surface = csimi_look_surface(s, slot);
-        csimi_surface_bounds(&surface, lower, upper);
+        const csim_real *box = csimi_look_surface(s, slot).box + 6;
+        *lower = csimi_load3(box);
+        *upper = csimi_load3(box + 3);
     } else {
         const csim_vec3 x = csimi_load3(s->state.x + 3 * (size_t)b->first_node);
         csimi_look_around(x, x, b->radius, lower, upper);
@@ -32799,15 +32052,6 @@ CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *c) {
     n.surface = c->surface;
     n.triangles = c->triangles;
     n.links = n.springs = n.joints = c->links;
-#ifdef CONDSIM_NO_SPRINGS
-    n.springs = 0;
-#endif
-#ifdef CONDSIM_NO_JOINTS
-    n.joints = 0;
-#endif
-#ifdef CONDSIM_NO_CABLE
-    n.bends = 0;
-#endif
     n.axes = c->axes;
     n.contacts = n.ended = c->contacts;
     n.aggregates = c->aggregates;
@@ -32818,7 +32062,6 @@ CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *c) {
     n.tree_links = c->tree_links;
     n.coords = c->coords;
     n.tree_span = c->tree_span;
-    n.tree_rows = c->tree_rows;
     n.modal = c->modal;
     return n;
 }
@@ -32846,7 +32089,6 @@ CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *n) {
     c.tree_links = n->tree_links;
     c.coords = n->coords;
     c.tree_span = n->tree_span;
-    c.tree_rows = n->tree_rows;
     c.modal = n->modal;
     return c;
 }
@@ -33002,7 +32244,6 @@ static void csimi_round_up(csimi_counts *n, const csimi_counts *had) {
 #undef CSIMI_X
     n->ended = n->contacts;
     n->touches = csimi_touches_of(n->pairs);
-    n->tree_rows = csimi_imax(n->tree_rows, CSIMI_TREE_JOINT_ROWS * n->tree_links);
     if (n->kept > 0) n->kept = n->contacts;
     if (n->slept > 0) n->slept = n->contacts;
     if (n->slept > 0) n->slept_touches = n->touches;
@@ -33295,12 +32536,11 @@ CSIM_API bool csim_link_valid(const csim_world *w, csim_link_id id) {
 
 /* ---- room */
 
-/* Contacts and pairs that a heap world reserves for what it holds: what a resting scene needs. A step that finds more
-   makes the room: a contact takes kilobytes with the scratch of its solver, too much for what may never touch. */
+/* Contacts and pairs that a heap world reserves for what it holds: a first program never meets a full capacity. */
 static void csimi_expect_contacts(csimi_counts *n) {
-    n->contacts = csimi_most_items((int64_t)5 * n->shapes + n->surface / 4 + (n->tets > 0 ? n->nodes / 16 : n->nodes) +
-                                   (int64_t)2 * n->frames + 32);
-    n->pairs = csimi_most_items((int64_t)4 * (n->shapes + n->bodies) + (int64_t)8 * n->frames + 32);
+    n->contacts = csimi_most_items((int64_t)16 * n->shapes + (int64_t)2 * n->surface +
+                                   (int64_t)(n->tets > 0 ? 1 : 6) * n->nodes + 32);
+    n->pairs = csimi_most_items((int64_t)12 * (n->shapes + n->bodies) + (int64_t)16 * n->frames + 32);
     n->ended = n->contacts;
     n->touches = csimi_touches_of(n->pairs);
 }
@@ -35197,40 +34437,6 @@ CSIM_API csim_status csim_tree_set_drive(csim_world *w, csim_body_id id, int lin
     return CSIM_OK;
 }
 
-CSIM_API csim_status csim_tree_set_limits(csim_world *w, csim_body_id id, int link, csim_real lower, csim_real upper) {
-    static const char fn[] = "csim_tree_set_limits";
-    csimi_tree_link *l;
-    CSIMI_OPEN_TREE(w, id, link, fn);
-    l = s->state.tree_link + tree->first_link + link;
-    if ((status = csimi_one_coordinate(w, l, CSIM_TREE_REVOLUTE, fn)) != 0) return status;
-    if ((status = csimi_check_reals(&w->error, fn, "lower", &lower, 1)) != 0) return status;
-    if ((status = csimi_check_reals(&w->error, fn, "upper", &upper, 1)) != 0) return status;
-    csimi_wake_tree(w, tree);
-    l->lower = lower;
-    l->upper = upper;
-    return CSIM_OK;
-}
-
-CSIM_API csim_status csim_tree_set_friction(csim_world *w, csim_body_id id, int link, csim_real damping,
-                                            csim_real friction) {
-    static const char fn[] = "csim_tree_set_friction";
-    static const csimi_field fields[] = {CSIMI_AT_LEAST_0(csim_tree_link_def, damping),
-                                         CSIMI_AT_LEAST_0(csim_tree_link_def, friction)};
-    csim_tree_link_def d;
-    csimi_tree_link *l;
-    CSIMI_OPEN_TREE(w, id, link, fn);
-    l = s->state.tree_link + tree->first_link + link;
-    CSIMI_MEMSET(&d, 0, sizeof d);
-    d.damping = damping;
-    d.friction = friction;
-    if ((status = csimi_check_fields(&w->error, fn, &d, fields, 2)) != 0) return status;
-    if (friction > 0 && (status = csimi_one_coordinate(w, l, CSIM_TREE_REVOLUTE, fn)) != 0) return status;
-    csimi_wake_tree(w, tree);
-    l->damping = damping;
-    l->friction = friction;
-    return CSIM_OK;
-}
-
 CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *w, csim_body_id id, int link, csim_real share) {
     static const char fn[] = "csim_tree_set_gravity_compensation";
     csimi_tree_link *l;
@@ -35968,29 +35174,6 @@ CSIM_API csim_status csim_soft_set_activation(csim_world *w, csim_body_id id, co
         active[1] = a->tension;
         csimi_store3(active + 2, length > 0 ? csim_scale(1 / length, a->fibre) : csim_v3(0, 0, 0));
     }
-    return CSIM_OK;
-}
-
-/* Columns from..to - 1 of some rows. */
-static void csimi_scale_rows(csim_real *x, int first, int rows, int width, int from, int to, csim_real factor) {
-    int i, k;
-    for (i = first; i < first + rows; i++)
-        for (k = from; k < to; k++) x[(size_t)width * (size_t)i + (size_t)k] *= factor;
-}
-
-CSIM_API csim_status csim_body_scale_stiffness(csim_world *w, csim_body_id id, csim_real factor) {
-    static const csimi_field fields[] = {CSIMI_FIELD("factor", 0, 1e-6, 1e6, false, false, "1e-6..1e6")};
-    static const char fn[] = "csim_body_scale_stiffness";
-    CSIMI_OPEN_BODY(w, id, fn);
-    if ((status = csimi_check_fields(&w->error, fn, &factor, fields, CSIMI_COUNT_OF(fields))) != 0) return status;
-    if (b->kind != CSIM_SOFT && b->kind != CSIM_BODY_CLOTH && b->kind != CSIM_BODY_CABLE)
-        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a solid, cloth or cable");
-    csimi_wake(w, slot);
-    csimi_scale_rows(s->state.tet_lame, b->first_tet, b->tet_count, 3, 0, 2, factor);
-    csimi_scale_rows(s->state.membrane_data, b->first_membrane, b->membrane_count, 4, 1, 3, factor);
-    csimi_scale_rows(s->state.membrane_fold, b->first_membrane, b->membrane_count, 9, 0, 6, factor);
-    csimi_scale_rows(s->state.edge_data, b->first_frame, b->frame_count, 6, 1, 4, factor);
-    csimi_scale_rows(s->state.bend_data, b->first_bend, b->bend_count, 8, 1, 4, factor);
     return CSIM_OK;
 }
 
@@ -37842,10 +37025,8 @@ CSIM_API csim_status csim_world_keep(const csim_world *w, void *buffer, size_t *
     return csimi_save(w, buffer, bytes, true);
 }
 
-static const char *csimi_restore_name(bool kept) { return kept ? "csim_world_take_back" : "csim_world_restore"; }
-
-static csim_status csimi_bad_snapshot(csim_world *w, bool kept, const char *field, double value, const char *allowed) {
-    return csimi_fail(&w->error, CSIM_BAD_SNAPSHOT, csimi_restore_name(kept), field, true, value, allowed);
+static csim_status csimi_bad_snapshot(csim_world *w, const char *field, double value, const char *allowed) {
+    return csimi_fail(&w->error, CSIM_BAD_SNAPSHOT, "csim_world_restore", field, true, value, allowed);
 }
 
 /* Counts that are negative or absurd would overflow the size: they are refused before it is computed. */
@@ -37870,35 +37051,35 @@ static bool csimi_groups_sound(const csimi_snapshot_header *h) {
 static CSIMI_NOINLINE csim_status csimi_check_snapshot(csim_world *w, const csimi_snapshot_header *h,
                                                        const unsigned char *p, size_t bytes, bool kept) {
     if (h->magic != CSIMI_MAGIC)
-        return csimi_bad_snapshot(w, kept, "magic", 0, "bytes of csim_world_save on a machine of the same byte order");
-    if (h->version != CSIM_VERSION) return csimi_bad_snapshot(w, kept, "version", (double)h->version, "this version");
+        return csimi_bad_snapshot(w, "magic", 0, "bytes of csim_world_save on a machine of the same byte order");
+    if (h->version != CSIM_VERSION) return csimi_bad_snapshot(w, "version", (double)h->version, "this version");
     if (h->real_bytes != CSIM_REAL_SIZE)
-        return csimi_bad_snapshot(w, kept, "scalar bytes", (double)h->real_bytes, "those of this build");
+        return csimi_bad_snapshot(w, "scalar bytes", (double)h->real_bytes, "those of this build");
     if (h->options != csimi_layout_stamp())
-        return csimi_bad_snapshot(w, kept, "layout", (double)h->options, "that of this build");
-    if (!csimi_counts_sane(&h->count)) return csimi_bad_snapshot(w, kept, "counts", 0, "0..1e8");
+        return csimi_bad_snapshot(w, "layout", (double)h->options, "that of this build");
+    if (!csimi_counts_sane(&h->count)) return csimi_bad_snapshot(w, "counts", 0, "0..1e8");
     if (h->bytes > bytes || csimi_snapshot_bytes(&h->count) != h->bytes)
-        return csimi_bad_snapshot(w, kept, "bytes", (double)bytes, "the size the snapshot says, or more");
+        return csimi_bad_snapshot(w, "bytes", (double)bytes, "the size the snapshot says, or more");
     if (h->hash != csimi_snapshot_hash(h, p, kept))
-        return csimi_bad_snapshot(w, kept, "hash", 0,
+        return csimi_bad_snapshot(w, "hash", 0,
                                   kept ? "bytes of csim_world_keep" : "undamaged bytes of csim_world_save");
     if (kept && h->stamp != w->stamp)
-        return csimi_bad_snapshot(w, kept, "world", (double)h->stamp, "bytes that this world kept");
+        return csimi_bad_snapshot(w, "world", (double)h->stamp, "bytes that this world kept");
     if (!(h->time > -1e300 && h->time < 1e300) || !(h->last_h >= 0 && h->last_h <= 1))
-        return csimi_bad_snapshot(w, kept, "time", h->time, "finite, after steps of 0..1 s");
-    if (csimi_check_vec(NULL, csimi_restore_name(kept), "gravity", h->gravity))
-        return csimi_bad_snapshot(w, kept, "gravity", (double)h->gravity.z, "-1e9..1e9");
+        return csimi_bad_snapshot(w, "time", h->time, "finite, after steps of 0..1 s");
+    if (csimi_check_vec(NULL, "csim_world_restore", "gravity", h->gravity))
+        return csimi_bad_snapshot(w, "gravity", (double)h->gravity.z, "-1e9..1e9");
     if (h->live_bodies < 0 || h->live_bodies > h->count.bodies || h->free_body < -1 ||
         h->bedded < 0 || h->asleep < 0 || h->woken < 0 || h->woken > h->count.bodies ||
         h->free_body >= h->count.bodies || h->free_link < -1 || h->free_link >= h->count.links ||
         !csimi_groups_sound(h) || (unsigned)h->integrator >= (unsigned)CSIM_INTEGRATOR_COUNT_ ||
-        csimi_check_integrator(&w->def, h->integrator, h->count.trees, h->count.joints, csimi_restore_name(kept), NULL))
-        return csimi_bad_snapshot(w, kept, "header", 0, "indices inside the counts");
+        csimi_check_integrator(&w->def, h->integrator, h->count.trees, h->count.joints, "csim_world_restore", NULL))
+        return csimi_bad_snapshot(w, "header", 0, "indices inside the counts");
     return CSIM_OK;
 }
 
 /* The fields that bodies of the snapshot refer to, found by their hash among those this world knows, into known. */
-static CSIMI_NOINLINE csim_status csimi_find_fields(csim_world *w, const csimi_staged *staged, bool kept,
+static CSIMI_NOINLINE csim_status csimi_find_fields(csim_world *w, const csimi_staged *staged,
                                                     const csim_field **known) {
     const csimi_store *s = &w->store;
     const unsigned char *at = CSIMI_STAGED_AT(staged, shape);
@@ -37911,17 +37092,16 @@ static CSIMI_NOINLINE csim_status csimi_find_fields(csim_world *w, const csimi_s
         for (k = 0; k < s->count.shapes && !known[i]; k++)
             if (s->shape[k].field && s->shape[k].field_hash == g.field_hash) known[i] = s->shape[k].field;
         if (!known[i])
-            return csimi_bad_snapshot(w, kept, "shape with an unknown field", (double)i,
+            return csimi_bad_snapshot(w, "shape with an unknown field", (double)i,
                                       "fields of bodies that this world has now");
     }
     return CSIM_OK;
 }
 
 /* What is of this world and not of the one that was saved. */
-static void csimi_stamp_ids(csimi_store *s, uint32_t stamp, const csim_field **known, bool kept) {
+static void csimi_stamp_ids(csimi_store *s, uint32_t stamp, const csim_field **known) {
     int i;
     for (i = 0; i < s->count.shapes; i++) s->shape[i].field = known[i];
-    if (kept) return; /* of this world already */
     for (i = 0; i < s->count.contacts; i++) s->contact[i].body_a.world = s->contact[i].body_b.world = stamp;
     for (i = 0; i < s->count.touches; i++) s->touch[i].body_a.world = s->touch[i].body_b.world = stamp;
 #ifndef CONDSIM_NO_SLEEP
@@ -37940,11 +37120,10 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     csimi_counts need;
     csim_status status;
     bool same_leaves;
-    const char *fn = csimi_restore_name(kept);
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (!buffer) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "buffer", false, 0, "not null");
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
-    if (bytes < sizeof h) return csimi_bad_snapshot(w, kept, "bytes", (double)bytes, "at least a header");
+    if (!buffer) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, "csim_world_restore", "buffer", false, 0, "not null");
+    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_world_restore", NULL, false, 0, NULL);
+    if (bytes < sizeof h) return csimi_bad_snapshot(w, "bytes", (double)bytes, "at least a header");
     CSIMI_MEMCPY(&h, p, sizeof h);
     if ((status = csimi_check_snapshot(w, &h, p, bytes, kept)) != 0) return status;
     staged.error = &w->error;
@@ -37958,13 +37137,13 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     if (!kept && !csimi_snapshot_sound(&staged)) return CSIM_BAD_SNAPSHOT; /* it has said why */
     need = h.count;
     if (h.bedded > 0) need.slept = csimi_imax(need.slept, 1); /* what sleeps takes room to be moved */
-    if ((status = csimi_ensure(w, &need, fn)) != 0) return status;
+    if ((status = csimi_ensure(w, &need, "csim_world_restore")) != 0) return status;
     s = &w->store;
     known = (const csim_field **)(void *)s->scratch;
     if (s->scratch_bytes < sizeof *known * (size_t)h.count.shapes + (size_t)h.count.bends)
-        return csimi_fail(&w->error, CSIM_CAPACITY, fn, "scratch", true, (double)s->scratch_bytes,
+        return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_restore", "scratch", true, (double)s->scratch_bytes,
                           "a larger block");
-    if ((status = csimi_find_fields(w, &staged, kept, known)) != 0) return status;
+    if ((status = csimi_find_fields(w, &staged, known)) != 0) return status;
     if (!kept && !csimi_snapshot_fits(&staged, known, (unsigned char *)(known + h.count.shapes)))
         return CSIM_BAD_SNAPSHOT;
     same_leaves = csimi_look_fits(w, &staged);
@@ -37975,15 +37154,16 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     p += sizeof(type) * (size_t)s->count.axis * (per);
     CSIMI_WORLD_ARRAYS(CSIMI_X)
 #undef CSIMI_X
-    csimi_stamp_ids(s, w->stamp, known, kept);
+    csimi_stamp_ids(s, w->stamp, known);
     w->live_bodies = h.live_bodies;
     w->free_body = h.free_body;
     w->free_link = h.free_link;
     CSIMI_MEMCPY(w->touches, h.touches, sizeof h.touches);
     s->told.hit_count = s->told.move_count = s->told.break_count = s->told.sleep_count = 0;
+    w->time = h.time;
     w->last_h = h.last_h;
     w->stats.step = h.step;
-    w->time = w->stats.time = h.time;
+    w->stats.time = h.time;
     w->def.gravity = h.gravity;
     w->def.integrator = h.integrator;
     csimi_store3(s->state.gravity, h.gravity);
@@ -38133,7 +37313,7 @@ CSIM_API const char *csim_build_info(void) {
 /* step/frame: the scratch of a step, laid out and counted by one routine. */
 
 CSIMI_FN int csimi_most_rows(const csimi_counts *n) {
-    return n->contacts + CSIMI_JOINT_ROWS * n->joints + n->tree_rows +
+    return n->contacts + CSIMI_JOINT_ROWS * n->joints + CSIMI_TREE_JOINT_ROWS * n->tree_links +
            CSIMI_AXES_LINES * n->axes;
 }
 
@@ -38147,16 +37327,11 @@ CSIMI_FN int csimi_most_aggregates(const csimi_counts *n) {
 #endif
 }
 
-CSIMI_FN int csimi_most_side(const csimi_counts *n) {
-    const int rigid = CSIMI_HAS_RIGID && n->rigids > 0 ? 2 : 1; /* where none moves, they have no terms */
-    const int side = n->tets + n->membranes + n->frames > 0 ? 3 : rigid; /* faces of solids, edges of cables */
-    return csimi_imax(side, csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
-}
-
 CSIMI_FN int csimi_most_terms(const csimi_counts *n) {
-    const int side = csimi_most_side(n);
+    int side = n->tets + n->membranes + n->frames > 0 ? 3 : 2; /* faces of solids, edges of cables; rigid bodies */
+    side = csimi_imax(side, csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
     return 2 * side * n->contacts + 2 * csimi_imax(side, 4) * CSIMI_JOINT_ROWS * n->joints /* a gear: four a side */
-           + n->tree_rows + (2 * side + 1) * CSIMI_AXES_LINES * n->axes;
+           + CSIMI_TREE_JOINT_ROWS * n->tree_links + (2 * side + 1) * CSIMI_AXES_LINES * n->axes;
 }
 
 CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
@@ -38185,15 +37360,13 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->driven = CSIMI_PUSH(arena, unsigned char, n->bodies);
     f->missed = CSIMI_PUSH(arena, unsigned char, blocks);
     f->found = CSIMI_PUSH(arena, csimi_found_contact, n->contacts);
-    f->kept = CSIMI_PUSH(arena, csimi_found_kept, n->kept > 0 ? n->contacts : 0);
 #ifndef CONDSIM_NO_PATHS
     f->passing = CSIMI_PUSH(arena, csimi_passing, n->shapes);
 #endif
     f->contacts = CSIMI_PUSH(arena, csim_contact, rows);
     f->terms = CSIMI_PUSH(arena, csim_term, csimi_most_terms(n));
-    f->term_block = CSIMI_PUSH(arena, int, csimi_most_terms(n));
     f->lambda = CSIMI_PUSH(arena, csim_real, 3 * rows);
-    f->tree_row = CSIMI_PUSH(arena, int, n->tree_rows);
+    f->tree_row = CSIMI_PUSH(arena, int, CSIMI_TREE_JOINT_ROWS *(size_t)n->tree_links);
     f->island = CSIMI_PUSH(arena, int, blocks);
     f->contact_island = CSIMI_PUSH(arena, int, rows);
     f->local = CSIMI_PUSH(arena, int, blocks);
@@ -38206,14 +37379,13 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->aggregate_of = CSIMI_PUSH(arena, int, blocks);
     f->joint = CSIMI_PUSH(arena, csimi_joint, n->joints);
     f->axes = CSIMI_PUSH(arena, csimi_axes, n->axes);
+    f->info = CSIMI_PUSH(arena, csim_contact_info, n->contacts);
+    f->ended = CSIMI_PUSH(arena, uint64_t, n->contacts);
+    f->carried = CSIMI_PUSH(arena, unsigned char, n->contacts);
     f->sigma_of_body = CSIMI_PUSH(arena, csim_real, n->bodies);
     f->gap = CSIMI_PUSH(arena, csim_real, n->kept > 0 ? rows : 0);
     f->sensed = CSIMI_PUSH(arena, csimi_sensed, n->touches > 0 ? n->pairs : 0);
     f->pace = CSIMI_PUSH(arena, csimi_pace, n->kept > 0 ? n->bodies : 0);
-    f->solved_in = arena->used;
-    f->info = CSIMI_PUSH(arena, csim_contact_info, n->contacts);
-    f->ended = CSIMI_PUSH(arena, uint64_t, n->contacts);
-    f->carried = CSIMI_PUSH(arena, unsigned char, n->contacts);
 }
 /* ==== end step/frame.c */
 
@@ -38231,9 +37403,8 @@ static int csimi_count_pairs(const csimi_state *s) {
 }
 
 static int csimi_most_pairs(const csimi_counts *n) {
-    const int side = csimi_imax(csimi_most_side(n), n->rigids > 0 ? 2 : 1); /* a spring may end on what is fixed */
     /* trees store more blocks than pairs */
-    return 6 * n->tets + 15 * n->membranes + n->rigids + side * (2 * side - 1) * n->springs + 3 * n->frames +
+    return 6 * n->tets + 15 * n->membranes + n->rigids + CSIMI_SPRING_SLOTS / 2 * n->springs + 3 * n->frames +
            n->bends + (n->coords > 0 ? n->matrix_blocks / 2 : 0);
 }
 
@@ -38359,7 +37530,7 @@ CSIMI_FN csim_real csimi_warm_scale(const csim_world *w, const csimi_step_frame 
 CSIMI_FN void csimi_surfaces_layout(csimi_surfaces *s, const csimi_counts *n, csimi_arena *arena) {
     size_t boxes = n->triangles > 0 ? (size_t)n->triangles + 4 * (size_t)n->bodies : 0;
     s->x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->surface);
-    s->box = CSIMI_PUSH(arena, float, 6 * boxes);
+    s->box = CSIMI_PUSH(arena, csim_real, 6 * boxes);
     s->of = CSIMI_PUSH(arena, csimi_surface, n->bodies);
     s->made = CSIMI_PUSH(arena, unsigned char, n->bodies);
 }
@@ -38391,13 +37562,13 @@ CSIMI_FN const csimi_surface *csimi_surface_of(csimi_surfaces *s, int slot) {
 
 /* No point inside lies deeper than half of the shortest side of the bounds. */
 static csim_real csimi_deepest(const csimi_surface *s, csim_vec3 p) {
-    const float *box = s->box + 6;
+    const csim_real *box = s->box + 6;
     csim_real x[3], side = CSIMI_HUGE;
     int k;
     csimi_store3(x, p);
     for (k = 0; k < 3; k++) {
-        if (x[k] < (csim_real)box[k] || x[k] > (csim_real)box[3 + k]) return 0;
-        side = csimi_min(side, (csim_real)box[3 + k] - (csim_real)box[k]);
+        if (x[k] < box[k] || x[k] > box[3 + k]) return 0;
+        side = csimi_min(side, box[3 + k] - box[k]);
     }
     return side / 2;
 }
@@ -38556,8 +37727,7 @@ CSIMI_FN csim_pair_info csimi_pair_of(const csim_world *w, int a, int shape_a, i
     return p;
 }
 
-/* Not inlined: sorting takes a kilobyte of stack, which detection need not carry on. */
-CSIMI_FN CSIMI_NOINLINE void csimi_list_excluded(csimi_detector *d, uint64_t *other) {
+CSIMI_FN void csimi_list_excluded(csimi_detector *d, uint64_t *other) {
     const csimi_store *s = &d->world->store;
     int i;
     d->excluded_count = 0;
@@ -38609,7 +37779,6 @@ CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, in
     if (f->found_count >= d->room) return NULL;
     c = f->found + f->found_count++;
     CSIMI_MEMSET(c, 0, sizeof *c);
-    if (csimi_keeps(d->world)) CSIMI_MEMSET(f->kept + (c - f->found), 0, sizeof *f->kept);
     c->id = id;
     c->body_a = body_a;
     c->body_b = body_b;
@@ -38733,10 +37902,8 @@ static void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csim
     const csimi_kept *k = s->kept + index;
     const csim_vec3 n = s->contact[index].normal;
     csimi_found_contact *c = csimi_next_found(d, a->body, b->body, s->contact[index].id);
-    csimi_found_kept *own;
     if (!c) return;
-    own = d->frame->kept + (c - d->frame->found);
-    own->kept = *k;
+    c->kept = *k;
     c->part_a = a->item;
     c->part_b = b->item;
     c->normal = n;
@@ -38745,7 +37912,7 @@ static void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csim
     c->point_b = csimi_carried(k->pose[1], now[1], csim_madd(k->arm[1], -k->gap, n));
     c->gap = csim_dot(n, csim_sub(c->point_a, c->point_b)) - c->radius;
     c->meet = csim_add(now[0].position, k->arm[0]);
-    own->meet_b = csim_add(now[1].position, k->arm[1]);
+    c->meet_b = csim_add(now[1].position, k->arm[1]);
     c->a = csimi_shape_place(s, a->item, c->meet);
     c->b = csimi_shape_place(s, b->item, c->meet);
 }
@@ -38772,15 +37939,14 @@ CSIMI_FN bool csimi_keep_pair(csimi_detector *d, const csimi_object *a, const cs
 
 CSIMI_FN void csimi_keep_found(csimi_detector *d, csimi_found_contact *c, int shape_a, int shape_b, uint64_t pair) {
     const csimi_store *s = &d->world->store;
-    csimi_found_kept *own = d->frame->kept + (c - d->frame->found);
-    csimi_kept *k = &own->kept;
+    csimi_kept *k = &c->kept;
     k->pair = pair;
     k->pose[0] = csimi_keep_pose(s, shape_a);
     k->pose[1] = csimi_keep_pose(s, shape_b);
     k->arm[0] = csim_sub(c->meet, k->pose[0].position);
     k->arm[1] = csim_sub(c->meet, k->pose[1].position);
     k->gap = c->gap + c->radius;
-    own->meet_b = c->meet;
+    c->meet_b = c->meet;
 }
 
 /* Twice the area of a triangle of contact points as seen along n. */
@@ -38831,19 +37997,18 @@ static csim_real csimi_sag_of(const csim_world *w, const csimi_step_frame *f, co
 CSIMI_FN csim_real csimi_kept_phi(const csim_world *w, csimi_step_frame *f, int i, csim_real restitution,
                                   csim_real approach) {
     const csim_world_def *def = &w->def;
-    const csimi_found_contact *c = f->found + i;
-    csimi_found_kept *own = f->kept + i;
+    csimi_found_contact *c = f->found + i;
     const csim_real e = approach < -def->restitution_threshold ? restitution : 0;
     const bool bounces = e > 0 && c->gap + f->h * approach < 0;
     const csim_real base = bounces ? e * approach : csimi_max(c->gap, 0) / f->h;
     f->gap[i] = (bounces ? csimi_min(c->gap, 0) : c->gap) / f->h;
-    own->kept.sag = csimi_sag_of(w, f, c);
-    own->push = 0;
+    c->kept.sag = csimi_sag_of(w, f, c);
+    c->push = 0;
     if (c->gap < 0) {
-        const csim_real deep = csimi_min(c->gap + def->slop + own->kept.sag, 0);
-        own->push = csimi_min(csimi_max(def->stabilization * deep / f->h, -def->push_out_speed) - base, 0);
+        const csim_real deep = csimi_min(c->gap + def->slop + c->kept.sag, 0);
+        c->push = csimi_min(csimi_max(def->stabilization * deep / f->h, -def->push_out_speed) - base, 0);
     }
-    return base + own->push;
+    return base + c->push;
 }
 
 #undef CSIMI_KEEP_SHARE
@@ -38890,10 +38055,10 @@ static CSIMI_NOINLINE bool csimi_pass_by(csimi_detector *d, const csimi_object *
     if (B->kind == CSIM_SHAPE_HALF_SPACE || A->kind == CSIM_SHAPE_HALF_SPACE) return false;
     /* where impacts are stopped farther ahead than a step, what paths have stopped at a shape is late */
     if (f->passing_count >= s->capacity.shapes || d->world->def.integrator != CSIM_BACKWARD_EULER) return false;
+    if (csimi_in_joints(s, a->body) && csimi_in_joints(s, b->body)) return false;
     csimi_convex_of(&x, A, s->hull, a->at);
     x.round += pad + thickness;
     if (csimi_cast_at(&x, way, B, s->hull, b->at, 1, &hit, &on)) return false;
-    if (csimi_in_joints(s, a->body) && csimi_in_joints(s, b->body)) return false; /* asked last: it walks all joints */
     p->a = a->item;
     p->b = b->item;
     p->way = way;
@@ -41751,11 +40916,9 @@ static void csimi_tree_joint_row(csim_world *w, csimi_step_frame *f, int link, i
                                  csim_real phi, csim_real lo, csim_real hi) {
     const csimi_state *s = &w->store.state;
     const csimi_tree *tree = s->tree + s->tree_link[link].tree;
-    const int i = f->contact_count, at = CSIMI_TREE_JOINT_ROWS * link + kind;
+    const int i = f->contact_count++, at = CSIMI_TREE_JOINT_ROWS * link + kind;
     csim_contact *row = f->contacts + i;
     csim_term *term = f->terms + f->term_count;
-    if (f->tree_rows++ >= w->store.capacity.tree_rows) return;
-    f->contact_count++;
     CSIMI_MEMSET(row, 0, sizeof *row);
     CSIMI_MEMSET(term, 0, sizeof *term);
     row->law = CSIM_LAW_BOX;
@@ -41828,11 +40991,10 @@ CSIMI_FN bool csimi_tree_overruns(csim_world *w, const csimi_step_frame *f, cons
     return found;
 }
 
-CSIMI_FN csim_status csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
+CSIMI_FN void csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
     const csimi_state *s = &w->store.state;
     int i;
     f->first_tree_row = f->contact_count;
-    f->tree_rows = 0;
     for (i = 0; i < s->tree_link_count; i++) {
         const csimi_tree_link *l = s->tree_link + i;
         const csim_real D = csimi_drive_gain(l, step);
@@ -41849,10 +41011,6 @@ CSIMI_FN csim_status csimi_tree_rows(csim_world *w, csimi_step_frame *f, const c
                                  -f->h * l->effort, f->h * l->effort);
         }
     }
-    w->high.tree_rows = csimi_imax(w->high.tree_rows, f->tree_rows);
-    if (f->tree_rows <= w->store.capacity.tree_rows) return CSIM_OK;
-    return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "tree_rows needed", true, (double)f->tree_rows,
-                      "at most capacity.tree_rows");
 }
 
 CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, const csimi_step *step) {
@@ -41946,7 +41104,7 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     c->omega[0] = w->def.omega[0];
     c->omega[1] = w->def.omega[1];
     c->mask = 7;
-    csimi_sides(f, s, a, found->meet, b, csimi_keeps(w) && f->kept[i].kept.pair ? f->kept[i].meet_b : found->meet, c);
+    csimi_sides(f, s, a, found->meet, b, found->kept.pair ? found->meet_b : found->meet, c);
     CSIMI_MEMCPY(u, c->phi, sizeof u); /* what moves by itself, and what is to be solved for */
     csimi_row_velocity(f, c, u);
     approach = u[0];
@@ -41986,8 +41144,8 @@ CSIMI_FN void csimi_rows(csim_world *w, csimi_step_frame *f, csimi_arena *arena)
 /* ==== begin step/within.c ======================================================================================= */
 /* step/within: a step within a budget. Every island has the work of a bounded frame reserved; what is left over goes
    to certifying islands, small ones first, and what that misses gets its bounded frame after all. Work is counted in
-   visits of contacts: a bounded frame takes three a contact and substep, a sweep (or an evaluation of Newton, whose
-   factors take more) one a contact, an iteration of COND one a contact and eight blocks of A. */
+   visits of contacts: a bounded frame takes three a contact and substep, a sweep (or an evaluation of Newton) one a
+   contact, an iteration of COND one a contact and eight blocks of A. */
 
 CSIMI_FN void csimi_judge_outcome(csim_outcome *o, csim_real tolerance) {
     if (o->result != CSIM_RESULT_CAP && o->result != CSIM_RESULT_STALLED) return;
@@ -42040,8 +41198,7 @@ static void csimi_within_rows(const csim_world *w, const csimi_step_frame *f, cs
         const csimi_kept *last = found && found->last >= 0 ? w->store.kept + found->last : NULL;
         c->gap[i] = found ? f->gap[c->contact[i]] : csimi_max(c->rows[i].phi[0], 0);
         for (k = 0; k < 3; k++) c->pulse[3 * i + k] = c->solution->lambda[3 * i + k];
-        c->phi[i] = c->rows[i].phi[0];
-        if (found) c->rows[i].phi[0] -= f->kept[c->contact[i]].push;
+        if (found) c->rows[i].phi[0] -= found->push;
         if (last && last->bounded) {
             csim_real world[3];
             csimi_store3(world, csim_scale(scale, last->pulse));
@@ -42068,7 +41225,7 @@ static void csimi_within_keep(csim_world *w, csimi_step_frame *f, const csimi_wi
         csim_real world[3] = {0, 0, 0};
         csimi_kept *kept;
         if (c->contact[i] >= f->found_count) continue;
-        kept = &f->kept[c->contact[i]].kept;
+        kept = &f->found[c->contact[i]].kept;
         kept->calm = calm;
         kept->bounded = bounded > 0;
         if (bounded) csimi_addmulT3(c->rows[i].R, c->pulse + 3 * i, world);
@@ -42127,7 +41284,7 @@ CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csim
     const long each = bodies ? c->count : csimi_within_iteration(c->problem);
     csimi_pace *pace = f->pace + csimi_block_owner(&w->store, c->block[0]);
     csim_status status;
-    int substeps = f->substeps, spent, i;
+    int substeps = f->substeps;
     bool lumped = !forced && pace->bounded == CSIMI_WITHIN_LUMPED && pace->wait > 0;
     long left, own = csimi_within_frame(c->count, f->substeps) + c->problem->A.row[c->n] / 8;
     if (!f->again) f->reserved -= own;
@@ -42142,10 +41299,9 @@ CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csim
         params->solver = bodies ? CSIM_SOLVER_SWEEP : CSIM_SOLVER_COND;
         csimi_within_start(f, c, false);
         if ((status = csimi_within_try(w, c, params, arena, outcome)) != 0) return status;
-        spent = outcome->iterations + (bodies ? outcome->products : 0);
-        f->work += each * spent;
+        f->work += each * outcome->iterations;
         csimi_judge_outcome(outcome, w->def.solver.tolerance);
-        if (!f->again) csimi_within_pace(pace, outcome->result > CSIM_RESULT_UNCHECKED, spent);
+        if (!f->again) csimi_within_pace(pace, outcome->result > CSIM_RESULT_UNCHECKED, outcome->iterations);
         c->bounded = c->bounded && outcome->result > CSIM_RESULT_UNCHECKED;
     } else if (pace->wait > 0) {
         pace->wait--;
@@ -42163,7 +41319,6 @@ CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csim
         csimi_within_rows(w, f, c);
         if (!lumped) csimi_within_forget(w, f, c);
         if ((status = csimi_within_try(w, c, params, arena, outcome)) != 0) return status;
-        for (i = 0; i < c->count; i++) c->rows[i].phi[0] = c->phi[i];
         f->work += bodies ? csimi_within_frame(c->count, f->substeps) : own;
     } else {
         CSIMI_MEMCPY(c->move, c->solution->v, 3 * (size_t)c->n * sizeof *c->move);
@@ -42187,6 +41342,8 @@ typedef struct csimi_island_work {
     csim_solution solution;
     int *row, *col, *diag;
     csim_real *val, *b;
+    csim_contact *contacts;
+    csim_term *terms;
     int *aggregate, *aggregate_local; /* [blocks]; [aggregates of the world] */
     csim_real *offset, *radius, *centre;
     unsigned char *rotation;
@@ -42195,8 +41352,8 @@ typedef struct csimi_island_work {
     csim_elastic *elastic;          /* [elastic] */
 } csimi_island_work;
 
-static void csimi_island_layout(csimi_island_work *p, int blocks, int matrix_blocks, int rows, int aggregates,
-                                int links, int elastic, csimi_arena *arena) {
+static void csimi_island_layout(csimi_island_work *p, int blocks, int matrix_blocks, int rows, int terms,
+                                int aggregates, int links, int elastic, csimi_arena *arena) {
     size_t n = (size_t)blocks;
     p->row = CSIMI_PUSH(arena, int, n + 1);
     p->col = CSIMI_PUSH(arena, int, matrix_blocks);
@@ -42205,6 +41362,8 @@ static void csimi_island_layout(csimi_island_work *p, int blocks, int matrix_blo
     p->b = CSIMI_PUSH(arena, csim_real, 3 * n);
     p->solution.v = CSIMI_PUSH(arena, csim_real, 3 * n);
     p->solution.lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)rows);
+    p->contacts = CSIMI_PUSH(arena, csim_contact, rows);
+    p->terms = CSIMI_PUSH(arena, csim_term, terms);
     p->aggregate = CSIMI_PUSH(arena, int, n);
     p->aggregate_local = CSIMI_PUSH(arena, int, aggregates);
     p->offset = CSIMI_PUSH(arena, csim_real, 3 * n);
@@ -42229,37 +41388,31 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     csimi_island_work p;
     csim_problem_size size;
     csimi_arena arena = csimi_arena_counting();
-    const int joint_rows = CSIMI_JOINT_ROWS * n->joints + CSIMI_AXES_LINES * n->axes;
-    int blocks = csimi_blocks_of(n), rows = csimi_most_rows(n), aggregates = csimi_most_aggregates(n), merged, span;
-    csimi_island_layout(&p, blocks, n->matrix_blocks, rows, aggregates, csimi_most_links(n),
+    int blocks = csimi_blocks_of(n), rows = csimi_most_rows(n), aggregates = csimi_most_aggregates(n), merged;
+    csimi_island_layout(&p, blocks, n->matrix_blocks, rows, csimi_most_terms(n), aggregates, csimi_most_links(n),
                         csimi_most_elastic(n, solver), &arena);
     size.blocks = blocks;
     size.matrix_blocks = n->matrix_blocks;
     size.contacts = rows;
     size.terms = csimi_most_terms(n);
-    size.side = csimi_most_side(n);
     size.aggregates = aggregates;
     size.links = csimi_most_links(n);
     size.elastic = csimi_most_elastic(n, solver);
     size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0 && n->tree_span <= 14;
     merged = n->joints > 0 && n->springs > 0 ? csimi_imin(2 * n->rigids, CSIMI_BODY_LARGEST) : 0;
-    span = csimi_imax(csimi_imax(n->tree_span, merged), n->springs > 0 ? CSIMI_BODY_BLOCKS : 2); /* blocks of a body */
-    size.factor_blocks = size.rigid ? n->nodes + 4 * n->rigids : 0;
-    if (n->coords > 0 || merged)
-        size.factor_blocks = 4 * (blocks - n->coords) + n->tree_span * n->coords + merged * 2 * n->rigids;
+    size.factor_blocks = n->coords > 0 || merged ? 4 * blocks + n->tree_span * n->coords + merged * 2 * n->rigids : 0;
     size.reach_blocks = 2 * CSIMI_JOINT_ROWS * n->joints + 2 * CSIMI_AXES_LINES * n->axes; /* rows on the turning alone
                                                                                               of a rigid body */
     if (size.elastic > 0) size.reach_blocks += 3 * size.terms;
-    if (n->coords > 0 || merged) /* sides of contacts beyond their terms; two sides of joints, a gear: two more */
-        size.reach_blocks += 2 * (span - csimi_imin(span, csimi_most_side(n))) * n->contacts +
-                             (span - 1) * n->tree_rows + span * 2 * (joint_rows + n->joints);
+    if (n->coords > 0 || merged) /* two sides; a gear: two more */
+        size.reach_blocks += csimi_imax(n->tree_span, merged) * (2 * rows + 2 * n->joints);
     if (solver->solver == CSIM_SOLVER_XPBD) csimi_push(&arena, 3 * sizeof(csim_real) * (size_t)blocks, 1);
     csimi_push(&arena, 3 * sizeof(csim_real) * (size_t)rows + 64, 1); /* where a solve began */
     if (n->kept > 0) { /* worlds with bounded frames */
         csim_solver_params bounded = *solver;
         bounded.solver = CSIM_SOLVER_BOUNDED;
         csimi_push(&arena, csimi_most_bytes(csim_solver_bytes(&size, solver), csim_solver_bytes(&size, &bounded)), 1);
-        CSIMI_PUSH(&arena, csim_real, 5 * (size_t)rows + 3 * (size_t)blocks);
+        CSIMI_PUSH(&arena, csim_real, 4 * (size_t)rows + 3 * (size_t)blocks);
         CSIMI_PUSH(&arena, uint64_t, 2 * (size_t)blocks);
     } else {
         csimi_push(&arena, csimi_most_bytes(csim_solver_bytes(&size, solver), csimi_restrain_bytes(&size)), 1);
@@ -42395,43 +41548,32 @@ static void csimi_island_matrix(const csim_world *w, const csimi_step_frame *f, 
     p->problem.b = p->b;
 }
 
-/* Rows are solved where they are. While islands are, terms name blocks by their numbers in their islands ... */
-static void csimi_terms_to_islands(csimi_step_frame *f) {
+static csim_side csimi_island_side(const csimi_step_frame *f, csimi_island_work *p, csim_side side) {
+    csim_side local;
     int k;
-    for (k = 0; k < f->term_count; k++) {
-        f->term_block[k] = f->terms[k].block;
-        f->terms[k].block = f->local[f->terms[k].block];
+    local.first = p->problem.term_count;
+    local.count = side.count;
+    for (k = 0; k < side.count; k++) {
+        csim_term *t = p->terms + p->problem.term_count++;
+        *t = f->terms[side.first + k];
+        t->block = f->local[t->block];
     }
+    return local;
 }
 
-static void csimi_terms_to_world(csimi_step_frame *f) {
-    int k;
-    for (k = 0; k < f->term_count; k++) f->terms[k].block = f->term_block[k];
-}
-
-static void csimi_trade_rows(csim_contact *a, csim_contact *b) {
-    const csim_contact c = *a;
-    if (a == b) return;
-    *a = *b;
-    *b = c;
-}
-
-/* ... and the rows of the one that is being solved stand first: each changes places with one that is not behind it,
-   which in most worlds is itself. Done the other way round they are back. */
 static void csimi_island_contacts(const csimi_step_frame *f, csimi_island_work *p, const int *contact, int count) {
     int i, k;
     p->problem.contact_count = count;
-    p->problem.contacts = f->contacts;
-    p->problem.terms = f->terms;
-    p->problem.term_count = f->term_count;
+    p->problem.contacts = p->contacts;
+    p->problem.terms = p->terms;
+    p->problem.term_count = 0;
     for (i = 0; i < count; i++) {
-        csimi_trade_rows(f->contacts + i, f->contacts + contact[i]);
+        csim_contact *c = p->contacts + i;
+        *c = f->contacts[contact[i]];
+        c->a = csimi_island_side(f, p, c->a);
+        c->b = csimi_island_side(f, p, c->b);
         for (k = 0; k < 3; k++) p->solution.lambda[3 * i + k] = f->lambda[3 * contact[i] + k];
     }
-}
-
-static void csimi_island_contacts_back(const csimi_step_frame *f, const int *contact, int count) {
-    while (count-- > 0) csimi_trade_rows(f->contacts + count, f->contacts + contact[count]);
 }
 
 /* Whether a block is the first of a point, a rigid body or a tree. */
@@ -42664,12 +41806,14 @@ static bool csimi_certifies(const csim_world *w) {
 static void csimi_island_room(const csim_world *w, const csimi_step_frame *f, int island, csimi_island_work *p,
                               csimi_arena *arena) {
     const int *block = f->island_blocks + f->island_first[island];
+    const int *contact = f->island_contacts + f->island_contact_first[island];
     const int n = f->island_first[island + 1] - f->island_first[island];
     const int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
-    int i, matrix = 0;
+    int i, matrix = 0, terms = 0;
     for (i = 0; i < n; i++) matrix += w->store.A.row[block[i] + 1] - w->store.A.row[block[i]];
+    for (i = 0; i < contacts; i++) terms += f->contacts[contact[i]].a.count + f->contacts[contact[i]].b.count;
     CSIMI_MEMSET(p, 0, sizeof *p);
-    csimi_island_layout(p, n, matrix, contacts, f->aggregates, csimi_most_links(&w->store.count),
+    csimi_island_layout(p, n, matrix, contacts, terms, f->aggregates, csimi_most_links(&w->store.count),
                         csimi_most_elastic(&w->store.count, &w->def.solver), arena);
 }
 
@@ -42691,7 +41835,7 @@ static csimi_within csimi_within_of(const csimi_step_frame *f, int island, csimi
     csimi_within c;
     CSIMI_MEMSET(&c, 0, sizeof c);
     c.problem = &p->problem;
-    c.rows = f->contacts;
+    c.rows = p->contacts;
     c.solution = &p->solution;
     c.block = f->island_blocks + f->island_first[island];
     c.contact = f->island_contacts + f->island_contact_first[island];
@@ -42699,7 +41843,6 @@ static csimi_within csimi_within_of(const csimi_step_frame *f, int island, csimi
     c.count = p->problem.contact_count;
     c.rotation = p->rotation;
     c.gap = CSIMI_PUSH(arena, csim_real, c.count);
-    c.phi = CSIMI_PUSH(arena, csim_real, c.count);
     c.pulse = CSIMI_PUSH(arena, csim_real, 3 * (size_t)c.count);
     c.move = CSIMI_PUSH(arena, csim_real, 3 * (size_t)c.n);
     return c;
@@ -42767,7 +41910,6 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
         }
     for (i = 0; i < contacts; i++)
         for (k = 0; k < 3; k++) f->lambda[3 * contact[i] + k] = p.solution.lambda[3 * i + k];
-    csimi_island_contacts_back(f, contact, contacts);
     csimi_pop(arena, mark);
     return CSIM_OK;
 }
@@ -42817,13 +41959,11 @@ CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csi
     csimi_pop(arena, mark);
     csimi_sort_islands(f);
     csimi_aggregates(w, f);
-    csimi_terms_to_islands(f);
     f->stats.certificate.worst_contact = -1;
     if (csimi_keeps(w)) csimi_within_open(w, f);
     if (csimi_keeps(w)) order = csimi_within_order(f, CSIMI_PUSH(arena, uint64_t, 2 * (size_t)f->island_count));
     for (i = 0; i < f->island_count; i++)
         if ((status = csimi_solve_island(w, f, order ? (int)(order[i] & 0xffffffffu) : i, arena)) != 0) return status;
-    csimi_terms_to_world(f);
     csimi_pop(arena, mark);
     return CSIM_OK;
 }
@@ -42832,10 +41972,8 @@ CSIMI_FN csim_status csimi_solve_again(csim_world *w, csimi_step_frame *f, const
                                        csimi_arena *arena) {
     csim_status status;
     int i;
-    csimi_terms_to_islands(f);
     for (i = 0; i < f->island_count; i++)
         if (again[i] && (status = csimi_solve_island(w, f, i, arena)) != 0) return status;
-    csimi_terms_to_world(f);
     return CSIM_OK;
 }
 
@@ -43702,7 +42840,8 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
        two shapes which have none      are apart, unless one went farther than its contacts were looked for, or two
                                        whose ways missed each other did not keep to them.
 
-   Nodes and edges of cables that move by more than the slack are looked at where they come near shapes. */
+   Nodes and edges of cables that move by more than the slack are looked at where they come near shapes, and all nodes of
+   solids: what gets in between the nodes of a coarse surface meets those inside, which have no rows. */
 
 #define CSIMI_UNSEEN_SHARE CSIM_R(16) /* a pair whose motion hides less than the slack over this is not looked at */
 
@@ -43907,8 +43046,11 @@ static void csimi_eye_passing(csimi_eye *e) {
 
 /* ---- nodes, and edges of cables between them, that move by more than the slack */
 
+static bool csimi_eye_inside(const csimi_body *b) { return b->kind == CSIM_SOFT; }
+
 static int csimi_eye_node(const csimi_eye *e, const csimi_body *b, int k) {
-    return b->kind == CSIM_PARTICLE ? b->first_node : e->w->store.surface_node[b->first_surface + k];
+    if (b->kind == CSIM_PARTICLE || csimi_eye_inside(b)) return b->first_node + k;
+    return e->w->store.surface_node[b->first_surface + k];
 }
 
 static bool csimi_eye_moves(const csimi_eye *e, int node) {
@@ -43929,7 +43071,7 @@ static int csimi_eye_list(csimi_eye *e, int slot, int count) {
         if (csimi_eye_moves(e, node)) moving++;
         middle = csim_madd(middle, 1 / (csim_real)count, csimi_load3(e->f->next.x + 3 * (size_t)node));
     }
-    if (moving == 0) return 0;
+    if (moving == 0 && !csimi_eye_inside(b)) return 0;
     for (k = 0; k < count; k++)
         far = csimi_max(far, csim_length(csim_sub(middle, csimi_load3(e->f->next.x +
                                                                       3 * (size_t)csimi_eye_node(e, b, k)))));
@@ -43979,7 +43121,8 @@ static void csimi_eye_body(csimi_eye *e, int slot, int count, int near) {
         const int shape = e->near[i], other = s->shape_body[shape];
         for (k = 0; k < count; k++) {
             const int node = csimi_eye_node(e, b, k);
-            const double depth = csimi_eye_moves(e, node) ? csimi_eye_over(e, &e->f->next, b, node, shape) : 0;
+            const bool looks = csimi_eye_inside(b) || csimi_eye_moves(e, node);
+            const double depth = looks ? csimi_eye_over(e, &e->f->next, b, node, shape) : 0;
             if (!(depth > 0)) continue;
             csimi_eye_found(e, depth, csimi_deeper(0, csimi_eye_over(e, &s->state, b, node, shape)), slot, other);
         }
@@ -43999,7 +43142,7 @@ static void csimi_eye_bodies(csimi_eye *e) {
     for (i = 0; i < s->active_count; i++) {
         const int slot = s->active[i];
         const csimi_body *b = s->body + slot;
-        const int count = b->kind == CSIM_PARTICLE ? 1 : b->surface_count;
+        const int count = b->kind == CSIM_PARTICLE ? 1 : csimi_eye_inside(b) ? b->node_count : b->surface_count;
         const int near = b->kind == CSIM_BODY_REDUCED || b->kind == CSIM_RIGID || b->kind == CSIM_BODY_TREE
                              ? 0
                              : csimi_eye_list(e, slot, count);
@@ -45305,7 +44448,7 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *s
     for (i = 0; i < s->active_count; i++) s->body[s->active[i]].sigma = f->sigma_of_body[s->active[i]];
     csimi_joints_commit(w, f);
     s->count.kept = csimi_keeps(w) ? f->found_count : 0;
-    for (i = 0; i < s->count.kept; i++) s->kept[i] = f->kept[i].kept;
+    for (i = 0; i < s->count.kept; i++) s->kept[i] = f->found[i].kept;
     for (i = 0; i < s->active_count && csimi_keeps(w); i++) s->body[s->active[i]].pace = f->pace[s->active[i]];
     csimi_meets_clear(&s->meets, s->contact, s->count.contacts);
     CSIMI_MEMCPY(s->contact, f->info, sizeof(csim_contact_info) * (size_t)f->found_count);
@@ -45473,22 +44616,9 @@ static csim_status csimi_solve_bounded(csim_world *w, csimi_step_frame *f, csimi
         csimi_joints_stiffen(w, f);
         if (f->contact_count > f->first_tree_row) f->term_count = f->contacts[f->first_tree_row].a.first;
         f->contact_count = f->first_tree_row;
-        if ((status = csimi_tree_rows(w, f, step)) == CSIM_OK) status = csimi_solve_step(w, f, step, arena);
+        csimi_tree_rows(w, f, step);
+        status = csimi_solve_step(w, f, step, arena);
     }
-    return status;
-}
-
-/* The islands, in the room of what is reported afterwards too. */
-static csim_status csimi_solve_all(csim_world *w, csimi_step_frame *f, csimi_step *step, csimi_arena *arena) {
-    const size_t mark = arena->used;
-    csim_status status;
-    csimi_pop(arena, f->solved_in);
-    status = csimi_solve_bounded(w, f, step, arena);
-#ifndef CONDSIM_NO_JOINTS
-    if (status == CSIM_OK && w->store.count.joints > 0 && !csimi_solver_gaps(w->def.solver.solver))
-        status = csimi_close_joints(w, f, step, arena);
-#endif
-    csimi_pop(arena, mark);
     return status;
 }
 
@@ -45501,9 +44631,14 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
     t1 = csimi_now(w);
     if ((status = csimi_detect(w, f, arena)) != 0) return status;
     csimi_rows(w, f, arena);
-    if ((status = csimi_tree_rows(w, f, step)) != 0) return status;
+    csimi_tree_rows(w, f, step);
     t2 = csimi_now(w);
-    if ((status = csimi_solve_all(w, f, step, arena)) != 0) return status;
+    if ((status = csimi_solve_bounded(w, f, step, arena)) != 0) return status;
+#ifndef CONDSIM_NO_JOINTS
+    if (w->store.count.joints > 0 && !csimi_solver_gaps(w->def.solver.solver) &&
+        (status = csimi_close_joints(w, f, step, arena)) != 0)
+        return status;
+#endif
     t3 = csimi_now(w);
     if ((f->stats.flags & CSIM_FLAG_UNCERTIFIED) && w->def.on_uncertified == CSIM_REJECT_UNCERTIFIED)
         return csimi_fail(&w->error, CSIM_UNCERTIFIED, "csim_world_step", "certificate", true,
@@ -45561,19 +44696,18 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
 /* ---- scratch */
 
 /* Not inlined: the frame is a kilobyte of pointers, and the stages have layouts of their own. */
-static CSIMI_NOINLINE size_t csimi_count_frame(const csimi_counts *n, csimi_arena *arena) {
+static CSIMI_NOINLINE void csimi_count_frame(const csimi_counts *n, csimi_arena *arena) {
     csimi_step_frame frame;
     CSIMI_PUSH(arena, csimi_step_frame, 1);
     csimi_frame_layout(&frame, n, arena);
-    return arena->used - frame.solved_in;
 }
 
 /* Whether ints can count all that a step makes of these counts: contacts with their terms, pairs of blocks, blocks of
    bodies and of what contacts reach. The stages below count in ints. */
 static bool csimi_countable(const csimi_counts *n) {
-    const int64_t most = INT32_MAX / 9, links = CSIMI_PLACE_TERMS * (2 * CSIMI_PLACE_TERMS - 1);
+    const int64_t most = INT32_MAX / 9, links = CSIMI_SPRING_SLOTS / 2;
     const int64_t all =
-        n->contacts + (int64_t)CSIMI_JOINT_ROWS * n->joints + n->tree_rows +
+        n->contacts + (int64_t)CSIMI_JOINT_ROWS * n->joints + (int64_t)CSIMI_TREE_JOINT_ROWS * n->tree_links +
         (int64_t)CSIMI_AXES_LINES * n->axes;
     const int64_t side = csimi_imax(n->tets + n->membranes + n->frames > 0 ? 3 : 2,
                                     csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
@@ -45583,7 +44717,7 @@ static bool csimi_countable(const csimi_counts *n) {
     for (i = 0; i < CSIMI_AXES; i++)
         if (axis[i] > most) return false;
     return 2 * side * n->contacts + 2 * (side > 4 ? side : 4) * CSIMI_JOINT_ROWS * (int64_t)n->joints +
-                   n->tree_rows + (2 * side + 1) * CSIMI_AXES_LINES * n->axes <=
+                   (int64_t)CSIMI_TREE_JOINT_ROWS * n->tree_links + (2 * side + 1) * CSIMI_AXES_LINES * n->axes <=
                (INT32_MAX - n->matrix_blocks) / 9 && /* nodalisation stores eight blocks a term beside A */
            (int64_t)6 * n->tets + (int64_t)15 * n->membranes + n->rigids + links * n->springs + (int64_t)3 * n->frames +
                    n->bends + n->matrix_blocks <=
@@ -45596,18 +44730,17 @@ static bool csimi_countable(const csimi_counts *n) {
 
 CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_params *solver) {
     csimi_arena arena = csimi_arena_counting();
-    size_t most, solve, later;
+    size_t most;
     if (!csimi_countable(n)) return SIZE_MAX;
     most = csimi_pattern_build_scratch(n);
-    later = csimi_count_frame(n, &arena);
+    csimi_count_frame(n, &arena);
     most = csimi_most_bytes(most, csimi_detect_scratch(n));
     most = csimi_most_bytes(most, csimi_rows_scratch(n));
     most = csimi_most_bytes(most, csimi_path_scratch(n));
     most = csimi_most_bytes(most, csimi_encounters_scratch(n));
     most = csimi_most_bytes(most, csimi_unseen_scratch(n));
+    most = csimi_most_bytes(most, csimi_island_scratch(n, solver));
     most = csimi_most_bytes(most, csimi_sleep_scratch(n));
-    solve = csimi_island_scratch(n, solver);
-    most = csimi_most_bytes(most, solve > later ? solve - later : 0);
     csimi_push(&arena, most, 1);
     return arena.overflow ? SIZE_MAX : arena.used;
 }
@@ -46668,44 +45801,6 @@ CSIM_API csim_status csim_tree_set_link_density(csim_world *w, csim_body_id id, 
     csim_status status = csimi_open_link(w, id, link, fn, &slot);
     if (status == CSIM_OK) status = csimi_shapes_mass(w, fn, slot, link, density, &mass);
     return status ? status : csimi_write_link_mass(w, fn, slot, link, &mass);
-}
-
-/* M rates' = J' impulse, by the factor that a look at the masses leaves. */
-CSIM_API csim_status csim_tree_add_link_impulse(csim_world *w, csim_body_id id, int link, csim_vec3 point,
-                                                csim_vec3 impulse) {
-    static const char fn[] = "csim_tree_add_link_impulse";
-    csimi_state *s;
-    const csimi_tree *tree;
-    csimi_arena arena;
-    csimi_wide *H, *x;
-    int slot, i, k;
-    csim_status status = csimi_open_link(w, id, link, fn, &slot);
-    if (status) return status;
-    if ((status = csimi_check_vec(&w->error, fn, "point", point)) != 0) return status;
-    if ((status = csimi_check_vec(&w->error, fn, "impulse", impulse)) != 0) return status;
-    s = &w->store.state;
-    tree = s->tree + w->store.body[slot].tree;
-    if (tree->mode != CSIMI_FREE || tree->dof_count == 0 || !(csim_dot(impulse, impulse) > 0)) return CSIM_OK;
-    if (!csimi_tree_has_mass(&w->store, w->store.body[slot].tree))
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "the mass matrix", false, 0, "positive definite");
-    arena = csimi_arena_in(w->store.scratch, w->store.scratch_bytes); /* the factor, then what is asked of it */
-    H = CSIMI_PUSH(&arena, csimi_wide, (size_t)tree->dof_count * (size_t)tree->dof_count);
-    x = CSIMI_PUSH(&arena, csimi_wide, tree->dof_count);
-    for (i = 0; i < tree->dof_count; i++) x[i] = 0;
-    for (i = tree->first_link + link; i >= 0; i = csimi_link_above(s, i)) {
-        csim_vec3 c[6];
-        csimi_link_columns(s, i, point, c);
-        for (k = 0; k < s->tree_link[i].dofs; k++) x[s->tree_link[i].dof + k] = (csimi_wide)csim_dot(c[k], impulse);
-    }
-    csimi_cholesky_solve(tree->dof_count, H, x);
-    csimi_wake(w, slot);
-    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++)
-        for (k = 0; k < s->tree_link[i].dofs; k++) {
-            csim_real *rate = s->coord_rate + 3 * tree->first_block + s->tree_link[i].coord + k;
-            *rate += (csim_real)x[s->tree_link[i].dof + k];
-            w->store.coord_rep[rate - s->coord_rate] = *rate;
-        }
-    return CSIM_OK;
 }
 #endif
 /* ==== end world/reshape.c */
@@ -48738,7 +47833,7 @@ static bool csimi_query_inside(const csimi_search *q, int slot, const csimi_surf
     if (q->w->store.body[slot].kind == CSIM_BODY_CLOTH) return false;
     csimi_store3(p, x);
     for (k = 0; k < 3; k++)
-        if (p[k] < (csim_real)surface->box[6 + k] || p[k] > (csim_real)surface->box[9 + k]) return false;
+        if (p[k] < surface->box[6 + k] || p[k] > surface->box[9 + k]) return false;
     return csimi_surface_nearest(surface, x, CSIMI_HUGE, NULL, hit) && hit->inside;
 }
 
@@ -49812,9 +48907,7 @@ static CSIMI_NOINLINE void csimi_draw_bounds(const csimi_pen *p, int slot) {
     }
     if (b->triangle_count > 0) {
         const csimi_surface surface = csimi_look_surface(s, slot);
-        csim_vec3 low, high;
-        csimi_surface_bounds(&surface, &low, &high);
-        csimi_draw_box(p, world, low, high);
+        csimi_draw_box(p, world, csimi_load3(surface.box + 6), csimi_load3(surface.box + 9));
     }
 }
 
@@ -50328,8 +49421,8 @@ static csim_status csimi_check_capacity(const csim_capacity *c, const char *func
         "capacity.tets",      "capacity.surface", "capacity.triangles",  "capacity.links",  "capacity.matrix_blocks",
         "capacity.contacts",  "capacity.pairs",   "capacity.aggregates", "capacity.frames", "capacity.bends",
         "capacity.membranes", "capacity.trees",   "capacity.tree_links", "capacity.coords", "capacity.tree_span",
-        "capacity.modal",     "capacity.axes",    "capacity.tree_rows"};
-    int value[23], i;
+        "capacity.modal",     "capacity.axes"};
+    int value[22], i;
     value[0] = c->bodies;
     value[1] = c->nodes;
     value[2] = c->rigids;
@@ -50352,8 +49445,7 @@ static csim_status csimi_check_capacity(const csim_capacity *c, const char *func
     value[19] = c->tree_span;
     value[20] = c->modal;
     value[21] = c->axes;
-    value[22] = c->tree_rows;
-    for (i = 0; i < 23; i++)
+    for (i = 0; i < 22; i++)
         if (value[i] < 0 || value[i] > 50000000)
             return csimi_fail(error, CSIM_OUT_OF_RANGE, function, names[i], true, (double)value[i],
                               "0 (default) or 1..5e7");
@@ -50430,20 +49522,13 @@ static bool csimi_bounds_frames(const csim_solver_params *solver, int budget) {
     return solver->solver == CSIM_SOLVER_BOUNDED || budget > 0;
 }
 
-/* Blocks beside the diagonal of meshes of tetrahedra, two an edge: V - E + F - T = 1 of a ball, where faces inside
-   belong to two, gives nodes + tets + nodes of the surface. A mesh of few tets may share nothing. */
-static int64_t csimi_tet_blocks(const csim_capacity *c) {
-    const int64_t edges = (int64_t)c->nodes + c->tets + csimi_imin(c->surface, c->nodes), most = (int64_t)6 * c->tets;
-    return 2 * (edges < most ? edges : most);
-}
-
 static csimi_counts csimi_first_capacity(const csim_world_def *def) {
     csim_capacity c = def->capacity;
     csimi_counts n;
     if (!c.bodies) c.bodies = 16;
     if (!c.rigids) c.rigids = c.bodies;
     if (!c.shapes) c.shapes = c.rigids;
-    if (!c.nodes && CSIMI_HAS_NODES) c.nodes = c.bodies;
+    if (!c.nodes) c.nodes = c.bodies;
     if (!c.hulls) c.hulls = 0;
     if (!c.links) c.links = 0;
     if (!c.surface) c.surface = c.tets || c.frames || c.membranes || c.modal ? c.nodes : 0;
@@ -50451,9 +49536,8 @@ static csimi_counts csimi_first_capacity(const csim_world_def *def) {
     if (!c.aggregates) c.aggregates = c.tets || c.membranes ? csimi_default_aggregates(c.nodes) : 0;
     if (!c.bends) c.bends = c.frames + c.links;
     if (!c.tree_span) c.tree_span = c.coords;
-    if (!c.tree_rows) c.tree_rows = csimi_most_items((int64_t)CSIMI_TREE_JOINT_ROWS * c.tree_links);
     if (!c.matrix_blocks)
-        c.matrix_blocks = csimi_most_items(c.nodes + (int64_t)4 * c.rigids + csimi_tet_blocks(&c) +
+        c.matrix_blocks = csimi_most_items(c.nodes + (int64_t)4 * c.rigids + (int64_t)5 * c.tets +
                                            (int64_t)10 * c.membranes + (int64_t)16 * c.links + (int64_t)4 * c.axes +
                                            (int64_t)7 * c.frames + (int64_t)2 * c.bends +
                                            (int64_t)c.tree_span * c.coords);
@@ -50504,29 +49588,20 @@ static void csimi_start_world(csim_world *w, const csim_world_def *def) {
 
 static size_t csimi_header_bytes(void) { return (sizeof(csim_world) + 63) / 64 * 64; }
 
-/* Not inlined: a kilobyte of pointers, which the layouts of the stages need not lie under. SIZE_MAX: too much. */
-static CSIMI_NOINLINE size_t csimi_store_bytes(const csimi_counts *capacity, size_t scratch) {
+CSIM_API csim_status csim_world_bytes(const csim_world_def *def, size_t *bytes, csim_error *error) {
     csimi_store store;
     csimi_arena arena = csimi_arena_counting();
-    CSIMI_MEMSET(&store, 0, sizeof store);
-    store.capacity = *capacity;
-    csimi_store_layout(&store, scratch, &arena);
-    return arena.overflow ? SIZE_MAX : arena.used;
-}
-
-CSIM_API csim_status csim_world_bytes(const csim_world_def *def, size_t *bytes, csim_error *error) {
-    csimi_counts capacity;
-    size_t used;
     csim_status s;
     if (!def || !bytes)
         return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_world_bytes", def ? "bytes" : "def", false, 0, "not null");
     if ((s = csimi_check_world_def(def, "csim_world_bytes", error)) != 0) return s;
-    capacity = csimi_first_capacity(def);
-    used = csimi_store_bytes(&capacity, csimi_world_scratch(&capacity, &def->solver));
-    if (used > SIZE_MAX - csimi_header_bytes())
+    CSIMI_MEMSET(&store, 0, sizeof store);
+    store.capacity = csimi_first_capacity(def);
+    csimi_store_layout(&store, csimi_world_scratch(&store.capacity, &def->solver), &arena);
+    if (arena.overflow)
         return csimi_fail(error, CSIM_OUT_OF_RANGE, "csim_world_bytes", "capacity", false, 0,
                           "sizes that fit in memory");
-    *bytes = csimi_header_bytes() + used;
+    *bytes = csimi_header_bytes() + arena.used;
     return CSIM_OK;
 }
 
@@ -50871,18 +49946,6 @@ CSIM_API csim_status csim_tree_set_drive(csim_world *world, csim_body_id id, int
                                          csim_real rate_gain, csim_real effort) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_drive", "CONDSIM_NO_TREE");
 }
-CSIM_API csim_status csim_tree_set_limits(csim_world *world, csim_body_id id, int link, csim_real lower,
-                                          csim_real upper) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_limits", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_set_friction(csim_world *world, csim_body_id id, int link, csim_real damping,
-                                            csim_real friction) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_friction", "CONDSIM_NO_TREE");
-}
-CSIM_API csim_status csim_tree_add_link_impulse(csim_world *world, csim_body_id id, int link, csim_vec3 point,
-                                                csim_vec3 impulse) {
-    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_add_link_impulse", "CONDSIM_NO_TREE");
-}
 CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *world, csim_body_id id, int link, csim_real
                                                         share) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_gravity_compensation", "CONDSIM_NO_TREE");
@@ -50915,7 +49978,7 @@ CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, con
 CSIMI_FN bool csimi_tree_overruns(csim_world *world, const csimi_step_frame *f, const csimi_step *step, int pass) {
     return false;
 }
-CSIMI_FN csim_status csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step) { return CSIM_OK; }
+CSIMI_FN void csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step) {}
 CSIMI_FN void csimi_tree_base_velocity(const csimi_store *s, int tree, const csim_real *rates, csim_vec3 *linear,
                                        csim_vec3 *angular) {
 }
@@ -51174,7 +50237,6 @@ CSIMI_FN bool csimi_surface_nearest(const csimi_surface *s, csim_vec3 p, csim_re
 }
 CSIMI_FN int csimi_surface_boxes(int count) { return 0; }
 CSIMI_FN void csimi_surface_refit(csimi_surface *s) {}
-CSIMI_FN void csimi_surface_bounds(const csimi_surface *s, csim_vec3 *lower, csim_vec3 *upper) {}
 CSIMI_FN void csimi_surface_stretch(csimi_surface *s, int triangle, csim_vec3 p) {}
 CSIMI_FN csimi_surface_walk csimi_surface_walk_in(const csimi_surface *s, csim_vec3 lower, csim_vec3 upper) {
     csimi_surface_walk none;
@@ -54137,7 +53199,6 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_MODEL_PRIVATE_H
 #undef CSIMI_PLACE_TERMS
 #undef CSIMI_MODEL_ASSEMBLE
-#undef CSIMI_SPRING_SIDE
 #undef CSIMI_SPRING_SLOTS
 #undef CSIMI_TREE_TURNING
 #undef CSIMI_MODES_MAGIC
@@ -54166,11 +53227,6 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_COND_H
 #undef CSIMI_STORE_PRIVATE_H
 #undef CSIMI_SLEEP_ARRAYS
-#undef CSIMI_SOLID_ARRAYS
-#undef CSIMI_SHEET_ARRAYS
-#undef CSIMI_SURFACE_ARRAYS
-#undef CSIMI_CABLE_ARRAYS
-#undef CSIMI_TREE_ARRAYS
 #undef CSIMI_WORLD_ARRAYS
 #undef CSIMI_WORLD_AXES
 #undef CSIMI_UNKNOWNS
@@ -54207,8 +53263,8 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_LANES
 #undef CSIMI_LOAD
 #undef CSIMI_PRODUCT_GRAIN
-#undef CSIMI_WRITTEN_OUT
 #undef CSIMI_FAR
+#undef CSIMI_SPRING_SIDE
 #undef CSIMI_LONGEST
 #undef CSIMI_GRID
 #undef CSIMI_WELD
@@ -54217,7 +53273,6 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_LIES
 #undef CSIMI_LEAF
 #undef CSIMI_SURFACE_DEPTH
-#undef CSIMI_RAY_ROOM
 #undef CSIMI_FIELD_MAGIC
 #undef CSIMI_FIELD_RINGS
 #undef CSIMI_FIELD_LOOK
@@ -54256,16 +53311,9 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_COND_STIFF
 #undef CSIMI_BASIS
 #undef CSIMI_STAGES_INNER
-#undef CSIMI_BURST_SMALL
-#undef CSIMI_BURST_VISIT
-#undef CSIMI_BURST_MOST
 #undef CSIMI_BURST_ROUNDING
-#undef CSIMI_BURST_CLOSES
-#undef CSIMI_BURST_COUPLED
 #undef CSIMI_SWEEP_WINDOW
 #undef CSIMI_SWEEP_LAST
-#undef CSIMI_SWEEP_BETWEEN
-#undef CSIMI_SWEEP_IDLE
 #undef CSIMI_SWEEP_PATIENCE
 #undef CSIMI_DELASSUS_GRAIN
 #undef CSIMI_LINEAR_ENOUGH

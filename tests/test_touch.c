@@ -961,6 +961,22 @@ TEST(coarse_cables_hit_edges_and_corners_of_surfaces) {
             }
 }
 
+/* A ball between the surface nodes of a solid, around the node inside, which has no rows: the step tells it. */
+TEST(what_is_around_a_node_inside_of_a_solid_is_told) {
+    int out;
+    for (out = 0; out < 2; out++) {
+        const csim_vec3 none = csim_v3(0, 0, 0), at = csim_v3(out ? CSIM_R(0.3) : CSIM_R(0.01), 0, 0);
+        csim_world *w = make_world(0, TOL(1e-9, 1e-5));
+        csim_body_id block = add_block(w, 2, CSIM_R(0.1), none, none, 100000);
+        w->store.body[block.index1 - 1].corner_contact = false;
+        add_rigid(w, csim_sphere(CSIM_R(0.03)), at, none, CSIM_DYNAMIC);
+        STATUS(csim_world_step(w, CSIM_R(0.001)), CSIM_OK);
+        NEAR(csim_world_stats(w).penetration, out ? 0 : 0.02, TOL(1e-12, 1e-6));
+        EQUAL(csim_world_stats(w).unseen, 0);
+        csim_destroy_world(w);
+    }
+}
+
 TEST(nothing_tunnels_at_10_m_per_s) {
     const int shots = check_long() ? 143 : 1; /* of each kind at each target: 1000 of each kind */
     int kind, target, i;

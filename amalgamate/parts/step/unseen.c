@@ -6,7 +6,8 @@
        two shapes which have none      are apart, unless one went farther than its contacts were looked for, or two
                                        whose ways missed each other did not keep to them.
 
-   Nodes and edges of cables that move by more than the slack are looked at where they come near shapes. */
+   Nodes and edges of cables that move by more than the slack are looked at where they come near shapes, and all nodes of
+   solids: what gets in between the nodes of a coarse surface meets those inside, which have no rows. */
 #include "private.h"
 
 #define CSIMI_UNSEEN_SHARE CSIM_R(16) /* a pair whose motion hides less than the slack over this is not looked at */
@@ -212,8 +213,11 @@ static void csimi_eye_passing(csimi_eye *e) {
 
 /* ---- nodes, and edges of cables between them, that move by more than the slack */
 
+static bool csimi_eye_inside(const csimi_body *b) { return b->kind == CSIM_SOFT; }
+
 static int csimi_eye_node(const csimi_eye *e, const csimi_body *b, int k) {
-    return b->kind == CSIM_PARTICLE ? b->first_node : e->w->store.surface_node[b->first_surface + k];
+    if (b->kind == CSIM_PARTICLE || csimi_eye_inside(b)) return b->first_node + k;
+    return e->w->store.surface_node[b->first_surface + k];
 }
 
 static bool csimi_eye_moves(const csimi_eye *e, int node) {
@@ -234,7 +238,7 @@ static int csimi_eye_list(csimi_eye *e, int slot, int count) {
         if (csimi_eye_moves(e, node)) moving++;
         middle = csim_madd(middle, 1 / (csim_real)count, csimi_load3(e->f->next.x + 3 * (size_t)node));
     }
-    if (moving == 0) return 0;
+    if (moving == 0 && !csimi_eye_inside(b)) return 0;
     for (k = 0; k < count; k++)
         far = csimi_max(far, csim_length(csim_sub(middle, csimi_load3(e->f->next.x +
                                                                       3 * (size_t)csimi_eye_node(e, b, k)))));
@@ -284,7 +288,8 @@ static void csimi_eye_body(csimi_eye *e, int slot, int count, int near) {
         const int shape = e->near[i], other = s->shape_body[shape];
         for (k = 0; k < count; k++) {
             const int node = csimi_eye_node(e, b, k);
-            const double depth = csimi_eye_moves(e, node) ? csimi_eye_over(e, &e->f->next, b, node, shape) : 0;
+            const bool looks = csimi_eye_inside(b) || csimi_eye_moves(e, node);
+            const double depth = looks ? csimi_eye_over(e, &e->f->next, b, node, shape) : 0;
             if (!(depth > 0)) continue;
             csimi_eye_found(e, depth, csimi_deeper(0, csimi_eye_over(e, &s->state, b, node, shape)), slot, other);
         }
@@ -304,7 +309,7 @@ static void csimi_eye_bodies(csimi_eye *e) {
     for (i = 0; i < s->active_count; i++) {
         const int slot = s->active[i];
         const csimi_body *b = s->body + slot;
-        const int count = b->kind == CSIM_PARTICLE ? 1 : b->surface_count;
+        const int count = b->kind == CSIM_PARTICLE ? 1 : csimi_eye_inside(b) ? b->node_count : b->surface_count;
         const int near = b->kind == CSIM_BODY_REDUCED || b->kind == CSIM_RIGID || b->kind == CSIM_BODY_TREE
                              ? 0
                              : csimi_eye_list(e, slot, count);
