@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: a43aa26cb259cf4d
+   Hash of the parts: b1c56a8bf95d87a0
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1168,7 +1168,9 @@ typedef struct csim_solver_params {
     int window;              /* Anderson pairs kept, 1..32; 0: 8 for COND, 19 for SWEEP, 20 at the impulse level */
     csim_real gain;          /* virtual nodes: kappa = gain * effective mass; 1..1e8; default 1e3 */
     csim_real kappa;         /* kg; > 0: overrides gain (kappa = h k_v); PENALTY: h^2 k of its springs, N/m times s^2 */
-    bool shift;              /* virtual nodes are shifted until they do not slip: exact at any gain; default true */
+    bool shift;              /* virtual nodes are shifted until they do not slip: exact at any gain; default true.
+                                false: the nodal contacts are solved, the given ones certified: STALLED where they
+                                differ */
     csim_real sigma;         /* in: largest eigenvalue of the scaled A from an earlier solve, 0: estimate it */
     csim_contact_method contact_method; /* PERCONTACT: how one contact is solved; default Newton, exact Coulomb */
     int sides;               /* friction set; 0: disk (default); PGS 4: box, each tangent clipped alone at mu lambda_n;
@@ -1248,6 +1250,7 @@ typedef struct csim_problem_size {
                             SWEEP can take it */
     int factor_blocks;   /* sum over the bodies of their blocks squared; 0: 4 n */
     int reach_blocks;    /* sum over the contacts, and the bodies each acts on, of their blocks that it does not name */
+    int side;            /* terms of a side at most; 0: any number */
 } csim_problem_size;
 
 /* Automatic solver, tolerance 5e-5, 3000 iterations, gain 1e3 with shift; the values stand at the fields. */
@@ -1432,8 +1435,8 @@ typedef struct csim_capacity {
     int axes;          /* those of them with springs, limits or motors on axes of their own (joint.h); default 0 */
     int frames;        /* edges of cables; default 0 */
     int bends;         /* their bend elements: joints between edges, clamps; default frames + links */
-    int matrix_blocks; /* 3x3 blocks stored in A; default nodes + 4 rigids + 5 tets + 10 membranes + 16 links + 4 axes +
-                          7 frames + 2 bends + span coords */
+    int matrix_blocks; /* 3x3 blocks stored in A; default nodes + 4 rigids + 10 membranes + 16 links + 4 axes +
+                          7 frames + 2 bends + span coords, and with tets 2 (nodes + tets + surface) */
     int contacts;      /* contact points in one step, speculative ones and those of sleeping bodies included; default
                           16 shapes + 2 nodes + 2 frames */
     int pairs;         /* overlapping bounds in one step; default 8 (shapes + bodies) + 16 frames */
@@ -1441,6 +1444,8 @@ typedef struct csim_capacity {
     int tree_links;    /* of all of them; default 0 */
     int coords;        /* blocks of three coordinates of all of them, each limb rounded up; default 0 */
     int tree_span;     /* such blocks of the largest; default coords */
+    int tree_rows;     /* limits near, friction, drives at their effort: of all their joints in one step; default
+                          4 tree_links, which is all. On the heap always all */
     int modal;         /* numbers of the models of reduced bodies, csim_reduced_needs; default 0 */
     int aggregates;    /* groups of the coarse correction; default with tets: n^(2/3) / 6 of the nodes, 4..150 */
 } csim_capacity;
@@ -3843,8 +3848,14 @@ CSIMI_FN int csimi_tet_surface(int node_count, int tet_count, const int *tet, in
 CSIMI_FN csim_real csimi_corotational(const csim_real *F, csim_real mu, csim_real lambda, csim_real *P);
 
 /* ---- spring.c */
-#define CSIMI_SPRING_SLOTS (4 * CSIMI_PLACE_TERMS * CSIMI_PLACE_TERMS) /* pairs of the blocks of both ends */
-/* Blocks of A that a spring between these ends may couple. */
+#if CSIMI_HAS_RIGID || CSIMI_HAS_TREES || !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || \
+    !defined(CONDSIM_NO_CABLE)
+#define CSIMI_SPRING_SIDE 6 /* terms of both ends that have slots; with more the blocks are looked for */
+#else
+#define CSIMI_SPRING_SIDE 2
+#endif
+#define CSIMI_SPRING_SLOTS (CSIMI_SPRING_SIDE * CSIMI_SPRING_SIDE) /* pairs of the blocks of both ends */
+/* Blocks of A that a spring between these ends may add. */
 CSIMI_FN int csimi_spring_blocks(const csimi_place *ends /* [2] */);
 
 /* ---- place.c. point: the place's world point now, which the caller has at hand; ignored by kinds that need none. */
@@ -4518,7 +4529,7 @@ typedef struct csimi_nodal {
 } csimi_nodal;
 
 /* What nodalizing takes from the arena at most, for any problem of these sizes; terms as in csim_problem_size. */
-CSIMI_FN void csimi_nodal_reserve(csimi_arena *arena, int blocks, int matrix_blocks, int contacts, int terms);
+CSIMI_FN void csimi_nodal_reserve(csimi_arena *arena, int blocks, int matrix_blocks, int contacts, int terms, int side);
 /* gain, kappa, shift as in csim_solver_params; share[contact_count] (may be null): factor on the kappa of each contact;
    v[3n], lambda0[3 contact_count]: the start. CSIM_CAPACITY when the arena is too small. */
 CSIMI_FN csim_status csimi_nodalize(const csim_problem *problem, csim_real gain, csim_real kappa,
@@ -5693,7 +5704,7 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
     X(links)                                                                                                          \
     X(springs) X(joints) X(contacts) X(ended) X(aggregates) X(matrix_blocks) X(pairs) X(frames) X(bends) X(membranes) \
         X(trees) X(tree_links) X(coords) X(tree_span) X(modal) X(kept) X(axes) X(touches) X(slept) X(slept_kept) \
-        X(slept_touches)
+        X(slept_touches) X(tree_rows)
 
 typedef struct csimi_counts {
 #define CSIMI_X(axis) int axis;
@@ -6235,11 +6246,15 @@ typedef struct csimi_found_contact {
     int part_a, part_b; /* the shapes, -1: of a body of nodes */
     csim_real left;     /* m/s: how fast they may still close after the step: phi without what is given */
     csim_real approach; /* m/s: how fast they closed at its start, of those that begin to press */
-    csim_vec3 meet_b; /* of kept rows: where the impulse acts on b, beside meet for a */
     csim_real sink;   /* m: how much deeper than the gap says it lies, edges of cables: what their nodes leave */
-    csim_real push;   /* m/s, <= 0: the part of phi that pushes out; worlds with bounded frames */
-    csimi_kept kept;
 } csimi_found_contact;
+
+/* The same in worlds with bounded frames. */
+typedef struct csimi_found_kept {
+    csimi_kept kept;
+    csim_vec3 meet_b; /* of kept rows: where the impulse acts on b, beside meet for a */
+    csim_real push;   /* m/s, <= 0: the part of phi that pushes out */
+} csimi_found_kept;
 
 /* Two shapes of this step or the one before, or the bodies they are of. touching.c */
 typedef struct csimi_encounter {
@@ -6295,14 +6310,17 @@ typedef struct csimi_step_frame {
     unsigned char *driven;      /* [bodies] 1: it went into something that no row knew of */
     unsigned char *missed;      /* [blocks] 1: of an island whose solve missed */
     csimi_found_contact *found; /* [contacts] */
+    csimi_found_kept *kept;     /* [contacts] in worlds with bounded frames */
     csimi_passing *passing;     /* [shapes] as many as there is room for */
     int passing_count, strays;
     int blocks, found_count; /* of the whole world */
     csim_contact *contacts;  /* [csimi_most_rows] */
     csim_term *terms;       /* [csimi_most_terms] */
+    int *term_block;        /* [csimi_most_terms] blocks of the world, while islands are solved and terms have theirs */
     csim_real *lambda;      /* [3 csimi_most_rows] */
     int contact_count, term_count;
     int first_joint_row;         /* behind those of contacts and of rolling */
+    int tree_rows;               /* asked for */
     int first_tree_row;          /* rows of joints of trees, behind those of contacts and joints ... */
     int *tree_row;               /* [rows of joints] ... and where their impulses are kept */
     int *island, *contact_island; /* [blocks], [csimi_most_rows] */
@@ -6319,7 +6337,8 @@ typedef struct csimi_step_frame {
     int aggregates, substeps; /* substeps: of bounded frames */
     csimi_joint *joint;       /* [joints] as they were: a step writes its rows into them, one that fails undoes that */
     csimi_axes *axes;         /* [axes] the same */
-    csim_contact_info *info; /* [contacts] the next contact list */
+    size_t solved_in;        /* mark of the arena: islands are solved from here on, where the next three lie later */
+    csim_contact_info *info; /* [contacts] the next contact list; before islands are solved room for what was found */
     uint64_t *ended;         /* [contacts] */
     unsigned char *carried;  /* [contacts] 1: this record of the step before still carries an impulse */
     int ended_count;
@@ -6336,6 +6355,7 @@ typedef struct csimi_step_frame {
 /* Lays the frame out for the given counts (capacities when counting). */
 CSIMI_FN void csimi_frame_layout(csimi_step_frame *frame, const csimi_counts *n, csimi_arena *arena);
 CSIMI_FN int csimi_most_rows(const csimi_counts *n);        /* contacts, joints, joints of trees */
+CSIMI_FN int csimi_most_side(const csimi_counts *n);        /* of a side of a contact, in terms */
 CSIMI_FN int csimi_most_terms(const csimi_counts *n);       /* of all those rows */
 CSIMI_FN int csimi_most_aggregates(const csimi_counts *n);  /* of the coarse correction */
 
@@ -6585,7 +6605,7 @@ CSIMI_FN void csimi_tree_choose_bounds(csim_world *world);
 CSIMI_FN void csimi_tree_forget_bounds(csim_world *w);
 CSIMI_FN bool csimi_tree_overruns(csim_world *world, const csimi_step_frame *f, const csimi_step *step, int pass);
 /* Rows of all joints behind those of contacts and pins; their impulses into link_impulse. */
-CSIMI_FN void csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step);
+CSIMI_FN csim_status csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step);
 CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, const csimi_step *step);
 /* ---- island.c: each island as a problem of its own, solved and certified */
 CSIMI_FN csim_status csimi_solve_islands(csim_world *world, csimi_step_frame *frame, csimi_arena *arena);
@@ -6605,6 +6625,7 @@ typedef struct csimi_within {
     int n, count;
     const unsigned char *rotation; /* [n] */
     csim_real *gap, *pulse, *move; /* [count], [3 count], [3 n] room; move: by which velocity positions go */
+    csim_real *phi;                /* [count] of the rows, while a bounded frame has its own */
     bool bounded;             /* out */
 } csimi_within;
 CSIMI_FN void csimi_within_open(const csim_world *w, csimi_step_frame *f);
@@ -9644,8 +9665,8 @@ CSIMI_FN csimi_place csimi_place_rigid(const csimi_state *s, int k, csim_vec3 po
     return p;
 }
 
-/* x = x_i + t dx + a e1 + b e2 + c e3, in the axes of the edge. A sheared edge has dx off its third axis; c is 0 but for
-   what is far beyond its ends and for edges so bent that they run against their axes: there t is the nearest. */
+/* x = x_i + t dx + a e1 + b e2 + c e3, in the axes of the edge. A sheared edge has dx off its third axis; c is 0 but
+   for what is far beyond its ends and for edges so bent that they run against their axes: there t is the nearest. */
 CSIMI_FN csimi_place csimi_place_edge(const csimi_state *s, int k, csim_vec3 point) {
     csimi_place p = csimi_place_of(CSIMI_PLACE_EDGE);
     csim_quat q = csimi_load_quat(s->frame + 4 * (size_t)k);
@@ -10398,8 +10419,6 @@ CSIMI_FN void csimi_fold_rest(csimi_state *s, int t) {
 #if !defined(CONDSIM_NO_SPRINGS)
 /* model/spring: springs and dampers along the line between two places. */
 
-#define CSIMI_SPRING_SIDE 6 /* terms of both ends that have slots; with more the blocks are looked for */
-
 /* A spring as seen by the blocks: stretch direction and the terms of d = point a - point b, signs included. */
 typedef struct csimi_spring_view {
     int count, block[2 * CSIMI_PLACE_TERMS];
@@ -10425,7 +10444,7 @@ static csimi_spring_view csimi_spring_look(const csimi_state *s, int k) {
 
 CSIMI_FN int csimi_spring_blocks(const csimi_place *ends) {
     int n = csimi_place_term_count(ends) + csimi_place_term_count(ends + 1);
-    return n * n;
+    return n * (n - 1);
 }
 
 /* Force on end a and the weighted tangent: (w k + h c) e e' + w max(0, tension / length) (I - e e'), w = sigma h^2. At
@@ -10524,8 +10543,6 @@ CSIMI_FN void csimi_spring_energy(const csimi_state *s, csimi_energy *energy) {
         energy->elastic += (double)s->spring_data[3 * k + 1] * stretch * stretch / 2;
     }
 }
-
-#undef CSIMI_SPRING_SIDE
 #endif
 /* ==== end model/spring.c */
 
@@ -19868,10 +19885,10 @@ static csim_status csimi_check_blocks(csimi_spot *place, const csim_problem *p) 
     return CSIM_OK;
 }
 
-static csim_status csimi_check_terms(csimi_spot *place, const csim_problem *p) {
+static csim_status csimi_check_terms(csimi_spot *place, const csim_problem *p, csim_side side) {
     csim_status status = CSIM_OK;
     int k;
-    for (k = 0; k < p->term_count && status == CSIM_OK; ++k) {
+    for (k = side.first; k < side.first + side.count && status == CSIM_OK; ++k) {
         const csim_real *J = p->terms[k].J;
         if (!csimi_finite(J[0] + J[1] + J[2] + J[3] + J[4] + J[5] + J[6] + J[7] + J[8])) /* a sum hides none */
             status = csimi_check_finite(place, "terms", k, ".J", J, 9);
@@ -19970,8 +19987,11 @@ CSIMI_FN csim_status csimi_check_numbers(const csim_problem *problem, csim_error
     int m;
     place.error = error;
     status = csimi_check_matrix(&place, problem);
-    if (status == CSIM_OK) status = csimi_check_terms(&place, problem);
-    for (m = 0; m < problem->contact_count && status == CSIM_OK; ++m) status = csimi_check_contact(&place, problem, m);
+    for (m = 0; m < problem->contact_count && status == CSIM_OK; ++m) {
+        status = csimi_check_terms(&place, problem, problem->contacts[m].a);
+        if (status == CSIM_OK) status = csimi_check_terms(&place, problem, problem->contacts[m].b);
+        if (status == CSIM_OK) status = csimi_check_contact(&place, problem, m);
+    }
     return status;
 }
 
@@ -20262,7 +20282,10 @@ static void csimi_nodal_layout_scratch(csimi_arena *arena, csimi_nodal_plan *pla
     plan->cursor = CSIMI_PUSH(arena, int, plan->n);
 }
 
-CSIMI_FN void csimi_nodal_reserve(csimi_arena *arena, int blocks, int matrix_blocks, int contacts, int terms) {
+CSIMI_FN void csimi_nodal_reserve(csimi_arena *arena, int blocks, int matrix_blocks, int contacts, int terms,
+                                  int side) {
+    /* k k + 2 k + 1 blocks a side; a k beyond 4 is counted k k / 4 times */
+    const int most = side > 0 && side < 4 ? side + 2 : 6;
     csimi_nodal_plan plan;
     csimi_nodal nodal;
     size_t mark;
@@ -20271,7 +20294,7 @@ CSIMI_FN void csimi_nodal_reserve(csimi_arena *arena, int blocks, int matrix_blo
     plan.contacts = contacts;
     plan.virtual_count = csimi_imin(2 * contacts, terms);
     plan.incidences = terms;
-    plan.capacity = matrix_blocks + 6 * terms + plan.virtual_count; /* k k + 2 k + 1 blocks a side */
+    plan.capacity = matrix_blocks + most * terms + plan.virtual_count;
     csimi_nodal_layout(arena, &plan, &nodal);
     mark = arena->used;
     csimi_nodal_layout_scratch(arena, &plan);
@@ -23560,7 +23583,8 @@ CSIMI_FN void csimi_cond_keep(csimi_cond *c) {
     CSIMI_MEMCPY(c->policy.best_lambda, c->map.lambda, 3 * (size_t)c->map.contacts * sizeof *c->map.lambda);
 }
 
-/* With the shift the answer is that of the given contacts, so those are certified; without it, the nodal ones. */
+/* With the shift the answer is that of the given contacts, so those are certified; without it, the nodal ones until the
+   solve ends (csimi_cond_judge). */
 CSIMI_FN bool csimi_cond_certify(csimi_cond *c, const csim_real *v, const csim_real *lambda, csim_real tolerance,
                                  csim_outcome *outcome) {
     csim_certificate *k = &outcome->certificate;
@@ -24207,7 +24231,7 @@ CSIMI_FN size_t csimi_cond_bytes(const csim_problem_size *size, const csim_solve
         (void)CSIMI_PUSH(&arena, csim_real, 4 * (size_t)size->blocks);
         (void)CSIMI_PUSH(&arena, int, 2 * (size_t)size->blocks);
     }
-    csimi_nodal_reserve(&arena, size->blocks, size->matrix_blocks, size->contacts, size->terms);
+    csimi_nodal_reserve(&arena, size->blocks, size->matrix_blocks, size->contacts, size->terms, size->side);
     csimi_cond_layout(&c, &arena, size->blocks + csimi_imin(2 * size->contacts, size->terms), size->contacts,
                       size->blocks, size->aggregates, size->links, csimi_cond_window(params), params->shift);
     return arena.high;
@@ -24455,6 +24479,21 @@ static CSIMI_NOINLINE bool csimi_cond_again(csimi_cond_turn *t) {
     return false;
 }
 
+/* Without the shift the nodal contacts were solved, whose virtual nodes slip: the certificate is of the given ones all
+   the same, and a solve that only met its own is no yes. */
+static void csimi_cond_judge(const csimi_cond *c, const csim_solver_params *params, const csim_solution *solution,
+                             csim_outcome *outcome) {
+    if (c->centre.shift || outcome->virtual_nodes == 0 || outcome->result == CSIM_RESULT_NOT_FINITE ||
+        outcome->result == CSIM_RESULT_UNCHECKED)
+        return;
+    (void)csim_problem_certify(c->map.given, solution->v, solution->lambda, c->map.scratch, c->map.scratch_bytes,
+                               &outcome->certificate);
+    outcome->products++;
+    if (outcome->result == CSIM_RESULT_CONVERGED &&
+        !(csim_certificate_worst(&outcome->certificate) <= (double)params->tolerance))
+        outcome->result = CSIM_RESULT_STALLED;
+}
+
 CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
                                       const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
                                       csim_error *error) {
@@ -24494,8 +24533,10 @@ CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_so
         status = csimi_cond_round(&c, params, arena, solution, outcome, error);
         outcome->bytes = arena->high - begin;
         if (status != CSIM_OK || outcome->result == CSIM_RESULT_NOT_FINITE || round >= CSIMI_COND_ROUNDS ||
-            outcome->iterations >= params->max_iterations || !csimi_cond_again(&turn))
+            outcome->iterations >= params->max_iterations || !csimi_cond_again(&turn)) {
+            if (status == CSIM_OK) csimi_cond_judge(&c, params, solution, outcome);
             return status;
+        }
         csimi_pop(arena, mark);
     }
 }
@@ -25110,9 +25151,12 @@ static void csimi_coupled_pieces_of(csimi_coupled *c) {
 CSIMI_FN bool csimi_coupled_plan(csimi_coupled *c, const csim_problem *p) {
     csimi_factor *f = &c->factor;
     const int most = csimi_coupled_most_pieces(c->n, csimi_pieces_count(p), p->contact_count);
+    const csim_side *side;
     int k, m;
     CSIMI_MEMSET(c->late, 0, (size_t)c->n);
-    for (k = 0; k < p->term_count; ++k) c->late[p->terms[k].block] = 1;
+    for (m = 0; m < p->contact_count; ++m)
+        for (side = &p->contacts[m].a; side; side = side == &p->contacts[m].a ? &p->contacts[m].b : NULL)
+            for (k = side->first; k < side->first + side->count; ++k) c->late[p->terms[k].block] = 1;
     csimi_factor_plan(f, &p->A, c->late);
     c->pieces = 0;
     c->products = 0;
@@ -29267,6 +29311,7 @@ CSIMI_FN csim_problem_size csimi_problem_measure(const csim_problem *problem) {
     for (m = 0; m < problem->contact_count; ++m)
         for (side = 0; side < 2; ++side) {
             const int count = side ? problem->contacts[m].b.count : problem->contacts[m].a.count;
+            size.side = csimi_imax(size.side, count);
             size.terms += count <= 4 ? count : (count * count + 3) / 4;
         }
     size.aggregates = csimi_coarse_usable(s) ? s->aggregate_count : csimi_cond_pairs(problem);
@@ -32052,6 +32097,15 @@ CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *c) {
     n.surface = c->surface;
     n.triangles = c->triangles;
     n.links = n.springs = n.joints = c->links;
+#ifdef CONDSIM_NO_SPRINGS
+    n.springs = 0;
+#endif
+#ifdef CONDSIM_NO_JOINTS
+    n.joints = 0;
+#endif
+#ifdef CONDSIM_NO_CABLE
+    n.bends = 0;
+#endif
     n.axes = c->axes;
     n.contacts = n.ended = c->contacts;
     n.aggregates = c->aggregates;
@@ -32062,6 +32116,7 @@ CSIMI_FN csimi_counts csimi_counts_of(const csim_capacity *c) {
     n.tree_links = c->tree_links;
     n.coords = c->coords;
     n.tree_span = c->tree_span;
+    n.tree_rows = c->tree_rows;
     n.modal = c->modal;
     return n;
 }
@@ -32089,6 +32144,7 @@ CSIMI_FN csim_capacity csimi_capacity_of(const csimi_counts *n) {
     c.tree_links = n->tree_links;
     c.coords = n->coords;
     c.tree_span = n->tree_span;
+    c.tree_rows = n->tree_rows;
     c.modal = n->modal;
     return c;
 }
@@ -32244,6 +32300,7 @@ static void csimi_round_up(csimi_counts *n, const csimi_counts *had) {
 #undef CSIMI_X
     n->ended = n->contacts;
     n->touches = csimi_touches_of(n->pairs);
+    n->tree_rows = csimi_imax(n->tree_rows, CSIMI_TREE_JOINT_ROWS * n->tree_links);
     if (n->kept > 0) n->kept = n->contacts;
     if (n->slept > 0) n->slept = n->contacts;
     if (n->slept > 0) n->slept_touches = n->touches;
@@ -32536,11 +32593,12 @@ CSIM_API bool csim_link_valid(const csim_world *w, csim_link_id id) {
 
 /* ---- room */
 
-/* Contacts and pairs that a heap world reserves for what it holds: a first program never meets a full capacity. */
+/* Contacts and pairs that a heap world reserves for what it holds: what a resting scene needs. A step that finds more
+   makes the room: a contact takes kilobytes with the scratch of its solver, too much for what may never touch. */
 static void csimi_expect_contacts(csimi_counts *n) {
-    n->contacts = csimi_most_items((int64_t)16 * n->shapes + (int64_t)2 * n->surface +
-                                   (int64_t)(n->tets > 0 ? 1 : 6) * n->nodes + 32);
-    n->pairs = csimi_most_items((int64_t)12 * (n->shapes + n->bodies) + (int64_t)16 * n->frames + 32);
+    n->contacts = csimi_most_items((int64_t)5 * n->shapes + n->surface / 4 + (n->tets > 0 ? n->nodes / 16 : n->nodes) +
+                                   (int64_t)2 * n->frames + 32);
+    n->pairs = csimi_most_items((int64_t)4 * (n->shapes + n->bodies) + (int64_t)8 * n->frames + 32);
     n->ended = n->contacts;
     n->touches = csimi_touches_of(n->pairs);
 }
@@ -37313,7 +37371,7 @@ CSIM_API const char *csim_build_info(void) {
 /* step/frame: the scratch of a step, laid out and counted by one routine. */
 
 CSIMI_FN int csimi_most_rows(const csimi_counts *n) {
-    return n->contacts + CSIMI_JOINT_ROWS * n->joints + CSIMI_TREE_JOINT_ROWS * n->tree_links +
+    return n->contacts + CSIMI_JOINT_ROWS * n->joints + n->tree_rows +
            CSIMI_AXES_LINES * n->axes;
 }
 
@@ -37327,11 +37385,16 @@ CSIMI_FN int csimi_most_aggregates(const csimi_counts *n) {
 #endif
 }
 
+CSIMI_FN int csimi_most_side(const csimi_counts *n) {
+    const int rigid = CSIMI_HAS_RIGID && n->rigids > 0 ? 2 : 1; /* where none moves, they have no terms */
+    const int side = n->tets + n->membranes + n->frames > 0 ? 3 : rigid; /* faces of solids, edges of cables */
+    return csimi_imax(side, csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
+}
+
 CSIMI_FN int csimi_most_terms(const csimi_counts *n) {
-    int side = n->tets + n->membranes + n->frames > 0 ? 3 : 2; /* faces of solids, edges of cables; rigid bodies */
-    side = csimi_imax(side, csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
+    const int side = csimi_most_side(n);
     return 2 * side * n->contacts + 2 * csimi_imax(side, 4) * CSIMI_JOINT_ROWS * n->joints /* a gear: four a side */
-           + CSIMI_TREE_JOINT_ROWS * n->tree_links + (2 * side + 1) * CSIMI_AXES_LINES * n->axes;
+           + n->tree_rows + (2 * side + 1) * CSIMI_AXES_LINES * n->axes;
 }
 
 CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csimi_arena *arena) {
@@ -37360,13 +37423,15 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->driven = CSIMI_PUSH(arena, unsigned char, n->bodies);
     f->missed = CSIMI_PUSH(arena, unsigned char, blocks);
     f->found = CSIMI_PUSH(arena, csimi_found_contact, n->contacts);
+    f->kept = CSIMI_PUSH(arena, csimi_found_kept, n->kept > 0 ? n->contacts : 0);
 #ifndef CONDSIM_NO_PATHS
     f->passing = CSIMI_PUSH(arena, csimi_passing, n->shapes);
 #endif
     f->contacts = CSIMI_PUSH(arena, csim_contact, rows);
     f->terms = CSIMI_PUSH(arena, csim_term, csimi_most_terms(n));
+    f->term_block = CSIMI_PUSH(arena, int, csimi_most_terms(n));
     f->lambda = CSIMI_PUSH(arena, csim_real, 3 * rows);
-    f->tree_row = CSIMI_PUSH(arena, int, CSIMI_TREE_JOINT_ROWS *(size_t)n->tree_links);
+    f->tree_row = CSIMI_PUSH(arena, int, n->tree_rows);
     f->island = CSIMI_PUSH(arena, int, blocks);
     f->contact_island = CSIMI_PUSH(arena, int, rows);
     f->local = CSIMI_PUSH(arena, int, blocks);
@@ -37379,13 +37444,14 @@ CSIMI_FN void csimi_frame_layout(csimi_step_frame *f, const csimi_counts *n, csi
     f->aggregate_of = CSIMI_PUSH(arena, int, blocks);
     f->joint = CSIMI_PUSH(arena, csimi_joint, n->joints);
     f->axes = CSIMI_PUSH(arena, csimi_axes, n->axes);
-    f->info = CSIMI_PUSH(arena, csim_contact_info, n->contacts);
-    f->ended = CSIMI_PUSH(arena, uint64_t, n->contacts);
-    f->carried = CSIMI_PUSH(arena, unsigned char, n->contacts);
     f->sigma_of_body = CSIMI_PUSH(arena, csim_real, n->bodies);
     f->gap = CSIMI_PUSH(arena, csim_real, n->kept > 0 ? rows : 0);
     f->sensed = CSIMI_PUSH(arena, csimi_sensed, n->touches > 0 ? n->pairs : 0);
     f->pace = CSIMI_PUSH(arena, csimi_pace, n->kept > 0 ? n->bodies : 0);
+    f->solved_in = arena->used;
+    f->info = CSIMI_PUSH(arena, csim_contact_info, n->contacts);
+    f->ended = CSIMI_PUSH(arena, uint64_t, n->contacts);
+    f->carried = CSIMI_PUSH(arena, unsigned char, n->contacts);
 }
 /* ==== end step/frame.c */
 
@@ -37403,8 +37469,9 @@ static int csimi_count_pairs(const csimi_state *s) {
 }
 
 static int csimi_most_pairs(const csimi_counts *n) {
+    const int side = csimi_imax(csimi_most_side(n), n->rigids > 0 ? 2 : 1); /* a spring may end on what is fixed */
     /* trees store more blocks than pairs */
-    return 6 * n->tets + 15 * n->membranes + n->rigids + CSIMI_SPRING_SLOTS / 2 * n->springs + 3 * n->frames +
+    return 6 * n->tets + 15 * n->membranes + n->rigids + side * (2 * side - 1) * n->springs + 3 * n->frames +
            n->bends + (n->coords > 0 ? n->matrix_blocks / 2 : 0);
 }
 
@@ -37779,6 +37846,7 @@ CSIMI_FN csimi_found_contact *csimi_next_found(csimi_detector *d, int body_a, in
     if (f->found_count >= d->room) return NULL;
     c = f->found + f->found_count++;
     CSIMI_MEMSET(c, 0, sizeof *c);
+    if (csimi_keeps(d->world)) CSIMI_MEMSET(f->kept + (c - f->found), 0, sizeof *f->kept);
     c->id = id;
     c->body_a = body_a;
     c->body_b = body_b;
@@ -37902,8 +37970,10 @@ static void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csim
     const csimi_kept *k = s->kept + index;
     const csim_vec3 n = s->contact[index].normal;
     csimi_found_contact *c = csimi_next_found(d, a->body, b->body, s->contact[index].id);
+    csimi_found_kept *own;
     if (!c) return;
-    c->kept = *k;
+    own = d->frame->kept + (c - d->frame->found);
+    own->kept = *k;
     c->part_a = a->item;
     c->part_b = b->item;
     c->normal = n;
@@ -37912,7 +37982,7 @@ static void csimi_emit_kept(csimi_detector *d, const csimi_object *a, const csim
     c->point_b = csimi_carried(k->pose[1], now[1], csim_madd(k->arm[1], -k->gap, n));
     c->gap = csim_dot(n, csim_sub(c->point_a, c->point_b)) - c->radius;
     c->meet = csim_add(now[0].position, k->arm[0]);
-    c->meet_b = csim_add(now[1].position, k->arm[1]);
+    own->meet_b = csim_add(now[1].position, k->arm[1]);
     c->a = csimi_shape_place(s, a->item, c->meet);
     c->b = csimi_shape_place(s, b->item, c->meet);
 }
@@ -37939,14 +38009,15 @@ CSIMI_FN bool csimi_keep_pair(csimi_detector *d, const csimi_object *a, const cs
 
 CSIMI_FN void csimi_keep_found(csimi_detector *d, csimi_found_contact *c, int shape_a, int shape_b, uint64_t pair) {
     const csimi_store *s = &d->world->store;
-    csimi_kept *k = &c->kept;
+    csimi_found_kept *own = d->frame->kept + (c - d->frame->found);
+    csimi_kept *k = &own->kept;
     k->pair = pair;
     k->pose[0] = csimi_keep_pose(s, shape_a);
     k->pose[1] = csimi_keep_pose(s, shape_b);
     k->arm[0] = csim_sub(c->meet, k->pose[0].position);
     k->arm[1] = csim_sub(c->meet, k->pose[1].position);
     k->gap = c->gap + c->radius;
-    c->meet_b = c->meet;
+    own->meet_b = c->meet;
 }
 
 /* Twice the area of a triangle of contact points as seen along n. */
@@ -37997,18 +38068,19 @@ static csim_real csimi_sag_of(const csim_world *w, const csimi_step_frame *f, co
 CSIMI_FN csim_real csimi_kept_phi(const csim_world *w, csimi_step_frame *f, int i, csim_real restitution,
                                   csim_real approach) {
     const csim_world_def *def = &w->def;
-    csimi_found_contact *c = f->found + i;
+    const csimi_found_contact *c = f->found + i;
+    csimi_found_kept *own = f->kept + i;
     const csim_real e = approach < -def->restitution_threshold ? restitution : 0;
     const bool bounces = e > 0 && c->gap + f->h * approach < 0;
     const csim_real base = bounces ? e * approach : csimi_max(c->gap, 0) / f->h;
     f->gap[i] = (bounces ? csimi_min(c->gap, 0) : c->gap) / f->h;
-    c->kept.sag = csimi_sag_of(w, f, c);
-    c->push = 0;
+    own->kept.sag = csimi_sag_of(w, f, c);
+    own->push = 0;
     if (c->gap < 0) {
-        const csim_real deep = csimi_min(c->gap + def->slop + c->kept.sag, 0);
-        c->push = csimi_min(csimi_max(def->stabilization * deep / f->h, -def->push_out_speed) - base, 0);
+        const csim_real deep = csimi_min(c->gap + def->slop + own->kept.sag, 0);
+        own->push = csimi_min(csimi_max(def->stabilization * deep / f->h, -def->push_out_speed) - base, 0);
     }
-    return base + c->push;
+    return base + own->push;
 }
 
 #undef CSIMI_KEEP_SHARE
@@ -40916,9 +40988,11 @@ static void csimi_tree_joint_row(csim_world *w, csimi_step_frame *f, int link, i
                                  csim_real phi, csim_real lo, csim_real hi) {
     const csimi_state *s = &w->store.state;
     const csimi_tree *tree = s->tree + s->tree_link[link].tree;
-    const int i = f->contact_count++, at = CSIMI_TREE_JOINT_ROWS * link + kind;
+    const int i = f->contact_count, at = CSIMI_TREE_JOINT_ROWS * link + kind;
     csim_contact *row = f->contacts + i;
     csim_term *term = f->terms + f->term_count;
+    if (f->tree_rows++ >= w->store.capacity.tree_rows) return;
+    f->contact_count++;
     CSIMI_MEMSET(row, 0, sizeof *row);
     CSIMI_MEMSET(term, 0, sizeof *term);
     row->law = CSIM_LAW_BOX;
@@ -40991,10 +41065,11 @@ CSIMI_FN bool csimi_tree_overruns(csim_world *w, const csimi_step_frame *f, cons
     return found;
 }
 
-CSIMI_FN void csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
+CSIMI_FN csim_status csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step) {
     const csimi_state *s = &w->store.state;
     int i;
     f->first_tree_row = f->contact_count;
+    f->tree_rows = 0;
     for (i = 0; i < s->tree_link_count; i++) {
         const csimi_tree_link *l = s->tree_link + i;
         const csim_real D = csimi_drive_gain(l, step);
@@ -41011,6 +41086,10 @@ CSIMI_FN void csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_st
                                  -f->h * l->effort, f->h * l->effort);
         }
     }
+    w->high.tree_rows = csimi_imax(w->high.tree_rows, f->tree_rows);
+    if (f->tree_rows <= w->store.capacity.tree_rows) return CSIM_OK;
+    return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_step", "tree_rows needed", true, (double)f->tree_rows,
+                      "at most capacity.tree_rows");
 }
 
 CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, const csimi_step *step) {
@@ -41104,7 +41183,7 @@ static void csimi_contact_row(csim_world *w, csimi_step_frame *f, const csimi_la
     c->omega[0] = w->def.omega[0];
     c->omega[1] = w->def.omega[1];
     c->mask = 7;
-    csimi_sides(f, s, a, found->meet, b, found->kept.pair ? found->meet_b : found->meet, c);
+    csimi_sides(f, s, a, found->meet, b, csimi_keeps(w) && f->kept[i].kept.pair ? f->kept[i].meet_b : found->meet, c);
     CSIMI_MEMCPY(u, c->phi, sizeof u); /* what moves by itself, and what is to be solved for */
     csimi_row_velocity(f, c, u);
     approach = u[0];
@@ -41198,7 +41277,8 @@ static void csimi_within_rows(const csim_world *w, const csimi_step_frame *f, cs
         const csimi_kept *last = found && found->last >= 0 ? w->store.kept + found->last : NULL;
         c->gap[i] = found ? f->gap[c->contact[i]] : csimi_max(c->rows[i].phi[0], 0);
         for (k = 0; k < 3; k++) c->pulse[3 * i + k] = c->solution->lambda[3 * i + k];
-        if (found) c->rows[i].phi[0] -= found->push;
+        c->phi[i] = c->rows[i].phi[0];
+        if (found) c->rows[i].phi[0] -= f->kept[c->contact[i]].push;
         if (last && last->bounded) {
             csim_real world[3];
             csimi_store3(world, csim_scale(scale, last->pulse));
@@ -41225,7 +41305,7 @@ static void csimi_within_keep(csim_world *w, csimi_step_frame *f, const csimi_wi
         csim_real world[3] = {0, 0, 0};
         csimi_kept *kept;
         if (c->contact[i] >= f->found_count) continue;
-        kept = &f->found[c->contact[i]].kept;
+        kept = &f->kept[c->contact[i]].kept;
         kept->calm = calm;
         kept->bounded = bounded > 0;
         if (bounded) csimi_addmulT3(c->rows[i].R, c->pulse + 3 * i, world);
@@ -41284,7 +41364,7 @@ CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csim
     const long each = bodies ? c->count : csimi_within_iteration(c->problem);
     csimi_pace *pace = f->pace + csimi_block_owner(&w->store, c->block[0]);
     csim_status status;
-    int substeps = f->substeps;
+    int substeps = f->substeps, i;
     bool lumped = !forced && pace->bounded == CSIMI_WITHIN_LUMPED && pace->wait > 0;
     long left, own = csimi_within_frame(c->count, f->substeps) + c->problem->A.row[c->n] / 8;
     if (!f->again) f->reserved -= own;
@@ -41319,6 +41399,7 @@ CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csim
         csimi_within_rows(w, f, c);
         if (!lumped) csimi_within_forget(w, f, c);
         if ((status = csimi_within_try(w, c, params, arena, outcome)) != 0) return status;
+        for (i = 0; i < c->count; i++) c->rows[i].phi[0] = c->phi[i];
         f->work += bodies ? csimi_within_frame(c->count, f->substeps) : own;
     } else {
         CSIMI_MEMCPY(c->move, c->solution->v, 3 * (size_t)c->n * sizeof *c->move);
@@ -41342,8 +41423,6 @@ typedef struct csimi_island_work {
     csim_solution solution;
     int *row, *col, *diag;
     csim_real *val, *b;
-    csim_contact *contacts;
-    csim_term *terms;
     int *aggregate, *aggregate_local; /* [blocks]; [aggregates of the world] */
     csim_real *offset, *radius, *centre;
     unsigned char *rotation;
@@ -41352,8 +41431,8 @@ typedef struct csimi_island_work {
     csim_elastic *elastic;          /* [elastic] */
 } csimi_island_work;
 
-static void csimi_island_layout(csimi_island_work *p, int blocks, int matrix_blocks, int rows, int terms,
-                                int aggregates, int links, int elastic, csimi_arena *arena) {
+static void csimi_island_layout(csimi_island_work *p, int blocks, int matrix_blocks, int rows, int aggregates,
+                                int links, int elastic, csimi_arena *arena) {
     size_t n = (size_t)blocks;
     p->row = CSIMI_PUSH(arena, int, n + 1);
     p->col = CSIMI_PUSH(arena, int, matrix_blocks);
@@ -41362,8 +41441,6 @@ static void csimi_island_layout(csimi_island_work *p, int blocks, int matrix_blo
     p->b = CSIMI_PUSH(arena, csim_real, 3 * n);
     p->solution.v = CSIMI_PUSH(arena, csim_real, 3 * n);
     p->solution.lambda = CSIMI_PUSH(arena, csim_real, 3 * (size_t)rows);
-    p->contacts = CSIMI_PUSH(arena, csim_contact, rows);
-    p->terms = CSIMI_PUSH(arena, csim_term, terms);
     p->aggregate = CSIMI_PUSH(arena, int, n);
     p->aggregate_local = CSIMI_PUSH(arena, int, aggregates);
     p->offset = CSIMI_PUSH(arena, csim_real, 3 * n);
@@ -41388,31 +41465,37 @@ CSIMI_FN size_t csimi_island_scratch(const csimi_counts *n, const csim_solver_pa
     csimi_island_work p;
     csim_problem_size size;
     csimi_arena arena = csimi_arena_counting();
-    int blocks = csimi_blocks_of(n), rows = csimi_most_rows(n), aggregates = csimi_most_aggregates(n), merged;
-    csimi_island_layout(&p, blocks, n->matrix_blocks, rows, csimi_most_terms(n), aggregates, csimi_most_links(n),
+    const int joint_rows = CSIMI_JOINT_ROWS * n->joints + CSIMI_AXES_LINES * n->axes;
+    int blocks = csimi_blocks_of(n), rows = csimi_most_rows(n), aggregates = csimi_most_aggregates(n), merged, span;
+    csimi_island_layout(&p, blocks, n->matrix_blocks, rows, aggregates, csimi_most_links(n),
                         csimi_most_elastic(n, solver), &arena);
     size.blocks = blocks;
     size.matrix_blocks = n->matrix_blocks;
     size.contacts = rows;
     size.terms = csimi_most_terms(n);
+    size.side = csimi_most_side(n);
     size.aggregates = aggregates;
     size.links = csimi_most_links(n);
     size.elastic = csimi_most_elastic(n, solver);
     size.rigid = n->tets == 0 && n->membranes == 0 && n->links == 0 && n->frames == 0 && n->tree_span <= 14;
     merged = n->joints > 0 && n->springs > 0 ? csimi_imin(2 * n->rigids, CSIMI_BODY_LARGEST) : 0;
-    size.factor_blocks = n->coords > 0 || merged ? 4 * blocks + n->tree_span * n->coords + merged * 2 * n->rigids : 0;
+    span = csimi_imax(csimi_imax(n->tree_span, merged), n->springs > 0 ? CSIMI_BODY_BLOCKS : 2); /* blocks of a body */
+    size.factor_blocks = size.rigid ? n->nodes + 4 * n->rigids : 0;
+    if (n->coords > 0 || merged)
+        size.factor_blocks = 4 * (blocks - n->coords) + n->tree_span * n->coords + merged * 2 * n->rigids;
     size.reach_blocks = 2 * CSIMI_JOINT_ROWS * n->joints + 2 * CSIMI_AXES_LINES * n->axes; /* rows on the turning alone
                                                                                               of a rigid body */
     if (size.elastic > 0) size.reach_blocks += 3 * size.terms;
-    if (n->coords > 0 || merged) /* two sides; a gear: two more */
-        size.reach_blocks += csimi_imax(n->tree_span, merged) * (2 * rows + 2 * n->joints);
+    if (n->coords > 0 || merged) /* sides of contacts beyond their terms; two sides of joints, a gear: two more */
+        size.reach_blocks += 2 * (span - csimi_imin(span, csimi_most_side(n))) * n->contacts +
+                             (span - 1) * n->tree_rows + span * 2 * (joint_rows + n->joints);
     if (solver->solver == CSIM_SOLVER_XPBD) csimi_push(&arena, 3 * sizeof(csim_real) * (size_t)blocks, 1);
     csimi_push(&arena, 3 * sizeof(csim_real) * (size_t)rows + 64, 1); /* where a solve began */
     if (n->kept > 0) { /* worlds with bounded frames */
         csim_solver_params bounded = *solver;
         bounded.solver = CSIM_SOLVER_BOUNDED;
         csimi_push(&arena, csimi_most_bytes(csim_solver_bytes(&size, solver), csim_solver_bytes(&size, &bounded)), 1);
-        CSIMI_PUSH(&arena, csim_real, 4 * (size_t)rows + 3 * (size_t)blocks);
+        CSIMI_PUSH(&arena, csim_real, 5 * (size_t)rows + 3 * (size_t)blocks);
         CSIMI_PUSH(&arena, uint64_t, 2 * (size_t)blocks);
     } else {
         csimi_push(&arena, csimi_most_bytes(csim_solver_bytes(&size, solver), csimi_restrain_bytes(&size)), 1);
@@ -41548,32 +41631,43 @@ static void csimi_island_matrix(const csim_world *w, const csimi_step_frame *f, 
     p->problem.b = p->b;
 }
 
-static csim_side csimi_island_side(const csimi_step_frame *f, csimi_island_work *p, csim_side side) {
-    csim_side local;
+/* Rows are solved where they are. While islands are, terms name blocks by their numbers in their islands ... */
+static void csimi_terms_to_islands(csimi_step_frame *f) {
     int k;
-    local.first = p->problem.term_count;
-    local.count = side.count;
-    for (k = 0; k < side.count; k++) {
-        csim_term *t = p->terms + p->problem.term_count++;
-        *t = f->terms[side.first + k];
-        t->block = f->local[t->block];
+    for (k = 0; k < f->term_count; k++) {
+        f->term_block[k] = f->terms[k].block;
+        f->terms[k].block = f->local[f->terms[k].block];
     }
-    return local;
 }
 
+static void csimi_terms_to_world(csimi_step_frame *f) {
+    int k;
+    for (k = 0; k < f->term_count; k++) f->terms[k].block = f->term_block[k];
+}
+
+static void csimi_trade_rows(csim_contact *a, csim_contact *b) {
+    const csim_contact c = *a;
+    if (a == b) return;
+    *a = *b;
+    *b = c;
+}
+
+/* ... and the rows of the one that is being solved stand first: each changes places with one that is not behind it,
+   which in most worlds is itself. Done the other way round they are back. */
 static void csimi_island_contacts(const csimi_step_frame *f, csimi_island_work *p, const int *contact, int count) {
     int i, k;
     p->problem.contact_count = count;
-    p->problem.contacts = p->contacts;
-    p->problem.terms = p->terms;
-    p->problem.term_count = 0;
+    p->problem.contacts = f->contacts;
+    p->problem.terms = f->terms;
+    p->problem.term_count = f->term_count;
     for (i = 0; i < count; i++) {
-        csim_contact *c = p->contacts + i;
-        *c = f->contacts[contact[i]];
-        c->a = csimi_island_side(f, p, c->a);
-        c->b = csimi_island_side(f, p, c->b);
+        csimi_trade_rows(f->contacts + i, f->contacts + contact[i]);
         for (k = 0; k < 3; k++) p->solution.lambda[3 * i + k] = f->lambda[3 * contact[i] + k];
     }
+}
+
+static void csimi_island_contacts_back(const csimi_step_frame *f, const int *contact, int count) {
+    while (count-- > 0) csimi_trade_rows(f->contacts + count, f->contacts + contact[count]);
 }
 
 /* Whether a block is the first of a point, a rigid body or a tree. */
@@ -41806,14 +41900,12 @@ static bool csimi_certifies(const csim_world *w) {
 static void csimi_island_room(const csim_world *w, const csimi_step_frame *f, int island, csimi_island_work *p,
                               csimi_arena *arena) {
     const int *block = f->island_blocks + f->island_first[island];
-    const int *contact = f->island_contacts + f->island_contact_first[island];
     const int n = f->island_first[island + 1] - f->island_first[island];
     const int contacts = f->island_contact_first[island + 1] - f->island_contact_first[island];
-    int i, matrix = 0, terms = 0;
+    int i, matrix = 0;
     for (i = 0; i < n; i++) matrix += w->store.A.row[block[i] + 1] - w->store.A.row[block[i]];
-    for (i = 0; i < contacts; i++) terms += f->contacts[contact[i]].a.count + f->contacts[contact[i]].b.count;
     CSIMI_MEMSET(p, 0, sizeof *p);
-    csimi_island_layout(p, n, matrix, contacts, terms, f->aggregates, csimi_most_links(&w->store.count),
+    csimi_island_layout(p, n, matrix, contacts, f->aggregates, csimi_most_links(&w->store.count),
                         csimi_most_elastic(&w->store.count, &w->def.solver), arena);
 }
 
@@ -41835,7 +41927,7 @@ static csimi_within csimi_within_of(const csimi_step_frame *f, int island, csimi
     csimi_within c;
     CSIMI_MEMSET(&c, 0, sizeof c);
     c.problem = &p->problem;
-    c.rows = p->contacts;
+    c.rows = f->contacts;
     c.solution = &p->solution;
     c.block = f->island_blocks + f->island_first[island];
     c.contact = f->island_contacts + f->island_contact_first[island];
@@ -41843,6 +41935,7 @@ static csimi_within csimi_within_of(const csimi_step_frame *f, int island, csimi
     c.count = p->problem.contact_count;
     c.rotation = p->rotation;
     c.gap = CSIMI_PUSH(arena, csim_real, c.count);
+    c.phi = CSIMI_PUSH(arena, csim_real, c.count);
     c.pulse = CSIMI_PUSH(arena, csim_real, 3 * (size_t)c.count);
     c.move = CSIMI_PUSH(arena, csim_real, 3 * (size_t)c.n);
     return c;
@@ -41855,6 +41948,8 @@ static void csimi_keep_outcome(const csim_world *w, const csim_problem *problem,
     if (outcome->result != CSIM_RESULT_CAP && outcome->result != CSIM_RESULT_STALLED) return;
     if (csimi_keeps(w) || csimi_solver_gaps(w->def.solver.solver)) return;
     if (w->def.integrator == CSIM_HALF_STEP) return;
+    if (!w->def.solver.shift && outcome->virtual_nodes > 0 && outcome->result == CSIM_RESULT_STALLED)
+        return; /* the nodal answer was asked for */
     if (csim_certificate_worst(&outcome->certificate) <= CSIMI_NEAR) return;
     if (!csimi_restrain(problem, begun, arena, &w->def.tasks, solution, &kept)) return;
     *outcome = kept;
@@ -41910,6 +42005,7 @@ static csim_status csimi_solve_island(csim_world *w, csimi_step_frame *f, int is
         }
     for (i = 0; i < contacts; i++)
         for (k = 0; k < 3; k++) f->lambda[3 * contact[i] + k] = p.solution.lambda[3 * i + k];
+    csimi_island_contacts_back(f, contact, contacts);
     csimi_pop(arena, mark);
     return CSIM_OK;
 }
@@ -41959,11 +42055,13 @@ CSIMI_FN csim_status csimi_solve_islands(csim_world *w, csimi_step_frame *f, csi
     csimi_pop(arena, mark);
     csimi_sort_islands(f);
     csimi_aggregates(w, f);
+    csimi_terms_to_islands(f);
     f->stats.certificate.worst_contact = -1;
     if (csimi_keeps(w)) csimi_within_open(w, f);
     if (csimi_keeps(w)) order = csimi_within_order(f, CSIMI_PUSH(arena, uint64_t, 2 * (size_t)f->island_count));
     for (i = 0; i < f->island_count; i++)
         if ((status = csimi_solve_island(w, f, order ? (int)(order[i] & 0xffffffffu) : i, arena)) != 0) return status;
+    csimi_terms_to_world(f);
     csimi_pop(arena, mark);
     return CSIM_OK;
 }
@@ -41972,8 +42070,10 @@ CSIMI_FN csim_status csimi_solve_again(csim_world *w, csimi_step_frame *f, const
                                        csimi_arena *arena) {
     csim_status status;
     int i;
+    csimi_terms_to_islands(f);
     for (i = 0; i < f->island_count; i++)
         if (again[i] && (status = csimi_solve_island(w, f, i, arena)) != 0) return status;
+    csimi_terms_to_world(f);
     return CSIM_OK;
 }
 
@@ -42344,6 +42444,7 @@ static void csimi_path_groups(csimi_paths *p) {
 typedef struct csimi_path_pair {
     int a, b;
     csim_real way, spin, thick;
+    csim_real thin;  /* half of what the thinner is thick; levels: 0 */
     csim_real slack; /* how far they may overlap by their ways, and how well their distance must be known */
     csim_real round; /* > 0: their distance is that of cores which are smaller by so much */
     const csimi_facet *facet; /* of b, a level of triangles, instead of all of it; or null */
@@ -42471,6 +42572,7 @@ static csimi_path_pair csimi_path_pair_of(const csimi_paths *p, int a, int b) {
     q.way = p->way[a] + p->way[b];
     q.spin = p->spin[a] + p->spin[b];
     q.thick = s->skin[a].surface.thickness + s->skin[b].surface.thickness;
+    q.thin = B == CSIM_SHAPE_TRIANGLES ? 0 : thin;
     q.slack = csimi_min(p->slack, thin / 4);
     q.round = 0;
     q.facet = NULL;
@@ -42481,9 +42583,11 @@ static csimi_path_pair csimi_path_pair_of(const csimi_paths *p, int a, int b) {
 }
 
 /* The gap that ways may lead to. Shapes that are deeper in each other than a slack get nearer to two of them, step by
-   step, and never past. */
-static csim_real csimi_path_floor(csim_real gap, csim_real slack) {
-    return -gap < slack ? -slack : gap - csimi_max(2 * slack + gap, 0) / 16;
+   step; those that are deeper than that all the same, to 3/8 of the thickness of the thinner, and never past: what
+   could not move on would not come out either. */
+static csim_real csimi_path_floor(csim_real gap, csim_real slack, csim_real thin) {
+    const csim_real limit = -gap < CSIM_R(1.99) * slack ? 2 * slack : csimi_max(2 * slack, CSIM_R(0.75) * thin);
+    return -gap < slack ? -slack : gap - csimi_max(limit + gap, 0) / 16;
 }
 
 /* The share of the step at which the gap of two shapes has fallen too far; 1: never. */
@@ -42494,7 +42598,7 @@ static csim_real csimi_path_advance(const csimi_paths *p, const csimi_path_pair 
     csim_vec3 n = csim_v3(0, 0, 1);
     int look;
     if (!csimi_path_gap(p, &q, 0, q.way + q.slack, &gap, &n)) return 1;
-    floor = csimi_path_floor(gap, q.slack);
+    floor = csimi_path_floor(gap, q.slack, q.thin);
     near = csimi_min(gap - floor, q.slack) / 4;
     for (look = 0; look < CSIMI_PATH_LOOKS; look++) {
         const csim_real rate = csimi_min(q.spin - csim_dot(n, shift), q.way); /* of closing, at most */
@@ -42821,7 +42925,7 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
             if (!csimi_path_strays(&p) && !stopped) break;
         }
         if (nodes) csimi_path_nodes(&p);
-        if (bodies) csimi_path_write(&p);
+        csimi_path_write(&p);
     }
     csimi_pop(arena, mark);
 }
@@ -42840,8 +42944,8 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
        two shapes which have none      are apart, unless one went farther than its contacts were looked for, or two
                                        whose ways missed each other did not keep to them.
 
-   Nodes and edges of cables that move by more than the slack are looked at where they come near shapes, and all nodes of
-   solids: what gets in between the nodes of a coarse surface meets those inside, which have no rows. */
+   Nodes and edges of cables that move by more than the slack are looked at where they come near shapes, and all nodes
+   of solids: what gets in between the nodes of a coarse surface meets those inside, which have no rows. */
 
 #define CSIMI_UNSEEN_SHARE CSIM_R(16) /* a pair whose motion hides less than the slack over this is not looked at */
 
@@ -44448,7 +44552,7 @@ static void csimi_commit(csim_world *w, csimi_step_frame *f, const csimi_step *s
     for (i = 0; i < s->active_count; i++) s->body[s->active[i]].sigma = f->sigma_of_body[s->active[i]];
     csimi_joints_commit(w, f);
     s->count.kept = csimi_keeps(w) ? f->found_count : 0;
-    for (i = 0; i < s->count.kept; i++) s->kept[i] = f->found[i].kept;
+    for (i = 0; i < s->count.kept; i++) s->kept[i] = f->kept[i].kept;
     for (i = 0; i < s->active_count && csimi_keeps(w); i++) s->body[s->active[i]].pace = f->pace[s->active[i]];
     csimi_meets_clear(&s->meets, s->contact, s->count.contacts);
     CSIMI_MEMCPY(s->contact, f->info, sizeof(csim_contact_info) * (size_t)f->found_count);
@@ -44616,9 +44720,22 @@ static csim_status csimi_solve_bounded(csim_world *w, csimi_step_frame *f, csimi
         csimi_joints_stiffen(w, f);
         if (f->contact_count > f->first_tree_row) f->term_count = f->contacts[f->first_tree_row].a.first;
         f->contact_count = f->first_tree_row;
-        csimi_tree_rows(w, f, step);
-        status = csimi_solve_step(w, f, step, arena);
+        if ((status = csimi_tree_rows(w, f, step)) == CSIM_OK) status = csimi_solve_step(w, f, step, arena);
     }
+    return status;
+}
+
+/* The islands, in the room of what is reported afterwards too. */
+static csim_status csimi_solve_all(csim_world *w, csimi_step_frame *f, csimi_step *step, csimi_arena *arena) {
+    const size_t mark = arena->used;
+    csim_status status;
+    csimi_pop(arena, f->solved_in);
+    status = csimi_solve_bounded(w, f, step, arena);
+#ifndef CONDSIM_NO_JOINTS
+    if (status == CSIM_OK && w->store.count.joints > 0 && !csimi_solver_gaps(w->def.solver.solver))
+        status = csimi_close_joints(w, f, step, arena);
+#endif
+    csimi_pop(arena, mark);
     return status;
 }
 
@@ -44631,14 +44748,9 @@ static csim_status csimi_compute_step(csim_world *w, csimi_step_frame *f, csimi_
     t1 = csimi_now(w);
     if ((status = csimi_detect(w, f, arena)) != 0) return status;
     csimi_rows(w, f, arena);
-    csimi_tree_rows(w, f, step);
+    if ((status = csimi_tree_rows(w, f, step)) != 0) return status;
     t2 = csimi_now(w);
-    if ((status = csimi_solve_bounded(w, f, step, arena)) != 0) return status;
-#ifndef CONDSIM_NO_JOINTS
-    if (w->store.count.joints > 0 && !csimi_solver_gaps(w->def.solver.solver) &&
-        (status = csimi_close_joints(w, f, step, arena)) != 0)
-        return status;
-#endif
+    if ((status = csimi_solve_all(w, f, step, arena)) != 0) return status;
     t3 = csimi_now(w);
     if ((f->stats.flags & CSIM_FLAG_UNCERTIFIED) && w->def.on_uncertified == CSIM_REJECT_UNCERTIFIED)
         return csimi_fail(&w->error, CSIM_UNCERTIFIED, "csim_world_step", "certificate", true,
@@ -44696,18 +44808,19 @@ static csim_status csimi_run_step(csim_world *w, csimi_step_frame *f, csim_real 
 /* ---- scratch */
 
 /* Not inlined: the frame is a kilobyte of pointers, and the stages have layouts of their own. */
-static CSIMI_NOINLINE void csimi_count_frame(const csimi_counts *n, csimi_arena *arena) {
+static CSIMI_NOINLINE size_t csimi_count_frame(const csimi_counts *n, csimi_arena *arena) {
     csimi_step_frame frame;
     CSIMI_PUSH(arena, csimi_step_frame, 1);
     csimi_frame_layout(&frame, n, arena);
+    return arena->used - frame.solved_in;
 }
 
 /* Whether ints can count all that a step makes of these counts: contacts with their terms, pairs of blocks, blocks of
    bodies and of what contacts reach. The stages below count in ints. */
 static bool csimi_countable(const csimi_counts *n) {
-    const int64_t most = INT32_MAX / 9, links = CSIMI_SPRING_SLOTS / 2;
+    const int64_t most = INT32_MAX / 9, links = CSIMI_PLACE_TERMS * (2 * CSIMI_PLACE_TERMS - 1);
     const int64_t all =
-        n->contacts + (int64_t)CSIMI_JOINT_ROWS * n->joints + (int64_t)CSIMI_TREE_JOINT_ROWS * n->tree_links +
+        n->contacts + (int64_t)CSIMI_JOINT_ROWS * n->joints + n->tree_rows +
         (int64_t)CSIMI_AXES_LINES * n->axes;
     const int64_t side = csimi_imax(n->tets + n->membranes + n->frames > 0 ? 3 : 2,
                                     csimi_imin(n->tree_span, CSIMI_PLACE_TERMS));
@@ -44717,7 +44830,7 @@ static bool csimi_countable(const csimi_counts *n) {
     for (i = 0; i < CSIMI_AXES; i++)
         if (axis[i] > most) return false;
     return 2 * side * n->contacts + 2 * (side > 4 ? side : 4) * CSIMI_JOINT_ROWS * (int64_t)n->joints +
-                   (int64_t)CSIMI_TREE_JOINT_ROWS * n->tree_links + (2 * side + 1) * CSIMI_AXES_LINES * n->axes <=
+                   n->tree_rows + (2 * side + 1) * CSIMI_AXES_LINES * n->axes <=
                (INT32_MAX - n->matrix_blocks) / 9 && /* nodalisation stores eight blocks a term beside A */
            (int64_t)6 * n->tets + (int64_t)15 * n->membranes + n->rigids + links * n->springs + (int64_t)3 * n->frames +
                    n->bends + n->matrix_blocks <=
@@ -44730,17 +44843,18 @@ static bool csimi_countable(const csimi_counts *n) {
 
 CSIMI_FN size_t csimi_step_scratch(const csimi_counts *n, const csim_solver_params *solver) {
     csimi_arena arena = csimi_arena_counting();
-    size_t most;
+    size_t most, solve, later;
     if (!csimi_countable(n)) return SIZE_MAX;
     most = csimi_pattern_build_scratch(n);
-    csimi_count_frame(n, &arena);
+    later = csimi_count_frame(n, &arena);
     most = csimi_most_bytes(most, csimi_detect_scratch(n));
     most = csimi_most_bytes(most, csimi_rows_scratch(n));
     most = csimi_most_bytes(most, csimi_path_scratch(n));
     most = csimi_most_bytes(most, csimi_encounters_scratch(n));
     most = csimi_most_bytes(most, csimi_unseen_scratch(n));
-    most = csimi_most_bytes(most, csimi_island_scratch(n, solver));
     most = csimi_most_bytes(most, csimi_sleep_scratch(n));
+    solve = csimi_island_scratch(n, solver);
+    most = csimi_most_bytes(most, solve > later ? solve - later : 0);
     csimi_push(&arena, most, 1);
     return arena.overflow ? SIZE_MAX : arena.used;
 }
@@ -49421,8 +49535,8 @@ static csim_status csimi_check_capacity(const csim_capacity *c, const char *func
         "capacity.tets",      "capacity.surface", "capacity.triangles",  "capacity.links",  "capacity.matrix_blocks",
         "capacity.contacts",  "capacity.pairs",   "capacity.aggregates", "capacity.frames", "capacity.bends",
         "capacity.membranes", "capacity.trees",   "capacity.tree_links", "capacity.coords", "capacity.tree_span",
-        "capacity.modal",     "capacity.axes"};
-    int value[22], i;
+        "capacity.modal",     "capacity.axes",    "capacity.tree_rows"};
+    int value[23], i;
     value[0] = c->bodies;
     value[1] = c->nodes;
     value[2] = c->rigids;
@@ -49445,7 +49559,8 @@ static csim_status csimi_check_capacity(const csim_capacity *c, const char *func
     value[19] = c->tree_span;
     value[20] = c->modal;
     value[21] = c->axes;
-    for (i = 0; i < 22; i++)
+    value[22] = c->tree_rows;
+    for (i = 0; i < 23; i++)
         if (value[i] < 0 || value[i] > 50000000)
             return csimi_fail(error, CSIM_OUT_OF_RANGE, function, names[i], true, (double)value[i],
                               "0 (default) or 1..5e7");
@@ -49522,13 +49637,20 @@ static bool csimi_bounds_frames(const csim_solver_params *solver, int budget) {
     return solver->solver == CSIM_SOLVER_BOUNDED || budget > 0;
 }
 
+/* Blocks beside the diagonal of meshes of tetrahedra, two an edge: V - E + F - T = 1 of a ball, where faces inside
+   belong to two, gives nodes + tets + nodes of the surface. A mesh of few tets may share nothing. */
+static int64_t csimi_tet_blocks(const csim_capacity *c) {
+    const int64_t edges = (int64_t)c->nodes + c->tets + csimi_imin(c->surface, c->nodes), most = (int64_t)6 * c->tets;
+    return 2 * (edges < most ? edges : most);
+}
+
 static csimi_counts csimi_first_capacity(const csim_world_def *def) {
     csim_capacity c = def->capacity;
     csimi_counts n;
     if (!c.bodies) c.bodies = 16;
     if (!c.rigids) c.rigids = c.bodies;
     if (!c.shapes) c.shapes = c.rigids;
-    if (!c.nodes) c.nodes = c.bodies;
+    if (!c.nodes && CSIMI_HAS_NODES) c.nodes = c.bodies;
     if (!c.hulls) c.hulls = 0;
     if (!c.links) c.links = 0;
     if (!c.surface) c.surface = c.tets || c.frames || c.membranes || c.modal ? c.nodes : 0;
@@ -49536,8 +49658,9 @@ static csimi_counts csimi_first_capacity(const csim_world_def *def) {
     if (!c.aggregates) c.aggregates = c.tets || c.membranes ? csimi_default_aggregates(c.nodes) : 0;
     if (!c.bends) c.bends = c.frames + c.links;
     if (!c.tree_span) c.tree_span = c.coords;
+    if (!c.tree_rows) c.tree_rows = csimi_most_items((int64_t)CSIMI_TREE_JOINT_ROWS * c.tree_links);
     if (!c.matrix_blocks)
-        c.matrix_blocks = csimi_most_items(c.nodes + (int64_t)4 * c.rigids + (int64_t)5 * c.tets +
+        c.matrix_blocks = csimi_most_items(c.nodes + (int64_t)4 * c.rigids + csimi_tet_blocks(&c) +
                                            (int64_t)10 * c.membranes + (int64_t)16 * c.links + (int64_t)4 * c.axes +
                                            (int64_t)7 * c.frames + (int64_t)2 * c.bends +
                                            (int64_t)c.tree_span * c.coords);
@@ -49978,7 +50101,7 @@ CSIMI_FN void csimi_tree_keep_rows(csim_world *w, const csimi_step_frame *f, con
 CSIMI_FN bool csimi_tree_overruns(csim_world *world, const csimi_step_frame *f, const csimi_step *step, int pass) {
     return false;
 }
-CSIMI_FN void csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step) {}
+CSIMI_FN csim_status csimi_tree_rows(csim_world *w, csimi_step_frame *f, const csimi_step *step) { return CSIM_OK; }
 CSIMI_FN void csimi_tree_base_velocity(const csimi_store *s, int tree, const csim_real *rates, csim_vec3 *linear,
                                        csim_vec3 *angular) {
 }
@@ -53199,6 +53322,7 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_MODEL_PRIVATE_H
 #undef CSIMI_PLACE_TERMS
 #undef CSIMI_MODEL_ASSEMBLE
+#undef CSIMI_SPRING_SIDE
 #undef CSIMI_SPRING_SLOTS
 #undef CSIMI_TREE_TURNING
 #undef CSIMI_MODES_MAGIC
@@ -53264,7 +53388,6 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_LOAD
 #undef CSIMI_PRODUCT_GRAIN
 #undef CSIMI_FAR
-#undef CSIMI_SPRING_SIDE
 #undef CSIMI_LONGEST
 #undef CSIMI_GRID
 #undef CSIMI_WELD

@@ -530,11 +530,12 @@ TEST(soft_bodies_settle_in_any_budget) {
     static const int budget[6] = {0, 1, 300, 8000, 25000, 200000};
     int k, seed;
     for (k = 0; k < 6; k++)
-        for (seed = 0; seed < 3; seed++) {
-            pile p = soft_things(budget[k], seed, 0, 0);
+        for (seed = 0; seed < 4; seed++) {
+            pile p = soft_things(budget[k], seed < 3 ? seed : 2, 0, 0);
             csim_step_stats s;
             double fastest;
             int i;
+            p.world->def.follow_paths = seed == 3; /* it froze two boxes that were deep in each other */
             CASE("budget %d, seed %d", budget[k], seed);
             for (i = 0; i < 150; i++) {
                 const csim_status status = csim_world_step(p.world, CSIM_R(1.0 / 60));

@@ -836,6 +836,9 @@ TEST(hand_holds_the_soft_ball_where_statics_says) {
     CHECK(figure(&r, "slip_mm") < 1);
     NEAR(mu, 0.3, 0.01);
     scene_close(r.s);
+    r = run_scene("soft-ball", "paths=1", 0, 1.5, 0, -1); /* looks along the ways of fingers put them back */
+    CHECK(figure(&r, "held") > 0 && figure(&r, "slip_mm") < 1);
+    scene_close(r.s);
     if (!long_runs()) return;
     snprintf(text, sizeof text, "mu=%.5f", 1.03 * mu);
     r = run_scene("soft-ball", text, 0, 0, 0, -1);

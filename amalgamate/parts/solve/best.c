@@ -13,7 +13,8 @@ CSIMI_FN void csimi_cond_keep(csimi_cond *c) {
     CSIMI_MEMCPY(c->policy.best_lambda, c->map.lambda, 3 * (size_t)c->map.contacts * sizeof *c->map.lambda);
 }
 
-/* With the shift the answer is that of the given contacts, so those are certified; without it, the nodal ones. */
+/* With the shift the answer is that of the given contacts, so those are certified; without it, the nodal ones until the
+   solve ends (csimi_cond_judge). */
 CSIMI_FN bool csimi_cond_certify(csimi_cond *c, const csim_real *v, const csim_real *lambda, csim_real tolerance,
                                  csim_outcome *outcome) {
     csim_certificate *k = &outcome->certificate;

@@ -324,6 +324,21 @@ static CSIMI_NOINLINE bool csimi_cond_again(csimi_cond_turn *t) {
     return false;
 }
 
+/* Without the shift the nodal contacts were solved, whose virtual nodes slip: the certificate is of the given ones all
+   the same, and a solve that only met its own is no yes. */
+static void csimi_cond_judge(const csimi_cond *c, const csim_solver_params *params, const csim_solution *solution,
+                             csim_outcome *outcome) {
+    if (c->centre.shift || outcome->virtual_nodes == 0 || outcome->result == CSIM_RESULT_NOT_FINITE ||
+        outcome->result == CSIM_RESULT_UNCHECKED)
+        return;
+    (void)csim_problem_certify(c->map.given, solution->v, solution->lambda, c->map.scratch, c->map.scratch_bytes,
+                               &outcome->certificate);
+    outcome->products++;
+    if (outcome->result == CSIM_RESULT_CONVERGED &&
+        !(csim_certificate_worst(&outcome->certificate) <= (double)params->tolerance))
+        outcome->result = CSIM_RESULT_STALLED;
+}
+
 CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_solver_params *params, csimi_arena *arena,
                                       const csim_tasks *tasks, csim_solution *solution, csim_outcome *outcome,
                                       csim_error *error) {
@@ -363,8 +378,10 @@ CSIMI_FN csim_status csimi_cond_solve(const csim_problem *problem, const csim_so
         status = csimi_cond_round(&c, params, arena, solution, outcome, error);
         outcome->bytes = arena->high - begin;
         if (status != CSIM_OK || outcome->result == CSIM_RESULT_NOT_FINITE || round >= CSIMI_COND_ROUNDS ||
-            outcome->iterations >= params->max_iterations || !csimi_cond_again(&turn))
+            outcome->iterations >= params->max_iterations || !csimi_cond_again(&turn)) {
+            if (status == CSIM_OK) csimi_cond_judge(&c, params, solution, outcome);
             return status;
+        }
         csimi_pop(arena, mark);
     }
 }

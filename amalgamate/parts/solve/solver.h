@@ -83,7 +83,9 @@ typedef struct csim_solver_params {
     int window;              /* Anderson pairs kept, 1..32; 0: 8 for COND, 19 for SWEEP, 20 at the impulse level */
     csim_real gain;          /* virtual nodes: kappa = gain * effective mass; 1..1e8; default 1e3 */
     csim_real kappa;         /* kg; > 0: overrides gain (kappa = h k_v); PENALTY: h^2 k of its springs, N/m times s^2 */
-    bool shift;              /* virtual nodes are shifted until they do not slip: exact at any gain; default true */
+    bool shift;              /* virtual nodes are shifted until they do not slip: exact at any gain; default true.
+                                false: the nodal contacts are solved, the given ones certified: STALLED where they
+                                differ */
     csim_real sigma;         /* in: largest eigenvalue of the scaled A from an earlier solve, 0: estimate it */
     csim_contact_method contact_method; /* PERCONTACT: how one contact is solved; default Newton, exact Coulomb */
     int sides;               /* friction set; 0: disk (default); PGS 4: box, each tangent clipped alone at mu lambda_n;

@@ -536,6 +536,8 @@ static void csimi_keep_outcome(const csim_world *w, const csim_problem *problem,
     if (outcome->result != CSIM_RESULT_CAP && outcome->result != CSIM_RESULT_STALLED) return;
     if (csimi_keeps(w) || csimi_solver_gaps(w->def.solver.solver)) return;
     if (w->def.integrator == CSIM_HALF_STEP) return;
+    if (!w->def.solver.shift && outcome->virtual_nodes > 0 && outcome->result == CSIM_RESULT_STALLED)
+        return; /* the nodal answer was asked for */
     if (csim_certificate_worst(&outcome->certificate) <= CSIMI_NEAR) return;
     if (!csimi_restrain(problem, begun, arena, &w->def.tasks, solution, &kept)) return;
     *outcome = kept;

@@ -245,6 +245,7 @@ static void csimi_path_groups(csimi_paths *p) {
 typedef struct csimi_path_pair {
     int a, b;
     csim_real way, spin, thick;
+    csim_real thin;  /* half of what the thinner is thick; levels: 0 */
     csim_real slack; /* how far they may overlap by their ways, and how well their distance must be known */
     csim_real round; /* > 0: their distance is that of cores which are smaller by so much */
     const csimi_facet *facet; /* of b, a level of triangles, instead of all of it; or null */
@@ -372,6 +373,7 @@ static csimi_path_pair csimi_path_pair_of(const csimi_paths *p, int a, int b) {
     q.way = p->way[a] + p->way[b];
     q.spin = p->spin[a] + p->spin[b];
     q.thick = s->skin[a].surface.thickness + s->skin[b].surface.thickness;
+    q.thin = B == CSIM_SHAPE_TRIANGLES ? 0 : thin;
     q.slack = csimi_min(p->slack, thin / 4);
     q.round = 0;
     q.facet = NULL;
@@ -382,9 +384,11 @@ static csimi_path_pair csimi_path_pair_of(const csimi_paths *p, int a, int b) {
 }
 
 /* The gap that ways may lead to. Shapes that are deeper in each other than a slack get nearer to two of them, step by
-   step, and never past. */
-static csim_real csimi_path_floor(csim_real gap, csim_real slack) {
-    return -gap < slack ? -slack : gap - csimi_max(2 * slack + gap, 0) / 16;
+   step; those that are deeper than that all the same, to 3/8 of the thickness of the thinner, and never past: what
+   could not move on would not come out either. */
+static csim_real csimi_path_floor(csim_real gap, csim_real slack, csim_real thin) {
+    const csim_real limit = -gap < CSIM_R(1.99) * slack ? 2 * slack : csimi_max(2 * slack, CSIM_R(0.75) * thin);
+    return -gap < slack ? -slack : gap - csimi_max(limit + gap, 0) / 16;
 }
 
 /* The share of the step at which the gap of two shapes has fallen too far; 1: never. */
@@ -395,7 +399,7 @@ static csim_real csimi_path_advance(const csimi_paths *p, const csimi_path_pair 
     csim_vec3 n = csim_v3(0, 0, 1);
     int look;
     if (!csimi_path_gap(p, &q, 0, q.way + q.slack, &gap, &n)) return 1;
-    floor = csimi_path_floor(gap, q.slack);
+    floor = csimi_path_floor(gap, q.slack, q.thin);
     near = csimi_min(gap - floor, q.slack) / 4;
     for (look = 0; look < CSIMI_PATH_LOOKS; look++) {
         const csim_real rate = csimi_min(q.spin - csim_dot(n, shift), q.way); /* of closing, at most */
@@ -722,7 +726,7 @@ CSIMI_FN void csimi_hold_paths(csim_world *w, csimi_step_frame *f, csim_real h, 
             if (!csimi_path_strays(&p) && !stopped) break;
         }
         if (nodes) csimi_path_nodes(&p);
-        if (bodies) csimi_path_write(&p);
+        csimi_path_write(&p);
     }
     csimi_pop(arena, mark);
 }

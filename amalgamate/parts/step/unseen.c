@@ -6,8 +6,8 @@
        two shapes which have none      are apart, unless one went farther than its contacts were looked for, or two
                                        whose ways missed each other did not keep to them.
 
-   Nodes and edges of cables that move by more than the slack are looked at where they come near shapes, and all nodes of
-   solids: what gets in between the nodes of a coarse surface meets those inside, which have no rows. */
+   Nodes and edges of cables that move by more than the slack are looked at where they come near shapes, and all nodes
+   of solids: what gets in between the nodes of a coarse surface meets those inside, which have no rows. */
 #include "private.h"
 
 #define CSIMI_UNSEEN_SHARE CSIM_R(16) /* a pair whose motion hides less than the slack over this is not looked at */
