@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: b1c56a8bf95d87a0
+   Hash of the parts: a1bba4dab946c095
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1886,6 +1886,9 @@ CSIM_API csim_status csim_body_add_node_force(csim_world *world, csim_body_id id
    -1e15..1e15 Pa. */
 CSIM_API csim_status csim_soft_set_activation(csim_world *world, csim_body_id id, const int *tets, int count,
                                               const csim_activation *activation);
+/* Multiplies the moduli of a solid, cloth or cable, and with them bending, twist and damping by stiffness, from the
+   next step on; factor 1e-6..1e6. What clamps a cable to others keeps its own. Also CSIM_WRONG_KIND. */
+CSIM_API csim_status csim_body_scale_stiffness(csim_world *world, csim_body_id id, csim_real factor);
 /* Triangles of the surface of a solid (outward), of cloth or of a reduced body, in numbers of its nodes; world's
    memory, [3 count]. Others have none: count 0. */
 CSIM_API csim_status csim_body_surface(const csim_world *world, csim_body_id id, const int **triangles, int *count);
@@ -35232,6 +35235,29 @@ CSIM_API csim_status csim_soft_set_activation(csim_world *w, csim_body_id id, co
         active[1] = a->tension;
         csimi_store3(active + 2, length > 0 ? csim_scale(1 / length, a->fibre) : csim_v3(0, 0, 0));
     }
+    return CSIM_OK;
+}
+
+/* Columns from..to - 1 of some rows. */
+static void csimi_scale_rows(csim_real *x, int first, int rows, int width, int from, int to, csim_real factor) {
+    int i, k;
+    for (i = first; i < first + rows; i++)
+        for (k = from; k < to; k++) x[(size_t)width * (size_t)i + (size_t)k] *= factor;
+}
+
+CSIM_API csim_status csim_body_scale_stiffness(csim_world *w, csim_body_id id, csim_real factor) {
+    static const csimi_field fields[] = {CSIMI_FIELD("factor", 0, 1e-6, 1e6, false, false, "1e-6..1e6")};
+    static const char fn[] = "csim_body_scale_stiffness";
+    CSIMI_OPEN_BODY(w, id, fn);
+    if ((status = csimi_check_fields(&w->error, fn, &factor, fields, CSIMI_COUNT_OF(fields))) != 0) return status;
+    if (b->kind != CSIM_SOFT && b->kind != CSIM_BODY_CLOTH && b->kind != CSIM_BODY_CABLE)
+        return csimi_fail(&w->error, CSIM_WRONG_KIND, fn, "id", true, (double)id.index1, "a solid, cloth or cable");
+    csimi_wake(w, slot);
+    csimi_scale_rows(s->state.tet_lame, b->first_tet, b->tet_count, 3, 0, 2, factor);
+    csimi_scale_rows(s->state.membrane_data, b->first_membrane, b->membrane_count, 4, 1, 3, factor);
+    csimi_scale_rows(s->state.membrane_fold, b->first_membrane, b->membrane_count, 9, 0, 6, factor);
+    csimi_scale_rows(s->state.edge_data, b->first_frame, b->frame_count, 6, 1, 4, factor);
+    csimi_scale_rows(s->state.bend_data, b->first_bend, b->bend_count, 8, 1, 4, factor);
     return CSIM_OK;
 }
 
