@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: a1bba4dab946c095
+   Hash of the parts: 936483e6c593dad1
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1227,7 +1227,8 @@ typedef struct csim_outcome {
     csim_solver solver;      /* the one that ran, where AUTO was asked */
     int iterations;          /* COND: V-FPI steps, one product of A each; SWEEP: sweeps and Newton evaluations */
     int outer;               /* NEWTON: its steps, while iterations counts linear ones; XPBD: substeps; 0 elsewhere */
-    int products;            /* products of A in all, estimates and certificates included; SWEEP: 0 */
+    int products;            /* products of A in all, estimates and certificates included; SWEEP: what
+                                factors of Newton took, in sweeps, which counts for max_iterations */
     int rejections;          /* iterates thrown away by the safeguards */
     int virtual_nodes;
     double residual;         /* the solver's own last residual */
@@ -4683,7 +4684,7 @@ CSIMI_FN void csimi_anderson_slot(csimi_anderson *a, csim_real **f, csim_real **
 CSIMI_FN void csimi_anderson_step(csimi_anderson *a, const csim_real *metric, csim_real *next, const csim_tasks *tasks);
 
 /* ---- stages.c: accelerated sweeps and the proximal loop of them over impulses x; sweep.c and cascade.c fill in the
-   problem. sweeps counts what a cap is given for: sweeps, and evaluations of Newton. */
+   problem. sweeps counts sweeps, and evaluations of Newton. */
 typedef struct csimi_stages {
     int length;                            /* 3 contacts */
     csim_real *x;                          /* [length] impulses at hand, by the owner */
@@ -4692,6 +4693,7 @@ typedef struct csimi_stages {
     const csim_tasks *tasks;
     csimi_wide measure, best_measure, target;  /* of x, of best, and to reach */
     int sweeps, cap, rejections;
+    int factors;                           /* what factors of Newton took, in sweeps: counts for the cap */
     bool broken;                           /* a sweep made a NaN or an infinity */
     double *history;
     int history_capacity, logged;
@@ -4714,6 +4716,7 @@ CSIMI_FN csimi_arena csimi_stages_ring(const csimi_stages *s);
 CSIMI_FN void csimi_stages_look(csimi_stages *s);    /* measures x, keeps the best */
 CSIMI_FN void csimi_stages_restore(csimi_stages *s); /* x = best */
 CSIMI_FN bool csimi_stages_done(const csimi_stages *s);
+CSIMI_FN bool csimi_stages_capped(const csimi_stages *s);
 CSIMI_FN void csimi_stages_log(csimi_stages *s);            /* fills the history up to the last sweep */
 CSIMI_FN csimi_wide csimi_stages_travel2(const csimi_stages *s); /* |x - centre|^2 in the metric */
 /* Accelerated sweeps until measured good, or no halving of the measure for patience sweeps. */
@@ -4830,6 +4833,29 @@ CSIMI_FN void csimi_envelope_clear(csimi_envelope *e);
 CSIMI_FN csimi_wide *csimi_envelope_block(csimi_envelope *e, int i, int j); /* inside the envelope */
 CSIMI_FN bool csimi_envelope_factor(csimi_envelope *e);                 /* false: a pivot has no positive determinant */
 CSIMI_FN void csimi_envelope_solve(const csimi_envelope *e, csimi_wide *x);
+
+/* ---- degree.c: L U factors of a matrix of nodes of 3, 6, .. numbers in an order of least degree, in double. */
+enum { CSIMI_DEGREE_MOST = 12 }; /* numbers of a node */
+typedef struct csimi_degree {
+    int n, root, rest, length;  /* nodes; first place of the root, its numbers; numbers of a vector */
+    int *size, *at;             /* [n] numbers of a node, set by who opens it; and where they begin in a vector */
+    int *order, *place;         /* [n] node at each place, and back */
+    int *first, *index, *slot;  /* [root + 1], [first[root]] places of the neighbours behind; scratch */
+    size_t *start, *column;     /* [root + 1] in value: own matrix, later its inverse; L, then U' of a neighbour */
+    size_t numbers;
+    csimi_wide *value, work;    /* [numbers]; multiplications of a factorisation */
+    int *pivot;                 /* of the root */
+    int *degree, *mark, *bucket, *next, *before, *list, *cell; /* the graph while it is ordered: neighbours as lists */
+    int cells, room;
+} csimi_degree;
+CSIMI_FN void csimi_degree_open(csimi_degree *d, csimi_arena *arena, int n); /* no edges; sizes 0 */
+CSIMI_FN bool csimi_degree_clique(csimi_degree *d, const int *node, int count); /* makes them neighbours; no room */
+CSIMI_FN bool csimi_degree_plan(csimi_degree *d, csimi_arena *arena);           /* the order; false: no room */
+CSIMI_FN void csimi_degree_clear(csimi_degree *d);
+/* The block of nodes u, v: number (i, j) is at i down + j right. Null: not inside the plan. */
+CSIMI_FN csimi_wide *csimi_degree_block(csimi_degree *d, int u, int v, size_t *down, size_t *right);
+CSIMI_FN bool csimi_degree_factor(csimi_degree *d);             /* false: singular */
+CSIMI_FN void csimi_degree_solve(csimi_degree *d, csimi_wide *x); /* [length], each node's at its place */
 
 /* ---- single.c: one contact alone. The model u = W lambda + c is kept in normalised form: tangential impulses are
    y = lambda_t / mu component by component, so that every friction cone (the elliptic one too) is |y| <= lambda_n, and
@@ -5236,7 +5262,11 @@ typedef struct csimi_sweep {
     csimi_stages loop;   /* over the impulses loop.x; measure: the larger of the contact and the velocity figure */
     csim_real *norms;    /* [contact_count] */
     csimi_envelope envelope; /* of the Newton burst; its numbers live in the ring of anderson */
-    int *order, *place;      /* [n] block at each row of the envelope, and back */
+    csimi_degree degree;     /* the same for islands that are not small */
+    unsigned char *covered;  /* [contact_count] inside its plan */
+    int *active, active_count; /* contacts that Newton looks at */
+    int *order, *place;      /* [n] block at each row of the envelope, and where its numbers begin in a vector; degree:
+                                node of each block, -1: none */
     bool planned;                 /* the order and work are known; not yet: they will fit */
     csimi_wide work;  /* multiplications of a factorisation; 0: it does not fit */
     bool convex;  /* Newton takes convex steps */
@@ -5249,10 +5279,12 @@ CSIMI_FN void csimi_sweep_prepare(csimi_sweep *s, csimi_wide eps); /* local mode
 /* Orders the blocks, lays the envelope into the ring and estimates the work. */
 CSIMI_FN void csimi_burst_plan(csimi_sweep *s);
 CSIMI_FN bool csimi_burst_fits(const csimi_sweep *s); /* without looking at the order */
+/* Islands whose factors are made in an order of least degree, for the contacts that press. */
+CSIMI_FN bool csimi_burst_is_large(const csimi_sweep *s);
 /* Doubles that suffice for n blocks in any order. */
 #define CSIMI_BURST_NUMBERS(n) (9 * (n) * (n) + 12 * (n) + 64)
 /* One proximal step lambda -> argument of W + eps I around lambda, by Newton on the body velocities. False, with
-   lambda and w as before, when it does not get there. */
+   lambda and w as before (large: at the best it has seen), when it does not get there. */
 CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations);
 
 /* ---- restrain.c: what stays of a solve that missed: impulses inside their laws that put no energy in, and the exact
@@ -24659,6 +24691,341 @@ CSIMI_FN void csimi_envelope_solve(const csimi_envelope *e, csimi_wide *x) {
 #endif
 /* ==== end solve/envelope.c */
 
+/* ==== begin solve/degree.c ====================================================================================== */
+#if !defined(CONDSIM_NO_SWEEP)
+/* solve/degree: L U factors of a matrix of small dense nodes, symmetric in structure, in an order of least degree
+   (Tinney and Walker's second scheme): the node with the fewest neighbours goes next and makes them neighbours of each
+   other. What remains when all are neighbours is one dense matrix, the root. The contacts of a heap that press make
+   nearly a tree, of which little more than itself is filled; what needs more than the memory is refused. In double. */
+
+CSIMI_FN void csimi_degree_open(csimi_degree *d, csimi_arena *arena, int n) {
+    int i;
+    d->n = n;
+    d->size = CSIMI_PUSH(arena, int, n);
+    d->at = CSIMI_PUSH(arena, int, n);
+    d->order = CSIMI_PUSH(arena, int, n);
+    d->place = CSIMI_PUSH(arena, int, n);
+    d->degree = CSIMI_PUSH(arena, int, n);
+    d->mark = CSIMI_PUSH(arena, int, n);
+    d->first = CSIMI_PUSH(arena, int, n + 1);
+    d->start = CSIMI_PUSH(arena, size_t, n + 1);
+    d->bucket = CSIMI_PUSH(arena, int, n + 1);
+    d->next = CSIMI_PUSH(arena, int, n);
+    d->before = CSIMI_PUSH(arena, int, n);
+    d->list = CSIMI_PUSH(arena, int, n);
+    d->cells = 0;
+    d->room = (int)((arena->overflow ? 0 : arena->size - arena->used) / (8 * sizeof(int)));
+    d->cell = CSIMI_PUSH(arena, int, 2 * (size_t)d->room);
+    if (arena->overflow) return;
+    for (i = 0; i < n; ++i) {
+        d->size[i] = 0;
+        d->degree[i] = 0;
+        d->mark[i] = d->list[i] = -1;
+    }
+}
+
+/* ---- the graph */
+
+static bool csimi_degree_join(csimi_degree *d, int u, int v) {
+    if (d->cells == d->room) return false;
+    d->cell[2 * d->cells] = v;
+    d->cell[2 * d->cells + 1] = d->list[u];
+    d->list[u] = d->cells++;
+    ++d->degree[u];
+    return true;
+}
+
+CSIMI_FN bool csimi_degree_clique(csimi_degree *d, const int *node, int count) {
+    int i, k, c;
+    for (i = 0; i < count; ++i) {
+        d->mark[node[i]] = node[i];
+        for (c = d->list[node[i]]; c >= 0; c = d->cell[2 * c + 1]) d->mark[d->cell[2 * c]] = node[i];
+        for (k = 0; k < count; ++k) {
+            if (d->mark[node[k]] == node[i]) continue;
+            d->mark[node[k]] = node[i];
+            if (!csimi_degree_join(d, node[i], node[k])) return false;
+        }
+    }
+    return true;
+}
+
+static void csimi_degree_put(csimi_degree *d, int v) {
+    int *head = d->bucket + d->degree[v];
+    d->next[v] = *head;
+    d->before[v] = -1;
+    if (*head >= 0) d->before[*head] = v;
+    *head = v;
+}
+
+static void csimi_degree_take(csimi_degree *d, int v) {
+    if (d->before[v] >= 0)
+        d->next[d->before[v]] = d->next[v];
+    else
+        d->bucket[d->degree[v]] = d->next[v];
+    if (d->next[v] >= 0) d->before[d->next[v]] = d->before[v];
+}
+
+/* Its neighbours lose v and get each other. */
+static bool csimi_degree_eliminate(csimi_degree *d, int v, int stamp) {
+    int p, q;
+    for (p = d->list[v]; p >= 0; p = d->cell[2 * p + 1]) {
+        const int u = d->cell[2 * p];
+        int *link = d->list + u;
+        csimi_degree_take(d, u);
+        d->mark[u] = ++stamp;
+        while (*link >= 0) {
+            const int x = d->cell[2 * *link];
+            if (x == v) {
+                *link = d->cell[2 * *link + 1];
+                continue;
+            }
+            d->mark[x] = stamp;
+            link = d->cell + 2 * *link + 1;
+        }
+        --d->degree[u];
+        for (q = d->list[v]; q >= 0; q = d->cell[2 * q + 1])
+            if (d->mark[d->cell[2 * q]] != stamp && !csimi_degree_join(d, u, d->cell[2 * q])) return false;
+        csimi_degree_put(d, u);
+    }
+    return true;
+}
+
+/* The order, and the first place of the root; false: no room. */
+static bool csimi_degree_sort(csimi_degree *d) {
+    int i, least = 0, stamp = d->n;
+    for (i = 0; i <= d->n; ++i) d->bucket[i] = -1;
+    for (i = d->n - 1; i >= 0; --i) csimi_degree_put(d, i);
+    for (d->root = 0; d->root < d->n; ++d->root) {
+        int v;
+        least = csimi_imax(least - 1, 0);
+        while (d->bucket[least] < 0) ++least;
+        if (least >= d->n - d->root - 1) break;
+        v = d->bucket[least];
+        csimi_degree_take(d, v);
+        d->place[v] = d->root;
+        d->order[d->root] = v;
+        if (stamp > INT32_MAX / 2 || !csimi_degree_eliminate(d, v, stamp)) return false;
+        stamp += d->degree[v];
+        d->degree[v] = -1;
+    }
+    for (i = 0, least = d->root; i < d->n; ++i)
+        if (d->degree[i] >= 0) {
+            d->place[i] = least;
+            d->order[least++] = i;
+        }
+    return true;
+}
+
+/* Where the numbers of every node begin in a vector, and its neighbours after it in ascending order of their places. */
+static bool csimi_degree_columns(csimi_degree *d, csimi_arena *arena) {
+    int k, p, e, total = 0, at = 0;
+    d->work = 0;
+    for (k = 0; k < d->n; ++k) {
+        d->at[d->order[k]] = at;
+        at += d->size[d->order[k]];
+        for (p = d->list[d->order[k]]; p >= 0 && k < d->root; p = d->cell[2 * p + 1]) ++total;
+    }
+    d->length = at;
+    d->index = CSIMI_PUSH(arena, int, total);
+    d->column = CSIMI_PUSH(arena, size_t, total);
+    d->slot = CSIMI_PUSH(arena, int, d->n);
+    if (arena->overflow) return false;
+    d->numbers = 0;
+    for (k = 0, total = 0; k < d->root; ++k) {
+        const int size = d->size[d->order[k]];
+        int width = 0;
+        d->first[k] = total;
+        for (p = d->list[d->order[k]]; p >= 0; p = d->cell[2 * p + 1], ++total) {
+            const int j = d->place[d->cell[2 * p]];
+            for (e = total; e > d->first[k] && d->index[e - 1] > j; --e) d->index[e] = d->index[e - 1];
+            d->index[e] = j;
+        }
+        d->start[k] = d->numbers;
+        d->numbers += (size_t)(size * size);
+        for (e = d->first[k]; e < total; ++e) {
+            d->column[e] = d->numbers;
+            d->numbers += 2 * (size_t)(size * d->size[d->order[d->index[e]]]);
+            width += d->size[d->order[d->index[e]]];
+        }
+        d->work += (csimi_wide)size * (csimi_wide)(width + size) * (csimi_wide)(width + size);
+    }
+    d->first[k] = total;
+    d->rest = d->root < d->n ? at - d->at[d->order[d->root]] : 0;
+    d->start[k] = d->numbers;
+    d->numbers += (size_t)d->rest * (size_t)d->rest;
+    d->work += (csimi_wide)d->rest * (csimi_wide)d->rest * (csimi_wide)d->rest / 3;
+    return true;
+}
+
+CSIMI_FN bool csimi_degree_plan(csimi_degree *d, csimi_arena *arena) {
+    if (!csimi_degree_sort(d) || !csimi_degree_columns(d, arena)) return false;
+    d->pivot = CSIMI_PUSH(arena, int, d->rest);
+    d->value = CSIMI_PUSH(arena, csimi_wide, d->numbers);
+    return !arena->overflow;
+}
+
+/* ---- numbers */
+
+CSIMI_FN csimi_wide *csimi_degree_block(csimi_degree *d, int u, int v, size_t *down, size_t *right) {
+    const int i = d->place[u], j = d->place[v], k = csimi_imin(i, j);
+    const bool lower = i > j;
+    int e;
+    *down = (size_t)d->size[u];
+    *right = 1;
+    if (k >= d->root) {
+        const int base = d->at[d->order[d->root]];
+        *down = (size_t)d->rest;
+        return d->value + d->start[d->root] + (size_t)(d->at[u] - base) * *down + (size_t)(d->at[v] - base);
+    }
+    if (i == j) return d->value + d->start[k];
+    for (e = d->first[k]; e < d->first[k + 1] && d->index[e] != (lower ? i : j);) ++e;
+    if (e == d->first[k + 1]) return NULL;
+    *down = lower ? (size_t)d->size[v] : 1; /* U is kept as its transpose */
+    *right = lower ? 1 : (size_t)d->size[u];
+    return d->value + d->column[e] + (lower ? 0 : (size_t)(d->size[u] * d->size[v]));
+}
+
+/* C -= X Y' for X [x m] and Y [y m], C with rows of `stride`; all sizes are multiples of three. */
+static void csimi_degree_less(csimi_wide *CSIMI_RESTRICT C, size_t stride, const csimi_wide *X, int x,
+                              const csimi_wide *Y, int y, int m) {
+    int i, j, k;
+    for (i = 0; i < x; i += 3, X += 3 * m, C += 3 * stride)
+        for (j = 0; j < y; j += 3) {
+            const csimi_wide *a = X, *b = Y + (ptrdiff_t)j * m;
+            csimi_wide c0 = 0, c1 = 0, c2 = 0, c3 = 0, c4 = 0, c5 = 0, c6 = 0, c7 = 0, c8 = 0;
+            for (k = 0; k < m; ++k) {
+                c0 += a[k] * b[k];
+                c1 += a[k] * b[m + k];
+                c2 += a[k] * b[2 * m + k];
+                c3 += a[m + k] * b[k];
+                c4 += a[m + k] * b[m + k];
+                c5 += a[m + k] * b[2 * m + k];
+                c6 += a[2 * m + k] * b[k];
+                c7 += a[2 * m + k] * b[m + k];
+                c8 += a[2 * m + k] * b[2 * m + k];
+            }
+            C[j] -= c0;
+            C[j + 1] -= c1;
+            C[j + 2] -= c2;
+            C[stride + (size_t)j] -= c3;
+            C[stride + (size_t)j + 1] -= c4;
+            C[stride + (size_t)j + 2] -= c5;
+            C[2 * stride + (size_t)j] -= c6;
+            C[2 * stride + (size_t)j + 1] -= c7;
+            C[2 * stride + (size_t)j + 2] -= c8;
+        }
+}
+
+/* The inverse of a node's own matrix in its place (Gauss and Jordan, without pivots: it is the identity and more). */
+static bool csimi_degree_invert(csimi_wide *D, int m) {
+    int i, j, k;
+    for (k = 0; k < m; ++k) {
+        csimi_wide *row = D + (ptrdiff_t)m * k;
+        const csimi_wide pivot = 1 / row[k];
+        if (!(pivot > -CSIMI_WIDE_HUGE && pivot < CSIMI_WIDE_HUGE)) return false;
+        for (j = 0; j < m; ++j) row[j] *= pivot;
+        row[k] = pivot;
+        for (i = 0; i < m; ++i) {
+            csimi_wide *to = D + (ptrdiff_t)m * i;
+            const csimi_wide factor = to[k];
+            if (i == k) continue;
+            to[k] = 0;
+            for (j = 0; j < m; ++j) to[j] -= factor * row[j];
+        }
+    }
+    return true;
+}
+
+/* L [rows m] <- L D */
+static void csimi_degree_scale(csimi_wide *L, int rows, const csimi_wide *D, int m) {
+    csimi_wide x[CSIMI_DEGREE_MOST];
+    int i, j, k;
+    for (i = 0; i < rows; ++i, L += m) {
+        for (j = 0; j < m; ++j) x[j] = 0;
+        for (k = 0; k < m; ++k)
+            for (j = 0; j < m; ++j) x[j] += L[k] * D[m * k + j];
+        for (j = 0; j < m; ++j) L[j] = x[j];
+    }
+}
+
+/* What the neighbours of the node at place k get from it. */
+static void csimi_degree_update(csimi_degree *d, int k) {
+    const int m = d->size[d->order[k]], end = d->first[k + 1], base = d->rest > 0 ? d->at[d->order[d->root]] : 0;
+    int a, b, e;
+    for (a = d->first[k]; a < end; ++a) {
+        const int j = d->index[a], J = d->order[j], y = d->size[J];
+        const csimi_wide *L = d->value + d->column[a], *U = L + (ptrdiff_t)y * m;
+        if (j < d->root) {
+            for (e = d->first[j]; e < d->first[j + 1]; ++e) d->slot[d->index[e]] = e;
+            csimi_degree_less(d->value + d->start[j], (size_t)y, L, y, U, y, m);
+            for (b = a + 1; b < end; ++b) {
+                const int x = d->size[d->order[d->index[b]]];
+                const csimi_wide *X = d->value + d->column[b];
+                csimi_wide *to = d->value + d->column[d->slot[d->index[b]]];
+                csimi_degree_less(to, (size_t)y, X, x, U, y, m);
+                csimi_degree_less(to + (ptrdiff_t)x * y, (size_t)y, X + (ptrdiff_t)x * m, x, L, y, m);
+            }
+        } else {
+            csimi_wide *row = d->value + d->start[d->root] + (size_t)(d->at[J] - base) * (size_t)d->rest;
+            for (b = d->first[k]; b < end; ++b) {
+                const int x = d->size[d->order[d->index[b]]];
+                if (d->index[b] < d->root) continue;
+                csimi_degree_less(row + d->at[d->order[d->index[b]]] - base, (size_t)d->rest, L, y,
+                                  d->value + d->column[b] + (ptrdiff_t)x * m, x, m);
+            }
+        }
+    }
+}
+
+CSIMI_FN void csimi_degree_clear(csimi_degree *d) { CSIMI_MEMSET(d->value, 0, d->numbers * sizeof *d->value); }
+
+CSIMI_FN bool csimi_degree_factor(csimi_degree *d) {
+    int k, e;
+    for (k = 0; k < d->root; ++k) {
+        const int m = d->size[d->order[k]];
+        csimi_wide *D = d->value + d->start[k];
+        if (!csimi_degree_invert(D, m)) return false;
+        for (e = d->first[k]; e < d->first[k + 1]; ++e)
+            csimi_degree_scale(d->value + d->column[e], d->size[d->order[d->index[e]]], D, m);
+        csimi_degree_update(d, k);
+    }
+    return csimi_lu(d->rest, d->value + d->start[d->root], d->pivot);
+}
+
+CSIMI_FN void csimi_degree_solve(csimi_degree *d, csimi_wide *x) {
+    int k, e, i, j;
+    for (k = 0; k < d->root; ++k) {
+        const int m = d->size[d->order[k]];
+        const csimi_wide *own = x + d->at[d->order[k]];
+        for (e = d->first[k]; e < d->first[k + 1]; ++e) {
+            const int J = d->order[d->index[e]];
+            const csimi_wide *L = d->value + d->column[e];
+            csimi_wide *y = x + d->at[J];
+            for (i = 0; i < d->size[J]; ++i)
+                for (j = 0; j < m; ++j) y[i] -= L[m * i + j] * own[j];
+        }
+    }
+    if (d->rest > 0) csimi_lu_solve(d->rest, d->value + d->start[d->root], d->pivot, x + d->at[d->order[d->root]]);
+    for (k = d->root - 1; k >= 0; --k) {
+        const int m = d->size[d->order[k]];
+        const csimi_wide *D = d->value + d->start[k];
+        csimi_wide *own = x + d->at[d->order[k]], y[CSIMI_DEGREE_MOST];
+        for (e = d->first[k]; e < d->first[k + 1]; ++e) {
+            const int J = d->order[d->index[e]];
+            const csimi_wide *U = d->value + d->column[e] + (ptrdiff_t)d->size[J] * m;
+            for (i = 0; i < d->size[J]; ++i)
+                for (j = 0; j < m; ++j) own[j] -= U[m * i + j] * x[d->at[J] + i];
+        }
+        for (i = 0; i < m; ++i) y[i] = own[i];
+        for (i = 0; i < m; ++i) {
+            own[i] = 0;
+            for (j = 0; j < m; ++j) own[i] += D[m * i + j] * y[j];
+        }
+    }
+}
+#endif
+/* ==== end solve/degree.c */
+
 /* ==== begin solve/bodies.c ====================================================================================== */
 /* solve/bodies: A as small dense bodies, each factored once, A = E' E, and the rows of contacts on them. In w = E v the
    matrix is the identity: a row J of a contact is J E^-1, its impulse changes w by the transpose of the same numbers,
@@ -25579,8 +25946,10 @@ CSIMI_FN void csimi_stages_restore(csimi_stages *s) {
     s->moved(s->problem);
 }
 
+CSIMI_FN bool csimi_stages_capped(const csimi_stages *s) { return s->sweeps + s->factors >= s->cap; }
+
 CSIMI_FN bool csimi_stages_done(const csimi_stages *s) {
-    return s->best_measure <= s->target || s->sweeps >= s->cap || s->broken;
+    return s->best_measure <= s->target || csimi_stages_capped(s) || s->broken;
 }
 
 CSIMI_FN void csimi_stages_log(csimi_stages *s) {
@@ -25690,9 +26059,20 @@ CSIMI_FN void csimi_stages_proximal(csimi_stages *s) {
    With a compliance e > 0 around a centre the impulse of every contact is a function of the velocity in closed form,
    lambda = Project(centre - u / e). In w = E v (bodies.c, A = E' E), counted from the start of the step, F(w) =
    J' (lambda(w) - centre) - w = 0 is an equation in w alone with the Jacobian I + J' (Project' / e) J. Its factors live
-   in the memory of Anderson's ring, idle meanwhile; where they do not fit, the sweeps go on alone. */
+   in the memory of Anderson's ring, idle meanwhile; where they do not fit, the sweeps go on alone. On small islands and
+   trees alone they are an envelope of all contacts, elsewhere the contacts that press in an order of least degree. */
 
+#define CSIMI_BURST_SMALL 24 /* blocks of an island up to which every contact is factored, in any order */
+#define CSIMI_BURST_VISIT CSIMI_WIDE(256.0) /* multiplications that take as long as a contact in a sweep */
+#define CSIMI_BURST_MOST CSIMI_WIDE(64.0) /* sweeps that a factor may cost: beyond that they go on alone */
 #define CSIMI_BURST_ROUNDING CSIMI_WIDE(1e-8) /* of the first merit, a square */
+
+#define CSIMI_BURST_CLOSES CSIM_R(0.25)      /* speed of parting over the pace at which a contact may still close */
+#ifdef CSIMI_COUPLES
+#define CSIMI_BURST_COUPLED(s, field) ((s)->basis.coupled.field)
+#else
+#define CSIMI_BURST_COUPLED(s, field) 0
+#endif
 
 /* ---- what sweeps and bursts share */
 
@@ -25808,19 +26188,130 @@ static void csimi_burst_envelope(csimi_sweep *s) {
 /* Vectors of one Newton step. */
 typedef struct csimi_burst_vectors {
     csimi_wide *F, *direction, *start; /* [3n]; start: velocities a line search starts from */
+    csimi_wide *best, least;           /* [3n] large: velocities of the least merit */
 } csimi_burst_vectors;
+
+/* The vectors of a large island; what is left of the ring is for its plan. */
+static bool csimi_burst_large_layout(csimi_sweep *s, csimi_burst_vectors *x, csimi_arena *ring) {
+    x->F = CSIMI_PUSH(ring, csimi_wide, 3 * (size_t)s->n);
+    x->direction = CSIMI_PUSH(ring, csimi_wide, 3 * (size_t)s->n);
+    x->start = CSIMI_PUSH(ring, csimi_wide, 3 * (size_t)s->n);
+    x->best = CSIMI_PUSH(ring, csimi_wide, 3 * (size_t)s->n);
+    s->active = CSIMI_PUSH(ring, int, s->contact_count);
+    s->covered = CSIMI_PUSH(ring, unsigned char, s->contact_count);
+    return !ring->overflow;
+}
 
 /* The vectors and the factors. */
 static bool csimi_burst_layout(csimi_sweep *s, csimi_burst_vectors *x) {
     csimi_arena ring = csimi_stages_ring(&s->loop);
     csimi_envelope *e = &s->envelope;
+    if (csimi_burst_is_large(s)) return csimi_burst_large_layout(s, x, &ring);
     x->F = CSIMI_PUSH(&ring, csimi_wide, 3 * (size_t)s->n);
     x->direction = CSIMI_PUSH(&ring, csimi_wide, 3 * (size_t)s->n);
     x->start = CSIMI_PUSH(&ring, csimi_wide, 3 * (size_t)s->n);
+    s->active = NULL;
+    s->active_count = s->contact_count;
     e->lower = CSIMI_PUSH(&ring, csimi_wide, 9 * e->blocks);
     e->upper = CSIMI_PUSH(&ring, csimi_wide, 9 * e->blocks);
     e->diag = CSIMI_PUSH(&ring, csimi_wide, 9 * (size_t)s->n);
     return !ring.overflow;
+}
+
+CSIMI_FN bool csimi_burst_is_large(const csimi_sweep *s) {
+    return s->n > CSIMI_BURST_SMALL && (s->basis.couples || s->basis.bodies.size[0] < s->n);
+}
+
+/* Blocks [first, first + count) that are one node where they are few. */
+static int csimi_burst_group(const csimi_sweep *s, int block, int *first) {
+    int size = s->basis.couples ? CSIMI_BURST_COUPLED(s, size[block]) : s->basis.bodies.size[block];
+    *first = s->basis.couples ? CSIMI_BURST_COUPLED(s, first[block]) : s->basis.bodies.first[block];
+    if (3 * size <= CSIMI_DEGREE_MOST) return size;
+    *first = block;
+    return 1;
+}
+
+/* Nodes of the blocks that active contacts touch; returns their number. */
+static int csimi_burst_nodes(csimi_sweep *s) {
+    int i, k, a, first, end, count = 0;
+    for (i = 0; i < s->n; ++i) s->order[i] = -1;
+    for (a = 0; a < s->active_count; ++a) {
+        const csimi_sweep_contact *c = s->contacts + s->active[a];
+        for (k = c->first; k < c->first + c->count; ++k) s->order[s->pieces[k].block] = 0;
+    }
+    for (i = 0; i < s->n; i = end) {
+        bool touched = false;
+        end = csimi_burst_group(s, i, &first) + i;
+        for (k = i; k < end; ++k) touched = touched || s->order[k] == 0;
+        for (k = i; k < end; ++k) s->order[k] = touched ? count : -1;
+        count += touched;
+    }
+    return count;
+}
+
+/* The order of the factors of the active contacts, in what the vectors have left of the ring. */
+static bool csimi_burst_plan_large(csimi_sweep *s) {
+    csimi_arena ring = csimi_stages_ring(&s->loop);
+    csimi_burst_vectors x;
+    csimi_degree *d = &s->degree;
+    int i, a, k, count;
+    s->work = 0;
+    if (!csimi_burst_large_layout(s, &x, &ring)) return false;
+    count = csimi_burst_nodes(s);
+    csimi_degree_open(d, &ring, count);
+    if (ring.overflow) return false;
+    for (i = 0; i < s->n; ++i)
+        if (s->order[i] >= 0) {
+            s->place[i] = d->size[s->order[i]];
+            d->size[s->order[i]] += 3;
+        }
+    CSIMI_MEMSET(s->covered, 0, (size_t)s->contact_count);
+    for (a = 0; a < s->active_count; ++a) {
+        const csimi_sweep_contact *c = s->contacts + s->active[a];
+        for (k = count = 0; k < c->count; ++k) {
+            const int node = s->order[s->pieces[c->first + k].block];
+            if (count == 0 || d->order[count - 1] != node) d->order[count++] = node;
+        }
+        s->covered[s->active[a]] = 1;
+        if (!csimi_degree_clique(d, d->order, count)) return false;
+    }
+    if (!csimi_degree_plan(d, &ring)) return false;
+    if (d->work > CSIMI_BURST_MOST * CSIMI_BURST_VISIT * (csimi_wide)s->contact_count) return false;
+    for (i = 0; i < s->n; ++i) s->place[i] = s->order[i] >= 0 ? s->place[i] + d->at[s->order[i]] : -1;
+    s->work = d->work + 1;
+    return true;
+}
+
+/* Whether the plan has the blocks of a contact. */
+static bool csimi_burst_covers(csimi_sweep *s, int m) {
+    const csimi_sweep_contact *c = s->contacts + m;
+    int p, q;
+    size_t down, right;
+    if (s->covered[m]) return true;
+    for (p = c->first; p < c->first + c->count; ++p) {
+        const int u = s->order[s->pieces[p].block];
+        if (u < 0) return false;
+        for (q = c->first; q < p; ++q)
+            if (!csimi_degree_block(&s->degree, u, s->order[s->pieces[q].block], &down, &right)) return false;
+    }
+    s->covered[m] = 1;
+    return true;
+}
+
+/* The contacts that press or may close in a step from here, and a plan for them. */
+static bool csimi_burst_choose(csimi_sweep *s) {
+    bool covered = s->planned && s->work > 0;
+    int m, a;
+    for (m = s->active_count = 0; m < s->contact_count; ++m) {
+        const csimi_sweep_contact *c = s->contacts + m;
+        const csim_real *lambda = s->loop.x + 3 * (ptrdiff_t)m;
+        const bool friction = c->contact->law != CSIM_LAW_BILATERAL && c->contact->law != CSIM_LAW_BOX;
+        if (friction && !(csimi_norm3(lambda) > 0) && c->phi[0] > CSIMI_BURST_CLOSES * c->pace) continue;
+        s->active[s->active_count++] = m;
+    }
+    for (a = 0; a < s->active_count && covered; ++a) covered = csimi_burst_covers(s, s->active[a]);
+    s->planned = true;
+    return covered || csimi_burst_plan_large(s);
 }
 
 /* Small islands have memory for any order, so that the plan can wait until sweeps have not done. */
@@ -25834,11 +26325,12 @@ CSIMI_FN bool csimi_burst_fits(const csimi_sweep *s) {
 
 CSIMI_FN void csimi_burst_plan(csimi_sweep *s) {
     csimi_arena ring = csimi_stages_ring(&s->loop);
-    int *list_start, *list;
+    int *list_start, *list, i;
     csimi_burst_vectors x;
     s->work = 0;
     s->planned = true;
     if (s->contact_count == 0) return;
+    if (csimi_burst_is_large(s)) return;
     if (!s->basis.couples && s->basis.bodies.size[0] == s->n) {
         csimi_burst_order_tree(s);
     } else {
@@ -25846,6 +26338,7 @@ CSIMI_FN void csimi_burst_plan(csimi_sweep *s) {
         csimi_burst_order(s, list_start, list);
     }
     csimi_burst_envelope(s);
+    for (i = 0; i < s->n; ++i) s->place[i] *= 3;
     if (!csimi_burst_layout(s, &x)) s->work = 0;
 }
 
@@ -25982,9 +26475,10 @@ static void csimi_burst_project(const csim_contact *contact, const csim_real *tr
 /* lambda(w), F, and the merit F' F. */
 static csimi_wide csimi_burst_evaluate(csimi_sweep *s, csimi_wide *F) {
     csimi_wide merit = 0, change[3];
-    int m, i;
+    int a, i;
     for (i = 0; i < 3 * s->n; ++i) F[i] = -s->w[i];
-    for (m = 0; m < s->contact_count; ++m) {
+    for (a = 0; a < s->active_count; ++a) {
+        const int m = s->active ? s->active[a] : a;
         const csimi_sweep_contact *c = s->contacts + m;
         csim_real compliance[3], trial[3], *lambda = s->loop.x + 3 * (ptrdiff_t)m;
         csimi_burst_trial(s, m, compliance, trial);
@@ -26003,12 +26497,39 @@ static csimi_wide csimi_burst_evaluate(csimi_sweep *s, csimi_wide *F) {
 
 /* ---- the linear system */
 
-static void csimi_burst_add_contact(csimi_sweep *s, int m) {
+/* A place in the matrix: number (i, j) of a block is at[i down + j right]. */
+typedef struct csimi_burst_place {
+    csimi_wide *at;
+    size_t down, right;
+    int u, v; /* nodes */
+} csimi_burst_place;
+
+/* J' T into block (i, j). */
+static void csimi_burst_add_block(csimi_sweep *s, csimi_burst_place *b, int i, int j, const csimi_wide *J,
+                                  const csimi_wide *T) {
+    const int u = s->order[i], v = s->order[j];
+    csimi_wide *to;
+    int r;
+    if (u != b->u || v != b->v) b->at = csimi_degree_block(&s->degree, u, v, &b->down, &b->right);
+    b->u = u;
+    b->v = v;
+    to = b->at + (size_t)(s->place[i] - s->degree.at[u]) * b->down + (size_t)(s->place[j] - s->degree.at[v]) * b->right;
+    for (r = 0; r < 3; ++r, ++J, to += b->down) {
+        to[0] += J[0] * T[0] + J[3] * T[3] + J[6] * T[6];
+        to[b->right] += J[0] * T[1] + J[3] * T[4] + J[6] * T[7];
+        to[2 * b->right] += J[0] * T[2] + J[3] * T[5] + J[6] * T[8];
+    }
+}
+
+/* Into the envelope or, large, the other matrix. */
+static void csimi_burst_add_contact(csimi_sweep *s, int m, bool large) {
     const csimi_sweep_contact *c = s->contacts + m;
     const csimi_piece *p, *q, *begin = s->pieces + c->first, *end = begin + c->count;
     csim_real compliance[3], trial[3];
     csimi_wide t[3], G[9], J[9];
+    csimi_burst_place place;
     int k;
+    place.u = place.v = -1;
     csimi_burst_trial(s, m, compliance, trial);
     for (k = 0; k < 3; ++k) t[k] = (csimi_wide)trial[k];
     csimi_burst_derivative(csimi_burst_is_convex(s, c) ? CSIM_LAW_PROXIMAL : csimi_law_of(c->contact), c->contact, t,
@@ -26021,31 +26542,61 @@ static void csimi_burst_add_contact(csimi_sweep *s, int m) {
         csimi_add_product(G, J, T);
         for (p = begin; p < end; ++p) {
             for (k = 0; k < 9; ++k) J[k] = (csimi_wide)p->J[k];
-            csimi_add_productT(J, T, csimi_envelope_block(&s->envelope, s->place[p->block], s->place[q->block]));
+            if (large)
+                csimi_burst_add_block(s, &place, p->block, q->block, J, T);
+            else
+                csimi_add_productT(J, T, csimi_envelope_block(&s->envelope, s->place[p->block] / 3,
+                                                              s->place[q->block] / 3));
         }
     }
 }
 
+static bool csimi_burst_factor_large(csimi_sweep *s) {
+    csimi_degree *d = &s->degree;
+    int i, r, a;
+    csimi_degree_clear(d);
+    for (i = 0; i < d->n; ++i) {
+        size_t down, right;
+        csimi_wide *D = csimi_degree_block(d, i, i, &down, &right);
+        for (r = 0; r < d->size[i]; ++r) D[(size_t)r * (down + right)] = 1;
+    }
+    for (a = 0; a < s->active_count; ++a) csimi_burst_add_contact(s, s->active[a], true);
+    return csimi_degree_factor(d);
+}
+
 static bool csimi_burst_factor(csimi_sweep *s) {
     int i, m;
+    s->loop.factors += 1 + (int)(s->work / (CSIMI_BURST_VISIT * (csimi_wide)s->contact_count));
+    if (csimi_burst_is_large(s)) return csimi_burst_factor_large(s);
     csimi_envelope_clear(&s->envelope);
     for (i = 0; i < 9 * s->n; i += i % 9 < 8 ? 4 : 1) s->envelope.diag[i] = 1;
-    for (m = 0; m < s->contact_count; ++m) csimi_burst_add_contact(s, m);
+    for (m = 0; m < s->contact_count; ++m) csimi_burst_add_contact(s, m, false);
     return csimi_envelope_factor(&s->envelope);
 }
 
 static void csimi_burst_direction(csimi_sweep *s, csimi_burst_vectors *x) {
     int i, k;
     for (i = 0; i < s->n; ++i)
-        for (k = 0; k < 3; ++k) x->direction[3 * (ptrdiff_t)s->place[i] + k] = x->F[3 * (ptrdiff_t)i + k];
-    csimi_envelope_solve(&s->envelope, x->direction);
+        for (k = 0; k < 3 && s->place[i] >= 0; ++k) x->direction[s->place[i] + k] = x->F[3 * (ptrdiff_t)i + k];
+    if (csimi_burst_is_large(s))
+        csimi_degree_solve(&s->degree, x->direction);
+    else
+        csimi_envelope_solve(&s->envelope, x->direction);
 }
 
 /* Moves to start + alpha direction and evaluates there. */
 static csimi_wide csimi_burst_move(csimi_sweep *s, csimi_burst_vectors *x, csimi_wide alpha) {
-    int i;
-    for (i = 0; i < 3 * s->n; ++i) s->w[i] = x->start[i] + alpha * x->direction[3 * (ptrdiff_t)s->place[i / 3] + i % 3];
-    return csimi_burst_evaluate(s, x->F);
+    int i, k;
+    csimi_wide merit;
+    for (i = 0; i < s->n; ++i)
+        for (k = 0; k < 3 && s->place[i] >= 0; ++k)
+            s->w[3 * i + k] = x->start[3 * i + k] + alpha * x->direction[s->place[i] + k];
+    merit = csimi_burst_evaluate(s, x->F);
+    if (x->best && merit < x->least) {
+        x->least = merit;
+        CSIMI_MEMCPY(x->best, s->w, 3 * (size_t)s->n * sizeof *x->best);
+    }
+    return merit;
 }
 
 /* Steps back from the full step until the merit falls. At a kink of the projections no step may do: then the full one
@@ -26064,8 +26615,9 @@ static csimi_wide csimi_burst_search(csimi_sweep *s, csimi_burst_vectors *x, csi
 /* F . direction: the slope of the convex function along the step, with its sign turned. */
 static csimi_wide csimi_burst_slope(const csimi_sweep *s, const csimi_burst_vectors *x) {
     csimi_wide sum = 0;
-    int i;
-    for (i = 0; i < 3 * s->n; ++i) sum += x->F[i] * x->direction[3 * (ptrdiff_t)s->place[i / 3] + i % 3];
+    int i, k;
+    for (i = 0; i < s->n; ++i)
+        for (k = 0; k < 3 && s->place[i] >= 0; ++k) sum += x->F[3 * i + k] * x->direction[s->place[i] + k];
     return sum;
 }
 
@@ -26093,10 +26645,12 @@ static csimi_wide csimi_burst_enough(const csimi_sweep *s, csimi_wide eps) {
 
 /* During a step w holds what the step adds and phi the u at its start. Impulses are differences of u divided
    by a small eps: taken from changes alone they keep their digits. */
-static void csimi_burst_enter(csimi_sweep *s) {
+static void csimi_burst_enter(csimi_sweep *s, csimi_wide eps) {
     int m;
     for (m = 0; m < s->contact_count; ++m) {
+        const csim_real *W = s->contacts[m].local.W;
         csim_real u[3];
+        s->contacts[m].local.extra = (csim_real)eps * (W[0] + W[3] + W[5]) / 3;
         csimi_contact_velocity(s, s->contacts + m, u);
         CSIMI_MEMCPY(s->contacts[m].phi, u, sizeof u);
     }
@@ -26105,42 +26659,63 @@ static void csimi_burst_enter(csimi_sweep *s) {
 
 static void csimi_burst_leave(csimi_sweep *s) {
     int m;
-    for (m = 0; m < s->contact_count; ++m)
+    for (m = 0; m < s->contact_count; ++m) {
+        s->contacts[m].local.extra = 0;
         CSIMI_MEMCPY(s->contacts[m].phi, s->contacts[m].free, sizeof s->contacts[m].phi);
+    }
 }
 
 CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) {
     const size_t bytes = 3 * (size_t)s->contact_count * sizeof *s->loop.x;
+    const bool large = csimi_burst_is_large(s);
+    const int most = large ? 8 : 30;
     csimi_burst_vectors x;
     csimi_wide merit, first, before;
     bool there;
     int k;
     *iterations = 0;
-    if (!(s->work > 0) || !csimi_burst_layout(s, &x)) return false;
+    CSIMI_MEMSET(&x, 0, sizeof x);
+    if (!(large || s->work > 0) || !csimi_burst_layout(s, &x)) return false;
     CSIMI_MEMCPY(s->loop.centre, s->loop.x, bytes);
-    csimi_burst_enter(s);
-    csimi_sweep_prepare(s, eps);
+    csimi_burst_enter(s, eps);
+    if (large && !csimi_burst_choose(s)) {
+        csimi_burst_leave(s);
+        csimi_sweep_velocities(s);
+        return false;
+    }
     if (s->convex) csimi_burst_lag(s);
     before = first = merit = csimi_burst_evaluate(s, x.F);
+    x.least = merit;
+    if (large) CSIMI_MEMSET(x.best, 0, 3 * (size_t)s->n * sizeof *x.best);
     for (k = 0;; ++k) {
         const csimi_wide enough = csimi_burst_enough(s, eps);
         /* or as far as rounding lets it: no gain any more, far below the start */
         there = (merit <= enough || (merit > CSIMI_WIDE(0.25) * before && merit < CSIMI_BURST_ROUNDING * first)) &&
                 enough < (csimi_wide)CSIMI_HUGE;
         before = merit;
-        if (there || !(merit < (csimi_wide)CSIMI_HUGE) || k == 30 || s->loop.sweeps >= s->loop.cap ||
+        if (there || !(merit < (csimi_wide)CSIMI_HUGE) || k == most || csimi_stages_capped(&s->loop) ||
             !csimi_burst_factor(s))
             break;
         csimi_burst_direction(s, &x);
         merit = s->convex ? csimi_burst_search_convex(s, &x) : csimi_burst_search(s, &x, merit);
     }
     *iterations = k;
-    if (!there) CSIMI_MEMCPY(s->loop.x, s->loop.centre, bytes);
+    if (!there && large) {
+        CSIMI_MEMCPY(s->w, x.best, 3 * (size_t)s->n * sizeof *x.best);
+        (void)csimi_burst_evaluate(s, x.F);
+    } else if (!there) {
+        CSIMI_MEMCPY(s->loop.x, s->loop.centre, bytes);
+    }
     csimi_burst_leave(s);
     csimi_sweep_velocities(s);
     return there;
 }
 
+#undef CSIMI_BURST_COUPLED
+#undef CSIMI_BURST_CLOSES
+#undef CSIMI_BURST_SMALL
+#undef CSIMI_BURST_MOST
+#undef CSIMI_BURST_VISIT
 #undef CSIMI_BURST_ROUNDING
 #endif
 /* ==== end solve/burst.c */
@@ -26152,13 +26727,16 @@ CSIMI_FN bool csimi_burst_step(csimi_sweep *s, csimi_wide eps, int *iterations) 
    its law with everything else held, and carry the change into the velocities of its bodies, taken as w = E v with
    A = E' E (solve/basis.c). The cascade:
      1  sweeps accelerated by Anderson's method, while they halve the measure every few sweeps
-     2  Newton on the body velocities (solve/burst.c), where its factors fit into the memory of the ring
+     2  Newton on the body velocities (solve/burst.c), where its factors fit into the memory of the ring, and sweeps
+        between its steps on islands that are not small
      3  accelerated sweeps again, then a proximal loop of them: problems a little better conditioned than the true one,
         each solved around the last answer
    Each stage starts from the best impulses seen, and the measure is the contact figure of the certificate. */
 
 #define CSIMI_SWEEP_WINDOW 19    /* f and p: with the other vectors it makes 50 of 3nc */
 #define CSIMI_SWEEP_LAST 8 /* rounding errors of an impulse: no measure is aimed at below that */
+#define CSIMI_SWEEP_BETWEEN 20   /* plain sweeps after a step of Newton on a large island that has not done */
+#define CSIMI_SWEEP_IDLE 40      /* such steps without a halving before the next stage */
 #define CSIMI_SWEEP_PATIENCE 100 /* sweeps without a halving before the next stage; 4 before Newton */
 
 CSIMI_FN bool csimi_sweep_takes(const csim_problem *problem) { return csimi_bodies_take(problem); }
@@ -26252,6 +26830,12 @@ static csimi_wide csimi_sweep_look(void *problem) {
 static void csimi_sweep_moved(void *problem) { csimi_sweep_velocities((csimi_sweep *)problem); }
 static void csimi_sweep_ready(void *problem, csimi_wide eps) { csimi_sweep_prepare((csimi_sweep *)problem, eps); }
 
+/* Where the compliance of a large island begins: the better the start, the less. */
+static csimi_wide csimi_sweep_eps(csimi_wide measure) {
+    if (measure > CSIMI_WIDE(1e-2)) return CSIMI_WIDE(0.1);
+    return measure > CSIMI_WIDE(1e-3) ? CSIMI_WIDE(1e-2) : CSIMI_WIDE(1e-3);
+}
+
 /* Stage 2: proximal steps by Newton, with eps falling while they converge. Below what was asked for it goes on while it
    gains, because what is left unsolved moves bodies and costs more in the next step than here. again: it has been there
    before and is near. */
@@ -26283,7 +26867,44 @@ static void csimi_sweep_burst(csimi_sweep *s, csimi_wide good, bool again) {
             break;
         }
     }
-    csimi_sweep_prepare(s, 0);
+    csimi_stages_restore(&s->loop);
+}
+
+/* What a step of Newton has not done plain sweeps do. */
+static void csimi_sweep_between(csimi_sweep *s) {
+    int k;
+    for (k = 1; k <= CSIMI_SWEEP_BETWEEN && !csimi_stages_done(&s->loop); ++k) {
+        csimi_sweep_pass(s);
+        ++s->loop.sweeps;
+        if (k % 10 == 0) csimi_stages_look(&s->loop);
+    }
+}
+
+/* The same for islands that are not small, by the contacts that press: the exact law alone, and few steps of Newton, of
+   which the best is kept. */
+static void csimi_sweep_burst_large(csimi_sweep *s, csimi_wide good) {
+    csimi_wide halved = s->loop.best_measure, eps = csimi_sweep_eps(halved);
+    int iterations, idle = 0;
+    s->convex = s->planned = false;
+    csimi_stages_restore(&s->loop);
+    while (!csimi_stages_done(&s->loop) && idle < (s->loop.best_measure <= good ? 10 : CSIMI_SWEEP_IDLE)) {
+        const bool there = csimi_burst_step(s, eps, &iterations);
+        if (!(s->work > 0)) break;
+        csimi_stages_look(&s->loop);
+        if (!there && s->loop.best_measure <= good) break;
+        if (!there) {
+            if (eps < CSIMI_WIDE(0.5)) eps *= 8;
+            csimi_sweep_between(s);
+        } else if (iterations <= 4 && eps > CSIMI_WIDE(1e-8)) {
+            eps *= CSIMI_WIDE(0.5);
+        }
+        csimi_stages_log(&s->loop);
+        ++idle;
+        if (s->loop.best_measure < CSIMI_WIDE(0.5) * halved) {
+            halved = s->loop.best_measure;
+            idle = 0;
+        }
+    }
     csimi_stages_restore(&s->loop);
 }
 
@@ -26422,7 +27043,12 @@ static void csimi_sweep_cascade(csimi_sweep *s, csimi_wide good, bool again) {
     if (again && beyond < CSIMI_SWEEP_LAST * eps) beyond = CSIMI_SWEEP_LAST * eps;
     s->loop.target = newton && beyond < good ? beyond : good;
     csimi_stages_accelerated(&s->loop, newton ? 4 : CSIMI_SWEEP_PATIENCE);
-    if (newton && !csimi_stages_done(&s->loop)) csimi_sweep_burst(s, good, again);
+    if (newton && !csimi_stages_done(&s->loop)) {
+        if (csimi_burst_is_large(s))
+            csimi_sweep_burst_large(s, good);
+        else
+            csimi_sweep_burst(s, good, again);
+    }
     s->loop.target = good;
     if (!(again && s->loop.best_measure <= 16 * CSIMI_SWEEP_LAST * eps)) {
         if (newton && !csimi_stages_done(&s->loop)) csimi_stages_accelerated(&s->loop, CSIMI_SWEEP_PATIENCE);
@@ -26442,7 +27068,7 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
     double good = 0.9 * (double)params->tolerance;
     int trial;
     s->planned = false;
-    if (!csimi_burst_fits(s)) csimi_burst_plan(s);
+    if (!csimi_burst_is_large(s) && !csimi_burst_fits(s)) csimi_burst_plan(s);
     for (trial = 0; trial < 5; ++trial, good = csimi_next_target(good, certificate, params->tolerance)) {
         s->loop.best_measure = (csimi_wide)CSIMI_HUGE;
         if (trial > 0) csimi_sweep_velocities(s);
@@ -26456,9 +27082,9 @@ static csim_result csimi_sweep_run(csimi_sweep *s, const csim_solver_params *par
         if (csim_problem_certify(s->problem, s->v, s->loop.x, scratch, bytes, certificate) != CSIM_OK)
             return CSIM_RESULT_NOT_FINITE;
         if (csim_certificate_worst(certificate) <= (double)params->tolerance) return CSIM_RESULT_CONVERGED;
-        if (s->loop.sweeps >= s->loop.cap || s->contact_count == 0) break;
+        if (csimi_stages_capped(&s->loop) || s->contact_count == 0) break;
     }
-    return s->loop.sweeps >= s->loop.cap ? CSIM_RESULT_CAP : CSIM_RESULT_STALLED;
+    return csimi_stages_capped(&s->loop) ? CSIM_RESULT_CAP : CSIM_RESULT_STALLED;
 }
 
 CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_solver_params *params,
@@ -26496,6 +27122,7 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     outcome->solver = CSIM_SOLVER_SWEEP;
     outcome->result = csimi_sweep_run(&s, params, scratch, bytes, &outcome->certificate);
     outcome->iterations = s.loop.sweeps;
+    outcome->products = s.loop.factors;
     outcome->rejections = s.loop.rejections;
     outcome->residual = s.loop.best_measure;
     outcome->bytes = arena->used - mark;
@@ -26507,6 +27134,8 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     return CSIM_OK;
 }
 
+#undef CSIMI_SWEEP_BETWEEN
+#undef CSIMI_SWEEP_IDLE
 #undef CSIMI_SWEEP_WINDOW
 #undef CSIMI_SWEEP_LAST
 #undef CSIMI_SWEEP_PATIENCE
@@ -41249,8 +41878,8 @@ CSIMI_FN void csimi_rows(csim_world *w, csimi_step_frame *f, csimi_arena *arena)
 /* ==== begin step/within.c ======================================================================================= */
 /* step/within: a step within a budget. Every island has the work of a bounded frame reserved; what is left over goes
    to certifying islands, small ones first, and what that misses gets its bounded frame after all. Work is counted in
-   visits of contacts: a bounded frame takes three a contact and substep, a sweep (or an evaluation of Newton) one a
-   contact, an iteration of COND one a contact and eight blocks of A. */
+   visits of contacts: a bounded frame takes three a contact and substep, a sweep (or an evaluation of Newton, whose
+   factors take more) one a contact, an iteration of COND one a contact and eight blocks of A. */
 
 CSIMI_FN void csimi_judge_outcome(csim_outcome *o, csim_real tolerance) {
     if (o->result != CSIM_RESULT_CAP && o->result != CSIM_RESULT_STALLED) return;
@@ -41390,7 +42019,7 @@ CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csim
     const long each = bodies ? c->count : csimi_within_iteration(c->problem);
     csimi_pace *pace = f->pace + csimi_block_owner(&w->store, c->block[0]);
     csim_status status;
-    int substeps = f->substeps, i;
+    int substeps = f->substeps, spent, i;
     bool lumped = !forced && pace->bounded == CSIMI_WITHIN_LUMPED && pace->wait > 0;
     long left, own = csimi_within_frame(c->count, f->substeps) + c->problem->A.row[c->n] / 8;
     if (!f->again) f->reserved -= own;
@@ -41405,9 +42034,10 @@ CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csim
         params->solver = bodies ? CSIM_SOLVER_SWEEP : CSIM_SOLVER_COND;
         csimi_within_start(f, c, false);
         if ((status = csimi_within_try(w, c, params, arena, outcome)) != 0) return status;
-        f->work += each * outcome->iterations;
+        spent = outcome->iterations + (bodies ? outcome->products : 0);
+        f->work += each * spent;
         csimi_judge_outcome(outcome, w->def.solver.tolerance);
-        if (!f->again) csimi_within_pace(pace, outcome->result > CSIM_RESULT_UNCHECKED, outcome->iterations);
+        if (!f->again) csimi_within_pace(pace, outcome->result > CSIM_RESULT_UNCHECKED, spent);
         c->bounded = c->bounded && outcome->result > CSIM_RESULT_UNCHECKED;
     } else if (pace->wait > 0) {
         pace->wait--;
@@ -53460,9 +54090,16 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_COND_STIFF
 #undef CSIMI_BASIS
 #undef CSIMI_STAGES_INNER
+#undef CSIMI_BURST_SMALL
+#undef CSIMI_BURST_VISIT
+#undef CSIMI_BURST_MOST
 #undef CSIMI_BURST_ROUNDING
+#undef CSIMI_BURST_CLOSES
+#undef CSIMI_BURST_COUPLED
 #undef CSIMI_SWEEP_WINDOW
 #undef CSIMI_SWEEP_LAST
+#undef CSIMI_SWEEP_BETWEEN
+#undef CSIMI_SWEEP_IDLE
 #undef CSIMI_SWEEP_PATIENCE
 #undef CSIMI_DELASSUS_GRAIN
 #undef CSIMI_LINEAR_ENOUGH
