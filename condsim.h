@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 936483e6c593dad1
+   Hash of the parts: fcade63d8cc335ce
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -2365,6 +2365,12 @@ CSIM_API csim_status csim_tree_set_ball_target(csim_world *world, csim_body_id i
 /* Gains and limit of a drive, as in the definition. */
 CSIM_API csim_status csim_tree_set_drive(csim_world *world, csim_body_id id, int link, csim_real stiffness,
                                          csim_real rate_gain, csim_real effort);
+/* Limits of the position of a joint with one coordinate, rad or m; lower > upper: none. What is beyond comes back. */
+CSIM_API csim_status csim_tree_set_limits(csim_world *world, csim_body_id id, int link, csim_real lower,
+                                          csim_real upper);
+/* Damping [N m s/rad or N s/m] and dry friction [N m or N] of a joint, both >= 0, as in the definition. */
+CSIM_API csim_status csim_tree_set_friction(csim_world *world, csim_body_id id, int link, csim_real damping,
+                                            csim_real friction);
 /* 0..1, as in the definition. */
 CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *world, csim_body_id id, int link, csim_real share);
 /* Another shape for a link, in its axes, as csim_body_add_shape does it for rigid bodies: number (may be null) becomes
@@ -2382,6 +2388,10 @@ CSIM_API csim_status csim_tree_add_forces(csim_world *world, csim_body_id id, co
 /* Force [N] at a point of a link and torque [N m] on it for the next step only, world; they add up. */
 CSIM_API csim_status csim_tree_add_link_force(csim_world *world, csim_body_id id, int link, csim_vec3 point,
                                               csim_vec3 force, csim_vec3 torque);
+/* Impulse [N s] at a point of a link, world: all rates of the tree change at once, by M^-1 J' impulse, in O(rates^3).
+   Static and kinematic trees: no change. */
+CSIM_API csim_status csim_tree_add_link_impulse(csim_world *world, csim_body_id id, int link, csim_vec3 point,
+                                                csim_vec3 impulse);
 
 #endif
 /* ==== end world/tree.h */
@@ -2665,7 +2675,7 @@ CSIM_API csim_status csim_body_set_shape_user_data(csim_world *world, csim_body_
 /* ---- how a body moves */
 
 /* Linear and angular damping of a rigid body, 1/s, >= 0; of a particle, solid, cloth or cable the linear one, of its
-   nodes. Trees and reduced bodies: CSIM_WRONG_KIND. */
+   nodes. Trees (csim_tree_set_friction) and reduced bodies: CSIM_WRONG_KIND. */
 CSIM_API csim_status csim_body_set_damping(csim_world *world, csim_body_id id, csim_real linear, csim_real angular);
 /* Gravity of this body as a share of the world's; default 1, 0: none, < 0: it rises. -1000..1000. Trees and reduced
    bodies: CSIM_WRONG_KIND. */
@@ -2684,7 +2694,7 @@ CSIM_API csim_status csim_body_get_enabled(const csim_world *world, csim_body_id
 CSIM_API csim_status csim_body_move_to(csim_world *world, csim_body_id id, csim_pose pose, csim_real h);
 
 /* ---- forces at points. Rigid bodies and, at any point, particles; others: CSIM_WRONG_KIND, for
-   csim_body_add_node_force and csim_tree_add_link_force are for them. */
+   csim_body_add_node_force, csim_tree_add_link_force and csim_tree_add_link_impulse are for them. */
 
 /* Force [N] at a point of the world for the next step only; adds up. */
 CSIM_API csim_status csim_body_add_force_at(csim_world *world, csim_body_id id, csim_vec3 force, csim_vec3 point);
@@ -3541,7 +3551,11 @@ typedef struct csimi_place {
 
 enum { CSIMI_AXES_SLACKS = 4 }; /* soft rows of a joint: limits and springs, of pushes and of turns */
 
+#if CSIMI_HAS_TREES
 #define CSIMI_PLACE_TERMS 10 /* most terms of a place: a link under 30 coordinates, a frame and CSIM_MODES_MOST modes */
+#else
+#define CSIMI_PLACE_TERMS 3 /* a face, an edge of a cable */
+#endif
 
 /* What a bend element holds on to: an edge frame, a body or the world. */
 typedef struct csimi_bend_end {
@@ -4144,7 +4158,7 @@ typedef struct csimi_surface {
     int count;           /* triangles */
     const int *triangle; /* [3 count] vertices, outward counter-clockwise, neighbours near each other in the list */
     const csim_real *x;  /* positions of the vertices */
-    csim_real *box;      /* [6 csimi_surface_boxes(count)]: nodes 1.. of a complete binary tree */
+    float *box;          /* [6 csimi_surface_boxes(count)]: nodes 1.. of a complete binary tree, rounded outward */
     int leaves;
 } csimi_surface;
 /* Which triangles a vertex of the surface itself may not meet: those it belongs to, and those that were nearer than
@@ -4176,6 +4190,7 @@ CSIMI_FN void csimi_surface_order(int count, const int *triangle, const csim_rea
 CSIMI_FN void csimi_surface_split(int count, const int *triangle, const csim_real *x, int *order, uint64_t *keys);
 CSIMI_FN void csimi_order_points(int count, const float *x, int *order, uint64_t *keys); /* the same of points */
 CSIMI_FN void csimi_surface_refit(csimi_surface *s);
+CSIMI_FN void csimi_surface_bounds(const csimi_surface *s, csim_vec3 *lower, csim_vec3 *upper);
 /* Makes the boxes above a triangle hold the point p too. */
 CSIMI_FN void csimi_surface_stretch(csimi_surface *s, int triangle, csim_vec3 p);
 CSIMI_FN csim_vec3 csimi_triangle_normal(const csimi_surface *s, int triangle); /* unit */
@@ -4196,10 +4211,16 @@ CSIMI_FN int csimi_surface_walk_next(csimi_surface_walk *w); /* -1: no more */
 
 /* The triangles whose leaves a point meets that goes from origin by way, boxes being larger by half on each side, the
    nearer leaves first; most may be lowered on the way. */
+typedef struct csimi_surface_slab {
+    float from[3], to[3], inverse[3]; /* where the sides that are entered and left count from */
+    int in[3], out[3];                /* those sides, as numbers of a box */
+} csimi_surface_slab;
 typedef struct csimi_surface_ray {
     const csimi_surface *surface;
-    csim_real from[3], to[3], inverse[3], most, enter[32]; /* where the sides that are entered and left count from */
-    int in[3], out[3], stack[32], top, next, end;          /* those sides, as numbers of a box */
+    csim_real most;
+    csimi_surface_slab slab;
+    float enter[32];
+    int stack[32], top, next, end;
 } csimi_surface_ray;
 CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface *s, csim_vec3 origin, csim_vec3 way,
                                       csim_vec3 half, csim_real most);
@@ -4247,7 +4268,7 @@ typedef struct csimi_triangles {
 } csimi_triangles;
 typedef enum csimi_fold { CSIMI_FOLD_BORDER, CSIMI_FOLD_FLAT, CSIMI_FOLD_HOLLOW, CSIMI_FOLD_CONVEX } csimi_fold;
 CSIMI_FN csimi_triangles csimi_triangles_of(const csim_field *f);
-CSIMI_FN size_t csimi_triangles_reals(const csim_field *f); /* before the indices */
+CSIMI_FN size_t csimi_triangles_reals(const csim_field *f); /* before boxes and indices */
 CSIMI_FN size_t csimi_triangles_used(const csim_field *f); /* bytes */
 CSIMI_FN bool csimi_triangles_sound(const csim_field *f);
 CSIMI_FN uint32_t csimi_triangle_name(const csimi_triangles *t, int place);
@@ -5100,6 +5121,7 @@ CSIMI_FN csim_status csimi_xpbd_solve(const csim_problem *problem, const csim_so
 
 #ifdef CONDSIM_REFERENCE
 /* ---- lemke.c */
+enum { CSIMI_LEMKE_LAWS = 1 << CSIM_LAW_STRICT | 1 << CSIM_LAW_ANISOTROPIC | 1 << CSIM_LAW_BILATERAL };
 CSIMI_FN size_t csimi_lemke_bytes(int contacts, const csim_solver_params *params);
 CSIMI_FN bool csimi_lemke_solve(csimi_impulse_run *run);
 #endif
@@ -5632,99 +5654,88 @@ enum { CSIMI_TREE_JOINT_ROWS = 4 }; /* a joint of a tree: lower limit, upper lim
 #define CSIMI_SLEEP_ARRAYS(X)
 #endif
 
-/* X(axis, type, member of csimi_store, numbers per item, rule): one line per array; the axis names a field of
+/* Lines of what a build leaves out are none, where no snapshot can bring it: they would be code. */
+#if !defined(CONDSIM_NO_SNAPSHOTS) || !defined(CONDSIM_NO_SOFT)
+#define CSIMI_SOLID_ARRAYS(X)                                                                               \
+    X(tets, int, state.tet, 4, node) X(tets, csim_real, state.tet_shape, 9, finite)                         \
+    X(tets, csim_real, state.tet_volume, 1, extent) X(tets, csim_real, state.tet_lame, 3, finite)           \
+    X(tets, unsigned char, state.tet_material, 1, material) X(tets, csim_real, state.tet_active, 5, finite)
+#else
+#define CSIMI_SOLID_ARRAYS(X)
+#endif
+#if !defined(CONDSIM_NO_SNAPSHOTS) || !defined(CONDSIM_NO_CLOTH)
+#define CSIMI_SHEET_ARRAYS(X)                                                                        \
+    X(membranes, int, state.membrane, 3, node) X(membranes, int, state.membrane_beyond, 3, any_node) \
+    X(membranes, csim_real, state.membrane_shape, 4, finite)                                         \
+    X(membranes, csim_real, state.membrane_data, 4, extent)                                          \
+    X(membranes, csim_real, state.membrane_fold, 9, finite)                                          \
+    X(membranes, unsigned char, state.membrane_material, 1, material)
+#else
+#define CSIMI_SHEET_ARRAYS(X)
+#endif
+#if !defined(CONDSIM_NO_SNAPSHOTS) || !defined(CONDSIM_NO_SOFT) || !defined(CONDSIM_NO_CLOTH) || \
+    !defined(CONDSIM_NO_CABLE) || !defined(CONDSIM_NO_REDUCED)
+#define CSIMI_SURFACE_ARRAYS(X)                                                           \
+    X(surface, int, surface_node, 1, node) X(surface, csim_real, surface_rest, 3, finite) \
+    X(triangles, int, triangle, 3, own) X(triangles, int, face, 3, own)                   \
+    X(triangles, int, face_triangle, 1, own)
+#else
+#define CSIMI_SURFACE_ARRAYS(X)
+#endif
+#if !defined(CONDSIM_NO_SNAPSHOTS) || !defined(CONDSIM_NO_CABLE)
+#define CSIMI_CABLE_ARRAYS(X)                                                                                \
+    X(frames, csim_real, state.frame, 4, turn) X(frames, csim_real, state.frame_velocity, 3, finite)         \
+    X(frames, csim_real, frame_rep, 3, finite) X(frames, csim_real, state.frame_inertia, 3, amount)          \
+    X(frames, csim_real, state.frame_torque, 3, finite) X(frames, csim_real, state.frame_damping, 1, amount) \
+    X(frames, unsigned char, state.frame_mode, 1, mode) X(frames, int, frame_body, 1, slot)                  \
+    X(frames, int, state.edge_node, 2, node) X(frames, csim_real, state.edge_data, 6, extent)                \
+    X(bends, csimi_bend, state.bend, 1, bend) X(bends, csim_real, state.bend_data, 8, extent)
+#else
+#define CSIMI_CABLE_ARRAYS(X)
+#endif
+#if !defined(CONDSIM_NO_SNAPSHOTS) || CSIMI_HAS_TREES
+#define CSIMI_TREE_ARRAYS(X)                                                                               \
+    X(trees, csimi_tree, state.tree, 1, tree) X(trees, int, tree_body, 1, slot)                            \
+    X(tree_links, csimi_tree_link, state.tree_link, 1, tree_link)                                          \
+    X(tree_links, csim_real, state.link_position, 7, turn)                                                 \
+    X(tree_links, csim_real, state.link_pose, 7, turn)                                                     \
+    X(tree_links, csim_real, state.link_target, 4, finite)                                                 \
+    X(tree_links, csim_real, link_impulse, CSIMI_TREE_JOINT_ROWS, finite)                                  \
+    X(coords, csim_real, state.coord_rate, 3, finite) X(coords, csim_real, coord_rep, 3, finite)           \
+    X(coords, csim_real, state.coord_force, 3, finite) X(coords, csim_real, state.coord_target, 3, finite) \
+    X(coords, int, state.coord_limb, 2, own) X(coords, int, coord_tree, 1, tree_index)                     \
+    X(coords, csim_real, state.coord_position, 3, finite) X(modal, double, state.modal, 1, double)
+#else
+#define CSIMI_TREE_ARRAYS(X)
+#endif
+
+/* X(axis, type, member of csimi_store, numbers per item, rule): one item per array; the axis names a field of
    csim_capacity that holds both the capacity and the count; the rule csimi_<rule>_sound judges what a snapshot says the
    array holds (intact.c). */
-#define CSIMI_WORLD_ARRAYS(X)                                         \
-    X(bodies, csimi_body, body, 1, body)                              \
-    X(bodies, int, body_list, 1, live_slot)                           \
-    X(nodes, csim_real, state.x, 3, finite)                           \
-    X(nodes, csim_real, state.v, 3, finite)                           \
-    X(nodes, csim_real, node_rep, 3, finite)                          \
-    X(nodes, csim_real, state.node_mass, 1, amount)                   \
-    X(nodes, csim_real, state.node_force, 3, finite)                  \
-    X(nodes, csim_real, state.node_damping, 1, amount)                \
-    X(nodes, csim_real, state.node_gravity, 1, finite)                \
-    X(nodes, unsigned char, state.node_mode, 1, mode)                 \
-    X(nodes, int, node_body, 1, slot)                                 \
-    X(nodes, int, node_user, 1, own)                                  \
-    X(nodes, int, node_of_user, 1, own)                               \
-    X(nodes, int, node_aggregate, 1, own)                             \
-    X(nodes, int, state.node_tree, 1, any_tree)                       \
-    X(rigids, csim_real, state.com, 3, finite)                        \
-    X(rigids, csim_real, state.rotation, 4, turn)                     \
-    X(rigids, csim_real, state.velocity, 6, finite)                   \
-    X(rigids, csim_real, rigid_rep, 6, finite)                        \
-    X(rigids, csim_real, state.rigid_mass, 1, amount)                 \
-    X(rigids, csim_real, state.inertia, 9, finite)                    \
-    X(rigids, csim_real, state.wrench, 6, finite)                     \
-    X(rigids, csim_real, state.rigid_damping, 2, amount)              \
-    X(rigids, csim_real, state.rigid_gravity, 1, finite)              \
-    X(rigids, unsigned char, state.rigid_mode, 1, mode)               \
-    X(rigids, int, rigid_body, 1, slot)                               \
-    X(shapes, csim_geometry, shape, 1, geometry)                      \
-    X(shapes, int, shape_body, 1, slot)                               \
-    X(shapes, int, shape_link, 1, own)                                \
-    X(shapes, csimi_skin, skin, 1, skin)                              \
-    X(hulls, csim_hull_data, hull, 1, hull)                           \
-    X(tets, int, state.tet, 4, node)                                  \
-    X(tets, csim_real, state.tet_shape, 9, finite)                    \
-    X(tets, csim_real, state.tet_volume, 1, extent)                   \
-    X(tets, csim_real, state.tet_lame, 3, finite)                     \
-    X(tets, unsigned char, state.tet_material, 1, material)           \
-    X(tets, csim_real, state.tet_active, 5, finite)                   \
-    X(membranes, int, state.membrane, 3, node)                        \
-    X(membranes, int, state.membrane_beyond, 3, any_node)             \
-    X(membranes, csim_real, state.membrane_shape, 4, finite)          \
-    X(membranes, csim_real, state.membrane_data, 4, extent)           \
-    X(membranes, csim_real, state.membrane_fold, 9, finite)           \
-    X(membranes, unsigned char, state.membrane_material, 1, material) \
-    X(surface, int, surface_node, 1, node)                            \
-    X(surface, csim_real, surface_rest, 3, finite)                    \
-    X(triangles, int, triangle, 3, own)                               \
-    X(triangles, int, face, 3, own)                                   \
-    X(triangles, int, face_triangle, 1, own)                          \
-    X(links, csimi_link, link, 1, link)                               \
-    X(frames, csim_real, state.frame, 4, turn)                        \
-    X(frames, csim_real, state.frame_velocity, 3, finite)             \
-    X(frames, csim_real, frame_rep, 3, finite)                        \
-    X(frames, csim_real, state.frame_inertia, 3, amount)              \
-    X(frames, csim_real, state.frame_torque, 3, finite)               \
-    X(frames, csim_real, state.frame_damping, 1, amount)              \
-    X(frames, unsigned char, state.frame_mode, 1, mode)               \
-    X(frames, int, frame_body, 1, slot)                               \
-    X(frames, int, state.edge_node, 2, node)                          \
-    X(frames, csim_real, state.edge_data, 6, extent)                  \
-    X(bends, csimi_bend, state.bend, 1, bend)                         \
-    X(bends, csim_real, state.bend_data, 8, extent)                   \
-    X(springs, csimi_place, state.spring, 2, place)                   \
-    X(springs, csim_real, state.spring_data, 3, amount)               \
-    X(springs, int, spring_link, 1, link_slot)                        \
-    X(joints, csimi_joint, joint, 1, joint)                           \
-    X(axes, csimi_axes, axes, 1, axes)                                \
-    X(axes, csim_real, state.slack_rate, 12, finite)                  \
-    X(axes, csim_real, slack_rep, 12, finite)                         \
-    X(axes, csim_real, state.slack_force, 12, finite)                 \
-    X(trees, csimi_tree, state.tree, 1, tree)                         \
-    X(trees, int, tree_body, 1, slot)                                 \
-    X(tree_links, csimi_tree_link, state.tree_link, 1, tree_link)     \
-    X(tree_links, csim_real, state.link_position, 7, turn)            \
-    X(tree_links, csim_real, state.link_pose, 7, turn)                \
-    X(tree_links, csim_real, state.link_target, 4, finite)            \
-    X(tree_links, csim_real, link_impulse, CSIMI_TREE_JOINT_ROWS, finite) \
-    X(coords, csim_real, state.coord_rate, 3, finite)                 \
-    X(coords, csim_real, coord_rep, 3, finite)                        \
-    X(coords, csim_real, state.coord_force, 3, finite)                \
-    X(coords, csim_real, state.coord_target, 3, finite)               \
-    X(coords, int, state.coord_limb, 2, own)                          \
-    X(coords, int, coord_tree, 1, tree_index)                         \
-    X(coords, csim_real, state.coord_position, 3, finite)             \
-    X(modal, double, state.modal, 1, double)                          \
-    X(contacts, csim_contact_info, contact, 1, contact)               \
-    X(kept, csimi_kept, kept, 1, kept)                                \
-    X(ended, uint64_t, ended_id, 1, id)                               \
-    X(touches, csim_touch_event, touch, 1, touch)                   \
-    CSIMI_SLEEP_ARRAYS(X)
+#define CSIMI_WORLD_ARRAYS(X)                                                                                \
+    X(bodies, csimi_body, body, 1, body) X(bodies, int, body_list, 1, live_slot)                             \
+    X(nodes, csim_real, state.x, 3, finite) X(nodes, csim_real, state.v, 3, finite)                          \
+    X(nodes, csim_real, node_rep, 3, finite) X(nodes, csim_real, state.node_mass, 1, amount)                 \
+    X(nodes, csim_real, state.node_force, 3, finite) X(nodes, csim_real, state.node_damping, 1, amount)      \
+    X(nodes, csim_real, state.node_gravity, 1, finite) X(nodes, unsigned char, state.node_mode, 1, mode)     \
+    X(nodes, int, node_body, 1, slot) X(nodes, int, node_user, 1, own) X(nodes, int, node_of_user, 1, own)   \
+    X(nodes, int, node_aggregate, 1, own) X(nodes, int, state.node_tree, 1, any_tree)                        \
+    X(rigids, csim_real, state.com, 3, finite) X(rigids, csim_real, state.rotation, 4, turn)                 \
+    X(rigids, csim_real, state.velocity, 6, finite) X(rigids, csim_real, rigid_rep, 6, finite)               \
+    X(rigids, csim_real, state.rigid_mass, 1, amount) X(rigids, csim_real, state.inertia, 9, finite)         \
+    X(rigids, csim_real, state.wrench, 6, finite) X(rigids, csim_real, state.rigid_damping, 2, amount)       \
+    X(rigids, csim_real, state.rigid_gravity, 1, finite) X(rigids, unsigned char, state.rigid_mode, 1, mode) \
+    X(rigids, int, rigid_body, 1, slot) X(shapes, csim_geometry, shape, 1, geometry)                         \
+    X(shapes, int, shape_body, 1, slot) X(shapes, int, shape_link, 1, own)                                   \
+    X(shapes, csimi_skin, skin, 1, skin) X(hulls, csim_hull_data, hull, 1, hull) CSIMI_SOLID_ARRAYS(X)       \
+    CSIMI_SHEET_ARRAYS(X) CSIMI_SURFACE_ARRAYS(X) X(links, csimi_link, link, 1, link) CSIMI_CABLE_ARRAYS(X)  \
+    X(springs, csimi_place, state.spring, 2, place) X(springs, csim_real, state.spring_data, 3, amount)      \
+    X(springs, int, spring_link, 1, link_slot) X(joints, csimi_joint, joint, 1, joint)                       \
+    X(axes, csimi_axes, axes, 1, axes) X(axes, csim_real, state.slack_rate, 12, finite)                      \
+    X(axes, csim_real, slack_rep, 12, finite) X(axes, csim_real, state.slack_force, 12, finite)              \
+    CSIMI_TREE_ARRAYS(X) X(contacts, csim_contact_info, contact, 1, contact)                                 \
+    X(kept, csimi_kept, kept, 1, kept) X(ended, uint64_t, ended_id, 1, id)                                   \
+    X(touches, csim_touch_event, touch, 1, touch) CSIMI_SLEEP_ARRAYS(X)
 
 /* Everything that is counted: the axes of the arrays above, the stored blocks of A, the pairs of the broad phase. */
 #define CSIMI_WORLD_AXES(X)                                                                                           \
@@ -5818,7 +5829,8 @@ typedef struct csimi_look {
     int *body_leaf;                         /* [bodies] the first, by slot */
     int *first_box;                         /* [bodies] boxes of its triangles */
     int boxes;
-    csim_real *x, *box; /* [3 surface] positions of surface nodes, [6 boxes] */
+    csim_real *x; /* [3 surface] positions of surface nodes */
+    float *box;   /* [6 boxes] */
 } csimi_look;
 
 /* Records of csimi_store.touch stand in these groups. */
@@ -6405,7 +6417,8 @@ CSIMI_FN csim_status csimi_integrate(csim_world *world, csimi_step_frame *frame,
 typedef struct csimi_surfaces {
     const csim_world *world;
     const csimi_state *state; /* whose positions */
-    csim_real *x, *box;
+    csim_real *x;
+    float *box;
     csimi_surface *of;   /* [bodies] by slot */
     unsigned char *made; /* [bodies] */
 } csimi_surfaces;
@@ -7117,12 +7130,13 @@ CSIMI_FN csimi_arena csimi_arena_in(void *base, size_t size) {
 /* After an overflow nothing is handed out any more, but used and high go on counting what would have been needed. */
 CSIMI_FN void *csimi_push(csimi_arena *arena, size_t count, size_t stride) {
     const size_t most = SIZE_MAX - (CSIMI_ALIGN - 1), start = arena->used;
+    size_t end = start + (count * stride + CSIMI_ALIGN - 1) / CSIMI_ALIGN * CSIMI_ALIGN;
     /* a product of two halves of a word is below `most`: no division for what is not huge */
-    const bool huge = (count | stride) >> (4 * sizeof(size_t)) != 0 && stride && count > most / stride;
-    const size_t bytes = huge ? SIZE_MAX : (count * stride + CSIMI_ALIGN - 1) / CSIMI_ALIGN * CSIMI_ALIGN;
-    arena->used = bytes > SIZE_MAX - start ? SIZE_MAX : start + bytes;
-    if (arena->used > arena->size || arena->used == SIZE_MAX) arena->overflow = true;
-    if (arena->used > arena->high) arena->high = arena->used;
+    if (end < start || ((count | stride) >> (4 * sizeof(size_t)) != 0 && stride && count > most / stride))
+        end = SIZE_MAX;
+    arena->used = end;
+    if (end > arena->high) arena->high = end;
+    if (end > arena->size || end == SIZE_MAX) arena->overflow = true;
     return arena->overflow || !arena->base ? NULL : arena->base + start;
 }
 
@@ -8096,6 +8110,12 @@ CSIMI_FN csim_real csimi_power_sigma(const csim_block_matrix *A, const csim_real
 /* ==== begin sparse/dense.c ====================================================================================== */
 /* sparse/dense: Cholesky and LU of small dense matrices, in double. */
 
+#ifndef CONDSIM_TINY
+#define CSIMI_WRITTEN_OUT 1
+#else
+#define CSIMI_WRITTEN_OUT 0 /* for the small ones it is code */
+#endif
+
 /* y -= a[0] U_0 + ... + a[3] U_3 over [0, count) for four rows U_k of stride m: one load and store of y for four rows,
    and no reduction, so that it vectorises as written. */
 static void csimi_subtract_rows4(int count, const csimi_wide *a, const csimi_wide *U, size_t m,
@@ -8104,7 +8124,8 @@ static void csimi_subtract_rows4(int count, const csimi_wide *a, const csimi_wid
     const csimi_wide *CSIMI_RESTRICT u2 = U + 2 * m, *CSIMI_RESTRICT u3 = U + 3 * m;
     csimi_wide a0 = a[0], a1 = a[1], a2 = a[2], a3 = a[3];
     int j;
-    for (j = 0; j + 4 <= count; j += 4) { /* written out: gcc -O2 makes pairs of neighbours but not of loop turns */
+    /* written out: gcc -O2 makes pairs of neighbours but not of loop turns */
+    for (j = 0; CSIMI_WRITTEN_OUT && j + 4 <= count; j += 4) {
         y[j] -= (a0 * u0[j] + a1 * u1[j]) + (a2 * u2[j] + a3 * u3[j]);
         y[j + 1] -= (a0 * u0[j + 1] + a1 * u1[j + 1]) + (a2 * u2[j + 1] + a3 * u3[j + 1]);
         y[j + 2] -= (a0 * u0[j + 2] + a1 * u1[j + 2]) + (a2 * u2[j + 2] + a3 * u3[j + 2]);
@@ -8116,7 +8137,7 @@ static void csimi_subtract_rows4(int count, const csimi_wide *a, const csimi_wid
 static void csimi_subtract_row(int count, csimi_wide a, const csimi_wide *CSIMI_RESTRICT u,
                                csimi_wide *CSIMI_RESTRICT y) {
     int j;
-    for (j = 0; j + 4 <= count; j += 4) {
+    for (j = 0; CSIMI_WRITTEN_OUT && j + 4 <= count; j += 4) {
         y[j] -= a * u[j];
         y[j + 1] -= a * u[j + 1];
         y[j + 2] -= a * u[j + 2];
@@ -8257,6 +8278,8 @@ CSIMI_FN void csimi_lu_solve(int m, const csimi_wide *LU, const int *pivot, csim
         x[i] = (x[i] - csimi_dense_dot(m - 1 - i, row + i + 1, x + i + 1)) / row[i];
     }
 }
+
+#undef CSIMI_WRITTEN_OUT
 /* ==== end sparse/dense.c */
 
 /* ==== begin sparse/cholesky.c =================================================================================== */
@@ -15290,47 +15313,69 @@ CSIMI_FN void csimi_surface_split(int count, const int *triangle, const csim_rea
     }
 }
 
-static void csimi_box_empty(csim_real *box) {
+/* ---- boxes. Floats, for what a walk reads is what it takes; a number goes outward to the next that holds it. */
+
+static float csimi_box_outward(csim_real x, float sign) {
+    const float f = (float)csimi_clamp(x, -CSIM_R(1e30), CSIM_R(1e30));
+    return (csim_real)(sign * f) >= (csim_real)sign * x ? f : f + sign * ((f < 0 ? -f : f) * 1.2e-7f + 1e-37f);
+}
+
+static void csimi_box_empty(float *box) {
     int k;
     for (k = 0; k < 3; ++k) {
-        box[k] = CSIMI_HUGE;
-        box[3 + k] = -CSIMI_HUGE;
+        box[k] = 1e30f;
+        box[3 + k] = -1e30f;
     }
 }
 
-static void csimi_box_add(csim_real *box, const csim_real *lower, const csim_real *upper) {
+static void csimi_box_add(float *box, const float *lower, const float *upper) {
     int k;
     for (k = 0; k < 3; ++k) {
-        box[k] = csimi_min(box[k], lower[k]);
-        box[3 + k] = csimi_max(box[3 + k], upper[k]);
+        if (lower[k] < box[k]) box[k] = lower[k];
+        if (upper[k] > box[3 + k]) box[3 + k] = upper[k];
+    }
+}
+
+static void csimi_box_leaf(const csimi_surface *s, int leaf, float *box) {
+    csim_real lower[3] = {CSIMI_HUGE, CSIMI_HUGE, CSIMI_HUGE}, upper[3] = {-CSIMI_HUGE, -CSIMI_HUGE, -CSIMI_HUGE};
+    int i, k;
+    csimi_box_empty(box);
+    if (CSIMI_LEAF * leaf >= s->count) return;
+    for (i = 3 * CSIMI_LEAF * leaf; i < 3 * csimi_imin(CSIMI_LEAF * (leaf + 1), s->count); ++i)
+        for (k = 0; k < 3; ++k) {
+            const csim_real x = s->x[3 * (size_t)s->triangle[i] + (size_t)k];
+            lower[k] = csimi_min(lower[k], x);
+            upper[k] = csimi_max(upper[k], x);
+        }
+    for (k = 0; k < 3; ++k) {
+        box[k] = csimi_box_outward(lower[k], -1);
+        box[3 + k] = csimi_box_outward(upper[k], 1);
     }
 }
 
 CSIMI_FN void csimi_surface_refit(csimi_surface *s) {
-    int i, k;
+    int i;
     s->leaves = csimi_surface_leaves(s->count);
-    for (i = 0; i < s->leaves; ++i) {
-        csim_real *box = s->box + 6 * (size_t)(s->leaves + i);
-        csimi_box_empty(box);
-        for (k = 3 * CSIMI_LEAF * i; k < 3 * csimi_imin(CSIMI_LEAF * (i + 1), s->count); ++k) {
-            const csim_real *x = s->x + 3 * (size_t)s->triangle[k];
-            csimi_box_add(box, x, x);
-        }
-    }
+    for (i = 0; i < s->leaves; ++i) csimi_box_leaf(s, i, s->box + 6 * (size_t)(s->leaves + i));
     for (i = s->leaves - 1; i > 0; --i) {
-        csim_real *box = s->box + 6 * (size_t)i, *child = s->box + 12 * (size_t)i;
-        csimi_box_empty(box);
-        csimi_box_add(box, child, child + 3);
+        float *box = s->box + 6 * (size_t)i, *child = s->box + 12 * (size_t)i;
+        CSIMI_MEMCPY(box, child, 6 * sizeof *box);
         csimi_box_add(box, child + 6, child + 9);
     }
 }
 
+CSIMI_FN void csimi_surface_bounds(const csimi_surface *s, csim_vec3 *lower, csim_vec3 *upper) {
+    const float *box = s->box + 6;
+    *lower = csim_v3((csim_real)box[0], (csim_real)box[1], (csim_real)box[2]);
+    *upper = csim_v3((csim_real)box[3], (csim_real)box[4], (csim_real)box[5]);
+}
+
 /* Squared distance to a box; an empty one is far. */
-static csim_real csimi_box_distance2(const csim_real *box, const csim_real *p) {
+static csim_real csimi_box_distance2(const float *box, const csim_real *p) {
     csim_real sum = 0;
     int k;
     for (k = 0; k < 3; ++k) {
-        csim_real d = csimi_max(csimi_max(box[k] - p[k], p[k] - box[3 + k]), 0);
+        csim_real d = csimi_max(csimi_max((csim_real)box[k] - p[k], p[k] - (csim_real)box[3 + k]), 0);
         sum += d * d;
     }
     return sum;
@@ -15350,9 +15395,9 @@ CSIMI_FN csimi_surface_walk csimi_surface_walk_in(const csimi_surface *s, csim_v
 CSIMI_FN int csimi_surface_walk_next(csimi_surface_walk *w) {
     while (w->next >= w->end && w->top > 0) {
         const int node = w->stack[--w->top];
-        const csim_real *box = w->surface->box + 6 * (size_t)node;
+        const float *box = w->surface->box + 6 * (size_t)node;
         int k;
-        for (k = 0; k < 3 && box[k] <= w->upper[k] && box[3 + k] >= w->lower[k]; ++k) {
+        for (k = 0; k < 3 && (csim_real)box[k] <= w->upper[k] && (csim_real)box[3 + k] >= w->lower[k]; ++k) {
         }
         if (k < 3) continue;
         if (node < w->surface->leaves) {
@@ -15369,26 +15414,37 @@ CSIMI_FN int csimi_surface_walk_next(csimi_surface_walk *w) {
 
 CSIMI_FN void csimi_surface_stretch(csimi_surface *s, int triangle, csim_vec3 p) {
     csim_real x[3];
-    int node = s->leaves + triangle / CSIMI_LEAF;
+    float lower[3], upper[3];
+    int node = s->leaves + triangle / CSIMI_LEAF, k;
     csimi_store3(x, p);
-    for (; node > 0; node /= 2) csimi_box_add(s->box + 6 * (size_t)node, x, x);
+    for (k = 0; k < 3; ++k) {
+        lower[k] = csimi_box_outward(x[k], -1);
+        upper[k] = csimi_box_outward(x[k], 1);
+    }
+    for (; node > 0; node /= 2) csimi_box_add(s->box + 6 * (size_t)node, lower, upper);
 }
+
+#define CSIMI_RAY_ROOM 1.2e-6f /* relative: of ten roundings of floats */
 
 CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface *s, csim_vec3 origin, csim_vec3 way,
                                       csim_vec3 half, csim_real most) {
-    csim_real x[3], wide[3];
+    csim_real x[3], wide[3], inverse[3];
     int k;
     r->surface = s;
     csimi_store3(x, origin);
     csimi_store3(wide, half);
-    csimi_ray_inverse(way, r->inverse);
+    csimi_ray_inverse(way, inverse);
     for (k = 0; k < 3; ++k) {
-        const bool up = r->inverse[k] > 0;
-        if (s->count > 0) wide[k] += 8 * CSIMI_EPS * (csimi_abs(s->box[6 + k]) + csimi_abs(s->box[9 + k]));
-        r->in[k] = up ? k : 3 + k;
-        r->out[k] = up ? 3 + k : k;
-        r->from[k] = up ? x[k] + wide[k] : x[k] - wide[k];
-        r->to[k] = up ? x[k] - wide[k] : x[k] + wide[k];
+        const bool up = inverse[k] > 0;
+        wide[k] += (csim_real)CSIMI_RAY_ROOM * csimi_abs(x[k]);
+        if (s->count > 0)
+            wide[k] += (csim_real)CSIMI_RAY_ROOM *
+                       (csimi_abs((csim_real)s->box[6 + k]) + csimi_abs((csim_real)s->box[9 + k]));
+        r->slab.inverse[k] = (float)inverse[k];
+        r->slab.in[k] = up ? k : 3 + k;
+        r->slab.out[k] = up ? 3 + k : k;
+        r->slab.from[k] = (float)(up ? x[k] + wide[k] : x[k] - wide[k]);
+        r->slab.to[k] = (float)(up ? x[k] - wide[k] : x[k] + wide[k]);
     }
     r->most = most;
     r->enter[0] = 0;
@@ -15397,32 +15453,34 @@ CSIMI_FN void csimi_surface_ray_along(csimi_surface_ray *r, const csimi_surface 
     r->next = r->end = 0;
 }
 
-/* Where the ray enters a box, with a little room for the roundings of both sides: leaves fit their triangles to the
-   bit. False: nowhere; an empty box is far. */
-static bool csimi_surface_ray_meets(const csimi_surface_ray *r, const csim_real *box, csim_real *enter) {
-    csim_real first = 0, last = r->most;
+/* Where the ray enters a box, with room for the roundings of both sides. False: nowhere; an empty box is far. */
+static bool csimi_surface_slab_meets(const csimi_surface_slab *r, const float *box, float last, float *enter) {
+    float first = 0;
     int k;
     for (k = 0; k < 3; ++k) {
-        first = csimi_max(first, (box[r->in[k]] - r->from[k]) * r->inverse[k]);
-        last = csimi_min(last, (box[r->out[k]] - r->to[k]) * r->inverse[k]);
+        const float a = (box[r->in[k]] - r->from[k]) * r->inverse[k], b = (box[r->out[k]] - r->to[k]) * r->inverse[k];
+        first = a > first ? a : first;
+        last = b < last ? b : last;
     }
     *enter = first;
-    return first <= last * (1 + 8 * CSIMI_EPS);
+    return first <= last * (1 + CSIMI_RAY_ROOM);
 }
 
 CSIMI_FN int csimi_surface_ray_next(csimi_surface_ray *r) {
-    const csim_real *box = r->surface->box;
+    const csimi_surface_slab slab = r->slab;
+    const float *box = r->surface->box, most = csimi_box_outward(r->most, 1) * (1 + CSIMI_RAY_ROOM);
+    if (r->next < r->end) return r->next++;
     while (r->next >= r->end && r->top > 0) {
         int node = r->stack[--r->top];
-        if (r->enter[r->top] > r->most) continue;
+        if (r->enter[r->top] > most) continue;
         while (node > 0 && node < r->surface->leaves) {
-            csim_real a, b;
-            const bool left = csimi_surface_ray_meets(r, box + 12 * (size_t)node, &a);
-            const bool right = csimi_surface_ray_meets(r, box + 12 * (size_t)node + 6, &b);
+            float a, b;
+            const bool left = csimi_surface_slab_meets(&slab, box + 12 * (size_t)node, most, &a);
+            const bool right = csimi_surface_slab_meets(&slab, box + 12 * (size_t)node + 6, most, &b);
             if (left && right) { /* the farther one waits */
                 CONDSIM_ASSERT(r->top < 32); /* levels of a tree of 2^31 leaves */
                 r->stack[r->top] = 2 * node + (a <= b);
-                r->enter[r->top++] = csimi_max(a, b);
+                r->enter[r->top++] = a > b ? a : b;
                 node = 2 * node + !(a <= b);
             } else {
                 node = left ? 2 * node : right ? 2 * node + 1 : 0;
@@ -15630,6 +15688,7 @@ CSIMI_FN bool csimi_surface_nearest(const csimi_surface *s, csim_vec3 p, csim_re
 }
 
 #undef CSIMI_LEAF
+#undef CSIMI_RAY_ROOM
 #undef CSIMI_SURFACE_DEPTH
 #endif
 /* ==== end collide/surface.c */
@@ -15748,7 +15807,8 @@ CSIM_API csim_status csim_open_field(const void *block, size_t bytes, const csim
             return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "nodes", true, (double)f->n[k],
                               "1..20000, of triangles 1e7");
     if (f->bytes > bytes || f->bytes != csimi_field_size(f))
-        return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "bytes", true, (double)bytes, "all the bytes of the field");
+        return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "bytes", true, (double)bytes,
+                          "all the bytes of the field, made by this version");
     if (f->hash != csimi_field_hash(f))
         return csimi_fail(error, CSIM_BAD_SNAPSHOT, fn, "hash", false, 0, "undamaged bytes");
     if (!csimi_field_sound(f))
@@ -16554,7 +16614,7 @@ static void csimi_mesh_layout(csimi_mesh_build *m, const csim_field *f, csimi_ar
     m->key = CSIMI_PUSH(arena, uint64_t, 2 * items);
     m->other = m->key ? m->key + items : NULL;
     m->sample = CSIMI_PUSH(arena, float, 3 * samples);
-    m->surface.box = CSIMI_PUSH(arena, csim_real, 6 * (size_t)csimi_surface_boxes(m->def->triangle_count));
+    m->surface.box = CSIMI_PUSH(arena, float, 6 * (size_t)csimi_surface_boxes(m->def->triangle_count));
     m->cluster = CSIMI_PUSH(arena, csimi_cluster, csimi_surface_boxes(m->def->triangle_count));
 }
 
@@ -16645,7 +16705,7 @@ static void csimi_mesh_clusters(csimi_mesh_build *m) {
     int i, k, t;
     for (i = 2 * s->leaves - 1; i > 0; i--) {
         csimi_cluster *c = m->cluster + i;
-        const csim_real *box = s->box + 6 * (size_t)i;
+        const float *box = s->box + 6 * (size_t)i;
         csim_vec3 corner;
         CSIMI_MEMSET(c, 0, sizeof *c);
         if (i < s->leaves) {
@@ -16670,9 +16730,9 @@ static void csimi_mesh_clusters(csimi_mesh_build *m) {
         }
         if (!(c->weight > 0)) continue;
         c->middle = csim_scale(1 / c->weight, c->middle);
-        corner = csim_v3(csimi_max(c->middle.x - box[0], box[3] - c->middle.x),
-                         csimi_max(c->middle.y - box[1], box[4] - c->middle.y),
-                         csimi_max(c->middle.z - box[2], box[5] - c->middle.z));
+        corner = csim_v3(csimi_max(c->middle.x - (csim_real)box[0], (csim_real)box[3] - c->middle.x),
+                         csimi_max(c->middle.y - (csim_real)box[1], (csim_real)box[4] - c->middle.y),
+                         csimi_max(c->middle.z - (csim_real)box[2], (csim_real)box[5] - c->middle.z));
         c->radius = csim_length(corner);
     }
 }
@@ -16932,22 +16992,24 @@ CSIM_API csim_status csim_create_mesh_field_in(const csim_mesh_field_def *def, v
 /* ---- bytes */
 
 CSIMI_FN size_t csimi_triangles_reals(const csim_field *f) {
-    return 3 * ((size_t)f->n[0] + (size_t)f->n[1]) + 6 * (size_t)csimi_surface_boxes(f->n[1]);
+    return 3 * ((size_t)f->n[0] + (size_t)f->n[1]);
 }
 
 CSIMI_FN size_t csimi_triangles_used(const csim_field *f) {
-    return sizeof *f + sizeof(csim_real) * csimi_triangles_reals(f) + sizeof(int) * 7 * (size_t)f->n[1];
+    return sizeof *f + sizeof(csim_real) * csimi_triangles_reals(f) +
+           sizeof(float) * 6 * (size_t)csimi_surface_boxes(f->n[1]) + sizeof(int) * 7 * (size_t)f->n[1];
 }
 
 CSIMI_FN csimi_triangles csimi_triangles_of(const csim_field *f) {
     csimi_triangles t;
     const csim_real *x = (const csim_real *)(const void *)(f + 1);
-    const int *face = (const int *)(const void *)(x + csimi_triangles_reals(f));
+    const float *box = (const float *)(const void *)(x + csimi_triangles_reals(f));
+    const int *face = (const int *)(const void *)(box + 6 * (size_t)csimi_surface_boxes(f->n[1]));
     const size_t count = (size_t)f->n[1];
     t.surface.count = f->n[1];
     t.surface.x = x;
     t.normal = x + 3 * (size_t)f->n[0];
-    t.surface.box = (csim_real *)(uintptr_t)(t.normal + 3 * count);
+    t.surface.box = (float *)(uintptr_t)box;
     t.surface.leaves = csimi_surface_boxes(f->n[1]) / 2;
     t.surface.triangle = face;
     t.beyond = face + 3 * count;
@@ -16980,6 +17042,8 @@ CSIMI_FN bool csimi_triangles_sound(const csim_field *f) {
     if (!(f->lower[1] >= 0 && f->lower[1] <= 1e6 && f->error >= 0 && f->error <= 1)) return false;
     for (i = 0; i < reals; i++)
         if (!(t.surface.x[i] >= -CSIMI_HUGE && t.surface.x[i] <= CSIMI_HUGE)) return false;
+    for (i = 0; i < 6 * (size_t)csimi_surface_boxes(f->n[1]); i++)
+        if (!(t.surface.box[i] >= -1e30f && t.surface.box[i] <= 1e30f)) return false;
     for (i = 0; i < 3 * (size_t)f->n[0]; i++)
         if (!(csimi_abs(t.surface.x[i]) <= CSIM_R(1e6))) return false;
     for (i = 0; i < count; i++) {
@@ -17251,8 +17315,8 @@ static void csimi_triangles_layout(csimi_triangles_build *b, csimi_arena *arena)
     b->field->n[1] = sizes.n[1];
     b->field->n[2] = CSIMI_FIELD_TRIANGLES;
     b->x = (csim_real *)(void *)(b->field + 1);
-    b->surface.box = b->x + 3 * (vertices + triangles);
-    b->face = (int *)(void *)(b->x + csimi_triangles_reals(b->field));
+    b->surface.box = (float *)(void *)(b->x + csimi_triangles_reals(b->field));
+    b->face = (int *)(void *)(b->surface.box + 6 * (size_t)csimi_surface_boxes(sizes.n[1]));
     b->beyond = b->face + 3 * triangles;
     b->name = b->face + 6 * triangles;
     b->surface.count = sizes.n[1];
@@ -17381,6 +17445,22 @@ static void csimi_triangles_flatten(csimi_triangles_build *b) {
         if (csimi_ring_flat(&t, i / 3, i % 3)) b->name[i / 3] |= 1 << (27 + i % 3);
 }
 
+/* Vertices in the order in which triangles of the tree name them: those of a leaf lie beside each other. */
+static void csimi_triangles_number(csimi_triangles_build *b) {
+    const csim_triangle_field_def *d = b->def;
+    int *number = b->weld, next = 0, i, k;
+    for (i = 0; i < d->vertex_count; i++) number[i] = -1;
+    for (i = 0; i < 3 * d->triangle_count + d->vertex_count; i++) {
+        const int vertex = i < 3 * d->triangle_count ? b->face[i] : i - 3 * d->triangle_count; /* last: named by none */
+        if (number[vertex] < 0) {
+            number[vertex] = next;
+            for (k = 0; k < 3; k++) b->x[3 * next + k] = d->scale * d->vertices[3 * vertex + k];
+            next++;
+        }
+        if (i < 3 * d->triangle_count) b->face[i] = number[vertex];
+    }
+}
+
 /* Corners, the order of the tree, neighbours; the number of a flat triangle, or -1. */
 static int csimi_triangles_set(csimi_triangles_build *b) {
     const csim_triangle_field_def *d = b->def;
@@ -17407,6 +17487,7 @@ static int csimi_triangles_set(csimi_triangles_build *b) {
         if (!(csim_length(csim_cross(e[0], e[1])) > 16 * CSIMI_EPS * longest) || !(longest > CSIMI_TINY))
             return b->order[i];
     }
+    csimi_triangles_number(b);
     csimi_surface_refit(&b->surface);
     csimi_triangles_join(b);
     csimi_triangles_flatten(b);
@@ -18649,27 +18730,31 @@ CSIMI_FN bool csimi_ray_triangle(const csim_vec3 *corner, csim_vec3 origin, csim
     return true;
 }
 
-/* The first triangle of a level; the feature is its number. */
+/* The first triangle of a level; the feature is its number. Numbers and normals of others are not read: each is one
+   more place of memory. */
 static CSIMI_NOINLINE int csimi_ray_triangles(const csim_field *f, csim_vec3 x, csim_vec3 w, csim_real most,
                                               csimi_ray_hit *hit) {
     const csimi_triangles t = csimi_triangles_of(f);
     csimi_surface_ray ray;
-    int place, k, found = 0;
+    csim_vec3 n;
+    int place, k, met = -1;
     csimi_surface_ray_along(&ray, &t.surface, x, w, csim_v3(0, 0, 0), most);
     while ((place = csimi_surface_ray_next(&ray)) >= 0) {
-        csim_vec3 corner[3], n;
+        csim_vec3 corner[3];
         csim_real fraction, weight[3];
-        const uint32_t name = csimi_triangle_name(&t, place);
         for (k = 0; k < 3; k++) corner[k] = csimi_triangle_corner(&t, place, k);
         if (!csimi_ray_triangle(corner, x, w, t.two_sided, ray.most, &fraction, weight)) continue;
-        if (found && !(fraction < hit->fraction) && name > hit->feature) continue;
-        found = CSIMI_RAY_ENTERS;
-        n = csimi_level_normal(&t, place);
-        hit->normal = csim_dot(n, w) > 0 ? csim_scale(-1, n) : n;
-        hit->fraction = ray.most = fraction;
-        hit->feature = name;
+        if (met >= 0 && !(fraction < ray.most) && csimi_triangle_name(&t, place) > csimi_triangle_name(&t, met))
+            continue;
+        met = place;
+        ray.most = fraction;
     }
-    return found;
+    if (met < 0) return 0;
+    n = csimi_triangle_normal(&t.surface, met);
+    hit->normal = csim_dot(n, w) > 0 ? csim_scale(-1, n) : n;
+    hit->fraction = ray.most;
+    hit->feature = csimi_triangle_name(&t, met);
+    return CSIMI_RAY_ENTERS;
 }
 
 CSIMI_FN int csimi_ray_at(const csim_geometry *g, const csim_hull_data *hulls, csim_pose p, csim_vec3 origin,
@@ -21046,17 +21131,18 @@ static void csimi_cert_take(double *worst, csimi_wide x) {
     if ((double)x > *worst) *worst = (double)x;
 }
 
-/* What the last bits of impulses are worth at one side, m/s; g [3n]: magnitudes of the impulses on each block. */
+/* What the last bits of impulses are worth at one side, m/s; g [3n]: magnitudes of the impulses on each block over the
+   diagonal of A. */
 static csimi_wide csimi_cert_rounded(const csim_problem *p, const csim_side *side, const csimi_wide *g) {
     csimi_wide sum = 0;
-    int k, i, j;
+    int k, i;
     for (k = side->first; k < side->first + side->count; ++k) {
-        const ptrdiff_t block = p->terms[k].block;
-        const csim_real *D = p->A.val + 9 * (ptrdiff_t)p->A.diag[block], *J = p->terms[k].J;
-        csimi_wide y[3] = {0, 0, 0};
-        for (i = 0; i < 3; ++i)
-            for (j = 0; j < 3; ++j)
-                y[i] += csimi_cert_abs((csimi_wide)J[3 * i + j]) * g[3 * block + j] / (csimi_wide)D[4 * j];
+        const csimi_wide *at = g + 3 * (ptrdiff_t)p->terms[k].block;
+        const csim_real *J = p->terms[k].J;
+        csimi_wide y[3];
+        for (i = 0; i < 3; ++i, J += 3)
+            y[i] = csimi_cert_abs((csimi_wide)J[0]) * at[0] + csimi_cert_abs((csimi_wide)J[1]) * at[1] +
+                   csimi_cert_abs((csimi_wide)J[2]) * at[2];
         sum += csimi_cert_norm3(y);
     }
     return (csimi_wide)CSIMI_EPS * sum;
@@ -21161,6 +21247,7 @@ static void csimi_cert_contacts(const csim_problem *p, const csim_real *v, const
     }
     csimi_cert_take(&out->energy, pressed);
     csimi_cert_impulses(p, lambda, true, g);
+    for (m = 0; m < 3 * p->A.n; ++m) g[m] /= (csimi_wide)p->A.val[9 * (ptrdiff_t)p->A.diag[m / 3] + 4 * (m % 3)];
     csimi_cert_motion(p, kept, csimi_sqrt64(weighed / weight), g, out);
     if (CSIMI_CERT_ALL) csimi_cert_map(&sum, out);
 }
@@ -21216,6 +21303,10 @@ CSIMI_FN const csimi_solver_traits *csimi_solver_traits_of(csim_solver solver) {
                                           "solids) in backward Euler; no proximal law");
     static const char penalty[] = CSIMI_SAID("contacts of the laws strict, bilateral and box");
     static const char explicit_penalty[] = CSIMI_SAID("strict, anisotropic, bilateral and box laws in backward Euler");
+#ifdef CONDSIM_REFERENCE
+    static const char lemke[] = CSIMI_SAID("contacts of the laws strict, anisotropic and bilateral: no limits, motors "
+                                           "or rolling resistance");
+#endif
     static const char any[] = CSIMI_SAID("a positive definite A, with every contact on blocks that can move");
     static const csimi_solver_traits traits[CSIM_SOLVER_COUNT_] = {
         /* name; rows of W; laws; needs */
@@ -21236,7 +21327,7 @@ CSIMI_FN const csimi_solver_traits *csimi_solver_traits_of(csim_solver solver) {
         {"penalty-explicit", false, CSIMI_PENALTY_EXPLICIT_LAWS, explicit_penalty},
         {"bounded", false, CSIMI_ALL_LAWS, any},
 #ifdef CONDSIM_REFERENCE
-        {"lemke", false, CSIMI_ALL_LAWS, any},
+        {"lemke", false, CSIMI_LEMKE_LAWS, lemke},
 #endif
     };
     return traits + solver;
@@ -32474,7 +32565,7 @@ CSIMI_FN void csimi_look_layout(csimi_look *l, const csimi_counts *n, csimi_aren
     l->body_leaf = CSIMI_PUSH(arena, int, n->bodies);
     l->first_box = CSIMI_PUSH(arena, int, n->bodies);
     l->x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->surface);
-    l->box = CSIMI_PUSH(arena, csim_real, 6 * csimi_look_boxes(n));
+    l->box = CSIMI_PUSH(arena, float, 6 * csimi_look_boxes(n));
 }
 
 CSIMI_FN void csimi_look_clear(csimi_look *l, const csimi_counts *n) {
@@ -32501,7 +32592,7 @@ CSIMI_FN void csimi_look_copy(csimi_store *to, const csimi_store *from) {
     }
     if (from->count.surface > 0)
         CSIMI_MEMCPY(m->x, l->x, sizeof(csim_real) * 3 * (size_t)from->count.surface);
-    if (l->boxes > 0) CSIMI_MEMCPY(m->box, l->box, sizeof(csim_real) * 6 * (size_t)l->boxes);
+    if (l->boxes > 0) CSIMI_MEMCPY(m->box, l->box, sizeof(float) * 6 * (size_t)l->boxes);
 }
 
 /* ---- boxes of parts */
@@ -32547,9 +32638,8 @@ static void csimi_look_bounds(const csimi_store *s, int slot, int part, const cs
         csimi_look_around(csimi_load3(s->state.x + 3 * (size_t)node[0]), csimi_load3(s->state.x + 3 * (size_t)node[1]),
                           b->radius, lower, upper);
     } else if (b->triangle_count > 0) {
-        const csim_real *box = csimi_look_surface(s, slot).box + 6;
-        *lower = csimi_load3(box);
-        *upper = csimi_load3(box + 3);
+        const csimi_surface surface = csimi_look_surface(s, slot);
+        csimi_surface_bounds(&surface, lower, upper);
     } else {
         const csim_vec3 x = csimi_load3(s->state.x + 3 * (size_t)b->first_node);
         csimi_look_around(x, x, b->radius, lower, upper);
@@ -35124,6 +35214,40 @@ CSIM_API csim_status csim_tree_set_drive(csim_world *w, csim_body_id id, int lin
     l->stiffness = stiffness;
     l->rate_gain = rate_gain;
     l->effort = effort;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_tree_set_limits(csim_world *w, csim_body_id id, int link, csim_real lower, csim_real upper) {
+    static const char fn[] = "csim_tree_set_limits";
+    csimi_tree_link *l;
+    CSIMI_OPEN_TREE(w, id, link, fn);
+    l = s->state.tree_link + tree->first_link + link;
+    if ((status = csimi_one_coordinate(w, l, CSIM_TREE_REVOLUTE, fn)) != 0) return status;
+    if ((status = csimi_check_reals(&w->error, fn, "lower", &lower, 1)) != 0) return status;
+    if ((status = csimi_check_reals(&w->error, fn, "upper", &upper, 1)) != 0) return status;
+    csimi_wake_tree(w, tree);
+    l->lower = lower;
+    l->upper = upper;
+    return CSIM_OK;
+}
+
+CSIM_API csim_status csim_tree_set_friction(csim_world *w, csim_body_id id, int link, csim_real damping,
+                                            csim_real friction) {
+    static const char fn[] = "csim_tree_set_friction";
+    static const csimi_field fields[] = {CSIMI_AT_LEAST_0(csim_tree_link_def, damping),
+                                         CSIMI_AT_LEAST_0(csim_tree_link_def, friction)};
+    csim_tree_link_def d;
+    csimi_tree_link *l;
+    CSIMI_OPEN_TREE(w, id, link, fn);
+    l = s->state.tree_link + tree->first_link + link;
+    CSIMI_MEMSET(&d, 0, sizeof d);
+    d.damping = damping;
+    d.friction = friction;
+    if ((status = csimi_check_fields(&w->error, fn, &d, fields, 2)) != 0) return status;
+    if (friction > 0 && (status = csimi_one_coordinate(w, l, CSIM_TREE_REVOLUTE, fn)) != 0) return status;
+    csimi_wake_tree(w, tree);
+    l->damping = damping;
+    l->friction = friction;
     return CSIM_OK;
 }
 
@@ -37738,8 +37862,10 @@ CSIM_API csim_status csim_world_keep(const csim_world *w, void *buffer, size_t *
     return csimi_save(w, buffer, bytes, true);
 }
 
-static csim_status csimi_bad_snapshot(csim_world *w, const char *field, double value, const char *allowed) {
-    return csimi_fail(&w->error, CSIM_BAD_SNAPSHOT, "csim_world_restore", field, true, value, allowed);
+static const char *csimi_restore_name(bool kept) { return kept ? "csim_world_take_back" : "csim_world_restore"; }
+
+static csim_status csimi_bad_snapshot(csim_world *w, bool kept, const char *field, double value, const char *allowed) {
+    return csimi_fail(&w->error, CSIM_BAD_SNAPSHOT, csimi_restore_name(kept), field, true, value, allowed);
 }
 
 /* Counts that are negative or absurd would overflow the size: they are refused before it is computed. */
@@ -37764,35 +37890,35 @@ static bool csimi_groups_sound(const csimi_snapshot_header *h) {
 static CSIMI_NOINLINE csim_status csimi_check_snapshot(csim_world *w, const csimi_snapshot_header *h,
                                                        const unsigned char *p, size_t bytes, bool kept) {
     if (h->magic != CSIMI_MAGIC)
-        return csimi_bad_snapshot(w, "magic", 0, "bytes of csim_world_save on a machine of the same byte order");
-    if (h->version != CSIM_VERSION) return csimi_bad_snapshot(w, "version", (double)h->version, "this version");
+        return csimi_bad_snapshot(w, kept, "magic", 0, "bytes of csim_world_save on a machine of the same byte order");
+    if (h->version != CSIM_VERSION) return csimi_bad_snapshot(w, kept, "version", (double)h->version, "this version");
     if (h->real_bytes != CSIM_REAL_SIZE)
-        return csimi_bad_snapshot(w, "scalar bytes", (double)h->real_bytes, "those of this build");
+        return csimi_bad_snapshot(w, kept, "scalar bytes", (double)h->real_bytes, "those of this build");
     if (h->options != csimi_layout_stamp())
-        return csimi_bad_snapshot(w, "layout", (double)h->options, "that of this build");
-    if (!csimi_counts_sane(&h->count)) return csimi_bad_snapshot(w, "counts", 0, "0..1e8");
+        return csimi_bad_snapshot(w, kept, "layout", (double)h->options, "that of this build");
+    if (!csimi_counts_sane(&h->count)) return csimi_bad_snapshot(w, kept, "counts", 0, "0..1e8");
     if (h->bytes > bytes || csimi_snapshot_bytes(&h->count) != h->bytes)
-        return csimi_bad_snapshot(w, "bytes", (double)bytes, "the size the snapshot says, or more");
+        return csimi_bad_snapshot(w, kept, "bytes", (double)bytes, "the size the snapshot says, or more");
     if (h->hash != csimi_snapshot_hash(h, p, kept))
-        return csimi_bad_snapshot(w, "hash", 0,
+        return csimi_bad_snapshot(w, kept, "hash", 0,
                                   kept ? "bytes of csim_world_keep" : "undamaged bytes of csim_world_save");
     if (kept && h->stamp != w->stamp)
-        return csimi_bad_snapshot(w, "world", (double)h->stamp, "bytes that this world kept");
+        return csimi_bad_snapshot(w, kept, "world", (double)h->stamp, "bytes that this world kept");
     if (!(h->time > -1e300 && h->time < 1e300) || !(h->last_h >= 0 && h->last_h <= 1))
-        return csimi_bad_snapshot(w, "time", h->time, "finite, after steps of 0..1 s");
-    if (csimi_check_vec(NULL, "csim_world_restore", "gravity", h->gravity))
-        return csimi_bad_snapshot(w, "gravity", (double)h->gravity.z, "-1e9..1e9");
+        return csimi_bad_snapshot(w, kept, "time", h->time, "finite, after steps of 0..1 s");
+    if (csimi_check_vec(NULL, csimi_restore_name(kept), "gravity", h->gravity))
+        return csimi_bad_snapshot(w, kept, "gravity", (double)h->gravity.z, "-1e9..1e9");
     if (h->live_bodies < 0 || h->live_bodies > h->count.bodies || h->free_body < -1 ||
         h->bedded < 0 || h->asleep < 0 || h->woken < 0 || h->woken > h->count.bodies ||
         h->free_body >= h->count.bodies || h->free_link < -1 || h->free_link >= h->count.links ||
         !csimi_groups_sound(h) || (unsigned)h->integrator >= (unsigned)CSIM_INTEGRATOR_COUNT_ ||
-        csimi_check_integrator(&w->def, h->integrator, h->count.trees, h->count.joints, "csim_world_restore", NULL))
-        return csimi_bad_snapshot(w, "header", 0, "indices inside the counts");
+        csimi_check_integrator(&w->def, h->integrator, h->count.trees, h->count.joints, csimi_restore_name(kept), NULL))
+        return csimi_bad_snapshot(w, kept, "header", 0, "indices inside the counts");
     return CSIM_OK;
 }
 
 /* The fields that bodies of the snapshot refer to, found by their hash among those this world knows, into known. */
-static CSIMI_NOINLINE csim_status csimi_find_fields(csim_world *w, const csimi_staged *staged,
+static CSIMI_NOINLINE csim_status csimi_find_fields(csim_world *w, const csimi_staged *staged, bool kept,
                                                     const csim_field **known) {
     const csimi_store *s = &w->store;
     const unsigned char *at = CSIMI_STAGED_AT(staged, shape);
@@ -37805,16 +37931,17 @@ static CSIMI_NOINLINE csim_status csimi_find_fields(csim_world *w, const csimi_s
         for (k = 0; k < s->count.shapes && !known[i]; k++)
             if (s->shape[k].field && s->shape[k].field_hash == g.field_hash) known[i] = s->shape[k].field;
         if (!known[i])
-            return csimi_bad_snapshot(w, "shape with an unknown field", (double)i,
+            return csimi_bad_snapshot(w, kept, "shape with an unknown field", (double)i,
                                       "fields of bodies that this world has now");
     }
     return CSIM_OK;
 }
 
 /* What is of this world and not of the one that was saved. */
-static void csimi_stamp_ids(csimi_store *s, uint32_t stamp, const csim_field **known) {
+static void csimi_stamp_ids(csimi_store *s, uint32_t stamp, const csim_field **known, bool kept) {
     int i;
     for (i = 0; i < s->count.shapes; i++) s->shape[i].field = known[i];
+    if (kept) return; /* of this world already */
     for (i = 0; i < s->count.contacts; i++) s->contact[i].body_a.world = s->contact[i].body_b.world = stamp;
     for (i = 0; i < s->count.touches; i++) s->touch[i].body_a.world = s->touch[i].body_b.world = stamp;
 #ifndef CONDSIM_NO_SLEEP
@@ -37833,10 +37960,11 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     csimi_counts need;
     csim_status status;
     bool same_leaves;
+    const char *fn = csimi_restore_name(kept);
     if (!w) return CSIM_NULL_ARGUMENT;
-    if (!buffer) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, "csim_world_restore", "buffer", false, 0, "not null");
-    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, "csim_world_restore", NULL, false, 0, NULL);
-    if (bytes < sizeof h) return csimi_bad_snapshot(w, "bytes", (double)bytes, "at least a header");
+    if (!buffer) return csimi_fail(&w->error, CSIM_NULL_ARGUMENT, fn, "buffer", false, 0, "not null");
+    if (w->locked) return csimi_fail(&w->error, CSIM_LOCKED, fn, NULL, false, 0, NULL);
+    if (bytes < sizeof h) return csimi_bad_snapshot(w, kept, "bytes", (double)bytes, "at least a header");
     CSIMI_MEMCPY(&h, p, sizeof h);
     if ((status = csimi_check_snapshot(w, &h, p, bytes, kept)) != 0) return status;
     staged.error = &w->error;
@@ -37850,13 +37978,13 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     if (!kept && !csimi_snapshot_sound(&staged)) return CSIM_BAD_SNAPSHOT; /* it has said why */
     need = h.count;
     if (h.bedded > 0) need.slept = csimi_imax(need.slept, 1); /* what sleeps takes room to be moved */
-    if ((status = csimi_ensure(w, &need, "csim_world_restore")) != 0) return status;
+    if ((status = csimi_ensure(w, &need, fn)) != 0) return status;
     s = &w->store;
     known = (const csim_field **)(void *)s->scratch;
     if (s->scratch_bytes < sizeof *known * (size_t)h.count.shapes + (size_t)h.count.bends)
-        return csimi_fail(&w->error, CSIM_CAPACITY, "csim_world_restore", "scratch", true, (double)s->scratch_bytes,
+        return csimi_fail(&w->error, CSIM_CAPACITY, fn, "scratch", true, (double)s->scratch_bytes,
                           "a larger block");
-    if ((status = csimi_find_fields(w, &staged, known)) != 0) return status;
+    if ((status = csimi_find_fields(w, &staged, kept, known)) != 0) return status;
     if (!kept && !csimi_snapshot_fits(&staged, known, (unsigned char *)(known + h.count.shapes)))
         return CSIM_BAD_SNAPSHOT;
     same_leaves = csimi_look_fits(w, &staged);
@@ -37867,16 +37995,15 @@ static csim_status csimi_restore(csim_world *w, const void *buffer, size_t bytes
     p += sizeof(type) * (size_t)s->count.axis * (per);
     CSIMI_WORLD_ARRAYS(CSIMI_X)
 #undef CSIMI_X
-    csimi_stamp_ids(s, w->stamp, known);
+    csimi_stamp_ids(s, w->stamp, known, kept);
     w->live_bodies = h.live_bodies;
     w->free_body = h.free_body;
     w->free_link = h.free_link;
     CSIMI_MEMCPY(w->touches, h.touches, sizeof h.touches);
     s->told.hit_count = s->told.move_count = s->told.break_count = s->told.sleep_count = 0;
-    w->time = h.time;
     w->last_h = h.last_h;
     w->stats.step = h.step;
-    w->stats.time = h.time;
+    w->time = w->stats.time = h.time;
     w->def.gravity = h.gravity;
     w->def.integrator = h.integrator;
     csimi_store3(s->state.gravity, h.gravity);
@@ -38252,7 +38379,7 @@ CSIMI_FN csim_real csimi_warm_scale(const csim_world *w, const csimi_step_frame 
 CSIMI_FN void csimi_surfaces_layout(csimi_surfaces *s, const csimi_counts *n, csimi_arena *arena) {
     size_t boxes = n->triangles > 0 ? (size_t)n->triangles + 4 * (size_t)n->bodies : 0;
     s->x = CSIMI_PUSH(arena, csim_real, 3 * (size_t)n->surface);
-    s->box = CSIMI_PUSH(arena, csim_real, 6 * boxes);
+    s->box = CSIMI_PUSH(arena, float, 6 * boxes);
     s->of = CSIMI_PUSH(arena, csimi_surface, n->bodies);
     s->made = CSIMI_PUSH(arena, unsigned char, n->bodies);
 }
@@ -38284,13 +38411,13 @@ CSIMI_FN const csimi_surface *csimi_surface_of(csimi_surfaces *s, int slot) {
 
 /* No point inside lies deeper than half of the shortest side of the bounds. */
 static csim_real csimi_deepest(const csimi_surface *s, csim_vec3 p) {
-    const csim_real *box = s->box + 6;
+    const float *box = s->box + 6;
     csim_real x[3], side = CSIMI_HUGE;
     int k;
     csimi_store3(x, p);
     for (k = 0; k < 3; k++) {
-        if (x[k] < box[k] || x[k] > box[3 + k]) return 0;
-        side = csimi_min(side, box[3 + k] - box[k]);
+        if (x[k] < (csim_real)box[k] || x[k] > (csim_real)box[3 + k]) return 0;
+        side = csimi_min(side, (csim_real)box[3 + k] - (csim_real)box[k]);
     }
     return side / 2;
 }
@@ -38449,7 +38576,8 @@ CSIMI_FN csim_pair_info csimi_pair_of(const csim_world *w, int a, int shape_a, i
     return p;
 }
 
-CSIMI_FN void csimi_list_excluded(csimi_detector *d, uint64_t *other) {
+/* Not inlined: sorting takes a kilobyte of stack, which detection need not carry on. */
+CSIMI_FN CSIMI_NOINLINE void csimi_list_excluded(csimi_detector *d, uint64_t *other) {
     const csimi_store *s = &d->world->store;
     int i;
     d->excluded_count = 0;
@@ -38782,10 +38910,10 @@ static CSIMI_NOINLINE bool csimi_pass_by(csimi_detector *d, const csimi_object *
     if (B->kind == CSIM_SHAPE_HALF_SPACE || A->kind == CSIM_SHAPE_HALF_SPACE) return false;
     /* where impacts are stopped farther ahead than a step, what paths have stopped at a shape is late */
     if (f->passing_count >= s->capacity.shapes || d->world->def.integrator != CSIM_BACKWARD_EULER) return false;
-    if (csimi_in_joints(s, a->body) && csimi_in_joints(s, b->body)) return false;
     csimi_convex_of(&x, A, s->hull, a->at);
     x.round += pad + thickness;
     if (csimi_cast_at(&x, way, B, s->hull, b->at, 1, &hit, &on)) return false;
+    if (csimi_in_joints(s, a->body) && csimi_in_joints(s, b->body)) return false; /* asked last: it walks all joints */
     p->a = a->item;
     p->b = b->item;
     p->way = way;
@@ -46572,6 +46700,44 @@ CSIM_API csim_status csim_tree_set_link_density(csim_world *w, csim_body_id id, 
     if (status == CSIM_OK) status = csimi_shapes_mass(w, fn, slot, link, density, &mass);
     return status ? status : csimi_write_link_mass(w, fn, slot, link, &mass);
 }
+
+/* M rates' = J' impulse, by the factor that a look at the masses leaves. */
+CSIM_API csim_status csim_tree_add_link_impulse(csim_world *w, csim_body_id id, int link, csim_vec3 point,
+                                                csim_vec3 impulse) {
+    static const char fn[] = "csim_tree_add_link_impulse";
+    csimi_state *s;
+    const csimi_tree *tree;
+    csimi_arena arena;
+    csimi_wide *H, *x;
+    int slot, i, k;
+    csim_status status = csimi_open_link(w, id, link, fn, &slot);
+    if (status) return status;
+    if ((status = csimi_check_vec(&w->error, fn, "point", point)) != 0) return status;
+    if ((status = csimi_check_vec(&w->error, fn, "impulse", impulse)) != 0) return status;
+    s = &w->store.state;
+    tree = s->tree + w->store.body[slot].tree;
+    if (tree->mode != CSIMI_FREE || tree->dof_count == 0 || !(csim_dot(impulse, impulse) > 0)) return CSIM_OK;
+    if (!csimi_tree_has_mass(&w->store, w->store.body[slot].tree))
+        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "the mass matrix", false, 0, "positive definite");
+    arena = csimi_arena_in(w->store.scratch, w->store.scratch_bytes); /* the factor, then what is asked of it */
+    H = CSIMI_PUSH(&arena, csimi_wide, (size_t)tree->dof_count * (size_t)tree->dof_count);
+    x = CSIMI_PUSH(&arena, csimi_wide, tree->dof_count);
+    for (i = 0; i < tree->dof_count; i++) x[i] = 0;
+    for (i = tree->first_link + link; i >= 0; i = csimi_link_above(s, i)) {
+        csim_vec3 c[6];
+        csimi_link_columns(s, i, point, c);
+        for (k = 0; k < s->tree_link[i].dofs; k++) x[s->tree_link[i].dof + k] = (csimi_wide)csim_dot(c[k], impulse);
+    }
+    csimi_cholesky_solve(tree->dof_count, H, x);
+    csimi_wake(w, slot);
+    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++)
+        for (k = 0; k < s->tree_link[i].dofs; k++) {
+            csim_real *rate = s->coord_rate + 3 * tree->first_block + s->tree_link[i].coord + k;
+            *rate += (csim_real)x[s->tree_link[i].dof + k];
+            w->store.coord_rep[rate - s->coord_rate] = *rate;
+        }
+    return CSIM_OK;
+}
 #endif
 /* ==== end world/reshape.c */
 
@@ -48603,7 +48769,7 @@ static bool csimi_query_inside(const csimi_search *q, int slot, const csimi_surf
     if (q->w->store.body[slot].kind == CSIM_BODY_CLOTH) return false;
     csimi_store3(p, x);
     for (k = 0; k < 3; k++)
-        if (p[k] < surface->box[6 + k] || p[k] > surface->box[9 + k]) return false;
+        if (p[k] < (csim_real)surface->box[6 + k] || p[k] > (csim_real)surface->box[9 + k]) return false;
     return csimi_surface_nearest(surface, x, CSIMI_HUGE, NULL, hit) && hit->inside;
 }
 
@@ -49677,7 +49843,9 @@ static CSIMI_NOINLINE void csimi_draw_bounds(const csimi_pen *p, int slot) {
     }
     if (b->triangle_count > 0) {
         const csimi_surface surface = csimi_look_surface(s, slot);
-        csimi_draw_box(p, world, csimi_load3(surface.box + 6), csimi_load3(surface.box + 9));
+        csim_vec3 low, high;
+        csimi_surface_bounds(&surface, &low, &high);
+        csimi_draw_box(p, world, low, high);
     }
 }
 
@@ -50367,20 +50535,29 @@ static void csimi_start_world(csim_world *w, const csim_world_def *def) {
 
 static size_t csimi_header_bytes(void) { return (sizeof(csim_world) + 63) / 64 * 64; }
 
-CSIM_API csim_status csim_world_bytes(const csim_world_def *def, size_t *bytes, csim_error *error) {
+/* Not inlined: a kilobyte of pointers, which the layouts of the stages need not lie under. SIZE_MAX: too much. */
+static CSIMI_NOINLINE size_t csimi_store_bytes(const csimi_counts *capacity, size_t scratch) {
     csimi_store store;
     csimi_arena arena = csimi_arena_counting();
+    CSIMI_MEMSET(&store, 0, sizeof store);
+    store.capacity = *capacity;
+    csimi_store_layout(&store, scratch, &arena);
+    return arena.overflow ? SIZE_MAX : arena.used;
+}
+
+CSIM_API csim_status csim_world_bytes(const csim_world_def *def, size_t *bytes, csim_error *error) {
+    csimi_counts capacity;
+    size_t used;
     csim_status s;
     if (!def || !bytes)
         return csimi_fail(error, CSIM_NULL_ARGUMENT, "csim_world_bytes", def ? "bytes" : "def", false, 0, "not null");
     if ((s = csimi_check_world_def(def, "csim_world_bytes", error)) != 0) return s;
-    CSIMI_MEMSET(&store, 0, sizeof store);
-    store.capacity = csimi_first_capacity(def);
-    csimi_store_layout(&store, csimi_world_scratch(&store.capacity, &def->solver), &arena);
-    if (arena.overflow)
+    capacity = csimi_first_capacity(def);
+    used = csimi_store_bytes(&capacity, csimi_world_scratch(&capacity, &def->solver));
+    if (used > SIZE_MAX - csimi_header_bytes())
         return csimi_fail(error, CSIM_OUT_OF_RANGE, "csim_world_bytes", "capacity", false, 0,
                           "sizes that fit in memory");
-    *bytes = csimi_header_bytes() + arena.used;
+    *bytes = csimi_header_bytes() + used;
     return CSIM_OK;
 }
 
@@ -50725,6 +50902,18 @@ CSIM_API csim_status csim_tree_set_drive(csim_world *world, csim_body_id id, int
                                          csim_real rate_gain, csim_real effort) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_drive", "CONDSIM_NO_TREE");
 }
+CSIM_API csim_status csim_tree_set_limits(csim_world *world, csim_body_id id, int link, csim_real lower,
+                                          csim_real upper) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_limits", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_set_friction(csim_world *world, csim_body_id id, int link, csim_real damping,
+                                            csim_real friction) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_friction", "CONDSIM_NO_TREE");
+}
+CSIM_API csim_status csim_tree_add_link_impulse(csim_world *world, csim_body_id id, int link, csim_vec3 point,
+                                                csim_vec3 impulse) {
+    return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_add_link_impulse", "CONDSIM_NO_TREE");
+}
 CSIM_API csim_status csim_tree_set_gravity_compensation(csim_world *world, csim_body_id id, int link, csim_real
                                                         share) {
     return CSIMI_ABSENT(CSIMI_ERROR_OF(world), "csim_tree_set_gravity_compensation", "CONDSIM_NO_TREE");
@@ -51016,6 +51205,7 @@ CSIMI_FN bool csimi_surface_nearest(const csimi_surface *s, csim_vec3 p, csim_re
 }
 CSIMI_FN int csimi_surface_boxes(int count) { return 0; }
 CSIMI_FN void csimi_surface_refit(csimi_surface *s) {}
+CSIMI_FN void csimi_surface_bounds(const csimi_surface *s, csim_vec3 *lower, csim_vec3 *upper) {}
 CSIMI_FN void csimi_surface_stretch(csimi_surface *s, int triangle, csim_vec3 p) {}
 CSIMI_FN csimi_surface_walk csimi_surface_walk_in(const csimi_surface *s, csim_vec3 lower, csim_vec3 upper) {
     csimi_surface_walk none;
@@ -54007,6 +54197,11 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_COND_H
 #undef CSIMI_STORE_PRIVATE_H
 #undef CSIMI_SLEEP_ARRAYS
+#undef CSIMI_SOLID_ARRAYS
+#undef CSIMI_SHEET_ARRAYS
+#undef CSIMI_SURFACE_ARRAYS
+#undef CSIMI_CABLE_ARRAYS
+#undef CSIMI_TREE_ARRAYS
 #undef CSIMI_WORLD_ARRAYS
 #undef CSIMI_WORLD_AXES
 #undef CSIMI_UNKNOWNS
@@ -54043,6 +54238,7 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_LANES
 #undef CSIMI_LOAD
 #undef CSIMI_PRODUCT_GRAIN
+#undef CSIMI_WRITTEN_OUT
 #undef CSIMI_FAR
 #undef CSIMI_LONGEST
 #undef CSIMI_GRID
@@ -54052,6 +54248,7 @@ CSIM_API void csim_urdf_free(csim_urdf *robot) {
 #undef CSIMI_LIES
 #undef CSIMI_LEAF
 #undef CSIMI_SURFACE_DEPTH
+#undef CSIMI_RAY_ROOM
 #undef CSIMI_FIELD_MAGIC
 #undef CSIMI_FIELD_RINGS
 #undef CSIMI_FIELD_LOOK
