@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: fcade63d8cc335ce
+   Hash of the parts: 2c1886236c5abd69
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -1184,9 +1184,10 @@ typedef struct csim_solver_params {
                                 depends on the units) are to be <= tolerance too; default false */
     csim_ncp ncp;            /* NEWTON; default Fischer-Burmeister */
     csim_linear linear;      /* NEWTON; default conjugate residuals */
-    int inner;               /* NEWTON: linear iterations of a step at most, 0..1e6; 0: 40. BOUNDED, where A couples
-                                bodies: 0: through a factor of A; else without one, each block by itself
-                                (docs/realtime.md) */
+    int inner;               /* NEWTON: linear iterations of a step at most, 0..1e6; 0: 40. SWEEP by name: iterations
+                                together with outcome's products at most; 0: iterations alone are limited. BOUNDED,
+                                where A couples bodies: 0: through a factor of A; else without one, each block by
+                                itself (docs/realtime.md) */
     csim_real scaling;       /* NEWTON: r of phi(u_n, r lambda_n), 1/kg, 0 or more; 0: the diagonal of W (the
                                 complementarity preconditioner); 1/h^2 is the paper's r = 1, 1 its r = h^2 */
     bool geometric;          /* worlds: the diagonal geometric stiffness of hard joints is added to the inertia of
@@ -1228,7 +1229,7 @@ typedef struct csim_outcome {
     int iterations;          /* COND: V-FPI steps, one product of A each; SWEEP: sweeps and Newton evaluations */
     int outer;               /* NEWTON: its steps, while iterations counts linear ones; XPBD: substeps; 0 elsewhere */
     int products;            /* products of A in all, estimates and certificates included; SWEEP: what
-                                factors of Newton took, in sweeps, which counts for max_iterations */
+                                factors of Newton took, in sweeps */
     int rejections;          /* iterates thrown away by the safeguards */
     int virtual_nodes;
     double residual;         /* the solver's own last residual */
@@ -4714,7 +4715,7 @@ typedef struct csimi_stages {
     const csim_tasks *tasks;
     csimi_wide measure, best_measure, target;  /* of x, of best, and to reach */
     int sweeps, cap, rejections;
-    int factors;                           /* what factors of Newton took, in sweeps: counts for the cap */
+    int factors, most;                     /* what factors of Newton took, in sweeps; most of both, 0: no matter */
     bool broken;                           /* a sweep made a NaN or an infinity */
     double *history;
     int history_capacity, logged;
@@ -26037,7 +26038,9 @@ CSIMI_FN void csimi_stages_restore(csimi_stages *s) {
     s->moved(s->problem);
 }
 
-CSIMI_FN bool csimi_stages_capped(const csimi_stages *s) { return s->sweeps + s->factors >= s->cap; }
+CSIMI_FN bool csimi_stages_capped(const csimi_stages *s) {
+    return s->sweeps >= s->cap || (s->most > 0 && s->sweeps + s->factors >= s->most);
+}
 
 CSIMI_FN bool csimi_stages_done(const csimi_stages *s) {
     return s->best_measure <= s->target || csimi_stages_capped(s) || s->broken;
@@ -27194,6 +27197,7 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     s.n = problem->A.n;
     s.contact_count = problem->contact_count;
     s.loop.cap = csimi_imax(params->max_iterations, 1);
+    s.loop.most = params->solver == CSIM_SOLVER_SWEEP ? params->inner : 0;
     s.loop.history = params->history;
     s.loop.history_capacity = params->history ? params->history_capacity : 0;
     csimi_sweep_layout(&s, arena, couples, &size, csimi_sweep_window(params));
@@ -42160,6 +42164,7 @@ CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csim
         const long most = each > 0 ? left / each : params->max_iterations;
         params->max_iterations = most < 1 ? 1 : most < params->max_iterations ? (int)most : params->max_iterations;
         params->solver = bodies ? CSIM_SOLVER_SWEEP : CSIM_SOLVER_COND;
+        if (bodies) params->inner = params->max_iterations;
         csimi_within_start(f, c, false);
         if ((status = csimi_within_try(w, c, params, arena, outcome)) != 0) return status;
         spent = outcome->iterations + (bodies ? outcome->products : 0);

@@ -39,7 +39,8 @@ TEST(closest_point_of_a_triangle_is_optimal) {
 typedef struct skin {
     scene_mesh mesh;
     int count, *triangles, *face, *order;
-    csim_real *x, *box;
+    csim_real *x;
+    float *box;
     uint64_t *keys;
     csimi_surface surface;
 } skin;
@@ -60,7 +61,7 @@ static skin make_skin(int core, int layers) {
     s.face = (int *)calloc(3 * (size_t)s.count, sizeof(int));
     s.order = (int *)calloc((size_t)s.count, sizeof(int));
     s.keys = (uint64_t *)calloc(2 * (size_t)s.count, sizeof(uint64_t));
-    s.box = (csim_real *)calloc(6 * (size_t)csimi_surface_boxes(s.count), sizeof(csim_real));
+    s.box = (float *)calloc(6 * (size_t)csimi_surface_boxes(s.count), sizeof(float));
     csimi_surface_order(s.count, s.triangles, s.x, s.order, s.keys);
     for (i = 0; i < s.count; i++)
         for (k = 0; k < 3; k++) s.face[3 * i + k] = s.triangles[3 * s.order[i] + k];
@@ -201,7 +202,8 @@ TEST(nearest_point_skips_the_neighbours_at_rest) {
    one of the two is found wherever the point is. */
 TEST(no_point_near_an_edge_of_a_sheet_is_lost) {
     static int face[6] = {0, 1, 2, 1, 0, 3};
-    csim_real x[12], box[64] = {0};
+    csim_real x[12];
+    float box[64] = {0};
     csimi_surface surface;
     int i, k, found = 0;
     memset(&surface, 0, sizeof surface);

@@ -143,7 +143,7 @@ typedef struct csimi_stages {
     const csim_tasks *tasks;
     csimi_wide measure, best_measure, target;  /* of x, of best, and to reach */
     int sweeps, cap, rejections;
-    int factors;                           /* what factors of Newton took, in sweeps: counts for the cap */
+    int factors, most;                     /* what factors of Newton took, in sweeps; most of both, 0: no matter */
     bool broken;                           /* a sweep made a NaN or an infinity */
     double *history;
     int history_capacity, logged;

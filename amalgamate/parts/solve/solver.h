@@ -99,9 +99,10 @@ typedef struct csim_solver_params {
                                 depends on the units) are to be <= tolerance too; default false */
     csim_ncp ncp;            /* NEWTON; default Fischer-Burmeister */
     csim_linear linear;      /* NEWTON; default conjugate residuals */
-    int inner;               /* NEWTON: linear iterations of a step at most, 0..1e6; 0: 40. BOUNDED, where A couples
-                                bodies: 0: through a factor of A; else without one, each block by itself
-                                (docs/realtime.md) */
+    int inner;               /* NEWTON: linear iterations of a step at most, 0..1e6; 0: 40. SWEEP by name: iterations
+                                together with outcome's products at most; 0: iterations alone are limited. BOUNDED,
+                                where A couples bodies: 0: through a factor of A; else without one, each block by
+                                itself (docs/realtime.md) */
     csim_real scaling;       /* NEWTON: r of phi(u_n, r lambda_n), 1/kg, 0 or more; 0: the diagonal of W (the
                                 complementarity preconditioner); 1/h^2 is the paper's r = 1, 1 its r = h^2 */
     bool geometric;          /* worlds: the diagonal geometric stiffness of hard joints is added to the inertia of
@@ -143,7 +144,7 @@ typedef struct csim_outcome {
     int iterations;          /* COND: V-FPI steps, one product of A each; SWEEP: sweeps and Newton evaluations */
     int outer;               /* NEWTON: its steps, while iterations counts linear ones; XPBD: substeps; 0 elsewhere */
     int products;            /* products of A in all, estimates and certificates included; SWEEP: what
-                                factors of Newton took, in sweeps, which counts for max_iterations */
+                                factors of Newton took, in sweeps */
     int rejections;          /* iterates thrown away by the safeguards */
     int virtual_nodes;
     double residual;         /* the solver's own last residual */

@@ -81,7 +81,9 @@ CSIMI_FN void csimi_stages_restore(csimi_stages *s) {
     s->moved(s->problem);
 }
 
-CSIMI_FN bool csimi_stages_capped(const csimi_stages *s) { return s->sweeps + s->factors >= s->cap; }
+CSIMI_FN bool csimi_stages_capped(const csimi_stages *s) {
+    return s->sweeps >= s->cap || (s->most > 0 && s->sweeps + s->factors >= s->most);
+}
 
 CSIMI_FN bool csimi_stages_done(const csimi_stages *s) {
     return s->best_measure <= s->target || csimi_stages_capped(s) || s->broken;

@@ -380,6 +380,7 @@ CSIMI_FN csim_status csimi_sweep_solve(const csim_problem *problem, const csim_s
     s.n = problem->A.n;
     s.contact_count = problem->contact_count;
     s.loop.cap = csimi_imax(params->max_iterations, 1);
+    s.loop.most = params->solver == CSIM_SOLVER_SWEEP ? params->inner : 0;
     s.loop.history = params->history;
     s.loop.history_capacity = params->history ? params->history_capacity : 0;
     csimi_sweep_layout(&s, arena, couples, &size, csimi_sweep_window(params));

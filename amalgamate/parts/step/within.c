@@ -155,6 +155,7 @@ CSIMI_FN csim_status csimi_within_solve(csim_world *w, csimi_step_frame *f, csim
         const long most = each > 0 ? left / each : params->max_iterations;
         params->max_iterations = most < 1 ? 1 : most < params->max_iterations ? (int)most : params->max_iterations;
         params->solver = bodies ? CSIM_SOLVER_SWEEP : CSIM_SOLVER_COND;
+        if (bodies) params->inner = params->max_iterations;
         csimi_within_start(f, c, false);
         if ((status = csimi_within_try(w, c, params, arena, outcome)) != 0) return status;
         spent = outcome->iterations + (bodies ? outcome->products : 0);
