@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: 2c1886236c5abd69
+   Hash of the parts: 68a7f589ef9dca97
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -81,6 +81,7 @@
      CONDSIM_NO_ROUND, BOXES                    balls, capsules and cylinders; boxes
      CONDSIM_NO_STACKS                          boxes and hulls against each other: a world has one body with such
      CONDSIM_NO_RESTRAINT                       what keeps missed solves from gaining energy: their best is taken
+     CONDSIM_NO_LARGE                           Newton's order for islands of more than 24 blocks: an envelope
      CONDSIM_NO_BROAD                           the sorted broad phase: each box is looked at with all, for tens
      CONDSIM_NO_COND, SWEEP                     one of the two solvers of worlds (one must stay)
      CONDSIM_NO_BOUNDED                         the solver of bounded work
@@ -112,6 +113,9 @@
 #endif
 #if !defined(CONDSIM_WITH_JOINTS) && !defined(CONDSIM_NO_JOINTS)
 #define CONDSIM_NO_JOINTS
+#endif
+#if !defined(CONDSIM_WITH_LARGE) && !defined(CONDSIM_NO_LARGE)
+#define CONDSIM_NO_LARGE
 #endif
 #if !defined(CONDSIM_WITH_QUERIES) && !defined(CONDSIM_WITH_CHARACTER) && !defined(CONDSIM_NO_QUERIES)
 #define CONDSIM_NO_QUERIES
@@ -3628,8 +3632,12 @@ typedef struct csimi_link_work {
 
 typedef struct csimi_state {
     csim_real gravity[3]; /* m/s^2 */
+    int node_count, rigid_count, tet_count, spring_count, bend_count, tree_count, tree_link_count;
+    int membrane_count; /* triangles of cloth */
+    int frame_count;    /* edges of cables, each with its frame */
+    int coord_count;    /* blocks of 3 generalised coordinates */
+    int axes_count;     /* joints with springs, limits or motors on their axes */
 
-    int node_count;
     csim_real *x;             /* [3 node_count] m */
     csim_real *v;             /* [3 node_count] m/s: v_k */
     csim_real *node_mass;     /* [node_count] kg, lumped */
@@ -3638,7 +3646,6 @@ typedef struct csimi_state {
     csim_real *node_gravity; /* [node_count] share of gravity that pulls */
     unsigned char *node_mode; /* [node_count] CSIMI_FREE ... */
 
-    int rigid_count;
     csim_real *com;           /* [3 rigid_count] m */
     csim_real *rotation;      /* [4 rigid_count] w x y z, body to world */
     csim_real *velocity;      /* [6 rigid_count] linear of the centre of mass, angular; world axes */
@@ -3650,7 +3657,6 @@ typedef struct csimi_state {
     unsigned char *rigid_mode;
     csim_real *rigid_inverse; /* [9 rigid_count] inverse inertia, world axes, zero unless free; csimi_place_prepare */
 
-    int tet_count;               /* tetrahedra */
     int *tet;                    /* [4 tet_count] nodes */
     csim_real *tet_shape;        /* [9 tet_count] Dm^-1, row-major; row a of it is the gradient of node a + 1 */
     csim_real *tet_volume;       /* [tet_count] rest volume m^3 */
@@ -3659,7 +3665,6 @@ typedef struct csimi_state {
     csim_real *tet_active;       /* [5 tet_count] pressure Pa, tension Pa, fibre (unit, rest shape); all 0: passive */
     int *tet_slot;               /* [16 tet_count] index of block (a, b) in A.val */
 
-    int membrane_count;               /* triangles of cloth */
     int *membrane;                    /* [3 membrane_count] nodes */
     int *membrane_beyond;             /* [3 membrane_count] corner beyond the edge that faces corner a, -1: none */
     csim_real *membrane_shape;        /* [4 membrane_count] Dm^-1 in the rest plane; row a: gradient of node a + 1 */
@@ -3668,12 +3673,10 @@ typedef struct csimi_state {
     unsigned char *membrane_material; /* [membrane_count] csim_material */
     int *membrane_slot;               /* [36 membrane_count] block indices of A of the six nodes, -1: no such node */
 
-    int spring_count;
     csimi_place *spring;    /* [2 spring_count] ends */
     csim_real *spring_data; /* [3 spring_count] rest length m, stiffness N/m, damping N s/m */
     int *spring_slot;       /* [CSIMI_SPRING_SLOTS spring_count] index of block (p, q) in A.val, -1: none */
 
-    int frame_count;           /* edges of cables, each with its frame */
     csim_real *frame;          /* [4 frame_count] w x y z, edge axes to world; z is the tangent */
     csim_real *frame_velocity; /* [3 frame_count] angular, world axes: v_k */
     csim_real *frame_inertia;  /* [3 frame_count] about the edge axes, kg m^2 */
@@ -3683,12 +3686,10 @@ typedef struct csimi_state {
     int *edge_node;            /* [2 frame_count] */
     csim_real *edge_data; /* [6 frame_count] rest length m; shear, shear, stretch stiffness N; beta_K s; radius m */
     int *edge_slot;       /* [9 frame_count] block indices of A for node, node, frame */
-    int bend_count;
     csimi_bend *bend; /* [bend_count] */
     csim_real
         *bend_data; /* [8 bend_count] length m; bend, bend, twist stiffness N m^2; rest curvature 1/m [3]; beta_K */
     int *bend_slot; /* [4 bend_count] block indices of A, -1: none */
-    int tree_count, tree_link_count, coord_count; /* coord_count: blocks of 3 generalised coordinates */
     csimi_tree *tree;                             /* [tree_count] */
     csimi_tree_link *tree_link;                   /* [tree_link_count] */
     csim_real *link_position;                     /* [7 tree_link_count] scalar, or x y z and quaternion */
@@ -3701,8 +3702,7 @@ typedef struct csimi_state {
     int *coord_slot;            /* [2 coord_count] where the row's base and limb begin in A */
     csimi_link_work *link_work; /* [tree_link_count] scratch of one pass over a tree */
     int *node_tree;             /* [node_count] reduced body that the node follows, -1: none */
-    int axes_count;             /* joints with springs, limits or motors on their axes ... */
-    csim_real *slack_rate;      /* [12 axes_count] ... rates of the massless coordinates behind their soft rows */
+    csim_real *slack_rate;      /* [12 axes_count] rates of the massless coordinates behind their soft rows */
     csim_real *slack_force;     /* the same; 0 */
     csim_real *coord_position;  /* [3 coord_count] q of reduced bodies, where coord_rate has its rates */
     csim_real *coord_free;      /* [3 coord_count] scratch: their rates without contacts, from prepare to assemble */
@@ -26313,7 +26313,11 @@ static bool csimi_burst_layout(csimi_sweep *s, csimi_burst_vectors *x) {
 }
 
 CSIMI_FN bool csimi_burst_is_large(const csimi_sweep *s) {
+#ifdef CONDSIM_NO_LARGE
+    return (void)s, false;
+#else
     return s->n > CSIMI_BURST_SMALL && (s->basis.couples || s->basis.bodies.size[0] < s->n);
+#endif
 }
 
 /* Blocks [first, first + count) that are one node where they are few. */

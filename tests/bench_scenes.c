@@ -295,7 +295,7 @@ static double bench_bytes(csim_solver solver, int blocks, int matrix_blocks, int
     csim_problem_size z = bench_size(solver, blocks, matrix_blocks, contacts);
     csimi_arena nodal = csimi_arena_in(NULL, 0);
     p.solver = solver;
-    if (!z.rigid) csimi_nodal_reserve(&nodal, z.blocks, z.matrix_blocks, z.contacts, z.terms);
+    if (!z.rigid) csimi_nodal_reserve(&nodal, z.blocks, z.matrix_blocks, z.contacts, z.terms, z.side);
     return (double)csim_solver_bytes(&z, &p) - (double)nodal.high;
 }
 

@@ -589,7 +589,7 @@ static void change(session *s) {
     case 5: note(csim_body_add_node_force(s->w, id, below(30) - 2, vector(10))); break;
     case 6: note(csim_world_set_gravity(s->w, vector(10))); break;
     case 7: note(csim_world_set_integrator(s->w, (csim_integrator)below(5))); break;
-    case 17: reshape(s, id); break;
+    case 20: reshape(s, id); break;
     default: note(csim_body_set_friction(s->w, id, number(0, 1))); break;
     }
 }

@@ -9,6 +9,8 @@
 struct capture {
     csimi_island_work work; /* arrays in memory */
     void *memory;
+    csim_contact *contacts; /* rows of their own: those of the world are gone with its step */
+    csim_term *terms;
     double h, dynamics_seconds;
     csim_reference *reference;
     csim_impulse_problem impulse;
@@ -47,6 +49,7 @@ static int hook_island(csim_world *w, csimi_step_frame *f) {
 static capture *hook_take(csim_world *w, csimi_step_frame *f) {
     const int island = hook_island(w, f);
     csimi_arena arena = csimi_arena_counting();
+    csim_problem *p;
     capture *c;
     if (island < 0) return NULL;
     c = (capture *)calloc(1, sizeof *c);
@@ -54,7 +57,17 @@ static capture *hook_take(csim_world *w, csimi_step_frame *f) {
     c->memory = malloc(arena.used + 64);
     arena = csimi_arena_in((void *)(((uintptr_t)c->memory + 63) / 64 * 64), arena.used);
     csimi_island_room(w, f, island, &c->work, &arena);
+    csimi_terms_to_islands(f);
     csimi_island_fill(w, f, island, &c->work);
+    p = &c->work.problem;
+    c->contacts = (csim_contact *)calloc((size_t)p->contact_count + 1, sizeof *c->contacts);
+    c->terms = (csim_term *)calloc((size_t)p->term_count + 1, sizeof *c->terms);
+    memcpy(c->contacts, p->contacts, (size_t)p->contact_count * sizeof *c->contacts);
+    memcpy(c->terms, p->terms, (size_t)p->term_count * sizeof *c->terms);
+    csimi_island_contacts_back(f, f->island_contacts + f->island_contact_first[island], p->contact_count);
+    csimi_terms_to_world(f);
+    p->contacts = c->contacts;
+    p->terms = c->terms;
     c->h = (double)f->h;
     return c;
 }
@@ -111,6 +124,8 @@ void capture_free(capture *c) {
     csim_destroy_reference(c->reference);
     free(c->best);
     free(c->memory);
+    free(c->contacts);
+    free(c->terms);
     free(c);
 }
 

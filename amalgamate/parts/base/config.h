@@ -41,6 +41,7 @@
      CONDSIM_NO_ROUND, BOXES                    balls, capsules and cylinders; boxes
      CONDSIM_NO_STACKS                          boxes and hulls against each other: a world has one body with such
      CONDSIM_NO_RESTRAINT                       what keeps missed solves from gaining energy: their best is taken
+     CONDSIM_NO_LARGE                           Newton's order for islands of more than 24 blocks: an envelope
      CONDSIM_NO_BROAD                           the sorted broad phase: each box is looked at with all, for tens
      CONDSIM_NO_COND, SWEEP                     one of the two solvers of worlds (one must stay)
      CONDSIM_NO_BOUNDED                         the solver of bounded work
@@ -72,6 +73,9 @@
 #endif
 #if !defined(CONDSIM_WITH_JOINTS) && !defined(CONDSIM_NO_JOINTS)
 #define CONDSIM_NO_JOINTS
+#endif
+#if !defined(CONDSIM_WITH_LARGE) && !defined(CONDSIM_NO_LARGE)
+#define CONDSIM_NO_LARGE
 #endif
 #if !defined(CONDSIM_WITH_QUERIES) && !defined(CONDSIM_WITH_CHARACTER) && !defined(CONDSIM_NO_QUERIES)
 #define CONDSIM_NO_QUERIES

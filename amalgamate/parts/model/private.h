@@ -114,8 +114,12 @@ typedef struct csimi_link_work {
 
 typedef struct csimi_state {
     csim_real gravity[3]; /* m/s^2 */
+    int node_count, rigid_count, tet_count, spring_count, bend_count, tree_count, tree_link_count;
+    int membrane_count; /* triangles of cloth */
+    int frame_count;    /* edges of cables, each with its frame */
+    int coord_count;    /* blocks of 3 generalised coordinates */
+    int axes_count;     /* joints with springs, limits or motors on their axes */
 
-    int node_count;
     csim_real *x;             /* [3 node_count] m */
     csim_real *v;             /* [3 node_count] m/s: v_k */
     csim_real *node_mass;     /* [node_count] kg, lumped */
@@ -124,7 +128,6 @@ typedef struct csimi_state {
     csim_real *node_gravity; /* [node_count] share of gravity that pulls */
     unsigned char *node_mode; /* [node_count] CSIMI_FREE ... */
 
-    int rigid_count;
     csim_real *com;           /* [3 rigid_count] m */
     csim_real *rotation;      /* [4 rigid_count] w x y z, body to world */
     csim_real *velocity;      /* [6 rigid_count] linear of the centre of mass, angular; world axes */
@@ -136,7 +139,6 @@ typedef struct csimi_state {
     unsigned char *rigid_mode;
     csim_real *rigid_inverse; /* [9 rigid_count] inverse inertia, world axes, zero unless free; csimi_place_prepare */
 
-    int tet_count;               /* tetrahedra */
     int *tet;                    /* [4 tet_count] nodes */
     csim_real *tet_shape;        /* [9 tet_count] Dm^-1, row-major; row a of it is the gradient of node a + 1 */
     csim_real *tet_volume;       /* [tet_count] rest volume m^3 */
@@ -145,7 +147,6 @@ typedef struct csimi_state {
     csim_real *tet_active;       /* [5 tet_count] pressure Pa, tension Pa, fibre (unit, rest shape); all 0: passive */
     int *tet_slot;               /* [16 tet_count] index of block (a, b) in A.val */
 
-    int membrane_count;               /* triangles of cloth */
     int *membrane;                    /* [3 membrane_count] nodes */
     int *membrane_beyond;             /* [3 membrane_count] corner beyond the edge that faces corner a, -1: none */
     csim_real *membrane_shape;        /* [4 membrane_count] Dm^-1 in the rest plane; row a: gradient of node a + 1 */
@@ -154,12 +155,10 @@ typedef struct csimi_state {
     unsigned char *membrane_material; /* [membrane_count] csim_material */
     int *membrane_slot;               /* [36 membrane_count] block indices of A of the six nodes, -1: no such node */
 
-    int spring_count;
     csimi_place *spring;    /* [2 spring_count] ends */
     csim_real *spring_data; /* [3 spring_count] rest length m, stiffness N/m, damping N s/m */
     int *spring_slot;       /* [CSIMI_SPRING_SLOTS spring_count] index of block (p, q) in A.val, -1: none */
 
-    int frame_count;           /* edges of cables, each with its frame */
     csim_real *frame;          /* [4 frame_count] w x y z, edge axes to world; z is the tangent */
     csim_real *frame_velocity; /* [3 frame_count] angular, world axes: v_k */
     csim_real *frame_inertia;  /* [3 frame_count] about the edge axes, kg m^2 */
@@ -169,12 +168,10 @@ typedef struct csimi_state {
     int *edge_node;            /* [2 frame_count] */
     csim_real *edge_data; /* [6 frame_count] rest length m; shear, shear, stretch stiffness N; beta_K s; radius m */
     int *edge_slot;       /* [9 frame_count] block indices of A for node, node, frame */
-    int bend_count;
     csimi_bend *bend; /* [bend_count] */
     csim_real
         *bend_data; /* [8 bend_count] length m; bend, bend, twist stiffness N m^2; rest curvature 1/m [3]; beta_K */
     int *bend_slot; /* [4 bend_count] block indices of A, -1: none */
-    int tree_count, tree_link_count, coord_count; /* coord_count: blocks of 3 generalised coordinates */
     csimi_tree *tree;                             /* [tree_count] */
     csimi_tree_link *tree_link;                   /* [tree_link_count] */
     csim_real *link_position;                     /* [7 tree_link_count] scalar, or x y z and quaternion */
@@ -187,8 +184,7 @@ typedef struct csimi_state {
     int *coord_slot;            /* [2 coord_count] where the row's base and limb begin in A */
     csimi_link_work *link_work; /* [tree_link_count] scratch of one pass over a tree */
     int *node_tree;             /* [node_count] reduced body that the node follows, -1: none */
-    int axes_count;             /* joints with springs, limits or motors on their axes ... */
-    csim_real *slack_rate;      /* [12 axes_count] ... rates of the massless coordinates behind their soft rows */
+    csim_real *slack_rate;      /* [12 axes_count] rates of the massless coordinates behind their soft rows */
     csim_real *slack_force;     /* the same; 0 */
     csim_real *coord_position;  /* [3 coord_count] q of reduced bodies, where coord_rate has its rates */
     csim_real *coord_free;      /* [3 coord_count] scratch: their rates without contacts, from prepare to assemble */

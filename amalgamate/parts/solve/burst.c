@@ -163,7 +163,11 @@ static bool csimi_burst_layout(csimi_sweep *s, csimi_burst_vectors *x) {
 }
 
 CSIMI_FN bool csimi_burst_is_large(const csimi_sweep *s) {
+#ifdef CONDSIM_NO_LARGE
+    return (void)s, false;
+#else
     return s->n > CSIMI_BURST_SMALL && (s->basis.couples || s->basis.bodies.size[0] < s->n);
+#endif
 }
 
 /* Blocks [first, first + count) that are one node where they are few. */
