@@ -15,7 +15,7 @@
 #define LIVE(name)
 #endif
 
-enum { LIVE_PAST = 240, LIVE_PAST_BYTES = 64 << 20 }; /* snapshots kept, one a step, and what they take at most */
+enum { LIVE_PAST = 240, LIVE_PAST_BYTES = 128 << 20 }; /* snapshots kept, one a step, and what they take at most */
 enum { LIVE_BUDGET = 50000 };                         /* visits of a step in real time: docs/realtime.md */
 
 typedef struct live_row {
