@@ -549,7 +549,7 @@ static void reopen(void) {
 static void change(session *s) {
     csim_pose pose = csim_pose_identity();
     csim_body_id id = any_body(s);
-    switch (below(21)) {
+    switch (below(25)) {
     case 13:
     case 14: change_part(s, id); break;
     case 15: {
@@ -590,6 +590,10 @@ static void change(session *s) {
     case 6: note(csim_world_set_gravity(s->w, vector(10))); break;
     case 7: note(csim_world_set_integrator(s->w, (csim_integrator)below(5))); break;
     case 20: reshape(s, id); break;
+    case 21: note(csim_body_add_force_at(s->w, id, vector(10), vector(2))); break;
+    case 22: note(csim_body_add_impulse_at(s->w, id, vector(1), vector(2))); break;
+    case 23: note(csim_body_set_damping(s->w, id, number(0, 5), number(0, 5))); break;
+    case 24: note(csim_body_set_gravity_scale(s->w, id, number(-2, 2))); break;
     default: note(csim_body_set_friction(s->w, id, number(0, 1))); break;
     }
 }

@@ -1079,3 +1079,62 @@ TEST(joints_of_trees_are_changed_while_they_move) {
     }
     NEAR(q[0], q[1], TOL(1e-12, 1e-6));
 }
+
+/* Five links whose dry friction makes a row each, in a fixed block: one row too few is refused and changes nothing; as
+   many as are needed, which csim_world_used tells, step as a world on the heap does. */
+TEST(rows_of_joints_in_a_fixed_block) {
+    csim_tree_link_def link[5];
+    csim_tree_def d = csim_default_tree_def();
+    csim_world_def def = csim_default_world_def();
+    csim_world *w[3];
+    uint64_t hash, heap;
+    void *block;
+    size_t bytes;
+    int i, k, rows;
+    for (i = 0; i < 5; i++) {
+        link[i] = csim_default_tree_link_def();
+        link[i].parent = i - 1;
+        link[i].joint = CSIM_TREE_REVOLUTE;
+        link[i].axis = csim_v3(0, 1, CSIM_R(0.1) * (csim_real)i);
+        link[i].frame.position = csim_v3(CSIM_R(0.2), 0, 0);
+        link[i].mass = 1;
+        link[i].centre = csim_v3(CSIM_R(0.1), 0, 0);
+        link[i].friction = CSIM_R(0.3);
+        link[i].rate = (csim_real)(i - 2);
+    }
+    d.links = link;
+    d.link_count = 5;
+    for (k = 0; k < 3; k++) { /* the heap, enough, too few */
+        csim_body_id id;
+        rows = k ? 6 - k : 1;
+        def.capacity.bodies = def.capacity.trees = 1;
+        def.capacity.tree_links = 5;
+        def.capacity.coords = 4;
+        def.capacity.tree_rows = rows;
+        block = NULL;
+        if (k == 0) {
+            STATUS(csim_create_world(&def, w, NULL), CSIM_OK);
+        } else {
+            STATUS(csim_world_bytes(&def, &bytes, NULL), CSIM_OK);
+            REQUIRE((block = malloc(bytes + 64)) != NULL);
+            STATUS(csim_create_world_in(&def, (char *)block + (64 - (size_t)block % 64), bytes, w + k, NULL), CSIM_OK);
+            EQUAL(csim_world_capacity(w[k]).tree_rows, rows);
+        }
+        STATUS(csim_create_tree(w[k], &d, &id), CSIM_OK);
+        hash = csim_world_hash(w[k]);
+        for (i = 0; i < (k < 2 ? 20 : 1); i++)
+            STATUS(csim_world_step(w[k], CSIM_R(0.01)), k < 2 ? CSIM_OK : CSIM_CAPACITY);
+        EQUAL(csim_world_used(w[k]).tree_rows, 5);
+        if (k == 0) {
+            heap = csim_world_hash(w[0]);
+            CHECK(heap != hash);
+        } else if (k == 1) {
+            CHECK(csim_world_hash(w[1]) == heap);
+        } else {
+            CHECK(strstr(csim_last_error(w[2]), "tree_rows") != NULL);
+            CHECK(csim_world_hash(w[2]) == hash);
+        }
+        csim_destroy_world(w[k]);
+        free(block);
+    }
+}

@@ -179,7 +179,7 @@ static void csimi_tree_columns(const csimi_state *s, const csimi_tree *tree) {
 }
 
 CSIMI_FN void csimi_tree_study(const csimi_state *s, int t, const csim_real *rate, const csim_real *acceleration,
-                               const csim_real *gravity) {
+                               csim_real gravity) {
     const csimi_tree *tree = s->tree + t;
     int i, k;
     csimi_tree_columns(s, tree);
@@ -192,7 +192,7 @@ CSIMI_FN void csimi_tree_study(const csimi_state *s, int t, const csim_real *rat
             V = s->link_work[tree->first_link + link->parent].V;
             A = s->link_work[tree->first_link + link->parent].A;
         } else {
-            A.v = csim_scale(-1, csimi_load3(gravity)); /* gravity as an upward acceleration of the world, once */
+            A.v = csim_scale(-gravity, csimi_load3(s->gravity)); /* gravity as an upward acceleration of the world, once */
         }
         motion = csimi_tree_joint_motion(link, work, rate + link->coord);
         A = csimi_twist_add(A, csimi_tree_joint_drift(link, work, &motion, &V));
@@ -244,7 +244,7 @@ CSIMI_FN double csimi_tree_power(const csimi_state *s, int t, const csim_real *r
 /* Force that the weight of all that hangs on a joint puts on coordinate k of it. */
 static csim_real csimi_tree_joint_weight(const csimi_state *s, int i, int k) {
     const csimi_composite *c = &s->link_work[i].C;
-    csim_vec3 g = csimi_load3(s->gravity);
+    csim_vec3 g = csim_scale(s->tree[s->tree_link[i].tree].gravity, csimi_load3(s->gravity));
     const csimi_twist S = csimi_tree_joint_column(s->tree_link + i, s->link_work + i, k);
     return csim_dot(S.v, csim_scale(c->m, g)) + csim_dot(S.w, csim_cross(c->mc, g));
 }
@@ -428,7 +428,7 @@ CSIMI_FN void csimi_tree_assemble(const csimi_state *s, const csimi_step *step, 
             csimi_tree_mirror(s, tree, system->A.val);
             continue;
         }
-        csimi_tree_study(s, t, vk, NULL, s->gravity);
+        csimi_tree_study(s, t, vk, NULL, tree->gravity);
         share = csimi_tree_bias_share(s, t, h);
         for (i = tree->first_link; i < tree->first_link + tree->link_count; i++) {
             const csimi_tree_link *link = s->tree_link + i;
@@ -445,7 +445,7 @@ CSIMI_FN void csimi_tree_assemble(const csimi_state *s, const csimi_step *step, 
             }
             csimi_tree_joint_assemble(s, step, tree, i, system, b);
         }
-        csimi_tree_mass(s, tree, inverse_theta, system->A.val, NULL);
+        csimi_tree_mass(s, tree, inverse_theta + h * tree->mass_damping, system->A.val, NULL);
         csimi_tree_mirror(s, tree, system->A.val);
     }
 }
@@ -567,7 +567,7 @@ CSIMI_FN void csimi_tree_energy(const csimi_state *s, csimi_energy *energy) {
     for (t = 0; t < s->tree_count; t++) {
         const csimi_tree *tree = s->tree + t;
         csimi_tree_totals sum;
-        csim_vec3 g = csimi_load3(s->gravity);
+        csim_vec3 g = csim_scale(tree->gravity, csimi_load3(s->gravity));
         if (tree->mode != CSIMI_FREE) continue;
         sum = csimi_tree_measure(s, t, s->coord_rate + 3 * (size_t)tree->first_block);
         energy->kinetic += sum.kinetic;

@@ -262,7 +262,7 @@ static csimi_reduced_work *csimi_reduced_start(const csimi_state *s, int t, cons
     CSIMI_MEMCPY(w->q0, w->q1, sizeof w->q0);
     CSIMI_MEMCPY(w->w0, w->w1, sizeof w->w0);
     CSIMI_MEMCPY(w->P0, w->P1, sizeof w->P0);
-    csimi_load64(csim_unrotate(w->frame.rotation, csimi_load3(s->gravity)), body);
+    csimi_load64(csim_unrotate(w->frame.rotation, csim_scale(tree->gravity, csimi_load3(s->gravity))), body);
     for (k = 0; k < n; k++)
         w->push[3 + k] = w->anchored ? w->h * csimi_dot64(w->m.first + 3 * k, body) : 0;
     for (i = 0; i < tree->node_count; i++) {
@@ -464,6 +464,40 @@ static void csimi_reduced_definite(csimi_reduced_work *w) {
     }
 }
 
+/* Rates after an impulse at a triangle of nodes: M(q) change = J' impulse; the linear ones are those of the centre of
+   mass, which no mode moves. */
+CSIMI_FN void csimi_reduced_push(csimi_state *s, int t, const int *node, const csim_real *weight, csim_vec3 impulse) {
+    const csimi_tree *tree = s->tree + t;
+    csim_real *rate = s->coord_rate + 3 * (size_t)tree->first_block;
+    csimi_reduced_work *w = csimi_reduced_load(s, t, rate);
+    const int n = w->m.modes, size = 3 + n;
+    csim_vec3 point = csim_v3(0, 0, 0);
+    double body[3], x[CSIMI_REDUCED_MOST];
+    int i, k, c;
+    w->theta = 1;
+    w->h = w->alpha = w->beta = 0;
+    w->anchored = tree->anchored;
+    for (k = 0; k < n * n; k++) w->K[k] = 0;
+    csimi_reduced_tangent(w, w->A); /* M */
+    csimi_load64(csim_unrotate(w->frame.rotation, impulse), body);
+    for (k = 0; k < n; k++) x[3 + k] = 0;
+    for (i = 0; i < 3; i++) {
+        const size_t row = 3 * (size_t)(node[i] - tree->first_node);
+        point = csim_madd(point, weight[i], csimi_load3(s->x + 3 * (size_t)node[i]));
+        for (c = 0; c < 3; c++)
+            for (k = 0; k < n; k++)
+                x[3 + k] += (double)weight[i] * body[c] * w->m.shape[(row + (size_t)c) * (size_t)n + (size_t)k];
+    }
+    csimi_load64(csim_unrotate(w->frame.rotation, csim_cross(csim_sub(point, w->frame.position), impulse)), x);
+    for (c = 0; w->anchored && c < 3; c++) x[c] = 0;
+    if (!csimi_cholesky(size, w->A)) return;
+    csimi_cholesky_solve(size, w->A, x);
+    if (!w->anchored)
+        csimi_store3(rate, csim_madd(csimi_load3(rate), 1 / s->tree_link[tree->first_link].mass, impulse));
+    csimi_store3(rate + 3, csim_add(csimi_load3(rate + 3), csim_rotate(w->frame.rotation, csimi_from64(x))));
+    for (k = 0; k < n; k++) rate[6 + k] += (csim_real)x[3 + k];
+}
+
 /* Adds to one entry of the matrix of a tree, on or below the diagonal, padded coordinates. */
 static void csimi_tree_entry(const csimi_state *s, const csimi_tree *tree, int row, int col, csim_real m,
                                csim_real *val) {
@@ -494,7 +528,7 @@ CSIMI_FN void csimi_reduced_assemble(const csimi_state *s, int t, const csimi_st
         e[i] = 1;
         csimi_load64(csim_unrotate(w->frame.rotation, csimi_load3(e)), body[i]); /* world axis i in the body */
         csimi_tree_entry(s, tree, i, i, mass * (1 / step->theta + step->h * tree->mass_damping), val);
-        b[i] += mass / step->theta * vk[i] + step->h * ((csim_real)w->force[i] + mass * s->gravity[i]);
+        b[i] += mass / step->theta * vk[i] + step->h * ((csim_real)w->force[i] + mass * tree->gravity * s->gravity[i]);
         b[3 + i] += (csim_real)csimi_dot64(body[i], w->step);
     }
     for (i = 0; i < 3; i++)

@@ -212,6 +212,11 @@ static csim_vec3 csimi_node_acceleration(const csimi_state *s, int node) {
                      csimi_load3(s->node_force + 3 * (size_t)node));
 }
 
+/* As if its joints were free. */
+static csim_vec3 csimi_tree_fall(const csimi_state *s, const csimi_place *p, int tree) {
+    return csim_scale(csimi_place_free(s, p) ? s->tree[tree].gravity : 0, csimi_load3(s->gravity));
+}
+
 CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_place *p) {
     csim_vec3 a = csim_v3(0, 0, 0);
     int k;
@@ -222,13 +227,13 @@ CSIMI_FN csim_vec3 csimi_place_acceleration(const csimi_state *s, const csimi_pl
         if (s->rigid_mode[p->item] != CSIMI_FREE) break;
         return csim_madd(csim_scale(s->rigid_gravity[p->item], csimi_load3(s->gravity)), 1 / s->rigid_mass[p->item],
                          csimi_load3(s->wrench + 6 * (size_t)p->item));
-    case CSIMI_PLACE_VERTEX:
-    case CSIMI_PLACE_LINK: return csimi_place_free(s, p) ? csimi_load3(s->gravity) : a; /* as if its joints were free */
+    case CSIMI_PLACE_VERTEX: return csimi_tree_fall(s, p, s->node_tree[p->item]);
+    case CSIMI_PLACE_LINK: return csimi_tree_fall(s, p, s->tree_link[p->item].tree);
     case CSIMI_PLACE_EDGE:
         a = csim_scale(1 - p->local[2], csimi_node_acceleration(s, p->node[0]));
         return csim_madd(a, p->local[2], csimi_node_acceleration(s, p->node[1]));
     case CSIMI_PLACE_FACE:
-        if (p->node[3] > 0) return csimi_place_free(s, p) ? csimi_load3(s->gravity) : a;
+        if (p->node[3] > 0) return csimi_tree_fall(s, p, s->node_tree[p->node[0]]);
         for (k = 0; k < 3; k++) a = csim_madd(a, p->local[k], csimi_node_acceleration(s, p->node[k]));
         break;
     }

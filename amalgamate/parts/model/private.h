@@ -68,7 +68,8 @@ typedef struct csimi_tree {
     bool linear, anchored;
     int first_node, node_count; /* its surface vertices: nodes that follow, never unknowns */
     int first_number, number_count;
-    csim_real mass_damping, stiffness_damping;
+    csim_real mass_damping, stiffness_damping; /* the latter of reduced bodies */
+    csim_real gravity;                         /* share of gravity that pulls */
 } csimi_tree;
 
 typedef struct csimi_tree_link {
@@ -425,9 +426,9 @@ CSIMI_FN void csimi_tree_advance_one(const csimi_state *s, int tree, csim_real h
 CSIMI_FN void csimi_tree_forward(const csimi_state *s, int tree, const csim_real *position, csim_real *pose);
 CSIMI_FN csim_pose csimi_link_pose(const csimi_state *s, int link);
 /* Fills link_work at the poses of s and the given rates and accelerations (padded coordinates of the tree; acceleration
-   may be null: zero; in the user's order); gravity[3]. */
+   may be null: zero; in the user's order) under this share of gravity. */
 CSIMI_FN void csimi_tree_study(const csimi_state *s, int tree, const csim_real *rate, const csim_real *acceleration,
-                               const csim_real *gravity);
+                               csim_real gravity);
 /* After a study, in the user's order: the generalised forces it needs [dof_count], and M [dof_count^2]. */
 CSIMI_FN void csimi_tree_forces(const csimi_state *s, int tree, csim_real *force);
 CSIMI_FN void csimi_tree_mass_matrix(const csimi_state *s, int tree, csim_real *M);
@@ -500,6 +501,8 @@ CSIMI_FN void csimi_reduced_advance(const csimi_state *s, int tree, const csimi_
                                     csimi_state *next);
 /* Positions x of the nodes of a reduced body at its coordinates, or (rate not null: of the tree) velocities. */
 CSIMI_FN void csimi_reduced_follow(const csimi_state *s, int tree, const csim_real *rate, csim_real *x);
+/* Velocities after an impulse at the point of three nodes with these weights. */
+CSIMI_FN void csimi_reduced_push(csimi_state *s, int tree, const int *node, const csim_real *weight, csim_vec3 impulse);
 CSIMI_FN csimi_tree_totals csimi_reduced_measure(const csimi_state *s, int tree, const csim_real *rate);
 CSIMI_FN double csimi_reduced_elastic(const csimi_state *s, int tree);
 /* Terms of sum W_k (velocity of node k), W [9 count]: returns how many. */

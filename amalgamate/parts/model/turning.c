@@ -33,12 +33,11 @@ static void csimi_flight_lock(csimi_flight *f) {
 
 /* The flight of a tree; false: its inertia has no inverse. Leaves csimi_tree_study of it. */
 static bool csimi_flight_of(const csimi_state *s, int t, const csim_real *rate, csimi_flight *f) {
-    static const csim_real none[3] = {0, 0, 0};
     const csimi_tree *tree = s->tree + t;
     const csimi_link_work *root = s->link_work + tree->first_link;
     csim_real I[9];
     csim_vec3 c;
-    csimi_tree_study(s, t, rate, NULL, none);
+    csimi_tree_study(s, t, rate, NULL, 0);
     f->kinetic = csimi_tree_power(s, t, rate, rate) / 2;
     f->m = root->C.m;
     if (!csimi_floats(s, tree)) return true;

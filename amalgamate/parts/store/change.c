@@ -243,8 +243,8 @@ CSIM_API csim_status csim_body_set_damping(csim_world *w, csim_body_id id, csim_
     b = w->store.body + slot;
     if ((status = csimi_check_number(w, fn, "linear", linear, 0, CSIM_R(1e15), "0..1e15")) != 0) return status;
     if ((status = csimi_check_number(w, fn, "angular", angular, 0, CSIM_R(1e15), "0..1e15")) != 0) return status;
-    if (b->tree >= 0) return csimi_wrong_kind(w, id, fn, "no tree or reduced body");
     csimi_wake(w, slot);
+    if (b->tree >= 0) w->store.state.tree[b->tree].mass_damping = linear;
     if (b->rigid >= 0) {
         w->store.state.rigid_damping[2 * b->rigid] = linear;
         w->store.state.rigid_damping[2 * b->rigid + 1] = angular;
@@ -259,6 +259,7 @@ CSIM_API csim_status csim_body_get_gravity_scale(const csim_world *w, csim_body_
     if (status) return status;
     *scale = 1;
     if (b->rigid >= 0) *scale = w->store.state.rigid_gravity[b->rigid];
+    if (b->tree >= 0) *scale = w->store.state.tree[b->tree].gravity;
     if (b->rigid < 0 && b->tree < 0) *scale = w->store.state.node_gravity[b->first_node];
     return CSIM_OK;
 }
@@ -271,8 +272,8 @@ CSIM_API csim_status csim_body_set_gravity_scale(csim_world *w, csim_body_id id,
     if (status) return status;
     b = w->store.body + slot;
     if ((status = csimi_check_number(w, fn, "scale", scale, -1000, 1000, "-1000..1000")) != 0) return status;
-    if (b->tree >= 0) return csimi_wrong_kind(w, id, fn, "no tree or reduced body");
     csimi_wake(w, slot);
+    if (b->tree >= 0) w->store.state.tree[b->tree].gravity = scale;
     if (b->rigid >= 0) w->store.state.rigid_gravity[b->rigid] = scale;
     for (i = b->first_node; i < b->first_node + b->node_count; i++) w->store.state.node_gravity[i] = scale;
     return CSIM_OK;
@@ -367,54 +368,6 @@ CSIM_API csim_status csim_body_move_to(csim_world *w, csim_body_id id, csim_pose
     way = csim_sub(csim_pose_point(pose, csimi_load3(b->centre)), csimi_load3(s->state.com + 3 * b->rigid));
     return csim_body_set_velocity(w, id, csim_scale(1 / h, way),
                                   csim_scale(1 / h, csimi_turn_between(now.rotation, pose.rotation)));
-}
-
-/* ---- forces at points */
-
-/* Checks both vectors and that the body has a force of its own. */
-static csim_status csimi_open_push(csim_world *w, csim_body_id id, const char *fn, const char *field, csim_vec3 push,
-                                   csim_vec3 point, int *slot) {
-    csim_status status = csimi_open_body(w, id, fn, slot);
-    if (status) return status;
-    if ((status = csimi_check_vec(&w->error, fn, field, push)) != 0) return status;
-    if ((status = csimi_check_vec(&w->error, fn, "point", point)) != 0) return status;
-    if (w->store.body[*slot].kind != CSIM_RIGID && w->store.body[*slot].kind != CSIM_PARTICLE)
-        return csimi_wrong_kind(w, id, fn, "a rigid body or particle; others by their nodes or links");
-    return CSIM_OK;
-}
-
-CSIM_API csim_status csim_body_add_force_at(csim_world *w, csim_body_id id, csim_vec3 force, csim_vec3 point) {
-    int slot, i;
-    csim_status status = csimi_open_push(w, id, "csim_body_add_force_at", "force", force, point, &slot);
-    if (status) return status;
-    if ((i = w->store.body[slot].rigid) < 0) return csim_body_add_force(w, id, force, csim_v3(0, 0, 0));
-    return csim_body_add_force(w, id, force,
-                               csim_cross(csim_sub(point, csimi_load3(w->store.state.com + 3 * i)), force));
-}
-
-CSIM_API csim_status csim_body_add_impulse_at(csim_world *w, csim_body_id id, csim_vec3 impulse, csim_vec3 point) {
-    csimi_store *s;
-    csim_real inverse[9], spin[3], turn[3];
-    csim_vec3 arm, v;
-    const csim_real *twist;
-    int slot, i;
-    csim_status status = csimi_open_push(w, id, "csim_body_add_impulse_at", "impulse", impulse, point, &slot);
-    if (status) return status;
-    s = &w->store;
-    if (s->body[slot].motion != CSIM_DYNAMIC) return CSIM_OK;
-    if ((i = s->body[slot].rigid) < 0) {
-        const int node = s->body[slot].first_node;
-        v = csim_madd(csimi_load3(s->state.v + 3 * node), 1 / s->state.node_mass[node], impulse);
-        return csim_body_set_velocity(w, id, v, csim_v3(0, 0, 0));
-    }
-    arm = csim_sub(point, csimi_load3(s->state.com + 3 * i));
-    csimi_rigid_inertia_world(&s->state, i, inverse);
-    if (!csimi_inverse3(inverse, inverse)) return CSIM_OK; /* no body is made with such an inertia */
-    csimi_store3(spin, csim_cross(arm, impulse));
-    csimi_mul3(inverse, spin, turn);
-    twist = s->state.velocity + 6 * i;
-    v = csim_madd(csimi_load3(twist), 1 / s->state.rigid_mass[i], impulse);
-    return csim_body_set_velocity(w, id, v, csim_add(csimi_load3(twist + 3), csimi_load3(turn)));
 }
 
 /* ---- lists */

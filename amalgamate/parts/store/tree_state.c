@@ -182,7 +182,7 @@ CSIM_API csim_status csim_tree_mass_matrix(const csim_world *w, csim_body_id id,
     int t;
     CSIMI_READ_TREE(w, id, 0, M);
     t = csimi_tree_index(s, tree);
-    csimi_tree_study(s, t, s->coord_rate + 3 * tree->first_block, NULL, s->gravity);
+    csimi_tree_study(s, t, s->coord_rate + 3 * tree->first_block, NULL, tree->gravity);
     csimi_tree_mass_matrix(s, t, M);
     return CSIM_OK;
 }
@@ -191,7 +191,7 @@ CSIM_API csim_status csim_tree_bias(const csim_world *w, csim_body_id id, csim_r
     int t;
     CSIMI_READ_TREE(w, id, 0, C);
     t = csimi_tree_index(s, tree);
-    csimi_tree_study(s, t, s->coord_rate + 3 * tree->first_block, NULL, s->gravity);
+    csimi_tree_study(s, t, s->coord_rate + 3 * tree->first_block, NULL, tree->gravity);
     csimi_tree_forces(s, t, C);
     return CSIM_OK;
 }
@@ -202,7 +202,7 @@ CSIM_API csim_status csim_tree_inverse_dynamics(const csim_world *w, csim_body_i
     CSIMI_READ_TREE(w, id, 0, forces);
     if (!accelerations) return CSIM_NULL_ARGUMENT;
     t = csimi_tree_index(s, tree);
-    csimi_tree_study(s, t, s->coord_rate + 3 * tree->first_block, accelerations, s->gravity);
+    csimi_tree_study(s, t, s->coord_rate + 3 * tree->first_block, accelerations, tree->gravity);
     csimi_tree_forces(s, t, forces);
     for (i = tree->first_link; i < tree->first_link + tree->link_count; i++)
         for (k = 0; k < s->tree_link[i].dofs; k++)

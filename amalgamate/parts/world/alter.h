@@ -61,11 +61,11 @@ CSIM_API csim_status csim_body_set_shape_user_data(csim_world *world, csim_body_
 
 /* ---- how a body moves */
 
-/* Linear and angular damping of a rigid body, 1/s, >= 0; of a particle, solid, cloth or cable the linear one, of its
-   nodes. Trees (csim_tree_set_friction) and reduced bodies: CSIM_WRONG_KIND. */
+/* Linear and angular damping of a rigid body, 1/s, >= 0. Of all others the linear one: of nodes of a particle, solid,
+   cloth or cable, and of all motion of a tree or reduced body (a force of -linear M rates, turns too; joints have
+   damping of their own: csim_tree_set_friction). */
 CSIM_API csim_status csim_body_set_damping(csim_world *world, csim_body_id id, csim_real linear, csim_real angular);
-/* Gravity of this body as a share of the world's; default 1, 0: none, < 0: it rises. -1000..1000. Trees and reduced
-   bodies: CSIM_WRONG_KIND. */
+/* Gravity of this body as a share of the world's; default 1, 0: none, < 0: it rises. -1000..1000. */
 CSIM_API csim_status csim_body_get_gravity_scale(const csim_world *world, csim_body_id id, csim_real *scale);
 CSIM_API csim_status csim_body_set_gravity_scale(csim_world *world, csim_body_id id, csim_real scale);
 /* Mass, centre and inertia of a rigid body, as csim_body_get_mass tells them; its axes stay where they are, and the
@@ -80,12 +80,15 @@ CSIM_API csim_status csim_body_get_enabled(const csim_world *world, csim_body_id
    before every step. CSIM_WRONG_KIND: another body; CSIM_OUT_OF_RANGE: h beyond 1e-7..1 s. */
 CSIM_API csim_status csim_body_move_to(csim_world *world, csim_body_id id, csim_pose pose, csim_real h);
 
-/* ---- forces at points. Rigid bodies and, at any point, particles; others: CSIM_WRONG_KIND, for
-   csim_body_add_node_force, csim_tree_add_link_force and csim_tree_add_link_impulse are for them. */
+/* ---- forces at points, of every kind of body. A rigid body is pushed at the point itself, wherever that is; a tree
+   there too, on the link whose shape is nearest (without shapes: CSIM_WRONG_KIND; csim_tree_add_link_force names the
+   link); all others at the point of them that is nearest: of the surface of a solid, cloth or reduced body, within the
+   radius of a cable, the particle. That is where queries hit. */
 
 /* Force [N] at a point of the world for the next step only; adds up. */
 CSIM_API csim_status csim_body_add_force_at(csim_world *world, csim_body_id id, csim_vec3 force, csim_vec3 point);
-/* Impulse [N s] at a point of the world: velocities change at once. Static and kinematic bodies: no change. */
+/* Impulse [N s] at a point of the world: velocities change at once, by M^-1 J' impulse. Static and kinematic bodies and
+   nodes: no change. */
 CSIM_API csim_status csim_body_add_impulse_at(csim_world *world, csim_body_id id, csim_vec3 impulse, csim_vec3 point);
 
 /* ---- lists. Each writes at most capacity items (null with capacity 0) and returns how many there are; 0 for stale

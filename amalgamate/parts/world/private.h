@@ -48,6 +48,8 @@ CSIMI_FN csim_status csimi_link_ends(csim_world *w, const csim_attachment *a, co
 
 /* Whether M of tree t is positive definite: every joint moves some mass. */
 CSIMI_FN bool csimi_tree_has_mass(csimi_store *s, int t);
+/* reshape.c: what calls on links begin with. */
+CSIMI_FN csim_status csimi_open_link(csim_world *w, csim_body_id id, int link, const char *fn, int *slot);
 CSIMI_FN void csimi_link_weigh(csimi_tree_link *link, const csim_mass *mass);
 CSIMI_FN void csimi_write_tree(csimi_store *s, const csim_tree_def *def, csimi_tree *tree);
 

@@ -203,7 +203,7 @@ CSIM_API csim_status csim_body_set_density(csim_world *w, csim_body_id id, csim_
 }
 
 #ifndef CONDSIM_NO_TREE
-static csim_status csimi_open_link(csim_world *w, csim_body_id id, int link, const char *fn, int *slot) {
+CSIMI_FN csim_status csimi_open_link(csim_world *w, csim_body_id id, int link, const char *fn, int *slot) {
     csim_status status = csimi_open_shaped(w, id, fn, slot);
     const csimi_body *b;
     if (status) return status;
@@ -266,43 +266,5 @@ CSIM_API csim_status csim_tree_set_link_density(csim_world *w, csim_body_id id, 
     csim_status status = csimi_open_link(w, id, link, fn, &slot);
     if (status == CSIM_OK) status = csimi_shapes_mass(w, fn, slot, link, density, &mass);
     return status ? status : csimi_write_link_mass(w, fn, slot, link, &mass);
-}
-
-/* M rates' = J' impulse, by the factor that a look at the masses leaves. */
-CSIM_API csim_status csim_tree_add_link_impulse(csim_world *w, csim_body_id id, int link, csim_vec3 point,
-                                                csim_vec3 impulse) {
-    static const char fn[] = "csim_tree_add_link_impulse";
-    csimi_state *s;
-    const csimi_tree *tree;
-    csimi_arena arena;
-    csimi_wide *H, *x;
-    int slot, i, k;
-    csim_status status = csimi_open_link(w, id, link, fn, &slot);
-    if (status) return status;
-    if ((status = csimi_check_vec(&w->error, fn, "point", point)) != 0) return status;
-    if ((status = csimi_check_vec(&w->error, fn, "impulse", impulse)) != 0) return status;
-    s = &w->store.state;
-    tree = s->tree + w->store.body[slot].tree;
-    if (tree->mode != CSIMI_FREE || tree->dof_count == 0 || !(csim_dot(impulse, impulse) > 0)) return CSIM_OK;
-    if (!csimi_tree_has_mass(&w->store, w->store.body[slot].tree))
-        return csimi_fail(&w->error, CSIM_OUT_OF_RANGE, fn, "the mass matrix", false, 0, "positive definite");
-    arena = csimi_arena_in(w->store.scratch, w->store.scratch_bytes); /* the factor, then what is asked of it */
-    H = CSIMI_PUSH(&arena, csimi_wide, (size_t)tree->dof_count * (size_t)tree->dof_count);
-    x = CSIMI_PUSH(&arena, csimi_wide, tree->dof_count);
-    for (i = 0; i < tree->dof_count; i++) x[i] = 0;
-    for (i = tree->first_link + link; i >= 0; i = csimi_link_above(s, i)) {
-        csim_vec3 c[6];
-        csimi_link_columns(s, i, point, c);
-        for (k = 0; k < s->tree_link[i].dofs; k++) x[s->tree_link[i].dof + k] = (csimi_wide)csim_dot(c[k], impulse);
-    }
-    csimi_cholesky_solve(tree->dof_count, H, x);
-    csimi_wake(w, slot);
-    for (i = tree->first_link; i < tree->first_link + tree->link_count; i++)
-        for (k = 0; k < s->tree_link[i].dofs; k++) {
-            csim_real *rate = s->coord_rate + 3 * tree->first_block + s->tree_link[i].coord + k;
-            *rate += (csim_real)x[s->tree_link[i].dof + k];
-            w->store.coord_rep[rate - s->coord_rate] = *rate;
-        }
-    return CSIM_OK;
 }
 #endif

@@ -314,7 +314,7 @@ CSIMI_FN bool csimi_tree_has_mass(csimi_store *s, int t) {
     csim_real *M = CSIMI_PUSH(&arena, csim_real, n * n);
     size_t i;
     if (arena.overflow) return false;
-    csimi_tree_study(&s->state, t, s->state.coord_rate + 3 * tree->first_block, NULL, s->state.gravity);
+    csimi_tree_study(&s->state, t, s->state.coord_rate + 3 * tree->first_block, NULL, tree->gravity);
     csimi_tree_mass_matrix(&s->state, t, M);
     for (i = 0; i < n * n; i++) H[i] = (double)M[i];
     if (n > 0 && !csimi_cholesky((int)n, H)) return false;
@@ -332,6 +332,7 @@ CSIMI_FN void csimi_write_tree(csimi_store *s, const csim_tree_def *def, csimi_t
     tree->link_count = def->link_count;
     tree->first_block = s->count.coords;
     tree->mode = csimi_mode_of(def->motion);
+    tree->gravity = 1;
     tree->self_contact = !def->no_self_contact;
     for (i = 0; i < def->link_count; i++) csimi_write_link(s, def, i, tree->first_link + i, tree);
     csimi_place_coordinates(s, def, tree);
