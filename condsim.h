@@ -1,6 +1,6 @@
 /* condsim.h 0.1.0: frictional contact, single-header C library
    SPDX-License-Identifier: MIT (text at the end of this file)
-   Hash of the parts: d0b600dc587feb47
+   Hash of the parts: a6d7056d8e2dd64a
 
    Frictional contact for rigid and deformable bodies in one C file, by COND and exact-Coulomb solvers. Every answer
    comes with a certificate: numbers that say how well the contact laws hold, measured apart from the solver.
@@ -11953,7 +11953,7 @@ CSIMI_FN void csimi_tree_study(const csimi_state *s, int t, const csim_real *rat
             V = s->link_work[tree->first_link + link->parent].V;
             A = s->link_work[tree->first_link + link->parent].A;
         } else {
-            A.v = csim_scale(-gravity, csimi_load3(s->gravity)); /* gravity as an upward acceleration of the world, once */
+            A.v = csim_scale(-gravity, csimi_load3(s->gravity)); /* as an upward acceleration of the world, once */
         }
         motion = csimi_tree_joint_motion(link, work, rate + link->coord);
         A = csimi_twist_add(A, csimi_tree_joint_drift(link, work, &motion, &V));
@@ -46728,11 +46728,12 @@ static bool csimi_grip_link(const csimi_store *s, const csimi_body *b, csim_vec3
     csim_real nearest = CSIMI_HUGE;
     int i;
     for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
+        csim_pose p;
         csim_vec3 n;
         csim_real d;
         if (s->skin[i].gone || s->skin[i].disabled || s->skin[i].sensor) continue;
-        d = csimi_distance_at(s->shape + i, s->hull, csim_pose_mul(csimi_shape_pose(s, &s->state, i), s->shape[i].local),
-                              point, &n, NULL);
+        p = csim_pose_mul(csimi_shape_pose(s, &s->state, i), s->shape[i].local);
+        d = csimi_distance_at(s->shape + i, s->hull, p, point, &n, NULL);
         if (!(d < nearest)) continue;
         nearest = d;
         g->link = s->state.tree[b->tree].first_link + s->shape_link[i];

@@ -192,7 +192,7 @@ CSIMI_FN void csimi_tree_study(const csimi_state *s, int t, const csim_real *rat
             V = s->link_work[tree->first_link + link->parent].V;
             A = s->link_work[tree->first_link + link->parent].A;
         } else {
-            A.v = csim_scale(-gravity, csimi_load3(s->gravity)); /* gravity as an upward acceleration of the world, once */
+            A.v = csim_scale(-gravity, csimi_load3(s->gravity)); /* as an upward acceleration of the world, once */
         }
         motion = csimi_tree_joint_motion(link, work, rate + link->coord);
         A = csimi_twist_add(A, csimi_tree_joint_drift(link, work, &motion, &V));

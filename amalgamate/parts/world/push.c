@@ -14,11 +14,12 @@ static bool csimi_grip_link(const csimi_store *s, const csimi_body *b, csim_vec3
     csim_real nearest = CSIMI_HUGE;
     int i;
     for (i = b->first_shape; i < b->first_shape + b->shape_count; i++) {
+        csim_pose p;
         csim_vec3 n;
         csim_real d;
         if (s->skin[i].gone || s->skin[i].disabled || s->skin[i].sensor) continue;
-        d = csimi_distance_at(s->shape + i, s->hull, csim_pose_mul(csimi_shape_pose(s, &s->state, i), s->shape[i].local),
-                              point, &n, NULL);
+        p = csim_pose_mul(csimi_shape_pose(s, &s->state, i), s->shape[i].local);
+        d = csimi_distance_at(s->shape + i, s->hull, p, point, &n, NULL);
         if (!(d < nearest)) continue;
         nearest = d;
         g->link = s->state.tree[b->tree].first_link + s->shape_link[i];
